@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Two checks with two meanings: we are wrong, or the caller is. */
+#ifndef AMG_BASE_ASSERT_H
+#define AMG_BASE_ASSERT_H
+
+#include <stdbool.h>
+
+/* Prints where and what, and ends the process. */
+void amg_assert_fail(const char *what, const char *file, int line);
+
+/* Says which documented contract a call broke; stops a debug build when
+ * AMALGAM_CONTRACT_STOP is set in the environment, else returns false. */
+bool amg_contract_broken(const char *what, const char *file, int line);
+
+/* We are wrong if this does not hold. Checked in every build. */
+#define AMG_ASSERT(expr)                                                       \
+    ((expr) ? (void)0 : amg_assert_fail(#expr, __FILE__, __LINE__))
+
+/* The caller broke the documented contract if this does not hold. It is an
+ * expression, so that the `return` of the error stays visible. */
+#define AMG_CONTRACT(expr)                                                     \
+    ((expr) ? true : amg_contract_broken(#expr, __FILE__, __LINE__))
+
+#endif

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The one table of all environment variables the library reads. */
+#include "base/env.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+#include "base/assert.h"
+#include "base/log.h"
+
+static const struct amg_env_var env_vars[AMG_ENV_COUNT] = {
+    [AMG_ENV_TRANSPORT] = {"AMALGAM_TRANSPORT", "", 0, 0, 0,
+        "transport that amalgam_init() opens when it is given none"},
+    [AMG_ENV_CREDITS] = {"AMALGAM_CREDITS", "calls", 64, 1, 32767,
+        "unanswered requests a rank may have at one peer"},
+    [AMG_ENV_MESSAGE_BYTES] = {"AMALGAM_MESSAGE_BYTES", "bytes", 4096, 256,
+        65536, "largest message, headers counted; beyond it arguments are "
+               "fetched by bulk"},
+    [AMG_ENV_PIECE_BYTES] = {"AMALGAM_PIECE_BYTES", "bytes", 16777216, 1024,
+        1073741824, "largest MPI message of an emulated bulk transfer"},
+    [AMG_ENV_FREE_TIMEOUT] = {"AMALGAM_FREE_TIMEOUT_MS", "ms", 5000, 0,
+        3600000, "how long HG_Bulk_free waits for pieces in motion"},
+    [AMG_ENV_FINALIZE_TIMEOUT] = {"AMALGAM_FINALIZE_TIMEOUT_MS", "ms", 30000,
+        0, 3600000, "how long the end of a class waits for missing ranks"},
+    [AMG_ENV_SPIN_US] = {"AMALGAM_SPIN_US", "us", 100, 0, 1000000,
+        "how long a wait looks for news before it gives the core away"},
+    [AMG_ENV_CONTRACT_STOP] = {"AMALGAM_CONTRACT_STOP", "", 0, 0, 1,
+        "1: end the process where a call breaks its contract"},
+    [AMG_ENV_LOG_LEVEL] = {"HG_LOG_LEVEL", "", 0, 0, 0,
+        "none, fatal, error, warning (the default), info or debug"},
+    [AMG_ENV_LOG_SUBSYS] = {"HG_LOG_SUBSYS", "", 0, 0, 0,
+        "comma separated log outlets to show, ~name to hide one"},
+};
+
+const struct amg_env_var *amg_env_var(enum amg_env_id id)
+{
+    AMG_ASSERT(id < AMG_ENV_COUNT);
+    return &env_vars[id];
+}
+
+const char *amg_env_text(enum amg_env_id id)
+{
+    const char *text = getenv(amg_env_var(id)->name);
+
+    return text == NULL || text[0] == '\0' ? NULL : text;
+}
+
+uint64_t amg_env_number(enum amg_env_id id)
+{
+    static atomic_bool warned[AMG_ENV_COUNT];
+    const struct amg_env_var *var = amg_env_var(id);
+    const char *text = amg_env_text(id);
+    char *end = NULL;
+    unsigned long long value = 0;
+
+    if (text == NULL)
+        return var->default_value;
+    errno = 0;
+    value = strtoull(text, &end, 10);
+    if (errno == 0 && *end == '\0' && text[0] != '-' && value >= var->min &&
+        value <= var->max)
+        return value;
+    if (!atomic_exchange_explicit(&warned[id], true, memory_order_relaxed))
+        AMG_LOG_WARNING("cls",
+            "%s is '%s': a number from %llu to %llu (%s) is wanted; %llu is "
+            "taken",
+            var->name, text, (unsigned long long)var->min,
+            (unsigned long long)var->max, var->unit,
+            (unsigned long long)var->default_value);
+    return var->default_value;
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The one table of all environment variables the library reads. */
+#ifndef AMG_BASE_ENV_H
+#define AMG_BASE_ENV_H
+
+#include <stdint.h>
+
+enum amg_env_id {
+    AMG_ENV_TRANSPORT,
+    AMG_ENV_CREDITS,
+    AMG_ENV_MESSAGE_BYTES,
+    AMG_ENV_PIECE_BYTES,
+    AMG_ENV_FREE_TIMEOUT,
+    AMG_ENV_FINALIZE_TIMEOUT,
+    AMG_ENV_SPIN_US,
+    AMG_ENV_CONTRACT_STOP,
+    AMG_ENV_LOG_LEVEL,
+    AMG_ENV_LOG_SUBSYS,
+    AMG_ENV_COUNT
+};
+
+/* One variable, as amalgam_info prints it. */
+struct amg_env_var {
+    const char *name;
+    const char *unit; /* "" for text */
+    uint64_t default_value;
+    uint64_t min;
+    uint64_t max;
+    const char *help;
+};
+
+const struct amg_env_var *amg_env_var(enum amg_env_id id);
+
+/* The value, or the default when the variable is unset. A value that is no
+ * number or out of range is warned of once, and the default taken. */
+uint64_t amg_env_number(enum amg_env_id id);
+
+/* NULL when unset or empty. */
+const char *amg_env_text(enum amg_env_id id);
+
+#endif

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Intrusive doubly linked lists: the links live in the objects, so putting an
+ * object on a list never allocates. A list is guarded by whoever owns it. */
+#ifndef AMG_BASE_LIST_H
+#define AMG_BASE_LIST_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct amg_link {
+    struct amg_link *next; /* NULL while on no list */
+    struct amg_link *prev;
+};
+
+struct amg_list {
+    struct amg_link head; /* a ring: head.next is the first */
+};
+
+/* The object that holds `link_ptr` as its `member`. */
+#define AMG_OBJECT(link_ptr, type, member)                                     \
+    ((type *)(void *)((char *)(link_ptr)-offsetof(type, member)))
+
+static inline void amg_list_init(struct amg_list *list)
+{
+    list->head.next = &list->head;
+    list->head.prev = &list->head;
+}
+
+static inline bool amg_list_is_empty(const struct amg_list *list)
+{
+    return list->head.next == &list->head;
+}
+
+static inline struct amg_link *amg_list_first(const struct amg_list *list)
+{
+    return amg_list_is_empty(list) ? NULL : list->head.next;
+}
+
+/* The one after `link`, or NULL at the end. */
+static inline struct amg_link *amg_list_next(
+    const struct amg_list *list, const struct amg_link *link)
+{
+    return link->next == &list->head ? NULL : link->next;
+}
+
+static inline void amg_list_push(struct amg_list *list, struct amg_link *link)
+{
+    link->prev = list->head.prev;
+    link->next = &list->head;
+    list->head.prev->next = link;
+    list->head.prev = link;
+}
+
+static inline void amg_list_push_front(
+    struct amg_list *list, struct amg_link *link)
+{
+    link->next = list->head.next;
+    link->prev = &list->head;
+    list->head.next->prev = link;
+    list->head.next = link;
+}
+
+static inline void amg_list_remove(struct amg_link *link)
+{
+    link->prev->next = link->next;
+    link->next->prev = link->prev;
+    link->next = NULL;
+    link->prev = NULL;
+}
+
+static inline struct amg_link *amg_list_pop(struct amg_list *list)
+{
+    struct amg_link *link = amg_list_first(list);
+
+    if (link != NULL)
+        amg_list_remove(link);
+    return link;
+}
+
+/* Append all of `from` to `to`, and leave `from` empty. */
+static inline void amg_list_splice(struct amg_list *to, struct amg_list *from)
+{
+    if (amg_list_is_empty(from))
+        return;
+    from->head.next->prev = to->head.prev;
+    to->head.prev->next = from->head.next;
+    from->head.prev->next = &to->head;
+    to->head.prev = from->head.prev;
+    amg_list_init(from);
+}
+
+/* A link that is on no list says so; see amg_list_remove(). */
+static inline bool amg_link_is_listed(const struct amg_link *link)
+{
+    return link->next != NULL;
+}
+
+#endif

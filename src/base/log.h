@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Log lines: a level, an outlet, and text for a person. */
+#ifndef AMG_BASE_LOG_H
+#define AMG_BASE_LOG_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+/* In the order of the public HG_LOG_LEVEL_*. */
+enum amg_log_level {
+    AMG_LOG_LEVEL_NONE,
+    AMG_LOG_LEVEL_FATAL,
+    AMG_LOG_LEVEL_ERROR,
+    AMG_LOG_LEVEL_WARNING,
+    AMG_LOG_LEVEL_MIN_DEBUG,
+    AMG_LOG_LEVEL_INFO,
+    AMG_LOG_LEVEL_DEBUG,
+    AMG_LOG_LEVEL_COUNT
+};
+
+typedef int (*amg_log_write_fn)(FILE *stream, const char *format, ...);
+
+/* True when lines of this level are to be written. Cheap. */
+bool amg_log_is_on(enum amg_log_level level);
+
+__attribute__((format(printf, 3, 4))) void amg_log_write(
+    enum amg_log_level level, const char *outlet, const char *format, ...);
+
+enum amg_log_level amg_log_level_get(void);
+void amg_log_level_set(enum amg_log_level level);
+/* AMG_LOG_LEVEL_COUNT when the name is none of ours. */
+enum amg_log_level amg_log_level_of(const char *name);
+
+/* "a,b,~c": shows a and b, hides c. All outlets are shown at the start. */
+void amg_log_subsys_set(const char *list);
+
+/* NULL gives the default back (fprintf, stderr). */
+void amg_log_func_set(amg_log_write_fn func);
+void amg_log_stream_set(enum amg_log_level level, FILE *stream);
+
+/* Who speaks, for instance "rank 3"; stands in every later line. */
+void amg_log_who_set(const char *who);
+
+#define AMG_LOG(level, outlet, ...)                                            \
+    (amg_log_is_on(level) ? amg_log_write(level, outlet, __VA_ARGS__) : (void)0)
+#define AMG_LOG_ERROR(outlet, ...)                                             \
+    AMG_LOG(AMG_LOG_LEVEL_ERROR, outlet, __VA_ARGS__)
+#define AMG_LOG_WARNING(outlet, ...)                                           \
+    AMG_LOG(AMG_LOG_LEVEL_WARNING, outlet, __VA_ARGS__)
+#define AMG_LOG_INFO(outlet, ...)                                              \
+    AMG_LOG(AMG_LOG_LEVEL_INFO, outlet, __VA_ARGS__)
+#define AMG_LOG_DEBUG(outlet, ...)                                             \
+    AMG_LOG(AMG_LOG_LEVEL_DEBUG, outlet, __VA_ARGS__)
+
+#endif

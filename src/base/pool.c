@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Objects of one size, kept for reuse. */
+#include "base/pool.h"
+
+#include <string.h>
+
+#include "base/assert.h"
+#include "base/mem.h"
+
+void amg_pool_init(struct amg_pool *pool, size_t object_len, size_t align)
+{
+    AMG_ASSERT(object_len >= sizeof(struct amg_link));
+    amg_lock_init(&pool->lock);
+    pool->free = NULL;
+    pool->object_len = object_len;
+    pool->align = align;
+    pool->live = 0;
+}
+
+void amg_pool_fini(struct amg_pool *pool)
+{
+    AMG_ASSERT(pool->live == 0);
+    while (pool->free != NULL) {
+        struct amg_link *next = pool->free->next;
+
+        amg_mem_free(pool->free);
+        pool->free = next;
+    }
+}
+
+static void *pool_make(const struct amg_pool *pool)
+{
+    void *object = amg_mem_alloc_aligned(pool->align, pool->object_len);
+
+    if (object != NULL)
+        memset(object, 0, pool->object_len);
+    return object;
+}
+
+size_t amg_pool_fill(struct amg_pool *pool, size_t count)
+{
+    size_t made = 0;
+
+    while (made < count) {
+        void *object = pool_make(pool);
+
+        if (object == NULL)
+            break;
+        amg_lock_take(&pool->lock);
+        pool->live++;
+        amg_lock_give(&pool->lock);
+        amg_pool_put(pool, object);
+        made++;
+    }
+    return made;
+}
+
+void *amg_pool_get(struct amg_pool *pool)
+{
+    struct amg_link *object = NULL;
+
+    amg_lock_take(&pool->lock);
+    object = pool->free;
+    if (object != NULL)
+        pool->free = object->next;
+    pool->live++;
+    amg_lock_give(&pool->lock);
+    if (object != NULL)
+        return object;
+    object = pool_make(pool);
+    if (object == NULL) {
+        amg_lock_take(&pool->lock);
+        pool->live--;
+        amg_lock_give(&pool->lock);
+    }
+    return object;
+}
+
+void amg_pool_put(struct amg_pool *pool, void *object)
+{
+    struct amg_link *link = object;
+
+    amg_lock_take(&pool->lock);
+    AMG_ASSERT(pool->live > 0);
+    link->next = pool->free;
+    pool->free = link;
+    pool->live--;
+    amg_lock_give(&pool->lock);
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Objects of one size, kept for reuse. */
+#ifndef AMG_BASE_POOL_H
+#define AMG_BASE_POOL_H
+
+#include <stddef.h>
+
+#include "base/list.h"
+#include "base/lock.h"
+
+/* Owned by whoever embeds it. Any thread may get and put. */
+struct amg_pool {
+    struct amg_lock lock;  /* guards all below */
+    struct amg_link *free; /* single linked through .next */
+    size_t object_len;
+    size_t align;
+    size_t live; /* objects handed out */
+};
+
+/* `align` is a power of two, at least that of a pointer. */
+void amg_pool_init(struct amg_pool *pool, size_t object_len, size_t align);
+/* Frees the kept objects; those still out are the caller's mistake. */
+void amg_pool_fini(struct amg_pool *pool);
+/* Makes `count` objects ready now. Returns how many there are. */
+size_t amg_pool_fill(struct amg_pool *pool, size_t count);
+/* An object whose bytes are those that put left (zero when new), or NULL when
+ * there is no memory. The first two words are the pool's while it is kept. */
+void *amg_pool_get(struct amg_pool *pool);
+void amg_pool_put(struct amg_pool *pool, void *object);
+
+#endif

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* One unit of work given to a driver, and how it ends.
+ *
+ * Rules of an operation:
+ *  1. Whoever posts it owns it, and keeps it alive until `step` ran.
+ *  2. A post that returns an error has not taken it: nothing will follow.
+ *  3. A post that succeeded is followed by exactly one completion: the driver
+ *     returns the operation on the `done` list of a later poll of the same
+ *     endpoint, and core then calls `step`. A driver never calls `step`, and
+ *     never completes inside the post itself.
+ *  4. Cancel is a wish. The completion still comes, with HG_CANCELED or with
+ *     the result that won.
+ *  5. User memory that a bulk operation names stays the poster's and must
+ *     outlive `step`.
+ */
+#ifndef AMG_TRANSPORT_OP_H
+#define AMG_TRANSPORT_OP_H
+
+#include <stdint.h>
+
+#include "base/list.h"
+#include "mercury_core_types.h"
+
+enum { AMG_OP_PRIV_WORDS = 6 };
+
+struct amg_op {
+    struct amg_link link;          /* the driver's while posted */
+    void (*step)(struct amg_op *); /* set by the poster, called by core */
+    hg_return_t ret;               /* valid when step is called */
+    uint64_t len;                  /* bytes moved or received; valid then */
+    void *data; /* a request's reply, `len` bytes; valid until release_reply */
+    uint64_t priv[AMG_OP_PRIV_WORDS]; /* the driver's own words */
+};
+
+struct amg_peer;
+
+/* A request that came in. Its bytes stay valid until release(); the struct
+ * itself lies in the driver's memory, next to them. */
+struct amg_arrival {
+    struct amg_link link;
+    struct amg_peer *from; /* valid until release(); hold() to keep it */
+    void *data;            /* aligned to 8 */
+    uint32_t len;
+    uint8_t origin_context; /* the context that sent it */
+    uint8_t is_one_way;     /* no reply is expected */
+    uint64_t token;         /* what send_reply needs to find its origin */
+};
+
+/* Completed operations and arrivals, in the order they happened. */
+struct amg_news {
+    struct amg_list done;
+    struct amg_list arrived;
+};
+
+static inline void amg_news_init(struct amg_news *news)
+{
+    amg_list_init(&news->done);
+    amg_list_init(&news->arrived);
+}
+
+#endif

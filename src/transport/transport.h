@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The contract between core and a driver: five small tables.
+ *
+ * A driver is one `const struct amg_transport`. Every slot is set (registry.c
+ * checks it); a driver that cannot do a thing sets a named refusal.
+ *
+ *   domain    the medium of one class: one per class and driver
+ *   endpoint  one per context; messages go to and come from an endpoint
+ *   peer      another process (or this one) as the driver knows it
+ *   memory    a registered list of segments that peers may put to or get from
+ *
+ * Rules for every slot, unless its text says otherwise:
+ *  - it does not block, and returns in microseconds;
+ *  - any thread may call it, also at the same time as others on one object
+ *    (the driver guards itself with leaf locks); only poll() of one endpoint
+ *    has one caller at a time;
+ *  - on an error nothing has changed, `ret_` pointers are not written, and
+ *    the driver has logged the cause if it was the one who found it;
+ *  - pointers given in are the caller's, and not kept after the return.
+ *
+ * The objects begin with the public part below; the rest is the driver's.
+ */
+#ifndef AMG_TRANSPORT_TRANSPORT_H
+#define AMG_TRANSPORT_TRANSPORT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "transport/op.h"
+
+struct amg_transport;
+struct amg_boot;
+
+/* How a domain is to be opened. */
+struct amg_open {
+    const char *info; /* init string after the scheme, "" when none */
+    bool is_listening;
+    const void *comm; /* MPI: a `const MPI_Comm *`, or NULL for the world */
+    uint32_t message_len;  /* wish: longest message, 0 takes the default */
+    uint32_t credits;      /* unanswered requests per peer, 0 the default */
+    uint32_t max_contexts; /* endpoints that will be open at once, >= 1 */
+};
+
+/* What a domain can do; constant while it is open. */
+struct amg_limits {
+    uint32_t request_len; /* bytes of the poster in one request */
+    uint32_t reply_len;   /* bytes of the poster in one reply */
+    uint32_t credits;     /* unanswered requests per peer */
+    bool is_spinning; /* true: nothing to sleep on, waiting means polling */
+    bool must_yield;  /* ranks of this node outnumber its cores */
+};
+
+struct amg_domain {
+    const struct amg_transport *transport;
+};
+
+struct amg_ep {
+    const struct amg_transport *transport;
+    struct amg_domain *domain;
+    uint8_t context_id;
+};
+
+/* A place to encode one message into. The driver's own header lies in front
+ * of `data`. Owned by whoever got it, until a send consumes it or put_buf
+ * gives it back. */
+struct amg_buf {
+    void *data; /* aligned to 8 */
+    uint32_t cap;
+};
+
+/* One contiguous piece of exposed memory. */
+struct amg_segment {
+    void *base; /* may be NULL when len is 0 */
+    uint64_t len;
+};
+
+enum { AMG_KEY_LEN_MAX = 16 };
+
+/* What a peer needs to name exposed memory; plain bytes for the wire. */
+struct amg_key {
+    uint8_t len;
+    uint8_t bytes[AMG_KEY_LEN_MAX];
+};
+
+/* A place in exposed memory, as the descriptor of its handle states it. */
+struct amg_remote {
+    struct amg_key key;
+    uint32_t segment; /* index within the exposed list */
+    uint64_t base;    /* address of that segment at its exposer */
+    uint64_t offset;  /* bytes from the segment's start */
+};
+
+/* Exposed memory: the driver's, from reg() to unreg(). */
+struct amg_mem {
+    const struct amg_transport *transport;
+};
+
+enum amg_mem_flags {
+    AMG_MEM_READ = 1,  /* peers may get */
+    AMG_MEM_WRITE = 2, /* peers may put */
+};
+
+struct amg_domain_ops {
+    /* Opens the medium. Collective where the medium is (MPI: over the
+     * communicator). May block as long as its bootstrap does.
+     * HG_INVALID_ARG     the info string is none this driver understands
+     * HG_OPNOTSUPPORTED  the medium is not there (no MPI, too low a level)
+     * HG_NOMEM, HG_NA_ERROR  as they say; the log has the cause */
+    hg_return_t (*open)(
+        const struct amg_open *how, struct amg_domain **ret_domain);
+    void (*limits)(
+        const struct amg_domain *domain, struct amg_limits *ret_limits);
+    /* Tells the others that this process is about to close, and looks whether
+     * all have told so. Never blocks; called again and again until it returns
+     * HG_SUCCESS (all have; or nobody needs to) or HG_AGAIN (not yet). Peers
+     * may still send requests and reach memory until it succeeded. */
+    hg_return_t (*quiesce)(struct amg_domain *domain);
+    /* After a deadline: stops waiting for the others, and logs who did not
+     * come. Optional before close; never blocks. */
+    void (*abandon)(struct amg_domain *domain);
+    /* All endpoints are closed and all memory is unregistered. Frees the
+     * domain. Does not wait for peers. */
+    void (*close)(struct amg_domain *domain);
+};
+
+struct amg_ep_ops {
+    /* Opens the endpoint of context `context_id`, which is unique within the
+     * domain; it receives from now on when the domain listens, and gets
+     * replies in any case. HG_NOMEM; HG_INVALID_ARG: id not below
+     * max_contexts, or open already. */
+    hg_return_t (*open)(struct amg_domain *domain, uint8_t context_id,
+        struct amg_ep **ret_ep);
+    /* Operations still posted complete here with HG_CANCELED and arrivals not
+     * yet polled are dropped; both come back in `ret_news` (arrivals never).
+     * Arrivals the caller still holds stay valid until released, which must
+     * be before the domain is closed. Frees the endpoint. May take as long as
+     * the medium needs to give buffers back, at most a second. */
+    void (*close)(struct amg_ep *ep, struct amg_news *ret_news);
+    /* A descriptor that is readable when poll has news, or -1. */
+    int (*wait_fd)(const struct amg_ep *ep);
+    /* Moves everything along and adds what is finished or has come in to
+     * `ret_news`, at most about `max` of them. Returns how many. One caller
+     * at a time per endpoint. No system call when nothing happened. */
+    unsigned (*poll)(struct amg_ep *ep, unsigned max, struct amg_news *ret_news);
+    /* Asks that a posted operation (request, reply, put or get) ends early.
+     * HG_SUCCESS: it will, or has already ended. */
+    hg_return_t (*cancel)(struct amg_ep *ep, struct amg_op *op);
+};
+
+/* Peers are counted: each slot that returns one gives the caller a share,
+ * which drop() ends. A driver whose peers live as long as its domain counts
+ * nothing. */
+struct amg_addr_ops {
+    struct amg_peer *(*self)(struct amg_domain *domain);
+    struct amg_peer *(*hold)(struct amg_peer *peer);
+    void (*drop)(struct amg_domain *domain, struct amg_peer *peer);
+    bool (*is_self)(
+        const struct amg_domain *domain, const struct amg_peer *peer);
+    bool (*is_same)(const struct amg_domain *domain,
+        const struct amg_peer *one, const struct amg_peer *other);
+    /* Writes the address string with its NUL. `*len` is the room given and
+     * becomes the room needed. HG_OVERFLOW: too little room (or none:
+     * `ret_text` NULL), nothing written but `*len`. */
+    hg_return_t (*format)(const struct amg_domain *domain,
+        const struct amg_peer *peer, char *ret_text, size_t *len);
+    /* HG_INVALID_ARG: no address of this driver. HG_ADDRNOTAVAIL: a right
+     * form, but of another job, or of nobody. Sends no message. */
+    hg_return_t (*parse)(
+        struct amg_domain *domain, const char *text, struct amg_peer **ret_peer);
+};
+
+struct amg_msg_ops {
+    /* A place for one request or one reply to `peer`. HG_NOMEM. */
+    hg_return_t (*get_buf)(
+        struct amg_ep *ep, struct amg_peer *peer, struct amg_buf **ret_buf);
+    /* Gives an unused one back. */
+    void (*put_buf)(struct amg_ep *ep, struct amg_buf *buf);
+    /* Sends the first `len` bytes of `buf` to context `target_context` of
+     * `peer`, and takes `buf`. With `wants_reply` the operation completes when
+     * the reply is here (`op->data`, `op->len`; give it back by
+     * release_reply) or the peer refused; without, when the request has left.
+     * A call beyond the credits of the peer waits inside, in order, and is
+     * sent when credits come back. On an error `buf` stays the caller's.
+     * Completes with HG_SUCCESS, HG_CANCELED, HG_HOSTUNREACH (the peer is
+     * gone), HG_NOENTRY (the peer has no such context open), HG_NA_ERROR.
+     * Returns HG_MSGSIZE (longer than the limit), HG_NOMEM,
+     * HG_OPNOTSUPPORTED (this thread may not use the medium). */
+    hg_return_t (*send_request)(struct amg_ep *ep, struct amg_peer *peer,
+        uint8_t target_context, struct amg_buf *buf, uint32_t len,
+        bool wants_reply, struct amg_op *op);
+    /* Answers `arrival`, once, and takes `buf`. `op` completes when the reply
+     * has left; NULL: nobody wants to know. The arrival may be released
+     * before that. Errors as send_request. */
+    hg_return_t (*send_reply)(struct amg_ep *ep,
+        const struct amg_arrival *arrival, struct amg_buf *buf, uint32_t len,
+        struct amg_op *op);
+    /* The bytes of an arrival, or of a reply, are not needed any more. A one-
+     * way request gives its credit back here. Valid also after the endpoint
+     * was closed, until the domain is. */
+    void (*release)(struct amg_ep *ep, struct amg_arrival *arrival);
+    void (*release_reply)(struct amg_ep *ep, struct amg_op *op);
+};
+
+struct amg_bulk_ops {
+    /* Exposes the segments to all peers. The list is copied, the memory is
+     * not. HG_NOMEM. */
+    hg_return_t (*reg)(struct amg_domain *domain,
+        const struct amg_segment *segments, uint32_t count, uint8_t flags,
+        struct amg_mem **ret_mem);
+    /* Ends the exposure: no new access begins once this is called; accesses in
+     * motion are finished or stopped before it returns HG_SUCCESS, and `mem`
+     * is gone. HG_BUSY: a peer did not answer within `timeout_ms`; `mem`
+     * stays (closed to new accesses), call again. May block that long; other
+     * operations of the domain move on meanwhile, and are not lost. */
+    hg_return_t (*unreg)(
+        struct amg_domain *domain, struct amg_mem *mem, unsigned timeout_ms);
+    void (*key)(const struct amg_mem *mem, struct amg_key *ret_key);
+    /* Moves `len` bytes (> 0, any 64 bit length) from `local` to exposed
+     * memory of `peer`; completes when they are *there*. `target_context` is
+     * the context whose progress serves the access. Completes with
+     * HG_SUCCESS, HG_CANCELED, HG_PERMISSION (not exposed for writing),
+     * HG_OVERFLOW (outside the segment), HG_NOENTRY (no such key: freed or
+     * never exposed), HG_HOSTUNREACH, HG_NA_ERROR.
+     * Returns HG_NOMEM, HG_INVALID_ARG (malformed key), HG_OPNOTSUPPORTED. */
+    hg_return_t (*put)(struct amg_ep *ep, struct amg_peer *peer,
+        uint8_t target_context, const void *local,
+        const struct amg_remote *remote, uint64_t len, struct amg_op *op);
+    /* The other way: completes when the bytes are *here*. */
+    hg_return_t (*get)(struct amg_ep *ep, struct amg_peer *peer,
+        uint8_t target_context, void *local, const struct amg_remote *remote,
+        uint64_t len, struct amg_op *op);
+};
+
+struct amg_transport {
+    const char *name;    /* as in addresses and reports: "self", "mpi" */
+    const char *schemes; /* init strings it opens, space separated */
+    struct amg_domain_ops domain;
+    struct amg_ep_ops ep;
+    struct amg_addr_ops addr;
+    struct amg_msg_ops msg;
+    struct amg_bulk_ops bulk;
+};
+
+#endif

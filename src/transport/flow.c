@@ -35,7 +35,6 @@ static void ring_remove(struct amg_link **ring, struct amg_link *link)
 
 void amg_flow_wait(struct amg_flow_peer *peer, struct amg_link *link)
 {
-    AMG_ASSERT(!amg_link_is_listed(link));
     ring_insert_last(&peer->waiting, link);
 }
 

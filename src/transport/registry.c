@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Finds a driver by the scheme it opens, and looks whether it is whole.
+ *
+ * Which drivers a build has is known to the caller, which passes the list. */
+#include "transport/registry.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+#include "base/assert.h"
+#include "base/log.h"
+#include "transport/uri.h"
+
+/* The schemes of a driver are words with single spaces between them. */
+static const char *word_next(const char *words, size_t *ret_len)
+{
+    words += strspn(words, " ");
+    *ret_len = strcspn(words, " ");
+    return *ret_len == 0 ? NULL : words;
+}
+
+static size_t scheme_len(const char *scheme)
+{
+    const char *mark = strstr(scheme, "://");
+
+    return mark == NULL ? strlen(scheme) : (size_t)(mark - scheme);
+}
+
+static bool has_scheme(
+    const struct amg_transport *transport, const char *scheme, size_t len)
+{
+    size_t word_len = 0;
+    const char *word = word_next(transport->schemes, &word_len);
+
+    while (word != NULL) {
+        if (word_len == len && memcmp(word, scheme, len) == 0)
+            return true;
+        word = word_next(word + word_len, &word_len);
+    }
+    return false;
+}
+
+/* Every word is a scheme, as amg_uri_split() reads it, and there is one. */
+static bool schemes_are_valid(const char *schemes)
+{
+    size_t len = 0;
+    const char *word = word_next(schemes, &len);
+    bool any = word != NULL;
+
+    while (word != NULL) {
+        char text[64] = "";
+        struct amg_uri uri;
+
+        if (len >= sizeof(text))
+            return false;
+        memcpy(text, word, len);
+        if (amg_uri_split(text, &uri) != HG_SUCCESS || uri.scheme_len != len)
+            return false;
+        word = word_next(word + len, &len);
+    }
+    return any;
+}
+
+static bool name_is_valid(const char *name)
+{
+    struct amg_uri uri;
+
+    return amg_uri_split(name, &uri) == HG_SUCCESS && uri.class_len == 0 &&
+           uri.scheme_len == strlen(name);
+}
+
+/* The name of the first slot that is not set, or NULL. */
+static const char *slot_missing(const struct amg_transport *t)
+{
+    const struct {
+        bool is_set;
+        const char *name;
+    } slots[] = {
+        {t->domain.open != NULL, "domain.open"},
+        {t->domain.limits != NULL, "domain.limits"},
+        {t->domain.quiesce != NULL, "domain.quiesce"},
+        {t->domain.abandon != NULL, "domain.abandon"},
+        {t->domain.close != NULL, "domain.close"},
+        {t->ep.open != NULL, "ep.open"},
+        {t->ep.close != NULL, "ep.close"},
+        {t->ep.wait_fd != NULL, "ep.wait_fd"},
+        {t->ep.poll != NULL, "ep.poll"},
+        {t->ep.cancel != NULL, "ep.cancel"},
+        {t->addr.self != NULL, "addr.self"},
+        {t->addr.hold != NULL, "addr.hold"},
+        {t->addr.drop != NULL, "addr.drop"},
+        {t->addr.is_self != NULL, "addr.is_self"},
+        {t->addr.is_same != NULL, "addr.is_same"},
+        {t->addr.format != NULL, "addr.format"},
+        {t->addr.parse != NULL, "addr.parse"},
+        {t->msg.get_buf != NULL, "msg.get_buf"},
+        {t->msg.put_buf != NULL, "msg.put_buf"},
+        {t->msg.send_request != NULL, "msg.send_request"},
+        {t->msg.send_reply != NULL, "msg.send_reply"},
+        {t->msg.release != NULL, "msg.release"},
+        {t->msg.release_reply != NULL, "msg.release_reply"},
+        {t->bulk.reg != NULL, "bulk.reg"},
+        {t->bulk.unreg != NULL, "bulk.unreg"},
+        {t->bulk.key != NULL, "bulk.key"},
+        {t->bulk.put != NULL, "bulk.put"},
+        {t->bulk.get != NULL, "bulk.get"},
+    };
+
+    for (size_t i = 0; i < sizeof(slots) / sizeof(slots[0]); i++)
+        if (!slots[i].is_set)
+            return slots[i].name;
+    return NULL;
+}
+
+hg_return_t amg_registry_check(const struct amg_transport *transport)
+{
+    const char *missing = NULL;
+
+    AMG_ASSERT(transport != NULL);
+    if (!name_is_valid(transport->name)) {
+        AMG_LOG_ERROR("cls", "a driver has the name '%s', which is no word",
+            transport->name == NULL ? "" : transport->name);
+        return HG_PROTOCOL_ERROR;
+    }
+    if (transport->schemes == NULL || !schemes_are_valid(transport->schemes)) {
+        AMG_LOG_ERROR("cls", "driver %s: its schemes '%s' are not all words",
+            transport->name,
+            transport->schemes == NULL ? "" : transport->schemes);
+        return HG_PROTOCOL_ERROR;
+    }
+    missing = slot_missing(transport);
+    if (missing != NULL) {
+        AMG_LOG_ERROR(
+            "cls", "driver %s: slot %s is not set", transport->name, missing);
+        return HG_PROTOCOL_ERROR;
+    }
+    return HG_SUCCESS;
+}
+
+const struct amg_transport *amg_registry_find(
+    const struct amg_transport *const *all, const char *scheme)
+{
+    size_t len = 0;
+
+    AMG_ASSERT(all != NULL && scheme != NULL);
+    len = scheme_len(scheme);
+    for (; *all != NULL; all++)
+        if (has_scheme(*all, scheme, len))
+            return *all;
+    return NULL;
+}
+
+const char *amg_registry_offer(
+    const struct amg_transport *const *all, char *ret_text, size_t cap)
+{
+    size_t used = 0;
+
+    AMG_ASSERT(all != NULL && cap > 0);
+    ret_text[0] = '\0';
+    for (; *all != NULL; all++) {
+        size_t len = 0;
+        const char *word = word_next((*all)->schemes, &len);
+
+        for (; word != NULL; word = word_next(word + len, &len)) {
+            size_t comma = used == 0 ? 0 : 2;
+
+            if (used + comma + len + 1 > cap)
+                return ret_text;
+            memcpy(ret_text + used, ", ", comma);
+            memcpy(ret_text + used + comma, word, len);
+            used += comma + len;
+            ret_text[used] = '\0';
+        }
+    }
+    return ret_text;
+}

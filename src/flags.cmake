@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# How everything is compiled: language, warnings, sanitizers, where things lie.
+
+set(CMAKE_C_STANDARD 11)
+set(CMAKE_C_STANDARD_REQUIRED ON)
+set(CMAKE_C_EXTENSIONS OFF)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+
+# Both libraries lie in one folder and find each other beside themselves, also
+# when the first opens the second while it runs.
+set(CMAKE_LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib)
+set(CMAKE_INSTALL_RPATH "$ORIGIN")
+
+# What every target of the project is compiled with; not passed on to users.
+add_library(amalgam_flags INTERFACE)
+target_compile_definitions(amalgam_flags INTERFACE
+    _GNU_SOURCE
+    _DEFAULT_SOURCE
+    $<$<BOOL:${AMALGAM_MPI}>:AMALGAM_HAS_MPI>
+    $<$<BOOL:${AMALGAM_OFI}>:AMALGAM_HAS_OFI>
+    $<$<BOOL:${AMALGAM_HWLOC}>:AMALGAM_HAS_HWLOC>)
+target_compile_options(amalgam_flags INTERFACE
+    -Wall -Wextra $<$<BOOL:${AMALGAM_WERROR}>:-Werror>)
+
+if(AMALGAM_SANITIZE STREQUAL "asan")
+    set(sanitize -fsanitize=address,undefined -fno-omit-frame-pointer)
+elseif(AMALGAM_SANITIZE STREQUAL "tsan")
+    # gcc warns that tsan does not model atomic_thread_fence().
+    set(sanitize -fsanitize=thread -fno-omit-frame-pointer)
+elseif(NOT AMALGAM_SANITIZE STREQUAL "")
+    message(FATAL_ERROR "AMALGAM_SANITIZE is \"${AMALGAM_SANITIZE}\", and only "
+        "asan, tsan and nothing are known.")
+endif()
+if(sanitize)
+    target_compile_options(amalgam_flags INTERFACE ${sanitize})
+    target_link_options(amalgam_flags INTERFACE ${sanitize})
+endif()

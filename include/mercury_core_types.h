@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Return codes, basic types and init options, for every other public header. */
+#ifndef MERCURY_CORE_TYPES_H
+#define MERCURY_CORE_TYPES_H
+
+#include "mercury_config.h"
+#include "na_types.h"
+
+typedef uint64_t hg_size_t; /* bytes */
+typedef uint64_t hg_id_t;   /* names an RPC; 0 names none */
+
+#define HG_SIZE_MAX UINT64_MAX
+
+/* Version of the layout of `struct hg_init_info`, for HG_Init_opt2(). */
+#define HG_VERSION(major, minor) (((unsigned)(major) << 16) | (unsigned)(minor))
+#define HG_MAJOR(version)        ((version) >> 16)
+#define HG_MINOR(version)        ((version)&0xffff)
+#define HG_VERSION_GE(v1, v2)    ((v1) >= (v2))
+#define HG_VERSION_LT(v1, v2)    ((v1) < (v2))
+
+/* The longest time-out that means "a long time", in milliseconds (1 hour). */
+#define HG_MAX_IDLE_TIME (3600 * 1000)
+
+/* One list, so that the names and the numbers cannot part; see
+ * HG_Error_to_string(). The first 24 equal those of na_return_t. */
+#define HG_RETURN_VALUES(X)                                                    \
+    X(HG_SUCCESS)        /* it is done, or will be */                          \
+    X(HG_PERMISSION)     /* memory is not exposed for this */                  \
+    X(HG_NOENTRY)        /* no such thing is known */                          \
+    X(HG_INTERRUPT)      /* a signal came in between */                        \
+    X(HG_AGAIN)          /* not now; make progress and call again */           \
+    X(HG_NOMEM)          /* memory is exhausted */                             \
+    X(HG_ACCESS)         /* the system forbids it */                           \
+    X(HG_FAULT)          /* something needed for it was never set */           \
+    X(HG_BUSY)           /* still in use; nothing was done */                  \
+    X(HG_EXIST)          /* there is one already */                            \
+    X(HG_NODEV)          /* no such device */                                  \
+    X(HG_INVALID_ARG)    /* the caller broke the documented contract */        \
+    X(HG_PROTOCOL_ERROR) /* a peer sent what it may not send */                \
+    X(HG_OVERFLOW)       /* it does not fit, or reaches beyond an end */       \
+    X(HG_MSGSIZE)        /* longer than a message may be */                    \
+    X(HG_PROTONOSUPPORT) /* no such transport */                               \
+    X(HG_OPNOTSUPPORTED) /* this build, class or thread cannot do it */        \
+    X(HG_ADDRINUSE)      /* another uses the address */                        \
+    X(HG_ADDRNOTAVAIL)   /* the address names nobody we can reach */           \
+    X(HG_HOSTUNREACH)    /* the peer is gone */                                \
+    X(HG_TIMEOUT)        /* the time given is over */                          \
+    X(HG_CANCELED)       /* ended because somebody asked for it */             \
+    X(HG_IO_ERROR)       /* the medium failed */                               \
+    X(HG_HOSTFIREWALL)   /* the medium is closed to us */                      \
+    X(HG_CHECKSUM_ERROR) /* the bytes are not those that were sent */          \
+    X(HG_NA_ERROR)       /* the medium failed in a way of its own; see log */  \
+    X(HG_OTHER_ERROR)    /* none of the above; see log */                      \
+    X(HG_RETURN_MAX)
+
+#define HG_ENUMERATOR(name) name,
+typedef enum hg_return { HG_RETURN_VALUES(HG_ENUMERATOR) } hg_return_t;
+
+/* Older names. */
+#define HG_INVALID_PARAM HG_INVALID_ARG
+#define HG_SIZE_ERROR    HG_MSGSIZE
+#define HG_NOMEM_ERROR   HG_NOMEM
+#define HG_NO_MATCH      HG_NOENTRY
+
+/* What an operation was, when its callback runs. */
+typedef enum hg_cb_type {
+    HG_CB_LOOKUP,
+    HG_CB_FORWARD,
+    HG_CB_RESPOND,
+    HG_CB_BULK
+} hg_cb_type_t;
+
+/* Which of the two arguments of an RPC. */
+typedef enum { HG_UNDEF, HG_INPUT, HG_OUTPUT } hg_op_t;
+
+/* How much of a message is covered by a checksum. */
+typedef enum {
+    HG_CHECKSUM_NONE,
+    HG_CHECKSUM_RPC_HEADERS,
+    HG_CHECKSUM_RPC_PAYLOAD
+} hg_checksum_level_t;
+
+/* Where exposed memory lies; the order is that of enum na_mem_type. */
+typedef enum hg_mem_type {
+    HG_MEM_TYPE_HOST,
+    HG_MEM_TYPE_CUDA,
+    HG_MEM_TYPE_ROCM,
+    HG_MEM_TYPE_ZE,
+    HG_MEM_TYPE_MAX,
+    HG_MEM_TYPE_UNKNOWN
+} hg_mem_type_t;
+
+/* Flag of address serialisation; known, and without effect here. */
+#define HG_CORE_SM (1 << 0)
+
+/* Options of HG_Init_opt2(). Start from HG_INIT_INFO_INITIALIZER; zeros select
+ * the defaults. Options that only another transport has are ignored. */
+struct hg_init_info {
+    /* Options of the network layer, in their frozen form. */
+    struct na_init_info_4_0 na_init_info;
+    /* Use this class; the init string is ignored then. It stays the caller's,
+     * who ends it after HG_Finalize(). */
+    na_class_t *na_class;
+    uint32_t request_post_init; /* receives kept posted; 0: default */
+    int32_t request_post_incr;  /* more at a time; 0: default, <0: none */
+    uint8_t auto_sm;            /* shared memory to ranks of the node */
+    const char *sm_info_string; /* name for it, or NULL */
+    hg_checksum_level_t checksum_level;
+    uint8_t no_bulk_eager;       /* never put bulk data into a request */
+    uint8_t no_loopback;         /* send calls to oneself by the medium */
+    uint8_t stats;               /* log the counters at the end */
+    uint8_t no_multi_recv;       /* one buffer per receive */
+    uint8_t release_input_early; /* give input buffers back when decoded */
+    enum na_traffic_class traffic_class; /* since 2.4, like all below */
+    bool no_overflow; /* arguments beyond one message fail: HG_OVERFLOW */
+    unsigned int multi_recv_op_max;         /* 0: default */
+    unsigned int multi_recv_copy_threshold; /* at most multi_recv_op_max */
+};
+
+#define HG_INIT_INFO_INITIALIZER                                               \
+    NA_AGGREGATE(hg_init_info)                                                 \
+    {                                                                          \
+        NA_INIT_INFO_INITIALIZER_4_0, NULL, 0, 0, 0, NULL, HG_CHECKSUM_NONE,   \
+            0, 0, 0, 0, 0, NA_TC_UNSPEC, false, 0, 0                           \
+    }
+
+/* What a class has done; see HG_Class_get_counters() of Mercury. */
+struct hg_diag_counters {
+    uint64_t rpc_req_sent_count;
+    uint64_t rpc_req_recv_count;
+    uint64_t rpc_resp_sent_count;
+    uint64_t rpc_resp_recv_count;
+    uint64_t rpc_req_extra_count;  /* requests longer than one message */
+    uint64_t rpc_resp_extra_count; /* replies longer than one message */
+    uint64_t rpc_req_recv_active_count;
+    uint64_t rpc_multi_recv_copy_count;
+    uint64_t bulk_count;
+};
+
+#endif

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Objects of the RPC and bulk layers, and the callbacks of programs. */
+#ifndef MERCURY_TYPES_H
+#define MERCURY_TYPES_H
+
+#include "mercury_core_types.h"
+
+/* All objects are opaque. Classes and contexts are named by a pointer to the
+ * type, the others by a type that is the pointer. */
+typedef struct hg_class hg_class_t;
+typedef struct hg_context hg_context_t;
+typedef struct hg_addr *hg_addr_t;
+typedef struct hg_handle *hg_handle_t;
+typedef struct hg_bulk *hg_bulk_t;
+typedef struct hg_proc *hg_proc_t;
+typedef struct hg_op_id *hg_op_id_t;
+
+#define HG_ADDR_NULL   ((hg_addr_t)0)
+#define HG_HANDLE_NULL ((hg_handle_t)0)
+#define HG_BULK_NULL   ((hg_bulk_t)0)
+#define HG_PROC_NULL   ((hg_proc_t)0)
+#define HG_OP_ID_NULL  ((hg_op_id_t)0)
+/* Given as `op_id` of a call: no operation id is wanted back. */
+#define HG_OP_ID_IGNORE ((hg_op_id_t *)1)
+
+/* What a handle knows of its call. Everything is borrowed from the handle:
+ * HG_Addr_dup() the address to keep it longer. */
+struct hg_info {
+    hg_class_t *hg_class;
+    hg_context_t *context;
+    hg_addr_t addr;     /* the other side: target at the origin, and back */
+    hg_id_t id;         /* which RPC */
+    uint8_t context_id; /* the other side's context */
+};
+
+/* Which way bulk data go, seen from whoever asks for the transfer. */
+typedef enum {
+    HG_BULK_PUSH, /* local memory to the origin's */
+    HG_BULK_PULL  /* the origin's memory to the local one */
+} hg_bulk_op_t;
+
+/* Options of HG_Bulk_create_attr(). */
+struct hg_bulk_attr {
+    hg_mem_type_t mem_type;
+    uint64_t device; /* which device, when the memory is on one */
+};
+
+struct hg_cb_info_lookup {
+    hg_addr_t addr; /* the callback's: HG_Addr_free() it */
+};
+
+struct hg_cb_info_forward {
+    hg_handle_t handle;
+};
+
+struct hg_cb_info_respond {
+    hg_handle_t handle;
+};
+
+struct hg_cb_info_bulk {
+    hg_bulk_t origin_handle;
+    hg_bulk_t local_handle;
+    hg_bulk_op_t op;
+    hg_size_t size; /* bytes moved */
+};
+
+/* What a callback is told; valid until it returns. */
+struct hg_cb_info {
+    union {
+        struct hg_cb_info_lookup lookup;
+        struct hg_cb_info_forward forward;
+        struct hg_cb_info_respond respond;
+        struct hg_cb_info_bulk bulk;
+    } info; /* the one that `type` names */
+    void *arg;
+    hg_cb_type_t type;
+    hg_return_t ret; /* how the operation ended */
+};
+
+/* Serves an RPC at its target; runs inside HG_Trigger(). It must end in
+ * HG_Respond() (unless one-way) and HG_Destroy(), at once or later. The return
+ * value is ignored. */
+typedef hg_return_t (*hg_rpc_cb_t)(hg_handle_t handle);
+
+/* Learns how an operation ended; runs inside HG_Trigger(). The return value is
+ * ignored. */
+typedef hg_return_t (*hg_cb_t)(const struct hg_cb_info *callback_info);
+
+/* Encodes, decodes or frees what `data` points to; see mercury_proc.h. */
+typedef hg_return_t (*hg_proc_cb_t)(hg_proc_t proc, void *data);
+
+/* What a proc callback is to do. */
+typedef enum { HG_ENCODE, HG_DECODE, HG_FREE } hg_proc_op_t;
+
+#endif

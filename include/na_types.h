@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The names of Mercury's network layer that programs for its RPC layer use:
+ * mostly what stands in `struct hg_init_info`. */
+#ifndef NA_TYPES_H
+#define NA_TYPES_H
+
+#include "mercury_config.h"
+
+/* Opaque; a class is made by NA_Initialize() and given to HG_Init_opt2(). */
+typedef struct na_class na_class_t;
+typedef struct na_context na_context_t;
+typedef struct na_addr na_addr_t;
+
+typedef uint32_t na_tag_t;
+
+#define NA_TAG_MAX        UINT32_MAX
+#define NA_CONTEXT_ID_MAX UINT8_MAX
+
+/* Numerically the same as the first 24 of hg_return_t. */
+#define NA_RETURN_VALUES(X)                                                    \
+    X(NA_SUCCESS)                                                              \
+    X(NA_PERMISSION)                                                           \
+    X(NA_NOENTRY)                                                              \
+    X(NA_INTERRUPT)                                                            \
+    X(NA_AGAIN)                                                                \
+    X(NA_NOMEM)                                                                \
+    X(NA_ACCESS)                                                               \
+    X(NA_FAULT)                                                                \
+    X(NA_BUSY)                                                                 \
+    X(NA_EXIST)                                                                \
+    X(NA_NODEV)                                                                \
+    X(NA_INVALID_ARG)                                                          \
+    X(NA_PROTOCOL_ERROR)                                                       \
+    X(NA_OVERFLOW)                                                             \
+    X(NA_MSGSIZE)                                                              \
+    X(NA_PROTONOSUPPORT)                                                       \
+    X(NA_OPNOTSUPPORTED)                                                       \
+    X(NA_ADDRINUSE)                                                            \
+    X(NA_ADDRNOTAVAIL)                                                         \
+    X(NA_HOSTUNREACH)                                                          \
+    X(NA_TIMEOUT)                                                              \
+    X(NA_CANCELED)                                                             \
+    X(NA_IO_ERROR)                                                             \
+    X(NA_HOSTFIREWALL)                                                         \
+    X(NA_RETURN_MAX)
+
+#define NA_ENUMERATOR(name) name,
+typedef enum na_return { NA_RETURN_VALUES(NA_ENUMERATOR) } na_return_t;
+
+/* Which kind of address strings to prefer. */
+enum na_addr_format {
+    NA_ADDR_UNSPEC,
+    NA_ADDR_IPV4,
+    NA_ADDR_IPV6,
+    NA_ADDR_NATIVE
+};
+
+/* A wish for the network's quality of service. */
+enum na_traffic_class {
+    NA_TC_UNSPEC,
+    NA_TC_BEST_EFFORT,
+    NA_TC_LOW_LATENCY,
+    NA_TC_BULK_DATA,
+    NA_TC_DEDICATED_ACCESS,
+    NA_TC_SCAVENGER,
+    NA_TC_NETWORK_CTRL,
+    NA_TC_MAX
+};
+
+/* Where memory lies. */
+enum na_mem_type {
+    NA_MEM_TYPE_HOST,
+    NA_MEM_TYPE_CUDA,
+    NA_MEM_TYPE_ROCM,
+    NA_MEM_TYPE_ZE,
+    NA_MEM_TYPE_MAX,
+    NA_MEM_TYPE_UNKNOWN
+};
+
+/* What a peer may do with memory. */
+#define NA_MEM_READ_ONLY  0x01
+#define NA_MEM_WRITE_ONLY 0x02
+#define NA_MEM_READWRITE  (NA_MEM_READ_ONLY | NA_MEM_WRITE_ONLY)
+
+/* progress_mode: busy polling without anything to wait on; and errors that
+ * say "again" handed to the caller. */
+#define NA_NO_BLOCK 0x01
+#define NA_NO_RETRY 0x02
+
+/* thread_mode: what the program promises to call from one thread only. */
+#define NA_THREAD_MODE_SINGLE_CLS 0x01
+#define NA_THREAD_MODE_SINGLE_CTX 0x02
+#define NA_THREAD_MODE_SINGLE                                                  \
+    (NA_THREAD_MODE_SINGLE_CLS | NA_THREAD_MODE_SINGLE_CTX)
+
+/* Optional features of a plugin. */
+#define NA_OPT_MULTI_RECV    0x01
+#define NA_OPT_FIREWALL_ADDR 0x02
+
+/* One contiguous piece of memory. */
+struct na_segment {
+    void *base;
+    size_t len;
+};
+
+/* One usable protocol, an element of a single linked list. */
+struct na_protocol_info {
+    struct na_protocol_info *next;
+    char *class_name;
+    char *protocol_name;
+    char *device_name;
+};
+
+/* Options of the network layer. Zeros select the defaults. */
+struct na_init_info {
+    const char *ip_subnet;      /* "a.b.c.d/len": where our address lies */
+    const char *auth_key;       /* job key, in the provider's own form */
+    size_t max_unexpected_size; /* bytes, the longest request; 0: default */
+    size_t max_expected_size;   /* bytes, the longest reply; 0: default */
+    uint8_t progress_mode;      /* NA_NO_BLOCK, NA_NO_RETRY */
+    enum na_addr_format addr_format;
+    uint8_t max_contexts;    /* contexts with ids of their own; 0 means 1 */
+    uint8_t thread_mode;     /* NA_THREAD_MODE_*; 0: any thread */
+    bool request_mem_device; /* device memory will be exposed */
+    enum na_traffic_class traffic_class;
+};
+
+/* The same before the traffic class was added; frozen. */
+struct na_init_info_4_0 {
+    const char *ip_subnet;
+    const char *auth_key;
+    size_t max_unexpected_size;
+    size_t max_expected_size;
+    uint8_t progress_mode;
+    enum na_addr_format addr_format;
+    uint8_t max_contexts;
+    uint8_t thread_mode;
+    bool request_mem_device;
+};
+
+/* The head of an aggregate in an expression, in both languages. */
+#ifdef __cplusplus
+#define NA_AGGREGATE(name) name
+#else
+#define NA_AGGREGATE(name) (struct name)
+#endif
+
+#define NA_INIT_INFO_INITIALIZER                                               \
+    NA_AGGREGATE(na_init_info)                                                 \
+    {                                                                          \
+        NULL, NULL, 0, 0, 0, NA_ADDR_UNSPEC, 1, 0, false, NA_TC_UNSPEC         \
+    }
+#define NA_INIT_INFO_INITIALIZER_4_0                                           \
+    NA_AGGREGATE(na_init_info_4_0)                                             \
+    {                                                                          \
+        NULL, NULL, 0, 0, 0, NA_ADDR_UNSPEC, 1, 0, false                       \
+    }
+
+#endif

@@ -1,0 +1,21 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# Each public header compiles alone, as strict C11 and as C++14.
+set -u
+cd "$(dirname "$0")/../../include" || exit 1
+
+bad=0
+mpi=$(pkg-config --cflags mpich 2>/dev/null) || mpi=
+for header in *.h; do
+    if [ "$header" = amalgam.h ] && [ -z "$mpi" ]; then
+        echo "amalgam.h not checked: no mpich.pc here"
+        continue
+    fi
+    # shellcheck disable=SC2086
+    echo "#include \"$header\"" | ${CC:-gcc} -std=c11 -pedantic -Wall -Wextra \
+        -Werror -fsyntax-only -I. $mpi -x c - || bad=1
+    # shellcheck disable=SC2086
+    echo "#include \"$header\"" | ${CXX:-g++} -std=c++14 -Wall -Wextra \
+        -Werror -fsyntax-only -I. $mpi -x c++ - || bad=1
+done
+exit $bad

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Addresses: whom to call.
+ *
+ * An address is counted: handles that use it keep it alive. */
+#ifndef MERCURY_ADDRESS_H
+#define MERCURY_ADDRESS_H
+
+#include "mercury_types.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** The older name of HG_Addr_lookup1(). */
+#define HG_Addr_lookup HG_Addr_lookup1
+
+/**
+ * Find an address by its string, and have it from a callback.
+ *
+ * It is found at once; the callback waits for HG_Trigger().
+ *
+ * @param context   [in]
+ * @param callback  [in]   gets it in `info.lookup.addr`
+ * @param arg       [in]
+ * @param name      [in]   as HG_Addr_to_string() wrote it
+ * @param op_id     [out]  HG_OP_ID_NULL; or HG_OP_ID_IGNORE
+ * Owns:      `arg` must live until the callback ran. The address is the
+ *            callback's; HG_Addr_free() ends it.
+ * Errors:    HG_INVALID_ARG   context, callback or name is NULL, or the string
+ *                             is no address
+ *            HG_PROTONOSUPPORT the string names another transport
+ *            HG_ADDRNOTAVAIL  an address of another job, or of nobody
+ *            HG_NOMEM         no memory
+ *            No callback follows an error.
+ * Threads:   any thread; never blocks.
+ * Undefined: context destroyed meanwhile.
+ * Source:    as Mercury 2.4.
+ */
+HG_PUBLIC hg_return_t HG_Addr_lookup1(hg_context_t *context, hg_cb_t callback,
+    void *arg, const char *name, hg_op_id_t *op_id);
+
+/**
+ * Find an address by its string.
+ *
+ * Sends nothing, and does not ask whether anybody is there.
+ *
+ * @param hg_class  [in]
+ * @param name      [in]   as HG_Addr_to_string() wrote it
+ * @param addr      [out]
+ * Owns:      the result is the caller's; HG_Addr_free() ends it.
+ * Errors:    HG_INVALID_ARG   an argument is NULL, or the string is no address
+ *            HG_PROTONOSUPPORT the string names another transport
+ *            HG_ADDRNOTAVAIL  an address of another job, or of nobody
+ *            HG_NOMEM         no memory
+ * Threads:   any thread; never blocks.
+ * Undefined: nothing.
+ * Source:    as Mercury 2.4, but strings of other jobs are refused.
+ */
+HG_PUBLIC hg_return_t HG_Addr_lookup2(
+    hg_class_t *hg_class, const char *name, hg_addr_t *addr);
+
+/**
+ * Give an address back.
+ *
+ * @param hg_class  [in]
+ * @param addr      [in]  HG_ADDR_NULL is allowed
+ * Owns:      the caller's share of the address is taken.
+ * Errors:    HG_INVALID_ARG hg_class is NULL
+ * Threads:   any thread; never blocks.
+ * Undefined: nothing.
+ * Source:    as Mercury 2.4.
+ */
+HG_PUBLIC hg_return_t HG_Addr_free(hg_class_t *hg_class, hg_addr_t addr);
+
+/**
+ * Say that the peer is dead, so that what is cached for it may go.
+ *
+ * @param hg_class  [in]
+ * @param addr      [in]  still to be freed
+ * Owns:      nothing changes hands.
+ * Errors:    HG_INVALID_ARG an argument is NULL
+ * Threads:   any thread; never blocks.
+ * Undefined: nothing.
+ * Source:    as Mercury 2.4; over MPI without effect.
+ */
+HG_PUBLIC hg_return_t HG_Addr_set_remove(hg_class_t *hg_class, hg_addr_t addr);
+
+/**
+ * The address of this process, also of a class that does not listen.
+ *
+ * @param hg_class  [in]
+ * @param addr      [out]
+ * Owns:      the result is the caller's; HG_Addr_free() ends it.
+ * Errors:    HG_INVALID_ARG an argument is NULL
+ *            HG_NOMEM       no memory
+ * Threads:   any thread; never blocks.
+ * Undefined: nothing.
+ * Source:    as Mercury 2.4.
+ */
+HG_PUBLIC hg_return_t HG_Addr_self(hg_class_t *hg_class, hg_addr_t *addr);
+
+/**
+ * Another share of an address, for instance of a borrowed one.
+ *
+ * @param hg_class  [in]
+ * @param addr      [in]
+ * @param new_addr  [out]
+ * Owns:      the result is the caller's; HG_Addr_free() ends it.
+ * Errors:    HG_INVALID_ARG an argument is NULL
+ *            HG_NOMEM       no memory
+ * Threads:   any thread; never blocks.
+ * Undefined: nothing.
+ * Source:    as Mercury 2.4.
+ */
+HG_PUBLIC hg_return_t HG_Addr_dup(
+    hg_class_t *hg_class, hg_addr_t addr, hg_addr_t *new_addr);
+
+/**
+ * Whether two addresses name the same process: HG_TRUE or HG_FALSE.
+ *
+ * @param hg_class  [in]
+ * @param addr1     [in]  HG_ADDR_NULL equals only HG_ADDR_NULL
+ * @param addr2     [in]
+ * Owns:      nothing changes hands.
+ * Errors:    HG_FALSE: hg_class is NULL.
+ * Threads:   any thread; never blocks.
+ * Undefined: nothing.
+ * Source:    as Mercury 2.4.
+ */
+HG_PUBLIC uint8_t HG_Addr_cmp(
+    hg_class_t *hg_class, hg_addr_t addr1, hg_addr_t addr2);
+
+/**
+ * Write an address as a string that HG_Addr_lookup2() reads in any process
+ * that can reach it.
+ *
+ * @param hg_class  [in]
+ * @param buf       [out]     NULL: only the size is wanted
+ * @param buf_size  [in,out]  bytes given; becomes the bytes needed, with NUL,
+ *                            also when they are too few
+ * @param addr      [in]
+ * Owns:      nothing changes hands.
+ * Errors:    HG_INVALID_ARG hg_class, buf_size or addr is NULL
+ *            HG_OVERFLOW    too few bytes given; nothing but the size written
+ * Threads:   any thread; never blocks.
+ * Undefined: nothing.
+ * Source:    as Mercury 2.4, but the size is written on HG_OVERFLOW too.
+ */
+HG_PUBLIC hg_return_t HG_Addr_to_string(
+    hg_class_t *hg_class, char *buf, hg_size_t *buf_size, hg_addr_t addr);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

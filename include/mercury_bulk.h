@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Bulk data: memory exposed by one process, read or written by another.
+ *
+ * The origin exposes memory and sends the handle within an RPC; the target, or
+ * anyone who has the handle, moves data to or from it. Offsets are virtual:
+ * they count through all segments as if these were one piece. */
+#ifndef MERCURY_BULK_H
+#define MERCURY_BULK_H
+
+#include "mercury_types.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What a peer may do with exposed memory. */
+#define HG_BULK_READ_ONLY  (1 << 0)
+#define HG_BULK_WRITE_ONLY (1 << 1)
+#define HG_BULK_READWRITE  (HG_BULK_READ_ONLY | HG_BULK_WRITE_ONLY)
+
+/* Flags of HG_Bulk_serialize(): the data themselves travel in the descriptor
+ * where they may; the descriptor is for a process of this node. */
+#define HG_BULK_EAGER (1 << 2)
+#define HG_BULK_SM    (1 << 3)
+
+/* An older name of the callback's type. */
+typedef hg_cb_t hg_bulk_cb_t;
+
+/**
+ * Expose memory.
+ *
+ * @param hg_class   [in]
+ * @param count      [in]   segments, at least 1
+ * @param buf_ptrs   [in]   their addresses; NULL: the library allocates them
+ * @param buf_sizes  [in]   their bytes; 0 is allowed
+ * @param flags      [in]   HG_BULK_READ_ONLY, _WRITE_ONLY or _READWRITE
+ * @param handle     [out]
+ * Owns:      the result is the caller's; HG_Bulk_free() ends it. The lists may
+ *            be reused when the call returns; the memory stays the caller's and
+ *            must live until HG_Bulk_free() succeeded. Memory that the library
+ *            allocated ends with the handle; HG_Bulk_access() shows it.
+ * Errors:    HG_INVALID_ARG hg_class, buf_sizes or handle is NULL, count is 0,
+ *                           flags are unknown or none, an address is NULL where
+ *                           its size is not 0, or sizes add up beyond 64 bits
+ *            HG_NOMEM       no memory
+ * Threads:   any thread; never blocks.
+ * Undefined: nothing.
+ * Source:    as Mercury 2.4.
+ */
+HG_PUBLIC hg_return_t HG_Bulk_create(hg_class_t *hg_class, uint32_t count,
+    void **buf_ptrs, const hg_size_t *buf_sizes, uint8_t flags,
+    hg_bulk_t *handle);
+
+/**
+ * Expose memory of a kind: HG_Bulk_create() with options.
+ *
+ * @param hg_class   [in]   as for HG_Bulk_create(), like the next four
+ * @param count      [in]
+ * @param buf_ptrs   [in]
+ * @param buf_sizes  [in]
+ * @param flags      [in]
+ * @param attrs      [in]   where the memory lies
+ * @param handle     [out]
+ * Owns:      as HG_Bulk_create().
+ * Errors:    as HG_Bulk_create(), and
+ *            HG_INVALID_ARG   attrs is NULL
+ *            HG_OPNOTSUPPORTED the memory is not the host's
+ * Threads:   any thread; never blocks.
+ * Undefined: nothing.
+ * Source:    as Mercury 2.4, but host memory only.
+ */
+HG_PUBLIC hg_return_t HG_Bulk_create_attr(hg_class_t *hg_class, uint32_t count,
+    void **buf_ptrs, const hg_size_t *buf_sizes, uint8_t flags,
+    const struct hg_bulk_attr *attrs, hg_bulk_t *handle);
+
+/**
+ * Give a handle back; with the last share the memory is exposed no more.
+ *
+ * No new access begins; those in motion are finished or stopped before it
+ * returns.
+ *
+ * @param handle  [in]  HG_BULK_NULL is allowed
+ * Owns:      the caller's share is taken on success only.
+ * Errors:    HG_BUSY a peer that is in the middle of an access did not react
+ *                    within AMALGAM_FREE_TIMEOUT_MS (5 s; the log names its
+ *                    rank); the handle stays, closed to new accesses, and the
+ *                    memory must stay: call again
+ * Threads:   any thread; may wait up to its time-out for such a peer.
+ * Undefined: nothing.
+ * Source:    as Mercury 2.4, but may return HG_BUSY.
+ */
+HG_PUBLIC hg_return_t HG_Bulk_free(hg_bulk_t handle);
+
+/**
+ * Take another share, for instance of a handle that came in an input and is to
+ * outlive HG_Free_input().
+ *
+ * @param handle  [in]
+ * Owns:      the new share is the caller's; HG_Bulk_free() ends it.
+ * Errors:    HG_INVALID_ARG handle is NULL
+ * Threads:   any thread; never blocks.
+ * Undefined: nothing.
+ * Source:    as Mercury 2.4.
+ */
+HG_PUBLIC hg_return_t HG_Bulk_ref_incr(hg_bulk_t handle);
+
+/**
+ * Write this process's address and context into the handle, so that whoever
+ * gets it from whomever can reach the memory.
+ *
+ * @param handle   [in]  of memory of this process, not yet bound
+ * @param context  [in]  of the same class
+ * Owns:      nothing changes hands.
+ * Errors:    HG_INVALID_ARG an argument is NULL, the handle came from another
+ *                           process or is bound, or the classes differ
+ *            HG_NOMEM       no memory
+ * Threads:   any thread, one at a time per handle; never blocks.
+ * Undefined: nothing.
+ * Source:    as Mercury 2.4.
+ */
+HG_PUBLIC hg_return_t HG_Bulk_bind(hg_bulk_t handle, hg_context_t *context);
+
+/**
+ * The address of a bound handle, or HG_ADDR_NULL.
+ *
+ * @param handle  [in]
+ * Owns:      the result is borrowed from the handle.
+ * Errors:    NULL gives HG_ADDR_NULL.
+ * Threads:   any thread; never blocks.
+ * Undefined: nothing.
+ * Source:    as Mercury 2.4, but NULL is allowed.
+ */
+HG_PUBLIC hg_addr_t HG_Bulk_get_addr(hg_bulk_t handle);
+
+/**
+ * The context id of a bound handle, or 0.
+ *
+ * @param handle  [in]
+ * Owns:      nothing changes hands.
+ * Errors:    NULL gives 0.
+ * Threads:   any thread; never blocks.
+ * Undefined: nothing.
+ * Source:    as Mercury 2.4, but NULL is allowed.
+ */
+HG_PUBLIC uint8_t HG_Bulk_get_context_id(hg_bulk_t handle);
+
+/**
+ * The local memory behind a range of a handle.
+ *
+ * @param handle        [in]
+ * @param offset        [in]   bytes from the start of the handle
+ * @param size          [in]   bytes wanted
+ * @param flags         [in]   what is meant to be done; not looked at
+ * @param max_count     [in]   pieces there is room for
+ * @param buf_ptrs      [out]  the addresses of the pieces; may be NULL
+ * @param buf_sizes     [out]  their bytes; may be NULL
+ * @param actual_count  [out]  how many pieces; may be NULL
+ * Owns:      the pieces are borrowed from the handle.
+ * Errors:    HG_INVALID_ARG handle is NULL, its memory is another process's, or
+ *                           the range reaches beyond it
+ *            size 0 or max_count 0: HG_SUCCESS, nothing is written.
+ * Threads:   any thread; never blocks.
+ * Undefined: nothing.
+ * Source:    as Mercury 2.4, but the range is checked.
+ */
+HG_PUBLIC hg_return_t HG_Bulk_access(hg_bulk_t handle, hg_size_t offset,
+    hg_size_t size, uint8_t flags, uint32_t max_count, void **buf_ptrs,
+    hg_size_t *buf_sizes, uint32_t *actual_count);
+
+/**
+ * Bytes of all segments together.
+ *
+ * @param handle  [in]
+ * Owns:      nothing changes hands.
+ * Errors:    NULL gives 0.
+ * Threads:   any thread; never blocks.
+ * Undefined: nothing.
+ * Source:    as Mercury 2.4, but NULL is allowed.
+ */
+HG_PUBLIC hg_size_t HG_Bulk_get_size(hg_bulk_t handle);
+
+/**
+ * Number of segments.
+ *
+ * @param handle  [in]
+ * Owns:      nothing changes hands.
+ * Errors:    NULL gives 0.
+ * Threads:   any thread; never blocks.
+ * Undefined: nothing.
+ * Source:    as Mercury 2.4, but NULL is allowed.
+ */
+HG_PUBLIC uint32_t HG_Bulk_get_segment_count(hg_bulk_t handle);
+
+/**
+ * What peers may do: HG_BULK_READ_ONLY, _WRITE_ONLY or _READWRITE.
+ *
+ * @param handle  [in]
+ * Owns:      nothing changes hands.
+ * Errors:    NULL gives 0.
+ * Threads:   any thread; never blocks.
+ * Undefined: nothing.
+ * Source:    as Mercury 2.4, but NULL is allowed.
+ */
+HG_PUBLIC uint8_t HG_Bulk_get_flags(hg_bulk_t handle);
+
+/**
+ * Bytes that HG_Bulk_serialize() would write.
+ *
+ * @param handle  [in]
+ * @param flags   [in]  as for HG_Bulk_serialize()
+ * Owns:      nothing changes hands.
+ * Errors:    NULL gives 0.
+ * Threads:   any thread; never blocks.
+ * Undefined: nothing.
+ * Source:    as Mercury 2.4; the sizes are ours.
+ */
+HG_PUBLIC hg_size_t HG_Bulk_get_serialize_size(
+    hg_bulk_t handle, unsigned long flags);
+
+/**
+ * Write a handle as bytes, for a program that sends them by itself.
+ *
+ * @param buf       [out]
+ * @param buf_size  [in]  bytes there
+ * @param flags     [in]  HG_BULK_EAGER: with the data, where they may be read;
+ *                        HG_BULK_SM: no effect; 0
+ * @param handle    [in]
+ * Owns:      the handle must live until whoever reads the bytes is done.
+ * Errors:    HG_INVALID_ARG buf or handle is NULL
+ *            HG_OVERFLOW    buf_size is too small; nothing useful was written
+ * Threads:   any thread; never blocks.
+ * Undefined: nothing.
+ * Source:    as Mercury 2.4; the bytes are ours.
+ */
+HG_PUBLIC hg_return_t HG_Bulk_serialize(
+    void *buf, hg_size_t buf_size, unsigned long flags, hg_bulk_t handle);
+
+/**
+ * Make a handle of the bytes of HG_Bulk_serialize().
+ *
+ * @param hg_class  [in]
+ * @param handle    [out]
+ * @param buf       [in]
+ * @param buf_size  [in]
+ * Owns:      the result is the caller's; HG_Bulk_free() ends it. The bytes may
+ *            be reused when the call returns.
+ * Errors:    HG_INVALID_ARG    hg_class, handle or buf is NULL
+ *            HG_OVERFLOW       the bytes end too early
+ *            HG_PROTOCOL_ERROR they are no handle, or of another version
+ *            HG_NOMEM          no memory
+ * Threads:   any thread; never blocks.
+ * Undefined: nothing.
+ * Source:    as Mercury 2.4.
+ */
+HG_PUBLIC hg_return_t HG_Bulk_deserialize(hg_class_t *hg_class,
+    hg_bulk_t *handle, const void *buf, hg_size_t buf_size);
+
+#ifdef __cplusplus
+}
+#endif
+
+#include "mercury_transfer.h"
+
+#endif

@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Classes: one use of the library over one transport; version and log. */
+#ifndef MERCURY_CLASS_H
+#define MERCURY_CLASS_H
+
+#include <stdio.h>
+
+#include "mercury_types.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/**
+ * The version of the API that the library offers, at run time.
+ *
+ * @param major  [out]  may be NULL, as the other two
+ * @param minor  [out]
+ * @param patch  [out]
+ * Owns:      nothing changes hands.
+ * Errors:    none.
+ * Threads:   any thread; never blocks.
+ * Undefined: nothing.
+ * Source:    as Mercury 2.4.
+ */
+HG_PUBLIC hg_return_t HG_Version_get(
+    unsigned int *major, unsigned int *minor, unsigned int *patch);
+
+/**
+ * The name of a return code, for instance "HG_NOENTRY".
+ *
+ * @param errnum  [in]
+ * Owns:      the result is borrowed from the library, for ever.
+ * Errors:    NULL for a number that is no code.
+ * Threads:   any thread; never blocks.
+ * Undefined: nothing.
+ * Source:    as Mercury 2.4.
+ */
+HG_PUBLIC const char *HG_Error_to_string(hg_return_t errnum);
+
+/**
+ * Open a class with default options: HG_Init_opt2() without any.
+ *
+ * @param na_info_string  [in]  which transport; see HG_Init_opt2()
+ * @param na_listen       [in]  HG_TRUE: others may call this process
+ * Owns:      the result is the caller's; HG_Finalize() ends it.
+ * Errors:    NULL on any failure; the log says why.
+ * Threads:   any thread; collective over MPI_COMM_WORLD when over MPI.
+ * Undefined: nothing.
+ * Source:    as Mercury 2.4, but over MPI as HG_Init_opt2() says.
+ */
+HG_PUBLIC hg_class_t *HG_Init(const char *na_info_string, uint8_t na_listen);
+
+/**
+ * Open a class with options in the layout of Mercury 2.2.
+ *
+ * Fields of `struct hg_init_info` from `traffic_class` on are not read.
+ *
+ * @param na_info_string  [in]  which transport; see HG_Init_opt2()
+ * @param na_listen       [in]  HG_TRUE: others may call this process
+ * @param hg_init_info    [in]  NULL: defaults
+ * Owns:      the result is the caller's; HG_Finalize() ends it. The options
+ *            may be reused when the call returns.
+ * Errors:    NULL on any failure; the log says why.
+ * Threads:   any thread; collective over MPI_COMM_WORLD when over MPI.
+ * Undefined: nothing.
+ * Source:    as Mercury 2.4, but over MPI as HG_Init_opt2() says.
+ */
+HG_PUBLIC hg_class_t *HG_Init_opt(const char *na_info_string, uint8_t na_listen,
+    const struct hg_init_info *hg_init_info);
+
+/**
+ * Open a class: the process takes part in RPC over one transport.
+ *
+ * The string names the transport: "mpi", "mpi+p2p", or "self" for calls to
+ * oneself only. Over MPI every rank of MPI_COMM_WORLD calls it, with the same
+ * string. If MPI was not initialised it is, with MPI_THREAD_MULTIPLE, and is
+ * finalised when the process exits, so a class may be opened again later; if it
+ * was, it is left running. The thread level found decides who may call: see
+ * MPI_Init_thread(); a level that takes something away is logged.
+ *
+ * @param na_info_string  [in]  not read when the options name an NA class
+ * @param na_listen       [in]  HG_TRUE: others may call this process
+ * @param version         [in]  HG_VERSION(major, minor) that the options were
+ *                              written for; not read when they are NULL
+ * @param hg_init_info    [in]  NULL: defaults
+ * Owns:      the result is the caller's; HG_Finalize() ends it. The options
+ *            may be reused when the call returns.
+ * Errors:    NULL on any failure; the log says why: no such transport, not in
+ *            this build, options without a version or of a newer one, options
+ *            that contradict each other, no memory.
+ * Threads:   any thread; collective over MPI_COMM_WORLD when over MPI.
+ * Undefined: nothing.
+ * Source:    as Mercury 2.4, but collective over MPI.
+ */
+HG_PUBLIC hg_class_t *HG_Init_opt2(const char *na_info_string,
+    uint8_t na_listen, unsigned int version,
+    const struct hg_init_info *hg_init_info);
+
+/**
+ * Close a class.
+ *
+ * Looks first whether bulk handles, contexts or addresses are left. Over MPI it
+ * then goes on serving until every rank has called it, and not longer than
+ * AMALGAM_FINALIZE_TIMEOUT_MS (30 s): after that it names the ranks that did
+ * not come, and closes alone. Frees class data and RPC data by their callbacks.
+ *
+ * @param hg_class  [in]  gone when HG_SUCCESS is returned
+ * Owns:      the class is taken on success only.
+ * Errors:    HG_INVALID_ARG hg_class is NULL
+ *            HG_BUSY        something is left; nothing was done, not even a
+ *                           word to the other ranks: close it and call again
+ * Threads:   one thread, while no other uses the class; may wait up to its
+ *            time-out. Collective over MPI_COMM_WORLD when over MPI.
+ * Undefined: nothing.
+ * Source:    as Mercury 2.4, but waits for the other ranks over MPI.
+ */
+HG_PUBLIC hg_return_t HG_Finalize(hg_class_t *hg_class);
+
+/**
+ * Remove what crashed runs of this user left in the system.
+ *
+ * Owns:      nothing changes hands.
+ * Errors:    none.
+ * Threads:   any thread; may do file system calls.
+ * Undefined: nothing.
+ * Source:    as Mercury 2.4; transports over MPI leave nothing behind.
+ */
+HG_PUBLIC void HG_Cleanup(void);
+
+/**
+ * Choose which log lines are written: this level and the graver ones.
+ *
+ * @param level  [in]  "none", "fatal", "error", "warning", "min_debug", "info"
+ *                     or "debug"; HG_LOG_LEVEL in the environment sets it too
+ * Owns:      nothing changes hands.
+ * Errors:    an unknown name changes nothing.
+ * Threads:   any thread; never blocks.
+ * Undefined: nothing.
+ * Source:    as Mercury 2.4.
+ */
+HG_PUBLIC void HG_Set_log_level(const char *level);
+
+/**
+ * Choose which parts of the library write log lines.
+ *
+ * @param subsys  [in]  "a,b,~c": shows a and b, hides c; NULL or "" shows all
+ * Owns:      nothing changes hands.
+ * Errors:    none.
+ * Threads:   any thread; never blocks.
+ * Undefined: nothing.
+ * Source:    as Mercury 2.4; the names of the parts are ours.
+ */
+HG_PUBLIC void HG_Set_log_subsys(const char *subsys);
+
+/**
+ * Have log lines written by a function of the program's.
+ *
+ * @param log_func  [in]  called as fprintf() would be; NULL: fprintf() itself
+ * Owns:      nothing changes hands.
+ * Errors:    none.
+ * Threads:   any thread; never blocks. `log_func` may be called by any thread
+ *            that calls the library, one at a time.
+ * Undefined: `log_func` calls the library.
+ * Source:    as Mercury 2.4.
+ */
+HG_PUBLIC void HG_Set_log_func(
+    int (*log_func)(FILE *stream, const char *format, ...));
+
+/**
+ * Choose where the log lines of one level go.
+ *
+ * @param level   [in]  a name as for HG_Set_log_level()
+ * @param stream  [in]  NULL: stderr again
+ * Owns:      the stream stays the caller's, and open until another is set.
+ * Errors:    an unknown name changes nothing.
+ * Threads:   any thread; never blocks.
+ * Undefined: nothing.
+ * Source:    as Mercury 2.4.
+ */
+HG_PUBLIC void HG_Set_log_stream(const char *level, FILE *stream);
+
+/**
+ * The kind of transport that the class uses, for instance "mpi".
+ *
+ * @param hg_class  [in]
+ * Owns:      the result is borrowed from the class.
+ * Errors:    NULL gives NULL.
+ * Threads:   any thread; never blocks.
+ * Undefined: nothing.
+ * Source:    as Mercury 2.4, but NULL is allowed.
+ */
+HG_PUBLIC const char *HG_Class_get_name(const hg_class_t *hg_class);
+
+/**
+ * The protocol within that kind, for instance "p2p".
+ *
+ * @param hg_class  [in]
+ * Owns:      the result is borrowed from the class.
+ * Errors:    NULL gives NULL.
+ * Threads:   any thread; never blocks.
+ * Undefined: nothing.
+ * Source:    as Mercury 2.4, but NULL is allowed.
+ */
+HG_PUBLIC const char *HG_Class_get_protocol(const hg_class_t *hg_class);
+
+/**
+ * Whether the class was opened to be called by others.
+ *
+ * @param hg_class  [in]
+ * Owns:      nothing changes hands.
+ * Errors:    NULL gives false.
+ * Threads:   any thread; never blocks.
+ * Undefined: nothing.
+ * Source:    as Mercury 2.4, but NULL is allowed.
+ */
+HG_PUBLIC bool HG_Class_is_listening(const hg_class_t *hg_class);
+
+/**
+ * Bytes of encoded input that travel in the request itself.
+ *
+ * A longer input travels too, fetched by the target: a round trip more.
+ *
+ * @param hg_class  [in]
+ * Owns:      nothing changes hands.
+ * Errors:    NULL gives 0.
+ * Threads:   any thread; never blocks.
+ * Undefined: nothing.
+ * Source:    as Mercury 2.4, but NULL is allowed.
+ */
+HG_PUBLIC hg_size_t HG_Class_get_input_eager_size(const hg_class_t *hg_class);
+
+/**
+ * Bytes of encoded output that travel in the reply itself.
+ *
+ * @param hg_class  [in]
+ * Owns:      nothing changes hands.
+ * Errors:    NULL gives 0.
+ * Threads:   any thread; never blocks.
+ * Undefined: nothing.
+ * Source:    as Mercury 2.4, but NULL is allowed.
+ */
+HG_PUBLIC hg_size_t HG_Class_get_output_eager_size(const hg_class_t *hg_class);
+
+/**
+ * Keep a pointer of the program's with the class.
+ *
+ * @param hg_class       [in]
+ * @param data           [in]  replaces what was set before, without freeing it
+ * @param free_callback  [in]  called with `data` by HG_Finalize(); may be NULL
+ * Owns:      `data` stays the caller's until `free_callback` is called.
+ * Errors:    HG_INVALID_ARG hg_class is NULL
+ * Threads:   any thread, one at a time per class; never blocks.
+ * Undefined: nothing.
+ * Source:    as Mercury 2.4.
+ */
+HG_PUBLIC hg_return_t HG_Class_set_data(
+    hg_class_t *hg_class, void *data, void (*free_callback)(void *));
+
+/**
+ * The pointer that HG_Class_set_data() kept, or NULL.
+ *
+ * @param hg_class  [in]
+ * Owns:      nothing changes hands.
+ * Errors:    NULL gives NULL.
+ * Threads:   any thread; never blocks.
+ * Undefined: nothing.
+ * Source:    as Mercury 2.4, but NULL is allowed.
+ */
+HG_PUBLIC void *HG_Class_get_data(const hg_class_t *hg_class);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

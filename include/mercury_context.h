@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Contexts: where calls are made and arrive, and how they are driven on.
+ *
+ * Nothing happens in the background: HG_Progress() moves messages along and
+ * queues what is finished, HG_Trigger() runs the callbacks of what is queued.
+ * No callback ever runs anywhere else. */
+#ifndef MERCURY_CONTEXT_H
+#define MERCURY_CONTEXT_H
+
+#include "mercury_types.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/**
+ * Open the context with id 0: HG_Context_create_id() for programs with one.
+ *
+ * @param hg_class  [in]
+ * Owns:      the result is the caller's; HG_Context_destroy() ends it.
+ * Errors:    NULL on any failure; the log says why.
+ * Threads:   any thread; never blocks.
+ * Undefined: nothing.
+ * Source:    as Mercury 2.4.
+ */
+HG_PUBLIC hg_context_t *HG_Context_create(hg_class_t *hg_class);
+
+/**
+ * Open a context; if the class listens, requests may arrive from now on.
+ *
+ * @param hg_class  [in]
+ * @param id        [in]  below `max_contexts` of the init options, and not the
+ *                        id of another open context of the class
+ * Owns:      the result is the caller's; HG_Context_destroy() ends it.
+ * Errors:    NULL on any failure; the log says why: hg_class is NULL, the id is
+ *            out of range or taken, no memory.
+ * Threads:   any thread; never blocks. Not collective.
+ * Undefined: nothing.
+ * Source:    as Mercury 2.4.
+ */
+HG_PUBLIC hg_context_t *HG_Context_create_id(hg_class_t *hg_class, uint8_t id);
+
+/**
+ * Close a context.
+ *
+ * Stops receiving, then waits up to 5 s for handles whose last operation is
+ * ending. Frees the context's data by its callback.
+ *
+ * @param context  [in]  gone when HG_SUCCESS is returned
+ * Owns:      the context is taken on success only.
+ * Errors:    HG_INVALID_ARG context is NULL
+ *            HG_BUSY        handles are left, callbacks are still queued, or
+ *                           another thread is in progress; the context receives
+ *                           no more, else it is as before: call again
+ * Threads:   one thread, while no other uses the context; may wait up to 5 s.
+ * Undefined: nothing.
+ * Source:    as Mercury 2.4.
+ */
+HG_PUBLIC hg_return_t HG_Context_destroy(hg_context_t *context);
+
+/**
+ * Receive no more requests; calls that were made go on.
+ *
+ * @param context  [in]
+ * Owns:      nothing changes hands.
+ * Errors:    HG_INVALID_ARG context is NULL
+ * Threads:   any thread; may wait up to 5 s. Again, or when not listening: no
+ *            effect.
+ * Undefined: context destroyed meanwhile.
+ * Source:    as Mercury 2.4.
+ */
+HG_PUBLIC hg_return_t HG_Context_unpost(hg_context_t *context);
+
+/**
+ * The class that the context belongs to.
+ *
+ * @param context  [in]
+ * Owns:      the result is borrowed from the context.
+ * Errors:    NULL gives NULL.
+ * Threads:   any thread; never blocks.
+ * Undefined: nothing.
+ * Source:    as Mercury 2.4, but NULL is allowed.
+ */
+HG_PUBLIC hg_class_t *HG_Context_get_class(const hg_context_t *context);
+
+/**
+ * The id that the context was opened with.
+ *
+ * @param context  [in]
+ * Owns:      nothing changes hands.
+ * Errors:    NULL gives 0.
+ * Threads:   any thread; never blocks.
+ * Undefined: nothing.
+ * Source:    as Mercury 2.4, but NULL is allowed.
+ */
+HG_PUBLIC uint8_t HG_Context_get_id(const hg_context_t *context);
+
+/**
+ * Keep a pointer of the program's with the context.
+ *
+ * @param context        [in]
+ * @param data           [in]  replaces what was set before, without freeing it
+ * @param free_callback  [in]  called with `data` by HG_Context_destroy(); may
+ *                             be NULL
+ * Owns:      `data` stays the caller's until `free_callback` is called.
+ * Errors:    HG_INVALID_ARG context is NULL
+ * Threads:   any thread, one at a time per context; never blocks.
+ * Undefined: nothing.
+ * Source:    as Mercury 2.4.
+ */
+HG_PUBLIC hg_return_t HG_Context_set_data(
+    hg_context_t *context, void *data, void (*free_callback)(void *));
+
+/**
+ * The pointer that HG_Context_set_data() kept, or NULL.
+ *
+ * @param context  [in]
+ * Owns:      nothing changes hands.
+ * Errors:    NULL gives NULL.
+ * Threads:   any thread; never blocks.
+ * Undefined: nothing.
+ * Source:    as Mercury 2.4, but NULL is allowed.
+ */
+HG_PUBLIC void *HG_Context_get_data(const hg_context_t *context);
+
+/**
+ * Move messages and transfers along, until something is there to trigger.
+ *
+ * Several threads may call it: one of them progresses, the others wait for what
+ * it queues. With time-out 0 it looks once and makes no system call.
+ *
+ * @param context  [in]
+ * @param timeout  [in]  milliseconds
+ * Owns:      nothing changes hands.
+ * Errors:    HG_INVALID_ARG context is NULL
+ *            HG_TIMEOUT     nothing happened and nothing is queued
+ *            HG_NA_ERROR    the transport failed; see the log
+ * Threads:   any thread; may wait up to its time-out. Over MPI below the level
+ *            MPI_THREAD_SERIALIZED only the thread that initialised MPI.
+ * Undefined: context destroyed meanwhile.
+ * Source:    as Mercury 2.4.
+ */
+HG_PUBLIC hg_return_t HG_Progress(hg_context_t *context, unsigned int timeout);
+
+/**
+ * Run the callbacks of finished operations and arrived requests, oldest first.
+ *
+ * @param context       [in]
+ * @param timeout       [in]   milliseconds to wait for the first one
+ * @param max_count     [in]   how many to run at most
+ * @param actual_count  [out]  how many ran, also when none; may be NULL
+ * Owns:      nothing changes hands.
+ * Errors:    HG_INVALID_ARG context is NULL
+ *            HG_TIMEOUT     none was there, also for time-out 0
+ * Threads:   any thread, several at once; may wait up to its time-out; runs the
+ *            user's callbacks. It does not progress: with a time-out it waits
+ *            for another thread's HG_Progress().
+ * Undefined: context destroyed meanwhile, or by a callback.
+ * Source:    as Mercury 2.4.
+ */
+HG_PUBLIC hg_return_t HG_Trigger(hg_context_t *context, unsigned int timeout,
+    unsigned int max_count, unsigned int *actual_count);
+
+/**
+ * A descriptor that becomes readable when there is something to progress.
+ *
+ * @param context  [in]
+ * Owns:      the result is borrowed from the context; do not read from it.
+ * Errors:    -1: the transport has none (MPI), or NULL was given.
+ * Threads:   any thread; never blocks.
+ * Undefined: nothing.
+ * Source:    as Mercury 2.4.
+ */
+HG_PUBLIC int HG_Event_get_wait_fd(const hg_context_t *context);
+
+/**
+ * Whether work is pending, so that waiting on the descriptor would be wrong.
+ *
+ * To be asked each time before blocking on HG_Event_get_wait_fd().
+ *
+ * @param context  [in]
+ * Owns:      nothing changes hands.
+ * Errors:    NULL gives false.
+ * Threads:   any thread; never blocks.
+ * Undefined: context destroyed meanwhile.
+ * Source:    as Mercury 2.4.
+ */
+HG_PUBLIC bool HG_Event_ready(hg_context_t *context);
+
+/**
+ * Progress without waiting.
+ *
+ * @param context  [in]
+ * @param count_p  [out]  how many callbacks are queued now; may be NULL
+ * Owns:      nothing changes hands.
+ * Errors:    HG_INVALID_ARG context is NULL
+ *            HG_NA_ERROR    the transport failed; see the log
+ *            Nothing to do is HG_SUCCESS.
+ * Threads:   any thread; never blocks. As HG_Progress() below MULTIPLE.
+ * Undefined: context destroyed meanwhile.
+ * Source:    as Mercury 2.4.
+ */
+HG_PUBLIC hg_return_t HG_Event_progress(
+    hg_context_t *context, unsigned int *count_p);
+
+/**
+ * Trigger without waiting.
+ *
+ * @param context       [in]
+ * @param max_count     [in]   how many callbacks to run at most
+ * @param actual_count  [out]  how many ran; may be NULL
+ * Owns:      nothing changes hands.
+ * Errors:    HG_INVALID_ARG context is NULL
+ *            None queued is HG_SUCCESS with count 0.
+ * Threads:   any thread; runs the user's callbacks.
+ * Undefined: context destroyed meanwhile, or by a callback.
+ * Source:    as Mercury 2.4.
+ */
+HG_PUBLIC hg_return_t HG_Event_trigger(
+    hg_context_t *context, unsigned int max_count, unsigned int *actual_count);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Handles: one call each, at its origin or at its target.
+ *
+ * The fast path is to create a handle once, and to HG_Reset() and forward it
+ * again many times. A handle may be forwarded again when its callback ran. */
+#ifndef MERCURY_HANDLE_H
+#define MERCURY_HANDLE_H
+
+#include "mercury_types.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/**
+ * Make a handle for a call.
+ *
+ * @param context  [in]
+ * @param addr     [in]   HG_ADDR_NULL: HG_Reset() will name the target
+ * @param id       [in]   0: HG_Reset() will name the RPC
+ * @param handle   [out]
+ * Owns:      the result is the caller's; HG_Destroy() ends it. The handle takes
+ *            a share of the address.
+ * Errors:    HG_INVALID_ARG context or handle is NULL
+ *            HG_NOENTRY     no such RPC is registered
+ *            HG_NOMEM       no memory
+ * Threads:   any thread; never blocks.
+ * Undefined: context destroyed meanwhile.
+ * Source:    as Mercury 2.4.
+ */
+HG_PUBLIC hg_return_t HG_Create(
+    hg_context_t *context, hg_addr_t addr, hg_id_t id, hg_handle_t *handle);
+
+/**
+ * Give a handle back.
+ *
+ * An operation in flight goes on and calls its callback: it has a share of its
+ * own. At the target this ends the call.
+ *
+ * @param handle  [in]  HG_HANDLE_NULL is allowed
+ * Owns:      the caller's share of the handle is taken.
+ * Errors:    none.
+ * Threads:   any thread; never blocks.
+ * Undefined: nothing.
+ * Source:    as Mercury 2.4.
+ */
+HG_PUBLIC hg_return_t HG_Destroy(hg_handle_t handle);
+
+/**
+ * Aim an idle handle at another call; its target context becomes 0.
+ *
+ * @param handle  [in]
+ * @param addr    [in]  HG_ADDR_NULL: the address as before
+ * @param id      [in]  0: the RPC as before
+ * Owns:      the handle takes a share of the new address.
+ * Errors:    HG_INVALID_ARG handle is NULL
+ *            HG_BUSY        a call is in flight
+ *            HG_NOENTRY     no such RPC is registered
+ * Threads:   any thread, one at a time per handle; never blocks.
+ * Undefined: nothing.
+ * Source:    as Mercury 2.4.
+ */
+HG_PUBLIC hg_return_t HG_Reset(hg_handle_t handle, hg_addr_t addr, hg_id_t id);
+
+/**
+ * Take another share of a handle, to be ended by HG_Destroy().
+ *
+ * @param handle  [in]
+ * Owns:      the new share is the caller's; HG_Destroy() ends it.
+ * Errors:    HG_INVALID_ARG handle is NULL
+ * Threads:   any thread; never blocks.
+ * Undefined: nothing.
+ * Source:    as Mercury 2.4.
+ */
+HG_PUBLIC hg_return_t HG_Ref_incr(hg_handle_t handle);
+
+/**
+ * How many shares of the handle there are.
+ *
+ * @param handle  [in]
+ * Owns:      nothing changes hands.
+ * Errors:    NULL gives 0.
+ * Threads:   any thread; never blocks. Others may change it meanwhile.
+ * Undefined: nothing.
+ * Source:    as Mercury 2.4, but NULL is allowed.
+ */
+HG_PUBLIC int32_t HG_Ref_get(hg_handle_t handle);
+
+/**
+ * What the handle knows of its call.
+ *
+ * @param handle  [in]
+ * Owns:      the result is borrowed from the handle, until HG_Reset().
+ * Errors:    NULL gives NULL.
+ * Threads:   any thread; never blocks.
+ * Undefined: nothing.
+ * Source:    as Mercury 2.4, but NULL is allowed.
+ */
+HG_PUBLIC const struct hg_info *HG_Get_info(hg_handle_t handle);
+
+/**
+ * Keep a pointer of the program's with the handle; HG_Reset() keeps it too.
+ *
+ * @param handle         [in]
+ * @param data           [in]  replaces what was set before, without freeing it
+ * @param free_callback  [in]  called with `data` when the handle is gone; may
+ *                             be NULL
+ * Owns:      `data` stays the caller's until `free_callback` is called.
+ * Errors:    HG_INVALID_ARG handle is NULL
+ * Threads:   any thread, one at a time per handle; never blocks.
+ * Undefined: nothing.
+ * Source:    as Mercury 2.4.
+ */
+HG_PUBLIC hg_return_t HG_Set_data(
+    hg_handle_t handle, void *data, void (*free_callback)(void *));
+
+/**
+ * The pointer that HG_Set_data() kept, or NULL.
+ *
+ * @param handle  [in]
+ * Owns:      nothing changes hands.
+ * Errors:    NULL gives NULL.
+ * Threads:   any thread; never blocks.
+ * Undefined: nothing.
+ * Source:    as Mercury 2.4, but NULL is allowed.
+ */
+HG_PUBLIC void *HG_Get_data(hg_handle_t handle);
+
+/**
+ * Choose the target's context that gets the call; 0 unless set.
+ *
+ * @param handle  [in]
+ * @param id      [in]  as the target gave to HG_Context_create_id()
+ * Owns:      nothing changes hands.
+ * Errors:    HG_INVALID_ARG handle is NULL
+ * Threads:   any thread, one at a time per handle; never blocks.
+ * Undefined: nothing.
+ * Source:    as Mercury 2.4.
+ */
+HG_PUBLIC hg_return_t HG_Set_target_id(hg_handle_t handle, uint8_t id);
+
+/**
+ * Decode the input of a call, at its target.
+ *
+ * @param handle     [in]
+ * @param in_struct  [out]  of the type that the input proc codes
+ * Owns:      the fields are the caller's until HG_Free_input(), which must be
+ *            called; the handle lives until then.
+ * Errors:    HG_INVALID_ARG    an argument is NULL, or this is the origin
+ *            HG_FAULT          the RPC has no input proc
+ *            HG_CHECKSUM_ERROR the bytes are not those that were sent
+ *            HG_OVERFLOW       the message is shorter than the type needs
+ *            and what the proc returns; nothing is to be freed then.
+ * Threads:   any thread, one at a time per handle; never blocks.
+ * Undefined: nothing.
+ * Source:    as Mercury 2.4.
+ */
+HG_PUBLIC hg_return_t HG_Get_input(hg_handle_t handle, void *in_struct);
+
+/**
+ * Free what HG_Get_input() made.
+ *
+ * @param handle     [in]
+ * @param in_struct  [in]  as HG_Get_input() filled it
+ * Owns:      the fields are taken.
+ * Errors:    HG_INVALID_ARG an argument is NULL
+ *            HG_FAULT       the RPC has no input proc
+ * Threads:   any thread, one at a time per handle; never blocks.
+ * Undefined: called more often than HG_Get_input().
+ * Source:    as Mercury 2.4.
+ */
+HG_PUBLIC hg_return_t HG_Free_input(hg_handle_t handle, void *in_struct);
+
+/**
+ * Decode the output of a call, at its origin, once the callback runs.
+ *
+ * @param handle      [in]
+ * @param out_struct  [out]  of the type that the output proc codes
+ * Owns:      the fields are the caller's until HG_Free_output(), which must be
+ *            called; the handle lives until then.
+ * Errors:    HG_INVALID_ARG    an argument is NULL, or this is the target
+ *            HG_FAULT          the RPC has no output proc
+ *            HG_CHECKSUM_ERROR the bytes are not those that were sent
+ *            HG_OVERFLOW       the message is shorter than the type needs
+ *            and what the proc returns; nothing is to be freed then.
+ * Threads:   any thread, one at a time per handle; never blocks.
+ * Undefined: nothing.
+ * Source:    as Mercury 2.4.
+ */
+HG_PUBLIC hg_return_t HG_Get_output(hg_handle_t handle, void *out_struct);
+
+/**
+ * Free what HG_Get_output() made.
+ *
+ * @param handle      [in]
+ * @param out_struct  [in]  as HG_Get_output() filled it
+ * Owns:      the fields are taken.
+ * Errors:    HG_INVALID_ARG an argument is NULL
+ *            HG_FAULT       the RPC has no output proc
+ * Threads:   any thread, one at a time per handle; never blocks.
+ * Undefined: called more often than HG_Get_output().
+ * Source:    as Mercury 2.4.
+ */
+HG_PUBLIC hg_return_t HG_Free_output(hg_handle_t handle, void *out_struct);
+
+/**
+ * Bytes of the encoded input, headers not counted; 0 when there is none.
+ *
+ * @param handle  [in]
+ * Owns:      nothing changes hands.
+ * Errors:    NULL gives 0.
+ * Threads:   any thread, one at a time per handle; never blocks.
+ * Undefined: nothing.
+ * Source:    as Mercury 2.4: encoding has no padding, so sizes are the same.
+ */
+HG_PUBLIC hg_size_t HG_Get_input_payload_size(hg_handle_t handle);
+
+/**
+ * Bytes of the encoded output, headers not counted; 0 when there is none.
+ *
+ * @param handle  [in]
+ * Owns:      nothing changes hands.
+ * Errors:    NULL gives 0.
+ * Threads:   any thread, one at a time per handle; never blocks.
+ * Undefined: nothing.
+ * Source:    as Mercury 2.4.
+ */
+HG_PUBLIC hg_size_t HG_Get_output_payload_size(hg_handle_t handle);
+
+/**
+ * The message memory that holds the encoded input.
+ *
+ * @param handle       [in]
+ * @param in_buf       [out]
+ * @param in_buf_size  [out]  bytes there; may be NULL
+ * Owns:      the result is borrowed from the handle, until it is forwarded or
+ *            reset; at the target until HG_Destroy().
+ * Errors:    HG_INVALID_ARG handle or in_buf is NULL
+ *            HG_FAULT       the handle has no such memory now
+ * Threads:   any thread, one at a time per handle; never blocks.
+ * Undefined: written beyond its size.
+ * Source:    as Mercury 2.4.
+ */
+HG_PUBLIC hg_return_t HG_Get_input_buf(
+    hg_handle_t handle, void **in_buf, hg_size_t *in_buf_size);
+
+/**
+ * The message memory that holds the encoded output.
+ *
+ * @param handle        [in]
+ * @param out_buf       [out]
+ * @param out_buf_size  [out]  bytes there; may be NULL
+ * Owns:      the result is borrowed from the handle, until it is answered,
+ *            reset or destroyed.
+ * Errors:    HG_INVALID_ARG handle or out_buf is NULL
+ *            HG_FAULT       the handle has no such memory now
+ * Threads:   any thread, one at a time per handle; never blocks.
+ * Undefined: written beyond its size.
+ * Source:    as Mercury 2.4.
+ */
+HG_PUBLIC hg_return_t HG_Get_output_buf(
+    hg_handle_t handle, void **out_buf, hg_size_t *out_buf_size);
+
+/**
+ * The memory of an input that was too long for one message.
+ *
+ * @param handle       [in]
+ * @param in_buf       [out]  NULL when it fitted
+ * @param in_buf_size  [out]  bytes there; may be NULL
+ * Owns:      the result is borrowed from the handle, until it is reset or
+ *            destroyed.
+ * Errors:    HG_INVALID_ARG handle or in_buf is NULL
+ * Threads:   any thread, one at a time per handle; never blocks.
+ * Undefined: nothing.
+ * Source:    as Mercury 2.4.
+ */
+HG_PUBLIC hg_return_t HG_Get_input_extra_buf(
+    hg_handle_t handle, void **in_buf, hg_size_t *in_buf_size);
+
+/**
+ * The memory of an output that was too long for one message.
+ *
+ * @param handle        [in]
+ * @param out_buf       [out]  NULL when it fitted
+ * @param out_buf_size  [out]  bytes there; may be NULL
+ * Owns:      the result is borrowed from the handle, until it is reset or
+ *            destroyed.
+ * Errors:    HG_INVALID_ARG handle or out_buf is NULL
+ * Threads:   any thread, one at a time per handle; never blocks.
+ * Undefined: nothing.
+ * Source:    as Mercury 2.4.
+ */
+HG_PUBLIC hg_return_t HG_Get_output_extra_buf(
+    hg_handle_t handle, void **out_buf, hg_size_t *out_buf_size);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Registration: which RPCs a class knows, and how their arguments are coded.
+ *
+ * Origin and target register the same names; ids follow from the names. */
+#ifndef MERCURY_REGISTER_H
+#define MERCURY_REGISTER_H
+
+#include "mercury_types.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/**
+ * Register an RPC by name; the id is a 32 bit hash of the name.
+ *
+ * @param hg_class     [in]
+ * @param func_name    [in]  "hello" has the id 261238937 everywhere
+ * @param in_proc_cb   [in]  codes the input; NULL: there is none
+ * @param out_proc_cb  [in]  codes the output; NULL: there is none
+ * @param rpc_cb       [in]  serves the calls; NULL at a mere origin
+ * Owns:      nothing changes hands; the name is copied where it is kept.
+ * Errors:    0: an argument is NULL, or no memory; the log says which. Another
+ *            name of the same id is overwritten, with a warning.
+ * Threads:   any thread; never blocks.
+ * Undefined: nothing.
+ * Source:    as Mercury 2.4.
+ */
+HG_PUBLIC hg_id_t HG_Register_name(hg_class_t *hg_class, const char *func_name,
+    hg_proc_cb_t in_proc_cb, hg_proc_cb_t out_proc_cb, hg_rpc_cb_t rpc_cb);
+
+/**
+ * Whether an RPC of that name is registered.
+ *
+ * @param hg_class   [in]
+ * @param func_name  [in]
+ * @param id         [out]  its id, also when not registered; may be NULL
+ * @param flag       [out]  HG_TRUE or HG_FALSE
+ * Owns:      nothing changes hands.
+ * Errors:    HG_INVALID_ARG hg_class, func_name or flag is NULL
+ * Threads:   any thread; never blocks.
+ * Undefined: nothing.
+ * Source:    as Mercury 2.4.
+ */
+HG_PUBLIC hg_return_t HG_Registered_name(
+    hg_class_t *hg_class, const char *func_name, hg_id_t *id, uint8_t *flag);
+
+/**
+ * Register an RPC by an id of the program's choice.
+ *
+ * Registered again, the procs and the callback are replaced, with a warning.
+ *
+ * @param hg_class     [in]
+ * @param id           [in]  not 0
+ * @param in_proc_cb   [in]  as for HG_Register_name(), like the next two
+ * @param out_proc_cb  [in]
+ * @param rpc_cb       [in]
+ * Owns:      nothing changes hands.
+ * Errors:    HG_INVALID_ARG hg_class is NULL or id is 0
+ *            HG_NOMEM       no memory for the entry
+ * Threads:   any thread; never blocks.
+ * Undefined: nothing.
+ * Source:    as Mercury 2.4, but id 0 is refused at once.
+ */
+HG_PUBLIC hg_return_t HG_Register(hg_class_t *hg_class, hg_id_t id,
+    hg_proc_cb_t in_proc_cb, hg_proc_cb_t out_proc_cb, hg_rpc_cb_t rpc_cb);
+
+/**
+ * Forget an RPC, and free its data by their callback.
+ *
+ * Requests that arrive later are answered with HG_NOENTRY.
+ *
+ * @param hg_class  [in]
+ * @param id        [in]
+ * Owns:      the data of HG_Register_data() are given back.
+ * Errors:    HG_INVALID_ARG hg_class is NULL
+ *            HG_NOENTRY     not registered
+ * Threads:   any thread; never blocks.
+ * Undefined: calls of that id in flight.
+ * Source:    as Mercury 2.4.
+ */
+HG_PUBLIC hg_return_t HG_Deregister(hg_class_t *hg_class, hg_id_t id);
+
+/**
+ * Whether an RPC of that id is registered.
+ *
+ * @param hg_class  [in]
+ * @param id        [in]
+ * @param flag      [out]  HG_TRUE or HG_FALSE
+ * Owns:      nothing changes hands.
+ * Errors:    HG_INVALID_ARG hg_class or flag is NULL
+ * Threads:   any thread; never blocks.
+ * Undefined: nothing.
+ * Source:    as Mercury 2.4.
+ */
+HG_PUBLIC hg_return_t HG_Registered(
+    hg_class_t *hg_class, hg_id_t id, uint8_t *flag);
+
+/**
+ * The procs that an RPC was registered with.
+ *
+ * @param hg_class     [in]
+ * @param id           [in]
+ * @param flag         [out]  HG_TRUE if registered; the others are written then
+ * @param in_proc_cb   [out]  may be NULL
+ * @param out_proc_cb  [out]  may be NULL
+ * Owns:      nothing changes hands.
+ * Errors:    HG_INVALID_ARG hg_class or flag is NULL
+ * Threads:   any thread; never blocks.
+ * Undefined: nothing.
+ * Source:    as Mercury 2.4.
+ */
+HG_PUBLIC hg_return_t HG_Registered_proc_cb(hg_class_t *hg_class, hg_id_t id,
+    uint8_t *flag, hg_proc_cb_t *in_proc_cb, hg_proc_cb_t *out_proc_cb);
+
+/**
+ * Keep a pointer of the program's with an RPC.
+ *
+ * @param hg_class       [in]
+ * @param id             [in]
+ * @param data           [in]  what was kept before is freed by its callback
+ * @param free_callback  [in]  called with `data` when the RPC is forgotten or
+ *                             the class closed; may be NULL
+ * Owns:      `data` stays the caller's until `free_callback` is called.
+ * Errors:    HG_INVALID_ARG hg_class is NULL
+ *            HG_NOENTRY     not registered
+ * Threads:   any thread, one at a time per RPC; never blocks.
+ * Undefined: nothing.
+ * Source:    as Mercury 2.4.
+ */
+HG_PUBLIC hg_return_t HG_Register_data(hg_class_t *hg_class, hg_id_t id,
+    void *data, void (*free_callback)(void *));
+
+/**
+ * The pointer that HG_Register_data() kept, or NULL.
+ *
+ * @param hg_class  [in]
+ * @param id        [in]
+ * Owns:      nothing changes hands.
+ * Errors:    NULL also when not registered.
+ * Threads:   any thread; never blocks.
+ * Undefined: nothing.
+ * Source:    as Mercury 2.4.
+ */
+HG_PUBLIC void *HG_Registered_data(hg_class_t *hg_class, hg_id_t id);
+
+/**
+ * Make an RPC one-way: its target sends no reply.
+ *
+ * To be set by origin and target, before handles of that id are created.
+ *
+ * @param hg_class  [in]
+ * @param id        [in]
+ * @param disable   [in]  HG_TRUE: one-way; HG_FALSE: with a reply again
+ * Owns:      nothing changes hands.
+ * Errors:    HG_INVALID_ARG hg_class is NULL
+ *            HG_NOENTRY     not registered
+ * Threads:   any thread; never blocks.
+ * Undefined: nothing.
+ * Source:    as Mercury 2.4.
+ */
+HG_PUBLIC hg_return_t HG_Registered_disable_response(
+    hg_class_t *hg_class, hg_id_t id, uint8_t disable);
+
+/**
+ * Whether an RPC is one-way.
+ *
+ * @param hg_class  [in]
+ * @param id        [in]
+ * @param disabled  [out]  HG_TRUE or HG_FALSE
+ * Owns:      nothing changes hands.
+ * Errors:    HG_INVALID_ARG hg_class or disabled is NULL
+ *            HG_NOENTRY     not registered
+ * Threads:   any thread; never blocks.
+ * Undefined: nothing.
+ * Source:    as Mercury 2.4.
+ */
+HG_PUBLIC hg_return_t HG_Registered_disabled_response(
+    hg_class_t *hg_class, hg_id_t id, uint8_t *disabled);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

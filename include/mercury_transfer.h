@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Transfers: moving bytes between two bulk handles. Comes with
+ * mercury_bulk.h. */
+#ifndef MERCURY_TRANSFER_H
+#define MERCURY_TRANSFER_H
+
+#include "mercury_types.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/**
+ * Move bytes between exposed memory of `origin_addr` and local memory.
+ *
+ * Returns at once; the callback runs in a later HG_Trigger(), when the bytes
+ * are where they belong. Size 0 is allowed, and completes the same way.
+ *
+ * @param context        [in]
+ * @param callback       [in]
+ * @param arg            [in]
+ * @param op             [in]   HG_BULK_PUSH: to the origin; HG_BULK_PULL: from
+ * @param origin_addr    [in]   whose memory `origin_handle` names
+ * @param origin_handle  [in]   not bound
+ * @param origin_offset  [in]   bytes from the start of that handle
+ * @param local_handle   [in]   of this process
+ * @param local_offset   [in]   bytes from the start of that handle
+ * @param size           [in]   bytes
+ * @param op_id          [out]  for HG_Bulk_cancel(); or HG_OP_ID_IGNORE
+ * Owns:      `arg` must live until the callback ran. The operation takes shares
+ *            of handles and address. The local memory stays the caller's and
+ *            must live until the completion. `*op_id` is valid until the
+ *            callback returned.
+ * Errors:    HG_INVALID_ARG an object is NULL, they are of different classes,
+ *                           the origin handle is bound, the local one is
+ *                           another process's, or a range reaches beyond its
+ *                           handle
+ *            HG_PERMISSION  a handle's flags do not allow it: a pull needs the
+ *                           origin readable and the local one writable
+ *            HG_NOMEM       no memory
+ *            HG_OPNOTSUPPORTED this thread may not use the transport
+ *            No callback follows an error. The callback gets HG_SUCCESS,
+ *            HG_CANCELED, HG_NOENTRY (the origin has freed the handle),
+ *            HG_PERMISSION, HG_OVERFLOW (the descriptor lied), HG_HOSTUNREACH,
+ *            HG_NA_ERROR; then some of the bytes may have been moved.
+ * Threads:   any thread; never blocks.
+ * Undefined: context destroyed meanwhile.
+ * Source:    as Mercury 2.4.
+ */
+HG_PUBLIC hg_return_t HG_Bulk_transfer(hg_context_t *context, hg_cb_t callback,
+    void *arg, hg_bulk_op_t op, hg_addr_t origin_addr, hg_bulk_t origin_handle,
+    hg_size_t origin_offset, hg_bulk_t local_handle, hg_size_t local_offset,
+    hg_size_t size, hg_op_id_t *op_id);
+
+/**
+ * HG_Bulk_transfer() with the memory of a bound handle, whoever sent it.
+ *
+ * @param context        [in]   as for HG_Bulk_transfer(), like all others
+ * @param callback       [in]
+ * @param arg            [in]
+ * @param op             [in]
+ * @param origin_handle  [in]   bound
+ * @param origin_offset  [in]
+ * @param local_handle   [in]
+ * @param local_offset   [in]
+ * @param size           [in]
+ * @param op_id          [out]
+ * Owns:      as HG_Bulk_transfer().
+ * Errors:    as HG_Bulk_transfer(), and
+ *            HG_INVALID_ARG the origin handle is not bound
+ * Threads:   any thread; never blocks.
+ * Undefined: context destroyed meanwhile.
+ * Source:    as Mercury 2.4.
+ */
+HG_PUBLIC hg_return_t HG_Bulk_bind_transfer(hg_context_t *context,
+    hg_cb_t callback, void *arg, hg_bulk_op_t op, hg_bulk_t origin_handle,
+    hg_size_t origin_offset, hg_bulk_t local_handle, hg_size_t local_offset,
+    hg_size_t size, hg_op_id_t *op_id);
+
+/**
+ * HG_Bulk_transfer() with a given context of the origin.
+ *
+ * @param context        [in]   as for HG_Bulk_transfer(), like all others
+ * @param callback       [in]
+ * @param arg            [in]
+ * @param op             [in]
+ * @param origin_addr    [in]
+ * @param origin_id      [in]   the context whose progress serves the access
+ * @param origin_handle  [in]
+ * @param origin_offset  [in]
+ * @param local_handle   [in]
+ * @param local_offset   [in]
+ * @param size           [in]
+ * @param op_id          [out]
+ * Owns:      as HG_Bulk_transfer().
+ * Errors:    as HG_Bulk_transfer().
+ * Threads:   any thread; never blocks.
+ * Undefined: context destroyed meanwhile.
+ * Source:    as Mercury 2.4.
+ */
+HG_PUBLIC hg_return_t HG_Bulk_transfer_id(hg_context_t *context,
+    hg_cb_t callback, void *arg, hg_bulk_op_t op, hg_addr_t origin_addr,
+    uint8_t origin_id, hg_bulk_t origin_handle, hg_size_t origin_offset,
+    hg_bulk_t local_handle, hg_size_t local_offset, hg_size_t size,
+    hg_op_id_t *op_id);
+
+/**
+ * Ask that a transfer ends early.
+ *
+ * The callback still runs, once: with HG_CANCELED or with the result that came
+ * first. Has no effect on a transfer that has ended.
+ *
+ * @param op_id  [in]
+ * Owns:      nothing changes hands.
+ * Errors:    HG_INVALID_ARG op_id is HG_OP_ID_NULL
+ * Threads:   any thread; never blocks.
+ * Undefined: the callback has returned.
+ * Source:    as Mercury 2.4.
+ */
+HG_PUBLIC hg_return_t HG_Bulk_cancel(hg_op_id_t op_id);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -7,7 +7,7 @@ cores=$(nproc 2>/dev/null || echo 2)
 
 # Ends the script with a message.
 fail() {
-    echo "${0##*/}: $*" >&2
+    echo "$0: $*" >&2
     exit 1
 }
 

@@ -26,7 +26,6 @@ target_compile_options(amalgam_flags INTERFACE
 if(AMALGAM_SANITIZE STREQUAL "asan")
     set(sanitize -fsanitize=address,undefined -fno-omit-frame-pointer)
 elseif(AMALGAM_SANITIZE STREQUAL "tsan")
-    # gcc warns that tsan does not model atomic_thread_fence().
     set(sanitize -fsanitize=thread -fno-omit-frame-pointer)
 elseif(NOT AMALGAM_SANITIZE STREQUAL "")
     message(FATAL_ERROR "AMALGAM_SANITIZE is \"${AMALGAM_SANITIZE}\", and only "

@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Procs: coding arguments as bytes, and back.
+ *
+ * One function per type serves all three directions, as the proc's operation
+ * says: HG_ENCODE writes `*data` to the proc's buffer, HG_DECODE reads it from
+ * there, HG_FREE frees what decoding has made. Bytes are in the machine's own
+ * order, without padding. An encoding that outgrows the buffer it was given
+ * moves on into an extra buffer of the proc's own.
+ *
+ * A type of the program's needs a function like these:
+ *
+ *   static hg_return_t hg_proc_point_t(hg_proc_t proc, void *data)
+ *   {
+ *       point_t *point = data;
+ *       hg_return_t ret = hg_proc_int32_t(proc, &point->x);
+ *
+ *       return ret != HG_SUCCESS ? ret : hg_proc_int32_t(proc, &point->y);
+ *   }
+ *
+ * A decoding that fails leaves nothing behind that would have to be freed. */
+#ifndef MERCURY_PROC_H
+#define MERCURY_PROC_H
+
+#include "mercury_types.h"
+
+/* Hints for the compiler; programs use them in procs of their own. */
+#if defined(__GNUC__) && !defined(likely)
+#define likely(x) __builtin_expect(!!(x), 1)
+#elif !defined(likely)
+#define likely(x) (x)
+#endif
+#if defined(__GNUC__) && !defined(unlikely)
+#define unlikely(x) __builtin_expect(!!(x), 0)
+#elif !defined(unlikely)
+#define unlikely(x) (x)
+#endif
+
+/* The sum that a proc keeps of all bytes that pass. */
+typedef enum { HG_CRC16, HG_CRC32, HG_CRC64, HG_NOHASH } hg_proc_hash_t;
+
+/* Flags of a proc: the peer is on this node; bulk data may be coded too. */
+#define HG_PROC_SM         (1 << 0)
+#define HG_PROC_BULK_EAGER (1 << 1)
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/**
+ * Make a proc without a buffer; hg_proc_reset() gives it one.
+ *
+ * @param hg_class  [in]   for types that need it, as hg_bulk_t; may be NULL
+ * @param hash      [in]
+ * @param proc      [out]
+ * Owns:      the result is the caller's; hg_proc_free() ends it.
+ * Errors:    HG_INVALID_ARG proc is NULL, or no such hash
+ *            HG_NOMEM       no memory
+ * Threads:   any thread; never blocks.
+ * Undefined: nothing.
+ * Source:    as Mercury 2.4, but the class may be NULL.
+ */
+HG_PUBLIC hg_return_t hg_proc_create(
+    hg_class_t *hg_class, hg_proc_hash_t hash, hg_proc_t *proc);
+
+/**
+ * Make a proc with a buffer: hg_proc_create() and hg_proc_reset().
+ *
+ * @param hg_class  [in]   may be NULL
+ * @param buf       [in]   NULL for HG_FREE only
+ * @param buf_size  [in]   bytes there
+ * @param op        [in]
+ * @param hash      [in]
+ * @param proc      [out]
+ * Owns:      the result is the caller's; hg_proc_free() ends it. The buffer
+ *            stays the caller's and must live as long as it is used.
+ * Errors:    as hg_proc_create() and hg_proc_reset().
+ * Threads:   any thread; never blocks.
+ * Undefined: nothing.
+ * Source:    as Mercury 2.4, but the class may be NULL.
+ */
+HG_PUBLIC hg_return_t hg_proc_create_set(hg_class_t *hg_class, void *buf,
+    hg_size_t buf_size, hg_proc_op_t op, hg_proc_hash_t hash, hg_proc_t *proc);
+
+/**
+ * End a proc, and its extra buffer unless that was taken.
+ *
+ * @param proc  [in]  HG_PROC_NULL is allowed
+ * Owns:      the proc is taken.
+ * Errors:    none.
+ * Threads:   any thread, one at a time per proc; never blocks.
+ * Undefined: nothing.
+ * Source:    as Mercury 2.4.
+ */
+HG_PUBLIC hg_return_t hg_proc_free(hg_proc_t proc);
+
+/**
+ * Start again with a buffer and an operation. The sum starts again too; an
+ * extra buffer is freed unless it was taken.
+ *
+ * @param proc      [in]
+ * @param buf       [in]  NULL for HG_FREE only
+ * @param buf_size  [in]  bytes there
+ * @param op        [in]
+ * Owns:      the buffer stays the caller's and must live as long as it is used.
+ * Errors:    HG_INVALID_ARG proc is NULL, or buf is and op is not HG_FREE
+ * Threads:   any thread, one at a time per proc; never blocks.
+ * Undefined: nothing.
+ * Source:    as Mercury 2.4.
+ */
+HG_PUBLIC hg_return_t hg_proc_reset(
+    hg_proc_t proc, void *buf, hg_size_t buf_size, hg_proc_op_t op);
+
+/**
+ * The class that the proc was made for.
+ *
+ * @param proc  [in]
+ * Owns:      the result is borrowed from the proc.
+ * Errors:    NULL gives NULL.
+ * Threads:   any thread, one at a time per proc; never blocks.
+ * Undefined: nothing.
+ * Source:    as Mercury 2.4, but NULL is allowed.
+ */
+HG_PUBLIC hg_class_t *hg_proc_get_class(hg_proc_t proc);
+
+/**
+ * Tell the proc which call it codes for.
+ *
+ * @param proc    [in]
+ * @param handle  [in]
+ * Owns:      nothing changes hands.
+ * Errors:    NULL has no effect.
+ * Threads:   any thread, one at a time per proc; never blocks.
+ * Undefined: nothing.
+ * Source:    as Mercury 2.4, but NULL is allowed.
+ */
+HG_PUBLIC void hg_proc_set_handle(hg_proc_t proc, hg_handle_t handle);
+
+/**
+ * The call that the proc codes for, or HG_HANDLE_NULL.
+ *
+ * @param proc  [in]
+ * Owns:      the result is borrowed from the proc.
+ * Errors:    NULL gives HG_HANDLE_NULL.
+ * Threads:   any thread, one at a time per proc; never blocks.
+ * Undefined: nothing.
+ * Source:    as Mercury 2.4, but NULL is allowed.
+ */
+HG_PUBLIC hg_handle_t hg_proc_get_handle(hg_proc_t proc);
+
+/**
+ * What the proc is doing: HG_ENCODE, HG_DECODE or HG_FREE.
+ *
+ * @param proc  [in]
+ * Owns:      nothing changes hands.
+ * Errors:    NULL gives HG_FREE.
+ * Threads:   any thread, one at a time per proc; never blocks.
+ * Undefined: nothing.
+ * Source:    as Mercury 2.4, but NULL is allowed.
+ */
+HG_PUBLIC hg_proc_op_t hg_proc_get_op(hg_proc_t proc);
+
+/**
+ * Set the flags, HG_PROC_*.
+ *
+ * @param proc   [in]
+ * @param flags  [in]
+ * Owns:      nothing changes hands.
+ * Errors:    NULL has no effect.
+ * Threads:   any thread, one at a time per proc; never blocks.
+ * Undefined: nothing.
+ * Source:    as Mercury 2.4, but NULL is allowed.
+ */
+HG_PUBLIC void hg_proc_set_flags(hg_proc_t proc, uint8_t flags);
+
+/**
+ * The flags, HG_PROC_*.
+ *
+ * @param proc  [in]
+ * Owns:      nothing changes hands.
+ * Errors:    NULL gives 0.
+ * Threads:   any thread, one at a time per proc; never blocks.
+ * Undefined: nothing.
+ * Source:    as Mercury 2.4, but NULL is allowed.
+ */
+HG_PUBLIC uint8_t hg_proc_get_flags(hg_proc_t proc);
+
+#ifdef __cplusplus
+}
+#endif
+
+#include "mercury_proc_base.h"
+#include "mercury_proc_buf.h"
+
+#endif

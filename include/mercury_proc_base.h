@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Procs for integers and plain bytes. Comes with mercury_proc.h.
+ *
+ * There are none for floating point: code their bytes by hg_proc_bytes(). */
+#ifndef MERCURY_PROC_BASE_H
+#define MERCURY_PROC_BASE_H
+
+#include "mercury_proc.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/**
+ * Code bytes as they are.
+ *
+ * @param proc       [in]
+ * @param data       [in,out]  may be NULL when there are none
+ * @param data_size  [in]
+ * Owns:      nothing changes hands.
+ * Errors:    HG_OVERFLOW they are not there to decode; `data` is not written
+ *            HG_NOMEM    they do not fit, and there is no memory
+ * Threads:   any thread, one at a time per proc; never blocks.
+ * Undefined: proc or data is NULL.
+ * Source:    as Mercury 2.4.
+ */
+HG_PUBLIC hg_return_t hg_proc_bytes(
+    hg_proc_t proc, void *data, hg_size_t data_size);
+
+/* Older names. */
+#define hg_proc_raw    hg_proc_bytes
+#define hg_proc_memcpy hg_proc_bytes
+
+/**
+ * Code an int8_t: 1 byte.
+ *
+ * @param proc  [in]
+ * @param data  [in,out]  a `int8_t *`
+ * Owns:      nothing changes hands.
+ * Errors:    as hg_proc_bytes().
+ * Threads:   any thread, one at a time per proc; never blocks.
+ * Undefined: proc or data is NULL.
+ * Source:    as Mercury 2.4.
+ */
+HG_PUBLIC hg_return_t hg_proc_int8_t(hg_proc_t proc, void *data);
+
+/**
+ * Code a uint8_t: 1 byte.
+ *
+ * @param proc  [in]
+ * @param data  [in,out]  a `uint8_t *`
+ * Owns:      nothing changes hands.
+ * Errors:    as hg_proc_bytes().
+ * Threads:   any thread, one at a time per proc; never blocks.
+ * Undefined: proc or data is NULL.
+ * Source:    as Mercury 2.4.
+ */
+HG_PUBLIC hg_return_t hg_proc_uint8_t(hg_proc_t proc, void *data);
+
+/**
+ * Code an int16_t: 2 bytes.
+ *
+ * @param proc  [in]
+ * @param data  [in,out]  a `int16_t *`
+ * Owns:      nothing changes hands.
+ * Errors:    as hg_proc_bytes().
+ * Threads:   any thread, one at a time per proc; never blocks.
+ * Undefined: proc or data is NULL.
+ * Source:    as Mercury 2.4.
+ */
+HG_PUBLIC hg_return_t hg_proc_int16_t(hg_proc_t proc, void *data);
+
+/**
+ * Code a uint16_t: 2 bytes.
+ *
+ * @param proc  [in]
+ * @param data  [in,out]  a `uint16_t *`
+ * Owns:      nothing changes hands.
+ * Errors:    as hg_proc_bytes().
+ * Threads:   any thread, one at a time per proc; never blocks.
+ * Undefined: proc or data is NULL.
+ * Source:    as Mercury 2.4.
+ */
+HG_PUBLIC hg_return_t hg_proc_uint16_t(hg_proc_t proc, void *data);
+
+/**
+ * Code an int32_t: 4 bytes.
+ *
+ * @param proc  [in]
+ * @param data  [in,out]  a `int32_t *`
+ * Owns:      nothing changes hands.
+ * Errors:    as hg_proc_bytes().
+ * Threads:   any thread, one at a time per proc; never blocks.
+ * Undefined: proc or data is NULL.
+ * Source:    as Mercury 2.4.
+ */
+HG_PUBLIC hg_return_t hg_proc_int32_t(hg_proc_t proc, void *data);
+
+/**
+ * Code a uint32_t: 4 bytes.
+ *
+ * @param proc  [in]
+ * @param data  [in,out]  a `uint32_t *`
+ * Owns:      nothing changes hands.
+ * Errors:    as hg_proc_bytes().
+ * Threads:   any thread, one at a time per proc; never blocks.
+ * Undefined: proc or data is NULL.
+ * Source:    as Mercury 2.4.
+ */
+HG_PUBLIC hg_return_t hg_proc_uint32_t(hg_proc_t proc, void *data);
+
+/**
+ * Code an int64_t: 8 bytes.
+ *
+ * @param proc  [in]
+ * @param data  [in,out]  a `int64_t *`
+ * Owns:      nothing changes hands.
+ * Errors:    as hg_proc_bytes().
+ * Threads:   any thread, one at a time per proc; never blocks.
+ * Undefined: proc or data is NULL.
+ * Source:    as Mercury 2.4.
+ */
+HG_PUBLIC hg_return_t hg_proc_int64_t(hg_proc_t proc, void *data);
+
+/**
+ * Code a uint64_t: 8 bytes.
+ *
+ * @param proc  [in]
+ * @param data  [in,out]  a `uint64_t *`
+ * Owns:      nothing changes hands.
+ * Errors:    as hg_proc_bytes().
+ * Threads:   any thread, one at a time per proc; never blocks.
+ * Undefined: proc or data is NULL.
+ * Source:    as Mercury 2.4.
+ */
+HG_PUBLIC hg_return_t hg_proc_uint64_t(hg_proc_t proc, void *data);
+
+/* Other names of these types. An id is coded in 32 bits, as Mercury does: ids
+ * made of names have no more. */
+#define hg_proc_hg_int8_t   hg_proc_int8_t
+#define hg_proc_hg_uint8_t  hg_proc_uint8_t
+#define hg_proc_hg_int16_t  hg_proc_int16_t
+#define hg_proc_hg_uint16_t hg_proc_uint16_t
+#define hg_proc_hg_int32_t  hg_proc_int32_t
+#define hg_proc_hg_uint32_t hg_proc_uint32_t
+#define hg_proc_hg_int64_t  hg_proc_int64_t
+#define hg_proc_hg_uint64_t hg_proc_uint64_t
+#define hg_proc_hg_bool_t   hg_proc_uint8_t
+#define hg_proc_hg_ptr_t    hg_proc_uint64_t
+#define hg_proc_hg_size_t   hg_proc_uint64_t
+#define hg_proc_hg_id_t     hg_proc_uint32_t
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The buffer of a proc: sizes, raw access, overflow, sum. Comes with
+ * mercury_proc.h. */
+#ifndef MERCURY_PROC_BUF_H
+#define MERCURY_PROC_BUF_H
+
+#include "mercury_proc.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/**
+ * Bytes of the buffer in use: the one given, or the extra one.
+ *
+ * @param proc  [in]
+ * Owns:      nothing changes hands.
+ * Errors:    NULL gives 0.
+ * Threads:   any thread, one at a time per proc; never blocks.
+ * Undefined: nothing.
+ * Source:    as Mercury 2.4, but NULL is allowed.
+ */
+HG_PUBLIC hg_size_t hg_proc_get_size(hg_proc_t proc);
+
+/**
+ * Bytes coded so far.
+ *
+ * @param proc  [in]
+ * Owns:      nothing changes hands.
+ * Errors:    NULL gives 0.
+ * Threads:   any thread, one at a time per proc; never blocks.
+ * Undefined: nothing.
+ * Source:    as Mercury 2.4, but NULL is allowed.
+ */
+HG_PUBLIC hg_size_t hg_proc_get_size_used(hg_proc_t proc);
+
+/**
+ * Bytes left in the buffer.
+ *
+ * @param proc  [in]
+ * Owns:      nothing changes hands.
+ * Errors:    NULL gives 0.
+ * Threads:   any thread, one at a time per proc; never blocks.
+ * Undefined: nothing.
+ * Source:    as Mercury 2.4, but NULL is allowed.
+ */
+HG_PUBLIC hg_size_t hg_proc_get_size_left(hg_proc_t proc);
+
+/**
+ * Make the buffer larger, by moving into the extra one or growing that, to a
+ * multiple of the page size.
+ *
+ * @param proc           [in]
+ * @param req_buf_size   [in]  bytes wanted, more than there are
+ * Owns:      pointers of hg_proc_save_ptr() and hg_proc_get_extra_buf() are
+ *            void afterwards.
+ * Errors:    HG_INVALID_ARG proc is NULL or freeing, or the size is not larger
+ *            HG_OVERFLOW    the proc is decoding: there is no more
+ *            HG_NOMEM       no memory
+ * Threads:   any thread, one at a time per proc; never blocks.
+ * Undefined: nothing.
+ * Source:    as Mercury 2.4, but refused when decoding.
+ */
+HG_PUBLIC hg_return_t hg_proc_set_size(hg_proc_t proc, hg_size_t req_buf_size);
+
+/**
+ * Bytes to be coded by hand: the place of the next `data_size` ones, which
+ * count as coded. hg_proc_restore_ptr() must follow.
+ *
+ * @param proc       [in]
+ * @param data_size  [in]
+ * Owns:      the result is borrowed from the proc, until it codes more.
+ * Errors:    NULL: proc is NULL or freeing, they are not there to decode, or no
+ *            memory.
+ * Threads:   any thread, one at a time per proc; never blocks.
+ * Undefined: more is read or written.
+ * Source:    as Mercury 2.4.
+ */
+HG_PUBLIC void *hg_proc_save_ptr(hg_proc_t proc, hg_size_t data_size);
+
+/**
+ * The bytes of hg_proc_save_ptr() are coded now; they are added to the sum.
+ *
+ * @param proc       [in]
+ * @param data       [in]  as hg_proc_save_ptr() returned it
+ * @param data_size  [in]  the same
+ * Owns:      the pointer is given back.
+ * Errors:    HG_INVALID_ARG proc or data is NULL
+ * Threads:   any thread, one at a time per proc; never blocks.
+ * Undefined: another pointer or size.
+ * Source:    as Mercury 2.4.
+ */
+HG_PUBLIC hg_return_t hg_proc_restore_ptr(
+    hg_proc_t proc, void *data, hg_size_t data_size);
+
+/**
+ * The extra buffer with all that was coded, or NULL when it fitted.
+ *
+ * @param proc  [in]
+ * Owns:      the result is borrowed from the proc, unless it is taken; see
+ *            hg_proc_set_extra_buf_is_mine().
+ * Errors:    NULL gives NULL.
+ * Threads:   any thread, one at a time per proc; never blocks.
+ * Undefined: nothing.
+ * Source:    as Mercury 2.4, but NULL is allowed.
+ */
+HG_PUBLIC void *hg_proc_get_extra_buf(hg_proc_t proc);
+
+/**
+ * Bytes of the extra buffer, coded or not; 0 when there is none.
+ *
+ * @param proc  [in]
+ * Owns:      nothing changes hands.
+ * Errors:    NULL gives 0.
+ * Threads:   any thread, one at a time per proc; never blocks.
+ * Undefined: nothing.
+ * Source:    as Mercury 2.4, but NULL is allowed.
+ */
+HG_PUBLIC hg_size_t hg_proc_get_extra_size(hg_proc_t proc);
+
+/**
+ * Say whose the extra buffer is.
+ *
+ * @param proc    [in]
+ * @param theirs  [in]  HG_TRUE: the caller takes it, and ends it by free();
+ *                      HG_FALSE: it is the proc's, as at first
+ * Owns:      as `theirs` says.
+ * Errors:    HG_INVALID_ARG proc is NULL or has none
+ * Threads:   any thread, one at a time per proc; never blocks.
+ * Undefined: the proc codes more after the buffer was taken.
+ * Source:    as Mercury 2.4.
+ */
+HG_PUBLIC hg_return_t hg_proc_set_extra_buf_is_mine(
+    hg_proc_t proc, uint8_t theirs);
+
+/**
+ * End the coding: the sum is that of all bytes that passed.
+ *
+ * @param proc  [in]
+ * Owns:      nothing changes hands.
+ * Errors:    HG_INVALID_ARG proc is NULL
+ * Threads:   any thread, one at a time per proc; never blocks.
+ * Undefined: nothing.
+ * Source:    as Mercury 2.4.
+ */
+HG_PUBLIC hg_return_t hg_proc_flush(hg_proc_t proc);
+
+/**
+ * The sum: 2, 4 or 8 bytes, in the machine's own order.
+ *
+ * @param proc       [in]
+ * @param hash       [out]
+ * @param hash_size  [in]  bytes there
+ * Owns:      nothing changes hands.
+ * Errors:    HG_INVALID_ARG    proc or hash is NULL
+ *            HG_OPNOTSUPPORTED the proc keeps none
+ *            HG_OVERFLOW       hash_size is too small
+ * Threads:   any thread, one at a time per proc; never blocks.
+ * Undefined: nothing.
+ * Source:    as Mercury 2.4; CRC-16/T10-DIF, CRC-32, CRC-64/ECMA-182.
+ */
+HG_PUBLIC hg_return_t hg_proc_checksum_get(
+    hg_proc_t proc, void *hash, hg_size_t hash_size);
+
+/**
+ * Compare the sum with one that was sent.
+ *
+ * @param proc       [in]
+ * @param hash       [in]
+ * @param hash_size  [in]  bytes there
+ * Owns:      nothing changes hands.
+ * Errors:    HG_CHECKSUM_ERROR they differ
+ *            HG_INVALID_ARG    proc or hash is NULL
+ *            HG_OPNOTSUPPORTED the proc keeps none
+ *            HG_OVERFLOW       hash_size is too small
+ * Threads:   any thread, one at a time per proc; never blocks.
+ * Undefined: nothing.
+ * Source:    as Mercury 2.4.
+ */
+HG_PUBLIC hg_return_t hg_proc_checksum_verify(
+    hg_proc_t proc, const void *hash, hg_size_t hash_size);
+
+/**
+ * Add bytes to the sum that were not coded by the proc.
+ *
+ * @param proc       [in]
+ * @param data       [in]
+ * @param data_size  [in]
+ * Owns:      nothing changes hands.
+ * Errors:    NULL has no effect.
+ * Threads:   any thread, one at a time per proc; never blocks.
+ * Undefined: nothing.
+ * Source:    as Mercury 2.4.
+ */
+HG_PUBLIC void hg_proc_checksum_update(
+    hg_proc_t proc, void *data, hg_size_t data_size);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

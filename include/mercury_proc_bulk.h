@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The proc for bulk handles. */
+#ifndef MERCURY_PROC_BULK_H
+#define MERCURY_PROC_BULK_H
+
+#include "mercury_bulk.h"
+#include "mercury_proc.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/**
+ * Code a bulk handle.
+ *
+ * The data of a small handle that peers may only read travel with it, when they
+ * fit in the request; a later pull of them is a local copy.
+ *
+ * @param proc  [in]
+ * @param data  [in,out]  a `hg_bulk_t *`; the handle may be HG_BULK_NULL
+ * Owns:      HG_DECODE makes a handle, and HG_FREE gives one share of it back:
+ *            HG_Bulk_ref_incr() to keep it.
+ * Errors:    HG_INVALID_ARG    an argument is NULL
+ *            HG_OVERFLOW       the bytes end too early
+ *            HG_PROTOCOL_ERROR they are no handle
+ *            HG_NOMEM          no memory
+ * Threads:   any thread, one at a time per proc; never blocks.
+ * Undefined: nothing.
+ * Source:    as Mercury 2.4; the bytes are ours.
+ */
+HG_PUBLIC hg_return_t hg_proc_hg_bulk_t(hg_proc_t proc, void *data);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Requests: waiting for callbacks as if calls were blocking.
+ *
+ * A callback completes a request, hg_request_wait() drives progress and trigger
+ * until that happened. Of several threads that wait, one drives for all. */
+#ifndef MERCURY_REQUEST_H
+#define MERCURY_REQUEST_H
+
+#include "mercury_util_config.h"
+
+typedef struct hg_request_class hg_request_class_t;
+typedef struct hg_request hg_request_t;
+
+/* Progresses for at most `timeout` milliseconds; returns HG_UTIL_SUCCESS, or
+ * HG_UTIL_FAIL when there was nothing. */
+typedef int (*hg_request_progress_func_t)(unsigned int timeout, void *arg);
+
+/* Runs callbacks, waiting at most `timeout` milliseconds for the first one;
+ * `*flag` tells whether any ran. Returns HG_UTIL_SUCCESS or HG_UTIL_FAIL. */
+typedef int (*hg_request_trigger_func_t)(
+    unsigned int timeout, unsigned int *flag, void *arg);
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/**
+ * Make a class of requests that are driven by the same two functions.
+ *
+ * @param progress_func  [in]
+ * @param trigger_func   [in]
+ * @param arg            [in]  handed to both
+ * Owns:      the result is the caller's; hg_request_finalize() ends it. `arg`
+ *            must live until then.
+ * Errors:    NULL: a function is NULL, or no memory.
+ * Threads:   any thread; never blocks.
+ * Undefined: nothing.
+ * Source:    as Mercury 2.4.
+ */
+HG_UTIL_PUBLIC hg_request_class_t *hg_request_init(
+    hg_request_progress_func_t progress_func,
+    hg_request_trigger_func_t trigger_func, void *arg);
+
+/**
+ * End a class of requests.
+ *
+ * @param request_class  [in]   NULL is allowed
+ * @param arg            [out]  what hg_request_init() was given; may be NULL
+ * Owns:      the class is taken.
+ * Errors:    none.
+ * Threads:   one thread, when no other uses the class.
+ * Undefined: requests of the class are left.
+ * Source:    as Mercury 2.4.
+ */
+HG_UTIL_PUBLIC int hg_request_finalize(
+    hg_request_class_t *request_class, void **arg);
+
+/**
+ * Make a request, not complete.
+ *
+ * @param request_class  [in]
+ * Owns:      the result is the caller's; hg_request_destroy() ends it.
+ * Errors:    NULL: request_class is NULL, or no memory.
+ * Threads:   any thread; never blocks.
+ * Undefined: nothing.
+ * Source:    as Mercury 2.4.
+ */
+HG_UTIL_PUBLIC hg_request_t *hg_request_create(
+    hg_request_class_t *request_class);
+
+/**
+ * End a request.
+ *
+ * @param request  [in]  NULL is allowed
+ * Owns:      the request is taken.
+ * Errors:    none.
+ * Threads:   one thread, when no other uses the request.
+ * Undefined: a callback completes it later.
+ * Source:    as Mercury 2.4.
+ */
+HG_UTIL_PUBLIC int hg_request_destroy(hg_request_t *request);
+
+/**
+ * Make a complete request ready to be completed again.
+ *
+ * @param request  [in]
+ * Owns:      nothing changes hands.
+ * Errors:    HG_UTIL_FAIL request is NULL
+ * Threads:   any thread, one at a time per request; never blocks.
+ * Undefined: another thread waits for it.
+ * Source:    as Mercury 2.4.
+ */
+HG_UTIL_PUBLIC int hg_request_reset(hg_request_t *request);
+
+/**
+ * Complete a request; whoever waits for it returns.
+ *
+ * @param request  [in]
+ * Owns:      nothing changes hands; it is not touched after the waiter knows.
+ * Errors:    HG_UTIL_FAIL request is NULL
+ * Threads:   any thread; never blocks.
+ * Undefined: nothing.
+ * Source:    as Mercury 2.4.
+ */
+HG_UTIL_PUBLIC int hg_request_complete(hg_request_t *request);
+
+/**
+ * Wait until a request is complete, driving progress and trigger.
+ *
+ * @param request  [in]
+ * @param timeout  [in]   milliseconds; 0: trigger and look, once
+ * @param flag     [out]  HG_UTIL_TRUE when complete; may be NULL
+ * Owns:      nothing changes hands.
+ * Errors:    HG_UTIL_FAIL request is NULL. Time over is a success, and the flag
+ *            HG_UTIL_FALSE.
+ * Threads:   any thread; may wait up to its time-out; runs the user's callbacks
+ *            of this thread and of others.
+ * Undefined: called by a callback for a request that needs another callback of
+ *            the same trigger call.
+ * Source:    as Mercury 2.4.
+ */
+HG_UTIL_PUBLIC int hg_request_wait(
+    hg_request_t *request, unsigned int timeout, unsigned int *flag);
+
+/**
+ * Wait until all of several requests are complete.
+ *
+ * @param count    [in]
+ * @param request  [in]
+ * @param timeout  [in]   milliseconds, for all together
+ * @param flag     [out]  HG_UTIL_TRUE when all are complete; may be NULL
+ * Owns:      nothing changes hands.
+ * Errors:    HG_UTIL_FAIL count is negative, or a request is NULL
+ * Threads:   as hg_request_wait().
+ * Undefined: as hg_request_wait().
+ * Source:    as Mercury 2.4, but the flag is about all, not the last one.
+ */
+HG_UTIL_PUBLIC int hg_request_waitall(int count, hg_request_t *request[],
+    unsigned int timeout, unsigned int *flag);
+
+/**
+ * Keep a pointer of the program's with the request.
+ *
+ * @param request  [in]
+ * @param data     [in]
+ * Owns:      nothing changes hands.
+ * Errors:    HG_UTIL_FAIL request is NULL
+ * Threads:   any thread, one at a time per request; never blocks.
+ * Undefined: nothing.
+ * Source:    as Mercury 2.4.
+ */
+HG_UTIL_PUBLIC int hg_request_set_data(hg_request_t *request, void *data);
+
+/**
+ * The pointer that hg_request_set_data() kept, or NULL.
+ *
+ * @param request  [in]
+ * Owns:      nothing changes hands.
+ * Errors:    NULL gives NULL.
+ * Threads:   any thread, one at a time per request; never blocks.
+ * Undefined: nothing.
+ * Source:    as Mercury 2.4.
+ */
+HG_UTIL_PUBLIC void *hg_request_get_data(hg_request_t *request);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

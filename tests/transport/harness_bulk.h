@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What the conformance tests of bulk transfers share. */
+#ifndef TESTS_TRANSPORT_HARNESS_BULK_H
+#define TESTS_TRANSPORT_HARNESS_BULK_H
+
+#include "harness.h"
+
+enum { HARNESS_SEGMENTS_MAX = 32, HARNESS_UNREG_MS = 5000 };
+
+/* Exposed memory as its descriptor tells a peer of it: plain bytes. */
+struct harness_shown {
+    struct amg_key key;
+    uint32_t count;
+    uint64_t bases[HARNESS_SEGMENTS_MAX];
+    uint64_t lens[HARNESS_SEGMENTS_MAX];
+};
+
+/* Exposes mine, and learns what the right neighbour exposed in the same
+ * call. */
+void harness_expose(struct harness *h, const struct amg_segment *segments,
+    uint32_t count, uint8_t flags, struct amg_mem **ret_mine,
+    struct harness_shown *ret_right);
+/* Ends the exposure, however long it takes. */
+void harness_hide(struct harness *h, struct amg_mem *mine);
+
+/* One access to memory of the right neighbour; what the post returned. */
+hg_return_t harness_put(struct harness *h, const struct harness_shown *right,
+    uint32_t segment, uint64_t offset, const void *local, uint64_t len,
+    struct harness_call *call);
+hg_return_t harness_get(struct harness *h, const struct harness_shown *right,
+    uint32_t segment, uint64_t offset, void *local, uint64_t len,
+    struct harness_call *call);
+
+/* Waits for all, each of which completes once. */
+void harness_wait_all(
+    struct harness *h, const struct harness_call *calls, uint32_t count);
+
+#endif

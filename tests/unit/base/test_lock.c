@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The leaf lock lets one thread in at a time, and shows it what others did. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <pthread.h>
+
+#include "base/lock.h"
+
+enum { THREADS = 4, ROUNDS = 20000 };
+
+struct shared {
+    struct amg_lock lock;
+    uint64_t count; /* plain on purpose: only the lock guards it */
+    int inside;
+};
+
+static void test_lock_try_held_fails(void **state)
+{
+    struct amg_lock lock;
+
+    (void)state;
+    amg_lock_init(&lock);
+    assert_true(amg_lock_try(&lock));
+    assert_false(amg_lock_try(&lock));
+    amg_lock_give(&lock);
+    assert_true(amg_lock_try(&lock));
+    amg_lock_give(&lock);
+}
+
+static void *count_up(void *arg)
+{
+    struct shared *shared = arg;
+    uintptr_t collisions = 0;
+
+    for (int i = 0; i < ROUNDS; i++) {
+        amg_lock_take(&shared->lock);
+        collisions += shared->inside != 0;
+        shared->inside = 1;
+        shared->count++;
+        shared->inside = 0;
+        amg_lock_give(&shared->lock);
+    }
+    return (void *)collisions;
+}
+
+static void test_lock_take_threads_exclude(void **state)
+{
+    struct shared shared = {.count = 0};
+    pthread_t threads[THREADS];
+
+    (void)state;
+    amg_lock_init(&shared.lock);
+    for (int i = 0; i < THREADS; i++)
+        assert_int_equal(
+            pthread_create(&threads[i], NULL, count_up, &shared), 0);
+    for (int i = 0; i < THREADS; i++) {
+        void *collisions = NULL;
+
+        assert_int_equal(pthread_join(threads[i], &collisions), 0);
+        assert_null(collisions);
+    }
+    assert_int_equal(shared.count, (uint64_t)THREADS * ROUNDS);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_lock_try_held_fails),
+        cmocka_unit_test(test_lock_take_threads_exclude),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A pool gives the same objects again, and asks for memory only to grow. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "base/mem.h"
+#include "base/pool.h"
+
+enum { OBJECT_LEN = 100, ALIGN = 64, COUNT = 8 };
+
+static uint64_t calls_now(void)
+{
+    struct amg_mem_stats stats;
+
+    amg_mem_stats_get(&stats);
+    return stats.calls;
+}
+
+static uint64_t live_now(void)
+{
+    struct amg_mem_stats stats;
+
+    amg_mem_stats_get(&stats);
+    return stats.live;
+}
+
+static void test_pool_get_is_zero_and_aligned(void **state)
+{
+    struct amg_pool pool;
+    unsigned char *object = NULL;
+
+    (void)state;
+    amg_pool_init(&pool, OBJECT_LEN, ALIGN);
+    object = amg_pool_get(&pool);
+    assert_non_null(object);
+    assert_int_equal((uintptr_t)object % ALIGN, 0);
+    for (int i = 0; i < OBJECT_LEN; i++)
+        assert_int_equal(object[i], 0);
+    amg_pool_put(&pool, object);
+    amg_pool_fini(&pool);
+}
+
+static void test_pool_put_then_get_is_same(void **state)
+{
+    struct amg_pool pool;
+    unsigned char *object = NULL;
+
+    (void)state;
+    amg_pool_init(&pool, OBJECT_LEN, ALIGN);
+    object = amg_pool_get(&pool);
+    object[OBJECT_LEN - 1] = 42;
+    amg_pool_put(&pool, object);
+    assert_ptr_equal(amg_pool_get(&pool), object);
+    assert_int_equal(object[OBJECT_LEN - 1], 42);
+    amg_pool_put(&pool, object);
+    amg_pool_fini(&pool);
+}
+
+static void test_pool_fill_then_get_allocates_nothing(void **state)
+{
+    struct amg_pool pool;
+    void *objects[COUNT];
+    uint64_t calls = 0;
+    uint64_t live = live_now();
+
+    (void)state;
+    amg_pool_init(&pool, OBJECT_LEN, ALIGN);
+    assert_int_equal(amg_pool_fill(&pool, COUNT), COUNT);
+    calls = calls_now();
+    for (int round = 0; round < 3; round++) {
+        for (int i = 0; i < COUNT; i++)
+            assert_non_null(objects[i] = amg_pool_get(&pool));
+        for (int i = 0; i < COUNT; i++)
+            amg_pool_put(&pool, objects[i]);
+    }
+    assert_int_equal(calls_now(), calls);
+    amg_pool_fini(&pool);
+    assert_int_equal(live_now(), live);
+}
+
+static void test_pool_get_without_memory_returns_null(void **state)
+{
+    struct amg_pool pool;
+    void *object = NULL;
+
+    (void)state;
+    amg_pool_init(&pool, OBJECT_LEN, ALIGN);
+    amg_mem_fail_nth(1);
+    assert_null(amg_pool_get(&pool));
+    object = amg_pool_get(&pool);
+    assert_non_null(object);
+    amg_pool_put(&pool, object);
+    amg_mem_fail_nth(3);
+    assert_int_equal(amg_pool_fill(&pool, COUNT), 2);
+    amg_mem_fail_nth(0);
+    amg_pool_fini(&pool);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_pool_get_is_zero_and_aligned),
+        cmocka_unit_test(test_pool_put_then_get_is_same),
+        cmocka_unit_test(test_pool_fill_then_get_allocates_nothing),
+        cmocka_unit_test(test_pool_get_without_memory_returns_null),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

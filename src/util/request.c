@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Requests: waiting for callbacks as if calls were blocking.
+ *
+ * Of the threads that wait on one class, one is the driver: it calls trigger
+ * and progress for all, without the lock. The others sleep until a request is
+ * completed or the driver leaves; then each looks at its own request, and the
+ * first that is not done becomes the driver. So no wait ends only because its
+ * time slice does. A callback that waits in its turn is called by the driver's
+ * thread, and drives too. */
+#include "mercury_request.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <time.h>
+
+#include "base/assert.h"
+#include "base/clock.h"
+#include "base/mem.h"
+#include "mercury_core_types.h"
+
+/* Longest stay in one progress call, in ms: after it the driver looks at its
+ * request again, in case a thread outside completed it. */
+enum { SLICE_MS = 100 };
+
+/* Owned by the program, from init to finalize. */
+struct hg_request_class {
+    hg_request_progress_func_t progress;
+    hg_request_trigger_func_t trigger;
+    void *arg;
+    pthread_mutex_t mutex; /* guards all below and changes of `completed` */
+    pthread_cond_t changed;
+    unsigned sleepers;
+    unsigned drives; /* nested waits of the driver's thread; 0: no driver */
+    pthread_t driver;
+};
+
+/* Owned by the program, from create to destroy. */
+struct hg_request {
+    hg_request_class_t *cls;
+    void *data;
+    /* Publishes what the callback wrote: the release store of complete() pairs
+     * with the acquire load of request_is_done(). */
+    atomic_bool completed;
+};
+
+static bool request_is_done(const hg_request_t *request)
+{
+    return atomic_load_explicit(&request->completed, memory_order_acquire);
+}
+
+static hg_return_t changed_init(pthread_cond_t *cond)
+{
+    pthread_condattr_t attr;
+    int err = pthread_condattr_init(&attr);
+
+    if (err != 0)
+        return HG_NOMEM;
+    err = pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+    if (err == 0)
+        err = pthread_cond_init(cond, &attr);
+    pthread_condattr_destroy(&attr);
+    return err == 0 ? HG_SUCCESS : HG_NOMEM;
+}
+
+hg_request_class_t *hg_request_init(hg_request_progress_func_t progress_func,
+    hg_request_trigger_func_t trigger_func, void *arg)
+{
+    hg_request_class_t *cls = NULL;
+
+    if (!AMG_CONTRACT(progress_func != NULL && trigger_func != NULL))
+        return NULL;
+    cls = amg_mem_zalloc(sizeof(*cls));
+    if (cls == NULL)
+        return NULL;
+    cls->progress = progress_func;
+    cls->trigger = trigger_func;
+    cls->arg = arg;
+    if (pthread_mutex_init(&cls->mutex, NULL) != 0)
+        goto free_class;
+    if (changed_init(&cls->changed) != HG_SUCCESS)
+        goto destroy_mutex;
+    return cls;
+
+destroy_mutex:
+    pthread_mutex_destroy(&cls->mutex);
+free_class:
+    amg_mem_free(cls);
+    return NULL;
+}
+
+int hg_request_finalize(hg_request_class_t *request_class, void **arg)
+{
+    if (request_class == NULL)
+        return HG_UTIL_SUCCESS;
+    if (arg != NULL)
+        *arg = request_class->arg;
+    /* Whoever completed the last request may still hold the lock. */
+    pthread_mutex_lock(&request_class->mutex);
+    AMG_ASSERT(request_class->drives == 0 && request_class->sleepers == 0);
+    pthread_mutex_unlock(&request_class->mutex);
+    pthread_cond_destroy(&request_class->changed);
+    pthread_mutex_destroy(&request_class->mutex);
+    amg_mem_free(request_class);
+    return HG_UTIL_SUCCESS;
+}
+
+hg_request_t *hg_request_create(hg_request_class_t *request_class)
+{
+    hg_request_t *request = NULL;
+
+    if (!AMG_CONTRACT(request_class != NULL))
+        return NULL;
+    request = amg_mem_zalloc(sizeof(*request));
+    if (request == NULL)
+        return NULL;
+    request->cls = request_class;
+    atomic_init(&request->completed, false);
+    return request;
+}
+
+int hg_request_destroy(hg_request_t *request)
+{
+    amg_mem_free(request);
+    return HG_UTIL_SUCCESS;
+}
+
+int hg_request_reset(hg_request_t *request)
+{
+    if (!AMG_CONTRACT(request != NULL))
+        return HG_UTIL_FAIL;
+    atomic_store_explicit(&request->completed, false, memory_order_relaxed);
+    return HG_UTIL_SUCCESS;
+}
+
+int hg_request_complete(hg_request_t *request)
+{
+    hg_request_class_t *cls = NULL;
+
+    if (!AMG_CONTRACT(request != NULL))
+        return HG_UTIL_FAIL;
+    cls = request->cls;
+    pthread_mutex_lock(&cls->mutex);
+    atomic_store_explicit(&request->completed, true, memory_order_release);
+    /* The request may be gone from here on; the class is not while locked. */
+    if (cls->sleepers > 0)
+        pthread_cond_broadcast(&cls->changed);
+    pthread_mutex_unlock(&cls->mutex);
+    return HG_UTIL_SUCCESS;
+}
+
+/* Runs callbacks until none is left. */
+static void callbacks_run(hg_request_class_t *cls)
+{
+    unsigned int any = 0;
+    int rc = HG_UTIL_SUCCESS;
+
+    do {
+        any = 0;
+        rc = cls->trigger(0, &any, cls->arg);
+    } while (rc == HG_UTIL_SUCCESS && any != 0);
+}
+
+/* Milliseconds of the next progress call; rounded up, so that a wait of less
+ * than one does not become a busy loop. */
+static unsigned slice_ms(uint64_t now_ns, uint64_t deadline_ns)
+{
+    uint64_t left_ms =
+        (deadline_ns - now_ns + AMG_NS_PER_MS - 1) / AMG_NS_PER_MS;
+
+    return left_ms < SLICE_MS ? (unsigned)left_ms : SLICE_MS;
+}
+
+/* Drives until the request is complete or the time is over. */
+static void request_drive(const hg_request_t *request, uint64_t deadline_ns)
+{
+    hg_request_class_t *cls = request->cls;
+    uint64_t now_ns = 0;
+
+    for (;;) {
+        callbacks_run(cls);
+        if (request_is_done(request))
+            return;
+        now_ns = amg_clock_ns();
+        if (now_ns >= deadline_ns)
+            return;
+        /* Nothing happened in time: the same as anything else here. */
+        (void)cls->progress(slice_ms(now_ns, deadline_ns), cls->arg);
+    }
+}
+
+/* Sleeps until something changed or the time is over. */
+static bool changed_wait_locked(hg_request_class_t *cls, uint64_t deadline_ns)
+{
+    struct timespec until = {
+        .tv_sec = (time_t)(deadline_ns / 1000000000u),
+        .tv_nsec = (long)(deadline_ns % 1000000000u),
+    };
+    int err = 0;
+
+    cls->sleepers++;
+    err = pthread_cond_timedwait(&cls->changed, &cls->mutex, &until);
+    cls->sleepers--;
+    return err == 0;
+}
+
+static void request_wait_until(hg_request_t *request, uint64_t deadline_ns)
+{
+    hg_request_class_t *cls = request->cls;
+    bool in_time = true;
+
+    pthread_mutex_lock(&cls->mutex);
+    while (!request_is_done(request) && cls->drives > 0 &&
+           !pthread_equal(cls->driver, pthread_self()) && in_time)
+        in_time = changed_wait_locked(cls, deadline_ns);
+    if (request_is_done(request) || !in_time) {
+        pthread_mutex_unlock(&cls->mutex);
+        return;
+    }
+    cls->driver = pthread_self();
+    cls->drives++;
+    pthread_mutex_unlock(&cls->mutex);
+
+    request_drive(request, deadline_ns);
+
+    pthread_mutex_lock(&cls->mutex);
+    cls->drives--;
+    if (cls->drives == 0 && cls->sleepers > 0)
+        pthread_cond_broadcast(&cls->changed);
+    pthread_mutex_unlock(&cls->mutex);
+}
+
+int hg_request_wait(
+    hg_request_t *request, unsigned int timeout, unsigned int *flag)
+{
+    return hg_request_waitall(1, &request, timeout, flag);
+}
+
+int hg_request_waitall(int count, hg_request_t *request[], unsigned int timeout,
+    unsigned int *flag)
+{
+    uint64_t deadline_ns = amg_clock_deadline_ns(timeout);
+    bool all_done = true;
+
+    if (!AMG_CONTRACT(count >= 0 && (count == 0 || request != NULL)))
+        return HG_UTIL_FAIL;
+    for (int i = 0; i < count; i++) {
+        if (!AMG_CONTRACT(request[i] != NULL))
+            return HG_UTIL_FAIL;
+    }
+    for (int i = 0; i < count; i++) {
+        if (!request_is_done(request[i]))
+            request_wait_until(request[i], deadline_ns);
+        all_done = all_done && request_is_done(request[i]);
+    }
+    if (flag != NULL)
+        *flag = all_done ? HG_UTIL_TRUE : HG_UTIL_FALSE;
+    return HG_UTIL_SUCCESS;
+}
+
+int hg_request_set_data(hg_request_t *request, void *data)
+{
+    if (!AMG_CONTRACT(request != NULL))
+        return HG_UTIL_FAIL;
+    request->data = data;
+    return HG_UTIL_SUCCESS;
+}
+
+void *hg_request_get_data(hg_request_t *request)
+{
+    return request != NULL ? request->data : NULL;
+}

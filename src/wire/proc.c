@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The stream that arguments are coded into and out of.
+ *
+ * What comes from the wire is believed in nothing: room_make() is the one place
+ * where more bytes are wanted than there are, and it only ever grants them to
+ * an encoding. */
+#include "wire/proc.h"
+
+#include <string.h>
+
+#include "base/assert.h"
+#include "base/mem.h"
+#include "wire/checksum.h"
+
+/* The extra buffer is of whole pages, so that it can be exposed as it is. 4096
+ * is the page of x86-64; on larger pages it is a fraction of one. */
+enum { PAGE_LEN = 4096 };
+
+static hg_size_t proc_size(const struct hg_proc *proc)
+{
+    return proc->extra != NULL ? proc->extra_size : proc->size;
+}
+
+static hg_size_t proc_used(const struct hg_proc *proc)
+{
+    return proc_size(proc) - proc->left;
+}
+
+static void extra_drop(struct hg_proc *proc)
+{
+    if (!proc->extra_is_taken)
+        amg_mem_free(proc->extra);
+    proc->extra = NULL;
+    proc->extra_size = 0;
+    proc->extra_is_taken = false;
+}
+
+/* Moves what was coded into an extra buffer of at least `size` bytes. */
+static hg_return_t extra_grow(struct hg_proc *proc, hg_size_t size)
+{
+    hg_size_t used = proc_used(proc);
+    hg_size_t rounded = 0;
+    char *grown = NULL;
+
+    if (size > SIZE_MAX - PAGE_LEN)
+        return HG_OVERFLOW;
+    rounded = (size + PAGE_LEN - 1) / PAGE_LEN * PAGE_LEN;
+    grown = amg_mem_alloc_aligned(PAGE_LEN, rounded);
+    if (grown == NULL)
+        return HG_NOMEM;
+    if (used > 0)
+        memcpy(grown, proc->pos - used, used);
+    extra_drop(proc);
+    proc->extra = grown;
+    proc->extra_size = rounded;
+    proc->pos = grown + used;
+    proc->left = rounded - used;
+    return HG_SUCCESS;
+}
+
+/* The next `len` bytes are not there: gets them, or says why not. Doubles at
+ * least, so that many small fields are copied a few times only. */
+static hg_return_t room_make(struct hg_proc *proc, hg_size_t len)
+{
+    hg_size_t used = proc_used(proc);
+    hg_size_t size = proc_size(proc);
+    hg_size_t wanted = 0;
+
+    if (proc->op != HG_ENCODE || len > SIZE_MAX - used)
+        return HG_OVERFLOW;
+    wanted = used + len;
+    if (proc->extra != NULL && wanted < 2 * size)
+        wanted = 2 * size;
+    return extra_grow(proc, wanted);
+}
+
+/* Sums `len` bytes before the cursor passes them. */
+static void sum_add(struct hg_proc *proc, const void *data, hg_size_t len)
+{
+    proc->sum = amg_checksum_add(proc->hash, proc->sum, data, len);
+}
+
+/* One memcpy, when the bytes are there and no sum is wanted; with a constant
+ * `len` it is one load and one store. */
+static inline hg_return_t bytes_code(
+    struct hg_proc *proc, void *data, hg_size_t len)
+{
+    hg_return_t rc = HG_SUCCESS;
+
+    if (proc->op == HG_FREE)
+        return HG_SUCCESS;
+    if (unlikely(len > proc->left)) {
+        rc = room_make(proc, len);
+        if (rc != HG_SUCCESS)
+            return rc;
+    }
+    if (proc->op == HG_ENCODE)
+        memcpy(proc->pos, data, len);
+    else
+        memcpy(data, proc->pos, len);
+    if (unlikely(proc->hash != HG_NOHASH))
+        sum_add(proc, proc->pos, len);
+    proc->pos += len;
+    proc->left -= len;
+    return HG_SUCCESS;
+}
+
+static void buf_set(
+    struct hg_proc *proc, void *buf, hg_size_t size, hg_proc_op_t op)
+{
+    proc->buf = buf;
+    proc->size = buf == NULL ? 0 : size;
+    proc->pos = buf;
+    proc->left = proc->size;
+    proc->op = op;
+    proc->sum = 0;
+}
+
+void amg_proc_init(struct hg_proc *proc, hg_class_t *hg_class, void *buf,
+    hg_size_t size, hg_proc_op_t op)
+{
+    *proc = (struct hg_proc){.hg_class = hg_class, .hash = HG_NOHASH};
+    buf_set(proc, buf, size, op);
+}
+
+void amg_proc_set_hash(struct hg_proc *proc, hg_proc_hash_t hash)
+{
+    AMG_ASSERT(proc_used(proc) == 0);
+    proc->hash = hash;
+}
+
+void amg_proc_fini(struct hg_proc *proc)
+{
+    extra_drop(proc);
+}
+
+hg_return_t hg_proc_create(
+    hg_class_t *hg_class, hg_proc_hash_t hash, hg_proc_t *proc)
+{
+    struct hg_proc *made = NULL;
+
+    if (!AMG_CONTRACT(proc != NULL) || !AMG_CONTRACT(hash <= HG_NOHASH))
+        return HG_INVALID_ARG;
+    made = amg_mem_alloc(sizeof(*made));
+    if (made == NULL)
+        return HG_NOMEM;
+    amg_proc_init(made, hg_class, NULL, 0, HG_FREE);
+    made->hash = hash;
+    *proc = made;
+    return HG_SUCCESS;
+}
+
+hg_return_t hg_proc_create_set(hg_class_t *hg_class, void *buf,
+    hg_size_t buf_size, hg_proc_op_t op, hg_proc_hash_t hash, hg_proc_t *proc)
+{
+    struct hg_proc *made = NULL;
+    hg_return_t rc = HG_SUCCESS;
+
+    if (!AMG_CONTRACT(proc != NULL))
+        return HG_INVALID_ARG;
+    rc = hg_proc_create(hg_class, hash, &made);
+    if (rc != HG_SUCCESS)
+        return rc;
+    rc = hg_proc_reset(made, buf, buf_size, op);
+    if (rc != HG_SUCCESS) {
+        hg_proc_free(made);
+        return rc;
+    }
+    *proc = made;
+    return HG_SUCCESS;
+}
+
+hg_return_t hg_proc_free(hg_proc_t proc)
+{
+    if (proc == HG_PROC_NULL)
+        return HG_SUCCESS;
+    amg_proc_fini(proc);
+    amg_mem_free(proc);
+    return HG_SUCCESS;
+}
+
+hg_return_t hg_proc_reset(
+    hg_proc_t proc, void *buf, hg_size_t buf_size, hg_proc_op_t op)
+{
+    if (!AMG_CONTRACT(proc != HG_PROC_NULL) ||
+        !AMG_CONTRACT(buf != NULL || op == HG_FREE))
+        return HG_INVALID_ARG;
+    extra_drop(proc);
+    buf_set(proc, buf, buf_size, op);
+    return HG_SUCCESS;
+}
+
+hg_size_t hg_proc_get_size(hg_proc_t proc)
+{
+    return proc != HG_PROC_NULL ? proc_size(proc) : 0;
+}
+
+hg_size_t hg_proc_get_size_used(hg_proc_t proc)
+{
+    return proc != HG_PROC_NULL ? proc_used(proc) : 0;
+}
+
+hg_size_t hg_proc_get_size_left(hg_proc_t proc)
+{
+    return proc != HG_PROC_NULL ? proc->left : 0;
+}
+
+hg_return_t hg_proc_set_size(hg_proc_t proc, hg_size_t req_buf_size)
+{
+    if (!AMG_CONTRACT(proc != HG_PROC_NULL) ||
+        !AMG_CONTRACT(proc->op != HG_FREE) ||
+        !AMG_CONTRACT(req_buf_size > proc_size(proc)))
+        return HG_INVALID_ARG;
+    if (proc->op == HG_DECODE)
+        return HG_OVERFLOW;
+    return extra_grow(proc, req_buf_size);
+}
+
+void *hg_proc_save_ptr(hg_proc_t proc, hg_size_t data_size)
+{
+    void *place = NULL;
+
+    if (!AMG_CONTRACT(proc != HG_PROC_NULL) ||
+        !AMG_CONTRACT(proc->op != HG_FREE))
+        return NULL;
+    if (data_size > proc->left && room_make(proc, data_size) != HG_SUCCESS)
+        return NULL;
+    place = proc->pos;
+    proc->pos += data_size;
+    proc->left -= data_size;
+    return place;
+}
+
+hg_return_t hg_proc_restore_ptr(hg_proc_t proc, void *data, hg_size_t data_size)
+{
+    if (!AMG_CONTRACT(proc != HG_PROC_NULL) || !AMG_CONTRACT(data != NULL))
+        return HG_INVALID_ARG;
+    sum_add(proc, data, data_size);
+    return HG_SUCCESS;
+}
+
+void *hg_proc_get_extra_buf(hg_proc_t proc)
+{
+    return proc != HG_PROC_NULL ? proc->extra : NULL;
+}
+
+hg_size_t hg_proc_get_extra_size(hg_proc_t proc)
+{
+    return proc != HG_PROC_NULL ? proc->extra_size : 0;
+}
+
+hg_return_t hg_proc_set_extra_buf_is_mine(hg_proc_t proc, uint8_t theirs)
+{
+    if (!AMG_CONTRACT(proc != HG_PROC_NULL) ||
+        !AMG_CONTRACT(proc->extra != NULL))
+        return HG_INVALID_ARG;
+    proc->extra_is_taken = theirs != HG_FALSE;
+    return HG_SUCCESS;
+}
+
+hg_return_t hg_proc_bytes(hg_proc_t proc, void *data, hg_size_t data_size)
+{
+    return data_size == 0 ? HG_SUCCESS : bytes_code(proc, data, data_size);
+}
+
+hg_return_t hg_proc_int8_t(hg_proc_t proc, void *data)
+{
+    return bytes_code(proc, data, sizeof(int8_t));
+}
+
+hg_return_t hg_proc_uint8_t(hg_proc_t proc, void *data)
+{
+    return bytes_code(proc, data, sizeof(uint8_t));
+}
+
+hg_return_t hg_proc_int16_t(hg_proc_t proc, void *data)
+{
+    return bytes_code(proc, data, sizeof(int16_t));
+}
+
+hg_return_t hg_proc_uint16_t(hg_proc_t proc, void *data)
+{
+    return bytes_code(proc, data, sizeof(uint16_t));
+}
+
+hg_return_t hg_proc_int32_t(hg_proc_t proc, void *data)
+{
+    return bytes_code(proc, data, sizeof(int32_t));
+}
+
+hg_return_t hg_proc_uint32_t(hg_proc_t proc, void *data)
+{
+    return bytes_code(proc, data, sizeof(uint32_t));
+}
+
+hg_return_t hg_proc_int64_t(hg_proc_t proc, void *data)
+{
+    return bytes_code(proc, data, sizeof(int64_t));
+}
+
+hg_return_t hg_proc_uint64_t(hg_proc_t proc, void *data)
+{
+    return bytes_code(proc, data, sizeof(uint64_t));
+}

@@ -12,6 +12,11 @@ endfunction()
 
 find_package(Threads REQUIRED)
 find_package(PkgConfig)
+find_package(ZLIB REQUIRED)
+find_path(UTHASH_INCLUDE uthash.h)
+if(NOT UTHASH_INCLUDE)
+    message(FATAL_ERROR "uthash was not found (Debian: apt-get install uthash-dev)")
+endif()
 
 if(AMALGAM_MPI)
     find_package(MPI 3.1 COMPONENTS C)

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A map from 64 bit numbers to pointers. */
+#ifndef AMG_BASE_MAP_H
+#define AMG_BASE_MAP_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "mercury_core_types.h"
+
+struct amg_map_entry;
+
+/* Owned by whoever embeds it, who also guards it. All zero is an empty map. */
+struct amg_map {
+    struct amg_map_entry *entries;
+};
+
+/* Replaces the value when the key is there. HG_NOMEM: the map is as before. */
+hg_return_t amg_map_put(struct amg_map *map, uint64_t key, void *value);
+/* NULL when the key is not there. */
+void *amg_map_get(const struct amg_map *map, uint64_t key);
+/* The value that was there, or NULL. */
+void *amg_map_remove(struct amg_map *map, uint64_t key);
+/* Empties the map; calls `drop` for each value unless it is NULL. */
+void amg_map_fini(struct amg_map *map, void (*drop)(void *value));
+
+#endif

@@ -1,0 +1,330 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A bulk handle: memory exposed here, or the description of memory elsewhere.
+ *
+ * A local handle is registered with the drivers when its keys are first asked
+ * for, because most handles at the target of an RPC never leave it. The last
+ * reference ends the exposure before the handle's memory goes, so whoever
+ * freed it may unmap the segments at once. */
+#include "bulk/bulk.h"
+
+#include <string.h>
+
+#include "base/assert.h"
+#include "base/env.h"
+#include "base/log.h"
+#include "base/mem.h"
+
+#define BULK_FLAGS (HG_BULK_READ_ONLY | HG_BULK_WRITE_ONLY)
+
+hg_return_t amg_bulk_make(
+    hg_class_t *cls, uint32_t count, struct hg_bulk **ret_bulk)
+{
+    struct hg_bulk *bulk = amg_mem_zalloc(
+        sizeof(*bulk) + count * sizeof(struct amg_segment));
+
+    if (bulk == NULL)
+        return HG_NOMEM;
+    bulk->cls = cls;
+    bulk->count = count;
+    atomic_init(&bulk->refs, 1);
+    amg_lock_init(&bulk->lock);
+    *ret_bulk = bulk;
+    return HG_SUCCESS;
+}
+
+static void bulk_destroy(struct hg_bulk *bulk)
+{
+    if (!bulk->is_internal)
+        amg_class_count(bulk->cls, AMG_CLASS_BULKS, -1);
+    amg_addr_fini(&bulk->bound);
+    amg_mem_free(bulk->owned);
+    amg_mem_free(bulk->eager);
+    amg_mem_free(bulk);
+}
+
+void amg_bulk_hold(struct hg_bulk *bulk)
+{
+    atomic_fetch_add_explicit(&bulk->refs, 1, memory_order_relaxed);
+}
+
+static hg_return_t bulk_unregister(struct hg_bulk *bulk)
+{
+    unsigned timeout_ms = (unsigned)amg_env_number(AMG_ENV_FREE_TIMEOUT);
+    unsigned route = 0;
+
+    for (route = 0; route < AMG_ROUTE_COUNT; route++) {
+        struct amg_mem *mem = bulk->mems[route];
+        hg_return_t rc = HG_SUCCESS;
+
+        if (mem == NULL)
+            continue;
+        rc = mem->transport->bulk.unreg(
+            bulk->cls->domains[route], mem, timeout_ms);
+        if (rc != HG_SUCCESS)
+            return rc;
+        bulk->mems[route] = NULL;
+        bulk->keys[route].len = 0;
+    }
+    return HG_SUCCESS;
+}
+
+hg_return_t amg_bulk_drop(struct hg_bulk *bulk)
+{
+    hg_return_t rc = HG_SUCCESS;
+    int before =
+        atomic_fetch_sub_explicit(&bulk->refs, 1, memory_order_acq_rel);
+
+    AMG_ASSERT(before > 0);
+    if (before > 1)
+        return HG_SUCCESS;
+    rc = bulk_unregister(bulk);
+    if (rc != HG_SUCCESS) {
+        atomic_store_explicit(&bulk->refs, 1, memory_order_release);
+        return rc;
+    }
+    bulk_destroy(bulk);
+    return HG_SUCCESS;
+}
+
+hg_return_t amg_bulk_register(struct hg_bulk *bulk)
+{
+    hg_return_t rc = HG_SUCCESS;
+    unsigned route = 0;
+
+    if (!bulk->is_local)
+        return HG_SUCCESS;
+    /* NOTE(not a leaf): the drivers take their own locks inside; they know no
+     * bulk handle, so the order is always this one. */
+    amg_lock_take(&bulk->lock);
+    for (route = 0; route < AMG_ROUTE_COUNT && !bulk->is_registered; route++) {
+        struct amg_domain *domain = bulk->cls->domains[route];
+
+        if (domain == NULL || bulk->mems[route] != NULL)
+            continue;
+        rc = domain->transport->bulk.reg(domain, bulk->segments, bulk->count,
+            bulk->flags, &bulk->mems[route]);
+        if (rc != HG_SUCCESS)
+            break;
+        domain->transport->bulk.key(bulk->mems[route], &bulk->keys[route]);
+    }
+    if (rc == HG_SUCCESS)
+        bulk->is_registered = true;
+    amg_lock_give(&bulk->lock);
+    return rc;
+}
+
+uint32_t amg_bulk_find(
+    const struct hg_bulk *bulk, uint64_t offset, uint64_t *ret_into)
+{
+    uint32_t i = 0;
+
+    while (i + 1 < bulk->count && offset >= bulk->segments[i].len) {
+        offset -= bulk->segments[i].len;
+        i++;
+    }
+    *ret_into = offset;
+    return i;
+}
+
+void amg_bulk_copy_out(const struct hg_bulk *bulk, void *ret_bytes)
+{
+    char *to = ret_bytes;
+    uint32_t i = 0;
+
+    for (i = 0; i < bulk->count; i++) {
+        if (bulk->segments[i].len > 0)
+            memcpy(to, bulk->segments[i].base, bulk->segments[i].len);
+        to += bulk->segments[i].len;
+    }
+}
+
+hg_return_t amg_bulk_make_owning(hg_class_t *cls, void *data, uint64_t len,
+    uint8_t flags, struct hg_bulk **ret_bulk)
+{
+    struct hg_bulk *bulk = NULL;
+    hg_return_t rc = amg_bulk_make(cls, 1, &bulk);
+
+    if (rc != HG_SUCCESS)
+        return rc;
+    bulk->flags = flags;
+    bulk->is_local = true;
+    bulk->is_internal = true;
+    bulk->segments[0].base = data;
+    bulk->segments[0].len = len;
+    bulk->len = len;
+    bulk->owned = data;
+    *ret_bulk = bulk;
+    return HG_SUCCESS;
+}
+
+/* Sums the sizes; HG_INVALID_ARG when they exceed 64 bits or a pointer is
+ * missing. */
+static hg_return_t sizes_check(uint32_t count, void *const *buf_ptrs,
+    const hg_size_t *buf_sizes, uint64_t *ret_len)
+{
+    uint64_t len = 0;
+    uint32_t i = 0;
+
+    for (i = 0; i < count; i++) {
+        if (buf_sizes[i] > UINT64_MAX - len) {
+            AMG_LOG_ERROR("bulk",
+                "segment %u of %u: the sizes add up to more than 2^64 bytes",
+                i, count);
+            return HG_INVALID_ARG;
+        }
+        if (buf_ptrs != NULL && buf_ptrs[i] == NULL && buf_sizes[i] > 0) {
+            AMG_LOG_ERROR("bulk",
+                "segment %u of %u has %llu bytes and no address; give NULL "
+                "for the whole list to have memory allocated",
+                i, count, (unsigned long long)buf_sizes[i]);
+            return HG_INVALID_ARG;
+        }
+        len += buf_sizes[i];
+    }
+    *ret_len = len;
+    return HG_SUCCESS;
+}
+
+/* Sets the segments, in memory of the library when the list is NULL. */
+static hg_return_t segments_set(
+    struct hg_bulk *bulk, void *const *buf_ptrs, const hg_size_t *buf_sizes)
+{
+    char *next = NULL;
+    uint32_t i = 0;
+
+    if (buf_ptrs == NULL && bulk->len > 0) {
+        bulk->owned = amg_mem_zalloc(bulk->len);
+        if (bulk->owned == NULL)
+            return HG_NOMEM;
+        next = bulk->owned;
+    }
+    for (i = 0; i < bulk->count; i++) {
+        bulk->segments[i].base = buf_ptrs == NULL ? next : buf_ptrs[i];
+        bulk->segments[i].len = buf_sizes[i];
+        if (next != NULL)
+            next += buf_sizes[i];
+    }
+    return HG_SUCCESS;
+}
+
+hg_return_t HG_Bulk_create(hg_class_t *hg_class, hg_uint32_t count,
+    void **buf_ptrs, const hg_size_t *buf_sizes, hg_uint8_t flags,
+    hg_bulk_t *handle)
+{
+    struct hg_bulk *bulk = NULL;
+    uint64_t len = 0;
+    hg_return_t rc = HG_SUCCESS;
+
+    if (!AMG_CONTRACT(hg_class != NULL && count > 0 && buf_sizes != NULL &&
+                      handle != NULL))
+        return HG_INVALID_ARG;
+    if (!AMG_CONTRACT(flags != 0 && (flags & ~BULK_FLAGS) == 0))
+        return HG_INVALID_ARG;
+    rc = sizes_check(count, buf_ptrs, buf_sizes, &len);
+    if (rc != HG_SUCCESS)
+        return rc;
+    rc = amg_bulk_make(hg_class, count, &bulk);
+    if (rc != HG_SUCCESS)
+        return rc;
+    bulk->flags = flags;
+    bulk->is_local = true;
+    bulk->len = len;
+    rc = segments_set(bulk, buf_ptrs, buf_sizes);
+    amg_class_count(hg_class, AMG_CLASS_BULKS, 1);
+    if (rc != HG_SUCCESS) {
+        bulk_destroy(bulk);
+        return rc;
+    }
+    *handle = bulk;
+    return HG_SUCCESS;
+}
+
+hg_return_t HG_Bulk_create_attr(hg_class_t *hg_class, hg_uint32_t count,
+    void **buf_ptrs, const hg_size_t *buf_sizes, hg_uint8_t flags,
+    const struct hg_bulk_attr *attrs, hg_bulk_t *handle)
+{
+    if (!AMG_CONTRACT(attrs != NULL))
+        return HG_INVALID_ARG;
+    if (attrs->mem_type != HG_MEM_TYPE_HOST) {
+        AMG_LOG_ERROR("bulk",
+            "memory type %d: only host memory can be exposed by this build",
+            (int)attrs->mem_type);
+        return HG_OPNOTSUPPORTED;
+    }
+    return HG_Bulk_create(
+        hg_class, count, buf_ptrs, buf_sizes, flags, handle);
+}
+
+hg_return_t HG_Bulk_free(hg_bulk_t handle)
+{
+    return handle == HG_BULK_NULL ? HG_SUCCESS : amg_bulk_drop(handle);
+}
+
+hg_return_t HG_Bulk_ref_incr(hg_bulk_t handle)
+{
+    if (!AMG_CONTRACT(handle != HG_BULK_NULL))
+        return HG_INVALID_ARG;
+    amg_bulk_hold(handle);
+    return HG_SUCCESS;
+}
+
+hg_return_t HG_Bulk_access(hg_bulk_t handle, hg_size_t offset, hg_size_t size,
+    hg_uint8_t flags, hg_uint32_t max_count, void **buf_ptrs,
+    hg_size_t *buf_sizes, hg_uint32_t *actual_count)
+{
+    uint32_t found = 0;
+    uint32_t i = 0;
+    uint64_t into = 0;
+
+    (void)flags;
+    if (!AMG_CONTRACT(handle != HG_BULK_NULL))
+        return HG_INVALID_ARG;
+    if (size == 0 || max_count == 0)
+        return HG_SUCCESS;
+    if (!AMG_CONTRACT(handle->is_local || handle->eager != NULL))
+        return HG_INVALID_ARG;
+    if (!AMG_CONTRACT(offset <= handle->len && size <= handle->len - offset))
+        return HG_INVALID_ARG;
+    if (!handle->is_local) { /* one piece: the copy that came along */
+        if (buf_ptrs != NULL)
+            buf_ptrs[0] = (char *)handle->eager + offset;
+        if (buf_sizes != NULL)
+            buf_sizes[0] = size;
+        if (actual_count != NULL)
+            *actual_count = 1;
+        return HG_SUCCESS;
+    }
+    for (i = amg_bulk_find(handle, offset, &into);
+         i < handle->count && found < max_count && size > 0; i++) {
+        uint64_t left = handle->segments[i].len - into;
+        uint64_t len = left < size ? left : size;
+
+        if (len > 0) {
+            if (buf_ptrs != NULL)
+                buf_ptrs[found] = (char *)handle->segments[i].base + into;
+            if (buf_sizes != NULL)
+                buf_sizes[found] = len;
+            found++;
+        }
+        size -= len;
+        into = 0;
+    }
+    if (actual_count != NULL)
+        *actual_count = found;
+    return HG_SUCCESS;
+}
+
+hg_size_t HG_Bulk_get_size(hg_bulk_t handle)
+{
+    return handle == HG_BULK_NULL ? 0 : handle->len;
+}
+
+hg_uint32_t HG_Bulk_get_segment_count(hg_bulk_t handle)
+{
+    return handle == HG_BULK_NULL ? 0 : handle->count;
+}
+
+hg_uint8_t HG_Bulk_get_flags(hg_bulk_t handle)
+{
+    return handle == HG_BULK_NULL ? 0 : handle->flags & BULK_FLAGS;
+}

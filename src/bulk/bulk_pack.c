@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A bulk handle as bytes.
+ *
+ *   off  len
+ *     0    1  version, 1
+ *     1    1  HG_BULK_READ_ONLY | HG_BULK_WRITE_ONLY: what others may do
+ *     2    1  1 eager data follow | 2 bound to an address
+ *     3    1  number of keys
+ *     4    4  number of segments n
+ *     8   16  per segment, n times: address (8), length (8)
+ *         2+k per key: route (1), length k (1), the driver's k bytes
+ *         3+a when bound: context id (1), length a (2), address string with NUL
+ *           e when eager: all bytes of the segments
+ *
+ * In the byte order of the machine. The reader believes none of it: counts and
+ * lengths are checked against the bytes that are there. */
+#include "bulk/bulk.h"
+
+#include <string.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+
+enum {
+    PACK_VERSION = 1,
+    PACK_EAGER = 1,
+    PACK_BOUND = 2,
+    PACK_FIXED_LEN = 8,
+    PACK_SEGMENT_LEN = 16,
+    ADDR_CAP = 256, /* longer than any address string of ours */
+};
+
+static size_t bound_text(const struct hg_bulk *bulk, char *ret_text)
+{
+    size_t len = ADDR_CAP;
+
+    if (bulk->bound.peer == NULL ||
+        amg_addr_format(&bulk->bound, ret_text, &len) != HG_SUCCESS)
+        return 0;
+    return len;
+}
+
+uint64_t amg_bulk_packed_len(const struct hg_bulk *bulk, unsigned flags)
+{
+    uint64_t len =
+        PACK_FIXED_LEN + (uint64_t)bulk->count * PACK_SEGMENT_LEN;
+    char text[ADDR_CAP];
+    size_t text_len = bound_text(bulk, text);
+    unsigned route = 0;
+
+    for (route = 0; route < AMG_ROUTE_COUNT; route++)
+        if (bulk->keys[route].len > 0)
+            len += 2u + bulk->keys[route].len;
+    if (text_len > 0)
+        len += 3 + text_len;
+    if ((flags & AMG_BULK_PACK_EAGER) != 0)
+        len += bulk->len;
+    return len;
+}
+
+static char *put_bytes(char *to, const void *from, size_t len)
+{
+    memcpy(to, from, len);
+    return to + len;
+}
+
+void amg_bulk_pack(const struct hg_bulk *bulk, unsigned flags, void *ret_bytes)
+{
+    bool is_eager = (flags & AMG_BULK_PACK_EAGER) != 0;
+    char text[ADDR_CAP];
+    uint16_t text_len = (uint16_t)bound_text(bulk, text);
+    uint8_t head[4] = {PACK_VERSION, bulk->flags, 0, 0};
+    char *to = ret_bytes;
+    unsigned route = 0;
+    uint32_t i = 0;
+
+    head[2] = (uint8_t)((is_eager ? PACK_EAGER : 0) |
+                        (text_len > 0 ? PACK_BOUND : 0));
+    for (route = 0; route < AMG_ROUTE_COUNT; route++)
+        head[3] = (uint8_t)(head[3] + (bulk->keys[route].len > 0 ? 1 : 0));
+    to = put_bytes(to, head, sizeof(head));
+    to = put_bytes(to, &bulk->count, sizeof(bulk->count));
+    for (i = 0; i < bulk->count; i++) {
+        uint64_t base = (uint64_t)(uintptr_t)bulk->segments[i].base;
+
+        to = put_bytes(to, &base, sizeof(base));
+        to = put_bytes(
+            to, &bulk->segments[i].len, sizeof(bulk->segments[i].len));
+    }
+    for (route = 0; route < AMG_ROUTE_COUNT; route++) {
+        const struct amg_key *key = &bulk->keys[route];
+        uint8_t key_head[2] = {(uint8_t)route, key->len};
+
+        if (key->len == 0)
+            continue;
+        to = put_bytes(to, key_head, sizeof(key_head));
+        to = put_bytes(to, key->bytes, key->len);
+    }
+    if (text_len > 0) {
+        to = put_bytes(to, &bulk->bound_context, 1);
+        to = put_bytes(to, &text_len, sizeof(text_len));
+        to = put_bytes(to, text, text_len);
+    }
+    if (is_eager)
+        amg_bulk_copy_out(bulk, to);
+}
+
+/* Bytes that are being read, and how many are left. */
+struct reader {
+    const char *next;
+    uint64_t left;
+};
+
+static bool take_bytes(struct reader *reader, void *to, uint64_t len)
+{
+    if (len > reader->left)
+        return false;
+    memcpy(to, reader->next, len);
+    reader->next += len;
+    reader->left -= len;
+    return true;
+}
+
+static bool read_segments(struct reader *reader, struct hg_bulk *bulk)
+{
+    uint32_t i = 0;
+
+    for (i = 0; i < bulk->count; i++) {
+        uint64_t base = 0;
+        uint64_t len = 0;
+
+        if (!take_bytes(reader, &base, sizeof(base)) ||
+            !take_bytes(reader, &len, sizeof(len)))
+            return false;
+        if (len > UINT64_MAX - bulk->len)
+            return false;
+        bulk->segments[i].base = (void *)(uintptr_t)base;
+        bulk->segments[i].len = len;
+        bulk->len += len;
+    }
+    return true;
+}
+
+static bool read_keys(
+    struct reader *reader, struct hg_bulk *bulk, unsigned count)
+{
+    unsigned i = 0;
+
+    for (i = 0; i < count; i++) {
+        struct amg_key key = {0};
+        uint8_t head[2];
+
+        if (!take_bytes(reader, head, sizeof(head)) || head[1] == 0 ||
+            head[1] > AMG_KEY_LEN_MAX)
+            return false;
+        key.len = head[1];
+        if (!take_bytes(reader, key.bytes, key.len))
+            return false;
+        /* A route that this build does not know is of no use, no error. */
+        if (head[0] < AMG_ROUTE_COUNT)
+            bulk->keys[head[0]] = key;
+    }
+    return true;
+}
+
+static bool read_bound(struct reader *reader, struct hg_bulk *bulk)
+{
+    char text[ADDR_CAP];
+    uint16_t len = 0;
+
+    if (!take_bytes(reader, &bulk->bound_context, 1) ||
+        !take_bytes(reader, &len, sizeof(len)) || len == 0 || len > ADDR_CAP ||
+        !take_bytes(reader, text, len) || text[len - 1] != '\0')
+        return false;
+    return amg_addr_parse(bulk->cls, text, &bulk->bound) == HG_SUCCESS;
+}
+
+static bool read_eager(struct reader *reader, struct hg_bulk *bulk)
+{
+    if (bulk->len > reader->left || bulk->len == 0)
+        return false;
+    bulk->eager = amg_mem_alloc(bulk->len);
+    return bulk->eager != NULL && take_bytes(reader, bulk->eager, bulk->len);
+}
+
+hg_return_t amg_bulk_unpack(hg_class_t *cls, const void *bytes, uint64_t len,
+    bool is_internal, struct hg_bulk **ret_bulk)
+{
+    struct reader reader = {.next = bytes, .left = len};
+    struct hg_bulk *bulk = NULL;
+    uint32_t count = 0;
+    uint8_t head[4];
+
+    if (!take_bytes(&reader, head, sizeof(head)) ||
+        !take_bytes(&reader, &count, sizeof(count)) ||
+        head[0] != PACK_VERSION || count == 0 ||
+        count > reader.left / PACK_SEGMENT_LEN)
+        goto refuse;
+    if (amg_bulk_make(cls, count, &bulk) != HG_SUCCESS)
+        return HG_NOMEM;
+    bulk->is_internal = is_internal;
+    if (!is_internal)
+        amg_class_count(cls, AMG_CLASS_BULKS, 1);
+    bulk->flags = head[1] & HG_BULK_READWRITE;
+    if (!read_segments(&reader, bulk) || !read_keys(&reader, bulk, head[3]) ||
+        ((head[2] & PACK_BOUND) != 0 && !read_bound(&reader, bulk)) ||
+        ((head[2] & PACK_EAGER) != 0 && !read_eager(&reader, bulk)))
+        goto drop_bulk;
+    *ret_bulk = bulk;
+    return HG_SUCCESS;
+
+drop_bulk:
+    amg_bulk_drop(bulk);
+refuse:
+    AMG_LOG_WARNING("bulk",
+        "%llu bytes are no bulk descriptor of this version; dropped",
+        (unsigned long long)len);
+    return HG_PROTOCOL_ERROR;
+}

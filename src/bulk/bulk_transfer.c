@@ -1,0 +1,373 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A transfer between two bulk handles: push or pull, as a state machine.
+ *
+ * Both sides are lists of segments. The transfer walks over both at once; each
+ * stretch that is contiguous on both sides is a piece, which the driver of the
+ * route moves. A few pieces are in motion at a time: when one has ended, its
+ * place takes the next, so that a transfer of any number of segments needs a
+ * fixed amount of memory. The cursor and the counters are guarded by the lock;
+ * posting happens outside of it. The thread that starts the transfer counts as
+ * a piece until it is through, so the end cannot overtake the start. */
+#include "bulk/bulk_transfer.h"
+
+#include <string.h>
+
+#include "base/assert.h"
+#include "base/log.h"
+#include "base/mem.h"
+
+enum { PIECES = 8 };
+
+/* Where the walk stands in one handle. */
+struct cursor {
+    uint32_t segment;
+    uint64_t into;
+};
+
+struct piece {
+    struct amg_op op;
+    struct hg_op_id *transfer;
+    bool is_posted; /* guarded by the transfer's lock */
+};
+
+/* Owned by the library until `done` was called, by the callee then. */
+struct hg_op_id {
+    struct amg_transfer_plan plan;
+    struct hg_addr addr;
+    amg_transfer_done_fn done;
+    void *owner;
+    struct amg_lock lock; /* guards all below */
+    enum amg_transfer_state state;
+    struct cursor at_origin;
+    struct cursor at_local;
+    uint64_t left;      /* bytes not yet given to a piece */
+    unsigned in_motion; /* pieces, and the starting thread */
+    bool is_cancelled;
+    hg_return_t ret; /* the first error */
+    struct piece pieces[PIECES];
+};
+
+static const unsigned state_edges[AMG_TRANSFER_STATE_COUNT] = {
+    [AMG_TRANSFER_IDLE] = 1u << AMG_TRANSFER_MOVING,
+    [AMG_TRANSFER_MOVING] = 1u << AMG_TRANSFER_READY,
+};
+
+static void transfer_set_state(
+    struct hg_op_id *transfer, enum amg_transfer_state next)
+{
+    AMG_ASSERT((state_edges[transfer->state] >> next & 1u) != 0);
+    transfer->state = next;
+}
+
+/* Moves `cursor` over segments that are used up or empty; how much is left in
+ * the one it stands in then. */
+static uint64_t cursor_left(const struct hg_bulk *bulk, struct cursor *cursor)
+{
+    while (cursor->into >= bulk->segments[cursor->segment].len &&
+           cursor->segment + 1 < bulk->count) {
+        cursor->into -= bulk->segments[cursor->segment].len;
+        cursor->segment++;
+    }
+    return bulk->segments[cursor->segment].len - cursor->into;
+}
+
+/* What one piece is to move. */
+struct stretch {
+    void *local;
+    struct amg_remote remote;
+    uint64_t len;
+};
+
+/* Takes the next stretch for `piece`; false when there is none. */
+static bool transfer_take(
+    struct hg_op_id *transfer, struct piece *piece, struct stretch *ret_stretch)
+{
+    const struct hg_bulk *origin = transfer->plan.origin;
+    const struct hg_bulk *local = transfer->plan.local;
+    struct cursor *at_origin = &transfer->at_origin;
+    struct cursor *at_local = &transfer->at_local;
+    uint64_t len = 0;
+    uint64_t origin_left = 0;
+    bool has_more = false;
+
+    amg_lock_take(&transfer->lock);
+    has_more = transfer->left > 0 && !transfer->is_cancelled &&
+               transfer->ret == HG_SUCCESS;
+    if (has_more) {
+        origin_left = cursor_left(origin, at_origin);
+        len = cursor_left(local, at_local);
+        len = len < origin_left ? len : origin_left;
+        len = len < transfer->left ? len : transfer->left;
+        AMG_ASSERT(len > 0);
+        ret_stretch->len = len;
+        ret_stretch->local =
+            (char *)local->segments[at_local->segment].base + at_local->into;
+        ret_stretch->remote.key = origin->keys[transfer->addr.route];
+        ret_stretch->remote.segment = at_origin->segment;
+        ret_stretch->remote.base =
+            (uint64_t)(uintptr_t)origin->segments[at_origin->segment].base;
+        ret_stretch->remote.offset = at_origin->into;
+        at_origin->into += len;
+        at_local->into += len;
+        transfer->left -= len;
+        transfer->in_motion++;
+        piece->is_posted = true;
+    }
+    amg_lock_give(&transfer->lock);
+    return has_more;
+}
+
+/* One thing less in motion; the last one tells the owner. */
+static void transfer_leave(
+    struct hg_op_id *transfer, struct piece *piece, hg_return_t rc)
+{
+    bool is_last = false;
+
+    amg_lock_take(&transfer->lock);
+    if (piece != NULL)
+        piece->is_posted = false;
+    if (transfer->ret == HG_SUCCESS)
+        transfer->ret = rc;
+    transfer->in_motion--;
+    is_last = transfer->in_motion == 0;
+    if (is_last) {
+        if (transfer->ret == HG_SUCCESS && transfer->left > 0)
+            transfer->ret = HG_CANCELED;
+        transfer_set_state(transfer, AMG_TRANSFER_READY);
+    }
+    amg_lock_give(&transfer->lock);
+    if (is_last)
+        transfer->done(transfer);
+}
+
+static hg_return_t stretch_post(
+    struct hg_op_id *transfer, struct piece *piece, struct stretch *stretch)
+{
+    unsigned route = transfer->addr.route;
+    struct amg_ep *ep = amg_context_ep(transfer->plan.context, route);
+    hg_return_t rc = HG_SUCCESS;
+
+    if (transfer->plan.op == HG_BULK_PULL)
+        rc = ep->transport->bulk.get(ep, transfer->addr.peer,
+            transfer->plan.origin_context, stretch->local, &stretch->remote,
+            stretch->len, &piece->op);
+    else
+        rc = ep->transport->bulk.put(ep, transfer->addr.peer,
+            transfer->plan.origin_context, stretch->local, &stretch->remote,
+            stretch->len, &piece->op);
+    if (rc == HG_SUCCESS)
+        amg_context_posted(transfer->plan.context, route);
+    return rc;
+}
+
+/* Gives the piece the next stretch, if there is one. */
+static void piece_go_on(struct hg_op_id *transfer, struct piece *piece)
+{
+    struct stretch stretch;
+    hg_return_t rc = HG_SUCCESS;
+
+    if (!transfer_take(transfer, piece, &stretch))
+        return;
+    rc = stretch_post(transfer, piece, &stretch);
+    if (rc != HG_SUCCESS)
+        transfer_leave(transfer, piece, rc);
+}
+
+static void piece_step(struct amg_op *op)
+{
+    struct piece *piece = AMG_OBJECT(op, struct piece, op);
+    struct hg_op_id *transfer = piece->transfer;
+    hg_return_t rc = op->ret;
+
+    amg_lock_take(&transfer->lock);
+    piece->is_posted = false;
+    amg_lock_give(&transfer->lock);
+    if (rc == HG_SUCCESS)
+        piece_go_on(transfer, piece);
+    transfer_leave(transfer, NULL, rc);
+}
+
+/* All bytes came with the descriptor: no piece is needed. */
+static void transfer_copy_eager(struct hg_op_id *transfer)
+{
+    const char *from =
+        (const char *)transfer->plan.origin->eager + transfer->plan.origin_offset;
+
+    while (transfer->left > 0) {
+        struct cursor *at = &transfer->at_local;
+        uint64_t len = cursor_left(transfer->plan.local, at);
+
+        len = len < transfer->left ? len : transfer->left;
+        memcpy((char *)transfer->plan.local->segments[at->segment].base +
+                   at->into,
+            from, len);
+        from += len;
+        at->into += len;
+        transfer->left -= len;
+    }
+}
+
+static bool is_eager(const struct amg_transfer_plan *plan)
+{
+    return plan->op == HG_BULK_PULL && plan->origin->eager != NULL;
+}
+
+static hg_return_t plan_check(const struct amg_transfer_plan *plan)
+{
+    const struct hg_bulk *origin = plan->origin;
+    const struct hg_bulk *local = plan->local;
+    bool is_pull = plan->op == HG_BULK_PULL;
+    unsigned origin_needs = is_pull ? HG_BULK_READ_ONLY : HG_BULK_WRITE_ONLY;
+    unsigned local_needs = is_pull ? HG_BULK_WRITE_ONLY : HG_BULK_READ_ONLY;
+
+    if (!AMG_CONTRACT(plan->op == HG_BULK_PULL || plan->op == HG_BULK_PUSH))
+        return HG_INVALID_ARG;
+    if (!AMG_CONTRACT(local->is_local))
+        return HG_INVALID_ARG;
+    if (!AMG_CONTRACT(origin->cls == plan->context->cls &&
+                      local->cls == plan->context->cls &&
+                      plan->origin_addr->cls == plan->context->cls))
+        return HG_INVALID_ARG;
+    if (plan->origin_offset > origin->len ||
+        plan->len > origin->len - plan->origin_offset ||
+        plan->local_offset > local->len ||
+        plan->len > local->len - plan->local_offset) {
+        AMG_LOG_ERROR("bulk",
+            "%llu bytes from offset %llu of %llu (origin) and %llu of %llu "
+            "(local) reach beyond the end",
+            (unsigned long long)plan->len,
+            (unsigned long long)plan->origin_offset,
+            (unsigned long long)origin->len,
+            (unsigned long long)plan->local_offset,
+            (unsigned long long)local->len);
+        return HG_INVALID_ARG;
+    }
+    if ((origin->flags & origin_needs) == 0 ||
+        (local->flags & local_needs) == 0) {
+        AMG_LOG_ERROR("bulk",
+            "a %s needs the origin's handle %s (it is flags %u) and the local "
+            "one %s (flags %u)",
+            is_pull ? "pull" : "push", is_pull ? "readable" : "writable",
+            origin->flags, is_pull ? "writable" : "readable", local->flags);
+        return HG_PERMISSION;
+    }
+    return HG_SUCCESS;
+}
+
+/* The origin's handle has a key for the route that leads to it. */
+static hg_return_t route_check(const struct hg_op_id *transfer)
+{
+    char text[256];
+
+    if (transfer->plan.origin->keys[transfer->addr.route].len > 0)
+        return HG_SUCCESS;
+    AMG_LOG_ERROR("bulk",
+        "the descriptor has no key for the way to %s: it was made by a class "
+        "that has that transport not open",
+        amg_addr_text(&transfer->addr, text, sizeof(text)));
+    return HG_OPNOTSUPPORTED;
+}
+
+static void transfer_init(struct hg_op_id *transfer,
+    const struct amg_transfer_plan *plan, amg_transfer_done_fn done,
+    void *owner)
+{
+    unsigned i = 0;
+
+    transfer->plan = *plan;
+    transfer->done = done;
+    transfer->owner = owner;
+    transfer->left = plan->len;
+    transfer->ret = HG_SUCCESS;
+    transfer->in_motion = 1; /* this thread */
+    transfer->at_origin.into = plan->origin_offset;
+    transfer->at_local.into = plan->local_offset;
+    amg_lock_init(&transfer->lock);
+    for (i = 0; i < PIECES; i++) {
+        transfer->pieces[i].transfer = transfer;
+        transfer->pieces[i].op.step = piece_step;
+    }
+    amg_addr_init_copy(plan->origin_addr, &transfer->addr);
+    transfer->plan.origin_addr = &transfer->addr;
+    amg_bulk_hold(plan->origin);
+    amg_bulk_hold(plan->local);
+    amg_context_enter(plan->context);
+}
+
+hg_return_t amg_transfer_create(const struct amg_transfer_plan *plan,
+    amg_transfer_done_fn done, void *owner, struct hg_op_id **ret_transfer)
+{
+    struct hg_op_id *transfer = NULL;
+    hg_return_t rc = plan_check(plan);
+
+    if (rc != HG_SUCCESS)
+        return rc;
+    rc = amg_bulk_register(plan->origin);
+    if (rc != HG_SUCCESS)
+        return rc;
+    transfer = amg_mem_zalloc(sizeof(*transfer));
+    if (transfer == NULL)
+        return HG_NOMEM;
+    transfer_init(transfer, plan, done, owner);
+    if (plan->len > 0 && !is_eager(plan)) {
+        rc = route_check(transfer);
+        if (rc != HG_SUCCESS) {
+            amg_transfer_end(transfer);
+            return rc;
+        }
+    }
+    *ret_transfer = transfer;
+    return HG_SUCCESS;
+}
+
+void amg_transfer_go(struct hg_op_id *transfer)
+{
+    unsigned i = 0;
+
+    amg_lock_take(&transfer->lock);
+    transfer_set_state(transfer, AMG_TRANSFER_MOVING);
+    amg_lock_give(&transfer->lock);
+    if (is_eager(&transfer->plan))
+        transfer_copy_eager(transfer);
+    for (i = 0; i < PIECES; i++)
+        piece_go_on(transfer, &transfer->pieces[i]);
+    transfer_leave(transfer, NULL, HG_SUCCESS);
+}
+
+void amg_transfer_cancel(struct hg_op_id *transfer)
+{
+    bool is_posted[PIECES];
+    unsigned i = 0;
+    struct amg_ep *ep = amg_context_ep(
+        transfer->plan.context, transfer->addr.route);
+
+    amg_lock_take(&transfer->lock);
+    transfer->is_cancelled = true;
+    for (i = 0; i < PIECES; i++)
+        is_posted[i] = transfer->pieces[i].is_posted;
+    amg_lock_give(&transfer->lock);
+    for (i = 0; i < PIECES; i++)
+        if (is_posted[i])
+            ep->transport->ep.cancel(ep, &transfer->pieces[i].op);
+}
+
+hg_return_t amg_transfer_result(const struct hg_op_id *transfer)
+{
+    return transfer->ret;
+}
+
+void *amg_transfer_owner(const struct hg_op_id *transfer)
+{
+    return transfer->owner;
+}
+
+void amg_transfer_end(struct hg_op_id *transfer)
+{
+    hg_context_t *context = transfer->plan.context;
+
+    amg_addr_fini(&transfer->addr);
+    amg_bulk_drop(transfer->plan.origin);
+    amg_bulk_drop(transfer->plan.local);
+    amg_mem_free(transfer);
+    amg_context_leave(context);
+}

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* An address: a peer and the route that leads to it, chosen once. */
+#include "core/addr.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/assert.h"
+#include "base/log.h"
+#include "base/mem.h"
+
+static const struct amg_addr_ops *addr_ops(const struct hg_addr *addr)
+{
+    return &addr->cls->domains[addr->route]->transport->addr;
+}
+
+static struct amg_domain *addr_domain(const struct hg_addr *addr)
+{
+    return addr->cls->domains[addr->route];
+}
+
+void amg_addr_init_self(hg_class_t *cls, struct hg_addr *ret_addr)
+{
+    struct amg_domain *domain = cls->domains[AMG_ROUTE_SELF];
+
+    ret_addr->cls = cls;
+    ret_addr->route = AMG_ROUTE_SELF;
+    ret_addr->is_users = false;
+    ret_addr->peer = domain->transport->addr.self(domain);
+}
+
+void amg_addr_init(hg_class_t *cls, unsigned route, struct amg_peer *peer,
+    struct hg_addr *ret_addr)
+{
+    struct amg_domain *domain = cls->domains[route];
+
+    if (route != AMG_ROUTE_SELF &&
+        domain->transport->addr.is_self(domain, peer)) {
+        amg_addr_init_self(cls, ret_addr);
+        return;
+    }
+    ret_addr->cls = cls;
+    ret_addr->route = (uint8_t)route;
+    ret_addr->is_users = false;
+    ret_addr->peer = domain->transport->addr.hold(peer);
+}
+
+void amg_addr_init_copy(const struct hg_addr *other, struct hg_addr *ret_addr)
+{
+    *ret_addr = *other;
+    ret_addr->is_users = false;
+    if (other->peer != NULL)
+        ret_addr->peer = addr_ops(other)->hold(other->peer);
+}
+
+void amg_addr_fini(struct hg_addr *addr)
+{
+    if (addr->peer == NULL)
+        return;
+    addr_ops(addr)->drop(addr_domain(addr), addr->peer);
+    addr->peer = NULL;
+}
+
+hg_return_t amg_addr_create(
+    const struct hg_addr *value, struct hg_addr **ret_addr)
+{
+    struct hg_addr *addr = amg_mem_alloc(sizeof(*addr));
+
+    if (addr == NULL)
+        return HG_NOMEM;
+    amg_addr_init_copy(value, addr);
+    addr->is_users = true;
+    amg_class_count(addr->cls, AMG_CLASS_ADDRS, 1);
+    *ret_addr = addr;
+    return HG_SUCCESS;
+}
+
+void amg_addr_destroy(struct hg_addr *addr)
+{
+    hg_class_t *cls = addr->cls;
+
+    AMG_ASSERT(addr->is_users);
+    amg_addr_fini(addr);
+    amg_mem_free(addr);
+    amg_class_count(cls, AMG_CLASS_ADDRS, -1);
+}
+
+hg_return_t amg_addr_parse(
+    hg_class_t *cls, const char *text, struct hg_addr *ret_addr)
+{
+    unsigned route = 0;
+
+    for (route = 0; route < AMG_ROUTE_COUNT; route++) {
+        struct amg_domain *domain = cls->domains[route];
+        struct amg_peer *peer = NULL;
+        hg_return_t rc = HG_SUCCESS;
+
+        if (domain == NULL)
+            continue;
+        rc = domain->transport->addr.parse(domain, text, &peer);
+        if (rc == HG_INVALID_ARG)
+            continue; /* not of this driver: the next one may know it */
+        if (rc != HG_SUCCESS)
+            return rc;
+        amg_addr_init(cls, route, peer, ret_addr);
+        domain->transport->addr.drop(domain, peer);
+        return HG_SUCCESS;
+    }
+    AMG_LOG_ERROR("addr",
+        "address '%s': no transport of this class understands it (it was "
+        "opened with %s)",
+        text, cls->domains[cls->plan.main_route]->transport->schemes);
+    return strstr(text, "://") == NULL ? HG_INVALID_ARG : HG_PROTONOSUPPORT;
+}
+
+hg_return_t amg_addr_format(
+    const struct hg_addr *addr, char *ret_text, size_t *len)
+{
+    unsigned route = addr->route;
+    struct amg_peer *peer = addr->peer;
+    struct amg_domain *domain = addr_domain(addr);
+    hg_return_t rc = HG_SUCCESS;
+
+    if (route != AMG_ROUTE_SELF ||
+        addr->cls->plan.main_route == AMG_ROUTE_SELF)
+        return domain->transport->addr.format(domain, peer, ret_text, len);
+    /* Others know this process by the main route. */
+    domain = addr->cls->domains[addr->cls->plan.main_route];
+    peer = domain->transport->addr.self(domain);
+    rc = domain->transport->addr.format(domain, peer, ret_text, len);
+    domain->transport->addr.drop(domain, peer);
+    return rc;
+}
+
+const char *amg_addr_text(const struct hg_addr *addr, char *room, size_t len)
+{
+    if (amg_addr_format(addr, room, &len) != HG_SUCCESS)
+        return "?";
+    return room;
+}
+
+bool amg_addr_is_same(const struct hg_addr *one, const struct hg_addr *other)
+{
+    if (one->cls != other->cls || one->route != other->route)
+        return false;
+    if (one->peer == NULL || other->peer == NULL)
+        return one->peer == other->peer;
+    return addr_ops(one)->is_same(addr_domain(one), one->peer, other->peer);
+}

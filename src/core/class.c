@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A class: the transports that one instance of the library has open. */
+#include "core/class.h"
+
+#include <string.h>
+
+#include "base/assert.h"
+#include "base/log.h"
+#include "base/mem.h"
+
+static const char *const count_names[AMG_CLASS_COUNTS] = {
+    [AMG_CLASS_CONTEXTS] = "context",
+    [AMG_CLASS_ADDRS] = "address",
+    [AMG_CLASS_BULKS] = "bulk handle",
+    [AMG_CLASS_HANDLES] = "RPC handle",
+};
+
+static const char *const count_advice[AMG_CLASS_COUNTS] = {
+    [AMG_CLASS_CONTEXTS] = "HG_Context_destroy()",
+    [AMG_CLASS_ADDRS] = "HG_Addr_free()",
+    [AMG_CLASS_BULKS] = "HG_Bulk_free()",
+    [AMG_CLASS_HANDLES] = "HG_Destroy()",
+};
+
+/* state_edges[from] has a bit for each state that may follow. */
+static const unsigned state_edges[AMG_CLASS_STATE_COUNT] = {
+    [AMG_CLASS_CLOSED] = 1u << AMG_CLASS_OPENING,
+    [AMG_CLASS_OPENING] = 1u << AMG_CLASS_OPEN | 1u << AMG_CLASS_CLOSED,
+    [AMG_CLASS_OPEN] = 1u << AMG_CLASS_DRAINING,
+    [AMG_CLASS_DRAINING] = 1u << AMG_CLASS_CLOSED,
+};
+
+void amg_class_set_state(hg_class_t *cls, enum amg_class_state next)
+{
+    AMG_ASSERT((state_edges[cls->state] >> next & 1u) != 0);
+    AMG_LOG_DEBUG("cls", "class %p state %d to %d", (void *)cls,
+        (int)cls->state, (int)next);
+    cls->state = next;
+}
+
+static uint32_t smaller(uint32_t one, uint32_t other)
+{
+    return one < other ? one : other;
+}
+
+static void class_take_limits(hg_class_t *cls)
+{
+    unsigned route = 0;
+
+    for (route = 0; route < AMG_ROUTE_COUNT; route++) {
+        struct amg_limits limits;
+
+        if (cls->domains[route] == NULL)
+            continue;
+        cls->domains[route]->transport->domain.limits(
+            cls->domains[route], &limits);
+        if (cls->limits.request_len == 0) {
+            cls->limits = limits;
+            continue;
+        }
+        cls->limits.request_len =
+            smaller(cls->limits.request_len, limits.request_len);
+        cls->limits.reply_len =
+            smaller(cls->limits.reply_len, limits.reply_len);
+        cls->limits.credits = smaller(cls->limits.credits, limits.credits);
+        cls->limits.is_spinning = cls->limits.is_spinning || limits.is_spinning;
+        cls->limits.must_yield = cls->limits.must_yield || limits.must_yield;
+    }
+}
+
+static void class_close_domains(hg_class_t *cls)
+{
+    unsigned route = AMG_ROUTE_COUNT;
+
+    while (route-- > 0) {
+        if (cls->domains[route] == NULL)
+            continue;
+        cls->domains[route]->transport->domain.close(cls->domains[route]);
+        cls->domains[route] = NULL;
+    }
+}
+
+static hg_return_t class_open_domains(hg_class_t *cls)
+{
+    unsigned route = 0;
+
+    for (route = 0; route < AMG_ROUTE_COUNT; route++) {
+        const struct amg_transport *transport = cls->plan.transports[route];
+        hg_return_t rc = HG_SUCCESS;
+
+        if (transport == NULL)
+            continue;
+        rc = transport->domain.open(&cls->plan.how, &cls->domains[route]);
+        if (rc != HG_SUCCESS)
+            return rc;
+    }
+    return HG_SUCCESS;
+}
+
+hg_return_t amg_class_open(
+    const struct amg_class_plan *plan, hg_class_t **ret_class)
+{
+    hg_class_t *cls = NULL;
+    hg_return_t rc = HG_SUCCESS;
+
+    AMG_ASSERT(plan->transports[AMG_ROUTE_SELF] != NULL);
+    AMG_ASSERT(plan->transports[plan->main_route] != NULL);
+    cls = amg_mem_zalloc(sizeof(*cls));
+    if (cls == NULL)
+        return HG_NOMEM;
+    cls->plan = *plan;
+    amg_lock_init(&cls->lock);
+    amg_class_set_state(cls, AMG_CLASS_OPENING);
+    rc = class_open_domains(cls);
+    if (rc != HG_SUCCESS)
+        goto close_domains;
+    class_take_limits(cls);
+    amg_class_set_state(cls, AMG_CLASS_OPEN);
+    *ret_class = cls;
+    return HG_SUCCESS;
+
+close_domains:
+    class_close_domains(cls);
+    amg_class_set_state(cls, AMG_CLASS_CLOSED);
+    amg_mem_free(cls);
+    return rc;
+}
+
+hg_return_t amg_class_check_idle(const hg_class_t *cls, bool with_contexts)
+{
+    /* Mercury's order: bulk handles, contexts, addresses. */
+    static const enum amg_class_count order[] = {AMG_CLASS_BULKS,
+        AMG_CLASS_HANDLES, AMG_CLASS_CONTEXTS, AMG_CLASS_ADDRS};
+    size_t i = 0;
+
+    for (i = 0; i < sizeof(order) / sizeof(order[0]); i++) {
+        int count = amg_class_counted(cls, order[i]);
+
+        if (count == 0 || (order[i] == AMG_CLASS_CONTEXTS && !with_contexts))
+            continue;
+        AMG_LOG_WARNING("cls",
+            "the class cannot be closed: %d %s%s still open; call %s and try "
+            "again",
+            count, count_names[order[i]],
+            count == 1                       ? " is"
+            : order[i] == AMG_CLASS_ADDRS ? "es are"
+                                          : "s are",
+            count_advice[order[i]]);
+        return HG_BUSY;
+    }
+    return HG_SUCCESS;
+}
+
+bool amg_class_is_quiet(hg_class_t *cls)
+{
+    unsigned route = 0;
+    bool is_quiet = true;
+
+    for (route = 0; route < AMG_ROUTE_COUNT; route++) {
+        struct amg_domain *domain = cls->domains[route];
+
+        if (domain != NULL &&
+            domain->transport->domain.quiesce(domain) != HG_SUCCESS)
+            is_quiet = false;
+    }
+    return is_quiet;
+}
+
+void amg_class_abandon(hg_class_t *cls)
+{
+    unsigned route = 0;
+
+    for (route = 0; route < AMG_ROUTE_COUNT; route++) {
+        struct amg_domain *domain = cls->domains[route];
+
+        if (domain != NULL)
+            domain->transport->domain.abandon(domain);
+    }
+}
+
+void amg_class_close(hg_class_t *cls)
+{
+    amg_class_set_state(cls, AMG_CLASS_DRAINING);
+    if (cls->upper_free != NULL)
+        cls->upper_free(cls);
+    class_close_domains(cls);
+    if (cls->data_free != NULL)
+        cls->data_free(cls->data);
+    amg_class_set_state(cls, AMG_CLASS_CLOSED);
+    amg_mem_free(cls);
+}
+
+void amg_class_count(hg_class_t *cls, enum amg_class_count what, int change)
+{
+    int before = atomic_fetch_add_explicit(
+        &cls->counts[what], change, memory_order_acq_rel);
+
+    AMG_ASSERT(before + change >= 0);
+}
+
+int amg_class_counted(const hg_class_t *cls, enum amg_class_count what)
+{
+    return atomic_load_explicit(&cls->counts[what], memory_order_acquire);
+}
+
+hg_return_t amg_class_enter_context(
+    hg_class_t *cls, uint8_t id, hg_context_t *context)
+{
+    hg_return_t rc = HG_SUCCESS;
+
+    if (id >= cls->plan.how.max_contexts) {
+        AMG_LOG_ERROR("ctx",
+            "context id %u: the class was opened for %u contexts; ask for "
+            "more by na_init_info.max_contexts",
+            id, cls->plan.how.max_contexts);
+        return HG_INVALID_ARG;
+    }
+    amg_lock_take(&cls->lock);
+    if (cls->contexts[id] == NULL)
+        cls->contexts[id] = context;
+    else
+        rc = HG_BUSY;
+    amg_lock_give(&cls->lock);
+    if (rc == HG_BUSY)
+        AMG_LOG_ERROR("ctx", "context id %u is open already", id);
+    else
+        amg_class_count(cls, AMG_CLASS_CONTEXTS, 1);
+    return rc;
+}
+
+void amg_class_leave_context(hg_class_t *cls, uint8_t id)
+{
+    amg_lock_take(&cls->lock);
+    cls->contexts[id] = NULL;
+    amg_lock_give(&cls->lock);
+    amg_class_count(cls, AMG_CLASS_CONTEXTS, -1);
+}
+
+hg_context_t *amg_class_context(hg_class_t *cls, unsigned from)
+{
+    hg_context_t *found = NULL;
+    unsigned id = 0;
+
+    amg_lock_take(&cls->lock);
+    for (id = from; id < 256 && found == NULL; id++)
+        found = cls->contexts[id];
+    amg_lock_give(&cls->lock);
+    return found;
+}

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A class: the transports that one instance of the library has open. */
+#ifndef AMG_CORE_CLASS_H
+#define AMG_CORE_CLASS_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/lock.h"
+#include "mercury_types.h"
+#include "transport/transport.h"
+
+/* Which way a message goes. The number stands in bulk descriptors, so it means
+ * the same in every build. */
+enum amg_route {
+    AMG_ROUTE_SELF, /* loopback, always open */
+    AMG_ROUTE_SHM,
+    AMG_ROUTE_MPI,
+    AMG_ROUTE_OFI,
+    AMG_ROUTE_COUNT
+};
+
+enum amg_class_state {
+    AMG_CLASS_CLOSED,   /* not open yet, or gone */
+    AMG_CLASS_OPENING,  /* its transports are being opened */
+    AMG_CLASS_OPEN,     /* contexts, addresses, handles may be made */
+    AMG_CLASS_DRAINING, /* closing: nothing of it remains with the user */
+    AMG_CLASS_STATE_COUNT
+};
+
+/* What the user still holds; HG_Finalize() asks. */
+enum amg_class_count {
+    AMG_CLASS_CONTEXTS,
+    AMG_CLASS_ADDRS,
+    AMG_CLASS_BULKS,
+    AMG_CLASS_HANDLES,
+    AMG_CLASS_COUNTS
+};
+
+/* How a class is to be opened: one driver for each route, or NULL. */
+struct amg_class_plan {
+    const struct amg_transport *transports[AMG_ROUTE_COUNT];
+    enum amg_route main_route; /* the one addresses are written for */
+    char protocol[16];         /* as HG_Class_get_protocol() says */
+    uint32_t head_len; /* bytes of a message that the floors above use */
+    struct amg_open how;
+    bool no_overflow;
+    bool no_bulk_eager;
+};
+
+/* Owned by whoever opened it, until amg_class_close(). Fields without an own
+ * word are constant while it is open. */
+struct hg_class {
+    enum amg_class_state state; /* written by amg_class_set_state() alone */
+    struct amg_domain *domains[AMG_ROUTE_COUNT]; /* NULL: not open */
+    struct amg_class_plan plan;
+    struct amg_limits limits; /* the smallest of all routes */
+    atomic_int counts[AMG_CLASS_COUNTS];
+    struct amg_lock lock;              /* guards `contexts` */
+    hg_context_t *contexts[256];       /* by id; NULL: none */
+    void *upper;                       /* the next floor's; see upper_free */
+    void (*upper_free)(hg_class_t *);  /* run by amg_class_close() */
+    void *data;                        /* the user's */
+    void (*data_free)(void *);
+};
+
+hg_return_t amg_class_open(
+    const struct amg_class_plan *plan, hg_class_t **ret_class);
+
+/* Logs what the user still holds and returns HG_BUSY, or HG_SUCCESS. */
+hg_return_t amg_class_check_idle(const hg_class_t *cls, bool with_contexts);
+
+/* True when every process of every open medium said it is closing. */
+bool amg_class_is_quiet(hg_class_t *cls);
+void amg_class_abandon(hg_class_t *cls);
+
+/* The user holds nothing any more, and the class was quiet or abandoned. */
+void amg_class_close(hg_class_t *cls);
+
+void amg_class_set_state(hg_class_t *cls, enum amg_class_state next);
+void amg_class_count(hg_class_t *cls, enum amg_class_count what, int change);
+int amg_class_counted(const hg_class_t *cls, enum amg_class_count what);
+
+/* Reserves the context id; HG_BUSY when it is taken, HG_INVALID_ARG when it is
+ * not below the number of contexts the class was opened for. */
+hg_return_t amg_class_enter_context(
+    hg_class_t *cls, uint8_t id, hg_context_t *context);
+void amg_class_leave_context(hg_class_t *cls, uint8_t id);
+/* The first open context whose id is at least `from`, or NULL. */
+hg_context_t *amg_class_context(hg_class_t *cls, unsigned from);
+
+#endif

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A context: one endpoint of every open transport, and one completion queue. */
+#include "core/context.h"
+
+#include "base/assert.h"
+#include "base/env.h"
+#include "base/mem.h"
+#include "core/progress.h"
+
+#define NS_PER_US 1000ull
+
+static void context_close_eps(hg_context_t *context)
+{
+    unsigned i = context->open_count;
+
+    while (i-- > 0) {
+        unsigned route = context->open[i];
+        struct amg_ep *ep = context->eps[route];
+        struct amg_news news;
+
+        amg_news_init(&news);
+        context->eps[route] = NULL;
+        ep->transport->ep.close(ep, &news);
+        AMG_ASSERT(amg_list_is_empty(&news.arrived));
+        amg_progress_step_all(&news.done);
+    }
+    context->open_count = 0;
+}
+
+static hg_return_t context_open_eps(hg_context_t *context)
+{
+    unsigned route = 0;
+
+    for (route = 0; route < AMG_ROUTE_COUNT; route++) {
+        struct amg_domain *domain = context->cls->domains[route];
+        hg_return_t rc = HG_SUCCESS;
+
+        if (domain == NULL)
+            continue;
+        rc = domain->transport->ep.open(
+            domain, context->id, &context->eps[route]);
+        if (rc != HG_SUCCESS)
+            return rc;
+        context->open[context->open_count] = route;
+        context->open_count++;
+    }
+    return HG_SUCCESS;
+}
+
+hg_return_t amg_context_open(hg_class_t *cls, uint8_t id,
+    amg_arrival_fn arrived, hg_context_t **ret_context)
+{
+    hg_context_t *context = amg_mem_zalloc(sizeof(*context));
+    hg_return_t rc = HG_NOMEM;
+
+    if (context == NULL)
+        return HG_NOMEM;
+    context->cls = cls;
+    context->id = id;
+    context->arrived = arrived;
+    context->spin_ns = amg_env_number(AMG_ENV_SPIN_US) * NS_PER_US;
+    amg_cq_init(&context->cq);
+    amg_list_init(&context->upper);
+    amg_lock_init(&context->upper_lock);
+    rc = amg_class_enter_context(cls, id, context);
+    if (rc != HG_SUCCESS)
+        goto free_context;
+    rc = context_open_eps(context);
+    if (rc != HG_SUCCESS)
+        goto leave_class;
+    *ret_context = context;
+    return HG_SUCCESS;
+
+leave_class:
+    context_close_eps(context);
+    amg_class_leave_context(cls, id);
+free_context:
+    amg_cq_fini(&context->cq);
+    amg_mem_free(context);
+    return rc;
+}
+
+void amg_context_close(hg_context_t *context)
+{
+    struct amg_cq_entry *entry = NULL;
+
+    context_close_eps(context);
+    while ((entry = amg_cq_pop(&context->cq)) != NULL)
+        entry->run(entry);
+    amg_class_leave_context(context->cls, context->id);
+    if (context->data_free != NULL)
+        context->data_free(context->data);
+    amg_cq_fini(&context->cq);
+    amg_mem_free(context);
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Progress: polls each transport of a context and steps what is finished. */
+#ifndef AMG_CORE_PROGRESS_H
+#define AMG_CORE_PROGRESS_H
+
+#include <stdbool.h>
+
+#include "core/context.h"
+
+/* Becomes the progress owner of the context, if nobody is. */
+static inline bool amg_progress_own(hg_context_t *context)
+{
+    return atomic_load_explicit(&context->is_owned, memory_order_relaxed) ==
+               0 &&
+           atomic_exchange_explicit(
+               &context->is_owned, 1, memory_order_acquire) == 0;
+}
+
+/* Stops owning it, and hands it to a thread that waits, if one does. */
+void amg_progress_disown(hg_context_t *context);
+
+/* Moves every endpoint along; by the owner only. Steps run in here, arrivals
+ * are handed on. Returns how many things happened. */
+unsigned amg_progress_poll(hg_context_t *context);
+
+/* Calls the step of each operation of the list, and empties it. */
+void amg_progress_step_all(struct amg_list *done);
+
+/* As HG_Progress(): HG_SUCCESS when something happened or is queued, else
+ * HG_TIMEOUT when `timeout_ms` have passed. */
+hg_return_t amg_progress_wait(hg_context_t *context, unsigned timeout_ms);
+
+#endif

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What drives a context: progress, and the callbacks that are due. */
+#include <stddef.h>
+
+#include "base/assert.h"
+#include "base/clock.h"
+#include "core/context.h"
+#include "core/progress.h"
+#include "mercury_context.h"
+
+hg_return_t HG_Progress(hg_context_t *context, unsigned int timeout)
+{
+    if (!AMG_CONTRACT(context != NULL))
+        return HG_INVALID_ARG;
+    return amg_progress_wait(context, timeout);
+}
+
+/* Runs up to `max_count` callbacks; how many there were. */
+static unsigned entries_run(hg_context_t *context, unsigned max_count)
+{
+    unsigned count = 0;
+
+    while (count < max_count) {
+        struct amg_cq_entry *entry = amg_cq_pop(&context->cq);
+
+        if (entry == NULL)
+            break;
+        entry->run(entry);
+        count++;
+    }
+    return count;
+}
+
+hg_return_t HG_Trigger(hg_context_t *context, unsigned int timeout,
+    unsigned int max_count, unsigned int *actual_count)
+{
+    uint64_t deadline_ns = 0;
+    unsigned count = 0;
+
+    if (!AMG_CONTRACT(context != NULL))
+        return HG_INVALID_ARG;
+    count = entries_run(context, max_count);
+    if (count == 0 && max_count > 0 && timeout > 0) {
+        deadline_ns = amg_clock_deadline_ns(timeout);
+        do {
+            amg_cq_sleep(
+                &context->cq, amg_cq_epoch(&context->cq), deadline_ns);
+            count = entries_run(context, max_count);
+        } while (count == 0 && amg_clock_ns() < deadline_ns);
+    }
+    if (actual_count != NULL)
+        *actual_count = count;
+    return count > 0 || max_count == 0 ? HG_SUCCESS : HG_TIMEOUT;
+}
+
+int HG_Event_get_wait_fd(const hg_context_t *context)
+{
+    const struct amg_ep *ep = NULL;
+
+    if (!AMG_CONTRACT(context != NULL))
+        return -1;
+    /* A descriptor must speak for every route; with several open none does. */
+    if (context->open_count != 1)
+        return -1;
+    ep = context->eps[context->open[0]];
+    return ep->transport->ep.wait_fd(ep);
+}
+
+bool HG_Event_ready(hg_context_t *context)
+{
+    if (!AMG_CONTRACT(context != NULL))
+        return false;
+    return !amg_cq_is_empty(&context->cq) ||
+           amg_progress_wait(context, 0) == HG_SUCCESS;
+}
+
+hg_return_t HG_Event_progress(hg_context_t *context, unsigned int *count_p)
+{
+    if (!AMG_CONTRACT(context != NULL))
+        return HG_INVALID_ARG;
+    amg_progress_wait(context, 0);
+    if (count_p != NULL)
+        *count_p =
+            atomic_load_explicit(&context->cq.count, memory_order_acquire);
+    return HG_SUCCESS;
+}
+
+hg_return_t HG_Event_trigger(
+    hg_context_t *context, unsigned int max_count, unsigned int *actual_count)
+{
+    unsigned count = 0;
+
+    if (!AMG_CONTRACT(context != NULL))
+        return HG_INVALID_ARG;
+    count = entries_run(context, max_count);
+    if (actual_count != NULL)
+        *actual_count = count;
+    return HG_SUCCESS;
+}
+
+hg_class_t *HG_Context_get_class(const hg_context_t *context)
+{
+    return AMG_CONTRACT(context != NULL) ? context->cls : NULL;
+}
+
+uint8_t HG_Context_get_id(const hg_context_t *context)
+{
+    return AMG_CONTRACT(context != NULL) ? context->id : 0;
+}
+
+hg_return_t HG_Context_set_data(
+    hg_context_t *context, void *data, void (*free_callback)(void *))
+{
+    if (!AMG_CONTRACT(context != NULL))
+        return HG_INVALID_ARG;
+    context->data = data;
+    context->data_free = free_callback;
+    return HG_SUCCESS;
+}
+
+void *HG_Context_get_data(const hg_context_t *context)
+{
+    return AMG_CONTRACT(context != NULL) ? context->data : NULL;
+}

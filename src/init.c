@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Opens and closes classes: the composition root.
+ *
+ * This file alone names the drivers. The MPI driver is in a library of its
+ * own, so that a program without MPI does not carry one: it is looked up among
+ * what is loaded, and loaded when an init string asks for it. */
+#include "init.h"
+
+#include <dlfcn.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/assert.h"
+#include "base/clock.h"
+#include "base/env.h"
+#include "base/log.h"
+#include "core/progress.h"
+#include "mercury_class.h"
+#include "mercury_context.h"
+#include "rpc/respond.h"
+#include "rpc/serve.h"
+#include "transport/registry.h"
+#include "transport/self.h"
+#include "transport/uri.h"
+#include "wire/header.h"
+
+#define MPI_LIBRARY "libamalgam_mpi.so.0"
+#define MPI_SYMBOL  "amg_mpi_transport"
+
+enum {
+    NAME_CAP = 256,
+    DESTROY_TIMEOUT_MS = 5000, /* for operations in flight, as in Mercury */
+    QUIET_NAP_NS = 100000,     /* between two looks for the other ranks */
+};
+
+/* The MPI driver, or NULL; loads its library only when `may_load`. */
+static const struct amg_transport *mpi_find(bool may_load)
+{
+    const struct amg_transport *found = dlsym(RTLD_DEFAULT, MPI_SYMBOL);
+    void *library = NULL;
+
+    if (found != NULL || !may_load)
+        return found;
+    /* Stays loaded: MPI cannot be unloaded and started again. */
+    library = dlopen(MPI_LIBRARY, RTLD_NOW | RTLD_GLOBAL | RTLD_NODELETE);
+    if (library == NULL) {
+        AMG_LOG_ERROR("cls", "the MPI transport cannot be loaded: %s",
+            dlerror());
+        return NULL;
+    }
+    return dlsym(library, MPI_SYMBOL);
+}
+
+static void refuse_log(const char *info)
+{
+    const struct amg_transport *all[] = {
+        &amg_self_transport, mpi_find(false), NULL};
+    char offer[NAME_CAP];
+
+    AMG_LOG_ERROR("cls",
+        "no transport '%s' here; this build offers: %s%s", info,
+        amg_registry_offer(all, offer, sizeof(offer)),
+        all[1] == NULL ? " (and mpi, where " MPI_LIBRARY " is found)" : "");
+}
+
+static bool scheme_is(const struct amg_uri *uri, const char *name)
+{
+    return strlen(name) == uri->scheme_len &&
+           strncmp(uri->scheme, name, uri->scheme_len) == 0;
+}
+
+static bool scheme_is_mpi(const struct amg_uri *uri)
+{
+    return scheme_is(uri, "mpi") || scheme_is(uri, "mpi+p2p") ||
+           scheme_is(uri, "mpi+static") || scheme_is(uri, "auto");
+}
+
+/* The init string after defaults: "auto" is what the environment names. */
+static const char *info_choose(const char *info)
+{
+    const char *wanted = amg_env_text(AMG_ENV_TRANSPORT);
+
+    if (info != NULL && strcmp(info, "auto") != 0)
+        return info;
+    return wanted == NULL ? "auto" : wanted;
+}
+
+/* Which drivers serve the init string. */
+static hg_return_t plan_transports(
+    struct amg_class_plan *plan, const char *info, const struct amg_uri *uri)
+{
+    const char *protocol = uri->scheme + uri->class_len;
+    size_t protocol_len = uri->scheme_len - uri->class_len;
+
+    if (uri->class_len > 0) { /* the '+' between the two */
+        protocol++;
+        protocol_len--;
+    }
+    snprintf(plan->protocol, sizeof(plan->protocol), "%.*s",
+        (int)protocol_len, protocol);
+    plan->transports[AMG_ROUTE_SELF] = &amg_self_transport;
+    plan->main_route = AMG_ROUTE_SELF;
+    if (scheme_is(uri, "self") || scheme_is(uri, "na+self"))
+        return HG_SUCCESS;
+    if (scheme_is(uri, "mpi+dynamic")) {
+        AMG_LOG_ERROR("cls",
+            "mpi+dynamic: MPI cannot join two jobs dependably; use mpi within "
+            "a job, or a libfabric transport between jobs");
+        return HG_OPNOTSUPPORTED;
+    }
+    if (scheme_is_mpi(uri)) {
+        plan->transports[AMG_ROUTE_MPI] = mpi_find(true);
+        plan->main_route = AMG_ROUTE_MPI;
+    }
+    if (plan->transports[AMG_ROUTE_MPI] == NULL) {
+        refuse_log(info);
+        return HG_PROTONOSUPPORT;
+    }
+    return HG_SUCCESS;
+}
+
+hg_return_t amg_init_class(
+    const struct amg_init *init, hg_class_t **ret_class)
+{
+    struct amg_class_plan plan = {
+        .how = init->how,
+        .head_len = AMG_HEADER_LEN,
+        .no_overflow = init->no_overflow,
+        .no_bulk_eager = init->no_bulk_eager,
+    };
+    const char *info = info_choose(init->info);
+    hg_class_t *cls = NULL;
+    struct amg_uri uri;
+    hg_return_t rc = amg_uri_split(info, &uri);
+    unsigned route = 0;
+
+    if (rc != HG_SUCCESS) {
+        AMG_LOG_ERROR("cls", "'%s' is no init string", info);
+        return rc;
+    }
+    rc = plan_transports(&plan, info, &uri);
+    if (rc != HG_SUCCESS)
+        return rc;
+    for (route = 0; route < AMG_ROUTE_COUNT; route++)
+        if (plan.transports[route] != NULL &&
+            amg_registry_check(plan.transports[route]) != HG_SUCCESS)
+            return HG_PROTONOSUPPORT;
+    plan.how.info = uri.rest;
+    if (plan.how.max_contexts == 0)
+        plan.how.max_contexts = 1;
+    rc = amg_class_open(&plan, &cls);
+    if (rc != HG_SUCCESS)
+        return rc;
+    rc = amg_rpc_class_attach(cls);
+    if (rc != HG_SUCCESS) {
+        amg_class_close(cls);
+        return rc;
+    }
+    AMG_LOG_INFO("cls", "class opened: '%s', %u bytes a message, %u credits",
+        info, cls->limits.request_len, cls->limits.credits);
+    *ret_class = cls;
+    return HG_SUCCESS;
+}
+
+/* Waits for what is in flight, and looks whether the user holds anything. */
+static hg_return_t context_settle(hg_context_t *context)
+{
+    uint64_t deadline_ns = amg_clock_deadline_ns(DESTROY_TIMEOUT_MS);
+
+    while (atomic_load_explicit(
+               &context->in_flight, memory_order_acquire) > 0 &&
+           amg_cq_is_empty(&context->cq) && amg_clock_ns() < deadline_ns)
+        amg_progress_wait(context, 1);
+    amg_respond_abandon(context);
+    if (!amg_cq_is_empty(&context->cq)) {
+        AMG_LOG_WARNING("ctx",
+            "the context has callbacks queued; call HG_Trigger() until none "
+            "is left, then destroy it");
+        return HG_BUSY;
+    }
+    if (atomic_load_explicit(&context->handles, memory_order_acquire) > 0 ||
+        atomic_load_explicit(&context->in_flight, memory_order_acquire) > 0) {
+        AMG_LOG_WARNING("ctx",
+            "the context has %d handles open and %d operations in flight; "
+            "HG_Destroy() them, HG_Cancel() what will not be answered",
+            atomic_load_explicit(&context->handles, memory_order_relaxed),
+            atomic_load_explicit(&context->in_flight, memory_order_relaxed));
+        return HG_BUSY;
+    }
+    return HG_SUCCESS;
+}
+
+hg_context_t *HG_Context_create_id(hg_class_t *hg_class, uint8_t id)
+{
+    hg_context_t *context = NULL;
+
+    if (!AMG_CONTRACT(hg_class != NULL))
+        return NULL;
+    if (amg_context_open(hg_class, id, amg_serve_arrived, &context) !=
+        HG_SUCCESS)
+        return NULL;
+    return context;
+}
+
+hg_context_t *HG_Context_create(hg_class_t *hg_class)
+{
+    return HG_Context_create_id(hg_class, 0);
+}
+
+hg_return_t HG_Context_destroy(hg_context_t *context)
+{
+    hg_return_t rc = HG_SUCCESS;
+
+    if (!AMG_CONTRACT(context != NULL))
+        return HG_INVALID_ARG;
+    rc = context_settle(context);
+    if (rc != HG_SUCCESS)
+        return rc;
+    if (!amg_progress_own(context)) {
+        AMG_LOG_WARNING("ctx", "another thread is in HG_Progress()");
+        return HG_BUSY;
+    }
+    amg_context_close(context);
+    return HG_SUCCESS;
+}
+
+/* Progress and callbacks of all contexts, once. */
+static void contexts_serve(hg_class_t *cls)
+{
+    hg_context_t *context = amg_class_context(cls, 0);
+
+    for (; context != NULL;
+         context = amg_class_context(cls, context->id + 1u)) {
+        unsigned count = 0;
+
+        amg_progress_wait(context, 0);
+        HG_Event_trigger(context, UINT32_MAX, &count);
+    }
+}
+
+static hg_return_t contexts_destroy(hg_class_t *cls)
+{
+    hg_context_t *context = NULL;
+
+    while ((context = amg_class_context(cls, 0)) != NULL) {
+        hg_return_t rc = HG_Context_destroy(context);
+
+        if (rc != HG_SUCCESS)
+            return rc;
+    }
+    return HG_SUCCESS;
+}
+
+hg_return_t amg_init_finalize(hg_class_t *cls, bool serve)
+{
+    hg_return_t rc = amg_class_check_idle(cls, !serve);
+    hg_return_t ended = HG_SUCCESS;
+    uint64_t deadline_ns = 0;
+
+    if (rc != HG_SUCCESS)
+        return rc;
+    deadline_ns = amg_clock_deadline_ns(
+        (unsigned)amg_env_number(AMG_ENV_FINALIZE_TIMEOUT));
+    while (!amg_class_is_quiet(cls)) {
+        if (serve)
+            contexts_serve(cls);
+        if (amg_clock_ns() >= deadline_ns) {
+            amg_class_abandon(cls);
+            ended = HG_TIMEOUT;
+            break;
+        }
+        if (cls->limits.must_yield)
+            amg_clock_sleep_ns(QUIET_NAP_NS);
+    }
+    if (serve) {
+        contexts_serve(cls);
+        rc = contexts_destroy(cls);
+        if (rc != HG_SUCCESS)
+            return rc;
+    }
+    amg_class_close(cls);
+    return ended;
+}
+
+hg_return_t HG_Finalize(hg_class_t *hg_class)
+{
+    hg_return_t rc = HG_SUCCESS;
+
+    if (!AMG_CONTRACT(hg_class != NULL))
+        return HG_INVALID_ARG;
+    rc = amg_init_finalize(hg_class, false);
+    /* As in Mercury, somebody else's absence is no error of this call. */
+    return rc == HG_TIMEOUT ? HG_SUCCESS : rc;
+}
+
+void HG_Cleanup(void)
+{
+    /* Neither of the transports of this build leaves anything behind a
+     * process that was killed: no files, no shared segments. */
+}

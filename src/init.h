@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Opens and closes classes: the composition root. */
+#ifndef AMG_INIT_H
+#define AMG_INIT_H
+
+#include "core/class.h"
+
+/* What the faces ask for; all zero takes the defaults. */
+struct amg_init {
+    const char *info; /* init string; NULL or "auto": the library chooses */
+    struct amg_open how; /* info is filled in */
+    bool no_overflow;
+    bool no_bulk_eager;
+};
+
+/* HG_PROTONOSUPPORT: no such transport here (the log lists those there are);
+ * HG_INVALID_ARG: no init string; or what the transport's open returned. */
+hg_return_t amg_init_class(
+    const struct amg_init *init, hg_class_t **ret_class);
+
+/* Ends the class. With `serve`, open contexts make progress and run callbacks
+ * until every rank has come here, and are destroyed then; without, a context
+ * still open is HG_BUSY. HG_BUSY leaves all as it was. Waits for the others at
+ * most AMALGAM_FINALIZE_TIMEOUT_MS; returns HG_TIMEOUT when somebody did not
+ * come, and the class is closed all the same. */
+hg_return_t amg_init_finalize(hg_class_t *cls, bool serve);
+
+#endif

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* HG_Init() and its forms: from Mercury's options to ours. */
+#include <stddef.h>
+#include <string.h>
+
+#include "base/assert.h"
+#include "base/log.h"
+#include "init.h"
+#include "mercury_class.h"
+
+#define LIBRARY_VERSION HG_VERSION(HG_VERSION_MAJOR, HG_VERSION_MINOR)
+
+hg_return_t HG_Version_get(
+    unsigned int *major, unsigned int *minor, unsigned int *patch)
+{
+    if (major != NULL)
+        *major = HG_VERSION_MAJOR;
+    if (minor != NULL)
+        *minor = HG_VERSION_MINOR;
+    if (patch != NULL)
+        *patch = HG_VERSION_PATCH;
+    return HG_SUCCESS;
+}
+
+/* How much of the struct a program of that version filled in: each version
+ * added fields at the end. */
+static size_t info_len(unsigned version)
+{
+    if (HG_VERSION_GE(version, HG_VERSION(2, 4)))
+        return sizeof(struct hg_init_info);
+    if (HG_VERSION_GE(version, HG_VERSION(2, 3)))
+        return offsetof(struct hg_init_info, traffic_class);
+    return offsetof(struct hg_init_info, no_multi_recv);
+}
+
+/* Reads the options that apply to our transports. */
+static void init_from_info(
+    const struct hg_init_info *info, struct amg_init *init)
+{
+    const struct na_init_info_4_0 *na = &info->na_init_info;
+    size_t len = na->max_unexpected_size;
+
+    if (na->max_expected_size > len)
+        len = na->max_expected_size;
+    init->how.message_len = len > UINT32_MAX ? UINT32_MAX : (uint32_t)len;
+    init->how.max_contexts = na->max_contexts;
+    init->no_bulk_eager = info->no_bulk_eager != 0;
+    init->no_overflow = info->no_overflow;
+    if (info->checksum_level != HG_CHECKSUM_NONE)
+        AMG_LOG_WARNING("cls",
+            "checksum level %d: this build computes none; the level is none",
+            (int)info->checksum_level);
+}
+
+hg_class_t *HG_Init_opt2(const char *na_info_string, uint8_t na_listen,
+    unsigned int version, const struct hg_init_info *hg_init_info)
+{
+    struct amg_init init = {
+        .info = na_info_string,
+        .how.is_listening = na_listen != 0,
+    };
+    hg_class_t *cls = NULL;
+
+    if (!AMG_CONTRACT(na_info_string != NULL))
+        return NULL;
+    if (hg_init_info != NULL) {
+        struct hg_init_info info = HG_INIT_INFO_INITIALIZER;
+
+        if (version == 0 || version > LIBRARY_VERSION) {
+            AMG_LOG_ERROR("cls",
+                "options of version %u.%u; this library knows those up to "
+                "%u.%u",
+                HG_MAJOR(version), HG_MINOR(version), HG_VERSION_MAJOR,
+                HG_VERSION_MINOR);
+            return NULL;
+        }
+        memcpy(&info, hg_init_info, info_len(version));
+        if (info.na_class != NULL) {
+            AMG_LOG_ERROR("cls",
+                "na_class is set: this build opens its transports itself; "
+                "leave it NULL and name the transport");
+            return NULL;
+        }
+        init_from_info(&info, &init);
+    }
+    return amg_init_class(&init, &cls) == HG_SUCCESS ? cls : NULL;
+}
+
+hg_class_t *HG_Init_opt(const char *na_info_string, uint8_t na_listen,
+    const struct hg_init_info *hg_init_info)
+{
+    return HG_Init_opt2(
+        na_info_string, na_listen, HG_VERSION(2, 2), hg_init_info);
+}
+
+hg_class_t *HG_Init(const char *na_info_string, uint8_t na_listen)
+{
+    return HG_Init_opt2(na_info_string, na_listen, 0, NULL);
+}

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A handle's arguments as the user sees them: structs, sizes, raw bytes. */
+#include "base/assert.h"
+#include "base/log.h"
+#include "mercury_class.h"
+#include "mercury_handle.h"
+#include "rpc/encode.h"
+#include "rpc/handle.h"
+
+/* Has this handle the bytes that were asked for? */
+static hg_return_t args_check(
+    const struct hg_handle *handle, bool wants_input, const void *user)
+{
+    enum amg_handle_state state;
+
+    if (!AMG_CONTRACT(handle != HG_HANDLE_NULL && user != NULL))
+        return HG_INVALID_ARG;
+    if (!AMG_CONTRACT(handle->is_served == wants_input))
+        return HG_INVALID_ARG;
+    state = amg_handle_state(handle);
+    /* An origin's output is there once its callback runs. */
+    if (!wants_input && !AMG_CONTRACT(state == AMG_HANDLE_DONE))
+        return HG_INVALID_ARG;
+    if (handle->rpc == NULL ||
+        (wants_input ? handle->rpc->in_proc : handle->rpc->out_proc) == NULL) {
+        AMG_LOG_ERROR("rpc", "RPC id 0x%llx is registered without %s proc",
+            (unsigned long long)handle->info.id,
+            wants_input ? "an input" : "an output");
+        return HG_FAULT;
+    }
+    return HG_SUCCESS;
+}
+
+static hg_return_t args_get(struct hg_handle *handle, hg_proc_cb_t proc_cb,
+    const struct amg_args *args, void *user)
+{
+    hg_return_t rc = HG_SUCCESS;
+
+    if (args->data == NULL) {
+        AMG_LOG_ERROR("rpc", "the call ended with %s: there are no arguments",
+            HG_Error_to_string(handle->ret));
+        return HG_FAULT;
+    }
+    amg_handle_hold(handle);
+    rc = amg_rpc_decode(handle, proc_cb, HG_DECODE, args, user);
+    if (rc != HG_SUCCESS) {
+        AMG_LOG_ERROR("rpc",
+            "the proc of RPC id 0x%llx could not decode %llu bytes: %s; do "
+            "both sides register the same types?",
+            (unsigned long long)handle->info.id, (unsigned long long)args->len,
+            HG_Error_to_string(rc));
+        amg_handle_drop(handle);
+    }
+    return rc;
+}
+
+hg_return_t HG_Get_input(hg_handle_t handle, void *in_struct)
+{
+    hg_return_t rc = args_check(handle, true, in_struct);
+
+    return rc != HG_SUCCESS
+               ? rc
+               : args_get(handle, handle->rpc->in_proc, &handle->in, in_struct);
+}
+
+hg_return_t HG_Free_input(hg_handle_t handle, void *in_struct)
+{
+    hg_return_t rc = args_check(handle, true, in_struct);
+
+    if (rc != HG_SUCCESS)
+        return rc;
+    rc = amg_rpc_decode(
+        handle, handle->rpc->in_proc, HG_FREE, &handle->in, in_struct);
+    amg_handle_drop(handle);
+    return rc;
+}
+
+hg_return_t HG_Get_output(hg_handle_t handle, void *out_struct)
+{
+    hg_return_t rc = args_check(handle, false, out_struct);
+
+    return rc != HG_SUCCESS ? rc
+                            : args_get(handle, handle->rpc->out_proc,
+                                  &handle->out, out_struct);
+}
+
+hg_return_t HG_Free_output(hg_handle_t handle, void *out_struct)
+{
+    hg_return_t rc = args_check(handle, false, out_struct);
+
+    if (rc != HG_SUCCESS)
+        return rc;
+    rc = amg_rpc_decode(
+        handle, handle->rpc->out_proc, HG_FREE, &handle->out, out_struct);
+    amg_handle_drop(handle);
+    return rc;
+}
+
+hg_size_t HG_Get_input_payload_size(hg_handle_t handle)
+{
+    return AMG_CONTRACT(handle != HG_HANDLE_NULL) ? handle->in.len : 0;
+}
+
+hg_size_t HG_Get_output_payload_size(hg_handle_t handle)
+{
+    return AMG_CONTRACT(handle != HG_HANDLE_NULL) ? handle->out.len : 0;
+}
+
+static hg_return_t bytes_give(
+    void *data, uint64_t len, void **ret_buf, hg_size_t *ret_len)
+{
+    *ret_buf = data;
+    if (ret_len != NULL)
+        *ret_len = len;
+    return HG_SUCCESS;
+}
+
+/* The bytes as they came in one message. */
+static hg_return_t message_give(
+    const struct amg_args *args, void **ret_buf, hg_size_t *ret_len)
+{
+    if (args->data == NULL || args->extra != NULL)
+        return bytes_give(NULL, 0, ret_buf, ret_len);
+    return bytes_give(args->data, args->len, ret_buf, ret_len);
+}
+
+static hg_return_t extra_give(
+    const struct amg_args *args, void **ret_buf, hg_size_t *ret_len)
+{
+    return bytes_give(
+        args->extra, args->extra == NULL ? 0 : args->len, ret_buf, ret_len);
+}
+
+hg_return_t HG_Get_input_buf(
+    hg_handle_t handle, void **in_buf, hg_size_t *in_buf_size)
+{
+    if (!AMG_CONTRACT(handle != HG_HANDLE_NULL && in_buf != NULL))
+        return HG_INVALID_ARG;
+    return message_give(&handle->in, in_buf, in_buf_size);
+}
+
+hg_return_t HG_Get_output_buf(
+    hg_handle_t handle, void **out_buf, hg_size_t *out_buf_size)
+{
+    if (!AMG_CONTRACT(handle != HG_HANDLE_NULL && out_buf != NULL))
+        return HG_INVALID_ARG;
+    return message_give(&handle->out, out_buf, out_buf_size);
+}
+
+hg_return_t HG_Get_input_extra_buf(
+    hg_handle_t handle, void **in_buf, hg_size_t *in_buf_size)
+{
+    if (!AMG_CONTRACT(handle != HG_HANDLE_NULL && in_buf != NULL))
+        return HG_INVALID_ARG;
+    return extra_give(&handle->in, in_buf, in_buf_size);
+}
+
+hg_return_t HG_Get_output_extra_buf(
+    hg_handle_t handle, void **out_buf, hg_size_t *out_buf_size)
+{
+    if (!AMG_CONTRACT(handle != HG_HANDLE_NULL && out_buf != NULL))
+        return HG_INVALID_ARG;
+    return extra_give(&handle->out, out_buf, out_buf_size);
+}

@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The caller's side: sends a request, and takes its reply.
+ *
+ * Request and reply are one operation of the driver: it completes when the
+ * reply is here (one-way: when the request has left). A one-way request whose
+ * arguments are to be pulled is sent as one that wants a reply: the empty
+ * reply says that the exposed memory is free again. */
+#include <string.h>
+
+#include "base/assert.h"
+#include "base/log.h"
+#include "mercury_handle.h"
+#include "rpc/encode.h"
+#include "rpc/handle.h"
+#include "rpc/overflow.h"
+#include "rpc/respond.h"
+#include "wire/header.h"
+
+static void forward_run(struct amg_cq_entry *entry)
+{
+    struct hg_handle *handle = AMG_OBJECT(entry, struct hg_handle, entry);
+    hg_context_t *context = handle->info.context;
+    struct hg_cb_info info = {
+        .arg = handle->arg,
+        .type = HG_CB_FORWARD,
+        .ret = handle->ret,
+        .info.forward.handle = handle,
+    };
+    hg_cb_t callback = handle->callback;
+
+    amg_handle_set_state(handle, AMG_HANDLE_DONE);
+    if (callback != NULL)
+        callback(&info);
+    amg_handle_drop(handle);
+    amg_context_leave(context);
+}
+
+/* The call has ended, one way or the other. */
+static void forward_end(struct hg_handle *handle, hg_return_t ret)
+{
+    handle->ret = ret;
+    amg_handle_set_state(handle, AMG_HANDLE_READY);
+    amg_handle_finish(handle);
+}
+
+static void reply_fetched(struct hg_handle *handle, hg_return_t rc)
+{
+    amg_respond_send_ack(handle);
+    if (atomic_load_explicit(&handle->is_cancelled, memory_order_relaxed))
+        rc = HG_CANCELED;
+    forward_end(handle, rc);
+}
+
+static void bad_reply_warn(const struct hg_handle *handle, const char *why)
+{
+    char text[256];
+
+    AMG_LOG_WARNING("rpc", "a reply of %s is not understood: %s",
+        amg_addr_text(&handle->addr, text, sizeof(text)), why);
+}
+
+/* Looks into the reply: its code, and where its arguments are. */
+static void reply_take(struct hg_handle *handle)
+{
+    struct amg_op *op = &handle->op;
+    char *payload = (char *)op->data + AMG_HEADER_LEN;
+    struct amg_header header;
+    const char *why = NULL;
+    hg_return_t rc = HG_SUCCESS;
+
+    handle->has_reply = true;
+    rc = amg_header_read(op->data, op->len, AMG_HEADER_REPLY, &header, &why);
+    if (rc != HG_SUCCESS) {
+        bad_reply_warn(handle, why);
+        forward_end(handle, rc);
+        return;
+    }
+    handle->out.data = payload;
+    handle->out.len = op->len - AMG_HEADER_LEN;
+    if ((header.flags & AMG_HEADER_MORE) == 0) {
+        forward_end(handle, (hg_return_t)header.ret);
+        return;
+    }
+    handle->token = header.id;
+    amg_handle_set_state(handle, AMG_HANDLE_FETCHING);
+    rc = amg_overflow_fetch(
+        handle, payload, handle->out.len, &handle->out, reply_fetched);
+    if (rc != HG_SUCCESS) {
+        amg_respond_send_ack(handle);
+        forward_end(handle, rc);
+    }
+}
+
+static void forward_step(struct amg_op *op)
+{
+    struct hg_handle *handle = AMG_OBJECT(op, struct hg_handle, op);
+
+    if (op->ret != HG_SUCCESS)
+        forward_end(handle, op->ret);
+    else if (op->data != NULL)
+        reply_take(handle);
+    else
+        forward_end(handle, HG_SUCCESS);
+}
+
+/* May this handle be sent now? */
+static hg_return_t forward_check(struct hg_handle *handle)
+{
+    enum amg_handle_state state = amg_handle_state(handle);
+
+    if (!AMG_CONTRACT(!handle->is_served && handle->addr.peer != NULL))
+        return HG_INVALID_ARG;
+    if (handle->info.id == 0) {
+        AMG_LOG_ERROR("rpc", "the handle names no RPC; HG_Reset() gives it one");
+        return HG_FAULT;
+    }
+    if (state == AMG_HANDLE_IDLE)
+        return HG_SUCCESS;
+    if (state != AMG_HANDLE_DONE) {
+        AMG_LOG_ERROR("rpc",
+            "handle %p is still in flight; it may be sent again after its "
+            "callback ran",
+            (void *)handle);
+        return HG_BUSY;
+    }
+    amg_handle_forget_args(handle);
+    amg_handle_set_state(handle, AMG_HANDLE_IDLE);
+    return HG_SUCCESS;
+}
+
+/* Encodes the request into `buf` and hands both to the driver. */
+static hg_return_t forward_post(
+    struct hg_handle *handle, struct amg_buf *buf, void *in_struct)
+{
+    struct amg_ep *ep = amg_handle_ep(handle);
+    bool wants_reply = !handle->is_one_way;
+    uint32_t len = 0;
+    uint8_t flags = 0;
+    hg_return_t rc = amg_rpc_encode(handle, handle->rpc->in_proc, in_struct,
+        buf, &handle->in, &len, &flags);
+
+    if (rc != HG_SUCCESS)
+        return rc;
+    if (handle->is_one_way)
+        flags |= AMG_HEADER_ONE_WAY;
+    if ((flags & AMG_HEADER_MORE) != 0)
+        wants_reply = true;
+    amg_header_write_request(buf->data, flags, handle->info.id);
+    return ep->transport->msg.send_request(ep, handle->addr.peer,
+        handle->info.context_id, buf, len, wants_reply, &handle->op);
+}
+
+hg_return_t HG_Forward(
+    hg_handle_t handle, hg_cb_t callback, void *arg, void *in_struct)
+{
+    struct amg_ep *ep = NULL;
+    struct amg_buf *buf = NULL;
+    hg_context_t *context = NULL;
+    unsigned route = 0;
+    hg_return_t rc = HG_SUCCESS;
+
+    if (!AMG_CONTRACT(handle != HG_HANDLE_NULL))
+        return HG_INVALID_ARG;
+    rc = forward_check(handle);
+    if (rc != HG_SUCCESS)
+        return rc;
+    ep = amg_handle_ep(handle);
+    rc = ep->transport->msg.get_buf(ep, handle->addr.peer, &buf);
+    if (rc != HG_SUCCESS)
+        return rc;
+    context = handle->info.context;
+    route = handle->addr.route;
+    handle->callback = callback;
+    handle->arg = arg;
+    handle->is_one_way = handle->rpc->is_one_way;
+    atomic_store_explicit(&handle->is_cancelled, false, memory_order_relaxed);
+    handle->entry.run = forward_run;
+    handle->op.step = forward_step;
+    handle->op.data = NULL;
+    /* All of this before the post: the reply may be here before it returns. */
+    amg_handle_set_state(handle, AMG_HANDLE_POSTED);
+    amg_handle_hold(handle);
+    amg_context_enter(context);
+    rc = forward_post(handle, buf, in_struct);
+    if (rc == HG_SUCCESS) {
+        amg_context_posted(context, route);
+        return HG_SUCCESS;
+    }
+    ep->transport->msg.put_buf(ep, buf);
+    amg_handle_forget_args(handle);
+    amg_handle_set_state(handle, AMG_HANDLE_IDLE);
+    amg_context_leave(context);
+    amg_handle_drop(handle);
+    return rc;
+}
+
+hg_return_t HG_Cancel(hg_handle_t handle)
+{
+    struct amg_ep *ep = NULL;
+
+    if (!AMG_CONTRACT(handle != HG_HANDLE_NULL && !handle->is_served))
+        return HG_INVALID_ARG;
+    if (amg_addr_is_self(&handle->addr)) {
+        AMG_LOG_ERROR("rpc", "a call to oneself cannot be canceled");
+        return HG_OPNOTSUPPORTED;
+    }
+    switch (amg_handle_state(handle)) {
+    case AMG_HANDLE_POSTED:
+    case AMG_HANDLE_FETCHING:
+        /* Whichever of the two it is in by now. */
+        atomic_store_explicit(
+            &handle->is_cancelled, true, memory_order_relaxed);
+        ep = amg_handle_ep(handle);
+        ep->transport->ep.cancel(ep, &handle->op);
+        amg_overflow_cancel(handle);
+        return HG_SUCCESS;
+    default:
+        return HG_SUCCESS; /* nothing in flight: no effect */
+    }
+}

@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A call: its states, its one transition function, and its references.
+ *
+ * At the origin the user has the handle in IDLE and DONE, the driver and the
+ * progress owner in between; each of them writes the state with release and
+ * whoever comes next reads it with acquire, so the fields need no lock. A
+ * handle destroyed in flight is one reference less, no state. */
+#include "rpc/handle.h"
+
+#include <string.h>
+
+#include "base/assert.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "rpc/respond.h"
+
+#define BIT(state) (1u << (AMG_HANDLE_##state))
+
+static const unsigned state_edges[AMG_HANDLE_STATE_COUNT] = {
+    [AMG_HANDLE_IDLE] = BIT(POSTED),
+    [AMG_HANDLE_POSTED] = BIT(FETCHING) | BIT(READY) | BIT(IDLE),
+    [AMG_HANDLE_FETCHING] = BIT(READY),
+    [AMG_HANDLE_READY] = BIT(DONE),
+    [AMG_HANDLE_DONE] = BIT(IDLE),
+    [AMG_HANDLE_ARRIVED] = BIT(PULLING) | BIT(WAITING) | BIT(REPLYING) |
+                           BIT(ANSWERED),
+    [AMG_HANDLE_PULLING] = BIT(WAITING) | BIT(REPLYING) | BIT(ANSWERED),
+    [AMG_HANDLE_WAITING] = BIT(RUNNING),
+    [AMG_HANDLE_RUNNING] = BIT(REPLYING) | BIT(ANSWERED),
+    [AMG_HANDLE_REPLYING] = BIT(RUNNING) | BIT(ACK_WAIT) | BIT(ANSWERED),
+    [AMG_HANDLE_ACK_WAIT] = BIT(RUNNING) | BIT(ANSWERED),
+};
+
+void amg_handle_set_state(
+    struct hg_handle *handle, enum amg_handle_state next)
+{
+    unsigned now = (unsigned)atomic_load_explicit(
+        &handle->state, memory_order_relaxed);
+
+    AMG_ASSERT((state_edges[now] >> next & 1u) != 0);
+    atomic_store_explicit(&handle->state, (int)next, memory_order_release);
+}
+
+hg_return_t amg_handle_create(hg_context_t *context, bool is_served,
+    struct hg_handle **ret_handle)
+{
+    struct amg_rpc_class *rpcs = amg_rpc_class_of(context->cls);
+    struct hg_handle *handle = amg_pool_get(&rpcs->handles);
+
+    if (handle == NULL)
+        return HG_NOMEM;
+    memset(handle, 0, sizeof(*handle));
+    handle->info.hg_class = context->cls;
+    handle->info.context = context;
+    handle->is_served = is_served;
+    atomic_init(&handle->refs, 1);
+    atomic_init(
+        &handle->state, is_served ? AMG_HANDLE_ARRIVED : AMG_HANDLE_IDLE);
+    atomic_fetch_add_explicit(&context->handles, 1, memory_order_relaxed);
+    *ret_handle = handle;
+    return HG_SUCCESS;
+}
+
+void amg_handle_count(struct hg_handle *handle)
+{
+    handle->is_counted = true;
+    amg_class_count(handle->info.hg_class, AMG_CLASS_HANDLES, 1);
+}
+
+static void args_forget(struct amg_args *args)
+{
+    if (args->extra_bulk != NULL)
+        amg_bulk_drop(args->extra_bulk); /* it owns `extra` */
+    else
+        amg_mem_free(args->extra);
+    memset(args, 0, sizeof(*args));
+}
+
+void amg_handle_forget_args(struct hg_handle *handle)
+{
+    if (handle->has_reply) {
+        struct amg_ep *ep = amg_handle_ep(handle);
+
+        handle->has_reply = false;
+        ep->transport->msg.release_reply(ep, &handle->op);
+    }
+    args_forget(&handle->in);
+    args_forget(&handle->out);
+}
+
+static void handle_destroy(struct hg_handle *handle)
+{
+    hg_context_t *context = handle->info.context;
+    hg_class_t *cls = handle->info.hg_class;
+
+    if (handle->arrival != NULL) {
+        struct amg_ep *ep = amg_handle_ep(handle);
+
+        ep->transport->msg.release(ep, handle->arrival);
+    }
+    amg_handle_forget_args(handle);
+    if (handle->data_free != NULL)
+        handle->data_free(handle->data);
+    amg_addr_fini(&handle->addr);
+    if (handle->is_counted)
+        amg_class_count(cls, AMG_CLASS_HANDLES, -1);
+    amg_pool_put(&amg_rpc_class_of(cls)->handles, handle);
+    atomic_fetch_sub_explicit(&context->handles, 1, memory_order_release);
+}
+
+void amg_handle_drop(struct hg_handle *handle)
+{
+    int before =
+        atomic_fetch_sub_explicit(&handle->refs, 1, memory_order_acq_rel);
+
+    AMG_ASSERT(before > 0);
+    if (before > 1)
+        return;
+    if (handle->is_served && amg_handle_state(handle) == AMG_HANDLE_RUNNING)
+        amg_respond_for_user(handle);
+    handle_destroy(handle);
+}
+
+void amg_handle_finish(struct hg_handle *handle)
+{
+    if (handle->callback != NULL)
+        amg_cq_push(&handle->info.context->cq, &handle->entry);
+    else
+        handle->entry.run(&handle->entry);
+}
+
+hg_return_t HG_Create(
+    hg_context_t *context, hg_addr_t addr, hg_id_t id, hg_handle_t *handle)
+{
+    struct hg_handle *made = NULL;
+    struct amg_rpc *rpc = NULL;
+    hg_return_t rc = HG_SUCCESS;
+
+    if (!AMG_CONTRACT(context != NULL && handle != NULL))
+        return HG_INVALID_ARG;
+    if (!AMG_CONTRACT(addr == HG_ADDR_NULL || addr->cls == context->cls))
+        return HG_INVALID_ARG;
+    if (id != 0) {
+        rpc = amg_rpc_find(context->cls, id);
+        if (rpc == NULL) {
+            AMG_LOG_ERROR("rpc",
+                "RPC id 0x%llx is not registered; call HG_Register_name() "
+                "here too, with a NULL callback at a mere caller",
+                (unsigned long long)id);
+            return HG_NOENTRY;
+        }
+    }
+    rc = amg_handle_create(context, false, &made);
+    if (rc != HG_SUCCESS)
+        return rc;
+    made->rpc = rpc;
+    made->info.id = id;
+    if (addr != HG_ADDR_NULL) {
+        amg_addr_init_copy(addr, &made->addr);
+        made->info.addr = &made->addr;
+    }
+    amg_handle_count(made);
+    *handle = made;
+    return HG_SUCCESS;
+}
+
+hg_return_t HG_Reset(hg_handle_t handle, hg_addr_t addr, hg_id_t id)
+{
+    enum amg_handle_state state;
+    struct amg_rpc *rpc = NULL;
+
+    if (!AMG_CONTRACT(handle != HG_HANDLE_NULL && !handle->is_served))
+        return HG_INVALID_ARG;
+    if (!AMG_CONTRACT(
+            addr == HG_ADDR_NULL || addr->cls == handle->info.hg_class))
+        return HG_INVALID_ARG;
+    state = amg_handle_state(handle);
+    if (state != AMG_HANDLE_IDLE && state != AMG_HANDLE_DONE) {
+        AMG_LOG_ERROR("rpc",
+            "handle %p is still in flight; reset it after its callback ran",
+            (void *)handle);
+        return HG_BUSY;
+    }
+    rpc = handle->rpc;
+    if (id != 0 && id != handle->info.id)
+        rpc = amg_rpc_find(handle->info.hg_class, id);
+    if (id != 0 && rpc == NULL) {
+        AMG_LOG_ERROR("rpc", "RPC id 0x%llx is not registered",
+            (unsigned long long)id);
+        return HG_NOENTRY;
+    }
+    amg_handle_forget_args(handle);
+    if (addr != HG_ADDR_NULL && addr != &handle->addr) {
+        amg_addr_fini(&handle->addr);
+        amg_addr_init_copy(addr, &handle->addr);
+        handle->info.addr = &handle->addr;
+    }
+    if (id != 0) {
+        handle->rpc = rpc;
+        handle->info.id = id;
+    }
+    handle->info.context_id = 0;
+    if (state == AMG_HANDLE_DONE)
+        amg_handle_set_state(handle, AMG_HANDLE_IDLE);
+    return HG_SUCCESS;
+}
+
+hg_return_t HG_Destroy(hg_handle_t handle)
+{
+    if (handle != HG_HANDLE_NULL)
+        amg_handle_drop(handle);
+    return HG_SUCCESS;
+}
+
+hg_return_t HG_Ref_incr(hg_handle_t handle)
+{
+    if (!AMG_CONTRACT(handle != HG_HANDLE_NULL))
+        return HG_INVALID_ARG;
+    amg_handle_hold(handle);
+    return HG_SUCCESS;
+}
+
+int32_t HG_Ref_get(hg_handle_t handle)
+{
+    if (!AMG_CONTRACT(handle != HG_HANDLE_NULL))
+        return 0;
+    return atomic_load_explicit(&handle->refs, memory_order_relaxed);
+}
+
+const struct hg_info *HG_Get_info(hg_handle_t handle)
+{
+    return AMG_CONTRACT(handle != HG_HANDLE_NULL) ? &handle->info : NULL;
+}
+
+hg_return_t HG_Set_data(
+    hg_handle_t handle, void *data, void (*free_callback)(void *))
+{
+    if (!AMG_CONTRACT(handle != HG_HANDLE_NULL))
+        return HG_INVALID_ARG;
+    handle->data = data;
+    handle->data_free = free_callback;
+    return HG_SUCCESS;
+}
+
+void *HG_Get_data(hg_handle_t handle)
+{
+    return AMG_CONTRACT(handle != HG_HANDLE_NULL) ? handle->data : NULL;
+}
+
+hg_return_t HG_Set_target_id(hg_handle_t handle, uint8_t id)
+{
+    if (!AMG_CONTRACT(handle != HG_HANDLE_NULL && !handle->is_served))
+        return HG_INVALID_ARG;
+    handle->info.context_id = id;
+    return HG_SUCCESS;
+}

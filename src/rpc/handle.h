@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A call: its states, its one transition function, and its references. */
+#ifndef AMG_RPC_HANDLE_H
+#define AMG_RPC_HANDLE_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "bulk/bulk_transfer.h"
+#include "core/addr.h"
+#include "core/context.h"
+#include "mercury_handle.h"
+#include "rpc/registry.h"
+#include "transport/op.h"
+
+/* The left column is a call at its origin, the right one at its target. */
+enum amg_handle_state {
+    AMG_HANDLE_IDLE,     /* origin: made or reset; no call has been sent */
+    AMG_HANDLE_POSTED,   /* origin: with the driver; the reply may come */
+    AMG_HANDLE_FETCHING, /* origin: the long reply is being pulled */
+    AMG_HANDLE_READY,    /* origin: ended; waits for the user's trigger */
+    AMG_HANDLE_DONE,     /* origin: the user was told; may be sent again */
+
+    AMG_HANDLE_ARRIVED,  /* target: a request came in */
+    AMG_HANDLE_PULLING,  /* target: its long arguments are being pulled */
+    AMG_HANDLE_WAITING,  /* target: waits for the user's trigger */
+    AMG_HANDLE_RUNNING,  /* target: the user has it, and owes an answer */
+    AMG_HANDLE_REPLYING, /* target: the answer is with the driver */
+    AMG_HANDLE_ACK_WAIT, /* target: the origin pulls the long answer */
+    AMG_HANDLE_ANSWERED, /* target: nothing more will happen to it */
+    AMG_HANDLE_STATE_COUNT
+};
+
+/* Encoded arguments of one direction. */
+struct amg_args {
+    void *data; /* in the driver's message, or `extra` */
+    uint64_t len;
+    void *extra; /* heap memory of arguments too long for one message */
+    struct hg_bulk *extra_bulk; /* exposes `extra`; owns it then */
+};
+
+/* Owned by its references: the user's, and one for each operation in flight.
+ * Fields without an own word are written by whoever the state says has it. */
+struct hg_handle {
+    struct amg_op op; /* the request, or the reply */
+    struct amg_op ack; /* origin: the word that a long reply was pulled */
+    struct amg_cq_entry entry;
+    struct hg_info info;
+    struct hg_addr addr; /* what info.addr points to */
+    struct amg_rpc *rpc; /* NULL: none set */
+    atomic_int state;    /* written by amg_handle_set_state() alone */
+    atomic_int refs;
+    bool is_served;  /* a call at its target */
+    bool is_one_way; /* no answer is expected */
+    bool is_counted; /* as one the user holds */
+    /* Set by HG_Cancel, read by the steps: a wish, so relaxed. */
+    atomic_bool is_cancelled;
+    hg_return_t ret; /* how it ended */
+    hg_cb_t callback;
+    void *arg;
+    struct amg_args in;
+    struct amg_args out;
+    struct amg_arrival *arrival; /* served: the request, until released */
+    bool has_reply;              /* origin: op.data is to be released */
+    struct hg_op_id *fetch; /* guarded by context->upper_lock */
+    struct amg_link link;   /* served: on context->upper in ACK_WAIT */
+    uint64_t token;         /* names it in an ACK */
+    void *data; /* the user's */
+    void (*data_free)(void *);
+};
+
+/* A fresh one with a reference. HG_NOMEM. */
+hg_return_t amg_handle_create(hg_context_t *context, bool is_served,
+    struct hg_handle **ret_handle);
+/* Counts it as one the user holds. */
+void amg_handle_count(struct hg_handle *handle);
+
+void amg_handle_set_state(
+    struct hg_handle *handle, enum amg_handle_state next);
+static inline enum amg_handle_state amg_handle_state(
+    const struct hg_handle *handle)
+{
+    return (enum amg_handle_state)atomic_load_explicit(
+        &handle->state, memory_order_acquire);
+}
+
+static inline void amg_handle_hold(struct hg_handle *handle)
+{
+    atomic_fetch_add_explicit(&handle->refs, 1, memory_order_relaxed);
+}
+/* The last one gives everything back. */
+void amg_handle_drop(struct hg_handle *handle);
+
+/* Gives back the encoded arguments of an origin's call, both ways. */
+void amg_handle_forget_args(struct hg_handle *handle);
+
+static inline struct amg_ep *amg_handle_ep(const struct hg_handle *handle)
+{
+    return amg_context_ep(handle->info.context, handle->addr.route);
+}
+
+/* Puts the completion of an operation into the user's queue, or, when nobody
+ * wants to know, runs it here. */
+void amg_handle_finish(struct hg_handle *handle);
+
+#endif

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Arguments too long for one message: exposed here, pulled there. */
+#include "rpc/overflow.h"
+
+#include <string.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+
+/* Ceiling for what a peer may make us allocate for one call's arguments. */
+#define FETCH_LEN_MAX ((uint64_t)1 << 40)
+
+/* Owned by the fetch, until its transfer is done. */
+struct fetch {
+    struct hg_handle *handle;
+    struct amg_args *args;
+    amg_overflow_done_fn done;
+    struct hg_bulk *remote;
+    struct hg_bulk *local;
+};
+
+hg_return_t amg_overflow_expose(struct hg_handle *handle,
+    struct hg_proc *proc, void *room, uint64_t cap, struct amg_args *args,
+    uint32_t *len)
+{
+    hg_class_t *cls = handle->info.hg_class;
+    uint64_t total = hg_proc_get_size_used(proc);
+    uint64_t need = 0;
+    hg_return_t rc = HG_OVERFLOW;
+
+    if (cls->plan.no_overflow) {
+        AMG_LOG_ERROR("rpc",
+            "arguments of %llu bytes exceed a message's %llu, and the class "
+            "was opened with no_overflow",
+            (unsigned long long)total, (unsigned long long)cap);
+        return HG_OVERFLOW;
+    }
+    args->extra = hg_proc_get_extra_buf(proc);
+    rc = amg_bulk_make_owning(
+        cls, args->extra, total, HG_BULK_READ_ONLY, &args->extra_bulk);
+    if (rc != HG_SUCCESS)
+        goto forget_extra;
+    hg_proc_set_extra_buf_is_mine(proc, 1); /* ours: the proc lets it go */
+    rc = amg_bulk_register(args->extra_bulk);
+    if (rc != HG_SUCCESS)
+        goto drop_bulk;
+    need = sizeof(total) + amg_bulk_packed_len(args->extra_bulk, 0);
+    rc = HG_OVERFLOW;
+    if (need > cap)
+        goto drop_bulk;
+    memcpy(room, &total, sizeof(total));
+    amg_bulk_pack(args->extra_bulk, 0, (char *)room + sizeof(total));
+    args->len = total;
+    *len += (uint32_t)need;
+    return HG_SUCCESS;
+
+drop_bulk:
+    amg_bulk_drop(args->extra_bulk);
+    args->extra_bulk = NULL;
+forget_extra:
+    args->extra = NULL;
+    return rc;
+}
+
+static void fetch_set_id(struct hg_handle *handle, struct hg_op_id *id)
+{
+    hg_context_t *context = handle->info.context;
+
+    amg_lock_take(&context->upper_lock);
+    handle->fetch = id;
+    amg_lock_give(&context->upper_lock);
+}
+
+static void fetch_done(struct hg_op_id *transfer)
+{
+    struct fetch *fetch = amg_transfer_owner(transfer);
+    struct hg_handle *handle = fetch->handle;
+    amg_overflow_done_fn done = fetch->done;
+    hg_return_t rc = amg_transfer_result(transfer);
+
+    fetch_set_id(handle, NULL);
+    if (rc == HG_SUCCESS) {
+        fetch->args->extra = fetch->local->owned;
+        fetch->local->owned = NULL;
+        fetch->args->data = fetch->args->extra;
+        fetch->args->len = fetch->local->len;
+    }
+    amg_transfer_end(transfer);
+    amg_bulk_drop(fetch->remote);
+    amg_bulk_drop(fetch->local);
+    amg_mem_free(fetch);
+    done(handle, rc);
+}
+
+/* Reads the length and the descriptor, and makes room for the bytes. */
+static hg_return_t fetch_prepare(
+    struct fetch *fetch, hg_class_t *cls, const void *bytes, uint64_t len)
+{
+    uint64_t total = 0;
+    void *data = NULL;
+    hg_return_t rc = HG_SUCCESS;
+
+    if (len < sizeof(total))
+        return HG_PROTOCOL_ERROR;
+    memcpy(&total, bytes, sizeof(total));
+    rc = amg_bulk_unpack(cls, (const char *)bytes + sizeof(total),
+        len - sizeof(total), true, &fetch->remote);
+    if (rc != HG_SUCCESS)
+        return rc;
+    rc = HG_PROTOCOL_ERROR;
+    if (total == 0 || total > fetch->remote->len || total > FETCH_LEN_MAX)
+        goto drop_remote;
+    rc = HG_NOMEM;
+    data = amg_mem_alloc(total);
+    if (data == NULL)
+        goto drop_remote;
+    rc = amg_bulk_make_owning(
+        cls, data, total, HG_BULK_WRITE_ONLY, &fetch->local);
+    if (rc != HG_SUCCESS)
+        goto free_data;
+    return HG_SUCCESS;
+
+free_data:
+    amg_mem_free(data);
+drop_remote:
+    amg_bulk_drop(fetch->remote);
+    return rc;
+}
+
+hg_return_t amg_overflow_fetch(struct hg_handle *handle, const void *bytes,
+    uint64_t len, struct amg_args *args, amg_overflow_done_fn done)
+{
+    struct amg_transfer_plan plan = {
+        .context = handle->info.context,
+        .op = HG_BULK_PULL,
+        .origin_addr = &handle->addr,
+        .origin_context = handle->info.context_id,
+    };
+    struct fetch *fetch = amg_mem_zalloc(sizeof(*fetch));
+    struct hg_op_id *transfer = NULL;
+    hg_return_t rc = HG_NOMEM;
+
+    if (fetch == NULL)
+        return HG_NOMEM;
+    fetch->handle = handle;
+    fetch->args = args;
+    fetch->done = done;
+    rc = fetch_prepare(fetch, handle->info.hg_class, bytes, len);
+    if (rc != HG_SUCCESS)
+        goto free_fetch;
+    plan.origin = fetch->remote;
+    plan.local = fetch->local;
+    plan.len = fetch->local->len;
+    rc = amg_transfer_create(&plan, fetch_done, fetch, &transfer);
+    if (rc != HG_SUCCESS)
+        goto drop_bulks;
+    fetch_set_id(handle, transfer);
+    amg_transfer_go(transfer);
+    return HG_SUCCESS;
+
+drop_bulks:
+    amg_bulk_drop(fetch->remote);
+    amg_bulk_drop(fetch->local);
+free_fetch:
+    amg_mem_free(fetch);
+    return rc;
+}
+
+void amg_overflow_cancel(struct hg_handle *handle)
+{
+    hg_context_t *context = handle->info.context;
+
+    /* NOTE(not a leaf): under the lock, so that the transfer cannot end
+     * between the look and the call; the drivers' locks come after it. */
+    amg_lock_take(&context->upper_lock);
+    if (handle->fetch != NULL)
+        amg_transfer_cancel(handle->fetch);
+    amg_lock_give(&context->upper_lock);
+}

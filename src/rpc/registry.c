@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Which RPCs a class knows: ids, procs, callbacks, user data. */
+#include "rpc/registry.h"
+
+#include <inttypes.h>
+
+#include "base/assert.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "mercury_register.h"
+#include "rpc/handle.h"
+
+enum { CACHE_LINE = 64 };
+
+static void rpc_drop_data(struct amg_rpc *rpc)
+{
+    if (rpc->data_free != NULL)
+        rpc->data_free(rpc->data);
+    rpc->data = NULL;
+    rpc->data_free = NULL;
+}
+
+static void rpc_class_free(hg_class_t *cls)
+{
+    struct amg_rpc_class *rpcs = cls->upper;
+    struct amg_link *link = NULL;
+
+    amg_map_fini(&rpcs->rpcs, NULL);
+    while ((link = amg_list_pop(&rpcs->all)) != NULL) {
+        struct amg_rpc *rpc = AMG_OBJECT(link, struct amg_rpc, link);
+
+        rpc_drop_data(rpc);
+        amg_mem_free(rpc);
+    }
+    amg_pool_fini(&rpcs->handles);
+    amg_mem_free(rpcs);
+    cls->upper = NULL;
+}
+
+hg_return_t amg_rpc_class_attach(hg_class_t *cls)
+{
+    struct amg_rpc_class *rpcs = amg_mem_zalloc(sizeof(*rpcs));
+
+    if (rpcs == NULL)
+        return HG_NOMEM;
+    amg_lock_init(&rpcs->lock);
+    amg_list_init(&rpcs->all);
+    atomic_init(&rpcs->next_token, 1);
+    amg_pool_init(&rpcs->handles, sizeof(struct hg_handle), CACHE_LINE);
+    cls->upper = rpcs;
+    cls->upper_free = rpc_class_free;
+    return HG_SUCCESS;
+}
+
+struct amg_rpc *amg_rpc_find(const hg_class_t *cls, hg_id_t id)
+{
+    struct amg_rpc_class *rpcs = amg_rpc_class_of(cls);
+    struct amg_rpc *rpc = NULL;
+
+    amg_lock_take(&rpcs->lock);
+    rpc = amg_map_get(&rpcs->rpcs, id);
+    amg_lock_give(&rpcs->lock);
+    return rpc;
+}
+
+/* Adds an RPC that is not there. */
+static hg_return_t rpc_add(hg_class_t *cls, hg_id_t id, hg_proc_cb_t in_proc,
+    hg_proc_cb_t out_proc, hg_rpc_cb_t callback)
+{
+    struct amg_rpc_class *rpcs = amg_rpc_class_of(cls);
+    struct amg_rpc *rpc = amg_mem_zalloc(sizeof(*rpc));
+    hg_return_t rc = HG_SUCCESS;
+
+    if (rpc == NULL)
+        return HG_NOMEM;
+    rpc->id = id;
+    rpc->in_proc = in_proc;
+    rpc->out_proc = out_proc;
+    rpc->callback = callback;
+    /* NOTE(not a leaf): the map allocates; the memory room takes no lock. */
+    amg_lock_take(&rpcs->lock);
+    rc = amg_map_put(&rpcs->rpcs, id, rpc);
+    if (rc == HG_SUCCESS)
+        amg_list_push(&rpcs->all, &rpc->link);
+    amg_lock_give(&rpcs->lock);
+    if (rc != HG_SUCCESS)
+        amg_mem_free(rpc);
+    return rc;
+}
+
+hg_return_t HG_Register(hg_class_t *hg_class, hg_id_t id,
+    hg_proc_cb_t in_proc_cb, hg_proc_cb_t out_proc_cb, hg_rpc_cb_t rpc_cb)
+{
+    struct amg_rpc *rpc = NULL;
+
+    if (!AMG_CONTRACT(hg_class != NULL && id != 0))
+        return HG_INVALID_ARG;
+    rpc = amg_rpc_find(hg_class, id);
+    if (rpc == NULL)
+        return rpc_add(hg_class, id, in_proc_cb, out_proc_cb, rpc_cb);
+    AMG_LOG_WARNING("rpc",
+        "RPC id 0x%" PRIx64 " is registered already; its procs and callback "
+        "are replaced",
+        id);
+    rpc->in_proc = in_proc_cb;
+    rpc->out_proc = out_proc_cb;
+    rpc->callback = rpc_cb;
+    return HG_SUCCESS;
+}
+
+/* Bernstein's hash, 32 bits: other programs know the ids it gives. */
+static hg_id_t name_id(const char *name)
+{
+    uint32_t hash = 5381;
+
+    for (; *name != '\0'; name++)
+        hash = hash * 33 + (uint32_t)(int32_t)(signed char)*name;
+    return hash;
+}
+
+hg_id_t HG_Register_name(hg_class_t *hg_class, const char *func_name,
+    hg_proc_cb_t in_proc_cb, hg_proc_cb_t out_proc_cb, hg_rpc_cb_t rpc_cb)
+{
+    hg_id_t id = 0;
+
+    if (!AMG_CONTRACT(hg_class != NULL && func_name != NULL))
+        return 0;
+    id = name_id(func_name);
+    if (HG_Register(hg_class, id, in_proc_cb, out_proc_cb, rpc_cb) !=
+        HG_SUCCESS)
+        return 0;
+    return id;
+}
+
+hg_return_t HG_Registered_name(
+    hg_class_t *hg_class, const char *func_name, hg_id_t *id, uint8_t *flag)
+{
+    hg_id_t found = 0;
+
+    if (!AMG_CONTRACT(hg_class != NULL && func_name != NULL && flag != NULL))
+        return HG_INVALID_ARG;
+    found = name_id(func_name);
+    *flag = amg_rpc_find(hg_class, found) != NULL;
+    if (id != NULL)
+        *id = *flag ? found : 0;
+    return HG_SUCCESS;
+}
+
+hg_return_t HG_Deregister(hg_class_t *hg_class, hg_id_t id)
+{
+    struct amg_rpc_class *rpcs = NULL;
+    struct amg_rpc *rpc = NULL;
+
+    if (!AMG_CONTRACT(hg_class != NULL && id != 0))
+        return HG_INVALID_ARG;
+    rpcs = amg_rpc_class_of(hg_class);
+    amg_lock_take(&rpcs->lock);
+    rpc = amg_map_remove(&rpcs->rpcs, id);
+    amg_lock_give(&rpcs->lock);
+    if (rpc == NULL) {
+        AMG_LOG_ERROR("rpc", "RPC id 0x%" PRIx64 " is not registered", id);
+        return HG_NOENTRY;
+    }
+    rpc_drop_data(rpc);
+    return HG_SUCCESS;
+}
+
+hg_return_t HG_Registered(hg_class_t *hg_class, hg_id_t id, uint8_t *flag)
+{
+    if (!AMG_CONTRACT(hg_class != NULL && flag != NULL))
+        return HG_INVALID_ARG;
+    *flag = amg_rpc_find(hg_class, id) != NULL;
+    return HG_SUCCESS;
+}
+
+hg_return_t HG_Registered_proc_cb(hg_class_t *hg_class, hg_id_t id,
+    uint8_t *flag, hg_proc_cb_t *in_proc_cb, hg_proc_cb_t *out_proc_cb)
+{
+    struct amg_rpc *rpc = NULL;
+
+    if (!AMG_CONTRACT(hg_class != NULL && flag != NULL))
+        return HG_INVALID_ARG;
+    rpc = amg_rpc_find(hg_class, id);
+    *flag = rpc != NULL;
+    if (in_proc_cb != NULL)
+        *in_proc_cb = rpc == NULL ? NULL : rpc->in_proc;
+    if (out_proc_cb != NULL)
+        *out_proc_cb = rpc == NULL ? NULL : rpc->out_proc;
+    return HG_SUCCESS;
+}
+
+/* The RPC, or NULL with a line in the log. */
+static struct amg_rpc *rpc_known(const hg_class_t *cls, hg_id_t id)
+{
+    struct amg_rpc *rpc = amg_rpc_find(cls, id);
+
+    if (rpc == NULL)
+        AMG_LOG_ERROR("rpc",
+            "RPC id 0x%" PRIx64 " is not registered; call HG_Register_name() "
+            "first",
+            id);
+    return rpc;
+}
+
+hg_return_t HG_Register_data(hg_class_t *hg_class, hg_id_t id, void *data,
+    void (*free_callback)(void *))
+{
+    struct amg_rpc *rpc = NULL;
+
+    if (!AMG_CONTRACT(hg_class != NULL))
+        return HG_INVALID_ARG;
+    rpc = rpc_known(hg_class, id);
+    if (rpc == NULL)
+        return HG_NOENTRY;
+    rpc_drop_data(rpc);
+    rpc->data = data;
+    rpc->data_free = free_callback;
+    return HG_SUCCESS;
+}
+
+void *HG_Registered_data(hg_class_t *hg_class, hg_id_t id)
+{
+    struct amg_rpc *rpc = NULL;
+
+    if (!AMG_CONTRACT(hg_class != NULL))
+        return NULL;
+    rpc = rpc_known(hg_class, id);
+    return rpc == NULL ? NULL : rpc->data;
+}
+
+hg_return_t HG_Registered_disable_response(
+    hg_class_t *hg_class, hg_id_t id, uint8_t disable)
+{
+    struct amg_rpc *rpc = NULL;
+
+    if (!AMG_CONTRACT(hg_class != NULL))
+        return HG_INVALID_ARG;
+    rpc = rpc_known(hg_class, id);
+    if (rpc == NULL)
+        return HG_NOENTRY;
+    rpc->is_one_way = disable != 0;
+    return HG_SUCCESS;
+}
+
+hg_return_t HG_Registered_disabled_response(
+    hg_class_t *hg_class, hg_id_t id, uint8_t *disabled)
+{
+    struct amg_rpc *rpc = NULL;
+
+    if (!AMG_CONTRACT(hg_class != NULL && disabled != NULL))
+        return HG_INVALID_ARG;
+    rpc = rpc_known(hg_class, id);
+    if (rpc == NULL)
+        return HG_NOENTRY;
+    *disabled = rpc->is_one_way;
+    return HG_SUCCESS;
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Which RPCs a class knows: ids, procs, callbacks, user data. */
+#ifndef AMG_RPC_REGISTRY_H
+#define AMG_RPC_REGISTRY_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+
+#include "base/list.h"
+#include "base/lock.h"
+#include "base/map.h"
+#include "base/pool.h"
+#include "core/class.h"
+#include "mercury_types.h"
+
+/* One RPC. Lives until its class is closed, also when it is deregistered, so
+ * handles may keep a pointer to it. Fields are written by the registering
+ * thread, which must not be while the RPC is called (as in Mercury). */
+struct amg_rpc {
+    struct amg_link link;
+    hg_id_t id;
+    hg_proc_cb_t in_proc;
+    hg_proc_cb_t out_proc;
+    hg_rpc_cb_t callback;
+    bool is_one_way;
+    void *data; /* the user's */
+    void (*data_free)(void *);
+};
+
+/* What the rpc floor keeps with a class. */
+struct amg_rpc_class {
+    struct amg_lock lock; /* guards rpcs, all */
+    struct amg_map rpcs;  /* by id */
+    struct amg_list all;  /* deregistered ones too */
+    struct amg_pool handles;
+    /* Gives each long reply a token; see respond.c. A counter only. */
+    atomic_uint_fast64_t next_token;
+};
+
+/* Makes it, and hangs it on the class. HG_NOMEM. */
+hg_return_t amg_rpc_class_attach(hg_class_t *cls);
+
+static inline struct amg_rpc_class *amg_rpc_class_of(const hg_class_t *cls)
+{
+    return cls->upper;
+}
+
+/* NULL when the id is not registered. */
+struct amg_rpc *amg_rpc_find(const hg_class_t *cls, hg_id_t id);
+
+#endif

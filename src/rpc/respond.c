@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The answer to a call, from its target back to its origin.
+ *
+ * An answer too long for one message stays exposed here until its origin says,
+ * in a one-way message of our own (AMG_HEADER_ACK), that it has pulled it. Such
+ * a handle waits on its context's list under a token, which the reply carries
+ * and the ACK names. */
+#include "rpc/respond.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/assert.h"
+#include "base/log.h"
+#include "mercury_class.h"
+#include "rpc/encode.h"
+#include "wire/header.h"
+
+static void respond_run(struct amg_cq_entry *entry)
+{
+    struct hg_handle *handle = AMG_OBJECT(entry, struct hg_handle, entry);
+    hg_context_t *context = handle->info.context;
+    struct hg_cb_info info = {
+        .arg = handle->arg,
+        .type = HG_CB_RESPOND,
+        .ret = handle->ret,
+        .info.respond.handle = handle,
+    };
+
+    if (handle->callback != NULL)
+        handle->callback(&info);
+    amg_handle_drop(handle);
+    amg_context_leave(context);
+}
+
+static void respond_end(struct hg_handle *handle, hg_return_t ret)
+{
+    handle->ret = ret;
+    amg_handle_set_state(handle, AMG_HANDLE_ANSWERED);
+    amg_handle_finish(handle);
+}
+
+static void respond_step(struct amg_op *op)
+{
+    respond_end(AMG_OBJECT(op, struct hg_handle, op), op->ret);
+}
+
+static void ack_wait_start(struct hg_handle *handle)
+{
+    hg_context_t *context = handle->info.context;
+
+    amg_lock_take(&context->upper_lock);
+    amg_list_push(&context->upper, &handle->link);
+    amg_handle_set_state(handle, AMG_HANDLE_ACK_WAIT);
+    amg_lock_give(&context->upper_lock);
+}
+
+/* Takes it off the list; false when somebody else did. */
+static bool ack_wait_stop(struct hg_handle *handle)
+{
+    hg_context_t *context = handle->info.context;
+    bool was_listed = false;
+
+    amg_lock_take(&context->upper_lock);
+    was_listed = amg_link_is_listed(&handle->link);
+    if (was_listed)
+        amg_list_remove(&handle->link);
+    amg_lock_give(&context->upper_lock);
+    return was_listed;
+}
+
+/* Sends the encoded answer, and sets what will happen when it is through. */
+static hg_return_t respond_post(
+    struct hg_handle *handle, struct amg_buf *buf, uint32_t len, uint8_t flags)
+{
+    struct amg_ep *ep = amg_handle_ep(handle);
+    struct amg_op *op = NULL;
+    hg_return_t rc = HG_SUCCESS;
+
+    amg_header_write_reply(buf->data, flags, HG_SUCCESS, handle->token);
+    if ((flags & AMG_HEADER_MORE) != 0) {
+        amg_handle_set_state(handle, AMG_HANDLE_REPLYING);
+        ack_wait_start(handle);
+    } else if (handle->callback != NULL) {
+        amg_handle_set_state(handle, AMG_HANDLE_REPLYING);
+        handle->op.step = respond_step;
+        handle->op.data = NULL;
+        op = &handle->op;
+    }
+    if (op == NULL && (flags & AMG_HEADER_MORE) == 0) {
+        /* Nobody wants to know when it has left. */
+        rc = ep->transport->msg.send_reply(
+            ep, handle->arrival, buf, len, NULL);
+        if (rc != HG_SUCCESS)
+            return rc;
+        amg_handle_set_state(handle, AMG_HANDLE_ANSWERED);
+        return HG_SUCCESS;
+    }
+    amg_handle_hold(handle);
+    amg_context_enter(handle->info.context);
+    rc = ep->transport->msg.send_reply(ep, handle->arrival, buf, len, op);
+    if (rc == HG_SUCCESS)
+        return HG_SUCCESS;
+    if ((flags & AMG_HEADER_MORE) != 0)
+        ack_wait_stop(handle);
+    amg_handle_set_state(handle, AMG_HANDLE_RUNNING);
+    amg_context_leave(handle->info.context);
+    amg_handle_drop(handle);
+    return rc;
+}
+
+hg_return_t HG_Respond(
+    hg_handle_t handle, hg_cb_t callback, void *arg, void *out_struct)
+{
+    struct amg_ep *ep = NULL;
+    struct amg_buf *buf = NULL;
+    hg_context_t *context = NULL;
+    unsigned route = 0;
+    uint32_t len = 0;
+    uint8_t flags = 0;
+    hg_return_t rc = HG_SUCCESS;
+
+    if (!AMG_CONTRACT(handle != HG_HANDLE_NULL && handle->is_served))
+        return HG_INVALID_ARG;
+    if (handle->is_one_way || handle->rpc->is_one_way) {
+        AMG_LOG_ERROR("rpc", "RPC id 0x%" PRIx64 " is one-way: no answer",
+            handle->info.id);
+        return HG_OPNOTSUPPORTED;
+    }
+    if (!AMG_CONTRACT(amg_handle_state(handle) == AMG_HANDLE_RUNNING))
+        return HG_INVALID_ARG;
+    context = handle->info.context;
+    route = handle->addr.route;
+    ep = amg_handle_ep(handle);
+    rc = ep->transport->msg.get_buf(ep, handle->addr.peer, &buf);
+    if (rc != HG_SUCCESS)
+        return rc;
+    handle->callback = callback;
+    handle->arg = arg;
+    handle->entry.run = respond_run;
+    handle->token = 0;
+    rc = amg_rpc_encode(handle, handle->rpc->out_proc, out_struct, buf,
+        &handle->out, &len, &flags);
+    if (rc != HG_SUCCESS)
+        goto put_buf;
+    if ((flags & AMG_HEADER_MORE) != 0)
+        handle->token = atomic_fetch_add_explicit(
+            &amg_rpc_class_of(context->cls)->next_token, 1,
+            memory_order_relaxed);
+    rc = respond_post(handle, buf, len, flags);
+    if (rc != HG_SUCCESS)
+        goto put_buf;
+    amg_context_posted(context, route);
+    return HG_SUCCESS;
+
+put_buf:
+    ep->transport->msg.put_buf(ep, buf);
+    return rc;
+}
+
+void amg_respond_code(struct hg_handle *handle, hg_return_t ret)
+{
+    struct amg_ep *ep = amg_handle_ep(handle);
+    struct amg_buf *buf = NULL;
+    hg_return_t rc = HG_SUCCESS;
+
+    if (handle->arrival == NULL || handle->arrival->is_one_way)
+        return;
+    rc = ep->transport->msg.get_buf(ep, handle->addr.peer, &buf);
+    if (rc == HG_SUCCESS) {
+        amg_header_write_reply(buf->data, 0, ret, 0);
+        rc = ep->transport->msg.send_reply(
+            ep, handle->arrival, buf, AMG_HEADER_LEN, NULL);
+        if (rc != HG_SUCCESS)
+            ep->transport->msg.put_buf(ep, buf);
+    }
+    if (rc != HG_SUCCESS)
+        AMG_LOG_ERROR("rpc", "RPC id 0x%" PRIx64 " cannot be answered: %s",
+            handle->info.id, HG_Error_to_string(rc));
+    else
+        amg_context_posted(handle->info.context, handle->addr.route);
+}
+
+void amg_respond_for_user(struct hg_handle *handle)
+{
+    char text[256];
+
+    if (!handle->is_one_way) {
+        AMG_LOG_WARNING("rpc",
+            "a call of RPC id 0x%" PRIx64 " from %s was destroyed without an "
+            "answer; HG_CANCELED is sent. HG_Respond() first, or disable the "
+            "response on both sides",
+            handle->info.id, amg_addr_text(&handle->addr, text, sizeof(text)));
+        amg_respond_code(handle, HG_CANCELED);
+    }
+    amg_handle_set_state(handle, AMG_HANDLE_ANSWERED);
+}
+
+static void ack_sent(struct amg_op *op)
+{
+    struct hg_handle *handle = AMG_OBJECT(op, struct hg_handle, ack);
+    hg_context_t *context = handle->info.context;
+
+    amg_handle_drop(handle);
+    amg_context_leave(context);
+}
+
+void amg_respond_send_ack(struct hg_handle *handle)
+{
+    hg_context_t *context = handle->info.context;
+    struct amg_ep *ep = amg_handle_ep(handle);
+    struct amg_buf *buf = NULL;
+    hg_return_t rc = HG_SUCCESS;
+
+    rc = ep->transport->msg.get_buf(ep, handle->addr.peer, &buf);
+    if (rc != HG_SUCCESS)
+        goto give_up;
+    amg_header_write_request(
+        buf->data, AMG_HEADER_ACK | AMG_HEADER_ONE_WAY, handle->token);
+    handle->ack.step = ack_sent;
+    handle->ack.data = NULL;
+    amg_handle_hold(handle);
+    amg_context_enter(context);
+    rc = ep->transport->msg.send_request(ep, handle->addr.peer,
+        handle->info.context_id, buf, AMG_HEADER_LEN, false, &handle->ack);
+    if (rc == HG_SUCCESS) {
+        amg_context_posted(context, handle->addr.route);
+        return;
+    }
+    ep->transport->msg.put_buf(ep, buf);
+    ack_sent(&handle->ack);
+
+give_up:
+    AMG_LOG_ERROR("rpc",
+        "the target cannot be told that its long reply of RPC id 0x%" PRIx64
+        " was pulled (%s); it keeps it until its context ends",
+        handle->info.id, HG_Error_to_string(rc));
+}
+
+/* Takes the handle that waits for this word off the list (`from` NULL: any
+ * that waits), or gives NULL. */
+static struct hg_handle *ack_wait_find(
+    hg_context_t *context, const struct hg_addr *from, uint64_t token)
+{
+    struct hg_handle *found = NULL;
+    struct amg_link *link = NULL;
+
+    amg_lock_take(&context->upper_lock);
+    link = amg_list_first(&context->upper);
+    while (link != NULL && found == NULL) {
+        struct hg_handle *handle = AMG_OBJECT(link, struct hg_handle, link);
+
+        link = amg_list_next(&context->upper, link);
+        if (from == NULL || (handle->token == token &&
+                                amg_addr_is_same(&handle->addr, from)))
+            found = handle;
+    }
+    if (found != NULL)
+        amg_list_remove(&found->link);
+    amg_lock_give(&context->upper_lock);
+    return found;
+}
+
+void amg_respond_take_ack(
+    hg_context_t *context, const struct hg_addr *from, uint64_t token)
+{
+    struct hg_handle *handle = ack_wait_find(context, from, token);
+    char text[256];
+
+    if (handle != NULL)
+        respond_end(handle, HG_SUCCESS);
+    else
+        AMG_LOG_WARNING("rpc",
+            "%s acknowledges a reply 0x%" PRIx64 " that nobody waits for",
+            amg_addr_text(from, text, sizeof(text)), token);
+}
+
+void amg_respond_abandon(hg_context_t *context)
+{
+    struct hg_handle *handle = NULL;
+
+    while ((handle = ack_wait_find(context, NULL, 0)) != NULL) {
+        char text[256];
+
+        AMG_LOG_WARNING("rpc",
+            "%s never said that it pulled its long reply; the context ends "
+            "without it",
+            amg_addr_text(&handle->addr, text, sizeof(text)));
+        respond_end(handle, HG_CANCELED);
+    }
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The answer to a call, from its target back to its origin. */
+#ifndef AMG_RPC_RESPOND_H
+#define AMG_RPC_RESPOND_H
+
+#include "rpc/handle.h"
+
+/* Answers with a code and no arguments, before the user saw the call. */
+void amg_respond_code(struct hg_handle *handle, hg_return_t ret);
+
+/* The user let go of a call without an answer: HG_CANCELED is sent, so that
+ * its origin does not wait for ever. */
+void amg_respond_for_user(struct hg_handle *handle);
+
+/* At the origin: tells the target that its long reply was pulled. */
+void amg_respond_send_ack(struct hg_handle *handle);
+/* At the target: that word came, for the reply of `token`. */
+void amg_respond_take_ack(
+    hg_context_t *context, const struct hg_addr *from, uint64_t token);
+
+/* Ends all waiting for such words; the context is about to go. */
+void amg_respond_abandon(hg_context_t *context);
+
+#endif

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The target's side: from an arrival to the user's function.
+ *
+ * Nothing of what arrived is believed: the head is checked, the id looked up,
+ * and whatever is wrong is answered with a code (one-way: dropped), with one
+ * line in the log that names the peer. */
+#include "rpc/serve.h"
+
+#include <inttypes.h>
+
+#include "base/log.h"
+#include "mercury_class.h"
+#include "rpc/handle.h"
+#include "rpc/overflow.h"
+#include "rpc/respond.h"
+#include "wire/header.h"
+
+static void serve_run(struct amg_cq_entry *entry)
+{
+    struct hg_handle *handle = AMG_OBJECT(entry, struct hg_handle, entry);
+
+    amg_handle_count(handle);
+    amg_handle_set_state(handle, AMG_HANDLE_RUNNING);
+    handle->rpc->callback(handle);
+}
+
+static void serve_queue(struct hg_handle *handle)
+{
+    amg_handle_set_state(handle, AMG_HANDLE_WAITING);
+    amg_cq_push(&handle->info.context->cq, &handle->entry);
+}
+
+/* Answers with a code; the user never sees this call. */
+static void serve_refuse(
+    struct hg_handle *handle, hg_return_t ret, const char *why)
+{
+    char text[256];
+
+    AMG_LOG_WARNING("rpc", "a request from %s (RPC id 0x%" PRIx64 "): %s; %s",
+        amg_addr_text(&handle->addr, text, sizeof(text)), handle->info.id, why,
+        handle->arrival->is_one_way ? "dropped" : HG_Error_to_string(ret));
+    amg_respond_code(handle, ret);
+    amg_handle_set_state(handle, AMG_HANDLE_ANSWERED);
+    amg_handle_drop(handle);
+}
+
+static void args_pulled(struct hg_handle *handle, hg_return_t rc)
+{
+    if (rc != HG_SUCCESS) {
+        serve_refuse(handle, rc, "its long arguments could not be pulled");
+        return;
+    }
+    /* One-way: the empty answer tells the origin that its memory is free. */
+    if (handle->is_one_way)
+        amg_respond_code(handle, HG_SUCCESS);
+    serve_queue(handle);
+}
+
+static void serve_pull(struct hg_handle *handle)
+{
+    hg_return_t rc = HG_SUCCESS;
+
+    amg_handle_set_state(handle, AMG_HANDLE_PULLING);
+    rc = amg_overflow_fetch(handle, handle->in.data, handle->in.len,
+        &handle->in, args_pulled);
+    if (rc != HG_SUCCESS)
+        serve_refuse(handle, rc, "the place of its long arguments is unknown");
+}
+
+/* A request whose head is right. */
+static void serve_request(
+    struct hg_handle *handle, const struct amg_header *header)
+{
+    handle->info.id = header->id;
+    handle->is_one_way = (header->flags & AMG_HEADER_ONE_WAY) != 0;
+    handle->in.data = (char *)handle->arrival->data + AMG_HEADER_LEN;
+    handle->in.len = handle->arrival->len - AMG_HEADER_LEN;
+    handle->entry.run = serve_run;
+    handle->rpc = amg_rpc_find(handle->info.hg_class, header->id);
+    if (handle->rpc == NULL)
+        serve_refuse(handle, HG_NOENTRY, "this rank has not registered it");
+    else if (handle->rpc->callback == NULL)
+        serve_refuse(
+            handle, HG_INVALID_ARG, "it is registered here without a callback");
+    else if ((header->flags & AMG_HEADER_MORE) != 0)
+        serve_pull(handle);
+    else
+        serve_queue(handle);
+}
+
+/* There is no memory for a handle: one on the stack answers. */
+static void serve_refuse_without_handle(
+    hg_context_t *context, unsigned route, struct amg_arrival *arrival)
+{
+    struct hg_handle handle = {
+        .info = {.hg_class = context->cls, .context = context},
+        .arrival = arrival,
+        .is_served = true,
+    };
+    struct amg_ep *ep = amg_context_ep(context, route);
+
+    AMG_LOG_ERROR("rpc", "no memory for a handle; a request is refused");
+    amg_addr_init(context->cls, route, arrival->from, &handle.addr);
+    amg_respond_code(&handle, HG_NOMEM);
+    amg_addr_fini(&handle.addr);
+    ep->transport->msg.release(ep, arrival);
+}
+
+void amg_serve_arrived(
+    hg_context_t *context, unsigned route, struct amg_arrival *arrival)
+{
+    struct hg_handle *handle = NULL;
+    struct amg_header header;
+    const char *why = NULL;
+
+    if (amg_handle_create(context, true, &handle) != HG_SUCCESS) {
+        serve_refuse_without_handle(context, route, arrival);
+        return;
+    }
+    handle->arrival = arrival;
+    handle->info.context_id = arrival->origin_context;
+    amg_addr_init(context->cls, route, arrival->from, &handle->addr);
+    handle->info.addr = &handle->addr;
+    if (amg_header_read(arrival->data, arrival->len, AMG_HEADER_REQUEST,
+            &header, &why) != HG_SUCCESS) {
+        serve_refuse(handle, HG_PROTOCOL_ERROR, why);
+        return;
+    }
+    if ((header.flags & AMG_HEADER_ACK) == 0) {
+        serve_request(handle, &header);
+        return;
+    }
+    amg_respond_take_ack(context, &handle->addr, header.id);
+    amg_handle_set_state(handle, AMG_HANDLE_ANSWERED);
+    amg_handle_drop(handle);
+}

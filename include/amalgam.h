@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What only Amalgam has: classes and addresses in terms of MPI.
+ *
+ * A class made here is used with the HG_ calls of mercury.h like any other.
+ * The library works on a duplicate of the communicator it is given: the
+ * user's communicators, tags and error handlers are left alone. */
+#ifndef AMALGAM_H
+#define AMALGAM_H
+
+#include <mpi.h>
+
+#include "mercury.h"
+
+#define AMALGAM_VERSION_MAJOR 0
+#define AMALGAM_VERSION_MINOR 1
+#define AMALGAM_VERSION_PATCH 0
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** Options of amalgam_init(). Start from AMALGAM_OPTIONS_INITIALIZER; zeros
+ * select the defaults. */
+struct amalgam_options {
+    size_t size;      /* sizeof(struct amalgam_options), set by the macro */
+    unsigned credits; /* unanswered requests a rank may have at one peer;
+                       * default 64, at most 32767 */
+    unsigned message_bytes;  /* longest message, headers counted; default
+                              * 4096, from 256 to 65536 */
+    unsigned contexts;       /* contexts with ids of their own; default 1, at
+                              * most 256 */
+    hg_bool_t is_deaf;       /* true: receives no requests, only calls */
+    hg_bool_t no_overflow;   /* arguments beyond one message fail */
+    hg_bool_t no_bulk_eager; /* bulk data never travel in a request */
+};
+
+#define AMALGAM_OPTIONS_INITIALIZER                                            \
+    {                                                                          \
+        sizeof(struct amalgam_options), 0, 0, 0, 0, 0, 0                       \
+    }
+
+/**
+ * Open a class whose peers are the ranks of a communicator.
+ *
+ * Collective over `comm`. Messages and bulk data go by the transport named;
+ * every rank names the same.
+ *
+ * @param comm       [in]  any intracommunicator: the world, a part of it, or
+ *                         one made from an MPI-4 session
+ * @param transport  [in]  "mpi", "mpi+p2p", or NULL or "auto" for the choice
+ *                         of the library, which AMALGAM_TRANSPORT overrides
+ * @param options    [in]  NULL takes all defaults
+ * @return the class, or NULL; the log says why
+ * Owns:      `comm` stays the caller's and may be freed at once; the class is
+ *            the caller's, to be ended by amalgam_finalize().
+ * Errors:    NULL  `comm` is MPI_COMM_NULL or an intercommunicator; no such
+ *                  transport (the log lists those there are); an option out
+ *                  of range; no memory; MPI failed. Nothing is left behind,
+ *                  but the other ranks may still wait in this call.
+ * Threads:   one that may call MPI. Blocks until all ranks have called it.
+ * Undefined: MPI not initialised, and `comm` not from a session.
+ * Source:    Amalgam.
+ */
+HG_PUBLIC hg_class_t *amalgam_init(MPI_Comm comm, const char *transport,
+    const struct amalgam_options *options);
+
+/**
+ * End a class together with all its ranks.
+ *
+ * Collective over the ranks of the class. Looks first whether anything of
+ * this rank is still open; then goes on serving - progress and callbacks of
+ * all contexts - until every rank has called it, destroys the contexts, and
+ * closes. A rank that ends early keeps answering the others meanwhile.
+ *
+ * @param hg_class  [in]  of amalgam_init() or HG_Init()
+ * @return HG_SUCCESS or an error
+ * Owns:      frees the class and its contexts, unless HG_BUSY is returned.
+ * Errors:    HG_INVALID_ARG  hg_class is NULL
+ *            HG_BUSY         bulk handles, RPC handles or addresses are still
+ *                            open here; nothing was done, call again
+ *            HG_TIMEOUT      ranks did not come within
+ *                            AMALGAM_FINALIZE_TIMEOUT_MS (30 s); the log names
+ *                            them, and the class is closed all the same
+ * Threads:   one that may call MPI, none else inside the class. Blocks until
+ *            all ranks have called it, or the time is over.
+ * Undefined: using the class or one of its contexts afterwards.
+ * Source:    Amalgam.
+ */
+HG_PUBLIC hg_return_t amalgam_finalize(hg_class_t *hg_class);
+
+/**
+ * The address of a rank of the class's communicator.
+ *
+ * In constant time, with no message and no table of strings.
+ *
+ * @param hg_class  [in]   a class over MPI
+ * @param rank      [in]   below the communicator's size; one's own is fine
+ * @param addr      [out]  the address
+ * @return HG_SUCCESS or an error
+ * Owns:      `addr` is the caller's: HG_Addr_free() it.
+ * Errors:    HG_INVALID_ARG      a NULL argument, or no such rank
+ *            HG_OPNOTSUPPORTED   the class is not over MPI
+ *            HG_NOMEM            no memory
+ * Threads:   any thread. Never blocks.
+ * Undefined: none.
+ * Source:    Amalgam.
+ */
+HG_PUBLIC hg_return_t amalgam_addr_rank(
+    hg_class_t *hg_class, int rank, hg_addr_t *addr);
+
+/**
+ * The rank that an address leads to.
+ *
+ * @param hg_class  [in]   a class over MPI
+ * @param addr      [in]   of that class, also from HG_Get_info()
+ * @param rank      [out]  in the communicator of the class
+ * @return HG_SUCCESS or an error
+ * Owns:      nothing changes hands.
+ * Errors:    HG_INVALID_ARG     a NULL argument, or an address of another class
+ *            HG_OPNOTSUPPORTED  the class is not over MPI
+ * Threads:   any thread. Never blocks.
+ * Undefined: none.
+ * Source:    Amalgam.
+ */
+HG_PUBLIC hg_return_t amalgam_addr_get_rank(
+    hg_class_t *hg_class, hg_addr_t addr, int *rank);
+
+/**
+ * The address of a rank of another communicator.
+ *
+ * @param hg_class  [in]   a class over MPI
+ * @param comm      [in]   any communicator whose members are known here
+ * @param rank      [in]   in `comm`; of its remote group when that is an
+ *                         intercommunicator
+ * @param addr      [out]  the address
+ * @return HG_SUCCESS or an error
+ * Owns:      `comm` stays the caller's; `addr` is the caller's.
+ * Errors:    HG_INVALID_ARG     a NULL argument, or no such rank in `comm`
+ *            HG_ADDRNOTAVAIL    that process is not in the class's communicator
+ *            HG_OPNOTSUPPORTED  the class is not over MPI
+ *            HG_NOMEM           no memory
+ * Threads:   one that may call MPI. Sends nothing, and does not wait.
+ * Undefined: none.
+ * Source:    Amalgam.
+ */
+HG_PUBLIC hg_return_t amalgam_addr_comm_rank(
+    hg_class_t *hg_class, MPI_Comm comm, int rank, hg_addr_t *addr);
+
+/**
+ * How many ranks the class's communicator has, and which one this is.
+ *
+ * @param hg_class  [in]   a class over MPI
+ * @param rank      [out]  or NULL
+ * @param size      [out]  or NULL
+ * @return HG_SUCCESS or an error
+ * Owns:      nothing changes hands.
+ * Errors:    HG_INVALID_ARG     hg_class is NULL
+ *            HG_OPNOTSUPPORTED  the class is not over MPI
+ * Threads:   any thread. Never blocks.
+ * Undefined: none.
+ * Source:    Amalgam.
+ */
+HG_PUBLIC hg_return_t amalgam_class_ranks(
+    hg_class_t *hg_class, int *rank, int *size);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -45,8 +45,8 @@ static const struct amg_transport *mpi_find(bool may_load)
     /* Stays loaded: MPI cannot be unloaded and started again. */
     library = dlopen(MPI_LIBRARY, RTLD_NOW | RTLD_GLOBAL | RTLD_NODELETE);
     if (library == NULL) {
-        AMG_LOG_ERROR("cls", "the MPI transport cannot be loaded: %s",
-            dlerror());
+        AMG_LOG_ERROR(
+            "cls", "the MPI transport cannot be loaded: %s", dlerror());
         return NULL;
     }
     return dlsym(library, MPI_SYMBOL);
@@ -58,9 +58,8 @@ static void refuse_log(const char *info)
         &amg_self_transport, mpi_find(false), NULL};
     char offer[NAME_CAP];
 
-    AMG_LOG_ERROR("cls",
-        "no transport '%s' here; this build offers: %s%s", info,
-        amg_registry_offer(all, offer, sizeof(offer)),
+    AMG_LOG_ERROR("cls", "no transport '%s' here; this build offers: %s%s",
+        info, amg_registry_offer(all, offer, sizeof(offer)),
         all[1] == NULL ? " (and mpi, where " MPI_LIBRARY " is found)" : "");
 }
 
@@ -97,8 +96,8 @@ static hg_return_t plan_transports(
         protocol++;
         protocol_len--;
     }
-    snprintf(plan->protocol, sizeof(plan->protocol), "%.*s",
-        (int)protocol_len, protocol);
+    snprintf(plan->protocol, sizeof(plan->protocol), "%.*s", (int)protocol_len,
+        protocol);
     plan->transports[AMG_ROUTE_SELF] = &amg_self_transport;
     plan->main_route = AMG_ROUTE_SELF;
     if (scheme_is(uri, "self") || scheme_is(uri, "na+self"))
@@ -120,8 +119,7 @@ static hg_return_t plan_transports(
     return HG_SUCCESS;
 }
 
-hg_return_t amg_init_class(
-    const struct amg_init *init, hg_class_t **ret_class)
+hg_return_t amg_init_class(const struct amg_init *init, hg_class_t **ret_class)
 {
     struct amg_class_plan plan = {
         .how = init->how,
@@ -168,9 +166,9 @@ static hg_return_t context_settle(hg_context_t *context)
 {
     uint64_t deadline_ns = amg_clock_deadline_ns(DESTROY_TIMEOUT_MS);
 
-    while (atomic_load_explicit(
-               &context->in_flight, memory_order_acquire) > 0 &&
-           amg_cq_is_empty(&context->cq) && amg_clock_ns() < deadline_ns)
+    while (
+        atomic_load_explicit(&context->in_flight, memory_order_acquire) > 0 &&
+        amg_cq_is_empty(&context->cq) && amg_clock_ns() < deadline_ns)
         amg_progress_wait(context, 1);
     amg_respond_abandon(context);
     if (!amg_cq_is_empty(&context->cq)) {
@@ -206,6 +204,14 @@ hg_context_t *HG_Context_create_id(hg_class_t *hg_class, uint8_t id)
 hg_context_t *HG_Context_create(hg_class_t *hg_class)
 {
     return HG_Context_create_id(hg_class, 0);
+}
+
+hg_return_t HG_Context_unpost(hg_context_t *context)
+{
+    if (!AMG_CONTRACT(context != NULL))
+        return HG_INVALID_ARG;
+    atomic_store_explicit(&context->is_unposted, true, memory_order_release);
+    return HG_SUCCESS;
 }
 
 hg_return_t HG_Context_destroy(hg_context_t *context)

@@ -27,6 +27,8 @@ struct hg_context {
     /* 1 while a thread makes progress here; its exchange and release store
      * hand over all that the owner wrote. */
     atomic_uint is_owned;
+    /* Set by HG_Context_unpost(): requests are refused from then on. */
+    atomic_bool is_unposted;
     uint64_t spin_ns; /* how long a wait looks before it sleeps; constant */
     /* Handles made here that still live; user's and in flight. */
     atomic_int handles;

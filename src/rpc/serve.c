@@ -61,8 +61,8 @@ static void serve_pull(struct hg_handle *handle)
     hg_return_t rc = HG_SUCCESS;
 
     amg_handle_set_state(handle, AMG_HANDLE_PULLING);
-    rc = amg_overflow_fetch(handle, handle->in.data, handle->in.len,
-        &handle->in, args_pulled);
+    rc = amg_overflow_fetch(
+        handle, handle->in.data, handle->in.len, &handle->in, args_pulled);
     if (rc != HG_SUCCESS)
         serve_refuse(handle, rc, "the place of its long arguments is unknown");
 }
@@ -127,7 +127,10 @@ void amg_serve_arrived(
         return;
     }
     if ((header.flags & AMG_HEADER_ACK) == 0) {
-        serve_request(handle, &header);
+        if (atomic_load_explicit(&context->is_unposted, memory_order_acquire))
+            serve_refuse(handle, HG_CANCELED, "its context receives no more");
+        else
+            serve_request(handle, &header);
         return;
     }
     amg_respond_take_ack(context, &handle->addr, header.id);

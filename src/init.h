@@ -7,7 +7,7 @@
 
 /* What the faces ask for; all zero takes the defaults. */
 struct amg_init {
-    const char *info; /* init string; NULL or "auto": the library chooses */
+    const char *info;    /* init string; NULL or "auto": the library chooses */
     struct amg_open how; /* info is filled in */
     bool no_overflow;
     bool no_bulk_eager;
@@ -15,8 +15,7 @@ struct amg_init {
 
 /* HG_PROTONOSUPPORT: no such transport here (the log lists those there are);
  * HG_INVALID_ARG: no init string; or what the transport's open returned. */
-hg_return_t amg_init_class(
-    const struct amg_init *init, hg_class_t **ret_class);
+hg_return_t amg_init_class(const struct amg_init *init, hg_class_t **ret_class);
 
 /* Ends the class. With `serve`, open contexts make progress and run callbacks
  * until every rank has come here, and are destroyed then; without, a context

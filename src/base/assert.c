@@ -18,8 +18,8 @@ void amg_assert_fail(const char *what, const char *file, int line)
 
 bool amg_contract_broken(const char *what, const char *file, int line)
 {
-    AMG_LOG_ERROR("cls", "%s:%d: the call broke its contract: %s", file, line,
-        what);
+    AMG_LOG_ERROR(
+        "cls", "%s:%d: the call broke its contract: %s", file, line, what);
     if (amg_env_number(AMG_ENV_CONTRACT_STOP) != 0)
         amg_assert_fail(what, file, line);
     return false;

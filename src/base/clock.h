@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-#define AMG_NS_PER_MS  1000000ull
+#define AMG_NS_PER_MS   1000000ull
 #define AMG_NO_DEADLINE UINT64_MAX
 
 /* Nanoseconds since some fixed moment; never goes back. */

@@ -11,8 +11,9 @@
 #include <time.h>
 
 enum {
-    SPIN_TRIES = 64,   /* about 0.2 us of looking before the first yield */
-    YIELD_TRIES = 256, /* then this many yields before it sleeps 50 us at once */
+    SPIN_TRIES = 64, /* about 0.2 us of looking before the first yield */
+    YIELD_TRIES =
+        256, /* then this many yields before it sleeps 50 us at once */
 };
 
 void amg_lock_wait(struct amg_lock *lock)

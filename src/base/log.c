@@ -115,8 +115,8 @@ enum amg_log_level amg_log_level_of(const char *name)
 {
     unsigned level = 0;
 
-    while (level < AMG_LOG_LEVEL_COUNT &&
-           strcasecmp(name, log_names[level]) != 0)
+    while (
+        level < AMG_LOG_LEVEL_COUNT && strcasecmp(name, log_names[level]) != 0)
         level++;
     return (enum amg_log_level)level;
 }

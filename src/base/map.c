@@ -12,9 +12,9 @@
 #define uthash_free(ptr, len)    amg_mem_free(ptr)
 #define uthash_nonfatal_oom(obj) ((void)(obj))
 #define HASH_FUNCTION(keyptr, keylen, hashv)                                   \
-    ((hashv) = (unsigned)((*(const uint64_t *)(keyptr) *                       \
-                              0x9e3779b97f4a7c15ull) >>                        \
-                          32))
+    ((hashv) =                                                                 \
+            (unsigned)((*(const uint64_t *)(keyptr)*0x9e3779b97f4a7c15ull) >>  \
+                       32))
 #include <uthash.h>
 
 struct amg_map_entry {

@@ -19,8 +19,8 @@ static bool mem_must_fail(void)
 {
     if (atomic_load_explicit(&mem_fail_in, memory_order_relaxed) == 0)
         return false;
-    return atomic_fetch_sub_explicit(
-               &mem_fail_in, 1, memory_order_relaxed) == 1;
+    return atomic_fetch_sub_explicit(&mem_fail_in, 1, memory_order_relaxed) ==
+           1;
 }
 
 static void *mem_count(void *ptr)

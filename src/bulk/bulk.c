@@ -19,8 +19,8 @@
 hg_return_t amg_bulk_make(
     hg_class_t *cls, uint32_t count, struct hg_bulk **ret_bulk)
 {
-    struct hg_bulk *bulk = amg_mem_zalloc(
-        sizeof(*bulk) + count * sizeof(struct amg_segment));
+    struct hg_bulk *bulk =
+        amg_mem_zalloc(sizeof(*bulk) + count * sizeof(struct amg_segment));
 
     if (bulk == NULL)
         return HG_NOMEM;
@@ -168,8 +168,8 @@ static hg_return_t sizes_check(uint32_t count, void *const *buf_ptrs,
     for (i = 0; i < count; i++) {
         if (buf_sizes[i] > UINT64_MAX - len) {
             AMG_LOG_ERROR("bulk",
-                "segment %u of %u: the sizes add up to more than 2^64 bytes",
-                i, count);
+                "segment %u of %u: the sizes add up to more than 2^64 bytes", i,
+                count);
             return HG_INVALID_ARG;
         }
         if (buf_ptrs != NULL && buf_ptrs[i] == NULL && buf_sizes[i] > 0) {
@@ -251,8 +251,7 @@ hg_return_t HG_Bulk_create_attr(hg_class_t *hg_class, hg_uint32_t count,
             (int)attrs->mem_type);
         return HG_OPNOTSUPPORTED;
     }
-    return HG_Bulk_create(
-        hg_class, count, buf_ptrs, buf_sizes, flags, handle);
+    return HG_Bulk_create(hg_class, count, buf_ptrs, buf_sizes, flags, handle);
 }
 
 hg_return_t HG_Bulk_free(hg_bulk_t handle)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A bulk handle: memory exposed here, or the description of memory elsewhere. */
+/* A bulk handle: memory exposed here, or the description of memory elsewhere.
+ */
 #ifndef AMG_BULK_BULK_H
 #define AMG_BULK_BULK_H
 
@@ -17,16 +18,16 @@
 struct hg_bulk {
     hg_class_t *cls;
     atomic_int refs;
-    uint8_t flags; /* HG_BULK_READ_ONLY, ...: what the others may do */
-    bool is_local; /* the segments are addresses of this process */
+    uint8_t flags;    /* HG_BULK_READ_ONLY, ...: what the others may do */
+    bool is_local;    /* the segments are addresses of this process */
     bool is_internal; /* not counted as the user's */
-    void *owned;   /* memory the library allocated for the segments */
-    void *eager;   /* copy of all its bytes that came with the descriptor */
+    void *owned;      /* memory the library allocated for the segments */
+    void *eager;      /* copy of all its bytes that came with the descriptor */
     struct amg_lock lock; /* guards the registration of a local handle */
     bool is_registered;
     struct amg_mem *mems[AMG_ROUTE_COUNT];
     struct amg_key keys[AMG_ROUTE_COUNT]; /* len 0: none for this route */
-    struct hg_addr bound; /* peer NULL: not bound */
+    struct hg_addr bound;                 /* peer NULL: not bound */
     uint8_t bound_context;
     uint64_t len; /* of all segments */
     uint32_t count;

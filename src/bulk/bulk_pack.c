@@ -42,8 +42,7 @@ static size_t bound_text(const struct hg_bulk *bulk, char *ret_text)
 
 uint64_t amg_bulk_packed_len(const struct hg_bulk *bulk, unsigned flags)
 {
-    uint64_t len =
-        PACK_FIXED_LEN + (uint64_t)bulk->count * PACK_SEGMENT_LEN;
+    uint64_t len = PACK_FIXED_LEN + (uint64_t)bulk->count * PACK_SEGMENT_LEN;
     char text[ADDR_CAP];
     size_t text_len = bound_text(bulk, text);
     unsigned route = 0;

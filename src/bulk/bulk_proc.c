@@ -62,8 +62,7 @@ static hg_return_t proc_decode(hg_proc_t proc, struct hg_bulk **ret_bulk)
     bytes = hg_proc_save_ptr(proc, len);
     if (bytes == NULL)
         return HG_OVERFLOW;
-    rc = amg_bulk_unpack(
-        hg_proc_get_class(proc), bytes, len, false, ret_bulk);
+    rc = amg_bulk_unpack(hg_proc_get_class(proc), bytes, len, false, ret_bulk);
     if (rc != HG_SUCCESS)
         return rc;
     return hg_proc_restore_ptr(proc, bytes, len);

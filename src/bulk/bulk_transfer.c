@@ -190,16 +190,16 @@ static void piece_step(struct amg_op *op)
 /* All bytes came with the descriptor: no piece is needed. */
 static void transfer_copy_eager(struct hg_op_id *transfer)
 {
-    const char *from =
-        (const char *)transfer->plan.origin->eager + transfer->plan.origin_offset;
+    const char *from = (const char *)transfer->plan.origin->eager +
+                       transfer->plan.origin_offset;
 
     while (transfer->left > 0) {
         struct cursor *at = &transfer->at_local;
         uint64_t len = cursor_left(transfer->plan.local, at);
 
         len = len < transfer->left ? len : transfer->left;
-        memcpy((char *)transfer->plan.local->segments[at->segment].base +
-                   at->into,
+        memcpy(
+            (char *)transfer->plan.local->segments[at->segment].base + at->into,
             from, len);
         from += len;
         at->into += len;
@@ -338,8 +338,8 @@ void amg_transfer_cancel(struct hg_op_id *transfer)
 {
     bool is_posted[PIECES];
     unsigned i = 0;
-    struct amg_ep *ep = amg_context_ep(
-        transfer->plan.context, transfer->addr.route);
+    struct amg_ep *ep =
+        amg_context_ep(transfer->plan.context, transfer->addr.route);
 
     amg_lock_take(&transfer->lock);
     transfer->is_cancelled = true;

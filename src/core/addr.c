@@ -121,8 +121,7 @@ hg_return_t amg_addr_format(
     struct amg_domain *domain = addr_domain(addr);
     hg_return_t rc = HG_SUCCESS;
 
-    if (route != AMG_ROUTE_SELF ||
-        addr->cls->plan.main_route == AMG_ROUTE_SELF)
+    if (route != AMG_ROUTE_SELF || addr->cls->plan.main_route == AMG_ROUTE_SELF)
         return domain->transport->addr.format(domain, peer, ret_text, len);
     /* Others know this process by the main route. */
     domain = addr->cls->domains[addr->cls->plan.main_route];

@@ -142,7 +142,7 @@ hg_return_t amg_class_check_idle(const hg_class_t *cls, bool with_contexts)
             "the class cannot be closed: %d %s%s still open; call %s and try "
             "again",
             count, count_names[order[i]],
-            count == 1                       ? " is"
+            count == 1                    ? " is"
             : order[i] == AMG_CLASS_ADDRS ? "es are"
                                           : "s are",
             count_advice[order[i]]);

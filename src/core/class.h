@@ -57,11 +57,11 @@ struct hg_class {
     struct amg_class_plan plan;
     struct amg_limits limits; /* the smallest of all routes */
     atomic_int counts[AMG_CLASS_COUNTS];
-    struct amg_lock lock;              /* guards `contexts` */
-    hg_context_t *contexts[256];       /* by id; NULL: none */
-    void *upper;                       /* the next floor's; see upper_free */
-    void (*upper_free)(hg_class_t *);  /* run by amg_class_close() */
-    void *data;                        /* the user's */
+    struct amg_lock lock;             /* guards `contexts` */
+    hg_context_t *contexts[256];      /* by id; NULL: none */
+    void *upper;                      /* the next floor's; see upper_free */
+    void (*upper_free)(hg_class_t *); /* run by amg_class_close() */
+    void *data;                       /* the user's */
     void (*data_free)(void *);
 };
 

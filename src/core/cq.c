@@ -2,9 +2,9 @@
 /* Completion queue: finished work that waits for the user's trigger.
  *
  * Whoever sleeps announces it first and then looks at the queue again;
- * whoever pushes or wakes changes queue or epoch first and then looks for sleepers. With
- * both in sequential order one of the two sees the other, so no wake-up is
- * lost and nobody who is awake pays for one. */
+ * whoever pushes or wakes changes queue or epoch first and then looks for
+ * sleepers. With both in sequential order one of the two sees the other, so no
+ * wake-up is lost and nobody who is awake pays for one. */
 #include "core/cq.h"
 
 #include <time.h>

@@ -43,8 +43,7 @@ hg_return_t HG_Trigger(hg_context_t *context, unsigned int timeout,
     if (count == 0 && max_count > 0 && timeout > 0) {
         deadline_ns = amg_clock_deadline_ns(timeout);
         do {
-            amg_cq_sleep(
-                &context->cq, amg_cq_epoch(&context->cq), deadline_ns);
+            amg_cq_sleep(&context->cq, amg_cq_epoch(&context->cq), deadline_ns);
             count = entries_run(context, max_count);
         } while (count == 0 && amg_clock_ns() < deadline_ns);
     }

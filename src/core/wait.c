@@ -6,8 +6,8 @@
  * itself looks without pause for a short time; then, where nothing but polling
  * brings news (MPI has no descriptor) and the ranks of the node outnumber its
  * cores, it sleeps between two looks: 20 us at first, doubling to 1 ms, and to
- * 5 ms once nothing has come for 20 ms. Measured: looking every 200 us takes 11 %
- * of a core from the rank that computes there, every 5 ms 0.5 %. */
+ * 5 ms once nothing has come for 20 ms. Measured: looking every 200 us takes 11
+ * % of a core from the rank that computes there, every 5 ms 0.5 %. */
 #include <sched.h>
 
 #include "base/clock.h"
@@ -62,8 +62,7 @@ static void owner_pause(hg_context_t *context, unsigned polls, unsigned epoch,
     if (limits->must_yield) {
         uint64_t nap = nap_ns(quiet_ns, context->spin_ns);
 
-        amg_cq_sleep(
-            &context->cq, epoch, earlier(now_ns + nap, deadline_ns));
+        amg_cq_sleep(&context->cq, epoch, earlier(now_ns + nap, deadline_ns));
         return;
     }
     if (polls % YIELD_EVERY == 0)
@@ -87,8 +86,7 @@ static hg_return_t owner_wait(hg_context_t *context, uint64_t deadline_ns)
 
             if (now_ns >= deadline_ns)
                 return HG_TIMEOUT;
-            owner_pause(
-                context, polls, epoch, start_ns, now_ns, deadline_ns);
+            owner_pause(context, polls, epoch, start_ns, now_ns, deadline_ns);
         }
     }
 }

@@ -111,7 +111,8 @@ static hg_return_t forward_check(struct hg_handle *handle)
     if (!AMG_CONTRACT(!handle->is_served && handle->addr.peer != NULL))
         return HG_INVALID_ARG;
     if (handle->info.id == 0) {
-        AMG_LOG_ERROR("rpc", "the handle names no RPC; HG_Reset() gives it one");
+        AMG_LOG_ERROR(
+            "rpc", "the handle names no RPC; HG_Reset() gives it one");
         return HG_FAULT;
     }
     if (state == AMG_HANDLE_IDLE)

@@ -22,8 +22,8 @@ static const unsigned state_edges[AMG_HANDLE_STATE_COUNT] = {
     [AMG_HANDLE_FETCHING] = BIT(READY),
     [AMG_HANDLE_READY] = BIT(DONE),
     [AMG_HANDLE_DONE] = BIT(IDLE),
-    [AMG_HANDLE_ARRIVED] = BIT(PULLING) | BIT(WAITING) | BIT(REPLYING) |
-                           BIT(ANSWERED),
+    [AMG_HANDLE_ARRIVED] =
+        BIT(PULLING) | BIT(WAITING) | BIT(REPLYING) | BIT(ANSWERED),
     [AMG_HANDLE_PULLING] = BIT(WAITING) | BIT(REPLYING) | BIT(ANSWERED),
     [AMG_HANDLE_WAITING] = BIT(RUNNING),
     [AMG_HANDLE_RUNNING] = BIT(REPLYING) | BIT(ANSWERED),
@@ -31,18 +31,17 @@ static const unsigned state_edges[AMG_HANDLE_STATE_COUNT] = {
     [AMG_HANDLE_ACK_WAIT] = BIT(RUNNING) | BIT(ANSWERED),
 };
 
-void amg_handle_set_state(
-    struct hg_handle *handle, enum amg_handle_state next)
+void amg_handle_set_state(struct hg_handle *handle, enum amg_handle_state next)
 {
-    unsigned now = (unsigned)atomic_load_explicit(
-        &handle->state, memory_order_relaxed);
+    unsigned now =
+        (unsigned)atomic_load_explicit(&handle->state, memory_order_relaxed);
 
     AMG_ASSERT((state_edges[now] >> next & 1u) != 0);
     atomic_store_explicit(&handle->state, (int)next, memory_order_release);
 }
 
-hg_return_t amg_handle_create(hg_context_t *context, bool is_served,
-    struct hg_handle **ret_handle)
+hg_return_t amg_handle_create(
+    hg_context_t *context, bool is_served, struct hg_handle **ret_handle)
 {
     struct amg_rpc_class *rpcs = amg_rpc_class_of(context->cls);
     struct hg_handle *handle = amg_pool_get(&rpcs->handles);
@@ -185,8 +184,8 @@ hg_return_t HG_Reset(hg_handle_t handle, hg_addr_t addr, hg_id_t id)
     if (id != 0 && id != handle->info.id)
         rpc = amg_rpc_find(handle->info.hg_class, id);
     if (id != 0 && rpc == NULL) {
-        AMG_LOG_ERROR("rpc", "RPC id 0x%llx is not registered",
-            (unsigned long long)id);
+        AMG_LOG_ERROR(
+            "rpc", "RPC id 0x%llx is not registered", (unsigned long long)id);
         return HG_NOENTRY;
     }
     amg_handle_forget_args(handle);

@@ -43,7 +43,7 @@ struct amg_args {
 /* Owned by its references: the user's, and one for each operation in flight.
  * Fields without an own word are written by whoever the state says has it. */
 struct hg_handle {
-    struct amg_op op; /* the request, or the reply */
+    struct amg_op op;  /* the request, or the reply */
     struct amg_op ack; /* origin: the word that a long reply was pulled */
     struct amg_cq_entry entry;
     struct hg_info info;
@@ -63,21 +63,20 @@ struct hg_handle {
     struct amg_args out;
     struct amg_arrival *arrival; /* served: the request, until released */
     bool has_reply;              /* origin: op.data is to be released */
-    struct hg_op_id *fetch; /* guarded by context->upper_lock */
-    struct amg_link link;   /* served: on context->upper in ACK_WAIT */
-    uint64_t token;         /* names it in an ACK */
-    void *data; /* the user's */
+    struct hg_op_id *fetch;      /* guarded by context->upper_lock */
+    struct amg_link link;        /* served: on context->upper in ACK_WAIT */
+    uint64_t token;              /* names it in an ACK */
+    void *data;                  /* the user's */
     void (*data_free)(void *);
 };
 
 /* A fresh one with a reference. HG_NOMEM. */
-hg_return_t amg_handle_create(hg_context_t *context, bool is_served,
-    struct hg_handle **ret_handle);
+hg_return_t amg_handle_create(
+    hg_context_t *context, bool is_served, struct hg_handle **ret_handle);
 /* Counts it as one the user holds. */
 void amg_handle_count(struct hg_handle *handle);
 
-void amg_handle_set_state(
-    struct hg_handle *handle, enum amg_handle_state next);
+void amg_handle_set_state(struct hg_handle *handle, enum amg_handle_state next);
 static inline enum amg_handle_state amg_handle_state(
     const struct hg_handle *handle)
 {

@@ -19,9 +19,8 @@ struct fetch {
     struct hg_bulk *local;
 };
 
-hg_return_t amg_overflow_expose(struct hg_handle *handle,
-    struct hg_proc *proc, void *room, uint64_t cap, struct amg_args *args,
-    uint32_t *len)
+hg_return_t amg_overflow_expose(struct hg_handle *handle, struct hg_proc *proc,
+    void *room, uint64_t cap, struct amg_args *args, uint32_t *len)
 {
     hg_class_t *cls = handle->info.hg_class;
     uint64_t total = hg_proc_get_size_used(proc);

@@ -9,9 +9,8 @@
 /* Takes the extra buffer of `proc`, exposes it, and writes its length and its
  * descriptor to `room`. HG_OVERFLOW: the class forbids it, or the descriptor
  * does not fit either. */
-hg_return_t amg_overflow_expose(struct hg_handle *handle,
-    struct hg_proc *proc, void *room, uint64_t cap, struct amg_args *args,
-    uint32_t *len);
+hg_return_t amg_overflow_expose(struct hg_handle *handle, struct hg_proc *proc,
+    void *room, uint64_t cap, struct amg_args *args, uint32_t *len);
 
 /* Told in progress, when `args` has the bytes, or why not. */
 typedef void (*amg_overflow_done_fn)(struct hg_handle *handle, hg_return_t rc);

@@ -202,8 +202,8 @@ static struct amg_rpc *rpc_known(const hg_class_t *cls, hg_id_t id)
     return rpc;
 }
 
-hg_return_t HG_Register_data(hg_class_t *hg_class, hg_id_t id, void *data,
-    void (*free_callback)(void *))
+hg_return_t HG_Register_data(
+    hg_class_t *hg_class, hg_id_t id, void *data, void (*free_callback)(void *))
 {
     struct amg_rpc *rpc = NULL;
 

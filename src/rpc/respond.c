@@ -89,8 +89,7 @@ static hg_return_t respond_post(
     }
     if (op == NULL && (flags & AMG_HEADER_MORE) == 0) {
         /* Nobody wants to know when it has left. */
-        rc = ep->transport->msg.send_reply(
-            ep, handle->arrival, buf, len, NULL);
+        rc = ep->transport->msg.send_reply(ep, handle->arrival, buf, len, NULL);
         if (rc != HG_SUCCESS)
             return rc;
         amg_handle_set_state(handle, AMG_HANDLE_ANSWERED);
@@ -251,8 +250,8 @@ static struct hg_handle *ack_wait_find(
         struct hg_handle *handle = AMG_OBJECT(link, struct hg_handle, link);
 
         link = amg_list_next(&context->upper, link);
-        if (from == NULL || (handle->token == token &&
-                                amg_addr_is_same(&handle->addr, from)))
+        if (from == NULL ||
+            (handle->token == token && amg_addr_is_same(&handle->addr, from)))
             found = handle;
     }
     if (found != NULL)

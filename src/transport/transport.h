@@ -36,9 +36,9 @@ struct amg_boot;
 struct amg_open {
     const char *info; /* init string after the scheme, "" when none */
     bool is_listening;
-    const void *comm; /* MPI: a `const MPI_Comm *`, or NULL for the world */
-    uint32_t message_len;  /* wish: longest message, 0 takes the default */
-    uint32_t credits;      /* unanswered requests per peer, 0 the default */
+    const void *comm;     /* MPI: a `const MPI_Comm *`, or NULL for the world */
+    uint32_t message_len; /* wish: longest message, 0 takes the default */
+    uint32_t credits;     /* unanswered requests per peer, 0 the default */
     uint32_t max_contexts; /* endpoints that will be open at once, >= 1 */
 };
 
@@ -47,8 +47,8 @@ struct amg_limits {
     uint32_t request_len; /* bytes of the poster in one request */
     uint32_t reply_len;   /* bytes of the poster in one reply */
     uint32_t credits;     /* unanswered requests per peer */
-    bool is_spinning; /* true: nothing to sleep on, waiting means polling */
-    bool must_yield;  /* ranks of this node outnumber its cores */
+    bool is_spinning;     /* true: nothing to sleep on, waiting means polling */
+    bool must_yield;      /* ranks of this node outnumber its cores */
 };
 
 struct amg_domain {
@@ -129,8 +129,8 @@ struct amg_ep_ops {
      * domain; it receives from now on when the domain listens, and gets
      * replies in any case. HG_NOMEM; HG_INVALID_ARG: id not below
      * max_contexts, or open already. */
-    hg_return_t (*open)(struct amg_domain *domain, uint8_t context_id,
-        struct amg_ep **ret_ep);
+    hg_return_t (*open)(
+        struct amg_domain *domain, uint8_t context_id, struct amg_ep **ret_ep);
     /* Operations still posted complete here with HG_CANCELED and arrivals not
      * yet polled are dropped; both come back in `ret_news` (arrivals never).
      * Arrivals the caller still holds stay valid until released, which must
@@ -142,7 +142,8 @@ struct amg_ep_ops {
     /* Moves everything along and adds what is finished or has come in to
      * `ret_news`, at most about `max` of them. Returns how many. One caller
      * at a time per endpoint. No system call when nothing happened. */
-    unsigned (*poll)(struct amg_ep *ep, unsigned max, struct amg_news *ret_news);
+    unsigned (*poll)(
+        struct amg_ep *ep, unsigned max, struct amg_news *ret_news);
     /* Asks that a posted operation (request, reply, put or get) ends early.
      * HG_SUCCESS: it will, or has already ended. */
     hg_return_t (*cancel)(struct amg_ep *ep, struct amg_op *op);
@@ -157,8 +158,8 @@ struct amg_addr_ops {
     void (*drop)(struct amg_domain *domain, struct amg_peer *peer);
     bool (*is_self)(
         const struct amg_domain *domain, const struct amg_peer *peer);
-    bool (*is_same)(const struct amg_domain *domain,
-        const struct amg_peer *one, const struct amg_peer *other);
+    bool (*is_same)(const struct amg_domain *domain, const struct amg_peer *one,
+        const struct amg_peer *other);
     /* Writes the address string with its NUL. `*len` is the room given and
      * becomes the room needed. HG_OVERFLOW: too little room (or none:
      * `ret_text` NULL), nothing written but `*len`. */
@@ -166,8 +167,8 @@ struct amg_addr_ops {
         const struct amg_peer *peer, char *ret_text, size_t *len);
     /* HG_INVALID_ARG: no address of this driver. HG_ADDRNOTAVAIL: a right
      * form, but of another job, or of nobody. Sends no message. */
-    hg_return_t (*parse)(
-        struct amg_domain *domain, const char *text, struct amg_peer **ret_peer);
+    hg_return_t (*parse)(struct amg_domain *domain, const char *text,
+        struct amg_peer **ret_peer);
 };
 
 struct amg_msg_ops {

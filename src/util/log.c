@@ -11,8 +11,8 @@ void HG_Set_log_level(const char *level)
     if (level != NULL)
         found = amg_log_level_of(level);
     if (found == AMG_LOG_LEVEL_COUNT)
-        AMG_LOG_WARNING("cls",
-            "'%s' is no log level; the level stays as it is", level);
+        AMG_LOG_WARNING(
+            "cls", "'%s' is no log level; the level stays as it is", level);
     else
         amg_log_level_set(found);
 }
@@ -22,8 +22,7 @@ void HG_Set_log_subsys(const char *subsys)
     amg_log_subsys_set(subsys);
 }
 
-void HG_Set_log_func(
-    int (*log_func)(FILE *stream, const char *format, ...))
+void HG_Set_log_func(int (*log_func)(FILE *stream, const char *format, ...))
 {
     amg_log_func_set(log_func);
 }

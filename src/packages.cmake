@@ -1,22 +1,27 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Finds the libraries that the options ask for, or says what to install.
 
-# Ends the configuration with advice when `found` is false.
+# Ends the configuration with advice when `found` is false. `option` is the
+# one that asked for it, or "" when the library cannot do without.
 function(need_package option found what package)
-    if(NOT found)
-        message(FATAL_ERROR
-            "${option} is ON, but ${what} was not found. Install it (Debian: "
-            "apt-get install ${package}), or configure with -D${option}=OFF.")
+    if(found)
+        return()
     endif()
+    set(advice "Install it (Debian: apt-get install ${package})")
+    if(option)
+        message(FATAL_ERROR "${option} is ON, but ${what} was not found. "
+            "${advice}, or configure with -D${option}=OFF.")
+    endif()
+    message(FATAL_ERROR "${what} was not found. ${advice}.")
 endfunction()
 
 find_package(Threads REQUIRED)
 find_package(PkgConfig)
-find_package(ZLIB REQUIRED)
+
+find_package(ZLIB)
+need_package("" "${ZLIB_FOUND}" "zlib" zlib1g-dev)
 find_path(UTHASH_INCLUDE uthash.h)
-if(NOT UTHASH_INCLUDE)
-    message(FATAL_ERROR "uthash was not found (Debian: apt-get install uthash-dev)")
-endif()
+need_package("" "${UTHASH_INCLUDE}" "uthash.h" uthash-dev)
 
 if(AMALGAM_MPI)
     find_package(MPI 3.1 COMPONENTS C)

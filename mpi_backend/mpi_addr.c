@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The ranks of the communicator as peers, and their address strings.
+ *
+ * Memory: 56 bytes per rank of the communicator, in one table, and one bit
+ * more at rank 0. That is two counts of flow control (24 bytes each), its flags
+ * and their padding. The table does not grow with traffic.
+ *
+ * A peer is a pointer into the table, so rank and peer are found from each
+ * other by arithmetic. An address is "mpi://NONCE/RANK": the nonce is drawn by
+ * rank 0 for each communicator, so a string of another job, or of another
+ * communicator with other ranks, is never taken for one of ours. */
+#include "mpi_backend/mpi_addr.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/assert.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "mpi_backend/mpi_domain.h"
+#include "mpi_backend/mpi_public.h"
+
+enum {
+    TEXT_CAP = 48,     /* "mpi://" + 16 digits + '/' + 10 digits + NUL */
+    NONCE_DIGITS = 16, /* hexadecimal, small letters */
+    RANK_DIGITS = 10,
+};
+
+static_assert(sizeof(struct amg_mpi_peer) == 56, "the text above says so");
+
+static const char addr_prefix[] = "mpi://";
+
+hg_return_t amg_mpi_addr_init(struct amg_mpi_domain *domain)
+{
+    domain->peers =
+        amg_mem_zalloc((size_t)domain->comm.size * sizeof(*domain->peers));
+    return domain->peers == NULL ? HG_NOMEM : HG_SUCCESS;
+}
+
+void amg_mpi_addr_fini(struct amg_mpi_domain *domain)
+{
+    amg_mem_free(domain->peers);
+    domain->peers = NULL;
+}
+
+struct amg_mpi_peer *amg_mpi_peer_of(
+    const struct amg_mpi_domain *domain, const struct amg_peer *peer)
+{
+    return &domain->peers[amg_mpi_rank_of(domain, peer)];
+}
+
+uint32_t amg_mpi_rank_of(
+    const struct amg_mpi_domain *domain, const struct amg_peer *peer)
+{
+    ptrdiff_t rank =
+        (const struct amg_mpi_peer *)(const void *)peer - domain->peers;
+
+    AMG_ASSERT(rank >= 0 && rank < domain->comm.size);
+    return (uint32_t)rank;
+}
+
+struct amg_peer *amg_mpi_peer_at(
+    const struct amg_mpi_domain *domain, uint32_t rank)
+{
+    return (struct amg_peer *)(void *)&domain->peers[rank];
+}
+
+void amg_mpi_addr_blame(struct amg_mpi_domain *domain, uint32_t rank,
+    enum amg_mpi_fault fault, unsigned kind, long number)
+{
+    static const char *const texts[] = {
+        [AMG_MPI_FAULT_FORM] = "a message of unknown form or wrong length was "
+                               "dropped",
+        [AMG_MPI_FAULT_CREDITS] = "more credits came back than were taken",
+        [AMG_MPI_FAULT_ANSWER] = "an answer that fits nothing was dropped",
+        [AMG_MPI_FAULT_ACCESS] = "an access to memory was refused",
+    };
+    struct amg_mpi_peer *peer = &domain->peers[rank];
+
+    if ((peer->warned & 1u << fault) != 0)
+        return;
+    peer->warned |= 1u << fault;
+    AMG_LOG_WARNING("mpi",
+        "from rank %u: %s (kind %u, number %ld); more of this from that rank "
+        "is not reported",
+        rank, texts[fault], kind, number);
+}
+
+struct amg_peer *amg_mpi_addr_self(struct amg_domain *base)
+{
+    struct amg_mpi_domain *domain = amg_mpi_domain_of(base);
+
+    return amg_mpi_peer_at(domain, (uint32_t)domain->comm.rank);
+}
+
+/* Peers live as long as their domain, so nothing is counted. */
+struct amg_peer *amg_mpi_addr_hold(struct amg_peer *peer)
+{
+    return peer;
+}
+
+void amg_mpi_addr_drop(struct amg_domain *base, struct amg_peer *peer)
+{
+    (void)amg_mpi_rank_of(amg_mpi_domain_of(base), peer);
+}
+
+bool amg_mpi_addr_is_self(
+    const struct amg_domain *base, const struct amg_peer *peer)
+{
+    const struct amg_mpi_domain *domain = amg_mpi_domain_of(base);
+
+    return peer == amg_mpi_peer_at(domain, (uint32_t)domain->comm.rank);
+}
+
+bool amg_mpi_addr_is_same(const struct amg_domain *base,
+    const struct amg_peer *one, const struct amg_peer *other)
+{
+    (void)base;
+    return one == other;
+}
+
+hg_return_t amg_mpi_addr_format(const struct amg_domain *base,
+    const struct amg_peer *peer, char *ret_text, size_t *len)
+{
+    const struct amg_mpi_domain *domain = amg_mpi_domain_of(base);
+    char text[TEXT_CAP];
+    size_t room = *len;
+
+    snprintf(text, sizeof(text), "%s%016" PRIx64 "/%" PRIu32, addr_prefix,
+        domain->nonce, amg_mpi_rank_of(domain, peer));
+    *len = strlen(text) + 1;
+    if (ret_text == NULL || room < *len)
+        return HG_OVERFLOW;
+    memcpy(ret_text, text, *len);
+    return HG_SUCCESS;
+}
+
+/* Reads "mpi://NONCE/RANK" and nothing else. */
+static bool text_read(const char *text, uint64_t *ret_nonce, uint64_t *ret_rank)
+{
+    size_t prefix_len = strlen(addr_prefix);
+    uint64_t nonce = 0;
+    uint64_t rank = 0;
+    size_t digits = 0;
+
+    if (strncmp(text, addr_prefix, prefix_len) != 0)
+        return false;
+    text += prefix_len;
+    if (strspn(text, "0123456789abcdef") != NONCE_DIGITS ||
+        text[NONCE_DIGITS] != '/')
+        return false;
+    digits = strspn(text + NONCE_DIGITS + 1, "0123456789");
+    if (digits == 0 || digits > RANK_DIGITS ||
+        text[NONCE_DIGITS + 1 + digits] != '\0')
+        return false;
+    if (sscanf(text, "%16" SCNx64 "/%10" SCNu64, &nonce, &rank) != 2)
+        return false;
+    *ret_nonce = nonce;
+    *ret_rank = rank;
+    return true;
+}
+
+hg_return_t amg_mpi_addr_parse(
+    struct amg_domain *base, const char *text, struct amg_peer **ret_peer)
+{
+    struct amg_mpi_domain *domain = amg_mpi_domain_of(base);
+    uint64_t nonce = 0;
+    uint64_t rank = 0;
+
+    if (!text_read(text, &nonce, &rank)) {
+        AMG_LOG_ERROR("addr",
+            "'%s' is no address of an MPI rank; these look like "
+            "%s%016" PRIx64 "/0",
+            text, addr_prefix, domain->nonce);
+        return HG_INVALID_ARG;
+    }
+    if (nonce != domain->nonce) {
+        AMG_LOG_ERROR("addr",
+            "'%s' is of job %016" PRIx64 ", and this is job %016" PRIx64
+            "; take the string from a rank of this job and communicator",
+            text, nonce, domain->nonce);
+        return HG_ADDRNOTAVAIL;
+    }
+    if (rank >= (uint64_t)domain->comm.size) {
+        AMG_LOG_ERROR("addr",
+            "'%s' names rank %" PRIu64 ", and the communicator has %d", text,
+            rank, domain->comm.size);
+        return HG_ADDRNOTAVAIL;
+    }
+    *ret_peer = amg_mpi_peer_at(domain, (uint32_t)rank);
+    return HG_SUCCESS;
+}
+
+hg_return_t amg_mpi_peer_of_rank(
+    struct amg_domain *base, int rank, struct amg_peer **ret_peer)
+{
+    struct amg_mpi_domain *domain = amg_mpi_domain_of(base);
+
+    if (!AMG_CONTRACT(rank >= 0 && rank < domain->comm.size))
+        return HG_INVALID_ARG;
+    *ret_peer = amg_mpi_peer_at(domain, (uint32_t)rank);
+    return HG_SUCCESS;
+}
+
+int amg_mpi_rank_of_peer(
+    const struct amg_domain *domain, const struct amg_peer *peer)
+{
+    return (int)amg_mpi_rank_of(amg_mpi_domain_of(domain), peer);
+}
+
+int amg_mpi_size(const struct amg_domain *domain)
+{
+    return amg_mpi_domain_of(domain)->comm.size;
+}
+
+MPI_Comm amg_mpi_comm(const struct amg_domain *domain)
+{
+    return amg_mpi_domain_of(domain)->comm.data;
+}

@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Ends what others may still be using: memory, endpoints, the domain.
+ *
+ * All that has to wait for a peer stands here, and waits in the same way: it
+ * moves the whole domain along, and lets other threads have the lock between
+ * two looks. What comes meanwhile is kept for the next polls. */
+#include "mpi_backend/mpi_close.h"
+
+#include <stdatomic.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "mpi_backend/mpi_end.h"
+#include "mpi_backend/mpi_mem.h"
+#include "mpi_backend/mpi_msg.h"
+#include "mpi_backend/mpi_origin.h"
+#include "mpi_backend/mpi_poll.h"
+#include "mpi_backend/mpi_send.h"
+#include "mpi_backend/mpi_target.h"
+
+enum {
+    CLOSE_MS = 1000,    /* the contract's bound for closing an endpoint */
+    ANSWER_MS = 500,    /* of it, what peers get to answer a cancelled get */
+    NAP_NS = 50000,     /* between looks that found nothing, after */
+    LOOKS_BEFORE = 256, /* this many, which is about 0.1 ms */
+};
+
+/* One look of a wait; the lock is given away for a moment. */
+static void wait_step_locked(struct amg_mpi_domain *domain, unsigned *looks)
+{
+    bool may_call = amg_mpi_comm_may_call(&domain->comm) && !domain->is_dead;
+    unsigned count = may_call ? amg_mpi_poll_domain_locked(domain) : 0;
+
+    *looks = count > 0 ? 0 : *looks + 1;
+    amg_lock_give(domain->lock);
+    if (!may_call || *looks > LOOKS_BEFORE || domain->comm.must_yield)
+        amg_clock_sleep_ns(NAP_NS);
+    amg_lock_take(domain->lock);
+}
+
+hg_return_t amg_mpi_close_unreg(
+    struct amg_domain *base, struct amg_mem *base_mem, unsigned timeout_ms)
+{
+    struct amg_mpi_domain *domain = amg_mpi_domain_of(base);
+    struct amg_mpi_mem *mem = AMG_OBJECT(base_mem, struct amg_mpi_mem, base);
+    uint64_t deadline_ns = 0;
+    unsigned looks = 0;
+    int rank = -1;
+
+    amg_lock_take(domain->lock);
+    amg_mpi_mem_close_locked(domain, mem);
+    rank = amg_mpi_target_visitor_locked(mem);
+    if (rank >= 0) {
+        deadline_ns = amg_clock_deadline_ns(timeout_ms);
+        amg_mpi_target_halt_locked(mem);
+    }
+    while (rank >= 0) {
+        wait_step_locked(domain, &looks);
+        rank = amg_mpi_target_visitor_locked(mem);
+        if (rank >= 0 && amg_clock_ns() >= deadline_ns)
+            break;
+    }
+    amg_lock_give(domain->lock);
+    if (rank >= 0) {
+        AMG_LOG_WARNING("bulk",
+            "rank %d still puts to or gets from the memory after %u ms; it "
+            "stays exposed to what is in motion; free it again later, or "
+            "raise AMALGAM_FREE_TIMEOUT_MS",
+            rank, timeout_ms);
+        return HG_BUSY;
+    }
+    amg_mem_free(mem);
+    return HG_SUCCESS;
+}
+
+/* Puts and gets of the endpoint end; waits until MPI leaves their memory. */
+static void transfers_end_locked(
+    struct amg_mpi_domain *domain, const struct amg_mpi_ep *ep)
+{
+    uint64_t now_ns = amg_clock_ns();
+    uint64_t late_ns = now_ns + ANSWER_MS * AMG_NS_PER_MS;
+    uint64_t end_ns = now_ns + CLOSE_MS * AMG_NS_PER_MS;
+    bool is_late = false;
+    unsigned looks = 0;
+
+    while (amg_mpi_origin_drop_locked(domain, ep, is_late)) {
+        wait_step_locked(domain, &looks);
+        now_ns = amg_clock_ns();
+        is_late = now_ns >= late_ns;
+        if (now_ns < end_ns)
+            continue;
+        if (!amg_mpi_origin_drop_locked(domain, ep, true))
+            return;
+        AMG_LOG_WARNING("bulk",
+            "a peer did not take all pieces of a put within %d ms; MPI may "
+            "still read the memory of the cancelled transfer",
+            CLOSE_MS);
+        amg_mpi_origin_force_locked(domain, ep);
+        return;
+    }
+}
+
+/* Requests that came in and were not polled are refused. */
+static void arrivals_refuse_locked(
+    struct amg_mpi_domain *domain, struct amg_mpi_ep *ep)
+{
+    struct amg_link *link = NULL;
+
+    while ((link = amg_list_pop(&ep->arrived)) != NULL)
+        amg_mpi_msg_refuse_locked(
+            domain, AMG_OBJECT(link, struct amg_arrival, link));
+}
+
+void amg_mpi_close_ep(struct amg_ep *base, struct amg_news *ret_news)
+{
+    struct amg_mpi_ep *ep = amg_mpi_ep_of(base);
+    struct amg_mpi_domain *domain = amg_mpi_domain_of_ep(ep);
+    bool may_call = amg_mpi_comm_may_call(&domain->comm) && !domain->is_dead;
+
+    amg_lock_take(domain->lock);
+    transfers_end_locked(domain, ep);
+    domain->eps[ep->base.context_id] = NULL;
+    amg_mpi_msg_drop_locked(domain, ep);
+    if (may_call)
+        amg_mpi_poll_unpost_locked(domain, ep);
+    if (!domain->is_dead)
+        arrivals_refuse_locked(domain, ep);
+    amg_list_splice(&ret_news->done, &ep->done);
+    if (ep->posted > 0) {
+        amg_list_push(&domain->orphans, &ep->orphan);
+        ep = NULL;
+    }
+    amg_lock_give(domain->lock);
+    amg_mem_free(ep);
+}
+
+hg_return_t amg_mpi_close_quiesce(struct amg_domain *base)
+{
+    static atomic_bool was_told;
+    struct amg_mpi_domain *domain = amg_mpi_domain_of(base);
+    bool is_over = false;
+
+    if (domain->is_dead)
+        return HG_SUCCESS;
+    if (!amg_mpi_comm_may_call(&domain->comm)) {
+        if (!atomic_exchange_explicit(&was_told, true, memory_order_relaxed))
+            AMG_LOG_WARNING("mpi",
+                "this thread may not call MPI, and so cannot close the class; "
+                "close it in the thread that started MPI");
+        return HG_AGAIN;
+    }
+    amg_lock_take(domain->lock);
+    if (!domain->end.is_over)
+        (void)amg_mpi_poll_domain_locked(domain);
+    is_over = amg_mpi_end_step_locked(domain);
+    amg_lock_give(domain->lock);
+    return is_over ? HG_SUCCESS : HG_AGAIN;
+}
+
+void amg_mpi_close_abandon(struct amg_domain *base)
+{
+    struct amg_mpi_domain *domain = amg_mpi_domain_of(base);
+
+    if (domain->is_dead)
+        return;
+    amg_lock_take(domain->lock);
+    amg_mpi_end_abandon_locked(domain);
+    amg_lock_give(domain->lock);
+}
+
+/* Waits until the last messages have left; peers may need them. */
+static void sends_end_locked(struct amg_mpi_domain *domain)
+{
+    uint64_t end_ns = amg_clock_ns() + CLOSE_MS * AMG_NS_PER_MS;
+    unsigned looks = 0;
+
+    while (!amg_list_is_empty(&domain->sends) && amg_clock_ns() < end_ns)
+        wait_step_locked(domain, &looks);
+    amg_mpi_send_abandon_locked(domain);
+}
+
+void amg_mpi_close_medium(struct amg_mpi_domain *domain)
+{
+    amg_lock_take(domain->lock);
+    if (domain->is_dead) {
+        amg_lock_give(domain->lock);
+        return;
+    }
+    transfers_end_locked(domain, NULL);
+    for (uint32_t i = 0; i < domain->max_contexts; i++) {
+        struct amg_mpi_ep *ep = domain->eps[i];
+
+        if (ep == NULL)
+            continue;
+        amg_mpi_msg_drop_locked(domain, ep);
+        amg_mpi_poll_unpost_locked(domain, ep);
+    }
+    sends_end_locked(domain);
+    (void)amg_mpi_poll_domain_locked(domain);
+    for (uint32_t i = 0; i < domain->max_contexts; i++) {
+        if (domain->eps[i] != NULL)
+            amg_mpi_poll_unpost_locked(domain, domain->eps[i]);
+    }
+    amg_mpi_send_abandon_locked(domain);
+    (void)amg_mpi_target_forget_locked(domain);
+    (void)amg_mpi_origin_forget_locked(domain);
+    domain->is_dead = true;
+    amg_lock_give(domain->lock);
+    amg_mpi_comm_close(&domain->comm, !domain->end.is_broken);
+}

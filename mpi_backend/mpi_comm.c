@@ -1,0 +1,317 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The communicators of a domain, and who may call MPI.
+ *
+ * MPI starts and ends once in a process. When we start it, we end it too, at
+ * process exit and not with the last domain, so that domains may come and go;
+ * when the user did, it is left running. The user's MPI_Finalize may come
+ * before a domain is closed: a callback on MPI_COMM_SELF, which MPI runs first
+ * thing then, stops the domains, because posted receives would make it hang.
+ *
+ * A domain has two duplicates with their own error handler: one for messages,
+ * which is probed for strays of any tag, and one for the pieces of large
+ * transfers, which no probe must see.
+ *
+ * The thread level is what MPI_Query_thread says, also where MPI was started
+ * by a session (this MPI answers then; where one does not, FUNNELED is taken,
+ * with this thread as the main one). A process with sessions only has no
+ * MPI_COMM_SELF, and so no callback: it has to close its domains itself.
+ */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* cpu_set_t */
+#endif
+#include "mpi_backend/mpi_comm.h"
+
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+
+/* Written under `start_lock`, or before a second thread can see them. */
+static struct amg_lock start_lock;
+static struct amg_lock turn_lock;
+static bool is_ours;    /* we started MPI */
+static bool is_watched; /* the callback on MPI_COMM_SELF is set */
+static void (*stop_fn)(void);
+/* A member of a communicator is gone, and MPI_Finalize would wait for it.
+ * Published by close, read at exit. */
+static atomic_bool is_broken;
+
+hg_return_t amg_mpi_comm_error(int code, const char *what)
+{
+    char text[MPI_MAX_ERROR_STRING] = "";
+    int len = 0;
+
+    MPI_Error_string(code, text, &len);
+    AMG_LOG_ERROR("mpi", "%s failed: %s", what, text);
+    return HG_NA_ERROR;
+}
+
+bool amg_mpi_comm_is_over(void)
+{
+    int flag = 0;
+
+    MPI_Finalized(&flag);
+    return flag != 0;
+}
+
+void amg_mpi_comm_on_finalize(void (*stop)(void))
+{
+    stop_fn = stop;
+}
+
+struct amg_lock *amg_mpi_comm_turn(void)
+{
+    return &turn_lock;
+}
+
+bool amg_mpi_comm_is_main(void)
+{
+    /* 0 not asked yet, 1 yes, -1 no */
+    static _Thread_local int answer;
+    int flag = 0;
+
+    if (answer == 0 && MPI_Is_thread_main(&flag) == MPI_SUCCESS)
+        answer = flag ? 1 : -1;
+    return answer > 0;
+}
+
+/* Runs at process exit when we started MPI. */
+static void mpi_end(void)
+{
+    if (amg_mpi_comm_is_over())
+        return;
+    if (atomic_load_explicit(&is_broken, memory_order_acquire)) {
+        AMG_LOG_WARNING("mpi",
+            "MPI is left unfinalised at exit: a rank is missing, and "
+            "MPI_Finalize would wait for it");
+        return;
+    }
+    if (!amg_mpi_comm_is_main()) {
+        AMG_LOG_WARNING("mpi",
+            "MPI is left unfinalised: exit() was not called by the thread "
+            "that started MPI; call it there, or MPI_Finalize before");
+        return;
+    }
+    MPI_Finalize();
+}
+
+static int self_deleted(MPI_Comm comm, int keyval, void *value, void *extra)
+{
+    (void)comm;
+    (void)keyval;
+    (void)value;
+    (void)extra;
+    if (stop_fn != NULL)
+        stop_fn();
+    return MPI_SUCCESS;
+}
+
+static void finalize_watch(void)
+{
+    int keyval = MPI_KEYVAL_INVALID;
+
+    if (is_watched)
+        return;
+    if (MPI_Comm_create_keyval(
+            MPI_COMM_NULL_COPY_FN, self_deleted, &keyval, NULL) != MPI_SUCCESS)
+        return;
+    is_watched = MPI_Comm_set_attr(MPI_COMM_SELF, keyval, NULL) == MPI_SUCCESS;
+    MPI_Comm_free_keyval(&keyval);
+}
+
+/* With the wrong launcher each process becomes a world of its own. */
+static void singleton_warn(void)
+{
+    const char *slurm = getenv("SLURM_NTASKS");
+    const char *pmi = getenv("PMI_SIZE");
+    const char *tasks = slurm != NULL ? slurm : pmi;
+    int size = 0;
+
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    if (size == 1 && tasks != NULL && atoi(tasks) > 1)
+        AMG_LOG_WARNING("mpi",
+            "MPI sees 1 rank, but the launcher started %s processes: they do "
+            "not know each other; under Slurm start them by srun --mpi=pmi2",
+            tasks);
+}
+
+static hg_return_t mpi_start_locked(bool may_start)
+{
+    int flag = 0;
+    int provided = 0;
+    int rc = MPI_SUCCESS;
+
+    MPI_Finalized(&flag);
+    if (flag) {
+        AMG_LOG_ERROR("mpi",
+            "MPI was finalised in this process, and starts only once; open "
+            "the class before MPI_Finalize");
+        return HG_OPNOTSUPPORTED;
+    }
+    MPI_Initialized(&flag);
+    if (!flag && !may_start)
+        return HG_SUCCESS; /* the user's session started it */
+    if (!flag) {
+        rc = MPI_Init_thread(NULL, NULL, MPI_THREAD_MULTIPLE, &provided);
+        if (rc != MPI_SUCCESS)
+            return amg_mpi_comm_error(rc, "MPI_Init_thread");
+        is_ours = true;
+        if (atexit(mpi_end) != 0)
+            AMG_LOG_WARNING("mpi", "no room for an exit handler: MPI will not "
+                                   "be finalised by us");
+        singleton_warn();
+    }
+    finalize_watch();
+    return HG_SUCCESS;
+}
+
+static enum amg_mpi_who who_get(void)
+{
+    static const char *const means[] = {
+        [AMG_MPI_WHO_MAIN_ONLY] =
+            "MPI_THREAD_SINGLE: only the thread that started MPI may post and "
+            "make progress, others are refused",
+        [AMG_MPI_WHO_MAIN] =
+            "MPI_THREAD_FUNNELED: only the thread that started MPI makes "
+            "progress, and others' posts wait for it",
+        [AMG_MPI_WHO_ONE] =
+            "MPI_THREAD_SERIALIZED: our calls come one at a time; see to it "
+            "that yours do not come at the same time",
+        [AMG_MPI_WHO_ANY] = "MPI_THREAD_MULTIPLE: any thread",
+    };
+    static atomic_bool was_told;
+    int level = MPI_THREAD_FUNNELED;
+    enum amg_mpi_who who = AMG_MPI_WHO_MAIN;
+
+    if (MPI_Query_thread(&level) != MPI_SUCCESS)
+        level = MPI_THREAD_FUNNELED;
+    if (level == MPI_THREAD_MULTIPLE)
+        who = AMG_MPI_WHO_ANY;
+    else if (level == MPI_THREAD_SERIALIZED)
+        who = AMG_MPI_WHO_ONE;
+    else if (level == MPI_THREAD_SINGLE)
+        who = AMG_MPI_WHO_MAIN_ONLY;
+    if (!atomic_exchange_explicit(&was_told, true, memory_order_relaxed))
+        AMG_LOG_INFO("mpi", "thread level %s%s", means[who],
+            who == AMG_MPI_WHO_ANY
+                ? ""
+                : "; MPI_Init_thread with MPI_THREAD_MULTIPLE lifts this, and "
+                  "lets a progress thread serve MPI");
+    return who;
+}
+
+/* Fills in who shares the node, and whether cores are fewer than ranks. */
+static int node_ask(struct amg_mpi_comm *comm)
+{
+    MPI_Comm node = MPI_COMM_NULL;
+    cpu_set_t mine;
+    cpu_set_t all;
+    int rc = MPI_Comm_split_type(
+        comm->data, MPI_COMM_TYPE_SHARED, comm->rank, MPI_INFO_NULL, &node);
+
+    if (rc != MPI_SUCCESS)
+        return rc;
+    MPI_Comm_rank(node, &comm->node_rank);
+    MPI_Comm_size(node, &comm->node_size);
+    CPU_ZERO(&mine);
+    CPU_ZERO(&all);
+    if (sched_getaffinity(0, sizeof(mine), &mine) != 0)
+        CPU_SET(0, &mine);
+    rc = MPI_Allreduce(&mine, &all, (int)sizeof(all), MPI_BYTE, MPI_BOR, node);
+    comm->must_yield = comm->node_size > CPU_COUNT(&all);
+    MPI_Comm_free(&node);
+    return rc;
+}
+
+static int comm_dup(MPI_Comm user, MPI_Comm *ret_comm)
+{
+    int rc = MPI_Comm_dup(user, ret_comm);
+
+    if (rc != MPI_SUCCESS)
+        return rc;
+    return MPI_Comm_set_errhandler(*ret_comm, MPI_ERRORS_RETURN);
+}
+
+static hg_return_t comm_check(MPI_Comm user)
+{
+    int flag = 0;
+
+    if (user == MPI_COMM_NULL) {
+        AMG_LOG_ERROR("mpi", "the communicator is MPI_COMM_NULL");
+        return HG_INVALID_ARG;
+    }
+    MPI_Comm_test_inter(user, &flag);
+    if (flag) {
+        AMG_LOG_ERROR("mpi",
+            "the communicator joins two groups; MPI_Intercomm_merge makes one "
+            "that can be used");
+        return HG_INVALID_ARG;
+    }
+    return HG_SUCCESS;
+}
+
+static hg_return_t comm_fill(MPI_Comm user, struct amg_mpi_comm *comm)
+{
+    int *tag_max = NULL;
+    int flag = 0;
+    int rc = comm_dup(user, &comm->messages);
+
+    if (rc == MPI_SUCCESS)
+        rc = comm_dup(user, &comm->data);
+    if (rc != MPI_SUCCESS)
+        return amg_mpi_comm_error(rc, "duplicating the communicator");
+    MPI_Comm_rank(comm->messages, &comm->rank);
+    MPI_Comm_size(comm->messages, &comm->size);
+    rc = MPI_Comm_get_attr(comm->messages, MPI_TAG_UB, &tag_max, &flag);
+    comm->tag_max = rc == MPI_SUCCESS && flag ? *tag_max : 32767;
+    rc = node_ask(comm);
+    if (rc != MPI_SUCCESS)
+        return amg_mpi_comm_error(rc, "finding the ranks of this node");
+    return HG_SUCCESS;
+}
+
+hg_return_t amg_mpi_comm_open(
+    const MPI_Comm *user, struct amg_mpi_comm *ret_comm)
+{
+    struct amg_mpi_comm comm = {
+        .messages = MPI_COMM_NULL, .data = MPI_COMM_NULL};
+    hg_return_t rc = HG_SUCCESS;
+
+    amg_lock_take(&start_lock);
+    rc = mpi_start_locked(user == NULL);
+    amg_lock_give(&start_lock);
+    if (rc != HG_SUCCESS)
+        return rc;
+    if (user != NULL)
+        rc = comm_check(*user);
+    if (rc != HG_SUCCESS)
+        return rc;
+    comm.who = who_get();
+    if (!amg_mpi_comm_may_call(&comm)) {
+        AMG_LOG_ERROR("mpi",
+            "this thread may not call MPI: open the class in the thread that "
+            "started MPI, or start it with MPI_THREAD_MULTIPLE");
+        return HG_OPNOTSUPPORTED;
+    }
+    rc = comm_fill(user != NULL ? *user : MPI_COMM_WORLD, &comm);
+    if (rc != HG_SUCCESS) {
+        amg_mpi_comm_close(&comm, true);
+        return rc;
+    }
+    *ret_comm = comm;
+    return HG_SUCCESS;
+}
+
+void amg_mpi_comm_close(struct amg_mpi_comm *comm, bool is_whole)
+{
+    if (!is_whole) {
+        atomic_store_explicit(&is_broken, true, memory_order_release);
+        return;
+    }
+    if (comm->data != MPI_COMM_NULL)
+        MPI_Comm_free(&comm->data);
+    if (comm->messages != MPI_COMM_NULL)
+        MPI_Comm_free(&comm->messages);
+}

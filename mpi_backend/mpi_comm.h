@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The communicators of a domain, and who may call MPI. */
+#ifndef AMG_MPI_BACKEND_MPI_COMM_H
+#define AMG_MPI_BACKEND_MPI_COMM_H
+
+#include <mpi.h>
+#include <stdbool.h>
+
+#include "base/lock.h"
+#include "mercury_core_types.h"
+
+/* Follows from the level of threads that MPI was started with. */
+enum amg_mpi_who {
+    AMG_MPI_WHO_MAIN_ONLY, /* SINGLE: its own thread; others are refused */
+    AMG_MPI_WHO_MAIN,      /* FUNNELED: its own thread; others' posts wait */
+    AMG_MPI_WHO_ONE,       /* SERIALIZED: any thread of the user, in turn */
+    AMG_MPI_WHO_ANY,       /* MULTIPLE */
+};
+
+/* Owned by the domain that embeds it; constant while it is open. */
+struct amg_mpi_comm {
+    MPI_Comm messages; /* our duplicates of the user's communicator */
+    MPI_Comm data;
+    int rank;
+    int size;
+    int node_rank;
+    int node_size;
+    int tag_max;
+    enum amg_mpi_who who;
+    bool must_yield; /* the node's ranks outnumber the cores they may use */
+};
+
+/* Starts MPI with MPI_THREAD_MULTIPLE when `user` is NULL and nobody did, and
+ * duplicates `user` (NULL: the world). Collective over it. */
+hg_return_t amg_mpi_comm_open(
+    const MPI_Comm *user, struct amg_mpi_comm *ret_comm);
+/* `is_whole` false: a member is gone; the communicators stay allocated, and
+ * MPI is not finalised by us any more. */
+void amg_mpi_comm_close(struct amg_mpi_comm *comm, bool is_whole);
+
+/* MPI was finalised, or never started: it must not be called. */
+bool amg_mpi_comm_is_over(void);
+
+/* `stop` is called once when MPI_Finalize begins, while MPI still works. */
+void amg_mpi_comm_on_finalize(void (*stop)(void));
+
+/* The lock of all MPI calls where they must come one at a time. */
+struct amg_lock *amg_mpi_comm_turn(void);
+
+/* Is this the thread that started MPI? */
+bool amg_mpi_comm_is_main(void);
+
+static inline bool amg_mpi_comm_may_call(const struct amg_mpi_comm *comm)
+{
+    return comm->who >= AMG_MPI_WHO_ONE || amg_mpi_comm_is_main();
+}
+
+/* Logs MPI's text for `code`, and what was tried. Returns HG_NA_ERROR. */
+hg_return_t amg_mpi_comm_error(int code, const char *what);
+
+#endif

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The domain and its endpoints, as the files of this folder share them.
+ *
+ * One lock guards a whole domain: all fields below, all MPI requests, and all
+ * operations while they are posted. MPI has one lock of its own behind every
+ * call, so that a finer one would win nothing. Where MPI allows one call at a
+ * time only (MPI_THREAD_SERIALIZED), that one lock is the same for all domains
+ * of the process. Functions that end in _locked want it held.
+ */
+#ifndef AMG_MPI_BACKEND_MPI_DOMAIN_H
+#define AMG_MPI_BACKEND_MPI_DOMAIN_H
+
+#include <stdatomic.h>
+
+#include "base/list.h"
+#include "base/lock.h"
+#include "base/pool.h"
+#include "mpi_backend/mpi_addr.h"
+#include "mpi_backend/mpi_comm.h"
+#include "mpi_backend/mpi_table.h"
+#include "mpi_backend/mpi_wire.h"
+#include "transport/flow.h"
+#include "transport/transport.h"
+
+enum {
+    AMG_MPI_RECEIVES = 32,     /* posted at once by an endpoint */
+    AMG_MPI_TRANSFERS = 64,    /* puts and gets in motion to one peer */
+    AMG_MPI_CONTEXTS = 256,    /* a context id is one byte */
+    AMG_MPI_TAG_CONTROL = 256, /* beyond those of the contexts */
+    AMG_MPI_TAG_BITS = 9,      /* what lies above is the domain's stamp */
+};
+
+/* What the words of amg_op.priv hold here. */
+enum { AMG_MPI_PRIV_STATE, AMG_MPI_PRIV_PTR, AMG_MPI_PRIV_EP };
+
+/* Where an operation stands. */
+enum amg_mpi_op_state {
+    AMG_MPI_OP_DONE,     /* on the done list, or with its owner */
+    AMG_MPI_OP_WAITING,  /* has no credit yet; the pointer is its slab */
+    AMG_MPI_OP_ASKED,    /* waits for a reply; the word is its cookie */
+    AMG_MPI_OP_LEAVING,  /* is being sent; the pointer is its slab */
+    AMG_MPI_OP_TRANSFER, /* a put or get; the pointer is its transfer */
+};
+
+/* A place for one message: in the free list, with the user as a buffer, on its
+ * way out, posted for receiving, or with the user as an arrival. */
+struct amg_mpi_slab {
+    struct amg_link link;
+    struct amg_mpi_domain *domain;
+    struct amg_mpi_ep *ep; /* whose `op` it is */
+    struct amg_op *op;     /* ends when this has left; may be NULL */
+    MPI_Request request;
+    int rank; /* where it goes */
+    int tag;
+    uint32_t len;       /* with the header */
+    bool wants_reply;   /* then `op` is only set while it waits */
+    struct amg_buf buf; /* buf.data points to data[] below */
+    struct amg_arrival arrival;
+    _Alignas(64) struct amg_mpi_header header; /* the message begins here */
+    unsigned char data[];
+};
+
+/* Owned by core, from open to close. */
+struct amg_mpi_ep {
+    struct amg_ep base;
+    struct amg_link orphan;  /* once closed, on the domain's list */
+    struct amg_list done;    /* operations for the next poll */
+    struct amg_list arrived; /* the same, arrivals */
+    bool was_idle;           /* the last poll found nothing */
+    unsigned first;          /* the oldest posted receive */
+    unsigned posted;
+    MPI_Request requests[AMG_MPI_RECEIVES]; /* a ring, in posting order */
+    struct amg_mpi_slab *slabs[AMG_MPI_RECEIVES];
+};
+
+/* How far the common end of all ranks has come; see mpi_end.c. */
+struct amg_mpi_end {
+    bool has_said_bye;
+    bool is_over;   /* all have said so, or rank 0 gave up */
+    bool is_broken; /* ranks are missing */
+    uint8_t *came;  /* rank 0: a bit per rank, else NULL */
+    int came_count; /* rank 0 */
+    int told_count; /* rank 0: ranks that were sent ALL_BYE */
+};
+
+/* Owned by core, from open to close. */
+struct amg_mpi_domain {
+    struct amg_domain base;
+    struct amg_link all; /* on the list of open domains */
+    struct amg_lock *lock;
+    struct amg_lock own_lock;
+    struct amg_mpi_comm comm;
+    uint64_t nonce; /* of the job and communicator */
+    uint64_t salt;  /* of this process, in its keys */
+    int stamp;      /* shifted: what is added to all tags of messages */
+    uint32_t message_len;
+    uint32_t piece_len;
+    uint32_t max_contexts;
+    bool is_listening;
+    bool is_dead; /* MPI_Finalize came first; nothing works any more */
+    /* A slab at hand, so that get_buf finds one without the lock. The exchange
+     * that takes it pairs with the exchange that put it there. */
+    _Atomic(struct amg_mpi_slab *) hot;
+
+    struct amg_flow flow; /* of requests; the peers hold their parts */
+    struct amg_flow bulk; /* of transfers */
+    struct amg_mpi_peer *peers;
+    struct amg_mpi_ep **eps; /* by context; NULL where none is open */
+
+    struct amg_link *slabs;   /* free ones, single linked */
+    size_t slab_count;        /* all there are */
+    struct amg_list sends;    /* slabs that MPI has not finished */
+    struct amg_list orphans;  /* endpoints closed by a thread without MPI */
+    struct amg_list deferred; /* slabs of threads that may not call MPI */
+    unsigned polls;           /* counts; every 64th looks for strays */
+
+    struct amg_mpi_table calls;     /* operations that wait for a reply */
+    struct amg_mpi_table transfers; /* struct amg_mpi_transfer */
+    struct amg_mpi_table mems;      /* struct amg_mpi_mem */
+    struct amg_pool transfer_pool;
+    struct amg_pool access_pool;
+    struct amg_list moving;   /* transfers that have something to do */
+    struct amg_list accesses; /* of peers, in motion */
+    uint32_t mem_serial;      /* of the newest exposed memory */
+    int tags_half;            /* the tags of gets; those of puts follow */
+    struct amg_mpi_end end;
+};
+
+static inline struct amg_mpi_domain *amg_mpi_domain_of(
+    const struct amg_domain *domain)
+{
+    return AMG_OBJECT(domain, struct amg_mpi_domain, base);
+}
+
+static inline struct amg_mpi_ep *amg_mpi_ep_of(struct amg_ep *ep)
+{
+    return AMG_OBJECT(ep, struct amg_mpi_ep, base);
+}
+
+static inline struct amg_mpi_domain *amg_mpi_domain_of_ep(
+    const struct amg_mpi_ep *ep)
+{
+    return amg_mpi_domain_of(ep->base.domain);
+}
+
+static inline int amg_mpi_tag(const struct amg_mpi_domain *domain, int context)
+{
+    return domain->stamp + context;
+}
+
+/* The operation comes back with the next poll of its endpoint. */
+static inline void amg_mpi_op_end_locked(
+    struct amg_mpi_ep *ep, struct amg_op *op, hg_return_t ret)
+{
+    op->priv[AMG_MPI_PRIV_STATE] = AMG_MPI_OP_DONE;
+    op->ret = ret;
+    amg_list_push(&ep->done, &op->link);
+}
+
+static inline void amg_mpi_op_set(struct amg_op *op,
+    enum amg_mpi_op_state state, void *ptr, struct amg_mpi_ep *ep)
+{
+    op->priv[AMG_MPI_PRIV_STATE] = state;
+    op->priv[AMG_MPI_PRIV_PTR] = (uint64_t)(uintptr_t)ptr;
+    op->priv[AMG_MPI_PRIV_EP] = (uint64_t)(uintptr_t)ep;
+}
+
+static inline void *amg_mpi_op_ptr(const struct amg_op *op)
+{
+    return (void *)(uintptr_t)op->priv[AMG_MPI_PRIV_PTR];
+}
+
+#endif

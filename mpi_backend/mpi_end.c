@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The common end of all ranks: who has said goodbye.
+ *
+ *   rank r                   rank 0
+ *   BYE -------------------> notes r
+ *                            (all noted, or it waits no longer)
+ *         <----------------- ALL_BYE, with those that are missing
+ *
+ * It is flat, because one rank has to know who is missing, to say so; 10,000
+ * messages of 16 bytes take rank 0 a few milliseconds, once. Nobody blocks in
+ * it. Both go to the control tag, where the probe for strays finds them. */
+#include "mpi_backend/mpi_end.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "mpi_backend/mpi_send.h"
+#include "mpi_backend/mpi_slab.h"
+
+enum {
+    TELLS_PER_STEP = 64, /* so that rank 0 needs few slabs for many ranks */
+    NAMES_CAP = AMG_MPI_NAMED_MAX * 12, /* 10 digits, a comma and a space */
+};
+
+hg_return_t amg_mpi_end_init(struct amg_mpi_domain *domain)
+{
+    if (domain->comm.rank != 0)
+        return HG_SUCCESS;
+    domain->end.came =
+        amg_mem_zalloc(((size_t)domain->comm.size + CHAR_BIT - 1) / CHAR_BIT);
+    return domain->end.came == NULL ? HG_NOMEM : HG_SUCCESS;
+}
+
+void amg_mpi_end_fini(struct amg_mpi_domain *domain)
+{
+    amg_mem_free(domain->end.came);
+    domain->end.came = NULL;
+}
+
+static bool has_come(const struct amg_mpi_end *end, int rank)
+{
+    return (end->came[rank / CHAR_BIT] & 1u << rank % CHAR_BIT) != 0;
+}
+
+static void come_note(struct amg_mpi_end *end, int rank)
+{
+    if (has_come(end, rank))
+        return;
+    end->came[rank / CHAR_BIT] |= (uint8_t)(1u << rank % CHAR_BIT);
+    end->came_count++;
+}
+
+void amg_mpi_end_on_bye_locked(
+    struct amg_mpi_domain *domain, const struct amg_mpi_message *message)
+{
+    if (domain->end.came == NULL)
+        amg_mpi_addr_blame(domain, message->rank, AMG_MPI_FAULT_ANSWER,
+            AMG_MPI_BYE, domain->comm.rank);
+    else
+        come_note(&domain->end, (int)message->rank);
+    amg_mpi_slab_put_locked(message->slab);
+}
+
+static void missing_log(const struct amg_mpi_all_bye *missing, int size)
+{
+    char names[NAMES_CAP] = "";
+    uint32_t named = missing->missing_count < AMG_MPI_NAMED_MAX
+                         ? missing->missing_count
+                         : AMG_MPI_NAMED_MAX;
+    size_t len = 0;
+
+    for (uint32_t i = 0; i < named; i++)
+        len += (size_t)snprintf(names + len, sizeof(names) - len, "%s%u",
+            i == 0 ? "" : ", ", missing->missing[i]);
+    AMG_LOG_ERROR("cls",
+        "%u of %d ranks did not close their class in time: rank %s%s; we go "
+        "on without them (AMALGAM_FINALIZE_TIMEOUT_MS sets how long is "
+        "waited)",
+        missing->missing_count, size, names,
+        named < missing->missing_count ? ", ..." : "");
+}
+
+void amg_mpi_end_on_all_bye_locked(
+    struct amg_mpi_domain *domain, const struct amg_mpi_message *message)
+{
+    struct amg_mpi_end *end = &domain->end;
+    struct amg_mpi_all_bye missing;
+
+    memcpy(&missing, message->slab->data, sizeof(missing));
+    amg_mpi_slab_put_locked(message->slab);
+    if (message->rank != 0 || !end->has_said_bye) {
+        amg_mpi_addr_blame(domain, message->rank, AMG_MPI_FAULT_ANSWER,
+            AMG_MPI_ALL_BYE, (long)message->rank);
+        return;
+    }
+    if (end->is_over)
+        return;
+    end->is_over = true;
+    end->is_broken = missing.missing_count > 0;
+    if (end->is_broken)
+        missing_log(&missing, domain->comm.size);
+}
+
+static void control_send_locked(
+    struct amg_mpi_slab *slab, int rank, enum amg_mpi_kind kind, uint32_t len)
+{
+    slab->op = NULL;
+    slab->header.context = 0;
+    slab->header.cookie = 0;
+    amg_mpi_send_address(slab, (uint32_t)rank, 0, kind, len);
+    slab->tag = amg_mpi_tag(slab->domain, AMG_MPI_TAG_CONTROL);
+    if (amg_mpi_send_locked(slab) != HG_SUCCESS)
+        amg_mpi_slab_put_locked(slab);
+}
+
+/* Tells up to `max` more of those that have come. */
+static void tell_locked(struct amg_mpi_domain *domain,
+    const struct amg_mpi_all_bye *missing, int max)
+{
+    struct amg_mpi_end *end = &domain->end;
+
+    for (; end->told_count < domain->comm.size && max > 0; max--) {
+        struct amg_mpi_slab *slab = NULL;
+
+        if (end->told_count == 0 || !has_come(end, end->told_count)) {
+            end->told_count++;
+            continue;
+        }
+        slab = amg_mpi_slab_get_locked(domain);
+        if (slab == NULL)
+            return;
+        memcpy(slab->data, missing, sizeof(*missing));
+        control_send_locked(
+            slab, end->told_count, AMG_MPI_ALL_BYE, sizeof(*missing));
+        end->told_count++;
+    }
+}
+
+static void bye_say_locked(struct amg_mpi_domain *domain)
+{
+    struct amg_mpi_slab *slab = NULL;
+
+    if (domain->end.came != NULL) {
+        domain->end.has_said_bye = true;
+        come_note(&domain->end, 0);
+        return;
+    }
+    slab = amg_mpi_slab_get_locked(domain);
+    if (slab == NULL)
+        return; /* the next step tries again */
+    domain->end.has_said_bye = true;
+    control_send_locked(slab, 0, AMG_MPI_BYE, 0);
+}
+
+bool amg_mpi_end_step_locked(struct amg_mpi_domain *domain)
+{
+    static const struct amg_mpi_all_bye nobody;
+    struct amg_mpi_end *end = &domain->end;
+
+    if (!end->has_said_bye)
+        bye_say_locked(domain);
+    if (end->is_over || end->came == NULL)
+        return end->is_over;
+    if (end->came_count < domain->comm.size)
+        return false;
+    if (amg_list_is_empty(&domain->sends))
+        tell_locked(domain, &nobody, TELLS_PER_STEP);
+    end->is_over = end->told_count == domain->comm.size &&
+                   amg_list_is_empty(&domain->sends);
+    return end->is_over;
+}
+
+void amg_mpi_end_abandon_locked(struct amg_mpi_domain *domain)
+{
+    struct amg_mpi_end *end = &domain->end;
+    struct amg_mpi_all_bye missing = {.missing_count = 0};
+
+    if (end->is_over)
+        return;
+    end->is_over = true;
+    end->is_broken = true;
+    if (end->came == NULL) {
+        AMG_LOG_ERROR("cls",
+            "rank 0 did not say in time that all %d ranks close their class; "
+            "it, or one it waits for, is missing; we go on without them",
+            domain->comm.size);
+        return;
+    }
+    for (int rank = 0; rank < domain->comm.size; rank++) {
+        if (has_come(end, rank))
+            continue;
+        if (missing.missing_count < AMG_MPI_NAMED_MAX)
+            missing.missing[missing.missing_count] = (uint32_t)rank;
+        missing.missing_count++;
+    }
+    missing_log(&missing, domain->comm.size);
+    tell_locked(domain, &missing, domain->comm.size);
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The common end of all ranks: who has said goodbye. */
+#ifndef AMG_MPI_BACKEND_MPI_END_H
+#define AMG_MPI_BACKEND_MPI_END_H
+
+#include "mpi_backend/mpi_domain.h"
+#include "mpi_backend/mpi_receive.h"
+
+/* HG_NOMEM. */
+hg_return_t amg_mpi_end_init(struct amg_mpi_domain *domain);
+void amg_mpi_end_fini(struct amg_mpi_domain *domain);
+
+/* What came in; each takes the message's slab. */
+void amg_mpi_end_on_bye_locked(
+    struct amg_mpi_domain *domain, const struct amg_mpi_message *message);
+void amg_mpi_end_on_all_bye_locked(
+    struct amg_mpi_domain *domain, const struct amg_mpi_message *message);
+
+/* Says goodbye, and takes the next step. True: the end has come. */
+bool amg_mpi_end_step_locked(struct amg_mpi_domain *domain);
+/* Waits no longer, and logs who is missing. */
+void amg_mpi_end_abandon_locked(struct amg_mpi_domain *domain);
+
+#endif

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Exposed memory: which is alive, and what peers may do with it.
+ *
+ * A key is the place in the table of live memory, a serial number that is
+ * never used twice, and a random number of this process, so that a key of
+ * freed memory, or of another rank, fits nothing here. */
+#include "mpi_backend/mpi_mem.h"
+
+#include <string.h>
+
+#include "base/assert.h"
+#include "base/mem.h"
+#include "mpi_backend/mpi_public.h"
+
+struct mem_key {
+    uint32_t cookie;
+    uint32_t serial;
+    uint64_t salt;
+};
+
+static_assert(sizeof(struct mem_key) <= AMG_KEY_LEN_MAX, "must fit a key");
+
+static struct amg_mpi_mem *mem_of(const struct amg_mem *mem)
+{
+    return AMG_OBJECT(mem, struct amg_mpi_mem, base);
+}
+
+hg_return_t amg_mpi_mem_reg(struct amg_domain *base,
+    const struct amg_segment *segments, uint32_t count, uint8_t flags,
+    struct amg_mem **ret_mem)
+{
+    struct amg_mpi_domain *domain = amg_mpi_domain_of(base);
+    struct amg_mpi_mem *mem =
+        amg_mem_zalloc(sizeof(*mem) + count * sizeof(*segments));
+    hg_return_t rc = HG_SUCCESS;
+
+    if (mem == NULL)
+        return HG_NOMEM;
+    mem->base.transport = &amg_mpi_transport;
+    mem->salt = domain->salt;
+    mem->flags = flags;
+    mem->count = count;
+    amg_list_init(&mem->visits);
+    if (count > 0)
+        memcpy(mem->segments, segments, count * sizeof(*segments));
+    amg_lock_take(domain->lock);
+    mem->serial = ++domain->mem_serial;
+    rc = amg_mpi_table_add(&domain->mems, mem, 0, &mem->cookie);
+    amg_lock_give(domain->lock);
+    if (rc != HG_SUCCESS) {
+        amg_mem_free(mem);
+        return rc;
+    }
+    *ret_mem = &mem->base;
+    return HG_SUCCESS;
+}
+
+void amg_mpi_mem_key(const struct amg_mem *base, struct amg_key *ret_key)
+{
+    const struct amg_mpi_mem *mem = mem_of(base);
+    struct mem_key key = {mem->cookie, mem->serial, mem->salt};
+
+    memset(ret_key, 0, sizeof(*ret_key));
+    ret_key->len = sizeof(key);
+    memcpy(ret_key->bytes, &key, sizeof(key));
+}
+
+hg_return_t amg_mpi_mem_key_read(
+    const struct amg_key *wire, struct amg_mpi_access *access)
+{
+    struct mem_key key;
+
+    if (!AMG_CONTRACT(wire->len == sizeof(key)))
+        return HG_INVALID_ARG;
+    memcpy(&key, wire->bytes, sizeof(key));
+    access->key_index = key.cookie;
+    access->key_generation = key.serial;
+    access->key_salt = key.salt;
+    return HG_SUCCESS;
+}
+
+hg_return_t amg_mpi_mem_check_locked(const struct amg_mpi_domain *domain,
+    const struct amg_mpi_access *access, enum amg_mem_flags direction,
+    struct amg_mpi_mem **ret_mem, unsigned char **ret_at)
+{
+    struct amg_mpi_place *place =
+        amg_mpi_table_find(&domain->mems, access->key_index, 0);
+    struct amg_mpi_mem *mem = place == NULL ? NULL : place->object;
+    const struct amg_segment *segment = NULL;
+
+    if (mem == NULL || mem->serial != access->key_generation ||
+        mem->salt != access->key_salt)
+        return HG_NOENTRY;
+    if ((mem->flags & direction) == 0)
+        return HG_PERMISSION;
+    if (access->segment >= mem->count)
+        return HG_OVERFLOW;
+    segment = &mem->segments[access->segment];
+    if (access->len == 0 || access->offset > segment->len ||
+        access->len > segment->len - access->offset)
+        return HG_OVERFLOW;
+    *ret_mem = mem;
+    *ret_at = (unsigned char *)segment->base + access->offset;
+    return HG_SUCCESS;
+}
+
+void amg_mpi_mem_close_locked(
+    struct amg_mpi_domain *domain, struct amg_mpi_mem *mem)
+{
+    if (mem->is_closed)
+        return;
+    mem->is_closed = true;
+    amg_mpi_table_remove(&domain->mems, mem->cookie);
+}

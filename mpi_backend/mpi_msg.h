@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Requests, replies and their credits. */
+#ifndef AMG_MPI_BACKEND_MPI_MSG_H
+#define AMG_MPI_BACKEND_MPI_MSG_H
+
+#include "mpi_backend/mpi_domain.h"
+#include "mpi_backend/mpi_receive.h"
+
+/* The slots of the contract. */
+hg_return_t amg_mpi_msg_get_buf(
+    struct amg_ep *ep, struct amg_peer *peer, struct amg_buf **ret_buf);
+void amg_mpi_msg_put_buf(struct amg_ep *ep, struct amg_buf *buf);
+hg_return_t amg_mpi_msg_send_request(struct amg_ep *ep, struct amg_peer *peer,
+    uint8_t target_context, struct amg_buf *buf, uint32_t len, bool wants_reply,
+    struct amg_op *op);
+hg_return_t amg_mpi_msg_send_reply(struct amg_ep *ep,
+    const struct amg_arrival *arrival, struct amg_buf *buf, uint32_t len,
+    struct amg_op *op);
+void amg_mpi_msg_release(struct amg_ep *ep, struct amg_arrival *arrival);
+void amg_mpi_msg_release_reply(struct amg_ep *ep, struct amg_op *op);
+
+/* What came in; each takes the message's slab. */
+void amg_mpi_msg_on_request_locked(
+    struct amg_mpi_domain *domain, const struct amg_mpi_message *message);
+void amg_mpi_msg_on_reply_locked(
+    struct amg_mpi_domain *domain, const struct amg_mpi_message *message);
+void amg_mpi_msg_on_refuse_locked(
+    struct amg_mpi_domain *domain, const struct amg_mpi_message *message);
+
+/* The request will not be served; its origin is told. */
+void amg_mpi_msg_refuse_locked(
+    struct amg_mpi_domain *domain, struct amg_arrival *arrival);
+
+/* `count` credits came back from `rank`: sends what waited for them. */
+void amg_mpi_msg_credit_locked(
+    struct amg_mpi_domain *domain, uint32_t rank, uint16_t count);
+/* Sends the credits that are owed to one peer, if there is one. */
+void amg_mpi_msg_flush_locked(struct amg_mpi_domain *domain);
+
+/* Ends `op`, a request or reply, as canceled. */
+void amg_mpi_msg_cancel_locked(
+    struct amg_mpi_domain *domain, struct amg_op *op);
+/* The same for all of an endpoint that is closing. */
+void amg_mpi_msg_drop_locked(
+    struct amg_mpi_domain *domain, struct amg_mpi_ep *ep);
+
+#endif

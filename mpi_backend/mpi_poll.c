@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Progress: takes what came in, and moves along what is under way.
+ *
+ * A poll that finds a message after one that found none returns at once: the
+ * caller waited for it, and a second look costs 0.1 us. Receives used up are
+ * posted by the next poll, while the answer is under way. Under a stream of
+ * messages, the loop takes as many as the caller wants. */
+#include "mpi_backend/mpi_poll.h"
+
+#include <stdatomic.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "mpi_backend/mpi_end.h"
+#include "mpi_backend/mpi_msg.h"
+#include "mpi_backend/mpi_origin.h"
+#include "mpi_backend/mpi_receive.h"
+#include "mpi_backend/mpi_send.h"
+#include "mpi_backend/mpi_slab.h"
+#include "mpi_backend/mpi_target.h"
+
+enum {
+    STRAY_MASK = 63, /* a probe costs 0.1 us, so one poll of 64 makes one */
+    DOMAIN_MAX = 64, /* messages of one endpoint, when all are polled */
+};
+
+/* Only its credits count. */
+static void on_credit_locked(
+    struct amg_mpi_domain *domain, const struct amg_mpi_message *message)
+{
+    (void)domain;
+    amg_mpi_slab_put_locked(message->slab);
+}
+
+/* How long the body of each kind is, and who takes it. */
+static const struct kind_row {
+    uint32_t len_min;
+    uint32_t len_max;
+    void (*on_message)(
+        struct amg_mpi_domain *domain, const struct amg_mpi_message *message);
+} kind_rows[AMG_MPI_KIND_COUNT] = {
+    [AMG_MPI_REQUEST] = {0, UINT32_MAX, amg_mpi_msg_on_request_locked},
+    [AMG_MPI_ONEWAY] = {0, UINT32_MAX, amg_mpi_msg_on_request_locked},
+    [AMG_MPI_REPLY] = {0, UINT32_MAX, amg_mpi_msg_on_reply_locked},
+    [AMG_MPI_REFUSE] = {sizeof(struct amg_mpi_refuse),
+        sizeof(struct amg_mpi_refuse), amg_mpi_msg_on_refuse_locked},
+    [AMG_MPI_CREDIT] = {0, 0, on_credit_locked},
+    [AMG_MPI_GET] = {sizeof(struct amg_mpi_access), UINT32_MAX,
+        amg_mpi_target_on_access_locked},
+    [AMG_MPI_PUT] = {sizeof(struct amg_mpi_access), UINT32_MAX,
+        amg_mpi_target_on_access_locked},
+    [AMG_MPI_PUT_NOW] = {sizeof(struct amg_mpi_access), UINT32_MAX,
+        amg_mpi_target_on_access_locked},
+    [AMG_MPI_GET_DATA] = {1, UINT32_MAX, amg_mpi_origin_on_data_locked},
+    [AMG_MPI_PUT_GO] = {0, 0, amg_mpi_origin_on_go_locked},
+    [AMG_MPI_DONE] = {sizeof(struct amg_mpi_done), sizeof(struct amg_mpi_done),
+        amg_mpi_origin_on_done_locked},
+    [AMG_MPI_STOP] = {sizeof(struct amg_mpi_stop), sizeof(struct amg_mpi_stop),
+        amg_mpi_target_on_stop_locked},
+    [AMG_MPI_HALT] = {0, 0, amg_mpi_origin_on_halt_locked},
+    [AMG_MPI_BYE] = {0, 0, amg_mpi_end_on_bye_locked},
+    [AMG_MPI_ALL_BYE] = {sizeof(struct amg_mpi_all_bye),
+        sizeof(struct amg_mpi_all_bye), amg_mpi_end_on_all_bye_locked},
+};
+
+static void message_take_locked(
+    struct amg_mpi_domain *domain, const struct amg_mpi_message *message)
+{
+    const struct amg_mpi_header *header = &message->slab->header;
+    unsigned kind = header->kind & ~(unsigned)AMG_MPI_MAGIC_MASK;
+
+    if (kind >= AMG_MPI_KIND_COUNT || message->len < kind_rows[kind].len_min ||
+        message->len > kind_rows[kind].len_max) {
+        amg_mpi_addr_blame(domain, message->rank, AMG_MPI_FAULT_FORM, kind,
+            (long)message->len);
+        amg_mpi_slab_put_locked(message->slab);
+        return;
+    }
+    if (header->credits > 0)
+        amg_mpi_msg_credit_locked(domain, message->rank, header->credits);
+    kind_rows[kind].on_message(domain, message);
+}
+
+static unsigned ep_receive_locked(
+    struct amg_mpi_domain *domain, struct amg_mpi_ep *ep, unsigned max)
+{
+    struct amg_mpi_message message;
+    unsigned count = 0;
+
+    if (ep->posted < AMG_MPI_RECEIVES)
+        amg_mpi_receive_fill_locked(ep);
+    while (count < max && amg_mpi_receive_next_locked(ep, &message)) {
+        message_take_locked(domain, &message);
+        count++;
+    }
+    return count;
+}
+
+static unsigned strays_take_locked(struct amg_mpi_domain *domain)
+{
+    struct amg_mpi_message message;
+    struct amg_mpi_ep *backlog = NULL;
+    unsigned count = 0;
+
+    while (count < DOMAIN_MAX &&
+           amg_mpi_receive_stray_locked(domain, &message, &backlog)) {
+        message_take_locked(domain, &message);
+        count++;
+    }
+    if (backlog != NULL)
+        count += ep_receive_locked(domain, backlog, DOMAIN_MAX);
+    return count;
+}
+
+static void domain_move_locked(struct amg_mpi_domain *domain)
+{
+    if (!amg_list_is_empty(&domain->sends) ||
+        !amg_list_is_empty(&domain->deferred))
+        amg_mpi_send_poll_locked(domain);
+    if (!amg_list_is_empty(&domain->moving))
+        amg_mpi_origin_move_locked(domain);
+    if (!amg_list_is_empty(&domain->accesses))
+        amg_mpi_target_move_locked(domain);
+}
+
+/* Moves at most `max` objects; returns how many. */
+static unsigned list_take(
+    struct amg_list *to, struct amg_list *from, unsigned max)
+{
+    unsigned count = 0;
+
+    while (count < max) {
+        struct amg_link *link = amg_list_pop(from);
+
+        if (link == NULL)
+            break;
+        amg_list_push(to, link);
+        count++;
+    }
+    return count;
+}
+
+static void wrong_thread_warn(void)
+{
+    static atomic_bool was_told;
+
+    if (!atomic_exchange_explicit(&was_told, true, memory_order_relaxed))
+        AMG_LOG_WARNING("mpi",
+            "progress by a thread that may not call MPI moves nothing; make "
+            "progress in the thread that started MPI, or start it with "
+            "MPI_THREAD_MULTIPLE");
+}
+
+static void ep_progress_locked(
+    struct amg_mpi_domain *domain, struct amg_mpi_ep *ep, unsigned max)
+{
+    unsigned count = 0;
+
+    if (!amg_list_is_empty(&domain->orphans))
+        amg_mpi_poll_orphans_locked(domain);
+    domain_move_locked(domain);
+    count = ep_receive_locked(domain, ep, ep->was_idle ? 1 : max);
+    if ((++domain->polls & STRAY_MASK) == 0)
+        count += strays_take_locked(domain);
+    if (count == 0)
+        amg_mpi_msg_flush_locked(domain);
+    ep->was_idle = count == 0;
+}
+
+unsigned amg_mpi_poll(
+    struct amg_ep *base, unsigned max, struct amg_news *ret_news)
+{
+    struct amg_mpi_ep *ep = amg_mpi_ep_of(base);
+    struct amg_mpi_domain *domain = amg_mpi_domain_of_ep(ep);
+    unsigned count = 0;
+
+    if (!amg_mpi_comm_may_call(&domain->comm)) {
+        wrong_thread_warn();
+        return 0;
+    }
+    amg_lock_take(domain->lock);
+    if (!domain->is_dead)
+        ep_progress_locked(domain, ep, max);
+    count = list_take(&ret_news->done, &ep->done, max);
+    count += list_take(&ret_news->arrived, &ep->arrived, max);
+    amg_lock_give(domain->lock);
+    return count;
+}
+
+unsigned amg_mpi_poll_domain_locked(struct amg_mpi_domain *domain)
+{
+    unsigned count = 0;
+
+    amg_mpi_poll_orphans_locked(domain);
+    domain_move_locked(domain);
+    for (uint32_t i = 0; i < domain->max_contexts; i++) {
+        if (domain->eps[i] != NULL)
+            count += ep_receive_locked(domain, domain->eps[i], DOMAIN_MAX);
+    }
+    count += strays_take_locked(domain);
+    domain_move_locked(domain);
+    amg_mpi_msg_flush_locked(domain);
+    return count;
+}
+
+void amg_mpi_poll_unpost_locked(
+    struct amg_mpi_domain *domain, struct amg_mpi_ep *ep)
+{
+    struct amg_mpi_message message;
+
+    while (amg_mpi_receive_unpost_locked(ep, &message)) {
+        if (message.slab != NULL)
+            message_take_locked(domain, &message);
+    }
+}
+
+void amg_mpi_poll_orphans_locked(struct amg_mpi_domain *domain)
+{
+    struct amg_link *link = NULL;
+
+    while ((link = amg_list_pop(&domain->orphans)) != NULL) {
+        struct amg_mpi_ep *ep = AMG_OBJECT(link, struct amg_mpi_ep, orphan);
+
+        amg_mpi_poll_unpost_locked(domain, ep);
+        amg_mem_free(ep);
+    }
+}

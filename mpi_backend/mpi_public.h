@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What the house uses of the MPI driver besides the contract. */
+#ifndef AMG_MPI_BACKEND_MPI_PUBLIC_H
+#define AMG_MPI_BACKEND_MPI_PUBLIC_H
+
+#include <mpi.h>
+
+#include "transport/transport.h"
+
+extern const struct amg_transport amg_mpi_transport;
+
+/* `domain` is one that amg_mpi_transport opened. No function here sends. */
+
+/* The peer of a rank of the domain's communicator, in constant time; it lives
+ * as long as the domain. HG_INVALID_ARG: no such rank. */
+hg_return_t amg_mpi_peer_of_rank(
+    struct amg_domain *domain, int rank, struct amg_peer **ret_peer);
+int amg_mpi_rank_of_peer(
+    const struct amg_domain *domain, const struct amg_peer *peer);
+int amg_mpi_size(const struct amg_domain *domain);
+/* The domain's own duplicate: it may be asked, and used for collective calls
+ * while the domain opens; no messages may be sent over it. */
+MPI_Comm amg_mpi_comm(const struct amg_domain *domain);
+
+#endif

@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Emulated put and get, on the side of who exposes the memory.
+ *
+ * A small access is served when its message is read, and answered in the same
+ * slab. A large one becomes a visit, which lives until its last piece is out
+ * or in; see mpi_origin.c for who says what when. Every word of a message is
+ * checked before it is used: key, permission, bounds, lengths.
+ *
+ * When memory goes away (halt), a get ends with the pieces in motion, and DONE
+ * says how many those are. A put's sender is told to HALT: only it knows how
+ * many pieces it has sent, and until its STOP says so the receives stay. */
+#include "mpi_backend/mpi_target.h"
+
+#include <string.h>
+
+#include "base/log.h"
+#include "mpi_backend/mpi_send.h"
+#include "mpi_backend/mpi_slab.h"
+#include "mpi_backend/mpi_stream.h"
+
+/* From the pool; on the lists of its domain and of its memory. */
+struct amg_mpi_visit {
+    struct amg_link link;     /* domain->accesses */
+    struct amg_link mem_link; /* mem->visits */
+    uint32_t cookie;          /* the initiator's */
+    uint8_t context;          /* where answers go */
+    bool is_put;
+    bool is_halted;  /* the memory goes away */
+    bool is_told;    /* and the initiator knows; of a get: it was answered */
+    bool is_stopped; /* the initiator has said how much it sent */
+    struct amg_mpi_stream stream;
+};
+
+size_t amg_mpi_target_visit_len(void)
+{
+    return sizeof(struct amg_mpi_visit);
+}
+
+static struct amg_mpi_visit *visit_of(struct amg_link *link)
+{
+    return AMG_OBJECT(link, struct amg_mpi_visit, link);
+}
+
+static void done_send_locked(struct amg_mpi_slab *slab, uint32_t rank,
+    uint8_t context, uint32_t cookie, hg_return_t code, uint64_t len)
+{
+    struct amg_mpi_done done = {.code = (uint32_t)code, .len = len};
+
+    memcpy(slab->data, &done, sizeof(done));
+    amg_mpi_send_control_locked(
+        slab, rank, context, AMG_MPI_DONE, cookie, sizeof(done));
+}
+
+/* False: no slab; to be tried again. */
+static bool visit_answer_locked(struct amg_mpi_domain *domain,
+    const struct amg_mpi_visit *visit, hg_return_t code, uint64_t len)
+{
+    struct amg_mpi_slab *slab = amg_mpi_slab_get_locked(domain);
+
+    if (slab == NULL)
+        return false;
+    done_send_locked(slab, (uint32_t)visit->stream.rank, visit->context,
+        visit->cookie, code, len);
+    return true;
+}
+
+static void access_refuse_locked(struct amg_mpi_domain *domain,
+    const struct amg_mpi_message *message, hg_return_t code)
+{
+    struct amg_mpi_slab *slab = message->slab;
+
+    if (code != HG_NOMEM)
+        amg_mpi_addr_blame(domain, message->rank, AMG_MPI_FAULT_ACCESS,
+            slab->header.kind & ~AMG_MPI_MAGIC_MASK, (long)code);
+    done_send_locked(slab, message->rank, slab->header.context,
+        slab->header.cookie, code, 0);
+}
+
+/* A get whose answer fits into one message. */
+static void small_get_locked(const struct amg_mpi_message *message,
+    const unsigned char *at, uint64_t len)
+{
+    struct amg_mpi_slab *slab = message->slab;
+
+    memcpy(slab->data, at, len);
+    amg_mpi_send_control_locked(slab, message->rank, slab->header.context,
+        AMG_MPI_GET_DATA, slab->header.cookie, (uint32_t)len);
+}
+
+static void visit_begin_locked(struct amg_mpi_domain *domain,
+    const struct amg_mpi_message *message, const struct amg_mpi_access *access,
+    struct amg_mpi_mem *mem, unsigned char *at, bool is_put)
+{
+    struct amg_mpi_slab *slab = message->slab;
+    struct amg_mpi_visit *visit = amg_pool_get(&domain->access_pool);
+    int index = (int)(slab->header.cookie & AMG_MPI_INDEX_MASK);
+
+    if (visit == NULL) {
+        access_refuse_locked(domain, message, HG_NOMEM);
+        return;
+    }
+    *visit = (struct amg_mpi_visit){.cookie = slab->header.cookie,
+        .context = slab->header.context,
+        .is_put = is_put};
+    amg_mpi_stream_init(&visit->stream, at, access->len, access->piece_len,
+        !is_put, (int)message->rank, index + (is_put ? domain->tags_half : 0));
+    amg_list_push(&domain->accesses, &visit->link);
+    amg_list_push(&mem->visits, &visit->mem_link);
+    amg_mpi_stream_move(&visit->stream, domain->comm.data);
+    if (is_put)
+        amg_mpi_send_control_locked(slab, message->rank, visit->context,
+            AMG_MPI_PUT_GO, visit->cookie, 0);
+    else
+        amg_mpi_slab_put_locked(slab);
+}
+
+/* Do the lengths fit each other? They are the peer's words. */
+static bool access_is_sound(const struct amg_mpi_domain *domain,
+    const struct amg_mpi_message *message, const struct amg_mpi_access *access,
+    unsigned kind)
+{
+    uint32_t index = message->slab->header.cookie & AMG_MPI_INDEX_MASK;
+    uint32_t bytes_len = message->len - (uint32_t)sizeof(*access);
+
+    if (index >= (uint32_t)domain->tags_half ||
+        access->piece_len < AMG_MPI_PIECE_MIN ||
+        access->piece_len > AMG_MPI_PIECE_MAX)
+        return false;
+    return kind == AMG_MPI_PUT_NOW ? access->len == bytes_len : bytes_len == 0;
+}
+
+void amg_mpi_target_on_access_locked(
+    struct amg_mpi_domain *domain, const struct amg_mpi_message *message)
+{
+    struct amg_mpi_slab *slab = message->slab;
+    unsigned kind = slab->header.kind & ~(unsigned)AMG_MPI_MAGIC_MASK;
+    struct amg_mpi_access access;
+    struct amg_mpi_mem *mem = NULL;
+    unsigned char *at = NULL;
+    hg_return_t code = HG_PROTOCOL_ERROR;
+
+    memcpy(&access, slab->data, sizeof(access));
+    if (access_is_sound(domain, message, &access, kind))
+        code = amg_mpi_mem_check_locked(domain, &access,
+            kind == AMG_MPI_GET ? AMG_MEM_READ : AMG_MEM_WRITE, &mem, &at);
+    if (code != HG_SUCCESS) {
+        access_refuse_locked(domain, message, code);
+    } else if (kind == AMG_MPI_PUT_NOW) {
+        memcpy(at, slab->data + sizeof(access), access.len);
+        done_send_locked(slab, message->rank, slab->header.context,
+            slab->header.cookie, HG_SUCCESS, access.len);
+    } else if (kind == AMG_MPI_GET &&
+               access.len <= domain->message_len - sizeof(slab->header)) {
+        small_get_locked(message, at, access.len);
+    } else {
+        visit_begin_locked(
+            domain, message, &access, mem, at, kind == AMG_MPI_PUT);
+    }
+}
+
+static struct amg_mpi_visit *visit_find_locked(
+    const struct amg_mpi_domain *domain, uint32_t rank, uint32_t cookie)
+{
+    struct amg_link *link = amg_list_first(&domain->accesses);
+
+    for (; link != NULL; link = amg_list_next(&domain->accesses, link)) {
+        struct amg_mpi_visit *visit = visit_of(link);
+
+        if (visit->stream.rank == (int)rank && visit->cookie == cookie)
+            return visit;
+    }
+    return NULL;
+}
+
+void amg_mpi_target_on_stop_locked(
+    struct amg_mpi_domain *domain, const struct amg_mpi_message *message)
+{
+    struct amg_mpi_slab *slab = message->slab;
+    struct amg_mpi_visit *visit =
+        visit_find_locked(domain, message->rank, slab->header.cookie);
+    struct amg_mpi_stream *stream = visit == NULL ? NULL : &visit->stream;
+    struct amg_mpi_stop stop;
+
+    memcpy(&stop, slab->data, sizeof(stop));
+    /* Without a visit all was sent, or answered, before the STOP came. */
+    if (visit != NULL && visit->is_put && !visit->is_stopped) {
+        if (!amg_mpi_stream_is_cut(stream, stop.len))
+            amg_mpi_addr_blame(domain, message->rank, AMG_MPI_FAULT_ANSWER,
+                AMG_MPI_STOP, (long)stop.len);
+        visit->is_stopped = true;
+        amg_mpi_stream_stop(stream, stop.len);
+    } else if (visit != NULL && !visit->is_put && !visit->is_told &&
+               stream->posted < stream->len) {
+        amg_mpi_stream_stop(stream, stream->posted);
+        visit->is_told = true;
+        done_send_locked(slab, message->rank, visit->context, visit->cookie,
+            HG_CANCELED, stream->posted);
+        return;
+    }
+    amg_mpi_slab_put_locked(slab);
+}
+
+/* Says what the initiator has to know when the memory goes away, or when a
+ * piece could not be sent. */
+static void visit_tell_locked(
+    struct amg_mpi_domain *domain, struct amg_mpi_visit *visit)
+{
+    struct amg_mpi_stream *stream = &visit->stream;
+    struct amg_mpi_slab *slab = NULL;
+
+    if (!visit->is_put) {
+        amg_mpi_stream_stop(stream, stream->posted);
+        visit->is_told =
+            stream->posted == stream->len ||
+            visit_answer_locked(domain, visit,
+                stream->ret != HG_SUCCESS ? stream->ret : HG_CANCELED,
+                stream->posted);
+        return;
+    }
+    if (visit->is_stopped) {
+        visit->is_told = true;
+        return;
+    }
+    slab = amg_mpi_slab_get_locked(domain);
+    if (slab == NULL)
+        return;
+    visit->is_told = true;
+    amg_mpi_send_control_locked(slab, (uint32_t)stream->rank, visit->context,
+        AMG_MPI_HALT, visit->cookie, 0);
+}
+
+/* The last word on a put. False: no slab; to be tried again. */
+static bool put_answer_locked(
+    struct amg_mpi_domain *domain, const struct amg_mpi_visit *visit)
+{
+    const struct amg_mpi_stream *stream = &visit->stream;
+    hg_return_t code = stream->done == stream->len ? HG_SUCCESS : HG_CANCELED;
+    uint64_t len = stream->done;
+
+    if (stream->ret != HG_SUCCESS)
+        code = stream->ret;
+    if (!amg_mpi_stream_is_cut(stream, len))
+        len = 0;
+    return visit_answer_locked(domain, visit, code, len);
+}
+
+static void visit_move_locked(
+    struct amg_mpi_domain *domain, struct amg_mpi_visit *visit)
+{
+    struct amg_mpi_stream *stream = &visit->stream;
+
+    amg_mpi_stream_move(stream, domain->comm.data);
+    if (!visit->is_told && (visit->is_halted || stream->ret == HG_NA_ERROR))
+        visit_tell_locked(domain, visit);
+    if (!amg_mpi_stream_is_over(stream))
+        return;
+    if (visit->is_put ? !put_answer_locked(domain, visit)
+                      : stream->limit < stream->len && !visit->is_told)
+        return;
+    amg_list_remove(&visit->link);
+    amg_list_remove(&visit->mem_link);
+    amg_pool_put(&domain->access_pool, visit);
+}
+
+void amg_mpi_target_move_locked(struct amg_mpi_domain *domain)
+{
+    struct amg_link *link = amg_list_first(&domain->accesses);
+
+    while (link != NULL) {
+        struct amg_link *next = amg_list_next(&domain->accesses, link);
+
+        visit_move_locked(domain, visit_of(link));
+        link = next;
+    }
+}
+
+void amg_mpi_target_halt_locked(struct amg_mpi_mem *mem)
+{
+    struct amg_link *link = amg_list_first(&mem->visits);
+
+    for (; link != NULL; link = amg_list_next(&mem->visits, link)) {
+        struct amg_mpi_visit *visit =
+            AMG_OBJECT(link, struct amg_mpi_visit, mem_link);
+
+        visit->is_halted = true;
+        /* The poll tells; only what is posted already may still move. */
+        if (!visit->is_put)
+            amg_mpi_stream_stop(&visit->stream, visit->stream.posted);
+    }
+}
+
+int amg_mpi_target_visitor_locked(const struct amg_mpi_mem *mem)
+{
+    struct amg_link *link = amg_list_first(&mem->visits);
+
+    if (link == NULL)
+        return -1;
+    return AMG_OBJECT(link, struct amg_mpi_visit, mem_link)->stream.rank;
+}
+
+unsigned amg_mpi_target_forget_locked(struct amg_mpi_domain *domain)
+{
+    struct amg_link *link = NULL;
+    unsigned count = 0;
+
+    while ((link = amg_list_pop(&domain->accesses)) != NULL) {
+        struct amg_mpi_visit *visit = visit_of(link);
+
+        amg_mpi_stream_stop(&visit->stream, 0);
+        amg_mpi_stream_move(&visit->stream, domain->comm.data);
+        if (visit->stream.count > 0)
+            AMG_LOG_WARNING("bulk",
+                "a transfer with rank %d was in motion when the class was "
+                "closed; MPI may still use its memory",
+                visit->stream.rank);
+        amg_list_remove(&visit->mem_link);
+        amg_pool_put(&domain->access_pool, visit);
+        count++;
+    }
+    return count;
+}

@@ -1,0 +1,374 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The MPI driver: opens and closes the domain, and fills the contract in. */
+#include "mpi_backend/mpi_public.h"
+
+#include <sys/random.h>
+
+#include "base/assert.h"
+#include "base/clock.h"
+#include "base/env.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "mpi_backend/mpi_boot.h"
+#include "mpi_backend/mpi_close.h"
+#include "mpi_backend/mpi_domain.h"
+#include "mpi_backend/mpi_end.h"
+#include "mpi_backend/mpi_mem.h"
+#include "mpi_backend/mpi_msg.h"
+#include "mpi_backend/mpi_origin.h"
+#include "mpi_backend/mpi_poll.h"
+#include "mpi_backend/mpi_receive.h"
+#include "mpi_backend/mpi_slab.h"
+#include "mpi_backend/mpi_target.h"
+
+enum {
+    MESSAGE_LEN_MIN = 256, /* all messages of our own fit */
+    MESSAGE_LEN_MAX = 65536,
+    CREDITS_MAX = 32767,
+    TRANSFERS_MADE = 16, /* kept ready from the start */
+};
+
+/* All open domains, for the user's MPI_Finalize; guarded by its lock. */
+static struct amg_lock domains_lock;
+static struct amg_list domains = {{&domains.head, &domains.head}};
+
+/* What all ranks have to agree on: the smallest wish. */
+struct agreement {
+    uint32_t message_len;
+    uint32_t credits;
+};
+
+static hg_return_t wishes_agree(struct amg_mpi_domain *domain,
+    struct amg_mpi_boot *boot, struct agreement *agreement)
+{
+    struct agreement all = *agreement;
+    int rc = MPI_Allreduce(
+        agreement, &all, 2, MPI_UINT32_T, MPI_MIN, domain->comm.data);
+
+    if (rc != MPI_SUCCESS)
+        return amg_mpi_comm_error(rc, "agreeing on the length of messages");
+    *agreement = all;
+    return amg_mpi_boot_nonce(boot, &domain->nonce);
+}
+
+static void tags_lay(struct amg_mpi_domain *domain)
+{
+    uint32_t stamps = ((uint32_t)domain->comm.tag_max + 1) >> AMG_MPI_TAG_BITS;
+    uint32_t half = ((uint32_t)domain->comm.tag_max + 1) / 2;
+
+    domain->stamp = (int)(domain->nonce % stamps) << AMG_MPI_TAG_BITS;
+    domain->tags_half =
+        (int)(half <= AMG_MPI_INDEX_MASK ? half : AMG_MPI_INDEX_MASK + 1u);
+}
+
+static void domain_set(struct amg_mpi_domain *domain,
+    const struct amg_open *how, const struct agreement *agreement)
+{
+    domain->base.transport = &amg_mpi_transport;
+    amg_lock_init(&domain->own_lock);
+    domain->lock = domain->comm.who == AMG_MPI_WHO_ONE ? amg_mpi_comm_turn()
+                                                       : &domain->own_lock;
+    domain->message_len = agreement->message_len;
+    domain->piece_len = (uint32_t)amg_env_number(AMG_ENV_PIECE_BYTES);
+    domain->max_contexts = how->max_contexts;
+    domain->is_listening = how->is_listening;
+    if (getrandom(&domain->salt, sizeof(domain->salt), GRND_NONBLOCK) !=
+        (ssize_t)sizeof(domain->salt))
+        domain->salt = amg_clock_ns();
+    tags_lay(domain);
+    amg_flow_init(&domain->flow, (uint16_t)agreement->credits);
+    amg_flow_init(&domain->bulk, AMG_MPI_TRANSFERS);
+    amg_list_init(&domain->sends);
+    amg_list_init(&domain->deferred);
+    amg_list_init(&domain->orphans);
+    amg_list_init(&domain->moving);
+    amg_list_init(&domain->accesses);
+    amg_mpi_table_init(&domain->calls, AMG_MPI_INDEX_MASK + 1u);
+    amg_mpi_table_init(&domain->transfers, (uint32_t)domain->tags_half);
+    amg_mpi_table_init(&domain->mems, AMG_MPI_INDEX_MASK + 1u);
+    amg_pool_init(&domain->transfer_pool, amg_mpi_origin_transfer_len(),
+        sizeof(void *) * 2);
+    amg_pool_init(
+        &domain->access_pool, amg_mpi_target_visit_len(), sizeof(void *) * 2);
+}
+
+static hg_return_t domain_fill(struct amg_mpi_domain *domain)
+{
+    hg_return_t rc = amg_mpi_addr_init(domain);
+
+    if (rc == HG_SUCCESS)
+        rc = amg_mpi_end_init(domain);
+    if (rc == HG_SUCCESS)
+        rc = amg_mpi_slab_init(domain);
+    domain->eps = amg_mem_zalloc(domain->max_contexts * sizeof(domain->eps[0]));
+    if (domain->eps == NULL ||
+        amg_pool_fill(&domain->transfer_pool, TRANSFERS_MADE) < TRANSFERS_MADE)
+        rc = HG_NOMEM;
+    return rc;
+}
+
+static void domain_free(struct amg_mpi_domain *domain)
+{
+    amg_pool_fini(&domain->access_pool);
+    amg_pool_fini(&domain->transfer_pool);
+    amg_mpi_table_fini(&domain->mems);
+    amg_mpi_table_fini(&domain->transfers);
+    amg_mpi_table_fini(&domain->calls);
+    amg_mem_free(domain->eps);
+    amg_mpi_slab_fini(domain);
+    amg_mpi_end_fini(domain);
+    amg_mpi_addr_fini(domain);
+    amg_mem_free(domain);
+}
+
+/* The user's MPI_Finalize begins: MPI must hold nothing of ours any more. */
+static void domains_stop(void)
+{
+    struct amg_link *link = NULL;
+
+    amg_lock_take(&domains_lock);
+    for (link = amg_list_first(&domains); link != NULL;
+         link = amg_list_next(&domains, link)) {
+        AMG_LOG_WARNING("mpi",
+            "MPI_Finalize was called while a class is open; it is stopped, "
+            "and its calls fail from now on");
+        amg_mpi_close_medium(AMG_OBJECT(link, struct amg_mpi_domain, all));
+    }
+    amg_lock_give(&domains_lock);
+}
+
+/* Do all ranks have their domain? Who failed must not leave others alone. */
+static hg_return_t success_agree(
+    struct amg_mpi_domain *domain, const struct amg_mpi_comm *comm)
+{
+    int is_whole = domain != NULL;
+    int all = 0;
+    int rc = MPI_Allreduce(&is_whole, &all, 1, MPI_INT, MPI_MIN, comm->data);
+
+    if (rc != MPI_SUCCESS)
+        return amg_mpi_comm_error(rc, "opening the class together");
+    return all ? HG_SUCCESS : HG_NOMEM;
+}
+
+static hg_return_t wishes_read(
+    const struct amg_open *how, struct agreement *ret_wish)
+{
+    uint64_t message_len = how->message_len != 0
+                               ? how->message_len
+                               : amg_env_number(AMG_ENV_MESSAGE_BYTES);
+    uint64_t credits =
+        how->credits != 0 ? how->credits : amg_env_number(AMG_ENV_CREDITS);
+
+    if (how->info != NULL && how->info[0] != '\0') {
+        AMG_LOG_ERROR("cls",
+            "'%s' follows the name of the MPI transport, but nothing may",
+            how->info);
+        return HG_INVALID_ARG;
+    }
+    if (!AMG_CONTRACT(
+            how->max_contexts >= 1 && how->max_contexts <= AMG_MPI_CONTEXTS))
+        return HG_INVALID_ARG;
+    if (message_len < MESSAGE_LEN_MIN)
+        message_len = MESSAGE_LEN_MIN;
+    if (message_len > MESSAGE_LEN_MAX)
+        message_len = MESSAGE_LEN_MAX;
+    if (credits > CREDITS_MAX)
+        credits = CREDITS_MAX;
+    ret_wish->message_len = (uint32_t)message_len;
+    ret_wish->credits = (uint32_t)credits;
+    return HG_SUCCESS;
+}
+
+/* The steps that all ranks take together, so that none waits for one that
+ * gave up: agree, make what is one's own, agree that all have. */
+static hg_return_t domain_make(const struct amg_open *how,
+    const struct amg_mpi_comm *comm, struct agreement *agreement,
+    struct amg_mpi_domain **ret_domain)
+{
+    struct amg_mpi_domain shared = {.comm = *comm};
+    struct amg_mpi_domain *domain = NULL;
+    struct amg_mpi_boot boot;
+    hg_return_t rc = HG_SUCCESS;
+
+    amg_mpi_boot_init(comm, &boot);
+    rc = wishes_agree(&shared, &boot, agreement);
+    if (rc != HG_SUCCESS)
+        return rc;
+    domain = amg_mem_zalloc(sizeof(*domain));
+    if (domain != NULL) {
+        domain->comm = *comm;
+        domain->nonce = shared.nonce;
+        domain_set(domain, how, agreement);
+        if (domain_fill(domain) != HG_SUCCESS) {
+            domain_free(domain);
+            domain = NULL;
+        }
+    }
+    rc = success_agree(domain, comm);
+    if (rc != HG_SUCCESS) {
+        if (domain != NULL)
+            domain_free(domain);
+        return rc;
+    }
+    *ret_domain = domain;
+    return HG_SUCCESS;
+}
+
+static hg_return_t transport_open(
+    const struct amg_open *how, struct amg_domain **ret_domain)
+{
+    struct amg_mpi_domain *domain = NULL;
+    struct amg_mpi_comm comm;
+    struct agreement agreement;
+    hg_return_t rc = wishes_read(how, &agreement);
+
+    if (rc != HG_SUCCESS)
+        return rc;
+    amg_mpi_comm_on_finalize(domains_stop);
+    rc = amg_mpi_comm_open(how->comm, &comm);
+    if (rc != HG_SUCCESS)
+        return rc;
+    rc = domain_make(how, &comm, &agreement, &domain);
+    if (rc != HG_SUCCESS) {
+        amg_mpi_comm_close(&comm, true);
+        return rc;
+    }
+    amg_lock_take(&domains_lock);
+    amg_list_push(&domains, &domain->all);
+    amg_lock_give(&domains_lock);
+    *ret_domain = &domain->base;
+    return HG_SUCCESS;
+}
+
+static void transport_limits(
+    const struct amg_domain *base, struct amg_limits *ret_limits)
+{
+    const struct amg_mpi_domain *domain = amg_mpi_domain_of(base);
+    uint32_t body_len =
+        domain->message_len - (uint32_t)sizeof(struct amg_mpi_header);
+
+    *ret_limits = (struct amg_limits){.request_len = body_len,
+        .reply_len = body_len,
+        .credits = domain->flow.limit,
+        .is_spinning = true,
+        .must_yield = domain->comm.must_yield};
+}
+
+static void transport_close(struct amg_domain *base)
+{
+    struct amg_mpi_domain *domain = amg_mpi_domain_of(base);
+
+    if (!domain->is_dead && amg_mpi_comm_is_over()) {
+        AMG_LOG_WARNING("mpi", "MPI was finalised before the class was closed; "
+                               "what MPI holds of it is not given back");
+        return;
+    }
+    if (!amg_mpi_comm_may_call(&domain->comm) && !domain->is_dead) {
+        AMG_LOG_ERROR("mpi", "this thread may not call MPI: the class stays "
+                             "open until MPI_Finalize");
+        return;
+    }
+    amg_lock_take(&domains_lock);
+    amg_list_remove(&domain->all);
+    amg_lock_give(&domains_lock);
+    amg_mpi_close_medium(domain);
+    domain_free(domain);
+}
+
+static hg_return_t ep_open(
+    struct amg_domain *base, uint8_t context_id, struct amg_ep **ret_ep)
+{
+    struct amg_mpi_domain *domain = amg_mpi_domain_of(base);
+    struct amg_mpi_ep *ep = NULL;
+
+    if (!AMG_CONTRACT(context_id < domain->max_contexts))
+        return HG_INVALID_ARG;
+    ep = amg_mem_zalloc(sizeof(*ep));
+    if (ep == NULL)
+        return HG_NOMEM;
+    ep->base.transport = &amg_mpi_transport;
+    ep->base.domain = base;
+    ep->base.context_id = context_id;
+    amg_list_init(&ep->done);
+    amg_list_init(&ep->arrived);
+    amg_lock_take(domain->lock);
+    if (domain->eps[context_id] != NULL || domain->is_dead) {
+        amg_lock_give(domain->lock);
+        amg_mem_free(ep);
+        return domain->is_dead ? HG_NA_ERROR : HG_INVALID_ARG;
+    }
+    domain->eps[context_id] = ep;
+    if (amg_mpi_comm_may_call(&domain->comm))
+        amg_mpi_receive_fill_locked(ep);
+    amg_lock_give(domain->lock);
+    *ret_ep = &ep->base;
+    return HG_SUCCESS;
+}
+
+/* MPI has nothing to sleep on. */
+static int ep_wait_fd(const struct amg_ep *ep)
+{
+    (void)ep;
+    return -1;
+}
+
+static hg_return_t ep_cancel(struct amg_ep *base, struct amg_op *op)
+{
+    struct amg_mpi_domain *domain = amg_mpi_domain_of(base->domain);
+
+    amg_lock_take(domain->lock);
+    if (op->priv[AMG_MPI_PRIV_STATE] == AMG_MPI_OP_TRANSFER)
+        amg_mpi_origin_cancel_locked(domain, op);
+    else
+        amg_mpi_msg_cancel_locked(domain, op);
+    amg_lock_give(domain->lock);
+    return HG_SUCCESS;
+}
+
+const struct amg_transport amg_mpi_transport = {
+    .name = "mpi",
+    .schemes = "mpi+p2p mpi mpi+static auto",
+    .domain =
+        {
+            .open = transport_open,
+            .limits = transport_limits,
+            .quiesce = amg_mpi_close_quiesce,
+            .abandon = amg_mpi_close_abandon,
+            .close = transport_close,
+        },
+    .ep =
+        {
+            .open = ep_open,
+            .close = amg_mpi_close_ep,
+            .wait_fd = ep_wait_fd,
+            .poll = amg_mpi_poll,
+            .cancel = ep_cancel,
+        },
+    .addr =
+        {
+            .self = amg_mpi_addr_self,
+            .hold = amg_mpi_addr_hold,
+            .drop = amg_mpi_addr_drop,
+            .is_self = amg_mpi_addr_is_self,
+            .is_same = amg_mpi_addr_is_same,
+            .format = amg_mpi_addr_format,
+            .parse = amg_mpi_addr_parse,
+        },
+    .msg =
+        {
+            .get_buf = amg_mpi_msg_get_buf,
+            .put_buf = amg_mpi_msg_put_buf,
+            .send_request = amg_mpi_msg_send_request,
+            .send_reply = amg_mpi_msg_send_reply,
+            .release = amg_mpi_msg_release,
+            .release_reply = amg_mpi_msg_release_reply,
+        },
+    .bulk =
+        {
+            .reg = amg_mpi_mem_reg,
+            .unreg = amg_mpi_close_unreg,
+            .key = amg_mpi_mem_key,
+            .put = amg_mpi_origin_put,
+            .get = amg_mpi_origin_get,
+        },
+};

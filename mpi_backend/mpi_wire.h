@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What the ranks say to each other: every message begins with eight bytes.
+ *
+ *   byte  0      1        2  3     4  5  6  7    8 ...
+ *       +------+---------+--------+------------+----------------------+
+ *       | kind | context | credits|   cookie   | body, by the kind    |
+ *       +------+---------+--------+------------+----------------------+
+ *   kind     the magic nibble 0xa0 and one of the kinds below
+ *   context  the context of the sender; an answer goes there
+ *   credits  as many one-way requests of the receiver were released
+ *   cookie   names the call or transfer in the tables of who began it
+ *
+ *   kind      from       body                          means
+ *   REQUEST   origin     the poster's bytes            answer me
+ *   ONEWAY    origin     the poster's bytes            no answer wanted
+ *   REPLY     target     the poster's bytes            returns one credit
+ *   REFUSE    target     struct amg_mpi_refuse         the same, but why not
+ *   CREDIT    target     -                             only header.credits
+ *   GET       initiator  struct amg_mpi_access         send me these bytes
+ *   PUT       initiator  struct amg_mpi_access         I have bytes for there
+ *   PUT_NOW   initiator  struct amg_mpi_access, bytes  the same, here they are
+ *   GET_DATA  exposer    the bytes                     a small get's answer
+ *   PUT_GO    exposer    -                             receives are posted
+ *   DONE      exposer    struct amg_mpi_done           no more than this moved
+ *   STOP      initiator  struct amg_mpi_stop           end early; of a put no
+ *                                                      more than this was sent
+ *   HALT      exposer    -                             memory goes away: STOP
+ *   BYE       anyone     -                             to rank 0: I close
+ *   ALL_BYE   rank 0     struct amg_mpi_all_bye        all (but these) close
+ *
+ * Integers are in the order of the machine: the ranks of one job run on one
+ * kind of machine. Large transfers move as messages without any header, on a
+ * communicator of their own; their tag tells which transfer.
+ */
+#ifndef AMG_MPI_BACKEND_MPI_WIRE_H
+#define AMG_MPI_BACKEND_MPI_WIRE_H
+
+#include <assert.h>
+#include <stdint.h>
+
+enum amg_mpi_kind {
+    AMG_MPI_REQUEST,
+    AMG_MPI_ONEWAY,
+    AMG_MPI_REPLY,
+    AMG_MPI_REFUSE,
+    AMG_MPI_CREDIT,
+    AMG_MPI_GET,
+    AMG_MPI_PUT,
+    AMG_MPI_PUT_NOW,
+    AMG_MPI_GET_DATA,
+    AMG_MPI_PUT_GO,
+    AMG_MPI_DONE,
+    AMG_MPI_STOP,
+    AMG_MPI_HALT,
+    AMG_MPI_BYE,
+    AMG_MPI_ALL_BYE,
+    AMG_MPI_KIND_COUNT
+};
+
+enum {
+    AMG_MPI_MAGIC = 0xa0, /* the high nibble of the first byte */
+    AMG_MPI_MAGIC_MASK = 0xf0,
+    AMG_MPI_NAMED_MAX = 16, /* missing ranks that are named; the rest counted */
+};
+
+struct amg_mpi_header {
+    uint8_t kind;
+    uint8_t context;
+    uint16_t credits;
+    uint32_t cookie;
+};
+
+struct amg_mpi_refuse {
+    uint32_t code;
+};
+
+/* The piece length is the initiator's: both sides cut in the same places. */
+struct amg_mpi_access {
+    uint32_t key_index;
+    uint32_t key_generation;
+    uint64_t key_salt;
+    uint32_t segment;
+    uint32_t piece_len;
+    uint64_t offset;
+    uint64_t len;
+};
+
+struct amg_mpi_done {
+    uint32_t code;
+    uint32_t unused;
+    uint64_t len; /* bytes from the start; a whole number of pieces, or all */
+};
+
+struct amg_mpi_stop {
+    uint64_t len; /* as above; a get's exposer does not look at it */
+};
+
+struct amg_mpi_all_bye {
+    uint32_t missing_count;
+    uint32_t missing[AMG_MPI_NAMED_MAX]; /* the first ones' ranks */
+};
+
+static_assert(sizeof(struct amg_mpi_header) == 8, "the table above");
+static_assert(sizeof(struct amg_mpi_access) == 40, "no holes on the wire");
+static_assert(sizeof(struct amg_mpi_done) == 16, "no holes on the wire");
+
+#endif

@@ -34,7 +34,7 @@ enum amg_class_count {
     AMG_CLASS_CONTEXTS,
     AMG_CLASS_ADDRS,
     AMG_CLASS_BULKS,
-    AMG_CLASS_HANDLES,
+    AMG_CLASS_HANDLES, /* of calls made here; calls served are the context's */
     AMG_CLASS_COUNTS
 };
 

@@ -24,9 +24,9 @@ struct hg_context {
     unsigned open_count;
     amg_arrival_fn arrived;
     struct amg_cq cq;
-    /* 1 while a thread makes progress here; its exchange and release store
-     * hand over all that the owner wrote. */
-    atomic_uint is_owned;
+    /* Who makes progress and how many wait for it; see core/progress.h. Its
+     * release when the owner leaves pairs with the acquire of the next. */
+    atomic_uint owner;
     /* Set by HG_Context_unpost(): requests are refused from then on. */
     atomic_bool is_unposted;
     uint64_t spin_ns; /* how long a wait looks before it sleeps; constant */

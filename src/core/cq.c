@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Completion queue: finished work that waits for the user's trigger.
  *
- * Whoever sleeps announces it first and then looks at the queue again;
- * whoever pushes or wakes changes queue or epoch first and then looks for
- * sleepers. With both in sequential order one of the two sees the other, so no
- * wake-up is lost and nobody who is awake pays for one. */
+ * A sleeper announces itself and looks at the queue once more under the queue's
+ * lock, and a push looks for sleepers under the same lock: one of the two sees
+ * the other, so no wake-up is lost and nobody who is awake pays for one. The
+ * mutex is held from before the announcement to the wait, so the signal cannot
+ * come in between. Lock order: mutex, then lock. */
 #include "core/cq.h"
 
 #include <time.h>
@@ -20,7 +21,7 @@ void amg_cq_init(struct amg_cq *cq)
     amg_lock_init(&cq->lock);
     amg_list_init(&cq->entries);
     atomic_init(&cq->count, 0);
-    atomic_init(&cq->sleepers, 0);
+    cq->sleepers = 0;
     atomic_init(&cq->epoch, 0);
     pthread_mutex_init(&cq->mutex, NULL);
     pthread_condattr_init(&attr);
@@ -36,23 +37,33 @@ void amg_cq_fini(struct amg_cq *cq)
     pthread_mutex_destroy(&cq->mutex);
 }
 
+/* By whoever saw sleepers after its change. */
 static void sleepers_signal(struct amg_cq *cq)
 {
-    /* seq_cst: pairs with the announcement in amg_cq_sleep(). */
-    if (atomic_load_explicit(&cq->sleepers, memory_order_seq_cst) == 0)
-        return;
     pthread_mutex_lock(&cq->mutex);
     pthread_cond_broadcast(&cq->cond);
     pthread_mutex_unlock(&cq->mutex);
 }
 
+/* Writers hold the lock, so no read-modify-write is needed. */
+static void count_change(struct amg_cq *cq, unsigned change)
+{
+    unsigned count = atomic_load_explicit(&cq->count, memory_order_relaxed);
+
+    atomic_store_explicit(&cq->count, count + change, memory_order_release);
+}
+
 void amg_cq_push(struct amg_cq *cq, struct amg_cq_entry *entry)
 {
+    bool has_sleepers = false;
+
     amg_lock_take(&cq->lock);
     amg_list_push(&cq->entries, &entry->link);
-    atomic_fetch_add_explicit(&cq->count, 1, memory_order_seq_cst);
+    count_change(cq, 1u);
+    has_sleepers = cq->sleepers > 0;
     amg_lock_give(&cq->lock);
-    sleepers_signal(cq);
+    if (has_sleepers)
+        sleepers_signal(cq);
 }
 
 struct amg_cq_entry *amg_cq_pop(struct amg_cq *cq)
@@ -64,9 +75,21 @@ struct amg_cq_entry *amg_cq_pop(struct amg_cq *cq)
     amg_lock_take(&cq->lock);
     link = amg_list_pop(&cq->entries);
     if (link != NULL)
-        atomic_fetch_sub_explicit(&cq->count, 1, memory_order_relaxed);
+        count_change(cq, -1u);
     amg_lock_give(&cq->lock);
     return link == NULL ? NULL : AMG_OBJECT(link, struct amg_cq_entry, link);
+}
+
+/* Announces a sleeper, or takes it back; is there nothing to wake for? */
+static bool sleepers_change(struct amg_cq *cq, unsigned change, unsigned epoch)
+{
+    bool is_quiet = false;
+
+    amg_lock_take(&cq->lock);
+    cq->sleepers += change;
+    is_quiet = amg_cq_is_empty(cq) && amg_cq_epoch(cq) == epoch;
+    amg_lock_give(&cq->lock);
+    return is_quiet;
 }
 
 void amg_cq_sleep(struct amg_cq *cq, unsigned epoch, uint64_t until_ns)
@@ -76,17 +99,23 @@ void amg_cq_sleep(struct amg_cq *cq, unsigned epoch, uint64_t until_ns)
     until.tv_sec = (time_t)(until_ns / NS_PER_S);
     until.tv_nsec = (long)(until_ns % NS_PER_S);
     pthread_mutex_lock(&cq->mutex);
-    atomic_fetch_add_explicit(&cq->sleepers, 1, memory_order_seq_cst);
-    while (atomic_load_explicit(&cq->count, memory_order_seq_cst) == 0 &&
-           atomic_load_explicit(&cq->epoch, memory_order_seq_cst) == epoch)
-        if (pthread_cond_timedwait(&cq->cond, &cq->mutex, &until) != 0)
-            break;
-    atomic_fetch_sub_explicit(&cq->sleepers, 1, memory_order_relaxed);
+    if (sleepers_change(cq, 1u, epoch))
+        while (pthread_cond_timedwait(&cq->cond, &cq->mutex, &until) == 0 &&
+               sleepers_change(cq, 0u, epoch))
+            continue;
+    sleepers_change(cq, -1u, epoch);
     pthread_mutex_unlock(&cq->mutex);
 }
 
 void amg_cq_wake(struct amg_cq *cq)
 {
-    atomic_fetch_add_explicit(&cq->epoch, 1, memory_order_seq_cst);
-    sleepers_signal(cq);
+    bool has_sleepers = false;
+
+    amg_lock_take(&cq->lock);
+    atomic_store_explicit(
+        &cq->epoch, amg_cq_epoch(cq) + 1u, memory_order_release);
+    has_sleepers = cq->sleepers > 0;
+    amg_lock_give(&cq->lock);
+    if (has_sleepers)
+        sleepers_signal(cq);
 }

@@ -19,16 +19,15 @@ struct amg_cq_entry {
 
 /* Owned by its context. */
 struct amg_cq {
-    struct amg_lock lock;    /* guards `entries` */
+    struct amg_lock lock;    /* guards `entries`, `sleepers`, all writing */
     struct amg_list entries; /* in the order they finished */
-    /* How many are queued. Published by push's release, read by those who
-     * look before they sleep or take the lock. */
+    unsigned sleepers;       /* threads in amg_cq_sleep() */
+    /* How many are queued. Its release store in push pairs with the acquire
+     * load of those who look before they take the lock. */
     atomic_uint count;
-    /* Threads asleep in amg_cq_sleep(); push and wake read it after their
-     * change, sleepers announce themselves before they look again. */
-    atomic_uint sleepers;
-    /* Counts wakes. A sleeper names the epoch it saw before it last looked
-     * for news, so that a wake in between is not lost. */
+    /* Counts wakes; its release store pairs with amg_cq_epoch(). A sleeper
+     * names the epoch it saw before it last looked for news, so that a wake in
+     * between is not lost. */
     atomic_uint epoch;
     pthread_mutex_t mutex; /* for sleeping only */
     pthread_cond_t cond;

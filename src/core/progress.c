@@ -10,8 +10,11 @@ enum { POLL_MAX = 128 };
 
 void amg_progress_disown(hg_context_t *context)
 {
-    atomic_store_explicit(&context->is_owned, 0, memory_order_release);
-    if (atomic_load_explicit(&context->cq.sleepers, memory_order_seq_cst) != 0)
+    unsigned before = atomic_fetch_and_explicit(
+        &context->owner, ~AMG_OWNER_BIT, memory_order_acq_rel);
+
+    AMG_ASSERT((before & AMG_OWNER_BIT) != 0);
+    if (before != AMG_OWNER_BIT)
         amg_cq_wake(&context->cq);
 }
 

@@ -7,13 +7,16 @@
 
 #include "core/context.h"
 
+/* In hg_context.owner: one thread makes progress; the rest of the word counts
+ * those that wait for that, each by AMG_OWNER_WAITER. */
+enum { AMG_OWNER_BIT = 1, AMG_OWNER_WAITER = 2 };
+
 /* Becomes the progress owner of the context, if nobody is. */
 static inline bool amg_progress_own(hg_context_t *context)
 {
-    return atomic_load_explicit(&context->is_owned, memory_order_relaxed) ==
-               0 &&
-           atomic_exchange_explicit(
-               &context->is_owned, 1, memory_order_acquire) == 0;
+    return (atomic_fetch_or_explicit(
+                &context->owner, AMG_OWNER_BIT, memory_order_acquire) &
+               AMG_OWNER_BIT) == 0;
 }
 
 /* Stops owning it, and hands it to a thread that waits, if one does. */

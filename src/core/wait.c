@@ -91,35 +91,55 @@ static hg_return_t owner_wait(hg_context_t *context, uint64_t deadline_ns)
     }
 }
 
-hg_return_t amg_progress_wait(hg_context_t *context, unsigned timeout_ms)
+/* By the owner, who leaves then. */
+static hg_return_t owner_progress(
+    hg_context_t *context, unsigned timeout_ms, uint64_t deadline_ns)
 {
-    uint64_t deadline_ns = 0;
     hg_return_t rc = HG_TIMEOUT;
 
-    for (;;) {
+    if (amg_progress_poll(context) > 0 || !amg_cq_is_empty(&context->cq))
+        rc = HG_SUCCESS;
+    else if (timeout_ms > 0)
+        rc = owner_wait(context,
+            deadline_ns != 0 ? deadline_ns : amg_clock_deadline_ns(timeout_ms));
+    amg_progress_disown(context);
+    return rc;
+}
+
+/* By a thread that found an owner: sleeps until something is queued, the owner
+ * leaves, or the moment has come. Who counts itself as waiting before it tries
+ * again is either let in or woken by the owner that leaves. */
+static hg_return_t waiter_wait(hg_context_t *context, unsigned timeout_ms)
+{
+    uint64_t deadline_ns = amg_clock_deadline_ns(timeout_ms);
+    hg_return_t rc = HG_TIMEOUT;
+
+    atomic_fetch_add_explicit(
+        &context->owner, AMG_OWNER_WAITER, memory_order_acq_rel);
+    do {
         unsigned epoch = amg_cq_epoch(&context->cq);
 
-        if (amg_progress_own(context)) {
-            rc = HG_TIMEOUT;
-            if (amg_progress_poll(context) > 0 ||
-                !amg_cq_is_empty(&context->cq))
-                rc = HG_SUCCESS;
-            else if (timeout_ms > 0) {
-                if (deadline_ns == 0)
-                    deadline_ns = amg_clock_deadline_ns(timeout_ms);
-                rc = owner_wait(context, deadline_ns);
-            }
-            amg_progress_disown(context);
-            return rc;
+        if (!amg_cq_is_empty(&context->cq)) {
+            rc = HG_SUCCESS;
+            break;
         }
-        if (!amg_cq_is_empty(&context->cq))
-            return HG_SUCCESS;
-        if (timeout_ms == 0)
-            return HG_TIMEOUT;
-        if (deadline_ns == 0)
-            deadline_ns = amg_clock_deadline_ns(timeout_ms);
-        else if (amg_clock_ns() >= deadline_ns)
-            return HG_TIMEOUT;
+        if (amg_progress_own(context)) {
+            atomic_fetch_sub_explicit(
+                &context->owner, AMG_OWNER_WAITER, memory_order_acq_rel);
+            return owner_progress(context, timeout_ms, deadline_ns);
+        }
         amg_cq_sleep(&context->cq, epoch, deadline_ns);
-    }
+    } while (amg_clock_ns() < deadline_ns);
+    atomic_fetch_sub_explicit(
+        &context->owner, AMG_OWNER_WAITER, memory_order_acq_rel);
+    return rc;
+}
+
+hg_return_t amg_progress_wait(hg_context_t *context, unsigned timeout_ms)
+{
+    if (amg_progress_own(context))
+        return owner_progress(context, timeout_ms, 0);
+    if (!amg_cq_is_empty(&context->cq))
+        return HG_SUCCESS;
+    return timeout_ms == 0 ? HG_TIMEOUT : waiter_wait(context, timeout_ms);
 }

@@ -19,7 +19,6 @@ static void serve_run(struct amg_cq_entry *entry)
 {
     struct hg_handle *handle = AMG_OBJECT(entry, struct hg_handle, entry);
 
-    amg_handle_count(handle);
     amg_handle_set_state(handle, AMG_HANDLE_RUNNING);
     handle->rpc->callback(handle);
 }

@@ -258,16 +258,33 @@ static hg_return_t contexts_destroy(hg_class_t *cls)
     return HG_SUCCESS;
 }
 
+/* Calls whose handle the user has destroyed may still be on their way: lets
+ * them end, so that only what the user holds is left to be counted. */
+static void contexts_settle(hg_class_t *cls, uint64_t deadline_ns)
+{
+    hg_context_t *context = amg_class_context(cls, 0);
+
+    while (context != NULL && amg_class_is_held(cls) &&
+           amg_clock_ns() < deadline_ns) {
+        if (atomic_load_explicit(&context->in_flight, memory_order_acquire) > 0)
+            contexts_serve(cls);
+        else
+            context = amg_class_context(cls, context->id + 1u);
+    }
+}
+
 hg_return_t amg_init_finalize(hg_class_t *cls, bool serve)
 {
-    hg_return_t rc = amg_class_check_idle(cls, !serve);
+    uint64_t deadline_ns = amg_clock_deadline_ns(
+        (unsigned)amg_env_number(AMG_ENV_FINALIZE_TIMEOUT));
     hg_return_t ended = HG_SUCCESS;
-    uint64_t deadline_ns = 0;
+    hg_return_t rc = HG_SUCCESS;
 
+    if (serve)
+        contexts_settle(cls, deadline_ns);
+    rc = amg_class_check_idle(cls, !serve);
     if (rc != HG_SUCCESS)
         return rc;
-    deadline_ns = amg_clock_deadline_ns(
-        (unsigned)amg_env_number(AMG_ENV_FINALIZE_TIMEOUT));
     while (!amg_class_is_quiet(cls)) {
         if (serve)
             contexts_serve(cls);

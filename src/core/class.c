@@ -126,29 +126,42 @@ close_domains:
     return rc;
 }
 
-hg_return_t amg_class_check_idle(const hg_class_t *cls, bool with_contexts)
+/* Mercury's order: bulk handles, contexts, addresses. */
+static const enum amg_class_count count_order[] = {
+    AMG_CLASS_BULKS, AMG_CLASS_HANDLES, AMG_CLASS_CONTEXTS, AMG_CLASS_ADDRS};
+
+/* The first of these that is not zero, or AMG_CLASS_COUNTS. */
+static enum amg_class_count class_held(
+    const hg_class_t *cls, bool with_contexts)
 {
-    /* Mercury's order: bulk handles, contexts, addresses. */
-    static const enum amg_class_count order[] = {AMG_CLASS_BULKS,
-        AMG_CLASS_HANDLES, AMG_CLASS_CONTEXTS, AMG_CLASS_ADDRS};
     size_t i = 0;
 
-    for (i = 0; i < sizeof(order) / sizeof(order[0]); i++) {
-        int count = amg_class_counted(cls, order[i]);
+    for (i = 0; i < sizeof(count_order) / sizeof(count_order[0]); i++) {
+        enum amg_class_count what = count_order[i];
 
-        if (count == 0 || (order[i] == AMG_CLASS_CONTEXTS && !with_contexts))
-            continue;
-        AMG_LOG_WARNING("cls",
-            "the class cannot be closed: %d %s%s still open; call %s and try "
-            "again",
-            count, count_names[order[i]],
-            count == 1                    ? " is"
-            : order[i] == AMG_CLASS_ADDRS ? "es are"
-                                          : "s are",
-            count_advice[order[i]]);
-        return HG_BUSY;
+        if (amg_class_counted(cls, what) > 0 &&
+            (what != AMG_CLASS_CONTEXTS || with_contexts))
+            return what;
     }
-    return HG_SUCCESS;
+    return AMG_CLASS_COUNTS;
+}
+
+bool amg_class_is_held(const hg_class_t *cls)
+{
+    return class_held(cls, false) != AMG_CLASS_COUNTS;
+}
+
+hg_return_t amg_class_check_idle(const hg_class_t *cls, bool with_contexts)
+{
+    enum amg_class_count what = class_held(cls, with_contexts);
+
+    if (what == AMG_CLASS_COUNTS)
+        return HG_SUCCESS;
+    AMG_LOG_WARNING("cls",
+        "the class cannot be closed; still open: %d of kind %s; call %s and "
+        "try again",
+        amg_class_counted(cls, what), count_names[what], count_advice[what]);
+    return HG_BUSY;
 }
 
 bool amg_class_is_quiet(hg_class_t *cls)

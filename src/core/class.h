@@ -68,6 +68,8 @@ struct hg_class {
 hg_return_t amg_class_open(
     const struct amg_class_plan *plan, hg_class_t **ret_class);
 
+/* Does anything but contexts remain, of the user or in flight? */
+bool amg_class_is_held(const hg_class_t *cls);
 /* Logs what the user still holds and returns HG_BUSY, or HG_SUCCESS. */
 hg_return_t amg_class_check_idle(const hg_class_t *cls, bool with_contexts);
 

@@ -107,12 +107,13 @@ struct amg_mpi_domain {
     struct amg_mpi_peer *peers;
     struct amg_mpi_ep **eps; /* by context; NULL where none is open */
 
-    struct amg_link *slabs;   /* free ones, single linked */
-    size_t slab_count;        /* all there are */
-    struct amg_list sends;    /* slabs that MPI has not finished */
-    struct amg_list orphans;  /* endpoints closed by a thread without MPI */
-    struct amg_list deferred; /* slabs of threads that may not call MPI */
-    unsigned polls;           /* counts; every 64th looks for strays */
+    struct amg_link *slabs;       /* free ones, single linked */
+    struct amg_mpi_block *blocks; /* which they are cut from */
+    size_t slab_count;            /* all there are */
+    struct amg_list sends;        /* slabs that MPI has not finished */
+    struct amg_list orphans;      /* endpoints closed by a thread without MPI */
+    struct amg_list deferred;     /* slabs of threads that may not call MPI */
+    unsigned polls;               /* counts; every 64th looks for strays */
 
     struct amg_mpi_table calls;     /* operations that wait for a reply */
     struct amg_mpi_table transfers; /* struct amg_mpi_transfer */

@@ -147,7 +147,6 @@ void amg_mpi_send_abandon_locked(struct amg_mpi_domain *domain)
 
     while ((link = amg_list_pop(&domain->deferred)) != NULL)
         amg_mpi_slab_put_locked(AMG_OBJECT(link, struct amg_mpi_slab, link));
-    /* MPI may still read these slabs, so they are never freed. */
-    while (amg_list_pop(&domain->sends) != NULL)
-        domain->slab_count--;
+    /* MPI may still read these slabs; they count as in use for ever. */
+    amg_list_init(&domain->sends);
 }

@@ -2,26 +2,67 @@
 /* The memory of messages: slabs of one length, kept for reuse.
  *
  * There are as many as were ever in use at once: the posted receives, the
- * messages on their way out, and the requests of peers that the user has not
- * released. The credits bound the last (limit of credits * peers that call),
- * and a slab is the longest message and 192 bytes. */
+ * messages on their way out, the replies that came, and the requests of peers
+ * that the user has not released. The credits bound the last: so many for each
+ * peer that calls. A slab is the longest message and 192 bytes.
+ *
+ * They are cut from blocks. The first one has enough for all credits of one
+ * busy peer in both directions; its pages are touched only when they are used.
+ * Later blocks are small, so that little is taken beyond what is needed. */
 #include "mpi_backend/mpi_slab.h"
 
 #include "base/log.h"
 #include "base/mem.h"
 
 enum {
-    SLAB_ALIGN = 64,  /* a cache line, on all machines we know */
-    SLABS_FIRST = 16, /* beside the receives: a few calls at once */
+    SLAB_ALIGN = 64,        /* a cache line, on all machines we know */
+    CREDITS_RESERVED = 128, /* at most so many are reserved for */
+    SLABS_SPARE = 32, /* of the first block, for what credits do not bound */
+    SLABS_MORE = 8,   /* in each later block */
 };
 
+/* Lies in front of its slabs. */
+struct amg_mpi_block {
+    struct amg_mpi_block *next;
+    size_t cut_count; /* slabs that were handed out before */
+    size_t count;
+};
+
+static size_t slab_len(const struct amg_mpi_domain *domain)
+{
+    size_t len = sizeof(struct amg_mpi_slab) + domain->message_len;
+
+    return (len + SLAB_ALIGN - 1) / SLAB_ALIGN * SLAB_ALIGN;
+}
+
+static hg_return_t block_make(struct amg_mpi_domain *domain, size_t count)
+{
+    struct amg_mpi_block *block = amg_mem_alloc_aligned(
+        SLAB_ALIGN, SLAB_ALIGN + count * slab_len(domain));
+
+    if (block == NULL)
+        return HG_NOMEM;
+    block->next = domain->blocks;
+    block->cut_count = 0;
+    block->count = count;
+    domain->blocks = block;
+    return HG_SUCCESS;
+}
+
+/* The newest block is the only one with slabs left to cut. */
 static struct amg_mpi_slab *slab_make(struct amg_mpi_domain *domain)
 {
-    struct amg_mpi_slab *slab =
-        amg_mem_alloc_aligned(SLAB_ALIGN, sizeof(*slab) + domain->message_len);
+    struct amg_mpi_block *block = domain->blocks;
+    struct amg_mpi_slab *slab = NULL;
 
-    if (slab == NULL)
-        return NULL;
+    if (block->cut_count == block->count) {
+        if (block_make(domain, SLABS_MORE) != HG_SUCCESS)
+            return NULL;
+        block = domain->blocks;
+    }
+    slab = (void *)((unsigned char *)block + SLAB_ALIGN +
+                    block->cut_count * slab_len(domain));
+    block->cut_count++;
     slab->link = (struct amg_link){NULL, NULL};
     slab->domain = domain;
     slab->ep = NULL;
@@ -37,14 +78,11 @@ static struct amg_mpi_slab *slab_make(struct amg_mpi_domain *domain)
 
 hg_return_t amg_mpi_slab_init(struct amg_mpi_domain *domain)
 {
-    for (unsigned i = 0; i < SLABS_FIRST; i++) {
-        struct amg_mpi_slab *slab = slab_make(domain);
+    unsigned credits = domain->flow.limit;
 
-        if (slab == NULL)
-            return HG_NOMEM;
-        amg_mpi_slab_put_locked(slab);
-    }
-    return HG_SUCCESS;
+    if (credits > CREDITS_RESERVED)
+        credits = CREDITS_RESERVED;
+    return block_make(domain, AMG_MPI_RECEIVES + 2 * credits + SLABS_SPARE);
 }
 
 void amg_mpi_slab_fini(struct amg_mpi_domain *domain)
@@ -55,18 +93,22 @@ void amg_mpi_slab_fini(struct amg_mpi_domain *domain)
     if (hot != NULL)
         amg_mpi_slab_put_locked(hot);
     while (domain->slabs != NULL) {
-        struct amg_mpi_slab *slab =
-            AMG_OBJECT(domain->slabs, struct amg_mpi_slab, link);
-
-        domain->slabs = slab->link.next;
-        amg_mem_free(slab);
+        domain->slabs = domain->slabs->next;
         domain->slab_count--;
     }
-    if (domain->slab_count > 0)
+    if (domain->slab_count > 0) {
         AMG_LOG_WARNING("mpi",
-            "%zu messages were still in use when the class was closed; their "
-            "memory is not given back",
+            "%zu messages were still in use when the class was closed; the "
+            "memory of all is not given back",
             domain->slab_count);
+        return;
+    }
+    while (domain->blocks != NULL) {
+        struct amg_mpi_block *block = domain->blocks;
+
+        domain->blocks = block->next;
+        amg_mem_free(block);
+    }
 }
 
 struct amg_mpi_slab *amg_mpi_slab_get_locked(struct amg_mpi_domain *domain)

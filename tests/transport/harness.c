@@ -203,6 +203,18 @@ static void right_find(struct harness *h)
     CHECK(h, h->t->addr.parse(h->domain, right, &h->right) == HG_SUCCESS);
 }
 
+/* Waits for all without a poll: a neighbour that is ahead sends already, and
+ * what it sends must not be served before the test has set its `serve`. */
+static void start_together(struct harness *h)
+{
+    harness_world.barrier_begin();
+    harness_wait_begin(h);
+    while (!harness_world.is_done()) {
+        CHECK(h, amg_clock_ns() < h->deadline_ns);
+        sched_yield();
+    }
+}
+
 static void harness_open(struct harness *h, const struct harness_wish *wish)
 {
     uint32_t eps = wish->eps == 0 ? 1 : wish->eps;
@@ -222,6 +234,7 @@ static void harness_open(struct harness *h, const struct harness_wish *wish)
             h, h->t->ep.open(h->domain, (uint8_t)i, &h->eps[i]) == HG_SUCCESS);
     h->serve = harness_echo;
     right_find(h);
+    start_together(h);
 }
 
 static void harness_close(struct harness *h)

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Calls a function of another rank that takes nothing and answers nothing.
+ *
+ * An RPC has a name, and a function at its target. Both sides register the
+ * name, and get the same id for it. This one is one-way: no answer is sent, so
+ * the caller's callback means that the request has left, and not that it was
+ * served.
+ *
+ * Rank 0 serves, all other ranks are clients. */
+#include <stdio.h>
+
+#include "common.h"
+#include "mercury_macros.h"
+
+/* Calls that rank 0 has served. The program context_data shows how to do
+ * without a global variable. */
+static int greetings;
+
+/* Runs at rank 0, within HG_Trigger(), once for each request. */
+static hg_return_t hello(hg_handle_t handle)
+{
+    greetings++;
+    printf("rank %d: hello from rank %d\n", SERVER, job_caller(handle));
+    /* The call is over here; one with an answer would HG_Respond() before. */
+    job_check(HG_Destroy(handle), "HG_Destroy");
+    return HG_SUCCESS;
+}
+
+/* Runs at the client, within HG_Trigger(), when the request has left. */
+static hg_return_t request_left(const struct hg_cb_info *info)
+{
+    bool *done = info->arg;
+
+    job_check(info->ret, "hello");
+    *done = true;
+    return HG_SUCCESS;
+}
+
+static void call_server(const struct job *job, hg_id_t hello_id)
+{
+    hg_handle_t handle = HG_HANDLE_NULL;
+    hg_addr_t server = HG_ADDR_NULL;
+    bool done = false;
+
+    /* Whom to call: a rank. No message is needed to find it. */
+    job_check(
+        amalgam_addr_rank(job->hg_class, SERVER, &server), "amalgam_addr_rank");
+    /* A handle is one call, to be made now or later. */
+    job_check(HG_Create(job->context, server, hello_id, &handle), "HG_Create");
+    /* Returns at once. What happens next, happens within job_wait(): nothing
+     * moves, and no callback runs, while nobody asks for it. */
+    job_check(HG_Forward(handle, request_left, &done, NULL), "HG_Forward");
+    job_wait(job->context, &done);
+
+    job_check(HG_Destroy(handle), "HG_Destroy");
+    job_check(HG_Addr_free(job->hg_class, server), "HG_Addr_free");
+    printf("rank %d: said hello\n", job->rank);
+}
+
+int main(int argc, char **argv)
+{
+    struct job job;
+    hg_id_t hello_id = 0;
+
+    job_open(&argc, &argv, &job);
+    /* `void` twice: neither input nor output. */
+    hello_id = MERCURY_REGISTER(job.hg_class, "hello", void, void, hello);
+    if (hello_id == 0)
+        job_fail("MERCURY_REGISTER: the lines above say why");
+    /* One-way, as both sides have to know. */
+    job_check(HG_Registered_disable_response(job.hg_class, hello_id, HG_TRUE),
+        "HG_Registered_disable_response");
+
+    /* Rank 0 goes on to job_close() at once, and serves in there. */
+    if (job.rank != SERVER)
+        call_server(&job, hello_id);
+    job_close(&job);
+
+    if (job.rank == SERVER)
+        printf("rank %d: %d greetings\n", SERVER, greetings);
+    return 0;
+}

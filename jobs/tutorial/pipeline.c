@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Fetches a matrix in pieces, and works on one while the next ones arrive.
+ *
+ * A server that waits for all data before it begins to work pays for the whole
+ * way first, and needs memory for everything. This one has room for four
+ * pieces. It starts four transfers; whenever one has ended, it works on that
+ * piece, and starts the next transfer into the same room, while three others
+ * are on their way.
+ *
+ * The client's data do not lie in one piece: they are the inner columns of a
+ * larger matrix, one segment per row. The server need not care: an offset in a
+ * bulk handle counts through all segments as if there were no gaps, and a
+ * piece may begin in one row and end in another.
+ *
+ * Rank 0 serves, all other ranks are clients. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "common.h"
+#include "mercury_macros.h"
+
+enum {
+    BULK_NX = 16,         /* rows, each a segment */
+    BULK_NY = 5000,       /* bytes of a row that are sent */
+    MARGIN = 120,         /* and that are not, on either side of them */
+    PIPELINE_SIZE = 4,    /* pieces on their way at once */
+    PIECE_LEN = 3 * 1024, /* bytes; the last piece is shorter */
+};
+
+MERCURY_GEN_PROC(work_in_t, ((hg_bulk_t)(data)))
+MERCURY_GEN_PROC(work_out_t, ((int32_t)(error))((uint64_t)(checksum)))
+
+/* The work: adds up the bytes, each times its place. So the sum shows a byte
+ * at a wrong place, but pieces may come in any order. */
+static uint64_t work(const unsigned char *bytes, uint64_t offset, uint64_t len)
+{
+    uint64_t sum = 0;
+
+    for (uint64_t i = 0; i < len; i++)
+        sum += bytes[i] * (offset + i + 1);
+    return sum;
+}
+
+struct pipeline;
+
+/* Room for one piece. */
+struct slot {
+    struct pipeline *pipeline;
+    unsigned char bytes[PIECE_LEN];
+    hg_bulk_t local; /* `bytes`, exposed to be written by transfers */
+    uint64_t offset; /* of the piece that is on its way */
+};
+
+/* One call while it is served. */
+struct pipeline {
+    hg_handle_t handle;
+    work_in_t in;
+    struct slot slots[PIPELINE_SIZE];
+    uint64_t len;     /* bytes in all */
+    uint64_t started; /* bytes for which a transfer was started */
+    int pieces;
+    int in_flight;
+    int most_in_flight;
+    work_out_t out;
+};
+
+static uint64_t min_of(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+static void pipeline_end(struct pipeline *pipeline)
+{
+    printf("rank %d: %llu bytes of rank %d in %d pieces, up to %d at once\n",
+        SERVER, (unsigned long long)pipeline->len, job_caller(pipeline->handle),
+        pipeline->pieces, pipeline->most_in_flight);
+    job_check(
+        HG_Respond(pipeline->handle, NULL, NULL, &pipeline->out), "HG_Respond");
+    for (int i = 0; i < PIPELINE_SIZE; i++)
+        job_check(HG_Bulk_free(pipeline->slots[i].local), "HG_Bulk_free");
+    job_check(HG_Free_input(pipeline->handle, &pipeline->in), "HG_Free_input");
+    job_check(HG_Destroy(pipeline->handle), "HG_Destroy");
+    free(pipeline);
+}
+
+static hg_return_t piece_came(const struct hg_cb_info *info);
+
+/* Starts the next transfer into this room, if there is anything left. */
+static void slot_fill(struct slot *slot)
+{
+    struct pipeline *pipeline = slot->pipeline;
+    const struct hg_info *info = HG_Get_info(pipeline->handle);
+    uint64_t len = min_of(PIECE_LEN, pipeline->len - pipeline->started);
+
+    if (len == 0 || pipeline->out.error != 0)
+        return;
+    slot->offset = pipeline->started;
+    pipeline->started += len;
+    job_check(HG_Bulk_transfer(info->context, piece_came, slot, HG_BULK_PULL,
+                  info->addr, pipeline->in.data, slot->offset, slot->local, 0,
+                  len, HG_OP_ID_IGNORE),
+        "HG_Bulk_transfer");
+    pipeline->pieces++;
+    pipeline->in_flight++;
+    if (pipeline->in_flight > pipeline->most_in_flight)
+        pipeline->most_in_flight = pipeline->in_flight;
+}
+
+/* Runs at rank 0, within HG_Trigger(), when a piece is there. */
+static hg_return_t piece_came(const struct hg_cb_info *info)
+{
+    struct slot *slot = info->arg;
+    struct pipeline *pipeline = slot->pipeline;
+
+    pipeline->in_flight--;
+    if (info->ret == HG_SUCCESS)
+        pipeline->out.checksum +=
+            work(slot->bytes, slot->offset, info->info.bulk.size);
+    else
+        pipeline->out.error = (int32_t)info->ret;
+    slot_fill(slot);
+    if (pipeline->in_flight == 0)
+        pipeline_end(pipeline);
+    return HG_SUCCESS;
+}
+
+/* Runs at rank 0 for each request: sets the pipeline going. */
+static hg_return_t pull_and_work(hg_handle_t handle)
+{
+    const struct hg_info *info = HG_Get_info(handle);
+    struct pipeline *pipeline = calloc(1, sizeof(*pipeline));
+    const hg_size_t len = PIECE_LEN;
+
+    if (pipeline == NULL)
+        job_fail("no memory for a call");
+    pipeline->handle = handle;
+    job_check(HG_Get_input(handle, &pipeline->in), "HG_Get_input");
+    pipeline->len = HG_Bulk_get_size(pipeline->in.data);
+    for (int i = 0; i < PIPELINE_SIZE; i++) {
+        struct slot *slot = &pipeline->slots[i];
+        void *bytes = slot->bytes;
+
+        slot->pipeline = pipeline;
+        job_check(HG_Bulk_create(info->hg_class, 1, &bytes, &len,
+                      HG_BULK_WRITE_ONLY, &slot->local),
+            "HG_Bulk_create");
+    }
+    for (int i = 0; i < PIPELINE_SIZE; i++)
+        slot_fill(&pipeline->slots[i]);
+    if (pipeline->in_flight == 0) /* there was nothing to fetch */
+        pipeline_end(pipeline);
+    return HG_SUCCESS;
+}
+
+/* The checksum of the rows as they lie in memory; shows them to `ret_rows`. */
+static uint64_t matrix_fill(
+    unsigned char matrix[BULK_NX][MARGIN + BULK_NY + MARGIN], int rank,
+    void *ret_rows[BULK_NX], hg_size_t ret_lens[BULK_NX])
+{
+    uint64_t sum = 0;
+
+    for (int x = 0; x < BULK_NX; x++) {
+        for (int y = 0; y < MARGIN + BULK_NY + MARGIN; y++)
+            matrix[x][y] = (unsigned char)(rank + 7 * x + 31 * y);
+        ret_rows[x] = &matrix[x][MARGIN];
+        ret_lens[x] = BULK_NY;
+        sum += work(ret_rows[x], (uint64_t)x * BULK_NY, BULK_NY);
+    }
+    return sum;
+}
+
+static void call_server(const struct job *job, hg_id_t id)
+{
+    static unsigned char matrix[BULK_NX][MARGIN + BULK_NY + MARGIN];
+    void *rows[BULK_NX];
+    hg_size_t lens[BULK_NX];
+    const uint64_t checksum = matrix_fill(matrix, job->rank, rows, lens);
+    hg_handle_t handle = job_create_call(job, id);
+    work_in_t in = {HG_BULK_NULL};
+    work_out_t out;
+
+    job_check(HG_Bulk_create(job->hg_class, BULK_NX, rows, lens,
+                  HG_BULK_READ_ONLY, &in.data),
+        "HG_Bulk_create");
+    job_forward(job, handle, &in);
+    job_check(HG_Bulk_free(in.data), "HG_Bulk_free");
+
+    job_check(HG_Get_output(handle, &out), "HG_Get_output");
+    job_check((hg_return_t)out.error, "a transfer at the server");
+    if (out.checksum != checksum)
+        job_fail("checksum %llx here, %llx at the server",
+            (unsigned long long)checksum, (unsigned long long)out.checksum);
+    printf("rank %d: sent %d rows of %d bytes, the same checksum\n", job->rank,
+        BULK_NX, BULK_NY);
+    job_check(HG_Free_output(handle, &out), "HG_Free_output");
+    job_check(HG_Destroy(handle), "HG_Destroy");
+}
+
+int main(int argc, char **argv)
+{
+    struct job job;
+    hg_id_t id = 0;
+
+    job_open(&argc, &argv, &job);
+    id = MERCURY_REGISTER(
+        job.hg_class, "work", work_in_t, work_out_t, pull_and_work);
+    if (id == 0)
+        job_fail("MERCURY_REGISTER: the lines above say why");
+    if (job.rank != SERVER)
+        call_server(&job, id);
+    job_close(&job);
+    return 0;
+}

@@ -14,7 +14,7 @@
 #include "mpi_backend/mpi_end.h"
 #include "mpi_backend/mpi_mem.h"
 #include "mpi_backend/mpi_msg.h"
-#include "mpi_backend/mpi_origin.h"
+#include "mpi_backend/mpi_stop.h"
 #include "mpi_backend/mpi_poll.h"
 #include "mpi_backend/mpi_send.h"
 #include "mpi_backend/mpi_target.h"
@@ -84,19 +84,19 @@ static void transfers_end_locked(
     bool is_late = false;
     unsigned looks = 0;
 
-    while (amg_mpi_origin_drop_locked(domain, ep, is_late)) {
+    while (amg_mpi_stop_drop_locked(domain, ep, is_late)) {
         wait_step_locked(domain, &looks);
         now_ns = amg_clock_ns();
         is_late = now_ns >= late_ns;
         if (now_ns < end_ns)
             continue;
-        if (!amg_mpi_origin_drop_locked(domain, ep, true))
+        if (!amg_mpi_stop_drop_locked(domain, ep, true))
             return;
         AMG_LOG_WARNING("bulk",
             "a peer did not take all pieces of a put within %d ms; MPI may "
             "still read the memory of the cancelled transfer",
             CLOSE_MS);
-        amg_mpi_origin_force_locked(domain, ep);
+        amg_mpi_stop_force_locked(domain, ep);
         return;
     }
 }
@@ -204,7 +204,7 @@ void amg_mpi_close_medium(struct amg_mpi_domain *domain)
     }
     amg_mpi_send_abandon_locked(domain);
     (void)amg_mpi_target_forget_locked(domain);
-    (void)amg_mpi_origin_forget_locked(domain);
+    (void)amg_mpi_stop_forget_locked(domain);
     domain->is_dead = true;
     amg_lock_give(domain->lock);
     amg_mpi_comm_close(&domain->comm, !domain->end.is_broken);

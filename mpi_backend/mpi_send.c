@@ -82,7 +82,6 @@ void amg_mpi_send_control_locked(struct amg_mpi_slab *slab, uint32_t rank,
     uint8_t context, enum amg_mpi_kind kind, uint32_t cookie, uint32_t body_len)
 {
     slab->op = NULL;
-    slab->header.context = 0;
     slab->header.cookie = cookie;
     amg_mpi_send_address(slab, rank, context, kind, body_len);
     if (amg_mpi_send_locked(slab) != HG_SUCCESS)

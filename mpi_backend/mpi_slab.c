@@ -69,6 +69,7 @@ static struct amg_mpi_slab *slab_make(struct amg_mpi_domain *domain)
     slab->op = NULL;
     slab->request = MPI_REQUEST_NULL;
     slab->wants_reply = false;
+    slab->header = (struct amg_mpi_header){.kind = 0};
     slab->buf.data = slab->data;
     slab->buf.cap = domain->message_len - (uint32_t)sizeof(slab->header);
     slab->arrival.link = (struct amg_link){NULL, NULL};

@@ -3,7 +3,7 @@
  *
  * A small access is served when its message is read, and answered in the same
  * slab. A large one becomes a visit, which lives until its last piece is out
- * or in; see mpi_origin.c for who says what when. Every word of a message is
+ * or in; see mpi_transfer.c for who says what when. Every word of a message is
  * checked before it is used: key, permission, bounds, lengths.
  *
  * When memory goes away (halt), a get ends with the pieces in motion, and DONE
@@ -172,32 +172,46 @@ static struct amg_mpi_visit *visit_find_locked(
     return NULL;
 }
 
+/* Says how much of a get is on its way; all of it when its visit has ended. */
+static void get_stop_locked(const struct amg_mpi_message *message,
+    struct amg_mpi_visit *visit, uint64_t len)
+{
+    struct amg_mpi_slab *slab = message->slab;
+
+    if (visit != NULL && (visit->is_put || visit->is_told)) {
+        amg_mpi_slab_put_locked(slab);
+        return;
+    }
+    if (visit != NULL) {
+        len = visit->stream.posted;
+        amg_mpi_stream_stop(&visit->stream, len);
+        visit->is_told = true;
+    }
+    done_send_locked(slab, message->rank, slab->header.context,
+        slab->header.cookie, HG_CANCELED, len);
+}
+
 void amg_mpi_target_on_stop_locked(
     struct amg_mpi_domain *domain, const struct amg_mpi_message *message)
 {
     struct amg_mpi_slab *slab = message->slab;
     struct amg_mpi_visit *visit =
         visit_find_locked(domain, message->rank, slab->header.cookie);
-    struct amg_mpi_stream *stream = visit == NULL ? NULL : &visit->stream;
     struct amg_mpi_stop stop;
 
     memcpy(&stop, slab->data, sizeof(stop));
-    /* Without a visit all was sent, or answered, before the STOP came. */
+    if (!stop.is_put) {
+        get_stop_locked(message, visit, stop.len);
+        return;
+    }
     if (visit != NULL && visit->is_put && !visit->is_stopped) {
-        if (!amg_mpi_stream_is_cut(stream, stop.len))
+        if (!amg_mpi_stream_is_cut(&visit->stream, stop.len))
             amg_mpi_addr_blame(domain, message->rank, AMG_MPI_FAULT_ANSWER,
                 AMG_MPI_STOP, (long)stop.len);
         visit->is_stopped = true;
-        amg_mpi_stream_stop(stream, stop.len);
-    } else if (visit != NULL && !visit->is_put && !visit->is_told &&
-               stream->posted < stream->len) {
-        amg_mpi_stream_stop(stream, stream->posted);
-        visit->is_told = true;
-        done_send_locked(slab, message->rank, visit->context, visit->cookie,
-            HG_CANCELED, stream->posted);
-        return;
+        amg_mpi_stream_stop(&visit->stream, stop.len);
     }
-    amg_mpi_slab_put_locked(slab);
+    amg_mpi_slab_put_locked(slab); /* else DONE is on its way */
 }
 
 /* Says what the initiator has to know when the memory goes away, or when a
@@ -210,11 +224,9 @@ static void visit_tell_locked(
 
     if (!visit->is_put) {
         amg_mpi_stream_stop(stream, stream->posted);
-        visit->is_told =
-            stream->posted == stream->len ||
-            visit_answer_locked(domain, visit,
-                stream->ret != HG_SUCCESS ? stream->ret : HG_CANCELED,
-                stream->posted);
+        visit->is_told = visit_answer_locked(domain, visit,
+            stream->ret != HG_SUCCESS ? stream->ret : HG_CANCELED,
+            stream->posted);
         return;
     }
     if (visit->is_stopped) {

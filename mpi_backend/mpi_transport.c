@@ -15,7 +15,8 @@
 #include "mpi_backend/mpi_end.h"
 #include "mpi_backend/mpi_mem.h"
 #include "mpi_backend/mpi_msg.h"
-#include "mpi_backend/mpi_origin.h"
+#include "mpi_backend/mpi_stop.h"
+#include "mpi_backend/mpi_transfer.h"
 #include "mpi_backend/mpi_poll.h"
 #include "mpi_backend/mpi_receive.h"
 #include "mpi_backend/mpi_slab.h"
@@ -86,8 +87,8 @@ static void domain_set(struct amg_mpi_domain *domain,
     amg_mpi_table_init(&domain->calls, AMG_MPI_INDEX_MASK + 1u);
     amg_mpi_table_init(&domain->transfers, (uint32_t)domain->tags_half);
     amg_mpi_table_init(&domain->mems, AMG_MPI_INDEX_MASK + 1u);
-    amg_pool_init(&domain->transfer_pool, amg_mpi_origin_transfer_len(),
-        sizeof(void *) * 2);
+    amg_pool_init(
+        &domain->transfer_pool, amg_mpi_transfer_len(), sizeof(void *) * 2);
     amg_pool_init(
         &domain->access_pool, amg_mpi_target_visit_len(), sizeof(void *) * 2);
 }
@@ -318,7 +319,7 @@ static hg_return_t ep_cancel(struct amg_ep *base, struct amg_op *op)
 
     amg_lock_take(domain->lock);
     if (op->priv[AMG_MPI_PRIV_STATE] == AMG_MPI_OP_TRANSFER)
-        amg_mpi_origin_cancel_locked(domain, op);
+        amg_mpi_stop_cancel_locked(domain, op);
     else
         amg_mpi_msg_cancel_locked(domain, op);
     amg_lock_give(domain->lock);
@@ -368,7 +369,7 @@ const struct amg_transport amg_mpi_transport = {
             .reg = amg_mpi_mem_reg,
             .unreg = amg_mpi_close_unreg,
             .key = amg_mpi_mem_key,
-            .put = amg_mpi_origin_put,
-            .get = amg_mpi_origin_get,
+            .put = amg_mpi_transfer_put,
+            .get = amg_mpi_transfer_get,
         },
 };

@@ -92,7 +92,9 @@ struct amg_mpi_done {
 };
 
 struct amg_mpi_stop {
-    uint64_t len; /* as above; a get's exposer does not look at it */
+    uint64_t len; /* of a put: bytes that were sent; of a get: all */
+    uint32_t is_put;
+    uint32_t unused;
 };
 
 struct amg_mpi_all_bye {

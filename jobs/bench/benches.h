@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The benchmarks there are; each is run by both ranks. */
+#ifndef BENCH_BENCHES_H
+#define BENCH_BENCHES_H
+
+#include "pair.h"
+
+/* Calls with 0 bytes to 64 KiB of input. */
+void bench_latency(struct pair *pair);
+/* Pulls of 64 KiB to 16 MiB of the other rank's memory. */
+void bench_bulk(struct pair *pair);
+/* options->calls null calls, or MPI round trips, for those who count what
+ * happens meanwhile. */
+void bench_count(struct pair *pair);
+
+#endif

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A measurement and its control, in turn, batch after batch.
+ *
+ * What else happens on the machine comes and goes within seconds, and meets
+ * two neighbouring batches alike. So each batch has a ratio of its own, and the
+ * median of these is the result: it stays where it is when a few batches were
+ * disturbed. One batch of each goes before, to warm up.
+ *
+ * The library has a context only during its own batches; see control.c. */
+#include "duel.h"
+
+#include <stdlib.h>
+
+#include "stats.h"
+
+/* Rank 0's numbers of one side of the duel. */
+struct side {
+    duel_batch_fn run;
+    double *samples; /* of all batches */
+    double *figures; /* one for each batch */
+};
+
+static void side_init(struct pair *pair, struct side *side, duel_batch_fn run,
+    const struct duel *duel)
+{
+    size_t count = (size_t)duel->batches * duel->calls;
+
+    side->run = run;
+    side->samples = calloc(count, sizeof(double));
+    side->figures = calloc(duel->batches, sizeof(double));
+    if (side->samples == NULL || side->figures == NULL)
+        pair_check(pair, HG_NOMEM, "memory for the samples");
+}
+
+static void side_fini(struct side *side)
+{
+    free(side->samples);
+    free(side->figures);
+}
+
+/* The figure of a batch; the order of its samples is lost. */
+static double figure_of(
+    const struct duel *duel, double *samples, double elapsed_us)
+{
+    if (!duel->is_rate)
+        return stats_median(samples, duel->calls);
+    return (double)duel->size * duel->calls / elapsed_us * 1e-3;
+}
+
+static void side_batch(
+    struct pair *pair, struct duel *duel, struct side *side, unsigned batch)
+{
+    double *samples = side->samples + (size_t)batch * duel->calls;
+    double elapsed_us = side->run(pair, duel, samples);
+
+    if (pair->rank == 0)
+        side->figures[batch] = figure_of(duel, samples, elapsed_us);
+}
+
+static void turn_run(struct pair *pair, struct duel *duel, struct side *ours,
+    struct side *control, unsigned batch)
+{
+    side_batch(pair, duel, control, batch);
+    pair_enter(pair);
+    side_batch(pair, duel, ours, batch);
+    pair_leave(pair);
+}
+
+/* The median over the calls, or over the rates of the batches. Sorts. */
+static double side_value(const struct duel *duel, struct side *side)
+{
+    if (duel->is_rate)
+        return stats_median(side->figures, duel->batches);
+    return stats_median(side->samples, (size_t)duel->batches * duel->calls);
+}
+
+static void row_fill(struct row *row, const struct duel *duel,
+    struct side *ours, struct side *control, double *ratios)
+{
+    size_t count = (size_t)duel->batches * duel->calls;
+
+    /* First the ratios: they need the figures in the order of the batches. */
+    for (unsigned i = 0; i < duel->batches; i++)
+        ratios[i] = ours->figures[i] / control->figures[i];
+    row->ratio = stats_median(ratios, duel->batches);
+    row->spread[0] = stats_quantile(ratios, duel->batches, 0.25);
+    row->spread[1] = stats_quantile(ratios, duel->batches, 0.75);
+
+    row->size = duel->size;
+    row->window = duel->window;
+    row->batches = duel->batches;
+    row->unit = duel->is_rate ? "GB/s" : "us";
+    row->better = duel->is_rate ? "higher" : "lower";
+    row->value = side_value(duel, ours);
+    row->control_value = side_value(duel, control);
+    stats_sort(ours->samples, count);
+    row->p50_us = stats_quantile(ours->samples, count, 0.5);
+    row->p99_us = stats_quantile(ours->samples, count, 0.99);
+    row->p999_us = stats_quantile(ours->samples, count, 0.999);
+}
+
+void duel_run(struct pair *pair, struct duel *duel, struct row *row)
+{
+    struct side ours;
+    struct side control;
+    double *ratios = NULL;
+
+    if (duel->batches == 0)
+        duel->batches = DUEL_BATCHES;
+    side_init(pair, &ours, duel->ours, duel);
+    side_init(pair, &control, duel->control, duel);
+    ratios = calloc(duel->batches, sizeof(*ratios));
+    if (ratios == NULL)
+        pair_check(pair, HG_NOMEM, "memory for the ratios");
+    turn_run(pair, duel, &ours, &control, 0);
+    for (unsigned i = 0; i < duel->batches; i++)
+        turn_run(pair, duel, &ours, &control, i);
+    if (pair->rank == 0) {
+        row->transport = pair->transport;
+        row_fill(row, duel, &ours, &control, ratios);
+        rows_add(row);
+    }
+    free(ratios);
+    side_fini(&control);
+    side_fini(&ours);
+}

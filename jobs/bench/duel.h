@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A measurement and its control, in turn, batch after batch. */
+#ifndef BENCH_DUEL_H
+#define BENCH_DUEL_H
+
+#include <time.h>
+
+#include "pair.h"
+#include "rows.h"
+
+struct duel;
+
+/* One batch, run by both ranks at the same time. Rank 0 writes the time that
+ * each of duel->calls operations took, and returns that of all. In us. */
+typedef double (*duel_batch_fn)(
+    struct pair *pair, struct duel *duel, double *ret_samples);
+
+enum {
+    DUEL_BATCHES_MIN = 15,
+    DUEL_BATCHES = 21,
+    DUEL_WARM = 50, /* small operations before the clock of a batch starts */
+};
+
+struct duel {
+    duel_batch_fn ours;
+    duel_batch_fn control;
+    size_t size; /* bytes of payload */
+    unsigned window;
+    unsigned calls;   /* of each, in a batch */
+    unsigned batches; /* 0: DUEL_BATCHES */
+    bool is_rate;     /* the figure is GB/s, else us */
+    void *more;       /* what the batches of a benchmark need */
+};
+
+/* Runs all batches; at rank 0 the figures of `row` are filled in, and it is
+ * added to the results. By both ranks. */
+void duel_run(struct pair *pair, struct duel *duel, struct row *row);
+
+static inline double duel_now_us(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec * 1e6 + (double)now.tv_nsec * 1e-3;
+}
+
+#endif

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* How long a call takes, from 0 bytes to 64 KiB of input.
+ *
+ * The handle is used again and again, as a program in a hurry does; the reply
+ * is empty. Sizes beyond one message are measured as a user gets them: the
+ * target pulls such an input before it serves the call. */
+#include "benches.h"
+#include "control.h"
+#include "duel.h"
+
+enum { SIZE_MIN = 8, SIZE_END = 65536, CALLS = 500 };
+
+static double latency_batch(
+    struct pair *pair, struct duel *duel, double *ret_samples)
+{
+    struct payload payload = {(uint32_t)duel->size, pair->room};
+    void *input = duel->size == 0 ? NULL : &payload;
+    hg_handle_t handle = HG_HANDLE_NULL;
+    double start_us = 0.0;
+    double before_us = 0.0;
+
+    if (pair->rank != 0) {
+        pair_serve(pair);
+        return 0.0;
+    }
+    handle =
+        pair_handle(pair, duel->size == 0 ? pair->null_id : pair->bytes_id);
+    for (unsigned i = 0; i < DUEL_WARM; i++)
+        pair_call(pair, handle, input);
+    start_us = before_us = duel_now_us();
+    for (unsigned i = 0; i < duel->calls; i++) {
+        double now_us = 0.0;
+
+        pair_call(pair, handle, input);
+        now_us = duel_now_us();
+        ret_samples[i] = now_us - before_us;
+        before_us = now_us;
+    }
+    pair_check(pair, HG_Destroy(handle), "HG_Destroy");
+    pair_stop(pair);
+    return before_us - start_us;
+}
+
+static void size_run(struct pair *pair, size_t size)
+{
+    struct duel duel = {
+        .ours = latency_batch,
+        .control = control_pingpong,
+        .size = size,
+        .window = 1,
+        .calls = pair->options->calls == 0 ? CALLS : pair->options->calls,
+        .batches = pair->options->batches,
+    };
+    struct row row = {
+        .bench = "latency",
+        .op = "rpc",
+        .memory = "host",
+        .control = CONTROL_PINGPONG_TEXT,
+    };
+
+    duel_run(pair, &duel, &row);
+}
+
+void bench_latency(struct pair *pair)
+{
+    const unsigned *only = pair->options->size;
+
+    pair_need_room(
+        pair, only != NULL && *only > SIZE_END ? *only : (size_t)SIZE_END);
+    if (only != NULL) {
+        size_run(pair, *only);
+        return;
+    }
+    size_run(pair, 0);
+    for (size_t size = SIZE_MIN; size <= SIZE_END; size *= 2)
+        size_run(pair, size);
+}

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* One core for each rank, while a benchmark runs.
+ *
+ * Ranks are of one machine when their kernels were started by the same boot:
+ * host names, and what MPI calls a node, may pretend otherwise. */
+#include "pin.h"
+
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { ID_LEN = 64 };
+
+static void machine_id(char *ret_id)
+{
+    FILE *file = fopen("/proc/sys/kernel/random/boot_id", "r");
+
+    memset(ret_id, 0, ID_LEN);
+    if (file == NULL || fgets(ret_id, ID_LEN, file) == NULL)
+        gethostname(ret_id, ID_LEN - 1);
+    if (file != NULL)
+        fclose(file);
+}
+
+/* How many ranks are on this machine, and the place of this one among them. */
+static int machine_place(int *ret_count)
+{
+    char own[ID_LEN];
+    char *all = NULL;
+    int rank = 0;
+    int size = 0;
+    int place = 0;
+
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    machine_id(own);
+    all = calloc((size_t)size, ID_LEN);
+    if (all == NULL)
+        MPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE);
+    MPI_Allgather(own, ID_LEN, MPI_CHAR, all, ID_LEN, MPI_CHAR, MPI_COMM_WORLD);
+    *ret_count = 0;
+    for (int i = 0; i < size; i++)
+        if (memcmp(own, all + (size_t)i * ID_LEN, ID_LEN) == 0) {
+            place += i < rank;
+            *ret_count += 1;
+        }
+    free(all);
+    return place;
+}
+
+/* The core with `place` others of the set in front of it. */
+static int core_of(const cpu_set_t *set, int place)
+{
+    for (int core = 0; core < CPU_SETSIZE; core++)
+        if (CPU_ISSET(core, set) && place-- == 0)
+            return core;
+    return -1;
+}
+
+int pin_set(struct pin *pin)
+{
+    cpu_set_t one;
+    int count = 0;
+    int place = machine_place(&count);
+    int core = -1;
+
+    pin->is_set = false;
+    if (sched_getaffinity(0, sizeof(pin->before), &pin->before) != 0)
+        return -1;
+    if (CPU_COUNT(&pin->before) == 1)
+        return core_of(&pin->before, 0);
+    if (CPU_COUNT(&pin->before) < count)
+        return -1;
+    core = core_of(&pin->before, place);
+    CPU_ZERO(&one);
+    CPU_SET((unsigned)core, &one);
+    if (sched_setaffinity(0, sizeof(one), &one) != 0)
+        return -1;
+    pin->is_set = true;
+    return core;
+}
+
+void pin_restore(const struct pin *pin)
+{
+    if (pin->is_set)
+        sched_setaffinity(0, sizeof(pin->before), &pin->before);
+}

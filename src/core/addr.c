@@ -85,6 +85,16 @@ void amg_addr_destroy(struct hg_addr *addr)
     amg_class_count(cls, AMG_CLASS_ADDRS, -1);
 }
 
+/* Does `text` begin with the driver's name? Only then is it asked to read it,
+ * so that a string of one driver is no mistake to be logged by the others. */
+static bool text_is_of(const char *text, const struct amg_transport *transport)
+{
+    size_t len = strlen(transport->name);
+
+    return strncmp(text, transport->name, len) == 0 &&
+           strncmp(text + len, "://", 3) == 0;
+}
+
 hg_return_t amg_addr_parse(
     hg_class_t *cls, const char *text, struct hg_addr *ret_addr)
 {
@@ -95,11 +105,9 @@ hg_return_t amg_addr_parse(
         struct amg_peer *peer = NULL;
         hg_return_t rc = HG_SUCCESS;
 
-        if (domain == NULL)
+        if (domain == NULL || !text_is_of(text, domain->transport))
             continue;
         rc = domain->transport->addr.parse(domain, text, &peer);
-        if (rc == HG_INVALID_ARG)
-            continue; /* not of this driver: the next one may know it */
         if (rc != HG_SUCCESS)
             return rc;
         amg_addr_init(cls, route, peer, ret_addr);

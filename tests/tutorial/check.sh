@@ -1,0 +1,145 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# Runs a tutorial program and compares all it prints: check.sh NAME PROGRAM
+# RANKS. Ranks print independently, so the order of lines counts only where the
+# program promises one.
+set -eu
+
+name=$1
+program=$2
+ranks=$3
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+export TMPDIR=$work/tmp # where save puts its fresh directory
+mkdir "$TMPDIR"
+args=()
+status=0      # the exit code that is right
+is_sorted=yes # no: the order of lines counts too
+
+fail() {
+    echo "FAILED: $*" >&2
+    exit 1
+}
+
+# The lines that are right, for each program.
+want_init() {
+    is_sorted=no
+    for ((rank = 0; rank < ranks; rank++)); do
+        echo "rank $rank: mpi://JOB/$rank"
+    done
+}
+
+want_hello() {
+    for ((rank = 1; rank < ranks; rank++)); do
+        echo "rank 0: hello from rank $rank"
+        echo "rank $rank: said hello"
+    done
+    echo "rank 0: $((ranks - 1)) greetings"
+}
+
+want_context_data() {
+    local balance=0
+    for ((rank = 1; rank < ranks; rank++)); do
+        echo "rank $rank: paid in $((100 * rank)), drew 10"
+        balance=$((balance + 100 * rank - 10))
+    done
+    echo "rank 0: the desk served $((2 * (ranks - 1))) calls"
+    echo "rank 0: the bank closes with $balance"
+}
+
+want_sum() {
+    for ((rank = 1; rank < ranks; rank++)); do
+        echo "rank $rank: $rank + 100 = $((rank + 100))"
+    done
+}
+
+want_list() {
+    local length
+    echo "rank 0: a false length gives HG_OVERFLOW and no list"
+    for ((rank = 1; rank < ranks; rank++)); do
+        for length in 0 "$rank" 10000; do
+            echo "rank $rank: $length numbers came back reversed," \
+                "their sum is $((length * (length + 1) / 2))"
+        done
+    done
+}
+
+# want_saved FILE: each client has saved FILE.
+want_saved() {
+    for ((rank = 1; rank < ranks; rank++)); do
+        echo "rank $rank: saved ${1##*/}.rank$rank, $(stat -Lc %s "$1")" \
+            "bytes, the same checksum"
+    done
+    echo "rank 0: $((ranks - 1)) files"
+}
+
+want_save() {
+    want_saved "$program"
+}
+
+want_save_to() {
+    want_saved "$work/file"
+}
+
+want_save_nothing() {
+    echo "rank 0: 0 files"
+}
+
+want_pipeline() {
+    for ((rank = 1; rank < ranks; rank++)); do
+        echo "rank 0: 80000 bytes of rank $rank in 27 pieces, up to 4 at once"
+        echo "rank $rank: sent 16 rows of 5000 bytes, the same checksum"
+    done
+}
+
+case $name in
+save_to) # a large file, to a directory that is not there yet
+    head -c 3000001 /dev/urandom >"$work/file"
+    args=("$work/file" "$work/saved")
+    ;;
+save_nothing) # a file that is not there: a message, exit code 1
+    args=("$work/absent")
+    status=1
+    ;;
+esac
+
+"want_$name" >"$work/want.raw"
+got_status=0
+"${MPIEXEC:-mpiexec}" -n "$ranks" "$program" "${args[@]}" \
+    >"$work/got.raw" 2>"$work/err" || got_status=$?
+cat "$work/err" >&2
+[ "$got_status" = "$status" ] || {
+    cat "$work/got.raw"
+    fail "exit code $got_status where $status is right"
+}
+
+# The number of the job in an address is another one each time. Where a job
+# ends with an error, mpiexec adds a report of its own between lines of "=".
+sed -E -i 's|mpi://[0-9a-f]{16}/|mpi://JOB/|; /^=+$/,/^=+$/d; /^YOUR APPL/,$d' \
+    "$work/got.raw"
+for file in want got; do
+    if [ $is_sorted = yes ]; then
+        sort "$work/$file.raw" >"$work/$file"
+    else
+        cp "$work/$file.raw" "$work/$file"
+    fi
+done
+diff -u "$work/want" "$work/got" || fail "the output is not the right one"
+
+case $name in
+save_to)
+    for ((rank = 1; rank < ranks; rank++)); do
+        cmp "$work/file" "$work/saved/file.rank$rank"
+    done
+    ;;
+save_nothing)
+    for ((rank = 1; rank < ranks; rank++)); do
+        grep -q "^rank $rank: cannot read $work/absent: " "$work/err" ||
+            fail "rank $rank does not say that it cannot read its file"
+    done
+    ;;
+*)
+    ! grep '^amalgam: ' "$work/err" || fail "the library had complaints"
+    ;;
+esac
+[ -z "$(ls -A "$TMPDIR")" ] || fail "left behind: $(ls -A "$TMPDIR")"

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Proves that communicators which cannot carry a class are refused by all
+ * ranks, with a line that says why, and that nothing is left behind. */
+#include "ranks.h"
+
+int main(void)
+{
+    struct ranks all;
+    struct amalgam_options options = AMALGAM_OPTIONS_INITIALIZER;
+    MPI_Comm half = MPI_COMM_NULL;
+    MPI_Comm inter = MPI_COMM_NULL;
+    FILE *log = NULL;
+    int rank = 0;
+
+    ranks_start(MPI_THREAD_MULTIPLE);
+    log = ranks_log_catch("error");
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_split(MPI_COMM_WORLD, rank % 2, rank, &half);
+    MPI_Intercomm_create(half, 0, MPI_COMM_WORLD, 1 - rank % 2, 7, &inter);
+    CHECK(amalgam_init(inter, NULL, NULL) == NULL);
+    CHECK(ranks_log_has(log, "intercommunicator"));
+    CHECK(amalgam_init(MPI_COMM_NULL, NULL, NULL) == NULL);
+    CHECK(ranks_log_has(log, "MPI_COMM_NULL"));
+    CHECK(amalgam_init(MPI_COMM_WORLD, "carrier+pigeon", NULL) == NULL);
+    CHECK(ranks_log_has(log, "carrier+pigeon"));
+    options.message_bytes = 16;
+    CHECK(amalgam_init(MPI_COMM_WORLD, NULL, &options) == NULL);
+    CHECK(ranks_log_has(log, "message_bytes"));
+    MPI_Comm_free(&inter);
+    MPI_Comm_free(&half);
+    ranks_open(&all, MPI_COMM_WORLD);
+    ranks_exchange(&all);
+    ranks_meet(MPI_COMM_WORLD);
+    ranks_close(&all);
+    return ranks_stop();
+}

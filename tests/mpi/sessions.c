@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Proves that a communicator made from an MPI-4 session will do, where nobody
+ * has called MPI_Init. */
+#include <stdlib.h>
+
+#include "ranks.h"
+
+#if MPI_VERSION >= 4
+static MPI_Comm session_comm(MPI_Session *ret_session)
+{
+    MPI_Comm comm = MPI_COMM_NULL;
+    MPI_Group group = MPI_GROUP_NULL;
+    MPI_Info info = MPI_INFO_NULL;
+
+    MPI_Info_create(&info);
+    MPI_Info_set(info, "thread_level", "MPI_THREAD_MULTIPLE");
+    CHECK(MPI_Session_init(info, MPI_ERRORS_ARE_FATAL, ret_session) ==
+          MPI_SUCCESS);
+    MPI_Info_free(&info);
+    MPI_Group_from_session_pset(*ret_session, "mpi://WORLD", &group);
+    MPI_Comm_create_from_group(
+        group, "amalgam-test", MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &comm);
+    MPI_Group_free(&group);
+    return comm;
+}
+#endif
+
+int main(void)
+{
+#if MPI_VERSION >= 4
+    struct ranks all;
+    MPI_Session session = MPI_SESSION_NULL;
+    MPI_Comm comm = MPI_COMM_NULL;
+
+    ranks_limit(55);
+    comm = session_comm(&session);
+    ranks_open(&all, comm);
+    ranks_exchange(&all);
+    ranks_meet(comm);
+    ranks_close(&all);
+    MPI_Comm_free(&comm);
+    MPI_Session_finalize(&session);
+    return EXIT_SUCCESS;
+#else
+    return RANKS_SKIP;
+#endif
+}

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # Installs a build to a fresh prefix, and uses it from there: run.sh WAY BUILD
-# with WAY pkgconfig, cmake, or readme (the example of README.md compiles).
+# with WAY pkgconfig, cmake, or readme (the example of README.md compiles
+# without a warning, and prints what it promises).
 set -eu
 
 way=$1
@@ -75,7 +76,12 @@ readme)
         "$here/../../README.md" >"$work/example.c"
     [ -s "$work/example.c" ] || fail "README.md has no example in C"
     [ $has_mpi = yes ] || exit 77
-    by_pkgconfig "$work/example.c" "$work/example" amalgam
+    CC="${CC:-cc} -Wall -Wextra -Werror" \
+        by_pkgconfig "$work/example.c" "$work/example" amalgam
+    "${MPIEXEC:-mpiexec}" -n 2 "$work/example" >"$work/example.out" ||
+        fail "the example of README.md returned $?"
+    printf '40 + 2 = 42, says rank 0\n' | cmp - "$work/example.out" ||
+        fail "the example of README.md printed: $(cat "$work/example.out")"
     ;;
 *)
     fail "no way called $way"

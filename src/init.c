@@ -52,15 +52,22 @@ static const struct amg_transport *mpi_find(bool may_load)
     return dlsym(library, MPI_SYMBOL);
 }
 
-static void refuse_log(const char *info)
+const char *amg_init_offer(char *ret_text, size_t cap)
 {
     const struct amg_transport *all[] = {
         &amg_self_transport, mpi_find(false), NULL};
+
+    return amg_registry_offer(all, ret_text, cap);
+}
+
+static void refuse_log(const char *info)
+{
     char offer[NAME_CAP];
 
     AMG_LOG_ERROR("cls", "no transport '%s' here; this build offers: %s%s",
-        info, amg_registry_offer(all, offer, sizeof(offer)),
-        all[1] == NULL ? " (and mpi, where " MPI_LIBRARY " is found)" : "");
+        info, amg_init_offer(offer, sizeof(offer)),
+        mpi_find(false) == NULL ? " (and mpi, where " MPI_LIBRARY " is found)"
+                                : "");
 }
 
 static bool scheme_is(const struct amg_uri *uri, const char *name)

@@ -17,6 +17,10 @@ struct amg_init {
  * HG_INVALID_ARG: no init string; or what the transport's open returned. */
 hg_return_t amg_init_class(const struct amg_init *init, hg_class_t **ret_class);
 
+/* Writes the init strings this process can open: "self, mpi, mpi+p2p". What
+ * does not fit into `cap` bytes is left out. Returns `ret_text`. */
+const char *amg_init_offer(char *ret_text, size_t cap);
+
 /* Ends the class. With `serve`, open contexts make progress and run callbacks
  * until every rank has come here, and are destroyed then; without, a context
  * still open is HG_BUSY. HG_BUSY leaves all as it was. Waits for the others at

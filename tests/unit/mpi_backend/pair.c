@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What the driver's tests with several ranks share: one domain and endpoint. */
+#include "pair.h"
+
+#include <sched.h>
+#include <string.h>
+
+#include "base/clock.h"
+
+enum { DEADLINE_MS = 10000, POLL_MAX = 16 };
+
+const struct amg_transport *const pair_t = &amg_mpi_transport;
+struct amg_domain *pair_domain;
+struct amg_ep *pair_ep;
+int pair_rank;
+int pair_size;
+
+void pair_fail(const char *file, int line, const char *what)
+{
+    fprintf(stderr, "rank %d: %s:%d: %s\n", pair_rank, file, line, what);
+    MPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE);
+    exit(EXIT_FAILURE);
+}
+
+uint64_t pair_deadline_ns(void)
+{
+    return amg_clock_deadline_ns(DEADLINE_MS);
+}
+
+void pair_turn(uint64_t end_ns, const char *file, int line, const char *what)
+{
+    if (amg_clock_ns() >= end_ns)
+        pair_fail(file, line, what);
+    pair_poll();
+    sched_yield();
+}
+
+void pair_open(uint32_t credits)
+{
+    const struct amg_open how = {.info = "",
+        .is_listening = true,
+        .credits = credits,
+        .max_contexts = 1};
+
+    CHECK(pair_t->domain.open(&how, &pair_domain) == HG_SUCCESS);
+    CHECK(pair_t->ep.open(pair_domain, 0, &pair_ep) == HG_SUCCESS);
+    pair_rank =
+        amg_mpi_rank_of_peer(pair_domain, pair_t->addr.self(pair_domain));
+    pair_size = amg_mpi_size(pair_domain);
+}
+
+void pair_close(void)
+{
+    struct amg_news news;
+
+    UNTIL(pair_t->domain.quiesce(pair_domain) == HG_SUCCESS);
+    amg_news_init(&news);
+    pair_t->ep.close(pair_ep, &news);
+    CHECK(amg_list_is_empty(&news.done));
+    pair_t->domain.close(pair_domain);
+}
+
+static void answer(struct amg_arrival *arrival)
+{
+    struct amg_buf *buf = NULL;
+
+    if (!arrival->is_one_way) {
+        CHECK(pair_t->msg.get_buf(pair_ep, arrival->from, &buf) == HG_SUCCESS);
+        memcpy(buf->data, arrival->data, arrival->len);
+        CHECK(pair_t->msg.send_reply(
+                  pair_ep, arrival, buf, arrival->len, NULL) == HG_SUCCESS);
+    }
+    pair_t->msg.release(pair_ep, arrival);
+}
+
+void pair_poll(void)
+{
+    struct amg_news news;
+    struct amg_link *link = NULL;
+
+    amg_news_init(&news);
+    (void)pair_t->ep.poll(pair_ep, POLL_MAX, &news);
+    while ((link = amg_list_pop(&news.done)) != NULL) {
+        struct amg_op *op = AMG_OBJECT(link, struct amg_op, link);
+
+        op->step(op);
+    }
+    while ((link = amg_list_pop(&news.arrived)) != NULL)
+        answer(AMG_OBJECT(link, struct amg_arrival, link));
+}
+
+void pair_sync(bool is_silent)
+{
+    MPI_Request request;
+    int flag = 0;
+    uint64_t end_ns = pair_deadline_ns();
+
+    MPI_Ibarrier(MPI_COMM_WORLD, &request);
+    while (!flag) {
+        MPI_Test(&request, &flag, MPI_STATUS_IGNORE);
+        CHECK(amg_clock_ns() < end_ns);
+        if (!is_silent)
+            pair_poll();
+        sched_yield();
+    }
+}
+
+struct amg_peer *pair_peer(int rank)
+{
+    struct amg_peer *peer = NULL;
+
+    CHECK(amg_mpi_peer_of_rank(pair_domain, rank, &peer) == HG_SUCCESS);
+    return peer;
+}
+
+static void call_step(struct amg_op *op)
+{
+    AMG_OBJECT(op, struct pair_call, op)->done++;
+}
+
+void pair_call_init(struct pair_call *call)
+{
+    memset(call, 0, sizeof(*call));
+    call->op.step = call_step;
+}
+
+void pair_ask(int rank, uint32_t number)
+{
+    struct pair_call call;
+    struct amg_buf *buf = NULL;
+
+    pair_call_init(&call);
+    CHECK(pair_t->msg.get_buf(pair_ep, pair_peer(rank), &buf) == HG_SUCCESS);
+    memcpy(buf->data, &number, sizeof(number));
+    CHECK(pair_t->msg.send_request(pair_ep, pair_peer(rank), 0, buf,
+              sizeof(number), true, &call.op) == HG_SUCCESS);
+    UNTIL(call.done == 1);
+    CHECK(call.op.ret == HG_SUCCESS && call.op.len == sizeof(number));
+    CHECK(memcmp(call.op.data, &number, sizeof(number)) == 0);
+    pair_t->msg.release_reply(pair_ep, &call.op);
+}
+
+void pair_key(struct amg_key *key, int from)
+{
+    MPI_Bcast(key, (int)sizeof(*key), MPI_BYTE, from, MPI_COMM_WORLD);
+}

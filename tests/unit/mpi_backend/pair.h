@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What the driver's tests with several ranks share: one domain and endpoint. */
+#ifndef TESTS_UNIT_MPI_BACKEND_PAIR_H
+#define TESTS_UNIT_MPI_BACKEND_PAIR_H
+
+#include <mpi.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "mpi_backend/mpi_domain.h"
+#include "mpi_backend/mpi_public.h"
+
+/* Ends all ranks: `expr` does not hold. */
+#define CHECK(expr) ((expr) ? (void)0 : pair_fail(__FILE__, __LINE__, #expr))
+
+/* Polls until `expr` holds; fails after 10 s. */
+#define UNTIL(expr)                                                            \
+    for (uint64_t end_ns = pair_deadline_ns(); !(expr);                        \
+         pair_turn(end_ns, __FILE__, __LINE__, #expr))
+
+extern const struct amg_transport *const pair_t;
+extern struct amg_domain *pair_domain;
+extern struct amg_ep *pair_ep;
+extern int pair_rank;
+extern int pair_size;
+
+struct pair_call {
+    struct amg_op op;
+    unsigned done;
+};
+
+void pair_fail(const char *file, int line, const char *what);
+uint64_t pair_deadline_ns(void);
+void pair_turn(uint64_t end_ns, const char *file, int line, const char *what);
+
+/* With MPI running; `credits` 0 is the default. */
+void pair_open(uint32_t credits);
+/* Quiesces, closes all; the others have to do so too. */
+void pair_close(void);
+/* Steps what is done; answers each request with its own bytes. */
+void pair_poll(void);
+/* All ranks have come here; polls meanwhile, or is silent. */
+void pair_sync(bool is_silent);
+
+struct amg_peer *pair_peer(int rank);
+void pair_call_init(struct pair_call *call);
+/* A call to `rank` and back, with its bytes checked. */
+void pair_ask(int rank, uint32_t number);
+/* `key` of `from`, to all. */
+void pair_key(struct amg_key *key, int from);
+
+#endif

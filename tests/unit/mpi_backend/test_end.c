@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The end waits for all ranks; given up, it goes on, and says who is missing.
+ */
+#include <stdarg.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "pair.h"
+
+enum { LOOKS = 200 };
+
+/* The last rank comes late: nobody is done before it. */
+static void late_rank_is_waited_for(void)
+{
+    pair_open(0);
+    if (pair_rank != pair_size - 1)
+        for (int i = 0; i < LOOKS; i++)
+            CHECK(pair_t->domain.quiesce(pair_domain) == HG_AGAIN);
+    pair_sync(false);
+    pair_close();
+}
+
+static bool has_named_last;
+static bool has_named_any;
+
+/* Keeps what the log says. */
+static int log_read(FILE *stream, const char *format, ...)
+{
+    char text[1024];
+    char name[32];
+    va_list args;
+
+    (void)stream;
+    va_start(args, format);
+    vsnprintf(text, sizeof(text), format, args);
+    va_end(args);
+    snprintf(name, sizeof(name), "rank %d", pair_size - 1);
+    if (strstr(text, "did not") != NULL) {
+        has_named_any = true;
+        has_named_last = strstr(text, name) != NULL;
+    }
+    return 0;
+}
+
+static void ep_close(void)
+{
+    struct amg_news news;
+
+    amg_news_init(&news);
+    pair_t->ep.close(pair_ep, &news);
+    pair_t->domain.close(pair_domain);
+}
+
+/* The last rank never says goodbye; the others leave without it. */
+static void missing_rank_is_named(void)
+{
+    pair_open(0);
+    if (pair_rank == pair_size - 1) {
+        pair_sync(true);
+        pair_t->domain.abandon(pair_domain);
+        CHECK(pair_t->domain.quiesce(pair_domain) == HG_SUCCESS);
+        ep_close();
+        return;
+    }
+    amg_log_func_set(log_read);
+    if (pair_rank == 0) {
+        struct amg_mpi_domain *domain = amg_mpi_domain_of(pair_domain);
+
+        UNTIL(domain->end.came_count == pair_size - 1)
+        CHECK(pair_t->domain.quiesce(pair_domain) == HG_AGAIN);
+        pair_t->domain.abandon(pair_domain);
+    }
+    UNTIL(pair_t->domain.quiesce(pair_domain) == HG_SUCCESS);
+    CHECK(has_named_any && has_named_last);
+    amg_log_func_set(NULL);
+    pair_sync(true);
+    ep_close();
+}
+
+int main(void)
+{
+    int level = 0;
+
+    MPI_Init_thread(NULL, NULL, MPI_THREAD_MULTIPLE, &level);
+    late_rank_is_waited_for();
+    missing_rank_is_named();
+    MPI_Finalize();
+    return EXIT_SUCCESS;
+}

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* An idle class holds at most 64 bytes more for each rank more.
+ *
+ * Counts the library's heap memory of a class with a context, between ranks 0
+ * and 1, and between all. MPI's own memory is not counted. */
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "amalgam.h"
+#include "base/mem.h"
+
+enum { LIMIT_BYTES = 64, SMALL = 2 };
+
+static uint64_t bytes_now(void)
+{
+    struct amg_mem_stats stats;
+
+    amg_mem_stats_get(&stats);
+    return stats.bytes;
+}
+
+/* Bytes of an idle class over `comm`. */
+static int64_t class_bytes(MPI_Comm comm)
+{
+    uint64_t before = bytes_now();
+    uint64_t after = 0;
+    hg_class_t *cls = amalgam_init(comm, "mpi+p2p", NULL);
+
+    if (cls == NULL || HG_Context_create(cls) == NULL)
+        MPI_Abort(MPI_COMM_WORLD, 1);
+    after = bytes_now();
+    MPI_Barrier(comm);
+    if (amalgam_finalize(cls) != HG_SUCCESS)
+        MPI_Abort(MPI_COMM_WORLD, 1);
+    return (int64_t)(after - before);
+}
+
+int main(int argc, char **argv)
+{
+    MPI_Comm few = MPI_COMM_NULL;
+    int64_t small = 0;
+    int64_t large = 0;
+    int rank = 0;
+    int size = 0;
+    int is_wrong = 0;
+    int is_any_wrong = 0;
+
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    MPI_Comm_split(
+        MPI_COMM_WORLD, rank < SMALL ? 0 : MPI_UNDEFINED, rank, &few);
+    if (few != MPI_COMM_NULL) {
+        class_bytes(few); /* whatever is made once and kept */
+        small = class_bytes(few);
+        MPI_Comm_free(&few);
+    }
+    large = class_bytes(MPI_COMM_WORLD);
+    if (rank < SMALL) {
+        double more = (double)(large - small) / (size - SMALL);
+
+        printf("rank %d: %" PRId64 " bytes with %d ranks, %" PRId64
+               " with %d: %.1f for each\n",
+            rank, small, SMALL, large, size, more);
+        is_wrong = more > LIMIT_BYTES;
+    }
+    MPI_Allreduce(
+        &is_wrong, &is_any_wrong, 1, MPI_INT, MPI_LOR, MPI_COMM_WORLD);
+    MPI_Finalize();
+    return is_any_wrong;
+}

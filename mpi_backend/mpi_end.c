@@ -6,6 +6,10 @@
  *                            (all noted, or it waits no longer)
  *         <----------------- ALL_BYE, with those that are missing
  *
+ * A rank says BYE when all its requests were answered, or their credits given
+ * back: so none of them is on its way any more when ALL_BYE lets their targets
+ * close.
+ *
  * It is flat, because one rank has to know who is missing, to say so; 10,000
  * messages of 16 bytes take rank 0 a few milliseconds, once. Nobody blocks in
  * it. Both go to the control tag, where the probe for strays finds them. */
@@ -17,6 +21,7 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "mpi_backend/mpi_msg.h"
 #include "mpi_backend/mpi_send.h"
 #include "mpi_backend/mpi_slab.h"
 
@@ -160,7 +165,7 @@ bool amg_mpi_end_step_locked(struct amg_mpi_domain *domain)
     static const struct amg_mpi_all_bye nobody;
     struct amg_mpi_end *end = &domain->end;
 
-    if (!end->has_said_bye)
+    if (!end->has_said_bye && amg_mpi_msg_debtor_locked(domain) < 0)
         bye_say_locked(domain);
     if (end->is_over || end->came == NULL)
         return end->is_over;
@@ -173,6 +178,19 @@ bool amg_mpi_end_step_locked(struct amg_mpi_domain *domain)
     return end->is_over;
 }
 
+/* Who kept this rank from saying goodbye? */
+static void debtor_log_locked(const struct amg_mpi_domain *domain)
+{
+    int rank =
+        domain->end.has_said_bye ? -1 : amg_mpi_msg_debtor_locked(domain);
+
+    if (rank >= 0)
+        AMG_LOG_ERROR("cls",
+            "rank %d has not answered %u requests of rank %d, which are given "
+            "up; it must make progress and trigger until all have closed",
+            rank, domain->peers[rank].calls.unanswered, domain->comm.rank);
+}
+
 void amg_mpi_end_abandon_locked(struct amg_mpi_domain *domain)
 {
     struct amg_mpi_end *end = &domain->end;
@@ -182,6 +200,9 @@ void amg_mpi_end_abandon_locked(struct amg_mpi_domain *domain)
         return;
     end->is_over = true;
     end->is_broken = true;
+    debtor_log_locked(domain);
+    if (!end->has_said_bye)
+        bye_say_locked(domain);
     if (end->came == NULL) {
         AMG_LOG_ERROR("cls",
             "rank 0 did not say in time that all %d ranks close their class; "

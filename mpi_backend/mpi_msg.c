@@ -388,3 +388,32 @@ void amg_mpi_msg_drop_locked(
     }
     amg_mpi_send_detach_locked(domain, ep);
 }
+
+/* Calls to `rank` that their caller has given up. */
+static unsigned cancelled_count(
+    const struct amg_mpi_domain *domain, uint32_t rank)
+{
+    unsigned count = 0;
+
+    for (uint32_t i = 0; i < domain->calls.cap; i++) {
+        const struct amg_mpi_place *place = &domain->calls.places[i];
+
+        count +=
+            place->object == &call_cancelled && place->rank_or_next == rank;
+    }
+    return count;
+}
+
+int amg_mpi_msg_debtor_locked(const struct amg_mpi_domain *domain)
+{
+    for (int rank = 0; rank < domain->comm.size; rank++) {
+        const struct amg_flow_peer *calls = &domain->peers[rank].calls;
+
+        if (calls->waiting != NULL)
+            return rank;
+        if (calls->unanswered > 0 &&
+            calls->unanswered > cancelled_count(domain, (uint32_t)rank))
+            return rank;
+    }
+    return -1;
+}

@@ -37,6 +37,10 @@ void amg_mpi_msg_credit_locked(
 /* Sends the credits that are owed to one peer, if there is one. */
 void amg_mpi_msg_flush_locked(struct amg_mpi_domain *domain);
 
+/* A rank that has not answered a request of ours, or given back the credit of
+ * a one-way one, or -1. Calls that were cancelled do not count. */
+int amg_mpi_msg_debtor_locked(const struct amg_mpi_domain *domain);
+
 /* Ends `op`, a request or reply, as canceled. */
 void amg_mpi_msg_cancel_locked(
     struct amg_mpi_domain *domain, struct amg_op *op);

@@ -22,6 +22,7 @@
 enum {
     CLOSE_MS = 1000,    /* the contract's bound for closing an endpoint */
     ANSWER_MS = 500,    /* of it, what peers get to answer a cancelled get */
+    VERDICT_MS = 500,   /* for rank 0 to say who is missing */
     NAP_NS = 50000,     /* between looks that found nothing, after */
     LOOKS_BEFORE = 256, /* this many, which is about 0.1 ms */
 };
@@ -140,6 +141,7 @@ hg_return_t amg_mpi_close_quiesce(struct amg_domain *base)
     static atomic_bool was_told;
     struct amg_mpi_domain *domain = amg_mpi_domain_of(base);
     bool is_over = false;
+    bool is_broken = false;
 
     if (domain->is_dead)
         return HG_SUCCESS;
@@ -154,8 +156,22 @@ hg_return_t amg_mpi_close_quiesce(struct amg_domain *base)
     if (!domain->end.is_over)
         (void)amg_mpi_poll_domain_locked(domain);
     is_over = amg_mpi_end_step_locked(domain);
+    is_broken = domain->end.is_broken;
     amg_lock_give(domain->lock);
-    return is_over ? HG_SUCCESS : HG_AGAIN;
+    if (!is_over)
+        return HG_AGAIN;
+    return is_broken ? HG_TIMEOUT : HG_SUCCESS;
+}
+
+/* Rank 0 alone knows who is missing, and gives up at about the same time. */
+static void verdict_await_locked(struct amg_mpi_domain *domain)
+{
+    uint64_t end_ns = amg_clock_ns() + VERDICT_MS * AMG_NS_PER_MS;
+    unsigned looks = 0;
+
+    while (domain->comm.rank != 0 && !domain->end.is_over &&
+           amg_clock_ns() < end_ns)
+        wait_step_locked(domain, &looks);
 }
 
 void amg_mpi_close_abandon(struct amg_domain *base)
@@ -165,6 +181,7 @@ void amg_mpi_close_abandon(struct amg_domain *base)
     if (domain->is_dead)
         return;
     amg_lock_take(domain->lock);
+    verdict_await_locked(domain);
     amg_mpi_end_abandon_locked(domain);
     amg_lock_give(domain->lock);
 }

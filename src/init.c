@@ -292,7 +292,7 @@ hg_return_t amg_init_finalize(hg_class_t *cls, bool serve)
     rc = amg_class_check_idle(cls, !serve);
     if (rc != HG_SUCCESS)
         return rc;
-    while (!amg_class_is_quiet(cls)) {
+    while ((ended = amg_class_quiesce(cls)) == HG_AGAIN) {
         if (serve)
             contexts_serve(cls);
         if (amg_clock_ns() >= deadline_ns) {

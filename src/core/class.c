@@ -164,19 +164,21 @@ hg_return_t amg_class_check_idle(const hg_class_t *cls, bool with_contexts)
     return HG_BUSY;
 }
 
-bool amg_class_is_quiet(hg_class_t *cls)
+hg_return_t amg_class_quiesce(hg_class_t *cls)
 {
+    hg_return_t worst = HG_SUCCESS;
     unsigned route = 0;
-    bool is_quiet = true;
 
     for (route = 0; route < AMG_ROUTE_COUNT; route++) {
         struct amg_domain *domain = cls->domains[route];
+        hg_return_t rc = HG_SUCCESS;
 
-        if (domain != NULL &&
-            domain->transport->domain.quiesce(domain) != HG_SUCCESS)
-            is_quiet = false;
+        if (domain != NULL)
+            rc = domain->transport->domain.quiesce(domain);
+        if (rc == HG_AGAIN || worst == HG_SUCCESS)
+            worst = rc;
     }
-    return is_quiet;
+    return worst;
 }
 
 void amg_class_abandon(hg_class_t *cls)

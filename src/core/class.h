@@ -73,8 +73,9 @@ bool amg_class_is_held(const hg_class_t *cls);
 /* Logs what the user still holds and returns HG_BUSY, or HG_SUCCESS. */
 hg_return_t amg_class_check_idle(const hg_class_t *cls, bool with_contexts);
 
-/* True when every process of every open medium said it is closing. */
-bool amg_class_is_quiet(hg_class_t *cls);
+/* Says that this process is closing. HG_SUCCESS: so has every process of every
+ * open medium; HG_AGAIN: not yet; HG_TIMEOUT: some never did. */
+hg_return_t amg_class_quiesce(hg_class_t *cls);
 void amg_class_abandon(hg_class_t *cls);
 
 /* The user holds nothing any more, and the class was quiet or abandoned. */

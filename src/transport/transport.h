@@ -113,11 +113,12 @@ struct amg_domain_ops {
         const struct amg_domain *domain, struct amg_limits *ret_limits);
     /* Tells the others that this process is about to close, and looks whether
      * all have told so. Never blocks; called again and again until it returns
-     * HG_SUCCESS (all have; or nobody needs to) or HG_AGAIN (not yet). Peers
-     * may still send requests and reach memory until it succeeded. */
+     * HG_SUCCESS (all have; or nobody needs to), HG_AGAIN (not yet), or
+     * HG_TIMEOUT (somebody waits no longer; the log names who is missing).
+     * Peers may still send requests and reach memory until it is over. */
     hg_return_t (*quiesce)(struct amg_domain *domain);
     /* After a deadline: stops waiting for the others, and logs who did not
-     * come. Optional before close; never blocks. */
+     * come; takes at most half a second to find out. Optional before close. */
     void (*abandon)(struct amg_domain *domain);
     /* All endpoints are closed and all memory is unregistered. Frees the
      * domain. Does not wait for peers. */

@@ -1,0 +1,22 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# Runs a test with a proxy for each rank, so that MPI does not end the others
+# when one dies: apart.sh MPIEXEC RANKS SURVIVORS PROGRAM [ARG...]
+#
+# mpiexec reports the dead rank as a failure of the job, so the survivors are
+# counted by the line that each writes last.
+set -u
+mpiexec=$1 ranks=$2 survivors=$3
+shift 3
+
+"$mpiexec" --version 2>/dev/null | grep -q HYDRA || {
+    echo "this mpiexec is not hydra's, and has no proxy for each rank"
+    exit 77
+}
+hosts=$(seq -s, -f 'host%g' "$ranks")
+out=$("$mpiexec" -disable-auto-cleanup -launcher fork -hosts "$hosts" \
+    -n "$ranks" "$@" </dev/null 2>&1)
+echo "$out"
+count=$(grep -c '^rank [0-9]* survived$' <<<"$out")
+echo "$count of $survivors survivors"
+[ "$count" -eq "$survivors" ]

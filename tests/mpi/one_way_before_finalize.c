@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Proves that one-way calls made just before the common end all arrive. */
+#include "ranks.h"
+
+enum { CALLS = 200 };
+
+static struct ranks all;
+
+static void notes_send(int rank)
+{
+    for (uint64_t i = 0; i < CALLS; i++) {
+        ranks_echo_t in = {i, all.rank};
+        hg_addr_t addr = HG_ADDR_NULL;
+        hg_handle_t handle = HG_HANDLE_NULL;
+
+        OK(amalgam_addr_rank(all.cls, rank, &addr));
+        OK(HG_Create(all.context, addr, all.note, &handle));
+        OK(HG_Forward(handle, NULL, NULL, &in));
+        OK(HG_Destroy(handle));
+        OK(HG_Addr_free(all.cls, addr));
+    }
+}
+
+int main(void)
+{
+    unsigned long wanted = 0;
+    unsigned long came = 0;
+    unsigned long sum = 0;
+
+    ranks_start(MPI_THREAD_MULTIPLE);
+    ranks_open(&all, MPI_COMM_WORLD);
+    MPI_Barrier(MPI_COMM_WORLD);
+    for (int i = 0; i < all.size; i++)
+        if (i != all.rank)
+            notes_send(i);
+    ranks_close(&all);
+    came = atomic_load(&all.noted);
+    MPI_Reduce(&came, &sum, 1, MPI_UNSIGNED_LONG, MPI_SUM, 0, MPI_COMM_WORLD);
+    wanted = (unsigned long)all.size * (unsigned long)(all.size - 1) * CALLS;
+    if (all.rank == 0 && sum != wanted)
+        fprintf(stderr, "%lu of %lu one-way calls arrived\n", sum, wanted);
+    CHECK(all.rank != 0 || sum == wanted);
+    CHECK(atomic_load(&all.bad) == 0);
+    return ranks_stop();
+}

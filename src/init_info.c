@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* HG_Init() and its forms: from Mercury's options to ours. */
+#include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -31,6 +32,22 @@ static size_t info_len(unsigned version)
     if (HG_VERSION_GE(version, HG_VERSION(2, 3)))
         return offsetof(struct hg_init_info, traffic_class);
     return offsetof(struct hg_init_info, no_multi_recv);
+}
+
+/* Mercury's default of multi_recv_op_max. */
+enum { MULTI_RECV_OPS = 4 };
+
+static bool info_is_valid(const struct hg_init_info *info)
+{
+    unsigned ops =
+        info->multi_recv_op_max == 0 ? MULTI_RECV_OPS : info->multi_recv_op_max;
+
+    if (info->multi_recv_copy_threshold <= ops)
+        return true;
+    AMG_LOG_ERROR("cls",
+        "multi_recv_copy_threshold is %u, above multi_recv_op_max, which is %u",
+        info->multi_recv_copy_threshold, ops);
+    return false;
 }
 
 /* Reads the options that apply to our transports. */
@@ -81,6 +98,8 @@ hg_class_t *HG_Init_opt2(const char *na_info_string, uint8_t na_listen,
                 "leave it NULL and name the transport");
             return NULL;
         }
+        if (!info_is_valid(&info))
+            return NULL;
         init_from_info(&info, &init);
     }
     return amg_init_class(&init, &cls) == HG_SUCCESS ? cls : NULL;

@@ -119,8 +119,10 @@ static hg_return_t bytes_give(
 static hg_return_t message_give(
     const struct amg_args *args, void **ret_buf, hg_size_t *ret_len)
 {
-    if (args->data == NULL || args->extra != NULL)
-        return bytes_give(NULL, 0, ret_buf, ret_len);
+    if (args->data == NULL || args->extra != NULL) {
+        AMG_LOG_ERROR("rpc", "the handle has no message with arguments now");
+        return HG_FAULT;
+    }
     return bytes_give(args->data, args->len, ret_buf, ret_len);
 }
 

@@ -75,10 +75,14 @@ static void reply_take(struct hg_handle *handle)
         forward_end(handle, rc);
         return;
     }
+    if (header.ret != HG_SUCCESS) {
+        forward_end(handle, (hg_return_t)header.ret);
+        return;
+    }
     handle->out.data = payload;
     handle->out.len = op->len - AMG_HEADER_LEN;
     if ((header.flags & AMG_HEADER_MORE) == 0) {
-        forward_end(handle, (hg_return_t)header.ret);
+        forward_end(handle, HG_SUCCESS);
         return;
     }
     handle->token = header.id;
@@ -201,7 +205,7 @@ hg_return_t HG_Cancel(hg_handle_t handle)
 
     if (!AMG_CONTRACT(handle != HG_HANDLE_NULL && !handle->is_served))
         return HG_INVALID_ARG;
-    if (amg_addr_is_self(&handle->addr)) {
+    if (handle->addr.peer != NULL && amg_addr_is_self(&handle->addr)) {
         AMG_LOG_ERROR("rpc", "a call to oneself cannot be canceled");
         return HG_OPNOTSUPPORTED;
     }

@@ -43,8 +43,7 @@ struct amg_args {
 /* Owned by its references: the user's, and one for each operation in flight.
  * Fields without an own word are written by whoever the state says has it. */
 struct hg_handle {
-    struct amg_op op;  /* the request, or the reply */
-    struct amg_op ack; /* origin: the word that a long reply was pulled */
+    struct amg_op op; /* the request, or the reply */
     struct amg_cq_entry entry;
     struct hg_info info;
     struct hg_addr addr; /* what info.addr points to */

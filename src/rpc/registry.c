@@ -142,7 +142,7 @@ hg_return_t HG_Registered_name(
     found = name_id(func_name);
     *flag = amg_rpc_find(hg_class, found) != NULL;
     if (id != NULL)
-        *id = *flag ? found : 0;
+        *id = found;
     return HG_SUCCESS;
 }
 
@@ -151,7 +151,7 @@ hg_return_t HG_Deregister(hg_class_t *hg_class, hg_id_t id)
     struct amg_rpc_class *rpcs = NULL;
     struct amg_rpc *rpc = NULL;
 
-    if (!AMG_CONTRACT(hg_class != NULL && id != 0))
+    if (!AMG_CONTRACT(hg_class != NULL))
         return HG_INVALID_ARG;
     rpcs = amg_rpc_class_of(hg_class);
     amg_lock_take(&rpcs->lock);
@@ -182,10 +182,10 @@ hg_return_t HG_Registered_proc_cb(hg_class_t *hg_class, hg_id_t id,
         return HG_INVALID_ARG;
     rpc = amg_rpc_find(hg_class, id);
     *flag = rpc != NULL;
-    if (in_proc_cb != NULL)
-        *in_proc_cb = rpc == NULL ? NULL : rpc->in_proc;
-    if (out_proc_cb != NULL)
-        *out_proc_cb = rpc == NULL ? NULL : rpc->out_proc;
+    if (rpc != NULL && in_proc_cb != NULL)
+        *in_proc_cb = rpc->in_proc;
+    if (rpc != NULL && out_proc_cb != NULL)
+        *out_proc_cb = rpc->out_proc;
     return HG_SUCCESS;
 }
 

@@ -12,6 +12,7 @@
 
 #include "base/assert.h"
 #include "base/log.h"
+#include "base/mem.h"
 #include "mercury_class.h"
 #include "rpc/encode.h"
 #include "wire/header.h"
@@ -126,8 +127,12 @@ hg_return_t HG_Respond(
             handle->info.id);
         return HG_OPNOTSUPPORTED;
     }
-    if (!AMG_CONTRACT(amg_handle_state(handle) == AMG_HANDLE_RUNNING))
-        return HG_INVALID_ARG;
+    if (amg_handle_state(handle) != AMG_HANDLE_RUNNING) {
+        AMG_LOG_ERROR("rpc",
+            "a call of RPC id 0x%" PRIx64 " was answered before",
+            handle->info.id);
+        return HG_BUSY;
+    }
     context = handle->info.context;
     route = handle->addr.route;
     ep = amg_handle_ep(handle);
@@ -195,12 +200,20 @@ void amg_respond_for_user(struct hg_handle *handle)
     amg_handle_set_state(handle, AMG_HANDLE_ANSWERED);
 }
 
+/* The word that a long reply was pulled; on its own, because its handle may
+ * be sent again, and pull another long reply, before this one has left. Owned
+ * by itself, until it is sent. */
+struct ack {
+    struct amg_op op;
+    hg_context_t *context;
+};
+
 static void ack_sent(struct amg_op *op)
 {
-    struct hg_handle *handle = AMG_OBJECT(op, struct hg_handle, ack);
-    hg_context_t *context = handle->info.context;
+    struct ack *ack = AMG_OBJECT(op, struct ack, op);
+    hg_context_t *context = ack->context;
 
-    amg_handle_drop(handle);
+    amg_mem_free(ack);
     amg_context_leave(context);
 }
 
@@ -209,26 +222,30 @@ void amg_respond_send_ack(struct hg_handle *handle)
     hg_context_t *context = handle->info.context;
     struct amg_ep *ep = amg_handle_ep(handle);
     struct amg_buf *buf = NULL;
-    hg_return_t rc = HG_SUCCESS;
+    struct ack *ack = amg_mem_zalloc(sizeof(*ack));
+    hg_return_t rc = HG_NOMEM;
 
+    if (ack == NULL)
+        goto give_up;
     rc = ep->transport->msg.get_buf(ep, handle->addr.peer, &buf);
     if (rc != HG_SUCCESS)
-        goto give_up;
+        goto free_ack;
     amg_header_write_request(
         buf->data, AMG_HEADER_ACK | AMG_HEADER_ONE_WAY, handle->token);
-    handle->ack.step = ack_sent;
-    handle->ack.data = NULL;
-    amg_handle_hold(handle);
+    ack->op.step = ack_sent;
+    ack->context = context;
     amg_context_enter(context);
     rc = ep->transport->msg.send_request(ep, handle->addr.peer,
-        handle->info.context_id, buf, AMG_HEADER_LEN, false, &handle->ack);
+        handle->info.context_id, buf, AMG_HEADER_LEN, false, &ack->op);
     if (rc == HG_SUCCESS) {
         amg_context_posted(context, handle->addr.route);
         return;
     }
+    amg_context_leave(context);
     ep->transport->msg.put_buf(ep, buf);
-    ack_sent(&handle->ack);
 
+free_ack:
+    amg_mem_free(ack);
 give_up:
     AMG_LOG_ERROR("rpc",
         "the target cannot be told that its long reply of RPC id 0x%" PRIx64

@@ -105,6 +105,19 @@ static void serve_refuse_without_handle(
     ep->transport->msg.release(ep, arrival);
 }
 
+/* Was it sent in the way that its flags say? One whose origin waits for a
+ * reply must get one, and one whose origin does not can get none. */
+static bool flags_are_right(
+    const struct amg_arrival *arrival, const struct amg_header *header)
+{
+    unsigned flags = header->flags;
+    bool is_one_way =
+        (flags & AMG_HEADER_ACK) != 0 ||
+        ((flags & AMG_HEADER_ONE_WAY) != 0 && (flags & AMG_HEADER_MORE) == 0);
+
+    return is_one_way == (arrival->is_one_way != 0);
+}
+
 void amg_serve_arrived(
     hg_context_t *context, unsigned route, struct amg_arrival *arrival)
 {
@@ -123,6 +136,11 @@ void amg_serve_arrived(
     if (amg_header_read(arrival->data, arrival->len, AMG_HEADER_REQUEST,
             &header, &why) != HG_SUCCESS) {
         serve_refuse(handle, HG_PROTOCOL_ERROR, why);
+        return;
+    }
+    if (!flags_are_right(arrival, &header)) {
+        serve_refuse(handle, HG_PROTOCOL_ERROR,
+            "its flags contradict the way it was sent");
         return;
     }
     if ((header.flags & AMG_HEADER_ACK) == 0) {

@@ -68,7 +68,8 @@ enum { AMG_BULK_PACK_EAGER = 1 };
 uint64_t amg_bulk_packed_len(const struct hg_bulk *bulk, unsigned flags);
 /* Writes them; `cap` suffices. */
 void amg_bulk_pack(const struct hg_bulk *bulk, unsigned flags, void *ret_bytes);
-/* HG_PROTOCOL_ERROR: not a descriptor. Reads nothing behind `len`. */
+/* HG_PROTOCOL_ERROR: not a descriptor; HG_OVERFLOW: it ends too early;
+ * HG_NOMEM. Reads nothing behind `len`. */
 hg_return_t amg_bulk_unpack(hg_class_t *cls, const void *bytes, uint64_t len,
     bool is_internal, struct hg_bulk **ret_bulk);
 

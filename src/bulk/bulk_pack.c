@@ -20,6 +20,7 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "mercury_class.h"
 
 enum {
     PACK_VERSION = 1,
@@ -108,12 +109,15 @@ void amg_bulk_pack(const struct hg_bulk *bulk, unsigned flags, void *ret_bytes)
 struct reader {
     const char *next;
     uint64_t left;
+    hg_return_t ret; /* why a read failed, if not for nonsense */
 };
 
 static bool take_bytes(struct reader *reader, void *to, uint64_t len)
 {
-    if (len > reader->left)
+    if (len > reader->left) {
+        reader->ret = HG_OVERFLOW;
         return false;
+    }
     memcpy(to, reader->next, len);
     reader->next += len;
     reader->left -= len;
@@ -176,25 +180,37 @@ static bool read_bound(struct reader *reader, struct hg_bulk *bulk)
 
 static bool read_eager(struct reader *reader, struct hg_bulk *bulk)
 {
-    if (bulk->len > reader->left || bulk->len == 0)
+    if (bulk->len == 0)
         return false;
+    if (bulk->len > reader->left) {
+        reader->ret = HG_OVERFLOW;
+        return false;
+    }
     bulk->eager = amg_mem_alloc(bulk->len);
-    return bulk->eager != NULL && take_bytes(reader, bulk->eager, bulk->len);
+    if (bulk->eager == NULL) {
+        reader->ret = HG_NOMEM;
+        return false;
+    }
+    return take_bytes(reader, bulk->eager, bulk->len);
 }
 
 hg_return_t amg_bulk_unpack(hg_class_t *cls, const void *bytes, uint64_t len,
     bool is_internal, struct hg_bulk **ret_bulk)
 {
-    struct reader reader = {.next = bytes, .left = len};
+    struct reader reader = {
+        .next = bytes, .left = len, .ret = HG_PROTOCOL_ERROR};
     struct hg_bulk *bulk = NULL;
     uint32_t count = 0;
     uint8_t head[4];
 
     if (!take_bytes(&reader, head, sizeof(head)) ||
         !take_bytes(&reader, &count, sizeof(count)) ||
-        head[0] != PACK_VERSION || count == 0 ||
-        count > reader.left / PACK_SEGMENT_LEN)
+        head[0] != PACK_VERSION || count == 0)
         goto refuse;
+    if (count > reader.left / PACK_SEGMENT_LEN) {
+        reader.ret = HG_OVERFLOW;
+        goto refuse;
+    }
     if (amg_bulk_make(cls, count, &bulk) != HG_SUCCESS)
         return HG_NOMEM;
     bulk->is_internal = is_internal;
@@ -212,7 +228,7 @@ drop_bulk:
     amg_bulk_drop(bulk);
 refuse:
     AMG_LOG_WARNING("bulk",
-        "%llu bytes are no bulk descriptor of this version; dropped",
-        (unsigned long long)len);
-    return HG_PROTOCOL_ERROR;
+        "%llu bytes are no bulk descriptor of this version (%s); dropped",
+        (unsigned long long)len, HG_Error_to_string(reader.ret));
+    return reader.ret;
 }

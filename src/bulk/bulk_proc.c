@@ -87,33 +87,43 @@ hg_return_t hg_proc_hg_bulk_t(hg_proc_t proc, void *data)
     return HG_INVALID_ARG;
 }
 
+/* By hand as well, data that a peer may write to do not travel along: what it
+ * wrote would be missing from the copy. */
+static unsigned hand_pack_flags(const struct hg_bulk *bulk, unsigned long flags)
+{
+    return (flags & HG_BULK_EAGER) != 0 && bulk->is_local && bulk->len > 0 &&
+                   bulk->flags == HG_BULK_READ_ONLY
+               ? AMG_BULK_PACK_EAGER
+               : 0;
+}
+
 hg_size_t HG_Bulk_get_serialize_size(hg_bulk_t handle, unsigned long flags)
 {
-    (void)flags;
     if (handle == HG_BULK_NULL || amg_bulk_register(handle) != HG_SUCCESS)
         return 0;
-    return amg_bulk_packed_len(handle, 0);
+    return amg_bulk_packed_len(handle, hand_pack_flags(handle, flags));
 }
 
 hg_return_t HG_Bulk_serialize(
     void *buf, hg_size_t buf_size, unsigned long flags, hg_bulk_t handle)
 {
     hg_return_t rc = HG_SUCCESS;
+    unsigned pack_flags = 0;
     uint64_t len = 0;
 
-    (void)flags;
     if (!AMG_CONTRACT(buf != NULL && handle != HG_BULK_NULL))
         return HG_INVALID_ARG;
     rc = amg_bulk_register(handle);
     if (rc != HG_SUCCESS)
         return rc;
-    len = amg_bulk_packed_len(handle, 0);
+    pack_flags = hand_pack_flags(handle, flags);
+    len = amg_bulk_packed_len(handle, pack_flags);
     if (len > buf_size) {
         AMG_LOG_ERROR("bulk", "the descriptor needs %llu bytes, not %llu",
             (unsigned long long)len, (unsigned long long)buf_size);
         return HG_OVERFLOW;
     }
-    amg_bulk_pack(handle, 0, buf);
+    amg_bulk_pack(handle, pack_flags, buf);
     return HG_SUCCESS;
 }
 

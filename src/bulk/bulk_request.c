@@ -145,8 +145,8 @@ hg_return_t HG_Bulk_bind(hg_bulk_t handle, hg_context_t *context)
         return HG_INVALID_ARG;
     if (!AMG_CONTRACT(handle->is_local && handle->cls == context->cls))
         return HG_INVALID_ARG;
-    if (handle->bound.peer != NULL)
-        return HG_SUCCESS;
+    if (!AMG_CONTRACT(handle->bound.peer == NULL))
+        return HG_INVALID_ARG;
     amg_addr_init_self(context->cls, &handle->bound);
     handle->bound_context = context->id;
     return HG_SUCCESS;

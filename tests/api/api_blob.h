@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* An argument of any number of patterned bytes. */
+#ifndef TESTS_API_API_BLOB_H
+#define TESTS_API_API_BLOB_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "mercury_proc.h"
+
+/* The bytes are made when it is encoded, and looked at when it is decoded. */
+typedef struct {
+    uint64_t len;
+    uint64_t seed;
+    uint64_t answer_len; /* how many bytes are wanted back */
+    bool is_right;       /* what decoding found */
+} api_blob_t;
+
+enum { API_BLOB_HEAD = 24 };
+
+hg_return_t hg_proc_api_blob_t(hg_proc_t proc, void *data);
+
+#endif

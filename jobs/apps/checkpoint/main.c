@@ -25,6 +25,7 @@
 enum {
     TRIGGER_MAX = 16,
     PROGRESS_MS = 5, /* then signals, silent ranks and the end are looked for */
+    CLOSE_S = 60,    /* for closing; the library itself waits 30 s */
     SILENT_FACTOR = 2, /* rank 0 waits that much longer than a sender */
 };
 
@@ -121,8 +122,9 @@ static void run_abort(struct run *run)
     MPI_Abort(MPI_COMM_WORLD, 1);
 }
 
-/* Ends the job where a rank has been silent for too long. `end_ns` is when this
- * rank came to its end, or 0. */
+/* Ends the job where a rank has been silent for too long, or a server that let
+ * a call wait does not come to the end. `end_ns` is when this rank did, or 0.
+ */
 static void silence_check(struct run *run, uint64_t end_ns)
 {
     int limit_s = SILENT_FACTOR * run->options.wait_s;
@@ -223,6 +225,7 @@ static void run_files(struct run *run)
     if (is_open) {
         run_loop(run);
         run->seconds = MPI_Wtime() - start;
+        stop_watch(SILENT_FACTOR * (unsigned)run->options.wait_s);
         progress_close(run->progress);
         run->progress = NULL;
         run_table(run);
@@ -231,6 +234,7 @@ static void run_files(struct run *run)
     sender_close(run->sender);
     if (!store_close(run->store))
         report_error("a sender still holds on to memory of this server");
+    stop_watch(CLOSE_S + (unsigned)run->options.wait_s);
     if (job->cls != NULL)
         rc = amalgam_finalize(job->cls);
     if (rc != HG_SUCCESS)
@@ -244,6 +248,7 @@ static int code_agree(void)
     int worst = 0;
 
     MPI_Allreduce(&mine, &worst, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+    stop_watch(0);
     return worst;
 }
 

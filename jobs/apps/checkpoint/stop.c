@@ -24,9 +24,16 @@ static void stop_ask(int signal_number)
 
 static void stop_now(int signal_number)
 {
+    static const char text[] =
+        "checkpoint: some rank does not come to the end; giving up\n";
+
     (void)signal_number;
     partial_remove_all();
-    _exit(STOP_CODE);
+    if (is_asked)
+        _exit(STOP_CODE);
+    if (write(STDERR_FILENO, text, sizeof(text) - 1) < 0)
+        _exit(1); /* nobody to tell */
+    _exit(1);
 }
 
 void stop_install(void)
@@ -46,4 +53,10 @@ void stop_install(void)
 bool stop_is_asked(void)
 {
     return is_asked != 0;
+}
+
+void stop_watch(unsigned seconds)
+{
+    if (!is_asked)
+        alarm(seconds);
 }

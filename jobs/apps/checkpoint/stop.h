@@ -9,8 +9,13 @@
 enum { STOP_CODE = 130 };
 
 /* From now on the two signals only set a mark. If the process has not ended
- * STOP_LIMIT_S later, partial files are removed and it ends on the spot. */
+ * some seconds later, partial files are removed and it ends on the spot. */
 void stop_install(void);
 bool stop_is_asked(void);
+
+/* Ends the process the same way, with code 1 and a message, unless this is
+ * called again within `seconds`; 0 ends the watch. For calls of MPI that wait
+ * for other ranks. */
+void stop_watch(unsigned seconds);
 
 #endif

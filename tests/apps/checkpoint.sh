@@ -1,0 +1,277 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# Runs the checkpoint job on a small tree, and looks at what it leaves behind.
+#
+#   checkpoint.sh CASE PROGRAM RANKS
+set -u
+
+case_name=$1
+program=$2
+ranks=$3
+mpiexec=${MPIEXEC:-mpiexec}
+mib=$((1024 * 1024))
+dir=$(mktemp -d "${TMPDIR:-/tmp}/checkpoint-test.XXXXXX") || exit 1
+trap 'rm -rf "$dir"' EXIT
+mkdir "$dir/tmp"
+export TMPDIR=$dir/tmp
+
+die() {
+    echo "$case_name: $*" >&2
+    sed 's/^/  | /' "$dir/log" >&2
+    exit 1
+}
+
+# Where the machine cannot show the case.
+skip() {
+    echo "skipped: $*"
+    exit 77
+}
+
+# run CODE ARGUMENT...: the job ends with that code. Its output is in the log.
+run() {
+    local wanted=$1 code=0
+    shift
+    "$mpiexec" -n "$ranks" "$program" "$@" >"$dir/log" 2>&1 </dev/null ||
+        code=$?
+    [ "$code" -eq "$wanted" ] || die "exit code $code, $wanted was expected"
+}
+
+said() {
+    grep -Eq -- "$1" "$dir/log" || die "did not say: $1"
+}
+
+# same FROM TO: the same files, with the same modes.
+same() {
+    diff -r "$1" "$2" >&2 || die "$1 and $2 differ"
+    [ "$(modes "$1")" = "$(modes "$2")" ] || die "modes of $1 and $2 differ"
+}
+
+modes() {
+    (cd "$1" && find . -type f -printf '%m %p\n' | sort)
+}
+
+# Nothing below the output directory is half written.
+no_partials() {
+    [ -z "$(find "$dir/out" -name '.*partial*')" ] || die "partial files left"
+}
+
+bytes() {
+    head -c "$1" /dev/urandom
+}
+
+# A tree with what has gone wrong before, or could.
+make_tree() {
+    local i deep="$1/deep"
+    mkdir -p "$1/many" "$1/empty" "$1/sub/also empty"
+    : >"$1/none"
+    bytes 1 >"$1/one"
+    bytes 2048 >"$1/eager"
+    bytes $((4 * mib)) >"$1/part"
+    bytes $((5 * mib + 3)) >"$1/parts"
+    bytes $((9 * mib)) >"$1/sub/more parts"
+    for i in {1..300}; do
+        echo "file $i" >"$1/many/$i"
+    done
+    for i in {1..40}; do
+        deep=$deep/level-$i
+    done
+    mkdir -p "$deep"
+    echo deep >"$deep/file"
+    echo long >"$1/$(printf 'n%.0s' {1..255})"
+    printf '#!/bin/sh\n' >"$1/script"
+    chmod 755 "$1/script"
+    chmod 600 "$1/one"
+}
+
+# A file of /sys whose status says 4096 bytes, and which has fewer.
+sys_file() {
+    local file
+    for file in /sys/devices/system/cpu/online /sys/kernel/uevent_seqnum; do
+        if [ -r $file ] && [ "$(stat -c %s $file)" -gt "$(wc -c <$file)" ]; then
+            echo $file
+            return
+        fi
+    done
+}
+
+case_tree() {
+    make_tree "$dir/in"
+    ln -s one "$dir/in/link"
+    run 0 -o "$dir/out" "$dir/in" "$program"
+    said 'note: .*/link: skipped, it is a symbolic link'
+    said '^ +310 +[0-9]+ +[0-9.]+ +[0-9.]+ +[0-9]+ +[0-9.]+ +[0-9.]+$'
+    said "All files were verified in $dir/out"
+    rm "$dir/in/link"
+    same "$dir/in" "$dir/out/in"
+    cmp "$program" "$dir/out/checkpoint" || die "the second path differs"
+    no_partials
+    # Once more, over what is there now.
+    echo changed >"$dir/in/one"
+    run 0 -d 1 -o "$dir/out" "$dir/in/"
+    same "$dir/in" "$dir/out/in"
+}
+
+case_fresh_directory() {
+    mkdir "$dir/in"
+    bytes $mib >"$dir/in/file"
+    run 0 "$dir/in"
+    said "verified in $dir/tmp/checkpoint\.[^ ]+, which is removed now"
+    [ -z "$(ls "$dir/tmp")" ] || die "the fresh directory is still there"
+}
+
+case_own_tree() {
+    run 0
+    said 'All files were verified'
+}
+
+case_wrong_path() {
+    echo fine >"$dir/fine"
+    run 1 -o "$dir/out" "$dir/nowhere" "$dir/fine"
+    said "rank 0: $dir/nowhere: No such file"
+    said 'Not all files could be stored'
+    cmp "$dir/fine" "$dir/out/fine" || die "the other file is not there"
+    run 1 -o "$dir/out" "$dir/nowhere"
+    said 'No such file'
+}
+
+case_unwritable_output() {
+    mkdir "$dir/in"
+    echo one >"$dir/in/one"
+    echo file >"$dir/file"
+    run 1 -o "$dir/file/below" "$dir/in"
+    said "rank 0: cannot write to the output directory $dir/file/below: Not a"
+    # One file of two: where its directory should be, there is a file.
+    mkdir -p "$dir/in/sub" "$dir/out/in"
+    echo two >"$dir/in/sub/two"
+    echo "in the way" >"$dir/out/in/sub"
+    run 1 -o "$dir/out" "$dir/in"
+    said "rank [0-9]+: $dir/in/sub/two: server rank [0-9]+: cannot create: Not a"
+    cmp "$dir/in/one" "$dir/out/in/one" || die "the other file is not there"
+    no_partials
+}
+
+# No process may write more than 32 MiB into a file; MPI itself needs some.
+case_output_full() {
+    mkdir "$dir/in"
+    truncate -s 41M "$dir/in/long"
+    bytes 1000 >"$dir/in/short"
+    trap '' XFSZ
+    ulimit -f $((32 * 1024))
+    run 1 -o "$dir/out" "$dir/in"
+    said "rank [0-9]+: $dir/in/long: server rank [0-9]+: cannot write: File too"
+    cmp "$dir/in/short" "$dir/out/in/short" || die "the other file is not there"
+    [ ! -e "$dir/out/in/long" ] || die "half a file under its final name"
+    no_partials
+}
+
+case_file_shrinks() {
+    local file
+    file=$(sys_file)
+    [ -n "$file" ] || skip "no file here says that it is longer than it is"
+    echo fine >"$dir/fine"
+    run 1 -o "$dir/out" "$dir/fine" "$file"
+    said "rank [0-9]+: $file: shrank from [0-9]+ to [0-9]+ bytes"
+    [ ! -e "$dir/out/${file##*/}" ] || die "it is there all the same"
+    cmp "$dir/fine" "$dir/out/fine" || die "the other file is not there"
+    no_partials
+}
+
+# With parts of it at the server; SHRINK is a library that makes reads end.
+case_file_shrinks_late() {
+    mkdir "$dir/in"
+    bytes $((21 * mib)) >"$dir/in/long"
+    echo fine >"$dir/in/fine"
+    export LD_PRELOAD=$SHRINK SHRINK_AT=$((17 * mib))
+    run 1 -o "$dir/out" "$dir/in"
+    unset LD_PRELOAD
+    said "rank [0-9]+: $dir/in/long: shrank from $((21 * mib)) to $((17 * mib))"
+    [ "$(ls -A "$dir/out/in")" = fine ] || die "more than the other file"
+}
+
+case_file_grows() {
+    [ -r /proc/self/status ] || skip "no /proc here"
+    run 1 -o "$dir/out" /proc/self/status
+    said 'rank [0-9]+: /proc/self/status: grew beyond its 0 bytes'
+    [ -z "$(ls -A "$dir/out")" ] || die "something is there all the same"
+}
+
+case_same_names() {
+    mkdir "$dir/a" "$dir/b"
+    echo a >"$dir/a/file"
+    echo b >"$dir/b/file"
+    run 1 -o "$dir/out" "$dir/a/file" "$dir/b/file"
+    said "$dir/a/file and $dir/b/file would both be called \"file\""
+    [ ! -e "$dir/out" ] || die "something was written"
+    run 1 -o "$dir/a" "$dir/a/file"
+    said 'would be written onto itself'
+    [ "$(cat "$dir/a/file")" = a ] || die "the file was touched"
+}
+
+case_usage() {
+    run 2 -d 0 .
+    said '-d 0: a number from 1 to 64 is wanted'
+    run 2 -s "$ranks" .
+    said "a number from 1 to $((ranks - 1)) is wanted"
+    run 2 -x
+    run 0 -h
+    said '^checkpoint \[-o DIR\]'
+}
+
+# start ARGUMENT...: the job, in the background, until a file is half written.
+start() {
+    truncate -s 100G "$dir/endless"
+    "$mpiexec" -n "$ranks" "$program" "$@" "$dir/endless" \
+        >"$dir/log" 2>&1 </dev/null &
+    job=$!
+    until [ -n "$(find "$dir/out" "$dir/tmp" -name '.endless.partial.*' \
+        2>/dev/null)" ]; do
+        kill -0 $job 2>/dev/null || die "ended too early"
+        read -r -t 0.02 <>/dev/zero -N 0 || true
+    done
+}
+
+case_stopped() {
+    local signal code
+    for signal in INT TERM; do
+        start -o "$dir/out"
+        kill -$signal $job
+        code=0
+        wait $job || code=$?
+        [ $code -ne 0 ] || die "exit code 0 after SIG$signal"
+        said 'rank [0-9]+: note: told to stop'
+        [ -z "$(ls -A "$dir/out")" ] || die "something is left in the output"
+        start
+        kill -$signal $job
+        wait $job && die "exit code 0 after SIG$signal"
+        [ -z "$(ls -A "$dir/tmp")" ] || die "the fresh directory is left"
+    done
+}
+
+# Process number of a rank, as hydra's environment tells it.
+rank_pid() {
+    local pid
+    for pid in $(pgrep -f "^$program"); do
+        if tr '\0' '\n' <"/proc/$pid/environ" 2>/dev/null |
+            grep -qx "TMPDIR=$TMPDIR" &&
+            tr '\0' '\n' <"/proc/$pid/environ" | grep -qx "PMI_RANK=$1"; then
+            echo "$pid"
+            return
+        fi
+    done
+}
+
+case_silent_server() {
+    local pid
+    start -w 1 -o "$dir/out"
+    pid=$(rank_pid 0)
+    [ -n "$pid" ] || skip "this launcher does not tell which process is rank 0"
+    kill -STOP "$pid"
+    wait $job && die "exit code 0"
+    said 'rank [0-9]+: server rank 0 did not answer within 1 s'
+    said 'rank [0-9]+: .*/endless: server rank 0: it did not answer in time'
+    [ ! -e "$dir/out/endless" ] || die "half a file under its final name"
+}
+
+: >"$dir/log"
+mkdir -p "$dir/empty"
+"case_$case_name"

@@ -56,6 +56,10 @@ static void class_take_limits(hg_class_t *cls)
             cls->domains[route], &limits);
         if (cls->limits.request_len == 0) {
             cls->limits = limits;
+            /* A post to oneself wakes who sleeps: the loopback has no say in
+             * how to wait where news come by another way, too. */
+            if (route == AMG_ROUTE_SELF && cls->plan.main_route != route)
+                cls->limits.is_spinning = cls->limits.must_yield = false;
             continue;
         }
         cls->limits.request_len =

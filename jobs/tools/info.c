@@ -88,8 +88,8 @@ static void class_print(hg_class_t *cls, const char *transport)
     printf("  unanswered calls   %" PRIu32 " to each peer\n", limits->credits);
     printf("  waiting            %s\n",
         !limits->is_spinning ? "sleeps on a descriptor"
-        : limits->must_yield ? "looks, and gives the core away"
-                             : "looks, and sleeps in between");
+        : limits->must_yield ? "looks, then sleeps between two looks"
+                             : "looks without a pause: a core for each rank");
     printf("  heap memory        %" PRIu64 " bytes in %" PRIu64 " blocks\n",
         mem.bytes, mem.live);
     address_print(cls);

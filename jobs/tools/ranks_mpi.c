@@ -75,7 +75,10 @@ void ranks_print(hg_class_t *cls)
     MPI_Get_library_version(version, &version_len);
     if (rank != 0)
         return;
+    /* "MPICH Version:\t4.0.2\n..." */
     version[strcspn(version, "\n")] = '\0';
+    for (char *tab = version; (tab = strchr(tab, '\t')) != NULL;)
+        *tab = ' ';
     printf("  ranks              %d\n", size);
     printf("  nodes              %d, as MPI sees them\n", nodes);
     printf("  thread level       %s\n", level_name(level));

@@ -266,9 +266,10 @@ static void outdir_end(struct run *run, int code)
     if (code == 0)
         printf("All files were verified in %s%s\n", outdir->path,
             is_removed ? ", which is removed now (-o DIR keeps them)" : "");
-    else if (code != STOP_CODE)
-        printf("Not all files could be stored; those in %s were verified\n",
-            outdir->path);
+    else
+        printf("%s %s %s\n",
+            code == STOP_CODE ? "Told to stop;" : "Not all could be stored;",
+            is_removed ? "removed" : "verified are the files in", outdir->path);
     fflush(stdout);
 }
 

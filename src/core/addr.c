@@ -29,6 +29,15 @@ void amg_addr_init_self(hg_class_t *cls, struct hg_addr *ret_addr)
     ret_addr->peer = domain->transport->addr.self(domain);
 }
 
+void amg_addr_init_from(hg_class_t *cls, unsigned route, struct amg_peer *peer,
+    struct hg_addr *ret_addr)
+{
+    ret_addr->cls = cls;
+    ret_addr->route = (uint8_t)route;
+    ret_addr->is_users = false;
+    ret_addr->peer = cls->domains[route]->transport->addr.hold(peer);
+}
+
 void amg_addr_init(hg_class_t *cls, unsigned route, struct amg_peer *peer,
     struct hg_addr *ret_addr)
 {
@@ -39,10 +48,7 @@ void amg_addr_init(hg_class_t *cls, unsigned route, struct amg_peer *peer,
         amg_addr_init_self(cls, ret_addr);
         return;
     }
-    ret_addr->cls = cls;
-    ret_addr->route = (uint8_t)route;
-    ret_addr->is_users = false;
-    ret_addr->peer = domain->transport->addr.hold(peer);
+    amg_addr_init_from(cls, route, peer, ret_addr);
 }
 
 void amg_addr_init_copy(const struct hg_addr *other, struct hg_addr *ret_addr)

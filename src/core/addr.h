@@ -21,6 +21,9 @@ struct hg_addr {
  * process itself is replaced by the loopback route. Takes a share. */
 void amg_addr_init(hg_class_t *cls, unsigned route, struct amg_peer *peer,
     struct hg_addr *ret_addr);
+/* The same for the sender of an arrival, which came by that very route. */
+void amg_addr_init_from(hg_class_t *cls, unsigned route, struct amg_peer *peer,
+    struct hg_addr *ret_addr);
 /* The same as `other`, with a share of its own. */
 void amg_addr_init_copy(const struct hg_addr *other, struct hg_addr *ret_addr);
 /* Ends the share; safe on one that has no peer. */

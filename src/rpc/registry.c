@@ -55,10 +55,15 @@ hg_return_t amg_rpc_class_attach(hg_class_t *cls)
 struct amg_rpc *amg_rpc_find(const hg_class_t *cls, hg_id_t id)
 {
     struct amg_rpc_class *rpcs = amg_rpc_class_of(cls);
-    struct amg_rpc *rpc = NULL;
+    struct amg_rpc *rpc =
+        atomic_load_explicit(&rpcs->last, memory_order_acquire);
 
+    if (rpc != NULL && rpc->id == id)
+        return rpc;
     amg_lock_take(&rpcs->lock);
     rpc = amg_map_get(&rpcs->rpcs, id);
+    if (rpc != NULL)
+        atomic_store_explicit(&rpcs->last, rpc, memory_order_release);
     amg_lock_give(&rpcs->lock);
     return rpc;
 }
@@ -156,6 +161,7 @@ hg_return_t HG_Deregister(hg_class_t *hg_class, hg_id_t id)
     rpcs = amg_rpc_class_of(hg_class);
     amg_lock_take(&rpcs->lock);
     rpc = amg_map_remove(&rpcs->rpcs, id);
+    atomic_store_explicit(&rpcs->last, NULL, memory_order_release);
     amg_lock_give(&rpcs->lock);
     if (rpc == NULL) {
         AMG_LOG_ERROR("rpc", "RPC id 0x%" PRIx64 " is not registered", id);

@@ -32,6 +32,9 @@ struct amg_rpc_class {
     struct amg_lock lock; /* guards rpcs, all */
     struct amg_map rpcs;  /* by id */
     struct amg_list all;  /* deregistered ones too */
+    /* The one found last, because calls come in runs. Its release store pairs
+     * with the acquire load of the next look-up. */
+    _Atomic(struct amg_rpc *) last;
     struct amg_pool handles;
     /* Gives each long reply a token; see respond.c. A counter only. */
     atomic_uint_fast64_t next_token;

@@ -131,7 +131,7 @@ void amg_serve_arrived(
     }
     handle->arrival = arrival;
     handle->info.context_id = arrival->origin_context;
-    amg_addr_init(context->cls, route, arrival->from, &handle->addr);
+    amg_addr_init_from(context->cls, route, arrival->from, &handle->addr);
     handle->info.addr = &handle->addr;
     if (amg_header_read(arrival->data, arrival->len, AMG_HEADER_REQUEST,
             &header, &why) != HG_SUCCESS) {

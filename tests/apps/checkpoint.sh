@@ -176,15 +176,26 @@ case_file_shrinks() {
     no_partials
 }
 
-# With parts of it at the server; SHRINK is a library that makes reads end.
+# With parts of it at the server; PRELOAD is a library that makes reads end.
 case_file_shrinks_late() {
     mkdir "$dir/in"
     bytes $((21 * mib)) >"$dir/in/long"
     echo fine >"$dir/in/fine"
-    export LD_PRELOAD=$SHRINK SHRINK_AT=$((17 * mib))
+    export LD_PRELOAD=$PRELOAD SHRINK_AT=$((17 * mib))
     run 1 -o "$dir/out" "$dir/in"
     unset LD_PRELOAD
     said "rank [0-9]+: $dir/in/long: shrank from $((21 * mib)) to $((17 * mib))"
+    [ "$(ls -A "$dir/out/in")" = fine ] || die "more than the other file"
+}
+
+case_file_vanishes() {
+    mkdir "$dir/in"
+    echo gone >"$dir/in/gone"
+    echo fine >"$dir/in/fine"
+    export LD_PRELOAD=$PRELOAD VANISHED=$dir/in/gone
+    run 1 -o "$dir/out" "$dir/in"
+    unset LD_PRELOAD
+    said "rank [0-9]+: $dir/in/gone: has vanished since it was listed"
     [ "$(ls -A "$dir/out/in")" = fine ] || die "more than the other file"
 }
 

@@ -60,6 +60,29 @@ static void test_commit_names_the_file(void **state)
     assert_int_equal(unlinkat(root, "sub", AT_REMOVEDIR), 0);
 }
 
+/* As a job leaves one that was killed. */
+static void test_taken_temporary_name_is_passed_over(void **state)
+{
+    struct partial *partial = NULL;
+    char name[64];
+    unsigned i = 0;
+
+    (void)state;
+    assert_int_equal(partial_make_directories(root, "sub/"), 0);
+    for (i = 0; i < 20; i++) {
+        snprintf(name, sizeof(name), "sub/.file.partial.7.%u", i);
+        close(openat(root, name, O_CREAT | O_WRONLY, 0600));
+    }
+    assert_int_equal(partial_create(root, "sub/file", 7, &partial), 0);
+    assert_int_equal(partial_commit(partial, 0600), 0);
+    for (i = 0; i < 20; i++) {
+        snprintf(name, sizeof(name), "sub/.file.partial.7.%u", i);
+        assert_int_equal(unlinkat(root, name, 0), 0);
+    }
+    assert_int_equal(unlinkat(root, "sub/file", 0), 0);
+    assert_int_equal(unlinkat(root, "sub", AT_REMOVEDIR), 0);
+}
+
 static void test_remove_all_leaves_nothing(void **state)
 {
     struct partial *one = NULL;
@@ -127,6 +150,7 @@ int main(void)
         cmocka_unit_test(test_name_outside_is_refused),
         cmocka_unit_test(test_name_inside_is_taken),
         cmocka_unit_test(test_commit_names_the_file),
+        cmocka_unit_test(test_taken_temporary_name_is_passed_over),
         cmocka_unit_test(test_remove_all_leaves_nothing),
         cmocka_unit_test(test_commit_onto_directory_leaves_nothing),
         cmocka_unit_test(test_percentiles_are_near),

@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 /* MPI counts are ints, so a long list travels in several messages. */
 enum { SHARE_LEN = 1 << 28 };
@@ -28,6 +29,7 @@ bool list_add(struct list *list, const char *path, const char *name,
         return false;
     }
     list->entries[list->count++] = entry;
+    list->files += S_ISREG(mode);
     list->bytes += size;
     return true;
 }

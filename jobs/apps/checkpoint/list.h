@@ -21,6 +21,7 @@ struct list {
     struct entry *entries;
     size_t count;
     size_t cap;
+    uint64_t files; /* the others are empty directories */
     uint64_t bytes;
 };
 

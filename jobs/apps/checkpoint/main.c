@@ -105,7 +105,7 @@ static bool roles_open(struct run *run)
         run->sender = sender_open(
             job, &run->list, run->options.depth, run->options.wait_s);
     if (job->rank == 0) {
-        run->progress = progress_open(job, run->list.count, run->list.bytes);
+        run->progress = progress_open(job, run->list.files, run->list.bytes);
         if (run->progress == NULL)
             report_error("no memory to watch %d ranks", job->size);
     }
@@ -289,10 +289,11 @@ static int run_all(int argc, char **argv)
     stop_install();
     if (input_open(&run)) {
         if (job->rank == 0) {
-            printf("%zu files, %llu bytes, from %d to %d of %d ranks, into "
+            printf("%llu files, %llu bytes, from %d to %d of %d ranks, into "
                    "%s\n",
-                run.list.count, (unsigned long long)run.list.bytes,
-                job->senders, job->servers, job->size, run.outdir.path);
+                (unsigned long long)run.list.files,
+                (unsigned long long)run.list.bytes, job->senders, job->servers,
+                job->size, run.outdir.path);
             fflush(stdout);
         }
         run_files(&run);

@@ -19,7 +19,11 @@
 enum {
     LIVE_MAX = 4096, /* files being written at once by a server */
     BASE_LEN = 200,  /* of a long name, so that the addition fits too */
+    NAME_TRIES = 1000,
 };
+
+/* Room for a name with the addition. */
+#define PATH_CAP(name) (strlen(name) + 64)
 
 /* Owned by whoever created it, until commit or remove. */
 struct partial {
@@ -66,27 +70,45 @@ int partial_make_directories(int root, const char *name)
     return error;
 }
 
-static struct partial *partial_new(int root, const char *name, int rank)
+static struct partial *partial_new(int root, const char *name)
 {
-    static unsigned number;
-    const char *slash = strrchr(name, '/');
-    int folder_len = slash == NULL ? 0 : (int)(slash + 1 - name);
-    size_t cap = strlen(name) + 64;
-    struct partial *partial = malloc(sizeof(*partial) + cap);
+    struct partial *partial = malloc(sizeof(*partial) + PATH_CAP(name));
 
     if (partial == NULL)
         return NULL;
     partial->root = root;
     partial->fd = -1;
     partial->slot = LIVE_MAX;
+    partial->path[0] = '\0';
     partial->name = strdup(name);
     if (partial->name == NULL) {
         free(partial);
         return NULL;
     }
-    snprintf(partial->path, cap, "%.*s.%.*s.partial.%d.%u", folder_len, name,
-        (int)BASE_LEN, name + folder_len, rank, number++);
     return partial;
+}
+
+/* Under the next temporary name that is free: one may be left of a job that was
+ * killed. Returns 0 or an errno. */
+static int partial_open(struct partial *partial, int rank)
+{
+    static unsigned number;
+    const char *name = partial->name;
+    const char *slash = strrchr(name, '/');
+    int folder_len = slash == NULL ? 0 : (int)(slash + 1 - name);
+    unsigned tries = 0;
+
+    for (tries = 0; tries < NAME_TRIES; tries++) {
+        snprintf(partial->path, PATH_CAP(name), "%.*s.%.*s.partial.%d.%u",
+            folder_len, name, (int)BASE_LEN, name + folder_len, rank, number++);
+        partial->fd = openat(partial->root, partial->path,
+            O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+        if (partial->fd >= 0)
+            return 0;
+        if (errno != EEXIST)
+            break;
+    }
+    return errno;
 }
 
 static bool live_add(struct partial *partial)
@@ -113,6 +135,14 @@ static void partial_free(struct partial *partial)
     free(partial);
 }
 
+void partial_remove(struct partial *partial)
+{
+    if (partial == NULL)
+        return;
+    unlinkat(partial->root, partial->path, 0);
+    partial_free(partial);
+}
+
 int partial_create(
     int root, const char *name, int rank, struct partial **ret_partial)
 {
@@ -124,19 +154,17 @@ int partial_create(
     error = partial_make_directories(root, name);
     if (error != 0)
         return error;
-    partial = partial_new(root, name, rank);
+    partial = partial_new(root, name);
     if (partial == NULL)
         return ENOMEM;
-    if (!live_add(partial)) {
-        partial_free(partial);
-        return EMFILE;
-    }
-    partial->fd = openat(root, partial->path,
-        O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-    if (partial->fd < 0) {
-        error = errno;
+    error = partial_open(partial, rank);
+    if (error != 0) {
         partial_free(partial);
         return error;
+    }
+    if (!live_add(partial)) {
+        partial_remove(partial);
+        return EMFILE;
     }
     *ret_partial = partial;
     return 0;
@@ -178,14 +206,6 @@ int partial_commit(struct partial *partial, uint32_t mode)
     else
         partial_free(partial);
     return error;
-}
-
-void partial_remove(struct partial *partial)
-{
-    if (partial == NULL)
-        return;
-    unlinkat(partial->root, partial->path, 0);
-    partial_free(partial);
 }
 
 void partial_remove_all(void)

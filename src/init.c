@@ -168,7 +168,18 @@ hg_return_t amg_init_class(const struct amg_init *init, hg_class_t **ret_class)
     return HG_SUCCESS;
 }
 
-/* Waits for what is in flight, and looks whether the user holds anything. */
+static bool context_is_untriggered(hg_context_t *context)
+{
+    if (amg_cq_is_empty(&context->cq))
+        return false;
+    AMG_LOG_WARNING("ctx",
+        "the context has callbacks queued; call HG_Trigger() until none is "
+        "left, then destroy it");
+    return true;
+}
+
+/* Waits for what is in flight, and looks whether the user holds anything. Long
+ * replies that nobody fetched are given up only when all that time is over. */
 static hg_return_t context_settle(hg_context_t *context)
 {
     uint64_t deadline_ns = amg_clock_deadline_ns(DESTROY_TIMEOUT_MS);
@@ -177,13 +188,11 @@ static hg_return_t context_settle(hg_context_t *context)
         atomic_load_explicit(&context->in_flight, memory_order_acquire) > 0 &&
         amg_cq_is_empty(&context->cq) && amg_clock_ns() < deadline_ns)
         amg_progress_wait(context, 1);
-    amg_respond_abandon(context);
-    if (!amg_cq_is_empty(&context->cq)) {
-        AMG_LOG_WARNING("ctx",
-            "the context has callbacks queued; call HG_Trigger() until none "
-            "is left, then destroy it");
+    if (context_is_untriggered(context))
         return HG_BUSY;
-    }
+    amg_respond_abandon(context);
+    if (context_is_untriggered(context))
+        return HG_BUSY;
     if (atomic_load_explicit(&context->handles, memory_order_acquire) > 0 ||
         atomic_load_explicit(&context->in_flight, memory_order_acquire) > 0) {
         AMG_LOG_WARNING("ctx",
@@ -227,7 +236,9 @@ hg_return_t HG_Context_destroy(hg_context_t *context)
 
     if (!AMG_CONTRACT(context != NULL))
         return HG_INVALID_ARG;
-    rc = context_settle(context);
+    rc = HG_Context_unpost(context);
+    if (rc == HG_SUCCESS)
+        rc = context_settle(context);
     if (rc != HG_SUCCESS)
         return rc;
     if (!amg_progress_own(context)) {

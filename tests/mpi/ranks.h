@@ -42,7 +42,7 @@ struct ranks_call {
 
 /* Begins: MPI at `level`, which it must give, and a limit for the whole. */
 void ranks_start(int level);
-/* The process ends by SIGALRM after so many seconds. */
+/* The process ends by SIGALRM after so many seconds, a wait 15 s before. */
 void ranks_limit(unsigned seconds);
 /* Ends: MPI_Finalize, and EXIT_SUCCESS. */
 int ranks_stop(void);

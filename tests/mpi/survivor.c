@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Proves that the others go on when a rank is killed: their calls to it end by
+ * HG_Cancel after a time of their own, and they go on calling each other. Run
+ * by apart.sh. */
+#include <signal.h>
+#include <unistd.h>
+
+#include "ranks.h"
+
+enum { CALLS = 100, PATIENCE_MS = 300 };
+
+static struct ranks all;
+
+/* More calls than credits: some wait here, some are on their way, and the first
+ * may have been answered before the rank died. */
+static void dead_call(int rank)
+{
+    static struct ranks_call calls[CALLS];
+    uint64_t late_ns = 0;
+    int cancelled = 0;
+
+    for (uint64_t i = 0; i < CALLS; i++) {
+        ranks_echo_t in = {i, all.rank};
+
+        OK(ranks_begin(&all, &calls[i], rank, all.echo, &in));
+    }
+    late_ns = ranks_now_ns() + PATIENCE_MS * 1000000ull;
+    while (ranks_now_ns() < late_ns)
+        ranks_turn();
+    for (int i = 0; i < CALLS; i++) {
+        OK(HG_Cancel(calls[i].handle));
+        (void)ranks_wait(&calls[i]);
+        CHECK(calls[i].ret == HG_CANCELED || calls[i].ret == HG_SUCCESS);
+        cancelled += calls[i].ret == HG_CANCELED;
+        ranks_end(&calls[i]);
+    }
+    CHECK(cancelled > 0);
+}
+
+/* The survivors have no barrier of MPI's: they count each other's calls. */
+static void others_call(int dead, unsigned long rounds)
+{
+    for (unsigned long i = 0; i < rounds; i++)
+        for (int rank = 0; rank < all.size; rank++)
+            if (rank != dead && rank != all.rank) {
+                ranks_echo(&all, rank, i);
+                ranks_swap(&all, rank, 200001);
+            }
+}
+
+int main(void)
+{
+    unsigned long before = 0;
+    int dead = 0;
+
+    ranks_start(MPI_THREAD_MULTIPLE);
+    ranks_open(&all, MPI_COMM_WORLD);
+    dead = all.size - 1;
+    ranks_exchange(&all);
+    ranks_meet(MPI_COMM_WORLD);
+    before = atomic_load(&all.echoed);
+    if (all.rank == dead)
+        raise(SIGKILL);
+    dead_call(dead);
+    others_call(dead, CALLS);
+    UNTIL(atomic_load(&all.echoed) - before >=
+          (unsigned long)(all.size - 2) * CALLS);
+    HG_Set_log_level("none"); /* it names the dead rank, rightly */
+    ranks_leave(&all);
+    EXPECT(HG_TIMEOUT, amalgam_finalize(all.cls));
+    printf("rank %d survived\n", all.rank);
+    fflush(stdout);
+    /* MPI_Finalize would wait for the one that is gone. */
+    _exit(0);
+}

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Proves that a transfer longer than any count of MPI arrives whole: 2.5 GiB
+ * and 3 bytes, pulled and pushed. The memory is reserved, and mostly untouched
+ * zeros: marks stand where pieces begin, end and would be mixed up. */
+#include <sys/mman.h>
+
+#include "exposed.h"
+
+#define HUGE_LEN (5ull * (1ull << 29) + 3)
+#define MARK_GAP (37ull * (1ull << 20) + 1)
+
+static struct ranks all;
+
+static uint8_t mark_of(uint64_t offset, uint8_t salt)
+{
+    return (uint8_t)((offset / MARK_GAP * 7 + 1 + salt) | 1);
+}
+
+static void marks_set(uint8_t *bytes, uint8_t salt)
+{
+    for (uint64_t at = 0; at < HUGE_LEN; at += MARK_GAP)
+        bytes[at] = mark_of(at, salt);
+    bytes[HUGE_LEN - 1] = mark_of(HUGE_LEN - 1, salt);
+}
+
+static void marks_check(const uint8_t *bytes, uint8_t salt)
+{
+    for (uint64_t at = 0; at < HUGE_LEN; at += MARK_GAP) {
+        CHECK(bytes[at] == mark_of(at, salt));
+        CHECK(at == 0 || (bytes[at - 1] == 0 && bytes[at + 1] == 0));
+    }
+    CHECK(bytes[HUGE_LEN - 1] == mark_of(HUGE_LEN - 1, salt));
+}
+
+static uint8_t *memory_map(void)
+{
+    void *bytes = mmap(NULL, HUGE_LEN, PROT_READ | PROT_WRITE,
+        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+    CHECK(bytes != MAP_FAILED);
+    return bytes;
+}
+
+/* Rank 0 exposes, and serves. */
+static void expose(uint8_t *bytes)
+{
+    hg_bulk_t bulk = ranks_bulk(&all, bytes, HUGE_LEN, HG_BULK_READWRITE);
+
+    marks_set(bytes, 0);
+    exposed_send(bulk, 1);
+    ranks_meet(MPI_COMM_WORLD);
+    marks_check(bytes, 100);
+    OK(HG_Bulk_free(bulk));
+}
+
+static void transfer(uint8_t *bytes)
+{
+    hg_bulk_t local = ranks_bulk(&all, bytes, HUGE_LEN, HG_BULK_READWRITE);
+    hg_bulk_t origin = exposed_take(&all, 0);
+    hg_addr_t addr = HG_ADDR_NULL;
+
+    CHECK(HG_Bulk_get_size(origin) == HUGE_LEN);
+    OK(amalgam_addr_rank(all.cls, 0, &addr));
+    OK(ranks_transfer(&all, HG_BULK_PULL, addr, origin, 0, local, 0, HUGE_LEN));
+    marks_check(bytes, 0);
+    marks_set(bytes, 100);
+    OK(ranks_transfer(&all, HG_BULK_PUSH, addr, origin, 0, local, 0, HUGE_LEN));
+    OK(HG_Addr_free(all.cls, addr));
+    OK(HG_Bulk_free(origin));
+    OK(HG_Bulk_free(local));
+    ranks_meet(MPI_COMM_WORLD);
+}
+
+/* Both sides touch all their pages. */
+static bool has_memory(void)
+{
+    unsigned long long kb = 0;
+    char line[128];
+    FILE *file = fopen("/proc/meminfo", "r");
+
+    CHECK(file != NULL);
+    while (fgets(line, sizeof(line), file) != NULL)
+        if (sscanf(line, "MemAvailable: %llu", &kb) == 1)
+            break;
+    fclose(file);
+    return kb * 1024 > 2 * HUGE_LEN + (1ull << 30);
+}
+
+int main(void)
+{
+    uint8_t *bytes = NULL;
+    int can = 0;
+
+    ranks_start(MPI_THREAD_MULTIPLE);
+    ranks_limit(290);
+    can = has_memory();
+    MPI_Allreduce(MPI_IN_PLACE, &can, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+    if (!can) {
+        printf("not enough memory for twice %llu bytes\n", HUGE_LEN);
+        MPI_Finalize();
+        return RANKS_SKIP;
+    }
+    ranks_open(&all, MPI_COMM_WORLD);
+    bytes = memory_map();
+    if (all.rank == 0)
+        expose(bytes);
+    else
+        transfer(bytes);
+    ranks_close(&all);
+    munmap(bytes, HUGE_LEN);
+    return ranks_stop();
+}

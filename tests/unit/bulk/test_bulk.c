@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Offsets find their segments, empty ones among them; handles of the library's
+ * own are not counted as the user's. */
+#include "bulk/bulk.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "mercury_class.h"
+
+enum { COUNT = 6, LEN = 10 };
+
+static hg_class_t *cls;
+static char block[LEN + 1] = "0123456789";
+static const hg_size_t lens[COUNT] = {0, 3, 0, 0, 7, 0};
+
+static int class_setup(void **state)
+{
+    (void)state;
+    cls = HG_Init("self", HG_TRUE);
+    return cls == NULL;
+}
+
+static int class_teardown(void **state)
+{
+    (void)state;
+    return HG_Finalize(cls) != HG_SUCCESS;
+}
+
+static hg_bulk_t bulk_make(void)
+{
+    void *ptrs[COUNT] = {NULL, block, NULL, NULL, block + 3, NULL};
+    hg_bulk_t bulk = HG_BULK_NULL;
+
+    assert_int_equal(
+        HG_Bulk_create(cls, COUNT, ptrs, lens, HG_BULK_READ_ONLY, &bulk),
+        HG_SUCCESS);
+    return bulk;
+}
+
+static void test_bulk_offsets_find_their_segment(void **state)
+{
+    hg_bulk_t bulk = bulk_make();
+    uint64_t into = 0;
+
+    (void)state;
+    for (uint64_t offset = 0; offset < LEN; offset++) {
+        uint32_t segment = amg_bulk_find(bulk, offset, &into);
+
+        assert_int_equal(segment, offset < 3 ? 1 : 4);
+        assert_int_equal(into, offset < 3 ? offset : offset - 3);
+    }
+    assert_int_equal(amg_bulk_find(bulk, LEN, &into), COUNT - 1);
+    assert_int_equal(into, 0);
+    assert_int_equal(HG_Bulk_free(bulk), HG_SUCCESS);
+}
+
+static void test_bulk_copies_all_bytes(void **state)
+{
+    hg_bulk_t bulk = bulk_make();
+    char copy[LEN + 1] = "";
+
+    (void)state;
+    amg_bulk_copy_out(bulk, copy);
+    assert_string_equal(copy, block);
+    assert_int_equal(HG_Bulk_free(bulk), HG_SUCCESS);
+}
+
+static void test_bulk_of_users_is_counted(void **state)
+{
+    hg_bulk_t bulk = bulk_make();
+    struct hg_bulk *inner = NULL;
+
+    (void)state;
+    assert_int_equal(amg_class_counted(cls, AMG_CLASS_BULKS), 1);
+    assert_int_equal(amg_bulk_make_owning(cls, amg_mem_alloc(LEN), LEN,
+                         HG_BULK_WRITE_ONLY, &inner),
+        HG_SUCCESS);
+    assert_int_equal(amg_class_counted(cls, AMG_CLASS_BULKS), 1);
+    assert_int_equal(amg_bulk_drop(inner), HG_SUCCESS);
+    assert_int_equal(HG_Bulk_free(bulk), HG_SUCCESS);
+    assert_int_equal(amg_class_counted(cls, AMG_CLASS_BULKS), 0);
+}
+
+static void test_bulk_is_registered_once_and_late(void **state)
+{
+    hg_bulk_t bulk = bulk_make();
+    struct amg_mem *mem = NULL;
+
+    (void)state;
+    assert_false(bulk->is_registered);
+    assert_int_equal(amg_bulk_register(bulk), HG_SUCCESS);
+    mem = bulk->mems[AMG_ROUTE_SELF];
+    assert_non_null(mem);
+    assert_true(bulk->keys[AMG_ROUTE_SELF].len > 0);
+    assert_int_equal(amg_bulk_register(bulk), HG_SUCCESS);
+    assert_ptr_equal(bulk->mems[AMG_ROUTE_SELF], mem);
+    assert_int_equal(HG_Bulk_free(bulk), HG_SUCCESS);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_bulk_offsets_find_their_segment),
+        cmocka_unit_test(test_bulk_copies_all_bytes),
+        cmocka_unit_test(test_bulk_of_users_is_counted),
+        cmocka_unit_test(test_bulk_is_registered_once_and_late),
+    };
+
+    return cmocka_run_group_tests(tests, class_setup, class_teardown);
+}

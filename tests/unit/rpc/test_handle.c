@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A handle goes through the states that its table allows, is counted where it
+ * should, and is given back with its last share. */
+#include "rpc/handle.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+
+#include "mercury.h"
+
+static hg_class_t *cls;
+static hg_context_t *context;
+static hg_addr_t self;
+static hg_id_t id;
+static enum amg_handle_state state_in_callback;
+static enum amg_handle_state state_in_handler;
+static enum amg_handle_state state_after_answer;
+
+static hg_return_t serve(hg_handle_t handle)
+{
+    state_in_handler = amg_handle_state(handle);
+    (void)HG_Respond(handle, NULL, NULL, NULL);
+    state_after_answer = amg_handle_state(handle);
+    return HG_Destroy(handle);
+}
+
+static int context_setup(void **state)
+{
+    (void)state;
+    cls = HG_Init("self", HG_TRUE);
+    context = cls == NULL ? NULL : HG_Context_create(cls);
+    if (context == NULL)
+        return 1;
+    id = HG_Register_name(cls, "null", NULL, NULL, serve);
+    return HG_Addr_self(cls, &self) != HG_SUCCESS;
+}
+
+static int context_teardown(void **state)
+{
+    (void)state;
+    return HG_Addr_free(cls, self) != HG_SUCCESS ||
+           HG_Context_destroy(context) != HG_SUCCESS ||
+           HG_Finalize(cls) != HG_SUCCESS;
+}
+
+static hg_return_t ended(const struct hg_cb_info *info)
+{
+    state_in_callback = amg_handle_state(info->info.forward.handle);
+    *(bool *)info->arg = true;
+    return HG_SUCCESS;
+}
+
+static void test_handle_goes_through_its_states(void **state)
+{
+    hg_handle_t handle = HG_HANDLE_NULL;
+    bool is_ended = false;
+
+    (void)state;
+    assert_int_equal(HG_Create(context, self, id, &handle), HG_SUCCESS);
+    assert_int_equal(amg_handle_state(handle), AMG_HANDLE_IDLE);
+    assert_int_equal(HG_Forward(handle, ended, &is_ended, NULL), HG_SUCCESS);
+    assert_int_equal(amg_handle_state(handle), AMG_HANDLE_POSTED);
+    assert_int_equal(HG_Ref_get(handle), 2);
+    while (amg_handle_state(handle) != AMG_HANDLE_READY) {
+        assert_int_equal(HG_Progress(context, 1000), HG_SUCCESS);
+        if (amg_handle_state(handle) == AMG_HANDLE_POSTED)
+            (void)HG_Trigger(context, 0, 1, NULL);
+    }
+    assert_false(is_ended);
+    assert_int_equal(HG_Trigger(context, 0, 1, NULL), HG_SUCCESS);
+    assert_true(is_ended);
+    assert_int_equal(state_in_handler, AMG_HANDLE_RUNNING);
+    assert_int_equal(state_after_answer, AMG_HANDLE_ANSWERED);
+    assert_int_equal(state_in_callback, AMG_HANDLE_DONE);
+    assert_int_equal(HG_Ref_get(handle), 1);
+    assert_int_equal(HG_Reset(handle, HG_ADDR_NULL, 0), HG_SUCCESS);
+    assert_int_equal(amg_handle_state(handle), AMG_HANDLE_IDLE);
+    assert_int_equal(HG_Destroy(handle), HG_SUCCESS);
+}
+
+static void test_handle_of_user_is_counted(void **state)
+{
+    hg_handle_t handle = HG_HANDLE_NULL;
+    struct hg_handle *inner = NULL;
+
+    (void)state;
+    assert_int_equal(amg_class_counted(cls, AMG_CLASS_HANDLES), 0);
+    assert_int_equal(HG_Create(context, self, id, &handle), HG_SUCCESS);
+    assert_int_equal(amg_class_counted(cls, AMG_CLASS_HANDLES), 1);
+    assert_int_equal(amg_handle_create(context, false, &inner), HG_SUCCESS);
+    assert_int_equal(amg_class_counted(cls, AMG_CLASS_HANDLES), 1);
+    assert_int_equal(atomic_load(&context->handles), 2);
+    amg_handle_drop(inner);
+    assert_int_equal(HG_Ref_incr(handle), HG_SUCCESS);
+    assert_int_equal(HG_Destroy(handle), HG_SUCCESS);
+    assert_int_equal(amg_class_counted(cls, AMG_CLASS_HANDLES), 1);
+    assert_int_equal(HG_Destroy(handle), HG_SUCCESS);
+    assert_int_equal(amg_class_counted(cls, AMG_CLASS_HANDLES), 0);
+    assert_int_equal(atomic_load(&context->handles), 0);
+}
+
+static void data_free(void *data)
+{
+    (*(unsigned *)data)++;
+}
+
+static void test_handle_data_end_with_the_last_share(void **state)
+{
+    hg_handle_t handle = HG_HANDLE_NULL;
+    unsigned freed = 0;
+
+    (void)state;
+    assert_int_equal(HG_Create(context, HG_ADDR_NULL, 0, &handle), HG_SUCCESS);
+    assert_int_equal(HG_Set_data(handle, &freed, data_free), HG_SUCCESS);
+    amg_handle_hold(handle);
+    assert_int_equal(HG_Destroy(handle), HG_SUCCESS);
+    assert_int_equal(freed, 0);
+    amg_handle_drop(handle);
+    assert_int_equal(freed, 1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_handle_goes_through_its_states),
+        cmocka_unit_test(test_handle_of_user_is_counted),
+        cmocka_unit_test(test_handle_data_end_with_the_last_share),
+    };
+
+    return cmocka_run_group_tests(tests, context_setup, context_teardown);
+}

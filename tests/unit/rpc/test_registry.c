@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Ids follow from names as other programs compute them; an RPC that was
+ * forgotten is not found, but what points to it stays valid. */
+#include "rpc/registry.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+
+#include "base/mem.h"
+#include "mercury_class.h"
+#include "mercury_register.h"
+
+static hg_class_t *cls;
+
+static int class_setup(void **state)
+{
+    (void)state;
+    HG_Set_log_level("none");
+    cls = HG_Init("self", HG_TRUE);
+    return cls == NULL;
+}
+
+static int class_teardown(void **state)
+{
+    (void)state;
+    return HG_Finalize(cls) != HG_SUCCESS;
+}
+
+static hg_return_t serve(hg_handle_t handle)
+{
+    (void)handle;
+    return HG_SUCCESS;
+}
+
+static void test_registry_ids_are_those_of_mercury(void **state)
+{
+    (void)state;
+    assert_int_equal(
+        HG_Register_name(cls, "hello", NULL, NULL, NULL), 261238937);
+    /* 5381 * 33 + 'a', and one letter more. */
+    assert_int_equal(HG_Register_name(cls, "a", NULL, NULL, NULL), 177670);
+    assert_int_equal(HG_Register_name(cls, "", NULL, NULL, NULL), 5381);
+    /* Characters beyond 127 are negative numbers. */
+    assert_int_equal(HG_Register_name(cls, "\xff", NULL, NULL, NULL), 177572);
+}
+
+static void test_registry_forgotten_rpc_stays_valid(void **state)
+{
+    struct amg_rpc *rpc = NULL;
+
+    (void)state;
+    assert_int_equal(HG_Register(cls, 77, NULL, NULL, serve), HG_SUCCESS);
+    rpc = amg_rpc_find(cls, 77);
+    assert_non_null(rpc);
+    assert_int_equal(HG_Deregister(cls, 77), HG_SUCCESS);
+    assert_null(amg_rpc_find(cls, 77));
+    assert_ptr_equal(rpc->callback, serve);
+    assert_int_equal(HG_Register(cls, 77, NULL, NULL, NULL), HG_SUCCESS);
+    assert_ptr_equal(rpc->callback, serve);
+    assert_null(amg_rpc_find(cls, 77)->callback);
+}
+
+static void test_registry_without_memory_registers_nothing(void **state)
+{
+    (void)state;
+    for (uint64_t n = 1; n <= 2; n++) {
+        amg_mem_fail_nth(n);
+        assert_int_equal(HG_Register(cls, 88, NULL, NULL, serve), HG_NOMEM);
+        amg_mem_fail_nth(0);
+        assert_null(amg_rpc_find(cls, 88));
+    }
+    amg_mem_fail_nth(1);
+    assert_int_equal(HG_Register_name(cls, "none", NULL, NULL, serve), 0);
+    amg_mem_fail_nth(0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_registry_ids_are_those_of_mercury),
+        cmocka_unit_test(test_registry_forgotten_rpc_stays_valid),
+        cmocka_unit_test(test_registry_without_memory_registers_nothing),
+    };
+
+    return cmocka_run_group_tests(tests, class_setup, class_teardown);
+}

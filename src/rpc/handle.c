@@ -12,7 +12,6 @@
 #include "base/assert.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "rpc/respond.h"
 
 #define BIT(state) (1u << (AMG_HANDLE_##state))
 
@@ -144,8 +143,8 @@ void amg_handle_drop(struct hg_handle *handle)
     AMG_ASSERT(before > 0);
     if (before > 1)
         return;
-    if (handle->is_served && amg_handle_state(handle) == AMG_HANDLE_RUNNING)
-        amg_respond_for_user(handle);
+    if (amg_handle_state(handle) == AMG_HANDLE_RUNNING)
+        handle->forsaken(handle);
     handle_destroy(handle);
 }
 

@@ -60,6 +60,9 @@ struct hg_handle {
     void *arg;
     struct amg_args in;
     struct amg_args out;
+    /* What is to be done when the user lets go of it unanswered; set before it
+     * is RUNNING, by whoever made it. */
+    void (*forsaken)(struct hg_handle *);
     struct amg_arrival *arrival; /* served: the request, until released */
     bool has_reply;              /* origin: op.data is to be released */
     struct hg_op_id *fetch;      /* guarded by context->upper_lock */

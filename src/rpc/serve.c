@@ -70,7 +70,6 @@ static void serve_pull(struct hg_handle *handle)
 static void serve_request(
     struct hg_handle *handle, const struct amg_header *header)
 {
-    handle->info.id = header->id;
     handle->is_one_way = (header->flags & AMG_HEADER_ONE_WAY) != 0;
     handle->in.data = (char *)handle->arrival->data + AMG_HEADER_LEN;
     handle->in.len = handle->arrival->len - AMG_HEADER_LEN;
@@ -130,6 +129,7 @@ void amg_serve_arrived(
         return;
     }
     handle->arrival = arrival;
+    handle->forsaken = amg_respond_for_user;
     handle->info.context_id = arrival->origin_context;
     amg_addr_init_from(context->cls, route, arrival->from, &handle->addr);
     handle->info.addr = &handle->addr;
@@ -138,6 +138,7 @@ void amg_serve_arrived(
         serve_refuse(handle, HG_PROTOCOL_ERROR, why);
         return;
     }
+    handle->info.id = header.id;
     if (!flags_are_right(arrival, &header)) {
         serve_refuse(handle, HG_PROTOCOL_ERROR,
             "its flags contradict the way it was sent");

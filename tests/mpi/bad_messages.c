@@ -131,10 +131,10 @@ int main(void)
 
     ranks_start(MPI_THREAD_MULTIPLE);
     ranks_open(&all, MPI_COMM_WORLD);
-    ranks_exchange(&all);
-    ranks_meet(MPI_COMM_WORLD);
     log = ranks_log_catch("warning");
     HG_Set_log_stream("error", log);
+    ranks_exchange(&all);
+    ranks_meet(MPI_COMM_WORLD);
     if (all.rank == 1) {
         driver_lies();
         rpc_lies(AMG_MPI_REQUEST);

@@ -121,14 +121,20 @@ static void finalize_watch(void)
     MPI_Comm_free_keyval(&keyval);
 }
 
-/* With the wrong launcher each process becomes a world of its own. */
+/* With the wrong launcher each process becomes a world of its own. Slurm says
+ * how many tasks a step has; that of a whole allocation is no sign, because a
+ * program may be started alone in it. */
 static void singleton_warn(void)
 {
-    const char *slurm = getenv("SLURM_NTASKS");
+    static bool was_told;
+    const char *slurm = getenv("SLURM_STEP_NUM_TASKS");
     const char *pmi = getenv("PMI_SIZE");
     const char *tasks = slurm != NULL ? slurm : pmi;
     int size = 0;
 
+    if (was_told)
+        return;
+    was_told = true;
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     if (size == 1 && tasks != NULL && atoi(tasks) > 1)
         AMG_LOG_WARNING("mpi",
@@ -161,8 +167,8 @@ static hg_return_t mpi_start_locked(bool may_start)
         if (atexit(mpi_end) != 0)
             AMG_LOG_WARNING("mpi", "no room for an exit handler: MPI will not "
                                    "be finalised by us");
-        singleton_warn();
     }
+    singleton_warn();
     finalize_watch();
     return HG_SUCCESS;
 }

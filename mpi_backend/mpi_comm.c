@@ -23,10 +23,13 @@
 
 #include <sched.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/log.h"
+
+enum { SPEAKER_CAP = 32 };
 
 /* Written under `start_lock`, or before a second thread can see them. */
 static struct amg_lock start_lock;
@@ -143,6 +146,18 @@ static void singleton_warn(void)
             tasks);
 }
 
+/* From now on each line of the log says which rank speaks. */
+static void speaker_name(MPI_Comm comm)
+{
+    char who[SPEAKER_CAP];
+    int rank = -1;
+
+    if (MPI_Comm_rank(comm, &rank) != MPI_SUCCESS)
+        return;
+    snprintf(who, sizeof(who), "rank %d", rank);
+    amg_log_who_set(who);
+}
+
 static hg_return_t mpi_start_locked(bool may_start)
 {
     int flag = 0;
@@ -168,6 +183,7 @@ static hg_return_t mpi_start_locked(bool may_start)
             AMG_LOG_WARNING("mpi", "no room for an exit handler: MPI will not "
                                    "be finalised by us");
     }
+    speaker_name(MPI_COMM_WORLD);
     singleton_warn();
     finalize_watch();
     return HG_SUCCESS;
@@ -284,6 +300,7 @@ hg_return_t amg_mpi_comm_open(
     struct amg_mpi_comm comm = {
         .messages = MPI_COMM_NULL, .data = MPI_COMM_NULL};
     hg_return_t rc = HG_SUCCESS;
+    int flag = 0;
 
     amg_lock_take(&start_lock);
     rc = mpi_start_locked(user == NULL);
@@ -306,6 +323,9 @@ hg_return_t amg_mpi_comm_open(
         amg_mpi_comm_close(&comm, true);
         return rc;
     }
+    MPI_Initialized(&flag);
+    if (!flag) /* a session: there is no world to be named after */
+        speaker_name(comm.messages);
     *ret_comm = comm;
     return HG_SUCCESS;
 }

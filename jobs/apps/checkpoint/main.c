@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Stores files: ranks send them by RPC and bulk, others write and verify them.
+/* Stores files, which ranks send by RPC and bulk, and others write and verify.
  *
  * The first ranks serve, the others send the files that the command line names;
  * a rank alone does both. Each file goes to the server that the hash of its

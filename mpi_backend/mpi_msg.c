@@ -100,9 +100,6 @@ hg_return_t amg_mpi_msg_send_request(struct amg_ep *base, struct amg_peer *peer,
         return rc;
     if (len > buf->cap)
         return HG_MSGSIZE;
-    op->data = NULL;
-    op->len = 0;
-    amg_mpi_op_set(op, AMG_MPI_OP_WAITING, slab, ep);
     slab->op = op;
     slab->ep = ep;
     slab->wants_reply = wants_reply;
@@ -110,7 +107,13 @@ hg_return_t amg_mpi_msg_send_request(struct amg_ep *base, struct amg_peer *peer,
     amg_mpi_send_address(slab, amg_mpi_rank_of(domain, peer), target_context,
         wants_reply ? AMG_MPI_REQUEST : AMG_MPI_ONEWAY, len);
     amg_lock_take(domain->lock);
+    /* Under the lock: a cancel may come before the post, and finds it done. */
+    op->data = NULL;
+    op->len = 0;
+    amg_mpi_op_set(op, AMG_MPI_OP_WAITING, slab, ep);
     rc = request_post_locked(slab);
+    if (rc != HG_SUCCESS)
+        op->priv[AMG_MPI_PRIV_STATE] = AMG_MPI_OP_DONE;
     amg_lock_give(domain->lock);
     return rc;
 }
@@ -128,11 +131,6 @@ hg_return_t amg_mpi_msg_send_reply(struct amg_ep *base,
         return rc;
     if (len > buf->cap)
         return HG_MSGSIZE;
-    if (op != NULL) {
-        op->data = NULL;
-        op->len = 0;
-        amg_mpi_op_set(op, AMG_MPI_OP_LEAVING, slab, ep);
-    }
     slab->op = op;
     slab->ep = ep;
     slab->header.context = ep->base.context_id;
@@ -140,7 +138,14 @@ hg_return_t amg_mpi_msg_send_reply(struct amg_ep *base,
     amg_mpi_send_address(slab, amg_mpi_rank_of(domain, arrival->from),
         arrival->origin_context, AMG_MPI_REPLY, len);
     amg_lock_take(domain->lock);
+    if (op != NULL) {
+        op->data = NULL;
+        op->len = 0;
+        amg_mpi_op_set(op, AMG_MPI_OP_LEAVING, slab, ep);
+    }
     rc = amg_mpi_send_locked(slab);
+    if (rc != HG_SUCCESS && op != NULL)
+        op->priv[AMG_MPI_PRIV_STATE] = AMG_MPI_OP_DONE;
     amg_lock_give(domain->lock);
     return rc;
 }

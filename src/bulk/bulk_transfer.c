@@ -160,7 +160,27 @@ static hg_return_t stretch_post(
     return rc;
 }
 
-/* Gives the piece the next stretch, if there is one. */
+static bool transfer_is_cancelled(struct hg_op_id *transfer)
+{
+    bool is_cancelled = false;
+
+    amg_lock_take(&transfer->lock);
+    is_cancelled = transfer->is_cancelled;
+    amg_lock_give(&transfer->lock);
+    return is_cancelled;
+}
+
+static void piece_cancel(struct hg_op_id *transfer, struct piece *piece)
+{
+    struct amg_ep *ep =
+        amg_context_ep(transfer->plan.context, transfer->addr.route);
+
+    ep->transport->ep.cancel(ep, &piece->op);
+}
+
+/* Gives the piece the next stretch, if there is one. The caller counts as one
+ * in motion, so the transfer is still there after the post. A wish to cancel
+ * that came before the post found nothing to cancel: it is granted here. */
 static void piece_go_on(struct hg_op_id *transfer, struct piece *piece)
 {
     struct stretch stretch;
@@ -171,6 +191,8 @@ static void piece_go_on(struct hg_op_id *transfer, struct piece *piece)
     rc = stretch_post(transfer, piece, &stretch);
     if (rc != HG_SUCCESS)
         transfer_leave(transfer, piece, rc);
+    else if (transfer_is_cancelled(transfer))
+        piece_cancel(transfer, piece);
 }
 
 static void piece_step(struct amg_op *op)
@@ -338,8 +360,6 @@ void amg_transfer_cancel(struct hg_op_id *transfer)
 {
     bool is_posted[PIECES];
     unsigned i = 0;
-    struct amg_ep *ep =
-        amg_context_ep(transfer->plan.context, transfer->addr.route);
 
     amg_lock_take(&transfer->lock);
     transfer->is_cancelled = true;
@@ -348,7 +368,7 @@ void amg_transfer_cancel(struct hg_op_id *transfer)
     amg_lock_give(&transfer->lock);
     for (i = 0; i < PIECES; i++)
         if (is_posted[i])
-            ep->transport->ep.cancel(ep, &transfer->pieces[i].op);
+            piece_cancel(transfer, &transfer->pieces[i]);
 }
 
 hg_return_t amg_transfer_result(const struct hg_op_id *transfer)

@@ -108,14 +108,15 @@ HG_PUBLIC hg_return_t HG_Bulk_transfer_id(hg_context_t *context,
  * Ask that a transfer ends early.
  *
  * The callback still runs, once: with HG_CANCELED or with the result that came
- * first. Has no effect on a transfer that has ended.
+ * first. Has no effect on a transfer that has ended, and an id never comes
+ * again.
  *
  * @param op_id  [in]
  * Owns:      nothing changes hands.
  * Errors:    HG_INVALID_ARG op_id is HG_OP_ID_NULL
  * Threads:   any thread; never blocks.
- * Undefined: the callback has returned.
- * Source:    as Mercury 2.4.
+ * Undefined: an id that no transfer gave.
+ * Source:    as Mercury 2.4, but safe after the callback.
  */
 HG_PUBLIC hg_return_t HG_Bulk_cancel(hg_op_id_t op_id);
 

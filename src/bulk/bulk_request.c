@@ -1,9 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The transfers that programs ask for: HG_Bulk_transfer() and its kin. */
+/* The transfers that programs ask for: HG_Bulk_transfer() and its kin.
+ *
+ * An operation id outlives its transfer: a program may cancel late, and then
+ * nothing happens. So ids are numbers that never come again, and a map of the
+ * process knows those of the transfers that have not called back. */
 #include "mercury_bulk.h"
 
 #include "base/assert.h"
 #include "base/log.h"
+#include "base/map.h"
 #include "base/mem.h"
 #include "bulk/bulk_transfer.h"
 
@@ -11,15 +16,44 @@
 struct request {
     struct amg_cq_entry entry;
     hg_context_t *context;
-    struct hg_op_id *transfer;
+    struct hg_op_id *transfer; /* constant once it moves */
+    uint64_t id;               /* 0: the program wanted none */
     hg_cb_t callback;
     struct hg_cb_info info;
 };
+
+static struct amg_lock ids_lock; /* guards both below */
+static struct amg_map ids;       /* id -> struct request */
+static uint64_t ids_last;
+
+/* HG_NOMEM: the request has none. */
+static hg_return_t id_give(struct request *request)
+{
+    hg_return_t rc = HG_SUCCESS;
+
+    amg_lock_take(&ids_lock);
+    request->id = ++ids_last;
+    rc = amg_map_put(&ids, request->id, request);
+    amg_lock_give(&ids_lock);
+    if (rc != HG_SUCCESS)
+        request->id = 0;
+    return rc;
+}
+
+static void id_take_back(struct request *request)
+{
+    if (request->id == 0)
+        return;
+    amg_lock_take(&ids_lock);
+    amg_map_remove(&ids, request->id);
+    amg_lock_give(&ids_lock);
+}
 
 static void request_run(struct amg_cq_entry *entry)
 {
     struct request *request = AMG_OBJECT(entry, struct request, entry);
 
+    id_take_back(request);
     if (request->callback != NULL)
         request->callback(&request->info);
     amg_transfer_end(request->transfer);
@@ -30,7 +64,6 @@ static void request_done(struct hg_op_id *transfer)
 {
     struct request *request = amg_transfer_owner(transfer);
 
-    request->transfer = transfer;
     request->info.ret = amg_transfer_result(transfer);
     amg_cq_push(&request->context->cq, &request->entry);
 }
@@ -39,7 +72,6 @@ static hg_return_t request_start(const struct amg_transfer_plan *plan,
     hg_cb_t callback, void *arg, hg_op_id_t *op_id)
 {
     struct request *request = amg_mem_zalloc(sizeof(*request));
-    struct hg_op_id *transfer = NULL;
     hg_return_t rc = HG_SUCCESS;
 
     if (request == NULL)
@@ -53,15 +85,23 @@ static hg_return_t request_start(const struct amg_transfer_plan *plan,
     request->info.info.bulk.local_handle = plan->local;
     request->info.info.bulk.op = plan->op;
     request->info.info.bulk.size = plan->len;
-    rc = amg_transfer_create(plan, request_done, request, &transfer);
-    if (rc != HG_SUCCESS) {
-        amg_mem_free(request);
-        return rc;
+    rc = amg_transfer_create(plan, request_done, request, &request->transfer);
+    if (rc != HG_SUCCESS)
+        goto free_request;
+    if (op_id != NULL && op_id != HG_OP_ID_IGNORE) {
+        rc = id_give(request);
+        if (rc != HG_SUCCESS)
+            goto end_transfer;
+        *op_id = (hg_op_id_t)(uintptr_t)request->id;
     }
-    if (op_id != NULL && op_id != HG_OP_ID_IGNORE)
-        *op_id = transfer;
-    amg_transfer_go(transfer);
+    amg_transfer_go(request->transfer);
     return HG_SUCCESS;
+
+end_transfer:
+    amg_transfer_end(request->transfer);
+free_request:
+    amg_mem_free(request);
+    return rc;
 }
 
 hg_return_t HG_Bulk_transfer_id(hg_context_t *context, hg_cb_t callback,
@@ -133,9 +173,17 @@ hg_return_t HG_Bulk_bind_transfer(hg_context_t *context, hg_cb_t callback,
 
 hg_return_t HG_Bulk_cancel(hg_op_id_t op_id)
 {
+    struct request *request = NULL;
+
     if (!AMG_CONTRACT(op_id != HG_OP_ID_NULL))
         return HG_INVALID_ARG;
-    amg_transfer_cancel(op_id);
+    /* NOTE(not a leaf): under the lock, so that the request cannot end between
+     * the look and the call; the locks of transfer and driver come after it. */
+    amg_lock_take(&ids_lock);
+    request = amg_map_get(&ids, (uint64_t)(uintptr_t)op_id);
+    if (request != NULL)
+        amg_transfer_cancel(request->transfer);
+    amg_lock_give(&ids_lock);
     return HG_SUCCESS;
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A canceled transfer ends once, with HG_CANCELED or with what came first, and
- * what is moved afterwards is right again. */
+ * what is moved afterwards is right again. To cancel it again when it has ended
+ * does nothing, also to the next one. */
 #include <stdlib.h>
 
 #include "api_bulk.h"
@@ -25,6 +26,7 @@ static void round_run(struct api *api, const struct api_shown *left,
         OK(api, HG_Bulk_cancel(id));
     rc = api_wait(api, &call);
     CHECK(api, rc == HG_SUCCESS || rc == HG_CANCELED);
+    OK(api, HG_Bulk_cancel(id));
 }
 
 static void test(struct api *api)

@@ -4,7 +4,8 @@
  * A request that wants a reply stands in the table of calls from its post, and
  * the number of its place is the cookie that the reply brings back. When it is
  * cancelled its place stays taken, by nobody, until the late reply: that reply
- * returns the credit, because until then the target holds the request.
+ * returns the credit, because until then the target holds the request. It is
+ * given out as an arrival, so that its sender can be told that it is read.
  *
  *     waiting (in flow) --credit--> asked (in calls) --reply--> done
  *          |                             |
@@ -206,9 +207,28 @@ static void request_refuse_locked(
 void amg_mpi_msg_refuse_locked(
     struct amg_mpi_domain *domain, struct amg_arrival *arrival)
 {
+    if (arrival->is_late) {
+        amg_mpi_slab_put_locked(amg_mpi_slab_of_arrival(arrival));
+        return;
+    }
     request_refuse_locked(amg_mpi_slab_of_arrival(arrival),
         amg_mpi_rank_of(domain, arrival->from), arrival->is_one_way,
         HG_CANCELED);
+}
+
+static void arrival_give_locked(struct amg_mpi_domain *domain,
+    const struct amg_mpi_message *message, bool is_one_way, bool is_late)
+{
+    struct amg_mpi_slab *slab = message->slab;
+
+    slab->arrival.from = amg_mpi_peer_at(domain, message->rank);
+    slab->arrival.data = slab->data;
+    slab->arrival.len = message->len;
+    slab->arrival.origin_context = slab->header.context;
+    slab->arrival.is_one_way = is_one_way;
+    slab->arrival.is_late = is_late;
+    slab->arrival.token = slab->header.cookie;
+    amg_list_push(&message->ep->arrived, &slab->arrival.link);
 }
 
 void amg_mpi_msg_on_request_locked(
@@ -224,16 +244,11 @@ void amg_mpi_msg_on_request_locked(
             domain->end.has_said_bye ? HG_CANCELED : HG_NOENTRY);
         return;
     }
-    slab->arrival.from = amg_mpi_peer_at(domain, message->rank);
-    slab->arrival.data = slab->data;
-    slab->arrival.len = message->len;
-    slab->arrival.origin_context = slab->header.context;
-    slab->arrival.is_one_way = is_one_way;
-    slab->arrival.token = slab->header.cookie;
-    amg_list_push(&message->ep->arrived, &slab->arrival.link);
+    arrival_give_locked(domain, message, is_one_way, false);
 }
 
-/* The operation that waits for this answer; NULL: none does. */
+/* The operation that waits for this answer; NULL: none does. It may be
+ * `call_cancelled`. */
 static struct amg_op *call_end_locked(
     struct amg_mpi_domain *domain, const struct amg_mpi_message *message)
 {
@@ -255,7 +270,7 @@ static struct amg_op *call_end_locked(
     }
     amg_mpi_table_remove(&domain->calls, cookie);
     amg_mpi_msg_credit_locked(domain, message->rank, 1);
-    return op == &call_cancelled ? NULL : op;
+    return op;
 }
 
 static struct amg_mpi_ep *ep_of_op(const struct amg_op *op)
@@ -268,7 +283,11 @@ void amg_mpi_msg_on_reply_locked(
 {
     struct amg_op *op = call_end_locked(domain, message);
 
-    if (op == NULL) {
+    if (op == &call_cancelled && message->ep != NULL) {
+        arrival_give_locked(domain, message, false, true);
+        return;
+    }
+    if (op == NULL || op == &call_cancelled) {
         amg_mpi_slab_put_locked(message->slab);
         return;
     }
@@ -286,7 +305,7 @@ void amg_mpi_msg_on_refuse_locked(
 
     memcpy(&refuse, message->slab->data, sizeof(refuse));
     amg_mpi_slab_put_locked(message->slab);
-    if (op == NULL)
+    if (op == NULL || op == &call_cancelled)
         return;
     if (refuse.code == HG_SUCCESS || refuse.code >= HG_RETURN_MAX)
         refuse.code = HG_NA_ERROR;

@@ -43,9 +43,15 @@ static void forward_end(struct hg_handle *handle, hg_return_t ret)
     amg_handle_finish(handle);
 }
 
+static void ack_send(const struct hg_handle *handle)
+{
+    amg_respond_send_ack(handle->info.context, &handle->addr,
+        handle->info.context_id, handle->token);
+}
+
 static void reply_fetched(struct hg_handle *handle, hg_return_t rc)
 {
-    amg_respond_send_ack(handle);
+    ack_send(handle);
     if (atomic_load_explicit(&handle->is_cancelled, memory_order_relaxed))
         rc = HG_CANCELED;
     forward_end(handle, rc);
@@ -90,7 +96,7 @@ static void reply_take(struct hg_handle *handle)
     rc = amg_overflow_fetch(
         handle, payload, handle->out.len, &handle->out, reply_fetched);
     if (rc != HG_SUCCESS) {
-        amg_respond_send_ack(handle);
+        ack_send(handle);
         forward_end(handle, rc);
     }
 }

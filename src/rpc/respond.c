@@ -217,28 +217,29 @@ static void ack_sent(struct amg_op *op)
     amg_context_leave(context);
 }
 
-void amg_respond_send_ack(struct hg_handle *handle)
+void amg_respond_send_ack(hg_context_t *context, const struct hg_addr *to,
+    uint8_t target_context, uint64_t token)
 {
-    hg_context_t *context = handle->info.context;
-    struct amg_ep *ep = amg_handle_ep(handle);
+    struct amg_ep *ep = amg_context_ep(context, to->route);
     struct amg_buf *buf = NULL;
     struct ack *ack = amg_mem_zalloc(sizeof(*ack));
     hg_return_t rc = HG_NOMEM;
+    char text[256];
 
     if (ack == NULL)
         goto give_up;
-    rc = ep->transport->msg.get_buf(ep, handle->addr.peer, &buf);
+    rc = ep->transport->msg.get_buf(ep, to->peer, &buf);
     if (rc != HG_SUCCESS)
         goto free_ack;
     amg_header_write_request(
-        buf->data, AMG_HEADER_ACK | AMG_HEADER_ONE_WAY, handle->token);
+        buf->data, AMG_HEADER_ACK | AMG_HEADER_ONE_WAY, token);
     ack->op.step = ack_sent;
     ack->context = context;
     amg_context_enter(context);
-    rc = ep->transport->msg.send_request(ep, handle->addr.peer,
-        handle->info.context_id, buf, AMG_HEADER_LEN, false, &ack->op);
+    rc = ep->transport->msg.send_request(
+        ep, to->peer, target_context, buf, AMG_HEADER_LEN, false, &ack->op);
     if (rc == HG_SUCCESS) {
-        amg_context_posted(context, handle->addr.route);
+        amg_context_posted(context, to->route);
         return;
     }
     amg_context_leave(context);
@@ -248,9 +249,9 @@ free_ack:
     amg_mem_free(ack);
 give_up:
     AMG_LOG_ERROR("rpc",
-        "the target cannot be told that its long reply of RPC id 0x%" PRIx64
-        " was pulled (%s); it keeps it until its context ends",
-        handle->info.id, HG_Error_to_string(rc));
+        "%s cannot be told that its long reply 0x%" PRIx64 " was pulled (%s); "
+        "it keeps it until its context ends",
+        amg_addr_text(to, text, sizeof(text)), token, HG_Error_to_string(rc));
 }
 
 /* Takes the handle that waits for this word off the list (`from` NULL: any

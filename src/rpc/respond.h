@@ -12,8 +12,10 @@ void amg_respond_code(struct hg_handle *handle, hg_return_t ret);
  * its origin does not wait for ever. */
 void amg_respond_for_user(struct hg_handle *handle);
 
-/* At the origin: tells the target that its long reply was pulled. */
-void amg_respond_send_ack(struct hg_handle *handle);
+/* At the origin: tells `to` that its long reply of `token` was pulled, or will
+ * not be. */
+void amg_respond_send_ack(hg_context_t *context, const struct hg_addr *to,
+    uint8_t target_context, uint64_t token);
 /* At the target: that word came, for the reply of `token`. */
 void amg_respond_take_ack(
     hg_context_t *context, const struct hg_addr *from, uint64_t token);

@@ -117,6 +117,27 @@ static bool flags_are_right(
     return is_one_way == (arrival->is_one_way != 0);
 }
 
+/* The reply to a call that was cancelled. Nobody will read it; when it is a
+ * long one, its target has to know. */
+static void serve_late_reply(
+    hg_context_t *context, unsigned route, struct amg_arrival *arrival)
+{
+    struct amg_ep *ep = amg_context_ep(context, route);
+    struct amg_header header;
+    struct hg_addr from;
+    const char *why = NULL;
+
+    if (amg_header_read(arrival->data, arrival->len, AMG_HEADER_REPLY, &header,
+            &why) == HG_SUCCESS &&
+        (header.flags & AMG_HEADER_MORE) != 0) {
+        amg_addr_init_from(context->cls, route, arrival->from, &from);
+        amg_respond_send_ack(
+            context, &from, arrival->origin_context, header.id);
+        amg_addr_fini(&from);
+    }
+    ep->transport->msg.release(ep, arrival);
+}
+
 void amg_serve_arrived(
     hg_context_t *context, unsigned route, struct amg_arrival *arrival)
 {
@@ -124,6 +145,10 @@ void amg_serve_arrived(
     struct amg_header header;
     const char *why = NULL;
 
+    if (arrival->is_late) {
+        serve_late_reply(context, route, arrival);
+        return;
+    }
     if (amg_handle_create(context, true, &handle) != HG_SUCCESS) {
         serve_refuse_without_handle(context, route, arrival);
         return;

@@ -34,8 +34,10 @@ struct amg_op {
 
 struct amg_peer;
 
-/* A request that came in. Its bytes stay valid until release(); the struct
- * itself lies in the driver's memory, next to them. */
+/* A request that came in, or (is_late) the reply to one that was cancelled
+ * before. Its bytes stay valid until release(); the struct itself lies in the
+ * driver's memory, next to them. A late reply is only looked at and released,
+ * because its sender may wait for more than that it arrived. */
 struct amg_arrival {
     struct amg_link link;
     struct amg_peer *from; /* valid until release(); hold() to keep it */
@@ -43,6 +45,7 @@ struct amg_arrival {
     uint32_t len;
     uint8_t origin_context; /* the context that sent it */
     uint8_t is_one_way;     /* no reply is expected */
+    uint8_t is_late;        /* a late reply; origin_context: who replied */
     uint64_t token;         /* what send_reply needs to find its origin */
 };
 

@@ -258,6 +258,7 @@ hg_return_t amg_self_send_request(struct amg_ep *ep, struct amg_peer *peer,
     msg->arrival.len = len;
     msg->arrival.origin_context = ep->context_id;
     msg->arrival.is_one_way = !wants_reply;
+    msg->arrival.is_late = false;
     msg->origin = self;
     msg->op = op;
     msg->target_context = target_context;

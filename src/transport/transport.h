@@ -146,7 +146,9 @@ struct amg_ep_ops {
     unsigned (*poll)(
         struct amg_ep *ep, unsigned max, struct amg_news *ret_news);
     /* Asks that a posted operation (request, reply, put or get) ends early.
-     * HG_SUCCESS: it will, or has already ended. */
+     * HG_SUCCESS: it will, or has already ended. The reply that comes to a
+     * cancelled request is given out as an arrival, where its endpoint is
+     * still open; a driver whose peer is this process may drop it. */
     hg_return_t (*cancel)(struct amg_ep *ep, struct amg_op *op);
 };
 

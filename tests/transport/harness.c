@@ -48,8 +48,15 @@ static void news_take(
 
         op->step(op);
     }
-    while ((link = amg_list_pop(&news->arrived)) != NULL)
-        h->serve(h, ep, AMG_OBJECT(link, struct amg_arrival, link));
+    while ((link = amg_list_pop(&news->arrived)) != NULL) {
+        struct amg_arrival *arrival =
+            AMG_OBJECT(link, struct amg_arrival, link);
+
+        if (arrival->is_late)
+            h->t->msg.release(ep, arrival);
+        else
+            h->serve(h, ep, arrival);
+    }
 }
 
 unsigned harness_poll(struct harness *h)

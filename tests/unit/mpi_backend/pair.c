@@ -85,8 +85,15 @@ void pair_poll(void)
 
         op->step(op);
     }
-    while ((link = amg_list_pop(&news.arrived)) != NULL)
-        answer(AMG_OBJECT(link, struct amg_arrival, link));
+    while ((link = amg_list_pop(&news.arrived)) != NULL) {
+        struct amg_arrival *arrival =
+            AMG_OBJECT(link, struct amg_arrival, link);
+
+        if (arrival->is_late)
+            pair_t->msg.release(pair_ep, arrival);
+        else
+            answer(arrival);
+    }
 }
 
 void pair_sync(bool is_silent)

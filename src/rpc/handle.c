@@ -94,7 +94,7 @@ void amg_handle_count(struct hg_handle *handle)
     amg_class_count(handle->info.hg_class, AMG_CLASS_HANDLES, 1);
 }
 
-static void args_forget(struct amg_args *args)
+void amg_handle_forget(struct amg_args *args)
 {
     if (args->extra_bulk != NULL)
         amg_bulk_drop(args->extra_bulk); /* it owns `extra` */
@@ -111,8 +111,8 @@ void amg_handle_forget_args(struct hg_handle *handle)
         handle->has_reply = false;
         ep->transport->msg.release_reply(ep, &handle->op);
     }
-    args_forget(&handle->in);
-    args_forget(&handle->out);
+    amg_handle_forget(&handle->in);
+    amg_handle_forget(&handle->out);
 }
 
 static void handle_destroy(struct hg_handle *handle)

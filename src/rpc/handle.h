@@ -95,6 +95,8 @@ void amg_handle_drop(struct hg_handle *handle);
 
 /* Gives back the encoded arguments of an origin's call, both ways. */
 void amg_handle_forget_args(struct hg_handle *handle);
+/* The same of one direction, at either side. */
+void amg_handle_forget(struct amg_args *args);
 
 static inline struct amg_ep *amg_handle_ep(const struct hg_handle *handle)
 {

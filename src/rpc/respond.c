@@ -79,16 +79,7 @@ static hg_return_t respond_post(
     hg_return_t rc = HG_SUCCESS;
 
     amg_header_write_reply(buf->data, flags, HG_SUCCESS, handle->token);
-    if ((flags & AMG_HEADER_MORE) != 0) {
-        amg_handle_set_state(handle, AMG_HANDLE_REPLYING);
-        ack_wait_start(handle);
-    } else if (handle->callback != NULL) {
-        amg_handle_set_state(handle, AMG_HANDLE_REPLYING);
-        handle->op.step = respond_step;
-        handle->op.data = NULL;
-        op = &handle->op;
-    }
-    if (op == NULL && (flags & AMG_HEADER_MORE) == 0) {
+    if (handle->callback == NULL && (flags & AMG_HEADER_MORE) == 0) {
         /* Nobody wants to know when it has left. */
         rc = ep->transport->msg.send_reply(ep, handle->arrival, buf, len, NULL);
         if (rc != HG_SUCCESS)
@@ -96,13 +87,25 @@ static hg_return_t respond_post(
         amg_handle_set_state(handle, AMG_HANDLE_ANSWERED);
         return HG_SUCCESS;
     }
+    /* Before it waits for the word: a peer may send that at any moment. */
     amg_handle_hold(handle);
     amg_context_enter(handle->info.context);
+    amg_handle_set_state(handle, AMG_HANDLE_REPLYING);
+    if ((flags & AMG_HEADER_MORE) != 0) {
+        ack_wait_start(handle);
+    } else {
+        handle->op.step = respond_step;
+        handle->op.data = NULL;
+        op = &handle->op;
+    }
     rc = ep->transport->msg.send_reply(ep, handle->arrival, buf, len, op);
     if (rc == HG_SUCCESS)
         return HG_SUCCESS;
-    if ((flags & AMG_HEADER_MORE) != 0)
-        ack_wait_stop(handle);
+    if ((flags & AMG_HEADER_MORE) != 0 && !ack_wait_stop(handle)) {
+        /* A word of what was not sent: the peer lies, but the call is over. */
+        ep->transport->msg.put_buf(ep, buf);
+        return HG_SUCCESS;
+    }
     amg_handle_set_state(handle, AMG_HANDLE_RUNNING);
     amg_context_leave(handle->info.context);
     amg_handle_drop(handle);
@@ -158,6 +161,7 @@ hg_return_t HG_Respond(
     return HG_SUCCESS;
 
 put_buf:
+    amg_handle_forget(&handle->out);
     ep->transport->msg.put_buf(ep, buf);
     return rc;
 }

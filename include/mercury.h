@@ -47,7 +47,8 @@ extern "C" {
  *                             the other way
  *            HG_NOMEM         no memory
  *            HG_OPNOTSUPPORTED this thread may not use the transport
- *            and what the proc returns; no callback follows an error.
+ *            and what the proc returns; no callback follows an error. The
+ *            output of the handle's last call is gone all the same.
  *            The callback gets HG_SUCCESS, HG_CANCELED, HG_NOENTRY (the target
  *            does not know the RPC, or has no such context), HG_INVALID_ARG
  *            (it has no callback for it), HG_HOSTUNREACH, HG_NA_ERROR,
@@ -96,7 +97,7 @@ HG_PUBLIC hg_return_t HG_Respond(
  * Owns:      nothing changes hands.
  * Errors:    HG_INVALID_ARG   handle is NULL
  *            HG_OPNOTSUPPORTED the target is this process
- * Threads:   any thread; never blocks.
+ * Threads:   any thread, once HG_Forward() has returned; never blocks.
  * Undefined: handle destroyed meanwhile.
  * Source:    as Mercury 2.4.
  */

@@ -178,8 +178,10 @@ HG_PUBLIC hg_return_t HG_Free_input(hg_handle_t handle, void *in_struct);
  * @param out_struct  [out]  of the type that the output proc codes
  * Owns:      the fields are the caller's until HG_Free_output(), which must be
  *            called; the handle lives until then.
- * Errors:    HG_INVALID_ARG    an argument is NULL, or this is the target
- *            HG_FAULT          the RPC has no output proc
+ * Errors:    HG_INVALID_ARG    an argument is NULL, this is the target, or no
+ *                              call of the handle has ended
+ *            HG_FAULT          the RPC has no output proc, or the call ended
+ *                              without an output
  *            HG_CHECKSUM_ERROR the bytes are not those that were sent
  *            HG_OVERFLOW       the message is shorter than the type needs
  *            and what the proc returns; nothing is to be freed then.

@@ -49,11 +49,15 @@ static void ack_send(const struct hg_handle *handle)
         handle->info.context_id, handle->token);
 }
 
+/* A long reply was pulled, or was not: then there is no output, and what came
+ * in the message describes only where it was. */
 static void reply_fetched(struct hg_handle *handle, hg_return_t rc)
 {
     ack_send(handle);
     if (atomic_load_explicit(&handle->is_cancelled, memory_order_relaxed))
         rc = HG_CANCELED;
+    if (rc != HG_SUCCESS)
+        amg_handle_forget(&handle->out);
     forward_end(handle, rc);
 }
 
@@ -95,10 +99,8 @@ static void reply_take(struct hg_handle *handle)
     amg_handle_set_state(handle, AMG_HANDLE_FETCHING);
     rc = amg_overflow_fetch(
         handle, payload, handle->out.len, &handle->out, reply_fetched);
-    if (rc != HG_SUCCESS) {
-        ack_send(handle);
-        forward_end(handle, rc);
-    }
+    if (rc != HG_SUCCESS)
+        reply_fetched(handle, rc);
 }
 
 static void forward_step(struct amg_op *op)

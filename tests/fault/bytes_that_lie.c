@@ -14,6 +14,7 @@
 #include "mercury.h"
 #include "mercury_bulk.h"
 #include "mercury_macros.h"
+#include "rpc/handle.h"
 #include "wire/header.h"
 
 enum { DEADLINE_MS = 30000, LEN_MAX = 512, ROUNDS = 200 };
@@ -26,6 +27,7 @@ static hg_context_t *context;
 static hg_addr_t self;
 static hg_id_t id;
 static hg_id_t one_way_id;
+static hg_id_t liar_id;
 static unsigned served;
 
 static void fail(int line, const char *what)
@@ -236,6 +238,47 @@ static void nowhere(void)
     CHECK(served == before + 1);
 }
 
+/* Answers with the place of a long output, which is none. */
+static hg_return_t serve_liar(hg_handle_t handle)
+{
+    struct amg_ep *ep = amg_context_ep(context, AMG_ROUTE_SELF);
+    struct amg_buf *buf = NULL;
+
+    CHECK(ep->transport->msg.get_buf(ep, self->peer, &buf) == HG_SUCCESS);
+    amg_header_write_reply(buf->data, AMG_HEADER_MORE, HG_SUCCESS, 12345);
+    memset((char *)buf->data + AMG_HEADER_LEN, 1, sizeof(number_t));
+    CHECK(ep->transport->msg.send_reply(ep, handle->arrival, buf,
+              AMG_HEADER_LEN + sizeof(number_t), NULL) == HG_SUCCESS);
+    return HG_Destroy(handle);
+}
+
+static hg_return_t liar_ended(const struct hg_cb_info *info)
+{
+    number_t out = {0};
+
+    *(hg_return_t *)info->arg = info->ret;
+    CHECK(HG_Get_output(info->info.forward.handle, &out) == HG_FAULT);
+    return HG_SUCCESS;
+}
+
+/* What says where the output is, is not taken for the output. */
+static void lying_answer(void)
+{
+    hg_handle_t handle = HG_HANDLE_NULL;
+    hg_return_t rc = HG_RETURN_MAX;
+    uint64_t deadline_ns = amg_clock_deadline_ns(DEADLINE_MS);
+
+    doing = "an output that is nowhere";
+    CHECK(HG_Create(context, self, liar_id, &handle) == HG_SUCCESS);
+    CHECK(HG_Forward(handle, liar_ended, &rc, NULL) == HG_SUCCESS);
+    while (rc == HG_RETURN_MAX) {
+        turn();
+        CHECK(amg_clock_ns() < deadline_ns);
+    }
+    CHECK(rc == HG_PROTOCOL_ERROR);
+    CHECK(HG_Destroy(handle) == HG_SUCCESS);
+}
+
 int main(void)
 {
     struct amg_mem_stats before;
@@ -247,6 +290,7 @@ int main(void)
     CHECK(cls != NULL);
     id = MERCURY_REGISTER(cls, "number", number_t, number_t, serve);
     one_way_id = MERCURY_REGISTER(cls, "one_way", void, void, serve_one_way);
+    liar_id = MERCURY_REGISTER(cls, "liar", void, number_t, serve_liar);
     CHECK(
         HG_Registered_disable_response(cls, one_way_id, HG_TRUE) == HG_SUCCESS);
     context = HG_Context_create(cls);
@@ -258,6 +302,8 @@ int main(void)
     contradictions();
     call_rightly();
     nowhere();
+    call_rightly();
+    lying_answer();
     call_rightly();
     doing = "closing";
     CHECK(HG_Addr_free(cls, self) == HG_SUCCESS);

@@ -245,8 +245,23 @@ hg_return_t HG_Context_destroy(hg_context_t *context)
         AMG_LOG_WARNING("ctx", "another thread is in HG_Progress()");
         return HG_BUSY;
     }
+    if (amg_progress_is_awaited(context)) {
+        AMG_LOG_WARNING("ctx", "another thread waits in HG_Progress()");
+        amg_progress_disown(context);
+        return HG_BUSY;
+    }
     amg_context_close(context);
     return HG_SUCCESS;
+}
+
+/* All ranks have said goodbye, or their time is over: who has not pulled a long
+ * reply by now never will. */
+static void contexts_abandon(hg_class_t *cls)
+{
+    hg_context_t *context = amg_class_context(cls, 0);
+
+    for (; context != NULL; context = amg_class_context(cls, context->id + 1u))
+        amg_respond_abandon(context);
 }
 
 /* Progress and callbacks of all contexts, once. */
@@ -315,6 +330,8 @@ hg_return_t amg_init_finalize(hg_class_t *cls, bool serve)
             amg_clock_sleep_ns(QUIET_NAP_NS);
     }
     if (serve) {
+        contexts_serve(cls);
+        contexts_abandon(cls);
         contexts_serve(cls);
         rc = contexts_destroy(cls);
         if (rc != HG_SUCCESS)

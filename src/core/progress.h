@@ -19,6 +19,13 @@ static inline bool amg_progress_own(hg_context_t *context)
                AMG_OWNER_BIT) == 0;
 }
 
+/* By the owner: does a thread wait to be the next? */
+static inline bool amg_progress_is_awaited(const hg_context_t *context)
+{
+    return atomic_load_explicit(&context->owner, memory_order_acquire) !=
+           AMG_OWNER_BIT;
+}
+
 /* Stops owning it, and hands it to a thread that waits, if one does. */
 void amg_progress_disown(hg_context_t *context);
 

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A context is not closed under the feet of a thread that waits in it. */
+#include "core/context.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+
+#include "core/progress.h"
+#include "mercury.h"
+
+static hg_class_t *cls;
+static hg_context_t *context;
+
+static int context_setup(void **state)
+{
+    (void)state;
+    cls = HG_Init("self", HG_TRUE);
+    context = cls == NULL ? NULL : HG_Context_create(cls);
+    return context == NULL;
+}
+
+static int context_teardown(void **state)
+{
+    (void)state;
+    return HG_Context_destroy(context) != HG_SUCCESS ||
+           HG_Finalize(cls) != HG_SUCCESS;
+}
+
+static void test_context_with_an_owner_is_busy(void **state)
+{
+    (void)state;
+    assert_true(amg_progress_own(context));
+    assert_int_equal(HG_Context_destroy(context), HG_BUSY);
+    amg_progress_disown(context);
+}
+
+/* The owner has left, and who waited has not seen it yet. */
+static void test_context_with_a_waiter_is_busy(void **state)
+{
+    (void)state;
+    atomic_fetch_add(&context->owner, AMG_OWNER_WAITER);
+    assert_int_equal(HG_Context_destroy(context), HG_BUSY);
+    assert_int_equal(atomic_load(&context->owner), AMG_OWNER_WAITER);
+    atomic_fetch_sub(&context->owner, AMG_OWNER_WAITER);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_context_with_an_owner_is_busy),
+        cmocka_unit_test(test_context_with_a_waiter_is_busy),
+    };
+
+    return cmocka_run_group_tests(tests, context_setup, context_teardown);
+}

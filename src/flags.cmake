@@ -47,6 +47,7 @@ function(amalgam_optimise library)
     check_ipo_supported(RESULT has_ipo LANGUAGES C)
     set_target_properties(${library} PROPERTIES
         INTERPROCEDURAL_OPTIMIZATION ${has_ipo})
-    target_compile_options(${library} PRIVATE -fno-semantic-interposition)
+    target_compile_options(${library} PRIVATE
+        -fno-semantic-interposition -fno-plt)
     target_link_options(${library} PRIVATE -Wl,-Bsymbolic-functions)
 endfunction()

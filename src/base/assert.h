@@ -12,13 +12,16 @@ void amg_assert_fail(const char *what, const char *file, int line);
  * AMALGAM_CONTRACT_STOP is set in the environment, else returns false. */
 bool amg_contract_broken(const char *what, const char *file, int line);
 
+/* Lays the other branch out of the way. */
+#define AMG_LIKELY(expr) __builtin_expect(!!(expr), 1)
+
 /* We are wrong if this does not hold. Checked in every build. */
 #define AMG_ASSERT(expr)                                                       \
-    ((expr) ? (void)0 : amg_assert_fail(#expr, __FILE__, __LINE__))
+    (AMG_LIKELY(expr) ? (void)0 : amg_assert_fail(#expr, __FILE__, __LINE__))
 
 /* The caller broke the documented contract if this does not hold. It is an
  * expression, so that the `return` of the error stays visible. */
 #define AMG_CONTRACT(expr)                                                     \
-    ((expr) ? true : amg_contract_broken(#expr, __FILE__, __LINE__))
+    (AMG_LIKELY(expr) ? true : amg_contract_broken(#expr, __FILE__, __LINE__))
 
 #endif

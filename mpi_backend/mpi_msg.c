@@ -336,6 +336,28 @@ void amg_mpi_msg_credit_locked(
     }
 }
 
+void amg_mpi_msg_lost_locked(struct amg_mpi_slab *slab, hg_return_t ret)
+{
+    struct amg_mpi_domain *domain = slab->domain;
+    unsigned kind = slab->header.kind & ~(unsigned)AMG_MPI_MAGIC_MASK;
+    uint32_t rank = (uint32_t)slab->rank;
+
+    if (kind == AMG_MPI_REQUEST) {
+        struct amg_mpi_place *place =
+            amg_mpi_table_find(&domain->calls, slab->header.cookie, rank);
+        struct amg_op *op = place == NULL ? NULL : place->object;
+
+        if (op == NULL)
+            return;
+        amg_mpi_table_remove(&domain->calls, slab->header.cookie);
+        if (op != &call_cancelled)
+            amg_mpi_op_end_locked(ep_of_op(op), op, ret);
+    } else if (kind != AMG_MPI_ONEWAY) {
+        return;
+    }
+    amg_mpi_msg_credit_locked(domain, rank, 1);
+}
+
 void amg_mpi_msg_flush_locked(struct amg_mpi_domain *domain)
 {
     struct amg_flow_peer *owed = amg_flow_next_owing(&domain->flow);

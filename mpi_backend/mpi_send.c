@@ -9,6 +9,7 @@
 #include <stdatomic.h>
 
 #include "base/log.h"
+#include "mpi_backend/mpi_msg.h"
 #include "mpi_backend/mpi_slab.h"
 
 enum {
@@ -38,6 +39,8 @@ static void slab_left_locked(struct amg_mpi_slab *slab, hg_return_t ret)
 {
     if (slab->op != NULL)
         amg_mpi_op_end_locked(slab->ep, slab->op, ret);
+    if (ret != HG_SUCCESS)
+        amg_mpi_msg_lost_locked(slab, ret);
     amg_mpi_slab_put_locked(slab);
 }
 
@@ -60,6 +63,7 @@ hg_return_t amg_mpi_send_locked(struct amg_mpi_slab *slab)
 {
     struct amg_mpi_domain *domain = slab->domain;
     struct amg_flow_peer *calls = &domain->peers[slab->rank].calls;
+    int flag = 0;
     int rc = MPI_SUCCESS;
 
     if (!amg_mpi_comm_may_call(&domain->comm)) {
@@ -69,11 +73,15 @@ hg_return_t amg_mpi_send_locked(struct amg_mpi_slab *slab)
     slab->header.credits = amg_flow_take_owed(calls, UINT16_MAX);
     rc = MPI_Isend(&slab->header, (int)slab->len, MPI_BYTE, slab->rank,
         slab->tag, domain->comm.messages, &slab->request);
+    if (rc == MPI_SUCCESS)
+        rc = MPI_Test(&slab->request, &flag, MPI_STATUS_IGNORE);
     if (rc != MPI_SUCCESS) {
         amg_flow_owe_again(&domain->flow, calls, slab->header.credits);
         return amg_mpi_comm_error(rc, "MPI_Isend of a message");
     }
-    if (!slab_test_locked(slab))
+    if (flag)
+        slab_left_locked(slab, HG_SUCCESS);
+    else
         amg_list_push(&domain->sends, &slab->link);
     return HG_SUCCESS;
 }

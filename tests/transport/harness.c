@@ -11,7 +11,7 @@
 #include "base/mem.h"
 #include "transport/registry.h"
 
-enum { DEADLINE_MS = 10000, POLL_MAX = 16 };
+enum { DEADLINE_MS = 40000, POLL_MAX = 16 };
 
 static uint64_t harness_seq;
 

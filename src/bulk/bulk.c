@@ -86,6 +86,14 @@ hg_return_t amg_bulk_drop(struct hg_bulk *bulk)
     return HG_SUCCESS;
 }
 
+void amg_bulk_leave(struct hg_bulk *bulk)
+{
+    if (amg_bulk_drop(bulk) == HG_SUCCESS || bulk->is_internal)
+        return;
+    bulk->is_internal = true;
+    amg_class_count(bulk->cls, AMG_CLASS_BULKS, -1);
+}
+
 hg_return_t amg_bulk_register(struct hg_bulk *bulk)
 {
     hg_return_t rc = HG_SUCCESS;

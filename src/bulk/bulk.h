@@ -49,6 +49,10 @@ void amg_bulk_hold(struct hg_bulk *bulk);
  * access in motion did not answer; the reference stays. */
 hg_return_t amg_bulk_drop(struct hg_bulk *bulk);
 
+/* Drops a reference that nobody can try again to drop. When a peer does not
+ * answer, handle and memory are left to it, and not counted any more. */
+void amg_bulk_leave(struct hg_bulk *bulk);
+
 /* Makes the keys of a local handle, once, for every open route. */
 hg_return_t amg_bulk_register(struct hg_bulk *bulk);
 

@@ -386,8 +386,8 @@ void amg_transfer_end(struct hg_op_id *transfer)
     hg_context_t *context = transfer->plan.context;
 
     amg_addr_fini(&transfer->addr);
-    amg_bulk_drop(transfer->plan.origin);
-    amg_bulk_drop(transfer->plan.local);
+    amg_bulk_leave(transfer->plan.origin);
+    amg_bulk_leave(transfer->plan.local);
     amg_mem_free(transfer);
     amg_context_leave(context);
 }

@@ -97,7 +97,7 @@ void amg_handle_count(struct hg_handle *handle)
 void amg_handle_forget(struct amg_args *args)
 {
     if (args->extra_bulk != NULL)
-        amg_bulk_drop(args->extra_bulk); /* it owns `extra` */
+        amg_bulk_leave(args->extra_bulk); /* it owns `extra` */
     else
         amg_mem_free(args->extra);
     memset(args, 0, sizeof(*args));

@@ -54,7 +54,7 @@ hg_return_t amg_overflow_expose(struct hg_handle *handle, struct hg_proc *proc,
     return HG_SUCCESS;
 
 drop_bulk:
-    amg_bulk_drop(args->extra_bulk);
+    amg_bulk_leave(args->extra_bulk);
     args->extra_bulk = NULL;
 forget_extra:
     args->extra = NULL;
@@ -85,8 +85,8 @@ static void fetch_done(struct hg_op_id *transfer)
         fetch->args->len = fetch->local->len;
     }
     amg_transfer_end(transfer);
-    amg_bulk_drop(fetch->remote);
-    amg_bulk_drop(fetch->local);
+    amg_bulk_leave(fetch->remote);
+    amg_bulk_leave(fetch->local);
     amg_mem_free(fetch);
     done(handle, rc);
 }
@@ -122,7 +122,7 @@ static hg_return_t fetch_prepare(
 free_data:
     amg_mem_free(data);
 drop_remote:
-    amg_bulk_drop(fetch->remote);
+    amg_bulk_leave(fetch->remote);
     return rc;
 }
 
@@ -158,8 +158,8 @@ hg_return_t amg_overflow_fetch(struct hg_handle *handle, const void *bytes,
     return HG_SUCCESS;
 
 drop_bulks:
-    amg_bulk_drop(fetch->remote);
-    amg_bulk_drop(fetch->local);
+    amg_bulk_leave(fetch->remote);
+    amg_bulk_leave(fetch->local);
 free_fetch:
     amg_mem_free(fetch);
     return rc;

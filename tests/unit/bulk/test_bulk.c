@@ -102,6 +102,38 @@ static void test_bulk_is_registered_once_and_late(void **state)
     assert_int_equal(HG_Bulk_free(bulk), HG_SUCCESS);
 }
 
+static hg_return_t unreg_busy(
+    struct amg_domain *domain, struct amg_mem *mem, unsigned timeout_ms)
+{
+    (void)domain;
+    (void)mem;
+    (void)timeout_ms;
+    return HG_BUSY;
+}
+
+/* The user has given its share back, and the last one is the library's. */
+static void test_bulk_left_to_a_silent_peer_is_not_counted(void **state)
+{
+    hg_bulk_t bulk = bulk_make();
+    struct amg_transport busy;
+    struct amg_mem *mem = NULL;
+
+    (void)state;
+    assert_int_equal(amg_bulk_register(bulk), HG_SUCCESS);
+    mem = bulk->mems[AMG_ROUTE_SELF];
+    busy = *mem->transport;
+    busy.bulk.unreg = unreg_busy;
+    mem->transport = &busy;
+    amg_bulk_hold(bulk);
+    assert_int_equal(HG_Bulk_free(bulk), HG_SUCCESS);
+    assert_int_equal(amg_class_counted(cls, AMG_CLASS_BULKS), 1);
+    amg_bulk_leave(bulk);
+    assert_int_equal(amg_class_counted(cls, AMG_CLASS_BULKS), 0);
+    /* It was left whole: the peer may use it. */
+    mem->transport = cls->domains[AMG_ROUTE_SELF]->transport;
+    assert_int_equal(amg_bulk_drop(bulk), HG_SUCCESS);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -109,6 +141,7 @@ int main(void)
         cmocka_unit_test(test_bulk_copies_all_bytes),
         cmocka_unit_test(test_bulk_of_users_is_counted),
         cmocka_unit_test(test_bulk_is_registered_once_and_late),
+        cmocka_unit_test(test_bulk_left_to_a_silent_peer_is_not_counted),
     };
 
     return cmocka_run_group_tests(tests, class_setup, class_teardown);

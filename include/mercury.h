@@ -95,7 +95,7 @@ HG_PUBLIC hg_return_t HG_Respond(
  *
  * @param handle  [in]
  * Owns:      nothing changes hands.
- * Errors:    HG_INVALID_ARG   handle is NULL
+ * Errors:    HG_INVALID_ARG   handle is NULL, or this is the target
  *            HG_OPNOTSUPPORTED the target is this process
  * Threads:   any thread, once HG_Forward() has returned; never blocks.
  * Undefined: handle destroyed meanwhile.

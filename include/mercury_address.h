@@ -65,7 +65,8 @@ HG_PUBLIC hg_return_t HG_Addr_lookup2(
  * @param hg_class  [in]
  * @param addr      [in]  HG_ADDR_NULL is allowed
  * Owns:      the caller's share of the address is taken.
- * Errors:    HG_INVALID_ARG hg_class is NULL
+ * Errors:    HG_INVALID_ARG hg_class is NULL, or the address is of another
+ *                           class, or borrowed from a handle
  * Threads:   any thread; never blocks.
  * Undefined: nothing.
  * Source:    as Mercury 2.4.
@@ -106,7 +107,8 @@ HG_PUBLIC hg_return_t HG_Addr_self(hg_class_t *hg_class, hg_addr_t *addr);
  * @param addr      [in]
  * @param new_addr  [out]
  * Owns:      the result is the caller's; HG_Addr_free() ends it.
- * Errors:    HG_INVALID_ARG an argument is NULL
+ * Errors:    HG_INVALID_ARG an argument is NULL, or the address is of another
+ *                           class
  *            HG_NOMEM       no memory
  * Threads:   any thread; never blocks.
  * Undefined: nothing.
@@ -140,7 +142,8 @@ HG_PUBLIC uint8_t HG_Addr_cmp(
  *                            also when they are too few
  * @param addr      [in]
  * Owns:      nothing changes hands.
- * Errors:    HG_INVALID_ARG hg_class, buf_size or addr is NULL
+ * Errors:    HG_INVALID_ARG hg_class, buf_size or addr is NULL, or the
+ *                           address is of another class
  *            HG_OVERFLOW    too few bytes given; nothing but the size written
  * Threads:   any thread; never blocks.
  * Undefined: nothing.

@@ -21,7 +21,8 @@ extern "C" {
  * @param handle   [out]
  * Owns:      the result is the caller's; HG_Destroy() ends it. The handle takes
  *            a share of the address.
- * Errors:    HG_INVALID_ARG context or handle is NULL
+ * Errors:    HG_INVALID_ARG context or handle is NULL, or the address is of
+ *                           another class
  *            HG_NOENTRY     no such RPC is registered
  *            HG_NOMEM       no memory
  * Threads:   any thread; never blocks.
@@ -40,7 +41,9 @@ HG_PUBLIC hg_return_t HG_Create(
  * @param handle  [in]  HG_HANDLE_NULL is allowed
  * Owns:      the caller's share of the handle is taken.
  * Errors:    none.
- * Threads:   any thread; never blocks.
+ * Threads:   any thread; never blocks, but where a peer is in the middle of
+ *            pulling long arguments of a call that was cancelled: then it may
+ *            wait for it, up to AMALGAM_FREE_TIMEOUT_MS, and leave them to it.
  * Undefined: nothing.
  * Source:    as Mercury 2.4.
  */
@@ -53,7 +56,7 @@ HG_PUBLIC hg_return_t HG_Destroy(hg_handle_t handle);
  * @param addr    [in]  HG_ADDR_NULL: the address as before
  * @param id      [in]  0: the RPC as before
  * Owns:      the handle takes a share of the new address.
- * Errors:    HG_INVALID_ARG handle is NULL
+ * Errors:    HG_INVALID_ARG handle is NULL, or this is the target
  *            HG_BUSY        a call is in flight
  *            HG_NOENTRY     no such RPC is registered
  * Threads:   any thread, one at a time per handle; never blocks.
@@ -132,9 +135,9 @@ HG_PUBLIC void *HG_Get_data(hg_handle_t handle);
  * @param handle  [in]
  * @param id      [in]  as the target gave to HG_Context_create_id()
  * Owns:      nothing changes hands.
- * Errors:    HG_INVALID_ARG handle is NULL
+ * Errors:    HG_INVALID_ARG handle is NULL, or this is the target
  * Threads:   any thread, one at a time per handle; never blocks.
- * Undefined: nothing.
+ * Undefined: called while the call is in flight.
  * Source:    as Mercury 2.4.
  */
 HG_PUBLIC hg_return_t HG_Set_target_id(hg_handle_t handle, uint8_t id);

@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # Installs a build to a fresh prefix, and uses it from there: run.sh WAY BUILD
-# with WAY pkgconfig, cmake, or readme (the example of README.md compiles
-# without a warning, and prints what it promises).
+# with WAY pkgconfig, cmake, readme (the example of README.md compiles without
+# a warning, and prints what it promises), or names (the table of public names
+# is true).
 set -eu
 
 way=$1
@@ -82,6 +83,9 @@ readme)
         fail "the example of README.md returned $?"
     printf '40 + 2 = 42, says rank 0\n' | cmp - "$work/example.out" ||
         fail "the example of README.md printed: $(cat "$work/example.out")"
+    ;;
+names)
+    "$here/names.sh" "$prefix" || fail "include/README.md is not true"
     ;;
 *)
     fail "no way called $way"

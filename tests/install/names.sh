@@ -1,0 +1,56 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# Is every public name in the table of include/README.md, and is the table true?
+# names.sh PREFIX: the headers and libraries installed there are asked.
+# PKG_CONFIG_PATH leads to its .pc files.
+set -eu
+
+prefix=$1
+here=$(cd "$(dirname "$0")" && pwd)
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+folder=$(cd "$prefix"/include && pwd)
+module=mercury
+has_mpi=no
+if [ -f "$folder/amalgam.h" ]; then
+    module=amalgam
+    has_mpi=yes
+fi
+# -isystem, as who builds a package does, would hide the folder's own path.
+read -ra cflags <<<"-I$folder $(pkg-config --cflags "$module")"
+read -ra libs <<<"$(pkg-config --libs "$module")"
+libdir=$(pkg-config --variable=libdir "$module")
+
+for header in "$folder"/*.h; do
+    echo "#include \"${header##*/}\""
+done >"$work/all.c"
+"${CC:-cc}" -std=c11 -E -dD "${cflags[@]}" "$work/all.c" >"$work/all.i"
+awk -v folder="$folder/" -f "$here/declared.awk" "$work/all.i" \
+    >"$work/declared"
+
+bad=0
+cp "$work/all.c" "$work/uses.c"
+awk -v table="$here/../../include/README.md" -v has_mpi=$has_mpi \
+    -v uses="$work/uses.part" -f "$here/names.awk" "$work/declared" || bad=1
+cat "$work/uses.part" >>"$work/uses.c"
+if [ $bad = 0 ]; then
+    "${CC:-cc}" -std=c11 "${cflags[@]}" "$work/uses.c" -o "$work/uses" \
+        "${libs[@]}" "-Wl,-rpath,$libdir"
+    "$work/uses"
+fi
+
+# The other way round: what the libraries give out under a public name must be
+# declared. It would show what declared.awk overlooks.
+nm -D --defined-only "$libdir"/libamalgam*.so |
+    awk '$3 ~ /^(HG|hg|NA|na|amalgam)_/ { print $3 }' | sort -u >"$work/given"
+[ "$(wc -l <"$work/given")" -gt 100 ] || {
+    echo "nm finds no public names in $libdir"
+    bad=1
+}
+while read -r name; do
+    grep -q "	$name	" "$work/declared" || {
+        echo "the libraries give out $name, which no header declares"
+        bad=1
+    }
+done <"$work/given"
+exit $bad

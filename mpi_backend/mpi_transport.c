@@ -313,6 +313,19 @@ static int ep_wait_fd(const struct amg_ep *ep)
     return -1;
 }
 
+static bool ep_arm(struct amg_ep *ep)
+{
+    (void)ep;
+    return true;
+}
+
+/* amg_limits.must_yield says what is known of that. */
+static bool ep_is_crowded(struct amg_ep *ep)
+{
+    (void)ep;
+    return false;
+}
+
 static hg_return_t ep_cancel(struct amg_ep *base, struct amg_op *op)
 {
     struct amg_mpi_domain *domain = amg_mpi_domain_of(base->domain);
@@ -342,6 +355,8 @@ const struct amg_transport amg_mpi_transport = {
             .open = ep_open,
             .close = amg_mpi_close_ep,
             .wait_fd = ep_wait_fd,
+            .arm = ep_arm,
+            .is_crowded = ep_is_crowded,
             .poll = amg_mpi_poll,
             .cancel = ep_cancel,
         },

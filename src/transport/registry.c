@@ -84,6 +84,8 @@ static const char *slot_missing(const struct amg_transport *t)
         {t->ep.open != NULL, "ep.open"},
         {t->ep.close != NULL, "ep.close"},
         {t->ep.wait_fd != NULL, "ep.wait_fd"},
+        {t->ep.arm != NULL, "ep.arm"},
+        {t->ep.is_crowded != NULL, "ep.is_crowded"},
         {t->ep.poll != NULL, "ep.poll"},
         {t->ep.cancel != NULL, "ep.cancel"},
         {t->addr.self != NULL, "addr.self"},

@@ -160,6 +160,19 @@ static int self_ep_wait_fd(const struct amg_ep *ep)
     return -1;
 }
 
+/* Who posts to this process wakes it itself: see amg_context_posted(). */
+static bool self_ep_arm(struct amg_ep *ep)
+{
+    (void)ep;
+    return true;
+}
+
+static bool self_ep_is_crowded(struct amg_ep *ep)
+{
+    (void)ep;
+    return false;
+}
+
 static struct amg_peer *self_addr_self(struct amg_domain *domain)
 {
     return &domain_of(domain)->peer;
@@ -314,6 +327,8 @@ const struct amg_transport amg_self_transport = {
             .open = self_ep_open,
             .close = self_ep_close,
             .wait_fd = self_ep_wait_fd,
+            .arm = self_ep_arm,
+            .is_crowded = self_ep_is_crowded,
             .poll = amg_self_poll,
             .cancel = amg_self_cancel,
         },

@@ -32,6 +32,14 @@
 struct amg_transport;
 struct amg_boot;
 
+/* Memory that the library hands out for bulk: a shared mapping of the class,
+ * which a driver may give its peers a shorter way to. */
+struct amg_area {
+    void *base;
+    uint64_t len; /* reserved; pages come when they are touched */
+    int fd;       /* what it is a mapping of, from offset 0 */
+};
+
 /* How a domain is to be opened. */
 struct amg_open {
     const char *info; /* init string after the scheme, "" when none */
@@ -39,7 +47,8 @@ struct amg_open {
     const void *comm;     /* MPI: a `const MPI_Comm *`, or NULL for the world */
     uint32_t message_len; /* wish: longest message, 0 takes the default */
     uint32_t credits;     /* unanswered requests per peer, 0 the default */
-    uint32_t max_contexts; /* endpoints that will be open at once, >= 1 */
+    uint32_t max_contexts;       /* endpoints that will be open at once, >= 1 */
+    const struct amg_area *area; /* lives as long as the domain; NULL: none */
 };
 
 /* What a domain can do; constant while it is open. */
@@ -138,8 +147,19 @@ struct amg_ep_ops {
      * be before the domain is closed. Frees the endpoint. May take as long as
      * the medium needs to give buffers back, at most a second. */
     void (*close)(struct amg_ep *ep, struct amg_news *ret_news);
-    /* A descriptor that is readable when poll has news, or -1. */
+    /* A descriptor that becomes readable when there is news after arm(), or
+     * -1: the driver has none, and waiting for it means polling. The same one
+     * while the endpoint is open; to be polled only, not read. */
     int (*wait_fd)(const struct amg_ep *ep);
+    /* Announces, by the progress owner, that it is about to sleep on wait_fd:
+     * from now on whoever sends here makes the descriptor readable. False:
+     * there is news already, poll instead of sleeping. The next poll ends the
+     * announcement. Always true without a descriptor. May make system calls. */
+    bool (*arm)(struct amg_ep *ep);
+    /* Does somebody this endpoint hears from run on the very core the caller
+     * runs on? Then looking in a loop only keeps that one from sending. A
+     * guess, for the progress owner that found nothing for some time. */
+    bool (*is_crowded)(struct amg_ep *ep);
     /* Moves everything along and adds what is finished or has come in to
      * `ret_news`, at most about `max` of them. Returns how many. One caller
      * at a time per endpoint. No system call when nothing happened. */

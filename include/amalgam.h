@@ -163,6 +163,39 @@ HG_PUBLIC hg_return_t amalgam_addr_comm_rank(
 HG_PUBLIC hg_return_t amalgam_class_ranks(
     hg_class_t *hg_class, int *rank, int *size);
 
+/**
+ * Memory of the class that is best for bulk transfers.
+ *
+ * Peers of the same node reach it without the help of the kernel. It comes
+ * from the AMALGAM_POOL_BYTES (1 GiB) of address space that each class keeps,
+ * and from the heap when these are used up, which is warned of once.
+ *
+ * @param hg_class  [in]  any class
+ * @param len       [in]  bytes; 0 gives an address, too
+ * @return the memory, aligned to 64 bytes, and to pages where it is as long;
+ *         or NULL
+ * Owns:      the result is the caller's; amalgam_free() ends it.
+ * Errors:    NULL  hg_class is NULL, or no memory. amalgam_finalize() returns
+ *                  HG_BUSY while memory is not given back.
+ * Threads:   any thread; never blocks.
+ * Undefined: use of the memory by a child after fork().
+ * Source:    ours.
+ */
+HG_PUBLIC void *amalgam_alloc(hg_class_t *hg_class, size_t len);
+
+/**
+ * Give memory of amalgam_alloc() back.
+ *
+ * @param hg_class  [in]  the class that gave it
+ * @param ptr       [in]  NULL is allowed
+ * Owns:      takes the memory.
+ * Errors:    HG_INVALID_ARG  hg_class is NULL
+ * Threads:   any thread; never blocks.
+ * Undefined: memory that is still exposed, or none of amalgam_alloc().
+ * Source:    ours.
+ */
+HG_PUBLIC hg_return_t amalgam_free(hg_class_t *hg_class, void *ptr);
+
 #ifdef __cplusplus
 }
 #endif

@@ -21,6 +21,10 @@ static const struct amg_env_var env_vars[AMG_ENV_COUNT] = {
         "fetched by bulk"},
     [AMG_ENV_PIECE_BYTES] = {"AMALGAM_PIECE_BYTES", "bytes", 16777216, 1024,
         1073741824, "largest MPI message of an emulated bulk transfer"},
+    [AMG_ENV_POOL_BYTES] = {"AMALGAM_POOL_BYTES", "bytes", 1073741824, 0,
+        1099511627776,
+        "address space kept for memory that the library hands out, per "
+        "class; 0: it comes from the heap"},
     [AMG_ENV_FREE_TIMEOUT] = {"AMALGAM_FREE_TIMEOUT_MS", "ms", 5000, 0, 3600000,
         "how long HG_Bulk_free waits for pieces in motion"},
     [AMG_ENV_FINALIZE_TIMEOUT] = {"AMALGAM_FINALIZE_TIMEOUT_MS", "ms", 30000, 0,

@@ -37,7 +37,7 @@ static void bulk_destroy(struct hg_bulk *bulk)
     if (!bulk->is_internal)
         amg_class_count(bulk->cls, AMG_CLASS_BULKS, -1);
     amg_addr_fini(&bulk->bound);
-    amg_mem_free(bulk->owned);
+    amg_class_pool_free(bulk->cls->pool, bulk->owned);
     amg_mem_free(bulk->eager);
     amg_mem_free(bulk);
 }
@@ -201,7 +201,8 @@ static hg_return_t segments_set(
     uint32_t i = 0;
 
     if (buf_ptrs == NULL && bulk->len > 0) {
-        bulk->owned = amg_mem_zalloc(bulk->len);
+        bulk->owned = amg_class_pool_alloc(
+            bulk->cls->pool, bulk->len, AMG_CLASS_POOL_ZEROS);
         if (bulk->owned == NULL)
             return HG_NOMEM;
         next = bulk->owned;

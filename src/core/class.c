@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/assert.h"
+#include "base/env.h"
 #include "base/log.h"
 #include "base/mem.h"
 
@@ -12,6 +13,7 @@ static const char *const count_names[AMG_CLASS_COUNTS] = {
     [AMG_CLASS_CONTEXTS] = "context",
     [AMG_CLASS_ADDRS] = "address",
     [AMG_CLASS_BULKS] = "bulk handle",
+    [AMG_CLASS_ALLOCS] = "memory of amalgam_alloc()",
     [AMG_CLASS_HANDLES] = "RPC handle",
 };
 
@@ -19,6 +21,7 @@ static const char *const count_advice[AMG_CLASS_COUNTS] = {
     [AMG_CLASS_CONTEXTS] = "HG_Context_destroy()",
     [AMG_CLASS_ADDRS] = "HG_Addr_free()",
     [AMG_CLASS_BULKS] = "HG_Bulk_free()",
+    [AMG_CLASS_ALLOCS] = "amalgam_free()",
     [AMG_CLASS_HANDLES] = "HG_Destroy()",
 };
 
@@ -115,6 +118,10 @@ hg_return_t amg_class_open(
     cls->plan = *plan;
     amg_lock_init(&cls->lock);
     amg_class_set_state(cls, AMG_CLASS_OPENING);
+    rc = amg_class_pool_create(amg_env_number(AMG_ENV_POOL_BYTES), &cls->pool);
+    if (rc != HG_SUCCESS)
+        goto close_domains;
+    cls->plan.how.area = amg_class_pool_area(cls->pool);
     rc = class_open_domains(cls);
     if (rc != HG_SUCCESS)
         goto close_domains;
@@ -125,14 +132,15 @@ hg_return_t amg_class_open(
 
 close_domains:
     class_close_domains(cls);
+    amg_class_pool_destroy(cls->pool);
     amg_class_set_state(cls, AMG_CLASS_CLOSED);
     amg_mem_free(cls);
     return rc;
 }
 
 /* Mercury's order: bulk handles, contexts, addresses. */
-static const enum amg_class_count count_order[] = {
-    AMG_CLASS_BULKS, AMG_CLASS_HANDLES, AMG_CLASS_CONTEXTS, AMG_CLASS_ADDRS};
+static const enum amg_class_count count_order[] = {AMG_CLASS_BULKS,
+    AMG_CLASS_ALLOCS, AMG_CLASS_HANDLES, AMG_CLASS_CONTEXTS, AMG_CLASS_ADDRS};
 
 /* The first of these that is not zero, or AMG_CLASS_COUNTS. */
 static enum amg_class_count class_held(
@@ -203,6 +211,7 @@ void amg_class_close(hg_class_t *cls)
     if (cls->upper_free != NULL)
         cls->upper_free(cls);
     class_close_domains(cls);
+    amg_class_pool_destroy(cls->pool);
     if (cls->data_free != NULL)
         cls->data_free(cls->data);
     amg_class_set_state(cls, AMG_CLASS_CLOSED);

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "base/lock.h"
+#include "core/pool.h"
 #include "mercury_types.h"
 #include "transport/transport.h"
 
@@ -34,6 +35,7 @@ enum amg_class_count {
     AMG_CLASS_CONTEXTS,
     AMG_CLASS_ADDRS,
     AMG_CLASS_BULKS,
+    AMG_CLASS_ALLOCS,  /* of amalgam_alloc() */
     AMG_CLASS_HANDLES, /* of calls made here; calls served are the context's */
     AMG_CLASS_COUNTS
 };
@@ -55,7 +57,8 @@ struct hg_class {
     enum amg_class_state state; /* written by amg_class_set_state() alone */
     struct amg_domain *domains[AMG_ROUTE_COUNT]; /* NULL: not open */
     struct amg_class_plan plan;
-    struct amg_limits limits; /* the smallest of all routes */
+    struct amg_class_pool *pool; /* memory for bulk; NULL: the heap only */
+    struct amg_limits limits;    /* the smallest of all routes */
     atomic_int counts[AMG_CLASS_COUNTS];
     struct amg_lock lock;             /* guards `contexts` */
     hg_context_t *contexts[256];      /* by id; NULL: none */

@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The memory of a class: aligned, apart, zero where asked for, joined again
+ * when it comes back, and of the heap when it is used up. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "core/pool.h"
+
+enum {
+    PAGE = 4096,
+    LEN = 64 * PAGE,
+    BLOCKS = 200,
+    ROUNDS = 20000,
+    THREADS = 4
+};
+
+static struct amg_class_pool *pool_make(uint64_t len)
+{
+    struct amg_class_pool *pool = NULL;
+
+    assert_int_equal(amg_class_pool_create(len, &pool), HG_SUCCESS);
+    assert_non_null(pool);
+    return pool;
+}
+
+static uint64_t live_now(void)
+{
+    struct amg_mem_stats stats;
+
+    amg_mem_stats_get(&stats);
+    return stats.live;
+}
+
+static bool is_all(const unsigned char *bytes, size_t len, unsigned char value)
+{
+    for (size_t i = 0; i < len; i++)
+        if (bytes[i] != value)
+            return false;
+    return true;
+}
+
+/* Bytes of memory behind the whole pool. */
+static uint64_t pool_resident(const struct amg_class_pool *pool)
+{
+    struct stat file;
+
+    assert_int_equal(fstat(amg_class_pool_area(pool)->fd, &file), 0);
+    return (uint64_t)file.st_blocks * 512;
+}
+
+static void test_pool_alloc_is_aligned_and_inside(void **state)
+{
+    struct amg_class_pool *pool = pool_make(LEN);
+    void *odd = amg_class_pool_alloc(pool, 1, AMG_CLASS_POOL_ANY);
+    void *page = amg_class_pool_alloc(pool, PAGE, AMG_CLASS_POOL_ANY);
+    void *none = amg_class_pool_alloc(pool, 0, AMG_CLASS_POOL_ANY);
+
+    (void)state;
+    assert_int_equal(pool_resident(pool), 0);
+    assert_true(amg_class_pool_has(pool, odd));
+    assert_true(amg_class_pool_has(pool, page));
+    assert_true(amg_class_pool_has(pool, none));
+    assert_false(amg_class_pool_has(pool, &pool));
+    assert_false(amg_class_pool_has(NULL, odd));
+    assert_int_equal((uintptr_t)odd % 64, 0);
+    assert_int_equal((uintptr_t)page % PAGE, 0);
+    assert_ptr_not_equal(odd, none);
+    amg_class_pool_free(pool, odd);
+    amg_class_pool_free(pool, none);
+    amg_class_pool_free(pool, page);
+    amg_class_pool_free(pool, NULL);
+    amg_class_pool_destroy(pool);
+}
+
+/* In any order of giving back, the whole is there again afterwards. */
+static void test_pool_free_joins_neighbours(void **state)
+{
+    static const int orders[][3] = {
+        {0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}};
+    uint64_t live = live_now();
+    struct amg_class_pool *pool = pool_make(LEN);
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(orders) / sizeof(orders[0]); i++) {
+        void *parts[3];
+        void *whole = NULL;
+
+        for (int k = 0; k < 3; k++)
+            parts[k] = amg_class_pool_alloc(
+                pool, LEN / 4 + (size_t)k * 64, AMG_CLASS_POOL_ANY);
+        for (int k = 0; k < 3; k++)
+            amg_class_pool_free(pool, parts[orders[i][k]]);
+        whole = amg_class_pool_alloc(pool, LEN, AMG_CLASS_POOL_ANY);
+        assert_ptr_equal(whole, amg_class_pool_area(pool)->base);
+        amg_class_pool_free(pool, whole);
+    }
+    amg_class_pool_destroy(pool);
+    assert_int_equal(live_now(), live);
+}
+
+static void test_pool_zeros_after_use(void **state)
+{
+    const uint64_t lens[] = {100, PAGE, 3 * PAGE + 5, 100ull << 20};
+    struct amg_class_pool *pool = pool_make(256ull << 20);
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(lens) / sizeof(lens[0]); i++) {
+        for (int round = 0; round < 2; round++) {
+            unsigned char *bytes =
+                amg_class_pool_alloc(pool, lens[i], AMG_CLASS_POOL_ZEROS);
+
+            assert_true(amg_class_pool_has(pool, bytes));
+            assert_true(is_all(bytes, lens[i], 0));
+            memset(bytes, 0xa5, lens[i]);
+            amg_class_pool_free(pool, bytes);
+        }
+    }
+    amg_class_pool_destroy(pool);
+}
+
+static void test_pool_free_of_much_gives_pages_back(void **state)
+{
+    const uint64_t much = 80ull << 20;
+    struct amg_class_pool *pool = pool_make(512ull << 20);
+    void *parts[4];
+
+    (void)state;
+    for (int i = 0; i < 4; i++) {
+        parts[i] = amg_class_pool_alloc(pool, much, AMG_CLASS_POOL_ANY);
+        memset(parts[i], 1, much);
+    }
+    assert_int_equal(pool_resident(pool), 4 * much);
+    for (int i = 0; i < 4; i++)
+        amg_class_pool_free(pool, parts[i]);
+    assert_true(pool_resident(pool) <= 64ull << 20);
+    amg_class_pool_destroy(pool);
+}
+
+static void test_pool_used_up_takes_heap(void **state)
+{
+    uint64_t live = live_now();
+    struct amg_class_pool *pool = pool_make(2 * PAGE);
+    void *all = amg_class_pool_alloc(pool, 2 * PAGE, AMG_CLASS_POOL_ANY);
+    unsigned char *more = NULL;
+
+    (void)state;
+    amg_log_level_set(AMG_LOG_LEVEL_NONE);
+    assert_true(amg_class_pool_has(pool, all));
+    more = amg_class_pool_alloc(pool, PAGE, AMG_CLASS_POOL_ZEROS);
+    assert_non_null(more);
+    assert_false(amg_class_pool_has(pool, more));
+    assert_true(is_all(more, PAGE, 0));
+    amg_class_pool_free(pool, more);
+    more = amg_class_pool_alloc(pool, 3 * PAGE, AMG_CLASS_POOL_ANY);
+    assert_false(amg_class_pool_has(pool, more));
+    assert_int_equal((uintptr_t)more % PAGE, 0);
+    amg_class_pool_free(pool, more);
+    assert_null(amg_class_pool_alloc(pool, UINT64_MAX, AMG_CLASS_POOL_ZEROS));
+    assert_null(
+        amg_class_pool_alloc(pool, UINT64_MAX - 70, AMG_CLASS_POOL_ANY));
+    amg_class_pool_free(pool, all);
+    amg_class_pool_destroy(pool);
+    amg_log_level_set(AMG_LOG_LEVEL_WARNING);
+    assert_int_equal(live_now(), live);
+}
+
+static void test_pool_none_takes_heap(void **state)
+{
+    struct amg_class_pool *pool = (struct amg_class_pool *)&live_now;
+    void *ptr = NULL;
+
+    (void)state;
+    assert_int_equal(amg_class_pool_create(0, &pool), HG_SUCCESS);
+    assert_null(pool);
+    assert_null(amg_class_pool_area(pool));
+    ptr = amg_class_pool_alloc(pool, PAGE, AMG_CLASS_POOL_ZEROS);
+    assert_non_null(ptr);
+    assert_true(is_all(ptr, PAGE, 0));
+    amg_class_pool_free(pool, ptr);
+    amg_class_pool_destroy(pool);
+}
+
+static void test_pool_without_memory_for_its_books(void **state)
+{
+    uint64_t live = live_now();
+    struct amg_class_pool *pool = NULL;
+    void *ptrs[8];
+
+    (void)state;
+    amg_log_level_set(AMG_LOG_LEVEL_NONE);
+    for (uint64_t n = 1; n <= 2; n++) {
+        amg_mem_fail_nth(n);
+        assert_int_equal(amg_class_pool_create(LEN, &pool), HG_NOMEM);
+        assert_null(pool);
+        amg_mem_fail_nth(0);
+    }
+    assert_int_equal(live_now(), live);
+    pool = pool_make(LEN);
+    for (uint64_t n = 1; n <= 8; n++) {
+        amg_mem_fail_nth(n);
+        ptrs[n - 1] = amg_class_pool_alloc(pool, 500, AMG_CLASS_POOL_ZEROS);
+        amg_mem_fail_nth(0);
+        assert_non_null(ptrs[n - 1]);
+    }
+    for (int i = 0; i < 8; i++)
+        amg_class_pool_free(pool, ptrs[i]);
+    amg_class_pool_destroy(pool);
+    amg_log_level_set(AMG_LOG_LEVEL_WARNING);
+    assert_int_equal(live_now(), live);
+}
+
+struct worker {
+    struct amg_class_pool *pool;
+    unsigned seed;
+    int number;
+    bool is_good;
+};
+
+/* Takes and gives back at random; every block keeps its own bytes. */
+static void *worker_run(void *arg)
+{
+    struct worker *worker = arg;
+    unsigned char *blocks[BLOCKS] = {NULL};
+    size_t lens[BLOCKS] = {0};
+
+    worker->is_good = true;
+    for (int i = 0; i < ROUNDS; i++) {
+        int k = rand_r(&worker->seed) % BLOCKS;
+        unsigned char mine = (unsigned char)(k + worker->number * 50);
+
+        if (blocks[k] == NULL) {
+            lens[k] = (size_t)(rand_r(&worker->seed) % 3 == 0
+                                   ? rand_r(&worker->seed) % 20000
+                                   : rand_r(&worker->seed) % 300) +
+                      1;
+            blocks[k] = amg_class_pool_alloc(
+                worker->pool, lens[k], AMG_CLASS_POOL_ZEROS);
+            worker->is_good = worker->is_good && is_all(blocks[k], lens[k], 0);
+            memset(blocks[k], mine, lens[k]);
+        } else {
+            worker->is_good =
+                worker->is_good && is_all(blocks[k], lens[k], mine);
+            amg_class_pool_free(worker->pool, blocks[k]);
+            blocks[k] = NULL;
+        }
+    }
+    for (int k = 0; k < BLOCKS; k++)
+        amg_class_pool_free(worker->pool, blocks[k]);
+    return NULL;
+}
+
+static void test_pool_threads_at_random(void **state)
+{
+    struct amg_class_pool *pool = pool_make(1 << 20);
+    struct worker workers[THREADS];
+    pthread_t threads[THREADS];
+    void *whole = NULL;
+
+    (void)state;
+    amg_log_level_set(AMG_LOG_LEVEL_NONE);
+    for (unsigned i = 0; i < THREADS; i++) {
+        workers[i] = (struct worker){pool, i + 1, (int)i, false};
+        assert_int_equal(
+            pthread_create(&threads[i], NULL, worker_run, &workers[i]), 0);
+    }
+    for (int i = 0; i < THREADS; i++) {
+        pthread_join(threads[i], NULL);
+        assert_true(workers[i].is_good);
+    }
+    amg_log_level_set(AMG_LOG_LEVEL_WARNING);
+    whole = amg_class_pool_alloc(pool, 1 << 20, AMG_CLASS_POOL_ANY);
+    assert_true(amg_class_pool_has(pool, whole));
+    amg_class_pool_free(pool, whole);
+    amg_class_pool_destroy(pool);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_pool_alloc_is_aligned_and_inside),
+        cmocka_unit_test(test_pool_free_joins_neighbours),
+        cmocka_unit_test(test_pool_zeros_after_use),
+        cmocka_unit_test(test_pool_free_of_much_gives_pages_back),
+        cmocka_unit_test(test_pool_used_up_takes_heap),
+        cmocka_unit_test(test_pool_none_takes_heap),
+        cmocka_unit_test(test_pool_without_memory_for_its_books),
+        cmocka_unit_test(test_pool_threads_at_random),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

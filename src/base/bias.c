@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The slow half of the biased lock: how it gets an owner, and loses it. */
+#include "base/bias.h"
+
+#include <linux/membarrier.h>
+#include <pthread.h>
+#include <sched.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/assert.h"
+
+/* No thread's mark is one of these: they are no addresses of objects. */
+enum {
+    OWNER_NONE = 0,    /* nobody has taken it yet */
+    OWNER_ENDING = 1,  /* a thread is taking the bias away */
+    OWNER_LEAVING = 2, /* it has; the owner may still be in, as `busy` says */
+    OWNER_SHARED = 3,  /* for good */
+};
+
+_Thread_local char amg_bias_thread __attribute__((tls_model("initial-exec")));
+
+static bool can_bias; /* written once, by support_probe() */
+
+static long barrier_all(int command)
+{
+    return syscall(SYS_membarrier, command, 0, 0);
+}
+
+static void support_probe(void)
+{
+    can_bias = barrier_all(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) == 0 &&
+               barrier_all(MEMBARRIER_CMD_PRIVATE_EXPEDITED) == 0;
+}
+
+void amg_bias_init(struct amg_bias *bias)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+    pthread_once(&once, support_probe);
+    atomic_init(&bias->owner, can_bias ? OWNER_NONE : OWNER_SHARED);
+    atomic_init(&bias->busy, 0);
+    amg_lock_init(&bias->lock);
+    atomic_init(&bias->is_shared, !can_bias);
+}
+
+/* A full barrier in every thread. It was possible at the start, and a kernel
+ * does not take it back. */
+static void threads_fence(void)
+{
+    long rc = barrier_all(MEMBARRIER_CMD_PRIVATE_EXPEDITED);
+
+    AMG_ASSERT(rc == 0);
+    (void)rc;
+}
+
+static bool owner_change(struct amg_bias *bias, uintptr_t from, uintptr_t to)
+{
+    return atomic_compare_exchange_strong_explicit(
+        &bias->owner, &from, to, memory_order_acq_rel, memory_order_relaxed);
+}
+
+/* LEAVING: shares it if the old owner is out. True: it is shared now. */
+static bool bias_leave(struct amg_bias *bias)
+{
+    if (atomic_load_explicit(&bias->busy, memory_order_acquire) != 0)
+        return false;
+    atomic_store_explicit(&bias->is_shared, true, memory_order_relaxed);
+    owner_change(bias, OWNER_LEAVING, OWNER_SHARED);
+    return true;
+}
+
+/* Gives the lock an owner, or takes it away from another thread. Returns the
+ * state: the caller's mark, LEAVING or SHARED. */
+static uintptr_t bias_settle(struct amg_bias *bias, uintptr_t mark)
+{
+    for (;;) {
+        uintptr_t owner =
+            atomic_load_explicit(&bias->owner, memory_order_acquire);
+
+        if (owner == mark || owner == OWNER_LEAVING || owner == OWNER_SHARED)
+            return owner;
+        if (owner == OWNER_NONE) {
+            owner_change(bias, owner, mark);
+        } else if (owner == OWNER_ENDING) {
+            sched_yield();
+        } else if (owner_change(bias, owner, OWNER_ENDING)) {
+            threads_fence();
+            owner_change(bias, OWNER_ENDING, OWNER_LEAVING);
+        }
+    }
+}
+
+void amg_bias_take_slowly(struct amg_bias *bias)
+{
+    uintptr_t mark = amg_bias_mark();
+    uintptr_t owner = 0;
+
+    while ((owner = bias_settle(bias, mark)) != OWNER_SHARED) {
+        if (owner == OWNER_LEAVING && !bias_leave(bias))
+            sched_yield();
+        if (owner == mark && amg_bias_enter(bias, mark))
+            return;
+    }
+    amg_lock_take(&bias->lock);
+}
+
+bool amg_bias_try_slowly(struct amg_bias *bias)
+{
+    uintptr_t mark = amg_bias_mark();
+    uintptr_t owner = 0;
+
+    while ((owner = bias_settle(bias, mark)) != OWNER_SHARED) {
+        if (owner == mark && amg_bias_enter(bias, mark))
+            return true;
+        if (owner != OWNER_LEAVING || bias_leave(bias))
+            continue;
+        /* For the promise: the owner's store of `busy` comes before its look
+         * at what the caller wrote, or after this. */
+        threads_fence();
+        if (!bias_leave(bias))
+            return false;
+    }
+    return amg_lock_try(&bias->lock);
+}

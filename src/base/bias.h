@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A leaf lock that costs its usual thread no locked instruction.
+ *
+ * The first thread that takes it becomes its owner, and from then on takes it
+ * by a plain store and a plain load (1.5 ns; an exchange takes 7 ns or more,
+ * and a small call has twenty locks on its path). The first other thread that
+ * comes ends this for good, by a system call of some microseconds: from then on
+ * the lock is an amg_lock for everybody. So it is for what one thread mostly
+ * uses and lives long: queues and pools of a class or a context.
+ *
+ *   owner                        who ends it
+ *   store busy 1                 owner := ENDING
+ *   (no reordering by compiler)  membarrier: every thread of the process has
+ *   load owner: still me?        run a full barrier since; owner := LEAVING
+ *                                when busy is 0: owner := SHARED
+ *
+ * After the barrier either the owner's store of busy is seen, or its load sees
+ * ENDING and it backs off: Dekker's protocol, its fence paid by the rare side.
+ * Where the kernel has no membarrier (before 4.14) all locks begin SHARED.
+ *
+ * Who fails to try it has a promise: what it wrote before the try is seen by
+ * the holder after give_fenced(). So a holder can look for those who wait. */
+#ifndef AMG_BASE_BIAS_H
+#define AMG_BASE_BIAS_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/lock.h"
+
+/* Owned by whoever embeds it. */
+struct amg_bias {
+    /* The mark of a thread, or one of the states in bias.c. A change is a
+     * compare and exchange; its release store of SHARED pairs with the acquire
+     * in the slow path. */
+    atomic_uintptr_t owner;
+    /* 1: the owner is in. Its release store of 0 pairs with the acquire load
+     * of who ends the bias. */
+    atomic_uint busy;
+    struct amg_lock lock;  /* for everybody, once SHARED */
+    atomic_bool is_shared; /* how it is held; set while nobody is in */
+};
+
+/* Its address is the calling thread's mark. */
+extern _Thread_local char amg_bias_thread
+    __attribute__((tls_model("initial-exec")));
+
+static inline uintptr_t amg_bias_mark(void)
+{
+    return (uintptr_t)&amg_bias_thread;
+}
+
+/* May make a system call, once per process. */
+void amg_bias_init(struct amg_bias *bias);
+
+void amg_bias_take_slowly(struct amg_bias *bias);
+bool amg_bias_try_slowly(struct amg_bias *bias);
+
+static inline bool amg_bias_enter(struct amg_bias *bias, uintptr_t mark)
+{
+    atomic_store_explicit(&bias->busy, 1, memory_order_relaxed);
+    atomic_signal_fence(memory_order_seq_cst);
+    if (atomic_load_explicit(&bias->owner, memory_order_relaxed) == mark)
+        return true;
+    atomic_store_explicit(&bias->busy, 0, memory_order_release);
+    return false;
+}
+
+static inline void amg_bias_take(struct amg_bias *bias)
+{
+    uintptr_t mark = amg_bias_mark();
+
+    if (atomic_load_explicit(&bias->owner, memory_order_relaxed) != mark ||
+        !amg_bias_enter(bias, mark))
+        amg_bias_take_slowly(bias);
+}
+
+/* False: somebody has it, be it this thread. */
+static inline bool amg_bias_try(struct amg_bias *bias)
+{
+    uintptr_t mark = amg_bias_mark();
+
+    if (atomic_load_explicit(&bias->owner, memory_order_relaxed) != mark)
+        return amg_bias_try_slowly(bias);
+    if (atomic_load_explicit(&bias->busy, memory_order_relaxed) != 0)
+        return false;
+    return amg_bias_enter(bias, mark) || amg_bias_try_slowly(bias);
+}
+
+static inline void amg_bias_give(struct amg_bias *bias)
+{
+    if (atomic_load_explicit(&bias->is_shared, memory_order_relaxed))
+        amg_lock_give(&bias->lock);
+    else
+        atomic_store_explicit(&bias->busy, 0, memory_order_release);
+}
+
+/* Gives it, and sees what others wrote before they failed to try it. */
+static inline void amg_bias_give_fenced(struct amg_bias *bias)
+{
+    if (atomic_load_explicit(&bias->is_shared, memory_order_relaxed)) {
+        /* Full barrier: the store and the caller's next load stay in order. */
+        atomic_exchange_explicit(&bias->lock.held, 0, memory_order_seq_cst);
+        return;
+    }
+    atomic_store_explicit(&bias->busy, 0, memory_order_release);
+    atomic_signal_fence(memory_order_seq_cst);
+}
+
+#endif

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The biased lock lets one thread in at a time, through all its states. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <pthread.h>
+
+#include "base/bias.h"
+
+enum { THREADS = 4, ROUNDS = 20000, LOCKS = 2000 };
+
+struct shared {
+    struct amg_bias bias;
+    uint64_t count; /* plain on purpose: only the lock guards it */
+    int inside;
+};
+
+static void test_bias_try_held_fails(void **state)
+{
+    struct amg_bias bias;
+
+    (void)state;
+    amg_bias_init(&bias);
+    assert_true(amg_bias_try(&bias));
+    assert_false(amg_bias_try(&bias));
+    amg_bias_give(&bias);
+    assert_true(amg_bias_try(&bias));
+    amg_bias_give_fenced(&bias);
+}
+
+static void *try_once(void *arg)
+{
+    struct amg_bias *bias = arg;
+    bool has_it = amg_bias_try(bias);
+
+    if (has_it)
+        amg_bias_give(bias);
+    return (void *)(uintptr_t)has_it;
+}
+
+static uintptr_t try_elsewhere(struct amg_bias *bias)
+{
+    pthread_t thread;
+    void *has_it = NULL;
+
+    assert_int_equal(pthread_create(&thread, NULL, try_once, bias), 0);
+    assert_int_equal(pthread_join(thread, &has_it), 0);
+    return (uintptr_t)has_it;
+}
+
+/* The bias ends while its owner is in: nobody blocks, nobody else gets in. */
+static void test_bias_try_owner_inside_fails(void **state)
+{
+    struct amg_bias bias;
+
+    (void)state;
+    amg_bias_init(&bias);
+    amg_bias_take(&bias);
+    assert_int_equal(try_elsewhere(&bias), 0);
+    assert_int_equal(try_elsewhere(&bias), 0);
+    assert_false(amg_bias_try(&bias));
+    amg_bias_give_fenced(&bias);
+    assert_int_equal(try_elsewhere(&bias), 1);
+    amg_bias_take(&bias);
+    assert_int_equal(try_elsewhere(&bias), 0);
+    amg_bias_give_fenced(&bias);
+    assert_int_equal(try_elsewhere(&bias), 1);
+}
+
+static uintptr_t count_once(struct shared *shared)
+{
+    uintptr_t collisions = shared->inside != 0;
+
+    shared->inside = 1;
+    shared->count++;
+    shared->inside = 0;
+    return collisions;
+}
+
+static void *count_up(void *arg)
+{
+    struct shared *shared = arg;
+    uintptr_t collisions = 0;
+
+    for (int i = 0; i < ROUNDS; i++) {
+        if (i % 2 == 0)
+            amg_bias_take(&shared->bias);
+        else
+            while (!amg_bias_try(&shared->bias))
+                continue;
+        collisions += count_once(shared);
+        amg_bias_give(&shared->bias);
+    }
+    return (void *)collisions;
+}
+
+static void threads_run(void *(*run)(void *), void *arg)
+{
+    pthread_t threads[THREADS];
+
+    for (int i = 0; i < THREADS; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, run, arg), 0);
+    for (int i = 0; i < THREADS; i++) {
+        void *collisions = NULL;
+
+        assert_int_equal(pthread_join(threads[i], &collisions), 0);
+        assert_null(collisions);
+    }
+}
+
+static void test_bias_take_threads_exclude(void **state)
+{
+    struct shared shared = {.count = 0};
+
+    (void)state;
+    amg_bias_init(&shared.bias);
+    threads_run(count_up, &shared);
+    assert_int_equal(shared.count, (uint64_t)THREADS * ROUNDS);
+}
+
+static struct shared many[LOCKS];
+
+static void *count_many(void *arg)
+{
+    uintptr_t collisions = 0;
+
+    (void)arg;
+    for (int i = 0; i < LOCKS; i++)
+        for (int round = 0; round < 8; round++) {
+            amg_bias_take(&many[i].bias);
+            collisions += count_once(&many[i]);
+            amg_bias_give(&many[i].bias);
+        }
+    return (void *)collisions;
+}
+
+/* Many locks, so that the end of a bias is met in all its moments. */
+static void test_bias_end_of_many_excludes(void **state)
+{
+    (void)state;
+    for (int i = 0; i < LOCKS; i++)
+        amg_bias_init(&many[i].bias);
+    threads_run(count_many, NULL);
+    for (int i = 0; i < LOCKS; i++)
+        assert_int_equal(many[i].count, (uint64_t)THREADS * 8);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_bias_try_held_fails),
+        cmocka_unit_test(test_bias_try_owner_inside_fails),
+        cmocka_unit_test(test_bias_take_threads_exclude),
+        cmocka_unit_test(test_bias_end_of_many_excludes),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

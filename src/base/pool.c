@@ -10,7 +10,7 @@
 void amg_pool_init(struct amg_pool *pool, size_t object_len, size_t align)
 {
     AMG_ASSERT(object_len >= sizeof(struct amg_link));
-    amg_lock_init(&pool->lock);
+    amg_bias_init(&pool->lock);
     pool->free = NULL;
     pool->object_len = object_len;
     pool->align = align;
@@ -46,9 +46,9 @@ size_t amg_pool_fill(struct amg_pool *pool, size_t count)
 
         if (object == NULL)
             break;
-        amg_lock_take(&pool->lock);
+        amg_bias_take(&pool->lock);
         pool->live++;
-        amg_lock_give(&pool->lock);
+        amg_bias_give(&pool->lock);
         amg_pool_put(pool, object);
         made++;
     }
@@ -59,19 +59,19 @@ void *amg_pool_get(struct amg_pool *pool)
 {
     struct amg_link *object = NULL;
 
-    amg_lock_take(&pool->lock);
+    amg_bias_take(&pool->lock);
     object = pool->free;
     if (object != NULL)
         pool->free = object->next;
     pool->live++;
-    amg_lock_give(&pool->lock);
+    amg_bias_give(&pool->lock);
     if (object != NULL)
         return object;
     object = pool_make(pool);
     if (object == NULL) {
-        amg_lock_take(&pool->lock);
+        amg_bias_take(&pool->lock);
         pool->live--;
-        amg_lock_give(&pool->lock);
+        amg_bias_give(&pool->lock);
     }
     return object;
 }
@@ -80,10 +80,10 @@ void amg_pool_put(struct amg_pool *pool, void *object)
 {
     struct amg_link *link = object;
 
-    amg_lock_take(&pool->lock);
+    amg_bias_take(&pool->lock);
     AMG_ASSERT(pool->live > 0);
     link->next = pool->free;
     pool->free = link;
     pool->live--;
-    amg_lock_give(&pool->lock);
+    amg_bias_give(&pool->lock);
 }

@@ -6,11 +6,11 @@
 #include <stddef.h>
 
 #include "base/list.h"
-#include "base/lock.h"
+#include "base/bias.h"
 
 /* Owned by whoever embeds it. Any thread may get and put. */
 struct amg_pool {
-    struct amg_lock lock;  /* guards all below */
+    struct amg_bias lock;  /* guards all below */
     struct amg_link *free; /* single linked through .next */
     size_t object_len;
     size_t align;

@@ -18,7 +18,7 @@ void amg_cq_init(struct amg_cq *cq)
 {
     pthread_condattr_t attr;
 
-    amg_lock_init(&cq->lock);
+    amg_bias_init(&cq->lock);
     amg_list_init(&cq->entries);
     atomic_init(&cq->count, 0);
     cq->sleepers = 0;
@@ -57,11 +57,11 @@ void amg_cq_push(struct amg_cq *cq, struct amg_cq_entry *entry)
 {
     bool has_sleepers = false;
 
-    amg_lock_take(&cq->lock);
+    amg_bias_take(&cq->lock);
     amg_list_push(&cq->entries, &entry->link);
     count_change(cq, 1u);
     has_sleepers = cq->sleepers > 0;
-    amg_lock_give(&cq->lock);
+    amg_bias_give(&cq->lock);
     if (has_sleepers)
         sleepers_signal(cq);
 }
@@ -72,11 +72,11 @@ struct amg_cq_entry *amg_cq_pop(struct amg_cq *cq)
 
     if (amg_cq_is_empty(cq))
         return NULL;
-    amg_lock_take(&cq->lock);
+    amg_bias_take(&cq->lock);
     link = amg_list_pop(&cq->entries);
     if (link != NULL)
         count_change(cq, -1u);
-    amg_lock_give(&cq->lock);
+    amg_bias_give(&cq->lock);
     return link == NULL ? NULL : AMG_OBJECT(link, struct amg_cq_entry, link);
 }
 
@@ -85,10 +85,10 @@ static bool sleepers_change(struct amg_cq *cq, unsigned change, unsigned epoch)
 {
     bool is_quiet = false;
 
-    amg_lock_take(&cq->lock);
+    amg_bias_take(&cq->lock);
     cq->sleepers += change;
     is_quiet = amg_cq_is_empty(cq) && amg_cq_epoch(cq) == epoch;
-    amg_lock_give(&cq->lock);
+    amg_bias_give(&cq->lock);
     return is_quiet;
 }
 
@@ -111,11 +111,11 @@ void amg_cq_wake(struct amg_cq *cq)
 {
     bool has_sleepers = false;
 
-    amg_lock_take(&cq->lock);
+    amg_bias_take(&cq->lock);
     atomic_store_explicit(
         &cq->epoch, amg_cq_epoch(cq) + 1u, memory_order_release);
     has_sleepers = cq->sleepers > 0;
-    amg_lock_give(&cq->lock);
+    amg_bias_give(&cq->lock);
     if (has_sleepers)
         sleepers_signal(cq);
 }

@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 #include "base/list.h"
-#include "base/lock.h"
+#include "base/bias.h"
 
 /* Lies in the object that finished, so that queueing never allocates. */
 struct amg_cq_entry {
@@ -19,7 +19,7 @@ struct amg_cq_entry {
 
 /* Owned by its context. */
 struct amg_cq {
-    struct amg_lock lock;    /* guards `entries`, `sleepers`, all writing */
+    struct amg_bias lock;    /* guards `entries`, `sleepers`, all writing */
     struct amg_list entries; /* in the order they finished */
     unsigned sleepers;       /* threads in amg_cq_sleep() */
     /* How many are queued. Its release store in push pairs with the acquire

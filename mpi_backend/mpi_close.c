@@ -34,10 +34,10 @@ static void wait_step_locked(struct amg_mpi_domain *domain, unsigned *looks)
     unsigned count = may_call ? amg_mpi_poll_domain_locked(domain) : 0;
 
     *looks = count > 0 ? 0 : *looks + 1;
-    amg_lock_give(domain->lock);
+    amg_bias_give(domain->lock);
     if (!may_call || *looks > LOOKS_BEFORE || domain->comm.must_yield)
         amg_clock_sleep_ns(NAP_NS);
-    amg_lock_take(domain->lock);
+    amg_bias_take(domain->lock);
 }
 
 hg_return_t amg_mpi_close_unreg(
@@ -49,7 +49,7 @@ hg_return_t amg_mpi_close_unreg(
     unsigned looks = 0;
     int rank = -1;
 
-    amg_lock_take(domain->lock);
+    amg_bias_take(domain->lock);
     amg_mpi_mem_close_locked(domain, mem);
     rank = amg_mpi_target_visitor_locked(mem);
     if (rank >= 0) {
@@ -62,7 +62,7 @@ hg_return_t amg_mpi_close_unreg(
         if (rank >= 0 && amg_clock_ns() >= deadline_ns)
             break;
     }
-    amg_lock_give(domain->lock);
+    amg_bias_give(domain->lock);
     if (rank >= 0) {
         AMG_LOG_WARNING("bulk",
             "rank %d still puts to or gets from the memory after %u ms; it "
@@ -119,7 +119,7 @@ void amg_mpi_close_ep(struct amg_ep *base, struct amg_news *ret_news)
     struct amg_mpi_domain *domain = amg_mpi_domain_of_ep(ep);
     bool may_call = amg_mpi_comm_may_call(&domain->comm) && !domain->is_dead;
 
-    amg_lock_take(domain->lock);
+    amg_bias_take(domain->lock);
     transfers_end_locked(domain, ep);
     domain->eps[ep->base.context_id] = NULL;
     amg_mpi_msg_drop_locked(domain, ep);
@@ -132,7 +132,7 @@ void amg_mpi_close_ep(struct amg_ep *base, struct amg_news *ret_news)
         amg_list_push(&domain->orphans, &ep->orphan);
         ep = NULL;
     }
-    amg_lock_give(domain->lock);
+    amg_bias_give(domain->lock);
     amg_mem_free(ep);
 }
 
@@ -152,12 +152,12 @@ hg_return_t amg_mpi_close_quiesce(struct amg_domain *base)
                 "close it in the thread that started MPI");
         return HG_AGAIN;
     }
-    amg_lock_take(domain->lock);
+    amg_bias_take(domain->lock);
     if (!domain->end.is_over)
         (void)amg_mpi_poll_domain_locked(domain);
     is_over = amg_mpi_end_step_locked(domain);
     is_broken = domain->end.is_broken;
-    amg_lock_give(domain->lock);
+    amg_bias_give(domain->lock);
     if (!is_over)
         return HG_AGAIN;
     return is_broken ? HG_TIMEOUT : HG_SUCCESS;
@@ -180,10 +180,10 @@ void amg_mpi_close_abandon(struct amg_domain *base)
 
     if (domain->is_dead)
         return;
-    amg_lock_take(domain->lock);
+    amg_bias_take(domain->lock);
     verdict_await_locked(domain);
     amg_mpi_end_abandon_locked(domain);
-    amg_lock_give(domain->lock);
+    amg_bias_give(domain->lock);
 }
 
 /* Waits until the last messages have left; peers may need them. */
@@ -199,9 +199,9 @@ static void sends_end_locked(struct amg_mpi_domain *domain)
 
 void amg_mpi_close_medium(struct amg_mpi_domain *domain)
 {
-    amg_lock_take(domain->lock);
+    amg_bias_take(domain->lock);
     if (domain->is_dead) {
-        amg_lock_give(domain->lock);
+        amg_bias_give(domain->lock);
         return;
     }
     transfers_end_locked(domain, NULL);
@@ -223,6 +223,6 @@ void amg_mpi_close_medium(struct amg_mpi_domain *domain)
     (void)amg_mpi_target_forget_locked(domain);
     (void)amg_mpi_stop_forget_locked(domain);
     domain->is_dead = true;
-    amg_lock_give(domain->lock);
+    amg_bias_give(domain->lock);
     amg_mpi_comm_close(&domain->comm, !domain->end.is_broken);
 }

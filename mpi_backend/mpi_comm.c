@@ -33,7 +33,7 @@ enum { SPEAKER_CAP = 32 };
 
 /* Written under `start_lock`, or before a second thread can see them. */
 static struct amg_lock start_lock;
-static struct amg_lock turn_lock;
+static struct amg_bias turn_lock;
 static bool is_ours;    /* we started MPI */
 static bool is_watched; /* the callback on MPI_COMM_SELF is set */
 static void (*stop_fn)(void);
@@ -64,8 +64,15 @@ void amg_mpi_comm_on_finalize(void (*stop)(void))
     stop_fn = stop;
 }
 
-struct amg_lock *amg_mpi_comm_turn(void)
+struct amg_bias *amg_mpi_comm_turn(void)
 {
+    static bool is_ready; /* guarded by start_lock */
+
+    amg_lock_take(&start_lock);
+    if (!is_ready)
+        amg_bias_init(&turn_lock);
+    is_ready = true;
+    amg_lock_give(&start_lock);
     return &turn_lock;
 }
 

@@ -6,7 +6,7 @@
 #include <mpi.h>
 #include <stdbool.h>
 
-#include "base/lock.h"
+#include "base/bias.h"
 #include "mercury_core_types.h"
 
 /* Follows from the level of threads that MPI was started with. */
@@ -45,7 +45,7 @@ bool amg_mpi_comm_is_over(void);
 void amg_mpi_comm_on_finalize(void (*stop)(void));
 
 /* The lock of all MPI calls where they must come one at a time. */
-struct amg_lock *amg_mpi_comm_turn(void);
+struct amg_bias *amg_mpi_comm_turn(void);
 
 /* Is this the thread that started MPI? */
 bool amg_mpi_comm_is_main(void);

@@ -13,7 +13,7 @@
 #include <stdatomic.h>
 
 #include "base/list.h"
-#include "base/lock.h"
+#include "base/bias.h"
 #include "base/pool.h"
 #include "mpi_backend/mpi_addr.h"
 #include "mpi_backend/mpi_comm.h"
@@ -90,8 +90,8 @@ struct amg_mpi_end {
 struct amg_mpi_domain {
     struct amg_domain base;
     struct amg_link all; /* on the list of open domains */
-    struct amg_lock *lock;
-    struct amg_lock own_lock;
+    struct amg_bias *lock;
+    struct amg_bias own_lock;
     struct amg_mpi_comm comm;
     uint64_t nonce; /* of the job and communicator */
     uint64_t salt;  /* of this process, in its keys */

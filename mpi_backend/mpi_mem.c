@@ -43,10 +43,10 @@ hg_return_t amg_mpi_mem_reg(struct amg_domain *base,
     amg_list_init(&mem->visits);
     if (count > 0)
         memcpy(mem->segments, segments, count * sizeof(*segments));
-    amg_lock_take(domain->lock);
+    amg_bias_take(domain->lock);
     mem->serial = ++domain->mem_serial;
     rc = amg_mpi_table_add(&domain->mems, mem, 0, &mem->cookie);
-    amg_lock_give(domain->lock);
+    amg_bias_give(domain->lock);
     if (rc != HG_SUCCESS) {
         amg_mem_free(mem);
         return rc;

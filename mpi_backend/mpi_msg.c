@@ -107,7 +107,7 @@ hg_return_t amg_mpi_msg_send_request(struct amg_ep *base, struct amg_peer *peer,
     slab->header.context = ep->base.context_id;
     amg_mpi_send_address(slab, amg_mpi_rank_of(domain, peer), target_context,
         wants_reply ? AMG_MPI_REQUEST : AMG_MPI_ONEWAY, len);
-    amg_lock_take(domain->lock);
+    amg_bias_take(domain->lock);
     /* Under the lock: a cancel may come before the post, and finds it done. */
     op->data = NULL;
     op->len = 0;
@@ -115,7 +115,7 @@ hg_return_t amg_mpi_msg_send_request(struct amg_ep *base, struct amg_peer *peer,
     rc = request_post_locked(slab);
     if (rc != HG_SUCCESS)
         op->priv[AMG_MPI_PRIV_STATE] = AMG_MPI_OP_DONE;
-    amg_lock_give(domain->lock);
+    amg_bias_give(domain->lock);
     return rc;
 }
 
@@ -138,7 +138,7 @@ hg_return_t amg_mpi_msg_send_reply(struct amg_ep *base,
     slab->header.cookie = (uint32_t)arrival->token;
     amg_mpi_send_address(slab, amg_mpi_rank_of(domain, arrival->from),
         arrival->origin_context, AMG_MPI_REPLY, len);
-    amg_lock_take(domain->lock);
+    amg_bias_take(domain->lock);
     if (op != NULL) {
         op->data = NULL;
         op->len = 0;
@@ -147,7 +147,7 @@ hg_return_t amg_mpi_msg_send_reply(struct amg_ep *base,
     rc = amg_mpi_send_locked(slab);
     if (rc != HG_SUCCESS && op != NULL)
         op->priv[AMG_MPI_PRIV_STATE] = AMG_MPI_OP_DONE;
-    amg_lock_give(domain->lock);
+    amg_bias_give(domain->lock);
     return rc;
 }
 
@@ -174,10 +174,10 @@ void amg_mpi_msg_release(struct amg_ep *ep, struct amg_arrival *arrival)
         amg_mpi_slab_put(slab);
         return;
     }
-    amg_lock_take(domain->lock);
+    amg_bias_take(domain->lock);
     credit_owe_locked(
         slab, amg_mpi_rank_of(domain, arrival->from), arrival->origin_context);
-    amg_lock_give(domain->lock);
+    amg_bias_give(domain->lock);
 }
 
 void amg_mpi_msg_release_reply(struct amg_ep *ep, struct amg_op *op)

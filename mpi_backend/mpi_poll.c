@@ -178,12 +178,12 @@ unsigned amg_mpi_poll(
         wrong_thread_warn();
         return 0;
     }
-    amg_lock_take(domain->lock);
+    amg_bias_take(domain->lock);
     if (!domain->is_dead)
         ep_progress_locked(domain, ep, max);
     count = list_take(&ret_news->done, &ep->done, max);
     count += list_take(&ret_news->arrived, &ep->arrived, max);
-    amg_lock_give(domain->lock);
+    amg_bias_give(domain->lock);
     return count;
 }
 

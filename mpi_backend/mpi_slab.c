@@ -137,9 +137,9 @@ struct amg_mpi_slab *amg_mpi_slab_get(struct amg_mpi_domain *domain)
 
     if (slab != NULL)
         return slab;
-    amg_lock_take(domain->lock);
+    amg_bias_take(domain->lock);
     slab = amg_mpi_slab_get_locked(domain);
-    amg_lock_give(domain->lock);
+    amg_bias_give(domain->lock);
     return slab;
 }
 
@@ -151,7 +151,7 @@ void amg_mpi_slab_put(struct amg_mpi_slab *slab)
     if (atomic_compare_exchange_strong_explicit(&domain->hot, &none, slab,
             memory_order_acq_rel, memory_order_relaxed))
         return;
-    amg_lock_take(domain->lock);
+    amg_bias_take(domain->lock);
     amg_mpi_slab_put_locked(slab);
-    amg_lock_give(domain->lock);
+    amg_bias_give(domain->lock);
 }

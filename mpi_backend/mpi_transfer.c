@@ -192,7 +192,7 @@ static hg_return_t transfer_begin(struct amg_ep *base, struct amg_peer *peer,
         .access = access};
     amg_mpi_stream_init(&transfer->stream, local, len, domain->piece_len,
         is_put, (int)amg_mpi_rank_of(domain, peer), 0);
-    amg_lock_take(domain->lock);
+    amg_bias_take(domain->lock);
     /* Under the lock: a cancel may come before the post, and finds it done. */
     op->len = 0;
     op->data = NULL;
@@ -200,7 +200,7 @@ static hg_return_t transfer_begin(struct amg_ep *base, struct amg_peer *peer,
     rc = transfer_post_locked(domain, transfer);
     if (rc != HG_SUCCESS)
         op->priv[AMG_MPI_PRIV_STATE] = AMG_MPI_OP_DONE;
-    amg_lock_give(domain->lock);
+    amg_bias_give(domain->lock);
     if (rc != HG_SUCCESS)
         amg_pool_put(&domain->transfer_pool, transfer);
     return rc;

@@ -66,7 +66,7 @@ static void domain_set(struct amg_mpi_domain *domain,
     const struct amg_open *how, const struct agreement *agreement)
 {
     domain->base.transport = &amg_mpi_transport;
-    amg_lock_init(&domain->own_lock);
+    amg_bias_init(&domain->own_lock);
     domain->lock = domain->comm.who == AMG_MPI_WHO_ONE ? amg_mpi_comm_turn()
                                                        : &domain->own_lock;
     domain->message_len = agreement->message_len;
@@ -292,16 +292,16 @@ static hg_return_t ep_open(
     ep->base.context_id = context_id;
     amg_list_init(&ep->done);
     amg_list_init(&ep->arrived);
-    amg_lock_take(domain->lock);
+    amg_bias_take(domain->lock);
     if (domain->eps[context_id] != NULL || domain->is_dead) {
-        amg_lock_give(domain->lock);
+        amg_bias_give(domain->lock);
         amg_mem_free(ep);
         return domain->is_dead ? HG_NA_ERROR : HG_INVALID_ARG;
     }
     domain->eps[context_id] = ep;
     if (amg_mpi_comm_may_call(&domain->comm))
         amg_mpi_receive_fill_locked(ep);
-    amg_lock_give(domain->lock);
+    amg_bias_give(domain->lock);
     *ret_ep = &ep->base;
     return HG_SUCCESS;
 }
@@ -330,12 +330,12 @@ static hg_return_t ep_cancel(struct amg_ep *base, struct amg_op *op)
 {
     struct amg_mpi_domain *domain = amg_mpi_domain_of(base->domain);
 
-    amg_lock_take(domain->lock);
+    amg_bias_take(domain->lock);
     if (op->priv[AMG_MPI_PRIV_STATE] == AMG_MPI_OP_TRANSFER)
         amg_mpi_stop_cancel_locked(domain, op);
     else
         amg_mpi_msg_cancel_locked(domain, op);
-    amg_lock_give(domain->lock);
+    amg_bias_give(domain->lock);
     return HG_SUCCESS;
 }
 

@@ -184,22 +184,21 @@ static hg_return_t context_settle(hg_context_t *context)
 {
     uint64_t deadline_ns = amg_clock_deadline_ns(DESTROY_TIMEOUT_MS);
 
-    while (
-        atomic_load_explicit(&context->in_flight, memory_order_acquire) > 0 &&
-        amg_cq_is_empty(&context->cq) && amg_clock_ns() < deadline_ns)
+    while (amg_tally_sum(&context->in_flight) > 0 &&
+           amg_cq_is_empty(&context->cq) && amg_clock_ns() < deadline_ns)
         amg_progress_wait(context, 1);
     if (context_is_untriggered(context))
         return HG_BUSY;
     amg_respond_abandon(context);
     if (context_is_untriggered(context))
         return HG_BUSY;
-    if (atomic_load_explicit(&context->handles, memory_order_acquire) > 0 ||
-        atomic_load_explicit(&context->in_flight, memory_order_acquire) > 0) {
+    if (amg_tally_sum(&context->handles) > 0 ||
+        amg_tally_sum(&context->in_flight) > 0) {
         AMG_LOG_WARNING("ctx",
             "the context has %d handles open and %d operations in flight; "
             "HG_Destroy() them, HG_Cancel() what will not be answered",
-            atomic_load_explicit(&context->handles, memory_order_relaxed),
-            atomic_load_explicit(&context->in_flight, memory_order_relaxed));
+            amg_tally_sum(&context->handles),
+            amg_tally_sum(&context->in_flight));
         return HG_BUSY;
     }
     return HG_SUCCESS;
@@ -299,7 +298,7 @@ static void contexts_settle(hg_class_t *cls, uint64_t deadline_ns)
 
     while (context != NULL && amg_class_is_held(cls) &&
            amg_clock_ns() < deadline_ns) {
-        if (atomic_load_explicit(&context->in_flight, memory_order_acquire) > 0)
+        if (amg_tally_sum(&context->in_flight) > 0)
             contexts_serve(cls);
         else
             context = amg_class_context(cls, context->id + 1u);

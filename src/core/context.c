@@ -59,6 +59,9 @@ hg_return_t amg_context_open(hg_class_t *cls, uint8_t id,
     context->id = id;
     context->arrived = arrived;
     context->spin_ns = amg_env_number(AMG_ENV_SPIN_US) * NS_PER_US;
+    amg_bias_init(&context->owner);
+    amg_tally_init(&context->handles);
+    amg_tally_init(&context->in_flight);
     amg_cq_init(&context->cq);
     amg_list_init(&context->upper);
     amg_lock_init(&context->upper_lock);

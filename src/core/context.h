@@ -7,6 +7,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/bias.h"
+#include "base/tally.h"
 #include "core/class.h"
 #include "core/cq.h"
 
@@ -24,16 +26,15 @@ struct hg_context {
     unsigned open_count;
     amg_arrival_fn arrived;
     struct amg_cq cq;
-    /* Who makes progress and how many wait for it; see core/progress.h. Its
-     * release when the owner leaves pairs with the acquire of the next. */
-    atomic_uint owner;
+    struct amg_bias owner; /* who makes progress has it; core/progress.h */
+    atomic_uint awaiting;  /* threads that wait to be the next owner */
     /* Set by HG_Context_unpost(): requests are refused from then on. */
     atomic_bool is_unposted;
     uint64_t spin_ns; /* how long a wait looks before it sleeps; constant */
     /* Handles made here that still live; user's and in flight. */
-    atomic_int handles;
+    struct amg_tally handles;
     /* Operations in flight: handles and bulk. */
-    atomic_int in_flight;
+    struct amg_tally in_flight;
     struct amg_list upper; /* the rpc floor's; guarded by upper_lock */
     struct amg_lock upper_lock;
     void *data; /* the user's */
@@ -50,12 +51,12 @@ void amg_context_close(hg_context_t *context);
 /* One operation more, or less, that must end before the context may go. */
 static inline void amg_context_enter(hg_context_t *context)
 {
-    atomic_fetch_add_explicit(&context->in_flight, 1, memory_order_relaxed);
+    amg_tally_add(&context->in_flight, 1);
 }
 
 static inline void amg_context_leave(hg_context_t *context)
 {
-    atomic_fetch_sub_explicit(&context->in_flight, 1, memory_order_release);
+    amg_tally_add(&context->in_flight, -1);
 }
 
 /* The endpoint of a route, with its tables. */

@@ -2,19 +2,14 @@
 /* Progress: polls each transport of a context and steps what is finished. */
 #include "core/progress.h"
 
-#include "base/assert.h"
-
 /* Enough for a burst of small messages, few enough that the user's trigger
  * is not kept waiting (about 30 us at 0.2 us each). */
 enum { POLL_MAX = 128 };
 
 void amg_progress_disown(hg_context_t *context)
 {
-    unsigned before = atomic_fetch_and_explicit(
-        &context->owner, ~AMG_OWNER_BIT, memory_order_acq_rel);
-
-    AMG_ASSERT((before & AMG_OWNER_BIT) != 0);
-    if (before != AMG_OWNER_BIT)
+    amg_bias_give_fenced(&context->owner);
+    if (amg_progress_is_awaited(context))
         amg_cq_wake(&context->cq);
 }
 

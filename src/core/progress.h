@@ -7,23 +7,17 @@
 
 #include "core/context.h"
 
-/* In hg_context.owner: one thread makes progress; the rest of the word counts
- * those that wait for that, each by AMG_OWNER_WAITER. */
-enum { AMG_OWNER_BIT = 1, AMG_OWNER_WAITER = 2 };
-
 /* Becomes the progress owner of the context, if nobody is. */
 static inline bool amg_progress_own(hg_context_t *context)
 {
-    return (atomic_fetch_or_explicit(
-                &context->owner, AMG_OWNER_BIT, memory_order_acquire) &
-               AMG_OWNER_BIT) == 0;
+    return amg_bias_try(&context->owner);
 }
 
-/* By the owner: does a thread wait to be the next? */
+/* Does a thread wait to be the next owner? It has counted itself before it
+ * tried to own the context, so an owner that leaves sees it (base/bias.h). */
 static inline bool amg_progress_is_awaited(const hg_context_t *context)
 {
-    return atomic_load_explicit(&context->owner, memory_order_acquire) !=
-           AMG_OWNER_BIT;
+    return atomic_load_explicit(&context->awaiting, memory_order_acquire) != 0;
 }
 
 /* Stops owning it, and hands it to a thread that waits, if one does. */

@@ -114,8 +114,7 @@ static hg_return_t waiter_wait(hg_context_t *context, unsigned timeout_ms)
     uint64_t deadline_ns = amg_clock_deadline_ns(timeout_ms);
     hg_return_t rc = HG_TIMEOUT;
 
-    atomic_fetch_add_explicit(
-        &context->owner, AMG_OWNER_WAITER, memory_order_acq_rel);
+    atomic_fetch_add_explicit(&context->awaiting, 1u, memory_order_seq_cst);
     do {
         unsigned epoch = amg_cq_epoch(&context->cq);
 
@@ -125,13 +124,12 @@ static hg_return_t waiter_wait(hg_context_t *context, unsigned timeout_ms)
         }
         if (amg_progress_own(context)) {
             atomic_fetch_sub_explicit(
-                &context->owner, AMG_OWNER_WAITER, memory_order_acq_rel);
+                &context->awaiting, 1u, memory_order_relaxed);
             return owner_progress(context, timeout_ms, deadline_ns);
         }
         amg_cq_sleep(&context->cq, epoch, deadline_ns);
     } while (amg_clock_ns() < deadline_ns);
-    atomic_fetch_sub_explicit(
-        &context->owner, AMG_OWNER_WAITER, memory_order_acq_rel);
+    atomic_fetch_sub_explicit(&context->awaiting, 1u, memory_order_relaxed);
     return rc;
 }
 

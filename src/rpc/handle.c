@@ -83,7 +83,7 @@ hg_return_t amg_handle_create(
     atomic_init(&handle->refs, 1);
     atomic_init(
         &handle->state, is_served ? AMG_HANDLE_ARRIVED : AMG_HANDLE_IDLE);
-    atomic_fetch_add_explicit(&context->handles, 1, memory_order_relaxed);
+    amg_tally_add(&context->handles, 1);
     *ret_handle = handle;
     return HG_SUCCESS;
 }
@@ -132,14 +132,17 @@ static void handle_destroy(struct hg_handle *handle)
     if (handle->is_counted)
         amg_class_count(cls, AMG_CLASS_HANDLES, -1);
     amg_pool_put(&amg_rpc_class_of(cls)->handles, handle);
-    atomic_fetch_sub_explicit(&context->handles, 1, memory_order_release);
+    amg_tally_add(&context->handles, -1);
 }
 
 void amg_handle_drop(struct hg_handle *handle)
 {
-    int before =
-        atomic_fetch_sub_explicit(&handle->refs, 1, memory_order_acq_rel);
+    /* Who has the only reference needs no locked instruction to end it. */
+    int before = atomic_load_explicit(&handle->refs, memory_order_acquire);
 
+    if (before != 1)
+        before =
+            atomic_fetch_sub_explicit(&handle->refs, 1, memory_order_acq_rel);
     AMG_ASSERT(before > 0);
     if (before > 1)
         return;

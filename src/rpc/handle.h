@@ -86,9 +86,14 @@ static inline enum amg_handle_state amg_handle_state(
         &handle->state, memory_order_acquire);
 }
 
+/* By who has a reference: when it is the only one, nobody else changes the
+ * count, and a plain store will do. */
 static inline void amg_handle_hold(struct hg_handle *handle)
 {
-    atomic_fetch_add_explicit(&handle->refs, 1, memory_order_relaxed);
+    if (atomic_load_explicit(&handle->refs, memory_order_acquire) == 1)
+        atomic_store_explicit(&handle->refs, 2, memory_order_relaxed);
+    else
+        atomic_fetch_add_explicit(&handle->refs, 1, memory_order_relaxed);
 }
 /* The last one gives everything back. */
 void amg_handle_drop(struct hg_handle *handle);

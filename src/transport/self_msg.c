@@ -141,9 +141,9 @@ static void finish_locked(struct amg_self_ep *ep, struct amg_op *op,
 void amg_self_finish(
     struct amg_self_ep *ep, struct amg_op *op, hg_return_t ret, uint64_t len)
 {
-    amg_lock_take(&ep->msgs->lock);
+    amg_bias_take(&ep->msgs->lock);
     finish_locked(ep, op, ret, NULL, len);
-    amg_lock_give(&ep->msgs->lock);
+    amg_bias_give(&ep->msgs->lock);
 }
 
 /* Ends the call that `token` names, if it has not ended. */
@@ -262,7 +262,7 @@ hg_return_t amg_self_send_request(struct amg_ep *ep, struct amg_peer *peer,
     msg->origin = self;
     msg->op = op;
     msg->target_context = target_context;
-    amg_lock_take(&msgs->lock);
+    amg_bias_take(&msgs->lock);
     if (amg_flow_take(&msgs->flow, &msgs->peer)) {
         request_leave_locked(msgs, msg);
     } else {
@@ -270,7 +270,7 @@ hg_return_t amg_self_send_request(struct amg_ep *ep, struct amg_peer *peer,
         op->priv[PRIV_MSG] = (uintptr_t)msg;
         amg_flow_wait(&msgs->peer, &op->link);
     }
-    amg_lock_give(&msgs->lock);
+    amg_bias_give(&msgs->lock);
     return HG_SUCCESS;
 }
 
@@ -286,7 +286,7 @@ hg_return_t amg_self_send_reply(struct amg_ep *ep,
         return HG_INVALID_ARG;
     if (!len_is_right(msgs, len))
         return HG_MSGSIZE;
-    amg_lock_take(&msgs->lock);
+    amg_bias_take(&msgs->lock);
     call = call_find_locked(msgs, arrival->token);
     if (call != NULL) {
         struct amg_self_ep *origin = call->origin;
@@ -300,7 +300,7 @@ hg_return_t amg_self_send_reply(struct amg_ep *ep,
     if (op != NULL)
         finish_locked(ep_of(ep), op, HG_SUCCESS, NULL, len);
     credit_return_locked(msgs, msg_of_arrival(arrival));
-    amg_lock_give(&msgs->lock);
+    amg_bias_give(&msgs->lock);
     if (reply != NULL)
         amg_pool_put(&msgs->pool, reply);
     return HG_SUCCESS;
@@ -314,9 +314,9 @@ void amg_self_release(struct amg_ep *ep, struct amg_arrival *arrival)
 
     (void)ep;
     if (msg->has_credit) {
-        amg_lock_take(&msgs->lock);
+        amg_bias_take(&msgs->lock);
         credit_return_locked(msgs, msg);
-        amg_lock_give(&msgs->lock);
+        amg_bias_give(&msgs->lock);
     }
     amg_pool_put(&msgs->pool, msg);
 }
@@ -338,7 +338,7 @@ hg_return_t amg_self_cancel(struct amg_ep *ep, struct amg_op *op)
     struct amg_self_msgs *msgs = self->msgs;
     struct self_msg *unsent = NULL;
 
-    amg_lock_take(&msgs->lock);
+    amg_bias_take(&msgs->lock);
     if (op->priv[PRIV_STATE] == OP_WAITING) {
         unsent = msg_of_op(op);
         amg_flow_unwait(&msgs->peer, &op->link);
@@ -346,7 +346,7 @@ hg_return_t amg_self_cancel(struct amg_ep *ep, struct amg_op *op)
     } else if (op->priv[PRIV_STATE] == OP_POSTED) {
         call_refuse_locked(msgs, op->priv[PRIV_TOKEN], HG_CANCELED);
     }
-    amg_lock_give(&msgs->lock);
+    amg_bias_give(&msgs->lock);
     if (unsent != NULL)
         amg_pool_put(&msgs->pool, unsent);
     return HG_SUCCESS;
@@ -372,11 +372,11 @@ unsigned amg_self_poll(
 
     if (atomic_load_explicit(&self->news_count, memory_order_relaxed) == 0)
         return 0;
-    amg_lock_take(&self->msgs->lock);
+    amg_bias_take(&self->msgs->lock);
     count = list_move(&ret_news->done, &self->news.done, max);
     count += list_move(&ret_news->arrived, &self->news.arrived, max - count);
     ep_count_locked(self, -(int)count);
-    amg_lock_give(&self->msgs->lock);
+    amg_bias_give(&self->msgs->lock);
     return count;
 }
 
@@ -389,12 +389,12 @@ hg_return_t amg_self_msgs_join(
     atomic_init(&ep->news_count, 0);
     amg_news_init(&ep->news);
     ep->msgs = msgs;
-    amg_lock_take(&msgs->lock);
+    amg_bias_take(&msgs->lock);
     if (id >= msgs->max_contexts || msgs->eps[id] != NULL)
         rc = HG_INVALID_ARG;
     else
         msgs->eps[id] = ep;
-    amg_lock_give(&msgs->lock);
+    amg_bias_give(&msgs->lock);
     if (rc != HG_SUCCESS)
         AMG_LOG_ERROR("ctx",
             "self: context %u is open already, or not below the %u that the "
@@ -431,7 +431,7 @@ void amg_self_msgs_leave(struct amg_self_ep *ep, struct amg_news *ret_news)
     struct amg_self_msgs *msgs = ep->msgs;
     struct amg_link *link = NULL;
 
-    amg_lock_take(&msgs->lock);
+    amg_bias_take(&msgs->lock);
     msgs->eps[ep->base.context_id] = NULL;
     waiting_end_locked(msgs, ep);
     for (uint32_t i = 0; i < msgs->limits.credits; i++) {
@@ -450,7 +450,7 @@ void amg_self_msgs_leave(struct amg_self_ep *ep, struct amg_news *ret_news)
         amg_pool_put(&msgs->pool, msg);
     }
     amg_list_splice(&ret_news->done, &ep->news.done);
-    amg_lock_give(&msgs->lock);
+    amg_bias_give(&msgs->lock);
 }
 
 static uint32_t choose(
@@ -477,7 +477,7 @@ hg_return_t amg_self_msgs_init(
         .must_yield = true,
     };
     msgs->max_contexts = how->max_contexts;
-    amg_lock_init(&msgs->lock);
+    amg_bias_init(&msgs->lock);
     amg_flow_init(&msgs->flow, (uint16_t)credits);
     amg_pool_init(&msgs->pool, sizeof(struct self_msg) + len, sizeof(uint64_t));
     msgs->eps =

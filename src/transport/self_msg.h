@@ -5,7 +5,7 @@
 
 #include <stdatomic.h>
 
-#include "base/lock.h"
+#include "base/bias.h"
 #include "base/pool.h"
 #include "transport/flow.h"
 #include "transport/transport.h"
@@ -18,7 +18,7 @@ struct amg_self_msgs {
     struct amg_pool pool; /* the messages; guards itself */
     struct amg_limits limits;
     uint32_t max_contexts;
-    struct amg_lock lock;     /* guards all below, and the endpoints' lists */
+    struct amg_bias lock;     /* guards all below, and the endpoints' lists */
     struct amg_self_ep **eps; /* by context id; NULL: not open */
     struct amg_self_call *calls; /* one for each credit */
     uint32_t call_free;          /* the first free one; credits: none is */

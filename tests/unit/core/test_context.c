@@ -40,10 +40,10 @@ static void test_context_with_an_owner_is_busy(void **state)
 static void test_context_with_a_waiter_is_busy(void **state)
 {
     (void)state;
-    atomic_fetch_add(&context->owner, AMG_OWNER_WAITER);
+    atomic_fetch_add(&context->awaiting, 1u);
     assert_int_equal(HG_Context_destroy(context), HG_BUSY);
-    assert_int_equal(atomic_load(&context->owner), AMG_OWNER_WAITER);
-    atomic_fetch_sub(&context->owner, AMG_OWNER_WAITER);
+    assert_int_equal(atomic_load(&context->awaiting), 1);
+    atomic_fetch_sub(&context->awaiting, 1u);
 }
 
 int main(void)

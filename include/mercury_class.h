@@ -243,6 +243,45 @@ HG_PUBLIC hg_size_t HG_Class_get_input_eager_size(const hg_class_t *hg_class);
 HG_PUBLIC hg_size_t HG_Class_get_output_eager_size(const hg_class_t *hg_class);
 
 /**
+ * Reserve bytes of every request for a header of the program's own.
+ *
+ * They are the first ones of HG_Get_input_buf(): the origin writes them before
+ * HG_Forward(), the target reads them. They travel in the request itself, also
+ * when the arguments are too long for it. Both sides set the same, before they
+ * open a context; a request with another length is answered by
+ * HG_PROTOCOL_ERROR.
+ *
+ * @param hg_class  [in]
+ * @param offset    [in]  bytes, at most HG_Class_get_input_eager_size()
+ * Owns:      nothing changes hands.
+ * Errors:    HG_INVALID_ARG hg_class is NULL, or offset is too long
+ * Threads:   one thread, while no call of the class is made; never blocks.
+ * Undefined: set while calls are in flight.
+ * Source:    as Mercury 2.4, but sides that differ are told so.
+ */
+HG_PUBLIC hg_return_t HG_Class_set_input_offset(
+    hg_class_t *hg_class, hg_size_t offset);
+
+/**
+ * Reserve bytes of every reply for a header of the program's own.
+ *
+ * They are the first ones of HG_Get_output_buf(): the target writes them before
+ * HG_Respond(), the origin reads them once its callback runs. An answer that
+ * the library gives by itself has none. Otherwise as
+ * HG_Class_set_input_offset().
+ *
+ * @param hg_class  [in]
+ * @param offset    [in]  bytes, at most HG_Class_get_output_eager_size()
+ * Owns:      nothing changes hands.
+ * Errors:    HG_INVALID_ARG hg_class is NULL, or offset is too long
+ * Threads:   one thread, while no call of the class is made; never blocks.
+ * Undefined: set while calls are in flight.
+ * Source:    as Mercury 2.4, but sides that differ are told so.
+ */
+HG_PUBLIC hg_return_t HG_Class_set_output_offset(
+    hg_class_t *hg_class, hg_size_t offset);
+
+/**
  * Keep a pointer of the program's with the class.
  *
  * @param hg_class       [in]

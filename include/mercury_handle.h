@@ -150,7 +150,9 @@ HG_PUBLIC hg_return_t HG_Set_target_id(hg_handle_t handle, uint8_t id);
  * Owns:      the fields are the caller's until HG_Free_input(), which must be
  *            called; the handle lives until then.
  * Errors:    HG_INVALID_ARG    an argument is NULL, or this is the origin
- *            HG_FAULT          the RPC has no input proc
+ *            HG_FAULT          the RPC has no input proc, or the input was
+ *                              given back: HG_Release_input_buf(), or this call
+ *                              was made before with release_input_early
  *            HG_CHECKSUM_ERROR the bytes are not those that were sent
  *            HG_OVERFLOW       the message is shorter than the type needs
  *            and what the proc returns; nothing is to be freed then.
@@ -233,38 +235,73 @@ HG_PUBLIC hg_size_t HG_Get_input_payload_size(hg_handle_t handle);
 HG_PUBLIC hg_size_t HG_Get_output_payload_size(hg_handle_t handle);
 
 /**
- * The message memory that holds the encoded input.
+ * The message memory of the input.
+ *
+ * It begins with the bytes that HG_Class_set_input_offset() reserved. At the
+ * origin these are to be written before HG_Forward(), which sends them; they
+ * stay with the handle, so what was written once is sent each time. At the
+ * target the encoded input follows them, unless it was too long for the
+ * message: then HG_Get_input_extra_buf() has it.
  *
  * @param handle       [in]
- * @param in_buf       [out]
- * @param in_buf_size  [out]  bytes there; may be NULL
- * Owns:      the result is borrowed from the handle, until it is forwarded or
- *            reset; at the target until HG_Destroy().
+ * @param in_buf       [out]  aligned to 8
+ * @param in_buf_size  [out]  bytes there: at the origin as
+ *                            HG_Class_get_input_eager_size(), at the target
+ *                            those that came; may be NULL
+ * Owns:      the result is borrowed from the handle, until it is destroyed.
  * Errors:    HG_INVALID_ARG handle or in_buf is NULL
- *            HG_FAULT       the handle has no such memory now
+ *            HG_FAULT       the input was given back before
+ *            HG_NOMEM       no memory
  * Threads:   any thread, one at a time per handle; never blocks.
  * Undefined: written beyond its size.
- * Source:    as Mercury 2.4.
+ * Source:    as Mercury 2.4, but at the origin the encoded input is not
+ *            written there.
  */
 HG_PUBLIC hg_return_t HG_Get_input_buf(
     hg_handle_t handle, void **in_buf, hg_size_t *in_buf_size);
 
 /**
- * The message memory that holds the encoded output.
+ * The message memory of the output.
+ *
+ * It begins with the bytes that HG_Class_set_output_offset() reserved. At the
+ * target these are to be written before HG_Respond(), which sends them. At the
+ * origin they are there once the callback runs, and the encoded output follows
+ * them, unless it was too long for the message.
  *
  * @param handle        [in]
- * @param out_buf       [out]
- * @param out_buf_size  [out]  bytes there; may be NULL
- * Owns:      the result is borrowed from the handle, until it is answered,
+ * @param out_buf       [out]  aligned to 8
+ * @param out_buf_size  [out]  bytes there, as for HG_Get_input_buf(); may be
+ *                             NULL
+ * Owns:      the result is borrowed from the handle, until it is sent again,
  *            reset or destroyed.
  * Errors:    HG_INVALID_ARG handle or out_buf is NULL
- *            HG_FAULT       the handle has no such memory now
+ *            HG_FAULT       the origin has no answer of the target's program
+ *            HG_NOMEM       no memory
  * Threads:   any thread, one at a time per handle; never blocks.
  * Undefined: written beyond its size.
- * Source:    as Mercury 2.4.
+ * Source:    as Mercury 2.4, but at the target the encoded output is not
+ *            written there.
  */
 HG_PUBLIC hg_return_t HG_Get_output_buf(
     hg_handle_t handle, void **out_buf, hg_size_t *out_buf_size);
+
+/**
+ * Give the message of an input back to the transport early.
+ *
+ * For a target that keeps a call for long, and has read its input. A one-way
+ * call's message goes back at once, with the right to send another; that of a
+ * call to be answered when its handle does, because the answer needs it.
+ * Afterwards neither HG_Get_input() nor HG_Get_input_buf() finds it, also when
+ * it is still there. Has no effect the second time.
+ *
+ * @param handle  [in]  of a call at its target
+ * Owns:      what HG_Get_input_buf() gave is taken.
+ * Errors:    HG_INVALID_ARG handle is NULL, or this is the origin
+ * Threads:   any thread, one at a time per handle; never blocks.
+ * Undefined: nothing.
+ * Source:    as Mercury 2.4, but for all transports alike.
+ */
+HG_PUBLIC hg_return_t HG_Release_input_buf(hg_handle_t handle);
 
 /**
  * The memory of an input that was too long for one message.

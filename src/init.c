@@ -131,6 +131,8 @@ hg_return_t amg_init_class(const struct amg_init *init, hg_class_t **ret_class)
     struct amg_class_plan plan = {
         .how = init->how,
         .head_len = AMG_HEADER_LEN,
+        .checksum_level = init->checksum_level,
+        .release_input_early = init->release_input_early,
         .no_overflow = init->no_overflow,
         .no_bulk_eager = init->no_bulk_eager,
     };
@@ -151,6 +153,8 @@ hg_return_t amg_init_class(const struct amg_init *init, hg_class_t **ret_class)
         if (plan.transports[route] != NULL &&
             amg_registry_check(plan.transports[route]) != HG_SUCCESS)
             return HG_PROTONOSUPPORT;
+    if (init->checksum_level == HG_CHECKSUM_RPC_PAYLOAD)
+        plan.head_len += AMG_HEADER_TAIL_LEN;
     plan.how.info = uri.rest;
     if (plan.how.max_contexts == 0)
         plan.how.max_contexts = 1;

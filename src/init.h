@@ -11,6 +11,8 @@ struct amg_init {
     struct amg_open how; /* info is filled in */
     bool no_overflow;
     bool no_bulk_eager;
+    bool release_input_early;
+    hg_checksum_level_t checksum_level;
 };
 
 /* HG_PROTONOSUPPORT: no such transport here (the log lists those there are);

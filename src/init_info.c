@@ -42,6 +42,11 @@ static bool info_is_valid(const struct hg_init_info *info)
     unsigned ops =
         info->multi_recv_op_max == 0 ? MULTI_RECV_OPS : info->multi_recv_op_max;
 
+    if ((unsigned)info->checksum_level > HG_CHECKSUM_RPC_PAYLOAD) {
+        AMG_LOG_ERROR("cls", "checksum_level is %d; there are 0 (none) to 2",
+            (int)info->checksum_level);
+        return false;
+    }
     if (info->multi_recv_copy_threshold <= ops)
         return true;
     AMG_LOG_ERROR("cls",
@@ -63,10 +68,8 @@ static void init_from_info(
     init->how.max_contexts = na->max_contexts;
     init->no_bulk_eager = info->no_bulk_eager != 0;
     init->no_overflow = info->no_overflow;
-    if (info->checksum_level != HG_CHECKSUM_NONE)
-        AMG_LOG_WARNING("cls",
-            "checksum level %d: this build computes none; the level is none",
-            (int)info->checksum_level);
+    init->release_input_early = info->release_input_early != 0;
+    init->checksum_level = info->checksum_level;
 }
 
 hg_class_t *HG_Init_opt2(const char *na_info_string, uint8_t na_listen,

@@ -28,6 +28,14 @@ void amg_pool_fini(struct amg_pool *pool)
     }
 }
 
+void amg_pool_each(struct amg_pool *pool, void (*fn)(void *object))
+{
+    struct amg_link *object = NULL;
+
+    for (object = pool->free; object != NULL; object = object->next)
+        fn(object);
+}
+
 static void *pool_make(const struct amg_pool *pool)
 {
     void *object = amg_mem_alloc_aligned(pool->align, pool->object_len);

@@ -21,6 +21,9 @@ struct amg_pool {
 void amg_pool_init(struct amg_pool *pool, size_t object_len, size_t align);
 /* Frees the kept objects; those still out are the caller's mistake. */
 void amg_pool_fini(struct amg_pool *pool);
+/* Calls `fn` for each kept object, for what it owns besides its own bytes. No
+ * other thread uses the pool. */
+void amg_pool_each(struct amg_pool *pool, void (*fn)(void *object));
 /* Makes `count` objects ready now. Returns how many there are. */
 size_t amg_pool_fill(struct amg_pool *pool, size_t count);
 /* An object whose bytes are those that put left (zero when new), or NULL when

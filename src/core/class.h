@@ -49,6 +49,8 @@ struct amg_class_plan {
     struct amg_open how;
     bool no_overflow;
     bool no_bulk_eager;
+    bool release_input_early;
+    hg_checksum_level_t checksum_level;
 };
 
 /* Owned by whoever opened it, until amg_class_close(). Fields without an own

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A handle's arguments as the user sees them: structs, sizes, raw bytes. */
+/* A handle's arguments as the user sees them: structs and sizes. */
 #include "base/assert.h"
 #include "base/log.h"
 #include "mercury_class.h"
 #include "mercury_handle.h"
 #include "rpc/encode.h"
 #include "rpc/handle.h"
+#include "rpc/raw.h"
 
 /* Has this handle the bytes that were asked for? */
 static hg_return_t args_check(
@@ -36,10 +37,27 @@ static hg_return_t args_get(struct hg_handle *handle, hg_proc_cb_t proc_cb,
 {
     hg_return_t rc = HG_SUCCESS;
 
+    if (args->data == NULL && handle->is_released) {
+        AMG_LOG_ERROR("rpc",
+            "the input of RPC id 0x%llx was given back before, by "
+            "HG_Release_input_buf() or, with release_input_early, by the first "
+            "HG_Get_input()",
+            (unsigned long long)handle->info.id);
+        return HG_FAULT;
+    }
     if (args->data == NULL) {
         AMG_LOG_ERROR("rpc", "the call ended with %s: there are no arguments",
             HG_Error_to_string(handle->ret));
         return HG_FAULT;
+    }
+    rc = amg_rpc_check(args);
+    if (rc != HG_SUCCESS) {
+        AMG_LOG_ERROR("rpc",
+            "%llu bytes of arguments of RPC id 0x%llx are not those that were "
+            "sent: the checksum is another one; call again, and look after "
+            "the memory and the network of both nodes",
+            (unsigned long long)args->len, (unsigned long long)handle->info.id);
+        return rc;
     }
     amg_handle_hold(handle);
     rc = amg_rpc_decode(handle, proc_cb, HG_DECODE, args, user);
@@ -58,9 +76,12 @@ hg_return_t HG_Get_input(hg_handle_t handle, void *in_struct)
 {
     hg_return_t rc = args_check(handle, true, in_struct);
 
-    return rc != HG_SUCCESS
-               ? rc
-               : args_get(handle, handle->rpc->in_proc, &handle->in, in_struct);
+    if (rc != HG_SUCCESS)
+        return rc;
+    rc = args_get(handle, handle->rpc->in_proc, &handle->in, in_struct);
+    if (rc == HG_SUCCESS && handle->info.hg_class->plan.release_input_early)
+        amg_raw_release(handle);
+    return rc;
 }
 
 hg_return_t HG_Free_input(hg_handle_t handle, void *in_struct)
@@ -104,63 +125,4 @@ hg_size_t HG_Get_input_payload_size(hg_handle_t handle)
 hg_size_t HG_Get_output_payload_size(hg_handle_t handle)
 {
     return AMG_CONTRACT(handle != HG_HANDLE_NULL) ? handle->out.len : 0;
-}
-
-static hg_return_t bytes_give(
-    void *data, uint64_t len, void **ret_buf, hg_size_t *ret_len)
-{
-    *ret_buf = data;
-    if (ret_len != NULL)
-        *ret_len = len;
-    return HG_SUCCESS;
-}
-
-/* The bytes as they came in one message. */
-static hg_return_t message_give(
-    const struct amg_args *args, void **ret_buf, hg_size_t *ret_len)
-{
-    if (args->data == NULL || args->extra != NULL) {
-        AMG_LOG_ERROR("rpc", "the handle has no message with arguments now");
-        return HG_FAULT;
-    }
-    return bytes_give(args->data, args->len, ret_buf, ret_len);
-}
-
-static hg_return_t extra_give(
-    const struct amg_args *args, void **ret_buf, hg_size_t *ret_len)
-{
-    return bytes_give(
-        args->extra, args->extra == NULL ? 0 : args->len, ret_buf, ret_len);
-}
-
-hg_return_t HG_Get_input_buf(
-    hg_handle_t handle, void **in_buf, hg_size_t *in_buf_size)
-{
-    if (!AMG_CONTRACT(handle != HG_HANDLE_NULL && in_buf != NULL))
-        return HG_INVALID_ARG;
-    return message_give(&handle->in, in_buf, in_buf_size);
-}
-
-hg_return_t HG_Get_output_buf(
-    hg_handle_t handle, void **out_buf, hg_size_t *out_buf_size)
-{
-    if (!AMG_CONTRACT(handle != HG_HANDLE_NULL && out_buf != NULL))
-        return HG_INVALID_ARG;
-    return message_give(&handle->out, out_buf, out_buf_size);
-}
-
-hg_return_t HG_Get_input_extra_buf(
-    hg_handle_t handle, void **in_buf, hg_size_t *in_buf_size)
-{
-    if (!AMG_CONTRACT(handle != HG_HANDLE_NULL && in_buf != NULL))
-        return HG_INVALID_ARG;
-    return extra_give(&handle->in, in_buf, in_buf_size);
-}
-
-hg_return_t HG_Get_output_extra_buf(
-    hg_handle_t handle, void **out_buf, hg_size_t *out_buf_size)
-{
-    if (!AMG_CONTRACT(handle != HG_HANDLE_NULL && out_buf != NULL))
-        return HG_INVALID_ARG;
-    return extra_give(&handle->out, out_buf, out_buf_size);
 }

@@ -2,9 +2,11 @@
 /* From the user's structs to message bytes, and back. */
 #include "rpc/encode.h"
 
+#include <string.h>
+
 #include "base/log.h"
 #include "rpc/overflow.h"
-#include "wire/header.h"
+#include "wire/checksum.h"
 #include "wire/proc.h"
 
 /* Small bulk data may travel along, unless the peer is this process. */
@@ -16,16 +18,33 @@ static uint8_t proc_flags(const struct hg_handle *handle)
     return HG_PROC_BULK_EAGER;
 }
 
-hg_return_t amg_rpc_encode(struct hg_handle *handle, hg_proc_cb_t proc_cb,
-    void *user, struct amg_buf *buf, struct amg_args *args, uint32_t *ret_len,
-    uint8_t *ret_flags)
+static uint32_t sum_of(const void *data, uint64_t len)
 {
-    char *room = (char *)buf->data + AMG_HEADER_LEN;
-    uint64_t cap = buf->cap - AMG_HEADER_LEN;
+    return (uint32_t)amg_checksum_add(HG_CRC32, 0, data, len);
+}
+
+/* The sum of the arguments, or of what describes their place, behind them. */
+static void tail_write(char *room, uint32_t room_len)
+{
+    uint32_t sum = sum_of(room, room_len);
+
+    memcpy(room + room_len, &sum, sizeof(sum));
+}
+
+hg_return_t amg_rpc_encode(struct hg_handle *handle, hg_proc_cb_t proc_cb,
+    void *user, struct amg_buf *buf, uint16_t user_len, struct amg_args *args,
+    uint32_t *ret_len, uint8_t *ret_flags)
+{
+    bool is_summed = amg_rpc_class_of(handle->info.hg_class)->checksum_level ==
+                     HG_CHECKSUM_RPC_PAYLOAD;
+    uint32_t tail_len = is_summed ? AMG_HEADER_TAIL_LEN : 0;
+    char *room = (char *)buf->data + AMG_HEADER_LEN + user_len;
+    uint64_t cap = buf->cap - AMG_HEADER_LEN - user_len - tail_len;
+    uint32_t room_len = 0;
     struct hg_proc proc;
     hg_return_t rc = HG_SUCCESS;
 
-    *ret_len = AMG_HEADER_LEN;
+    *ret_len = AMG_HEADER_LEN + user_len;
     *ret_flags = 0;
     args->len = 0;
     if (proc_cb == NULL || user == NULL)
@@ -43,17 +62,53 @@ hg_return_t amg_rpc_encode(struct hg_handle *handle, hg_proc_cb_t proc_cb,
         goto fini_proc;
     }
     args->len = hg_proc_get_size_used(&proc);
-    if (hg_proc_get_extra_buf(&proc) == NULL) {
-        *ret_len += (uint32_t)args->len;
-        goto fini_proc;
-    }
-    rc = amg_overflow_expose(handle, &proc, room, cap, args, ret_len);
-    if (rc == HG_SUCCESS)
+    room_len = (uint32_t)args->len;
+    if (hg_proc_get_extra_buf(&proc) != NULL) {
+        args->is_summed = is_summed;
+        rc = amg_overflow_expose(handle, &proc, room, cap, args, &room_len);
+        if (rc != HG_SUCCESS)
+            goto fini_proc;
         *ret_flags = AMG_HEADER_MORE;
+    }
+    *ret_len += room_len;
+    if (is_summed) {
+        tail_write(room, room_len);
+        *ret_len += AMG_HEADER_TAIL_LEN;
+        *ret_flags |= AMG_HEADER_SUMMED;
+    }
 
 fini_proc:
     amg_proc_fini(&proc);
     return rc;
+}
+
+void amg_rpc_seal_slow(
+    const struct amg_rpc_class *rpcs, void *message, uint16_t user_len)
+{
+    if (user_len != 0)
+        amg_header_set_user_len(message, user_len);
+    if (rpcs->checksum_level != HG_CHECKSUM_NONE)
+        amg_header_sign(message);
+}
+
+hg_return_t amg_rpc_take(struct amg_args *args, void *message, uint64_t len,
+    const struct amg_header *header)
+{
+    args->data = (char *)message + AMG_HEADER_LEN + header->user_len;
+    args->len = amg_header_args_len(header, len);
+    if ((header->flags & AMG_HEADER_SUMMED) == 0)
+        return HG_SUCCESS;
+    args->is_summed = true;
+    memcpy(&args->sum, (const char *)args->data + args->len, sizeof(args->sum));
+    return (header->flags & AMG_HEADER_MORE) != 0 ? amg_rpc_check(args)
+                                                  : HG_SUCCESS;
+}
+
+hg_return_t amg_rpc_check(const struct amg_args *args)
+{
+    return args->is_summed && sum_of(args->data, args->len) != args->sum
+               ? HG_CHECKSUM_ERROR
+               : HG_SUCCESS;
 }
 
 hg_return_t amg_rpc_decode(struct hg_handle *handle, hg_proc_cb_t proc_cb,

@@ -4,14 +4,38 @@
 #define AMG_RPC_ENCODE_H
 
 #include "rpc/handle.h"
+#include "wire/header.h"
 
-/* Encodes `user` behind the head of `buf` and says in `ret_len` how long the
- * message is, and in `ret_flags` AMG_HEADER_MORE when the arguments are
- * exposed instead (then `args` has them). HG_OVERFLOW, HG_NOMEM, or what the
- * proc returned; nothing is kept then. */
+/* Encodes `user` behind the head of `buf` and behind `user_len` bytes for the
+ * user's own header, and says in `ret_len` how long the message is, and in
+ * `ret_flags` AMG_HEADER_MORE when the arguments are exposed instead (then
+ * `args` has them), AMG_HEADER_SUMMED when they have a sum. HG_OVERFLOW,
+ * HG_NOMEM, or what the proc returned; nothing is kept then. */
 hg_return_t amg_rpc_encode(struct hg_handle *handle, hg_proc_cb_t proc_cb,
-    void *user, struct amg_buf *buf, struct amg_args *args, uint32_t *ret_len,
-    uint8_t *ret_flags);
+    void *user, struct amg_buf *buf, uint16_t user_len, struct amg_args *args,
+    uint32_t *ret_len, uint8_t *ret_flags);
+
+/* Makes the head of a message complete, once all of it is written but what only
+ * some classes have: the length of the user's own header, and the sum. */
+void amg_rpc_seal_slow(
+    const struct amg_rpc_class *rpcs, void *message, uint16_t user_len);
+static inline void amg_rpc_seal(
+    const hg_class_t *cls, void *message, uint16_t user_len)
+{
+    const struct amg_rpc_class *rpcs = amg_rpc_class_of(cls);
+
+    if (!rpcs->is_plain)
+        amg_rpc_seal_slow(rpcs, message, user_len);
+}
+
+/* Finds the arguments of a message of `len` bytes, whose head was read, and
+ * the place of those it does not have. HG_CHECKSUM_ERROR: that place is not as
+ * it was sent. The arguments themselves are checked by amg_rpc_check(). */
+hg_return_t amg_rpc_take(struct amg_args *args, void *message, uint64_t len,
+    const struct amg_header *header);
+
+/* HG_CHECKSUM_ERROR: the arguments are not those that were sent. */
+hg_return_t amg_rpc_check(const struct amg_args *args);
 
 /* Runs the proc over received bytes: HG_DECODE or HG_FREE. */
 hg_return_t amg_rpc_decode(struct hg_handle *handle, hg_proc_cb_t proc_cb,

@@ -13,8 +13,8 @@
 #include "rpc/encode.h"
 #include "rpc/handle.h"
 #include "rpc/overflow.h"
+#include "rpc/raw.h"
 #include "rpc/respond.h"
-#include "wire/header.h"
 
 static void forward_run(struct amg_cq_entry *entry)
 {
@@ -61,44 +61,63 @@ static void reply_fetched(struct hg_handle *handle, hg_return_t rc)
     forward_end(handle, rc);
 }
 
-static void bad_reply_warn(const struct hg_handle *handle, const char *why)
+/* A reply that cannot be used. When it is a long one, its target has to know.
+ */
+static void reply_refuse(
+    struct hg_handle *handle, hg_return_t rc, bool is_long, const char *why)
 {
     char text[256];
 
     AMG_LOG_WARNING("rpc", "a reply of %s is not understood: %s",
         amg_addr_text(&handle->addr, text, sizeof(text)), why);
+    if (is_long)
+        ack_send(handle);
+    amg_handle_forget(&handle->out);
+    forward_end(handle, rc);
 }
 
 /* Looks into the reply: its code, and where its arguments are. */
 static void reply_take(struct hg_handle *handle)
 {
+    const struct amg_rpc_class *rpcs = amg_rpc_class_of(handle->info.hg_class);
     struct amg_op *op = &handle->op;
-    char *payload = (char *)op->data + AMG_HEADER_LEN;
     struct amg_header header;
     const char *why = NULL;
+    bool is_long = false;
     hg_return_t rc = HG_SUCCESS;
 
     handle->has_reply = true;
     rc = amg_header_read(op->data, op->len, AMG_HEADER_REPLY, &header, &why);
     if (rc != HG_SUCCESS) {
-        bad_reply_warn(handle, why);
-        forward_end(handle, rc);
+        reply_refuse(handle, rc, false, why);
         return;
     }
     if (header.ret != HG_SUCCESS) {
         forward_end(handle, (hg_return_t)header.ret);
         return;
     }
-    handle->out.data = payload;
-    handle->out.len = op->len - AMG_HEADER_LEN;
-    if ((header.flags & AMG_HEADER_MORE) == 0) {
+    is_long = (header.flags & AMG_HEADER_MORE) != 0;
+    handle->token = header.id;
+    /* The word that long one-way arguments were pulled has no such header. */
+    if (header.user_len != rpcs->out_offset && !handle->is_one_way) {
+        reply_refuse(handle, HG_PROTOCOL_ERROR, is_long,
+            "the length of the user's header is not what "
+            "HG_Class_set_output_offset() set here");
+        return;
+    }
+    rc = amg_rpc_take(&handle->out, op->data, op->len, &header);
+    if (rc != HG_SUCCESS) {
+        reply_refuse(handle, rc, is_long,
+            "the place of its arguments is damaged: the checksum is another "
+            "one");
+        return;
+    }
+    if (!is_long) {
         forward_end(handle, HG_SUCCESS);
         return;
     }
-    handle->token = header.id;
     amg_handle_set_state(handle, AMG_HANDLE_FETCHING);
-    rc = amg_overflow_fetch(
-        handle, payload, handle->out.len, &handle->out, reply_fetched);
+    rc = amg_overflow_fetch(handle, &handle->out, reply_fetched);
     if (rc != HG_SUCCESS)
         reply_fetched(handle, rc);
 }
@@ -146,11 +165,12 @@ static hg_return_t forward_post(
     struct hg_handle *handle, struct amg_buf *buf, void *in_struct)
 {
     struct amg_ep *ep = amg_handle_ep(handle);
+    uint16_t user_len = amg_rpc_class_of(handle->info.hg_class)->in_offset;
     bool wants_reply = !handle->is_one_way;
     uint32_t len = 0;
     uint8_t flags = 0;
     hg_return_t rc = amg_rpc_encode(handle, handle->rpc->in_proc, in_struct,
-        buf, &handle->in, &len, &flags);
+        buf, user_len, &handle->in, &len, &flags);
 
     if (rc != HG_SUCCESS)
         return rc;
@@ -159,6 +179,9 @@ static hg_return_t forward_post(
     if ((flags & AMG_HEADER_MORE) != 0)
         wants_reply = true;
     amg_header_write_request(buf->data, flags, handle->info.id);
+    if (user_len != 0)
+        amg_raw_send(handle, buf->data, user_len);
+    amg_rpc_seal(handle->info.hg_class, buf->data, user_len);
     return ep->transport->msg.send_request(ep, handle->addr.peer,
         handle->info.context_id, buf, len, wants_reply, &handle->op);
 }

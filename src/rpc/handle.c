@@ -12,6 +12,7 @@
 #include "base/assert.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "rpc/raw.h"
 
 #define BIT(state) (1u << (AMG_HANDLE_##state))
 
@@ -53,6 +54,7 @@ static void handle_clear(struct hg_handle *handle)
     handle->rpc = NULL;
     handle->is_one_way = false;
     handle->is_counted = false;
+    handle->is_released = false;
     handle->has_reply = false;
     atomic_init(&handle->is_cancelled, false);
     handle->ret = HG_SUCCESS;
@@ -68,6 +70,13 @@ static void handle_clear(struct hg_handle *handle)
     handle->data_free = NULL;
 }
 
+void amg_handle_free_kept(void *object)
+{
+    struct hg_handle *handle = object;
+
+    amg_mem_free(handle->raw);
+}
+
 hg_return_t amg_handle_create(
     hg_context_t *context, bool is_served, struct hg_handle **ret_handle)
 {
@@ -77,6 +86,8 @@ hg_return_t amg_handle_create(
     if (handle == NULL)
         return HG_NOMEM;
     handle_clear(handle);
+    if (handle->raw != NULL)
+        amg_raw_clear(handle);
     handle->info.hg_class = context->cls;
     handle->info.context = context;
     handle->is_served = is_served;

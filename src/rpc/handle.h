@@ -38,6 +38,8 @@ struct amg_args {
     uint64_t len;
     void *extra; /* heap memory of arguments too long for one message */
     struct hg_bulk *extra_bulk; /* exposes `extra`; owns it then */
+    uint32_t sum;               /* what the sender says, if is_summed */
+    bool is_summed;
 };
 
 /* Owned by its references: the user's, and one for each operation in flight.
@@ -50,9 +52,11 @@ struct hg_handle {
     struct amg_rpc *rpc; /* NULL: none set */
     atomic_int state;    /* written by amg_handle_set_state() alone */
     atomic_int refs;
-    bool is_served;  /* a call at its target */
-    bool is_one_way; /* no answer is expected */
-    bool is_counted; /* as one the user holds */
+    bool is_served;   /* a call at its target */
+    bool is_one_way;  /* no answer is expected */
+    bool is_counted;  /* as one the user holds */
+    bool is_released; /* served: the message of its input was given back */
+    bool has_reply;   /* origin: op.data is to be released */
     /* Set by HG_Cancel, read by the steps: a wish, so relaxed. */
     atomic_bool is_cancelled;
     hg_return_t ret; /* how it ended */
@@ -64,12 +68,14 @@ struct hg_handle {
      * is RUNNING, by whoever made it. */
     void (*forsaken)(struct hg_handle *);
     struct amg_arrival *arrival; /* served: the request, until released */
-    bool has_reply;              /* origin: op.data is to be released */
     struct hg_op_id *fetch;      /* guarded by context->upper_lock */
     struct amg_link link;        /* served: on context->upper in ACK_WAIT */
     uint64_t token;              /* names it in an ACK */
     void *data;                  /* the user's */
     void (*data_free)(void *);
+    /* The program's own place for the header it sends (see rpc/raw.c), once it
+     * asked for one; it stays with the object from use to use. */
+    void *raw;
 };
 
 /* A fresh one with a reference. HG_NOMEM. */
@@ -97,6 +103,9 @@ static inline void amg_handle_hold(struct hg_handle *handle)
 }
 /* The last one gives everything back. */
 void amg_handle_drop(struct hg_handle *handle);
+
+/* Frees what a pooled handle keeps between its uses. */
+void amg_handle_free_kept(void *object);
 
 /* Gives back the encoded arguments of an origin's call, both ways. */
 void amg_handle_forget_args(struct hg_handle *handle);

@@ -6,6 +6,7 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "wire/checksum.h"
 
 /* Ceiling for what a peer may make us allocate for one call's arguments. */
 #define FETCH_LEN_MAX ((uint64_t)1 << 40)
@@ -20,10 +21,11 @@ struct fetch {
 };
 
 hg_return_t amg_overflow_expose(struct hg_handle *handle, struct hg_proc *proc,
-    void *room, uint64_t cap, struct amg_args *args, uint32_t *len)
+    void *room, uint64_t cap, struct amg_args *args, uint32_t *ret_len)
 {
     hg_class_t *cls = handle->info.hg_class;
     uint64_t total = hg_proc_get_size_used(proc);
+    uint64_t front = sizeof(total) + (args->is_summed ? sizeof(args->sum) : 0);
     uint64_t need = 0;
     hg_return_t rc = HG_OVERFLOW;
 
@@ -43,14 +45,18 @@ hg_return_t amg_overflow_expose(struct hg_handle *handle, struct hg_proc *proc,
     rc = amg_bulk_register(args->extra_bulk);
     if (rc != HG_SUCCESS)
         goto drop_bulk;
-    need = sizeof(total) + amg_bulk_packed_len(args->extra_bulk, 0);
+    need = front + amg_bulk_packed_len(args->extra_bulk, 0);
     rc = HG_OVERFLOW;
     if (need > cap)
         goto drop_bulk;
     memcpy(room, &total, sizeof(total));
-    amg_bulk_pack(args->extra_bulk, 0, (char *)room + sizeof(total));
+    if (args->is_summed) {
+        args->sum = (uint32_t)amg_checksum_add(HG_CRC32, 0, args->extra, total);
+        memcpy((char *)room + sizeof(total), &args->sum, sizeof(args->sum));
+    }
+    amg_bulk_pack(args->extra_bulk, 0, (char *)room + front);
     args->len = total;
-    *len += (uint32_t)need;
+    *ret_len = (uint32_t)need;
     return HG_SUCCESS;
 
 drop_bulk:
@@ -91,19 +97,23 @@ static void fetch_done(struct hg_op_id *transfer)
     done(handle, rc);
 }
 
-/* Reads the length and the descriptor, and makes room for the bytes. */
-static hg_return_t fetch_prepare(
-    struct fetch *fetch, hg_class_t *cls, const void *bytes, uint64_t len)
+/* Reads length, sum and descriptor, and makes room for the bytes. */
+static hg_return_t fetch_prepare(struct fetch *fetch, hg_class_t *cls)
 {
+    struct amg_args *args = fetch->args;
+    const char *bytes = args->data;
     uint64_t total = 0;
+    uint64_t front = sizeof(total) + (args->is_summed ? sizeof(args->sum) : 0);
     void *data = NULL;
     hg_return_t rc = HG_SUCCESS;
 
-    if (len < sizeof(total))
+    if (args->len < front)
         return HG_PROTOCOL_ERROR;
     memcpy(&total, bytes, sizeof(total));
-    rc = amg_bulk_unpack(cls, (const char *)bytes + sizeof(total),
-        len - sizeof(total), true, &fetch->remote);
+    if (args->is_summed) /* from here on that of what will be pulled */
+        memcpy(&args->sum, bytes + sizeof(total), sizeof(args->sum));
+    rc = amg_bulk_unpack(
+        cls, bytes + front, args->len - front, true, &fetch->remote);
     if (rc != HG_SUCCESS)
         return rc;
     rc = HG_PROTOCOL_ERROR;
@@ -126,8 +136,8 @@ drop_remote:
     return rc;
 }
 
-hg_return_t amg_overflow_fetch(struct hg_handle *handle, const void *bytes,
-    uint64_t len, struct amg_args *args, amg_overflow_done_fn done)
+hg_return_t amg_overflow_fetch(
+    struct hg_handle *handle, struct amg_args *args, amg_overflow_done_fn done)
 {
     struct amg_transfer_plan plan = {
         .context = handle->info.context,
@@ -144,7 +154,7 @@ hg_return_t amg_overflow_fetch(struct hg_handle *handle, const void *bytes,
     fetch->handle = handle;
     fetch->args = args;
     fetch->done = done;
-    rc = fetch_prepare(fetch, handle->info.hg_class, bytes, len);
+    rc = fetch_prepare(fetch, handle->info.hg_class);
     if (rc != HG_SUCCESS)
         goto free_fetch;
     plan.origin = fetch->remote;

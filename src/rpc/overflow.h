@@ -6,19 +6,19 @@
 #include "rpc/handle.h"
 #include "wire/proc.h"
 
-/* Takes the extra buffer of `proc`, exposes it, and writes its length and its
- * descriptor to `room`. HG_OVERFLOW: the class forbids it, or the descriptor
- * does not fit either. */
+/* Takes the extra buffer of `proc`, exposes it, and writes its length, its sum
+ * if `args->is_summed`, and its descriptor to `room`; says how much that is.
+ * HG_OVERFLOW: the class forbids it, or the descriptor does not fit either. */
 hg_return_t amg_overflow_expose(struct hg_handle *handle, struct hg_proc *proc,
-    void *room, uint64_t cap, struct amg_args *args, uint32_t *len);
+    void *room, uint64_t cap, struct amg_args *args, uint32_t *ret_len);
 
 /* Told in progress, when `args` has the bytes, or why not. */
 typedef void (*amg_overflow_done_fn)(struct hg_handle *handle, hg_return_t rc);
 
-/* Starts to pull what the `len` bytes at `bytes` describe. On success `done`
- * follows. HG_PROTOCOL_ERROR: they describe nothing. */
-hg_return_t amg_overflow_fetch(struct hg_handle *handle, const void *bytes,
-    uint64_t len, struct amg_args *args, amg_overflow_done_fn done);
+/* Starts to pull what the bytes that `args` has so far describe. On success
+ * `done` follows. HG_PROTOCOL_ERROR: they describe nothing. */
+hg_return_t amg_overflow_fetch(
+    struct hg_handle *handle, struct amg_args *args, amg_overflow_done_fn done);
 
 /* Asks a pull in motion to end early. */
 void amg_overflow_cancel(struct hg_handle *handle);

@@ -26,6 +26,7 @@ static void rpc_class_free(hg_class_t *cls)
     struct amg_link *link = NULL;
 
     amg_map_fini(&rpcs->rpcs, NULL);
+    amg_pool_each(&rpcs->handles, amg_handle_free_kept);
     while ((link = amg_list_pop(&rpcs->all)) != NULL) {
         struct amg_rpc *rpc = AMG_OBJECT(link, struct amg_rpc, link);
 
@@ -47,6 +48,8 @@ hg_return_t amg_rpc_class_attach(hg_class_t *cls)
     amg_list_init(&rpcs->all);
     atomic_init(&rpcs->next_token, 1);
     amg_pool_init(&rpcs->handles, sizeof(struct hg_handle), CACHE_LINE);
+    rpcs->checksum_level = cls->plan.checksum_level;
+    rpcs->is_plain = rpcs->checksum_level == HG_CHECKSUM_NONE;
     cls->upper = rpcs;
     cls->upper_free = rpc_class_free;
     return HG_SUCCESS;

@@ -36,6 +36,12 @@ struct amg_rpc_class {
      * with the acquire load of the next look-up. */
     _Atomic(struct amg_rpc *) last;
     struct amg_pool handles;
+    /* What the messages of this class carry besides arguments; see rpc/encode.h
+     * and rpc/raw.c. Written before calls are made. */
+    bool is_plain;      /* none of what follows */
+    uint16_t in_offset; /* bytes of the user's own header of requests */
+    uint16_t out_offset;
+    hg_checksum_level_t checksum_level;
     /* Gives each long reply a token; see respond.c. A counter only. */
     atomic_uint_fast64_t next_token;
 };

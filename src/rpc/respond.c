@@ -15,7 +15,7 @@
 #include "base/mem.h"
 #include "mercury_class.h"
 #include "rpc/encode.h"
-#include "wire/header.h"
+#include "rpc/raw.h"
 
 static void respond_run(struct amg_cq_entry *entry)
 {
@@ -74,11 +74,16 @@ static bool ack_wait_stop(struct hg_handle *handle)
 static hg_return_t respond_post(
     struct hg_handle *handle, struct amg_buf *buf, uint32_t len, uint8_t flags)
 {
+    hg_class_t *cls = handle->info.hg_class;
+    uint16_t user_len = amg_rpc_class_of(cls)->out_offset;
     struct amg_ep *ep = amg_handle_ep(handle);
     struct amg_op *op = NULL;
     hg_return_t rc = HG_SUCCESS;
 
     amg_header_write_reply(buf->data, flags, HG_SUCCESS, handle->token);
+    if (user_len != 0)
+        amg_raw_send(handle, buf->data, user_len);
+    amg_rpc_seal(cls, buf->data, user_len);
     if (handle->callback == NULL && (flags & AMG_HEADER_MORE) == 0) {
         /* Nobody wants to know when it has left. */
         rc = ep->transport->msg.send_reply(ep, handle->arrival, buf, len, NULL);
@@ -147,7 +152,7 @@ hg_return_t HG_Respond(
     handle->entry.run = respond_run;
     handle->token = 0;
     rc = amg_rpc_encode(handle, handle->rpc->out_proc, out_struct, buf,
-        &handle->out, &len, &flags);
+        amg_rpc_class_of(context->cls)->out_offset, &handle->out, &len, &flags);
     if (rc != HG_SUCCESS)
         goto put_buf;
     if ((flags & AMG_HEADER_MORE) != 0)
@@ -177,6 +182,7 @@ void amg_respond_code(struct hg_handle *handle, hg_return_t ret)
     rc = ep->transport->msg.get_buf(ep, handle->addr.peer, &buf);
     if (rc == HG_SUCCESS) {
         amg_header_write_reply(buf->data, 0, ret, 0);
+        amg_rpc_seal(handle->info.hg_class, buf->data, 0);
         rc = ep->transport->msg.send_reply(
             ep, handle->arrival, buf, AMG_HEADER_LEN, NULL);
         if (rc != HG_SUCCESS)
@@ -237,6 +243,7 @@ void amg_respond_send_ack(hg_context_t *context, const struct hg_addr *to,
         goto free_ack;
     amg_header_write_request(
         buf->data, AMG_HEADER_ACK | AMG_HEADER_ONE_WAY, token);
+    amg_rpc_seal(context->cls, buf->data, 0);
     ack->op.step = ack_sent;
     ack->context = context;
     amg_context_enter(context);

@@ -10,6 +10,7 @@
 
 #include "base/log.h"
 #include "mercury_class.h"
+#include "rpc/encode.h"
 #include "rpc/handle.h"
 #include "rpc/overflow.h"
 #include "rpc/respond.h"
@@ -60,8 +61,7 @@ static void serve_pull(struct hg_handle *handle)
     hg_return_t rc = HG_SUCCESS;
 
     amg_handle_set_state(handle, AMG_HANDLE_PULLING);
-    rc = amg_overflow_fetch(
-        handle, handle->in.data, handle->in.len, &handle->in, args_pulled);
+    rc = amg_overflow_fetch(handle, &handle->in, args_pulled);
     if (rc != HG_SUCCESS)
         serve_refuse(handle, rc, "the place of its long arguments is unknown");
 }
@@ -70,12 +70,20 @@ static void serve_pull(struct hg_handle *handle)
 static void serve_request(
     struct hg_handle *handle, const struct amg_header *header)
 {
+    const struct amg_rpc_class *rpcs = amg_rpc_class_of(handle->info.hg_class);
+    hg_return_t rc = amg_rpc_take(
+        &handle->in, handle->arrival->data, handle->arrival->len, header);
+
     handle->is_one_way = (header->flags & AMG_HEADER_ONE_WAY) != 0;
-    handle->in.data = (char *)handle->arrival->data + AMG_HEADER_LEN;
-    handle->in.len = handle->arrival->len - AMG_HEADER_LEN;
     handle->entry.run = serve_run;
     handle->rpc = amg_rpc_find(handle->info.hg_class, header->id);
-    if (handle->rpc == NULL)
+    if (rc != HG_SUCCESS)
+        serve_refuse(handle, rc, "its arguments' place is damaged");
+    else if (header->user_len != rpcs->in_offset)
+        serve_refuse(handle, HG_PROTOCOL_ERROR,
+            "the length of the user's header is not what "
+            "HG_Class_set_input_offset() set here");
+    else if (handle->rpc == NULL)
         serve_refuse(handle, HG_NOENTRY, "this rank has not registered it");
     else if (handle->rpc->callback == NULL)
         serve_refuse(
@@ -144,6 +152,7 @@ void amg_serve_arrived(
     struct hg_handle *handle = NULL;
     struct amg_header header;
     const char *why = NULL;
+    hg_return_t rc = HG_SUCCESS;
 
     if (arrival->is_late) {
         serve_late_reply(context, route, arrival);
@@ -158,9 +167,10 @@ void amg_serve_arrived(
     handle->info.context_id = arrival->origin_context;
     amg_addr_init_from(context->cls, route, arrival->from, &handle->addr);
     handle->info.addr = &handle->addr;
-    if (amg_header_read(arrival->data, arrival->len, AMG_HEADER_REQUEST,
-            &header, &why) != HG_SUCCESS) {
-        serve_refuse(handle, HG_PROTOCOL_ERROR, why);
+    rc = amg_header_read(
+        arrival->data, arrival->len, AMG_HEADER_REQUEST, &header, &why);
+    if (rc != HG_SUCCESS) {
+        serve_refuse(handle, rc, why);
         return;
     }
     handle->info.id = header.id;

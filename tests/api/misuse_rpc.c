@@ -29,7 +29,9 @@ static hg_return_t echo(hg_handle_t handle)
     CHECK(the, bytes != NULL);
     OK(the, HG_Get_input_extra_buf(handle, &bytes, NULL));
     CHECK(the, bytes == NULL);
-    EXPECT(the, HG_FAULT, HG_Get_output_buf(handle, &bytes, NULL));
+    EXPECT(the, HG_INVALID_ARG, HG_Get_output_buf(handle, NULL, NULL));
+    OK(the, HG_Get_output_buf(handle, &bytes, NULL));
+    CHECK(the, bytes != NULL);
     OK(the, HG_Get_input(handle, &in));
     OK(the, HG_Free_input(handle, &in));
     OK(the, HG_Respond(handle, NULL, NULL, &in));
@@ -74,6 +76,7 @@ static void creation(struct api *api)
     EXPECT(api, HG_INVALID_ARG, HG_Forward(HG_HANDLE_NULL, NULL, NULL, NULL));
     EXPECT(api, HG_INVALID_ARG, HG_Respond(HG_HANDLE_NULL, NULL, NULL, NULL));
     EXPECT(api, HG_INVALID_ARG, HG_Cancel(HG_HANDLE_NULL));
+    EXPECT(api, HG_INVALID_ARG, HG_Release_input_buf(HG_HANDLE_NULL));
     EXPECT(api, HG_INVALID_ARG, HG_Set_target_id(HG_HANDLE_NULL, 0));
     EXPECT(api, HG_INVALID_ARG, HG_Set_data(HG_HANDLE_NULL, &flag, NULL));
     EXPECT(api, HG_INVALID_ARG, HG_Get_input(HG_HANDLE_NULL, &flag));
@@ -116,6 +119,7 @@ static void in_flight(struct api *api)
     EXPECT(api, HG_INVALID_ARG, HG_Get_input(handle, &out));
     EXPECT(api, HG_INVALID_ARG, HG_Respond(handle, NULL, NULL, NULL));
     EXPECT(api, HG_FAULT, HG_Get_output_buf(handle, &bytes, NULL));
+    EXPECT(api, HG_INVALID_ARG, HG_Release_input_buf(handle));
     api_forward(api, handle, &in, &call);
     EXPECT(api, HG_BUSY, HG_Forward(handle, api_done, NULL, &in));
     EXPECT(api, HG_BUSY, HG_Reset(handle, HG_ADDR_NULL, bare_id));

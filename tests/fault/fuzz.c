@@ -88,7 +88,8 @@ static void descriptor(hg_class_t *cls, const uint8_t *good, size_t good_len)
 
 static void head(void)
 {
-    uint8_t good[AMG_HEADER_LEN];
+    enum { USER_LEN = 5 };
+    uint8_t good[AMG_HEADER_LEN + USER_LEN] = {0};
     struct amg_header header;
     const char *why = NULL;
     size_t len = 0;
@@ -96,12 +97,18 @@ static void head(void)
     hg_return_t rc;
 
     amg_header_write_reply(good, AMG_HEADER_MORE, HG_SUCCESS, draw());
+    amg_header_set_user_len(good, (uint16_t)(draw() % (USER_LEN + 1)));
+    if (draw() % 2 == 0)
+        amg_header_sign(good);
     bytes = spoil(good, sizeof(good), &len);
     rc = amg_header_read(bytes, len, AMG_HEADER_REPLY, &header, &why);
-    CHECK(rc == HG_SUCCESS || (rc == HG_PROTOCOL_ERROR && why != NULL));
+    CHECK(
+        rc == HG_SUCCESS ||
+        ((rc == HG_PROTOCOL_ERROR || rc == HG_CHECKSUM_ERROR) && why != NULL));
     CHECK(rc != HG_SUCCESS ||
-          (len >= sizeof(good) && header.ret < HG_RETURN_MAX &&
-              header.magic == AMG_HEADER_REPLY));
+          (len >= AMG_HEADER_LEN && header.ret < HG_RETURN_MAX &&
+              header.magic == AMG_HEADER_REPLY &&
+              amg_header_args_len(&header, len) <= len));
     free(bytes);
 }
 

@@ -57,7 +57,7 @@ static void test_header_wrong_one_is_refused_with_reason(void **state)
     const char *why = NULL;
 
     (void)state;
-    for (unsigned at = 0; at < 4; at++) {
+    for (unsigned at = 0; at < 4; at++) { /* bytes 4 to 7 are lengths, sums */
         amg_header_write_request(bytes, 0, 1);
         bytes[at] = 0xee;
         why = NULL;
@@ -77,12 +77,89 @@ static void test_header_wrong_one_is_refused_with_reason(void **state)
     assert_int_equal(header.id, 4711);
 }
 
+enum { USER_LEN = 6, SIGNED_LEN = AMG_HEADER_LEN + USER_LEN };
+
+/* A head with a user's header, signed. */
+static void signed_write(uint8_t bytes[SIGNED_LEN], uint64_t id)
+{
+    amg_header_write_request(bytes, 0, id);
+    amg_header_set_user_len(bytes, USER_LEN);
+    memset(bytes + AMG_HEADER_LEN, 7, USER_LEN);
+    amg_header_sign(bytes);
+}
+
+static void test_header_signed_one_is_read_as_written(void **state)
+{
+    uint8_t bytes[SIGNED_LEN + AMG_HEADER_TAIL_LEN] = {0};
+    struct amg_header header;
+    const char *why = NULL;
+
+    (void)state;
+    for (uint64_t id = 0; id < 100000; id++) {
+        signed_write(bytes, id);
+        assert_true(bytes[4] != 0 || bytes[5] != 0);
+        assert_int_equal(amg_header_read(bytes, SIGNED_LEN, AMG_HEADER_REQUEST,
+                             &header, &why),
+            HG_SUCCESS);
+        assert_int_equal(header.user_len, USER_LEN);
+    }
+    assert_int_equal(amg_header_args_len(&header, SIGNED_LEN + 3), 3);
+    bytes[2] = AMG_HEADER_SUMMED;
+    amg_header_sign(bytes);
+    assert_int_equal(amg_header_read(bytes, sizeof(bytes), AMG_HEADER_REQUEST,
+                         &header, &why),
+        HG_SUCCESS);
+    assert_int_equal(amg_header_args_len(&header, sizeof(bytes)), 0);
+    for (uint64_t len = AMG_HEADER_LEN; len < sizeof(bytes); len++)
+        assert_int_not_equal(
+            amg_header_read(bytes, len, AMG_HEADER_REQUEST, &header, &why),
+            HG_SUCCESS);
+}
+
+/* Any bit, and any byte, but where the sum itself becomes 0, which says that
+ * there is none: then all the rest is right. */
+static void test_header_signed_one_that_was_damaged_is_refused(void **state)
+{
+    uint8_t bytes[SIGNED_LEN];
+    struct amg_header header;
+    const char *why = NULL;
+
+    (void)state;
+    for (uint64_t id = 0; id < 200; id++)
+        for (unsigned at = 0; at < SIGNED_LEN; at++)
+            for (unsigned mask = 1; mask < 256; mask++) {
+                signed_write(bytes, id);
+                bytes[at] ^= (uint8_t)mask;
+                assert_int_equal(amg_header_read(bytes, sizeof(bytes),
+                                     AMG_HEADER_REQUEST, &header, &why),
+                    bytes[4] == 0 && bytes[5] == 0 ? HG_SUCCESS
+                                                   : HG_CHECKSUM_ERROR);
+            }
+}
+
+static void test_header_sum_of_arguments_needs_sum_of_head(void **state)
+{
+    uint8_t bytes[AMG_HEADER_LEN + AMG_HEADER_TAIL_LEN] = {0};
+    struct amg_header header;
+    const char *why = NULL;
+
+    (void)state;
+    amg_header_write_request(bytes, AMG_HEADER_SUMMED, 1);
+    assert_int_equal(amg_header_read(bytes, sizeof(bytes), AMG_HEADER_REQUEST,
+                         &header, &why),
+        HG_PROTOCOL_ERROR);
+    assert_non_null(why);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_header_request_is_read_as_written),
         cmocka_unit_test(test_header_reply_is_read_as_written),
         cmocka_unit_test(test_header_wrong_one_is_refused_with_reason),
+        cmocka_unit_test(test_header_signed_one_is_read_as_written),
+        cmocka_unit_test(test_header_signed_one_that_was_damaged_is_refused),
+        cmocka_unit_test(test_header_sum_of_arguments_needs_sum_of_head),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -13,6 +13,7 @@ enum { DEADLINE_S = 40, DRIVEN_MAX = 8, TRIGGER_MAX = 64 };
 #define NS_PER_S 1000000000ull
 
 static hg_context_t *driven[DRIVEN_MAX];
+static int own_rank;
 
 uint64_t api_now_ns(void)
 {
@@ -20,6 +21,20 @@ uint64_t api_now_ns(void)
 
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
+}
+
+hg_class_t *api_init(const char *transport, const struct api_wish *wish)
+{
+    struct hg_init_info info = HG_INIT_INFO_INITIALIZER;
+
+    if (wish->contexts > 0)
+        info.na_init_info.max_contexts = wish->contexts;
+    info.no_overflow = wish->no_overflow;
+    info.no_bulk_eager = wish->no_bulk_eager;
+    if (wish->tune != NULL)
+        wish->tune(own_rank, &info);
+    return HG_Init_opt2(transport, !wish->is_deaf,
+        HG_VERSION(HG_VERSION_MAJOR, HG_VERSION_MINOR), &info);
 }
 
 void api_fail(
@@ -214,6 +229,7 @@ int api_main(int argc, char **argv, const struct api_wish *wish,
         .test = argv[0], .transport = argc > 1 ? argv[1] : "self"};
 
     api_world.start(&api.rank, &api.size);
+    own_rank = api.rank;
     api.is_alone = api.size == 1;
     if (api.size < wish->ranks) {
         api_world.stop();

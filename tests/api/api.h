@@ -23,6 +23,9 @@ struct api_wish {
     bool no_bulk_eager;
     bool is_deaf; /* the class does not listen */
     int ranks;    /* fewer than these: the test is skipped */
+    /* Sets what else is wanted, on this rank; the class is opened by
+     * HG_Init_opt2() then, in every world. May be NULL. */
+    void (*tune)(int rank, struct hg_init_info *info);
 };
 
 struct api {
@@ -64,6 +67,9 @@ extern const struct api_world api_world;
 /* The whole program: opens, runs `test`, closes what the test left open. */
 int api_main(int argc, char **argv, const struct api_wish *wish,
     void (*test)(struct api *api));
+
+/* A class by HG_Init_opt2(), as wished. */
+hg_class_t *api_init(const char *transport, const struct api_wish *wish);
 
 /* Ends the program: `what` does not hold. */
 void api_fail(

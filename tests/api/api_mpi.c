@@ -22,6 +22,8 @@ static hg_class_t *ring_open(const char *transport, const struct api_wish *wish)
 {
     struct amalgam_options options = AMALGAM_OPTIONS_INITIALIZER;
 
+    if (wish->tune != NULL)
+        return api_init(transport, wish);
     options.contexts = wish->contexts;
     options.no_overflow = wish->no_overflow;
     options.no_bulk_eager = wish->no_bulk_eager;

@@ -11,19 +11,6 @@ static void alone_start(int *ret_rank, int *ret_size)
     *ret_size = 1;
 }
 
-static hg_class_t *alone_open(
-    const char *transport, const struct api_wish *wish)
-{
-    struct hg_init_info info = HG_INIT_INFO_INITIALIZER;
-
-    if (wish->contexts > 0)
-        info.na_init_info.max_contexts = wish->contexts;
-    info.no_overflow = wish->no_overflow;
-    info.no_bulk_eager = wish->no_bulk_eager;
-    return HG_Init_opt2(transport, !wish->is_deaf,
-        HG_VERSION(HG_VERSION_MAJOR, HG_VERSION_MINOR), &info);
-}
-
 static hg_return_t alone_address(hg_class_t *cls, int rank, hg_addr_t *ret_addr)
 {
     (void)rank;
@@ -58,7 +45,7 @@ static void alone_die(void)
 
 const struct api_world api_world = {
     .start = alone_start,
-    .open = alone_open,
+    .open = api_init,
     .address = alone_address,
     .barrier_begin = alone_barrier_begin,
     .barrier_is_done = alone_barrier_is_done,

@@ -30,8 +30,7 @@ static inline void amg_tally_init(struct amg_tally *tally)
 static inline void amg_tally_add(struct amg_tally *tally, int change)
 {
     uintptr_t mark = amg_bias_mark();
-    uintptr_t owner =
-        atomic_load_explicit(&tally->owner, memory_order_relaxed);
+    uintptr_t owner = atomic_load_explicit(&tally->owner, memory_order_relaxed);
 
     if (owner == 0 &&
         atomic_compare_exchange_strong_explicit(&tally->owner, &owner, mark,
@@ -42,8 +41,7 @@ static inline void amg_tally_add(struct amg_tally *tally, int change)
             atomic_load_explicit(&tally->own, memory_order_relaxed) + change,
             memory_order_release);
     else
-        atomic_fetch_add_explicit(
-            &tally->shared, change, memory_order_release);
+        atomic_fetch_add_explicit(&tally->shared, change, memory_order_release);
 }
 
 static inline int amg_tally_sum(const struct amg_tally *tally)

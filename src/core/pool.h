@@ -31,8 +31,8 @@ const struct amg_area *amg_class_pool_area(const struct amg_class_pool *pool);
 /* `len` bytes, aligned to 64, and to pages from a page on; of the heap when the
  * pool has no such room, which is warned of once (zeros of the heap are aligned
  * as by malloc). NULL: no memory. */
-void *amg_class_pool_alloc(struct amg_class_pool *pool, uint64_t len,
-    enum amg_class_pool_want want);
+void *amg_class_pool_alloc(
+    struct amg_class_pool *pool, uint64_t len, enum amg_class_pool_want want);
 /* What amg_class_pool_alloc() gave, amg_mem_alloc(), or NULL. */
 void amg_class_pool_free(struct amg_class_pool *pool, void *ptr);
 

@@ -1,0 +1,362 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Exposed memory: the exposer's table of what is alive.
+ *
+ * The exposer's own books (places, memory) are what it believes; the table in
+ * the segment is only written from them, because every peer could write there.
+ *
+ * Memory is removed in this order: its entry stops being live; then nobody may
+ * be inside any more, neither one of our own threads nor a visitor; then the
+ * place is free again. A visitor that died inside does not count: what it
+ * copied with is gone with it. */
+#include "shm/shm_keys.h"
+
+#include <string.h>
+
+#include "base/assert.h"
+#include "base/clock.h"
+#include "base/list.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "shm/shm_visit.h"
+
+enum {
+    PLACES_FIRST = 64,
+    NAP_NS = 20000, /* between two looks at those inside */
+    NO_LIST = 0xffffffff,
+    NO_PLACE = 0xffffffff,
+};
+
+struct amg_shm_place {
+    struct amg_shm_mem *mem; /* NULL: free */
+    uint32_t next_free;
+};
+
+void amg_shm_keys_init(struct amg_shm_keys *keys, struct amg_shm_table *table,
+    uint64_t salt, amg_shm_alive_fn is_alive)
+{
+    memset(keys, 0, sizeof(*keys));
+    amg_lock_init(&keys->lock);
+    keys->table = table;
+    keys->is_alive = is_alive;
+    keys->salt = salt;
+    keys->free = NO_PLACE;
+    keys->free_beyond = NO_PLACE;
+    keys->list_end = 1; /* 0 is no list */
+    atomic_store_explicit(&table->salt, salt, memory_order_relaxed);
+    atomic_store_explicit(
+        &table->magic, AMG_SHM_KEYS_MAGIC, memory_order_release);
+}
+
+void amg_shm_keys_fini(struct amg_shm_keys *keys)
+{
+    for (uint32_t i = 0; i < keys->cap; i++)
+        AMG_ASSERT(keys->places[i].mem == NULL);
+    amg_mem_free(keys->places);
+    amg_mem_free(keys->list_next);
+}
+
+static void place_give_locked(struct amg_shm_keys *keys, uint32_t index)
+{
+    uint32_t *list = index < AMG_SHM_ENTRIES ? &keys->free : &keys->free_beyond;
+
+    keys->places[index].next_free = *list;
+    *list = index;
+}
+
+/* Allocates with the lock held, which is rare: the table only doubles. */
+static hg_return_t places_grow_locked(struct amg_shm_keys *keys)
+{
+    uint32_t cap = keys->cap == 0 ? PLACES_FIRST : 2 * keys->cap;
+    struct amg_shm_place *grown =
+        amg_mem_realloc(keys->places, cap * sizeof(*grown));
+
+    if (grown == NULL)
+        return HG_NOMEM;
+    keys->places = grown;
+    for (uint32_t i = cap; i-- > keys->cap;) {
+        grown[i].mem = NULL;
+        place_give_locked(keys, i);
+    }
+    keys->cap = cap;
+    return HG_SUCCESS;
+}
+
+/* A free place; one with an entry in the table, if there is one. */
+static hg_return_t place_take_locked(
+    struct amg_shm_keys *keys, uint32_t *ret_index)
+{
+    uint32_t *list = &keys->free;
+
+    if (keys->free == NO_PLACE && keys->free_beyond == NO_PLACE &&
+        places_grow_locked(keys) != HG_SUCCESS)
+        return HG_NOMEM;
+    if (keys->free == NO_PLACE)
+        list = &keys->free_beyond;
+    *ret_index = *list;
+    *list = keys->places[*ret_index].next_free;
+    return HG_SUCCESS;
+}
+
+/* The class of lists that a list of `count` segments fits: 2^class of them. */
+static unsigned list_class(uint32_t count)
+{
+    return count <= 1 ? 0 : 32u - (unsigned)__builtin_clz(count - 1);
+}
+
+/* Room for a list, or NO_LIST. */
+static uint32_t list_take_locked(struct amg_shm_keys *keys, uint32_t count)
+{
+    unsigned class = list_class(count);
+    uint32_t at = 0;
+
+    if (class >= AMG_SHM_LIST_CLASSES)
+        return NO_LIST;
+    at = keys->list_free[class];
+    if (at != 0) {
+        keys->list_free[class] = keys->list_next[at];
+        return at;
+    }
+    if (keys->list_next == NULL) /* pages come when they are touched */
+        keys->list_next =
+            amg_mem_zalloc(AMG_SHM_LIST * sizeof(*keys->list_next));
+    if (keys->list_next == NULL ||
+        (1u << class) > AMG_SHM_LIST - keys->list_end)
+        return NO_LIST;
+    at = keys->list_end;
+    keys->list_end += 1u << class;
+    return at;
+}
+
+static void list_give_locked(
+    struct amg_shm_keys *keys, uint32_t at, uint32_t count)
+{
+    unsigned class = list_class(count);
+
+    keys->list_next[at] = keys->list_free[class];
+    keys->list_free[class] = at;
+}
+
+static void listed_set(
+    struct amg_shm_table *table, uint32_t at, const struct amg_segment *segment)
+{
+    struct amg_shm_listed *listed = &table->list[at];
+
+    atomic_store_explicit(
+        &listed->base, (uintptr_t)segment->base, memory_order_relaxed);
+    atomic_store_explicit(&listed->len, segment->len, memory_order_relaxed);
+}
+
+/* Shows the memory to the peers. */
+static void entry_open_locked(
+    struct amg_shm_keys *keys, struct amg_shm_mem *mem)
+{
+    struct amg_shm_entry *entry = &keys->table->entries[mem->key.index];
+    uint64_t state =
+        (uint64_t)mem->key.serial << 32 | AMG_SHM_ENTRY_LIVE | mem->flags;
+
+    if (mem->count == 1) {
+        atomic_store_explicit(&entry->base, (uintptr_t)mem->segments[0].base,
+            memory_order_relaxed);
+        atomic_store_explicit(
+            &entry->len, mem->segments[0].len, memory_order_relaxed);
+    } else if (mem->count > 1) {
+        mem->list = list_take_locked(keys, mem->count);
+        if (mem->list == NO_LIST)
+            state |= AMG_SHM_ENTRY_BY_MESSAGE;
+        for (uint32_t i = 0; i < mem->count && mem->list != NO_LIST; i++)
+            listed_set(keys->table, mem->list + i, &mem->segments[i]);
+    }
+    atomic_store_explicit(&entry->count, mem->count, memory_order_relaxed);
+    atomic_store_explicit(&entry->list, mem->list, memory_order_relaxed);
+    /* Publishes the lines above to entry_check() of the peers. */
+    atomic_store_explicit(&entry->state, state, memory_order_seq_cst);
+}
+
+hg_return_t amg_shm_keys_add(struct amg_shm_keys *keys,
+    const struct amg_transport *transport, const struct amg_segment *segments,
+    uint32_t count, uint8_t flags, struct amg_mem **ret_mem)
+{
+    size_t list_len = count * sizeof(*segments);
+    struct amg_shm_mem *mem = amg_mem_zalloc(sizeof(*mem) + list_len);
+    hg_return_t rc = HG_SUCCESS;
+    uint32_t index = 0;
+
+    if (mem == NULL)
+        return HG_NOMEM;
+    mem->base.transport = transport;
+    mem->count = count;
+    mem->flags = flags;
+    mem->list = NO_LIST;
+    if (count > 0)
+        memcpy(mem->segments, segments, list_len);
+    amg_lock_take(&keys->lock);
+    rc = place_take_locked(keys, &index);
+    if (rc == HG_SUCCESS) {
+        mem->key = (struct amg_shm_key){index, ++keys->serial, keys->salt};
+        keys->places[index].mem = mem;
+        if (index < AMG_SHM_ENTRIES)
+            entry_open_locked(keys, mem);
+    }
+    amg_lock_give(&keys->lock);
+    if (rc != HG_SUCCESS) {
+        amg_mem_free(mem);
+        return rc;
+    }
+    *ret_mem = &mem->base;
+    return HG_SUCCESS;
+}
+
+void amg_shm_keys_key(const struct amg_mem *base, struct amg_key *ret_key)
+{
+    const struct amg_shm_mem *mem = AMG_OBJECT(base, struct amg_shm_mem, base);
+
+    memset(ret_key, 0, sizeof(*ret_key));
+    ret_key->len = sizeof(mem->key);
+    memcpy(ret_key->bytes, &mem->key, sizeof(mem->key));
+}
+
+hg_return_t amg_shm_keys_read(
+    const struct amg_key *key, struct amg_shm_key *ret_key)
+{
+    if (!AMG_CONTRACT(key->len == sizeof(*ret_key)))
+        return HG_INVALID_ARG;
+    memcpy(ret_key, key->bytes, sizeof(*ret_key));
+    return HG_SUCCESS;
+}
+
+/* The process id of a living visitor that is in entry `index`, or 0. */
+static uint32_t visitor_inside(const struct amg_shm_keys *keys, uint32_t index)
+{
+    struct amg_shm_table *table = keys->table;
+    uint32_t end =
+        atomic_load_explicit(&table->visitor_end, memory_order_seq_cst);
+
+    for (uint32_t i = 0; i < end && i < AMG_SHM_VISITORS; i++) {
+        struct amg_shm_visitor *visitor = &table->visitors[i];
+
+        for (unsigned k = 0; k < AMG_SHM_VISITS; k++)
+            if (atomic_load_explicit(
+                    &visitor->visits[k], memory_order_seq_cst) == index + 1 &&
+                !amg_shm_visit_reap(visitor, keys->is_alive))
+                return atomic_load_explicit(
+                    &visitor->pid, memory_order_relaxed);
+    }
+    return 0;
+}
+
+static void mem_close_locked(struct amg_shm_keys *keys, struct amg_shm_mem *mem)
+{
+    if (mem->is_closed)
+        return;
+    mem->is_closed = true;
+    if (mem->key.index < AMG_SHM_ENTRIES)
+        atomic_store_explicit(&keys->table->entries[mem->key.index].state, 0,
+            memory_order_seq_cst);
+}
+
+/* Nobody is inside any more: the place may be used again. */
+static void mem_free_locked(struct amg_shm_keys *keys, struct amg_shm_mem *mem)
+{
+    if (mem->list != NO_LIST)
+        list_give_locked(keys, mem->list, mem->count);
+    keys->places[mem->key.index].mem = NULL;
+    place_give_locked(keys, mem->key.index);
+}
+
+static void busy_log(uint32_t users, uint32_t pid, unsigned timeout_ms)
+{
+    if (users > 0)
+        AMG_LOG_WARNING("bulk",
+            "shm: %u copies of ours still use the memory after %u ms; free it "
+            "again later",
+            users, timeout_ms);
+    else
+        AMG_LOG_WARNING("bulk",
+            "shm: process %u is still in the middle of a copy after %u ms (is "
+            "it stopped?); free the memory again later",
+            pid, timeout_ms);
+}
+
+hg_return_t amg_shm_keys_remove(
+    struct amg_shm_keys *keys, struct amg_mem *base, unsigned timeout_ms)
+{
+    struct amg_shm_mem *mem = AMG_OBJECT(base, struct amg_shm_mem, base);
+    uint64_t deadline_ns = 0;
+
+    for (;;) {
+        uint32_t users = 0;
+        uint32_t pid = 0;
+
+        amg_lock_take(&keys->lock);
+        mem_close_locked(keys, mem);
+        users = mem->users;
+        amg_lock_give(&keys->lock);
+        if (users == 0 && mem->key.index < AMG_SHM_ENTRIES)
+            pid = visitor_inside(keys, mem->key.index);
+        if (users == 0 && pid == 0)
+            break;
+        if (deadline_ns == 0)
+            deadline_ns = amg_clock_deadline_ns(timeout_ms);
+        if (amg_clock_ns() >= deadline_ns) {
+            busy_log(users, pid, timeout_ms);
+            return HG_BUSY;
+        }
+        amg_clock_sleep_ns(NAP_NS);
+    }
+    amg_lock_take(&keys->lock);
+    mem_free_locked(keys, mem);
+    amg_lock_give(&keys->lock);
+    amg_mem_free(mem);
+    return HG_SUCCESS;
+}
+
+static hg_return_t access_check_locked(const struct amg_shm_keys *keys,
+    const struct amg_shm_access *access, struct amg_shm_mem **ret_mem)
+{
+    const struct amg_shm_key *key = &access->key;
+    struct amg_shm_mem *mem = NULL;
+    uint64_t segment_len = 0;
+
+    if (key->index >= keys->cap || key->salt != keys->salt)
+        return HG_NOENTRY;
+    mem = keys->places[key->index].mem;
+    if (mem == NULL || mem->is_closed || mem->key.serial != key->serial)
+        return HG_NOENTRY;
+    if ((mem->flags & access->direction) == 0)
+        return HG_PERMISSION;
+    if (access->segment >= mem->count)
+        return HG_OVERFLOW;
+    segment_len = mem->segments[access->segment].len;
+    if (access->offset > segment_len ||
+        access->len > segment_len - access->offset)
+        return HG_OVERFLOW;
+    *ret_mem = mem;
+    return HG_SUCCESS;
+}
+
+hg_return_t amg_shm_keys_enter(struct amg_shm_keys *keys,
+    const struct amg_shm_access *access, struct amg_shm_mem **ret_mem,
+    void **ret_at)
+{
+    struct amg_shm_mem *mem = NULL;
+    hg_return_t rc = HG_SUCCESS;
+
+    amg_lock_take(&keys->lock);
+    rc = access_check_locked(keys, access, &mem);
+    if (rc == HG_SUCCESS)
+        mem->users++;
+    amg_lock_give(&keys->lock);
+    if (rc != HG_SUCCESS)
+        return rc;
+    *ret_mem = mem;
+    *ret_at = (char *)mem->segments[access->segment].base + access->offset;
+    return HG_SUCCESS;
+}
+
+void amg_shm_keys_leave(struct amg_shm_keys *keys, struct amg_shm_mem *mem)
+{
+    amg_lock_take(&keys->lock);
+    AMG_ASSERT(mem->users > 0);
+    mem->users--;
+    amg_lock_give(&keys->lock);
+}

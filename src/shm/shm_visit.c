@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A look into a peer's table of exposed memory, before copying by ourselves.
+ *
+ * The table may hold anything if its owner is broken: no number in it is used
+ * as an index before it was compared with the table's bounds. */
+#include "shm/shm_visit.h"
+
+#include "base/assert.h"
+
+enum { CLEARING = 1 }; /* a visitor's id while it is cleared */
+
+static void visitor_clear(struct amg_shm_visitor *visitor)
+{
+    for (unsigned i = 0; i < AMG_SHM_VISITS; i++)
+        atomic_store_explicit(&visitor->visits[i], 0, memory_order_release);
+    atomic_store_explicit(&visitor->pid, 0, memory_order_relaxed);
+    atomic_store_explicit(&visitor->id, 0, memory_order_release);
+}
+
+bool amg_shm_visit_reap(
+    struct amg_shm_visitor *visitor, amg_shm_alive_fn is_alive)
+{
+    uint64_t id = atomic_load_explicit(&visitor->id, memory_order_acquire);
+    uint32_t pid = atomic_load_explicit(&visitor->pid, memory_order_acquire);
+
+    if (id <= CLEARING || pid == 0 ||
+        is_alive(pid,
+            atomic_load_explicit(&visitor->start_time, memory_order_relaxed)))
+        return false;
+    if (atomic_compare_exchange_strong_explicit(&visitor->id, &id, CLEARING,
+            memory_order_acq_rel, memory_order_relaxed))
+        visitor_clear(visitor);
+    return true;
+}
+
+static bool visitor_take(
+    struct amg_shm_visitor *visitor, const struct amg_shm_who *who)
+{
+    uint64_t free = 0;
+
+    if (!atomic_compare_exchange_strong_explicit(&visitor->id, &free, who->id,
+            memory_order_acq_rel, memory_order_relaxed))
+        return false;
+    atomic_store_explicit(
+        &visitor->start_time, who->start_time, memory_order_relaxed);
+    /* Publishes the line above to reap(). */
+    atomic_store_explicit(&visitor->pid, who->pid, memory_order_release);
+    return true;
+}
+
+/* Nobody looks beyond the end: it grows before a visit is announced. */
+static void end_raise(struct amg_shm_table *table, uint32_t end)
+{
+    uint32_t seen =
+        atomic_load_explicit(&table->visitor_end, memory_order_relaxed);
+
+    while (seen < end &&
+           !atomic_compare_exchange_weak_explicit(&table->visitor_end, &seen,
+               end, memory_order_seq_cst, memory_order_relaxed))
+        ;
+}
+
+struct amg_shm_visitor *amg_shm_visit_claim(struct amg_shm_table *table,
+    const struct amg_shm_who *who, amg_shm_alive_fn is_alive)
+{
+    AMG_ASSERT(who->id > CLEARING && who->pid != 0);
+    for (int pass = 0; pass < 2; pass++) {
+        for (uint32_t i = 0; i < AMG_SHM_VISITORS; i++) {
+            struct amg_shm_visitor *visitor = &table->visitors[i];
+
+            if (pass == 1) /* all were taken: by whom? */
+                (void)amg_shm_visit_reap(visitor, is_alive);
+            if (visitor_take(visitor, who)) {
+                end_raise(table, i + 1);
+                return visitor;
+            }
+        }
+    }
+    return NULL;
+}
+
+void amg_shm_visit_release(struct amg_shm_visitor *visitor)
+{
+    if (visitor != NULL)
+        visitor_clear(visitor);
+}
+
+/* Where the access begins at the peer; the entry is live and held. */
+static hg_return_t entry_find(const struct amg_shm_table *table,
+    const struct amg_shm_entry *entry, const struct amg_shm_access *access,
+    uint64_t *ret_at)
+{
+    uint32_t count = atomic_load_explicit(&entry->count, memory_order_relaxed);
+    uint32_t list = atomic_load_explicit(&entry->list, memory_order_relaxed);
+    uint64_t base = atomic_load_explicit(&entry->base, memory_order_relaxed);
+    uint64_t len = atomic_load_explicit(&entry->len, memory_order_relaxed);
+
+    if (access->segment >= count)
+        return HG_OVERFLOW;
+    if (count > 1) {
+        const struct amg_shm_listed *listed = NULL;
+
+        if (list >= AMG_SHM_LIST || access->segment >= AMG_SHM_LIST - list)
+            return HG_PROTOCOL_ERROR;
+        listed = &table->list[list + access->segment];
+        base = atomic_load_explicit(&listed->base, memory_order_relaxed);
+        len = atomic_load_explicit(&listed->len, memory_order_relaxed);
+    }
+    if (access->offset > len || access->len > len - access->offset)
+        return HG_OVERFLOW;
+    *ret_at = base + access->offset;
+    return HG_SUCCESS;
+}
+
+static hg_return_t entry_check(const struct amg_shm_table *table,
+    const struct amg_shm_access *access, uint64_t *ret_at)
+{
+    const struct amg_shm_entry *entry = &table->entries[access->key.index];
+    uint64_t state = atomic_load_explicit(&entry->state, memory_order_seq_cst);
+
+    if ((state & AMG_SHM_ENTRY_LIVE) == 0 ||
+        state >> 32 != access->key.serial ||
+        atomic_load_explicit(&table->salt, memory_order_relaxed) !=
+            access->key.salt)
+        return HG_NOENTRY;
+    if ((state & AMG_SHM_ENTRY_FLAGS & access->direction) == 0)
+        return HG_PERMISSION;
+    if ((state & AMG_SHM_ENTRY_BY_MESSAGE) != 0)
+        return HG_OPNOTSUPPORTED;
+    return entry_find(table, entry, access, ret_at);
+}
+
+hg_return_t amg_shm_visit_enter(struct amg_shm_table *table,
+    struct amg_shm_visitor *visitor, const struct amg_shm_access *access,
+    unsigned *ret_visit, uint64_t *ret_at)
+{
+    hg_return_t rc = HG_SUCCESS;
+    unsigned visit = 0;
+
+    if (access->key.index >= AMG_SHM_ENTRIES)
+        return HG_OPNOTSUPPORTED;
+    for (visit = 0; visit < AMG_SHM_VISITS; visit++) {
+        uint32_t none = 0;
+
+        if (atomic_compare_exchange_strong_explicit(&visitor->visits[visit],
+                &none, access->key.index + 1, memory_order_seq_cst,
+                memory_order_relaxed))
+            break;
+    }
+    if (visit == AMG_SHM_VISITS)
+        return HG_AGAIN;
+    rc = entry_check(table, access, ret_at);
+    if (rc != HG_SUCCESS) {
+        amg_shm_visit_leave(visitor, visit);
+        return rc;
+    }
+    *ret_visit = visit;
+    return HG_SUCCESS;
+}
+
+void amg_shm_visit_leave(struct amg_shm_visitor *visitor, unsigned visit)
+{
+    /* What was copied is there before the exposer sees that we left. */
+    atomic_store_explicit(&visitor->visits[visit], 0, memory_order_release);
+}

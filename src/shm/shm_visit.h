@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A look into a peer's table of exposed memory, before copying by ourselves.
+ *
+ *   claim     once per peer: a place to announce ourselves in
+ *   enter     announces the copy, then checks that it is allowed
+ *   leave     the copy is done; the peer may free the memory
+ *
+ * Between enter and leave the peer's unreg() waits, so a process stays inside
+ * for one step of a copy only. */
+#ifndef AMG_SHM_SHM_VISIT_H
+#define AMG_SHM_SHM_VISIT_H
+
+#include "shm/shm_keys.h"
+
+/* Who we are, in the peer's table; `id` is random, above 1. */
+struct amg_shm_who {
+    uint64_t id;
+    uint64_t start_time;
+    uint32_t pid;
+};
+
+/* A place in `table`; NULL: all are taken by the living. */
+struct amg_shm_visitor *amg_shm_visit_claim(struct amg_shm_table *table,
+    const struct amg_shm_who *who, amg_shm_alive_fn is_alive);
+/* NULL is fine. Nobody is inside. */
+void amg_shm_visit_release(struct amg_shm_visitor *visitor);
+
+/* HG_SUCCESS: `*ret_at` is the address at the peer, and valid until leave with
+ * `*ret_visit`. HG_NOENTRY, HG_PERMISSION, HG_OVERFLOW: not allowed.
+ * HG_OPNOTSUPPORTED: the table does not hold it, ask by message. HG_AGAIN: too
+ * many of our threads are inside. */
+hg_return_t amg_shm_visit_enter(struct amg_shm_table *table,
+    struct amg_shm_visitor *visitor, const struct amg_shm_access *access,
+    unsigned *ret_visit, uint64_t *ret_at);
+void amg_shm_visit_leave(struct amg_shm_visitor *visitor, unsigned visit);
+
+/* Frees the place of a visitor that died. False: it is free, or alive. */
+bool amg_shm_visit_reap(
+    struct amg_shm_visitor *visitor, amg_shm_alive_fn is_alive);
+
+#endif

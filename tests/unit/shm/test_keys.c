@@ -1,0 +1,513 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The table of exposed memory: what it allows, what it refuses, and that
+ * nobody is inside of memory that was removed. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "shm/shm_keys.h"
+#include "shm/shm_visit.h"
+#include "transport/self.h"
+
+enum { LEN = 1000, LONG_MS = 10000, DEAD_PID = 666 };
+
+static const struct amg_shm_who me = {.id = 77, .start_time = 5, .pid = 4};
+
+static bool all_live_but_one(uint32_t pid, uint64_t start_time)
+{
+    (void)start_time;
+    return pid != DEAD_PID;
+}
+
+struct fixture {
+    struct amg_shm_keys keys;
+    struct amg_shm_table *table;
+    struct amg_shm_visitor *visitor;
+    uint64_t live;
+    char bytes[2 * LEN];
+};
+
+static uint64_t live_now(void)
+{
+    struct amg_mem_stats stats;
+
+    amg_mem_stats_get(&stats);
+    return stats.live;
+}
+
+static int setup(void **state)
+{
+    struct fixture *f = calloc(1, sizeof(*f));
+
+    f->live = live_now();
+    f->table = calloc(1, sizeof(*f->table));
+    amg_shm_keys_init(&f->keys, f->table, 0x1234567890ull, all_live_but_one);
+    f->visitor = amg_shm_visit_claim(f->table, &me, all_live_but_one);
+    *state = f;
+    return f->visitor == NULL;
+}
+
+static int teardown(void **state)
+{
+    struct fixture *f = *state;
+    bool leaks = false;
+
+    amg_shm_visit_release(f->visitor);
+    amg_shm_keys_fini(&f->keys);
+    leaks = live_now() != f->live;
+    free(f->table);
+    free(f);
+    return leaks;
+}
+
+static struct amg_mem *expose(struct fixture *f,
+    const struct amg_segment *segments, uint32_t count, uint8_t flags,
+    struct amg_shm_key *ret_key)
+{
+    struct amg_mem *mem = NULL;
+    struct amg_key key;
+
+    assert_int_equal(amg_shm_keys_add(&f->keys, &amg_self_transport, segments,
+                         count, flags, &mem),
+        HG_SUCCESS);
+    assert_ptr_equal(mem->transport, &amg_self_transport);
+    amg_shm_keys_key(mem, &key);
+    assert_int_equal(amg_shm_keys_read(&key, ret_key), HG_SUCCESS);
+    return mem;
+}
+
+/* What a peer and the exposer itself say of an access; they must agree, but
+ * for what only the exposer knows. */
+static hg_return_t try_both(
+    struct fixture *f, const struct amg_shm_access *access, void **ret_at)
+{
+    struct amg_shm_mem *mem = NULL;
+    unsigned visit = 0;
+    uint64_t at = 0;
+    void *own = NULL;
+    hg_return_t rc =
+        amg_shm_visit_enter(f->table, f->visitor, access, &visit, &at);
+    hg_return_t own_rc = amg_shm_keys_enter(&f->keys, access, &mem, &own);
+
+    if (rc == HG_SUCCESS)
+        amg_shm_visit_leave(f->visitor, visit);
+    if (own_rc == HG_SUCCESS)
+        amg_shm_keys_leave(&f->keys, mem);
+    if (rc != HG_OPNOTSUPPORTED)
+        assert_int_equal(rc, own_rc);
+    if (rc == HG_SUCCESS)
+        assert_ptr_equal((void *)(uintptr_t)at, own);
+    if (ret_at != NULL)
+        *ret_at = own;
+    return rc;
+}
+
+static void hide(struct fixture *f, struct amg_mem *mem)
+{
+    assert_int_equal(amg_shm_keys_remove(&f->keys, mem, LONG_MS), HG_SUCCESS);
+}
+
+static void test_keys_access_inside_is_allowed(void **state)
+{
+    struct fixture *f = *state;
+    const struct amg_segment parts[] = {
+        {f->bytes, LEN}, {NULL, 0}, {f->bytes + LEN, LEN}};
+    struct amg_shm_access access = {
+        .segment = 2, .direction = AMG_MEM_READ, .offset = 1, .len = LEN - 1};
+    struct amg_mem *mem = expose(f, parts, 3, AMG_MEM_READ, &access.key);
+    void *at = NULL;
+
+    assert_int_equal(try_both(f, &access, &at), HG_SUCCESS);
+    assert_ptr_equal(at, f->bytes + LEN + 1);
+    access.segment = 0;
+    assert_int_equal(try_both(f, &access, &at), HG_SUCCESS);
+    assert_ptr_equal(at, f->bytes + 1);
+    hide(f, mem);
+    mem = expose(f, parts, 1, AMG_MEM_READ, &access.key);
+    access.offset = LEN - 1;
+    access.len = 1;
+    assert_int_equal(try_both(f, &access, &at), HG_SUCCESS);
+    assert_ptr_equal(at, f->bytes + LEN - 1);
+    hide(f, mem);
+}
+
+static void test_keys_access_outside_is_refused(void **state)
+{
+    static const struct {
+        uint32_t segment;
+        uint64_t offset;
+        uint64_t len;
+    } tries[] = {
+        {0, LEN, 1},
+        {0, 0, LEN + 1},
+        {0, UINT64_MAX, 2},
+        {0, UINT64_MAX - 7, 16},
+        {0, 1, UINT64_MAX},
+        {1, 0, 1},
+        {2, 0, 1},
+        {UINT32_MAX, 0, 1},
+    };
+    struct fixture *f = *state;
+    const struct amg_segment parts[] = {{f->bytes, LEN}, {NULL, 0}};
+
+    for (uint32_t count = 0; count <= 2; count++) {
+        struct amg_shm_key key;
+        struct amg_mem *mem =
+            expose(f, parts, count, AMG_MEM_READ | AMG_MEM_WRITE, &key);
+
+        for (size_t i = 0; i < sizeof(tries) / sizeof(tries[0]); i++)
+            assert_int_equal(
+                try_both(f,
+                    &(struct amg_shm_access){key, tries[i].segment,
+                        AMG_MEM_WRITE, tries[i].offset, tries[i].len},
+                    NULL),
+                HG_OVERFLOW);
+        hide(f, mem);
+    }
+}
+
+static void test_keys_beyond_4_gib_is_counted_right(void **state)
+{
+    struct fixture *f = *state;
+    const uint64_t much = 9ull << 32;
+    const struct amg_segment parts[] = {{f->bytes, much}, {f->bytes, 1}};
+    struct amg_shm_access access = {.direction = AMG_MEM_READ};
+    struct amg_mem *mem = expose(f, parts, 2, AMG_MEM_READ, &access.key);
+    void *at = NULL;
+
+    access.offset = much - 5;
+    access.len = 5;
+    assert_int_equal(try_both(f, &access, &at), HG_SUCCESS);
+    assert_ptr_equal(at, f->bytes + (much - 5));
+    access.len = 6;
+    assert_int_equal(try_both(f, &access, &at), HG_OVERFLOW);
+    access.offset = 0;
+    access.len = much;
+    assert_int_equal(try_both(f, &access, &at), HG_SUCCESS);
+    hide(f, mem);
+}
+
+static void test_keys_permission_holds(void **state)
+{
+    struct fixture *f = *state;
+    const struct amg_segment part = {f->bytes, LEN};
+    struct amg_shm_access access = {.len = 1};
+
+    for (uint8_t flag = AMG_MEM_READ; flag <= AMG_MEM_WRITE; flag++) {
+        struct amg_mem *mem = expose(f, &part, 1, flag, &access.key);
+
+        access.direction = AMG_MEM_READ;
+        assert_int_equal(try_both(f, &access, NULL),
+            flag == AMG_MEM_READ ? HG_SUCCESS : HG_PERMISSION);
+        access.direction = AMG_MEM_WRITE;
+        assert_int_equal(try_both(f, &access, NULL),
+            flag == AMG_MEM_WRITE ? HG_SUCCESS : HG_PERMISSION);
+        hide(f, mem);
+    }
+}
+
+static void test_keys_wrong_or_old_key_finds_nothing(void **state)
+{
+    struct fixture *f = *state;
+    const struct amg_segment part = {f->bytes, LEN};
+    struct amg_shm_access access = {.direction = AMG_MEM_READ, .len = 1};
+    struct amg_shm_access wrong;
+    struct amg_mem *mem = expose(f, &part, 1, AMG_MEM_READ, &access.key);
+    struct amg_shm_key next;
+
+    for (size_t i = 0; i < sizeof(access.key); i++) {
+        hg_return_t rc = HG_SUCCESS;
+
+        wrong = access;
+        ((unsigned char *)&wrong.key)[i] ^= 0x80;
+        rc = try_both(f, &wrong, NULL);
+        assert_true(rc == HG_NOENTRY || rc == HG_OPNOTSUPPORTED);
+    }
+    assert_int_equal(try_both(f, &access, NULL), HG_SUCCESS);
+    hide(f, mem);
+    assert_int_equal(try_both(f, &access, NULL), HG_NOENTRY);
+    mem = expose(f, &part, 1, AMG_MEM_READ, &next);
+    assert_int_equal(next.index, access.key.index);
+    assert_int_equal(try_both(f, &access, NULL), HG_NOENTRY);
+    hide(f, mem);
+    assert_int_equal(
+        amg_shm_keys_read(&(struct amg_key){.len = 15}, &next), HG_INVALID_ARG);
+}
+
+/* More memory, and longer lists, than the table has room for. */
+static void test_keys_beyond_the_table_go_by_message(void **state)
+{
+    enum { MANY = AMG_SHM_ENTRIES + 100, SEGMENTS = 4096, LISTS = 17 };
+    struct fixture *f = *state;
+    static struct amg_mem *mems[MANY];
+    static struct amg_segment parts[SEGMENTS + 1];
+    struct amg_shm_access access = {.direction = AMG_MEM_READ, .len = 1};
+    void *at = NULL;
+    int by_message = 0;
+
+    for (uint32_t i = 0; i <= SEGMENTS; i++)
+        parts[i] = (struct amg_segment){f->bytes + i % LEN, LEN};
+    for (uint32_t i = 0; i < MANY; i++) {
+        mems[i] = expose(f, parts + i % LEN, 1, AMG_MEM_READ, &access.key);
+        assert_int_equal(try_both(f, &access, &at),
+            i < AMG_SHM_ENTRIES ? HG_SUCCESS : HG_OPNOTSUPPORTED);
+        assert_ptr_equal(at, f->bytes + i % LEN);
+    }
+    for (uint32_t i = 0; i < MANY; i++)
+        hide(f, mems[i]);
+    for (int round = 0; round < 2; round++) {
+        by_message = 0;
+        for (int i = 0; i < LISTS; i++) {
+            hg_return_t rc = HG_SUCCESS;
+
+            access.segment = SEGMENTS - 1;
+            mems[i] = expose(f, parts, SEGMENTS, AMG_MEM_READ, &access.key);
+            rc = try_both(f, &access, &at);
+            assert_true(rc == HG_SUCCESS || rc == HG_OPNOTSUPPORTED);
+            by_message += rc == HG_OPNOTSUPPORTED;
+            assert_ptr_equal(at, parts[SEGMENTS - 1].base);
+        }
+        assert_in_range(by_message, 1, 3);
+        for (int i = 0; i < LISTS; i++)
+            hide(f, mems[i]);
+    }
+    mems[0] = expose(f, parts, SEGMENTS + 1, AMG_MEM_READ, &access.key);
+    assert_int_equal(try_both(f, &access, &at), HG_OPNOTSUPPORTED);
+    hide(f, mems[0]);
+}
+
+static void test_keys_remove_waits_for_those_inside(void **state)
+{
+    struct fixture *f = *state;
+    const struct amg_segment part = {f->bytes, LEN};
+    struct amg_shm_access access = {.direction = AMG_MEM_READ, .len = 1};
+    struct amg_mem *mem = expose(f, &part, 1, AMG_MEM_READ, &access.key);
+    struct amg_shm_mem *own = NULL;
+    unsigned visit = 0;
+    uint64_t at = 0;
+    void *ptr = NULL;
+
+    amg_log_level_set(AMG_LOG_LEVEL_NONE);
+    assert_int_equal(
+        amg_shm_visit_enter(f->table, f->visitor, &access, &visit, &at),
+        HG_SUCCESS);
+    assert_int_equal(
+        amg_shm_keys_enter(&f->keys, &access, &own, &ptr), HG_SUCCESS);
+    assert_int_equal(amg_shm_keys_remove(&f->keys, mem, 1), HG_BUSY);
+    assert_int_equal(try_both(f, &access, NULL), HG_NOENTRY);
+    amg_shm_keys_leave(&f->keys, own);
+    assert_int_equal(amg_shm_keys_remove(&f->keys, mem, 0), HG_BUSY);
+    amg_shm_visit_leave(f->visitor, visit);
+    hide(f, mem);
+    amg_log_level_set(AMG_LOG_LEVEL_WARNING);
+}
+
+static void test_keys_remove_does_not_wait_for_the_dead(void **state)
+{
+    struct fixture *f = *state;
+    const struct amg_shm_who dead = {.id = 99, .pid = DEAD_PID};
+    const struct amg_segment part = {f->bytes, LEN};
+    struct amg_shm_access access = {.direction = AMG_MEM_READ, .len = 1};
+    struct amg_mem *mem = expose(f, &part, 1, AMG_MEM_READ, &access.key);
+    struct amg_shm_visitor *visitor =
+        amg_shm_visit_claim(f->table, &dead, all_live_but_one);
+    unsigned visit = 0;
+    uint64_t at = 0;
+
+    assert_int_equal(
+        amg_shm_visit_enter(f->table, visitor, &access, &visit, &at),
+        HG_SUCCESS);
+    hide(f, mem);
+    assert_ptr_equal(
+        amg_shm_visit_claim(f->table, &me, all_live_but_one), visitor);
+    amg_shm_visit_release(visitor);
+}
+
+static void test_keys_visitors_of_the_dead_are_used_again(void **state)
+{
+    struct fixture *f = *state;
+    const struct amg_shm_who dead = {.id = 99, .pid = DEAD_PID};
+    struct amg_shm_visitor *last = NULL;
+
+    for (int i = 1; i < AMG_SHM_VISITORS; i++)
+        assert_non_null(amg_shm_visit_claim(
+            f->table, i == 100 ? &dead : &me, all_live_but_one));
+    last = amg_shm_visit_claim(f->table, &me, all_live_but_one);
+    assert_ptr_equal(last, &f->table->visitors[100]);
+    assert_null(amg_shm_visit_claim(f->table, &me, all_live_but_one));
+    for (int i = 1; i < AMG_SHM_VISITORS; i++)
+        amg_shm_visit_release(&f->table->visitors[i]);
+}
+
+static void test_keys_too_many_visits_are_told(void **state)
+{
+    struct fixture *f = *state;
+    const struct amg_segment part = {f->bytes, LEN};
+    struct amg_shm_access access = {.direction = AMG_MEM_READ, .len = 1};
+    struct amg_mem *mem = expose(f, &part, 1, AMG_MEM_READ, &access.key);
+    unsigned visits[AMG_SHM_VISITS + 1];
+    uint64_t at = 0;
+
+    for (int i = 0; i < AMG_SHM_VISITS; i++)
+        assert_int_equal(
+            amg_shm_visit_enter(f->table, f->visitor, &access, &visits[i], &at),
+            HG_SUCCESS);
+    assert_int_equal(
+        amg_shm_visit_enter(f->table, f->visitor, &access, &visits[0], &at),
+        HG_AGAIN);
+    for (unsigned i = 0; i < AMG_SHM_VISITS; i++)
+        amg_shm_visit_leave(f->visitor, i);
+    hide(f, mem);
+}
+
+static void test_keys_broken_table_is_not_believed(void **state)
+{
+    struct fixture *f = *state;
+    const struct amg_segment parts[] = {{f->bytes, LEN}, {f->bytes, LEN}};
+    struct amg_shm_access access = {
+        .segment = 1, .direction = AMG_MEM_READ, .len = 1};
+    struct amg_mem *mem = expose(f, parts, 2, AMG_MEM_READ, &access.key);
+    struct amg_shm_entry *entry = &f->table->entries[access.key.index];
+    const uint32_t lists[] = {
+        AMG_SHM_LIST, AMG_SHM_LIST - 1, UINT32_MAX, UINT32_MAX - 1};
+    unsigned visit = 0;
+    uint64_t at = 0;
+
+    for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++) {
+        atomic_store(&entry->list, lists[i]);
+        assert_int_equal(
+            amg_shm_visit_enter(f->table, f->visitor, &access, &visit, &at),
+            HG_PROTOCOL_ERROR);
+    }
+    atomic_store(&entry->count, UINT32_MAX);
+    atomic_store(&entry->list, 5);
+    access.segment = AMG_SHM_LIST;
+    assert_int_equal(
+        amg_shm_visit_enter(f->table, f->visitor, &access, &visit, &at),
+        HG_PROTOCOL_ERROR);
+    hide(f, mem);
+}
+
+static void test_keys_without_memory_stay_as_they_are(void **state)
+{
+    struct fixture *f = *state;
+    const struct amg_segment parts[] = {{f->bytes, LEN}, {f->bytes, LEN}};
+    struct amg_shm_access access = {.direction = AMG_MEM_READ, .len = 1};
+    struct amg_mem *mem = NULL;
+
+    for (uint64_t n = 1; n <= 2; n++) {
+        amg_mem_fail_nth(n);
+        assert_int_equal(amg_shm_keys_add(&f->keys, &amg_self_transport, parts,
+                             2, AMG_MEM_READ, &mem),
+            HG_NOMEM);
+        assert_null(mem);
+    }
+    amg_mem_fail_nth(3); /* the list's books: by message, then */
+    mem = expose(f, parts, 2, AMG_MEM_READ, &access.key);
+    amg_mem_fail_nth(0);
+    assert_int_equal(try_both(f, &access, NULL), HG_OPNOTSUPPORTED);
+    hide(f, mem);
+}
+
+/* Exposed and removed again and again, while threads go in and out: what they
+ * see inside is never what is written after the removal. */
+enum { SLOTS = 4, VISITORS = 3, TURNS = 20000 };
+
+struct race {
+    struct fixture *f;
+    _Atomic uint64_t keys[SLOTS]; /* index and serial */
+    atomic_uint cells[SLOTS];     /* 1 while exposed, else 0 */
+    atomic_uint bad;
+    atomic_uint entered;
+    atomic_bool is_over;
+};
+
+static void *visitor_run(void *arg)
+{
+    struct race *race = arg;
+    struct fixture *f = race->f;
+    unsigned i = 0;
+
+    while (!atomic_load(&race->is_over)) {
+        uint64_t key = atomic_load(&race->keys[i++ % SLOTS]);
+        struct amg_shm_access access = {
+            .key = {(uint32_t)key, (uint32_t)(key >> 32), f->keys.salt},
+            .direction = AMG_MEM_READ,
+            .len = sizeof(unsigned)};
+        unsigned visit = 0;
+        uint64_t at = 0;
+
+        if (amg_shm_visit_enter(f->table, f->visitor, &access, &visit, &at) !=
+            HG_SUCCESS)
+            continue;
+        atomic_fetch_add(&race->entered, 1);
+        for (int k = 0; k < 20; k++)
+            if (atomic_load_explicit(
+                    (atomic_uint *)(uintptr_t)at, memory_order_relaxed) != 1)
+                atomic_fetch_add(&race->bad, 1);
+        amg_shm_visit_leave(f->visitor, visit);
+    }
+    return NULL;
+}
+
+static void test_keys_removed_memory_is_left_alone(void **state)
+{
+    static struct race race;
+    pthread_t threads[VISITORS];
+    struct amg_mem *mems[SLOTS] = {NULL};
+
+    race.f = *state;
+    for (int i = 0; i < VISITORS; i++)
+        assert_int_equal(
+            pthread_create(&threads[i], NULL, visitor_run, &race), 0);
+    for (unsigned turn = 0; turn < TURNS || atomic_load(&race.entered) == 0;
+         turn++) {
+        unsigned i = turn % SLOTS;
+        struct amg_segment part = {&race.cells[i], sizeof(unsigned)};
+        struct amg_shm_key key;
+
+        if (mems[i] != NULL) {
+            hide(race.f, mems[i]);
+            atomic_store(&race.cells[i], 0);
+        }
+        atomic_store(&race.cells[i], 1);
+        mems[i] = expose(race.f, &part, 1, AMG_MEM_READ, &key);
+        atomic_store(&race.keys[i], (uint64_t)key.serial << 32 | key.index);
+    }
+    atomic_store(&race.is_over, true);
+    for (int i = 0; i < VISITORS; i++)
+        pthread_join(threads[i], NULL);
+    for (int i = 0; i < SLOTS; i++)
+        hide(race.f, mems[i]);
+    assert_int_equal(atomic_load(&race.bad), 0);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(test_keys_access_inside_is_allowed),
+        TEST(test_keys_access_outside_is_refused),
+        TEST(test_keys_beyond_4_gib_is_counted_right),
+        TEST(test_keys_permission_holds),
+        TEST(test_keys_wrong_or_old_key_finds_nothing),
+        TEST(test_keys_beyond_the_table_go_by_message),
+        TEST(test_keys_remove_waits_for_those_inside),
+        TEST(test_keys_remove_does_not_wait_for_the_dead),
+        TEST(test_keys_visitors_of_the_dead_are_used_again),
+        TEST(test_keys_too_many_visits_are_told),
+        TEST(test_keys_broken_table_is_not_believed),
+        TEST(test_keys_without_memory_stay_as_they_are),
+        TEST(test_keys_removed_memory_is_left_alone),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

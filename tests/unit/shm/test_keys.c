@@ -6,7 +6,6 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -416,79 +415,6 @@ static void test_keys_without_memory_stay_as_they_are(void **state)
     hide(f, mem);
 }
 
-/* Exposed and removed again and again, while threads go in and out: what they
- * see inside is never what is written after the removal. */
-enum { SLOTS = 4, VISITORS = 3, TURNS = 20000 };
-
-struct race {
-    struct fixture *f;
-    _Atomic uint64_t keys[SLOTS]; /* index and serial */
-    atomic_uint cells[SLOTS];     /* 1 while exposed, else 0 */
-    atomic_uint bad;
-    atomic_uint entered;
-    atomic_bool is_over;
-};
-
-static void *visitor_run(void *arg)
-{
-    struct race *race = arg;
-    struct fixture *f = race->f;
-    unsigned i = 0;
-
-    while (!atomic_load(&race->is_over)) {
-        uint64_t key = atomic_load(&race->keys[i++ % SLOTS]);
-        struct amg_shm_access access = {
-            .key = {(uint32_t)key, (uint32_t)(key >> 32), f->keys.salt},
-            .direction = AMG_MEM_READ,
-            .len = sizeof(unsigned)};
-        unsigned visit = 0;
-        uint64_t at = 0;
-
-        if (amg_shm_visit_enter(f->table, f->visitor, &access, &visit, &at) !=
-            HG_SUCCESS)
-            continue;
-        atomic_fetch_add(&race->entered, 1);
-        for (int k = 0; k < 20; k++)
-            if (atomic_load_explicit(
-                    (atomic_uint *)(uintptr_t)at, memory_order_relaxed) != 1)
-                atomic_fetch_add(&race->bad, 1);
-        amg_shm_visit_leave(f->visitor, visit);
-    }
-    return NULL;
-}
-
-static void test_keys_removed_memory_is_left_alone(void **state)
-{
-    static struct race race;
-    pthread_t threads[VISITORS];
-    struct amg_mem *mems[SLOTS] = {NULL};
-
-    race.f = *state;
-    for (int i = 0; i < VISITORS; i++)
-        assert_int_equal(
-            pthread_create(&threads[i], NULL, visitor_run, &race), 0);
-    for (unsigned turn = 0; turn < TURNS || atomic_load(&race.entered) == 0;
-         turn++) {
-        unsigned i = turn % SLOTS;
-        struct amg_segment part = {&race.cells[i], sizeof(unsigned)};
-        struct amg_shm_key key;
-
-        if (mems[i] != NULL) {
-            hide(race.f, mems[i]);
-            atomic_store(&race.cells[i], 0);
-        }
-        atomic_store(&race.cells[i], 1);
-        mems[i] = expose(race.f, &part, 1, AMG_MEM_READ, &key);
-        atomic_store(&race.keys[i], (uint64_t)key.serial << 32 | key.index);
-    }
-    atomic_store(&race.is_over, true);
-    for (int i = 0; i < VISITORS; i++)
-        pthread_join(threads[i], NULL);
-    for (int i = 0; i < SLOTS; i++)
-        hide(race.f, mems[i]);
-    assert_int_equal(atomic_load(&race.bad), 0);
-}
-
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -506,7 +432,6 @@ int main(void)
         TEST(test_keys_too_many_visits_are_told),
         TEST(test_keys_broken_table_is_not_believed),
         TEST(test_keys_without_memory_stay_as_they_are),
-        TEST(test_keys_removed_memory_is_left_alone),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Nobody is inside of exposed memory after it was removed. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "shm/shm_keys.h"
+#include "shm/shm_visit.h"
+#include "transport/self.h"
+
+static const struct amg_shm_who me = {.id = 77, .start_time = 5, .pid = 4};
+
+static bool is_alive(uint32_t pid, uint64_t start_time)
+{
+    (void)pid;
+    (void)start_time;
+    return true;
+}
+
+/* Exposed and removed again and again, while threads go in and out: what they
+ * see inside is never what is written after the removal. */
+enum { SLOTS = 4, VISITORS = 3, TURNS = 20000 };
+
+struct race {
+    struct amg_shm_keys keys;
+    struct amg_shm_table *table;
+    struct amg_shm_visitor *visitor;
+    _Atomic uint64_t shown[SLOTS]; /* index and serial */
+    atomic_uint cells[SLOTS];      /* 1 while exposed, else 0 */
+    atomic_uint bad;
+    atomic_uint entered;
+    atomic_bool is_over;
+};
+
+static void *visitor_run(void *arg)
+{
+    struct race *race = arg;
+    unsigned i = 0;
+
+    while (!atomic_load(&race->is_over)) {
+        uint64_t key = atomic_load(&race->shown[i++ % SLOTS]);
+        struct amg_shm_access access = {
+            .key = {(uint32_t)key, (uint32_t)(key >> 32), race->keys.salt},
+            .direction = AMG_MEM_READ,
+            .len = sizeof(unsigned)};
+        unsigned visit = 0;
+        uint64_t at = 0;
+
+        if (amg_shm_visit_enter(
+                race->table, race->visitor, &access, &visit, &at) != HG_SUCCESS)
+            continue;
+        atomic_fetch_add(&race->entered, 1);
+        for (int k = 0; k < 20; k++)
+            if (atomic_load_explicit(
+                    (atomic_uint *)(uintptr_t)at, memory_order_relaxed) != 1)
+                atomic_fetch_add(&race->bad, 1);
+        amg_shm_visit_leave(f->visitor, visit);
+    }
+    return NULL;
+}
+
+static void hide(struct race *race, struct amg_mem *mem)
+{
+    assert_int_equal(amg_shm_keys_remove(&race->keys, mem, 10000), HG_SUCCESS);
+}
+
+static void test_keys_removed_memory_is_left_alone(void **state)
+{
+    static struct race race;
+    pthread_t threads[VISITORS];
+    struct amg_mem *mems[SLOTS] = {NULL};
+
+    (void)state;
+    race.table = calloc(1, sizeof(*race.table));
+    assert_non_null(race.table);
+    amg_shm_keys_init(&race.keys, race.table, 0x1234567890ull, is_alive);
+    race.visitor = amg_shm_visit_claim(race.table, &me, is_alive);
+    for (int i = 0; i < VISITORS; i++)
+        assert_int_equal(
+            pthread_create(&threads[i], NULL, visitor_run, &race), 0);
+    for (unsigned turn = 0; turn < TURNS || atomic_load(&race.entered) == 0;
+         turn++) {
+        unsigned i = turn % SLOTS;
+        struct amg_segment part = {&race.cells[i], sizeof(unsigned)};
+        struct amg_shm_key key;
+        struct amg_key wire;
+
+        if (mems[i] != NULL) {
+            hide(&race, mems[i]);
+            atomic_store(&race.cells[i], 0);
+        }
+        atomic_store(&race.cells[i], 1);
+        assert_int_equal(amg_shm_keys_add(&race.keys, &amg_self_transport,
+                             &part, 1, AMG_MEM_READ, &mems[i]),
+            HG_SUCCESS);
+        amg_shm_keys_key(mems[i], &wire);
+        assert_int_equal(amg_shm_keys_read(&wire, &key), HG_SUCCESS);
+        atomic_store(&race.shown[i], (uint64_t)key.serial << 32 | key.index);
+    }
+    atomic_store(&race.is_over, true);
+    for (int i = 0; i < VISITORS; i++)
+        pthread_join(threads[i], NULL);
+    for (int i = 0; i < SLOTS; i++)
+        hide(&race, mems[i]);
+    amg_shm_visit_release(race.visitor);
+    amg_shm_keys_fini(&race.keys);
+    free(race.table);
+    assert_int_equal(atomic_load(&race.bad), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_keys_removed_memory_is_left_alone),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -58,7 +58,7 @@ static void *visitor_run(void *arg)
             if (atomic_load_explicit(
                     (atomic_uint *)(uintptr_t)at, memory_order_relaxed) != 1)
                 atomic_fetch_add(&race->bad, 1);
-        amg_shm_visit_leave(f->visitor, visit);
+        amg_shm_visit_leave(race->visitor, visit);
     }
     return NULL;
 }

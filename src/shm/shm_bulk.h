@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Puts and gets: what a domain, an endpoint and a peer keep for them, and where
+ * the other files call in.
+ *
+ *   domain opens, closes      amg_shm_bulk_open, _close
+ *   endpoint polls            amg_shm_bulk_poll, when has_moving is set
+ *   endpoint is to sleep      not while has_moving is set
+ *   endpoint closes           amg_shm_bulk_ep_close
+ *   operation is cancelled    amg_shm_bulk_cancel_locked
+ *   cell of kind >= BULK      amg_shm_bulk_message
+ *   peer is gone              amg_shm_bulk_peer_gone_locked
+ *   peer's segment is let go  amg_shm_bulk_peer_fini
+ *
+ * Ends of operations come through amg_shm_op_end_locked(). */
+#ifndef AMG_SHM_SHM_BULK_H
+#define AMG_SHM_SHM_BULK_H
+
+#include "base/pool.h"
+#include "shm/shm_keys.h"
+#include "shm/shm_visit.h"
+#include "transport/transport.h"
+
+struct amg_shm_cell;
+struct amg_table;
+struct amg_shm_domain;
+struct amg_shm_ep;
+struct amg_shm_peer;
+
+/* AMALGAM_SHM_COPY: which ways may be taken. */
+enum amg_shm_copy {
+    AMG_SHM_COPY_AUTO,    /* direct, else cma, else segment */
+    AMG_SHM_COPY_DIRECT,  /* direct, else segment */
+    AMG_SHM_COPY_CMA,     /* cma, else segment */
+    AMG_SHM_COPY_SEGMENT, /* always */
+};
+
+/* In the domain. */
+struct amg_shm_bulk {
+    struct amg_shm_keys keys;
+    struct amg_shm_who who;
+    enum amg_shm_copy copy;
+    struct amg_pool pool;        /* of transfers */
+    struct amg_table *transfers; /* that peers answer; guarded by the lock */
+    uint32_t chunks_used;        /* a bit per chunk; the lock's */
+};
+
+/* In the endpoint; all zero but the lists at the start. */
+struct amg_shm_bulk_ep {
+    struct amg_list moving;   /* transfers that a poll can move; the lock's */
+    struct amg_list starving; /* that wait for a chunk; the lock's */
+    /* `moving` is not empty: a hint, looked at without the lock. */
+    _Atomic uint32_t has_moving;
+};
+
+/* In the peer; all zero at the start. What was found out about the ways to it,
+ * when the first transfer wanted to know. */
+struct amg_shm_bulk_peer {
+    struct amg_lock lock; /* guards the finding out */
+    /* 1: the rest is set and constant. Release by who found out, acquire. */
+    _Atomic uint32_t is_known;
+    /* 1: cross-memory copies are allowed; withdrawn when one is refused. */
+    _Atomic uint32_t has_cma;
+    struct amg_shm_table *table;
+    struct amg_shm_visitor *visitor; /* NULL: segment only */
+    uint64_t area_base;              /* where the peer's area is at the peer, */
+    uint64_t area_len;
+    char *area;           /* and here; NULL: no direct way */
+    uint32_t chunks_used; /* by transfers to it; the domain's lock */
+};
+
+/* The region is made. Logs what it refuses. */
+hg_return_t amg_shm_bulk_open(
+    struct amg_shm_domain *domain, const struct amg_area *area);
+/* All memory is unregistered, all endpoints and peers are closed. */
+void amg_shm_bulk_close(struct amg_shm_domain *domain);
+void amg_shm_bulk_ep_open(struct amg_shm_ep *ep);
+/* No poll is under way: its operations end with HG_CANCELED, on `done`. */
+void amg_shm_bulk_ep_close_locked(struct amg_shm_ep *ep);
+/* Nothing is sent to the peer or copied from it any more: what waits for its
+ * answer ends with HG_HOSTUNREACH. */
+void amg_shm_bulk_peer_gone_locked(
+    struct amg_shm_domain *domain, struct amg_shm_peer *peer);
+/* Before the peer's segment is unmapped. */
+void amg_shm_bulk_peer_fini(struct amg_shm_peer *peer);
+
+/* Copies a step, at most about a MiB; by the progress owner, without the
+ * lock. What ended is on the endpoint's done list. */
+void amg_shm_bulk_poll(struct amg_shm_ep *ep);
+static inline bool amg_shm_bulk_is_moving(const struct amg_shm_bulk_ep *bulk)
+{
+    return atomic_load_explicit(&bulk->has_moving, memory_order_relaxed) != 0;
+}
+/* The operation is in state AMG_SHM_OP_BULK. */
+void amg_shm_bulk_cancel_locked(struct amg_shm_ep *ep, struct amg_op *op);
+/* What a peer sent to context `context_id`; by its progress owner, without the
+ * lock. The cell is not used after the return. */
+void amg_shm_bulk_message(struct amg_shm_domain *domain,
+    struct amg_shm_peer *peer, uint8_t context_id,
+    const struct amg_shm_cell *cell);
+
+/* The slots of the contract. */
+hg_return_t amg_shm_bulk_reg(struct amg_domain *domain,
+    const struct amg_segment *segments, uint32_t count, uint8_t flags,
+    struct amg_mem **ret_mem);
+hg_return_t amg_shm_bulk_unreg(
+    struct amg_domain *domain, struct amg_mem *mem, unsigned timeout_ms);
+void amg_shm_bulk_key(const struct amg_mem *mem, struct amg_key *ret_key);
+hg_return_t amg_shm_bulk_put(struct amg_ep *ep, struct amg_peer *peer,
+    uint8_t target_context, const void *local, const struct amg_remote *remote,
+    uint64_t len, struct amg_op *op);
+hg_return_t amg_shm_bulk_get(struct amg_ep *ep, struct amg_peer *peer,
+    uint8_t target_context, void *local, const struct amg_remote *remote,
+    uint64_t len, struct amg_op *op);
+
+#endif

@@ -17,7 +17,7 @@
 #include "base/pool.h"
 #include "mpi_backend/mpi_addr.h"
 #include "mpi_backend/mpi_comm.h"
-#include "mpi_backend/mpi_table.h"
+#include "transport/table.h"
 #include "mpi_backend/mpi_wire.h"
 #include "transport/flow.h"
 #include "transport/transport.h"
@@ -118,9 +118,9 @@ struct amg_mpi_domain {
     struct amg_list deferred;     /* slabs of threads that may not call MPI */
     unsigned polls;               /* counts; every 64th looks for strays */
 
-    struct amg_mpi_table calls;     /* operations that wait for a reply */
-    struct amg_mpi_table transfers; /* struct amg_mpi_transfer */
-    struct amg_mpi_table mems;      /* struct amg_mpi_mem */
+    struct amg_table calls;     /* operations that wait for a reply */
+    struct amg_table transfers; /* struct amg_mpi_transfer */
+    struct amg_table mems;      /* struct amg_mpi_mem */
     struct amg_pool transfer_pool;
     struct amg_pool access_pool;
     struct amg_list moving;   /* transfers that have something to do */

@@ -45,7 +45,7 @@ hg_return_t amg_mpi_mem_reg(struct amg_domain *base,
         memcpy(mem->segments, segments, count * sizeof(*segments));
     amg_bias_take(domain->lock);
     mem->serial = ++domain->mem_serial;
-    rc = amg_mpi_table_add(&domain->mems, mem, 0, &mem->cookie);
+    rc = amg_table_add(&domain->mems, mem, 0, &mem->cookie);
     amg_bias_give(domain->lock);
     if (rc != HG_SUCCESS) {
         amg_mem_free(mem);
@@ -83,8 +83,8 @@ hg_return_t amg_mpi_mem_check_locked(const struct amg_mpi_domain *domain,
     const struct amg_mpi_access *access, enum amg_mem_flags direction,
     struct amg_mpi_mem **ret_mem, unsigned char **ret_at)
 {
-    struct amg_mpi_place *place =
-        amg_mpi_table_find(&domain->mems, access->key_index, 0);
+    struct amg_table_place *place =
+        amg_table_find(&domain->mems, access->key_index, 0);
     struct amg_mpi_mem *mem = place == NULL ? NULL : place->object;
     const struct amg_segment *segment = NULL;
 
@@ -110,5 +110,5 @@ void amg_mpi_mem_close_locked(
     if (mem->is_closed)
         return;
     mem->is_closed = true;
-    amg_mpi_table_remove(&domain->mems, mem->cookie);
+    amg_table_remove(&domain->mems, mem->cookie);
 }

@@ -61,7 +61,7 @@ static hg_return_t request_go_locked(struct amg_mpi_slab *slab)
 static void request_undo_locked(struct amg_mpi_slab *slab)
 {
     if (slab->wants_reply)
-        amg_mpi_table_remove(&slab->domain->calls, slab->header.cookie);
+        amg_table_remove(&slab->domain->calls, slab->header.cookie);
 }
 
 static hg_return_t request_post_locked(struct amg_mpi_slab *slab)
@@ -72,7 +72,7 @@ static hg_return_t request_post_locked(struct amg_mpi_slab *slab)
 
     slab->header.cookie = 0;
     if (slab->wants_reply)
-        rc = amg_mpi_table_add(&domain->calls, slab->op, (uint32_t)slab->rank,
+        rc = amg_table_add(&domain->calls, slab->op, (uint32_t)slab->rank,
             &slab->header.cookie);
     if (rc != HG_SUCCESS)
         return rc;
@@ -253,8 +253,8 @@ static struct amg_op *call_end_locked(
     struct amg_mpi_domain *domain, const struct amg_mpi_message *message)
 {
     uint32_t cookie = message->slab->header.cookie;
-    struct amg_mpi_place *place =
-        amg_mpi_table_find(&domain->calls, cookie, message->rank);
+    struct amg_table_place *place =
+        amg_table_find(&domain->calls, cookie, message->rank);
     struct amg_op *op = NULL;
 
     if (place == NULL) {
@@ -268,7 +268,7 @@ static struct amg_op *call_end_locked(
             AMG_MPI_REPLY, (long)cookie);
         return NULL; /* it was never asked */
     }
-    amg_mpi_table_remove(&domain->calls, cookie);
+    amg_table_remove(&domain->calls, cookie);
     amg_mpi_msg_credit_locked(domain, message->rank, 1);
     return op;
 }
@@ -343,13 +343,13 @@ void amg_mpi_msg_lost_locked(struct amg_mpi_slab *slab, hg_return_t ret)
     uint32_t rank = (uint32_t)slab->rank;
 
     if (kind == AMG_MPI_REQUEST) {
-        struct amg_mpi_place *place =
-            amg_mpi_table_find(&domain->calls, slab->header.cookie, rank);
+        struct amg_table_place *place =
+            amg_table_find(&domain->calls, slab->header.cookie, rank);
         struct amg_op *op = place == NULL ? NULL : place->object;
 
         if (op == NULL)
             return;
-        amg_mpi_table_remove(&domain->calls, slab->header.cookie);
+        amg_table_remove(&domain->calls, slab->header.cookie);
         if (op != &call_cancelled)
             amg_mpi_op_end_locked(ep_of_op(op), op, ret);
     } else if (kind != AMG_MPI_ONEWAY) {
@@ -389,7 +389,7 @@ void amg_mpi_msg_cancel_locked(struct amg_mpi_domain *domain, struct amg_op *op)
         amg_mpi_slab_put_locked(slab);
         break;
     case AMG_MPI_OP_ASKED:
-        amg_mpi_table_at(&domain->calls, (uint32_t)op->priv[AMG_MPI_PRIV_PTR])
+        amg_table_at(&domain->calls, (uint32_t)op->priv[AMG_MPI_PRIV_PTR])
             ->object = &call_cancelled;
         break;
     case AMG_MPI_OP_LEAVING:
@@ -442,10 +442,10 @@ static unsigned cancelled_count(
     unsigned count = 0;
 
     for (uint32_t i = 0; i < domain->calls.cap; i++) {
-        const struct amg_mpi_place *place = &domain->calls.places[i];
+        const struct amg_table_place *place = &domain->calls.places[i];
 
         count +=
-            place->object == &call_cancelled && place->rank_or_next == rank;
+            place->object == &call_cancelled && place->owner_or_next == rank;
     }
     return count;
 }

@@ -15,7 +15,7 @@
 static struct amg_mpi_transfer *answer_find_locked(
     struct amg_mpi_domain *domain, const struct amg_mpi_message *message)
 {
-    struct amg_mpi_place *place = amg_mpi_table_find(
+    struct amg_table_place *place = amg_table_find(
         &domain->transfers, message->slab->header.cookie, message->rank);
     struct amg_mpi_transfer *transfer = place == NULL ? NULL : place->object;
 

@@ -93,7 +93,7 @@ static void visit_begin_locked(struct amg_mpi_domain *domain,
 {
     struct amg_mpi_slab *slab = message->slab;
     struct amg_mpi_visit *visit = amg_pool_get(&domain->access_pool);
-    int index = (int)(slab->header.cookie & AMG_MPI_INDEX_MASK);
+    int index = (int)(slab->header.cookie & AMG_TABLE_INDEX_MASK);
 
     if (visit == NULL) {
         access_refuse_locked(domain, message, HG_NOMEM);
@@ -119,7 +119,7 @@ static bool access_is_sound(const struct amg_mpi_domain *domain,
     const struct amg_mpi_message *message, const struct amg_mpi_access *access,
     unsigned kind)
 {
-    uint32_t index = message->slab->header.cookie & AMG_MPI_INDEX_MASK;
+    uint32_t index = message->slab->header.cookie & AMG_TABLE_INDEX_MASK;
     uint32_t bytes_len = message->len - (uint32_t)sizeof(*access);
 
     if (index >= (uint32_t)domain->tags_half ||

@@ -54,7 +54,7 @@ void amg_mpi_transfer_free_locked(
 {
     if (amg_link_is_listed(&transfer->link))
         amg_list_remove(&transfer->link);
-    amg_mpi_table_remove(&domain->transfers, transfer->cookie);
+    amg_table_remove(&domain->transfers, transfer->cookie);
     amg_mem_free(transfer->scratch);
     amg_pool_put(&domain->transfer_pool, transfer);
 }
@@ -129,12 +129,12 @@ static hg_return_t transfer_post_locked(
 {
     struct amg_flow_peer *queue = amg_mpi_transfer_queue(domain, transfer);
     struct amg_mpi_stream *stream = &transfer->stream;
-    hg_return_t rc = amg_mpi_table_add(&domain->transfers, transfer,
+    hg_return_t rc = amg_table_add(&domain->transfers, transfer,
         (uint32_t)stream->rank, &transfer->cookie);
 
     if (rc != HG_SUCCESS)
         return rc;
-    stream->tag = (int)(transfer->cookie & AMG_MPI_INDEX_MASK) +
+    stream->tag = (int)(transfer->cookie & AMG_TABLE_INDEX_MASK) +
                   (transfer->is_put ? domain->tags_half : 0);
     if (!amg_flow_take(&domain->bulk, queue)) {
         transfer->state = AMG_MPI_TRANSFER_QUEUED;
@@ -149,7 +149,7 @@ static hg_return_t transfer_post_locked(
     rc = amg_mpi_transfer_start_locked(domain, transfer);
     if (rc != HG_SUCCESS) {
         (void)amg_flow_give(queue, 1);
-        amg_mpi_table_remove(&domain->transfers, transfer->cookie);
+        amg_table_remove(&domain->transfers, transfer->cookie);
     }
     return rc;
 }

@@ -59,7 +59,7 @@ static void tags_lay(struct amg_mpi_domain *domain)
 
     domain->stamp = (int)(domain->nonce % stamps) << AMG_MPI_TAG_BITS;
     domain->tags_half =
-        (int)(half <= AMG_MPI_INDEX_MASK ? half : AMG_MPI_INDEX_MASK + 1u);
+        (int)(half <= AMG_TABLE_INDEX_MASK ? half : AMG_TABLE_INDEX_MASK + 1u);
 }
 
 static void domain_set(struct amg_mpi_domain *domain,
@@ -84,9 +84,9 @@ static void domain_set(struct amg_mpi_domain *domain,
     amg_list_init(&domain->orphans);
     amg_list_init(&domain->moving);
     amg_list_init(&domain->accesses);
-    amg_mpi_table_init(&domain->calls, AMG_MPI_INDEX_MASK + 1u);
-    amg_mpi_table_init(&domain->transfers, (uint32_t)domain->tags_half);
-    amg_mpi_table_init(&domain->mems, AMG_MPI_INDEX_MASK + 1u);
+    amg_table_init(&domain->calls, AMG_TABLE_INDEX_MASK + 1u);
+    amg_table_init(&domain->transfers, (uint32_t)domain->tags_half);
+    amg_table_init(&domain->mems, AMG_TABLE_INDEX_MASK + 1u);
     amg_pool_init(
         &domain->transfer_pool, amg_mpi_transfer_len(), sizeof(void *) * 2);
     amg_pool_init(
@@ -112,9 +112,9 @@ static void domain_free(struct amg_mpi_domain *domain)
 {
     amg_pool_fini(&domain->access_pool);
     amg_pool_fini(&domain->transfer_pool);
-    amg_mpi_table_fini(&domain->mems);
-    amg_mpi_table_fini(&domain->transfers);
-    amg_mpi_table_fini(&domain->calls);
+    amg_table_fini(&domain->mems);
+    amg_table_fini(&domain->transfers);
+    amg_table_fini(&domain->calls);
     amg_mem_free(domain->eps);
     amg_mpi_slab_fini(domain);
     amg_mpi_end_fini(domain);

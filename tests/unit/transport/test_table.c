@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A number fits what it was given for, and nothing afterwards. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "base/mem.h"
+#include "transport/table.h"
+
+enum { MANY = 1000, OWNER = 3 };
+
+static int objects[MANY];
+
+static void test_table_find_gives_what_was_added(void **state)
+{
+    struct amg_table table;
+    uint32_t cookies[MANY];
+
+    (void)state;
+    amg_table_init(&table, MANY);
+    for (int i = 0; i < MANY; i++)
+        assert_int_equal(
+            amg_table_add(&table, &objects[i], OWNER, &cookies[i]), HG_SUCCESS);
+    for (int i = 0; i < MANY; i++)
+        assert_ptr_equal(
+            amg_table_find(&table, cookies[i], OWNER)->object, &objects[i]);
+    amg_table_fini(&table);
+}
+
+static void test_table_full_refuses(void **state)
+{
+    struct amg_table table;
+    uint32_t cookie = 0;
+
+    (void)state;
+    amg_table_init(&table, 2);
+    assert_int_equal(
+        amg_table_add(&table, objects, OWNER, &cookie), HG_SUCCESS);
+    assert_int_equal(
+        amg_table_add(&table, objects, OWNER, &cookie), HG_SUCCESS);
+    assert_int_equal(amg_table_add(&table, objects, OWNER, &cookie), HG_NOMEM);
+    amg_table_remove(&table, cookie);
+    assert_int_equal(
+        amg_table_add(&table, objects, OWNER, &cookie), HG_SUCCESS);
+    amg_table_fini(&table);
+}
+
+static void test_table_number_removed_is_stale(void **state)
+{
+    struct amg_table table;
+    uint32_t old = 0;
+    uint32_t cookie = 0;
+
+    (void)state;
+    amg_table_init(&table, MANY);
+    assert_int_equal(amg_table_add(&table, objects, OWNER, &old), HG_SUCCESS);
+    amg_table_remove(&table, old);
+    assert_null(amg_table_find(&table, old, OWNER));
+    assert_int_equal(
+        amg_table_add(&table, objects, OWNER, &cookie), HG_SUCCESS);
+    assert_int_equal(old & AMG_TABLE_INDEX_MASK, cookie & AMG_TABLE_INDEX_MASK);
+    assert_null(amg_table_find(&table, old, OWNER));
+    assert_non_null(amg_table_find(&table, cookie, OWNER));
+    amg_table_fini(&table);
+}
+
+static void test_table_number_of_other_owner_is_refused(void **state)
+{
+    struct amg_table table;
+    uint32_t cookie = 0;
+
+    (void)state;
+    amg_table_init(&table, MANY);
+    assert_null(amg_table_find(&table, 0, OWNER));
+    assert_int_equal(
+        amg_table_add(&table, objects, OWNER, &cookie), HG_SUCCESS);
+    assert_null(amg_table_find(&table, cookie, OWNER + 1));
+    assert_null(amg_table_find(&table, UINT32_MAX, OWNER));
+    amg_table_fini(&table);
+}
+
+static void test_table_without_memory_stays_whole(void **state)
+{
+    struct amg_table table;
+    uint32_t cookie = 0;
+
+    (void)state;
+    amg_table_init(&table, MANY);
+    amg_mem_fail_nth(1);
+    assert_int_equal(amg_table_add(&table, objects, OWNER, &cookie), HG_NOMEM);
+    assert_int_equal(
+        amg_table_add(&table, objects, OWNER, &cookie), HG_SUCCESS);
+    amg_table_fini(&table);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_table_find_gives_what_was_added),
+        cmocka_unit_test(test_table_full_refuses),
+        cmocka_unit_test(test_table_number_removed_is_stale),
+        cmocka_unit_test(test_table_number_of_other_owner_is_refused),
+        cmocka_unit_test(test_table_without_memory_stays_whole),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

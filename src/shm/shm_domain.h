@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The domain, its endpoints and its peers, as the files of this folder share
+ * them.
+ *
+ *   domain -- region        own segment
+ *     |   \-- bufs          own messages, most of them with a slab
+ *     |-- peers             by incarnation; each maps the peer's segment
+ *     |      \-- links      our ring to each context of the peer, 1 claim each
+ *     |-- inboxes           by context: the rings of those that send there
+ *     |      \-- inrings    a ring, and the peer that writes it
+ *     \-- eps               by context, while it is open: uses its inbox
+ *
+ * One lock guards the domain: peers, links, bufs, arrivals, operations while
+ * they are posted. It costs its usual thread next to nothing (base/bias.h). A
+ * poll looks for news without it, at its inbox: that belongs to the progress
+ * owner of an open endpoint, and else to the lock. Functions that end in
+ * _locked want the lock held.
+ */
+#ifndef AMG_SHM_SHM_DOMAIN_H
+#define AMG_SHM_SHM_DOMAIN_H
+
+#include <stdatomic.h>
+
+#include "base/bias.h"
+#include "base/list.h"
+#include "base/map.h"
+#include "shm/shm_bulk.h"
+#include "shm/shm_region.h"
+#include "shm/shm_ring.h"
+#include "transport/flow.h"
+#include "transport/table.h"
+#include "transport/transport.h"
+
+struct amg_shm_domain;
+struct amg_shm_ep;
+struct amg_shm_peer;
+struct amg_shm_block;
+
+/* What the words of amg_op.priv hold here, while it is posted. After that the
+ * reply may lie in the words behind the first one. */
+enum { AMG_SHM_PRIV_STATE, AMG_SHM_PRIV_PTR, AMG_SHM_PRIV_EP };
+
+/* Where an operation stands. */
+enum amg_shm_op_state {
+    AMG_SHM_OP_DONE,    /* on a done list, or with its owner */
+    AMG_SHM_OP_HOLDING, /* the same; PTR is the arrival with its reply */
+    AMG_SHM_OP_WAITING, /* has no credit or no room yet; PTR is its buf */
+    AMG_SHM_OP_ASKED,   /* waits for a reply; PTR is its cookie */
+    AMG_SHM_OP_LEAVING, /* a reply without room yet; PTR is its buf */
+    AMG_SHM_OP_BULK,    /* a put or get; the rest is shm_bulk.c's */
+};
+
+/* A place for one message of ours. In the free list, with the user, waiting to
+ * leave, or its slab with a receiver. */
+struct amg_shm_buf {
+    struct amg_link link; /* free: single linked through next */
+    struct amg_buf buf;
+    struct amg_shm_domain *domain;
+    struct amg_shm_slab *slab; /* NULL: it lies on the heap */
+    uint32_t index;            /* of the slab */
+    /* From here on while it waits. */
+    uint32_t len;
+    uint32_t cookie;
+    uint8_t kind;
+    uint8_t origin_context;
+    uint8_t target_context;
+    struct amg_shm_peer *peer;
+    struct amg_shm_ep *ep; /* whose `op` it is */
+    struct amg_op *op;     /* may be NULL */
+};
+
+/* Our ring to one context of a peer. Guarded by the lock. */
+struct amg_shm_link {
+    struct amg_shm_out out;
+    struct amg_shm_context *context; /* at the peer */
+    uint32_t slot;
+    uint8_t context_id;
+    int bell;              /* its FIFO, opened when it is first rung; or -1 */
+    struct amg_list queue; /* bufs without credits that found no room */
+};
+
+enum amg_shm_peer_state {
+    AMG_SHM_PEER_ALIVE,
+    AMG_SHM_PEER_GONE, /* closed or dead: nothing is sent to it any more */
+};
+
+/* Another domain, or this one itself. Freed when nobody has a share of it and
+ * no call is under way; guarded by the lock. */
+struct amg_shm_peer {
+    struct amg_shm_domain *domain;
+    uint32_t shares; /* addresses, arrivals, inrings, transfers */
+    uint32_t id;     /* names it in the table of calls */
+    enum amg_shm_peer_state state;
+    uint16_t warned;     /* a bit for each thing that was said of it already */
+    uint8_t context;     /* which its last request came from */
+    bool has_died;       /* without closing */
+    uint32_t slabs_held; /* its slabs that arrivals here point into */
+    struct amg_flow_peer calls;
+    struct amg_link all;          /* on the domain's list of peers */
+    struct amg_link stuck;        /* on its list of those without room */
+    struct amg_shm_region region; /* of self: the domain's own */
+    struct amg_shm_link first;    /* to context 0 */
+    struct amg_shm_link **more;   /* by context; NULL until one is used */
+    int pidfd; /* readable when its process has died; -1: none */
+    struct amg_shm_bulk_peer bulk;
+};
+
+/* What came in: a request, a late reply, or what holds a reply. Free, or with
+ * the user until it is released. */
+struct amg_shm_arrival {
+    struct amg_arrival base;
+    struct amg_shm_domain *domain;
+    union {
+        struct amg_shm_slab *slab; /* the bytes lie there; NULL: not so */
+        struct amg_shm_arrival *next_free;
+    };
+    void *copy; /* they lie there, on the heap; NULL: not so */
+    _Alignas(8) uint8_t bytes[AMG_SHM_INLINE];
+};
+
+/* A ring of our segment, and who writes it. */
+struct amg_shm_inring {
+    struct amg_shm_in in;
+    struct amg_shm_peer *peer;
+    uint32_t slot;
+    uint32_t seen; /* in.head when it was last looked whether it is silent */
+    bool is_active;
+    bool is_leaving; /* its writer writes no more: freed when it is empty */
+    struct amg_link link; /* on the inbox's list of all */
+};
+
+/* What one context receives. Belongs to the progress owner while an endpoint
+ * is open, else to the lock. Made when the context is first opened, and lives
+ * as long as the domain, because answers may come to a closed one. */
+struct amg_shm_inbox {
+    struct amg_shm_domain *domain;
+    struct amg_shm_context *context; /* the shared part */
+    uint8_t context_id;
+    bool is_open;
+    struct amg_shm_inring **active; /* looked at by every poll */
+    uint32_t active_count;
+    uint32_t active_cap;
+    struct amg_list rings; /* all */
+    /* A peer of one of them has gone. Set by anyone under the lock, looked at
+     * by the owner without it. */
+    _Atomic uint32_t has_gone;
+};
+
+/* Owned by core, from open to close. */
+struct amg_shm_ep {
+    struct amg_ep base;
+    struct amg_shm_inbox *inbox;
+    struct amg_list done; /* operations for the next poll; the lock's */
+    /* `done` is not empty; set under the lock, looked at without it. */
+    _Atomic uint32_t has_done;
+    uint32_t polls;      /* since it was last looked for rare things */
+    uint64_t checked_ns; /* when peers were last looked after */
+    int bell;            /* our FIFO, or -1 */
+    int epoll;           /* what is slept upon, or -1 */
+    struct amg_shm_bulk_ep bulk;
+    bool is_armed;
+    bool is_byte_due; /* somebody rang whose byte was not there yet */
+};
+
+/* Owned by core, from open to close. */
+struct amg_shm_domain {
+    struct amg_domain base;
+    struct amg_shm_region region;
+    uint32_t message_len;
+    uint32_t max_contexts;
+    bool is_listening;
+    /* Something waits that a poll could move: peers in `stuck`, owed credits.
+     * Written under the lock, looked at without it. */
+    _Atomic uint32_t has_errands;
+
+    struct amg_bias lock; /* guards all below */
+    struct amg_flow flow;
+    struct amg_table calls; /* operations that wait for a reply */
+    struct amg_map peers;   /* by incarnation */
+    struct amg_list all_peers;
+    struct amg_list stuck;
+    struct amg_shm_peer *self; /* has a share */
+    uint32_t next_peer_id;
+    int deaths; /* epoll over the pidfds of all peers; -1: none */
+
+    struct amg_link *free_bufs;
+    struct amg_list out_bufs; /* whose slab a receiver has; oldest first */
+    struct amg_shm_buf *bufs; /* one for each slab */
+    uint32_t fresh_bufs;      /* the first that was never used */
+    struct amg_shm_arrival *free_arrivals;
+    struct amg_shm_block *blocks; /* which they are cut from */
+
+    struct amg_shm_inbox *inboxes[AMG_SHM_CONTEXTS]; /* NULL: never opened */
+    struct amg_shm_ep *eps[AMG_SHM_CONTEXTS];        /* NULL: not open */
+    unsigned closed_inboxes;
+    uint64_t quiet_ns; /* until when closing waits for readers; 0: not yet */
+    struct amg_shm_bulk bulk;
+};
+
+static inline struct amg_shm_domain *amg_shm_domain_of(
+    const struct amg_domain *domain)
+{
+    return AMG_OBJECT(domain, struct amg_shm_domain, base);
+}
+
+static inline struct amg_shm_ep *amg_shm_ep_of(struct amg_ep *ep)
+{
+    return AMG_OBJECT(ep, struct amg_shm_ep, base);
+}
+
+static inline struct amg_shm_domain *amg_shm_domain_of_ep(
+    const struct amg_shm_ep *ep)
+{
+    return amg_shm_domain_of(ep->base.domain);
+}
+
+static inline struct amg_shm_peer *amg_shm_peer_of(const struct amg_peer *peer)
+{
+    return (struct amg_shm_peer *)(void *)(uintptr_t)peer;
+}
+
+static inline struct amg_peer *amg_shm_peer_base(struct amg_shm_peer *peer)
+{
+    return (struct amg_peer *)(void *)peer;
+}
+
+/* The operation comes back with the next poll of its endpoint. */
+static inline void amg_shm_op_end_locked(
+    struct amg_shm_ep *ep, struct amg_op *op, hg_return_t ret)
+{
+    op->priv[AMG_SHM_PRIV_STATE] = AMG_SHM_OP_DONE;
+    op->ret = ret;
+    amg_list_push(&ep->done, &op->link);
+    atomic_store_explicit(&ep->has_done, 1, memory_order_relaxed);
+}
+
+static inline void amg_shm_op_set(struct amg_op *op,
+    enum amg_shm_op_state state, const void *ptr, struct amg_shm_ep *ep)
+{
+    op->priv[AMG_SHM_PRIV_STATE] = state;
+    op->priv[AMG_SHM_PRIV_PTR] = (uint64_t)(uintptr_t)ptr;
+    op->priv[AMG_SHM_PRIV_EP] = (uint64_t)(uintptr_t)ep;
+}
+
+static inline void *amg_shm_op_ptr(const struct amg_op *op)
+{
+    return (void *)(uintptr_t)op->priv[AMG_SHM_PRIV_PTR];
+}
+
+static inline struct amg_shm_ep *amg_shm_op_ep(const struct amg_op *op)
+{
+    return (struct amg_shm_ep *)(uintptr_t)op->priv[AMG_SHM_PRIV_EP];
+}
+
+#endif

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The segment of a domain: one file in /dev/shm, and how it is laid out.
+ *
+ *   part       each         how many       written by
+ *   head       1 page       1              owner, at creation; is_closed
+ *   contexts   256 bytes    max_contexts   see struct amg_shm_context
+ *   claims     8 bytes      SLOTS          who sends here, by slot
+ *   keys       AMG_SHM_KEYS_LEN            exposed memory, see shm_keys.h
+ *   rings      3328 bytes   SLOTS          shm_ring.h
+ *   slabs      64 + message SLABS          owner's long messages
+ *   chunks     AMG_SHM_CHUNKS_LEN          copying through the segment
+ *
+ * Every part begins at a page. The file has its whole length from the start,
+ * and no memory before it is touched: an idle domain with one context has
+ * touched 4 pages. The offsets stand in the head; who maps a segment checks the
+ * head once, keeps what it needs in private memory, and never looks again, so
+ * that an owner gone mad can spoil messages but not lead us astray.
+ *
+ * The file appears under its name when it is whole: it is made without a name
+ * and linked then. So there is no moment at which another process could take a
+ * half-made segment for a stale one.
+ */
+#ifndef AMG_SHM_SHM_REGION_H
+#define AMG_SHM_SHM_REGION_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "mercury_core_types.h"
+#include "shm/shm_ring.h"
+#include "transport/transport.h"
+
+#define AMG_SHM_MAGIC 0x3130616d676c616dull /* "malgma01" */
+
+enum {
+    AMG_SHM_VERSION = 1,
+    AMG_SHM_PAGE = 4096,
+    AMG_SHM_CONTEXTS = 256,      /* a context id is one byte */
+    AMG_SHM_SLOTS = 1024,        /* processes times contexts that send here */
+    AMG_SHM_SLABS = 1024,        /* long messages under way */
+    AMG_SHM_KEYS_LEN = 4 << 20,  /* reserved for the table of live keys */
+    AMG_SHM_CHUNKS_LEN = 2 << 20 /* reserved for copying through here */
+};
+
+struct amg_shm_head {
+    uint64_t magic;
+    uint32_t version;
+    uint32_t head_len; /* of this struct */
+    uint64_t len;      /* of the file */
+    uint64_t incarnation;
+    uint64_t pid_ns;     /* inode of the owner's pid namespace */
+    uint64_t start_time; /* of the owner, /proc/PID/stat field 22 */
+    uint32_t pid;
+    uint32_t message_len;
+    char name[AMG_SHM_NAME_CAP];
+    uint64_t probe;      /* a random word, */
+    uint64_t probe_addr; /* and where it is at its owner */
+    uint64_t area_base;  /* the owner's amg_area, all 0 when it has none */
+    uint64_t area_len;
+    int32_t area_fd;
+    uint32_t max_contexts;
+    uint32_t has_membarrier;
+    uint32_t slab_stride; /* bytes from one slab to the next */
+    uint64_t contexts_at; /* offsets of the parts */
+    uint64_t claims_at;
+    uint64_t keys_at;
+    uint64_t rings_at;
+    uint64_t slabs_at;
+    uint64_t chunks_at;
+    /* 1: the owner has closed, in order. Its release pairs with the acquire
+     * of amg_shm_region_is_closed(). */
+    _Alignas(AMG_SHM_LINE) _Atomic uint32_t is_closed;
+};
+
+static_assert(sizeof(struct amg_shm_head) <= AMG_SHM_PAGE, "one page");
+
+/* Bits of amg_shm_context.news. */
+enum amg_shm_news {
+    AMG_SHM_NEWS_RINGS = 1, /* bits were set in `rings` */
+    AMG_SHM_NEWS_PEERS = 2, /* a peer ends: look which */
+};
+
+/* Values of amg_shm_context.sleep. */
+enum amg_shm_sleep {
+    AMG_SHM_AWAKE,
+    AMG_SHM_ASLEEP, /* whoever raises news rings the bell, and writes RUNG */
+    AMG_SHM_RUNG,
+};
+
+/* What senders and a context share besides the rings. */
+struct amg_shm_context {
+    /* Publishes `rings` and what the senders wrote to their rings; or'ed by
+     * senders, exchanged by the owner when it is not 0. */
+    _Alignas(AMG_SHM_LINE) _Atomic uint32_t news;
+    /* A bit per slot: its ring has cells, or is new. */
+    _Alignas(AMG_SHM_LINE) _Atomic uint64_t rings[AMG_SHM_SLOTS / 64];
+    /* Dekker with `news`: see shm_bell.c. */
+    _Alignas(AMG_SHM_LINE) _Atomic uint32_t sleep;
+    _Atomic uint32_t is_open; /* 0: no endpoint here, requests are refused */
+    _Atomic uint32_t cpu;     /* where it last waited, + 1; 0 unknown */
+};
+
+static_assert(sizeof(struct amg_shm_context) == 256, "the table above");
+
+/* States of a slot, in the low byte of its claim. */
+enum amg_shm_claim_state {
+    AMG_SHM_CLAIM_FREE,
+    AMG_SHM_CLAIM_MAKING,  /* a sender writes its name into the ring */
+    AMG_SHM_CLAIM_LIVE,    /* cells may come */
+    AMG_SHM_CLAIM_LEAVING, /* none will come any more; the owner frees it */
+};
+
+/* A claim: state, the context it sends to, and the pid of who claimed. */
+static inline uint64_t amg_shm_claim(
+    enum amg_shm_claim_state state, uint8_t context, uint32_t pid)
+{
+    return (uint64_t)state | (uint64_t)context << 8 | (uint64_t)pid << 32;
+}
+
+static inline enum amg_shm_claim_state amg_shm_claim_state(uint64_t claim)
+{
+    return (enum amg_shm_claim_state)(claim & 0xff);
+}
+
+static inline uint8_t amg_shm_claim_context(uint64_t claim)
+{
+    return (uint8_t)(claim >> 8);
+}
+
+static inline uint32_t amg_shm_claim_pid(uint64_t claim)
+{
+    return (uint32_t)(claim >> 32);
+}
+
+/* The first line of a slab; the bytes follow. */
+struct amg_shm_slab {
+    /* 1: the receiver has it. It stores 0 when it is done with the bytes, with
+     * release; the owner's acquire load then makes it free. */
+    _Alignas(AMG_SHM_LINE) _Atomic uint32_t is_out;
+    _Alignas(AMG_SHM_LINE) uint8_t bytes[];
+};
+
+/* A mapped segment, own or of a peer; all but `head` is private and was
+ * checked. Owned by its domain or peer. */
+struct amg_shm_region {
+    struct amg_shm_head *head; /* the mapping; NULL: none */
+    uint64_t len;
+    int fd; /* the owner's, which holds its lock; -1 at peers */
+    char name[AMG_SHM_NAME_CAP];
+    uint64_t incarnation;
+    uint64_t pid_ns;
+    uint64_t start_time;
+    uint32_t pid;
+    uint32_t max_contexts;
+    uint32_t message_len;
+    uint32_t slab_stride;
+    bool has_membarrier;
+    struct amg_shm_context *contexts;
+    _Atomic uint64_t *claims;
+    void *keys;
+    struct amg_shm_ring *rings;
+    uint8_t *slabs;
+    uint8_t *chunks;
+};
+
+/* How a segment is to be made. */
+struct amg_shm_plan {
+    const char *name; /* chosen, or "" */
+    uint32_t max_contexts;
+    uint32_t message_len;
+    bool has_membarrier;
+    const struct amg_area *area; /* NULL: none */
+};
+
+/* Makes the segment of this process. HG_ADDRINUSE: the chosen name belongs to
+ * a living process; HG_INVALID_ARG: it is no name; HG_NOMEM; HG_NA_ERROR. */
+hg_return_t amg_shm_region_create(
+    const struct amg_shm_plan *plan, struct amg_shm_region *ret_region);
+/* Maps the segment that is called `name` and checks it. HG_ADDRNOTAVAIL: there
+ * is none; HG_PROTOCOL_ERROR: it is none of ours or broken; HG_NOMEM. */
+hg_return_t amg_shm_region_map(
+    const char *name, struct amg_shm_region *ret_region);
+/* Unmaps; an owner's file is removed too. Safe on one that is all zero. */
+void amg_shm_region_fini(struct amg_shm_region *region);
+
+/* Did its owner close it? */
+static inline bool amg_shm_region_is_closed(const struct amg_shm_region *region)
+{
+    return atomic_load_explicit(
+               &region->head->is_closed, memory_order_acquire) != 0;
+}
+
+static inline struct amg_shm_slab *amg_shm_region_slab(
+    const struct amg_shm_region *region, uint32_t index)
+{
+    return (
+        struct amg_shm_slab *)(void *)(region->slabs +
+                                       (uint64_t)index * region->slab_stride);
+}
+
+/* Is `text` fit to name a segment: 1 to 63 of [A-Za-z0-9._-]? */
+bool amg_shm_name_is_valid(const char *text);
+
+#endif

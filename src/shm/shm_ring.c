@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The rare halves of a ring: how it begins, and how it is used again. */
+#include "shm/shm_ring.h"
+
+#include <string.h>
+
+void amg_shm_ring_reset(struct amg_shm_ring *ring)
+{
+    /* Old numbers would be taken for those of the next writer. */
+    for (unsigned i = 0; i < AMG_SHM_CELLS; i++)
+        atomic_store_explicit(&ring->cells[i].seq, 0, memory_order_relaxed);
+    atomic_store_explicit(&ring->consumed, 0, memory_order_relaxed);
+    atomic_store_explicit(&ring->watch, AMG_SHM_DORMANT, memory_order_relaxed);
+    memset(ring->name, 0, sizeof(ring->name));
+    ring->incarnation = 0;
+}
+
+void amg_shm_out_init(
+    struct amg_shm_out *out, struct amg_shm_ring *ring, bool needs_fence)
+{
+    *out = (struct amg_shm_out){.ring = ring, .needs_fence = needs_fence};
+}
+
+void amg_shm_in_init(struct amg_shm_in *in, struct amg_shm_ring *ring)
+{
+    *in = (struct amg_shm_in){.ring = ring};
+}
+
+bool amg_shm_out_is_empty(const struct amg_shm_out *out)
+{
+    return out->ring == NULL || atomic_load_explicit(&out->ring->consumed,
+                                    memory_order_acquire) == out->tail;
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Messages on their way out: into a cell, into a slab, or into a queue. */
+#ifndef AMG_SHM_SHM_SEND_H
+#define AMG_SHM_SHM_SEND_H
+
+#include "shm/shm_domain.h"
+
+/* What is to be said to a context of a peer, besides its bytes. */
+struct amg_shm_note {
+    uint8_t kind;
+    uint8_t origin_context;
+    uint8_t target_context;
+    uint32_t cookie;
+};
+
+/* Sends up to AMG_SHM_INLINE bytes. Where there is no room now it waits in
+ * order, in memory of its own. HG_NOMEM; HG_HOSTUNREACH: the peer is gone;
+ * HG_NOENTRY: the peer has no such context. */
+hg_return_t amg_shm_send_word_locked(struct amg_shm_peer *peer,
+    const struct amg_shm_note *note, const void *bytes, uint16_t len);
+
+/* The slots of the contract. */
+hg_return_t amg_shm_send_request(struct amg_ep *ep, struct amg_peer *peer,
+    uint8_t target_context, struct amg_buf *buf, uint32_t len, bool wants_reply,
+    struct amg_op *op);
+hg_return_t amg_shm_send_reply(struct amg_ep *ep,
+    const struct amg_arrival *arrival, struct amg_buf *buf, uint32_t len,
+    struct amg_op *op);
+
+#endif

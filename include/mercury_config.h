@@ -10,6 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "mercury_compiler_attributes.h"
+
 /* The older names of the fixed-width integers; new code uses <stdint.h>. */
 typedef int8_t hg_int8_t;
 typedef uint8_t hg_uint8_t;
@@ -30,36 +32,23 @@ typedef uint8_t hg_bool_t;
 #define HG_VERSION_MINOR 4
 #define HG_VERSION_PATCH 1
 
-#if defined(__GNUC__)
-#define HG_WARN_UNUSED_RESULT __attribute__((warn_unused_result))
-#define HG_UNUSED             __attribute__((unused))
-#define HG_PACKED(x)          x __attribute__((packed))
-#define HG_PUBLIC             __attribute__((visibility("default")))
-#define HG_PRIVATE            __attribute__((visibility("hidden")))
-#define HG_PRINTF(fmt, first) __attribute__((format(printf, fmt, first)))
-#else
-#define HG_WARN_UNUSED_RESULT
-#define HG_UNUSED
-#define HG_PACKED(x) x
-#define HG_PUBLIC
-#define HG_PRIVATE
-#define HG_PRINTF(fmt, first)
-#endif
-
-#if defined(__GNUC__) && __GNUC__ >= 7
-#define HG_FALLTHROUGH __attribute__((fallthrough))
-#else
-#define HG_FALLTHROUGH                                                         \
-    do {                                                                       \
-    } while (0)
-#endif
+#define HG_WARN_UNUSED_RESULT HG_ATTR_WARN_UNUSED_RESULT
+#define HG_UNUSED             HG_ATTR_UNUSED
+#define HG_PACKED(x)          HG_ATTR_PACKED(x)
+#define HG_PUBLIC             HG_ATTR_ABI_EXPORT
+#define HG_PRIVATE            HG_ATTR_ABI_HIDDEN
+#define HG_PRINTF(fmt, first) HG_ATTR_PRINTF(fmt, first)
+#define HG_FALLTHROUGH        HG_ATTR_FALLTHROUGH
 
 #define HG_INLINE inline
 
 /* What programs ask for with #ifdef. MERCURY_GEN_PROC is there, so BOOST is
- * "on", although no Boost is used. What is not built stays undefined. */
+ * "on", although no Boost is used; several threads may progress one context.
+ * What is not there stays undefined: HG_HAS_XDR, as bytes travel in the
+ * machine's own order, and HG_HAS_DEBUG. */
 #define HG_BUILD_SHARED_LIBS
-#define HG_HAS_BOOST     1
-#define HG_HAS_CHECKSUMS 1
+#define HG_HAS_BOOST          1
+#define HG_HAS_CHECKSUMS      1
+#define HG_HAS_MULTI_PROGRESS 1
 
 #endif

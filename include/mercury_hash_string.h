@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A number made of a string: what HG_Register_name() makes ids with. */
+#ifndef MERCURY_HASH_STRING_H
+#define MERCURY_HASH_STRING_H
+
+#include "mercury_util_config.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/**
+ * Bernstein's hash of a string: 5381, then times 33 plus each byte.
+ *
+ * @param string  [in]
+ * Owns:      nothing changes hands.
+ * Errors:    none.
+ * Threads:   any thread; never blocks.
+ * Undefined: string is NULL.
+ * Source:    as Mercury 2.4.
+ */
+static HG_UTIL_INLINE unsigned int hg_hash_string(const char *string)
+{
+    const unsigned char *at = (const unsigned char *)string;
+    uint32_t hash = 5381;
+
+    for (; *at != '\0'; at++)
+        hash = hash * 33u + *at;
+    return hash;
+}
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

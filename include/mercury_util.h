@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The helpers as a whole: their version, and their log.
+ *
+ * There is one log for the library, the helpers and the outlets of programs;
+ * see mercury_log.h. The calls below are those of HG_Set_log_*() by another
+ * name, for programs that use the helpers alone. */
+#ifndef MERCURY_UTIL_H
+#define MERCURY_UTIL_H
+
+#include <stdio.h>
+
+#include "mercury_util_config.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/**
+ * The version of the API that the library offers.
+ *
+ * @param major  [out]  may be NULL
+ * @param minor  [out]  may be NULL
+ * @param patch  [out]  may be NULL
+ * Owns:      nothing changes hands.
+ * Errors:    none.
+ * Threads:   any thread; never blocks.
+ * Undefined: nothing.
+ * Source:    as Mercury 2.4.
+ */
+HG_UTIL_PUBLIC int HG_Util_version_get(
+    unsigned int *major, unsigned int *minor, unsigned int *patch);
+
+/**
+ * Choose which log lines are written; as HG_Set_log_level().
+ *
+ * @param level  [in]  "none", "fatal", "error", "warning", "min_debug", "info"
+ *                     or "debug"
+ * Owns:      nothing changes hands.
+ * Errors:    an unknown name changes nothing; the log says so.
+ * Threads:   any thread; never blocks.
+ * Undefined: nothing.
+ * Source:    as Mercury 2.4, but it is the level of all outlets.
+ */
+HG_UTIL_PUBLIC void HG_Util_set_log_level(const char *level);
+
+/**
+ * Choose which outlets write log lines; as HG_Set_log_subsys().
+ *
+ * @param subsys  [in]  "a,b,~c": shows a and b, hides c; NULL or "" shows all
+ *                      but those that are off by default
+ * Owns:      nothing changes hands.
+ * Errors:    a list of 1024 bytes or more changes nothing; the log says so.
+ * Threads:   any thread; never blocks.
+ * Undefined: nothing.
+ * Source:    as Mercury 2.4.
+ */
+HG_UTIL_PUBLIC void HG_Util_set_log_subsys(const char *subsys);
+
+/**
+ * Have log lines written by a function of the program's; as
+ * HG_Set_log_func().
+ *
+ * @param log_func  [in]  called as fprintf() would be; NULL: fprintf() itself
+ * Owns:      nothing changes hands.
+ * Errors:    none.
+ * Threads:   any thread; never blocks. `log_func` may be called by any thread
+ *            that calls the library, one at a time.
+ * Undefined: `log_func` calls the library.
+ * Source:    as Mercury 2.4.
+ */
+HG_UTIL_PUBLIC void HG_Util_set_log_func(
+    int (*log_func)(FILE *stream, const char *format, ...));
+
+/**
+ * Choose where log lines go; as HG_Set_log_stream().
+ *
+ * @param level   [in]  a name as for HG_Util_set_log_level(); "fatal" and
+ *                      "error" share a stream, and so do "min_debug", "info"
+ *                      and "debug"
+ * @param stream  [in]  NULL: stderr again
+ * Owns:      the stream stays the caller's, and open until another is set.
+ * Errors:    an unknown name changes nothing; the log says so.
+ * Threads:   any thread; never blocks.
+ * Undefined: nothing.
+ * Source:    as Mercury 2.4.
+ */
+HG_UTIL_PUBLIC void HG_Util_set_log_stream(const char *level, FILE *stream);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A bounded queue of pointers for any number of pushing and popping threads,
+ * without locks.
+ *
+ * After Vyukov's bounded queue, each slot carries a turn: 2 t says that the
+ * push number t may fill the slot, 2 t + 1 that the pop number t may empty it,
+ * and emptying sets 2 (t + count), for the push that comes round next. So a
+ * thread that is held up between taking a number and finishing its slot delays
+ * only who comes to the same slot. */
+#ifndef MERCURY_ATOMIC_QUEUE_H
+#define MERCURY_ATOMIC_QUEUE_H
+
+#include "mercury_atomic.h"
+
+/* What stands on one line of the cache is not written by both sides. */
+#define HG_ATOMIC_QUEUE_LINE 64
+
+struct hg_atomic_queue_slot {
+    /* Publishes `entry`: set by the side that is done with the slot, and read
+     * by the other before it touches `entry`. */
+    hg_atomic_int64_t turn;
+    void *entry;
+};
+
+/* Owned by the program, from hg_atomic_queue_alloc() to hg_atomic_queue_free().
+ * Nothing of it is to be touched by other means than the functions below. */
+struct hg_atomic_queue {
+    hg_atomic_int64_t pushes; /* numbers given out to those who push */
+    char line_1[HG_ATOMIC_QUEUE_LINE - sizeof(hg_atomic_int64_t)];
+    hg_atomic_int64_t pops; /* numbers given out to those who pop */
+    char line_2[HG_ATOMIC_QUEUE_LINE - sizeof(hg_atomic_int64_t)];
+    struct hg_atomic_queue_slot *slots;
+    int64_t count; /* of slots; a power of two */
+};
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/**
+ * Make an empty queue.
+ *
+ * @param count  [in]  entries it has room for; a power of two
+ * Owns:      the result is the caller's; hg_atomic_queue_free() ends it.
+ * Errors:    NULL: count is no power of two, or no memory.
+ * Threads:   any thread; never blocks.
+ * Undefined: nothing.
+ * Source:    as Mercury 2.4, but all `count` entries can be used.
+ */
+HG_UTIL_PUBLIC struct hg_atomic_queue *hg_atomic_queue_alloc(
+    unsigned int count);
+
+/**
+ * End a queue; entries that are left in it are forgotten.
+ *
+ * @param queue  [in]  NULL is allowed
+ * Owns:      the queue is taken; the entries stay whose they are.
+ * Errors:    none.
+ * Threads:   one thread, when no other uses the queue.
+ * Undefined: nothing.
+ * Source:    as Mercury 2.4.
+ */
+HG_UTIL_PUBLIC void hg_atomic_queue_free(struct hg_atomic_queue *queue);
+
+/**
+ * Append an entry.
+ *
+ * @param queue  [in]
+ * @param entry  [in]  not NULL, which means "empty" to those who pop
+ * Owns:      the entry is whose who pops it.
+ * Errors:    HG_UTIL_FAIL the queue is full
+ * Threads:   any thread; never blocks.
+ * Undefined: an argument is NULL.
+ * Source:    as Mercury 2.4.
+ */
+static HG_UTIL_INLINE int hg_atomic_queue_push(
+    struct hg_atomic_queue *queue, void *entry)
+{
+    int64_t at = hg_atomic_get64(&queue->pushes);
+
+    for (;;) {
+        struct hg_atomic_queue_slot *slot =
+            &queue->slots[at & (queue->count - 1)];
+        int64_t turn = hg_atomic_get64(&slot->turn);
+
+        if (turn == 2 * at && hg_atomic_cas64(&queue->pushes, at, at + 1)) {
+            slot->entry = entry;
+            hg_atomic_set64(&slot->turn, 2 * at + 1);
+            return HG_UTIL_SUCCESS;
+        }
+        if (turn < 2 * at)
+            return HG_UTIL_FAIL;
+        at = hg_atomic_get64(&queue->pushes);
+    }
+}
+
+/**
+ * Take the first entry, also when other threads do.
+ *
+ * @param queue  [in]
+ * Owns:      the entry is the caller's.
+ * Errors:    NULL: the queue is empty.
+ * Threads:   any thread; never blocks.
+ * Undefined: queue is NULL.
+ * Source:    as Mercury 2.4.
+ */
+static HG_UTIL_INLINE void *hg_atomic_queue_pop_mc(
+    struct hg_atomic_queue *queue)
+{
+    int64_t at = hg_atomic_get64(&queue->pops);
+
+    for (;;) {
+        struct hg_atomic_queue_slot *slot =
+            &queue->slots[at & (queue->count - 1)];
+        int64_t turn = hg_atomic_get64(&slot->turn);
+
+        if (turn == 2 * at + 1 && hg_atomic_cas64(&queue->pops, at, at + 1)) {
+            void *entry = slot->entry;
+
+            hg_atomic_set64(&slot->turn, 2 * (at + queue->count));
+            return entry;
+        }
+        if (turn < 2 * at + 1)
+            return NULL;
+        at = hg_atomic_get64(&queue->pops);
+    }
+}
+
+/**
+ * Take the first entry, when no other thread pops.
+ *
+ * @param queue  [in]
+ * Owns:      the entry is the caller's.
+ * Errors:    NULL: the queue is empty.
+ * Threads:   one thread at a time; never blocks.
+ * Undefined: queue is NULL; another thread pops.
+ * Source:    as Mercury 2.4.
+ */
+static HG_UTIL_INLINE void *hg_atomic_queue_pop_sc(
+    struct hg_atomic_queue *queue)
+{
+    int64_t at = hg_atomic_get64(&queue->pops);
+    struct hg_atomic_queue_slot *slot = &queue->slots[at & (queue->count - 1)];
+    void *entry;
+
+    if (hg_atomic_get64(&slot->turn) != 2 * at + 1)
+        return NULL;
+    entry = slot->entry;
+    hg_atomic_set64(&queue->pops, at + 1);
+    hg_atomic_set64(&slot->turn, 2 * (at + queue->count));
+    return entry;
+}
+
+/**
+ * How many entries are in the queue; while others use it, about how many.
+ *
+ * @param queue  [in]
+ * Owns:      nothing changes hands.
+ * Errors:    none.
+ * Threads:   any thread; never blocks.
+ * Undefined: queue is NULL.
+ * Source:    as Mercury 2.4.
+ */
+static HG_UTIL_INLINE unsigned int hg_atomic_queue_count(
+    struct hg_atomic_queue *queue)
+{
+    /* Pops first: it never runs ahead of pushes, which are read later. */
+    int64_t pops = hg_atomic_get64(&queue->pops);
+    int64_t count = hg_atomic_get64(&queue->pushes) - pops;
+
+    return (unsigned int)(count < queue->count ? count : queue->count);
+}
+
+/**
+ * Is the queue empty? While others use it, the answer may be old.
+ *
+ * @param queue  [in]
+ * Owns:      nothing changes hands.
+ * Errors:    none.
+ * Threads:   any thread; never blocks.
+ * Undefined: queue is NULL.
+ * Source:    as Mercury 2.4.
+ */
+static HG_UTIL_INLINE bool hg_atomic_queue_is_empty(
+    struct hg_atomic_queue *queue)
+{
+    return hg_atomic_queue_count(queue) == 0;
+}
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

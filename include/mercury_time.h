@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Moments and durations, on a clock that never goes back. */
+#ifndef MERCURY_TIME_H
+#define MERCURY_TIME_H
+
+#include <time.h>
+
+#include "mercury_util_config.h"
+
+/* A moment, counted from one that is the same for all calls until the machine
+ * starts again; or a duration. 0 <= tv_nsec < 10^9, also where it is negative:
+ * then tv_sec is the next whole second below. */
+typedef struct timespec hg_time_t;
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/**
+ * The moment of the call, to the nanosecond.
+ *
+ * @param tv  [out]
+ * Owns:      nothing changes hands.
+ * Errors:    HG_UTIL_FAIL tv is NULL
+ * Threads:   any thread; never blocks.
+ * Undefined: nothing.
+ * Source:    as Mercury 2.4.
+ */
+HG_UTIL_PUBLIC int hg_time_get_current(hg_time_t *tv);
+
+/**
+ * The moment of the call, to some milliseconds; cheaper to get.
+ *
+ * @param tv  [out]
+ * Owns:      nothing changes hands.
+ * Errors:    HG_UTIL_FAIL tv is NULL
+ * Threads:   any thread; never blocks.
+ * Undefined: nothing.
+ * Source:    as Mercury 2.4.
+ */
+HG_UTIL_PUBLIC int hg_time_get_current_ms(hg_time_t *tv);
+
+/**
+ * Give the core away for a duration; a signal does not shorten it.
+ *
+ * @param rqt  [in]  not negative
+ * Owns:      nothing changes hands.
+ * Errors:    HG_UTIL_FAIL rqt is no duration
+ * Threads:   any thread; waits as long as it says.
+ * Undefined: nothing.
+ * Source:    as Mercury 2.4.
+ */
+HG_UTIL_PUBLIC int hg_time_sleep(const hg_time_t rqt);
+
+/**
+ * The time of day as text, for a log: "Sat Nov 21 15:29:53 2026".
+ *
+ * Owns:      the result is borrowed from the calling thread, until it calls
+ *            again.
+ * Errors:    none.
+ * Threads:   any thread; never blocks.
+ * Undefined: nothing.
+ * Source:    as Mercury 2.4, but each thread has its own text.
+ */
+HG_UTIL_PUBLIC char *hg_time_stamp(void);
+
+/**
+ * A duration in seconds.
+ *
+ * @param tv  [in]
+ * Owns:      nothing changes hands.
+ * Errors:    none.
+ * Threads:   any thread; never blocks.
+ * Undefined: nothing.
+ * Source:    as Mercury 2.4.
+ */
+static HG_UTIL_INLINE double hg_time_to_double(hg_time_t tv)
+{
+    return (double)tv.tv_sec + (double)tv.tv_nsec * 1e-9;
+}
+
+/**
+ * A duration of some seconds; below a nanosecond it is cut.
+ *
+ * @param d  [in]
+ * Owns:      nothing changes hands.
+ * Errors:    none.
+ * Threads:   any thread; never blocks.
+ * Undefined: so many seconds that tv_sec does not hold them.
+ * Source:    as Mercury 2.4.
+ */
+static HG_UTIL_INLINE hg_time_t hg_time_from_double(double d)
+{
+    hg_time_t tv;
+
+    tv.tv_sec = (time_t)d;
+    if ((double)tv.tv_sec > d)
+        tv.tv_sec--;
+    tv.tv_nsec = (long)((d - (double)tv.tv_sec) * 1e9);
+    return tv;
+}
+
+/**
+ * A duration in milliseconds; what is below one is cut.
+ *
+ * @param tv  [in]  not negative
+ * Owns:      nothing changes hands.
+ * Errors:    none.
+ * Threads:   any thread; never blocks.
+ * Undefined: more than an unsigned int holds.
+ * Source:    as Mercury 2.4.
+ */
+static HG_UTIL_INLINE unsigned int hg_time_to_ms(hg_time_t tv)
+{
+    return (unsigned int)(tv.tv_sec * 1000 + tv.tv_nsec / 1000000);
+}
+
+/**
+ * A duration of some milliseconds.
+ *
+ * @param ms  [in]
+ * Owns:      nothing changes hands.
+ * Errors:    none.
+ * Threads:   any thread; never blocks.
+ * Undefined: nothing.
+ * Source:    as Mercury 2.4.
+ */
+static HG_UTIL_INLINE hg_time_t hg_time_from_ms(unsigned int ms)
+{
+    hg_time_t tv;
+
+    tv.tv_sec = (time_t)(ms / 1000);
+    tv.tv_nsec = (long)(ms % 1000) * 1000000;
+    return tv;
+}
+
+/**
+ * Is `in1` before `in2`?
+ *
+ * @param in1  [in]
+ * @param in2  [in]
+ * Owns:      nothing changes hands.
+ * Errors:    none.
+ * Threads:   any thread; never blocks.
+ * Undefined: nothing.
+ * Source:    as Mercury 2.4.
+ */
+static HG_UTIL_INLINE bool hg_time_less(hg_time_t in1, hg_time_t in2)
+{
+    return in1.tv_sec < in2.tv_sec ||
+           (in1.tv_sec == in2.tv_sec && in1.tv_nsec < in2.tv_nsec);
+}
+
+/**
+ * Seconds from `in2` to `in1`.
+ *
+ * @param in1  [in]
+ * @param in2  [in]
+ * Owns:      nothing changes hands.
+ * Errors:    none.
+ * Threads:   any thread; never blocks.
+ * Undefined: nothing.
+ * Source:    as Mercury 2.4.
+ */
+static HG_UTIL_INLINE double hg_time_diff(hg_time_t in1, hg_time_t in2)
+{
+    return (double)(in1.tv_sec - in2.tv_sec) +
+           (double)(in1.tv_nsec - in2.tv_nsec) * 1e-9;
+}
+
+/**
+ * The sum of two.
+ *
+ * @param in1  [in]
+ * @param in2  [in]
+ * Owns:      nothing changes hands.
+ * Errors:    none.
+ * Threads:   any thread; never blocks.
+ * Undefined: it is more than tv_sec holds.
+ * Source:    as Mercury 2.4.
+ */
+static HG_UTIL_INLINE hg_time_t hg_time_add(hg_time_t in1, hg_time_t in2)
+{
+    hg_time_t sum;
+
+    sum.tv_sec = in1.tv_sec + in2.tv_sec;
+    sum.tv_nsec = in1.tv_nsec + in2.tv_nsec;
+    if (sum.tv_nsec >= 1000000000) {
+        sum.tv_sec++;
+        sum.tv_nsec -= 1000000000;
+    }
+    return sum;
+}
+
+/**
+ * `in1` less `in2`.
+ *
+ * @param in1  [in]
+ * @param in2  [in]
+ * Owns:      nothing changes hands.
+ * Errors:    none.
+ * Threads:   any thread; never blocks.
+ * Undefined: nothing.
+ * Source:    as Mercury 2.4.
+ */
+static HG_UTIL_INLINE hg_time_t hg_time_subtract(hg_time_t in1, hg_time_t in2)
+{
+    hg_time_t rest;
+
+    rest.tv_sec = in1.tv_sec - in2.tv_sec;
+    rest.tv_nsec = in1.tv_nsec - in2.tv_nsec;
+    if (rest.tv_nsec < 0) {
+        rest.tv_sec--;
+        rest.tv_nsec += 1000000000;
+    }
+    return rest;
+}
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -11,17 +11,18 @@
  *   peer is gone              amg_shm_bulk_peer_gone_locked
  *   peer's segment is let go  amg_shm_bulk_peer_fini
  *
- * Ends of operations come through amg_shm_op_end_locked(). */
+ * Ends of operations come through amg_shm_op_end_locked(). A transfer holds a
+ * share of its peer: amg_shm_addr_hold_locked(), amg_shm_addr_drop_locked(). */
 #ifndef AMG_SHM_SHM_BULK_H
 #define AMG_SHM_SHM_BULK_H
 
 #include "base/pool.h"
 #include "shm/shm_keys.h"
 #include "shm/shm_visit.h"
+#include "transport/table.h"
 #include "transport/transport.h"
 
 struct amg_shm_cell;
-struct amg_table;
 struct amg_shm_domain;
 struct amg_shm_ep;
 struct amg_shm_peer;
@@ -39,9 +40,9 @@ struct amg_shm_bulk {
     struct amg_shm_keys keys;
     struct amg_shm_who who;
     enum amg_shm_copy copy;
-    struct amg_pool pool;        /* of transfers */
-    struct amg_table *transfers; /* that peers answer; guarded by the lock */
-    uint32_t chunks_used;        /* a bit per chunk; the lock's */
+    struct amg_pool pool;       /* of transfers */
+    struct amg_table transfers; /* those that peers answer; the lock's */
+    uint32_t chunks_used;       /* a bit per chunk; the lock's */
 };
 
 /* In the endpoint; all zero but the lists at the start. */
@@ -68,10 +69,10 @@ struct amg_shm_bulk_peer {
     uint32_t chunks_used; /* by transfers to it; the domain's lock */
 };
 
-/* The region is made. Logs what it refuses. */
-hg_return_t amg_shm_bulk_open(
-    struct amg_shm_domain *domain, const struct amg_area *area);
-/* All memory is unregistered, all endpoints and peers are closed. */
+/* The region is made. */
+void amg_shm_bulk_open(struct amg_shm_domain *domain);
+/* All memory is unregistered, all endpoints are closed; the peers are there
+ * still. */
 void amg_shm_bulk_close(struct amg_shm_domain *domain);
 void amg_shm_bulk_ep_open(struct amg_shm_ep *ep);
 /* No poll is under way: its operations end with HG_CANCELED, on `done`. */

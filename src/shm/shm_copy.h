@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copying between this process and exposed memory of a peer, by ourselves. */
+#ifndef AMG_SHM_SHM_COPY_H
+#define AMG_SHM_SHM_COPY_H
+
+#include "shm/shm_domain.h"
+
+/* Moves the first bytes of `access`, at most `max`, between `local` and the
+ * peer; all of it is checked. HG_SUCCESS: `*ret_len` > 0 bytes were moved.
+ * HG_OPNOTSUPPORTED: ask by message; HG_AGAIN: try again later. HG_NOENTRY,
+ * HG_PERMISSION, HG_OVERFLOW, HG_HOSTUNREACH, HG_NA_ERROR, HG_PROTOCOL_ERROR:
+ * it ends so, and the log has the cause. */
+hg_return_t amg_shm_copy_step(struct amg_shm_domain *domain,
+    struct amg_shm_peer *peer, const struct amg_shm_access *access, void *local,
+    uint64_t max, uint64_t *ret_len);
+
+/* Says who was refused what. */
+void amg_shm_copy_blame(const struct amg_shm_region *who,
+    const struct amg_shm_access *access, hg_return_t rc);
+
+/* Lets the peer's area and our place in its table go. */
+void amg_shm_copy_fini(struct amg_shm_bulk_peer *bulk);
+
+#endif

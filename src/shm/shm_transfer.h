@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* One put or get of ours, and how it moves through the segment.
+ *
+ *   origin                               exposer
+ *   GET {key, place, chunk} -------->    checks, copies into the chunk
+ *   copies out of the chunk <--------    DONE {code}
+ *
+ *   copies into the chunk
+ *   PUT {key, place, chunk} -------->    checks, copies out of the chunk
+ *                           <--------    DONE {code}
+ *
+ * A chunk is 64 KiB of the origin's segment. Its number is the piece's name:
+ * only one piece at a time has it, and an answer must name the transfer, too.
+ *
+ *   AMG_SHM_BULK_GET, _PUT   cookie: the transfer   struct amg_shm_ask
+ *   AMG_SHM_BULK_DONE        cookie: the transfer   struct amg_shm_told */
+#ifndef AMG_SHM_SHM_TRANSFER_H
+#define AMG_SHM_SHM_TRANSFER_H
+
+#include "shm/shm_domain.h"
+
+enum {
+    AMG_SHM_BULK_GET = AMG_SHM_BULK,
+    AMG_SHM_BULK_PUT,
+    AMG_SHM_BULK_DONE,
+};
+
+enum {
+    AMG_SHM_CHUNK_LEN = 65536,
+    AMG_SHM_CHUNKS = 32,
+    AMG_SHM_PIECES = 4,      /* of one transfer in motion */
+    AMG_SHM_PEER_CHUNKS = 8, /* of all transfers to one peer */
+};
+
+static_assert(
+    AMG_SHM_CHUNKS * AMG_SHM_CHUNK_LEN <= AMG_SHM_CHUNKS_LEN, "must fit");
+
+struct amg_shm_ask {
+    struct amg_shm_key key;
+    uint64_t offset;
+    uint32_t segment;
+    uint32_t len;
+    uint32_t chunk;
+    uint32_t zero;
+};
+
+static_assert(sizeof(struct amg_shm_ask) <= AMG_SHM_INLINE, "one cell");
+
+struct amg_shm_told {
+    uint32_t chunk;
+    uint32_t code; /* an hg_return_t */
+};
+
+struct amg_shm_piece {
+    uint32_t chunk;
+    uint32_t len;    /* 0: not in motion */
+    uint64_t offset; /* from the transfer's start */
+};
+
+enum amg_shm_transfer_state {
+    AMG_SHM_TRANSFER_MOVING,   /* on its endpoint's list: a poll can move it */
+    AMG_SHM_TRANSFER_STARVING, /* on the other list: it waits for a chunk */
+    AMG_SHM_TRANSFER_HELD,     /* on no list: a poll is at work on it */
+    AMG_SHM_TRANSFER_WAITING,  /* on no list: for answers */
+    AMG_SHM_TRANSFER_ENDED, /* its operation has ended, answers are missing */
+};
+
+/* From the pool. The lock guards all but what only polls use: what was begun
+ * and landed, and the pieces while it is HELD. */
+struct amg_shm_transfer {
+    struct amg_link link;
+    enum amg_shm_transfer_state state;
+    struct amg_shm_domain *domain;
+    struct amg_shm_ep *ep;
+    struct amg_op *op;
+    struct amg_shm_peer *peer; /* a share */
+    char *local;
+    struct amg_shm_access access; /* all of it */
+    uint64_t begun;               /* bytes copied, or given to pieces */
+    uint64_t landed;              /* bytes that are where they belong */
+    uint32_t cookie;
+    uint32_t in_motion; /* pieces */
+    uint8_t context;    /* the target's, */
+    uint8_t origin_context;
+    bool is_cancelled;
+    bool is_by_message; /* and has a cookie */
+    bool is_gone;       /* the peer is; no answers come */
+    hg_return_t ret;    /* what the peer said, the first error */
+    struct amg_shm_piece pieces[AMG_SHM_PIECES];
+};
+
+static inline struct amg_shm_transfer *amg_shm_transfer_of(
+    struct amg_link *link)
+{
+    return AMG_OBJECT(link, struct amg_shm_transfer, link);
+}
+
+/* On the list of those that the next poll moves. */
+void amg_shm_transfer_wake_locked(struct amg_shm_transfer *transfer);
+/* The operation ends; the transfer too, when no answer is missing. */
+void amg_shm_transfer_end_locked(
+    struct amg_shm_transfer *transfer, hg_return_t ret);
+/* All answers are here, or none comes. */
+void amg_shm_transfer_free_locked(struct amg_shm_transfer *transfer);
+
+/* shm_chunk.c. By the owner of the progress, with the transfer HELD. */
+
+/* Sends what may be sent. HG_SUCCESS: it has all been; HG_AGAIN: answers will
+ * bring it on; HG_BUSY: no chunk is free. Other codes end it. */
+hg_return_t amg_shm_chunk_move(struct amg_shm_transfer *transfer);
+/* Gives the chunks of pieces back that nobody will answer for. */
+void amg_shm_chunk_forget_locked(struct amg_shm_transfer *transfer);
+
+#endif

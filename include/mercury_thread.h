@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Threads of the system, as POSIX has them, under Mercury's names. */
+#ifndef MERCURY_THREAD_H
+#define MERCURY_THREAD_H
+
+#include <pthread.h>
+#include <sched.h>
+
+#include "mercury_util_config.h"
+
+typedef pthread_t hg_thread_t;
+typedef pthread_key_t hg_thread_key_t;
+typedef cpu_set_t hg_cpu_set_t;
+
+/* What a thread runs, and returns to nobody. */
+typedef void *hg_thread_ret_t;
+typedef hg_thread_ret_t (*hg_thread_func_t)(void *);
+#define HG_THREAD_RETURN_TYPE hg_thread_ret_t
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/**
+ * Set a thread variable to what no thread is called.
+ *
+ * @param thread  [out]
+ * Owns:      nothing changes hands.
+ * Errors:    NULL has no effect.
+ * Threads:   any thread; never blocks.
+ * Undefined: nothing.
+ * Source:    as Mercury 2.4.
+ */
+HG_UTIL_PUBLIC void hg_thread_init(hg_thread_t *thread);
+
+/**
+ * Start a thread.
+ *
+ * @param thread  [out]
+ * @param f       [in]
+ * @param data    [in]   handed to it
+ * Owns:      the thread is the caller's; hg_thread_join() ends it. `data` must
+ *            live as long as `f` uses it.
+ * Errors:    HG_UTIL_FAIL thread or f is NULL, or the system gives no more
+ *            threads; the log says why
+ * Threads:   any thread; never blocks.
+ * Undefined: nothing.
+ * Source:    as Mercury 2.4.
+ */
+HG_UTIL_PUBLIC int hg_thread_create(
+    hg_thread_t *thread, hg_thread_func_t f, void *data);
+
+/**
+ * End the calling thread.
+ *
+ * @param ret  [in]  lost
+ * Owns:      nothing changes hands.
+ * Errors:    none.
+ * Threads:   a thread of hg_thread_create(); does not return.
+ * Undefined: locks are held.
+ * Source:    as Mercury 2.4.
+ */
+HG_UTIL_PUBLIC void hg_thread_exit(hg_thread_ret_t ret);
+
+/**
+ * Wait until a thread has ended.
+ *
+ * @param thread  [in]
+ * Owns:      the thread is taken.
+ * Errors:    HG_UTIL_FAIL it is the caller itself; the log says so
+ * Threads:   any thread; waits without limit.
+ * Undefined: joined or detached before.
+ * Source:    as Mercury 2.4.
+ */
+HG_UTIL_PUBLIC int hg_thread_join(hg_thread_t thread);
+
+/**
+ * Ask a thread to end at its next point of cancellation, as POSIX lists them.
+ *
+ * @param thread  [in]
+ * Owns:      nothing changes hands; it is still to be joined.
+ * Errors:    HG_UTIL_FAIL the system knows it no more
+ * Threads:   any thread; never blocks.
+ * Undefined: joined or detached before; it is inside a call of this library.
+ * Source:    as Mercury 2.4.
+ */
+HG_UTIL_PUBLIC int hg_thread_cancel(hg_thread_t thread);
+
+/**
+ * Let others use the core.
+ *
+ * Owns:      nothing changes hands.
+ * Errors:    none.
+ * Threads:   any thread; gives the core away.
+ * Undefined: nothing.
+ * Source:    as Mercury 2.4.
+ */
+HG_UTIL_PUBLIC int hg_thread_yield(void);
+
+/**
+ * Make a key, under which each thread keeps a pointer of its own, at first
+ * NULL.
+ *
+ * @param key  [out]
+ * Owns:      the key is the caller's; hg_thread_key_delete() ends it. What
+ *            threads keep under it stays theirs to free.
+ * Errors:    HG_UTIL_FAIL key is NULL, or there are no more keys
+ * Threads:   any thread; never blocks.
+ * Undefined: nothing.
+ * Source:    as Mercury 2.4.
+ */
+HG_UTIL_PUBLIC int hg_thread_key_create(hg_thread_key_t *key);
+
+/**
+ * End a key.
+ *
+ * @param key  [in]
+ * Owns:      the key is taken.
+ * Errors:    HG_UTIL_FAIL there is no such key
+ * Threads:   any thread; never blocks.
+ * Undefined: another thread uses the key.
+ * Source:    as Mercury 2.4.
+ */
+HG_UTIL_PUBLIC int hg_thread_key_delete(hg_thread_key_t key);
+
+/**
+ * The cores that a thread may run on.
+ *
+ * @param thread    [in]
+ * @param cpu_mask  [out]
+ * Owns:      nothing changes hands.
+ * Errors:    HG_UTIL_FAIL cpu_mask is NULL, or too small for this machine
+ * Threads:   any thread; never blocks.
+ * Undefined: joined or detached before.
+ * Source:    as Mercury 2.4.
+ */
+HG_UTIL_PUBLIC int hg_thread_getaffinity(
+    hg_thread_t thread, hg_cpu_set_t *cpu_mask);
+
+/**
+ * Choose the cores that a thread may run on.
+ *
+ * @param thread    [in]
+ * @param cpu_mask  [in]
+ * Owns:      nothing changes hands.
+ * Errors:    HG_UTIL_FAIL cpu_mask is NULL, or names no core that the process
+ *            may use; the thread stays where it was
+ * Threads:   any thread; never blocks.
+ * Undefined: joined or detached before.
+ * Source:    as Mercury 2.4.
+ */
+HG_UTIL_PUBLIC int hg_thread_setaffinity(
+    hg_thread_t thread, const hg_cpu_set_t *cpu_mask);
+
+/**
+ * The calling thread.
+ *
+ * Owns:      nothing changes hands.
+ * Errors:    none.
+ * Threads:   any thread; never blocks.
+ * Undefined: nothing.
+ * Source:    as Mercury 2.4.
+ */
+static HG_UTIL_INLINE hg_thread_t hg_thread_self(void)
+{
+    return pthread_self();
+}
+
+/**
+ * Are two threads the same? 0: no.
+ *
+ * @param t1  [in]
+ * @param t2  [in]
+ * Owns:      nothing changes hands.
+ * Errors:    none.
+ * Threads:   any thread; never blocks.
+ * Undefined: nothing.
+ * Source:    as Mercury 2.4.
+ */
+static HG_UTIL_INLINE int hg_thread_equal(hg_thread_t t1, hg_thread_t t2)
+{
+    return pthread_equal(t1, t2);
+}
+
+/**
+ * What the calling thread keeps under a key, or NULL.
+ *
+ * @param key  [in]
+ * Owns:      nothing changes hands.
+ * Errors:    none.
+ * Threads:   any thread; never blocks.
+ * Undefined: there is no such key.
+ * Source:    as Mercury 2.4.
+ */
+static HG_UTIL_INLINE void *hg_thread_getspecific(hg_thread_key_t key)
+{
+    return pthread_getspecific(key);
+}
+
+/**
+ * Keep a pointer for the calling thread under a key.
+ *
+ * @param key    [in]
+ * @param value  [in]
+ * Owns:      nothing changes hands.
+ * Errors:    HG_UTIL_FAIL there is no such key, or no memory
+ * Threads:   any thread; never blocks.
+ * Undefined: nothing.
+ * Source:    as Mercury 2.4.
+ */
+static HG_UTIL_INLINE int hg_thread_setspecific(
+    hg_thread_key_t key, const void *value)
+{
+    return pthread_setspecific(key, value) == 0 ? HG_UTIL_SUCCESS
+                                                : HG_UTIL_FAIL;
+}
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Sleeping until another thread says that something has changed. As it may
+ * wake for no reason, the waiter looks again:
+ *
+ *   while (!ready)
+ *       hg_thread_cond_wait(&cond, &mutex);
+ */
+#ifndef MERCURY_THREAD_CONDITION_H
+#define MERCURY_THREAD_CONDITION_H
+
+#include "mercury_thread_mutex.h"
+
+typedef pthread_cond_t hg_thread_cond_t;
+
+/* For one that lives from the start; it needs no hg_thread_cond_init(). */
+#define HG_THREAD_COND_INITIALIZER PTHREAD_COND_INITIALIZER
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/**
+ * Make a condition, with nobody waiting.
+ *
+ * @param cond  [out]
+ * Owns:      the condition is the caller's; hg_thread_cond_destroy() ends it.
+ * Errors:    HG_UTIL_FAIL cond is NULL, or no memory
+ * Threads:   any thread; never blocks.
+ * Undefined: a condition is there already.
+ * Source:    as Mercury 2.4.
+ */
+HG_UTIL_PUBLIC int hg_thread_cond_init(hg_thread_cond_t *cond);
+
+/**
+ * End a condition.
+ *
+ * @param cond  [in]
+ * Owns:      the condition is taken.
+ * Errors:    HG_UTIL_FAIL cond is NULL
+ * Threads:   one thread, when nobody waits.
+ * Undefined: somebody waits.
+ * Source:    as Mercury 2.4.
+ */
+HG_UTIL_PUBLIC int hg_thread_cond_destroy(hg_thread_cond_t *cond);
+
+/**
+ * Wake at least one of those who wait.
+ *
+ * @param cond  [in]
+ * Owns:      nothing changes hands.
+ * Errors:    none.
+ * Threads:   any thread; never blocks.
+ * Undefined: cond is NULL.
+ * Source:    as Mercury 2.4.
+ */
+static HG_UTIL_INLINE int hg_thread_cond_signal(hg_thread_cond_t *cond)
+{
+    return pthread_cond_signal(cond) == 0 ? HG_UTIL_SUCCESS : HG_UTIL_FAIL;
+}
+
+/**
+ * Wake all who wait.
+ *
+ * @param cond  [in]
+ * Owns:      nothing changes hands.
+ * Errors:    none.
+ * Threads:   any thread; never blocks.
+ * Undefined: cond is NULL.
+ * Source:    as Mercury 2.4.
+ */
+static HG_UTIL_INLINE int hg_thread_cond_broadcast(hg_thread_cond_t *cond)
+{
+    return pthread_cond_broadcast(cond) == 0 ? HG_UTIL_SUCCESS : HG_UTIL_FAIL;
+}
+
+/**
+ * Give the lock back and sleep, in one step; take it again when woken.
+ *
+ * @param cond   [in]
+ * @param mutex  [in]  held by the caller, before and after
+ * Owns:      nothing changes hands.
+ * Errors:    HG_UTIL_FAIL the caller does not hold the lock
+ * Threads:   any thread; waits without limit.
+ * Undefined: an argument is NULL; the caller does not hold a fast lock.
+ * Source:    as Mercury 2.4.
+ */
+static HG_UTIL_INLINE int hg_thread_cond_wait(
+    hg_thread_cond_t *cond, hg_thread_mutex_t *mutex)
+{
+    return pthread_cond_wait(cond, mutex) == 0 ? HG_UTIL_SUCCESS : HG_UTIL_FAIL;
+}
+
+/**
+ * The same, but for some time only.
+ *
+ * @param cond     [in]
+ * @param mutex    [in]  held by the caller, before and after, also on failure
+ * @param timeout  [in]  milliseconds, on a clock that never goes back
+ * Owns:      nothing changes hands.
+ * Errors:    HG_UTIL_FAIL the time was over, or an argument is NULL
+ * Threads:   any thread; may wait up to its time-out.
+ * Undefined: the caller does not hold a fast lock.
+ * Source:    as Mercury 2.4.
+ */
+HG_UTIL_PUBLIC int hg_thread_cond_timedwait(
+    hg_thread_cond_t *cond, hg_thread_mutex_t *mutex, unsigned int timeout);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Locks that let a waiting thread sleep. */
+#ifndef MERCURY_THREAD_MUTEX_H
+#define MERCURY_THREAD_MUTEX_H
+
+#include <pthread.h>
+
+#include "mercury_thread_annotation.h"
+#include "mercury_util_config.h"
+
+typedef pthread_mutex_t hg_thread_mutex_t;
+
+/* For one that lives from the start; it needs no hg_thread_mutex_init(). */
+#define HG_THREAD_MUTEX_INITIALIZER PTHREAD_MUTEX_INITIALIZER
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/**
+ * Make a lock, free. It answers misuse: who holds it may not take it again,
+ * and only who holds it may give it back.
+ *
+ * @param mutex  [out]
+ * Owns:      the lock is the caller's; hg_thread_mutex_destroy() ends it.
+ * Errors:    HG_UTIL_FAIL mutex is NULL, or no memory
+ * Threads:   any thread; never blocks.
+ * Undefined: a lock is there already.
+ * Source:    as Mercury 2.4, but misuse is answered in every build.
+ */
+HG_UTIL_PUBLIC int hg_thread_mutex_init(hg_thread_mutex_t *mutex);
+
+/**
+ * Make a lock, free, that looks for a while before it sleeps; it does not
+ * answer misuse.
+ *
+ * @param mutex  [out]
+ * Owns:      the lock is the caller's; hg_thread_mutex_destroy() ends it.
+ * Errors:    HG_UTIL_FAIL mutex is NULL, or no memory
+ * Threads:   any thread; never blocks.
+ * Undefined: a lock is there already.
+ * Source:    as Mercury 2.4.
+ */
+HG_UTIL_PUBLIC int hg_thread_mutex_init_fast(hg_thread_mutex_t *mutex);
+
+/**
+ * End a lock.
+ *
+ * @param mutex  [in]
+ * Owns:      the lock is taken.
+ * Errors:    HG_UTIL_FAIL mutex is NULL or held; it stays as it is
+ * Threads:   one thread, when no other uses the lock.
+ * Undefined: nothing.
+ * Source:    as Mercury 2.4.
+ */
+HG_UTIL_PUBLIC int hg_thread_mutex_destroy(hg_thread_mutex_t *mutex);
+
+/**
+ * Take a lock, waiting until it is free.
+ *
+ * @param mutex  [in]
+ * Owns:      nothing changes hands.
+ * Errors:    HG_UTIL_FAIL the caller holds it, and it was not made fast
+ * Threads:   any thread; waits without limit.
+ * Undefined: mutex is NULL; the caller holds a fast lock.
+ * Source:    as Mercury 2.4.
+ */
+static HG_UTIL_INLINE int hg_thread_mutex_lock(hg_thread_mutex_t *mutex)
+    HG_LOCK_ACQUIRE(*mutex) HG_LOCK_NO_THREAD_SAFETY_ANALYSIS;
+
+static HG_UTIL_INLINE int hg_thread_mutex_lock(hg_thread_mutex_t *mutex)
+{
+    return pthread_mutex_lock(mutex) == 0 ? HG_UTIL_SUCCESS : HG_UTIL_FAIL;
+}
+
+/**
+ * Take a lock if it is free.
+ *
+ * @param mutex  [in]
+ * Owns:      nothing changes hands.
+ * Errors:    HG_UTIL_FAIL it is held
+ * Threads:   any thread; never blocks.
+ * Undefined: mutex is NULL.
+ * Source:    as Mercury 2.4.
+ */
+static HG_UTIL_INLINE int hg_thread_mutex_try_lock(hg_thread_mutex_t *mutex)
+    HG_LOCK_TRY_ACQUIRE(
+        HG_UTIL_SUCCESS, *mutex) HG_LOCK_NO_THREAD_SAFETY_ANALYSIS;
+
+static HG_UTIL_INLINE int hg_thread_mutex_try_lock(hg_thread_mutex_t *mutex)
+{
+    return pthread_mutex_trylock(mutex) == 0 ? HG_UTIL_SUCCESS : HG_UTIL_FAIL;
+}
+
+/**
+ * Give a lock back.
+ *
+ * @param mutex  [in]
+ * Owns:      nothing changes hands.
+ * Errors:    HG_UTIL_FAIL the caller does not hold it, and it was not made fast
+ * Threads:   whoever holds it; never blocks.
+ * Undefined: mutex is NULL; the caller does not hold a fast lock.
+ * Source:    as Mercury 2.4.
+ */
+static HG_UTIL_INLINE int hg_thread_mutex_unlock(hg_thread_mutex_t *mutex)
+    HG_LOCK_RELEASE(*mutex) HG_LOCK_NO_THREAD_SAFETY_ANALYSIS;
+
+static HG_UTIL_INLINE int hg_thread_mutex_unlock(hg_thread_mutex_t *mutex)
+{
+    return pthread_mutex_unlock(mutex) == 0 ? HG_UTIL_SUCCESS : HG_UTIL_FAIL;
+}
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Locks that many may hold who only read, and one alone who writes. */
+#ifndef MERCURY_THREAD_RWLOCK_H
+#define MERCURY_THREAD_RWLOCK_H
+
+#include "mercury_util_config.h"
+
+/* The room of a pthread_rwlock_t, which strict C hides. */
+typedef union hg_thread_rwlock {
+    long long align;
+    char room[64];
+} hg_thread_rwlock_t;
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/**
+ * Make a lock, free.
+ *
+ * @param rwlock  [out]
+ * Owns:      the lock is the caller's; hg_thread_rwlock_destroy() ends it.
+ * Errors:    HG_UTIL_FAIL rwlock is NULL, or no memory
+ * Threads:   any thread; never blocks.
+ * Undefined: a lock is there already.
+ * Source:    as Mercury 2.4.
+ */
+HG_UTIL_PUBLIC int hg_thread_rwlock_init(hg_thread_rwlock_t *rwlock);
+
+/**
+ * End a lock.
+ *
+ * @param rwlock  [in]
+ * Owns:      the lock is taken.
+ * Errors:    HG_UTIL_FAIL rwlock is NULL
+ * Threads:   one thread, when no other uses the lock.
+ * Undefined: it is held.
+ * Source:    as Mercury 2.4.
+ */
+HG_UTIL_PUBLIC int hg_thread_rwlock_destroy(hg_thread_rwlock_t *rwlock);
+
+/**
+ * Take a lock for reading, waiting while somebody writes.
+ *
+ * @param rwlock  [in]
+ * Owns:      nothing changes hands.
+ * Errors:    HG_UTIL_FAIL rwlock is NULL, or the caller holds it for writing
+ * Threads:   any thread; waits without limit.
+ * Undefined: nothing.
+ * Source:    as Mercury 2.4.
+ */
+HG_UTIL_PUBLIC int hg_thread_rwlock_rdlock(hg_thread_rwlock_t *rwlock);
+
+/**
+ * Take a lock for reading unless somebody writes.
+ *
+ * @param rwlock  [in]
+ * Owns:      nothing changes hands.
+ * Errors:    HG_UTIL_FAIL somebody writes, or rwlock is NULL
+ * Threads:   any thread; never blocks.
+ * Undefined: nothing.
+ * Source:    as Mercury 2.4.
+ */
+HG_UTIL_PUBLIC int hg_thread_rwlock_try_rdlock(hg_thread_rwlock_t *rwlock);
+
+/**
+ * Give a lock back that was taken for reading.
+ *
+ * @param rwlock  [in]
+ * Owns:      nothing changes hands.
+ * Errors:    HG_UTIL_FAIL rwlock is NULL
+ * Threads:   whoever holds it; never blocks.
+ * Undefined: the caller does not hold it for reading.
+ * Source:    as Mercury 2.4.
+ */
+HG_UTIL_PUBLIC int hg_thread_rwlock_release_rdlock(hg_thread_rwlock_t *rwlock);
+
+/**
+ * Take a lock for writing, waiting while others hold it.
+ *
+ * @param rwlock  [in]
+ * Owns:      nothing changes hands.
+ * Errors:    HG_UTIL_FAIL rwlock is NULL, or the caller holds it for writing
+ * Threads:   any thread; waits without limit.
+ * Undefined: the caller holds it for reading.
+ * Source:    as Mercury 2.4.
+ */
+HG_UTIL_PUBLIC int hg_thread_rwlock_wrlock(hg_thread_rwlock_t *rwlock);
+
+/**
+ * Take a lock for writing if it is free.
+ *
+ * @param rwlock  [in]
+ * Owns:      nothing changes hands.
+ * Errors:    HG_UTIL_FAIL it is held, or rwlock is NULL
+ * Threads:   any thread; never blocks.
+ * Undefined: nothing.
+ * Source:    as Mercury 2.4.
+ */
+HG_UTIL_PUBLIC int hg_thread_rwlock_try_wrlock(hg_thread_rwlock_t *rwlock);
+
+/**
+ * Give a lock back that was taken for writing.
+ *
+ * @param rwlock  [in]
+ * Owns:      nothing changes hands.
+ * Errors:    HG_UTIL_FAIL rwlock is NULL
+ * Threads:   whoever holds it; never blocks.
+ * Undefined: the caller does not hold it for writing.
+ * Source:    as Mercury 2.4.
+ */
+HG_UTIL_PUBLIC int hg_thread_rwlock_release_wrlock(hg_thread_rwlock_t *rwlock);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

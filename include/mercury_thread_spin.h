@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Locks for a few instructions: a waiting thread keeps its core busy. Where
+ * threads share cores, a lock of mercury_thread_mutex.h is better. */
+#ifndef MERCURY_THREAD_SPIN_H
+#define MERCURY_THREAD_SPIN_H
+
+#include "mercury_util_config.h"
+
+/* The room of a pthread_spinlock_t, which strict C hides. */
+typedef volatile int hg_thread_spin_t;
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/**
+ * Make a lock, free.
+ *
+ * @param lock  [out]
+ * Owns:      the lock is the caller's; hg_thread_spin_destroy() ends it.
+ * Errors:    HG_UTIL_FAIL lock is NULL
+ * Threads:   any thread; never blocks.
+ * Undefined: a lock is there already.
+ * Source:    as Mercury 2.4.
+ */
+HG_UTIL_PUBLIC int hg_thread_spin_init(hg_thread_spin_t *lock);
+
+/**
+ * End a lock.
+ *
+ * @param lock  [in]
+ * Owns:      the lock is taken.
+ * Errors:    HG_UTIL_FAIL lock is NULL
+ * Threads:   one thread, when no other uses the lock.
+ * Undefined: it is held.
+ * Source:    as Mercury 2.4.
+ */
+HG_UTIL_PUBLIC int hg_thread_spin_destroy(hg_thread_spin_t *lock);
+
+/**
+ * Take a lock, looking until it is free.
+ *
+ * @param lock  [in]
+ * Owns:      nothing changes hands.
+ * Errors:    HG_UTIL_FAIL lock is NULL
+ * Threads:   any thread; waits without limit, and keeps the core.
+ * Undefined: the caller holds it.
+ * Source:    as Mercury 2.4.
+ */
+HG_UTIL_PUBLIC int hg_thread_spin_lock(hg_thread_spin_t *lock);
+
+/**
+ * Take a lock if it is free.
+ *
+ * @param lock  [in]
+ * Owns:      nothing changes hands.
+ * Errors:    HG_UTIL_FAIL it is held, or lock is NULL
+ * Threads:   any thread; never blocks.
+ * Undefined: nothing.
+ * Source:    as Mercury 2.4.
+ */
+HG_UTIL_PUBLIC int hg_thread_spin_try_lock(hg_thread_spin_t *lock);
+
+/**
+ * Give a lock back.
+ *
+ * @param lock  [in]
+ * Owns:      nothing changes hands.
+ * Errors:    HG_UTIL_FAIL lock is NULL
+ * Threads:   whoever holds it; never blocks.
+ * Undefined: nobody holds it.
+ * Source:    as Mercury 2.4.
+ */
+HG_UTIL_PUBLIC int hg_thread_spin_unlock(hg_thread_spin_t *lock);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

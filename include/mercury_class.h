@@ -39,6 +39,41 @@ HG_PUBLIC hg_return_t HG_Version_get(
 HG_PUBLIC const char *HG_Error_to_string(hg_return_t errnum);
 
 /**
+ * List the protocols that this process can open.
+ *
+ * Of each element, "class_name+protocol_name" is an init string, and the
+ * device is the driver's name. MPI is listed where it is linked, loaded, or
+ * named.
+ *
+ * @param info_string         [in]   NULL: all; "mpi", "mpi+p2p", "self": what
+ * it names
+ * @param na_protocol_info_p  [out]  first of a list; none is changed
+ * Owns:      the result is the caller's; HG_Free_na_protocol_info() ends it.
+ * Errors:    HG_INVALID_ARG    na_protocol_info_p is NULL, or the string is no
+ *                              init string
+ *            HG_PROTONOSUPPORT nothing here is of that name
+ *            HG_NOMEM          no memory
+ * Threads:   any thread; may load a library.
+ * Undefined: nothing.
+ * Source:    as Mercury 2.4, but MPI shows too.
+ */
+HG_PUBLIC hg_return_t HG_Get_na_protocol_info(
+    const char *info_string, struct na_protocol_info **na_protocol_info_p);
+
+/**
+ * Free a list of protocols, all of it.
+ *
+ * @param na_protocol_info  [in]  may be NULL
+ * Owns:      the list is taken.
+ * Errors:    none.
+ * Threads:   any thread; never blocks.
+ * Undefined: nothing.
+ * Source:    as Mercury 2.4.
+ */
+HG_PUBLIC void HG_Free_na_protocol_info(
+    struct na_protocol_info *na_protocol_info);
+
+/**
  * Open a class with default options: HG_Init_opt2() without any.
  *
  * @param na_info_string  [in]  which transport; see HG_Init_opt2()
@@ -79,6 +114,10 @@ HG_PUBLIC hg_class_t *HG_Init_opt(const char *na_info_string, uint8_t na_listen,
  * was, it is left running. The thread level found decides who may call: see
  * MPI_Init_thread(); a level that takes something away is logged.
  *
+ * With an NA class in the options (see na.h) the transports are those of that
+ * class, open already; string, na_listen and `na_init_info` are not read then,
+ * and the string may be NULL. One HG class at a time uses an NA class.
+ *
  * @param na_info_string  [in]  not read when the options name an NA class
  * @param na_listen       [in]  HG_TRUE: others may call this process
  * @param version         [in]  HG_VERSION(major, minor) that the options were
@@ -88,7 +127,7 @@ HG_PUBLIC hg_class_t *HG_Init_opt(const char *na_info_string, uint8_t na_listen,
  *            may be reused when the call returns.
  * Errors:    NULL on any failure; the log says why: no such transport, not in
  *            this build, options without a version or of a newer one, options
- *            that contradict each other, no memory.
+ *            that contradict each other, an NA class in use, no memory.
  * Threads:   any thread; collective over MPI_COMM_WORLD when over MPI.
  * Undefined: nothing.
  * Source:    as Mercury 2.4, but collective over MPI.
@@ -104,6 +143,8 @@ HG_PUBLIC hg_class_t *HG_Init_opt2(const char *na_info_string,
  * then goes on serving until every rank has called it, and not longer than
  * AMALGAM_FINALIZE_TIMEOUT_MS (30 s): after that it names the ranks that did
  * not come, and closes alone. Frees class data and RPC data by their callbacks.
+ * A class over an NA class waits for nobody, and the NA class stays open:
+ * calls that come meanwhile wait for the next class over it.
  *
  * @param hg_class  [in]  gone when HG_SUCCESS is returned
  * Owns:      the class is taken on success only.

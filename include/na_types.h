@@ -4,7 +4,7 @@
 #ifndef NA_TYPES_H
 #define NA_TYPES_H
 
-#include "mercury_config.h"
+#include "na_config.h"
 
 /* Opaque; a class is made by NA_Initialize() and given to HG_Init_opt2(). */
 typedef struct na_class na_class_t;
@@ -12,6 +12,13 @@ typedef struct na_context na_context_t;
 typedef struct na_addr na_addr_t;
 
 typedef uint32_t na_tag_t;
+
+/* Version of the layout of `struct na_init_info`, for NA_Initialize_opt2(). */
+#define NA_VERSION(major, minor) (((unsigned)(major) << 16) | (unsigned)(minor))
+#define NA_MAJOR(version)        ((version) >> 16)
+#define NA_MINOR(version)        ((version)&0xffff)
+#define NA_VERSION_GE(v1, v2)    ((v1) >= (v2))
+#define NA_VERSION_LT(v1, v2)    ((v1) < (v2))
 
 #define NA_TAG_MAX        UINT32_MAX
 #define NA_CONTEXT_ID_MAX UINT8_MAX

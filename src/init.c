@@ -52,11 +52,36 @@ static const struct amg_transport *mpi_find(bool may_load)
     return dlsym(library, MPI_SYMBOL);
 }
 
+static bool scheme_is(const struct amg_uri *uri, const char *name)
+{
+    return strlen(name) == uri->scheme_len &&
+           strncmp(uri->scheme, name, uri->scheme_len) == 0;
+}
+
+static bool scheme_is_mpi(const struct amg_uri *uri)
+{
+    return scheme_is(uri, "mpi") || scheme_is(uri, "mpi+p2p") ||
+           scheme_is(uri, "mpi+static") || scheme_is(uri, "auto");
+}
+
+void amg_init_transports(const char *wanted,
+    const struct amg_transport *ret_all[AMG_ROUTE_COUNT + 1])
+{
+    struct amg_uri uri;
+    bool wants_mpi = wanted != NULL &&
+                     amg_uri_split(wanted, &uri) == HG_SUCCESS &&
+                     scheme_is_mpi(&uri);
+
+    ret_all[0] = &amg_self_transport;
+    ret_all[1] = mpi_find(wants_mpi);
+    ret_all[2] = NULL;
+}
+
 const char *amg_init_offer(char *ret_text, size_t cap)
 {
-    const struct amg_transport *all[] = {
-        &amg_self_transport, mpi_find(false), NULL};
+    const struct amg_transport *all[AMG_ROUTE_COUNT + 1];
 
+    amg_init_transports(NULL, all);
     return amg_registry_offer(all, ret_text, cap);
 }
 
@@ -68,18 +93,6 @@ static void refuse_log(const char *info)
         info, amg_init_offer(offer, sizeof(offer)),
         mpi_find(false) == NULL ? " (and mpi, where " MPI_LIBRARY " is found)"
                                 : "");
-}
-
-static bool scheme_is(const struct amg_uri *uri, const char *name)
-{
-    return strlen(name) == uri->scheme_len &&
-           strncmp(uri->scheme, name, uri->scheme_len) == 0;
-}
-
-static bool scheme_is_mpi(const struct amg_uri *uri)
-{
-    return scheme_is(uri, "mpi") || scheme_is(uri, "mpi+p2p") ||
-           scheme_is(uri, "mpi+static") || scheme_is(uri, "auto");
 }
 
 /* The init string after defaults: "auto" is what the environment names. */
@@ -126,18 +139,11 @@ static hg_return_t plan_transports(
     return HG_SUCCESS;
 }
 
-hg_return_t amg_init_class(const struct amg_init *init, hg_class_t **ret_class)
+/* From the init string to domains that are to be opened. */
+static hg_return_t plan_read(
+    struct amg_class_plan *plan, const struct amg_init *init)
 {
-    struct amg_class_plan plan = {
-        .how = init->how,
-        .head_len = AMG_HEADER_LEN,
-        .checksum_level = init->checksum_level,
-        .release_input_early = init->release_input_early,
-        .no_overflow = init->no_overflow,
-        .no_bulk_eager = init->no_bulk_eager,
-    };
     const char *info = info_choose(init->info);
-    hg_class_t *cls = NULL;
     struct amg_uri uri;
     hg_return_t rc = amg_uri_split(info, &uri);
     unsigned route = 0;
@@ -146,19 +152,65 @@ hg_return_t amg_init_class(const struct amg_init *init, hg_class_t **ret_class)
         AMG_LOG_ERROR("cls", "'%s' is no init string", info);
         return rc;
     }
-    rc = plan_transports(&plan, info, &uri);
+    rc = plan_transports(plan, info, &uri);
     if (rc != HG_SUCCESS)
         return rc;
     for (route = 0; route < AMG_ROUTE_COUNT; route++)
-        if (plan.transports[route] != NULL &&
-            amg_registry_check(plan.transports[route]) != HG_SUCCESS)
+        if (plan->transports[route] != NULL &&
+            amg_registry_check(plan->transports[route]) != HG_SUCCESS)
             return HG_PROTONOSUPPORT;
+    plan->how = init->how;
+    plan->how.info = uri.rest;
+    if (plan->how.max_contexts == 0)
+        plan->how.max_contexts = 1;
+    return HG_SUCCESS;
+}
+
+/* The domains are those of another class, as they are. */
+static void plan_borrow(struct amg_class_plan *plan, hg_class_t *lender)
+{
+    plan->lender = lender;
+    plan->how = lender->plan.how;
+    plan->main_route = lender->plan.main_route;
+    memcpy(plan->transports, lender->plan.transports, sizeof(plan->transports));
+    memcpy(plan->protocol, lender->plan.protocol, sizeof(plan->protocol));
+}
+
+hg_return_t amg_init_medium(const struct amg_init *init, hg_class_t **ret_class)
+{
+    struct amg_class_plan plan = {
+        .head_len = AMG_HEADER_LEN,
+        .checksum_level = init->checksum_level,
+        .release_input_early = init->release_input_early,
+        .no_overflow = init->no_overflow,
+        .no_bulk_eager = init->no_bulk_eager,
+    };
+    hg_class_t *cls = NULL;
+    hg_return_t rc = HG_SUCCESS;
+
     if (init->checksum_level == HG_CHECKSUM_RPC_PAYLOAD)
         plan.head_len += AMG_HEADER_TAIL_LEN;
-    plan.how.info = uri.rest;
-    if (plan.how.max_contexts == 0)
-        plan.how.max_contexts = 1;
+    if (init->lender != NULL)
+        plan_borrow(&plan, init->lender);
+    else
+        rc = plan_read(&plan, init);
+    if (rc != HG_SUCCESS)
+        return rc;
     rc = amg_class_open(&plan, &cls);
+    if (rc != HG_SUCCESS)
+        return rc;
+    AMG_LOG_INFO("cls", "class opened: '%s', %u bytes a message, %u credits",
+        init->lender != NULL ? "(an NA class)" : info_choose(init->info),
+        cls->limits.request_len, cls->limits.credits);
+    *ret_class = cls;
+    return HG_SUCCESS;
+}
+
+hg_return_t amg_init_class(const struct amg_init *init, hg_class_t **ret_class)
+{
+    hg_class_t *cls = NULL;
+    hg_return_t rc = amg_init_medium(init, &cls);
+
     if (rc != HG_SUCCESS)
         return rc;
     rc = amg_rpc_class_attach(cls);
@@ -166,8 +218,6 @@ hg_return_t amg_init_class(const struct amg_init *init, hg_class_t **ret_class)
         amg_class_close(cls);
         return rc;
     }
-    AMG_LOG_INFO("cls", "class opened: '%s', %u bytes a message, %u credits",
-        info, cls->limits.request_len, cls->limits.credits);
     *ret_class = cls;
     return HG_SUCCESS;
 }
@@ -309,8 +359,19 @@ static void contexts_settle(hg_class_t *cls, uint64_t deadline_ns)
     }
 }
 
+/* The class says goodbye for its lender, which then lends no more: the others
+ * do not serve it any longer. */
+static void lender_drain(hg_class_t *cls)
+{
+    hg_class_t *lender = cls->plan.lender;
+
+    if (lender != NULL && lender->state == AMG_CLASS_OPEN)
+        amg_class_set_state(lender, AMG_CLASS_DRAINING);
+}
+
 hg_return_t amg_init_finalize(hg_class_t *cls, bool serve)
 {
+    bool is_quiet = cls->plan.lender != NULL && !serve;
     uint64_t deadline_ns = amg_clock_deadline_ns(
         (unsigned)amg_env_number(AMG_ENV_FINALIZE_TIMEOUT));
     hg_return_t ended = HG_SUCCESS;
@@ -321,7 +382,7 @@ hg_return_t amg_init_finalize(hg_class_t *cls, bool serve)
     rc = amg_class_check_idle(cls, !serve);
     if (rc != HG_SUCCESS)
         return rc;
-    while ((ended = amg_class_quiesce(cls)) == HG_AGAIN) {
+    while (!is_quiet && (ended = amg_class_quiesce(cls)) == HG_AGAIN) {
         if (serve)
             contexts_serve(cls);
         if (amg_clock_ns() >= deadline_ns) {
@@ -332,6 +393,8 @@ hg_return_t amg_init_finalize(hg_class_t *cls, bool serve)
         if (cls->limits.must_yield)
             amg_clock_sleep_ns(QUIET_NAP_NS);
     }
+    if (!is_quiet)
+        lender_drain(cls);
     if (serve) {
         contexts_serve(cls);
         contexts_abandon(cls);

@@ -9,6 +9,8 @@
 struct amg_init {
     const char *info;    /* init string; NULL or "auto": the library chooses */
     struct amg_open how; /* info is filled in */
+    /* Use the domains of this class, and neither `info` nor `how`; or NULL. */
+    hg_class_t *lender;
     bool no_overflow;
     bool no_bulk_eager;
     bool release_input_early;
@@ -18,6 +20,16 @@ struct amg_init {
 /* HG_PROTONOSUPPORT: no such transport here (the log lists those there are);
  * HG_INVALID_ARG: no init string; or what the transport's open returned. */
 hg_return_t amg_init_class(const struct amg_init *init, hg_class_t **ret_class);
+/* The same without RPC: what an NA class is made of, and lends. */
+hg_return_t amg_init_medium(
+    const struct amg_init *init, hg_class_t **ret_class);
+/* Reads the options of the network layer that apply to our transports. */
+void amg_init_read_na(const struct na_init_info_4_0 *na, struct amg_init *init);
+
+/* The drivers this process can open, with NULL after the last. That for MPI is
+ * loaded only when `wanted`, an init string or NULL, names it. */
+void amg_init_transports(const char *wanted,
+    const struct amg_transport *ret_all[AMG_ROUTE_COUNT + 1]);
 
 /* Writes the init strings this process can open: "self, mpi, mpi+p2p". What
  * does not fit into `cap` bytes is left out. Returns `ret_text`. */
@@ -27,7 +39,8 @@ const char *amg_init_offer(char *ret_text, size_t cap);
  * until every rank has come here, and are destroyed then; without, a context
  * still open is HG_BUSY. HG_BUSY leaves all as it was. Waits for the others at
  * most AMALGAM_FINALIZE_TIMEOUT_MS; returns HG_TIMEOUT when somebody did not
- * come, and the class is closed all the same. */
+ * come, and the class is closed all the same. A class that borrows its domains
+ * waits for nobody without `serve`; with it, the lender lends no more. */
 hg_return_t amg_init_finalize(hg_class_t *cls, bool serve);
 
 #endif

@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "init.h"
 #include "mercury_class.h"
+#include "na_class.h"
 
 #define LIBRARY_VERSION HG_VERSION(HG_VERSION_MAJOR, HG_VERSION_MINOR)
 
@@ -55,17 +56,22 @@ static bool info_is_valid(const struct hg_init_info *info)
     return false;
 }
 
-/* Reads the options that apply to our transports. */
-static void init_from_info(
-    const struct hg_init_info *info, struct amg_init *init)
+void amg_init_read_na(const struct na_init_info_4_0 *na, struct amg_init *init)
 {
-    const struct na_init_info_4_0 *na = &info->na_init_info;
     size_t len = na->max_unexpected_size;
 
     if (na->max_expected_size > len)
         len = na->max_expected_size;
     init->how.message_len = len > UINT32_MAX ? UINT32_MAX : (uint32_t)len;
     init->how.max_contexts = na->max_contexts;
+}
+
+static void init_from_info(
+    const struct hg_init_info *info, struct amg_init *init)
+{
+    amg_init_read_na(&info->na_init_info, init);
+    if (info->na_class != NULL)
+        init->lender = info->na_class->medium;
     init->no_bulk_eager = info->no_bulk_eager != 0;
     init->no_overflow = info->no_overflow;
     init->release_input_early = info->release_input_early != 0;
@@ -81,8 +87,6 @@ hg_class_t *HG_Init_opt2(const char *na_info_string, uint8_t na_listen,
     };
     hg_class_t *cls = NULL;
 
-    if (!AMG_CONTRACT(na_info_string != NULL))
-        return NULL;
     if (hg_init_info != NULL) {
         struct hg_init_info info = HG_INIT_INFO_INITIALIZER;
 
@@ -95,16 +99,12 @@ hg_class_t *HG_Init_opt2(const char *na_info_string, uint8_t na_listen,
             return NULL;
         }
         memcpy(&info, hg_init_info, info_len(version));
-        if (info.na_class != NULL) {
-            AMG_LOG_ERROR("cls",
-                "na_class is set: this build opens its transports itself; "
-                "leave it NULL and name the transport");
-            return NULL;
-        }
         if (!info_is_valid(&info))
             return NULL;
         init_from_info(&info, &init);
     }
+    if (!AMG_CONTRACT(na_info_string != NULL || init.lender != NULL))
+        return NULL;
     return amg_init_class(&init, &cls) == HG_SUCCESS ? cls : NULL;
 }
 

@@ -15,14 +15,16 @@ static const char *const count_names[AMG_CLASS_COUNTS] = {
     [AMG_CLASS_BULKS] = "bulk handle",
     [AMG_CLASS_ALLOCS] = "memory of amalgam_alloc()",
     [AMG_CLASS_HANDLES] = "RPC handle",
+    [AMG_CLASS_BORROWERS] = "HG class of this NA class",
 };
 
 static const char *const count_advice[AMG_CLASS_COUNTS] = {
     [AMG_CLASS_CONTEXTS] = "HG_Context_destroy()",
-    [AMG_CLASS_ADDRS] = "HG_Addr_free()",
+    [AMG_CLASS_ADDRS] = "HG_Addr_free(), of an NA class NA_Addr_free(),",
     [AMG_CLASS_BULKS] = "HG_Bulk_free()",
     [AMG_CLASS_ALLOCS] = "amalgam_free()",
     [AMG_CLASS_HANDLES] = "HG_Destroy()",
+    [AMG_CLASS_BORROWERS] = "HG_Finalize()",
 };
 
 /* state_edges[from] has a bit for each state that may follow. */
@@ -75,10 +77,48 @@ static void class_take_limits(hg_class_t *cls)
     }
 }
 
+/* Takes the lender's domains over, until class_give_back(). */
+static hg_return_t class_borrow(hg_class_t *cls)
+{
+    hg_class_t *lender = cls->plan.lender;
+    int none = 0;
+
+    if (lender->state != AMG_CLASS_OPEN) {
+        AMG_LOG_ERROR("cls",
+            "the NA class said goodbye to the other ranks in "
+            "amalgam_finalize(); NA_Finalize() it, and open another");
+        return HG_BUSY;
+    }
+    if (!atomic_compare_exchange_strong_explicit(
+            &lender->counts[AMG_CLASS_BORROWERS], &none, 1,
+            memory_order_acq_rel, memory_order_relaxed)) {
+        AMG_LOG_ERROR("cls",
+            "another HG class uses the NA class: HG_Finalize() that first, or "
+            "NA_Initialize() one for each");
+        return HG_BUSY;
+    }
+    memcpy(cls->domains, lender->domains, sizeof(cls->domains));
+    cls->pool = lender->pool; /* the one that the domains know */
+    return HG_SUCCESS;
+}
+
+static void class_give_back(hg_class_t *cls)
+{
+    if (cls->domains[AMG_ROUTE_SELF] == NULL)
+        return; /* it got none */
+    memset(cls->domains, 0, sizeof(cls->domains));
+    cls->pool = NULL;
+    amg_class_count(cls->plan.lender, AMG_CLASS_BORROWERS, -1);
+}
+
 static void class_close_domains(hg_class_t *cls)
 {
     unsigned route = AMG_ROUTE_COUNT;
 
+    if (cls->plan.lender != NULL) {
+        class_give_back(cls);
+        return;
+    }
     while (route-- > 0) {
         if (cls->domains[route] == NULL)
             continue;
@@ -89,11 +129,17 @@ static void class_close_domains(hg_class_t *cls)
 
 static hg_return_t class_open_domains(hg_class_t *cls)
 {
+    hg_return_t rc = HG_SUCCESS;
     unsigned route = 0;
 
+    if (cls->plan.lender != NULL)
+        return class_borrow(cls);
+    rc = amg_class_pool_create(amg_env_number(AMG_ENV_POOL_BYTES), &cls->pool);
+    if (rc != HG_SUCCESS)
+        return rc;
+    cls->plan.how.area = amg_class_pool_area(cls->pool);
     for (route = 0; route < AMG_ROUTE_COUNT; route++) {
         const struct amg_transport *transport = cls->plan.transports[route];
-        hg_return_t rc = HG_SUCCESS;
 
         if (transport == NULL)
             continue;
@@ -118,10 +164,6 @@ hg_return_t amg_class_open(
     cls->plan = *plan;
     amg_lock_init(&cls->lock);
     amg_class_set_state(cls, AMG_CLASS_OPENING);
-    rc = amg_class_pool_create(amg_env_number(AMG_ENV_POOL_BYTES), &cls->pool);
-    if (rc != HG_SUCCESS)
-        goto close_domains;
-    cls->plan.how.area = amg_class_pool_area(cls->pool);
     rc = class_open_domains(cls);
     if (rc != HG_SUCCESS)
         goto close_domains;
@@ -139,8 +181,9 @@ close_domains:
 }
 
 /* Mercury's order: bulk handles, contexts, addresses. */
-static const enum amg_class_count count_order[] = {AMG_CLASS_BULKS,
-    AMG_CLASS_ALLOCS, AMG_CLASS_HANDLES, AMG_CLASS_CONTEXTS, AMG_CLASS_ADDRS};
+static const enum amg_class_count count_order[] = {AMG_CLASS_BORROWERS,
+    AMG_CLASS_BULKS, AMG_CLASS_ALLOCS, AMG_CLASS_HANDLES, AMG_CLASS_CONTEXTS,
+    AMG_CLASS_ADDRS};
 
 /* The first of these that is not zero, or AMG_CLASS_COUNTS. */
 static enum amg_class_count class_held(
@@ -207,7 +250,8 @@ void amg_class_abandon(hg_class_t *cls)
 
 void amg_class_close(hg_class_t *cls)
 {
-    amg_class_set_state(cls, AMG_CLASS_DRAINING);
+    if (cls->state == AMG_CLASS_OPEN)
+        amg_class_set_state(cls, AMG_CLASS_DRAINING);
     if (cls->upper_free != NULL)
         cls->upper_free(cls);
     class_close_domains(cls);

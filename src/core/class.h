@@ -37,6 +37,7 @@ enum amg_class_count {
     AMG_CLASS_BULKS,
     AMG_CLASS_ALLOCS,  /* of amalgam_alloc() */
     AMG_CLASS_HANDLES, /* of calls made here; calls served are the context's */
+    AMG_CLASS_BORROWERS, /* the class that uses its domains: 0 or 1 */
     AMG_CLASS_COUNTS
 };
 
@@ -47,6 +48,8 @@ struct amg_class_plan {
     char protocol[16];         /* as HG_Class_get_protocol() says */
     uint32_t head_len; /* bytes of a message that the floors above use */
     struct amg_open how;
+    /* Its open domains are used, and stay its own; NULL: all are opened. */
+    hg_class_t *lender;
     bool no_overflow;
     bool no_bulk_eager;
     bool release_input_early;
@@ -70,6 +73,8 @@ struct hg_class {
     void (*data_free)(void *);
 };
 
+/* HG_BUSY: another class uses the lender's domains, or they said goodbye; or
+ * what the open of a domain returned. */
 hg_return_t amg_class_open(
     const struct amg_class_plan *plan, hg_class_t **ret_class);
 

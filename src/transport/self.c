@@ -313,7 +313,7 @@ static hg_return_t self_bulk_get(struct amg_ep *ep, struct amg_peer *peer,
 
 const struct amg_transport amg_self_transport = {
     .name = "self",
-    .schemes = "self",
+    .schemes = "self na+self",
     .domain =
         {
             .open = self_domain_open,

@@ -12,6 +12,7 @@
 #include "mercury_bulk.h"
 #include "mercury_macros.h"
 #include "mercury_proc_string.h"
+#include "na.h"
 
 enum { N_MAX = 3000, DEADLINE_MS = 30000, LONG_LEN = 50000, BURST = 40 };
 
@@ -156,12 +157,14 @@ static void work(hg_id_t id)
     }
 }
 
-/* One whole life of a class. */
-static void live(void)
+/* One whole life of a class; over an NA class, or NULL. */
+static void live_over(na_class_t *na)
 {
+    struct hg_init_info info = HG_INIT_INFO_INITIALIZER;
     hg_id_t id = 0;
 
-    cls = HG_Init("self", HG_TRUE);
+    info.na_class = na;
+    cls = HG_Init_opt2("self", HG_TRUE, HG_VERSION(2, 4), &info);
     if (cls == NULL)
         return;
     id = MERCURY_REGISTER(cls, "args", args_t, args_t, serve);
@@ -174,6 +177,29 @@ static void live(void)
     if (context != NULL)
         CHECK(HG_Context_destroy(context) == HG_SUCCESS);
     CHECK(HG_Finalize(cls) == HG_SUCCESS);
+}
+
+static void protocols_list(void)
+{
+    struct na_protocol_info *list = NULL;
+
+    if (!WELL(HG_Get_na_protocol_info(NULL, &list)))
+        return;
+    CHECK(list != NULL);
+    HG_Free_na_protocol_info(list);
+}
+
+static void live(void)
+{
+    na_class_t *na = NULL;
+
+    protocols_list();
+    live_over(NULL);
+    na = NA_Initialize("self", true);
+    if (na == NULL)
+        return;
+    live_over(na);
+    CHECK(NA_Finalize(na) == NA_SUCCESS);
 }
 
 int main(void)

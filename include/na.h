@@ -1,0 +1,348 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* An opaque network class: transports that are opened before an HG class, and
+ * given to it in `hg_init_info.na_class`.
+ *
+ * It is for programs that were written this way, and for those that open one
+ * HG class after another over the same transports. It can be asked for
+ * addresses; messages go by RPC only, so the rest of Mercury's network layer is
+ * not declared here. One HG class at a time uses it. */
+#ifndef NA_H
+#define NA_H
+
+#include "na_types.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/**
+ * The version of the network layer whose names are offered, at run time.
+ *
+ * @param major  [out]  may be NULL, as the other two
+ * @param minor  [out]
+ * @param patch  [out]
+ * Owns:      nothing changes hands.
+ * Errors:    none.
+ * Threads:   any thread; never blocks.
+ * Undefined: nothing.
+ * Source:    as Mercury 2.4.
+ */
+NA_PUBLIC na_return_t NA_Version_get(
+    unsigned int *major, unsigned int *minor, unsigned int *patch);
+
+/**
+ * The name of a return code, for instance "NA_NOENTRY".
+ *
+ * @param errnum  [in]
+ * Owns:      the result is borrowed from the library, for ever.
+ * Errors:    NULL for a number that is no code.
+ * Threads:   any thread; never blocks.
+ * Undefined: nothing.
+ * Source:    as Mercury 2.4.
+ */
+NA_PUBLIC const char *NA_Error_to_string(na_return_t errnum);
+
+/**
+ * Choose which log lines are written: HG_Set_log_level(), for there is one log.
+ *
+ * @param level  [in]  "none", "fatal", "error", "warning", "min_debug", "info"
+ *                     or "debug"
+ * Owns:      nothing changes hands.
+ * Errors:    an unknown name changes nothing.
+ * Threads:   any thread; never blocks.
+ * Undefined: nothing.
+ * Source:    as Mercury 2.4, but it sets the level of HG too.
+ */
+NA_PUBLIC void NA_Set_log_level(const char *level);
+
+/**
+ * List the protocols that this process can open; HG_Get_na_protocol_info().
+ *
+ * @param info_string         [in]   NULL: all; "mpi", "mpi+p2p": what it names
+ * @param na_protocol_info_p  [out]
+ * Owns:      the result is the caller's; NA_Free_protocol_info() ends it.
+ * Errors:    NA_INVALID_ARG    na_protocol_info_p is NULL, or the string is no
+ *                              init string
+ *            NA_PROTONOSUPPORT nothing here is of that name
+ *            NA_NOMEM          no memory
+ * Threads:   any thread; may load a library.
+ * Undefined: nothing.
+ * Source:    as Mercury 2.4, but MPI shows too.
+ */
+NA_PUBLIC na_return_t NA_Get_protocol_info(
+    const char *info_string, struct na_protocol_info **na_protocol_info_p);
+
+/**
+ * Free a list of protocols, all of it.
+ *
+ * @param na_protocol_info  [in]  may be NULL
+ * Owns:      the list is taken.
+ * Errors:    none.
+ * Threads:   any thread; never blocks.
+ * Undefined: nothing.
+ * Source:    as Mercury 2.4.
+ */
+NA_PUBLIC void NA_Free_protocol_info(struct na_protocol_info *na_protocol_info);
+
+/**
+ * Open transports with default options: NA_Initialize_opt2() without any.
+ *
+ * @param info_string  [in]  which transport; as for HG_Init_opt2()
+ * @param listen       [in]  whether HG classes made of it can be called
+ * Owns:      the result is the caller's; NA_Finalize() ends it.
+ * Errors:    NULL on any failure; the log says why.
+ * Threads:   any thread; collective over MPI_COMM_WORLD when over MPI.
+ * Undefined: nothing.
+ * Source:    as Mercury 2.4, but collective over MPI.
+ */
+NA_PUBLIC na_class_t *NA_Initialize(const char *info_string, bool listen);
+
+/**
+ * Open transports with options in the layout of NA 4.0.
+ *
+ * The traffic class of `struct na_init_info` is not read.
+ *
+ * @param info_string   [in]  which transport; as for HG_Init_opt2()
+ * @param listen        [in]  whether HG classes made of it can be called
+ * @param na_init_info  [in]  NULL: defaults
+ * Owns:      the result is the caller's; NA_Finalize() ends it. The options
+ *            may be reused when the call returns.
+ * Errors:    NULL on any failure; the log says why.
+ * Threads:   any thread; collective over MPI_COMM_WORLD when over MPI.
+ * Undefined: nothing.
+ * Source:    as Mercury 2.4, but collective over MPI.
+ */
+NA_PUBLIC na_class_t *NA_Initialize_opt(const char *info_string, bool listen,
+    const struct na_init_info *na_init_info);
+
+/**
+ * Open transports, to be used by HG classes.
+ *
+ * What HG_Init_opt2() says of transports, MPI and threads holds here.
+ *
+ * @param info_string   [in]  which transport; as for HG_Init_opt2()
+ * @param listen        [in]  whether HG classes made of it can be called
+ * @param version       [in]  NA_VERSION(major, minor) that the options were
+ *                            written for; not read when they are NULL
+ * @param na_init_info  [in]  NULL: defaults
+ * Owns:      the result is the caller's; NA_Finalize() ends it. The options
+ *            may be reused when the call returns.
+ * Errors:    NULL on any failure; the log says why: as HG_Init_opt2().
+ * Threads:   any thread; collective over MPI_COMM_WORLD when over MPI.
+ * Undefined: nothing.
+ * Source:    as Mercury 2.4, but collective over MPI.
+ */
+NA_PUBLIC na_class_t *NA_Initialize_opt2(const char *info_string, bool listen,
+    unsigned int version, const struct na_init_info *na_init_info);
+
+/**
+ * Close the transports.
+ *
+ * Over MPI it waits for the other ranks as HG_Finalize() does; that of an HG
+ * class made of an NA class waits for nobody.
+ *
+ * @param na_class  [in]  gone when NA_SUCCESS is returned
+ * Owns:      the class is taken on success only.
+ * Errors:    NA_INVALID_ARG na_class is NULL
+ *            NA_BUSY        an HG class still uses it, or addresses are left;
+ *                           nothing was done: close them and call again
+ * Threads:   one thread, while no other uses the class; may wait up to its
+ *            time-out. Collective over MPI_COMM_WORLD when over MPI.
+ * Undefined: nothing.
+ * Source:    as Mercury 2.4, but says NA_BUSY, and waits over MPI.
+ */
+NA_PUBLIC na_return_t NA_Finalize(na_class_t *na_class);
+
+/**
+ * Remove what crashed runs of this user left in the system; HG_Cleanup().
+ *
+ * Owns:      nothing changes hands.
+ * Errors:    none.
+ * Threads:   any thread; may do file system calls.
+ * Undefined: nothing.
+ * Source:    as Mercury 2.4.
+ */
+NA_PUBLIC void NA_Cleanup(void);
+
+/**
+ * The kind of transport, for instance "mpi".
+ *
+ * @param na_class  [in]
+ * Owns:      the result is borrowed from the class.
+ * Errors:    NULL gives NULL.
+ * Threads:   any thread; never blocks.
+ * Undefined: nothing.
+ * Source:    as Mercury 2.4, but NULL is allowed.
+ */
+NA_PUBLIC const char *NA_Get_class_name(const na_class_t *na_class);
+
+/**
+ * The protocol within that kind, for instance "p2p".
+ *
+ * @param na_class  [in]
+ * Owns:      the result is borrowed from the class.
+ * Errors:    NULL gives NULL.
+ * Threads:   any thread; never blocks.
+ * Undefined: nothing.
+ * Source:    as Mercury 2.4, but NULL is allowed.
+ */
+NA_PUBLIC const char *NA_Get_class_protocol(const na_class_t *na_class);
+
+/**
+ * Whether the class was opened to be called by others.
+ *
+ * @param na_class  [in]
+ * Owns:      nothing changes hands.
+ * Errors:    NULL gives false.
+ * Threads:   any thread; never blocks.
+ * Undefined: nothing.
+ * Source:    as Mercury 2.4, but NULL is allowed.
+ */
+NA_PUBLIC bool NA_Is_listening(const na_class_t *na_class);
+
+/**
+ * Whether the messages of the network layer have an optional feature: none has,
+ * since messages are not offered.
+ *
+ * @param na_class  [in]
+ * @param flags     [in]  NA_OPT_MULTI_RECV, NA_OPT_FIREWALL_ADDR
+ * Owns:      nothing changes hands.
+ * Errors:    none: false.
+ * Threads:   any thread; never blocks.
+ * Undefined: nothing.
+ * Source:    as Mercury 2.4 with a transport that has none of them.
+ */
+NA_PUBLIC bool NA_Has_opt_feature(na_class_t *na_class, unsigned long flags);
+
+/**
+ * Find an address by its string; HG_Addr_lookup2() for a network class.
+ *
+ * An address belongs to the class that it was found by: HG calls do not take
+ * those of NA, and the other way round. The string is good for both.
+ *
+ * @param na_class  [in]
+ * @param name      [in]   as NA_Addr_to_string() or HG_Addr_to_string() wrote
+ * it
+ * @param addr_p    [out]
+ * Owns:      the result is the caller's; NA_Addr_free() ends it.
+ * Errors:    NA_INVALID_ARG   an argument is NULL, or the string is no address
+ *            NA_PROTONOSUPPORT the string names another transport
+ *            NA_ADDRNOTAVAIL  an address of another job, or of nobody
+ *            NA_NOMEM         no memory
+ * Threads:   any thread; never blocks.
+ * Undefined: nothing.
+ * Source:    as Mercury 2.4, but strings of other jobs are refused.
+ */
+NA_PUBLIC na_return_t NA_Addr_lookup(
+    na_class_t *na_class, const char *name, na_addr_t **addr_p);
+
+/**
+ * Give an address back.
+ *
+ * @param na_class  [in]
+ * @param addr      [in]  NULL is allowed
+ * Owns:      the caller's share of the address is taken.
+ * Errors:    none; an address of another class stays as it is, and is logged.
+ * Threads:   any thread; never blocks.
+ * Undefined: nothing.
+ * Source:    as Mercury 2.4.
+ */
+NA_PUBLIC void NA_Addr_free(na_class_t *na_class, na_addr_t *addr);
+
+/**
+ * Say that the peer is dead, so that what is cached for it may go.
+ *
+ * @param na_class  [in]
+ * @param addr      [in]  still to be freed
+ * Owns:      nothing changes hands.
+ * Errors:    NA_INVALID_ARG an argument is NULL
+ * Threads:   any thread; never blocks.
+ * Undefined: nothing.
+ * Source:    as Mercury 2.4; as HG_Addr_set_remove().
+ */
+NA_PUBLIC na_return_t NA_Addr_set_remove(na_class_t *na_class, na_addr_t *addr);
+
+/**
+ * The address of this process, also of a class that does not listen.
+ *
+ * @param na_class  [in]
+ * @param addr_p    [out]
+ * Owns:      the result is the caller's; NA_Addr_free() ends it.
+ * Errors:    NA_INVALID_ARG an argument is NULL
+ *            NA_NOMEM       no memory
+ * Threads:   any thread; never blocks.
+ * Undefined: nothing.
+ * Source:    as Mercury 2.4.
+ */
+NA_PUBLIC na_return_t NA_Addr_self(na_class_t *na_class, na_addr_t **addr_p);
+
+/**
+ * Another share of an address.
+ *
+ * @param na_class    [in]
+ * @param addr        [in]
+ * @param new_addr_p  [out]
+ * Owns:      the result is the caller's; NA_Addr_free() ends it.
+ * Errors:    NA_INVALID_ARG an argument is NULL, or the address is of another
+ *                           class
+ *            NA_NOMEM       no memory
+ * Threads:   any thread; never blocks.
+ * Undefined: nothing.
+ * Source:    as Mercury 2.4.
+ */
+NA_PUBLIC na_return_t NA_Addr_dup(
+    na_class_t *na_class, na_addr_t *addr, na_addr_t **new_addr_p);
+
+/**
+ * Whether two addresses name the same process.
+ *
+ * @param na_class  [in]
+ * @param addr1     [in]  NULL equals only NULL
+ * @param addr2     [in]
+ * Owns:      nothing changes hands.
+ * Errors:    false: na_class is NULL.
+ * Threads:   any thread; never blocks.
+ * Undefined: nothing.
+ * Source:    as Mercury 2.4.
+ */
+NA_PUBLIC bool NA_Addr_cmp(
+    na_class_t *na_class, na_addr_t *addr1, na_addr_t *addr2);
+
+/**
+ * Whether an address names this process.
+ *
+ * @param na_class  [in]
+ * @param addr      [in]
+ * Owns:      nothing changes hands.
+ * Errors:    false: an argument is NULL, or the address is of another class.
+ * Threads:   any thread; never blocks.
+ * Undefined: nothing.
+ * Source:    as Mercury 2.4.
+ */
+NA_PUBLIC bool NA_Addr_is_self(na_class_t *na_class, na_addr_t *addr);
+
+/**
+ * Write an address as a string that NA_Addr_lookup() and HG_Addr_lookup2() read
+ * in any process that can reach it.
+ *
+ * @param na_class  [in]
+ * @param buf       [out]     NULL: only the size is wanted
+ * @param buf_size  [in,out]  bytes given; becomes the bytes needed, with NUL,
+ *                            also when they are too few
+ * @param addr      [in]
+ * Owns:      nothing changes hands.
+ * Errors:    NA_INVALID_ARG na_class, buf_size or addr is NULL, or the address
+ *                           is of another class
+ *            NA_OVERFLOW    too few bytes given; nothing but the size written
+ * Threads:   any thread; never blocks.
+ * Undefined: nothing.
+ * Source:    as Mercury 2.4, but the size is written on NA_OVERFLOW too.
+ */
+NA_PUBLIC na_return_t NA_Addr_to_string(
+    na_class_t *na_class, char *buf, size_t *buf_size, na_addr_t *addr);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -132,10 +132,23 @@ function guard_of(name) {
     name = $2
     sub(/\(.*/, "", name)
     if (name != guard_of(header))
-        found("macro", name)
+        macros[name] = header
+    next
+}
+
+# One that a header keeps to itself.
+/^#undef / {
+    delete macros[$2]
     next
 }
 
 /^#/ { next }
 
 { code($0) }
+
+END {
+    for (name in macros) {
+        header = macros[name]
+        found("macro", name)
+    }
+}

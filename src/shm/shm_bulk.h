@@ -12,7 +12,7 @@
  *   peer's segment is let go  amg_shm_bulk_peer_fini
  *
  * Ends of operations come through amg_shm_op_end_locked(). A transfer holds a
- * share of its peer: amg_shm_addr_hold_locked(), amg_shm_addr_drop_locked(). */
+ * share of its peer. */
 #ifndef AMG_SHM_SHM_BULK_H
 #define AMG_SHM_SHM_BULK_H
 

@@ -231,8 +231,15 @@ static void harness_open(struct harness *h, const struct harness_wish *wish)
         .message_len = wish->message_len,
         .credits = wish->credits,
         .max_contexts = wish->max_contexts == 0 ? eps : wish->max_contexts,
+        .area = wish->area_len == 0 ? NULL : &h->area,
     };
 
+    if (wish->area_len > 0) {
+        CHECK(h, amg_mapping_open("conform", wish->area_len, &h->mapping) ==
+                     HG_SUCCESS);
+        h->area =
+            (struct amg_area){h->mapping.base, h->mapping.len, h->mapping.fd};
+    }
     CHECK(h, h->t->domain.open(&how, &h->domain) == HG_SUCCESS);
     h->t->domain.limits(h->domain, &h->limits);
     CHECK(h, wish->credits == 0 || h->limits.credits == wish->credits);
@@ -253,6 +260,7 @@ static void harness_close(struct harness *h)
         if (h->eps[i] != NULL)
             harness_ep_close(h, i);
     h->t->domain.close(h->domain);
+    amg_mapping_close(&h->mapping);
 }
 
 int harness_main(int argc, char **argv, const struct harness_wish *wish,

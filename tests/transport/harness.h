@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/mapping.h"
 #include "transport/transport.h"
 
 enum { HARNESS_EPS_MAX = 4, HARNESS_TEXT_CAP = 256 };
@@ -45,6 +46,7 @@ struct harness_wish {
     uint32_t max_contexts; /* 0: as many as eps */
     uint32_t credits;
     uint32_t message_len;
+    uint64_t area_len; /* 0: the domain has no area */
 };
 
 struct harness {
@@ -54,6 +56,8 @@ struct harness {
     uint32_t size;
     const struct amg_transport *t;
     struct amg_domain *domain;
+    struct amg_mapping mapping; /* its area; base NULL: none */
+    struct amg_area area;
     struct amg_limits limits;
     struct amg_ep *eps[HARNESS_EPS_MAX]; /* NULL once the test closed it */
     struct amg_peer *right;

@@ -94,27 +94,56 @@ typedef enum hg_mem_type {
 #define HG_CORE_SM (1 << 0)
 
 /* Options of HG_Init_opt2(). Start from HG_INIT_INFO_INITIALIZER; zeros select
- * the defaults. Options that only another transport has are ignored. */
+ * the defaults. Every field is accepted over every transport; where one cannot
+ * apply it is a wish without effect, and its comment says so. */
 struct hg_init_info {
-    /* Options of the network layer, in their frozen form. */
+    /* Options of the network layer, in their frozen form; see na_types.h. Not
+     * read when `na_class` is set. */
     struct na_init_info_4_0 na_init_info;
     /* Use this class; the init string is ignored then. It stays the caller's,
-     * who ends it after HG_Finalize(). */
+     * who ends it after HG_Finalize(). All transports. */
     na_class_t *na_class;
-    uint32_t request_post_init; /* receives kept posted; 0: default */
-    int32_t request_post_incr;  /* more at a time; 0: default, <0: none */
-    uint8_t auto_sm;            /* shared memory to ranks of the node */
-    const char *sm_info_string; /* name for it, or NULL */
+    /* Receives kept posted; 0: default. Without effect: how many requests can
+     * be on their way is set by the credits of each peer (AMALGAM_CREDITS), and
+     * each transport keeps as many receives as they need. */
+    uint32_t request_post_init;
+    /* More at a time when they run out; 0: default, <0: none. Without effect,
+     * as above: credits bound what comes in, so they never run out. */
+    int32_t request_post_incr;
+    /* Shared memory to processes of this host besides the main transport.
+     * Without effect: the init string decides ("auto" does it where it can). */
+    uint8_t auto_sm;
+    /* A name for the shared memory of auto_sm, or NULL. Without effect, as
+     * auto_sm is. */
+    const char *sm_info_string;
+    /* How much of each message is guarded. All transports, self included; two
+     * ends with different levels understand each other. */
     hg_checksum_level_t checksum_level;
-    uint8_t no_bulk_eager;       /* never put bulk data into a request */
-    uint8_t no_loopback;         /* send calls to oneself by the medium */
-    uint8_t stats;               /* log the counters at the end */
-    uint8_t no_multi_recv;       /* one buffer per receive */
-    uint8_t release_input_early; /* give input buffers back when decoded */
-    enum na_traffic_class traffic_class; /* since 2.4, like all below */
-    bool no_overflow; /* arguments beyond one message fail: HG_OVERFLOW */
-    unsigned int multi_recv_op_max;         /* 0: default */
-    unsigned int multi_recv_copy_threshold; /* at most multi_recv_op_max */
+    /* Never put bulk data into a request. All transports. */
+    uint8_t no_bulk_eager;
+    /* Send calls to oneself by the medium. Where the main transport cannot
+     * reach its own process, or the class does not listen, the loopback is used
+     * all the same. Over "self" there is nothing else. */
+    uint8_t no_loopback;
+    /* Log the counters when the class is closed. All transports. */
+    uint8_t stats;
+    /* One buffer per receive. Without effect: each request that comes in has a
+     * buffer of its own already. */
+    uint8_t no_multi_recv;
+    /* Give input buffers back when HG_Get_input() has decoded them, and not
+     * when the handle is destroyed. All transports. */
+    uint8_t release_input_early;
+    /* A wish for the network's quality of service; since 2.4, like all below.
+     * Without effect over self, shared memory and MPI, which know none. */
+    enum na_traffic_class traffic_class;
+    /* Arguments beyond one message fail with HG_OVERFLOW. All transports. */
+    bool no_overflow;
+    /* Buffers that many requests share; 0: default, 4. Without effect, as
+     * no_multi_recv is. */
+    unsigned int multi_recv_op_max;
+    /* When to copy requests out of those; at most multi_recv_op_max, which is
+     * checked. Without effect otherwise. */
+    unsigned int multi_recv_copy_threshold;
 };
 
 #define HG_INIT_INFO_INITIALIZER                                               \

@@ -118,21 +118,45 @@ struct na_protocol_info {
     char *device_name;
 };
 
-/* Options of the network layer. Zeros select the defaults. */
+/* Options of the network layer. Zeros select the defaults. Every field is
+ * accepted over every transport; where one cannot apply it is a wish without
+ * effect, and its comment says so. */
 struct na_init_info {
-    const char *ip_subnet;      /* "a.b.c.d/len": where our address lies */
-    const char *auth_key;       /* job key, in the provider's own form */
-    size_t max_unexpected_size; /* bytes, the longest request; 0: default */
-    size_t max_expected_size;   /* bytes, the longest reply; 0: default */
-    uint8_t progress_mode;      /* NA_NO_BLOCK, NA_NO_RETRY */
+    /* "a.b.c.d/len": where our address lies. Without effect over self, shared
+     * memory and MPI, whose addresses are not those of a network. */
+    const char *ip_subnet;
+    /* The job's key, in the provider's own form. Without effect likewise: the
+     * processes of a job, or of a user on a host, are told apart by the system,
+     * and strangers are refused by what their addresses name. */
+    const char *auth_key;
+    /* Bytes of the longest request and of the longest reply; 0: default
+     * (AMALGAM_MESSAGE_BYTES). The larger of the two holds for both, within the
+     * limits of the transport; over MPI the ranks agree on the smallest wish.
+     * All transports; HG_Class_get_input_eager_size() tells what came of it. */
+    size_t max_unexpected_size;
+    size_t max_expected_size;
+    /* NA_NO_BLOCK, NA_NO_RETRY. Without effect: AMALGAM_SPIN_US says how long a
+     * wait looks before it sleeps, over MPI there is nothing to sleep on, and
+     * what a medium cannot take at once waits inside. */
+    uint8_t progress_mode;
+    /* Which kind of address strings to prefer. Without effect likewise: each
+     * transport has one kind. */
     enum na_addr_format addr_format;
-    uint8_t max_contexts;    /* contexts with ids of their own; 0 means 1 */
-    uint8_t thread_mode;     /* NA_THREAD_MODE_*; 0: any thread */
-    bool request_mem_device; /* device memory will be exposed */
+    /* Contexts with ids of their own, from 0 on; 0 means 1. All transports. */
+    uint8_t max_contexts;
+    /* NA_THREAD_MODE_*, a promise; 0: any thread. Without effect: over MPI the
+     * level of MPI_Init_thread() says it, elsewhere any thread may call. */
+    uint8_t thread_mode;
+    /* Device memory will be exposed. Without effect: only host memory can be,
+     * see HG_Bulk_create_attr(). */
+    bool request_mem_device;
+    /* A wish for the network's quality of service; since 5.0. Without effect
+     * over self, shared memory and MPI, which know none. */
     enum na_traffic_class traffic_class;
 };
 
-/* The same before the traffic class was added; frozen. */
+/* The same before the traffic class was added; frozen. What a field means and
+ * where it has no effect stands above. */
 struct na_init_info_4_0 {
     const char *ip_subnet;
     const char *auth_key;

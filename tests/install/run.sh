@@ -42,6 +42,19 @@ by_pkgconfig() {
         "-Wl,-rpath,$(pkg-config --variable=libdir "$3")"
 }
 
+# One text, in two languages, without a warning.
+check_compat_user() {
+    local c="${CC:-cc}" cxx="${CXX:-c++}" strict="-Wall -Wextra -Werror"
+
+    CC="$c -std=c11 -pedantic $strict" \
+        by_pkgconfig "$here/user/compat_user.c" "$work/compat_c" mercury
+    check_mercury_user "$work/compat_c"
+    cp "$here/user/compat_user.c" "$work/compat_user.cpp"
+    CC="$cxx -std=c++14 $strict" \
+        by_pkgconfig "$work/compat_user.cpp" "$work/compat_cxx" mercury
+    check_mercury_user "$work/compat_cxx"
+}
+
 by_cmake() {
     cmake -S "$here/user" -B "$work/user" -DWITH_MPI=$has_mpi -G "$(sed -n \
         's/^CMAKE_GENERATOR:INTERNAL=//p' "$build/CMakeCache.txt")" \
@@ -58,6 +71,7 @@ pkgconfig)
     pkg-config --exists 'mercury >= 2.2' || fail "mercury.pc is too old"
     by_pkgconfig "$here/user/mercury_user.c" "$work/mercury_user" mercury
     check_mercury_user "$work/mercury_user"
+    check_compat_user
     if [ $has_mpi = yes ]; then
         by_pkgconfig "$here/user/amalgam_user.c" "$work/amalgam_user" amalgam
         check_amalgam_user "$work/amalgam_user"

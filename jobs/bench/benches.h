@@ -5,9 +5,9 @@
 
 #include "pair.h"
 
-/* Calls with 0 bytes to 64 KiB of input. */
+/* Calls with 0 bytes to 64 KiB of input, and twice what fits. */
 void bench_latency(struct pair *pair);
-/* Pulls of 64 KiB to 16 MiB of the other rank's memory. */
+/* Pulls and pushes of 4 KiB to 64 MiB of the other rank's memory. */
 void bench_bulk(struct pair *pair);
 /* options->calls null calls, or MPI round trips, for those who count what
  * happens meanwhile. */

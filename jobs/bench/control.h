@@ -13,14 +13,6 @@
 double control_pingpong(
     struct pair *pair, struct duel *duel, double *ret_samples);
 
-/* A stream of duel->size byte messages from rank 1 to rank 0, duel->window at
- * a time; blocking calls when that is 1. */
-#define CONTROL_STREAM_TEXT                                                    \
-    "stream of messages of the same size, as many in flight: MPI_Send to "     \
-    "MPI_Recv, and MPI_Isend to MPI_Irecv for windows beyond 1"
-double control_stream(
-    struct pair *pair, struct duel *duel, double *ret_samples);
-
 /* Without the clock: `calls` round trips of 8 bytes. */
 void control_pingpong_plain(struct pair *pair, unsigned calls);
 

@@ -10,6 +10,7 @@
 
 #include "benches.h"
 #include "control.h"
+#include "guard.h"
 
 enum { CALLS = 10000, WARM = 1000, ROOM_LEN = 4096 };
 
@@ -27,7 +28,7 @@ static void rpc_run(struct pair *pair, unsigned calls)
 {
     hg_handle_t handle = HG_HANDLE_NULL;
 
-    if (pair->rank != 0) {
+    if (!pair->is_caller) {
         pair_serve(pair);
         return;
     }
@@ -44,6 +45,7 @@ void bench_count(struct pair *pair)
     bool is_raw =
         pair->options->what != NULL && strcmp(pair->options->what, "mpi") == 0;
 
+    guard_step("%u counted calls", calls);
     pair_need_room(pair, ROOM_LEN);
     pair_enter(pair);
     rpc_run(pair, WARM);

@@ -6,11 +6,13 @@
  * median of these is the result: it stays where it is when a few batches were
  * disturbed. One batch of each goes before, to warm up.
  *
- * The library has a context only during its own batches; see control.c. */
+ * Where the control is MPI the library has a context only during its own
+ * batches; see control.c. */
 #include "duel.h"
 
 #include <stdlib.h>
 
+#include "guard.h"
 #include "stats.h"
 
 /* Rank 0's numbers of one side of the duel. */
@@ -42,17 +44,33 @@ static void side_fini(struct side *side)
 static double figure_of(
     const struct duel *duel, double *samples, double elapsed_us)
 {
-    if (!duel->is_rate)
+    switch (duel->figure) {
+    case DUEL_GBPS:
+        return (double)duel->size * duel->calls / elapsed_us * 1e-3;
+    case DUEL_KPS:
+        return duel->calls / elapsed_us * 1e3;
+    default:
         return stats_median(samples, duel->calls);
-    return (double)duel->size * duel->calls / elapsed_us * 1e-3;
+    }
 }
 
-static void side_batch(
-    struct pair *pair, struct duel *duel, struct side *side, unsigned batch)
+/* Each batch has bytes of its own: those of an earlier one are found out. */
+static void side_batch(struct pair *pair, struct duel *duel, struct side *side,
+    unsigned batch, bool with_context)
 {
     double *samples = side->samples + (size_t)batch * duel->calls;
-    double elapsed_us = side->run(pair, duel, samples);
+    double elapsed_us = 0.0;
 
+    guard_step("batch %u of %u operations of %zu bytes, %u at once%s", batch,
+        duel->calls, duel->size, duel->window,
+        side->run == duel->control ? ", of the control" : "");
+    pair->seed++;
+    if (with_context)
+        pair_enter(pair);
+    MPI_Barrier(pair->comm);
+    elapsed_us = side->run(pair, duel, samples);
+    if (with_context)
+        pair_leave(pair);
     if (pair->rank == 0)
         side->figures[batch] = figure_of(duel, samples, elapsed_us);
 }
@@ -60,19 +78,20 @@ static void side_batch(
 static void turn_run(struct pair *pair, struct duel *duel, struct side *ours,
     struct side *control, unsigned batch)
 {
-    side_batch(pair, duel, control, batch);
-    pair_enter(pair);
-    side_batch(pair, duel, ours, batch);
-    pair_leave(pair);
+    side_batch(pair, duel, control, batch, false);
+    side_batch(pair, duel, ours, batch, duel->context == DUEL_CONTEXT_OURS);
 }
 
 /* The median over the calls, or over the rates of the batches. Sorts. */
 static double side_value(const struct duel *duel, struct side *side)
 {
-    if (duel->is_rate)
+    if (duel->figure != DUEL_US)
         return stats_median(side->figures, duel->batches);
     return stats_median(side->samples, (size_t)duel->batches * duel->calls);
 }
+
+static const char *const units[] = {
+    [DUEL_US] = "us", [DUEL_GBPS] = "GB/s", [DUEL_KPS] = "k/s"};
 
 static void row_fill(struct row *row, const struct duel *duel,
     struct side *ours, struct side *control, double *ratios)
@@ -89,8 +108,8 @@ static void row_fill(struct row *row, const struct duel *duel,
     row->size = duel->size;
     row->window = duel->window;
     row->batches = duel->batches;
-    row->unit = duel->is_rate ? "GB/s" : "us";
-    row->better = duel->is_rate ? "higher" : "lower";
+    row->unit = units[duel->figure];
+    row->better = duel->figure == DUEL_US ? "lower" : "higher";
     row->value = side_value(duel, ours);
     row->control_value = side_value(duel, control);
     stats_sort(ours->samples, count);
@@ -112,11 +131,16 @@ void duel_run(struct pair *pair, struct duel *duel, struct row *row)
     ratios = calloc(duel->batches, sizeof(*ratios));
     if (ratios == NULL)
         pair_check(pair, HG_NOMEM, "memory for the ratios");
+    if (duel->context == DUEL_CONTEXT_BOTH)
+        pair_enter(pair);
     turn_run(pair, duel, &ours, &control, 0);
     for (unsigned i = 0; i < duel->batches; i++)
         turn_run(pair, duel, &ours, &control, i);
+    if (duel->context == DUEL_CONTEXT_BOTH)
+        pair_leave(pair);
+    guard_rest();
     if (pair->rank == 0) {
-        row->transport = pair->transport;
+        pair_row(pair, row);
         row_fill(row, duel, &ours, &control, ratios);
         rows_add(row);
     }

@@ -21,6 +21,20 @@ enum {
     DUEL_WARM = 50, /* small operations before the clock of a batch starts */
 };
 
+/* What is compared: the figure of a batch. */
+enum duel_figure {
+    DUEL_US,   /* the median time of its operations */
+    DUEL_GBPS, /* gigabytes a second */
+    DUEL_KPS,  /* thousands of operations a second */
+};
+
+/* Who has a context open, and when. */
+enum duel_context {
+    DUEL_CONTEXT_OURS, /* the measurement, and not the control: that is MPI */
+    DUEL_CONTEXT_BOTH, /* both: the control is no MPI, or calls as well */
+    DUEL_CONTEXT_OWN,  /* the batches see to it */
+};
+
 struct duel {
     duel_batch_fn ours;
     duel_batch_fn control;
@@ -28,8 +42,9 @@ struct duel {
     unsigned window;
     unsigned calls;   /* of each, in a batch */
     unsigned batches; /* 0: DUEL_BATCHES */
-    bool is_rate;     /* the figure is GB/s, else us */
-    void *more;       /* what the batches of a benchmark need */
+    enum duel_figure figure;
+    enum duel_context context;
+    void *more; /* what the batches of a benchmark need */
 };
 
 /* Runs all batches; at rank 0 the figures of `row` are filled in, and it is

@@ -4,14 +4,23 @@
  * The handle is used again and again, as a program in a hurry does; the reply
  * is empty. Sizes beyond one message are measured as a user gets them: the
  * target pulls such an input before it serves the call. */
+#include "latency.h"
+
 #include "benches.h"
 #include "control.h"
-#include "duel.h"
+#include "pattern.h"
 
-enum { SIZE_MIN = 8, SIZE_END = 65536, CALLS = 500 };
+enum { SIZE_MIN = 8, SIZE_END = 65536 };
 
-static double latency_batch(
-    struct pair *pair, struct duel *duel, double *ret_samples)
+/* The target checks the bytes of the last call, when the clock has stopped. */
+static void batch_verify(struct pair *pair, const struct duel *duel)
+{
+    if (pair->is_target && duel->size > 0)
+        pair_verify(pair, pair->landing, duel->size, "the input");
+    pair_verify_served(pair, DUEL_WARM + duel->calls);
+}
+
+double latency_batch(struct pair *pair, struct duel *duel, double *ret_samples)
 {
     struct payload payload = {(uint32_t)duel->size, pair->room};
     void *input = duel->size == 0 ? NULL : &payload;
@@ -19,10 +28,12 @@ static double latency_batch(
     double start_us = 0.0;
     double before_us = 0.0;
 
-    if (pair->rank != 0) {
+    if (!pair->is_caller) {
         pair_serve(pair);
+        batch_verify(pair, duel);
         return 0.0;
     }
+    pattern_fill(pair->room, duel->size, pair->seed);
     handle =
         pair_handle(pair, duel->size == 0 ? pair->null_id : pair->bytes_id);
     for (unsigned i = 0; i < DUEL_WARM; i++)
@@ -38,6 +49,7 @@ static double latency_batch(
     }
     pair_check(pair, HG_Destroy(handle), "HG_Destroy");
     pair_stop(pair);
+    batch_verify(pair, duel);
     return before_us - start_us;
 }
 
@@ -48,13 +60,17 @@ static void size_run(struct pair *pair, size_t size)
         .control = control_pingpong,
         .size = size,
         .window = 1,
-        .calls = pair->options->calls == 0 ? CALLS : pair->options->calls,
+        .calls =
+            pair->options->calls == 0 ? LATENCY_CALLS : pair->options->calls,
         .batches = pair->options->batches,
+        .figure = DUEL_US,
+        .context = DUEL_CONTEXT_OURS,
     };
     struct row row = {
         .bench = "latency",
         .op = "rpc",
         .memory = "host",
+        .against = "mpi",
         .control = CONTROL_PINGPONG_TEXT,
     };
 
@@ -74,4 +90,5 @@ void bench_latency(struct pair *pair)
     size_run(pair, 0);
     for (size_t size = SIZE_MIN; size <= SIZE_END; size *= 2)
         size_run(pair, size);
+    twice_run(pair);
 }

@@ -2,46 +2,75 @@
 /* The two ranks between which all benchmarks measure. */
 #include "pair.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "amalgam.h"
-#include "mercury_proc.h"
+#include "guard.h"
+#include "pattern.h"
+#include "procs.h"
 
-enum { PAGE_LEN = 4096 };
+enum { PAGE_LEN = 4096, TEXT_LEN = 512, TAG = 3 };
 
 struct call {
     hg_return_t ret;
     bool is_done;
 };
 
-void pair_check(const struct pair *pair, hg_return_t ret, const char *what)
+void pair_fail(const struct pair *pair, const char *format, ...)
 {
-    if (ret == HG_SUCCESS)
-        return;
-    fprintf(stderr, "amalgam_bench: rank %d: %s: %s\n", pair->rank, what,
-        HG_Error_to_string(ret));
+    char what[256];
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(what, sizeof(what), format, args);
+    va_end(args);
+    fprintf(stderr, "amalgam_bench: rank %d: %s\n", pair->rank, what);
     MPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE);
+    abort();
 }
 
-static hg_return_t payload_proc(hg_proc_t proc, void *data)
+void pair_check(const struct pair *pair, hg_return_t ret, const char *what)
 {
-    struct payload *payload = data;
-    uint32_t cap = payload->len;
-    hg_return_t ret = HG_SUCCESS;
+    if (ret != HG_SUCCESS)
+        pair_fail(pair, "%s: %s", what, HG_Error_to_string(ret));
+}
 
-    if (hg_proc_get_op(proc) == HG_FREE)
-        return HG_SUCCESS;
-    ret = hg_proc_uint32_t(proc, &payload->len);
-    if (ret == HG_SUCCESS && payload->len > cap)
-        ret = HG_OVERFLOW;
-    return ret != HG_SUCCESS ? ret
-                             : hg_proc_raw(proc, payload->data, payload->len);
+void pair_verify(
+    const struct pair *pair, const void *buf, size_t len, const char *what)
+{
+    size_t at = pattern_check(buf, len, pair->seed);
+
+    if (at < len)
+        pair_fail(
+            pair, "%s: byte %zu of %zu is not what was sent", what, at, len);
+}
+
+void pair_verify_served(struct pair *pair, uint64_t count)
+{
+    uint64_t served = pair->served;
+
+    pair->served = 0;
+    if (pair->is_target && served != count)
+        pair_fail(pair, "%llu calls came instead of %llu",
+            (unsigned long long)served, (unsigned long long)count);
+}
+
+/* The scheme of an address string: what carries messages to it. */
+static void scheme_copy(const char *text, char *ret_name)
+{
+    int len = (int)strcspn(text, ":");
+
+    snprintf(ret_name, PAIR_NAME_CAP, "%.*s", len, text);
 }
 
 static hg_return_t null_serve(hg_handle_t handle)
 {
+    struct pair *pair = HG_Class_get_data(HG_Get_info(handle)->hg_class);
+
+    pair->served++;
     HG_Respond(handle, NULL, NULL, NULL);
     return HG_Destroy(handle);
 }
@@ -49,11 +78,38 @@ static hg_return_t null_serve(hg_handle_t handle)
 static hg_return_t bytes_serve(hg_handle_t handle)
 {
     struct pair *pair = HG_Class_get_data(HG_Get_info(handle)->hg_class);
-    struct payload input = {(uint32_t)pair->room_len, pair->room};
+    struct payload input = {(uint32_t)pair->room_len, pair->landing};
 
     pair_check(pair, HG_Get_input(handle, &input), "HG_Get_input");
     HG_Free_input(handle, &input);
     return null_serve(handle);
+}
+
+static hg_return_t echo_serve(hg_handle_t handle)
+{
+    struct pair *pair = HG_Class_get_data(HG_Get_info(handle)->hg_class);
+    struct echo input = {{(uint32_t)pair->room_len, pair->landing}, 0};
+    struct payload output = {0, pair->room};
+
+    pair_check(pair, HG_Get_input(handle, &input), "HG_Get_input");
+    HG_Free_input(handle, &input);
+    output.len = input.wanted;
+    pair->served++;
+    pair_check(pair, HG_Respond(handle, NULL, NULL, &output), "HG_Respond");
+    return HG_Destroy(handle);
+}
+
+static hg_return_t who_serve(hg_handle_t handle)
+{
+    const struct hg_info *info = HG_Get_info(handle);
+    struct name name = {{'?'}};
+    char text[TEXT_LEN];
+    hg_size_t len = sizeof(text);
+
+    if (HG_Addr_to_string(info->hg_class, text, &len, info->addr) == HG_SUCCESS)
+        scheme_copy(text, name.text);
+    HG_Respond(handle, NULL, NULL, &name);
+    return HG_Destroy(handle);
 }
 
 static hg_return_t stop_serve(hg_handle_t handle)
@@ -61,67 +117,187 @@ static hg_return_t stop_serve(hg_handle_t handle)
     struct pair *pair = HG_Class_get_data(HG_Get_info(handle)->hg_class);
 
     pair->is_stopped = true;
-    return null_serve(handle);
+    HG_Respond(handle, NULL, NULL, NULL);
+    return HG_Destroy(handle);
 }
 
-bool pair_open(struct pair *pair)
+static void calls_register(struct pair *pair)
 {
-    pair->cls = amalgam_init(MPI_COMM_WORLD, pair->options->transport, NULL);
+    hg_class_t *cls = pair->cls;
+
+    HG_Class_set_data(cls, pair, NULL);
+    pair->null_id = HG_Register_name(cls, "bench null", NULL, NULL, null_serve);
+    pair->bytes_id =
+        HG_Register_name(cls, "bench bytes", procs_payload, NULL, bytes_serve);
+    pair->echo_id = HG_Register_name(
+        cls, "bench echo", procs_echo, procs_payload, echo_serve);
+    pair->who_id =
+        HG_Register_name(cls, "bench who", NULL, procs_name, who_serve);
+    pair->stop_id = HG_Register_name(cls, "bench stop", NULL, NULL, stop_serve);
+}
+
+/* Does the string open a class that knows nothing of ranks? */
+static bool transport_is_alone(const char *transport)
+{
+    return transport != NULL && (strncmp(transport, "self", 4) == 0 ||
+                                    strncmp(transport, "na+", 3) == 0);
+}
+
+/* The address of the target, which the target sends as a string. */
+static void peer_by_text(struct pair *pair)
+{
+    char text[TEXT_LEN] = "";
+    hg_size_t len = sizeof(text);
+
+    if (pair->is_target) {
+        pair_check(pair, HG_Addr_self(pair->cls, &pair->peer), "HG_Addr_self");
+        pair_check(pair, HG_Addr_to_string(pair->cls, text, &len, pair->peer),
+            "HG_Addr_to_string");
+        if (pair->is_caller)
+            return;
+        MPI_Send(text, sizeof(text), MPI_CHAR, 0, TAG, pair->comm);
+    } else if (pair->is_caller) {
+        MPI_Recv(text, sizeof(text), MPI_CHAR, 1, TAG, pair->comm,
+            MPI_STATUS_IGNORE);
+        pair_check(pair, HG_Addr_lookup2(pair->cls, text, &pair->peer), text);
+    }
+}
+
+/* What carried a call from the caller to the target, as that sees it. */
+static void via_ask(struct pair *pair)
+{
+    struct name name;
+    hg_handle_t handle = HG_HANDLE_NULL;
+
+    pair_enter(pair);
+    if (!pair->is_caller) {
+        pair_serve(pair);
+    } else {
+        handle = pair_handle(pair, pair->who_id);
+        pair_call(pair, handle, NULL);
+        pair_check(pair, HG_Get_output(handle, &name), "HG_Get_output");
+        memcpy(pair->via, name.text, sizeof(pair->via));
+        pair_check(pair, HG_Free_output(handle, &name), "HG_Free_output");
+        pair_check(pair, HG_Destroy(handle), "HG_Destroy");
+        pair_stop(pair);
+    }
+    pair_leave(pair);
+    MPI_Bcast(pair->via, PAIR_NAME_CAP, MPI_CHAR, 0, pair->comm);
+}
+
+bool pair_open_alone(struct pair *pair, MPI_Comm comm, const char *transport)
+{
+    bool is_alone = transport_is_alone(transport);
+
+    guard_step(
+        "opening a class over \"%s\"", transport == NULL ? "auto" : transport);
+    pair->is_collective = !is_alone;
+    pair->cls = is_alone ? HG_Init(transport, HG_TRUE)
+                         : amalgam_init(comm, transport, NULL);
     if (pair->cls == NULL) {
         fprintf(stderr, "amalgam_bench: rank %d: no class over \"%s\"\n",
-            pair->rank,
-            pair->options->transport == NULL ? "auto"
-                                             : pair->options->transport);
+            pair->rank, transport == NULL ? "auto" : transport);
         return false;
     }
-    HG_Class_set_data(pair->cls, pair, NULL);
-    pair->transport = pair->options->transport;
-    if (pair->transport == NULL)
-        pair->transport = HG_Class_get_name(pair->cls);
-    pair->null_id =
-        HG_Register_name(pair->cls, "bench null", NULL, NULL, null_serve);
-    pair->bytes_id = HG_Register_name(
-        pair->cls, "bench bytes", payload_proc, NULL, bytes_serve);
-    pair->stop_id =
-        HG_Register_name(pair->cls, "bench stop", NULL, NULL, stop_serve);
-    pair_check(pair,
-        amalgam_addr_rank(pair->cls, pair->rank == 0 ? 1 : 0, &pair->peer),
-        "amalgam_addr_rank");
+    pair->transport =
+        transport == NULL ? HG_Class_get_name(pair->cls) : transport;
+    pair->is_caller = pair->rank == 0;
+    pair->is_target = pair->rank == 1;
+    if (strcmp(HG_Class_get_name(pair->cls), "self") == 0)
+        pair->is_target = pair->rank == 0;
+    calls_register(pair);
+    return true;
+}
+
+void pair_meet(struct pair *pair)
+{
+    if (!pair->is_collective)
+        peer_by_text(pair);
+    else
+        pair_check(pair,
+            amalgam_addr_rank(pair->cls, pair->rank == 1 ? 0 : 1, &pair->peer),
+            "amalgam_addr_rank");
+    if (pair->comm != MPI_COMM_NULL)
+        via_ask(pair);
+    guard_rest();
+}
+
+bool pair_open(struct pair *pair, MPI_Comm comm, const char *transport)
+{
+    if (!pair_open_alone(pair, comm, transport))
+        return false;
+    pair_meet(pair);
     return true;
 }
 
 void pair_close(struct pair *pair)
 {
-    HG_Addr_free(pair->cls, pair->peer);
-    pair_check(pair, amalgam_finalize(pair->cls), "amalgam_finalize");
-    free(pair->room);
+    guard_step("closing a class over \"%s\"", pair->transport);
+    if (pair->peer != HG_ADDR_NULL)
+        HG_Addr_free(pair->cls, pair->peer);
+    pair_check(pair,
+        pair->is_collective ? amalgam_finalize(pair->cls)
+                            : HG_Finalize(pair->cls),
+        "the end of the class");
+    pair_free_room(pair);
+}
+
+void pair_copy(const struct pair *pair, struct pair *ret_pair)
+{
+    *ret_pair = (struct pair){
+        .rank = pair->rank,
+        .options = pair->options,
+        .comm = pair->comm,
+        .world_size = pair->world_size,
+        .is_one_machine = pair->is_one_machine,
+    };
+    memcpy(ret_pair->cores, pair->cores, sizeof(pair->cores));
+}
+
+void pair_row(const struct pair *pair, struct row *ret_row)
+{
+    ret_row->transport = pair->transport;
+    ret_row->via = pair->via;
+    ret_row->cores = pair->cores;
 }
 
 void pair_enter(struct pair *pair)
 {
     pair->context = HG_Context_create(pair->cls);
     if (pair->context == NULL)
-        pair_check(pair, HG_NOMEM, "HG_Context_create");
-    MPI_Barrier(MPI_COMM_WORLD);
+        pair_fail(pair, "HG_Context_create() gave none");
+    MPI_Barrier(pair->comm);
 }
 
 void pair_leave(struct pair *pair)
 {
     pair_check(pair, HG_Context_destroy(pair->context), "HG_Context_destroy");
     pair->context = NULL;
-    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Barrier(pair->comm);
+}
+
+void pair_free_room(struct pair *pair)
+{
+    free(pair->room);
+    free(pair->landing);
+    pair->room = NULL;
+    pair->landing = NULL;
+    pair->room_len = 0;
 }
 
 void pair_need_room(struct pair *pair, size_t len)
 {
     if (len <= pair->room_len)
         return;
-    free(pair->room);
-    pair->room_len = (len + PAGE_LEN - 1) / PAGE_LEN * PAGE_LEN;
-    pair->room = aligned_alloc(PAGE_LEN, pair->room_len);
-    if (pair->room == NULL)
-        pair_check(pair, HG_NOMEM, "room for the messages");
-    memset(pair->room, 1 + pair->rank, pair->room_len);
+    pair_free_room(pair);
+    len = (len + PAGE_LEN - 1) / PAGE_LEN * PAGE_LEN;
+    pair->room = aligned_alloc(PAGE_LEN, len);
+    pair->landing = aligned_alloc(PAGE_LEN, len);
+    if (pair->room == NULL || pair->landing == NULL)
+        pair_fail(pair, "no memory for twice %zu bytes", len);
+    pair->room_len = len;
+    memset(pair->room, 0, len);
+    memset(pair->landing, 0, len);
 }
 
 hg_handle_t pair_handle(struct pair *pair, hg_id_t id)
@@ -155,6 +331,8 @@ void pair_call(struct pair *pair, hg_handle_t handle, void *input)
 
 void pair_serve(struct pair *pair)
 {
+    if (!pair->is_target)
+        return;
     pair->is_stopped = false;
     while (!pair->is_stopped)
         pair_turn(pair);
@@ -162,8 +340,11 @@ void pair_serve(struct pair *pair)
 
 void pair_stop(struct pair *pair)
 {
-    hg_handle_t handle = pair_handle(pair, pair->stop_id);
+    hg_handle_t handle = HG_HANDLE_NULL;
 
+    if (pair->is_target)
+        return;
+    handle = pair_handle(pair, pair->stop_id);
     pair_call(pair, handle, NULL);
     pair_check(pair, HG_Destroy(handle), "HG_Destroy");
 }

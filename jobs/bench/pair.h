@@ -3,76 +3,114 @@
 #ifndef BENCH_PAIR_H
 #define BENCH_PAIR_H
 
+#include <mpi.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "mercury.h"
+#include "options.h"
+#include "rows.h"
 
-/* What the command line asks for; zeros and NULL take the defaults. */
-struct options {
-    const char *bench;
-    const char *transport;
-    const char *json;
-    const char *what;
-    const unsigned *size; /* only this size; NULL: all of the benchmark */
-    unsigned batches;     /* alternations of measurement and control */
-    unsigned calls;       /* of each of the two in a batch; count: in all */
-};
+enum { PAIR_NAME_CAP = 16, PAIR_TURN_MAX = 64 };
 
-/* Rank 0 calls and holds the clock; rank 1 serves. Owned by main(). */
+/* Rank 0 calls and holds the clock; rank 1 serves. Where a transport leads to
+ * oneself only, rank 0 does both, and rank 1 takes part in the controls. Owned
+ * by whoever opened it. */
 struct pair {
     int rank;
     const struct options *options;
-    const char *transport; /* as the rows name it */
+    MPI_Comm comm; /* the two ranks; NULL for others */
+    int world_size;
+    char cores[32];          /* where they run, in words */
+    bool is_one_machine;     /* both of them */
+    const char *transport;   /* as the rows name it */
+    char via[PAIR_NAME_CAP]; /* what carried a call from one to the other */
     hg_class_t *cls;
+    bool is_collective; /* the class ends together with all its ranks */
+    bool is_caller;
+    bool is_target;
+    unsigned wait_ms; /* how long a turn may sleep; 0: not at all */
     hg_context_t *context;
-    hg_addr_t peer;      /* the other rank */
-    hg_id_t null_id;     /* a call without arguments */
-    hg_id_t bytes_id;    /* a call that carries a struct payload */
-    hg_id_t stop_id;     /* ends pair_serve() of rank 1 */
-    bool is_stopped;     /* rank 1's */
-    unsigned char *room; /* `room_len` bytes to send from and receive into */
+    hg_addr_t peer;   /* the target */
+    hg_id_t null_id;  /* a call without arguments */
+    hg_id_t bytes_id; /* carries a struct payload there */
+    hg_id_t echo_id;  /* carries a struct echo there, a struct payload back */
+    hg_id_t who_id;   /* tells what carried it */
+    hg_id_t stop_id;  /* ends pair_serve() */
+    bool is_stopped;  /* the target's */
+    uint64_t served;  /* calls that came to the target, but stop and who */
+    uint32_t seed;    /* of the bytes of this batch, the same in both */
+    unsigned char *room;    /* `room_len` bytes to send from */
+    unsigned char *landing; /* the same, to receive into */
     size_t room_len;
 };
 
-/* Bytes as the RPC `bytes_id` carries them: four of length, then they. */
+/* Bytes as RPCs carry them: four of length, then they. */
 struct payload {
     uint32_t len; /* decoding: the bytes that fit, then those that came */
     void *data;
 };
 
-/* Opens the class over both ranks; false, with a word why, when it cannot. */
-bool pair_open(struct pair *pair);
-/* By both ranks. */
-void pair_close(struct pair *pair);
+struct echo {
+    struct payload payload;
+    uint32_t wanted; /* bytes of the reply */
+};
 
-/* At least `len` bytes, the pages of which are there. */
+/* Opens a class over `comm`, of which `pair->comm` are the first two; others
+ * have the address of rank 1 only. Strings that HG_Init() alone understands
+ * ("self", "na+sm") open one for each of the two. NULL: the library chooses.
+ * False, with a word why, when it cannot. */
+bool pair_open(struct pair *pair, MPI_Comm comm, const char *transport);
+/* The same in two steps: the class, then the peer and what leads to it. */
+bool pair_open_alone(struct pair *pair, MPI_Comm comm, const char *transport);
+void pair_meet(struct pair *pair);
+/* By all who opened it. */
+void pair_close(struct pair *pair);
+/* Another pair of the same two ranks, not open. */
+void pair_copy(const struct pair *pair, struct pair *ret_pair);
+
+/* At least `len` bytes of each kind, the pages of which are there. */
 void pair_need_room(struct pair *pair, size_t len);
+void pair_free_room(struct pair *pair);
+
+/* What a row says of the pair. */
+void pair_row(const struct pair *pair, struct row *ret_row);
 
 /* Both ranks: opens the context; until then and after pair_leave() there is
  * none, and nothing of the library is under way in MPI. */
 void pair_enter(struct pair *pair);
 void pair_leave(struct pair *pair);
 
-/* Within these: a handle for calls to rank 1, to be ended by HG_Destroy(). */
+/* The caller's, within these: a handle for calls to the target, to be ended by
+ * HG_Destroy(). */
 hg_handle_t pair_handle(struct pair *pair, hg_id_t id);
 /* Calls and waits for the answer. */
 void pair_call(struct pair *pair, hg_handle_t handle, void *input);
-/* Rank 1: serves until rank 0 calls pair_stop(). */
+/* Who is not the caller: serves, if it is the target, until the caller calls
+ * pair_stop(). */
 void pair_serve(struct pair *pair);
 void pair_stop(struct pair *pair);
 
 /* Ends the job with a word when `ret` is not HG_SUCCESS. */
 void pair_check(const struct pair *pair, hg_return_t ret, const char *what);
+/* Ends the job with a word. */
+void pair_fail(const struct pair *pair, const char *format, ...)
+    __attribute__((noreturn, format(printf, 2, 3)));
+/* Ends the job when `buf` has other bytes than those of this batch. */
+void pair_verify(
+    const struct pair *pair, const void *buf, size_t len, const char *what);
+/* The target: ends the job when others than `count` calls came since the last
+ * time; who is not the target asks nothing. */
+void pair_verify_served(struct pair *pair, uint64_t count);
 
-/* One look for news, and the callbacks that are due; never sleeps. */
+/* One look for news, and the callbacks that are due. */
 static inline void pair_turn(struct pair *pair)
 {
     unsigned count = 0;
 
-    HG_Progress(pair->context, 0);
-    HG_Trigger(pair->context, 0, 1, &count);
+    HG_Progress(pair->context, pair->wait_ms);
+    HG_Trigger(pair->context, 0, PAIR_TURN_MAX, &count);
 }
 
 #endif

@@ -5,7 +5,6 @@
  * host names, and what MPI calls a node, may pretend otherwise. */
 #include "pin.h"
 
-#include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,7 +24,7 @@ static void machine_id(char *ret_id)
 }
 
 /* How many ranks are on this machine, and the place of this one among them. */
-static int machine_place(int *ret_count)
+static int machine_place(MPI_Comm comm, int *ret_count)
 {
     char own[ID_LEN];
     char *all = NULL;
@@ -33,13 +32,13 @@ static int machine_place(int *ret_count)
     int size = 0;
     int place = 0;
 
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    MPI_Comm_rank(comm, &rank);
+    MPI_Comm_size(comm, &size);
     machine_id(own);
     all = calloc((size_t)size, ID_LEN);
     if (all == NULL)
         MPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE);
-    MPI_Allgather(own, ID_LEN, MPI_CHAR, all, ID_LEN, MPI_CHAR, MPI_COMM_WORLD);
+    MPI_Allgather(own, ID_LEN, MPI_CHAR, all, ID_LEN, MPI_CHAR, comm);
     *ret_count = 0;
     for (int i = 0; i < size; i++)
         if (memcmp(own, all + (size_t)i * ID_LEN, ID_LEN) == 0) {
@@ -59,11 +58,10 @@ static int core_of(const cpu_set_t *set, int place)
     return -1;
 }
 
-int pin_set(struct pin *pin)
+/* The core of this rank, when `count` of them share the machine. */
+static int core_set(struct pin *pin, int place, int count)
 {
     cpu_set_t one;
-    int count = 0;
-    int place = machine_place(&count);
     int core = -1;
 
     pin->is_set = false;
@@ -80,6 +78,41 @@ int pin_set(struct pin *pin)
         return -1;
     pin->is_set = true;
     return core;
+}
+
+void pin_set(struct pin *pin, MPI_Comm comm, struct place *ret_place)
+{
+    int count = 0;
+    int place = machine_place(comm, &count);
+    int core = core_set(pin, place, count);
+
+    MPI_Allgather(&core, 1, MPI_INT, ret_place->cores, 1, MPI_INT, comm);
+    ret_place->is_one_machine = count == 2;
+}
+
+bool pin_set_together(struct pin *pin, MPI_Comm comm, int *ret_core)
+{
+    cpu_set_t one;
+    int count = 0;
+    int core = -1;
+    int is_done = 0;
+
+    machine_place(comm, &count);
+    pin->is_set = sched_getaffinity(0, sizeof(pin->before), &pin->before) == 0;
+    core = pin->is_set ? core_of(&pin->before, 0) : -1;
+    MPI_Bcast(&core, 1, MPI_INT, 0, comm);
+    CPU_ZERO(&one);
+    if (core >= 0)
+        CPU_SET((unsigned)core, &one);
+    is_done = count == 2 && core >= 0 && pin->is_set &&
+              sched_setaffinity(0, sizeof(one), &one) == 0;
+    MPI_Allreduce(MPI_IN_PLACE, &is_done, 1, MPI_INT, MPI_MIN, comm);
+    if (!is_done) {
+        pin_restore(pin);
+        return false;
+    }
+    *ret_core = core;
+    return true;
 }
 
 void pin_restore(const struct pin *pin)

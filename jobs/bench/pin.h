@@ -3,6 +3,7 @@
 #ifndef BENCH_PIN_H
 #define BENCH_PIN_H
 
+#include <mpi.h>
 #include <sched.h>
 #include <stdbool.h>
 
@@ -12,11 +13,19 @@ struct pin {
     bool is_set;
 };
 
-/* Collective over the world. Binds this thread to a core of its own if the
- * ranks of this machine are no more than the cores they may use, and does
- * nothing otherwise, or where the launcher has bound it already. Returns the
- * core, or -1. */
-int pin_set(struct pin *pin);
+/* Where the two ranks of a communicator are. */
+struct place {
+    int cores[2]; /* -1: none of its own */
+    bool is_one_machine;
+};
+
+/* Collective over the two ranks of `comm`. Binds this thread to a core of its
+ * own if the ranks of this machine are no more than the cores they may use,
+ * and does nothing otherwise, or where the launcher has bound it already. */
+void pin_set(struct pin *pin, MPI_Comm comm, struct place *ret_place);
+/* The same, and both on one core of rank 0's. False, with nothing changed,
+ * where they are of two machines, or one may not use it. */
+bool pin_set_together(struct pin *pin, MPI_Comm comm, int *ret_core);
 void pin_restore(const struct pin *pin);
 
 #endif

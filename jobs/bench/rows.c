@@ -53,13 +53,16 @@ static void json_add(const struct row *row)
     fputs(rows.count == 0 ? "\n{" : ",\n{", rows.json);
     json_text("bench", row->bench);
     json_text("transport", row->transport);
+    json_text("via", row->via);
+    json_text("cores", row->cores);
     json_text("op", row->op);
-    fprintf(
-        rows.json, "\"size\": %zu, \"window\": %u, ", row->size, row->window);
+    fprintf(rows.json, "\"size\": %zu, \"window\": %u, \"peers\": %u, ",
+        row->size, row->window, row->peers);
     json_text("memory", row->memory);
     json_text("unit", row->unit);
     fprintf(rows.json, "\"value\": %.6g, \"p50_us\": %.6g, \"p99_us\": %.6g, ",
         row->value, row->p50_us, row->p99_us);
+    json_text("against", row->against);
     json_text("control", row->control);
     fprintf(rows.json, "\"control_value\": %.6g, \"ratio\": %.4f, ",
         row->control_value, row->ratio);
@@ -82,14 +85,16 @@ static unsigned control_number(const char *control)
 void rows_add(const struct row *row)
 {
     if (rows.count == 0)
-        printf("%-10s %9s %3s %-4s %8s %8s %8s %8s %8s %7s  %s\n", "op", "size",
-            "win", "unit", "value", "p50 us", "p99 us", "p99.9", "control",
-            "ratio", "spread");
-    printf("%-10s %9zu %3u %-4s %8.3f %8.2f %8.2f %8.2f %8.3f %7.3f  "
-           "%.3f-%.3f  (%u)\n",
-        row->op, row->size, row->window, row->unit, row->value, row->p50_us,
-        row->p99_us, row->p999_us, row->control_value, row->ratio,
-        row->spread[0], row->spread[1], control_number(row->control));
+        printf("%-12s %9s %3s %-7s %-4s %8s %8s %8s %8s %8s %7s  %-13s %-10s "
+               "%-5s %s\n",
+            "op", "size", "win", "memory", "unit", "value", "p50 us", "p99 us",
+            "p99.9", "control", "ratio", "spread", "against", "via", "cores");
+    printf("%-12s %9zu %3u %-7s %-4s %8.3f %8.2f %8.2f %8.2f %8.3f %7.3f  "
+           "%.3f-%-7.3f %-10s %-5s %s  (%u)\n",
+        row->op, row->size, row->window, row->memory, row->unit, row->value,
+        row->p50_us, row->p99_us, row->p999_us, row->control_value, row->ratio,
+        row->spread[0], row->spread[1], row->against, row->via, row->cores,
+        control_number(row->control));
     fflush(stdout);
     if (rows.json != NULL)
         json_add(row);
@@ -101,8 +106,12 @@ bool rows_close(void)
     bool is_whole = true;
 
     if (rows.count > 0)
-        puts("\nratio: ours / control, the median over the batches; spread: "
-             "its quartiles.\nControls, by the same two ranks in turn:");
+        puts("\nratio: ours / control in the row's unit, the median over the "
+             "batches; spread: its\nquartiles. Good is below 1 for us "
+             "(microseconds) and KiB, above 1 for GB/s and k/s\n(thousands a "
+             "second). via: what carried the calls; cores: those of rank 0 and "
+             "rank 1,\nwhen they are pinned.\n\n"
+             "Controls, by the same two ranks in turn:");
     for (unsigned i = 0; i < rows.control_count; i++)
         printf("  (%u) %s\n", i + 1, rows.controls[i]);
     if (rows.json == NULL)

@@ -7,20 +7,29 @@
 #include <stddef.h>
 
 /* One result beside its control. The JSON has these as its keys, without
- * p999_us, and `spread` as an array [q1, q3]. Strings are the caller's. */
+ * p999_us, and `spread` as an array [q1, q3]. Strings are the caller's.
+ *
+ * The ratio is always ours / control in the row's own unit: of two times it is
+ * good below 1, of two rates above it (and then is the control's time over
+ * ours). `better` tells which. */
 struct row {
     const char *bench;
-    const char *transport;
+    const char *transport; /* as it was asked for */
+    const char *via;       /* what carried a call from rank 0 to rank 1 */
+    const char *cores;     /* "0 1": pinned there; else "shared" */
     const char *op;
     size_t size;        /* bytes of payload; 0: the null call */
     unsigned window;    /* operations in flight at once */
-    const char *memory; /* where the payload lies: "host" */
-    const char *unit;   /* of value and control_value: "us" or "GB/s" */
+    unsigned peers;     /* that have called the target, besides rank 0 */
+    const char *memory; /* of the payload: "host" is the program's own, and
+                         * "library" is from HG_Bulk_create() */
+    const char *unit;   /* of value and control_value: see rows_close() */
     double value;       /* median of all calls, or of all batches */
     double p50_us;      /* of one operation, like the next two */
     double p99_us;
     double p999_us;
-    const char *control; /* what the figure is compared with, in words */
+    const char *against; /* what the figure is compared with, in a word */
+    const char *control; /* and in many */
     double control_value;
     double ratio;       /* ours / control: the median of the batches' */
     const char *better; /* "lower" or "higher": what is good for `value` */

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The parts of the benchmarks that decide: what is found wrong, what counts. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <fcntl.h>
+
+#include <cmocka.h>
+
+#include "pattern.h"
+#include "reach.h"
+#include "stats.h"
+
+enum { LEN_MAX = 40, SEED = 7 };
+
+static void test_pattern_as_filled_is_right(void **state)
+{
+    unsigned char bytes[LEN_MAX];
+
+    (void)state;
+    for (size_t len = 0; len <= LEN_MAX; len++) {
+        pattern_fill(bytes, len, SEED);
+        assert_int_equal(pattern_check(bytes, len, SEED), len);
+    }
+}
+
+static void test_pattern_one_byte_wrong_is_found(void **state)
+{
+    unsigned char bytes[LEN_MAX];
+
+    (void)state;
+    for (size_t len = 1; len <= LEN_MAX; len++)
+        for (size_t at = 0; at < len; at++) {
+            pattern_fill(bytes, len, SEED);
+            bytes[at] ^= 1;
+            assert_int_equal(pattern_check(bytes, len, SEED), at);
+        }
+}
+
+static void test_pattern_of_another_batch_is_found(void **state)
+{
+    unsigned char bytes[LEN_MAX];
+
+    (void)state;
+    for (size_t len = 1; len <= LEN_MAX; len++) {
+        pattern_fill(bytes, len, SEED);
+        assert_int_equal(pattern_check(bytes, len, SEED + 1), 0);
+    }
+}
+
+static void test_pattern_shifted_is_found(void **state)
+{
+    unsigned char bytes[LEN_MAX];
+
+    (void)state;
+    pattern_fill(bytes, LEN_MAX, SEED);
+    assert_true(pattern_check(bytes + 8, LEN_MAX - 8, SEED) < LEN_MAX - 8);
+}
+
+static void test_stats_quantiles_lie_between(void **state)
+{
+    double samples[] = {4.0, 1.0, 3.0, 2.0};
+
+    (void)state;
+    assert_true(stats_median(samples, 4) == 2.5);
+    assert_true(stats_quantile(samples, 4, 0.0) == 1.0);
+    assert_true(stats_quantile(samples, 4, 1.0) == 4.0);
+    assert_true(stats_quantile(samples, 4, 0.25) == 1.75);
+    assert_true(stats_quantile(samples, 0, 0.5) == 0.0);
+}
+
+static void test_reach_same_file_is_opened(void **state)
+{
+    struct reach reach;
+    int ends[2] = {-1, -1};
+    char byte = 0;
+    int fd = -1;
+
+    (void)state;
+    assert_int_equal(pipe(ends), 0);
+    reach_offer(ends[1], &reach);
+    fd = reach_open(&reach, O_WRONLY);
+    assert_true(fd >= 0 && fd != ends[1]);
+    assert_int_equal(write(fd, "x", 1), 1);
+    assert_int_equal(read(ends[0], &byte, 1), 1);
+    assert_int_equal(byte, 'x');
+    close(fd);
+    close(ends[0]);
+    close(ends[1]);
+}
+
+static void test_reach_other_file_is_refused(void **state)
+{
+    struct reach reach;
+    int ends[2] = {-1, -1};
+
+    (void)state;
+    assert_int_equal(pipe(ends), 0);
+    reach_offer(ends[1], &reach);
+    reach.inode++;
+    assert_int_equal(reach_open(&reach, O_WRONLY), -1);
+    reach_offer(-1, &reach);
+    assert_int_equal(reach_open(&reach, O_WRONLY), -1);
+    close(ends[0]);
+    close(ends[1]);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_pattern_as_filled_is_right),
+        cmocka_unit_test(test_pattern_one_byte_wrong_is_found),
+        cmocka_unit_test(test_pattern_of_another_batch_is_found),
+        cmocka_unit_test(test_pattern_shifted_is_found),
+        cmocka_unit_test(test_stats_quantiles_lie_between),
+        cmocka_unit_test(test_reach_same_file_is_opened),
+        cmocka_unit_test(test_reach_other_file_is_refused),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,34 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+# What cannot be measured ends with a word and an exit code, and in time.
+#
+# refused.sh MPIEXEC AMALGAM_BENCH
+set -eu
+
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+
+# refused RANKS WORDS ARG...: fails, and says WORDS.
+refused() {
+    ranks=$1 words=$2
+    shift 2
+    if "$mpiexec" -n "$ranks" "$program" "$@" >"$dir/out" 2>"$dir/err"; then
+        echo "$*: it should have failed"
+        exit 1
+    fi
+    grep -q "$words" "$dir/err" || {
+        echo "$*: does not say \"$words\":"
+        cat "$dir/err"
+        exit 1
+    }
+}
+
+mpiexec=$1 program=$2
+refused 2 "this build offers: .*mpi+p2p" latency -t nowhere
+refused 1 "start it with -n 2" latency
+refused 2 "nothing?" nothing
+refused 2 "no benchmark is named" -t mpi+p2p
+refused 2 "cannot write /nowhere/rows" latency --json /nowhere/rows
+# A million calls of 64 KiB take many seconds.
+refused 2 "not done after 1 s: batch 0 of 1000000 operations" latency \
+    -t mpi+p2p --size 65536 --calls 1000000 --batches 15 --deadline 1

@@ -1,0 +1,80 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+# A benchmark writes its rows, each with all the keys in their order. Nothing is
+# said of the figures.
+#
+# rows.sh MPIEXEC RANKS AMALGAM_BENCH BENCH TRANSPORT VIA "OP=ROWS ..." [ARG...]
+#
+# VIA is what has to carry the calls, or * for anything. A transport that this
+# build does not offer skips the test.
+set -eu
+
+mpiexec=$1 ranks=$2 program=$3 bench=$4 transport=$5 via=$6 ops=$7
+shift 7
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+
+"$mpiexec" -n "$ranks" "$program" "$bench" -t "$transport" --batches 15 \
+    --calls 4 --json "$dir/rows.json" "$@" >"$dir/out" 2>"$dir/err" || {
+    code=$?
+    cat "$dir/out" "$dir/err"
+    offer=$(sed -n "s/.*no transport '$transport' here; this build offers: //p" \
+        "$dir/err" | head -n 1)
+    if [ -n "$offer" ]; then
+        exit 77
+    fi
+    exit "$code"
+}
+cat "$dir/err"
+awk -v bench="$bench" -v transport="$transport" -v via="$via" -v ops="$ops" '
+    # The text or number of the key in this row.
+    function value(key,    rest) {
+        rest = $0
+        if (!sub(".*\"" key "\": ", "", rest))
+            return ""
+        sub(/^"/, "", rest)
+        sub(/[",}].*/, "", rest)
+        return rest
+    }
+    BEGIN {
+        n = split("bench transport via cores op size window peers memory " \
+            "unit value p50_us p99_us against control control_value ratio " \
+            "better batches spread", keys, " ")
+        for (i = split(ops, pairs, " "); i > 0; i--) {
+            split(pairs[i], part, "=")
+            wanted[part[1]] = part[2]
+        }
+    }
+    NR == 1 { if ($0 != "[") bad = "does not begin an array" }
+    /^\{/ {
+        rows++
+        rest = $0
+        for (i = 1; i <= n; i++) {
+            at = index(rest, "\"" keys[i] "\": ")
+            if (at == 0)
+                bad = "row " rows " has no " keys[i]
+            rest = substr(rest, at + 1)
+        }
+        if ((bench != "all" && value("bench") != bench) ||
+            value("transport") != transport ||
+            (via != "*" && value("via") != via) || value("via") == "" ||
+            value("cores") == "" || value("against") == "" || /nan|inf/)
+            bad = "row " rows " is not right: " $0
+        found[value("op")]++
+    }
+    END {
+        if ($0 != "]")
+            bad = "does not end the array"
+        for (op in found)
+            if (!(op in wanted))
+                bad = found[op] " rows of " op ", which nobody knows"
+        for (op in wanted)
+            if (found[op] + 0 != wanted[op])
+                bad = found[op] + 0 " rows of " op " instead of " wanted[op]
+        if (bad != "")
+            print bench ": " bad
+        exit bad != ""
+    }' "$dir/rows.json" || {
+    cat "$dir/rows.json"
+    exit 1
+}

@@ -24,6 +24,7 @@
 #include "base/mem.h"
 #include "transport/self_bulk.h"
 #include "transport/self_msg.h"
+#include "transport/self_news.h"
 
 enum {
     TEXT_CAP = 48,      /* "self://" + 10 digits + '-' + 16 digits + NUL */
@@ -136,8 +137,10 @@ static hg_return_t self_ep_open(
     ep->base.transport = &amg_self_transport;
     ep->base.domain = domain;
     ep->base.context_id = context_id;
+    amg_self_news_init(ep);
     rc = amg_self_msgs_join(&domain_of(domain)->msgs, ep);
     if (rc != HG_SUCCESS) {
+        amg_self_news_fini(ep);
         amg_mem_free(ep);
         return rc;
     }
@@ -150,23 +153,11 @@ static void self_ep_close(struct amg_ep *base, struct amg_news *ret_news)
     struct amg_self_ep *ep = AMG_OBJECT(base, struct amg_self_ep, base);
 
     amg_self_msgs_leave(ep, ret_news);
+    amg_self_news_fini(ep);
     amg_mem_free(ep);
 }
 
-/* Nothing outside this process brings news. */
-static int self_ep_wait_fd(const struct amg_ep *ep)
-{
-    (void)ep;
-    return -1;
-}
-
-/* Who posts to this process wakes it itself: see amg_context_posted(). */
-static bool self_ep_arm(struct amg_ep *ep)
-{
-    (void)ep;
-    return true;
-}
-
+/* Only threads of this process bring news, and waiting yields to them. */
 static bool self_ep_is_crowded(struct amg_ep *ep)
 {
     (void)ep;
@@ -326,8 +317,8 @@ const struct amg_transport amg_self_transport = {
         {
             .open = self_ep_open,
             .close = self_ep_close,
-            .wait_fd = self_ep_wait_fd,
-            .arm = self_ep_arm,
+            .wait_fd = amg_self_wait_fd,
+            .arm = amg_self_arm,
             .is_crowded = self_ep_is_crowded,
             .poll = amg_self_poll,
             .cancel = amg_self_cancel,

@@ -21,6 +21,7 @@
 #include "base/env.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "transport/self_news.h"
 
 enum {
     MESSAGE_LEN_MIN = 256,
@@ -28,16 +29,6 @@ enum {
     CREDITS_MAX = 32767,
     POOL_FILL = 16, /* messages made at open: a few calls at once */
     GENERATION_SHIFT = 32,
-};
-
-/* What the words of amg_op.priv hold here. */
-enum { PRIV_STATE, PRIV_MSG, PRIV_TOKEN };
-
-/* Where an operation stands. */
-enum op_state {
-    OP_DONE,    /* on the done list, or with its owner; nothing to cancel */
-    OP_WAITING, /* a request without a credit; PRIV_MSG is its message */
-    OP_POSTED,  /* a request that waits for its reply; PRIV_TOKEN names it */
 };
 
 /* One request or reply; in the pool while nobody uses it. */
@@ -77,7 +68,7 @@ static struct self_msg *msg_of_arrival(const struct amg_arrival *arrival)
 
 static struct self_msg *msg_of_op(const struct amg_op *op)
 {
-    return (struct self_msg *)(uintptr_t)op->priv[PRIV_MSG];
+    return (struct self_msg *)(uintptr_t)op->priv[AMG_SELF_PRIV_MSG];
 }
 
 static uint64_t call_open_locked(
@@ -118,34 +109,6 @@ static void call_close_locked(
     msgs->call_free = (uint32_t)(call - msgs->calls);
 }
 
-static void ep_count_locked(struct amg_self_ep *ep, int change)
-{
-    unsigned count =
-        atomic_load_explicit(&ep->news_count, memory_order_relaxed);
-
-    atomic_store_explicit(
-        &ep->news_count, count + (unsigned)change, memory_order_relaxed);
-}
-
-static void finish_locked(struct amg_self_ep *ep, struct amg_op *op,
-    hg_return_t ret, void *data, uint64_t len)
-{
-    op->priv[PRIV_STATE] = OP_DONE;
-    op->ret = ret;
-    op->data = data;
-    op->len = len;
-    amg_list_push(&ep->news.done, &op->link);
-    ep_count_locked(ep, 1);
-}
-
-void amg_self_finish(
-    struct amg_self_ep *ep, struct amg_op *op, hg_return_t ret, uint64_t len)
-{
-    amg_bias_take(&ep->msgs->lock);
-    finish_locked(ep, op, ret, NULL, len);
-    amg_bias_give(&ep->msgs->lock);
-}
-
 /* Ends the call that `token` names, if it has not ended. */
 static void call_refuse_locked(
     struct amg_self_msgs *msgs, uint64_t token, hg_return_t ret)
@@ -159,7 +122,7 @@ static void call_refuse_locked(
     origin = call->origin;
     op = call->op;
     call_close_locked(msgs, call);
-    finish_locked(origin, op, ret, NULL, 0);
+    amg_self_finish_locked(origin, op, ret, NULL, 0);
 }
 
 /* Brings a request that has its credit to the endpoint it is for. */
@@ -172,7 +135,7 @@ static void request_leave_locked(
     struct amg_op *op = msg->op;
 
     if (target == NULL) {
-        finish_locked(msg->origin, op, HG_NOENTRY, NULL, 0);
+        amg_self_finish_locked(msg->origin, op, HG_NOENTRY, NULL, 0);
         (void)amg_flow_give(&msgs->peer, 1);
         amg_pool_put(&msgs->pool, msg);
         return;
@@ -180,14 +143,14 @@ static void request_leave_locked(
     msg->has_credit = true;
     if (msg->arrival.is_one_way) {
         msg->arrival.token = UINT64_MAX;
-        finish_locked(msg->origin, op, HG_SUCCESS, NULL, msg->arrival.len);
+        amg_self_finish_locked(
+            msg->origin, op, HG_SUCCESS, NULL, msg->arrival.len);
     } else {
         msg->arrival.token = call_open_locked(msgs, msg->origin, op);
-        op->priv[PRIV_STATE] = OP_POSTED;
-        op->priv[PRIV_TOKEN] = msg->arrival.token;
+        op->priv[AMG_SELF_PRIV_STATE] = AMG_SELF_OP_POSTED;
+        op->priv[AMG_SELF_PRIV_TOKEN] = msg->arrival.token;
     }
-    amg_list_push(&target->news.arrived, &msg->arrival.link);
-    ep_count_locked(target, 1);
+    amg_self_arrive_locked(target, &msg->arrival);
 }
 
 /* Sends what waits, as far as the credits go. */
@@ -266,8 +229,8 @@ hg_return_t amg_self_send_request(struct amg_ep *ep, struct amg_peer *peer,
     if (amg_flow_take(&msgs->flow, &msgs->peer)) {
         request_leave_locked(msgs, msg);
     } else {
-        op->priv[PRIV_STATE] = OP_WAITING;
-        op->priv[PRIV_MSG] = (uintptr_t)msg;
+        op->priv[AMG_SELF_PRIV_STATE] = AMG_SELF_OP_WAITING;
+        op->priv[AMG_SELF_PRIV_MSG] = (uintptr_t)msg;
         amg_flow_wait(&msgs->peer, &op->link);
     }
     amg_bias_give(&msgs->lock);
@@ -293,12 +256,12 @@ hg_return_t amg_self_send_reply(struct amg_ep *ep,
         struct amg_op *asked = call->op;
 
         call_close_locked(msgs, call);
-        asked->priv[PRIV_MSG] = (uintptr_t)reply;
-        finish_locked(origin, asked, HG_SUCCESS, buf->data, len);
+        asked->priv[AMG_SELF_PRIV_MSG] = (uintptr_t)reply;
+        amg_self_finish_locked(origin, asked, HG_SUCCESS, buf->data, len);
         reply = NULL;
     }
     if (op != NULL)
-        finish_locked(ep_of(ep), op, HG_SUCCESS, NULL, len);
+        amg_self_finish_locked(ep_of(ep), op, HG_SUCCESS, NULL, len);
     credit_return_locked(msgs, msg_of_arrival(arrival));
     amg_bias_give(&msgs->lock);
     if (reply != NULL)
@@ -339,45 +302,17 @@ hg_return_t amg_self_cancel(struct amg_ep *ep, struct amg_op *op)
     struct self_msg *unsent = NULL;
 
     amg_bias_take(&msgs->lock);
-    if (op->priv[PRIV_STATE] == OP_WAITING) {
+    if (op->priv[AMG_SELF_PRIV_STATE] == AMG_SELF_OP_WAITING) {
         unsent = msg_of_op(op);
         amg_flow_unwait(&msgs->peer, &op->link);
-        finish_locked(self, op, HG_CANCELED, NULL, 0);
-    } else if (op->priv[PRIV_STATE] == OP_POSTED) {
-        call_refuse_locked(msgs, op->priv[PRIV_TOKEN], HG_CANCELED);
+        amg_self_finish_locked(self, op, HG_CANCELED, NULL, 0);
+    } else if (op->priv[AMG_SELF_PRIV_STATE] == AMG_SELF_OP_POSTED) {
+        call_refuse_locked(msgs, op->priv[AMG_SELF_PRIV_TOKEN], HG_CANCELED);
     }
     amg_bias_give(&msgs->lock);
     if (unsent != NULL)
         amg_pool_put(&msgs->pool, unsent);
     return HG_SUCCESS;
-}
-
-static unsigned list_move(
-    struct amg_list *to, struct amg_list *from, unsigned max)
-{
-    unsigned count = 0;
-
-    while (count < max && !amg_list_is_empty(from)) {
-        amg_list_push(to, amg_list_pop(from));
-        count++;
-    }
-    return count;
-}
-
-unsigned amg_self_poll(
-    struct amg_ep *ep, unsigned max, struct amg_news *ret_news)
-{
-    struct amg_self_ep *self = ep_of(ep);
-    unsigned count = 0;
-
-    if (atomic_load_explicit(&self->news_count, memory_order_relaxed) == 0)
-        return 0;
-    amg_bias_take(&self->msgs->lock);
-    count = list_move(&ret_news->done, &self->news.done, max);
-    count += list_move(&ret_news->arrived, &self->news.arrived, max - count);
-    ep_count_locked(self, -(int)count);
-    amg_bias_give(&self->msgs->lock);
-    return count;
 }
 
 hg_return_t amg_self_msgs_join(
@@ -386,8 +321,6 @@ hg_return_t amg_self_msgs_join(
     uint8_t id = ep->base.context_id;
     hg_return_t rc = HG_SUCCESS;
 
-    atomic_init(&ep->news_count, 0);
-    amg_news_init(&ep->news);
     ep->msgs = msgs;
     amg_bias_take(&msgs->lock);
     if (id >= msgs->max_contexts || msgs->eps[id] != NULL)
@@ -419,7 +352,7 @@ static void waiting_end_locked(
             amg_list_push(&others, link);
             continue;
         }
-        finish_locked(ep, op, HG_CANCELED, NULL, 0);
+        amg_self_finish_locked(ep, op, HG_CANCELED, NULL, 0);
         amg_pool_put(&msgs->pool, msg);
     }
     while ((link = amg_list_pop(&others)) != NULL)
@@ -438,7 +371,7 @@ void amg_self_msgs_leave(struct amg_self_ep *ep, struct amg_news *ret_news)
         struct amg_self_call *call = &msgs->calls[i];
 
         if (call->op != NULL && call->origin == ep) {
-            finish_locked(ep, call->op, HG_CANCELED, NULL, 0);
+            amg_self_finish_locked(ep, call->op, HG_CANCELED, NULL, 0);
             call_close_locked(msgs, call);
         }
     }
@@ -472,7 +405,6 @@ hg_return_t amg_self_msgs_init(
         .request_len = len,
         .reply_len = len,
         .credits = credits,
-        .is_spinning = true,
         /* News come from threads of this process only: they need the core. */
         .must_yield = true,
     };

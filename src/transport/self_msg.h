@@ -30,10 +30,21 @@ struct amg_self_msgs {
 struct amg_self_ep {
     struct amg_ep base;
     struct amg_self_msgs *msgs;
-    /* Entries in the two lists. Written under the lock; poll reads it without,
-     * only to see whether the lock is worth taking, so it is relaxed. */
-    atomic_uint news_count;
+    /* See self_news.c. Written under the lock; poll reads it without, only to
+     * see whether the lock is worth taking, so it is relaxed. */
+    atomic_uint state;
     struct amg_news news; /* what the next polls give out */
+    int bell;             /* rung for who sleeps; -1: none could be made */
+};
+
+/* What the words of amg_op.priv hold here. */
+enum { AMG_SELF_PRIV_STATE, AMG_SELF_PRIV_MSG, AMG_SELF_PRIV_TOKEN };
+
+/* Where an operation stands. */
+enum amg_self_op_state {
+    AMG_SELF_OP_DONE,    /* with its owner, or about to be */
+    AMG_SELF_OP_WAITING, /* a request without a credit; MSG is its message */
+    AMG_SELF_OP_POSTED, /* a request that waits for its reply; TOKEN names it */
 };
 
 /* 0 in `message_len` or `credits` takes the default. HG_NOMEM. */
@@ -47,13 +58,7 @@ hg_return_t amg_self_msgs_join(
     struct amg_self_msgs *msgs, struct amg_self_ep *ep);
 void amg_self_msgs_leave(struct amg_self_ep *ep, struct amg_news *ret_news);
 
-/* Makes `op`, which moved `len` bytes, news of `ep`. Takes the lock. */
-void amg_self_finish(
-    struct amg_self_ep *ep, struct amg_op *op, hg_return_t ret, uint64_t len);
-
 /* Slots of the contract. */
-unsigned amg_self_poll(
-    struct amg_ep *ep, unsigned max, struct amg_news *ret_news);
 hg_return_t amg_self_cancel(struct amg_ep *ep, struct amg_op *op);
 hg_return_t amg_self_get_buf(
     struct amg_ep *ep, struct amg_peer *peer, struct amg_buf **ret_buf);

@@ -153,8 +153,11 @@ struct amg_ep_ops {
     int (*wait_fd)(const struct amg_ep *ep);
     /* Announces, by the progress owner, that it is about to sleep on wait_fd:
      * from now on whoever sends here makes the descriptor readable. False:
-     * there is news already, poll instead of sleeping. The next poll ends the
-     * announcement. Always true without a descriptor. May make system calls. */
+     * there is news already, poll instead of sleeping; an operation that ended
+     * in a post or cancel of this process is news, too, and is looked for
+     * under the lock that those take (core wakes who sleeps when they come
+     * later). The next poll ends the announcement, and makes the descriptor
+     * unreadable. Always true without a descriptor. May make system calls. */
     bool (*arm)(struct amg_ep *ep);
     /* Does somebody this endpoint hears from run on the very core the caller
      * runs on? Then looking in a loop only keeps that one from sending. A

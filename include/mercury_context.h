@@ -164,9 +164,18 @@ HG_PUBLIC hg_return_t HG_Trigger(hg_context_t *context, unsigned int timeout,
 /**
  * A descriptor that becomes readable when there is something to progress.
  *
+ * One for all transports of the class and for its callbacks that are due, made
+ * when first asked for, to be waited on with poll(2) or epoll(7) by one event
+ * loop. It tells of what comes after an HG_Event_ready() that said false; that
+ * has to be asked anew before each wait.
+ *
  * @param context  [in]
- * Owns:      the result is borrowed from the context; do not read from it.
- * Errors:    -1: the transport has none (MPI), or NULL was given.
+ * Owns:      the result is borrowed from the context; do not read from it or
+ *            close it.
+ * Errors:    -1: some peers are reached by a transport that has none (MPI to
+ *                another node, or as the only one), the class was opened with
+ *                NA_NO_BLOCK, no descriptor is left, or NULL was given. Then
+ *                the context has to be polled.
  * Threads:   any thread; never blocks.
  * Undefined: nothing.
  * Source:    as Mercury 2.4.
@@ -176,12 +185,14 @@ HG_PUBLIC int HG_Event_get_wait_fd(const hg_context_t *context);
 /**
  * Whether work is pending, so that waiting on the descriptor would be wrong.
  *
- * To be asked each time before blocking on HG_Event_get_wait_fd().
+ * To be asked each time before blocking on HG_Event_get_wait_fd(). Makes
+ * progress once; false announces the wait to all who bring news.
  *
  * @param context  [in]
  * Owns:      nothing changes hands.
  * Errors:    NULL gives false.
- * Threads:   any thread; never blocks.
+ * Threads:   any thread, one event loop for each context; never blocks. Other
+ *            threads may be in HG_Progress() and HG_Trigger() meanwhile.
  * Undefined: context destroyed meanwhile.
  * Source:    as Mercury 2.4.
  */

@@ -172,6 +172,7 @@ static void plan_borrow(struct amg_class_plan *plan, hg_class_t *lender)
     plan->lender = lender;
     plan->how = lender->plan.how;
     plan->main_route = lender->plan.main_route;
+    plan->no_block = plan->no_block || lender->plan.no_block;
     memcpy(plan->transports, lender->plan.transports, sizeof(plan->transports));
     memcpy(plan->protocol, lender->plan.protocol, sizeof(plan->protocol));
 }
@@ -184,6 +185,7 @@ hg_return_t amg_init_medium(const struct amg_init *init, hg_class_t **ret_class)
         .release_input_early = init->release_input_early,
         .no_overflow = init->no_overflow,
         .no_bulk_eager = init->no_bulk_eager,
+        .no_block = init->no_block,
     };
     hg_class_t *cls = NULL;
     hg_return_t rc = HG_SUCCESS;

@@ -15,6 +15,7 @@ struct amg_init {
     bool no_bulk_eager;
     bool release_input_early;
     hg_checksum_level_t checksum_level;
+    bool no_block; /* progress never sleeps */
 };
 
 /* HG_PROTONOSUPPORT: no such transport here (the log lists those there are);

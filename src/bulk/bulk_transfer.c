@@ -172,10 +172,12 @@ static bool transfer_is_cancelled(struct hg_op_id *transfer)
 
 static void piece_cancel(struct hg_op_id *transfer, struct piece *piece)
 {
-    struct amg_ep *ep =
-        amg_context_ep(transfer->plan.context, transfer->addr.route);
+    hg_context_t *context = transfer->plan.context;
+    unsigned route = transfer->addr.route;
+    struct amg_ep *ep = amg_context_ep(context, route);
 
     ep->transport->ep.cancel(ep, &piece->op);
+    amg_context_posted(context, route);
 }
 
 /* Gives the piece the next stretch, if there is one. The caller counts as one

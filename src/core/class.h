@@ -54,6 +54,7 @@ struct amg_class_plan {
     bool no_bulk_eager;
     bool release_input_early;
     hg_checksum_level_t checksum_level;
+    bool no_block; /* progress never sleeps */
 };
 
 /* Owned by whoever opened it, until amg_class_close(). Fields without an own
@@ -61,6 +62,9 @@ struct amg_class_plan {
 struct hg_class {
     enum amg_class_state state; /* written by amg_class_set_state() alone */
     struct amg_domain *domains[AMG_ROUTE_COUNT]; /* NULL: not open */
+    /* Open for the common end only: no peer is reached that way, so that
+     * waiting needs not look there. */
+    bool is_idle[AMG_ROUTE_COUNT];
     struct amg_class_plan plan;
     struct amg_class_pool *pool; /* memory for bulk; NULL: the heap only */
     struct amg_limits limits;    /* the smallest of all routes */

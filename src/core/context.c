@@ -27,6 +27,28 @@ static void context_close_eps(hg_context_t *context)
     context->open_count = 0;
 }
 
+/* Which endpoint is looked at rarely: one that no peer is reached by, or MPI's
+ * beside the faster one of shared memory. It comes last in `open`. */
+static void context_set_rare(hg_context_t *context)
+{
+    const hg_class_t *cls = context->cls;
+    unsigned route = AMG_ROUTE_MPI;
+    unsigned i = 0;
+
+    context->rare.route = AMG_ROUTE_COUNT;
+    context->hot_count = context->open_count;
+    if (context->eps[route] == NULL ||
+        (context->eps[AMG_ROUTE_SHM] == NULL && !cls->is_idle[route]))
+        return;
+    context->hot_count--;
+    context->rare.route = route;
+    context->rare.every = 1;
+    for (i = 0; context->open[i] != route; i++)
+        continue;
+    context->open[i] = context->open[context->hot_count];
+    context->open[context->hot_count] = route;
+}
+
 static hg_return_t context_open_eps(hg_context_t *context)
 {
     unsigned route = 0;
@@ -71,6 +93,8 @@ hg_return_t amg_context_open(hg_class_t *cls, uint8_t id,
     rc = context_open_eps(context);
     if (rc != HG_SUCCESS)
         goto leave_class;
+    context_set_rare(context);
+    amg_sleep_init(context);
     *ret_context = context;
     return HG_SUCCESS;
 
@@ -87,6 +111,7 @@ void amg_context_close(hg_context_t *context)
 {
     struct amg_cq_entry *entry = NULL;
 
+    amg_sleep_fini(context);
     context_close_eps(context);
     while ((entry = amg_cq_pop(&context->cq)) != NULL)
         entry->run(entry);

@@ -11,21 +11,35 @@
 #include "base/tally.h"
 #include "core/class.h"
 #include "core/cq.h"
+#include "core/sleep.h"
 
 /* What the floor above does with a request that came in. Runs in progress, no
  * lock is held; it must see to it that the arrival is released. */
 typedef void (*amg_arrival_fn)(
     hg_context_t *context, unsigned route, struct amg_arrival *arrival);
 
+/* The endpoint that is not looked at in every poll; see progress.c. All but the
+ * last is the progress owner's. */
+struct amg_context_rare {
+    unsigned route;        /* AMG_ROUTE_COUNT: none. Constant */
+    unsigned every;        /* it is looked at in one poll of so many */
+    unsigned skipped;      /* polls since */
+    unsigned quiet;        /* looks that found nothing */
+    atomic_bool is_wanted; /* something was posted; a hint, so relaxed */
+};
+
 /* Owned by the user between HG_Context_create() and HG_Context_destroy(). */
 struct hg_context {
     hg_class_t *cls;
     uint8_t id;
     struct amg_ep *eps[AMG_ROUTE_COUNT]; /* NULL: route not open */
-    unsigned open[AMG_ROUTE_COUNT];      /* the routes that are, in order */
+    unsigned open[AMG_ROUTE_COUNT];      /* the routes that are */
     unsigned open_count;
+    unsigned hot_count; /* the first of `open` are looked at in every poll */
+    struct amg_context_rare rare;
     amg_arrival_fn arrived;
     struct amg_cq cq;
+    struct amg_sleep sleep;
     struct amg_bias owner; /* who makes progress has it; core/progress.h */
     atomic_uint awaiting;  /* threads that wait to be the next owner */
     /* Set by HG_Context_unpost(): requests are refused from then on. */
@@ -66,10 +80,16 @@ static inline struct amg_ep *amg_context_ep(
     return context->eps[route];
 }
 
-/* Something was posted that only this context's progress will see. */
+/* Something was posted, or cancelled: what has ended by that is seen only by
+ * this context's progress, which may be asleep. Who is about to sleep announces
+ * it first, and then looks for posts under the lock that a post takes: so
+ * either it sees the post, or this sees the announcement. */
 static inline void amg_context_posted(hg_context_t *context, unsigned route)
 {
-    if (route == AMG_ROUTE_SELF)
+    if (route == context->rare.route)
+        atomic_store_explicit(
+            &context->rare.is_wanted, true, memory_order_relaxed);
+    if (amg_cq_has_armed(&context->cq))
         amg_cq_wake(&context->cq);
 }
 

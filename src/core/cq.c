@@ -5,14 +5,21 @@
  * lock, and a push looks for sleepers under the same lock: one of the two sees
  * the other, so no wake-up is lost and nobody who is awake pays for one. The
  * mutex is held from before the announcement to the wait, so the signal cannot
- * come in between. Lock order: mutex, then lock. */
+ * come in between. Lock order: mutex, then lock.
+ *
+ * Who sleeps on descriptors announces itself in the same way, and is told by a
+ * bell. It is rung once, and then stays readable until it is disarmed. */
 #include "core/cq.h"
 
 #include <time.h>
 
 #include "base/assert.h"
+#include "base/bell.h"
 
 #define NS_PER_S 1000000000ull
+
+/* In amg_cq.waiting, above the bits of the bells. */
+#define SLEEPER (1u << AMG_CQ_BELLS)
 
 void amg_cq_init(struct amg_cq *cq)
 {
@@ -21,7 +28,9 @@ void amg_cq_init(struct amg_cq *cq)
     amg_bias_init(&cq->lock);
     amg_list_init(&cq->entries);
     atomic_init(&cq->count, 0);
-    cq->sleepers = 0;
+    atomic_init(&cq->waiting, 0);
+    cq->bells[AMG_CQ_OWNER] = cq->bells[AMG_CQ_LOOP] = -1;
+    cq->is_rung[AMG_CQ_OWNER] = cq->is_rung[AMG_CQ_LOOP] = false;
     atomic_init(&cq->epoch, 0);
     pthread_mutex_init(&cq->mutex, NULL);
     pthread_condattr_init(&attr);
@@ -37,7 +46,40 @@ void amg_cq_fini(struct amg_cq *cq)
     pthread_mutex_destroy(&cq->mutex);
 }
 
-/* By whoever saw sleepers after its change. */
+static unsigned waiting_get(const struct amg_cq *cq)
+{
+    return atomic_load_explicit(&cq->waiting, memory_order_relaxed);
+}
+
+static void waiting_set_locked(struct amg_cq *cq, unsigned waiting)
+{
+    atomic_store_explicit(&cq->waiting, waiting, memory_order_release);
+}
+
+/* NOTE(system call under the lock): only for who sleeps, and so that no ring
+ * comes late, when who it was for has drained the bell and sleeps again. */
+static void bells_ring_locked(struct amg_cq *cq, unsigned waiting)
+{
+    unsigned who = 0;
+
+    for (who = 0; who < AMG_CQ_BELLS; who++) {
+        if ((waiting & 1u << who) == 0 || cq->is_rung[who])
+            continue;
+        cq->is_rung[who] = true;
+        amg_bell_ring(cq->bells[who]);
+    }
+}
+
+/* After a change: who waits for one. */
+static unsigned tell_locked(struct amg_cq *cq)
+{
+    unsigned waiting = waiting_get(cq);
+
+    if (waiting % SLEEPER != 0)
+        bells_ring_locked(cq, waiting);
+    return waiting;
+}
+
 static void sleepers_signal(struct amg_cq *cq)
 {
     pthread_mutex_lock(&cq->mutex);
@@ -55,14 +97,14 @@ static void count_change(struct amg_cq *cq, unsigned change)
 
 void amg_cq_push(struct amg_cq *cq, struct amg_cq_entry *entry)
 {
-    bool has_sleepers = false;
+    unsigned waiting = 0;
 
     amg_bias_take(&cq->lock);
     amg_list_push(&cq->entries, &entry->link);
     count_change(cq, 1u);
-    has_sleepers = cq->sleepers > 0;
+    waiting = tell_locked(cq);
     amg_bias_give(&cq->lock);
-    if (has_sleepers)
+    if (waiting >= SLEEPER)
         sleepers_signal(cq);
 }
 
@@ -81,12 +123,12 @@ struct amg_cq_entry *amg_cq_pop(struct amg_cq *cq)
 }
 
 /* Announces a sleeper, or takes it back; is there nothing to wake for? */
-static bool sleepers_change(struct amg_cq *cq, unsigned change, unsigned epoch)
+static bool waiting_change(struct amg_cq *cq, unsigned change, unsigned epoch)
 {
     bool is_quiet = false;
 
     amg_bias_take(&cq->lock);
-    cq->sleepers += change;
+    waiting_set_locked(cq, waiting_get(cq) + change);
     is_quiet = amg_cq_is_empty(cq) && amg_cq_epoch(cq) == epoch;
     amg_bias_give(&cq->lock);
     return is_quiet;
@@ -99,23 +141,54 @@ void amg_cq_sleep(struct amg_cq *cq, unsigned epoch, uint64_t until_ns)
     until.tv_sec = (time_t)(until_ns / NS_PER_S);
     until.tv_nsec = (long)(until_ns % NS_PER_S);
     pthread_mutex_lock(&cq->mutex);
-    if (sleepers_change(cq, 1u, epoch))
+    if (waiting_change(cq, SLEEPER, epoch))
         while (pthread_cond_timedwait(&cq->cond, &cq->mutex, &until) == 0 &&
-               sleepers_change(cq, 0u, epoch))
+               waiting_change(cq, 0u, epoch))
             continue;
-    sleepers_change(cq, -1u, epoch);
+    waiting_change(cq, -SLEEPER, epoch);
     pthread_mutex_unlock(&cq->mutex);
 }
 
 void amg_cq_wake(struct amg_cq *cq)
 {
-    bool has_sleepers = false;
+    unsigned waiting = 0;
 
     amg_bias_take(&cq->lock);
     atomic_store_explicit(
         &cq->epoch, amg_cq_epoch(cq) + 1u, memory_order_release);
-    has_sleepers = cq->sleepers > 0;
+    waiting = tell_locked(cq);
     amg_bias_give(&cq->lock);
-    if (has_sleepers)
+    if (waiting >= SLEEPER)
         sleepers_signal(cq);
+}
+
+void amg_cq_set_bell(struct amg_cq *cq, enum amg_cq_who who, int bell)
+{
+    amg_bias_take(&cq->lock);
+    cq->bells[who] = bell;
+    amg_bias_give(&cq->lock);
+}
+
+bool amg_cq_arm(struct amg_cq *cq, enum amg_cq_who who, unsigned epoch)
+{
+    bool is_quiet = false;
+
+    amg_bias_take(&cq->lock);
+    AMG_ASSERT(cq->bells[who] >= 0);
+    is_quiet = amg_cq_is_empty(cq) && amg_cq_epoch(cq) == epoch;
+    if (is_quiet)
+        waiting_set_locked(cq, waiting_get(cq) | 1u << who);
+    amg_bias_give(&cq->lock);
+    return is_quiet;
+}
+
+void amg_cq_disarm(struct amg_cq *cq, enum amg_cq_who who)
+{
+    amg_bias_take(&cq->lock);
+    waiting_set_locked(cq, waiting_get(cq) & ~(1u << who));
+    if (cq->is_rung[who]) {
+        cq->is_rung[who] = false;
+        amg_bell_drain(cq->bells[who]);
+    }
+    amg_bias_give(&cq->lock);
 }

@@ -17,11 +17,23 @@ struct amg_cq_entry {
     void (*run)(struct amg_cq_entry *); /* calls the user; no lock is held */
 };
 
+/* Who may sleep on a bell of its own. */
+enum amg_cq_who {
+    AMG_CQ_OWNER, /* the progress owner */
+    AMG_CQ_LOOP,  /* an event loop of the user's */
+    AMG_CQ_BELLS
+};
+
 /* Owned by its context. */
 struct amg_cq {
-    struct amg_bias lock;    /* guards `entries`, `sleepers`, all writing */
+    struct amg_bias lock;    /* guards all but the mutex and what it guards */
     struct amg_list entries; /* in the order they finished */
-    unsigned sleepers;       /* threads in amg_cq_sleep() */
+    /* Who waits: a bit for each bell that somebody is about to sleep on, and
+     * above them the number of threads in amg_cq_sleep(). Its release store in
+     * arm pairs with the acquire of amg_cq_is_armed(). */
+    atomic_uint waiting;
+    int bells[AMG_CQ_BELLS]; /* -1: nobody sleeps on it */
+    bool is_rung[AMG_CQ_BELLS];
     /* How many are queued. Its release store in push pairs with the acquire
      * load of those who look before they take the lock. */
     atomic_uint count;
@@ -57,5 +69,28 @@ void amg_cq_sleep(struct amg_cq *cq, unsigned epoch, uint64_t until_ns);
 
 /* Ends the sleep of all who sleep. No system call when nobody does. */
 void amg_cq_wake(struct amg_cq *cq);
+
+/* The bell that is rung for `who`, who may arm from now on. */
+void amg_cq_set_bell(struct amg_cq *cq, enum amg_cq_who who, int bell);
+
+/* Announces that `who` is about to sleep on its bell. False: something is
+ * queued, or somebody called wake since `epoch`. */
+bool amg_cq_arm(struct amg_cq *cq, enum amg_cq_who who, unsigned epoch);
+/* Takes that back and drains the bell; fine when it was not announced. */
+void amg_cq_disarm(struct amg_cq *cq, enum amg_cq_who who);
+
+/* Has `who` announced itself? */
+static inline bool amg_cq_is_armed(const struct amg_cq *cq, enum amg_cq_who who)
+{
+    return (atomic_load_explicit(&cq->waiting, memory_order_acquire) &
+               1u << who) != 0;
+}
+
+/* Has anybody? */
+static inline bool amg_cq_has_armed(const struct amg_cq *cq)
+{
+    return (atomic_load_explicit(&cq->waiting, memory_order_acquire) &
+               ((1u << AMG_CQ_BELLS) - 1)) != 0;
+}
 
 #endif

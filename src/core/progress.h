@@ -22,6 +22,8 @@ static inline bool amg_progress_is_awaited(const hg_context_t *context)
 
 /* Stops owning it, and hands it to a thread that waits, if one does. */
 void amg_progress_disown(hg_context_t *context);
+/* The first half of that: does a thread wait, which is to be woken? */
+bool amg_progress_leave(hg_context_t *context);
 
 /* Moves every endpoint along; by the owner only. Steps run in here, arrivals
  * are handed on. Returns how many things happened. */
@@ -33,5 +35,8 @@ void amg_progress_step_all(struct amg_list *done);
 /* As HG_Progress(): HG_SUCCESS when something happened or is queued, else
  * HG_TIMEOUT when `timeout_ms` have passed. */
 hg_return_t amg_progress_wait(hg_context_t *context, unsigned timeout_ms);
+
+/* As HG_Event_ready(). */
+bool amg_progress_is_due(hg_context_t *context);
 
 #endif

@@ -54,29 +54,27 @@ hg_return_t HG_Trigger(hg_context_t *context, unsigned int timeout,
 
 int HG_Event_get_wait_fd(const hg_context_t *context)
 {
-    const struct amg_ep *ep = NULL;
-
     if (!AMG_CONTRACT(context != NULL))
         return -1;
-    /* A descriptor must speak for every route; with several open none does. */
-    if (context->open_count != 1)
+    if (context->sleep.is_blind || context->cls->plan.no_block)
         return -1;
-    ep = context->eps[context->open[0]];
-    return ep->transport->ep.wait_fd(ep);
+    /* Made when first asked for, by which nothing changes for the user. */
+    return amg_sleep_fd((hg_context_t *)context, AMG_CQ_LOOP);
 }
 
 bool HG_Event_ready(hg_context_t *context)
 {
     if (!AMG_CONTRACT(context != NULL))
         return false;
-    return !amg_cq_is_empty(&context->cq) ||
-           amg_progress_wait(context, 0) == HG_SUCCESS;
+    return amg_progress_is_due(context);
 }
 
 hg_return_t HG_Event_progress(hg_context_t *context, unsigned int *count_p)
 {
     if (!AMG_CONTRACT(context != NULL))
         return HG_INVALID_ARG;
+    if (amg_cq_is_armed(&context->cq, AMG_CQ_LOOP))
+        amg_cq_disarm(&context->cq, AMG_CQ_LOOP);
     amg_progress_wait(context, 0);
     if (count_p != NULL)
         *count_p =

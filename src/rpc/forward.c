@@ -249,6 +249,7 @@ hg_return_t HG_Cancel(hg_handle_t handle)
         ep = amg_handle_ep(handle);
         ep->transport->ep.cancel(ep, &handle->op);
         amg_overflow_cancel(handle);
+        amg_context_posted(handle->info.context, handle->addr.route);
         return HG_SUCCESS;
     default:
         return HG_SUCCESS; /* nothing in flight: no effect */

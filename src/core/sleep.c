@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The descriptors that a context is slept upon.
+ *
+ * Made when first needed: a context that is only ever polled has none. The
+ * progress owner and the user's event loop have one each, because each drains
+ * its own bell, and what wakes the one must not be taken from the other. */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* epoll_pwait2 */
+#endif
+#include "core/sleep.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/bell.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "core/context.h"
+
+#define NS_PER_S 1000000000ull
+
+enum {
+    NOT_MADE = -1,
+    CANNOT = -2,
+    EVENTS = 4,          /* how many are told at once; none is looked at */
+    BLIND_NAP_MS = 1,    /* without a descriptor, between two looks */
+    MS_MAX = 1000 * 600, /* of one sleep, where the kernel counts in ms */
+};
+
+static int ep_fd(const struct amg_ep *ep)
+{
+    return ep->transport->ep.wait_fd(ep);
+}
+
+void amg_sleep_init(hg_context_t *context)
+{
+    struct amg_sleep *sleep = &context->sleep;
+    unsigned i = 0;
+
+    amg_lock_init(&sleep->lock);
+    for (i = 0; i < AMG_CQ_BELLS; i++) {
+        atomic_init(&sleep->fds[i], NOT_MADE);
+        sleep->bells[i] = -1;
+    }
+    sleep->is_crowded = false;
+    sleep->is_blind = false;
+    for (i = 0; i < context->open_count; i++) {
+        unsigned route = context->open[i];
+
+        if (!context->cls->is_idle[route] && ep_fd(context->eps[route]) < 0)
+            sleep->is_blind = true;
+    }
+}
+
+void amg_sleep_fini(hg_context_t *context)
+{
+    struct amg_sleep *sleep = &context->sleep;
+    unsigned i = 0;
+
+    for (i = 0; i < AMG_CQ_BELLS; i++) {
+        int fd = atomic_load_explicit(&sleep->fds[i], memory_order_relaxed);
+
+        if (fd >= 0)
+            close(fd);
+        amg_bell_close(sleep->bells[i]);
+    }
+}
+
+static int fd_join(int all, int fd)
+{
+    struct epoll_event event = {.events = EPOLLIN, .data.fd = fd};
+
+    return epoll_ctl(all, EPOLL_CTL_ADD, fd, &event);
+}
+
+/* -1: `errno` says why. */
+static int fd_make(hg_context_t *context, int bell)
+{
+    int all = epoll_create1(EPOLL_CLOEXEC);
+    unsigned i = 0;
+    int err = 0;
+
+    if (all < 0)
+        return -1;
+    if (fd_join(all, bell) != 0)
+        goto close_all;
+    for (i = 0; i < context->open_count; i++) {
+        int fd = ep_fd(context->eps[context->open[i]]);
+
+        if (fd >= 0 && fd_join(all, fd) != 0)
+            goto close_all;
+    }
+    return all;
+
+close_all:
+    err = errno;
+    close(all);
+    errno = err;
+    return -1;
+}
+
+static int fd_make_locked(hg_context_t *context, enum amg_cq_who who)
+{
+    struct amg_sleep *sleep = &context->sleep;
+    int fd = -1;
+
+    sleep->bells[who] = amg_bell_open();
+    if (sleep->bells[who] >= 0)
+        fd = fd_make(context, sleep->bells[who]);
+    if (fd < 0) {
+        AMG_LOG_WARNING("ctx",
+            "context %u has no descriptor to sleep on (%s): waiting looks now "
+            "and then, which takes time of the core; see ulimit -n",
+            context->id, strerror(errno));
+        return CANNOT;
+    }
+    amg_cq_set_bell(&context->cq, who, sleep->bells[who]);
+    return fd;
+}
+
+int amg_sleep_fd(hg_context_t *context, enum amg_cq_who who)
+{
+    struct amg_sleep *sleep = &context->sleep;
+    int fd = atomic_load_explicit(&sleep->fds[who], memory_order_acquire);
+
+    if (fd == NOT_MADE) {
+        /* NOTE(not a leaf): the queue takes its own lock inside, which knows
+         * nothing of this one. */
+        amg_lock_take(&sleep->lock);
+        fd = atomic_load_explicit(&sleep->fds[who], memory_order_relaxed);
+        if (fd == NOT_MADE) {
+            fd = fd_make_locked(context, who);
+            atomic_store_explicit(&sleep->fds[who], fd, memory_order_release);
+        }
+        amg_lock_give(&sleep->lock);
+    }
+    return fd < 0 ? -1 : fd;
+}
+
+bool amg_sleep_arm(hg_context_t *context, enum amg_cq_who who, unsigned epoch)
+{
+    unsigned i = 0;
+
+    if (!amg_cq_arm(&context->cq, who, epoch))
+        return false;
+    for (i = 0; i < context->open_count; i++) {
+        struct amg_ep *ep = context->eps[context->open[i]];
+
+        if (!ep->transport->ep.arm(ep)) {
+            amg_cq_disarm(&context->cq, who);
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Who is told, and how many, is of no interest: the next poll looks. */
+static void fd_sleep(int fd, uint64_t ns)
+{
+    struct epoll_event events[EVENTS];
+    struct timespec time = {
+        .tv_sec = (time_t)(ns / NS_PER_S),
+        .tv_nsec = (long)(ns % NS_PER_S),
+    };
+    uint64_t ms = (ns + AMG_NS_PER_MS - 1) / AMG_NS_PER_MS;
+
+    /* Kernels before 5.11 count in milliseconds. */
+    if (epoll_pwait2(fd, events, EVENTS, &time, NULL) < 0 && errno == ENOSYS)
+        (void)epoll_wait(fd, events, EVENTS, ms < MS_MAX ? (int)ms : MS_MAX);
+}
+
+void amg_sleep_until(hg_context_t *context, unsigned epoch, uint64_t until_ns)
+{
+    uint64_t now_ns = amg_clock_ns();
+    int fd = amg_sleep_fd(context, AMG_CQ_OWNER);
+
+    if (until_ns <= now_ns)
+        return;
+    if (fd < 0) {
+        uint64_t nap_ns = now_ns + BLIND_NAP_MS * AMG_NS_PER_MS;
+
+        amg_cq_sleep(
+            &context->cq, epoch, nap_ns < until_ns ? nap_ns : until_ns);
+        return;
+    }
+    if (!amg_sleep_arm(context, AMG_CQ_OWNER, epoch))
+        return;
+    fd_sleep(fd, until_ns - now_ns);
+    amg_cq_disarm(&context->cq, AMG_CQ_OWNER);
+}
+
+bool amg_sleep_is_crowded(hg_context_t *context)
+{
+    bool is_crowded = false;
+    unsigned i = 0;
+
+    /* All are asked: each of them tells its peers where this thread runs. */
+    for (i = 0; i < context->open_count; i++) {
+        struct amg_ep *ep = context->eps[context->open[i]];
+
+        if (ep->transport->ep.is_crowded(ep))
+            is_crowded = true;
+    }
+    return is_crowded;
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The descriptors that a context is slept upon. */
+#ifndef AMG_CORE_SLEEP_H
+#define AMG_CORE_SLEEP_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/lock.h"
+#include "core/cq.h"
+#include "mercury_types.h"
+
+/* Owned by its context. */
+struct amg_sleep {
+    struct amg_lock lock; /* guards the making of what follows */
+    /* One for each who may sleep, which stands for its bell and for all
+     * endpoints that have a descriptor; -1: not made yet, -2: could not be.
+     * The release store by who made it pairs with the acquire in
+     * amg_sleep_fd(). */
+    atomic_int fds[AMG_CQ_BELLS];
+    int bells[AMG_CQ_BELLS];
+    /* Some endpoint has to be polled for its news to be seen. Constant. */
+    bool is_blind;
+    /* The owner's: others wanted its core when it last looked. */
+    bool is_crowded;
+};
+
+/* When the endpoints are open, and before they are closed. */
+void amg_sleep_init(hg_context_t *context);
+void amg_sleep_fini(hg_context_t *context);
+
+/* The descriptor of `who`, made when first asked for, or -1 and one line in
+ * the log when the process has none left. Any thread. */
+int amg_sleep_fd(hg_context_t *context, enum amg_cq_who who);
+
+/* Announces to all who bring news that `who` is about to sleep. By the
+ * progress owner. False: there is some since `epoch`; nobody is armed then,
+ * or the next poll ends it. */
+bool amg_sleep_arm(hg_context_t *context, enum amg_cq_who who, unsigned epoch);
+
+/* By the progress owner: sleeps until there is news, or the moment has come.
+ * Returns at once when there is some since `epoch`. */
+void amg_sleep_until(hg_context_t *context, unsigned epoch, uint64_t until_ns);
+
+/* By the progress owner, which found nothing: does who brings its news run on
+ * this very core? */
+bool amg_sleep_is_crowded(hg_context_t *context);
+
+#endif

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A medium for tests of waiting. */
+#include "medium.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "base/bell.h"
+#include "transport/self.h"
+
+struct medium medium;
+
+static struct amg_transport transport;
+
+static hg_return_t fake_open(
+    const struct amg_open *how, struct amg_domain **ret_domain)
+{
+    hg_return_t rc = amg_self_transport.domain.open(how, ret_domain);
+
+    if (rc == HG_SUCCESS)
+        (*ret_domain)->transport = &transport;
+    return rc;
+}
+
+static void fake_limits(
+    const struct amg_domain *domain, struct amg_limits *ret_limits)
+{
+    amg_self_transport.domain.limits(domain, ret_limits);
+    ret_limits->is_spinning = medium.is_blind;
+    ret_limits->must_yield = false;
+}
+
+static hg_return_t fake_ep_open(
+    struct amg_domain *domain, uint8_t context_id, struct amg_ep **ret_ep)
+{
+    hg_return_t rc = amg_self_transport.ep.open(domain, context_id, ret_ep);
+
+    if (rc == HG_SUCCESS)
+        (*ret_ep)->transport = &transport;
+    return rc;
+}
+
+static int fake_wait_fd(const struct amg_ep *ep)
+{
+    (void)ep;
+    return medium.is_blind ? -1 : medium.bell;
+}
+
+/* Announce, then look; medium_send() does the two the other way round. */
+static bool fake_arm(struct amg_ep *ep)
+{
+    (void)ep;
+    atomic_fetch_add(&medium.arms, 1);
+    if (medium.is_blind)
+        return true;
+    atomic_store(&medium.is_armed, true);
+    return atomic_load(&medium.news) == 0;
+}
+
+static bool fake_is_crowded(struct amg_ep *ep)
+{
+    (void)ep;
+    atomic_fetch_add(&medium.asked, 1);
+    return atomic_load(&medium.is_crowded);
+}
+
+static unsigned fake_poll(
+    struct amg_ep *ep, unsigned max, struct amg_news *ret_news)
+{
+    (void)ep;
+    (void)max;
+    (void)ret_news;
+    atomic_fetch_add(&medium.polls, 1);
+    if (atomic_exchange(&medium.is_armed, false) && !medium.is_blind)
+        amg_bell_drain(medium.bell);
+    return atomic_exchange(&medium.news, 0);
+}
+
+void medium_send(void)
+{
+    atomic_fetch_add(&medium.news, 1);
+    if (atomic_load(&medium.is_armed))
+        amg_bell_ring(medium.bell);
+}
+
+static void never_arrives(
+    hg_context_t *context, unsigned route, struct amg_arrival *arrival)
+{
+    (void)context;
+    (void)route;
+    (void)arrival;
+    fail();
+}
+
+hg_context_t *medium_open(bool is_blind, bool no_block)
+{
+    struct amg_class_plan plan = {
+        .transports[AMG_ROUTE_SELF] = &amg_self_transport,
+        .transports[AMG_ROUTE_OFI] = &transport,
+        .main_route = AMG_ROUTE_OFI,
+        .how = {.info = "", .is_listening = true, .max_contexts = 1},
+        .no_block = no_block,
+    };
+    hg_context_t *context = NULL;
+    hg_class_t *cls = NULL;
+
+    transport = amg_self_transport;
+    transport.domain.open = fake_open;
+    transport.domain.limits = fake_limits;
+    transport.ep.open = fake_ep_open;
+    transport.ep.wait_fd = fake_wait_fd;
+    transport.ep.arm = fake_arm;
+    transport.ep.is_crowded = fake_is_crowded;
+    transport.ep.poll = fake_poll;
+    memset(&medium, 0, sizeof(medium));
+    medium.is_blind = is_blind;
+    medium.bell = amg_bell_open();
+    assert_true(medium.bell >= 0);
+    assert_int_equal(amg_class_open(&plan, &cls), HG_SUCCESS);
+    assert_int_equal(
+        amg_context_open(cls, 0, never_arrives, &context), HG_SUCCESS);
+    return context;
+}
+
+void medium_close(hg_context_t *context)
+{
+    hg_class_t *cls = context->cls;
+
+    amg_context_close(context);
+    amg_class_close(cls);
+    amg_bell_close(medium.bell);
+}

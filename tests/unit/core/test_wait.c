@@ -1,0 +1,381 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The progress owner looks, then sleeps on descriptors, and whatever comes
+ * wakes it; with an event loop of the user's in its place, or beside it. */
+#include <poll.h>
+#include <pthread.h>
+#include <sched.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "core/progress.h"
+#include "medium.h"
+#include "mercury_context.h"
+
+enum { ROUNDS = 2000, FEW_POLLS = 8, PUSHERS = 3 };
+
+static hg_context_t *context;
+
+static int open_sleeping(void **state)
+{
+    (void)state;
+    context = medium_open(false, false);
+    return 0;
+}
+
+static int open_blind(void **state)
+{
+    (void)state;
+    context = medium_open(true, false);
+    return 0;
+}
+
+static int open_unblocking(void **state)
+{
+    (void)state;
+    context = medium_open(false, true);
+    return 0;
+}
+
+static int close_all(void **state)
+{
+    (void)state;
+    medium_close(context);
+    return 0;
+}
+
+static void until_armed(unsigned arms)
+{
+    while (atomic_load(&medium.arms) < arms)
+        sched_yield();
+}
+
+static void *send_when_armed(void *arg)
+{
+    (void)arg;
+    until_armed(1);
+    medium_send();
+    return NULL;
+}
+
+/* An entry that counts how often it ran. */
+struct counted {
+    struct amg_cq_entry entry;
+    atomic_uint ran;
+};
+
+static struct counted pushed[PUSHERS];
+
+static void entry_run(struct amg_cq_entry *entry)
+{
+    atomic_fetch_add(&AMG_OBJECT(entry, struct counted, entry)->ran, 1);
+}
+
+static void pushed_init(void)
+{
+    for (unsigned i = 0; i < PUSHERS; i++) {
+        pushed[i].entry.run = entry_run;
+        atomic_store(&pushed[i].ran, 0);
+    }
+}
+
+static void *push_when_armed(void *arg)
+{
+    (void)arg;
+    until_armed(1);
+    amg_cq_push(&context->cq, &pushed[0].entry);
+    return NULL;
+}
+
+static void *post_when_armed(void *arg)
+{
+    (void)arg;
+    until_armed(1);
+    atomic_store(&medium.news, 1); /* not told by the medium */
+    amg_context_posted(context, AMG_ROUTE_OFI);
+    return NULL;
+}
+
+/* HG_Progress() with no end, which `run` ends from another thread. */
+static void sleep_for(void *(*run)(void *))
+{
+    pthread_t thread;
+
+    assert_int_equal(pthread_create(&thread, NULL, run, NULL), 0);
+    assert_int_equal(HG_Progress(context, MEDIUM_WAIT_MS), HG_SUCCESS);
+    pthread_join(thread, NULL);
+}
+
+static void test_wait_ends_by_what_medium_tells(void **state)
+{
+    (void)state;
+    sleep_for(send_when_armed);
+}
+
+static void test_wait_ends_by_what_is_queued(void **state)
+{
+    (void)state;
+    pushed_init();
+    sleep_for(push_when_armed);
+    assert_int_equal(HG_Event_trigger(context, 1, NULL), HG_SUCCESS);
+}
+
+static void test_wait_ends_by_what_another_thread_posts(void **state)
+{
+    (void)state;
+    sleep_for(post_when_armed);
+}
+
+static void test_wait_sleeps_until_its_time_is_over(void **state)
+{
+    unsigned polls = 0;
+
+    (void)state;
+    assert_int_equal(HG_Progress(context, 5), HG_TIMEOUT);
+    polls = atomic_load(&medium.polls);
+    assert_true(atomic_load(&medium.arms) >= 1);
+    /* Nothing to look at before the time is over: it did not. */
+    atomic_store(&medium.is_crowded, true);
+    assert_int_equal(HG_Progress(context, 5), HG_TIMEOUT);
+    assert_int_equal(HG_Progress(context, 5), HG_TIMEOUT);
+    assert_true(polls > 0);
+}
+
+static void *one_at_a_time(void *arg)
+{
+    atomic_uint *seen = arg;
+
+    for (unsigned i = 0; i < ROUNDS; i++) {
+        medium_send();
+        while (atomic_load(seen) <= i)
+            sched_yield();
+    }
+    return NULL;
+}
+
+/* The message comes while the owner looks, arms, or sleeps. */
+static void test_wait_loses_no_message(void **state)
+{
+    atomic_uint seen = 0;
+    pthread_t thread;
+
+    (void)state;
+    context->spin_ns = 0;
+    assert_int_equal(pthread_create(&thread, NULL, one_at_a_time, &seen), 0);
+    for (unsigned i = 0; i < ROUNDS; i++) {
+        assert_int_equal(HG_Progress(context, MEDIUM_WAIT_MS), HG_SUCCESS);
+        atomic_fetch_add(&seen, 1);
+    }
+    pthread_join(thread, NULL);
+}
+
+static void *push_all(void *arg)
+{
+    struct counted *counted = arg;
+
+    for (unsigned i = 0; i < ROUNDS; i++) {
+        amg_cq_push(&context->cq, &counted->entry);
+        while (atomic_load(&counted->ran) <= i)
+            sched_yield();
+    }
+    return NULL;
+}
+
+static atomic_bool is_over;
+static atomic_uint ended;
+
+/* Both return what went wrong, or NULL. */
+static void *progress_and_trigger(void *arg)
+{
+    void *why = NULL;
+
+    (void)arg;
+    while (!atomic_load(&is_over)) {
+        unsigned count = 0;
+
+        if (HG_Progress(context, MEDIUM_WAIT_MS) == HG_TIMEOUT)
+            why = "nothing woke a thread";
+        (void)HG_Event_trigger(context, PUSHERS, &count);
+    }
+    atomic_fetch_add(&ended, 1);
+    return why;
+}
+
+static void *loop_and_trigger(void *arg)
+{
+    struct pollfd news = {
+        .fd = HG_Event_get_wait_fd(context), .events = POLLIN};
+    void *why = NULL;
+
+    (void)arg;
+    while (!atomic_load(&is_over)) {
+        unsigned count = 0;
+
+        if (!HG_Event_ready(context) && poll(&news, 1, MEDIUM_WAIT_MS) == 0)
+            why = "nothing woke the event loop";
+        (void)HG_Event_progress(context, NULL);
+        (void)HG_Event_trigger(context, PUSHERS, &count);
+    }
+    atomic_fetch_add(&ended, 1);
+    return why;
+}
+
+/* Threads push one entry each while those of `runs` wait for them. */
+static void push_to(void *(*const *runs)(void *), unsigned count)
+{
+    pthread_t waiters[4];
+    pthread_t pushers[PUSHERS];
+    void *why = NULL;
+
+    atomic_store(&is_over, false);
+    atomic_store(&ended, 0);
+    pushed_init();
+    context->spin_ns = 0;
+    for (unsigned i = 0; i < count; i++)
+        assert_int_equal(pthread_create(&waiters[i], NULL, runs[i], NULL), 0);
+    for (unsigned i = 0; i < PUSHERS; i++)
+        assert_int_equal(
+            pthread_create(&pushers[i], NULL, push_all, &pushed[i]), 0);
+    for (unsigned i = 0; i < PUSHERS; i++)
+        pthread_join(pushers[i], NULL);
+    atomic_store(&is_over, true);
+    /* Who waits behind the one that leaves goes on waiting in its place. */
+    while (atomic_load(&ended) < count) {
+        medium_send();
+        amg_cq_wake(&context->cq);
+        sched_yield();
+    }
+    for (unsigned i = 0; i < count; i++) {
+        pthread_join(waiters[i], &why);
+        assert_null(why);
+    }
+}
+
+static void test_wait_of_threads_loses_nothing_queued(void **state)
+{
+    void *(*const runs[])(void *) = {
+        progress_and_trigger, progress_and_trigger, progress_and_trigger};
+
+    (void)state;
+    push_to(runs, 3);
+}
+
+static void test_wait_of_event_loop_loses_nothing_queued(void **state)
+{
+    void *(*const runs[])(void *) = {loop_and_trigger};
+
+    (void)state;
+    push_to(runs, 1);
+}
+
+static void test_wait_of_loop_beside_threads_loses_nothing(void **state)
+{
+    void *(*const runs[])(void *) = {
+        loop_and_trigger, progress_and_trigger, progress_and_trigger};
+
+    (void)state;
+    push_to(runs, 3);
+}
+
+/* The loop sleeps behind an owner; that one leaves without a word. */
+static void test_wait_of_loop_ends_when_owner_leaves(void **state)
+{
+    struct pollfd news = {.events = POLLIN};
+
+    (void)state;
+    news.fd = HG_Event_get_wait_fd(context);
+    assert_true(news.fd >= 0);
+    assert_true(amg_progress_own(context));
+    assert_false(HG_Event_ready(context));
+    assert_int_equal(poll(&news, 1, 0), 0);
+    amg_progress_disown(context);
+    assert_int_equal(poll(&news, 1, MEDIUM_WAIT_MS), 1);
+    /* It is told of what the medium has, once it has asked again. */
+    assert_false(HG_Event_ready(context));
+    assert_int_equal(poll(&news, 1, 0), 0);
+    medium_send();
+    assert_int_equal(poll(&news, 1, MEDIUM_WAIT_MS), 1);
+    assert_int_equal(HG_Event_progress(context, NULL), HG_SUCCESS);
+    assert_false(HG_Event_ready(context));
+    assert_int_equal(poll(&news, 1, 0), 0);
+}
+
+static void test_wait_on_shared_core_sleeps_at_once(void **state)
+{
+    unsigned before = 0;
+
+    (void)state;
+    context->spin_ns = UINT64_MAX / 2; /* it would look for ever */
+    atomic_store(&medium.is_crowded, true);
+    sleep_for(send_when_armed);
+    assert_true(atomic_load(&medium.asked) == 1);
+    /* And remembers it. */
+    atomic_store(&medium.arms, 0);
+    before = atomic_load(&medium.polls);
+    sleep_for(send_when_armed);
+    assert_true(atomic_load(&medium.polls) - before < FEW_POLLS);
+    assert_true(atomic_load(&medium.asked) == 2);
+    /* Until the other one has left. */
+    atomic_store(&medium.is_crowded, false);
+    atomic_store(&medium.arms, 0);
+    assert_int_equal(HG_Progress(context, 2), HG_TIMEOUT);
+    assert_int_equal(atomic_load(&medium.arms), 0);
+}
+
+static void test_wait_without_descriptor_only_looks(void **state)
+{
+    (void)state;
+    assert_int_equal(HG_Event_get_wait_fd(context), -1);
+    assert_false(HG_Event_ready(context));
+    assert_int_equal(HG_Progress(context, 2), HG_TIMEOUT);
+    assert_int_equal(atomic_load(&medium.arms), 0);
+    medium_send();
+    assert_true(HG_Event_ready(context));
+}
+
+static void test_wait_that_may_not_block_only_looks(void **state)
+{
+    (void)state;
+    atomic_store(&medium.is_crowded, true);
+    assert_int_equal(HG_Event_get_wait_fd(context), -1);
+    assert_int_equal(HG_Progress(context, 2), HG_TIMEOUT);
+    assert_int_equal(atomic_load(&medium.arms), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(
+            test_wait_ends_by_what_medium_tells, open_sleeping, close_all),
+        cmocka_unit_test_setup_teardown(
+            test_wait_ends_by_what_is_queued, open_sleeping, close_all),
+        cmocka_unit_test_setup_teardown(
+            test_wait_ends_by_what_another_thread_posts, open_sleeping,
+            close_all),
+        cmocka_unit_test_setup_teardown(
+            test_wait_sleeps_until_its_time_is_over, open_sleeping, close_all),
+        cmocka_unit_test_setup_teardown(
+            test_wait_loses_no_message, open_sleeping, close_all),
+        cmocka_unit_test_setup_teardown(
+            test_wait_of_threads_loses_nothing_queued, open_sleeping,
+            close_all),
+        cmocka_unit_test_setup_teardown(
+            test_wait_of_event_loop_loses_nothing_queued, open_sleeping,
+            close_all),
+        cmocka_unit_test_setup_teardown(
+            test_wait_of_loop_beside_threads_loses_nothing, open_sleeping,
+            close_all),
+        cmocka_unit_test_setup_teardown(
+            test_wait_of_loop_ends_when_owner_leaves, open_sleeping, close_all),
+        cmocka_unit_test_setup_teardown(
+            test_wait_on_shared_core_sleeps_at_once, open_sleeping, close_all),
+        cmocka_unit_test_setup_teardown(
+            test_wait_without_descriptor_only_looks, open_blind, close_all),
+        cmocka_unit_test_setup_teardown(test_wait_that_may_not_block_only_looks,
+            open_unblocking, close_all),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

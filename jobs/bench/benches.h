@@ -7,6 +7,8 @@
 
 /* Calls with 0 bytes to 64 KiB of input, and twice what fits. */
 void bench_latency(struct pair *pair);
+/* Null calls, 1 to 64 in flight. */
+void bench_rate(struct pair *pair);
 /* Pulls and pushes of 4 KiB to 64 MiB of the other rank's memory. */
 void bench_bulk(struct pair *pair);
 /* options->calls null calls, or MPI round trips, for those who count what

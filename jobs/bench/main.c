@@ -19,6 +19,7 @@ static const struct bench {
 } benches[] = {
     {"latency", bench_latency, true, false,
         "null calls, 8 B to 64 KiB of input, twice what fits"},
+    {"rate", bench_rate, true, false, "null calls a second, 1 to 64 in flight"},
     {"bulk", bench_bulk, true, false, "pulls and pushes of 4 KiB to 64 MiB"},
     {"count", bench_count, false, false,
         "calls without a clock, to count what they cost"},

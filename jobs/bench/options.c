@@ -21,11 +21,12 @@ void options_print(FILE *stream)
         "                 library chooses\n"
         "  --json FILE    write the rows there, too\n"
         "  --size BYTES   only this one, instead of all\n"
+        "  -w CALLS       with rate: only so many in flight, at most %d\n"
         "  --calls N      in a batch; with count: in all\n"
         "  --batches N    at least %d; %d\n"
         "  --deadline S   seconds that one batch may take; %d\n"
         "  --what WHAT    with count: rpc, or mpi for the control\n",
-        DUEL_BATCHES_MIN, DUEL_BATCHES, DEADLINE_S);
+        OPTIONS_WINDOW_MAX, DUEL_BATCHES_MIN, DUEL_BATCHES, DEADLINE_S);
 }
 
 /* A whole number from `min` to `max`; false when `text` is none. */
@@ -69,6 +70,7 @@ static bool number_option_read(
         {"--calls", 1, CALLS_LIMIT, &options->calls},
         {"--batches", DUEL_BATCHES_MIN, BATCHES_LIMIT, &options->batches},
         {"--deadline", 1, DEADLINE_LIMIT_S, &options->deadline_s},
+        {"-w", 1, OPTIONS_WINDOW_MAX, &options->window},
     };
 
     for (unsigned i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)

@@ -28,6 +28,7 @@ refused 2 "this build offers: .*mpi+p2p" latency -t nowhere
 refused 1 "start it with -n 2" latency
 refused 2 "nothing?" nothing
 refused 2 "no benchmark is named" -t mpi+p2p
+refused 2 "bench: -w?" rate -w 65
 refused 2 "cannot write /nowhere/rows" latency --json /nowhere/rows
 # A million calls of 64 KiB take many seconds.
 refused 2 "not done after 1 s: batch 0 of 1000000 operations" latency \

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* How many null calls a second one thread makes of another, with several in
+ * flight. */
+#include "benches.h"
+#include "duel.h"
+#include "rate_control.h"
+
+enum { CALLS = 20000, CALLS_PER_WINDOW = 2000 };
+
+/* Calls in flight; the caller's. */
+struct caller {
+    struct pair *pair;
+    double *samples; /* NULL: nobody looks at the clock */
+    unsigned calls;
+    unsigned posted;
+    unsigned ended;
+};
+
+/* One place of the window. */
+struct slot {
+    struct caller *caller;
+    hg_handle_t handle;
+    double posted_us;
+};
+
+static hg_return_t call_ended(const struct hg_cb_info *info);
+
+static void call_post(struct slot *slot)
+{
+    struct caller *caller = slot->caller;
+
+    caller->posted++;
+    slot->posted_us = duel_now_us();
+    pair_check(caller->pair, HG_Forward(slot->handle, call_ended, slot, NULL),
+        "HG_Forward");
+}
+
+static hg_return_t call_ended(const struct hg_cb_info *info)
+{
+    struct slot *slot = info->arg;
+    struct caller *caller = slot->caller;
+    double now_us = duel_now_us();
+
+    pair_check(caller->pair, info->ret, "the call");
+    if (caller->samples != NULL)
+        caller->samples[caller->ended] = now_us - slot->posted_us;
+    caller->ended++;
+    if (caller->posted < caller->calls)
+        call_post(slot);
+    return HG_SUCCESS;
+}
+
+static double calls_run(struct caller *caller, struct slot *slots,
+    unsigned window, unsigned calls, double *samples)
+{
+    double start_us = duel_now_us();
+
+    caller->samples = samples;
+    caller->calls = calls;
+    caller->posted = 0;
+    caller->ended = 0;
+    for (unsigned i = 0; i < window && i < calls; i++)
+        call_post(&slots[i]);
+    while (caller->ended < calls)
+        pair_turn(caller->pair);
+    return duel_now_us() - start_us;
+}
+
+static double rate_batch(
+    struct pair *pair, struct duel *duel, double *ret_samples)
+{
+    struct caller caller = {.pair = pair};
+    struct slot slots[OPTIONS_WINDOW_MAX];
+    double elapsed_us = 0.0;
+
+    if (pair->is_caller) {
+        for (unsigned i = 0; i < duel->window; i++)
+            slots[i] =
+                (struct slot){&caller, pair_handle(pair, pair->null_id), 0.0};
+        calls_run(&caller, slots, duel->window, DUEL_WARM, NULL);
+        elapsed_us =
+            calls_run(&caller, slots, duel->window, duel->calls, ret_samples);
+        for (unsigned i = 0; i < duel->window; i++)
+            pair_check(pair, HG_Destroy(slots[i].handle), "HG_Destroy");
+        pair_stop(pair);
+    } else {
+        pair_serve(pair);
+    }
+    pair_verify_served(pair, DUEL_WARM + duel->calls);
+    return elapsed_us;
+}
+
+static void window_run(struct pair *pair, unsigned window)
+{
+    unsigned usual = window * CALLS_PER_WINDOW;
+    struct duel duel = {
+        .ours = rate_batch,
+        .control = rate_control,
+        .size = 0,
+        .window = window,
+        .calls = pair->options->calls,
+        .batches = pair->options->batches,
+        .figure = DUEL_KPS,
+        .context = DUEL_CONTEXT_OURS,
+    };
+    struct row row = {
+        .bench = "rate",
+        .op = "rpc_rate",
+        .memory = "host",
+        .against = "mpi",
+        .control = RATE_CONTROL_TEXT,
+    };
+
+    if (duel.calls == 0)
+        duel.calls = usual < CALLS ? usual : CALLS;
+    duel_run(pair, &duel, &row);
+}
+
+void bench_rate(struct pair *pair)
+{
+    if (pair->options->window != 0)
+        window_run(pair, pair->options->window);
+    for (unsigned window = 1;
+         pair->options->window == 0 && window <= OPTIONS_WINDOW_MAX;
+         window *= 2)
+        window_run(pair, window);
+}

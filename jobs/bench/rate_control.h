@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Requests and replies by bare non-blocking MPI calls. */
+#ifndef BENCH_RATE_CONTROL_H
+#define BENCH_RATE_CONTROL_H
+
+#include "duel.h"
+
+#define RATE_CONTROL_TEXT                                                      \
+    "24 B requests and 24 B replies, as many in flight: MPI_Isend and "        \
+    "MPI_Irecv for each, the target's from MPI_ANY_SOURCE, MPI_Testsome on "   \
+    "both sides"
+double rate_control(struct pair *pair, struct duel *duel, double *ret_samples);
+
+#endif

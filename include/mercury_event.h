@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A descriptor by which one thread wakes another that waits in poll() or
+ * epoll_wait(): readable from hg_event_set() until hg_event_get(). */
+#ifndef MERCURY_EVENT_H
+#define MERCURY_EVENT_H
+
+#include "mercury_util_config.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/**
+ * Make an event, not set.
+ *
+ * Owns:      the descriptor is the caller's; hg_event_destroy() ends it.
+ * Errors:    -1: there are no more descriptors; the log says why.
+ * Threads:   any thread; never blocks.
+ * Undefined: nothing.
+ * Source:    as Mercury 2.4.
+ */
+HG_UTIL_PUBLIC int hg_event_create(void);
+
+/**
+ * End an event.
+ *
+ * @param fd  [in]
+ * Owns:      the descriptor is taken.
+ * Errors:    HG_UTIL_FAIL fd is no open descriptor
+ * Threads:   one thread, when no other uses the event.
+ * Undefined: fd is no event.
+ * Source:    as Mercury 2.4.
+ */
+HG_UTIL_PUBLIC int hg_event_destroy(int fd);
+
+/**
+ * Set an event; once is enough, and more does no harm.
+ *
+ * @param fd  [in]
+ * Owns:      nothing changes hands.
+ * Errors:    HG_UTIL_FAIL fd is no open descriptor
+ * Threads:   any thread; never blocks. May be called by a handler of signals.
+ * Undefined: fd is no event.
+ * Source:    as Mercury 2.4.
+ */
+HG_UTIL_PUBLIC int hg_event_set(int fd);
+
+/**
+ * Ask whether an event is set; it is not afterwards.
+ *
+ * @param fd        [in]
+ * @param notified  [out]  may be NULL
+ * Owns:      nothing changes hands.
+ * Errors:    HG_UTIL_FAIL fd is no open descriptor
+ * Threads:   any thread; never blocks. Of several, one learns of it.
+ * Undefined: fd is no event.
+ * Source:    as Mercury 2.4.
+ */
+HG_UTIL_PUBLIC int hg_event_get(int fd, bool *notified);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Waiting for news on any of several descriptors. */
+#ifndef MERCURY_POLL_H
+#define MERCURY_POLL_H
+
+#include "mercury_util_config.h"
+
+typedef struct hg_poll_set hg_poll_set_t;
+
+/* What the program wants to be told of a descriptor that has news. */
+typedef union hg_poll_data {
+    void *ptr;
+    int fd;
+    uint32_t u32;
+    uint64_t u64;
+} hg_poll_data_t;
+
+/* What is waited for, and what has come. */
+struct hg_poll_event {
+    uint32_t events; /* of the flags below */
+    hg_poll_data_t data;
+};
+
+#define HG_POLLIN   (1 << 0) /* there is something to read */
+#define HG_POLLOUT  (1 << 1) /* there is room to write */
+#define HG_POLLERR  (1 << 2) /* an error; told without being asked for */
+#define HG_POLLHUP  (1 << 3) /* the other side has gone; likewise */
+#define HG_POLLINTR (1 << 4) /* a signal ended the wait; `data` is 0 */
+
+/* The most events that one hg_poll_wait() returns. */
+#define HG_POLL_MAX_EVENTS 256
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/**
+ * Make an empty set of descriptors.
+ *
+ * Owns:      the result is the caller's; hg_poll_destroy() ends it.
+ * Errors:    NULL on any failure; the log says why.
+ * Threads:   any thread; never blocks.
+ * Undefined: nothing.
+ * Source:    as Mercury 2.4.
+ */
+HG_UTIL_PUBLIC hg_poll_set_t *hg_poll_create(void);
+
+/**
+ * End a set; the descriptors in it stay open.
+ *
+ * @param poll_set  [in]  NULL is allowed
+ * Owns:      the set is taken.
+ * Errors:    none.
+ * Threads:   one thread, when no other uses the set.
+ * Undefined: nothing.
+ * Source:    as Mercury 2.4.
+ */
+HG_UTIL_PUBLIC int hg_poll_destroy(hg_poll_set_t *poll_set);
+
+/**
+ * A descriptor that is readable while any in the set has news; it can itself
+ * be added to another set.
+ *
+ * @param poll_set  [in]
+ * Owns:      the result is borrowed from the set.
+ * Errors:    NULL gives -1.
+ * Threads:   any thread; never blocks.
+ * Undefined: nothing.
+ * Source:    as Mercury 2.4.
+ */
+HG_UTIL_PUBLIC int hg_poll_get_fd(hg_poll_set_t *poll_set);
+
+/**
+ * Add a descriptor.
+ *
+ * @param poll_set  [in]
+ * @param fd        [in]
+ * @param event     [in]  which news, and what is told with them
+ * Owns:      nothing changes hands; `fd` is to be removed before it is closed.
+ * Errors:    HG_UTIL_FAIL an argument is NULL, or fd is not open, is in the set
+ *            already or cannot be waited for; the log says why
+ * Threads:   any thread; never blocks. Who waits takes note at once.
+ * Undefined: nothing.
+ * Source:    as Mercury 2.4.
+ */
+HG_UTIL_PUBLIC int hg_poll_add(
+    hg_poll_set_t *poll_set, int fd, struct hg_poll_event *event);
+
+/**
+ * Take a descriptor out.
+ *
+ * @param poll_set  [in]
+ * @param fd        [in]
+ * Owns:      nothing changes hands.
+ * Errors:    HG_UTIL_FAIL poll_set is NULL, or fd is not in it; the log says
+ *            why
+ * Threads:   any thread; never blocks.
+ * Undefined: nothing.
+ * Source:    as Mercury 2.4.
+ */
+HG_UTIL_PUBLIC int hg_poll_remove(hg_poll_set_t *poll_set, int fd);
+
+/**
+ * Wait until a descriptor has news.
+ *
+ * @param poll_set       [in]
+ * @param timeout        [in]   milliseconds; 0: look once
+ * @param max_events     [in]   at least 1; more than HG_POLL_MAX_EVENTS is no
+ *                              more than that
+ * @param events         [out]
+ * @param actual_events  [out]  how many there were; 0: the time is over
+ * Owns:      nothing changes hands.
+ * Errors:    HG_UTIL_FAIL an argument is NULL, or max_events is 0. A signal is
+ *            one event, HG_POLLINTR.
+ * Threads:   any thread; may wait up to its time-out.
+ * Undefined: nothing.
+ * Source:    as Mercury 2.4.
+ */
+HG_UTIL_PUBLIC int hg_poll_wait(hg_poll_set_t *poll_set, unsigned int timeout,
+    unsigned int max_events, struct hg_poll_event events[],
+    unsigned int *actual_events);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Waiting for news on any of several descriptors: an epoll set.
+ *
+ * A wait fetches the kernel's events to the stack, so it allocates nothing. */
+#include "mercury_poll.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include "base/assert.h"
+#include "base/log.h"
+#include "base/mem.h"
+
+/* Owned by the program, from create to destroy. */
+struct hg_poll_set {
+    int fd;
+};
+
+static const struct flag_pair {
+    uint32_t ours;
+    uint32_t theirs;
+} flag_pairs[] = {
+    {HG_POLLIN, EPOLLIN},
+    {HG_POLLOUT, EPOLLOUT},
+    {HG_POLLERR, EPOLLERR},
+    {HG_POLLHUP, EPOLLHUP},
+};
+
+enum { FLAG_PAIRS = sizeof(flag_pairs) / sizeof(flag_pairs[0]) };
+
+static uint32_t flags_to_kernel(uint32_t flags)
+{
+    uint32_t result = 0;
+
+    for (unsigned i = 0; i < FLAG_PAIRS; i++)
+        result |= (flags & flag_pairs[i].ours) ? flag_pairs[i].theirs : 0;
+    return result;
+}
+
+static uint32_t flags_from_kernel(uint32_t flags)
+{
+    uint32_t result = 0;
+
+    for (unsigned i = 0; i < FLAG_PAIRS; i++)
+        result |= (flags & flag_pairs[i].theirs) ? flag_pairs[i].ours : 0;
+    return result;
+}
+
+hg_poll_set_t *hg_poll_create(void)
+{
+    struct hg_poll_set *poll_set = amg_mem_alloc(sizeof(*poll_set));
+
+    if (poll_set == NULL)
+        return NULL;
+    poll_set->fd = epoll_create1(EPOLL_CLOEXEC);
+    if (poll_set->fd < 0) {
+        AMG_LOG_ERROR("hg_util",
+            "no poll set was made: %s; look at 'ulimit -n' and at descriptors "
+            "left open",
+            strerror(errno));
+        amg_mem_free(poll_set);
+        return NULL;
+    }
+    return poll_set;
+}
+
+int hg_poll_destroy(hg_poll_set_t *poll_set)
+{
+    if (poll_set == NULL)
+        return HG_UTIL_SUCCESS;
+    close(poll_set->fd);
+    amg_mem_free(poll_set);
+    return HG_UTIL_SUCCESS;
+}
+
+int hg_poll_get_fd(hg_poll_set_t *poll_set)
+{
+    return poll_set != NULL ? poll_set->fd : -1;
+}
+
+int hg_poll_add(hg_poll_set_t *poll_set, int fd, struct hg_poll_event *event)
+{
+    struct epoll_event wanted = {.events = 0};
+
+    if (!AMG_CONTRACT(poll_set != NULL) || !AMG_CONTRACT(event != NULL))
+        return HG_UTIL_FAIL;
+    wanted.events = flags_to_kernel(event->events);
+    wanted.data.u64 = event->data.u64;
+    if (epoll_ctl(poll_set->fd, EPOLL_CTL_ADD, fd, &wanted) == 0)
+        return HG_UTIL_SUCCESS;
+    AMG_LOG_ERROR("hg_util", "descriptor %d was not added to a poll set: %s",
+        fd, strerror(errno));
+    return HG_UTIL_FAIL;
+}
+
+int hg_poll_remove(hg_poll_set_t *poll_set, int fd)
+{
+    if (!AMG_CONTRACT(poll_set != NULL))
+        return HG_UTIL_FAIL;
+    if (epoll_ctl(poll_set->fd, EPOLL_CTL_DEL, fd, NULL) == 0)
+        return HG_UTIL_SUCCESS;
+    AMG_LOG_ERROR("hg_util",
+        "descriptor %d was not taken out of a poll set: %s", fd,
+        strerror(errno));
+    return HG_UTIL_FAIL;
+}
+
+/* Fetches up to `max` events; how many there were, -1 on failure. */
+static int events_fetch(const struct hg_poll_set *poll_set, int timeout_ms,
+    unsigned max, struct hg_poll_event *ret_events)
+{
+    struct epoll_event fetched[HG_POLL_MAX_EVENTS];
+    int count = 0;
+
+    if (max > HG_POLL_MAX_EVENTS)
+        max = HG_POLL_MAX_EVENTS;
+    count = epoll_wait(poll_set->fd, fetched, (int)max, timeout_ms);
+
+    if (count < 0 && errno == EINTR) {
+        ret_events[0] = (struct hg_poll_event){.events = HG_POLLINTR};
+        return 1;
+    }
+    for (int i = 0; i < count; i++) {
+        ret_events[i].events = flags_from_kernel(fetched[i].events);
+        ret_events[i].data.u64 = fetched[i].data.u64;
+    }
+    return count;
+}
+
+int hg_poll_wait(hg_poll_set_t *poll_set, unsigned int timeout,
+    unsigned int max_events, struct hg_poll_event events[],
+    unsigned int *actual_events)
+{
+    int timeout_ms = timeout < INT_MAX ? (int)timeout : INT_MAX;
+    int count = 0;
+
+    if (!AMG_CONTRACT(poll_set != NULL) || !AMG_CONTRACT(max_events > 0) ||
+        !AMG_CONTRACT(events != NULL) || !AMG_CONTRACT(actual_events != NULL))
+        return HG_UTIL_FAIL;
+    count = events_fetch(poll_set, timeout_ms, max_events, events);
+    if (count < 0) {
+        AMG_LOG_ERROR(
+            "hg_util", "a poll set was not waited for: %s", strerror(errno));
+        return HG_UTIL_FAIL;
+    }
+    *actual_events = (unsigned)count;
+    return HG_UTIL_SUCCESS;
+}

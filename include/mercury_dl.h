@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Shared libraries that a program opens while it runs. */
+#ifndef MERCURY_DL_H
+#define MERCURY_DL_H
+
+#include "mercury_util_config.h"
+
+typedef void *HG_DL_HANDLE;
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/**
+ * Open a shared library, with all it needs.
+ *
+ * @param filename  [in]  a path, or a name to be searched for; NULL: the
+ *                        program itself
+ * Owns:      the result is the caller's; hg_dl_close() ends it.
+ * Errors:    NULL: it cannot be opened; hg_dl_error() says why.
+ * Threads:   any thread; may do file system calls, and runs what the library
+ *            does when it is opened.
+ * Undefined: nothing.
+ * Source:    as Mercury 2.4.
+ */
+HG_UTIL_PUBLIC HG_DL_HANDLE hg_dl_open(const char *filename);
+
+/**
+ * What went wrong in the last of these calls, or NULL if nothing since the last
+ * question.
+ *
+ * Owns:      the result is borrowed from the calling thread, until it makes
+ *            another of these calls.
+ * Errors:    none.
+ * Threads:   any thread, about its own calls; never blocks.
+ * Undefined: nothing.
+ * Source:    as Mercury 2.4.
+ */
+HG_UTIL_PUBLIC const char *hg_dl_error(void);
+
+/**
+ * The place of a function or variable in an open library.
+ *
+ * @param handle  [in]
+ * @param symbol  [in]
+ * Owns:      the result is borrowed from the library.
+ * Errors:    NULL: an argument is; or there is none, and hg_dl_error() says
+ *            why.
+ * Threads:   any thread; never blocks.
+ * Undefined: the library is closed meanwhile.
+ * Source:    as Mercury 2.4.
+ */
+HG_UTIL_PUBLIC void *hg_dl_sym(HG_DL_HANDLE handle, const char *symbol);
+
+/**
+ * Close a library.
+ *
+ * @param handle  [in]
+ * Owns:      the handle is taken.
+ * Errors:    HG_UTIL_FAIL handle is NULL; or the system refuses, and
+ *            hg_dl_error() says why
+ * Threads:   any thread; runs what the library does when it is closed.
+ * Undefined: it was closed before.
+ * Source:    as Mercury 2.4.
+ */
+HG_UTIL_PUBLIC int hg_dl_close(HG_DL_HANDLE handle);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Memory with wishes: aligned, behind a header, of huge pages, shared. */
+#ifndef MERCURY_MEM_H
+#define MERCURY_MEM_H
+
+#include "mercury_util_config.h"
+
+/* What machines have that this library runs on; hg_mem_get_page_size() asks
+ * the one at hand. */
+#define HG_MEM_CACHE_LINE_SIZE 64
+#define HG_MEM_PAGE_SIZE       4096
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/**
+ * Bytes of a page.
+ *
+ * Owns:      nothing changes hands.
+ * Errors:    none.
+ * Threads:   any thread; never blocks.
+ * Undefined: nothing.
+ * Source:    as Mercury 2.4.
+ */
+HG_UTIL_PUBLIC long hg_mem_get_page_size(void);
+
+/**
+ * Bytes of a huge page, the size that the system gives by default.
+ *
+ * Owns:      nothing changes hands.
+ * Errors:    -1: the system does not say.
+ * Threads:   any thread; reads a file the first time.
+ * Undefined: nothing.
+ * Source:    as Mercury 2.4.
+ */
+HG_UTIL_PUBLIC long hg_mem_get_hugepage_size(void);
+
+/**
+ * Get memory that begins at a multiple of `alignment`.
+ *
+ * @param alignment  [in]  a power of two
+ * @param size       [in]  bytes
+ * Owns:      the result is the caller's; hg_mem_aligned_free() ends it.
+ * Errors:    NULL: alignment is no power of two, or no memory.
+ * Threads:   any thread; never blocks.
+ * Undefined: nothing.
+ * Source:    as Mercury 2.4.
+ */
+HG_UTIL_PUBLIC void *hg_mem_aligned_alloc(size_t alignment, size_t size);
+
+/**
+ * Give aligned memory back.
+ *
+ * @param mem_ptr  [in]  NULL is allowed
+ * Owns:      the memory is taken.
+ * Errors:    none.
+ * Threads:   any thread; never blocks.
+ * Undefined: it is not from hg_mem_aligned_alloc().
+ * Source:    as Mercury 2.4.
+ */
+HG_UTIL_PUBLIC void hg_mem_aligned_free(void *mem_ptr);
+
+/**
+ * Get aligned memory with room for a header in front of it: the header ends
+ * where the memory begins.
+ *
+ * @param header_size  [in]  bytes in front
+ * @param alignment    [in]  of the memory; a power of two
+ * @param size         [in]  bytes of the memory
+ * Owns:      the result, which is the place behind the header, is the caller's;
+ *            hg_mem_header_free() ends it.
+ * Errors:    NULL: alignment is no power of two, or no memory.
+ * Threads:   any thread; never blocks.
+ * Undefined: nothing.
+ * Source:    as Mercury 2.4.
+ */
+HG_UTIL_PUBLIC void *hg_mem_header_alloc(
+    size_t header_size, size_t alignment, size_t size);
+
+/**
+ * Give memory with a header back.
+ *
+ * @param header_size  [in]  as it was got
+ * @param alignment    [in]  as it was got
+ * @param mem_ptr      [in]  NULL is allowed
+ * Owns:      the memory is taken.
+ * Errors:    none.
+ * Threads:   any thread; never blocks.
+ * Undefined: other sizes than those it was got by.
+ * Source:    as Mercury 2.4.
+ */
+HG_UTIL_PUBLIC void hg_mem_header_free(
+    size_t header_size, size_t alignment, void *mem_ptr);
+
+/**
+ * Get memory of huge pages, which the system must have set aside
+ * (/proc/sys/vm/nr_hugepages).
+ *
+ * @param size  [in]  bytes; rounded up to whole pages
+ * Owns:      the result is the caller's; hg_mem_huge_free() ends it.
+ * Errors:    NULL: size is 0, or there are not so many huge pages.
+ * Threads:   any thread; never blocks.
+ * Undefined: nothing.
+ * Source:    as Mercury 2.4.
+ */
+HG_UTIL_PUBLIC void *hg_mem_huge_alloc(size_t size);
+
+/**
+ * Give memory of huge pages back.
+ *
+ * @param mem_ptr  [in]  NULL is allowed
+ * @param size     [in]  as it was got
+ * Owns:      the memory is taken.
+ * Errors:    HG_UTIL_FAIL it is no such memory
+ * Threads:   any thread; never blocks.
+ * Undefined: another size.
+ * Source:    as Mercury 2.4.
+ */
+HG_UTIL_PUBLIC int hg_mem_huge_free(void *mem_ptr, size_t size);
+
+/**
+ * Map memory that processes of this machine share under a name.
+ *
+ * @param name    [in]  a '/', and a name without any
+ * @param size    [in]  bytes, at least 1
+ * @param create  [in]  make it, if it is not there; zero at first
+ * Owns:      the result is the caller's; hg_mem_shm_unmap() ends it. The name
+ *            stays until somebody unmaps by it.
+ * Errors:    NULL: it is not there and not to be made, is smaller than `size`,
+ *            belongs to another user, or there is no memory; the log says why.
+ * Threads:   any thread; may do file system calls.
+ * Undefined: nothing.
+ * Source:    as Mercury 2.4, but what is there is never made smaller.
+ */
+HG_UTIL_PUBLIC void *hg_mem_shm_map(const char *name, size_t size, bool create);
+
+/**
+ * Unmap shared memory, and take its name away.
+ *
+ * @param name     [in]  NULL: the name stays, for others to map it by
+ * @param mem_ptr  [in]  NULL: only the name goes
+ * @param size     [in]  as it was mapped
+ * Owns:      the memory is taken from this process; others keep theirs.
+ * Errors:    HG_UTIL_FAIL there is no such name or memory; the log says why
+ * Threads:   any thread; may do file system calls.
+ * Undefined: another size.
+ * Source:    as Mercury 2.4.
+ */
+HG_UTIL_PUBLIC int hg_mem_shm_unmap(
+    const char *name, void *mem_ptr, size_t size);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Chunks of memory of one size, got and registered by the block. */
+#ifndef MERCURY_MEM_POOL_H
+#define MERCURY_MEM_POOL_H
+
+#include "mercury_util_config.h"
+
+struct hg_mem_pool;
+
+/* Registers a new block, for instance with a network; `*handle` is handed out
+ * with each of its chunks. Returns HG_UTIL_SUCCESS, or anything else. */
+typedef int (*hg_mem_pool_register_func_t)(const void *buf, size_t size,
+    unsigned long flags, void **handle, void *arg);
+
+/* Ends a registration. */
+typedef int (*hg_mem_pool_deregister_func_t)(void *handle, void *arg);
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/**
+ * Make a pool, with its first blocks.
+ *
+ * @param chunk_size       [in]  bytes of a chunk
+ * @param chunk_count      [in]  chunks of a block
+ * @param block_count      [in]  blocks at once; more are got when these are out
+ * @param register_func    [in]  NULL: blocks are not registered
+ * @param flags            [in]  handed to register_func
+ * @param deregister_func  [in]  may be NULL
+ * @param arg              [in]  handed to both
+ * Owns:      the result is the caller's; hg_mem_pool_destroy() ends it. `arg`
+ *            must live until then.
+ * Errors:    NULL: a size or count is 0, no memory, or a block was not
+ *            registered; nothing is left behind.
+ * Threads:   any thread; calls register_func in the calling thread.
+ * Undefined: nothing.
+ * Source:    as Mercury 2.4.
+ */
+HG_UTIL_PUBLIC struct hg_mem_pool *hg_mem_pool_create(size_t chunk_size,
+    size_t chunk_count, size_t block_count,
+    hg_mem_pool_register_func_t register_func, unsigned long flags,
+    hg_mem_pool_deregister_func_t deregister_func, void *arg);
+
+/**
+ * End a pool and all its blocks.
+ *
+ * @param hg_mem_pool  [in]  NULL is allowed
+ * Owns:      the pool is taken, and all its chunks.
+ * Errors:    none; a block whose registration does not end is logged.
+ * Threads:   one thread, when no other uses the pool or a chunk.
+ * Undefined: nothing.
+ * Source:    as Mercury 2.4.
+ */
+HG_UTIL_PUBLIC void hg_mem_pool_destroy(struct hg_mem_pool *hg_mem_pool);
+
+/**
+ * Take a chunk; gets one more block when there is none.
+ *
+ * @param hg_mem_pool  [in]
+ * @param size         [in]   bytes wanted, at most those of a chunk
+ * @param mr_handle    [out]  the registration of its block; may be NULL where
+ *                            blocks are not registered
+ * Owns:      the chunk is the caller's; hg_mem_pool_free() ends it.
+ * Errors:    NULL: an argument is, size is too large, no memory, or a new block
+ *            was not registered.
+ * Threads:   any thread; a lock is held for some instructions. May call
+ *            register_func in the calling thread, with no lock held.
+ * Undefined: nothing.
+ * Source:    as Mercury 2.4.
+ */
+HG_UTIL_PUBLIC void *hg_mem_pool_alloc(
+    struct hg_mem_pool *hg_mem_pool, size_t size, void **mr_handle);
+
+/**
+ * Give a chunk back.
+ *
+ * @param hg_mem_pool  [in]
+ * @param mem_ptr      [in]  NULL is allowed
+ * @param mr_handle    [in]  as it was got; the pool finds the block by itself
+ * Owns:      the chunk is taken.
+ * Errors:    none; what is no chunk of the pool is logged, and left alone.
+ * Threads:   any thread; a lock is held for some instructions.
+ * Undefined: it was given back before.
+ * Source:    as Mercury 2.4.
+ */
+HG_UTIL_PUBLIC void hg_mem_pool_free(
+    struct hg_mem_pool *hg_mem_pool, void *mem_ptr, void *mr_handle);
+
+/**
+ * How far a chunk is from the start of its registered block, in bytes.
+ *
+ * @param hg_mem_pool  [in]
+ * @param mem_ptr      [in]
+ * @param mr_handle    [in]  as it was got
+ * Owns:      nothing changes hands.
+ * Errors:    0 for what is no chunk of the pool; the log says so.
+ * Threads:   any thread; a lock is held for some instructions.
+ * Undefined: nothing.
+ * Source:    as Mercury 2.4.
+ */
+HG_UTIL_PUBLIC size_t hg_mem_pool_chunk_offset(
+    struct hg_mem_pool *hg_mem_pool, void *mem_ptr, void *mr_handle);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

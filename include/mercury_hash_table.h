@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A table of values by keys, which are both pointers of the program's; how keys
+ * are compared is the program's, too. */
+#ifndef MERCURY_HASH_TABLE_H
+#define MERCURY_HASH_TABLE_H
+
+#include "mercury_util_config.h"
+
+typedef struct hg_hash_table hg_hash_table_t;
+typedef struct hg_hash_table_entry hg_hash_table_entry_t;
+typedef struct hg_hash_table_iter hg_hash_table_iter_t;
+
+typedef void *hg_hash_table_key_t;
+typedef void *hg_hash_table_value_t;
+
+/* A walk over a table; a variable of the program's, for the functions below. */
+struct hg_hash_table_iter {
+    hg_hash_table_t *hash_table;
+    hg_hash_table_entry_t *next_entry;
+};
+
+/* No value: what hg_hash_table_lookup() returns for an unknown key. */
+#define HG_HASH_TABLE_NULL ((void *)0)
+
+/* The same number for keys that are equal. */
+typedef unsigned int (*hg_hash_table_hash_func_t)(hg_hash_table_key_t key);
+
+/* Not 0: the keys are equal. */
+typedef int (*hg_hash_table_equal_func_t)(
+    hg_hash_table_key_t key1, hg_hash_table_key_t key2);
+
+/* Free a key, or a value, that the table holds no more. */
+typedef void (*hg_hash_table_key_free_func_t)(hg_hash_table_key_t key);
+typedef void (*hg_hash_table_value_free_func_t)(hg_hash_table_value_t value);
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/**
+ * Make an empty table.
+ *
+ * @param hash_func   [in]
+ * @param equal_func  [in]
+ * Owns:      the result is the caller's; hg_hash_table_free() ends it.
+ * Errors:    NULL: an argument is, or no memory.
+ * Threads:   any thread; never blocks.
+ * Undefined: nothing.
+ * Source:    as Mercury 2.4.
+ */
+HG_UTIL_PUBLIC hg_hash_table_t *hg_hash_table_new(
+    hg_hash_table_hash_func_t hash_func, hg_hash_table_equal_func_t equal_func);
+
+/**
+ * End a table.
+ *
+ * @param hash_table  [in]  NULL is allowed
+ * Owns:      the table is taken; keys and values go to the functions of
+ *            hg_hash_table_register_free_functions().
+ * Errors:    none.
+ * Threads:   one thread, when no other uses the table.
+ * Undefined: nothing.
+ * Source:    as Mercury 2.4.
+ */
+HG_UTIL_PUBLIC void hg_hash_table_free(hg_hash_table_t *hash_table);
+
+/**
+ * Have the table free the keys and values that leave it: by remove, by an
+ * insert for the same key, or at its end.
+ *
+ * @param hash_table       [in]
+ * @param key_free_func    [in]  NULL: keys stay the program's
+ * @param value_free_func  [in]  NULL: values stay the program's
+ * Owns:      what is in the table is the table's, for the kinds that have a
+ *            function.
+ * Errors:    NULL has no effect.
+ * Threads:   any thread, one at a time per table; never blocks.
+ * Undefined: nothing.
+ * Source:    as Mercury 2.4.
+ */
+HG_UTIL_PUBLIC void hg_hash_table_register_free_functions(
+    hg_hash_table_t *hash_table, hg_hash_table_key_free_func_t key_free_func,
+    hg_hash_table_value_free_func_t value_free_func);
+
+/**
+ * Put a value in, in the place of the one that the key had.
+ *
+ * @param hash_table  [in]
+ * @param key         [in]
+ * @param value       [in]  not HG_HASH_TABLE_NULL, which means none
+ * Owns:      as hg_hash_table_register_free_functions() says; the older key and
+ *            value leave the table.
+ * Errors:    0: hash_table is NULL, or no memory; the table is as before. Not
+ *            0: done.
+ * Threads:   any thread, one at a time per table; never blocks.
+ * Undefined: nothing.
+ * Source:    as Mercury 2.4.
+ */
+HG_UTIL_PUBLIC int hg_hash_table_insert(hg_hash_table_t *hash_table,
+    hg_hash_table_key_t key, hg_hash_table_value_t value);
+
+/**
+ * The value of a key.
+ *
+ * @param hash_table  [in]
+ * @param key         [in]
+ * Owns:      the result is borrowed from the table.
+ * Errors:    HG_HASH_TABLE_NULL: the key is not there, or hash_table is NULL.
+ * Threads:   any thread; never blocks. Several may look at once.
+ * Undefined: the table is changed meanwhile.
+ * Source:    as Mercury 2.4.
+ */
+HG_UTIL_PUBLIC hg_hash_table_value_t hg_hash_table_lookup(
+    hg_hash_table_t *hash_table, hg_hash_table_key_t key);
+
+/**
+ * Take a key and its value out.
+ *
+ * @param hash_table  [in]
+ * @param key         [in]
+ * Owns:      key and value leave the table.
+ * Errors:    0: the key is not there, or hash_table is NULL. Not 0: done.
+ * Threads:   any thread, one at a time per table; never blocks.
+ * Undefined: nothing.
+ * Source:    as Mercury 2.4.
+ */
+HG_UTIL_PUBLIC int hg_hash_table_remove(
+    hg_hash_table_t *hash_table, hg_hash_table_key_t key);
+
+/**
+ * How many keys there are.
+ *
+ * @param hash_table  [in]
+ * Owns:      nothing changes hands.
+ * Errors:    NULL gives 0.
+ * Threads:   any thread; never blocks. Several may ask at once.
+ * Undefined: the table is changed meanwhile.
+ * Source:    as Mercury 2.4.
+ */
+HG_UTIL_PUBLIC unsigned int hg_hash_table_num_entries(
+    hg_hash_table_t *hash_table);
+
+/**
+ * Begin a walk over all values, in no order that means anything.
+ *
+ * @param hash_table  [in]
+ * @param iter        [out]
+ * Owns:      nothing changes hands.
+ * Errors:    NULL as hash_table gives a walk over nothing.
+ * Threads:   any thread; never blocks. Several may walk at once.
+ * Undefined: iter is NULL.
+ * Source:    as Mercury 2.4.
+ */
+HG_UTIL_PUBLIC void hg_hash_table_iterate(
+    hg_hash_table_t *hash_table, hg_hash_table_iter_t *iter);
+
+/**
+ * Is there one more? 0: no.
+ *
+ * @param iter  [in]
+ * Owns:      nothing changes hands.
+ * Errors:    none.
+ * Threads:   as hg_hash_table_iterate().
+ * Undefined: iter is NULL.
+ * Source:    as Mercury 2.4.
+ */
+HG_UTIL_PUBLIC int hg_hash_table_iter_has_more(hg_hash_table_iter_t *iter);
+
+/**
+ * The next value of a walk. The one returned last may be removed before the
+ * next call, no other may.
+ *
+ * @param iter  [in,out]
+ * Owns:      the result is borrowed from the table.
+ * Errors:    HG_HASH_TABLE_NULL: there is none.
+ * Threads:   as hg_hash_table_iterate().
+ * Undefined: iter is NULL; the table was changed in another way meanwhile.
+ * Source:    as Mercury 2.4.
+ */
+HG_UTIL_PUBLIC hg_hash_table_value_t hg_hash_table_iter_next(
+    hg_hash_table_iter_t *iter);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -21,6 +21,8 @@ static const struct bench {
         "null calls, 8 B to 64 KiB of input, twice what fits"},
     {"rate", bench_rate, true, false, "null calls a second, 1 to 64 in flight"},
     {"bulk", bench_bulk, true, false, "pulls and pushes of 4 KiB to 64 MiB"},
+    {"onecore", bench_onecore, true, false,
+        "null calls between two ranks on one core"},
     {"count", bench_count, false, false,
         "calls without a clock, to count what they cost"},
 };

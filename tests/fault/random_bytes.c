@@ -38,8 +38,8 @@ static uint64_t draw(void)
 
 static void fail(int line, const char *what)
 {
-    fprintf(stderr, "fuzz: round %llu: line %d: %s\n", (unsigned long long)seed,
-        line, what);
+    fprintf(stderr, "random_bytes: round %llu: line %d: %s\n",
+        (unsigned long long)seed, line, what);
     exit(EXIT_FAILURE);
 }
 

@@ -27,9 +27,16 @@ if(AMALGAM_SANITIZE STREQUAL "asan")
     set(sanitize -fsanitize=address,undefined -fno-omit-frame-pointer)
 elseif(AMALGAM_SANITIZE STREQUAL "tsan")
     set(sanitize -fsanitize=thread -fno-omit-frame-pointer)
+elseif(AMALGAM_SANITIZE STREQUAL "fuzz")
+    if(NOT CMAKE_C_COMPILER_ID STREQUAL "Clang")
+        message(FATAL_ERROR "AMALGAM_SANITIZE is fuzz, and libFuzzer comes with "
+            "clang: configure with -DCMAKE_C_COMPILER=clang.")
+    endif()
+    set(sanitize -fsanitize=fuzzer-no-link,address,undefined
+        -fno-sanitize-recover=undefined -fno-omit-frame-pointer)
 elseif(NOT AMALGAM_SANITIZE STREQUAL "")
     message(FATAL_ERROR "AMALGAM_SANITIZE is \"${AMALGAM_SANITIZE}\", and only "
-        "asan, tsan and nothing are known.")
+        "asan, tsan, fuzz and nothing are known.")
 endif()
 if(sanitize)
     target_compile_options(amalgam_flags INTERFACE ${sanitize})

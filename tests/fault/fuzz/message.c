@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Messages to the RPC layer, in any order and with any contents: requests,
+ * replies, late replies, and words that a long reply was pulled. The class
+ * serves good calls afterwards, and closes with nothing left. */
+#include "message.h"
+
+#include <string.h>
+
+#include "fuzz.h"
+#include "wire/checksum.h"
+#include "wire/header.h"
+
+enum step {
+    STEP_RAW,     /* any bytes */
+    STEP_REQUEST, /* a request that is right in parts */
+    STEP_LIE,     /* a call whose reply is right in parts */
+    STEP_LATE,    /* such a reply to nobody */
+    STEP_ACK,     /* of a long reply, or of none */
+    STEP_CALL,    /* a good call, among the others */
+    STEP_DRAIN,   /* until nothing is in flight */
+    STEP_COUNT
+};
+
+/* How a message that is right in parts is made. */
+enum make_flags {
+    MAKE_SIGNED = 1,    /* with sums that are right */
+    MAKE_SPOILT = 2,    /* some bytes changed, after the sums */
+    MAKE_USER_LEN = 4,  /* another length of the user's header */
+    MAKE_CONTRARY = 8,  /* sent as one-way when the flags say not, or so */
+    MAKE_OTHER_ID = 16, /* of no RPC here */
+};
+
+enum { ARG_CAP = MESSAGE_LEN_MAX - 128 };
+
+/* What stands behind the heads: nothing, any bytes, good arguments that were
+ * spoilt, or where long ones lie. */
+static size_t body_make(struct fuzz *fuzz, uint8_t flags, uint8_t *ret_body)
+{
+    struct message_world *world = &message_world;
+    uint8_t kind = fuzz_u8(fuzz);
+    uint64_t total = 0;
+    size_t len = 0;
+
+    switch (kind % 4) {
+    case 0:
+        return 0;
+    case 1:
+        return fuzz_bytes(fuzz, ret_body, ARG_CAP);
+    case 2:
+        len = message_args(
+            kind % 8 < 4 ? MESSAGE_ARGS : MESSAGE_BULK, ret_body, ARG_CAP);
+        break;
+    default:
+        total = fuzz_near(fuzz, HG_Bulk_get_size(world->bulk));
+        memcpy(ret_body, &total, sizeof(total));
+        len = sizeof(total);
+        if ((flags & AMG_HEADER_SUMMED) != 0) {
+            static const uint8_t zeros[8192];
+            uint32_t sum = (uint32_t)amg_checksum_add(HG_CRC32, 0, zeros,
+                total < sizeof(zeros) ? total : sizeof(zeros));
+
+            memcpy(ret_body + len, &sum, sizeof(sum));
+            len += sizeof(sum);
+        }
+        FUZZ_CHECK(HG_Bulk_serialize(ret_body + len, ARG_CAP - len, 0,
+                       world->bulk) == HG_SUCCESS);
+        len += HG_Bulk_get_serialize_size(world->bulk, 0);
+    }
+    fuzz_spoil(fuzz, ret_body, len);
+    return len;
+}
+
+/* Fills in what stands behind the head, and the sums; how long it all is. */
+static uint32_t message_finish(
+    struct fuzz *fuzz, uint8_t *message, uint8_t make, hg_size_t user_len)
+{
+    uint8_t flags = message[offsetof(struct amg_header, flags)];
+    size_t len = 0;
+    size_t body_len = 0;
+
+    if ((make & MAKE_USER_LEN) != 0)
+        user_len = fuzz_u8(fuzz) % 64;
+    memset(message + AMG_HEADER_LEN, 'u', user_len);
+    amg_header_set_user_len(message, (uint16_t)user_len);
+    len = AMG_HEADER_LEN + user_len;
+    body_len = body_make(fuzz, flags, message + len);
+    len += body_len;
+    if ((flags & AMG_HEADER_SUMMED) != 0) {
+        uint32_t sum = (uint32_t)amg_checksum_add(
+            HG_CRC32, 0, message + len - body_len, body_len);
+
+        memcpy(message + len, &sum, sizeof(sum));
+        len += sizeof(sum);
+    }
+    if ((make & MAKE_SIGNED) != 0)
+        amg_header_sign(message);
+    if ((make & MAKE_SPOILT) != 0)
+        fuzz_spoil(fuzz, message, len);
+    return (uint32_t)len;
+}
+
+static uint32_t reply_make(struct fuzz *fuzz, uint8_t *ret_message)
+{
+    uint8_t make = fuzz_u8(fuzz);
+    uint8_t flags = fuzz_u8(fuzz);
+    uint8_t code = fuzz_u8(fuzz);
+    uint64_t token = fuzz_u8(fuzz);
+
+    amg_header_write_reply(ret_message, flags & AMG_HEADER_FLAGS_ALL,
+        (hg_return_t)(code % 4 == 0 ? code / 4 : 0), token);
+    return message_finish(
+        fuzz, ret_message, make, (message_world.variant & 4) != 0 ? 7 : 0);
+}
+
+static void step_request(struct fuzz *fuzz)
+{
+    struct message_world *world = &message_world;
+    uint8_t message[MESSAGE_LEN_MAX];
+    uint8_t make = fuzz_u8(fuzz);
+    uint8_t flags = fuzz_u8(fuzz) & AMG_HEADER_FLAGS_ALL;
+    uint8_t rpc = fuzz_u8(fuzz);
+    uint64_t id = (make & MAKE_OTHER_ID) != 0
+                      ? fuzz_u64(fuzz)
+                      : world->ids[rpc % MESSAGE_RPC_COUNT];
+    bool is_one_way =
+        (flags & AMG_HEADER_ACK) != 0 ||
+        (flags & (AMG_HEADER_ONE_WAY | AMG_HEADER_MORE)) == AMG_HEADER_ONE_WAY;
+    uint32_t len = 0;
+
+    amg_header_write_request(message, flags, id);
+    len =
+        message_finish(fuzz, message, make, (world->variant & 4) != 0 ? 12 : 0);
+    if ((make & MAKE_CONTRARY) != 0)
+        is_one_way = !is_one_way;
+    message_inject(message, len, !is_one_way, rpc / MESSAGE_RPC_COUNT % 3);
+}
+
+static void step_ack(struct fuzz *fuzz)
+{
+    struct message_world *world = &message_world;
+    uint8_t message[AMG_HEADER_LEN];
+    uint8_t which = fuzz_u8(fuzz);
+    uint64_t token = which < world->token_count ? world->tokens[which] : which;
+
+    amg_header_write_request(
+        message, AMG_HEADER_ACK | AMG_HEADER_ONE_WAY, token);
+    message_inject(message, sizeof(message), false, fuzz_u8(fuzz) % 3);
+}
+
+/* Replaces the reply that liars give, which must not change under way. */
+static void lie_make(struct fuzz *fuzz)
+{
+    message_drain();
+    message_world.lie_len = reply_make(fuzz, message_world.lie);
+}
+
+static void step_run(struct fuzz *fuzz, enum step step)
+{
+    uint8_t message[MESSAGE_LEN_MAX];
+    uint8_t how = 0;
+    uint32_t len = 0;
+
+    switch (step) {
+    case STEP_RAW:
+        how = fuzz_u8(fuzz);
+        len = (uint32_t)fuzz_bytes(fuzz, message, sizeof(message));
+        message_inject(message, len, (how & 1) != 0, how / 2 % 3);
+        break;
+    case STEP_REQUEST:
+        step_request(fuzz);
+        break;
+    case STEP_LIE:
+        lie_make(fuzz);
+        message_call(MESSAGE_LIAR, false);
+        break;
+    case STEP_LATE:
+        message_drain();
+        len = reply_make(fuzz, message);
+        message_world.is_late = true;
+        message_inject(message, len, false, 0);
+        message_drain();
+        message_world.is_late = false;
+        break;
+    case STEP_ACK:
+        step_ack(fuzz);
+        break;
+    case STEP_CALL:
+        message_call((enum message_rpc)(fuzz_u8(fuzz) % MESSAGE_LATER), false);
+        break;
+    default:
+        message_drain();
+        break;
+    }
+}
+
+int LLVMFuzzerInitialize(int *argc, char ***argv)
+{
+    (void)argc;
+    (void)argv;
+    fuzz_start();
+    message_open(0);
+    message_close();
+    return 0;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
+{
+    struct fuzz fuzz = {data, len};
+    uint64_t live = fuzz_live();
+
+    message_open(fuzz_u8(&fuzz));
+    for (unsigned i = 0; i < MESSAGE_STEPS_MAX && fuzz.left > 0; i++)
+        step_run(&fuzz, (enum step)(fuzz_u8(&fuzz) % STEP_COUNT));
+    message_close();
+    FUZZ_CHECK(fuzz_live() == live);
+    return 0;
+}

@@ -11,9 +11,9 @@
 
 #include <cmocka.h>
 
-#include "pattern.h"
-#include "reach.h"
-#include "stats.h"
+#include "jobs/bench/pattern.h"
+#include "jobs/bench/reach.h"
+#include "jobs/bench/stats.h"
 
 enum { LEN_MAX = 40, SEED = 7 };
 

@@ -93,10 +93,11 @@ struct amg_mpi_domain {
     struct amg_bias *lock;
     struct amg_bias own_lock;
     struct amg_mpi_comm comm;
-    uint64_t nonce; /* of the job and communicator */
-    uint64_t salt;  /* of this process, in its keys */
-    int stamp;      /* shifted: what is added to all tags of messages */
-    uint32_t message_len;
+    uint64_t nonce;       /* of the job and communicator */
+    uint64_t salt;        /* of this process, in its keys */
+    int stamp;            /* shifted: what is added to all tags of messages */
+    uint32_t message_len; /* of an eager message, with our header */
+    uint32_t room_len;    /* of the longest one */
     uint32_t piece_len;
     uint32_t max_contexts;
     bool is_listening;

@@ -27,7 +27,7 @@ void amg_mpi_receive_fill_locked(struct amg_mpi_ep *ep)
 
         if (slab == NULL)
             return;
-        rc = MPI_Irecv(&slab->header, (int)domain->message_len, MPI_BYTE,
+        rc = MPI_Irecv(&slab->header, (int)domain->room_len, MPI_BYTE,
             MPI_ANY_SOURCE, amg_mpi_tag(domain, ep->base.context_id),
             domain->comm.messages, &ep->requests[last]);
         if (rc != MPI_SUCCESS) {
@@ -148,7 +148,7 @@ bool amg_mpi_receive_stray_locked(struct amg_mpi_domain *domain,
     slab = amg_mpi_slab_get_locked(domain);
     if (slab == NULL)
         return false;
-    rc = MPI_Recv(&slab->header, (int)domain->message_len, MPI_BYTE,
+    rc = MPI_Recv(&slab->header, (int)domain->room_len, MPI_BYTE,
         status.MPI_SOURCE, status.MPI_TAG, domain->comm.messages, &status);
     if (context < 0) { /* of a domain that ended */
         amg_mpi_slab_put_locked(slab);

@@ -70,6 +70,7 @@ static void domain_set(struct amg_mpi_domain *domain,
     domain->lock = domain->comm.who == AMG_MPI_WHO_ONE ? amg_mpi_comm_turn()
                                                        : &domain->own_lock;
     domain->message_len = agreement->message_len;
+    domain->room_len = agreement->message_len * AMG_ROOM_FACTOR;
     domain->piece_len = (uint32_t)amg_env_number(AMG_ENV_PIECE_BYTES);
     domain->max_contexts = how->max_contexts;
     domain->is_listening = how->is_listening;

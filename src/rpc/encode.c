@@ -31,6 +31,19 @@ static void tail_write(char *room, uint32_t room_len)
     memcpy(room + room_len, &sum, sizeof(sum));
 }
 
+/* Bytes for arguments in a message: all its room, or what is eager. */
+static uint64_t args_cap(const struct hg_handle *handle,
+    const struct amg_buf *buf, uint32_t around_len)
+{
+    const hg_class_t *cls = handle->info.hg_class;
+    uint32_t eager =
+        handle->is_served ? cls->limits.reply_len : cls->limits.request_len;
+
+    if (cls->plan.no_overflow && eager < buf->cap)
+        return eager - around_len;
+    return buf->cap - around_len;
+}
+
 hg_return_t amg_rpc_encode(struct hg_handle *handle, hg_proc_cb_t proc_cb,
     void *user, struct amg_buf *buf, uint16_t user_len, struct amg_args *args,
     uint32_t *ret_len, uint8_t *ret_flags)
@@ -39,7 +52,7 @@ hg_return_t amg_rpc_encode(struct hg_handle *handle, hg_proc_cb_t proc_cb,
                      HG_CHECKSUM_RPC_PAYLOAD;
     uint32_t tail_len = is_summed ? AMG_HEADER_TAIL_LEN : 0;
     char *room = (char *)buf->data + AMG_HEADER_LEN + user_len;
-    uint64_t cap = buf->cap - AMG_HEADER_LEN - user_len - tail_len;
+    uint64_t cap = args_cap(handle, buf, AMG_HEADER_LEN + user_len + tail_len);
     uint32_t room_len = 0;
     struct hg_proc proc;
     hg_return_t rc = HG_SUCCESS;

@@ -83,12 +83,24 @@ static void message_give(
         *ret_len = header.user_len + amg_header_args_len(&header, len);
 }
 
-static void extra_give(
-    const struct amg_args *args, void **ret_buf, hg_size_t *ret_len)
+/* What did not fit beside the user's header into an eager message, be it that
+ * it was pulled, or that `message` had more room (transport.h,
+ * AMG_ROOM_FACTOR).
+ */
+static void extra_give(const struct amg_args *args, const void *message,
+    hg_size_t eager_size, void **ret_buf, hg_size_t *ret_len)
 {
-    *ret_buf = args->extra;
+    struct amg_header header;
+    void *extra = args->extra;
+
+    if (extra == NULL && message != NULL) {
+        memcpy(&header, message, sizeof(header));
+        if (header.user_len + args->len > eager_size)
+            extra = args->data;
+    }
+    *ret_buf = extra;
     if (ret_len != NULL)
-        *ret_len = args->extra == NULL ? 0 : args->len;
+        *ret_len = extra == NULL ? 0 : args->len;
 }
 
 hg_return_t HG_Get_input_buf(
@@ -132,7 +144,10 @@ hg_return_t HG_Get_input_extra_buf(
 {
     if (!AMG_CONTRACT(handle != HG_HANDLE_NULL && in_buf != NULL))
         return HG_INVALID_ARG;
-    extra_give(&handle->in, in_buf, in_buf_size);
+    extra_give(&handle->in,
+        handle->arrival == NULL ? NULL : handle->arrival->data,
+        HG_Class_get_input_eager_size(handle->info.hg_class), in_buf,
+        in_buf_size);
     return HG_SUCCESS;
 }
 
@@ -141,7 +156,9 @@ hg_return_t HG_Get_output_extra_buf(
 {
     if (!AMG_CONTRACT(handle != HG_HANDLE_NULL && out_buf != NULL))
         return HG_INVALID_ARG;
-    extra_give(&handle->out, out_buf, out_buf_size);
+    extra_give(&handle->out, handle->has_reply ? handle->op.data : NULL,
+        HG_Class_get_output_eager_size(handle->info.hg_class), out_buf,
+        out_buf_size);
     return HG_SUCCESS;
 }
 

@@ -5,7 +5,7 @@
 #include "api_blob.h"
 #include "mercury_macros.h"
 
-enum { SIZES = 6 };
+enum { SIZES = 7 };
 
 static struct api *the;
 static unsigned answered;
@@ -57,10 +57,10 @@ static void test(struct api *api)
     uint64_t eager_in = HG_Class_get_input_eager_size(api->cls) - API_BLOB_HEAD;
     uint64_t eager_out =
         HG_Class_get_output_eager_size(api->cls) - API_BLOB_HEAD;
-    const uint64_t ins[SIZES] = {
-        0, eager_in - 1, eager_in, eager_in + 1, 64 << 10, 5 << 20};
-    const uint64_t outs[SIZES] = {
-        0, eager_out - 1, eager_out, eager_out + 1, 64 << 10, 5 << 20};
+    const uint64_t ins[SIZES] = {0, eager_in - 1, eager_in, eager_in + 1,
+        2 * eager_in, 64 << 10, 5 << 20};
+    const uint64_t outs[SIZES] = {0, eager_out - 1, eager_out, eager_out + 1,
+        2 * eager_out, 64 << 10, 5 << 20};
     hg_handle_t handle;
     hg_id_t id =
         MERCURY_REGISTER(api->cls, "blob", api_blob_t, api_blob_t, serve);

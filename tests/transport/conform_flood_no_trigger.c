@@ -46,7 +46,9 @@ static uint64_t bytes_now(void)
 
 static void test(struct harness *h)
 {
-    uint64_t bound = CREDITS * (h->limits.request_len + 256ull) + SLACK_BYTES;
+    uint64_t bound =
+        CREDITS * (AMG_ROOM_FACTOR * h->limits.request_len + 256ull) +
+        SLACK_BYTES;
     uint64_t bytes_before = 0;
     struct amg_link *link = NULL;
 

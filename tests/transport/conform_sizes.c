@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Messages of every length up to the limit pass; longer ones are refused. */
+/* Messages of every length up to the limit pass, and of some up to the room;
+ * longer ones are refused. */
 #include <stdlib.h>
 
 #include "base/mem.h"
 #include "harness.h"
+
+enum { LONG_STEP = 97 }; /* between two lengths beyond the limit */
 
 /* Echo, as far as the reply may be long; first tries one that is too long. */
 static void serve(
@@ -16,8 +19,8 @@ static void serve(
     CHECK(h, harness_is_filled(arrival->data, arrival->len, arrival->len));
     CHECK(h, h->t->msg.get_buf(ep, arrival->from, &buf) == HG_SUCCESS);
     if (arrival->len == 0)
-        CHECK(h, h->t->msg.send_reply(ep, arrival, buf, h->limits.reply_len + 1,
-                     NULL) == HG_MSGSIZE);
+        CHECK(h, h->t->msg.send_reply(ep, arrival, buf, buf->cap + 1, NULL) ==
+                     HG_MSGSIZE);
     harness_fill(buf->data, len, arrival->len);
     CHECK(h, h->t->msg.send_reply(ep, arrival, buf, len, NULL) == HG_SUCCESS);
     h->t->msg.release(ep, arrival);
@@ -31,14 +34,14 @@ static void too_long_is_refused(struct harness *h)
     harness_call_init(&call);
     CHECK(h, h->t->msg.get_buf(h->eps[0], h->right, &buf) == HG_SUCCESS);
     CHECK(h, buf->cap >= h->limits.request_len);
-    CHECK(h, h->t->msg.send_request(h->eps[0], h->right, 0, buf,
-                 h->limits.request_len + 1, true, &call.op) == HG_MSGSIZE);
+    CHECK(h, h->t->msg.send_request(h->eps[0], h->right, 0, buf, buf->cap + 1,
+                 true, &call.op) == HG_MSGSIZE);
     CHECK(h, h->t->msg.send_request(h->eps[0], h->right, 0, buf, UINT32_MAX,
                  false, &call.op) == HG_MSGSIZE);
     /* The buffer is still ours, and fit to be sent. */
-    harness_fill(buf->data, h->limits.request_len, h->limits.request_len);
-    CHECK(h, h->t->msg.send_request(h->eps[0], h->right, 0, buf,
-                 h->limits.request_len, true, &call.op) == HG_SUCCESS);
+    harness_fill(buf->data, buf->cap, buf->cap);
+    CHECK(h, h->t->msg.send_request(h->eps[0], h->right, 0, buf, buf->cap, true,
+                 &call.op) == HG_SUCCESS);
     UNTIL(h, call.done > 0);
     CHECK(h, call.op.ret == HG_SUCCESS);
     harness_drop(h, 0, &call);
@@ -47,15 +50,28 @@ static void too_long_is_refused(struct harness *h)
     h->t->msg.put_buf(h->eps[0], buf);
 }
 
+/* How long a message to the right may be. */
+static uint32_t room(struct harness *h)
+{
+    struct amg_buf *buf = NULL;
+    uint32_t cap = 0;
+
+    CHECK(h, h->t->msg.get_buf(h->eps[0], h->right, &buf) == HG_SUCCESS);
+    cap = buf->cap;
+    h->t->msg.put_buf(h->eps[0], buf);
+    return cap;
+}
+
 static void test(struct harness *h)
 {
     uint32_t limit = h->limits.request_len;
-    uint8_t *bytes = malloc(limit);
+    uint32_t cap = room(h);
+    uint8_t *bytes = malloc(cap);
 
     CHECK(h, bytes != NULL);
-    CHECK(h, limit >= 128 && h->limits.reply_len >= 128);
+    CHECK(h, limit >= 128 && h->limits.reply_len >= 128 && cap >= limit);
     h->serve = serve;
-    for (uint32_t len = 0; len <= limit; len++) {
+    for (uint32_t len = 0; len <= cap; len += len < limit ? 1 : LONG_STEP) {
         struct harness_call call;
         uint32_t back = len < h->limits.reply_len ? len : h->limits.reply_len;
 

@@ -11,6 +11,8 @@ void bench_latency(struct pair *pair);
 void bench_rate(struct pair *pair);
 /* Pulls and pushes of 4 KiB to 64 MiB of the other rank's memory. */
 void bench_bulk(struct pair *pair);
+/* Null calls to a rank that many others have contacted. */
+void bench_silent(struct pair *pair);
 /* Null calls between two ranks on one core. */
 void bench_onecore(struct pair *pair);
 /* options->calls null calls, or MPI round trips, for those who count what

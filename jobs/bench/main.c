@@ -7,6 +7,8 @@
 
 #include "benches.h"
 #include "guard.h"
+#include "helper.h"
+#include "peers.h"
 #include "pin.h"
 #include "rows.h"
 
@@ -23,6 +25,8 @@ static const struct bench {
     {"bulk", bench_bulk, true, false, "pulls and pushes of 4 KiB to 64 MiB"},
     {"onecore", bench_onecore, true, false,
         "null calls between two ranks on one core"},
+    {"silent", bench_silent, true, false,
+        "null calls to a rank with many silent peers"},
     {"count", bench_count, false, false,
         "calls without a clock, to count what they cost"},
 };
@@ -36,6 +40,8 @@ static void usage(FILE *stream)
         fprintf(stream, "  %-14s %s\n", benches[i].name, benches[i].help);
     fputs("  all            all of these but count\n\n", stream);
     options_print(stream);
+    fputs("\nRanks beyond two sleep; over MPI they are the peers of silent.\n",
+        stream);
 }
 
 static bool is_asked(const struct options *options, const struct bench *bench)
@@ -112,7 +118,7 @@ static int two_run(struct pair *pair)
     return rc;
 }
 
-/* By both ranks. */
+/* By all ranks: the first two measure, the others sleep. */
 static int ranks_run(const struct options *options, int rank, int size)
 {
     struct pair pair = {.rank = rank, .options = options};
@@ -120,8 +126,12 @@ static int ranks_run(const struct options *options, int rank, int size)
 
     guard_init(rank, options->deadline_s);
     pair.world_size = size;
-    MPI_Comm_split(MPI_COMM_WORLD, 0, rank, &pair.comm);
+    MPI_Comm_split(
+        MPI_COMM_WORLD, rank < 2 ? 0 : MPI_UNDEFINED, rank, &pair.comm);
+    if (rank >= 2)
+        return peers_run(&pair);
     rc = two_run(&pair);
+    peers_tell(&pair, PEERS_END);
     MPI_Comm_free(&pair.comm);
     return rc;
 }
@@ -150,13 +160,11 @@ static int command_run(int argc, char **argv, int rank, int size)
         return wrong_say(wrong, rank);
     if (!bench_is_known(&options))
         return wrong_say(options.bench, rank);
-    if (size == 2)
+    if (size >= 2)
         return ranks_run(&options, rank, size);
-    if (rank == 0)
-        fprintf(stderr,
-            "amalgam_bench: measures between 2 ranks, and these are %d: "
-            "start it with -n 2\n",
-            size);
+    fputs("amalgam_bench: measures between 2 ranks, and this is 1: start it "
+          "with -n 2\n",
+        stderr);
     return 2;
 }
 
@@ -167,6 +175,8 @@ int main(int argc, char **argv)
     int size = 0;
     int rc = 0;
 
+    if (argc > 1 && strcmp(argv[1], HELPER_WORD) == 0)
+        return helper_main(argc, argv);
     /* As the library does where it starts MPI itself. */
     MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &level);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);

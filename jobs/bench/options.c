@@ -12,6 +12,7 @@ enum {
     BATCHES_LIMIT = 1000,
     DEADLINE_LIMIT_S = 3600,
     DEADLINE_S = 60,
+    PEERS = 64,
 };
 
 void options_print(FILE *stream)
@@ -22,11 +23,12 @@ void options_print(FILE *stream)
         "  --json FILE    write the rows there, too\n"
         "  --size BYTES   only this one, instead of all\n"
         "  -w CALLS       with rate: only so many in flight, at most %d\n"
+        "  --peers N      with silent and memory: silent peers; %d\n"
         "  --calls N      in a batch; with count: in all\n"
         "  --batches N    at least %d; %d\n"
         "  --deadline S   seconds that one batch may take; %d\n"
         "  --what WHAT    with count: rpc, or mpi for the control\n",
-        OPTIONS_WINDOW_MAX, DUEL_BATCHES_MIN, DUEL_BATCHES, DEADLINE_S);
+        OPTIONS_WINDOW_MAX, PEERS, DUEL_BATCHES_MIN, DUEL_BATCHES, DEADLINE_S);
 }
 
 /* A whole number from `min` to `max`; false when `text` is none. */
@@ -70,6 +72,7 @@ static bool number_option_read(
         {"--calls", 1, CALLS_LIMIT, &options->calls},
         {"--batches", DUEL_BATCHES_MIN, BATCHES_LIMIT, &options->batches},
         {"--deadline", 1, DEADLINE_LIMIT_S, &options->deadline_s},
+        {"--peers", 1, OPTIONS_PEERS_MAX, &options->peers},
         {"-w", 1, OPTIONS_WINDOW_MAX, &options->window},
     };
 
@@ -105,6 +108,7 @@ bool options_read(
     const char *wanted = getenv("AMALGAM_TRANSPORT");
 
     options->deadline_s = DEADLINE_S;
+    options->peers = PEERS;
     /* As jobs/run names it; only here it may be one that knows no ranks. */
     if (wanted != NULL && wanted[0] != '\0')
         options->transport = wanted;

@@ -8,14 +8,16 @@
 #include <string.h>
 #include <unistd.h>
 #include <fcntl.h>
+#include <sys/mman.h>
 
 #include <cmocka.h>
 
 #include "jobs/bench/pattern.h"
 #include "jobs/bench/reach.h"
+#include "jobs/bench/smaps.h"
 #include "jobs/bench/stats.h"
 
-enum { LEN_MAX = 40, SEED = 7 };
+enum { LEN_MAX = 40, SEED = 7, PAGES = 16 };
 
 static void test_pattern_as_filled_is_right(void **state)
 {
@@ -73,6 +75,29 @@ static void test_stats_quantiles_lie_between(void **state)
     assert_true(stats_quantile(samples, 0, 0.5) == 0.0);
 }
 
+static void test_smaps_shared_pages_touched_are_counted(void **state)
+{
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    struct smaps before;
+    struct smaps after;
+    unsigned char *shared = NULL;
+
+    (void)state;
+    assert_true(smaps_read(&before));
+    shared = mmap(NULL, PAGES * page, PROT_READ | PROT_WRITE,
+        MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    assert_true(shared != MAP_FAILED);
+    shared[0] = 1;
+    shared[3 * page] = 1;
+    assert_true(smaps_read(&after));
+    assert_true(after.shared_len - before.shared_len ==
+                (double)(PAGES * page) / 1024.0);
+    assert_true(after.shared_touched - before.shared_touched ==
+                (double)(2 * page) / 1024.0);
+    assert_true(after.rss > 0.0 && after.pss > 0.0 && after.pss <= after.rss);
+    munmap(shared, PAGES * page);
+}
+
 static void test_reach_same_file_is_opened(void **state)
 {
     struct reach reach;
@@ -117,6 +142,7 @@ int main(void)
         cmocka_unit_test(test_pattern_of_another_batch_is_found),
         cmocka_unit_test(test_pattern_shifted_is_found),
         cmocka_unit_test(test_stats_quantiles_lie_between),
+        cmocka_unit_test(test_smaps_shared_pages_touched_are_counted),
         cmocka_unit_test(test_reach_same_file_is_opened),
         cmocka_unit_test(test_reach_other_file_is_refused),
     };

@@ -30,6 +30,7 @@ refused 2 "nothing?" nothing
 refused 2 "no benchmark is named" -t mpi+p2p
 refused 2 "bench: -w?" rate -w 65
 refused 2 "cannot write /nowhere/rows" latency --json /nowhere/rows
+refused 2 "ours alone" --helper
 # A million calls of 64 KiB take many seconds.
 refused 2 "not done after 1 s: batch 0 of 1000000 operations" latency \
     -t mpi+p2p --size 65536 --calls 1000000 --batches 15 --deadline 1

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* How much memory this process has, as the kernel counts it. */
+#ifndef BENCH_SMAPS_H
+#define BENCH_SMAPS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* In KiB. */
+struct smaps {
+    double rss;            /* pages that are there */
+    double pss;            /* the same, shared ones divided by their users */
+    double shared_len;     /* of all shared writable mappings */
+    double shared_touched; /* pages of these that exist, whoever touched them */
+};
+
+/* False when the kernel does not tell. */
+bool smaps_read(struct smaps *ret_smaps);
+
+#endif

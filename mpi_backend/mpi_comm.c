@@ -28,6 +28,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "mpi_backend/mpi_public.h"
 
 enum { SPEAKER_CAP = 32 };
 
@@ -37,6 +38,8 @@ static struct amg_bias turn_lock;
 static bool is_ours;    /* we started MPI */
 static bool is_watched; /* the callback on MPI_COMM_SELF is set */
 static void (*stop_fn)(void);
+static bool has_world; /* the user chose one */
+static MPI_Comm world;
 /* A member of a communicator is gone, and MPI_Finalize would wait for it.
  * Published by close, read at exit. */
 static atomic_bool is_broken;
@@ -301,6 +304,28 @@ static hg_return_t comm_fill(MPI_Comm user, struct amg_mpi_comm *comm)
     return HG_SUCCESS;
 }
 
+static MPI_Comm world_get(void)
+{
+    MPI_Comm found = MPI_COMM_WORLD;
+
+    amg_lock_take(&start_lock);
+    if (has_world)
+        found = world;
+    amg_lock_give(&start_lock);
+    return found;
+}
+
+hg_return_t amg_mpi_world_set(MPI_Comm comm)
+{
+    if (comm != MPI_COMM_NULL && comm_check(comm) != HG_SUCCESS)
+        return HG_INVALID_ARG;
+    amg_lock_take(&start_lock);
+    has_world = comm != MPI_COMM_NULL;
+    world = comm;
+    amg_lock_give(&start_lock);
+    return HG_SUCCESS;
+}
+
 hg_return_t amg_mpi_comm_open(
     const MPI_Comm *user, struct amg_mpi_comm *ret_comm)
 {
@@ -325,7 +350,7 @@ hg_return_t amg_mpi_comm_open(
             "started MPI, or start it with MPI_THREAD_MULTIPLE");
         return HG_OPNOTSUPPORTED;
     }
-    rc = comm_fill(user != NULL ? *user : MPI_COMM_WORLD, &comm);
+    rc = comm_fill(user != NULL ? *user : world_get(), &comm);
     if (rc != HG_SUCCESS) {
         amg_mpi_comm_close(&comm, true);
         return rc;

@@ -31,7 +31,8 @@ struct amg_mpi_comm {
 };
 
 /* Starts MPI with MPI_THREAD_MULTIPLE when `user` is NULL and nobody did, and
- * duplicates `user` (NULL: the world). Collective over it. */
+ * duplicates `user` (NULL: the world, or what amg_mpi_world_set() put in its
+ * place). Collective over it. */
 hg_return_t amg_mpi_comm_open(
     const MPI_Comm *user, struct amg_mpi_comm *ret_comm);
 /* `is_whole` false: a member is gone; the communicators stay allocated, and

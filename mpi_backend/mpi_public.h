@@ -9,6 +9,11 @@
 
 extern const struct amg_transport amg_mpi_transport;
 
+/* What a domain is opened over that names no communicator; MPI_COMM_NULL: the
+ * world again. The caller's, while domains are being opened. HG_INVALID_ARG: an
+ * intercommunicator. */
+hg_return_t amg_mpi_world_set(MPI_Comm comm);
+
 /* `domain` is one that amg_mpi_transport opened. No function here sends. */
 
 /* The peer of a rank of the domain's communicator, in constant time; it lives

@@ -19,6 +19,7 @@ static const struct bench {
     bool is_first; /* needs a process in which no class was open yet */
     const char *help;
 } benches[] = {
+    {"memory", bench_memory, true, true, "what an idle class takes"},
     {"latency", bench_latency, true, false,
         "null calls, 8 B to 64 KiB of input, twice what fits"},
     {"rate", bench_rate, true, false, "null calls a second, 1 to 64 in flight"},

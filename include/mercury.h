@@ -91,7 +91,9 @@ HG_PUBLIC hg_return_t HG_Respond(
  *
  * The callback still runs, once: with HG_CANCELED, or with the result that came
  * first. A reply that comes later is dropped. Has no effect on a call that has
- * ended, and needs progress like any other.
+ * ended, and needs progress like any other. The target is not asked: it serves
+ * the call, which until its answer came counts among those that this process
+ * may have open at it (AMALGAM_CREDITS).
  *
  * @param handle  [in]
  * Owns:      nothing changes hands.

@@ -323,6 +323,63 @@ HG_PUBLIC hg_return_t HG_Class_set_output_offset(
     hg_class_t *hg_class, hg_size_t offset);
 
 /**
+ * Have a function called for every new handle.
+ *
+ * It is meant to keep data with the handle by HG_Set_data(). At the origin
+ * HG_Create() calls it. At the target handles are made when requests come in,
+ * and are used again for others: it is called once for each, inside
+ * HG_Progress(), and the data stay until the class is closed, call after call.
+ * Handles that are there already are not shown to it.
+ *
+ * @param hg_class  [in]
+ * @param callback  [in]  what it returns but HG_SUCCESS is what HG_Create()
+ *                        returns, or what the request is answered by; NULL: no
+ *                        function any more
+ * @param arg       [in]  given to it
+ * Owns:      `arg` must live until the class is closed.
+ * Errors:    HG_INVALID_ARG hg_class is NULL
+ * Threads:   one thread, while no call of the class is made; never blocks.
+ *            `callback` runs in any thread that creates or progresses.
+ * Undefined: set while calls are in flight.
+ * Source:    as Mercury 2.4, but handles of a target are made when they are
+ *            needed.
+ */
+HG_PUBLIC hg_return_t HG_Class_set_handle_create_callback(hg_class_t *hg_class,
+    hg_return_t (*callback)(hg_handle_t handle, void *arg), void *arg);
+
+/**
+ * What the class has done so far.
+ *
+ * `rpc_multi_recv_copy_count` is 0: no message is copied when it comes. Replies
+ * count also where the library gives them by itself.
+ *
+ * @param hg_class  [in]
+ * @param counters  [out]
+ * Owns:      nothing changes hands.
+ * Errors:    HG_INVALID_ARG hg_class or counters is NULL
+ * Threads:   any thread; never blocks. Exact when nothing is going on;
+ *            meanwhile what happens just now may be missing.
+ * Undefined: nothing.
+ * Source:    as Mercury 2.4, but in every build.
+ */
+HG_PUBLIC hg_return_t HG_Class_get_counters(
+    const hg_class_t *hg_class, struct hg_diag_counters *counters);
+
+/**
+ * Write the counters of all open classes into the log.
+ *
+ * One line for each class, from the part "diag", whatever the level is unless
+ * that is "none". The option `stats` does it when the class is closed.
+ *
+ * Owns:      nothing changes hands.
+ * Errors:    none.
+ * Threads:   any thread; never blocks.
+ * Undefined: nothing.
+ * Source:    as Mercury 2.4, but in every build.
+ */
+HG_PUBLIC void HG_Diag_dump_counters(void);
+
+/**
  * Keep a pointer of the program's with the class.
  *
  * @param hg_class       [in]

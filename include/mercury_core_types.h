@@ -153,7 +153,7 @@ struct hg_init_info {
             0, 0, 0, 0, 0, NA_TC_UNSPEC, false, 0, 0                           \
     }
 
-/* What a class has done; see HG_Class_get_counters() of Mercury. */
+/* What a class has done; see HG_Class_get_counters(). */
 struct hg_diag_counters {
     uint64_t rpc_req_sent_count;
     uint64_t rpc_req_recv_count;

@@ -104,6 +104,10 @@ HG_PUBLIC const struct hg_info *HG_Get_info(hg_handle_t handle);
 /**
  * Keep a pointer of the program's with the handle; HG_Reset() keeps it too.
  *
+ * At a target it is kept as long as the call, or, with a function set by
+ * HG_Class_set_handle_create_callback(), also for the calls that the handle
+ * serves later, until the class is closed.
+ *
  * @param handle         [in]
  * @param data           [in]  replaces what was set before, without freeing it
  * @param free_callback  [in]  called with `data` when the handle is gone; may
@@ -112,7 +116,8 @@ HG_PUBLIC const struct hg_info *HG_Get_info(hg_handle_t handle);
  * Errors:    HG_INVALID_ARG handle is NULL
  * Threads:   any thread, one at a time per handle; never blocks.
  * Undefined: nothing.
- * Source:    as Mercury 2.4.
+ * Source:    as Mercury 2.4, but at a target without such a function nothing is
+ *            left of an earlier call.
  */
 HG_PUBLIC hg_return_t HG_Set_data(
     hg_handle_t handle, void *data, void (*free_callback)(void *));

@@ -253,7 +253,8 @@ static void transport_limits(
         .reply_len = body_len,
         .credits = domain->flow.limit,
         .is_spinning = true,
-        .must_yield = domain->comm.must_yield};
+        .must_yield = domain->comm.must_yield,
+        .reaches_self = domain->is_listening};
 }
 
 static void transport_close(struct amg_domain *base)

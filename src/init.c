@@ -183,6 +183,8 @@ hg_return_t amg_init_medium(const struct amg_init *init, hg_class_t **ret_class)
         .head_len = AMG_HEADER_LEN,
         .checksum_level = init->checksum_level,
         .release_input_early = init->release_input_early,
+        .no_loopback = init->no_loopback,
+        .wants_stats = init->wants_stats,
         .no_overflow = init->no_overflow,
         .no_bulk_eager = init->no_bulk_eager,
         .no_block = init->no_block,
@@ -201,6 +203,11 @@ hg_return_t amg_init_medium(const struct amg_init *init, hg_class_t **ret_class)
     rc = amg_class_open(&plan, &cls);
     if (rc != HG_SUCCESS)
         return rc;
+    if (init->no_loopback && !cls->plan.no_loopback)
+        AMG_LOG_WARNING("cls",
+            "no_loopback: a class that does not listen cannot be called by its "
+            "transport (%s); calls to oneself stay inside",
+            cls->plan.transports[cls->plan.main_route]->name);
     AMG_LOG_INFO("cls", "class opened: '%s', %u bytes a message, %u credits",
         init->lender != NULL ? "(an NA class)" : info_choose(init->info),
         cls->limits.request_len, cls->limits.credits);

@@ -14,6 +14,8 @@ struct amg_init {
     bool no_overflow;
     bool no_bulk_eager;
     bool release_input_early;
+    bool no_loopback;
+    bool wants_stats;
     hg_checksum_level_t checksum_level;
     bool no_block; /* progress never sleeps */
 };

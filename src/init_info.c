@@ -75,6 +75,8 @@ static void init_from_info(
         init->lender = info->na_class->medium;
     init->no_bulk_eager = info->no_bulk_eager != 0;
     init->no_overflow = info->no_overflow;
+    init->no_loopback = info->no_loopback != 0;
+    init->wants_stats = info->stats != 0;
     init->release_input_early = info->release_input_early != 0;
     init->checksum_level = info->checksum_level;
 }

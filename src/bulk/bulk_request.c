@@ -94,6 +94,7 @@ static hg_return_t request_start(const struct amg_transfer_plan *plan,
             goto end_transfer;
         *op_id = (hg_op_id_t)(uintptr_t)request->id;
     }
+    amg_counters_add(&plan->context->counters, AMG_COUNT_TRANSFERS);
     amg_transfer_go(request->transfer);
     return HG_SUCCESS;
 

@@ -21,10 +21,12 @@ static struct amg_domain *addr_domain(const struct hg_addr *addr)
 
 void amg_addr_init_self(hg_class_t *cls, struct hg_addr *ret_addr)
 {
-    struct amg_domain *domain = cls->domains[AMG_ROUTE_SELF];
+    unsigned route =
+        cls->plan.no_loopback ? cls->plan.main_route : AMG_ROUTE_SELF;
+    struct amg_domain *domain = cls->domains[route];
 
     ret_addr->cls = cls;
-    ret_addr->route = AMG_ROUTE_SELF;
+    ret_addr->route = (uint8_t)route;
     ret_addr->is_users = false;
     ret_addr->peer = domain->transport->addr.self(domain);
 }

@@ -18,7 +18,8 @@ struct hg_addr {
 };
 
 /* Fills `ret_addr` in place, for a peer of an open route. A peer that is this
- * process itself is replaced by the loopback route. Takes a share. */
+ * process itself is replaced by the loopback route, or with no_loopback by the
+ * main one. Takes a share. */
 void amg_addr_init(hg_class_t *cls, unsigned route, struct amg_peer *peer,
     struct hg_addr *ret_addr);
 /* The same for the sender of an arrival, which came by that very route. */
@@ -34,7 +35,8 @@ hg_return_t amg_addr_create(
     const struct hg_addr *value, struct hg_addr **ret_addr);
 void amg_addr_destroy(struct hg_addr *addr);
 
-/* This process, by the loopback route. Takes a share. */
+/* This process, by the loopback route, or with no_loopback by the main one.
+ * Takes a share. */
 void amg_addr_init_self(hg_class_t *cls, struct hg_addr *ret_addr);
 
 /* From text, by the open route that understands it. HG_INVALID_ARG,

@@ -8,6 +8,7 @@
 #include "base/env.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "core/context.h"
 
 static const char *const count_names[AMG_CLASS_COUNTS] = {
     [AMG_CLASS_CONTEXTS] = "context",
@@ -59,6 +60,9 @@ static void class_take_limits(hg_class_t *cls)
             continue;
         cls->domains[route]->transport->domain.limits(
             cls->domains[route], &limits);
+        if (route == cls->plan.main_route)
+            cls->plan.no_loopback =
+                cls->plan.no_loopback && limits.reaches_self;
         if (cls->limits.request_len == 0) {
             cls->limits = limits;
             /* A post to oneself wakes who sleeps: the loopback has no say in
@@ -303,9 +307,30 @@ hg_return_t amg_class_enter_context(
 void amg_class_leave_context(hg_class_t *cls, uint8_t id)
 {
     amg_lock_take(&cls->lock);
+    amg_counters_sum(&cls->contexts[id]->counters, cls->past);
     cls->contexts[id] = NULL;
     amg_lock_give(&cls->lock);
     amg_class_count(cls, AMG_CLASS_CONTEXTS, -1);
+}
+
+int amg_class_sum(hg_class_t *cls, uint64_t sums[AMG_COUNTERS])
+{
+    int handles = 0;
+    unsigned i = 0;
+
+    amg_lock_take(&cls->lock);
+    for (i = 0; i < AMG_COUNTERS; i++)
+        sums[i] += cls->past[i];
+    for (i = 0; i < 256; i++) {
+        const hg_context_t *context = cls->contexts[i];
+
+        if (context == NULL)
+            continue;
+        amg_counters_sum(&context->counters, sums);
+        handles += amg_tally_sum(&context->handles);
+    }
+    amg_lock_give(&cls->lock);
+    return handles;
 }
 
 hg_context_t *amg_class_context(hg_class_t *cls, unsigned from)

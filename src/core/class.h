@@ -7,7 +7,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/list.h"
 #include "base/lock.h"
+#include "core/counters.h"
 #include "core/pool.h"
 #include "mercury_types.h"
 #include "transport/transport.h"
@@ -41,11 +43,13 @@ enum amg_class_count {
     AMG_CLASS_COUNTS
 };
 
+enum { AMG_PROTOCOL_CAP = 16 };
+
 /* How a class is to be opened: one driver for each route, or NULL. */
 struct amg_class_plan {
     const struct amg_transport *transports[AMG_ROUTE_COUNT];
-    enum amg_route main_route; /* the one addresses are written for */
-    char protocol[16];         /* as HG_Class_get_protocol() says */
+    enum amg_route main_route;       /* the one addresses are written for */
+    char protocol[AMG_PROTOCOL_CAP]; /* as HG_Class_get_protocol() says */
     uint32_t head_len; /* bytes of a message that the floors above use */
     struct amg_open how;
     /* Its open domains are used, and stay its own; NULL: all are opened. */
@@ -53,6 +57,8 @@ struct amg_class_plan {
     bool no_overflow;
     bool no_bulk_eager;
     bool release_input_early;
+    bool no_loopback; /* calls to oneself by the main route, where it can */
+    bool wants_stats; /* the counters are logged when it is closed */
     hg_checksum_level_t checksum_level;
     bool no_block; /* progress never sleeps */
 };
@@ -69,9 +75,11 @@ struct hg_class {
     struct amg_class_pool *pool; /* memory for bulk; NULL: the heap only */
     struct amg_limits limits;    /* the smallest of all routes */
     atomic_int counts[AMG_CLASS_COUNTS];
-    struct amg_lock lock;             /* guards `contexts` */
-    hg_context_t *contexts[256];      /* by id; NULL: none */
-    void *upper;                      /* the next floor's; see upper_free */
+    struct amg_link opened;      /* on the list of counters.c */
+    uint64_t past[AMG_COUNTERS]; /* of closed contexts; guarded by the lock */
+    struct amg_lock lock;        /* guards `contexts` */
+    hg_context_t *contexts[256]; /* by id; NULL: none */
+    void *upper;                 /* the next floor's; see upper_free */
     void (*upper_free)(hg_class_t *); /* run by amg_class_close() */
     void *data;                       /* the user's */
     void (*data_free)(void *);
@@ -104,6 +112,8 @@ int amg_class_counted(const hg_class_t *cls, enum amg_class_count what);
 hg_return_t amg_class_enter_context(
     hg_class_t *cls, uint8_t id, hg_context_t *context);
 void amg_class_leave_context(hg_class_t *cls, uint8_t id);
+/* Adds what all contexts counted to `sums`; returns how many handles live. */
+int amg_class_sum(hg_class_t *cls, uint64_t sums[AMG_COUNTERS]);
 /* The first open context whose id is at least `from`, or NULL. */
 hg_context_t *amg_class_context(hg_class_t *cls, unsigned from);
 

@@ -49,6 +49,7 @@ struct hg_context {
     struct amg_tally handles;
     /* Operations in flight: handles and bulk. */
     struct amg_tally in_flight;
+    struct amg_counters counters;
     struct amg_list upper; /* the rpc floor's; guarded by upper_lock */
     struct amg_lock upper_lock;
     void *data; /* the user's */

@@ -87,6 +87,7 @@ static void reply_take(struct hg_handle *handle)
     hg_return_t rc = HG_SUCCESS;
 
     handle->has_reply = true;
+    amg_counters_add(&handle->info.context->counters, AMG_COUNT_REPLIES_CAME);
     rc = amg_header_read(op->data, op->len, AMG_HEADER_REPLY, &header, &why);
     if (rc != HG_SUCCESS) {
         reply_refuse(handle, rc, false, why);
@@ -176,8 +177,11 @@ static hg_return_t forward_post(
         return rc;
     if (handle->is_one_way)
         flags |= AMG_HEADER_ONE_WAY;
-    if ((flags & AMG_HEADER_MORE) != 0)
+    if ((flags & AMG_HEADER_MORE) != 0) {
         wants_reply = true;
+        amg_counters_add(
+            &handle->info.context->counters, AMG_COUNT_LONG_REQUESTS);
+    }
     amg_header_write_request(buf->data, flags, handle->info.id);
     if (user_len != 0)
         amg_raw_send(handle, buf->data, user_len);
@@ -219,6 +223,7 @@ hg_return_t HG_Forward(
     amg_context_enter(context);
     rc = forward_post(handle, buf, in_struct);
     if (rc == HG_SUCCESS) {
+        amg_counters_add(&context->counters, AMG_COUNT_REQUESTS_SENT);
         amg_context_posted(context, route);
         return HG_SUCCESS;
     }

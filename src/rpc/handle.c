@@ -12,6 +12,7 @@
 #include "base/assert.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "mercury_class.h"
 #include "rpc/raw.h"
 
 #define BIT(state) (1u << (AMG_HANDLE_##state))
@@ -66,6 +67,8 @@ static void handle_clear(struct hg_handle *handle)
     handle->fetch = NULL;
     handle->link.next = NULL;
     handle->token = 0;
+    if (handle->keeps_data)
+        return;
     handle->data = NULL;
     handle->data_free = NULL;
 }
@@ -75,13 +78,33 @@ void amg_handle_free_kept(void *object)
     struct hg_handle *handle = object;
 
     amg_mem_free(handle->raw);
+    if (handle->keeps_data && handle->data_free != NULL)
+        handle->data_free(handle->data);
+}
+
+hg_return_t amg_handle_greet(struct hg_handle *handle)
+{
+    const struct amg_rpc_class *rpcs = amg_rpc_class_of(handle->info.hg_class);
+    hg_return_t rc = HG_SUCCESS;
+
+    if (rpcs->on_create == NULL || handle->keeps_data)
+        return HG_SUCCESS;
+    rc = rpcs->on_create(handle, rpcs->on_create_arg);
+    if (rc == HG_SUCCESS)
+        handle->keeps_data = handle->is_served;
+    else
+        AMG_LOG_ERROR("rpc",
+            "the program's callback for new handles returned %s: no handle",
+            HG_Error_to_string(rc));
+    return rc;
 }
 
 hg_return_t amg_handle_create(
     hg_context_t *context, bool is_served, struct hg_handle **ret_handle)
 {
     struct amg_rpc_class *rpcs = amg_rpc_class_of(context->cls);
-    struct hg_handle *handle = amg_pool_get(&rpcs->handles);
+    struct hg_handle *handle =
+        amg_pool_get(is_served ? &rpcs->served : &rpcs->handles);
 
     if (handle == NULL)
         return HG_NOMEM;
@@ -137,12 +160,14 @@ static void handle_destroy(struct hg_handle *handle)
         ep->transport->msg.release(ep, handle->arrival);
     }
     amg_handle_forget_args(handle);
-    if (handle->data_free != NULL)
+    if (handle->data_free != NULL && !handle->keeps_data)
         handle->data_free(handle->data);
     amg_addr_fini(&handle->addr);
     if (handle->is_counted)
         amg_class_count(cls, AMG_CLASS_HANDLES, -1);
-    amg_pool_put(&amg_rpc_class_of(cls)->handles, handle);
+    amg_pool_put(handle->is_served ? &amg_rpc_class_of(cls)->served
+                                   : &amg_rpc_class_of(cls)->handles,
+        handle);
     amg_tally_add(&context->handles, -1);
 }
 
@@ -199,6 +224,11 @@ hg_return_t HG_Create(
     if (addr != HG_ADDR_NULL) {
         amg_addr_init_copy(addr, &made->addr);
         made->info.addr = &made->addr;
+    }
+    rc = amg_handle_greet(made);
+    if (rc != HG_SUCCESS) {
+        amg_handle_drop(made);
+        return rc;
     }
     amg_handle_count(made);
     *handle = made;
@@ -271,6 +301,16 @@ int32_t HG_Ref_get(hg_handle_t handle)
 const struct hg_info *HG_Get_info(hg_handle_t handle)
 {
     return AMG_CONTRACT(handle != HG_HANDLE_NULL) ? &handle->info : NULL;
+}
+
+hg_return_t HG_Class_set_handle_create_callback(hg_class_t *hg_class,
+    hg_return_t (*callback)(hg_handle_t handle, void *arg), void *arg)
+{
+    if (!AMG_CONTRACT(hg_class != NULL))
+        return HG_INVALID_ARG;
+    amg_rpc_class_of(hg_class)->on_create = callback;
+    amg_rpc_class_of(hg_class)->on_create_arg = arg;
+    return HG_SUCCESS;
 }
 
 hg_return_t HG_Set_data(

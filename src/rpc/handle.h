@@ -56,6 +56,7 @@ struct hg_handle {
     bool is_one_way;  /* no answer is expected */
     bool is_counted;  /* as one the user holds */
     bool is_released; /* served: the message of its input was given back */
+    bool keeps_data;  /* served: also when it serves another call */
     bool has_reply;   /* origin: op.data is to be released */
     /* Set by HG_Cancel, read by the steps: a wish, so relaxed. */
     atomic_bool is_cancelled;
@@ -103,6 +104,10 @@ static inline void amg_handle_hold(struct hg_handle *handle)
 }
 /* The last one gives everything back. */
 void amg_handle_drop(struct hg_handle *handle);
+
+/* Runs the program's callback for new handles, if there is one; what that
+ * returned, and then the handle is to be dropped. */
+hg_return_t amg_handle_greet(struct hg_handle *handle);
 
 /* Frees what a pooled handle keeps between its uses. */
 void amg_handle_free_kept(void *object);

@@ -25,8 +25,10 @@ static void rpc_class_free(hg_class_t *cls)
     struct amg_rpc_class *rpcs = cls->upper;
     struct amg_link *link = NULL;
 
+    amg_counters_leave(cls);
     amg_map_fini(&rpcs->rpcs, NULL);
     amg_pool_each(&rpcs->handles, amg_handle_free_kept);
+    amg_pool_each(&rpcs->served, amg_handle_free_kept);
     while ((link = amg_list_pop(&rpcs->all)) != NULL) {
         struct amg_rpc *rpc = AMG_OBJECT(link, struct amg_rpc, link);
 
@@ -34,6 +36,7 @@ static void rpc_class_free(hg_class_t *cls)
         amg_mem_free(rpc);
     }
     amg_pool_fini(&rpcs->handles);
+    amg_pool_fini(&rpcs->served);
     amg_mem_free(rpcs);
     cls->upper = NULL;
 }
@@ -48,10 +51,12 @@ hg_return_t amg_rpc_class_attach(hg_class_t *cls)
     amg_list_init(&rpcs->all);
     atomic_init(&rpcs->next_token, 1);
     amg_pool_init(&rpcs->handles, sizeof(struct hg_handle), CACHE_LINE);
+    amg_pool_init(&rpcs->served, sizeof(struct hg_handle), CACHE_LINE);
     rpcs->checksum_level = cls->plan.checksum_level;
     rpcs->is_plain = rpcs->checksum_level == HG_CHECKSUM_NONE;
     cls->upper = rpcs;
     cls->upper_free = rpc_class_free;
+    amg_counters_join(cls);
     return HG_SUCCESS;
 }
 

@@ -35,7 +35,11 @@ struct amg_rpc_class {
     /* The one found last, because calls come in runs. Its release store pairs
      * with the acquire load of the next look-up. */
     _Atomic(struct amg_rpc *) last;
-    struct amg_pool handles;
+    struct amg_pool handles; /* of calls made here */
+    struct amg_pool served;  /* of calls that came; they keep data, see there */
+    /* Run for each new handle; NULL: nothing. Written before calls are made. */
+    hg_return_t (*on_create)(hg_handle_t handle, void *arg);
+    void *on_create_arg;
     /* What the messages of this class carry besides arguments; see rpc/encode.h
      * and rpc/raw.c. Written before calls are made. */
     bool is_plain;      /* none of what follows */

@@ -162,6 +162,9 @@ hg_return_t HG_Respond(
     rc = respond_post(handle, buf, len, flags);
     if (rc != HG_SUCCESS)
         goto put_buf;
+    amg_counters_add(&context->counters, AMG_COUNT_REPLIES_SENT);
+    if ((flags & AMG_HEADER_MORE) != 0)
+        amg_counters_add(&context->counters, AMG_COUNT_LONG_REPLIES);
     amg_context_posted(context, route);
     return HG_SUCCESS;
 
@@ -188,11 +191,13 @@ void amg_respond_code(struct hg_handle *handle, hg_return_t ret)
         if (rc != HG_SUCCESS)
             ep->transport->msg.put_buf(ep, buf);
     }
-    if (rc != HG_SUCCESS)
+    if (rc != HG_SUCCESS) {
         AMG_LOG_ERROR("rpc", "RPC id 0x%" PRIx64 " cannot be answered: %s",
             handle->info.id, HG_Error_to_string(rc));
-    else
-        amg_context_posted(handle->info.context, handle->addr.route);
+        return;
+    }
+    amg_counters_add(&handle->info.context->counters, AMG_COUNT_REPLIES_SENT);
+    amg_context_posted(handle->info.context, handle->addr.route);
 }
 
 void amg_respond_for_user(struct hg_handle *handle)

@@ -71,14 +71,19 @@ static void serve_request(
     struct hg_handle *handle, const struct amg_header *header)
 {
     const struct amg_rpc_class *rpcs = amg_rpc_class_of(handle->info.hg_class);
+    const char *why = "the place of its arguments is damaged";
     hg_return_t rc = amg_rpc_take(
         &handle->in, handle->arrival->data, handle->arrival->len, header);
 
     handle->is_one_way = (header->flags & AMG_HEADER_ONE_WAY) != 0;
     handle->entry.run = serve_run;
     handle->rpc = amg_rpc_find(handle->info.hg_class, header->id);
+    if (rc == HG_SUCCESS)
+        why = "the program's callback for new handles failed";
+    if (rc == HG_SUCCESS)
+        rc = amg_handle_greet(handle);
     if (rc != HG_SUCCESS)
-        serve_refuse(handle, rc, "its arguments' place is damaged");
+        serve_refuse(handle, rc, why);
     else if (header->user_len != rpcs->in_offset)
         serve_refuse(handle, HG_PROTOCOL_ERROR,
             "the length of the user's header is not what "
@@ -180,6 +185,7 @@ void amg_serve_arrived(
         return;
     }
     if ((header.flags & AMG_HEADER_ACK) == 0) {
+        amg_counters_add(&context->counters, AMG_COUNT_REQUESTS_CAME);
         if (atomic_load_explicit(&context->is_unposted, memory_order_acquire))
             serve_refuse(handle, HG_CANCELED, "its context receives no more");
         else

@@ -407,6 +407,7 @@ hg_return_t amg_self_msgs_init(
         .credits = credits,
         /* News come from threads of this process only: they need the core. */
         .must_yield = true,
+        .reaches_self = true,
     };
     msgs->max_contexts = how->max_contexts;
     amg_bias_init(&msgs->lock);

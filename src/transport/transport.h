@@ -58,6 +58,7 @@ struct amg_limits {
     uint32_t credits;     /* unanswered requests per peer */
     bool is_spinning;     /* true: nothing to sleep on, waiting means polling */
     bool must_yield;      /* ranks of this node outnumber its cores */
+    bool reaches_self;    /* a request to the own address arrives */
 };
 
 struct amg_domain {

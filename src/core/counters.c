@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What a class has done, counted.
+ *
+ * Every context counts for itself; a class is asked for the sum of its open
+ * contexts, and of what those had that were closed. */
+#include "core/counters.h"
+
+#include <string.h>
+
+#include "base/assert.h"
+#include "base/list.h"
+#include "base/lock.h"
+#include "base/log.h"
+#include "core/context.h"
+#include "mercury_class.h"
+
+/* All open classes. The lock is taken before that of a class. */
+static struct amg_lock classes_lock;
+static struct amg_list classes = {{&classes.head, &classes.head}};
+
+void amg_counters_add_slow(struct amg_counters *counters, enum amg_counter it)
+{
+    uintptr_t none = 0;
+
+    if (atomic_compare_exchange_strong_explicit(&counters->owner, &none,
+            amg_bias_mark(), memory_order_relaxed, memory_order_relaxed))
+        amg_counters_add(counters, it);
+    else
+        atomic_fetch_add_explicit(
+            &counters->shared[it], 1, memory_order_relaxed);
+}
+
+void amg_counters_sum(
+    const struct amg_counters *counters, uint64_t sums[AMG_COUNTERS])
+{
+    unsigned i = 0;
+
+    for (i = 0; i < AMG_COUNTERS; i++)
+        sums[i] +=
+            atomic_load_explicit(&counters->own[i], memory_order_relaxed) +
+            atomic_load_explicit(&counters->shared[i], memory_order_relaxed);
+}
+
+/* Calls served that are not over. Handles that come or go meanwhile may be
+ * seen in one of the two counts only. */
+static uint64_t active_count(const hg_class_t *cls, int handles)
+{
+    int made_here = amg_class_counted(cls, AMG_CLASS_HANDLES);
+
+    return handles > made_here ? (uint64_t)(handles - made_here) : 0;
+}
+
+static void class_look(hg_class_t *cls, struct hg_diag_counters *ret_counters)
+{
+    uint64_t sums[AMG_COUNTERS] = {0};
+    int handles = amg_class_sum(cls, sums);
+
+    *ret_counters = (struct hg_diag_counters){
+        .rpc_req_sent_count = sums[AMG_COUNT_REQUESTS_SENT],
+        .rpc_req_recv_count = sums[AMG_COUNT_REQUESTS_CAME],
+        .rpc_resp_sent_count = sums[AMG_COUNT_REPLIES_SENT],
+        .rpc_resp_recv_count = sums[AMG_COUNT_REPLIES_CAME],
+        .rpc_req_extra_count = sums[AMG_COUNT_LONG_REQUESTS],
+        .rpc_resp_extra_count = sums[AMG_COUNT_LONG_REPLIES],
+        .rpc_req_recv_active_count = active_count(cls, handles),
+        .bulk_count = sums[AMG_COUNT_TRANSFERS],
+    };
+}
+
+/* Whoever asked for it wants to see it, so the level does not matter, unless
+ * the log is off. */
+static void counters_log(
+    const char *protocol, const struct hg_diag_counters *counters)
+{
+    if (!amg_log_is_on(AMG_LOG_LEVEL_FATAL))
+        return;
+    amg_log_write(AMG_LOG_LEVEL_INFO, "diag",
+        "%s: requests sent %llu, long %llu, received %llu, in work %llu; "
+        "replies sent %llu, long %llu, received %llu; bulk transfers %llu",
+        protocol, (unsigned long long)counters->rpc_req_sent_count,
+        (unsigned long long)counters->rpc_req_extra_count,
+        (unsigned long long)counters->rpc_req_recv_count,
+        (unsigned long long)counters->rpc_req_recv_active_count,
+        (unsigned long long)counters->rpc_resp_sent_count,
+        (unsigned long long)counters->rpc_resp_extra_count,
+        (unsigned long long)counters->rpc_resp_recv_count,
+        (unsigned long long)counters->bulk_count);
+}
+
+void amg_counters_join(hg_class_t *cls)
+{
+    amg_lock_take(&classes_lock);
+    amg_list_push(&classes, &cls->opened);
+    amg_lock_give(&classes_lock);
+}
+
+void amg_counters_leave(hg_class_t *cls)
+{
+    struct hg_diag_counters counters;
+
+    amg_lock_take(&classes_lock);
+    amg_list_remove(&cls->opened);
+    amg_lock_give(&classes_lock);
+    if (!cls->plan.wants_stats)
+        return;
+    class_look(cls, &counters);
+    counters_log(cls->plan.protocol, &counters);
+}
+
+hg_return_t HG_Class_get_counters(
+    const hg_class_t *hg_class, struct hg_diag_counters *counters)
+{
+    if (!AMG_CONTRACT(hg_class != NULL && counters != NULL))
+        return HG_INVALID_ARG;
+    class_look((hg_class_t *)(uintptr_t)hg_class, counters);
+    return HG_SUCCESS;
+}
+
+/* The counters of the open class number `index`; false: there is none. */
+static bool classes_look(unsigned index, char ret_protocol[AMG_PROTOCOL_CAP],
+    struct hg_diag_counters *ret_counters)
+{
+    struct amg_link *link = NULL;
+
+    amg_lock_take(&classes_lock);
+    link = amg_list_first(&classes);
+    for (; link != NULL && index > 0; index--)
+        link = amg_list_next(&classes, link);
+    if (link != NULL) {
+        hg_class_t *cls = AMG_OBJECT(link, struct hg_class, opened);
+
+        memcpy(ret_protocol, cls->plan.protocol, AMG_PROTOCOL_CAP);
+        /* NOTE(not a leaf): the lock of a class comes after this one. */
+        class_look(cls, ret_counters);
+    }
+    amg_lock_give(&classes_lock);
+    return link != NULL;
+}
+
+void HG_Diag_dump_counters(void)
+{
+    struct hg_diag_counters counters;
+    char protocol[AMG_PROTOCOL_CAP];
+    unsigned i = 0;
+
+    /* The line is written without the lock: its function may be the user's. */
+    for (i = 0; classes_look(i, protocol, &counters); i++)
+        counters_log(protocol, &counters);
+}

@@ -135,9 +135,9 @@ struct na_init_info {
      * All transports; HG_Class_get_input_eager_size() tells what came of it. */
     size_t max_unexpected_size;
     size_t max_expected_size;
-    /* NA_NO_BLOCK, NA_NO_RETRY. Without effect: AMALGAM_SPIN_US says how long a
-     * wait looks before it sleeps, over MPI there is nothing to sleep on, and
-     * what a medium cannot take at once waits inside. */
+    /* NA_NO_BLOCK: progress never sleeps, and has no descriptor to wait on; all
+     * transports. NA_NO_RETRY is without effect: what a medium cannot take at
+     * once waits inside. */
     uint8_t progress_mode;
     /* Which kind of address strings to prefer. Without effect likewise: each
      * transport has one kind. */

@@ -92,3 +92,18 @@ struct amg_flow_peer *amg_flow_next_owing(struct amg_flow *flow)
     }
     return NULL;
 }
+
+void amg_flow_forget(struct amg_flow *flow, struct amg_flow_peer *peer)
+{
+    struct amg_flow_peer **at = &flow->owing;
+
+    peer->owed = 0;
+    if (!peer->is_owing)
+        return;
+    while (*at != NULL && *at != peer)
+        at = &(*at)->next_owing;
+    AMG_ASSERT(*at == peer);
+    *at = peer->next_owing;
+    peer->next_owing = NULL;
+    peer->is_owing = 0;
+}

@@ -124,4 +124,7 @@ void amg_flow_owe_again(
  * of them; what it does not take it gives to amg_flow_owe_again(). */
 struct amg_flow_peer *amg_flow_next_owing(struct amg_flow *flow);
 
+/* The peer is gone: nothing is owed to it any more, and its memory may go. */
+void amg_flow_forget(struct amg_flow *flow, struct amg_flow_peer *peer);
+
 #endif

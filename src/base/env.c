@@ -28,6 +28,8 @@ static const struct amg_env_var env_vars[AMG_ENV_COUNT] = {
     [AMG_ENV_SHM_COPY] = {"AMALGAM_SHM_COPY", "", 0, 0, 0,
         "how bulk data moves within a node: auto, direct, cma or segment; "
         "what is not possible goes through the segment"},
+    [AMG_ENV_SHM_FENCE] = {"AMALGAM_SHM_FENCE", "", 0, 0, 1,
+        "1: do without the kernel's membarrier, as where it has none"},
     [AMG_ENV_FREE_TIMEOUT] = {"AMALGAM_FREE_TIMEOUT_MS", "ms", 5000, 0, 3600000,
         "how long HG_Bulk_free waits for pieces in motion"},
     [AMG_ENV_FINALIZE_TIMEOUT] = {"AMALGAM_FINALIZE_TIMEOUT_MS", "ms", 30000, 0,

@@ -95,6 +95,7 @@ struct amg_shm_peer {
     uint8_t context;     /* which its last request came from */
     bool has_died;       /* without closing */
     uint32_t slabs_held; /* its slabs that arrivals here point into */
+    uint32_t slabs_lent; /* our slabs that it has */
     struct amg_flow_peer calls;
     struct amg_link all;          /* on the domain's list of peers */
     struct amg_link stuck;        /* on its list of those without room */
@@ -140,10 +141,8 @@ struct amg_shm_inbox {
     struct amg_shm_inring **active; /* looked at by every poll */
     uint32_t active_count;
     uint32_t active_cap;
-    struct amg_list rings; /* all */
-    /* A peer of one of them has gone. Set by anyone under the lock, looked at
-     * by the owner without it. */
-    _Atomic uint32_t has_gone;
+    struct amg_list rings;  /* all */
+    unsigned leaving_count; /* of `rings`, those with is_leaving */
 };
 
 /* Owned by core, from open to close. */
@@ -166,7 +165,7 @@ struct amg_shm_ep {
 struct amg_shm_domain {
     struct amg_domain base;
     struct amg_shm_region region;
-    uint32_t message_len;
+    uint32_t message_len; /* that is called eager; slabs have more room */
     uint32_t max_contexts;
     bool is_listening;
     /* Something waits that a poll could move: peers in `stuck`, owed credits.
@@ -190,6 +189,7 @@ struct amg_shm_domain {
     struct amg_shm_arrival *free_arrivals;
     struct amg_shm_block *blocks; /* which they are cut from */
 
+    struct amg_shm_inring *inrings[AMG_SHM_SLOTS];   /* NULL: not known */
     struct amg_shm_inbox *inboxes[AMG_SHM_CONTEXTS]; /* NULL: never opened */
     struct amg_shm_ep *eps[AMG_SHM_CONTEXTS];        /* NULL: not open */
     unsigned closed_inboxes;

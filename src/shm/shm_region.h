@@ -89,6 +89,13 @@ enum amg_shm_sleep {
     AMG_SHM_RUNG,
 };
 
+/* Values of amg_shm_context.is_open. */
+enum amg_shm_context_state {
+    AMG_SHM_CONTEXT_NEVER, /* no endpoint was ever here */
+    AMG_SHM_CONTEXT_OPEN,
+    AMG_SHM_CONTEXT_CLOSED, /* one was: requests are refused */
+};
+
 /* What senders and a context share besides the rings. */
 struct amg_shm_context {
     /* Publishes `rings` and what the senders wrote to their rings; or'ed by
@@ -98,7 +105,7 @@ struct amg_shm_context {
     _Alignas(AMG_SHM_LINE) _Atomic uint64_t rings[AMG_SHM_SLOTS / 64];
     /* Dekker with `news`: see shm_bell.c. */
     _Alignas(AMG_SHM_LINE) _Atomic uint32_t sleep;
-    _Atomic uint32_t is_open; /* 0: no endpoint here, requests are refused */
+    _Atomic uint32_t is_open; /* enum amg_shm_context_state */
     _Atomic uint32_t cpu;     /* where it last waited, + 1; 0 unknown */
 };
 

@@ -96,8 +96,9 @@ struct amg_shm_cell {
 };
 
 enum amg_shm_watch {
-    AMG_SHM_WATCHED, /* the reader looks at every poll */
-    AMG_SHM_DORMANT, /* it looks only when there is news */
+    AMG_SHM_DORMANT, /* the reader looks only when there is news; at the start
+                      */
+    AMG_SHM_WATCHED, /* it looks at every poll */
     AMG_SHM_CLOSED,  /* the context is closed; answers are still looked for */
     AMG_SHM_REFUSED, /* the reader cannot reach the writer, and will not look */
 };

@@ -5,7 +5,7 @@
 
 #include "shm/shm_domain.h"
 
-/* What is to be said to a context of a peer, besides its bytes. */
+/* What is said to a context of a peer, besides the bytes. */
 struct amg_shm_note {
     uint8_t kind;
     uint8_t origin_context;
@@ -18,6 +18,15 @@ struct amg_shm_note {
  * HG_NOENTRY: the peer has no such context. */
 hg_return_t amg_shm_send_word_locked(struct amg_shm_peer *peer,
     const struct amg_shm_note *note, const void *bytes, uint16_t len);
+
+/* `count` credits came back: sends what waited for them. */
+void amg_shm_send_credit_locked(struct amg_shm_peer *peer, uint16_t count);
+
+/* Sends what waited for room, and credits that are owed, as far as it goes. */
+void amg_shm_send_errands_locked(struct amg_shm_domain *domain);
+
+/* Does anything wait to leave? */
+bool amg_shm_send_is_stuck_locked(const struct amg_shm_domain *domain);
 
 /* The slots of the contract. */
 hg_return_t amg_shm_send_request(struct amg_ep *ep, struct amg_peer *peer,

@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Other domains as peers, their shares, and their address strings.
+ *
+ * A peer is found by the incarnation of its segment: a random word, so that a
+ * name used again by another process is another peer. It lives while somebody
+ * has a share of it, or something is under way with it; each ring by which it
+ * sends to us is a share, so a peer we talk with stays until it closes or dies.
+ *
+ * Memory: about 600 bytes and, where it was sent to, a ring of 3328 bytes in
+ * its segment; where it sends here, such a ring in ours and 80 bytes. */
+#include "shm/shm_addr.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/assert.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "shm/shm_buf.h"
+#include "shm/shm_files.h"
+#include "shm/shm_link.h"
+#include "shm/shm_watch.h"
+
+static const char addr_prefix[] = "na+sm://";
+
+static struct amg_shm_peer *peer_make_locked(
+    struct amg_shm_domain *domain, const struct amg_shm_region *region)
+{
+    struct amg_shm_peer *peer = amg_mem_zalloc(sizeof(*peer));
+
+    if (peer == NULL)
+        return NULL;
+    peer->domain = domain;
+    peer->region = *region;
+    peer->id = ++domain->next_peer_id;
+    peer->pidfd = -1;
+    amg_shm_link_init(&peer->first);
+    if (amg_map_put(&domain->peers, region->incarnation, peer) != HG_SUCCESS) {
+        amg_mem_free(peer);
+        return NULL;
+    }
+    amg_list_push(&domain->all_peers, &peer->all);
+    return peer;
+}
+
+hg_return_t amg_shm_addr_init(struct amg_shm_domain *domain)
+{
+    amg_list_init(&domain->all_peers);
+    amg_list_init(&domain->stuck);
+    domain->self = peer_make_locked(domain, &domain->region);
+    if (domain->self == NULL)
+        return HG_NOMEM;
+    domain->self->shares = 1;
+    return HG_SUCCESS;
+}
+
+bool amg_shm_peer_is_idle_locked(const struct amg_shm_peer *peer)
+{
+    return peer->shares == 0 && peer->calls.unanswered == 0 &&
+           peer->calls.waiting == NULL && peer->slabs_lent == 0 &&
+           !amg_shm_link_is_queued_locked(peer);
+}
+
+void amg_shm_peer_free_locked(struct amg_shm_peer *peer)
+{
+    struct amg_shm_domain *domain = peer->domain;
+
+    amg_map_remove(&domain->peers, peer->region.incarnation);
+    amg_list_remove(&peer->all);
+    if (amg_link_is_listed(&peer->stuck))
+        amg_list_remove(&peer->stuck);
+    amg_flow_forget(&domain->flow, &peer->calls);
+    amg_shm_bulk_peer_fini(peer);
+    amg_shm_link_fini_locked(peer);
+    amg_shm_watch_stop_locked(peer);
+    if (peer != domain->self)
+        amg_shm_region_fini(&peer->region);
+    amg_mem_free(peer);
+}
+
+void amg_shm_addr_fini(struct amg_shm_domain *domain)
+{
+    struct amg_link *link = NULL;
+
+    while ((link = amg_list_first(&domain->all_peers)) != NULL)
+        amg_shm_peer_free_locked(AMG_OBJECT(link, struct amg_shm_peer, all));
+    domain->self = NULL;
+    amg_map_fini(&domain->peers, NULL);
+}
+
+/* The living peer of that name that is known already. */
+static struct amg_shm_peer *peer_known_locked(
+    struct amg_shm_domain *domain, const char *name)
+{
+    struct amg_link *link = amg_list_first(&domain->all_peers);
+
+    for (; link != NULL; link = amg_list_next(&domain->all_peers, link)) {
+        struct amg_shm_peer *peer = AMG_OBJECT(link, struct amg_shm_peer, all);
+
+        if (peer->state == AMG_SHM_PEER_ALIVE &&
+            strcmp(peer->region.name, name) == 0 &&
+            !amg_shm_region_is_closed(&peer->region) &&
+            amg_shm_files_has_owner(&peer->region))
+            return peer;
+    }
+    return NULL;
+}
+
+static hg_return_t peer_map_locked(struct amg_shm_domain *domain,
+    const char *name, uint64_t incarnation, struct amg_shm_peer **ret_peer)
+{
+    struct amg_shm_peer *peer = NULL;
+    struct amg_shm_region region;
+    hg_return_t rc = amg_shm_region_map(name, &region);
+
+    if (rc != HG_SUCCESS)
+        return rc;
+    rc = HG_ADDRNOTAVAIL;
+    if ((incarnation != 0 && region.incarnation != incarnation) ||
+        amg_shm_region_is_closed(&region) || !amg_shm_files_has_owner(&region))
+        goto unmap;
+    rc = HG_NOMEM;
+    peer = amg_map_get(&domain->peers, region.incarnation);
+    if (peer != NULL) {
+        rc = HG_ADDRNOTAVAIL; /* it is gone, and only its shares are left */
+        goto unmap;
+    }
+    peer = peer_make_locked(domain, &region);
+    if (peer == NULL)
+        goto unmap;
+    amg_shm_watch_start_locked(peer);
+    *ret_peer = peer;
+    return HG_SUCCESS;
+
+unmap:
+    amg_shm_region_fini(&region);
+    return rc;
+}
+
+hg_return_t amg_shm_peer_find_locked(struct amg_shm_domain *domain,
+    const char *name, uint64_t incarnation, struct amg_shm_peer **ret_peer)
+{
+    struct amg_shm_peer *peer = NULL;
+    hg_return_t rc = HG_SUCCESS;
+
+    if (strcmp(name, domain->region.name) == 0)
+        peer = domain->self;
+    else if (incarnation != 0)
+        peer = amg_map_get(&domain->peers, incarnation);
+    else
+        peer = peer_known_locked(domain, name);
+    if (peer == NULL)
+        rc = peer_map_locked(domain, name, incarnation, &peer);
+    if (rc != HG_SUCCESS)
+        return rc;
+    peer->shares++;
+    *ret_peer = peer;
+    return HG_SUCCESS;
+}
+
+void amg_shm_addr_blame(struct amg_shm_peer *peer, enum amg_shm_fault fault,
+    unsigned kind, long number)
+{
+    static const char *const texts[] = {
+        [AMG_SHM_FAULT_FORM] = "a message of unknown form or wrong length was "
+                               "dropped",
+        [AMG_SHM_FAULT_CREDITS] = "more credits came back than were taken",
+        [AMG_SHM_FAULT_ANSWER] = "an answer that fits nothing was dropped",
+        [AMG_SHM_FAULT_ACCESS] = "an access to memory was refused",
+    };
+
+    if ((peer->warned & 1u << fault) != 0)
+        return;
+    peer->warned |= (uint16_t)(1u << fault);
+    AMG_LOG_WARNING("shm",
+        "from %s%s: %s (kind %u, number %ld); more of this from it is not "
+        "reported",
+        addr_prefix, peer->region.name, texts[fault], kind, number);
+}
+
+struct amg_peer *amg_shm_addr_self(struct amg_domain *base)
+{
+    return amg_shm_addr_hold(amg_shm_peer_base(amg_shm_domain_of(base)->self));
+}
+
+struct amg_peer *amg_shm_addr_hold(struct amg_peer *base)
+{
+    struct amg_shm_peer *peer = amg_shm_peer_of(base);
+
+    amg_bias_take(&peer->domain->lock);
+    peer->shares++;
+    amg_bias_give(&peer->domain->lock);
+    return base;
+}
+
+void amg_shm_addr_drop(struct amg_domain *base, struct amg_peer *peer)
+{
+    struct amg_shm_domain *domain = amg_shm_domain_of(base);
+
+    amg_bias_take(&domain->lock);
+    amg_shm_peer_drop_locked(amg_shm_peer_of(peer));
+    amg_bias_give(&domain->lock);
+}
+
+bool amg_shm_addr_is_self(
+    const struct amg_domain *base, const struct amg_peer *peer)
+{
+    return amg_shm_peer_of(peer) == amg_shm_domain_of(base)->self;
+}
+
+bool amg_shm_addr_is_same(const struct amg_domain *base,
+    const struct amg_peer *one, const struct amg_peer *other)
+{
+    (void)base;
+    return one == other;
+}
+
+hg_return_t amg_shm_addr_format(const struct amg_domain *base,
+    const struct amg_peer *peer, char *ret_text, size_t *len)
+{
+    const char *name = amg_shm_peer_of(peer)->region.name;
+    size_t room = *len;
+
+    (void)base;
+    *len = strlen(addr_prefix) + strlen(name) + 1;
+    if (ret_text == NULL || room < *len)
+        return HG_OVERFLOW;
+    snprintf(ret_text, room, "%s%s", addr_prefix, name);
+    return HG_SUCCESS;
+}
+
+/* The name in "na+sm://NAME", "sm://NAME", "shm://NAME"; NULL: it is none. */
+static const char *text_name(const char *text)
+{
+    static const char *const prefixes[] = {addr_prefix, "sm://", "shm://"};
+
+    for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++) {
+        size_t len = strlen(prefixes[i]);
+
+        if (strncmp(text, prefixes[i], len) == 0)
+            return amg_shm_name_is_valid(text + len) ? text + len : NULL;
+    }
+    return NULL;
+}
+
+hg_return_t amg_shm_addr_parse(
+    struct amg_domain *base, const char *text, struct amg_peer **ret_peer)
+{
+    struct amg_shm_domain *domain = amg_shm_domain_of(base);
+    const char *name = text_name(text);
+    struct amg_shm_peer *peer = NULL;
+    hg_return_t rc = HG_SUCCESS;
+
+    if (name == NULL) {
+        AMG_LOG_ERROR("addr",
+            "'%s' is no address of shared memory; these look like %s%s", text,
+            addr_prefix, domain->region.name);
+        return HG_INVALID_ARG;
+    }
+    amg_bias_take(&domain->lock);
+    rc = amg_shm_peer_find_locked(domain, name, 0, &peer);
+    amg_bias_give(&domain->lock);
+    if (rc == HG_ADDRNOTAVAIL)
+        AMG_LOG_ERROR("addr",
+            "'%s': no living process of this user on this host has that name",
+            text);
+    if (rc != HG_SUCCESS)
+        return rc;
+    *ret_peer = amg_shm_peer_base(peer);
+    return HG_SUCCESS;
+}

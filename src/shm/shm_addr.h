@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Other domains as peers, their shares, and their address strings. */
+#ifndef AMG_SHM_SHM_ADDR_H
+#define AMG_SHM_SHM_ADDR_H
+
+#include "shm/shm_domain.h"
+
+/* Once per peer: what was found wrong with its messages. */
+enum amg_shm_fault {
+    AMG_SHM_FAULT_FORM,    /* a cell of unknown kind or wrong length */
+    AMG_SHM_FAULT_CREDITS, /* more credits than it was given */
+    AMG_SHM_FAULT_ANSWER,  /* an answer to nothing */
+    AMG_SHM_FAULT_ACCESS,  /* a refused put or get */
+};
+
+/* Makes the peer that is this domain itself. */
+hg_return_t amg_shm_addr_init(struct amg_shm_domain *domain);
+/* All that is left of peers goes; nothing is under way any more. */
+void amg_shm_addr_fini(struct amg_shm_domain *domain);
+
+/* The peer of that name and incarnation (0: any that lives), with a share.
+ * HG_ADDRNOTAVAIL: nobody has that name; HG_NOMEM; HG_NA_ERROR. NOTE(why): it
+ * makes system calls under the lock, because two threads must not map one
+ * peer twice; it is rare. */
+hg_return_t amg_shm_peer_find_locked(struct amg_shm_domain *domain,
+    const char *name, uint64_t incarnation, struct amg_shm_peer **ret_peer);
+
+/* Gives a share back. */
+void amg_shm_peer_free_locked(struct amg_shm_peer *peer);
+bool amg_shm_peer_is_idle_locked(const struct amg_shm_peer *peer);
+
+/* Frees it if nobody has a share and nothing is under way. */
+static inline void amg_shm_peer_reap_locked(struct amg_shm_peer *peer)
+{
+    if (!AMG_LIKELY(peer->shares > 0) && amg_shm_peer_is_idle_locked(peer))
+        amg_shm_peer_free_locked(peer);
+}
+
+static inline void amg_shm_peer_drop_locked(struct amg_shm_peer *peer)
+{
+    peer->shares--;
+    amg_shm_peer_reap_locked(peer);
+}
+
+/* Logs the fault if it is the first of its kind from the peer. */
+void amg_shm_addr_blame(struct amg_shm_peer *peer, enum amg_shm_fault fault,
+    unsigned kind, long number);
+
+/* The slots of the contract. */
+struct amg_peer *amg_shm_addr_self(struct amg_domain *domain);
+struct amg_peer *amg_shm_addr_hold(struct amg_peer *peer);
+void amg_shm_addr_drop(struct amg_domain *domain, struct amg_peer *peer);
+bool amg_shm_addr_is_self(
+    const struct amg_domain *domain, const struct amg_peer *peer);
+bool amg_shm_addr_is_same(const struct amg_domain *domain,
+    const struct amg_peer *one, const struct amg_peer *other);
+hg_return_t amg_shm_addr_format(const struct amg_domain *domain,
+    const struct amg_peer *peer, char *ret_text, size_t *len);
+hg_return_t amg_shm_addr_parse(
+    struct amg_domain *domain, const char *text, struct amg_peer **ret_peer);
+
+#endif

@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* News for a context, and the bell that wakes who sleeps there.
+ *
+ * A sleeper announces itself in `sleep`, and looks once more; who raises news
+ * looks at `sleep` then. Both fence in between (the sleeper by membarrier, for
+ * the sake of the rings, see shm_ring.h), so one sees the other. The first
+ * one that finds ASLEEP makes it RUNG and writes one byte into the FIFO: a
+ * sleep is rung out of once. A FIFO, because it can be opened by its name, by
+ * unrelated processes; each opens it for reading, too, so that writing to one
+ * that lost its reader is no signal.
+ *
+ * What other threads of this process post ends up on lists of the endpoint,
+ * under the lock; arm() looks at them under the lock, too. */
+#include "shm/shm_bell.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/membarrier.h>
+#include <sched.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/env.h"
+#include "base/log.h"
+#include "shm/shm_files.h"
+#include "shm/shm_inbox.h"
+
+static long membarrier(int command)
+{
+    return syscall(SYS_membarrier, command, 0, 0);
+}
+
+bool amg_shm_bell_has_membarrier(void)
+{
+    return amg_env_number(AMG_ENV_SHM_FENCE) == 0 &&
+           membarrier(MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED) == 0 &&
+           membarrier(MEMBARRIER_CMD_GLOBAL_EXPEDITED) == 0;
+}
+
+void amg_shm_bell_fence(const struct amg_shm_domain *domain)
+{
+    atomic_thread_fence(memory_order_seq_cst);
+    if (domain->region.has_membarrier)
+        (void)membarrier(MEMBARRIER_CMD_GLOBAL_EXPEDITED);
+}
+
+static bool epoll_add(int epoll, int fd)
+{
+    struct epoll_event event = {.events = EPOLLIN};
+
+    return epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event) == 0;
+}
+
+hg_return_t amg_shm_bell_open(struct amg_shm_ep *ep)
+{
+    const struct amg_shm_domain *domain = amg_shm_domain_of_ep(ep);
+    char path[AMG_SHM_PATH_CAP];
+
+    amg_shm_files_bell(domain->region.name, domain->region.incarnation,
+        ep->base.context_id, path);
+    ep->bell = -1;
+    ep->epoll = epoll_create1(EPOLL_CLOEXEC);
+    if (ep->epoll >= 0 && mkfifo(path, 0600) == 0)
+        ep->bell = open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC);
+    if (ep->bell >= 0 && epoll_add(ep->epoll, ep->bell) &&
+        (domain->deaths < 0 || epoll_add(ep->epoll, domain->deaths)))
+        return HG_SUCCESS;
+    AMG_LOG_ERROR("shm", "cannot make the bell %s: %s", path, strerror(errno));
+    amg_shm_bell_close(ep);
+    return HG_NA_ERROR;
+}
+
+void amg_shm_bell_close(struct amg_shm_ep *ep)
+{
+    const struct amg_shm_domain *domain = amg_shm_domain_of_ep(ep);
+    char path[AMG_SHM_PATH_CAP];
+
+    amg_shm_files_bell(domain->region.name, domain->region.incarnation,
+        ep->base.context_id, path);
+    unlink(path);
+    if (ep->bell >= 0)
+        close(ep->bell);
+    if (ep->epoll >= 0)
+        close(ep->epoll);
+    ep->bell = -1;
+    ep->epoll = -1;
+}
+
+/* Is it ours to ring? Only one is. */
+static bool sleeper_claim(struct amg_shm_context *context)
+{
+    uint32_t expected = AMG_SHM_ASLEEP;
+
+    return atomic_load_explicit(&context->sleep, memory_order_relaxed) ==
+               AMG_SHM_ASLEEP &&
+           atomic_compare_exchange_strong_explicit(&context->sleep, &expected,
+               AMG_SHM_RUNG, memory_order_acq_rel, memory_order_relaxed);
+}
+
+static void bell_ring(int bell)
+{
+    ssize_t written = write(bell, "", 1);
+
+    (void)written; /* full: so it is readable */
+}
+
+void amg_shm_bell_raise(struct amg_shm_context *context, enum amg_shm_news news,
+    const struct amg_shm_peer *peer, uint8_t context_id, int *bell)
+{
+    char path[AMG_SHM_PATH_CAP];
+
+    atomic_fetch_or_explicit(&context->news, news, memory_order_seq_cst);
+    atomic_thread_fence(memory_order_seq_cst);
+    if (!sleeper_claim(context))
+        return;
+    if (*bell < 0) {
+        amg_shm_files_bell(
+            peer->region.name, peer->region.incarnation, context_id, path);
+        *bell = open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC);
+        if (*bell < 0) {
+            AMG_LOG_WARNING("shm", "cannot wake na+sm://%s by %s: %s",
+                peer->region.name, path, strerror(errno));
+            return;
+        }
+    }
+    bell_ring(*bell);
+}
+
+void amg_shm_bell_self_locked(struct amg_shm_ep *ep)
+{
+    if (sleeper_claim(ep->inbox->context))
+        bell_ring(ep->bell);
+}
+
+int amg_shm_bell_fd(const struct amg_ep *base)
+{
+    return AMG_OBJECT(base, const struct amg_shm_ep, base)->epoll;
+}
+
+void amg_shm_bell_disarm(struct amg_shm_ep *ep)
+{
+    char byte = 0;
+
+    ep->is_armed = false;
+    if (atomic_exchange_explicit(&ep->inbox->context->sleep, AMG_SHM_AWAKE,
+            memory_order_acq_rel) == AMG_SHM_RUNG)
+        ep->is_byte_due = true;
+    /* It may still be on its way; then the next disarm takes it. */
+    if (ep->is_byte_due && read(ep->bell, &byte, 1) == 1)
+        ep->is_byte_due = false;
+}
+
+static void cpu_publish(struct amg_shm_ep *ep)
+{
+    int cpu = sched_getcpu();
+
+    atomic_store_explicit(&ep->inbox->context->cpu,
+        cpu < 0 ? 0 : (uint32_t)cpu + 1, memory_order_relaxed);
+}
+
+bool amg_shm_bell_arm(struct amg_ep *base)
+{
+    struct amg_shm_ep *ep = amg_shm_ep_of(base);
+    struct amg_shm_domain *domain = amg_shm_domain_of_ep(ep);
+    bool has_news = false;
+
+    cpu_publish(ep);
+    amg_bias_take(&domain->lock);
+    has_news =
+        atomic_load_explicit(&ep->has_done, memory_order_relaxed) != 0 ||
+        atomic_load_explicit(&domain->has_errands, memory_order_relaxed) != 0 ||
+        amg_shm_bulk_is_moving(&ep->bulk);
+    if (!has_news) {
+        ep->is_armed = true;
+        atomic_store_explicit(
+            &ep->inbox->context->sleep, AMG_SHM_ASLEEP, memory_order_release);
+    }
+    amg_bias_give(&domain->lock);
+    if (has_news)
+        return false;
+    /* Fences, too. */
+    if (amg_shm_inbox_sleep(ep->inbox))
+        return true;
+    amg_shm_bell_disarm(ep);
+    return false;
+}
+
+/* Does a peer that sends here wait on that cpu? */
+static bool peer_is_on(const struct amg_shm_peer *peer, uint32_t cpu)
+{
+    for (uint32_t i = 0; i < peer->region.max_contexts; i++)
+        if (atomic_load_explicit(
+                &peer->region.contexts[i].cpu, memory_order_relaxed) == cpu)
+            return true;
+    return false;
+}
+
+bool amg_shm_bell_is_crowded(struct amg_ep *base)
+{
+    struct amg_shm_ep *ep = amg_shm_ep_of(base);
+    const struct amg_shm_inbox *inbox = ep->inbox;
+    uint32_t cpu = 0;
+
+    cpu_publish(ep);
+    cpu = atomic_load_explicit(&inbox->context->cpu, memory_order_relaxed);
+    for (uint32_t i = 0; cpu != 0 && i < inbox->active_count; i++)
+        if (inbox->active[i]->peer != amg_shm_domain_of_ep(ep)->self &&
+            peer_is_on(inbox->active[i]->peer, cpu))
+            return true;
+    return false;
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* News for a context, and the bell that wakes who sleeps there. */
+#ifndef AMG_SHM_SHM_BELL_H
+#define AMG_SHM_SHM_BELL_H
+
+#include "shm/shm_domain.h"
+
+/* Makes the bell and the descriptor of an endpoint. HG_NA_ERROR. */
+hg_return_t amg_shm_bell_open(struct amg_shm_ep *ep);
+void amg_shm_bell_close(struct amg_shm_ep *ep);
+
+/* Sets `news` at a context of a peer, and rings where it sleeps. `*bell` is
+ * our end of its FIFO, opened here when it is first needed. */
+void amg_shm_bell_raise(struct amg_shm_context *context, enum amg_shm_news news,
+    const struct amg_shm_peer *peer, uint8_t context_id, int *bell);
+
+/* Something came for `ep` from another thread of this process. */
+void amg_shm_bell_self_locked(struct amg_shm_ep *ep);
+
+/* The sleep is over, or did not begin. */
+void amg_shm_bell_disarm(struct amg_shm_ep *ep);
+
+/* A full barrier in every process that writes to the segment. */
+void amg_shm_bell_fence(const struct amg_shm_domain *domain);
+
+/* Registers this process for the barriers of others; false: the kernel has
+ * none, or AMALGAM_SHM_FENCE asks to do without. */
+bool amg_shm_bell_has_membarrier(void);
+
+/* The slots of the contract. */
+int amg_shm_bell_fd(const struct amg_ep *ep);
+bool amg_shm_bell_arm(struct amg_ep *ep);
+bool amg_shm_bell_is_crowded(struct amg_ep *ep);
+
+#endif

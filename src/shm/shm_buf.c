@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Places for messages of ours, and for what came in.
+ *
+ * A message is written into a slab of the own segment. A short one is copied
+ * from there into a cell, and its slab is free again; a long one stays, the
+ * cell names its slab, and the receiver reads it there and gives the slab back
+ * by one store. So each slab costs memory only once it was used, the one used
+ * last is used next, and slabs that are out are looked after before a fresh one
+ * is touched. When none is left, messages are written to the heap, and wait
+ * for a slab. */
+#include "shm/shm_buf.h"
+
+#include <string.h>
+
+#include "base/assert.h"
+#include "base/mem.h"
+#include "shm/shm_addr.h"
+
+enum {
+    BLOCK = 32,      /* arrivals cut from one allocation */
+    RECLAIM_MAX = 8, /* slabs looked at before a fresh one is taken */
+};
+
+struct amg_shm_block {
+    struct amg_shm_block *next;
+    struct amg_shm_arrival arrivals[BLOCK];
+};
+
+static bool block_add_locked(struct amg_shm_domain *domain)
+{
+    struct amg_shm_block *block =
+        amg_mem_alloc_aligned(AMG_SHM_LINE, sizeof(*block));
+
+    if (block == NULL)
+        return false;
+    memset(block, 0, sizeof(*block));
+    block->next = domain->blocks;
+    domain->blocks = block;
+    for (unsigned i = 0; i < BLOCK; i++) {
+        block->arrivals[i].domain = domain;
+        block->arrivals[i].next_free = domain->free_arrivals;
+        domain->free_arrivals = &block->arrivals[i];
+    }
+    return true;
+}
+
+hg_return_t amg_shm_buf_init(struct amg_shm_domain *domain)
+{
+    amg_list_init(&domain->out_bufs);
+    domain->bufs = amg_mem_zalloc(AMG_SHM_SLABS * sizeof(*domain->bufs));
+    if (domain->bufs == NULL || !block_add_locked(domain))
+        return HG_NOMEM;
+    return HG_SUCCESS;
+}
+
+static bool buf_is_heap(const struct amg_shm_buf *buf)
+{
+    return buf->slab == NULL;
+}
+
+void amg_shm_buf_fini(struct amg_shm_domain *domain)
+{
+    while (domain->blocks != NULL) {
+        struct amg_shm_block *next = domain->blocks->next;
+
+        amg_mem_free(domain->blocks);
+        domain->blocks = next;
+    }
+    domain->free_arrivals = NULL;
+    amg_mem_free(domain->bufs);
+    domain->bufs = NULL;
+}
+
+static struct amg_shm_buf *buf_fresh_locked(struct amg_shm_domain *domain)
+{
+    uint32_t index = domain->fresh_bufs;
+    struct amg_shm_buf *buf = NULL;
+
+    if (index == AMG_SHM_SLABS)
+        return NULL;
+    domain->fresh_bufs++;
+    buf = &domain->bufs[index];
+    buf->domain = domain;
+    buf->index = index;
+    buf->slab = amg_shm_region_slab(&domain->region, index);
+    buf->buf.data = buf->slab->bytes;
+    buf->buf.cap = domain->region.message_len;
+    return buf;
+}
+
+static struct amg_shm_buf *buf_heap(struct amg_shm_domain *domain)
+{
+    struct amg_shm_buf *buf =
+        amg_mem_alloc(sizeof(*buf) + domain->region.message_len);
+
+    if (buf == NULL)
+        return NULL;
+    *buf = (struct amg_shm_buf){.domain = domain};
+    buf->buf.data = buf + 1;
+    buf->buf.cap = domain->region.message_len;
+    return buf;
+}
+
+static void buf_push_locked(struct amg_shm_buf *buf)
+{
+    buf->link.next = buf->domain->free_bufs;
+    buf->domain->free_bufs = &buf->link;
+}
+
+static struct amg_shm_buf *buf_pop_locked(struct amg_shm_domain *domain)
+{
+    struct amg_link *link = domain->free_bufs;
+
+    if (link == NULL)
+        return NULL;
+    domain->free_bufs = link->next;
+    return AMG_OBJECT(link, struct amg_shm_buf, link);
+}
+
+/* One whose receiver is done with it becomes free. */
+static bool buf_reclaim_locked(struct amg_shm_buf *buf)
+{
+    struct amg_shm_peer *peer = buf->peer;
+
+    if (atomic_load_explicit(&buf->slab->is_out, memory_order_acquire) != 0)
+        return false;
+    amg_list_remove(&buf->link);
+    buf_push_locked(buf);
+    peer->slabs_lent--;
+    amg_shm_peer_reap_locked(peer);
+    return true;
+}
+
+/* Looks at the `max` oldest ones that are out. */
+static bool bufs_reclaim_locked(struct amg_shm_domain *domain, unsigned max)
+{
+    struct amg_link *link = amg_list_first(&domain->out_bufs);
+    bool any = false;
+
+    for (; link != NULL && max > 0; max--) {
+        struct amg_link *next = amg_list_next(&domain->out_bufs, link);
+
+        if (buf_reclaim_locked(AMG_OBJECT(link, struct amg_shm_buf, link)))
+            any = true;
+        link = next;
+    }
+    return any;
+}
+
+bool amg_shm_buf_reclaim_locked(struct amg_shm_domain *domain)
+{
+    return bufs_reclaim_locked(domain, AMG_SHM_SLABS);
+}
+
+static struct amg_shm_buf *buf_slab_locked(struct amg_shm_domain *domain)
+{
+    struct amg_shm_buf *buf = buf_pop_locked(domain);
+
+    if (AMG_LIKELY(buf != NULL))
+        return buf;
+    if (bufs_reclaim_locked(domain, RECLAIM_MAX))
+        return buf_pop_locked(domain);
+    buf = buf_fresh_locked(domain);
+    if (buf == NULL && amg_shm_buf_reclaim_locked(domain))
+        buf = buf_pop_locked(domain);
+    return buf;
+}
+
+struct amg_shm_buf *amg_shm_buf_get_locked(struct amg_shm_domain *domain)
+{
+    struct amg_shm_buf *buf = buf_slab_locked(domain);
+
+    return AMG_LIKELY(buf != NULL) ? buf : buf_heap(domain);
+}
+
+void amg_shm_buf_put_locked(struct amg_shm_buf *buf)
+{
+    if (AMG_LIKELY(!buf_is_heap(buf)))
+        buf_push_locked(buf);
+    else
+        amg_mem_free(buf);
+}
+
+struct amg_shm_buf *amg_shm_buf_settle_locked(struct amg_shm_buf *buf)
+{
+    struct amg_shm_buf *settled = NULL;
+
+    if (!buf_is_heap(buf))
+        return buf;
+    settled = buf_slab_locked(buf->domain);
+    if (settled == NULL)
+        return NULL;
+    memcpy(settled->buf.data, buf->buf.data, buf->len);
+    amg_mem_free(buf);
+    return settled;
+}
+
+void amg_shm_buf_out_locked(struct amg_shm_buf *buf, struct amg_shm_peer *peer)
+{
+    atomic_store_explicit(&buf->slab->is_out, 1, memory_order_relaxed);
+    buf->peer = peer;
+    peer->slabs_lent++;
+    amg_list_push(&buf->domain->out_bufs, &buf->link);
+}
+
+void amg_shm_buf_gone_locked(struct amg_shm_peer *peer)
+{
+    struct amg_list *out = &peer->domain->out_bufs;
+    struct amg_link *link = amg_list_first(out);
+
+    while (link != NULL) {
+        struct amg_link *next = amg_list_next(out, link);
+        struct amg_shm_buf *buf = AMG_OBJECT(link, struct amg_shm_buf, link);
+
+        if (buf->peer == peer) {
+            atomic_store_explicit(&buf->slab->is_out, 0, memory_order_relaxed);
+            amg_list_remove(link);
+            buf_push_locked(buf);
+        }
+        link = next;
+    }
+    peer->slabs_lent = 0;
+}
+
+struct amg_shm_arrival *amg_shm_arrival_get_locked(
+    struct amg_shm_domain *domain)
+{
+    struct amg_shm_arrival *arrival = NULL;
+
+    if (domain->free_arrivals == NULL && !block_add_locked(domain))
+        return NULL;
+    arrival = domain->free_arrivals;
+    domain->free_arrivals = arrival->next_free;
+    arrival->slab = NULL;
+    arrival->copy = NULL;
+    return arrival;
+}
+
+void amg_shm_arrival_put_locked(struct amg_shm_arrival *arrival)
+{
+    struct amg_shm_peer *peer = amg_shm_peer_of(arrival->base.from);
+
+    if (arrival->slab != NULL) {
+        atomic_store_explicit(&arrival->slab->is_out, 0, memory_order_release);
+        peer->slabs_held--;
+    } else if (arrival->copy != NULL) {
+        amg_mem_free(arrival->copy);
+    }
+    arrival->next_free = arrival->domain->free_arrivals;
+    arrival->domain->free_arrivals = arrival;
+    amg_shm_peer_drop_locked(peer);
+}
+
+hg_return_t amg_shm_buf_get(
+    struct amg_ep *ep, struct amg_peer *peer, struct amg_buf **ret_buf)
+{
+    struct amg_shm_domain *domain = amg_shm_domain_of(ep->domain);
+    struct amg_shm_buf *buf = NULL;
+
+    (void)peer;
+    amg_bias_take(&domain->lock);
+    buf = amg_shm_buf_get_locked(domain);
+    amg_bias_give(&domain->lock);
+    if (buf == NULL)
+        return HG_NOMEM;
+    *ret_buf = &buf->buf;
+    return HG_SUCCESS;
+}
+
+void amg_shm_buf_put(struct amg_ep *ep, struct amg_buf *buf)
+{
+    struct amg_shm_domain *domain = amg_shm_domain_of(ep->domain);
+
+    amg_bias_take(&domain->lock);
+    amg_shm_buf_put_locked(amg_shm_buf_of(buf));
+    amg_bias_give(&domain->lock);
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Places for messages of ours, and for what came in. */
+#ifndef AMG_SHM_SHM_BUF_H
+#define AMG_SHM_SHM_BUF_H
+
+#include "shm/shm_domain.h"
+
+enum {
+    /* Slabs of one peer that arrivals may point into at once; more messages of
+     * it are copied, so that who keeps arrivals does not take the means to
+     * send from it. 64 such receivers use a sender up. */
+    AMG_SHM_HELD_MAX = 16,
+};
+
+hg_return_t amg_shm_buf_init(struct amg_shm_domain *domain);
+void amg_shm_buf_fini(struct amg_shm_domain *domain);
+
+/* A place, with a slab while there is one; NULL: no memory. */
+struct amg_shm_buf *amg_shm_buf_get_locked(struct amg_shm_domain *domain);
+void amg_shm_buf_put_locked(struct amg_shm_buf *buf);
+/* Takes back the slabs that receivers are done with. True: some were. */
+bool amg_shm_buf_reclaim_locked(struct amg_shm_domain *domain);
+/* Moves the bytes of a heap buf to one with a slab; NULL: none is free. */
+struct amg_shm_buf *amg_shm_buf_settle_locked(struct amg_shm_buf *buf);
+/* The slab of `buf` goes to `peer`, which will give it back. */
+void amg_shm_buf_out_locked(struct amg_shm_buf *buf, struct amg_shm_peer *peer);
+/* The peer is gone: so its slabs are ours again. */
+void amg_shm_buf_gone_locked(struct amg_shm_peer *peer);
+
+/* An arrival without bytes; NULL: no memory. */
+struct amg_shm_arrival *amg_shm_arrival_get_locked(
+    struct amg_shm_domain *domain);
+/* Gives it, its share of the peer, and its bytes back. */
+void amg_shm_arrival_put_locked(struct amg_shm_arrival *arrival);
+
+static inline struct amg_shm_buf *amg_shm_buf_of(struct amg_buf *buf)
+{
+    return AMG_OBJECT(buf, struct amg_shm_buf, buf);
+}
+
+static inline struct amg_shm_arrival *amg_shm_arrival_of(
+    const struct amg_arrival *arrival)
+{
+    return AMG_OBJECT(arrival, struct amg_shm_arrival, base);
+}
+
+/* The slots of the contract. */
+hg_return_t amg_shm_buf_get(
+    struct amg_ep *ep, struct amg_peer *peer, struct amg_buf **ret_buf);
+void amg_shm_buf_put(struct amg_ep *ep, struct amg_buf *buf);
+
+#endif

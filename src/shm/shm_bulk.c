@@ -1,0 +1,401 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Puts and gets: from the post to the end.
+ *
+ * A transfer lies on its endpoint's list, and each poll moves the first ones by
+ * a step: it copies by itself (shm_copy.c), or asks the peer (shm_chunk.c) and
+ * is off the list until an answer comes. A poll that is at work on a transfer
+ * has taken it off the list and the lock off itself, so that posting and
+ * cancelling go on meanwhile; they leave a note in it. */
+#include "shm/shm_bulk.h"
+
+#include <string.h>
+#include <sys/prctl.h>
+
+#include "base/assert.h"
+#include "base/env.h"
+#include "base/log.h"
+#include "shm/shm_addr.h"
+#include "shm/shm_bell.h"
+#include "shm/shm_copy.h"
+#include "shm/shm_files.h"
+#include "shm/shm_transfer.h"
+#include "shm/shm_transport.h"
+
+enum {
+    TRANSFERS_MAX = 1 << 20, /* that wait for answers */
+    POLL_TRANSFERS = 16,     /* moved by one poll */
+};
+
+/* Copied by one poll: 0.1 ms, so that messages do not wait long. */
+static const uint64_t POLL_LEN = 1 << 20;
+
+static_assert(
+    sizeof(struct amg_shm_table) <= AMG_SHM_KEYS_LEN, "must fit its place");
+
+static enum amg_shm_copy copy_choose(void)
+{
+    static const char *const names[] = {
+        [AMG_SHM_COPY_AUTO] = "auto",
+        [AMG_SHM_COPY_DIRECT] = "direct",
+        [AMG_SHM_COPY_CMA] = "cma",
+        [AMG_SHM_COPY_SEGMENT] = "segment",
+    };
+    const char *text = amg_env_text(AMG_ENV_SHM_COPY);
+
+    for (unsigned i = 0; text != NULL && i < sizeof(names) / sizeof(names[0]);
+         i++)
+        if (strcmp(text, names[i]) == 0)
+            return (enum amg_shm_copy)i;
+    if (text != NULL)
+        AMG_LOG_WARNING("cls",
+            "AMALGAM_SHM_COPY is '%s': auto, direct, cma or segment is wanted; "
+            "auto is taken",
+            text);
+    return AMG_SHM_COPY_AUTO;
+}
+
+void amg_shm_bulk_open(struct amg_shm_domain *domain)
+{
+    struct amg_shm_bulk *bulk = &domain->bulk;
+    const struct amg_shm_region *region = &domain->region;
+
+    bulk->copy = copy_choose();
+    bulk->who = (struct amg_shm_who){.id = region->incarnation | 2,
+        .start_time = region->start_time,
+        .pid = region->pid};
+    amg_shm_keys_init(
+        &bulk->keys, region->keys, region->incarnation, amg_shm_files_is_alive);
+    amg_pool_init(&bulk->pool, sizeof(struct amg_shm_transfer),
+        _Alignof(struct amg_shm_transfer));
+    amg_table_init(&bulk->transfers, TRANSFERS_MAX);
+    /* Where Yama lets only parents look into a process, this lets the others
+     * of the same user in; where there is no Yama it fails, and is not needed.
+     */
+    if (bulk->copy == AMG_SHM_COPY_AUTO || bulk->copy == AMG_SHM_COPY_CMA)
+        (void)prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
+}
+
+/* Nobody answers any more: what still waits is let go. */
+static void transfers_drop_locked(struct amg_shm_domain *domain)
+{
+    struct amg_table *table = &domain->bulk.transfers;
+
+    for (uint32_t i = 0; i < table->cap; i++) {
+        struct amg_shm_transfer *transfer = table->places[i].object;
+
+        if (transfer == NULL)
+            continue;
+        AMG_ASSERT(transfer->state == AMG_SHM_TRANSFER_ENDED);
+        amg_shm_chunk_forget_locked(transfer);
+        amg_shm_transfer_free_locked(transfer);
+    }
+}
+
+void amg_shm_bulk_close(struct amg_shm_domain *domain)
+{
+    amg_bias_take(&domain->lock);
+    transfers_drop_locked(domain);
+    amg_bias_give(&domain->lock);
+    amg_table_fini(&domain->bulk.transfers);
+    amg_pool_fini(&domain->bulk.pool);
+    amg_shm_keys_fini(&domain->bulk.keys);
+}
+
+void amg_shm_bulk_ep_open(struct amg_shm_ep *ep)
+{
+    amg_list_init(&ep->bulk.moving);
+    amg_list_init(&ep->bulk.starving);
+    atomic_init(&ep->bulk.has_moving, 0);
+}
+
+void amg_shm_bulk_peer_fini(struct amg_shm_peer *peer)
+{
+    AMG_ASSERT(peer->bulk.chunks_used == 0);
+    amg_shm_copy_fini(&peer->bulk);
+}
+
+void amg_shm_transfer_wake_locked(struct amg_shm_transfer *transfer)
+{
+    struct amg_shm_bulk_ep *bulk = &transfer->ep->bulk;
+
+    transfer->state = AMG_SHM_TRANSFER_MOVING;
+    amg_list_push(&bulk->moving, &transfer->link);
+    atomic_store_explicit(&bulk->has_moving, 1, memory_order_relaxed);
+    amg_shm_bell_self_locked(transfer->ep);
+}
+
+void amg_shm_transfer_free_locked(struct amg_shm_transfer *transfer)
+{
+    struct amg_shm_domain *domain = transfer->domain;
+
+    AMG_ASSERT(transfer->op == NULL && transfer->in_motion == 0);
+    if (transfer->is_by_message)
+        amg_table_remove(&domain->bulk.transfers, transfer->cookie);
+    amg_shm_peer_drop_locked(transfer->peer);
+    /* NOTE(not a leaf lock): the pool's own is taken inside. */
+    amg_pool_put(&domain->bulk.pool, transfer);
+}
+
+void amg_shm_transfer_end_locked(
+    struct amg_shm_transfer *transfer, hg_return_t ret)
+{
+    transfer->op->len = transfer->landed;
+    transfer->op->data = NULL;
+    amg_shm_op_end_locked(transfer->ep, transfer->op, ret);
+    transfer->op = NULL;
+    transfer->ep = NULL;
+    transfer->state = AMG_SHM_TRANSFER_ENDED;
+    if (transfer->is_gone)
+        amg_shm_chunk_forget_locked(transfer);
+    if (transfer->in_motion == 0)
+        amg_shm_transfer_free_locked(transfer);
+}
+
+/* Copies by ourselves, as much as `*budget` allows. HG_AGAIN: there is more to
+ * do; HG_OPNOTSUPPORTED: only the peer can. */
+static hg_return_t transfer_copy(
+    struct amg_shm_transfer *transfer, uint64_t *budget)
+{
+    struct amg_shm_access rest = transfer->access;
+    uint64_t len = 0;
+    hg_return_t rc = HG_SUCCESS;
+
+    rest.offset += transfer->landed;
+    rest.len -= transfer->landed;
+    rc = amg_shm_copy_step(transfer->domain, transfer->peer, &rest,
+        transfer->local + transfer->landed, *budget, &len);
+    if (rc != HG_SUCCESS)
+        return rc;
+    transfer->landed += len;
+    transfer->begun += len;
+    *budget -= len;
+    return transfer->landed == transfer->access.len ? HG_SUCCESS : HG_AGAIN;
+}
+
+/* From here on the peer does the copying. */
+static hg_return_t transfer_ask(struct amg_shm_transfer *transfer)
+{
+    struct amg_shm_domain *domain = transfer->domain;
+    hg_return_t rc = HG_SUCCESS;
+
+    if (!transfer->is_by_message) {
+        amg_bias_take(&domain->lock);
+        rc = amg_table_add(&domain->bulk.transfers, transfer,
+            transfer->peer->id, &transfer->cookie);
+        transfer->is_by_message = rc == HG_SUCCESS;
+        amg_bias_give(&domain->lock);
+    }
+    return rc == HG_SUCCESS ? amg_shm_chunk_move(transfer) : rc;
+}
+
+/* What a poll does with a transfer: HELD, and without the lock. */
+static hg_return_t transfer_move(
+    struct amg_shm_transfer *transfer, uint64_t *budget)
+{
+    hg_return_t rc = HG_OPNOTSUPPORTED;
+
+    if (!transfer->is_by_message)
+        rc = transfer_copy(transfer, budget);
+    if (rc == HG_OPNOTSUPPORTED)
+        rc = transfer_ask(transfer);
+    return rc;
+}
+
+/* Nothing more is to be done for it? Then `*ret` is how it ends. */
+static bool transfer_is_over_locked(
+    const struct amg_shm_transfer *transfer, hg_return_t *ret)
+{
+    *ret = transfer->ret;
+    if (transfer->landed == transfer->access.len)
+        *ret = HG_SUCCESS;
+    else if (transfer->is_gone || transfer->peer->state != AMG_SHM_PEER_ALIVE)
+        *ret = HG_HOSTUNREACH;
+    else if (transfer->is_cancelled)
+        *ret = HG_CANCELED;
+    else /* refused: but let the answers come for what is in motion */
+        return transfer->ret != HG_SUCCESS && transfer->in_motion == 0;
+    return true;
+}
+
+/* Puts a transfer where `rc` of transfer_move() says. */
+static void transfer_place_locked(
+    struct amg_shm_transfer *transfer, hg_return_t rc)
+{
+    hg_return_t ret = HG_SUCCESS;
+
+    if (rc != HG_SUCCESS && rc != HG_AGAIN && rc != HG_BUSY && rc != HG_NOMEM &&
+        transfer->ret == HG_SUCCESS)
+        transfer->ret = rc;
+    if (transfer_is_over_locked(transfer, &ret)) {
+        amg_shm_transfer_end_locked(transfer, ret);
+    } else if (rc == HG_BUSY) {
+        transfer->state = AMG_SHM_TRANSFER_STARVING;
+        amg_list_push(&transfer->ep->bulk.starving, &transfer->link);
+    } else if (transfer->in_motion > 0 && rc != HG_NOMEM) {
+        transfer->state = AMG_SHM_TRANSFER_WAITING;
+    } else {
+        amg_shm_transfer_wake_locked(transfer);
+    }
+}
+
+void amg_shm_bulk_poll(struct amg_shm_ep *ep)
+{
+    struct amg_shm_domain *domain = amg_shm_domain_of_ep(ep);
+    uint64_t budget = POLL_LEN;
+
+    amg_bias_take(&domain->lock);
+    for (unsigned i = 0; i < POLL_TRANSFERS && budget > 0; i++) {
+        struct amg_link *link = amg_list_pop(&ep->bulk.moving);
+        struct amg_shm_transfer *transfer = NULL;
+        hg_return_t rc = HG_AGAIN;
+        hg_return_t ret = HG_SUCCESS;
+
+        if (link == NULL)
+            break;
+        transfer = amg_shm_transfer_of(link);
+        transfer->state = AMG_SHM_TRANSFER_HELD;
+        if (!transfer_is_over_locked(transfer, &ret)) {
+            amg_bias_give(&domain->lock);
+            rc = transfer_move(transfer, &budget);
+            amg_bias_take(&domain->lock);
+        }
+        transfer_place_locked(transfer, rc);
+    }
+    atomic_store_explicit(&ep->bulk.has_moving,
+        !amg_list_is_empty(&ep->bulk.moving), memory_order_relaxed);
+    amg_bias_give(&domain->lock);
+}
+
+/* It is not HELD: lets the next poll look at it. */
+static void transfer_stir_locked(struct amg_shm_transfer *transfer)
+{
+    if (transfer->state == AMG_SHM_TRANSFER_STARVING)
+        amg_list_remove(&transfer->link);
+    if (transfer->state == AMG_SHM_TRANSFER_STARVING ||
+        transfer->state == AMG_SHM_TRANSFER_WAITING)
+        amg_shm_transfer_wake_locked(transfer);
+}
+
+void amg_shm_bulk_cancel_locked(struct amg_shm_ep *ep, struct amg_op *op)
+{
+    struct amg_shm_transfer *transfer = amg_shm_op_ptr(op);
+
+    AMG_ASSERT(transfer->op == op && transfer->ep == ep);
+    transfer->is_cancelled = true;
+    transfer_stir_locked(transfer);
+}
+
+void amg_shm_bulk_peer_gone_locked(
+    struct amg_shm_domain *domain, struct amg_shm_peer *peer)
+{
+    struct amg_table *table = &domain->bulk.transfers;
+
+    for (uint32_t i = 0; i < table->cap; i++) {
+        struct amg_shm_transfer *transfer = table->places[i].object;
+
+        if (transfer == NULL || transfer->peer != peer)
+            continue;
+        transfer->is_gone = true;
+        if (transfer->state != AMG_SHM_TRANSFER_ENDED) {
+            transfer_stir_locked(transfer);
+            continue;
+        }
+        amg_shm_chunk_forget_locked(transfer);
+        amg_shm_transfer_free_locked(transfer);
+    }
+}
+
+void amg_shm_bulk_ep_close_locked(struct amg_shm_ep *ep)
+{
+    struct amg_shm_domain *domain = amg_shm_domain_of_ep(ep);
+    struct amg_table *table = &domain->bulk.transfers;
+    struct amg_link *link = NULL;
+
+    for (uint32_t i = 0; i < table->cap; i++) {
+        struct amg_shm_transfer *transfer = table->places[i].object;
+
+        if (transfer != NULL && transfer->ep == ep)
+            transfer_stir_locked(transfer);
+    }
+    while ((link = amg_list_pop(&ep->bulk.moving)) != NULL)
+        amg_shm_transfer_end_locked(amg_shm_transfer_of(link), HG_CANCELED);
+    AMG_ASSERT(amg_list_is_empty(&ep->bulk.starving));
+    atomic_store_explicit(&ep->bulk.has_moving, 0, memory_order_relaxed);
+}
+
+static hg_return_t transfer_begin(struct amg_ep *base, struct amg_peer *peer,
+    uint8_t context, void *local, const struct amg_remote *remote, uint64_t len,
+    enum amg_mem_flags direction, struct amg_op *op)
+{
+    struct amg_shm_ep *ep = amg_shm_ep_of(base);
+    struct amg_shm_domain *domain = amg_shm_domain_of_ep(ep);
+    struct amg_shm_transfer *transfer = NULL;
+    struct amg_shm_key key;
+    hg_return_t rc = amg_shm_keys_read(&remote->key, &key);
+
+    if (rc != HG_SUCCESS)
+        return rc;
+    if (!AMG_CONTRACT(len > 0))
+        return HG_INVALID_ARG;
+    transfer = amg_pool_get(&domain->bulk.pool);
+    if (transfer == NULL)
+        return HG_NOMEM;
+    *transfer = (struct amg_shm_transfer){.domain = domain,
+        .ep = ep,
+        .op = op,
+        .peer = amg_shm_peer_of(peer),
+        .local = local,
+        .access = {.key = key,
+            .segment = remote->segment,
+            .direction = direction,
+            .offset = remote->offset,
+            .len = len},
+        .context = context,
+        .origin_context = base->context_id};
+    amg_bias_take(&domain->lock);
+    transfer->peer->shares++;
+    amg_shm_op_set(op, AMG_SHM_OP_BULK, transfer, ep);
+    amg_shm_transfer_wake_locked(transfer);
+    amg_bias_give(&domain->lock);
+    return HG_SUCCESS;
+}
+
+hg_return_t amg_shm_bulk_put(struct amg_ep *ep, struct amg_peer *peer,
+    uint8_t target_context, const void *local, const struct amg_remote *remote,
+    uint64_t len, struct amg_op *op)
+{
+    /* It is only read in this direction. */
+    return transfer_begin(ep, peer, target_context, (void *)local, remote, len,
+        AMG_MEM_WRITE, op);
+}
+
+hg_return_t amg_shm_bulk_get(struct amg_ep *ep, struct amg_peer *peer,
+    uint8_t target_context, void *local, const struct amg_remote *remote,
+    uint64_t len, struct amg_op *op)
+{
+    return transfer_begin(
+        ep, peer, target_context, local, remote, len, AMG_MEM_READ, op);
+}
+
+hg_return_t amg_shm_bulk_reg(struct amg_domain *base,
+    const struct amg_segment *segments, uint32_t count, uint8_t flags,
+    struct amg_mem **ret_mem)
+{
+    struct amg_shm_domain *domain = amg_shm_domain_of(base);
+
+    return amg_shm_keys_add(&domain->bulk.keys, &amg_shm_transport, segments,
+        count, flags, ret_mem);
+}
+
+hg_return_t amg_shm_bulk_unreg(
+    struct amg_domain *base, struct amg_mem *mem, unsigned timeout_ms)
+{
+    struct amg_shm_domain *domain = amg_shm_domain_of(base);
+
+    return amg_shm_keys_remove(&domain->bulk.keys, mem, timeout_ms);
+}
+
+void amg_shm_bulk_key(const struct amg_mem *mem, struct amg_key *ret_key)
+{
+    amg_shm_keys_key(mem, ret_key);
+}

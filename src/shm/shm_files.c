@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The files of all segments of this user in /dev/shm.
+ *
+ *   /dev/shm/amalgam-UID-NAME                       a segment
+ *   /dev/shm/amalgam-UID-NAME:CONTEXT:INCARNATION   a bell of it
+ *
+ * Is an owner alive? In the same pid namespace its pid and start time say it:
+ * that is right for a pid used again, for two classes of one process, and for
+ * a process that forked (whose child would keep a file lock alive). A pid of
+ * another namespace means nothing here; but each owner holds an flock on its
+ * segment, so who gets that lock knows that the owner is dead.
+ *
+ * A segment is removed with its lock held, and only if the path still leads to
+ * it: so two who clean up cannot remove one that was made in between. A bell
+ * has the incarnation of its segment in its name, and is made after it and
+ * removed before it: a bell without its segment is stale for ever. */
+#include "shm/shm_files.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/log.h"
+
+#define FOLDER     "/dev/shm/"
+#define PREFIX     "amalgam-"
+#define BELL_MARK  ':'
+#define START_TIME 22 /* the field of /proc/PID/stat, see proc(5) */
+
+/* When the process began, in ticks since the machine did; 0: there is none, or
+ * it has ended and only its parent has not asked for its code yet. */
+static uint64_t start_time_of(uint32_t pid)
+{
+    char path[64];
+    char text[1024];
+    const char *at = NULL;
+    ssize_t len = 0;
+    int fd = -1;
+
+    snprintf(path, sizeof(path), "/proc/%" PRIu32 "/stat", pid);
+    fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return 0;
+    len = read(fd, text, sizeof(text) - 1);
+    close(fd);
+    if (len <= 0)
+        return 0;
+    text[len] = '\0';
+    /* The second field is a name in brackets, which may have spaces. */
+    at = strrchr(text, ')');
+    for (int field = 2; at != NULL && field < START_TIME; field++)
+        at = strchr(at + 1, ' ');
+    return at == NULL ? 0 : strtoull(at, NULL, 10);
+}
+
+static uint64_t pid_namespace(void)
+{
+    struct stat status;
+
+    return stat("/proc/self/ns/pid", &status) == 0 ? (uint64_t)status.st_ino
+                                                   : 0;
+}
+
+void amg_shm_files_self(struct amg_shm_owner *ret_owner)
+{
+    ret_owner->pid = (uint32_t)getpid();
+    ret_owner->start_time = start_time_of(ret_owner->pid);
+    ret_owner->pid_ns = pid_namespace();
+}
+
+bool amg_shm_files_is_alive(uint32_t pid, uint64_t start_time)
+{
+    if (kill((pid_t)pid, 0) != 0 && errno == ESRCH)
+        return false;
+    /* 0: /proc was not there when it opened. */
+    return start_time == 0 || start_time_of(pid) == start_time;
+}
+
+void amg_shm_files_path(const char *name, char ret_path[AMG_SHM_PATH_CAP])
+{
+    snprintf(ret_path, AMG_SHM_PATH_CAP, FOLDER PREFIX "%u-%s",
+        (unsigned)geteuid(), name);
+}
+
+void amg_shm_files_bell(const char *name, uint64_t incarnation,
+    uint8_t context_id, char ret_path[AMG_SHM_PATH_CAP])
+{
+    size_t len = 0;
+
+    amg_shm_files_path(name, ret_path);
+    len = strlen(ret_path);
+    snprintf(ret_path + len, AMG_SHM_PATH_CAP - len, "%c%u:%016" PRIx64,
+        BELL_MARK, context_id, incarnation);
+}
+
+/* Is the path still that of the open file? */
+static bool is_at(const char *path, int fd)
+{
+    struct stat of_path;
+    struct stat of_fd;
+
+    return lstat(path, &of_path) == 0 && fstat(fd, &of_fd) == 0 &&
+           of_path.st_ino == of_fd.st_ino && of_path.st_dev == of_fd.st_dev;
+}
+
+/* Reads the head; false when there is none of ours. */
+static bool head_read(int fd, struct amg_shm_head *ret_head)
+{
+    return pread(fd, ret_head, sizeof(*ret_head), 0) ==
+               (ssize_t)sizeof(*ret_head) &&
+           ret_head->magic == AMG_SHM_MAGIC &&
+           ret_head->version == AMG_SHM_VERSION;
+}
+
+bool amg_shm_files_remove_stale(const char *path, uint32_t *ret_pid)
+{
+    struct amg_shm_head head;
+    int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+    bool is_known_dead = false;
+    bool is_gone = false;
+
+    *ret_pid = 0;
+    if (fd < 0)
+        return errno == ENOENT;
+    if (head_read(fd, &head)) {
+        *ret_pid = head.pid;
+        if (head.pid_ns == pid_namespace()) {
+            if (amg_shm_files_is_alive(head.pid, head.start_time)) {
+                close(fd);
+                return false;
+            }
+            is_known_dead = true;
+        }
+    }
+    /* A child that its owner forked may hold the lock: known is known. */
+    if ((flock(fd, LOCK_EX | LOCK_NB) == 0 || is_known_dead) && is_at(path, fd))
+        is_gone = unlink(path) == 0;
+    close(fd);
+    return is_gone;
+}
+
+void amg_shm_files_remove(const char *path, int fd)
+{
+    if (is_at(path, fd))
+        unlink(path);
+}
+
+bool amg_shm_files_has_owner(const struct amg_shm_region *region)
+{
+    char path[AMG_SHM_PATH_CAP];
+    struct amg_shm_head head;
+    bool is_alive = true;
+    int fd = -1;
+
+    if (region->pid_ns == pid_namespace())
+        return amg_shm_files_is_alive(region->pid, region->start_time);
+    amg_shm_files_path(region->name, path);
+    fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    if (fd < 0)
+        return errno != ENOENT;
+    /* Another one of that name, or one whose lock is free: ours has gone. */
+    if (!head_read(fd, &head) || head.incarnation != region->incarnation ||
+        flock(fd, LOCK_EX | LOCK_NB) == 0)
+        is_alive = false;
+    close(fd);
+    return is_alive;
+}
+
+/* Is it a bell whose segment is not there any more? `file` is its name. */
+static bool bell_is_stale(const char *file)
+{
+    char path[AMG_SHM_PATH_CAP];
+    struct amg_shm_head head;
+    const char *mark = strchr(file, BELL_MARK);
+    const char *last = strrchr(file, BELL_MARK);
+    bool is_stale = true;
+    int fd = -1;
+
+    snprintf(path, sizeof(path), FOLDER "%.*s", (int)(mark - file), file);
+    fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    if (fd < 0)
+        return errno == ENOENT;
+    if (head_read(fd, &head))
+        is_stale = head.incarnation != strtoull(last + 1, NULL, 16);
+    close(fd);
+    return is_stale;
+}
+
+static bool file_clean(const char *file)
+{
+    char path[AMG_SHM_PATH_CAP];
+    uint32_t pid = 0;
+
+    snprintf(path, sizeof(path), FOLDER "%s", file);
+    if (strchr(file, BELL_MARK) == NULL)
+        return amg_shm_files_remove_stale(path, &pid);
+    return bell_is_stale(file) && unlink(path) == 0;
+}
+
+/* Cleans the files that are (not) bells. */
+static unsigned folder_clean(DIR *folder, bool bells)
+{
+    char prefix[AMG_SHM_PATH_CAP];
+    struct dirent *entry = NULL;
+    unsigned count = 0;
+    size_t len = 0;
+
+    amg_shm_files_path("", prefix);
+    len = strlen(prefix) - strlen(FOLDER);
+    rewinddir(folder);
+    while ((entry = readdir(folder)) != NULL) {
+        const char *file = entry->d_name;
+
+        if (strncmp(file, prefix + strlen(FOLDER), len) == 0 &&
+            strlen(file) < AMG_SHM_PATH_CAP - sizeof(FOLDER) &&
+            (strchr(file, BELL_MARK) != NULL) == bells)
+            count += file_clean(file);
+    }
+    return count;
+}
+
+unsigned amg_shm_files_clean(void)
+{
+    DIR *folder = opendir(FOLDER);
+    unsigned count = 0;
+
+    if (folder == NULL)
+        return 0;
+    count = folder_clean(folder, false);
+    count += folder_clean(folder, true);
+    closedir(folder);
+    if (count > 0)
+        AMG_LOG_INFO(
+            "shm", "removed %u files of dead processes from %s", count, FOLDER);
+    return count;
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The files of all segments of this user in /dev/shm: their names, whether
+ * their owners live, and the removal of those that were left behind. */
+#ifndef AMG_SHM_SHM_FILES_H
+#define AMG_SHM_SHM_FILES_H
+
+#include "shm/shm_region.h"
+
+enum { AMG_SHM_PATH_CAP = 128 };
+
+/* Who this process is. */
+struct amg_shm_owner {
+    uint32_t pid;
+    uint64_t start_time;
+    uint64_t pid_ns;
+};
+
+void amg_shm_files_self(struct amg_shm_owner *ret_owner);
+
+/* Does the process of this pid namespace live that started at that moment? */
+bool amg_shm_files_is_alive(uint32_t pid, uint64_t start_time);
+
+/* The path of the segment `name`, and of the bell of one of its contexts. */
+void amg_shm_files_path(const char *name, char ret_path[AMG_SHM_PATH_CAP]);
+void amg_shm_files_bell(const char *name, uint64_t incarnation,
+    uint8_t context_id, char ret_path[AMG_SHM_PATH_CAP]);
+
+/* Removes the segment at `path` if its owner is dead. True: it is gone now.
+ * Else `*ret_pid` is the owner's pid, or 0 when that is not known. */
+bool amg_shm_files_remove_stale(const char *path, uint32_t *ret_pid);
+
+/* Does the owner of a mapped segment live? */
+bool amg_shm_files_has_owner(const struct amg_shm_region *region);
+
+/* Removes the file at `path` if it is still the open one. */
+void amg_shm_files_remove(const char *path, int fd);
+
+/* Removes all that dead owners left behind. Returns how many files. */
+unsigned amg_shm_files_clean(void);
+
+#endif

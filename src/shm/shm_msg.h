@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Requests, replies and refusals that come in, and the end of calls. */
+#ifndef AMG_SHM_SHM_MSG_H
+#define AMG_SHM_SHM_MSG_H
+
+#include "shm/shm_domain.h"
+
+/* Takes one cell of a ring (no kind of a transfer). `ep` is the open endpoint
+ * of the inbox, whose poll this is, and `news` that poll's; both NULL when the
+ * context is closed. False: no memory; the cell is to be taken later. */
+bool amg_shm_msg_take_locked(struct amg_shm_inbox *inbox, struct amg_shm_ep *ep,
+    struct amg_shm_inring *ring, const struct amg_shm_cell *cell,
+    struct amg_news *news);
+
+/* Ends `op`, a request or a reply, as canceled. */
+void amg_shm_msg_cancel_locked(
+    struct amg_shm_domain *domain, struct amg_op *op);
+/* The same for all of an endpoint that is closing. */
+void amg_shm_msg_drop_locked(
+    struct amg_shm_domain *domain, struct amg_shm_ep *ep);
+/* The peer is gone: all with it ends with HG_HOSTUNREACH. */
+void amg_shm_msg_gone_locked(struct amg_shm_peer *peer);
+
+/* The slots of the contract. */
+void amg_shm_msg_release(struct amg_ep *ep, struct amg_arrival *arrival);
+void amg_shm_msg_release_reply(struct amg_ep *ep, struct amg_op *op);
+
+#endif

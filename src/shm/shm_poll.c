@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Progress: takes what came in, and moves along what is under way.
+ *
+ * A poll that finds nothing reads the news of its context, the next cell of
+ * each active ring and some words of its own, and takes no lock. What is rare
+ * (silent rings, contexts that are closed, peers that die) is looked after
+ * every so many polls. */
+#include "shm/shm_poll.h"
+
+#include "base/assert.h"
+#include "base/clock.h"
+#include "shm/shm_bell.h"
+#include "shm/shm_inbox.h"
+#include "shm/shm_msg.h"
+#include "shm/shm_send.h"
+#include "shm/shm_watch.h"
+
+#define WATCH_NS (100 * AMG_NS_PER_MS)
+
+enum {
+    IDLE_MASK = 63,   /* one of 64 empty polls looks at closed contexts, */
+    PRUNE_MASK = 511, /* one of 512 polls at rings that may rest, */
+    CLOCK_MASK = 1023 /* and one of 1024 at the clock */
+};
+
+/* What a poll carries along. */
+struct poll {
+    struct amg_shm_domain *domain;
+    struct amg_shm_inbox *inbox;
+    struct amg_shm_ep *ep; /* NULL: the context is closed */
+    struct amg_news *news;
+    bool has_lock;
+};
+
+static inline void poll_lock(struct poll *poll)
+{
+    if (!poll->has_lock)
+        amg_bias_take(&poll->domain->lock);
+    poll->has_lock = true;
+}
+
+static inline void poll_unlock(struct poll *poll)
+{
+    if (poll->has_lock)
+        amg_bias_give(&poll->domain->lock);
+    poll->has_lock = false;
+}
+
+/* A word of a transfer; it may copy much, so others get the lock meanwhile. */
+static void word_take(struct poll *poll, struct amg_shm_inring *ring,
+    const struct amg_shm_cell *cell)
+{
+    bool had_lock = poll->has_lock;
+
+    poll_unlock(poll);
+    amg_shm_bulk_message(
+        poll->domain, ring->peer, poll->inbox->context_id, cell);
+    if (had_lock)
+        poll_lock(poll);
+}
+
+/* Takes up to `max` cells of one ring. */
+static inline unsigned ring_take(
+    struct poll *poll, struct amg_shm_inring *ring, unsigned max)
+{
+    const struct amg_shm_cell *cell = amg_shm_in_peek(&ring->in);
+    unsigned count = 0;
+
+    while (cell != NULL && count < max) {
+        if (AMG_LIKELY((cell->kind & ~(unsigned)AMG_SHM_FAR) < AMG_SHM_BULK)) {
+            poll_lock(poll);
+            if (!AMG_LIKELY(amg_shm_msg_take_locked(
+                    poll->inbox, poll->ep, ring, cell, poll->news)))
+                break;
+        } else {
+            word_take(poll, ring, cell);
+        }
+        amg_shm_in_pop(&ring->in);
+        count++;
+        cell = amg_shm_in_peek(&ring->in);
+    }
+    return count;
+}
+
+static inline unsigned rings_take(struct poll *poll, unsigned max)
+{
+    struct amg_shm_inbox *inbox = poll->inbox;
+    unsigned count = 0;
+
+    for (uint32_t i = 0; i < inbox->active_count && count < max; i++)
+        count += ring_take(poll, inbox->active[i], max - count);
+    return count;
+}
+
+/* Operations that ended elsewhere. */
+static unsigned done_take_locked(struct poll *poll, unsigned max)
+{
+    struct amg_shm_ep *ep = poll->ep;
+    unsigned count = 0;
+
+    while (count < max) {
+        struct amg_link *link = amg_list_pop(&ep->done);
+
+        if (link == NULL)
+            break;
+        amg_list_push(&poll->news->done, link);
+        count++;
+    }
+    if (amg_list_is_empty(&ep->done))
+        atomic_store_explicit(&ep->has_done, 0, memory_order_relaxed);
+    return count;
+}
+
+void amg_shm_poll_closed_locked(struct amg_shm_inbox *inbox)
+{
+    struct poll poll = {
+        .domain = inbox->domain, .inbox = inbox, .has_lock = true};
+
+    if (amg_shm_inbox_has_news(inbox))
+        amg_shm_inbox_news_locked(inbox);
+    (void)rings_take(&poll, UINT32_MAX);
+    if (inbox->leaving_count > 0)
+        amg_shm_inbox_reap_locked(inbox);
+}
+
+static void strays_take_locked(struct amg_shm_domain *domain)
+{
+    for (uint32_t i = 0; i < domain->max_contexts; i++)
+        if (domain->inboxes[i] != NULL && !domain->inboxes[i]->is_open)
+            amg_shm_poll_closed_locked(domain->inboxes[i]);
+}
+
+/* Looks whether peers live. */
+static void watch_step(struct poll *poll)
+{
+    uint64_t now_ns = amg_clock_ns();
+
+    if (now_ns - poll->ep->checked_ns < WATCH_NS)
+        return;
+    poll->ep->checked_ns = now_ns;
+    poll_lock(poll);
+    amg_shm_watch_all_locked(poll->domain);
+}
+
+/* A poll that found nothing has time for what is rare. */
+static void idle_step(struct poll *poll, bool was_asleep)
+{
+    struct amg_shm_ep *ep = poll->ep;
+    struct amg_shm_domain *domain = poll->domain;
+    struct amg_shm_inbox *inbox = poll->inbox;
+
+    if (atomic_load_explicit(&domain->has_errands, memory_order_relaxed) != 0) {
+        poll_lock(poll);
+        amg_shm_send_errands_locked(domain);
+    }
+    if (was_asleep) {
+        ep->checked_ns = 0; /* woken, but by no message: a death? */
+        watch_step(poll);
+    }
+    if ((ep->polls & IDLE_MASK) != 0)
+        return;
+    for (uint32_t i = 0; i < inbox->active_count; i++)
+        if (inbox->active[i]->in.reported != inbox->active[i]->in.head)
+            amg_shm_in_report(&inbox->active[i]->in);
+    poll_lock(poll);
+    if (domain->closed_inboxes > 0)
+        strays_take_locked(domain);
+    if (inbox->leaving_count > 0)
+        amg_shm_inbox_reap_locked(inbox);
+}
+
+unsigned amg_shm_poll(
+    struct amg_ep *base, unsigned max, struct amg_news *ret_news)
+{
+    struct amg_shm_ep *ep = amg_shm_ep_of(base);
+    struct poll poll = {
+        .domain = amg_shm_domain_of_ep(ep),
+        .inbox = ep->inbox,
+        .ep = ep,
+        .news = ret_news,
+    };
+    bool was_asleep = false;
+    unsigned count = 0;
+
+    if (!AMG_LIKELY(!ep->is_armed)) {
+        amg_shm_bell_disarm(ep);
+        was_asleep = true;
+    }
+    if (!AMG_LIKELY(!amg_shm_inbox_has_news(poll.inbox))) {
+        poll_lock(&poll);
+        amg_shm_inbox_news_locked(poll.inbox);
+    }
+    count = rings_take(&poll, max);
+    if (amg_shm_bulk_is_moving(&ep->bulk)) {
+        poll_unlock(&poll);
+        amg_shm_bulk_poll(ep);
+    }
+    ep->polls++;
+    if (count == 0)
+        idle_step(&poll, was_asleep);
+    if (!AMG_LIKELY((ep->polls & PRUNE_MASK) != 0)) {
+        amg_shm_inbox_prune(poll.inbox);
+        if ((ep->polls & CLOCK_MASK) == 0)
+            watch_step(&poll);
+    }
+    if (atomic_load_explicit(&ep->has_done, memory_order_relaxed) != 0 &&
+        count < max) {
+        poll_lock(&poll);
+        count += done_take_locked(&poll, max - count);
+    }
+    poll_unlock(&poll);
+    return count;
+}

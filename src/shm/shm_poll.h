@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Progress: takes what came in, and moves along what is under way. */
+#ifndef AMG_SHM_SHM_POLL_H
+#define AMG_SHM_SHM_POLL_H
+
+#include "shm/shm_domain.h"
+
+/* The slot of the contract. */
+unsigned amg_shm_poll(
+    struct amg_ep *ep, unsigned max, struct amg_news *ret_news);
+
+/* Takes what came to a context that is closed; requests are refused. */
+void amg_shm_poll_closed_locked(struct amg_shm_inbox *inbox);
+
+#endif

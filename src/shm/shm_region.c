@@ -1,0 +1,339 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The segment of a domain: making it, and mapping that of a peer. */
+#include "shm/shm_region.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "shm/shm_files.h"
+
+#define FOLDER "/dev/shm"
+
+enum { NAME_TRIES = 100000 };
+
+bool amg_shm_name_is_valid(const char *text)
+{
+    size_t len = strlen(text);
+
+    return len > 0 && len < AMG_SHM_NAME_CAP &&
+           strspn(text, "abcdefghijklmnopqrstuvwxyz"
+                        "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-") == len;
+}
+
+static uint64_t page_up(uint64_t len)
+{
+    return (len + AMG_SHM_PAGE - 1) / AMG_SHM_PAGE * AMG_SHM_PAGE;
+}
+
+static uint64_t random_word(void)
+{
+    uint64_t word = 0;
+
+    if (getrandom(&word, sizeof(word), GRND_NONBLOCK) != (ssize_t)sizeof(word))
+        word = amg_clock_ns() * 0x9e3779b97f4a7c15ull + (uint64_t)getpid();
+    return word | 1; /* never 0 */
+}
+
+static void head_lay(const struct amg_shm_plan *plan, struct amg_shm_head *head)
+{
+    uint64_t at = AMG_SHM_PAGE;
+
+    head->slab_stride = (uint32_t)(sizeof(struct amg_shm_slab) +
+                                   (plan->message_len + AMG_SHM_LINE - 1) /
+                                       AMG_SHM_LINE * AMG_SHM_LINE);
+    head->contexts_at = at;
+    at = page_up(at + plan->max_contexts * sizeof(struct amg_shm_context));
+    head->claims_at = at;
+    at = page_up(at + AMG_SHM_SLOTS * sizeof(uint64_t));
+    head->keys_at = at;
+    at = page_up(at + AMG_SHM_KEYS_LEN);
+    head->rings_at = at;
+    at = page_up(at + AMG_SHM_SLOTS * sizeof(struct amg_shm_ring));
+    head->slabs_at = at;
+    at = page_up(at + (uint64_t)AMG_SHM_SLABS * head->slab_stride);
+    head->chunks_at = at;
+    at = page_up(at + AMG_SHM_CHUNKS_LEN);
+    head->len = at;
+}
+
+static void head_fill(
+    const struct amg_shm_plan *plan, struct amg_shm_head *head)
+{
+    struct amg_shm_owner self;
+
+    amg_shm_files_self(&self);
+    *head = (struct amg_shm_head){
+        .magic = AMG_SHM_MAGIC,
+        .version = AMG_SHM_VERSION,
+        .head_len = sizeof(*head),
+        .incarnation = random_word(),
+        .pid_ns = self.pid_ns,
+        .start_time = self.start_time,
+        .pid = self.pid,
+        .message_len = plan->message_len,
+        .probe = random_word(),
+        .area_fd = -1,
+        .max_contexts = plan->max_contexts,
+        .has_membarrier = plan->has_membarrier,
+    };
+    if (plan->area != NULL) {
+        head->area_base = (uint64_t)(uintptr_t)plan->area->base;
+        head->area_len = plan->area->len;
+        head->area_fd = plan->area->fd;
+    }
+    head_lay(plan, head);
+}
+
+/* The private copy of what the head says. */
+static void region_take(
+    struct amg_shm_region *region, const struct amg_shm_head *head, void *base)
+{
+    char *bytes = base;
+
+    region->head = base;
+    region->len = head->len;
+    memcpy(region->name, head->name, sizeof(region->name));
+    region->incarnation = head->incarnation;
+    region->pid_ns = head->pid_ns;
+    region->start_time = head->start_time;
+    region->pid = head->pid;
+    region->max_contexts = head->max_contexts;
+    region->message_len = head->message_len;
+    region->slab_stride = head->slab_stride;
+    region->has_membarrier = head->has_membarrier != 0;
+    region->contexts = (void *)(bytes + head->contexts_at);
+    region->claims = (void *)(bytes + head->claims_at);
+    region->keys = bytes + head->keys_at;
+    region->rings = (void *)(bytes + head->rings_at);
+    region->slabs = (uint8_t *)bytes + head->slabs_at;
+    region->chunks = (uint8_t *)bytes + head->chunks_at;
+}
+
+static hg_return_t segment_map(int fd, uint64_t len, void **ret_base)
+{
+    void *base = mmap(
+        NULL, len, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
+
+    if (base == MAP_FAILED) {
+        AMG_LOG_ERROR("shm", "cannot map %" PRIu64 " bytes of " FOLDER ": %s",
+            len, strerror(errno));
+        return errno == ENOMEM ? HG_NOMEM : HG_NA_ERROR;
+    }
+    *ret_base = base;
+    return HG_SUCCESS;
+}
+
+/* Gives the file without a name its name. HG_ADDRINUSE: it belongs to somebody
+ * who lives. */
+static hg_return_t segment_name(int fd, const char *name)
+{
+    char path[AMG_SHM_PATH_CAP];
+    char from[64];
+    uint32_t pid = 0;
+
+    amg_shm_files_path(name, path);
+    snprintf(from, sizeof(from), "/proc/self/fd/%d", fd);
+    for (int i = 0; i < NAME_TRIES; i++) {
+        if (linkat(AT_FDCWD, from, AT_FDCWD, path, AT_SYMLINK_FOLLOW) == 0)
+            return HG_SUCCESS;
+        if (errno != EEXIST) {
+            AMG_LOG_ERROR("shm", "cannot make %s: %s (is /proc mounted?)", path,
+                strerror(errno));
+            return HG_NA_ERROR;
+        }
+        if (!amg_shm_files_remove_stale(path, &pid))
+            break;
+    }
+    AMG_LOG_DEBUG("shm", "%s belongs to process %" PRIu32, path, pid);
+    return HG_ADDRINUSE;
+}
+
+/* The name that was chosen, or the next free one of this process. */
+static hg_return_t name_choose(
+    int fd, const char *chosen, struct amg_shm_head *head)
+{
+    static atomic_uint next;
+    char path[AMG_SHM_PATH_CAP];
+    hg_return_t rc = HG_ADDRINUSE;
+    uint32_t pid = 0;
+
+    if (chosen[0] != '\0') {
+        snprintf(head->name, sizeof(head->name), "%s", chosen);
+        rc = segment_name(fd, head->name);
+        if (rc != HG_ADDRINUSE)
+            return rc;
+        amg_shm_files_path(head->name, path);
+        if (amg_shm_files_remove_stale(path, &pid))
+            return segment_name(fd, head->name);
+        AMG_LOG_ERROR("cls",
+            "na+sm://%s is in use by process %" PRIu32 "; choose another name, "
+            "or end that process",
+            chosen, pid);
+        return rc;
+    }
+    for (int i = 0; i < NAME_TRIES && rc == HG_ADDRINUSE; i++) {
+        snprintf(head->name, sizeof(head->name), "%" PRIu32 "-%u", head->pid,
+            atomic_fetch_add_explicit(&next, 1, memory_order_relaxed));
+        rc = segment_name(fd, head->name);
+    }
+    return rc;
+}
+
+/* A file without a name, of the right length, locked. */
+static hg_return_t file_make(uint64_t len, int *ret_fd)
+{
+    int fd = open(FOLDER, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+
+    if (fd < 0 || ftruncate(fd, (off_t)len) != 0 || flock(fd, LOCK_SH) != 0) {
+        AMG_LOG_ERROR("shm", "cannot make %" PRIu64 " bytes in " FOLDER ": %s",
+            len, strerror(errno));
+        if (fd >= 0)
+            close(fd);
+        return HG_NA_ERROR;
+    }
+    *ret_fd = fd;
+    return HG_SUCCESS;
+}
+
+hg_return_t amg_shm_region_create(
+    const struct amg_shm_plan *plan, struct amg_shm_region *ret_region)
+{
+    struct amg_shm_region region = {.fd = -1};
+    struct amg_shm_head head;
+    struct amg_shm_head *shared = NULL;
+    void *base = NULL;
+    hg_return_t rc = HG_SUCCESS;
+
+    if (plan->name[0] != '\0' && !amg_shm_name_is_valid(plan->name)) {
+        AMG_LOG_ERROR("cls",
+            "'%s' is no name of a shared-memory class: 1 to %d of letters, "
+            "digits, '.', '_', '-' are",
+            plan->name, AMG_SHM_NAME_CAP - 1);
+        return HG_INVALID_ARG;
+    }
+    head_fill(plan, &head);
+    rc = file_make(head.len, &region.fd);
+    if (rc != HG_SUCCESS)
+        return rc;
+    rc = segment_map(region.fd, head.len, &base);
+    if (rc != HG_SUCCESS)
+        goto close_fd;
+    shared = base;
+    head.probe_addr = (uint64_t)(uintptr_t)&shared->probe;
+    /* Whole but for its name; under its name, only complete. */
+    if (plan->name[0] != '\0')
+        snprintf(head.name, sizeof(head.name), "%s", plan->name);
+    memcpy(shared, &head, sizeof(head));
+    rc = name_choose(region.fd, plan->name, shared);
+    if (rc != HG_SUCCESS)
+        goto unmap;
+    memcpy(head.name, shared->name, sizeof(head.name));
+    region_take(&region, &head, base);
+    *ret_region = region;
+    return HG_SUCCESS;
+
+unmap:
+    munmap(base, head.len);
+close_fd:
+    close(region.fd);
+    return rc;
+}
+
+static bool part_is_inside(
+    const struct amg_shm_head *head, uint64_t at, uint64_t len)
+{
+    return at % AMG_SHM_PAGE == 0 && at >= AMG_SHM_PAGE && at <= head->len &&
+           len <= head->len - at;
+}
+
+/* Why the head cannot be right, or NULL. */
+static const char *head_fault(
+    const struct amg_shm_head *head, uint64_t len, const char *name)
+{
+    if (head->magic != AMG_SHM_MAGIC)
+        return "it is no segment of this library";
+    if (head->version != AMG_SHM_VERSION || head->head_len != sizeof(*head))
+        return "it is of another version of this library";
+    if (head->len != len || head->name[AMG_SHM_NAME_CAP - 1] != '\0' ||
+        strcmp(head->name, name) != 0 || head->incarnation == 0)
+        return "its head does not fit the file";
+    if (head->max_contexts == 0 || head->max_contexts > AMG_SHM_CONTEXTS ||
+        head->slab_stride % AMG_SHM_LINE != 0 ||
+        head->slab_stride < sizeof(struct amg_shm_slab) ||
+        head->message_len > head->slab_stride - sizeof(struct amg_shm_slab))
+        return "its counts are out of range";
+    if (!part_is_inside(head, head->contexts_at,
+            head->max_contexts * sizeof(struct amg_shm_context)) ||
+        !part_is_inside(
+            head, head->claims_at, AMG_SHM_SLOTS * sizeof(uint64_t)) ||
+        !part_is_inside(head, head->keys_at, AMG_SHM_KEYS_LEN) ||
+        !part_is_inside(head, head->rings_at,
+            AMG_SHM_SLOTS * sizeof(struct amg_shm_ring)) ||
+        !part_is_inside(head, head->slabs_at,
+            (uint64_t)AMG_SHM_SLABS * head->slab_stride) ||
+        !part_is_inside(head, head->chunks_at, AMG_SHM_CHUNKS_LEN))
+        return "its parts do not lie inside";
+    return NULL;
+}
+
+hg_return_t amg_shm_region_map(
+    const char *name, struct amg_shm_region *ret_region)
+{
+    struct amg_shm_region region = {.fd = -1};
+    char path[AMG_SHM_PATH_CAP];
+    struct amg_shm_head head;
+    struct stat status;
+    const char *fault = NULL;
+    void *base = NULL;
+    hg_return_t rc = HG_SUCCESS;
+    int fd = -1;
+
+    amg_shm_files_path(name, path);
+    fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+    if (fd < 0)
+        return errno == ENOENT ? HG_ADDRNOTAVAIL : HG_NA_ERROR;
+    if (fstat(fd, &status) != 0 || status.st_uid != geteuid() ||
+        pread(fd, &head, sizeof(head), 0) != (ssize_t)sizeof(head))
+        fault = "it cannot be read";
+    else
+        fault = head_fault(&head, (uint64_t)status.st_size, name);
+    if (fault != NULL) {
+        AMG_LOG_ERROR("shm", "%s is refused: %s", path, fault);
+        close(fd);
+        return HG_PROTOCOL_ERROR;
+    }
+    rc = segment_map(fd, head.len, &base);
+    close(fd);
+    if (rc != HG_SUCCESS)
+        return rc;
+    region_take(&region, &head, base);
+    *ret_region = region;
+    return HG_SUCCESS;
+}
+
+void amg_shm_region_fini(struct amg_shm_region *region)
+{
+    char path[AMG_SHM_PATH_CAP];
+
+    if (region->head == NULL)
+        return;
+    if (region->fd >= 0) {
+        amg_shm_files_path(region->name, path);
+        atomic_store_explicit(
+            &region->head->is_closed, 1, memory_order_release);
+        amg_shm_files_remove(path, region->fd);
+        close(region->fd);
+    }
+    munmap(region->head, region->len);
+    region->head = NULL;
+}

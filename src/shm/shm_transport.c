@@ -1,0 +1,335 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The shared-memory driver: opens and closes the domain and its endpoints, and
+ * fills the contract in. */
+#include "shm/shm_transport.h"
+
+#include <sched.h>
+#include <string.h>
+
+#include "base/assert.h"
+#include "base/clock.h"
+#include "base/env.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "shm/shm_addr.h"
+#include "shm/shm_bell.h"
+#include "shm/shm_buf.h"
+#include "shm/shm_domain.h"
+#include "shm/shm_files.h"
+#include "shm/shm_inbox.h"
+#include "shm/shm_link.h"
+#include "shm/shm_msg.h"
+#include "shm/shm_poll.h"
+#include "shm/shm_send.h"
+#include "shm/shm_watch.h"
+
+enum {
+    MESSAGE_LEN_MIN = 256,
+    MESSAGE_LEN_MAX = 65536,
+    CREDITS_MAX = 32767,
+    QUIET_MS = 500, /* for peers to read what was sent last */
+};
+
+void amg_shm_cleanup(void)
+{
+    (void)amg_shm_files_clean();
+}
+
+static uint32_t choose(
+    uint32_t wish, enum amg_env_id otherwise, uint32_t min, uint32_t max)
+{
+    uint64_t value = wish != 0 ? wish : amg_env_number(otherwise);
+
+    return (uint32_t)(value < min ? min : value > max ? max : value);
+}
+
+/* Once per process: what others left behind. */
+static void start_clean(void)
+{
+    static atomic_flag was_done = ATOMIC_FLAG_INIT;
+
+    if (!atomic_flag_test_and_set_explicit(&was_done, memory_order_relaxed))
+        amg_shm_cleanup();
+}
+
+static hg_return_t domain_fill(
+    struct amg_shm_domain *domain, const struct amg_open *how)
+{
+    const struct amg_shm_plan plan = {
+        .name = how->info == NULL ? "" : how->info,
+        .max_contexts = how->max_contexts,
+        .message_len = domain->message_len * AMG_ROOM_FACTOR,
+        .has_membarrier = amg_shm_bell_has_membarrier(),
+        .area = how->area,
+    };
+    hg_return_t rc = amg_shm_region_create(&plan, &domain->region);
+
+    if (rc != HG_SUCCESS)
+        return rc;
+    amg_shm_watch_init(domain);
+    rc = amg_shm_buf_init(domain);
+    if (rc == HG_SUCCESS)
+        rc = amg_shm_addr_init(domain);
+    if (rc == HG_SUCCESS)
+        amg_shm_bulk_open(domain);
+    return rc;
+}
+
+/* Of a domain in any state that domain_fill() left. */
+static void domain_free(struct amg_shm_domain *domain, bool is_whole)
+{
+    amg_bias_take(&domain->lock);
+    amg_shm_inbox_fini_locked(domain);
+    if (domain->self != NULL)
+        amg_shm_addr_fini(domain);
+    amg_bias_give(&domain->lock);
+    if (is_whole)
+        amg_shm_bulk_close(domain);
+    if (domain->region.head != NULL)
+        amg_shm_watch_fini(domain);
+    amg_shm_buf_fini(domain);
+    amg_table_fini(&domain->calls);
+    amg_shm_region_fini(&domain->region);
+    amg_mem_free(domain);
+}
+
+static hg_return_t transport_open(
+    const struct amg_open *how, struct amg_domain **ret_domain)
+{
+    struct amg_shm_domain *domain = NULL;
+    hg_return_t rc = HG_SUCCESS;
+
+    if (!AMG_CONTRACT(
+            how->max_contexts >= 1 && how->max_contexts <= AMG_SHM_CONTEXTS))
+        return HG_INVALID_ARG;
+    start_clean();
+    domain = amg_mem_alloc_aligned(AMG_SHM_LINE, sizeof(*domain));
+    if (domain == NULL)
+        return HG_NOMEM;
+    memset(domain, 0, sizeof(*domain));
+    domain->base.transport = &amg_shm_transport;
+    domain->message_len = choose(how->message_len, AMG_ENV_MESSAGE_BYTES,
+        MESSAGE_LEN_MIN, MESSAGE_LEN_MAX);
+    domain->max_contexts = how->max_contexts;
+    domain->is_listening = how->is_listening;
+    amg_bias_init(&domain->lock);
+    amg_flow_init(&domain->flow,
+        (uint16_t)choose(how->credits, AMG_ENV_CREDITS, 1, CREDITS_MAX));
+    amg_table_init(&domain->calls, AMG_TABLE_INDEX_MASK + 1u);
+    amg_list_init(&domain->all_peers);
+    amg_list_init(&domain->stuck);
+    amg_list_init(&domain->out_bufs);
+    rc = domain_fill(domain, how);
+    if (rc != HG_SUCCESS) {
+        domain_free(domain, false);
+        return rc;
+    }
+    *ret_domain = &domain->base;
+    return HG_SUCCESS;
+}
+
+/* Has this process one core only? Then looking keeps others from sending. */
+static bool must_yield(void)
+{
+    cpu_set_t cpus;
+
+    CPU_ZERO(&cpus);
+    return sched_getaffinity(0, sizeof(cpus), &cpus) == 0 &&
+           CPU_COUNT(&cpus) == 1;
+}
+
+static void transport_limits(
+    const struct amg_domain *base, struct amg_limits *ret_limits)
+{
+    const struct amg_shm_domain *domain = amg_shm_domain_of(base);
+
+    *ret_limits = (struct amg_limits){
+        .request_len = domain->message_len,
+        .reply_len = domain->message_len,
+        .credits = domain->flow.limit,
+        .is_spinning = false,
+        .must_yield = must_yield(),
+    };
+}
+
+/* Has all that was sent left, and been read by those who live? */
+static bool is_quiet_locked(struct amg_shm_domain *domain)
+{
+    struct amg_link *link = amg_list_first(&domain->all_peers);
+
+    amg_shm_send_errands_locked(domain);
+    if (amg_shm_send_is_stuck_locked(domain))
+        return false;
+    for (; link != NULL; link = amg_list_next(&domain->all_peers, link)) {
+        const struct amg_shm_peer *peer =
+            AMG_OBJECT(link, struct amg_shm_peer, all);
+
+        if (peer != domain->self && peer->state == AMG_SHM_PEER_ALIVE &&
+            !amg_shm_link_is_read_locked(peer))
+            return false;
+    }
+    return true;
+}
+
+/* Others need not close together with us; but what was sent to them last is
+ * given the time to be read, because they may not have mapped us yet. */
+static hg_return_t transport_quiesce(struct amg_domain *base)
+{
+    struct amg_shm_domain *domain = amg_shm_domain_of(base);
+    uint64_t now_ns = amg_clock_ns();
+    bool is_quiet = false;
+
+    amg_bias_take(&domain->lock);
+    if (domain->quiet_ns == 0)
+        domain->quiet_ns = now_ns + QUIET_MS * AMG_NS_PER_MS;
+    amg_shm_watch_all_locked(domain);
+    is_quiet = is_quiet_locked(domain) || now_ns >= domain->quiet_ns;
+    amg_bias_give(&domain->lock);
+    return is_quiet ? HG_SUCCESS : HG_AGAIN;
+}
+
+static void transport_abandon(struct amg_domain *domain)
+{
+    (void)domain; /* nobody is waited for in close */
+}
+
+static void transport_close(struct amg_domain *base)
+{
+    struct amg_shm_domain *domain = amg_shm_domain_of(base);
+    struct amg_link *link = NULL;
+
+    amg_bias_take(&domain->lock);
+    atomic_store_explicit(
+        &domain->region.head->is_closed, 1, memory_order_release);
+    link = amg_list_first(&domain->all_peers);
+    for (; link != NULL; link = amg_list_next(&domain->all_peers, link)) {
+        struct amg_shm_peer *peer = AMG_OBJECT(link, struct amg_shm_peer, all);
+
+        if (peer != domain->self && peer->state == AMG_SHM_PEER_ALIVE)
+            amg_shm_link_raise_all_locked(peer);
+    }
+    amg_bias_give(&domain->lock);
+    domain_free(domain, true);
+}
+
+static hg_return_t ep_open(
+    struct amg_domain *base, uint8_t context_id, struct amg_ep **ret_ep)
+{
+    struct amg_shm_domain *domain = amg_shm_domain_of(base);
+    struct amg_shm_ep *ep = NULL;
+    hg_return_t rc = HG_INVALID_ARG;
+
+    if (!AMG_CONTRACT(context_id < domain->max_contexts))
+        return HG_INVALID_ARG;
+    ep = amg_mem_zalloc(sizeof(*ep));
+    if (ep == NULL)
+        return HG_NOMEM;
+    ep->base.transport = &amg_shm_transport;
+    ep->base.domain = base;
+    ep->base.context_id = context_id;
+    amg_list_init(&ep->done);
+    amg_shm_bulk_ep_open(ep);
+    amg_bias_take(&domain->lock);
+    if (domain->eps[context_id] != NULL)
+        goto free_ep;
+    rc = amg_shm_bell_open(ep);
+    if (rc != HG_SUCCESS)
+        goto free_ep;
+    rc = amg_shm_inbox_open_locked(domain, context_id, &ep->inbox);
+    if (rc != HG_SUCCESS)
+        goto close_bell;
+    domain->eps[context_id] = ep;
+    amg_bias_give(&domain->lock);
+    *ret_ep = &ep->base;
+    return HG_SUCCESS;
+
+close_bell:
+    amg_shm_bell_close(ep);
+free_ep:
+    amg_bias_give(&domain->lock);
+    amg_mem_free(ep);
+    return rc;
+}
+
+static void ep_close(struct amg_ep *base, struct amg_news *ret_news)
+{
+    struct amg_shm_ep *ep = amg_shm_ep_of(base);
+    struct amg_shm_domain *domain = amg_shm_domain_of_ep(ep);
+
+    if (ep->is_armed)
+        amg_shm_bell_disarm(ep);
+    amg_bias_take(&domain->lock);
+    amg_shm_bulk_ep_close_locked(ep);
+    amg_shm_msg_drop_locked(domain, ep);
+    amg_shm_inbox_close_locked(ep->inbox);
+    amg_shm_poll_closed_locked(ep->inbox);
+    amg_list_splice(&ret_news->done, &ep->done);
+    domain->eps[base->context_id] = NULL;
+    amg_bias_give(&domain->lock);
+    amg_shm_bell_close(ep);
+    amg_mem_free(ep);
+}
+
+static hg_return_t ep_cancel(struct amg_ep *base, struct amg_op *op)
+{
+    struct amg_shm_ep *ep = amg_shm_ep_of(base);
+    struct amg_shm_domain *domain = amg_shm_domain_of_ep(ep);
+
+    amg_bias_take(&domain->lock);
+    if (op->priv[AMG_SHM_PRIV_STATE] == AMG_SHM_OP_BULK)
+        amg_shm_bulk_cancel_locked(ep, op);
+    else
+        amg_shm_msg_cancel_locked(domain, op);
+    amg_bias_give(&domain->lock);
+    return HG_SUCCESS;
+}
+
+const struct amg_transport amg_shm_transport = {
+    .name = "shm",
+    .schemes = "na+sm sm shm",
+    .domain =
+        {
+            .open = transport_open,
+            .limits = transport_limits,
+            .quiesce = transport_quiesce,
+            .abandon = transport_abandon,
+            .close = transport_close,
+        },
+    .ep =
+        {
+            .open = ep_open,
+            .close = ep_close,
+            .wait_fd = amg_shm_bell_fd,
+            .arm = amg_shm_bell_arm,
+            .is_crowded = amg_shm_bell_is_crowded,
+            .poll = amg_shm_poll,
+            .cancel = ep_cancel,
+        },
+    .addr =
+        {
+            .self = amg_shm_addr_self,
+            .hold = amg_shm_addr_hold,
+            .drop = amg_shm_addr_drop,
+            .is_self = amg_shm_addr_is_self,
+            .is_same = amg_shm_addr_is_same,
+            .format = amg_shm_addr_format,
+            .parse = amg_shm_addr_parse,
+        },
+    .msg =
+        {
+            .get_buf = amg_shm_buf_get,
+            .put_buf = amg_shm_buf_put,
+            .send_request = amg_shm_send_request,
+            .send_reply = amg_shm_send_reply,
+            .release = amg_shm_msg_release,
+            .release_reply = amg_shm_msg_release_reply,
+        },
+    .bulk =
+        {
+            .reg = amg_shm_bulk_reg,
+            .unreg = amg_shm_bulk_unreg,
+            .key = amg_shm_bulk_key,
+            .put = amg_shm_bulk_put,
+            .get = amg_shm_bulk_get,
+        },
+};

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Notices peers that close or die, and ends what was under way with them.
+ *
+ * Who closes says so in its segment, and raises the news of its peers. Who
+ * dies is told of by the kernel: a pidfd becomes readable, and all of them are
+ * in one epoll set, which is in those that the endpoints sleep on. A peer of
+ * another pid namespace, or where the kernel has no pidfd, is looked after
+ * from time to time, for which a sleeper wakes by its own upper bound. */
+#include "shm/shm_watch.h"
+
+#include <errno.h>
+#include <sys/epoll.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "shm/shm_addr.h"
+#include "shm/shm_buf.h"
+#include "shm/shm_files.h"
+#include "shm/shm_link.h"
+#include "shm/shm_msg.h"
+
+enum { EVENTS = 16 };
+
+hg_return_t amg_shm_watch_init(struct amg_shm_domain *domain)
+{
+    domain->deaths = epoll_create1(EPOLL_CLOEXEC);
+    return HG_SUCCESS; /* without it, peers are looked after by their pids */
+}
+
+void amg_shm_watch_fini(struct amg_shm_domain *domain)
+{
+    if (domain->deaths >= 0)
+        close(domain->deaths);
+    domain->deaths = -1;
+}
+
+/* Another class of this very process: it dies with us. */
+static bool is_own_process(const struct amg_shm_peer *peer)
+{
+    const struct amg_shm_region *own = &peer->domain->region;
+
+    return peer->region.pid == own->pid && peer->region.pid_ns == own->pid_ns;
+}
+
+void amg_shm_watch_start_locked(struct amg_shm_peer *peer)
+{
+    const struct amg_shm_domain *domain = peer->domain;
+    struct epoll_event event = {
+        .events = EPOLLIN, .data.u64 = peer->region.incarnation};
+
+    if (domain->deaths < 0 || peer->region.pid_ns != domain->region.pid_ns ||
+        is_own_process(peer))
+        return;
+    peer->pidfd = (int)syscall(SYS_pidfd_open, (pid_t)peer->region.pid, 0);
+    if (peer->pidfd < 0)
+        return;
+    /* The pid may have been another's by the time it was opened. */
+    if (!amg_shm_files_has_owner(&peer->region) ||
+        epoll_ctl(domain->deaths, EPOLL_CTL_ADD, peer->pidfd, &event) != 0)
+        amg_shm_watch_stop_locked(peer);
+}
+
+void amg_shm_watch_stop_locked(struct amg_shm_peer *peer)
+{
+    if (peer->pidfd >= 0)
+        close(peer->pidfd);
+    peer->pidfd = -1;
+}
+
+void amg_shm_watch_gone_locked(struct amg_shm_peer *peer, bool has_died)
+{
+    struct amg_shm_domain *domain = peer->domain;
+
+    if (peer->state != AMG_SHM_PEER_ALIVE || peer == domain->self)
+        return;
+    peer->state = AMG_SHM_PEER_GONE;
+    peer->has_died = has_died;
+    AMG_LOG_INFO("shm", "na+sm://%s, process %u, has %s", peer->region.name,
+        (unsigned)peer->region.pid, has_died ? "died" : "closed");
+    amg_shm_watch_stop_locked(peer);
+    peer->shares++;
+    amg_shm_msg_gone_locked(peer);
+    amg_shm_bulk_peer_gone_locked(domain, peer);
+    amg_shm_buf_gone_locked(peer);
+    amg_flow_forget(&domain->flow, &peer->calls);
+    /* Its rings are read to their ends by those who own them. */
+    for (uint32_t i = 0; i < domain->max_contexts; i++)
+        if (domain->inboxes[i] != NULL)
+            atomic_fetch_or_explicit(&domain->region.contexts[i].news,
+                AMG_SHM_NEWS_PEERS, memory_order_release);
+    amg_shm_peer_drop_locked(peer);
+}
+
+/* What has become of it, without a system call? */
+static void peer_look_locked(struct amg_shm_peer *peer)
+{
+    if (peer->state != AMG_SHM_PEER_ALIVE || peer == peer->domain->self)
+        return;
+    if (amg_shm_region_is_closed(&peer->region)) {
+        amg_shm_watch_gone_locked(peer, false);
+    } else if (amg_shm_link_is_refused_locked(peer)) {
+        AMG_LOG_WARNING("shm",
+            "na+sm://%s cannot map the segment of this process: calls to it "
+            "end",
+            peer->region.name);
+        amg_shm_link_leave_locked(peer);
+        amg_shm_watch_gone_locked(peer, false);
+    }
+}
+
+void amg_shm_watch_closed_locked(struct amg_shm_domain *domain)
+{
+    struct amg_link *link = amg_list_first(&domain->all_peers);
+
+    while (link != NULL) {
+        struct amg_link *next = amg_list_next(&domain->all_peers, link);
+
+        peer_look_locked(AMG_OBJECT(link, struct amg_shm_peer, all));
+        link = next;
+    }
+}
+
+static void deaths_take_locked(struct amg_shm_domain *domain)
+{
+    struct epoll_event events[EVENTS];
+    int count =
+        domain->deaths < 0 ? 0 : epoll_wait(domain->deaths, events, EVENTS, 0);
+
+    for (int i = 0; i < count; i++) {
+        struct amg_shm_peer *peer =
+            amg_map_get(&domain->peers, events[i].data.u64);
+
+        if (peer != NULL)
+            amg_shm_watch_gone_locked(
+                peer, !amg_shm_region_is_closed(&peer->region));
+    }
+}
+
+void amg_shm_watch_all_locked(struct amg_shm_domain *domain)
+{
+    struct amg_link *link = NULL;
+
+    deaths_take_locked(domain);
+    amg_shm_watch_closed_locked(domain);
+    link = amg_list_first(&domain->all_peers);
+    while (link != NULL) {
+        struct amg_link *next = amg_list_next(&domain->all_peers, link);
+        struct amg_shm_peer *peer = AMG_OBJECT(link, struct amg_shm_peer, all);
+
+        if (peer->pidfd < 0 && peer->state == AMG_SHM_PEER_ALIVE &&
+            !is_own_process(peer) && !amg_shm_files_has_owner(&peer->region))
+            amg_shm_watch_gone_locked(peer, true);
+        link = next;
+    }
+}

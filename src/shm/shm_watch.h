@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Notices peers that close or die, and ends what was under way with them. */
+#ifndef AMG_SHM_SHM_WATCH_H
+#define AMG_SHM_SHM_WATCH_H
+
+#include "shm/shm_domain.h"
+
+hg_return_t amg_shm_watch_init(struct amg_shm_domain *domain);
+void amg_shm_watch_fini(struct amg_shm_domain *domain);
+
+/* A peer was mapped, or is freed. */
+void amg_shm_watch_start_locked(struct amg_shm_peer *peer);
+void amg_shm_watch_stop_locked(struct amg_shm_peer *peer);
+
+/* Looks for peers that closed: reads one word of each. */
+void amg_shm_watch_closed_locked(struct amg_shm_domain *domain);
+/* Looks for all that may have happened to peers; makes system calls. */
+void amg_shm_watch_all_locked(struct amg_shm_domain *domain);
+
+/* Nothing is sent to the peer any more; what is under way ends. */
+void amg_shm_watch_gone_locked(struct amg_shm_peer *peer, bool has_died);
+
+#endif

@@ -20,6 +20,7 @@
 #include "mercury_context.h"
 #include "rpc/respond.h"
 #include "rpc/serve.h"
+#include "shm/shm_transport.h"
 #include "transport/registry.h"
 #include "transport/self.h"
 #include "transport/uri.h"
@@ -56,6 +57,12 @@ static bool scheme_is(const struct amg_uri *uri, const char *name)
 {
     return strlen(name) == uri->scheme_len &&
            strncmp(uri->scheme, name, uri->scheme_len) == 0;
+}
+
+static bool scheme_is_shm(const struct amg_uri *uri)
+{
+    return scheme_is(uri, "na+sm") || scheme_is(uri, "sm") ||
+           scheme_is(uri, "shm");
 }
 
 static bool scheme_is_mpi(const struct amg_uri *uri)
@@ -127,6 +134,11 @@ static hg_return_t plan_transports(
             "mpi+dynamic: MPI cannot join two jobs dependably; use mpi within "
             "a job, or a libfabric transport between jobs");
         return HG_OPNOTSUPPORTED;
+    }
+    if (scheme_is_shm(uri)) {
+        plan->transports[AMG_ROUTE_SHM] = &amg_shm_transport;
+        plan->main_route = AMG_ROUTE_SHM;
+        return HG_SUCCESS;
     }
     if (scheme_is_mpi(uri)) {
         plan->transports[AMG_ROUTE_MPI] = mpi_find(true);
@@ -429,6 +441,6 @@ hg_return_t HG_Finalize(hg_class_t *hg_class)
 
 void HG_Cleanup(void)
 {
-    /* Neither of the transports of this build leaves anything behind a
-     * process that was killed: no files, no shared segments. */
+    /* The other transports leave nothing behind a process that was killed. */
+    amg_shm_cleanup();
 }

@@ -8,6 +8,7 @@
 #include "base/assert.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "transport/registry.h"
 
 static const struct amg_addr_ops *addr_ops(const struct hg_addr *addr)
 {
@@ -93,14 +94,13 @@ void amg_addr_destroy(struct hg_addr *addr)
     amg_class_count(cls, AMG_CLASS_ADDRS, -1);
 }
 
-/* Does `text` begin with the driver's name? Only then is it asked to read it,
- * so that a string of one driver is no mistake to be logged by the others. */
+/* Does `text` begin with a scheme of the driver? Only then is it asked to read
+ * it, so that a string of one driver is no mistake to be logged by others. */
 static bool text_is_of(const char *text, const struct amg_transport *transport)
 {
-    size_t len = strlen(transport->name);
+    const struct amg_transport *const one[] = {transport, NULL};
 
-    return strncmp(text, transport->name, len) == 0 &&
-           strncmp(text + len, "://", 3) == 0;
+    return amg_registry_find(one, text) != NULL;
 }
 
 hg_return_t amg_addr_parse(

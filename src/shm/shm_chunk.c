@@ -74,6 +74,7 @@ static hg_return_t piece_send_locked(
     const struct amg_shm_ask ask = {
         .key = transfer->access.key,
         .offset = transfer->access.offset + piece->offset,
+        .rest = transfer->access.len - piece->offset,
         .segment = transfer->access.segment,
         .len = piece->len,
         .chunk = piece->chunk,
@@ -138,14 +139,14 @@ static hg_return_t ask_serve(struct amg_shm_domain *domain,
         .segment = ask->segment,
         .direction = direction,
         .offset = ask->offset,
-        .len = ask->len};
+        .len = ask->rest};
     struct amg_shm_mem *mem = NULL;
     char *chunk = NULL;
     void *at = NULL;
     hg_return_t rc = HG_SUCCESS;
 
     if (ask->chunk >= AMG_SHM_CHUNKS || ask->len == 0 ||
-        ask->len > AMG_SHM_CHUNK_LEN)
+        ask->len > AMG_SHM_CHUNK_LEN || ask->len > ask->rest)
         return HG_PROTOCOL_ERROR;
     rc = amg_shm_keys_enter(&domain->bulk.keys, &access, &mem, &at);
     if (rc != HG_SUCCESS) {

@@ -38,8 +38,10 @@ static_assert(
 struct amg_shm_ask {
     struct amg_shm_key key;
     uint64_t offset;
+    uint64_t rest; /* of the transfer, from this piece on: all of it is checked,
+                    * so what is not allowed is refused before any byte moves */
     uint32_t segment;
-    uint32_t len;
+    uint32_t len; /* of the piece */
     uint32_t chunk;
     uint32_t zero;
 };

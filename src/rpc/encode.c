@@ -44,7 +44,7 @@ static uint64_t args_cap(const struct hg_handle *handle,
     return buf->cap - around_len;
 }
 
-hg_return_t amg_rpc_encode(struct hg_handle *handle, hg_proc_cb_t proc_cb,
+hg_return_t amg_rpc_encode_args(struct hg_handle *handle, hg_proc_cb_t proc_cb,
     void *user, struct amg_buf *buf, uint16_t user_len, struct amg_args *args,
     uint32_t *ret_len, uint8_t *ret_flags)
 {
@@ -57,11 +57,6 @@ hg_return_t amg_rpc_encode(struct hg_handle *handle, hg_proc_cb_t proc_cb,
     struct hg_proc proc;
     hg_return_t rc = HG_SUCCESS;
 
-    *ret_len = AMG_HEADER_LEN + user_len;
-    *ret_flags = 0;
-    args->len = 0;
-    if (proc_cb == NULL || user == NULL)
-        return HG_SUCCESS;
     amg_proc_init(&proc, handle->info.hg_class, room, cap, HG_ENCODE);
     hg_proc_set_handle(&proc, handle);
     hg_proc_set_flags(&proc, proc_flags(handle));

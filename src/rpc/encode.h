@@ -11,9 +11,23 @@
  * `ret_flags` AMG_HEADER_MORE when the arguments are exposed instead (then
  * `args` has them), AMG_HEADER_SUMMED when they have a sum. HG_OVERFLOW,
  * HG_NOMEM, or what the proc returned; nothing is kept then. */
-hg_return_t amg_rpc_encode(struct hg_handle *handle, hg_proc_cb_t proc_cb,
+hg_return_t amg_rpc_encode_args(struct hg_handle *handle, hg_proc_cb_t proc_cb,
     void *user, struct amg_buf *buf, uint16_t user_len, struct amg_args *args,
     uint32_t *ret_len, uint8_t *ret_flags);
+
+/* The same, also without arguments. */
+static inline hg_return_t amg_rpc_encode(struct hg_handle *handle,
+    hg_proc_cb_t proc_cb, void *user, struct amg_buf *buf, uint16_t user_len,
+    struct amg_args *args, uint32_t *ret_len, uint8_t *ret_flags)
+{
+    *ret_len = AMG_HEADER_LEN + user_len;
+    *ret_flags = 0;
+    args->len = 0;
+    if (proc_cb == NULL || user == NULL)
+        return HG_SUCCESS;
+    return amg_rpc_encode_args(
+        handle, proc_cb, user, buf, user_len, args, ret_len, ret_flags);
+}
 
 /* Makes the head of a message complete, once all of it is written but what only
  * some classes have: the length of the user's own header, and the sum. */

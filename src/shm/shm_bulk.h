@@ -93,11 +93,12 @@ static inline bool amg_shm_bulk_is_moving(const struct amg_shm_bulk_ep *bulk)
 }
 /* The operation is in state AMG_SHM_OP_BULK. */
 void amg_shm_bulk_cancel_locked(struct amg_shm_ep *ep, struct amg_op *op);
-/* What a peer sent to context `context_id`; by its progress owner, without the
- * lock. The cell is not used after the return. */
+/* What a peer sent to context `context_id`. By its progress owner without the
+ * lock, because it may copy 64 KiB; with it where the context is closed. The
+ * cell is not used after the return. */
 void amg_shm_bulk_message(struct amg_shm_domain *domain,
     struct amg_shm_peer *peer, uint8_t context_id,
-    const struct amg_shm_cell *cell);
+    const struct amg_shm_cell *cell, bool has_lock);
 
 /* The slots of the contract. */
 hg_return_t amg_shm_bulk_reg(struct amg_domain *domain,

@@ -162,8 +162,22 @@ static hg_return_t ask_serve(struct amg_shm_domain *domain,
     return HG_SUCCESS;
 }
 
+/* A context that is open belongs to who calls, who has not got the lock; one
+ * that is closed belongs to the lock, which is not let go then. */
+static void message_lock(struct amg_shm_domain *domain, bool has_lock)
+{
+    if (!has_lock)
+        amg_bias_take(&domain->lock);
+}
+
+static void message_unlock(struct amg_shm_domain *domain, bool has_lock)
+{
+    if (!has_lock)
+        amg_bias_give(&domain->lock);
+}
+
 static void on_ask(struct amg_shm_domain *domain, struct amg_shm_peer *peer,
-    uint8_t context_id, const struct amg_shm_cell *cell)
+    uint8_t context_id, const struct amg_shm_cell *cell, bool has_lock)
 {
     struct amg_shm_ask ask;
     const struct amg_shm_note note = {
@@ -179,9 +193,9 @@ static void on_ask(struct amg_shm_domain *domain, struct amg_shm_peer *peer,
     told.chunk = ask.chunk;
     told.code = ask_serve(domain, peer,
         cell->kind == AMG_SHM_BULK_GET ? AMG_MEM_READ : AMG_MEM_WRITE, &ask);
-    amg_bias_take(&domain->lock);
+    message_lock(domain, has_lock);
     rc = amg_shm_send_word_locked(peer, &note, &told, sizeof(told));
-    amg_bias_give(&domain->lock);
+    message_unlock(domain, has_lock);
     if (rc != HG_SUCCESS && rc != HG_HOSTUNREACH)
         AMG_LOG_ERROR("bulk",
             "shm: the answer to a transfer of %s is lost (code %d): it ends "
@@ -227,51 +241,50 @@ static void told_locked(struct amg_shm_transfer *transfer,
 }
 
 static void on_told(struct amg_shm_domain *domain, struct amg_shm_peer *peer,
-    uint8_t context_id, const struct amg_shm_cell *cell)
+    uint8_t context_id, const struct amg_shm_cell *cell, bool has_lock)
 {
     struct amg_shm_transfer *transfer = NULL;
     struct amg_shm_piece *piece = NULL;
     struct amg_shm_told told;
-    char *to = NULL;
+    bool is_over = false;
 
     memcpy(&told, cell->bytes, sizeof(told));
-    amg_bias_take(&domain->lock);
-    piece = piece_find_locked(domain, peer, context_id, cell, &told, &transfer);
-    /* Where the operation has ended, the user's memory is left alone; nobody
-     * but the progress owner of its context, who we are, ends it. */
-    if (piece != NULL && told.code == HG_SUCCESS &&
-        transfer->state != AMG_SHM_TRANSFER_ENDED &&
-        transfer->access.direction == AMG_MEM_READ)
-        to = transfer->local + piece->offset;
-    amg_bias_give(&domain->lock);
     if (told.code >= HG_RETURN_MAX)
         told.code = HG_PROTOCOL_ERROR;
-    if (piece == NULL) {
+    message_lock(domain, has_lock);
+    piece = piece_find_locked(domain, peer, context_id, cell, &told, &transfer);
+    is_over = piece == NULL || transfer->state == AMG_SHM_TRANSFER_ENDED;
+    if (piece != NULL && is_over) /* the user's memory is left alone */
+        told_locked(transfer, piece, (hg_return_t)told.code);
+    message_unlock(domain, has_lock);
+    if (piece == NULL)
         AMG_LOG_WARNING("bulk",
             "shm: %s answers for a transfer that does not wait (cookie %x, "
             "chunk %u, code %u)",
             peer->region.name, cell->cookie, told.chunk, told.code);
+    if (is_over)
         return;
-    }
-    if (to != NULL)
-        memcpy(to, chunk_at(&domain->region, told.chunk), piece->len);
-    amg_bias_take(&domain->lock);
+    /* It ends by nobody but the progress owner of its context: by us. */
+    if (told.code == HG_SUCCESS && transfer->access.direction == AMG_MEM_READ)
+        memcpy(transfer->local + piece->offset,
+            chunk_at(&domain->region, told.chunk), piece->len);
+    message_lock(domain, has_lock);
     told_locked(transfer, piece, (hg_return_t)told.code);
-    amg_bias_give(&domain->lock);
+    message_unlock(domain, has_lock);
 }
 
 void amg_shm_bulk_message(struct amg_shm_domain *domain,
     struct amg_shm_peer *peer, uint8_t context_id,
-    const struct amg_shm_cell *cell)
+    const struct amg_shm_cell *cell, bool has_lock)
 {
     uint8_t kind = cell->kind;
 
     if ((kind == AMG_SHM_BULK_GET || kind == AMG_SHM_BULK_PUT) &&
         cell->len == sizeof(struct amg_shm_ask))
-        on_ask(domain, peer, context_id, cell);
+        on_ask(domain, peer, context_id, cell, has_lock);
     else if (kind == AMG_SHM_BULK_DONE &&
              cell->len == sizeof(struct amg_shm_told))
-        on_told(domain, peer, context_id, cell);
+        on_told(domain, peer, context_id, cell, has_lock);
     else
         AMG_LOG_WARNING("bulk",
             "shm: a message of %s is dropped: kind %u with %u bytes is none",

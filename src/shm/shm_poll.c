@@ -46,17 +46,15 @@ static inline void poll_unlock(struct poll *poll)
     poll->has_lock = false;
 }
 
-/* A word of a transfer; it may copy much, so others get the lock meanwhile. */
+/* A word of a transfer; it may copy much, so others get the lock meanwhile.
+ * Not where the context is closed: its inbox belongs to the lock. */
 static void word_take(struct poll *poll, struct amg_shm_inring *ring,
     const struct amg_shm_cell *cell)
 {
-    bool had_lock = poll->has_lock;
-
-    poll_unlock(poll);
-    amg_shm_bulk_message(
-        poll->domain, ring->peer, poll->inbox->context_id, cell);
-    if (had_lock)
-        poll_lock(poll);
+    if (poll->ep != NULL)
+        poll_unlock(poll);
+    amg_shm_bulk_message(poll->domain, ring->peer, poll->inbox->context_id,
+        cell, poll->has_lock);
 }
 
 /* Takes up to `max` cells of one ring. */

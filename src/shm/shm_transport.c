@@ -78,13 +78,13 @@ static hg_return_t domain_fill(
 /* Of a domain in any state that domain_fill() left. */
 static void domain_free(struct amg_shm_domain *domain, bool is_whole)
 {
+    if (is_whole)
+        amg_shm_bulk_close(domain); /* gives shares of peers back */
     amg_bias_take(&domain->lock);
     amg_shm_inbox_fini_locked(domain);
     if (domain->self != NULL)
         amg_shm_addr_fini(domain);
     amg_bias_give(&domain->lock);
-    if (is_whole)
-        amg_shm_bulk_close(domain);
     if (domain->region.head != NULL)
         amg_shm_watch_fini(domain);
     amg_shm_buf_fini(domain);

@@ -1,0 +1,333 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* An exposer that stops or dies in the middle of transfers, by each way: they
+ * can be cancelled, they end, and nothing is held afterwards.
+ *
+ * The exposer is a child that opens its own domain and serves until it is
+ * killed. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/mapping.h"
+#include "shm/shm_domain.h"
+#include "mercury.h"
+#include "shm/shm_transport.h"
+
+enum {
+    LEN = 2 << 20,
+    CALLS = 12,
+    ENOUGH_MS = 20000, /* for what must happen */
+    TEXT_CAP = 256,
+};
+
+static const struct amg_transport *const shm = &amg_shm_transport;
+
+struct shown {
+    char address[TEXT_CAP];
+    struct amg_key key;
+};
+
+struct fixture {
+    pid_t child;
+    struct shown shown;
+    struct amg_domain *domain;
+    struct amg_ep *ep;
+    struct amg_peer *peer;
+    char *locals; /* CALLS times LEN */
+    struct amg_op ops[CALLS];
+    unsigned ended; /* of those posted */
+};
+
+static void op_step(struct amg_op *op)
+{
+    struct fixture *f = (struct fixture *)(uintptr_t)op->priv[5];
+
+    f->ended++;
+}
+
+static void die_if(bool is_bad)
+{
+    if (is_bad)
+        _exit(EXIT_FAILURE);
+}
+
+static void domain_open(
+    const struct amg_area *area, struct amg_domain **ret_domain)
+{
+    const struct amg_open how = {
+        .info = "", .is_listening = true, .max_contexts = 1, .area = area};
+
+    die_if(shm->domain.open(&how, ret_domain) != HG_SUCCESS);
+}
+
+/* Exposes its area, and serves. */
+static void child_main(int out)
+{
+    struct amg_domain *domain = NULL;
+    struct amg_mapping mapping;
+    struct amg_area area;
+    struct amg_segment segment;
+    struct amg_peer *self = NULL;
+    struct amg_mem *mem = NULL;
+    struct amg_ep *ep = NULL;
+    struct shown shown;
+    size_t len = sizeof(shown.address);
+
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    memset(&shown, 0, sizeof(shown));
+    die_if(amg_mapping_open("test", LEN, &mapping) != HG_SUCCESS);
+    area = (struct amg_area){mapping.base, mapping.len, mapping.fd};
+    domain_open(&area, &domain);
+    die_if(shm->ep.open(domain, 0, &ep) != HG_SUCCESS);
+    memset(mapping.base, 7, LEN);
+    segment = (struct amg_segment){mapping.base, LEN};
+    die_if(shm->bulk.reg(domain, &segment, 1, AMG_MEM_READ | AMG_MEM_WRITE,
+               &mem) != HG_SUCCESS);
+    shm->bulk.key(mem, &shown.key);
+    self = shm->addr.self(domain);
+    die_if(shm->addr.format(domain, self, shown.address, &len) != HG_SUCCESS);
+    die_if(write(out, &shown, sizeof(shown)) != sizeof(shown));
+    for (;;) {
+        struct amg_news news;
+
+        amg_news_init(&news);
+        if (shm->ep.poll(ep, 16, &news) == 0)
+            sched_yield();
+    }
+}
+
+static int setup(void **state)
+{
+    struct fixture *f = calloc(1, sizeof(*f));
+    int pipes[2];
+
+    *state = f;
+    f->locals = calloc(CALLS, LEN);
+    if (pipe(pipes) != 0)
+        return 1;
+    f->child = fork();
+    if (f->child == 0)
+        child_main(pipes[1]);
+    close(pipes[1]);
+    if (read(pipes[0], &f->shown, sizeof(f->shown)) != sizeof(f->shown))
+        return 1;
+    close(pipes[0]);
+    domain_open(NULL, &f->domain);
+    return shm->ep.open(f->domain, 0, &f->ep) != HG_SUCCESS ||
+           shm->addr.parse(f->domain, f->shown.address, &f->peer) != HG_SUCCESS;
+}
+
+static void turn(struct fixture *f)
+{
+    struct amg_news news;
+    struct amg_link *link = NULL;
+
+    amg_news_init(&news);
+    if (shm->ep.poll(f->ep, 16, &news) == 0)
+        sched_yield();
+    while ((link = amg_list_pop(&news.done)) != NULL) {
+        struct amg_op *op = AMG_OBJECT(link, struct amg_op, link);
+
+        op->step(op);
+    }
+}
+
+#define UNTIL(f, expr)                                                         \
+    for (uint64_t end_ns = amg_clock_deadline_ns(ENOUGH_MS); !(expr); turn(f)) \
+    assert_true(amg_clock_ns() < end_ns)
+
+static void child_kill(struct fixture *f)
+{
+    if (f->child == 0)
+        return;
+    kill(f->child, SIGKILL);
+    waitpid(f->child, NULL, 0);
+    f->child = 0;
+}
+
+static void child_stop(struct fixture *f)
+{
+    int status = 0;
+
+    kill(f->child, SIGSTOP);
+    assert_int_equal(waitpid(f->child, &status, WUNTRACED), f->child);
+    assert_true(WIFSTOPPED(status));
+}
+
+static int teardown(void **state)
+{
+    struct fixture *f = *state;
+    struct amg_news news;
+
+    amg_news_init(&news);
+    shm->addr.drop(f->domain, f->peer);
+    shm->ep.close(f->ep, &news);
+    shm->domain.close(f->domain);
+    child_kill(f);
+    free(f->locals);
+    free(f);
+    HG_Cleanup();
+    return 0;
+}
+
+/* Half of them gets, half of them puts. */
+static void post_all(struct fixture *f)
+{
+    const struct amg_remote remote = {.key = f->shown.key};
+
+    f->ended = 0;
+    for (unsigned i = 0; i < CALLS; i++) {
+        struct amg_op *op = &f->ops[i];
+        char *local = f->locals + (size_t)i * LEN;
+        hg_return_t rc = HG_SUCCESS;
+
+        *op = (struct amg_op){.step = op_step};
+        op->priv[5] = (uint64_t)(uintptr_t)f;
+        memset(local, i % 2 == 0 ? 0 : 7, LEN);
+        rc = i % 2 == 0
+                 ? shm->bulk.get(f->ep, f->peer, 0, local, &remote, LEN, op)
+                 : shm->bulk.put(f->ep, f->peer, 0, local, &remote, LEN, op);
+        assert_int_equal(rc, HG_SUCCESS);
+    }
+}
+
+static void all_end_as(struct fixture *f, hg_return_t one, hg_return_t other)
+{
+    UNTIL(f, f->ended == CALLS);
+    for (unsigned i = 0; i < CALLS; i++)
+        assert_true(f->ops[i].ret == one || f->ops[i].ret == other);
+}
+
+static void nothing_is_held(struct fixture *f)
+{
+    struct amg_shm_domain *domain = amg_shm_domain_of(f->domain);
+
+    UNTIL(f, domain->bulk.chunks_used == 0);
+    for (uint32_t i = 0; i < domain->bulk.transfers.cap; i++)
+        assert_null(domain->bulk.transfers.places[i].object);
+}
+
+static void test_exposer_killed_ends_transfers(void **state)
+{
+    struct fixture *f = *state;
+
+    for (unsigned turns = 0; f->child != 0; turns = 3) {
+        post_all(f);
+        for (unsigned i = 0; i < turns; i++)
+            turn(f);
+        if (turns > 0)
+            child_kill(f);
+        all_end_as(f, HG_SUCCESS, turns > 0 ? HG_HOSTUNREACH : HG_SUCCESS);
+    }
+    post_all(f);
+    all_end_as(f, HG_HOSTUNREACH, HG_SUCCESS);
+    UNTIL(f, amg_shm_peer_of(f->peer)->state == AMG_SHM_PEER_GONE);
+    post_all(f);
+    all_end_as(f, HG_HOSTUNREACH, HG_HOSTUNREACH);
+    nothing_is_held(f);
+}
+
+/* Only copies through the segment need the exposer to be awake. */
+static void test_exposer_stopped_transfers_can_be_cancelled(void **state)
+{
+    struct fixture *f = *state;
+
+    child_stop(f);
+    post_all(f);
+    for (unsigned i = 0; i < 50; i++)
+        turn(f);
+    for (unsigned i = 0; i < CALLS; i++)
+        assert_int_equal(shm->ep.cancel(f->ep, &f->ops[i]), HG_SUCCESS);
+    all_end_as(f, HG_CANCELED, HG_SUCCESS);
+    /* What was asked for is answered later, and disturbs nobody. */
+    memset(f->locals, 9, LEN);
+    kill(f->child, SIGCONT);
+    nothing_is_held(f);
+    for (size_t i = 0; i < LEN; i++)
+        assert_int_equal(f->locals[i], 9);
+    post_all(f);
+    all_end_as(f, HG_SUCCESS, HG_SUCCESS);
+    for (size_t i = 0; i < CALLS * (size_t)LEN; i++)
+        assert_int_equal(f->locals[i], 7);
+}
+
+/* Answers that never come do not keep the domain from closing. */
+static void test_exposer_stopped_domain_closes(void **state)
+{
+    struct fixture *f = *state;
+
+    child_stop(f);
+    post_all(f);
+    for (unsigned i = 0; i < 50; i++)
+        turn(f);
+    for (unsigned i = 0; i < CALLS; i++)
+        assert_int_equal(shm->ep.cancel(f->ep, &f->ops[i]), HG_SUCCESS);
+    all_end_as(f, HG_CANCELED, HG_SUCCESS);
+}
+
+static void test_exposer_stopped_endpoint_closes_with_transfers(void **state)
+{
+    struct fixture *f = *state;
+    struct amg_news news;
+
+    child_stop(f);
+    post_all(f);
+    turn(f);
+    amg_news_init(&news);
+    shm->ep.close(f->ep, &news);
+    while (!amg_list_is_empty(&news.done))
+        op_step(AMG_OBJECT(amg_list_pop(&news.done), struct amg_op, link));
+    assert_int_equal(f->ended, CALLS);
+    kill(f->child, SIGCONT);
+    assert_int_equal(shm->ep.open(f->domain, 0, &f->ep), HG_SUCCESS);
+    nothing_is_held(f);
+}
+
+/* Who sleeps while the exposer dies is woken by that. */
+static void test_exposer_killed_wakes_sleeper(void **state)
+{
+    struct fixture *f = *state;
+    struct pollfd sleep = {.fd = shm->ep.wait_fd(f->ep), .events = POLLIN};
+
+    post_all(f);
+    child_stop(f);
+    for (unsigned i = 0; i < 200; i++)
+        turn(f);
+    if (f->ended < CALLS) { /* by the segment */
+        if (sleep.fd >= 0 && shm->ep.arm(f->ep)) {
+            child_kill(f);
+            assert_int_equal(poll(&sleep, 1, ENOUGH_MS), 1);
+        }
+        child_kill(f);
+    }
+    all_end_as(f, HG_HOSTUNREACH, HG_SUCCESS);
+    nothing_is_held(f);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(test_exposer_killed_ends_transfers),
+        TEST(test_exposer_stopped_transfers_can_be_cancelled),
+        TEST(test_exposer_stopped_domain_closes),
+        TEST(test_exposer_stopped_endpoint_closes_with_transfers),
+        TEST(test_exposer_killed_wakes_sleeper),
+    };
+
+    amg_log_level_set(AMG_LOG_LEVEL_ERROR);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -80,8 +80,9 @@ void amg_init_transports(const char *wanted,
                      scheme_is_mpi(&uri);
 
     ret_all[0] = &amg_self_transport;
-    ret_all[1] = mpi_find(wants_mpi);
-    ret_all[2] = NULL;
+    ret_all[1] = &amg_shm_transport;
+    ret_all[2] = mpi_find(wants_mpi);
+    ret_all[3] = NULL;
 }
 
 const char *amg_init_offer(char *ret_text, size_t cap)

@@ -149,6 +149,7 @@ static void transport_limits(
         .credits = domain->flow.limit,
         .is_spinning = false,
         .must_yield = must_yield(),
+        .reaches_self = domain->is_listening,
     };
 }
 

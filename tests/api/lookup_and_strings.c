@@ -84,13 +84,13 @@ static void refusals(struct api *api, const char *text)
     EXPECT(api, HG_ADDRNOTAVAIL,
         HG_Addr_lookup1(api->context, looked_up, NULL, other, NULL));
     strcpy(other, text);
-    strcat(other, "x");
+    strcat(other, "?");
     EXPECT(api, HG_INVALID_ARG, HG_Addr_lookup2(api->cls, other, &addr));
     /* The right transport, then nothing of sense. */
     strcpy(other, text);
     rest = strstr(other, "://");
     CHECK(api, rest != NULL);
-    strcpy(rest, "://nonsense");
+    strcpy(rest, "://no?sense");
     EXPECT(api, HG_INVALID_ARG, HG_Addr_lookup2(api->cls, other, &addr));
     CHECK(api, addr == HG_ADDR_NULL && found == HG_ADDR_NULL);
 }

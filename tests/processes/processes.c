@@ -20,7 +20,13 @@
 #define ENV_RANK  "TEST_PROCESSES_RANK"
 #define ENV_FD    "TEST_PROCESSES_FD"
 
-enum { SWAP_CAP = 65536, ARGS_CAP = 4096, ARGS_MAX = 64, SHOW_S = 40 };
+enum {
+    SWAP_CAP = 65536,
+    ARGS_CAP = 4096,
+    ARGS_MAX = 64,
+    SHOWS_MAX = 16,
+    SHOW_S = 40
+};
 
 /* In the memory file. */
 struct meeting {
@@ -28,8 +34,8 @@ struct meeting {
     atomic_uint arrivals; /* at barriers, in all */
     struct {
         atomic_int pid;
-        atomic_int is_shown;
-        char text[PROCESSES_TEXT_CAP];
+        atomic_uint shows;
+        char texts[SHOWS_MAX][PROCESSES_TEXT_CAP];
         atomic_uint swaps; /* that it has begun */
         unsigned char bytes[SWAP_CAP];
     } ranks[PROCESSES_MAX];
@@ -193,15 +199,24 @@ bool processes_is_done(void)
 
 void processes_show(const char *text)
 {
-    snprintf(meeting->ranks[my_rank].text, PROCESSES_TEXT_CAP, "%s", text);
-    atomic_store(&meeting->ranks[my_rank].is_shown, 1);
+    unsigned shows = atomic_load(&meeting->ranks[my_rank].shows);
+
+    if (shows > 0 &&
+        strcmp(meeting->ranks[my_rank].texts[shows - 1], text) == 0)
+        return;
+    if (shows == SHOWS_MAX)
+        processes_die();
+    snprintf(
+        meeting->ranks[my_rank].texts[shows], PROCESSES_TEXT_CAP, "%s", text);
+    atomic_store(&meeting->ranks[my_rank].shows, shows + 1);
 }
 
 const char *processes_shown(int rank)
 {
+    unsigned shows = atomic_load(&meeting->ranks[my_rank].shows);
     time_t until = time(NULL) + SHOW_S;
 
-    while (!atomic_load(&meeting->ranks[rank].is_shown)) {
+    while (atomic_load(&meeting->ranks[rank].shows) < shows) {
         others_check();
         if (time(NULL) > until) {
             fprintf(stderr, "process %d has shown nothing\n", rank);
@@ -209,7 +224,7 @@ const char *processes_shown(int rank)
         }
         sched_yield();
     }
-    return meeting->ranks[rank].text;
+    return meeting->ranks[rank].texts[shows - 1];
 }
 
 int processes_pid(int rank)

@@ -23,7 +23,8 @@ void processes_barrier_begin(void);
 /* Has what was begun ended? Never blocks. Ends when another one has failed. */
 bool processes_is_done(void);
 
-/* A short text that each shows to all; waits for it. */
+/* A short text that each shows to all; the same one again is no news. The
+ * other waits until as many have been shown there as here. */
 void processes_show(const char *text);
 const char *processes_shown(int rank);
 

@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A log in memory: the last places that a program came by, and counters, to be
+ * looked at when something has gone wrong. Adding an entry costs a lock and a
+ * few stores; nothing is written before hg_dlog_dump().
+ *
+ *   static struct hg_dlog_entry entries[256];
+ *   static struct hg_dlog dlog =
+ *       HG_DLOG_INITIALIZER("mine", entries, 256, 1);
+ *
+ *   hg_dlog_addlog(&dlog, __FILE__, __LINE__, __func__, "began", ptr);
+ */
+#ifndef MERCURY_DLOG_H
+#define MERCURY_DLOG_H
+
+#include <stdio.h>
+
+#include "mercury_atomic.h"
+#include "mercury_queue.h"
+#include "mercury_thread_mutex.h"
+#include "mercury_time.h"
+#include "mercury_util_config.h"
+
+/* What a log begins with, so that it is found in a core dump; with room for the
+ * beginning of its name. */
+#define HG_DLOG_MAGICLEN 16
+#define HG_DLOG_STDMAGIC ">D.LO.G<"
+
+struct hg_dlog_entry {
+    const char *file;
+    unsigned int line;
+    const char *func;
+    const char *msg;  /* a text that lives as long as the log, or NULL */
+    const void *data; /* any pointer, or NULL; it is printed, not read */
+    hg_time_t time;
+};
+
+/* A counter that a log knows. */
+struct hg_dlog_dcount32 {
+    const char *name;
+    const char *descr;
+    hg_atomic_int32_t c;
+    SLIST_ENTRY(hg_dlog_dcount32) l;
+};
+
+struct hg_dlog_dcount64 {
+    const char *name;
+    const char *descr;
+    hg_atomic_int64_t c;
+    SLIST_ENTRY(hg_dlog_dcount64) l;
+};
+
+SLIST_HEAD(hg_dlog_list32, hg_dlog_dcount32);
+SLIST_HEAD(hg_dlog_list64, hg_dlog_dcount64);
+
+/* Owned by the program; all but the magic is guarded by `dlock`. */
+struct hg_dlog {
+    char dlog_magic[HG_DLOG_MAGICLEN];
+    hg_thread_mutex_t dlock;
+    struct hg_dlog_list32 cnts32;
+    struct hg_dlog_list64 cnts64;
+    struct hg_dlog_entry *le; /* the room for entries */
+    unsigned int lesize;      /* how many there is room for */
+    int leloop;               /* overwrite the oldest when it is full */
+    unsigned int lefree;      /* the next place to write */
+    unsigned int leadds;      /* entries in it */
+    int lestop;               /* take no more */
+    int mallocd;              /* came from hg_dlog_alloc() */
+};
+
+/* For a log that lives from the start. */
+#define HG_DLOG_INITIALIZER(NAME, LE, LESIZE, LELOOP)                          \
+    {                                                                          \
+        HG_DLOG_STDMAGIC NAME, HG_THREAD_MUTEX_INITIALIZER, {NULL}, {NULL},    \
+            LE, LESIZE, LELOOP, 0, 0, 0, 0                                     \
+    }
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/**
+ * Make a log.
+ *
+ * @param name    [in]  its beginning stands behind the magic
+ * @param lesize  [in]  entries there is room for, at least 1
+ * @param leloop  [in]  not 0: the oldest entry gives way when it is full
+ * Owns:      the result is the caller's; hg_dlog_free() ends it.
+ * Errors:    NULL: name is, lesize is 0, or no memory.
+ * Threads:   any thread; never blocks.
+ * Undefined: nothing.
+ * Source:    as Mercury 2.4.
+ */
+HG_UTIL_PUBLIC struct hg_dlog *hg_dlog_alloc(
+    char *name, unsigned int lesize, int leloop);
+
+/**
+ * End a log's counters, and the log itself if it came from hg_dlog_alloc().
+ *
+ * @param d  [in]  NULL is allowed
+ * Owns:      the counters are taken, and the log that was made by
+ *            hg_dlog_alloc().
+ * Errors:    none.
+ * Threads:   one thread, when no other uses the log or a counter.
+ * Undefined: nothing.
+ * Source:    as Mercury 2.4.
+ */
+HG_UTIL_PUBLIC void hg_dlog_free(struct hg_dlog *d);
+
+/**
+ * Make a counter of 32 bits, at 0, unless `*cptr` is one already.
+ *
+ * @param d      [in]
+ * @param cptr   [in,out]  NULL before, the counter afterwards
+ * @param name   [in]      a text that lives as long as the log
+ * @param descr  [in]      likewise
+ * Owns:      the counter is borrowed from the log.
+ * Errors:    no memory: `*cptr` stays NULL, and the log says so.
+ * Threads:   any thread; a lock is held for some instructions.
+ * Undefined: an argument is NULL.
+ * Source:    as Mercury 2.4.
+ */
+HG_UTIL_PUBLIC void hg_dlog_mkcount32(struct hg_dlog *d,
+    hg_atomic_int32_t **cptr, const char *name, const char *descr);
+
+/**
+ * Make a counter of 64 bits, at 0, unless `*cptr` is one already.
+ *
+ * @param d      [in]
+ * @param cptr   [in,out]  NULL before, the counter afterwards
+ * @param name   [in]      a text that lives as long as the log
+ * @param descr  [in]      likewise
+ * Owns:      the counter is borrowed from the log.
+ * Errors:    no memory: `*cptr` stays NULL, and the log says so.
+ * Threads:   any thread; a lock is held for some instructions.
+ * Undefined: an argument is NULL.
+ * Source:    as Mercury 2.4.
+ */
+HG_UTIL_PUBLIC void hg_dlog_mkcount64(struct hg_dlog *d,
+    hg_atomic_int64_t **cptr, const char *name, const char *descr);
+
+/**
+ * Add an entry.
+ *
+ * @param d     [in]
+ * @param file  [in]  texts that live as long as the log, or NULL
+ * @param line  [in]
+ * @param func  [in]
+ * @param msg   [in]
+ * @param data  [in]  printed, not read; may be NULL
+ * Owns:      nothing changes hands.
+ * Errors:    0: the log is stopped, or full and does not overwrite. 1: added.
+ * Threads:   any thread; a lock is held for some instructions.
+ * Undefined: d is NULL.
+ * Source:    as Mercury 2.4.
+ */
+HG_UTIL_PUBLIC unsigned int hg_dlog_addlog(struct hg_dlog *d, const char *file,
+    unsigned int line, const char *func, const char *msg, const void *data);
+
+/**
+ * Take no more entries, or take them again.
+ *
+ * @param d     [in]
+ * @param stop  [in]  not 0: no more
+ * Owns:      nothing changes hands.
+ * Errors:    none.
+ * Threads:   any thread; a lock is held for some instructions.
+ * Undefined: d is NULL.
+ * Source:    as Mercury 2.4.
+ */
+HG_UTIL_PUBLIC void hg_dlog_setlogstop(struct hg_dlog *d, int stop);
+
+/**
+ * Forget all entries; counters stay.
+ *
+ * @param d  [in]
+ * Owns:      nothing changes hands.
+ * Errors:    none.
+ * Threads:   any thread; a lock is held for some instructions.
+ * Undefined: d is NULL.
+ * Source:    as Mercury 2.4.
+ */
+HG_UTIL_PUBLIC void hg_dlog_resetlog(struct hg_dlog *d);
+
+/**
+ * Print counters and entries, the oldest first.
+ *
+ * @param d         [in]
+ * @param log_func  [in]  called as fprintf() would be, once for each line
+ * @param stream    [in]  handed to it
+ * @param trylock   [in]  not 0: print nothing if another thread is at the log
+ * Owns:      nothing changes hands.
+ * Errors:    none.
+ * Threads:   any thread; the log's lock is held while it prints.
+ * Undefined: d or log_func is NULL; log_func uses the log.
+ * Source:    as Mercury 2.4.
+ */
+HG_UTIL_PUBLIC void hg_dlog_dump(struct hg_dlog *d,
+    int (*log_func)(FILE *, const char *, ...), FILE *stream, int trylock);
+
+/**
+ * Print the counters only.
+ *
+ * @param d         [in]
+ * @param log_func  [in]  called as fprintf() would be, once for each line
+ * @param stream    [in]  handed to it
+ * @param trylock   [in]  not 0: print nothing if another thread is at the log
+ * Owns:      nothing changes hands.
+ * Errors:    none.
+ * Threads:   any thread; the log's lock is held while it prints.
+ * Undefined: d or log_func is NULL; log_func uses the log.
+ * Source:    as Mercury 2.4.
+ */
+HG_UTIL_PUBLIC void hg_dlog_dump_counters(struct hg_dlog *d,
+    int (*log_func)(FILE *, const char *, ...), FILE *stream, int trylock);
+
+/**
+ * Print counters and entries to a file, BASE.log or BASE-PID.log.
+ *
+ * @param d        [in]
+ * @param base     [in]
+ * @param addpid   [in]  not 0: with the number of the process
+ * @param trylock  [in]  not 0: print nothing if another thread is at the log
+ * Owns:      nothing changes hands.
+ * Errors:    a file that cannot be written is logged.
+ * Threads:   any thread; the log's lock is held while it prints.
+ * Undefined: an argument is NULL.
+ * Source:    as Mercury 2.4.
+ */
+HG_UTIL_PUBLIC void hg_dlog_dump_file(
+    struct hg_dlog *d, const char *base, int addpid, int trylock);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

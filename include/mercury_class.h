@@ -175,22 +175,25 @@ HG_PUBLIC void HG_Cleanup(void);
  * @param level  [in]  "none", "fatal", "error", "warning", "min_debug", "info"
  *                     or "debug"; HG_LOG_LEVEL in the environment sets it too
  * Owns:      nothing changes hands.
- * Errors:    an unknown name changes nothing.
- * Threads:   any thread; never blocks.
+ * Errors:    an unknown name changes nothing; the log says so.
+ * Threads:   any thread; a lock is held for some instructions.
  * Undefined: nothing.
- * Source:    as Mercury 2.4.
+ * Source:    as Mercury 2.4, but it is the level of all outlets.
  */
 HG_PUBLIC void HG_Set_log_level(const char *level);
 
 /**
- * Choose which parts of the library write log lines.
+ * Choose which outlets write log lines: those of the library, and those that
+ * the program registered; mercury_log.h names them.
  *
- * @param subsys  [in]  "a,b,~c": shows a and b, hides c; NULL or "" shows all
+ * @param subsys  [in]  "a,b,~c": shows a and b, hides c, with what is below
+ *                      them; NULL or "" shows all but those that are off by
+ *                      default; HG_LOG_SUBSYS in the environment sets it too
  * Owns:      nothing changes hands.
- * Errors:    none.
- * Threads:   any thread; never blocks.
+ * Errors:    a list of 1024 bytes or more changes nothing; the log says so.
+ * Threads:   any thread; a lock is held for some instructions.
  * Undefined: nothing.
- * Source:    as Mercury 2.4; the names of the parts are ours.
+ * Source:    as Mercury 2.4.
  */
 HG_PUBLIC void HG_Set_log_subsys(const char *subsys);
 
@@ -209,12 +212,13 @@ HG_PUBLIC void HG_Set_log_func(
     int (*log_func)(FILE *stream, const char *format, ...));
 
 /**
- * Choose where the log lines of one level go.
+ * Choose where log lines go.
  *
- * @param level   [in]  a name as for HG_Set_log_level()
+ * @param level   [in]  a name as for HG_Set_log_level(); "fatal" and "error"
+ *                      share a stream, and so do "min_debug", "info", "debug"
  * @param stream  [in]  NULL: stderr again
  * Owns:      the stream stays the caller's, and open until another is set.
- * Errors:    an unknown name changes nothing.
+ * Errors:    an unknown name changes nothing; the log says so.
  * Threads:   any thread; never blocks.
  * Undefined: nothing.
  * Source:    as Mercury 2.4.

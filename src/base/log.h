@@ -20,23 +20,32 @@ enum amg_log_level {
 
 typedef int (*amg_log_write_fn)(FILE *stream, const char *format, ...);
 
-/* True when lines of this level are to be written. Cheap. */
+/* Bytes of the text of a line; the rest is cut. */
+#define AMG_LOG_LINE_CAP 1024
+
+/* True when lines of this level may be written. Cheap. */
 bool amg_log_is_on(enum amg_log_level level);
 
 __attribute__((format(printf, 3, 4))) void amg_log_write(
     enum amg_log_level level, const char *outlet, const char *format, ...);
+
+/* A line that its outlet shows, as "PROGRAM [who]: level: TEXT", and `end`. */
+void amg_log_put(enum amg_log_level level, const char *program,
+    const char *text, const char *end);
 
 enum amg_log_level amg_log_level_get(void);
 void amg_log_level_set(enum amg_log_level level);
 /* AMG_LOG_LEVEL_COUNT when the name is none of ours. */
 enum amg_log_level amg_log_level_of(const char *name);
 
-/* "a,b,~c": shows a and b, hides c. All outlets are shown at the start. */
-void amg_log_subsys_set(const char *list);
+/* NULL when there is no such level. */
+const char *amg_log_level_name(enum amg_log_level level);
 
 /* NULL gives the default back (fprintf, stderr). */
 void amg_log_func_set(amg_log_write_fn func);
+amg_log_write_fn amg_log_func_get(void);
 void amg_log_stream_set(enum amg_log_level level, FILE *stream);
+FILE *amg_log_stream_get(enum amg_log_level level);
 
 /* Who speaks, for instance "rank 3"; stands in every later line. */
 void amg_log_who_set(const char *who);

@@ -1,37 +1,245 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The log as programs steer it. */
+/* The log as programs steer it, and write to it. */
 #include "base/log.h"
 
+#include <string.h>
+
+#include "base/outlet.h"
 #include "mercury_class.h"
+#include "mercury_log.h"
+
+/* The levels that share a stream, from one to another. */
+static void streams_set(
+    enum amg_log_level first, enum amg_log_level last, FILE *stream)
+{
+    for (int level = (int)first; level <= (int)last; level++)
+        amg_log_stream_set((enum amg_log_level)level, stream);
+}
+
+/* HG_LOG_LEVEL_MAX after a warning, when there is none of that name. */
+static enum hg_log_level level_named(const char *name)
+{
+    enum hg_log_level level = hg_log_name_to_level(name);
+
+    if (level == HG_LOG_LEVEL_MAX)
+        AMG_LOG_WARNING("cls",
+            "'%s' is no log level (none, fatal, error, warning, min_debug, "
+            "info, debug); nothing is changed",
+            name != NULL ? name : "NULL");
+    return level;
+}
 
 void HG_Set_log_level(const char *level)
 {
-    enum amg_log_level found = AMG_LOG_LEVEL_COUNT;
+    enum hg_log_level found = level_named(level);
 
-    if (level != NULL)
-        found = amg_log_level_of(level);
-    if (found == AMG_LOG_LEVEL_COUNT)
-        AMG_LOG_WARNING(
-            "cls", "'%s' is no log level; the level stays as it is", level);
-    else
-        amg_log_level_set(found);
+    if (found != HG_LOG_LEVEL_MAX)
+        hg_log_set_level(found);
 }
 
 void HG_Set_log_subsys(const char *subsys)
 {
-    amg_log_subsys_set(subsys);
+    hg_log_set_subsys(subsys);
 }
 
 void HG_Set_log_func(int (*log_func)(FILE *stream, const char *format, ...))
 {
-    amg_log_func_set(log_func);
+    hg_log_set_func(log_func);
 }
 
 void HG_Set_log_stream(const char *level, FILE *stream)
 {
-    enum amg_log_level found = AMG_LOG_LEVEL_COUNT;
+    switch (level_named(level)) {
+    case HG_LOG_LEVEL_FATAL:
+    case HG_LOG_LEVEL_ERROR:
+        hg_log_set_stream_error(stream);
+        break;
+    case HG_LOG_LEVEL_WARNING:
+        hg_log_set_stream_warning(stream);
+        break;
+    case HG_LOG_LEVEL_MIN_DEBUG:
+    case HG_LOG_LEVEL_INFO:
+    case HG_LOG_LEVEL_DEBUG:
+        hg_log_set_stream_debug(stream);
+        break;
+    default: /* nothing is written at level none */
+        break;
+    }
+}
 
-    if (level != NULL)
-        found = amg_log_level_of(level);
-    amg_log_stream_set(found, stream);
+void hg_log_set_level(enum hg_log_level log_level)
+{
+    if ((unsigned)log_level < HG_LOG_LEVEL_MAX)
+        amg_outlet_set_level(log_level);
+}
+
+enum hg_log_level hg_log_get_level(void)
+{
+    return amg_outlet_get_level();
+}
+
+void hg_log_set_subsys(const char *log_subsys)
+{
+    if (!amg_outlet_set_list(log_subsys))
+        AMG_LOG_WARNING("cls",
+            "a list of log outlets has %zu bytes, which is too long; it stays "
+            "as it was",
+            strlen(log_subsys));
+}
+
+const char *hg_log_get_subsys(void)
+{
+    return amg_outlet_get_list();
+}
+
+void hg_log_set_subsys_level(const char *subsys, enum hg_log_level log_level)
+{
+    if (subsys == NULL || (unsigned)log_level >= HG_LOG_LEVEL_MAX ||
+        !amg_outlet_set_level_of(subsys, log_level))
+        AMG_LOG_WARNING("cls",
+            "the log level of outlet '%s' stays as it is: level %d of %d, a "
+            "name of %zu bytes of 31, or 32 outlets have one",
+            subsys != NULL ? subsys : "NULL", (int)log_level,
+            (int)HG_LOG_LEVEL_DEBUG, subsys != NULL ? strlen(subsys) : 0);
+}
+
+enum hg_log_level hg_log_name_to_level(const char *log_level)
+{
+    return log_level != NULL ? (enum hg_log_level)amg_log_level_of(log_level)
+                             : HG_LOG_LEVEL_MAX;
+}
+
+const char *hg_log_level_to_string(enum hg_log_level log_level)
+{
+    return amg_log_level_name((enum amg_log_level)log_level);
+}
+
+void hg_log_set_func(hg_log_func_t log_func)
+{
+    amg_log_func_set(log_func);
+}
+
+hg_log_func_t hg_log_get_func(void)
+{
+    return amg_log_func_get();
+}
+
+void hg_log_set_stream_debug(FILE *stream)
+{
+    streams_set(AMG_LOG_LEVEL_MIN_DEBUG, AMG_LOG_LEVEL_DEBUG, stream);
+}
+
+FILE *hg_log_get_stream_debug(void)
+{
+    return amg_log_stream_get(AMG_LOG_LEVEL_DEBUG);
+}
+
+void hg_log_set_stream_warning(FILE *stream)
+{
+    streams_set(AMG_LOG_LEVEL_WARNING, AMG_LOG_LEVEL_WARNING, stream);
+}
+
+FILE *hg_log_get_stream_warning(void)
+{
+    return amg_log_stream_get(AMG_LOG_LEVEL_WARNING);
+}
+
+void hg_log_set_stream_error(FILE *stream)
+{
+    streams_set(AMG_LOG_LEVEL_FATAL, AMG_LOG_LEVEL_ERROR, stream);
+}
+
+FILE *hg_log_get_stream_error(void)
+{
+    return amg_log_stream_get(AMG_LOG_LEVEL_ERROR);
+}
+
+void hg_log_outlet_register(struct hg_log_outlet *outlet)
+{
+    amg_outlet_register(outlet);
+}
+
+void hg_log_outlet_deregister(struct hg_log_outlet *outlet)
+{
+    amg_outlet_deregister(outlet);
+}
+
+void hg_log_dump_counters(struct hg_log_outlet *outlet)
+{
+    if (outlet != NULL && outlet->debug_log != NULL)
+        hg_dlog_dump_counters(
+            outlet->debug_log, hg_log_get_func(), hg_log_get_stream_debug(), 0);
+}
+
+/* Appends to a text that is cut at its end; returns its new length. */
+HG_PRINTF(3, 4)
+static size_t text_add(char *text, size_t len, const char *format, ...)
+{
+    int more = 0;
+    va_list args;
+
+    va_start(args, format);
+    more = vsnprintf(text + len, AMG_LOG_LINE_CAP - len, format, args);
+    va_end(args);
+    len += more > 0 ? (size_t)more : 0;
+    return len < AMG_LOG_LINE_CAP ? len : AMG_LOG_LINE_CAP - 1;
+}
+
+void hg_log_vwrite(struct hg_log_outlet *outlet, enum hg_log_level log_level,
+    const char *file, unsigned int line, const char *func, bool no_return,
+    const char *format, va_list ap)
+{
+    char text[AMG_LOG_LINE_CAP];
+    const struct hg_log_outlet *root = outlet;
+    size_t len = 0;
+    int more = 0;
+
+    if (outlet == NULL || log_level == HG_LOG_LEVEL_NONE ||
+        !amg_outlet_shows(outlet, log_level))
+        return;
+    while (root->parent != NULL)
+        root = root->parent;
+    text[0] = '\0';
+    if (root != outlet)
+        len = text_add(text, len, "%s: ", outlet->name);
+    more = vsnprintf(text + len, sizeof(text) - len, format, ap);
+    len += more > 0 ? (size_t)more : 0;
+    len = len < sizeof(text) ? len : sizeof(text) - 1;
+    if (file != NULL)
+        text_add(text, len, " (%s:%u%s%s)", file, line, func != NULL ? " " : "",
+            func != NULL ? func : "");
+    amg_log_put(
+        (enum amg_log_level)log_level, root->name, text, no_return ? "" : "\n");
+    /* An error shows what led to it. */
+    if (log_level <= HG_LOG_LEVEL_ERROR && outlet->debug_log != NULL &&
+        amg_outlet_shows(outlet, HG_LOG_LEVEL_MIN_DEBUG))
+        hg_dlog_dump(
+            outlet->debug_log, hg_log_get_func(), hg_log_get_stream_error(), 1);
+}
+
+void hg_log_write(struct hg_log_outlet *outlet, enum hg_log_level log_level,
+    const char *file, unsigned int line, const char *func, bool no_return,
+    const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    hg_log_vwrite(outlet, log_level, file, line, func, no_return, format, args);
+    va_end(args);
+}
+
+void hg_log_write_debug(struct hg_log_outlet *outlet, const char *file,
+    unsigned int line, const char *func, const char *format, ...)
+{
+    va_list args;
+
+    if (outlet == NULL)
+        return;
+    if (outlet->debug_log != NULL &&
+        amg_outlet_shows(outlet, HG_LOG_LEVEL_MIN_DEBUG))
+        hg_dlog_addlog(outlet->debug_log, file, line, func, format, NULL);
+    va_start(args, format);
+    hg_log_vwrite(
+        outlet, HG_LOG_LEVEL_DEBUG, file, line, func, false, format, args);
+    va_end(args);
 }

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "base/outlet.h"
 
 enum { TEXT_CAP = 4096 };
 
@@ -37,7 +38,7 @@ static int log_setup(void **state)
     log_stream_seen = NULL;
     amg_log_func_set(log_catch);
     amg_log_level_set(AMG_LOG_LEVEL_WARNING);
-    amg_log_subsys_set("");
+    (void)amg_outlet_set_list("");
     amg_log_who_set("");
     return 0;
 }
@@ -80,12 +81,12 @@ static void test_log_level_of_knows_names(void **state)
 static void test_log_subsys_shows_and_hides(void **state)
 {
     (void)state;
-    amg_log_subsys_set("bulk,rpc");
+    (void)amg_outlet_set_list("bulk,rpc");
     AMG_LOG_ERROR("cls", "one");
     AMG_LOG_ERROR("rpc", "two");
     assert_null(strstr(log_text, "one"));
     assert_non_null(strstr(log_text, "two"));
-    amg_log_subsys_set("~rpc");
+    (void)amg_outlet_set_list("~rpc");
     AMG_LOG_ERROR("cls", "three");
     AMG_LOG_ERROR("rpc", "four");
     assert_non_null(strstr(log_text, "three"));

@@ -1,0 +1,429 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The log: outlets of programs beside those of the library.
+ *
+ * An outlet is a source of lines, for instance a module of a program; a
+ * sub-system is an outlet below another. There is one log: HG_LOG_LEVEL and
+ * HG_LOG_SUBSYS in the environment, HG_Set_log_*() and the calls below are
+ * about the lines of the library and of all registered outlets.
+ *
+ *   HG_LOG_DECL_REGISTER(my_tool);
+ *   HG_LOG_SUBSYS_DECL_REGISTER(my_disk, my_tool);
+ *
+ *   HG_LOG_WRITE(my_disk, HG_LOG_LEVEL_ERROR, "no room for %zu bytes", size);
+ *
+ * prints "my_tool: error: my_disk: no room for 5 bytes (disk.c:12 save)".
+ *
+ * Whether an outlet is shown is said by the list "a,b,~c" of names: the first
+ * of it, its parent, the parent's parent... that the list names is shown, or
+ * hidden with a ~. If none of them is named, those of state HG_LOG_OFF are
+ * hidden, and the others shown unless the list shows something else only.
+ *
+ * The library's own: hg with cls, ctx, addr, rpc, bulk, proc, poll, diag, and
+ * rpc_ref, poll_loop, perf, which are off; na with op, msg, mem, rma, mpi, shm,
+ * ofi; and hg_util. */
+#ifndef MERCURY_LOG_H
+#define MERCURY_LOG_H
+
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "mercury_atomic.h"
+#include "mercury_dlog.h"
+#include "mercury_queue.h"
+#include "mercury_util_config.h"
+
+/* A line is written if its level is not above that of its outlet. At MIN_DEBUG
+ * an outlet that has a log in memory keeps its debug lines there, and the next
+ * error prints them. */
+enum hg_log_level {
+    HG_LOG_LEVEL_NONE,
+    HG_LOG_LEVEL_FATAL,
+    HG_LOG_LEVEL_ERROR,
+    HG_LOG_LEVEL_WARNING,
+    HG_LOG_LEVEL_MIN_DEBUG,
+    HG_LOG_LEVEL_INFO,
+    HG_LOG_LEVEL_DEBUG,
+    HG_LOG_LEVEL_MAX
+};
+
+/* What an outlet is when no list names it. */
+enum hg_log_state {
+    HG_LOG_PASS, /* as its parent */
+    HG_LOG_OFF,
+    HG_LOG_ON,
+    HG_LOG_STATE_MAX
+};
+
+typedef int (*hg_log_func_t)(FILE *stream, const char *format, ...);
+
+/* Owned by the program, which makes it by an initialiser below; it lives until
+ * hg_log_outlet_deregister(). */
+struct hg_log_outlet {
+    HG_LIST_ENTRY(hg_log_outlet) entry; /* the registry's */
+    const char *name;
+    enum hg_log_state state;
+    hg_atomic_int32_t level; /* set by the library, read by HG_LOG_WRITE */
+    struct hg_log_outlet *parent;
+    struct hg_dlog *debug_log;
+    bool registered;
+};
+
+/* clang-format off: lines that belong together stand together. */
+
+#define HG_UTIL_CAT_(a, b) a##b
+#define HG_UTIL_CAT(a, b)  HG_UTIL_CAT_(a, b)
+
+/* The variable of an outlet, and its declaration. */
+#define HG_LOG_OUTLET(name)      HG_UTIL_CAT(name, _log_outlet_g)
+#define HG_LOG_OUTLET_DECL(name) struct hg_log_outlet HG_LOG_OUTLET(name)
+
+/* The same of a sub-system: its own name suffices. */
+#define HG_LOG_SUBSYS_DECL(name, parent_name)        HG_LOG_OUTLET_DECL(name)
+#define HG_LOG_OUTLET_SUBSYS_DECL(name, parent_name) HG_LOG_OUTLET_DECL(name)
+
+/* Initial values: of an outlet, and of one below `parent_name`. */
+#define HG_LOG_OUTLET_INITIALIZER(name, state, parent, dlog)                   \
+    {                                                                          \
+        {NULL, NULL}, #name, state, HG_ATOMIC_VAR_INIT(HG_LOG_LEVEL_NONE),     \
+            parent, dlog, false                                                \
+    }
+#define HG_LOG_OUTLET_SUBSYS_INITIALIZER(name, parent_name)                    \
+    HG_LOG_OUTLET_INITIALIZER(                                                 \
+        name, HG_LOG_PASS, &HG_LOG_OUTLET(parent_name), NULL)
+#define HG_LOG_OUTLET_SUBSYS_STATE_INITIALIZER(name, parent_name, state)       \
+    HG_LOG_OUTLET_INITIALIZER(name, state, &HG_LOG_OUTLET(parent_name), NULL)
+#define HG_LOG_OUTLET_SUBSYS_DLOG_INITIALIZER(name, parent_name)               \
+    HG_LOG_OUTLET_INITIALIZER(name, HG_LOG_PASS, &HG_LOG_OUTLET(parent_name),  \
+        &HG_LOG_DEBUG_DLOG(name))
+
+/* The log in memory of an outlet, for its last 256 debug lines. */
+#define HG_LOG_DEBUG_LESIZE          256
+#define HG_LOG_DEBUG_DLOG(name)      HG_UTIL_CAT(name, _dlog_g)
+#define HG_LOG_DEBUG_LE(name)        HG_UTIL_CAT(name, _dlog_entries_g)
+#define HG_LOG_DEBUG_DECL_DLOG(name) struct hg_dlog HG_LOG_DEBUG_DLOG(name)
+#define HG_LOG_DEBUG_DECL_LE(name)                                             \
+    struct hg_dlog_entry HG_LOG_DEBUG_LE(name)[HG_LOG_DEBUG_LESIZE]
+#define HG_LOG_DLOG_INITIALIZER(name)                                          \
+    HG_DLOG_INITIALIZER("", HG_LOG_DEBUG_LE(name), HG_LOG_DEBUG_LESIZE, 1)
+
+/* Registers an outlet when the program (or its library) is loaded, and takes it
+ * out when it is unloaded. */
+#define HG_LOG_REGISTER(name)                                                  \
+    static void HG_UTIL_CAT(name, _log_register)(void) HG_ATTR_CONSTRUCTOR;    \
+    static void HG_UTIL_CAT(name, _log_register)(void)                         \
+    {                                                                          \
+        hg_log_outlet_register(&HG_LOG_OUTLET(name));                          \
+    }                                                                          \
+    static void HG_UTIL_CAT(name, _log_deregister)(void) HG_ATTR_DESTRUCTOR;   \
+    static void HG_UTIL_CAT(name, _log_deregister)(void)                       \
+    {                                                                          \
+        hg_log_outlet_deregister(&HG_LOG_OUTLET(name));                        \
+    }                                                                          \
+    struct hg_log_outlet
+#define HG_LOG_SUBSYS_REGISTER(sub_name, name) HG_LOG_REGISTER(sub_name)
+
+/* Declares an outlet, with its initial value, and registers it. */
+#define HG_LOG_DECL_REGISTER(name)                                             \
+    HG_LOG_OUTLET_DECL(name) =                                                 \
+        HG_LOG_OUTLET_INITIALIZER(name, HG_LOG_PASS, NULL, NULL);              \
+    HG_LOG_REGISTER(name)
+#define HG_LOG_SUBSYS_DECL_REGISTER(name, parent_name)                         \
+    HG_LOG_OUTLET_DECL(name) =                                                 \
+        HG_LOG_OUTLET_SUBSYS_INITIALIZER(name, parent_name);                   \
+    HG_LOG_REGISTER(name)
+#define HG_LOG_SUBSYS_DECL_STATE_REGISTER(name, parent_name, state)            \
+    HG_LOG_OUTLET_DECL(name) =                                                 \
+        HG_LOG_OUTLET_SUBSYS_STATE_INITIALIZER(name, parent_name, state);      \
+    HG_LOG_REGISTER(name)
+
+/* The same, with a log in memory. */
+#define HG_LOG_DLOG_DECL_REGISTER(name)                                        \
+    HG_LOG_DEBUG_DECL_LE(name);                                                \
+    HG_LOG_DEBUG_DECL_DLOG(name) = HG_LOG_DLOG_INITIALIZER(name);              \
+    HG_LOG_OUTLET_DECL(name) = HG_LOG_OUTLET_INITIALIZER(                      \
+        name, HG_LOG_PASS, NULL, &HG_LOG_DEBUG_DLOG(name));                    \
+    HG_LOG_REGISTER(name)
+#define HG_LOG_SUBSYS_DLOG_DECL_REGISTER(name, parent_name)                    \
+    HG_LOG_DEBUG_DECL_LE(name);                                                \
+    HG_LOG_DEBUG_DECL_DLOG(name) = HG_LOG_DLOG_INITIALIZER(name);              \
+    HG_LOG_OUTLET_DECL(name) =                                                 \
+        HG_LOG_OUTLET_SUBSYS_DLOG_INITIALIZER(name, parent_name);              \
+    HG_LOG_REGISTER(name)
+
+/* Writes a line: `HG_LOG_WRITE(outlet, level, format, ...)`. Where the outlet
+ * does not show the level, that is one load and one comparison. */
+#define HG_LOG_WRITE(name, log_level, ...)                                     \
+    (hg_atomic_get32(&HG_LOG_OUTLET(name).level) >= (int32_t)(log_level)       \
+            ? hg_log_write(&HG_LOG_OUTLET(name), log_level, __FILE__,          \
+                  __LINE__, __func__, false, __VA_ARGS__)                      \
+            : (void)0)
+#define HG_LOG_SUBSYS_WRITE(sub_name, name, log_level, ...)                    \
+    HG_LOG_WRITE(sub_name, log_level, __VA_ARGS__)
+
+/* Writes a debug line at HG_LOG_LEVEL_DEBUG, and from MIN_DEBUG on keeps the
+ * place and the format in the outlet's log in memory. */
+#define HG_LOG_WRITE_DEBUG(name, ...)                                          \
+    (hg_atomic_get32(&HG_LOG_OUTLET(name).level) >=                            \
+                (int32_t)HG_LOG_LEVEL_MIN_DEBUG                                \
+            ? hg_log_write_debug(&HG_LOG_OUTLET(name), __FILE__, __LINE__,     \
+                  __func__, __VA_ARGS__)                                       \
+            : (void)0)
+
+/* Makes a counter in the outlet's log in memory. */
+#define HG_LOG_ADD_COUNTER32(name, counter_ptr, counter_name, counter_desc)    \
+    hg_dlog_mkcount32(HG_LOG_OUTLET(name).debug_log, counter_ptr,              \
+        counter_name, counter_desc)
+#define HG_LOG_ADD_COUNTER64(name, counter_ptr, counter_name, counter_desc)    \
+    hg_dlog_mkcount64(HG_LOG_OUTLET(name).debug_log, counter_ptr,              \
+        counter_name, counter_desc)
+
+/* clang-format on */
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/**
+ * Choose the level of all outlets; those set for one are forgotten.
+ *
+ * @param log_level  [in]
+ * Owns:      nothing changes hands.
+ * Errors:    no such level: nothing changes.
+ * Threads:   any thread; a lock is held for some instructions.
+ * Undefined: nothing.
+ * Source:    as Mercury 2.4.
+ */
+HG_UTIL_PUBLIC void hg_log_set_level(enum hg_log_level log_level);
+
+/**
+ * The level of all outlets for which no other was set.
+ *
+ * Owns:      nothing changes hands.
+ * Errors:    none.
+ * Threads:   any thread; never blocks.
+ * Undefined: nothing.
+ * Source:    as Mercury 2.4; at first HG_LOG_LEVEL of the environment, or
+ *            warning.
+ */
+HG_UTIL_PUBLIC enum hg_log_level hg_log_get_level(void);
+
+/**
+ * Choose which outlets are shown; as HG_Set_log_subsys().
+ *
+ * @param log_subsys  [in]  "a,b,~c"; NULL or "" shows all that are not off
+ * Owns:      nothing changes hands.
+ * Errors:    a list of 1024 bytes or more changes nothing; the log says so.
+ * Threads:   any thread; a lock is held for some instructions.
+ * Undefined: nothing.
+ * Source:    as Mercury 2.4.
+ */
+HG_UTIL_PUBLIC void hg_log_set_subsys(const char *log_subsys);
+
+/**
+ * The list that chooses which outlets are shown.
+ *
+ * Owns:      the result is borrowed from the library, until a list is set.
+ * Errors:    none.
+ * Threads:   any thread, when none sets a list; never blocks.
+ * Undefined: nothing.
+ * Source:    as Mercury 2.4; at first HG_LOG_SUBSYS of the environment.
+ */
+HG_UTIL_PUBLIC const char *hg_log_get_subsys(void);
+
+/**
+ * Choose the level of one outlet, and of those below it; one that is off is
+ * shown by it.
+ *
+ * @param subsys     [in]  a name, at most 31 bytes; it may be registered later
+ * @param log_level  [in]
+ * Owns:      nothing changes hands.
+ * Errors:    subsys is NULL or too long, no such level, or 32 outlets have a
+ *            level of their own: nothing changes, and the log says so.
+ * Threads:   any thread; a lock is held for some instructions.
+ * Undefined: nothing.
+ * Source:    as Mercury 2.4.
+ */
+HG_UTIL_PUBLIC void hg_log_set_subsys_level(
+    const char *subsys, enum hg_log_level log_level);
+
+/**
+ * The level of a name, in small or capital letters.
+ *
+ * @param log_level  [in]
+ * Owns:      nothing changes hands.
+ * Errors:    HG_LOG_LEVEL_MAX: there is none of that name, or it is NULL.
+ * Threads:   any thread; never blocks.
+ * Undefined: nothing.
+ * Source:    as Mercury 2.4.
+ */
+HG_UTIL_PUBLIC enum hg_log_level hg_log_name_to_level(const char *log_level);
+
+/**
+ * The name of a level.
+ *
+ * @param log_level  [in]
+ * Owns:      the result is static.
+ * Errors:    NULL: no such level.
+ * Threads:   any thread; never blocks.
+ * Undefined: nothing.
+ * Source:    as Mercury 2.4.
+ */
+HG_UTIL_PUBLIC const char *hg_log_level_to_string(enum hg_log_level log_level);
+
+/**
+ * Have log lines written by a function of the program's; as
+ * HG_Set_log_func().
+ *
+ * @param log_func  [in]  called as fprintf() would be; NULL: fprintf() itself
+ * Owns:      nothing changes hands.
+ * Errors:    none.
+ * Threads:   any thread; never blocks. `log_func` may be called by any thread
+ *            that calls the library, one at a time.
+ * Undefined: `log_func` calls the library.
+ * Source:    as Mercury 2.4.
+ */
+HG_UTIL_PUBLIC void hg_log_set_func(hg_log_func_t log_func);
+
+/**
+ * The function that writes log lines: fprintf() or the program's.
+ *
+ * Owns:      nothing changes hands.
+ * Errors:    none.
+ * Threads:   any thread; never blocks.
+ * Undefined: nothing.
+ * Source:    as Mercury 2.4.
+ */
+HG_UTIL_PUBLIC hg_log_func_t hg_log_get_func(void);
+
+/**
+ * Choose where lines go: debug takes those of min_debug, info and debug,
+ * warning its own, and error those of error and fatal.
+ *
+ * @param stream  [in]  NULL: stderr again
+ * Owns:      the stream stays the caller's, and open until another is set.
+ * Errors:    none.
+ * Threads:   any thread; never blocks.
+ * Undefined: nothing.
+ * Source:    as Mercury 2.4.
+ */
+HG_UTIL_PUBLIC void hg_log_set_stream_debug(FILE *stream);
+HG_UTIL_PUBLIC void hg_log_set_stream_warning(FILE *stream);
+HG_UTIL_PUBLIC void hg_log_set_stream_error(FILE *stream);
+
+/**
+ * Where lines go.
+ *
+ * Owns:      the result is borrowed from whoever set it; stderr at first.
+ * Errors:    none.
+ * Threads:   any thread; never blocks.
+ * Undefined: nothing.
+ * Source:    as Mercury 2.4.
+ */
+HG_UTIL_PUBLIC FILE *hg_log_get_stream_debug(void);
+HG_UTIL_PUBLIC FILE *hg_log_get_stream_warning(void);
+HG_UTIL_PUBLIC FILE *hg_log_get_stream_error(void);
+
+/**
+ * Make an outlet known, so that it gets its level now and whenever that
+ * changes. Until then it shows nothing.
+ *
+ * @param outlet  [in]  its parent need not be registered
+ * Owns:      the outlet stays the caller's and must live until
+ *            hg_log_outlet_deregister(), and so must its parents.
+ * Errors:    NULL or one that is known has no effect.
+ * Threads:   any thread; a lock is held for some instructions.
+ * Undefined: nothing.
+ * Source:    as Mercury 2.4.
+ */
+HG_UTIL_PUBLIC void hg_log_outlet_register(struct hg_log_outlet *outlet);
+
+/**
+ * Forget an outlet; it shows nothing any more.
+ *
+ * @param outlet  [in]
+ * Owns:      nothing changes hands.
+ * Errors:    NULL or one that is not known has no effect.
+ * Threads:   any thread; a lock is held for some instructions.
+ * Undefined: nothing.
+ * Source:    as Mercury 2.4.
+ */
+HG_UTIL_PUBLIC void hg_log_outlet_deregister(struct hg_log_outlet *outlet);
+
+/**
+ * Print the counters of an outlet's log in memory to the stream of debug lines.
+ *
+ * @param outlet  [in]
+ * Owns:      nothing changes hands.
+ * Errors:    NULL or an outlet without such a log has no effect.
+ * Threads:   any thread; the log's lock is held while it prints.
+ * Undefined: nothing.
+ * Source:    as Mercury 2.4.
+ */
+HG_UTIL_PUBLIC void hg_log_dump_counters(struct hg_log_outlet *outlet);
+
+/**
+ * Write a line, if its outlet shows the level; see HG_LOG_WRITE.
+ *
+ * @param outlet     [in]
+ * @param log_level  [in]
+ * @param file       [in]  where it is written, or NULL
+ * @param line       [in]
+ * @param func       [in]  may be NULL
+ * @param no_return  [in]  leave the line open, for the program to go on
+ * @param format     [in]  and what follows, as of printf()
+ * Owns:      nothing changes hands.
+ * Errors:    NULL as outlet has no effect. Text is cut at 1023 bytes.
+ * Threads:   any thread; lines of several do not mix.
+ * Undefined: format is NULL, or does not fit what follows.
+ * Source:    as Mercury 2.4; how the line looks is ours.
+ */
+HG_UTIL_PUBLIC void hg_log_write(struct hg_log_outlet *outlet,
+    enum hg_log_level log_level, const char *file, unsigned int line,
+    const char *func, bool no_return, const char *format, ...)
+    HG_UTIL_PRINTF(7, 8);
+
+/**
+ * The same, with what follows the format as a list.
+ *
+ * @param outlet     [in]
+ * @param log_level  [in]
+ * @param file       [in]  where it is written, or NULL
+ * @param line       [in]
+ * @param func       [in]  may be NULL
+ * @param no_return  [in]  leave the line open, for the program to go on
+ * @param format     [in]
+ * @param ap         [in]
+ * Owns:      nothing changes hands; `ap` is used up.
+ * Errors:    as hg_log_write().
+ * Threads:   as hg_log_write().
+ * Undefined: as hg_log_write().
+ * Source:    as Mercury 2.4; how the line looks is ours.
+ */
+HG_UTIL_PUBLIC void hg_log_vwrite(struct hg_log_outlet *outlet,
+    enum hg_log_level log_level, const char *file, unsigned int line,
+    const char *func, bool no_return, const char *format, va_list ap)
+    HG_UTIL_PRINTF(7, 0);
+
+/**
+ * Write a debug line, or keep it in memory; see HG_LOG_WRITE_DEBUG.
+ *
+ * @param outlet  [in]
+ * @param file    [in]  texts that live as long as the log in memory
+ * @param line    [in]
+ * @param func    [in]
+ * @param format  [in]  likewise; it is kept as it is
+ * Owns:      nothing changes hands.
+ * Errors:    as hg_log_write().
+ * Threads:   as hg_log_write().
+ * Undefined: as hg_log_write().
+ * Source:    ours; what Mercury does inside its macro.
+ */
+HG_UTIL_PUBLIC void hg_log_write_debug(struct hg_log_outlet *outlet,
+    const char *file, unsigned int line, const char *func, const char *format,
+    ...) HG_UTIL_PRINTF(5, 6);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

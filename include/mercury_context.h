@@ -59,7 +59,8 @@ HG_PUBLIC hg_context_t *HG_Context_create_id(hg_class_t *hg_class, uint8_t id);
 HG_PUBLIC hg_return_t HG_Context_destroy(hg_context_t *context);
 
 /**
- * Receive no more requests; calls that were made go on.
+ * Receive no more requests; calls that were made go on. Requests that come are
+ * answered by HG_CANCELED.
  *
  * @param context  [in]
  * Owns:      nothing changes hands.
@@ -67,7 +68,7 @@ HG_PUBLIC hg_return_t HG_Context_destroy(hg_context_t *context);
  * Threads:   any thread; may wait up to 5 s. Again, or when not listening: no
  *            effect.
  * Undefined: context destroyed meanwhile.
- * Source:    as Mercury 2.4.
+ * Source:    as Mercury 2.4, but such requests are answered.
  */
 HG_PUBLIC hg_return_t HG_Context_unpost(hg_context_t *context);
 

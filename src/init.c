@@ -218,8 +218,8 @@ hg_return_t amg_init_medium(const struct amg_init *init, hg_class_t **ret_class)
         return rc;
     if (init->no_loopback && !cls->plan.no_loopback)
         AMG_LOG_WARNING("cls",
-            "no_loopback: a class that does not listen cannot be called by its "
-            "transport (%s); calls to oneself stay inside",
+            "no_loopback: '%s' cannot reach its own process, or the class does "
+            "not listen; calls to oneself stay inside",
             cls->plan.transports[cls->plan.main_route]->name);
     AMG_LOG_INFO("cls", "class opened: '%s', %u bytes a message, %u credits",
         init->lender != NULL ? "(an NA class)" : info_choose(init->info),

@@ -4,6 +4,8 @@
 #ifndef MERCURY_PROC_BUF_H
 #define MERCURY_PROC_BUF_H
 
+#include <string.h>
+
 #include "mercury_proc.h"
 
 #ifdef __cplusplus
@@ -194,6 +196,53 @@ HG_PUBLIC hg_return_t hg_proc_checksum_verify(
  */
 HG_PUBLIC void hg_proc_checksum_update(
     hg_proc_t proc, void *data, hg_size_t data_size);
+
+/* What procs written by hand are made of. Each codes `data`, which is a
+ * pointer, and jumps to `label` with the error in `ret` if that fails:
+ *
+ *   HG_PROC_TYPE(proc, int32_t, &value, done, ret)
+ *
+ * expands to
+ *
+ *   do {
+ *       (ret) = hg_proc_bytes(proc, &value, sizeof(int32_t));
+ *       if ((ret) != HG_SUCCESS)
+ *           goto done;
+ *   } while (0)
+ */
+#define HG_PROC_BYTES(proc, data, size, label, ret)                            \
+    do {                                                                       \
+        (ret) = hg_proc_bytes(proc, data, size);                               \
+        if ((ret) != HG_SUCCESS)                                               \
+            goto label;                                                        \
+    } while (0)
+#define HG_PROC_TYPE(proc, type, data, label, ret)                             \
+    HG_PROC_BYTES(proc, data, sizeof(type), label, ret)
+
+/* The same in steps: see to it that there is room, or that the bytes have come;
+ * copy them at the cursor; pass them; add them to the sum. When freeing there
+ * is nothing to copy or to pass. */
+#define HG_PROC_CHECK_SIZE(proc, size, label, ret)                             \
+    do {                                                                       \
+        (ret) = HG_SUCCESS;                                                    \
+        if (hg_proc_get_op(proc) != HG_FREE &&                                 \
+            hg_proc_get_size_left(proc) < (size))                              \
+            (ret) =                                                            \
+                hg_proc_set_size(proc, hg_proc_get_size_used(proc) + (size));  \
+        if ((ret) != HG_SUCCESS)                                               \
+            goto label;                                                        \
+    } while (0)
+#define HG_PROC_BYTES_ENCODE(proc, data, size)                                 \
+    ((void)memcpy(hg_proc_save_ptr(proc, 0), data, size))
+#define HG_PROC_BYTES_DECODE(proc, data, size)                                 \
+    ((void)memcpy(data, hg_proc_save_ptr(proc, 0), size))
+#define HG_PROC_TYPE_ENCODE(proc, type, data)                                  \
+    HG_PROC_BYTES_ENCODE(proc, data, sizeof(type))
+#define HG_PROC_TYPE_DECODE(proc, type, data)                                  \
+    HG_PROC_BYTES_DECODE(proc, data, sizeof(type))
+#define HG_PROC_UPDATE(proc, size) ((void)hg_proc_save_ptr(proc, size))
+#define HG_PROC_CHECKSUM_UPDATE(proc, data, size)                              \
+    hg_proc_checksum_update(proc, data, size)
 
 #ifdef __cplusplus
 }

@@ -27,6 +27,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/assert.h"
 #include "base/lock.h"
 
 /* Owned by whoever embeds it. */
@@ -61,7 +62,8 @@ static inline bool amg_bias_enter(struct amg_bias *bias, uintptr_t mark)
 {
     atomic_store_explicit(&bias->busy, 1, memory_order_relaxed);
     atomic_signal_fence(memory_order_seq_cst);
-    if (atomic_load_explicit(&bias->owner, memory_order_relaxed) == mark)
+    if (AMG_LIKELY(
+            atomic_load_explicit(&bias->owner, memory_order_relaxed) == mark))
         return true;
     atomic_store_explicit(&bias->busy, 0, memory_order_release);
     return false;
@@ -71,7 +73,8 @@ static inline void amg_bias_take(struct amg_bias *bias)
 {
     uintptr_t mark = amg_bias_mark();
 
-    if (atomic_load_explicit(&bias->owner, memory_order_relaxed) != mark ||
+    if (!AMG_LIKELY(
+            atomic_load_explicit(&bias->owner, memory_order_relaxed) == mark) ||
         !amg_bias_enter(bias, mark))
         amg_bias_take_slowly(bias);
 }
@@ -81,7 +84,8 @@ static inline bool amg_bias_try(struct amg_bias *bias)
 {
     uintptr_t mark = amg_bias_mark();
 
-    if (atomic_load_explicit(&bias->owner, memory_order_relaxed) != mark)
+    if (!AMG_LIKELY(
+            atomic_load_explicit(&bias->owner, memory_order_relaxed) == mark))
         return amg_bias_try_slowly(bias);
     if (atomic_load_explicit(&bias->busy, memory_order_relaxed) != 0)
         return false;
@@ -90,10 +94,11 @@ static inline bool amg_bias_try(struct amg_bias *bias)
 
 static inline void amg_bias_give(struct amg_bias *bias)
 {
-    if (atomic_load_explicit(&bias->is_shared, memory_order_relaxed))
-        amg_lock_give(&bias->lock);
-    else
+    if (AMG_LIKELY(
+            !atomic_load_explicit(&bias->is_shared, memory_order_relaxed)))
         atomic_store_explicit(&bias->busy, 0, memory_order_release);
+    else
+        amg_lock_give(&bias->lock);
 }
 
 /* Gives it, and sees what others wrote before they failed to try it. */

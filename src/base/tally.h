@@ -32,11 +32,11 @@ static inline void amg_tally_add(struct amg_tally *tally, int change)
     uintptr_t mark = amg_bias_mark();
     uintptr_t owner = atomic_load_explicit(&tally->owner, memory_order_relaxed);
 
-    if (owner == 0 &&
+    if (!AMG_LIKELY(owner != 0) &&
         atomic_compare_exchange_strong_explicit(&tally->owner, &owner, mark,
             memory_order_relaxed, memory_order_relaxed))
         owner = mark;
-    if (owner == mark)
+    if (AMG_LIKELY(owner == mark))
         atomic_store_explicit(&tally->own,
             atomic_load_explicit(&tally->own, memory_order_relaxed) + change,
             memory_order_release);

@@ -29,6 +29,7 @@ void amg_addr_init_self(hg_class_t *cls, struct hg_addr *ret_addr)
     ret_addr->cls = cls;
     ret_addr->route = (uint8_t)route;
     ret_addr->is_users = false;
+    ret_addr->is_borrowed = false;
     ret_addr->peer = domain->transport->addr.self(domain);
 }
 
@@ -38,6 +39,7 @@ void amg_addr_init_from(hg_class_t *cls, unsigned route, struct amg_peer *peer,
     ret_addr->cls = cls;
     ret_addr->route = (uint8_t)route;
     ret_addr->is_users = false;
+    ret_addr->is_borrowed = false;
     ret_addr->peer = cls->domains[route]->transport->addr.hold(peer);
 }
 
@@ -58,15 +60,25 @@ void amg_addr_init_copy(const struct hg_addr *other, struct hg_addr *ret_addr)
 {
     *ret_addr = *other;
     ret_addr->is_users = false;
+    ret_addr->is_borrowed = false;
     if (other->peer != NULL)
         ret_addr->peer = addr_ops(other)->hold(other->peer);
+}
+
+void amg_addr_keep(struct hg_addr *addr)
+{
+    if (!addr->is_borrowed)
+        return;
+    addr->peer = addr_ops(addr)->hold(addr->peer);
+    addr->is_borrowed = false;
 }
 
 void amg_addr_fini(struct hg_addr *addr)
 {
     if (addr->peer == NULL)
         return;
-    addr_ops(addr)->drop(addr_domain(addr), addr->peer);
+    if (!addr->is_borrowed)
+        addr_ops(addr)->drop(addr_domain(addr), addr->peer);
     addr->peer = NULL;
 }
 

@@ -14,7 +14,8 @@ struct hg_addr {
     hg_class_t *cls;
     struct amg_peer *peer; /* NULL: none yet */
     uint8_t route;
-    bool is_users; /* made by amg_addr_create(), counted in the class */
+    bool is_users;    /* made by amg_addr_create(), counted in the class */
+    bool is_borrowed; /* the share is that of an arrival */
 };
 
 /* Fills `ret_addr` in place, for a peer of an open route. A peer that is this
@@ -25,6 +26,19 @@ void amg_addr_init(hg_class_t *cls, unsigned route, struct amg_peer *peer,
 /* The same for the sender of an arrival, which came by that very route. */
 void amg_addr_init_from(hg_class_t *cls, unsigned route, struct amg_peer *peer,
     struct hg_addr *ret_addr);
+/* The same, without a share of its own: for as long as the arrival is there, or
+ * until amg_addr_keep(). */
+static inline void amg_addr_borrow(hg_class_t *cls, unsigned route,
+    struct amg_peer *peer, struct hg_addr *ret_addr)
+{
+    ret_addr->cls = cls;
+    ret_addr->peer = peer;
+    ret_addr->route = (uint8_t)route;
+    ret_addr->is_users = false;
+    ret_addr->is_borrowed = true;
+}
+/* Gives a borrowed one a share of its own. */
+void amg_addr_keep(struct hg_addr *addr);
 /* The same as `other`, with a share of its own. */
 void amg_addr_init_copy(const struct hg_addr *other, struct hg_addr *ret_addr);
 /* Ends the share; safe on one that has no peer. */

@@ -52,6 +52,7 @@ static void handle_clear(struct hg_handle *handle)
     handle->info.id = 0;
     handle->info.context_id = 0;
     handle->addr.peer = NULL;
+    /* One by one: gcc makes of a memset of this length a slow instruction. */
     handle->rpc = NULL;
     handle->is_one_way = false;
     handle->is_counted = false;
@@ -65,7 +66,7 @@ static void handle_clear(struct hg_handle *handle)
     handle->out = no_args;
     handle->arrival = NULL;
     handle->fetch = NULL;
-    handle->link.next = NULL;
+    handle->link = (struct amg_link){NULL, NULL};
     handle->token = 0;
     if (handle->keeps_data)
         return;

@@ -49,15 +49,24 @@ struct hg_handle {
     struct amg_cq_entry entry;
     struct hg_info info;
     struct hg_addr addr; /* what info.addr points to */
-    struct amg_rpc *rpc; /* NULL: none set */
-    atomic_int state;    /* written by amg_handle_set_state() alone */
+    /* What is to be done when the user lets go of it unanswered; set before it
+     * is RUNNING, by whoever made it. */
+    void (*forsaken)(struct hg_handle *);
+    atomic_int state; /* written by amg_handle_set_state() alone */
     atomic_int refs;
-    bool is_served;   /* a call at its target */
-    bool is_one_way;  /* no answer is expected */
-    bool is_counted;  /* as one the user holds */
-    bool is_released; /* served: the message of its input was given back */
-    bool keeps_data;  /* served: also when it serves another call */
-    bool has_reply;   /* origin: op.data is to be released */
+    bool is_served;  /* a call at its target */
+    bool keeps_data; /* served: also when it serves another call */
+    /* The program's own place for the header it sends (see rpc/raw.c), once it
+     * asked for one; it stays with the object from use to use. */
+    void *raw;
+    void *data; /* the user's */
+    void (*data_free)(void *);
+    /* From here to the end all is zero when it is made: handle_clear(). */
+    struct amg_rpc *rpc; /* NULL: none set */
+    bool is_one_way;     /* no answer is expected */
+    bool is_counted;     /* as one the user holds */
+    bool is_released;    /* served: the message of its input was given back */
+    bool has_reply;      /* origin: op.data is to be released */
     /* Set by HG_Cancel, read by the steps: a wish, so relaxed. */
     atomic_bool is_cancelled;
     hg_return_t ret; /* how it ended */
@@ -65,18 +74,10 @@ struct hg_handle {
     void *arg;
     struct amg_args in;
     struct amg_args out;
-    /* What is to be done when the user lets go of it unanswered; set before it
-     * is RUNNING, by whoever made it. */
-    void (*forsaken)(struct hg_handle *);
     struct amg_arrival *arrival; /* served: the request, until released */
     struct hg_op_id *fetch;      /* guarded by context->upper_lock */
     struct amg_link link;        /* served: on context->upper in ACK_WAIT */
     uint64_t token;              /* names it in an ACK */
-    void *data;                  /* the user's */
-    void (*data_free)(void *);
-    /* The program's own place for the header it sends (see rpc/raw.c), once it
-     * asked for one; it stays with the object from use to use. */
-    void *raw;
 };
 
 /* A fresh one with a reference. HG_NOMEM. */

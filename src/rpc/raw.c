@@ -49,6 +49,7 @@ void amg_raw_release(struct hg_handle *handle)
         handle->in.data = NULL;
     if (!handle->arrival->is_one_way)
         return; /* the driver needs it to find the way back */
+    amg_addr_keep(&handle->addr);
     amg_handle_ep(handle)->transport->msg.release(
         amg_handle_ep(handle), handle->arrival);
     handle->arrival = NULL;

@@ -170,7 +170,7 @@ void amg_serve_arrived(
     handle->arrival = arrival;
     handle->forsaken = amg_respond_for_user;
     handle->info.context_id = arrival->origin_context;
-    amg_addr_init_from(context->cls, route, arrival->from, &handle->addr);
+    amg_addr_borrow(context->cls, route, arrival->from, &handle->addr);
     handle->info.addr = &handle->addr;
     rc = amg_header_read(
         arrival->data, arrival->len, AMG_HEADER_REQUEST, &header, &why);

@@ -5,12 +5,14 @@
  * contexts, and of what those had that were closed. */
 #include "core/counters.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/assert.h"
 #include "base/list.h"
 #include "base/lock.h"
 #include "base/log.h"
+#include "base/outlet.h"
 #include "core/context.h"
 #include "mercury_class.h"
 
@@ -68,14 +70,16 @@ static void class_look(hg_class_t *cls, struct hg_diag_counters *ret_counters)
 }
 
 /* Whoever asked for it wants to see it, so the level does not matter, unless
- * the log is off. */
+ * the log, or this outlet, is off. */
 static void counters_log(
     const char *protocol, const struct hg_diag_counters *counters)
 {
-    if (!amg_log_is_on(AMG_LOG_LEVEL_FATAL))
+    char text[AMG_LOG_LINE_CAP];
+
+    if (!amg_outlet_shows(amg_outlet_find("diag"), HG_LOG_LEVEL_FATAL))
         return;
-    amg_log_write(AMG_LOG_LEVEL_INFO, "diag",
-        "%s: requests sent %llu, long %llu, received %llu, in work %llu; "
+    snprintf(text, sizeof(text),
+        "diag: %s: requests sent %llu, long %llu, received %llu, in work %llu; "
         "replies sent %llu, long %llu, received %llu; bulk transfers %llu",
         protocol, (unsigned long long)counters->rpc_req_sent_count,
         (unsigned long long)counters->rpc_req_extra_count,
@@ -85,6 +89,7 @@ static void counters_log(
         (unsigned long long)counters->rpc_resp_extra_count,
         (unsigned long long)counters->rpc_resp_recv_count,
         (unsigned long long)counters->bulk_count);
+    amg_log_put(AMG_LOG_LEVEL_INFO, "amalgam", text, "\n");
 }
 
 void amg_counters_join(hg_class_t *cls)

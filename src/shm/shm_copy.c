@@ -49,26 +49,26 @@ static bool is_sealed(int fd)
 }
 
 /* The peer's area, mapped here; NULL: it has none, or we may not. */
-static char *area_map(const struct amg_shm_region *region)
+static char *area_map(const struct amg_shm_region *region, uint64_t len)
 {
-    const struct amg_shm_head *head = region->head;
     char path[64];
     struct stat file;
     void *base = MAP_FAILED;
     int fd = -1;
 
-    if (head->area_len == 0)
+    if (len == 0)
         return NULL;
-    snprintf(path, sizeof(path), "/proc/%u/fd/%d", region->pid, head->area_fd);
+    snprintf(path, sizeof(path), "/proc/%u/fd/%d", region->pid,
+        region->head->area_fd);
     fd = open(path, O_RDWR | O_CLOEXEC);
     if (fd < 0)
         return NULL;
     /* It must not become shorter than what is mapped: reading would be SIGBUS.
      * And it must be the file of who is alive, not of a later owner. */
-    if (fstat(fd, &file) == 0 && (uint64_t)file.st_size == head->area_len &&
+    if (fstat(fd, &file) == 0 && (uint64_t)file.st_size == len &&
         is_sealed(fd) &&
         amg_shm_files_is_alive(region->pid, region->start_time))
-        base = mmap(NULL, head->area_len, PROT_READ | PROT_WRITE,
+        base = mmap(NULL, len, PROT_READ | PROT_WRITE,
             MAP_SHARED | MAP_NORESERVE, fd, 0);
     close(fd);
     return base == MAP_FAILED ? NULL : base;
@@ -101,9 +101,13 @@ static void ways_find(struct amg_shm_domain *domain, struct amg_shm_peer *peer)
             AMG_SHM_KEYS_MAGIC)
         return;
     if (copy != AMG_SHM_COPY_CMA && !is_self) {
-        bulk->area = area_map(region);
-        bulk->area_base = region->head->area_base;
-        bulk->area_len = bulk->area == NULL ? 0 : region->head->area_len;
+        /* Read once: the peer might change it. */
+        const volatile struct amg_shm_head *head = region->head;
+        uint64_t len = head->area_len;
+
+        bulk->area = area_map(region, len);
+        bulk->area_base = head->area_base;
+        bulk->area_len = bulk->area == NULL ? 0 : len;
     }
     if (copy != AMG_SHM_COPY_CMA && is_self) { /* all of it is here */
         bulk->area_base = 0;

@@ -124,6 +124,7 @@ struct amg_shm_inring {
     struct amg_shm_in in;
     struct amg_shm_peer *peer;
     uint32_t slot;
+    uint8_t context_id; /* whose inbox it belongs to, whatever its claim says */
     uint32_t seen; /* in.head when it was last looked whether it is silent */
     bool is_active;
     bool is_leaving; /* its writer writes no more: freed when it is empty */

@@ -204,6 +204,7 @@ static hg_return_t ring_make_locked(struct amg_shm_inbox *inbox, uint32_t slot,
     }
     amg_shm_in_init(&ring->in, shared);
     ring->slot = slot;
+    ring->context_id = inbox->context_id;
     amg_list_push(&inbox->rings, &ring->link);
     domain->inrings[slot] = ring;
     *ret_ring = ring;
@@ -237,6 +238,8 @@ static bool slot_take_locked(struct amg_shm_inbox *inbox, uint32_t slot)
             return rc == HG_SUCCESS && ring_activate(inbox, ring);
         return true;
     }
+    if (ring->context_id != inbox->context_id)
+        return true; /* the claim was changed while its ring was in use */
     if (state == AMG_SHM_CLAIM_LEAVING)
         ring_leave(inbox, ring);
     return ring_activate(inbox, ring);

@@ -43,21 +43,27 @@ struct message {
     unsigned kind;
 };
 
-/* Is the cell one that a peer can have sent? */
+/* Is the cell one that a peer can have sent? Each word of it is read once: a
+ * peer gone mad may change it between a check and its use. */
 static inline bool message_read(struct amg_shm_peer *peer,
     const struct amg_shm_cell *cell, struct message *ret_message)
 {
-    *ret_message = (struct message){
-        .cell = cell, .peer = peer, .len = cell->len, .kind = cell->kind};
-    if (AMG_LIKELY((cell->kind & AMG_SHM_FAR) == 0))
-        return cell->len <= AMG_SHM_INLINE && cell->kind < AMG_SHM_BULK;
-    ret_message->kind = cell->kind & ~(unsigned)AMG_SHM_FAR;
-    ret_message->len = cell->far.len;
-    if (cell->far.slab >= AMG_SHM_SLABS ||
-        cell->far.len > peer->region.message_len ||
+    const volatile struct amg_shm_cell *words = cell;
+    unsigned kind = words->kind;
+    uint32_t slab = 0;
+
+    *ret_message = (struct message){.cell = cell,
+        .peer = peer,
+        .len = words->len,
+        .kind = kind & ~(unsigned)AMG_SHM_FAR};
+    if (AMG_LIKELY((kind & AMG_SHM_FAR) == 0))
+        return ret_message->len <= AMG_SHM_INLINE && kind < AMG_SHM_BULK;
+    ret_message->len = words->far.len;
+    slab = words->far.slab;
+    if (slab >= AMG_SHM_SLABS || ret_message->len > peer->region.message_len ||
         ret_message->kind >= AMG_SHM_BULK)
         return false;
-    ret_message->slab = amg_shm_region_slab(&peer->region, cell->far.slab);
+    ret_message->slab = amg_shm_region_slab(&peer->region, slab);
     return true;
 }
 

@@ -116,7 +116,8 @@ void amg_shm_poll_closed_locked(struct amg_shm_inbox *inbox)
 
     if (amg_shm_inbox_has_news(inbox))
         amg_shm_inbox_news_locked(inbox);
-    (void)rings_take(&poll, UINT32_MAX);
+    /* All there is, but not all that a peer goes on to write. */
+    (void)rings_take(&poll, inbox->active_count * AMG_SHM_CELLS);
     if (inbox->leaving_count > 0)
         amg_shm_inbox_reap_locked(inbox);
 }

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The world of the target `shm`: two domains of the driver in one process, each
+ * a peer of the other, with operations of the contract under way. */
+#ifndef TESTS_FAULT_FUZZ_SHM_H
+#define TESTS_FAULT_FUZZ_SHM_H
+
+#include "base/mapping.h"
+#include "fuzz.h"
+#include "shm/shm_domain.h"
+
+enum {
+    SHM_SIDES = 2,
+    SHM_CONTEXTS = 2,
+    SHM_MEMORY = 3 * 65536,
+    SHM_MESSAGE = 256,
+    SHM_ROOM = SHM_MESSAGE * AMG_ROOM_FACTOR, /* the longest message */
+};
+
+/* One domain, and what it needs. */
+struct shm_side {
+    struct amg_domain *domain;
+    struct amg_ep *eps[SHM_CONTEXTS];
+    struct amg_peer *peer; /* the other side; NULL: not found yet */
+    struct amg_list held;  /* arrivals, answered or not */
+    struct amg_mem *mem;
+    struct amg_key key;
+    uint8_t *memory;            /* the first exposed segment */
+    struct amg_mapping mapping; /* its area; the second exposed segment */
+    bool is_mad;                /* its segment was written to */
+    bool is_astray;             /* and its table of exposed memory */
+};
+
+extern struct shm_side shm_sides[SHM_SIDES];
+
+/* `copy` chooses how bulk data go. */
+void shm_open(unsigned copy);
+/* Ends what is under way, and closes both; nothing may be left. */
+void shm_close(void);
+
+/* Looks the other side up, if that has not happened. */
+bool shm_meet(struct shm_side *side);
+void shm_ask(struct shm_side *side, uint8_t context, uint8_t target_context,
+    uint32_t len, bool wants_reply);
+void shm_move(struct shm_side *side, const struct amg_remote *remote,
+    uint64_t len, bool is_put);
+void shm_poll(struct shm_side *side, unsigned times);
+/* Cancels the operations under way. */
+void shm_cancel(void);
+/* Answers or drops, and releases, what arrived. */
+void shm_release(struct shm_side *side, bool answers);
+
+#endif

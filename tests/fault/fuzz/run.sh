@@ -5,7 +5,7 @@
 #   run.sh build DIR                    builds them in DIR
 #   run.sh run DIR NAME CORPUS short    runs DIR's fuzz_NAME for some seconds
 #   run.sh run DIR NAME CORPUS long     for AMALGAM_FUZZ_SECONDS, 60 if not set
-#   run.sh keep DIR NAME CORPUS         adds to CORPUS what runs have found new
+#   run.sh keep DIR NAME CORPUS         makes CORPUS anew, of it and what was found
 #
 # What a run finds goes to DIR/found/NAME, and is where the next run begins,
 # besides CORPUS. An input that fails is kept in DIR/failed.
@@ -74,8 +74,9 @@ keep() {
     "$program" -set_cover_merge=1 "$merged" "$corpus" "$dir/found/$name" ||
         exit 1
     mkdir -p "$corpus"
-    # Those that are there already keep their names; a fix's own stay.
-    find "$merged" -type f -exec cp -n {} "$corpus" \;
+    # Those that came with the fix of what they had found stay in any case.
+    find "$corpus" -type f ! -name 'fix-*' -delete
+    find "$merged" -type f ! -name 'fix-*' -exec cp {} "$corpus" \;
     du -sb "$corpus"
 }
 

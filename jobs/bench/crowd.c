@@ -55,6 +55,8 @@ bool crowd_open(struct crowd *ret_crowd, struct pair *pair)
     if (!pair_open(&ret_crowd->busy, comm, info) ||
         !pair_open(&ret_crowd->quiet, comm, info))
         pair_fail(pair, "no two classes over one transport");
+    /* As it was asked for, not as it is opened here. */
+    ret_crowd->busy.transport = pair->transport;
     pair_enter(&ret_crowd->busy);
     pair_enter(&ret_crowd->quiet);
     return true;

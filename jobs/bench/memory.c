@@ -105,6 +105,14 @@ static void alone_rows(const struct pair *pair)
         pair_fail(pair, "a process of its own cannot be measured");
 }
 
+/* What belongs to this process alone, and what exists of what it shares: more
+ * processes of this program make its share of the program smaller, and so PSS
+ * says little of the peers when these are such processes. */
+static double own_kib(const struct smaps *smaps)
+{
+    return smaps->anonymous + smaps->shared_touched;
+}
+
 /* Each peer's share of what its contact and that of the others took. */
 static void peer_row(struct pair *pair)
 {
@@ -119,8 +127,8 @@ static void peer_row(struct pair *pair)
     smaps_take(pair, &after);
     smaps_send(pair, &before);
     smaps_send(pair, &after);
-    row_add(pair, "peer_pss", (after.pss - before.pss) / crowd.count,
-        before.pss, crowd.count, "process", CONTROL_PEERS_TEXT);
+    row_add(pair, "peer", (own_kib(&after) - own_kib(&before)) / crowd.count,
+        own_kib(&before), crowd.count, "process", CONTROL_PEERS_TEXT);
     crowd_close(&crowd);
 }
 
@@ -131,6 +139,7 @@ void bench_memory(struct pair *pair)
     struct smaps after;
 
     pair_copy(pair, &idle);
+    MPI_Barrier(pair->comm);
     smaps_take(pair, &before); /* once, for what the reading itself takes */
     smaps_take(pair, &before);
     if (!pair_open_alone(&idle, pair->comm, pair->options->transport))

@@ -156,6 +156,8 @@ void bench_onecore(struct pair *pair)
     pair_copy(pair, &one);
     snprintf(one.cores, sizeof(one.cores), "%d %d", core, core);
     one.wait_ms = WAIT_MS;
+    /* The same transport; so its class has one context in all its life. */
+    memcpy(one.via, pair->via, sizeof(one.via));
     if (!pair_open(&one, pair->comm, pair->options->transport))
         pair_fail(pair, "no class for two ranks on one core");
     ends_open(&one, &ends);

@@ -139,8 +139,16 @@ static void calls_register(struct pair *pair)
 /* Does the string open a class that knows nothing of ranks? */
 static bool transport_is_alone(const char *transport)
 {
-    return transport != NULL && (strncmp(transport, "self", 4) == 0 ||
-                                    strncmp(transport, "na+", 3) == 0);
+    const char *const names[] = {"self", "sm", "shm", "na+self", "na+sm"};
+
+    for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        size_t len = strlen(names[i]);
+
+        if (transport != NULL && strncmp(transport, names[i], len) == 0 &&
+            (transport[len] == '\0' || transport[len] == ':'))
+            return true;
+    }
+    return false;
 }
 
 /* The address of the target, which the target sends as a string. */
@@ -217,7 +225,7 @@ void pair_meet(struct pair *pair)
         pair_check(pair,
             amalgam_addr_rank(pair->cls, pair->rank == 1 ? 0 : 1, &pair->peer),
             "amalgam_addr_rank");
-    if (pair->comm != MPI_COMM_NULL)
+    if (pair->comm != MPI_COMM_NULL && pair->via[0] == '\0')
         via_ask(pair);
     guard_rest();
 }

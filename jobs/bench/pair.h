@@ -58,11 +58,12 @@ struct echo {
 };
 
 /* Opens a class over `comm`, of which `pair->comm` are the first two; others
- * have the address of rank 1 only. Strings that HG_Init() alone understands
+ * have the address of rank 1 only. Strings of transports without ranks
  * ("self", "na+sm") open one for each of the two. NULL: the library chooses.
  * False, with a word why, when it cannot. */
 bool pair_open(struct pair *pair, MPI_Comm comm, const char *transport);
-/* The same in two steps: the class, then the peer and what leads to it. */
+/* The same in two steps: the class; then the peer, and what leads to it unless
+ * that is known. */
 bool pair_open_alone(struct pair *pair, MPI_Comm comm, const char *transport);
 void pair_meet(struct pair *pair);
 /* By all who opened it. */

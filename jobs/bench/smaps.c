@@ -29,9 +29,11 @@ static bool rollup_read(struct smaps *smaps)
             found |= 1;
         if (sscanf(line, "Pss: %lf kB", &smaps->pss) == 1)
             found |= 2;
+        if (sscanf(line, "Anonymous: %lf kB", &smaps->anonymous) == 1)
+            found |= 4;
     }
     fclose(file);
-    return found == 3;
+    return found == 7;
 }
 
 /* KiB of the pages that exist in [start, end). */

@@ -10,6 +10,7 @@
 struct smaps {
     double rss;            /* pages that are there */
     double pss;            /* the same, shared ones divided by their users */
+    double anonymous;      /* of the first, those that are this process's own */
     double shared_len;     /* of all shared writable mappings */
     double shared_touched; /* pages of these that exist, whoever touched them */
 };

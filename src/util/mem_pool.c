@@ -132,15 +132,19 @@ struct hg_mem_pool *hg_mem_pool_create(size_t chunk_size, size_t chunk_count,
     void *arg)
 {
     struct hg_mem_pool *pool = NULL;
+    size_t step = 0;
 
     if (!AMG_CONTRACT(chunk_size > 0 && chunk_count > 0 && block_count > 0) ||
-        chunk_size > SIZE_MAX / 2 / chunk_count - CHUNK_ALIGN)
+        chunk_size > SIZE_MAX - CHUNK_ALIGN)
+        return NULL;
+    step = (chunk_size + CHUNK_ALIGN - 1) / CHUNK_ALIGN * CHUNK_ALIGN;
+    if (step > (SIZE_MAX - CHUNK_ALIGN) / chunk_count)
         return NULL;
     pool = amg_mem_zalloc(sizeof(*pool));
     if (pool == NULL)
         return NULL;
     pool->chunk_size = chunk_size;
-    pool->step = (chunk_size + CHUNK_ALIGN - 1) / CHUNK_ALIGN * CHUNK_ALIGN;
+    pool->step = step;
     pool->chunk_count = chunk_count;
     pool->register_func = register_func;
     pool->deregister_func = deregister_func;

@@ -77,7 +77,9 @@ static void test_locks_mutex_answers_misuse(void **state)
 
     (void)state;
     assert_int_equal(hg_thread_mutex_init(&mutex), HG_UTIL_SUCCESS);
+#ifndef __SANITIZE_THREAD__ /* which reports it itself, and fails the test */
     assert_int_equal(hg_thread_mutex_unlock(&mutex), HG_UTIL_FAIL);
+#endif
     assert_int_equal(hg_thread_mutex_lock(&mutex), HG_UTIL_SUCCESS);
     assert_int_equal(hg_thread_mutex_lock(&mutex), HG_UTIL_FAIL);
     assert_int_equal(hg_thread_mutex_try_lock(&mutex), HG_UTIL_FAIL);

@@ -172,6 +172,9 @@ struct amg_shm_domain {
     /* Something waits that a poll could move: peers in `stuck`, owed credits.
      * Written under the lock, looked at without it. */
     _Atomic uint32_t has_errands;
+    /* Counts polls that found nothing, roughly. What messages have between them
+     * when they are no burst: relaxed, see struct amg_shm_out. */
+    _Atomic uint32_t lull;
 
     struct amg_bias lock; /* guards all below */
     struct amg_flow flow;

@@ -148,6 +148,9 @@ static void idle_step(struct poll *poll, bool was_asleep)
     struct amg_shm_domain *domain = poll->domain;
     struct amg_shm_inbox *inbox = poll->inbox;
 
+    atomic_store_explicit(&domain->lull,
+        atomic_load_explicit(&domain->lull, memory_order_relaxed) + 1u,
+        memory_order_relaxed);
     if (atomic_load_explicit(&domain->has_errands, memory_order_relaxed) != 0) {
         poll_lock(poll);
         amg_shm_send_errands_locked(domain);

@@ -51,12 +51,14 @@
 #include <stdint.h>
 
 #include "base/assert.h"
+#include "base/prefetch.h"
 
 enum {
     AMG_SHM_LINE = 64,
     AMG_SHM_CELLS = 48,
     AMG_SHM_INLINE = 48,   /* bytes of a message that fit into a cell */
     AMG_SHM_REPORT = 16,   /* cells read between two stores of `consumed` */
+    AMG_SHM_AHEAD = 3,     /* cells between one and the prefetch it causes */
     AMG_SHM_NAME_CAP = 64, /* of a segment, with the NUL */
 };
 
@@ -117,12 +119,17 @@ struct amg_shm_ring {
 static_assert(sizeof(struct amg_shm_cell) == AMG_SHM_LINE, "one line");
 static_assert(sizeof(struct amg_shm_ring) == (4 + 48) * 64, "the table above");
 
-/* The writer's side; guarded by the lock of its domain. */
+/* The writer's side; guarded by the lock of its domain. In a burst it asks for
+ * the ownership of lines before it writes them: that takes as long as half a
+ * message, and the rate rises from 4.5 to 6.8 million calls a second. A single
+ * message must not: its reader looks at the line already, and a round trip
+ * would take 0.15 us more. */
 struct amg_shm_out {
     struct amg_shm_ring *ring; /* NULL: not claimed yet */
     uint32_t tail;             /* cells written */
     uint32_t index;            /* of the next one */
     uint32_t consumed;         /* as last seen */
+    uint32_t lull;             /* of the domain, at the last message */
     bool needs_fence;          /* the reader has no membarrier, or we */
 };
 
@@ -169,6 +176,19 @@ static inline bool amg_shm_out_push(
         atomic_thread_fence(memory_order_seq_cst);
     return atomic_load_explicit(&out->ring->watch, memory_order_relaxed) !=
            AMG_SHM_WATCHED;
+}
+
+/* After a push: if there was no lull since the one before, others may follow.
+ */
+static inline void amg_shm_out_prefetch(struct amg_shm_out *out, uint32_t lull)
+{
+    uint32_t index = out->index + AMG_SHM_AHEAD;
+
+    if (lull == out->lull)
+        amg_prefetch_to_write(
+            &out->ring->cells[index < AMG_SHM_CELLS ? index
+                                                    : index - AMG_SHM_CELLS]);
+    out->lull = lull;
 }
 
 /* The oldest cell that was not read, or NULL. */

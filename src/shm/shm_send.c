@@ -40,6 +40,8 @@ static inline void cell_send_locked(struct amg_shm_peer *peer,
     cell->credits = amg_flow_take_owed(&peer->calls, UINT16_MAX);
     if (!AMG_LIKELY(!amg_shm_out_push(&link->out, cell)))
         amg_shm_link_raise_locked(peer, link);
+    amg_shm_out_prefetch(&link->out,
+        atomic_load_explicit(&peer->domain->lull, memory_order_relaxed));
 }
 
 /* Copies a line's worth: whole words are quicker than the exact length, and

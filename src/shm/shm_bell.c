@@ -27,6 +27,7 @@
 #include "base/log.h"
 #include "shm/shm_files.h"
 #include "shm/shm_inbox.h"
+#include "shm/shm_send.h"
 
 static long membarrier(int command)
 {
@@ -161,28 +162,59 @@ static void cpu_publish(struct amg_shm_ep *ep)
         cpu < 0 ? 0 : (uint32_t)cpu + 1, memory_order_relaxed);
 }
 
-bool amg_shm_bell_arm(struct amg_ep *base)
+/* Is there anything that a poll could take or move now? */
+static bool ep_is_busy_locked(struct amg_shm_ep *ep)
 {
-    struct amg_shm_ep *ep = amg_shm_ep_of(base);
     struct amg_shm_domain *domain = amg_shm_domain_of_ep(ep);
-    bool has_news = false;
 
-    cpu_publish(ep);
+    if (atomic_load_explicit(&domain->has_errands, memory_order_relaxed) != 0)
+        amg_shm_send_errands_locked(domain);
+    return atomic_load_explicit(&ep->has_done, memory_order_relaxed) != 0 ||
+           amg_shm_bulk_is_moving(&ep->bulk);
+}
+
+/* Announces the sleep. False: there is something to do. */
+static bool sleep_announce(struct amg_shm_ep *ep)
+{
+    struct amg_shm_domain *domain = amg_shm_domain_of_ep(ep);
+    bool is_busy = false;
+
     amg_bias_take(&domain->lock);
-    has_news =
-        atomic_load_explicit(&ep->has_done, memory_order_relaxed) != 0 ||
-        atomic_load_explicit(&domain->has_errands, memory_order_relaxed) != 0 ||
-        amg_shm_bulk_is_moving(&ep->bulk);
-    if (!has_news) {
+    is_busy = ep_is_busy_locked(ep);
+    if (!is_busy) {
+        if (amg_shm_send_is_stuck_locked(domain))
+            amg_shm_send_wait_locked(domain);
         ep->is_armed = true;
         atomic_store_explicit(
             &ep->inbox->context->sleep, AMG_SHM_ASLEEP, memory_order_release);
     }
     amg_bias_give(&domain->lock);
-    if (has_news)
+    return !is_busy;
+}
+
+/* The last look, after the fence: has what waits found room meanwhile? */
+static bool sleep_confirm(struct amg_shm_ep *ep)
+{
+    struct amg_shm_domain *domain = amg_shm_domain_of_ep(ep);
+    bool is_busy = false;
+
+    if (atomic_load_explicit(&domain->has_errands, memory_order_relaxed) == 0)
+        return true;
+    amg_bias_take(&domain->lock);
+    is_busy = ep_is_busy_locked(ep);
+    amg_bias_give(&domain->lock);
+    return !is_busy;
+}
+
+bool amg_shm_bell_arm(struct amg_ep *base)
+{
+    struct amg_shm_ep *ep = amg_shm_ep_of(base);
+
+    cpu_publish(ep);
+    if (!sleep_announce(ep))
         return false;
     /* Fences, too. */
-    if (amg_shm_inbox_sleep(ep->inbox))
+    if (amg_shm_inbox_sleep(ep->inbox) && sleep_confirm(ep))
         return true;
     amg_shm_bell_disarm(ep);
     return false;

@@ -15,6 +15,7 @@
 #include "base/assert.h"
 #include "base/mem.h"
 #include "shm/shm_addr.h"
+#include "shm/shm_link.h"
 
 enum {
     BLOCK = 32,      /* arrivals cut from one allocation */
@@ -236,12 +237,31 @@ struct amg_shm_arrival *amg_shm_arrival_get_locked(
     return arrival;
 }
 
+void amg_shm_slab_return(struct amg_shm_peer *peer, struct amg_shm_slab *slab)
+{
+    if (atomic_exchange_explicit(&slab->is_out, 0, memory_order_seq_cst) == 2)
+        amg_shm_link_raise_all(peer);
+}
+
+void amg_shm_buf_want_locked(struct amg_shm_domain *domain)
+{
+    struct amg_link *link = amg_list_first(&domain->out_bufs);
+
+    for (; link != NULL; link = amg_list_next(&domain->out_bufs, link)) {
+        struct amg_shm_buf *buf = AMG_OBJECT(link, struct amg_shm_buf, link);
+        uint32_t expected = 1;
+
+        (void)atomic_compare_exchange_strong_explicit(&buf->slab->is_out,
+            &expected, 2, memory_order_seq_cst, memory_order_relaxed);
+    }
+}
+
 void amg_shm_arrival_put_locked(struct amg_shm_arrival *arrival)
 {
     struct amg_shm_peer *peer = amg_shm_peer_of(arrival->base.from);
 
     if (arrival->slab != NULL) {
-        atomic_store_explicit(&arrival->slab->is_out, 0, memory_order_release);
+        amg_shm_slab_return(peer, arrival->slab);
         peer->slabs_held--;
     } else if (arrival->copy != NULL) {
         amg_mem_free(arrival->copy);

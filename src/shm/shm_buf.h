@@ -24,6 +24,10 @@ bool amg_shm_buf_reclaim_locked(struct amg_shm_domain *domain);
 struct amg_shm_buf *amg_shm_buf_settle_locked(struct amg_shm_buf *buf);
 /* The slab of `buf` goes to `peer`, which will give it back. */
 void amg_shm_buf_out_locked(struct amg_shm_buf *buf, struct amg_shm_peer *peer);
+/* The bytes in a slab of `peer` were read: gives it back. */
+void amg_shm_slab_return(struct amg_shm_peer *peer, struct amg_shm_slab *slab);
+/* Whoever gives a slab back wakes this process. */
+void amg_shm_buf_want_locked(struct amg_shm_domain *domain);
 /* The peer is gone: so its slabs are ours again. */
 void amg_shm_buf_gone_locked(struct amg_shm_peer *peer);
 

@@ -19,6 +19,7 @@
 #include "shm/shm_addr.h"
 #include "shm/shm_bell.h"
 #include "shm/shm_files.h"
+#include "shm/shm_link.h"
 #include "shm/shm_watch.h"
 
 enum { KEPT = 4, ACTIVE_FIRST = 8 };
@@ -202,7 +203,8 @@ static hg_return_t ring_make_locked(struct amg_shm_inbox *inbox, uint32_t slot,
             sender_refuse(domain, slot, claim, name, rc);
         return rc;
     }
-    amg_shm_in_init(&ring->in, shared);
+    amg_shm_in_init(&ring->in, shared,
+        !domain->region.has_membarrier || !ring->peer->region.has_membarrier);
     ring->slot = slot;
     ring->context_id = inbox->context_id;
     amg_list_push(&inbox->rings, &ring->link);
@@ -329,9 +331,17 @@ void amg_shm_inbox_reap_locked(struct amg_shm_inbox *inbox)
     }
 }
 
+void amg_shm_inbox_report(struct amg_shm_inring *ring)
+{
+    if (!amg_shm_in_report(&ring->in))
+        return;
+    amg_shm_in_told(&ring->in);
+    amg_shm_link_raise_all(ring->peer);
+}
+
 static void ring_rest(struct amg_shm_inring *ring)
 {
-    amg_shm_in_report(&ring->in);
+    amg_shm_inbox_report(ring);
     atomic_store_explicit(
         &ring->in.ring->watch, AMG_SHM_DORMANT, memory_order_relaxed);
 }

@@ -29,6 +29,9 @@ void amg_shm_inbox_news_locked(struct amg_shm_inbox *inbox);
 /* Frees the rings whose writers are gone, once they are empty. */
 void amg_shm_inbox_reap_locked(struct amg_shm_inbox *inbox);
 
+/* Publishes how far a ring was read, and wakes a writer that waits for it. */
+void amg_shm_inbox_report(struct amg_shm_inring *ring);
+
 /* Stops to look at rings that were silent since it was last called, if there
  * are many. */
 void amg_shm_inbox_prune(struct amg_shm_inbox *inbox);

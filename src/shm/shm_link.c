@@ -105,12 +105,13 @@ bool amg_shm_link_is_refused_locked(const struct amg_shm_peer *peer)
     return false;
 }
 
-bool amg_shm_link_is_read_locked(const struct amg_shm_peer *peer)
+bool amg_shm_link_is_seen_locked(const struct amg_shm_peer *peer)
 {
     for (uint32_t i = 0; i < peer->region.max_contexts; i++) {
         const struct amg_shm_link *link = link_at(peer, i);
 
-        if (link != NULL && !amg_shm_out_is_empty(&link->out))
+        if (link != NULL && atomic_load_explicit(&link->out.ring->watch,
+                                memory_order_acquire) == AMG_SHM_UNSEEN)
             return false;
     }
     return true;
@@ -189,7 +190,7 @@ hg_return_t amg_shm_link_open_locked(struct amg_shm_peer *peer,
         if (context_id != 0)
             amg_mem_free(link);
         /* Some may be of the dead, which their owner finds out. */
-        amg_shm_link_raise_all_locked(peer);
+        amg_shm_link_raise_all(peer);
         AMG_LOG_ERROR("shm",
             "na+sm://%s: all of its %d slots for senders are taken; a slot is "
             "one context of one process",
@@ -222,7 +223,7 @@ void amg_shm_link_raise_locked(
         link->context, AMG_SHM_NEWS_RINGS, peer, link->context_id, &link->bell);
 }
 
-void amg_shm_link_raise_all_locked(struct amg_shm_peer *peer)
+void amg_shm_link_raise_all(struct amg_shm_peer *peer)
 {
     for (uint32_t i = 0; i < peer->region.max_contexts; i++) {
         struct amg_shm_context *context = &peer->region.contexts[i];

@@ -15,8 +15,8 @@ bool amg_shm_link_is_queued_locked(const struct amg_shm_peer *peer);
 bool amg_shm_link_is_refused_locked(const struct amg_shm_peer *peer);
 /* Gives the claims of all back. */
 void amg_shm_link_leave_locked(struct amg_shm_peer *peer);
-/* Has the peer read all there is? */
-bool amg_shm_link_is_read_locked(const struct amg_shm_peer *peer);
+/* Has the peer opened all of them, and so mapped our segment? */
+bool amg_shm_link_is_seen_locked(const struct amg_shm_peer *peer);
 
 /* Claims a ring. HG_NOENTRY: the peer will not have that context; HG_NOMEM;
  * HG_NA_ERROR: all its slots are taken. */
@@ -49,6 +49,6 @@ static inline hg_return_t amg_shm_link_find_locked(struct amg_shm_peer *peer,
 void amg_shm_link_raise_locked(
     struct amg_shm_peer *peer, struct amg_shm_link *link);
 /* Tells all contexts of the peer to look after their peers. */
-void amg_shm_link_raise_all_locked(struct amg_shm_peer *peer);
+void amg_shm_link_raise_all(struct amg_shm_peer *peer);
 
 #endif

@@ -70,7 +70,7 @@ static inline bool message_read(struct amg_shm_peer *peer,
 static void slab_return(const struct message *message)
 {
     if (message->slab != NULL)
-        atomic_store_explicit(&message->slab->is_out, 0, memory_order_release);
+        amg_shm_slab_return(message->peer, message->slab);
 }
 
 /* Gives the bytes of a message to an arrival. False: no memory. */

@@ -73,7 +73,8 @@ static inline unsigned ring_take(
         } else {
             word_take(poll, ring, cell);
         }
-        amg_shm_in_pop(&ring->in);
+        if (!AMG_LIKELY(!amg_shm_in_pop(&ring->in)))
+            amg_shm_inbox_report(ring);
         count++;
         cell = amg_shm_in_peek(&ring->in);
     }
@@ -163,7 +164,7 @@ static void idle_step(struct poll *poll, bool was_asleep)
         return;
     for (uint32_t i = 0; i < inbox->active_count; i++)
         if (inbox->active[i]->in.reported != inbox->active[i]->in.head)
-            amg_shm_in_report(&inbox->active[i]->in);
+            amg_shm_inbox_report(inbox->active[i]);
     poll_lock(poll);
     if (domain->closed_inboxes > 0)
         strays_take_locked(domain);

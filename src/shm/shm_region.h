@@ -143,8 +143,9 @@ static inline uint32_t amg_shm_claim_pid(uint64_t claim)
 
 /* The first line of a slab; the bytes follow. */
 struct amg_shm_slab {
-    /* 1: the receiver has it. It stores 0 when it is done with the bytes, with
-     * release; the owner's acquire load then makes it free. */
+    /* 1: the receiver has it. It puts 0 there when it is done with the bytes,
+     * with release; the owner's acquire load then makes it free. 2: the same,
+     * and the owner sleeps until one is free: it is to be told. */
     _Alignas(AMG_SHM_LINE) _Atomic uint32_t is_out;
     _Alignas(AMG_SHM_LINE) uint8_t bytes[];
 };

@@ -7,7 +7,7 @@
  *
  *   line  written by   what
  *   0     writer       name, NUL terminated, before the slot is claimed
- *   1     writer       incarnation
+ *   1     writer       incarnation; is_full, when it sleeps for want of room
  *   2     reader       watch: does it look here? rarely written
  *   3     reader       consumed: cells it is done with, every 16
  *   4-51  writer       48 cells of one line each
@@ -40,6 +40,9 @@
  * reader's system call, made when it stops to look, puts one into every process
  * that runs (MEMBARRIER_CMD_GLOBAL_EXPEDITED). Where the kernel does not offer
  * that, the reader's segment says so, and writers fence.
+ *
+ * A writer that goes to sleep while the ring is full sets `is_full`, fences in
+ * the same way, and looks once more; a reader that has reported looks at it.
  */
 #ifndef AMG_SHM_SHM_RING_H
 #define AMG_SHM_SHM_RING_H
@@ -98,16 +101,18 @@ struct amg_shm_cell {
 };
 
 enum amg_shm_watch {
-    AMG_SHM_DORMANT, /* the reader looks only when there is news; at the start
-                      */
+    AMG_SHM_UNSEEN,  /* no reader has opened it yet; it looks for news only */
+    AMG_SHM_DORMANT, /* the reader looks only when there is news */
     AMG_SHM_WATCHED, /* it looks at every poll */
     AMG_SHM_CLOSED,  /* the context is closed; answers are still looked for */
-    AMG_SHM_REFUSED, /* the reader cannot reach the writer, and will not look */
+    AMG_SHM_REFUSED, /* it cannot reach the writer, and will not look */
 };
 
 struct amg_shm_ring {
     char name[AMG_SHM_NAME_CAP];
     _Alignas(AMG_SHM_LINE) uint64_t incarnation;
+    /* Dekker with `consumed`; cleared by the reader, who then tells. */
+    _Atomic uint32_t is_full;
     /* Dekker with `seq`, see above. */
     _Alignas(AMG_SHM_LINE) _Atomic uint32_t watch;
     /* Gives cells back: release when they were read, acquire by the writer
@@ -139,6 +144,7 @@ struct amg_shm_in {
     uint32_t head;     /* cells read */
     uint32_t index;    /* of the next one */
     uint32_t reported; /* as last stored in `consumed` */
+    bool needs_fence;  /* the writer has no membarrier, or we */
 };
 
 /* A ring that is to be used by another writer: nobody writes to it now. */
@@ -146,10 +152,13 @@ void amg_shm_ring_reset(struct amg_shm_ring *ring);
 
 void amg_shm_out_init(
     struct amg_shm_out *out, struct amg_shm_ring *ring, bool needs_fence);
-void amg_shm_in_init(struct amg_shm_in *in, struct amg_shm_ring *ring);
-
-/* Has the reader read all there is? */
-bool amg_shm_out_is_empty(const struct amg_shm_out *out);
+void amg_shm_in_init(
+    struct amg_shm_in *in, struct amg_shm_ring *ring, bool needs_fence);
+/* The writer was told that there is room. */
+static inline void amg_shm_in_told(struct amg_shm_in *in)
+{
+    atomic_store_explicit(&in->ring->is_full, 0, memory_order_relaxed);
+}
 
 /* The cell to fill in next, or NULL: the ring is full. */
 static inline struct amg_shm_cell *amg_shm_out_next(struct amg_shm_out *out)
@@ -203,20 +212,25 @@ static inline const struct amg_shm_cell *amg_shm_in_peek(
                : NULL;
 }
 
-/* Tells the writer how far we are. */
-static inline void amg_shm_in_report(struct amg_shm_in *in)
+/* Publishes how far we are. True: the writer sleeps for want of room, tell it,
+ * and then amg_shm_in_told(). */
+static inline bool amg_shm_in_report(struct amg_shm_in *in)
 {
     in->reported = in->head;
     atomic_store_explicit(&in->ring->consumed, in->head, memory_order_release);
+    if (AMG_LIKELY(!in->needs_fence))
+        atomic_signal_fence(memory_order_seq_cst);
+    else
+        atomic_thread_fence(memory_order_seq_cst);
+    return atomic_load_explicit(&in->ring->is_full, memory_order_relaxed) != 0;
 }
 
-/* That cell was read, and its bytes are used no more. */
-static inline void amg_shm_in_pop(struct amg_shm_in *in)
+/* That cell was read, and its bytes are used no more. True as above. */
+static inline bool amg_shm_in_pop(struct amg_shm_in *in)
 {
     in->head++;
     in->index = in->index + 1 == AMG_SHM_CELLS ? 0 : in->index + 1;
-    if (in->head - in->reported >= AMG_SHM_REPORT)
-        amg_shm_in_report(in);
+    return in->head - in->reported >= AMG_SHM_REPORT && amg_shm_in_report(in);
 }
 
 #endif

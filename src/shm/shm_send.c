@@ -389,6 +389,25 @@ bool amg_shm_send_is_stuck_locked(const struct amg_shm_domain *domain)
     return !amg_list_is_empty(&domain->stuck);
 }
 
+void amg_shm_send_wait_locked(struct amg_shm_domain *domain)
+{
+    struct amg_link *at = amg_list_first(&domain->stuck);
+
+    for (; at != NULL; at = amg_list_next(&domain->stuck, at)) {
+        struct amg_shm_peer *peer = AMG_OBJECT(at, struct amg_shm_peer, stuck);
+
+        for (uint32_t i = 0; i < peer->region.max_contexts; i++) {
+            struct amg_shm_link *link =
+                amg_shm_link_at_locked(peer, (uint8_t)i);
+
+            if (link != NULL)
+                atomic_store_explicit(
+                    &link->out.ring->is_full, 1, memory_order_relaxed);
+        }
+    }
+    amg_shm_buf_want_locked(domain);
+}
+
 void amg_shm_send_errands_locked(struct amg_shm_domain *domain)
 {
     struct amg_list again;

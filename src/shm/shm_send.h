@@ -25,6 +25,10 @@ void amg_shm_send_credit_locked(struct amg_shm_peer *peer, uint16_t count);
 /* Sends what waited for room, and credits that are owed, as far as it goes. */
 void amg_shm_send_errands_locked(struct amg_shm_domain *domain);
 
+/* We are going to sleep while something waits to leave: whoever makes room is
+ * to wake us. A fence and a look must follow. */
+void amg_shm_send_wait_locked(struct amg_shm_domain *domain);
+
 /* Does anything wait to leave? */
 bool amg_shm_send_is_stuck_locked(const struct amg_shm_domain *domain);
 

@@ -27,7 +27,7 @@ enum {
     MESSAGE_LEN_MIN = 256,
     MESSAGE_LEN_MAX = 65536,
     CREDITS_MAX = 32767,
-    QUIET_MS = 500, /* for peers to read what was sent last */
+    QUIET_MS = 500, /* for peers to map what was sent to them last */
 };
 
 void amg_shm_cleanup(void)
@@ -153,7 +153,7 @@ static void transport_limits(
     };
 }
 
-/* Has all that was sent left, and been read by those who live? */
+/* Has all left that was sent, and to where it can be read from? */
 static bool is_quiet_locked(struct amg_shm_domain *domain)
 {
     struct amg_link *link = amg_list_first(&domain->all_peers);
@@ -166,14 +166,15 @@ static bool is_quiet_locked(struct amg_shm_domain *domain)
             AMG_OBJECT(link, struct amg_shm_peer, all);
 
         if (peer != domain->self && peer->state == AMG_SHM_PEER_ALIVE &&
-            !amg_shm_link_is_read_locked(peer))
+            !amg_shm_link_is_seen_locked(peer))
             return false;
     }
     return true;
 }
 
-/* Others need not close together with us; but what was sent to them last is
- * given the time to be read, because they may not have mapped us yet. */
+/* Others need not close together with us. What was sent to them they can read
+ * when we are gone, if they have mapped our segment; they are given the time.
+ */
 static hg_return_t transport_quiesce(struct amg_domain *base)
 {
     struct amg_shm_domain *domain = amg_shm_domain_of(base);
@@ -207,7 +208,7 @@ static void transport_close(struct amg_domain *base)
         struct amg_shm_peer *peer = AMG_OBJECT(link, struct amg_shm_peer, all);
 
         if (peer != domain->self && peer->state == AMG_SHM_PEER_ALIVE)
-            amg_shm_link_raise_all_locked(peer);
+            amg_shm_link_raise_all(peer);
     }
     amg_bias_give(&domain->lock);
     domain_free(domain, true);

@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A domain with one endpoint, in this process or in a child that serves. */
+#include "unit/shm/party.h"
+
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "shm/shm_transport.h"
+
+enum { POLL_MAX = 16 };
+
+static const struct amg_transport *const shm = &amg_shm_transport;
+
+/* Not cmocka's: children use it, too. */
+#define MUST(expr) ((expr) ? (void)0 : must_fail(__LINE__, #expr))
+
+static void must_fail(int line, const char *what)
+{
+    fprintf(stderr, "party.c:%d: %s\n", line, what);
+    abort();
+}
+
+void party_open(struct party *party, const char *name, uint32_t credits)
+{
+    const struct amg_open how = {.info = name,
+        .is_listening = true,
+        .max_contexts = 1,
+        .credits = credits};
+
+    *party = (struct party){0};
+    MUST(shm->domain.open(&how, &party->domain) == HG_SUCCESS);
+    MUST(shm->ep.open(party->domain, 0, &party->ep) == HG_SUCCESS);
+}
+
+void party_close(struct party *party)
+{
+    struct amg_news news;
+
+    while (shm->domain.quiesce(party->domain) == HG_AGAIN)
+        party_poll(party);
+    amg_news_init(&news);
+    shm->ep.close(party->ep, &news);
+    shm->domain.close(party->domain);
+}
+
+static void answer(struct party *party, struct amg_arrival *arrival)
+{
+    struct amg_buf *buf = NULL;
+
+    party->served++;
+    MUST(shm->msg.get_buf(party->ep, arrival->from, &buf) == HG_SUCCESS);
+    memcpy(buf->data, arrival->data, arrival->len);
+    MUST(shm->msg.send_reply(party->ep, arrival, buf, arrival->len, NULL) ==
+         HG_SUCCESS);
+    shm->msg.release(party->ep, arrival);
+}
+
+static unsigned poll_once(struct party *party, bool answers)
+{
+    struct amg_news news;
+    struct amg_link *link = NULL;
+    unsigned count = 0;
+
+    amg_news_init(&news);
+    count = shm->ep.poll(party->ep, POLL_MAX, &news);
+    while ((link = amg_list_pop(&news.done)) != NULL) {
+        struct amg_op *op = AMG_OBJECT(link, struct amg_op, link);
+
+        op->step(op);
+    }
+    while ((link = amg_list_pop(&news.arrived)) != NULL)
+        if (answers)
+            answer(party, AMG_OBJECT(link, struct amg_arrival, link));
+    return count;
+}
+
+unsigned party_poll(struct party *party)
+{
+    return poll_once(party, true);
+}
+
+void party_sleep(struct party *party)
+{
+    struct pollfd fd = {.fd = shm->ep.wait_fd(party->ep), .events = POLLIN};
+
+    if (shm->ep.arm(party->ep))
+        MUST(poll(&fd, 1, PARTY_ENOUGH_MS) == 1);
+}
+
+/* Has the parent said that it is enough, or gone? */
+static bool is_told(int in)
+{
+    struct pollfd fd = {.fd = in, .events = POLLIN};
+
+    return poll(&fd, 1, 0) != 0;
+}
+
+/* As party_sleep(), and wakes when told, too. */
+static void child_sleep(struct party *party, int in)
+{
+    struct pollfd fds[] = {
+        {.fd = shm->ep.wait_fd(party->ep), .events = POLLIN},
+        {.fd = in, .events = POLLIN},
+    };
+
+    if (shm->ep.arm(party->ep))
+        MUST(poll(fds, 2, PARTY_ENOUGH_MS) > 0);
+}
+
+static void child_main(enum party_role role, const char *name, int in, int out)
+{
+    struct party party;
+    char text[PARTY_TEXT_CAP] = "";
+    size_t len = sizeof(text);
+    struct amg_peer *self = NULL;
+    unsigned empty = 0;
+    char byte = 0;
+
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    party_open(&party, name, 0);
+    self = shm->addr.self(party.domain);
+    MUST(shm->addr.format(party.domain, self, text, &len) == HG_SUCCESS);
+    shm->addr.drop(party.domain, self);
+    MUST(write(out, text, sizeof(text)) == (ssize_t)sizeof(text));
+    close(out);
+    if (role == PARTY_DEAF)
+        MUST(read(in, &byte, 1) >= 0);
+    while (role != PARTY_DEAF) {
+        if (poll_once(&party, role != PARTY_KEEPER) > 0) {
+            empty = 0;
+            continue;
+        }
+        empty++;
+        if (role == PARTY_SLEEPER)
+            child_sleep(&party, in);
+        else
+            sched_yield();
+        if ((role == PARTY_SLEEPER || empty % 64 == 0) && is_told(in))
+            break;
+    }
+    party_close(&party);
+    _exit(EXIT_SUCCESS);
+}
+
+void party_child_start(
+    struct party_child *child, enum party_role role, const char *name)
+{
+    int in[2];
+    int out[2];
+
+    MUST(pipe(in) == 0 && pipe(out) == 0);
+    child->pid = fork();
+    MUST(child->pid >= 0);
+    if (child->pid == 0) {
+        close(in[1]);
+        close(out[0]);
+        child_main(role, name, in[0], out[1]);
+    }
+    close(in[0]);
+    close(out[1]);
+    MUST(read(out[0], child->address, sizeof(child->address)) ==
+         (ssize_t)sizeof(child->address));
+    close(out[0]);
+    child->in = in[1];
+}
+
+void party_child_end(struct party_child *child)
+{
+    int status = 0;
+
+    /* A byte, because children started later have this end of the pipe, too. */
+    MUST(write(child->in, "", 1) == 1);
+    close(child->in);
+    MUST(waitpid(child->pid, &status, 0) == child->pid);
+    MUST(WIFEXITED(status) && WEXITSTATUS(status) == EXIT_SUCCESS);
+}
+
+void party_child_kill(struct party_child *child)
+{
+    kill(child->pid, SIGKILL);
+    MUST(waitpid(child->pid, NULL, 0) == child->pid);
+    close(child->in);
+}
+
+static void call_step(struct amg_op *op)
+{
+    AMG_OBJECT(op, struct party_call, op)->done++;
+}
+
+void party_ask(struct party *party, struct amg_peer *peer,
+    struct party_call *call, uint32_t number, uint32_t len)
+{
+    struct amg_buf *buf = NULL;
+
+    memset(call, 0, sizeof(*call));
+    call->op.step = call_step;
+    MUST(shm->msg.get_buf(party->ep, peer, &buf) == HG_SUCCESS);
+    memset(buf->data, 0, len);
+    memcpy(buf->data, &number, sizeof(number));
+    MUST(shm->msg.send_request(party->ep, peer, 0, buf, len, true, &call->op) ==
+         HG_SUCCESS);
+}
+
+hg_return_t party_wait(struct party *party, struct party_call *call)
+{
+    uint64_t deadline_ns = amg_clock_deadline_ns(PARTY_ENOUGH_MS);
+
+    while (call->done == 0) {
+        MUST(amg_clock_ns() < deadline_ns);
+        if (party_poll(party) == 0)
+            sched_yield();
+    }
+    return call->op.ret;
+}
+
+hg_return_t party_wait_asleep(struct party *party, struct party_call *call)
+{
+    while (call->done == 0)
+        if (party_poll(party) == 0)
+            party_sleep(party);
+    return call->op.ret;
+}
+
+bool party_answer_is(
+    struct party *party, struct party_call *call, uint32_t number)
+{
+    bool is_right = call->done == 1 && call->op.ret == HG_SUCCESS &&
+                    memcmp(call->op.data, &number, sizeof(number)) == 0;
+
+    shm->msg.release_reply(party->ep, &call->op);
+    return is_right;
+}
+
+struct amg_peer *party_find(struct party *party, const char *address)
+{
+    struct amg_peer *peer = NULL;
+
+    MUST(shm->addr.parse(party->domain, address, &peer) == HG_SUCCESS);
+    return peer;
+}

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A domain with one endpoint, in this process or in a child that serves. */
+#ifndef TESTS_UNIT_SHM_PARTY_H
+#define TESTS_UNIT_SHM_PARTY_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "shm/shm_domain.h"
+
+enum {
+    PARTY_TEXT_CAP = 128,
+    PARTY_ENOUGH_MS = 30000, /* for what must happen */
+};
+
+/* What a child does with requests. */
+enum party_role {
+    PARTY_ECHO,    /* answers with the same bytes; polls without pause */
+    PARTY_SLEEPER, /* the same, and sleeps when there is nothing */
+    PARTY_DEAF,    /* never polls */
+    PARTY_KEEPER,  /* takes them and does not answer */
+};
+
+/* The domain of this process. */
+struct party {
+    struct amg_domain *domain;
+    struct amg_ep *ep;
+    unsigned served;
+};
+
+struct party_child {
+    pid_t pid;
+    int in; /* written to: the child closes its domain and ends */
+    char address[PARTY_TEXT_CAP];
+};
+
+/* `name` is chosen, or "". */
+void party_open(struct party *party, const char *name, uint32_t credits);
+void party_close(struct party *party);
+/* One poll: completes what has ended, and echoes. */
+unsigned party_poll(struct party *party);
+/* Sleeps until there is news; at most PARTY_ENOUGH_MS. */
+void party_sleep(struct party *party);
+
+/* Before the process opens a domain of its own. */
+void party_child_start(
+    struct party_child *child, enum party_role role, const char *name);
+/* Lets it close in order, and waits for its end. */
+void party_child_end(struct party_child *child);
+void party_child_kill(struct party_child *child);
+
+/* One call, with room for what became of it. */
+struct party_call {
+    struct amg_op op;
+    unsigned done;
+};
+
+/* Posts a request of `len` bytes; the first are `number`. */
+void party_ask(struct party *party, struct amg_peer *peer,
+    struct party_call *call, uint32_t number, uint32_t len);
+/* Polls until it has ended; how. */
+hg_return_t party_wait(struct party *party, struct party_call *call);
+/* The same, asleep. */
+hg_return_t party_wait_asleep(struct party *party, struct party_call *call);
+/* Gives the reply back; was it `number`? */
+bool party_answer_is(
+    struct party *party, struct party_call *call, uint32_t number);
+
+struct amg_peer *party_find(struct party *party, const char *address);
+
+#endif

@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Peers that die, close, stop, sleep, stay silent, come and go. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <dirent.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "shm/shm_inbox.h"
+#include "shm/shm_transport.h"
+#include "unit/shm/party.h"
+
+enum {
+    SHORT = 16,
+    LONG = 3000, /* does not fit into a cell */
+    CREDITS = 300,
+    SILENT = 20,
+    VISITORS = 30,
+    WAKES = 3000,
+};
+
+static const struct amg_transport *const shm = &amg_shm_transport;
+
+static unsigned files_open(void)
+{
+    DIR *folder = opendir("/proc/self/fd");
+    unsigned count = 0;
+
+    assert_non_null(folder);
+    while (readdir(folder) != NULL)
+        count++;
+    closedir(folder);
+    return count;
+}
+
+static void test_calls_to_the_dead_end(void **state)
+{
+    struct party_child child;
+    struct party party;
+    struct party_call calls[CREDITS];
+    struct amg_peer *peer = NULL;
+
+    (void)state;
+    party_child_start(&child, PARTY_DEAF, "");
+    party_open(&party, "", CREDITS);
+    peer = party_find(&party, child.address);
+    for (uint32_t i = 0; i < CREDITS; i++)
+        party_ask(&party, peer, &calls[i], i, i % 3 == 0 ? LONG : SHORT);
+    party_poll(&party);
+    party_child_kill(&child);
+    for (uint32_t i = 0; i < CREDITS; i++)
+        assert_int_equal(party_wait(&party, &calls[i]), HG_HOSTUNREACH);
+    /* And so does a new one, at once. */
+    party_ask(&party, peer, &calls[0], 0, SHORT);
+    party_poll(&party);
+    assert_int_equal(calls[0].done, 1);
+    assert_int_equal(calls[0].op.ret, HG_HOSTUNREACH);
+    shm->addr.drop(party.domain, peer);
+    party_close(&party);
+}
+
+static void test_death_wakes_the_sleeper(void **state)
+{
+    struct party_child child;
+    struct party party;
+    struct party_call call;
+    struct amg_peer *peer = NULL;
+
+    (void)state;
+    party_child_start(&child, PARTY_KEEPER, "");
+    party_open(&party, "", 0);
+    peer = party_find(&party, child.address);
+    party_ask(&party, peer, &call, 1, SHORT);
+    party_poll(&party);
+    while (!shm->ep.arm(party.ep))
+        party_poll(&party);
+    kill(child.pid, SIGKILL);
+    assert_int_equal(party_wait_asleep(&party, &call), HG_HOSTUNREACH);
+    party_child_kill(&child);
+    shm->addr.drop(party.domain, peer);
+    party_close(&party);
+}
+
+static void test_close_of_the_peer_ends_calls_and_sleep(void **state)
+{
+    struct party_child child;
+    struct party party;
+    struct party_call call;
+    struct amg_peer *peer = NULL;
+
+    (void)state;
+    party_child_start(&child, PARTY_KEEPER, "");
+    party_open(&party, "", 0);
+    peer = party_find(&party, child.address);
+    party_ask(&party, peer, &call, 1, SHORT);
+    party_poll(&party);
+    party_child_end(&child);
+    assert_int_equal(party_wait_asleep(&party, &call), HG_HOSTUNREACH);
+    shm->addr.drop(party.domain, peer);
+    party_close(&party);
+}
+
+/* Rings, slabs and credits are used up by one that does not read; nothing is
+ * lost, and the sender can sleep meanwhile. */
+static void test_stopped_peer_gets_all_when_it_goes_on(void **state)
+{
+    static struct party_call calls[CREDITS];
+    struct party_child child;
+    struct party party;
+    struct amg_peer *peer = NULL;
+    int status = 0;
+
+    (void)state;
+    party_child_start(&child, PARTY_ECHO, "");
+    party_open(&party, "", CREDITS);
+    peer = party_find(&party, child.address);
+    party_ask(&party, peer, &calls[0], 0, SHORT);
+    assert_int_equal(party_wait(&party, &calls[0]), HG_SUCCESS);
+    assert_true(party_answer_is(&party, &calls[0], 0));
+    kill(child.pid, SIGSTOP);
+    assert_int_equal(waitpid(child.pid, &status, WUNTRACED), child.pid);
+    for (uint32_t i = 0; i < CREDITS; i++)
+        party_ask(&party, peer, &calls[i], i, i % 2 == 0 ? LONG : SHORT);
+    while (party_poll(&party) > 0)
+        continue;
+    /* Full as the ring is: one may sleep. */
+    assert_true(shm->ep.arm(party.ep));
+    kill(child.pid, SIGCONT);
+    for (uint32_t i = 0; i < CREDITS; i++) {
+        assert_int_equal(party_wait_asleep(&party, &calls[i]), HG_SUCCESS);
+        assert_true(party_answer_is(&party, &calls[i], i));
+    }
+    shm->addr.drop(party.domain, peer);
+    party_child_end(&child);
+    party_close(&party);
+}
+
+/* Bytes in our bell: how often it was rung and not heard. */
+static int rings_left(const struct party *party)
+{
+    int bytes = -1;
+
+    assert_int_equal(ioctl(AMG_OBJECT(party->ep, struct amg_shm_ep, base)->bell,
+                         FIONREAD, &bytes),
+        0);
+    return bytes;
+}
+
+static void test_only_sleepers_are_rung(void **state)
+{
+    struct party_child child;
+    struct party party;
+    struct party_call calls[3];
+    struct amg_peer *peer = NULL;
+
+    (void)state;
+    party_child_start(&child, PARTY_ECHO, "");
+    party_open(&party, "", 0);
+    peer = party_find(&party, child.address);
+    for (uint32_t i = 0; i < 100; i++) {
+        party_ask(&party, peer, &calls[0], i, SHORT);
+        assert_int_equal(party_wait(&party, &calls[0]), HG_SUCCESS);
+        assert_true(party_answer_is(&party, &calls[0], i));
+    }
+    assert_int_equal(rings_left(&party), 0);
+    for (uint32_t i = 0; i < 3; i++)
+        party_ask(&party, peer, &calls[i], i, SHORT);
+    party_sleep(&party);
+    for (uint32_t i = 0; i < 3; i++) {
+        assert_int_equal(party_wait(&party, &calls[i]), HG_SUCCESS);
+        assert_true(rings_left(&party) <= 1);
+    }
+    shm->addr.drop(party.domain, peer);
+    party_child_end(&child);
+    party_close(&party);
+}
+
+/* Both sleep whenever there is nothing: one wake lost, and this hangs. */
+static void test_no_wake_is_lost(void **state)
+{
+    struct party_child child;
+    struct party party;
+    struct party_call call;
+    struct amg_peer *peer = NULL;
+
+    (void)state;
+    party_child_start(&child, PARTY_SLEEPER, "");
+    party_open(&party, "", 0);
+    peer = party_find(&party, child.address);
+    for (uint32_t i = 0; i < WAKES; i++) {
+        party_ask(&party, peer, &call, i, i % 7 == 0 ? LONG : SHORT);
+        assert_int_equal(party_wait_asleep(&party, &call), HG_SUCCESS);
+        assert_true(party_answer_is(&party, &call, i));
+    }
+    shm->addr.drop(party.domain, peer);
+    party_child_end(&child);
+    party_close(&party);
+}
+
+static void test_silent_peers_are_not_looked_at(void **state)
+{
+    struct party_child children[SILENT];
+    struct amg_peer *peers[SILENT];
+    struct party party;
+    struct party_call call;
+    const struct amg_shm_inbox *inbox = NULL;
+
+    (void)state;
+    for (int i = 0; i < SILENT; i++)
+        party_child_start(&children[i], PARTY_SLEEPER, "");
+    party_open(&party, "", 0);
+    inbox = AMG_OBJECT(party.ep, struct amg_shm_ep, base)->inbox;
+    for (int round = 0; round < 3; round++) {
+        for (uint32_t i = 0; i < SILENT; i++) {
+            if (round == 0)
+                peers[i] = party_find(&party, children[i].address);
+            party_ask(&party, peers[i], &call, i, SHORT);
+            assert_int_equal(party_wait(&party, &call), HG_SUCCESS);
+            assert_true(party_answer_is(&party, &call, i));
+        }
+        for (int i = 0; i < 2048; i++)
+            party_poll(&party);
+        assert_true(inbox->active_count <= 4);
+    }
+    for (int i = 0; i < SILENT; i++) {
+        shm->addr.drop(party.domain, peers[i]);
+        party_child_end(&children[i]);
+    }
+    party_close(&party);
+}
+
+/* Half of them close in order, the others are killed. */
+static void visitors_come(struct party *party, unsigned count)
+{
+    for (unsigned i = 0; i < count; i++) {
+        struct party_child child;
+        struct party_call call;
+        struct amg_peer *peer = NULL;
+
+        party_child_start(&child, PARTY_ECHO, "");
+        peer = party_find(party, child.address);
+        party_ask(party, peer, &call, i, i % 3 == 0 ? LONG : SHORT);
+        assert_int_equal(party_wait(party, &call), HG_SUCCESS);
+        assert_true(party_answer_is(party, &call, i));
+        shm->addr.drop(party->domain, peer);
+        if (i % 2 == 0)
+            party_child_end(&child);
+        else
+            party_child_kill(&child);
+    }
+}
+
+static bool has_only_itself(const struct amg_shm_domain *domain)
+{
+    for (uint32_t i = 0; i < AMG_SHM_SLOTS; i++)
+        if (domain->region.claims[i] != 0)
+            return false;
+    return domain->all_peers.head.next == domain->all_peers.head.prev;
+}
+
+static void peers_settle(struct party *party)
+{
+    const struct amg_shm_domain *domain = amg_shm_domain_of(party->domain);
+    struct amg_shm_ep *ep = AMG_OBJECT(party->ep, struct amg_shm_ep, base);
+
+    while (!has_only_itself(domain)) {
+        ep->checked_ns = 0; /* as if the time had passed */
+        party_poll(party);
+    }
+}
+
+static void test_visitors_leave_nothing(void **state)
+{
+    struct party party;
+    struct amg_mem_stats before;
+    struct amg_mem_stats after;
+    unsigned files = 0;
+
+    (void)state;
+    party_open(&party, "", 0);
+    visitors_come(&party, 4);
+    peers_settle(&party);
+    amg_mem_stats_get(&before);
+    files = files_open();
+    visitors_come(&party, VISITORS);
+    peers_settle(&party);
+    amg_mem_stats_get(&after);
+    assert_int_equal(files_open(), files);
+    assert_int_equal(after.live, before.live);
+    party_close(&party);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_calls_to_the_dead_end),
+        cmocka_unit_test(test_death_wakes_the_sleeper),
+        cmocka_unit_test(test_close_of_the_peer_ends_calls_and_sleep),
+        cmocka_unit_test(test_stopped_peer_gets_all_when_it_goes_on),
+        cmocka_unit_test(test_only_sleepers_are_rung),
+        cmocka_unit_test(test_no_wake_is_lost),
+        cmocka_unit_test(test_silent_peers_are_not_looked_at),
+        cmocka_unit_test(test_visitors_leave_nothing),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

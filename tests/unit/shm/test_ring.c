@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A ring gives every cell once and in order, says when it is full, and between
+ * a writer that does not look twice and a reader that rests, one notices. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <linux/membarrier.h>
+#include <pthread.h>
+#include <sched.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "shm/shm_ring.h"
+
+enum { MANY = 200000 };
+
+static struct amg_shm_ring ring;
+
+static void put(struct amg_shm_out *out, uint32_t number)
+{
+    struct amg_shm_cell *cell = amg_shm_out_next(out);
+
+    assert_non_null(cell);
+    memcpy(cell->bytes, &number, sizeof(number));
+    (void)amg_shm_out_push(out, cell);
+}
+
+static uint32_t number_of(const struct amg_shm_cell *cell)
+{
+    uint32_t number = 0;
+
+    memcpy(&number, cell->bytes, sizeof(number));
+    return number;
+}
+
+static void test_ring_is_full_until_the_reader_reports(void **state)
+{
+    struct amg_shm_out out;
+    struct amg_shm_in in;
+
+    (void)state;
+    memset(&ring, 0, sizeof(ring));
+    amg_shm_out_init(&out, &ring, false);
+    amg_shm_in_init(&in, &ring, false);
+    assert_null(amg_shm_in_peek(&in));
+    for (uint32_t i = 0; i < AMG_SHM_CELLS; i++)
+        put(&out, i);
+    assert_null(amg_shm_out_next(&out));
+    atomic_store(&ring.is_full, 1);
+    for (uint32_t i = 0; i < AMG_SHM_CELLS; i++) {
+        assert_int_equal(number_of(amg_shm_in_peek(&in)), i);
+        /* The writer sleeps: it is to be told at every report. */
+        assert_int_equal(amg_shm_in_pop(&in), (i + 1) % AMG_SHM_REPORT == 0);
+        assert_int_equal(
+            amg_shm_out_next(&out) != NULL, i + 1 >= AMG_SHM_REPORT);
+    }
+    assert_null(amg_shm_in_peek(&in));
+}
+
+static void test_reset_ring_begins_anew(void **state)
+{
+    struct amg_shm_out out;
+    struct amg_shm_in in;
+
+    (void)state;
+    amg_shm_out_init(&out, &ring, false);
+    for (uint32_t i = 0; i < 5; i++)
+        put(&out, i);
+    amg_shm_ring_reset(&ring);
+    amg_shm_out_init(&out, &ring, false);
+    amg_shm_in_init(&in, &ring, false);
+    assert_null(amg_shm_in_peek(&in));
+    put(&out, 77);
+    assert_int_equal(number_of(amg_shm_in_peek(&in)), 77);
+}
+
+/* Numbers that pass 2^32 are as good as others. */
+static void test_numbers_may_wrap(void **state)
+{
+    struct amg_shm_out out;
+    struct amg_shm_in in;
+
+    (void)state;
+    memset(&ring, 0, sizeof(ring));
+    amg_shm_out_init(&out, &ring, false);
+    amg_shm_in_init(&in, &ring, false);
+    out.tail = in.head = in.reported = UINT32_MAX - 2 * AMG_SHM_CELLS;
+    atomic_store(&ring.consumed, in.head);
+    out.consumed = in.head;
+    for (uint32_t i = 0; i < 5 * AMG_SHM_CELLS; i++) {
+        put(&out, i);
+        assert_int_equal(number_of(amg_shm_in_peek(&in)), i);
+        (void)amg_shm_in_pop(&in);
+        assert_null(amg_shm_in_peek(&in));
+    }
+}
+
+static _Atomic uint32_t news;
+
+static void *write_all(void *arg)
+{
+    struct amg_shm_out out;
+    const bool *needs_fence = arg;
+
+    amg_shm_out_init(&out, &ring, *needs_fence);
+    for (uint32_t i = 0; i < MANY; i++) {
+        struct amg_shm_cell *cell = NULL;
+
+        while ((cell = amg_shm_out_next(&out)) == NULL)
+            sched_yield();
+        memcpy(cell->bytes, &i, sizeof(i));
+        if (amg_shm_out_push(&out, cell))
+            atomic_fetch_add(&news, 1);
+    }
+    return NULL;
+}
+
+static void fence(bool needs_fence)
+{
+    atomic_thread_fence(memory_order_seq_cst);
+    if (!needs_fence)
+        assert_int_equal(
+            syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL_EXPEDITED, 0, 0), 0);
+}
+
+/* Rests whenever the ring is empty, and then waits for news: lost news would
+ * be waited for in vain. */
+static void rest_and_read(bool needs_fence)
+{
+    struct amg_shm_in in;
+    pthread_t writer;
+    uint32_t next = 0;
+
+    memset(&ring, 0, sizeof(ring));
+    atomic_store(&news, 0);
+    amg_shm_in_init(&in, &ring, needs_fence);
+    assert_int_equal(pthread_create(&writer, NULL, write_all, &needs_fence), 0);
+    while (next < MANY) {
+        const struct amg_shm_cell *cell = amg_shm_in_peek(&in);
+        uint32_t seen = 0;
+
+        if (cell != NULL) {
+            assert_int_equal(number_of(cell), next);
+            next++;
+            (void)amg_shm_in_pop(&in);
+            continue;
+        }
+        (void)amg_shm_in_report(&in);
+        seen = atomic_load(&news);
+        atomic_store_explicit(
+            &ring.watch, AMG_SHM_DORMANT, memory_order_relaxed);
+        fence(needs_fence);
+        while (amg_shm_in_peek(&in) == NULL && atomic_load(&news) == seen &&
+               next < MANY)
+            sched_yield();
+        assert_non_null(amg_shm_in_peek(&in));
+        atomic_store_explicit(
+            &ring.watch, AMG_SHM_WATCHED, memory_order_relaxed);
+    }
+    assert_int_equal(pthread_join(writer, NULL), 0);
+}
+
+static void test_rest_between_threads_loses_nothing(void **state)
+{
+    (void)state;
+    rest_and_read(true);
+    if (syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED, 0,
+            0) == 0)
+        rest_and_read(false);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_ring_is_full_until_the_reader_reports),
+        cmocka_unit_test(test_reset_ring_begins_anew),
+        cmocka_unit_test(test_numbers_may_wrap),
+        cmocka_unit_test(test_rest_between_threads_loses_nothing),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -10,6 +10,7 @@
  * a piece until it is through, so the end cannot overtake the start. */
 #include "bulk/bulk_transfer.h"
 
+#include <stddef.h>
 #include <string.h>
 
 #include "base/assert.h"
@@ -27,7 +28,6 @@ struct cursor {
 struct piece {
     struct amg_op op;
     struct hg_op_id *transfer;
-    bool is_posted; /* guarded by the transfer's lock */
 };
 
 /* Owned by the library until `done` was called, by the callee then. */
@@ -42,9 +42,10 @@ struct hg_op_id {
     struct cursor at_local;
     uint64_t left;      /* bytes not yet given to a piece */
     unsigned in_motion; /* pieces, and the starting thread */
+    unsigned posted;    /* a bit for each piece that is in motion */
     bool is_cancelled;
-    hg_return_t ret; /* the first error */
-    struct piece pieces[PIECES];
+    hg_return_t ret;             /* the first error */
+    struct piece pieces[PIECES]; /* each set up when it is first used */
 };
 
 static const unsigned state_edges[AMG_TRANSFER_STATE_COUNT] = {
@@ -69,6 +70,11 @@ static uint64_t cursor_left(const struct hg_bulk *bulk, struct cursor *cursor)
         cursor->segment++;
     }
     return bulk->segments[cursor->segment].len - cursor->into;
+}
+
+static unsigned piece_bit(const struct piece *piece)
+{
+    return 1u << (piece - piece->transfer->pieces);
 }
 
 /* What one piece is to move. */
@@ -111,7 +117,7 @@ static bool transfer_take(
         at_local->into += len;
         transfer->left -= len;
         transfer->in_motion++;
-        piece->is_posted = true;
+        transfer->posted |= piece_bit(piece);
     }
     amg_lock_give(&transfer->lock);
     return has_more;
@@ -125,7 +131,7 @@ static void transfer_leave(
 
     amg_lock_take(&transfer->lock);
     if (piece != NULL)
-        piece->is_posted = false;
+        transfer->posted &= ~piece_bit(piece);
     if (transfer->ret == HG_SUCCESS)
         transfer->ret = rc;
     transfer->in_motion--;
@@ -180,21 +186,23 @@ static void piece_cancel(struct hg_op_id *transfer, struct piece *piece)
     amg_context_posted(context, route);
 }
 
-/* Gives the piece the next stretch, if there is one. The caller counts as one
- * in motion, so the transfer is still there after the post. A wish to cancel
- * that came before the post found nothing to cancel: it is granted here. */
-static void piece_go_on(struct hg_op_id *transfer, struct piece *piece)
+/* Gives the piece the next stretch; false: there is none. The caller counts as
+ * one in motion, so the transfer is still there after the post. A wish to
+ * cancel that came before the post found nothing to cancel: it is granted here.
+ */
+static bool piece_go_on(struct hg_op_id *transfer, struct piece *piece)
 {
     struct stretch stretch;
     hg_return_t rc = HG_SUCCESS;
 
     if (!transfer_take(transfer, piece, &stretch))
-        return;
+        return false;
     rc = stretch_post(transfer, piece, &stretch);
     if (rc != HG_SUCCESS)
         transfer_leave(transfer, piece, rc);
     else if (transfer_is_cancelled(transfer))
         piece_cancel(transfer, piece);
+    return true;
 }
 
 static void piece_step(struct amg_op *op)
@@ -204,10 +212,10 @@ static void piece_step(struct amg_op *op)
     hg_return_t rc = op->ret;
 
     amg_lock_take(&transfer->lock);
-    piece->is_posted = false;
+    transfer->posted &= ~piece_bit(piece);
     amg_lock_give(&transfer->lock);
     if (rc == HG_SUCCESS)
-        piece_go_on(transfer, piece);
+        (void)piece_go_on(transfer, piece);
     transfer_leave(transfer, NULL, rc);
 }
 
@@ -296,8 +304,7 @@ static void transfer_init(struct hg_op_id *transfer,
     const struct amg_transfer_plan *plan, amg_transfer_done_fn done,
     void *owner)
 {
-    unsigned i = 0;
-
+    memset(transfer, 0, offsetof(struct hg_op_id, pieces));
     transfer->plan = *plan;
     transfer->done = done;
     transfer->owner = owner;
@@ -307,10 +314,6 @@ static void transfer_init(struct hg_op_id *transfer,
     transfer->at_origin.into = plan->origin_offset;
     transfer->at_local.into = plan->local_offset;
     amg_lock_init(&transfer->lock);
-    for (i = 0; i < PIECES; i++) {
-        transfer->pieces[i].transfer = transfer;
-        transfer->pieces[i].op.step = piece_step;
-    }
     amg_addr_init_copy(plan->origin_addr, &transfer->addr);
     transfer->plan.origin_addr = &transfer->addr;
     amg_bulk_hold(plan->origin);
@@ -329,7 +332,7 @@ hg_return_t amg_transfer_create(const struct amg_transfer_plan *plan,
     rc = amg_bulk_register(plan->origin);
     if (rc != HG_SUCCESS)
         return rc;
-    transfer = amg_mem_zalloc(sizeof(*transfer));
+    transfer = amg_mem_alloc(sizeof(*transfer));
     if (transfer == NULL)
         return HG_NOMEM;
     transfer_init(transfer, plan, done, owner);
@@ -353,23 +356,26 @@ void amg_transfer_go(struct hg_op_id *transfer)
     amg_lock_give(&transfer->lock);
     if (is_eager(&transfer->plan))
         transfer_copy_eager(transfer);
-    for (i = 0; i < PIECES; i++)
-        piece_go_on(transfer, &transfer->pieces[i]);
+    for (i = 0; i < PIECES; i++) {
+        transfer->pieces[i].transfer = transfer;
+        transfer->pieces[i].op = (struct amg_op){.step = piece_step};
+        if (!piece_go_on(transfer, &transfer->pieces[i]))
+            break;
+    }
     transfer_leave(transfer, NULL, HG_SUCCESS);
 }
 
 void amg_transfer_cancel(struct hg_op_id *transfer)
 {
-    bool is_posted[PIECES];
+    unsigned posted = 0;
     unsigned i = 0;
 
     amg_lock_take(&transfer->lock);
     transfer->is_cancelled = true;
-    for (i = 0; i < PIECES; i++)
-        is_posted[i] = transfer->pieces[i].is_posted;
+    posted = transfer->posted;
     amg_lock_give(&transfer->lock);
     for (i = 0; i < PIECES; i++)
-        if (is_posted[i])
+        if ((posted >> i & 1u) != 0)
             piece_cancel(transfer, &transfer->pieces[i]);
 }
 

@@ -9,6 +9,8 @@
  * a microsecond. */
 #include "core/progress.h"
 
+#include "base/assert.h"
+
 /* POLL_MAX: enough for a burst of small messages, few enough that the user's
  * trigger is not kept waiting (about 30 us at 0.2 us each). */
 enum {
@@ -54,24 +56,27 @@ static void arrivals_hand_on(
             context, route, AMG_OBJECT(link, struct amg_arrival, link));
 }
 
-static unsigned route_poll(hg_context_t *context, unsigned route)
+/* `news` is empty before and after. */
+static inline unsigned route_poll(
+    hg_context_t *context, unsigned route, struct amg_news *news)
 {
     struct amg_ep *ep = context->eps[route];
-    struct amg_news news;
     unsigned count = 0;
 
-    amg_news_init(&news);
-    count = ep->transport->ep.poll(ep, POLL_MAX, &news);
-    if (count == 0)
+    if (ep->pending != NULL &&
+        atomic_load_explicit(ep->pending, memory_order_relaxed) == 0)
         return 0;
-    amg_progress_step_all(&news.done);
-    arrivals_hand_on(context, route, &news.arrived);
+    count = ep->transport->ep.poll(ep, POLL_MAX, news);
+    if (AMG_LIKELY(count == 0))
+        return 0;
+    amg_progress_step_all(&news->done);
+    arrivals_hand_on(context, route, &news->arrived);
     return count;
 }
 
 /* Looks at the rare endpoint in every poll while it has traffic, else in one of
  * a few; and where nobody is reached by it, in one of many. */
-static unsigned rare_poll(hg_context_t *context)
+static unsigned rare_poll(hg_context_t *context, struct amg_news *news)
 {
     struct amg_context_rare *rare = &context->rare;
     bool is_idle = context->cls->is_idle[rare->route];
@@ -86,7 +91,7 @@ static unsigned rare_poll(hg_context_t *context)
     if (++rare->skipped < rare->every)
         return 0;
     rare->skipped = 0;
-    count = route_poll(context, rare->route);
+    count = route_poll(context, rare->route, news);
     if (is_idle)
         rare->every = IDLE_EVERY;
     else if (count > 0)
@@ -100,12 +105,14 @@ static unsigned rare_poll(hg_context_t *context)
 
 unsigned amg_progress_poll(hg_context_t *context)
 {
+    struct amg_news news;
     unsigned happened = 0;
     unsigned i = 0;
 
+    amg_news_init(&news);
     for (i = 0; i < context->hot_count; i++)
-        happened += route_poll(context, context->open[i]);
+        happened += route_poll(context, context->open[i], &news);
     if (context->rare.route != AMG_ROUTE_COUNT)
-        happened += rare_poll(context);
+        happened += rare_poll(context, &news);
     return happened;
 }

@@ -142,6 +142,14 @@ static void watch_step(struct poll *poll)
     amg_shm_watch_all_locked(poll->domain);
 }
 
+/* A poll found nothing. */
+static inline void lull_note(struct amg_shm_domain *domain)
+{
+    atomic_store_explicit(&domain->lull,
+        atomic_load_explicit(&domain->lull, memory_order_relaxed) + 1u,
+        memory_order_relaxed);
+}
+
 /* A poll that found nothing has time for what is rare. */
 static void idle_step(struct poll *poll, bool was_asleep)
 {
@@ -149,9 +157,7 @@ static void idle_step(struct poll *poll, bool was_asleep)
     struct amg_shm_domain *domain = poll->domain;
     struct amg_shm_inbox *inbox = poll->inbox;
 
-    atomic_store_explicit(&domain->lull,
-        atomic_load_explicit(&domain->lull, memory_order_relaxed) + 1u,
-        memory_order_relaxed);
+    lull_note(domain);
     if (atomic_load_explicit(&domain->has_errands, memory_order_relaxed) != 0) {
         poll_lock(poll);
         amg_shm_send_errands_locked(domain);
@@ -172,10 +178,9 @@ static void idle_step(struct poll *poll, bool was_asleep)
         amg_shm_inbox_reap_locked(inbox);
 }
 
-unsigned amg_shm_poll(
-    struct amg_ep *base, unsigned max, struct amg_news *ret_news)
+static unsigned ep_poll(
+    struct amg_shm_ep *ep, unsigned max, struct amg_news *ret_news)
 {
-    struct amg_shm_ep *ep = amg_shm_ep_of(base);
     struct poll poll = {
         .domain = amg_shm_domain_of_ep(ep),
         .inbox = ep->inbox,
@@ -213,4 +218,33 @@ unsigned amg_shm_poll(
     }
     poll_unlock(&poll);
     return count;
+}
+
+/* Is there nothing to do but what is rare? */
+static inline bool ep_is_quiet(const struct amg_shm_ep *ep)
+{
+    const struct amg_shm_inbox *inbox = ep->inbox;
+    const struct amg_shm_domain *domain = inbox->domain;
+
+    if (ep->is_armed || amg_shm_inbox_has_news(inbox) ||
+        amg_shm_bulk_is_moving(&ep->bulk) ||
+        atomic_load_explicit(&ep->has_done, memory_order_relaxed) != 0 ||
+        atomic_load_explicit(&domain->has_errands, memory_order_relaxed) != 0)
+        return false;
+    for (uint32_t i = 0; i < inbox->active_count; i++)
+        if (amg_shm_in_peek(&inbox->active[i]->in) != NULL)
+            return false;
+    return ((ep->polls + 1) & IDLE_MASK) != 0;
+}
+
+unsigned amg_shm_poll(
+    struct amg_ep *base, unsigned max, struct amg_news *ret_news)
+{
+    struct amg_shm_ep *ep = amg_shm_ep_of(base);
+
+    if (!ep_is_quiet(ep))
+        return ep_poll(ep, max, ret_news);
+    ep->polls++;
+    lull_note(ep->inbox->domain);
+    return 0;
 }

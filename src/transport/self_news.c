@@ -20,6 +20,7 @@ enum {
 void amg_self_news_init(struct amg_self_ep *ep)
 {
     atomic_init(&ep->state, 0);
+    ep->base.pending = &ep->state;
     amg_news_init(&ep->news);
     ep->bell = amg_bell_open();
     if (ep->bell < 0)

@@ -23,6 +23,7 @@
 #ifndef AMG_TRANSPORT_TRANSPORT_H
 #define AMG_TRANSPORT_TRANSPORT_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -68,6 +69,9 @@ struct amg_domain {
 struct amg_ep {
     const struct amg_transport *transport;
     struct amg_domain *domain;
+    /* 0 while a poll would find nothing, so that it need not be called;
+     * relaxed. NULL: the driver cannot tell. Constant. */
+    const atomic_uint *pending;
     uint8_t context_id;
 };
 

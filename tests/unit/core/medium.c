@@ -39,8 +39,10 @@ static hg_return_t fake_ep_open(
 {
     hg_return_t rc = amg_self_transport.ep.open(domain, context_id, ret_ep);
 
-    if (rc == HG_SUCCESS)
+    if (rc == HG_SUCCESS) {
         (*ret_ep)->transport = &transport;
+        (*ret_ep)->pending = NULL; /* the fake poll has news of its own */
+    }
     return rc;
 }
 

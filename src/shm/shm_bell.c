@@ -55,6 +55,14 @@ static bool epoll_add(int epoll, int fd)
     return epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event) == 0;
 }
 
+/* Makes the FIFO of a context, once. */
+static bool fifo_make(struct amg_shm_inbox *inbox, const char *path)
+{
+    if (inbox->bell < 0 && mkfifo(path, 0600) == 0)
+        inbox->bell = open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC);
+    return inbox->bell >= 0;
+}
+
 hg_return_t amg_shm_bell_open(struct amg_shm_ep *ep)
 {
     const struct amg_shm_domain *domain = amg_shm_domain_of_ep(ep);
@@ -62,11 +70,9 @@ hg_return_t amg_shm_bell_open(struct amg_shm_ep *ep)
 
     amg_shm_files_bell(domain->region.name, domain->region.incarnation,
         ep->base.context_id, path);
-    ep->bell = -1;
     ep->epoll = epoll_create1(EPOLL_CLOEXEC);
-    if (ep->epoll >= 0 && mkfifo(path, 0600) == 0)
-        ep->bell = open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC);
-    if (ep->bell >= 0 && epoll_add(ep->epoll, ep->bell) &&
+    if (ep->epoll >= 0 && fifo_make(ep->inbox, path) &&
+        epoll_add(ep->epoll, ep->inbox->bell) &&
         (domain->deaths < 0 || epoll_add(ep->epoll, domain->deaths)))
         return HG_SUCCESS;
     AMG_LOG_ERROR("shm", "cannot make the bell %s: %s", path, strerror(errno));
@@ -76,18 +82,23 @@ hg_return_t amg_shm_bell_open(struct amg_shm_ep *ep)
 
 void amg_shm_bell_close(struct amg_shm_ep *ep)
 {
-    const struct amg_shm_domain *domain = amg_shm_domain_of_ep(ep);
-    char path[AMG_SHM_PATH_CAP];
-
-    amg_shm_files_bell(domain->region.name, domain->region.incarnation,
-        ep->base.context_id, path);
-    unlink(path);
-    if (ep->bell >= 0)
-        close(ep->bell);
     if (ep->epoll >= 0)
         close(ep->epoll);
-    ep->bell = -1;
     ep->epoll = -1;
+}
+
+void amg_shm_bell_remove(struct amg_shm_inbox *inbox)
+{
+    const struct amg_shm_domain *domain = inbox->domain;
+    char path[AMG_SHM_PATH_CAP];
+
+    if (inbox->bell < 0)
+        return;
+    amg_shm_files_bell(domain->region.name, domain->region.incarnation,
+        inbox->context_id, path);
+    unlink(path);
+    close(inbox->bell);
+    inbox->bell = -1;
 }
 
 /* Is it ours to ring? Only one is. */
@@ -133,7 +144,7 @@ void amg_shm_bell_raise(struct amg_shm_context *context, enum amg_shm_news news,
 void amg_shm_bell_self_locked(struct amg_shm_ep *ep)
 {
     if (sleeper_claim(ep->inbox->context))
-        bell_ring(ep->bell);
+        bell_ring(ep->inbox->bell);
 }
 
 int amg_shm_bell_fd(const struct amg_ep *base)
@@ -143,15 +154,16 @@ int amg_shm_bell_fd(const struct amg_ep *base)
 
 void amg_shm_bell_disarm(struct amg_shm_ep *ep)
 {
+    struct amg_shm_inbox *inbox = ep->inbox;
     char byte = 0;
 
     ep->is_armed = false;
-    if (atomic_exchange_explicit(&ep->inbox->context->sleep, AMG_SHM_AWAKE,
+    if (atomic_exchange_explicit(&inbox->context->sleep, AMG_SHM_AWAKE,
             memory_order_acq_rel) == AMG_SHM_RUNG)
-        ep->is_byte_due = true;
+        inbox->is_byte_due = true;
     /* It may still be on its way; then the next disarm takes it. */
-    if (ep->is_byte_due && read(ep->bell, &byte, 1) == 1)
-        ep->is_byte_due = false;
+    if (inbox->is_byte_due && read(inbox->bell, &byte, 1) == 1)
+        inbox->is_byte_due = false;
 }
 
 static void cpu_publish(struct amg_shm_ep *ep)

@@ -5,9 +5,12 @@
 
 #include "shm/shm_domain.h"
 
-/* Makes the bell and the descriptor of an endpoint. HG_NA_ERROR. */
+/* Makes the descriptor of an endpoint, and the bell of its inbox. HG_NA_ERROR.
+ */
 hg_return_t amg_shm_bell_open(struct amg_shm_ep *ep);
 void amg_shm_bell_close(struct amg_shm_ep *ep);
+/* The inbox ends. */
+void amg_shm_bell_remove(struct amg_shm_inbox *inbox);
 
 /* Sets `news` at a context of a peer, and rings where it sleeps. `*bell` is
  * our end of its FIFO, opened here when it is first needed. */

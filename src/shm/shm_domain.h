@@ -139,6 +139,9 @@ struct amg_shm_inbox {
     struct amg_shm_context *context; /* the shared part */
     uint8_t context_id;
     bool is_open;
+    /* Our FIFO, or -1; it outlives the endpoint, because peers keep theirs. */
+    int bell;
+    bool is_byte_due; /* somebody rang whose byte was not there yet */
     struct amg_shm_inring **active; /* looked at by every poll */
     uint32_t active_count;
     uint32_t active_cap;
@@ -155,11 +158,9 @@ struct amg_shm_ep {
     _Atomic uint32_t has_done;
     uint32_t polls;      /* since it was last looked for rare things */
     uint64_t checked_ns; /* when peers were last looked after */
-    int bell;            /* our FIFO, or -1 */
     int epoll;           /* what is slept upon, or -1 */
     struct amg_shm_bulk_ep bulk;
     bool is_armed;
-    bool is_byte_due; /* somebody rang whose byte was not there yet */
 };
 
 /* Owned by core, from open to close. */

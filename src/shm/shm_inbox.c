@@ -41,6 +41,7 @@ hg_return_t amg_shm_inbox_open_locked(struct amg_shm_domain *domain,
         }
         inbox->active_cap = ACTIVE_FIRST;
         inbox->domain = domain;
+        inbox->bell = -1;
         inbox->context_id = context_id;
         inbox->context = &domain->region.contexts[context_id];
         amg_list_init(&inbox->rings);
@@ -155,6 +156,7 @@ void amg_shm_inbox_fini_locked(struct amg_shm_domain *domain)
         while ((link = amg_list_first(&inbox->rings)) != NULL)
             ring_free_locked(
                 inbox, AMG_OBJECT(link, struct amg_shm_inring, link));
+        amg_shm_bell_remove(inbox);
         amg_mem_free(inbox->active);
         amg_mem_free(inbox);
         domain->inboxes[i] = NULL;

@@ -234,19 +234,19 @@ static hg_return_t ep_open(
     amg_bias_take(&domain->lock);
     if (domain->eps[context_id] != NULL)
         goto free_ep;
-    rc = amg_shm_bell_open(ep);
-    if (rc != HG_SUCCESS)
-        goto free_ep;
     rc = amg_shm_inbox_open_locked(domain, context_id, &ep->inbox);
     if (rc != HG_SUCCESS)
-        goto close_bell;
+        goto free_ep;
+    rc = amg_shm_bell_open(ep);
+    if (rc != HG_SUCCESS)
+        goto close_inbox;
     domain->eps[context_id] = ep;
     amg_bias_give(&domain->lock);
     *ret_ep = &ep->base;
     return HG_SUCCESS;
 
-close_bell:
-    amg_shm_bell_close(ep);
+close_inbox:
+    amg_shm_inbox_close_locked(ep->inbox);
 free_ep:
     amg_bias_give(&domain->lock);
     amg_mem_free(ep);

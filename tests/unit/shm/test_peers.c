@@ -147,8 +147,9 @@ static int rings_left(const struct party *party)
 {
     int bytes = -1;
 
-    assert_int_equal(ioctl(AMG_OBJECT(party->ep, struct amg_shm_ep, base)->bell,
-                         FIONREAD, &bytes),
+    assert_int_equal(
+        ioctl(AMG_OBJECT(party->ep, struct amg_shm_ep, base)->inbox->bell,
+            FIONREAD, &bytes),
         0);
     return bytes;
 }

@@ -35,6 +35,11 @@ static uint64_t page_up(uint64_t len)
     return (len + AMG_SHM_PAGE - 1) / AMG_SHM_PAGE * AMG_SHM_PAGE;
 }
 
+static uint64_t line_up(uint64_t len)
+{
+    return (len + AMG_SHM_LINE - 1) / AMG_SHM_LINE * AMG_SHM_LINE;
+}
+
 static uint64_t random_word(void)
 {
     uint64_t word = 0;
@@ -46,13 +51,12 @@ static uint64_t random_word(void)
 
 static void head_lay(const struct amg_shm_plan *plan, struct amg_shm_head *head)
 {
-    uint64_t at = AMG_SHM_PAGE;
+    uint64_t at = line_up(sizeof(*head));
 
-    head->slab_stride = (uint32_t)(sizeof(struct amg_shm_slab) +
-                                   (plan->message_len + AMG_SHM_LINE - 1) /
-                                       AMG_SHM_LINE * AMG_SHM_LINE);
+    head->slab_stride =
+        (uint32_t)(sizeof(struct amg_shm_slab) + line_up(plan->message_len));
     head->contexts_at = at;
-    at = page_up(at + plan->max_contexts * sizeof(struct amg_shm_context));
+    at += plan->max_contexts * sizeof(struct amg_shm_context);
     head->claims_at = at;
     at = page_up(at + AMG_SHM_SLOTS * sizeof(uint64_t));
     head->keys_at = at;
@@ -252,7 +256,7 @@ close_fd:
 static bool part_is_inside(
     const struct amg_shm_head *head, uint64_t at, uint64_t len)
 {
-    return at % AMG_SHM_PAGE == 0 && at >= AMG_SHM_PAGE && at <= head->len &&
+    return at % AMG_SHM_LINE == 0 && at >= sizeof(*head) && at <= head->len &&
            len <= head->len - at;
 }
 

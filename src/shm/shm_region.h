@@ -2,7 +2,7 @@
 /* The segment of a domain: one file in /dev/shm, and how it is laid out.
  *
  *   part       each         how many       written by
- *   head       1 page       1              owner, at creation; is_closed
+ *   head       struct       1              owner, at creation; is_closed
  *   contexts   256 bytes    max_contexts   see struct amg_shm_context
  *   claims     8 bytes      SLOTS          who sends here, by slot
  *   keys       AMG_SHM_KEYS_LEN            exposed memory, see shm_keys.h
@@ -10,9 +10,10 @@
  *   slabs      64 + message SLABS          owner's long messages
  *   chunks     AMG_SHM_CHUNKS_LEN          copying through the segment
  *
- * Every part begins at a page. The file has its whole length from the start,
- * and no memory before it is touched: an idle domain with one context has
- * touched 4 pages. The offsets stand in the head; who maps a segment checks the
+ * Keys and what follows begin at a page each; what stands before them is so
+ * little that a peer of a domain with few contexts touches one page of it, and
+ * its ring. The file has its whole length from the start, and no memory before
+ * it is touched. The offsets stand in the head; who maps a segment checks the
  * head once, keeps what it needs in private memory, and never looks again, so
  * that an owner gone mad can spoil messages but not lead us astray.
  *

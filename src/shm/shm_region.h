@@ -6,7 +6,7 @@
  *   contexts   256 bytes    max_contexts   see struct amg_shm_context
  *   claims     8 bytes      SLOTS          who sends here, by slot
  *   keys       AMG_SHM_KEYS_LEN            exposed memory, see shm_keys.h
- *   rings      3328 bytes   SLOTS          shm_ring.h
+ *   rings      2816 bytes   SLOTS          shm_ring.h
  *   slabs      64 + message SLABS          owner's long messages
  *   chunks     AMG_SHM_CHUNKS_LEN          copying through the segment
  *

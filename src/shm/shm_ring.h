@@ -10,7 +10,7 @@
  *   1     writer       incarnation; is_full, when it sleeps for want of room
  *   2     reader       watch: does it look here? rarely written
  *   3     reader       consumed: cells it is done with, every 16
- *   4-51  writer       48 cells of one line each
+ *   4-43  writer       40 cells of one line each
  *
  *   cell, 64 bytes
  *   off len
@@ -58,7 +58,7 @@
 
 enum {
     AMG_SHM_LINE = 64,
-    AMG_SHM_CELLS = 48,
+    AMG_SHM_CELLS = 40,
     AMG_SHM_INLINE = 48,   /* bytes of a message that fit into a cell */
     AMG_SHM_REPORT = 16,   /* cells read between two stores of `consumed` */
     AMG_SHM_AHEAD = 3,     /* cells between one and the prefetch it causes */
@@ -122,7 +122,7 @@ struct amg_shm_ring {
 };
 
 static_assert(sizeof(struct amg_shm_cell) == AMG_SHM_LINE, "one line");
-static_assert(sizeof(struct amg_shm_ring) == (4 + 48) * 64, "the table above");
+static_assert(sizeof(struct amg_shm_ring) == (4 + 40) * 64, "the table above");
 
 /* The writer's side; guarded by the lock of its domain. In a burst it asks for
  * the ownership of lines before it writes them: that takes as long as half a

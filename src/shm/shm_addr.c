@@ -6,7 +6,7 @@
  * has a share of it, or something is under way with it; each ring by which it
  * sends to us is a share, so a peer we talk with stays until it closes or dies.
  *
- * Memory: about 600 bytes and, where it was sent to, a ring of 3328 bytes in
+ * Memory: about 600 bytes and, where it was sent to, a ring of 2816 bytes in
  * its segment; where it sends here, such a ring in ours and 80 bytes. */
 #include "shm/shm_addr.h"
 

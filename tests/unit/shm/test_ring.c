@@ -13,9 +13,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "shm/shm_ring.h"
 
-enum { MANY = 200000 };
+enum { MANY = 200000, ENOUGH_MS = 30000 };
 
 static struct amg_shm_ring ring;
 
@@ -126,12 +127,12 @@ static void fence(bool needs_fence)
             syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL_EXPEDITED, 0, 0), 0);
 }
 
-/* Rests whenever the ring is empty, and then waits for news: lost news would
- * be waited for in vain. */
+/* Rests whenever the ring is empty, and then waits for news. */
 static void rest_and_read(bool needs_fence)
 {
     struct amg_shm_in in;
     pthread_t writer;
+    uint64_t deadline_ns = 0;
     uint32_t next = 0;
 
     memset(&ring, 0, sizeof(ring));
@@ -153,11 +154,14 @@ static void rest_and_read(bool needs_fence)
         atomic_store_explicit(
             &ring.watch, AMG_SHM_DORMANT, memory_order_relaxed);
         fence(needs_fence);
-        /* News of a cell that was read meanwhile may come late: then there is
-         * none, and it rests again. */
+        /* From here on only news is looked at. It may be that of a cell that
+         * was read already; never may it fail to come. */
+        deadline_ns = amg_clock_deadline_ns(ENOUGH_MS);
         if (amg_shm_in_peek(&in) == NULL)
-            while (atomic_load(&news) == seen)
+            while (atomic_load(&news) == seen) {
+                assert_true(amg_clock_ns() < deadline_ns);
                 sched_yield();
+            }
         atomic_store_explicit(
             &ring.watch, AMG_SHM_WATCHED, memory_order_relaxed);
     }

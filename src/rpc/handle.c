@@ -17,7 +17,7 @@
 
 #define BIT(state) (1u << (AMG_HANDLE_##state))
 
-static const unsigned state_edges[AMG_HANDLE_STATE_COUNT] = {
+const unsigned amg_handle_edges[AMG_HANDLE_STATE_COUNT] = {
     [AMG_HANDLE_IDLE] = BIT(POSTED),
     [AMG_HANDLE_POSTED] = BIT(FETCHING) | BIT(READY) | BIT(IDLE),
     [AMG_HANDLE_FETCHING] = BIT(READY),
@@ -31,15 +31,6 @@ static const unsigned state_edges[AMG_HANDLE_STATE_COUNT] = {
     [AMG_HANDLE_REPLYING] = BIT(RUNNING) | BIT(ACK_WAIT) | BIT(ANSWERED),
     [AMG_HANDLE_ACK_WAIT] = BIT(RUNNING) | BIT(ANSWERED),
 };
-
-void amg_handle_set_state(struct hg_handle *handle, enum amg_handle_state next)
-{
-    unsigned now =
-        (unsigned)atomic_load_explicit(&handle->state, memory_order_relaxed);
-
-    AMG_ASSERT((state_edges[now] >> next & 1u) != 0);
-    atomic_store_explicit(&handle->state, (int)next, memory_order_release);
-}
 
 /* What a use leaves behind; the operations and the entry are written before
  * each use. The whole struct is eight cache lines, and this is on the path of

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/assert.h"
 #include "bulk/bulk_transfer.h"
 #include "core/addr.h"
 #include "core/context.h"
@@ -86,7 +87,19 @@ hg_return_t amg_handle_create(
 /* Counts it as one the user holds. */
 void amg_handle_count(struct hg_handle *handle);
 
-void amg_handle_set_state(struct hg_handle *handle, enum amg_handle_state next);
+/* Has a bit for each state that may follow. */
+extern const unsigned amg_handle_edges[AMG_HANDLE_STATE_COUNT];
+
+/* The only writer of the state. */
+static inline void amg_handle_set_state(
+    struct hg_handle *handle, enum amg_handle_state next)
+{
+    unsigned now =
+        (unsigned)atomic_load_explicit(&handle->state, memory_order_relaxed);
+
+    AMG_ASSERT((amg_handle_edges[now] >> next & 1u) != 0);
+    atomic_store_explicit(&handle->state, (int)next, memory_order_release);
+}
 static inline enum amg_handle_state amg_handle_state(
     const struct hg_handle *handle)
 {

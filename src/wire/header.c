@@ -2,7 +2,6 @@
 /* The head of every request and reply of the RPC layer. */
 #include "wire/header.h"
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -84,16 +83,7 @@ static hg_return_t sums_check(const void *data, uint64_t len,
     return need > len ? HG_PROTOCOL_ERROR : HG_SUCCESS;
 }
 
-/* Is it right at first sight, as nearly all are? */
-static inline bool header_is_plain(
-    const struct amg_header *header, uint8_t magic)
-{
-    return header->magic == magic && header->version == AMG_HEADER_VERSION &&
-           header->sum == 0 && header->user_len == 0 &&
-           header->flags < AMG_HEADER_SUMMED && header->ret < HG_RETURN_MAX;
-}
-
-hg_return_t amg_header_read(const void *data, uint64_t len, uint8_t magic,
+hg_return_t amg_header_read_any(const void *data, uint64_t len, uint8_t magic,
     struct amg_header *ret_header, const char **ret_why)
 {
     struct amg_header header;
@@ -103,10 +93,6 @@ hg_return_t amg_header_read(const void *data, uint64_t len, uint8_t magic,
     if (len < AMG_HEADER_LEN)
         return HG_PROTOCOL_ERROR;
     memcpy(&header, data, sizeof(header));
-    if (header_is_plain(&header, magic)) {
-        *ret_header = header;
-        return HG_SUCCESS;
-    }
     if (header.sum != 0 || header.user_len != 0 ||
         (header.flags & AMG_HEADER_SUMMED) != 0) {
         rc = sums_check(data, len, &header, ret_why);

@@ -36,7 +36,9 @@
 #define AMG_WIRE_HEADER_H
 
 #include <stdint.h>
+#include <string.h>
 
+#include "base/assert.h"
 #include "mercury_core_types.h"
 
 enum {
@@ -78,7 +80,7 @@ void amg_header_sign(void *data);
 /* Reads and checks them. HG_CHECKSUM_ERROR: they are not as they were sent.
  * HG_PROTOCOL_ERROR: too short, or not of this kind or version. `ret_why` says
  * which, for a log line. What the head says of lengths is within `len`. */
-hg_return_t amg_header_read(const void *data, uint64_t len, uint8_t magic,
+hg_return_t amg_header_read_any(const void *data, uint64_t len, uint8_t magic,
     struct amg_header *ret_header, const char **ret_why);
 
 /* Bytes of the arguments in a message of `len` bytes, whose head was read. */
@@ -88,6 +90,24 @@ static inline uint64_t amg_header_args_len(
     len -= AMG_HEADER_LEN + (uint64_t)header->user_len;
     return (header->flags & AMG_HEADER_SUMMED) != 0 ? len - AMG_HEADER_TAIL_LEN
                                                     : len;
+}
+
+/* The same; most heads are right at first sight. */
+static inline hg_return_t amg_header_read(const void *data, uint64_t len,
+    uint8_t magic, struct amg_header *ret_header, const char **ret_why)
+{
+    struct amg_header header;
+
+    if (!AMG_LIKELY(len >= AMG_HEADER_LEN))
+        return amg_header_read_any(data, len, magic, ret_header, ret_why);
+    memcpy(&header, data, sizeof(header));
+    if (!AMG_LIKELY(header.magic == magic &&
+                    header.version == AMG_HEADER_VERSION && header.sum == 0 &&
+                    header.user_len == 0 && header.flags < AMG_HEADER_SUMMED &&
+                    header.ret < HG_RETURN_MAX))
+        return amg_header_read_any(data, len, magic, ret_header, ret_why);
+    *ret_header = header;
+    return HG_SUCCESS;
 }
 
 #endif

@@ -51,6 +51,7 @@ struct amg_shm_bulk_ep {
     struct amg_list starving; /* that wait for a chunk; the lock's */
     /* `moving` is not empty: a hint, looked at without the lock. */
     _Atomic uint32_t has_moving;
+    uint64_t copied; /* bytes by posts since a poll told ends; the lock's */
 };
 
 /* In the peer; all zero at the start. What was found out about the ways to it,

@@ -14,6 +14,14 @@ hg_return_t amg_shm_copy_step(struct amg_shm_domain *domain,
     struct amg_shm_peer *peer, const struct amg_shm_access *access, void *local,
     uint64_t max, uint64_t *ret_len);
 
+/* Is it known that we can copy by ourselves? False before the first step. */
+static inline bool amg_shm_copy_is_near(const struct amg_shm_peer *peer)
+{
+    return atomic_load_explicit(&peer->bulk.is_known, memory_order_acquire) !=
+               0 &&
+           peer->bulk.visitor != NULL;
+}
+
 /* Says who was refused what. */
 void amg_shm_copy_blame(const struct amg_shm_region *who,
     const struct amg_shm_access *access, hg_return_t rc);

@@ -9,100 +9,87 @@
 #include "base/assert.h"
 #include "base/log.h"
 #include "base/map.h"
-#include "base/mem.h"
 #include "bulk/bulk_transfer.h"
 
-/* Owned by the library until the callback ran. */
-struct request {
-    struct amg_cq_entry entry;
-    hg_context_t *context;
-    struct hg_op_id *transfer; /* constant once it moves */
-    uint64_t id;               /* 0: the program wanted none */
-    hg_cb_t callback;
-    struct hg_cb_info info;
-};
-
 static struct amg_lock ids_lock; /* guards both below */
-static struct amg_map ids;       /* id -> struct request */
+static struct amg_map ids;       /* id -> struct amg_transfer_asked */
 static uint64_t ids_last;
 
-/* HG_NOMEM: the request has none. */
-static hg_return_t id_give(struct request *request)
+/* HG_NOMEM: it has none. */
+static hg_return_t id_give(struct amg_transfer_asked *asked)
 {
     hg_return_t rc = HG_SUCCESS;
 
     amg_lock_take(&ids_lock);
-    request->id = ++ids_last;
-    rc = amg_map_put(&ids, request->id, request);
+    asked->id = ++ids_last;
+    rc = amg_map_put(&ids, asked->id, asked);
     amg_lock_give(&ids_lock);
     if (rc != HG_SUCCESS)
-        request->id = 0;
+        asked->id = 0;
     return rc;
 }
 
-static void id_take_back(struct request *request)
+static void id_take_back(struct amg_transfer_asked *asked)
 {
-    if (request->id == 0)
+    if (asked->id == 0)
         return;
     amg_lock_take(&ids_lock);
-    amg_map_remove(&ids, request->id);
+    amg_map_remove(&ids, asked->id);
     amg_lock_give(&ids_lock);
 }
 
-static void request_run(struct amg_cq_entry *entry)
+static void asked_run(struct amg_cq_entry *entry)
 {
-    struct request *request = AMG_OBJECT(entry, struct request, entry);
+    struct amg_transfer_asked *asked =
+        AMG_OBJECT(entry, struct amg_transfer_asked, entry);
 
-    id_take_back(request);
-    if (request->callback != NULL)
-        request->callback(&request->info);
-    amg_transfer_end(request->transfer);
-    amg_mem_free(request);
+    id_take_back(asked);
+    if (asked->callback != NULL)
+        asked->callback(&asked->info);
+    amg_transfer_end(asked->transfer);
 }
 
-static void request_done(struct hg_op_id *transfer)
+static void asked_done(struct hg_op_id *transfer)
 {
-    struct request *request = amg_transfer_owner(transfer);
+    struct amg_transfer_asked *asked = amg_transfer_asked(transfer);
+    hg_context_t *context = amg_transfer_owner(transfer);
 
-    request->info.ret = amg_transfer_result(transfer);
-    amg_cq_push(&request->context->cq, &request->entry);
+    asked->info.ret = amg_transfer_result(transfer);
+    amg_cq_push(&context->cq, &asked->entry);
 }
 
-static hg_return_t request_start(const struct amg_transfer_plan *plan,
+static hg_return_t transfer_start(struct amg_transfer_plan *plan,
     hg_cb_t callback, void *arg, hg_op_id_t *op_id)
 {
-    struct request *request = amg_mem_zalloc(sizeof(*request));
+    struct hg_op_id *transfer = NULL;
+    struct amg_transfer_asked *asked = NULL;
     hg_return_t rc = HG_SUCCESS;
 
-    if (request == NULL)
-        return HG_NOMEM;
-    request->entry.run = request_run;
-    request->context = plan->context;
-    request->callback = callback;
-    request->info.arg = arg;
-    request->info.type = HG_CB_BULK;
-    request->info.info.bulk.origin_handle = plan->origin;
-    request->info.info.bulk.local_handle = plan->local;
-    request->info.info.bulk.op = plan->op;
-    request->info.info.bulk.size = plan->len;
-    rc = amg_transfer_create(plan, request_done, request, &request->transfer);
+    plan->is_final = op_id == NULL || op_id == HG_OP_ID_IGNORE;
+    rc = amg_transfer_create(plan, asked_done, plan->context, &transfer);
     if (rc != HG_SUCCESS)
-        goto free_request;
-    if (op_id != NULL && op_id != HG_OP_ID_IGNORE) {
-        rc = id_give(request);
-        if (rc != HG_SUCCESS)
-            goto end_transfer;
-        *op_id = (hg_op_id_t)(uintptr_t)request->id;
+        return rc;
+    asked = amg_transfer_asked(transfer);
+    asked->entry.run = asked_run;
+    asked->transfer = transfer;
+    asked->id = 0;
+    asked->callback = callback;
+    asked->info = (struct hg_cb_info){.arg = arg, .type = HG_CB_BULK};
+    asked->info.info.bulk.origin_handle = plan->origin;
+    asked->info.info.bulk.local_handle = plan->local;
+    asked->info.info.bulk.op = plan->op;
+    asked->info.info.bulk.size = plan->len;
+    if (!plan->is_final) {
+        rc = id_give(asked);
+        if (rc != HG_SUCCESS) {
+            amg_transfer_end(transfer);
+            return rc;
+        }
+        *op_id = (hg_op_id_t)(uintptr_t)asked->id;
     }
     amg_counters_add(&plan->context->counters, AMG_COUNT_TRANSFERS);
-    amg_transfer_go(request->transfer);
+    amg_transfer_go(transfer);
     return HG_SUCCESS;
-
-end_transfer:
-    amg_transfer_end(request->transfer);
-free_request:
-    amg_mem_free(request);
-    return rc;
 }
 
 hg_return_t HG_Bulk_transfer_id(hg_context_t *context, hg_cb_t callback,
@@ -131,7 +118,7 @@ hg_return_t HG_Bulk_transfer_id(hg_context_t *context, hg_cb_t callback,
                               "HG_Bulk_bind_transfer()");
         return HG_INVALID_ARG;
     }
-    return request_start(&plan, callback, arg, op_id);
+    return transfer_start(&plan, callback, arg, op_id);
 }
 
 hg_return_t HG_Bulk_transfer(hg_context_t *context, hg_cb_t callback, void *arg,
@@ -169,21 +156,21 @@ hg_return_t HG_Bulk_bind_transfer(hg_context_t *context, hg_cb_t callback,
     }
     plan.origin_addr = &origin_handle->bound;
     plan.origin_context = origin_handle->bound_context;
-    return request_start(&plan, callback, arg, op_id);
+    return transfer_start(&plan, callback, arg, op_id);
 }
 
 hg_return_t HG_Bulk_cancel(hg_op_id_t op_id)
 {
-    struct request *request = NULL;
+    struct amg_transfer_asked *asked = NULL;
 
     if (!AMG_CONTRACT(op_id != HG_OP_ID_NULL))
         return HG_INVALID_ARG;
-    /* NOTE(not a leaf): under the lock, so that the request cannot end between
+    /* NOTE(not a leaf): under the lock, so that the transfer cannot end between
      * the look and the call; the locks of transfer and driver come after it. */
     amg_lock_take(&ids_lock);
-    request = amg_map_get(&ids, (uint64_t)(uintptr_t)op_id);
-    if (request != NULL)
-        amg_transfer_cancel(request->transfer);
+    asked = amg_map_get(&ids, (uint64_t)(uintptr_t)op_id);
+    if (asked != NULL)
+        amg_transfer_cancel(asked->transfer);
     amg_lock_give(&ids_lock);
     return HG_SUCCESS;
 }

@@ -7,15 +7,21 @@
  * place takes the next, so that a transfer of any number of segments needs a
  * fixed amount of memory. The cursor and the counters are guarded by the lock;
  * posting happens outside of it. The thread that starts the transfer counts as
- * a piece until it is through, so the end cannot overtake the start. */
+ * a piece until it is through, so the end cannot overtake the start.
+ *
+ * Most transfers are one piece that nobody can cancel: they are alone. Then
+ * only one thread at a time knows of the transfer - who starts it, up to the
+ * post; the driver, whose own guard hands it on; the progress owner, from the
+ * step on - and nobody takes the lock. Who starts it does not touch it after
+ * the post, so it is not counted, and the address is only borrowed: a driver
+ * keeps the peer of what is posted by itself. */
 #include "bulk/bulk_transfer.h"
 
-#include <stddef.h>
+#include <assert.h>
 #include <string.h>
 
 #include "base/assert.h"
 #include "base/log.h"
-#include "base/mem.h"
 
 enum { PIECES = 8 };
 
@@ -36,6 +42,7 @@ struct hg_op_id {
     struct hg_addr addr;
     amg_transfer_done_fn done;
     void *owner;
+    bool is_alone;        /* see above; then nothing below is guarded */
     struct amg_lock lock; /* guards all below */
     enum amg_transfer_state state;
     struct cursor at_origin;
@@ -44,9 +51,13 @@ struct hg_op_id {
     unsigned in_motion; /* pieces, and the starting thread */
     unsigned posted;    /* a bit for each piece that is in motion */
     bool is_cancelled;
-    hg_return_t ret;             /* the first error */
-    struct piece pieces[PIECES]; /* each set up when it is first used */
+    hg_return_t ret;                 /* the first error */
+    struct amg_transfer_asked asked; /* guarded by its owner */
+    struct piece pieces[PIECES];     /* each set up when it is first used */
 };
+
+static_assert(
+    sizeof(struct hg_op_id) <= AMG_CONTEXT_TRANSFER_LEN, "must fit the pool");
 
 static const unsigned state_edges[AMG_TRANSFER_STATE_COUNT] = {
     [AMG_TRANSFER_IDLE] = 1u << AMG_TRANSFER_MOVING,
@@ -84,38 +95,43 @@ struct stretch {
     uint64_t len;
 };
 
-/* Takes the next stretch for `piece`; false when there is none. */
-static bool transfer_take(
-    struct hg_op_id *transfer, struct piece *piece, struct stretch *ret_stretch)
+/* Takes the next stretch off what is left. */
+static void stretch_take(struct hg_op_id *transfer, struct stretch *ret_stretch)
 {
     const struct hg_bulk *origin = transfer->plan.origin;
     const struct hg_bulk *local = transfer->plan.local;
     struct cursor *at_origin = &transfer->at_origin;
     struct cursor *at_local = &transfer->at_local;
-    uint64_t len = 0;
-    uint64_t origin_left = 0;
+    uint64_t origin_left = cursor_left(origin, at_origin);
+    uint64_t len = cursor_left(local, at_local);
+
+    len = len < origin_left ? len : origin_left;
+    len = len < transfer->left ? len : transfer->left;
+    AMG_ASSERT(len > 0);
+    ret_stretch->len = len;
+    ret_stretch->local =
+        (char *)local->segments[at_local->segment].base + at_local->into;
+    ret_stretch->remote.key = origin->keys[transfer->addr.route];
+    ret_stretch->remote.segment = at_origin->segment;
+    ret_stretch->remote.base =
+        (uint64_t)(uintptr_t)origin->segments[at_origin->segment].base;
+    ret_stretch->remote.offset = at_origin->into;
+    at_origin->into += len;
+    at_local->into += len;
+    transfer->left -= len;
+}
+
+/* Takes the next stretch for `piece`; false when there is none. */
+static bool transfer_take(
+    struct hg_op_id *transfer, struct piece *piece, struct stretch *ret_stretch)
+{
     bool has_more = false;
 
     amg_lock_take(&transfer->lock);
     has_more = transfer->left > 0 && !transfer->is_cancelled &&
                transfer->ret == HG_SUCCESS;
     if (has_more) {
-        origin_left = cursor_left(origin, at_origin);
-        len = cursor_left(local, at_local);
-        len = len < origin_left ? len : origin_left;
-        len = len < transfer->left ? len : transfer->left;
-        AMG_ASSERT(len > 0);
-        ret_stretch->len = len;
-        ret_stretch->local =
-            (char *)local->segments[at_local->segment].base + at_local->into;
-        ret_stretch->remote.key = origin->keys[transfer->addr.route];
-        ret_stretch->remote.segment = at_origin->segment;
-        ret_stretch->remote.base =
-            (uint64_t)(uintptr_t)origin->segments[at_origin->segment].base;
-        ret_stretch->remote.offset = at_origin->into;
-        at_origin->into += len;
-        at_local->into += len;
-        transfer->left -= len;
+        stretch_take(transfer, ret_stretch);
         transfer->in_motion++;
         transfer->posted |= piece_bit(piece);
     }
@@ -146,11 +162,13 @@ static void transfer_leave(
         transfer->done(transfer);
 }
 
+/* One that is alone may be gone after it. */
 static hg_return_t stretch_post(
     struct hg_op_id *transfer, struct piece *piece, struct stretch *stretch)
 {
+    hg_context_t *context = transfer->plan.context;
     unsigned route = transfer->addr.route;
-    struct amg_ep *ep = amg_context_ep(transfer->plan.context, route);
+    struct amg_ep *ep = amg_context_ep(context, route);
     hg_return_t rc = HG_SUCCESS;
 
     if (transfer->plan.op == HG_BULK_PULL)
@@ -162,8 +180,40 @@ static hg_return_t stretch_post(
             transfer->plan.origin_context, stretch->local, &stretch->remote,
             stretch->len, &piece->op);
     if (rc == HG_SUCCESS)
-        amg_context_posted(transfer->plan.context, route);
+        amg_context_posted(context, route);
     return rc;
+}
+
+static void piece_init(struct hg_op_id *transfer, struct piece *piece,
+    void (*step)(struct amg_op *))
+{
+    piece->transfer = transfer;
+    piece->op = (struct amg_op){.step = step};
+}
+
+static void alone_end(struct hg_op_id *transfer, hg_return_t rc)
+{
+    transfer->ret = rc;
+    transfer_set_state(transfer, AMG_TRANSFER_READY);
+    transfer->done(transfer);
+}
+
+static void alone_step(struct amg_op *op)
+{
+    alone_end(AMG_OBJECT(op, struct piece, op)->transfer, op->ret);
+}
+
+static void alone_go(struct hg_op_id *transfer)
+{
+    struct stretch stretch;
+    hg_return_t rc = HG_SUCCESS;
+
+    transfer_set_state(transfer, AMG_TRANSFER_MOVING);
+    stretch_take(transfer, &stretch);
+    piece_init(transfer, transfer->pieces, alone_step);
+    rc = stretch_post(transfer, transfer->pieces, &stretch);
+    if (rc != HG_SUCCESS)
+        alone_end(transfer, rc);
 }
 
 static bool transfer_is_cancelled(struct hg_op_id *transfer)
@@ -300,21 +350,38 @@ static hg_return_t route_check(const struct hg_op_id *transfer)
     return HG_OPNOTSUPPORTED;
 }
 
+static bool transfer_is_alone(struct hg_op_id *transfer)
+{
+    const struct amg_transfer_plan *plan = &transfer->plan;
+
+    return plan->is_final && plan->len > 0 && !is_eager(plan) &&
+           cursor_left(plan->origin, &transfer->at_origin) >= plan->len &&
+           cursor_left(plan->local, &transfer->at_local) >= plan->len;
+}
+
+/* Field by field: the pieces and what was asked are set when they are used. */
 static void transfer_init(struct hg_op_id *transfer,
     const struct amg_transfer_plan *plan, amg_transfer_done_fn done,
     void *owner)
 {
-    memset(transfer, 0, offsetof(struct hg_op_id, pieces));
     transfer->plan = *plan;
     transfer->done = done;
     transfer->owner = owner;
-    transfer->left = plan->len;
-    transfer->ret = HG_SUCCESS;
-    transfer->in_motion = 1; /* this thread */
-    transfer->at_origin.into = plan->origin_offset;
-    transfer->at_local.into = plan->local_offset;
     amg_lock_init(&transfer->lock);
-    amg_addr_init_copy(plan->origin_addr, &transfer->addr);
+    transfer->state = AMG_TRANSFER_IDLE;
+    transfer->at_origin = (struct cursor){.into = plan->origin_offset};
+    transfer->at_local = (struct cursor){.into = plan->local_offset};
+    transfer->left = plan->len;
+    transfer->in_motion = 1; /* this thread */
+    transfer->posted = 0;
+    transfer->is_cancelled = false;
+    transfer->ret = HG_SUCCESS;
+    transfer->is_alone = transfer_is_alone(transfer);
+    if (transfer->is_alone)
+        amg_addr_borrow(plan->origin_addr->cls, plan->origin_addr->route,
+            plan->origin_addr->peer, &transfer->addr);
+    else
+        amg_addr_init_copy(plan->origin_addr, &transfer->addr);
     transfer->plan.origin_addr = &transfer->addr;
     amg_bulk_hold(plan->origin);
     amg_bulk_hold(plan->local);
@@ -332,7 +399,7 @@ hg_return_t amg_transfer_create(const struct amg_transfer_plan *plan,
     rc = amg_bulk_register(plan->origin);
     if (rc != HG_SUCCESS)
         return rc;
-    transfer = amg_mem_alloc(sizeof(*transfer));
+    transfer = amg_pool_get(&plan->context->transfers);
     if (transfer == NULL)
         return HG_NOMEM;
     transfer_init(transfer, plan, done, owner);
@@ -351,14 +418,17 @@ void amg_transfer_go(struct hg_op_id *transfer)
 {
     unsigned i = 0;
 
+    if (transfer->is_alone) {
+        alone_go(transfer);
+        return;
+    }
     amg_lock_take(&transfer->lock);
     transfer_set_state(transfer, AMG_TRANSFER_MOVING);
     amg_lock_give(&transfer->lock);
     if (is_eager(&transfer->plan))
         transfer_copy_eager(transfer);
     for (i = 0; i < PIECES; i++) {
-        transfer->pieces[i].transfer = transfer;
-        transfer->pieces[i].op = (struct amg_op){.step = piece_step};
+        piece_init(transfer, &transfer->pieces[i], piece_step);
         if (!piece_go_on(transfer, &transfer->pieces[i]))
             break;
     }
@@ -370,6 +440,7 @@ void amg_transfer_cancel(struct hg_op_id *transfer)
     unsigned posted = 0;
     unsigned i = 0;
 
+    AMG_ASSERT(!transfer->is_alone);
     amg_lock_take(&transfer->lock);
     transfer->is_cancelled = true;
     posted = transfer->posted;
@@ -389,6 +460,11 @@ void *amg_transfer_owner(const struct hg_op_id *transfer)
     return transfer->owner;
 }
 
+struct amg_transfer_asked *amg_transfer_asked(struct hg_op_id *transfer)
+{
+    return &transfer->asked;
+}
+
 void amg_transfer_end(struct hg_op_id *transfer)
 {
     hg_context_t *context = transfer->plan.context;
@@ -396,6 +472,6 @@ void amg_transfer_end(struct hg_op_id *transfer)
     amg_addr_fini(&transfer->addr);
     amg_bulk_leave(transfer->plan.origin);
     amg_bulk_leave(transfer->plan.local);
-    amg_mem_free(transfer);
+    amg_pool_put(&context->transfers, transfer);
     amg_context_leave(context);
 }

@@ -20,13 +20,24 @@ enum amg_transfer_state {
 struct amg_transfer_plan {
     hg_context_t *context;
     hg_bulk_op_t op;
-    const struct hg_addr *origin_addr; /* copied */
+    const struct hg_addr *origin_addr; /* needed until the transfer goes */
     uint8_t origin_context;
     struct hg_bulk *origin;
     uint64_t origin_offset;
     struct hg_bulk *local;
     uint64_t local_offset;
     uint64_t len;
+    bool is_final; /* amg_transfer_cancel() will not be called */
+};
+
+/* What the program that asked for a transfer gave. It is bulk_request.c's, and
+ * lies in the transfer so that one object does for both. */
+struct amg_transfer_asked {
+    struct amg_cq_entry entry;
+    struct hg_op_id *transfer;
+    uint64_t id; /* 0: the program wanted none */
+    hg_cb_t callback;
+    struct hg_cb_info info;
 };
 
 struct hg_op_id;
@@ -49,6 +60,8 @@ void amg_transfer_cancel(struct hg_op_id *transfer);
 
 hg_return_t amg_transfer_result(const struct hg_op_id *transfer);
 void *amg_transfer_owner(const struct hg_op_id *transfer);
+/* Its bytes are the caller's, and those of an earlier use at first. */
+struct amg_transfer_asked *amg_transfer_asked(struct hg_op_id *transfer);
 
 /* Frees it, and drops the handles. */
 void amg_transfer_end(struct hg_op_id *transfer);

@@ -9,6 +9,8 @@
 
 #define NS_PER_US 1000ull
 
+enum { CACHE_LINE = 64 };
+
 static void context_close_eps(hg_context_t *context)
 {
     unsigned i = context->open_count;
@@ -85,6 +87,7 @@ hg_return_t amg_context_open(hg_class_t *cls, uint8_t id,
     amg_tally_init(&context->handles);
     amg_tally_init(&context->in_flight);
     amg_cq_init(&context->cq);
+    amg_pool_init(&context->transfers, AMG_CONTEXT_TRANSFER_LEN, CACHE_LINE);
     amg_list_init(&context->upper);
     amg_lock_init(&context->upper_lock);
     rc = amg_class_enter_context(cls, id, context);
@@ -102,6 +105,7 @@ leave_class:
     context_close_eps(context);
     amg_class_leave_context(cls, id);
 free_context:
+    amg_pool_fini(&context->transfers);
     amg_cq_fini(&context->cq);
     amg_mem_free(context);
     return rc;
@@ -118,6 +122,7 @@ void amg_context_close(hg_context_t *context)
     amg_class_leave_context(context->cls, context->id);
     if (context->data_free != NULL)
         context->data_free(context->data);
+    amg_pool_fini(&context->transfers);
     amg_cq_fini(&context->cq);
     amg_mem_free(context);
 }

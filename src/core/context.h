@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "base/bias.h"
+#include "base/pool.h"
 #include "base/tally.h"
 #include "core/class.h"
 #include "core/cq.h"
@@ -27,6 +28,10 @@ struct amg_context_rare {
     unsigned quiet;        /* looks that found nothing */
     atomic_bool is_wanted; /* something was posted; a hint, so relaxed */
 };
+
+/* Bytes of an object in the pool of transfers: what the bulk floor needs for
+ * one, which checks it. */
+enum { AMG_CONTEXT_TRANSFER_LEN = 1280 };
 
 /* Owned by the user between HG_Context_create() and HG_Context_destroy(). */
 struct hg_context {
@@ -50,7 +55,8 @@ struct hg_context {
     /* Operations in flight: handles and bulk. */
     struct amg_tally in_flight;
     struct amg_counters counters;
-    struct amg_list upper; /* the rpc floor's; guarded by upper_lock */
+    struct amg_pool transfers; /* the bulk floor's */
+    struct amg_list upper;     /* the rpc floor's; guarded by upper_lock */
     struct amg_lock upper_lock;
     void *data; /* the user's */
     void (*data_free)(void *);

@@ -255,12 +255,13 @@ struct amg_bulk_ops {
         struct amg_domain *domain, struct amg_mem *mem, unsigned timeout_ms);
     void (*key)(const struct amg_mem *mem, struct amg_key *ret_key);
     /* Moves `len` bytes (> 0, any 64 bit length) from `local` to exposed
-     * memory of `peer`; completes when they are *there*. `target_context` is
-     * the context whose progress serves the access. Completes with
-     * HG_SUCCESS, HG_CANCELED, HG_PERMISSION (not exposed for writing),
-     * HG_OVERFLOW (outside the segment), HG_NOENTRY (no such key: freed or
-     * never exposed), HG_HOSTUNREACH, HG_NA_ERROR.
-     * Returns HG_NOMEM, HG_INVALID_ARG (malformed key), HG_OPNOTSUPPORTED. */
+     * memory of `peer`; completes when they are *there*. The caller's share of
+     * the peer may end when this has returned. `target_context` is the context
+     * whose progress serves the access. Completes with HG_SUCCESS, HG_CANCELED,
+     * HG_PERMISSION (not exposed for writing), HG_OVERFLOW (outside the
+     * segment), HG_NOENTRY (no such key: freed or never exposed),
+     * HG_HOSTUNREACH, HG_NA_ERROR. Returns HG_NOMEM, HG_INVALID_ARG (malformed
+     * key), HG_OPNOTSUPPORTED. */
     hg_return_t (*put)(struct amg_ep *ep, struct amg_peer *peer,
         uint8_t target_context, const void *local,
         const struct amg_remote *remote, uint64_t len, struct amg_op *op);

@@ -190,6 +190,86 @@ static void test_transfer_against_the_rules_is_refused(void **state)
     assert_int_equal(amg_tally_sum(&context->in_flight), 0);
 }
 
+/* One piece, nobody will cancel it: from the last segment of the origin, which
+ * holds the first bytes of `from`. */
+static void test_transfer_alone_needs_address_until_it_goes(void **state)
+{
+    struct amg_transfer_plan plan = plan_make();
+    struct hg_addr addr;
+    struct hg_op_id *transfer = NULL;
+
+    (void)state;
+    amg_addr_init_self(cls, &addr);
+    plan.origin_addr = &addr;
+    plan.origin_offset = LEN - PIECE;
+    plan.local_offset = 3;
+    plan.len = PIECE;
+    plan.is_final = true;
+    memset(to, 'x', LEN);
+    memset(from, 'y', LEN);
+    transfer = transfer_make(&plan);
+    assert_int_equal(amg_tally_sum(&context->in_flight), 1);
+    amg_transfer_go(transfer);
+    assert_int_equal(told, 0);
+    amg_addr_fini(&addr);
+    memset(&addr, 0xff, sizeof(addr));
+    finish(transfer, HG_SUCCESS);
+    for (unsigned i = 0; i < LEN; i++)
+        assert_int_equal(to[i], i >= 3 && i < 3 + PIECE ? 'y' : 'x');
+    assert_int_equal(atomic_load(&origin->refs), 1);
+    assert_int_equal(atomic_load(&local->refs), 1);
+    assert_int_equal(amg_tally_sum(&context->in_flight), 0);
+}
+
+/* The origin freed the memory behind the descriptor. */
+static void test_transfer_alone_of_freed_memory_ends_with_error(void **state)
+{
+    struct amg_transfer_plan plan = plan_make();
+    struct hg_op_id *transfer = NULL;
+    struct hg_bulk *stale = NULL;
+    hg_bulk_t freed = HG_BULK_NULL;
+    void *ptr = from;
+    const hg_size_t len = LEN;
+    uint8_t bytes[256];
+    uint64_t packed_len = 0;
+
+    (void)state;
+    assert_int_equal(
+        HG_Bulk_create(cls, 1, &ptr, &len, HG_BULK_READ_ONLY, &freed),
+        HG_SUCCESS);
+    assert_int_equal(amg_bulk_register(freed), HG_SUCCESS);
+    packed_len = amg_bulk_packed_len(freed, 0);
+    assert_true(packed_len <= sizeof(bytes));
+    amg_bulk_pack(freed, 0, bytes);
+    assert_int_equal(
+        amg_bulk_unpack(cls, bytes, packed_len, true, &stale), HG_SUCCESS);
+    assert_int_equal(HG_Bulk_free(freed), HG_SUCCESS);
+    plan.origin = stale;
+    plan.is_final = true;
+    transfer = transfer_make(&plan);
+    amg_transfer_go(transfer);
+    finish(transfer, HG_NOENTRY);
+    assert_int_equal(amg_bulk_drop(stale), HG_SUCCESS);
+}
+
+/* It may not be canceled, but it is many pieces. */
+static void test_transfer_final_moves_all_pieces(void **state)
+{
+    struct amg_transfer_plan plan = plan_make();
+    struct hg_op_id *transfer = NULL;
+
+    (void)state;
+    for (unsigned i = 0; i < LEN; i++)
+        from[i] = (char)(i * 3);
+    plan.is_final = true;
+    transfer = transfer_make(&plan);
+    amg_transfer_go(transfer);
+    finish(transfer, HG_SUCCESS);
+    for (unsigned i = 0; i < LEN; i++)
+        assert_int_equal(
+            to[i], from[(COUNT - 1 - i / PIECE) * PIECE + i % PIECE]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -197,6 +277,9 @@ int main(void)
         cmocka_unit_test(test_transfer_of_nothing_ends_at_once),
         cmocka_unit_test(test_transfer_canceled_at_start_moves_nothing),
         cmocka_unit_test(test_transfer_of_lying_descriptor_ends_with_error),
+        cmocka_unit_test(test_transfer_alone_needs_address_until_it_goes),
+        cmocka_unit_test(test_transfer_alone_of_freed_memory_ends_with_error),
+        cmocka_unit_test(test_transfer_final_moves_all_pieces),
         cmocka_unit_test(test_transfer_against_the_rules_is_refused),
     };
 

@@ -116,14 +116,16 @@ static void limits(struct api *api)
 /* A side that has set another length is told so, by an error at the origin. */
 static void mismatch(struct api *api, hg_handle_t handle)
 {
-    unsigned before = served;
+    unsigned before = 0;
     api_blob_t in = {.seed = 3};
 
     write_header(api, handle, 3);
     if (!api->is_alone) {
         api_sync(api);
+        before = served;
         if (api->rank == 0)
             OK(api, HG_Class_set_input_offset(api->cls, IN_LEN + 1));
+        api_sync(api); /* nobody calls before it is set */
         EXPECT(api, HG_PROTOCOL_ERROR, api_ask(api, handle, &in));
         CHECK(api, served == before);
         api_sync(api);

@@ -11,10 +11,12 @@ trap 'rm -rf "$TMPDIR"' EXIT
 
 out=$TMPDIR/out
 
-# Files of this user that are named as ours would be.
+# Files that are named as those of our processes would be.
 ours() {
-    find /dev/shm -maxdepth 1 -iname '*amalgam*' -printf '%f\n' 2>/dev/null |
-        sort
+    local one
+    for one in $pids; do
+        find /dev/shm -maxdepth 1 -name "amalgam-*-$one-*" -printf '%f\n'
+    done
 }
 
 fail() {
@@ -43,7 +45,6 @@ pids_gone() {
     return 0
 }
 
-before=$(ours)
 # A session of its own: SIGINT is ignored by jobs in the background else.
 setsid bash -c 'trap - INT; exec "$@"' run env --default-signal=INT \
     "$mpiexec" -n 2 "$program" >"$out" 2>&1 </dev/null &
@@ -53,7 +54,7 @@ pids=$(sed -n 's/^process \([0-9]*\) is in the middle$/\1/p' "$out")
 kill -INT "$pid"
 until_true pids_gone || fail "processes are left: $pids"
 wait "$pid"
-[ "$(ours)" = "$before" ] || fail "left in /dev/shm: $(ours)"
+[ -z "$(ours)" ] || fail "left in /dev/shm: $(ours)"
 left=$(find "$TMPDIR" -mindepth 1 ! -path "$out")
 [ -z "$left" ] || fail "left in TMPDIR: $left"
 echo "nothing is left of processes $pids"

@@ -46,6 +46,7 @@ hg_return_t amalgam_addr_get_rank(
     hg_class_t *hg_class, hg_addr_t addr, int *rank)
 {
     struct amg_domain *domain = NULL;
+    struct amg_peer *peer = NULL;
 
     if (!AMG_CONTRACT(hg_class != NULL && addr != HG_ADDR_NULL && rank != NULL))
         return HG_INVALID_ARG;
@@ -54,8 +55,13 @@ hg_return_t amalgam_addr_get_rank(
     domain = class_domain(hg_class);
     if (domain == NULL)
         return HG_OPNOTSUPPORTED;
-    *rank = amg_addr_is_self(addr) ? own_rank(domain)
-                                   : amg_mpi_rank_of_peer(domain, addr->peer);
+    peer = amg_addr_main_peer(addr);
+    if (peer == NULL) {
+        AMG_LOG_ERROR("addr", "this address is of no rank of the class");
+        return HG_ADDRNOTAVAIL;
+    }
+    *rank = amg_mpi_rank_of_peer(domain, peer);
+    domain->transport->addr.drop(domain, peer);
     return HG_SUCCESS;
 }
 

@@ -8,6 +8,7 @@
 #include "base/assert.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "core/twin.h"
 #include "transport/registry.h"
 
 static const struct amg_addr_ops *addr_ops(const struct hg_addr *addr)
@@ -52,6 +53,11 @@ void amg_addr_init(hg_class_t *cls, unsigned route, struct amg_peer *peer,
         domain->transport->addr.is_self(domain, peer)) {
         amg_addr_init_self(cls, ret_addr);
         return;
+    }
+    if (route == cls->plan.main_route) {
+        struct amg_peer *near = amg_twin_of(cls, route, peer, &route);
+
+        peer = near != NULL ? near : peer;
     }
     amg_addr_init_from(cls, route, peer, ret_addr);
 }
@@ -141,19 +147,33 @@ hg_return_t amg_addr_parse(
     return strstr(text, "://") == NULL ? HG_INVALID_ARG : HG_PROTONOSUPPORT;
 }
 
+struct amg_peer *amg_addr_main_peer(const struct hg_addr *addr)
+{
+    unsigned main_route = addr->cls->plan.main_route;
+    struct amg_domain *domain = addr->cls->domains[main_route];
+    struct amg_peer *peer = NULL;
+    unsigned route = addr->route;
+
+    if (route == main_route)
+        return domain->transport->addr.hold(addr->peer);
+    if (route == AMG_ROUTE_SELF)
+        return domain->transport->addr.self(domain);
+    peer = amg_twin_of(addr->cls, route, addr->peer, &route);
+    return peer == NULL ? NULL : domain->transport->addr.hold(peer);
+}
+
 hg_return_t amg_addr_format(
     const struct hg_addr *addr, char *ret_text, size_t *len)
 {
-    unsigned route = addr->route;
-    struct amg_peer *peer = addr->peer;
     struct amg_domain *domain = addr_domain(addr);
+    struct amg_peer *peer = amg_addr_main_peer(addr);
     hg_return_t rc = HG_SUCCESS;
 
-    if (route != AMG_ROUTE_SELF || addr->cls->plan.main_route == AMG_ROUTE_SELF)
-        return domain->transport->addr.format(domain, peer, ret_text, len);
-    /* Others know this process by the main route. */
+    /* Others know a process by the main route, if it has one. */
+    if (peer == NULL)
+        return domain->transport->addr.format(
+            domain, addr->peer, ret_text, len);
     domain = addr->cls->domains[addr->cls->plan.main_route];
-    peer = domain->transport->addr.self(domain);
     rc = domain->transport->addr.format(domain, peer, ret_text, len);
     domain->transport->addr.drop(domain, peer);
     return rc;
@@ -166,11 +186,24 @@ const char *amg_addr_text(const struct hg_addr *addr, char *room, size_t len)
     return room;
 }
 
+/* The same process by the two routes of twins? */
+static bool addr_is_twin(const struct hg_addr *one, const struct hg_addr *other)
+{
+    unsigned route = 0;
+    struct amg_peer *twin =
+        amg_twin_of(one->cls, one->route, one->peer, &route);
+
+    return twin != NULL && route == other->route &&
+           addr_ops(other)->is_same(addr_domain(other), twin, other->peer);
+}
+
 bool amg_addr_is_same(const struct hg_addr *one, const struct hg_addr *other)
 {
-    if (one->cls != other->cls || one->route != other->route)
+    if (one->cls != other->cls)
         return false;
     if (one->peer == NULL || other->peer == NULL)
         return one->peer == other->peer;
+    if (one->route != other->route)
+        return addr_is_twin(one, other);
     return addr_ops(one)->is_same(addr_domain(one), one->peer, other->peer);
 }

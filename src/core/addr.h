@@ -20,7 +20,8 @@ struct hg_addr {
 
 /* Fills `ret_addr` in place, for a peer of an open route. A peer that is this
  * process itself is replaced by the loopback route, or with no_loopback by the
- * main one. Takes a share. */
+ * main one; one of the main route that has a nearer one by that. Takes a
+ * share. */
 void amg_addr_init(hg_class_t *cls, unsigned route, struct amg_peer *peer,
     struct hg_addr *ret_addr);
 /* The same for the sender of an arrival, which came by that very route. */
@@ -57,6 +58,9 @@ void amg_addr_init_self(hg_class_t *cls, struct hg_addr *ret_addr);
  * HG_PROTONOSUPPORT (a transport this class has not open), HG_ADDRNOTAVAIL. */
 hg_return_t amg_addr_parse(
     hg_class_t *cls, const char *text, struct hg_addr *ret_addr);
+/* The same process as a peer of the main route, with a share, or NULL: it is
+ * not reached that way. */
+struct amg_peer *amg_addr_main_peer(const struct hg_addr *addr);
 /* Text that others can parse: of the main route, also for this process. As
  * the contract's format. */
 hg_return_t amg_addr_format(

@@ -2,6 +2,7 @@
 /* A class: the transports that one instance of the library has open. */
 #include "core/class.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/assert.h"
@@ -9,6 +10,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "core/context.h"
+#include "core/twin.h"
 
 static const char *const count_names[AMG_CLASS_COUNTS] = {
     [AMG_CLASS_CONTEXTS] = "context",
@@ -76,7 +78,9 @@ static void class_take_limits(hg_class_t *cls)
         cls->limits.reply_len =
             smaller(cls->limits.reply_len, limits.reply_len);
         cls->limits.credits = smaller(cls->limits.credits, limits.credits);
-        cls->limits.is_spinning = cls->limits.is_spinning || limits.is_spinning;
+        if (!cls->is_idle[route])
+            cls->limits.is_spinning =
+                cls->limits.is_spinning || limits.is_spinning;
         cls->limits.must_yield = cls->limits.must_yield || limits.must_yield;
     }
 }
@@ -102,6 +106,9 @@ static hg_return_t class_borrow(hg_class_t *cls)
         return HG_BUSY;
     }
     memcpy(cls->domains, lender->domains, sizeof(cls->domains));
+    memcpy(cls->is_idle, lender->is_idle, sizeof(cls->is_idle));
+    memcpy(cls->reach, lender->reach, sizeof(cls->reach));
+    cls->twins = lender->twins;
     cls->pool = lender->pool; /* the one that the domains know */
     return HG_SUCCESS;
 }
@@ -111,8 +118,32 @@ static void class_give_back(hg_class_t *cls)
     if (cls->domains[AMG_ROUTE_SELF] == NULL)
         return; /* it got none */
     memset(cls->domains, 0, sizeof(cls->domains));
+    cls->twins = NULL;
     cls->pool = NULL;
     amg_class_count(cls->plan.lender, AMG_CLASS_BORROWERS, -1);
+}
+
+hg_return_t amg_class_add_route(hg_class_t *cls, enum amg_route route,
+    const struct amg_transport *transport, const char *info)
+{
+    struct amg_open how = cls->plan.how;
+    hg_return_t rc = HG_SUCCESS;
+
+    AMG_ASSERT(cls->state == AMG_CLASS_OPENING && cls->domains[route] == NULL);
+    how.info = info;
+    rc = transport->domain.open(&how, &cls->domains[route]);
+    if (rc == HG_SUCCESS)
+        cls->plan.transports[route] = transport;
+    return rc;
+}
+
+void amg_class_remove_route(hg_class_t *cls, enum amg_route route)
+{
+    if (cls->domains[route] == NULL)
+        return;
+    cls->domains[route]->transport->domain.close(cls->domains[route]);
+    cls->domains[route] = NULL;
+    cls->plan.transports[route] = NULL;
 }
 
 static void class_close_domains(hg_class_t *cls)
@@ -123,12 +154,10 @@ static void class_close_domains(hg_class_t *cls)
         class_give_back(cls);
         return;
     }
-    while (route-- > 0) {
-        if (cls->domains[route] == NULL)
-            continue;
-        cls->domains[route]->transport->domain.close(cls->domains[route]);
-        cls->domains[route] = NULL;
-    }
+    amg_twins_destroy(cls->twins);
+    cls->twins = NULL;
+    while (route-- > 0)
+        amg_class_remove_route(cls, route);
 }
 
 static hg_return_t class_open_domains(hg_class_t *cls)
@@ -151,7 +180,9 @@ static hg_return_t class_open_domains(hg_class_t *cls)
         if (rc != HG_SUCCESS)
             return rc;
     }
-    return HG_SUCCESS;
+    snprintf(cls->reach, sizeof(cls->reach), "%s to all it reaches",
+        cls->plan.transports[cls->plan.main_route]->name);
+    return cls->plan.join == NULL ? HG_SUCCESS : cls->plan.join(cls);
 }
 
 hg_return_t amg_class_open(

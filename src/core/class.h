@@ -43,7 +43,7 @@ enum amg_class_count {
     AMG_CLASS_COUNTS
 };
 
-enum { AMG_PROTOCOL_CAP = 16 };
+enum { AMG_PROTOCOL_CAP = 16, AMG_CLASS_REACH_CAP = 160 };
 
 /* How a class is to be opened: one driver for each route, or NULL. */
 struct amg_class_plan {
@@ -54,6 +54,12 @@ struct amg_class_plan {
     struct amg_open how;
     /* Its open domains are used, and stay its own; NULL: all are opened. */
     hg_class_t *lender;
+    /* Called once when they are open: may open more of them, fill `twins`,
+     * `is_idle` and `reach` in. NULL: nothing more. */
+    hg_return_t (*join)(hg_class_t *cls);
+    bool wants_near;       /* for `join`: shared memory within the node, */
+    bool needs_near;       /* and nothing else */
+    const char *near_info; /* what its domain is opened with; NULL: "" */
     bool no_overflow;
     bool no_bulk_eager;
     bool release_input_early;
@@ -71,6 +77,9 @@ struct hg_class {
     /* Open for the common end only: no peer is reached that way, so that
      * waiting needs not look there. */
     bool is_idle[AMG_ROUTE_COUNT];
+    struct amg_twins *twins; /* NULL: no peer is reached by two routes */
+    char reach[AMG_CLASS_REACH_CAP]; /* who is reached how, for a person */
+    bool is_first; /* the first rank of its job, which speaks for all */
     struct amg_class_plan plan;
     struct amg_class_pool *pool; /* memory for bulk; NULL: the heap only */
     struct amg_limits limits;    /* the smallest of all routes */
@@ -89,6 +98,12 @@ struct hg_class {
  * what the open of a domain returned. */
 hg_return_t amg_class_open(
     const struct amg_class_plan *plan, hg_class_t **ret_class);
+
+/* By the plan's `join`: opens one more domain, of a route that has none. */
+hg_return_t amg_class_add_route(hg_class_t *cls, enum amg_route route,
+    const struct amg_transport *transport, const char *info);
+/* Closes it again; nothing of it is in use. */
+void amg_class_remove_route(hg_class_t *cls, enum amg_route route);
 
 /* Does anything but contexts remain, of the user or in flight? */
 bool amg_class_is_held(const hg_class_t *cls);

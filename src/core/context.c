@@ -29,8 +29,8 @@ static void context_close_eps(hg_context_t *context)
     context->open_count = 0;
 }
 
-/* Which endpoint is looked at rarely: one that no peer is reached by, or MPI's
- * beside the faster one of shared memory. It comes last in `open`. */
+/* Which endpoint is looked at rarely: MPI's, beside the faster one of shared
+ * memory. Or never: one that no peer is reached by. It comes last in `open`. */
 static void context_set_rare(hg_context_t *context)
 {
     const hg_class_t *cls = context->cls;
@@ -43,8 +43,8 @@ static void context_set_rare(hg_context_t *context)
         (context->eps[AMG_ROUTE_SHM] == NULL && !cls->is_idle[route]))
         return;
     context->hot_count--;
-    context->rare.route = route;
-    context->rare.every = 1;
+    if (!cls->is_idle[route])
+        context->rare.route = route;
     for (i = 0; context->open[i] != route; i++)
         continue;
     context->open[i] = context->open[context->hot_count];

@@ -23,8 +23,7 @@ typedef void (*amg_arrival_fn)(
  * last is the progress owner's. */
 struct amg_context_rare {
     unsigned route;        /* AMG_ROUTE_COUNT: none. Constant */
-    unsigned every;        /* it is looked at in one poll of so many */
-    unsigned skipped;      /* polls since */
+    unsigned skipped;      /* polls since the last look */
     unsigned quiet;        /* looks that found nothing */
     atomic_bool is_wanted; /* something was posted; a hint, so relaxed */
 };

@@ -6,7 +6,8 @@
  * something to do: since a post, or since news, until RARE_AFTER looks found
  * nothing. A call that waits longer than these (about a millisecond) does not
  * feel that its answer is seen up to RARE_EVERY polls late, which is less than
- * a microsecond. */
+ * a microsecond. Where MPI leads to nobody, it is not looked at: the common end
+ * of all ranks does that itself (amg_class_quiesce()). */
 #include "core/progress.h"
 
 #include "base/assert.h"
@@ -17,7 +18,6 @@ enum {
     POLL_MAX = 128,
     RARE_AFTER = 4096, /* looks at MPI that found nothing */
     RARE_EVERY = 16,   /* then a poll takes 0.01 us more on the average */
-    IDLE_EVERY = 1024, /* only the end of the class comes that way */
 };
 
 bool amg_progress_leave(hg_context_t *context)
@@ -75,31 +75,24 @@ static inline unsigned route_poll(
 }
 
 /* Looks at the rare endpoint in every poll while it has traffic, else in one of
- * a few; and where nobody is reached by it, in one of many. */
+ * a few. */
 static unsigned rare_poll(hg_context_t *context, struct amg_news *news)
 {
     struct amg_context_rare *rare = &context->rare;
-    bool is_idle = context->cls->is_idle[rare->route];
     unsigned count = 0;
 
-    if (!is_idle &&
-        atomic_load_explicit(&rare->is_wanted, memory_order_relaxed)) {
+    if (atomic_load_explicit(&rare->is_wanted, memory_order_relaxed)) {
         atomic_store_explicit(&rare->is_wanted, false, memory_order_relaxed);
         rare->quiet = 0;
-        rare->every = 1;
-    }
-    if (++rare->skipped < rare->every)
+    } else if (rare->quiet == RARE_AFTER && ++rare->skipped < RARE_EVERY) {
         return 0;
+    }
     rare->skipped = 0;
     count = route_poll(context, rare->route, news);
-    if (is_idle)
-        rare->every = IDLE_EVERY;
-    else if (count > 0)
+    if (count > 0)
         rare->quiet = 0;
     else if (rare->quiet < RARE_AFTER)
         rare->quiet++;
-    if (!is_idle)
-        rare->every = rare->quiet < RARE_AFTER ? 1 : RARE_EVERY;
     return count;
 }
 

@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A peer that is reached by two routes is called by the near one, and named by
+ * the main one. */
+#include "core/twin.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "core/addr.h"
+#include "base/mem.h"
+#include "transport/self.h"
+
+enum { PEERS = 3 };
+
+/* As a driver has them; it counts their shares. */
+struct amg_peer {
+    int number;
+    int shares;
+};
+
+/* Two media with peers of their own, beside the loopback. */
+static struct amg_transport far;
+static struct amg_transport near;
+static struct amg_peer far_peers[PEERS] = {{0, 0}, {1, 0}, {2, 0}};
+static struct amg_peer near_peers[PEERS] = {{0, 0}, {1, 0}, {2, 0}};
+static hg_class_t *cls;
+
+static hg_return_t open_as(const struct amg_open *how,
+    struct amg_domain **ret_domain, const struct amg_transport *transport)
+{
+    hg_return_t rc = amg_self_transport.domain.open(how, ret_domain);
+
+    if (rc == HG_SUCCESS)
+        (*ret_domain)->transport = transport;
+    return rc;
+}
+
+static hg_return_t far_open(
+    const struct amg_open *how, struct amg_domain **ret_domain)
+{
+    return open_as(how, ret_domain, &far);
+}
+
+static hg_return_t near_open(
+    const struct amg_open *how, struct amg_domain **ret_domain)
+{
+    return open_as(how, ret_domain, &near);
+}
+
+static struct amg_peer *peer_hold(struct amg_peer *peer)
+{
+    peer->shares++;
+    return peer;
+}
+
+static void peer_drop(struct amg_domain *domain, struct amg_peer *peer)
+{
+    (void)domain;
+    peer->shares--;
+}
+
+static bool is_never(
+    const struct amg_domain *domain, const struct amg_peer *peer)
+{
+    (void)domain;
+    (void)peer;
+    return false;
+}
+
+static hg_return_t text_write(const char *scheme, const struct amg_peer *peer,
+    char *ret_text, size_t *len)
+{
+    size_t room = *len;
+
+    *len = strlen(scheme) + 2;
+    if (ret_text == NULL || room < *len)
+        return HG_OVERFLOW;
+    strcpy(ret_text, scheme);
+    ret_text[*len - 2] = (char)('0' + peer->number);
+    ret_text[*len - 1] = '\0';
+    return HG_SUCCESS;
+}
+
+static hg_return_t far_format(const struct amg_domain *domain,
+    const struct amg_peer *peer, char *ret_text, size_t *len)
+{
+    (void)domain;
+    return text_write("far://", peer, ret_text, len);
+}
+
+static hg_return_t near_format(const struct amg_domain *domain,
+    const struct amg_peer *peer, char *ret_text, size_t *len)
+{
+    (void)domain;
+    return text_write("near://", peer, ret_text, len);
+}
+
+/* The first two are twins; the third ones have nobody. */
+static hg_return_t join(hg_class_t *opened)
+{
+    hg_return_t rc = amg_class_add_route(opened, AMG_ROUTE_SHM, &near, "");
+
+    if (rc == HG_SUCCESS)
+        rc = amg_twins_create(opened, AMG_ROUTE_SHM, &opened->twins);
+    for (int i = 0; i < 2 && rc == HG_SUCCESS; i++)
+        rc = amg_twins_add(opened->twins, &far_peers[i], &near_peers[i]);
+    return rc;
+}
+
+static hg_return_t class_open(hg_class_t **ret_class)
+{
+    struct amg_class_plan plan = {
+        .transports[AMG_ROUTE_SELF] = &amg_self_transport,
+        .transports[AMG_ROUTE_OFI] = &far,
+        .main_route = AMG_ROUTE_OFI,
+        .join = join,
+        .how = {.info = "", .is_listening = true, .max_contexts = 1},
+    };
+
+    far = near = amg_self_transport;
+    far.domain.open = far_open;
+    near.domain.open = near_open;
+    far.addr.hold = near.addr.hold = peer_hold;
+    far.addr.drop = near.addr.drop = peer_drop;
+    far.addr.is_self = near.addr.is_self = is_never;
+    far.addr.format = far_format;
+    near.addr.format = near_format;
+    far.schemes = far.name = "far";
+    near.schemes = near.name = "near";
+    return amg_class_open(&plan, ret_class);
+}
+
+static int class_setup(void **state)
+{
+    (void)state;
+    return class_open(&cls) != HG_SUCCESS;
+}
+
+static int class_teardown(void **state)
+{
+    (void)state;
+    amg_class_close(cls);
+    for (int i = 0; i < PEERS; i++)
+        if (far_peers[i].shares != 0 || near_peers[i].shares != 0)
+            return 1;
+    return 0;
+}
+
+static void test_twin_is_called_by_near_route(void **state)
+{
+    struct hg_addr addr;
+
+    (void)state;
+    amg_addr_init(cls, AMG_ROUTE_OFI, &far_peers[1], &addr);
+    assert_int_equal(addr.route, AMG_ROUTE_SHM);
+    assert_ptr_equal(addr.peer, &near_peers[1]);
+    amg_addr_fini(&addr);
+    amg_addr_init(cls, AMG_ROUTE_OFI, &far_peers[2], &addr);
+    assert_int_equal(addr.route, AMG_ROUTE_OFI);
+    assert_ptr_equal(addr.peer, &far_peers[2]);
+    amg_addr_fini(&addr);
+}
+
+static void assert_text(struct hg_addr *addr, const char *text)
+{
+    char room[32];
+
+    assert_string_equal(amg_addr_text(addr, room, sizeof(room)), text);
+}
+
+static void test_twin_is_named_by_main_route(void **state)
+{
+    struct hg_addr addr;
+    struct amg_peer *peer = NULL;
+
+    (void)state;
+    amg_addr_init_from(cls, AMG_ROUTE_SHM, &near_peers[1], &addr);
+    assert_text(&addr, "far://1");
+    peer = amg_addr_main_peer(&addr);
+    assert_ptr_equal(peer, &far_peers[1]);
+    peer_drop(NULL, peer);
+    amg_addr_fini(&addr);
+    /* A stranger who came that way. */
+    amg_addr_init_from(cls, AMG_ROUTE_SHM, &near_peers[2], &addr);
+    assert_text(&addr, "near://2");
+    assert_null(amg_addr_main_peer(&addr));
+    amg_addr_fini(&addr);
+}
+
+static void test_twin_is_the_same_by_both_routes(void **state)
+{
+    struct hg_addr far_addr;
+    struct hg_addr near_addr;
+    struct hg_addr other;
+
+    (void)state;
+    amg_addr_init_from(cls, AMG_ROUTE_OFI, &far_peers[0], &far_addr);
+    amg_addr_init_from(cls, AMG_ROUTE_SHM, &near_peers[0], &near_addr);
+    amg_addr_init_from(cls, AMG_ROUTE_SHM, &near_peers[1], &other);
+    assert_true(amg_addr_is_same(&far_addr, &near_addr));
+    assert_true(amg_addr_is_same(&near_addr, &far_addr));
+    assert_false(amg_addr_is_same(&far_addr, &other));
+    assert_false(amg_addr_is_same(&other, &far_addr));
+    amg_addr_fini(&other);
+    amg_addr_fini(&near_addr);
+    amg_addr_fini(&far_addr);
+}
+
+/* Each allocation fails once, and nothing is left behind. */
+static void test_twin_without_memory_leaves_nothing(void **state)
+{
+    hg_return_t rc = HG_NOMEM;
+
+    (void)state;
+    for (uint64_t n = 1; rc == HG_NOMEM; n++) {
+        hg_class_t *other = NULL;
+
+        amg_mem_fail_nth(n);
+        rc = class_open(&other);
+        amg_mem_fail_nth(0);
+        if (rc == HG_SUCCESS)
+            amg_class_close(other);
+    }
+    assert_int_equal(rc, HG_SUCCESS);
+    assert_int_equal(far_peers[0].shares, 1);
+    assert_int_equal(near_peers[0].shares, 1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_twin_is_called_by_near_route),
+        cmocka_unit_test(test_twin_is_named_by_main_route),
+        cmocka_unit_test(test_twin_is_the_same_by_both_routes),
+        cmocka_unit_test(test_twin_without_memory_leaves_nothing),
+    };
+
+    return cmocka_run_group_tests(tests, class_setup, class_teardown);
+}

@@ -5,9 +5,12 @@
 
 #include <mpi.h>
 
+#include "boot/node.h"
 #include "transport/transport.h"
 
 extern const struct amg_transport amg_mpi_transport;
+/* The ranks of this node; of domains that amg_mpi_transport opened. */
+extern const struct amg_node_ops amg_mpi_node;
 
 /* What a domain is opened over that names no communicator; MPI_COMM_NULL: the
  * world again. The caller's, while domains are being opened. HG_INVALID_ARG: an

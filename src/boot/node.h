@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The ranks of one node of a job, and how they come to know each other. */
+#ifndef AMG_BOOT_NODE_H
+#define AMG_BOOT_NODE_H
+
+#include <stdint.h>
+
+#include "boot/boot.h"
+
+struct amg_domain;
+struct amg_peer;
+
+/* Owned by who opened it, until close; while the class opens. */
+struct amg_node {
+    struct amg_boot *boot; /* over the ranks of this node alone */
+    uint32_t rank;         /* in the job */
+    uint32_t size;         /* ranks of the job */
+    uint32_t node_count;   /* nodes of the job */
+    void *cards;           /* room for one from each rank of this node */
+    void *medium;          /* the implementation's */
+};
+
+struct amg_node_ops {
+    /* Of the job that `domain` is of; collective over all of it. A card has
+     * `card_len` bytes. HG_NOMEM, HG_NA_ERROR: on all ranks. */
+    hg_return_t (*open)(
+        struct amg_domain *domain, size_t card_len, struct amg_node *ret_node);
+    /* The peer of a rank of the job. HG_INVALID_ARG. */
+    hg_return_t (*peer)(
+        struct amg_domain *domain, uint32_t rank, struct amg_peer **ret_peer);
+    /* Collective over the node. */
+    void (*close)(struct amg_node *node);
+};
+
+#endif

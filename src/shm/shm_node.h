@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What the ranks of a node tell each other, so as to meet in shared memory. */
+#ifndef AMG_SHM_SHM_NODE_H
+#define AMG_SHM_SHM_NODE_H
+
+#include "shm/shm_ring.h"
+#include "transport/transport.h"
+
+/* Who a domain is: plain bytes, valid on this node. */
+struct amg_shm_id {
+    char name[AMG_SHM_NAME_CAP];
+    uint64_t incarnation; /* the random word in its segment */
+};
+
+/* `domain` is one that amg_shm_transport opened. */
+void amg_shm_node_id(
+    const struct amg_domain *domain, struct amg_shm_id *ret_id);
+
+/* Maps the segment of that name and reads its word back; the peer comes with a
+ * share. HG_ADDRNOTAVAIL: there is no such segment here, or it is another one's
+ * (containers share a node, but not its memory); HG_NOMEM; HG_NA_ERROR. */
+hg_return_t amg_shm_node_find(struct amg_domain *domain,
+    const struct amg_shm_id *id, struct amg_peer **ret_peer);
+
+#endif

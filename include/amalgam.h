@@ -47,16 +47,19 @@ struct amalgam_options {
  *
  * @param comm       [in]  any intracommunicator: the world, a part of it, or
  *                         one made from an MPI-4 session
- * @param transport  [in]  "mpi", "mpi+p2p", or NULL or "auto" for the choice
- *                         of the library, which AMALGAM_TRANSPORT overrides
+ * @param transport  [in]  "mpi+p2p" or "mpi"; "shm": shared memory, and all
+ *                         ranks have to be on one node; NULL or "auto": shared
+ *                         memory within each node and MPI between them, which
+ *                         AMALGAM_TRANSPORT overrides
  * @param options    [in]  NULL takes all defaults
  * @return the class, or NULL; the log says why
  * Owns:      `comm` stays the caller's and may be freed at once; the class is
  *            the caller's, to be ended by amalgam_finalize().
  * Errors:    NULL  `comm` is MPI_COMM_NULL or an intercommunicator; no such
  *                  transport (the log lists those there are); an option out
- *                  of range; no memory; MPI failed. Nothing is left behind,
- *                  but the other ranks may still wait in this call.
+ *                  of range; "shm", and a rank on another node; no memory;
+ *                  MPI failed. Nothing is left behind, but the other ranks may
+ *                  still wait in this call.
  * Threads:   one that may call MPI. Blocks until all ranks have called it.
  * Undefined: MPI not initialised, and `comm` not from a session.
  * Source:    Amalgam.
@@ -118,6 +121,7 @@ HG_PUBLIC hg_return_t amalgam_addr_rank(
  * Owns:      nothing changes hands.
  * Errors:    HG_INVALID_ARG     a NULL argument, or an address of another class
  *            HG_OPNOTSUPPORTED  the class is not over MPI
+ *            HG_ADDRNOTAVAIL    a process that is no rank of the class
  * Threads:   any thread. Never blocks.
  * Undefined: none.
  * Source:    Amalgam.

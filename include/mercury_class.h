@@ -107,8 +107,10 @@ HG_PUBLIC hg_class_t *HG_Init_opt(const char *na_info_string, uint8_t na_listen,
 /**
  * Open a class: the process takes part in RPC over one transport.
  *
- * The string names the transport: "mpi", "mpi+p2p", or "self" for calls to
- * oneself only. Over MPI every rank of MPI_COMM_WORLD calls it, with the same
+ * The string names the transport: "na+sm", "sm" or "shm" for processes of this
+ * host; "mpi" or "mpi+p2p" for the ranks of an MPI job; "auto" for these with
+ * shared memory within each node; "self" for calls to oneself only. Over MPI
+ * every rank of MPI_COMM_WORLD calls it, with the same
  * string. If MPI was not initialised it is, with MPI_THREAD_MULTIPLE, and is
  * finalised when the process exits, so a class may be opened again later; if it
  * was, it is left running. The thread level found decides who may call: see

@@ -110,11 +110,12 @@ struct hg_init_info {
     /* More at a time when they run out; 0: default, <0: none. Without effect,
      * as above: credits bound what comes in, so they never run out. */
     int32_t request_post_incr;
-    /* Shared memory to processes of this host besides the main transport.
-     * Without effect: the init string decides ("auto" does it where it can). */
+    /* Shared memory to processes of this host besides the main transport. Over
+     * MPI: as the init string "auto" does it, so "mpi" becomes that. Over self
+     * and shared memory itself: without effect, and a warning says so. */
     uint8_t auto_sm;
-    /* A name for the shared memory of auto_sm, or NULL. Without effect, as
-     * auto_sm is. */
+    /* A name for the shared memory of auto_sm, another one for each process of
+     * a host; NULL: one is made up. */
     const char *sm_info_string;
     /* How much of each message is guarded. All transports, self included; two
      * ends with different levels understand each other. */

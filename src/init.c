@@ -16,6 +16,7 @@
 #include "base/env.h"
 #include "base/log.h"
 #include "core/progress.h"
+#include "init_node.h"
 #include "mercury_class.h"
 #include "mercury_context.h"
 #include "rpc/respond.h"
@@ -28,6 +29,7 @@
 
 #define MPI_LIBRARY "libamalgam_mpi.so.0"
 #define MPI_SYMBOL  "amg_mpi_transport"
+#define NODE_SYMBOL "amg_mpi_node"
 
 enum {
     NAME_CAP = 256,
@@ -113,9 +115,22 @@ static const char *info_choose(const char *info)
     return wanted == NULL ? "auto" : wanted;
 }
 
-/* Which drivers serve the init string. */
-static hg_return_t plan_transports(
-    struct amg_class_plan *plan, const char *info, const struct amg_uri *uri)
+/* The ranks of a node may share its memory: the plan says whether. */
+static hg_return_t ranks_join(hg_class_t *cls)
+{
+    const struct amg_node_ops *ops = dlsym(RTLD_DEFAULT, NODE_SYMBOL);
+
+    if (ops != NULL)
+        return amg_init_node_join(cls, ops);
+    AMG_LOG_ERROR(
+        "cls", "%s is of another version: it has no " NODE_SYMBOL, MPI_LIBRARY);
+    return HG_PROTONOSUPPORT;
+}
+
+/* Which drivers serve the init string. Over `is_of_ranks`, a communicator's
+ * class, shared memory is a way to ranks, who keep their names. */
+static hg_return_t plan_transports(struct amg_class_plan *plan,
+    const char *info, const struct amg_uri *uri, bool is_of_ranks)
 {
     const char *protocol = uri->scheme + uri->class_len;
     size_t protocol_len = uri->scheme_len - uri->class_len;
@@ -136,20 +151,35 @@ static hg_return_t plan_transports(
             "a job, or a libfabric transport between jobs");
         return HG_OPNOTSUPPORTED;
     }
-    if (scheme_is_shm(uri)) {
+    if (scheme_is_shm(uri) && !is_of_ranks) {
         plan->transports[AMG_ROUTE_SHM] = &amg_shm_transport;
         plan->main_route = AMG_ROUTE_SHM;
         return HG_SUCCESS;
     }
-    if (scheme_is_mpi(uri)) {
+    if (scheme_is_mpi(uri) || scheme_is_shm(uri)) {
         plan->transports[AMG_ROUTE_MPI] = mpi_find(true);
         plan->main_route = AMG_ROUTE_MPI;
+        plan->join = ranks_join;
+        plan->needs_near = scheme_is_shm(uri);
+        plan->wants_near = plan->needs_near || scheme_is(uri, "auto");
     }
     if (plan->transports[AMG_ROUTE_MPI] == NULL) {
         refuse_log(info);
         return HG_PROTONOSUPPORT;
     }
     return HG_SUCCESS;
+}
+
+/* Shared memory beside the transport that is named. */
+static void plan_auto_sm(struct amg_class_plan *plan, const char *info)
+{
+    if (plan->join != NULL)
+        plan->wants_near = true;
+    else
+        AMG_LOG_WARNING("cls",
+            "auto_sm: '%s' reaches nobody whom shared memory would reach "
+            "faster; it is opened as if auto_sm were false",
+            info);
 }
 
 /* From the init string to domains that are to be opened. */
@@ -165,7 +195,7 @@ static hg_return_t plan_read(
         AMG_LOG_ERROR("cls", "'%s' is no init string", info);
         return rc;
     }
-    rc = plan_transports(plan, info, &uri);
+    rc = plan_transports(plan, info, &uri, init->how.comm != NULL);
     if (rc != HG_SUCCESS)
         return rc;
     for (route = 0; route < AMG_ROUTE_COUNT; route++)
@@ -174,6 +204,13 @@ static hg_return_t plan_read(
             return HG_PROTONOSUPPORT;
     plan->how = init->how;
     plan->how.info = uri.rest;
+    plan->near_info = init->sm_info;
+    if (plan->needs_near) {
+        plan->near_info = uri.rest;
+        plan->how.info = "";
+    }
+    if (init->auto_sm)
+        plan_auto_sm(plan, info);
     if (plan->how.max_contexts == 0)
         plan->how.max_contexts = 1;
     return HG_SUCCESS;
@@ -188,6 +225,16 @@ static void plan_borrow(struct amg_class_plan *plan, hg_class_t *lender)
     plan->no_block = plan->no_block || lender->plan.no_block;
     memcpy(plan->transports, lender->plan.transports, sizeof(plan->transports));
     memcpy(plan->protocol, lender->plan.protocol, sizeof(plan->protocol));
+}
+
+/* One line: who is reached how. For a user who asked for it, once for a job. */
+static void class_tell(const hg_class_t *cls, const char *info)
+{
+    AMG_LOG_INFO("cls", "%s: %s; %u bytes a message, %u credits", info,
+        cls->reach, cls->limits.request_len, cls->limits.credits);
+    if (cls->plan.lender == NULL && cls->is_first &&
+        amg_env_number(AMG_ENV_REPORT) != 0)
+        fprintf(stderr, "amalgam: %s: %s\n", info, cls->reach);
 }
 
 hg_return_t amg_init_medium(const struct amg_init *init, hg_class_t **ret_class)
@@ -221,9 +268,8 @@ hg_return_t amg_init_medium(const struct amg_init *init, hg_class_t **ret_class)
             "no_loopback: '%s' cannot reach its own process, or the class does "
             "not listen; calls to oneself stay inside",
             cls->plan.transports[cls->plan.main_route]->name);
-    AMG_LOG_INFO("cls", "class opened: '%s', %u bytes a message, %u credits",
-        init->lender != NULL ? "(an NA class)" : info_choose(init->info),
-        cls->limits.request_len, cls->limits.credits);
+    class_tell(
+        cls, init->lender != NULL ? "(an NA class)" : info_choose(init->info));
     *ret_class = cls;
     return HG_SUCCESS;
 }

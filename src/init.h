@@ -11,6 +11,8 @@ struct amg_init {
     struct amg_open how; /* info is filled in */
     /* Use the domains of this class, and neither `info` nor `how`; or NULL. */
     hg_class_t *lender;
+    bool auto_sm;        /* shared memory beside the transport named */
+    const char *sm_info; /* what follows its name then; NULL: nothing */
     bool no_overflow;
     bool no_bulk_eager;
     bool release_input_early;

@@ -73,6 +73,8 @@ static void init_from_info(
     amg_init_read_na(&info->na_init_info, init);
     if (info->na_class != NULL)
         init->lender = info->na_class->medium;
+    init->auto_sm = info->auto_sm != 0;
+    init->sm_info = info->sm_info_string;
     init->no_bulk_eager = info->no_bulk_eager != 0;
     init->no_overflow = info->no_overflow;
     init->no_loopback = info->no_loopback != 0;

@@ -81,6 +81,7 @@ static void class_print(hg_class_t *cls, const char *transport)
     printf("A class over \"%s\":\n", transport);
     printf("  transport          %s, protocol %s\n", HG_Class_get_name(cls),
         HG_Class_get_protocol(cls));
+    printf("  reaches            %s\n", cls->reach);
     printf("  input, output      %" PRIu64 ", %" PRIu64
            " bytes in a message; longer ones are pulled\n",
         HG_Class_get_input_eager_size(cls),

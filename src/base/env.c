@@ -36,6 +36,8 @@ static const struct amg_env_var env_vars[AMG_ENV_COUNT] = {
         3600000, "how long the end of a class waits for missing ranks"},
     [AMG_ENV_SPIN_US] = {"AMALGAM_SPIN_US", "us", 100, 0, 1000000,
         "how long a wait looks for news before it gives the core away"},
+    [AMG_ENV_REPORT] = {"AMALGAM_REPORT", "", 0, 0, 1,
+        "1: the first rank says in one line who is reached how"},
     [AMG_ENV_CONTRACT_STOP] = {"AMALGAM_CONTRACT_STOP", "", 0, 0, 1,
         "1: end the process where a call breaks its contract"},
     [AMG_ENV_LOG_LEVEL] = {"HG_LOG_LEVEL", "", 0, 0, 0,

@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Joins the ranks of one node by shared memory while a class opens.
+ *
+ * Each rank opens its segment, and the ranks of a node tell each other its name
+ * and the random word in it. Each then maps the segments of all others, and
+ * says whether it could. Only if all could, the node uses them: a pair that
+ * took different ways to each other would answer calls by a way that nobody
+ * looks at. Every step is taken by all ranks of the node, also by one that has
+ * failed before. Tables are as long as the node has ranks. */
+#include "init_node.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "core/twin.h"
+#include "mercury_class.h"
+#include "shm/shm_node.h"
+#include "shm/shm_transport.h"
+
+/* What a rank tells the others of its node, in two rounds. */
+struct card {
+    uint32_t rank;  /* in the job */
+    uint32_t ret;   /* hg_return_t: how opening went, or mapping */
+    uint32_t other; /* whom it could not map */
+    struct amg_shm_id id;
+};
+
+/* Maps the others; says in `mine` whom it cannot. */
+static void others_map(hg_class_t *cls, const struct amg_node_ops *ops,
+    const struct amg_node *node, struct card *mine)
+{
+    struct amg_domain *domain = cls->domains[AMG_ROUTE_SHM];
+    struct amg_domain *all = cls->domains[cls->plan.main_route];
+    const struct card *cards = node->cards;
+    uint32_t i = 0;
+
+    for (i = 0; i < node->boot->size && mine->ret == HG_SUCCESS; i++) {
+        struct amg_peer *main_peer = NULL;
+        struct amg_peer *near = NULL;
+        hg_return_t rc = HG_SUCCESS;
+
+        if (cards[i].rank == mine->rank)
+            continue;
+        rc = ops->peer(all, cards[i].rank, &main_peer);
+        if (rc == HG_SUCCESS)
+            rc = amg_shm_node_find(domain, &cards[i].id, &near);
+        if (rc == HG_SUCCESS) {
+            rc = amg_twins_add(cls->twins, main_peer, near);
+            domain->transport->addr.drop(domain, near);
+        }
+        mine->ret = (uint32_t)rc;
+        mine->other = cards[i].rank;
+    }
+}
+
+/* One round: all cards of the node. `ret_bad` is the first that tells of a
+ * failure, or NULL; so all ranks have the same verdict. */
+static hg_return_t cards_swap(const struct amg_node *node,
+    const struct card *mine, const struct card **ret_bad)
+{
+    const struct card *cards = node->cards;
+    hg_return_t rc = node->boot->ops->allgather(
+        node->boot, mine, sizeof(*mine), node->cards);
+    uint32_t i = 0;
+
+    *ret_bad = NULL;
+    for (i = 0; rc == HG_SUCCESS && i < node->boot->size; i++)
+        if (cards[i].ret != HG_SUCCESS && *ret_bad == NULL)
+            *ret_bad = &cards[i];
+    return rc;
+}
+
+/* Who found the failure tells of it, for all. */
+static void failure_log(
+    const struct amg_node *node, const struct card *bad, bool was_open)
+{
+    const char *why = HG_Error_to_string((hg_return_t)bad->ret);
+
+    if (bad->rank != node->rank)
+        return;
+    if (was_open)
+        AMG_LOG_WARNING("cls",
+            "rank %u cannot map the memory of rank %u on its node (%s): the "
+            "%u ranks there do not use shared memory; look for containers "
+            "that do not share /dev/shm",
+            bad->rank, bad->other, why, node->boot->size);
+    else
+        AMG_LOG_WARNING("cls",
+            "rank %u cannot open a segment of shared memory (%s): the %u ranks "
+            "of its node do not use it",
+            bad->rank, why, node->boot->size);
+}
+
+/* Opens the segment, and meets the others there. */
+static hg_return_t node_meet(hg_class_t *cls, const struct amg_node_ops *ops,
+    const struct amg_node *node, bool *ret_is_near)
+{
+    struct card mine = {.rank = node->rank};
+    const struct card *bad = NULL;
+    const char *info = cls->plan.near_info;
+    hg_return_t rc = amg_class_add_route(
+        cls, AMG_ROUTE_SHM, &amg_shm_transport, info == NULL ? "" : info);
+    bool was_open = false;
+
+    if (rc == HG_SUCCESS) {
+        amg_shm_node_id(cls->domains[AMG_ROUTE_SHM], &mine.id);
+        rc = amg_twins_create(cls, AMG_ROUTE_SHM, &cls->twins);
+    }
+    mine.ret = (uint32_t)rc;
+    rc = cards_swap(node, &mine, &bad);
+    was_open = bad == NULL;
+    if (rc == HG_SUCCESS && was_open) {
+        others_map(cls, ops, node, &mine);
+        rc = cards_swap(node, &mine, &bad);
+    }
+    if (bad != NULL)
+        failure_log(node, bad, was_open);
+    *ret_is_near = rc == HG_SUCCESS && bad == NULL;
+    return rc;
+}
+
+/* The first rank that is not on this node; the cards are of this node. */
+static uint32_t stranger_find(const struct amg_node *node)
+{
+    const struct card *cards = node->cards;
+    uint32_t i = 0;
+
+    /* They are in the order of their ranks. */
+    while (i < node->boot->size && cards[i].rank == i)
+        i++;
+    return i;
+}
+
+/* "s" unless there is one. */
+static const char *plural(uint32_t count)
+{
+    return count == 1 ? "" : "s";
+}
+
+static void reach_write(
+    hg_class_t *cls, const struct amg_node *node, bool is_near)
+{
+    uint32_t here = node->boot->size - 1;
+    uint32_t there = node->size - node->boot->size;
+    uint32_t nodes = node->node_count - 1;
+    size_t len = 0;
+
+    if (here + there == 0)
+        snprintf(cls->reach, sizeof(cls->reach), "the only rank");
+    if (here > 0)
+        len = (size_t)snprintf(cls->reach, sizeof(cls->reach),
+            "%s to %u rank%s of this node%s", is_near ? "shm" : "mpi+p2p", here,
+            plural(here), there > 0 ? ", " : "");
+    if (there > 0)
+        snprintf(cls->reach + len, sizeof(cls->reach) - len,
+            "mpi+p2p to %u rank%s of %u other node%s", there, plural(there),
+            nodes, plural(nodes));
+}
+
+/* What the plan wants, with the node open. */
+static hg_return_t node_use(hg_class_t *cls, const struct amg_node_ops *ops,
+    const struct amg_node *node)
+{
+    bool is_alone = node->boot->size == 1;
+    bool is_near = false;
+    hg_return_t rc = HG_SUCCESS;
+
+    if (cls->plan.wants_near && !is_alone)
+        rc = node_meet(cls, ops, node, &is_near);
+    if (!is_near) {
+        amg_twins_destroy(cls->twins);
+        cls->twins = NULL;
+        amg_class_remove_route(cls, AMG_ROUTE_SHM);
+    }
+    if (rc != HG_SUCCESS)
+        return rc;
+    if (cls->plan.needs_near && node->size != node->boot->size) {
+        AMG_LOG_ERROR("cls",
+            "shm: rank %u is on another node than rank %u; ask for auto, which "
+            "uses shared memory within each node and MPI between them",
+            is_alone ? (node->rank == 0) : stranger_find(node), node->rank);
+        return HG_OPNOTSUPPORTED;
+    }
+    if (cls->plan.needs_near && !is_near && !is_alone) {
+        AMG_LOG_ERROR("cls", "shm: the ranks of this node cannot use it, as "
+                             "one of them has said");
+        return HG_OPNOTSUPPORTED;
+    }
+    /* Calls to oneself go by the main route, where they must not stay inside.
+     */
+    cls->is_idle[cls->plan.main_route] = node->size == node->boot->size &&
+                                         (is_near || is_alone) &&
+                                         !cls->plan.no_loopback;
+    cls->is_first = node->rank == 0;
+    reach_write(cls, node, is_near);
+    return HG_SUCCESS;
+}
+
+hg_return_t amg_init_node_join(hg_class_t *cls, const struct amg_node_ops *ops)
+{
+    struct amg_domain *domain = cls->domains[cls->plan.main_route];
+    struct amg_node node;
+    hg_return_t rc = ops->open(domain, sizeof(struct card), &node);
+
+    if (rc != HG_SUCCESS)
+        return rc;
+    rc = node_use(cls, ops, &node);
+    ops->close(&node);
+    return rc;
+}

@@ -32,7 +32,8 @@ struct side {
     MPI_Request sends[OPTIONS_WINDOW_MAX];
     struct message in[OPTIONS_WINDOW_MAX];
     struct message out[OPTIONS_WINDOW_MAX];
-    double posted_us[OPTIONS_WINDOW_MAX];
+    double posted_us[OPTIONS_WINDOW_MAX]; /* 0: not timed */
+    double last_us; /* how long the call took that was timed last */
 };
 
 static void side_init(
@@ -61,10 +62,10 @@ static void request_post(struct side *side, unsigned place)
     struct message *out = &side->out[place];
     MPI_Comm comm = side->pair->comm;
 
+    side->posted_us[place] = rate_is_timed(side->posted) ? duel_now_us() : 0.0;
     out->words[0] = side->posted++;
     out->words[1] = place;
     out->words[2] = out->words[0] ^ place;
-    side->posted_us[place] = duel_now_us();
     MPI_Irecv(side->in[place].words, WORDS, MPI_UINT64_T, 1,
         TAG_REPLY + (int)place, comm, &side->receives[place]);
     MPI_Isend(out->words, WORDS, MPI_UINT64_T, 1, TAG_REQUEST, comm,
@@ -74,13 +75,13 @@ static void request_post(struct side *side, unsigned place)
 /* Rank 0: the reply to the request of that place is here. */
 static void reply_take(struct side *side, unsigned place, double *samples)
 {
-    double now_us = duel_now_us();
-
     message_check(side->pair, &side->in[place]);
     if (side->in[place].words[0] != side->out[place].words[0])
         pair_fail(side->pair, "a reply of the control is another's");
+    if (side->posted_us[place] > 0.0)
+        side->last_us = duel_now_us() - side->posted_us[place];
     if (samples != NULL)
-        samples[side->ended] = now_us - side->posted_us[place];
+        samples[side->ended] = side->last_us;
     side->ended++;
     MPI_Wait(&side->sends[place], MPI_STATUS_IGNORE);
     if (side->posted < side->calls)

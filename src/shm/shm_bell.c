@@ -58,7 +58,8 @@ static bool epoll_add(int epoll, int fd)
 /* Makes the FIFO of a context, once. */
 static bool fifo_make(struct amg_shm_inbox *inbox, const char *path)
 {
-    if (inbox->bell < 0 && mkfifo(path, 0600) == 0)
+    /* It may be there, when it was made once and could not be opened. */
+    if (inbox->bell < 0 && (mkfifo(path, 0600) == 0 || errno == EEXIST))
         inbox->bell = open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC);
     return inbox->bell >= 0;
 }
@@ -155,15 +156,21 @@ int amg_shm_bell_fd(const struct amg_ep *base)
 void amg_shm_bell_disarm(struct amg_shm_ep *ep)
 {
     struct amg_shm_inbox *inbox = ep->inbox;
-    char byte = 0;
+    char bytes[16];
+    ssize_t len = 0;
 
     ep->is_armed = false;
     if (atomic_exchange_explicit(&inbox->context->sleep, AMG_SHM_AWAKE,
             memory_order_acq_rel) == AMG_SHM_RUNG)
-        inbox->is_byte_due = true;
-    /* It may still be on its way; then the next disarm takes it. */
-    if (inbox->is_byte_due && read(inbox->bell, &byte, 1) == 1)
-        inbox->is_byte_due = false;
+        inbox->bytes_due++;
+    if (inbox->bytes_due == 0)
+        return;
+    /* One may still be on its way, while others ring on: later ones take it.
+     * None may be left in there for ever, or nobody could sleep any more. */
+    len = read(inbox->bell, bytes,
+        inbox->bytes_due < sizeof(bytes) ? inbox->bytes_due : sizeof(bytes));
+    if (len > 0)
+        inbox->bytes_due -= (uint32_t)len;
 }
 
 static void cpu_publish(struct amg_shm_ep *ep)

@@ -141,7 +141,7 @@ struct amg_shm_inbox {
     bool is_open;
     /* Our FIFO, or -1; it outlives the endpoint, because peers keep theirs. */
     int bell;
-    bool is_byte_due; /* somebody rang whose byte was not there yet */
+    uint32_t bytes_due; /* how many rang whose byte was not there yet */
     struct amg_shm_inring **active; /* looked at by every poll */
     uint32_t active_count;
     uint32_t active_cap;

@@ -10,8 +10,9 @@
  * another namespace means nothing here; but each owner holds an flock on its
  * segment, so who gets that lock knows that the owner is dead.
  *
- * A segment is removed with its lock held, and only if the path still leads to
- * it: so two who clean up cannot remove one that was made in between. A bell
+ * A segment is removed by who holds a second lock on it, which owners do not
+ * take, and only if the path still leads to it: so two who clean up cannot
+ * remove one that was made in between. A bell
  * has the incarnation of its segment in its name, and is made after it and
  * removed before it: a bell without its segment is stale for ever. */
 #include "shm/shm_files.h"
@@ -28,12 +29,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 
 #define FOLDER     "/dev/shm/"
 #define PREFIX     "amalgam-"
 #define BELL_MARK  ':'
 #define START_TIME 22 /* the field of /proc/PID/stat, see proc(5) */
+
+enum { REMOVER_TRIES = 100 /* a millisecond each */ };
 
 /* When the process began, in ticks since the machine did; 0: there is none, or
  * it has ended and only its parent has not asked for its code yet. */
@@ -120,6 +124,21 @@ static bool head_read(int fd, struct amg_shm_head *ret_head)
            ret_head->version == AMG_SHM_VERSION;
 }
 
+/* Is the caller the only one that removes this file, until it closes it? Who
+ * else does is done soon; a child that it forked just then would keep the lock
+ * until it ends, so one does not wait for that. */
+static bool is_only_remover(int fd)
+{
+    struct flock all = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+
+    for (int i = 0; i < REMOVER_TRIES; i++) {
+        if (fcntl(fd, F_OFD_SETLK, &all) == 0)
+            return true;
+        amg_clock_sleep_ns(AMG_NS_PER_MS);
+    }
+    return false;
+}
+
 bool amg_shm_files_remove_stale(const char *path, uint32_t *ret_pid)
 {
     struct amg_shm_head head;
@@ -141,8 +160,9 @@ bool amg_shm_files_remove_stale(const char *path, uint32_t *ret_pid)
         }
     }
     /* A child that its owner forked may hold the lock: known is known. */
-    if ((flock(fd, LOCK_EX | LOCK_NB) == 0 || is_known_dead) && is_at(path, fd))
-        is_gone = unlink(path) == 0;
+    if (is_known_dead || flock(fd, LOCK_EX | LOCK_NB) == 0)
+        is_gone =
+            is_only_remover(fd) && (!is_at(path, fd) || unlink(path) == 0);
     close(fd);
     return is_gone;
 }
@@ -181,13 +201,14 @@ static bool bell_is_stale(const char *file)
     struct amg_shm_head head;
     const char *mark = strchr(file, BELL_MARK);
     const char *last = strrchr(file, BELL_MARK);
-    bool is_stale = true;
+    bool is_stale = false;
     int fd = -1;
 
     snprintf(path, sizeof(path), FOLDER "%.*s", (int)(mark - file), file);
     fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
     if (fd < 0)
         return errno == ENOENT;
+    /* One of another version of this library may be alive. */
     if (head_read(fd, &head))
         is_stale = head.incarnation != strtoull(last + 1, NULL, 16);
     close(fd);

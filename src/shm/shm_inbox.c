@@ -238,9 +238,8 @@ static bool slot_take_locked(struct amg_shm_inbox *inbox, uint32_t slot)
     if (ring == NULL) {
         hg_return_t rc = ring_make_locked(inbox, slot, claim, &ring);
 
-        if (rc == HG_SUCCESS || rc == HG_NOMEM)
-            return rc == HG_SUCCESS && ring_activate(inbox, ring);
-        return true;
+        if (rc != HG_SUCCESS)
+            return rc != HG_NOMEM;
     }
     if (ring->context_id != inbox->context_id)
         return true; /* the claim was changed while its ring was in use */
@@ -285,6 +284,35 @@ static void claims_clean_locked(struct amg_shm_inbox *inbox)
             amg_shm_claim_context(claim) == inbox->context_id &&
             !amg_shm_files_is_alive(amg_shm_claim_pid(claim), 0))
             slot_free(domain, i);
+    }
+}
+
+/* Wakes who claimed the slot, by the name that it left there. */
+static void stranger_tell_locked(struct amg_shm_domain *domain, uint32_t slot)
+{
+    const struct amg_shm_ring *shared = &domain->region.rings[slot];
+    struct amg_shm_peer *peer = NULL;
+    char name[AMG_SHM_NAME_CAP];
+
+    memcpy(name, shared->name, sizeof(name));
+    name[sizeof(name) - 1] = '\0';
+    if (!amg_shm_name_is_valid(name) ||
+        amg_shm_peer_find_locked(domain, name, shared->incarnation, &peer) !=
+            HG_SUCCESS)
+        return;
+    amg_shm_link_raise_all(peer);
+    amg_shm_peer_drop_locked(peer);
+}
+
+void amg_shm_inbox_farewell_locked(struct amg_shm_domain *domain)
+{
+    for (uint32_t i = 0; i < AMG_SHM_SLOTS; i++) {
+        uint64_t claim = atomic_load_explicit(
+            &domain->region.claims[i], memory_order_acquire);
+
+        if (domain->inrings[i] == NULL &&
+            amg_shm_claim_state(claim) == AMG_SHM_CLAIM_LIVE)
+            stranger_tell_locked(domain, i);
     }
 }
 

@@ -29,6 +29,10 @@ void amg_shm_inbox_news_locked(struct amg_shm_inbox *inbox);
 /* Frees the rings whose writers are gone, once they are empty. */
 void amg_shm_inbox_reap_locked(struct amg_shm_inbox *inbox);
 
+/* The domain has said that it is closed: tells those who claimed a slot and
+ * were never looked at. Others are told as peers. */
+void amg_shm_inbox_farewell_locked(struct amg_shm_domain *domain);
+
 /* Publishes how far a ring was read, and wakes a writer that waits for it. */
 void amg_shm_inbox_report(struct amg_shm_inring *ring);
 

@@ -20,6 +20,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "shm/shm_bell.h"
+#include "shm/shm_watch.h"
 
 void amg_shm_link_init(struct amg_shm_link *link)
 {
@@ -181,6 +182,10 @@ hg_return_t amg_shm_link_open_locked(struct amg_shm_peer *peer,
     struct amg_shm_ring *ring = NULL;
     uint32_t slot = 0;
 
+    if (amg_shm_region_is_closed(region)) {
+        amg_shm_watch_gone_locked(peer, false);
+        return HG_HOSTUNREACH;
+    }
     if (!context_may_come(region, context_id))
         return HG_NOENTRY;
     link = link_alloc(peer, context_id);
@@ -210,6 +215,12 @@ hg_return_t amg_shm_link_open_locked(struct amg_shm_peer *peer,
     atomic_store_explicit(&region->claims[slot],
         amg_shm_claim(AMG_SHM_CLAIM_LIVE, context_id, own->pid),
         memory_order_release);
+    /* One that closes now sees the claim and tells us, or we see that. */
+    atomic_thread_fence(memory_order_seq_cst);
+    if (amg_shm_region_is_closed(region)) {
+        amg_shm_watch_gone_locked(peer, false);
+        return HG_HOSTUNREACH;
+    }
     *ret_link = link;
     return HG_SUCCESS;
 }

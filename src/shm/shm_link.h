@@ -18,8 +18,9 @@ void amg_shm_link_leave_locked(struct amg_shm_peer *peer);
 /* Has the peer opened all of them, and so mapped our segment? */
 bool amg_shm_link_is_seen_locked(const struct amg_shm_peer *peer);
 
-/* Claims a ring. HG_NOENTRY: the peer will not have that context; HG_NOMEM;
- * HG_NA_ERROR: all its slots are taken. */
+/* Claims a ring. HG_NOENTRY: the peer will not have that context;
+ * HG_HOSTUNREACH: it has closed, and is gone now, also from memory if nobody
+ * had a share of it; HG_NOMEM; HG_NA_ERROR: all its slots are taken. */
 hg_return_t amg_shm_link_open_locked(struct amg_shm_peer *peer,
     uint8_t context_id, struct amg_shm_link **ret_link);
 

@@ -18,7 +18,7 @@
 #define WATCH_NS (100 * AMG_NS_PER_MS)
 
 enum {
-    IDLE_MASK = 63,   /* one of 64 empty polls looks at closed contexts, */
+    RARE_MASK = 63,   /* one of 64 polls looks at closed contexts, */
     PRUNE_MASK = 511, /* one of 512 polls at rings that may rest, */
     CLOCK_MASK = 1023 /* and one of 1024 at the clock */
 };
@@ -151,24 +151,36 @@ static inline void lull_note(struct amg_shm_domain *domain)
         memory_order_relaxed);
 }
 
+/* What waits for room, and credits that are owed. */
+static void errands_step(struct poll *poll)
+{
+    struct amg_shm_domain *domain = poll->domain;
+
+    if (atomic_load_explicit(&domain->has_errands, memory_order_relaxed) == 0)
+        return;
+    poll_lock(poll);
+    amg_shm_send_errands_locked(domain);
+}
+
 /* A poll that found nothing has time for what is rare. */
 static void idle_step(struct poll *poll, bool was_asleep)
 {
-    struct amg_shm_ep *ep = poll->ep;
+    lull_note(poll->domain);
+    errands_step(poll);
+    if (was_asleep) {
+        poll->ep->checked_ns = 0; /* woken, but by no message: a death? */
+        watch_step(poll);
+    }
+}
+
+/* One of many polls, also of those that always find something: who keeps this
+ * context busy must not keep others from their answers and their slots. */
+static void rare_step(struct poll *poll)
+{
     struct amg_shm_domain *domain = poll->domain;
     struct amg_shm_inbox *inbox = poll->inbox;
 
-    lull_note(domain);
-    if (atomic_load_explicit(&domain->has_errands, memory_order_relaxed) != 0) {
-        poll_lock(poll);
-        amg_shm_send_errands_locked(domain);
-    }
-    if (was_asleep) {
-        ep->checked_ns = 0; /* woken, but by no message: a death? */
-        watch_step(poll);
-    }
-    if ((ep->polls & IDLE_MASK) != 0)
-        return;
+    errands_step(poll);
     for (uint32_t i = 0; i < inbox->active_count; i++)
         if (inbox->active[i]->in.reported != inbox->active[i]->in.head)
             amg_shm_inbox_report(inbox->active[i]);
@@ -207,6 +219,8 @@ static unsigned ep_poll(
     ep->polls++;
     if (count == 0)
         idle_step(&poll, was_asleep);
+    if (!AMG_LIKELY((ep->polls & RARE_MASK) != 0))
+        rare_step(&poll);
     if (!AMG_LIKELY((ep->polls & PRUNE_MASK) != 0)) {
         amg_shm_inbox_prune(poll.inbox);
         if ((ep->polls & CLOCK_MASK) == 0)
@@ -235,7 +249,7 @@ static inline bool ep_is_quiet(const struct amg_shm_ep *ep)
     for (uint32_t i = 0; i < inbox->active_count; i++)
         if (amg_shm_in_peek(&inbox->active[i]->in) != NULL)
             return false;
-    return ((ep->polls + 1) & IDLE_MASK) != 0;
+    return ((ep->polls + 1) & RARE_MASK) != 0;
 }
 
 unsigned amg_shm_poll(

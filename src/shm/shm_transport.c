@@ -202,7 +202,10 @@ static void transport_close(struct amg_domain *base)
 
     amg_bias_take(&domain->lock);
     atomic_store_explicit(
-        &domain->region.head->is_closed, 1, memory_order_release);
+        &domain->region.head->is_closed, 1, memory_order_seq_cst);
+    /* Dekker with amg_shm_link_open_locked(). */
+    atomic_thread_fence(memory_order_seq_cst);
+    amg_shm_inbox_farewell_locked(domain);
     link = amg_list_first(&domain->all_peers);
     for (; link != NULL; link = amg_list_next(&domain->all_peers, link)) {
         struct amg_shm_peer *peer = AMG_OBJECT(link, struct amg_shm_peer, all);

@@ -63,8 +63,11 @@ void amg_shm_watch_start_locked(struct amg_shm_peer *peer)
 
 void amg_shm_watch_stop_locked(struct amg_shm_peer *peer)
 {
-    if (peer->pidfd >= 0)
-        close(peer->pidfd);
+    if (peer->pidfd < 0)
+        return;
+    /* Closing does not do it where a forked child has the descriptor, too. */
+    (void)epoll_ctl(peer->domain->deaths, EPOLL_CTL_DEL, peer->pidfd, NULL);
+    close(peer->pidfd);
     peer->pidfd = -1;
 }
 

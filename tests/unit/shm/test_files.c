@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -13,6 +14,8 @@
 #include "shm/shm_files.h"
 #include "shm/shm_transport.h"
 #include "unit/shm/party.h"
+
+enum { ROUNDS = 300, REMOVERS = 3 };
 
 static const struct amg_transport *const shm = &amg_shm_transport;
 
@@ -126,6 +129,69 @@ static void test_cleaning_takes_the_dead_and_leaves_the_living(void **state)
     assert_false(has_file(living_name));
 }
 
+/* Removes what its owner left behind, and stops as soon as it is gone. */
+static void *remover(void *path)
+{
+    uint32_t pid = 0;
+
+    while (!amg_shm_files_remove_stale(path, &pid) && pid == 0)
+        continue;
+    return NULL;
+}
+
+/* A server that starts again takes its name while others still clean up what
+ * it left behind: none of them may take the new file for the old one. */
+static void test_cleaning_leaves_the_name_to_its_next_owner(void **state)
+{
+    struct amg_shm_plan plan = {.max_contexts = 1, .message_len = 4096};
+    char name[AMG_SHM_NAME_CAP];
+    char path[AMG_SHM_PATH_CAP];
+
+    (void)state;
+    plan.name = name_choose(name, "again");
+    amg_shm_files_path(name, path);
+    for (unsigned round = 0; round < ROUNDS; round++) {
+        struct amg_shm_region old;
+        struct amg_shm_region region;
+        pthread_t threads[REMOVERS];
+
+        assert_int_equal(amg_shm_region_create(&plan, &old), HG_SUCCESS);
+        old.head->start_time ^= 1; /* its owner was another process */
+        for (unsigned i = 0; i < REMOVERS; i++)
+            assert_int_equal(
+                pthread_create(&threads[i], NULL, remover, path), 0);
+        assert_int_equal(amg_shm_region_create(&plan, &region), HG_SUCCESS);
+        for (unsigned i = 0; i < REMOVERS; i++)
+            assert_int_equal(pthread_join(threads[i], NULL), 0);
+        assert_true(has_file(name));
+        amg_shm_region_fini(&region);
+        amg_shm_region_fini(&old);
+        assert_false(has_file(name));
+    }
+}
+
+/* A segment of another version may be alive, and needs its bells. */
+static void test_cleaning_leaves_bells_of_other_versions(void **state)
+{
+    struct party_child child;
+    struct amg_shm_region region;
+    char name[AMG_SHM_NAME_CAP];
+    char bell[AMG_SHM_PATH_CAP];
+
+    (void)state;
+    party_child_start(&child, PARTY_DEAF, name_choose(name, "version"));
+    assert_int_equal(amg_shm_region_map(name, &region), HG_SUCCESS);
+    amg_shm_files_bell(name, region.incarnation, 0, bell);
+    region.head->version++;
+    (void)amg_shm_files_clean();
+    assert_true(has_file(name));
+    assert_int_equal(access(bell, F_OK), 0);
+    region.head->version--;
+    amg_shm_region_fini(&region);
+    party_child_end(&child);
+    assert_int_equal(access(bell, F_OK), -1);
+}
+
 /* What stands in the head decides, whatever the file is called. */
 static void test_damaged_segment_is_refused(void **state)
 {
@@ -180,6 +246,8 @@ int main(void)
         cmocka_unit_test(test_name_in_use_is_refused_until_its_owner_dies),
         cmocka_unit_test(test_no_name_is_refused),
         cmocka_unit_test(test_cleaning_takes_the_dead_and_leaves_the_living),
+        cmocka_unit_test(test_cleaning_leaves_the_name_to_its_next_owner),
+        cmocka_unit_test(test_cleaning_leaves_bells_of_other_versions),
         cmocka_unit_test(test_damaged_segment_is_refused),
     };
 

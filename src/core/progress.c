@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Progress: polls each transport of a context and steps what is finished.
  *
- * A look at MPI takes 0.1 us or more, a look at shared memory a tenth of that.
- * So where a class has both, MPI is looked at in every poll only while it has
- * something to do: since a post, or since news, until RARE_AFTER looks found
- * nothing. A call that waits longer than these (about a millisecond) does not
- * feel that its answer is seen up to RARE_EVERY polls late, which is less than
- * a microsecond. Where MPI leads to nobody, it is not looked at: the common end
- * of all ranks does that itself (amg_class_quiesce()). */
+ * A look at MPI takes 125 ns, a whole poll without it 16 ns (two ranks,
+ * ch4:ucx). So where a class has both, MPI is looked at in every poll only
+ * while it has something to do: since a post, or since news, until RARE_AFTER
+ * looks found nothing. A call that waits longer than these (about a
+ * millisecond) does not feel that its answer is seen up to RARE_EVERY polls
+ * late, which is less than a microsecond. Where MPI leads to nobody, it is not
+ * looked at: the common end of all ranks does that itself
+ * (amg_class_quiesce()). */
 #include "core/progress.h"
 
 #include "base/assert.h"
@@ -17,7 +18,7 @@
 enum {
     POLL_MAX = 128,
     RARE_AFTER = 4096, /* looks at MPI that found nothing */
-    RARE_EVERY = 16,   /* then a poll takes 0.01 us more on the average */
+    RARE_EVERY = 16,   /* then a poll takes 8 ns more on the average */
 };
 
 bool amg_progress_leave(hg_context_t *context)

@@ -34,7 +34,7 @@ extern "C" {
  *            No callback follows an error.
  * Threads:   any thread; never blocks.
  * Undefined: context destroyed meanwhile.
- * Source:    as Mercury 2.4.
+ * Source:    as Mercury 2.4, but as HG_Addr_lookup2() says.
  */
 HG_PUBLIC hg_return_t HG_Addr_lookup1(hg_context_t *context, hg_cb_t callback,
     void *arg, const char *name, hg_op_id_t *op_id);
@@ -42,7 +42,7 @@ HG_PUBLIC hg_return_t HG_Addr_lookup1(hg_context_t *context, hg_cb_t callback,
 /**
  * Find an address by its string.
  *
- * Sends nothing, and does not ask whether anybody is there.
+ * Sends nothing. Over shared memory it looks whether somebody has the name.
  *
  * @param hg_class  [in]
  * @param name      [in]   as HG_Addr_to_string() wrote it
@@ -54,7 +54,8 @@ HG_PUBLIC hg_return_t HG_Addr_lookup1(hg_context_t *context, hg_cb_t callback,
  *            HG_NOMEM         no memory
  * Threads:   any thread; never blocks.
  * Undefined: nothing.
- * Source:    as Mercury 2.4, but strings of other jobs are refused.
+ * Source:    as Mercury 2.4, but strings of other jobs are refused, and over
+ *            shared memory names of processes that are not there.
  */
 HG_PUBLIC hg_return_t HG_Addr_lookup2(
     hg_class_t *hg_class, const char *name, hg_addr_t *addr);
@@ -74,7 +75,8 @@ HG_PUBLIC hg_return_t HG_Addr_lookup2(
 HG_PUBLIC hg_return_t HG_Addr_free(hg_class_t *hg_class, hg_addr_t addr);
 
 /**
- * Say that the peer is dead, so that what is cached for it may go.
+ * Say that the peer is dead, so that what is cached for it may go: a hint, of
+ * which no transport here has need.
  *
  * @param hg_class  [in]
  * @param addr      [in]  still to be freed
@@ -82,7 +84,7 @@ HG_PUBLIC hg_return_t HG_Addr_free(hg_class_t *hg_class, hg_addr_t addr);
  * Errors:    HG_INVALID_ARG an argument is NULL
  * Threads:   any thread; never blocks.
  * Undefined: nothing.
- * Source:    as Mercury 2.4; over MPI without effect.
+ * Source:    as Mercury 2.4.
  */
 HG_PUBLIC hg_return_t HG_Addr_set_remove(hg_class_t *hg_class, hg_addr_t addr);
 

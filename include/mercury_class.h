@@ -45,8 +45,8 @@ HG_PUBLIC const char *HG_Error_to_string(hg_return_t errnum);
  * device is the driver's name. MPI is listed where it is linked, loaded, or
  * named.
  *
- * @param info_string         [in]   NULL: all; "mpi", "mpi+p2p", "self": what
- * it names
+ * @param info_string         [in]   NULL: all; "mpi", "mpi+p2p", "na+sm",
+ *                                   "self": what it names
  * @param na_protocol_info_p  [out]  first of a list; none is changed
  * Owns:      the result is the caller's; HG_Free_na_protocol_info() ends it.
  * Errors:    HG_INVALID_ARG    na_protocol_info_p is NULL, or the string is no
@@ -55,7 +55,7 @@ HG_PUBLIC const char *HG_Error_to_string(hg_return_t errnum);
  *            HG_NOMEM          no memory
  * Threads:   any thread; may load a library.
  * Undefined: nothing.
- * Source:    as Mercury 2.4, but MPI shows too.
+ * Source:    as Mercury 2.4, but MPI shows too, and the self transport.
  */
 HG_PUBLIC hg_return_t HG_Get_na_protocol_info(
     const char *info_string, struct na_protocol_info **na_protocol_info_p);
@@ -89,7 +89,7 @@ HG_PUBLIC hg_class_t *HG_Init(const char *na_info_string, uint8_t na_listen);
 /**
  * Open a class with options in the layout of Mercury 2.2.
  *
- * Fields of `struct hg_init_info` from `traffic_class` on are not read.
+ * Fields of `struct hg_init_info` from `no_multi_recv` on are not read.
  *
  * @param na_info_string  [in]  which transport; see HG_Init_opt2()
  * @param na_listen       [in]  HG_TRUE: others may call this process
@@ -167,7 +167,7 @@ HG_PUBLIC hg_return_t HG_Finalize(hg_class_t *hg_class);
  * Errors:    none.
  * Threads:   any thread; may do file system calls.
  * Undefined: nothing.
- * Source:    as Mercury 2.4; transports over MPI leave nothing behind.
+ * Source:    as Mercury 2.4.
  */
 HG_PUBLIC void HG_Cleanup(void);
 
@@ -228,7 +228,8 @@ HG_PUBLIC void HG_Set_log_func(
 HG_PUBLIC void HG_Set_log_stream(const char *level, FILE *stream);
 
 /**
- * The kind of transport that the class uses, for instance "mpi".
+ * The kind of transport that the class uses: "mpi", "na" (shared memory), or
+ * "self".
  *
  * @param hg_class  [in]
  * Owns:      the result is borrowed from the class.
@@ -240,7 +241,7 @@ HG_PUBLIC void HG_Set_log_stream(const char *level, FILE *stream);
 HG_PUBLIC const char *HG_Class_get_name(const hg_class_t *hg_class);
 
 /**
- * The protocol within that kind, for instance "p2p".
+ * The protocol within that kind, for instance "p2p" of "mpi", "sm" of "na".
  *
  * @param hg_class  [in]
  * Owns:      the result is borrowed from the class.

@@ -54,7 +54,8 @@ HG_PUBLIC hg_context_t *HG_Context_create_id(hg_class_t *hg_class, uint8_t id);
  *                           no more, else it is as before: call again
  * Threads:   one thread, while no other uses the context; may wait up to 5 s.
  * Undefined: nothing.
- * Source:    as Mercury 2.4.
+ * Source:    as Mercury 2.4, but handles that the program holds, with nothing
+ *            in flight, are not waited for.
  */
 HG_PUBLIC hg_return_t HG_Context_destroy(hg_context_t *context);
 

@@ -143,6 +143,7 @@ static hg_return_t plan_transports(struct amg_class_plan *plan,
         protocol);
     plan->transports[AMG_ROUTE_SELF] = &amg_self_transport;
     plan->main_route = AMG_ROUTE_SELF;
+    plan->name = amg_self_transport.name;
     if (scheme_is(uri, "self") || scheme_is(uri, "na+self"))
         return HG_SUCCESS;
     if (scheme_is(uri, "mpi+dynamic")) {
@@ -154,6 +155,9 @@ static hg_return_t plan_transports(struct amg_class_plan *plan,
     if (scheme_is_shm(uri) && !is_of_ranks) {
         plan->transports[AMG_ROUTE_SHM] = &amg_shm_transport;
         plan->main_route = AMG_ROUTE_SHM;
+        /* As Mercury says, which programs compare with. */
+        plan->name = "na";
+        snprintf(plan->protocol, sizeof(plan->protocol), "sm");
         return HG_SUCCESS;
     }
     if (scheme_is_mpi(uri) || scheme_is_shm(uri)) {
@@ -162,6 +166,7 @@ static hg_return_t plan_transports(struct amg_class_plan *plan,
         plan->join = ranks_join;
         plan->needs_near = scheme_is_shm(uri);
         plan->wants_near = plan->needs_near || scheme_is(uri, "auto");
+        plan->name = "mpi";
     }
     if (plan->transports[AMG_ROUTE_MPI] == NULL) {
         refuse_log(info);
@@ -222,6 +227,7 @@ static void plan_borrow(struct amg_class_plan *plan, hg_class_t *lender)
     plan->lender = lender;
     plan->how = lender->plan.how;
     plan->main_route = lender->plan.main_route;
+    plan->name = lender->plan.name;
     plan->no_block = plan->no_block || lender->plan.no_block;
     memcpy(plan->transports, lender->plan.transports, sizeof(plan->transports));
     memcpy(plan->protocol, lender->plan.protocol, sizeof(plan->protocol));

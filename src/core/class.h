@@ -49,6 +49,7 @@ enum { AMG_PROTOCOL_CAP = 16, AMG_CLASS_REACH_CAP = 160 };
 struct amg_class_plan {
     const struct amg_transport *transports[AMG_ROUTE_COUNT];
     enum amg_route main_route;       /* the one addresses are written for */
+    const char *name;                /* as HG_Class_get_name() says */
     char protocol[AMG_PROTOCOL_CAP]; /* as HG_Class_get_protocol() says */
     uint32_t head_len; /* bytes of a message that the floors above use */
     struct amg_open how;

@@ -8,7 +8,7 @@ const char *HG_Class_get_name(const hg_class_t *hg_class)
 {
     if (!AMG_CONTRACT(hg_class != NULL))
         return NULL;
-    return hg_class->plan.transports[hg_class->plan.main_route]->name;
+    return hg_class->plan.name;
 }
 
 const char *HG_Class_get_protocol(const hg_class_t *hg_class)

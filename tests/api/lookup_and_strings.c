@@ -20,6 +20,15 @@ static hg_return_t looked_up(const struct hg_cb_info *info)
     return HG_SUCCESS;
 }
 
+/* The two halves of an init string of Mercury's. */
+static void class_names(struct api *api)
+{
+    if (strcmp(api->transport, "na+sm") != 0)
+        return;
+    CHECK(api, strcmp(HG_Class_get_name(api->cls), "na") == 0);
+    CHECK(api, strcmp(HG_Class_get_protocol(api->cls), "sm") == 0);
+}
+
 static void sizes(struct api *api, char *ret_text)
 {
     hg_size_t need = 0;
@@ -99,6 +108,7 @@ static void test(struct api *api)
 {
     char text[TEXT_CAP] = "";
 
+    class_names(api);
     sizes(api, text);
     lookups(api, text);
     refusals(api, text);

@@ -20,6 +20,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
@@ -217,7 +218,7 @@ static bool bell_is_stale(const char *file)
 
 static bool file_clean(const char *file)
 {
-    char path[AMG_SHM_PATH_CAP];
+    char path[sizeof(FOLDER) + NAME_MAX];
     uint32_t pid = 0;
 
     snprintf(path, sizeof(path), FOLDER "%s", file);

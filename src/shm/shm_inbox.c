@@ -7,8 +7,8 @@
  * active however silent they are, because being woken costs 0.2 us more.
  *
  * A ring ends when its writer gave its claim back, closed, or died. It is read
- * to its end first: requests of the dead are served like others, if the ring was
- * opened while they lived. */
+ * to its end first: requests of the dead are served like others, if the ring
+ * was opened while they lived. */
 #include "shm/shm_inbox.h"
 
 #include <string.h>

@@ -325,8 +325,8 @@ static hg_return_t context_settle(hg_context_t *context)
         AMG_LOG_WARNING("ctx",
             "the context has %d handles open and %d operations in flight; "
             "HG_Destroy() them, HG_Cancel() what will not be answered",
-            amg_tally_sum(&context->handles),
-            amg_tally_sum(&context->in_flight));
+            (int)amg_tally_sum(&context->handles),
+            (int)amg_tally_sum(&context->in_flight));
         return HG_BUSY;
     }
     return HG_SUCCESS;

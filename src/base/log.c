@@ -68,11 +68,6 @@ void amg_log_write(
     amg_log_put(level, "amalgam", text, "\n");
 }
 
-enum amg_log_level amg_log_level_get(void)
-{
-    return (enum amg_log_level)amg_outlet_get_level();
-}
-
 void amg_log_level_set(enum amg_log_level level)
 {
     amg_outlet_set_level((enum hg_log_level)level);

@@ -33,7 +33,6 @@ __attribute__((format(printf, 3, 4))) void amg_log_write(
 void amg_log_put(enum amg_log_level level, const char *program,
     const char *text, const char *end);
 
-enum amg_log_level amg_log_level_get(void);
 void amg_log_level_set(enum amg_log_level level);
 /* AMG_LOG_LEVEL_COUNT when the name is none of ours. */
 enum amg_log_level amg_log_level_of(const char *name);

@@ -12,12 +12,13 @@
 
 #include "base/bias.h"
 
-/* Owned by whoever embeds it. Its release stores pair with the acquire loads
- * of the sum, so that who sees the last one leave sees what it left. */
+/* Owned by whoever embeds it; all zero is an empty one. Its release stores pair
+ * with the acquire loads of the sum, so that who sees the last one leave sees
+ * what it left. */
 struct amg_tally {
-    atomic_uintptr_t owner; /* the mark of the usual thread, once known */
-    atomic_int own;         /* written by that thread alone */
-    atomic_int shared;
+    atomic_uintptr_t owner;  /* the mark of the usual thread, once known */
+    atomic_int_fast64_t own; /* written by that thread alone */
+    atomic_int_fast64_t shared;
 };
 
 static inline void amg_tally_init(struct amg_tally *tally)
@@ -44,9 +45,9 @@ static inline void amg_tally_add(struct amg_tally *tally, int change)
         atomic_fetch_add_explicit(&tally->shared, change, memory_order_release);
 }
 
-static inline int amg_tally_sum(const struct amg_tally *tally)
+static inline int64_t amg_tally_sum(const struct amg_tally *tally)
 {
-    int own = atomic_load_explicit(&tally->own, memory_order_acquire);
+    int64_t own = atomic_load_explicit(&tally->own, memory_order_acquire);
 
     return own + atomic_load_explicit(&tally->shared, memory_order_acquire);
 }

@@ -358,7 +358,7 @@ int amg_class_sum(hg_class_t *cls, uint64_t sums[AMG_COUNTERS])
         if (context == NULL)
             continue;
         amg_counters_sum(&context->counters, sums);
-        handles += amg_tally_sum(&context->handles);
+        handles += (int)amg_tally_sum(&context->handles);
     }
     amg_lock_give(&cls->lock);
     return handles;

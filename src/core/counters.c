@@ -20,27 +20,13 @@
 static struct amg_lock classes_lock;
 static struct amg_list classes = {{&classes.head, &classes.head}};
 
-void amg_counters_add_slow(struct amg_counters *counters, enum amg_counter it)
-{
-    uintptr_t none = 0;
-
-    if (atomic_compare_exchange_strong_explicit(&counters->owner, &none,
-            amg_bias_mark(), memory_order_relaxed, memory_order_relaxed))
-        amg_counters_add(counters, it);
-    else
-        atomic_fetch_add_explicit(
-            &counters->shared[it], 1, memory_order_relaxed);
-}
-
 void amg_counters_sum(
     const struct amg_counters *counters, uint64_t sums[AMG_COUNTERS])
 {
     unsigned i = 0;
 
     for (i = 0; i < AMG_COUNTERS; i++)
-        sums[i] +=
-            atomic_load_explicit(&counters->own[i], memory_order_relaxed) +
-            atomic_load_explicit(&counters->shared[i], memory_order_relaxed);
+        sums[i] += (uint64_t)amg_tally_sum(&counters->of[i]);
 }
 
 /* Calls served that are not over. Handles that come or go meanwhile may be

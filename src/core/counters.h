@@ -3,10 +3,9 @@
 #ifndef AMG_CORE_COUNTERS_H
 #define AMG_CORE_COUNTERS_H
 
-#include <stdatomic.h>
 #include <stdint.h>
 
-#include "base/bias.h"
+#include "base/tally.h"
 #include "mercury_types.h"
 
 /* Each of them only grows. */
@@ -21,30 +20,15 @@ enum amg_counter {
     AMG_COUNTERS
 };
 
-/* Owned by its context. The thread that counts first has a part of its own and
- * takes no locked instruction; the others share the other part. */
+/* Owned by its context; all zero when nothing was counted. */
 struct amg_counters {
-    atomic_uintptr_t owner; /* the mark of that thread, once known */
-    atomic_uint_fast64_t own[AMG_COUNTERS]; /* written by it alone */
-    atomic_uint_fast64_t shared[AMG_COUNTERS];
+    struct amg_tally of[AMG_COUNTERS];
 };
 
-/* For threads that are not the owner, and before there is one. */
-void amg_counters_add_slow(struct amg_counters *counters, enum amg_counter it);
-
-/* Counters only, so all of it is relaxed. */
 static inline void amg_counters_add(
     struct amg_counters *counters, enum amg_counter it)
 {
-    uintptr_t owner =
-        atomic_load_explicit(&counters->owner, memory_order_relaxed);
-
-    if (owner == amg_bias_mark())
-        atomic_store_explicit(&counters->own[it],
-            atomic_load_explicit(&counters->own[it], memory_order_relaxed) + 1,
-            memory_order_relaxed);
-    else
-        amg_counters_add_slow(counters, it);
+    amg_tally_add(&counters->of[it], 1);
 }
 
 /* Adds what was counted to `sums`. */

@@ -162,12 +162,10 @@ double bulk_cross(struct pair *pair, struct duel *duel, double *ret_samples)
     start_us = before_us = duel_now_us();
     for (unsigned i = 0; pair->is_caller && i < duel->calls; i++) {
         int err = cross_once(bulk, pair->room, 0, duel->size);
-        double now_us = duel_now_us();
 
+        ret_samples[i] = duel_lap_us(&before_us);
         if (err != 0)
             pair_fail(pair, "process_vm: %s", strerror(err));
-        ret_samples[i] = now_us - before_us;
-        before_us = now_us;
     }
     bulk_verify(pair, duel, bulk->far);
     return before_us - start_us;
@@ -216,13 +214,9 @@ double bulk_copy(struct pair *pair, struct duel *duel, double *ret_samples)
     bulk_fill(pair, duel, far);
     start_us = before_us = duel_now_us();
     for (unsigned i = 0; pair->is_caller && i < duel->calls; i++) {
-        double now_us = 0.0;
-
         memcpy(bulk->is_push ? bulk->shared : pair->room,
             bulk->is_push ? pair->room : bulk->shared, duel->size);
-        now_us = duel_now_us();
-        ret_samples[i] = now_us - before_us;
-        before_us = now_us;
+        ret_samples[i] = duel_lap_us(&before_us);
     }
     bulk_verify(pair, duel, far);
     return before_us - start_us;

@@ -40,12 +40,8 @@ double control_pingpong(
         pingpong_once(pair, len);
     start_us = before_us = duel_now_us();
     for (unsigned i = 0; i < duel->calls; i++) {
-        double now_us = 0.0;
-
         pingpong_once(pair, len);
-        now_us = duel_now_us();
-        ret_samples[i] = now_us - before_us;
-        before_us = now_us;
+        ret_samples[i] = duel_lap_us(&before_us);
     }
     if (pair->rank == 1)
         pair_verify(pair, pair->landing, (size_t)len, "the ping");

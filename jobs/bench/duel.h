@@ -59,4 +59,14 @@ static inline double duel_now_us(void)
     return (double)now.tv_sec * 1e6 + (double)now.tv_nsec * 1e-3;
 }
 
+/* How long ago `*before_us` was; now is the next one's. */
+static inline double duel_lap_us(double *before_us)
+{
+    double now_us = duel_now_us();
+    double lap_us = now_us - *before_us;
+
+    *before_us = now_us;
+    return lap_us;
+}
+
 #endif

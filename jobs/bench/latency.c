@@ -40,12 +40,8 @@ double latency_batch(struct pair *pair, struct duel *duel, double *ret_samples)
         pair_call(pair, handle, input);
     start_us = before_us = duel_now_us();
     for (unsigned i = 0; i < duel->calls; i++) {
-        double now_us = 0.0;
-
         pair_call(pair, handle, input);
-        now_us = duel_now_us();
-        ret_samples[i] = now_us - before_us;
-        before_us = now_us;
+        ret_samples[i] = duel_lap_us(&before_us);
     }
     pair_check(pair, HG_Destroy(handle), "HG_Destroy");
     pair_stop(pair);

@@ -70,12 +70,8 @@ static double pipe_batch(
         trip_once(pair, ends);
     start_us = before_us = duel_now_us();
     for (unsigned i = 0; i < duel->calls; i++) {
-        double now_us = 0.0;
-
         trip_once(pair, ends);
-        now_us = duel_now_us();
-        ret_samples[i] = now_us - before_us;
-        before_us = now_us;
+        ret_samples[i] = duel_lap_us(&before_us);
     }
     return before_us - start_us;
 }

@@ -64,12 +64,8 @@ static double load_batch(struct pair *pair, const struct duel *duel,
         echo_once(pair, handle, &echo);
     start_us = before_us = duel_now_us();
     for (unsigned i = 0; i < duel->calls; i++) {
-        double now_us = 0.0;
-
         echo_once(pair, handle, &echo);
-        now_us = duel_now_us();
-        ret_samples[i] = now_us - before_us;
-        before_us = now_us;
+        ret_samples[i] = duel_lap_us(&before_us);
     }
     pair_check(pair, HG_Destroy(handle), "HG_Destroy");
     pair_stop(pair);

@@ -167,9 +167,9 @@ static hg_return_t transfer_begin(struct amg_ep *base, struct amg_peer *peer,
 {
     struct amg_mpi_ep *ep = amg_mpi_ep_of(base);
     struct amg_mpi_domain *domain = amg_mpi_domain_of_ep(ep);
-    struct amg_mpi_access access = {.segment = remote->segment,
+    struct amg_mpi_access access = {.segment = remote->at.segment,
         .piece_len = domain->piece_len,
-        .offset = remote->offset,
+        .offset = remote->at.into,
         .len = len};
     struct amg_mpi_transfer *transfer = NULL;
     hg_return_t rc = amg_mpi_send_check(domain);
@@ -207,18 +207,17 @@ static hg_return_t transfer_begin(struct amg_ep *base, struct amg_peer *peer,
 }
 
 hg_return_t amg_mpi_transfer_put(struct amg_ep *ep, struct amg_peer *peer,
-    uint8_t target_context, const void *local, const struct amg_remote *remote,
-    uint64_t len, struct amg_op *op)
+    uint8_t target_context, const struct amg_place *local,
+    const struct amg_remote *remote, uint64_t len, struct amg_op *op)
 {
-    /* It is only read in this direction. */
     return transfer_begin(
-        ep, peer, target_context, (void *)local, remote, len, true, op);
+        ep, peer, target_context, amg_place_at(local), remote, len, true, op);
 }
 
 hg_return_t amg_mpi_transfer_get(struct amg_ep *ep, struct amg_peer *peer,
-    uint8_t target_context, void *local, const struct amg_remote *remote,
-    uint64_t len, struct amg_op *op)
+    uint8_t target_context, const struct amg_place *local,
+    const struct amg_remote *remote, uint64_t len, struct amg_op *op)
 {
     return transfer_begin(
-        ep, peer, target_context, local, remote, len, false, op);
+        ep, peer, target_context, amg_place_at(local), remote, len, false, op);
 }

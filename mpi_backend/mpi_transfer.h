@@ -41,11 +41,11 @@ size_t amg_mpi_transfer_len(void);
 
 /* The slots of the contract. */
 hg_return_t amg_mpi_transfer_put(struct amg_ep *ep, struct amg_peer *peer,
-    uint8_t target_context, const void *local, const struct amg_remote *remote,
-    uint64_t len, struct amg_op *op);
+    uint8_t target_context, const struct amg_place *local,
+    const struct amg_remote *remote, uint64_t len, struct amg_op *op);
 hg_return_t amg_mpi_transfer_get(struct amg_ep *ep, struct amg_peer *peer,
-    uint8_t target_context, void *local, const struct amg_remote *remote,
-    uint64_t len, struct amg_op *op);
+    uint8_t target_context, const struct amg_place *local,
+    const struct amg_remote *remote, uint64_t len, struct amg_op *op);
 
 /* Sends the first message. HG_NOMEM: nothing was sent. */
 hg_return_t amg_mpi_transfer_start_locked(

@@ -25,12 +25,6 @@
 
 enum { PIECES = 8 };
 
-/* Where the walk stands in one handle. */
-struct cursor {
-    uint32_t segment;
-    uint64_t into;
-};
-
 struct piece {
     struct amg_op op;
     struct hg_op_id *transfer;
@@ -45,8 +39,8 @@ struct hg_op_id {
     bool is_alone;        /* see above; then nothing below is guarded */
     struct amg_lock lock; /* guards all below */
     enum amg_transfer_state state;
-    struct cursor at_origin;
-    struct cursor at_local;
+    struct amg_place at_origin;
+    struct amg_place at_local;
     uint64_t left;      /* bytes not yet given to a piece */
     unsigned in_motion; /* pieces, and the starting thread */
     unsigned posted;    /* a bit for each piece that is in motion */
@@ -71,16 +65,16 @@ static void transfer_set_state(
     transfer->state = next;
 }
 
-/* Moves `cursor` over segments that are used up or empty; how much is left in
- * the one it stands in then. */
-static uint64_t cursor_left(const struct hg_bulk *bulk, struct cursor *cursor)
+/* Moves `at` over segments that are used up or empty; how much is left in the
+ * one it stands in then. */
+static uint64_t place_left(struct amg_place *at)
 {
-    while (cursor->into >= bulk->segments[cursor->segment].len &&
-           cursor->segment + 1 < bulk->count) {
-        cursor->into -= bulk->segments[cursor->segment].len;
-        cursor->segment++;
+    while (at->into >= at->segments[at->segment].len &&
+           at->segment + 1 < at->count) {
+        at->into -= at->segments[at->segment].len;
+        at->segment++;
     }
-    return bulk->segments[cursor->segment].len - cursor->into;
+    return at->segments[at->segment].len - at->into;
 }
 
 static unsigned piece_bit(const struct piece *piece)
@@ -90,34 +84,38 @@ static unsigned piece_bit(const struct piece *piece)
 
 /* What one piece is to move. */
 struct stretch {
-    void *local;
+    struct amg_place local;
     struct amg_remote remote;
     uint64_t len;
 };
 
+static bool takes_lists(const struct hg_op_id *transfer)
+{
+    const struct amg_domain *domain =
+        transfer->plan.context->cls->domains[transfer->addr.route];
+    struct amg_limits limits;
+
+    domain->transport->domain.limits(domain, &limits);
+    return limits.takes_lists;
+}
+
 /* Takes the next stretch off what is left. */
 static void stretch_take(struct hg_op_id *transfer, struct stretch *ret_stretch)
 {
-    const struct hg_bulk *origin = transfer->plan.origin;
-    const struct hg_bulk *local = transfer->plan.local;
-    struct cursor *at_origin = &transfer->at_origin;
-    struct cursor *at_local = &transfer->at_local;
-    uint64_t origin_left = cursor_left(origin, at_origin);
-    uint64_t len = cursor_left(local, at_local);
+    uint64_t origin_left = place_left(&transfer->at_origin);
+    uint64_t len = place_left(&transfer->at_local);
 
     len = len < origin_left ? len : origin_left;
     len = len < transfer->left ? len : transfer->left;
+    if (takes_lists(transfer))
+        len = transfer->left;
     AMG_ASSERT(len > 0);
     ret_stretch->len = len;
-    ret_stretch->local =
-        (char *)local->segments[at_local->segment].base + at_local->into;
-    ret_stretch->remote.key = origin->keys[transfer->addr.route];
-    ret_stretch->remote.segment = at_origin->segment;
-    ret_stretch->remote.base =
-        (uint64_t)(uintptr_t)origin->segments[at_origin->segment].base;
-    ret_stretch->remote.offset = at_origin->into;
-    at_origin->into += len;
-    at_local->into += len;
+    ret_stretch->local = transfer->at_local;
+    ret_stretch->remote.key = transfer->plan.origin->keys[transfer->addr.route];
+    ret_stretch->remote.at = transfer->at_origin;
+    transfer->at_origin.into += len;
+    transfer->at_local.into += len;
     transfer->left -= len;
 }
 
@@ -173,11 +171,11 @@ static hg_return_t stretch_post(
 
     if (transfer->plan.op == HG_BULK_PULL)
         rc = ep->transport->bulk.get(ep, transfer->addr.peer,
-            transfer->plan.origin_context, stretch->local, &stretch->remote,
+            transfer->plan.origin_context, &stretch->local, &stretch->remote,
             stretch->len, &piece->op);
     else
         rc = ep->transport->bulk.put(ep, transfer->addr.peer,
-            transfer->plan.origin_context, stretch->local, &stretch->remote,
+            transfer->plan.origin_context, &stretch->local, &stretch->remote,
             stretch->len, &piece->op);
     if (rc == HG_SUCCESS)
         amg_context_posted(context, route);
@@ -188,7 +186,8 @@ static void piece_init(struct hg_op_id *transfer, struct piece *piece,
     void (*step)(struct amg_op *))
 {
     piece->transfer = transfer;
-    piece->op = (struct amg_op){.step = step};
+    piece->op =
+        (struct amg_op){.step = step, .is_final = transfer->plan.is_final};
 }
 
 static void alone_end(struct hg_op_id *transfer, hg_return_t rc)
@@ -276,15 +275,11 @@ static void transfer_copy_eager(struct hg_op_id *transfer)
                        transfer->plan.origin_offset;
 
     while (transfer->left > 0) {
-        struct cursor *at = &transfer->at_local;
-        uint64_t len = cursor_left(transfer->plan.local, at);
+        void *to = NULL;
+        uint64_t len = amg_place_take(&transfer->at_local, transfer->left, &to);
 
-        len = len < transfer->left ? len : transfer->left;
-        memcpy(
-            (char *)transfer->plan.local->segments[at->segment].base + at->into,
-            from, len);
+        memcpy(to, from, len);
         from += len;
-        at->into += len;
         transfer->left -= len;
     }
 }
@@ -355,8 +350,17 @@ static bool transfer_is_alone(struct hg_op_id *transfer)
     const struct amg_transfer_plan *plan = &transfer->plan;
 
     return plan->is_final && plan->len > 0 && !is_eager(plan) &&
-           cursor_left(plan->origin, &transfer->at_origin) >= plan->len &&
-           cursor_left(plan->local, &transfer->at_local) >= plan->len;
+           (takes_lists(transfer) ||
+               (place_left(&transfer->at_origin) >= plan->len &&
+                   place_left(&transfer->at_local) >= plan->len));
+}
+
+static struct amg_place place_of(const struct hg_bulk *bulk, uint64_t offset)
+{
+    struct amg_place at = {.segments = bulk->segments, .count = bulk->count};
+
+    at.segment = amg_bulk_find(bulk, offset, &at.into);
+    return at;
 }
 
 /* Field by field: the pieces and what was asked are set when they are used. */
@@ -369,18 +373,17 @@ static void transfer_init(struct hg_op_id *transfer,
     transfer->owner = owner;
     amg_lock_init(&transfer->lock);
     transfer->state = AMG_TRANSFER_IDLE;
-    transfer->at_origin = (struct cursor){.into = plan->origin_offset};
-    transfer->at_local = (struct cursor){.into = plan->local_offset};
+    transfer->at_origin = place_of(plan->origin, plan->origin_offset);
+    transfer->at_local = place_of(plan->local, plan->local_offset);
     transfer->left = plan->len;
     transfer->in_motion = 1; /* this thread */
     transfer->posted = 0;
     transfer->is_cancelled = false;
     transfer->ret = HG_SUCCESS;
+    amg_addr_borrow(plan->origin_addr->cls, plan->origin_addr->route,
+        plan->origin_addr->peer, &transfer->addr);
     transfer->is_alone = transfer_is_alone(transfer);
-    if (transfer->is_alone)
-        amg_addr_borrow(plan->origin_addr->cls, plan->origin_addr->route,
-            plan->origin_addr->peer, &transfer->addr);
-    else
+    if (!transfer->is_alone)
         amg_addr_init_copy(plan->origin_addr, &transfer->addr);
     transfer->plan.origin_addr = &transfer->addr;
     amg_bulk_hold(plan->origin);

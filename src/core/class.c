@@ -171,6 +171,7 @@ static hg_return_t class_open_domains(hg_class_t *cls)
     if (rc != HG_SUCCESS)
         return rc;
     cls->plan.how.area = amg_class_pool_area(cls->pool);
+    cls->plan.how.protocol = cls->plan.protocol;
     for (route = 0; route < AMG_ROUTE_COUNT; route++) {
         const struct amg_transport *transport = cls->plan.transports[route];
 

@@ -382,9 +382,9 @@ static hg_return_t transfer_begin(struct amg_ep *base, struct amg_peer *peer,
     struct amg_shm_ep *ep = amg_shm_ep_of(base);
     struct amg_shm_domain *domain = amg_shm_domain_of_ep(ep);
     struct amg_shm_transfer *transfer = NULL;
-    struct amg_shm_access access = {.segment = remote->segment,
+    struct amg_shm_access access = {.segment = remote->at.segment,
         .direction = direction,
-        .offset = remote->offset,
+        .offset = remote->at.into,
         .len = len};
     hg_return_t rc = amg_shm_keys_read(&remote->key, &access.key);
 
@@ -414,20 +414,19 @@ static hg_return_t transfer_begin(struct amg_ep *base, struct amg_peer *peer,
 }
 
 hg_return_t amg_shm_bulk_put(struct amg_ep *ep, struct amg_peer *peer,
-    uint8_t target_context, const void *local, const struct amg_remote *remote,
-    uint64_t len, struct amg_op *op)
+    uint8_t target_context, const struct amg_place *local,
+    const struct amg_remote *remote, uint64_t len, struct amg_op *op)
 {
-    /* It is only read in this direction. */
-    return transfer_begin(ep, peer, target_context, (void *)local, remote, len,
-        AMG_MEM_WRITE, op);
+    return transfer_begin(ep, peer, target_context, amg_place_at(local), remote,
+        len, AMG_MEM_WRITE, op);
 }
 
 hg_return_t amg_shm_bulk_get(struct amg_ep *ep, struct amg_peer *peer,
-    uint8_t target_context, void *local, const struct amg_remote *remote,
-    uint64_t len, struct amg_op *op)
+    uint8_t target_context, const struct amg_place *local,
+    const struct amg_remote *remote, uint64_t len, struct amg_op *op)
 {
-    return transfer_begin(
-        ep, peer, target_context, local, remote, len, AMG_MEM_READ, op);
+    return transfer_begin(ep, peer, target_context, amg_place_at(local), remote,
+        len, AMG_MEM_READ, op);
 }
 
 hg_return_t amg_shm_bulk_reg(struct amg_domain *base,

@@ -16,6 +16,7 @@
 #ifndef AMG_TRANSPORT_OP_H
 #define AMG_TRANSPORT_OP_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/list.h"
@@ -26,8 +27,10 @@ enum { AMG_OP_PRIV_WORDS = 6 };
 struct amg_op {
     struct amg_link link;          /* the driver's while posted */
     void (*step)(struct amg_op *); /* set by the poster, called by core */
-    hg_return_t ret;               /* valid when step is called */
-    uint64_t len;                  /* bytes moved or received; valid then */
+    bool is_final; /* by the poster: will not be cancelled, unless by the end of
+                    * its endpoint */
+    hg_return_t ret; /* valid when step is called */
+    uint64_t len;    /* bytes moved or received; valid then */
     void *data; /* a request's reply, `len` bytes; valid until release_reply */
     uint64_t priv[AMG_OP_PRIV_WORDS]; /* the driver's own words */
 };

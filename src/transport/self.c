@@ -269,8 +269,8 @@ static hg_return_t self_bulk_unreg(
 
 /* The bytes move here and now; the next poll says so. */
 static hg_return_t bulk_move(struct amg_ep *ep, enum amg_mem_flags direction,
-    void *local, const struct amg_remote *remote, uint64_t len,
-    struct amg_op *op)
+    const struct amg_place *local, const struct amg_remote *remote,
+    uint64_t len, struct amg_op *op)
 {
     hg_return_t ended = HG_SUCCESS;
     hg_return_t rc = amg_self_mems_access(
@@ -284,18 +284,17 @@ static hg_return_t bulk_move(struct amg_ep *ep, enum amg_mem_flags direction,
 }
 
 static hg_return_t self_bulk_put(struct amg_ep *ep, struct amg_peer *peer,
-    uint8_t target_context, const void *local, const struct amg_remote *remote,
-    uint64_t len, struct amg_op *op)
+    uint8_t target_context, const struct amg_place *local,
+    const struct amg_remote *remote, uint64_t len, struct amg_op *op)
 {
     (void)peer;
     (void)target_context;
-    /* It is only read in this direction. */
-    return bulk_move(ep, AMG_MEM_WRITE, (void *)local, remote, len, op);
+    return bulk_move(ep, AMG_MEM_WRITE, local, remote, len, op);
 }
 
 static hg_return_t self_bulk_get(struct amg_ep *ep, struct amg_peer *peer,
-    uint8_t target_context, void *local, const struct amg_remote *remote,
-    uint64_t len, struct amg_op *op)
+    uint8_t target_context, const struct amg_place *local,
+    const struct amg_remote *remote, uint64_t len, struct amg_op *op)
 {
     (void)peer;
     (void)target_context;

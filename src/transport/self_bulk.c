@@ -177,29 +177,28 @@ static struct amg_self_mem *mem_find_locked(
 }
 
 static hg_return_t access_check_locked(const struct amg_self_mem *mem,
-    enum amg_mem_flags direction, const struct amg_remote *remote, uint64_t len)
+    enum amg_mem_flags direction, const struct amg_place *there, uint64_t len)
 {
-    uint64_t segment_len = 0;
-
     if (mem == NULL)
         return HG_NOENTRY;
     if ((mem->flags & direction) == 0)
         return HG_PERMISSION;
-    if (remote->segment >= mem->count)
-        return HG_OVERFLOW;
-    segment_len = mem->segments[remote->segment].len;
-    if (remote->offset > segment_len || len > segment_len - remote->offset)
+    if (there->segment >= mem->count ||
+        there->into > mem->segments[there->segment].len ||
+        amg_place_left(there, len) < len)
         return HG_OVERFLOW;
     return HG_SUCCESS;
 }
 
 hg_return_t amg_self_mems_access(struct amg_self_mems *mems,
-    enum amg_mem_flags direction, void *local, const struct amg_remote *remote,
-    uint64_t len, hg_return_t *ret_ended)
+    enum amg_mem_flags direction, const struct amg_place *local,
+    const struct amg_remote *remote, uint64_t len, hg_return_t *ret_ended)
 {
-    struct self_key key;
+    struct amg_place here = *local;
+    struct amg_place there = {
+        .segment = remote->at.segment, .into = remote->at.into};
     struct amg_self_mem *mem = NULL;
-    char *there = NULL;
+    struct self_key key;
     hg_return_t rc = HG_SUCCESS;
 
     if (!AMG_CONTRACT(remote->key.len == sizeof(key)))
@@ -207,11 +206,13 @@ hg_return_t amg_self_mems_access(struct amg_self_mems *mems,
     memcpy(&key, remote->key.bytes, sizeof(key));
     amg_lock_take(&mems->lock);
     mem = mem_find_locked(mems, &key);
-    rc = access_check_locked(mem, direction, remote, len);
-    if (rc == HG_SUCCESS) {
-        mem->users++;
-        there = (char *)mem->segments[remote->segment].base + remote->offset;
+    if (mem != NULL) {
+        there.segments = mem->segments;
+        there.count = mem->count;
     }
+    rc = access_check_locked(mem, direction, &there, len);
+    if (rc == HG_SUCCESS)
+        mem->users++;
     amg_lock_give(&mems->lock);
     *ret_ended = rc;
     if (rc != HG_SUCCESS) {
@@ -219,15 +220,14 @@ hg_return_t amg_self_mems_access(struct amg_self_mems *mems,
             "self: refused to %s %llu bytes at %llu of segment %u, key %x/%x: "
             "code %d",
             direction == AMG_MEM_READ ? "get" : "put", (unsigned long long)len,
-            (unsigned long long)remote->offset, remote->segment, key.place,
+            (unsigned long long)there.into, there.segment, key.place,
             key.generation, (int)rc);
         return HG_SUCCESS;
     }
-    /* Both sides may be the same memory. */
     if (direction == AMG_MEM_WRITE)
-        memmove(there, local, len);
+        amg_place_copy(&there, &here, len);
     else
-        memmove(local, there, len);
+        amg_place_copy(&here, &there, len);
     amg_lock_take(&mems->lock);
     mem->users--;
     amg_lock_give(&mems->lock);

@@ -35,7 +35,7 @@ void amg_self_key(const struct amg_mem *mem, struct amg_key *ret_key);
  * names. `ret_ended` is how the access ended; HG_INVALID_ARG: no key of ours,
  * and nothing was tried. */
 hg_return_t amg_self_mems_access(struct amg_self_mems *mems,
-    enum amg_mem_flags direction, void *local, const struct amg_remote *remote,
-    uint64_t len, hg_return_t *ret_ended);
+    enum amg_mem_flags direction, const struct amg_place *local,
+    const struct amg_remote *remote, uint64_t len, hg_return_t *ret_ended);
 
 #endif

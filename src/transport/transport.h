@@ -29,6 +29,7 @@
 #include <stdint.h>
 
 #include "transport/op.h"
+#include "transport/place.h"
 
 struct amg_transport;
 struct amg_boot;
@@ -43,7 +44,9 @@ struct amg_area {
 
 /* How a domain is to be opened. */
 struct amg_open {
-    const char *info; /* init string after the scheme, "" when none */
+    const char *info;     /* init string after the scheme, "" when none */
+    const char *protocol; /* of the scheme, what follows its '+', or all of it;
+                           * NULL takes the default */
     bool is_listening;
     const void *comm;     /* MPI: a `const MPI_Comm *`, or NULL for the world */
     uint32_t message_len; /* wish: longest message, 0 takes the default */
@@ -60,6 +63,7 @@ struct amg_limits {
     bool is_spinning;     /* true: nothing to sleep on, waiting means polling */
     bool must_yield;      /* ranks of this node outnumber its cores */
     bool reaches_self;    /* a request to the own address arrives */
+    bool takes_lists;     /* one put or get may cross segments */
 };
 
 struct amg_domain {
@@ -89,12 +93,6 @@ struct amg_buf {
     uint32_t cap; /* at least the limit of its kind of message */
 };
 
-/* One contiguous piece of exposed memory. */
-struct amg_segment {
-    void *base; /* may be NULL when len is 0 */
-    uint64_t len;
-};
-
 enum { AMG_KEY_LEN_MAX = 16 };
 
 /* What a peer needs to name exposed memory; plain bytes for the wire. */
@@ -103,12 +101,12 @@ struct amg_key {
     uint8_t bytes[AMG_KEY_LEN_MAX];
 };
 
-/* A place in exposed memory, as the descriptor of its handle states it. */
+/* A place in exposed memory, as the descriptor of its handle states it: the
+ * addresses are those of the exposer, who believes none of it. The place may be
+ * beyond the list, and the list too short: such an access is refused. */
 struct amg_remote {
     struct amg_key key;
-    uint32_t segment; /* index within the exposed list */
-    uint64_t base;    /* address of that segment at its exposer */
-    uint64_t offset;  /* bytes from the segment's start */
+    struct amg_place at;
 };
 
 /* Exposed memory: the driver's, from reg() to unreg(). */
@@ -254,21 +252,24 @@ struct amg_bulk_ops {
     hg_return_t (*unreg)(
         struct amg_domain *domain, struct amg_mem *mem, unsigned timeout_ms);
     void (*key)(const struct amg_mem *mem, struct amg_key *ret_key);
-    /* Moves `len` bytes (> 0, any 64 bit length) from `local` to exposed
-     * memory of `peer`; completes when they are *there*. The caller's share of
-     * the peer may end when this has returned. `target_context` is the context
-     * whose progress serves the access. Completes with HG_SUCCESS, HG_CANCELED,
-     * HG_PERMISSION (not exposed for writing), HG_OVERFLOW (outside the
-     * segment), HG_NOENTRY (no such key: freed or never exposed),
-     * HG_HOSTUNREACH, HG_NA_ERROR. Returns HG_NOMEM, HG_INVALID_ARG (malformed
-     * key), HG_OPNOTSUPPORTED. */
+    /* Moves `len` bytes (> 0, any 64 bit length) from `local` on to exposed
+     * memory of `peer`; completes when they are *there*. On both sides the
+     * bytes may be in several segments. `local` and `remote` are not kept, but
+     * the lists they point to stay as they are until the operation completes.
+     * The caller's share of the peer may end when this has returned.
+     * `target_context` is the context whose progress serves the access.
+     * Completes with HG_SUCCESS, HG_CANCELED, HG_PERMISSION (not exposed for
+     * writing), HG_OVERFLOW (outside what is exposed; nothing was moved),
+     * HG_NOENTRY (no such key: freed or never exposed), HG_HOSTUNREACH,
+     * HG_NA_ERROR. Returns HG_NOMEM, HG_INVALID_ARG (malformed key),
+     * HG_OPNOTSUPPORTED. */
     hg_return_t (*put)(struct amg_ep *ep, struct amg_peer *peer,
-        uint8_t target_context, const void *local,
+        uint8_t target_context, const struct amg_place *local,
         const struct amg_remote *remote, uint64_t len, struct amg_op *op);
     /* The other way: completes when the bytes are *here*. */
     hg_return_t (*get)(struct amg_ep *ep, struct amg_peer *peer,
-        uint8_t target_context, void *local, const struct amg_remote *remote,
-        uint64_t len, struct amg_op *op);
+        uint8_t target_context, const struct amg_place *local,
+        const struct amg_remote *remote, uint64_t len, struct amg_op *op);
 };
 
 struct amg_transport {

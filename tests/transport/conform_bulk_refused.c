@@ -47,15 +47,18 @@ static void bounds_hold(
     struct harness *h, bool is_put, const struct harness_shown *right)
 {
     const struct access tries[] = {
-        {right, 0, SMALL, 1, HG_OVERFLOW},
-        {right, 0, 0, SMALL + 1, HG_OVERFLOW},
-        {right, 0, SMALL - 1, 2, HG_OVERFLOW},
-        {right, 0, UINT64_MAX, 2, HG_OVERFLOW},
-        {right, 0, UINT64_MAX - 7, 16, HG_OVERFLOW},
-        {right, 0, UINT64_MAX - SMALL, SMALL + 1, HG_OVERFLOW},
-        {right, 1, LARGE, LARGE, HG_OVERFLOW},
-        {right, 1, 1, LARGE, HG_OVERFLOW},
-        {right, 1, UINT64_MAX - LARGE + 2, LARGE, HG_OVERFLOW},
+        {right, 1, SMALL, 1, HG_OVERFLOW},
+        {right, 1, SMALL + 1, 1, HG_OVERFLOW},
+        {right, 1, 0, SMALL + 1, HG_OVERFLOW},
+        {right, 1, SMALL - 1, 2, HG_OVERFLOW},
+        {right, 1, UINT64_MAX, 2, HG_OVERFLOW},
+        {right, 1, UINT64_MAX - 7, 16, HG_OVERFLOW},
+        {right, 1, UINT64_MAX - SMALL, SMALL + 1, HG_OVERFLOW},
+        {right, 0, LARGE, LARGE, HG_OVERFLOW},
+        {right, 0, LARGE + 1, 1, HG_OVERFLOW},
+        {right, 0, 1, LARGE + SMALL, HG_OVERFLOW},
+        {right, 0, LARGE - 1, SMALL + 2, HG_OVERFLOW},
+        {right, 0, UINT64_MAX - LARGE + 2, LARGE, HG_OVERFLOW},
         {right, 2, 0, 1, HG_OVERFLOW},
         {right, UINT32_MAX, 0, 1, HG_OVERFLOW},
     };
@@ -67,8 +70,8 @@ static void bounds_hold(
 static void permission_holds(
     struct harness *h, bool is_put, const struct harness_shown *right)
 {
-    is_refused(h, is_put, &(struct access){right, 0, 0, SMALL, HG_PERMISSION});
-    is_refused(h, is_put, &(struct access){right, 1, 0, LARGE, HG_PERMISSION});
+    is_refused(h, is_put, &(struct access){right, 1, 0, SMALL, HG_PERMISSION});
+    is_refused(h, is_put, &(struct access){right, 0, 0, LARGE, HG_PERMISSION});
 }
 
 /* Keys of nobody: every byte wrong in turn, and one of the wrong length. */
@@ -82,9 +85,9 @@ static void keys_hold(
         wrong = *right;
         wrong.key.bytes[i] ^= 0x80;
         is_refused(
-            h, is_put, &(struct access){&wrong, 0, 0, SMALL, HG_NOENTRY});
+            h, is_put, &(struct access){&wrong, 1, 0, SMALL, HG_NOENTRY});
         is_refused(
-            h, is_put, &(struct access){&wrong, 1, 0, LARGE, HG_NOENTRY});
+            h, is_put, &(struct access){&wrong, 0, 0, LARGE, HG_NOENTRY});
     }
     wrong = *right;
     wrong.key.len = 1;
@@ -94,9 +97,9 @@ static void keys_hold(
 
 static void test(struct harness *h)
 {
-    const struct amg_segment read_list[] = {{to_read, SMALL}, {to_read, LARGE}};
+    const struct amg_segment read_list[] = {{to_read, LARGE}, {to_read, SMALL}};
     const struct amg_segment write_list[] = {
-        {to_write, SMALL}, {to_write, LARGE}};
+        {to_write, LARGE}, {to_write, SMALL}};
     struct harness_shown right_read;
     struct harness_shown right_write;
     struct amg_mem *mine_read = NULL;
@@ -118,17 +121,17 @@ static void test(struct harness *h)
     harness_hide(h, mine_write);
     harness_sync(h);
     is_refused(
-        h, false, &(struct access){&right_read, 0, 0, SMALL, HG_NOENTRY});
+        h, false, &(struct access){&right_read, 1, 0, SMALL, HG_NOENTRY});
     is_refused(
-        h, false, &(struct access){&right_read, 1, 0, LARGE, HG_NOENTRY});
+        h, false, &(struct access){&right_read, 0, 0, LARGE, HG_NOENTRY});
     is_refused(
-        h, true, &(struct access){&right_write, 0, 0, SMALL, HG_NOENTRY});
+        h, true, &(struct access){&right_write, 1, 0, SMALL, HG_NOENTRY});
     is_refused(
-        h, true, &(struct access){&right_write, 1, 0, LARGE, HG_NOENTRY});
+        h, true, &(struct access){&right_write, 0, 0, LARGE, HG_NOENTRY});
     /* What stands in the place now has another key. */
     harness_expose(h, write_list, 2, AMG_MEM_WRITE, &mine_write, &right_read);
     is_refused(
-        h, true, &(struct access){&right_write, 0, 0, SMALL, HG_NOENTRY});
+        h, true, &(struct access){&right_write, 1, 0, SMALL, HG_NOENTRY});
     harness_sync(h);
     harness_hide(h, mine_write);
     CHECK(h, harness_is_filled(to_read, sizeof(to_read), SEED));

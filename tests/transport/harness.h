@@ -67,8 +67,12 @@ struct harness {
 };
 
 /* One operation with room to see what became of it. */
+enum { HARNESS_SEGMENTS_MAX = 32 };
+
 struct harness_call {
     struct amg_op op;
+    struct amg_segment local; /* of a put or get */
+    struct amg_segment theirs[HARNESS_SEGMENTS_MAX];
     unsigned done; /* how often it completed */
     uint64_t seq;  /* the how manieth completion of this process it was */
     void *arg;

@@ -29,39 +29,50 @@ void harness_hide(struct harness *h, struct amg_mem *mine)
     UNTIL(h, h->t->bulk.unreg(h->domain, mine, HARNESS_UNREG_MS) == HG_SUCCESS);
 }
 
-static struct amg_remote remote_of(
+static struct amg_remote remote_of(struct harness_call *call,
     const struct harness_shown *right, uint32_t segment, uint64_t offset)
 {
-    struct amg_remote remote = {
-        .key = right->key,
-        .segment = segment,
-        .base = segment < right->count ? right->bases[segment] : 0,
-        .offset = offset,
-    };
+    struct amg_remote remote = {.key = right->key};
 
+    for (uint32_t i = 0; i < right->count; i++)
+        call->theirs[i] = (struct amg_segment){
+            (void *)(uintptr_t)right->bases[i], right->lens[i]};
+    remote.at = (struct amg_place){call->theirs, right->count, segment, offset};
     return remote;
+}
+
+/* A place in a list of one segment, which the call keeps. */
+static struct amg_place local_of(
+    struct harness_call *call, const void *local, uint64_t len)
+{
+    call->local = (struct amg_segment){(void *)local, len};
+    return (struct amg_place){&call->local, 1, 0, 0};
 }
 
 hg_return_t harness_put(struct harness *h, const struct harness_shown *right,
     uint32_t segment, uint64_t offset, const void *local, uint64_t len,
     struct harness_call *call)
 {
-    struct amg_remote remote = remote_of(right, segment, offset);
+    struct amg_remote remote;
+    struct amg_place at;
 
     harness_call_init(call);
-    return h->t->bulk.put(
-        h->eps[0], h->right, 0, local, &remote, len, &call->op);
+    remote = remote_of(call, right, segment, offset);
+    at = local_of(call, local, len);
+    return h->t->bulk.put(h->eps[0], h->right, 0, &at, &remote, len, &call->op);
 }
 
 hg_return_t harness_get(struct harness *h, const struct harness_shown *right,
     uint32_t segment, uint64_t offset, void *local, uint64_t len,
     struct harness_call *call)
 {
-    struct amg_remote remote = remote_of(right, segment, offset);
+    struct amg_remote remote;
+    struct amg_place at;
 
     harness_call_init(call);
-    return h->t->bulk.get(
-        h->eps[0], h->right, 0, local, &remote, len, &call->op);
+    remote = remote_of(call, right, segment, offset);
+    at = local_of(call, local, len);
+    return h->t->bulk.get(h->eps[0], h->right, 0, &at, &remote, len, &call->op);
 }
 
 void harness_wait_all(

@@ -5,7 +5,7 @@
 
 #include "harness.h"
 
-enum { HARNESS_SEGMENTS_MAX = 32, HARNESS_UNREG_MS = 5000 };
+enum { HARNESS_UNREG_MS = 5000 };
 
 /* Exposed memory as its descriptor tells a peer of it: plain bytes. */
 struct harness_shown {

@@ -166,11 +166,10 @@ static void move(struct fuzz *fuzz, struct shm_side *side)
 {
     const struct shm_side *other = &shm_sides[side == &shm_sides[0] ? 1 : 0];
     uint8_t how = fuzz_u8(fuzz);
+    struct amg_segment said = {other->memory, SHM_MEMORY};
     struct amg_remote remote = {
         .key = other->key,
-        .segment = how / 16 % 3,
-        .base = (uintptr_t)other->memory,
-        .offset = fuzz_near(fuzz, 0),
+        .at = {&said, 1, how / 16 % 3, fuzz_near(fuzz, 0)},
     };
     uint64_t len = fuzz_near(fuzz, 1000);
 

@@ -19,6 +19,8 @@ struct job {
     struct amg_link link;
     struct amg_ep *ep;
     uint8_t *local;
+    struct amg_segment here; /* of a put or get */
+    struct amg_segment there;
 };
 
 struct shm_side shm_sides[SHM_SIDES];
@@ -113,6 +115,8 @@ void shm_move(struct shm_side *side, const struct amg_remote *remote,
     uint64_t len, bool is_put)
 {
     struct amg_ep *ep = side->eps[0];
+    struct amg_remote far = *remote;
+    struct amg_place local;
     struct job *job = NULL;
     hg_return_t rc = HG_SUCCESS;
 
@@ -122,10 +126,13 @@ void shm_move(struct shm_side *side, const struct amg_remote *remote,
         !shm_meet(side))
         return;
     job = job_make(ep, len);
-    rc = is_put ? driver->bulk.put(
-                      ep, side->peer, 0, job->local, remote, len, &job->op)
-                : driver->bulk.get(
-                      ep, side->peer, 0, job->local, remote, len, &job->op);
+    job->here = (struct amg_segment){job->local, len};
+    job->there = remote->at.segments[0];
+    local = (struct amg_place){&job->here, 1, 0, 0};
+    far.at.segments = &job->there;
+    rc = is_put
+             ? driver->bulk.put(ep, side->peer, 0, &local, &far, len, &job->op)
+             : driver->bulk.get(ep, side->peer, 0, &local, &far, len, &job->op);
     if (rc != HG_SUCCESS)
         job_drop(job);
 }

@@ -162,6 +162,7 @@ static void test_transfer_of_lying_descriptor_ends_with_error(void **state)
     memcpy(bytes + 16, &longer, sizeof(longer)); /* of the first segment */
     assert_int_equal(amg_bulk_unpack(cls, bytes, len, true, &lie), HG_SUCCESS);
     plan.origin = lie;
+    plan.origin_offset = longer - LEN;
     transfer = transfer_make(&plan);
     amg_transfer_go(transfer);
     finish(transfer, HG_OVERFLOW);

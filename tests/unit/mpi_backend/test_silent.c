@@ -10,6 +10,9 @@ enum { LEN = 8 << 20, ROUNDS = 3 };
 
 static uint8_t *far;  /* exposed by rank 0 */
 static uint8_t *near; /* of rank 1 */
+static struct amg_segment near_list;
+static const struct amg_place near_at = {&near_list, 1, 0, 0};
+static struct amg_segment far_list;
 static struct amg_remote remote;
 
 /* Rank 1 gets (or puts), rank 0 is silent; rank 1 gives up. */
@@ -21,11 +24,11 @@ static void initiator_gives_up(bool is_put)
     if (pair_rank == 1) {
         pair_call_init(&call);
         if (is_put)
-            CHECK(pair_t->bulk.put(pair_ep, pair_peer(0), 0, near, &remote, LEN,
-                      &call.op) == HG_SUCCESS);
+            CHECK(pair_t->bulk.put(pair_ep, pair_peer(0), 0, &near_at, &remote,
+                      LEN, &call.op) == HG_SUCCESS);
         else
-            CHECK(pair_t->bulk.get(pair_ep, pair_peer(0), 0, near, &remote, LEN,
-                      &call.op) == HG_SUCCESS);
+            CHECK(pair_t->bulk.get(pair_ep, pair_peer(0), 0, &near_at, &remote,
+                      LEN, &call.op) == HG_SUCCESS);
         for (int i = 0; i < 100; i++)
             pair_poll();
         CHECK(pair_t->ep.cancel(pair_ep, &call.op) == HG_SUCCESS);
@@ -50,7 +53,7 @@ static void transfer_works(void)
     pair_sync(false);
     if (pair_rank == 1) {
         pair_call_init(&call);
-        CHECK(pair_t->bulk.get(pair_ep, pair_peer(0), 0, near, &remote, LEN,
+        CHECK(pair_t->bulk.get(pair_ep, pair_peer(0), 0, &near_at, &remote, LEN,
                   &call.op) == HG_SUCCESS);
         UNTIL(call.done == 1);
         CHECK(call.op.ret == HG_SUCCESS && call.op.len == LEN);
@@ -69,10 +72,10 @@ static void exposer_has_to_wait(struct amg_mem *mem, bool is_put)
 
     pair_call_init(&call);
     if (pair_rank == 1 && is_put)
-        CHECK(pair_t->bulk.put(pair_ep, pair_peer(0), 0, near, &remote, LEN,
+        CHECK(pair_t->bulk.put(pair_ep, pair_peer(0), 0, &near_at, &remote, LEN,
                   &call.op) == HG_SUCCESS);
     else if (pair_rank == 1)
-        CHECK(pair_t->bulk.get(pair_ep, pair_peer(0), 0, near, &remote, LEN,
+        CHECK(pair_t->bulk.get(pair_ep, pair_peer(0), 0, &near_at, &remote, LEN,
                   &call.op) == HG_SUCCESS);
     if (pair_rank == 0) {
         UNTIL(!amg_list_is_empty(&domain->accesses));
@@ -96,6 +99,9 @@ static struct amg_mem *expose(void)
     struct amg_mem *mem = NULL;
 
     memset(&remote, 0, sizeof(remote));
+    near_list = (struct amg_segment){near, LEN};
+    far_list = (struct amg_segment){NULL, LEN};
+    remote.at = (struct amg_place){&far_list, 1, 0, 0};
     if (pair_rank == 0) {
         CHECK(pair_t->bulk.reg(pair_domain, &segment, 1,
                   AMG_MEM_READ | AMG_MEM_WRITE, &mem) == HG_SUCCESS);

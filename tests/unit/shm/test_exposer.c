@@ -47,6 +47,8 @@ struct fixture {
     struct amg_peer *peer;
     char *locals; /* CALLS times LEN */
     struct amg_op ops[CALLS];
+    struct amg_segment here[CALLS];
+    struct amg_segment there;
     unsigned ended; /* of those posted */
 };
 
@@ -185,20 +187,24 @@ static int teardown(void **state)
 /* Half of them gets, half of them puts. */
 static void post_all(struct fixture *f)
 {
-    const struct amg_remote remote = {.key = f->shown.key};
+    const struct amg_remote remote = {
+        .key = f->shown.key, .at = {&f->there, 1, 0, 0}};
 
     f->ended = 0;
+    f->there = (struct amg_segment){NULL, LEN};
     for (unsigned i = 0; i < CALLS; i++) {
         struct amg_op *op = &f->ops[i];
         char *local = f->locals + (size_t)i * LEN;
+        struct amg_place here = {&f->here[i], 1, 0, 0};
         hg_return_t rc = HG_SUCCESS;
 
+        f->here[i] = (struct amg_segment){local, LEN};
         *op = (struct amg_op){.step = op_step};
         op->priv[5] = (uint64_t)(uintptr_t)f;
         memset(local, i % 2 == 0 ? 0 : 7, LEN);
         rc = i % 2 == 0
-                 ? shm->bulk.get(f->ep, f->peer, 0, local, &remote, LEN, op)
-                 : shm->bulk.put(f->ep, f->peer, 0, local, &remote, LEN, op);
+                 ? shm->bulk.get(f->ep, f->peer, 0, &here, &remote, LEN, op)
+                 : shm->bulk.put(f->ep, f->peer, 0, &here, &remote, LEN, op);
         assert_int_equal(rc, HG_SUCCESS);
     }
 }

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A place in a list of segments, and moving bytes from there on. */
+#include "transport/place.h"
+
+#include <string.h>
+
+#include "base/assert.h"
+
+/* Passes over what is used up or empty; how much is left of the segment. */
+static uint64_t segment_left(struct amg_place *place)
+{
+    while (place->segment < place->count &&
+           place->into >= place->segments[place->segment].len) {
+        place->into -= place->segments[place->segment].len;
+        place->segment++;
+    }
+    if (place->segment >= place->count)
+        return 0;
+    return place->segments[place->segment].len - place->into;
+}
+
+uint64_t amg_place_left(const struct amg_place *place, uint64_t max)
+{
+    struct amg_place at = *place;
+    uint64_t sum = segment_left(&at);
+
+    while (sum < max && ++at.segment < at.count) {
+        uint64_t len = at.segments[at.segment].len;
+
+        sum = len > max - sum ? max : sum + len;
+    }
+    return sum < max ? sum : max;
+}
+
+uint64_t amg_place_take(struct amg_place *place, uint64_t max, void **ret_at)
+{
+    uint64_t left = segment_left(place);
+    uint64_t run = left < max ? left : max;
+    char *end = NULL;
+
+    if (run == 0)
+        return 0;
+    *ret_at = amg_place_at(place);
+    end = (char *)*ret_at + run;
+    place->into += run;
+    while (run < max) {
+        uint64_t more = segment_left(place);
+
+        if (more == 0 || amg_place_at(place) != (void *)end)
+            break;
+        more = more < max - run ? more : max - run;
+        place->into += more;
+        run += more;
+        end += more;
+    }
+    return run;
+}
+
+void amg_place_skip(struct amg_place *place, uint64_t len)
+{
+    while (len > 0) {
+        uint64_t left = segment_left(place);
+
+        if (left == 0)
+            return;
+        left = left < len ? left : len;
+        place->into += left;
+        len -= left;
+    }
+}
+
+void amg_place_gather(void *to, struct amg_place *from, uint64_t len)
+{
+    char *next = to;
+
+    while (len > 0) {
+        void *at = NULL;
+        uint64_t run = amg_place_take(from, len, &at);
+
+        if (!AMG_CONTRACT(run > 0))
+            return;
+        memcpy(next, at, run);
+        next += run;
+        len -= run;
+    }
+}
+
+void amg_place_scatter(struct amg_place *to, const void *from, uint64_t len)
+{
+    const char *next = from;
+
+    while (len > 0) {
+        void *at = NULL;
+        uint64_t run = amg_place_take(to, len, &at);
+
+        if (!AMG_CONTRACT(run > 0))
+            return;
+        memcpy(at, next, run);
+        next += run;
+        len -= run;
+    }
+}
+
+void amg_place_copy(struct amg_place *to, struct amg_place *from, uint64_t len)
+{
+    void *to_at = NULL;
+    void *from_at = NULL;
+    uint64_t to_run = 0;
+    uint64_t from_run = 0;
+
+    while (len > 0) {
+        uint64_t step = 0;
+
+        if (to_run == 0)
+            to_run = amg_place_take(to, len, &to_at);
+        if (from_run == 0)
+            from_run = amg_place_take(from, len, &from_at);
+        step = to_run < from_run ? to_run : from_run;
+        if (!AMG_CONTRACT(step > 0))
+            return;
+        memmove(to_at, from_at, step);
+        to_at = (char *)to_at + step;
+        from_at = (char *)from_at + step;
+        to_run -= step;
+        from_run -= step;
+        len -= step;
+    }
+}
+
+uint64_t amg_place_runs(
+    const struct amg_place *place, uint64_t len, uint64_t max)
+{
+    struct amg_place at = *place;
+    uint64_t runs = 0;
+
+    while (len > 0 && runs < max) {
+        void *from = NULL;
+        uint64_t run = amg_place_take(&at, len, &from);
+
+        if (run == 0)
+            break;
+        len -= run;
+        runs++;
+    }
+    return runs;
+}

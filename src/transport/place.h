@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A place in a list of segments, and moving bytes from there on.
+ *
+ * What is adjacent in memory counts as one run, whatever the list says. Empty
+ * segments are passed over. Nothing here looks behind the end of a list: what
+ * is asked for beyond it ends there. */
+#ifndef AMG_TRANSPORT_PLACE_H
+#define AMG_TRANSPORT_PLACE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* One contiguous piece of memory. */
+struct amg_segment {
+    void *base; /* may be NULL when len is 0 */
+    uint64_t len;
+};
+
+/* A byte of one segment, and all that follows it in the list. */
+struct amg_place {
+    const struct amg_segment *segments;
+    uint32_t count;
+    uint32_t segment; /* below count, or the end of the list */
+    uint64_t into;    /* bytes from the start of that segment */
+};
+
+/* Where the place is. It must not be at an end of the list. */
+static inline void *amg_place_at(const struct amg_place *place)
+{
+    return (char *)place->segments[place->segment].base + place->into;
+}
+
+/* Bytes that follow, or `max` when there are at least so many. */
+uint64_t amg_place_left(const struct amg_place *place, uint64_t max);
+
+/* Takes the longest run of adjacent bytes, at most `max`, and moves behind it.
+ * 0: the list has ended. */
+uint64_t amg_place_take(struct amg_place *place, uint64_t max, void **ret_at);
+
+/* Moves on by `len` bytes. */
+void amg_place_skip(struct amg_place *place, uint64_t len);
+
+/* Copies `len` bytes, which the list has, and moves behind them. */
+void amg_place_gather(void *to, struct amg_place *from, uint64_t len);
+void amg_place_scatter(struct amg_place *to, const void *from, uint64_t len);
+/* Between two lists; runs may be the same memory. */
+void amg_place_copy(struct amg_place *to, struct amg_place *from, uint64_t len);
+
+/* How many runs the next `len` bytes are in; at most `max` are counted. */
+uint64_t amg_place_runs(
+    const struct amg_place *place, uint64_t len, uint64_t max);
+
+/* Are the next `len` bytes there, and in one run? */
+static inline bool amg_place_is_whole(
+    const struct amg_place *place, uint64_t len)
+{
+    struct amg_place at = *place;
+    void *from = NULL;
+
+    if (place->segment < place->count &&
+        place->into <= place->segments[place->segment].len &&
+        len <= place->segments[place->segment].len - place->into)
+        return true;
+    return amg_place_take(&at, len, &from) == len;
+}
+
+#endif

@@ -2,293 +2,184 @@
 /* How fast one rank pulls from exposed memory of the other, and pushes to it.
  *
  * The exposed memory is the program's own, or the library's; each has the
- * control that does the least work for it. All bytes are written anew for each
- * batch, and looked at after it, outside of the measured time. */
+ * controls that do the least work for it: what MPI does with messages, or with
+ * windows where the library uses such, and what a node can do without MPI. */
 #include "bulk.h"
 
+#include <string.h>
+
 #include "benches.h"
-#include "pattern.h"
+#include "bulk_move.h"
+#include "bulk_near.h"
+#include "bulk_stream.h"
+#include "bulk_window.h"
 
-enum {
-    WINDOW = 4,
-    TAG = 2,
-    DESCRIPTOR_CAP = 4096,
-    BATCH_BYTES = 32 * 1024 * 1024,
-    CALLS_MAX = 200,
+enum { WINDOW = 4, ROUND_SIZE_MAX = 4096, KIB = 1024, MIB = 1024 * KIB };
+
+static const size_t sizes[] = {8, KIB, 4 * KIB, 16 * KIB, 64 * KIB, 256 * KIB,
+    MIB, 4 * MIB, 16 * MIB, 64 * MIB};
+static const size_t quick_sizes[] = {8, 4 * KIB, 64 * KIB};
+
+/* What a row is compared with. */
+struct against {
+    const char *name;
+    const char *text;
+    duel_batch_fn control;
+    enum duel_figure figure;
 };
 
-static const size_t sizes[] = {
-    4096, 16384, 65536, 262144, 1048576, 4194304, 16777216, 67108864};
+static const struct against stream_against = {
+    "mpi", BULK_STREAM_TEXT, bulk_stream, DUEL_GBPS};
+static const struct against round_against = {
+    "round_trip", BULK_ROUND_TEXT, bulk_round, DUEL_US};
+static const struct against fixed_against = {
+    "win_create", BULK_FIXED_TEXT, bulk_window, DUEL_GBPS};
+static const struct against dynamic_against = {
+    "win_dynamic", BULK_DYNAMIC_TEXT, bulk_window, DUEL_GBPS};
+static const struct against cross_against = {
+    "process_vm", BULK_CROSS_TEXT, bulk_cross, DUEL_GBPS};
+static const struct against copy_against = {
+    "memcpy", BULK_COPY_TEXT, bulk_copy, DUEL_GBPS};
 
-enum { SIZE_COUNT = sizeof(sizes) / sizeof(sizes[0]) };
-
-/* Transfers in flight; the caller's. */
-struct mover {
-    struct pair *pair;
-    const struct duel *duel;
-    const struct bulk *bulk;
-    double *samples;
-    unsigned posted;
-    unsigned ended;
-};
-
-/* One place of the window. */
-struct slot {
-    struct mover *mover;
-    hg_size_t offset;
-    double posted_us;
-};
-
-static unsigned char *source_of(
-    struct pair *pair, const struct bulk *bulk, unsigned char *far)
+void bulk_sizes_get(const struct pair *pair, struct bulk_sizes *ret_sizes)
 {
-    if (bulk->is_push)
-        return pair->is_caller ? pair->room : NULL;
-    return far;
-}
+    static size_t only;
 
-static unsigned char *sink_of(
-    struct pair *pair, const struct bulk *bulk, unsigned char *far)
-{
-    if (bulk->is_push)
-        return far;
-    return pair->is_caller ? pair->room : NULL;
-}
-
-void bulk_fill(struct pair *pair, struct duel *duel, unsigned char *far)
-{
-    unsigned char *source = source_of(pair, duel->more, far);
-
-    if (source != NULL)
-        pattern_fill(source, duel->window * duel->size, pair->seed);
-    MPI_Barrier(pair->comm);
-}
-
-void bulk_verify(struct pair *pair, struct duel *duel, unsigned char *far)
-{
-    unsigned char *sink = sink_of(pair, duel->more, far);
-    unsigned used = duel->window < duel->calls ? duel->window : duel->calls;
-
-    MPI_Barrier(pair->comm);
-    if (sink != NULL)
-        pair_verify(pair, sink, used * duel->size, "the bulk data");
-}
-
-static hg_return_t move_ended(const struct hg_cb_info *info);
-
-static void move_post(struct slot *slot)
-{
-    struct mover *mover = slot->mover;
-
-    mover->posted++;
-    slot->posted_us = duel_now_us();
-    pair_check(mover->pair,
-        HG_Bulk_transfer(mover->pair->context, move_ended, slot,
-            mover->bulk->is_push ? HG_BULK_PUSH : HG_BULK_PULL,
-            mover->pair->peer, mover->bulk->theirs, slot->offset,
-            mover->bulk->ours, slot->offset, mover->duel->size,
-            HG_OP_ID_IGNORE),
-        "HG_Bulk_transfer");
-}
-
-static hg_return_t move_ended(const struct hg_cb_info *info)
-{
-    struct slot *slot = info->arg;
-    struct mover *mover = slot->mover;
-
-    pair_check(mover->pair, info->ret, "the transfer");
-    mover->samples[mover->ended++] = duel_now_us() - slot->posted_us;
-    if (mover->posted < mover->duel->calls)
-        move_post(slot);
-    return HG_SUCCESS;
-}
-
-static double move_run(struct pair *pair, struct duel *duel, double *samples)
-{
-    struct mover mover = {
-        .pair = pair, .duel = duel, .bulk = duel->more, .samples = samples};
-    struct slot slots[WINDOW];
-    double start_us = duel_now_us();
-
-    for (unsigned i = 0; i < duel->window && i < duel->calls; i++) {
-        slots[i] = (struct slot){&mover, i * duel->size, 0.0};
-        move_post(&slots[i]);
-    }
-    while (mover.ended < duel->calls)
-        pair_turn(pair);
-    return duel_now_us() - start_us;
-}
-
-static double move_batch(
-    struct pair *pair, struct duel *duel, double *ret_samples)
-{
-    struct bulk *bulk = duel->more;
-    double elapsed_us = 0.0;
-
-    bulk_fill(pair, duel, bulk->far);
-    if (pair->is_caller) {
-        elapsed_us = move_run(pair, duel, ret_samples);
-        pair_stop(pair);
-    } else {
-        pair_serve(pair);
-    }
-    bulk_verify(pair, duel, bulk->far);
-    return elapsed_us;
-}
-
-/* The target's: its landing, or as much from the library. */
-static void expose(struct pair *pair, struct bulk *bulk, bool is_library)
-{
-    hg_size_t len = pair->room_len;
-    void *memory = pair->landing;
-
-    pair_check(pair,
-        HG_Bulk_create(pair->cls, 1, is_library ? NULL : &memory, &len,
-            HG_BULK_READWRITE, &bulk->exposed),
-        "HG_Bulk_create");
-    if (is_library)
-        pair_check(pair,
-            HG_Bulk_access(bulk->exposed, 0, len, HG_BULK_READWRITE, 1, &memory,
-                NULL, NULL),
-            "HG_Bulk_access");
-    bulk->far = memory;
-}
-
-static void bulk_init(struct pair *pair, struct bulk *bulk, bool is_library)
-{
-    unsigned char bytes[DESCRIPTOR_CAP];
-    hg_size_t len = pair->room_len;
-    void *room = pair->room;
-
-    *bulk = (struct bulk){.len = pair->room_len};
-    if (pair->is_target) {
-        expose(pair, bulk, is_library);
-        pair_check(pair,
-            HG_Bulk_serialize(bytes, sizeof(bytes), 0, bulk->exposed),
-            "HG_Bulk_serialize");
-    }
-    if (pair->is_target && !pair->is_caller)
-        MPI_Send(bytes, sizeof(bytes), MPI_BYTE, 0, TAG, pair->comm);
-    if (!pair->is_caller)
+    *ret_sizes = (struct bulk_sizes){sizes, sizeof(sizes) / sizeof(sizes[0])};
+    if (pair->options->is_quick)
+        *ret_sizes = (struct bulk_sizes){
+            quick_sizes, sizeof(quick_sizes) / sizeof(quick_sizes[0])};
+    if (pair->options->size == NULL || *pair->options->size == 0)
         return;
-    if (!pair->is_target)
-        MPI_Recv(bytes, sizeof(bytes), MPI_BYTE, 1, TAG, pair->comm,
-            MPI_STATUS_IGNORE);
-    pair_check(pair,
-        HG_Bulk_deserialize(pair->cls, &bulk->theirs, bytes, sizeof(bytes)),
-        "HG_Bulk_deserialize");
-    pair_check(pair,
-        HG_Bulk_create(
-            pair->cls, 1, &room, &len, HG_BULK_READWRITE, &bulk->ours),
-        "HG_Bulk_create");
+    only = *pair->options->size;
+    *ret_sizes = (struct bulk_sizes){&only, 1};
 }
 
-static void bulk_fini(struct pair *pair, struct bulk *bulk)
-{
-    pair_check(pair, HG_Bulk_free(bulk->theirs), "HG_Bulk_free");
-    pair_check(pair, HG_Bulk_free(bulk->ours), "HG_Bulk_free");
-    MPI_Barrier(pair->comm);
-    pair_check(pair, HG_Bulk_free(bulk->exposed), "HG_Bulk_free");
-}
-
-/* In a batch: what takes a few milliseconds, and fills the window twice. */
-static unsigned calls_of(const struct pair *pair, size_t size, unsigned window)
-{
-    size_t calls = BATCH_BYTES / (size + 1);
-
-    if (pair->options->calls != 0)
-        return pair->options->calls;
-    if (calls < 2 * window)
-        return 2 * window;
-    return calls > CALLS_MAX ? (unsigned)CALLS_MAX : (unsigned)calls;
-}
-
-/* One row; `row` has the words for the control already. */
 static void row_run(struct pair *pair, struct bulk *bulk, size_t size,
-    unsigned window, duel_batch_fn control, struct row *row)
+    unsigned window, const struct against *against)
 {
     struct duel duel = {
-        .ours = move_batch,
-        .control = control,
+        .ours = bulk_move,
+        .control = against->control,
         .size = size,
         .window = window,
-        .calls = calls_of(pair, size, window),
+        .calls = bulk_calls(pair, size, window),
         .batches = pair->options->batches,
-        .figure = DUEL_GBPS,
-        .context =
-            control == bulk_stream ? DUEL_CONTEXT_OURS : DUEL_CONTEXT_BOTH,
+        .figure = against->figure,
+        .context = against == &cross_against || against == &copy_against
+                       ? DUEL_CONTEXT_BOTH
+                       : DUEL_CONTEXT_OURS,
         .more = bulk,
     };
+    struct row row = {
+        .bench = "bulk",
+        .op = bulk->is_push ? "bulk_push" : "bulk_pull",
+        .memory = bulk_memory(bulk),
+        .against = against->name,
+        .control = against->text,
+    };
 
-    row->bench = "bulk";
-    row->op = bulk->is_push ? "bulk_push" : "bulk_pull";
     if (window * size <= pair->room_len)
-        duel_run(pair, &duel, row);
+        duel_run(pair, &duel, &row);
 }
 
-static void stream_rows(struct pair *pair, struct bulk *bulk, size_t size)
+/* One at a time and several, or as many as were asked for. */
+static void windows_run(struct pair *pair, struct bulk *bulk, size_t size,
+    const struct against *against)
 {
     const unsigned windows[] = {1, WINDOW};
+    unsigned only = pair->options->window;
 
-    for (unsigned i = 0; i < sizeof(windows) / sizeof(windows[0]); i++) {
-        struct row row = {
-            .memory = "host", .against = "mpi", .control = BULK_STREAM_TEXT};
-
-        row_run(pair, bulk, size, windows[i], bulk_stream, &row);
-    }
+    if (only > 0)
+        row_run(pair, bulk, size, only, against);
+    for (unsigned i = 0; only == 0 && i < 2; i++)
+        row_run(pair, bulk, size, windows[i], against);
 }
 
-static void cross_row(struct pair *pair, struct bulk *bulk, size_t size)
+static void size_run(struct pair *pair, struct bulk *bulk, size_t size)
 {
-    struct row row = {
-        .memory = "host", .against = "process_vm", .control = BULK_CROSS_TEXT};
+    bool is_library = bulk->shape.is_library;
 
-    row_run(pair, bulk, size, 1, bulk_cross, &row);
+    if (bulk->windows != NULL)
+        windows_run(
+            pair, bulk, size, is_library ? &fixed_against : &dynamic_against);
+    else
+        windows_run(pair, bulk, size, &stream_against);
+    if (size <= ROUND_SIZE_MAX)
+        row_run(pair, bulk, size, 1, &round_against);
+    if (bulk->far_pid != 0)
+        row_run(pair, bulk, size, 1, &cross_against);
+    if (is_library && bulk->like->is_shared)
+        row_run(pair, bulk, size, 1, &copy_against);
 }
 
-static void copy_row(struct pair *pair, struct bulk *bulk, size_t size)
+/* The rows of one kind of memory, in both directions. */
+static void memory_run(struct pair *pair, bool is_library,
+    const struct like *like, const struct bulk_windows *windows)
 {
-    struct row row = {
-        .memory = "library", .against = "memcpy", .control = BULK_COPY_TEXT};
+    size_t len = pair->room_len;
+    struct bulk_shape shape = {is_library, 1, len, len, len};
+    struct bulk_sizes all;
+    struct bulk bulk;
 
-    row_run(pair, bulk, size, 1, bulk_copy, &row);
-}
-
-typedef void (*size_rows_fn)(struct pair *pair, struct bulk *bulk, size_t size);
-
-/* The rows of both directions, for one size or all. */
-static void sizes_run(struct pair *pair, struct bulk *bulk, size_rows_fn rows)
-{
-    const unsigned *only = pair->options->size;
-
+    bulk_sizes_get(pair, &all);
+    bulk_open(pair, &shape, like, &bulk);
+    bulk.windows = windows;
+    if (!is_library)
+        bulk_cross_init(pair, &bulk);
     for (unsigned direction = 0; direction < 2; direction++) {
-        bulk->is_push = direction == 1;
-        if (only != NULL && *only > 0)
-            rows(pair, bulk, *only);
-        else
-            for (unsigned i = 0; i < SIZE_COUNT; i++)
-                rows(pair, bulk, sizes[i]);
+        bulk.is_push = direction == 1;
+        for (unsigned i = 0; i < all.count; i++)
+            size_run(pair, &bulk, all.sizes[i]);
     }
+    bulk_close(pair, &bulk);
+}
+
+/* Do the transfers go through windows of MPI, because that was asked for? */
+static bool has_windows(const struct pair *pair)
+{
+    size_t len = strlen(pair->transport);
+
+    return len >= 4 && strcmp(pair->transport + len - 4, "+rma") == 0;
+}
+
+/* So much that the longest fit, and several of the others. */
+static size_t room_needed(const struct pair *pair)
+{
+    unsigned window =
+        pair->options->window > WINDOW ? pair->options->window : WINDOW;
+    struct bulk_sizes all;
+    size_t longest = 0;
+    size_t len = 0;
+
+    bulk_sizes_get(pair, &all);
+    longest = all.sizes[all.count - 1];
+    len = longest <= sizes[sizeof(sizes) / sizeof(sizes[0]) - 1] / window
+              ? window * longest
+              : longest;
+    if (pair->options->size == NULL && len < bulk_strided_room())
+        len = bulk_strided_room();
+    return len;
 }
 
 void bench_bulk(struct pair *pair)
 {
-    const unsigned *only = pair->options->size;
-    size_t largest = sizes[SIZE_COUNT - 1];
-    struct bulk bulk;
+    struct bulk_windows windows;
+    struct like like;
 
-    if (only != NULL && *only > 0)
-        largest = *only <= largest / WINDOW ? WINDOW * *only : *only;
-    pair_need_room(pair, largest);
-    bulk_init(pair, &bulk, false);
-    sizes_run(pair, &bulk, stream_rows);
-    if (bulk_cross_init(pair, &bulk))
-        sizes_run(pair, &bulk, cross_row);
-    bulk_fini(pair, &bulk);
-    bulk_init(pair, &bulk, true);
-    if (bulk_copy_init(pair, &bulk))
-        sizes_run(pair, &bulk, copy_row);
-    bulk_copy_fini(&bulk);
-    bulk_fini(pair, &bulk);
+    pair_need_room(pair, room_needed(pair));
+    like_open(pair, pair->room_len, &like);
+    if (has_windows(pair))
+        bulk_windows_open(pair, &like, &windows);
+    for (unsigned is_library = 0; is_library < 2; is_library++)
+        memory_run(
+            pair, is_library == 1, &like, has_windows(pair) ? &windows : NULL);
+    if (pair->options->size == NULL)
+        bulk_strided_run(pair, &like);
+    if (has_windows(pair))
+        bulk_windows_close(pair, &windows);
+    if (bulk_choice_is_made(pair))
+        bulk_choice_run(pair, &like);
+    like_close(&like);
     pair_free_room(pair);
 }

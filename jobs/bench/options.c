@@ -13,6 +13,8 @@ enum {
     DEADLINE_LIMIT_S = 3600,
     DEADLINE_S = 60,
     PEERS = 64,
+    QUICK_BATCHES = 2,
+    QUICK_CALLS = 4,
 };
 
 void options_print(FILE *stream)
@@ -22,9 +24,11 @@ void options_print(FILE *stream)
         "                 library chooses\n"
         "  --json FILE    write the rows there, too\n"
         "  --size BYTES   only this one, instead of all\n"
-        "  -w CALLS       with rate: only so many in flight, at most %d\n"
+        "  -w CALLS       with rate and bulk: only so many in flight, at most "
+        "%d\n"
         "  --peers N      with silent and memory: silent peers; %d\n"
         "  --calls N      in a batch; with count: in all\n"
+        "  --quick        looks whether all works; the figures say nothing\n"
         "  --batches N    at least %d; %d\n"
         "  --deadline S   seconds that one batch may take; %d\n"
         "  --what WHAT    with count: rpc, or mpi for the control\n",
@@ -102,6 +106,17 @@ static bool option_read(
     return true;
 }
 
+/* Few of everything, where nothing else was asked for. */
+static void quick_set(struct options *options)
+{
+    if (!options->is_quick)
+        return;
+    if (options->batches == 0)
+        options->batches = QUICK_BATCHES;
+    if (options->calls == 0)
+        options->calls = QUICK_CALLS;
+}
+
 bool options_read(
     struct options *options, int argc, char **argv, const char **ret_wrong)
 {
@@ -119,12 +134,15 @@ bool options_read(
             if (options->bench != NULL)
                 return false;
             options->bench = argv[i];
+        } else if (strcmp(argv[i], "--quick") == 0) {
+            options->is_quick = true;
         } else if (option_read(options, argv[i], argv[i + 1])) {
             i++;
         } else {
             return false;
         }
     }
+    quick_set(options);
     if (options->bench == NULL)
         *ret_wrong = "no benchmark is named";
     return options->bench != NULL;

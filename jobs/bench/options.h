@@ -23,6 +23,7 @@ struct options {
     unsigned peers;       /* of `silent` and `memory` */
     unsigned batches;     /* alternations of measurement and control */
     unsigned calls;       /* of each of the two in a batch; count: in all */
+    bool is_quick;        /* only whether it works: few calls, no large ones */
     unsigned deadline_s;  /* for one batch, or one step of the set-up */
 };
 

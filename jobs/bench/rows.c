@@ -85,12 +85,12 @@ static unsigned control_number(const char *control)
 void rows_add(const struct row *row)
 {
     if (rows.count == 0)
-        printf("%-12s %9s %3s %-7s %-4s %8s %8s %8s %8s %8s %7s  %-13s %-10s "
-               "%-5s %s\n",
+        printf("%-13s %9s %3s %-7s %-4s %8s %8s %8s %8s %8s %7s  %-13s %-11s "
+               "%-4s %s\n",
             "op", "size", "win", "memory", "unit", "value", "p50 us", "p99 us",
             "p99.9", "control", "ratio", "spread", "against", "via", "cores");
-    printf("%-12s %9zu %3u %-7s %-4s %8.3f %8.2f %8.2f %8.2f %8.3f %7.3f  "
-           "%.3f-%-7.3f %-10s %-5s %s  (%u)\n",
+    printf("%-13s %9zu %3u %-7s %-4s %8.3f %8.2f %8.2f %8.2f %8.3f %7.3f  "
+           "%.3f-%-7.3f %-11s %-4s %s  (%u)\n",
         row->op, row->size, row->window, row->memory, row->unit, row->value,
         row->p50_us, row->p99_us, row->p999_us, row->control_value, row->ratio,
         row->spread[0], row->spread[1], row->against, row->via, row->cores,

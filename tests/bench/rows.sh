@@ -1,12 +1,13 @@
-#!/bin/sh
+#!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # A benchmark writes its rows, each with all the keys in their order. Nothing is
-# said of the figures.
+# said of the figures. Few operations, so each key is there, but no good figure.
 #
 # rows.sh MPIEXEC RANKS AMALGAM_BENCH BENCH TRANSPORT VIA "OP=ROWS ..." [ARG...]
 #
-# VIA is what has to carry the calls, or * for anything. A transport that this
-# build does not offer skips the test.
+# VIA is what has to carry the calls, or * for anything. ROWS is a number, or one
+# with a + for that many or more. HOSTS in the environment are pretended nodes,
+# one rank on each. A transport that this build does not offer skips the test.
 set -eu
 
 mpiexec=$1 ranks=$2 program=$3 bench=$4 transport=$5 via=$6 ops=$7
@@ -14,8 +15,11 @@ shift 7
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 
-"$mpiexec" -n "$ranks" "$program" "$bench" -t "$transport" --batches 15 \
-    --calls 4 --json "$dir/rows.json" "$@" >"$dir/out" 2>"$dir/err" || {
+launch=("$mpiexec" -n "$ranks")
+if [ -n "${HOSTS:-}" ]; then
+    launch=("$mpiexec" -launcher fork -hosts "$HOSTS" -ppn 1 -n "$ranks")
+fi
+"${launch[@]}" "$program" "$bench" -t "$transport" --quick --json "$dir/rows.json" "$@" >"$dir/out" 2>"$dir/err" || {
     code=$?
     cat "$dir/out" "$dir/err"
     offer=$(sed -n "s/.*no transport '$transport' here; this build offers: //p" \
@@ -69,7 +73,8 @@ awk -v bench="$bench" -v transport="$transport" -v via="$via" -v ops="$ops" '
             if (!(op in wanted))
                 bad = found[op] " rows of " op ", which nobody knows"
         for (op in wanted)
-            if (found[op] + 0 != wanted[op])
+            if (found[op] + 0 < wanted[op] + 0 ||
+                (found[op] + 0 > wanted[op] + 0 && wanted[op] !~ /[+]$/))
                 bad = found[op] + 0 " rows of " op " instead of " wanted[op]
         if (bad != "")
             print bench ": " bad

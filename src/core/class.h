@@ -85,7 +85,7 @@ struct hg_class {
     struct amg_class_pool *pool; /* memory for bulk; NULL: the heap only */
     struct amg_limits limits;    /* the smallest of all routes */
     atomic_int counts[AMG_CLASS_COUNTS];
-    struct amg_link opened;      /* on the list of counters.c */
+    struct amg_link opened;      /* on the list of diag.c */
     uint64_t past[AMG_COUNTERS]; /* of closed contexts; guarded by the lock */
     struct amg_lock lock;        /* guards `contexts` */
     hg_context_t *contexts[256]; /* by id; NULL: none */

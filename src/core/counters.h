@@ -6,7 +6,6 @@
 #include <stdint.h>
 
 #include "base/tally.h"
-#include "mercury_types.h"
 
 /* Each of them only grows. */
 enum amg_counter {
@@ -32,12 +31,11 @@ static inline void amg_counters_add(
 }
 
 /* Adds what was counted to `sums`. */
-void amg_counters_sum(
-    const struct amg_counters *counters, uint64_t sums[AMG_COUNTERS]);
-
-/* From now on HG_Diag_dump_counters() shows the class; it is open. */
-void amg_counters_join(hg_class_t *cls);
-/* Not any more; writes its counters into the log, if the class wants that. */
-void amg_counters_leave(hg_class_t *cls);
+static inline void amg_counters_sum(
+    const struct amg_counters *counters, uint64_t sums[AMG_COUNTERS])
+{
+    for (unsigned i = 0; i < AMG_COUNTERS; i++)
+        sums[i] += (uint64_t)amg_tally_sum(&counters->of[i]);
+}
 
 #endif

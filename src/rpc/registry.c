@@ -7,6 +7,7 @@
 #include "base/assert.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "core/diag.h"
 #include "mercury_register.h"
 #include "rpc/handle.h"
 
@@ -25,7 +26,7 @@ static void rpc_class_free(hg_class_t *cls)
     struct amg_rpc_class *rpcs = cls->upper;
     struct amg_link *link = NULL;
 
-    amg_counters_leave(cls);
+    amg_diag_leave(cls);
     amg_map_fini(&rpcs->rpcs, NULL);
     amg_pool_each(&rpcs->handles, amg_handle_free_kept);
     amg_pool_each(&rpcs->served, amg_handle_free_kept);
@@ -56,7 +57,7 @@ hg_return_t amg_rpc_class_attach(hg_class_t *cls)
     rpcs->is_plain = rpcs->checksum_level == HG_CHECKSUM_NONE;
     cls->upper = rpcs;
     cls->upper_free = rpc_class_free;
-    amg_counters_join(cls);
+    amg_diag_join(cls);
     return HG_SUCCESS;
 }
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a class has done, counted.
+/* What classes have done, told to the program and to the log.
  *
  * Every context counts for itself; a class is asked for the sum of its open
  * contexts, and of what those had that were closed. */
-#include "core/counters.h"
+#include "core/diag.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -19,15 +19,6 @@
 /* All open classes. The lock is taken before that of a class. */
 static struct amg_lock classes_lock;
 static struct amg_list classes = {{&classes.head, &classes.head}};
-
-void amg_counters_sum(
-    const struct amg_counters *counters, uint64_t sums[AMG_COUNTERS])
-{
-    unsigned i = 0;
-
-    for (i = 0; i < AMG_COUNTERS; i++)
-        sums[i] += (uint64_t)amg_tally_sum(&counters->of[i]);
-}
 
 /* Calls served that are not over. Handles that come or go meanwhile may be
  * seen in one of the two counts only. */
@@ -78,14 +69,14 @@ static void counters_log(
     amg_log_put(AMG_LOG_LEVEL_INFO, "amalgam", text, "\n");
 }
 
-void amg_counters_join(hg_class_t *cls)
+void amg_diag_join(hg_class_t *cls)
 {
     amg_lock_take(&classes_lock);
     amg_list_push(&classes, &cls->opened);
     amg_lock_give(&classes_lock);
 }
 
-void amg_counters_leave(hg_class_t *cls)
+void amg_diag_leave(hg_class_t *cls)
 {
     struct hg_diag_counters counters;
 

@@ -19,6 +19,13 @@ enum {
     SLACK_BYTES = 8 << 20, /* of MPI, and of what is made once */
 };
 
+/* A sanitizer keeps what was freed, and has more of its own for each byte. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+static const bool is_growth_telling = false;
+#else
+static const bool is_growth_telling = true;
+#endif
+
 static hg_size_t size_of(unsigned i)
 {
     return i % 3 == 0 ? LONG : SHORT;
@@ -88,18 +95,20 @@ static void test(struct api *api)
     api_bulk_show(api, mine, (uint64_t)api->rank + 1, &left);
     grown = all_move(api, HG_BULK_PULL, &left, local, calls);
     printf("rank %d: %d pulls took %ld KiB\n", api->rank, COUNT, grown >> 10);
-    CHECK(api, grown < (long)COUNT * EACH_BYTES + SLACK_BYTES);
+    CHECK(api,
+        !is_growth_telling || grown < (long)COUNT * EACH_BYTES + SLACK_BYTES);
     pulled_check(api, bytes, left.number);
     api_sync(api);
     grown = all_move(api, HG_BULK_PULL, &left, local, calls);
     printf("rank %d: once more %ld KiB\n", api->rank, grown >> 10);
-    CHECK(api, grown < SLACK_BYTES);
+    CHECK(api, !is_growth_telling || grown < SLACK_BYTES);
     api_sync(api);
     api_fill(bytes, len, 99, 0);
     api_sync(api);
     grown = all_move(api, HG_BULK_PUSH, &left, local, calls);
     printf("rank %d: %d pushes took %ld KiB\n", api->rank, COUNT, grown >> 10);
-    CHECK(api, grown < (long)COUNT * EACH_BYTES + SLACK_BYTES);
+    CHECK(api,
+        !is_growth_telling || grown < (long)COUNT * EACH_BYTES + SLACK_BYTES);
     api_sync(api);
     pushed_check(api, exposed);
     api_bulk_forget(api, &left);

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Proves that a transfer longer than any count of MPI arrives whole: 2.5 GiB
- * and 3 bytes, pulled and pushed. The memory is reserved, and mostly untouched
- * zeros: marks stand where pieces begin, end and would be mixed up. */
+ * and 3 bytes, pulled and pushed: bulk_huge user, or bulk_huge library for what
+ * is exposed. The memory is reserved, and mostly untouched zeros, so what is
+ * sent takes next to none (of the program's own) and what is received all of
+ * it: marks stand where pieces begin, end and would be mixed up. */
+#include <string.h>
 #include <sys/mman.h>
 
 #include "exposed.h"
@@ -41,20 +44,46 @@ static uint8_t *memory_map(void)
     return bytes;
 }
 
-/* Rank 0 exposes, and serves. */
-static void expose(uint8_t *bytes)
+/* Gives the pages back: all is zero again. */
+static void memory_clear(uint8_t *bytes)
 {
-    hg_bulk_t bulk = ranks_bulk(&all, bytes, HUGE_LEN, HG_BULK_READWRITE);
+    CHECK(madvise(bytes, HUGE_LEN, MADV_DONTNEED) == 0);
+}
+
+/* Exposes memory of the library, of which it must have so much. */
+static hg_bulk_t library_expose(uint8_t **ret_bytes)
+{
+    hg_bulk_t bulk = HG_BULK_NULL;
+    hg_size_t len = HUGE_LEN;
+    void *bytes = NULL;
+
+    OK(HG_Bulk_create(all.cls, 1, NULL, &len, HG_BULK_READWRITE, &bulk));
+    OK(HG_Bulk_access(
+        bulk, 0, HUGE_LEN, HG_BULK_READWRITE, 1, &bytes, NULL, NULL));
+    *ret_bytes = bytes;
+    return bulk;
+}
+
+/* Rank 0 exposes, and serves. */
+static void expose(bool is_library)
+{
+    uint8_t *bytes = is_library ? NULL : memory_map();
+    hg_bulk_t bulk = is_library
+                         ? library_expose(&bytes)
+                         : ranks_bulk(&all, bytes, HUGE_LEN, HG_BULK_READWRITE);
 
     marks_set(bytes, 0);
     exposed_send(bulk, 1);
     ranks_meet(MPI_COMM_WORLD);
     marks_check(bytes, 100);
     OK(HG_Bulk_free(bulk));
+    if (!is_library)
+        munmap(bytes, HUGE_LEN);
 }
 
-static void transfer(uint8_t *bytes)
+static void transfer(void)
 {
+    uint8_t *bytes = memory_map();
     hg_bulk_t local = ranks_bulk(&all, bytes, HUGE_LEN, HG_BULK_READWRITE);
     hg_bulk_t origin = exposed_take(&all, 0);
     hg_addr_t addr = HG_ADDR_NULL;
@@ -63,17 +92,20 @@ static void transfer(uint8_t *bytes)
     OK(amalgam_addr_rank(all.cls, 0, &addr));
     OK(ranks_transfer(&all, HG_BULK_PULL, addr, origin, 0, local, 0, HUGE_LEN));
     marks_check(bytes, 0);
+    memory_clear(bytes);
     marks_set(bytes, 100);
     OK(ranks_transfer(&all, HG_BULK_PUSH, addr, origin, 0, local, 0, HUGE_LEN));
     OK(HG_Addr_free(all.cls, addr));
     OK(HG_Bulk_free(origin));
     OK(HG_Bulk_free(local));
+    munmap(bytes, HUGE_LEN);
     ranks_meet(MPI_COMM_WORLD);
 }
 
-/* Both sides touch all their pages. */
-static bool has_memory(void)
+/* Who receives touches all pages; of the library's memory, who sends, too. */
+static bool has_memory(bool is_library)
 {
+    unsigned long long wanted = is_library ? 2 * HUGE_LEN : HUGE_LEN;
     unsigned long long kb = 0;
     char line[128];
     FILE *file = fopen("/proc/meminfo", "r");
@@ -83,30 +115,28 @@ static bool has_memory(void)
         if (sscanf(line, "MemAvailable: %llu", &kb) == 1)
             break;
     fclose(file);
-    return kb * 1024 > 2 * HUGE_LEN + (1ull << 30);
+    return kb * 1024 > wanted + (1ull << 30);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
-    uint8_t *bytes = NULL;
+    bool is_library = argc > 1 && strcmp(argv[1], "library") == 0;
     int can = 0;
 
     ranks_start(MPI_THREAD_MULTIPLE);
     ranks_limit(290);
-    can = has_memory();
+    can = has_memory(is_library);
     MPI_Allreduce(MPI_IN_PLACE, &can, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
     if (!can) {
-        printf("not enough memory for twice %llu bytes\n", HUGE_LEN);
+        printf("not enough memory for %llu bytes\n", HUGE_LEN);
         MPI_Finalize();
         return RANKS_SKIP;
     }
     ranks_open(&all, MPI_COMM_WORLD);
-    bytes = memory_map();
     if (all.rank == 0)
-        expose(bytes);
+        expose(is_library);
     else
-        transfer(bytes);
+        transfer();
     ranks_close(&all);
-    munmap(bytes, HUGE_LEN);
     return ranks_stop();
 }

@@ -16,11 +16,20 @@
 
 #define BULK_FLAGS (HG_BULK_READ_ONLY | HG_BULK_WRITE_ONLY)
 
+/* Of a list that is walked over fast enough there are none. */
+static size_t starts_count(uint32_t count)
+{
+    return count <= AMG_BULK_STARTS_STEP
+               ? 0
+               : (count - 1) / AMG_BULK_STARTS_STEP + 1;
+}
+
 hg_return_t amg_bulk_make(
     hg_class_t *cls, uint32_t count, struct hg_bulk **ret_bulk)
 {
     struct hg_bulk *bulk =
-        amg_mem_zalloc(sizeof(*bulk) + count * sizeof(struct amg_segment));
+        amg_mem_zalloc(sizeof(*bulk) + count * sizeof(struct amg_segment) +
+                       starts_count(count) * sizeof(uint64_t));
 
     if (bulk == NULL)
         return HG_NOMEM;
@@ -121,11 +130,48 @@ hg_return_t amg_bulk_register(struct hg_bulk *bulk)
     return rc;
 }
 
+void amg_bulk_sealed(struct hg_bulk *bulk)
+{
+    uint64_t *starts = (uint64_t *)(void *)(bulk->segments + bulk->count);
+    uint64_t offset = 0;
+    uint32_t i = 0;
+
+    if (starts_count(bulk->count) == 0)
+        return;
+    for (i = 0; i < bulk->count; i++) {
+        if (i % AMG_BULK_STARTS_STEP == 0)
+            starts[i / AMG_BULK_STARTS_STEP] = offset;
+        offset += bulk->segments[i].len;
+    }
+    bulk->starts = starts;
+}
+
+/* The last segment that `starts` knows and that begins at or before `offset`,
+ * which becomes the distance from there. */
+static uint32_t starts_find(const struct hg_bulk *bulk, uint64_t *offset)
+{
+    size_t low = 0;
+    size_t high = starts_count(bulk->count);
+
+    while (high - low > 1) {
+        size_t middle = low + (high - low) / 2;
+
+        if (bulk->starts[middle] <= *offset)
+            low = middle;
+        else
+            high = middle;
+    }
+    *offset -= bulk->starts[low];
+    return (uint32_t)low * AMG_BULK_STARTS_STEP;
+}
+
 uint32_t amg_bulk_find(
     const struct hg_bulk *bulk, uint64_t offset, uint64_t *ret_into)
 {
     uint32_t i = 0;
 
+    if (bulk->starts != NULL)
+        i = starts_find(bulk, &offset);
     while (i + 1 < bulk->count && offset >= bulk->segments[i].len) {
         offset -= bulk->segments[i].len;
         i++;
@@ -161,6 +207,26 @@ hg_return_t amg_bulk_make_owning(hg_class_t *cls, void *data, uint64_t len,
     bulk->segments[0].len = len;
     bulk->len = len;
     bulk->owned = data;
+    *ret_bulk = bulk;
+    return HG_SUCCESS;
+}
+
+hg_return_t amg_bulk_make_exposed(hg_class_t *cls, uint32_t count,
+    uint8_t flags, amg_bulk_fill_fn fill, void *arg, struct hg_bulk **ret_bulk)
+{
+    struct hg_bulk *bulk = NULL;
+    uint32_t i = 0;
+    hg_return_t rc = amg_bulk_make(cls, count, &bulk);
+
+    if (rc != HG_SUCCESS)
+        return rc;
+    bulk->flags = flags;
+    bulk->is_local = true;
+    fill(arg, bulk->segments);
+    for (i = 0; i < count; i++)
+        bulk->len += bulk->segments[i].len;
+    amg_bulk_sealed(bulk);
+    amg_class_count(cls, AMG_CLASS_BULKS, 1);
     *ret_bulk = bulk;
     return HG_SUCCESS;
 }
@@ -244,6 +310,7 @@ hg_return_t HG_Bulk_create(hg_class_t *hg_class, hg_uint32_t count,
         bulk_destroy(bulk);
         return rc;
     }
+    amg_bulk_sealed(bulk);
     *handle = bulk;
     return HG_SUCCESS;
 }

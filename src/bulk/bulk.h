@@ -13,6 +13,11 @@
 #include "core/class.h"
 #include "mercury_bulk.h"
 
+enum { AMG_BULK_STARTS_STEP = 64 };
+
+/* Writes as many segments as were asked for. */
+typedef void (*amg_bulk_fill_fn)(void *arg, struct amg_segment *ret_segments);
+
 /* Owned by those who hold a reference; transfers in flight do. Constant once
  * made, but for the fields that name a guard. */
 struct hg_bulk {
@@ -30,6 +35,9 @@ struct hg_bulk {
     struct hg_addr bound;                 /* peer NULL: not bound */
     uint8_t bound_context;
     uint64_t len; /* of all segments */
+    /* The offset at which every AMG_BULK_STARTS_STEP-th segment begins; NULL:
+     * the segments are too few for that to pay. */
+    const uint64_t *starts;
     uint32_t count;
     struct amg_segment segments[];
 };
@@ -37,6 +45,15 @@ struct hg_bulk {
 /* An empty handle for `count` segments, with one reference. HG_NOMEM. */
 hg_return_t amg_bulk_make(
     hg_class_t *cls, uint32_t count, struct hg_bulk **ret_bulk);
+
+/* Exposes `count` (> 0) segments that `fill` writes at once, as the user's own
+ * handle; their sizes add up to fewer than 2^64 bytes. HG_NOMEM. */
+hg_return_t amg_bulk_make_exposed(hg_class_t *cls, uint32_t count,
+    uint8_t flags, amg_bulk_fill_fn fill, void *arg, struct hg_bulk **ret_bulk);
+
+/* To be called once when all segments are set, by who made an empty handle:
+ * amg_bulk_find() is fast afterwards. */
+void amg_bulk_sealed(struct hg_bulk *bulk);
 
 /* Exposes `len` bytes at `data`, not counted as the user's; takes `data` (of
  * amg_mem) and frees it with the handle. On an error `data` stays the

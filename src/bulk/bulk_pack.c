@@ -221,6 +221,7 @@ hg_return_t amg_bulk_unpack(hg_class_t *cls, const void *bytes, uint64_t len,
         ((head[2] & PACK_BOUND) != 0 && !read_bound(&reader, bulk)) ||
         ((head[2] & PACK_EAGER) != 0 && !read_eager(&reader, bulk)))
         goto drop_bulk;
+    amg_bulk_sealed(bulk);
     *ret_bulk = bulk;
     return HG_SUCCESS;
 

@@ -59,6 +59,36 @@ static void test_bulk_offsets_find_their_segment(void **state)
     assert_int_equal(HG_Bulk_free(bulk), HG_SUCCESS);
 }
 
+/* Enough of them that offsets are looked up, with empty ones everywhere. */
+static void test_bulk_offsets_find_their_segment_among_many(void **state)
+{
+    enum { MANY = 1000 };
+    static char bytes[MANY];
+    void *ptrs[MANY];
+    hg_size_t sizes[MANY];
+    hg_bulk_t bulk = HG_BULK_NULL;
+    uint64_t into = 0;
+    uint64_t offset = 0;
+
+    (void)state;
+    for (int i = 0; i < MANY; i++) {
+        ptrs[i] = bytes;
+        sizes[i] = (hg_size_t)(i % 7 == 3 || (i > 300 && i < 500) ? 0 : i % 5);
+    }
+    assert_int_equal(
+        HG_Bulk_create(cls, MANY, ptrs, sizes, HG_BULK_READ_ONLY, &bulk),
+        HG_SUCCESS);
+    for (uint32_t i = 0; i < MANY; i++)
+        for (uint64_t k = 0; k < sizes[i]; k++, offset++) {
+            assert_int_equal(amg_bulk_find(bulk, offset, &into), i);
+            assert_int_equal(into, k);
+        }
+    assert_int_equal(offset, HG_Bulk_get_size(bulk));
+    assert_int_equal(amg_bulk_find(bulk, offset, &into), MANY - 1);
+    assert_int_equal(into, sizes[MANY - 1]);
+    assert_int_equal(HG_Bulk_free(bulk), HG_SUCCESS);
+}
+
 static void test_bulk_copies_all_bytes(void **state)
 {
     hg_bulk_t bulk = bulk_make();
@@ -138,6 +168,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_bulk_offsets_find_their_segment),
+        cmocka_unit_test(test_bulk_offsets_find_their_segment_among_many),
         cmocka_unit_test(test_bulk_copies_all_bytes),
         cmocka_unit_test(test_bulk_of_users_is_counted),
         cmocka_unit_test(test_bulk_is_registered_once_and_late),

@@ -27,6 +27,10 @@ if(AMALGAM_MPI)
     find_package(MPI 3.1 COMPONENTS C)
     need_package(AMALGAM_MPI "${MPI_C_FOUND}" "MPI (3.1 or later)"
         "mpich libmpich-dev")
+    include(CheckSymbolExists)
+    set(CMAKE_REQUIRED_LIBRARIES MPI::MPI_C)
+    check_symbol_exists(MPI_Type_get_contents_c mpi.h MPI_HAS_COUNTS)
+    unset(CMAKE_REQUIRED_LIBRARIES)
 endif()
 
 foreach(row IN ITEMS "OFI;libfabric;libfabric-dev;1.17"

@@ -200,6 +200,48 @@ HG_PUBLIC void *amalgam_alloc(hg_class_t *hg_class, size_t len);
  */
 HG_PUBLIC hg_return_t amalgam_free(hg_class_t *hg_class, void *ptr);
 
+/**
+ * Expose memory that an MPI datatype describes.
+ *
+ * The handle holds the bytes of `count` elements of `type` at `buf`, in the
+ * order in which MPI_Pack() would take them; offsets of transfers count these
+ * bytes and none of the gaps. What touches is one segment. The other side of a
+ * transfer may be any handle: only the numbers of bytes have to fit.
+ *
+ * @param hg_class  [in]   a class over MPI
+ * @param buf       [in]   as for MPI_Send(); MPI_BOTTOM with a type made of
+ *                         absolute addresses
+ * @param count     [in]   elements, not negative; an MPI_Count, because memory
+ *                         beyond 2^31 elements can be exposed by one handle
+ * @param type      [in]   any committed datatype: predefined, or derived in any
+ *                         way and depth
+ * @param flags     [in]   HG_BULK_READ_ONLY, _WRITE_ONLY or _READWRITE
+ * @param handle    [out]  no bytes at all give a handle of length 0
+ * @return HG_SUCCESS or an error
+ * Owns:      the result is the caller's; HG_Bulk_free() ends it. `type` may be
+ *            freed when the call returns; the memory stays the caller's and
+ *            must live until HG_Bulk_free() succeeded.
+ * Errors:    HG_INVALID_ARG  hg_class or handle is NULL, flags are unknown or
+ *                            none, `count` is negative, `type` is
+ *                            MPI_DATATYPE_NULL or not committed; bytes have no
+ *                            address (`buf` with a displacement overflows, or
+ *                            is NULL without being MPI_BOTTOM) or are 2^63 and
+ *                            more; the log says which
+ *            HG_OVERFLOW     2^32 segments or more
+ *            HG_OPNOTSUPPORTED  the class is not over MPI, or MPI made the
+ *                            type in a way that this version does not know
+ *            HG_NOMEM        no memory
+ *            HG_NA_ERROR     MPI failed
+ *            The program's MPI error handlers are called for none of these.
+ * Threads:   one that may call MPI. Sends nothing, and does not wait; takes
+ *            16 bytes of memory and some nanoseconds per segment.
+ * Undefined: which bytes remain where a peer writes to a type that names a byte
+ *            twice; a type that was freed.
+ * Source:    ours.
+ */
+HG_PUBLIC hg_return_t amalgam_bulk_create_type(hg_class_t *hg_class, void *buf,
+    MPI_Count count, MPI_Datatype type, hg_uint8_t flags, hg_bulk_t *handle);
+
 #ifdef __cplusplus
 }
 #endif

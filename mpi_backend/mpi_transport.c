@@ -343,7 +343,7 @@ static hg_return_t ep_cancel(struct amg_ep *base, struct amg_op *op)
 
 const struct amg_transport amg_mpi_transport = {
     .name = "mpi",
-    .schemes = "mpi+p2p mpi mpi+static auto",
+    .schemes = "mpi+p2p mpi+rma mpi mpi+static auto",
     .domain =
         {
             .open = transport_open,

@@ -31,15 +31,6 @@ hg_return_t amg_init_medium(
 /* Reads the options of the network layer that apply to our transports. */
 void amg_init_read_na(const struct na_init_info_4_0 *na, struct amg_init *init);
 
-/* The drivers this process can open, with NULL after the last. That for MPI is
- * loaded only when `wanted`, an init string or NULL, names it. */
-void amg_init_transports(const char *wanted,
-    const struct amg_transport *ret_all[AMG_ROUTE_COUNT + 1]);
-
-/* Writes the init strings this process can open: "self, mpi, mpi+p2p". What
- * does not fit into `cap` bytes is left out. Returns `ret_text`. */
-const char *amg_init_offer(char *ret_text, size_t cap);
-
 /* Ends the class. With `serve`, open contexts make progress and run callbacks
  * until every rank has come here, and are destroyed then; without, a context
  * still open is HG_BUSY. HG_BUSY leaves all as it was. Waits for the others at

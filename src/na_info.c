@@ -5,7 +5,7 @@
 #include "base/assert.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "init.h"
+#include "init_plan.h"
 #include "mercury_class.h"
 #include "na.h"
 #include "na_class.h"

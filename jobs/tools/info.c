@@ -8,7 +8,7 @@
 #include "base/env.h"
 #include "base/mem.h"
 #include "core/class.h"
-#include "init.h"
+#include "init_plan.h"
 #include "mercury.h"
 #include "ranks.h"
 

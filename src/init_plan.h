@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* From an init string to the drivers that serve it. */
+#ifndef AMG_INIT_PLAN_H
+#define AMG_INIT_PLAN_H
+
+#include "init.h"
+
+/* The init string after defaults: "auto" is what the environment names, and so
+ * is the way of bulk data where "mpi" leaves that open. */
+const char *amg_init_plan_info(const char *info);
+
+/* Which domains are to be opened for it. HG_INVALID_ARG: no init string;
+ * HG_PROTONOSUPPORT: no such transport here, and the log lists those there are;
+ * HG_OPNOTSUPPORTED. */
+hg_return_t amg_init_plan(
+    const struct amg_init *init, struct amg_class_plan *plan);
+
+/* The drivers this process can open, with NULL after the last. That for MPI is
+ * loaded only when `wanted`, an init string or NULL, names it. */
+void amg_init_transports(const char *wanted,
+    const struct amg_transport *ret_all[AMG_ROUTE_COUNT + 1]);
+
+/* Writes the init strings this process can open: "self, mpi, mpi+p2p". What
+ * does not fit into `cap` bytes is left out. Returns `ret_text`. */
+const char *amg_init_offer(char *ret_text, size_t cap);
+
+#endif

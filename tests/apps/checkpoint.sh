@@ -3,12 +3,16 @@
 # Runs the checkpoint job on a small tree, and looks at what it leaves behind.
 #
 #   checkpoint.sh CASE PROGRAM RANKS
+#
+# HOSTS in the environment are two pretended nodes that share the ranks.
 set -u
 
 case_name=$1
 program=$2
 ranks=$3
-mpiexec=${MPIEXEC:-mpiexec}
+launch=("${MPIEXEC:-mpiexec}" -n "$ranks")
+[ -z "${HOSTS:-}" ] ||
+    launch+=(-launcher fork -hosts "$HOSTS" -ppn $((ranks / 2)))
 mib=$((1024 * 1024))
 dir=$(mktemp -d "${TMPDIR:-/tmp}/checkpoint-test.XXXXXX") || exit 1
 trap 'rm -rf "$dir"' EXIT
@@ -31,7 +35,7 @@ skip() {
 run() {
     local wanted=$1 code=0
     shift
-    "$mpiexec" -n "$ranks" "$program" "$@" >"$dir/log" 2>&1 </dev/null ||
+    "${launch[@]}" "$program" "$@" >"$dir/log" 2>&1 </dev/null ||
         code=$?
     [ "$code" -eq "$wanted" ] || die "exit code $code, $wanted was expected"
 }
@@ -231,7 +235,6 @@ case_usage() {
 # start ARGUMENT...: the job, in the background, until a file is half written.
 # One rank needs no launcher; hydra's drops its exit code after a signal.
 start() {
-    local launch=("$mpiexec" -n "$ranks")
     [ "$ranks" -gt 1 ] || launch=()
     truncate -s 100G "$dir/endless"
     "${launch[@]}" "$program" "$@" "$dir/endless" \

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Runs a tutorial program and compares all it prints: check.sh NAME PROGRAM
 # RANKS. Ranks print independently, so the order of lines counts only where the
-# program promises one.
+# program promises one. HOSTS in the environment are two pretended nodes that
+# share the ranks.
 set -eu
 
 name=$1
@@ -105,7 +106,10 @@ esac
 
 "want_$name" >"$work/want.raw"
 got_status=0
-"${MPIEXEC:-mpiexec}" -n "$ranks" "$program" "${args[@]}" \
+launch=("${MPIEXEC:-mpiexec}" -n "$ranks")
+[ -z "${HOSTS:-}" ] ||
+    launch+=(-launcher fork -hosts "$HOSTS" -ppn $((ranks / 2)))
+"${launch[@]}" "$program" "${args[@]}" \
     >"$work/got.raw" 2>"$work/err" || got_status=$?
 cat "$work/err" >&2
 [ "$got_status" = "$status" ] || {

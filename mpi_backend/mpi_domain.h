@@ -18,6 +18,7 @@
 #include "mpi_backend/mpi_addr.h"
 #include "mpi_backend/mpi_comm.h"
 #include "transport/table.h"
+#include "mpi_backend/mpi_stage.h"
 #include "mpi_backend/mpi_wire.h"
 #include "transport/flow.h"
 #include "transport/transport.h"
@@ -124,6 +125,7 @@ struct amg_mpi_domain {
     struct amg_table mems;      /* struct amg_mpi_mem */
     struct amg_pool transfer_pool;
     struct amg_pool access_pool;
+    struct amg_mpi_stages stages;
     struct amg_list moving;   /* transfers that have something to do */
     struct amg_list accesses; /* of peers, in motion */
     uint32_t mem_serial;      /* of the newest exposed memory */

@@ -81,26 +81,26 @@ hg_return_t amg_mpi_mem_key_read(
 
 hg_return_t amg_mpi_mem_check_locked(const struct amg_mpi_domain *domain,
     const struct amg_mpi_access *access, enum amg_mem_flags direction,
-    struct amg_mpi_mem **ret_mem, unsigned char **ret_at)
+    struct amg_mpi_mem **ret_mem, struct amg_place *ret_place)
 {
     struct amg_table_place *place =
         amg_table_find(&domain->mems, access->key_index, 0);
     struct amg_mpi_mem *mem = place == NULL ? NULL : place->object;
-    const struct amg_segment *segment = NULL;
+    struct amg_place asked;
 
     if (mem == NULL || mem->serial != access->key_generation ||
         mem->salt != access->key_salt)
         return HG_NOENTRY;
     if ((mem->flags & direction) == 0)
         return HG_PERMISSION;
-    if (access->segment >= mem->count)
-        return HG_OVERFLOW;
-    segment = &mem->segments[access->segment];
-    if (access->len == 0 || access->offset > segment->len ||
-        access->len > segment->len - access->offset)
+    asked = (struct amg_place){
+        mem->segments, mem->count, access->segment, access->offset};
+    if (access->segment >= mem->count || access->len == 0 ||
+        access->offset > mem->segments[access->segment].len ||
+        amg_place_left(&asked, access->len) < access->len)
         return HG_OVERFLOW;
     *ret_mem = mem;
-    *ret_at = (unsigned char *)segment->base + access->offset;
+    *ret_place = asked;
     return HG_SUCCESS;
 }
 

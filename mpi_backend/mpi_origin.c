@@ -44,7 +44,8 @@ void amg_mpi_origin_on_data_locked(
         amg_mpi_transfer_finish_locked(domain, transfer, HG_PROTOCOL_ERROR, 0);
     } else {
         if (transfer->op != NULL)
-            memcpy(transfer->stream.base, message->slab->data, message->len);
+            amg_place_scatter(
+                &transfer->stream.to_fill, message->slab->data, message->len);
         amg_mpi_transfer_finish_locked(
             domain, transfer, HG_SUCCESS, message->len);
     }
@@ -121,7 +122,7 @@ static void answered_move_locked(
     if (!transfer->is_small && stream->count > 0)
         return;
     if (transfer->is_withdrawn && stream->done < transfer->access.len) {
-        if (!stream->is_sink)
+        if (stream->sink == NULL)
             amg_mpi_stop_sink_locked(transfer);
         return;
     }
@@ -139,16 +140,20 @@ static void transfer_move_locked(
     struct amg_mpi_domain *domain, struct amg_mpi_transfer *transfer)
 {
     struct amg_mpi_stream *stream = &transfer->stream;
+    hg_return_t rc = HG_SUCCESS;
 
     if (transfer->state == AMG_MPI_TRANSFER_UNSTARTED) {
-        if (amg_mpi_transfer_start_locked(domain, transfer) == HG_SUCCESS &&
-            transfer->is_small && transfer->state == AMG_MPI_TRANSFER_ASKED)
+        rc = amg_mpi_transfer_start_locked(domain, transfer);
+        if (rc != HG_SUCCESS)
+            amg_mpi_transfer_finish_locked(domain, transfer, rc, 0);
+        else if (transfer->is_small &&
+                 transfer->state == AMG_MPI_TRANSFER_ASKED)
             amg_list_remove(&transfer->link);
         return;
     }
     if (!transfer->is_small &&
         !(transfer->is_put && transfer->state == AMG_MPI_TRANSFER_ASKED))
-        amg_mpi_stream_move(stream, domain->comm.data);
+        amg_mpi_stream_move(stream, domain);
     amg_mpi_stop_withdraw_locked(domain, transfer);
     if (transfer->state == AMG_MPI_TRANSFER_ANSWERED) {
         answered_move_locked(domain, transfer);

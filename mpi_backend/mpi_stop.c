@@ -24,10 +24,7 @@ void amg_mpi_stop_sink_locked(struct amg_mpi_transfer *transfer)
     transfer->scratch = amg_mem_alloc(stream->piece_len);
     if (transfer->scratch == NULL)
         return; /* the next poll tries again */
-    stream->base = transfer->scratch;
-    stream->is_sink = true;
-    stream->posted = stream->done;
-    stream->limit = transfer->access.len;
+    amg_mpi_stream_divert(stream, transfer->scratch, transfer->access.len);
 }
 
 void amg_mpi_stop_send_locked(struct amg_mpi_domain *domain,
@@ -58,7 +55,7 @@ void amg_mpi_stop_withdraw_locked(
         return;
     transfer->is_withdrawn = true;
     amg_mpi_stream_stop(&transfer->stream, transfer->stream.done);
-    amg_mpi_stream_move(&transfer->stream, domain->comm.data);
+    amg_mpi_stream_move(&transfer->stream, domain);
 }
 
 void amg_mpi_stop_move_locked(
@@ -129,9 +126,12 @@ void amg_mpi_stop_force_locked(
     for (uint32_t i = 0; i < domain->transfers.cap; i++) {
         struct amg_mpi_transfer *transfer = domain->transfers.places[i].object;
 
-        if (transfer != NULL && (ep == NULL || transfer->ep == ep))
-            amg_mpi_transfer_op_end_locked(
-                transfer, HG_CANCELED, transfer->stream.done);
+        if (transfer == NULL || transfer->op == NULL ||
+            (ep != NULL && transfer->ep != ep))
+            continue;
+        amg_mpi_stream_abandon(&transfer->stream);
+        amg_mpi_transfer_op_end_locked(
+            transfer, HG_CANCELED, transfer->stream.done);
     }
 }
 

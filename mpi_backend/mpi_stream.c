@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* One long run of bytes, moved as messages of bounded length.
+/* Bytes of a list, moved as messages of bounded length.
  *
  * Sender and receiver cut in the same places and use one tag, so MPI's order
  * is the order of the pieces, and the n-th receive gets the n-th piece; no
- * piece needs a header, and all go straight from and into user memory.
+ * piece needs a header. The cuts are made in the bytes one after the other,
+ * wherever they lie. A piece that is one run goes straight from or into user
+ * memory; another one is gathered into a stage, or scattered from it, while
+ * those before and after it are under way.
  *
  * A cancelled receive may have been matched already; then it ends like any
  * other, in its own time. So after a stop nobody waits: the stream is over
@@ -13,10 +16,12 @@
 #include "base/assert.h"
 #include "mpi_backend/mpi_comm.h"
 
-void amg_mpi_stream_init(struct amg_mpi_stream *stream, void *base,
-    uint64_t len, uint32_t piece_len, bool is_send, int rank, int tag)
+void amg_mpi_stream_init(struct amg_mpi_stream *stream,
+    const struct amg_place *place, uint64_t len, uint32_t piece_len,
+    bool is_send, int rank, int tag)
 {
-    stream->base = base;
+    stream->to_post = *place;
+    stream->to_fill = *place;
     stream->len = len;
     stream->limit = len;
     stream->posted = 0;
@@ -25,10 +30,34 @@ void amg_mpi_stream_init(struct amg_mpi_stream *stream, void *base,
     stream->rank = rank;
     stream->tag = tag;
     stream->is_send = is_send;
-    stream->is_sink = false;
+    stream->is_whole = amg_place_is_whole(place, len);
+    stream->is_blind = false;
     stream->first = 0;
     stream->count = 0;
     stream->ret = HG_SUCCESS;
+    stream->sink = NULL;
+    stream->spare = NULL;
+}
+
+static uint32_t piece_len_at(const struct amg_mpi_stream *stream, uint64_t at)
+{
+    uint64_t left = stream->len - at;
+
+    return left < stream->piece_len ? (uint32_t)left : stream->piece_len;
+}
+
+hg_return_t amg_mpi_stream_ready(
+    struct amg_mpi_stream *stream, struct amg_mpi_domain *domain)
+{
+    if (stream->is_whole || stream->spare != NULL)
+        return HG_SUCCESS;
+    if (piece_len_at(stream, 0) > AMG_MPI_STAGE_LEN)
+        return HG_PROTOCOL_ERROR;
+    stream->spare = amg_mpi_stage_get(&domain->stages, true);
+    if (stream->spare == NULL)
+        return HG_NOMEM;
+    stream->spare->next = NULL;
+    return HG_SUCCESS;
 }
 
 bool amg_mpi_stream_is_cut(const struct amg_mpi_stream *stream, uint64_t at)
@@ -37,70 +66,147 @@ bool amg_mpi_stream_is_cut(const struct amg_mpi_stream *stream, uint64_t at)
            (at < stream->len && at % stream->piece_len == 0);
 }
 
-static void piece_post(struct amg_mpi_stream *stream, MPI_Comm comm)
+static struct amg_mpi_stage *stage_take(
+    struct amg_mpi_stream *stream, struct amg_mpi_domain *domain)
+{
+    struct amg_mpi_stage *stage = stream->spare;
+
+    if (stage == NULL)
+        return amg_mpi_stage_get(&domain->stages, false);
+    stream->spare = stage->next;
+    return stage;
+}
+
+static void stage_give(
+    struct amg_mpi_stream *stream, struct amg_mpi_stage *stage)
+{
+    stage->next = stream->spare;
+    stream->spare = stage;
+}
+
+/* Where the next piece, in place `last` of the ring, is sent from or received
+ * into. NULL: there is no stage for it now. */
+static void *piece_memory(struct amg_mpi_stream *stream,
+    struct amg_mpi_domain *domain, unsigned last, uint32_t len)
+{
+    struct amg_place next = stream->to_post;
+    struct amg_mpi_stage *stage = NULL;
+    void *at = NULL;
+
+    stream->stages[last] = NULL;
+    if (stream->sink != NULL)
+        return stream->sink;
+    if (amg_place_take(&next, len, &at) == len) {
+        stream->to_post = next;
+        return at;
+    }
+    stage = stage_take(stream, domain);
+    if (stage == NULL)
+        return NULL;
+    if (stream->is_send)
+        amg_place_gather(stage->bytes, &stream->to_post, len);
+    else
+        amg_place_skip(&stream->to_post, len);
+    stream->stages[last] = stage;
+    return stage->bytes;
+}
+
+/* False: it has to wait. */
+static bool piece_post(
+    struct amg_mpi_stream *stream, struct amg_mpi_domain *domain)
 {
     unsigned last = (stream->first + stream->count) % AMG_MPI_WINDOW;
-    unsigned char *at =
-        stream->is_sink ? stream->base : stream->base + stream->posted;
-    uint64_t left = stream->len - stream->posted;
-    uint32_t len =
-        left < stream->piece_len ? (uint32_t)left : stream->piece_len;
+    uint32_t len = piece_len_at(stream, stream->posted);
+    void *at = piece_memory(stream, domain, last, len);
     int rc = MPI_SUCCESS;
 
+    if (at == NULL)
+        return false;
     if (stream->is_send)
-        rc = MPI_Isend(at, (int)len, MPI_BYTE, stream->rank, stream->tag, comm,
-            &stream->requests[last]);
+        rc = MPI_Isend(at, (int)len, MPI_BYTE, stream->rank, stream->tag,
+            domain->comm.data, &stream->requests[last]);
     else
-        rc = MPI_Irecv(at, (int)len, MPI_BYTE, stream->rank, stream->tag, comm,
-            &stream->requests[last]);
+        rc = MPI_Irecv(at, (int)len, MPI_BYTE, stream->rank, stream->tag,
+            domain->comm.data, &stream->requests[last]);
     if (rc != MPI_SUCCESS) {
         stream->ret = amg_mpi_comm_error(rc, "posting a piece of a transfer");
         stream->limit = stream->posted;
-        return;
+        if (stream->stages[last] != NULL)
+            stage_give(stream, stream->stages[last]);
+        return false;
     }
     stream->lens[last] = len;
     stream->posted += len;
     stream->count++;
+    return true;
+}
+
+/* What came goes where it belongs, if it is `good`, and if that is there. */
+static void piece_fill(struct amg_mpi_stream *stream,
+    const struct amg_mpi_stage *stage, uint32_t len, bool is_good)
+{
+    if (stream->is_send || stream->is_blind || stream->sink != NULL)
+        return;
+    if (stage != NULL && is_good)
+        amg_place_scatter(&stream->to_fill, stage->bytes, len);
+    else
+        amg_place_skip(&stream->to_fill, len);
+}
+
+/* Was it cancelled? Else, as long as it had to be? */
+static bool piece_look(struct amg_mpi_stream *stream, const MPI_Status *status,
+    uint32_t len, bool *ret_is_good)
+{
+    int is_cancelled = 0;
+    int count = 0;
+
+    MPI_Test_cancelled(status, &is_cancelled);
+    if (is_cancelled)
+        return true; /* its count means nothing */
+    MPI_Get_count(status, MPI_BYTE, &count);
+    *ret_is_good = count == (int)len;
+    if (!*ret_is_good && stream->ret == HG_SUCCESS)
+        stream->ret = HG_PROTOCOL_ERROR;
+    return false;
 }
 
 /* False: the oldest piece is still in motion. */
 static bool piece_take(struct amg_mpi_stream *stream)
 {
     MPI_Status status;
-    uint32_t len = stream->lens[stream->first];
-    int is_cancelled = 0;
-    int count = 0;
+    unsigned first = stream->first;
+    uint32_t len = stream->lens[first];
+    bool is_cancelled = false;
+    bool is_good = false;
     int flag = 0;
-    int rc = MPI_Test(&stream->requests[stream->first], &flag, &status);
+    int rc = MPI_Test(&stream->requests[first], &flag, &status);
 
     if (rc == MPI_SUCCESS && !flag)
         return false;
-    stream->first = (stream->first + 1) % AMG_MPI_WINDOW;
+    stream->first = (uint8_t)((first + 1) % AMG_MPI_WINDOW);
     stream->count--;
-    if (rc != MPI_SUCCESS) {
+    if (rc != MPI_SUCCESS)
         stream->ret = amg_mpi_comm_error(rc, "moving a piece of a transfer");
+    else if (!stream->is_send)
+        is_cancelled = piece_look(stream, &status, len, &is_good);
+    if (!is_cancelled) {
+        piece_fill(stream, stream->stages[first], len, is_good);
         stream->done += len;
-        return true;
     }
-    if (!stream->is_send) {
-        MPI_Test_cancelled(&status, &is_cancelled);
-        if (is_cancelled)
-            return true; /* its count means nothing */
-        MPI_Get_count(&status, MPI_BYTE, &count);
-        if (count != (int)len && stream->ret == HG_SUCCESS)
-            stream->ret = HG_PROTOCOL_ERROR;
-    }
-    stream->done += len;
+    if (stream->stages[first] != NULL)
+        stage_give(stream, stream->stages[first]);
     return true;
 }
 
-void amg_mpi_stream_move(struct amg_mpi_stream *stream, MPI_Comm comm)
+void amg_mpi_stream_move(
+    struct amg_mpi_stream *stream, struct amg_mpi_domain *domain)
 {
-    unsigned window = stream->is_sink ? 1 : AMG_MPI_WINDOW;
+    unsigned window = stream->sink != NULL ? 1 : AMG_MPI_WINDOW;
 
     do {
-        while (stream->count < window && stream->posted < stream->limit)
-            piece_post(stream, comm);
+        while (stream->count < window && stream->posted < stream->limit &&
+               piece_post(stream, domain))
+            continue;
     } while (stream->count > 0 && piece_take(stream));
 }
 
@@ -120,5 +226,32 @@ void amg_mpi_stream_stop(struct amg_mpi_stream *stream, uint64_t limit)
         if (at < limit)
             break;
         MPI_Cancel(&stream->requests[place]);
+    }
+}
+
+void amg_mpi_stream_divert(
+    struct amg_mpi_stream *stream, void *sink, uint64_t limit)
+{
+    AMG_ASSERT(stream->count == 0);
+    stream->sink = sink;
+    stream->posted = stream->done;
+    stream->limit = limit;
+}
+
+void amg_mpi_stream_abandon(struct amg_mpi_stream *stream)
+{
+    stream->is_blind = true;
+    if (stream->limit > stream->posted)
+        stream->limit = stream->posted;
+}
+
+void amg_mpi_stream_fini(
+    struct amg_mpi_stream *stream, struct amg_mpi_domain *domain)
+{
+    while (stream->spare != NULL) {
+        struct amg_mpi_stage *stage = stream->spare;
+
+        stream->spare = stage->next;
+        amg_mpi_stage_put(&domain->stages, stage);
     }
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* One long run of bytes, moved as messages of bounded length. */
+/* Bytes of a list, moved as messages of bounded length. */
 #ifndef AMG_MPI_BACKEND_MPI_STREAM_H
 #define AMG_MPI_BACKEND_MPI_STREAM_H
 
@@ -8,6 +8,9 @@
 #include <stdint.h>
 
 #include "mercury_core_types.h"
+#include "mpi_backend/mpi_domain.h"
+#include "mpi_backend/mpi_stage.h"
+#include "transport/place.h"
 
 enum {
     AMG_MPI_WINDOW = 4, /* pieces in motion: enough to keep a wire busy */
@@ -21,7 +24,8 @@ enum {
  *           |  in motion |  to be posted |  not wanted (any more)
  */
 struct amg_mpi_stream {
-    unsigned char *base;
+    struct amg_place to_post; /* the memory of byte `posted` */
+    struct amg_place to_fill; /* received: that of byte `done` */
     uint64_t len;
     uint64_t limit;
     uint64_t posted;
@@ -30,23 +34,46 @@ struct amg_mpi_stream {
     int rank;
     int tag;
     bool is_send;
-    bool is_sink;    /* all pieces go to the same place, which nobody reads */
+    bool is_whole;   /* all is in one run, so no piece needs a stage */
+    bool is_blind;   /* the list is not there any more */
     uint8_t first;   /* the oldest request */
     uint8_t count;   /* pieces in motion */
     hg_return_t ret; /* the first thing that went wrong */
+    void *sink;      /* all pieces go there, where nobody reads; or NULL */
+    struct amg_mpi_stage *spare; /* stages it has and does not use now */
     MPI_Request requests[AMG_MPI_WINDOW]; /* a ring, in posting order */
     uint32_t lens[AMG_MPI_WINDOW];
+    struct amg_mpi_stage *stages[AMG_MPI_WINDOW]; /* NULL: moves directly */
 };
 
-void amg_mpi_stream_init(struct amg_mpi_stream *stream, void *base,
-    uint64_t len, uint32_t piece_len, bool is_send, int rank, int tag);
+/* The list stays until the stream is over, or abandoned. */
+void amg_mpi_stream_init(struct amg_mpi_stream *stream,
+    const struct amg_place *place, uint64_t len, uint32_t piece_len,
+    bool is_send, int rank, int tag);
+/* Takes what it needs to move at all, before the peer is told of it. HG_NOMEM.
+ * HG_PROTOCOL_ERROR: its pieces are too long for any stage. */
+hg_return_t amg_mpi_stream_ready(
+    struct amg_mpi_stream *stream, struct amg_mpi_domain *domain);
 
 /* Posts what the window allows, and takes what has finished. */
-void amg_mpi_stream_move(struct amg_mpi_stream *stream, MPI_Comm comm);
+void amg_mpi_stream_move(
+    struct amg_mpi_stream *stream, struct amg_mpi_domain *domain);
 
 /* No byte from `limit` on is wanted: nothing more is posted, and receives of
  * later pieces are cancelled, which amg_mpi_stream_move() sees through. */
 void amg_mpi_stream_stop(struct amg_mpi_stream *stream, uint64_t limit);
+
+/* What comes from now on, up to `limit`, goes to `sink`. Nothing is in motion.
+ */
+void amg_mpi_stream_divert(
+    struct amg_mpi_stream *stream, void *sink, uint64_t limit);
+
+/* The list ends; only what MPI was given already may still use its memory. */
+void amg_mpi_stream_abandon(struct amg_mpi_stream *stream);
+
+/* Gives back what it has. What is in motion still is lost to MPI. */
+void amg_mpi_stream_fini(
+    struct amg_mpi_stream *stream, struct amg_mpi_domain *domain);
 
 /* Nothing is in motion, and nothing is to be posted. */
 static inline bool amg_mpi_stream_is_over(const struct amg_mpi_stream *stream)

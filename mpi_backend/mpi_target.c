@@ -41,6 +41,16 @@ static struct amg_mpi_visit *visit_of(struct amg_link *link)
     return AMG_OBJECT(link, struct amg_mpi_visit, link);
 }
 
+static void visit_end_locked(
+    struct amg_mpi_domain *domain, struct amg_mpi_visit *visit)
+{
+    amg_list_remove(&visit->mem_link);
+    if (amg_link_is_listed(&visit->link))
+        amg_list_remove(&visit->link);
+    amg_mpi_stream_fini(&visit->stream, domain);
+    amg_pool_put(&domain->access_pool, visit);
+}
+
 static void done_send_locked(struct amg_mpi_slab *slab, uint32_t rank,
     uint8_t context, uint32_t cookie, hg_return_t code, uint64_t len)
 {
@@ -78,22 +88,23 @@ static void access_refuse_locked(struct amg_mpi_domain *domain,
 
 /* A get whose answer fits into one message. */
 static void small_get_locked(const struct amg_mpi_message *message,
-    const unsigned char *at, uint64_t len)
+    struct amg_place *place, uint64_t len)
 {
     struct amg_mpi_slab *slab = message->slab;
 
-    memcpy(slab->data, at, len);
+    amg_place_gather(slab->data, place, len);
     amg_mpi_send_control_locked(slab, message->rank, slab->header.context,
         AMG_MPI_GET_DATA, slab->header.cookie, (uint32_t)len);
 }
 
 static void visit_begin_locked(struct amg_mpi_domain *domain,
     const struct amg_mpi_message *message, const struct amg_mpi_access *access,
-    struct amg_mpi_mem *mem, unsigned char *at, bool is_put)
+    struct amg_mpi_mem *mem, const struct amg_place *place, bool is_put)
 {
     struct amg_mpi_slab *slab = message->slab;
     struct amg_mpi_visit *visit = amg_pool_get(&domain->access_pool);
     int index = (int)(slab->header.cookie & AMG_TABLE_INDEX_MASK);
+    hg_return_t rc = HG_SUCCESS;
 
     if (visit == NULL) {
         access_refuse_locked(domain, message, HG_NOMEM);
@@ -102,11 +113,17 @@ static void visit_begin_locked(struct amg_mpi_domain *domain,
     *visit = (struct amg_mpi_visit){.cookie = slab->header.cookie,
         .context = slab->header.context,
         .is_put = is_put};
-    amg_mpi_stream_init(&visit->stream, at, access->len, access->piece_len,
+    amg_mpi_stream_init(&visit->stream, place, access->len, access->piece_len,
         !is_put, (int)message->rank, index + (is_put ? domain->tags_half : 0));
+    rc = amg_mpi_stream_ready(&visit->stream, domain);
+    if (rc != HG_SUCCESS) {
+        amg_pool_put(&domain->access_pool, visit);
+        access_refuse_locked(domain, message, rc);
+        return;
+    }
     amg_list_push(&domain->accesses, &visit->link);
     amg_list_push(&mem->visits, &visit->mem_link);
-    amg_mpi_stream_move(&visit->stream, domain->comm.data);
+    amg_mpi_stream_move(&visit->stream, domain);
     if (is_put)
         amg_mpi_send_control_locked(slab, message->rank, visit->context,
             AMG_MPI_PUT_GO, visit->cookie, 0);
@@ -136,25 +153,25 @@ void amg_mpi_target_on_access_locked(
     unsigned kind = slab->header.kind & ~(unsigned)AMG_MPI_MAGIC_MASK;
     struct amg_mpi_access access;
     struct amg_mpi_mem *mem = NULL;
-    unsigned char *at = NULL;
+    struct amg_place place;
     hg_return_t code = HG_PROTOCOL_ERROR;
 
     memcpy(&access, slab->data, sizeof(access));
     if (access_is_sound(domain, message, &access, kind))
         code = amg_mpi_mem_check_locked(domain, &access,
-            kind == AMG_MPI_GET ? AMG_MEM_READ : AMG_MEM_WRITE, &mem, &at);
+            kind == AMG_MPI_GET ? AMG_MEM_READ : AMG_MEM_WRITE, &mem, &place);
     if (code != HG_SUCCESS) {
         access_refuse_locked(domain, message, code);
     } else if (kind == AMG_MPI_PUT_NOW) {
-        memcpy(at, slab->data + sizeof(access), access.len);
+        amg_place_scatter(&place, slab->data + sizeof(access), access.len);
         done_send_locked(slab, message->rank, slab->header.context,
             slab->header.cookie, HG_SUCCESS, access.len);
     } else if (kind == AMG_MPI_GET &&
                access.len <= domain->message_len - sizeof(slab->header)) {
-        small_get_locked(message, at, access.len);
+        small_get_locked(message, &place, access.len);
     } else {
         visit_begin_locked(
-            domain, message, &access, mem, at, kind == AMG_MPI_PUT);
+            domain, message, &access, mem, &place, kind == AMG_MPI_PUT);
     }
 }
 
@@ -261,7 +278,7 @@ static void visit_move_locked(
 {
     struct amg_mpi_stream *stream = &visit->stream;
 
-    amg_mpi_stream_move(stream, domain->comm.data);
+    amg_mpi_stream_move(stream, domain);
     if (!visit->is_told && (visit->is_halted || stream->ret == HG_NA_ERROR))
         visit_tell_locked(domain, visit);
     if (!amg_mpi_stream_is_over(stream))
@@ -269,9 +286,7 @@ static void visit_move_locked(
     if (visit->is_put ? !put_answer_locked(domain, visit)
                       : stream->limit < stream->len && !visit->is_told)
         return;
-    amg_list_remove(&visit->link);
-    amg_list_remove(&visit->mem_link);
-    amg_pool_put(&domain->access_pool, visit);
+    visit_end_locked(domain, visit);
 }
 
 void amg_mpi_target_move_locked(struct amg_mpi_domain *domain)
@@ -319,14 +334,13 @@ unsigned amg_mpi_target_forget_locked(struct amg_mpi_domain *domain)
         struct amg_mpi_visit *visit = visit_of(link);
 
         amg_mpi_stream_stop(&visit->stream, 0);
-        amg_mpi_stream_move(&visit->stream, domain->comm.data);
+        amg_mpi_stream_move(&visit->stream, domain);
         if (visit->stream.count > 0)
             AMG_LOG_WARNING("bulk",
                 "a transfer with rank %d was in motion when the class was "
                 "closed; MPI may still use its memory",
                 visit->stream.rank);
-        amg_list_remove(&visit->mem_link);
-        amg_pool_put(&domain->access_pool, visit);
+        visit_end_locked(domain, visit);
         count++;
     }
     return count;

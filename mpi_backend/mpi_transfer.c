@@ -54,6 +54,7 @@ void amg_mpi_transfer_free_locked(
 {
     if (amg_link_is_listed(&transfer->link))
         amg_list_remove(&transfer->link);
+    amg_mpi_stream_fini(&transfer->stream, domain);
     amg_table_remove(&domain->transfers, transfer->cookie);
     amg_mem_free(transfer->scratch);
     amg_pool_put(&domain->transfer_pool, transfer);
@@ -83,27 +84,44 @@ void amg_mpi_transfer_finish_locked(struct amg_mpi_domain *domain,
     amg_mpi_transfer_list_locked(domain, amg_mpi_transfer_of(next));
 }
 
+/* Writes the first message; returns its kind. */
+static enum amg_mpi_kind message_write(const struct amg_mpi_transfer *transfer,
+    struct amg_mpi_slab *slab, uint32_t *ret_len)
+{
+    struct amg_place from = transfer->stream.to_post;
+
+    memcpy(slab->data, &transfer->access, sizeof(transfer->access));
+    *ret_len = sizeof(transfer->access);
+    if (!transfer->is_put)
+        return AMG_MPI_GET;
+    if (!transfer->is_small)
+        return AMG_MPI_PUT;
+    amg_place_gather(slab->data + *ret_len, &from, transfer->stream.len);
+    *ret_len += (uint32_t)transfer->stream.len;
+    return AMG_MPI_PUT_NOW;
+}
+
 /* Sends the first message. HG_NOMEM: nothing was sent. */
 hg_return_t amg_mpi_transfer_start_locked(
     struct amg_mpi_domain *domain, struct amg_mpi_transfer *transfer)
 {
     struct amg_mpi_stream *stream = &transfer->stream;
     struct amg_mpi_slab *slab = amg_mpi_slab_get_locked(domain);
-    uint32_t body_len = sizeof(transfer->access);
+    uint32_t body_len = 0;
     enum amg_mpi_kind kind = AMG_MPI_GET;
     hg_return_t rc = HG_SUCCESS;
 
     if (slab == NULL)
         return HG_NOMEM;
-    memcpy(slab->data, &transfer->access, sizeof(transfer->access));
-    if (transfer->is_put)
-        kind = transfer->is_small ? AMG_MPI_PUT_NOW : AMG_MPI_PUT;
-    if (kind == AMG_MPI_PUT_NOW) {
-        memcpy(slab->data + body_len, stream->base, stream->len);
-        body_len += (uint32_t)stream->len;
+    if (!transfer->is_small)
+        rc = amg_mpi_stream_ready(stream, domain);
+    if (rc != HG_SUCCESS) {
+        amg_mpi_slab_put_locked(slab);
+        return rc;
     }
+    kind = message_write(transfer, slab, &body_len);
     if (kind == AMG_MPI_GET && !transfer->is_small)
-        amg_mpi_stream_move(stream, domain->comm.data);
+        amg_mpi_stream_move(stream, domain);
     slab->op = NULL;
     slab->header.context = transfer->origin_context;
     slab->header.cookie = transfer->cookie;
@@ -161,14 +179,26 @@ static uint64_t small_len_max(const struct amg_mpi_domain *domain, bool is_put)
            (is_put ? sizeof(struct amg_mpi_access) : 0);
 }
 
+/* The exposer's list is only what its descriptor says; but who cuts too long
+ * pieces for it is refused. */
+static uint32_t piece_len_choose(const struct amg_mpi_domain *domain,
+    const struct amg_place *local, const struct amg_place *remote, uint64_t len)
+{
+    if (domain->piece_len <= AMG_MPI_STAGE_LEN ||
+        (amg_place_is_whole(local, len) && amg_place_is_whole(remote, len)))
+        return domain->piece_len;
+    return AMG_MPI_STAGE_LEN;
+}
+
 static hg_return_t transfer_begin(struct amg_ep *base, struct amg_peer *peer,
-    uint8_t context, void *local, const struct amg_remote *remote, uint64_t len,
-    bool is_put, struct amg_op *op)
+    uint8_t context, const struct amg_place *local,
+    const struct amg_remote *remote, uint64_t len, bool is_put,
+    struct amg_op *op)
 {
     struct amg_mpi_ep *ep = amg_mpi_ep_of(base);
     struct amg_mpi_domain *domain = amg_mpi_domain_of_ep(ep);
     struct amg_mpi_access access = {.segment = remote->at.segment,
-        .piece_len = domain->piece_len,
+        .piece_len = piece_len_choose(domain, local, &remote->at, len),
         .offset = remote->at.into,
         .len = len};
     struct amg_mpi_transfer *transfer = NULL;
@@ -190,8 +220,8 @@ static hg_return_t transfer_begin(struct amg_ep *base, struct amg_peer *peer,
         .is_put = is_put,
         .is_small = len <= small_len_max(domain, is_put),
         .access = access};
-    amg_mpi_stream_init(&transfer->stream, local, len, domain->piece_len,
-        is_put, (int)amg_mpi_rank_of(domain, peer), 0);
+    amg_mpi_stream_init(&transfer->stream, local, len, access.piece_len, is_put,
+        (int)amg_mpi_rank_of(domain, peer), 0);
     amg_bias_take(domain->lock);
     /* Under the lock: a cancel may come before the post, and finds it done. */
     op->len = 0;
@@ -211,7 +241,7 @@ hg_return_t amg_mpi_transfer_put(struct amg_ep *ep, struct amg_peer *peer,
     const struct amg_remote *remote, uint64_t len, struct amg_op *op)
 {
     return transfer_begin(
-        ep, peer, target_context, amg_place_at(local), remote, len, true, op);
+        ep, peer, target_context, local, remote, len, true, op);
 }
 
 hg_return_t amg_mpi_transfer_get(struct amg_ep *ep, struct amg_peer *peer,
@@ -219,5 +249,5 @@ hg_return_t amg_mpi_transfer_get(struct amg_ep *ep, struct amg_peer *peer,
     const struct amg_remote *remote, uint64_t len, struct amg_op *op)
 {
     return transfer_begin(
-        ep, peer, target_context, amg_place_at(local), remote, len, false, op);
+        ep, peer, target_context, local, remote, len, false, op);
 }

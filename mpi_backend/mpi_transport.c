@@ -92,6 +92,7 @@ static void domain_set(struct amg_mpi_domain *domain,
         &domain->transfer_pool, amg_mpi_transfer_len(), sizeof(void *) * 2);
     amg_pool_init(
         &domain->access_pool, amg_mpi_target_visit_len(), sizeof(void *) * 2);
+    amg_mpi_stages_init(&domain->stages);
 }
 
 static hg_return_t domain_fill(struct amg_mpi_domain *domain)
@@ -111,6 +112,7 @@ static hg_return_t domain_fill(struct amg_mpi_domain *domain)
 
 static void domain_free(struct amg_mpi_domain *domain)
 {
+    amg_mpi_stages_fini(&domain->stages);
     amg_pool_fini(&domain->access_pool);
     amg_pool_fini(&domain->transfer_pool);
     amg_table_fini(&domain->mems);
@@ -254,7 +256,8 @@ static void transport_limits(
         .credits = domain->flow.limit,
         .is_spinning = true,
         .must_yield = domain->comm.must_yield,
-        .reaches_self = domain->is_listening};
+        .reaches_self = domain->is_listening,
+        .takes_lists = true};
 }
 
 static void transport_close(struct amg_domain *base)

@@ -261,7 +261,8 @@ struct amg_bulk_ops {
      * Completes with HG_SUCCESS, HG_CANCELED, HG_PERMISSION (not exposed for
      * writing), HG_OVERFLOW (outside what is exposed; nothing was moved),
      * HG_NOENTRY (no such key: freed or never exposed), HG_HOSTUNREACH,
-     * HG_NA_ERROR. Returns HG_NOMEM, HG_INVALID_ARG (malformed key),
+     * HG_NOMEM (here or at the peer; nothing was moved), HG_NA_ERROR. Returns
+     * HG_NOMEM, HG_INVALID_ARG (malformed key),
      * HG_OPNOTSUPPORTED. */
     hg_return_t (*put)(struct amg_ep *ep, struct amg_peer *peer,
         uint8_t target_context, const struct amg_place *local,

@@ -75,6 +75,32 @@ hg_return_t harness_get(struct harness *h, const struct harness_shown *right,
     return h->t->bulk.get(h->eps[0], h->right, 0, &at, &remote, len, &call->op);
 }
 
+void harness_expose_list(struct harness *h, const struct amg_segment *segments,
+    uint32_t count, struct amg_mem **ret_mine, struct amg_key *ret_key,
+    struct amg_segment *ret_segments)
+{
+    struct amg_key key;
+
+    CHECK(h, h->t->bulk.reg(h->domain, segments, count,
+                 AMG_MEM_READ | AMG_MEM_WRITE, ret_mine) == HG_SUCCESS);
+    memset(&key, 0, sizeof(key));
+    h->t->bulk.key(*ret_mine, &key);
+    harness_swap(h, &key, ret_key, sizeof(key));
+    harness_swap(h, segments, ret_segments, count * sizeof(*segments));
+}
+
+hg_return_t harness_move(struct harness *h, bool is_put,
+    const struct amg_place *local, const struct amg_remote *remote,
+    uint64_t len, struct harness_call *call)
+{
+    harness_call_init(call);
+    if (is_put)
+        return h->t->bulk.put(
+            h->eps[0], h->right, 0, local, remote, len, &call->op);
+    return h->t->bulk.get(
+        h->eps[0], h->right, 0, local, remote, len, &call->op);
+}
+
 void harness_wait_all(
     struct harness *h, const struct harness_call *calls, uint32_t count)
 {

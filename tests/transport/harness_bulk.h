@@ -31,6 +31,17 @@ hg_return_t harness_get(struct harness *h, const struct harness_shown *right,
     uint32_t segment, uint64_t offset, void *local, uint64_t len,
     struct harness_call *call);
 
+/* A list of any length, exposed, and what the right neighbour exposed in the
+ * same call: as many segments, which are written to `ret_segments`. */
+void harness_expose_list(struct harness *h, const struct amg_segment *segments,
+    uint32_t count, struct amg_mem **ret_mine, struct amg_key *ret_key,
+    struct amg_segment *ret_segments);
+/* One access between two lists, which stay the caller's; what the post
+ * returned. */
+hg_return_t harness_move(struct harness *h, bool is_put,
+    const struct amg_place *local, const struct amg_remote *remote,
+    uint64_t len, struct harness_call *call);
+
 /* Waits for all, each of which completes once. */
 void harness_wait_all(
     struct harness *h, const struct harness_call *calls, uint32_t count);

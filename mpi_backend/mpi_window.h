@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The windows of a domain: where its ranks reach each other's memory. */
+#ifndef AMG_MPI_BACKEND_MPI_WINDOW_H
+#define AMG_MPI_BACKEND_MPI_WINDOW_H
+
+#include <mpi.h>
+#include <stdint.h>
+
+#include "base/list.h"
+#include "mpi_backend/mpi_comm.h"
+#include "transport/transport.h"
+
+/* Which way leads to exposed memory. In keys, so the numbers stay. */
+enum amg_mpi_way {
+    AMG_MPI_WAY_MESSAGES, /* its exposer sends and receives it */
+    AMG_MPI_WAY_POOL,     /* the window over the memory of the library */
+    AMG_MPI_WAY_DYNAMIC,  /* the window that any memory is attached to */
+    AMG_MPI_WAY_COUNT
+};
+
+enum {
+    AMG_MPI_ENTRIES = 8192, /* exposed memory that windows lead to, at once */
+    AMG_MPI_ENTRY_WORDS = 5,
+    AMG_MPI_ENTRY_LEN = 64, /* a cache line each; the rest is unused */
+};
+
+/* Owned by its domain; where a rank is silent when that is closed, by nobody
+ * until MPI_Finalize. Constant while it is open. */
+struct amg_mpi_windows {
+    struct amg_link left; /* on the list of those left open */
+    MPI_Comm comm;        /* of its own */
+    int rank;
+    int size;
+    MPI_Win desk;                    /* everybody's entries; see mpi_desk.h */
+    MPI_Win ways[AMG_MPI_WAY_COUNT]; /* that of MESSAGES is null */
+    unsigned char *entries;          /* this rank's; zeros at the start */
+    struct amg_area area;            /* behind the pool window; len 0: none */
+    uint64_t open_ns;                /* what making them took */
+};
+
+/* Makes them, with all ranks of the communicator; `area` may be NULL. All
+ * ranks get theirs, or none: HG_OPNOTSUPPORTED, and the log says why. */
+hg_return_t amg_mpi_windows_open(const struct amg_mpi_comm *comm,
+    const struct amg_area *area, struct amg_mpi_windows **ret_windows);
+
+/* `is_whole`: all ranks of the communicator close theirs, too, and nothing is
+ * in motion. Else they stay as they are: freeing them would wait for the rank
+ * that is missing. Takes `windows`. */
+void amg_mpi_windows_close(struct amg_mpi_windows *windows, bool is_whole);
+
+/* MPI_Finalize begins, and cannot bear with windows that were left: frees
+ * them, if all ranks have come. */
+void amg_mpi_windows_stop(void);
+
+#endif

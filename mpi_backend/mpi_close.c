@@ -7,6 +7,7 @@
 #include "mpi_backend/mpi_close.h"
 
 #include <stdatomic.h>
+#include <stdio.h>
 
 #include "base/clock.h"
 #include "base/log.h"
@@ -16,6 +17,7 @@
 #include "mpi_backend/mpi_msg.h"
 #include "mpi_backend/mpi_stop.h"
 #include "mpi_backend/mpi_poll.h"
+#include "mpi_backend/mpi_rma.h"
 #include "mpi_backend/mpi_send.h"
 #include "mpi_backend/mpi_target.h"
 
@@ -25,6 +27,7 @@ enum {
     VERDICT_MS = 500,   /* for rank 0 to say who is missing */
     NAP_NS = 50000,     /* between looks that found nothing, after */
     LOOKS_BEFORE = 256, /* this many, which is about 0.1 ms */
+    WHO_CAP = 32,
 };
 
 /* One look of a wait; the lock is given away for a moment. */
@@ -40,6 +43,32 @@ static void wait_step_locked(struct amg_mpi_domain *domain, unsigned *looks)
     amg_bias_take(domain->lock);
 }
 
+/* The rank of one that keeps the memory in use, AMG_MPI_VISITOR_MANY, or
+ * AMG_MPI_VISITOR_NONE. */
+static int visitor_find_locked(
+    struct amg_mpi_domain *domain, const struct amg_mpi_mem *mem)
+{
+    struct amg_mpi_desk *desk = domain->rma == NULL ? NULL : &domain->rma->desk;
+    int rank = amg_mpi_target_visitor_locked(mem);
+
+    if (rank >= 0)
+        return rank;
+    return amg_mpi_desk_visitor_locked(desk, mem);
+}
+
+static void visitor_log(int rank, unsigned timeout_ms)
+{
+    char who[WHO_CAP] = "several ranks";
+
+    if (rank >= 0)
+        snprintf(who, sizeof(who), "rank %d", rank);
+    AMG_LOG_WARNING("bulk",
+        "%s still put to or get from the memory after %u ms; it stays exposed "
+        "to what is in motion; free it again later, or raise "
+        "AMALGAM_FREE_TIMEOUT_MS",
+        who, timeout_ms);
+}
+
 hg_return_t amg_mpi_close_unreg(
     struct amg_domain *base, struct amg_mem *base_mem, unsigned timeout_ms)
 {
@@ -47,28 +76,26 @@ hg_return_t amg_mpi_close_unreg(
     struct amg_mpi_mem *mem = AMG_OBJECT(base_mem, struct amg_mpi_mem, base);
     uint64_t deadline_ns = 0;
     unsigned looks = 0;
-    int rank = -1;
+    int rank = AMG_MPI_VISITOR_NONE;
 
     amg_bias_take(domain->lock);
     amg_mpi_mem_close_locked(domain, mem);
-    rank = amg_mpi_target_visitor_locked(mem);
-    if (rank >= 0) {
+    if (domain->rma != NULL && amg_mpi_comm_may_call(&domain->comm))
+        amg_mpi_desk_move_locked(&domain->rma->desk);
+    rank = visitor_find_locked(domain, mem);
+    if (rank != AMG_MPI_VISITOR_NONE) {
         deadline_ns = amg_clock_deadline_ns(timeout_ms);
         amg_mpi_target_halt_locked(mem);
     }
-    while (rank >= 0) {
+    while (rank != AMG_MPI_VISITOR_NONE) {
         wait_step_locked(domain, &looks);
-        rank = amg_mpi_target_visitor_locked(mem);
-        if (rank >= 0 && amg_clock_ns() >= deadline_ns)
+        rank = visitor_find_locked(domain, mem);
+        if (rank != AMG_MPI_VISITOR_NONE && amg_clock_ns() >= deadline_ns)
             break;
     }
     amg_bias_give(domain->lock);
-    if (rank >= 0) {
-        AMG_LOG_WARNING("bulk",
-            "rank %d still puts to or gets from the memory after %u ms; it "
-            "stays exposed to what is in motion; free it again later, or "
-            "raise AMALGAM_FREE_TIMEOUT_MS",
-            rank, timeout_ms);
+    if (rank != AMG_MPI_VISITOR_NONE) {
+        visitor_log(rank, timeout_ms);
         return HG_BUSY;
     }
     amg_mem_free(mem);
@@ -100,6 +127,16 @@ static void transfers_end_locked(
         amg_mpi_stop_force_locked(domain, ep);
         return;
     }
+}
+
+/* Waits until nothing of ours uses a window of another rank. */
+static void trips_end_locked(struct amg_mpi_domain *domain)
+{
+    uint64_t end_ns = amg_clock_ns() + CLOSE_MS * AMG_NS_PER_MS;
+    unsigned looks = 0;
+
+    while (!amg_mpi_rma_is_idle_locked(domain) && amg_clock_ns() < end_ns)
+        wait_step_locked(domain, &looks);
 }
 
 /* Requests that came in and were not polled are refused. */
@@ -213,6 +250,7 @@ void amg_mpi_close_medium(struct amg_mpi_domain *domain)
         amg_mpi_msg_drop_locked(domain, ep);
         amg_mpi_poll_unpost_locked(domain, ep);
     }
+    trips_end_locked(domain);
     sends_end_locked(domain);
     (void)amg_mpi_poll_domain_locked(domain);
     for (uint32_t i = 0; i < domain->max_contexts; i++) {
@@ -222,6 +260,8 @@ void amg_mpi_close_medium(struct amg_mpi_domain *domain)
     amg_mpi_send_abandon_locked(domain);
     (void)amg_mpi_target_forget_locked(domain);
     (void)amg_mpi_stop_forget_locked(domain);
+    amg_mpi_rma_close_locked(
+        domain, domain->end.is_over && !domain->end.is_broken);
     domain->is_dead = true;
     amg_bias_give(domain->lock);
     amg_mpi_comm_close(&domain->comm, !domain->end.is_broken);

@@ -131,6 +131,7 @@ struct amg_mpi_domain {
     uint32_t mem_serial;      /* of the newest exposed memory */
     int tags_half;            /* the tags of gets; those of puts follow */
     struct amg_mpi_end end;
+    struct amg_mpi_rma *rma; /* NULL: it has no windows */
 };
 
 static inline struct amg_mpi_domain *amg_mpi_domain_of(

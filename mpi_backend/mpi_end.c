@@ -7,8 +7,8 @@
  *         <----------------- ALL_BYE, with those that are missing
  *
  * A rank says BYE when all its requests were answered, or their credits given
- * back: so none of them is on its way any more when ALL_BYE lets their targets
- * close.
+ * back, and it uses no window any more: so nothing of it is on its way when
+ * ALL_BYE lets the others close.
  *
  * It is flat, because one rank has to know who is missing, to say so; 10,000
  * messages of 16 bytes take rank 0 a few milliseconds, once. Nobody blocks in
@@ -22,6 +22,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "mpi_backend/mpi_msg.h"
+#include "mpi_backend/mpi_rma.h"
 #include "mpi_backend/mpi_send.h"
 #include "mpi_backend/mpi_slab.h"
 
@@ -165,7 +166,8 @@ bool amg_mpi_end_step_locked(struct amg_mpi_domain *domain)
     static const struct amg_mpi_all_bye nobody;
     struct amg_mpi_end *end = &domain->end;
 
-    if (!end->has_said_bye && amg_mpi_msg_debtor_locked(domain) < 0)
+    if (!end->has_said_bye && amg_mpi_msg_debtor_locked(domain) < 0 &&
+        amg_mpi_rma_is_idle_locked(domain))
         bye_say_locked(domain);
     if (end->is_over || end->came == NULL)
         return end->is_over;

@@ -3,7 +3,8 @@
  *
  * A key is the place in the table of live memory, a serial number that is
  * never used twice, and a random number of this process, so that a key of
- * freed memory, or of another rank, fits nothing here. */
+ * freed memory, or of another rank, fits nothing here. Where a window leads to
+ * the memory, it says which, and where the entry is that guards it. */
 #include "mpi_backend/mpi_mem.h"
 
 #include <string.h>
@@ -11,14 +12,9 @@
 #include "base/assert.h"
 #include "base/mem.h"
 #include "mpi_backend/mpi_public.h"
+#include "mpi_backend/mpi_rma.h"
 
-struct mem_key {
-    uint32_t cookie;
-    uint32_t serial;
-    uint64_t salt;
-};
-
-static_assert(sizeof(struct mem_key) <= AMG_KEY_LEN_MAX, "must fit a key");
+static_assert(sizeof(struct amg_mpi_key) <= AMG_KEY_LEN_MAX, "must fit a key");
 
 static struct amg_mpi_mem *mem_of(const struct amg_mem *mem)
 {
@@ -37,15 +33,18 @@ hg_return_t amg_mpi_mem_reg(struct amg_domain *base,
     if (mem == NULL)
         return HG_NOMEM;
     mem->base.transport = &amg_mpi_transport;
-    mem->salt = domain->salt;
+    mem->key.salt = (uint32_t)domain->salt;
     mem->flags = flags;
     mem->count = count;
     amg_list_init(&mem->visits);
     if (count > 0)
         memcpy(mem->segments, segments, count * sizeof(*segments));
     amg_bias_take(domain->lock);
-    mem->serial = ++domain->mem_serial;
-    rc = amg_table_add(&domain->mems, mem, 0, &mem->cookie);
+    mem->key.serial = ++domain->mem_serial;
+    rc = amg_table_add(&domain->mems, mem, 0, &mem->key.cookie);
+    if (rc == HG_SUCCESS && domain->rma != NULL &&
+        amg_mpi_comm_may_call(&domain->comm))
+        amg_mpi_desk_open_locked(&domain->rma->desk, mem);
     amg_bias_give(domain->lock);
     if (rc != HG_SUCCESS) {
         amg_mem_free(mem);
@@ -58,24 +57,23 @@ hg_return_t amg_mpi_mem_reg(struct amg_domain *base,
 void amg_mpi_mem_key(const struct amg_mem *base, struct amg_key *ret_key)
 {
     const struct amg_mpi_mem *mem = mem_of(base);
-    struct mem_key key = {mem->cookie, mem->serial, mem->salt};
 
     memset(ret_key, 0, sizeof(*ret_key));
-    ret_key->len = sizeof(key);
-    memcpy(ret_key->bytes, &key, sizeof(key));
+    ret_key->len = sizeof(mem->key);
+    memcpy(ret_key->bytes, &mem->key, sizeof(mem->key));
 }
 
 hg_return_t amg_mpi_mem_key_read(
     const struct amg_key *wire, struct amg_mpi_access *access)
 {
-    struct mem_key key;
+    struct amg_mpi_key key;
 
     if (!AMG_CONTRACT(wire->len == sizeof(key)))
         return HG_INVALID_ARG;
     memcpy(&key, wire->bytes, sizeof(key));
     access->key_index = key.cookie;
     access->key_generation = key.serial;
-    access->key_salt = key.salt;
+    access->key_salt = key.salt | (uint64_t)key.entry << 32;
     return HG_SUCCESS;
 }
 
@@ -88,8 +86,9 @@ hg_return_t amg_mpi_mem_check_locked(const struct amg_mpi_domain *domain,
     struct amg_mpi_mem *mem = place == NULL ? NULL : place->object;
     struct amg_place asked;
 
-    if (mem == NULL || mem->serial != access->key_generation ||
-        mem->salt != access->key_salt)
+    if (mem == NULL || mem->key.serial != access->key_generation ||
+        mem->key.salt != (uint32_t)access->key_salt ||
+        mem->key.entry != access->key_salt >> 32)
         return HG_NOENTRY;
     if ((mem->flags & direction) == 0)
         return HG_PERMISSION;
@@ -110,5 +109,7 @@ void amg_mpi_mem_close_locked(
     if (mem->is_closed)
         return;
     mem->is_closed = true;
-    amg_table_remove(&domain->mems, mem->cookie);
+    amg_table_remove(&domain->mems, mem->key.cookie);
+    if (domain->rma != NULL)
+        amg_mpi_desk_leave_locked(&domain->rma->desk, mem);
 }

@@ -4,15 +4,17 @@
 #define AMG_MPI_BACKEND_MPI_MEM_H
 
 #include "mpi_backend/mpi_domain.h"
+#include "mpi_backend/mpi_entry.h"
 
 /* Owned by who registered it, until unreg succeeded. */
 struct amg_mpi_mem {
     struct amg_mem base;
-    uint32_t cookie;        /* its place in the table */
-    uint32_t serial;        /* counts all there were; places are reused */
-    uint64_t salt;          /* of the domain */
-    struct amg_list visits; /* accesses of peers in motion */
-    bool is_closed;         /* no new ones begin */
+    struct amg_mpi_key key;
+    struct amg_list visits;  /* accesses of peers in motion */
+    bool is_closed;          /* no new ones begin */
+    struct amg_link leaving; /* of the desk: its entry is to be free */
+    bool has_left;           /* the entry's door is closed */
+    int visitor;             /* who was inside then; see mpi_entry.h */
     uint8_t flags;
     uint32_t count;
     struct amg_segment segments[];

@@ -18,6 +18,7 @@
 #include "mpi_backend/mpi_send.h"
 #include "mpi_backend/mpi_slab.h"
 #include "mpi_backend/mpi_target.h"
+#include "mpi_backend/mpi_trip.h"
 
 enum {
     STRAY_MASK = 63, /* a probe costs 0.1 us, so one poll of 64 makes one */
@@ -58,6 +59,8 @@ static const struct kind_row {
     [AMG_MPI_STOP] = {sizeof(struct amg_mpi_stop), sizeof(struct amg_mpi_stop),
         amg_mpi_target_on_stop_locked},
     [AMG_MPI_HALT] = {0, 0, amg_mpi_origin_on_halt_locked},
+    [AMG_MPI_SYNC] = {sizeof(struct amg_mpi_sync), sizeof(struct amg_mpi_sync),
+        amg_mpi_trip_on_sync_locked},
     [AMG_MPI_BYE] = {0, 0, amg_mpi_end_on_bye_locked},
     [AMG_MPI_ALL_BYE] = {sizeof(struct amg_mpi_all_bye),
         sizeof(struct amg_mpi_all_bye), amg_mpi_end_on_all_bye_locked},
@@ -121,6 +124,8 @@ static void domain_move_locked(struct amg_mpi_domain *domain)
         amg_mpi_origin_move_locked(domain);
     if (!amg_list_is_empty(&domain->accesses))
         amg_mpi_target_move_locked(domain);
+    if (domain->rma != NULL)
+        amg_mpi_rma_move_locked(domain);
 }
 
 /* Moves at most `max` objects; returns how many. */

@@ -11,6 +11,7 @@
 #include "base/mem.h"
 #include "mpi_backend/mpi_send.h"
 #include "mpi_backend/mpi_slab.h"
+#include "mpi_backend/mpi_trip.h"
 
 enum {
     GRACE_MS = 2000, /* far above a round trip, far below a person's patience */
@@ -87,6 +88,8 @@ void amg_mpi_stop_cancel_locked(
         amg_mpi_transfer_free_locked(domain, transfer);
     } else if (transfer->state == AMG_MPI_TRANSFER_UNSTARTED) {
         amg_mpi_transfer_finish_locked(domain, transfer, HG_CANCELED, 0);
+    } else if (transfer->state == AMG_MPI_TRANSFER_AWAY) {
+        amg_mpi_trip_cancel_locked(transfer);
     } else if (transfer->is_small) {
         amg_mpi_transfer_op_end_locked(transfer, HG_CANCELED, 0);
     } else {

@@ -27,6 +27,7 @@
 #include "mpi_backend/mpi_mem.h"
 #include "mpi_backend/mpi_send.h"
 #include "mpi_backend/mpi_slab.h"
+#include "mpi_backend/mpi_trip.h"
 
 size_t amg_mpi_transfer_len(void)
 {
@@ -56,6 +57,7 @@ void amg_mpi_transfer_free_locked(
         amg_list_remove(&transfer->link);
     amg_mpi_stream_fini(&transfer->stream, domain);
     amg_table_remove(&domain->transfers, transfer->cookie);
+    amg_mpi_trip_drop_locked(domain, transfer);
     amg_mem_free(transfer->scratch);
     amg_pool_put(&domain->transfer_pool, transfer);
 }
@@ -106,11 +108,14 @@ hg_return_t amg_mpi_transfer_start_locked(
     struct amg_mpi_domain *domain, struct amg_mpi_transfer *transfer)
 {
     struct amg_mpi_stream *stream = &transfer->stream;
-    struct amg_mpi_slab *slab = amg_mpi_slab_get_locked(domain);
+    struct amg_mpi_slab *slab = NULL;
     uint32_t body_len = 0;
     enum amg_mpi_kind kind = AMG_MPI_GET;
     hg_return_t rc = HG_SUCCESS;
 
+    if (transfer->trip != NULL && amg_mpi_trip_start_locked(domain, transfer))
+        return HG_SUCCESS;
+    slab = amg_mpi_slab_get_locked(domain);
     if (slab == NULL)
         return HG_NOMEM;
     if (!transfer->is_small)
@@ -222,14 +227,20 @@ static hg_return_t transfer_begin(struct amg_ep *base, struct amg_peer *peer,
         .access = access};
     amg_mpi_stream_init(&transfer->stream, local, len, access.piece_len, is_put,
         (int)amg_mpi_rank_of(domain, peer), 0);
+    if (domain->rma != NULL && !transfer->is_small)
+        transfer->trip = amg_mpi_trip_plan(domain,
+            &(struct amg_mpi_errand){local, remote, len,
+                (int)amg_mpi_rank_of(domain, peer), is_put, op->is_final});
     amg_bias_take(domain->lock);
     /* Under the lock: a cancel may come before the post, and finds it done. */
     op->len = 0;
     op->data = NULL;
     amg_mpi_op_set(op, AMG_MPI_OP_TRANSFER, transfer, ep);
     rc = transfer_post_locked(domain, transfer);
-    if (rc != HG_SUCCESS)
+    if (rc != HG_SUCCESS) {
         op->priv[AMG_MPI_PRIV_STATE] = AMG_MPI_OP_DONE;
+        amg_mpi_trip_drop_locked(domain, transfer);
+    }
     amg_bias_give(domain->lock);
     if (rc != HG_SUCCESS)
         amg_pool_put(&domain->transfer_pool, transfer);

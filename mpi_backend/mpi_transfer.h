@@ -13,6 +13,7 @@ enum amg_mpi_transfer_state {
     AMG_MPI_TRANSFER_ASKED,     /* the first message is out */
     AMG_MPI_TRANSFER_MOVING,    /* a put whose peer has posted receives */
     AMG_MPI_TRANSFER_ANSWERED,  /* the peer has said its last word */
+    AMG_MPI_TRANSFER_AWAY,      /* goes by a window: its trip has it */
 };
 
 /* From the pool; in the table of transfers until it ends. */
@@ -32,6 +33,7 @@ struct amg_mpi_transfer {
     hg_return_t ret;      /* the peer's last word */
     uint64_t deadline_ns; /* of a cancelled get */
     void *scratch;        /* where late pieces go */
+    struct amg_mpi_trip *trip; /* through a window; NULL: by messages */
     struct amg_mpi_access access;
     struct amg_mpi_stream stream;
 };

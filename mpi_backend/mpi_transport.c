@@ -2,6 +2,7 @@
 /* The MPI driver: opens and closes the domain, and fills the contract in. */
 #include "mpi_backend/mpi_public.h"
 
+#include <string.h>
 #include <sys/random.h>
 
 #include "base/assert.h"
@@ -19,6 +20,7 @@
 #include "mpi_backend/mpi_transfer.h"
 #include "mpi_backend/mpi_poll.h"
 #include "mpi_backend/mpi_receive.h"
+#include "mpi_backend/mpi_rma.h"
 #include "mpi_backend/mpi_slab.h"
 #include "mpi_backend/mpi_target.h"
 
@@ -138,6 +140,7 @@ static void domains_stop(void)
             "and its calls fail from now on");
         amg_mpi_close_medium(AMG_OBJECT(link, struct amg_mpi_domain, all));
     }
+    amg_mpi_windows_stop();
     amg_lock_give(&domains_lock);
 }
 
@@ -237,6 +240,8 @@ static hg_return_t transport_open(
         amg_mpi_comm_close(&comm, true);
         return rc;
     }
+    if (how->protocol != NULL && strcmp(how->protocol, "rma") == 0)
+        (void)amg_mpi_rma_open(domain, how->area);
     amg_lock_take(&domains_lock);
     amg_list_push(&domains, &domain->all);
     amg_lock_give(&domains_lock);

@@ -25,6 +25,7 @@
  *   STOP      initiator  struct amg_mpi_stop           end early; of a put no
  *                                                      more than this was sent
  *   HALT      exposer    -                             memory goes away: STOP
+ *   SYNC      initiator  struct amg_mpi_sync           make progress, answer me
  *   BYE       anyone     -                             to rank 0: I close
  *   ALL_BYE   rank 0     struct amg_mpi_all_bye        all (but these) close
  *
@@ -52,6 +53,7 @@ enum amg_mpi_kind {
     AMG_MPI_DONE,
     AMG_MPI_STOP,
     AMG_MPI_HALT,
+    AMG_MPI_SYNC,
     AMG_MPI_BYE,
     AMG_MPI_ALL_BYE,
     AMG_MPI_KIND_COUNT
@@ -95,6 +97,11 @@ struct amg_mpi_stop {
     uint64_t len; /* of a put: bytes that were sent; of a get: all */
     uint32_t is_put;
     uint32_t unused;
+};
+
+/* After puts by a window; see mpi_trip.c. */
+struct amg_mpi_sync {
+    uint32_t is_answer;
 };
 
 struct amg_mpi_all_bye {

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The pieces that one put or get moves through a window. */
+#ifndef AMG_MPI_BACKEND_MPI_PIECE_H
+#define AMG_MPI_BACKEND_MPI_PIECE_H
+
+#include "mpi_backend/mpi_rma.h"
+
+enum { AMG_MPI_PIECES = 4 }; /* in motion: enough to keep a wire busy */
+
+struct amg_mpi_piece {
+    MPI_Request request; /* MPI_REQUEST_NULL: free */
+    uint64_t len;
+    void *user;  /* where it is from, or goes to */
+    void *spare; /* the memory of ours that it goes through, or NULL */
+};
+
+/* Owned by the trip that embeds it; guarded by the domain's lock. */
+struct amg_mpi_pieces {
+    struct amg_mpi_lane *lane;
+    int rank;
+    enum amg_mpi_way way;
+    bool is_put;
+    bool is_direct; /* from and into the user's memory */
+    unsigned in_motion;
+    struct amg_place local;  /* of the next one; not read once unwanted */
+    struct amg_place remote; /* the same */
+    uint64_t origin;         /* what displacement 0 of the window stands for */
+    uint64_t left;           /* bytes not posted */
+    uint64_t done;
+    hg_return_t ret; /* the first thing that went wrong */
+    struct amg_mpi_piece pieces[AMG_MPI_PIECES];
+};
+
+void amg_mpi_pieces_init(struct amg_mpi_pieces *pieces,
+    const struct amg_place *local, const struct amg_place *remote,
+    uint64_t len);
+
+/* Takes what has ended, and posts more. Not `is_wanted`: nothing more, and the
+ * user's lists and memory are not touched, but by pieces that are direct. */
+void amg_mpi_pieces_move_locked(struct amg_mpi_domain *domain,
+    struct amg_mpi_pieces *pieces, bool is_wanted);
+
+/* Nothing is in motion, and nothing is to be posted. */
+bool amg_mpi_pieces_are_over(
+    const struct amg_mpi_pieces *pieces, bool is_wanted);
+
+/* Has MPI finished the request? An error ends it, too, and is logged. */
+bool amg_mpi_request_is_done(MPI_Request *request, hg_return_t *ret);
+
+#endif

@@ -33,6 +33,7 @@ hg_return_t amg_bulk_make(
 
     if (bulk == NULL)
         return HG_NOMEM;
+    memset(bulk, 0, sizeof(*bulk)); /* the segments are yet to be written */
     bulk->cls = cls;
     bulk->count = count;
     atomic_init(&bulk->refs, 1);
@@ -130,20 +131,20 @@ hg_return_t amg_bulk_register(struct hg_bulk *bulk)
     return rc;
 }
 
-void amg_bulk_sealed(struct hg_bulk *bulk)
+uint64_t amg_bulk_sealed(struct hg_bulk *bulk)
 {
     uint64_t *starts = (uint64_t *)(void *)(bulk->segments + bulk->count);
     uint64_t offset = 0;
     uint32_t i = 0;
 
-    if (starts_count(bulk->count) == 0)
-        return;
+    if (starts_count(bulk->count) > 0)
+        bulk->starts = starts;
     for (i = 0; i < bulk->count; i++) {
-        if (i % AMG_BULK_STARTS_STEP == 0)
+        if (bulk->starts != NULL && i % AMG_BULK_STARTS_STEP == 0)
             starts[i / AMG_BULK_STARTS_STEP] = offset;
         offset += bulk->segments[i].len;
     }
-    bulk->starts = starts;
+    return offset;
 }
 
 /* The last segment that `starts` knows and that begins at or before `offset`,
@@ -215,7 +216,6 @@ hg_return_t amg_bulk_make_exposed(hg_class_t *cls, uint32_t count,
     uint8_t flags, amg_bulk_fill_fn fill, void *arg, struct hg_bulk **ret_bulk)
 {
     struct hg_bulk *bulk = NULL;
-    uint32_t i = 0;
     hg_return_t rc = amg_bulk_make(cls, count, &bulk);
 
     if (rc != HG_SUCCESS)
@@ -223,9 +223,7 @@ hg_return_t amg_bulk_make_exposed(hg_class_t *cls, uint32_t count,
     bulk->flags = flags;
     bulk->is_local = true;
     fill(arg, bulk->segments);
-    for (i = 0; i < count; i++)
-        bulk->len += bulk->segments[i].len;
-    amg_bulk_sealed(bulk);
+    bulk->len = amg_bulk_sealed(bulk);
     amg_class_count(cls, AMG_CLASS_BULKS, 1);
     *ret_bulk = bulk;
     return HG_SUCCESS;
@@ -310,7 +308,7 @@ hg_return_t HG_Bulk_create(hg_class_t *hg_class, hg_uint32_t count,
         bulk_destroy(bulk);
         return rc;
     }
-    amg_bulk_sealed(bulk);
+    (void)amg_bulk_sealed(bulk);
     *handle = bulk;
     return HG_SUCCESS;
 }

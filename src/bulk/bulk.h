@@ -42,7 +42,8 @@ struct hg_bulk {
     struct amg_segment segments[];
 };
 
-/* An empty handle for `count` segments, with one reference. HG_NOMEM. */
+/* An empty handle for `count` segments, which are not set, with one reference.
+ * HG_NOMEM. */
 hg_return_t amg_bulk_make(
     hg_class_t *cls, uint32_t count, struct hg_bulk **ret_bulk);
 
@@ -52,8 +53,8 @@ hg_return_t amg_bulk_make_exposed(hg_class_t *cls, uint32_t count,
     uint8_t flags, amg_bulk_fill_fn fill, void *arg, struct hg_bulk **ret_bulk);
 
 /* To be called once when all segments are set, by who made an empty handle:
- * amg_bulk_find() is fast afterwards. */
-void amg_bulk_sealed(struct hg_bulk *bulk);
+ * amg_bulk_find() is fast afterwards. Returns the bytes of all. */
+uint64_t amg_bulk_sealed(struct hg_bulk *bulk);
 
 /* Exposes `len` bytes at `data`, not counted as the user's; takes `data` (of
  * amg_mem) and frees it with the handle. On an error `data` stays the

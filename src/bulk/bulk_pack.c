@@ -16,6 +16,8 @@
  * lengths are checked against the bytes that are there. */
 #include "bulk/bulk.h"
 
+#include <assert.h>
+#include <stddef.h>
 #include <string.h>
 
 #include "base/log.h"
@@ -30,6 +32,12 @@ enum {
     PACK_SEGMENT_LEN = 16,
     ADDR_CAP = 256, /* longer than any address string of ours */
 };
+
+/* A segment lies in memory as it is written: all of them are one copy. */
+static_assert(sizeof(struct amg_segment) == PACK_SEGMENT_LEN &&
+                  offsetof(struct amg_segment, base) == 0 &&
+                  offsetof(struct amg_segment, len) == 8 && sizeof(void *) == 8,
+    "the wire's segment");
 
 static size_t bound_text(const struct hg_bulk *bulk, char *ret_text)
 {
@@ -72,7 +80,6 @@ void amg_bulk_pack(const struct hg_bulk *bulk, unsigned flags, void *ret_bytes)
     uint8_t head[4] = {PACK_VERSION, bulk->flags, 0, 0};
     char *to = ret_bytes;
     unsigned route = 0;
-    uint32_t i = 0;
 
     head[2] = (uint8_t)((is_eager ? PACK_EAGER : 0) |
                         (text_len > 0 ? PACK_BOUND : 0));
@@ -80,13 +87,7 @@ void amg_bulk_pack(const struct hg_bulk *bulk, unsigned flags, void *ret_bytes)
         head[3] = (uint8_t)(head[3] + (bulk->keys[route].len > 0 ? 1 : 0));
     to = put_bytes(to, head, sizeof(head));
     to = put_bytes(to, &bulk->count, sizeof(bulk->count));
-    for (i = 0; i < bulk->count; i++) {
-        uint64_t base = (uint64_t)(uintptr_t)bulk->segments[i].base;
-
-        to = put_bytes(to, &base, sizeof(base));
-        to = put_bytes(
-            to, &bulk->segments[i].len, sizeof(bulk->segments[i].len));
-    }
+    to = put_bytes(to, bulk->segments, (size_t)bulk->count * PACK_SEGMENT_LEN);
     for (route = 0; route < AMG_ROUTE_COUNT; route++) {
         const struct amg_key *key = &bulk->keys[route];
         uint8_t key_head[2] = {(uint8_t)route, key->len};
@@ -128,18 +129,13 @@ static bool read_segments(struct reader *reader, struct hg_bulk *bulk)
 {
     uint32_t i = 0;
 
+    if (!take_bytes(
+            reader, bulk->segments, (uint64_t)bulk->count * PACK_SEGMENT_LEN))
+        return false;
     for (i = 0; i < bulk->count; i++) {
-        uint64_t base = 0;
-        uint64_t len = 0;
-
-        if (!take_bytes(reader, &base, sizeof(base)) ||
-            !take_bytes(reader, &len, sizeof(len)))
+        if (bulk->segments[i].len > UINT64_MAX - bulk->len)
             return false;
-        if (len > UINT64_MAX - bulk->len)
-            return false;
-        bulk->segments[i].base = (void *)(uintptr_t)base;
-        bulk->segments[i].len = len;
-        bulk->len += len;
+        bulk->len += bulk->segments[i].len;
     }
     return true;
 }
@@ -221,7 +217,7 @@ hg_return_t amg_bulk_unpack(hg_class_t *cls, const void *bytes, uint64_t len,
         ((head[2] & PACK_BOUND) != 0 && !read_bound(&reader, bulk)) ||
         ((head[2] & PACK_EAGER) != 0 && !read_eager(&reader, bulk)))
         goto drop_bulk;
-    amg_bulk_sealed(bulk);
+    (void)amg_bulk_sealed(bulk);
     *ret_bulk = bulk;
     return HG_SUCCESS;
 

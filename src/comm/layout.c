@@ -194,11 +194,30 @@ static void layout_settle(struct amg_comm_layout *layout)
 hg_return_t amg_comm_layout_add_run(
     struct amg_comm_layout *layout, int64_t at, int64_t len)
 {
-    struct amg_comm_run run = {.len = len};
-    struct amg_comm_layout one = {
-        .runs = &run, .count = 1, .copies = 1, .high = len, .len = len};
+    struct reach reach = {.low = at, .len = len};
+    hg_return_t rc = HG_SUCCESS;
 
-    return len == 0 ? HG_SUCCESS : amg_comm_layout_add(layout, &one, 1, 0, at);
+    if (len == 0)
+        return HG_SUCCESS;
+    if (layout->copies > 1) {
+        rc = layout_expand(layout);
+        if (rc != HG_SUCCESS)
+            return rc;
+    }
+    rc = runs_reserve(layout, 1);
+    if (rc != HG_SUCCESS)
+        return rc;
+    if (!amg_checked_add(at, len, &reach.high) || !reach_join(layout, &reach))
+        return refuse_place();
+    run_push(layout->runs, &layout->count, at, len);
+    return HG_SUCCESS;
+}
+
+static inline bool is_one_run(
+    const struct amg_comm_layout *layout, int64_t times, int64_t step)
+{
+    return layout->count == 1 && layout->copies == 1 &&
+           (times == 1 || step == layout->len);
 }
 
 hg_return_t amg_comm_layout_add(struct amg_comm_layout *layout,
@@ -207,13 +226,18 @@ hg_return_t amg_comm_layout_add(struct amg_comm_layout *layout,
 {
     struct reach reach;
     uint64_t more = 0;
-    bool is_dense = false;
     int64_t i = 0;
     hg_return_t rc = HG_SUCCESS;
 
     AMG_ASSERT(times >= 0);
     if (times == 0 || other->count == 0)
         return HG_SUCCESS;
+    if (is_one_run(other, times, step)) {
+        if (!amg_checked_mul(other->len, times, &reach.len) ||
+            !amg_checked_add(other->low, at, &reach.low))
+            return refuse_place();
+        return amg_comm_layout_add_run(layout, reach.low, reach.len);
+    }
     rc = layout_expand(layout);
     if (rc != HG_SUCCESS)
         return rc;
@@ -226,11 +250,7 @@ hg_return_t amg_comm_layout_add(struct amg_comm_layout *layout,
         return rc;
     if (!reach_join(layout, &reach))
         return refuse_place();
-    is_dense = other->count == 1 && other->copies == 1 && more == 1;
-    if (is_dense)
-        run_push(layout->runs, &layout->count, other->runs[0].at + at,
-            other->runs[0].len * times);
-    for (i = 0; i < times && !is_dense; i++)
+    for (i = 0; i < times; i++)
         runs_push(layout->runs, &layout->count, other, at + i * step);
     return HG_SUCCESS;
 }

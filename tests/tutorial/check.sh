@@ -93,6 +93,20 @@ want_pipeline() {
     done
 }
 
+want_types() {
+    local rows=$ranks cols=1 neighbours
+    [ "$ranks" -lt 4 ] || cols=2 # as MPI_Dims_create() has it
+    rows=$((ranks / cols))
+    echo "rank 0: $rows x $cols blocks of 24 x 16 cells, 20 steps"
+    for ((rank = 0; rank < ranks; rank++)); do
+        neighbours=$((cols - 1))
+        [ "$rank" -lt "$cols" ] || neighbours=$((neighbours + 1))
+        [ "$rank" -ge $((ranks - cols)) ] || neighbours=$((neighbours + 1))
+        echo "rank $rank: pulled $((20 * neighbours)) edges," \
+            "the same result as alone"
+    done
+}
+
 case $name in
 save_to) # a large file, to a directory that is not there yet
     head -c 3000001 /dev/urandom >"$work/file"

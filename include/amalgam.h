@@ -242,6 +242,45 @@ HG_PUBLIC hg_return_t amalgam_free(hg_class_t *hg_class, void *ptr);
 HG_PUBLIC hg_return_t amalgam_bulk_create_type(hg_class_t *hg_class, void *buf,
     MPI_Count count, MPI_Datatype type, hg_uint8_t flags, hg_bulk_t *handle);
 
+/* All that follows an offset. */
+#define AMALGAM_REST ((hg_size_t)-1)
+
+/**
+ * Expose this rank's part of a window of the program.
+ *
+ * The memory is not registered a second time. Peers reach it through the
+ * window itself while they hold a lock on it that covers this rank (best:
+ * MPI_Win_lock_all() for its whole life) and the class moves bulk data by
+ * MPI-3 RMA; in any other case by messages, which needs no epoch. Both respect
+ * what the handle allows, and neither takes a lock of its own. The first call
+ * for a window is collective over the window's ranks, later ones are local.
+ *
+ * @param hg_class  [in]   a class over MPI; all ranks of the window are in it
+ * @param win       [in]   made by MPI_Win_create(), MPI_Win_allocate() or
+ *                         MPI_Win_allocate_shared()
+ * @param offset    [in]   bytes from the start of this rank's part
+ * @param len       [in]   bytes, or AMALGAM_REST
+ * @param flags     [in]   HG_BULK_READ_ONLY, HG_BULK_WRITE_ONLY or both
+ * @param handle    [out]  like one of HG_Bulk_create()
+ * @return HG_SUCCESS or an error
+ * Owns:      `win` stays the caller's; MPI_Win_free() it after all its handles
+ *            were freed. `handle` is the caller's: HG_Bulk_free() it.
+ * Errors:    HG_INVALID_ARG     a NULL argument, MPI_WIN_NULL, a dynamic window
+ *                               (it has no part of its own: HG_Bulk_create()),
+ *                               a range beyond the part, flags that are none
+ *            HG_ADDRNOTAVAIL    a rank of the window is not in the class
+ *            HG_OPNOTSUPPORTED  the class is not over MPI
+ *            HG_TIMEOUT         the first call, and not all ranks of the window
+ *                               made it within AMALGAM_FINALIZE_TIMEOUT_MS
+ *            HG_NOMEM           no memory
+ * Threads:   one that may call MPI. The first call for a window blocks until
+ *            its first rank has made it; later ones never block.
+ * Undefined: first calls for two windows in different orders on two ranks.
+ * Source:    Amalgam.
+ */
+HG_PUBLIC hg_return_t amalgam_bulk_from_win(hg_class_t *hg_class, MPI_Win win,
+    hg_size_t offset, hg_size_t len, hg_uint8_t flags, hg_bulk_t *handle);
+
 #ifdef __cplusplus
 }
 #endif

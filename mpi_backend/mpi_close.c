@@ -20,28 +20,14 @@
 #include "mpi_backend/mpi_rma.h"
 #include "mpi_backend/mpi_send.h"
 #include "mpi_backend/mpi_target.h"
+#include "mpi_backend/mpi_user_window.h"
 
 enum {
-    CLOSE_MS = 1000,    /* the contract's bound for closing an endpoint */
-    ANSWER_MS = 500,    /* of it, what peers get to answer a cancelled get */
-    VERDICT_MS = 500,   /* for rank 0 to say who is missing */
-    NAP_NS = 50000,     /* between looks that found nothing, after */
-    LOOKS_BEFORE = 256, /* this many, which is about 0.1 ms */
+    CLOSE_MS = 1000,  /* the contract's bound for closing an endpoint */
+    ANSWER_MS = 500,  /* of it, what peers get to answer a cancelled get */
+    VERDICT_MS = 500, /* for rank 0 to say who is missing */
     WHO_CAP = 32,
 };
-
-/* One look of a wait; the lock is given away for a moment. */
-static void wait_step_locked(struct amg_mpi_domain *domain, unsigned *looks)
-{
-    bool may_call = amg_mpi_comm_may_call(&domain->comm) && !domain->is_dead;
-    unsigned count = may_call ? amg_mpi_poll_domain_locked(domain) : 0;
-
-    *looks = count > 0 ? 0 : *looks + 1;
-    amg_bias_give(domain->lock);
-    if (!may_call || *looks > LOOKS_BEFORE || domain->comm.must_yield)
-        amg_clock_sleep_ns(NAP_NS);
-    amg_bias_take(domain->lock);
-}
 
 /* The rank of one that keeps the memory in use, AMG_MPI_VISITOR_MANY, or
  * AMG_MPI_VISITOR_NONE. */
@@ -88,7 +74,7 @@ hg_return_t amg_mpi_close_unreg(
         amg_mpi_target_halt_locked(mem);
     }
     while (rank != AMG_MPI_VISITOR_NONE) {
-        wait_step_locked(domain, &looks);
+        amg_mpi_poll_wait_locked(domain, &looks);
         rank = visitor_find_locked(domain, mem);
         if (rank != AMG_MPI_VISITOR_NONE && amg_clock_ns() >= deadline_ns)
             break;
@@ -113,7 +99,7 @@ static void transfers_end_locked(
     unsigned looks = 0;
 
     while (amg_mpi_stop_drop_locked(domain, ep, is_late)) {
-        wait_step_locked(domain, &looks);
+        amg_mpi_poll_wait_locked(domain, &looks);
         now_ns = amg_clock_ns();
         is_late = now_ns >= late_ns;
         if (now_ns < end_ns)
@@ -136,7 +122,7 @@ static void trips_end_locked(struct amg_mpi_domain *domain)
     unsigned looks = 0;
 
     while (!amg_mpi_rma_is_idle_locked(domain) && amg_clock_ns() < end_ns)
-        wait_step_locked(domain, &looks);
+        amg_mpi_poll_wait_locked(domain, &looks);
 }
 
 /* Requests that came in and were not polled are refused. */
@@ -208,7 +194,7 @@ static void verdict_await_locked(struct amg_mpi_domain *domain)
 
     while (domain->comm.rank != 0 && !domain->end.is_over &&
            amg_clock_ns() < end_ns)
-        wait_step_locked(domain, &looks);
+        amg_mpi_poll_wait_locked(domain, &looks);
 }
 
 void amg_mpi_close_abandon(struct amg_domain *base)
@@ -230,7 +216,7 @@ static void sends_end_locked(struct amg_mpi_domain *domain)
     unsigned looks = 0;
 
     while (!amg_list_is_empty(&domain->sends) && amg_clock_ns() < end_ns)
-        wait_step_locked(domain, &looks);
+        amg_mpi_poll_wait_locked(domain, &looks);
     amg_mpi_send_abandon_locked(domain);
 }
 
@@ -264,5 +250,6 @@ void amg_mpi_close_medium(struct amg_mpi_domain *domain)
         domain, domain->end.is_over && !domain->end.is_broken);
     domain->is_dead = true;
     amg_bias_give(domain->lock);
+    amg_mpi_user_window_fini(domain);
     amg_mpi_comm_close(&domain->comm, !domain->end.is_broken);
 }

@@ -126,10 +126,14 @@ struct amg_mpi_domain {
     struct amg_pool transfer_pool;
     struct amg_pool access_pool;
     struct amg_mpi_stages stages;
-    struct amg_list moving;   /* transfers that have something to do */
-    struct amg_list accesses; /* of peers, in motion */
-    uint32_t mem_serial;      /* of the newest exposed memory */
-    int tags_half;            /* the tags of gets; those of puts follow */
+    struct amg_list moving;       /* transfers that have something to do */
+    struct amg_list accesses;     /* of peers, in motion */
+    uint32_t mem_serial;          /* of the newest exposed memory */
+    int tags_half;                /* the tags of gets; those of puts follow, */
+    int tag_window;               /* and one that names a window */
+    struct amg_list user_windows; /* struct amg_mpi_user_window */
+    uint32_t user_window_count;   /* of those that this rank named */
+    int user_window_key;          /* of their attribute */
     struct amg_mpi_end end;
     struct amg_mpi_rma *rma; /* NULL: it has no windows */
 };

@@ -9,6 +9,7 @@
 
 #include <stdatomic.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "mpi_backend/mpi_end.h"
@@ -21,8 +22,10 @@
 #include "mpi_backend/mpi_trip.h"
 
 enum {
-    STRAY_MASK = 63, /* a probe costs 0.1 us, so one poll of 64 makes one */
-    DOMAIN_MAX = 64, /* messages of one endpoint, when all are polled */
+    STRAY_MASK = 63,    /* a probe costs 0.1 us, so one poll of 64 makes one */
+    DOMAIN_MAX = 64,    /* messages of one endpoint, when all are polled */
+    NAP_NS = 50000,     /* between looks that found nothing, after */
+    LOOKS_BEFORE = 256, /* this many, which is about 0.1 ms */
 };
 
 /* Only its credits count. */
@@ -206,6 +209,18 @@ unsigned amg_mpi_poll_domain_locked(struct amg_mpi_domain *domain)
     domain_move_locked(domain);
     amg_mpi_msg_flush_locked(domain);
     return count;
+}
+
+void amg_mpi_poll_wait_locked(struct amg_mpi_domain *domain, unsigned *looks)
+{
+    bool may_call = amg_mpi_comm_may_call(&domain->comm) && !domain->is_dead;
+    unsigned count = may_call ? amg_mpi_poll_domain_locked(domain) : 0;
+
+    *looks = count > 0 ? 0 : *looks + 1;
+    amg_bias_give(domain->lock);
+    if (!may_call || *looks > LOOKS_BEFORE || domain->comm.must_yield)
+        amg_clock_sleep_ns(NAP_NS);
+    amg_bias_take(domain->lock);
 }
 
 void amg_mpi_poll_unpost_locked(

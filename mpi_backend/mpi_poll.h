@@ -13,6 +13,10 @@ unsigned amg_mpi_poll(
  * it waits for their next polls. Returns how many messages came. */
 unsigned amg_mpi_poll_domain_locked(struct amg_mpi_domain *domain);
 
+/* One look of somebody who waits: moves the whole domain along, and gives the
+ * lock to others for a moment. `looks`, 0 at first, counts those in vain. */
+void amg_mpi_poll_wait_locked(struct amg_mpi_domain *domain, unsigned *looks);
+
 /* Takes the endpoint's receives back; requests that came in are refused. */
 void amg_mpi_poll_unpost_locked(
     struct amg_mpi_domain *domain, struct amg_mpi_ep *ep);

@@ -57,11 +57,12 @@ static hg_return_t wishes_agree(struct amg_mpi_domain *domain,
 static void tags_lay(struct amg_mpi_domain *domain)
 {
     uint32_t stamps = ((uint32_t)domain->comm.tag_max + 1) >> AMG_MPI_TAG_BITS;
-    uint32_t half = ((uint32_t)domain->comm.tag_max + 1) / 2;
+    uint32_t half = (uint32_t)domain->comm.tag_max / 2;
 
     domain->stamp = (int)(domain->nonce % stamps) << AMG_MPI_TAG_BITS;
     domain->tags_half =
         (int)(half <= AMG_TABLE_INDEX_MASK ? half : AMG_TABLE_INDEX_MASK + 1u);
+    domain->tag_window = 2 * domain->tags_half;
 }
 
 static void domain_set(struct amg_mpi_domain *domain,
@@ -87,6 +88,8 @@ static void domain_set(struct amg_mpi_domain *domain,
     amg_list_init(&domain->orphans);
     amg_list_init(&domain->moving);
     amg_list_init(&domain->accesses);
+    amg_list_init(&domain->user_windows);
+    domain->user_window_key = MPI_KEYVAL_INVALID;
     amg_table_init(&domain->calls, AMG_TABLE_INDEX_MASK + 1u);
     amg_table_init(&domain->transfers, (uint32_t)domain->tags_half);
     amg_table_init(&domain->mems, AMG_TABLE_INDEX_MASK + 1u);

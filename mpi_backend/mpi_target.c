@@ -6,6 +6,8 @@
  * or in; see mpi_transfer.c for who says what when. Every word of a message is
  * checked before it is used: key, permission, bounds, lengths.
  *
+ * A move ends with the first visit that does, as in mpi_origin.c.
+ *
  * When memory goes away (halt), a get ends with the pieces in motion, and DONE
  * says how many those are. A put's sender is told to HALT: only it knows how
  * many pieces it has sent, and until its STOP says so the receives stay. */
@@ -273,7 +275,8 @@ static bool put_answer_locked(
     return visit_answer_locked(domain, visit, code, len);
 }
 
-static void visit_move_locked(
+/* True: it has ended. */
+static bool visit_move_locked(
     struct amg_mpi_domain *domain, struct amg_mpi_visit *visit)
 {
     struct amg_mpi_stream *stream = &visit->stream;
@@ -282,11 +285,12 @@ static void visit_move_locked(
     if (!visit->is_told && (visit->is_halted || stream->ret == HG_NA_ERROR))
         visit_tell_locked(domain, visit);
     if (!amg_mpi_stream_is_over(stream))
-        return;
+        return false;
     if (visit->is_put ? !put_answer_locked(domain, visit)
                       : stream->limit < stream->len && !visit->is_told)
-        return;
+        return false;
     visit_end_locked(domain, visit);
+    return true;
 }
 
 void amg_mpi_target_move_locked(struct amg_mpi_domain *domain)
@@ -296,7 +300,8 @@ void amg_mpi_target_move_locked(struct amg_mpi_domain *domain)
     while (link != NULL) {
         struct amg_link *next = amg_list_next(&domain->accesses, link);
 
-        visit_move_locked(domain, visit_of(link));
+        if (visit_move_locked(domain, visit_of(link)))
+            return;
         link = next;
     }
 }

@@ -16,6 +16,7 @@
 #include "base/bias.h"
 #include "base/pool.h"
 #include "mpi_backend/mpi_addr.h"
+#include "mpi_backend/mpi_choice.h"
 #include "mpi_backend/mpi_comm.h"
 #include "transport/table.h"
 #include "mpi_backend/mpi_stage.h"
@@ -102,6 +103,7 @@ struct amg_mpi_domain {
     uint32_t piece_len;
     uint32_t max_contexts;
     bool is_listening;
+    struct amg_mpi_choice choice; /* by window, or by messages */
     bool is_dead; /* MPI_Finalize came first; nothing works any more */
     /* A slab at hand, so that get_buf finds one without the lock. The exchange
      * that takes it pairs with the exchange that put it there. */

@@ -96,6 +96,12 @@ static void windows_run(struct pair *pair, struct bulk *bulk, size_t size,
         row_run(pair, bulk, size, windows[i], against);
 }
 
+/* What goes through MPI also within a node is compared with MPI alone. */
+static bool is_by_mpi(const struct pair *pair)
+{
+    return strcmp(pair->via, "mpi") == 0;
+}
+
 static void size_run(struct pair *pair, struct bulk *bulk, size_t size)
 {
     bool is_library = bulk->shape.is_library;
@@ -109,7 +115,7 @@ static void size_run(struct pair *pair, struct bulk *bulk, size_t size)
         row_run(pair, bulk, size, 1, &round_against);
     if (bulk->far_pid != 0)
         row_run(pair, bulk, size, 1, &cross_against);
-    if (is_library && bulk->like->is_shared)
+    if (is_library && bulk->like->is_shared && !is_by_mpi(pair))
         row_run(pair, bulk, size, 1, &copy_against);
 }
 
@@ -125,7 +131,7 @@ static void memory_run(struct pair *pair, bool is_library,
     bulk_sizes_get(pair, &all);
     bulk_open(pair, &shape, like, &bulk);
     bulk.windows = windows;
-    if (!is_library)
+    if (!is_library && !is_by_mpi(pair))
         bulk_cross_init(pair, &bulk);
     for (unsigned direction = 0; direction < 2; direction++) {
         bulk.is_push = direction == 1;

@@ -13,6 +13,8 @@ enum { TEXT_LEN = 512 };
 
 const char *crowd_info(const struct pair *pair)
 {
+    if (pair->is_collective && pair->world_size >= 4)
+        return NULL;
     if (strcmp(pair->via, "sm") == 0 || strcmp(pair->via, "shm") == 0 ||
         strcmp(pair->via, "na+sm") == 0)
         return "na+sm";

@@ -18,7 +18,7 @@ struct crowd {
 };
 
 /* The string that opens the transport between the two in processes without MPI;
- * NULL: there is none. */
+ * NULL: there is none, or the peers are further ranks. */
 const char *crowd_info(const struct pair *pair);
 
 /* By both ranks. False, with a word why, when the transport has no peers to

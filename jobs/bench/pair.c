@@ -171,6 +171,21 @@ static void peer_by_text(struct pair *pair)
     }
 }
 
+/* An address of a rank is one of MPI also where ranks of one node go another
+ * way: they have mapped a file of each other then. */
+static void via_near(struct pair *pair)
+{
+    struct mapped theirs = pair->mapped;
+    int is_near = 0;
+
+    MPI_Bcast(&theirs, sizeof(theirs), MPI_BYTE, 1, pair->comm);
+    is_near = pair->rank == 0 && pair->is_one_machine &&
+              mapped_meet(&pair->mapped, &theirs);
+    MPI_Bcast(&is_near, 1, MPI_INT, 0, pair->comm);
+    if (is_near && strcmp(pair->via, "mpi") == 0)
+        snprintf(pair->via, sizeof(pair->via), "shm");
+}
+
 /* What carried a call from the caller to the target, as that sees it. */
 static void via_ask(struct pair *pair)
 {
@@ -191,12 +206,15 @@ static void via_ask(struct pair *pair)
     }
     pair_leave(pair);
     MPI_Bcast(pair->via, PAIR_NAME_CAP, MPI_CHAR, 0, pair->comm);
+    via_near(pair);
 }
 
 bool pair_open_alone(struct pair *pair, MPI_Comm comm, const char *transport)
 {
     bool is_alone = transport_is_alone(transport);
+    struct mapped before;
 
+    mapped_read(NULL, &before);
     guard_step(
         "opening a class over \"%s\"", transport == NULL ? "auto" : transport);
     pair->is_collective = !is_alone;
@@ -207,6 +225,7 @@ bool pair_open_alone(struct pair *pair, MPI_Comm comm, const char *transport)
             pair->rank, transport == NULL ? "auto" : transport);
         return false;
     }
+    mapped_read(&before, &pair->mapped);
     pair->transport =
         transport == NULL ? HG_Class_get_name(pair->cls) : transport;
     pair->is_caller = pair->rank == 0;

@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "mapped.h"
 #include "mercury.h"
 #include "options.h"
 #include "rows.h"
@@ -27,7 +28,8 @@ struct pair {
     const char *transport;   /* as the rows name it */
     char via[PAIR_NAME_CAP]; /* what carried a call from one to the other */
     hg_class_t *cls;
-    bool is_collective; /* the class ends together with all its ranks */
+    struct mapped mapped; /* files that were mapped for it */
+    bool is_collective;   /* the class ends together with all its ranks */
     bool is_caller;
     bool is_target;
     unsigned wait_ms; /* how long a turn may sleep; 0: not at all */

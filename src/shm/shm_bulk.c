@@ -30,7 +30,8 @@ enum {
     POLL_TRANSFERS = 16,     /* moved by one poll */
 };
 
-/* Copied by one poll: 0.1 ms, so that messages do not wait long. */
+/* Copied by one poll: 0.1 ms, so that messages do not wait long. Many short
+ * runs take as long as fewer bytes, which is known to who copies them. */
 static const uint64_t POLL_LEN = 1 << 20;
 
 /* Copied by one post: 3 us, or 7 us by the kernel. Between two polls, all posts
@@ -171,13 +172,13 @@ static hg_return_t transfer_copy(
 
     rest.offset += transfer->landed;
     rest.len -= transfer->landed;
+    rest.goes_on = transfer->landed > 0;
     rc = amg_shm_copy_step(transfer->domain, transfer->peer, &rest,
-        transfer->local + transfer->landed, *budget, &len);
+        &transfer->local, budget, &len);
     if (rc != HG_SUCCESS)
         return rc;
     transfer->landed += len;
     transfer->begun += len;
-    *budget -= len;
     return transfer->landed == transfer->access.len ? HG_SUCCESS : HG_AGAIN;
 }
 
@@ -344,40 +345,52 @@ static bool post_may_copy(struct amg_shm_ep *ep,
         return false;
     amg_bias_take(&domain->lock);
     may_copy = peer->state == AMG_SHM_PEER_ALIVE &&
-               access->len <= POLL_LEN - ep->bulk.copied;
-    if (may_copy)
-        ep->bulk.copied += access->len;
+               ep->bulk.copied + access->len <= POLL_LEN;
     amg_bias_give(&domain->lock);
     return may_copy;
 }
 
-/* All of it at once, by the post; its end waits for the next poll. False: a
- * poll is to do it, from the start. */
-static bool post_copy(struct amg_shm_ep *ep, struct amg_shm_peer *peer,
-    const struct amg_shm_access *access, void *local, struct amg_op *op)
+static void post_end(struct amg_shm_ep *ep, struct amg_op *op, uint64_t len,
+    uint64_t cost, hg_return_t ret)
 {
     struct amg_shm_domain *domain = amg_shm_domain_of_ep(ep);
-    hg_return_t rc = HG_SUCCESS;
-    uint64_t len = 0;
 
-    if (!post_may_copy(ep, peer, access))
-        return false;
-    rc = amg_shm_copy_step(domain, peer, access, local, access->len, &len);
-    if (rc == HG_AGAIN || rc == HG_OPNOTSUPPORTED ||
-        (rc == HG_SUCCESS && len < access->len))
-        return false;
     op->len = len;
     op->data = NULL;
     amg_bias_take(&domain->lock);
-    amg_shm_op_end_locked(ep, op, rc);
+    ep->bulk.copied += cost;
+    amg_shm_op_end_locked(ep, op, ret);
     amg_shm_bell_self_locked(ep);
     amg_bias_give(&domain->lock);
+}
+
+/* All of it at once, by the post; its end waits for the next poll. False: a
+ * poll is to do it, from `*ret_len` bytes on. */
+static bool post_copy(struct amg_shm_ep *ep, struct amg_shm_peer *peer,
+    const struct amg_shm_access *access, struct amg_place *local,
+    struct amg_op *op, uint64_t *ret_len)
+{
+    uint64_t budget = POST_LEN;
+    uint64_t len = 0;
+    hg_return_t rc = HG_SUCCESS;
+
+    if (!post_may_copy(ep, peer, access))
+        return false;
+    rc = amg_shm_copy_step(
+        amg_shm_domain_of_ep(ep), peer, access, local, &budget, &len);
+    if (rc == HG_AGAIN || rc == HG_OPNOTSUPPORTED ||
+        (rc == HG_SUCCESS && len < access->len)) {
+        *ret_len = len;
+        return false;
+    }
+    post_end(ep, op, len, POST_LEN - budget, rc);
     return true;
 }
 
 static hg_return_t transfer_begin(struct amg_ep *base, struct amg_peer *peer,
-    uint8_t context, void *local, const struct amg_remote *remote, uint64_t len,
-    enum amg_mem_flags direction, struct amg_op *op)
+    uint8_t context, const struct amg_place *local,
+    const struct amg_remote *remote, uint64_t len, enum amg_mem_flags direction,
+    struct amg_op *op)
 {
     struct amg_shm_ep *ep = amg_shm_ep_of(base);
     struct amg_shm_domain *domain = amg_shm_domain_of_ep(ep);
@@ -386,23 +399,31 @@ static hg_return_t transfer_begin(struct amg_ep *base, struct amg_peer *peer,
         .direction = direction,
         .offset = remote->at.into,
         .len = len};
+    struct amg_place here = *local;
+    uint64_t done = 0;
     hg_return_t rc = amg_shm_keys_read(&remote->key, &access.key);
 
     if (rc != HG_SUCCESS)
         return rc;
     if (!AMG_CONTRACT(len > 0))
         return HG_INVALID_ARG;
-    if (post_copy(ep, amg_shm_peer_of(peer), &access, local, op))
+    if (post_copy(ep, amg_shm_peer_of(peer), &access, &here, op, &done))
         return HG_SUCCESS;
     transfer = amg_pool_get(&domain->bulk.pool);
+    if (transfer == NULL && done > 0) { /* something has changed already */
+        post_end(ep, op, done, done, HG_NOMEM);
+        return HG_SUCCESS;
+    }
     if (transfer == NULL)
         return HG_NOMEM;
     *transfer = (struct amg_shm_transfer){.domain = domain,
         .ep = ep,
         .op = op,
         .peer = amg_shm_peer_of(peer),
-        .local = local,
+        .local = here,
         .access = access,
+        .begun = done,
+        .landed = done,
         .context = context,
         .origin_context = base->context_id};
     amg_bias_take(&domain->lock);
@@ -417,16 +438,16 @@ hg_return_t amg_shm_bulk_put(struct amg_ep *ep, struct amg_peer *peer,
     uint8_t target_context, const struct amg_place *local,
     const struct amg_remote *remote, uint64_t len, struct amg_op *op)
 {
-    return transfer_begin(ep, peer, target_context, amg_place_at(local), remote,
-        len, AMG_MEM_WRITE, op);
+    return transfer_begin(
+        ep, peer, target_context, local, remote, len, AMG_MEM_WRITE, op);
 }
 
 hg_return_t amg_shm_bulk_get(struct amg_ep *ep, struct amg_peer *peer,
     uint8_t target_context, const struct amg_place *local,
     const struct amg_remote *remote, uint64_t len, struct amg_op *op)
 {
-    return transfer_begin(ep, peer, target_context, amg_place_at(local), remote,
-        len, AMG_MEM_READ, op);
+    return transfer_begin(
+        ep, peer, target_context, local, remote, len, AMG_MEM_READ, op);
 }
 
 hg_return_t amg_shm_bulk_reg(struct amg_domain *base,

@@ -61,6 +61,7 @@ void amg_shm_chunk_forget_locked(struct amg_shm_transfer *transfer)
     starving_wake_locked(transfer->domain);
 }
 
+/* The piece begins where the transfer has come to. */
 static hg_return_t piece_send_locked(
     struct amg_shm_transfer *transfer, const struct amg_shm_piece *piece)
 {
@@ -73,11 +74,12 @@ static hg_return_t piece_send_locked(
     };
     const struct amg_shm_ask ask = {
         .key = transfer->access.key,
-        .offset = transfer->access.offset + piece->offset,
-        .rest = transfer->access.len - piece->offset,
+        .offset = transfer->access.offset + transfer->begun,
+        .rest = transfer->access.len - transfer->begun,
         .segment = transfer->access.segment,
         .len = piece->len,
         .chunk = piece->chunk,
+        .goes_on = transfer->begun > 0,
     };
 
     return amg_shm_send_word_locked(transfer->peer, &note, &ask, sizeof(ask));
@@ -89,6 +91,7 @@ static hg_return_t piece_begin(struct amg_shm_transfer *transfer)
     struct amg_shm_domain *domain = transfer->domain;
     uint64_t left = transfer->access.len - transfer->begun;
     struct amg_shm_piece *piece = transfer->pieces;
+    struct amg_place behind = transfer->local;
     hg_return_t rc = HG_SUCCESS;
     uint32_t chunk = 0;
     bool has_chunk = false;
@@ -104,17 +107,20 @@ static hg_return_t piece_begin(struct amg_shm_transfer *transfer)
         return transfer->in_motion > 0 ? HG_AGAIN : HG_BUSY;
     *piece = (struct amg_shm_piece){.chunk = chunk,
         .len = left < AMG_SHM_CHUNK_LEN ? (uint32_t)left : AMG_SHM_CHUNK_LEN,
-        .offset = transfer->begun};
+        .local = transfer->local};
     if (transfer->access.direction == AMG_MEM_WRITE)
-        memcpy(chunk_at(&domain->region, chunk),
-            transfer->local + piece->offset, piece->len);
+        amg_place_gather(chunk_at(&domain->region, chunk), &behind, piece->len);
+    else
+        amg_place_skip(&behind, piece->len);
     amg_bias_take(&domain->lock);
     transfer->in_motion++;
     rc = piece_send_locked(transfer, piece);
-    if (rc == HG_SUCCESS)
+    if (rc == HG_SUCCESS) {
         transfer->begun += piece->len;
-    else
+        transfer->local = behind;
+    } else {
         piece_end_locked(transfer, piece);
+    }
     amg_bias_give(&domain->lock);
     return rc;
 }
@@ -139,10 +145,11 @@ static hg_return_t ask_serve(struct amg_shm_domain *domain,
         .segment = ask->segment,
         .direction = direction,
         .offset = ask->offset,
-        .len = ask->rest};
+        .len = ask->rest,
+        .goes_on = ask->goes_on != 0};
     struct amg_shm_mem *mem = NULL;
+    struct amg_place at;
     char *chunk = NULL;
-    void *at = NULL;
     hg_return_t rc = HG_SUCCESS;
 
     if (ask->chunk >= AMG_SHM_CHUNKS || ask->len == 0 ||
@@ -155,9 +162,9 @@ static hg_return_t ask_serve(struct amg_shm_domain *domain,
     }
     chunk = chunk_at(&peer->region, ask->chunk);
     if (direction == AMG_MEM_READ)
-        memcpy(chunk, at, ask->len);
+        amg_place_gather(chunk, &at, ask->len);
     else
-        memcpy(at, chunk, ask->len);
+        amg_place_scatter(&at, chunk, ask->len);
     amg_shm_keys_leave(&domain->bulk.keys, mem);
     return HG_SUCCESS;
 }
@@ -266,8 +273,8 @@ static void on_told(struct amg_shm_domain *domain, struct amg_shm_peer *peer,
         return;
     /* It ends by nobody but the progress owner of its context: by us. */
     if (told.code == HG_SUCCESS && transfer->access.direction == AMG_MEM_READ)
-        memcpy(transfer->local + piece->offset,
-            chunk_at(&domain->region, told.chunk), piece->len);
+        amg_place_scatter(
+            &piece->local, chunk_at(&domain->region, told.chunk), piece->len);
     message_lock(domain, has_lock);
     told_locked(transfer, piece, (hg_return_t)told.code);
     message_unlock(domain, has_lock);

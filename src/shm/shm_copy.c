@@ -3,8 +3,9 @@
  *
  * Two ways, found out about each peer when the first transfer wants to know:
  *
- *   direct  memory of the peer's area, which is mapped here: a plain copy
- *   cma     any memory, by process_vm_readv() and process_vm_writev()
+ *   direct  memory of the peer's area, which is mapped here: plain copies
+ *   cma     any memory, by process_vm_readv() and process_vm_writev(),
+ * shm_cma.c
  *
  * Both need the same pid namespace. The area is reached by the peer's
  * descriptor in /proc, which the kernel allows to the same user; cross-memory
@@ -16,18 +17,20 @@
  * used again while we copy only if its owner died in that very moment. */
 #include "shm/shm_copy.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
 #include "base/assert.h"
 #include "base/log.h"
+#include "shm/shm_cma.h"
 #include "shm/shm_files.h"
+
+/* Of a list, in bytes that could be copied instead. */
+enum { DIRECT_RUN_COST = 128 };
 
 void amg_shm_copy_blame(const struct amg_shm_region *who,
     const struct amg_shm_access *access, hg_return_t rc)
@@ -74,19 +77,6 @@ static char *area_map(const struct amg_shm_region *region, uint64_t len)
     return base == MAP_FAILED ? NULL : base;
 }
 
-/* Can the peer's random word be read? */
-static bool cma_works(const struct amg_shm_region *region)
-{
-    uint64_t word = 0;
-    struct iovec here = {&word, sizeof(word)};
-    struct iovec there = {
-        (void *)(uintptr_t)region->head->probe_addr, sizeof(word)};
-
-    return process_vm_readv((pid_t)region->pid, &here, 1, &there, 1, 0) ==
-               (ssize_t)sizeof(word) &&
-           word == region->head->probe;
-}
-
 static void ways_find(struct amg_shm_domain *domain, struct amg_shm_peer *peer)
 {
     struct amg_shm_bulk_peer *bulk = &peer->bulk;
@@ -115,7 +105,7 @@ static void ways_find(struct amg_shm_domain *domain, struct amg_shm_peer *peer)
     }
     if (copy != AMG_SHM_COPY_DIRECT)
         atomic_store_explicit(
-            &bulk->has_cma, cma_works(region), memory_order_relaxed);
+            &bulk->has_cma, amg_shm_cma_works(region), memory_order_relaxed);
     if (bulk->area_len > 0 ||
         atomic_load_explicit(&bulk->has_cma, memory_order_relaxed) != 0)
         bulk->visitor = amg_shm_visit_claim(
@@ -139,50 +129,6 @@ static void ways_know(struct amg_shm_domain *domain, struct amg_shm_peer *peer)
     amg_lock_give(&bulk->lock);
 }
 
-static hg_return_t cma_fail(
-    struct amg_shm_peer *peer, const struct amg_shm_access *access, int error)
-{
-    if (error == ESRCH)
-        return HG_HOSTUNREACH;
-    if (error != EFAULT) {
-        atomic_store_explicit(&peer->bulk.has_cma, 0, memory_order_relaxed);
-        AMG_LOG_INFO("bulk",
-            "shm: cross-memory copies with %s are not allowed any more (%s); "
-            "they go through the segment",
-            peer->region.name, strerror(error));
-        return HG_OPNOTSUPPORTED;
-    }
-    AMG_LOG_ERROR("bulk",
-        "shm: %s of %llu bytes at %llu of segment %u of %s: there is no such "
-        "memory, there or here; was it unmapped while it was exposed?",
-        access->direction == AMG_MEM_READ ? "get" : "put",
-        (unsigned long long)access->len, (unsigned long long)access->offset,
-        access->segment, peer->region.name);
-    return HG_NA_ERROR;
-}
-
-/* The kernel may copy less than it was asked to, where memory ends: what is
- * missing is asked for again, and then it says why. */
-static hg_return_t cma_copy(struct amg_shm_peer *peer,
-    const struct amg_shm_access *access, void *local, uint64_t at, uint64_t len,
-    uint64_t *ret_len)
-{
-    struct iovec here = {local, len};
-    struct iovec there = {(void *)(uintptr_t)at, len};
-    ssize_t moved = 0;
-
-    if (access->direction == AMG_MEM_READ)
-        moved =
-            process_vm_readv((pid_t)peer->region.pid, &here, 1, &there, 1, 0);
-    else
-        moved =
-            process_vm_writev((pid_t)peer->region.pid, &here, 1, &there, 1, 0);
-    if (moved <= 0)
-        return cma_fail(peer, access, moved == 0 ? EFAULT : errno);
-    *ret_len = (uint64_t)moved;
-    return HG_SUCCESS;
-}
-
 /* The peer's area as mapped here; both sides may be the same memory. */
 static void direct_copy(const struct amg_shm_bulk_peer *bulk, bool is_get,
     void *local, uint64_t at, uint64_t len)
@@ -203,35 +149,101 @@ static bool is_in_area(
            len <= bulk->area_len - (at - bulk->area_base);
 }
 
+/* Plain copies run by run, as long as the peer's runs are in its area. */
+static hg_return_t direct_copy_lists(const struct amg_shm_bulk_peer *bulk,
+    bool is_get, struct amg_place *local, struct amg_shm_step *step,
+    uint64_t *budget)
+{
+    while (step->run > 0 && is_in_area(bulk, step->at, step->run)) {
+        for (uint64_t done = 0; done < step->run;) {
+            void *here = NULL;
+            uint64_t len = amg_place_take(local, step->run - done, &here);
+
+            if (!AMG_CONTRACT(len > 0))
+                return HG_INVALID_ARG;
+            direct_copy(bulk, is_get, here, step->at + done, len);
+            done += len;
+            amg_shm_step_spend(budget, len + DIRECT_RUN_COST);
+        }
+        step->moved += step->run;
+        step->left -= step->run;
+        step->run = amg_shm_view_take(&step->view,
+            step->left < *budget ? step->left : *budget, &step->at);
+    }
+    return HG_SUCCESS;
+}
+
+/* The first bytes of both lists, as far as they go one way. */
+static hg_return_t copy_lists(struct amg_shm_peer *peer,
+    const struct amg_shm_access *access, struct amg_place *local,
+    struct amg_shm_step *step, uint64_t *budget)
+{
+    const struct amg_shm_bulk_peer *bulk = &peer->bulk;
+
+    step->run = amg_shm_view_take(&step->view, step->left, &step->at);
+    if (step->run == 0)
+        return HG_PROTOCOL_ERROR;
+    if (is_in_area(bulk, step->at, step->run))
+        return direct_copy_lists(
+            bulk, access->direction == AMG_MEM_READ, local, step, budget);
+    if (atomic_load_explicit(&bulk->has_cma, memory_order_relaxed) != 0)
+        return amg_shm_cma_copy_lists(peer, access, local, step, budget);
+    return HG_OPNOTSUPPORTED;
+}
+
+/* The same where it is one run on both sides, as most are. */
+static hg_return_t copy_run(struct amg_shm_peer *peer,
+    const struct amg_shm_access *access, struct amg_place *local, uint64_t at,
+    uint64_t len, uint64_t *ret_len)
+{
+    const struct amg_shm_bulk_peer *bulk = &peer->bulk;
+    void *here = amg_place_at(local);
+    hg_return_t rc = HG_OPNOTSUPPORTED;
+
+    if (is_in_area(bulk, at, len)) {
+        direct_copy(bulk, access->direction == AMG_MEM_READ, here, at, len);
+        *ret_len = len;
+        rc = HG_SUCCESS;
+    } else if (atomic_load_explicit(&bulk->has_cma, memory_order_relaxed) !=
+               0) {
+        rc = amg_shm_cma_copy(peer, access, here, at, len, ret_len);
+    }
+    if (rc == HG_SUCCESS)
+        local->into += *ret_len;
+    return rc;
+}
+
 hg_return_t amg_shm_copy_step(struct amg_shm_domain *domain,
-    struct amg_shm_peer *peer, const struct amg_shm_access *access, void *local,
-    uint64_t max, uint64_t *ret_len)
+    struct amg_shm_peer *peer, const struct amg_shm_access *access,
+    struct amg_place *local, uint64_t *budget, uint64_t *ret_len)
 {
     struct amg_shm_bulk_peer *bulk = &peer->bulk;
-    uint64_t len = access->len < max ? access->len : max;
+    struct amg_shm_step step;
     hg_return_t rc = HG_SUCCESS;
-    uint64_t at = 0;
     unsigned visit = 0;
 
     ways_know(domain, peer);
     if (bulk->visitor == NULL)
         return HG_OPNOTSUPPORTED;
-    rc = amg_shm_visit_enter(bulk->table, bulk->visitor, access, &visit, &at);
+    rc = amg_shm_visit_enter(
+        bulk->table, bulk->visitor, access, &visit, &step.view);
     if (rc != HG_SUCCESS) {
         if (rc != HG_OPNOTSUPPORTED && rc != HG_AGAIN)
             amg_shm_copy_blame(&peer->region, access, rc);
         return rc;
     }
-    if (is_in_area(bulk, at, len)) {
-        direct_copy(bulk, access->direction == AMG_MEM_READ, local, at, len);
-        *ret_len = len;
-    } else if (atomic_load_explicit(&bulk->has_cma, memory_order_relaxed) !=
-               0) {
-        rc = cma_copy(peer, access, local, at, len, ret_len);
+    step.left = access->len < *budget ? access->len : *budget;
+    step.moved = 0;
+    if (step.left <= step.view.len && amg_place_is_here(local, step.left)) {
+        rc =
+            copy_run(peer, access, local, step.view.at, step.left, &step.moved);
+        *budget -= step.moved;
     } else {
-        rc = HG_OPNOTSUPPORTED;
+        rc = copy_lists(peer, access, local, &step, budget);
     }
     amg_shm_visit_leave(bulk->visitor, visit);
+    if (rc == HG_SUCCESS)
+        *ret_len = step.moved;
     return rc;
 }
 

@@ -5,14 +5,30 @@
 
 #include "shm/shm_domain.h"
 
-/* Moves the first bytes of `access`, at most `max`, between `local` and the
- * peer; all of it is checked. HG_SUCCESS: `*ret_len` > 0 bytes were moved.
+/* A step between two lists, under way. */
+struct amg_shm_step {
+    struct amg_shm_view view; /* of the peer's list, behind the next run */
+    uint64_t at;              /* the next run: where it is at the peer, */
+    uint64_t run;             /* and its length; 0: there is none */
+    uint64_t left;            /* bytes that are allowed from that run on */
+    uint64_t moved;
+};
+
+/* Moves the first bytes of `access` between `local` and the peer, and `local`
+ * behind them; all of the access is checked. `*budget` bounds the step, and
+ * becomes what is left of it; many short runs cost more than their bytes.
+ * HG_SUCCESS: `*ret_len` > 0 bytes were moved.
  * HG_OPNOTSUPPORTED: ask by message; HG_AGAIN: try again later. HG_NOENTRY,
  * HG_PERMISSION, HG_OVERFLOW, HG_HOSTUNREACH, HG_NA_ERROR, HG_PROTOCOL_ERROR:
  * it ends so, and the log has the cause. */
 hg_return_t amg_shm_copy_step(struct amg_shm_domain *domain,
-    struct amg_shm_peer *peer, const struct amg_shm_access *access, void *local,
-    uint64_t max, uint64_t *ret_len);
+    struct amg_shm_peer *peer, const struct amg_shm_access *access,
+    struct amg_place *local, uint64_t *budget, uint64_t *ret_len);
+
+static inline void amg_shm_step_spend(uint64_t *budget, uint64_t cost)
+{
+    *budget -= cost < *budget ? cost : *budget;
+}
 
 /* Is it known that we can copy by ourselves? False before the first step. */
 static inline bool amg_shm_copy_is_near(const struct amg_shm_peer *peer)

@@ -137,13 +137,13 @@ static void list_give_locked(
 }
 
 static void listed_set(
-    struct amg_shm_table *table, uint32_t at, const struct amg_segment *segment)
+    struct amg_shm_table *table, const struct amg_shm_mem *mem, uint32_t i)
 {
-    struct amg_shm_listed *listed = &table->list[at];
+    struct amg_shm_listed *listed = &table->list[mem->list + i];
 
     atomic_store_explicit(
-        &listed->base, (uintptr_t)segment->base, memory_order_relaxed);
-    atomic_store_explicit(&listed->len, segment->len, memory_order_relaxed);
+        &listed->base, (uintptr_t)mem->segments[i].base, memory_order_relaxed);
+    atomic_store_explicit(&listed->end, mem->ends[i], memory_order_relaxed);
 }
 
 /* Shows the memory to the peers. */
@@ -164,7 +164,7 @@ static void entry_open_locked(
         if (mem->list == NO_LIST)
             state |= AMG_SHM_ENTRY_BY_MESSAGE;
         for (uint32_t i = 0; i < mem->count && mem->list != NO_LIST; i++)
-            listed_set(keys->table, mem->list + i, &mem->segments[i]);
+            listed_set(keys->table, mem, i);
     }
     atomic_store_explicit(&entry->count, mem->count, memory_order_relaxed);
     atomic_store_explicit(&entry->list, mem->list, memory_order_relaxed);
@@ -172,23 +172,50 @@ static void entry_open_locked(
     atomic_store_explicit(&entry->state, state, memory_order_seq_cst);
 }
 
+/* The books of the memory, not yet in the table. */
+static hg_return_t mem_create(const struct amg_segment *segments,
+    uint32_t count, struct amg_shm_mem **ret_mem)
+{
+    size_t list_len = count * sizeof(*segments);
+    struct amg_shm_mem *mem =
+        amg_mem_zalloc(sizeof(*mem) + list_len + count * sizeof(*mem->ends));
+    uint64_t end = 0;
+
+    if (mem == NULL)
+        return HG_NOMEM;
+    mem->count = count;
+    mem->list = NO_LIST;
+    mem->ends = (uint64_t *)(void *)&mem->segments[count];
+    if (count > 0)
+        memcpy(mem->segments, segments, list_len);
+    for (uint32_t i = 0; i < count; i++) {
+        if (segments[i].len > UINT64_MAX - end) {
+            AMG_LOG_ERROR("bulk",
+                "shm: cannot expose %u segments: up to number %u they have "
+                "more than 2^64 - 1 bytes together",
+                count, i);
+            amg_mem_free(mem);
+            return HG_INVALID_ARG;
+        }
+        end += segments[i].len;
+        mem->ends[i] = end;
+    }
+    *ret_mem = mem;
+    return HG_SUCCESS;
+}
+
 hg_return_t amg_shm_keys_add(struct amg_shm_keys *keys,
     const struct amg_transport *transport, const struct amg_segment *segments,
     uint32_t count, uint8_t flags, struct amg_mem **ret_mem)
 {
-    size_t list_len = count * sizeof(*segments);
-    struct amg_shm_mem *mem = amg_mem_zalloc(sizeof(*mem) + list_len);
-    hg_return_t rc = HG_SUCCESS;
+    struct amg_shm_mem *mem = NULL;
+    hg_return_t rc = mem_create(segments, count, &mem);
     uint32_t index = 0;
 
-    if (mem == NULL)
-        return HG_NOMEM;
+    if (rc != HG_SUCCESS)
+        return rc;
     mem->base.transport = transport;
-    mem->count = count;
     mem->flags = flags;
-    mem->list = NO_LIST;
-    if (count > 0)
-        memcpy(mem->segments, segments, list_len);
     amg_lock_take(&keys->lock);
     rc = place_take_locked(keys, &index);
     if (rc == HG_SUCCESS) {
@@ -310,12 +337,18 @@ hg_return_t amg_shm_keys_remove(
     return HG_SUCCESS;
 }
 
+/* Bytes in front of a segment. */
+static uint64_t mem_start(const struct amg_shm_mem *mem, uint32_t segment)
+{
+    return segment == 0 ? 0 : mem->ends[segment - 1];
+}
+
 static hg_return_t access_check_locked(const struct amg_shm_keys *keys,
     const struct amg_shm_access *access, struct amg_shm_mem **ret_mem)
 {
     const struct amg_shm_key *key = &access->key;
     struct amg_shm_mem *mem = NULL;
-    uint64_t segment_len = 0;
+    uint64_t left = 0;
 
     if (key->index >= keys->cap || key->salt != keys->salt)
         return HG_NOENTRY;
@@ -326,17 +359,40 @@ static hg_return_t access_check_locked(const struct amg_shm_keys *keys,
         return HG_PERMISSION;
     if (access->segment >= mem->count)
         return HG_OVERFLOW;
-    segment_len = mem->segments[access->segment].len;
-    if (access->offset > segment_len ||
-        access->len > segment_len - access->offset)
+    if (!access->goes_on && access->offset > mem->segments[access->segment].len)
+        return HG_OVERFLOW;
+    left = mem->ends[mem->count - 1] - mem_start(mem, access->segment);
+    if (access->offset > left || access->len > left - access->offset)
         return HG_OVERFLOW;
     *ret_mem = mem;
     return HG_SUCCESS;
 }
 
+/* Where a checked access begins. */
+static void access_find(const struct amg_shm_mem *mem,
+    const struct amg_shm_access *access, struct amg_place *ret_at)
+{
+    uint64_t at = mem_start(mem, access->segment) + access->offset;
+    uint32_t low = access->segment;
+    uint32_t high = mem->count - 1;
+
+    if (at < mem->ends[low])
+        high = low;
+    while (low < high) { /* the first segment that ends behind it */
+        uint32_t middle = low + (high - low) / 2;
+
+        if (mem->ends[middle] > at)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    *ret_at = (struct amg_place){
+        mem->segments, mem->count, low, at - mem_start(mem, low)};
+}
+
 hg_return_t amg_shm_keys_enter(struct amg_shm_keys *keys,
     const struct amg_shm_access *access, struct amg_shm_mem **ret_mem,
-    void **ret_at)
+    struct amg_place *ret_at)
 {
     struct amg_shm_mem *mem = NULL;
     hg_return_t rc = HG_SUCCESS;
@@ -348,8 +404,8 @@ hg_return_t amg_shm_keys_enter(struct amg_shm_keys *keys,
     amg_lock_give(&keys->lock);
     if (rc != HG_SUCCESS)
         return rc;
+    access_find(mem, access, ret_at);
     *ret_mem = mem;
-    *ret_at = (char *)mem->segments[access->segment].base + access->offset;
     return HG_SUCCESS;
 }
 

@@ -11,10 +11,15 @@
  *               in which entries it is at this moment
  *   entries     32 bytes for each exposed memory: its serial number and flags,
  *               and its segment, or where its list of segments is
- *   list        16 bytes for each segment of those that have several
+ *   list        16 bytes for each segment of those that have several: where it
+ *               is, and where it ends, counted from the start of its list
  *
  * Memory beyond the room of the table is exposed all the same: it has a key
- * that peers cannot look up, and so they ask its exposer by message. */
+ * that peers cannot look up, and so they ask its exposer by message. The table
+ * is not larger because its pages are those of /dev/shm, which is small in many
+ * containers (64 MiB), and who touches a page that it has no room for is killed
+ * by SIGBUS; and the longer a list, the shorter mostly its segments, which the
+ * exposer copies faster anyway. */
 #ifndef AMG_SHM_SHM_KEYS_H
 #define AMG_SHM_SHM_KEYS_H
 
@@ -25,7 +30,7 @@
 #include "transport/transport.h"
 
 enum {
-    AMG_SHM_KEYS_MAGIC = 0x6b657931,
+    AMG_SHM_KEYS_MAGIC = 0x6b657932,
     AMG_SHM_VISITORS = 1024,
     AMG_SHM_VISITS = 8, /* of one visitor at once: threads that copy */
     AMG_SHM_ENTRIES = 8192,
@@ -69,9 +74,10 @@ struct amg_shm_entry {
 
 static_assert(sizeof(struct amg_shm_entry) == 32, "two entries per line");
 
+/* The end saves who looks for a byte from walking over the segments. */
 struct amg_shm_listed {
     _Atomic uint64_t base;
-    _Atomic uint64_t len;
+    _Atomic uint64_t end; /* bytes from the start of the list */
 };
 
 struct amg_shm_table {
@@ -93,13 +99,16 @@ struct amg_shm_key {
 
 static_assert(sizeof(struct amg_shm_key) <= AMG_KEY_LEN_MAX, "must fit a key");
 
-/* What somebody wants of exposed memory. */
+/* What somebody wants of exposed memory: bytes of a segment, and of those that
+ * follow it. */
 struct amg_shm_access {
     struct amg_shm_key key;
     uint32_t segment;
     uint32_t direction; /* enum amg_mem_flags, one of them */
-    uint64_t offset;
+    uint64_t offset;    /* from the start of the segment */
     uint64_t len;
+    bool goes_on; /* the rest of an access: its offset may be further on than
+                   * the segment reaches */
 };
 
 /* Owned by who registered it, until removed. */
@@ -111,6 +120,7 @@ struct amg_shm_mem {
     uint32_t count;
     uint8_t flags;
     bool is_closed;
+    uint64_t *ends; /* of the segments, as in the table; they lie behind them */
     struct amg_segment segments[];
 };
 
@@ -139,7 +149,7 @@ void amg_shm_keys_init(struct amg_shm_keys *keys, struct amg_shm_table *table,
 /* All memory was removed. */
 void amg_shm_keys_fini(struct amg_shm_keys *keys);
 
-/* As amg_bulk_ops.reg and unreg. */
+/* As amg_bulk_ops.reg and unreg. HG_INVALID_ARG: more than 2^64 - 1 bytes. */
 hg_return_t amg_shm_keys_add(struct amg_shm_keys *keys,
     const struct amg_transport *transport, const struct amg_segment *segments,
     uint32_t count, uint8_t flags, struct amg_mem **ret_mem);
@@ -155,7 +165,7 @@ hg_return_t amg_shm_keys_read(
  * memory exposed until keys_leave. HG_NOENTRY, HG_PERMISSION, HG_OVERFLOW. */
 hg_return_t amg_shm_keys_enter(struct amg_shm_keys *keys,
     const struct amg_shm_access *access, struct amg_shm_mem **ret_mem,
-    void **ret_at);
+    struct amg_place *ret_at);
 void amg_shm_keys_leave(struct amg_shm_keys *keys, struct amg_shm_mem *mem);
 
 #endif

@@ -43,7 +43,8 @@ struct amg_shm_ask {
     uint32_t segment;
     uint32_t len; /* of the piece */
     uint32_t chunk;
-    uint32_t zero;
+    uint32_t goes_on; /* not the transfer's first piece: the offset may be
+                       * beyond its segment */
 };
 
 static_assert(sizeof(struct amg_shm_ask) <= AMG_SHM_INLINE, "one cell");
@@ -55,8 +56,8 @@ struct amg_shm_told {
 
 struct amg_shm_piece {
     uint32_t chunk;
-    uint32_t len;    /* 0: not in motion */
-    uint64_t offset; /* from the transfer's start */
+    uint32_t len;           /* 0: not in motion */
+    struct amg_place local; /* a get's: where its bytes belong */
 };
 
 enum amg_shm_transfer_state {
@@ -75,8 +76,8 @@ struct amg_shm_transfer {
     struct amg_shm_domain *domain;
     struct amg_shm_ep *ep;
     struct amg_op *op;
-    struct amg_shm_peer *peer; /* a share */
-    char *local;
+    struct amg_shm_peer *peer;    /* a share */
+    struct amg_place local;       /* of the bytes that were not begun */
     struct amg_shm_access access; /* all of it */
     uint64_t begun;               /* bytes copied, or given to pieces */
     uint64_t landed;              /* bytes that are where they belong */

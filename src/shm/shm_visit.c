@@ -85,10 +85,65 @@ void amg_shm_visit_release(struct amg_shm_visitor *visitor)
         visitor_clear(visitor);
 }
 
+static uint64_t listed_end(const struct amg_shm_listed *list, uint32_t i)
+{
+    return atomic_load_explicit(&list[i].end, memory_order_relaxed);
+}
+
+/* The first of the segments from `low` on that ends behind `at`; or the last
+ * one. */
+static uint32_t listed_search(const struct amg_shm_listed *list, uint32_t low,
+    uint32_t count, uint64_t at)
+{
+    uint32_t high = count - 1;
+
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+
+        if (listed_end(list, middle) > at)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return low;
+}
+
+/* As entry_find(), in a list of `count` segments. */
+static hg_return_t list_find(const struct amg_shm_listed *list, uint32_t count,
+    const struct amg_shm_access *access, struct amg_shm_view *ret_view)
+{
+    uint32_t i = access->segment;
+    uint64_t total = listed_end(list, count - 1);
+    uint64_t start = i == 0 ? 0 : listed_end(list, i - 1);
+    uint64_t end = listed_end(list, i);
+    uint64_t at = start + access->offset;
+
+    if (end < start || total < end)
+        return HG_PROTOCOL_ERROR;
+    if ((!access->goes_on && access->offset > end - start) ||
+        access->offset > total - start ||
+        access->len > total - start - access->offset)
+        return HG_OVERFLOW;
+    if (at >= end) {
+        i = listed_search(list, i, count, at);
+        start = i == 0 ? 0 : listed_end(list, i - 1);
+        end = listed_end(list, i);
+    }
+    if (at < start || at >= end)
+        return HG_PROTOCOL_ERROR;
+    ret_view->at = atomic_load_explicit(&list[i].base, memory_order_relaxed) +
+                   (at - start);
+    ret_view->len = end - at;
+    ret_view->end = end;
+    ret_view->next = &list[i + 1];
+    ret_view->stop = &list[count];
+    return HG_SUCCESS;
+}
+
 /* Where the access begins at the peer; the entry is live and held. */
 static hg_return_t entry_find(const struct amg_shm_table *table,
     const struct amg_shm_entry *entry, const struct amg_shm_access *access,
-    uint64_t *ret_at)
+    struct amg_shm_view *ret_view)
 {
     uint32_t count = atomic_load_explicit(&entry->count, memory_order_relaxed);
     uint32_t list = atomic_load_explicit(&entry->list, memory_order_relaxed);
@@ -98,22 +153,21 @@ static hg_return_t entry_find(const struct amg_shm_table *table,
     if (access->segment >= count)
         return HG_OVERFLOW;
     if (count > 1) {
-        const struct amg_shm_listed *listed = NULL;
-
-        if (list >= AMG_SHM_LIST || access->segment >= AMG_SHM_LIST - list)
+        if (list >= AMG_SHM_LIST || count > AMG_SHM_LIST - list)
             return HG_PROTOCOL_ERROR;
-        listed = &table->list[list + access->segment];
-        base = atomic_load_explicit(&listed->base, memory_order_relaxed);
-        len = atomic_load_explicit(&listed->len, memory_order_relaxed);
+        return list_find(&table->list[list], count, access, ret_view);
     }
     if (access->offset > len || access->len > len - access->offset)
         return HG_OVERFLOW;
-    *ret_at = base + access->offset;
+    ret_view->at = base + access->offset;
+    ret_view->len = len - access->offset;
+    ret_view->next = NULL;
+    ret_view->stop = NULL;
     return HG_SUCCESS;
 }
 
 static hg_return_t entry_check(const struct amg_shm_table *table,
-    const struct amg_shm_access *access, uint64_t *ret_at)
+    const struct amg_shm_access *access, struct amg_shm_view *ret_view)
 {
     const struct amg_shm_entry *entry = &table->entries[access->key.index];
     uint64_t state = atomic_load_explicit(&entry->state, memory_order_seq_cst);
@@ -127,12 +181,12 @@ static hg_return_t entry_check(const struct amg_shm_table *table,
         return HG_PERMISSION;
     if ((state & AMG_SHM_ENTRY_BY_MESSAGE) != 0)
         return HG_OPNOTSUPPORTED;
-    return entry_find(table, entry, access, ret_at);
+    return entry_find(table, entry, access, ret_view);
 }
 
 hg_return_t amg_shm_visit_enter(struct amg_shm_table *table,
     struct amg_shm_visitor *visitor, const struct amg_shm_access *access,
-    unsigned *ret_visit, uint64_t *ret_at)
+    unsigned *ret_visit, struct amg_shm_view *ret_view)
 {
     hg_return_t rc = HG_SUCCESS;
     unsigned visit = 0;
@@ -149,7 +203,7 @@ hg_return_t amg_shm_visit_enter(struct amg_shm_table *table,
     }
     if (visit == AMG_SHM_VISITS)
         return HG_AGAIN;
-    rc = entry_check(table, access, ret_at);
+    rc = entry_check(table, access, ret_view);
     if (rc != HG_SUCCESS) {
         amg_shm_visit_leave(visitor, visit);
         return rc;
@@ -162,4 +216,41 @@ void amg_shm_visit_leave(struct amg_shm_visitor *visitor, unsigned visit)
 {
     /* What was copied is there before the exposer sees that we left. */
     atomic_store_explicit(&visitor->visits[visit], 0, memory_order_release);
+}
+
+/* Moves on to a segment that has bytes left; false: there is none. */
+static bool view_has_more(struct amg_shm_view *view)
+{
+    while (view->len == 0 && view->next != view->stop) {
+        uint64_t end =
+            atomic_load_explicit(&view->next->end, memory_order_relaxed);
+
+        if (end < view->end)
+            return false;
+        view->at =
+            atomic_load_explicit(&view->next->base, memory_order_relaxed);
+        view->len = end - view->end;
+        view->end = end;
+        view->next++;
+    }
+    return view->len > 0;
+}
+
+uint64_t amg_shm_view_take(
+    struct amg_shm_view *view, uint64_t max, uint64_t *ret_at)
+{
+    uint64_t run = 0;
+
+    while (run < max && view_has_more(view)) {
+        uint64_t more = view->len < max - run ? view->len : max - run;
+
+        if (run == 0)
+            *ret_at = view->at;
+        else if (view->at != *ret_at + run)
+            break;
+        view->at += more;
+        view->len -= more;
+        run += more;
+    }
+    return run;
 }

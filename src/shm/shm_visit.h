@@ -25,14 +25,28 @@ struct amg_shm_visitor *amg_shm_visit_claim(struct amg_shm_table *table,
 /* NULL is fine. Nobody is inside. */
 void amg_shm_visit_release(struct amg_shm_visitor *visitor);
 
-/* HG_SUCCESS: `*ret_at` is the address at the peer, and valid until leave with
- * `*ret_visit`. HG_NOENTRY, HG_PERMISSION, HG_OVERFLOW: not allowed.
+/* Exposed memory from a byte on, as the table of its exposer has it. */
+struct amg_shm_view {
+    uint64_t at;  /* where it is at the peer, */
+    uint64_t len; /* and how much of this segment follows */
+    uint64_t end; /* of this segment, from the start of the list */
+    const struct amg_shm_listed *next; /* those behind it; NULL: none, */
+    const struct amg_shm_listed *stop; /* up to here */
+};
+
+/* HG_SUCCESS: `*ret_view` begins where the access does, and is valid until
+ * leave with `*ret_visit`. HG_NOENTRY, HG_PERMISSION, HG_OVERFLOW: not allowed.
  * HG_OPNOTSUPPORTED: the table does not hold it, ask by message. HG_AGAIN: too
  * many of our threads are inside. */
 hg_return_t amg_shm_visit_enter(struct amg_shm_table *table,
     struct amg_shm_visitor *visitor, const struct amg_shm_access *access,
-    unsigned *ret_visit, uint64_t *ret_at);
+    unsigned *ret_visit, struct amg_shm_view *ret_view);
 void amg_shm_visit_leave(struct amg_shm_visitor *visitor, unsigned visit);
+
+/* Takes the longest run of adjacent bytes, at most `max`, and moves behind it.
+ * 0: the list has ended, or makes no sense any more. */
+uint64_t amg_shm_view_take(
+    struct amg_shm_view *view, uint64_t max, uint64_t *ret_at);
 
 /* Frees the place of a visitor that died. False: it is free, or alive. */
 bool amg_shm_visit_reap(

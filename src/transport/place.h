@@ -51,6 +51,15 @@ void amg_place_copy(struct amg_place *to, struct amg_place *from, uint64_t len);
 uint64_t amg_place_runs(
     const struct amg_place *place, uint64_t len, uint64_t max);
 
+/* Are the next `len` bytes in the very segment that it stands in? */
+static inline bool amg_place_is_here(
+    const struct amg_place *place, uint64_t len)
+{
+    return place->segment < place->count &&
+           place->into <= place->segments[place->segment].len &&
+           len <= place->segments[place->segment].len - place->into;
+}
+
 /* Are the next `len` bytes there, and in one run? */
 static inline bool amg_place_is_whole(
     const struct amg_place *place, uint64_t len)
@@ -58,9 +67,7 @@ static inline bool amg_place_is_whole(
     struct amg_place at = *place;
     void *from = NULL;
 
-    if (place->segment < place->count &&
-        place->into <= place->segments[place->segment].len &&
-        len <= place->segments[place->segment].len - place->into)
+    if (amg_place_is_here(place, len))
         return true;
     return amg_place_take(&at, len, &from) == len;
 }

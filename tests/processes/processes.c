@@ -21,7 +21,7 @@
 #define ENV_FD    "TEST_PROCESSES_FD"
 
 enum {
-    SWAP_CAP = 65536,
+    SWAP_CAP = 1 << 20, /* a list of 65536 segments; only touched pages count */
     ARGS_CAP = 4096,
     ARGS_MAX = 64,
     SHOWS_MAX = 16,
@@ -159,8 +159,10 @@ static void others_check(void)
 
 void processes_swap_begin(const void *mine, void *ret_right, size_t len)
 {
-    if (len > SWAP_CAP)
+    if (len > SWAP_CAP) {
+        fprintf(stderr, "%zu bytes to swap are more than %d\n", len, SWAP_CAP);
         processes_die();
+    }
     memcpy(meeting->ranks[my_rank].bytes, mine, len);
     atomic_store(&meeting->ranks[my_rank].swaps, ++swaps);
     swap_into = ret_right;

@@ -194,16 +194,19 @@ static hg_return_t move(struct fixture *f, int kind, uint32_t direction,
         .direction = direction,
         .offset = offset,
         .len = len};
+    const struct amg_segment here = {f->local, LEN};
+    struct amg_place local = {&here, 1, 0, 0};
     uint64_t moved = 0;
     hg_return_t rc = HG_SUCCESS;
 
     while (moved < len && rc == HG_SUCCESS) {
+        uint64_t budget = 1 << 20;
         uint64_t step = 0;
 
         access.offset = offset + moved;
         access.len = len - moved;
         rc = amg_shm_copy_step(
-            &f->domain, &f->peer, &access, f->local + moved, 1 << 20, &step);
+            &f->domain, &f->peer, &access, &local, &budget, &step);
         if (rc == HG_SUCCESS) {
             assert_in_range(step, 1, 1 << 20);
             moved += step;

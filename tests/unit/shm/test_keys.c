@@ -89,10 +89,10 @@ static hg_return_t try_both(
 {
     struct amg_shm_mem *mem = NULL;
     unsigned visit = 0;
-    uint64_t at = 0;
-    void *own = NULL;
+    struct amg_shm_view view;
+    struct amg_place own = {NULL, 0, 0, 0};
     hg_return_t rc =
-        amg_shm_visit_enter(f->table, f->visitor, access, &visit, &at);
+        amg_shm_visit_enter(f->table, f->visitor, access, &visit, &view);
     hg_return_t own_rc = amg_shm_keys_enter(&f->keys, access, &mem, &own);
 
     if (rc == HG_SUCCESS)
@@ -102,9 +102,9 @@ static hg_return_t try_both(
     if (rc != HG_OPNOTSUPPORTED)
         assert_int_equal(rc, own_rc);
     if (rc == HG_SUCCESS)
-        assert_ptr_equal((void *)(uintptr_t)at, own);
-    if (ret_at != NULL)
-        *ret_at = own;
+        assert_ptr_equal((void *)(uintptr_t)view.at, amg_place_at(&own));
+    if (ret_at != NULL && own_rc == HG_SUCCESS)
+        *ret_at = amg_place_at(&own);
     return rc;
 }
 
@@ -165,7 +165,7 @@ static void test_keys_access_outside_is_refused(void **state)
             assert_int_equal(
                 try_both(f,
                     &(struct amg_shm_access){key, tries[i].segment,
-                        AMG_MEM_WRITE, tries[i].offset, tries[i].len},
+                        AMG_MEM_WRITE, tries[i].offset, tries[i].len, false},
                     NULL),
                 HG_OVERFLOW);
         hide(f, mem);
@@ -185,7 +185,7 @@ static void test_keys_beyond_4_gib_is_counted_right(void **state)
     access.len = 5;
     assert_int_equal(try_both(f, &access, &at), HG_SUCCESS);
     assert_ptr_equal(at, f->bytes + (much - 5));
-    access.len = 6;
+    access.len = 7; /* a byte more than the next segment has */
     assert_int_equal(try_both(f, &access, &at), HG_OVERFLOW);
     access.offset = 0;
     access.len = much;
@@ -290,15 +290,15 @@ static void test_keys_remove_waits_for_those_inside(void **state)
     struct amg_mem *mem = expose(f, &part, 1, AMG_MEM_READ, &access.key);
     struct amg_shm_mem *own = NULL;
     unsigned visit = 0;
-    uint64_t at = 0;
-    void *ptr = NULL;
+    struct amg_shm_view view;
+    struct amg_place own_at;
 
     amg_log_level_set(AMG_LOG_LEVEL_NONE);
     assert_int_equal(
-        amg_shm_visit_enter(f->table, f->visitor, &access, &visit, &at),
+        amg_shm_visit_enter(f->table, f->visitor, &access, &visit, &view),
         HG_SUCCESS);
     assert_int_equal(
-        amg_shm_keys_enter(&f->keys, &access, &own, &ptr), HG_SUCCESS);
+        amg_shm_keys_enter(&f->keys, &access, &own, &own_at), HG_SUCCESS);
     assert_int_equal(amg_shm_keys_remove(&f->keys, mem, 1), HG_BUSY);
     assert_int_equal(try_both(f, &access, NULL), HG_NOENTRY);
     amg_shm_keys_leave(&f->keys, own);
@@ -318,10 +318,10 @@ static void test_keys_remove_does_not_wait_for_the_dead(void **state)
     struct amg_shm_visitor *visitor =
         amg_shm_visit_claim(f->table, &dead, all_live_but_one);
     unsigned visit = 0;
-    uint64_t at = 0;
+    struct amg_shm_view view;
 
     assert_int_equal(
-        amg_shm_visit_enter(f->table, visitor, &access, &visit, &at),
+        amg_shm_visit_enter(f->table, visitor, &access, &visit, &view),
         HG_SUCCESS);
     hide(f, mem);
     assert_ptr_equal(
@@ -352,14 +352,14 @@ static void test_keys_too_many_visits_are_told(void **state)
     struct amg_shm_access access = {.direction = AMG_MEM_READ, .len = 1};
     struct amg_mem *mem = expose(f, &part, 1, AMG_MEM_READ, &access.key);
     unsigned visits[AMG_SHM_VISITS + 1];
-    uint64_t at = 0;
+    struct amg_shm_view view;
 
     for (int i = 0; i < AMG_SHM_VISITS; i++)
-        assert_int_equal(
-            amg_shm_visit_enter(f->table, f->visitor, &access, &visits[i], &at),
+        assert_int_equal(amg_shm_visit_enter(
+                             f->table, f->visitor, &access, &visits[i], &view),
             HG_SUCCESS);
     assert_int_equal(
-        amg_shm_visit_enter(f->table, f->visitor, &access, &visits[0], &at),
+        amg_shm_visit_enter(f->table, f->visitor, &access, &visits[0], &view),
         HG_AGAIN);
     for (unsigned i = 0; i < AMG_SHM_VISITS; i++)
         amg_shm_visit_leave(f->visitor, i);
@@ -377,19 +377,19 @@ static void test_keys_broken_table_is_not_believed(void **state)
     const uint32_t lists[] = {
         AMG_SHM_LIST, AMG_SHM_LIST - 1, UINT32_MAX, UINT32_MAX - 1};
     unsigned visit = 0;
-    uint64_t at = 0;
+    struct amg_shm_view view;
 
     for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++) {
         atomic_store(&entry->list, lists[i]);
         assert_int_equal(
-            amg_shm_visit_enter(f->table, f->visitor, &access, &visit, &at),
+            amg_shm_visit_enter(f->table, f->visitor, &access, &visit, &view),
             HG_PROTOCOL_ERROR);
     }
     atomic_store(&entry->count, UINT32_MAX);
     atomic_store(&entry->list, 5);
     access.segment = AMG_SHM_LIST;
     assert_int_equal(
-        amg_shm_visit_enter(f->table, f->visitor, &access, &visit, &at),
+        amg_shm_visit_enter(f->table, f->visitor, &access, &visit, &view),
         HG_PROTOCOL_ERROR);
     hide(f, mem);
 }

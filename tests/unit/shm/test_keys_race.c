@@ -48,15 +48,15 @@ static void *visitor_run(void *arg)
             .direction = AMG_MEM_READ,
             .len = sizeof(unsigned)};
         unsigned visit = 0;
-        uint64_t at = 0;
+        struct amg_shm_view view;
 
-        if (amg_shm_visit_enter(
-                race->table, race->visitor, &access, &visit, &at) != HG_SUCCESS)
+        if (amg_shm_visit_enter(race->table, race->visitor, &access, &visit,
+                &view) != HG_SUCCESS)
             continue;
         atomic_fetch_add(&race->entered, 1);
         for (int k = 0; k < 20; k++)
-            if (atomic_load_explicit(
-                    (atomic_uint *)(uintptr_t)at, memory_order_relaxed) != 1)
+            if (atomic_load_explicit((atomic_uint *)(uintptr_t)view.at,
+                    memory_order_relaxed) != 1)
                 atomic_fetch_add(&race->bad, 1);
         amg_shm_visit_leave(race->visitor, visit);
     }

@@ -61,60 +61,73 @@ static uint64_t run_take(struct amg_mpi_pieces *pieces, uint64_t max,
     return run;
 }
 
-/* False: no memory, or an error; nothing was posted. */
-static bool piece_post_locked(struct amg_mpi_domain *domain,
+/* Memory of ours for the piece, where it needs some. False: not now. */
+static bool stage_take(struct amg_mpi_domain *domain,
+    struct amg_mpi_pieces *pieces, struct amg_mpi_piece *piece)
+{
+    bool is_needed = pieces->in_motion == 0;
+
+    piece->stage = NULL;
+    if (pieces->is_direct)
+        return true;
+    piece->stage = amg_mpi_stage_get(&domain->stages, is_needed);
+    if (piece->stage == NULL && is_needed)
+        pieces->ret = HG_NOMEM;
+    return piece->stage != NULL;
+}
+
+static int piece_move(const struct amg_mpi_pieces *pieces,
+    struct amg_mpi_piece *piece, uint64_t remote, MPI_Win window)
+{
+    void *at = piece->stage != NULL ? piece->stage->bytes : piece->user;
+    MPI_Aint there = (MPI_Aint)(remote - pieces->origin);
+    int len = (int)piece->len;
+
+    if (!pieces->is_put)
+        return MPI_Rget(at, len, MPI_BYTE, pieces->rank, there, len, MPI_BYTE,
+            window, &piece->request);
+    if (piece->stage != NULL)
+        memcpy(at, piece->user, piece->len);
+    return MPI_Rput(at, len, MPI_BYTE, pieces->rank, there, len, MPI_BYTE,
+        window, &piece->request);
+}
+
+/* Posts the next one, if it can be. */
+static void piece_post_locked(struct amg_mpi_domain *domain,
     struct amg_mpi_pieces *pieces, struct amg_mpi_piece *piece)
 {
     MPI_Win window = domain->rma->windows->ways[pieces->way];
     uint64_t max = domain->piece_len;
     uint64_t remote = 0;
-    void *at = NULL;
     int rc = MPI_SUCCESS;
 
-    piece->spare = NULL;
-    if (!pieces->is_direct) {
-        piece->spare = amg_mpi_rma_spare_get_locked(domain->rma);
-        if (piece->spare == NULL) {
-            pieces->ret = HG_NOMEM;
-            return false;
-        }
-        max = max < AMG_MPI_BOUNCE_LEN ? max : AMG_MPI_BOUNCE_LEN;
-    }
+    if (!stage_take(domain, pieces, piece))
+        return;
+    if (piece->stage != NULL && max > AMG_MPI_STAGE_LEN)
+        max = AMG_MPI_STAGE_LEN;
     max = max < pieces->left ? max : pieces->left;
     piece->len = run_take(pieces, max, &piece->user, &remote);
     AMG_ASSERT(piece->len > 0);
-    at = piece->spare != NULL ? piece->spare : piece->user;
-    if (piece->spare != NULL && pieces->is_put)
-        memcpy(at, piece->user, piece->len);
-    remote -= pieces->origin;
-    if (pieces->is_put)
-        rc = MPI_Rput(at, (int)piece->len, MPI_BYTE, pieces->rank,
-            (MPI_Aint)remote, (int)piece->len, MPI_BYTE, window,
-            &piece->request);
-    else
-        rc = MPI_Rget(at, (int)piece->len, MPI_BYTE, pieces->rank,
-            (MPI_Aint)remote, (int)piece->len, MPI_BYTE, window,
-            &piece->request);
+    rc = piece_move(pieces, piece, remote, window);
     if (rc != MPI_SUCCESS) {
         pieces->ret = amg_mpi_comm_error(rc, "posting a piece to a window");
         piece->request = MPI_REQUEST_NULL;
-        if (piece->spare != NULL)
-            amg_mpi_rma_spare_put_locked(domain->rma, piece->spare);
-        return false;
+        if (piece->stage != NULL)
+            amg_mpi_stage_put(&domain->stages, piece->stage);
+        return;
     }
     pieces->left -= piece->len;
     pieces->in_motion++;
     pieces->lane->in_motion++;
-    return true;
 }
 
 static void piece_end_locked(struct amg_mpi_domain *domain,
     struct amg_mpi_pieces *pieces, struct amg_mpi_piece *piece, bool is_wanted)
 {
-    if (piece->spare != NULL) {
+    if (piece->stage != NULL) {
         if (!pieces->is_put && is_wanted && pieces->ret == HG_SUCCESS)
-            memcpy(piece->user, piece->spare, piece->len);
-        amg_mpi_rma_spare_put_locked(domain->rma, piece->spare);
+            memcpy(piece->user, piece->stage->bytes, piece->len);
+        amg_mpi_stage_put(&domain->stages, piece->stage);
     }
     pieces->done += piece->len;
     pieces->in_motion--;
@@ -139,7 +152,7 @@ void amg_mpi_pieces_move_locked(struct amg_mpi_domain *domain,
         /* Who wants to flush waits until nothing is in motion. */
         if (piece->request == MPI_REQUEST_NULL &&
             pieces_go_on(pieces, is_wanted) && pieces->lane->wishes == 0)
-            (void)piece_post_locked(domain, pieces, piece);
+            piece_post_locked(domain, pieces, piece);
     }
 }
 

@@ -4,14 +4,15 @@
 #define AMG_MPI_BACKEND_MPI_PIECE_H
 
 #include "mpi_backend/mpi_rma.h"
+#include "mpi_backend/mpi_stage.h"
 
 enum { AMG_MPI_PIECES = 4 }; /* in motion: enough to keep a wire busy */
 
 struct amg_mpi_piece {
     MPI_Request request; /* MPI_REQUEST_NULL: free */
     uint64_t len;
-    void *user;  /* where it is from, or goes to */
-    void *spare; /* the memory of ours that it goes through, or NULL */
+    void *user;                  /* where it is from, or goes to */
+    struct amg_mpi_stage *stage; /* what it goes through, or NULL */
 };
 
 /* Owned by the trip that embeds it; guarded by the domain's lock. */

@@ -15,9 +15,8 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "mpi_backend/mpi_stay.h"
 #include "mpi_backend/mpi_trip.h"
-
-enum { SPARES_MAX = 16 };
 
 hg_return_t amg_mpi_rma_open(
     struct amg_mpi_domain *domain, const struct amg_area *area)
@@ -35,6 +34,9 @@ hg_return_t amg_mpi_rma_open(
     }
     amg_mpi_desk_init(&rma->desk, rma->windows, domain->message_len);
     amg_list_init(&rma->trips);
+    amg_list_init(&rma->asked);
+    amg_pool_init(
+        &rma->stay_pool, sizeof(struct amg_mpi_stay), sizeof(void *) * 2);
     amg_pool_init(&rma->trip_pool, amg_mpi_trip_len(), sizeof(void *) * 2);
     domain->rma = rma;
     return HG_SUCCESS;
@@ -48,22 +50,17 @@ void amg_mpi_rma_close_locked(struct amg_mpi_domain *domain, bool is_whole)
     if (rma == NULL)
         return;
     domain->rma = NULL;
-    count = amg_mpi_trip_forget_locked(rma);
+    count = amg_mpi_trip_forget_locked(rma) + amg_mpi_stay_forget_locked(rma);
     amg_mpi_desk_fini(&rma->desk);
     if (!is_whole || count > 0)
         AMG_LOG_WARNING("mpi",
             "the windows of the class stay open until MPI_Finalize, because "
             "freeing them would wait for the rank that is missing");
     amg_mpi_windows_close(rma->windows, is_whole && count == 0);
-    while (rma->spares != NULL) {
-        struct amg_link *spare = rma->spares;
-
-        rma->spares = spare->next;
-        amg_mem_free(spare);
-    }
     amg_map_fini(&rma->lanes, amg_mem_free);
     if (count > 0)
         return; /* MPI may still write into trips, so the pool is left to it */
+    amg_pool_fini(&rma->stay_pool);
     amg_pool_fini(&rma->trip_pool);
     amg_mem_free(rma);
 }
@@ -75,6 +72,8 @@ struct amg_mpi_lane *amg_mpi_rma_lane_locked(struct amg_mpi_rma *rma, int rank)
     if (lane != NULL)
         return lane;
     lane = amg_mem_zalloc(sizeof(*lane));
+    if (lane != NULL)
+        amg_list_init(&lane->stays);
     if (lane != NULL &&
         amg_map_put(&rma->lanes, (uint64_t)rank, lane) != HG_SUCCESS) {
         amg_mem_free(lane);
@@ -83,33 +82,12 @@ struct amg_mpi_lane *amg_mpi_rma_lane_locked(struct amg_mpi_rma *rma, int rank)
     return lane;
 }
 
-void *amg_mpi_rma_spare_get_locked(struct amg_mpi_rma *rma)
-{
-    struct amg_link *spare = rma->spares;
-
-    if (spare == NULL)
-        return amg_mem_alloc(AMG_MPI_BOUNCE_LEN);
-    rma->spares = spare->next;
-    rma->spare_count--;
-    return spare;
-}
-
-void amg_mpi_rma_spare_put_locked(struct amg_mpi_rma *rma, void *spare)
-{
-    struct amg_link *link = spare;
-
-    if (rma->spare_count >= SPARES_MAX) {
-        amg_mem_free(spare);
-        return;
-    }
-    link->next = rma->spares;
-    rma->spares = link;
-    rma->spare_count++;
-}
-
 bool amg_mpi_rma_is_idle_locked(const struct amg_mpi_domain *domain)
 {
-    return domain->rma == NULL || amg_list_is_empty(&domain->rma->trips);
+    const struct amg_mpi_rma *rma = domain->rma;
+
+    return rma == NULL ||
+           (amg_list_is_empty(&rma->trips) && amg_list_is_empty(&rma->asked));
 }
 
 void amg_mpi_rma_move_locked(struct amg_mpi_domain *domain)
@@ -118,6 +96,8 @@ void amg_mpi_rma_move_locked(struct amg_mpi_domain *domain)
 
     if (!amg_list_is_empty(&rma->desk.leaving))
         amg_mpi_desk_move_locked(&rma->desk);
+    if (!amg_list_is_empty(&rma->asked))
+        amg_mpi_stay_move_locked(domain);
     if (!amg_list_is_empty(&rma->trips))
         amg_mpi_trip_move_locked(domain);
 }

@@ -8,14 +8,13 @@
 #include "mpi_backend/mpi_desk.h"
 #include "mpi_backend/mpi_domain.h"
 
-enum {
-    AMG_MPI_BOUNCE_LEN = 256 * 1024, /* a piece that goes through our memory */
-};
-
 /* What goes on with one rank; made when it is first needed. */
 struct amg_mpi_lane {
-    uint32_t in_motion; /* puts and gets that MPI has not finished */
-    uint32_t wishes;    /* trips that want a flush; no new pieces meanwhile */
+    struct amg_list stays; /* visits that others may join */
+    uint32_t in_motion;    /* puts and gets that MPI has not finished */
+    uint32_t wishes; /* trips that want a flush; no new pieces meanwhile */
+    uint32_t asked;  /* how often the rank was asked to make progress */
+    uint32_t answered;
     uint64_t flushes[AMG_MPI_WAY_COUNT]; /* how many there were */
 };
 
@@ -24,10 +23,10 @@ struct amg_mpi_rma {
     struct amg_mpi_windows *windows;
     struct amg_mpi_desk desk;
     struct amg_list trips; /* that have begun and not ended */
+    struct amg_list asked; /* struct amg_mpi_stay, whose request MPI has */
     struct amg_pool trip_pool;
-    struct amg_map lanes;    /* by rank */
-    struct amg_link *spares; /* pieces of memory, single linked */
-    uint32_t spare_count;
+    struct amg_pool stay_pool;
+    struct amg_map lanes; /* by rank */
     /* Transfers shorter than this go by messages; UINT64_MAX: all do. Set by
      * who knows what is faster. */
     uint64_t len_min[AMG_MPI_WAY_COUNT];
@@ -44,10 +43,6 @@ void amg_mpi_rma_close_locked(struct amg_mpi_domain *domain, bool is_whole);
 
 /* NULL: no memory. */
 struct amg_mpi_lane *amg_mpi_rma_lane_locked(struct amg_mpi_rma *rma, int rank);
-
-/* AMG_MPI_BOUNCE_LEN bytes, or NULL. */
-void *amg_mpi_rma_spare_get_locked(struct amg_mpi_rma *rma);
-void amg_mpi_rma_spare_put_locked(struct amg_mpi_rma *rma, void *spare);
 
 /* Nothing of ours is under way to another rank. */
 bool amg_mpi_rma_is_idle_locked(const struct amg_mpi_domain *domain);

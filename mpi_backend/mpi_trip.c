@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* One put or get of ours through a window of its target.
  *
- *   knock      one operation announces the visit and reads the entry
- *              (mpi_entry.h); one that is refused ends here, one that the entry
+ *   knock      a visit is announced, and the entry read (mpi_stay.h,
+ *              mpi_entry.h); one that is refused ends here, one that the entry
  *              cannot answer goes by messages
  *   move       pieces, a few at a time, by MPI_Rget or MPI_Rput
  *   sync       (a put) SYNC goes to the target, and comes back
  *   flush      (a put) MPI_Win_flush: the bytes are there
- *   leave      one operation takes the visit back; nobody waits for it
  *
  * The request of an Rput may end when its bytes have left, and MPI_Win_flush
  * blocks until the target calls MPI (measured: 280 ms behind one that slept
  * for 300 ms). So the flush comes when it returns at once: the target has just
  * answered, from within its progress, and nothing else is in motion to it.
- * While a trip wants that, no new piece to that target is posted; one flush
- * serves all that are synced. Where the medium is passive, SYNC is left out.
+ * While a trip wants that, no new piece to that target is posted. One SYNC and
+ * one flush serve all trips that waited when it began. Where the medium is
+ * passive, SYNC is left out.
  *
  * MPI cannot cancel any of this. A transfer that may be cancelled moves its
  * pieces through memory of ours, so that its operation can end at once, and the
@@ -29,6 +29,7 @@
 #include "mpi_backend/mpi_piece.h"
 #include "mpi_backend/mpi_send.h"
 #include "mpi_backend/mpi_slab.h"
+#include "mpi_backend/mpi_stay.h"
 
 enum { STRETCH_MIN = 16 * 1024 }; /* bytes; messages gather shorter ones */
 
@@ -36,34 +37,32 @@ enum trip_state {
     TRIP_PLANNED,  /* waits for others to the same peer */
     TRIP_KNOCKING, /* the entry is being read */
     TRIP_MOVING,   /* pieces are */
-    TRIP_SYNCING,  /* the target was asked to make progress */
+    TRIP_SYNCING,  /* the target is asked to make progress */
     TRIP_FLUSHING, /* it has, and other pieces have to end before the flush */
-    TRIP_LEAVING,  /* the visit is being taken back */
+    TRIP_OVER,     /* is not on the list any more */
     TRIP_STATE_COUNT
 };
 
 static const unsigned state_edges[TRIP_STATE_COUNT] = {
-    [TRIP_PLANNED] = 1u << TRIP_KNOCKING,
-    [TRIP_KNOCKING] = 1u << TRIP_MOVING | 1u << TRIP_LEAVING,
-    [TRIP_MOVING] =
-        1u << TRIP_SYNCING | 1u << TRIP_FLUSHING | 1u << TRIP_LEAVING,
+    [TRIP_PLANNED] = 1u << TRIP_KNOCKING | 1u << TRIP_OVER,
+    [TRIP_KNOCKING] = 1u << TRIP_MOVING | 1u << TRIP_OVER,
+    [TRIP_MOVING] = 1u << TRIP_SYNCING | 1u << TRIP_FLUSHING | 1u << TRIP_OVER,
     [TRIP_SYNCING] = 1u << TRIP_FLUSHING,
-    [TRIP_FLUSHING] = 1u << TRIP_LEAVING,
+    [TRIP_FLUSHING] = 1u << TRIP_OVER,
 };
 
 /* From the pool; on the list of trips from the knock on. */
 struct amg_mpi_trip {
     struct amg_link link;
     struct amg_mpi_transfer *transfer; /* NULL: has ended */
+    struct amg_mpi_stay *stay;         /* the visit */
     enum trip_state state;
-    bool is_asked;    /* SYNC was sent */
-    bool is_synced;   /* and answered */
-    uint64_t flushes; /* of the lane, when this began to want one */
+    uint8_t context;        /* the target's */
+    uint8_t origin_context; /* where the target answers to */
+    uint32_t sync;          /* which SYNC of the lane has to be answered */
+    uint64_t flushes;       /* of the lane, when this began to want one */
     struct amg_mpi_key key;
     struct amg_mpi_pieces pieces;
-    MPI_Request request;                 /* of the knock, or the leave */
-    uint64_t visit[AMG_MPI_ENTRY_WORDS]; /* what is added */
-    uint64_t seen[AMG_MPI_ENTRY_WORDS];
 };
 
 size_t amg_mpi_trip_len(void)
@@ -112,12 +111,9 @@ struct amg_mpi_trip *amg_mpi_trip_plan(
         return NULL;
     trip->link = (struct amg_link){NULL, NULL};
     trip->transfer = NULL;
+    trip->stay = NULL;
     trip->state = TRIP_PLANNED;
-    trip->is_asked = false;
-    trip->is_synced = false;
     trip->key = key;
-    trip->request = MPI_REQUEST_NULL;
-    memset(trip->visit, 0, sizeof(trip->visit));
     amg_mpi_pieces_init(&trip->pieces, errand->local, there, errand->len);
     trip->pieces.rank = errand->rank;
     trip->pieces.way = amg_mpi_key_way(&key);
@@ -126,7 +122,7 @@ struct amg_mpi_trip *amg_mpi_trip_plan(
     return trip;
 }
 
-/* The operation and the transfer end; the trip may go on. */
+/* The operation and the transfer end. */
 static void trip_finish_locked(
     struct amg_mpi_domain *domain, struct amg_mpi_trip *trip, hg_return_t ret)
 {
@@ -139,67 +135,18 @@ static void trip_finish_locked(
     amg_mpi_transfer_finish_locked(domain, transfer, ret, trip->pieces.done);
 }
 
+/* The trip ends, and with it its visit. */
 static void trip_free_locked(
     struct amg_mpi_domain *domain, struct amg_mpi_trip *trip)
 {
+    trip_set_state(trip, TRIP_OVER);
     if (amg_link_is_listed(&trip->link))
         amg_list_remove(&trip->link);
+    amg_mpi_stay_drop_locked(domain, trip->stay);
     amg_pool_put(&domain->rma->trip_pool, trip);
 }
 
-static MPI_Aint entry_at(const struct amg_mpi_trip *trip)
-{
-    return (MPI_Aint)amg_mpi_key_index(&trip->key) * AMG_MPI_ENTRY_LEN;
-}
-
-bool amg_mpi_trip_start_locked(
-    struct amg_mpi_domain *domain, struct amg_mpi_transfer *transfer)
-{
-    struct amg_mpi_rma *rma = domain->rma;
-    struct amg_mpi_trip *trip = transfer->trip;
-    int rc = MPI_ERR_OTHER;
-
-    trip->pieces.lane = amg_mpi_rma_lane_locked(rma, trip->pieces.rank);
-    trip->visit[AMG_MPI_ENTRY_DOOR] = amg_mpi_entry_visit(domain->comm.rank);
-    if (trip->pieces.lane != NULL) {
-        rc = MPI_Rget_accumulate(trip->visit, AMG_MPI_ENTRY_WORDS, MPI_UINT64_T,
-            trip->seen, AMG_MPI_ENTRY_WORDS, MPI_UINT64_T, trip->pieces.rank,
-            entry_at(trip), AMG_MPI_ENTRY_WORDS, MPI_UINT64_T, MPI_SUM,
-            rma->windows->desk, &trip->request);
-        if (rc != MPI_SUCCESS)
-            (void)amg_mpi_comm_error(rc, "reading a key by a window");
-    }
-    if (rc != MPI_SUCCESS) {
-        transfer->trip = NULL;
-        trip_free_locked(domain, trip);
-        return false;
-    }
-    trip->transfer = transfer;
-    transfer->state = AMG_MPI_TRANSFER_AWAY;
-    if (amg_link_is_listed(&transfer->link))
-        amg_list_remove(&transfer->link);
-    trip_set_state(trip, TRIP_KNOCKING);
-    amg_list_push(&rma->trips, &trip->link);
-    return true;
-}
-
-/* Takes the visit back. */
-static void trip_leave(struct amg_mpi_rma *rma, struct amg_mpi_trip *trip)
-{
-    int rc = MPI_SUCCESS;
-
-    trip->visit[AMG_MPI_ENTRY_DOOR] = -trip->visit[AMG_MPI_ENTRY_DOOR];
-    rc = MPI_Raccumulate(&trip->visit[AMG_MPI_ENTRY_DOOR], 1, MPI_UINT64_T,
-        trip->pieces.rank, entry_at(trip), 1, MPI_UINT64_T, MPI_SUM,
-        rma->windows->desk, &trip->request);
-    if (rc != MPI_SUCCESS) {
-        (void)amg_mpi_comm_error(rc, "ending an access by a window");
-        trip->request = MPI_REQUEST_NULL;
-    }
-    trip_set_state(trip, TRIP_LEAVING);
-}
-
-/* The transfer is to be done by messages; the trip leaves. */
+/* The transfer is to be done by messages. */
 static void trip_give_up_locked(
     struct amg_mpi_domain *domain, struct amg_mpi_trip *trip)
 {
@@ -222,29 +169,36 @@ static void refusal_log(const struct amg_mpi_trip *trip, hg_return_t rc)
                          : "is not exposed for that");
 }
 
-static void knock_move_locked(
+/* May it go on? What the entry says holds for all who stay there. */
+static hg_return_t trip_judge(const struct amg_mpi_trip *trip)
+{
+    if (trip->transfer == NULL || trip->transfer->op == NULL)
+        return HG_CANCELED; /* the list may be gone */
+    if (trip->stay->state == AMG_MPI_STAY_FAILED)
+        return HG_OPNOTSUPPORTED;
+    return amg_mpi_entry_judge(trip->stay->seen, &trip->key,
+        trip->pieces.is_put ? AMG_MEM_WRITE : AMG_MEM_READ,
+        trip->pieces.remote.segments, trip->pieces.remote.count);
+}
+
+/* The entry allows it. */
+static void trip_enter(struct amg_mpi_trip *trip)
+{
+    trip->pieces.origin = trip->stay->seen[AMG_MPI_ENTRY_ORIGIN];
+    trip_set_state(trip, TRIP_MOVING);
+}
+
+static bool knock_move_locked(
     struct amg_mpi_domain *domain, struct amg_mpi_trip *trip)
 {
     hg_return_t rc = HG_SUCCESS;
-    bool is_cancelled = trip->transfer == NULL || trip->transfer->op == NULL;
 
-    if (!amg_mpi_request_is_done(&trip->request, &rc))
-        return;
-    if (is_cancelled)
-        rc = HG_CANCELED; /* the list may be gone */
-    else if (rc == HG_SUCCESS)
-        rc = amg_mpi_entry_judge(trip->seen, &trip->key,
-            trip->pieces.is_put ? AMG_MEM_WRITE : AMG_MEM_READ,
-            trip->pieces.remote.segments, trip->pieces.remote.count);
+    if (trip->stay->state == AMG_MPI_STAY_KNOCKING)
+        return false;
+    rc = trip_judge(trip);
     if (rc == HG_SUCCESS) {
-        trip->pieces.origin = trip->seen[AMG_MPI_ENTRY_ORIGIN];
-        trip_set_state(trip, TRIP_MOVING);
-        return;
-    }
-    if (rc == HG_NA_ERROR) { /* whether the visit counts is not known */
-        trip_give_up_locked(domain, trip);
-        trip_set_state(trip, TRIP_LEAVING);
-        return;
+        trip_enter(trip);
+        return true;
     }
     if (rc == HG_OPNOTSUPPORTED) {
         trip_give_up_locked(domain, trip);
@@ -253,7 +207,8 @@ static void knock_move_locked(
             refusal_log(trip, rc);
         trip_finish_locked(domain, trip, rc);
     }
-    trip_leave(domain->rma, trip);
+    trip_free_locked(domain, trip);
+    return false;
 }
 
 /* Does anybody still wait for what it moves? */
@@ -273,8 +228,8 @@ static void flush_want(struct amg_mpi_trip *trip)
     trip->flushes = pieces->lane->flushes[pieces->way];
 }
 
-/* All that was posted has ended. */
-static void pieces_over_locked(
+/* All that was posted has ended. False: the trip is gone. */
+static bool pieces_over_locked(
     struct amg_mpi_domain *domain, struct amg_mpi_trip *trip)
 {
     struct amg_mpi_pieces *pieces = &trip->pieces;
@@ -284,54 +239,58 @@ static void pieces_over_locked(
         pieces->ret = HG_CANCELED;
     if (!pieces->is_put || pieces->done == 0) {
         trip_finish_locked(domain, trip, pieces->ret);
-        trip_leave(domain->rma, trip);
-        return;
+        trip_free_locked(domain, trip);
+        return false;
     }
     /* The user's memory is not used any more. */
     if (pieces->ret != HG_SUCCESS && trip->transfer != NULL)
         amg_mpi_transfer_op_end_locked(
             trip->transfer, pieces->ret, pieces->done);
-    if (domain->rma->is_passive || trip->transfer == NULL)
+    if (domain->rma->is_passive) {
         flush_want(trip);
-    else
-        trip_set_state(trip, TRIP_SYNCING);
+        return true;
+    }
+    trip->sync = pieces->lane->asked + 1;
+    trip_set_state(trip, TRIP_SYNCING);
+    return true;
 }
 
-static void pieces_move_locked(
+static bool pieces_move_locked(
     struct amg_mpi_domain *domain, struct amg_mpi_trip *trip)
 {
     bool is_wanted = trip_is_wanted(trip);
 
     amg_mpi_pieces_move_locked(domain, &trip->pieces, is_wanted);
-    if (amg_mpi_pieces_are_over(&trip->pieces, is_wanted))
-        pieces_over_locked(domain, trip);
+    return amg_mpi_pieces_are_over(&trip->pieces, is_wanted) &&
+           pieces_over_locked(domain, trip);
 }
 
 /* Asks the target to make progress, and waits for its word. */
-static void sync_move_locked(
+static bool sync_move_locked(
     struct amg_mpi_domain *domain, struct amg_mpi_trip *trip)
 {
-    struct amg_mpi_transfer *transfer = trip->transfer;
+    struct amg_mpi_lane *lane = trip->pieces.lane;
+    struct amg_mpi_sync sync = {.number = lane->asked + 1};
     struct amg_mpi_slab *slab = NULL;
-    struct amg_mpi_sync sync = {.is_answer = 0};
 
-    if (trip->is_synced || transfer == NULL) {
+    if ((int32_t)(lane->answered - trip->sync) >= 0) {
         flush_want(trip);
-        return;
+        return true;
     }
-    if (trip->is_asked)
-        return;
+    if (lane->asked != lane->answered)
+        return false; /* one at a time: the next serves all that wait */
     slab = amg_mpi_slab_get_locked(domain);
     if (slab == NULL)
-        return; /* the next poll tries again */
-    trip->is_asked = true;
+        return false; /* the next poll tries again */
+    lane->asked++;
     memcpy(slab->data, &sync, sizeof(sync));
-    slab->header.context = transfer->origin_context;
+    slab->header.context = trip->origin_context;
     amg_mpi_send_control_locked(slab, (uint32_t)trip->pieces.rank,
-        transfer->context, AMG_MPI_SYNC, transfer->cookie, sizeof(sync));
+        trip->context, AMG_MPI_SYNC, 0, sizeof(sync));
+    return false;
 }
 
-static void flush_move_locked(
+static bool flush_move_locked(
     struct amg_mpi_domain *domain, struct amg_mpi_trip *trip)
 {
     struct amg_mpi_pieces *pieces = &trip->pieces;
@@ -340,7 +299,7 @@ static void flush_move_locked(
 
     if (*flushes == trip->flushes) {
         if (pieces->lane->in_motion > 0)
-            return;
+            return false;
         rc = MPI_Win_flush(
             pieces->rank, domain->rma->windows->ways[pieces->way]);
         if (rc != MPI_SUCCESS)
@@ -349,40 +308,63 @@ static void flush_move_locked(
     }
     pieces->lane->wishes--;
     trip_finish_locked(domain, trip, pieces->ret);
-    trip_leave(domain->rma, trip);
+    trip_free_locked(domain, trip);
+    return false;
 }
 
-static void leave_move_locked(
-    struct amg_mpi_domain *domain, struct amg_mpi_trip *trip)
+bool amg_mpi_trip_start_locked(
+    struct amg_mpi_domain *domain, struct amg_mpi_transfer *transfer)
 {
-    hg_return_t rc = HG_SUCCESS;
+    struct amg_mpi_trip *trip = transfer->trip;
+    struct amg_mpi_lane *lane =
+        amg_mpi_rma_lane_locked(domain->rma, trip->pieces.rank);
 
-    if (trip->request == MPI_REQUEST_NULL ||
-        amg_mpi_request_is_done(&trip->request, &rc))
+    if (lane != NULL)
+        trip->stay = amg_mpi_stay_join_locked(
+            domain, lane, trip->pieces.rank, &trip->key);
+    if (trip->stay == NULL) {
+        transfer->trip = NULL;
         trip_free_locked(domain, trip);
+        return false;
+    }
+    trip->pieces.lane = lane;
+    trip->transfer = transfer;
+    trip->context = transfer->context;
+    trip->origin_context = transfer->origin_context;
+    transfer->state = AMG_MPI_TRANSFER_AWAY;
+    if (amg_link_is_listed(&transfer->link))
+        amg_list_remove(&transfer->link);
+    trip_set_state(trip, TRIP_KNOCKING);
+    amg_list_push(&domain->rma->trips, &trip->link);
+    if (trip->stay->state == AMG_MPI_STAY_INSIDE &&
+        trip_judge(trip) == HG_SUCCESS) {
+        trip_enter(trip);
+        amg_mpi_pieces_move_locked(domain, &trip->pieces, true);
+    }
+    return true;
 }
+
+/* Each takes one step. True: there may be another one; false: it waits, or is
+ * gone. */
+static bool (*const state_moves[TRIP_STATE_COUNT])(
+    struct amg_mpi_domain *domain, struct amg_mpi_trip *trip) = {
+    [TRIP_KNOCKING] = knock_move_locked,
+    [TRIP_MOVING] = pieces_move_locked,
+    [TRIP_SYNCING] = sync_move_locked,
+    [TRIP_FLUSHING] = flush_move_locked,
+};
 
 void amg_mpi_trip_move_locked(struct amg_mpi_domain *domain)
 {
-    static void (*const moves[TRIP_STATE_COUNT])(
-        struct amg_mpi_domain * domain, struct amg_mpi_trip * trip) = {
-        [TRIP_KNOCKING] = knock_move_locked,
-        [TRIP_MOVING] = pieces_move_locked,
-        [TRIP_SYNCING] = sync_move_locked,
-        [TRIP_FLUSHING] = flush_move_locked,
-        [TRIP_LEAVING] = leave_move_locked,
-    };
     struct amg_link *link = amg_list_first(&domain->rma->trips);
 
     while (link != NULL) {
         struct amg_mpi_trip *trip = AMG_OBJECT(link, struct amg_mpi_trip, link);
-        enum trip_state state = trip->state;
-        /* One that ends may put another one last, but takes only itself off. */
+        /* One that ends takes only itself off. */
         struct amg_link *next = amg_list_next(&domain->rma->trips, link);
 
-        moves[state](domain, trip);
-        if (state != TRIP_LEAVING && trip->state != state)
-            next = link; /* there may be more to do at once */
+        while (state_moves[trip->state](domain, trip))
+            ;
         link = next;
     }
 }
@@ -427,35 +409,33 @@ unsigned amg_mpi_trip_forget_locked(struct amg_mpi_rma *rma)
 }
 
 /* The target has made progress. */
-static void answer_take_locked(
-    struct amg_mpi_domain *domain, const struct amg_mpi_message *message)
+static void answer_take_locked(struct amg_mpi_domain *domain, uint32_t rank,
+    const struct amg_mpi_sync *sync)
 {
-    struct amg_table_place *place = amg_table_find(
-        &domain->transfers, message->slab->header.cookie, message->rank);
-    struct amg_mpi_transfer *transfer = place == NULL ? NULL : place->object;
+    struct amg_mpi_lane *lane =
+        domain->rma == NULL ? NULL : amg_map_get(&domain->rma->lanes, rank);
 
-    if (transfer != NULL && transfer->trip != NULL && transfer->trip->is_asked)
-        transfer->trip->is_synced = true;
+    if (lane != NULL && sync->number == lane->asked)
+        lane->answered = lane->asked;
     else
-        amg_mpi_addr_blame(domain, message->rank, AMG_MPI_FAULT_ANSWER,
-            AMG_MPI_SYNC, (long)message->slab->header.cookie);
+        amg_mpi_addr_blame(
+            domain, rank, AMG_MPI_FAULT_ANSWER, AMG_MPI_SYNC, sync->number);
 }
 
 void amg_mpi_trip_on_sync_locked(
     struct amg_mpi_domain *domain, const struct amg_mpi_message *message)
 {
     struct amg_mpi_slab *slab = message->slab;
-
     struct amg_mpi_sync sync;
 
     memcpy(&sync, slab->data, sizeof(sync));
     if (sync.is_answer != 0) {
-        answer_take_locked(domain, message);
+        answer_take_locked(domain, message->rank, &sync);
         amg_mpi_slab_put_locked(slab);
         return;
     }
     sync.is_answer = 1;
     memcpy(slab->data, &sync, sizeof(sync));
     amg_mpi_send_control_locked(slab, message->rank, slab->header.context,
-        AMG_MPI_SYNC, slab->header.cookie, sizeof(sync));
+        AMG_MPI_SYNC, 0, sizeof(sync));
 }

@@ -102,6 +102,7 @@ struct amg_mpi_stop {
 /* After puts by a window; see mpi_trip.c. */
 struct amg_mpi_sync {
     uint32_t is_answer;
+    uint32_t number; /* which one; counts those to this rank */
 };
 
 struct amg_mpi_all_bye {

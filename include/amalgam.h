@@ -10,6 +10,7 @@
 #include <mpi.h>
 
 #include "mercury.h"
+#include "mercury_bulk.h"
 
 #define AMALGAM_VERSION_MAJOR 0
 #define AMALGAM_VERSION_MINOR 1

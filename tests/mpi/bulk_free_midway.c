@@ -2,7 +2,8 @@
 /* Proves that exposed memory may be freed and unmapped while a peer pulls it
  * or pushes into it: HG_Bulk_free() returns when nothing touches it any more,
  * the peer's transfer ends with an error, and both go on. Run with
- * AMALGAM_PIECE_BYTES set low. */
+ * AMALGAM_PIECE_BYTES set low. With the argument "finished", for a transport
+ * that may finish what is in motion, the peer's transfers may end well. */
 #include <string.h>
 #include <sys/mman.h>
 
@@ -88,9 +89,10 @@ static hg_return_t mover_round(hg_bulk_op_t op)
     return call.ret;
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
     static const hg_bulk_op_t ops[] = {HG_BULK_PULL, HG_BULK_PUSH};
+    bool may_finish = argc > 1 && strcmp(argv[1], "finished") == 0;
     int stopped = 0;
 
     ranks_start(MPI_THREAD_MULTIPLE);
@@ -108,7 +110,7 @@ int main(void)
         CHECK(rc == HG_SUCCESS || rc == HG_CANCELED || rc == HG_NOENTRY);
         stopped += rc != HG_SUCCESS;
     }
-    CHECK(all.rank == 0 || stopped > 0);
+    CHECK(all.rank == 0 || may_finish || stopped > 0);
     ranks_exchange(&all);
     ranks_meet(MPI_COMM_WORLD);
     ranks_close(&all);

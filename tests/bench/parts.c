@@ -12,6 +12,7 @@
 
 #include <cmocka.h>
 
+#include "jobs/bench/mapped.h"
 #include "jobs/bench/pattern.h"
 #include "jobs/bench/reach.h"
 #include "jobs/bench/smaps.h"
@@ -135,6 +136,52 @@ static void test_reach_other_file_is_refused(void **state)
     close(ends[1]);
 }
 
+/* A page of a new file, which has no name any more where `is_nameless`. */
+static void *file_map(bool is_nameless)
+{
+    char path[] = "/dev/shm/bench-parts-XXXXXX";
+    int fd = mkstemp(path);
+    void *page = NULL;
+
+    assert_true(fd >= 0);
+    assert_int_equal(ftruncate(fd, 4096), 0);
+    if (is_nameless)
+        unlink(path);
+    page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    assert_true(page != MAP_FAILED);
+    if (!is_nameless)
+        unlink(path);
+    close(fd);
+    return page;
+}
+
+static void test_mapped_new_file_is_told(void **state)
+{
+    static struct mapped before;
+    static struct mapped one;
+    static struct mapped both;
+    static struct mapped other;
+    void *first = NULL;
+    void *second = NULL;
+
+    (void)state;
+    mapped_read(NULL, &before);
+    first = file_map(false);
+    mapped_read(&before, &one);
+    assert_int_equal(one.count, 1);
+    second = file_map(true);
+    mapped_read(&before, &both);
+    assert_int_equal(both.count, 2);
+    munmap(first, 4096);
+    mapped_read(&before, &other);
+    assert_int_equal(other.count, 1);
+    assert_true(mapped_meet(&one, &both) && mapped_meet(&both, &other));
+    assert_false(mapped_meet(&one, &other));
+    munmap(second, 4096);
+    mapped_read(&before, &one);
+    assert_int_equal(one.count, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -146,6 +193,7 @@ int main(void)
         cmocka_unit_test(test_smaps_shared_pages_touched_are_counted),
         cmocka_unit_test(test_reach_same_file_is_opened),
         cmocka_unit_test(test_reach_other_file_is_refused),
+        cmocka_unit_test(test_mapped_new_file_is_told),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -148,7 +148,8 @@ static void figures_write(const struct amg_mpi_figures *figures,
                 speed(size, figure->message_ns));
         is_first = false;
     }
-    text_add(text, cap, is_first ? " (nothing was measured)" : ")");
+    text_add(
+        text, cap, is_first ? " (nothing could be measured in time)" : ")");
 }
 
 /* "user memory by messages", "library memory by the pool window above 16 KiB"
@@ -192,6 +193,15 @@ static bool figures_are_sound(const struct amg_mpi_figures *figures)
            figures->trouble == AMG_MPI_TROUBLE_MEMORY;
 }
 
+static bool figures_are_any(const struct amg_mpi_figures *figures)
+{
+    for (unsigned memory = 0; memory < AMG_MPI_MEMORIES; memory++)
+        for (unsigned size = 0; size < AMG_MPI_SIZES; size++)
+            if (figure_is_whole(&figures->of[memory][size]))
+                return true;
+    return false;
+}
+
 static void table_make(
     const struct amg_mpi_figures *figures, struct amg_mpi_choice *choice)
 {
@@ -227,9 +237,10 @@ void amg_mpi_choice_make(
             memory_write(memory_order[i], ret_choice);
             figures_write(figures, memory_order[i], ret_choice);
         }
-        text_add(text, cap, "; RMA %s",
-            figures->is_passive ? "needs no help of its target"
-                                : "waits for its target");
+        if (figures_are_any(figures))
+            text_add(text, cap, "; RMA %s",
+                figures->is_passive ? "needs no help of its target"
+                                    : "waits for its target");
     }
     if (figures->trouble != AMG_MPI_TROUBLE_NONE)
         trouble_write(figures, ret_choice);
@@ -238,13 +249,19 @@ void amg_mpi_choice_make(
         (double)figures->probe_ns / AMG_NS_PER_MS);
 }
 
+bool amg_mpi_choice_uses_memory(
+    const struct amg_mpi_choice *choice, enum amg_mpi_memory memory)
+{
+    for (unsigned size = 0; size < AMG_MPI_SIZES; size++)
+        if (choice->is_window[false][memory][size])
+            return true;
+    return false;
+}
+
 bool amg_mpi_choice_uses_windows(const struct amg_mpi_choice *choice)
 {
-    for (unsigned memory = 0; memory < AMG_MPI_MEMORIES; memory++)
-        for (unsigned size = 0; size < AMG_MPI_SIZES; size++)
-            if (choice->is_window[false][memory][size])
-                return true;
-    return false;
+    return amg_mpi_choice_uses_memory(choice, AMG_MPI_MEMORY_LIBRARY) ||
+           amg_mpi_choice_uses_memory(choice, AMG_MPI_MEMORY_USER);
 }
 
 const char *amg_mpi_choice_name(const struct amg_mpi_choice *choice)

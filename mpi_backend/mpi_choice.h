@@ -89,7 +89,9 @@ void amg_mpi_choice_set(
 void amg_mpi_choice_make(
     const struct amg_mpi_figures *figures, struct amg_mpi_choice *ret_choice);
 
-/* Does any transfer go by a window? */
+/* Does any transfer go by the window of such memory, or by any? */
+bool amg_mpi_choice_uses_memory(
+    const struct amg_mpi_choice *choice, enum amg_mpi_memory memory);
 bool amg_mpi_choice_uses_windows(const struct amg_mpi_choice *choice);
 /* "mpi+p2p", "mpi+rma", or both, as a report names it. */
 const char *amg_mpi_choice_name(const struct amg_mpi_choice *choice);

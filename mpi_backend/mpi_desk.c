@@ -153,7 +153,10 @@ static enum amg_mpi_way mem_attach(
     for (uint32_t i = 0; i < mem->count; i++)
         in_pool += pool_has(&desk->windows->area, &mem->segments[i]);
     if (in_pool == mem->count)
-        return AMG_MPI_WAY_POOL;
+        return desk->is_unused[AMG_MPI_WAY_POOL] ? AMG_MPI_WAY_MESSAGES
+                                                 : AMG_MPI_WAY_POOL;
+    if (desk->is_unused[AMG_MPI_WAY_DYNAMIC])
+        return AMG_MPI_WAY_MESSAGES;
     for (uint32_t i = 0; i < mem->count; i++) {
         if (mem->segments[i].len == 0 ||
             amg_mpi_attach_hold(&desk->attach, mem->segments[i].base,

@@ -14,7 +14,8 @@ struct amg_mpi_desk {
     struct amg_mpi_attach attach;
     struct amg_list leaving; /* struct amg_mpi_mem, whose exposure ends */
     uint64_t len_min;        /* shorter memory has no entry */
-    uint32_t used;           /* entries below were used before */
+    bool is_unused[AMG_MPI_WAY_COUNT]; /* nobody would go that way */
+    uint32_t used;                     /* entries below were used before */
     uint32_t free_count;
     uint16_t free[AMG_MPI_ENTRIES]; /* of those, the ones that are free */
     bool has_warned;

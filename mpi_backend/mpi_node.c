@@ -100,8 +100,20 @@ static hg_return_t node_peer(
     return amg_mpi_peer_of_rank(domain, (int)rank, ret_peer);
 }
 
+static const char *node_way(const struct amg_domain *domain)
+{
+    return amg_mpi_choice_name(&amg_mpi_domain_of(domain)->choice);
+}
+
+static const char *node_reason(const struct amg_domain *domain)
+{
+    return amg_mpi_domain_of(domain)->choice.reason;
+}
+
 const struct amg_node_ops amg_mpi_node = {
     .open = node_open,
     .peer = node_peer,
+    .way = node_way,
+    .reason = node_reason,
     .close = node_close,
 };

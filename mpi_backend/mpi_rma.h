@@ -27,10 +27,6 @@ struct amg_mpi_rma {
     struct amg_pool trip_pool;
     struct amg_pool stay_pool;
     struct amg_map lanes; /* by rank */
-    /* Transfers shorter than this go by messages; UINT64_MAX: all do. Set by
-     * who knows what is faster. */
-    uint64_t len_min[AMG_MPI_WAY_COUNT];
-    bool is_passive; /* a target need not call MPI for a put to get there */
 };
 
 /* Makes the windows, with all ranks, and gives the domain its one-sided part;

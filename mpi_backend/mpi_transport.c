@@ -21,6 +21,7 @@
 #include "mpi_backend/mpi_poll.h"
 #include "mpi_backend/mpi_receive.h"
 #include "mpi_backend/mpi_rma.h"
+#include "mpi_backend/mpi_select.h"
 #include "mpi_backend/mpi_slab.h"
 #include "mpi_backend/mpi_target.h"
 
@@ -39,17 +40,28 @@ static struct amg_list domains = {{&domains.head, &domains.head}};
 struct agreement {
     uint32_t message_len;
     uint32_t credits;
+    uint32_t protocol; /* that of all is the same when the smallest */
+    uint32_t inverse;  /* number and the largest are */
 };
 
 static hg_return_t wishes_agree(struct amg_mpi_domain *domain,
-    struct amg_mpi_boot *boot, struct agreement *agreement)
+    const struct amg_open *how, struct amg_mpi_boot *boot,
+    struct agreement *agreement)
 {
     struct agreement all = *agreement;
     int rc = MPI_Allreduce(
-        agreement, &all, 2, MPI_UINT32_T, MPI_MIN, domain->comm.data);
+        agreement, &all, 4, MPI_UINT32_T, MPI_MIN, domain->comm.data);
 
     if (rc != MPI_SUCCESS)
         return amg_mpi_comm_error(rc, "agreeing on the length of messages");
+    if (all.protocol != ~all.inverse) {
+        AMG_LOG_ERROR("cls",
+            "the ranks ask for different transports; this one is to open '%s': "
+            "look at init strings and AMALGAM_TRANSPORT, which have to be the "
+            "same on all of them",
+            how->protocol == NULL ? "mpi" : how->protocol);
+        return HG_INVALID_ARG;
+    }
     *agreement = all;
     return amg_mpi_boot_nonce(boot, &domain->nonce);
 }
@@ -186,6 +198,8 @@ static hg_return_t wishes_read(
         credits = CREDITS_MAX;
     ret_wish->message_len = (uint32_t)message_len;
     ret_wish->credits = (uint32_t)credits;
+    ret_wish->protocol = amg_mpi_select_id(how->protocol);
+    ret_wish->inverse = ~ret_wish->protocol;
     return HG_SUCCESS;
 }
 
@@ -201,7 +215,7 @@ static hg_return_t domain_make(const struct amg_open *how,
     hg_return_t rc = HG_SUCCESS;
 
     amg_mpi_boot_init(comm, &boot);
-    rc = wishes_agree(&shared, &boot, agreement);
+    rc = wishes_agree(&shared, how, &boot, agreement);
     if (rc != HG_SUCCESS)
         return rc;
     domain = amg_mem_zalloc(sizeof(*domain));
@@ -243,8 +257,12 @@ static hg_return_t transport_open(
         amg_mpi_comm_close(&comm, true);
         return rc;
     }
-    if (how->protocol != NULL && strcmp(how->protocol, "rma") == 0)
-        (void)amg_mpi_rma_open(domain, how->area);
+    rc = amg_mpi_select(domain, how);
+    if (rc != HG_SUCCESS) {
+        /* MPI may still use what the domain has. */
+        amg_mpi_comm_close(&comm, false);
+        return rc;
+    }
     amg_lock_take(&domains_lock);
     amg_list_push(&domains, &domain->all);
     amg_lock_give(&domains_lock);

@@ -86,6 +86,15 @@ static bool errand_is_fit(const struct amg_mpi_errand *errand)
     return runs == 1 || runs < max;
 }
 
+/* Is that way the faster one for it? */
+static bool errand_is_chosen(const struct amg_mpi_domain *domain,
+    const struct amg_mpi_errand *errand, enum amg_mpi_way way)
+{
+    return amg_mpi_choice_is_window(&domain->choice,
+        way == AMG_MPI_WAY_POOL ? AMG_MPI_MEMORY_LIBRARY : AMG_MPI_MEMORY_USER,
+        errand->is_put, errand->len);
+}
+
 struct amg_mpi_trip *amg_mpi_trip_plan(
     struct amg_mpi_domain *domain, const struct amg_mpi_errand *errand)
 {
@@ -98,7 +107,7 @@ struct amg_mpi_trip *amg_mpi_trip_plan(
     if (amg_mpi_key_way(&key) == AMG_MPI_WAY_MESSAGES ||
         amg_mpi_key_way(&key) >= AMG_MPI_WAY_COUNT ||
         amg_mpi_key_index(&key) >= AMG_MPI_ENTRIES ||
-        errand->len < rma->len_min[amg_mpi_key_way(&key)] ||
+        !errand_is_chosen(domain, errand, amg_mpi_key_way(&key)) ||
         errand->rank == domain->comm.rank)
         return NULL;
     if (there->segment >= there->count ||
@@ -246,7 +255,7 @@ static bool pieces_over_locked(
     if (pieces->ret != HG_SUCCESS && trip->transfer != NULL)
         amg_mpi_transfer_op_end_locked(
             trip->transfer, pieces->ret, pieces->done);
-    if (domain->rma->is_passive) {
+    if (domain->choice.is_passive) {
         flush_want(trip);
         return true;
     }

@@ -36,11 +36,14 @@ static void plan_borrow(struct amg_class_plan *plan, hg_class_t *lender)
     memcpy(plan->protocol, lender->plan.protocol, sizeof(plan->protocol));
 }
 
-/* One line: who is reached how. For a user who asked for it, once for a job. */
+/* One line says who is reached how, and one why. For a user who asked for the
+ * first of them, once for a job. */
 static void class_tell(const hg_class_t *cls, const char *info)
 {
     AMG_LOG_INFO("cls", "%s: %s; %u bytes a message, %u credits", info,
         cls->reach, cls->limits.request_len, cls->limits.credits);
+    if (cls->plan.lender == NULL && cls->reason[0] != '\0')
+        AMG_LOG_INFO("cls", "%s: %s", info, cls->reason);
     if (cls->plan.lender == NULL && cls->is_first &&
         amg_env_number(AMG_ENV_REPORT) != 0)
         fprintf(stderr, "amalgam: %s: %s\n", info, cls->reach);

@@ -138,9 +138,11 @@ static const char *plural(uint32_t count)
     return count == 1 ? "" : "s";
 }
 
-static void reach_write(
-    hg_class_t *cls, const struct amg_node *node, bool is_near)
+static void reach_write(hg_class_t *cls, const struct amg_node_ops *ops,
+    const struct amg_node *node, bool is_near)
 {
+    const struct amg_domain *domain = cls->domains[cls->plan.main_route];
+    const char *way = ops->way(domain);
     uint32_t here = node->boot->size - 1;
     uint32_t there = node->size - node->boot->size;
     uint32_t nodes = node->node_count - 1;
@@ -150,12 +152,13 @@ static void reach_write(
         snprintf(cls->reach, sizeof(cls->reach), "the only rank");
     if (here > 0)
         len = (size_t)snprintf(cls->reach, sizeof(cls->reach),
-            "%s to %u rank%s of this node%s", is_near ? "shm" : "mpi+p2p", here,
+            "%s to %u rank%s of this node%s", is_near ? "shm" : way, here,
             plural(here), there > 0 ? ", " : "");
     if (there > 0)
         snprintf(cls->reach + len, sizeof(cls->reach) - len,
-            "mpi+p2p to %u rank%s of %u other node%s", there, plural(there),
+            "%s to %u rank%s of %u other node%s", way, there, plural(there),
             nodes, plural(nodes));
+    snprintf(cls->reason, sizeof(cls->reason), "%s", ops->reason(domain));
 }
 
 /* What the plan wants, with the node open. */
@@ -193,7 +196,7 @@ static hg_return_t node_use(hg_class_t *cls, const struct amg_node_ops *ops,
                                          (is_near || is_alone) &&
                                          !cls->plan.no_loopback;
     cls->is_first = node->rank == 0;
-    reach_write(cls, node, is_near);
+    reach_write(cls, ops, node, is_near);
     return HG_SUCCESS;
 }
 

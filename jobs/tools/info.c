@@ -82,6 +82,8 @@ static void class_print(hg_class_t *cls, const char *transport)
     printf("  transport          %s, protocol %s\n", HG_Class_get_name(cls),
         HG_Class_get_protocol(cls));
     printf("  reaches            %s\n", cls->reach);
+    if (cls->reason[0] != '\0')
+        printf("  bulk data          %s\n", cls->reason);
     printf("  input, output      %" PRIu64 ", %" PRIu64
            " bytes in a message; longer ones are pulled\n",
         HG_Class_get_input_eager_size(cls),

@@ -28,6 +28,10 @@ struct amg_node_ops {
     /* The peer of a rank of the job. HG_INVALID_ARG. */
     hg_return_t (*peer)(
         struct amg_domain *domain, uint32_t rank, struct amg_peer **ret_peer);
+    /* Which way bulk data of the domain goes, "mpi+p2p", and why, in one line
+     * for a person; the domain's. */
+    const char *(*way)(const struct amg_domain *domain);
+    const char *(*reason)(const struct amg_domain *domain);
     /* Collective over the node. */
     void (*close)(struct amg_node *node);
 };

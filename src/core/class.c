@@ -108,6 +108,7 @@ static hg_return_t class_borrow(hg_class_t *cls)
     memcpy(cls->domains, lender->domains, sizeof(cls->domains));
     memcpy(cls->is_idle, lender->is_idle, sizeof(cls->is_idle));
     memcpy(cls->reach, lender->reach, sizeof(cls->reach));
+    memcpy(cls->reason, lender->reason, sizeof(cls->reason));
     cls->twins = lender->twins;
     cls->pool = lender->pool; /* the one that the domains know */
     return HG_SUCCESS;

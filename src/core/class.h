@@ -43,7 +43,11 @@ enum amg_class_count {
     AMG_CLASS_COUNTS
 };
 
-enum { AMG_PROTOCOL_CAP = 16, AMG_CLASS_REACH_CAP = 160 };
+enum {
+    AMG_PROTOCOL_CAP = 16,
+    AMG_CLASS_REACH_CAP = 192,
+    AMG_CLASS_REASON_CAP = 768
+};
 
 /* How a class is to be opened: one driver for each route, or NULL. */
 struct amg_class_plan {
@@ -56,7 +60,7 @@ struct amg_class_plan {
     /* Its open domains are used, and stay its own; NULL: all are opened. */
     hg_class_t *lender;
     /* Called once when they are open: may open more of them, fill `twins`,
-     * `is_idle` and `reach` in. NULL: nothing more. */
+     * `is_idle`, `reach` and `reason` in. NULL: nothing more. */
     hg_return_t (*join)(hg_class_t *cls);
     bool wants_near;       /* for `join`: shared memory within the node, */
     bool needs_near;       /* and nothing else */
@@ -79,7 +83,8 @@ struct hg_class {
      * waiting needs not look there. */
     bool is_idle[AMG_ROUTE_COUNT];
     struct amg_twins *twins; /* NULL: no peer is reached by two routes */
-    char reach[AMG_CLASS_REACH_CAP]; /* who is reached how, for a person */
+    char reach[AMG_CLASS_REACH_CAP];   /* who is reached how, for a person */
+    char reason[AMG_CLASS_REASON_CAP]; /* for the ways of bulk data, or "" */
     bool is_first; /* the first rank of its job, which speaks for all */
     struct amg_class_plan plan;
     struct amg_class_pool *pool; /* memory for bulk; NULL: the heap only */

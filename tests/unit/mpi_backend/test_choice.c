@@ -151,7 +151,8 @@ static void test_choice_missing_figure_means_messages(void **state)
     figures_set(&figures, AMG_MPI_MEMORY_USER, 0, 0, 0);
     amg_mpi_choice_make(&figures, &choice);
     assert_false(amg_mpi_choice_uses_windows(&choice));
-    says(&choice, "user memory by messages (nothing was measured)");
+    says(
+        &choice, "user memory by messages (nothing could be measured in time)");
 }
 
 static void test_choice_sizes_are_named(void **state)

@@ -181,7 +181,7 @@ static void fault_check(const char *name, const struct amg_mpi_choice *choice)
         {"late", "did not answer in time"},
         {"error", "by messages; rank 0 got an error of MPI"},
         {"wrong", "by messages; rank 0 got wrong bytes from a window"},
-        {"none", "user memory by messages (nothing was measured)"},
+        {"none", "user memory by messages (nothing could be measured in time)"},
     };
 
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)

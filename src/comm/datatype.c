@@ -50,8 +50,7 @@ static bool places_are_valid(const void *buf, int64_t low, int64_t high)
     uint64_t base = (uint64_t)(uintptr_t)buf;
 
     if ((low < 0 && base < 0 - (uint64_t)low) ||
-        (high > 0 && base > UINT64_MAX - (uint64_t)high) ||
-        (high < 0 && base < 0 - (uint64_t)high)) {
+        (high > 0 && base > UINT64_MAX - (uint64_t)high)) {
         AMG_LOG_ERROR("bulk",
             "buffer 0x%llx with a datatype that reaches from %lld to %lld "
             "bytes: the addresses overflow",

@@ -8,6 +8,7 @@
 enum amg_mpi_stay_state {
     AMG_MPI_STAY_KNOCKING, /* the visit is announced, the entry being read */
     AMG_MPI_STAY_INSIDE,   /* the entry was read, and may not change */
+    AMG_MPI_STAY_LOOKING,  /* the same, and the door is being read again */
     AMG_MPI_STAY_FAILED,   /* MPI did not do it */
     AMG_MPI_STAY_LEAVING,  /* the visit is being taken back */
     AMG_MPI_STAY_STATE_COUNT
@@ -21,7 +22,10 @@ struct amg_mpi_stay {
     enum amg_mpi_stay_state state;
     int rank;
     uint32_t refs;
-    uint32_t joined; /* trips there were */
+    uint32_t joined;  /* trips there were */
+    bool is_unwanted; /* the exposer ends the exposure: nothing more is moved */
+    uint64_t moved;   /* bytes, since the last look at the door */
+    uint64_t door;    /* what that saw */
     struct amg_mpi_key key;
     MPI_Request request;
     uint64_t visit[AMG_MPI_ENTRY_WORDS]; /* what is added */
@@ -31,6 +35,9 @@ struct amg_mpi_stay {
 /* A visit at what `key` names; NULL: no memory, or no MPI. */
 struct amg_mpi_stay *amg_mpi_stay_join_locked(struct amg_mpi_domain *domain,
     struct amg_mpi_lane *lane, int rank, const struct amg_mpi_key *key);
+/* A trip has moved `len` bytes more; after many the door is looked at. */
+void amg_mpi_stay_moved_locked(
+    struct amg_mpi_domain *domain, struct amg_mpi_stay *stay, uint64_t len);
 /* The trip has moved all it will; NULL is fine. */
 void amg_mpi_stay_drop_locked(
     struct amg_mpi_domain *domain, struct amg_mpi_stay *stay);

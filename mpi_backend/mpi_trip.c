@@ -268,8 +268,13 @@ static bool pieces_move_locked(
     struct amg_mpi_domain *domain, struct amg_mpi_trip *trip)
 {
     bool is_wanted = trip_is_wanted(trip);
+    uint64_t done = trip->pieces.done;
 
     amg_mpi_pieces_move_locked(domain, &trip->pieces, is_wanted);
+    amg_mpi_stay_moved_locked(domain, trip->stay, trip->pieces.done - done);
+    if (trip->stay->is_unwanted && trip->pieces.left > 0 &&
+        trip->pieces.ret == HG_SUCCESS)
+        trip->pieces.ret = HG_CANCELED;
     return amg_mpi_pieces_are_over(&trip->pieces, is_wanted) &&
            pieces_over_locked(domain, trip);
 }
@@ -345,7 +350,7 @@ bool amg_mpi_trip_start_locked(
         amg_list_remove(&transfer->link);
     trip_set_state(trip, TRIP_KNOCKING);
     amg_list_push(&domain->rma->trips, &trip->link);
-    if (trip->stay->state == AMG_MPI_STAY_INSIDE &&
+    if (trip->stay->state != AMG_MPI_STAY_KNOCKING &&
         trip_judge(trip) == HG_SUCCESS) {
         trip_enter(trip);
         amg_mpi_pieces_move_locked(domain, &trip->pieces, true);

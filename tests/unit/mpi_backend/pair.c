@@ -10,6 +10,7 @@
 enum { DEADLINE_MS = 10000, POLL_MAX = 16 };
 
 const struct amg_transport *const pair_t = &amg_mpi_transport;
+const char *pair_protocol;
 struct amg_domain *pair_domain;
 struct amg_ep *pair_ep;
 int pair_rank;
@@ -38,6 +39,7 @@ void pair_turn(uint64_t end_ns, const char *file, int line, const char *what)
 void pair_open(uint32_t credits)
 {
     const struct amg_open how = {.info = "",
+        .protocol = pair_protocol,
         .is_listening = true,
         .credits = credits,
         .max_contexts = 1};

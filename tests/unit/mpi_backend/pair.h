@@ -20,6 +20,7 @@
          pair_turn(end_ns, __FILE__, __LINE__, #expr))
 
 extern const struct amg_transport *const pair_t;
+extern const char *pair_protocol; /* set before pair_open(), or NULL */
 extern struct amg_domain *pair_domain;
 extern struct amg_ep *pair_ep;
 extern int pair_rank;

@@ -15,6 +15,10 @@ bool amg_contract_broken(const char *what, const char *file, int line);
 /* Lays the other branch out of the way. */
 #define AMG_LIKELY(expr) __builtin_expect(!!(expr), 1)
 
+/* A function that stays apart from its callers: were it inlined, these would
+ * save registers and make room for it where they do not need it. */
+#define AMG_APART __attribute__((noinline))
+
 /* We are wrong if this does not hold. Checked in every build. */
 #define AMG_ASSERT(expr)                                                       \
     (AMG_LIKELY(expr) ? (void)0 : amg_assert_fail(#expr, __FILE__, __LINE__))

@@ -115,7 +115,7 @@ void amg_shm_bulk_ep_open(struct amg_shm_ep *ep)
     amg_list_init(&ep->bulk.moving);
     amg_list_init(&ep->bulk.starving);
     atomic_init(&ep->bulk.has_moving, 0);
-    ep->bulk.copied = 0;
+    atomic_init(&ep->bulk.copied, 0);
 }
 
 void amg_shm_bulk_peer_fini(struct amg_shm_peer *peer)
@@ -300,6 +300,7 @@ void amg_shm_bulk_peer_gone_locked(
 {
     struct amg_table *table = &domain->bulk.transfers;
 
+    atomic_store_explicit(&peer->bulk.is_gone, 1, memory_order_relaxed);
     for (uint32_t i = 0; i < table->cap; i++) {
         struct amg_shm_transfer *transfer = table->places[i].object;
 
@@ -335,19 +336,12 @@ void amg_shm_bulk_ep_close_locked(struct amg_shm_ep *ep)
 
 /* Whether a post may copy now. Not when the ways to the peer must be found out
  * first, which takes system calls. */
-static bool post_may_copy(struct amg_shm_ep *ep,
-    const struct amg_shm_peer *peer, const struct amg_shm_access *access)
+static inline bool post_may_copy(
+    const struct amg_shm_ep *ep, const struct amg_shm_peer *peer, uint64_t len)
 {
-    struct amg_shm_domain *domain = amg_shm_domain_of_ep(ep);
-    bool may_copy = false;
-
-    if (access->len > POST_LEN || !amg_shm_copy_is_near(peer))
-        return false;
-    amg_bias_take(&domain->lock);
-    may_copy = peer->state == AMG_SHM_PEER_ALIVE &&
-               ep->bulk.copied + access->len <= POLL_LEN;
-    amg_bias_give(&domain->lock);
-    return may_copy;
+    return len <= POST_LEN && amg_shm_copy_is_near(peer) &&
+           atomic_load_explicit(&ep->bulk.copied, memory_order_relaxed) + len <=
+               POLL_LEN;
 }
 
 static void post_end(struct amg_shm_ep *ep, struct amg_op *op, uint64_t len,
@@ -358,7 +352,9 @@ static void post_end(struct amg_shm_ep *ep, struct amg_op *op, uint64_t len,
     op->len = len;
     op->data = NULL;
     amg_bias_take(&domain->lock);
-    ep->bulk.copied += cost;
+    atomic_store_explicit(&ep->bulk.copied,
+        atomic_load_explicit(&ep->bulk.copied, memory_order_relaxed) + cost,
+        memory_order_relaxed);
     amg_shm_op_end_locked(ep, op, ret);
     amg_shm_bell_self_locked(ep);
     amg_bias_give(&domain->lock);
@@ -374,7 +370,7 @@ static bool post_copy(struct amg_shm_ep *ep, struct amg_shm_peer *peer,
     uint64_t len = 0;
     hg_return_t rc = HG_SUCCESS;
 
-    if (!post_may_copy(ep, peer, access))
+    if (!post_may_copy(ep, peer, access->len))
         return false;
     rc = amg_shm_copy_step(
         amg_shm_domain_of_ep(ep), peer, access, local, &budget, &len);
@@ -387,14 +383,54 @@ static bool post_copy(struct amg_shm_ep *ep, struct amg_shm_peer *peer,
     return true;
 }
 
+/* What the post has not done: all but `done` bytes. Field by field: a piece
+ * that is not in motion has only a length. */
+AMG_APART static hg_return_t transfer_post(struct amg_shm_ep *ep,
+    struct amg_shm_peer *peer, uint8_t context,
+    const struct amg_shm_access *access, const struct amg_place *local,
+    uint64_t done, struct amg_op *op)
+{
+    struct amg_shm_domain *domain = amg_shm_domain_of_ep(ep);
+    struct amg_shm_transfer *transfer = amg_pool_get(&domain->bulk.pool);
+
+    if (transfer == NULL && done == 0)
+        return HG_NOMEM;
+    if (transfer == NULL) { /* something has changed already */
+        post_end(ep, op, done, 0, HG_NOMEM);
+        return HG_SUCCESS;
+    }
+    transfer->domain = domain;
+    transfer->ep = ep;
+    transfer->op = op;
+    transfer->peer = peer;
+    transfer->local = *local;
+    transfer->access = *access;
+    transfer->begun = done;
+    transfer->landed = done;
+    transfer->cookie = 0;
+    transfer->in_motion = 0;
+    transfer->context = context;
+    transfer->origin_context = ep->base.context_id;
+    transfer->is_cancelled = false;
+    transfer->is_by_message = false;
+    transfer->is_gone = false;
+    transfer->ret = HG_SUCCESS;
+    for (unsigned i = 0; i < AMG_SHM_PIECES; i++)
+        transfer->pieces[i].len = 0;
+    amg_bias_take(&domain->lock);
+    peer->shares++;
+    amg_shm_op_set(op, AMG_SHM_OP_BULK, transfer, ep);
+    amg_shm_transfer_wake_locked(transfer);
+    amg_bias_give(&domain->lock);
+    return HG_SUCCESS;
+}
+
 static hg_return_t transfer_begin(struct amg_ep *base, struct amg_peer *peer,
     uint8_t context, const struct amg_place *local,
     const struct amg_remote *remote, uint64_t len, enum amg_mem_flags direction,
     struct amg_op *op)
 {
     struct amg_shm_ep *ep = amg_shm_ep_of(base);
-    struct amg_shm_domain *domain = amg_shm_domain_of_ep(ep);
-    struct amg_shm_transfer *transfer = NULL;
     struct amg_shm_access access = {.segment = remote->at.segment,
         .direction = direction,
         .offset = remote->at.into,
@@ -409,29 +445,8 @@ static hg_return_t transfer_begin(struct amg_ep *base, struct amg_peer *peer,
         return HG_INVALID_ARG;
     if (post_copy(ep, amg_shm_peer_of(peer), &access, &here, op, &done))
         return HG_SUCCESS;
-    transfer = amg_pool_get(&domain->bulk.pool);
-    if (transfer == NULL && done > 0) { /* something has changed already */
-        post_end(ep, op, done, done, HG_NOMEM);
-        return HG_SUCCESS;
-    }
-    if (transfer == NULL)
-        return HG_NOMEM;
-    *transfer = (struct amg_shm_transfer){.domain = domain,
-        .ep = ep,
-        .op = op,
-        .peer = amg_shm_peer_of(peer),
-        .local = here,
-        .access = access,
-        .begun = done,
-        .landed = done,
-        .context = context,
-        .origin_context = base->context_id};
-    amg_bias_take(&domain->lock);
-    transfer->peer->shares++;
-    amg_shm_op_set(op, AMG_SHM_OP_BULK, transfer, ep);
-    amg_shm_transfer_wake_locked(transfer);
-    amg_bias_give(&domain->lock);
-    return HG_SUCCESS;
+    return transfer_post(
+        ep, amg_shm_peer_of(peer), context, &access, &here, done, op);
 }
 
 hg_return_t amg_shm_bulk_put(struct amg_ep *ep, struct amg_peer *peer,

@@ -51,7 +51,9 @@ struct amg_shm_bulk_ep {
     struct amg_list starving; /* that wait for a chunk; the lock's */
     /* `moving` is not empty: a hint, looked at without the lock. */
     _Atomic uint32_t has_moving;
-    uint64_t copied; /* bytes by posts since a poll told ends; the lock's */
+    /* What posts have copied since a poll told ends: a bound, written under the
+     * lock and looked at without it. */
+    _Atomic uint64_t copied;
 };
 
 /* In the peer; all zero at the start. What was found out about the ways to it,
@@ -62,6 +64,9 @@ struct amg_shm_bulk_peer {
     _Atomic uint32_t is_known;
     /* 1: cross-memory copies are allowed; withdrawn when one is refused. */
     _Atomic uint32_t has_cma;
+    /* 1: posts leave it alone. A hint: what is copied nevertheless ends as if
+     * the peer had gone later. Written under the lock, read without it. */
+    _Atomic uint32_t is_gone;
     struct amg_shm_table *table;
     struct amg_shm_visitor *visitor; /* NULL: segment only */
     uint64_t area_base;              /* where the peer's area is at the peer, */

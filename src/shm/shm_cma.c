@@ -16,7 +16,8 @@
 
 enum {
     RUNS_MAX = 128,  /* of each side in one call: 4 KiB of stack */
-    RUN_COST = 1500, /* in bytes */
+    RUN_COST = 1500, /* in bytes: 0.17 us at 9 GB/s, Linux 6 on a 2-core VM */
+    HERE_COST = 128, /* our own runs are not pinned */
 };
 
 bool amg_shm_cma_works(const struct amg_shm_region *region)
@@ -31,7 +32,7 @@ bool amg_shm_cma_works(const struct amg_shm_region *region)
            word == region->head->probe;
 }
 
-static hg_return_t cma_fail(
+AMG_APART static hg_return_t cma_fail(
     struct amg_shm_peer *peer, const struct amg_shm_access *access, int error)
 {
     if (error == ESRCH)
@@ -54,7 +55,7 @@ static hg_return_t cma_fail(
 }
 
 /* Vectors of runs on both sides; they need not have the same length. */
-static hg_return_t cma_move(struct amg_shm_peer *peer,
+static inline hg_return_t cma_move(struct amg_shm_peer *peer,
     const struct amg_shm_access *access, const struct iovec *here,
     unsigned here_count, const struct iovec *there, unsigned there_count,
     uint64_t *ret_len)
@@ -142,7 +143,7 @@ hg_return_t amg_shm_cma_copy_lists(struct amg_shm_peer *peer,
     else
         amg_place_skip(local, moved);
     step->moved = moved;
-    amg_shm_step_spend(
-        budget, moved + (uint64_t)(here_count + there_count) * RUN_COST);
+    amg_shm_step_spend(budget, moved + (uint64_t)there_count * RUN_COST +
+                                   (uint64_t)here_count * HERE_COST);
     return HG_SUCCESS;
 }

@@ -32,7 +32,7 @@
 /* Of a list, in bytes that could be copied instead. */
 enum { DIRECT_RUN_COST = 128 };
 
-void amg_shm_copy_blame(const struct amg_shm_region *who,
+AMG_APART void amg_shm_copy_blame(const struct amg_shm_region *who,
     const struct amg_shm_access *access, hg_return_t rc)
 {
     AMG_LOG_WARNING("bulk",
@@ -112,12 +112,11 @@ static void ways_find(struct amg_shm_domain *domain, struct amg_shm_peer *peer)
             bulk->table, &domain->bulk.who, amg_shm_files_is_alive);
 }
 
-static void ways_know(struct amg_shm_domain *domain, struct amg_shm_peer *peer)
+AMG_APART static void ways_learn(
+    struct amg_shm_domain *domain, struct amg_shm_peer *peer)
 {
     struct amg_shm_bulk_peer *bulk = &peer->bulk;
 
-    if (atomic_load_explicit(&bulk->is_known, memory_order_acquire) != 0)
-        return;
     amg_lock_take(&bulk->lock);
     if (atomic_load_explicit(&bulk->is_known, memory_order_relaxed) == 0) {
         ways_find(domain, peer);
@@ -174,7 +173,7 @@ static hg_return_t direct_copy_lists(const struct amg_shm_bulk_peer *bulk,
 }
 
 /* The first bytes of both lists, as far as they go one way. */
-static hg_return_t copy_lists(struct amg_shm_peer *peer,
+AMG_APART static hg_return_t copy_lists(struct amg_shm_peer *peer,
     const struct amg_shm_access *access, struct amg_place *local,
     struct amg_shm_step *step, uint64_t *budget)
 {
@@ -222,7 +221,9 @@ hg_return_t amg_shm_copy_step(struct amg_shm_domain *domain,
     hg_return_t rc = HG_SUCCESS;
     unsigned visit = 0;
 
-    ways_know(domain, peer);
+    if (!AMG_LIKELY(
+            atomic_load_explicit(&bulk->is_known, memory_order_acquire) != 0))
+        ways_learn(domain, peer);
     if (bulk->visitor == NULL)
         return HG_OPNOTSUPPORTED;
     rc = amg_shm_visit_enter(

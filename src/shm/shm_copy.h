@@ -30,12 +30,14 @@ static inline void amg_shm_step_spend(uint64_t *budget, uint64_t cost)
     *budget -= cost < *budget ? cost : *budget;
 }
 
-/* Is it known that we can copy by ourselves? False before the first step. */
+/* Is it known that we can copy by ourselves? False before the first step, and
+ * when the peer is gone. */
 static inline bool amg_shm_copy_is_near(const struct amg_shm_peer *peer)
 {
     return atomic_load_explicit(&peer->bulk.is_known, memory_order_acquire) !=
                0 &&
-           peer->bulk.visitor != NULL;
+           peer->bulk.visitor != NULL &&
+           atomic_load_explicit(&peer->bulk.is_gone, memory_order_relaxed) == 0;
 }
 
 /* Says who was refused what. */

@@ -97,7 +97,7 @@ static unsigned done_take_locked(struct poll *poll, unsigned max)
     struct amg_shm_ep *ep = poll->ep;
     unsigned count = 0;
 
-    ep->bulk.copied = 0;
+    atomic_store_explicit(&ep->bulk.copied, 0, memory_order_relaxed);
     while (count < max) {
         struct amg_link *link = amg_list_pop(&ep->done);
 

@@ -109,8 +109,9 @@ static uint32_t listed_search(const struct amg_shm_listed *list, uint32_t low,
 }
 
 /* As entry_find(), in a list of `count` segments. */
-static hg_return_t list_find(const struct amg_shm_listed *list, uint32_t count,
-    const struct amg_shm_access *access, struct amg_shm_view *ret_view)
+AMG_APART static hg_return_t list_find(const struct amg_shm_listed *list,
+    uint32_t count, const struct amg_shm_access *access,
+    struct amg_shm_view *ret_view)
 {
     uint32_t i = access->segment;
     uint64_t total = listed_end(list, count - 1);

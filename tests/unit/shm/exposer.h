@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A child that makes its segment, exposes memory, and waits to be killed; and
+ * what copies between it and us. */
+#ifndef TESTS_UNIT_SHM_EXPOSER_H
+#define TESTS_UNIT_SHM_EXPOSER_H
+
+#include <sys/types.h>
+
+#include "base/mapping.h"
+#include "shm/shm_copy.h"
+
+enum {
+    LEN = 3 << 20,
+    HOLE_LEN = 16 * AMG_PAGE_LEN, /* the second half is unmapped */
+};
+
+static const uint64_t HUGE_LEN = 5ull << 30;
+static const uint64_t FAR_AT = (4ull << 30) - 5000;
+
+/* What the child exposes. */
+enum {
+    IN_HEAP,
+    IN_AREA,
+    READ_ONLY,
+    IN_HOLE,
+    HUGE_ONE,
+    ROWS_IN_HEAP,
+    ROWS_IN_AREA,
+    ROWS_IN_BOTH, /* by turns */
+    ROWS_IN_HOLE, /* the second half of them */
+    KINDS
+};
+
+enum { ROWS = 1500, ROW_LEN = 128, HOLE_AT = 24 * AMG_PAGE_LEN };
+
+struct shown {
+    char name[AMG_SHM_NAME_CAP];
+    struct amg_shm_key keys[KINDS];
+};
+
+struct exposer {
+    pid_t child;
+    struct shown shown;
+    struct amg_shm_domain domain;
+    struct amg_shm_peer peer;
+    char *local;
+};
+
+/* The bytes that are in exposed memory, by their place in it. */
+char exposer_byte_at(uint64_t i);
+void exposer_fill(char *bytes, uint64_t from, size_t len);
+void exposer_assert_filled(const char *bytes, uint64_t from, size_t len);
+
+/* The rows are of uneven length, some of them empty, some adjacent. */
+uint64_t exposer_row_len(unsigned i);
+uint64_t exposer_rows_sum(void);
+
+/* cmocka's. */
+int exposer_setup(void **state);
+int exposer_teardown(void **state);
+
+void exposer_kill(struct exposer *f);
+/* Chooses a way, and skips the test where the system forbids it. */
+void exposer_skip_without(struct exposer *f, enum amg_shm_copy copy);
+
+/* Moves all of it, step by step; how it ended, and how far it came. */
+hg_return_t exposer_move(struct exposer *f, int kind, uint32_t direction,
+    uint64_t offset, uint64_t len, uint64_t *ret_moved);
+
+#endif

@@ -86,12 +86,14 @@ static bool errand_is_fit(const struct amg_mpi_errand *errand)
     return runs == 1 || runs < max;
 }
 
-/* Is that way the faster one for it? */
+/* Is that way the faster one for it? A window of the program is like the one
+ * over the library's memory. */
 static bool errand_is_chosen(const struct amg_mpi_domain *domain,
     const struct amg_mpi_errand *errand, enum amg_mpi_way way)
 {
     return amg_mpi_choice_is_window(&domain->choice,
-        way == AMG_MPI_WAY_POOL ? AMG_MPI_MEMORY_LIBRARY : AMG_MPI_MEMORY_USER,
+        way == AMG_MPI_WAY_DYNAMIC ? AMG_MPI_MEMORY_USER
+                                   : AMG_MPI_MEMORY_LIBRARY,
         errand->is_put, errand->len);
 }
 
@@ -179,21 +181,26 @@ static void refusal_log(const struct amg_mpi_trip *trip, hg_return_t rc)
 }
 
 /* May it go on? What the entry says holds for all who stay there. */
-static hg_return_t trip_judge(const struct amg_mpi_trip *trip)
+static hg_return_t trip_judge_locked(
+    const struct amg_mpi_domain *domain, struct amg_mpi_trip *trip)
 {
+    hg_return_t rc = HG_SUCCESS;
+
     if (trip->transfer == NULL || trip->transfer->op == NULL)
         return HG_CANCELED; /* the list may be gone */
     if (trip->stay->state == AMG_MPI_STAY_FAILED)
         return HG_OPNOTSUPPORTED;
-    return amg_mpi_entry_judge(trip->stay->seen, &trip->key,
+    rc = amg_mpi_entry_judge(trip->stay->seen, &trip->key,
         trip->pieces.is_put ? AMG_MEM_WRITE : AMG_MEM_READ,
         trip->pieces.remote.segments, trip->pieces.remote.count);
+    if (rc == HG_SUCCESS)
+        rc = amg_mpi_pieces_aim_locked(domain, &trip->pieces, trip->stay->seen);
+    return rc;
 }
 
 /* The entry allows it. */
 static void trip_enter(struct amg_mpi_trip *trip)
 {
-    trip->pieces.origin = trip->stay->seen[AMG_MPI_ENTRY_ORIGIN];
     trip_set_state(trip, TRIP_MOVING);
 }
 
@@ -204,7 +211,7 @@ static bool knock_move_locked(
 
     if (trip->stay->state == AMG_MPI_STAY_KNOCKING)
         return false;
-    rc = trip_judge(trip);
+    rc = trip_judge_locked(domain, trip);
     if (rc == HG_SUCCESS) {
         trip_enter(trip);
         return true;
@@ -243,6 +250,11 @@ static bool pieces_over_locked(
 {
     struct amg_mpi_pieces *pieces = &trip->pieces;
 
+    if (pieces->ret == HG_OPNOTSUPPORTED && trip_is_wanted(trip)) {
+        trip_give_up_locked(domain, trip); /* from the start, by messages */
+        trip_free_locked(domain, trip);
+        return false;
+    }
     if (pieces->ret == HG_SUCCESS &&
         (pieces->left > 0 || (pieces->is_put && !trip_is_wanted(trip))))
         pieces->ret = HG_CANCELED;
@@ -309,18 +321,23 @@ static bool flush_move_locked(
 {
     struct amg_mpi_pieces *pieces = &trip->pieces;
     uint64_t *flushes = &pieces->lane->flushes[pieces->way];
-    int rc = MPI_SUCCESS;
+    hg_return_t rc = HG_SUCCESS;
 
-    if (*flushes == trip->flushes) {
+    /* Windows of the program are several, and each needs its own. */
+    if (*flushes == trip->flushes || pieces->way == AMG_MPI_WAY_PROGRAM) {
         if (pieces->lane->in_motion > 0)
             return false;
-        rc = MPI_Win_flush(
-            pieces->rank, domain->rma->windows->ways[pieces->way]);
-        if (rc != MPI_SUCCESS)
-            pieces->ret = amg_mpi_comm_error(rc, "flushing a window");
+        rc = amg_mpi_pieces_flush(pieces);
         (*flushes)++;
     }
     pieces->lane->wishes--;
+    if (rc == HG_OPNOTSUPPORTED && trip_is_wanted(trip)) {
+        trip_give_up_locked(domain, trip);
+        trip_free_locked(domain, trip);
+        return false;
+    }
+    if (rc != HG_SUCCESS)
+        pieces->ret = rc;
     trip_finish_locked(domain, trip, pieces->ret);
     trip_free_locked(domain, trip);
     return false;
@@ -351,7 +368,7 @@ bool amg_mpi_trip_start_locked(
     trip_set_state(trip, TRIP_KNOCKING);
     amg_list_push(&domain->rma->trips, &trip->link);
     if (trip->stay->state != AMG_MPI_STAY_KNOCKING &&
-        trip_judge(trip) == HG_SUCCESS) {
+        trip_judge_locked(domain, trip) == HG_SUCCESS) {
         trip_enter(trip);
         amg_mpi_pieces_move_locked(domain, &trip->pieces, true);
     }

@@ -268,30 +268,41 @@ hg_return_t amg_mpi_window_learn(
     return rc;
 }
 
-struct amg_mpi_user_window *amg_mpi_user_window_of_locked(
-    const struct amg_mpi_domain *domain, const struct amg_segment *segment)
+static bool part_has(
+    const struct amg_segment *part, const struct amg_segment *segment)
+{
+    uintptr_t into = (uintptr_t)segment->base - (uintptr_t)part->base;
+
+    return segment->len == 0 ||
+           (into <= part->len && segment->len <= part->len - into);
+}
+
+const struct amg_mpi_user_window *amg_mpi_user_window_of_locked(
+    const struct amg_mpi_domain *domain, const struct amg_segment *segments,
+    uint32_t count)
 {
     struct amg_link *link = amg_list_first(&domain->user_windows);
 
     for (; link != NULL; link = amg_list_next(&domain->user_windows, link)) {
-        struct amg_mpi_user_window *window =
+        const struct amg_mpi_user_window *window =
             AMG_OBJECT(link, struct amg_mpi_user_window, link);
-        uint64_t into =
-            (uint64_t)((uintptr_t)segment->base - (uintptr_t)window->part.base);
+        uint32_t i = 0;
 
-        if (into <= window->part.len && segment->len <= window->part.len - into)
+        while (i < count && part_has(&window->part, &segments[i]))
+            i++;
+        if (i == count)
             return window;
     }
     return NULL;
 }
 
-struct amg_mpi_user_window *amg_mpi_user_window_find_locked(
+const struct amg_mpi_user_window *amg_mpi_user_window_find_locked(
     const struct amg_mpi_domain *domain, uint32_t id)
 {
     struct amg_link *link = amg_list_first(&domain->user_windows);
 
     for (; link != NULL; link = amg_list_next(&domain->user_windows, link)) {
-        struct amg_mpi_user_window *window =
+        const struct amg_mpi_user_window *window =
             AMG_OBJECT(link, struct amg_mpi_user_window, link);
 
         if (window->id == id)

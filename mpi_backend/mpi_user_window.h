@@ -26,11 +26,12 @@ struct amg_mpi_user_window {
 
 /* As amg_mpi_window_learn(); see mpi_public.h. */
 
-/* The one that has all of these bytes, or NULL. */
-struct amg_mpi_user_window *amg_mpi_user_window_of_locked(
-    const struct amg_mpi_domain *domain, const struct amg_segment *segment);
+/* The one that has all bytes of the segments, or NULL. */
+const struct amg_mpi_user_window *amg_mpi_user_window_of_locked(
+    const struct amg_mpi_domain *domain, const struct amg_segment *segments,
+    uint32_t count);
 /* The one of that number, or NULL: it was never learnt here, or is gone. */
-struct amg_mpi_user_window *amg_mpi_user_window_find_locked(
+const struct amg_mpi_user_window *amg_mpi_user_window_find_locked(
     const struct amg_mpi_domain *domain, uint32_t id);
 
 /* Errors of the program's window come back to us from `begin` to `end`. */

@@ -15,12 +15,13 @@ enum amg_mpi_way {
     AMG_MPI_WAY_MESSAGES, /* its exposer sends and receives it */
     AMG_MPI_WAY_POOL,     /* the window over the memory of the library */
     AMG_MPI_WAY_DYNAMIC,  /* the window that any memory is attached to */
+    AMG_MPI_WAY_PROGRAM,  /* a window of the program; see mpi_user_window.h */
     AMG_MPI_WAY_COUNT
 };
 
 enum {
     AMG_MPI_ENTRIES = 8192, /* exposed memory that windows lead to, at once */
-    AMG_MPI_ENTRY_WORDS = 5,
+    AMG_MPI_ENTRY_WORDS = 6,
     AMG_MPI_ENTRY_LEN = 64, /* a cache line each; the rest is unused */
 };
 
@@ -32,7 +33,7 @@ struct amg_mpi_windows {
     int rank;
     int size;
     MPI_Win desk;                    /* everybody's entries; see mpi_desk.h */
-    MPI_Win ways[AMG_MPI_WAY_COUNT]; /* that of MESSAGES is null */
+    MPI_Win ways[AMG_MPI_WAY_COUNT]; /* null where it is none of ours */
     unsigned char *entries;          /* this rank's; zeros at the start */
     struct amg_area area;            /* behind the pool window; len 0: none */
     uint64_t open_ns;                /* what making them took */

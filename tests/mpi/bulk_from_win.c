@@ -2,7 +2,9 @@
 /* Proves that a window of the program can be exposed as it is: in an epoch of
  * the program and outside of one, whole or a part of it, with any unit, over
  * some of the ranks in another order; that what is wrong is refused; and, as
- * bulk_from_win passive, that a pull then needs its target inside MPI only. */
+ * bulk_from_win passive, that a pull then needs its target inside MPI only.
+ * With the argument windows, the class has such, and so the program's is used;
+ * with no argument it is not. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,9 +12,44 @@
 
 enum { LEN = 300000, AT = 4096, PART = 200000, UNIT = 8 };
 
+/* What the library does with windows; counted by the calls below. */
+static MPI_Win watched = MPI_WIN_NULL;
+static unsigned moved;
+static unsigned attached;
+
 static struct ranks all;
 static char *part; /* of this rank */
 static char *local;
+
+int MPI_Win_attach(MPI_Win win, void *base, MPI_Aint size)
+{
+    attached++;
+    return PMPI_Win_attach(win, base, size);
+}
+
+int MPI_Rget(void *to, int to_count, MPI_Datatype to_type, int rank,
+    MPI_Aint disp, int count, MPI_Datatype type, MPI_Win win,
+    MPI_Request *request)
+{
+    int rc =
+        PMPI_Rget(to, to_count, to_type, rank, disp, count, type, win, request);
+
+    if (win == watched && rc == MPI_SUCCESS)
+        moved++;
+    return rc;
+}
+
+int MPI_Rput(const void *from, int from_count, MPI_Datatype from_type, int rank,
+    MPI_Aint disp, int count, MPI_Datatype type, MPI_Win win,
+    MPI_Request *request)
+{
+    int rc = PMPI_Rput(
+        from, from_count, from_type, rank, disp, count, type, win, request);
+
+    if (win == watched && rc == MPI_SUCCESS)
+        moved++;
+    return rc;
+}
 
 static MPI_Win window_make(MPI_Comm comm)
 {
@@ -62,15 +99,19 @@ static void neighbours_swap(MPI_Win win, uint64_t seed)
     ranks_meet(MPI_COMM_WORLD);
 }
 
-static void epochs_are_the_programs(void)
+static void epochs_are_the_programs(bool has_windows)
 {
     MPI_Win win = window_make(MPI_COMM_WORLD);
     MPI_Errhandler handler = MPI_ERRHANDLER_NULL;
     hg_bulk_t whole = HG_BULK_NULL;
 
+    watched = win;
     neighbours_swap(win, 1);
+    CHECK(moved == 0);
     MPI_Win_lock_all(0, win);
     neighbours_swap(win, 2);
+    CHECK(has_windows ? moved >= 2 : moved == 0);
+    CHECK(attached == 0);
     MPI_Win_unlock_all(win);
     neighbours_swap(win, 3);
     MPI_Win_fence(0, win);
@@ -212,13 +253,14 @@ int main(int argc, char **argv)
     ranks_start(MPI_THREAD_MULTIPLE);
     HG_Set_log_level("error");
     ranks_open(&all, MPI_COMM_WORLD);
+    attached = 0; /* a class may have tried it */
     part = malloc(LEN);
     local = malloc(PART);
     CHECK(part != NULL && local != NULL);
     if (argc > 1 && strcmp(argv[1], "passive") == 0) {
         pull_needs_no_target();
     } else {
-        epochs_are_the_programs();
+        epochs_are_the_programs(argc > 1 && strcmp(argv[1], "windows") == 0);
         some_ranks_have_windows();
         wrong_ones_are_refused();
         strangers_are_refused();

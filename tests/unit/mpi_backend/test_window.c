@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Transfers by windows, with a peer that does not call MPI: what is cancelled
+ * ends at once and leaves memory alone, memory that is visited stays until the
+ * visit is over, and windows that a silent rank kept from being freed are freed
+ * when MPI_Finalize begins. */
+#include <sched.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "mpi_backend/mpi_rma.h"
+#include "pair.h"
+
+enum { LEN = 8 << 20, ROUNDS = 4, LOG_CAP = 4096, MISSING_MS = 200 };
+
+static uint8_t *far;  /* exposed by rank 0 */
+static uint8_t *near; /* of rank 1 */
+static struct amg_segment near_list;
+static const struct amg_place near_at = {&near_list, 1, 0, 0};
+static struct amg_segment far_list;
+static struct amg_remote remote;
+static char log_text[LOG_CAP];
+static atomic_int *turn; /* in memory of both ranks; whose turn it is */
+
+static int log_keep(FILE *stream, const char *format, ...)
+{
+    size_t len = strlen(log_text);
+    va_list args;
+
+    (void)stream;
+    va_start(args, format);
+    vsnprintf(log_text + len, sizeof(log_text) - len, format, args);
+    va_end(args);
+    return 0;
+}
+
+static void turn_make(void)
+{
+    MPI_Win window = MPI_WIN_NULL;
+    MPI_Aint len = 0;
+    void *at = NULL;
+    int unit = 0;
+
+    MPI_Win_allocate_shared(pair_rank == 0 ? sizeof(*turn) : 0, 1,
+        MPI_INFO_NULL, MPI_COMM_WORLD, &at, &window);
+    MPI_Win_shared_query(window, 0, &len, &unit, &at);
+    turn = at;
+    if (pair_rank == 0)
+        atomic_init(turn, 0);
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
+/* Without a call of MPI. */
+static void turn_await(int wanted)
+{
+    uint64_t end_ns = pair_deadline_ns();
+
+    while (atomic_load(turn) != wanted) {
+        CHECK(amg_clock_ns() < end_ns);
+        sched_yield();
+    }
+}
+
+static struct amg_mpi_rma *rma(void)
+{
+    return amg_mpi_domain_of(pair_domain)->rma;
+}
+
+static void transfer_begin(struct pair_call *call, bool is_put)
+{
+    pair_call_init(call);
+    if (is_put)
+        CHECK(pair_t->bulk.put(pair_ep, pair_peer(0), 0, &near_at, &remote, LEN,
+                  &call->op) == HG_SUCCESS);
+    else
+        CHECK(pair_t->bulk.get(pair_ep, pair_peer(0), 0, &near_at, &remote, LEN,
+                  &call->op) == HG_SUCCESS);
+    CHECK(!amg_list_is_empty(&rma()->trips)); /* it goes by a window */
+}
+
+/* Rank 1 gets (or puts) while rank 0 is silent, and gives up. */
+static void initiator_gives_up(int round)
+{
+    struct pair_call call;
+
+    pair_sync(true);
+    if (pair_rank == 0) {
+        turn_await(round + 1);
+        return;
+    }
+    memset(near, 0xee, LEN);
+    transfer_begin(&call, round % 2 == 0);
+    for (int i = 0; i < 100; i++)
+        pair_poll();
+    CHECK(call.done == 0);
+    CHECK(pair_t->ep.cancel(pair_ep, &call.op) == HG_SUCCESS);
+    pair_poll();
+    CHECK(call.done == 1);
+    CHECK(call.op.ret == HG_CANCELED && call.op.len == 0);
+    CHECK(!amg_list_is_empty(&rma()->trips)); /* MPI cannot take it back */
+    near_list.base = NULL;                    /* nobody reads the list now */
+    atomic_store(turn, round + 1);
+    UNTIL(amg_list_is_empty(&rma()->trips) && amg_list_is_empty(&rma()->asked));
+    near_list.base = near;
+    for (int i = 0; i < LEN; i++)
+        CHECK(near[i] == 0xee);
+}
+
+/* The same memory works afterwards, in both directions. */
+static void transfer_works(bool is_put)
+{
+    struct pair_call call;
+
+    memset(pair_rank == 0 ? far : near, is_put ? 0x55 + pair_rank : 0x77, LEN);
+    pair_sync(false);
+    if (pair_rank == 1) {
+        transfer_begin(&call, is_put);
+        UNTIL(call.done == 1);
+        CHECK(call.op.ret == HG_SUCCESS && call.op.len == LEN);
+    }
+    pair_sync(false);
+    for (int i = 0; i < LEN; i++)
+        CHECK((pair_rank == 0 ? far : near)[i] == (is_put ? 0x56 : 0x77));
+    pair_sync(false);
+}
+
+/* Rank 0 frees while rank 1, which is inside, is silent. */
+static void exposer_has_to_wait(struct amg_mem *mem)
+{
+    struct pair_call call;
+    bool is_inside = false;
+
+    pair_sync(false);
+    if (pair_rank == 1) {
+        transfer_begin(&call, false);
+        while (!is_inside) { /* the knock was answered */
+            pair_poll();
+            is_inside = amg_list_is_empty(&rma()->asked);
+        }
+        atomic_store(turn, -1);
+        turn_await(-2);
+        UNTIL(call.done == 1);
+        CHECK(call.op.ret == HG_CANCELED || call.op.ret == HG_SUCCESS);
+    } else {
+        while (atomic_load(turn) != -1)
+            pair_poll();
+        log_text[0] = '\0';
+        CHECK(pair_t->bulk.unreg(pair_domain, mem, 10) == HG_BUSY);
+        CHECK(strstr(log_text, "rank 1 ") != NULL);
+        atomic_store(turn, -2);
+        CHECK(pair_t->bulk.unreg(pair_domain, mem, 9000) == HG_SUCCESS);
+        CHECK(rma()->desk.attach.count == 0);
+    }
+    pair_sync(false);
+}
+
+static struct amg_mem *expose(void)
+{
+    const struct amg_segment segment = {far, LEN};
+    struct amg_mem *mem = NULL;
+
+    memset(&remote, 0, sizeof(remote));
+    near_list = (struct amg_segment){near, LEN};
+    far_list = segment;
+    MPI_Bcast(&far_list, sizeof(far_list), MPI_BYTE, 0, MPI_COMM_WORLD);
+    remote.at = (struct amg_place){&far_list, 1, 0, 0};
+    if (pair_rank == 0) {
+        CHECK(pair_t->bulk.reg(pair_domain, &segment, 1,
+                  AMG_MEM_READ | AMG_MEM_WRITE, &mem) == HG_SUCCESS);
+        CHECK(rma()->desk.attach.count == 1);
+        pair_t->bulk.key(mem, &remote.key);
+    }
+    pair_key(&remote.key, 0);
+    return mem;
+}
+
+/* Each gives the other up, and leaves the windows open. */
+static void windows_are_left(void)
+{
+    uint64_t end_ns = 0;
+    struct amg_news news;
+
+    pair_sync(false);
+    if (pair_rank == 1)
+        turn_await(-3); /* rank 0 has closed */
+    end_ns = amg_clock_deadline_ns(MISSING_MS);
+    while (amg_clock_ns() < end_ns)
+        CHECK(pair_t->domain.quiesce(pair_domain) != HG_SUCCESS);
+    log_text[0] = '\0';
+    pair_t->domain.abandon(pair_domain);
+    amg_news_init(&news);
+    pair_t->ep.close(pair_ep, &news);
+    pair_t->domain.close(pair_domain);
+    CHECK(strstr(log_text, pair_rank == 0 ? "rank 1" : "rank 0") != NULL);
+    CHECK(strstr(log_text, "windows") != NULL);
+    if (pair_rank == 0)
+        atomic_store(turn, -3);
+}
+
+int main(void)
+{
+    struct amg_mem *mem = NULL;
+    int level = 0;
+
+    MPI_Init_thread(NULL, NULL, MPI_THREAD_MULTIPLE, &level);
+    pair_protocol = "rma";
+    pair_open(0);
+    CHECK(rma() != NULL);
+    turn_make();
+    amg_log_func_set(log_keep);
+    far = amg_mem_zalloc(LEN);
+    near = amg_mem_zalloc(LEN);
+    CHECK(far != NULL && near != NULL);
+    mem = expose();
+    for (int i = 0; i < ROUNDS; i++) {
+        initiator_gives_up(i);
+        transfer_works(i % 2 == 0);
+    }
+    exposer_has_to_wait(mem);
+    windows_are_left();
+    amg_mem_free(far);
+    amg_mem_free(near);
+    MPI_Finalize(); /* aborts over memory that a window holds */
+    return EXIT_SUCCESS;
+}

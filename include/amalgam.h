@@ -48,17 +48,20 @@ struct amalgam_options {
  *
  * @param comm       [in]  any intracommunicator: the world, a part of it, or
  *                         one made from an MPI-4 session
- * @param transport  [in]  "mpi+p2p" or "mpi"; "shm": shared memory, and all
- *                         ranks have to be on one node; NULL or "auto": shared
- *                         memory within each node and MPI between them, which
- *                         AMALGAM_TRANSPORT overrides
+ * @param transport  [in]  "mpi+p2p": all by messages; "mpi+rma": bulk data by
+ *                         windows; "mpi": bulk data by what is measured to be
+ *                         faster; "shm": shared memory, and all ranks have to
+ *                         be on one node; NULL or "auto": shared memory within
+ *                         each node and "mpi" between them. AMALGAM_TRANSPORT
+ *                         overrides NULL and "auto", and the choice of "mpi"
  * @param options    [in]  NULL takes all defaults
  * @return the class, or NULL; the log says why
  * Owns:      `comm` stays the caller's and may be freed at once; the class is
  *            the caller's, to be ended by amalgam_finalize().
  * Errors:    NULL  `comm` is MPI_COMM_NULL or an intercommunicator; no such
  *                  transport (the log lists those there are); an option out
- *                  of range; "shm", and a rank on another node; no memory;
+ *                  of range; "shm", and a rank on another node; ranks that
+ *                  name different transports; no memory;
  *                  MPI failed. Nothing is left behind, but the other ranks may
  *                  still wait in this call.
  * Threads:   one that may call MPI. Blocks until all ranks have called it.

@@ -72,6 +72,7 @@ struct amg_mpi_ep {
     struct amg_list done;    /* operations for the next poll */
     struct amg_list arrived; /* the same, arrivals */
     bool was_idle;           /* the last poll found nothing */
+    bool has_skipped;        /* the last poll looked for no messages */
     unsigned first;          /* the oldest posted receive */
     unsigned posted;
     MPI_Request requests[AMG_MPI_RECEIVES]; /* a ring, in posting order */
@@ -100,6 +101,7 @@ struct amg_mpi_domain {
     int stamp;            /* shifted: what is added to all tags of messages */
     uint32_t message_len; /* of an eager message, with our header */
     uint32_t room_len;    /* of the longest one */
+    uint32_t small_len;   /* bytes of a put or get that go inside a message */
     uint32_t piece_len;
     uint32_t max_contexts;
     bool is_listening;
@@ -128,11 +130,13 @@ struct amg_mpi_domain {
     struct amg_pool transfer_pool;
     struct amg_pool access_pool;
     struct amg_mpi_stages stages;
-    struct amg_list moving;       /* transfers that have something to do */
-    struct amg_list accesses;     /* of peers, in motion */
-    uint32_t mem_serial;          /* of the newest exposed memory */
-    int tags_half;                /* the tags of gets; those of puts follow, */
-    int tag_window;               /* and one that names a window */
+    struct amg_list moving;   /* transfers that have something to do */
+    struct amg_list accesses; /* of peers, in motion */
+    struct amg_list stalled;  /* slabs: accesses that there was no memory for */
+    void *sink;          /* where refused pieces go; made when one is needed */
+    uint32_t mem_serial; /* of the newest exposed memory */
+    int tags_half;       /* the tags of gets; those of puts follow, */
+    int tag_window;      /* and one that names a window */
     struct amg_list user_windows; /* struct amg_mpi_user_window */
     uint32_t user_window_count;   /* of those that this rank named */
     int user_window_key;          /* of their attribute */

@@ -2,11 +2,7 @@
 /* The answers to our puts and gets, and what follows from them.
  *
  * Nothing a peer says is believed before it fits a transfer that waits for it;
- * what does not fit is dropped with one warning.
- *
- * A move ends with the first transfer that does. MPI copies a long piece inside
- * of a test, so that looking at the others would keep the poster waiting, who
- * may have the next one: with four in flight, the peer ran dry (64 KiB). */
+ * what does not fit is dropped with one warning. */
 #include "mpi_backend/mpi_origin.h"
 
 #include <string.h>
@@ -56,6 +52,13 @@ void amg_mpi_origin_on_data_locked(
     amg_mpi_slab_put_locked(message->slab);
 }
 
+static void go_locked(struct amg_mpi_transfer *transfer)
+{
+    transfer->state = AMG_MPI_TRANSFER_MOVING;
+    if (!transfer->is_stopped)
+        transfer->stream.limit = transfer->stream.len;
+}
+
 void amg_mpi_origin_on_go_locked(
     struct amg_mpi_domain *domain, const struct amg_mpi_message *message)
 {
@@ -65,7 +68,7 @@ void amg_mpi_origin_on_go_locked(
         transfer->state != AMG_MPI_TRANSFER_ASKED)
         answer_blame_locked(domain, message);
     else
-        transfer->state = AMG_MPI_TRANSFER_MOVING;
+        go_locked(transfer);
     amg_mpi_slab_put_locked(message->slab);
 }
 
@@ -118,67 +121,74 @@ void amg_mpi_origin_on_halt_locked(
 }
 
 /* The peer has answered: ends the transfer when nothing is in motion. */
-static bool answered_move_locked(
+static void answered_move_locked(
     struct amg_mpi_domain *domain, struct amg_mpi_transfer *transfer)
 {
     struct amg_mpi_stream *stream = &transfer->stream;
 
     if (!transfer->is_small && stream->count > 0)
-        return false;
+        return;
     if (transfer->is_withdrawn && stream->done < transfer->access.len) {
         if (stream->sink == NULL)
             amg_mpi_stop_sink_locked(transfer);
-        return false;
+        return;
     }
     if (!transfer->is_small && !amg_mpi_stream_is_over(stream))
-        return false;
+        return;
     if (stream->ret != HG_SUCCESS)
         transfer->ret = stream->ret;
     else if (!transfer->is_put && stream->done == stream->len)
         transfer->ret = HG_SUCCESS; /* it was too late to stop */
     amg_mpi_transfer_finish_locked(domain, transfer, transfer->ret,
         transfer->is_put ? transfer->access.len : stream->done);
-    return true;
 }
 
-static bool unstarted_move_locked(
+static void unstarted_move_locked(
     struct amg_mpi_domain *domain, struct amg_mpi_transfer *transfer)
 {
     hg_return_t rc = amg_mpi_transfer_start_locked(domain, transfer);
 
-    if (rc != HG_SUCCESS) {
+    if (rc != HG_SUCCESS)
         amg_mpi_transfer_finish_locked(domain, transfer, rc, 0);
-        return true;
-    }
-    if (transfer->is_small && transfer->state == AMG_MPI_TRANSFER_ASKED)
+    else if (transfer->is_small && transfer->state == AMG_MPI_TRANSFER_ASKED)
         amg_list_remove(&transfer->link);
-    return false;
 }
 
-/* True: it has ended. */
-static bool transfer_move_locked(
+static void transfer_move_locked(
     struct amg_mpi_domain *domain, struct amg_mpi_transfer *transfer)
 {
     struct amg_mpi_stream *stream = &transfer->stream;
 
-    if (transfer->state == AMG_MPI_TRANSFER_UNSTARTED)
-        return unstarted_move_locked(domain, transfer);
-    if (!transfer->is_small &&
-        !(transfer->is_put && transfer->state == AMG_MPI_TRANSFER_ASKED))
-        amg_mpi_stream_move(stream, domain);
+    if (transfer->state == AMG_MPI_TRANSFER_UNSTARTED) {
+        unstarted_move_locked(domain, transfer);
+        return;
+    }
+    if (!transfer->is_small && !(transfer->is_put && !transfer->is_ahead &&
+                                   transfer->state == AMG_MPI_TRANSFER_ASKED))
+        amg_mpi_stream_post(stream, domain);
     amg_mpi_stop_withdraw_locked(domain, transfer);
-    if (transfer->state == AMG_MPI_TRANSFER_ANSWERED)
-        return answered_move_locked(domain, transfer);
+    if (transfer->state == AMG_MPI_TRANSFER_ANSWERED) {
+        answered_move_locked(domain, transfer);
+        return;
+    }
     if (!transfer->is_put && stream->done >= stream->len) {
         amg_mpi_transfer_finish_locked(
             domain, transfer, stream->ret, stream->done);
-        return true;
+        return;
     }
     if (stream->ret == HG_NA_ERROR && !transfer->is_stopped)
         amg_mpi_stop_send_locked(domain, transfer, NULL);
     if (transfer->is_cancelled)
         amg_mpi_stop_move_locked(domain, transfer);
-    return false;
+}
+
+void amg_mpi_origin_look_locked(
+    struct amg_mpi_domain *domain, struct amg_mpi_look *look)
+{
+    struct amg_link *link = amg_list_first(&domain->moving);
+
+    for (; link != NULL; link = amg_list_next(&domain->moving, link))
+        amg_mpi_look_add(look, &amg_mpi_transfer_of(link)->stream);
 }
 
 void amg_mpi_origin_move_locked(struct amg_mpi_domain *domain)
@@ -189,8 +199,7 @@ void amg_mpi_origin_move_locked(struct amg_mpi_domain *domain)
         /* One that ends may put another one last, but takes only itself off. */
         struct amg_link *next = amg_list_next(&domain->moving, link);
 
-        if (transfer_move_locked(domain, amg_mpi_transfer_of(link)))
-            return;
+        transfer_move_locked(domain, amg_mpi_transfer_of(link));
         link = next;
     }
 }

@@ -5,6 +5,7 @@
 
 #include "mpi_backend/mpi_domain.h"
 #include "mpi_backend/mpi_receive.h"
+#include "mpi_backend/mpi_stream.h"
 
 /* What came in; each takes the message's slab. */
 void amg_mpi_origin_on_data_locked(
@@ -16,6 +17,9 @@ void amg_mpi_origin_on_done_locked(
 void amg_mpi_origin_on_halt_locked(
     struct amg_mpi_domain *domain, const struct amg_mpi_message *message);
 
+/* Adds the streams of all transfers. */
+void amg_mpi_origin_look_locked(
+    struct amg_mpi_domain *domain, struct amg_mpi_look *look);
 /* Moves all transfers that have something to do. */
 void amg_mpi_origin_move_locked(struct amg_mpi_domain *domain);
 

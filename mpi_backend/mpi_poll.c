@@ -4,7 +4,8 @@
  * A poll that finds a message after one that found none returns at once: the
  * caller waited for it, and a second look costs 0.1 us. Receives used up are
  * posted by the next poll, while the answer is under way. Under a stream of
- * messages, the loop takes as many as the caller wants. */
+ * messages, the loop takes as many as the caller wants. For the same reason, a
+ * poll that ends an operation leaves the messages to the next one. */
 #include "mpi_backend/mpi_poll.h"
 
 #include <stdatomic.h>
@@ -52,6 +53,8 @@ static const struct kind_row {
     [AMG_MPI_GET] = {sizeof(struct amg_mpi_access), UINT32_MAX,
         amg_mpi_target_on_access_locked},
     [AMG_MPI_PUT] = {sizeof(struct amg_mpi_access), UINT32_MAX,
+        amg_mpi_target_on_access_locked},
+    [AMG_MPI_PUT_AHEAD] = {sizeof(struct amg_mpi_access), UINT32_MAX,
         amg_mpi_target_on_access_locked},
     [AMG_MPI_PUT_NOW] = {sizeof(struct amg_mpi_access), UINT32_MAX,
         amg_mpi_target_on_access_locked},
@@ -118,15 +121,28 @@ static unsigned strays_take_locked(struct amg_mpi_domain *domain)
     return count;
 }
 
+static void streams_move_locked(struct amg_mpi_domain *domain)
+{
+    struct amg_mpi_look look;
+
+    amg_mpi_look_begin(&look, domain);
+    amg_mpi_origin_look_locked(domain, &look);
+    amg_mpi_target_look_locked(domain, &look);
+    amg_mpi_look_end(&look);
+    amg_mpi_origin_move_locked(domain);
+    amg_mpi_target_move_locked(domain);
+}
+
 static void domain_move_locked(struct amg_mpi_domain *domain)
 {
     if (!amg_list_is_empty(&domain->sends) ||
         !amg_list_is_empty(&domain->deferred))
         amg_mpi_send_poll_locked(domain);
-    if (!amg_list_is_empty(&domain->moving))
-        amg_mpi_origin_move_locked(domain);
-    if (!amg_list_is_empty(&domain->accesses))
-        amg_mpi_target_move_locked(domain);
+    if (!amg_list_is_empty(&domain->moving) ||
+        !amg_list_is_empty(&domain->accesses))
+        streams_move_locked(domain);
+    if (!amg_list_is_empty(&domain->stalled))
+        amg_mpi_target_retry_locked(domain);
     if (domain->rma != NULL)
         amg_mpi_rma_move_locked(domain);
 }
@@ -167,6 +183,9 @@ static void ep_progress_locked(
     if (!amg_list_is_empty(&domain->orphans))
         amg_mpi_poll_orphans_locked(domain);
     domain_move_locked(domain);
+    ep->has_skipped = !ep->has_skipped && !amg_list_is_empty(&ep->done);
+    if (ep->has_skipped)
+        return;
     count = ep_receive_locked(domain, ep, ep->was_idle ? 1 : max);
     if ((++domain->polls & STRAY_MASK) == 0)
         count += strays_take_locked(domain);

@@ -8,6 +8,12 @@
  * memory; another one is gathered into a stage, or scattered from it, while
  * those before and after it are under way.
  *
+ * All streams are looked at by one call of MPI: a test that finds nothing makes
+ * progress each time, for 0.07 us. MPI copies a long piece inside of such a
+ * call, so a look ends with the first stream that is over: its poster may have
+ * the next one, and should not wait for the others. With a test for each, a
+ * pull of 64 KiB with four in flight took 1.06 times as long.
+ *
  * A cancelled receive may have been matched already; then it ends like any
  * other, in its own time. So after a stop nobody waits: the stream is over
  * when the last request has ended one way or the other. */
@@ -15,6 +21,10 @@
 
 #include "base/assert.h"
 #include "mpi_backend/mpi_comm.h"
+
+enum {
+    TAKES_MAX = 8, /* by one look, so that it comes to an end */
+};
 
 void amg_mpi_stream_init(struct amg_mpi_stream *stream,
     const struct amg_place *place, uint64_t len, uint32_t piece_len,
@@ -170,44 +180,101 @@ static bool piece_look(struct amg_mpi_stream *stream, const MPI_Status *status,
     return false;
 }
 
-/* False: the oldest piece is still in motion. */
-static bool piece_take(struct amg_mpi_stream *stream)
+/* MPI has finished the oldest piece, and says so by `rc` and `status`. */
+static void piece_end(
+    struct amg_mpi_stream *stream, int rc, const MPI_Status *status)
 {
-    MPI_Status status;
     unsigned first = stream->first;
     uint32_t len = stream->lens[first];
     bool is_cancelled = false;
     bool is_good = false;
-    int flag = 0;
-    int rc = MPI_Test(&stream->requests[first], &flag, &status);
 
-    if (rc == MPI_SUCCESS && !flag)
-        return false;
     stream->first = (uint8_t)((first + 1) % AMG_MPI_WINDOW);
     stream->count--;
     if (rc != MPI_SUCCESS)
         stream->ret = amg_mpi_comm_error(rc, "moving a piece of a transfer");
     else if (!stream->is_send)
-        is_cancelled = piece_look(stream, &status, len, &is_good);
+        is_cancelled = piece_look(stream, status, len, &is_good);
     if (!is_cancelled) {
         piece_fill(stream, stream->stages[first], len, is_good);
         stream->done += len;
     }
     if (stream->stages[first] != NULL)
         stage_give(stream, stream->stages[first]);
+}
+
+/* False: the oldest piece is still in motion. */
+static bool piece_take(struct amg_mpi_stream *stream)
+{
+    MPI_Status status;
+    int flag = 0;
+    int rc = MPI_Test(&stream->requests[stream->first], &flag, &status);
+
+    if (rc == MPI_SUCCESS && !flag)
+        return false;
+    piece_end(stream, rc, &status);
     return true;
+}
+
+void amg_mpi_stream_post(
+    struct amg_mpi_stream *stream, struct amg_mpi_domain *domain)
+{
+    unsigned window = stream->sink != NULL ? 1 : AMG_MPI_WINDOW;
+
+    while (stream->count < window && stream->posted < stream->limit &&
+           piece_post(stream, domain))
+        continue;
 }
 
 void amg_mpi_stream_move(
     struct amg_mpi_stream *stream, struct amg_mpi_domain *domain)
 {
-    unsigned window = stream->sink != NULL ? 1 : AMG_MPI_WINDOW;
+    do
+        amg_mpi_stream_post(stream, domain);
+    while (stream->count > 0 && piece_take(stream));
+}
 
-    do {
-        while (stream->count < window && stream->posted < stream->limit &&
-               piece_post(stream, domain))
-            continue;
-    } while (stream->count > 0 && piece_take(stream));
+void amg_mpi_look_add(struct amg_mpi_look *look, struct amg_mpi_stream *stream)
+{
+    if (stream->count == 0 || look->is_over)
+        return;
+    look->streams[look->count] = stream;
+    look->requests[look->count] = stream->requests[stream->first];
+    look->count++;
+    if (look->count == AMG_MPI_LOOK_MAX)
+        amg_mpi_look_end(look);
+}
+
+/* The oldest piece of one of them has ended; false: nothing more has. */
+static bool look_take(
+    struct amg_mpi_look *look, int place, int rc, const MPI_Status *status)
+{
+    struct amg_mpi_stream *stream = look->streams[place];
+
+    piece_end(stream, rc, status);
+    amg_mpi_stream_post(stream, look->domain);
+    look->requests[place] = MPI_REQUEST_NULL;
+    if (stream->count > 0)
+        look->requests[place] = stream->requests[stream->first];
+    look->is_over = amg_mpi_stream_is_over(stream);
+    return !look->is_over;
+}
+
+void amg_mpi_look_end(struct amg_mpi_look *look)
+{
+    bool has_more = look->count > 0;
+
+    for (unsigned i = 0; has_more && i < TAKES_MAX; i++) {
+        MPI_Status status;
+        int place = MPI_UNDEFINED;
+        int flag = 0;
+        int rc = MPI_Testany(
+            (int)look->count, look->requests, &place, &flag, &status);
+
+        has_more = place != MPI_UNDEFINED && (flag || rc != MPI_SUCCESS) &&
+                   look_take(look, place, rc, &status);
+    }
+    look->count = 0;
 }
 
 void amg_mpi_stream_stop(struct amg_mpi_stream *stream, uint64_t limit)

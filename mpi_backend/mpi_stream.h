@@ -16,6 +16,8 @@ enum {
     AMG_MPI_WINDOW = 4, /* pieces in motion: enough to keep a wire busy */
     AMG_MPI_PIECE_MIN = 1024,
     AMG_MPI_PIECE_MAX = 1 << 30, /* an MPI count is an int */
+    AMG_MPI_AHEAD_MAX = 1 << 18, /* longest piece that goes unasked */
+    AMG_MPI_LOOK_MAX = 32,       /* streams that are tested at once */
 };
 
 /* Owned by the transfer or visit that embeds it, guarded by the domain's lock.
@@ -46,6 +48,15 @@ struct amg_mpi_stream {
     struct amg_mpi_stage *stages[AMG_MPI_WINDOW]; /* NULL: moves directly */
 };
 
+/* A look at many streams; on the stack of who takes it. */
+struct amg_mpi_look {
+    struct amg_mpi_domain *domain;
+    unsigned count;
+    bool is_over; /* one of them is, so the look has ended */
+    struct amg_mpi_stream *streams[AMG_MPI_LOOK_MAX];
+    MPI_Request requests[AMG_MPI_LOOK_MAX];
+};
+
 /* The list stays until the stream is over, or abandoned. */
 void amg_mpi_stream_init(struct amg_mpi_stream *stream,
     const struct amg_place *place, uint64_t len, uint32_t piece_len,
@@ -55,9 +66,23 @@ void amg_mpi_stream_init(struct amg_mpi_stream *stream,
 hg_return_t amg_mpi_stream_ready(
     struct amg_mpi_stream *stream, struct amg_mpi_domain *domain);
 
-/* Posts what the window allows, and takes what has finished. */
+/* Posts what the window allows. */
+void amg_mpi_stream_post(
+    struct amg_mpi_stream *stream, struct amg_mpi_domain *domain);
+/* The same, and takes what has finished. */
 void amg_mpi_stream_move(
     struct amg_mpi_stream *stream, struct amg_mpi_domain *domain);
+
+static inline void amg_mpi_look_begin(
+    struct amg_mpi_look *look, struct amg_mpi_domain *domain)
+{
+    look->domain = domain;
+    look->count = 0;
+    look->is_over = false;
+}
+/* Takes what has finished of this one and those added before, now or later. */
+void amg_mpi_look_add(struct amg_mpi_look *look, struct amg_mpi_stream *stream);
+void amg_mpi_look_end(struct amg_mpi_look *look);
 
 /* No byte from `limit` on is wanted: nothing more is posted, and receives of
  * later pieces are cancelled, which amg_mpi_stream_move() sees through. */
@@ -79,6 +104,14 @@ void amg_mpi_stream_fini(
 static inline bool amg_mpi_stream_is_over(const struct amg_mpi_stream *stream)
 {
     return stream->count == 0 && stream->posted >= stream->limit;
+}
+
+/* Bytes that a put may send before its peer has said a word. */
+static inline uint64_t amg_mpi_stream_ahead(uint64_t len, uint32_t piece_len)
+{
+    uint64_t window = (uint64_t)AMG_MPI_WINDOW * piece_len;
+
+    return len < window ? len : window;
 }
 
 /* Could a peer have stopped there? */

@@ -6,7 +6,9 @@
  * or in; see mpi_transfer.c for who says what when. Every word of a message is
  * checked before it is used: key, permission, bounds, lengths.
  *
- * A move ends with the first visit that does, as in mpi_origin.c.
+ * Of a put that goes ahead, pieces are on their way when it is refused. Its
+ * visit takes them into memory that nobody reads, which all such visits share,
+ * until the sender has said how many they are; then DONE says why.
  *
  * When memory goes away (halt), a get ends with the pieces in motion, and DONE
  * says how many those are. A put's sender is told to HALT: only it knows how
@@ -16,6 +18,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "base/mem.h"
 #include "mpi_backend/mpi_send.h"
 #include "mpi_backend/mpi_slab.h"
 #include "mpi_backend/mpi_stream.h"
@@ -27,9 +30,10 @@ struct amg_mpi_visit {
     uint32_t cookie;          /* the initiator's */
     uint8_t context;          /* where answers go */
     bool is_put;
-    bool is_halted;  /* the memory goes away */
-    bool is_told;    /* and the initiator knows; of a get: it was answered */
-    bool is_stopped; /* the initiator has said how much it sent */
+    bool is_halted;   /* the memory goes away */
+    bool is_told;     /* and the initiator knows; of a get: it was answered */
+    bool is_stopped;  /* the initiator has said how much it sent */
+    hg_return_t code; /* why it was refused */
     struct amg_mpi_stream stream;
 };
 
@@ -46,7 +50,8 @@ static struct amg_mpi_visit *visit_of(struct amg_link *link)
 static void visit_end_locked(
     struct amg_mpi_domain *domain, struct amg_mpi_visit *visit)
 {
-    amg_list_remove(&visit->mem_link);
+    if (amg_link_is_listed(&visit->mem_link))
+        amg_list_remove(&visit->mem_link);
     if (amg_link_is_listed(&visit->link))
         amg_list_remove(&visit->link);
     amg_mpi_stream_fini(&visit->stream, domain);
@@ -76,14 +81,24 @@ static bool visit_answer_locked(struct amg_mpi_domain *domain,
     return true;
 }
 
-static void access_refuse_locked(struct amg_mpi_domain *domain,
+static unsigned kind_of(const struct amg_mpi_message *message)
+{
+    return message->slab->header.kind & ~(unsigned)AMG_MPI_MAGIC_MASK;
+}
+
+static void access_blame_locked(struct amg_mpi_domain *domain,
+    const struct amg_mpi_message *message, hg_return_t code)
+{
+    if (code != HG_SUCCESS && code != HG_NOMEM)
+        amg_mpi_addr_blame(domain, message->rank, AMG_MPI_FAULT_ACCESS,
+            kind_of(message), (long)code);
+}
+
+static void access_refuse_locked(
     const struct amg_mpi_message *message, hg_return_t code)
 {
     struct amg_mpi_slab *slab = message->slab;
 
-    if (code != HG_NOMEM)
-        amg_mpi_addr_blame(domain, message->rank, AMG_MPI_FAULT_ACCESS,
-            slab->header.kind & ~AMG_MPI_MAGIC_MASK, (long)code);
     done_send_locked(slab, message->rank, slab->header.context,
         slab->header.cookie, code, 0);
 }
@@ -99,51 +114,105 @@ static void small_get_locked(const struct amg_mpi_message *message,
         AMG_MPI_GET_DATA, slab->header.cookie, (uint32_t)len);
 }
 
-static void visit_begin_locked(struct amg_mpi_domain *domain,
-    const struct amg_mpi_message *message, const struct amg_mpi_access *access,
-    struct amg_mpi_mem *mem, const struct amg_place *place, bool is_put)
+/* There is no memory for a visit. One that goes ahead has to wait for it. */
+static void access_fail_locked(
+    struct amg_mpi_domain *domain, const struct amg_mpi_message *message)
 {
     struct amg_mpi_slab *slab = message->slab;
+
+    if (kind_of(message) != AMG_MPI_PUT_AHEAD) {
+        access_refuse_locked(message, HG_NOMEM);
+        return;
+    }
+    slab->rank = (int)message->rank;
+    slab->len = message->len;
+    amg_list_push(&domain->stalled, &slab->link);
+}
+
+/* Tells the initiator of a put what it has to know, if anything. */
+static void visit_greet_locked(
+    const struct amg_mpi_message *message, const struct amg_mpi_visit *visit)
+{
+    const struct amg_mpi_stream *stream = &visit->stream;
+    unsigned kind = kind_of(message);
+    bool needs_go =
+        kind == AMG_MPI_PUT ||
+        (kind == AMG_MPI_PUT_AHEAD &&
+            amg_mpi_stream_ahead(stream->len, stream->piece_len) < stream->len);
+
+    if (visit->code != HG_SUCCESS)
+        amg_mpi_send_control_locked(message->slab, message->rank,
+            visit->context, AMG_MPI_HALT, visit->cookie, 0);
+    else if (needs_go)
+        amg_mpi_send_control_locked(message->slab, message->rank,
+            visit->context, AMG_MPI_PUT_GO, visit->cookie, 0);
+    else
+        amg_mpi_slab_put_locked(message->slab);
+}
+
+/* Without `mem` it was refused, for `code`. */
+static void visit_begin_locked(struct amg_mpi_domain *domain,
+    const struct amg_mpi_message *message, const struct amg_mpi_access *access,
+    struct amg_mpi_mem *mem, const struct amg_place *place, hg_return_t code)
+{
+    const struct amg_mpi_header *header = &message->slab->header;
     struct amg_mpi_visit *visit = amg_pool_get(&domain->access_pool);
-    int index = (int)(slab->header.cookie & AMG_TABLE_INDEX_MASK);
-    hg_return_t rc = HG_SUCCESS;
+    int tag = (int)(header->cookie & AMG_TABLE_INDEX_MASK);
+    bool is_put = kind_of(message) != AMG_MPI_GET;
 
     if (visit == NULL) {
-        access_refuse_locked(domain, message, HG_NOMEM);
+        access_fail_locked(domain, message);
         return;
     }
-    *visit = (struct amg_mpi_visit){.cookie = slab->header.cookie,
-        .context = slab->header.context,
-        .is_put = is_put};
+    *visit = (struct amg_mpi_visit){
+        .cookie = header->cookie, .context = header->context, .is_put = is_put};
     amg_mpi_stream_init(&visit->stream, place, access->len, access->piece_len,
-        !is_put, (int)message->rank, index + (is_put ? domain->tags_half : 0));
-    rc = amg_mpi_stream_ready(&visit->stream, domain);
-    if (rc != HG_SUCCESS) {
+        !is_put, (int)message->rank, tag + (is_put ? domain->tags_half : 0));
+    if (code == HG_SUCCESS)
+        code = amg_mpi_stream_ready(&visit->stream, domain);
+    if (code != HG_SUCCESS && kind_of(message) != AMG_MPI_PUT_AHEAD) {
         amg_pool_put(&domain->access_pool, visit);
-        access_refuse_locked(domain, message, rc);
+        access_refuse_locked(message, code);
         return;
     }
+    visit->code = code;
+    visit->is_told = code != HG_SUCCESS;
     amg_list_push(&domain->accesses, &visit->link);
-    amg_list_push(&mem->visits, &visit->mem_link);
-    amg_mpi_stream_move(&visit->stream, domain);
-    if (is_put)
-        amg_mpi_send_control_locked(slab, message->rank, visit->context,
-            AMG_MPI_PUT_GO, visit->cookie, 0);
-    else
-        amg_mpi_slab_put_locked(slab);
+    if (code == HG_SUCCESS) {
+        amg_list_push(&mem->visits, &visit->mem_link);
+        amg_mpi_stream_post(&visit->stream, domain);
+    }
+    visit_greet_locked(message, visit);
+}
+
+/* May a refused visit receive? False: to be tried again. */
+static bool sink_ready_locked(
+    struct amg_mpi_domain *domain, struct amg_mpi_stream *stream)
+{
+    if (stream->sink != NULL || stream->limit == 0)
+        return true;
+    if (domain->sink == NULL)
+        domain->sink = amg_mem_alloc(AMG_MPI_AHEAD_MAX);
+    if (domain->sink == NULL)
+        return false;
+    amg_mpi_stream_divert(stream, domain->sink, stream->limit);
+    return true;
 }
 
 /* Do the lengths fit each other? They are the peer's words. */
 static bool access_is_sound(const struct amg_mpi_domain *domain,
-    const struct amg_mpi_message *message, const struct amg_mpi_access *access,
-    unsigned kind)
+    const struct amg_mpi_message *message, const struct amg_mpi_access *access)
 {
+    unsigned kind = kind_of(message);
     uint32_t index = message->slab->header.cookie & AMG_TABLE_INDEX_MASK;
     uint32_t bytes_len = message->len - (uint32_t)sizeof(*access);
 
     if (index >= (uint32_t)domain->tags_half ||
         access->piece_len < AMG_MPI_PIECE_MIN ||
         access->piece_len > AMG_MPI_PIECE_MAX)
+        return false;
+    if (kind == AMG_MPI_PUT_AHEAD && access->len > AMG_MPI_AHEAD_MAX &&
+        access->piece_len > AMG_MPI_AHEAD_MAX)
         return false;
     return kind == AMG_MPI_PUT_NOW ? access->len == bytes_len : bytes_len == 0;
 }
@@ -152,28 +221,45 @@ void amg_mpi_target_on_access_locked(
     struct amg_mpi_domain *domain, const struct amg_mpi_message *message)
 {
     struct amg_mpi_slab *slab = message->slab;
-    unsigned kind = slab->header.kind & ~(unsigned)AMG_MPI_MAGIC_MASK;
+    unsigned kind = kind_of(message);
     struct amg_mpi_access access;
     struct amg_mpi_mem *mem = NULL;
-    struct amg_place place;
+    struct amg_place place = {NULL, 0, 0, 0};
     hg_return_t code = HG_PROTOCOL_ERROR;
+    bool is_sound = false;
 
     memcpy(&access, slab->data, sizeof(access));
-    if (access_is_sound(domain, message, &access, kind))
+    is_sound = access_is_sound(domain, message, &access);
+    if (is_sound)
         code = amg_mpi_mem_check_locked(domain, &access,
             kind == AMG_MPI_GET ? AMG_MEM_READ : AMG_MEM_WRITE, &mem, &place);
-    if (code != HG_SUCCESS) {
-        access_refuse_locked(domain, message, code);
+    access_blame_locked(domain, message, code);
+    if (code != HG_SUCCESS && (kind != AMG_MPI_PUT_AHEAD || !is_sound)) {
+        access_refuse_locked(message, code);
     } else if (kind == AMG_MPI_PUT_NOW) {
         amg_place_scatter(&place, slab->data + sizeof(access), access.len);
         done_send_locked(slab, message->rank, slab->header.context,
             slab->header.cookie, HG_SUCCESS, access.len);
-    } else if (kind == AMG_MPI_GET &&
-               access.len <= domain->message_len - sizeof(slab->header)) {
+    } else if (kind == AMG_MPI_GET && access.len <= domain->small_len) {
         small_get_locked(message, &place, access.len);
     } else {
-        visit_begin_locked(
-            domain, message, &access, mem, &place, kind == AMG_MPI_PUT);
+        visit_begin_locked(domain, message, &access, mem, &place, code);
+    }
+}
+
+void amg_mpi_target_retry_locked(struct amg_mpi_domain *domain)
+{
+    struct amg_list all;
+    struct amg_link *link = NULL;
+
+    amg_list_init(&all);
+    amg_list_splice(&all, &domain->stalled);
+    while ((link = amg_list_pop(&all)) != NULL) {
+        struct amg_mpi_slab *slab = AMG_OBJECT(link, struct amg_mpi_slab, link);
+
+        amg_mpi_target_on_access_locked(domain,
+            &(struct amg_mpi_message){
+                .slab = slab, .rank = (uint32_t)slab->rank, .len = slab->len});
     }
 }
 
@@ -270,27 +356,38 @@ static bool put_answer_locked(
 
     if (stream->ret != HG_SUCCESS)
         code = stream->ret;
-    if (!amg_mpi_stream_is_cut(stream, len))
+    if (visit->code != HG_SUCCESS)
+        code = visit->code;
+    if (visit->code != HG_SUCCESS || !amg_mpi_stream_is_cut(stream, len))
         len = 0;
     return visit_answer_locked(domain, visit, code, len);
 }
 
-/* True: it has ended. */
-static bool visit_move_locked(
+static void visit_move_locked(
     struct amg_mpi_domain *domain, struct amg_mpi_visit *visit)
 {
     struct amg_mpi_stream *stream = &visit->stream;
 
-    amg_mpi_stream_move(stream, domain);
+    if (visit->code != HG_SUCCESS && !sink_ready_locked(domain, stream))
+        return;
+    amg_mpi_stream_post(stream, domain);
     if (!visit->is_told && (visit->is_halted || stream->ret == HG_NA_ERROR))
         visit_tell_locked(domain, visit);
     if (!amg_mpi_stream_is_over(stream))
-        return false;
+        return;
     if (visit->is_put ? !put_answer_locked(domain, visit)
                       : stream->limit < stream->len && !visit->is_told)
-        return false;
+        return;
     visit_end_locked(domain, visit);
-    return true;
+}
+
+void amg_mpi_target_look_locked(
+    struct amg_mpi_domain *domain, struct amg_mpi_look *look)
+{
+    struct amg_link *link = amg_list_first(&domain->accesses);
+
+    for (; link != NULL; link = amg_list_next(&domain->accesses, link))
+        amg_mpi_look_add(look, &visit_of(link)->stream);
 }
 
 void amg_mpi_target_move_locked(struct amg_mpi_domain *domain)
@@ -300,8 +397,7 @@ void amg_mpi_target_move_locked(struct amg_mpi_domain *domain)
     while (link != NULL) {
         struct amg_link *next = amg_list_next(&domain->accesses, link);
 
-        if (visit_move_locked(domain, visit_of(link)))
-            return;
+        visit_move_locked(domain, visit_of(link));
         link = next;
     }
 }
@@ -335,6 +431,8 @@ unsigned amg_mpi_target_forget_locked(struct amg_mpi_domain *domain)
     struct amg_link *link = NULL;
     unsigned count = 0;
 
+    while ((link = amg_list_pop(&domain->stalled)) != NULL)
+        amg_mpi_slab_put_locked(AMG_OBJECT(link, struct amg_mpi_slab, link));
     while ((link = amg_list_pop(&domain->accesses)) != NULL) {
         struct amg_mpi_visit *visit = visit_of(link);
 

@@ -6,6 +6,7 @@
 #include "mpi_backend/mpi_domain.h"
 #include "mpi_backend/mpi_mem.h"
 #include "mpi_backend/mpi_receive.h"
+#include "mpi_backend/mpi_stream.h"
 
 /* Bytes of one visit, for the pool. */
 size_t amg_mpi_target_visit_len(void);
@@ -16,6 +17,12 @@ void amg_mpi_target_on_access_locked(
 void amg_mpi_target_on_stop_locked(
     struct amg_mpi_domain *domain, const struct amg_mpi_message *message);
 
+/* Looks again at accesses that there was no memory for. */
+void amg_mpi_target_retry_locked(struct amg_mpi_domain *domain);
+
+/* Adds the streams of all visits. */
+void amg_mpi_target_look_locked(
+    struct amg_mpi_domain *domain, struct amg_mpi_look *look);
 /* Moves all visits along. */
 void amg_mpi_target_move_locked(struct amg_mpi_domain *domain);
 

@@ -6,7 +6,12 @@
  *   put, small   PUT_NOW (bytes) ->   <------------- DONE
  *   put, large   PUT ------------->   <------------- PUT_GO
  *                pieces ==========>   <------------- DONE
+ *   put, ahead   PUT_AHEAD -------->
+ *                first pieces ====>   <------------- PUT_GO, if more follow
+ *                pieces ==========>   <------------- DONE
  *   refused                           <------------- DONE (a code, 0 bytes)
+ *   refused, ahead                    <------------- HALT
+ *                STOP ------------>   <------------- DONE (a code, 0 bytes)
  *   cancelled    STOP ------------>   <------------- DONE (so many bytes)
  *   exposer ends the exposure         <------------- HALT (of a put), DONE
  *
@@ -16,6 +21,12 @@
  * put when its last piece has left, a get when its receives were taken back.
  * A get gives the peer GRACE_MS to say how much is on its way, before it takes
  * them back; pieces that come later are received into memory nobody reads.
+ *
+ * A put goes ahead if nobody will cancel it, because what MPI was given to send
+ * it does not give back: a peer that is silent would keep the user's memory.
+ * Its pieces are at most AMG_MPI_AHEAD_MAX long, so that an exposer that
+ * refuses them has memory to receive them into; longer ones gain nothing by it.
+ * Without it, 64 KiB took 1.25 times as long.
  *
  * At most AMG_MPI_TRANSFERS to one peer are in motion; others wait in order. */
 #include "mpi_backend/mpi_transfer.h"
@@ -97,7 +108,7 @@ static enum amg_mpi_kind message_write(const struct amg_mpi_transfer *transfer,
     if (!transfer->is_put)
         return AMG_MPI_GET;
     if (!transfer->is_small)
-        return AMG_MPI_PUT;
+        return transfer->is_ahead ? AMG_MPI_PUT_AHEAD : AMG_MPI_PUT;
     amg_place_gather(slab->data + *ret_len, &from, transfer->stream.len);
     *ret_len += (uint32_t)transfer->stream.len;
     return AMG_MPI_PUT_NOW;
@@ -125,8 +136,11 @@ hg_return_t amg_mpi_transfer_start_locked(
         return rc;
     }
     kind = message_write(transfer, slab, &body_len);
-    if (kind == AMG_MPI_GET && !transfer->is_small)
-        amg_mpi_stream_move(stream, domain);
+    /* A lone get asks first, so that its peer has work meanwhile; others might
+     * find their pieces there before the receives, which costs more. */
+    if (kind == AMG_MPI_GET && !transfer->is_small &&
+        !amg_list_is_empty(&domain->moving))
+        amg_mpi_stream_post(stream, domain);
     slab->op = NULL;
     slab->header.context = transfer->origin_context;
     slab->header.cookie = transfer->cookie;
@@ -136,6 +150,8 @@ hg_return_t amg_mpi_transfer_start_locked(
     transfer->state = AMG_MPI_TRANSFER_ASKED;
     if (!transfer->is_small)
         amg_mpi_transfer_list_locked(domain, transfer);
+    if (rc == HG_SUCCESS && !transfer->is_small && kind != AMG_MPI_PUT)
+        amg_mpi_stream_post(stream, domain);
     if (rc == HG_SUCCESS)
         return HG_SUCCESS;
     amg_mpi_slab_put_locked(slab);
@@ -177,13 +193,6 @@ static hg_return_t transfer_post_locked(
     return rc;
 }
 
-/* Bytes that fit into the one message of a small transfer. */
-static uint64_t small_len_max(const struct amg_mpi_domain *domain, bool is_put)
-{
-    return domain->message_len - sizeof(struct amg_mpi_header) -
-           (is_put ? sizeof(struct amg_mpi_access) : 0);
-}
-
 /* The exposer's list is only what its descriptor says; but who cuts too long
  * pieces for it is refused. */
 static uint32_t piece_len_choose(const struct amg_mpi_domain *domain,
@@ -223,10 +232,15 @@ static hg_return_t transfer_begin(struct amg_ep *base, struct amg_peer *peer,
         .context = context,
         .origin_context = ep->base.context_id,
         .is_put = is_put,
-        .is_small = len <= small_len_max(domain, is_put),
+        .is_small = len <= domain->small_len,
         .access = access};
+    transfer->is_ahead =
+        is_put && op->is_final && !transfer->is_small &&
+        (len <= AMG_MPI_AHEAD_MAX || access.piece_len <= AMG_MPI_AHEAD_MAX);
     amg_mpi_stream_init(&transfer->stream, local, len, access.piece_len, is_put,
         (int)amg_mpi_rank_of(domain, peer), 0);
+    if (transfer->is_ahead)
+        transfer->stream.limit = amg_mpi_stream_ahead(len, access.piece_len);
     if (domain->rma != NULL && !transfer->is_small)
         transfer->trip = amg_mpi_trip_plan(domain,
             &(struct amg_mpi_errand){local, remote, len,

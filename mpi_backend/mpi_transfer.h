@@ -27,6 +27,7 @@ struct amg_mpi_transfer {
     uint8_t origin_context; /* where answers go; the endpoint may be closed */
     bool is_put;
     bool is_small;        /* moves inside of messages */
+    bool is_ahead;        /* a put whose first pieces go unasked */
     bool is_cancelled;    /* by the poster */
     bool is_stopped;      /* no further piece is sent, and the peer knows */
     bool is_withdrawn;    /* a get that took its receives back */

@@ -5,7 +5,7 @@
  *       +------+---------+--------+------------+----------------------+
  *       | kind | context | credits|   cookie   | body, by the kind    |
  *       +------+---------+--------+------------+----------------------+
- *   kind     the magic nibble 0xa0 and one of the kinds below
+ *   kind     the magic bits 0xa0 and one of the kinds below
  *   context  the context of the sender; an answer goes there
  *   credits  as many one-way requests of the receiver were released
  *   cookie   names the call or transfer in the tables of who began it
@@ -18,13 +18,15 @@
  *   CREDIT    target     -                             only header.credits
  *   GET       initiator  struct amg_mpi_access         send me these bytes
  *   PUT       initiator  struct amg_mpi_access         I have bytes for there
+ *   PUT_AHEAD initiator  struct amg_mpi_access         the same, and the first
+ *                                                      pieces are on their way
  *   PUT_NOW   initiator  struct amg_mpi_access, bytes  the same, here they are
  *   GET_DATA  exposer    the bytes                     a small get's answer
  *   PUT_GO    exposer    -                             receives are posted
  *   DONE      exposer    struct amg_mpi_done           no more than this moved
  *   STOP      initiator  struct amg_mpi_stop           end early; of a put no
  *                                                      more than this was sent
- *   HALT      exposer    -                             memory goes away: STOP
+ *   HALT      exposer    -                             no more of this: STOP
  *   SYNC      initiator  struct amg_mpi_sync           make progress, answer me
  *   BYE       anyone     -                             to rank 0: I close
  *   ALL_BYE   rank 0     struct amg_mpi_all_bye        all (but these) close
@@ -47,6 +49,7 @@ enum amg_mpi_kind {
     AMG_MPI_CREDIT,
     AMG_MPI_GET,
     AMG_MPI_PUT,
+    AMG_MPI_PUT_AHEAD,
     AMG_MPI_PUT_NOW,
     AMG_MPI_GET_DATA,
     AMG_MPI_PUT_GO,
@@ -60,8 +63,8 @@ enum amg_mpi_kind {
 };
 
 enum {
-    AMG_MPI_MAGIC = 0xa0, /* the high nibble of the first byte */
-    AMG_MPI_MAGIC_MASK = 0xf0,
+    AMG_MPI_MAGIC = 0xa0, /* the three high bits of the first byte */
+    AMG_MPI_MAGIC_MASK = 0xe0,
     AMG_MPI_NAMED_MAX = 16, /* missing ranks that are named; the rest counted */
 };
 
@@ -111,6 +114,7 @@ struct amg_mpi_all_bye {
 };
 
 static_assert(sizeof(struct amg_mpi_header) == 8, "the table above");
+static_assert(AMG_MPI_KIND_COUNT <= 0x20, "a kind has five bits");
 static_assert(sizeof(struct amg_mpi_access) == 40, "no holes on the wire");
 static_assert(sizeof(struct amg_mpi_done) == 16, "no holes on the wire");
 

@@ -56,6 +56,8 @@ static void test(struct harness *h)
 {
     round_of(h, PIECE);
     round_of(h, LARGE_PIECE);
+    h->is_final = true;
+    round_of(h, LARGE_PIECE);
 }
 
 int main(int argc, char **argv)

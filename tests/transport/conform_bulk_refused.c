@@ -110,12 +110,15 @@ static void test(struct harness *h)
     harness_fill(local, sizeof(local), LOCAL_SEED);
     harness_expose(h, read_list, 2, AMG_MEM_READ, &mine_read, &right_read);
     harness_expose(h, write_list, 2, AMG_MEM_WRITE, &mine_write, &right_write);
-    bounds_hold(h, false, &right_read);
-    bounds_hold(h, true, &right_write);
-    permission_holds(h, true, &right_read);
-    permission_holds(h, false, &right_write);
-    keys_hold(h, &right_read, false);
-    keys_hold(h, &right_write, true);
+    for (unsigned i = 0; i < 2; i++) {
+        h->is_final = i == 1;
+        bounds_hold(h, false, &right_read);
+        bounds_hold(h, true, &right_write);
+        permission_holds(h, true, &right_read);
+        permission_holds(h, false, &right_write);
+        keys_hold(h, &right_read, false);
+        keys_hold(h, &right_write, true);
+    }
     harness_sync(h);
     harness_hide(h, mine_read);
     harness_hide(h, mine_write);

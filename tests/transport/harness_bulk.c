@@ -57,6 +57,7 @@ hg_return_t harness_put(struct harness *h, const struct harness_shown *right,
     struct amg_place at;
 
     harness_call_init(call);
+    call->op.is_final = h->is_final;
     remote = remote_of(call, right, segment, offset);
     at = local_of(call, local, len);
     return h->t->bulk.put(h->eps[0], h->right, 0, &at, &remote, len, &call->op);
@@ -70,6 +71,7 @@ hg_return_t harness_get(struct harness *h, const struct harness_shown *right,
     struct amg_place at;
 
     harness_call_init(call);
+    call->op.is_final = h->is_final;
     remote = remote_of(call, right, segment, offset);
     at = local_of(call, local, len);
     return h->t->bulk.get(h->eps[0], h->right, 0, &at, &remote, len, &call->op);
@@ -94,6 +96,7 @@ hg_return_t harness_move(struct harness *h, bool is_put,
     uint64_t len, struct harness_call *call)
 {
     harness_call_init(call);
+    call->op.is_final = h->is_final;
     if (is_put)
         return h->t->bulk.put(
             h->eps[0], h->right, 0, local, remote, len, &call->op);

@@ -19,8 +19,8 @@
 
 enum {
     AWAY_NS = 150000000,
-    BUDGET_MS = 10000, /* so that a busy machine measures all */
-    PATIENCE_MS = 30000,
+    BUDGET_MS = 40000, /* so that a busy machine measures all */
+    PATIENCE_MS = 50000,
     SHORT_PATIENCE_MS = 500,
 };
 
@@ -157,19 +157,17 @@ static void plain_check(
     if (comm.rank == 0)
         printf("%s\n", choice->reason);
     CHECK(figures->trouble == AMG_MPI_TROUBLE_NONE);
-    for (unsigned memory = 0; memory < AMG_MPI_MEMORIES; memory++)
-        for (unsigned size = 0; size < AMG_MPI_SIZES; size++) {
-            CHECK(figures->of[memory][size].window_ns > 0);
-            CHECK(figures->of[memory][size].message_ns > 0);
-        }
+    CHECK(user->window_ns > 0 && user->message_ns > 0);
     MPI_Get_library_version(version, &len);
     if (strstr(version, "MPICH Version:\t4.0") == NULL)
         return;
     CHECK(user->window_ns > 2 * user->message_ns);
     CHECK(!choice->is_window[false][AMG_MPI_MEMORY_USER][AMG_MPI_SIZE_LARGE]);
-    CHECK(strstr(choice->reason, "user memory by messages") != NULL ||
-          strstr(choice->reason, "a dynamic window up to") != NULL);
-    CHECK(strstr(choice->reason, "a dynamic window moves 4 KiB at ") != NULL);
+    CHECK(strstr(choice->reason, "user memory by messages (") != NULL ||
+          strstr(choice->reason, "user memory by a dynamic window up to") !=
+              NULL);
+    CHECK(strstr(choice->reason, "a dynamic window moves ") != NULL);
+    CHECK(strstr(choice->reason, "1 MiB at ") != NULL);
 }
 
 static void fault_check(const char *name, const struct amg_mpi_choice *choice)

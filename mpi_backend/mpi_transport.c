@@ -289,8 +289,7 @@ static void transport_limits(
         .credits = domain->flow.limit,
         .is_spinning = true,
         .must_yield = domain->comm.must_yield,
-        .reaches_self = domain->is_listening,
-        .takes_lists = true};
+        .reaches_self = domain->is_listening};
 }
 
 static void transport_close(struct amg_domain *base)

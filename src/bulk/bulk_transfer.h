@@ -11,8 +11,8 @@
 
 enum amg_transfer_state {
     AMG_TRANSFER_IDLE,   /* being set up */
-    AMG_TRANSFER_MOVING, /* pieces are posted, or about to be */
-    AMG_TRANSFER_READY,  /* all pieces have ended; the owner is told */
+    AMG_TRANSFER_MOVING, /* it is posted, or about to be */
+    AMG_TRANSFER_READY,  /* it has ended; the owner is told */
     AMG_TRANSFER_STATE_COUNT
 };
 

@@ -30,7 +30,7 @@ struct amg_context_rare {
 
 /* Bytes of an object in the pool of transfers: what the bulk floor needs for
  * one, which checks it. */
-enum { AMG_CONTEXT_TRANSFER_LEN = 1280 };
+enum { AMG_CONTEXT_TRANSFER_LEN = 384 };
 
 /* Owned by the user between HG_Context_create() and HG_Context_destroy(). */
 struct hg_context {

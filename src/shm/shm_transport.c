@@ -150,7 +150,6 @@ static void transport_limits(
         .is_spinning = false,
         .must_yield = must_yield(),
         .reaches_self = domain->is_listening,
-        .takes_lists = true,
     };
 }
 

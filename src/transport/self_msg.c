@@ -403,7 +403,6 @@ hg_return_t amg_self_msgs_init(
 
     msgs->limits = (struct amg_limits){
         .request_len = len,
-        .takes_lists = true,
         .reply_len = len,
         .credits = credits,
         /* News come from threads of this process only: they need the core. */

@@ -63,7 +63,6 @@ struct amg_limits {
     bool is_spinning;     /* true: nothing to sleep on, waiting means polling */
     bool must_yield;      /* ranks of this node outnumber its cores */
     bool reaches_self;    /* a request to the own address arrives */
-    bool takes_lists;     /* one put or get may cross segments */
 };
 
 struct amg_domain {

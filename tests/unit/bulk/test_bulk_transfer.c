@@ -97,7 +97,7 @@ static void finish(struct hg_op_id *transfer, hg_return_t ret)
     assert_int_equal(told, 1);
 }
 
-static void test_transfer_moves_more_pieces_than_fit_at_once(void **state)
+static void test_transfer_moves_all_segments(void **state)
 {
     struct amg_transfer_plan plan = plan_make();
     struct hg_op_id *transfer = NULL;
@@ -191,21 +191,20 @@ static void test_transfer_against_the_rules_is_refused(void **state)
     assert_int_equal(amg_tally_sum(&context->in_flight), 0);
 }
 
-/* One piece, nobody will cancel it: from the last segment of the origin, which
- * holds the first bytes of `from`. */
-static void test_transfer_alone_needs_address_until_it_goes(void **state)
+/* From the last segment of the origin, which holds the first bytes of `from`.
+ */
+static void needs_address_until_it_goes(bool is_final)
 {
     struct amg_transfer_plan plan = plan_make();
     struct hg_addr addr;
     struct hg_op_id *transfer = NULL;
 
-    (void)state;
     amg_addr_init_self(cls, &addr);
     plan.origin_addr = &addr;
     plan.origin_offset = LEN - PIECE;
     plan.local_offset = 3;
     plan.len = PIECE;
-    plan.is_final = true;
+    plan.is_final = is_final;
     memset(to, 'x', LEN);
     memset(from, 'y', LEN);
     transfer = transfer_make(&plan);
@@ -222,8 +221,37 @@ static void test_transfer_alone_needs_address_until_it_goes(void **state)
     assert_int_equal(amg_tally_sum(&context->in_flight), 0);
 }
 
+static void test_transfer_needs_address_until_it_goes(void **state)
+{
+    (void)state;
+    needs_address_until_it_goes(true);
+    needs_address_until_it_goes(false);
+}
+
+/* Its end is told once, whatever it is, and the wish may come again. */
+static void test_transfer_canceled_after_its_post_ends_once(void **state)
+{
+    struct amg_transfer_plan plan = plan_make();
+    struct hg_op_id *transfer = transfer_make(&plan);
+
+    (void)state;
+    amg_transfer_go(transfer);
+    assert_int_equal(told, 0);
+    amg_transfer_cancel(transfer);
+    amg_transfer_cancel(transfer);
+    assert_int_equal(told, 0);
+    for (unsigned i = 0; i < 10 * COUNT && told == 0; i++)
+        (void)amg_progress_wait(context, 0);
+    assert_int_equal(told, 1);
+    amg_transfer_cancel(transfer); /* too late, and harmless */
+    assert_true(amg_transfer_result(transfer) == HG_SUCCESS ||
+                amg_transfer_result(transfer) == HG_CANCELED);
+    finish(transfer, amg_transfer_result(transfer));
+    assert_int_equal(amg_tally_sum(&context->in_flight), 0);
+}
+
 /* The origin freed the memory behind the descriptor. */
-static void test_transfer_alone_of_freed_memory_ends_with_error(void **state)
+static void test_transfer_of_freed_memory_ends_with_error(void **state)
 {
     struct amg_transfer_plan plan = plan_make();
     struct hg_op_id *transfer = NULL;
@@ -253,8 +281,7 @@ static void test_transfer_alone_of_freed_memory_ends_with_error(void **state)
     assert_int_equal(amg_bulk_drop(stale), HG_SUCCESS);
 }
 
-/* It may not be canceled, but it is many pieces. */
-static void test_transfer_final_moves_all_pieces(void **state)
+static void test_transfer_final_moves_all_segments(void **state)
 {
     struct amg_transfer_plan plan = plan_make();
     struct hg_op_id *transfer = NULL;
@@ -274,13 +301,14 @@ static void test_transfer_final_moves_all_pieces(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_transfer_moves_more_pieces_than_fit_at_once),
+        cmocka_unit_test(test_transfer_moves_all_segments),
         cmocka_unit_test(test_transfer_of_nothing_ends_at_once),
         cmocka_unit_test(test_transfer_canceled_at_start_moves_nothing),
         cmocka_unit_test(test_transfer_of_lying_descriptor_ends_with_error),
-        cmocka_unit_test(test_transfer_alone_needs_address_until_it_goes),
-        cmocka_unit_test(test_transfer_alone_of_freed_memory_ends_with_error),
-        cmocka_unit_test(test_transfer_final_moves_all_pieces),
+        cmocka_unit_test(test_transfer_canceled_after_its_post_ends_once),
+        cmocka_unit_test(test_transfer_needs_address_until_it_goes),
+        cmocka_unit_test(test_transfer_of_freed_memory_ends_with_error),
+        cmocka_unit_test(test_transfer_final_moves_all_segments),
         cmocka_unit_test(test_transfer_against_the_rules_is_refused),
     };
 

@@ -117,8 +117,11 @@ int main(void)
 {
     static const unsigned long tables[] = {
         0xfff, 0, 0x924, 0x249, 0x03f, 0xe38};
-    struct amg_open how = {
-        .info = "", .protocol = "rma", .is_listening = true, .max_contexts = 1};
+    struct amg_open how = {.info = "",
+        .protocol = "rma",
+        .is_listening = true,
+        .message_len = 512, /* what fits into one has no choice */
+        .max_contexts = 1};
     struct exposed exposed[AMG_MPI_MEMORIES];
     struct amg_mem *mems[AMG_MPI_MEMORIES];
     struct amg_mapping mapping;

@@ -18,8 +18,7 @@
 #include "base/log.h"
 
 enum {
-    SEGMENTS_MAX = 1024,     /* of one handle; each is attached for itself */
-    STRETCH_MIN = 16 * 1024, /* bytes per segment; messages gather shorter */
+    SEGMENTS_MAX = 1024, /* of one handle; each is attached for itself */
 };
 
 static hg_return_t region_attach(void *arg, void *base, uint64_t len)
@@ -123,7 +122,7 @@ static bool mem_is_fit(
                    : UINT64_MAX / SEGMENTS_MAX;
     }
     return len >= desk->len_min &&
-           (mem->count == 1 || len / STRETCH_MIN >= mem->count);
+           (mem->count == 1 || len / AMG_MPI_WINDOW_LEN_MIN >= mem->count);
 }
 
 static bool pool_has(

@@ -32,7 +32,7 @@ hg_return_t amg_mpi_rma_open(
         amg_mem_free(rma);
         return rc == MPI_SUCCESS && all != 0 ? HG_OPNOTSUPPORTED : HG_NOMEM;
     }
-    amg_mpi_desk_init(&rma->desk, rma->windows, domain->message_len);
+    amg_mpi_desk_init(&rma->desk, rma->windows, AMG_MPI_WINDOW_LEN_MIN);
     amg_list_init(&rma->trips);
     amg_list_init(&rma->asked);
     amg_pool_init(

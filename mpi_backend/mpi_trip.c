@@ -31,8 +31,6 @@
 #include "mpi_backend/mpi_slab.h"
 #include "mpi_backend/mpi_stay.h"
 
-enum { STRETCH_MIN = 16 * 1024 }; /* bytes; messages gather shorter ones */
-
 enum trip_state {
     TRIP_PLANNED,  /* waits for others to the same peer */
     TRIP_KNOCKING, /* the entry is being read */
@@ -79,7 +77,7 @@ static void trip_set_state(struct amg_mpi_trip *trip, enum trip_state next)
 /* Are both lists in pieces that are long enough? */
 static bool errand_is_fit(const struct amg_mpi_errand *errand)
 {
-    uint64_t max = errand->len / STRETCH_MIN + 2;
+    uint64_t max = errand->len / AMG_MPI_WINDOW_LEN_MIN + 2;
     uint64_t runs = amg_place_runs(errand->local, errand->len, max) +
                     amg_place_runs(&errand->remote->at, errand->len, max) - 1;
 
@@ -106,7 +104,8 @@ struct amg_mpi_trip *amg_mpi_trip_plan(
     struct amg_mpi_key key;
 
     memcpy(&key, errand->remote->key.bytes, sizeof(key));
-    if (amg_mpi_key_way(&key) == AMG_MPI_WAY_MESSAGES ||
+    if (errand->len < AMG_MPI_WINDOW_LEN_MIN ||
+        amg_mpi_key_way(&key) == AMG_MPI_WAY_MESSAGES ||
         amg_mpi_key_way(&key) >= AMG_MPI_WAY_COUNT ||
         amg_mpi_key_index(&key) >= AMG_MPI_ENTRIES ||
         !errand_is_chosen(domain, errand, amg_mpi_key_way(&key)) ||

@@ -23,6 +23,10 @@ enum {
     AMG_MPI_ENTRIES = 8192, /* exposed memory that windows lead to, at once */
     AMG_MPI_ENTRY_WORDS = 6,
     AMG_MPI_ENTRY_LEN = 64, /* a cache line each; the rest is unused */
+    /* Bytes of a transfer and of its runs; shorter ones are faster by messages,
+     * which gather: 4 KiB take 2.2 us, and 4.1 by a window with its knock
+     * (MPICH 4.0.2, ch4:ucx, one node). */
+    AMG_MPI_WINDOW_LEN_MIN = 16 * 1024,
 };
 
 /* Owned by its domain; where a rank is silent when that is closed, by nobody

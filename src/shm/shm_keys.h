@@ -30,12 +30,12 @@
 #include "transport/transport.h"
 
 enum {
-    AMG_SHM_KEYS_MAGIC = 0x6b657932,
+    AMG_SHM_KEYS_MAGIC = 0x6b657933,
     AMG_SHM_VISITORS = 1024,
     AMG_SHM_VISITS = 8, /* of one visitor at once: threads that copy */
     AMG_SHM_ENTRIES = 8192,
-    AMG_SHM_LIST = 65536,
-    AMG_SHM_LIST_CLASSES = 13, /* lists of up to 4096 segments */
+    AMG_SHM_LIST = 131072,     /* 2 MiB, of which only used pages count */
+    AMG_SHM_LIST_CLASSES = 16, /* lists of up to 32768 segments */
 };
 
 /* A peer that copies by itself. Claimed by it, given back by it, or by whoever

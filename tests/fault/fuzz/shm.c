@@ -123,7 +123,9 @@ static void speak(struct fuzz *fuzz, struct shm_side *side)
         memset(&ask, 0, sizeof(ask));
         memcpy(&ask.key, side->key.bytes, sizeof(ask.key));
         ask.offset = fuzz_near(fuzz, 0);
-        ask.segment = fuzz_u8(fuzz) % 3;
+        ask.rest = fuzz_near(fuzz, 100);
+        ask.segment = fuzz_u8(fuzz) % (SHM_SHOWN + 2);
+        ask.goes_on = ask.segment % 2;
         ask.len = (uint32_t)fuzz_near(fuzz, 100);
         ask.chunk = (uint32_t)fuzz_near(fuzz, 0);
         if (cell.kind % 16 == AMG_SHM_BULK_DONE)
@@ -166,18 +168,25 @@ static void move(struct fuzz *fuzz, struct shm_side *side)
 {
     const struct shm_side *other = &shm_sides[side == &shm_sides[0] ? 1 : 0];
     uint8_t how = fuzz_u8(fuzz);
-    struct amg_segment said = {other->memory, SHM_MEMORY};
+    struct amg_segment said[SHM_SEGMENTS];
+    uint8_t cuts[SHM_SEGMENTS] = {0};
     struct amg_remote remote = {
         .key = other->key,
-        .at = {&said, 1, how / 16 % 3, fuzz_near(fuzz, 0)},
+        .at = {said, how / 16 % SHM_SEGMENTS + 1,
+            fuzz_u8(fuzz) % (SHM_SHOWN + 1), fuzz_near(fuzz, 0)},
     };
     uint64_t len = fuzz_near(fuzz, 1000);
+
+    /* What a descriptor says need not be so. */
+    for (unsigned i = 0; i < SHM_SEGMENTS; i++)
+        said[i] = (struct amg_segment){other->memory, fuzz_near(fuzz, 100)};
+    (void)fuzz_bytes(fuzz, cuts, sizeof(cuts));
 
     if ((how & 2) != 0)
         fuzz_spoil(fuzz, remote.key.bytes, sizeof(remote.key.bytes));
     if ((how & 4) != 0)
         len = (uint64_t)fuzz_u16(fuzz) * 2;
-    shm_move(side, &remote, len, (how & 1) != 0);
+    shm_move(side, &remote, cuts, len, (how & 1) != 0);
 }
 
 static void step_run(struct fuzz *fuzz, enum step step)

@@ -14,6 +14,8 @@ enum {
     SHM_MEMORY = 3 * 65536,
     SHM_MESSAGE = 256,
     SHM_ROOM = SHM_MESSAGE * AMG_ROOM_FACTOR, /* the longest message */
+    SHM_SHOWN = 8,                            /* segments that a side exposes */
+    SHM_SEGMENTS = 4, /* that an operation names at most, on each side */
 };
 
 /* One domain, and what it needs. */
@@ -24,8 +26,8 @@ struct shm_side {
     struct amg_list held;  /* arrivals, answered or not */
     struct amg_mem *mem;
     struct amg_key key;
-    uint8_t *memory;            /* the first exposed segment */
-    struct amg_mapping mapping; /* its area; the second exposed segment */
+    uint8_t *memory;            /* one half of the exposed segments */
+    struct amg_mapping mapping; /* its area; the other half, by turns */
     bool is_mad;                /* its segment was written to */
     bool is_astray;             /* and its table of exposed memory */
 };
@@ -41,8 +43,9 @@ void shm_close(void);
 bool shm_meet(struct shm_side *side);
 void shm_ask(struct shm_side *side, uint8_t context, uint8_t target_context,
     uint32_t len, bool wants_reply);
+/* `cuts` says how the local memory is cut into segments. */
 void shm_move(struct shm_side *side, const struct amg_remote *remote,
-    uint64_t len, bool is_put);
+    const uint8_t cuts[SHM_SEGMENTS], uint64_t len, bool is_put);
 void shm_poll(struct shm_side *side, unsigned times);
 /* Cancels the operations under way. */
 void shm_cancel(void);

@@ -19,8 +19,8 @@ struct job {
     struct amg_link link;
     struct amg_ep *ep;
     uint8_t *local;
-    struct amg_segment here; /* of a put or get */
-    struct amg_segment there;
+    struct amg_segment here[SHM_SEGMENTS]; /* of a put or get */
+    struct amg_segment there[SHM_SEGMENTS];
 };
 
 struct shm_side shm_sides[SHM_SIDES];
@@ -111,8 +111,26 @@ void shm_ask(struct shm_side *side, uint8_t context, uint8_t target_context,
     job_drop(job);
 }
 
+/* Cuts the local memory into segments of any length, the last one the rest. */
+static uint32_t job_cut(
+    struct job *job, const uint8_t lens[SHM_SEGMENTS], uint64_t len)
+{
+    uint64_t at = 0;
+    uint32_t i = 0;
+
+    for (i = 0; i + 1 < SHM_SEGMENTS && at < len; i++) {
+        uint64_t part = (uint64_t)lens[i] * lens[i];
+
+        part = part < len - at ? part : len - at;
+        job->here[i] = (struct amg_segment){job->local + at, part};
+        at += part;
+    }
+    job->here[i] = (struct amg_segment){job->local + at, len - at};
+    return i + 1;
+}
+
 void shm_move(struct shm_side *side, const struct amg_remote *remote,
-    uint64_t len, bool is_put)
+    const uint8_t cuts[SHM_SEGMENTS], uint64_t len, bool is_put)
 {
     struct amg_ep *ep = side->eps[0];
     struct amg_remote far = *remote;
@@ -126,10 +144,10 @@ void shm_move(struct shm_side *side, const struct amg_remote *remote,
         !shm_meet(side))
         return;
     job = job_make(ep, len);
-    job->here = (struct amg_segment){job->local, len};
-    job->there = remote->at.segments[0];
-    local = (struct amg_place){&job->here, 1, 0, 0};
-    far.at.segments = &job->there;
+    local = (struct amg_place){job->here, job_cut(job, cuts, len), 0, 0};
+    memcpy(job->there, remote->at.segments,
+        remote->at.count * sizeof(job->there[0]));
+    far.at.segments = job->there;
     rc = is_put
              ? driver->bulk.put(ep, side->peer, 0, &local, &far, len, &job->op)
              : driver->bulk.get(ep, side->peer, 0, &local, &far, len, &job->op);
@@ -208,6 +226,25 @@ void shm_release(struct shm_side *side, bool answers)
     }
 }
 
+/* Segments of both kinds of memory, long and short ones by turns, one empty. */
+static void memory_show(struct shm_side *side, struct amg_segment *segments)
+{
+    static const uint32_t lens[SHM_SHOWN] = {
+        SHM_MEMORY / 2, SHM_MEMORY / 2, 100, 1, 0, 3000, 7, 7};
+    uint64_t at[2] = {0, 0};
+
+    for (unsigned i = 0; i < SHM_SHOWN; i++) {
+        uint8_t *base =
+            i % 2 == 0 ? side->memory : (uint8_t *)side->mapping.base;
+
+        segments[i] = (struct amg_segment){base + at[i % 2], lens[i]};
+        at[i % 2] += lens[i];
+    }
+    FUZZ_CHECK(driver->bulk.reg(side->domain, segments, SHM_SHOWN,
+                   AMG_MEM_READ | AMG_MEM_WRITE, &side->mem) == HG_SUCCESS);
+    driver->bulk.key(side->mem, &side->key);
+}
+
 static void side_open(struct shm_side *side)
 {
     struct amg_area area;
@@ -219,7 +256,7 @@ static void side_open(struct shm_side *side)
         .max_contexts = SHM_CONTEXTS,
         .area = &area,
     };
-    struct amg_segment segments[2];
+    struct amg_segment segments[SHM_SHOWN];
 
     memset(side, 0, sizeof(*side));
     amg_list_init(&side->held);
@@ -233,11 +270,7 @@ static void side_open(struct shm_side *side)
             driver->ep.open(side->domain, id, &side->eps[id]) == HG_SUCCESS);
     side->memory = calloc(1, SHM_MEMORY);
     FUZZ_CHECK(side->memory != NULL);
-    segments[0] = (struct amg_segment){side->memory, SHM_MEMORY};
-    segments[1] = (struct amg_segment){side->mapping.base, SHM_MEMORY};
-    FUZZ_CHECK(driver->bulk.reg(side->domain, segments, 2,
-                   AMG_MEM_READ | AMG_MEM_WRITE, &side->mem) == HG_SUCCESS);
-    driver->bulk.key(side->mem, &side->key);
+    memory_show(side, segments);
 }
 
 /* Who copies from here may be said to be somebody who lives and never leaves:

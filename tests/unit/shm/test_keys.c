@@ -243,7 +243,7 @@ static void test_keys_wrong_or_old_key_finds_nothing(void **state)
 /* More memory, and longer lists, than the table has room for. */
 static void test_keys_beyond_the_table_go_by_message(void **state)
 {
-    enum { MANY = AMG_SHM_ENTRIES + 100, SEGMENTS = 4096, LISTS = 17 };
+    enum { MANY = AMG_SHM_ENTRIES + 100, SEGMENTS = 32768, LISTS = 5 };
     struct fixture *f = *state;
     static struct amg_mem *mems[MANY];
     static struct amg_segment parts[SEGMENTS + 1];

@@ -12,6 +12,7 @@ enum {
     BURST = 70,
     MEMS = 40,
     LEN = 20000,
+    SEGMENTS = 2,
 };
 
 static uint8_t exposed[LEN];
@@ -69,18 +70,39 @@ static void calls_run(struct harness *h)
     }
 }
 
+/* Short and long ones, that may be cancelled and that may not. */
+static void accesses_run(struct harness *h, const struct harness_shown *right)
+{
+    struct harness_call call;
+
+    for (uint32_t i = 0; i < 8; i++) {
+        uint64_t len = i % 4 < 2 ? 64 : right->lens[0] + right->lens[1];
+        hg_return_t rc = HG_SUCCESS;
+
+        h->is_final = i >= 4;
+        rc = i % 2 == 0 ? harness_get(h, right, 0, 0, local, len, &call)
+                        : harness_put(h, right, 0, 0, local, len, &call);
+        CHECK(h, rc == HG_SUCCESS || rc == HG_NOMEM);
+        if (rc != HG_SUCCESS)
+            continue;
+        harness_wait_all(h, &call, 1);
+        CHECK(h, call.op.ret == HG_SUCCESS || call.op.ret == HG_NOMEM);
+    }
+}
+
+/* The memory is in two runs. */
 static void bulk_runs(struct harness *h)
 {
-    const struct amg_segment segment = {exposed, LEN};
+    const struct amg_segment segments[SEGMENTS] = {
+        {exposed, LEN / 2}, {exposed + LEN / 2 + 1, LEN / 2 - 1}};
     struct amg_mem *mems[MEMS];
-    struct harness_shown shown = {.count = 1};
+    struct harness_shown shown = {.count = SEGMENTS};
     struct harness_shown right;
-    struct harness_call call;
     uint32_t count = 0;
 
     for (uint32_t i = 0; i < MEMS; i++) {
-        hg_return_t rc = h->t->bulk.reg(
-            h->domain, &segment, 1, AMG_MEM_READ | AMG_MEM_WRITE, &mems[count]);
+        hg_return_t rc = h->t->bulk.reg(h->domain, segments, SEGMENTS,
+            AMG_MEM_READ | AMG_MEM_WRITE, &mems[count]);
 
         CHECK(h, rc == HG_SUCCESS || rc == HG_NOMEM);
         if (rc == HG_SUCCESS)
@@ -88,19 +110,12 @@ static void bulk_runs(struct harness *h)
     }
     CHECK(h, count >= MEMS - 1);
     h->t->bulk.key(mems[0], &shown.key);
-    harness_swap(h, &shown, &right, sizeof(shown));
-    for (uint32_t i = 0; i < 4; i++) {
-        uint64_t len = i < 2 ? 64 : LEN;
-        hg_return_t rc = i % 2 == 0
-                             ? harness_get(h, &right, 0, 0, local, len, &call)
-                             : harness_put(h, &right, 0, 0, local, len, &call);
-
-        CHECK(h, rc == HG_SUCCESS || rc == HG_NOMEM);
-        if (rc != HG_SUCCESS)
-            continue;
-        harness_wait_all(h, &call, 1);
-        CHECK(h, call.op.ret == HG_SUCCESS || call.op.ret == HG_NOMEM);
+    for (uint32_t i = 0; i < SEGMENTS; i++) {
+        shown.bases[i] = (uintptr_t)segments[i].base;
+        shown.lens[i] = segments[i].len;
     }
+    harness_swap(h, &shown, &right, sizeof(shown));
+    accesses_run(h, &right);
     harness_sync(h);
     for (uint32_t i = 0; i < count; i++)
         harness_hide(h, mems[i]);

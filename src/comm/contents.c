@@ -5,20 +5,22 @@
 #include <string.h>
 
 #include "base/assert.h"
+#include "base/log.h"
 #include "base/mem.h"
 
-void amg_comm_contents_fini(struct amg_comm_contents *contents)
+bool amg_comm_contents_is_derived(MPI_Datatype type)
 {
-    int64_t i = 0;
+    struct amg_comm_contents contents;
 
-    for (i = 0; i < contents->type_count; i++)
-        if (amg_comm_contents_is_derived(contents->types[i]))
-            MPI_Type_free(&contents->types[i]);
-    amg_mem_free(contents->block);
-    memset(contents, 0, sizeof(*contents));
+    memset(&contents, 0, sizeof(contents));
+    if (amg_comm_contents_envelope(type, &contents) != MPI_SUCCESS)
+        return false;
+    /* A struct without members is made of no type, and yet not predefined. */
+    return contents.type_count > 0 || contents.combiner == MPI_COMBINER_STRUCT;
 }
 
-hg_return_t amg_comm_contents_reserve(struct amg_comm_contents *contents)
+/* Makes the four lists as long as the counts say. */
+static hg_return_t lists_reserve(struct amg_comm_contents *contents)
 {
     size_t counts_len = (size_t)contents->count_count * sizeof(MPI_Count);
     size_t addrs_len = (size_t)contents->addr_count * sizeof(MPI_Aint);
@@ -34,6 +36,50 @@ hg_return_t amg_comm_contents_reserve(struct amg_comm_contents *contents)
     contents->types = (MPI_Datatype *)(void *)(block + counts_len + addrs_len);
     contents->ints =
         (int *)(void *)(block + counts_len + addrs_len + types_len);
+    return HG_SUCCESS;
+}
+
+static hg_return_t refuse_reading(int err)
+{
+    AMG_LOG_ERROR(
+        "bulk", "MPI cannot tell how a datatype was made: error %d", err);
+    return HG_NA_ERROR;
+}
+
+void amg_comm_contents_fini(struct amg_comm_contents *contents)
+{
+    int64_t i = 0;
+
+    for (i = 0; i < contents->type_count; i++)
+        if (amg_comm_contents_is_derived(contents->types[i]))
+            MPI_Type_free(&contents->types[i]);
+    amg_mem_free(contents->block);
+    memset(contents, 0, sizeof(*contents));
+}
+
+hg_return_t amg_comm_contents_read(
+    MPI_Datatype type, struct amg_comm_contents *ret_contents)
+{
+    struct amg_comm_contents contents;
+    hg_return_t rc = HG_SUCCESS;
+    int err = MPI_SUCCESS;
+
+    memset(&contents, 0, sizeof(contents));
+    err = amg_comm_contents_envelope(type, &contents);
+    if (err != MPI_SUCCESS)
+        return refuse_reading(err);
+    if (contents.type_count > 0) { /* else there is nothing to get */
+        rc = lists_reserve(&contents);
+        if (rc != HG_SUCCESS)
+            return rc;
+        err = amg_comm_contents_lists(type, &contents);
+        if (err != MPI_SUCCESS) {
+            contents.type_count = 0; /* MPI gave no shares */
+            amg_comm_contents_fini(&contents);
+            return refuse_reading(err);
+        }
+    }
+    *ret_contents = contents;
     return HG_SUCCESS;
 }
 

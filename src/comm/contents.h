@@ -25,22 +25,16 @@ struct amg_comm_contents {
     int64_t int_count;
     int64_t addr_count;
     int64_t count_count;
-    int64_t type_count; /* 0: predefined, and there are no lists */
+    int64_t type_count; /* 0: made of no other, and there are no lists */
     void *block;        /* where the four lists lie */
 };
-
-/* The next two are in contents_read.c; where MPI is older than MPI-4, in
- * contents_read3.c. */
 
 /* Reads a type that MPI knows. HG_NOMEM, or HG_NA_ERROR when MPI fails. */
 hg_return_t amg_comm_contents_read(
     MPI_Datatype type, struct amg_comm_contents *ret_contents);
-/* Was it made of another one? Then each share of it has to be freed. */
+/* Did a call of MPI make it? Then each share of it has to be freed. */
 bool amg_comm_contents_is_derived(MPI_Datatype type);
 void amg_comm_contents_fini(struct amg_comm_contents *contents);
-
-/* Makes the four lists as long as the counts say. HG_NOMEM. */
-hg_return_t amg_comm_contents_reserve(struct amg_comm_contents *contents);
 
 /* A number of things or of elements: the i-th such argument. */
 int64_t amg_comm_contents_count(
@@ -48,5 +42,16 @@ int64_t amg_comm_contents_count(
 /* A number of bytes, which follows `before` of the others. */
 int64_t amg_comm_contents_bytes(
     const struct amg_comm_contents *contents, int64_t before, int64_t i);
+
+/* The two questions to MPI, for the functions above. They are in
+ * contents_read.c; where MPI is older than MPI-4, in contents_read3.c. Both
+ * return MPI's code. */
+
+/* What made it, and how long the lists are; `*ret_contents` is zeros. */
+int amg_comm_contents_envelope(
+    MPI_Datatype type, struct amg_comm_contents *ret_contents);
+/* Writes the lists, for which there is room. */
+int amg_comm_contents_lists(
+    MPI_Datatype type, const struct amg_comm_contents *contents);
 
 #endif

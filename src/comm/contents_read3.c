@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Reads how a datatype was made: for MPI-3, which has no large counts. */
-#include <string.h>
-
-#include "base/log.h"
 #include "comm/contents.h"
 
-/* What was given is zeros. Returns MPI's code. */
-static int envelope_get(
+int amg_comm_contents_envelope(
     MPI_Datatype type, struct amg_comm_contents *ret_contents)
 {
     int ints = 0;
@@ -21,46 +17,10 @@ static int envelope_get(
     return err;
 }
 
-bool amg_comm_contents_is_derived(MPI_Datatype type)
+int amg_comm_contents_lists(
+    MPI_Datatype type, const struct amg_comm_contents *contents)
 {
-    struct amg_comm_contents contents;
-
-    memset(&contents, 0, sizeof(contents));
-    return envelope_get(type, &contents) == MPI_SUCCESS &&
-           contents.type_count > 0;
-}
-
-hg_return_t amg_comm_contents_read(
-    MPI_Datatype type, struct amg_comm_contents *ret_contents)
-{
-    struct amg_comm_contents contents;
-    hg_return_t rc = HG_SUCCESS;
-    int err = MPI_SUCCESS;
-
-    memset(&contents, 0, sizeof(contents));
-    err = envelope_get(type, &contents);
-    if (err != MPI_SUCCESS)
-        goto fail;
-    if (contents.type_count == 0) { /* predefined: there is nothing to get */
-        *ret_contents = contents;
-        return HG_SUCCESS;
-    }
-    rc = amg_comm_contents_reserve(&contents);
-    if (rc != HG_SUCCESS)
-        return rc;
-    err = MPI_Type_get_contents(type, (int)contents.int_count,
-        (int)contents.addr_count, (int)contents.type_count, contents.ints,
-        contents.addrs, contents.types);
-    if (err != MPI_SUCCESS) {
-        contents.type_count = 0; /* MPI gave no shares */
-        amg_comm_contents_fini(&contents);
-        goto fail;
-    }
-    *ret_contents = contents;
-    return HG_SUCCESS;
-
-fail:
-    AMG_LOG_ERROR(
-        "bulk", "MPI cannot tell how a datatype was made: error %d", err);
-    return HG_NA_ERROR;
+    return MPI_Type_get_contents(type, (int)contents->int_count,
+        (int)contents->addr_count, (int)contents->type_count, contents->ints,
+        contents->addrs, contents->types);
 }

@@ -146,6 +146,8 @@ static hg_return_t level_build(struct level *level)
 
     level->layout = level->part;
     amg_comm_layout_init(&level->part);
+    if (level->layout.count == 0) /* whatever is made of nothing is nothing */
+        return HG_SUCCESS;
     switch (contents->combiner) {
     case MPI_COMBINER_DUP:
     case MPI_COMBINER_RESIZED:
@@ -227,12 +229,11 @@ static hg_return_t level_push(MPI_Datatype type, struct level **top)
     level->type = type;
     amg_comm_layout_init(&level->layout);
     amg_comm_layout_init(&level->part);
-    rc = HG_SUCCESS;
-    if (type_size(type) > 0) { /* else nothing below matters */
-        rc = amg_comm_contents_read(type, &level->contents);
-        if (rc == HG_SUCCESS && level->contents.type_count == 0)
-            rc = predefined_flatten(type, &level->layout);
-    }
+    /* Empty types are walked, too: where their bytes are more than it can
+     * count, MPI (MPICH 4.0.2) says 0, or less. */
+    rc = amg_comm_contents_read(type, &level->contents);
+    if (rc == HG_SUCCESS && level->contents.type_count == 0)
+        rc = predefined_flatten(type, &level->layout);
     if (rc != HG_SUCCESS) {
         amg_comm_layout_fini(&level->layout);
         amg_mem_free(level);

@@ -110,6 +110,31 @@ static void sizes_are_refused(void)
     MPI_Type_free(&type);
 }
 
+/* 2^30 times `type`, which is freed. */
+static MPI_Datatype gibi_of(MPI_Datatype type)
+{
+    MPI_Datatype more = MPI_DATATYPE_NULL;
+
+    MPI_Type_contiguous(1 << 30, type, &more);
+    MPI_Type_free(&type);
+    return more;
+}
+
+/* More bytes than MPI counts: MPICH takes 2^90 for 0. */
+static void uncounted_sizes_are_refused(void)
+{
+    MPI_Datatype type = MPI_DATATYPE_NULL;
+    MPI_Count size = 0;
+
+    MPI_Type_dup(MPI_BYTE, &type);
+    type = gibi_of(gibi_of(gibi_of(type)));
+    MPI_Type_commit(&type);
+    MPI_Type_size_x(type, &size);
+    fprintf(stderr, "2^90 bytes are %lld for this MPI\n", (long long)size);
+    refused(HG_INVALID_ARG, "beyond 64 bits", block, 1, type);
+    MPI_Type_free(&type);
+}
+
 /* What is allowed, though it looks odd. */
 static void nothing_is_allowed(void)
 {
@@ -141,6 +166,7 @@ int main(void)
     types_are_refused();
     addresses_are_refused();
     sizes_are_refused();
+    uncounted_sizes_are_refused();
     nothing_is_allowed();
     class_without_ranks_is_refused();
     HG_Set_log_stream("error", stderr);

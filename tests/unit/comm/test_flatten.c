@@ -20,6 +20,52 @@ enum { SEEDS = 3000, DEPTH_MAX = 4, SEGMENTS_MAX = 16, NESTED = 5000 };
 
 static struct amg_segment segments[SEGMENTS_MAX];
 
+/* Shares of types that are not given back; counted by the calls below. */
+static int64_t shares;
+
+int MPI_Type_free(MPI_Datatype *type)
+{
+    shares--;
+    return PMPI_Type_free(type);
+}
+
+int MPI_Type_get_contents(MPI_Datatype type, int int_max, int addr_max,
+    int type_max, int *ints, MPI_Aint *addrs, MPI_Datatype *types)
+{
+    int err = PMPI_Type_get_contents(
+        type, int_max, addr_max, type_max, ints, addrs, types);
+
+    for (int i = 0; i < type_max; i++) {
+        int counts[3];
+        int combiner = MPI_COMBINER_NAMED;
+
+        MPI_Type_get_envelope(
+            types[i], &counts[0], &counts[1], &counts[2], &combiner);
+        shares += combiner != MPI_COMBINER_NAMED;
+    }
+    return err;
+}
+
+#if MPI_VERSION >= 4 && !defined(TESTS_MPI_3)
+int MPI_Type_get_contents_c(MPI_Datatype type, MPI_Count int_max,
+    MPI_Count addr_max, MPI_Count count_max, MPI_Count type_max, int *ints,
+    MPI_Aint *addrs, MPI_Count *counts, MPI_Datatype *types)
+{
+    int err = PMPI_Type_get_contents_c(type, int_max, addr_max, count_max,
+        type_max, ints, addrs, counts, types);
+
+    for (MPI_Count i = 0; i < type_max; i++) {
+        MPI_Count lens[4];
+        int combiner = MPI_COMBINER_NAMED;
+
+        MPI_Type_get_envelope_c(
+            types[i], &lens[0], &lens[1], &lens[2], &lens[3], &combiner);
+        shares += combiner != MPI_COMBINER_NAMED;
+    }
+    return err;
+}
+#endif
+
 /* Commits it, flattens `count` elements, frees it; how many segments. */
 static uint64_t flatten(MPI_Datatype type, int64_t count)
 {
@@ -145,6 +191,29 @@ static void test_flatten_types_without_bytes_have_no_segments(void **state)
     assert_int_equal(flatten(type, 0), 0);
     MPI_Type_create_struct(0, NULL, NULL, NULL, &type);
     assert_int_equal(flatten(type, 1), 0);
+}
+
+static void test_flatten_gives_all_shares_back(void **state)
+{
+    MPI_Datatype types[2] = {MPI_DATATYPE_NULL, MPI_INT};
+    MPI_Datatype type = MPI_DATATYPE_NULL;
+    int blocks[2] = {1, 1};
+    MPI_Aint places[2] = {0, 0};
+    int64_t before = 0;
+
+    (void)state;
+    MPI_Type_create_struct(0, NULL, NULL, NULL, &types[0]);
+    MPI_Type_create_struct(2, blocks, places, types, &type);
+    before = shares;
+    assert_int_equal(flatten(type, 1), 1); /* and frees it */
+    assert_int_equal(shares, before - 1);
+    MPI_Type_free(&types[0]);
+    MPI_Type_vector(3, 1, 2, MPI_INT, &types[0]);
+    MPI_Type_contiguous(2, types[0], &type);
+    before = shares;
+    assert_int_equal(flatten(type, 1), 5);
+    assert_int_equal(shares, before - 1);
+    MPI_Type_free(&types[0]);
 }
 
 /* The last test: once there were more than 515 types at a time, MPI_Pack() of
@@ -304,6 +373,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_flatten_negative_extents_are_kept),
         cmocka_unit_test(test_flatten_gaps_of_predefined_types_are_left_out),
         cmocka_unit_test(test_flatten_types_without_bytes_have_no_segments),
+        cmocka_unit_test(test_flatten_gives_all_shares_back),
         cmocka_unit_test(test_flatten_too_many_segments_are_refused),
         cmocka_unit_test(test_flatten_places_beyond_64_bits_are_refused),
         cmocka_unit_test(test_flatten_random_types_are_as_mpi_packs_them),

@@ -28,8 +28,8 @@ hg_return_t amg_bulk_make(
     hg_class_t *cls, uint32_t count, struct hg_bulk **ret_bulk)
 {
     struct hg_bulk *bulk =
-        amg_mem_zalloc(sizeof(*bulk) + count * sizeof(struct amg_segment) +
-                       starts_count(count) * sizeof(uint64_t));
+        amg_mem_alloc(sizeof(*bulk) + count * sizeof(struct amg_segment) +
+                      starts_count(count) * sizeof(uint64_t));
 
     if (bulk == NULL)
         return HG_NOMEM;

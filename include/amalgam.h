@@ -267,18 +267,30 @@ HG_PUBLIC hg_return_t amalgam_bulk_create_type(hg_class_t *hg_class, void *buf,
  * @param flags     [in]   HG_BULK_READ_ONLY, HG_BULK_WRITE_ONLY or both
  * @param handle    [out]  like one of HG_Bulk_create()
  * @return HG_SUCCESS or an error
- * Owns:      `win` stays the caller's; MPI_Win_free() it after all its handles
- *            were freed. `handle` is the caller's: HG_Bulk_free() it.
+ * Owns:      `win` stays the caller's; MPI_Win_free() it after all handles of
+ *            its memory were freed, on all ranks. `handle` is the caller's:
+ *            HG_Bulk_free() it.
  * Errors:    HG_INVALID_ARG     a NULL argument, MPI_WIN_NULL, a dynamic window
  *                               (it has no part of its own: HG_Bulk_create()),
  *                               a range beyond the part, flags that are none
- *            HG_ADDRNOTAVAIL    a rank of the window is not in the class
- *            HG_OPNOTSUPPORTED  the class is not over MPI
- *            HG_TIMEOUT         the first call, and not all ranks of the window
- *                               made it within AMALGAM_FINALIZE_TIMEOUT_MS
- *            HG_NOMEM           no memory
- * Threads:   one that may call MPI. The first call for a window blocks until
- *            its first rank has made it; later ones never block.
+ *            HG_ADDRNOTAVAIL    a rank of the window is not in the class; all
+ *                               ranks are told so
+ *            HG_OPNOTSUPPORTED  the class is not over MPI, or this thread may
+ *                               not call MPI
+ *            HG_TIMEOUT         the first call, and the window's first rank did
+ *                               not make it within AMALGAM_FINALIZE_TIMEOUT_MS;
+ *                               or such an error came before, see below
+ *            HG_NOMEM           no memory; or the window's first rank has none,
+ *                               or knows 1023 windows that it is the first of
+ *            HG_NA_ERROR        MPI failed
+ *            After HG_TIMEOUT, or HG_NOMEM of its own, in a first call a rank
+ *            other than the window's first learns of no further windows by this
+ *            class, and gets HG_TIMEOUT for them at once: it cannot tell their
+ *            names from the one it missed. HG_Bulk_create() exposes the memory
+ *            nevertheless.
+ * Threads:   one that may call MPI, and for the first call no other with the
+ *            same window. The first call for a window blocks until its first
+ *            rank has made it; later ones never block.
  * Undefined: first calls for two windows in different orders on two ranks.
  * Source:    Amalgam.
  */

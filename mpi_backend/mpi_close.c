@@ -248,8 +248,8 @@ void amg_mpi_close_medium(struct amg_mpi_domain *domain)
     (void)amg_mpi_stop_forget_locked(domain);
     amg_mpi_rma_close_locked(
         domain, domain->end.is_over && !domain->end.is_broken);
+    amg_mpi_user_window_fini_locked(domain);
     domain->is_dead = true;
     amg_bias_give(domain->lock);
-    amg_mpi_user_window_fini(domain);
     amg_mpi_comm_close(&domain->comm, !domain->end.is_broken);
 }

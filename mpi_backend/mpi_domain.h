@@ -138,7 +138,8 @@ struct amg_mpi_domain {
     int tags_half;       /* the tags of gets; those of puts follow, */
     int tag_window;      /* and one that names a window */
     struct amg_list user_windows; /* struct amg_mpi_user_window */
-    uint32_t user_window_count;   /* of those that this rank named */
+    uint32_t user_window_count;   /* the last number that this rank gave */
+    bool has_missed_window;       /* and so learns of no more; its file says */
     int user_window_key;          /* of their attribute */
     struct amg_mpi_end end;
     struct amg_mpi_rma *rma; /* NULL: it has no windows */

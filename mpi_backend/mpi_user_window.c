@@ -5,7 +5,13 @@
  * wants to use it has to know the number, too. So the first rank of the window
  * gives it one, and tells the others when they learn of the window; nothing
  * else passes between them. The number is the first rank's own, so that two
- * windows never have the same.
+ * windows never have the same at a time.
+ *
+ * Numbers come in the order of first calls, and do not say which window they
+ * are for. So who fails keeps in step: a first rank tells that there is no
+ * number; another one that did not take its number learns of no further window,
+ * because the next number may be the one it has missed. A wrong number would
+ * lead to wrong memory.
  *
  * An attribute of the window tells when the program frees it. */
 #include "mpi_backend/mpi_user_window.h"
@@ -21,6 +27,7 @@
 enum {
     NUMBER_BITS = 10, /* of an id; the rank stands above them */
     NUMBER_MAX = (1 << NUMBER_BITS) - 1,
+    ID_NONE = 0, /* not known yet; as a message: there is none */
 };
 
 /* The program frees the window, or the domain forgets it. */
@@ -32,11 +39,23 @@ static int window_gone(MPI_Win win, int keyval, void *value, void *extra)
     (void)win;
     (void)keyval;
     (void)extra;
-    amg_bias_take(domain->lock);
-    amg_list_remove(&window->link);
-    amg_bias_give(domain->lock);
+    if (domain != NULL) {
+        amg_bias_take(domain->lock);
+        amg_list_remove(&window->link);
+        amg_bias_give(domain->lock);
+    }
     amg_mem_free(window);
     return MPI_SUCCESS;
+}
+
+/* Nothing but the attribute is left to go, so that it takes no lock. */
+static void window_forget_locked(struct amg_mpi_user_window *window)
+{
+    int key = window->domain->user_window_key;
+
+    amg_list_remove(&window->link);
+    window->domain = NULL;
+    MPI_Win_delete_attr(window->win, key);
 }
 
 MPI_Errhandler amg_mpi_user_window_begin(MPI_Win win)
@@ -79,87 +98,102 @@ static hg_return_t part_read(
     return HG_SUCCESS;
 }
 
-/* Which rank of the domain is which of the window, and which is its first.
- * HG_ADDRNOTAVAIL: the domain lacks one. */
-static hg_return_t ranks_read(
-    const struct amg_mpi_domain *domain, MPI_Win win, int *ret_ranks)
+/* The window's ranks and ours. */
+struct groups {
+    MPI_Group theirs;
+    MPI_Group ours;
+    int size; /* of theirs */
+};
+
+static void groups_init(
+    struct groups *groups, const struct amg_mpi_domain *domain, MPI_Win win)
 {
-    MPI_Group theirs = MPI_GROUP_NULL;
-    MPI_Group ours = MPI_GROUP_NULL;
-    hg_return_t rc = HG_SUCCESS;
-    int size = 0;
+    MPI_Win_get_group(win, &groups->theirs);
+    MPI_Comm_group(domain->comm.data, &groups->ours);
+    MPI_Group_size(groups->theirs, &groups->size);
+}
+
+static void groups_fini(struct groups *groups)
+{
+    MPI_Group_free(&groups->ours);
+    MPI_Group_free(&groups->theirs);
+}
+
+/* What a rank of the window is called here; MPI_UNDEFINED: a stranger. */
+static int rank_here(const struct groups *groups, int rank)
+{
+    int here = MPI_UNDEFINED;
+
+    MPI_Group_translate_ranks(groups->theirs, 1, &rank, groups->ours, &here);
+    return here;
+}
+
+/* HG_ADDRNOTAVAIL: the domain lacks some, which all ranks find. */
+static hg_return_t groups_check(const struct groups *groups)
+{
     int found = 0;
 
-    MPI_Win_get_group(win, &theirs);
-    MPI_Comm_group(domain->comm.data, &ours);
-    MPI_Group_size(theirs, &size);
-    for (int rank = 0; rank < domain->comm.size; rank++) {
-        MPI_Group_translate_ranks(ours, 1, &rank, theirs, &ret_ranks[rank]);
-        found += ret_ranks[rank] != MPI_UNDEFINED;
-    }
-    if (found < size) {
-        AMG_LOG_ERROR("bulk",
-            "%d of the %d ranks of the window are not in this class",
-            size - found, size);
-        rc = HG_ADDRNOTAVAIL;
-    }
-    MPI_Group_free(&ours);
-    MPI_Group_free(&theirs);
-    return rc;
+    for (int rank = 0; rank < groups->size; rank++)
+        found += rank_here(groups, rank) != MPI_UNDEFINED;
+    if (found == groups->size)
+        return HG_SUCCESS;
+    AMG_LOG_ERROR("bulk",
+        "%d of the %d ranks of the window are not in this class",
+        groups->size - found, groups->size);
+    return HG_ADDRNOTAVAIL;
 }
 
-/* The window's first rank as the domain knows it. */
-static int first_of(const struct amg_mpi_user_window *window)
-{
-    int rank = 0;
-
-    while (window->ranks[rank] != 0)
-        rank++;
-    return rank;
-}
+/* What the first rank sends. */
+struct naming {
+    uint64_t nonce; /* of the class: MPI may give what an earlier one left */
+    uint64_t id;
+};
 
 /* Tells all others the number; such a message is eager, and leaves at once. */
 static hg_return_t id_tell(
-    struct amg_mpi_domain *domain, const struct amg_mpi_user_window *window)
+    struct amg_mpi_domain *domain, const struct groups *groups, uint32_t id)
 {
-    for (int rank = 0; rank < domain->comm.size; rank++) {
-        int rc = MPI_SUCCESS;
+    struct naming naming = {domain->nonce, id};
+    hg_return_t ret = HG_SUCCESS;
 
-        if (window->ranks[rank] == MPI_UNDEFINED || rank == domain->comm.rank)
-            continue;
-        rc = MPI_Send(&window->id, 1, MPI_UINT32_T, rank, domain->tag_window,
-            domain->comm.data);
+    for (int rank = 1; rank < groups->size; rank++) {
+        int rc = MPI_Send(&naming, sizeof(naming), MPI_BYTE,
+            rank_here(groups, rank), domain->tag_window, domain->comm.data);
+
         if (rc != MPI_SUCCESS)
-            return amg_mpi_comm_error(rc, "naming a window");
+            ret = amg_mpi_comm_error(rc, "naming a window");
     }
-    return HG_SUCCESS;
+    return ret;
 }
 
-/* Waits for the number, and serves the others meanwhile. */
-static hg_return_t id_await_locked(
-    struct amg_mpi_domain *domain, int first, uint32_t *ret_id)
+/* False: it has come after all. */
+static bool id_is_cancelled(MPI_Request *request)
 {
-    unsigned timeout_ms = (unsigned)amg_env_number(AMG_ENV_FINALIZE_TIMEOUT);
-    uint64_t end_ns = amg_clock_deadline_ns(timeout_ms);
+    MPI_Status status;
+    int flag = 0;
+
+    MPI_Cancel(request);
+    MPI_Wait(request, &status);
+    MPI_Test_cancelled(&status, &flag);
+    return flag != 0;
+}
+
+/* Takes the next one that comes, and serves the others meanwhile. */
+static hg_return_t naming_take_locked(struct amg_mpi_domain *domain, int first,
+    uint64_t end_ns, struct naming *ret_naming)
+{
     MPI_Request request = MPI_REQUEST_NULL;
     unsigned looks = 0;
     int flag = 0;
-    int rc = MPI_Irecv(ret_id, 1, MPI_UINT32_T, first, domain->tag_window,
-        domain->comm.data, &request);
+    int rc = MPI_Irecv(ret_naming, sizeof(*ret_naming), MPI_BYTE, first,
+        domain->tag_window, domain->comm.data, &request);
 
-    while (rc == MPI_SUCCESS && !flag) {
+    while (rc == MPI_SUCCESS) {
         rc = MPI_Test(&request, &flag, MPI_STATUS_IGNORE);
         if (flag || rc != MPI_SUCCESS)
             break;
-        if (amg_clock_ns() >= end_ns) {
-            MPI_Cancel(&request);
-            MPI_Wait(&request, MPI_STATUS_IGNORE);
-            AMG_LOG_ERROR("bulk",
-                "rank %d, the first one of the window, did not expose memory "
-                "of it within %u ms; all ranks of the window have to",
-                first, timeout_ms);
-            return HG_TIMEOUT;
-        }
+        if (amg_clock_ns() >= end_ns)
+            return id_is_cancelled(&request) ? HG_TIMEOUT : HG_SUCCESS;
         amg_mpi_poll_wait_locked(domain, &looks);
     }
     return rc == MPI_SUCCESS
@@ -167,47 +201,82 @@ static hg_return_t id_await_locked(
                : amg_mpi_comm_error(rc, "learning the name of a window");
 }
 
-/* The part of learning that all ranks of the window do. */
-static hg_return_t window_name_locked(struct amg_mpi_user_window *window)
+static hg_return_t id_await_locked(
+    struct amg_mpi_domain *domain, int first, uint32_t *ret_id)
 {
-    struct amg_mpi_domain *domain = window->domain;
-    int first = first_of(window);
-
-    if (first != domain->comm.rank)
-        return id_await_locked(domain, first, &window->id);
-    if (domain->user_window_count >= NUMBER_MAX) {
-        AMG_LOG_ERROR("bulk",
-            "%d windows were exposed by this class; no more "
-            "can be",
-            NUMBER_MAX);
-        return HG_NOMEM;
-    }
-    window->id = (uint32_t)first << NUMBER_BITS | ++domain->user_window_count;
-    return id_tell(domain, window);
-}
-
-static hg_return_t window_make_locked(struct amg_mpi_domain *domain,
-    MPI_Win win, struct amg_mpi_user_window **ret_window)
-{
-    struct amg_mpi_user_window *window = amg_mem_zalloc(
-        sizeof(*window) + (size_t)domain->comm.size * sizeof(window->ranks[0]));
+    unsigned timeout_ms = (unsigned)amg_env_number(AMG_ENV_FINALIZE_TIMEOUT);
+    uint64_t end_ns = amg_clock_deadline_ns(timeout_ms);
+    struct naming naming = {0, ID_NONE};
     hg_return_t rc = HG_SUCCESS;
 
-    if (window == NULL)
+    while (rc == HG_SUCCESS && naming.nonce != domain->nonce)
+        rc = naming_take_locked(domain, first, end_ns, &naming);
+    if (rc == HG_TIMEOUT)
+        AMG_LOG_ERROR("bulk",
+            "rank %d, the first one of the window, did not expose memory of it "
+            "within %u ms; all ranks of the window have to",
+            first, timeout_ms);
+    if (rc == HG_SUCCESS && naming.id == ID_NONE) {
+        AMG_LOG_ERROR("bulk",
+            "rank %d, the first one of the window, could not give it a number; "
+            "its log says why",
+            first);
         return HG_NOMEM;
-    window->domain = domain;
-    window->win = win;
-    rc = part_read(win, &window->part, &window->unit);
-    if (rc == HG_SUCCESS)
-        rc = ranks_read(domain, win, window->ranks);
-    if (rc == HG_SUCCESS)
-        rc = window_name_locked(window);
-    if (rc != HG_SUCCESS) {
-        amg_mem_free(window);
-        return rc;
     }
-    *ret_window = window;
-    return HG_SUCCESS;
+    if (rc == HG_SUCCESS)
+        *ret_id = (uint32_t)naming.id;
+    return rc;
+}
+
+/* Numbers that were never asked for. */
+static void namings_drop_locked(const struct amg_mpi_domain *domain)
+{
+    int flag = 1;
+
+    while (flag) {
+        struct naming naming;
+        MPI_Status status;
+
+        if (MPI_Iprobe(MPI_ANY_SOURCE, domain->tag_window, domain->comm.data,
+                &flag, &status) != MPI_SUCCESS ||
+            !flag)
+            return;
+        MPI_Recv(&naming, sizeof(naming), MPI_BYTE, status.MPI_SOURCE,
+            domain->tag_window, domain->comm.data, MPI_STATUS_IGNORE);
+    }
+}
+
+const struct amg_mpi_user_window *amg_mpi_user_window_find_locked(
+    const struct amg_mpi_domain *domain, uint32_t id)
+{
+    struct amg_link *link = amg_list_first(&domain->user_windows);
+
+    for (; link != NULL; link = amg_list_next(&domain->user_windows, link)) {
+        const struct amg_mpi_user_window *window =
+            AMG_OBJECT(link, struct amg_mpi_user_window, link);
+
+        if (window->id == id && id != ID_NONE)
+            return window;
+    }
+    return NULL;
+}
+
+/* The next number that no window has. ID_NONE: all are in use. */
+static uint32_t id_choose_locked(struct amg_mpi_domain *domain)
+{
+    for (int i = 0; i < NUMBER_MAX; i++) {
+        uint32_t id = (uint32_t)domain->comm.rank << NUMBER_BITS;
+
+        domain->user_window_count = domain->user_window_count % NUMBER_MAX + 1;
+        id |= domain->user_window_count;
+        if (amg_mpi_user_window_find_locked(domain, id) == NULL)
+            return id;
+    }
+    AMG_LOG_ERROR("bulk",
+        "this class knows %d windows of which this rank is the first, and no "
+        "more can be; free some",
+        NUMBER_MAX);
+    return ID_NONE;
 }
 
 /* What the domain knows of it already, or NULL. */
@@ -222,20 +291,111 @@ static struct amg_mpi_user_window *window_known(
     return flag ? window : NULL;
 }
 
-static hg_return_t window_keep_locked(
-    struct amg_mpi_domain *domain, struct amg_mpi_user_window *window)
+/* Makes what is kept of a window, which has no number yet. */
+static hg_return_t window_make_locked(struct amg_mpi_domain *domain,
+    MPI_Win win, const struct amg_mpi_user_window *like,
+    const struct groups *groups, struct amg_mpi_user_window **ret_window)
 {
+    struct amg_mpi_user_window *window = amg_mem_zalloc(
+        sizeof(*window) + (size_t)domain->comm.size * sizeof(window->ranks[0]));
     int rc = MPI_SUCCESS;
 
+    if (window == NULL)
+        return HG_NOMEM;
+    *window = *like;
+    for (int rank = 0; rank < domain->comm.size; rank++)
+        window->ranks[rank] = MPI_UNDEFINED;
+    for (int rank = 0; rank < groups->size; rank++)
+        window->ranks[rank_here(groups, rank)] = rank;
     if (domain->user_window_key == MPI_KEYVAL_INVALID)
         rc = MPI_Win_create_keyval(
             MPI_WIN_NULL_COPY_FN, window_gone, &domain->user_window_key, NULL);
     if (rc == MPI_SUCCESS)
-        rc = MPI_Win_set_attr(window->win, domain->user_window_key, window);
-    if (rc != MPI_SUCCESS)
+        rc = MPI_Win_set_attr(win, domain->user_window_key, window);
+    if (rc != MPI_SUCCESS) {
+        amg_mem_free(window);
         return amg_mpi_comm_error(rc, "watching a window");
+    }
     amg_list_push(&domain->user_windows, &window->link);
+    *ret_window = window;
     return HG_SUCCESS;
+}
+
+/* The first rank's part of learning; `window` is NULL where `made` is an
+ * error. */
+static hg_return_t window_name_locked(struct amg_mpi_domain *domain,
+    struct amg_mpi_user_window *window, const struct groups *groups,
+    hg_return_t made)
+{
+    uint32_t id = made == HG_SUCCESS ? id_choose_locked(domain) : ID_NONE;
+    hg_return_t rc = id_tell(domain, groups, id);
+
+    if (made != HG_SUCCESS)
+        return made;
+    if (id == ID_NONE)
+        return HG_NOMEM;
+    window->id = id;
+    return rc;
+}
+
+/* That of all others. The lock is given and taken again. */
+static hg_return_t window_ask_locked(struct amg_mpi_domain *domain,
+    struct amg_mpi_user_window *window, int first, hg_return_t made)
+{
+    uint32_t id = ID_NONE;
+    hg_return_t rc = made;
+
+    if (rc == HG_SUCCESS)
+        rc = id_await_locked(domain, first, &id);
+    if (rc == HG_SUCCESS) {
+        window->id = id;
+        return HG_SUCCESS;
+    }
+    if (rc != HG_NOMEM || made != HG_SUCCESS) {
+        domain->has_missed_window = true;
+        AMG_LOG_ERROR("bulk",
+            "this rank has missed the number of a window; it can expose no "
+            "further ones by this class: use HG_Bulk_create()");
+    }
+    return rc;
+}
+
+/* The first call for a window. */
+static hg_return_t window_learn_locked(struct amg_mpi_domain *domain,
+    MPI_Win win, struct amg_mpi_user_window **ret_window)
+{
+    struct amg_mpi_user_window found = {.domain = domain, .win = win};
+    struct amg_mpi_user_window *window = NULL;
+    hg_return_t rc = part_read(win, &found.part, &found.unit);
+    struct groups groups;
+    int first = 0;
+
+    if (rc != HG_SUCCESS)
+        return rc;
+    groups_init(&groups, domain, win);
+    rc = groups_check(&groups);
+    if (rc != HG_SUCCESS)
+        goto out;
+    first = rank_here(&groups, 0);
+    if (first != domain->comm.rank && domain->has_missed_window) {
+        AMG_LOG_ERROR("bulk",
+            "a window cannot be exposed: this rank has missed the number of "
+            "an earlier one; use HG_Bulk_create()");
+        rc = HG_TIMEOUT;
+        goto out;
+    }
+    rc = window_make_locked(domain, win, &found, &groups, &window);
+    if (first == domain->comm.rank)
+        rc = window_name_locked(domain, window, &groups, rc);
+    else
+        rc = window_ask_locked(domain, window, first, rc);
+    if (rc == HG_SUCCESS)
+        *ret_window = window;
+    else if (window != NULL)
+        window_forget_locked(window);
+out:
+    groups_fini(&groups);
+    return rc;
 }
 
 hg_return_t amg_mpi_window_learn(
@@ -253,14 +413,8 @@ hg_return_t amg_mpi_window_learn(
     amg_bias_take(domain->lock);
     handler = amg_mpi_user_window_begin(win);
     window = window_known(domain, win);
-    if (window == NULL) {
-        rc = window_make_locked(domain, win, &window);
-        if (rc == HG_SUCCESS) {
-            rc = window_keep_locked(domain, window);
-            if (rc != HG_SUCCESS)
-                amg_mem_free(window);
-        }
-    }
+    if (window == NULL)
+        rc = window_learn_locked(domain, win, &window);
     if (rc == HG_SUCCESS)
         *ret_part = window->part;
     amg_mpi_user_window_end(win, handler);
@@ -288,6 +442,8 @@ const struct amg_mpi_user_window *amg_mpi_user_window_of_locked(
             AMG_OBJECT(link, struct amg_mpi_user_window, link);
         uint32_t i = 0;
 
+        if (window->id == ID_NONE)
+            continue;
         while (i < count && part_has(&window->part, &segments[i]))
             i++;
         if (i == count)
@@ -296,32 +452,15 @@ const struct amg_mpi_user_window *amg_mpi_user_window_of_locked(
     return NULL;
 }
 
-const struct amg_mpi_user_window *amg_mpi_user_window_find_locked(
-    const struct amg_mpi_domain *domain, uint32_t id)
-{
-    struct amg_link *link = amg_list_first(&domain->user_windows);
-
-    for (; link != NULL; link = amg_list_next(&domain->user_windows, link)) {
-        const struct amg_mpi_user_window *window =
-            AMG_OBJECT(link, struct amg_mpi_user_window, link);
-
-        if (window->id == id)
-            return window;
-    }
-    return NULL;
-}
-
-void amg_mpi_user_window_fini(struct amg_mpi_domain *domain)
+void amg_mpi_user_window_fini_locked(struct amg_mpi_domain *domain)
 {
     struct amg_link *link = NULL;
 
+    namings_drop_locked(domain);
     if (domain->user_window_key == MPI_KEYVAL_INVALID)
         return;
-    while ((link = amg_list_first(&domain->user_windows)) != NULL) {
-        const struct amg_mpi_user_window *window =
-            AMG_OBJECT(link, struct amg_mpi_user_window, link);
-
-        MPI_Win_delete_attr(window->win, domain->user_window_key);
-    }
+    while ((link = amg_list_first(&domain->user_windows)) != NULL)
+        window_forget_locked(
+            AMG_OBJECT(link, struct amg_mpi_user_window, link));
     MPI_Win_free_keyval(&domain->user_window_key);
 }

@@ -15,10 +15,11 @@ struct amg_mpi_domain;
 
 /* Owned by its domain, until that is closed or the program frees the window. */
 struct amg_mpi_user_window {
-    struct amg_link link; /* domain->user_windows */
-    struct amg_mpi_domain *domain;
+    struct amg_link link;          /* domain->user_windows */
+    struct amg_mpi_domain *domain; /* NULL: has forgotten it */
     MPI_Win win;
-    uint32_t id;             /* the same at all ranks of the window */
+    uint32_t id;             /* the same at all ranks of the window; 0: as yet
+                              * unknown, and nothing goes by it */
     uint32_t unit;           /* bytes that a displacement of this rank means */
     struct amg_segment part; /* of this rank */
     int ranks[];             /* by rank of the domain; MPI_UNDEFINED: none */
@@ -39,6 +40,6 @@ MPI_Errhandler amg_mpi_user_window_begin(MPI_Win win);
 void amg_mpi_user_window_end(MPI_Win win, MPI_Errhandler handler);
 
 /* Forgets all windows; by a thread that may call MPI. */
-void amg_mpi_user_window_fini(struct amg_mpi_domain *domain);
+void amg_mpi_user_window_fini_locked(struct amg_mpi_domain *domain);
 
 #endif

@@ -26,7 +26,7 @@
  * it does not give back: a peer that is silent would keep the user's memory.
  * Its pieces are at most AMG_MPI_AHEAD_MAX long, so that an exposer that
  * refuses them has memory to receive them into; longer ones gain nothing by it.
- * Without it, 64 KiB took 1.25 times as long.
+ * Without it, 64 KiB took 1.2 times as long.
  *
  * At most AMG_MPI_TRANSFERS to one peer are in motion; others wait in order. */
 #include "mpi_backend/mpi_transfer.h"

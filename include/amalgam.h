@@ -145,7 +145,8 @@ HG_PUBLIC hg_return_t amalgam_addr_get_rank(
  * Owns:      `comm` stays the caller's; `addr` is the caller's.
  * Errors:    HG_INVALID_ARG     a NULL argument, or no such rank in `comm`
  *            HG_ADDRNOTAVAIL    that process is not in the class's communicator
- *            HG_OPNOTSUPPORTED  the class is not over MPI
+ *            HG_OPNOTSUPPORTED  the class is not over MPI, or this thread may
+ *                               not call MPI
  *            HG_NOMEM           no memory
  * Threads:   one that may call MPI. Sends nothing, and does not wait.
  * Undefined: none.
@@ -232,8 +233,9 @@ HG_PUBLIC hg_return_t amalgam_free(hg_class_t *hg_class, void *ptr);
  *                            is NULL without being MPI_BOTTOM) or are 2^63 and
  *                            more; the log says which
  *            HG_OVERFLOW     2^32 segments or more
- *            HG_OPNOTSUPPORTED  the class is not over MPI, or MPI made the
- *                            type in a way that this version does not know
+ *            HG_OPNOTSUPPORTED  the class is not over MPI, this thread may not
+ *                            call MPI, or MPI made the type in a way that this
+ *                            version does not know
  *            HG_NOMEM        no memory
  *            HG_NA_ERROR     MPI failed
  *            The program's MPI error handlers are called for none of these.

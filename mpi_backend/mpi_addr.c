@@ -218,3 +218,22 @@ MPI_Comm amg_mpi_comm(const struct amg_domain *domain)
 {
     return amg_mpi_domain_of(domain)->comm.data;
 }
+
+hg_return_t amg_mpi_turn_begin(const struct amg_domain *base)
+{
+    const struct amg_mpi_domain *domain = amg_mpi_domain_of(base);
+
+    if (!amg_mpi_comm_may_call(&domain->comm) || domain->is_dead) {
+        AMG_LOG_ERROR("mpi", "this thread may not call MPI, or MPI has ended");
+        return HG_OPNOTSUPPORTED;
+    }
+    if (domain->comm.who == AMG_MPI_WHO_ONE)
+        amg_bias_take(amg_mpi_comm_turn());
+    return HG_SUCCESS;
+}
+
+void amg_mpi_turn_end(const struct amg_domain *base)
+{
+    if (amg_mpi_domain_of(base)->comm.who == AMG_MPI_WHO_ONE)
+        amg_bias_give(amg_mpi_comm_turn());
+}

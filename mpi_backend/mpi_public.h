@@ -37,5 +37,10 @@ hg_return_t amg_mpi_window_learn(
 /* The domain's own duplicate: it may be asked, and used for collective calls
  * while the domain opens; no messages may be sent over it. */
 MPI_Comm amg_mpi_comm(const struct amg_domain *domain);
+/* Between them, who is not of this folder may call MPI: beside no other call of
+ * ours where MPI_THREAD_SERIALIZED wants that. Not for what waits for a peer.
+ * HG_OPNOTSUPPORTED: this thread must not; there is nothing to end. */
+hg_return_t amg_mpi_turn_begin(const struct amg_domain *domain);
+void amg_mpi_turn_end(const struct amg_domain *domain);
 
 #endif

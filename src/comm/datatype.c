@@ -96,6 +96,25 @@ static hg_return_t layout_expose(hg_class_t *cls, void *buf,
         segments_fill, &filling, ret_bulk);
 }
 
+/* All that MPI has to say about it. */
+static hg_return_t type_lay_out(hg_class_t *cls, MPI_Datatype type,
+    MPI_Count count, struct amg_comm_layout *layout)
+{
+    const struct amg_domain *domain = cls->domains[AMG_ROUTE_MPI];
+    hg_return_t rc = amg_mpi_turn_begin(domain);
+
+    if (rc != HG_SUCCESS)
+        return rc;
+    if (!type_is_usable(cls, type))
+        rc = HG_INVALID_ARG;
+    if (rc == HG_SUCCESS)
+        rc = amg_comm_type_flatten(type, layout);
+    if (rc == HG_SUCCESS)
+        rc = amg_comm_layout_repeat(layout, count, amg_comm_type_extent(type));
+    amg_mpi_turn_end(domain);
+    return rc;
+}
+
 hg_return_t amalgam_bulk_create_type(hg_class_t *hg_class, void *buf,
     MPI_Count count, MPI_Datatype type, hg_uint8_t flags, hg_bulk_t *handle)
 {
@@ -118,12 +137,8 @@ hg_return_t amalgam_bulk_create_type(hg_class_t *hg_class, void *buf,
             (long long)count);
         return HG_INVALID_ARG;
     }
-    if (!type_is_usable(hg_class, type))
-        return HG_INVALID_ARG;
     amg_comm_layout_init(&layout);
-    rc = amg_comm_type_flatten(type, &layout);
-    if (rc == HG_SUCCESS)
-        rc = amg_comm_layout_repeat(&layout, count, amg_comm_type_extent(type));
+    rc = type_lay_out(hg_class, type, count, &layout);
     if (rc == HG_SUCCESS)
         rc = layout_expose(hg_class, buf, &layout, flags, handle);
     amg_comm_layout_fini(&layout);

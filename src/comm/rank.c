@@ -116,7 +116,11 @@ hg_return_t amalgam_addr_comm_rank(
     domain = class_domain(hg_class);
     if (domain == NULL)
         return HG_OPNOTSUPPORTED;
+    rc = amg_mpi_turn_begin(domain);
+    if (rc != HG_SUCCESS)
+        return rc;
     rc = rank_translate(domain, comm, rank, &ours);
+    amg_mpi_turn_end(domain);
     if (rc != HG_SUCCESS)
         return rc;
     if (ours == MPI_UNDEFINED) {

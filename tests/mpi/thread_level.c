@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Proves what each thread level of MPI allows, and that the log names it. */
 #include <pthread.h>
+#include <sched.h>
 #include <string.h>
 
 #include "ranks.h"
 
-enum { CALLS = 50 };
+enum { CALLS = 50, ASKS = 2000 };
 
 static struct ranks all;
 static struct ranks_call posted;
@@ -41,8 +42,13 @@ static void *calls_make(void *arg)
 static void *call_post(void *arg)
 {
     ranks_echo_t in = {41, all.rank};
+    hg_bulk_t bulk = HG_BULK_NULL;
 
     (void)arg;
+    HG_Set_log_level("none");
+    EXPECT(HG_OPNOTSUPPORTED, amalgam_bulk_create_type(all.cls, &all, 1,
+                                  MPI_INT, HG_BULK_READ_ONLY, &bulk));
+    HG_Set_log_level("error");
     post_ret = ranks_begin(&all, &posted, neighbour(), all.echo, &in);
     atomic_store(&thread_is_done, true);
     return NULL;
@@ -77,6 +83,79 @@ static void serialized_test(void)
             pthread_join(thread_start(calls_make), NULL);
         ranks_meet(MPI_COMM_WORLD);
     }
+}
+
+/* Is another call in MPI, too? Of those that the two threads below make. */
+static atomic_int inside;
+static atomic_bool was_broken;
+
+static void mpi_enter(void)
+{
+    if (atomic_fetch_add(&inside, 1) > 0)
+        atomic_store(&was_broken, true);
+    sched_yield();
+}
+
+static void mpi_leave(void)
+{
+    atomic_fetch_sub(&inside, 1);
+}
+
+int MPI_Test(MPI_Request *request, int *flag, MPI_Status *status)
+{
+    int rc = MPI_SUCCESS;
+
+    mpi_enter();
+    rc = PMPI_Test(request, flag, status);
+    mpi_leave();
+    return rc;
+}
+
+int MPI_Pack_size(int count, MPI_Datatype type, MPI_Comm comm, int *size)
+{
+    int rc = MPI_SUCCESS;
+
+    mpi_enter();
+    rc = PMPI_Pack_size(count, type, comm, size);
+    mpi_leave();
+    return rc;
+}
+
+int MPI_Comm_group(MPI_Comm comm, MPI_Group *group)
+{
+    int rc = MPI_SUCCESS;
+
+    mpi_enter();
+    rc = PMPI_Comm_group(comm, group);
+    mpi_leave();
+    return rc;
+}
+
+static void *asks_make(void *arg)
+{
+    for (int i = 0; i < ASKS; i++) {
+        hg_bulk_t bulk = HG_BULK_NULL;
+        hg_addr_t addr = HG_ADDR_NULL;
+
+        OK(amalgam_bulk_create_type(
+            all.cls, &all, 1, MPI_INT, HG_BULK_READ_ONLY, &bulk));
+        OK(HG_Bulk_free(bulk));
+        OK(amalgam_addr_comm_rank(all.cls, MPI_COMM_SELF, 0, &addr));
+        OK(HG_Addr_free(all.cls, addr));
+    }
+    atomic_store(&thread_is_done, true);
+    return arg;
+}
+
+/* What the library asks MPI waits for its own turn. */
+static void asks_take_turns(void)
+{
+    pthread_t thread = thread_start(asks_make);
+
+    while (!atomic_load(&thread_is_done))
+        (void)HG_Progress(all.context, 0);
+    pthread_join(thread, NULL);
+    CHECK(!atomic_load(&was_broken));
 }
 
 static void answer_check(void)
@@ -128,9 +207,10 @@ int main(int argc, char **argv)
     ranks_meet(MPI_COMM_WORLD);
     if (row->level == MPI_THREAD_MULTIPLE)
         multiple_test();
-    else if (row->level == MPI_THREAD_SERIALIZED)
+    else if (row->level == MPI_THREAD_SERIALIZED) {
         serialized_test();
-    else if (row->level == MPI_THREAD_FUNNELED)
+        asks_take_turns();
+    } else if (row->level == MPI_THREAD_FUNNELED)
         funneled_test();
     else
         single_test();

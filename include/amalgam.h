@@ -282,8 +282,7 @@ HG_PUBLIC hg_return_t amalgam_bulk_create_type(hg_class_t *hg_class, void *buf,
  *            HG_TIMEOUT         the first call, and the window's first rank did
  *                               not make it within AMALGAM_FINALIZE_TIMEOUT_MS;
  *                               or such an error came before, see below
- *            HG_NOMEM           no memory; or the window's first rank has none,
- *                               or knows 1023 windows that it is the first of
+ *            HG_NOMEM           no memory, here or at the window's first rank
  *            HG_NA_ERROR        MPI failed
  *            After HG_TIMEOUT, or HG_NOMEM of its own, in a first call a rank
  *            other than the window's first learns of no further windows by this

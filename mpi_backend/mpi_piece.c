@@ -107,6 +107,8 @@ hg_return_t amg_mpi_pieces_flush(const struct amg_mpi_pieces *pieces)
     MPI_Errhandler handler = MPI_ERRHANDLER_NULL;
     int rc = MPI_SUCCESS;
 
+    if (pieces->window == MPI_WIN_NULL)
+        return HG_SUCCESS; /* first its epoch had to end, which flushes */
     if (is_theirs)
         handler = amg_mpi_user_window_begin(pieces->window);
     rc = MPI_Win_flush(pieces->window_rank, pieces->window);
@@ -163,6 +165,8 @@ static hg_return_t piece_begin(const struct amg_mpi_pieces *pieces,
                    ? HG_SUCCESS
                    : amg_mpi_comm_error(rc, "posting a piece to a window");
     }
+    if (pieces->window == MPI_WIN_NULL)
+        return HG_OPNOTSUPPORTED; /* the program freed it */
     handler = amg_mpi_user_window_begin(pieces->window);
     rc = piece_move(pieces, piece, remote);
     amg_mpi_user_window_end(pieces->window, handler);

@@ -20,7 +20,7 @@ struct amg_mpi_pieces {
     struct amg_mpi_lane *lane;
     int rank;
     enum amg_mpi_way way;
-    MPI_Win window;  /* where that leads, */
+    MPI_Win window;  /* where that leads; MPI_WIN_NULL: the program freed it, */
     int window_rank; /* who the target is there, */
     uint32_t unit;   /* and what its displacements count */
     bool is_put;
@@ -50,8 +50,8 @@ hg_return_t amg_mpi_pieces_aim_locked(const struct amg_mpi_domain *domain,
 void amg_mpi_pieces_move_locked(struct amg_mpi_domain *domain,
     struct amg_mpi_pieces *pieces, bool is_wanted);
 
-/* What was put is at the target then. HG_OPNOTSUPPORTED: the program has
- * unlocked its window. */
+/* What was put is at the target then; and where the program has freed its
+ * window. HG_OPNOTSUPPORTED: it has unlocked it. */
 hg_return_t amg_mpi_pieces_flush(const struct amg_mpi_pieces *pieces);
 
 /* Nothing is in motion, and nothing is to be posted. */

@@ -422,6 +422,19 @@ void amg_mpi_trip_drop_locked(
         trip_free_locked(domain, trip);
 }
 
+void amg_mpi_trip_window_gone_locked(struct amg_mpi_rma *rma, MPI_Win window)
+{
+    struct amg_link *link = amg_list_first(&rma->trips);
+
+    for (; link != NULL; link = amg_list_next(&rma->trips, link)) {
+        struct amg_mpi_trip *trip = AMG_OBJECT(link, struct amg_mpi_trip, link);
+
+        if (trip->pieces.way == AMG_MPI_WAY_PROGRAM &&
+            trip->pieces.window == window)
+            trip->pieces.window = MPI_WIN_NULL;
+    }
+}
+
 unsigned amg_mpi_trip_forget_locked(struct amg_mpi_rma *rma)
 {
     struct amg_link *link = NULL;

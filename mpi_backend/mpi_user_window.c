@@ -23,12 +23,9 @@
 #include "mpi_backend/mpi_domain.h"
 #include "mpi_backend/mpi_poll.h"
 #include "mpi_backend/mpi_public.h"
+#include "mpi_backend/mpi_trip.h"
 
-enum {
-    NUMBER_BITS = 10, /* of an id; the rank stands above them */
-    NUMBER_MAX = (1 << NUMBER_BITS) - 1,
-    ID_NONE = 0, /* not known yet; as a message: there is none */
-};
+enum { ID_NONE = 0 }; /* not known yet; as a message: there is none */
 
 /* The program frees the window, or the domain forgets it. */
 static int window_gone(MPI_Win win, int keyval, void *value, void *extra)
@@ -36,12 +33,13 @@ static int window_gone(MPI_Win win, int keyval, void *value, void *extra)
     struct amg_mpi_user_window *window = value;
     struct amg_mpi_domain *domain = window->domain;
 
-    (void)win;
     (void)keyval;
     (void)extra;
     if (domain != NULL) {
         amg_bias_take(domain->lock);
         amg_list_remove(&window->link);
+        if (domain->rma != NULL) /* MPI may use its number again */
+            amg_mpi_trip_window_gone_locked(domain->rma, win);
         amg_bias_give(domain->lock);
     }
     amg_mem_free(window);
@@ -261,21 +259,30 @@ const struct amg_mpi_user_window *amg_mpi_user_window_find_locked(
     return NULL;
 }
 
-/* The next number that no window has. ID_NONE: all are in use. */
+/* The next number that no window has; this rank's own part of them begins with
+ * its rank, in as few bits as all ranks need. So it takes millions of windows
+ * until one comes again, to which an entry of memory might still lead that was
+ * in a window before. ID_NONE: all are in use. */
 static uint32_t id_choose_locked(struct amg_mpi_domain *domain)
 {
-    for (int i = 0; i < NUMBER_MAX; i++) {
-        uint32_t id = (uint32_t)domain->comm.rank << NUMBER_BITS;
+    unsigned bits = 32;
+    uint32_t max = 0;
 
-        domain->user_window_count = domain->user_window_count % NUMBER_MAX + 1;
+    while (domain->comm.size > INT64_C(1) << (32 - bits))
+        bits--;
+    max = (uint32_t)((UINT64_C(1) << bits) - 1);
+    for (uint32_t i = 0; i < max; i++) {
+        uint32_t id = (uint32_t)((uint64_t)(unsigned)domain->comm.rank << bits);
+
+        domain->user_window_count = domain->user_window_count % max + 1;
         id |= domain->user_window_count;
         if (amg_mpi_user_window_find_locked(domain, id) == NULL)
             return id;
     }
     AMG_LOG_ERROR("bulk",
-        "this class knows %d windows of which this rank is the first, and no "
+        "this class knows %u windows of which this rank is the first, and no "
         "more can be; free some",
-        NUMBER_MAX);
+        max);
     return ID_NONE;
 }
 

@@ -165,6 +165,44 @@ static void some_ranks_have_windows(void)
     MPI_Win_free(&win);
 }
 
+/* Only rank 0 has memory in it. */
+static void empty_parts_are_fine(void)
+{
+    MPI_Win win = MPI_WIN_NULL;
+    hg_bulk_t mine = HG_BULK_NULL;
+    MPI_Aint len = all.rank == 0 ? LEN : 0;
+
+    CHECK(MPI_Win_create(len > 0 ? part : NULL, len, UNIT, MPI_INFO_NULL,
+              MPI_COMM_WORLD, &win) == MPI_SUCCESS);
+    OK(amalgam_bulk_from_win(
+        all.cls, win, 0, AMALGAM_REST, HG_BULK_READWRITE, &mine));
+    CHECK(HG_Bulk_get_size(mine) == (hg_size_t)len);
+    if (all.rank == 1) {
+        hg_bulk_t near = local_bulk();
+        hg_bulk_t none = HG_BULK_NULL;
+        hg_addr_t addr = HG_ADDR_NULL;
+
+        OK(amalgam_addr_rank(all.cls, all.rank, &addr));
+        OK(ranks_transfer(&all, HG_BULK_PULL, addr, mine, 0, near, 0, 0));
+        HG_Set_log_level("none");
+        EXPECT(HG_INVALID_ARG, amalgam_bulk_from_win(all.cls, win, 0, 1,
+                                   HG_BULK_READWRITE, &none));
+        HG_Set_log_level("error");
+        exposed_send(mine, 0);
+        OK(HG_Bulk_free(near));
+        OK(HG_Addr_free(all.cls, addr));
+    }
+    if (all.rank == 0) {
+        hg_bulk_t theirs = exposed_take(&all, 1);
+
+        CHECK(HG_Bulk_get_size(theirs) == 0);
+        OK(HG_Bulk_free(theirs));
+    }
+    ranks_meet(MPI_COMM_WORLD);
+    OK(HG_Bulk_free(mine));
+    MPI_Win_free(&win);
+}
+
 static void wrong_ones_are_refused(void)
 {
     MPI_Win win = window_make(MPI_COMM_WORLD);
@@ -262,6 +300,7 @@ int main(int argc, char **argv)
     } else {
         epochs_are_the_programs(argc > 1 && strcmp(argv[1], "windows") == 0);
         some_ranks_have_windows();
+        empty_parts_are_fine();
         wrong_ones_are_refused();
         strangers_are_refused();
     }

@@ -10,6 +10,7 @@
 #include <stdio.h>
 
 #include "base/clock.h"
+#include "base/env.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "mpi_backend/mpi_end.h"
@@ -125,6 +126,25 @@ static void trips_end_locked(struct amg_mpi_domain *domain)
         amg_mpi_poll_wait_locked(domain, &looks);
 }
 
+/* Do all ranks free their windows now? One that gave the others up does not,
+ * though rank 0 heard from all. */
+static bool windows_meet_locked(struct amg_mpi_domain *domain)
+{
+    uint64_t end_ns = amg_clock_deadline_ns(
+        (unsigned)amg_env_number(AMG_ENV_FINALIZE_TIMEOUT));
+    unsigned looks = 0;
+
+    if (!domain->end.is_over || domain->end.is_broken ||
+        !amg_mpi_rma_is_idle_locked(domain))
+        return false;
+    while (domain->rma != NULL && !amg_mpi_windows_meet(domain->rma->windows)) {
+        if (amg_clock_ns() >= end_ns)
+            return false;
+        amg_mpi_poll_wait_locked(domain, &looks);
+    }
+    return true;
+}
+
 /* Requests that came in and were not polled are refused. */
 static void arrivals_refuse_locked(
     struct amg_mpi_domain *domain, struct amg_mpi_ep *ep)
@@ -222,6 +242,8 @@ static void sends_end_locked(struct amg_mpi_domain *domain)
 
 void amg_mpi_close_medium(struct amg_mpi_domain *domain)
 {
+    bool is_whole = false;
+
     amg_bias_take(domain->lock);
     if (domain->is_dead) {
         amg_bias_give(domain->lock);
@@ -237,6 +259,7 @@ void amg_mpi_close_medium(struct amg_mpi_domain *domain)
         amg_mpi_poll_unpost_locked(domain, ep);
     }
     trips_end_locked(domain);
+    is_whole = windows_meet_locked(domain);
     sends_end_locked(domain);
     (void)amg_mpi_poll_domain_locked(domain);
     for (uint32_t i = 0; i < domain->max_contexts; i++) {
@@ -246,10 +269,9 @@ void amg_mpi_close_medium(struct amg_mpi_domain *domain)
     amg_mpi_send_abandon_locked(domain);
     (void)amg_mpi_target_forget_locked(domain);
     (void)amg_mpi_stop_forget_locked(domain);
-    amg_mpi_rma_close_locked(
-        domain, domain->end.is_over && !domain->end.is_broken);
+    amg_mpi_rma_close_locked(domain, is_whole);
     amg_mpi_user_window_fini_locked(domain);
     domain->is_dead = true;
     amg_bias_give(domain->lock);
-    amg_mpi_comm_close(&domain->comm, !domain->end.is_broken);
+    amg_mpi_comm_close(&domain->comm, is_whole);
 }

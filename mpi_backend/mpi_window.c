@@ -10,10 +10,12 @@
  * where they do not, so they are made once per domain and never per handle. One
  * epoch of MPI_Win_lock_all lasts as long as they do.
  *
- * Freeing is collective. Where a rank is silent they are left as they are,
- * with the desk's memory, since the silent one may yet look there. MPICH
- * aborts in MPI_Finalize over memory that a window still holds; but that is
- * collective as well, and so those that were left are freed when it begins.
+ * Freeing is collective, and blocks. So all ranks meet before, which does not:
+ * one may have given the others up, although these know of nobody missing.
+ * Where a rank does not come they are left as they are, with the desk's memory,
+ * since the silent one may yet look there. MPICH aborts in MPI_Finalize over
+ * memory that a window still holds; but that is collective as well, and so
+ * those that were left are freed when it begins, at all ranks in one order.
  */
 #include "mpi_backend/mpi_window.h"
 
@@ -68,6 +70,15 @@ static bool window_agree(
     return false;
 }
 
+/* A rank that has made others before cannot come to the same time again. */
+static int number_agree(struct amg_mpi_windows *windows)
+{
+    uint64_t now_ns = amg_clock_ns();
+
+    return MPI_Allreduce(
+        &now_ns, &windows->number, 1, MPI_UINT64_T, MPI_MAX, windows->comm);
+}
+
 /* Collective; a step that fails at one rank is the last one for all. */
 static bool windows_make(struct amg_mpi_windows *windows, MPI_Comm comm)
 {
@@ -80,6 +91,9 @@ static bool windows_make(struct amg_mpi_windows *windows, MPI_Comm comm)
         return false;
     }
     comm = windows->comm;
+    rc = number_agree(windows);
+    if (!all_have(comm, rc == MPI_SUCCESS))
+        return false;
     rc = MPI_Win_create(
         windows->entries, DESK_LEN, 1, MPI_INFO_NULL, comm, &windows->desk);
     if (!window_agree(comm, rc, &windows->desk, "making the window of keys"))
@@ -124,6 +138,7 @@ static struct amg_mpi_windows *windows_alloc(
     windows->rank = comm->rank;
     windows->size = comm->size;
     windows->desk = MPI_WIN_NULL;
+    windows->meeting = MPI_REQUEST_NULL;
     for (unsigned way = 0; way < AMG_MPI_WAY_COUNT; way++)
         windows->ways[way] = MPI_WIN_NULL;
     if (area != NULL)
@@ -167,6 +182,19 @@ hg_return_t amg_mpi_windows_open(const struct amg_mpi_comm *comm,
     return HG_SUCCESS;
 }
 
+bool amg_mpi_windows_meet(struct amg_mpi_windows *windows)
+{
+    int flag = 0;
+
+    if (!windows->has_begun)
+        windows->has_begun =
+            MPI_Ibarrier(windows->comm, &windows->meeting) == MPI_SUCCESS;
+    return windows->has_begun &&
+           MPI_Test(&windows->meeting, &flag, MPI_STATUS_IGNORE) ==
+               MPI_SUCCESS &&
+           flag != 0;
+}
+
 void amg_mpi_windows_close(struct amg_mpi_windows *windows, bool is_whole)
 {
     if (windows == NULL)
@@ -181,36 +209,43 @@ void amg_mpi_windows_close(struct amg_mpi_windows *windows, bool is_whole)
 }
 
 /* Waits until all ranks have come, or until it has taken too long. */
-static bool all_come(const struct amg_mpi_windows *windows)
+static bool all_come(struct amg_mpi_windows *windows, uint64_t end_ns)
 {
-    uint64_t end_ns = amg_clock_deadline_ns(
-        (unsigned)amg_env_number(AMG_ENV_FINALIZE_TIMEOUT));
-    MPI_Request request = MPI_REQUEST_NULL;
-    int flag = 0;
-
-    if (MPI_Ibarrier(windows->comm, &request) != MPI_SUCCESS)
-        return false;
-    for (;;) {
-        if (MPI_Test(&request, &flag, MPI_STATUS_IGNORE) != MPI_SUCCESS)
-            return false;
-        if (flag)
-            return true;
+    while (!amg_mpi_windows_meet(windows)) {
         if (amg_clock_ns() >= end_ns)
             return false;
         amg_clock_sleep_ns(NAP_NS);
     }
+    return true;
+}
+
+/* The one with the lowest number, or NULL: all ranks take them in one order. */
+static struct amg_mpi_windows *left_take_locked(void)
+{
+    struct amg_link *link = amg_list_first(&left);
+    struct amg_mpi_windows *lowest = NULL;
+
+    for (; link != NULL; link = amg_list_next(&left, link)) {
+        struct amg_mpi_windows *windows =
+            AMG_OBJECT(link, struct amg_mpi_windows, left);
+
+        if (lowest == NULL || windows->number < lowest->number)
+            lowest = windows;
+    }
+    if (lowest != NULL)
+        amg_list_remove(&lowest->left);
+    return lowest;
 }
 
 void amg_mpi_windows_stop(void)
 {
-    struct amg_link *link = NULL;
+    uint64_t end_ns = amg_clock_deadline_ns(
+        (unsigned)amg_env_number(AMG_ENV_FINALIZE_TIMEOUT));
+    struct amg_mpi_windows *windows = NULL;
 
     amg_lock_take(&left_lock);
-    while ((link = amg_list_pop(&left)) != NULL) {
-        struct amg_mpi_windows *windows =
-            AMG_OBJECT(link, struct amg_mpi_windows, left);
-
-        if (all_come(windows)) {
+    while ((windows = left_take_locked()) != NULL) {
+        if (all_come(windows, end_ns)) {
             windows_free(windows);
             continue;
         }

@@ -4,6 +4,7 @@
 #define AMG_MPI_BACKEND_MPI_WINDOW_H
 
 #include <mpi.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/list.h"
@@ -41,12 +42,19 @@ struct amg_mpi_windows {
     unsigned char *entries;          /* this rank's; zeros at the start */
     struct amg_area area;            /* behind the pool window; len 0: none */
     uint64_t open_ns;                /* what making them took */
+    uint64_t number;     /* tells them from others; the same at all ranks */
+    MPI_Request meeting; /* of all ranks, before they are freed */
+    bool has_begun;      /* the meeting has */
 };
 
 /* Makes them, with all ranks of the communicator; `area` may be NULL. All
  * ranks get theirs, or none: HG_OPNOTSUPPORTED, and the log says why. */
 hg_return_t amg_mpi_windows_open(const struct amg_mpi_comm *comm,
     const struct amg_area *area, struct amg_mpi_windows **ret_windows);
+
+/* This rank is about to free them; true: all ranks are. Never blocks; false:
+ * ask again. */
+bool amg_mpi_windows_meet(struct amg_mpi_windows *windows);
 
 /* `is_whole`: all ranks of the communicator close theirs, too, and nothing is
  * in motion. Else they stay as they are: freeing them would wait for the rank

@@ -209,6 +209,7 @@ static void piece_end_locked(struct amg_mpi_domain *domain,
             memcpy(piece->user, piece->stage->bytes, piece->len);
         amg_mpi_stage_put(&domain->stages, piece->stage);
     }
+    piece->is_done = false;
     pieces->done += piece->len;
     pieces->in_motion--;
     pieces->lane->in_motion--;
@@ -226,13 +227,49 @@ void amg_mpi_pieces_move_locked(struct amg_mpi_domain *domain,
     for (unsigned i = 0; i < AMG_MPI_PIECES; i++) {
         struct amg_mpi_piece *piece = &pieces->pieces[i];
 
-        if (piece->request != MPI_REQUEST_NULL &&
-            amg_mpi_request_is_done(&piece->request, &pieces->ret))
+        if (piece->is_done)
             piece_end_locked(domain, pieces, piece, is_wanted);
         /* Who wants to flush waits until nothing is in motion. */
         if (piece->request == MPI_REQUEST_NULL &&
             pieces_go_on(pieces, is_wanted) && pieces->lane->wishes == 0)
             piece_post_locked(domain, pieces, piece);
+    }
+}
+
+void amg_mpi_pieces_look_add(
+    struct amg_mpi_pieces_look *look, struct amg_mpi_pieces *pieces)
+{
+    for (unsigned i = 0; i < AMG_MPI_PIECES; i++) {
+        struct amg_mpi_piece *piece = &pieces->pieces[i];
+
+        if (piece->request == MPI_REQUEST_NULL ||
+            look->count >= AMG_MPI_PIECES_LOOK)
+            continue;
+        look->requests[look->count] = piece->request;
+        look->pieces[look->count] = piece;
+        look->owners[look->count] = pieces;
+        look->count++;
+    }
+}
+
+void amg_mpi_pieces_look_end(struct amg_mpi_pieces_look *look)
+{
+    for (int i = 0; i < look->count; i++) {
+        int flag = 0;
+        int at = MPI_UNDEFINED;
+        int rc = MPI_Testany(
+            look->count, look->requests, &at, &flag, MPI_STATUS_IGNORE);
+
+        if (rc == MPI_SUCCESS && !flag)
+            return;
+        if (at == MPI_UNDEFINED)
+            return;
+        if (rc != MPI_SUCCESS)
+            look->owners[at]->ret =
+                amg_mpi_comm_error(rc, "moving data by a window");
+        look->requests[at] = MPI_REQUEST_NULL;
+        look->pieces[at]->request = MPI_REQUEST_NULL;
+        look->pieces[at]->is_done = true;
     }
 }
 

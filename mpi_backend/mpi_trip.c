@@ -384,10 +384,27 @@ static bool (*const state_moves[TRIP_STATE_COUNT])(
     [TRIP_FLUSHING] = flush_move_locked,
 };
 
+/* Marks the pieces that MPI has finished. */
+static void trips_look(const struct amg_mpi_rma *rma)
+{
+    struct amg_link *link = amg_list_first(&rma->trips);
+    struct amg_mpi_pieces_look look;
+
+    look.count = 0;
+    for (; link != NULL; link = amg_list_next(&rma->trips, link)) {
+        struct amg_mpi_trip *trip = AMG_OBJECT(link, struct amg_mpi_trip, link);
+
+        if (trip->state == TRIP_MOVING)
+            amg_mpi_pieces_look_add(&look, &trip->pieces);
+    }
+    amg_mpi_pieces_look_end(&look);
+}
+
 void amg_mpi_trip_move_locked(struct amg_mpi_domain *domain)
 {
     struct amg_link *link = amg_list_first(&domain->rma->trips);
 
+    trips_look(domain->rma);
     while (link != NULL) {
         struct amg_mpi_trip *trip = AMG_OBJECT(link, struct amg_mpi_trip, link);
         /* One that ends takes only itself off. */

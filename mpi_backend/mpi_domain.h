@@ -132,7 +132,8 @@ struct amg_mpi_domain {
     struct amg_mpi_stages stages;
     struct amg_list moving;   /* transfers that have something to do */
     struct amg_list accesses; /* of peers, in motion */
-    struct amg_list stalled;  /* slabs: accesses that there was no memory for */
+    struct amg_list stalled;  /* slabs: accesses that there was no memory for,
+                               * and what came for them since */
     void *sink;          /* where refused pieces go; made when one is needed */
     uint32_t mem_serial; /* of the newest exposed memory */
     int tags_half;       /* the tags of gets; those of puts follow, */

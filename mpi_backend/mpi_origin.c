@@ -55,7 +55,7 @@ void amg_mpi_origin_on_data_locked(
 static void go_locked(struct amg_mpi_transfer *transfer)
 {
     transfer->state = AMG_MPI_TRANSFER_MOVING;
-    if (!transfer->is_stopped)
+    if (!transfer->is_stopped && !transfer->stream.is_blind)
         transfer->stream.limit = transfer->stream.len;
 }
 

@@ -114,19 +114,25 @@ static void small_get_locked(const struct amg_mpi_message *message,
         AMG_MPI_GET_DATA, slab->header.cookie, (uint32_t)len);
 }
 
-/* There is no memory for a visit. One that goes ahead has to wait for it. */
-static void access_fail_locked(
+/* Keeps a message until there is memory for the access that it is about. */
+static void message_stall_locked(
     struct amg_mpi_domain *domain, const struct amg_mpi_message *message)
 {
     struct amg_mpi_slab *slab = message->slab;
 
-    if (kind_of(message) != AMG_MPI_PUT_AHEAD) {
-        access_refuse_locked(message, HG_NOMEM);
-        return;
-    }
     slab->rank = (int)message->rank;
     slab->len = message->len;
     amg_list_push(&domain->stalled, &slab->link);
+}
+
+/* There is no memory for a visit. One that goes ahead has to wait for it. */
+static void access_fail_locked(
+    struct amg_mpi_domain *domain, const struct amg_mpi_message *message)
+{
+    if (kind_of(message) == AMG_MPI_PUT_AHEAD)
+        message_stall_locked(domain, message);
+    else
+        access_refuse_locked(message, HG_NOMEM);
 }
 
 /* Tells the initiator of a put what it has to know, if anything. */
@@ -247,22 +253,6 @@ void amg_mpi_target_on_access_locked(
     }
 }
 
-void amg_mpi_target_retry_locked(struct amg_mpi_domain *domain)
-{
-    struct amg_list all;
-    struct amg_link *link = NULL;
-
-    amg_list_init(&all);
-    amg_list_splice(&all, &domain->stalled);
-    while ((link = amg_list_pop(&all)) != NULL) {
-        struct amg_mpi_slab *slab = AMG_OBJECT(link, struct amg_mpi_slab, link);
-
-        amg_mpi_target_on_access_locked(domain,
-            &(struct amg_mpi_message){
-                .slab = slab, .rank = (uint32_t)slab->rank, .len = slab->len});
-    }
-}
-
 static struct amg_mpi_visit *visit_find_locked(
     const struct amg_mpi_domain *domain, uint32_t rank, uint32_t cookie)
 {
@@ -296,6 +286,23 @@ static void get_stop_locked(const struct amg_mpi_message *message,
         slab->header.cookie, HG_CANCELED, len);
 }
 
+/* Does the access that this message is about wait for memory? */
+static bool access_is_stalled_locked(
+    const struct amg_mpi_domain *domain, const struct amg_mpi_message *message)
+{
+    struct amg_link *link = amg_list_first(&domain->stalled);
+
+    for (; link != NULL; link = amg_list_next(&domain->stalled, link)) {
+        struct amg_mpi_slab *slab = AMG_OBJECT(link, struct amg_mpi_slab, link);
+
+        if (slab->header.kind == (AMG_MPI_MAGIC | AMG_MPI_PUT_AHEAD) &&
+            slab->rank == (int)message->rank &&
+            slab->header.cookie == message->slab->header.cookie)
+            return true;
+    }
+    return false;
+}
+
 void amg_mpi_target_on_stop_locked(
     struct amg_mpi_domain *domain, const struct amg_mpi_message *message)
 {
@@ -309,6 +316,10 @@ void amg_mpi_target_on_stop_locked(
         get_stop_locked(message, visit, stop.len);
         return;
     }
+    if (visit == NULL && access_is_stalled_locked(domain, message)) {
+        message_stall_locked(domain, message); /* behind the access */
+        return;
+    }
     if (visit != NULL && visit->is_put && !visit->is_stopped) {
         if (!amg_mpi_stream_is_cut(&visit->stream, stop.len))
             amg_mpi_addr_blame(domain, message->rank, AMG_MPI_FAULT_ANSWER,
@@ -317,6 +328,25 @@ void amg_mpi_target_on_stop_locked(
         amg_mpi_stream_stop(&visit->stream, stop.len);
     }
     amg_mpi_slab_put_locked(slab); /* else DONE is on its way */
+}
+
+void amg_mpi_target_retry_locked(struct amg_mpi_domain *domain)
+{
+    struct amg_list all;
+    struct amg_link *link = NULL;
+
+    amg_list_init(&all);
+    amg_list_splice(&all, &domain->stalled);
+    while ((link = amg_list_pop(&all)) != NULL) {
+        struct amg_mpi_slab *slab = AMG_OBJECT(link, struct amg_mpi_slab, link);
+        const struct amg_mpi_message message = {
+            .slab = slab, .rank = (uint32_t)slab->rank, .len = slab->len};
+
+        if (kind_of(&message) == AMG_MPI_STOP)
+            amg_mpi_target_on_stop_locked(domain, &message);
+        else
+            amg_mpi_target_on_access_locked(domain, &message);
+    }
 }
 
 /* Says what the initiator has to know when the memory goes away, or when a
@@ -438,7 +468,9 @@ unsigned amg_mpi_target_forget_locked(struct amg_mpi_domain *domain)
 
         amg_mpi_stream_stop(&visit->stream, 0);
         amg_mpi_stream_move(&visit->stream, domain);
-        if (visit->stream.count > 0)
+        if (visit->stream.count > 0 && visit->stream.sink != NULL)
+            domain->sink = NULL; /* MPI may still write there */
+        else if (visit->stream.count > 0)
             AMG_LOG_WARNING("bulk",
                 "a transfer with rank %d was in motion when the class was "
                 "closed; MPI may still use its memory",

@@ -17,7 +17,8 @@ void amg_mpi_target_on_access_locked(
 void amg_mpi_target_on_stop_locked(
     struct amg_mpi_domain *domain, const struct amg_mpi_message *message);
 
-/* Looks again at accesses that there was no memory for. */
+/* Looks again at accesses that there was no memory for, and at what was said of
+ * them since. */
 void amg_mpi_target_retry_locked(struct amg_mpi_domain *domain);
 
 /* Adds the streams of all visits. */

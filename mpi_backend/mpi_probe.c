@@ -144,34 +144,41 @@ static void rounds_run(struct amg_mpi_run *run)
     }
 }
 
-/* Have all that measure what they need? They begin together then, so that none
- * is late from the start. */
-static bool leaders_begin(struct amg_mpi_run *run)
+/* Have all that measure what they need? All ranks begin together then: none of
+ * those that measure is late from the start, and nobody waits for a vote while
+ * one has not begun. */
+static bool ranks_begin(struct amg_mpi_run *run)
 {
-    int mine = run->got != NULL && run->given != NULL;
+    int mine =
+        !run->probe->is_leader || (run->got != NULL && run->given != NULL);
     int all = 0;
+
+    if (!mine)
+        amg_mpi_run_trouble(run, AMG_MPI_TROUBLE_MEMORY, run->probe->rank);
+    return amg_mpi_run_is_good(run,
+               MPI_Allreduce(
+                   &mine, &all, 1, MPI_INT, MPI_MIN, run->probe->comm),
+               "MPI_Allreduce") &&
+           all != 0;
+}
+
+static void leaders_prepare(struct amg_mpi_run *run)
+{
+    const struct amg_mpi_probe *probe = run->probe;
 
     MPI_Comm_set_errhandler(run->leaders, MPI_ERRORS_RETURN);
     MPI_Comm_rank(run->leaders, &run->me);
     MPI_Comm_size(run->leaders, &run->count);
-    if (!mine)
-        amg_mpi_run_trouble(run, AMG_MPI_TROUBLE_MEMORY, run->probe->rank);
-    return amg_mpi_run_is_good(run,
-               MPI_Allreduce(&mine, &all, 1, MPI_INT, MPI_MIN, run->leaders),
-               "MPI_Allreduce") &&
-           all != 0;
+    for (unsigned i = 0; i < AMG_MPI_MEMORIES; i++)
+        if (probe->spots[i].bytes != NULL)
+            spot_fill(&probe->spots[i], probe->rank, (enum amg_mpi_memory)i);
+    card_write(run);
 }
 
 static void leaders_measure(struct amg_mpi_run *run)
 {
     const struct amg_mpi_probe *probe = run->probe;
 
-    for (unsigned i = 0; i < AMG_MPI_MEMORIES; i++)
-        if (probe->spots[i].bytes != NULL)
-            spot_fill(&probe->spots[i], probe->rank, (enum amg_mpi_memory)i);
-    card_write(run);
-    if (!leaders_begin(run))
-        return;
     run->start_ns = amg_clock_ns();
     run->patience_end_ns = run->start_ns + probe->patience_ms * AMG_NS_PER_MS;
     rounds_run(run);
@@ -201,6 +208,15 @@ static void run_fini(struct amg_mpi_run *run)
     amg_mem_free(run->given);
 }
 
+/* Who measured has waited once already, in a round. The others wait for that as
+ * well, and last: who gave up before them would leave them alone. */
+static uint64_t vote_wait_ns(const struct amg_mpi_probe *probe)
+{
+    uint64_t waits = probe->is_leader ? 1 : 3;
+
+    return waits * probe->patience_ms * AMG_NS_PER_MS;
+}
+
 hg_return_t amg_mpi_probe_run(
     const struct amg_mpi_probe *probe, struct amg_mpi_figures *ret_figures)
 {
@@ -223,9 +239,11 @@ hg_return_t amg_mpi_probe_run(
         return amg_mpi_comm_error(code, "finding one rank of each node");
     }
     if (probe->is_leader)
+        leaders_prepare(run);
+    if (ranks_begin(run) && probe->is_leader)
         leaders_measure(run);
     rc = amg_mpi_vote(probe->comm, run->requests[false], 2 * AMG_MPI_SLOTS,
-        amg_clock_ns() + probe->patience_ms * AMG_NS_PER_MS, &run->ballot);
+        amg_clock_ns() + vote_wait_ns(probe), &run->ballot);
     if (rc != HG_SUCCESS)
         return rc; /* MPI may still use what `run` has */
     *ret_figures = run->ballot.figures;

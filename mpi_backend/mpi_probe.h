@@ -35,7 +35,7 @@ struct amg_mpi_probe {
 };
 
 /* Collective over `probe->comm`, where nothing else goes on meanwhile. Takes
- * its budget from the moment when all first ranks have come, and as much longer
+ * its budget from the moment when all ranks have come, and as much longer
  * as somebody is away in the end. The result is the same everywhere; a
  * failure of one rank is a trouble in it.
  * HG_TIMEOUT: a rank never came; MPI may still write to the spots.

@@ -4,6 +4,7 @@
  *
  *   plain   on this MPI a dynamic window is slow, and that shows
  *   late    a rank is away for longer than the probe lasts
+ *   stuck   one that measures begins later than anybody waits: nobody gives up
  *   error   MPI fails at a rank
  *   wrong   a window gives a rank other bytes than there are
  *   none    there is nothing to reach by a window
@@ -19,9 +20,11 @@
 
 enum {
     AWAY_NS = 150000000,
+    STUCK_MS = 6000,   /* longer than a patience */
     BUDGET_MS = 40000, /* so that a busy machine measures all */
     PATIENCE_MS = 50000,
     SHORT_PATIENCE_MS = 500,
+    STUCK_PATIENCE_MS = 4000,
 };
 
 static struct amg_mpi_comm comm;
@@ -41,6 +44,15 @@ int MPI_Test(MPI_Request *request, int *flag, MPI_Status *status)
     }
     countdown--;
     return PMPI_Test(request, flag, status);
+}
+
+/* The victim has not begun. */
+int MPI_Allreduce(const void *mine, void *all, int count, MPI_Datatype type,
+    MPI_Op op, MPI_Comm among)
+{
+    if (strcmp(fault, "stuck") == 0 && comm.rank == victim)
+        amg_clock_sleep_ns(STUCK_MS * AMG_NS_PER_MS);
+    return PMPI_Allreduce(mine, all, count, type, op, among);
 }
 
 /* An error, or other bytes: where the get begins, as if it had ended so. */
@@ -223,12 +235,14 @@ int main(int argc, char **argv)
         return gone_check();
     if (strcmp(name, "late") == 0)
         probe.budget_ms = AMG_MPI_PROBE_MS;
+    if (strcmp(name, "stuck") == 0)
+        probe.patience_ms = STUCK_PATIENCE_MS;
     CHECK(amg_mpi_probe_run(&probe, &figures) == HG_SUCCESS);
     fault = "";
     same_check(&figures, &choice);
     if (strcmp(name, "plain") == 0)
         plain_check(&figures, &choice);
-    else
+    else if (strcmp(name, "stuck") != 0)
         fault_check(name, &choice);
     nothing_is_left();
     windows_free();

@@ -108,8 +108,8 @@ static void transfers_end_locked(
         if (!amg_mpi_stop_drop_locked(domain, ep, true))
             return;
         AMG_LOG_WARNING("bulk",
-            "a peer did not take all pieces of a put within %d ms; MPI may "
-            "still read the memory of the cancelled transfer",
+            "a peer did not let a cancelled transfer end within %d ms; MPI may "
+            "still use its memory",
             CLOSE_MS);
         amg_mpi_stop_force_locked(domain, ep);
         return;

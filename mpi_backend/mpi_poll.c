@@ -20,7 +20,7 @@
 #include "mpi_backend/mpi_send.h"
 #include "mpi_backend/mpi_slab.h"
 #include "mpi_backend/mpi_target.h"
-#include "mpi_backend/mpi_trip.h"
+#include "mpi_backend/mpi_sync.h"
 
 enum {
     STRAY_MASK = 63,    /* a probe costs 0.1 us, so one poll of 64 makes one */
@@ -66,7 +66,7 @@ static const struct kind_row {
         amg_mpi_target_on_stop_locked},
     [AMG_MPI_HALT] = {0, 0, amg_mpi_origin_on_halt_locked},
     [AMG_MPI_SYNC] = {sizeof(struct amg_mpi_sync), sizeof(struct amg_mpi_sync),
-        amg_mpi_trip_on_sync_locked},
+        amg_mpi_sync_on_message_locked},
     [AMG_MPI_BYE] = {0, 0, amg_mpi_end_on_bye_locked},
     [AMG_MPI_ALL_BYE] = {sizeof(struct amg_mpi_all_bye),
         sizeof(struct amg_mpi_all_bye), amg_mpi_end_on_all_bye_locked},

@@ -15,6 +15,8 @@ struct amg_mpi_lane {
     uint32_t wishes; /* trips that want a flush; no new pieces meanwhile */
     uint32_t asked;  /* how often the rank was asked to make progress */
     uint32_t answered;
+    uint8_t context;        /* whose progress was asked for last, */
+    uint8_t origin_context; /* and where the answer goes */
     uint64_t flushes[AMG_MPI_WAY_COUNT]; /* how many there were */
 };
 

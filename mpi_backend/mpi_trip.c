@@ -27,9 +27,8 @@
 #include "base/assert.h"
 #include "base/log.h"
 #include "mpi_backend/mpi_piece.h"
-#include "mpi_backend/mpi_send.h"
-#include "mpi_backend/mpi_slab.h"
 #include "mpi_backend/mpi_stay.h"
+#include "mpi_backend/mpi_sync.h"
 
 enum trip_state {
     TRIP_PLANNED,  /* waits for others to the same peer */
@@ -58,6 +57,7 @@ struct amg_mpi_trip {
     uint8_t context;        /* the target's */
     uint8_t origin_context; /* where the target answers to */
     uint32_t sync;          /* which SYNC of the lane has to be answered */
+    bool has_asked;         /* it, or one after it, is this trip's */
     uint64_t flushes;       /* of the lane, when this began to want one */
     struct amg_mpi_key key;
     struct amg_mpi_pieces pieces;
@@ -270,7 +270,8 @@ static bool pieces_over_locked(
         flush_want(trip);
         return true;
     }
-    trip->sync = pieces->lane->asked + 1;
+    trip->sync = amg_mpi_sync_next(pieces->lane);
+    trip->has_asked = false;
     trip_set_state(trip, TRIP_SYNCING);
     return true;
 }
@@ -295,23 +296,14 @@ static bool sync_move_locked(
     struct amg_mpi_domain *domain, struct amg_mpi_trip *trip)
 {
     struct amg_mpi_lane *lane = trip->pieces.lane;
-    struct amg_mpi_sync sync = {.number = lane->asked + 1};
-    struct amg_mpi_slab *slab = NULL;
 
-    if ((int32_t)(lane->answered - trip->sync) >= 0) {
+    if (amg_mpi_sync_is_answered(lane, trip->sync)) {
         flush_want(trip);
         return true;
     }
-    if (lane->asked != lane->answered)
-        return false; /* one at a time: the next serves all that wait */
-    slab = amg_mpi_slab_get_locked(domain);
-    if (slab == NULL)
-        return false; /* the next poll tries again */
-    lane->asked++;
-    memcpy(slab->data, &sync, sizeof(sync));
-    slab->header.context = trip->origin_context;
-    amg_mpi_send_control_locked(slab, (uint32_t)trip->pieces.rank,
-        trip->context, AMG_MPI_SYNC, 0, sizeof(sync));
+    if (!trip->has_asked)
+        trip->has_asked = amg_mpi_sync_ask_locked(domain, lane,
+            trip->pieces.rank, trip->context, trip->origin_context);
     return false;
 }
 
@@ -466,36 +458,4 @@ unsigned amg_mpi_trip_forget_locked(struct amg_mpi_rma *rma)
         count++;
     }
     return count;
-}
-
-/* The target has made progress. */
-static void answer_take_locked(struct amg_mpi_domain *domain, uint32_t rank,
-    const struct amg_mpi_sync *sync)
-{
-    struct amg_mpi_lane *lane =
-        domain->rma == NULL ? NULL : amg_map_get(&domain->rma->lanes, rank);
-
-    if (lane != NULL && sync->number == lane->asked)
-        lane->answered = lane->asked;
-    else
-        amg_mpi_addr_blame(
-            domain, rank, AMG_MPI_FAULT_ANSWER, AMG_MPI_SYNC, sync->number);
-}
-
-void amg_mpi_trip_on_sync_locked(
-    struct amg_mpi_domain *domain, const struct amg_mpi_message *message)
-{
-    struct amg_mpi_slab *slab = message->slab;
-    struct amg_mpi_sync sync;
-
-    memcpy(&sync, slab->data, sizeof(sync));
-    if (sync.is_answer != 0) {
-        answer_take_locked(domain, message->rank, &sync);
-        amg_mpi_slab_put_locked(slab);
-        return;
-    }
-    sync.is_answer = 1;
-    memcpy(slab->data, &sync, sizeof(sync));
-    amg_mpi_send_control_locked(slab, message->rank, slab->header.context,
-        AMG_MPI_SYNC, 0, sizeof(sync));
 }

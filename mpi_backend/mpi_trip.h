@@ -3,7 +3,6 @@
 #ifndef AMG_MPI_BACKEND_MPI_TRIP_H
 #define AMG_MPI_BACKEND_MPI_TRIP_H
 
-#include "mpi_backend/mpi_receive.h"
 #include "mpi_backend/mpi_rma.h"
 #include "mpi_backend/mpi_transfer.h"
 
@@ -39,9 +38,5 @@ void amg_mpi_trip_move_locked(struct amg_mpi_domain *domain);
 void amg_mpi_trip_window_gone_locked(struct amg_mpi_rma *rma, MPI_Win window);
 /* At close: how many MPI has not finished; they are left to it. */
 unsigned amg_mpi_trip_forget_locked(struct amg_mpi_rma *rma);
-
-/* What came in; takes the message's slab. */
-void amg_mpi_trip_on_sync_locked(
-    struct amg_mpi_domain *domain, const struct amg_mpi_message *message);
 
 #endif

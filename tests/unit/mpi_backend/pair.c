@@ -11,6 +11,7 @@ enum { DEADLINE_MS = 10000, POLL_MAX = 16 };
 
 const struct amg_transport *const pair_t = &amg_mpi_transport;
 const char *pair_protocol;
+uint8_t pair_contexts = 1;
 struct amg_domain *pair_domain;
 struct amg_ep *pair_ep;
 int pair_rank;
@@ -42,7 +43,7 @@ void pair_open(uint32_t credits)
         .protocol = pair_protocol,
         .is_listening = true,
         .credits = credits,
-        .max_contexts = 1};
+        .max_contexts = pair_contexts};
 
     CHECK(pair_t->domain.open(&how, &pair_domain) == HG_SUCCESS);
     CHECK(pair_t->ep.open(pair_domain, 0, &pair_ep) == HG_SUCCESS);

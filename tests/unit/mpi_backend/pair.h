@@ -21,6 +21,7 @@
 
 extern const struct amg_transport *const pair_t;
 extern const char *pair_protocol; /* set before pair_open(), or NULL */
+extern uint8_t pair_contexts;     /* the same; 1 */
 extern struct amg_domain *pair_domain;
 extern struct amg_ep *pair_ep;
 extern int pair_rank;

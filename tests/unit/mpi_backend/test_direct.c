@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Transfers by windows that use the user's memory directly, and whose endpoint
+ * is closed: they end, and MPI is through with the memory; what came in is what
+ * the operation says, and not a byte more. Where the peer does not call MPI,
+ * they end nevertheless, and the trip is over when the peer is back. */
+#include <sched.h>
+#include <stdatomic.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "mpi_backend/mpi_rma.h"
+#include "pair.h"
+
+enum { LEN = 8 << 20 }; /* in pieces of 1 KiB, so that there is a middle */
+
+static uint8_t *far;  /* exposed by rank 0 */
+static uint8_t *near; /* of rank 1 */
+static struct amg_segment near_list;
+static const struct amg_place near_at = {&near_list, 1, 0, 0};
+static struct amg_segment far_list;
+static struct amg_remote remote;
+static atomic_int *turn; /* in memory of both ranks; whose turn it is */
+
+static void turn_make(void)
+{
+    MPI_Win window = MPI_WIN_NULL;
+    MPI_Aint len = 0;
+    void *at = NULL;
+    int unit = 0;
+
+    MPI_Win_allocate_shared(pair_rank == 0 ? sizeof(*turn) : 0, 1,
+        MPI_INFO_NULL, MPI_COMM_WORLD, &at, &window);
+    MPI_Win_shared_query(window, 0, &len, &unit, &at);
+    turn = at;
+    if (pair_rank == 0)
+        atomic_init(turn, 0);
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
+static struct amg_mpi_rma *rma(void)
+{
+    return amg_mpi_domain_of(pair_domain)->rma;
+}
+
+/* Rank 1: begins, and comes back from the middle of it. */
+static void middle_reach(struct pair_call *call, bool is_put)
+{
+    pair_call_init(call);
+    call->op.is_final = true;
+    CHECK((is_put ? pair_t->bulk.put : pair_t->bulk.get)(pair_ep, pair_peer(0),
+              0, &near_at, &remote, LEN, &call->op) == HG_SUCCESS);
+    UNTIL(amg_mpi_rma_lane_locked(rma(), 0)->in_motion > 0);
+    CHECK(call->done == 0);
+}
+
+/* Rank 1: closes its endpoint, with one operation; how many bytes it moved. */
+static uint64_t endpoint_close(const struct pair_call *call)
+{
+    struct amg_news news;
+
+    amg_news_init(&news);
+    pair_t->ep.close(pair_ep, &news);
+    CHECK(amg_list_pop(&news.done) == &call->op.link);
+    CHECK(amg_list_is_empty(&news.done));
+    CHECK(call->op.ret == HG_CANCELED && call->op.len < LEN);
+    CHECK(pair_t->ep.open(pair_domain, 0, &pair_ep) == HG_SUCCESS);
+    return call->op.len;
+}
+
+static void trips_await(void)
+{
+    UNTIL(amg_list_is_empty(&rma()->trips) && amg_list_is_empty(&rma()->asked));
+}
+
+static void bytes_check(
+    const uint8_t *bytes, uint64_t from, uint64_t end, uint8_t value)
+{
+    for (uint64_t i = from; i < end; i++)
+        CHECK(bytes[i] == value);
+}
+
+/* The peer answers: so MPI is through with the memory, and the count is true.
+ */
+static void closed_in_the_middle(bool is_put)
+{
+    struct pair_call call;
+    uint64_t len = 0;
+
+    memset(pair_rank == 0 ? far : near, 1 + pair_rank, LEN);
+    pair_sync(false);
+    if (pair_rank == 1) {
+        middle_reach(&call, is_put);
+        len = endpoint_close(&call);
+        CHECK(amg_mpi_rma_lane_locked(rma(), 0)->in_motion == 0);
+        if (!is_put) {
+            bytes_check(near, 0, len, 1);
+            bytes_check(near, len, LEN, 2);
+        }
+        memset(near, 3, LEN);
+        trips_await();
+    }
+    pair_sync(false);
+    MPI_Bcast(&len, 1, MPI_UINT64_T, 1, MPI_COMM_WORLD);
+    if (pair_rank == 1) {
+        bytes_check(near, 0, LEN, 3);
+    } else {
+        bytes_check(far, 0, is_put ? len : 0, 2);
+        bytes_check(far, is_put ? len : 0, LEN, 1);
+    }
+    pair_sync(false);
+}
+
+/* The peer is silent from the middle on. */
+static void closed_in_silence(bool is_put, int round)
+{
+    struct pair_call call;
+
+    pair_sync(false);
+    if (pair_rank == 1) {
+        middle_reach(&call, is_put);
+        atomic_store(turn, round);
+        (void)endpoint_close(&call);
+        atomic_store(turn, -round);
+        trips_await();
+    } else {
+        uint64_t end_ns = pair_deadline_ns();
+
+        while (atomic_load(turn) != round)
+            pair_poll();
+        while (atomic_load(turn) != -round) {
+            CHECK(amg_clock_ns() < end_ns);
+            sched_yield();
+        }
+    }
+    pair_sync(false);
+}
+
+static struct amg_mem *expose(void)
+{
+    struct amg_mem *mem = NULL;
+
+    near_list = (struct amg_segment){near, LEN};
+    far_list = (struct amg_segment){far, LEN};
+    if (pair_rank == 0)
+        CHECK(pair_t->bulk.reg(pair_domain, &far_list, 1,
+                  AMG_MEM_READ | AMG_MEM_WRITE, &mem) == HG_SUCCESS);
+    if (pair_rank == 0)
+        pair_t->bulk.key(mem, &remote.key);
+    MPI_Bcast(&far_list, sizeof(far_list), MPI_BYTE, 0, MPI_COMM_WORLD);
+    remote.at = (struct amg_place){&far_list, 1, 0, 0};
+    pair_key(&remote.key, 0);
+    return mem;
+}
+
+int main(void)
+{
+    struct amg_mem *mem = NULL;
+    int level = 0;
+
+    setenv("AMALGAM_PIECE_BYTES", "1024", 1);
+    MPI_Init_thread(NULL, NULL, MPI_THREAD_MULTIPLE, &level);
+    pair_protocol = "rma";
+    pair_open(0);
+    CHECK(rma() != NULL);
+    turn_make();
+    far = amg_mem_zalloc(LEN);
+    near = amg_mem_zalloc(LEN);
+    CHECK(far != NULL && near != NULL);
+    mem = expose();
+    closed_in_the_middle(false);
+    closed_in_the_middle(true);
+    closed_in_silence(false, 1);
+    closed_in_silence(true, 2);
+    if (pair_rank == 0)
+        CHECK(pair_t->bulk.unreg(pair_domain, mem, 9000) == HG_SUCCESS);
+    pair_close();
+    amg_mem_free(far);
+    amg_mem_free(near);
+    MPI_Finalize();
+    return EXIT_SUCCESS;
+}

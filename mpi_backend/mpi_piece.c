@@ -242,9 +242,12 @@ void amg_mpi_pieces_look_add(
     for (unsigned i = 0; i < AMG_MPI_PIECES; i++) {
         struct amg_mpi_piece *piece = &pieces->pieces[i];
 
-        if (piece->request == MPI_REQUEST_NULL ||
-            look->count >= AMG_MPI_PIECES_LOOK)
+        if (piece->request == MPI_REQUEST_NULL)
             continue;
+        if (look->count == AMG_MPI_PIECES_LOOK) {
+            amg_mpi_pieces_look_end(look);
+            look->count = 0;
+        }
         look->requests[look->count] = piece->request;
         look->pieces[look->count] = piece;
         look->owners[look->count] = pieces;

@@ -60,7 +60,7 @@ hg_return_t amg_mpi_pieces_flush(const struct amg_mpi_pieces *pieces);
 
 /* All pieces in motion, looked at by one call: a test that finds nothing makes
  * MPI progress like one that does, and takes 0.1 us. Those beyond the room are
- * looked at when others have ended. */
+ * looked at by further calls: what is in it may be a silent rank's. */
 struct amg_mpi_pieces_look {
     MPI_Request requests[AMG_MPI_PIECES_LOOK];
     struct amg_mpi_piece *pieces[AMG_MPI_PIECES_LOOK];

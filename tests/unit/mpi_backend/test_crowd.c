@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* More pieces in windows of a silent rank than one call looks at keep nobody
+ * from moving data with another rank. */
+#include <sched.h>
+#include <stdatomic.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "mpi_backend/mpi_piece.h"
+#include "pair.h"
+
+enum {
+    LEN = 1 << 20, /* in pieces of 1 KiB, so that there is a middle */
+    CROWD = AMG_MPI_PIECES_LOOK / AMG_MPI_PIECES + 4,
+};
+
+static struct amg_segment mine; /* exposed by ranks 0 and 2 */
+static uint8_t *near;           /* of rank 1 */
+static struct amg_segment near_list;
+static const struct amg_place near_at = {&near_list, 1, 0, 0};
+static struct amg_segment lists[3];
+static struct amg_remote remotes[3];
+static atomic_int *turn; /* in memory of all ranks */
+
+static void turn_make(void)
+{
+    MPI_Win window = MPI_WIN_NULL;
+    MPI_Aint len = 0;
+    void *at = NULL;
+    int unit = 0;
+
+    MPI_Win_allocate_shared(pair_rank == 0 ? sizeof(*turn) : 0, 1,
+        MPI_INFO_NULL, MPI_COMM_WORLD, &at, &window);
+    MPI_Win_shared_query(window, 0, &len, &unit, &at);
+    turn = at;
+    if (pair_rank == 0)
+        atomic_init(turn, 0);
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
+static void get(struct pair_call *call, int rank)
+{
+    pair_call_init(call);
+    call->op.is_final = true;
+    CHECK(pair_t->bulk.get(pair_ep, pair_peer(rank), 0, &near_at,
+              &remotes[rank], LEN, &call->op) == HG_SUCCESS);
+}
+
+static void gets_check(void)
+{
+    static struct pair_call crowd[CROWD];
+    struct amg_mpi_rma *rma = amg_mpi_domain_of(pair_domain)->rma;
+    struct pair_call call;
+
+    for (int i = 0; i < CROWD; i++)
+        get(&crowd[i], 0);
+    UNTIL(amg_mpi_rma_lane_locked(rma, 0)->in_motion > AMG_MPI_PIECES_LOOK);
+    atomic_store(turn, 1);
+    get(&call, 2);
+    UNTIL(call.done == 1);
+    CHECK(call.op.ret == HG_SUCCESS && call.op.len == LEN);
+    atomic_store(turn, 2);
+    for (int i = 0; i < CROWD; i++) {
+        UNTIL(crowd[i].done == 1);
+        CHECK(crowd[i].op.ret == HG_SUCCESS && crowd[i].op.len == LEN);
+    }
+}
+
+/* Rank 0: does not call MPI from turn 1 to 2. */
+static void silence_keep(void)
+{
+    uint64_t end_ns = pair_deadline_ns();
+
+    while (atomic_load(turn) < 1)
+        pair_poll();
+    while (atomic_load(turn) < 2) {
+        CHECK(amg_clock_ns() < end_ns);
+        sched_yield();
+    }
+}
+
+int main(void)
+{
+    struct amg_mem *mem = NULL;
+    int level = 0;
+
+    setenv("AMALGAM_PIECE_BYTES", "1024", 1);
+    MPI_Init_thread(NULL, NULL, MPI_THREAD_MULTIPLE, &level);
+    pair_protocol = "rma";
+    pair_open(0);
+    CHECK(amg_mpi_domain_of(pair_domain)->rma != NULL);
+    turn_make();
+    near = amg_mem_zalloc(LEN);
+    mine = (struct amg_segment){amg_mem_zalloc(LEN), LEN};
+    CHECK(near != NULL && mine.base != NULL);
+    near_list = (struct amg_segment){near, LEN};
+    CHECK(pair_t->bulk.reg(pair_domain, &mine, 1, AMG_MEM_READ, &mem) ==
+          HG_SUCCESS);
+    for (int rank = 0; rank < 3; rank++) {
+        lists[rank] = mine;
+        MPI_Bcast(&lists[rank], sizeof(mine), MPI_BYTE, rank, MPI_COMM_WORLD);
+        pair_t->bulk.key(mem, &remotes[rank].key);
+        pair_key(&remotes[rank].key, rank);
+        remotes[rank].at = (struct amg_place){&lists[rank], 1, 0, 0};
+    }
+    if (pair_rank == 1)
+        gets_check();
+    else if (pair_rank == 0)
+        silence_keep();
+    pair_sync(false);
+    CHECK(pair_t->bulk.unreg(pair_domain, mem, 9000) == HG_SUCCESS);
+    pair_close();
+    amg_mem_free(near);
+    amg_mem_free(mine.base);
+    MPI_Finalize();
+    return EXIT_SUCCESS;
+}

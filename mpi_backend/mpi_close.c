@@ -30,8 +30,7 @@ enum {
     WHO_CAP = 32,
 };
 
-/* The rank of one that keeps the memory in use, AMG_MPI_VISITOR_MANY, or
- * AMG_MPI_VISITOR_NONE. */
+/* The rank of one that keeps the memory in use, or one of AMG_MPI_VISITOR_. */
 static int visitor_find_locked(
     struct amg_mpi_domain *domain, const struct amg_mpi_mem *mem)
 {
@@ -47,6 +46,14 @@ static void visitor_log(int rank, unsigned timeout_ms)
 {
     char who[WHO_CAP] = "several ranks";
 
+    if (rank == AMG_MPI_VISITOR_UNSEEN) {
+        AMG_LOG_WARNING("bulk",
+            "no thread that may call MPI made progress for %u ms, and only "
+            "such a one can close the memory to other ranks; it stays exposed; "
+            "make progress there, and free it again",
+            timeout_ms);
+        return;
+    }
     if (rank >= 0)
         snprintf(who, sizeof(who), "rank %d", rank);
     AMG_LOG_WARNING("bulk",

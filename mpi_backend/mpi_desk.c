@@ -284,5 +284,5 @@ int amg_mpi_desk_visitor_locked(
 {
     if (desk == NULL || mem->key.entry == 0)
         return AMG_MPI_VISITOR_NONE;
-    return mem->has_left ? mem->visitor : desk->windows->rank;
+    return mem->has_left ? mem->visitor : AMG_MPI_VISITOR_UNSEEN;
 }

@@ -33,7 +33,9 @@ enum amg_mpi_entry_word {
 
 enum {
     AMG_MPI_VISITOR_NONE = -1,
-    AMG_MPI_VISITOR_MANY = -2, /* more than one; who they are is not known */
+    AMG_MPI_VISITOR_MANY = -2,   /* more than one; who they are is not known */
+    AMG_MPI_VISITOR_UNSEEN = -3, /* the door is open still; who is inside is
+                                  * not known */
 };
 
 /* A key on the wire. */

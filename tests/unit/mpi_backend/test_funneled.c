@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Memory with windows and MPI_THREAD_FUNNELED: another thread may expose and
+ * free memory. What the main one exposed it can only free while that makes
+ * progress; else it is told so, and no rank is accused. */
+#include <pthread.h>
+#include <sched.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "mpi_backend/mpi_rma.h"
+#include "pair.h"
+
+enum { LEN = 1 << 20, LOG_CAP = 4096 };
+
+static uint8_t bytes[LEN];
+static const struct amg_segment segment = {bytes, LEN};
+static struct amg_mem *mem; /* of the main thread */
+static atomic_int stage;    /* 1: the main thread may make progress; 2: over */
+static char log_text[LOG_CAP];
+
+static int log_keep(FILE *stream, const char *format, ...)
+{
+    size_t len = strlen(log_text);
+    va_list args;
+
+    (void)stream;
+    va_start(args, format);
+    vsnprintf(log_text + len, sizeof(log_text) - len, format, args);
+    va_end(args);
+    return 0;
+}
+
+static void *other_lives(void *arg)
+{
+    struct amg_mem *own = NULL;
+
+    (void)arg;
+    CHECK(pair_t->bulk.reg(pair_domain, &segment, 1, AMG_MEM_READ, &own) ==
+          HG_SUCCESS);
+    CHECK(pair_t->bulk.unreg(pair_domain, own, 0) == HG_SUCCESS);
+    CHECK(pair_t->bulk.unreg(pair_domain, mem, 10) == HG_BUSY);
+    CHECK(strstr(log_text, "no thread that may call MPI") != NULL);
+    CHECK(strstr(log_text, "still put to") == NULL);
+    atomic_store(&stage, 1);
+    CHECK(pair_t->bulk.unreg(pair_domain, mem, 9000) == HG_SUCCESS);
+    atomic_store(&stage, 2);
+    return NULL;
+}
+
+static struct amg_mpi_desk *desk(void)
+{
+    return &amg_mpi_domain_of(pair_domain)->rma->desk;
+}
+
+int main(void)
+{
+    pthread_t other;
+    int level = 0;
+
+    MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &level);
+    if (level != MPI_THREAD_FUNNELED)
+        return 77;
+    pair_protocol = "rma";
+    pair_open(0);
+    CHECK(amg_mpi_domain_of(pair_domain)->rma != NULL);
+    amg_log_func_set(log_keep);
+    CHECK(pair_t->bulk.reg(pair_domain, &segment, 1, AMG_MEM_READ, &mem) ==
+          HG_SUCCESS);
+    CHECK(desk()->attach.count == 1);
+    CHECK(pthread_create(&other, NULL, other_lives, NULL) == 0);
+    while (atomic_load(&stage) < 1)
+        sched_yield();
+    UNTIL(atomic_load(&stage) == 2);
+    pthread_join(other, NULL);
+    CHECK(desk()->attach.count == 0);
+    pair_close();
+    MPI_Finalize();
+    return EXIT_SUCCESS;
+}

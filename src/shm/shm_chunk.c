@@ -61,6 +61,16 @@ void amg_shm_chunk_forget_locked(struct amg_shm_transfer *transfer)
     starving_wake_locked(transfer->domain);
 }
 
+/* Bytes from the start of the segment to the next piece. What is beyond 64 bits
+ * must not begin at 0 again: it is refused as the first piece is. */
+static uint64_t piece_offset(const struct amg_shm_transfer *transfer)
+{
+    uint64_t offset = transfer->access.offset;
+
+    return transfer->begun <= UINT64_MAX - offset ? offset + transfer->begun
+                                                  : UINT64_MAX;
+}
+
 /* The piece begins where the transfer has come to. */
 static hg_return_t piece_send_locked(
     struct amg_shm_transfer *transfer, const struct amg_shm_piece *piece)
@@ -74,7 +84,7 @@ static hg_return_t piece_send_locked(
     };
     const struct amg_shm_ask ask = {
         .key = transfer->access.key,
-        .offset = transfer->access.offset + transfer->begun,
+        .offset = piece_offset(transfer),
         .rest = transfer->access.len - transfer->begun,
         .segment = transfer->access.segment,
         .len = piece->len,

@@ -59,6 +59,8 @@ static void bounds_hold(
         {right, 0, 1, LARGE + SMALL, HG_OVERFLOW},
         {right, 0, LARGE - 1, SMALL + 2, HG_OVERFLOW},
         {right, 0, UINT64_MAX - LARGE + 2, LARGE, HG_OVERFLOW},
+        /* Whose later pieces would begin at small offsets again. */
+        {right, 0, UINT64_MAX - SMALL, LARGE, HG_OVERFLOW},
         {right, 2, 0, 1, HG_OVERFLOW},
         {right, UINT32_MAX, 0, 1, HG_OVERFLOW},
     };

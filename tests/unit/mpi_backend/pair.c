@@ -16,6 +16,7 @@ struct amg_domain *pair_domain;
 struct amg_ep *pair_ep;
 int pair_rank;
 int pair_size;
+atomic_int *pair_turns;
 
 void pair_fail(const char *file, int line, const char *what)
 {
@@ -113,6 +114,22 @@ void pair_sync(bool is_silent)
             pair_poll();
         sched_yield();
     }
+}
+
+void pair_turns_make(void)
+{
+    MPI_Win window = MPI_WIN_NULL;
+    MPI_Aint len = 0;
+    void *at = NULL;
+    int unit = 0;
+
+    MPI_Win_allocate_shared(pair_rank == 0 ? sizeof(*pair_turns) : 0, 1,
+        MPI_INFO_NULL, MPI_COMM_WORLD, &at, &window);
+    MPI_Win_shared_query(window, 0, &len, &unit, &at);
+    pair_turns = at;
+    if (pair_rank == 0)
+        atomic_init(pair_turns, 0);
+    MPI_Barrier(MPI_COMM_WORLD);
 }
 
 struct amg_peer *pair_peer(int rank)

@@ -4,6 +4,7 @@
 #define TESTS_UNIT_MPI_BACKEND_PAIR_H
 
 #include <mpi.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -44,6 +45,11 @@ void pair_close(void);
 void pair_poll(void);
 /* All ranks have come here; polls meanwhile, or is silent. */
 void pair_sync(bool is_silent);
+
+/* A number in memory of all ranks, 0 at first: whose turn it is, told without
+ * a call of MPI. The ranks are on one node. */
+extern atomic_int *pair_turns;
+void pair_turns_make(void);
 
 struct amg_peer *pair_peer(int rank);
 void pair_call_init(struct pair_call *call);

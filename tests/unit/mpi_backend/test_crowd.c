@@ -21,23 +21,6 @@ static struct amg_segment near_list;
 static const struct amg_place near_at = {&near_list, 1, 0, 0};
 static struct amg_segment lists[3];
 static struct amg_remote remotes[3];
-static atomic_int *turn; /* in memory of all ranks */
-
-static void turn_make(void)
-{
-    MPI_Win window = MPI_WIN_NULL;
-    MPI_Aint len = 0;
-    void *at = NULL;
-    int unit = 0;
-
-    MPI_Win_allocate_shared(pair_rank == 0 ? sizeof(*turn) : 0, 1,
-        MPI_INFO_NULL, MPI_COMM_WORLD, &at, &window);
-    MPI_Win_shared_query(window, 0, &len, &unit, &at);
-    turn = at;
-    if (pair_rank == 0)
-        atomic_init(turn, 0);
-    MPI_Barrier(MPI_COMM_WORLD);
-}
 
 static void get(struct pair_call *call, int rank)
 {
@@ -56,11 +39,11 @@ static void gets_check(void)
     for (int i = 0; i < CROWD; i++)
         get(&crowd[i], 0);
     UNTIL(amg_mpi_rma_lane_locked(rma, 0)->in_motion > AMG_MPI_PIECES_LOOK);
-    atomic_store(turn, 1);
+    atomic_store(pair_turns, 1);
     get(&call, 2);
     UNTIL(call.done == 1);
     CHECK(call.op.ret == HG_SUCCESS && call.op.len == LEN);
-    atomic_store(turn, 2);
+    atomic_store(pair_turns, 2);
     for (int i = 0; i < CROWD; i++) {
         UNTIL(crowd[i].done == 1);
         CHECK(crowd[i].op.ret == HG_SUCCESS && crowd[i].op.len == LEN);
@@ -72,9 +55,9 @@ static void silence_keep(void)
 {
     uint64_t end_ns = pair_deadline_ns();
 
-    while (atomic_load(turn) < 1)
+    while (atomic_load(pair_turns) < 1)
         pair_poll();
-    while (atomic_load(turn) < 2) {
+    while (atomic_load(pair_turns) < 2) {
         CHECK(amg_clock_ns() < end_ns);
         sched_yield();
     }
@@ -90,7 +73,7 @@ int main(void)
     pair_protocol = "rma";
     pair_open(0);
     CHECK(amg_mpi_domain_of(pair_domain)->rma != NULL);
-    turn_make();
+    pair_turns_make();
     near = amg_mem_zalloc(LEN);
     mine = (struct amg_segment){amg_mem_zalloc(LEN), LEN};
     CHECK(near != NULL && mine.base != NULL);

@@ -20,23 +20,6 @@ static struct amg_segment near_list;
 static const struct amg_place near_at = {&near_list, 1, 0, 0};
 static struct amg_segment far_list;
 static struct amg_remote remote;
-static atomic_int *turn; /* in memory of both ranks; whose turn it is */
-
-static void turn_make(void)
-{
-    MPI_Win window = MPI_WIN_NULL;
-    MPI_Aint len = 0;
-    void *at = NULL;
-    int unit = 0;
-
-    MPI_Win_allocate_shared(pair_rank == 0 ? sizeof(*turn) : 0, 1,
-        MPI_INFO_NULL, MPI_COMM_WORLD, &at, &window);
-    MPI_Win_shared_query(window, 0, &len, &unit, &at);
-    turn = at;
-    if (pair_rank == 0)
-        atomic_init(turn, 0);
-    MPI_Barrier(MPI_COMM_WORLD);
-}
 
 static struct amg_mpi_rma *rma(void)
 {
@@ -119,16 +102,16 @@ static void closed_in_silence(bool is_put, int round)
     pair_sync(false);
     if (pair_rank == 1) {
         middle_reach(&call, is_put);
-        atomic_store(turn, round);
+        atomic_store(pair_turns, round);
         (void)endpoint_close(&call);
-        atomic_store(turn, -round);
+        atomic_store(pair_turns, -round);
         trips_await();
     } else {
         uint64_t end_ns = pair_deadline_ns();
 
-        while (atomic_load(turn) != round)
+        while (atomic_load(pair_turns) != round)
             pair_poll();
-        while (atomic_load(turn) != -round) {
+        while (atomic_load(pair_turns) != -round) {
             CHECK(amg_clock_ns() < end_ns);
             sched_yield();
         }
@@ -163,7 +146,7 @@ int main(void)
     pair_protocol = "rma";
     pair_open(0);
     CHECK(rma() != NULL);
-    turn_make();
+    pair_turns_make();
     far = amg_mem_zalloc(LEN);
     near = amg_mem_zalloc(LEN);
     CHECK(far != NULL && near != NULL);

@@ -23,7 +23,6 @@ static const struct amg_place near_at = {&near_list, 1, 0, 0};
 static struct amg_segment far_list;
 static struct amg_remote remote;
 static char log_text[LOG_CAP];
-static atomic_int *turn; /* in memory of both ranks; whose turn it is */
 
 static int log_keep(FILE *stream, const char *format, ...)
 {
@@ -37,28 +36,12 @@ static int log_keep(FILE *stream, const char *format, ...)
     return 0;
 }
 
-static void turn_make(void)
-{
-    MPI_Win window = MPI_WIN_NULL;
-    MPI_Aint len = 0;
-    void *at = NULL;
-    int unit = 0;
-
-    MPI_Win_allocate_shared(pair_rank == 0 ? sizeof(*turn) : 0, 1,
-        MPI_INFO_NULL, MPI_COMM_WORLD, &at, &window);
-    MPI_Win_shared_query(window, 0, &len, &unit, &at);
-    turn = at;
-    if (pair_rank == 0)
-        atomic_init(turn, 0);
-    MPI_Barrier(MPI_COMM_WORLD);
-}
-
 /* Without a call of MPI. */
 static void turn_await(int wanted)
 {
     uint64_t end_ns = pair_deadline_ns();
 
-    while (atomic_load(turn) != wanted) {
+    while (atomic_load(pair_turns) != wanted) {
         CHECK(amg_clock_ns() < end_ns);
         sched_yield();
     }
@@ -102,7 +85,7 @@ static void initiator_gives_up(int round)
     CHECK(call.op.ret == HG_CANCELED && call.op.len == 0);
     CHECK(!amg_list_is_empty(&rma()->trips)); /* MPI cannot take it back */
     near_list.base = NULL;                    /* nobody reads the list now */
-    atomic_store(turn, round + 1);
+    atomic_store(pair_turns, round + 1);
     UNTIL(amg_list_is_empty(&rma()->trips) && amg_list_is_empty(&rma()->asked));
     near_list.base = near;
     for (int i = 0; i < LEN; i++)
@@ -140,17 +123,17 @@ static void exposer_has_to_wait(struct amg_mem *mem)
             pair_poll();
             is_inside = amg_list_is_empty(&rma()->asked);
         }
-        atomic_store(turn, -1);
+        atomic_store(pair_turns, -1);
         turn_await(-2);
         UNTIL(call.done == 1);
         CHECK(call.op.ret == HG_CANCELED || call.op.ret == HG_SUCCESS);
     } else {
-        while (atomic_load(turn) != -1)
+        while (atomic_load(pair_turns) != -1)
             pair_poll();
         log_text[0] = '\0';
         CHECK(pair_t->bulk.unreg(pair_domain, mem, 10) == HG_BUSY);
         CHECK(strstr(log_text, "rank 1 ") != NULL);
-        atomic_store(turn, -2);
+        atomic_store(pair_turns, -2);
         CHECK(pair_t->bulk.unreg(pair_domain, mem, 9000) == HG_SUCCESS);
         CHECK(rma()->desk.attach.count == 0);
     }
@@ -197,7 +180,7 @@ static void windows_are_left(void)
     CHECK(strstr(log_text, pair_rank == 0 ? "rank 1" : "rank 0") != NULL);
     CHECK(strstr(log_text, "windows") != NULL);
     if (pair_rank == 0)
-        atomic_store(turn, -3);
+        atomic_store(pair_turns, -3);
 }
 
 int main(void)
@@ -209,7 +192,7 @@ int main(void)
     pair_protocol = "rma";
     pair_open(0);
     CHECK(rma() != NULL);
-    turn_make();
+    pair_turns_make();
     amg_log_func_set(log_keep);
     far = amg_mem_zalloc(LEN);
     near = amg_mem_zalloc(LEN);

@@ -132,19 +132,6 @@ struct amg_mpi_trip *amg_mpi_trip_plan(
     return trip;
 }
 
-/* The operation and the transfer end. */
-static void trip_finish_locked(
-    struct amg_mpi_domain *domain, struct amg_mpi_trip *trip, hg_return_t ret)
-{
-    struct amg_mpi_transfer *transfer = trip->transfer;
-
-    if (transfer == NULL)
-        return;
-    trip->transfer = NULL;
-    transfer->trip = NULL;
-    amg_mpi_transfer_finish_locked(domain, transfer, ret, trip->pieces.done);
-}
-
 /* The trip ends, and with it its visit. */
 static void trip_free_locked(
     struct amg_mpi_domain *domain, struct amg_mpi_trip *trip)
@@ -156,7 +143,22 @@ static void trip_free_locked(
     amg_pool_put(&domain->rma->trip_pool, trip);
 }
 
-/* The transfer is to be done by messages. */
+/* The operation, the transfer and the trip end. */
+static void trip_finish_locked(
+    struct amg_mpi_domain *domain, struct amg_mpi_trip *trip, hg_return_t ret)
+{
+    struct amg_mpi_transfer *transfer = trip->transfer;
+
+    if (transfer != NULL) {
+        trip->transfer = NULL;
+        transfer->trip = NULL;
+        amg_mpi_transfer_finish_locked(
+            domain, transfer, ret, trip->pieces.done);
+    }
+    trip_free_locked(domain, trip);
+}
+
+/* The trip ends, and its transfer is to be done by messages, from the start. */
 static void trip_give_up_locked(
     struct amg_mpi_domain *domain, struct amg_mpi_trip *trip)
 {
@@ -166,6 +168,7 @@ static void trip_give_up_locked(
     transfer->trip = NULL;
     transfer->state = AMG_MPI_TRANSFER_UNSTARTED;
     amg_mpi_transfer_list_locked(domain, transfer);
+    trip_free_locked(domain, trip);
 }
 
 static void refusal_log(const struct amg_mpi_trip *trip, hg_return_t rc)
@@ -197,12 +200,6 @@ static hg_return_t trip_judge_locked(
     return rc;
 }
 
-/* The entry allows it. */
-static void trip_enter(struct amg_mpi_trip *trip)
-{
-    trip_set_state(trip, TRIP_MOVING);
-}
-
 static bool knock_move_locked(
     struct amg_mpi_domain *domain, struct amg_mpi_trip *trip)
 {
@@ -212,7 +209,7 @@ static bool knock_move_locked(
         return false;
     rc = trip_judge_locked(domain, trip);
     if (rc == HG_SUCCESS) {
-        trip_enter(trip);
+        trip_set_state(trip, TRIP_MOVING);
         return true;
     }
     if (rc == HG_OPNOTSUPPORTED) {
@@ -222,7 +219,6 @@ static bool knock_move_locked(
             refusal_log(trip, rc);
         trip_finish_locked(domain, trip, rc);
     }
-    trip_free_locked(domain, trip);
     return false;
 }
 
@@ -250,8 +246,7 @@ static bool pieces_over_locked(
     struct amg_mpi_pieces *pieces = &trip->pieces;
 
     if (pieces->ret == HG_OPNOTSUPPORTED && trip_is_wanted(trip)) {
-        trip_give_up_locked(domain, trip); /* from the start, by messages */
-        trip_free_locked(domain, trip);
+        trip_give_up_locked(domain, trip);
         return false;
     }
     if (pieces->ret == HG_SUCCESS &&
@@ -259,7 +254,6 @@ static bool pieces_over_locked(
         pieces->ret = HG_CANCELED;
     if (!pieces->is_put || pieces->done == 0) {
         trip_finish_locked(domain, trip, pieces->ret);
-        trip_free_locked(domain, trip);
         return false;
     }
     /* The user's memory is not used any more. */
@@ -324,13 +318,11 @@ static bool flush_move_locked(
     pieces->lane->wishes--;
     if (rc == HG_OPNOTSUPPORTED && trip_is_wanted(trip)) {
         trip_give_up_locked(domain, trip);
-        trip_free_locked(domain, trip);
         return false;
     }
     if (rc != HG_SUCCESS)
         pieces->ret = rc;
     trip_finish_locked(domain, trip, pieces->ret);
-    trip_free_locked(domain, trip);
     return false;
 }
 
@@ -360,7 +352,7 @@ bool amg_mpi_trip_start_locked(
     amg_list_push(&domain->rma->trips, &trip->link);
     if (trip->stay->state != AMG_MPI_STAY_KNOCKING &&
         trip_judge_locked(domain, trip) == HG_SUCCESS) {
-        trip_enter(trip);
+        trip_set_state(trip, TRIP_MOVING);
         amg_mpi_pieces_move_locked(domain, &trip->pieces, true);
     }
     return true;

@@ -125,15 +125,6 @@ static bool mem_is_fit(
            (mem->count == 1 || len / AMG_MPI_WINDOW_LEN_MIN >= mem->count);
 }
 
-static bool pool_has(
-    const struct amg_area *area, const struct amg_segment *segment)
-{
-    uintptr_t into = (uintptr_t)segment->base - (uintptr_t)area->base;
-
-    return segment->len == 0 ||
-           (into <= area->len && segment->len <= area->len - into);
-}
-
 static void mem_detach(
     struct amg_mpi_desk *desk, const struct amg_mpi_mem *mem, uint32_t count)
 {
@@ -147,10 +138,12 @@ static void mem_detach(
 static enum amg_mpi_way mem_attach(
     struct amg_mpi_desk *desk, const struct amg_mpi_mem *mem)
 {
+    const struct amg_area *area = &desk->windows->area;
+    const struct amg_segment pool = {area->base, area->len};
     uint32_t in_pool = 0;
 
     for (uint32_t i = 0; i < mem->count; i++)
-        in_pool += pool_has(&desk->windows->area, &mem->segments[i]);
+        in_pool += amg_segment_is_in(&mem->segments[i], &pool);
     if (in_pool == mem->count)
         return desk->is_unused[AMG_MPI_WAY_POOL] ? AMG_MPI_WAY_MESSAGES
                                                  : AMG_MPI_WAY_POOL;

@@ -429,15 +429,6 @@ hg_return_t amg_mpi_window_learn(
     return rc;
 }
 
-static bool part_has(
-    const struct amg_segment *part, const struct amg_segment *segment)
-{
-    uintptr_t into = (uintptr_t)segment->base - (uintptr_t)part->base;
-
-    return segment->len == 0 ||
-           (into <= part->len && segment->len <= part->len - into);
-}
-
 const struct amg_mpi_user_window *amg_mpi_user_window_of_locked(
     const struct amg_mpi_domain *domain, const struct amg_segment *segments,
     uint32_t count)
@@ -451,7 +442,7 @@ const struct amg_mpi_user_window *amg_mpi_user_window_of_locked(
 
         if (window->id == ID_NONE)
             continue;
-        while (i < count && part_has(&window->part, &segments[i]))
+        while (i < count && amg_segment_is_in(&segments[i], &window->part))
             i++;
         if (i == count)
             return window;

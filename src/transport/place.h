@@ -17,6 +17,16 @@ struct amg_segment {
     uint64_t len;
 };
 
+/* Is all of it inside of `whole`? What is empty is inside of anything. */
+static inline bool amg_segment_is_in(
+    const struct amg_segment *segment, const struct amg_segment *whole)
+{
+    uintptr_t into = (uintptr_t)segment->base - (uintptr_t)whole->base;
+
+    return segment->len == 0 ||
+           (into <= whole->len && segment->len <= whole->len - into);
+}
+
 /* A byte of one segment, and all that follows it in the list. */
 struct amg_place {
     const struct amg_segment *segments;

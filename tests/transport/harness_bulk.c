@@ -49,6 +49,18 @@ static struct amg_place local_of(
     return (struct amg_place){&call->local, 1, 0, 0};
 }
 
+/* Sets up what both directions need. */
+static void access_init(struct harness *h, const struct harness_shown *right,
+    uint32_t segment, uint64_t offset, const void *local, uint64_t len,
+    struct harness_call *call, struct amg_place *ret_local,
+    struct amg_remote *ret_remote)
+{
+    harness_call_init(call);
+    call->op.is_final = h->is_final;
+    *ret_remote = remote_of(call, right, segment, offset);
+    *ret_local = local_of(call, local, len);
+}
+
 hg_return_t harness_put(struct harness *h, const struct harness_shown *right,
     uint32_t segment, uint64_t offset, const void *local, uint64_t len,
     struct harness_call *call)
@@ -56,10 +68,7 @@ hg_return_t harness_put(struct harness *h, const struct harness_shown *right,
     struct amg_remote remote;
     struct amg_place at;
 
-    harness_call_init(call);
-    call->op.is_final = h->is_final;
-    remote = remote_of(call, right, segment, offset);
-    at = local_of(call, local, len);
+    access_init(h, right, segment, offset, local, len, call, &at, &remote);
     return h->t->bulk.put(h->eps[0], h->right, 0, &at, &remote, len, &call->op);
 }
 
@@ -70,10 +79,7 @@ hg_return_t harness_get(struct harness *h, const struct harness_shown *right,
     struct amg_remote remote;
     struct amg_place at;
 
-    harness_call_init(call);
-    call->op.is_final = h->is_final;
-    remote = remote_of(call, right, segment, offset);
-    at = local_of(call, local, len);
+    access_init(h, right, segment, offset, local, len, call, &at, &remote);
     return h->t->bulk.get(h->eps[0], h->right, 0, &at, &remote, len, &call->op);
 }
 

@@ -171,3 +171,19 @@ void pair_key(struct amg_key *key, int from)
 {
     MPI_Bcast(key, (int)sizeof(*key), MPI_BYTE, from, MPI_COMM_WORLD);
 }
+
+struct amg_mem *pair_expose(
+    struct amg_segment *list, uint8_t flags, struct amg_remote *remote)
+{
+    struct amg_mem *mem = NULL;
+
+    if (pair_rank == 0) {
+        CHECK(
+            pair_t->bulk.reg(pair_domain, list, 1, flags, &mem) == HG_SUCCESS);
+        pair_t->bulk.key(mem, &remote->key);
+    }
+    MPI_Bcast(list, sizeof(*list), MPI_BYTE, 0, MPI_COMM_WORLD);
+    remote->at = (struct amg_place){list, 1, 0, 0};
+    pair_key(&remote->key, 0);
+    return mem;
+}

@@ -57,5 +57,9 @@ void pair_call_init(struct pair_call *call);
 void pair_ask(int rank, uint32_t number);
 /* `key` of `from`, to all. */
 void pair_key(struct amg_key *key, int from);
+/* Rank 0 exposes `list`, one segment; all learn where it is, and `remote`
+ * names its start. NULL at the others. */
+struct amg_mem *pair_expose(
+    struct amg_segment *list, uint8_t flags, struct amg_remote *remote);
 
 #endif

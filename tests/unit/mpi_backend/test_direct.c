@@ -119,23 +119,6 @@ static void closed_in_silence(bool is_put, int round)
     pair_sync(false);
 }
 
-static struct amg_mem *expose(void)
-{
-    struct amg_mem *mem = NULL;
-
-    near_list = (struct amg_segment){near, LEN};
-    far_list = (struct amg_segment){far, LEN};
-    if (pair_rank == 0)
-        CHECK(pair_t->bulk.reg(pair_domain, &far_list, 1,
-                  AMG_MEM_READ | AMG_MEM_WRITE, &mem) == HG_SUCCESS);
-    if (pair_rank == 0)
-        pair_t->bulk.key(mem, &remote.key);
-    MPI_Bcast(&far_list, sizeof(far_list), MPI_BYTE, 0, MPI_COMM_WORLD);
-    remote.at = (struct amg_place){&far_list, 1, 0, 0};
-    pair_key(&remote.key, 0);
-    return mem;
-}
-
 int main(void)
 {
     struct amg_mem *mem = NULL;
@@ -150,7 +133,9 @@ int main(void)
     far = amg_mem_zalloc(LEN);
     near = amg_mem_zalloc(LEN);
     CHECK(far != NULL && near != NULL);
-    mem = expose();
+    near_list = (struct amg_segment){near, LEN};
+    far_list = (struct amg_segment){far, LEN};
+    mem = pair_expose(&far_list, AMG_MEM_READ | AMG_MEM_WRITE, &remote);
     closed_in_the_middle(false);
     closed_in_the_middle(true);
     closed_in_silence(false, 1);

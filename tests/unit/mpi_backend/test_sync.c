@@ -87,21 +87,6 @@ static void stuck_keeps_nobody(bool is_at_target)
     both_sync();
 }
 
-static struct amg_mem *expose(void)
-{
-    struct amg_mem *mem = NULL;
-
-    if (pair_rank == 0)
-        CHECK(pair_t->bulk.reg(pair_domain, &far_list, 1, AMG_MEM_WRITE,
-                  &mem) == HG_SUCCESS);
-    if (pair_rank == 0)
-        pair_t->bulk.key(mem, &remote.key);
-    MPI_Bcast(&far_list, sizeof(far_list), MPI_BYTE, 0, MPI_COMM_WORLD);
-    remote.at = (struct amg_place){&far_list, 1, 0, 0};
-    pair_key(&remote.key, 0);
-    return mem;
-}
-
 int main(void)
 {
     struct amg_mem *mem = NULL;
@@ -114,7 +99,7 @@ int main(void)
     pair_open(0);
     CHECK(amg_mpi_domain_of(pair_domain)->rma != NULL);
     CHECK(pair_t->ep.open(pair_domain, 1, &other) == HG_SUCCESS);
-    mem = expose();
+    mem = pair_expose(&far_list, AMG_MEM_WRITE, &remote);
     stuck_keeps_nobody(true);
     stuck_keeps_nobody(false);
     if (pair_rank == 0)

@@ -172,7 +172,8 @@ struct amg_ofi_domain {
     struct fid_av *av;
     struct fid_cq *cq;
     struct fid_ep *ep;
-    int cq_fd; /* -1: it has none */
+    int cq_fd;             /* -1: it has none, or one that always rings */
+    unsigned false_alarms; /* of that, in a row */
 
     uint64_t incarnation; /* of this domain; never 0 */
     uint64_t salt;        /* in its keys */

@@ -7,6 +7,7 @@
  * kind has it. */
 #include "ofi_backend/ofi_poll.h"
 
+#include <poll.h>
 #include <string.h>
 
 #include "base/assert.h"
@@ -26,8 +27,9 @@
 #define TICK_NS (100 * AMG_NS_PER_MS)
 
 enum {
-    BATCH = 16,      /* completions that are read at once */
-    CLOCK_MASK = 63, /* when busy, one poll of 64 looks at the clock */
+    FALSE_ALARMS_MAX = 16, /* in a row, before a descriptor is left alone */
+    BATCH = 16,            /* completions that are read at once */
+    CLOCK_MASK = 63,       /* when busy, one poll of 64 looks at the clock */
 };
 
 static void on_welcome_locked(
@@ -192,6 +194,17 @@ static unsigned error_take_locked(struct amg_ofi_domain *domain)
     return 1;
 }
 
+static void completion_hand_on_locked(
+    struct amg_ofi_domain *domain, const struct fi_cq_data_entry *entry)
+{
+    struct amg_ofi_work *work = NULL;
+
+    if (entry->op_context == NULL)
+        return;
+    work = AMG_OBJECT(entry->op_context, struct amg_ofi_work, context);
+    work->done(domain, work, entry, 0);
+}
+
 /* At most about `max` completions; returns how many there were. */
 static unsigned completions_take_locked(
     struct amg_ofi_domain *domain, unsigned max)
@@ -208,20 +221,36 @@ static unsigned completions_take_locked(
         }
         if (got <= 0)
             break;
-        for (ssize_t i = 0; i < got; i++) {
-            struct amg_ofi_work *work = NULL;
-
-            if (entries[i].op_context == NULL)
-                continue;
-            work =
-                AMG_OBJECT(entries[i].op_context, struct amg_ofi_work, context);
-            work->done(domain, work, &entries[i], 0);
-        }
+        for (ssize_t i = 0; i < got; i++)
+            completion_hand_on_locked(domain, &entries[i]);
         count += (unsigned)got;
         if (got < BATCH)
             break;
     }
     return count;
+}
+
+bool amg_ofi_poll_is_quiet_locked(struct amg_ofi_domain *domain)
+{
+    struct pollfd news = {.fd = domain->cq_fd, .events = POLLIN};
+    struct fi_cq_data_entry entry;
+    ssize_t got = 0;
+
+    if (amg_ofi_call->cq_trywait(domain->fabric, domain->cq) != 0)
+        return false;
+    if (domain->cq_fd < 0)
+        return true;
+    if (poll(&news, 1, 0) == 0) {
+        domain->false_alarms = 0;
+        return true;
+    }
+    got = amg_ofi_call->cq_read(domain->cq, &entry, 1);
+    if (got == 1)
+        completion_hand_on_locked(domain, &entry);
+    if (got != -FI_EAGAIN || ++domain->false_alarms < FALSE_ALARMS_MAX)
+        return false;
+    amg_ofi_wait_mute_locked(domain);
+    return true;
 }
 
 static void clock_look_locked(struct amg_ofi_domain *domain)

@@ -13,6 +13,10 @@ unsigned amg_ofi_poll(
  * found stays on the lists of the endpoints. Returns how much it was. */
 unsigned amg_ofi_poll_domain_locked(struct amg_ofi_domain *domain);
 
+/* Before a sleep: is there nothing in the queue, and will its descriptor tell
+ * of what comes? */
+bool amg_ofi_poll_is_quiet_locked(struct amg_ofi_domain *domain);
+
 /* A message is in a posted buffer, or the buffer comes back. */
 void amg_ofi_poll_on_received_locked(struct amg_ofi_domain *domain,
     struct amg_ofi_work *work, const struct fi_cq_data_entry *entry, int error);

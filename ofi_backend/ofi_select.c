@@ -3,10 +3,12 @@
  *
  * All demands on memory that this driver can meet are offered, and those that
  * come back are obeyed; no provider's name is asked after that. A protocol is
- * a list of provider stacks, best first: "tcp" is the one that speaks reliable
- * datagrams by itself, called "net" in libfabric 1.17 and "tcp" since 1.18,
- * before the layer ofi_rxm over connections, which costs a fifth more time per
- * message. Both sides have to use the same, so that addresses name it. */
+ * a list of provider stacks, best first: what "tcp" is, libfabric knows best.
+ * Since 1.18 that speaks reliable datagrams by itself; before, it is completed
+ * by the layer ofi_rxm, which costs a fifth more time per message. The "net" of
+ * 1.17 has no such layer, but its queue's descriptor cannot be slept upon; it
+ * is there for who asks for it by name. Both sides have to use the same, so
+ * that addresses name it. */
 #include "ofi_backend/ofi_select.h"
 
 #include <arpa/inet.h>
@@ -39,7 +41,6 @@ static const struct {
     const char *protocol;
     const char *stacks[STACKS_MAX];
 } protocols[] = {
-    {"tcp", {"net", "tcp"}},
     {"verbs", {"verbs;ofi_rxm", "verbs"}},
     {"udp", {"udp;ofi_rxd"}},
 };

@@ -6,7 +6,11 @@
  * No sleep is longer than the timer's: deadlines have to be kept, and a
  * provider that needs another look, or lost a wake-up, gets it then. It is
  * short while something waits for room or is under way, and a tenth of a second
- * otherwise, which costs an idle process ten wake-ups a second. */
+ * otherwise, which costs an idle process ten wake-ups a second.
+ *
+ * The queue of net in libfabric 1.17 says that there is news for ever once it
+ * has said so (and so did that of tcp in 1.18.0). A descriptor that rings too
+ * often for nothing is left alone, and the timer is all that wakes then. */
 #include "ofi_backend/ofi_wait.h"
 
 #include <errno.h>
@@ -18,11 +22,13 @@
 #include "base/bell.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "ofi_backend/ofi_poll.h"
 
 #define NS_PER_S      1000000000ull
 #define NAP_RETRY_NS  (1 * AMG_NS_PER_MS)   /* a post found no room */
 #define NAP_MOVING_NS (10 * AMG_NS_PER_MS)  /* something is under way */
 #define NAP_IDLE_NS   (100 * AMG_NS_PER_MS) /* nothing is */
+#define NAP_MUTE_NS   (3 * AMG_NS_PER_MS)   /* nothing else wakes */
 
 static int fd_join(int all, int fd)
 {
@@ -33,18 +39,18 @@ static int fd_join(int all, int fd)
 
 void amg_ofi_wait_init(struct amg_ofi_ep *ep)
 {
-    int cq_fd = amg_ofi_domain_of_ep(ep)->cq_fd;
+    const struct amg_ofi_domain *domain = amg_ofi_domain_of_ep(ep);
 
     ep->wait_fd = -1;
     ep->bell = -1;
     ep->timer = -1;
-    if (cq_fd < 0)
+    if (!domain->facts.can_sleep)
         return;
     ep->bell = amg_bell_open();
     ep->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
     ep->wait_fd = epoll_create1(EPOLL_CLOEXEC);
     if (ep->bell >= 0 && ep->timer >= 0 && ep->wait_fd >= 0 &&
-        fd_join(ep->wait_fd, cq_fd) == 0 &&
+        (domain->cq_fd < 0 || fd_join(ep->wait_fd, domain->cq_fd) == 0) &&
         fd_join(ep->wait_fd, ep->bell) == 0 &&
         fd_join(ep->wait_fd, ep->timer) == 0)
         return;
@@ -87,6 +93,8 @@ static uint64_t nap_ns(const struct amg_ofi_domain *domain)
     if (!amg_list_is_empty(&domain->trying) ||
         !amg_list_is_empty(&domain->transfers))
         return NAP_RETRY_NS;
+    if (domain->cq_fd < 0)
+        return NAP_MUTE_NS;
     if (!amg_list_is_empty(&domain->sends) || domain->moving > 0 ||
         domain->flow.owing != NULL)
         return NAP_MOVING_NS;
@@ -104,7 +112,7 @@ bool amg_ofi_wait_arm(struct amg_ep *base)
     amg_bias_take(&domain->lock);
     is_quiet = amg_list_is_empty(&ep->done) &&
                amg_list_is_empty(&ep->arrived) &&
-               amg_ofi_call->cq_trywait(domain->fabric, domain->cq) == 0;
+               amg_ofi_poll_is_quiet_locked(domain);
     if (is_quiet) {
         domain->armed_count += ep->is_armed ? 0 : 1;
         ep->is_armed = true;
@@ -113,6 +121,19 @@ bool amg_ofi_wait_arm(struct amg_ep *base)
     }
     amg_bias_give(&domain->lock);
     return is_quiet;
+}
+
+void amg_ofi_wait_mute_locked(struct amg_ofi_domain *domain)
+{
+    AMG_LOG_INFO("ofi",
+        "the queue of ofi+%s tells of news when there are none; waiting looks "
+        "every %u ms instead",
+        domain->facts.stack, (unsigned)(NAP_MUTE_NS / AMG_NS_PER_MS));
+    for (uint32_t i = 0; i < domain->max_contexts; i++)
+        if (domain->eps[i] != NULL && domain->eps[i]->wait_fd >= 0)
+            (void)epoll_ctl(
+                domain->eps[i]->wait_fd, EPOLL_CTL_DEL, domain->cq_fd, NULL);
+    domain->cq_fd = -1;
 }
 
 void amg_ofi_wait_ring_locked(struct amg_ofi_ep *ep)

@@ -86,6 +86,7 @@ struct amg_peer {
     unsigned heard_tick; /* when the last message came */
     unsigned asked_tick; /* when the last hello left */
     uint64_t deadline_ns;
+    uint64_t retry_ns; /* no hello before; 0: now */
     struct amg_flow_peer calls;
     struct amg_list unsent; /* slabs, oldest first */
     struct amg_link trying;

@@ -31,6 +31,9 @@
 #include "ofi_backend/ofi_send.h"
 #include "ofi_backend/ofi_slab.h"
 
+/* Each try where nobody is begins a connection (rxm), which takes a core. */
+#define RETRY_NS (AMG_NS_PER_MS / 5)
+
 enum { SILENT_TICKS = 10 }; /* a second; see ofi_poll.c */
 
 void amg_ofi_hello_set_deadline(struct amg_peer *peer)
@@ -73,6 +76,7 @@ static bool hello_post_locked(struct amg_peer *peer, enum amg_ofi_kind kind)
     if (code == 0)
         return true;
     amg_ofi_slab_put_locked(slab);
+    peer->retry_ns = amg_clock_ns() + RETRY_NS;
     if (code != -FI_EAGAIN)
         amg_ofi_hello_lost_locked(peer, amg_ofi_call->strerror((int)-code));
     return false;
@@ -80,6 +84,9 @@ static bool hello_post_locked(struct amg_peer *peer, enum amg_ofi_kind kind)
 
 bool amg_ofi_hello_try_locked(struct amg_peer *peer)
 {
+    if (peer->retry_ns != 0 && amg_clock_ns() < peer->retry_ns)
+        return false;
+    peer->retry_ns = 0;
     if (amg_ofi_peer_insert_locked(peer) != HG_SUCCESS) {
         peer->owes_hello = false;
         peer->owes_welcome = false;
@@ -231,6 +238,8 @@ void amg_ofi_hello_doubt_locked(struct amg_peer *peer)
     if (peer->state != AMG_OFI_PEER_OPEN || peer->owes_hello)
         return;
     peer->owes_hello = true;
+    if (amg_list_is_empty(&peer->unsent))
+        amg_ofi_hello_set_deadline(peer);
     try_later_locked(peer);
 }
 
@@ -244,8 +253,8 @@ static bool is_awaited(const struct amg_peer *peer)
 static void peer_tick_locked(struct amg_peer *peer, uint64_t now_ns)
 {
     unsigned tick = peer->domain->tick;
-    bool is_waiting =
-        peer->state == AMG_OFI_PEER_ASKED || !amg_list_is_empty(&peer->unsent);
+    bool is_waiting = peer->state == AMG_OFI_PEER_ASKED || peer->owes_hello ||
+                      !amg_list_is_empty(&peer->unsent);
 
     if (is_waiting && now_ns >= peer->deadline_ns) {
         amg_ofi_hello_lost_locked(peer,

@@ -22,6 +22,7 @@
 #include "base/log.h"
 #include "na_types.h"
 #include "ofi_backend/ofi_text.h"
+#include "ofi_backend/ofi_tune.h"
 #include "transport/uri.h"
 
 #define API_OLDEST FI_VERSION(1, 15)
@@ -321,8 +322,10 @@ static hg_return_t stack_try(const struct amg_open *how, const char *stack,
 
     if (rc != HG_SUCCESS)
         return rc;
+    amg_ofi_tune_begin();
     code = amg_ofi_call->getinfo(
         api_version(), node, service, is_named ? FI_SOURCE : 0, hints, &all);
+    amg_ofi_tune_end();
     amg_ofi_call->freeinfo(hints);
     if (code == -FI_ENOMEM)
         return HG_NOMEM;

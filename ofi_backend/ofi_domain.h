@@ -183,6 +183,7 @@ struct amg_ofi_domain {
     uint32_t max_contexts;
     uint64_t connect_ns; /* how long a peer may take to answer */
     bool is_listening;
+    bool no_block; /* nobody will sleep */
     bool is_closing;
 
     struct amg_ofi_ep **eps; /* by context; NULL where none is open */

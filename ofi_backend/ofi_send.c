@@ -110,7 +110,9 @@ void amg_ofi_send_locked(struct amg_ofi_slab *slab)
     struct amg_peer *peer = slab->peer;
     ssize_t code = -FI_EAGAIN;
 
-    if (peer->state == AMG_OFI_PEER_OPEN && amg_list_is_empty(&peer->unsent))
+    /* Who said hello first is told who is here before anything else. */
+    if (peer->state == AMG_OFI_PEER_OPEN && !peer->owes_welcome &&
+        peer->at != FI_ADDR_NOTAVAIL && amg_list_is_empty(&peer->unsent))
         code = amg_ofi_send_post_locked(slab);
     if (code == 0)
         return;
@@ -146,7 +148,8 @@ static void send_try_locked(struct amg_peer *peer)
         amg_ofi_hello_lost_locked(peer, amg_ofi_call->strerror(peer->broken));
         return;
     }
-    if ((peer->owes_hello || peer->owes_welcome) &&
+    if ((peer->owes_hello || peer->owes_welcome ||
+            peer->at == FI_ADDR_NOTAVAIL) &&
         !amg_ofi_hello_try_locked(peer))
         return;
     while (peer->state == AMG_OFI_PEER_OPEN) {

@@ -64,6 +64,7 @@ static void domain_set(
     domain->connect_ns =
         amg_env_number(AMG_ENV_CONNECT_TIMEOUT) * AMG_NS_PER_MS;
     domain->is_listening = how->is_listening;
+    domain->no_block = how->no_block;
     amg_list_init(&domain->peers);
     amg_list_init(&domain->trying);
     amg_list_init(&domain->sends);
@@ -150,6 +151,8 @@ static void transport_limits(
         .reply_len = body_len,
         .credits = domain->flow.limit,
         .is_spinning = !domain->facts.can_sleep,
+        /* Who does not insist on looking shall not take a core for it. */
+        .must_yield = !domain->facts.can_sleep && !domain->no_block,
         .reaches_self = domain->is_listening,
         .takes_lists = true};
 }

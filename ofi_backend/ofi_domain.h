@@ -95,7 +95,7 @@ struct amg_peer {
     unsigned revoked;          /* leases of our memory that it is to return */
     unsigned busy;             /* sends, reads and writes in motion */
     bool is_stale; /* its place in the address vector is to be given back */
-    uint8_t addr[];
+    _Alignas(8) uint8_t addr[]; /* as the provider reads it */
 };
 
 /* A place for one message: in the pool, with the user as a buffer, on its way

@@ -64,7 +64,11 @@ void amg_init_read_na(const struct na_init_info_4_0 *na, struct amg_init *init)
         len = na->max_expected_size;
     init->how.message_len = len > UINT32_MAX ? UINT32_MAX : (uint32_t)len;
     init->how.max_contexts = na->max_contexts;
+    init->how.ip_subnet = na->ip_subnet;
+    init->how.auth_key = na->auth_key;
+    init->how.addr_format = (uint8_t)na->addr_format;
     init->no_block = (na->progress_mode & NA_NO_BLOCK) != 0;
+    init->how.no_block = init->no_block;
 }
 
 static void init_from_info(

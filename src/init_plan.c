@@ -1,104 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* From an init string to the drivers that serve it.
- *
- * This file alone names the drivers. The MPI driver is in a library of its
- * own, so that a program without MPI does not carry one: it is looked up among
- * what is loaded, and loaded when an init string asks for it. */
+/* From an init string to the domains that are to be opened for it. */
 #include "init_plan.h"
 
-#include <dlfcn.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/env.h"
 #include "base/log.h"
+#include "init_drivers.h"
 #include "init_node.h"
 #include "shm/shm_transport.h"
 #include "transport/registry.h"
 #include "transport/self.h"
 #include "transport/uri.h"
-
-#define MPI_LIBRARY "libamalgam_mpi.so.0"
-#define MPI_SYMBOL  "amg_mpi_transport"
-#define NODE_SYMBOL "amg_mpi_node"
-
-enum { NAME_CAP = 256 };
-
-/* The MPI driver, or NULL; loads its library only when `may_load`. */
-static const struct amg_transport *mpi_find(bool may_load)
-{
-    const struct amg_transport *found = dlsym(RTLD_DEFAULT, MPI_SYMBOL);
-    void *library = NULL;
-
-    if (found != NULL || !may_load)
-        return found;
-    /* Stays loaded: MPI cannot be unloaded and started again. */
-    library = dlopen(MPI_LIBRARY, RTLD_NOW | RTLD_GLOBAL | RTLD_NODELETE);
-    if (library == NULL) {
-        AMG_LOG_ERROR(
-            "cls", "the MPI transport cannot be loaded: %s", dlerror());
-        return NULL;
-    }
-    return dlsym(library, MPI_SYMBOL);
-}
-
-static bool scheme_is(const struct amg_uri *uri, const char *name)
-{
-    return strlen(name) == uri->scheme_len &&
-           strncmp(uri->scheme, name, uri->scheme_len) == 0;
-}
-
-static bool scheme_is_shm(const struct amg_uri *uri)
-{
-    return scheme_is(uri, "na+sm") || scheme_is(uri, "sm") ||
-           scheme_is(uri, "shm");
-}
-
-static bool scheme_is_mpi(const struct amg_uri *uri)
-{
-    return scheme_is(uri, "mpi") || scheme_is(uri, "mpi+p2p") ||
-           scheme_is(uri, "mpi+rma") || scheme_is(uri, "mpi+static") ||
-           scheme_is(uri, "auto");
-}
-
-void amg_init_transports(const char *wanted,
-    const struct amg_transport *ret_all[AMG_ROUTE_COUNT + 1])
-{
-    struct amg_uri uri;
-    bool wants_mpi = wanted != NULL &&
-                     amg_uri_split(wanted, &uri) == HG_SUCCESS &&
-                     scheme_is_mpi(&uri);
-
-    ret_all[0] = &amg_self_transport;
-    ret_all[1] = &amg_shm_transport;
-    ret_all[2] = mpi_find(wants_mpi);
-    ret_all[3] = NULL;
-}
-
-const char *amg_init_offer(char *ret_text, size_t cap)
-{
-    const struct amg_transport *all[AMG_ROUTE_COUNT + 1];
-
-    amg_init_transports(NULL, all);
-    return amg_registry_offer(all, ret_text, cap);
-}
-
-/* Lists what there is; for the ranks of a communicator, what reaches them. */
-static void refuse_log(const char *info, bool is_of_ranks)
-{
-    const struct amg_transport *mpi[2] = {mpi_find(false), NULL};
-    char offer[NAME_CAP];
-
-    if (is_of_ranks && mpi[0] != NULL)
-        AMG_LOG_ERROR("cls",
-            "no transport '%s' here; this build offers: %s; and shm, where all "
-            "ranks are on one node",
-            info, amg_registry_offer(mpi, offer, sizeof(offer)));
-    else
-        AMG_LOG_ERROR("cls", "no transport '%s' here; this build offers: %s%s",
-            info, amg_init_offer(offer, sizeof(offer)),
-            mpi[0] == NULL ? " (and mpi, where " MPI_LIBRARY " is found)" : "");
-}
 
 /* Does the string leave open which way bulk data take, and nothing else? */
 static bool info_is_open(const char *info)
@@ -124,13 +38,9 @@ const char *amg_init_plan_info(const char *info)
 /* The ranks of a node may share its memory: the plan says whether. */
 static hg_return_t ranks_join(hg_class_t *cls)
 {
-    const struct amg_node_ops *ops = dlsym(RTLD_DEFAULT, NODE_SYMBOL);
+    const struct amg_node_ops *ops = amg_init_node_ops();
 
-    if (ops != NULL)
-        return amg_init_node_join(cls, ops);
-    AMG_LOG_ERROR(
-        "cls", "%s is of another version: it has no " NODE_SYMBOL, MPI_LIBRARY);
-    return HG_PROTONOSUPPORT;
+    return ops == NULL ? HG_PROTONOSUPPORT : amg_init_node_join(cls, ops);
 }
 
 /* Which drivers serve the init string. Over `is_of_ranks`, a communicator's
@@ -150,15 +60,17 @@ static hg_return_t plan_transports(struct amg_class_plan *plan,
     plan->transports[AMG_ROUTE_SELF] = &amg_self_transport;
     plan->main_route = AMG_ROUTE_SELF;
     plan->name = amg_self_transport.name;
-    if ((scheme_is(uri, "self") || scheme_is(uri, "na+self")) && !is_of_ranks)
+    if ((amg_init_scheme_is(uri, "self") ||
+            amg_init_scheme_is(uri, "na+self")) &&
+        !is_of_ranks)
         return HG_SUCCESS;
-    if (scheme_is(uri, "mpi+dynamic")) {
+    if (amg_init_scheme_is(uri, "mpi+dynamic")) {
         AMG_LOG_ERROR("cls",
             "mpi+dynamic: MPI cannot join two jobs dependably; use mpi within "
             "a job, or a libfabric transport between jobs");
         return HG_OPNOTSUPPORTED;
     }
-    if (scheme_is_shm(uri) && !is_of_ranks) {
+    if (amg_init_scheme_is_shm(uri) && !is_of_ranks) {
         plan->transports[AMG_ROUTE_SHM] = &amg_shm_transport;
         plan->main_route = AMG_ROUTE_SHM;
         /* As Mercury says, which programs compare with. */
@@ -166,16 +78,21 @@ static hg_return_t plan_transports(struct amg_class_plan *plan,
         snprintf(plan->protocol, sizeof(plan->protocol), "sm");
         return HG_SUCCESS;
     }
-    if (scheme_is_mpi(uri) || scheme_is_shm(uri)) {
-        plan->transports[AMG_ROUTE_MPI] = mpi_find(true);
+    if (amg_init_scheme_is_mpi(uri) || amg_init_scheme_is_shm(uri)) {
+        plan->transports[AMG_ROUTE_MPI] = amg_init_mpi(true);
         plan->main_route = AMG_ROUTE_MPI;
         plan->join = ranks_join;
-        plan->needs_near = scheme_is_shm(uri);
-        plan->wants_near = plan->needs_near || scheme_is(uri, "auto");
+        plan->needs_near = amg_init_scheme_is_shm(uri);
+        plan->wants_near = plan->needs_near || amg_init_scheme_is(uri, "auto");
         plan->name = "mpi";
+    } else if (amg_init_scheme_is_ofi(uri) && !is_of_ranks) {
+        plan->transports[AMG_ROUTE_OFI] = amg_init_ofi(true);
+        plan->main_route = AMG_ROUTE_OFI;
+        plan->name = "ofi";
     }
-    if (plan->transports[AMG_ROUTE_MPI] == NULL) {
-        refuse_log(info, is_of_ranks);
+    if (plan->main_route == AMG_ROUTE_SELF ||
+        plan->transports[plan->main_route] == NULL) {
+        amg_init_refuse(info, is_of_ranks);
         return HG_PROTONOSUPPORT;
     }
     return HG_SUCCESS;

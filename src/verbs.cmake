@@ -126,8 +126,10 @@ endfunction()
 # The environment in which the sanitizers and MPI bear each other: UCX must not
 # put hooks into malloc, and what other libraries leak is not ours to report.
 # hwloc's plugins are closed before the leaks are counted, and so have no name
-# that a suppression could match: they are not loaded.
+# that a suppression could match: they are not loaded. A library that is opened
+# by name is not found beside the one that asks, because the sanitizer asks.
 set(sanitize_env
+    "LD_LIBRARY_PATH=${PROJECT_BINARY_DIR}/lib"
     "ASAN_OPTIONS=detect_leaks=1:abort_on_error=0"
     "LSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/tests/lsan.supp:print_suppressions=0"
     "UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1"

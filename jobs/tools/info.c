@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/env.h"
+#include "base/log.h"
 #include "base/mem.h"
 #include "core/class.h"
 #include "init_plan.h"
@@ -98,6 +99,57 @@ static void class_print(hg_class_t *cls, const char *transport)
     address_print(cls);
 }
 
+static void provider_print(const struct amg_transport *ofi, const char *scheme)
+{
+    const struct amg_open how = {
+        .info = "",
+        .protocol = strchr(scheme, '+') + 1,
+        .is_listening = true,
+        .max_contexts = 1,
+    };
+    struct amg_domain *domain = NULL;
+    struct amg_peer *self = NULL;
+    struct amg_limits limits;
+    char text[TEXT_CAP] = "";
+    size_t len = sizeof(text);
+
+    if (ofi->domain.open(&how, &domain) != HG_SUCCESS)
+        return;
+    ofi->domain.limits(domain, &limits);
+    self = ofi->addr.self(domain);
+    (void)ofi->addr.format(domain, self, text, &len);
+    ofi->addr.drop(domain, self);
+    ofi->domain.close(domain);
+    printf("  %-18s %s\n      %" PRIu32 " bytes in a message, %" PRIu32
+           " calls, waiting %s\n",
+        scheme, text, limits.request_len, limits.credits,
+        limits.is_spinning ? "looks without a pause"
+                           : "sleeps on a descriptor");
+}
+
+/* Opens what each init string names, and says nothing of those that fail. */
+static void providers_print(void)
+{
+    const struct amg_transport *all[AMG_ROUTE_COUNT + 1];
+    const struct amg_transport *ofi = NULL;
+    char schemes[TEXT_CAP];
+    char *next = schemes;
+    char *scheme = NULL;
+
+    amg_log_level_set(AMG_LOG_LEVEL_NONE);
+    amg_init_transports("ofi+tcp", all);
+    for (unsigned i = 0; all[i] != NULL; i++)
+        if (strcmp(all[i]->name, "ofi") == 0)
+            ofi = all[i];
+    if (ofi == NULL)
+        return;
+    puts("Providers of libfabric that can be opened here:");
+    snprintf(schemes, sizeof(schemes), "%s", ofi->schemes);
+    while ((scheme = strtok_r(next, " ", &next)) != NULL)
+        if (strchr(scheme, '+') != NULL)
+            provider_print(ofi, scheme);
+}
+
 int main(int argc, char **argv)
 {
     const char *transport = ranks_transport();
@@ -124,6 +176,8 @@ int main(int argc, char **argv)
     if (ranks_own(cls) == 0)
         class_print(cls, transport);
     ranks_print(cls);
+    if (ranks_own(cls) == 0)
+        providers_print();
     fflush(stdout);
     return HG_Finalize(cls) == HG_SUCCESS ? EXIT_SUCCESS : EXIT_FAILURE;
 }

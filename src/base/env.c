@@ -35,6 +35,10 @@ static const struct amg_env_var env_vars[AMG_ENV_COUNT] = {
         "how long HG_Bulk_free waits for pieces in motion"},
     [AMG_ENV_FINALIZE_TIMEOUT] = {"AMALGAM_FINALIZE_TIMEOUT_MS", "ms", 30000, 0,
         3600000, "how long the end of a class waits for missing ranks"},
+    [AMG_ENV_CONNECT_TIMEOUT] = {"AMALGAM_CONNECT_TIMEOUT_MS", "ms", 10000, 10,
+        3600000,
+        "how long a process of another job may take to answer the first "
+        "message, or to take one"},
     [AMG_ENV_SPIN_US] = {"AMALGAM_SPIN_US", "us", 100, 0, 1000000,
         "how long a wait looks for news before it gives the core away"},
     [AMG_ENV_REPORT] = {"AMALGAM_REPORT", "", 0, 0, 1,

@@ -175,10 +175,13 @@ static hg_return_t class_open_domains(hg_class_t *cls)
     cls->plan.how.protocol = cls->plan.protocol;
     for (route = 0; route < AMG_ROUTE_COUNT; route++) {
         const struct amg_transport *transport = cls->plan.transports[route];
+        struct amg_open how = cls->plan.how;
 
         if (transport == NULL)
             continue;
-        rc = transport->domain.open(&cls->plan.how, &cls->domains[route]);
+        if (route != (unsigned)cls->plan.main_route)
+            how.info = ""; /* the init string is for the main one */
+        rc = transport->domain.open(&how, &cls->domains[route]);
         if (rc != HG_SUCCESS)
             return rc;
     }

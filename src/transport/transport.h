@@ -53,6 +53,10 @@ struct amg_open {
     uint32_t credits;     /* unanswered requests per peer, 0 the default */
     uint32_t max_contexts;       /* endpoints that will be open at once, >= 1 */
     const struct amg_area *area; /* lives as long as the domain; NULL: none */
+    const char *ip_subnet; /* "10.0.0.0/8": take an interface there; or NULL */
+    const char *auth_key;  /* what the network asks of a job; NULL: its own */
+    uint8_t addr_format;   /* one of enum na_addr_format */
+    bool no_block;         /* nobody will sleep: no descriptor is needed */
 };
 
 /* What a domain can do; constant while it is open. */

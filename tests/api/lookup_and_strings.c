@@ -86,7 +86,7 @@ static void refusals(struct api *api, const char *text)
         EXPECT(
             api, HG_INVALID_ARG, HG_Addr_lookup2(api->cls, nonsense[i], &addr));
     EXPECT(api, HG_PROTONOSUPPORT,
-        HG_Addr_lookup2(api->cls, "ofi+tcp://10.0.0.1:2020", &addr));
+        HG_Addr_lookup2(api->cls, "bmi+tcp://10.0.0.1:2020", &addr));
     strcpy(other, text);
     api_world.make_foreign(other);
     EXPECT(api, HG_ADDRNOTAVAIL, HG_Addr_lookup2(api->cls, other, &addr));

@@ -47,7 +47,7 @@ static void others_are_refused(struct harness *h, const struct amg_peer *self)
 {
     static const char *const nonsense[] = {"", "nonsense", "://", "self",
         "self://", "self://x-y", "self:/1-2", "mpi", "mpi://", "mpi://zz",
-        "tcp://127.0.0.1:80", "\t", "self:// 1-2",
+        "nothing+tcp://127.0.0.1:80", "\t", "self:// 1-2",
         "mpi://0123456789abcdef0123456789abcdef0123456789abcdef/x"};
     char text[HARNESS_TEXT_CAP];
     char longer[HARNESS_TEXT_CAP];

@@ -127,7 +127,12 @@ static void bulk_runs(struct harness *h)
 static void domain_lives(struct harness *h)
 {
     const struct amg_open how = {
-        .info = "", .is_listening = true, .max_contexts = 2, .credits = 8};
+        .info = "",
+        .protocol = harness_protocol(h),
+        .is_listening = true,
+        .max_contexts = 2,
+        .credits = 8,
+    };
     struct harness inner = *h;
     hg_return_t rc = h->t->domain.open(&how, &inner.domain);
 

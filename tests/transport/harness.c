@@ -222,13 +222,19 @@ static void start_together(struct harness *h)
     }
 }
 
+const char *harness_protocol(const struct harness *h)
+{
+    const char *mark = strchr(h->scheme, '+');
+
+    return mark == NULL ? h->scheme : mark + 1;
+}
+
 static void harness_open(struct harness *h, const struct harness_wish *wish)
 {
     uint32_t eps = wish->eps == 0 ? 1 : wish->eps;
-    const char *plus = strchr(h->scheme, '+');
     const struct amg_open how = {
         .info = "",
-        .protocol = plus == NULL ? h->scheme : plus + 1,
+        .protocol = harness_protocol(h),
         .is_listening = true,
         .message_len = wish->message_len,
         .credits = wish->credits,

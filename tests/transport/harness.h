@@ -67,6 +67,9 @@ struct harness {
     uint64_t deadline_ns;
 };
 
+/* Of the scheme, as struct amg_open has it. */
+const char *harness_protocol(const struct harness *h);
+
 /* One operation with room to see what became of it. */
 enum { HARNESS_SEGMENTS_MAX = 32 };
 

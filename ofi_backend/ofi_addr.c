@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Other processes as peers, and their address strings.
+ *
+ * Memory: about 300 bytes per peer, found by a hash of its address; the
+ * provider has its own. A peer is one process address, whatever process is
+ * there: who that is, is learnt at first contact (ofi_hello.c). It lives while
+ * somebody has a share of it: the user, a message, and itself as long as it is
+ * no stranger. */
+#include "ofi_backend/ofi_addr.h"
+
+#include <netinet/in.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/assert.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "ofi_backend/ofi_select.h"
+#include "ofi_backend/ofi_text.h"
+
+/* state_edges[from] has a bit for each state that may follow. */
+static const unsigned state_edges[AMG_OFI_PEER_STATES] = {
+    [AMG_OFI_PEER_STRANGER] =
+        1u << AMG_OFI_PEER_ASKED | 1u << AMG_OFI_PEER_OPEN,
+    [AMG_OFI_PEER_ASKED] =
+        1u << AMG_OFI_PEER_OPEN | 1u << AMG_OFI_PEER_STRANGER,
+    [AMG_OFI_PEER_OPEN] = 1u << AMG_OFI_PEER_STRANGER,
+};
+
+/* FNV-1a, 64 bits. */
+static uint64_t hash_of(const uint8_t *bytes, size_t len)
+{
+    uint64_t hash = 0xcbf29ce484222325ull;
+
+    for (size_t i = 0; i < len; i++)
+        hash = (hash ^ bytes[i]) * 0x100000001b3ull;
+    return hash;
+}
+
+/* Bytes that mean nothing must not make two of one. */
+static void addr_clean(
+    const struct amg_ofi_domain *domain, uint8_t *addr, size_t len)
+{
+    struct sockaddr_in four;
+    struct sockaddr_in6 six;
+
+    if (domain->facts.addr_format == FI_SOCKADDR_IN && len == sizeof(four)) {
+        memcpy(&four, addr, len);
+        memset(&four.sin_zero, 0, sizeof(four.sin_zero));
+        memcpy(addr, &four, len);
+    } else if (domain->facts.addr_format == FI_SOCKADDR_IN6 &&
+               len == sizeof(six)) {
+        memcpy(&six, addr, len);
+        six.sin6_flowinfo = 0;
+        memcpy(addr, &six, len);
+    }
+}
+
+static hg_return_t peer_make_locked(struct amg_ofi_domain *domain,
+    const uint8_t *addr, uint16_t len, uint64_t hash,
+    struct amg_peer **ret_peer)
+{
+    struct amg_peer *peer = amg_mem_zalloc(sizeof(*peer) + len);
+    hg_return_t rc = HG_SUCCESS;
+
+    if (peer == NULL)
+        return HG_NOMEM;
+    peer->domain = domain;
+    peer->state = AMG_OFI_PEER_STRANGER;
+    peer->hash = hash;
+    peer->at = FI_ADDR_NOTAVAIL;
+    peer->addr_len = len;
+    memcpy(peer->addr, addr, len);
+    amg_list_init(&peer->unsent);
+    amg_list_init(&peer->leases);
+    amg_list_init(&peer->transfers);
+    atomic_init(&peer->shares, 1);
+    rc = amg_table_add(&domain->peer_numbers, peer, 0, &peer->number);
+    if (rc != HG_SUCCESS)
+        goto free_peer;
+    peer->next_alike = amg_map_get(&domain->peers_by_hash, hash);
+    rc = amg_map_put(&domain->peers_by_hash, hash, peer);
+    if (rc != HG_SUCCESS)
+        goto remove_number;
+    amg_list_push(&domain->peers, &peer->all);
+    *ret_peer = peer;
+    return HG_SUCCESS;
+
+remove_number:
+    amg_table_remove(&domain->peer_numbers, peer->number);
+free_peer:
+    amg_mem_free(peer);
+    return rc;
+}
+
+hg_return_t amg_ofi_peer_get_locked(struct amg_ofi_domain *domain,
+    const void *bytes, uint16_t len, struct amg_peer **ret_peer)
+{
+    uint8_t addr[AMG_OFI_ADDR_MAX];
+    struct amg_peer *peer = NULL;
+    uint64_t hash = 0;
+
+    if (len == 0 || len > AMG_OFI_ADDR_MAX)
+        return HG_INVALID_ARG;
+    memcpy(addr, bytes, len);
+    addr_clean(domain, addr, len);
+    hash = hash_of(addr, len);
+    peer = amg_map_get(&domain->peers_by_hash, hash);
+    for (; peer != NULL; peer = peer->next_alike)
+        if (peer->addr_len == len && memcmp(peer->addr, addr, len) == 0) {
+            *ret_peer = amg_ofi_peer_hold(peer);
+            return HG_SUCCESS;
+        }
+    return peer_make_locked(domain, addr, len, hash, ret_peer);
+}
+
+struct amg_peer *amg_ofi_peer_hold(struct amg_peer *peer)
+{
+    atomic_fetch_add_explicit(&peer->shares, 1, memory_order_relaxed);
+    return peer;
+}
+
+/* Takes it out of the chain of its hash. */
+static void peer_unhash_locked(
+    struct amg_ofi_domain *domain, struct amg_peer *peer)
+{
+    struct amg_peer *first = amg_map_get(&domain->peers_by_hash, peer->hash);
+    struct amg_peer *at = first;
+
+    if (first != peer) {
+        while (at->next_alike != peer)
+            at = at->next_alike;
+        at->next_alike = peer->next_alike;
+        return;
+    }
+    if (peer->next_alike == NULL)
+        (void)amg_map_remove(&domain->peers_by_hash, peer->hash);
+    else /* replaces a value, which needs no memory */
+        (void)amg_map_put(&domain->peers_by_hash, peer->hash, peer->next_alike);
+}
+
+static void peer_free_locked(struct amg_peer *peer)
+{
+    struct amg_ofi_domain *domain = peer->domain;
+
+    AMG_ASSERT(amg_list_is_empty(&peer->unsent));
+    AMG_ASSERT(amg_list_is_empty(&peer->leases) && peer->busy == 0);
+    if (peer->at != FI_ADDR_NOTAVAIL && domain->ep != NULL)
+        (void)amg_ofi_call->av_remove(domain->av, peer->at);
+    amg_flow_forget(&domain->flow, &peer->calls);
+    amg_table_remove(&domain->peer_numbers, peer->number);
+    peer_unhash_locked(domain, peer);
+    if (peer->is_trying)
+        amg_list_remove(&peer->trying);
+    amg_list_remove(&peer->all);
+    amg_mem_free(peer);
+}
+
+void amg_ofi_peer_drop_locked(struct amg_peer *peer)
+{
+    if (atomic_fetch_sub_explicit(&peer->shares, 1, memory_order_acq_rel) == 1)
+        peer_free_locked(peer);
+}
+
+struct amg_peer *amg_ofi_peer_find_locked(
+    const struct amg_ofi_domain *domain, uint32_t from)
+{
+    struct amg_table_place *place =
+        amg_table_find(&domain->peer_numbers, from, 0);
+
+    return place == NULL ? NULL : place->object;
+}
+
+hg_return_t amg_ofi_peer_insert_locked(struct amg_peer *peer)
+{
+    struct amg_ofi_domain *domain = peer->domain;
+    int count = 0;
+
+    if (peer->is_stale && peer->busy == 0) {
+        /* Its old connection must not be taken for one to who is there now. */
+        if (peer->at != FI_ADDR_NOTAVAIL)
+            (void)amg_ofi_call->av_remove(domain->av, peer->at);
+        peer->at = FI_ADDR_NOTAVAIL;
+        peer->is_stale = false;
+    }
+    if (peer->at != FI_ADDR_NOTAVAIL)
+        return HG_SUCCESS;
+    count = amg_ofi_call->av_insert(domain->av, peer->addr, &peer->at);
+    if (count == 1)
+        return HG_SUCCESS;
+    peer->at = FI_ADDR_NOTAVAIL;
+    if (count < 0)
+        return amg_ofi_error(count, "telling the provider of an address");
+    AMG_LOG_ERROR("addr", "ofi: the provider does not take this address");
+    return HG_ADDRNOTAVAIL;
+}
+
+void amg_ofi_peer_set_state(struct amg_peer *peer, enum amg_ofi_peer_state next)
+{
+    enum amg_ofi_peer_state before = peer->state;
+
+    AMG_ASSERT((state_edges[before] >> next & 1u) != 0);
+    AMG_LOG_DEBUG(
+        "ofi", "peer %p state %d to %d", (void *)peer, (int)before, (int)next);
+    peer->state = next;
+    /* No stranger goes away by itself; a stranger may. */
+    if (before == AMG_OFI_PEER_STRANGER)
+        (void)amg_ofi_peer_hold(peer);
+    else if (next == AMG_OFI_PEER_STRANGER)
+        amg_ofi_peer_drop_locked(peer);
+}
+
+const char *amg_ofi_peer_text(const struct amg_peer *peer, char *ret_text)
+{
+    amg_ofi_text_write(
+        &peer->domain->facts, peer->addr, peer->addr_len, ret_text);
+    return ret_text;
+}
+
+void amg_ofi_peer_blame(
+    struct amg_peer *peer, enum amg_ofi_fault fault, unsigned kind, long number)
+{
+    static const char *const texts[] = {
+        [AMG_OFI_FAULT_FORM] = "a message of unknown form or wrong length was "
+                               "dropped",
+        [AMG_OFI_FAULT_CREDITS] = "more credits came back than were taken",
+        [AMG_OFI_FAULT_ANSWER] = "an answer that fits nothing was dropped",
+        [AMG_OFI_FAULT_ACCESS] = "an access to memory was refused",
+    };
+    char text[AMG_OFI_TEXT_CAP];
+
+    if ((peer->warned & 1u << fault) != 0)
+        return;
+    peer->warned |= 1u << fault;
+    AMG_LOG_WARNING("ofi",
+        "from %s: %s (kind %u, number %ld); more of this from there is not "
+        "reported",
+        amg_ofi_peer_text(peer, text), texts[fault], kind, number);
+}
+
+struct amg_peer *amg_ofi_addr_self(struct amg_domain *base)
+{
+    return amg_ofi_peer_hold(amg_ofi_domain_of(base)->self);
+}
+
+void amg_ofi_addr_drop(struct amg_domain *base, struct amg_peer *peer)
+{
+    struct amg_ofi_domain *domain = amg_ofi_domain_of(base);
+
+    amg_bias_take(&domain->lock);
+    amg_ofi_peer_drop_locked(peer);
+    amg_bias_give(&domain->lock);
+}
+
+bool amg_ofi_addr_is_self(
+    const struct amg_domain *base, const struct amg_peer *peer)
+{
+    return peer == amg_ofi_domain_of(base)->self;
+}
+
+bool amg_ofi_addr_is_same(const struct amg_domain *base,
+    const struct amg_peer *one, const struct amg_peer *other)
+{
+    (void)base;
+    return one == other;
+}
+
+hg_return_t amg_ofi_addr_format(const struct amg_domain *base,
+    const struct amg_peer *peer, char *ret_text, size_t *len)
+{
+    char text[AMG_OFI_TEXT_CAP];
+    size_t room = *len;
+
+    (void)base;
+    (void)amg_ofi_peer_text(peer, text);
+    *len = strlen(text) + 1;
+    if (ret_text == NULL || room < *len)
+        return HG_OVERFLOW;
+    memcpy(ret_text, text, *len);
+    return HG_SUCCESS;
+}
+
+hg_return_t amg_ofi_addr_parse(
+    struct amg_domain *base, const char *text, struct amg_peer **ret_peer)
+{
+    struct amg_ofi_domain *domain = amg_ofi_domain_of(base);
+    uint8_t addr[AMG_OFI_ADDR_MAX];
+    uint16_t len = 0;
+    hg_return_t rc = amg_ofi_text_read(&domain->facts, text, addr, &len);
+
+    if (rc != HG_SUCCESS)
+        return rc;
+    amg_bias_take(&domain->lock);
+    rc = amg_ofi_peer_get_locked(domain, addr, len, ret_peer);
+    amg_bias_give(&domain->lock);
+    return rc;
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Other processes as peers, and their address strings. */
+#ifndef AMG_OFI_BACKEND_OFI_ADDR_H
+#define AMG_OFI_BACKEND_OFI_ADDR_H
+
+#include "ofi_backend/ofi_domain.h"
+
+/* What a peer may do wrong; of each kind the first one is logged. */
+enum amg_ofi_fault {
+    AMG_OFI_FAULT_FORM,
+    AMG_OFI_FAULT_CREDITS,
+    AMG_OFI_FAULT_ANSWER,
+    AMG_OFI_FAULT_ACCESS,
+};
+
+/* The peer at these bytes, known or new; the share is the caller's. HG_NOMEM,
+ * HG_INVALID_ARG: too long. */
+hg_return_t amg_ofi_peer_get_locked(struct amg_ofi_domain *domain,
+    const void *addr, uint16_t len, struct amg_peer **ret_peer);
+struct amg_peer *amg_ofi_peer_hold(struct amg_peer *peer);
+void amg_ofi_peer_drop_locked(struct amg_peer *peer);
+/* Whom `from` of a message names, or NULL. */
+struct amg_peer *amg_ofi_peer_find_locked(
+    const struct amg_ofi_domain *domain, uint32_t from);
+/* Has the provider know its address. HG_NOMEM, HG_ADDRNOTAVAIL. */
+hg_return_t amg_ofi_peer_insert_locked(struct amg_peer *peer);
+void amg_ofi_peer_set_state(
+    struct amg_peer *peer, enum amg_ofi_peer_state next);
+/* For a person; `ret_text` has AMG_OFI_TEXT_CAP bytes. Returns it. */
+const char *amg_ofi_peer_text(const struct amg_peer *peer, char *ret_text);
+void amg_ofi_peer_blame(struct amg_peer *peer, enum amg_ofi_fault fault,
+    unsigned kind, long number);
+
+/* The slots of the contract. */
+struct amg_peer *amg_ofi_addr_self(struct amg_domain *base);
+void amg_ofi_addr_drop(struct amg_domain *base, struct amg_peer *peer);
+bool amg_ofi_addr_is_self(
+    const struct amg_domain *base, const struct amg_peer *peer);
+bool amg_ofi_addr_is_same(const struct amg_domain *base,
+    const struct amg_peer *one, const struct amg_peer *other);
+hg_return_t amg_ofi_addr_format(const struct amg_domain *base,
+    const struct amg_peer *peer, char *ret_text, size_t *len);
+hg_return_t amg_ofi_addr_parse(
+    struct amg_domain *base, const char *text, struct amg_peer **ret_peer);
+
+#endif

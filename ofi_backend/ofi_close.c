@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The ends of endpoints and domains.
+ *
+ * Processes that talk by libfabric come and go; none waits for the others. Who
+ * closes lets what it has sent leave first, and then says goodbye to those that
+ * know it, so that what they wait for ends. */
+#include "ofi_backend/ofi_close.h"
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "ofi_backend/ofi_addr.h"
+#include "ofi_backend/ofi_ep.h"
+#include "ofi_backend/ofi_hello.h"
+#include "ofi_backend/ofi_lease.h"
+#include "ofi_backend/ofi_msg.h"
+#include "ofi_backend/ofi_poll.h"
+#include "ofi_backend/ofi_rma.h"
+#include "ofi_backend/ofi_send.h"
+#include "ofi_backend/ofi_slab.h"
+#include "ofi_backend/ofi_wait.h"
+
+enum {
+    EP_CLOSE_MS = 1000, /* for reads and writes of an endpoint's transfers */
+    BYE_MS = 200,       /* for the last messages */
+    NAP_NS = 20000,
+};
+
+/* Polls until `ep` has nothing in motion, for some time. */
+static void ep_settle_locked(
+    struct amg_ofi_domain *domain, const struct amg_ofi_ep *ep)
+{
+    uint64_t deadline_ns = amg_clock_deadline_ns(EP_CLOSE_MS);
+
+    while (ep->moving > 0 && amg_clock_ns() < deadline_ns) {
+        if (amg_ofi_poll_domain_locked(domain) > 0)
+            continue;
+        amg_bias_give(&domain->lock);
+        amg_clock_sleep_ns(NAP_NS);
+        amg_bias_take(&domain->lock);
+    }
+}
+
+void amg_ofi_close_ep(struct amg_ep *base, struct amg_news *ret_news)
+{
+    struct amg_ofi_ep *ep = amg_ofi_ep_of(base);
+    struct amg_ofi_domain *domain = amg_ofi_domain_of_ep(ep);
+
+    amg_bias_take(&domain->lock);
+    amg_ofi_msg_drop_locked(domain, ep);
+    amg_ofi_rma_drop_locked(domain, ep);
+    ep_settle_locked(domain, ep);
+    amg_ofi_rma_detach_locked(domain, ep);
+    domain->eps[base->context_id] = NULL;
+    amg_ofi_wait_end_locked(ep);
+    amg_ofi_msg_refuse_all_locked(ep);
+    amg_list_splice(&ret_news->done, &ep->done);
+    amg_bias_give(&domain->lock);
+    amg_ofi_wait_fini(ep);
+    amg_mem_free(ep);
+}
+
+/* Is anything of ours still to leave? */
+static bool is_sending(const struct amg_ofi_domain *domain)
+{
+    const struct amg_link *link = amg_list_first(&domain->trying);
+
+    if (!amg_list_is_empty(&domain->sends) || domain->moving > 0)
+        return true;
+    for (; link != NULL; link = amg_list_next(&domain->trying, link))
+        if (!amg_list_is_empty(
+                &AMG_OBJECT(link, struct amg_peer, trying)->unsent))
+            return true;
+    return false;
+}
+
+hg_return_t amg_ofi_close_quiesce(struct amg_domain *base)
+{
+    struct amg_ofi_domain *domain = amg_ofi_domain_of(base);
+    bool is_busy = false;
+
+    amg_bias_take(&domain->lock);
+    (void)amg_ofi_poll_domain_locked(domain);
+    is_busy = is_sending(domain);
+    amg_bias_give(&domain->lock);
+    return is_busy ? HG_AGAIN : HG_SUCCESS;
+}
+
+/* Nobody is waited for, so there is nobody to give up. */
+void amg_ofi_close_abandon(struct amg_domain *base)
+{
+    (void)base;
+}
+
+/* Tells all that know this process, and lets that leave. */
+static void bye_say_locked(struct amg_ofi_domain *domain)
+{
+    uint64_t deadline_ns = amg_clock_deadline_ns(BYE_MS);
+    struct amg_link *link = amg_list_first(&domain->peers);
+
+    amg_ofi_lease_return_all_locked(domain);
+    for (; link != NULL; link = amg_list_next(&domain->peers, link)) {
+        struct amg_peer *peer = AMG_OBJECT(link, struct amg_peer, all);
+
+        if (peer->state == AMG_OFI_PEER_OPEN && peer != domain->self)
+            (void)amg_ofi_send_control_locked(
+                peer, 0, peer->context, AMG_OFI_BYE, 0, NULL, 0);
+    }
+    while (is_sending(domain) && amg_clock_ns() < deadline_ns) {
+        if (amg_ofi_poll_domain_locked(domain) > 0)
+            continue;
+        amg_bias_give(&domain->lock);
+        amg_clock_sleep_ns(NAP_NS);
+        amg_bias_take(&domain->lock);
+    }
+}
+
+/* All peers are strangers again, and only the user may still hold some. */
+static void peers_end_locked(struct amg_ofi_domain *domain)
+{
+    struct amg_link *link = amg_list_first(&domain->peers);
+
+    while (link != NULL) {
+        struct amg_peer *peer =
+            amg_ofi_peer_hold(AMG_OBJECT(link, struct amg_peer, all));
+
+        amg_ofi_hello_lost_locked(peer, NULL);
+        link = amg_list_next(&domain->peers, link);
+        amg_ofi_peer_drop_locked(peer);
+    }
+}
+
+void amg_ofi_close_free(struct amg_ofi_domain *domain)
+{
+    amg_bias_take(&domain->lock);
+    amg_ofi_send_abandon_locked(domain);
+    peers_end_locked(domain);
+    if (domain->self != NULL)
+        amg_ofi_peer_drop_locked(domain->self);
+    amg_ofi_slab_fini(domain);
+    amg_ofi_ep_fini(domain);
+    amg_bias_give(&domain->lock);
+    amg_pool_fini(&domain->piece_pool);
+    amg_pool_fini(&domain->transfer_pool);
+    amg_table_fini(&domain->mems);
+    amg_table_fini(&domain->grants);
+    amg_table_fini(&domain->leases);
+    amg_table_fini(&domain->pieces);
+    amg_table_fini(&domain->calls);
+    amg_table_fini(&domain->peer_numbers);
+    amg_map_fini(&domain->peers_by_hash, NULL);
+    amg_mem_free(domain->eps);
+    amg_mem_free(domain);
+}
+
+void amg_ofi_close_domain(struct amg_domain *base)
+{
+    struct amg_ofi_domain *domain = amg_ofi_domain_of(base);
+
+    amg_bias_take(&domain->lock);
+    bye_say_locked(domain);
+    domain->is_closing = true;
+    amg_ofi_ep_close(domain);
+    amg_bias_give(&domain->lock);
+    amg_ofi_close_free(domain);
+}

@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The domain and its endpoints, as the files of this folder share them.
+ *
+ * All contexts of a class share one endpoint of libfabric: an address stands
+ * for a process, some NICs have few of them, and connections cost memory. The
+ * head of a message tells which context it is for; the context that polls
+ * serves the others, too, and rings for those that sleep.
+ *
+ * One lock guards a whole domain: all fields below, all calls of libfabric,
+ * and all operations while they are posted. So the provider is asked for
+ * FI_THREAD_DOMAIN, which has the least locks of its own. Functions that end
+ * in _locked want it held. */
+#ifndef AMG_OFI_BACKEND_OFI_DOMAIN_H
+#define AMG_OFI_BACKEND_OFI_DOMAIN_H
+
+#include <stdatomic.h>
+
+#include "base/bias.h"
+#include "base/list.h"
+#include "base/map.h"
+#include "base/pool.h"
+#include "ofi_backend/ofi_call.h"
+#include "ofi_backend/ofi_wire.h"
+#include "transport/flow.h"
+#include "transport/table.h"
+#include "transport/transport.h"
+
+enum {
+    AMG_OFI_CONTEXTS = 256, /* a context id is one byte */
+    AMG_OFI_RECEIVES = 4,   /* buffers of many messages, posted at once */
+    AMG_OFI_STACK_CAP = 64, /* "tcp;ofi_rxm" and its like */
+    AMG_OFI_TEXT_CAP = 384, /* an address string with its NUL */
+};
+
+/* What the words of amg_op.priv hold here. */
+enum { AMG_OFI_PRIV_STATE, AMG_OFI_PRIV_PTR, AMG_OFI_PRIV_EP };
+
+/* Where an operation stands. */
+enum amg_ofi_op_state {
+    AMG_OFI_OP_DONE,     /* on the done list, or with its owner */
+    AMG_OFI_OP_WAITING,  /* has no credit yet; the pointer is its slab */
+    AMG_OFI_OP_ASKED,    /* waits for a reply; the word is its cookie */
+    AMG_OFI_OP_LEAVING,  /* is being sent; the pointer is its slab */
+    AMG_OFI_OP_TRANSFER, /* a put or get; the pointer is its transfer */
+};
+
+struct amg_ofi_domain;
+
+/* What a completion of libfabric leads to. The provider may use the first
+ * bytes while it is posted (FI_CONTEXT2). */
+struct amg_ofi_work {
+    struct fi_context2 context;
+    /* Runs once for each completion; `error` is 0 or libfabric's code. */
+    void (*done)(struct amg_ofi_domain *domain, struct amg_ofi_work *work,
+        const struct fi_cq_data_entry *entry, int error);
+};
+
+enum amg_ofi_peer_state {
+    AMG_OFI_PEER_STRANGER, /* only its address is known */
+    AMG_OFI_PEER_ASKED,    /* said hello to; the deadline runs */
+    AMG_OFI_PEER_OPEN,     /* it has told who it is */
+    AMG_OFI_PEER_STATES
+};
+
+/* Another process. Lives while somebody holds it; those that are OPEN, or have
+ * work, hold themselves. */
+struct amg_peer {
+    struct amg_ofi_domain *domain;
+    atomic_int shares;
+    enum amg_ofi_peer_state state; /* written by amg_ofi_peer_set_state() */
+    struct amg_link all;           /* on the domain's list */
+    struct amg_peer *next_alike;   /* another one of the same hash */
+    uint64_t hash;                 /* of the address */
+    fi_addr_t at;                  /* FI_ADDR_NOTAVAIL: not inserted yet */
+    uint32_t number;               /* mine for it: it says so in `from` */
+    uint32_t my_number;            /* its for me */
+    uint64_t incarnation;          /* 0: not known */
+    uint32_t epoch;                /* counts its incarnations and losses */
+    uint32_t warned;               /* a bit per kind of fault */
+    uint8_t context;               /* the last one that was heard of */
+    bool owes_hello;               /* one could not be sent yet; and why: */
+    bool owes_welcome;
+    int broken;     /* libfabric's code of a post that failed for good */
+    bool is_trying; /* on the list of those with something to send */
+    uint16_t addr_len;
+    unsigned heard_tick; /* when the last message came */
+    unsigned asked_tick; /* when the last hello left */
+    uint64_t deadline_ns;
+    uint64_t retry_ns; /* no hello before; 0: now */
+    struct amg_flow_peer calls;
+    struct amg_list unsent; /* slabs, oldest first */
+    struct amg_link trying;
+    struct amg_list leases;    /* of its memory, ours */
+    struct amg_list transfers; /* our puts and gets */
+    unsigned revoked;          /* leases of our memory that it is to return */
+    unsigned busy;             /* sends, reads and writes in motion */
+    bool is_stale; /* its place in the address vector is to be given back */
+    _Alignas(8) uint8_t addr[]; /* as the provider reads it */
+};
+
+/* A place for one message: in the pool, with the user as a buffer, on its way
+ * out, or with the user as an arrival. */
+struct amg_ofi_slab {
+    struct amg_ofi_work work;
+    struct amg_link link;
+    struct amg_ofi_domain *domain;
+    struct amg_ofi_ep *ep; /* whose `op` it is */
+    struct amg_op *op;     /* ends when this has left; may be NULL */
+    struct amg_peer *peer; /* where it goes to or came from; a share */
+    struct amg_ofi_block *block;
+    uint32_t epoch;     /* of the peer when it came or was posted */
+    uint32_t len;       /* with the header */
+    uint32_t cookie;    /* of the call that it asks */
+    bool wants_reply;   /* then `op` is only set while it waits */
+    bool has_credit;    /* an arrival that will give one back */
+    struct amg_buf buf; /* buf.data points to data[] below */
+    struct amg_arrival arrival;
+    _Alignas(64) struct amg_ofi_header header; /* the message begins here */
+    unsigned char data[];
+};
+
+/* Owned by core, from open to close. */
+struct amg_ofi_ep {
+    struct amg_ep base;
+    struct amg_list done;    /* operations for the next poll */
+    struct amg_list arrived; /* the same, arrivals */
+    int wait_fd;             /* an epoll of the three below; -1: none */
+    int bell;                /* rung by other contexts that poll */
+    int timer;               /* for what has a deadline */
+    bool is_armed;           /* somebody sleeps on wait_fd */
+    bool is_rung;
+    uint64_t nap_ns; /* how long the timer was set for then */
+    unsigned moving; /* pieces that use memory of its operations */
+};
+
+enum { AMG_OFI_SEEN = 64 };
+
+/* One posted buffer, which many messages fit in; see ofi_ep.c. */
+struct amg_ofi_receive {
+    struct amg_ofi_work work;
+    unsigned char *bytes;
+    struct amg_ofi_block *block; /* how it is registered */
+    bool is_posted;              /* the provider may still choose it */
+    size_t end;                  /* of the message that lies farthest */
+    size_t sum;                  /* bytes of all messages that came */
+    unsigned tick;               /* when the last one came */
+};
+
+/* What the provider said of itself; constant. */
+struct amg_ofi_facts {
+    char stack[AMG_OFI_STACK_CAP]; /* all its layers, as in address strings */
+    bool needs_desc;               /* FI_MR_LOCAL */
+    bool is_virtual;               /* FI_MR_VIRT_ADDR */
+    bool makes_keys;               /* FI_MR_PROV_KEY */
+    bool binds_memory;             /* FI_MR_ENDPOINT */
+    bool can_sleep;                /* its queue has a descriptor */
+    uint32_t addr_format;
+    size_t inject_len;
+    size_t iov_max;
+    size_t rma_iov_max;
+    uint64_t key_max;   /* the largest key that we may choose */
+    uint64_t piece_len; /* bytes of one read or write */
+};
+
+/* Owned by core, from open to close. */
+struct amg_ofi_domain {
+    struct amg_domain base;
+    struct amg_bias lock;
+    struct amg_ofi_facts facts;
+    struct fi_info *info;
+    struct fid_fabric *fabric;
+    struct fid_domain *fid;
+    struct fid_av *av;
+    struct fid_cq *cq;
+    struct fid_ep *ep;
+    int cq_fd;             /* -1: it has none, or one that always rings */
+    unsigned false_alarms; /* of that, in a row */
+
+    uint64_t incarnation; /* of this domain; never 0 */
+    uint64_t salt;        /* in its keys */
+    uint32_t message_len; /* of an eager message, with our header */
+    uint32_t room_len;    /* of the longest one */
+    uint32_t max_contexts;
+    uint64_t connect_ns; /* how long a peer may take to answer */
+    bool is_listening;
+    bool no_block; /* nobody will sleep */
+    bool is_closing;
+
+    struct amg_ofi_ep **eps; /* by context; NULL where none is open */
+    unsigned armed_count;    /* those that somebody sleeps on */
+    struct amg_peer *self;
+    struct amg_map peers_by_hash;
+    struct amg_list peers;  /* all of them */
+    struct amg_list trying; /* those with something to send */
+    struct amg_table peer_numbers;
+    unsigned peer_count;
+    bool has_warned; /* of messages from nobody known */
+
+    struct amg_flow flow;
+    struct amg_table calls;  /* operations that wait for a reply */
+    struct amg_table pieces; /* struct amg_ofi_piece, by message */
+    struct amg_table leases; /* struct amg_ofi_lease, ours */
+    struct amg_table grants; /* struct amg_ofi_grant_of, to others */
+    struct amg_table mems;   /* struct amg_ofi_mem */
+
+    struct amg_link *slabs; /* free ones, single linked */
+    struct amg_ofi_block *blocks;
+    size_t slab_count;
+    struct amg_list sends; /* slabs the provider has not finished */
+    unsigned moving;       /* reads and writes the same */
+    struct amg_ofi_receive receives[AMG_OFI_RECEIVES];
+    struct amg_ofi_block *receive_block;
+
+    struct amg_pool transfer_pool;
+    struct amg_pool piece_pool;
+    struct amg_list transfers; /* that have something to post */
+    struct amg_list idle;      /* leases that nobody uses, oldest first */
+    unsigned idle_count;
+    uint64_t next_key;
+    uint64_t seen[AMG_OFI_SEEN]; /* hashes of keys that were leased before */
+
+    unsigned polls;   /* counts; now and then one looks at the clock */
+    unsigned tick;    /* counts intervals of the clock */
+    uint64_t tick_ns; /* when this one ends */
+};
+
+static inline struct amg_ofi_domain *amg_ofi_domain_of(
+    const struct amg_domain *domain)
+{
+    return AMG_OBJECT(domain, struct amg_ofi_domain, base);
+}
+
+static inline struct amg_ofi_ep *amg_ofi_ep_of(const struct amg_ep *ep)
+{
+    return AMG_OBJECT(ep, struct amg_ofi_ep, base);
+}
+
+static inline struct amg_ofi_domain *amg_ofi_domain_of_ep(
+    const struct amg_ofi_ep *ep)
+{
+    return amg_ofi_domain_of(ep->base.domain);
+}
+
+static inline void amg_ofi_op_set(struct amg_op *op,
+    enum amg_ofi_op_state state, void *ptr, struct amg_ofi_ep *ep)
+{
+    op->data = NULL;
+    op->len = 0;
+    op->priv[AMG_OFI_PRIV_STATE] = state;
+    op->priv[AMG_OFI_PRIV_PTR] = (uint64_t)(uintptr_t)ptr;
+    op->priv[AMG_OFI_PRIV_EP] = (uint64_t)(uintptr_t)ep;
+}
+
+static inline void *amg_ofi_op_ptr(const struct amg_op *op)
+{
+    return (void *)(uintptr_t)op->priv[AMG_OFI_PRIV_PTR];
+}
+
+static inline struct amg_ofi_ep *amg_ofi_op_ep(const struct amg_op *op)
+{
+    return (struct amg_ofi_ep *)(uintptr_t)op->priv[AMG_OFI_PRIV_EP];
+}
+
+/* The operation comes back with the next poll of its endpoint. */
+void amg_ofi_op_end_locked(struct amg_op *op, hg_return_t ret);
+
+#endif

@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The objects of libfabric that a domain is made of, and what it receives.
+ *
+ * Requests and replies land in the same few large buffers, each of which takes
+ * messages until less than the longest one would fit (FI_MULTI_RECV). They are
+ * always posted, so that nothing that comes is unexpected to the NIC.
+ *
+ * A buffer is given back when it is full, which is not yet when all that is to
+ * be in it has come: a long message of one sender may still be on its way while
+ * short ones of others fill what lies behind it (net, 1.17). So a buffer is
+ * posted again only when the messages that came fill it without a gap. Where a
+ * provider leaves gaps, one is posted again when it was quiet for some time. */
+#include "ofi_backend/ofi_ep.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "ofi_backend/ofi_poll.h"
+#include "ofi_backend/ofi_select.h"
+#include "ofi_backend/ofi_slab.h"
+
+enum {
+    RECEIVE_LEN_MIN = 131072, /* bytes of a buffer, */
+    RECEIVE_MESSAGES = 4,     /* and of the longest messages so many */
+    CQ_LEN = 1024,
+    QUIET_TICKS = 3, /* 0.3 s; see ofi_poll.c */
+};
+
+static hg_return_t enable_error(
+    int code, const struct amg_open *how, const char *stack)
+{
+    char what[320];
+
+    if (code == -FI_EADDRINUSE)
+        snprintf(what, sizeof(what),
+            "listening at '%s' (ofi+%s): another program uses that port; name "
+            "another one, or none to get a free one",
+            how->info == NULL ? "" : how->info, stack);
+    else
+        snprintf(what, sizeof(what),
+            "opening ofi+%s at '%s'; is it an address of this machine?", stack,
+            how->info == NULL ? "" : how->info);
+    return amg_ofi_error(code, what);
+}
+
+static size_t receive_len(const struct amg_ofi_domain *domain)
+{
+    size_t len = (size_t)domain->room_len * RECEIVE_MESSAGES;
+
+    return len < RECEIVE_LEN_MIN ? RECEIVE_LEN_MIN : len;
+}
+
+/* The queue that tells of all that ended; with a descriptor if it has one. */
+static int cq_make(struct amg_ofi_domain *domain, bool no_block)
+{
+    struct fi_cq_attr attr = {
+        .size = CQ_LEN,
+        .format = FI_CQ_FORMAT_DATA,
+        .wait_obj = no_block ? FI_WAIT_NONE : FI_WAIT_FD,
+    };
+    int code = 0;
+
+    domain->cq_fd = -1;
+    code = amg_ofi_call->cq_open(domain->fid, &attr, &domain->cq);
+    if (code == 0 && !no_block &&
+        amg_ofi_call->cq_wait_fd(domain->cq, &domain->cq_fd) == 0) {
+        domain->facts.can_sleep = true;
+        return 0;
+    }
+    domain->cq_fd = -1;
+    if (code == 0 && no_block)
+        return 0;
+    /* It has none, or says so late: then one that nobody waits for. */
+    if (code == 0)
+        (void)amg_ofi_call->close(&domain->cq->fid);
+    domain->cq = NULL;
+    attr.wait_obj = FI_WAIT_NONE;
+    return amg_ofi_call->cq_open(domain->fid, &attr, &domain->cq);
+}
+
+static int objects_make(struct amg_ofi_domain *domain, bool no_block)
+{
+    struct fi_av_attr av_attr = {.type = FI_AV_TABLE};
+    int code = amg_ofi_call->fabric(domain->info->fabric_attr, &domain->fabric);
+
+    if (code == 0)
+        code = amg_ofi_call->domain(domain->fabric, domain->info, &domain->fid);
+    if (code == 0)
+        code = amg_ofi_call->av_open(domain->fid, &av_attr, &domain->av);
+    if (code == 0)
+        code = cq_make(domain, no_block);
+    if (code == 0)
+        code = amg_ofi_call->endpoint(domain->fid, domain->info, &domain->ep);
+    if (code == 0)
+        code = amg_ofi_call->ep_bind(domain->ep, &domain->av->fid, 0);
+    if (code == 0)
+        code = amg_ofi_call->ep_bind(
+            domain->ep, &domain->cq->fid, FI_TRANSMIT | FI_RECV);
+    return code;
+}
+
+hg_return_t amg_ofi_ep_open(struct amg_ofi_domain *domain,
+    const struct amg_open *how, uint8_t *ret_addr, uint16_t *ret_len)
+{
+    size_t room = domain->room_len;
+    size_t addr_len = AMG_OFI_ADDR_MAX;
+    int code = objects_make(domain, how->no_block);
+
+    /* Before it is enabled, the option ends the process (shm, 1.17). */
+    if (code == 0)
+        code = amg_ofi_call->enable(domain->ep);
+    if (code == 0)
+        code = amg_ofi_call->setopt(
+            domain->ep, FI_OPT_MIN_MULTI_RECV, &room, sizeof(room));
+    if (code != 0)
+        return enable_error(code, how, domain->facts.stack);
+    code = amg_ofi_call->getname(domain->ep, ret_addr, &addr_len);
+    if (code != 0 || addr_len > AMG_OFI_ADDR_MAX)
+        return amg_ofi_error(
+            code != 0 ? code : -FI_ETOOSMALL, "asking for the own address");
+    *ret_len = (uint16_t)addr_len;
+    return HG_SUCCESS;
+}
+
+static void receive_post_locked(
+    struct amg_ofi_domain *domain, struct amg_ofi_receive *receive)
+{
+    struct iovec iov = {receive->bytes, receive_len(domain)};
+    void *desc = receive->block->mr == NULL
+                     ? NULL
+                     : amg_ofi_call->mr_desc(receive->block->mr);
+    const struct fi_msg msg = {
+        .msg_iov = &iov,
+        .desc = &desc,
+        .iov_count = 1,
+        .addr = FI_ADDR_UNSPEC,
+        .context = &receive->work.context,
+    };
+    ssize_t code = amg_ofi_call->recvmsg(domain->ep, &msg, FI_MULTI_RECV);
+
+    receive->is_posted = code == 0;
+    if (code == 0) {
+        receive->end = 0;
+        receive->sum = 0;
+    }
+    if (code != 0 && code != -FI_EAGAIN)
+        (void)amg_ofi_error((int)code, "posting a buffer to receive into");
+}
+
+void amg_ofi_ep_note_locked(struct amg_ofi_domain *domain,
+    struct amg_ofi_receive *receive, const void *at, size_t len)
+{
+    size_t end = (size_t)((const unsigned char *)at - receive->bytes) + len;
+
+    receive->sum += len;
+    if (end > receive->end)
+        receive->end = end;
+    receive->tick = domain->tick;
+}
+
+void amg_ofi_ep_refill_locked(
+    struct amg_ofi_domain *domain, struct amg_ofi_receive *receive)
+{
+    if (receive->is_posted || domain->is_closing)
+        return;
+    if (receive->sum == receive->end ||
+        domain->tick - receive->tick >= QUIET_TICKS)
+        receive_post_locked(domain, receive);
+}
+
+void amg_ofi_ep_refill_all_locked(struct amg_ofi_domain *domain)
+{
+    for (unsigned i = 0; i < AMG_OFI_RECEIVES; i++)
+        amg_ofi_ep_refill_locked(domain, &domain->receives[i]);
+}
+
+hg_return_t amg_ofi_ep_listen_locked(struct amg_ofi_domain *domain)
+{
+    hg_return_t rc =
+        amg_ofi_block_make(domain, AMG_OFI_RECEIVES * receive_len(domain),
+            FI_RECV, &domain->receive_block);
+
+    if (rc != HG_SUCCESS)
+        return rc;
+    for (unsigned i = 0; i < AMG_OFI_RECEIVES; i++) {
+        struct amg_ofi_receive *receive = &domain->receives[i];
+
+        receive->work.done = amg_ofi_poll_on_received_locked;
+        receive->block = domain->receive_block;
+        receive->bytes = domain->receive_block->bytes + i * receive_len(domain);
+        receive_post_locked(domain, receive);
+        if (!receive->is_posted)
+            return HG_NA_ERROR;
+    }
+    return HG_SUCCESS;
+}
+
+static void object_close(struct fid *fid, const char *what)
+{
+    int code = amg_ofi_call->close(fid);
+
+    if (code != 0)
+        (void)amg_ofi_error(code, what);
+}
+
+void amg_ofi_ep_close(struct amg_ofi_domain *domain)
+{
+    if (domain->ep != NULL)
+        object_close(&domain->ep->fid, "closing the endpoint");
+    domain->ep = NULL;
+}
+
+void amg_ofi_ep_fini(struct amg_ofi_domain *domain)
+{
+    amg_ofi_block_free(domain->receive_block);
+    domain->receive_block = NULL;
+    if (domain->cq != NULL)
+        object_close(&domain->cq->fid, "closing the completion queue");
+    if (domain->av != NULL)
+        object_close(&domain->av->fid, "closing the address vector");
+    if (domain->fid != NULL)
+        object_close(&domain->fid->fid, "closing the domain");
+    if (domain->fabric != NULL)
+        object_close(&domain->fabric->fid, "closing the fabric");
+    if (domain->info != NULL)
+        amg_ofi_call->freeinfo(domain->info);
+}

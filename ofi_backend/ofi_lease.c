@@ -1,0 +1,339 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Leases of peers' memory: the right to read and write it by ourselves.
+ *
+ * A transfer needs one, and asks for it unless there is one already. Memory
+ * that is exposed for one transfer, as for most RPCs, is freed soon: its lease
+ * is returned as soon as the transfer ends, before anybody is told so, and its
+ * owner has nobody to wait for. Memory that is asked for again is likely to be
+ * asked for once more: such a lease is kept for some time, and transfers then
+ * cost what a bare read or write does.
+ *
+ *     asked --all rows--> open --revoked, lost--> ended --no user--> returned
+ *       |                   |                                          |
+ *       +---- denied -------|-------- nobody uses it -----------------+   */
+#include "ofi_backend/ofi_lease.h"
+
+#include <string.h>
+
+#include "base/assert.h"
+#include "base/mem.h"
+#include "ofi_backend/ofi_addr.h"
+#include "ofi_backend/ofi_rma.h"
+#include "ofi_backend/ofi_send.h"
+
+enum {
+    IDLE_TICKS = 3, /* so long one is kept that nobody uses: 0.3 s */
+    IDLE_MAX = 64,  /* and so many at most */
+    ROWS_MAX = 1 << 24,
+};
+
+/* state_edges[from] has a bit for each state that may follow. */
+static const unsigned state_edges[AMG_OFI_LEASE_STATES] = {
+    [AMG_OFI_LEASE_ASKED] =
+        1u << AMG_OFI_LEASE_OPEN | 1u << AMG_OFI_LEASE_ENDED,
+    [AMG_OFI_LEASE_OPEN] = 1u << AMG_OFI_LEASE_ENDED,
+};
+
+static void lease_set_state(
+    struct amg_ofi_lease *lease, enum amg_ofi_lease_state next)
+{
+    AMG_ASSERT((state_edges[lease->state] >> next & 1u) != 0);
+    lease->state = next;
+}
+
+static uint64_t hash_of(
+    const struct amg_peer *peer, const struct amg_ofi_key *key)
+{
+    uint64_t hash = peer->incarnation ^ key->salt;
+
+    hash = (hash ^ key->number) * 0x9e3779b97f4a7c15ull;
+    return hash ^ hash >> 32;
+}
+
+/* Was this memory leased before? It was, from now on. */
+static bool was_seen_locked(struct amg_ofi_domain *domain, uint64_t hash)
+{
+    uint64_t *place = &domain->seen[hash % AMG_OFI_SEEN];
+    bool was_seen = *place == hash;
+
+    *place = hash;
+    return was_seen;
+}
+
+static void lease_free_locked(struct amg_ofi_lease *lease)
+{
+    struct amg_ofi_domain *domain = lease->peer->domain;
+
+    AMG_ASSERT(lease->users == 0 && amg_list_is_empty(&lease->waiting));
+    if (amg_link_is_listed(&lease->idle)) {
+        amg_list_remove(&lease->idle);
+        domain->idle_count--;
+    }
+    amg_list_remove(&lease->link);
+    amg_table_remove(&domain->leases, lease->cookie);
+    amg_ofi_peer_drop_locked(lease->peer);
+    amg_mem_free(lease->segments);
+    amg_mem_free(lease->keys);
+    amg_mem_free(lease);
+}
+
+/* False: no memory for the message; it stays. */
+static bool lease_return_locked(struct amg_ofi_lease *lease)
+{
+    if (!lease->is_gone && lease->state != AMG_OFI_LEASE_ASKED &&
+        !amg_ofi_send_control_locked(
+            lease->peer, 0, lease->context, AMG_OFI_RETURN, lease->id, NULL, 0))
+        return false;
+    lease_free_locked(lease);
+    return true;
+}
+
+static void lease_idle_locked(struct amg_ofi_lease *lease)
+{
+    struct amg_ofi_domain *domain = lease->peer->domain;
+
+    lease->idle_tick = domain->tick;
+    amg_list_push(&domain->idle, &lease->idle);
+    if (++domain->idle_count > IDLE_MAX)
+        (void)lease_return_locked(AMG_OBJECT(
+            amg_list_first(&domain->idle), struct amg_ofi_lease, idle));
+}
+
+void amg_ofi_lease_put_locked(struct amg_ofi_lease *lease)
+{
+    AMG_ASSERT(lease->users > 0);
+    if (--lease->users > 0)
+        return;
+    /* One that is still to be granted is returned when it was. */
+    if (lease->state == AMG_OFI_LEASE_ASKED && !lease->is_gone)
+        return;
+    if (lease->is_kept && lease->state == AMG_OFI_LEASE_OPEN)
+        lease_idle_locked(lease);
+    else if (!lease_return_locked(lease))
+        lease_idle_locked(lease);
+}
+
+static hg_return_t lease_make_locked(struct amg_peer *peer, uint8_t context,
+    uint8_t target_context, const struct amg_ofi_key *key,
+    struct amg_ofi_lease **ret_lease)
+{
+    struct amg_ofi_domain *domain = peer->domain;
+    const struct amg_ofi_lease_ask ask = {.key = *key};
+    struct amg_ofi_lease *lease = amg_mem_zalloc(sizeof(*lease));
+    hg_return_t rc = HG_NOMEM;
+
+    if (lease == NULL)
+        return HG_NOMEM;
+    lease->key = *key;
+    lease->hash = hash_of(peer, key);
+    lease->context = target_context;
+    amg_list_init(&lease->waiting);
+    rc = amg_table_add(&domain->leases, lease, peer->number, &lease->cookie);
+    if (rc == HG_SUCCESS &&
+        !amg_ofi_send_control_locked(peer, context, target_context,
+            AMG_OFI_LEASE, lease->cookie, &ask, sizeof(ask))) {
+        amg_table_remove(&domain->leases, lease->cookie);
+        rc = HG_NOMEM;
+    }
+    if (rc != HG_SUCCESS) {
+        amg_mem_free(lease);
+        return rc;
+    }
+    lease->is_kept = was_seen_locked(domain, lease->hash);
+    lease->peer = amg_ofi_peer_hold(peer);
+    amg_list_push(&peer->leases, &lease->link);
+    *ret_lease = lease;
+    return HG_SUCCESS;
+}
+
+hg_return_t amg_ofi_lease_get_locked(struct amg_peer *peer, uint8_t context,
+    uint8_t target_context, const struct amg_ofi_key *key,
+    struct amg_ofi_lease **ret_lease)
+{
+    struct amg_link *link = amg_list_first(&peer->leases);
+    struct amg_ofi_lease *lease = NULL;
+    hg_return_t rc = HG_SUCCESS;
+
+    for (; link != NULL; link = amg_list_next(&peer->leases, link)) {
+        lease = AMG_OBJECT(link, struct amg_ofi_lease, link);
+        if (lease->state != AMG_OFI_LEASE_ENDED && !lease->is_gone &&
+            memcmp(&lease->key, key, sizeof(*key)) == 0)
+            break;
+    }
+    if (link == NULL)
+        rc = lease_make_locked(peer, context, target_context, key, &lease);
+    if (rc != HG_SUCCESS)
+        return rc;
+    if (lease->users++ > 0)
+        lease->is_kept = true;
+    if (amg_link_is_listed(&lease->idle)) {
+        amg_list_remove(&lease->idle);
+        peer->domain->idle_count--;
+    }
+    *ret_lease = lease;
+    return HG_SUCCESS;
+}
+
+/* Ends what waits for it. `lease` may be gone then, if nobody else uses it. */
+static void lease_fail_locked(struct amg_ofi_lease *lease, hg_return_t ret)
+{
+    struct amg_list waiting;
+    struct amg_link *link = NULL;
+
+    amg_list_init(&waiting);
+    amg_list_splice(&waiting, &lease->waiting);
+    lease->users++;
+    while ((link = amg_list_pop(&waiting)) != NULL)
+        amg_ofi_rma_denied_locked(link, ret);
+    amg_ofi_lease_put_locked(lease);
+}
+
+static void lease_open_locked(struct amg_ofi_lease *lease)
+{
+    struct amg_list waiting;
+    struct amg_link *link = NULL;
+
+    lease_set_state(lease, AMG_OFI_LEASE_OPEN);
+    amg_list_init(&waiting);
+    amg_list_splice(&waiting, &lease->waiting);
+    lease->users++;
+    while ((link = amg_list_pop(&waiting)) != NULL)
+        amg_ofi_rma_granted_locked(link);
+    amg_ofi_lease_put_locked(lease);
+}
+
+static struct amg_ofi_lease *lease_find_locked(
+    struct amg_ofi_domain *domain, const struct amg_ofi_message *message)
+{
+    struct amg_table_place *place = amg_table_find(
+        &domain->leases, message->header->cookie, message->peer->number);
+
+    return place == NULL ? NULL : place->object;
+}
+
+static hg_return_t rows_make(struct amg_ofi_lease *lease, uint32_t count)
+{
+    lease->segments = amg_mem_zalloc((count + 1) * sizeof(*lease->segments));
+    lease->keys = amg_mem_zalloc((count + 1) * sizeof(*lease->keys));
+    if (lease->segments == NULL || lease->keys == NULL)
+        return HG_NOMEM;
+    lease->count = count;
+    return HG_SUCCESS;
+}
+
+static void rows_take(struct amg_ofi_lease *lease,
+    const struct amg_ofi_message *message, uint32_t rows)
+{
+    const unsigned char *at = message->body + sizeof(struct amg_ofi_grant);
+
+    for (uint32_t i = 0; i < rows; i++, at += sizeof(struct amg_ofi_row)) {
+        struct amg_ofi_row row;
+
+        memcpy(&row, at, sizeof(row));
+        lease->segments[lease->got] =
+            (struct amg_segment){(void *)(uintptr_t)row.base, row.len};
+        lease->keys[lease->got++] = row.key;
+    }
+}
+
+void amg_ofi_lease_on_grant_locked(
+    struct amg_ofi_domain *domain, const struct amg_ofi_message *message)
+{
+    struct amg_ofi_lease *lease = lease_find_locked(domain, message);
+    struct amg_ofi_grant head;
+    uint32_t rows = (message->len - (uint32_t)sizeof(head)) /
+                    (uint32_t)sizeof(struct amg_ofi_row);
+    hg_return_t rc = HG_SUCCESS;
+
+    memcpy(&head, message->body, sizeof(head));
+    if (lease == NULL || lease->state != AMG_OFI_LEASE_ASKED ||
+        head.first != lease->got || head.count > ROWS_MAX ||
+        (head.first > 0 && head.count != lease->count) ||
+        rows > head.count - head.first ||
+        message->len != sizeof(head) + rows * sizeof(struct amg_ofi_row)) {
+        amg_ofi_peer_blame(message->peer, AMG_OFI_FAULT_ANSWER, AMG_OFI_GRANT,
+            (long)message->len);
+        return;
+    }
+    lease->id = head.id;
+    lease->flags = (uint8_t)head.flags;
+    if (head.first == 0)
+        rc = rows_make(lease, head.count);
+    if (rc != HG_SUCCESS) {
+        lease_set_state(lease, AMG_OFI_LEASE_ENDED);
+        lease_fail_locked(lease, rc);
+        return;
+    }
+    rows_take(lease, message, rows);
+    if (lease->got == lease->count)
+        lease_open_locked(lease);
+}
+
+void amg_ofi_lease_on_deny_locked(
+    struct amg_ofi_domain *domain, const struct amg_ofi_message *message)
+{
+    struct amg_ofi_lease *lease = lease_find_locked(domain, message);
+    struct amg_ofi_refuse refuse;
+
+    memcpy(&refuse, message->body, sizeof(refuse));
+    if (lease == NULL || lease->state == AMG_OFI_LEASE_OPEN) {
+        amg_ofi_peer_blame(message->peer, AMG_OFI_FAULT_ANSWER, AMG_OFI_DENY,
+            (long)message->header->cookie);
+        return;
+    }
+    if (refuse.code == HG_SUCCESS || refuse.code >= HG_RETURN_MAX)
+        refuse.code = HG_NA_ERROR;
+    lease->is_gone = true; /* there is nothing to return */
+    lease_fail_locked(lease, (hg_return_t)refuse.code);
+}
+
+void amg_ofi_lease_on_revoke_locked(
+    struct amg_ofi_domain *domain, const struct amg_ofi_message *message)
+{
+    struct amg_ofi_lease *lease = lease_find_locked(domain, message);
+
+    if (lease == NULL || lease->state != AMG_OFI_LEASE_OPEN)
+        return; /* our word is on its way */
+    lease_set_state(lease, AMG_OFI_LEASE_ENDED);
+    lease->users++;
+    amg_ofi_rma_revoked_locked(lease);
+    amg_ofi_lease_put_locked(lease);
+}
+
+void amg_ofi_lease_lost_locked(struct amg_peer *peer)
+{
+    struct amg_link *link = amg_list_first(&peer->leases);
+
+    while (link != NULL) {
+        struct amg_ofi_lease *lease =
+            AMG_OBJECT(link, struct amg_ofi_lease, link);
+
+        link = amg_list_next(&peer->leases, link);
+        lease->is_gone = true;
+        if (lease->users == 0)
+            lease_free_locked(lease);
+    }
+}
+
+void amg_ofi_lease_tick_locked(struct amg_ofi_domain *domain)
+{
+    struct amg_link *link = NULL;
+
+    while ((link = amg_list_first(&domain->idle)) != NULL) {
+        struct amg_ofi_lease *lease =
+            AMG_OBJECT(link, struct amg_ofi_lease, idle);
+
+        if (domain->tick - lease->idle_tick < IDLE_TICKS ||
+            !lease_return_locked(lease))
+            return;
+    }
+}
+
+void amg_ofi_lease_return_all_locked(struct amg_ofi_domain *domain)
+{
+    struct amg_link *link = NULL;
+
+    while ((link = amg_list_first(&domain->idle)) != NULL)
+        if (!lease_return_locked(AMG_OBJECT(link, struct amg_ofi_lease, idle)))
+            return;
+}

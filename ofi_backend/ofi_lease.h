@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Leases of peers' memory: the right to read and write it by ourselves. */
+#ifndef AMG_OFI_BACKEND_OFI_LEASE_H
+#define AMG_OFI_BACKEND_OFI_LEASE_H
+
+#include "ofi_backend/ofi_msg.h"
+
+enum amg_ofi_lease_state {
+    AMG_OFI_LEASE_ASKED, /* waits for all its rows */
+    AMG_OFI_LEASE_OPEN,  /* may be used */
+    AMG_OFI_LEASE_ENDED, /* revoked: what moves may end, nothing begins */
+    AMG_OFI_LEASE_STATES
+};
+
+/* Lives while a transfer uses it, and for some time after. */
+struct amg_ofi_lease {
+    struct amg_link link;  /* on its peer's list */
+    struct amg_link idle;  /* on the domain's list while nobody uses it */
+    struct amg_peer *peer; /* a share */
+    enum amg_ofi_lease_state state;
+    struct amg_ofi_key key;
+    uint64_t hash;
+    uint32_t cookie; /* ours */
+    uint32_t id;     /* the exposer's */
+    uint8_t context; /* whom it was asked of */
+    uint8_t flags;   /* of enum amg_mem_flags */
+    bool is_gone;    /* the peer is: there is nobody to return it to */
+    bool is_kept;    /* such a one was asked for before: worth keeping */
+    uint32_t count;  /* rows, of which */
+    uint32_t got;    /* so many have come */
+    uint32_t users;  /* transfers */
+    unsigned idle_tick;
+    struct amg_list waiting;      /* transfers, until it is open */
+    struct amg_segment *segments; /* as the provider calls them there */
+    uint64_t *keys;
+};
+
+/* One for `key` of memory of `peer`, perhaps still to be granted, which the
+ * caller uses until amg_ofi_lease_put_locked(). HG_NOMEM. */
+hg_return_t amg_ofi_lease_get_locked(struct amg_peer *peer, uint8_t context,
+    uint8_t target_context, const struct amg_ofi_key *key,
+    struct amg_ofi_lease **ret_lease);
+void amg_ofi_lease_put_locked(struct amg_ofi_lease *lease);
+
+/* What came in. */
+void amg_ofi_lease_on_grant_locked(
+    struct amg_ofi_domain *domain, const struct amg_ofi_message *message);
+void amg_ofi_lease_on_deny_locked(
+    struct amg_ofi_domain *domain, const struct amg_ofi_message *message);
+void amg_ofi_lease_on_revoke_locked(
+    struct amg_ofi_domain *domain, const struct amg_ofi_message *message);
+
+/* The peer is gone. */
+void amg_ofi_lease_lost_locked(struct amg_peer *peer);
+/* Some time has passed: returns what nobody used meanwhile. */
+void amg_ofi_lease_tick_locked(struct amg_ofi_domain *domain);
+/* Returns all that is idle: the domain closes. */
+void amg_ofi_lease_return_all_locked(struct amg_ofi_domain *domain);
+
+#endif

@@ -1,0 +1,325 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Memory that this process exposes, and who was given a lease of it.
+ *
+ * A key is a number in a table and the salt of the domain; it fits no more
+ * once the memory is unregistered. What the provider needs to reach the memory
+ * (an address and a key for each segment, which would not fit into ours) is
+ * told to a peer that asks for a lease:
+ *
+ *   LEASE -->  <-- GRANT, rows ...   (or DENY)   reads and writes   RETURN -->
+ *
+ * So it is known here who may be reading or writing. Providers check a key when
+ * an access begins at best; closing a registration does not stop what is in
+ * motion. When the memory is unregistered its leases are revoked, and their
+ * holders return them when nothing of theirs moves any more; then the
+ * registration is closed. Memory that was never leased is never registered.
+ *
+ *   exposed --unreg--> closed, revoked --last RETURN, or loss--> gone */
+#include "ofi_backend/ofi_mem.h"
+
+#include <string.h>
+
+#include "base/assert.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "ofi_backend/ofi_addr.h"
+#include "ofi_backend/ofi_poll.h"
+#include "ofi_backend/ofi_reg.h"
+#include "ofi_backend/ofi_send.h"
+#include "ofi_backend/ofi_slab.h"
+
+enum { NAP_NS = 20000 /* between two looks for returned leases */ };
+
+/* One peer's lease. Owned by the memory's list. */
+struct grant {
+    struct amg_link link;
+    struct amg_ofi_mem *mem;
+    struct amg_peer *peer; /* a share */
+    uint32_t id;           /* ours; RETURN names it */
+    uint32_t cookie;       /* its holder's; REVOKE names it */
+    uint8_t context;       /* where its holder polls */
+    bool is_revoked;
+};
+
+hg_return_t amg_ofi_mem_reg(struct amg_domain *base,
+    const struct amg_segment *segments, uint32_t count, uint8_t flags,
+    struct amg_mem **ret_mem)
+{
+    struct amg_ofi_domain *domain = amg_ofi_domain_of(base);
+    size_t list_len = count * sizeof(*segments);
+    struct amg_ofi_mem *mem = amg_mem_zalloc(sizeof(*mem) + list_len);
+    hg_return_t rc = HG_SUCCESS;
+
+    if (mem == NULL)
+        return HG_NOMEM;
+    mem->base.transport = base->transport;
+    mem->domain = domain;
+    mem->count = count;
+    mem->flags = flags;
+    amg_list_init(&mem->grants);
+    if (count > 0)
+        memcpy(mem->segments, segments, list_len);
+    amg_bias_take(&domain->lock);
+    rc = amg_table_add(&domain->mems, mem, 0, &mem->number);
+    amg_bias_give(&domain->lock);
+    if (rc != HG_SUCCESS) {
+        amg_mem_free(mem);
+        return rc;
+    }
+    *ret_mem = &mem->base;
+    return HG_SUCCESS;
+}
+
+void amg_ofi_mem_key(const struct amg_mem *base, struct amg_key *ret_key)
+{
+    const struct amg_ofi_mem *mem = AMG_OBJECT(base, struct amg_ofi_mem, base);
+    const struct amg_ofi_key key = {
+        .number = mem->number,
+        .salt = mem->domain->salt,
+    };
+
+    static_assert(sizeof(key) <= AMG_KEY_LEN_MAX, "a key fits");
+    memset(ret_key, 0, sizeof(*ret_key));
+    ret_key->len = sizeof(key);
+    memcpy(ret_key->bytes, &key, sizeof(key));
+}
+
+struct amg_ofi_mem *amg_ofi_mem_find_locked(
+    const struct amg_ofi_domain *domain, const struct amg_ofi_key *key)
+{
+    struct amg_table_place *place = NULL;
+
+    if (key->salt != domain->salt || key->unused != 0)
+        return NULL;
+    place = amg_table_find(&domain->mems, key->number, 0);
+    return place == NULL ? NULL : place->object;
+}
+
+static void mrs_close_locked(struct amg_ofi_mem *mem)
+{
+    for (uint32_t i = 0; mem->mrs != NULL && i < mem->count; i++)
+        amg_ofi_unreg_locked(mem->mrs[i]);
+    amg_mem_free(mem->mrs);
+    mem->mrs = NULL;
+}
+
+/* Has the provider know all segments. */
+static hg_return_t mrs_open_locked(struct amg_ofi_mem *mem)
+{
+    uint64_t access =
+        ((mem->flags & AMG_MEM_READ) != 0 ? (uint64_t)FI_REMOTE_READ : 0) |
+        ((mem->flags & AMG_MEM_WRITE) != 0 ? (uint64_t)FI_REMOTE_WRITE : 0);
+    hg_return_t rc = HG_SUCCESS;
+
+    if (mem->mrs != NULL || mem->count == 0)
+        return HG_SUCCESS;
+    mem->mrs = amg_mem_zalloc(mem->count * sizeof(struct fid_mr *));
+    if (mem->mrs == NULL)
+        return HG_NOMEM;
+    for (uint32_t i = 0; i < mem->count && rc == HG_SUCCESS; i++)
+        if (mem->segments[i].len > 0)
+            rc = amg_ofi_reg_locked(mem->domain, mem->segments[i].base,
+                mem->segments[i].len, access, &mem->mrs[i]);
+    if (rc != HG_SUCCESS)
+        mrs_close_locked(mem);
+    return rc;
+}
+
+static void grant_end_locked(struct grant *grant)
+{
+    amg_table_remove(&grant->mem->domain->grants, grant->id);
+    amg_list_remove(&grant->link);
+    if (grant->is_revoked)
+        grant->peer->revoked--;
+    amg_ofi_peer_drop_locked(grant->peer);
+    amg_mem_free(grant);
+}
+
+static hg_return_t grant_make_locked(struct amg_ofi_mem *mem,
+    const struct amg_ofi_message *message, struct grant **ret_grant)
+{
+    struct grant *grant = amg_mem_zalloc(sizeof(*grant));
+    hg_return_t rc = HG_NOMEM;
+
+    if (grant == NULL)
+        return rc;
+    grant->mem = mem;
+    grant->cookie = message->header->cookie;
+    grant->context = message->header->context;
+    rc = amg_table_add(
+        &mem->domain->grants, grant, message->peer->number, &grant->id);
+    if (rc != HG_SUCCESS) {
+        amg_mem_free(grant);
+        return rc;
+    }
+    grant->peer = amg_ofi_peer_hold(message->peer);
+    amg_list_push(&mem->grants, &grant->link);
+    *ret_grant = grant;
+    return HG_SUCCESS;
+}
+
+static void row_fill(
+    const struct amg_ofi_mem *mem, uint32_t i, struct amg_ofi_row *ret_row)
+{
+    const struct amg_segment *segment = &mem->segments[i];
+
+    ret_row->base =
+        mem->domain->facts.is_virtual ? (uintptr_t)segment->base : 0;
+    ret_row->len = segment->len;
+    ret_row->key = mem->mrs[i] == NULL ? 0 : amg_ofi_call->mr_key(mem->mrs[i]);
+}
+
+/* As many messages as the rows need. */
+static hg_return_t grant_send_locked(const struct grant *grant)
+{
+    struct amg_ofi_mem *mem = grant->mem;
+    struct amg_ofi_grant head = {
+        .id = grant->id, .flags = mem->flags, .count = mem->count};
+
+    do {
+        struct amg_ofi_slab *slab = amg_ofi_slab_get_locked(mem->domain);
+        struct amg_ofi_row row;
+        uint32_t rows = 0;
+
+        if (slab == NULL)
+            return HG_NOMEM;
+        rows = (uint32_t)((slab->buf.cap - sizeof(head)) / sizeof(row));
+        if (rows > mem->count - head.first)
+            rows = mem->count - head.first;
+        memcpy(slab->data, &head, sizeof(head));
+        for (uint32_t i = 0; i < rows; i++) {
+            row_fill(mem, head.first + i, &row);
+            memcpy(
+                slab->data + sizeof(head) + i * sizeof(row), &row, sizeof(row));
+        }
+        slab->header.cookie = grant->cookie;
+        amg_ofi_send_address(slab, grant->peer, 0, grant->context,
+            AMG_OFI_GRANT, (uint32_t)(sizeof(head) + rows * sizeof(row)));
+        amg_ofi_send_locked(slab);
+        head.first += rows;
+    } while (head.first < mem->count);
+    return HG_SUCCESS;
+}
+
+void amg_ofi_mem_on_lease_locked(
+    struct amg_ofi_domain *domain, const struct amg_ofi_message *message)
+{
+    struct amg_ofi_refuse refuse = {.code = HG_NOENTRY};
+    struct amg_ofi_lease_ask ask;
+    struct amg_ofi_mem *mem = NULL;
+    struct grant *grant = NULL;
+    hg_return_t rc = HG_NOENTRY;
+
+    memcpy(&ask, message->body, sizeof(ask));
+    mem = amg_ofi_mem_find_locked(domain, &ask.key);
+    if (mem != NULL)
+        rc = mrs_open_locked(mem);
+    if (mem != NULL && rc == HG_SUCCESS)
+        rc = grant_make_locked(mem, message, &grant);
+    if (rc == HG_SUCCESS) {
+        rc = grant_send_locked(grant);
+        if (rc != HG_SUCCESS)
+            grant_end_locked(grant);
+    }
+    if (rc == HG_SUCCESS)
+        return;
+    refuse.code = rc;
+    (void)amg_ofi_send_control_locked(message->peer, 0,
+        message->header->context, AMG_OFI_DENY, message->header->cookie,
+        &refuse, sizeof(refuse));
+}
+
+void amg_ofi_mem_on_return_locked(
+    struct amg_ofi_domain *domain, const struct amg_ofi_message *message)
+{
+    struct amg_table_place *place = amg_table_find(
+        &domain->grants, message->header->cookie, message->peer->number);
+
+    if (place != NULL)
+        grant_end_locked(place->object);
+    else
+        amg_ofi_peer_blame(message->peer, AMG_OFI_FAULT_ANSWER, AMG_OFI_RETURN,
+            (long)message->header->cookie);
+}
+
+void amg_ofi_mem_lost_locked(struct amg_peer *peer)
+{
+    struct amg_ofi_domain *domain = peer->domain;
+
+    for (uint32_t i = 0; i < domain->grants.cap; i++) {
+        struct amg_table_place *place = &domain->grants.places[i];
+
+        if (place->object != NULL && place->owner_or_next == peer->number)
+            grant_end_locked(place->object);
+    }
+}
+
+/* The first lease whose holder was not asked for it yet. */
+static struct grant *grant_unasked(const struct amg_ofi_mem *mem)
+{
+    struct amg_link *link = amg_list_first(&mem->grants);
+
+    while (link != NULL && AMG_OBJECT(link, struct grant, link)->is_revoked)
+        link = amg_list_next(&mem->grants, link);
+    return link == NULL ? NULL : AMG_OBJECT(link, struct grant, link);
+}
+
+/* Asks all holders to return their leases. */
+static void grants_revoke_locked(struct amg_ofi_mem *mem)
+{
+    struct grant *grant = NULL;
+
+    while ((grant = grant_unasked(mem)) != NULL) {
+        if (!amg_ofi_send_control_locked(grant->peer, 0, grant->context,
+                AMG_OFI_REVOKE, grant->cookie, NULL, 0))
+            return; /* no memory; the next turn tries again */
+        grant->is_revoked = true;
+        grant->peer->revoked++;
+    }
+}
+
+static void busy_log(const struct amg_ofi_mem *mem, unsigned timeout_ms)
+{
+    const struct amg_link *link = amg_list_first(&mem->grants);
+    char text[AMG_OFI_TEXT_CAP];
+
+    AMG_LOG_WARNING("bulk",
+        "ofi: %s may still access the memory after %u ms; it stays exposed to "
+        "it; free it again later, when the program there makes progress",
+        amg_ofi_peer_text(AMG_OBJECT(link, struct grant, link)->peer, text),
+        timeout_ms);
+}
+
+hg_return_t amg_ofi_mem_unreg(
+    struct amg_domain *base, struct amg_mem *mem_base, unsigned timeout_ms)
+{
+    struct amg_ofi_mem *mem = AMG_OBJECT(mem_base, struct amg_ofi_mem, base);
+    struct amg_ofi_domain *domain = amg_ofi_domain_of(base);
+    uint64_t deadline_ns = 0;
+
+    amg_bias_take(&domain->lock);
+    if (!mem->is_closed)
+        amg_table_remove(&domain->mems, mem->number);
+    mem->is_closed = true;
+    while (!amg_list_is_empty(&mem->grants)) {
+        grants_revoke_locked(mem);
+        (void)amg_ofi_poll_domain_locked(domain);
+        if (amg_list_is_empty(&mem->grants))
+            break;
+        if (deadline_ns == 0)
+            deadline_ns = amg_clock_deadline_ns(timeout_ms);
+        if (amg_clock_ns() >= deadline_ns) {
+            busy_log(mem, timeout_ms);
+            amg_bias_give(&domain->lock);
+            return HG_BUSY;
+        }
+        amg_bias_give(&domain->lock);
+        amg_clock_sleep_ns(NAP_NS);
+        amg_bias_take(&domain->lock);
+    }
+    mrs_close_locked(mem);
+    amg_bias_give(&domain->lock);
+    amg_mem_free(mem);
+    return HG_SUCCESS;
+}

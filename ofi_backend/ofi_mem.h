@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Memory that this process exposes, and who was given a lease of it. */
+#ifndef AMG_OFI_BACKEND_OFI_MEM_H
+#define AMG_OFI_BACKEND_OFI_MEM_H
+
+#include "ofi_backend/ofi_msg.h"
+
+/* Owned by core, from reg to unreg. */
+struct amg_ofi_mem {
+    struct amg_mem base;
+    struct amg_ofi_domain *domain;
+    uint32_t number; /* its place in the table */
+    uint32_t count;
+    uint8_t flags;
+    bool is_closed;         /* in the table no more */
+    struct fid_mr **mrs;    /* one per segment; NULL before the first lease */
+    struct amg_list grants; /* leases that peers hold */
+    struct amg_segment segments[];
+};
+
+/* The slots of the contract. */
+hg_return_t amg_ofi_mem_reg(struct amg_domain *base,
+    const struct amg_segment *segments, uint32_t count, uint8_t flags,
+    struct amg_mem **ret_mem);
+hg_return_t amg_ofi_mem_unreg(
+    struct amg_domain *base, struct amg_mem *mem, unsigned timeout_ms);
+void amg_ofi_mem_key(const struct amg_mem *base, struct amg_key *ret_key);
+
+/* The memory that a key names, or NULL. */
+struct amg_ofi_mem *amg_ofi_mem_find_locked(
+    const struct amg_ofi_domain *domain, const struct amg_ofi_key *key);
+
+/* What came in. */
+void amg_ofi_mem_on_lease_locked(
+    struct amg_ofi_domain *domain, const struct amg_ofi_message *message);
+void amg_ofi_mem_on_return_locked(
+    struct amg_ofi_domain *domain, const struct amg_ofi_message *message);
+
+/* The peer is gone, and its leases with it. */
+void amg_ofi_mem_lost_locked(struct amg_peer *peer);
+
+#endif

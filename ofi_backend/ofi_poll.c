@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Progress: takes what came in, and moves along what is under way.
+ *
+ * Nothing that comes from the network is believed: a message is dropped, with
+ * one warning, unless its head is one of ours, it is meant for this very
+ * process, its sender has introduced itself, and its body is as long as its
+ * kind has it. */
+#include "ofi_backend/ofi_poll.h"
+
+#include <poll.h>
+#include <string.h>
+
+#include "base/assert.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "ofi_backend/ofi_addr.h"
+#include "ofi_backend/ofi_ep.h"
+#include "ofi_backend/ofi_hello.h"
+#include "ofi_backend/ofi_lease.h"
+#include "ofi_backend/ofi_mem.h"
+#include "ofi_backend/ofi_msg.h"
+#include "ofi_backend/ofi_rma.h"
+#include "ofi_backend/ofi_send.h"
+#include "ofi_backend/ofi_small.h"
+#include "ofi_backend/ofi_wait.h"
+
+#define TICK_NS (100 * AMG_NS_PER_MS)
+
+enum {
+    FALSE_ALARMS_MAX = 16, /* in a row, before a descriptor is left alone */
+    BATCH = 16,            /* completions that are read at once */
+    CLOCK_MASK = 63,       /* when busy, one poll of 64 looks at the clock */
+};
+
+static void on_welcome_locked(
+    struct amg_ofi_domain *domain, const struct amg_ofi_message *message)
+{
+    struct amg_ofi_hello hello;
+
+    (void)domain;
+    memcpy(&hello, message->body, sizeof(hello));
+    amg_ofi_hello_on_welcome_locked(message->peer, &hello);
+}
+
+static void on_bye_locked(
+    struct amg_ofi_domain *domain, const struct amg_ofi_message *message)
+{
+    (void)domain;
+    amg_ofi_hello_on_bye_locked(message->peer);
+}
+
+/* Only its credits count. */
+static void on_credit_locked(
+    struct amg_ofi_domain *domain, const struct amg_ofi_message *message)
+{
+    (void)domain;
+    (void)message;
+}
+
+/* How long the body of each kind is, and who takes it. HELLO is not here: it
+ * comes from who is not known yet. */
+static const struct kind_row {
+    uint32_t len_min;
+    uint32_t len_max;
+    void (*on_message)(
+        struct amg_ofi_domain *domain, const struct amg_ofi_message *message);
+} kind_rows[AMG_OFI_KIND_COUNT] = {
+    [AMG_OFI_WELCOME] = {sizeof(struct amg_ofi_hello),
+        sizeof(struct amg_ofi_hello), on_welcome_locked},
+    [AMG_OFI_BYE] = {0, 0, on_bye_locked},
+    [AMG_OFI_REQUEST] = {0, UINT32_MAX, amg_ofi_msg_on_request_locked},
+    [AMG_OFI_ONEWAY] = {0, UINT32_MAX, amg_ofi_msg_on_request_locked},
+    [AMG_OFI_REPLY] = {0, UINT32_MAX, amg_ofi_msg_on_reply_locked},
+    [AMG_OFI_REFUSE] = {sizeof(struct amg_ofi_refuse),
+        sizeof(struct amg_ofi_refuse), amg_ofi_msg_on_refuse_locked},
+    [AMG_OFI_CREDIT] = {0, 0, on_credit_locked},
+    [AMG_OFI_GET] = {sizeof(struct amg_ofi_access),
+        sizeof(struct amg_ofi_access), amg_ofi_small_on_get_locked},
+    [AMG_OFI_PUT] = {sizeof(struct amg_ofi_access) + 1, UINT32_MAX,
+        amg_ofi_small_on_put_locked},
+    [AMG_OFI_DATA] = {1, UINT32_MAX, amg_ofi_small_on_data_locked},
+    [AMG_OFI_DONE] = {sizeof(struct amg_ofi_refuse),
+        sizeof(struct amg_ofi_refuse), amg_ofi_small_on_done_locked},
+    [AMG_OFI_LEASE] = {sizeof(struct amg_ofi_lease_ask),
+        sizeof(struct amg_ofi_lease_ask), amg_ofi_mem_on_lease_locked},
+    [AMG_OFI_GRANT] = {sizeof(struct amg_ofi_grant), UINT32_MAX,
+        amg_ofi_lease_on_grant_locked},
+    [AMG_OFI_DENY] = {sizeof(struct amg_ofi_refuse),
+        sizeof(struct amg_ofi_refuse), amg_ofi_lease_on_deny_locked},
+    [AMG_OFI_REVOKE] = {0, 0, amg_ofi_lease_on_revoke_locked},
+    [AMG_OFI_RETURN] = {0, 0, amg_ofi_mem_on_return_locked},
+};
+
+static void stranger_warn(struct amg_ofi_domain *domain, size_t len)
+{
+    if (!domain->has_warned)
+        AMG_LOG_WARNING("ofi",
+            "a message of %zu bytes came that is none of ours, or for a "
+            "process that was at this address before; it is dropped, and more "
+            "of this is not reported",
+            len);
+    domain->has_warned = true;
+}
+
+static void message_take_locked(
+    struct amg_ofi_domain *domain, const unsigned char *bytes, size_t len)
+{
+    struct amg_ofi_header header;
+    struct amg_ofi_hello hello;
+    struct amg_ofi_message message = {.header = &header};
+    unsigned kind = 0;
+
+    if (len < sizeof(header) || len > domain->room_len) {
+        stranger_warn(domain, len);
+        return;
+    }
+    memcpy(&header, bytes, sizeof(header));
+    kind = header.kind & ~(unsigned)AMG_OFI_MAGIC_MASK;
+    message.body = bytes + sizeof(header);
+    message.len = (uint32_t)(len - sizeof(header));
+    if ((header.kind & AMG_OFI_MAGIC_MASK) != AMG_OFI_MAGIC ||
+        kind >= AMG_OFI_KIND_COUNT) {
+        stranger_warn(domain, len);
+        return;
+    }
+    if (kind == AMG_OFI_HELLO) {
+        if (message.len != sizeof(hello)) {
+            stranger_warn(domain, len);
+            return;
+        }
+        memcpy(&hello, message.body, sizeof(hello));
+        amg_ofi_hello_on_hello_locked(domain, &hello);
+        return;
+    }
+    message.peer = amg_ofi_peer_find_locked(domain, header.from);
+    if (message.peer == NULL || header.stamp != (uint32_t)domain->incarnation ||
+        (message.peer->state != AMG_OFI_PEER_OPEN && kind != AMG_OFI_WELCOME)) {
+        if (message.peer == NULL ||
+            header.stamp != (uint32_t)domain->incarnation)
+            stranger_warn(domain, len);
+        return;
+    }
+    if (message.len < kind_rows[kind].len_min ||
+        message.len > kind_rows[kind].len_max) {
+        amg_ofi_peer_blame(
+            message.peer, AMG_OFI_FAULT_FORM, kind, (long)message.len);
+        return;
+    }
+    (void)amg_ofi_peer_hold(message.peer);
+    message.peer->heard_tick = domain->tick;
+    if (header.credits > 0)
+        amg_ofi_msg_credit_locked(message.peer, header.credits);
+    kind_rows[kind].on_message(domain, &message);
+    amg_ofi_peer_drop_locked(message.peer);
+}
+
+void amg_ofi_poll_on_received_locked(struct amg_ofi_domain *domain,
+    struct amg_ofi_work *work, const struct fi_cq_data_entry *entry, int error)
+{
+    struct amg_ofi_receive *receive =
+        AMG_OBJECT(work, struct amg_ofi_receive, work);
+
+    if (error == 0 && entry->buf != NULL && entry->len > 0) {
+        amg_ofi_ep_note_locked(domain, receive, entry->buf, entry->len);
+        message_take_locked(domain, entry->buf, entry->len);
+    }
+    if (error != 0 && error != FI_ECANCELED && error != FI_ETRUNC)
+        AMG_LOG_WARNING(
+            "ofi", "receiving: %s; it goes on", amg_ofi_call->strerror(error));
+    /* The release comes with the last message, or by itself. */
+    if ((entry->flags & FI_MULTI_RECV) != 0 || error == FI_ECANCELED)
+        receive->is_posted = false;
+    amg_ofi_ep_refill_locked(domain, receive);
+}
+
+/* A completion with an error; they stand in a queue of their own. */
+static unsigned error_take_locked(struct amg_ofi_domain *domain)
+{
+    struct fi_cq_err_entry error = {.op_context = NULL};
+    struct fi_cq_data_entry entry = {.op_context = NULL};
+    struct amg_ofi_work *work = NULL;
+    ssize_t count = amg_ofi_call->cq_readerr(domain->cq, &error);
+
+    if (count <= 0)
+        return 0;
+    AMG_LOG_DEBUG("ofi", "completion %p failed: %s, provider's code %d",
+        error.op_context, amg_ofi_call->strerror(error.err), error.prov_errno);
+    if (error.op_context == NULL)
+        return 1;
+    entry.flags = error.flags;
+    entry.len = 0;
+    work = AMG_OBJECT(error.op_context, struct amg_ofi_work, context);
+    work->done(domain, work, &entry, error.err == 0 ? FI_EIO : error.err);
+    return 1;
+}
+
+static void completion_hand_on_locked(
+    struct amg_ofi_domain *domain, const struct fi_cq_data_entry *entry)
+{
+    struct amg_ofi_work *work = NULL;
+
+    if (entry->op_context == NULL)
+        return;
+    work = AMG_OBJECT(entry->op_context, struct amg_ofi_work, context);
+    work->done(domain, work, entry, 0);
+}
+
+/* At most about `max` completions; returns how many there were. */
+static unsigned completions_take_locked(
+    struct amg_ofi_domain *domain, unsigned max)
+{
+    struct fi_cq_data_entry entries[BATCH];
+    unsigned count = 0;
+
+    while (count < max) {
+        ssize_t got = amg_ofi_call->cq_read(domain->cq, entries, BATCH);
+
+        if (got == -FI_EAVAIL && error_take_locked(domain) > 0) {
+            count++;
+            continue;
+        }
+        if (got <= 0)
+            break;
+        for (ssize_t i = 0; i < got; i++)
+            completion_hand_on_locked(domain, &entries[i]);
+        count += (unsigned)got;
+        if (got < BATCH)
+            break;
+    }
+    return count;
+}
+
+bool amg_ofi_poll_is_quiet_locked(struct amg_ofi_domain *domain)
+{
+    struct pollfd news = {.fd = domain->cq_fd, .events = POLLIN};
+    struct fi_cq_data_entry entry;
+    ssize_t got = 0;
+
+    if (amg_ofi_call->cq_trywait(domain->fabric, domain->cq) != 0)
+        return false;
+    if (domain->cq_fd < 0)
+        return true;
+    if (poll(&news, 1, 0) == 0) {
+        domain->false_alarms = 0;
+        return true;
+    }
+    got = amg_ofi_call->cq_read(domain->cq, &entry, 1);
+    if (got == 1)
+        completion_hand_on_locked(domain, &entry);
+    if (got != -FI_EAGAIN || ++domain->false_alarms < FALSE_ALARMS_MAX)
+        return false;
+    amg_ofi_wait_mute_locked(domain);
+    return true;
+}
+
+static void clock_look_locked(struct amg_ofi_domain *domain)
+{
+    uint64_t now_ns = amg_clock_ns();
+
+    if (now_ns < domain->tick_ns)
+        return;
+    domain->tick_ns = now_ns + TICK_NS;
+    domain->tick++;
+    amg_ofi_ep_refill_all_locked(domain);
+    amg_ofi_hello_tick_locked(domain, now_ns);
+    amg_ofi_lease_tick_locked(domain);
+}
+
+static unsigned progress_locked(struct amg_ofi_domain *domain, unsigned max)
+{
+    unsigned count = completions_take_locked(domain, max);
+
+    if (!amg_list_is_empty(&domain->trying))
+        amg_ofi_send_retry_locked(domain);
+    if (!amg_list_is_empty(&domain->transfers))
+        amg_ofi_rma_move_locked(domain);
+    if (count == 0 && domain->flow.owing != NULL)
+        amg_ofi_msg_flush_locked(domain);
+    if (count == 0 || (++domain->polls & CLOCK_MASK) == 0)
+        clock_look_locked(domain);
+    return count;
+}
+
+/* Moves at most `max` objects; returns how many. */
+static unsigned list_take(
+    struct amg_list *to, struct amg_list *from, unsigned max)
+{
+    unsigned count = 0;
+
+    while (count < max) {
+        struct amg_link *link = amg_list_pop(from);
+
+        if (link == NULL)
+            break;
+        amg_list_push(to, link);
+        count++;
+    }
+    return count;
+}
+
+unsigned amg_ofi_poll(
+    struct amg_ep *base, unsigned max, struct amg_news *ret_news)
+{
+    struct amg_ofi_ep *ep = amg_ofi_ep_of(base);
+    struct amg_ofi_domain *domain = amg_ofi_domain_of_ep(ep);
+    unsigned count = 0;
+
+    amg_bias_take(&domain->lock);
+    (void)progress_locked(domain, max);
+    amg_ofi_wait_end_locked(ep);
+    count = list_take(&ret_news->done, &ep->done, max);
+    count += list_take(&ret_news->arrived, &ep->arrived, max);
+    amg_bias_give(&domain->lock);
+    return count;
+}
+
+unsigned amg_ofi_poll_domain_locked(struct amg_ofi_domain *domain)
+{
+    return progress_locked(domain, BATCH);
+}

@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Reads and writes of the provider.
+ *
+ * A piece takes runs from both sides until one of them has as many as the
+ * provider names in one post, or the piece is as long as it may be. Segments of
+ * the peer are never run together: each has a key of its own. */
+#include "ofi_backend/ofi_post.h"
+
+#include "base/assert.h"
+#include "ofi_backend/ofi_addr.h"
+#include "ofi_backend/ofi_hello.h"
+#include "ofi_backend/ofi_reg.h"
+#include "ofi_backend/ofi_select.h"
+
+/* Bytes of one piece, so that several keep the medium busy: one write of
+ * 16 MiB stalled in libfabric 1.17 for a quarter of a second (net, tcp). */
+enum { PIECE_LEN = 1 << 20 };
+
+/* What one post names. */
+struct shape {
+    struct iovec local[AMG_OFI_IOVS];
+    void *descs[AMG_OFI_IOVS];
+    struct fi_rma_iov remote[AMG_OFI_IOVS];
+    size_t local_count;
+    size_t remote_count;
+    uint64_t len;
+};
+
+static size_t smaller(size_t one, size_t other)
+{
+    return one < other ? one : other;
+}
+
+/* The next run of the peer's memory, within one segment. */
+static uint64_t there_take(const struct amg_ofi_lease *lease,
+    struct amg_place *there, uint64_t max, struct fi_rma_iov *ret_iov)
+{
+    const struct amg_segment *segment = NULL;
+    uint64_t left = 0;
+
+    while (there->segment < there->count &&
+           there->into >= there->segments[there->segment].len) {
+        there->into -= there->segments[there->segment].len;
+        there->segment++;
+    }
+    if (there->segment >= there->count)
+        return 0;
+    segment = &there->segments[there->segment];
+    left = segment->len - there->into;
+    left = left < max ? left : max;
+    *ret_iov = (struct fi_rma_iov){
+        .addr = (uint64_t)(uintptr_t)segment->base + there->into,
+        .len = left,
+        .key = lease->keys[there->segment],
+    };
+    there->into += left;
+    return left;
+}
+
+/* Up to `max` bytes of our memory, in at most `count` runs. How many. */
+static uint64_t here_take(
+    struct amg_place *here, uint64_t max, size_t count, struct shape *ret_shape)
+{
+    uint64_t len = 0;
+
+    ret_shape->local_count = 0;
+    while (len < max && ret_shape->local_count < count) {
+        struct iovec *iov = &ret_shape->local[ret_shape->local_count++];
+
+        iov->iov_len = amg_place_take(here, max - len, &iov->iov_base);
+        AMG_ASSERT(iov->iov_len > 0); /* the caller's list is long enough */
+        len += iov->iov_len;
+    }
+    return len;
+}
+
+/* Cuts the next piece off; the places move behind it. */
+static void shape_cut(const struct amg_ofi_transfer *transfer,
+    struct amg_place *here, struct amg_place *there, struct shape *ret_shape)
+{
+    const struct amg_ofi_facts *facts = &transfer->peer->domain->facts;
+    size_t remote_max = smaller(facts->rma_iov_max, AMG_OFI_IOVS);
+    size_t local_max = smaller(facts->iov_max, AMG_OFI_IOVS);
+    uint64_t left = transfer->len - transfer->posted;
+    uint64_t len = 0;
+    uint64_t max = facts->piece_len < PIECE_LEN ? facts->piece_len : PIECE_LEN;
+
+    ret_shape->remote_count = 0;
+    left = here_take(here, left < max ? left : max, local_max, ret_shape);
+    while (len < left && ret_shape->remote_count < remote_max)
+        len += there_take(transfer->lease, there, left - len,
+            &ret_shape->remote[ret_shape->remote_count++]);
+    ret_shape->len = len;
+    if (len == left)
+        return;
+    /* The peer's side was the shorter one. */
+    *here = transfer->here;
+    (void)here_take(here, len, local_max, ret_shape);
+}
+
+static void descs_close_locked(struct amg_ofi_piece *piece)
+{
+    while (piece->mr_count > 0)
+        amg_ofi_unreg_locked(piece->mrs[--piece->mr_count]);
+}
+
+/* Registers local memory, where the provider wants that. */
+static hg_return_t descs_open_locked(
+    struct amg_ofi_piece *piece, struct shape *shape)
+{
+    struct amg_ofi_domain *domain = piece->transfer->peer->domain;
+    uint64_t access = piece->transfer->is_put ? FI_WRITE : FI_READ;
+
+    for (size_t i = 0; i < shape->local_count; i++) {
+        hg_return_t rc = HG_SUCCESS;
+
+        shape->descs[i] = NULL;
+        if (!domain->facts.needs_desc)
+            continue;
+        rc = amg_ofi_reg_locked(domain, shape->local[i].iov_base,
+            shape->local[i].iov_len, access, &piece->mrs[i]);
+        if (rc != HG_SUCCESS)
+            return rc;
+        piece->mr_count++;
+        shape->descs[i] = amg_ofi_reg_desc(piece->mrs[i]);
+    }
+    return HG_SUCCESS;
+}
+
+/* Libfabric's code of an access that failed. */
+static hg_return_t code_of(int error)
+{
+    switch (error) {
+    case FI_ECANCELED:
+        return HG_CANCELED;
+    case FI_EACCES:
+    case FI_EPERM:
+        return HG_PERMISSION;
+    case FI_ENOKEY:
+    case FI_EKEYREJECTED:
+        return HG_NOENTRY;
+    case FI_ENOMEM:
+        return HG_NOMEM;
+    default:
+        return HG_HOSTUNREACH;
+    }
+}
+
+static void on_moved_locked(struct amg_ofi_domain *domain,
+    struct amg_ofi_work *work, const struct fi_cq_data_entry *entry, int error)
+{
+    struct amg_ofi_piece *piece = AMG_OBJECT(work, struct amg_ofi_piece, work);
+    struct amg_peer *peer = piece->transfer->peer;
+
+    (void)entry;
+    descs_close_locked(piece);
+    domain->moving--;
+    peer->busy--;
+    if (piece->transfer->ep != NULL)
+        piece->transfer->ep->moving--;
+    if (error != 0)
+        amg_ofi_hello_doubt_locked(peer);
+    amg_ofi_rma_piece_end_locked(
+        piece, error == 0 ? HG_SUCCESS : code_of(error));
+}
+
+static ssize_t shape_post_locked(
+    struct amg_ofi_piece *piece, const struct shape *shape)
+{
+    const struct amg_peer *peer = piece->transfer->peer;
+    const struct fi_msg_rma msg = {
+        .msg_iov = shape->local,
+        .desc = (void **)(uintptr_t)shape->descs,
+        .iov_count = shape->local_count,
+        .addr = peer->at,
+        .rma_iov = shape->remote,
+        .rma_iov_count = shape->remote_count,
+        .context = &piece->work.context,
+    };
+
+    if (piece->transfer->is_put)
+        return amg_ofi_call->writemsg(
+            peer->domain->ep, &msg, FI_COMPLETION | FI_DELIVERY_COMPLETE);
+    return amg_ofi_call->readmsg(peer->domain->ep, &msg, FI_COMPLETION);
+}
+
+hg_return_t amg_ofi_post_next_locked(struct amg_ofi_transfer *transfer)
+{
+    struct amg_ofi_domain *domain = transfer->peer->domain;
+    struct amg_place here = transfer->here;
+    struct amg_place there = transfer->there;
+    struct amg_ofi_piece *piece = NULL;
+    struct shape shape;
+    hg_return_t rc = HG_SUCCESS;
+    ssize_t code = 0;
+
+    shape_cut(transfer, &here, &there, &shape);
+    piece = amg_ofi_rma_piece_get_locked(transfer, shape.len);
+    if (piece == NULL)
+        return HG_NOMEM;
+    piece->work.done = on_moved_locked;
+    rc = descs_open_locked(piece, &shape);
+    if (rc == HG_SUCCESS)
+        code = shape_post_locked(piece, &shape);
+    if (rc != HG_SUCCESS || code != 0) {
+        descs_close_locked(piece);
+        amg_pool_put(&domain->piece_pool, piece);
+        if (rc != HG_SUCCESS)
+            return rc;
+        return code == -FI_EAGAIN ? HG_AGAIN : code_of((int)-code);
+    }
+    transfer->here = here;
+    transfer->there = there;
+    transfer->posted += shape.len;
+    transfer->piece_count++;
+    amg_list_push(&transfer->pieces, &piece->link);
+    domain->moving++;
+    transfer->peer->busy++;
+    transfer->ep->moving++;
+    return HG_SUCCESS;
+}

@@ -1,0 +1,365 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Puts and gets: reads and writes of the provider, or messages.
+ *
+ * A transfer is cut into pieces, of which some are in motion at once:
+ *
+ *   wait for a lease --granted--> post pieces --all through--> end
+ *        (not by message)            |   ^
+ *                            no room +---+ the next poll
+ *
+ * A piece by the provider names up to as many runs of memory on either side as
+ * it takes at once; a write ends when its bytes are there. What is short, or
+ * scattered in runs shorter than RUN_SHORT, goes by messages (ofi_small.c).
+ * A transfer that is cancelled, or whose memory is revoked, posts no more, and
+ * ends when nothing of it moves: a provider cannot be stopped. */
+#include "ofi_backend/ofi_rma.h"
+
+#include <string.h>
+
+#include "base/assert.h"
+#include "base/log.h"
+#include "ofi_backend/ofi_addr.h"
+#include "ofi_backend/ofi_post.h"
+#include "ofi_backend/ofi_small.h"
+#include "ofi_backend/ofi_wait.h"
+
+enum {
+    PIECES_MAX = 16,  /* of one transfer in motion */
+    MESSAGES_MAX = 4, /* the same by messages */
+    SHORT_LEN = 4096, /* by one message */
+    RUN_SHORT = 2048, /* bytes of a run that is worth naming */
+};
+
+/* Takes the transfer out of all lists, and tells its owner. */
+static void transfer_end_locked(struct amg_ofi_transfer *transfer)
+{
+    struct amg_ofi_domain *domain = transfer->peer->domain;
+    struct amg_op *op = transfer->op;
+
+    AMG_ASSERT(transfer->piece_count == 0);
+    if (amg_link_is_listed(&transfer->link))
+        amg_list_remove(&transfer->link);
+    amg_list_remove(&transfer->of_peer);
+    if (transfer->lease != NULL)
+        amg_ofi_lease_put_locked(transfer->lease);
+    if (op != NULL) {
+        op->len = transfer->done;
+        amg_ofi_op_end_locked(op, transfer->ret);
+    }
+    amg_ofi_peer_drop_locked(transfer->peer);
+    amg_pool_put(&domain->transfer_pool, transfer);
+}
+
+static void transfer_settle_locked(struct amg_ofi_transfer *transfer)
+{
+    if (transfer->piece_count == 0 &&
+        (transfer->is_over || transfer->done == transfer->len))
+        transfer_end_locked(transfer);
+}
+
+void amg_ofi_rma_stop_locked(struct amg_ofi_transfer *transfer, hg_return_t ret)
+{
+    if (transfer->ret == HG_SUCCESS)
+        transfer->ret = ret;
+    transfer->is_over = true;
+    /* What a message may still answer touches nothing of the user's then. */
+    while (transfer->lease == NULL && transfer->piece_count > 0) {
+        struct amg_ofi_piece *piece = AMG_OBJECT(
+            amg_list_pop(&transfer->pieces), struct amg_ofi_piece, link);
+
+        amg_ofi_small_forget_locked(piece);
+        transfer->piece_count--;
+        amg_pool_put(&transfer->peer->domain->piece_pool, piece);
+    }
+    transfer_settle_locked(transfer);
+}
+
+struct amg_ofi_piece *amg_ofi_rma_piece_get_locked(
+    struct amg_ofi_transfer *transfer, uint64_t len)
+{
+    struct amg_ofi_piece *piece =
+        amg_pool_get(&transfer->peer->domain->piece_pool);
+
+    if (piece == NULL)
+        return NULL;
+    piece->link = (struct amg_link){NULL, NULL};
+    piece->transfer = transfer;
+    piece->len = len;
+    piece->mr_count = 0;
+    return piece;
+}
+
+void amg_ofi_rma_piece_end_locked(struct amg_ofi_piece *piece, hg_return_t ret)
+{
+    struct amg_ofi_transfer *transfer = piece->transfer;
+    struct amg_ofi_domain *domain = transfer->peer->domain;
+
+    if (transfer->lease == NULL)
+        amg_ofi_small_forget_locked(piece);
+    amg_list_remove(&piece->link);
+    transfer->piece_count--;
+    if (ret == HG_SUCCESS)
+        transfer->done += piece->len;
+    amg_pool_put(&domain->piece_pool, piece);
+    if (ret != HG_SUCCESS) {
+        amg_ofi_rma_stop_locked(transfer, ret);
+        return;
+    }
+    if (transfer->posted < transfer->len && !transfer->is_over &&
+        !amg_link_is_listed(&transfer->link))
+        amg_list_push(&domain->transfers, &transfer->link);
+    transfer_settle_locked(transfer);
+}
+
+/* Posts as much as there is room for. */
+static void transfer_move_locked(struct amg_ofi_transfer *transfer)
+{
+    struct amg_ofi_domain *domain = transfer->peer->domain;
+    uint32_t max = transfer->lease == NULL ? MESSAGES_MAX : PIECES_MAX;
+    hg_return_t rc = HG_SUCCESS;
+
+    while (transfer->posted < transfer->len && transfer->piece_count < max &&
+           rc == HG_SUCCESS)
+        rc = transfer->lease == NULL ? amg_ofi_small_post_locked(transfer)
+                                     : amg_ofi_post_next_locked(transfer);
+    if (rc == HG_AGAIN) {
+        if (!amg_link_is_listed(&transfer->link))
+            amg_list_push(&domain->transfers, &transfer->link);
+        return;
+    }
+    if (amg_link_is_listed(&transfer->link))
+        amg_list_remove(&transfer->link); /* a piece that ends brings it back */
+    if (rc != HG_SUCCESS)
+        amg_ofi_rma_stop_locked(transfer, rc);
+}
+
+void amg_ofi_rma_move_locked(struct amg_ofi_domain *domain)
+{
+    struct amg_list all;
+    struct amg_link *link = NULL;
+
+    amg_list_init(&all);
+    amg_list_splice(&all, &domain->transfers);
+    while ((link = amg_list_pop(&all)) != NULL)
+        transfer_move_locked(AMG_OBJECT(link, struct amg_ofi_transfer, link));
+}
+
+/* Is what it wants within what the lease is of? */
+static hg_return_t granted_check(const struct amg_ofi_transfer *transfer)
+{
+    const struct amg_ofi_lease *lease = transfer->lease;
+    const struct amg_place *there = &transfer->there;
+    uint8_t wanted = transfer->is_put ? AMG_MEM_WRITE : AMG_MEM_READ;
+
+    if ((lease->flags & wanted) == 0)
+        return HG_PERMISSION;
+    if (there->segment >= there->count ||
+        there->into > there->segments[there->segment].len ||
+        amg_place_left(there, transfer->len) < transfer->len)
+        return HG_OVERFLOW;
+    return HG_SUCCESS;
+}
+
+void amg_ofi_rma_granted_locked(struct amg_link *link)
+{
+    struct amg_ofi_transfer *transfer =
+        AMG_OBJECT(link, struct amg_ofi_transfer, link);
+    hg_return_t rc = HG_SUCCESS;
+
+    transfer->there.segments = transfer->lease->segments;
+    transfer->there.count = transfer->lease->count;
+    rc = granted_check(transfer);
+    if (rc == HG_SUCCESS)
+        transfer_move_locked(transfer);
+    else
+        amg_ofi_rma_stop_locked(transfer, rc);
+}
+
+void amg_ofi_rma_denied_locked(struct amg_link *link, hg_return_t ret)
+{
+    amg_ofi_rma_stop_locked(
+        AMG_OBJECT(link, struct amg_ofi_transfer, link), ret);
+}
+
+void amg_ofi_rma_revoked_locked(struct amg_ofi_lease *lease)
+{
+    struct amg_link *link = amg_list_first(&lease->peer->transfers);
+
+    while (link != NULL) {
+        struct amg_ofi_transfer *transfer =
+            AMG_OBJECT(link, struct amg_ofi_transfer, of_peer);
+
+        link = amg_list_next(&lease->peer->transfers, link);
+        if (transfer->lease == lease && transfer->posted < transfer->len)
+            amg_ofi_rma_stop_locked(transfer, HG_NOENTRY);
+    }
+}
+
+/* Are the bytes short, or in so many runs that naming them does not pay? */
+static bool is_for_messages(const struct amg_ofi_transfer *transfer)
+{
+    uint64_t runs_max = transfer->len / RUN_SHORT + 1;
+
+    if (transfer->len <= SHORT_LEN)
+        return true;
+    return amg_place_runs(&transfer->here, transfer->len, runs_max + 1) >
+               runs_max ||
+           amg_place_runs(&transfer->there, transfer->len, runs_max + 1) >
+               runs_max;
+}
+
+static hg_return_t transfer_begin_locked(struct amg_ofi_transfer *transfer)
+{
+    struct amg_ofi_lease *lease = NULL;
+    hg_return_t rc = HG_SUCCESS;
+
+    if (!is_for_messages(transfer)) {
+        rc = amg_ofi_lease_get_locked(transfer->peer,
+            transfer->ep->base.context_id, transfer->target_context,
+            &transfer->key, &lease);
+        if (rc != HG_SUCCESS)
+            return rc;
+    }
+    transfer->lease = lease;
+    amg_list_push(&transfer->peer->transfers, &transfer->of_peer);
+    if (lease != NULL && lease->state == AMG_OFI_LEASE_ASKED)
+        amg_list_push(&lease->waiting, &transfer->link);
+    else if (lease != NULL)
+        amg_ofi_rma_granted_locked(&transfer->link);
+    else
+        transfer_move_locked(transfer);
+    return HG_SUCCESS;
+}
+
+static hg_return_t transfer_post(struct amg_ep *base, struct amg_peer *peer,
+    uint8_t target_context, const struct amg_place *local,
+    const struct amg_remote *remote, uint64_t len, bool is_put,
+    struct amg_op *op)
+{
+    struct amg_ofi_domain *domain = amg_ofi_domain_of(base->domain);
+    struct amg_ofi_transfer *transfer = NULL;
+    hg_return_t rc = HG_SUCCESS;
+
+    if (!AMG_CONTRACT(remote->key.len == sizeof(transfer->key) && len > 0))
+        return HG_INVALID_ARG;
+    transfer = amg_pool_get(&domain->transfer_pool);
+    if (transfer == NULL)
+        return HG_NOMEM;
+    *transfer = (struct amg_ofi_transfer){
+        .op = op,
+        .ep = amg_ofi_ep_of(base),
+        .peer = amg_ofi_peer_hold(peer),
+        .here = *local,
+        .there = remote->at,
+        .len = len,
+        .target_context = target_context,
+        .is_put = is_put,
+        .ret = HG_SUCCESS,
+    };
+    amg_list_init(&transfer->pieces);
+    memcpy(&transfer->key, remote->key.bytes, sizeof(transfer->key));
+    amg_bias_take(&domain->lock);
+    amg_ofi_op_set(op, AMG_OFI_OP_TRANSFER, transfer, transfer->ep);
+    rc = transfer_begin_locked(transfer);
+    if (rc != HG_SUCCESS) {
+        op->priv[AMG_OFI_PRIV_STATE] = AMG_OFI_OP_DONE;
+        amg_ofi_peer_drop_locked(peer);
+        amg_pool_put(&domain->transfer_pool, transfer);
+    }
+    amg_ofi_wait_busy_locked(domain);
+    amg_bias_give(&domain->lock);
+    return rc;
+}
+
+hg_return_t amg_ofi_rma_put(struct amg_ep *ep, struct amg_peer *peer,
+    uint8_t target_context, const struct amg_place *local,
+    const struct amg_remote *remote, uint64_t len, struct amg_op *op)
+{
+    return transfer_post(
+        ep, peer, target_context, local, remote, len, true, op);
+}
+
+hg_return_t amg_ofi_rma_get(struct amg_ep *ep, struct amg_peer *peer,
+    uint8_t target_context, const struct amg_place *local,
+    const struct amg_remote *remote, uint64_t len, struct amg_op *op)
+{
+    return transfer_post(
+        ep, peer, target_context, local, remote, len, false, op);
+}
+
+void amg_ofi_rma_cancel_locked(struct amg_ofi_domain *domain, struct amg_op *op)
+{
+    struct amg_ofi_transfer *transfer = amg_ofi_op_ptr(op);
+
+    (void)domain;
+    if (transfer->posted < transfer->len || transfer->lease == NULL)
+        amg_ofi_rma_stop_locked(transfer, HG_CANCELED);
+}
+
+/* Calls `fn` for each transfer of an endpoint, which it may end. */
+static void transfers_each_locked(struct amg_ofi_domain *domain,
+    const struct amg_ofi_ep *ep, void (*fn)(struct amg_ofi_transfer *))
+{
+    struct amg_link *at = amg_list_first(&domain->peers);
+
+    while (at != NULL) {
+        struct amg_peer *peer =
+            amg_ofi_peer_hold(AMG_OBJECT(at, struct amg_peer, all));
+        struct amg_link *link = amg_list_first(&peer->transfers);
+
+        while (link != NULL) {
+            struct amg_ofi_transfer *transfer =
+                AMG_OBJECT(link, struct amg_ofi_transfer, of_peer);
+
+            link = amg_list_next(&peer->transfers, link);
+            if (transfer->ep == ep)
+                fn(transfer);
+        }
+        at = amg_list_next(&domain->peers, at);
+        amg_ofi_peer_drop_locked(peer);
+    }
+}
+
+static void transfer_cancel_locked(struct amg_ofi_transfer *transfer)
+{
+    amg_ofi_rma_stop_locked(transfer, HG_CANCELED);
+}
+
+static void transfer_detach_locked(struct amg_ofi_transfer *transfer)
+{
+    if (transfer->op == NULL)
+        return;
+    AMG_LOG_WARNING("bulk",
+        "ofi: a transfer of %llu bytes did not stop in time when its context "
+        "was closed; its memory must not be used again before the class is "
+        "closed",
+        (unsigned long long)transfer->len);
+    amg_ofi_op_end_locked(transfer->op, HG_CANCELED);
+    transfer->op = NULL;
+    transfer->ep = NULL;
+}
+
+void amg_ofi_rma_drop_locked(
+    struct amg_ofi_domain *domain, struct amg_ofi_ep *ep)
+{
+    transfers_each_locked(domain, ep, transfer_cancel_locked);
+}
+
+void amg_ofi_rma_detach_locked(
+    struct amg_ofi_domain *domain, struct amg_ofi_ep *ep)
+{
+    transfers_each_locked(domain, ep, transfer_detach_locked);
+}
+
+void amg_ofi_rma_lost_locked(struct amg_peer *peer)
+{
+    struct amg_link *link = amg_list_first(&peer->transfers);
+
+    while (link != NULL) {
+        struct amg_ofi_transfer *transfer =
+            AMG_OBJECT(link, struct amg_ofi_transfer, of_peer);
+
+        link = amg_list_next(&peer->transfers, link);
+        amg_ofi_rma_stop_locked(transfer, HG_HOSTUNREACH);
+    }
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Slabs on their way out. */
+#ifndef AMG_OFI_BACKEND_OFI_SEND_H
+#define AMG_OFI_BACKEND_OFI_SEND_H
+
+#include "ofi_backend/ofi_domain.h"
+
+/* Fills in all of the head but its cookie: a message of `body_len` bytes to
+ * context `target`. Takes a share of the peer for the slab. */
+void amg_ofi_send_address(struct amg_ofi_slab *slab, struct amg_peer *peer,
+    uint8_t context, uint8_t target, enum amg_ofi_kind kind, uint32_t body_len);
+
+/* Sends, now or when the peer is known and the provider has room. Takes the
+ * slab, and ends its operation when it has left, or cannot. */
+void amg_ofi_send_locked(struct amg_ofi_slab *slab);
+
+/* A message of our own; without memory for it, it is not sent. False then. */
+bool amg_ofi_send_control_locked(struct amg_peer *peer, uint8_t context,
+    uint8_t target, enum amg_ofi_kind kind, uint32_t cookie, const void *body,
+    uint32_t body_len);
+
+/* Posts one slab: 0, or libfabric's code, and then it is the caller's. */
+ssize_t amg_ofi_send_post_locked(struct amg_ofi_slab *slab);
+
+/* Sends what waits for room. */
+void amg_ofi_send_retry_locked(struct amg_ofi_domain *domain);
+
+/* Nobody is told any more when what `ep` sends has left. */
+void amg_ofi_send_detach_locked(
+    struct amg_ofi_domain *domain, const struct amg_ofi_ep *ep);
+/* Libfabric's endpoint is closed: nothing is in motion any more. */
+void amg_ofi_send_abandon_locked(struct amg_ofi_domain *domain);
+
+#endif

@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Accesses that move by messages, on both sides.
+ *
+ * What is short costs one round trip so, and no registration; and what lies in
+ * many small segments is gathered and scattered instead of named to the NIC one
+ * by one. The exposer looks at key, permission and bounds before the first byte
+ * moves: the first message tells how many bytes are to follow in all. */
+#include "ofi_backend/ofi_small.h"
+
+#include <string.h>
+
+#include "base/log.h"
+#include "ofi_backend/ofi_addr.h"
+#include "ofi_backend/ofi_mem.h"
+#include "ofi_backend/ofi_send.h"
+#include "ofi_backend/ofi_slab.h"
+
+uint64_t amg_ofi_small_max(const struct amg_ofi_domain *domain)
+{
+    return domain->room_len - sizeof(struct amg_ofi_header) -
+           sizeof(struct amg_ofi_access);
+}
+
+hg_return_t amg_ofi_small_post_locked(struct amg_ofi_transfer *transfer)
+{
+    struct amg_ofi_domain *domain = transfer->peer->domain;
+    uint64_t left = transfer->len - transfer->posted;
+    uint64_t max = amg_ofi_small_max(domain);
+    uint64_t len = left < max ? left : max;
+    const struct amg_ofi_access access = {
+        .key = transfer->key,
+        .segment = transfer->there.segment,
+        .into = transfer->there.into,
+        .len = len,
+        .left = left,
+    };
+    struct amg_ofi_piece *piece = amg_ofi_rma_piece_get_locked(transfer, len);
+    struct amg_ofi_slab *slab = amg_ofi_slab_get_locked(domain);
+    uint32_t body_len = sizeof(access);
+
+    if (piece == NULL || slab == NULL ||
+        amg_table_add(&domain->pieces, piece, transfer->peer->number,
+            &piece->cookie) != HG_SUCCESS) {
+        if (piece != NULL)
+            amg_pool_put(&domain->piece_pool, piece);
+        if (slab != NULL)
+            amg_ofi_slab_put_locked(slab);
+        return HG_NOMEM;
+    }
+    piece->here = transfer->here;
+    memcpy(slab->data, &access, sizeof(access));
+    if (transfer->is_put) {
+        amg_place_gather(slab->data + body_len, &transfer->here, len);
+        body_len += (uint32_t)len;
+    } else {
+        amg_place_skip(&transfer->here, len);
+    }
+    amg_place_skip(&transfer->there, len);
+    transfer->posted += len;
+    transfer->piece_count++;
+    amg_list_push(&transfer->pieces, &piece->link);
+    slab->header.cookie = piece->cookie;
+    amg_ofi_send_address(slab, transfer->peer, transfer->ep->base.context_id,
+        transfer->target_context, transfer->is_put ? AMG_OFI_PUT : AMG_OFI_GET,
+        body_len);
+    amg_ofi_send_locked(slab);
+    return HG_SUCCESS;
+}
+
+void amg_ofi_small_forget_locked(struct amg_ofi_piece *piece)
+{
+    amg_table_remove(&piece->transfer->peer->domain->pieces, piece->cookie);
+}
+
+/* What the access names, if it may. */
+static hg_return_t access_check_locked(struct amg_ofi_domain *domain,
+    const struct amg_ofi_access *access, enum amg_mem_flags direction,
+    struct amg_place *ret_place)
+{
+    const struct amg_ofi_mem *mem =
+        amg_ofi_mem_find_locked(domain, &access->key);
+    struct amg_place place = {
+        .segment = access->segment,
+        .into = access->into,
+    };
+
+    if (mem == NULL)
+        return HG_NOENTRY;
+    if ((mem->flags & direction) == 0)
+        return HG_PERMISSION;
+    place.segments = mem->segments;
+    place.count = mem->count;
+    if (access->len == 0 || access->len > access->left ||
+        place.segment >= place.count ||
+        place.into > place.segments[place.segment].len ||
+        amg_place_left(&place, access->left) < access->left)
+        return HG_OVERFLOW;
+    *ret_place = place;
+    return HG_SUCCESS;
+}
+
+static void done_send_locked(
+    const struct amg_ofi_message *message, hg_return_t ret)
+{
+    const struct amg_ofi_refuse refuse = {.code = ret};
+
+    if (ret != HG_SUCCESS)
+        amg_ofi_peer_blame(message->peer, AMG_OFI_FAULT_ACCESS,
+            message->header->kind & ~AMG_OFI_MAGIC_MASK, (long)ret);
+    (void)amg_ofi_send_control_locked(message->peer, message->header->target,
+        message->header->context, AMG_OFI_DONE, message->header->cookie,
+        &refuse, sizeof(refuse));
+}
+
+void amg_ofi_small_on_get_locked(
+    struct amg_ofi_domain *domain, const struct amg_ofi_message *message)
+{
+    struct amg_ofi_access access;
+    struct amg_ofi_slab *slab = NULL;
+    struct amg_place place;
+    hg_return_t rc = HG_SUCCESS;
+
+    memcpy(&access, message->body, sizeof(access));
+    rc = access_check_locked(domain, &access, AMG_MEM_READ, &place);
+    if (rc == HG_SUCCESS && access.len > amg_ofi_small_max(domain))
+        rc = HG_MSGSIZE;
+    if (rc == HG_SUCCESS)
+        slab = amg_ofi_slab_get_locked(domain);
+    if (rc == HG_SUCCESS && slab == NULL)
+        rc = HG_NOMEM;
+    if (rc != HG_SUCCESS) {
+        done_send_locked(message, rc);
+        return;
+    }
+    amg_place_gather(slab->data, &place, access.len);
+    slab->header.cookie = message->header->cookie;
+    amg_ofi_send_address(slab, message->peer, message->header->target,
+        message->header->context, AMG_OFI_DATA, (uint32_t)access.len);
+    amg_ofi_send_locked(slab);
+}
+
+void amg_ofi_small_on_put_locked(
+    struct amg_ofi_domain *domain, const struct amg_ofi_message *message)
+{
+    struct amg_ofi_access access;
+    struct amg_place place;
+    hg_return_t rc = HG_SUCCESS;
+
+    memcpy(&access, message->body, sizeof(access));
+    rc = access_check_locked(domain, &access, AMG_MEM_WRITE, &place);
+    if (rc == HG_SUCCESS && access.len != message->len - sizeof(access))
+        rc = HG_MSGSIZE;
+    if (rc == HG_SUCCESS)
+        amg_place_scatter(&place, message->body + sizeof(access), access.len);
+    done_send_locked(message, rc);
+}
+
+/* The piece that this answer is for; NULL: it is not waited for any more. */
+static struct amg_ofi_piece *piece_find_locked(
+    struct amg_ofi_domain *domain, const struct amg_ofi_message *message)
+{
+    struct amg_table_place *place = amg_table_find(
+        &domain->pieces, message->header->cookie, message->peer->number);
+
+    return place == NULL ? NULL : place->object;
+}
+
+void amg_ofi_small_on_data_locked(
+    struct amg_ofi_domain *domain, const struct amg_ofi_message *message)
+{
+    struct amg_ofi_piece *piece = piece_find_locked(domain, message);
+
+    if (piece == NULL)
+        return;
+    if (piece->transfer->is_put || piece->len != message->len) {
+        amg_ofi_peer_blame(message->peer, AMG_OFI_FAULT_ANSWER, AMG_OFI_DATA,
+            (long)message->len);
+        amg_ofi_rma_piece_end_locked(piece, HG_PROTOCOL_ERROR);
+        return;
+    }
+    amg_place_scatter(&piece->here, message->body, message->len);
+    amg_ofi_rma_piece_end_locked(piece, HG_SUCCESS);
+}
+
+void amg_ofi_small_on_done_locked(
+    struct amg_ofi_domain *domain, const struct amg_ofi_message *message)
+{
+    struct amg_ofi_piece *piece = piece_find_locked(domain, message);
+    struct amg_ofi_refuse refuse;
+
+    memcpy(&refuse, message->body, sizeof(refuse));
+    if (piece == NULL)
+        return;
+    if (refuse.code >= HG_RETURN_MAX ||
+        (refuse.code == HG_SUCCESS && !piece->transfer->is_put))
+        refuse.code = HG_PROTOCOL_ERROR;
+    amg_ofi_rma_piece_end_locked(piece, (hg_return_t)refuse.code);
+}

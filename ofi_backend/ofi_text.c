@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Addresses of providers as text, and back.
+ *
+ *   the provider's format     the text
+ *   FI_SOCKADDR_IN            ofi+net://192.0.2.7:4242
+ *   FI_SOCKADDR_IN6           ofi+net://[2001:db8::7]:4242
+ *   FI_ADDR_STR               ofi+shm://fi_shm://4711:0:0
+ *   any other                 ofi+cxi://0x0011aabb..., its bytes in hex
+ *
+ * What stands before "://" is the whole stack of providers, since both sides
+ * have to use the same one. A text that names the protocol only ("tcp://...",
+ * as a person types it) is read with the own stack. */
+#include "ofi_backend/ofi_text.h"
+
+#include <arpa/inet.h>
+#include <ctype.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/assert.h"
+#include "base/log.h"
+#include "transport/uri.h"
+
+static const char hex_prefix[] = "0x";
+
+static void sockaddr_write(const void *addr, char *ret_text, size_t cap)
+{
+    const struct sockaddr_in *four = addr;
+    const struct sockaddr_in6 *six = addr;
+    char host[INET6_ADDRSTRLEN] = "?";
+
+    if (four->sin_family == AF_INET) {
+        inet_ntop(AF_INET, &four->sin_addr, host, sizeof(host));
+        snprintf(ret_text, cap, "%s:%u", host, ntohs(four->sin_port));
+    } else {
+        inet_ntop(AF_INET6, &six->sin6_addr, host, sizeof(host));
+        snprintf(ret_text, cap, "[%s]:%u", host, ntohs(six->sin6_port));
+    }
+}
+
+static bool is_sockaddr(const struct amg_ofi_facts *facts)
+{
+    return facts->addr_format == FI_SOCKADDR_IN ||
+           facts->addr_format == FI_SOCKADDR_IN6 ||
+           facts->addr_format == FI_SOCKADDR;
+}
+
+void amg_ofi_text_write(const struct amg_ofi_facts *facts, const void *addr,
+    size_t len, char *ret_text)
+{
+    const uint8_t *bytes = addr;
+    size_t used =
+        (size_t)snprintf(ret_text, AMG_OFI_TEXT_CAP, "ofi+%s://", facts->stack);
+
+    AMG_ASSERT(len <= AMG_OFI_ADDR_MAX);
+    if (is_sockaddr(facts)) {
+        sockaddr_write(addr, ret_text + used, AMG_OFI_TEXT_CAP - used);
+        return;
+    }
+    if (facts->addr_format == FI_ADDR_STR) {
+        snprintf(ret_text + used, AMG_OFI_TEXT_CAP - used, "%.*s", (int)len,
+            (const char *)addr);
+        return;
+    }
+    used += (size_t)snprintf(
+        ret_text + used, AMG_OFI_TEXT_CAP - used, "%s", hex_prefix);
+    for (size_t i = 0; i < len; i++)
+        used += (size_t)snprintf(
+            ret_text + used, AMG_OFI_TEXT_CAP - used, "%02x", bytes[i]);
+}
+
+/* Asks the resolver; may block as long as that does. */
+static hg_return_t sockaddr_read(const struct amg_ofi_facts *facts,
+    const char *rest, void *ret_addr, uint16_t *ret_len)
+{
+    const struct addrinfo hints = {
+        .ai_family = facts->addr_format == FI_SOCKADDR_IN6 ? AF_INET6 : AF_INET,
+        .ai_socktype = SOCK_STREAM,
+        .ai_flags = AI_NUMERICSERV,
+    };
+    struct addrinfo *found = NULL;
+    struct amg_uri_host split;
+    char host[256];
+    char port[8];
+    int code = 0;
+
+    if (amg_uri_split_host(rest, &split) != HG_SUCCESS || split.port == 0 ||
+        split.name_len == 0 || split.name_len >= sizeof(host))
+        return HG_INVALID_ARG;
+    memcpy(host, split.name, split.name_len);
+    host[split.name_len] = '\0';
+    snprintf(port, sizeof(port), "%u", split.port);
+    code = getaddrinfo(host, port, &hints, &found);
+    if (code != 0) {
+        AMG_LOG_ERROR("addr", "the host '%s' of an address is not known: %s",
+            host, gai_strerror(code));
+        return HG_ADDRNOTAVAIL;
+    }
+    memcpy(ret_addr, found->ai_addr, found->ai_addrlen);
+    *ret_len = (uint16_t)found->ai_addrlen;
+    freeaddrinfo(found);
+    return HG_SUCCESS;
+}
+
+static hg_return_t string_read(
+    const char *rest, void *ret_addr, uint16_t *ret_len)
+{
+    size_t len = strlen(rest) + 1;
+
+    if (len < 2 || len > AMG_OFI_ADDR_MAX)
+        return HG_INVALID_ARG;
+    for (const char *at = rest; *at != '\0'; at++)
+        if (!isalnum((unsigned char)*at) && strchr(":/._-", *at) == NULL)
+            return HG_INVALID_ARG;
+    memcpy(ret_addr, rest, len);
+    *ret_len = (uint16_t)len;
+    return HG_SUCCESS;
+}
+
+static hg_return_t hex_read(const char *rest, void *ret_addr, uint16_t *ret_len)
+{
+    static const char digits[] = "0123456789abcdef";
+    uint8_t *bytes = ret_addr;
+    size_t len = strlen(hex_prefix);
+
+    if (strncmp(rest, hex_prefix, len) != 0)
+        return HG_INVALID_ARG;
+    rest += len;
+    len = strlen(rest);
+    if (len == 0 || len % 2 != 0 || len / 2 > AMG_OFI_ADDR_MAX ||
+        strspn(rest, digits) != len)
+        return HG_INVALID_ARG;
+    for (size_t i = 0; i < len; i += 2)
+        bytes[i / 2] = (uint8_t)((strchr(digits, rest[i]) - digits) << 4 |
+                                 (strchr(digits, rest[i + 1]) - digits));
+    *ret_len = (uint16_t)(len / 2);
+    return HG_SUCCESS;
+}
+
+/* Is the scheme, without "ofi+", the stack or the protocol it begins with? */
+static bool stack_is_mine(
+    const struct amg_ofi_facts *facts, const char *name, size_t len)
+{
+    size_t first = strcspn(facts->stack, ";");
+
+    if (strlen(facts->stack) == len && strncmp(facts->stack, name, len) == 0)
+        return true;
+    if (first == len && strncmp(facts->stack, name, len) == 0)
+        return true;
+    /* The same wire protocol had two names; see ofi_select.c. */
+    return is_sockaddr(facts) && len == 3 && strncmp(name, "tcp", 3) == 0;
+}
+
+hg_return_t amg_ofi_text_read(const struct amg_ofi_facts *facts,
+    const char *text, void *ret_addr, uint16_t *ret_len)
+{
+    struct amg_uri uri;
+    hg_return_t rc = amg_uri_split(text, &uri);
+    size_t skip = 0;
+
+    if (rc == HG_SUCCESS && strstr(text, "://") == NULL)
+        rc = HG_INVALID_ARG;
+    if (rc == HG_SUCCESS && uri.class_len > 0) {
+        skip = uri.class_len + 1;
+        if (uri.class_len != 3 || strncmp(uri.scheme, "ofi", 3) != 0)
+            rc = HG_INVALID_ARG;
+    }
+    if (rc == HG_SUCCESS &&
+        !stack_is_mine(facts, uri.scheme + skip, uri.scheme_len - skip)) {
+        if (skip == 0) {
+            rc = HG_INVALID_ARG;
+        } else {
+            AMG_LOG_ERROR("addr",
+                "'%s' is of another provider than this class, which uses "
+                "ofi+%s; open both with the same init string",
+                text, facts->stack);
+            return HG_ADDRNOTAVAIL;
+        }
+    }
+    if (rc == HG_SUCCESS) {
+        if (is_sockaddr(facts))
+            rc = sockaddr_read(facts, uri.rest, ret_addr, ret_len);
+        else if (facts->addr_format == FI_ADDR_STR)
+            rc = string_read(uri.rest, ret_addr, ret_len);
+        else
+            rc = hex_read(uri.rest, ret_addr, ret_len);
+    }
+    if (rc == HG_INVALID_ARG)
+        AMG_LOG_ERROR("addr", "'%s' is no address of ofi+%s%s", text,
+            facts->stack,
+            is_sockaddr(facts) ? "; these look like ofi+tcp://host:port" : "");
+    return rc;
+}

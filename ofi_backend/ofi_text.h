@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Addresses of providers as text, and back. */
+#ifndef AMG_OFI_BACKEND_OFI_TEXT_H
+#define AMG_OFI_BACKEND_OFI_TEXT_H
+
+#include "ofi_backend/ofi_domain.h"
+
+/* "ofi+STACK://" and the address; see the table in ofi_text.c. */
+void amg_ofi_text_write(const struct amg_ofi_facts *facts, const void *addr,
+    size_t len, char *ret_text);
+
+/* The bytes of such a text; at most AMG_OFI_ADDR_MAX. HG_INVALID_ARG: it is
+ * none; HG_ADDRNOTAVAIL: of another stack. The log says why. */
+hg_return_t amg_ofi_text_read(const struct amg_ofi_facts *facts,
+    const char *text, void *ret_addr, uint16_t *ret_len);
+
+#endif

@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What a context sleeps upon, and how it is woken.
+ *
+ * One descriptor stands for three: that of the provider's queue; a bell, rung
+ * by another context of this class that found news for this one; and a timer.
+ * No sleep is longer than the timer's: deadlines have to be kept, and a
+ * provider that needs another look, or lost a wake-up, gets it then. It is
+ * short while something waits for room or is under way, and a tenth of a second
+ * otherwise, which costs an idle process ten wake-ups a second.
+ *
+ * The queue of net in libfabric 1.17 says that there is news for ever once it
+ * has said so (and so did that of tcp in 1.18.0). A descriptor that rings too
+ * often for nothing is left alone, and the timer is all that wakes then. */
+#include "ofi_backend/ofi_wait.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#include "base/bell.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "ofi_backend/ofi_poll.h"
+
+#define NS_PER_S      1000000000ull
+#define NAP_RETRY_NS  (1 * AMG_NS_PER_MS)   /* a post found no room */
+#define NAP_MOVING_NS (10 * AMG_NS_PER_MS)  /* something is under way */
+#define NAP_IDLE_NS   (100 * AMG_NS_PER_MS) /* nothing is */
+#define NAP_MUTE_NS   (3 * AMG_NS_PER_MS)   /* nothing else wakes */
+
+static int fd_join(int all, int fd)
+{
+    struct epoll_event event = {.events = EPOLLIN, .data.fd = fd};
+
+    return epoll_ctl(all, EPOLL_CTL_ADD, fd, &event);
+}
+
+void amg_ofi_wait_init(struct amg_ofi_ep *ep)
+{
+    const struct amg_ofi_domain *domain = amg_ofi_domain_of_ep(ep);
+
+    ep->wait_fd = -1;
+    ep->bell = -1;
+    ep->timer = -1;
+    if (!domain->facts.can_sleep)
+        return;
+    ep->bell = amg_bell_open();
+    ep->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+    ep->wait_fd = epoll_create1(EPOLL_CLOEXEC);
+    if (ep->bell >= 0 && ep->timer >= 0 && ep->wait_fd >= 0 &&
+        (domain->cq_fd < 0 || fd_join(ep->wait_fd, domain->cq_fd) == 0) &&
+        fd_join(ep->wait_fd, ep->bell) == 0 &&
+        fd_join(ep->wait_fd, ep->timer) == 0)
+        return;
+    AMG_LOG_WARNING("ctx",
+        "ofi: no descriptor to sleep on (%s): waiting looks now and then, "
+        "which takes time of the core; see ulimit -n",
+        strerror(errno));
+    amg_ofi_wait_fini(ep);
+}
+
+void amg_ofi_wait_fini(struct amg_ofi_ep *ep)
+{
+    if (ep->wait_fd >= 0)
+        close(ep->wait_fd);
+    if (ep->timer >= 0)
+        close(ep->timer);
+    amg_bell_close(ep->bell);
+    ep->wait_fd = -1;
+    ep->timer = -1;
+    ep->bell = -1;
+}
+
+int amg_ofi_wait_fd(const struct amg_ep *base)
+{
+    return amg_ofi_ep_of(base)->wait_fd;
+}
+
+static void timer_set(struct amg_ofi_ep *ep, uint64_t ns)
+{
+    const struct itimerspec when = {
+        .it_value = {.tv_sec = (time_t)(ns / NS_PER_S),
+            .tv_nsec = (long)(ns % NS_PER_S)},
+    };
+
+    (void)timerfd_settime(ep->timer, 0, &when, NULL);
+}
+
+static uint64_t nap_ns(const struct amg_ofi_domain *domain)
+{
+    if (!amg_list_is_empty(&domain->trying) ||
+        !amg_list_is_empty(&domain->transfers))
+        return NAP_RETRY_NS;
+    if (domain->cq_fd < 0)
+        return NAP_MUTE_NS;
+    if (!amg_list_is_empty(&domain->sends) || domain->moving > 0 ||
+        domain->flow.owing != NULL)
+        return NAP_MOVING_NS;
+    return NAP_IDLE_NS;
+}
+
+bool amg_ofi_wait_arm(struct amg_ep *base)
+{
+    struct amg_ofi_ep *ep = amg_ofi_ep_of(base);
+    struct amg_ofi_domain *domain = amg_ofi_domain_of_ep(ep);
+    bool is_quiet = false;
+
+    if (ep->wait_fd < 0)
+        return true;
+    amg_bias_take(&domain->lock);
+    is_quiet = amg_list_is_empty(&ep->done) &&
+               amg_list_is_empty(&ep->arrived) &&
+               amg_ofi_poll_is_quiet_locked(domain);
+    if (is_quiet) {
+        domain->armed_count += ep->is_armed ? 0 : 1;
+        ep->is_armed = true;
+        ep->nap_ns = nap_ns(domain);
+        timer_set(ep, ep->nap_ns);
+    }
+    amg_bias_give(&domain->lock);
+    return is_quiet;
+}
+
+void amg_ofi_wait_mute_locked(struct amg_ofi_domain *domain)
+{
+    AMG_LOG_INFO("ofi",
+        "the queue of ofi+%s tells of news when there are none; waiting looks "
+        "every %u ms instead",
+        domain->facts.stack, (unsigned)(NAP_MUTE_NS / AMG_NS_PER_MS));
+    for (uint32_t i = 0; i < domain->max_contexts; i++)
+        if (domain->eps[i] != NULL && domain->eps[i]->wait_fd >= 0)
+            (void)epoll_ctl(
+                domain->eps[i]->wait_fd, EPOLL_CTL_DEL, domain->cq_fd, NULL);
+    domain->cq_fd = -1;
+}
+
+void amg_ofi_wait_ring_locked(struct amg_ofi_ep *ep)
+{
+    if (!ep->is_armed || ep->is_rung)
+        return;
+    ep->is_rung = true;
+    amg_bell_ring(ep->bell);
+}
+
+void amg_ofi_wait_busy_locked(struct amg_ofi_domain *domain)
+{
+    uint64_t nap = 0;
+
+    if (domain->armed_count == 0)
+        return;
+    nap = nap_ns(domain);
+    for (uint32_t i = 0; i < domain->max_contexts; i++) {
+        struct amg_ofi_ep *ep = domain->eps[i];
+
+        if (ep == NULL || !ep->is_armed || ep->nap_ns <= nap)
+            continue;
+        ep->nap_ns = nap;
+        timer_set(ep, nap);
+    }
+}
+
+void amg_ofi_wait_end_locked(struct amg_ofi_ep *ep)
+{
+    if (!ep->is_armed)
+        return;
+    ep->is_armed = false;
+    amg_ofi_domain_of_ep(ep)->armed_count--;
+    if (ep->is_rung)
+        amg_bell_drain(ep->bell);
+    ep->is_rung = false;
+    timer_set(ep, 0);
+}
+
+void amg_ofi_op_end_locked(struct amg_op *op, hg_return_t ret)
+{
+    struct amg_ofi_ep *ep = amg_ofi_op_ep(op);
+
+    op->priv[AMG_OFI_PRIV_STATE] = AMG_OFI_OP_DONE;
+    op->ret = ret;
+    amg_list_push(&ep->done, &op->link);
+    amg_ofi_wait_ring_locked(ep);
+}

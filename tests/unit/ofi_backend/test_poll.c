@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Bytes from the network: whatever a peer sends, this process lives on, keeps
+ * to its memory, and answers others. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "ofi_backend/ofi_addr.h"
+#include "ofi_backend/ofi_poll.h"
+#include "ofi_backend/ofi_transport.h"
+
+enum { MESSAGES = 60000, POLL_EVERY = 64, LEN = 65536 };
+
+static uint8_t exposed[LEN];
+
+/* One domain, and a peer that only this test plays. */
+struct world {
+    struct amg_domain *domain;
+    struct amg_ep *ep;
+    struct amg_mem *mem;
+    struct amg_peer *peer;
+};
+
+static struct amg_ofi_domain *inside(const struct world *world)
+{
+    return amg_ofi_domain_of(world->domain);
+}
+
+static void world_open(struct world *world)
+{
+    const struct amg_open how = {.info = "127.0.0.1",
+        .protocol = "tcp",
+        .is_listening = true,
+        .max_contexts = 2};
+    const struct amg_segment segment = {exposed, LEN};
+
+    assert_int_equal(
+        amg_ofi_transport.domain.open(&how, &world->domain), HG_SUCCESS);
+    assert_int_equal(
+        amg_ofi_transport.ep.open(world->domain, 0, &world->ep), HG_SUCCESS);
+    assert_int_equal(amg_ofi_transport.bulk.reg(
+                         world->domain, &segment, 1, AMG_MEM_READ, &world->mem),
+        HG_SUCCESS);
+    assert_int_equal(amg_ofi_transport.addr.parse(
+                         world->domain, "tcp://127.0.0.1:1", &world->peer),
+        HG_SUCCESS);
+}
+
+static void world_poll(struct world *world)
+{
+    struct amg_news news;
+    struct amg_link *link = NULL;
+
+    amg_news_init(&news);
+    (void)amg_ofi_transport.ep.poll(world->ep, 1000, &news);
+    assert_true(amg_list_is_empty(&news.done));
+    while ((link = amg_list_pop(&news.arrived)) != NULL)
+        amg_ofi_transport.msg.release(
+            world->ep, AMG_OBJECT(link, struct amg_arrival, link));
+}
+
+static void world_close(struct world *world)
+{
+    struct amg_news news;
+
+    amg_news_init(&news);
+    while (amg_ofi_transport.bulk.unreg(world->domain, world->mem, 1000) !=
+           HG_SUCCESS)
+        world_poll(world);
+    amg_ofi_transport.addr.drop(world->domain, world->peer);
+    amg_ofi_transport.ep.close(world->ep, &news);
+    amg_ofi_transport.domain.close(world->domain);
+}
+
+/* As if the provider had received it. */
+static void receive(struct world *world, const void *bytes, size_t len)
+{
+    struct amg_ofi_domain *domain = inside(world);
+    struct fi_cq_data_entry entry = {.len = len, .flags = FI_RECV};
+    uint8_t *copy = malloc(len == 0 ? 1 : len);
+
+    assert_non_null(copy);
+    memcpy(copy, bytes, len);
+    entry.buf = copy;
+    amg_bias_take(&domain->lock);
+    amg_ofi_poll_on_received_locked(
+        domain, &domain->receives[0].work, &entry, 0);
+    /* The provider knows nothing of it. */
+    domain->receives[0].sum = 0;
+    domain->receives[0].end = 0;
+    amg_bias_give(&domain->lock);
+    free(copy);
+}
+
+static void say_hello(struct world *world)
+{
+    struct {
+        struct amg_ofi_header header;
+        struct amg_ofi_hello hello;
+    } message = {
+        .header = {.kind = AMG_OFI_MAGIC | AMG_OFI_HELLO},
+        .hello = {.magic = AMG_OFI_HELLO_MAGIC,
+            .version = AMG_OFI_VERSION,
+            .addr_len = world->peer->addr_len,
+            .incarnation = 77,
+            .number = 3,
+            .message_len = inside(world)->room_len},
+    };
+
+    memcpy(message.hello.addr, world->peer->addr, world->peer->addr_len);
+    receive(world, &message, sizeof(message));
+}
+
+static void fill_random(void *bytes, size_t len)
+{
+    for (size_t i = 0; i < len; i++)
+        ((uint8_t *)bytes)[i] = (uint8_t)(rand() >> 7);
+}
+
+static void test_poll_random_bytes_are_dropped(void **state)
+{
+    struct world world;
+    uint8_t bytes[300];
+
+    (void)state;
+    world_open(&world);
+    for (unsigned i = 0; i < MESSAGES; i++) {
+        size_t len = (size_t)rand() % sizeof(bytes);
+
+        fill_random(bytes, len);
+        receive(&world, bytes, len);
+    }
+    world_poll(&world);
+    assert_int_equal(world.peer->state, AMG_OFI_PEER_STRANGER);
+    world_close(&world);
+}
+
+/* A peer that is known lies in every field but those that name it. */
+static void test_poll_lies_of_a_peer_do_no_harm(void **state)
+{
+    struct world world;
+    uint8_t bytes[300];
+    struct amg_key key;
+
+    (void)state;
+    world_open(&world);
+    amg_ofi_transport.bulk.key(world.mem, &key);
+    for (unsigned i = 0; i < MESSAGES; i++) {
+        struct amg_ofi_header header;
+        size_t len = sizeof(header) + (size_t)rand() % 200;
+
+        say_hello(&world);
+        assert_int_equal(world.peer->state, AMG_OFI_PEER_OPEN);
+        fill_random(bytes, len);
+        /* Half of the accesses name memory that is there. */
+        if (i % 2 == 0)
+            memcpy(bytes + sizeof(header), key.bytes, sizeof(key.bytes));
+        fill_random(&header, sizeof(header));
+        header.kind =
+            (uint8_t)(AMG_OFI_MAGIC | (unsigned)rand() % AMG_OFI_KIND_COUNT);
+        header.from = world.peer->number;
+        header.stamp = (uint32_t)inside(&world)->incarnation;
+        header.credits = (uint8_t)(rand() % 3);
+        header.target = (uint8_t)(rand() % 3);
+        header.cookie = (uint32_t)rand() % 4;
+        memcpy(bytes, &header, sizeof(header));
+        receive(&world, bytes, len);
+        if (i % POLL_EVERY == 0)
+            world_poll(&world);
+    }
+    for (unsigned i = 0; i < LEN; i++)
+        assert_int_equal(exposed[i], 0);
+    world_close(&world);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_poll_random_bytes_are_dropped),
+        cmocka_unit_test(test_poll_lies_of_a_peer_do_no_harm),
+    };
+
+    srand(5);
+    amg_log_level_set(AMG_LOG_LEVEL_NONE);
+    setenv("AMALGAM_CONNECT_TIMEOUT_MS", "500", 1);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -30,6 +30,7 @@
 #include "ofi_backend/ofi_rma.h"
 #include "ofi_backend/ofi_send.h"
 #include "ofi_backend/ofi_slab.h"
+#include "ofi_backend/ofi_text.h"
 
 /* Each try where nobody is begins a connection (rxm), which takes a core. */
 #define RETRY_NS (AMG_NS_PER_MS / 5)
@@ -133,8 +134,9 @@ static void peer_open_locked(
 static bool hello_is_ours(
     struct amg_ofi_domain *domain, const struct amg_ofi_hello *hello)
 {
-    if (hello->magic == AMG_OFI_HELLO_MAGIC && hello->addr_len > 0 &&
-        hello->addr_len <= AMG_OFI_ADDR_MAX && hello->incarnation != 0)
+    if (hello->magic == AMG_OFI_HELLO_MAGIC && hello->incarnation != 0 &&
+        amg_ofi_text_is_addr(&domain->facts, hello->addr, hello->addr_len,
+            domain->self->addr_len))
         return true;
     if (!domain->has_warned)
         AMG_LOG_WARNING("ofi", "somebody said hello in a form that is none of "
@@ -254,7 +256,7 @@ static void peer_tick_locked(struct amg_peer *peer, uint64_t now_ns)
 {
     unsigned tick = peer->domain->tick;
     bool is_waiting = peer->state == AMG_OFI_PEER_ASKED || peer->owes_hello ||
-                      !amg_list_is_empty(&peer->unsent);
+                      peer->owes_welcome || !amg_list_is_empty(&peer->unsent);
 
     if (is_waiting && now_ns >= peer->deadline_ns) {
         amg_ofi_hello_lost_locked(peer,

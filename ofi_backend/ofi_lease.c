@@ -211,13 +211,27 @@ static struct amg_ofi_lease *lease_find_locked(
     return place == NULL ? NULL : place->object;
 }
 
-static hg_return_t rows_make(struct amg_ofi_lease *lease, uint32_t count)
+/* Room for `rows` more, and not much more than have come: who only says that
+ * many are to follow makes nobody take memory for them. */
+static hg_return_t rows_fit(struct amg_ofi_lease *lease, uint32_t rows)
 {
-    lease->segments = amg_mem_zalloc((count + 1) * sizeof(*lease->segments));
-    lease->keys = amg_mem_zalloc((count + 1) * sizeof(*lease->keys));
-    if (lease->segments == NULL || lease->keys == NULL)
+    uint32_t cap = lease->got + rows;
+    struct amg_segment *segments = NULL;
+    uint64_t *keys = NULL;
+
+    if (cap <= lease->cap)
+        return HG_SUCCESS;
+    if (cap < 2 * lease->cap)
+        cap = 2 * lease->cap < lease->count ? 2 * lease->cap : lease->count;
+    segments = amg_mem_realloc(lease->segments, cap * sizeof(*segments));
+    if (segments == NULL)
         return HG_NOMEM;
-    lease->count = count;
+    lease->segments = segments;
+    keys = amg_mem_realloc(lease->keys, cap * sizeof(*keys));
+    if (keys == NULL)
+        return HG_NOMEM;
+    lease->keys = keys;
+    lease->cap = cap;
     return HG_SUCCESS;
 }
 
@@ -249,7 +263,7 @@ void amg_ofi_lease_on_grant_locked(
     if (lease == NULL || lease->state != AMG_OFI_LEASE_ASKED ||
         head.first != lease->got || head.count > ROWS_MAX ||
         (head.first > 0 && head.count != lease->count) ||
-        rows > head.count - head.first ||
+        rows > head.count - head.first || (rows == 0 && head.count > 0) ||
         message->len != sizeof(head) + rows * sizeof(struct amg_ofi_row)) {
         amg_ofi_peer_blame(message->peer, AMG_OFI_FAULT_ANSWER, AMG_OFI_GRANT,
             (long)message->len);
@@ -257,8 +271,8 @@ void amg_ofi_lease_on_grant_locked(
     }
     lease->id = head.id;
     lease->flags = (uint8_t)head.flags;
-    if (head.first == 0)
-        rc = rows_make(lease, head.count);
+    lease->count = head.count;
+    rc = rows_fit(lease, rows);
     if (rc != HG_SUCCESS) {
         lease_set_state(lease, AMG_OFI_LEASE_ENDED);
         lease_fail_locked(lease, rc);

@@ -27,7 +27,8 @@ struct amg_ofi_lease {
     bool is_gone;    /* the peer is: there is nobody to return it to */
     bool is_kept;    /* such a one was asked for before: worth keeping */
     uint32_t count;  /* rows, of which */
-    uint32_t got;    /* so many have come */
+    uint32_t got;    /* so many have come, and */
+    uint32_t cap;    /* for so many there is room */
     uint32_t users;  /* transfers */
     unsigned idle_tick;
     struct amg_list waiting;      /* transfers, until it is open */

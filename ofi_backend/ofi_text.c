@@ -104,16 +104,22 @@ static hg_return_t sockaddr_read(const struct amg_ofi_facts *facts,
     return HG_SUCCESS;
 }
 
+/* What addresses that are strings consist of. */
+static bool is_name(const char *text)
+{
+    for (; *text != '\0'; text++)
+        if (!isalnum((unsigned char)*text) && strchr(":/._-", *text) == NULL)
+            return false;
+    return true;
+}
+
 static hg_return_t string_read(
     const char *rest, void *ret_addr, uint16_t *ret_len)
 {
     size_t len = strlen(rest) + 1;
 
-    if (len < 2 || len > AMG_OFI_ADDR_MAX)
+    if (len < 2 || len > AMG_OFI_ADDR_MAX || !is_name(rest))
         return HG_INVALID_ARG;
-    for (const char *at = rest; *at != '\0'; at++)
-        if (!isalnum((unsigned char)*at) && strchr(":/._-", *at) == NULL)
-            return HG_INVALID_ARG;
     memcpy(ret_addr, rest, len);
     *ret_len = (uint16_t)len;
     return HG_SUCCESS;
@@ -192,4 +198,43 @@ hg_return_t amg_ofi_text_read(const struct amg_ofi_facts *facts,
             facts->stack,
             is_sockaddr(facts) ? "; these look like ofi+tcp://host:port" : "");
     return rc;
+}
+
+static bool is_four(const void *addr, size_t len)
+{
+    struct sockaddr_in four;
+
+    if (len != sizeof(four))
+        return false;
+    memcpy(&four, addr, len);
+    return four.sin_family == AF_INET && four.sin_port != 0;
+}
+
+static bool is_six(const void *addr, size_t len)
+{
+    struct sockaddr_in6 six;
+
+    if (len != sizeof(six))
+        return false;
+    memcpy(&six, addr, len);
+    return six.sin6_family == AF_INET6 && six.sin6_port != 0;
+}
+
+bool amg_ofi_text_is_addr(const struct amg_ofi_facts *facts, const void *addr,
+    size_t len, size_t own_len)
+{
+    if (len == 0 || len > AMG_OFI_ADDR_MAX)
+        return false;
+    switch (facts->addr_format) {
+    case FI_SOCKADDR_IN:
+        return is_four(addr, len);
+    case FI_SOCKADDR_IN6:
+        return is_six(addr, len);
+    case FI_SOCKADDR:
+        return is_four(addr, len) || is_six(addr, len);
+    case FI_ADDR_STR:
+        return len > 1 && memchr(addr, '\0', len) != NULL && is_name(addr);
+    default:
+        return len == own_len;
+    }
 }

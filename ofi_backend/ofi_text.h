@@ -14,4 +14,9 @@ void amg_ofi_text_write(const struct amg_ofi_facts *facts, const void *addr,
 hg_return_t amg_ofi_text_read(const struct amg_ofi_facts *facts,
     const char *text, void *ret_addr, uint16_t *ret_len);
 
+/* May a peer be reached at these bytes, which somebody sent? `own_len`: how
+ * long our own address is. */
+bool amg_ofi_text_is_addr(const struct amg_ofi_facts *facts, const void *addr,
+    size_t len, size_t own_len);
+
 #endif

@@ -94,9 +94,33 @@ static void test_text_that_is_none_is_refused(void **state)
     assert_int_equal(read_of(&shm, "ofi+shm://a\"b"), HG_INVALID_ARG);
 }
 
+static void test_text_of_no_address_is_refused(void **state)
+{
+    struct sockaddr_in four = {.sin_family = AF_INET, .sin_port = htons(4242)};
+    struct sockaddr_in6 big = {.sin6_family = AF_INET6, .sin6_port = 1};
+    const char name[] = "fi_shm://7";
+
+    (void)state;
+    assert_true(amg_ofi_text_is_addr(&rxm, &four, sizeof(four), 16));
+    assert_false(amg_ofi_text_is_addr(&rxm, &four, sizeof(four) - 1, 16));
+    assert_false(amg_ofi_text_is_addr(&rxm, &big, sizeof(big), 28));
+    four.sin_port = 0;
+    assert_false(amg_ofi_text_is_addr(&rxm, &four, sizeof(four), 16));
+    assert_true(amg_ofi_text_is_addr(&six, &big, sizeof(big), 28));
+    big.sin6_family = AF_INET;
+    assert_false(amg_ofi_text_is_addr(&six, &big, sizeof(big), 28));
+    assert_true(amg_ofi_text_is_addr(&shm, name, sizeof(name), 4));
+    assert_false(amg_ofi_text_is_addr(&shm, name, sizeof(name) - 1, 4));
+    assert_false(amg_ofi_text_is_addr(&shm, "a%n", 4, 4));
+    assert_true(amg_ofi_text_is_addr(&cxi, name, 8, 8));
+    assert_false(amg_ofi_text_is_addr(&cxi, name, 7, 8));
+    assert_false(amg_ofi_text_is_addr(&cxi, name, 0, 0));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_text_of_no_address_is_refused),
         cmocka_unit_test(test_text_of_each_format_comes_back),
         cmocka_unit_test(test_text_by_its_protocol_is_understood),
         cmocka_unit_test(test_text_of_another_stack_is_refused),

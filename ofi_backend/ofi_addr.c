@@ -18,13 +18,17 @@
 #include "ofi_backend/ofi_select.h"
 #include "ofi_backend/ofi_text.h"
 
+enum { WARNINGS_MAX = 100 /* a process that is lied to still has a log */ };
+
 /* state_edges[from] has a bit for each state that may follow. */
 static const unsigned state_edges[AMG_OFI_PEER_STATES] = {
-    [AMG_OFI_PEER_STRANGER] =
-        1u << AMG_OFI_PEER_ASKED | 1u << AMG_OFI_PEER_OPEN,
+    [AMG_OFI_PEER_STRANGER] = 1u << AMG_OFI_PEER_ASKED |
+                              1u << AMG_OFI_PEER_OPEN |
+                              1u << AMG_OFI_PEER_FOREIGN,
     [AMG_OFI_PEER_ASKED] =
         1u << AMG_OFI_PEER_OPEN | 1u << AMG_OFI_PEER_STRANGER,
     [AMG_OFI_PEER_OPEN] = 1u << AMG_OFI_PEER_STRANGER,
+    [AMG_OFI_PEER_FOREIGN] = 1u << AMG_OFI_PEER_STRANGER,
 };
 
 /* FNV-1a, 64 bits. */
@@ -217,6 +221,17 @@ const char *amg_ofi_peer_text(const struct amg_peer *peer, char *ret_text)
     return ret_text;
 }
 
+bool amg_ofi_peer_may_warn(struct amg_ofi_domain *domain)
+{
+    if (domain->warnings >= WARNINGS_MAX)
+        return false;
+    if (++domain->warnings == WARNINGS_MAX)
+        AMG_LOG_WARNING("ofi",
+            "%u faults of peers were reported; no more of them is from here on",
+            (unsigned)WARNINGS_MAX);
+    return true;
+}
+
 void amg_ofi_peer_blame(
     struct amg_peer *peer, enum amg_ofi_fault fault, unsigned kind, long number)
 {
@@ -229,7 +244,8 @@ void amg_ofi_peer_blame(
     };
     char text[AMG_OFI_TEXT_CAP];
 
-    if ((peer->warned & 1u << fault) != 0)
+    if ((peer->warned & 1u << fault) != 0 ||
+        !amg_ofi_peer_may_warn(peer->domain))
         return;
     peer->warned |= 1u << fault;
     AMG_LOG_WARNING("ofi",

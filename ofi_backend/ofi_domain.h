@@ -59,6 +59,7 @@ enum amg_ofi_peer_state {
     AMG_OFI_PEER_STRANGER, /* only its address is known */
     AMG_OFI_PEER_ASKED,    /* said hello to; the deadline runs */
     AMG_OFI_PEER_OPEN,     /* it has told who it is */
+    AMG_OFI_PEER_FOREIGN,  /* speaks another version, which it is to be told */
     AMG_OFI_PEER_STATES
 };
 
@@ -73,7 +74,9 @@ struct amg_peer {
     uint64_t hash;                 /* of the address */
     fi_addr_t at;                  /* FI_ADDR_NOTAVAIL: not inserted yet */
     uint32_t number;               /* mine for it: it says so in `from` */
+    uint32_t token;                /* the same for `stamp`; 0: none now */
     uint32_t my_number;            /* its for me */
+    uint32_t my_token;             /* its for me; 0: not known */
     uint64_t incarnation;          /* 0: not known */
     uint32_t epoch;                /* counts its incarnations and losses */
     uint32_t warned;               /* a bit per kind of fault */
@@ -87,6 +90,7 @@ struct amg_peer {
     unsigned asked_tick; /* when the last hello left */
     uint64_t deadline_ns;
     uint64_t retry_ns; /* no hello before; 0: now */
+    uint8_t tries;     /* of the one that is owed */
     struct amg_flow_peer calls;
     struct amg_list unsent; /* slabs, oldest first */
     struct amg_link trying;
@@ -177,6 +181,8 @@ struct amg_ofi_domain {
     unsigned false_alarms; /* of that, in a row */
 
     uint64_t incarnation; /* of this domain; never 0 */
+    uint64_t secret;      /* what tokens are drawn from */
+    uint32_t tokens;      /* that were drawn */
     uint64_t salt;        /* in its keys */
     uint32_t message_len; /* of an eager message, with our header */
     uint32_t room_len;    /* of the longest one */
@@ -194,7 +200,9 @@ struct amg_ofi_domain {
     struct amg_list trying; /* those with something to send */
     struct amg_table peer_numbers;
     unsigned peer_count;
-    bool has_warned; /* of messages from nobody known */
+    unsigned welcomes; /* peers that are owed one */
+    bool has_warned;   /* of messages from nobody known */
+    unsigned warnings; /* of peers' faults, all of them */
 
     struct amg_flow flow;
     struct amg_table calls;  /* operations that wait for a reply */

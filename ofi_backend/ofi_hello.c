@@ -1,20 +1,27 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* First contact: who a peer is, whether it is still there, and its loss.
  *
- *   origin                                   target
- *   HELLO (address, incarnation, number) -->
- *                                        <-- WELCOME (the same of the target)
- *   what waited for that             -->
+ *   origin                                          target
+ *   HELLO (address, incarnation, number, token) -->
+ *                                               <-- WELCOME (the same of the
+ *   what waited for that                        -->          target)
  *
- * Each tells the other a number, by which the other introduces every later
- * message: so the receiver finds its peer in a table, whatever its provider
- * knows of senders. An incarnation is drawn for every domain; when another one
- * answers at an address, the process that was there is gone.
+ * Each tells the other a number and a token, by which the other introduces
+ * every later message: so the receiver finds its peer in a table, whatever its
+ * provider knows of senders. An incarnation is drawn for every domain, and a
+ * token for every first contact; so where another token is told, the process
+ * that was there is gone, or it has given us up and begins anew.
+ *
+ * Anybody may say hello in the name of any address. So what a hello says never
+ * ends what is under way with a peer: that is said hello to in turn, and its
+ * welcome, which bears our token, is believed. While we wait for a welcome, a
+ * hello of that peer is answered, and opens nothing.
  *
  * A dead process is silent on most networks. So who waits for an answer and
  * has heard nothing for a second says hello again: that fails where nobody is,
- * and tells of another incarnation where somebody else is. A process that is
- * only busy answers late, and nothing follows from that. */
+ * and tells of another token where somebody else is. A process that is only
+ * busy answers late, and nothing follows from that. One that is silent without
+ * being waited for is asked now and then, to forget those that are dead. */
 #include "ofi_backend/ofi_hello.h"
 
 #include <inttypes.h>
@@ -32,14 +39,41 @@
 #include "ofi_backend/ofi_slab.h"
 #include "ofi_backend/ofi_text.h"
 
-/* Each try where nobody is begins a connection (rxm), which takes a core. */
+/* Each try where nobody is begins a connection (rxm), which takes a core; so
+ * each waits twice as long as the one before, up to 50 ms. */
 #define RETRY_NS (AMG_NS_PER_MS / 5)
 
-enum { SILENT_TICKS = 10 }; /* a second; see ofi_poll.c */
+enum {
+    RETRY_SHIFT_MAX = 8,
+    SILENT_TICKS = 10,  /* a second; see ofi_poll.c */
+    IDLE_TICKS = 600,   /* a minute */
+    WELCOMES_MAX = 256, /* owed at once: each may be a connection to nobody */
+};
 
 void amg_ofi_hello_set_deadline(struct amg_peer *peer)
 {
     peer->deadline_ns = amg_clock_ns() + peer->domain->connect_ns;
+}
+
+/* Drawn anew for each first contact; not to be guessed from others. */
+static void token_draw(struct amg_peer *peer)
+{
+    struct amg_ofi_domain *domain = peer->domain;
+    uint64_t bits = 0;
+
+    do {
+        bits = domain->secret + ++domain->tokens * 0x9e3779b97f4a7c15ull;
+        bits = (bits ^ bits >> 30) * 0xbf58476d1ce4e5b9ull;
+        bits = (bits ^ bits >> 27) * 0x94d049bb133111ebull;
+        peer->token = (uint32_t)(bits >> 32);
+    } while (peer->token == 0);
+}
+
+static void welcome_owe(struct amg_peer *peer, bool is_owed)
+{
+    if (peer->owes_welcome != is_owed)
+        peer->domain->welcomes += is_owed ? 1u : -1u;
+    peer->owes_welcome = is_owed;
 }
 
 static void try_later_locked(struct amg_peer *peer)
@@ -59,9 +93,9 @@ static bool hello_post_locked(struct amg_peer *peer, enum amg_ofi_kind kind)
         .magic = AMG_OFI_HELLO_MAGIC,
         .version = AMG_OFI_VERSION,
         .addr_len = domain->self->addr_len,
-        .incarnation = domain->incarnation,
-        .your_incarnation = peer->incarnation,
         .number = peer->number,
+        .token = peer->token,
+        .incarnation = domain->incarnation,
         .message_len = domain->room_len,
     };
     ssize_t code = 0;
@@ -74,10 +108,14 @@ static bool hello_post_locked(struct amg_peer *peer, enum amg_ofi_kind kind)
     slab->op = NULL;
     amg_ofi_send_address(slab, peer, 0, 0, kind, sizeof(hello));
     code = amg_ofi_send_post_locked(slab);
-    if (code == 0)
+    if (code == 0) {
+        peer->tries = 0;
         return true;
+    }
     amg_ofi_slab_put_locked(slab);
-    peer->retry_ns = amg_clock_ns() + RETRY_NS;
+    peer->retry_ns = amg_clock_ns() + (RETRY_NS << peer->tries);
+    if (peer->tries < RETRY_SHIFT_MAX)
+        peer->tries++;
     if (code != -FI_EAGAIN)
         amg_ofi_hello_lost_locked(peer, amg_ofi_call->strerror((int)-code));
     return false;
@@ -89,15 +127,13 @@ bool amg_ofi_hello_try_locked(struct amg_peer *peer)
         return false;
     peer->retry_ns = 0;
     if (amg_ofi_peer_insert_locked(peer) != HG_SUCCESS) {
-        peer->owes_hello = false;
-        peer->owes_welcome = false;
         amg_ofi_hello_lost_locked(peer, "its address is not taken");
         return false;
     }
     if (peer->owes_welcome) {
         if (!hello_post_locked(peer, AMG_OFI_WELCOME))
             return false;
-        peer->owes_welcome = false;
+        welcome_owe(peer, false);
     }
     if (peer->owes_hello) {
         if (!hello_post_locked(peer, AMG_OFI_HELLO))
@@ -110,31 +146,51 @@ bool amg_ofi_hello_try_locked(struct amg_peer *peer)
 
 void amg_ofi_hello_say_locked(struct amg_peer *peer)
 {
+    token_draw(peer);
     amg_ofi_peer_set_state(peer, AMG_OFI_PEER_ASKED);
     amg_ofi_hello_set_deadline(peer);
     peer->owes_hello = true;
     try_later_locked(peer);
 }
 
-/* Both sides know each other from now on. */
-static void peer_open_locked(
-    struct amg_peer *peer, const struct amg_ofi_hello *hello)
+static void names_take(struct amg_peer *peer, const struct amg_ofi_hello *hello)
 {
-    if (peer->incarnation != 0 && peer->incarnation != hello->incarnation)
-        amg_ofi_hello_lost_locked(
-            peer, "another process is at its address now");
     peer->incarnation = hello->incarnation;
     peer->my_number = hello->number;
+    peer->my_token = hello->token;
     peer->heard_tick = peer->domain->tick;
-    if (peer->state != AMG_OFI_PEER_OPEN)
-        amg_ofi_peer_set_state(peer, AMG_OFI_PEER_OPEN);
+}
+
+static bool names_are_known(
+    const struct amg_peer *peer, const struct amg_ofi_hello *hello)
+{
+    return peer->incarnation == hello->incarnation &&
+           peer->my_number == hello->number && peer->my_token == hello->token;
+}
+
+/* Both sides know each other from now on. */
+static void peer_open_locked(struct amg_peer *peer)
+{
+    if (peer->state == AMG_OFI_PEER_OPEN)
+        return;
+    amg_ofi_peer_set_state(peer, AMG_OFI_PEER_OPEN);
     amg_ofi_hello_set_deadline(peer);
+    try_later_locked(peer);
+}
+
+bool amg_ofi_hello_prove_locked(struct amg_peer *peer)
+{
+    if (peer->state != AMG_OFI_PEER_ASKED || peer->my_token == 0)
+        return false;
+    peer_open_locked(peer);
+    return true;
 }
 
 static bool hello_is_ours(
     struct amg_ofi_domain *domain, const struct amg_ofi_hello *hello)
 {
     if (hello->magic == AMG_OFI_HELLO_MAGIC && hello->incarnation != 0 &&
+        (hello->token != 0 || hello->version != AMG_OFI_VERSION) &&
         amg_ofi_text_is_addr(&domain->facts, hello->addr, hello->addr_len,
             domain->self->addr_len))
         return true;
@@ -154,6 +210,8 @@ static bool version_is_ours(
     if (hello->version == AMG_OFI_VERSION &&
         hello->message_len == peer->domain->room_len)
         return true;
+    if (!amg_ofi_peer_may_warn(peer->domain))
+        return false;
     if (hello->version != AMG_OFI_VERSION)
         AMG_LOG_ERROR("ofi",
             "%s speaks version %u, and this process %u; use the same release "
@@ -169,40 +227,80 @@ static bool version_is_ours(
     return false;
 }
 
+/* It is told what is spoken here, and no more. */
+static void foreigner_greet_locked(
+    struct amg_peer *peer, const struct amg_ofi_hello *hello)
+{
+    if (peer->state != AMG_OFI_PEER_STRANGER)
+        return; /* who is there is being asked, or was told */
+    amg_ofi_peer_set_state(peer, AMG_OFI_PEER_FOREIGN);
+    names_take(peer, hello);
+    amg_ofi_hello_set_deadline(peer);
+    welcome_owe(peer, true);
+    try_later_locked(peer);
+}
+
+static void peer_greet_locked(
+    struct amg_peer *peer, const struct amg_ofi_hello *hello)
+{
+    const struct amg_ofi_domain *domain = peer->domain;
+
+    if (peer == domain->self && hello->incarnation != domain->incarnation)
+        return; /* nobody else is here */
+    if (peer->state == AMG_OFI_PEER_OPEN && !names_are_known(peer, hello)) {
+        amg_ofi_hello_doubt_locked(peer);
+        return;
+    }
+    if (peer->state == AMG_OFI_PEER_FOREIGN)
+        amg_ofi_hello_lost_locked(peer, NULL);
+    names_take(peer, hello);
+    if (peer->state == AMG_OFI_PEER_STRANGER) {
+        token_draw(peer);
+        peer_open_locked(peer);
+    }
+    welcome_owe(peer, true);
+    try_later_locked(peer);
+}
+
 void amg_ofi_hello_on_hello_locked(
     struct amg_ofi_domain *domain, const struct amg_ofi_hello *hello)
 {
     struct amg_peer *peer = NULL;
 
-    if (!hello_is_ours(domain, hello) ||
+    /* When too many are to be answered, others may ask again in a second. */
+    if (!hello_is_ours(domain, hello) || domain->welcomes >= WELCOMES_MAX ||
         amg_ofi_peer_get_locked(domain, hello->addr, hello->addr_len, &peer) !=
             HG_SUCCESS)
         return;
-    if (version_is_ours(peer, hello)) {
-        peer_open_locked(peer, hello);
-        peer->owes_welcome = true;
-        try_later_locked(peer);
-    } else if (peer->state == AMG_OFI_PEER_STRANGER) {
-        /* It is told what is spoken here, and no more. */
-        peer->my_number = hello->number;
-        peer->incarnation = hello->incarnation;
-        if (amg_ofi_peer_insert_locked(peer) == HG_SUCCESS)
-            (void)hello_post_locked(peer, AMG_OFI_WELCOME);
-        peer->incarnation = 0;
-    }
+    if (version_is_ours(peer, hello))
+        peer_greet_locked(peer, hello);
+    else
+        foreigner_greet_locked(peer, hello);
     amg_ofi_peer_drop_locked(peer);
 }
 
 void amg_ofi_hello_on_welcome_locked(
     struct amg_peer *peer, const struct amg_ofi_hello *hello)
 {
+    uint32_t token = peer->token;
+
     if (!hello_is_ours(peer->domain, hello))
         return;
     if (!version_is_ours(peer, hello)) {
         amg_ofi_hello_lost_locked(peer, "it cannot be understood");
         return;
     }
-    peer_open_locked(peer, hello);
+    if (peer->state == AMG_OFI_PEER_OPEN && !names_are_known(peer, hello)) {
+        amg_ofi_hello_lost_locked(
+            peer, peer->incarnation != hello->incarnation
+                      ? "another process is at its address now"
+                      : "it has given this process up, and begins anew");
+        peer->token = token; /* that is what it goes by by now */
+        welcome_owe(peer, true);
+    }
+    names_take(peer, hello);
+    peer->is_stale = false; /* whoever is there now has answered */
+    peer_open_locked(peer);
     try_later_locked(peer);
 }
 
@@ -211,19 +309,38 @@ void amg_ofi_hello_on_bye_locked(struct amg_peer *peer)
     amg_ofi_hello_lost_locked(peer, NULL);
 }
 
+/* Does anything of ours wait for this peer to act? */
+static bool is_awaited(const struct amg_peer *peer)
+{
+    return peer->calls.unanswered > 0 || !amg_list_is_empty(&peer->transfers) ||
+           peer->revoked > 0 || peer->busy > 0;
+}
+
+/* Is its loss worth a line? Not if it only said hello, and could not be told
+ * welcome, or was silent for long: nobody here wants anything of it. */
+static bool is_missed(const struct amg_peer *peer)
+{
+    return peer->state == AMG_OFI_PEER_ASKED || is_awaited(peer) ||
+           !amg_list_is_empty(&peer->unsent) || peer->calls.waiting != NULL;
+}
+
 void amg_ofi_hello_lost_locked(struct amg_peer *peer, const char *why)
 {
     char text[AMG_OFI_TEXT_CAP];
 
     (void)amg_ofi_peer_hold(peer);
-    if (why != NULL && peer->state != AMG_OFI_PEER_STRANGER)
+    if (why != NULL && is_missed(peer))
         AMG_LOG_WARNING(
             "ofi", "%s is not reached: %s", amg_ofi_peer_text(peer, text), why);
     peer->epoch++;
     peer->incarnation = 0;
     peer->my_number = 0;
+    peer->my_token = 0;
+    peer->token = 0;
     peer->owes_hello = false;
-    peer->owes_welcome = false;
+    welcome_owe(peer, false);
+    peer->retry_ns = 0;
+    peer->tries = 0;
     peer->is_stale = true;
     peer->broken = 0;
     amg_ofi_msg_lost_locked(peer);
@@ -245,13 +362,6 @@ void amg_ofi_hello_doubt_locked(struct amg_peer *peer)
     try_later_locked(peer);
 }
 
-/* Does anything of ours wait for this peer to act? */
-static bool is_awaited(const struct amg_peer *peer)
-{
-    return peer->calls.unanswered > 0 || !amg_list_is_empty(&peer->transfers) ||
-           peer->revoked > 0 || peer->busy > 0;
-}
-
 static void peer_tick_locked(struct amg_peer *peer, uint64_t now_ns)
 {
     unsigned tick = peer->domain->tick;
@@ -265,9 +375,15 @@ static void peer_tick_locked(struct amg_peer *peer, uint64_t now_ns)
             "and its port not blocked?");
         return;
     }
-    if (is_awaited(peer) && tick - peer->heard_tick >= SILENT_TICKS &&
-        tick - peer->asked_tick >= SILENT_TICKS)
+    if (tick - peer->asked_tick < SILENT_TICKS)
+        return;
+    if (peer->state == AMG_OFI_PEER_ASKED) {
+        peer->owes_hello = true; /* it may have had too much to do */
+        try_later_locked(peer);
+    } else if (tick - peer->heard_tick >=
+               (is_awaited(peer) ? SILENT_TICKS : IDLE_TICKS)) {
         amg_ofi_hello_doubt_locked(peer);
+    }
 }
 
 void amg_ofi_hello_tick_locked(struct amg_ofi_domain *domain, uint64_t now_ns)

@@ -18,6 +18,9 @@ void amg_ofi_hello_on_hello_locked(
 void amg_ofi_hello_on_welcome_locked(
     struct amg_peer *peer, const struct amg_ofi_hello *hello);
 void amg_ofi_hello_on_bye_locked(struct amg_peer *peer);
+/* A message with its token came of a peer that is not open; it is from now on,
+ * unless this is false: it has not told who it is. */
+bool amg_ofi_hello_prove_locked(struct amg_peer *peer);
 
 /* Something went wrong with the peer: asks it whether it is still there. */
 void amg_ofi_hello_doubt_locked(struct amg_peer *peer);

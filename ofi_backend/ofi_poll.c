@@ -65,8 +65,8 @@ static const struct kind_row {
     void (*on_message)(
         struct amg_ofi_domain *domain, const struct amg_ofi_message *message);
 } kind_rows[AMG_OFI_KIND_COUNT] = {
-    [AMG_OFI_WELCOME] = {sizeof(struct amg_ofi_hello),
-        sizeof(struct amg_ofi_hello), on_welcome_locked},
+    [AMG_OFI_WELCOME] = {sizeof(struct amg_ofi_hello), UINT32_MAX,
+        on_welcome_locked},
     [AMG_OFI_BYE] = {0, 0, on_bye_locked},
     [AMG_OFI_REQUEST] = {0, UINT32_MAX, amg_ofi_msg_on_request_locked},
     [AMG_OFI_ONEWAY] = {0, UINT32_MAX, amg_ofi_msg_on_request_locked},
@@ -102,6 +102,20 @@ static void stranger_warn(struct amg_ofi_domain *domain, size_t len)
     domain->has_warned = true;
 }
 
+/* Who it is from; NULL: nobody that may speak. */
+static struct amg_peer *sender_find_locked(struct amg_ofi_domain *domain,
+    const struct amg_ofi_header *header, size_t len)
+{
+    struct amg_peer *peer = amg_ofi_peer_find_locked(domain, header->from);
+
+    if (peer != NULL && peer->token == 0)
+        return NULL; /* it was given up, and this was on its way */
+    if (peer != NULL && peer->token == header->stamp)
+        return peer;
+    stranger_warn(domain, len);
+    return NULL;
+}
+
 static void message_take_locked(
     struct amg_ofi_domain *domain, const unsigned char *bytes, size_t len)
 {
@@ -124,7 +138,7 @@ static void message_take_locked(
         return;
     }
     if (kind == AMG_OFI_HELLO) {
-        if (message.len != sizeof(hello)) {
+        if (message.len < sizeof(hello)) {
             stranger_warn(domain, len);
             return;
         }
@@ -132,14 +146,12 @@ static void message_take_locked(
         amg_ofi_hello_on_hello_locked(domain, &hello);
         return;
     }
-    message.peer = amg_ofi_peer_find_locked(domain, header.from);
-    if (message.peer == NULL || header.stamp != (uint32_t)domain->incarnation ||
-        (message.peer->state != AMG_OFI_PEER_OPEN && kind != AMG_OFI_WELCOME)) {
-        if (message.peer == NULL ||
-            header.stamp != (uint32_t)domain->incarnation)
-            stranger_warn(domain, len);
+    message.peer = sender_find_locked(domain, &header, len);
+    if (message.peer == NULL)
         return;
-    }
+    if (message.peer->state != AMG_OFI_PEER_OPEN && kind != AMG_OFI_WELCOME &&
+        !amg_ofi_hello_prove_locked(message.peer))
+        return;
     if (message.len < kind_rows[kind].len_min ||
         message.len > kind_rows[kind].len_max) {
         amg_ofi_peer_blame(

@@ -69,7 +69,7 @@ ssize_t amg_ofi_send_post_locked(struct amg_ofi_slab *slab)
     ssize_t code = 0;
 
     slab->header.from = peer->my_number;
-    slab->header.stamp = (uint32_t)peer->incarnation;
+    slab->header.stamp = peer->my_token;
     slab->header.credits =
         (uint8_t)amg_flow_take_owed(&peer->calls, CREDITS_PER_MESSAGE);
     slab->epoch = peer->epoch;
@@ -152,6 +152,8 @@ static void send_try_locked(struct amg_peer *peer)
             peer->at == FI_ADDR_NOTAVAIL) &&
         !amg_ofi_hello_try_locked(peer))
         return;
+    if (peer->state == AMG_OFI_PEER_FOREIGN)
+        amg_ofi_hello_lost_locked(peer, NULL); /* it was told why */
     while (peer->state == AMG_OFI_PEER_OPEN) {
         struct amg_link *link = amg_list_pop(&peer->unsent);
         struct amg_ofi_slab *slab = NULL;

@@ -57,6 +57,7 @@ static void domain_set(
     domain->cq_fd = -1;
     domain->incarnation = random_draw();
     domain->salt = random_draw();
+    domain->secret = random_draw();
     domain->message_len =
         (uint32_t)clamp(message_len, MESSAGE_LEN_MIN, MESSAGE_LEN_MAX);
     domain->room_len = domain->message_len * AMG_ROOM_FACTOR;

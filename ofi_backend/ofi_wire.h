@@ -11,8 +11,9 @@
  *   credits  as many one-way requests of the receiver were released
  *   cookie   names the call, piece or lease in the tables of who began it
  *   from     the number that the receiver gave the sender at first contact
- *   stamp    the receiver's incarnation, its low half: a message for a process
- *            that is gone means nothing to the one that took its address
+ *   stamp    the token that came with that number, drawn at random for each
+ *            first contact: nobody else knows it, and a message for a process
+ *            that is gone, or has given the sender up, means nothing any more
  *
  *   kind      from       body                         means
  *   HELLO     anyone     struct amg_ofi_hello         who I am; who are you?
@@ -36,8 +37,8 @@
  *   RETURN    initiator  -                            I use it no more
  *
  * Integers are in the order of the machine; who has another one speaks another
- * version. Of HELLO and WELCOME the head and the first eight bytes of the body
- * mean the same in all versions.
+ * version. What HELLO and WELCOME have now stays where it is in all versions,
+ * so that those who do not understand each other can say so.
  */
 #ifndef AMG_OFI_BACKEND_OFI_WIRE_H
 #define AMG_OFI_BACKEND_OFI_WIRE_H
@@ -94,10 +95,11 @@ struct amg_ofi_hello {
     uint32_t magic;
     uint16_t version;
     uint16_t addr_len;
-    uint64_t incarnation;      /* of the sender */
-    uint64_t your_incarnation; /* as far as the sender knows it; else 0 */
-    uint32_t number;           /* what the receiver is to say in `from` */
-    uint32_t message_len;      /* the longest that the sender can receive */
+    uint32_t number;      /* what the receiver is to say in `from`, */
+    uint32_t token;       /* and in `stamp`; never 0 */
+    uint64_t incarnation; /* of the sender; never 0 */
+    uint32_t message_len; /* the longest that the sender can receive */
+    uint32_t unused;
     uint8_t addr[AMG_OFI_ADDR_MAX]; /* where the sender is reached */
 };
 

@@ -111,6 +111,7 @@ static void say_hello(struct world *world)
             .addr_len = world->peer->addr_len,
             .incarnation = 77,
             .number = 3,
+            .token = 9,
             .message_len = inside(world)->room_len},
     };
 
@@ -166,7 +167,7 @@ static void test_poll_lies_of_a_peer_do_no_harm(void **state)
         header.kind =
             (uint8_t)(AMG_OFI_MAGIC | (unsigned)rand() % AMG_OFI_KIND_COUNT);
         header.from = world.peer->number;
-        header.stamp = (uint32_t)inside(&world)->incarnation;
+        header.stamp = world.peer->token;
         header.credits = (uint8_t)(rand() % 3);
         header.target = (uint8_t)(rand() % 3);
         header.cookie = (uint32_t)rand() % 4;

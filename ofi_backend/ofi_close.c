@@ -40,25 +40,6 @@ static void ep_settle_locked(
     }
 }
 
-void amg_ofi_close_ep(struct amg_ep *base, struct amg_news *ret_news)
-{
-    struct amg_ofi_ep *ep = amg_ofi_ep_of(base);
-    struct amg_ofi_domain *domain = amg_ofi_domain_of_ep(ep);
-
-    amg_bias_take(&domain->lock);
-    amg_ofi_msg_drop_locked(domain, ep);
-    amg_ofi_rma_drop_locked(domain, ep);
-    ep_settle_locked(domain, ep);
-    amg_ofi_rma_detach_locked(domain, ep);
-    domain->eps[base->context_id] = NULL;
-    amg_ofi_wait_end_locked(ep);
-    amg_ofi_msg_refuse_all_locked(ep);
-    amg_list_splice(&ret_news->done, &ep->done);
-    amg_bias_give(&domain->lock);
-    amg_ofi_wait_fini(ep);
-    amg_mem_free(ep);
-}
-
 /* Is anything of ours still to leave? */
 static bool is_sending(const struct amg_ofi_domain *domain)
 {
@@ -71,6 +52,52 @@ static bool is_sending(const struct amg_ofi_domain *domain)
                 &AMG_OBJECT(link, struct amg_peer, trying)->unsent))
             return true;
     return false;
+}
+
+/* Polls until all has left, for some time. */
+static void sends_settle_locked(struct amg_ofi_domain *domain)
+{
+    uint64_t deadline_ns = amg_clock_deadline_ns(BYE_MS);
+
+    while (is_sending(domain) && amg_clock_ns() < deadline_ns) {
+        if (amg_ofi_poll_domain_locked(domain) > 0)
+            continue;
+        amg_bias_give(&domain->lock);
+        amg_clock_sleep_ns(NAP_NS);
+        amg_bias_take(&domain->lock);
+    }
+}
+
+/* Without a context nobody polls, so that no lease could be asked back. */
+static void leases_return_locked(struct amg_ofi_domain *domain)
+{
+    for (uint32_t i = 0; i < domain->max_contexts; i++)
+        if (domain->eps[i] != NULL)
+            return;
+    if (domain->idle_count == 0)
+        return;
+    amg_ofi_lease_return_all_locked(domain);
+    sends_settle_locked(domain);
+}
+
+void amg_ofi_close_ep(struct amg_ep *base, struct amg_news *ret_news)
+{
+    struct amg_ofi_ep *ep = amg_ofi_ep_of(base);
+    struct amg_ofi_domain *domain = amg_ofi_domain_of_ep(ep);
+
+    amg_bias_take(&domain->lock);
+    amg_ofi_msg_drop_locked(domain, ep);
+    amg_ofi_rma_drop_locked(domain, ep);
+    ep_settle_locked(domain, ep);
+    amg_ofi_rma_detach_locked(domain, ep);
+    domain->eps[base->context_id] = NULL;
+    leases_return_locked(domain);
+    amg_ofi_wait_end_locked(ep);
+    amg_ofi_msg_refuse_all_locked(ep);
+    amg_list_splice(&ret_news->done, &ep->done);
+    amg_bias_give(&domain->lock);
+    amg_ofi_wait_fini(ep);
+    amg_mem_free(ep);
 }
 
 hg_return_t amg_ofi_close_quiesce(struct amg_domain *base)
@@ -94,7 +121,6 @@ void amg_ofi_close_abandon(struct amg_domain *base)
 /* Tells all that know this process, and lets that leave. */
 static void bye_say_locked(struct amg_ofi_domain *domain)
 {
-    uint64_t deadline_ns = amg_clock_deadline_ns(BYE_MS);
     struct amg_link *link = amg_list_first(&domain->peers);
 
     amg_ofi_lease_return_all_locked(domain);
@@ -105,13 +131,7 @@ static void bye_say_locked(struct amg_ofi_domain *domain)
             (void)amg_ofi_send_control_locked(
                 peer, 0, peer->context, AMG_OFI_BYE, 0, NULL, 0);
     }
-    while (is_sending(domain) && amg_clock_ns() < deadline_ns) {
-        if (amg_ofi_poll_domain_locked(domain) > 0)
-            continue;
-        amg_bias_give(&domain->lock);
-        amg_clock_sleep_ns(NAP_NS);
-        amg_bias_take(&domain->lock);
-    }
+    sends_settle_locked(domain);
 }
 
 /* All peers are strangers again, and only the user may still hold some. */

@@ -15,6 +15,8 @@ void bench_bulk(struct pair *pair);
 void bench_silent(struct pair *pair);
 /* Null calls between two ranks on one core. */
 void bench_onecore(struct pair *pair);
+/* How much of a core a rank takes that waits. */
+void bench_idle(struct pair *pair);
 /* What an open class and a contacted peer take. */
 void bench_memory(struct pair *pair);
 /* options->calls null calls, or MPI round trips, for those who count what

@@ -13,6 +13,7 @@
 #include "bulk_near.h"
 #include "bulk_stream.h"
 #include "bulk_window.h"
+#include "fabric.h"
 
 enum { WINDOW = 4, ROUND_SIZE_MAX = 4096, KIB = 1024, MIB = 1024 * KIB };
 
@@ -30,6 +31,8 @@ struct against {
 
 static const struct against stream_against = {
     "mpi", BULK_STREAM_TEXT, bulk_stream, DUEL_GBPS};
+static const struct against fabric_against = {
+    "libfabric", FABRIC_BULK_TEXT, fabric_bulk, DUEL_GBPS};
 static const struct against round_against = {
     "round_trip", BULK_ROUND_TEXT, bulk_round, DUEL_US};
 static const struct against fixed_against = {
@@ -106,6 +109,10 @@ static void size_run(struct pair *pair, struct bulk *bulk, size_t size)
 {
     bool is_library = bulk->shape.is_library;
 
+    if (fabric_is_way(pair)) {
+        windows_run(pair, bulk, size, &fabric_against);
+        return;
+    }
     if (bulk->windows != NULL)
         windows_run(
             pair, bulk, size, is_library ? &fixed_against : &dynamic_against);
@@ -131,7 +138,7 @@ static void memory_run(struct pair *pair, bool is_library,
     bulk_sizes_get(pair, &all);
     bulk_open(pair, &shape, like, &bulk);
     bulk.windows = windows;
-    if (!is_library && !is_by_mpi(pair))
+    if (!is_library && !is_by_mpi(pair) && !fabric_is_way(pair))
         bulk_cross_init(pair, &bulk);
     for (unsigned direction = 0; direction < 2; direction++) {
         bulk.is_push = direction == 1;

@@ -10,6 +10,7 @@
 
 #include "benches.h"
 #include "control.h"
+#include "fabric.h"
 #include "guard.h"
 
 enum { CALLS = 10000, WARM = 1000, ROOM_LEN = 4096 };
@@ -39,20 +40,28 @@ static void rpc_run(struct pair *pair, unsigned calls)
     pair_stop(pair);
 }
 
+static void raw_run(struct pair *pair, unsigned calls)
+{
+    if (fabric_is_way(pair))
+        fabric_pingpong_plain(pair, calls);
+    else
+        control_pingpong_plain(pair, calls);
+}
+
 void bench_count(struct pair *pair)
 {
     unsigned calls = pair->options->calls == 0 ? CALLS : pair->options->calls;
     bool is_raw =
-        pair->options->what != NULL && strcmp(pair->options->what, "mpi") == 0;
+        pair->options->what != NULL && strcmp(pair->options->what, "rpc") != 0;
 
     guard_step("%u counted calls", calls);
     pair_need_room(pair, ROOM_LEN);
     pair_enter(pair);
     rpc_run(pair, WARM);
-    control_pingpong_plain(pair, WARM);
+    raw_run(pair, WARM);
     mark(MARK_BEGIN);
     if (is_raw)
-        control_pingpong_plain(pair, calls);
+        raw_run(pair, calls);
     else
         rpc_run(pair, calls);
     mark(MARK_END);

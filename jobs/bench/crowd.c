@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "fabric.h"
 #include "guard.h"
 #include "peers.h"
 
@@ -18,6 +19,8 @@ const char *crowd_info(const struct pair *pair)
     if (strcmp(pair->via, "sm") == 0 || strcmp(pair->via, "shm") == 0 ||
         strcmp(pair->via, "na+sm") == 0)
         return "na+sm";
+    if (fabric_is_way(pair))
+        return pair->transport;
     return NULL;
 }
 
@@ -77,7 +80,7 @@ static void helpers_call(
         "HG_Addr_to_string");
     HG_Addr_free(pair->cls, self);
     if (!helpers_start(
-            helpers, count, "na+sm", text, pair->options->deadline_s))
+            helpers, count, crowd_info(pair), text, pair->options->deadline_s))
         pair_fail(pair, "no silent peers");
     while (!helpers_are_ready(helpers, &has_failed) && !has_failed) {
         pair_turn(pair);

@@ -8,6 +8,7 @@
 
 #include "benches.h"
 #include "control.h"
+#include "fabric.h"
 #include "pattern.h"
 
 enum { SIZE_MIN = 8, SIZE_END = 65536 };
@@ -51,9 +52,10 @@ double latency_batch(struct pair *pair, struct duel *duel, double *ret_samples)
 
 static void size_run(struct pair *pair, size_t size)
 {
+    bool is_fabric = fabric_is_way(pair);
     struct duel duel = {
         .ours = latency_batch,
-        .control = control_pingpong,
+        .control = is_fabric ? fabric_pingpong : control_pingpong,
         .size = size,
         .window = 1,
         .calls =
@@ -66,8 +68,8 @@ static void size_run(struct pair *pair, size_t size)
         .bench = "latency",
         .op = "rpc",
         .memory = "host",
-        .against = "mpi",
-        .control = CONTROL_PINGPONG_TEXT,
+        .against = is_fabric ? "libfabric" : "mpi",
+        .control = is_fabric ? FABRIC_PINGPONG_TEXT : CONTROL_PINGPONG_TEXT,
     };
 
     duel_run(pair, &duel, &row);

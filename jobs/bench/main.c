@@ -27,6 +27,7 @@ static const struct bench {
         "pulls and pushes of 8 B to 64 MiB, and of blocks"},
     {"onecore", bench_onecore, true, false,
         "null calls between two ranks on one core"},
+    {"idle", bench_idle, true, false, "what a rank takes of a core that waits"},
     {"silent", bench_silent, true, false,
         "null calls to a rank with many silent peers"},
     {"count", bench_count, false, false,

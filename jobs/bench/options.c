@@ -31,7 +31,7 @@ void options_print(FILE *stream)
         "  --quick        looks whether all works; the figures say nothing\n"
         "  --batches N    at least %d; %d\n"
         "  --deadline S   seconds that one batch may take; %d\n"
-        "  --what WHAT    with count: rpc, or mpi for the control\n",
+        "  --what WHAT    with count: rpc, or raw for the control\n",
         OPTIONS_WINDOW_MAX, PEERS, DUEL_BATCHES_MIN, DUEL_BATCHES, DEADLINE_S);
 }
 
@@ -60,7 +60,8 @@ static bool size_read(const char *text, struct options *options)
 static bool what_read(const char *text, struct options *options)
 {
     options->what = text;
-    return strcmp(text, "rpc") == 0 || strcmp(text, "mpi") == 0;
+    return strcmp(text, "rpc") == 0 || strcmp(text, "raw") == 0 ||
+           strcmp(text, "mpi") == 0;
 }
 
 /* One option that is a number; false when there is no such thing. */

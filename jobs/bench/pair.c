@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "amalgam.h"
+#include "fabric.h"
 #include "guard.h"
 #include "pattern.h"
 #include "procs.h"
@@ -139,16 +140,26 @@ static void calls_register(struct pair *pair)
 /* Does the string open a class that knows nothing of ranks? */
 static bool transport_is_alone(const char *transport)
 {
-    const char *const names[] = {"self", "sm", "shm", "na+self", "na+sm"};
+    const char *const names[] = {"self", "sm", "shm", "na+self", "na+sm", "ofi",
+        "tcp", "verbs", "cxi", "psm2", "opx", "efa"};
 
     for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         size_t len = strlen(names[i]);
 
         if (transport != NULL && strncmp(transport, names[i], len) == 0 &&
-            (transport[len] == '\0' || transport[len] == ':'))
+            strchr(":+;", transport[len]) != NULL)
             return true;
     }
     return false;
+}
+
+/* Who never sleeps says so: over libfabric that saves a descriptor. */
+static hg_class_t *alone_open(const struct pair *pair, const char *transport)
+{
+    struct hg_init_info how = HG_INIT_INFO_INITIALIZER;
+
+    how.na_init_info.progress_mode = pair->wait_ms == 0 ? NA_NO_BLOCK : 0;
+    return HG_Init_opt2(transport, HG_TRUE, HG_VERSION(2, 4), &how);
 }
 
 /* The address of the target, which the target sends as a string. */
@@ -218,7 +229,7 @@ bool pair_open_alone(struct pair *pair, MPI_Comm comm, const char *transport)
     guard_step(
         "opening a class over \"%s\"", transport == NULL ? "auto" : transport);
     pair->is_collective = !is_alone;
-    pair->cls = is_alone ? HG_Init(transport, HG_TRUE)
+    pair->cls = is_alone ? alone_open(pair, transport)
                          : amalgam_init(comm, transport, NULL);
     if (pair->cls == NULL) {
         fprintf(stderr, "amalgam_bench: rank %d: no class over \"%s\"\n",
@@ -260,6 +271,8 @@ bool pair_open(struct pair *pair, MPI_Comm comm, const char *transport)
 void pair_close(struct pair *pair)
 {
     guard_step("closing a class over \"%s\"", pair->transport);
+    fabric_close(pair->fabric);
+    pair->fabric = NULL;
     if (pair->peer != HG_ADDR_NULL)
         HG_Addr_free(pair->cls, pair->peer);
     pair_check(pair,

@@ -13,7 +13,9 @@
 #include "options.h"
 #include "rows.h"
 
-enum { PAIR_NAME_CAP = 16, PAIR_TURN_MAX = 64 };
+struct fabric;
+
+enum { PAIR_NAME_CAP = 32, PAIR_TURN_MAX = 64 };
 
 /* Rank 0 calls and holds the clock; rank 1 serves. Where a transport leads to
  * oneself only, rank 0 does both, and rank 1 takes part in the controls. Owned
@@ -46,6 +48,7 @@ struct pair {
     unsigned char *room;    /* `room_len` bytes to send from */
     unsigned char *landing; /* the same, to receive into */
     size_t room_len;
+    struct fabric *fabric; /* of the control; NULL: not needed yet */
 };
 
 /* Bytes as RPCs carry them: four of length, then they. */

@@ -3,6 +3,7 @@
  * flight. */
 #include "benches.h"
 #include "duel.h"
+#include "fabric.h"
 #include "rate_control.h"
 
 enum { CALLS = 20000, CALLS_PER_WINDOW = 2000 };
@@ -95,9 +96,10 @@ static double rate_batch(
 static void window_run(struct pair *pair, unsigned window)
 {
     unsigned usual = window * CALLS_PER_WINDOW;
+    bool is_fabric = fabric_is_way(pair);
     struct duel duel = {
         .ours = rate_batch,
-        .control = rate_control,
+        .control = is_fabric ? fabric_rate : rate_control,
         .size = 0,
         .window = window,
         .calls = pair->options->calls,
@@ -109,8 +111,8 @@ static void window_run(struct pair *pair, unsigned window)
         .bench = "rate",
         .op = "rpc_rate",
         .memory = "host",
-        .against = "mpi",
-        .control = RATE_CONTROL_TEXT,
+        .against = is_fabric ? "libfabric" : "mpi",
+        .control = is_fabric ? FABRIC_RATE_TEXT : RATE_CONTROL_TEXT,
     };
 
     if (duel.calls == 0)

@@ -108,7 +108,7 @@ bool rows_close(void)
     if (rows.count > 0)
         puts("\nratio: ours / control in the row's unit, the median over the "
              "batches; spread: its\nquartiles. Good is below 1 for us "
-             "(microseconds) and KiB, above 1 for GB/s and k/s\n(thousands a "
+             "(microseconds) KiB and %, above 1 for GB/s and k/s\n(thousands a "
              "second). via: what carried the calls; cores: those of rank 0 and "
              "rank 1,\nwhen they are pinned.\n\n"
              "Controls, by the same two ranks in turn:");

@@ -15,6 +15,7 @@
 #include "base/assert.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "ofi_backend/ofi_advice.h"
 #include "ofi_backend/ofi_select.h"
 #include "ofi_backend/ofi_text.h"
 
@@ -87,6 +88,8 @@ static hg_return_t peer_make_locked(struct amg_ofi_domain *domain,
     if (rc != HG_SUCCESS)
         goto remove_number;
     amg_list_push(&domain->peers, &peer->all);
+    domain->peer_count++;
+    amg_ofi_advice_peers_locked(domain);
     *ret_peer = peer;
     return HG_SUCCESS;
 
@@ -157,6 +160,7 @@ static void peer_free_locked(struct amg_peer *peer)
     if (peer->is_trying)
         amg_list_remove(&peer->trying);
     amg_list_remove(&peer->all);
+    domain->peer_count--;
     amg_mem_free(peer);
 }
 

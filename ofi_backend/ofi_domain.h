@@ -158,6 +158,7 @@ struct amg_ofi_facts {
     bool makes_keys;               /* FI_MR_PROV_KEY */
     bool binds_memory;             /* FI_MR_ENDPOINT */
     bool can_sleep;                /* its queue has a descriptor */
+    bool is_multi;                 /* a buffer takes many messages */
     uint32_t addr_format;
     size_t inject_len;
     size_t iov_max;
@@ -200,6 +201,7 @@ struct amg_ofi_domain {
     struct amg_list trying; /* those with something to send */
     struct amg_table peer_numbers;
     unsigned peer_count;
+    unsigned universe; /* peers that the provider makes room for */
     unsigned welcomes; /* peers that are owed one */
     bool has_warned;   /* of messages from nobody known */
     unsigned warnings; /* of peers' faults, all of them */

@@ -16,9 +16,11 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "ofi_backend/ofi_auth.h"
 #include "ofi_backend/ofi_poll.h"
 #include "ofi_backend/ofi_select.h"
 #include "ofi_backend/ofi_slab.h"
+#include "ofi_backend/ofi_where.h"
 
 enum {
     RECEIVE_LEN_MIN = 131072, /* bytes of a buffer, */
@@ -28,19 +30,28 @@ enum {
 };
 
 static hg_return_t enable_error(
-    int code, const struct amg_open *how, const char *stack)
+    int code, const struct amg_open *how, const struct amg_ofi_domain *domain)
 {
-    char what[320];
+    const char *where = how->info == NULL ? "" : how->info;
+    char key[AMG_OFI_AUTH_TEXT_CAP];
+    char what[400];
 
+    (void)amg_ofi_auth_text(domain->info, key);
     if (code == -FI_EADDRINUSE)
         snprintf(what, sizeof(what),
             "listening at '%s' (ofi+%s): another program uses that port; name "
             "another one, or none to get a free one",
-            how->info == NULL ? "" : how->info, stack);
+            where, domain->facts.stack);
+    else if (key[0] != '\0')
+        snprintf(what, sizeof(what),
+            "opening ofi+%s at '%s'%s; may this user have that service and "
+            "VNI? "
+            "AMALGAM_SLINGSHOT_VNI chooses one of SLINGSHOT_VNIS",
+            domain->facts.stack, where, key);
     else
         snprintf(what, sizeof(what),
-            "opening ofi+%s at '%s'; is it an address of this machine?", stack,
-            how->info == NULL ? "" : how->info);
+            "opening ofi+%s at '%s'; is it an address of this machine?",
+            domain->facts.stack, where);
     return amg_ofi_error(code, what);
 }
 
@@ -81,7 +92,8 @@ static int cq_make(struct amg_ofi_domain *domain, bool no_block)
 
 static int objects_make(struct amg_ofi_domain *domain, bool no_block)
 {
-    struct fi_av_attr av_attr = {.type = FI_AV_TABLE};
+    struct fi_av_attr av_attr = {
+        .type = FI_AV_TABLE, .count = domain->universe};
     int code = amg_ofi_call->fabric(domain->info->fabric_attr, &domain->fabric);
 
     if (code == 0)
@@ -100,10 +112,27 @@ static int objects_make(struct amg_ofi_domain *domain, bool no_block)
     return code;
 }
 
+/* A buffer is to be given back when the longest message would not fit any more.
+ * A provider that cannot be told gets buffers of one message each. */
+static int multi_set(struct amg_ofi_domain *domain)
+{
+    size_t room = domain->room_len;
+    int code = amg_ofi_call->setopt(
+        domain->ep, FI_OPT_MIN_MULTI_RECV, &room, sizeof(room));
+
+    domain->facts.is_multi = code == 0;
+    if (code != -FI_ENOPROTOOPT && code != -FI_ENOSYS &&
+        code != -FI_EOPNOTSUPP && code != -FI_EINVAL)
+        return code;
+    AMG_LOG_INFO("ofi",
+        "ofi+%s does not let buffers take many messages (%s): each takes one",
+        domain->facts.stack, amg_ofi_call->strerror(-code));
+    return 0;
+}
+
 hg_return_t amg_ofi_ep_open(struct amg_ofi_domain *domain,
     const struct amg_open *how, uint8_t *ret_addr, uint16_t *ret_len)
 {
-    size_t room = domain->room_len;
     size_t addr_len = AMG_OFI_ADDR_MAX;
     int code = objects_make(domain, how->no_block);
 
@@ -111,14 +140,20 @@ hg_return_t amg_ofi_ep_open(struct amg_ofi_domain *domain,
     if (code == 0)
         code = amg_ofi_call->enable(domain->ep);
     if (code == 0)
-        code = amg_ofi_call->setopt(
-            domain->ep, FI_OPT_MIN_MULTI_RECV, &room, sizeof(room));
+        code = multi_set(domain);
     if (code != 0)
-        return enable_error(code, how, domain->facts.stack);
+        return enable_error(code, how, domain);
     code = amg_ofi_call->getname(domain->ep, ret_addr, &addr_len);
     if (code != 0 || addr_len > AMG_OFI_ADDR_MAX)
         return amg_ofi_error(
             code != 0 ? code : -FI_ETOOSMALL, "asking for the own address");
+    if (amg_ofi_where_is_any(domain->facts.addr_format, ret_addr)) {
+        AMG_LOG_ERROR("cls",
+            "ofi+%s listens at every interface and cannot say where others "
+            "reach it; name an interface or host, as in tcp://eth0",
+            domain->facts.stack);
+        return HG_ADDRNOTAVAIL;
+    }
     *ret_len = (uint16_t)addr_len;
     return HG_SUCCESS;
 }
@@ -137,7 +172,8 @@ static void receive_post_locked(
         .addr = FI_ADDR_UNSPEC,
         .context = &receive->work.context,
     };
-    ssize_t code = amg_ofi_call->recvmsg(domain->ep, &msg, FI_MULTI_RECV);
+    ssize_t code = amg_ofi_call->recvmsg(
+        domain->ep, &msg, domain->facts.is_multi ? FI_MULTI_RECV : 0);
 
     receive->is_posted = code == 0;
     if (code == 0) {

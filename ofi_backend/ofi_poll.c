@@ -180,7 +180,8 @@ void amg_ofi_poll_on_received_locked(struct amg_ofi_domain *domain,
         AMG_LOG_WARNING(
             "ofi", "receiving: %s; it goes on", amg_ofi_call->strerror(error));
     /* The release comes with the last message, or by itself. */
-    if ((entry->flags & FI_MULTI_RECV) != 0 || error == FI_ECANCELED)
+    if ((entry->flags & FI_MULTI_RECV) != 0 || error == FI_ECANCELED ||
+        !domain->facts.is_multi)
         receive->is_posted = false;
     amg_ofi_ep_refill_locked(domain, receive);
 }

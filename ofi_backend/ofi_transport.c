@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "ofi_backend/ofi_addr.h"
+#include "ofi_backend/ofi_advice.h"
 #include "ofi_backend/ofi_close.h"
 #include "ofi_backend/ofi_ep.h"
 #include "ofi_backend/ofi_mem.h"
@@ -19,6 +20,7 @@
 #include "ofi_backend/ofi_rma.h"
 #include "ofi_backend/ofi_select.h"
 #include "ofi_backend/ofi_slab.h"
+#include "ofi_backend/ofi_tune.h"
 #include "ofi_backend/ofi_wait.h"
 
 enum {
@@ -61,6 +63,7 @@ static void domain_set(
     domain->message_len =
         (uint32_t)clamp(message_len, MESSAGE_LEN_MIN, MESSAGE_LEN_MAX);
     domain->room_len = domain->message_len * AMG_ROOM_FACTOR;
+    domain->universe = amg_ofi_tune_universe();
     domain->max_contexts = how->max_contexts;
     domain->connect_ns =
         amg_env_number(AMG_ENV_CONNECT_TIMEOUT) * AMG_NS_PER_MS;
@@ -137,6 +140,7 @@ static hg_return_t transport_open(
     AMG_LOG_INFO("ofi", "reached at %s; %s",
         amg_ofi_peer_text(domain->self, text),
         domain->facts.can_sleep ? "waiting sleeps" : "waiting means polling");
+    amg_ofi_advice_mpi(domain);
     *ret_domain = &domain->base;
     return HG_SUCCESS;
 }

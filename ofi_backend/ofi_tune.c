@@ -8,31 +8,83 @@
 #include "ofi_backend/ofi_tune.h"
 
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 
+#include "base/env.h"
 #include "base/lock.h"
+
+#define UNIVERSE_NAME "FI_UNIVERSE_SIZE"
+
+enum {
+    UNIVERSE_DEFAULT = 256, /* libfabric's own */
+    UNIVERSE_MAX = 1 << 24,
+    VALUE_CAP = 16,
+};
 
 static struct tune {
     const char *name;
-    const char *value;
+    char value[VALUE_CAP]; /* "": left alone */
     bool is_ours;
 } tunes[] = {
+    {UNIVERSE_NAME, "", false},
     /* The layer over connections makes room for so many messages of 16 KiB at
      * once: by default for 4096, which takes 64 MiB before anybody calls. With
      * 128 a class over tcp;ofi_rxm has 22 MiB resident instead of 74. */
     {"FI_OFI_RXM_MSG_RX_SIZE", "128", false},
+    /* Memory that was unregistered on Slingshot could else still be reached
+     * (libfabric, fi_cxi(7)). */
+    {"FI_CXI_OPTIMIZED_MRS", "0", false},
+    {"FI_CXI_MR_MATCH_EVENTS", "1", false},
 };
+
+/* Where launchers tell how many processes a job has. */
+static const char *const job_sizes[] = {
+    "SLURM_STEP_NUM_TASKS", "SLURM_NTASKS", "PMI_SIZE", "OMPI_COMM_WORLD_SIZE"};
 
 static struct amg_lock tune_lock;
 static bool was_tuned;
+
+static unsigned number_of(const char *name)
+{
+    const char *text = getenv(name);
+    char *end = NULL;
+    unsigned long value = text == NULL ? 0 : strtoul(text, &end, 10);
+
+    return text == NULL || end == text || value > UNIVERSE_MAX
+               ? 0
+               : (unsigned)value;
+}
+
+unsigned amg_ofi_tune_universe(void)
+{
+    unsigned size = number_of(UNIVERSE_NAME);
+
+    if (size == 0)
+        size = (unsigned)amg_env_number(AMG_ENV_UNIVERSE);
+    for (unsigned i = 0;
+         i < sizeof(job_sizes) / sizeof(job_sizes[0]) && size == 0; i++)
+        size = number_of(job_sizes[i]);
+    return size < UNIVERSE_DEFAULT ? UNIVERSE_DEFAULT : size;
+}
+
+static void universe_set(struct tune *tune)
+{
+    unsigned size = amg_ofi_tune_universe();
+
+    if (size > UNIVERSE_DEFAULT)
+        snprintf(tune->value, sizeof(tune->value), "%u", size);
+}
 
 /* NOTE(held until the end): who looks meanwhile waits, and finds it done. */
 void amg_ofi_tune_begin(void)
 {
     amg_lock_take(&tune_lock);
-    for (unsigned i = 0; i < sizeof(tunes) / sizeof(tunes[0]) && !was_tuned;
-         i++)
-        if (getenv(tunes[i].name) == NULL)
+    if (was_tuned)
+        return;
+    universe_set(&tunes[0]);
+    for (unsigned i = 0; i < sizeof(tunes) / sizeof(tunes[0]); i++)
+        if (tunes[i].value[0] != '\0' && getenv(tunes[i].name) == NULL)
             tunes[i].is_ours = setenv(tunes[i].name, tunes[i].value, 0) == 0;
 }
 
@@ -44,5 +96,12 @@ void amg_ofi_tune_end(void)
         tunes[i].is_ours = false;
     }
     was_tuned = true;
+    amg_lock_give(&tune_lock);
+}
+
+void amg_ofi_tune_forget(void)
+{
+    amg_lock_take(&tune_lock);
+    was_tuned = false;
     amg_lock_give(&tune_lock);
 }

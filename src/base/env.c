@@ -39,6 +39,13 @@ static const struct amg_env_var env_vars[AMG_ENV_COUNT] = {
         3600000,
         "how long a process of another job may take to answer the first "
         "message, or to take one"},
+    [AMG_ENV_UNIVERSE] = {"AMALGAM_UNIVERSE_SIZE", "processes", 0, 0, 16777216,
+        "how many peers libfabric makes its queues for; 0: those of the job, "
+        "at "
+        "least 256; FI_UNIVERSE_SIZE, where it is set, decides"},
+    [AMG_ENV_SLINGSHOT_VNI] = {"AMALGAM_SLINGSHOT_VNI", "", 0, 0, 64,
+        "which VNI of SLINGSHOT_VNIS is taken, from 1 on; 0: the provider "
+        "takes the first"},
     [AMG_ENV_SPIN_US] = {"AMALGAM_SPIN_US", "us", 100, 0, 1000000,
         "how long a wait looks for news before it gives the core away"},
     [AMG_ENV_REPORT] = {"AMALGAM_REPORT", "", 0, 0, 1,

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The key by which a network knows the processes of a job.
+ *
+ * On Slingshot that is a service and a VNI, a number of a virtual network: only
+ * processes of one VNI reach each other. The launcher tells of them by lists:
+ *
+ *   SLINGSHOT_VNIS      5,1017    the VNIs of this job; providers take the
+ * first SLINGSHOT_DEVICES   cxi0,cxi1 SLINGSHOT_SVC_IDS   2,7       a service
+ * for each device
+ *
+ * Two jobs that are to talk share one VNI, which is often the second. */
+#include "ofi_backend/ofi_auth.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/env.h"
+#include "base/log.h"
+
+#define VNIS_NAME     "SLINGSHOT_VNIS"
+#define SERVICES_NAME "SLINGSHOT_SVC_IDS"
+#define DEVICES_NAME  "SLINGSHOT_DEVICES"
+
+/* As the provider of Slingshot reads it (libfabric, fi_cxi(7)). */
+struct slingshot_key {
+    uint32_t service;
+    uint16_t vni;
+};
+
+static const char *text_of(const char *name)
+{
+    const char *text = getenv(name);
+
+    return text == NULL ? "" : text;
+}
+
+/* The n-th word (from 0) of a list with commas; false: there is none. */
+static bool word_read(
+    const char *list, unsigned index, char *ret_word, size_t cap)
+{
+    size_t len = strcspn(list, ",");
+
+    for (; index > 0 && list[len] == ','; index--) {
+        list += len + 1;
+        len = strcspn(list, ",");
+    }
+    if (index > 0 || len == 0 || len >= cap)
+        return false;
+    memcpy(ret_word, list, len);
+    ret_word[len] = '\0';
+    return true;
+}
+
+/* The number that `text` is up to `end`, at most `max`. */
+static bool number_read(
+    const char *text, char end, unsigned long max, unsigned long *ret_number)
+{
+    char *after = NULL;
+
+    if (!isdigit((unsigned char)text[0]))
+        return false;
+    *ret_number = strtoul(text, &after, 10);
+    return *after == end && *ret_number <= max;
+}
+
+static void slingshot_set(
+    struct amg_ofi_auth *key, unsigned long service, unsigned long vni)
+{
+    struct slingshot_key bytes;
+
+    memset(&bytes, 0, sizeof(bytes));
+    bytes.service = (uint32_t)service;
+    bytes.vni = (uint16_t)vni;
+    memcpy(key->bytes, &bytes, sizeof(bytes));
+    key->len = sizeof(bytes);
+}
+
+/* "SERVICE:VNI", or bytes as they are. */
+static hg_return_t text_read(const char *text, struct amg_ofi_auth *key)
+{
+    const char *colon = strchr(text, ':');
+    size_t len = strlen(text);
+    unsigned long service = 0;
+    unsigned long vni = 0;
+
+    if (colon != NULL && strspn(text, "0123456789:") == len) {
+        if (number_read(text, ':', UINT32_MAX, &service) &&
+            number_read(colon + 1, '\0', UINT16_MAX, &vni)) {
+            slingshot_set(key, service, vni);
+            return HG_SUCCESS;
+        }
+        AMG_LOG_ERROR("cls",
+            "auth_key is '%s'; SERVICE:VNI is wanted, a VNI up to %u, or other "
+            "bytes as the provider wants them",
+            text, (unsigned)UINT16_MAX);
+        return HG_INVALID_ARG;
+    }
+    if (len > sizeof(key->bytes)) {
+        AMG_LOG_ERROR("cls", "auth_key has %zu bytes, more than %zu", len,
+            sizeof(key->bytes));
+        return HG_INVALID_ARG;
+    }
+    memcpy(key->bytes, text, len);
+    key->len = len;
+    return HG_SUCCESS;
+}
+
+/* Which device of the launcher's list: the one named, or the first. */
+static bool device_find(
+    const char *device, unsigned *ret_index, struct amg_ofi_auth *key)
+{
+    const char *list = text_of(DEVICES_NAME);
+    unsigned index = 0;
+
+    while (word_read(list, index, key->device, sizeof(key->device))) {
+        if (device[0] == '\0' || strcmp(device, key->device) == 0) {
+            *ret_index = index;
+            return true;
+        }
+        index++;
+    }
+    return false;
+}
+
+static hg_return_t job_read(
+    unsigned which, const char *device, struct amg_ofi_auth *key)
+{
+    const char *vnis = text_of(VNIS_NAME);
+    char word[32] = "";
+    unsigned long service = 0;
+    unsigned long vni = 0;
+    unsigned index = 0;
+
+    if (!word_read(vnis, which - 1, word, sizeof(word)) ||
+        !number_read(word, '\0', UINT16_MAX, &vni)) {
+        AMG_LOG_ERROR("cls",
+            "%s is %u, and %s is '%s': there is no such VNI; set it to a place "
+            "in that list, from 1, and start the job with a VNI (in Slurm by "
+            "--network=job_vni)",
+            amg_env_var(AMG_ENV_SLINGSHOT_VNI)->name, which, VNIS_NAME, vnis);
+        return HG_INVALID_ARG;
+    }
+    if (!device_find(device, &index, key) ||
+        !word_read(text_of(SERVICES_NAME), index, word, sizeof(word)) ||
+        !number_read(word, '\0', UINT32_MAX, &service)) {
+        AMG_LOG_ERROR("cls",
+            "%s '%s' and %s '%s' name no service for %s; these lists belong "
+            "together, and the launcher sets both",
+            DEVICES_NAME, text_of(DEVICES_NAME), SERVICES_NAME,
+            text_of(SERVICES_NAME), device[0] == '\0' ? "a NIC" : device);
+        return HG_INVALID_ARG;
+    }
+    slingshot_set(key, service, vni);
+    return HG_SUCCESS;
+}
+
+hg_return_t amg_ofi_auth_read(const struct amg_open *how, const char *device,
+    struct amg_ofi_auth *ret_key)
+{
+    uint64_t which = amg_env_number(AMG_ENV_SLINGSHOT_VNI);
+
+    memset(ret_key, 0, sizeof(*ret_key));
+    if (how->auth_key != NULL && how->auth_key[0] != '\0')
+        return text_read(how->auth_key, ret_key);
+    if (which == 0 || how->protocol == NULL ||
+        strcmp(how->protocol, "cxi") != 0)
+        return HG_SUCCESS;
+    return job_read((unsigned)which, device, ret_key);
+}
+
+const char *amg_ofi_auth_text(const struct fi_info *info, char *ret_text)
+{
+    struct slingshot_key key;
+
+    ret_text[0] = '\0';
+    if (info->domain_attr->auth_key == NULL ||
+        info->domain_attr->auth_key_size != sizeof(key))
+        return ret_text;
+    memcpy(&key, info->domain_attr->auth_key, sizeof(key));
+    snprintf(ret_text, AMG_OFI_AUTH_TEXT_CAP, ", VNI %u of service %u", key.vni,
+        key.service);
+    return ret_text;
+}

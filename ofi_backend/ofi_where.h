@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Where the user wants to be reached. */
+#ifndef AMG_OFI_BACKEND_OFI_WHERE_H
+#define AMG_OFI_BACKEND_OFI_WHERE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "ofi_backend/ofi_call.h"
+#include "transport/transport.h"
+
+enum {
+    AMG_OFI_HOST_CAP = 128,
+    AMG_OFI_PORT_CAP = 8,
+    AMG_OFI_IP_LEN = 16, /* bytes of the longest network address */
+};
+
+/* What "[iface|host|NIC][:port]", the subnet and the format of addresses come
+ * to. */
+struct amg_ofi_where {
+    char wish[AMG_OFI_HOST_CAP]; /* as the user wrote it */
+    char host[AMG_OFI_HOST_CAP]; /* its address; "": anywhere */
+    char port[AMG_OFI_PORT_CAP]; /* "": any */
+    bool is_any;                 /* the wish was the address of all */
+    bool is_name;                /* a host, or what libfabric calls a NIC */
+    bool has_subnet;
+    int family; /* that is asked for; AF_UNSPEC: either */
+    int subnet_family;
+    uint8_t subnet[AMG_OFI_IP_LEN];
+    unsigned subnet_bits;
+};
+
+/* HG_INVALID_ARG: the text, subnet or format is none, or they contradict each
+ * other; the log says which. */
+hg_return_t amg_ofi_where_read(
+    const struct amg_open *how, struct amg_ofi_where *ret_where);
+
+/* How well a result of libfabric fits: 0 best, then addresses that few can
+ * reach; negative: not at all. */
+int amg_ofi_where_rank(
+    const struct amg_ofi_where *where, const struct fi_info *info);
+
+/* Is the NIC of this result the one that the user named? */
+bool amg_ofi_where_is_nic(
+    const struct amg_ofi_where *where, const struct fi_info *info);
+
+/* Does this address of a provider stand for all of its machine? */
+bool amg_ofi_where_is_any(uint32_t format, const void *addr);
+
+#endif

@@ -3,7 +3,11 @@
  *
  * Processes that talk by libfabric come and go; none waits for the others. Who
  * closes lets what it has sent leave first, and then says goodbye to those that
- * know it, so that what they wait for ends. */
+ * know it, so that what they wait for ends.
+ *
+ * Where memory belongs to the endpoint, that cannot be closed before all of it
+ * is forgotten; and what is posted keeps memory from being forgotten. So all
+ * posts are taken back first. Elsewhere the end of the endpoint ends them. */
 #include "ofi_backend/ofi_close.h"
 
 #include "base/clock.h"
@@ -12,6 +16,7 @@
 #include "ofi_backend/ofi_ep.h"
 #include "ofi_backend/ofi_hello.h"
 #include "ofi_backend/ofi_lease.h"
+#include "ofi_backend/ofi_mem.h"
 #include "ofi_backend/ofi_msg.h"
 #include "ofi_backend/ofi_poll.h"
 #include "ofi_backend/ofi_rma.h"
@@ -22,6 +27,7 @@
 enum {
     EP_CLOSE_MS = 1000, /* for reads and writes of an endpoint's transfers */
     BYE_MS = 200,       /* for the last messages */
+    RETREAT_MS = 200,   /* for posts that are taken back */
     NAP_NS = 20000,
 };
 
@@ -149,9 +155,56 @@ static void peers_end_locked(struct amg_ofi_domain *domain)
     }
 }
 
+static bool is_posted(const struct amg_ofi_domain *domain)
+{
+    for (unsigned i = 0; i < AMG_OFI_RECEIVES; i++)
+        if (domain->receives[i].is_posted)
+            return true;
+    return !amg_list_is_empty(&domain->sends) || domain->moving > 0;
+}
+
+static void retreat_locked(struct amg_ofi_domain *domain)
+{
+    uint64_t deadline_ns = amg_clock_deadline_ns(RETREAT_MS);
+    struct amg_link *link = amg_list_first(&domain->sends);
+
+    for (unsigned i = 0; i < AMG_OFI_RECEIVES; i++)
+        if (domain->receives[i].is_posted)
+            (void)amg_ofi_call->cancel(
+                domain->ep, &domain->receives[i].work.context);
+    for (; link != NULL; link = amg_list_next(&domain->sends, link))
+        (void)amg_ofi_call->cancel(domain->ep,
+            &AMG_OBJECT(link, struct amg_ofi_slab, link)->work.context);
+    /* Nothing can arrive in a domain that was never quite open. */
+    while (domain->eps != NULL && is_posted(domain) &&
+           amg_clock_ns() < deadline_ns) {
+        if (amg_ofi_poll_domain_locked(domain) > 0)
+            continue;
+        amg_bias_give(&domain->lock);
+        amg_clock_sleep_ns(NAP_NS);
+        amg_bias_take(&domain->lock);
+    }
+}
+
+/* Ends the endpoint, and the provider's knowledge of our memory. */
+static void ep_end_locked(struct amg_ofi_domain *domain)
+{
+    bool goes_first = domain->facts.binds_memory && domain->ep != NULL;
+
+    if (goes_first)
+        retreat_locked(domain);
+    else
+        amg_ofi_ep_close(domain);
+    amg_ofi_slab_unreg_locked(domain);
+    amg_ofi_mem_forget_all_locked(domain);
+    amg_ofi_ep_close(domain);
+}
+
 void amg_ofi_close_free(struct amg_ofi_domain *domain)
 {
     amg_bias_take(&domain->lock);
+    domain->is_closing = true;
+    ep_end_locked(domain);
     amg_ofi_send_abandon_locked(domain);
     peers_end_locked(domain);
     if (domain->self != NULL)
@@ -178,8 +231,6 @@ void amg_ofi_close_domain(struct amg_domain *base)
 
     amg_bias_take(&domain->lock);
     bye_say_locked(domain);
-    domain->is_closing = true;
-    amg_ofi_ep_close(domain);
     amg_bias_give(&domain->lock);
     amg_ofi_close_free(domain);
 }

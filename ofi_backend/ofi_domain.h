@@ -155,6 +155,7 @@ struct amg_ofi_facts {
     char stack[AMG_OFI_STACK_CAP]; /* all its layers, as in address strings */
     bool needs_desc;               /* FI_MR_LOCAL */
     bool is_virtual;               /* FI_MR_VIRT_ADDR */
+    bool needs_pages;              /* FI_MR_ALLOCATED */
     bool makes_keys;               /* FI_MR_PROV_KEY */
     bool binds_memory;             /* FI_MR_ENDPOINT */
     bool can_sleep;                /* its queue has a descriptor */
@@ -220,6 +221,7 @@ struct amg_ofi_domain {
     unsigned moving;       /* reads and writes the same */
     struct amg_ofi_receive receives[AMG_OFI_RECEIVES];
     struct amg_ofi_block *receive_block;
+    bool owes_receive; /* one could not be posted for want of room */
 
     struct amg_pool transfer_pool;
     struct amg_pool piece_pool;

@@ -158,7 +158,8 @@ hg_return_t amg_ofi_ep_open(struct amg_ofi_domain *domain,
     return HG_SUCCESS;
 }
 
-static void receive_post_locked(
+/* No room is no error: it stays unposted then. */
+static hg_return_t receive_post_locked(
     struct amg_ofi_domain *domain, struct amg_ofi_receive *receive)
 {
     struct iovec iov = {receive->bytes, receive_len(domain)};
@@ -180,8 +181,11 @@ static void receive_post_locked(
         receive->end = 0;
         receive->sum = 0;
     }
-    if (code != 0 && code != -FI_EAGAIN)
-        (void)amg_ofi_error((int)code, "posting a buffer to receive into");
+    if (code == -FI_EAGAIN)
+        domain->owes_receive = true;
+    if (code == 0 || code == -FI_EAGAIN)
+        return HG_SUCCESS;
+    return amg_ofi_error((int)code, "posting a buffer to receive into");
 }
 
 void amg_ofi_ep_note_locked(struct amg_ofi_domain *domain,
@@ -202,11 +206,12 @@ void amg_ofi_ep_refill_locked(
         return;
     if (receive->sum == receive->end ||
         domain->tick - receive->tick >= QUIET_TICKS)
-        receive_post_locked(domain, receive);
+        (void)receive_post_locked(domain, receive);
 }
 
 void amg_ofi_ep_refill_all_locked(struct amg_ofi_domain *domain)
 {
+    domain->owes_receive = false;
     for (unsigned i = 0; i < AMG_OFI_RECEIVES; i++)
         amg_ofi_ep_refill_locked(domain, &domain->receives[i]);
 }
@@ -225,8 +230,8 @@ hg_return_t amg_ofi_ep_listen_locked(struct amg_ofi_domain *domain)
         receive->work.done = amg_ofi_poll_on_received_locked;
         receive->block = domain->receive_block;
         receive->bytes = domain->receive_block->bytes + i * receive_len(domain);
-        receive_post_locked(domain, receive);
-        if (!receive->is_posted)
+        /* One for which there is no room now is posted by a later poll. */
+        if (receive_post_locked(domain, receive) != HG_SUCCESS)
             return HG_NA_ERROR;
     }
     return HG_SUCCESS;

@@ -104,6 +104,13 @@ static void mrs_close_locked(struct amg_ofi_mem *mem)
     mem->mrs = NULL;
 }
 
+void amg_ofi_mem_forget_all_locked(struct amg_ofi_domain *domain)
+{
+    for (uint32_t i = 0; i < domain->mems.cap; i++)
+        if (domain->mems.places[i].object != NULL)
+            mrs_close_locked(domain->mems.places[i].object);
+}
+
 /* Has the provider know all segments. */
 static hg_return_t mrs_open_locked(struct amg_ofi_mem *mem)
 {

@@ -36,6 +36,9 @@ void amg_ofi_mem_on_lease_locked(
 void amg_ofi_mem_on_return_locked(
     struct amg_ofi_domain *domain, const struct amg_ofi_message *message);
 
+/* The domain closes: the provider forgets what the user still exposes. */
+void amg_ofi_mem_forget_all_locked(struct amg_ofi_domain *domain);
+
 /* The peer is gone, and its leases with it. */
 void amg_ofi_mem_lost_locked(struct amg_peer *peer);
 

@@ -173,10 +173,10 @@ void amg_ofi_msg_release_reply(struct amg_ep *ep, struct amg_op *op)
     slab_put(amg_ofi_op_ptr(op));
 }
 
-static void request_refuse_locked(
-    struct amg_peer *peer, uint8_t context, uint32_t cookie, bool is_one_way)
+static void request_refuse_locked(struct amg_peer *peer, uint8_t context,
+    uint32_t cookie, bool is_one_way, hg_return_t why)
 {
-    const struct amg_ofi_refuse refuse = {.code = HG_NOENTRY};
+    const struct amg_ofi_refuse refuse = {.code = why};
 
     if (is_one_way)
         credit_owe_locked(peer);
@@ -228,13 +228,16 @@ void amg_ofi_msg_on_request_locked(
         (message->header->kind & ~AMG_OFI_MAGIC_MASK) == AMG_OFI_ONEWAY;
     struct amg_ofi_ep *ep = ep_at(domain, message->header->target);
     struct amg_ofi_slab *slab = NULL;
+    hg_return_t why = HG_NOENTRY;
 
     message->peer->context = message->header->context;
-    if (ep != NULL && domain->is_listening)
+    if (ep != NULL && domain->is_listening) {
         slab = slab_of_message_locked(domain, message);
+        why = HG_NOMEM;
+    }
     if (slab == NULL)
         request_refuse_locked(message->peer, message->header->context,
-            message->header->cookie, is_one_way);
+            message->header->cookie, is_one_way, why);
     else
         arrival_give_locked(ep, slab, message, is_one_way, false);
 }
@@ -437,7 +440,7 @@ void amg_ofi_msg_refuse_all_locked(struct amg_ofi_ep *ep)
 
         if (!arrival->is_late && slab->epoch == slab->peer->epoch)
             request_refuse_locked(slab->peer, arrival->origin_context,
-                (uint32_t)arrival->token, arrival->is_one_way);
+                (uint32_t)arrival->token, arrival->is_one_way, HG_NOENTRY);
         amg_ofi_slab_put_locked(slab);
     }
 }

@@ -283,6 +283,8 @@ static unsigned progress_locked(struct amg_ofi_domain *domain, unsigned max)
 {
     unsigned count = completions_take_locked(domain, max);
 
+    if (domain->owes_receive)
+        amg_ofi_ep_refill_all_locked(domain);
     if (!amg_list_is_empty(&domain->trying))
         amg_ofi_send_retry_locked(domain);
     if (!amg_list_is_empty(&domain->transfers))

@@ -7,6 +7,8 @@
  * endpoints it is bound before its key is read. */
 #include "ofi_backend/ofi_reg.h"
 
+#include "base/log.h"
+#include "base/pages.h"
 #include "ofi_backend/ofi_select.h"
 
 enum {
@@ -33,12 +35,34 @@ static int mr_attach(struct amg_ofi_domain *domain, struct fid_mr *mr)
     return code;
 }
 
+/* Some want pages behind memory that they are to know. */
+static hg_return_t pages_back(const struct amg_ofi_domain *domain,
+    const void *base, uint64_t len, uint64_t access)
+{
+    bool is_written = (access & (FI_RECV | FI_READ | FI_REMOTE_WRITE)) != 0;
+    hg_return_t rc = HG_SUCCESS;
+
+    if (!domain->facts.needs_pages)
+        return HG_SUCCESS;
+    rc = amg_pages_back(base, len, is_written);
+    if (rc != HG_INVALID_ARG)
+        return rc;
+    AMG_LOG_ERROR("ofi",
+        "of %llu bytes of memory at %p, not all can be %s by this process; is "
+        "it freed already, or constant?",
+        (unsigned long long)len, base, is_written ? "written" : "read");
+    return HG_NA_ERROR;
+}
+
 hg_return_t amg_ofi_reg_locked(struct amg_ofi_domain *domain, const void *base,
     uint64_t len, uint64_t access, struct fid_mr **ret_mr)
 {
     struct fid_mr *mr = NULL;
+    hg_return_t rc = pages_back(domain, base, len, access);
     int code = 0;
 
+    if (rc != HG_SUCCESS)
+        return rc;
     for (unsigned i = 0; i < KEY_TRIES; i++) {
         code = amg_ofi_call->mr_reg(
             domain->fid, base, len, access, key_next_locked(domain), &mr);

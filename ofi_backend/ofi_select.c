@@ -84,6 +84,7 @@ static void facts_read(
     ret_facts->needs_desc = (mode & FI_MR_LOCAL) != 0;
     ret_facts->is_virtual = (mode & FI_MR_VIRT_ADDR) != 0;
     ret_facts->makes_keys = (mode & FI_MR_PROV_KEY) != 0;
+    ret_facts->needs_pages = (mode & FI_MR_ALLOCATED) != 0;
     ret_facts->binds_memory = (mode & FI_MR_ENDPOINT) != 0;
     ret_facts->addr_format = info->addr_format;
     ret_facts->inject_len = info->tx_attr->inject_size;

@@ -114,6 +114,20 @@ hg_return_t amg_ofi_slab_init(struct amg_ofi_domain *domain)
     return slabs_make(domain, 2 * credits + SLABS_SPARE);
 }
 
+void amg_ofi_slab_unreg_locked(struct amg_ofi_domain *domain)
+{
+    struct amg_ofi_block *block = domain->blocks;
+
+    for (; block != NULL; block = block->next) {
+        amg_ofi_unreg_locked(block->mr);
+        block->mr = NULL;
+    }
+    if (domain->receive_block == NULL)
+        return;
+    amg_ofi_unreg_locked(domain->receive_block->mr);
+    domain->receive_block->mr = NULL;
+}
+
 void amg_ofi_slab_fini(struct amg_ofi_domain *domain)
 {
     while (domain->slabs != NULL) {

@@ -27,6 +27,8 @@ static inline struct amg_ofi_slab *amg_ofi_slab_of_arrival(
 
 /* HG_NOMEM, or what registering returned. */
 hg_return_t amg_ofi_slab_init(struct amg_ofi_domain *domain);
+/* No message moves any more: the provider forgets the memory of all. */
+void amg_ofi_slab_unreg_locked(struct amg_ofi_domain *domain);
 void amg_ofi_slab_fini(struct amg_ofi_domain *domain);
 
 /* NULL: no memory. */

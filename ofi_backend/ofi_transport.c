@@ -129,9 +129,6 @@ static hg_return_t transport_open(
     rc = amg_ofi_select(how, &domain->info, &domain->facts);
     if (rc == HG_SUCCESS)
         rc = domain_fill(domain, how);
-    domain->is_closing = rc != HG_SUCCESS;
-    if (rc != HG_SUCCESS)
-        amg_ofi_ep_close(domain);
     amg_bias_give(&domain->lock);
     if (rc != HG_SUCCESS) {
         amg_ofi_close_free(domain);

@@ -91,7 +91,7 @@ static void timer_set(struct amg_ofi_ep *ep, uint64_t ns)
 static uint64_t nap_ns(const struct amg_ofi_domain *domain)
 {
     if (!amg_list_is_empty(&domain->trying) ||
-        !amg_list_is_empty(&domain->transfers))
+        !amg_list_is_empty(&domain->transfers) || domain->owes_receive)
         return NAP_RETRY_NS;
     if (domain->cq_fd < 0)
         return NAP_MUTE_NS;

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "harness.h"
+#include "ofi/shim/shim.h"
 #include "ofi_backend/ofi_transport.h"
 #include "processes/processes.h"
 
@@ -12,9 +13,16 @@ static void ring_start(uint32_t *ret_rank, uint32_t *ret_size)
     int rank = 0;
     int size = 0;
 
+    shim_use();
     processes_start(&rank, &size);
     *ret_rank = (uint32_t)rank;
     *ret_size = (uint32_t)size;
+}
+
+static void ring_stop(void)
+{
+    shim_end();
+    processes_stop();
 }
 
 /* One that a class with another provider would have. */
@@ -35,6 +43,6 @@ const struct harness_world harness_world = {
     .barrier_begin = processes_barrier_begin,
     .is_done = processes_is_done,
     .make_foreign = ring_make_foreign,
-    .stop = processes_stop,
+    .stop = ring_stop,
     .die = processes_die,
 };

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What the NICs demand that the shim stands in for.
+ *
+ * From manuals and sources of libfabric's providers, not from hardware; a limit
+ * that depends on the device is a small one here. Where a provider has two
+ * ways, the stricter one is taken: efa is "efa-direct" in what it demands of
+ * local memory and contexts. */
+#include "ofi/shim/shim_profile.h"
+
+#include <string.h>
+
+#include <rdma/fabric.h>
+#include <rdma/fi_domain.h>
+
+static const struct shim_profile profiles[] = {
+    /* Slingshot: memory belongs to an endpoint. */
+    {
+        .name = "cxi",
+        .mr_mode = FI_MR_ENDPOINT | FI_MR_ALLOCATED | FI_MR_PROV_KEY,
+        .key_len = 8,
+        .inject_len = 192,
+        .iov_max = 1,
+        .rma_iov_max = 1,
+        .message_max = 1u << 30,
+        .depth = 256,
+        .wait = SHIM_WAIT_FD,
+        .release = SHIM_RELEASE_ALONE,
+        .again = 8,
+        .delay = 4,
+        .alarms = 32,
+        .reorders = true,
+    },
+    /* The same with keys that its user chooses, of four bytes. */
+    {
+        .name = "cxi-keys",
+        .mr_mode = FI_MR_ENDPOINT | FI_MR_ALLOCATED,
+        .key_len = 4,
+        .inject_len = 192,
+        .iov_max = 1,
+        .rma_iov_max = 1,
+        .message_max = 1u << 30,
+        .depth = 256,
+        .wait = SHIM_WAIT_FD,
+        .release = SHIM_RELEASE_ALONE,
+        .again = 8,
+        .delay = 4,
+        .alarms = 32,
+        .reorders = true,
+    },
+    /* InfiniBand under ofi_rxm, which has descriptors of its own. */
+    {
+        .name = "verbs",
+        .mr_mode = FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY,
+        .key_len = 4,
+        .inject_len = 64,
+        .iov_max = 4,
+        .rma_iov_max = 1,
+        .message_max = 1u << 30,
+        .depth = 64,
+        .wait = SHIM_WAIT_FD,
+        .release = SHIM_RELEASE_WITH_DATA,
+        .refusals = 20,
+        .again = 8,
+        .delay = 4,
+        .alarms = 16,
+    },
+    /* AWS: no connections, no order of completions, nothing to sleep on. */
+    {
+        .name = "efa",
+        .mr_mode =
+            FI_MR_LOCAL | FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY,
+        .mode = FI_CONTEXT2,
+        .key_len = 4,
+        .inject_len = 32,
+        .iov_max = 2,
+        .rma_iov_max = 1,
+        .message_max = 1u << 30,
+        .depth = 32,
+        .wait = SHIM_WAIT_LATE,
+        .release = SHIM_RELEASE_ALONE,
+        .again = 32,
+        .delay = 16,
+        .reorders = true,
+    },
+    /* Omni-Path: memory is its own business, contexts are not. */
+    {
+        .name = "opx",
+        .mode = FI_CONTEXT2,
+        .key_len = 8,
+        .inject_len = 64,
+        .iov_max = 1,
+        .rma_iov_max = 1,
+        .message_max = 1u << 30,
+        .depth = 128,
+        .wait = SHIM_WAIT_REFUSED,
+        .release = SHIM_RELEASE_WITH_DATA,
+        .again = 16,
+        .delay = 8,
+    },
+    /* All of it at once. */
+    {
+        .name = "worst",
+        .mr_mode = FI_MR_LOCAL | FI_MR_VIRT_ADDR | FI_MR_ALLOCATED |
+                   FI_MR_PROV_KEY | FI_MR_ENDPOINT,
+        .mode = FI_CONTEXT2,
+        .key_len = 4,
+        .inject_len = 16,
+        .iov_max = 1,
+        .rma_iov_max = 1,
+        .message_max = 200000,
+        .depth = 6,
+        .wait = SHIM_WAIT_FD,
+        .release = SHIM_RELEASE_EITHER,
+        .refusals = 50,
+        .again = 64,
+        .delay = 24,
+        .alarms = 64,
+        .reorders = true,
+    },
+};
+
+const struct shim_profile *shim_profile_find(const char *name)
+{
+    for (size_t i = 0; i < sizeof(profiles) / sizeof(profiles[0]); i++)
+        if (strcmp(profiles[i].name, name) == 0)
+            return &profiles[i];
+    return NULL;
+}

@@ -190,6 +190,7 @@ struct amg_ofi_domain {
     uint32_t room_len;    /* of the longest one */
     uint32_t max_contexts;
     uint64_t connect_ns; /* how long a peer may take to answer */
+    unsigned forks;      /* before it was opened; see ofi_guard.c */
     bool is_listening;
     bool no_block; /* nobody will sleep */
     bool is_closing;

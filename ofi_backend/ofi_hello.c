@@ -25,12 +25,14 @@
 #include "ofi_backend/ofi_hello.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/assert.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "ofi_backend/ofi_addr.h"
+#include "ofi_backend/ofi_auth.h"
 #include "ofi_backend/ofi_lease.h"
 #include "ofi_backend/ofi_mem.h"
 #include "ofi_backend/ofi_msg.h"
@@ -48,6 +50,7 @@ enum {
     SILENT_TICKS = 10,  /* a second; see ofi_poll.c */
     IDLE_TICKS = 600,   /* a minute */
     WELCOMES_MAX = 256, /* owed at once: each may be a connection to nobody */
+    BUSY_TIMES = 11,    /* more of the time to connect; 2 minutes by default */
 };
 
 void amg_ofi_hello_set_deadline(struct amg_peer *peer)
@@ -362,17 +365,37 @@ void amg_ofi_hello_doubt_locked(struct amg_peer *peer)
     try_later_locked(peer);
 }
 
+/* The provider has taken messages to this peer that have not left yet: so there
+ * is a connection, whose end would be told of. Who is only busy gets longer. */
+static uint64_t patience_ns(const struct amg_peer *peer)
+{
+    return peer->state == AMG_OFI_PEER_OPEN && peer->busy > 0
+               ? BUSY_TIMES * peer->domain->connect_ns
+               : 0;
+}
+
+static void peer_time_out_locked(struct amg_peer *peer)
+{
+    const struct amg_ofi_domain *domain = peer->domain;
+    char key[AMG_OFI_AUTH_TEXT_CAP];
+    char why[448];
+
+    snprintf(why, sizeof(why),
+        "no answer in the time that AMALGAM_CONNECT_TIMEOUT_MS gives; is the "
+        "address right, the program there running and making progress, its "
+        "port not blocked, and does it use ofi+%s%s, too?",
+        domain->facts.stack, amg_ofi_auth_text(domain->info, key));
+    amg_ofi_hello_lost_locked(peer, why);
+}
+
 static void peer_tick_locked(struct amg_peer *peer, uint64_t now_ns)
 {
     unsigned tick = peer->domain->tick;
     bool is_waiting = peer->state == AMG_OFI_PEER_ASKED || peer->owes_hello ||
                       peer->owes_welcome || !amg_list_is_empty(&peer->unsent);
 
-    if (is_waiting && now_ns >= peer->deadline_ns) {
-        amg_ofi_hello_lost_locked(peer,
-            "no answer in the time that AMALGAM_CONNECT_TIMEOUT_MS gives; is "
-            "the address right, the program there running and making progress, "
-            "and its port not blocked?");
+    if (is_waiting && now_ns >= peer->deadline_ns + patience_ns(peer)) {
+        peer_time_out_locked(peer);
         return;
     }
     if (tick - peer->asked_tick < SILENT_TICKS)

@@ -12,10 +12,10 @@
 #include "base/log.h"
 #include "na_types.h"
 
-#define API_OLDEST                                                             \
-    FI_VERSION(1, 15)                /* of all that have been tried anywhere   \
-                                      */
-#define API_NEWEST FI_VERSION(1, 20) /* what this code was written against */
+/* Of all that have been tried anywhere; and what this code was written against.
+ */
+#define API_OLDEST FI_VERSION(1, 15)
+#define API_NEWEST FI_VERSION(1, 20)
 
 enum {
     QUEUE_LEN = 256, /* operations posted at once; providers' own defaults of

@@ -198,8 +198,11 @@ static void hint_write(const struct search *search, char *ret_text, size_t cap)
     size_t used = 0;
 
     ret_text[0] = '\0';
-    if (filter != NULL && filter[0] != '\0')
+    if (search->where.wish[0] != '\0')
         used = (size_t)snprintf(ret_text, cap,
+            "; is that an address, interface or NIC of this machine?");
+    if (filter != NULL && filter[0] != '\0')
+        used += (size_t)snprintf(ret_text + used, cap - used,
             "; FI_PROVIDER is '%.80s' and hides all others from this process",
             filter);
     if (strcmp(search->protocol, "cxi") != 0 || used >= cap)
@@ -217,7 +220,7 @@ static void refuse_log(const struct search *search)
 {
     const struct amg_open *how = search->how;
     uint32_t there = amg_ofi_call->version();
-    char hint[320];
+    char hint[448];
 
     hint_write(search, hint, sizeof(hint));
     AMG_LOG_ERROR("cls",

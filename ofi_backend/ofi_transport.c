@@ -8,12 +8,14 @@
 #include "base/assert.h"
 #include "base/clock.h"
 #include "base/env.h"
+#include "base/fork.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "ofi_backend/ofi_addr.h"
 #include "ofi_backend/ofi_advice.h"
 #include "ofi_backend/ofi_close.h"
 #include "ofi_backend/ofi_ep.h"
+#include "ofi_backend/ofi_guard.h"
 #include "ofi_backend/ofi_mem.h"
 #include "ofi_backend/ofi_msg.h"
 #include "ofi_backend/ofi_poll.h"
@@ -56,6 +58,8 @@ static void domain_set(
 
     domain->base.transport = &amg_ofi_transport;
     amg_bias_init(&domain->lock);
+    amg_fork_watch();
+    domain->forks = amg_fork_count();
     domain->cq_fd = -1;
     domain->incarnation = random_draw();
     domain->salt = random_draw();
@@ -167,6 +171,8 @@ static hg_return_t ep_open(
 
     if (!AMG_CONTRACT(context_id < domain->max_contexts))
         return HG_INVALID_ARG;
+    if (amg_ofi_guard_is_child(base))
+        return HG_OPNOTSUPPORTED;
     ep = amg_mem_zalloc(sizeof(*ep));
     if (ep == NULL)
         return HG_NOMEM;
@@ -201,6 +207,8 @@ static hg_return_t ep_cancel(struct amg_ep *base, struct amg_op *op)
 {
     struct amg_ofi_domain *domain = amg_ofi_domain_of(base->domain);
 
+    if (amg_ofi_guard_is_child(base->domain))
+        return HG_SUCCESS;
     amg_bias_take(&domain->lock);
     if (op->priv[AMG_OFI_PRIV_STATE] == AMG_OFI_OP_TRANSFER)
         amg_ofi_rma_cancel_locked(domain, op);
@@ -220,45 +228,45 @@ const struct amg_transport amg_ofi_transport = {
         {
             .open = transport_open,
             .limits = transport_limits,
-            .quiesce = amg_ofi_close_quiesce,
+            .quiesce = amg_ofi_guard_quiesce,
             .abandon = amg_ofi_close_abandon,
-            .close = amg_ofi_close_domain,
+            .close = amg_ofi_guard_close_domain,
         },
     .ep =
         {
             .open = ep_open,
-            .close = amg_ofi_close_ep,
+            .close = amg_ofi_guard_close_ep,
             .wait_fd = amg_ofi_wait_fd,
-            .arm = amg_ofi_wait_arm,
+            .arm = amg_ofi_guard_arm,
             .is_crowded = ep_is_crowded,
-            .poll = amg_ofi_poll,
+            .poll = amg_ofi_guard_poll,
             .cancel = ep_cancel,
         },
     .addr =
         {
             .self = amg_ofi_addr_self,
             .hold = amg_ofi_peer_hold,
-            .drop = amg_ofi_addr_drop,
+            .drop = amg_ofi_guard_drop,
             .is_self = amg_ofi_addr_is_self,
             .is_same = amg_ofi_addr_is_same,
             .format = amg_ofi_addr_format,
-            .parse = amg_ofi_addr_parse,
+            .parse = amg_ofi_guard_parse,
         },
     .msg =
         {
-            .get_buf = amg_ofi_msg_get_buf,
-            .put_buf = amg_ofi_msg_put_buf,
-            .send_request = amg_ofi_msg_send_request,
-            .send_reply = amg_ofi_msg_send_reply,
-            .release = amg_ofi_msg_release,
-            .release_reply = amg_ofi_msg_release_reply,
+            .get_buf = amg_ofi_guard_get_buf,
+            .put_buf = amg_ofi_guard_put_buf,
+            .send_request = amg_ofi_guard_send_request,
+            .send_reply = amg_ofi_guard_send_reply,
+            .release = amg_ofi_guard_release,
+            .release_reply = amg_ofi_guard_release_reply,
         },
     .bulk =
         {
-            .reg = amg_ofi_mem_reg,
-            .unreg = amg_ofi_mem_unreg,
+            .reg = amg_ofi_guard_reg,
+            .unreg = amg_ofi_guard_unreg,
             .key = amg_ofi_mem_key,
-            .put = amg_ofi_rma_put,
-            .get = amg_ofi_rma_get,
+            .put = amg_ofi_guard_put,
+            .get = amg_ofi_guard_get,
         },
 };

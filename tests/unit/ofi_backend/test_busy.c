@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A peer that takes no messages is given up in time, and one that is only busy
+ * is not: where the provider still has messages to it, it is waited for longer.
+ * By two domains of this process, and a provider that says EAGAIN. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/clock.h"
+#include "fake.h"
+#include "ofi_backend/ofi_domain.h"
+#include "ofi_backend/ofi_transport.h"
+
+enum { LEN = 900, TIMEOUT_MS = 60 };
+
+/* What becomes of what the client sends. */
+static enum { SEND_GOES, SEND_STAYS, SEND_AGAIN } sending;
+
+static struct amg_ofi_call real;
+
+struct party {
+    struct amg_domain *domain;
+    struct amg_ep *ep;
+};
+
+static struct party server;
+static struct party client;
+static struct amg_peer *peer; /* the server, as the client knows it */
+static unsigned arrived;
+
+static bool is_client(const struct fid_ep *ep)
+{
+    return client.domain != NULL && amg_ofi_domain_of(client.domain)->ep == ep;
+}
+
+static ssize_t call_send(struct fid_ep *ep, const void *bytes, size_t len,
+    void *desc, fi_addr_t to, void *context)
+{
+    if (is_client(ep) && sending == SEND_AGAIN)
+        return -FI_EAGAIN;
+    if (is_client(ep) && sending == SEND_STAYS)
+        return 0;
+    return real.send(ep, bytes, len, desc, to, context);
+}
+
+static ssize_t call_inject(
+    struct fid_ep *ep, const void *bytes, size_t len, fi_addr_t to)
+{
+    if (is_client(ep) && sending != SEND_GOES)
+        return -FI_EAGAIN;
+    return real.inject(ep, bytes, len, to);
+}
+
+static void party_open(struct party *party)
+{
+    const struct amg_open how = {.info = "127.0.0.1",
+        .protocol = "tcp",
+        .is_listening = true,
+        .max_contexts = 1};
+
+    assert_int_equal(
+        amg_ofi_transport.domain.open(&how, &party->domain), HG_SUCCESS);
+    assert_int_equal(
+        amg_ofi_transport.ep.open(party->domain, 0, &party->ep), HG_SUCCESS);
+}
+
+static void party_close(struct party *party)
+{
+    struct amg_news news;
+
+    amg_news_init(&news);
+    amg_ofi_transport.ep.close(party->ep, &news);
+    amg_ofi_transport.domain.close(party->domain);
+    party->domain = NULL;
+}
+
+/* How `op` of the client ended, or HG_AGAIN. */
+static hg_return_t poll_both(const struct amg_op *op)
+{
+    struct amg_news news;
+    struct amg_link *link = NULL;
+    hg_return_t ret = HG_AGAIN;
+
+    amg_news_init(&news);
+    (void)amg_ofi_transport.ep.poll(client.ep, 100, &news);
+    while ((link = amg_list_pop(&news.done)) != NULL)
+        if (AMG_OBJECT(link, struct amg_op, link) == op)
+            ret = op->ret;
+    (void)amg_ofi_transport.ep.poll(server.ep, 100, &news);
+    while ((link = amg_list_pop(&news.arrived)) != NULL) {
+        amg_ofi_transport.msg.release(
+            server.ep, AMG_OBJECT(link, struct amg_arrival, link));
+        arrived++;
+    }
+    return ret;
+}
+
+static void post(struct amg_op *op)
+{
+    struct amg_buf *buf = NULL;
+
+    memset(op, 0, sizeof(*op));
+    assert_int_equal(
+        amg_ofi_transport.msg.get_buf(client.ep, peer, &buf), HG_SUCCESS);
+    memset(buf->data, 1, LEN);
+    assert_int_equal(amg_ofi_transport.msg.send_request(
+                         client.ep, peer, 0, buf, LEN, false, op),
+        HG_SUCCESS);
+}
+
+static hg_return_t wait_for(const struct amg_op *op)
+{
+    hg_return_t ret = HG_AGAIN;
+
+    while ((ret = poll_both(op)) == HG_AGAIN)
+        continue;
+    return ret;
+}
+
+/* Polls for at least so many times the time to connect. */
+static hg_return_t poll_times(const struct amg_op *op, unsigned times)
+{
+    uint64_t end_ns = amg_clock_deadline_ns(times * TIMEOUT_MS);
+    hg_return_t ret = HG_AGAIN;
+
+    while (ret == HG_AGAIN && amg_clock_ns() < end_ns)
+        ret = poll_both(op);
+    return ret;
+}
+
+static void test_busy_peer_is_waited_for(void **state)
+{
+    static struct amg_op stays; /* until the domain is closed */
+    struct amg_op waits;
+
+    (void)state;
+    sending = SEND_STAYS;
+    post(&stays);
+    sending = SEND_AGAIN;
+    post(&waits);
+    assert_int_equal(poll_times(&waits, 4), HG_AGAIN);
+    arrived = 0;
+    sending = SEND_GOES;
+    assert_int_equal(wait_for(&waits), HG_SUCCESS);
+    while (arrived == 0)
+        (void)poll_both(NULL);
+    assert_false(fake_has_logged("is not reached"));
+}
+
+static void test_busy_peer_is_given_up_at_last(void **state)
+{
+    static struct amg_op stays; /* until the domain is closed */
+    struct amg_op waits;
+
+    (void)state;
+    sending = SEND_STAYS;
+    post(&stays);
+    sending = SEND_AGAIN;
+    post(&waits);
+    assert_int_equal(wait_for(&waits), HG_HOSTUNREACH);
+}
+
+static void test_silent_peer_is_given_up_in_time(void **state)
+{
+    struct amg_op waits;
+
+    (void)state;
+    sending = SEND_AGAIN;
+    post(&waits);
+    assert_int_equal(wait_for(&waits), HG_HOSTUNREACH);
+    assert_true(fake_has_logged("is not reached: no answer in the time that "
+                                "AMALGAM_CONNECT_TIMEOUT_MS gives"));
+    assert_true(fake_has_logged("does it use ofi+tcp;ofi_rxm, too?"));
+    /* And begins anew. */
+    sending = SEND_GOES;
+    post(&waits);
+    assert_int_equal(wait_for(&waits), HG_SUCCESS);
+}
+
+/* The end of a call is its user's to choose, not that of a deadline. */
+static void test_busy_peer_calls_can_be_cancelled(void **state)
+{
+    static struct amg_op stays; /* until the domain is closed */
+    struct amg_op waits;
+
+    (void)state;
+    sending = SEND_STAYS;
+    post(&stays);
+    sending = SEND_AGAIN;
+    post(&waits);
+    assert_int_equal(
+        amg_ofi_transport.ep.cancel(client.ep, &waits), HG_SUCCESS);
+    assert_int_equal(wait_for(&waits), HG_CANCELED);
+}
+
+static int start(void **state)
+{
+    struct amg_op op;
+    struct amg_peer *self = NULL;
+    char text[256];
+    size_t len = sizeof(text);
+
+    (void)state;
+    fake_start(NULL, 0);
+    real = fake_call;
+    fake_call.send = call_send;
+    fake_call.inject = call_inject;
+    sending = SEND_GOES;
+    party_open(&server);
+    party_open(&client);
+    self = amg_ofi_transport.addr.self(server.domain);
+    assert_int_equal(
+        amg_ofi_transport.addr.format(server.domain, self, text, &len),
+        HG_SUCCESS);
+    amg_ofi_transport.addr.drop(server.domain, self);
+    assert_int_equal(
+        amg_ofi_transport.addr.parse(client.domain, text, &peer), HG_SUCCESS);
+    post(&op);
+    assert_int_equal(wait_for(&op), HG_SUCCESS);
+    return 0;
+}
+
+static int stop(void **state)
+{
+    (void)state;
+    sending = SEND_GOES;
+    amg_ofi_transport.addr.drop(client.domain, peer);
+    party_close(&client);
+    party_close(&server);
+    fake_stop();
+    return 0;
+}
+
+#define UNIT_TEST(name) cmocka_unit_test_setup_teardown(name, start, stop)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        UNIT_TEST(test_busy_peer_is_waited_for),
+        UNIT_TEST(test_busy_peer_is_given_up_at_last),
+        UNIT_TEST(test_silent_peer_is_given_up_in_time),
+        UNIT_TEST(test_busy_peer_calls_can_be_cancelled),
+    };
+
+    setenv("AMALGAM_CONNECT_TIMEOUT_MS", "60", 1);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

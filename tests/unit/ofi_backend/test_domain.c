@@ -1,0 +1,328 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A domain over a provider that is not like those at hand: that has fewer
+ * options, nothing to sleep on, no address to be reached at; and a domain in a
+ * child process. All by tcp on the loopback, with single calls replaced. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <netinet/in.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "fake.h"
+#include "ofi_backend/ofi_domain.h"
+#include "ofi_backend/ofi_transport.h"
+
+enum { LEN = 900, MESSAGES = 40 };
+
+struct world {
+    struct amg_domain *domain;
+    struct amg_ep *ep;
+    struct amg_peer *self;
+};
+
+static struct amg_ofi_call real;
+static unsigned trywaits;
+static enum fi_wait_obj waits;
+static bool has_descriptor;
+
+static int call_setopt(
+    struct fid_ep *ep, int option, const void *value, size_t len)
+{
+    (void)ep;
+    (void)option;
+    (void)value;
+    (void)len;
+    return -FI_ENOPROTOOPT;
+}
+
+static int call_getname_any(struct fid_ep *ep, void *addr, size_t *len)
+{
+    int code = real.getname(ep, addr, len);
+
+    ((struct sockaddr_in *)addr)->sin_addr.s_addr = htonl(INADDR_ANY);
+    return code;
+}
+
+static int call_cq_open(
+    struct fid_domain *domain, struct fi_cq_attr *attr, struct fid_cq **ret_cq)
+{
+    waits = attr->wait_obj;
+    return real.cq_open(domain, attr, ret_cq);
+}
+
+static int call_cq_wait_fd(struct fid_cq *cq, int *ret_fd)
+{
+    return has_descriptor ? real.cq_wait_fd(cq, ret_fd) : -FI_ENOSYS;
+}
+
+/* It crashes on a queue that was not made to be waited for (1.17). */
+static int call_cq_trywait(struct fid_fabric *fabric, struct fid_cq *cq)
+{
+    trywaits++;
+    assert_int_equal(waits, FI_WAIT_FD);
+    return real.cq_trywait(fabric, cq);
+}
+
+static hg_return_t world_try(
+    struct world *world, const char *info, bool no_block)
+{
+    const struct amg_open how = {.info = info,
+        .protocol = "tcp",
+        .is_listening = true,
+        .no_block = no_block,
+        .max_contexts = 1};
+
+    return amg_ofi_transport.domain.open(&how, &world->domain);
+}
+
+static void world_open(struct world *world, bool no_block)
+{
+    assert_int_equal(world_try(world, "127.0.0.1", no_block), HG_SUCCESS);
+    assert_int_equal(
+        amg_ofi_transport.ep.open(world->domain, 0, &world->ep), HG_SUCCESS);
+    world->self = amg_ofi_transport.addr.self(world->domain);
+}
+
+static void world_close(struct world *world)
+{
+    struct amg_news news;
+
+    amg_news_init(&news);
+    amg_ofi_transport.addr.drop(world->domain, world->self);
+    amg_ofi_transport.ep.close(world->ep, &news);
+    amg_ofi_transport.domain.close(world->domain);
+}
+
+/* Sends to itself, all at once, and gets all of them. */
+static void world_talk(struct world *world)
+{
+    static struct amg_op ops[MESSAGES];
+    struct amg_news news;
+    struct amg_link *link = NULL;
+    unsigned sent = 0;
+    unsigned arrived = 0;
+
+    for (unsigned i = 0; i < MESSAGES; i++) {
+        struct amg_buf *buf = NULL;
+
+        assert_int_equal(
+            amg_ofi_transport.msg.get_buf(world->ep, world->self, &buf),
+            HG_SUCCESS);
+        memset(buf->data, (int)i, LEN);
+        memset(&ops[i], 0, sizeof(ops[i]));
+        assert_int_equal(amg_ofi_transport.msg.send_request(world->ep,
+                             world->self, 0, buf, LEN, false, &ops[i]),
+            HG_SUCCESS);
+    }
+    amg_news_init(&news);
+    while (sent < MESSAGES || arrived < MESSAGES) {
+        (void)amg_ofi_transport.ep.arm(world->ep);
+        (void)amg_ofi_transport.ep.poll(world->ep, 100, &news);
+        while ((link = amg_list_pop(&news.done)) != NULL) {
+            assert_int_equal(
+                AMG_OBJECT(link, struct amg_op, link)->ret, HG_SUCCESS);
+            sent++;
+        }
+        while ((link = amg_list_pop(&news.arrived)) != NULL) {
+            struct amg_arrival *arrival =
+                AMG_OBJECT(link, struct amg_arrival, link);
+
+            assert_int_equal(arrival->len, LEN);
+            assert_int_equal(
+                ((const unsigned char *)arrival->data)[LEN - 1], arrived);
+            amg_ofi_transport.msg.release(world->ep, arrival);
+            arrived++;
+        }
+    }
+}
+
+static void test_domain_of_one_message_a_buffer(void **state)
+{
+    struct world world;
+
+    (void)state;
+    fake_call.setopt = call_setopt;
+    world_open(&world, false);
+    assert_false(amg_ofi_domain_of(world.domain)->facts.is_multi);
+    world_talk(&world);
+    world_close(&world);
+}
+
+static void test_domain_that_nobody_waits_for(void **state)
+{
+    struct world world;
+    struct amg_limits limits;
+
+    (void)state;
+    world_open(&world, true);
+    assert_int_equal(waits, FI_WAIT_NONE);
+    assert_int_equal(amg_ofi_transport.ep.wait_fd(world.ep), -1);
+    world_talk(&world);
+    assert_int_equal(trywaits, 0);
+    amg_ofi_transport.domain.limits(world.domain, &limits);
+    assert_true(limits.is_spinning && !limits.must_yield);
+    world_close(&world);
+}
+
+static void test_domain_without_a_descriptor(void **state)
+{
+    struct world world;
+    struct amg_limits limits;
+
+    (void)state;
+    has_descriptor = false;
+    world_open(&world, false);
+    assert_int_equal(waits, FI_WAIT_NONE);
+    world_talk(&world);
+    assert_int_equal(trywaits, 0);
+    amg_ofi_transport.domain.limits(world.domain, &limits);
+    assert_true(limits.is_spinning && limits.must_yield);
+    world_close(&world);
+}
+
+static void test_domain_that_sleeps(void **state)
+{
+    struct world world;
+
+    (void)state;
+    world_open(&world, false);
+    assert_int_equal(waits, FI_WAIT_FD);
+    assert_true(amg_ofi_transport.ep.wait_fd(world.ep) >= 0);
+    world_talk(&world);
+    assert_true(trywaits > 0);
+    world_close(&world);
+}
+
+static void test_domain_at_no_address_is_refused(void **state)
+{
+    struct world world;
+
+    (void)state;
+    fake_call.getname = call_getname_any;
+    assert_int_equal(world_try(&world, "127.0.0.1", false), HG_ADDRNOTAVAIL);
+    assert_true(fake_has_logged("cannot say where others reach it"));
+}
+
+static void test_domain_at_a_port_in_use_is_refused(void **state)
+{
+    struct world world;
+    struct world other;
+    char text[256];
+    char wanted[320];
+    size_t len = sizeof(text);
+
+    (void)state;
+    world_open(&world, false);
+    assert_int_equal(
+        amg_ofi_transport.addr.format(world.domain, world.self, text, &len),
+        HG_SUCCESS);
+    assert_int_equal(
+        world_try(&other, strstr(text, "://") + 3, false), HG_ADDRINUSE);
+    snprintf(wanted, sizeof(wanted),
+        "listening at '%s' (ofi+tcp;ofi_rxm): another program uses that port",
+        strstr(text, "://") + 3);
+    assert_true(fake_has_logged(wanted));
+    world_talk(&world);
+    world_close(&world);
+}
+
+static void test_domain_elsewhere_is_refused(void **state)
+{
+    struct world world;
+
+    (void)state;
+    /* Reserved for documents (RFC 5737): no machine has it. */
+    assert_int_not_equal(world_try(&world, "203.0.113.77", false), HG_SUCCESS);
+    assert_true(fake_has_logged("203.0.113.77"));
+    assert_true(fake_has_logged("of this machine?"));
+}
+
+/* 0: all of it was refused or did nothing, and the log says why. */
+static int child_try(struct world *world)
+{
+    struct amg_news news;
+    struct amg_buf *buf = NULL;
+    struct amg_peer *peer = NULL;
+    struct amg_ep *ep = NULL;
+    bool is_right = true;
+
+    amg_news_init(&news);
+    is_right =
+        amg_ofi_transport.ep.poll(world->ep, 10, &news) == 0 &&
+        amg_ofi_transport.ep.arm(world->ep) &&
+        amg_ofi_transport.msg.get_buf(world->ep, world->self, &buf) ==
+            HG_OPNOTSUPPORTED &&
+        amg_ofi_transport.addr.parse(
+            world->domain, "tcp://127.0.0.1:1", &peer) == HG_OPNOTSUPPORTED &&
+        amg_ofi_transport.ep.open(world->domain, 0, &ep) == HG_OPNOTSUPPORTED;
+    world_close(world);
+    return is_right && fake_has_logged("open a class after the fork") ? 0 : 1;
+}
+
+static void test_domain_in_a_child_is_left_alone(void **state)
+{
+    struct world world;
+    int status = -1;
+    pid_t pid = -1;
+
+    (void)state;
+    world_open(&world, false);
+    world_talk(&world);
+    /* As if another thread of the parent were in a call. */
+    amg_bias_take(&amg_ofi_domain_of(world.domain)->lock);
+    pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0)
+        _exit(child_try(&world));
+    amg_bias_give(&amg_ofi_domain_of(world.domain)->lock);
+    assert_true(waitpid(pid, &status, 0) == pid);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    world_talk(&world);
+    world_close(&world);
+}
+
+static int start(void **state)
+{
+    (void)state;
+    fake_start(NULL, 0);
+    real = fake_call;
+    fake_call.cq_open = call_cq_open;
+    fake_call.cq_wait_fd = call_cq_wait_fd;
+    fake_call.cq_trywait = call_cq_trywait;
+    has_descriptor = true;
+    trywaits = 0;
+    return 0;
+}
+
+static int stop(void **state)
+{
+    (void)state;
+    fake_stop();
+    return 0;
+}
+
+#define UNIT_TEST(name) cmocka_unit_test_setup_teardown(name, start, stop)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        UNIT_TEST(test_domain_of_one_message_a_buffer),
+        UNIT_TEST(test_domain_that_nobody_waits_for),
+        UNIT_TEST(test_domain_without_a_descriptor),
+        UNIT_TEST(test_domain_that_sleeps),
+        UNIT_TEST(test_domain_at_no_address_is_refused),
+        UNIT_TEST(test_domain_at_a_port_in_use_is_refused),
+        UNIT_TEST(test_domain_elsewhere_is_refused),
+        UNIT_TEST(test_domain_in_a_child_is_left_alone),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -88,6 +88,7 @@ struct amg_peer {
     uint16_t addr_len;
     unsigned heard_tick; /* when the last message came */
     unsigned asked_tick; /* when the last hello left */
+    unsigned line_tick;  /* when its connections were looked at */
     uint64_t deadline_ns;
     uint64_t retry_ns; /* no hello before; 0: now */
     uint8_t tries;     /* of the one that is owed */

@@ -34,6 +34,7 @@
 #include "ofi_backend/ofi_addr.h"
 #include "ofi_backend/ofi_auth.h"
 #include "ofi_backend/ofi_lease.h"
+#include "ofi_backend/ofi_line.h"
 #include "ofi_backend/ofi_mem.h"
 #include "ofi_backend/ofi_msg.h"
 #include "ofi_backend/ofi_rma.h"
@@ -47,7 +48,8 @@
 
 enum {
     RETRY_SHIFT_MAX = 8,
-    SILENT_TICKS = 10,  /* a second; see ofi_poll.c */
+    TICK_MS = 100,      /* see ofi_poll.c */
+    SILENT_TICKS = 10,  /* a second */
     IDLE_TICKS = 600,   /* a minute */
     WELCOMES_MAX = 256, /* owed at once: each may be a connection to nobody */
     BUSY_TIMES = 11,    /* more of the time to connect; 2 minutes by default */
@@ -388,12 +390,37 @@ static void peer_time_out_locked(struct amg_peer *peer)
     amg_ofi_hello_lost_locked(peer, why);
 }
 
+static uint64_t silent_ms(const struct amg_peer *peer)
+{
+    return peer->domain->connect_ns / AMG_NS_PER_MS;
+}
+
+/* Has it been silent for so long that its host has to be asked after, and is
+ * that gone? */
+static bool host_is_gone_locked(struct amg_peer *peer)
+{
+    unsigned tick = peer->domain->tick;
+
+    if (peer->state != AMG_OFI_PEER_OPEN ||
+        (!is_awaited(peer) && amg_list_is_empty(&peer->unsent)) ||
+        tick - peer->line_tick < SILENT_TICKS ||
+        (tick - peer->heard_tick) * TICK_MS < silent_ms(peer))
+        return false;
+    peer->line_tick = tick;
+    return amg_ofi_line_end_if_dead_locked(peer, silent_ms(peer));
+}
+
 static void peer_tick_locked(struct amg_peer *peer, uint64_t now_ns)
 {
     unsigned tick = peer->domain->tick;
     bool is_waiting = peer->state == AMG_OFI_PEER_ASKED || peer->owes_hello ||
                       peer->owes_welcome || !amg_list_is_empty(&peer->unsent);
 
+    if (host_is_gone_locked(peer)) {
+        amg_ofi_hello_lost_locked(peer,
+            "its host acknowledges nothing; is it down, or the link to it?");
+        return;
+    }
     if (is_waiting && now_ns >= peer->deadline_ns + patience_ns(peer)) {
         peer_time_out_locked(peer);
         return;

@@ -76,6 +76,9 @@ host_make() {
     ip link set "$host" master net0 up
     on "$host" ip addr add "$net.$1/24" dev eth0
     on "$host" ip link set eth0 up
+    # The one that every kernel has. BBR, where it is the default, takes a cut
+    # for a slow link, and sends a few packets a second for a minute after it.
+    on "$host" sh -c 'echo reno >/proc/sys/net/ipv4/tcp_congestion_control'
 }
 
 # child_of PID: its only one.

@@ -26,6 +26,9 @@ start() {
     serving=$(child_of $entered)
 }
 
+freeze() { kill -STOP "$serving"; }
+thaw() { kill -CONT "$serving"; }
+
 stop() {
     kill -KILL "$serving"
     wait "$entered" 2>/dev/null || true
@@ -40,7 +43,7 @@ pid=$test_PID
 exec {from}<&"${test[0]}" {to}>&"${test[1]}"
 while read -r command arguments <&$from; do
     case $command in
-    start | stop | link | nic | rate | mute | unmute)
+    start | stop | freeze | thaw | link | nic | rate | mute | unmute)
         # shellcheck disable=SC2086
         $command $arguments || fail "$command $arguments"
         echo "$command" >&$to

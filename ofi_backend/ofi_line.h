@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What the kernel knows of the TCP connections to a peer. */
+#ifndef AMG_OFI_BACKEND_OFI_LINE_H
+#define AMG_OFI_BACKEND_OFI_LINE_H
+
+#include "ofi_backend/ofi_domain.h"
+
+/* Has the peer's host acknowledged nothing for `silent_ms`, though it was sent
+ * something? Then the connections end, and so does what moves over them.
+ * False where nothing is known, as of providers that do not use TCP. */
+bool amg_ofi_line_end_if_dead_locked(
+    const struct amg_peer *peer, uint64_t silent_ms);
+
+#endif

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A host goes away for good, without a word, in the midst of calls and of data
+ * both ways: all ends with HG_HOSTUNREACH before long. When it is back, so is
+ * the server. A server that is only busy is waited for. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "peers.h"
+
+enum { HELD = 5, MOVE_LEN = 4 << 20, MOVES = 2 };
+
+static void death(struct peers *client)
+{
+    struct peers_call held[HELD];
+    struct peers_call moves[MOVES];
+    struct peers_call begun;
+    uint64_t died_ns = 0;
+
+    peers_exchange(client, 100000);
+    peers_call(client, client->begun, client->moves + MOVES, &begun);
+    for (uint32_t i = 0; i < HELD; i++)
+        peers_call(client, client->hold, i, &held[i]);
+    peers_do(client, "rate h1 40mbit");
+    for (int i = 0; i < MOVES; i++)
+        peers_move(client, i % 2 != 0, MOVE_LEN, &moves[i]);
+    OK(peers_wait(client, &begun));
+    CHECK(moves[0].done + moves[1].done == 0);
+    peers_do(client, "link h1 down");
+    died_ns = peers_now_ns();
+    for (uint32_t i = 0; i < HELD; i++)
+        EXPECT(HG_HOSTUNREACH, peers_wait(client, &held[i]));
+    fprintf(stderr, "calls ended %u ms after the host was gone\n",
+        (unsigned)((peers_now_ns() - died_ns) / 1000000));
+    for (int i = 0; i < MOVES; i++)
+        EXPECT(HG_HOSTUNREACH, peers_wait(client, &moves[i]));
+    fprintf(stderr, "data ended %u ms after the host was gone\n",
+        (unsigned)((peers_now_ns() - died_ns) / 1000000));
+    peers_do(client, "link h1 up");
+    peers_do(client, "rate h1 none");
+    peers_exchange(client, 100000);
+}
+
+/* For twice as long as a dead host would be waited for. */
+static void business(struct peers *client)
+{
+    struct peers_call calls[HELD];
+    struct peers_call moves[MOVES];
+
+    peers_exchange(client, 100000);
+    peers_do(client, "freeze");
+    for (uint32_t i = 0; i < HELD; i++)
+        peers_call(client, client->ask, i, &calls[i]);
+    for (int i = 0; i < MOVES; i++)
+        peers_move(client, i % 2 != 0, MOVE_LEN, &moves[i]);
+    peers_pass(
+        client, 2 * (unsigned)atoi(getenv("AMALGAM_CONNECT_TIMEOUT_MS")));
+    for (uint32_t i = 0; i < HELD; i++)
+        CHECK(calls[i].done == 0);
+    peers_do(client, "thaw");
+    for (uint32_t i = 0; i < HELD; i++) {
+        OK(peers_wait(client, &calls[i]));
+        CHECK(calls[i].answer == i && calls[i].times == 1);
+    }
+    for (int i = 0; i < MOVES; i++)
+        OK(peers_wait(client, &moves[i]));
+}
+
+static void test(struct peers *client)
+{
+    business(client);
+    death(client);
+}
+
+int main(int argc, char **argv)
+{
+    return peers_main(argc, argv, test);
+}

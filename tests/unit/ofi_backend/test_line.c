@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Connections to a peer whose host is there are left alone; so are those to
+ * others. What is done to dead ones is shown by tests/hosts/host_dies.c. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "ofi_backend/ofi_line.h"
+
+enum { MINUTE_MS = 60000 };
+
+/* A connection of this process to itself, and a peer where it leads to. */
+struct world {
+    struct amg_ofi_domain domain;
+    struct amg_peer *self;
+    struct amg_peer *peer;
+    int listener;
+    int near;
+    int far;
+};
+
+static struct amg_peer *peer_make(
+    struct amg_ofi_domain *domain, const struct sockaddr_in *addr)
+{
+    struct amg_peer *peer =
+        aligned_alloc(_Alignof(struct amg_peer), sizeof(struct amg_peer) + 64);
+
+    assert_non_null(peer);
+    memset(peer, 0, sizeof(*peer));
+    peer->domain = domain;
+    peer->addr_len = sizeof(*addr);
+    memcpy(peer->addr, addr, sizeof(*addr));
+    return peer;
+}
+
+static int world_open(void **state)
+{
+    static struct world world;
+    struct sockaddr_in addr = {.sin_family = AF_INET};
+    socklen_t len = sizeof(addr);
+
+    addr.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    world.listener = socket(AF_INET, SOCK_STREAM, 0);
+    world.near = socket(AF_INET, SOCK_STREAM, 0);
+    assert_int_equal(
+        bind(world.listener, (struct sockaddr *)&addr, sizeof(addr)), 0);
+    assert_int_equal(listen(world.listener, 1), 0);
+    assert_int_equal(
+        getsockname(world.listener, (struct sockaddr *)&addr, &len), 0);
+    assert_int_equal(connect(world.near, (struct sockaddr *)&addr, len), 0);
+    world.far = accept(world.listener, NULL, NULL);
+    assert_true(world.far >= 0);
+    world.peer = peer_make(&world.domain, &addr);
+    addr.sin_port = 0;
+    world.self = peer_make(&world.domain, &addr);
+    world.domain.self = world.self;
+    world.domain.facts.addr_format = FI_SOCKADDR_IN;
+    *state = &world;
+    return 0;
+}
+
+static int world_close(void **state)
+{
+    struct world *world = *state;
+
+    close(world->near);
+    close(world->far);
+    close(world->listener);
+    free(world->peer);
+    free(world->self);
+    return 0;
+}
+
+/* Both ends still pass a byte on. */
+static void lines_check(const struct world *world)
+{
+    char byte = 'a';
+
+    assert_int_equal(send(world->near, &byte, 1, MSG_NOSIGNAL), 1);
+    assert_int_equal(recv(world->far, &byte, 1, 0), 1);
+    assert_int_equal(send(world->far, &byte, 1, MSG_NOSIGNAL), 1);
+    assert_int_equal(recv(world->near, &byte, 1, 0), 1);
+}
+
+static void test_line_that_answers_stays(void **state)
+{
+    struct world *world = *state;
+
+    lines_check(world);
+    assert_false(amg_ofi_line_end_if_dead_locked(world->peer, MINUTE_MS));
+    lines_check(world);
+}
+
+/* However long ago it was heard of: nothing waits to be acknowledged. */
+static void test_line_without_news_stays(void **state)
+{
+    struct world *world = *state;
+
+    assert_false(amg_ofi_line_end_if_dead_locked(world->peer, 0));
+    lines_check(world);
+}
+
+static void test_line_of_others_stays(void **state)
+{
+    struct world *world = *state;
+
+    assert_false(amg_ofi_line_end_if_dead_locked(world->self, 0));
+    lines_check(world);
+}
+
+static void test_line_without_tcp_is_unknown(void **state)
+{
+    struct world *world = *state;
+
+    world->domain.facts.addr_format = FI_ADDR_STR;
+    assert_false(amg_ofi_line_end_if_dead_locked(world->peer, 0));
+    lines_check(world);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(
+            test_line_that_answers_stays, world_open, world_close),
+        cmocka_unit_test_setup_teardown(
+            test_line_without_news_stays, world_open, world_close),
+        cmocka_unit_test_setup_teardown(
+            test_line_of_others_stays, world_open, world_close),
+        cmocka_unit_test_setup_teardown(
+            test_line_without_tcp_is_unknown, world_open, world_close),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

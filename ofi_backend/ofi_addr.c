@@ -23,11 +23,14 @@ enum { WARNINGS_MAX = 100 /* a process that is lied to still has a log */ };
 
 /* state_edges[from] has a bit for each state that may follow. */
 static const unsigned state_edges[AMG_OFI_PEER_STATES] = {
-    [AMG_OFI_PEER_STRANGER] = 1u << AMG_OFI_PEER_ASKED |
-                              1u << AMG_OFI_PEER_OPEN |
-                              1u << AMG_OFI_PEER_FOREIGN,
+    [AMG_OFI_PEER_STRANGER] =
+        1u << AMG_OFI_PEER_ASKED | 1u << AMG_OFI_PEER_GREETED |
+        1u << AMG_OFI_PEER_OPEN | 1u << AMG_OFI_PEER_FOREIGN,
     [AMG_OFI_PEER_ASKED] =
         1u << AMG_OFI_PEER_OPEN | 1u << AMG_OFI_PEER_STRANGER,
+    [AMG_OFI_PEER_GREETED] = 1u << AMG_OFI_PEER_ASKED |
+                             1u << AMG_OFI_PEER_OPEN |
+                             1u << AMG_OFI_PEER_STRANGER,
     [AMG_OFI_PEER_OPEN] = 1u << AMG_OFI_PEER_STRANGER,
     [AMG_OFI_PEER_FOREIGN] = 1u << AMG_OFI_PEER_STRANGER,
 };

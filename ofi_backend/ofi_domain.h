@@ -58,6 +58,7 @@ struct amg_ofi_work {
 enum amg_ofi_peer_state {
     AMG_OFI_PEER_STRANGER, /* only its address is known */
     AMG_OFI_PEER_ASKED,    /* said hello to; the deadline runs */
+    AMG_OFI_PEER_GREETED,  /* somebody said hello in its name; no proof yet */
     AMG_OFI_PEER_OPEN,     /* it has told who it is */
     AMG_OFI_PEER_FOREIGN,  /* speaks another version, which it is to be told */
     AMG_OFI_PEER_STATES

@@ -12,10 +12,11 @@
  * token for every first contact; so where another token is told, the process
  * that was there is gone, or it has given us up and begins anew.
  *
- * Anybody may say hello in the name of any address. So what a hello says never
- * ends what is under way with a peer: that is said hello to in turn, and its
- * welcome, which bears our token, is believed. While we wait for a welcome, a
- * hello of that peer is answered, and opens nothing.
+ * Anybody may say hello in the name of any address. So a hello opens nothing,
+ * and ends nothing that is under way: it is answered at that address, and who
+ * then says the token is there. One that differs from the one before is not
+ * answered: that address is said hello to in turn, and its welcome, which bears
+ * our token, is believed.
  *
  * A dead process is silent on most networks. So who waits for an answer and
  * has heard nothing for a second says hello again: that fails where nobody is,
@@ -151,7 +152,8 @@ bool amg_ofi_hello_try_locked(struct amg_peer *peer)
 
 void amg_ofi_hello_say_locked(struct amg_peer *peer)
 {
-    token_draw(peer);
+    if (peer->state == AMG_OFI_PEER_STRANGER)
+        token_draw(peer);
     amg_ofi_peer_set_state(peer, AMG_OFI_PEER_ASKED);
     amg_ofi_hello_set_deadline(peer);
     peer->owes_hello = true;
@@ -185,7 +187,9 @@ static void peer_open_locked(struct amg_peer *peer)
 
 bool amg_ofi_hello_prove_locked(struct amg_peer *peer)
 {
-    if (peer->state != AMG_OFI_PEER_ASKED || peer->my_token == 0)
+    if ((peer->state != AMG_OFI_PEER_ASKED &&
+            peer->state != AMG_OFI_PEER_GREETED) ||
+        peer->my_token == 0)
         return false;
     peer_open_locked(peer);
     return true;
@@ -252,16 +256,17 @@ static void peer_greet_locked(
 
     if (peer == domain->self && hello->incarnation != domain->incarnation)
         return; /* nobody else is here */
-    if (peer->state == AMG_OFI_PEER_OPEN && !names_are_known(peer, hello)) {
+    if (peer->state == AMG_OFI_PEER_FOREIGN)
+        amg_ofi_hello_lost_locked(peer, NULL);
+    if (peer->my_token != 0 && !names_are_known(peer, hello)) {
         amg_ofi_hello_doubt_locked(peer);
         return;
     }
-    if (peer->state == AMG_OFI_PEER_FOREIGN)
-        amg_ofi_hello_lost_locked(peer, NULL);
     names_take(peer, hello);
     if (peer->state == AMG_OFI_PEER_STRANGER) {
         token_draw(peer);
-        peer_open_locked(peer);
+        amg_ofi_peer_set_state(peer, AMG_OFI_PEER_GREETED);
+        amg_ofi_hello_set_deadline(peer);
     }
     welcome_owe(peer, true);
     try_later_locked(peer);
@@ -288,6 +293,7 @@ void amg_ofi_hello_on_welcome_locked(
     struct amg_peer *peer, const struct amg_ofi_hello *hello)
 {
     uint32_t token = peer->token;
+    bool is_new = peer->my_token != 0 && !names_are_known(peer, hello);
 
     if (!hello_is_ours(peer->domain, hello))
         return;
@@ -295,14 +301,15 @@ void amg_ofi_hello_on_welcome_locked(
         amg_ofi_hello_lost_locked(peer, "it cannot be understood");
         return;
     }
-    if (peer->state == AMG_OFI_PEER_OPEN && !names_are_known(peer, hello)) {
+    if (is_new && peer->state == AMG_OFI_PEER_OPEN) {
         amg_ofi_hello_lost_locked(
             peer, peer->incarnation != hello->incarnation
                       ? "another process is at its address now"
                       : "it has given this process up, and begins anew");
         peer->token = token; /* that is what it goes by by now */
-        welcome_owe(peer, true);
     }
+    if (is_new)
+        welcome_owe(peer, true); /* its hello may not have been answered */
     names_take(peer, hello);
     peer->is_stale = false; /* whoever is there now has answered */
     peer_open_locked(peer);
@@ -359,6 +366,10 @@ void amg_ofi_hello_lost_locked(struct amg_peer *peer, const char *why)
 
 void amg_ofi_hello_doubt_locked(struct amg_peer *peer)
 {
+    if (peer->state == AMG_OFI_PEER_GREETED) {
+        amg_ofi_hello_say_locked(peer);
+        return;
+    }
     if (peer->state != AMG_OFI_PEER_OPEN || peer->owes_hello)
         return;
     peer->owes_hello = true;

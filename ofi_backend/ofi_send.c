@@ -121,7 +121,8 @@ void amg_ofi_send_locked(struct amg_ofi_slab *slab)
     queue_push_locked(slab);
     if (code != -FI_EAGAIN)
         peer->broken = (int)-code;
-    else if (peer->state == AMG_OFI_PEER_STRANGER)
+    else if (peer->state == AMG_OFI_PEER_STRANGER ||
+             peer->state == AMG_OFI_PEER_GREETED)
         amg_ofi_hello_say_locked(peer);
 }
 

@@ -158,7 +158,8 @@ static void test_poll_lies_of_a_peer_do_no_harm(void **state)
         size_t len = sizeof(header) + (size_t)rand() % 200;
 
         say_hello(&world);
-        assert_int_equal(world.peer->state, AMG_OFI_PEER_OPEN);
+        assert_true(world.peer->state == AMG_OFI_PEER_GREETED ||
+                    world.peer->state == AMG_OFI_PEER_OPEN);
         fill_random(bytes, len);
         /* Half of the accesses name memory that is there. */
         if (i % 2 == 0)

@@ -12,7 +12,11 @@
  * an access begins at best; closing a registration does not stop what is in
  * motion. When the memory is unregistered its leases are revoked, and their
  * holders return them when nothing of theirs moves any more; then the
- * registration is closed. Memory that was never leased is never registered.
+ * registration is closed. Memory is registered
+ * when it is leased first, or first used as the local side of a put or get of
+ * ours where that needs a registration (FI_MR_LOCAL); and then until it is
+ * unregistered. So no registration outlives the memory it is of, whatever the
+ * user frees and allocates meanwhile; nobody watches malloc().
  *
  *   exposed --unreg--> closed, revoked --last RETURN, or loss--> gone */
 #include "ofi_backend/ofi_mem.h"
@@ -111,25 +115,47 @@ void amg_ofi_mem_forget_all_locked(struct amg_ofi_domain *domain)
             mrs_close_locked(domain->mems.places[i].object);
 }
 
-/* Has the provider know all segments. */
-static hg_return_t mrs_open_locked(struct amg_ofi_mem *mem)
+/* What peers may do, and we with puts and gets whose local side this is. */
+static uint64_t access_of(const struct amg_ofi_mem *mem)
 {
-    uint64_t access =
-        ((mem->flags & AMG_MEM_READ) != 0 ? (uint64_t)FI_REMOTE_READ : 0) |
-        ((mem->flags & AMG_MEM_WRITE) != 0 ? (uint64_t)FI_REMOTE_WRITE : 0);
+    uint64_t access = 0;
+
+    if ((mem->flags & AMG_MEM_READ) != 0)
+        access |=
+            FI_REMOTE_READ | (mem->domain->facts.needs_desc ? FI_WRITE : 0);
+    if ((mem->flags & AMG_MEM_WRITE) != 0)
+        access |=
+            FI_REMOTE_WRITE | (mem->domain->facts.needs_desc ? FI_READ : 0);
+    return access;
+}
+
+hg_return_t amg_ofi_mem_own_locked(
+    struct amg_ofi_mem *mem, uint32_t segment, struct fid_mr **ret_mr)
+{
     hg_return_t rc = HG_SUCCESS;
 
-    if (mem->mrs != NULL || mem->count == 0)
-        return HG_SUCCESS;
-    mem->mrs = amg_mem_zalloc(mem->count * sizeof(struct fid_mr *));
+    if (mem->mrs == NULL)
+        mem->mrs = amg_mem_zalloc(mem->count * sizeof(struct fid_mr *));
     if (mem->mrs == NULL)
         return HG_NOMEM;
+    if (mem->mrs[segment] == NULL)
+        rc = amg_ofi_reg_locked(mem->domain, mem->segments[segment].base,
+            mem->segments[segment].len, access_of(mem), &mem->mrs[segment]);
+    if (rc == HG_SUCCESS)
+        *ret_mr = mem->mrs[segment];
+    return rc;
+}
+
+/* Has the provider know all segments. Those that it knows already, it may be
+ * using. */
+static hg_return_t mrs_open_locked(struct amg_ofi_mem *mem)
+{
+    struct fid_mr *mr = NULL;
+    hg_return_t rc = HG_SUCCESS;
+
     for (uint32_t i = 0; i < mem->count && rc == HG_SUCCESS; i++)
         if (mem->segments[i].len > 0)
-            rc = amg_ofi_reg_locked(mem->domain, mem->segments[i].base,
-                mem->segments[i].len, access, &mem->mrs[i]);
-    if (rc != HG_SUCCESS)
-        mrs_close_locked(mem);
+            rc = amg_ofi_mem_own_locked(mem, i, &mr);
     return rc;
 }
 
@@ -174,7 +200,7 @@ static void row_fill(
     ret_row->base =
         mem->domain->facts.is_virtual ? (uintptr_t)segment->base : 0;
     ret_row->len = segment->len;
-    ret_row->key = mem->mrs[i] == NULL ? 0 : amg_ofi_call->mr_key(mem->mrs[i]);
+    ret_row->key = segment->len == 0 ? 0 : amg_ofi_call->mr_key(mem->mrs[i]);
 }
 
 /* As many messages as the rows need. */

@@ -13,7 +13,7 @@ struct amg_ofi_mem {
     uint32_t count;
     uint8_t flags;
     bool is_closed;         /* in the table no more */
-    struct fid_mr **mrs;    /* one per segment; NULL before the first lease */
+    struct fid_mr **mrs;    /* one per segment; NULL, too, before it is used */
     struct amg_list grants; /* leases that peers hold */
     struct amg_segment segments[];
 };
@@ -29,6 +29,12 @@ void amg_ofi_mem_key(const struct amg_mem *base, struct amg_key *ret_key);
 /* The memory that a key names, or NULL. */
 struct amg_ofi_mem *amg_ofi_mem_find_locked(
     const struct amg_ofi_domain *domain, const struct amg_ofi_key *key);
+
+/* The registration of one segment (of a length), made if it is the first use:
+ * it may be read from by puts and written to by gets of ours, as its flags have
+ * it, and stays for as long as the memory is exposed. */
+hg_return_t amg_ofi_mem_own_locked(
+    struct amg_ofi_mem *mem, uint32_t segment, struct fid_mr **ret_mr);
 
 /* What came in. */
 void amg_ofi_mem_on_lease_locked(

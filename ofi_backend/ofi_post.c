@@ -9,6 +9,7 @@
 #include "base/assert.h"
 #include "ofi_backend/ofi_addr.h"
 #include "ofi_backend/ofi_hello.h"
+#include "ofi_backend/ofi_mem.h"
 #include "ofi_backend/ofi_reg.h"
 #include "ofi_backend/ofi_select.h"
 
@@ -19,6 +20,7 @@ enum { PIECE_LEN = 1 << 20 };
 /* What one post names. */
 struct shape {
     struct iovec local[AMG_OFI_IOVS];
+    uint32_t segments[AMG_OFI_IOVS]; /* of the local list, if it is known */
     void *descs[AMG_OFI_IOVS];
     struct fi_rma_iov remote[AMG_OFI_IOVS];
     size_t local_count;
@@ -57,17 +59,41 @@ static uint64_t there_take(const struct amg_ofi_lease *lease,
     return left;
 }
 
+/* The next run of our memory: within one segment, where each is registered by
+ * itself. */
+static uint64_t run_take(struct amg_place *here, uint64_t max, bool is_of_one,
+    void **ret_at, uint32_t *ret_segment)
+{
+    uint64_t left = 0;
+
+    if (!is_of_one)
+        return amg_place_take(here, max, ret_at);
+    while (here->into >= here->segments[here->segment].len) {
+        here->into -= here->segments[here->segment].len;
+        here->segment++;
+        AMG_ASSERT(here->segment < here->count);
+    }
+    left = here->segments[here->segment].len - here->into;
+    left = left < max ? left : max;
+    *ret_at = amg_place_at(here);
+    *ret_segment = here->segment;
+    here->into += left;
+    return left;
+}
+
 /* Up to `max` bytes of our memory, in at most `count` runs. How many. */
-static uint64_t here_take(
-    struct amg_place *here, uint64_t max, size_t count, struct shape *ret_shape)
+static uint64_t here_take(struct amg_place *here, uint64_t max, size_t count,
+    bool are_known, struct shape *ret_shape)
 {
     uint64_t len = 0;
 
     ret_shape->local_count = 0;
     while (len < max && ret_shape->local_count < count) {
-        struct iovec *iov = &ret_shape->local[ret_shape->local_count++];
+        size_t i = ret_shape->local_count++;
+        struct iovec *iov = &ret_shape->local[i];
 
-        iov->iov_len = amg_place_take(here, max - len, &iov->iov_base);
+        iov->iov_len = run_take(here, max - len, are_known, &iov->iov_base,
+            &ret_shape->segments[i]);
         AMG_ASSERT(iov->iov_len > 0); /* the caller's list is long enough */
         len += iov->iov_len;
     }
@@ -82,11 +108,13 @@ static void shape_cut(const struct amg_ofi_transfer *transfer,
     size_t remote_max = smaller(facts->rma_iov_max, AMG_OFI_IOVS);
     size_t local_max = smaller(facts->iov_max, AMG_OFI_IOVS);
     uint64_t left = transfer->len - transfer->posted;
+    bool are_known = facts->needs_desc && transfer->mem != NULL;
     uint64_t len = 0;
     uint64_t max = facts->piece_len < PIECE_LEN ? facts->piece_len : PIECE_LEN;
 
     ret_shape->remote_count = 0;
-    left = here_take(here, left < max ? left : max, local_max, ret_shape);
+    left = here_take(
+        here, left < max ? left : max, local_max, are_known, ret_shape);
     while (len < left && ret_shape->remote_count < remote_max)
         len += there_take(transfer->lease, there, left - len,
             &ret_shape->remote[ret_shape->remote_count++]);
@@ -95,7 +123,7 @@ static void shape_cut(const struct amg_ofi_transfer *transfer,
         return;
     /* The peer's side was the shorter one. */
     *here = transfer->here;
-    (void)here_take(here, len, local_max, ret_shape);
+    (void)here_take(here, len, local_max, are_known, ret_shape);
 }
 
 static void descs_close_locked(struct amg_ofi_piece *piece)
@@ -104,25 +132,39 @@ static void descs_close_locked(struct amg_ofi_piece *piece)
         amg_ofi_unreg_locked(piece->mrs[--piece->mr_count]);
 }
 
+/* The registration of one local run: of memory that is exposed, the one it has
+ * or will have; else one for this piece alone, since nobody would tell when the
+ * memory is freed. */
+static hg_return_t mr_open_locked(struct amg_ofi_piece *piece,
+    const struct shape *shape, size_t i, struct fid_mr **ret_mr)
+{
+    const struct amg_ofi_transfer *transfer = piece->transfer;
+    hg_return_t rc = HG_SUCCESS;
+
+    if (transfer->mem != NULL)
+        return amg_ofi_mem_own_locked(
+            transfer->mem, shape->segments[i], ret_mr);
+    rc = amg_ofi_reg_locked(transfer->peer->domain, shape->local[i].iov_base,
+        shape->local[i].iov_len, transfer->is_put ? FI_WRITE : FI_READ, ret_mr);
+    if (rc == HG_SUCCESS)
+        piece->mrs[piece->mr_count++] = *ret_mr;
+    return rc;
+}
+
 /* Registers local memory, where the provider wants that. */
 static hg_return_t descs_open_locked(
     struct amg_ofi_piece *piece, struct shape *shape)
 {
-    struct amg_ofi_domain *domain = piece->transfer->peer->domain;
-    uint64_t access = piece->transfer->is_put ? FI_WRITE : FI_READ;
+    bool needs_desc = piece->transfer->peer->domain->facts.needs_desc;
 
     for (size_t i = 0; i < shape->local_count; i++) {
-        hg_return_t rc = HG_SUCCESS;
+        struct fid_mr *mr = NULL;
+        hg_return_t rc =
+            needs_desc ? mr_open_locked(piece, shape, i, &mr) : HG_SUCCESS;
 
-        shape->descs[i] = NULL;
-        if (!domain->facts.needs_desc)
-            continue;
-        rc = amg_ofi_reg_locked(domain, shape->local[i].iov_base,
-            shape->local[i].iov_len, access, &piece->mrs[i]);
         if (rc != HG_SUCCESS)
             return rc;
-        piece->mr_count++;
-        shape->descs[i] = amg_ofi_reg_desc(piece->mrs[i]);
+        shape->descs[i] = amg_ofi_reg_desc(mr);
     }
     return HG_SUCCESS;
 }

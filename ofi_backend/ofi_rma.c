@@ -19,6 +19,7 @@
 #include "base/assert.h"
 #include "base/log.h"
 #include "ofi_backend/ofi_addr.h"
+#include "ofi_backend/ofi_mem.h"
 #include "ofi_backend/ofi_post.h"
 #include "ofi_backend/ofi_small.h"
 #include "ofi_backend/ofi_wait.h"
@@ -249,6 +250,8 @@ static hg_return_t transfer_post(struct amg_ep *base, struct amg_peer *peer,
         .op = op,
         .ep = amg_ofi_ep_of(base),
         .peer = amg_ofi_peer_hold(peer),
+        .mem = op->mem == NULL ? NULL
+                               : AMG_OBJECT(op->mem, struct amg_ofi_mem, base),
         .here = *local,
         .there = remote->at,
         .len = len,

@@ -16,8 +16,9 @@ struct amg_ofi_transfer {
     struct amg_peer *peer;       /* a share */
     struct amg_ofi_lease *lease; /* NULL: it goes by messages */
     struct amg_ofi_key key;
-    struct amg_place here;  /* what is not posted yet, and */
-    struct amg_place there; /* where it goes to or comes from */
+    struct amg_ofi_mem *mem; /* the local side's; NULL: not exposed */
+    struct amg_place here;   /* what is not posted yet, and */
+    struct amg_place there;  /* where it goes to or comes from */
     uint64_t len;
     uint64_t posted;
     uint64_t done;
@@ -39,7 +40,7 @@ struct amg_ofi_piece {
     uint64_t len;
     uint32_t cookie; /* of a message */
     uint32_t mr_count;
-    struct fid_mr *mrs[AMG_OFI_IOVS]; /* of local memory, where asked for */
+    struct fid_mr *mrs[AMG_OFI_IOVS]; /* for this piece alone */
 };
 
 /* The slots of the contract. */

@@ -138,6 +138,7 @@ static hg_return_t transport_open(
         amg_ofi_close_free(domain);
         return rc;
     }
+    domain->base.wants_mem = domain->facts.needs_desc;
     AMG_LOG_INFO("ofi", "reached at %s; %s",
         amg_ofi_peer_text(domain->self, text),
         domain->facts.can_sleep ? "waiting sleeps" : "waiting means polling");

@@ -86,8 +86,9 @@ static hg_return_t transfer_post(struct hg_op_id *transfer, struct amg_ep *ep)
     struct amg_remote remote = {.key = plan->origin->keys[transfer->route],
         .at = place_of(plan->origin, plan->origin_offset)};
 
-    transfer->op =
-        (struct amg_op){.step = transfer_step, .is_final = plan->is_final};
+    transfer->op = (struct amg_op){.step = transfer_step,
+        .is_final = plan->is_final,
+        .mem = plan->local->mems[transfer->route]};
     if (plan->op == HG_BULK_PULL)
         return ep->transport->bulk.get(ep, plan->origin_addr->peer,
             plan->origin_context, &local, &remote, plan->len, &transfer->op);
@@ -168,6 +169,16 @@ static hg_return_t plan_check(const struct amg_transfer_plan *plan)
     return HG_SUCCESS;
 }
 
+/* Does the way there want to know the local memory as well? */
+static bool wants_mem(const struct amg_transfer_plan *plan)
+{
+    const struct amg_domain *domain =
+        plan->local->cls->domains[plan->origin_addr->route];
+
+    return domain != NULL && domain->wants_mem && plan->len > 0 &&
+           !is_eager(plan);
+}
+
 /* The origin's handle has a key for the route that leads to it. */
 static hg_return_t route_check(const struct hg_op_id *transfer)
 {
@@ -211,6 +222,8 @@ hg_return_t amg_transfer_create(const struct amg_transfer_plan *plan,
     if (rc != HG_SUCCESS)
         return rc;
     rc = amg_bulk_register(plan->origin);
+    if (rc == HG_SUCCESS && wants_mem(plan))
+        rc = amg_bulk_register(plan->local);
     if (rc != HG_SUCCESS)
         return rc;
     transfer = amg_pool_get(&plan->context->transfers);

@@ -24,13 +24,17 @@
 
 enum { AMG_OP_PRIV_WORDS = 6 };
 
+struct amg_mem;
+
 struct amg_op {
     struct amg_link link;          /* the driver's while posted */
     void (*step)(struct amg_op *); /* set by the poster, called by core */
     bool is_final; /* by the poster: will not be cancelled, unless by the end of
                     * its endpoint */
-    hg_return_t ret; /* valid when step is called */
-    uint64_t len;    /* bytes moved or received; valid then */
+    struct amg_mem *mem; /* by the poster of a put or get: what the local memory
+                          * is exposed as; NULL: as nothing it knows of */
+    hg_return_t ret;     /* valid when step is called */
+    uint64_t len;        /* bytes moved or received; valid then */
     void *data; /* a request's reply, `len` bytes; valid until release_reply */
     uint64_t priv[AMG_OP_PRIV_WORDS]; /* the driver's own words */
 };

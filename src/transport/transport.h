@@ -71,6 +71,9 @@ struct amg_limits {
 
 struct amg_domain {
     const struct amg_transport *transport;
+    /* Puts and gets cost less whose local memory is exposed, too, and named by
+     * the operation. Constant. */
+    bool wants_mem;
 };
 
 struct amg_ep {

@@ -128,7 +128,8 @@ void shim_flight_begin(struct shim_flight *flight)
 
     if (leaves(flight->way))
         flight->sum = sum_of(flight);
-    else
+    /* What is read into stays as it is until the bytes come. */
+    if (flight->way == SHIM_RECV)
         for (unsigned i = 0; i < flight->count; i++)
             memset(
                 flight->iov[i].iov_base, flight->mark, flight->iov[i].iov_len);

@@ -321,8 +321,9 @@ unsigned amg_ofi_poll(
     unsigned count = 0;
 
     amg_bias_take(&domain->lock);
-    (void)progress_locked(domain, max);
+    /* First, or what comes for this very context would ring for it. */
     amg_ofi_wait_end_locked(ep);
+    (void)progress_locked(domain, max);
     count = list_take(&ret_news->done, &ep->done, max);
     count += list_take(&ret_news->arrived, &ep->arrived, max);
     amg_bias_give(&domain->lock);

@@ -32,7 +32,7 @@ hg_return_t amg_ofi_small_post_locked(struct amg_ofi_transfer *transfer)
         .segment = transfer->there.segment,
         .into = transfer->there.into,
         .len = len,
-        .left = left,
+        .left = transfer->posted == 0 ? left : len,
     };
     struct amg_ofi_piece *piece = amg_ofi_rma_piece_get_locked(transfer, len);
     struct amg_ofi_slab *slab = amg_ofi_slab_get_locked(domain);

@@ -115,7 +115,7 @@ struct amg_ofi_access {
     uint32_t unused;
     uint64_t into;
     uint64_t len;  /* of this message's bytes */
-    uint64_t left; /* of these and all that are to follow in later ones */
+    uint64_t left; /* the first message of a transfer: of all; else as `len` */
 };
 
 struct amg_ofi_lease_ask {

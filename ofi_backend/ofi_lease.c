@@ -146,21 +146,46 @@ static hg_return_t lease_make_locked(struct amg_peer *peer, uint8_t context,
     return HG_SUCCESS;
 }
 
+/* One that serves, or will; or NULL. */
+static struct amg_ofi_lease *lease_of_key_locked(
+    const struct amg_peer *peer, const struct amg_ofi_key *key)
+{
+    struct amg_link *link = amg_list_first(&peer->leases);
+
+    for (; link != NULL; link = amg_list_next(&peer->leases, link)) {
+        struct amg_ofi_lease *lease =
+            AMG_OBJECT(link, struct amg_ofi_lease, link);
+
+        if (lease->state != AMG_OFI_LEASE_ENDED && !lease->is_gone &&
+            memcmp(&lease->key, key, sizeof(*key)) == 0)
+            return lease;
+    }
+    return NULL;
+}
+
+bool amg_ofi_lease_is_open_locked(
+    const struct amg_peer *peer, const struct amg_ofi_key *key)
+{
+    const struct amg_ofi_lease *lease = lease_of_key_locked(peer, key);
+
+    return lease != NULL && lease->state == AMG_OFI_LEASE_OPEN;
+}
+
+bool amg_ofi_lease_is_new_locked(
+    struct amg_peer *peer, const struct amg_ofi_key *key)
+{
+    return lease_of_key_locked(peer, key) == NULL &&
+           !was_seen_locked(peer->domain, hash_of(peer, key));
+}
+
 hg_return_t amg_ofi_lease_get_locked(struct amg_peer *peer, uint8_t context,
     uint8_t target_context, const struct amg_ofi_key *key,
     struct amg_ofi_lease **ret_lease)
 {
-    struct amg_link *link = amg_list_first(&peer->leases);
-    struct amg_ofi_lease *lease = NULL;
+    struct amg_ofi_lease *lease = lease_of_key_locked(peer, key);
     hg_return_t rc = HG_SUCCESS;
 
-    for (; link != NULL; link = amg_list_next(&peer->leases, link)) {
-        lease = AMG_OBJECT(link, struct amg_ofi_lease, link);
-        if (lease->state != AMG_OFI_LEASE_ENDED && !lease->is_gone &&
-            memcmp(&lease->key, key, sizeof(*key)) == 0)
-            break;
-    }
-    if (link == NULL)
+    if (lease == NULL)
         rc = lease_make_locked(peer, context, target_context, key, &lease);
     if (rc != HG_SUCCESS)
         return rc;

@@ -43,6 +43,14 @@ hg_return_t amg_ofi_lease_get_locked(struct amg_peer *peer, uint8_t context,
     struct amg_ofi_lease **ret_lease);
 void amg_ofi_lease_put_locked(struct amg_ofi_lease *lease);
 
+/* May the memory be accessed at once? */
+bool amg_ofi_lease_is_open_locked(
+    const struct amg_peer *peer, const struct amg_ofi_key *key);
+/* Is it accessed for the first time, as far as is remembered? From now on it
+ * was. */
+bool amg_ofi_lease_is_new_locked(
+    struct amg_peer *peer, const struct amg_ofi_key *key);
+
 /* What came in. */
 void amg_ofi_lease_on_grant_locked(
     struct amg_ofi_domain *domain, const struct amg_ofi_message *message);

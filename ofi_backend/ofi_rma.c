@@ -8,8 +8,9 @@
  *                            no room +---+ the next poll
  *
  * A piece by the provider names up to as many runs of memory on either side as
- * it takes at once; a write ends when its bytes are there. What is short, or
- * scattered in runs shorter than RUN_SHORT, goes by messages (ofi_small.c).
+ * it takes at once; a write ends when its bytes are there. What is short and
+ * has no lease yet, or scattered in runs shorter than RUN_SHORT, goes by
+ * messages (ofi_small.c).
  * A transfer that is cancelled, or whose memory is revoked, posts no more, and
  * ends when nothing of it moves: a provider cannot be stopped. */
 #include "ofi_backend/ofi_rma.h"
@@ -25,10 +26,12 @@
 #include "ofi_backend/ofi_wait.h"
 
 enum {
-    PIECES_MAX = 16,  /* of one transfer in motion */
-    MESSAGES_MAX = 4, /* the same by messages */
-    SHORT_LEN = 4096, /* by one message */
-    RUN_SHORT = 2048, /* bytes of a run that is worth naming */
+    PIECES_MAX = 16,    /* of one transfer in motion */
+    MESSAGES_MAX = 4,   /* the same by messages */
+    SHORT_LEN = 4096,   /* by one message */
+    FIRST_MESSAGES = 2, /* by so many, where there is no lease yet: a pull of
+                         * 16 KiB over tcp took 42 us with one, and 31 */
+    RUN_SHORT = 2048,   /* bytes of a run that is worth naming */
 };
 
 /* Takes the transfer out of all lists, and tells its owner. */
@@ -196,17 +199,32 @@ void amg_ofi_rma_revoked_locked(struct amg_ofi_lease *lease)
     }
 }
 
-/* Are the bytes short, or in so many runs that naming them does not pay? */
-static bool is_for_messages(const struct amg_ofi_transfer *transfer)
+/* Are there so many runs that naming them does not pay? */
+static bool is_scattered(const struct amg_ofi_transfer *transfer)
 {
     uint64_t runs_max = transfer->len / RUN_SHORT + 1;
 
-    if (transfer->len <= SHORT_LEN)
-        return true;
     return amg_place_runs(&transfer->here, transfer->len, runs_max + 1) >
                runs_max ||
            amg_place_runs(&transfer->there, transfer->len, runs_max + 1) >
                runs_max;
+}
+
+/* A lease costs two messages to get, and two to return when it is not kept. So
+ * what goes in few messages does without, unless there is one already, or the
+ * memory is accessed again and again. */
+static bool is_for_messages_locked(const struct amg_ofi_transfer *transfer)
+{
+    struct amg_peer *peer = transfer->peer;
+
+    if (is_scattered(transfer))
+        return true;
+    if (amg_ofi_lease_is_open_locked(peer, &transfer->key))
+        return false;
+    if (transfer->len <= SHORT_LEN)
+        return true;
+    return transfer->len <= FIRST_MESSAGES * amg_ofi_small_max(peer->domain) &&
+           amg_ofi_lease_is_new_locked(peer, &transfer->key);
 }
 
 static hg_return_t transfer_begin_locked(struct amg_ofi_transfer *transfer)
@@ -214,7 +232,7 @@ static hg_return_t transfer_begin_locked(struct amg_ofi_transfer *transfer)
     struct amg_ofi_lease *lease = NULL;
     hg_return_t rc = HG_SUCCESS;
 
-    if (!is_for_messages(transfer)) {
+    if (!is_for_messages_locked(transfer)) {
         rc = amg_ofi_lease_get_locked(transfer->peer,
             transfer->ep->base.context_id, transfer->target_context,
             &transfer->key, &lease);

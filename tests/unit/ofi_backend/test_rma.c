@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Which accesses are reads of the provider, and how long leases are held. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "ofi_backend/ofi_domain.h"
+#include "ofi_backend/ofi_transport.h"
+
+enum { LEN = 65536, SOME = 16384, TINY = 8, UNREG_MS = 20000, TEXT_CAP = 512 };
+
+static uint8_t exposed[LEN];
+static uint8_t landing[LEN];
+static unsigned reads;
+static struct amg_ofi_call counting;
+
+static ssize_t count_readmsg(
+    struct fid_ep *ep, const struct fi_msg_rma *msg, uint64_t flags)
+{
+    ssize_t code = fi_readmsg(ep, msg, flags);
+
+    if (code == 0)
+        reads++;
+    return code;
+}
+
+/* One of two processes, as far as they can tell. */
+struct side {
+    struct amg_domain *domain;
+    struct amg_ep *ep;
+};
+
+static void side_open(struct side *side)
+{
+    const struct amg_open how = {.info = "127.0.0.1",
+        .protocol = "tcp",
+        .is_listening = true,
+        .max_contexts = 2};
+
+    assert_int_equal(
+        amg_ofi_transport.domain.open(&how, &side->domain), HG_SUCCESS);
+    assert_int_equal(
+        amg_ofi_transport.ep.open(side->domain, 0, &side->ep), HG_SUCCESS);
+}
+
+static void ep_end(struct side *side)
+{
+    struct amg_news news;
+
+    if (side->ep == NULL)
+        return;
+    amg_news_init(&news);
+    amg_ofi_transport.ep.close(side->ep, &news);
+    side->ep = NULL;
+}
+
+static void side_close(struct side *side)
+{
+    ep_end(side);
+    amg_ofi_transport.domain.close(side->domain);
+}
+
+/* How many operations ended. */
+static unsigned side_poll(struct side *side)
+{
+    struct amg_news news;
+    unsigned count = 0;
+
+    amg_news_init(&news);
+    (void)amg_ofi_transport.ep.poll(side->ep, 16, &news);
+    while (amg_list_pop(&news.done) != NULL)
+        count++;
+    assert_true(amg_list_is_empty(&news.arrived));
+    return count;
+}
+
+/* The one that exposes, and the one that reads. */
+struct world {
+    struct side owner;
+    struct side reader;
+    struct amg_mem *mem;
+    struct amg_peer *peer;
+    struct amg_segment segment;
+    struct amg_remote remote;
+};
+
+static void world_open(struct world *world)
+{
+    char text[TEXT_CAP];
+    size_t len = sizeof(text);
+    struct amg_peer *self = NULL;
+
+    memset(world, 0, sizeof(*world));
+    reads = 0;
+    side_open(&world->owner);
+    side_open(&world->reader);
+    world->segment = (struct amg_segment){exposed, LEN};
+    assert_int_equal(amg_ofi_transport.bulk.reg(world->owner.domain,
+                         &world->segment, 1, AMG_MEM_READ, &world->mem),
+        HG_SUCCESS);
+    amg_ofi_transport.bulk.key(world->mem, &world->remote.key);
+    world->remote.at.segments = &world->segment;
+    world->remote.at.count = 1;
+    self = amg_ofi_transport.addr.self(world->owner.domain);
+    assert_int_equal(
+        amg_ofi_transport.addr.format(world->owner.domain, self, text, &len),
+        HG_SUCCESS);
+    amg_ofi_transport.addr.drop(world->owner.domain, self);
+    assert_int_equal(
+        amg_ofi_transport.addr.parse(world->reader.domain, text, &world->peer),
+        HG_SUCCESS);
+}
+
+static void world_close(struct world *world)
+{
+    amg_ofi_transport.addr.drop(world->reader.domain, world->peer);
+    side_close(&world->reader);
+    if (world->mem != NULL)
+        assert_int_equal(amg_ofi_transport.bulk.unreg(
+                             world->owner.domain, world->mem, UNREG_MS),
+            HG_SUCCESS);
+    side_close(&world->owner);
+}
+
+/* Reads so much of the exposed memory, to the end. */
+static void pull(struct world *world, uint64_t len)
+{
+    struct amg_segment segment = {landing, LEN};
+    const struct amg_place local = {.segments = &segment, .count = 1};
+    struct amg_op op;
+
+    memset(&op, 0, sizeof(op));
+    memset(landing, 0, sizeof(landing));
+    for (uint64_t i = 0; i < len; i++)
+        exposed[i] = (uint8_t)(i * 7 + len + 1);
+    assert_int_equal(amg_ofi_transport.bulk.get(world->reader.ep, world->peer,
+                         0, &local, &world->remote, len, &op),
+        HG_SUCCESS);
+    while (side_poll(&world->reader) == 0)
+        (void)side_poll(&world->owner);
+    assert_int_equal(op.ret, HG_SUCCESS);
+    assert_memory_equal(landing, exposed, len);
+}
+
+static void test_rma_first_access_of_some_bytes_needs_no_lease(void **state)
+{
+    struct world world;
+    unsigned before = 0;
+
+    (void)state;
+    world_open(&world);
+    pull(&world, TINY); /* now the two know each other */
+    pull(&world, SOME);
+    assert_int_equal(reads, 0);
+    pull(&world, SOME);
+    assert_true(reads > 0);
+    /* No poll was made since the lease was put by, so that it is there. */
+    before = reads;
+    pull(&world, TINY);
+    assert_int_equal(reads, before + 1);
+    world_close(&world);
+}
+
+static void test_rma_tiny_accesses_ask_for_no_lease(void **state)
+{
+    struct world world;
+
+    (void)state;
+    world_open(&world);
+    for (unsigned i = 0; i < 4; i++)
+        pull(&world, TINY);
+    assert_int_equal(reads, 0);
+    world_close(&world);
+}
+
+static void test_rma_long_access_is_read(void **state)
+{
+    struct world world;
+
+    (void)state;
+    world_open(&world);
+    pull(&world, LEN);
+    assert_true(reads > 0);
+    world_close(&world);
+}
+
+/* Nobody polls for a class that has no context any more. */
+static void test_rma_last_context_returns_its_leases(void **state)
+{
+    struct world world;
+
+    (void)state;
+    world_open(&world);
+    pull(&world, LEN);
+    pull(&world, LEN);
+    ep_end(&world.reader);
+    assert_int_equal(
+        amg_ofi_transport.bulk.unreg(world.owner.domain, world.mem, UNREG_MS),
+        HG_SUCCESS);
+    world.mem = NULL;
+    world_close(&world);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_rma_first_access_of_some_bytes_needs_no_lease),
+        cmocka_unit_test(test_rma_tiny_accesses_ask_for_no_lease),
+        cmocka_unit_test(test_rma_long_access_is_read),
+        cmocka_unit_test(test_rma_last_context_returns_its_leases),
+    };
+
+    counting = *amg_ofi_call;
+    counting.readmsg = count_readmsg;
+    amg_ofi_call_set(&counting);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -146,7 +146,8 @@ HG_PUBLIC uint8_t HG_Addr_cmp(
  * Owns:      nothing changes hands.
  * Errors:    HG_INVALID_ARG hg_class, buf_size or addr is NULL, or the
  *                           address is of another class
- *            HG_OVERFLOW    too few bytes given; nothing but the size written
+ *            HG_OVERFLOW    too few bytes given; nothing but the size written,
+ *                           and the log tells the address
  * Threads:   any thread; never blocks.
  * Undefined: nothing.
  * Source:    as Mercury 2.4, but the size is written on HG_OVERFLOW too.

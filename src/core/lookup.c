@@ -7,6 +7,8 @@
 #include "core/context.h"
 #include "mercury_address.h"
 
+enum { TEXT_CAP = 512 /* of an address in a log line */ };
+
 /* A lookup whose callback waits for the trigger. Owned by the queue. */
 struct lookup {
     struct amg_cq_entry entry;
@@ -130,6 +132,17 @@ uint8_t HG_Addr_cmp(hg_class_t *hg_class, hg_addr_t addr1, hg_addr_t addr2)
     return amg_addr_is_same(addr1, addr2);
 }
 
+/* Programs forget to set the size, and then wonder what their address is. */
+static void overflow_log(hg_addr_t addr, size_t room, size_t len)
+{
+    char text[TEXT_CAP];
+
+    AMG_LOG_WARNING("addr",
+        "%zu bytes are too few for the address '%s', which needs %zu; was "
+        "*buf_size set before HG_Addr_to_string()?",
+        room, amg_addr_text(addr, text, sizeof(text)), len);
+}
+
 hg_return_t HG_Addr_to_string(
     hg_class_t *hg_class, char *buf, hg_size_t *buf_size, hg_addr_t addr)
 {
@@ -141,6 +154,8 @@ hg_return_t HG_Addr_to_string(
         return HG_INVALID_ARG;
     len = buf == NULL ? 0 : *buf_size;
     rc = amg_addr_format(addr, buf, &len);
+    if (rc == HG_OVERFLOW && buf != NULL)
+        overflow_log(addr, *buf_size, len);
     if (rc == HG_SUCCESS || rc == HG_OVERFLOW)
         *buf_size = len;
     return buf == NULL && rc == HG_OVERFLOW ? HG_SUCCESS : rc;

@@ -36,17 +36,17 @@ uint64_t amg_place_take(struct amg_place *place, uint64_t max, void **ret_at)
 {
     uint64_t left = segment_left(place);
     uint64_t run = left < max ? left : max;
-    char *end = NULL;
+    uintptr_t end = 0;
 
     if (run == 0)
         return 0;
     *ret_at = amg_place_at(place);
-    end = (char *)*ret_at + run;
+    end = (uintptr_t)*ret_at + run;
     place->into += run;
     while (run < max) {
         uint64_t more = segment_left(place);
 
-        if (more == 0 || amg_place_at(place) != (void *)end)
+        if (more == 0 || (uintptr_t)amg_place_at(place) != end)
             break;
         more = more < max - run ? more : max - run;
         place->into += more;

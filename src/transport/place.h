@@ -35,10 +35,12 @@ struct amg_place {
     uint64_t into;    /* bytes from the start of that segment */
 };
 
-/* Where the place is. It must not be at an end of the list. */
+/* Where the place is. It must not be at an end of the list. What a list says
+ * of a peer's memory may be anything: it is counted as a number. */
 static inline void *amg_place_at(const struct amg_place *place)
 {
-    return (char *)place->segments[place->segment].base + place->into;
+    return (
+        void *)((uintptr_t)place->segments[place->segment].base + place->into);
 }
 
 /* Bytes that follow, or `max` when there are at least so many. */

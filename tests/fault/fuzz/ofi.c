@@ -1,0 +1,364 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A peer that says what it likes, in its own name, in that of others and of
+ * nobody: hellos, answers to what it was asked and to what it was not,
+ * accesses, leases, bytes that are no message. It may listen: the numbers that
+ * it was told are right in most of what it says. Two good peers next to it hear
+ * each other as if nothing were, operations end, and nothing is left. */
+#include "ofi.h"
+
+#include <string.h>
+
+#include "ofi_backend/ofi_wire.h"
+
+enum {
+    STEPS_MAX = 48,
+    COOKIES = 4, /* that are remembered, of each kind */
+    ROWS = 6,
+};
+
+enum step {
+    STEP_HELLO,  /* the liar says who it is, or somebody else */
+    STEP_BYTES,  /* no message at all */
+    STEP_SPEAK,  /* a message with its names right */
+    STEP_FORGE,  /* one in the name of the good peer */
+    STEP_ASK,    /* a request, by the rules, of the liar or the other side */
+    STEP_MOVE,   /* a put or get, the same */
+    STEP_POLL,   /* one side looks */
+    STEP_ANSWER, /* to what arrived, or just drops it */
+    STEP_NET,    /* posts find no room; reads and writes do not end */
+    STEP_WAIT,   /* time passes */
+    STEP_SLEEP,  /* announces that it will */
+    STEP_CANCEL,
+    STEP_COUNT
+};
+
+/* What the liar knows of each side. */
+static struct lesson {
+    uint32_t number; /* to say in `from` */
+    uint32_t token;
+    uint32_t cookies[AMG_OFI_KIND_COUNT][COOKIES];
+    unsigned heard[AMG_OFI_KIND_COUNT];
+} lessons[OFI_SIDES];
+
+/* A message before it is sent. */
+struct draft {
+    struct amg_ofi_header header;
+    uint8_t body[OFI_ROOM];
+    size_t len; /* of the body */
+};
+
+static void liar_hear(const uint8_t *bytes, size_t len)
+{
+    struct amg_ofi_header header;
+    struct amg_ofi_hello hello;
+    struct sockaddr_in addr;
+    unsigned kind = 0;
+    unsigned side = 0;
+
+    FUZZ_CHECK(len >= sizeof(header) && len <= OFI_ROOM);
+    memcpy(&header, bytes, sizeof(header));
+    kind = header.kind & ~(unsigned)AMG_OFI_MAGIC_MASK;
+    FUZZ_CHECK(kind < AMG_OFI_KIND_COUNT);
+    if (kind == AMG_OFI_HELLO || kind == AMG_OFI_WELCOME) {
+        memcpy(&hello, bytes + sizeof(header), sizeof(hello));
+        memcpy(&addr, hello.addr, sizeof(addr));
+        side = ntohs(addr.sin_port) - OFI_PORT;
+        FUZZ_CHECK(side < OFI_SIDES);
+        lessons[side].number = hello.number;
+        lessons[side].token = hello.token;
+        return;
+    }
+    /* It calls each side by its index, if it tells the truth. */
+    side = header.from % OFI_SIDES;
+    lessons[side].cookies[kind][lessons[side].heard[kind]++ % COOKIES] =
+        header.cookie;
+}
+
+static void draft_send(const struct draft *draft, unsigned side)
+{
+    uint8_t bytes[sizeof(draft->header) + OFI_ROOM];
+
+    memcpy(bytes, &draft->header, sizeof(draft->header));
+    memcpy(bytes + sizeof(draft->header), draft->body, draft->len);
+    ofi_fake_say(
+        (uint16_t)(OFI_PORT + side), bytes, sizeof(draft->header) + draft->len);
+}
+
+/* An address worth being called by. */
+static uint16_t port_choose(struct fuzz *fuzz, unsigned side)
+{
+    switch (fuzz_u8(fuzz) % 8) {
+    case 0:
+        return (uint16_t)(OFI_PORT + side);
+    case 1:
+        return (uint16_t)(OFI_PORT + 1 - side);
+    case 2:
+        return (uint16_t)(30000 + fuzz_u8(fuzz));
+    default:
+        return OFI_FAKE_LIAR;
+    }
+}
+
+static void hello_say(struct fuzz *fuzz, unsigned side)
+{
+    struct draft draft = {.len = sizeof(struct amg_ofi_hello)};
+    struct sockaddr_in addr;
+    struct amg_ofi_hello hello = {
+        .magic = AMG_OFI_HELLO_MAGIC,
+        .version = AMG_OFI_VERSION,
+        .addr_len = sizeof(addr),
+        .number = side,
+        .token = 7,
+        .incarnation = 5,
+        .message_len = OFI_ROOM,
+    };
+    uint8_t how = fuzz_u8(fuzz);
+
+    ofi_fake_addr(port_choose(fuzz, side), &addr);
+    memcpy(hello.addr, &addr, sizeof(addr));
+    hello.version += how % 16 == 1 ? 1 : 0;
+    hello.token += how % 16 == 2 ? 1 : 0;
+    hello.incarnation += how % 16 == 3 ? 1 : 0;
+    memcpy(draft.body, &hello, sizeof(hello));
+    if (how % 16 == 4)
+        fuzz_spoil(fuzz, draft.body, sizeof(hello));
+    if (how % 16 == 5)
+        draft.len = fuzz_u16(fuzz) % (OFI_ROOM - sizeof(draft.header));
+    draft.header = (struct amg_ofi_header){
+        .kind = AMG_OFI_MAGIC | (how >= 64 ? AMG_OFI_WELCOME : AMG_OFI_HELLO),
+        .from = lessons[side].number,
+        .stamp = lessons[side].token,
+    };
+    draft_send(&draft, side);
+}
+
+static void bytes_say(struct fuzz *fuzz, unsigned side)
+{
+    uint8_t bytes[3 * OFI_ROOM];
+    size_t len = fuzz_bytes(fuzz, bytes, sizeof(bytes));
+
+    ofi_fake_say((uint16_t)(OFI_PORT + side), bytes, len);
+}
+
+/* One that some message to the liar had, or any. */
+static uint32_t cookie_choose(
+    struct fuzz *fuzz, const struct lesson *lesson, unsigned kind)
+{
+    static const uint8_t answers[AMG_OFI_KIND_COUNT] = {
+        [AMG_OFI_REPLY] = AMG_OFI_REQUEST,
+        [AMG_OFI_REFUSE] = AMG_OFI_REQUEST,
+        [AMG_OFI_DATA] = AMG_OFI_GET,
+        [AMG_OFI_DONE] = AMG_OFI_PUT,
+        [AMG_OFI_GRANT] = AMG_OFI_LEASE,
+        [AMG_OFI_DENY] = AMG_OFI_LEASE,
+        [AMG_OFI_REVOKE] = AMG_OFI_LEASE,
+        [AMG_OFI_RETURN] = AMG_OFI_GRANT,
+    };
+    uint8_t how = fuzz_u8(fuzz);
+
+    if (how < 192)
+        return lesson->cookies[answers[kind]][how % COOKIES];
+    return how < 224 ? how % 8 : fuzz_u32(fuzz);
+}
+
+static size_t access_fill(
+    struct fuzz *fuzz, unsigned side, uint8_t *body, unsigned kind)
+{
+    struct amg_ofi_access access;
+    size_t more = kind == AMG_OFI_PUT ? fuzz_u16(fuzz) % 1500 : 0;
+
+    memset(&access, 0, sizeof(access));
+    memcpy(&access.key, ofi_sides[side].key.bytes, sizeof(access.key));
+    access.segment = fuzz_u8(fuzz) % (OFI_SHOWN + 2);
+    access.into = fuzz_near(fuzz, 0);
+    access.len = fuzz_near(fuzz, kind == AMG_OFI_PUT ? more : 100);
+    access.left = fuzz_near(fuzz, access.len);
+    if (fuzz_u8(fuzz) % 8 == 0)
+        fuzz_spoil(fuzz, (uint8_t *)&access, sizeof(access.key));
+    memcpy(body, &access, sizeof(access));
+    return sizeof(access) + more;
+}
+
+static size_t grant_fill(struct fuzz *fuzz, uint8_t *body)
+{
+    uint32_t rows = fuzz_u8(fuzz) % ROWS;
+    const struct amg_ofi_grant grant = {
+        .id = fuzz_u8(fuzz),
+        .flags = fuzz_u8(fuzz) % 8 == 0 ? fuzz_u8(fuzz) : 3,
+        .first = fuzz_u8(fuzz) % 8 == 0 ? (uint32_t)fuzz_near(fuzz, 3) : 0,
+        .count = (uint32_t)fuzz_near(fuzz, rows),
+    };
+
+    memcpy(body, &grant, sizeof(grant));
+    for (uint32_t i = 0; i < rows; i++) {
+        const struct amg_ofi_row row = {
+            .base = fuzz_u8(fuzz),
+            .len = fuzz_near(fuzz, 20000),
+            .key = OFI_FAKE_KEY_GOOD + fuzz_u8(fuzz) / 128,
+        };
+
+        memcpy(body + sizeof(grant) + i * sizeof(row), &row, sizeof(row));
+    }
+    return sizeof(grant) + rows * sizeof(struct amg_ofi_row);
+}
+
+static size_t body_fill(
+    struct fuzz *fuzz, unsigned side, unsigned kind, uint8_t *body)
+{
+    struct amg_ofi_refuse refuse = {.code = fuzz_u8(fuzz) % 40};
+
+    switch (kind) {
+    case AMG_OFI_GET:
+    case AMG_OFI_PUT:
+        return access_fill(fuzz, side, body, kind);
+    case AMG_OFI_GRANT:
+        return grant_fill(fuzz, body);
+    case AMG_OFI_LEASE:
+        memcpy(body, ofi_sides[side].key.bytes, sizeof(struct amg_ofi_key));
+        return sizeof(struct amg_ofi_lease_ask);
+    case AMG_OFI_REFUSE:
+    case AMG_OFI_DONE:
+    case AMG_OFI_DENY:
+        memcpy(body, &refuse, sizeof(refuse));
+        return sizeof(refuse);
+    case AMG_OFI_DATA:
+    case AMG_OFI_REQUEST:
+    case AMG_OFI_ONEWAY:
+    case AMG_OFI_REPLY:
+        return fuzz_near(fuzz, 100) % (OFI_ROOM - 100);
+    default:
+        return 0;
+    }
+}
+
+static void speak(struct fuzz *fuzz, unsigned side, bool is_forged)
+{
+    struct draft draft;
+    const struct lesson *lesson = &lessons[side];
+    const struct amg_ofi_domain *domain =
+        amg_ofi_domain_of(ofi_sides[side].domain);
+    unsigned kind = 1 + fuzz_u8(fuzz) % (AMG_OFI_KIND_COUNT - 1);
+    uint8_t how = fuzz_u8(fuzz);
+
+    memset(&draft, 0, sizeof(draft));
+    draft.header = (struct amg_ofi_header){
+        .kind = (uint8_t)(AMG_OFI_MAGIC | kind),
+        .context = how % 3,
+        .target = how / 4 % 3,
+        .credits = how < 64 ? fuzz_u8(fuzz) : 0,
+        .cookie = cookie_choose(fuzz, lesson, kind),
+        .from = is_forged ? ofi_sides[side].other->number : lesson->number,
+        .stamp = lesson->token,
+    };
+    /* Tokens are not guessed; the number of the incarnation is told to all. */
+    if (is_forged)
+        draft.header.stamp =
+            how < 128 ? (uint32_t)domain->incarnation : lesson->token;
+    else if (how % 32 == 31)
+        draft.header.from = fuzz_u8(fuzz);
+    draft.len = body_fill(fuzz, side, kind, draft.body);
+    if (how % 16 == 15)
+        draft.len = fuzz_u16(fuzz) % (OFI_ROOM - 100);
+    draft_send(&draft, side);
+}
+
+static void move(struct fuzz *fuzz, unsigned side, bool of_liar)
+{
+    uint8_t how = fuzz_u8(fuzz);
+    struct amg_segment said[OFI_SEGMENTS];
+    struct amg_remote remote = {
+        .key = ofi_sides[1 - side].key,
+        .at = {said, how / 16 % OFI_SEGMENTS + 1,
+            fuzz_u8(fuzz) % (OFI_SHOWN + 1), fuzz_near(fuzz, 0)},
+    };
+    uint64_t len = fuzz_near(fuzz, 1000);
+
+    /* What a descriptor says need not be so. */
+    for (unsigned i = 0; i < OFI_SEGMENTS; i++)
+        said[i] = (struct amg_segment){NULL, fuzz_near(fuzz, 10000)};
+    if ((how & 2) != 0)
+        fuzz_spoil(fuzz, remote.key.bytes, sizeof(struct amg_ofi_key));
+    if ((how & 4) != 0)
+        len = fuzz_u16(fuzz);
+    ofi_move(&ofi_sides[side], of_liar, &remote, len, (how & 1) != 0);
+}
+
+static void net_change(struct fuzz *fuzz, uint8_t how)
+{
+    ofi_fake.holds = how % 2 != 0;
+    ofi_fake.full = how % 4 > 1 ? fuzz_u32(fuzz) : 0;
+}
+
+static void step_run(struct fuzz *fuzz, enum step step)
+{
+    uint8_t how = fuzz_u8(fuzz);
+    unsigned index = how % OFI_SIDES;
+    struct ofi_side *side = &ofi_sides[index];
+    bool of_liar = how / 2 % 4 != 0;
+
+    how /= 8;
+    switch (step) {
+    case STEP_HELLO:
+        hello_say(fuzz, index);
+        break;
+    case STEP_BYTES:
+        bytes_say(fuzz, index);
+        break;
+    case STEP_SPEAK:
+    case STEP_FORGE:
+        speak(fuzz, index, step == STEP_FORGE);
+        break;
+    case STEP_ASK:
+        ofi_ask(
+            side, of_liar, how % 2, how / 2 % 3, fuzz_u16(fuzz), how / 8 != 0);
+        break;
+    case STEP_MOVE:
+        move(fuzz, index, of_liar);
+        break;
+    case STEP_ANSWER:
+        ofi_release(side, how % 4 != 0);
+        break;
+    case STEP_NET:
+        net_change(fuzz, how);
+        break;
+    case STEP_WAIT:
+        ofi_wait(side, false);
+        ofi_poll(side, 1);
+        break;
+    case STEP_SLEEP:
+        (void)side->eps[how % 2]->transport->ep.arm(side->eps[how % 2]);
+        break;
+    case STEP_CANCEL:
+        ofi_cancel();
+        break;
+    default:
+        ofi_poll(side, how % 8 + 1);
+        break;
+    }
+}
+
+int LLVMFuzzerInitialize(int *argc, char ***argv)
+{
+    (void)argc;
+    (void)argv;
+    fuzz_start();
+    ofi_fake_use();
+    ofi_fake.tap = liar_hear;
+    ofi_open();
+    ofi_close();
+    return 0;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
+{
+    struct fuzz fuzz = {data, len};
+    uint64_t live = fuzz_live();
+
+    memset(lessons, 0, sizeof(lessons));
+    ofi_open();
+    for (unsigned i = 0; i < STEPS_MAX && fuzz.left > 0; i++)
+        step_run(&fuzz, (enum step)(fuzz_u8(&fuzz) % STEP_COUNT));
+    ofi_close();
+    FUZZ_CHECK(fuzz_live() == live);
+    return 0;
+}

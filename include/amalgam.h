@@ -51,8 +51,11 @@ struct amalgam_options {
  * @param transport  [in]  "mpi+p2p": all by messages; "mpi+rma": bulk data by
  *                         windows; "mpi": bulk data by what is measured to be
  *                         faster; "shm": shared memory, and all ranks have to
- *                         be on one node; NULL or "auto": shared memory within
- *                         each node and "mpi" between them. AMALGAM_TRANSPORT
+ *                         be on one node; "ofi+tcp", "verbs" and other names
+ *                         of libfabric: shared memory within each node and
+ *                         that between them; NULL or "auto": shared memory
+ *                         within each node, and between them "mpi" or what
+ *                         AMALGAM_INTERNODE names. AMALGAM_TRANSPORT
  *                         overrides NULL and "auto", and the choice of "mpi"
  * @param options    [in]  NULL takes all defaults
  * @return the class, or NULL; the log says why
@@ -61,7 +64,8 @@ struct amalgam_options {
  * Errors:    NULL  `comm` is MPI_COMM_NULL or an intercommunicator; no such
  *                  transport (the log lists those there are); an option out
  *                  of range; "shm", and a rank on another node; ranks that
- *                  name different transports; no memory;
+ *                  name different transports; libfabric, and a rank that
+ *                  cannot open it, or has other providers; no memory;
  *                  MPI failed. Nothing is left behind, but the other ranks may
  *                  still wait in this call.
  * Threads:   one that may call MPI. Blocks until all ranks have called it.

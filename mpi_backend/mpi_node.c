@@ -11,6 +11,7 @@
 struct mpi_node {
     struct amg_mpi_boot boot;
     struct amg_mpi_comm comm; /* `data` is that of the node, the rest unused */
+    MPI_Comm all;             /* the domain's */
     void *cards;
 };
 
@@ -43,12 +44,13 @@ static int nodes_count(
     return rc;
 }
 
-static struct mpi_node *node_make(MPI_Comm node, size_t card_len)
+static struct mpi_node *node_make(MPI_Comm all, MPI_Comm node, size_t card_len)
 {
     struct mpi_node *mpi = amg_mem_zalloc(sizeof(*mpi));
 
     if (mpi == NULL)
         return NULL;
+    mpi->all = all;
     mpi->comm.data = node;
     MPI_Comm_rank(node, &mpi->comm.rank);
     MPI_Comm_size(node, &mpi->comm.size);
@@ -75,7 +77,7 @@ static hg_return_t node_open(
     if (rc != MPI_SUCCESS)
         return amg_mpi_comm_error(rc, "finding the ranks of this node");
     MPI_Comm_set_errhandler(node, MPI_ERRORS_RETURN);
-    mpi = node_make(node, card_len);
+    mpi = node_make(comm->data, node, card_len);
     rc = nodes_count(comm->data, comm->node_rank == 0, mpi != NULL, &nodes);
     if (rc != MPI_SUCCESS || nodes == 0) {
         node_free(mpi);
@@ -100,6 +102,104 @@ static hg_return_t node_peer(
     return amg_mpi_peer_of_rank(domain, (int)rank, ret_peer);
 }
 
+static uint32_t node_rank(
+    const struct amg_domain *domain, const struct amg_peer *peer)
+{
+    return (uint32_t)amg_mpi_rank_of_peer(domain, peer);
+}
+
+static hg_return_t node_largest(
+    const struct amg_node *node, uint64_t *words, uint32_t count)
+{
+    const struct mpi_node *mpi = node->medium;
+    int rc = MPI_Allreduce(
+        MPI_IN_PLACE, words, (int)count, MPI_UINT64_T, MPI_MAX, mpi->all);
+
+    return rc == MPI_SUCCESS ? HG_SUCCESS
+                             : amg_mpi_comm_error(rc, "agreeing on a number");
+}
+
+/* What the first ranks of all nodes need to exchange records. */
+struct exchange {
+    MPI_Comm firsts;
+    MPI_Datatype record;
+    int *counts; /* of each node, */
+    int *starts; /* and where they begin */
+    char *mine;  /* those of this node */
+};
+
+static bool exchange_make(
+    const struct amg_node *node, uint32_t len, struct exchange *exchange)
+{
+    exchange->counts = amg_mem_zalloc(node->node_count * sizeof(int));
+    exchange->starts = amg_mem_zalloc(node->node_count * sizeof(int));
+    exchange->mine = amg_mem_alloc((size_t)node->boot->size * len);
+    return exchange->counts != NULL && exchange->starts != NULL &&
+           exchange->mine != NULL;
+}
+
+static void exchange_end(struct exchange *exchange)
+{
+    if (exchange->firsts != MPI_COMM_NULL)
+        MPI_Comm_free(&exchange->firsts);
+    if (exchange->record != MPI_DATATYPE_NULL)
+        MPI_Type_free(&exchange->record);
+    amg_mem_free(exchange->counts);
+    amg_mem_free(exchange->starts);
+    amg_mem_free(exchange->mine);
+}
+
+/* From this node's records to those of all; among the first ranks. */
+static int exchange_run(
+    const struct amg_node *node, struct exchange *exchange, void *ret_all)
+{
+    int count = (int)node->boot->size;
+    int rc = MPI_Allgather(
+        &count, 1, MPI_INT, exchange->counts, 1, MPI_INT, exchange->firsts);
+
+    for (uint32_t i = 1; rc == MPI_SUCCESS && i < node->node_count; i++)
+        exchange->starts[i] = exchange->starts[i - 1] + exchange->counts[i - 1];
+    if (rc != MPI_SUCCESS)
+        return rc;
+    return MPI_Allgatherv(exchange->mine, count, exchange->record, ret_all,
+        exchange->counts, exchange->starts, exchange->record, exchange->firsts);
+}
+
+static hg_return_t node_collect(const struct amg_node *node, const void *record,
+    uint32_t len, void *ret_all)
+{
+    const struct mpi_node *mpi = node->medium;
+    bool is_first = mpi->comm.rank == 0;
+    struct exchange exchange = {
+        .firsts = MPI_COMM_NULL, .record = MPI_DATATYPE_NULL};
+    uint64_t lacks_memory =
+        is_first && !exchange_make(node, len, &exchange) ? 1 : 0;
+    hg_return_t rc = node_largest(node, &lacks_memory, 1);
+    int code = MPI_SUCCESS;
+
+    if (rc == HG_SUCCESS && lacks_memory != 0)
+        rc = HG_NOMEM;
+    if (rc != HG_SUCCESS)
+        goto out;
+    code = MPI_Comm_split(mpi->all, is_first ? 0 : MPI_UNDEFINED,
+        (int)node->rank, &exchange.firsts);
+    if (code == MPI_SUCCESS)
+        code = MPI_Type_contiguous((int)len, MPI_BYTE, &exchange.record);
+    if (code == MPI_SUCCESS)
+        code = MPI_Type_commit(&exchange.record);
+    if (code == MPI_SUCCESS)
+        code = MPI_Gather(record, 1, exchange.record, exchange.mine, 1,
+            exchange.record, 0, mpi->comm.data);
+    if (code == MPI_SUCCESS && is_first)
+        code = exchange_run(node, &exchange, ret_all);
+    if (code != MPI_SUCCESS)
+        rc = amg_mpi_comm_error(code, "exchanging addresses between nodes");
+
+out:
+    exchange_end(&exchange);
+    return rc;
+}
+
 static const char *node_way(const struct amg_domain *domain)
 {
     return amg_mpi_choice_name(&amg_mpi_domain_of(domain)->choice);
@@ -113,6 +213,9 @@ static const char *node_reason(const struct amg_domain *domain)
 const struct amg_node_ops amg_mpi_node = {
     .open = node_open,
     .peer = node_peer,
+    .rank = node_rank,
+    .largest = node_largest,
+    .collect = node_collect,
     .way = node_way,
     .reason = node_reason,
     .close = node_close,

@@ -33,13 +33,19 @@ static enum amg_mpi_wish wish_of(const char *protocol)
     return AMG_MPI_WISH_P2P;
 }
 
-uint32_t amg_mpi_select_id(const char *protocol)
+/* FNV-1a, 32 bits: its factor. */
+static uint32_t id_add(uint32_t id, const char *text)
 {
-    uint32_t id = 2166136261u; /* FNV-1a, 32 bits: its start and its factor */
-
-    for (; protocol != NULL && *protocol != '\0'; protocol++)
-        id = (id ^ (unsigned char)*protocol) * 16777619u;
+    for (; text != NULL && *text != '\0'; text++)
+        id = (id ^ (unsigned char)*text) * 16777619u;
     return id;
+}
+
+uint32_t amg_mpi_select_id(const char *protocol, const char *beside)
+{
+    uint32_t id = id_add(2166136261u, protocol); /* FNV-1a: its start */
+
+    return beside == NULL ? id : id_add(id_add(id, " "), beside);
 }
 
 /* The end of the library's memory. */

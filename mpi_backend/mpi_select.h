@@ -14,7 +14,8 @@
 hg_return_t amg_mpi_select(
     struct amg_mpi_domain *domain, const struct amg_open *how);
 
-/* A number that differs between protocols, for ranks to compare. */
-uint32_t amg_mpi_select_id(const char *protocol);
+/* A number that differs between protocols, and between those of what leads to
+ * other nodes instead, for ranks to compare; each may be NULL. */
+uint32_t amg_mpi_select_id(const char *protocol, const char *beside);
 
 #endif

@@ -61,9 +61,11 @@ static hg_return_t wishes_agree(struct amg_mpi_domain *domain,
     if (all.protocol != ~all.inverse) {
         AMG_LOG_ERROR("cls",
             "the ranks ask for different transports; this one is to open '%s': "
-            "look at init strings and AMALGAM_TRANSPORT, which have to be the "
-            "same on all of them",
-            how->protocol == NULL ? "mpi" : how->protocol);
+            "look at init strings, AMALGAM_TRANSPORT and AMALGAM_INTERNODE, "
+            "which have to be the same on all of them",
+            how->beside != NULL     ? how->beside
+            : how->protocol != NULL ? how->protocol
+                                    : "mpi");
         return HG_INVALID_ARG;
     }
     *agreement = all;
@@ -205,7 +207,7 @@ static hg_return_t wishes_read(
         credits = CREDITS_MAX;
     ret_wish->message_len = (uint32_t)message_len;
     ret_wish->credits = (uint32_t)credits;
-    ret_wish->protocol = amg_mpi_select_id(how->protocol);
+    ret_wish->protocol = amg_mpi_select_id(how->protocol, how->beside);
     ret_wish->inverse = ~ret_wish->protocol;
     return HG_SUCCESS;
 }

@@ -5,12 +5,17 @@
  * closes lets what it has sent leave first, and then says goodbye to those that
  * know it, so that what they wait for ends.
  *
+ * Ranks of a job end together, which another medium sees to. Who is quiet here
+ * is one that all have answered, and given their credits back: what it sent has
+ * been served. From then on nobody is missed who is gone.
+ *
  * Where memory belongs to the endpoint, that cannot be closed before all of it
  * is forgotten; and what is posted keeps memory from being forgotten. So all
  * posts are taken back first. Elsewhere the end of the endpoint ends them. */
 #include "ofi_backend/ofi_close.h"
 
 #include "base/clock.h"
+#include "base/log.h"
 #include "base/mem.h"
 #include "ofi_backend/ofi_addr.h"
 #include "ofi_backend/ofi_ep.h"
@@ -106,6 +111,20 @@ void amg_ofi_close_ep(struct amg_ep *base, struct amg_news *ret_news)
     amg_mem_free(ep);
 }
 
+/* One that has not done what this process asked of it, or NULL. */
+static struct amg_peer *debtor_find_locked(const struct amg_ofi_domain *domain)
+{
+    struct amg_link *link = amg_list_first(&domain->peers);
+
+    for (; link != NULL; link = amg_list_next(&domain->peers, link)) {
+        struct amg_peer *peer = AMG_OBJECT(link, struct amg_peer, all);
+
+        if (peer->calls.unanswered > 0 || !amg_list_is_empty(&peer->transfers))
+            return peer;
+    }
+    return NULL;
+}
+
 hg_return_t amg_ofi_close_quiesce(struct amg_domain *base)
 {
     struct amg_ofi_domain *domain = amg_ofi_domain_of(base);
@@ -113,23 +132,47 @@ hg_return_t amg_ofi_close_quiesce(struct amg_domain *base)
 
     amg_bias_take(&domain->lock);
     (void)amg_ofi_poll_domain_locked(domain);
-    is_busy = is_sending(domain);
+    is_busy = is_sending(domain) ||
+              (domain->is_joined && debtor_find_locked(domain) != NULL);
+    if (!is_busy && domain->is_joined && !domain->is_leaving) {
+        domain->is_leaving = true;
+        /* Soon nobody may be there to take them. */
+        amg_ofi_lease_return_all_locked(domain);
+        is_busy = is_sending(domain);
+    }
     amg_bias_give(&domain->lock);
     return is_busy ? HG_AGAIN : HG_SUCCESS;
 }
 
-/* Nobody is waited for, so there is nobody to give up. */
+/* Of a job, who is waited for is given up; else nobody is waited for. */
 void amg_ofi_close_abandon(struct amg_domain *base)
 {
-    (void)base;
+    struct amg_ofi_domain *domain = amg_ofi_domain_of(base);
+    struct amg_peer *peer = NULL;
+    char text[AMG_OFI_TEXT_CAP];
+
+    if (!domain->is_joined)
+        return;
+    amg_bias_take(&domain->lock);
+    peer = debtor_find_locked(domain);
+    if (peer != NULL)
+        AMG_LOG_ERROR("cls",
+            "the rank at %s has not answered %u requests, which are given up; "
+            "it must make progress and trigger until all have closed",
+            amg_ofi_peer_text(peer, text), peer->calls.unanswered);
+    domain->is_leaving = true;
+    amg_bias_give(&domain->lock);
 }
 
 /* Tells all that know this process, and lets that leave. */
 static void bye_say_locked(struct amg_ofi_domain *domain)
 {
-    struct amg_link *link = amg_list_first(&domain->peers);
+    struct amg_link *link = NULL;
 
+    /* Who has said goodbye is told nothing. */
+    (void)amg_ofi_poll_domain_locked(domain);
     amg_ofi_lease_return_all_locked(domain);
+    link = amg_list_first(&domain->peers);
     for (; link != NULL; link = amg_list_next(&domain->peers, link)) {
         struct amg_peer *peer = AMG_OBJECT(link, struct amg_peer, all);
 

@@ -196,6 +196,8 @@ struct amg_ofi_domain {
     bool is_listening;
     bool no_block; /* nobody will sleep */
     bool is_closing;
+    bool is_joined;  /* peers close together, when somebody else says so, */
+    bool is_leaving; /* which may be at any time now */
 
     struct amg_ofi_ep **eps; /* by context; NULL where none is open */
     unsigned armed_count;    /* those that somebody sleeps on */

@@ -341,7 +341,7 @@ void amg_ofi_hello_lost_locked(struct amg_peer *peer, const char *why)
     char text[AMG_OFI_TEXT_CAP];
 
     (void)amg_ofi_peer_hold(peer);
-    if (why != NULL && is_missed(peer))
+    if (why != NULL && is_missed(peer) && !peer->domain->is_leaving)
         AMG_LOG_WARNING(
             "ofi", "%s is not reached: %s", amg_ofi_peer_text(peer, text), why);
     peer->epoch++;

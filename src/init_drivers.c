@@ -135,7 +135,8 @@ void amg_init_refuse(const char *info, bool is_of_ranks)
     if (is_of_ranks && mpi[0] != NULL)
         AMG_LOG_ERROR("cls",
             "no transport '%s' here; this build offers: %s; and shm, where all "
-            "ranks are on one node",
+            "ranks are on one node; and ofi+PROVIDER (as ofi+tcp), for "
+            "libfabric between nodes",
             info, amg_registry_offer(mpi, offer, sizeof(offer)));
     else
         AMG_LOG_ERROR("cls",

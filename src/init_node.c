@@ -14,6 +14,7 @@
 
 #include "base/log.h"
 #include "core/twin.h"
+#include "init_far.h"
 #include "mercury_class.h"
 #include "shm/shm_node.h"
 #include "shm/shm_transport.h"
@@ -100,7 +101,7 @@ static hg_return_t node_meet(hg_class_t *cls, const struct amg_node_ops *ops,
     const struct card *bad = NULL;
     const char *info = cls->plan.near_info;
     hg_return_t rc = amg_class_add_route(
-        cls, AMG_ROUTE_SHM, &amg_shm_transport, info == NULL ? "" : info);
+        cls, AMG_ROUTE_SHM, &amg_shm_transport, NULL, info == NULL ? "" : info);
     bool was_open = false;
 
     if (rc == HG_SUCCESS) {
@@ -143,6 +144,8 @@ static void reach_write(hg_class_t *cls, const struct amg_node_ops *ops,
 {
     const struct amg_domain *domain = cls->domains[cls->plan.main_route];
     const char *way = ops->way(domain);
+    char far[AMG_CLASS_REACH_CAP / 2];
+    bool is_far = cls->far != NULL;
     uint32_t here = node->boot->size - 1;
     uint32_t there = node->size - node->boot->size;
     uint32_t nodes = node->node_count - 1;
@@ -156,9 +159,15 @@ static void reach_write(hg_class_t *cls, const struct amg_node_ops *ops,
             plural(here), there > 0 ? ", " : "");
     if (there > 0)
         snprintf(cls->reach + len, sizeof(cls->reach) - len,
-            "%s to %u rank%s of %u other node%s", way, there, plural(there),
-            nodes, plural(nodes));
-    snprintf(cls->reason, sizeof(cls->reason), "%s", ops->reason(domain));
+            "%s to %u rank%s of %u other node%s",
+            is_far ? amg_init_far_way(cls, far, sizeof(far)) : way, there,
+            plural(there), nodes, plural(nodes));
+    snprintf(cls->reason, sizeof(cls->reason), "%s%s",
+        is_far ? "libfabric leads to other nodes, as was asked for; "
+        : there == 0 && cls->plan.far_protocol[0] != '\0'
+            ? "libfabric is not opened, as no rank is on another node; "
+            : "",
+        ops->reason(domain));
 }
 
 /* What the plan wants, with the node open. */
@@ -167,6 +176,7 @@ static hg_return_t node_use(hg_class_t *cls, const struct amg_node_ops *ops,
 {
     bool is_alone = node->boot->size == 1;
     bool is_near = false;
+    bool is_far = false;
     hg_return_t rc = HG_SUCCESS;
 
     if (cls->plan.wants_near && !is_alone)
@@ -190,11 +200,15 @@ static hg_return_t node_use(hg_class_t *cls, const struct amg_node_ops *ops,
                              "one of them has said");
         return HG_OPNOTSUPPORTED;
     }
+    if (cls->plan.far_protocol[0] != '\0' && node->node_count > 1)
+        rc = amg_init_far_join(cls, ops, node, &is_far);
+    if (rc != HG_SUCCESS)
+        return rc;
     /* Calls to oneself go by the main route, where they must not stay inside.
      */
-    cls->is_idle[cls->plan.main_route] = node->size == node->boot->size &&
-                                         (is_near || is_alone) &&
-                                         !cls->plan.no_loopback;
+    cls->is_idle[cls->plan.main_route] =
+        (is_far || node->size == node->boot->size) && (is_near || is_alone) &&
+        !cls->plan.no_loopback;
     cls->is_first = node->rank == 0;
     reach_write(cls, ops, node, is_near);
     return HG_SUCCESS;

@@ -43,6 +43,45 @@ static hg_return_t ranks_join(hg_class_t *cls)
     return ops == NULL ? HG_PROTONOSUPPORT : amg_init_node_join(cls, ops);
 }
 
+/* Ranks have their names from MPI, whatever else leads to them. */
+static void plan_ranks(struct amg_class_plan *plan)
+{
+    plan->transports[AMG_ROUTE_MPI] = amg_init_mpi(true);
+    plan->main_route = AMG_ROUTE_MPI;
+    plan->join = ranks_join;
+}
+
+/* Ranks of other nodes are to be reached by libfabric, as `uri` names it. */
+static void plan_far(struct amg_class_plan *plan, const struct amg_uri *uri)
+{
+    size_t skip = uri->class_len > 0 ? uri->class_len + 1 : 0;
+
+    snprintf(plan->far_protocol, sizeof(plan->far_protocol), "%.*s",
+        (int)(uri->scheme_len - skip), uri->scheme + skip);
+    plan->far_info = uri->rest;
+}
+
+/* What the environment says of other nodes, where all is left to us. */
+static hg_return_t plan_internode(struct amg_class_plan *plan)
+{
+    const char *wanted = amg_env_text(AMG_ENV_INTERNODE);
+    struct amg_uri uri;
+
+    if (wanted == NULL)
+        return HG_SUCCESS;
+    if (amg_uri_split(wanted, &uri) == HG_SUCCESS) {
+        if (amg_init_scheme_is_ofi(&uri))
+            plan_far(plan, &uri);
+        if (amg_init_scheme_is_ofi(&uri) || amg_init_scheme_is(&uri, "mpi"))
+            return HG_SUCCESS;
+    }
+    AMG_LOG_ERROR("cls",
+        "AMALGAM_INTERNODE is '%s': mpi, or a transport of libfabric as "
+        "ofi+tcp or verbs, can lead to other nodes",
+        wanted);
+    return HG_PROTONOSUPPORT;
+}
+
 /* Which drivers serve the init string. Over `is_of_ranks`, a communicator's
  * class, shared memory is a way to ranks, who keep their names. */
 static hg_return_t plan_transports(struct amg_class_plan *plan,
@@ -79,13 +118,19 @@ static hg_return_t plan_transports(struct amg_class_plan *plan,
         return HG_SUCCESS;
     }
     if (amg_init_scheme_is_mpi(uri) || amg_init_scheme_is_shm(uri)) {
-        plan->transports[AMG_ROUTE_MPI] = amg_init_mpi(true);
-        plan->main_route = AMG_ROUTE_MPI;
-        plan->join = ranks_join;
+        plan_ranks(plan);
         plan->needs_near = amg_init_scheme_is_shm(uri);
         plan->wants_near = plan->needs_near || amg_init_scheme_is(uri, "auto");
         plan->name = "mpi";
-    } else if (amg_init_scheme_is_ofi(uri) && !is_of_ranks) {
+        if (amg_init_scheme_is(uri, "auto") &&
+            plan_internode(plan) != HG_SUCCESS)
+            return HG_PROTONOSUPPORT;
+    } else if (amg_init_scheme_is_ofi(uri) && is_of_ranks) {
+        plan_ranks(plan);
+        plan->wants_near = plan->needs_far = true;
+        plan_far(plan, uri);
+        plan->name = "ofi";
+    } else if (amg_init_scheme_is_ofi(uri)) {
         plan->transports[AMG_ROUTE_OFI] = amg_init_ofi(true);
         plan->main_route = AMG_ROUTE_OFI;
         plan->name = "ofi";
@@ -132,6 +177,8 @@ hg_return_t amg_init_plan(
     plan->how = init->how;
     plan->how.info = uri.rest;
     plan->near_info = init->sm_info;
+    if (plan->needs_far)
+        plan->how.info = "";
     if (plan->needs_near) {
         plan->near_info = uri.rest;
         plan->how.info = "";

@@ -14,6 +14,9 @@ static const struct amg_env_var env_vars[AMG_ENV_COUNT] = {
     [AMG_ENV_TRANSPORT] = {"AMALGAM_TRANSPORT", "", 0, 0, 0,
         "transport that is opened where none or auto is asked for; mpi+p2p and "
         "mpi+rma also decide for mpi how bulk data moves"},
+    [AMG_ENV_INTERNODE] = {"AMALGAM_INTERNODE", "", 0, 0, 0,
+        "what leads from auto to the ranks of other nodes: mpi (the default), "
+        "or a transport of libfabric, as ofi+tcp"},
     [AMG_ENV_CREDITS] = {"AMALGAM_CREDITS", "calls", 64, 1, 32767,
         "unanswered requests a rank may have at one peer"},
     [AMG_ENV_MESSAGE_BYTES] = {"AMALGAM_MESSAGE_BYTES", "bytes", 4096, 256,

@@ -28,6 +28,19 @@ struct amg_node_ops {
     /* The peer of a rank of the job. HG_INVALID_ARG. */
     hg_return_t (*peer)(
         struct amg_domain *domain, uint32_t rank, struct amg_peer **ret_peer);
+    /* The rank of a peer of the domain; never fails. */
+    uint32_t (*rank)(
+        const struct amg_domain *domain, const struct amg_peer *peer);
+    /* Each of `words` becomes the largest of all ranks. Collective over the
+     * job. HG_NA_ERROR. */
+    hg_return_t (*largest)(
+        const struct amg_node *node, uint64_t *words, uint32_t count);
+    /* A record of `len` bytes of each rank to the first rank of each node,
+     * once: `ret_all` has room for size * len there, in which they stand in no
+     * order; it is not used elsewhere. Collective over the job. HG_NOMEM (on
+     * all ranks), HG_NA_ERROR. */
+    hg_return_t (*collect)(const struct amg_node *node, const void *record,
+        uint32_t len, void *ret_all);
     /* Which way bulk data of the domain goes, "mpi+p2p", and why, in one line
      * for a person; the domain's. */
     const char *(*way)(const struct amg_domain *domain);

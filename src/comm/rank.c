@@ -36,7 +36,9 @@ hg_return_t amalgam_addr_rank(hg_class_t *hg_class, int rank, hg_addr_t *addr)
     rc = amg_mpi_peer_of_rank(domain, rank, &peer);
     if (rc != HG_SUCCESS)
         return rc;
-    amg_addr_init(hg_class, AMG_ROUTE_MPI, peer, &value);
+    rc = amg_addr_init(hg_class, AMG_ROUTE_MPI, peer, &value);
+    if (rc != HG_SUCCESS)
+        return rc;
     rc = amg_addr_create(&value, addr);
     amg_addr_fini(&value);
     return rc;

@@ -8,6 +8,7 @@
 #include "base/assert.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "core/far.h"
 #include "core/twin.h"
 #include "transport/registry.h"
 
@@ -44,22 +45,29 @@ void amg_addr_init_from(hg_class_t *cls, unsigned route, struct amg_peer *peer,
     ret_addr->peer = cls->domains[route]->transport->addr.hold(peer);
 }
 
-void amg_addr_init(hg_class_t *cls, unsigned route, struct amg_peer *peer,
-    struct hg_addr *ret_addr)
+hg_return_t amg_addr_init(hg_class_t *cls, unsigned route,
+    struct amg_peer *peer, struct hg_addr *ret_addr)
 {
     struct amg_domain *domain = cls->domains[route];
 
     if (route != AMG_ROUTE_SELF &&
         domain->transport->addr.is_self(domain, peer)) {
         amg_addr_init_self(cls, ret_addr);
-        return;
+        return HG_SUCCESS;
     }
     if (route == cls->plan.main_route) {
         struct amg_peer *near = amg_twin_of(cls, route, peer, &route);
+        hg_return_t rc = HG_NOENTRY;
 
-        peer = near != NULL ? near : peer;
+        if (near == NULL)
+            rc = amg_far_find(cls, peer, &route, &peer);
+        else
+            peer = near;
+        if (rc != HG_SUCCESS && rc != HG_NOENTRY)
+            return rc;
     }
     amg_addr_init_from(cls, route, peer, ret_addr);
+    return HG_SUCCESS;
 }
 
 void amg_addr_init_copy(const struct hg_addr *other, struct hg_addr *ret_addr)
@@ -136,9 +144,9 @@ hg_return_t amg_addr_parse(
         rc = domain->transport->addr.parse(domain, text, &peer);
         if (rc != HG_SUCCESS)
             return rc;
-        amg_addr_init(cls, route, peer, ret_addr);
+        rc = amg_addr_init(cls, route, peer, ret_addr);
         domain->transport->addr.drop(domain, peer);
-        return HG_SUCCESS;
+        return rc;
     }
     AMG_LOG_ERROR("addr",
         "address '%s': no transport of this class understands it (it was "
@@ -147,18 +155,28 @@ hg_return_t amg_addr_parse(
     return strstr(text, "://") == NULL ? HG_INVALID_ARG : HG_PROTONOSUPPORT;
 }
 
+/* The same without a share, of a peer that is not the loopback's. */
+static struct amg_peer *main_peer_find(const struct hg_addr *addr)
+{
+    struct amg_peer *peer = NULL;
+    unsigned route = addr->route;
+
+    if (route == addr->cls->plan.main_route)
+        return addr->peer;
+    peer = amg_twin_of(addr->cls, route, addr->peer, &route);
+    return peer != NULL ? peer
+                        : amg_far_main_of(addr->cls, addr->route, addr->peer);
+}
+
 struct amg_peer *amg_addr_main_peer(const struct hg_addr *addr)
 {
     unsigned main_route = addr->cls->plan.main_route;
     struct amg_domain *domain = addr->cls->domains[main_route];
     struct amg_peer *peer = NULL;
-    unsigned route = addr->route;
 
-    if (route == main_route)
-        return domain->transport->addr.hold(addr->peer);
-    if (route == AMG_ROUTE_SELF)
+    if (addr->route == AMG_ROUTE_SELF && main_route != AMG_ROUTE_SELF)
         return domain->transport->addr.self(domain);
-    peer = amg_twin_of(addr->cls, route, addr->peer, &route);
+    peer = main_peer_find(addr);
     return peer == NULL ? NULL : domain->transport->addr.hold(peer);
 }
 
@@ -186,15 +204,19 @@ const char *amg_addr_text(const struct hg_addr *addr, char *room, size_t len)
     return room;
 }
 
-/* The same process by the two routes of twins? */
+/* The same process by two routes? */
 static bool addr_is_twin(const struct hg_addr *one, const struct hg_addr *other)
 {
-    unsigned route = 0;
-    struct amg_peer *twin =
-        amg_twin_of(one->cls, one->route, one->peer, &route);
+    struct amg_domain *domain = one->cls->domains[one->cls->plan.main_route];
+    struct amg_peer *main_peer = NULL;
+    struct amg_peer *other_peer = NULL;
 
-    return twin != NULL && route == other->route &&
-           addr_ops(other)->is_same(addr_domain(other), twin, other->peer);
+    if (one->route == AMG_ROUTE_SELF || other->route == AMG_ROUTE_SELF)
+        return false;
+    main_peer = main_peer_find(one);
+    other_peer = main_peer_find(other);
+    return main_peer != NULL && other_peer != NULL &&
+           domain->transport->addr.is_same(domain, main_peer, other_peer);
 }
 
 bool amg_addr_is_same(const struct hg_addr *one, const struct hg_addr *other)

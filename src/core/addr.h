@@ -20,10 +20,10 @@ struct hg_addr {
 
 /* Fills `ret_addr` in place, for a peer of an open route. A peer that is this
  * process itself is replaced by the loopback route, or with no_loopback by the
- * main one; one of the main route that has a nearer one by that. Takes a
- * share. */
-void amg_addr_init(hg_class_t *cls, unsigned route, struct amg_peer *peer,
-    struct hg_addr *ret_addr);
+ * main one; one of the main route that is to be called by another one by that.
+ * Takes a share. HG_NOMEM; HG_ADDRNOTAVAIL: that other one cannot reach it. */
+hg_return_t amg_addr_init(hg_class_t *cls, unsigned route,
+    struct amg_peer *peer, struct hg_addr *ret_addr);
 /* The same for the sender of an arrival, which came by that very route. */
 void amg_addr_init_from(hg_class_t *cls, unsigned route, struct amg_peer *peer,
     struct hg_addr *ret_addr);

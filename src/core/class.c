@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "core/context.h"
+#include "core/far.h"
 #include "core/twin.h"
 
 static const char *const count_names[AMG_CLASS_COUNTS] = {
@@ -110,6 +111,7 @@ static hg_return_t class_borrow(hg_class_t *cls)
     memcpy(cls->reach, lender->reach, sizeof(cls->reach));
     memcpy(cls->reason, lender->reason, sizeof(cls->reason));
     cls->twins = lender->twins;
+    cls->far = lender->far;
     cls->pool = lender->pool; /* the one that the domains know */
     return HG_SUCCESS;
 }
@@ -120,18 +122,23 @@ static void class_give_back(hg_class_t *cls)
         return; /* it got none */
     memset(cls->domains, 0, sizeof(cls->domains));
     cls->twins = NULL;
+    cls->far = NULL;
     cls->pool = NULL;
     amg_class_count(cls->plan.lender, AMG_CLASS_BORROWERS, -1);
 }
 
 hg_return_t amg_class_add_route(hg_class_t *cls, enum amg_route route,
-    const struct amg_transport *transport, const char *info)
+    const struct amg_transport *transport, const char *protocol,
+    const char *info)
 {
     struct amg_open how = cls->plan.how;
     hg_return_t rc = HG_SUCCESS;
 
     AMG_ASSERT(cls->state == AMG_CLASS_OPENING && cls->domains[route] == NULL);
+    how.protocol = protocol;
     how.info = info;
+    how.beside = NULL;
+    how.is_joined = true;
     rc = transport->domain.open(&how, &cls->domains[route]);
     if (rc == HG_SUCCESS)
         cls->plan.transports[route] = transport;
@@ -155,6 +162,8 @@ static void class_close_domains(hg_class_t *cls)
         class_give_back(cls);
         return;
     }
+    amg_far_destroy(cls->far);
+    cls->far = NULL;
     amg_twins_destroy(cls->twins);
     cls->twins = NULL;
     while (route-- > 0)
@@ -173,6 +182,11 @@ static hg_return_t class_open_domains(hg_class_t *cls)
         return rc;
     cls->plan.how.area = amg_class_pool_area(cls->pool);
     cls->plan.how.protocol = cls->plan.protocol;
+    if (cls->plan.far_protocol[0] != '\0') {
+        /* The main one leads to nobody, or serves as well as it can. */
+        cls->plan.how.protocol = NULL;
+        cls->plan.how.beside = cls->plan.far_protocol;
+    }
     for (route = 0; route < AMG_ROUTE_COUNT; route++) {
         const struct amg_transport *transport = cls->plan.transports[route];
         struct amg_open how = cls->plan.how;
@@ -259,21 +273,28 @@ hg_return_t amg_class_check_idle(const hg_class_t *cls, bool with_contexts)
     return HG_BUSY;
 }
 
+/* The main one comes last: to say goodbye there tells the others that nothing
+ * comes any more by any way. */
 hg_return_t amg_class_quiesce(hg_class_t *cls)
 {
+    struct amg_domain *main_domain = cls->domains[cls->plan.main_route];
     hg_return_t worst = HG_SUCCESS;
+    hg_return_t rc = HG_SUCCESS;
     unsigned route = 0;
 
     for (route = 0; route < AMG_ROUTE_COUNT; route++) {
         struct amg_domain *domain = cls->domains[route];
-        hg_return_t rc = HG_SUCCESS;
 
-        if (domain != NULL)
-            rc = domain->transport->domain.quiesce(domain);
+        if (domain == NULL || domain == main_domain)
+            continue;
+        rc = domain->transport->domain.quiesce(domain);
         if (rc == HG_AGAIN || worst == HG_SUCCESS)
             worst = rc;
     }
-    return worst;
+    if (worst == HG_AGAIN)
+        return worst;
+    rc = main_domain->transport->domain.quiesce(main_domain);
+    return worst == HG_SUCCESS ? rc : rc == HG_AGAIN ? rc : worst;
 }
 
 void amg_class_abandon(hg_class_t *cls)

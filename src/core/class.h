@@ -60,11 +60,15 @@ struct amg_class_plan {
     /* Its open domains are used, and stay its own; NULL: all are opened. */
     hg_class_t *lender;
     /* Called once when they are open: may open more of them, fill `twins`,
-     * `is_idle`, `reach` and `reason` in. NULL: nothing more. */
+     * `far`, `is_idle`, `reach` and `reason` in. NULL: nothing more. */
     hg_return_t (*join)(hg_class_t *cls);
     bool wants_near;       /* for `join`: shared memory within the node, */
     bool needs_near;       /* and nothing else */
     const char *near_info; /* what its domain is opened with; NULL: "" */
+    /* For `join`: libfabric to the ranks of other nodes. */
+    char far_protocol[AMG_PROTOCOL_CAP]; /* of its scheme; "": not wanted */
+    const char *far_info;                /* what its domain is opened with */
+    bool needs_far;                      /* or nothing else between nodes */
     bool no_overflow;
     bool no_bulk_eager;
     bool release_input_early;
@@ -83,6 +87,7 @@ struct hg_class {
      * waiting needs not look there. */
     bool is_idle[AMG_ROUTE_COUNT];
     struct amg_twins *twins; /* NULL: no peer is reached by two routes */
+    struct amg_far *far;     /* NULL: none is, that is of another node */
     char reach[AMG_CLASS_REACH_CAP];   /* who is reached how, for a person */
     char reason[AMG_CLASS_REASON_CAP]; /* for the ways of bulk data, or "" */
     bool is_first; /* the first rank of its job, which speaks for all */
@@ -105,9 +110,11 @@ struct hg_class {
 hg_return_t amg_class_open(
     const struct amg_class_plan *plan, hg_class_t **ret_class);
 
-/* By the plan's `join`: opens one more domain, of a route that has none. */
+/* By the plan's `join`: opens one more domain, of a route that has none, for
+ * the protocol of a scheme (NULL: its default). */
 hg_return_t amg_class_add_route(hg_class_t *cls, enum amg_route route,
-    const struct amg_transport *transport, const char *info);
+    const struct amg_transport *transport, const char *protocol,
+    const char *info);
 /* Closes it again; nothing of it is in use. */
 void amg_class_remove_route(hg_class_t *cls, enum amg_route route);
 

@@ -29,26 +29,35 @@ static void context_close_eps(hg_context_t *context)
     context->open_count = 0;
 }
 
-/* Which endpoint is looked at rarely: MPI's, beside the faster one of shared
- * memory. Or never: one that no peer is reached by. It comes last in `open`. */
-static void context_set_rare(hg_context_t *context)
+/* Polls do not look at this route. It comes after those that they look at. */
+static void context_cool(hg_context_t *context, unsigned route)
 {
-    const hg_class_t *cls = context->cls;
-    unsigned route = AMG_ROUTE_MPI;
     unsigned i = 0;
 
-    context->rare.route = AMG_ROUTE_COUNT;
-    context->hot_count = context->open_count;
-    if (context->eps[route] == NULL ||
-        (context->eps[AMG_ROUTE_SHM] == NULL && !cls->is_idle[route]))
-        return;
     context->hot_count--;
-    if (!cls->is_idle[route])
-        context->rare.route = route;
     for (i = 0; context->open[i] != route; i++)
         continue;
     context->open[i] = context->open[context->hot_count];
     context->open[context->hot_count] = route;
+}
+
+/* Which endpoint is looked at rarely: that of the ranks of other nodes, beside
+ * the faster one of shared memory. Or never: MPI's, when no peer is reached by
+ * it. */
+static void context_set_rare(hg_context_t *context)
+{
+    unsigned far = AMG_ROUTE_MPI;
+
+    context->rare.route = AMG_ROUTE_COUNT;
+    context->hot_count = context->open_count;
+    if (context->cls->is_idle[far] && context->eps[far] != NULL) {
+        context_cool(context, far);
+        far = AMG_ROUTE_OFI;
+    }
+    if (context->eps[far] == NULL || context->eps[AMG_ROUTE_SHM] == NULL)
+        return;
+    context_cool(context, far);
+    context->rare.route = far;
 }
 
 static hg_return_t context_open_eps(hg_context_t *context)

@@ -6,7 +6,8 @@
  * while it has something to do: since a post, or since news, until RARE_AFTER
  * looks found nothing. A call that waits longer than these (about a
  * millisecond) does not feel that its answer is seen up to RARE_EVERY polls
- * late, which is less than a microsecond. Where MPI leads to nobody, it is not
+ * late, which is less than a microsecond. The same holds for libfabric where
+ * that leads to the ranks of other nodes, and MPI to nobody. Then MPI is not
  * looked at: the common end of all ranks does that itself
  * (amg_class_quiesce()). */
 #include "core/progress.h"
@@ -17,7 +18,7 @@
  * trigger is not kept waiting (about 30 us at 0.2 us each). */
 enum {
     POLL_MAX = 128,
-    RARE_AFTER = 4096, /* looks at MPI that found nothing */
+    RARE_AFTER = 4096, /* looks at it that found nothing */
     RARE_EVERY = 16,   /* then a poll takes 8 ns more on the average */
 };
 

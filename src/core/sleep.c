@@ -146,6 +146,8 @@ bool amg_sleep_arm(hg_context_t *context, enum amg_cq_who who, unsigned epoch)
 
     if (!amg_cq_arm(&context->cq, who, epoch))
         return false;
+    /* What ends the sleep may be there: the next poll looks. */
+    atomic_store_explicit(&context->rare.is_wanted, true, memory_order_relaxed);
     for (i = 0; i < context->open_count; i++) {
         struct amg_ep *ep = context->eps[context->open[i]];
 

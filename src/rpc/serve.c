@@ -111,7 +111,7 @@ static void serve_refuse_without_handle(
     struct amg_ep *ep = amg_context_ep(context, route);
 
     AMG_LOG_ERROR("rpc", "no memory for a handle; a request is refused");
-    amg_addr_init(context->cls, route, arrival->from, &handle.addr);
+    amg_addr_init_from(context->cls, route, arrival->from, &handle.addr);
     amg_respond_code(&handle, HG_NOMEM);
     amg_addr_fini(&handle.addr);
     ep->transport->msg.release(ep, arrival);

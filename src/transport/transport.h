@@ -47,7 +47,12 @@ struct amg_open {
     const char *info;     /* init string after the scheme, "" when none */
     const char *protocol; /* of the scheme, what follows its '+', or all of it;
                            * NULL takes the default */
+    const char *beside;   /* the protocol of what leads to other nodes instead:
+                           * only for ranks to compare; NULL: nothing does */
     bool is_listening;
+    /* All peers are ranks of one job, which close together, when its main
+     * domain says so: who is quiet has got back what it gave out. */
+    bool is_joined;
     const void *comm;     /* MPI: a `const MPI_Comm *`, or NULL for the world */
     uint32_t message_len; /* wish: longest message, 0 takes the default */
     uint32_t credits;     /* unanswered requests per peer, 0 the default */

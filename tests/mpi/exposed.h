@@ -5,7 +5,7 @@
 
 #include "ranks.h"
 
-enum { EXPOSED_CAP = 512 };
+enum { EXPOSED_CAP = 1024 };
 
 /* Sends the descriptor of `bulk` to a rank, by the program's own MPI. */
 void exposed_send(hg_bulk_t bulk, int rank);

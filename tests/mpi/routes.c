@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Proves that each rank is called the way it should be: routes SEGMENTS [LINE],
  * or that the class named by AMALGAM_TRANSPORT is refused: routes refused LINE.
- * So many segments of others are mapped; the log says LINE; and whichever way a
- * call came, its origin is the rank it is. */
+ * So many segments of others are mapped, or any number; the log says LINE; and
+ * whichever way a call came, its origin is the rank it is. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -119,7 +119,8 @@ int main(int argc, char **argv)
     }
     log = ranks_log_catch("info");
     ranks_open(&all, MPI_COMM_WORLD);
-    CHECK(argc >= 2 && segments_count() == atoi(argv[1]));
+    CHECK(argc >= 2);
+    CHECK(strcmp(argv[1], "any") == 0 || segments_count() == atoi(argv[1]));
     CHECK(argc < 3 || ranks_log_has(log, argv[2]));
     HG_Set_log_stream("info", NULL);
     HG_Set_log_level("warning");

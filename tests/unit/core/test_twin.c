@@ -102,7 +102,8 @@ static hg_return_t near_format(const struct amg_domain *domain,
 /* The first two are twins; the third ones have nobody. */
 static hg_return_t join(hg_class_t *opened)
 {
-    hg_return_t rc = amg_class_add_route(opened, AMG_ROUTE_SHM, &near, "");
+    hg_return_t rc =
+        amg_class_add_route(opened, AMG_ROUTE_SHM, &near, NULL, "");
 
     if (rc == HG_SUCCESS)
         rc = amg_twins_create(opened, AMG_ROUTE_SHM, &opened->twins);
@@ -155,11 +156,13 @@ static void test_twin_is_called_by_near_route(void **state)
     struct hg_addr addr;
 
     (void)state;
-    amg_addr_init(cls, AMG_ROUTE_OFI, &far_peers[1], &addr);
+    assert_int_equal(
+        amg_addr_init(cls, AMG_ROUTE_OFI, &far_peers[1], &addr), HG_SUCCESS);
     assert_int_equal(addr.route, AMG_ROUTE_SHM);
     assert_ptr_equal(addr.peer, &near_peers[1]);
     amg_addr_fini(&addr);
-    amg_addr_init(cls, AMG_ROUTE_OFI, &far_peers[2], &addr);
+    assert_int_equal(
+        amg_addr_init(cls, AMG_ROUTE_OFI, &far_peers[2], &addr), HG_SUCCESS);
     assert_int_equal(addr.route, AMG_ROUTE_OFI);
     assert_ptr_equal(addr.peer, &far_peers[2]);
     amg_addr_fini(&addr);

@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The addresses of all ranks, once for each node.
+ *
+ *   part      each                          how many   in the order of
+ *   records   struct amg_far_record, text   ranks      ranks
+ *   order     a rank, 4 bytes               ranks      texts
+ *
+ * The first rank of each node gets the records of all, puts them in order and
+ * writes them into memory that the ranks of its node map. Who cannot map it
+ * gets a copy. */
+#include "init_far_table.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "shm/shm_table.h"
+
+enum {
+    RECORD_ALIGN = 8,
+    COPY_LEN = 16384, /* bytes sent at once to who cannot map them */
+};
+
+/* What keeps the bytes of one process. */
+struct table_holder {
+    struct amg_shm_table shared;
+    unsigned char *own; /* when they are not shared */
+};
+
+static void holder_free(void *memory)
+{
+    struct table_holder *holder = memory;
+
+    if (holder == NULL)
+        return;
+    amg_shm_table_fini(&holder->shared);
+    amg_mem_free(holder->own);
+    amg_mem_free(holder);
+}
+
+static bool is_first(const struct amg_init_far_table *table)
+{
+    return table->node->boot->rank == 0;
+}
+
+static uint64_t records_len(const struct amg_init_far_table *table)
+{
+    return (uint64_t)table->node->size * table->record_len;
+}
+
+static uint64_t table_len(const struct amg_init_far_table *table)
+{
+    return records_len(table) + (uint64_t)table->node->size * sizeof(uint32_t);
+}
+
+static unsigned char *table_bytes(const struct amg_init_far_table *table)
+{
+    const struct table_holder *holder = table->holder;
+
+    return holder->own != NULL ? holder->own
+                               : amg_shm_table_bytes(&holder->shared);
+}
+
+static const struct amg_far_record *record_at(
+    const unsigned char *bytes, uint32_t record_len, uint32_t i)
+{
+    return (
+        const struct amg_far_record *)(const void *)(bytes +
+                                                     (uint64_t)i * record_len);
+}
+
+hg_return_t amg_init_far_table_begin(struct amg_init_far_table *table,
+    const struct amg_node_ops *ops, const struct amg_node *node,
+    uint32_t text_len)
+{
+    uint32_t len = (uint32_t)sizeof(struct amg_far_record) + text_len;
+
+    *table = (struct amg_init_far_table){
+        .ops = ops,
+        .node = node,
+        .record_len = (len + RECORD_ALIGN - 1) / RECORD_ALIGN * RECORD_ALIGN,
+    };
+    table->holder = amg_mem_zalloc(sizeof(*table->holder));
+    if (table->holder == NULL)
+        return HG_NOMEM;
+    if (!is_first(table))
+        return HG_SUCCESS;
+    table->all = amg_mem_alloc(records_len(table));
+    if (table->all == NULL)
+        return HG_NOMEM;
+    if (node->boot->size > 1 && amg_shm_table_create(table_len(table),
+                                    &table->holder->shared) == HG_SUCCESS)
+        return HG_SUCCESS;
+    table->holder->own = amg_mem_zalloc(table_len(table));
+    return table->holder->own == NULL ? HG_NOMEM : HG_SUCCESS;
+}
+
+hg_return_t amg_init_far_table_swap(
+    struct amg_init_far_table *table, const char *text)
+{
+    struct amg_boot *boot = table->node->boot;
+    struct amg_far_record *record = amg_mem_zalloc(table->record_len);
+    uint64_t lacks_memory = record == NULL ? 1 : 0;
+    uint32_t first = table->node->rank;
+    hg_return_t rc = table->ops->largest(table->node, &lacks_memory, 1);
+
+    if (rc == HG_SUCCESS && lacks_memory != 0)
+        rc = HG_NOMEM;
+    if (rc == HG_SUCCESS)
+        rc = boot->ops->bcast(boot, &first, sizeof(first), 0);
+    if (rc == HG_SUCCESS) {
+        record->rank = table->node->rank;
+        record->node = first;
+        memcpy(record->text, text, strlen(text));
+        rc = table->ops->collect(
+            table->node, record, table->record_len, table->all);
+    }
+    amg_mem_free(record);
+    return rc;
+}
+
+static int by_text(const void *one, const void *other)
+{
+    const struct amg_far_record *const *left = one;
+    const struct amg_far_record *const *right = other;
+
+    return strcmp((*left)->text, (*right)->text);
+}
+
+/* From ranks' texts to ranks in that order. */
+static hg_return_t order_write(
+    const struct amg_init_far_table *table, unsigned char *bytes)
+{
+    uint32_t size = table->node->size;
+    uint32_t *order = (uint32_t *)(void *)(bytes + records_len(table));
+    const struct amg_far_record **sorted =
+        amg_mem_alloc(size * sizeof(const struct amg_far_record *));
+    hg_return_t rc = HG_SUCCESS;
+
+    if (sorted == NULL)
+        return HG_NOMEM;
+    for (uint32_t i = 0; i < size; i++)
+        sorted[i] = record_at(bytes, table->record_len, i);
+    qsort(sorted, size, sizeof(*sorted), by_text);
+    for (uint32_t i = 0; i < size; i++) {
+        order[i] = sorted[i]->rank;
+        if (i == 0 || rc != HG_SUCCESS ||
+            strcmp(sorted[i - 1]->text, sorted[i]->text) != 0)
+            continue;
+        rc = HG_PROTOCOL_ERROR;
+        if (table->node->rank == 0)
+            AMG_LOG_ERROR("cls",
+                "ranks %u and %u both say that they are reached at %s, which "
+                "only their own hosts understand; name the interface that "
+                "leads to other nodes, as in ofi+tcp://eth0",
+                sorted[i - 1]->rank, sorted[i]->rank, sorted[i]->text);
+    }
+    amg_mem_free(sorted);
+    return rc;
+}
+
+static size_t stack_len(const char *text)
+{
+    const char *mark = strstr(text, "://");
+
+    return mark == NULL ? strlen(text) : (size_t)(mark - text);
+}
+
+/* Only the same providers understand each other. */
+static hg_return_t stacks_compare(
+    const struct amg_init_far_table *table, const unsigned char *bytes)
+{
+    const char *first = record_at(bytes, table->record_len, 0)->text;
+    size_t len = stack_len(first);
+
+    for (uint32_t i = 1; i < table->node->size; i++) {
+        const char *text = record_at(bytes, table->record_len, i)->text;
+
+        if (stack_len(text) == len && strncmp(text, first, len) == 0)
+            continue;
+        if (table->node->rank == 0)
+            AMG_LOG_ERROR("cls",
+                "rank 0 has the provider %.*s, and rank %u has %.*s; name one "
+                "that all nodes have, in the same release of libfabric",
+                (int)len, first, i, (int)stack_len(text), text);
+        return HG_PROTOCOL_ERROR;
+    }
+    return HG_SUCCESS;
+}
+
+hg_return_t amg_init_far_table_sort(struct amg_init_far_table *table)
+{
+    unsigned char *bytes = NULL;
+    hg_return_t rc = HG_SUCCESS;
+
+    if (!is_first(table))
+        return HG_SUCCESS;
+    bytes = table_bytes(table);
+    for (uint32_t i = 0; i < table->node->size; i++) {
+        const struct amg_far_record *record =
+            record_at(table->all, table->record_len, i);
+
+        if (record->rank >= table->node->size)
+            return HG_PROTOCOL_ERROR;
+        memcpy(bytes + (uint64_t)record->rank * table->record_len, record,
+            table->record_len);
+    }
+    amg_mem_free(table->all);
+    table->all = NULL;
+    rc = stacks_compare(table, bytes);
+    return rc == HG_SUCCESS ? order_write(table, bytes) : rc;
+}
+
+/* Maps what the first rank of the node has. True: so could all. */
+static hg_return_t table_map(
+    struct amg_init_far_table *table, bool *ret_is_shared)
+{
+    struct amg_boot *boot = table->node->boot;
+    struct table_holder *holder = table->holder;
+    uint32_t *mapped = table->node->cards; /* a card is longer than that */
+    struct amg_shm_table_id id = holder->shared.id;
+    uint32_t is_mapped = holder->shared.base != NULL;
+    hg_return_t rc = boot->ops->bcast(boot, &id, sizeof(id), 0);
+
+    if (rc != HG_SUCCESS)
+        return rc;
+    if (boot->rank != 0 && id.len == table_len(table))
+        is_mapped = amg_shm_table_map(&id, &holder->shared) == HG_SUCCESS;
+    rc = boot->ops->allgather(boot, &is_mapped, sizeof(is_mapped), mapped);
+    amg_shm_table_seal(&holder->shared);
+    *ret_is_shared = true;
+    for (uint32_t i = 0; rc == HG_SUCCESS && i < boot->size; i++) {
+        if (mapped[i] != 0)
+            continue;
+        if (*ret_is_shared && boot->rank == i)
+            AMG_LOG_WARNING("cls",
+                "rank %u cannot share the table of addresses of its node, and "
+                "has %llu KiB of its own for that; look for containers that do "
+                "not share /dev/shm, or have too little of it",
+                table->node->rank,
+                (unsigned long long)(table_len(table) >> 10));
+        *ret_is_shared = false;
+    }
+    return rc;
+}
+
+/* All bytes to all of the node, of whom some have them already. */
+static hg_return_t table_copy(struct amg_init_far_table *table)
+{
+    struct amg_boot *boot = table->node->boot;
+    struct table_holder *holder = table->holder;
+    uint64_t len = table_len(table);
+    unsigned char piece[COPY_LEN];
+    hg_return_t rc = HG_SUCCESS;
+    bool needs_copy = boot->rank != 0 && holder->shared.base == NULL;
+
+    if (needs_copy)
+        holder->own = amg_mem_alloc(len);
+    for (uint64_t at = 0; at < len && rc == HG_SUCCESS; at += COPY_LEN) {
+        size_t part = len - at < COPY_LEN ? (size_t)(len - at) : COPY_LEN;
+
+        if (boot->rank == 0)
+            memcpy(piece, table_bytes(table) + at, part);
+        rc = boot->ops->bcast(boot, piece, part, 0);
+        if (rc == HG_SUCCESS && needs_copy && holder->own != NULL)
+            memcpy(holder->own + at, piece, part);
+    }
+    if (rc == HG_SUCCESS && needs_copy && holder->own == NULL)
+        rc = HG_NOMEM;
+    return rc;
+}
+
+hg_return_t amg_init_far_table_share(struct amg_init_far_table *table)
+{
+    bool is_shared = false;
+    hg_return_t rc = HG_SUCCESS;
+
+    if (table->node->boot->size == 1)
+        return HG_SUCCESS;
+    rc = table_map(table, &is_shared);
+    return rc == HG_SUCCESS && !is_shared ? table_copy(table) : rc;
+}
+
+void amg_init_far_table_take(
+    struct amg_init_far_table *table, struct amg_far_table *ret_table)
+{
+    unsigned char *bytes = table_bytes(table);
+    const struct amg_far_record *mine =
+        record_at(bytes, table->record_len, table->node->rank);
+
+    *ret_table = (struct amg_far_table){
+        .records = bytes,
+        .order = (const uint32_t *)(const void *)(bytes + records_len(table)),
+        .record_len = table->record_len,
+        .size = table->node->size,
+        .node = mine->node,
+        .memory = table->holder,
+        .release = holder_free,
+    };
+    table->holder = NULL;
+}
+
+void amg_init_far_table_end(struct amg_init_far_table *table)
+{
+    amg_mem_free(table->all);
+    table->all = NULL;
+    holder_free(table->holder);
+    table->holder = NULL;
+}

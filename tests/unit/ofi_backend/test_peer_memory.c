@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A peer that has called takes at most 4 KiB of ours. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/mem.h"
+#include "ofi_backend/ofi_transport.h"
+
+/* More of them would say the same: each has libfabric's buffers. */
+enum { CLIENTS = 8, LIMIT_BYTES = 4096, TEXT_CAP = 512, LEN = 8 };
+
+/* One of the processes, as far as they can tell. */
+struct side {
+    struct amg_domain *domain;
+    struct amg_ep *ep;
+};
+
+static uint64_t bytes_now(void)
+{
+    struct amg_mem_stats stats;
+
+    amg_mem_stats_get(&stats);
+    return stats.bytes;
+}
+
+static void side_open(struct side *side)
+{
+    const struct amg_open how = {.info = "127.0.0.1",
+        .protocol = "tcp",
+        .is_listening = true,
+        .max_contexts = 1};
+
+    assert_int_equal(
+        amg_ofi_transport.domain.open(&how, &side->domain), HG_SUCCESS);
+    assert_int_equal(
+        amg_ofi_transport.ep.open(side->domain, 0, &side->ep), HG_SUCCESS);
+}
+
+static void side_close(struct side *side)
+{
+    struct amg_news news;
+
+    amg_news_init(&news);
+    amg_ofi_transport.ep.close(side->ep, &news);
+    amg_ofi_transport.domain.close(side->domain);
+}
+
+/* Answers all that came. */
+static void serve(struct side *server)
+{
+    struct amg_news news;
+    struct amg_link *link = NULL;
+
+    amg_news_init(&news);
+    (void)amg_ofi_transport.ep.poll(server->ep, 16, &news);
+    while ((link = amg_list_pop(&news.arrived)) != NULL) {
+        struct amg_arrival *arrival =
+            AMG_OBJECT(link, struct amg_arrival, link);
+        struct amg_buf *buf = NULL;
+
+        assert_int_equal(
+            amg_ofi_transport.msg.get_buf(server->ep, arrival->from, &buf),
+            HG_SUCCESS);
+        assert_int_equal(
+            amg_ofi_transport.msg.send_reply(server->ep, arrival, buf, 0, NULL),
+            HG_SUCCESS);
+        amg_ofi_transport.msg.release(server->ep, arrival);
+    }
+}
+
+/* One request and its answer. */
+static void call(
+    struct side *client, struct side *server, struct amg_peer *peer)
+{
+    struct amg_op op;
+    struct amg_buf *buf = NULL;
+    struct amg_news news;
+
+    memset(&op, 0, sizeof(op));
+    amg_news_init(&news);
+    assert_int_equal(
+        amg_ofi_transport.msg.get_buf(client->ep, peer, &buf), HG_SUCCESS);
+    memset(buf->data, 1, LEN);
+    assert_int_equal(amg_ofi_transport.msg.send_request(
+                         client->ep, peer, 0, buf, LEN, true, &op),
+        HG_SUCCESS);
+    while (amg_list_is_empty(&news.done)) {
+        serve(server);
+        (void)amg_ofi_transport.ep.poll(client->ep, 16, &news);
+    }
+    assert_int_equal(op.ret, HG_SUCCESS);
+    amg_ofi_transport.msg.release_reply(client->ep, &op);
+}
+
+/* All clients meet the server; how many bytes each of the peers takes: one at
+ * the server and one at the client. */
+static uint64_t bytes_of_peer(struct side *clients, struct side *server)
+{
+    struct amg_peer *self = amg_ofi_transport.addr.self(server->domain);
+    char text[TEXT_CAP];
+    size_t len = sizeof(text);
+    uint64_t before = bytes_now();
+
+    assert_int_equal(
+        amg_ofi_transport.addr.format(server->domain, self, text, &len),
+        HG_SUCCESS);
+    amg_ofi_transport.addr.drop(server->domain, self);
+    for (unsigned i = 0; i < CLIENTS; i++) {
+        struct amg_peer *peer = NULL;
+
+        assert_int_equal(
+            amg_ofi_transport.addr.parse(clients[i].domain, text, &peer),
+            HG_SUCCESS);
+        call(&clients[i], server, peer);
+        amg_ofi_transport.addr.drop(clients[i].domain, peer);
+    }
+    return (bytes_now() - before) / (2 * CLIENTS);
+}
+
+static void test_peer_memory_is_small(void **state)
+{
+    struct side servers[2];
+    struct side clients[CLIENTS];
+    uint64_t each = 0;
+
+    (void)state;
+    for (unsigned i = 0; i < 2; i++)
+        side_open(&servers[i]);
+    for (unsigned i = 0; i < CLIENTS; i++)
+        side_open(&clients[i]);
+    /* What the clients make once, they make for the first. */
+    (void)bytes_of_peer(clients, &servers[0]);
+    each = bytes_of_peer(clients, &servers[1]);
+    print_message("%u bytes for each peer\n", (unsigned)each);
+    assert_true(each > 0 && each <= LIMIT_BYTES);
+    for (unsigned i = 0; i < CLIENTS; i++)
+        side_close(&clients[i]);
+    for (unsigned i = 0; i < 2; i++)
+        side_close(&servers[i]);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_peer_memory_is_small),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

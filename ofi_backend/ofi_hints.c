@@ -98,9 +98,11 @@ static hg_return_t key_set(
 static hg_return_t names_set(
     struct fi_info *hints, const char *stack, const char *device)
 {
-    hints->fabric_attr->prov_name = strdup(stack);
-    if (hints->fabric_attr->prov_name == NULL)
-        return HG_NOMEM;
+    if (stack != NULL) {
+        hints->fabric_attr->prov_name = strdup(stack);
+        if (hints->fabric_attr->prov_name == NULL)
+            return HG_NOMEM;
+    }
     if (device[0] == '\0')
         return HG_SUCCESS;
     hints->domain_attr->name = strdup(device);

@@ -15,7 +15,8 @@ enum amg_ofi_hints_level {
     AMG_OFI_HINTS_LEVELS
 };
 
-/* The result is the caller's, for freeinfo. HG_NOMEM. */
+/* Of the providers `stack`, or any (NULL). The result is the caller's, for
+ * freeinfo. HG_NOMEM. */
 hg_return_t amg_ofi_hints_make(const struct amg_open *how, const char *stack,
     const struct amg_ofi_auth *key, enum amg_ofi_hints_level level,
     struct fi_info **ret_hints);

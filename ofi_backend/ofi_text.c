@@ -156,7 +156,8 @@ static bool stack_is_mine(
     if (first == len && strncmp(facts->stack, name, len) == 0)
         return true;
     /* The same wire protocol had two names; see ofi_select.c. */
-    return is_sockaddr(facts) && len == 3 && strncmp(name, "tcp", 3) == 0;
+    return first == 3 && strncmp(facts->stack, "net", 3) == 0 && len == 3 &&
+           strncmp(name, "tcp", 3) == 0;
 }
 
 hg_return_t amg_ofi_text_read(const struct amg_ofi_facts *facts,

@@ -92,6 +92,26 @@ static void domain_set(
         _Alignof(struct amg_ofi_piece));
 }
 
+/* No message is longer than the provider takes; both sides have the same one.
+ */
+static hg_return_t messages_fit(struct amg_ofi_domain *domain)
+{
+    size_t longest = domain->info->ep_attr->max_msg_size;
+
+    if (longest >= domain->room_len)
+        return HG_SUCCESS;
+    if (longest < MESSAGE_LEN_MIN) {
+        AMG_LOG_ERROR("cls",
+            "ofi+%s takes messages of up to %zu bytes, and %d are needed",
+            domain->facts.stack, longest, MESSAGE_LEN_MIN);
+        return HG_OPNOTSUPPORTED;
+    }
+    domain->room_len = (uint32_t)longest;
+    domain->message_len =
+        (uint32_t)clamp(domain->message_len, MESSAGE_LEN_MIN, longest);
+    return HG_SUCCESS;
+}
+
 static hg_return_t domain_fill(
     struct amg_ofi_domain *domain, const struct amg_open *how)
 {
@@ -132,6 +152,8 @@ static hg_return_t transport_open(
     domain_set(domain, how);
     amg_bias_take(&domain->lock);
     rc = amg_ofi_select(how, &domain->info, &domain->facts);
+    if (rc == HG_SUCCESS)
+        rc = messages_fit(domain);
     if (rc == HG_SUCCESS)
         rc = domain_fill(domain, how);
     amg_bias_give(&domain->lock);

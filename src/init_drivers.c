@@ -21,6 +21,7 @@
 #define NODE_SYMBOL "amg_mpi_node"
 #define OFI_LIBRARY "libamalgam_ofi.so.0"
 #define OFI_SYMBOL  "amg_ofi_transport"
+#define LIST_SYMBOL "amg_ofi_providers"
 
 enum { OFFER_CAP = 512 };
 
@@ -54,6 +55,11 @@ const struct amg_transport *amg_init_mpi(bool may_load)
 const struct amg_transport *amg_init_ofi(bool may_load)
 {
     return driver_find(OFI_LIBRARY, OFI_SYMBOL, "libfabric", may_load);
+}
+
+const struct amg_providers *amg_init_providers(void)
+{
+    return amg_init_ofi(true) == NULL ? NULL : dlsym(RTLD_DEFAULT, LIST_SYMBOL);
 }
 
 const struct amg_node_ops *amg_init_node_ops(void)

@@ -4,6 +4,7 @@
 #define AMG_INIT_PLAN_H
 
 #include "init.h"
+#include "transport/providers.h"
 
 /* The init string after defaults: "auto" is what the environment names, and so
  * is the way of bulk data where "mpi" leaves that open. */
@@ -19,6 +20,9 @@ hg_return_t amg_init_plan(
  * loaded only when `wanted`, an init string or NULL, names it. */
 void amg_init_transports(const char *wanted,
     const struct amg_transport *ret_all[AMG_ROUTE_COUNT + 1]);
+
+/* What libfabric can open, or NULL: its driver is not there. Loads it. */
+const struct amg_providers *amg_init_providers(void);
 
 /* Writes the init strings this process can open: "self, mpi, mpi+p2p". What
  * does not fit into `cap` bytes is left out. Returns `ret_text`. */

@@ -99,55 +99,43 @@ static void class_print(hg_class_t *cls, const char *transport)
     address_print(cls);
 }
 
-static void provider_print(const struct amg_transport *ofi, const char *scheme)
+static void provider_print(const struct amg_provider *provider, void *arg)
 {
-    const struct amg_open how = {
-        .info = "",
-        .protocol = strchr(scheme, '+') + 1,
-        .is_listening = true,
-        .max_contexts = 1,
-    };
-    struct amg_domain *domain = NULL;
-    struct amg_peer *self = NULL;
-    struct amg_limits limits;
-    char text[TEXT_CAP] = "";
-    size_t len = sizeof(text);
-
-    if (ofi->domain.open(&how, &domain) != HG_SUCCESS)
-        return;
-    ofi->domain.limits(domain, &limits);
-    self = ofi->addr.self(domain);
-    (void)ofi->addr.format(domain, self, text, &len);
-    ofi->addr.drop(domain, self);
-    ofi->domain.close(domain);
-    printf("  %-18s %s\n      %" PRIu32 " bytes in a message, %" PRIu32
-           " calls, waiting %s\n",
-        scheme, text, limits.request_len, limits.credits,
-        limits.is_spinning ? "looks without a pause"
-                           : "sleeps on a descriptor");
+    (void)arg;
+    printf("  %s\n", provider->init);
+    printf("      address          %s\n", provider->address);
+    printf("      networks         %s\n", provider->nics);
+    printf("      messages         %" PRIu32 " bytes, %" PRIu32
+           " unanswered calls to each peer, up to %" PRIu64
+           " bytes leave at once\n",
+        provider->message_len, provider->credits, provider->inject_len);
+    printf("      transfers        %" PRIu64 " bytes in %" PRIu64
+           " segments at once, keys of %u bytes\n",
+        provider->piece_len, provider->piece_segments, provider->key_len);
+    printf("      exposed memory   %s\n", provider->demands);
+    printf("      waiting          %s\n", provider->can_sleep
+                                              ? "sleeps on a descriptor"
+                                              : "looks, with pauses between");
 }
 
-/* Opens what each init string names, and says nothing of those that fail. */
+/* Opens what there is, and says nothing of what cannot be opened. */
 static void providers_print(void)
 {
-    const struct amg_transport *all[AMG_ROUTE_COUNT + 1];
-    const struct amg_transport *ofi = NULL;
-    char schemes[TEXT_CAP];
-    char *next = schemes;
-    char *scheme = NULL;
+    const struct amg_providers *providers = NULL;
+    char loaded[TEXT_CAP];
+    char built[TEXT_CAP];
 
     amg_log_level_set(AMG_LOG_LEVEL_NONE);
-    amg_init_transports("ofi+tcp", all);
-    for (unsigned i = 0; all[i] != NULL; i++)
-        if (strcmp(all[i]->name, "ofi") == 0)
-            ofi = all[i];
-    if (ofi == NULL)
+    providers = amg_init_providers();
+    if (providers == NULL) {
+        puts("Libfabric: its driver is not there");
         return;
-    puts("Providers of libfabric that can be opened here:");
-    snprintf(schemes, sizeof(schemes), "%s", ofi->schemes);
-    while ((scheme = strtok_r(next, " ", &next)) != NULL)
-        if (strchr(scheme, '+') != NULL)
-            provider_print(ofi, scheme);
+    }
+    providers->versions(loaded, built, sizeof(loaded));
+    printf("Libfabric %s (built with %s), what can be opened here:\n", loaded,
+        built);
+    if (providers->list(provider_print, NULL) == 0)
+        puts("  nothing");
 }
 
 int main(int argc, char **argv)

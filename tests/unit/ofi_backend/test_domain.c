@@ -71,6 +71,19 @@ static int call_cq_trywait(struct fid_fabric *fabric, struct fid_cq *cq)
     return real.cq_trywait(fabric, cq);
 }
 
+/* A provider of short messages. */
+static size_t longest;
+
+static int call_getinfo(uint32_t version, const char *node, const char *service,
+    uint64_t flags, const struct fi_info *hints, struct fi_info **ret_info)
+{
+    int code = real.getinfo(version, node, service, flags, hints, ret_info);
+
+    for (struct fi_info *at = *ret_info; code == 0 && at != NULL; at = at->next)
+        at->ep_attr->max_msg_size = longest;
+    return code;
+}
+
 static hg_return_t world_try(
     struct world *world, const char *info, bool no_block)
 {
@@ -154,6 +167,25 @@ static void test_domain_of_one_message_a_buffer(void **state)
     assert_false(amg_ofi_domain_of(world.domain)->facts.is_multi);
     world_talk(&world);
     world_close(&world);
+}
+
+static void test_domain_of_short_messages(void **state)
+{
+    struct world world;
+    struct amg_limits limits;
+
+    (void)state;
+    fake_call.getinfo = call_getinfo;
+    longest = 1024;
+    world_open(&world, false);
+    amg_ofi_transport.domain.limits(world.domain, &limits);
+    assert_true(limits.request_len > LEN && limits.request_len < longest);
+    assert_int_equal(amg_ofi_domain_of(world.domain)->room_len, longest);
+    world_talk(&world);
+    world_close(&world);
+    longest = 100;
+    assert_int_equal(world_try(&world, "127.0.0.1", false), HG_OPNOTSUPPORTED);
+    assert_true(fake_has_logged("messages of up to 100 bytes"));
 }
 
 static void test_domain_that_nobody_waits_for(void **state)
@@ -315,6 +347,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         UNIT_TEST(test_domain_of_one_message_a_buffer),
+        UNIT_TEST(test_domain_of_short_messages),
         UNIT_TEST(test_domain_that_nobody_waits_for),
         UNIT_TEST(test_domain_without_a_descriptor),
         UNIT_TEST(test_domain_that_sleeps),

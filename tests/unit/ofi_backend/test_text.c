@@ -16,6 +16,8 @@
 
 static const struct amg_ofi_facts rxm = {
     .stack = "tcp;ofi_rxm", .addr_format = FI_SOCKADDR_IN};
+static const struct amg_ofi_facts verbs = {
+    .stack = "verbs;ofi_rxm", .addr_format = FI_SOCKADDR_IN};
 static const struct amg_ofi_facts six = {
     .stack = "net", .addr_format = FI_SOCKADDR_IN6};
 static const struct amg_ofi_facts shm = {
@@ -75,6 +77,9 @@ static void test_text_of_another_stack_is_refused(void **state)
     (void)state;
     assert_int_equal(
         read_of(&rxm, "ofi+verbs;ofi_rxm://127.0.0.1:80"), HG_ADDRNOTAVAIL);
+    assert_int_equal(
+        read_of(&verbs, "ofi+tcp://127.0.0.1:80"), HG_ADDRNOTAVAIL);
+    assert_int_equal(read_of(&verbs, "verbs://127.0.0.1:80"), HG_SUCCESS);
     assert_int_equal(read_of(&shm, "ofi+tcp://127.0.0.1:80"), HG_ADDRNOTAVAIL);
 }
 

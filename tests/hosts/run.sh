@@ -12,7 +12,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 hosts_enter "$@"
 program=$1 protocol=$2
 
-where=$protocol://$net.1:7000
+where=$protocol://eth0:7000 # h1 has the address $net.1 there
 address=
 entered= # what entered the host to run the server,
 serving= # and the server

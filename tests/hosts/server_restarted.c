@@ -4,7 +4,7 @@
  * address answers new calls, whether somebody noticed or not. */
 #include "peers.h"
 
-enum { LIVES = 3, HELD = 5, AWAY = 20, MOVE_LEN = 4 << 20 };
+enum { LIVES = 2, HELD = 5, AWAY = 20, MOVE_LEN = 4 << 20 };
 
 static void life_of(struct peers *client)
 {

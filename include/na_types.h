@@ -122,12 +122,16 @@ struct na_protocol_info {
  * accepted over every transport; where one cannot apply it is a wish without
  * effect, and its comment says so. */
 struct na_init_info {
-    /* "a.b.c.d/len": where our address lies. Without effect over self, shared
-     * memory and MPI, whose addresses are not those of a network. */
+    /* "a.b.c.d/len" or IPv6: where our address lies. Over libfabric an
+     * interface in that subnet is taken, or the class is not opened. Without
+     * effect over self, shared memory, MPI, and networks that have no IP
+     * addresses. */
     const char *ip_subnet;
-    /* The job's key, in the provider's own form. Without effect likewise: the
-     * processes of a job, or of a user on a host, are told apart by the system,
-     * and strangers are refused by what their addresses name. */
+    /* The job's key, in the provider's own form; on Slingshot "SERVICE:VNI".
+     * NULL over libfabric: what the launcher gave, see AMALGAM_SLINGSHOT_VNI.
+     * Without effect over self, shared memory and MPI: the processes of a job,
+     * or of a user on a host, are told apart by the system, and strangers are
+     * refused by what their addresses name. */
     const char *auth_key;
     /* Bytes of the longest request and of the longest reply; 0: default
      * (AMALGAM_MESSAGE_BYTES). The larger of the two holds for both, within the
@@ -136,13 +140,16 @@ struct na_init_info {
     size_t max_unexpected_size;
     size_t max_expected_size;
     /* NA_NO_BLOCK: progress never sleeps, and has no descriptor to wait on; all
-     * transports. NA_NO_RETRY is without effect: what a medium cannot take at
-     * once waits inside. */
+     * transports; over libfabric the provider keeps none, either. NA_NO_RETRY
+     * is without effect: what a medium cannot take at once waits inside. */
     uint8_t progress_mode;
-    /* Which kind of address strings to prefer. Without effect likewise: each
-     * transport has one kind. */
+    /* Which kind of addresses to take. Over libfabric NA_ADDR_IPV4 and
+     * NA_ADDR_IPV6 are wishes that have to be fulfilled, others take what the
+     * provider prefers. Without effect over self, shared memory and MPI, each
+     * of which has one kind. */
     enum na_addr_format addr_format;
-    /* Contexts with ids of their own, from 0 on; 0 means 1. All transports. */
+    /* Contexts with ids of their own, from 0 on; 0 means 1. All transports.
+     * Over libfabric they share one endpoint, since some NICs have few. */
     uint8_t max_contexts;
     /* NA_THREAD_MODE_*, a promise; 0: any thread. Without effect: over MPI the
      * level of MPI_Init_thread() says it, elsewhere any thread may call. */
@@ -151,7 +158,7 @@ struct na_init_info {
      * see HG_Bulk_create_attr(). */
     bool request_mem_device;
     /* A wish for the network's quality of service; since 5.0. Without effect
-     * over self, shared memory and MPI, which know none. */
+     * over all transports. */
     enum na_traffic_class traffic_class;
 };
 

@@ -13,9 +13,11 @@
 #include <cmocka.h>
 
 #include <netinet/in.h>
+#include <sys/eventfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/log.h"
 #include "fake.h"
 #include "ofi_backend/ofi_domain.h"
 #include "ofi_backend/ofi_transport.h"
@@ -32,6 +34,7 @@ static struct amg_ofi_call real;
 static unsigned trywaits;
 static enum fi_wait_obj waits;
 static bool has_descriptor;
+static int ringing_fd = -1;
 
 static int call_setopt(
     struct fid_ep *ep, int option, const void *value, size_t len)
@@ -60,6 +63,10 @@ static int call_cq_open(
 
 static int call_cq_wait_fd(struct fid_cq *cq, int *ret_fd)
 {
+    if (ringing_fd >= 0) {
+        *ret_fd = ringing_fd;
+        return 0;
+    }
     return has_descriptor ? real.cq_wait_fd(cq, ret_fd) : -FI_ENOSYS;
 }
 
@@ -96,12 +103,17 @@ static hg_return_t world_try(
     return amg_ofi_transport.domain.open(&how, &world->domain);
 }
 
-static void world_open(struct world *world, bool no_block)
+static void world_open_at(struct world *world, const char *info, bool no_block)
 {
-    assert_int_equal(world_try(world, "127.0.0.1", no_block), HG_SUCCESS);
+    assert_int_equal(world_try(world, info, no_block), HG_SUCCESS);
     assert_int_equal(
         amg_ofi_transport.ep.open(world->domain, 0, &world->ep), HG_SUCCESS);
     world->self = amg_ofi_transport.addr.self(world->domain);
+}
+
+static void world_open(struct world *world, bool no_block)
+{
+    world_open_at(world, "127.0.0.1", no_block);
 }
 
 static void world_close(struct world *world)
@@ -233,6 +245,53 @@ static void test_domain_that_sleeps(void **state)
     world_close(&world);
 }
 
+/* As net of 1.17: once there was news, its descriptor says so for ever. */
+static void test_domain_that_rings_for_nothing(void **state)
+{
+    struct world world;
+    struct amg_news news;
+    int bell = eventfd(1, EFD_CLOEXEC);
+    unsigned looks = 0;
+
+    (void)state;
+    assert_true(bell >= 0);
+    ringing_fd = bell;
+    world_open(&world, false);
+    world_talk(&world);
+    amg_news_init(&news);
+    while (!amg_ofi_transport.ep.arm(world.ep)) {
+        (void)amg_ofi_transport.ep.poll(world.ep, 10, &news);
+        assert_true(++looks < 1000);
+    }
+    /* It is left alone from now on, and the sleep is a short one. */
+    assert_int_equal(amg_ofi_domain_of(world.domain)->cq_fd, -1);
+    assert_true(fake_has_logged("tells of news when there are none"));
+    (void)amg_ofi_transport.ep.poll(world.ep, 10, &news);
+    world_talk(&world);
+    world_close(&world);
+    ringing_fd = -1;
+    close(bell);
+}
+
+static void test_domain_at_ipv6(void **state)
+{
+    struct world world;
+    char text[256];
+    size_t len = sizeof(text);
+
+    (void)state;
+    if (world_try(&world, "[::1]", false) != HG_SUCCESS)
+        skip(); /* a machine without IPv6 */
+    amg_ofi_transport.domain.close(world.domain);
+    world_open_at(&world, "[::1]", false);
+    assert_int_equal(
+        amg_ofi_transport.addr.format(world.domain, world.self, text, &len),
+        HG_SUCCESS);
+    assert_non_null(strstr(text, "://[::1]:"));
+    world_talk(&world);
+    world_close(&world);
+}
+
 static void test_domain_at_no_address_is_refused(void **state)
 {
     struct world world;
@@ -329,6 +388,7 @@ static int start(void **state)
     fake_call.cq_open = call_cq_open;
     fake_call.cq_wait_fd = call_cq_wait_fd;
     fake_call.cq_trywait = call_cq_trywait;
+    amg_log_level_set(AMG_LOG_LEVEL_INFO);
     has_descriptor = true;
     trywaits = 0;
     return 0;
@@ -351,6 +411,8 @@ int main(void)
         UNIT_TEST(test_domain_that_nobody_waits_for),
         UNIT_TEST(test_domain_without_a_descriptor),
         UNIT_TEST(test_domain_that_sleeps),
+        UNIT_TEST(test_domain_that_rings_for_nothing),
+        UNIT_TEST(test_domain_at_ipv6),
         UNIT_TEST(test_domain_at_no_address_is_refused),
         UNIT_TEST(test_domain_at_a_port_in_use_is_refused),
         UNIT_TEST(test_domain_elsewhere_is_refused),

@@ -66,6 +66,9 @@ static void *other_run(void *arg)
         struct pollfd news = {.fd = other->fd, .events = POLLIN};
         int fd = -1;
 
+        /* It hangs up for ever where nobody listens. */
+        if (other->manner == NOBODY)
+            news.fd = -1;
         if (poll(&news, 1, 20) <= 0)
             continue;
         fd = accept(other->fd, NULL, NULL);

@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # One rank cannot map the memory of the others on its node: no_map.sh MPIEXEC
-# PRELOAD PROGRAM. Its node does without, and says so once; the other node does
-# not. Where nothing else is allowed, no class is opened.
+# PRELOAD PROGRAM [ofi]. Its node does without, and says so once; the other node
+# does not. Where nothing else is allowed, no class is opened. Of the addresses
+# of other nodes, which libfabric needs, it gets a copy.
 set -eu
 
 mpiexec=$1
@@ -39,3 +40,9 @@ times 1 "cannot map"
 
 run shm -n 2 "$program" refused "the ranks of this node cannot use it" ||
     fail "shm alone was opened"
+
+[ "${4:-}" = ofi ] || exit 0
+run ofi+tcp -launcher fork -hosts a,b -ppn 2 -n 4 "$program" any ||
+    fail "libfabric between two nodes"
+times 1 "rank 1 cannot map the memory of rank 0 on its node"
+times 1 "rank 1 cannot share the table of addresses of its node"

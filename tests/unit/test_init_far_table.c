@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The table of addresses is in order, and refused where ranks could not reach
+ * each other by it. */
+#include "init_far_table.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "boot/boot_alone.h"
+
+enum { RANKS = 5, MINE = 0, NODE = 7 };
+
+static const char *texts[RANKS];
+static struct amg_boot boot;
+static struct amg_node node;
+static FILE *log_file;
+
+/* The first rank of a node, which is alone there. */
+static hg_return_t node_largest(
+    const struct amg_node *of, uint64_t *words, uint32_t count)
+{
+    (void)of;
+    (void)words;
+    (void)count;
+    return HG_SUCCESS;
+}
+
+/* The records of all come in an order of their own. */
+static hg_return_t node_collect(
+    const struct amg_node *of, const void *record, uint32_t len, void *ret_all)
+{
+    unsigned char *to = ret_all;
+
+    (void)of;
+    memset(to, 0, (size_t)RANKS * len);
+    for (uint32_t i = 0; i < RANKS; i++) {
+        uint32_t rank = RANKS - 1 - i;
+        struct amg_far_record head = {.rank = rank, .node = NODE};
+
+        if (rank == MINE) {
+            memcpy(to + (size_t)i * len, record, len);
+            continue;
+        }
+        memcpy(to + (size_t)i * len, &head, sizeof(head));
+        strcpy((char *)to + (size_t)i * len + sizeof(head), texts[rank]);
+    }
+    return HG_SUCCESS;
+}
+
+static const struct amg_node_ops ops = {
+    .largest = node_largest,
+    .collect = node_collect,
+};
+
+static int log_setup(void **state)
+{
+    (void)state;
+    amg_boot_alone_init(&boot);
+    node = (struct amg_node){
+        .boot = &boot, .rank = MINE, .size = RANKS, .node_count = RANKS};
+    log_file = tmpfile();
+    amg_log_stream_set(AMG_LOG_LEVEL_ERROR, log_file);
+    return log_file == NULL;
+}
+
+static int log_teardown(void **state)
+{
+    (void)state;
+    amg_log_stream_set(AMG_LOG_LEVEL_ERROR, NULL);
+    return fclose(log_file);
+}
+
+static bool log_has(const char *wanted)
+{
+    char line[1024] = "";
+    bool is_found = false;
+
+    rewind(log_file);
+    while (!is_found && fgets(line, sizeof(line), log_file) != NULL)
+        is_found = strstr(line, wanted) != NULL;
+    return is_found;
+}
+
+static hg_return_t table_make(struct amg_init_far_table *table)
+{
+    hg_return_t rc = amg_init_far_table_begin(table, &ops, &node, 32);
+
+    if (rc == HG_SUCCESS)
+        rc = amg_init_far_table_swap(table, texts[MINE]);
+    if (rc == HG_SUCCESS)
+        rc = amg_init_far_table_sort(table);
+    if (rc == HG_SUCCESS)
+        rc = amg_init_far_table_share(table);
+    return rc;
+}
+
+static void texts_set(const char *zero, const char *one, const char *two,
+    const char *three, const char *four)
+{
+    const char *all[RANKS] = {zero, one, two, three, four};
+
+    memcpy(texts, all, sizeof(texts));
+}
+
+static void test_table_has_ranks_and_texts_in_order(void **state)
+{
+    static const uint32_t by_text[RANKS] = {4, 0, 3, 1, 2};
+    struct amg_init_far_table table;
+    struct amg_far_table made;
+    struct amg_mem_stats before;
+    struct amg_mem_stats after;
+
+    (void)state;
+    amg_mem_stats_get(&before);
+    texts_set("ofi+net://b", "ofi+net://d", "ofi+net://e", "ofi+net://c",
+        "ofi+net://a");
+    assert_int_equal(table_make(&table), HG_SUCCESS);
+    amg_init_far_table_take(&table, &made);
+    amg_init_far_table_end(&table);
+    assert_int_equal(made.size, RANKS);
+    assert_int_equal(made.node, MINE);
+    for (uint32_t i = 0; i < RANKS; i++) {
+        const struct amg_far_record *record = amg_far_record_of(&made, i);
+
+        assert_int_equal(record->rank, i);
+        assert_int_equal(record->node, i == MINE ? MINE : NODE);
+        assert_string_equal(record->text, texts[i]);
+        assert_int_equal(made.order[i], by_text[i]);
+    }
+    made.release(made.memory);
+    amg_mem_stats_get(&after);
+    assert_int_equal(after.live, before.live);
+}
+
+static void test_table_of_different_stacks_is_refused(void **state)
+{
+    struct amg_init_far_table table;
+
+    (void)state;
+    texts_set("ofi+tcp;ofi_rxm://a", "ofi+tcp;ofi_rxm://b",
+        "ofi+tcp;ofi_rxm://c", "ofi+tcp://d", "ofi+tcp;ofi_rxm://e");
+    assert_int_equal(table_make(&table), HG_PROTOCOL_ERROR);
+    amg_init_far_table_end(&table);
+    assert_true(log_has("rank 0 has the provider ofi+tcp;ofi_rxm, and rank 3 "
+                        "has ofi+tcp;"));
+}
+
+static void test_table_of_one_address_twice_is_refused(void **state)
+{
+    struct amg_init_far_table table;
+
+    (void)state;
+    texts_set("ofi+tcp://127.0.0.1:5", "ofi+tcp://127.0.0.1:6", "ofi+tcp://c",
+        "ofi+tcp://d", "ofi+tcp://127.0.0.1:6");
+    assert_int_equal(table_make(&table), HG_PROTOCOL_ERROR);
+    amg_init_far_table_end(&table);
+    assert_true(log_has("127.0.0.1:6"));
+    assert_true(log_has("name the interface"));
+}
+
+/* Each allocation fails once, and nothing is left behind. */
+static void test_table_without_memory_leaves_nothing(void **state)
+{
+    hg_return_t rc = HG_NOMEM;
+    struct amg_mem_stats before;
+    struct amg_mem_stats after;
+
+    (void)state;
+    texts_set("ofi+net://b", "ofi+net://d", "ofi+net://e", "ofi+net://c",
+        "ofi+net://a");
+    amg_mem_stats_get(&before);
+    for (uint64_t n = 1; rc == HG_NOMEM && n < 100; n++) {
+        struct amg_init_far_table table = {.ops = NULL};
+
+        amg_mem_fail_nth(n);
+        rc = table_make(&table);
+        amg_mem_fail_nth(0);
+        amg_init_far_table_end(&table);
+        amg_mem_stats_get(&after);
+        assert_int_equal(after.live, before.live);
+    }
+    assert_int_equal(rc, HG_SUCCESS);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_table_has_ranks_and_texts_in_order),
+        cmocka_unit_test(test_table_of_different_stacks_is_refused),
+        cmocka_unit_test(test_table_of_one_address_twice_is_refused),
+        cmocka_unit_test(test_table_without_memory_leaves_nothing),
+    };
+
+    return cmocka_run_group_tests(tests, log_setup, log_teardown);
+}

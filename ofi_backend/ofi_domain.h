@@ -134,6 +134,8 @@ struct amg_ofi_ep {
     int bell;                /* rung by other contexts that poll */
     int timer;               /* for what has a deadline */
     bool is_armed;           /* somebody sleeps on wait_fd */
+    bool is_joined;          /* the queue's descriptor is one of the three */
+    unsigned armed_tick;     /* when somebody slept last */
     bool is_rung;
     uint64_t nap_ns; /* how long the timer was set for then */
     unsigned moving; /* pieces that use memory of its operations */

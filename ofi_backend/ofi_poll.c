@@ -275,6 +275,7 @@ static void clock_look_locked(struct amg_ofi_domain *domain)
     domain->tick_ns = now_ns + TICK_NS;
     domain->tick++;
     amg_ofi_ep_refill_all_locked(domain);
+    amg_ofi_wait_tick_locked(domain);
     amg_ofi_hello_tick_locked(domain, now_ns);
     amg_ofi_lease_tick_locked(domain);
 }

@@ -10,7 +10,11 @@
  *
  * The queue of net in libfabric 1.17 says that there is news for ever once it
  * has said so (and so did that of tcp in 1.18.0). A descriptor that rings too
- * often for nothing is left alone, and the timer is all that wakes then. */
+ * often for nothing is left alone, and the timer is all that wakes then.
+ *
+ * The provider's descriptor joins when somebody sleeps, and leaves when nobody
+ * did for some time: news that pass through one more epoll cost who spins half
+ * a microsecond each. */
 #include "ofi_backend/ofi_wait.h"
 
 #include <errno.h>
@@ -29,6 +33,9 @@
 #define NAP_MOVING_NS (10 * AMG_NS_PER_MS)  /* something is under way */
 #define NAP_IDLE_NS   (100 * AMG_NS_PER_MS) /* nothing is */
 #define NAP_MUTE_NS   (5 * AMG_NS_PER_MS)   /* nothing else wakes */
+
+/* Ticks in which nobody slept; then its user spins. */
+enum { SPINNING_TICKS = 2 };
 
 static int fd_join(int all, int fd)
 {
@@ -50,7 +57,6 @@ void amg_ofi_wait_init(struct amg_ofi_ep *ep)
     ep->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
     ep->wait_fd = epoll_create1(EPOLL_CLOEXEC);
     if (ep->bell >= 0 && ep->timer >= 0 && ep->wait_fd >= 0 &&
-        (domain->cq_fd < 0 || fd_join(ep->wait_fd, domain->cq_fd) == 0) &&
         fd_join(ep->wait_fd, ep->bell) == 0 &&
         fd_join(ep->wait_fd, ep->timer) == 0)
         return;
@@ -101,6 +107,37 @@ static uint64_t nap_ns(const struct amg_ofi_domain *domain)
     return NAP_IDLE_NS;
 }
 
+/* Has the descriptor of the queue wake who sleeps; where that cannot be, the
+ * timer does. */
+static void queue_join_locked(struct amg_ofi_ep *ep)
+{
+    const struct amg_ofi_domain *domain = amg_ofi_domain_of_ep(ep);
+
+    ep->armed_tick = domain->tick;
+    if (!ep->is_joined && domain->cq_fd >= 0)
+        ep->is_joined = fd_join(ep->wait_fd, domain->cq_fd) == 0;
+}
+
+static void queue_leave_locked(struct amg_ofi_ep *ep)
+{
+    if (!ep->is_joined)
+        return;
+    (void)epoll_ctl(
+        ep->wait_fd, EPOLL_CTL_DEL, amg_ofi_domain_of_ep(ep)->cq_fd, NULL);
+    ep->is_joined = false;
+}
+
+void amg_ofi_wait_tick_locked(struct amg_ofi_domain *domain)
+{
+    for (uint32_t i = 0; i < domain->max_contexts; i++) {
+        struct amg_ofi_ep *ep = domain->eps[i];
+
+        if (ep != NULL && !ep->is_armed &&
+            domain->tick - ep->armed_tick >= SPINNING_TICKS)
+            queue_leave_locked(ep);
+    }
+}
+
 bool amg_ofi_wait_arm(struct amg_ep *base)
 {
     struct amg_ofi_ep *ep = amg_ofi_ep_of(base);
@@ -116,7 +153,10 @@ bool amg_ofi_wait_arm(struct amg_ep *base)
     if (is_quiet) {
         domain->armed_count += ep->is_armed ? 0 : 1;
         ep->is_armed = true;
+        queue_join_locked(ep);
         ep->nap_ns = nap_ns(domain);
+        if (!ep->is_joined && ep->nap_ns > NAP_MUTE_NS)
+            ep->nap_ns = NAP_MUTE_NS;
         timer_set(ep, ep->nap_ns);
     }
     amg_bias_give(&domain->lock);
@@ -130,9 +170,8 @@ void amg_ofi_wait_mute_locked(struct amg_ofi_domain *domain)
         "every %u ms instead",
         domain->facts.stack, (unsigned)(NAP_MUTE_NS / AMG_NS_PER_MS));
     for (uint32_t i = 0; i < domain->max_contexts; i++)
-        if (domain->eps[i] != NULL && domain->eps[i]->wait_fd >= 0)
-            (void)epoll_ctl(
-                domain->eps[i]->wait_fd, EPOLL_CTL_DEL, domain->cq_fd, NULL);
+        if (domain->eps[i] != NULL)
+            queue_leave_locked(domain->eps[i]);
     domain->cq_fd = -1;
 }
 

@@ -282,10 +282,12 @@ static void clock_look_locked(struct amg_ofi_domain *domain)
 
 static unsigned progress_locked(struct amg_ofi_domain *domain, unsigned max)
 {
-    unsigned count = completions_take_locked(domain, max);
+    unsigned count = 0;
 
+    /* First: what comes without a place takes one of its own, in some. */
     if (domain->owes_receive)
         amg_ofi_ep_refill_all_locked(domain);
+    count = completions_take_locked(domain, max);
     if (!amg_list_is_empty(&domain->trying))
         amg_ofi_send_retry_locked(domain);
     if (!amg_list_is_empty(&domain->transfers))

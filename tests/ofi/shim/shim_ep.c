@@ -76,6 +76,8 @@ int shim_ep_setopt(
 {
     struct shim_ep *ep = SHIM_OF(fid, ep, "setopt");
 
+    if (option == FI_OPT_MIN_MULTI_RECV && shim_profile->is_single)
+        return -FI_ENOPROTOOPT;
     if (option == FI_OPT_MIN_MULTI_RECV && len == sizeof(size_t))
         memcpy(&ep->min_multi_recv, value, len);
     return fi_setopt(&ep_real(ep)->fid, FI_OPT_ENDPOINT, option, value, len);

@@ -156,6 +156,14 @@ static void flight_unlink(struct shim_flight *flight)
     flight->page_count = 0;
 }
 
+static void flight_keep(struct shim_flight *flight)
+{
+    struct shim_domain *domain = flight->ep->object.domain;
+
+    flight->next = domain->past;
+    domain->past = flight;
+}
+
 void shim_flight_undo(struct shim_flight *flight)
 {
     flight_unlink(flight);
@@ -183,7 +191,9 @@ void shim_flight_end(struct shim_flight *flight)
             flight->iov[0].iov_len, flight->iov[0].iov_base);
     flight_unlink(flight);
     /* A buffer that is full may still get messages that began before. */
-    if (flight->way != SHIM_RECV)
+    if (flight->way == SHIM_RECV)
+        flight_keep(flight);
+    else
         free(flight);
 }
 
@@ -195,7 +205,22 @@ void shim_flight_drop_all(struct shim_ep *ep)
         struct shim_flight *flight = at;
 
         at = at->next;
-        if (flight->ep == ep)
-            flight_unlink(flight);
+        if (flight->ep != ep)
+            continue;
+        flight_unlink(flight);
+        flight_keep(flight);
     }
+}
+
+void shim_flight_forget_all(struct shim_domain *domain)
+{
+    while (domain->past != NULL) {
+        struct shim_flight *flight = domain->past;
+
+        domain->past = flight->next;
+        free(flight);
+    }
+    free(domain->posts);
+    domain->posts = NULL;
+    domain->posts_count = 0;
 }

@@ -17,6 +17,7 @@ struct shim_flight {
     void *user; /* the poster's context */
     unsigned char mark;
     bool is_cancelled;
+    bool is_multi; /* takes many messages */
     unsigned count;
     struct iovec iov[SHIM_IOVS];
     struct shim_mr *mrs[SHIM_IOVS];
@@ -50,6 +51,8 @@ void shim_flight_undo(struct shim_flight *flight);
 void shim_flight_end(struct shim_flight *flight);
 /* The endpoint is gone. */
 void shim_flight_drop_all(struct shim_ep *ep);
+/* The domain is. */
+void shim_flight_forget_all(struct shim_domain *domain);
 
 /* A completion of the real provider's; or made up, `real` NULL. */
 void shim_cq_push(struct shim_cq *cq, struct shim_flight *flight,

@@ -41,7 +41,9 @@ struct shim_domain {
      * by shim_enter() and shim_leave(). */
     _Atomic(const char *) inside;
     struct shim_flight *flights; /* posts whose completion is not out */
+    struct shim_flight *past;    /* that the real provider may still name */
     unsigned depth;              /* of them, sends, reads and writes */
+    unsigned receives;           /* buffers that the real provider has */
     unsigned *posts;             /* by address: refused ones */
     size_t posts_count;
     uint64_t next_key; /* of the real provider */

@@ -135,6 +135,8 @@ int shim_close(struct fid *fid)
         ep_closed(itself);
     if (strcmp(object->kind, "cq") == 0)
         shim_cq_closed(itself);
+    if (strcmp(object->kind, "domain") == 0)
+        shim_flight_forget_all(itself);
     object->is_closed = true;
     if (object->parent != NULL)
         object->parent->children--;

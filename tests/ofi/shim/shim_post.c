@@ -26,6 +26,8 @@ static ssize_t recv_post(
 
     if ((flags & FI_MULTI_RECV) != 0 && ep->min_multi_recv == 0)
         shim_breach("recvmsg", "FI_OPT_MIN_MULTI_RECV was not set before");
+    if ((flags & FI_MULTI_RECV) != 0 && shim_profile->is_single)
+        shim_breach("recvmsg", "a buffer takes one message");
     flight = shim_flight_make(ep, SHIM_RECV, msg->msg_iov, msg->desc,
         msg->iov_count, msg->context, "recvmsg");
     if (shim_flight_is_refused(ep, FI_ADDR_UNSPEC, false)) {
@@ -34,10 +36,13 @@ static ssize_t recv_post(
     }
     real.desc = NULL;
     real.context = &flight->context;
+    flight->is_multi = (flags & FI_MULTI_RECV) != 0;
     shim_flight_begin(flight);
     code = fi_recvmsg(ep_real(ep), &real, flags);
     if (code != 0)
         shim_flight_undo(flight);
+    else
+        ep->object.domain->receives++;
     return code;
 }
 

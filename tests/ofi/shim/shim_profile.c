@@ -3,8 +3,8 @@
  *
  * From manuals and sources of libfabric's providers, not from hardware; a limit
  * that depends on the device is a small one here. Where a provider has two
- * ways, the stricter one is taken: efa is "efa-direct" in what it demands of
- * local memory and contexts. */
+ * ways, the stricter one is taken: efa demands of local memory and contexts
+ * what its "efa-direct" does. */
 #include "ofi/shim/shim_profile.h"
 
 #include <string.h>
@@ -78,6 +78,25 @@ static const struct shim_profile profiles[] = {
         .depth = 32,
         .wait = SHIM_WAIT_LATE,
         .release = SHIM_RELEASE_ALONE,
+        .again = 32,
+        .delay = 16,
+        .reorders = true,
+    },
+    /* The same with a buffer for each message, as in "efa-direct". */
+    {
+        .name = "efa-direct",
+        .mr_mode =
+            FI_MR_LOCAL | FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY,
+        .mode = FI_CONTEXT2,
+        .key_len = 4,
+        .inject_len = 32,
+        .iov_max = 2,
+        .rma_iov_max = 1,
+        .message_max = 1u << 30,
+        .depth = 32,
+        .wait = SHIM_WAIT_LATE,
+        .release = SHIM_RELEASE_ALONE,
+        .is_single = true,
         .again = 32,
         .delay = 16,
         .reorders = true,

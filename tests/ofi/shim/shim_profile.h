@@ -36,6 +36,7 @@ struct shim_profile {
     unsigned delay;    /* a completion waits up to so many reads of the queue */
     unsigned alarms;   /* so many of 256 waits are told EAGAIN, and as many
                         * descriptors become ready for nothing */
+    bool is_single;    /* a buffer takes one message */
     bool reorders;     /* completions of sends, reads and writes */
 };
 

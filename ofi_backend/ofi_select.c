@@ -174,19 +174,14 @@ static hg_return_t look(const struct search *search, const char *stack,
     return rc;
 }
 
-/* A name may be that of a NIC, as libfabric calls it, or of a host. */
-static hg_return_t stack_try(
-    const struct search *search, const char *stack, struct fi_info **ret_info)
+static hg_return_t stack_try(const struct search *search, const char *stack,
+    bool by_nic, struct fi_info **ret_info)
 {
     hg_return_t rc = HG_OPNOTSUPPORTED;
 
     for (unsigned level = 0;
-         level < AMG_OFI_HINTS_LEVELS && rc == HG_OPNOTSUPPORTED; level++) {
-        if (search->where.is_name)
-            rc = look(search, stack, level, true, ret_info);
-        if (rc == HG_OPNOTSUPPORTED)
-            rc = look(search, stack, level, false, ret_info);
-    }
+         level < AMG_OFI_HINTS_LEVELS && rc == HG_OPNOTSUPPORTED; level++)
+        rc = look(search, stack, level, by_nic, ret_info);
     return rc;
 }
 
@@ -200,7 +195,9 @@ static void hint_write(const struct search *search, char *ret_text, size_t cap)
     ret_text[0] = '\0';
     if (search->where.wish[0] != '\0')
         used = (size_t)snprintf(ret_text, cap,
-            "; is that an address, interface or NIC of this machine?");
+            "; is that an address, interface or NIC of this machine?%s%s",
+            search->where.unknown == NULL ? "" : " As a host: ",
+            search->where.unknown == NULL ? "" : search->where.unknown);
     if (filter != NULL && filter[0] != '\0')
         used += (size_t)snprintf(ret_text + used, cap - used,
             "; FI_PROVIDER is '%.80s' and hides all others from this process",
@@ -234,7 +231,7 @@ static void refuse_log(const struct search *search)
 }
 
 static hg_return_t stacks_try(
-    const struct search *search, struct fi_info **ret_info)
+    const struct search *search, bool by_nic, struct fi_info **ret_info)
 {
     const char *itself[STACKS_MAX] = {search->protocol};
     const char *const *stacks = itself;
@@ -244,11 +241,27 @@ static hg_return_t stacks_try(
         if (strcmp(protocols[i].protocol, search->protocol) == 0)
             stacks = protocols[i].stacks;
     for (unsigned i = 0; i < STACKS_MAX && stacks[i] != NULL; i++) {
-        rc = stack_try(search, stacks[i], ret_info);
+        rc = stack_try(search, stacks[i], by_nic, ret_info);
         if (rc != HG_OPNOTSUPPORTED)
             return rc;
     }
-    refuse_log(search);
+    return rc;
+}
+
+/* A name may be that of a NIC, as libfabric calls it, or of a host; the
+ * resolver, who may take long, is asked for those that are no NIC's. */
+static hg_return_t search_do(struct search *search, struct fi_info **ret_info)
+{
+    hg_return_t rc = HG_OPNOTSUPPORTED;
+
+    if (search->where.is_name)
+        rc = stacks_try(search, true, ret_info);
+    if (rc == HG_OPNOTSUPPORTED && search->where.is_name)
+        amg_ofi_where_resolve(&search->where);
+    if (rc == HG_OPNOTSUPPORTED)
+        rc = stacks_try(search, false, ret_info);
+    if (rc == HG_OPNOTSUPPORTED)
+        refuse_log(search);
     return rc;
 }
 
@@ -266,7 +279,7 @@ hg_return_t amg_ofi_select(const struct amg_open *how,
     if (rc == HG_SUCCESS)
         rc = amg_ofi_hints_version(&search.version);
     if (rc == HG_SUCCESS)
-        rc = stacks_try(&search, ret_info);
+        rc = search_do(&search, ret_info);
     if (rc != HG_SUCCESS)
         return rc;
     if (((*ret_info)->domain_attr->mr_mode & FI_MR_RAW) != 0 ||

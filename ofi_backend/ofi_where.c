@@ -10,6 +10,7 @@
 #include <arpa/inet.h>
 #include <ifaddrs.h>
 #include <net/if.h>
+#include <netdb.h>
 #include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -194,6 +195,56 @@ static hg_return_t subnet_read(const char *text, struct amg_ofi_where *where)
     return HG_INVALID_ARG;
 }
 
+/* 0: others can reach it. */
+static int ip_rank(int family, const uint8_t *ip)
+{
+    if (is_loopback(family, ip))
+        return RANK_LOOPBACK;
+    return is_link_local(family, ip) ? RANK_LINK : 0;
+}
+
+/* Of two that are as good, the older kind. */
+static int host_rank(int family, const uint8_t *ip)
+{
+    return 2 * ip_rank(family, ip) + (family == AF_INET6 ? 1 : 0);
+}
+
+/* NOTE(here, not by libfabric): which would ask once for each provider, and
+ * take the first address, even one of the loopback. */
+void amg_ofi_where_resolve(struct amg_ofi_where *where)
+{
+    const struct addrinfo hints = {
+        .ai_family = where->family, .ai_socktype = SOCK_STREAM};
+    struct addrinfo *all = NULL;
+    const struct addrinfo *best = NULL;
+    int best_rank = 0;
+    int code = getaddrinfo(where->wish, NULL, &hints, &all);
+
+    if (code != 0) {
+        where->unknown = gai_strerror(code);
+        return;
+    }
+    for (const struct addrinfo *at = all; at != NULL; at = at->ai_next) {
+        const uint8_t *ip = ip_of(at->ai_addr);
+        int rank = ip == NULL ? 0 : host_rank(at->ai_family, ip);
+
+        if (ip == NULL || (best != NULL && rank >= best_rank))
+            continue;
+        best = at;
+        best_rank = rank;
+    }
+    if (best != NULL)
+        (void)getnameinfo(best->ai_addr, best->ai_addrlen, where->host,
+            sizeof(where->host), NULL, 0, NI_NUMERICHOST);
+    if (best_rank / 2 == RANK_LOOPBACK &&
+        strncmp(where->wish, "localhost", 9) != 0)
+        AMG_LOG_WARNING("cls",
+            "the host '%s' is %s here, which no other machine reaches; name an "
+            "interface, or mend /etc/hosts",
+            where->wish, where->host);
+    freeaddrinfo(all);
+}
+
 hg_return_t amg_ofi_where_read(
     const struct amg_open *how, struct amg_ofi_where *ret_where)
 {
@@ -253,11 +304,7 @@ int amg_ofi_where_rank(
         return -1;
     if (where->family != AF_UNSPEC && where->family != addr->sa_family)
         rank += RANK_OTHER_FAMILY;
-    if (is_loopback(addr->sa_family, ip))
-        rank += RANK_LOOPBACK;
-    else if (is_link_local(addr->sa_family, ip))
-        rank += RANK_LINK;
-    return rank;
+    return rank + ip_rank(addr->sa_family, ip);
 }
 
 bool amg_ofi_where_is_nic(

@@ -23,6 +23,7 @@ struct amg_ofi_where {
     char port[AMG_OFI_PORT_CAP]; /* "": any */
     bool is_any;                 /* the wish was the address of all */
     bool is_name;                /* a host, or what libfabric calls a NIC */
+    const char *unknown;         /* why no such host was found; or NULL */
     bool has_subnet;
     int family; /* that is asked for; AF_UNSPEC: either */
     int subnet_family;
@@ -34,6 +35,11 @@ struct amg_ofi_where {
  * other; the log says which. */
 hg_return_t amg_ofi_where_read(
     const struct amg_open *how, struct amg_ofi_where *ret_where);
+
+/* Asks for the address of the host that was named; may block as long as the
+ * resolver does. Where there is none, the name stays for the provider to read.
+ */
+void amg_ofi_where_resolve(struct amg_ofi_where *where);
 
 /* How well a result of libfabric fits: 0 best, then addresses that few can
  * reach; negative: not at all. */

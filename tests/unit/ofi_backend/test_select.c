@@ -155,6 +155,21 @@ static void test_select_nic_by_its_name(void **state)
     assert_true(fake_has_logged("'cxi' at cxi7"));
 }
 
+/* The resolver is asked once, by us, and for what is no NIC. */
+static void test_select_host_by_its_name(void **state)
+{
+    (void)state;
+    assert_int_equal(choose("tcp", "localhost:77"), HG_SUCCESS);
+    chosen_is("tcp;ofi_rxm", "lo");
+    assert_string_equal(fake_look.node, "127.0.0.1");
+    assert_string_equal(fake_look.service, "77");
+    assert_false(fake_has_logged("no other machine reaches"));
+    /* A name of the provider's own stays what it is. */
+    assert_int_equal(choose("shm", "no_host"), HG_OPNOTSUPPORTED);
+    assert_string_equal(fake_look.node, "no_host");
+    assert_true(fake_has_logged("As a host: "));
+}
+
 static void test_select_address_of_all_takes_one(void **state)
 {
     (void)state;
@@ -288,6 +303,7 @@ int main(void)
         UNIT_TEST(test_select_obeys_what_comes_back),
         UNIT_TEST(test_select_long_keys_are_refused),
         UNIT_TEST(test_select_nic_by_its_name),
+        UNIT_TEST(test_select_host_by_its_name),
         UNIT_TEST(test_select_address_of_all_takes_one),
         UNIT_TEST(test_select_format_of_addresses),
         UNIT_TEST(test_select_subnet),

@@ -3,6 +3,7 @@
  * no name that a killed rank could leave behind, and are gone with the class.
  */
 #include <dirent.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -67,6 +68,10 @@ int main(void)
     ranks_start(MPI_THREAD_MULTIPLE);
     CHECK(tables_find(&mine) == 0);
     ranks_open(&all, MPI_COMM_WORLD);
+    /* Called as it was asked for, by "ofi+PROTOCOL". */
+    CHECK(strcmp(HG_Class_get_name(all.cls), "ofi") == 0);
+    CHECK(strcmp(HG_Class_get_protocol(all.cls),
+              getenv("AMALGAM_TRANSPORT") + strlen("ofi+")) == 0);
     MPI_Comm_split_type(
         MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
     MPI_Comm_size(node, &node_size);

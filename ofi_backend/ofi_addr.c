@@ -82,6 +82,7 @@ static hg_return_t peer_make_locked(struct amg_ofi_domain *domain,
     amg_list_init(&peer->unsent);
     amg_list_init(&peer->leases);
     amg_list_init(&peer->transfers);
+    amg_list_init(&peer->crowd);
     atomic_init(&peer->shares, 1);
     rc = amg_table_add(&domain->peer_numbers, peer, 0, &peer->number);
     if (rc != HG_SUCCESS)

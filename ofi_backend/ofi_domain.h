@@ -98,9 +98,11 @@ struct amg_peer {
     struct amg_link trying;
     struct amg_list leases;    /* of its memory, ours */
     struct amg_list transfers; /* our puts and gets */
-    unsigned revoked;          /* leases of our memory that it is to return */
-    unsigned busy;             /* sends, reads and writes in motion */
-    bool is_stale; /* its place in the address vector is to be given back */
+    struct amg_list crowd;     /* of them, those that wait for `asked` */
+    unsigned asked;   /* messages of puts and gets that it has not answered */
+    unsigned revoked; /* leases of our memory that it is to return */
+    unsigned busy;    /* sends, reads and writes in motion */
+    bool is_stale;    /* its place in the address vector is to be given back */
     _Alignas(8) uint8_t addr[]; /* as the provider reads it */
 };
 

@@ -44,6 +44,7 @@ static void transfer_end_locked(struct amg_ofi_transfer *transfer)
     if (amg_link_is_listed(&transfer->link))
         amg_list_remove(&transfer->link);
     amg_list_remove(&transfer->of_peer);
+    amg_ofi_small_next_locked(transfer->peer);
     if (transfer->lease != NULL)
         amg_ofi_lease_put_locked(transfer->lease);
     if (op != NULL) {
@@ -128,7 +129,9 @@ static void transfer_move_locked(struct amg_ofi_transfer *transfer)
                                      : amg_ofi_post_next_locked(transfer);
     if (rc == HG_AGAIN) {
         if (!amg_link_is_listed(&transfer->link))
-            amg_list_push(&domain->transfers, &transfer->link);
+            amg_list_push(transfer->lease == NULL ? &transfer->peer->crowd
+                                                  : &domain->transfers,
+                &transfer->link);
         return;
     }
     if (amg_link_is_listed(&transfer->link))

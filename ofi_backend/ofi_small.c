@@ -9,11 +9,17 @@
 
 #include <string.h>
 
+#include "base/assert.h"
 #include "base/log.h"
 #include "ofi_backend/ofi_addr.h"
 #include "ofi_backend/ofi_mem.h"
 #include "ofi_backend/ofi_send.h"
 #include "ofi_backend/ofi_slab.h"
+
+/* Messages that a peer has not answered. What it has no buffer for takes of
+ * what it needs to post one (shm, 1.17, has 256 of both together), so that the
+ * other transfers wait here. */
+enum { ASKED_MAX = 16 };
 
 uint64_t amg_ofi_small_max(const struct amg_ofi_domain *domain)
 {
@@ -34,10 +40,14 @@ hg_return_t amg_ofi_small_post_locked(struct amg_ofi_transfer *transfer)
         .len = len,
         .left = transfer->posted == 0 ? left : len,
     };
-    struct amg_ofi_piece *piece = amg_ofi_rma_piece_get_locked(transfer, len);
-    struct amg_ofi_slab *slab = amg_ofi_slab_get_locked(domain);
+    struct amg_ofi_piece *piece = NULL;
+    struct amg_ofi_slab *slab = NULL;
     uint32_t body_len = sizeof(access);
 
+    if (transfer->peer->asked >= ASKED_MAX)
+        return HG_AGAIN;
+    piece = amg_ofi_rma_piece_get_locked(transfer, len);
+    slab = amg_ofi_slab_get_locked(domain);
     if (piece == NULL || slab == NULL ||
         amg_table_add(&domain->pieces, piece, transfer->peer->number,
             &piece->cookie) != HG_SUCCESS) {
@@ -58,6 +68,7 @@ hg_return_t amg_ofi_small_post_locked(struct amg_ofi_transfer *transfer)
     amg_place_skip(&transfer->there, len);
     transfer->posted += len;
     transfer->piece_count++;
+    transfer->peer->asked++;
     amg_list_push(&transfer->pieces, &piece->link);
     slab->header.cookie = piece->cookie;
     amg_ofi_send_address(slab, transfer->peer, transfer->ep->base.context_id,
@@ -67,9 +78,20 @@ hg_return_t amg_ofi_small_post_locked(struct amg_ofi_transfer *transfer)
     return HG_SUCCESS;
 }
 
+void amg_ofi_small_next_locked(struct amg_peer *peer)
+{
+    if (peer->asked < ASKED_MAX && !amg_list_is_empty(&peer->crowd))
+        amg_list_push(&peer->domain->transfers, amg_list_pop(&peer->crowd));
+}
+
 void amg_ofi_small_forget_locked(struct amg_ofi_piece *piece)
 {
-    amg_table_remove(&piece->transfer->peer->domain->pieces, piece->cookie);
+    struct amg_peer *peer = piece->transfer->peer;
+
+    amg_table_remove(&peer->domain->pieces, piece->cookie);
+    AMG_ASSERT(peer->asked > 0);
+    peer->asked--;
+    amg_ofi_small_next_locked(peer);
 }
 
 /* What the access names, if it may. */

@@ -11,11 +11,20 @@
 #include "ofi_backend/ofi_domain.h"
 #include "ofi_backend/ofi_transport.h"
 
-enum { LEN = 65536, SOME = 16384, TINY = 8, UNREG_MS = 20000, TEXT_CAP = 512 };
+enum {
+    LEN = 65536,
+    SOME = 16384,
+    TINY = 8,
+    UNREG_MS = 20000,
+    TEXT_CAP = 512,
+    MANY = 100,
+    MANY_AT_ONCE = 16
+};
 
 static uint8_t exposed[LEN];
 static uint8_t landing[LEN];
 static unsigned reads;
+static unsigned sends;
 static struct amg_ofi_call counting;
 
 static ssize_t count_readmsg(
@@ -25,6 +34,26 @@ static ssize_t count_readmsg(
 
     if (code == 0)
         reads++;
+    return code;
+}
+
+static ssize_t count_send(struct fid_ep *ep, const void *bytes, size_t len,
+    void *desc, fi_addr_t to, void *context)
+{
+    ssize_t code = fi_send(ep, bytes, len, desc, to, context);
+
+    if (code == 0)
+        sends++;
+    return code;
+}
+
+static ssize_t count_inject(
+    struct fid_ep *ep, const void *bytes, size_t len, fi_addr_t to)
+{
+    ssize_t code = fi_inject(ep, bytes, len, to);
+
+    if (code == 0)
+        sends++;
     return code;
 }
 
@@ -205,17 +234,49 @@ static void test_rma_last_context_returns_its_leases(void **state)
     world_close(&world);
 }
 
+/* What a peer cannot take at once waits here, and not in its provider. */
+static void test_rma_many_messages_wait_for_answers(void **state)
+{
+    struct amg_segment segment = {landing, LEN};
+    const struct amg_place local = {.segments = &segment, .count = 1};
+    struct amg_op ops[MANY];
+    struct world world;
+    unsigned ended = 0;
+
+    (void)state;
+    world_open(&world);
+    pull(&world, TINY);
+    memset(ops, 0, sizeof(ops));
+    sends = 0;
+    for (unsigned i = 0; i < MANY; i++)
+        assert_int_equal(amg_ofi_transport.bulk.get(world.reader.ep, world.peer,
+                             0, &local, &world.remote, TINY, &ops[i]),
+            HG_SUCCESS);
+    assert_true(sends <= MANY_AT_ONCE);
+    while (ended < MANY) {
+        ended += side_poll(&world.reader);
+        (void)side_poll(&world.owner);
+    }
+    for (unsigned i = 0; i < MANY; i++)
+        assert_int_equal(ops[i].ret, HG_SUCCESS);
+    assert_true(sends >= 2 * MANY); /* of both sides */
+    world_close(&world);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_rma_first_access_of_some_bytes_needs_no_lease),
         cmocka_unit_test(test_rma_tiny_accesses_ask_for_no_lease),
         cmocka_unit_test(test_rma_long_access_is_read),
+        cmocka_unit_test(test_rma_many_messages_wait_for_answers),
         cmocka_unit_test(test_rma_last_context_returns_its_leases),
     };
 
     counting = *amg_ofi_call;
     counting.readmsg = count_readmsg;
+    counting.send = count_send;
+    counting.inject = count_inject;
     amg_ofi_call_set(&counting);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -44,6 +44,14 @@ static hg_return_t serve_hold(hg_handle_t handle)
     return HG_SUCCESS;
 }
 
+void servers_register(struct servers *peer)
+{
+    peer->ask =
+        MERCURY_REGISTER(peer->cls, "ask", number_t, number_t, serve_ask);
+    peer->hold =
+        MERCURY_REGISTER(peer->cls, "hold", number_t, number_t, serve_hold);
+}
+
 static void peer_open(struct servers *peer, const char *where, int is_server)
 {
     char text[SERVERS_TEXT_CAP];
@@ -53,10 +61,7 @@ static void peer_open(struct servers *peer, const char *where, int is_server)
     CHECK(peer->cls != NULL);
     peer->context = HG_Context_create(peer->cls);
     CHECK(peer->context != NULL);
-    peer->ask =
-        MERCURY_REGISTER(peer->cls, "ask", number_t, number_t, serve_ask);
-    peer->hold =
-        MERCURY_REGISTER(peer->cls, "hold", number_t, number_t, serve_hold);
+    servers_register(peer);
 }
 
 static void peer_turn(struct servers *peer)

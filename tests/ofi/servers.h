@@ -30,6 +30,9 @@ struct servers_call {
 /* To be called first: runs `test` as the client, or is a server. */
 int servers_main(int argc, char **argv, void (*test)(struct servers *client));
 
+/* Registers "ask" and "hold" with a class of the test's own. */
+void servers_register(struct servers *peer);
+
 /* Starts a server at "tcp://WHERE" ("127.0.0.1" takes a free port), and waits
  * until it tells its address. */
 pid_t servers_start(const char *where, char *ret_address);

@@ -387,6 +387,11 @@ static uint64_t patience_ns(const struct amg_peer *peer)
                : 0;
 }
 
+static uint64_t silent_ms(const struct amg_peer *peer)
+{
+    return peer->domain->connect_ns / AMG_NS_PER_MS;
+}
+
 static void peer_time_out_locked(struct amg_peer *peer)
 {
     const struct amg_ofi_domain *domain = peer->domain;
@@ -398,12 +403,8 @@ static void peer_time_out_locked(struct amg_peer *peer)
         "address right, the program there running and making progress, its "
         "port not blocked, and does it use ofi+%s%s, too?",
         domain->facts.stack, amg_ofi_auth_text(domain->info, key));
+    (void)amg_ofi_line_end_if_dead_locked(peer, silent_ms(peer));
     amg_ofi_hello_lost_locked(peer, why);
-}
-
-static uint64_t silent_ms(const struct amg_peer *peer)
-{
-    return peer->domain->connect_ns / AMG_NS_PER_MS;
 }
 
 /* Has it been silent for so long that its host has to be asked after, and is

@@ -7,6 +7,10 @@
  * TCP itself gives up after a quarter of an hour only, and the provider with
  * it: until then it may still read and write the memory of a transfer.
  *
+ * A connection that is being made is asked for again after 1, 2, 4 ... seconds,
+ * and the provider goes on with it: so the peer would not be reached long after
+ * its host is back. It ends, too, and the next one begins anew.
+ *
  * So the connections of the provider are sought among the descriptors of this
  * process: those that lead to the peer's address, and those from its host that
  * came in at ours. A duplicate is looked at, since the provider may close its
@@ -33,6 +37,7 @@ union where {
 struct search {
     union where peer;
     union where self;
+    socklen_t len; /* of an address */
     uint64_t silent_ms;
     unsigned alive;
     unsigned dead;
@@ -66,9 +71,11 @@ static bool is_line(const struct search *search, int fd)
 {
     union where there = {.any.sa_family = AF_UNSPEC};
     union where here = {.any.sa_family = AF_UNSPEC};
-    socklen_t len = sizeof(there);
+    socklen_t len = search->len;
 
-    if (getpeername(fd, &there.any, &len) != 0 ||
+    /* getpeername() says nothing of a connection that is being made; this does,
+     * but to who asks for just as many bytes as there are. */
+    if (getsockopt(fd, SOL_SOCKET, SO_PEERNAME, &there, &len) != 0 ||
         !is_same_host(&there, &search->peer))
         return false;
     len = sizeof(here);
@@ -84,8 +91,13 @@ static bool line_is_dead(struct search *search, int fd)
     socklen_t len = sizeof(info);
 
     memset(&info, 0, sizeof(info));
-    if (getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &len) != 0 ||
-        info.tcpi_state != TCP_ESTABLISHED)
+    if (getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &len) != 0)
+        return false;
+    if (info.tcpi_state == TCP_SYN_SENT) {
+        search->dead++;
+        return true;
+    }
+    if (info.tcpi_state != TCP_ESTABLISHED)
         return false;
     if (info.tcpi_last_ack_recv < search->silent_ms) {
         search->alive++;
@@ -126,10 +138,11 @@ static void lines_visit(struct search *search, bool ends_dead)
 bool amg_ofi_line_end_if_dead_locked(
     const struct amg_peer *peer, uint64_t silent_ms)
 {
-    struct search search = {.silent_ms = silent_ms};
+    struct search search = {.len = peer->addr_len, .silent_ms = silent_ms};
 
-    if (peer->domain->facts.addr_format != FI_SOCKADDR_IN &&
-        peer->domain->facts.addr_format != FI_SOCKADDR_IN6)
+    if ((peer->domain->facts.addr_format != FI_SOCKADDR_IN &&
+            peer->domain->facts.addr_format != FI_SOCKADDR_IN6) ||
+        peer->addr_len > sizeof(search.peer))
         return false;
     where_set(&search.peer, peer);
     where_set(&search.self, peer->domain->self);

@@ -6,8 +6,9 @@
 #include "ofi_backend/ofi_domain.h"
 
 /* Has the peer's host acknowledged nothing for `silent_ms`, though it was sent
- * something? Then the connections end, and so does what moves over them.
- * False where nothing is known, as of providers that do not use TCP. */
+ * something, or is it still asked for a connection? Then the connections end,
+ * and so does what moves over them. False where nothing is known, as of
+ * providers that do not use TCP. */
 bool amg_ofi_line_end_if_dead_locked(
     const struct amg_peer *peer, uint64_t silent_ms);
 

@@ -199,6 +199,18 @@ void amg_ofi_ep_note_locked(struct amg_ofi_domain *domain,
     receive->tick = domain->tick;
 }
 
+/* Of a message that was too long, a provider may tell nothing but that, and
+ * leave the buffer alone from then on (tcp;ofi_rxm, 1.17): a stranger could
+ * take all of them. Where it has not left it alone, it does now. */
+void amg_ofi_ep_cut_locked(
+    struct amg_ofi_domain *domain, struct amg_ofi_receive *receive)
+{
+    (void)amg_ofi_call->cancel(domain->ep, &receive->work.context);
+    receive->is_posted = false;
+    receive->end = receive->sum + 1; /* a gap: when it was quiet for a time */
+    receive->tick = domain->tick;
+}
+
 void amg_ofi_ep_refill_locked(
     struct amg_ofi_domain *domain, struct amg_ofi_receive *receive)
 {

@@ -176,13 +176,15 @@ void amg_ofi_poll_on_received_locked(struct amg_ofi_domain *domain,
         amg_ofi_ep_note_locked(domain, receive, entry->buf, entry->len);
         message_take_locked(domain, entry->buf, entry->len);
     }
-    if (error != 0 && error != FI_ECANCELED && error != FI_ETRUNC)
+    if (error != 0 && error != FI_ECANCELED && amg_ofi_peer_may_warn(domain))
         AMG_LOG_WARNING(
             "ofi", "receiving: %s; it goes on", amg_ofi_call->strerror(error));
     /* The release comes with the last message, or by itself. */
     if ((entry->flags & FI_MULTI_RECV) != 0 || error == FI_ECANCELED ||
         !domain->facts.is_multi)
         receive->is_posted = false;
+    else if (error != 0)
+        amg_ofi_ep_cut_locked(domain, receive);
     amg_ofi_ep_refill_locked(domain, receive);
 }
 

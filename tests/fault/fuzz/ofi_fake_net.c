@@ -84,8 +84,10 @@ static void inbox_empty(struct object *ep)
         event->entry.buf = receive->base + receive->used;
         receive->used += len;
         event->error = len < event->len ? FI_ETRUNC : 0;
-        if (receive->len - receive->used < ep->min_left) {
-            event->entry.flags |= FI_MULTI_RECV;
+        /* Nor is it said that a buffer is left alone that a message was too
+         * long for (as by tcp;ofi_rxm, 1.17). */
+        if (event->error != 0 || receive->len - receive->used < ep->min_left) {
+            event->entry.flags |= event->error == 0 ? FI_MULTI_RECV : 0;
             ep->receive_first = (ep->receive_first + 1) % OFI_FAKE_RECEIVES;
             ep->receive_count--;
         }

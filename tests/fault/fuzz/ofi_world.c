@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "ofi.h"
+#include "ofi_backend/ofi_hello.h"
 #include "ofi_backend/ofi_transport.h"
 
 enum {
@@ -282,13 +283,16 @@ void ofi_open(void)
     good_ask();
 }
 
-/* Who holds a lease of it is given up when the time has come. */
+/* A liar may keep a lease as long as it is there, and is gone then. */
 static void memory_take_back(struct ofi_side *side)
 {
+    struct amg_ofi_domain *domain = amg_ofi_domain_of(side->domain);
     hg_return_t rc = driver->bulk.unreg(side->domain, side->mem, 0);
 
-    for (unsigned i = 0; i < DRAIN && rc == HG_BUSY; i++) {
-        ofi_wait(side, true);
+    if (rc == HG_BUSY) {
+        amg_bias_take(&domain->lock);
+        amg_ofi_hello_lost_locked(side->liar, "it lied");
+        amg_bias_give(&domain->lock);
         rc = driver->bulk.unreg(side->domain, side->mem, 0);
     }
     FUZZ_CHECK(rc == HG_SUCCESS);

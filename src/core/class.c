@@ -113,6 +113,9 @@ static hg_return_t class_borrow(hg_class_t *cls)
     cls->twins = lender->twins;
     cls->far = lender->far;
     cls->pool = lender->pool; /* the one that the domains know */
+    /* Calls to oneself may go by it, which none of the lender's do. */
+    if (cls->plan.no_loopback)
+        cls->is_idle[cls->plan.main_route] = false;
     return HG_SUCCESS;
 }
 

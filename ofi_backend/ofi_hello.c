@@ -56,6 +56,13 @@ enum {
     BUSY_TIMES = 11,    /* more of the time to connect; 2 minutes by default */
 };
 
+/* Is something to go to it, so that its deadline counts? */
+static bool is_waiting(const struct amg_peer *peer)
+{
+    return peer->state == AMG_OFI_PEER_ASKED || peer->owes_hello ||
+           peer->owes_welcome || !amg_list_is_empty(&peer->unsent);
+}
+
 void amg_ofi_hello_set_deadline(struct amg_peer *peer)
 {
     peer->deadline_ns = amg_clock_ns() + peer->domain->connect_ns;
@@ -263,10 +270,11 @@ static void peer_greet_locked(
         return;
     }
     names_take(peer, hello);
+    if (!is_waiting(peer))
+        amg_ofi_hello_set_deadline(peer);
     if (peer->state == AMG_OFI_PEER_STRANGER) {
         token_draw(peer);
         amg_ofi_peer_set_state(peer, AMG_OFI_PEER_GREETED);
-        amg_ofi_hello_set_deadline(peer);
     }
     welcome_owe(peer, true);
     try_later_locked(peer);
@@ -372,9 +380,9 @@ void amg_ofi_hello_doubt_locked(struct amg_peer *peer)
     }
     if (peer->state != AMG_OFI_PEER_OPEN || peer->owes_hello)
         return;
-    peer->owes_hello = true;
-    if (amg_list_is_empty(&peer->unsent))
+    if (!is_waiting(peer))
         amg_ofi_hello_set_deadline(peer);
+    peer->owes_hello = true;
     try_later_locked(peer);
 }
 
@@ -425,15 +433,13 @@ static bool host_is_gone_locked(struct amg_peer *peer)
 static void peer_tick_locked(struct amg_peer *peer, uint64_t now_ns)
 {
     unsigned tick = peer->domain->tick;
-    bool is_waiting = peer->state == AMG_OFI_PEER_ASKED || peer->owes_hello ||
-                      peer->owes_welcome || !amg_list_is_empty(&peer->unsent);
 
     if (host_is_gone_locked(peer)) {
         amg_ofi_hello_lost_locked(peer,
             "its host acknowledges nothing; is it down, or the link to it?");
         return;
     }
-    if (is_waiting && now_ns >= peer->deadline_ns + patience_ns(peer)) {
+    if (is_waiting(peer) && now_ns >= peer->deadline_ns + patience_ns(peer)) {
         peer_time_out_locked(peer);
         return;
     }

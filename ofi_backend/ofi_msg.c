@@ -425,6 +425,7 @@ void amg_ofi_msg_lost_locked(struct amg_peer *peer)
         if (op != &call_cancelled)
             amg_ofi_op_end_locked(op, HG_HOSTUNREACH);
     }
+    amg_ofi_send_lost_locked(peer);
     amg_flow_forget(&domain->flow, &peer->calls);
     peer->calls.unanswered = 0;
 }

@@ -64,14 +64,18 @@ ssize_t amg_ofi_send_post_locked(struct amg_ofi_slab *slab)
 {
     struct amg_ofi_domain *domain = slab->domain;
     struct amg_peer *peer = slab->peer;
-    bool is_short = slab->len <= domain->facts.inject_len &&
-                    (slab->header.kind & ~AMG_OFI_MAGIC_MASK) > AMG_OFI_WELCOME;
+    unsigned kind = slab->header.kind & ~(unsigned)AMG_OFI_MAGIC_MASK;
+    bool is_short =
+        slab->len <= domain->facts.inject_len && kind > AMG_OFI_WELCOME;
     ssize_t code = 0;
 
     slab->header.from = peer->my_number;
     slab->header.stamp = peer->my_token;
+    /* A hello comes from nobody that is known yet, who can give none. */
     slab->header.credits =
-        (uint8_t)amg_flow_take_owed(&peer->calls, CREDITS_PER_MESSAGE);
+        kind == AMG_OFI_HELLO
+            ? 0
+            : (uint8_t)amg_flow_take_owed(&peer->calls, CREDITS_PER_MESSAGE);
     slab->epoch = peer->epoch;
     if (is_short) {
         code = amg_ofi_call->inject(
@@ -222,6 +226,21 @@ void amg_ofi_send_detach_locked(
     for (; link != NULL; link = amg_list_next(&domain->trying, link))
         list_detach_locked(
             &AMG_OBJECT(link, struct amg_peer, trying)->unsent, ep);
+}
+
+void amg_ofi_send_lost_locked(const struct amg_peer *peer)
+{
+    struct amg_list *sends = &peer->domain->sends;
+    struct amg_link *link = peer->busy > 0 ? amg_list_first(sends) : NULL;
+
+    for (; link != NULL; link = amg_list_next(sends, link)) {
+        struct amg_ofi_slab *slab = AMG_OBJECT(link, struct amg_ofi_slab, link);
+
+        if (slab->op == NULL || slab->peer != peer)
+            continue;
+        amg_ofi_op_end_locked(slab->op, HG_HOSTUNREACH);
+        slab->op = NULL;
+    }
 }
 
 void amg_ofi_send_abandon_locked(struct amg_ofi_domain *domain)

@@ -28,6 +28,8 @@ void amg_ofi_send_retry_locked(struct amg_ofi_domain *domain);
 /* Nobody is told any more when what `ep` sends has left. */
 void amg_ofi_send_detach_locked(
     struct amg_ofi_domain *domain, const struct amg_ofi_ep *ep);
+/* The peer is gone: the operations of what is in motion to it end. */
+void amg_ofi_send_lost_locked(const struct amg_peer *peer);
 /* Libfabric's endpoint is closed: nothing is in motion any more. */
 void amg_ofi_send_abandon_locked(struct amg_ofi_domain *domain);
 

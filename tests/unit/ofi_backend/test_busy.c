@@ -13,7 +13,7 @@
 
 #include "base/clock.h"
 #include "fake.h"
-#include "ofi_backend/ofi_domain.h"
+#include "ofi_backend/ofi_hello.h"
 #include "ofi_backend/ofi_transport.h"
 
 enum { LEN = 900 };
@@ -166,6 +166,78 @@ static void test_busy_peer_is_given_up_at_last(void **state)
     sending = SEND_AGAIN;
     post(&waits);
     assert_int_equal(poll_late(&waits, 12), HG_HOSTUNREACH);
+    /* What the provider has not sent yet waits no longer, either. */
+    assert_int_equal(stays.priv[AMG_OFI_PRIV_STATE], AMG_OFI_OP_DONE);
+    assert_int_equal(stays.ret, HG_HOSTUNREACH);
+}
+
+/* The client, as the server knows it. */
+static struct amg_peer *client_at_server(void)
+{
+    const struct amg_ofi_domain *domain = amg_ofi_domain_of(server.domain);
+    struct amg_link *link = amg_list_first(&domain->peers);
+
+    while (AMG_OBJECT(link, struct amg_peer, all) == domain->self)
+        link = amg_list_next(&domain->peers, link);
+    return AMG_OBJECT(link, struct amg_peer, all);
+}
+
+static void doubt_client(void)
+{
+    struct amg_ofi_domain *domain = amg_ofi_domain_of(server.domain);
+
+    amg_bias_take(&domain->lock);
+    amg_ofi_hello_doubt_locked(client_at_server());
+    amg_bias_give(&domain->lock);
+}
+
+/* Long after first contact the peer asks who is here, and there is no room for
+ * the answer just then. */
+static void test_busy_answer_to_a_doubt_has_time(void **state)
+{
+    const struct amg_ofi_domain *domain = amg_ofi_domain_of(client.domain);
+    struct amg_op op;
+    unsigned tick = 0;
+
+    (void)state;
+    peer->deadline_ns = 1;
+    sending = SEND_AGAIN;
+    doubt_client();
+    while (!peer->owes_welcome && peer->state == AMG_OFI_PEER_OPEN)
+        (void)poll_both(NULL);
+    tick = domain->tick;
+    while (domain->tick - tick < 2)
+        (void)poll_both(NULL);
+    assert_int_equal(peer->state, AMG_OFI_PEER_OPEN);
+    sending = SEND_GOES;
+    while (peer->owes_welcome)
+        (void)poll_both(NULL);
+    post(&op);
+    assert_int_equal(wait_for(&op), HG_SUCCESS);
+}
+
+/* A hello goes to somebody who may not know its sender, and so takes no
+ * credits along. */
+static void test_busy_doubt_keeps_credits(void **state)
+{
+    const struct amg_ofi_domain *domain = amg_ofi_domain_of(client.domain);
+    struct amg_news news;
+    struct amg_op op;
+    unsigned tick = domain->tick;
+
+    (void)state;
+    amg_news_init(&news);
+    post(&op);
+    while (amg_list_is_empty(&news.arrived)) {
+        (void)amg_ofi_transport.ep.poll(client.ep, 100, &news);
+        (void)amg_ofi_transport.ep.poll(server.ep, 100, &news);
+    }
+    doubt_client();
+    amg_ofi_transport.msg.release(server.ep,
+        AMG_OBJECT(amg_list_pop(&news.arrived), struct amg_arrival, link));
+    while (peer->calls.unanswered > 0 && domain->tick - tick < 10)
+        (void)poll_both(NULL);
+    assert_int_equal(peer->calls.unanswered, 0);
 }
 
 static void test_silent_peer_is_given_up_in_time(void **state)
@@ -248,6 +320,8 @@ int main(void)
         UNIT_TEST(test_busy_peer_is_given_up_at_last),
         UNIT_TEST(test_silent_peer_is_given_up_in_time),
         UNIT_TEST(test_busy_peer_calls_can_be_cancelled),
+        UNIT_TEST(test_busy_answer_to_a_doubt_has_time),
+        UNIT_TEST(test_busy_doubt_keeps_credits),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -146,7 +146,8 @@ static void credit_owe_locked(struct amg_peer *peer)
     struct amg_ofi_domain *domain = peer->domain;
 
     if (peer->state == AMG_OFI_PEER_OPEN &&
-        amg_flow_owe(&domain->flow, &peer->calls))
+        amg_flow_owe(&domain->flow, &peer->calls) &&
+        amg_list_is_empty(&peer->unsent)) /* or those take them along */
         (void)amg_ofi_send_control_locked(
             peer, 0, peer->context, AMG_OFI_CREDIT, 0, NULL, 0);
 }

@@ -89,6 +89,9 @@ ssize_t amg_ofi_send_post_locked(struct amg_ofi_slab *slab)
         amg_flow_owe_again(&domain->flow, &peer->calls, slab->header.credits);
         return code;
     }
+    if (peer->calls.owed > 0) /* more than one message tells of */
+        amg_flow_owe_again(&domain->flow, &peer->calls,
+            amg_flow_take_owed(&peer->calls, UINT16_MAX));
     if (is_short) {
         slab_left_locked(slab, HG_SUCCESS);
     } else {
@@ -146,17 +149,19 @@ bool amg_ofi_send_control_locked(struct amg_peer *peer, uint8_t context,
     return true;
 }
 
-/* All that waits for this peer, until it waits again. */
-static void send_try_locked(struct amg_peer *peer)
+/* All that waits for this peer, until it waits again. True: some has left. */
+static bool send_try_locked(struct amg_peer *peer)
 {
+    bool has_left = false;
+
     if (peer->broken != 0) {
         amg_ofi_hello_lost_locked(peer, amg_ofi_call->strerror(peer->broken));
-        return;
+        return false;
     }
     if ((peer->owes_hello || peer->owes_welcome ||
             peer->at == FI_ADDR_NOTAVAIL) &&
         !amg_ofi_hello_try_locked(peer))
-        return;
+        return false;
     if (peer->state == AMG_OFI_PEER_FOREIGN)
         amg_ofi_hello_lost_locked(peer, NULL); /* it was told why */
     while (peer->state == AMG_OFI_PEER_OPEN) {
@@ -169,37 +174,44 @@ static void send_try_locked(struct amg_peer *peer)
         slab = AMG_OBJECT(link, struct amg_ofi_slab, link);
         code = amg_ofi_send_post_locked(slab);
         if (code == 0) {
+            has_left = true;
             amg_ofi_hello_set_deadline(peer);
             continue;
         }
         amg_list_push_front(&peer->unsent, link);
         if (code != -FI_EAGAIN)
             amg_ofi_hello_lost_locked(peer, amg_ofi_call->strerror((int)-code));
-        return;
+        break;
     }
+    return has_left;
 }
 
 void amg_ofi_send_retry_locked(struct amg_ofi_domain *domain)
 {
     struct amg_list all;
+    struct amg_list served;
     struct amg_link *link = NULL;
 
     amg_list_init(&all);
+    amg_list_init(&served);
     amg_list_splice(&all, &domain->trying);
     while ((link = amg_list_pop(&all)) != NULL) {
         struct amg_peer *peer = AMG_OBJECT(link, struct amg_peer, trying);
+        bool has_left = false;
 
         peer->is_trying = false;
         (void)amg_ofi_peer_hold(peer);
-        send_try_locked(peer);
+        has_left = send_try_locked(peer);
         if ((peer->owes_hello || peer->owes_welcome ||
                 !amg_list_is_empty(&peer->unsent)) &&
             !peer->is_trying) {
             peer->is_trying = true;
-            amg_list_push(&domain->trying, link);
+            amg_list_push(has_left ? &served : &domain->trying, link);
         }
         amg_ofi_peer_drop_locked(peer);
     }
+    /* Peers share the room: who got some is behind who got none. */
+    amg_list_splice(&domain->trying, &served);
 }
 
 static void list_detach_locked(

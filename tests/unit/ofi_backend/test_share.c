@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Peers share what there is: room of the provider, and credits, however many.
+ * By three domains of this process, and a provider with little room. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "fake.h"
+#include "ofi_backend/ofi_domain.h"
+#include "ofi_backend/ofi_transport.h"
+
+enum {
+    LEN = 900, /* more than what is injected */
+    CREDITS = 1000,
+    ROUNDS = 20,
+    TICKS_MAX = 20, /* 2 s of polling */
+    SERVERS = 2
+};
+
+struct party {
+    struct amg_domain *domain;
+    struct amg_ep *ep;
+    struct amg_peer *peer; /* as the client knows it */
+};
+
+static struct amg_ofi_call real;
+static struct party servers[SERVERS];
+static struct party client;
+static unsigned room; /* sends of the client that the provider takes */
+static unsigned done_count;
+
+static ssize_t call_send(struct fid_ep *ep, const void *bytes, size_t len,
+    void *desc, fi_addr_t to, void *context)
+{
+    ssize_t code = 0;
+
+    if (client.domain == NULL || amg_ofi_domain_of(client.domain)->ep != ep)
+        return real.send(ep, bytes, len, desc, to, context);
+    if (room == 0)
+        return -FI_EAGAIN;
+    code = real.send(ep, bytes, len, desc, to, context);
+    room -= code == 0 ? 1 : 0;
+    return code;
+}
+
+static void party_open(struct party *party)
+{
+    const struct amg_open how = {.info = "127.0.0.1",
+        .protocol = "tcp",
+        .is_listening = true,
+        .credits = CREDITS,
+        .max_contexts = 1};
+
+    assert_int_equal(
+        amg_ofi_transport.domain.open(&how, &party->domain), HG_SUCCESS);
+    assert_int_equal(
+        amg_ofi_transport.ep.open(party->domain, 0, &party->ep), HG_SUCCESS);
+}
+
+static void party_close(struct party *party)
+{
+    struct amg_news news;
+
+    amg_news_init(&news);
+    amg_ofi_transport.ep.close(party->ep, &news);
+    amg_ofi_transport.domain.close(party->domain);
+    party->domain = NULL;
+}
+
+static void peer_learn(struct party *server)
+{
+    struct amg_peer *self = amg_ofi_transport.addr.self(server->domain);
+    char text[256];
+    size_t len = sizeof(text);
+
+    assert_int_equal(
+        amg_ofi_transport.addr.format(server->domain, self, text, &len),
+        HG_SUCCESS);
+    amg_ofi_transport.addr.drop(server->domain, self);
+    assert_int_equal(
+        amg_ofi_transport.addr.parse(client.domain, text, &server->peer),
+        HG_SUCCESS);
+}
+
+static void post(const struct party *server, struct amg_op *op)
+{
+    struct amg_buf *buf = NULL;
+
+    memset(op, 0, sizeof(*op));
+    assert_int_equal(
+        amg_ofi_transport.msg.get_buf(client.ep, server->peer, &buf),
+        HG_SUCCESS);
+    memset(buf->data, 1, LEN);
+    assert_int_equal(amg_ofi_transport.msg.send_request(
+                         client.ep, server->peer, 0, buf, LEN, false, op),
+        HG_SUCCESS);
+}
+
+static bool has_ended(const struct amg_op *op)
+{
+    return op->priv[AMG_OFI_PRIV_STATE] == AMG_OFI_OP_DONE;
+}
+
+/* Polls all; what arrived is kept in `ret_news`. */
+static void poll_all(struct amg_news *ret_news)
+{
+    (void)amg_ofi_transport.ep.poll(client.ep, 100, ret_news);
+    while (amg_list_pop(&ret_news->done) != NULL)
+        done_count++;
+    for (unsigned i = 0; i < SERVERS; i++)
+        (void)amg_ofi_transport.ep.poll(servers[i].ep, 100, ret_news);
+}
+
+static void release_all(struct amg_news *news)
+{
+    struct amg_link *link = NULL;
+
+    while ((link = amg_list_pop(&news->arrived)) != NULL)
+        amg_ofi_transport.msg.release(
+            NULL, AMG_OBJECT(link, struct amg_arrival, link));
+}
+
+/* Who always has something to send does not keep others from it. */
+static void test_share_room_goes_to_each_peer(void **state)
+{
+    static struct amg_op many[ROUNDS + 1];
+    static struct amg_op one;
+    struct amg_news news;
+    unsigned rounds = 0;
+
+    (void)state;
+    amg_news_init(&news);
+    room = 0;
+    post(&servers[0], &many[ROUNDS]);
+    post(&servers[1], &one);
+    while (rounds < ROUNDS && !has_ended(&one)) {
+        unsigned before = done_count;
+
+        post(&servers[0], &many[rounds++]);
+        room = 1;
+        while (done_count == before)
+            poll_all(&news);
+        room = 0;
+    }
+    assert_in_range(rounds, 1, 3);
+    room = UINT32_MAX;
+    while (done_count < rounds + 2)
+        poll_all(&news);
+    release_all(&news);
+}
+
+/* A message has room for 255 of them. */
+static void test_share_all_credits_come_back(void **state)
+{
+    static struct amg_op ops[CREDITS];
+    const struct amg_ofi_domain *domain = amg_ofi_domain_of(client.domain);
+    struct amg_news news;
+    unsigned tick = 0;
+
+    (void)state;
+    amg_news_init(&news);
+    for (unsigned i = 0; i < CREDITS; i++)
+        post(&servers[0], &ops[i]);
+    while (done_count < CREDITS ||
+           amg_ofi_domain_of(servers[0].domain)->slab_count < CREDITS)
+        poll_all(&news);
+    release_all(&news);
+    for (tick = domain->tick; servers[0].peer->calls.unanswered > 0 &&
+                              domain->tick - tick < TICKS_MAX;) {
+        /* Or the answer to a doubt would bring some. */
+        servers[0].peer->heard_tick = domain->tick;
+        poll_all(&news);
+        release_all(&news);
+    }
+    assert_int_equal(servers[0].peer->calls.unanswered, 0);
+}
+
+static int start(void **state)
+{
+    struct amg_news news;
+    struct amg_op op;
+
+    (void)state;
+    fake_start(NULL, 0);
+    real = fake_call;
+    fake_call.send = call_send;
+    room = UINT32_MAX;
+    amg_news_init(&news);
+    party_open(&client);
+    for (unsigned i = 0; i < SERVERS; i++)
+        party_open(&servers[i]);
+    for (unsigned i = 0; i < SERVERS; i++) {
+        peer_learn(&servers[i]);
+        post(&servers[i], &op);
+        while (!has_ended(&op)) {
+            poll_all(&news);
+            release_all(&news);
+        }
+    }
+    done_count = 0;
+    return 0;
+}
+
+static int stop(void **state)
+{
+    (void)state;
+    room = UINT32_MAX;
+    for (unsigned i = 0; i < SERVERS; i++)
+        amg_ofi_transport.addr.drop(client.domain, servers[i].peer);
+    party_close(&client);
+    for (unsigned i = 0; i < SERVERS; i++)
+        party_close(&servers[i]);
+    fake_stop();
+    return 0;
+}
+
+#define UNIT_TEST(name) cmocka_unit_test_setup_teardown(name, start, stop)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        UNIT_TEST(test_share_room_goes_to_each_peer),
+        UNIT_TEST(test_share_all_credits_come_back),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -93,6 +93,7 @@ struct amg_peer {
     uint64_t deadline_ns;
     uint64_t retry_ns; /* no hello before; 0: now */
     uint8_t tries;     /* of the one that is owed */
+    uint8_t graces;    /* how often the deadline of the first was put off */
     struct amg_flow_peer calls;
     struct amg_list unsent; /* slabs, oldest first */
     struct amg_link trying;

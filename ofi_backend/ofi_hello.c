@@ -161,6 +161,7 @@ void amg_ofi_hello_say_locked(struct amg_peer *peer)
 {
     if (peer->state == AMG_OFI_PEER_STRANGER)
         token_draw(peer);
+    peer->graces = 0;
     amg_ofi_peer_set_state(peer, AMG_OFI_PEER_ASKED);
     amg_ofi_hello_set_deadline(peer);
     peer->owes_hello = true;
@@ -400,6 +401,19 @@ static uint64_t silent_ms(const struct amg_peer *peer)
     return peer->domain->connect_ns / AMG_NS_PER_MS;
 }
 
+/* A rank of a job computes before it serves for the first time, as others do
+ * later. Its host has taken the connection, and would tell of its end. */
+static bool is_granted_locked(struct amg_peer *peer)
+{
+    if (!peer->domain->is_joined || peer->state != AMG_OFI_PEER_ASKED ||
+        peer->graces >= BUSY_TIMES ||
+        !amg_ofi_line_is_there_locked(peer, silent_ms(peer)))
+        return false;
+    peer->graces++;
+    amg_ofi_hello_set_deadline(peer);
+    return true;
+}
+
 static void peer_time_out_locked(struct amg_peer *peer)
 {
     const struct amg_ofi_domain *domain = peer->domain;
@@ -439,7 +453,8 @@ static void peer_tick_locked(struct amg_peer *peer, uint64_t now_ns)
             "its host acknowledges nothing; is it down, or the link to it?");
         return;
     }
-    if (is_waiting(peer) && now_ns >= peer->deadline_ns + patience_ns(peer)) {
+    if (is_waiting(peer) && now_ns >= peer->deadline_ns + patience_ns(peer) &&
+        !is_granted_locked(peer)) {
         peer_time_out_locked(peer);
         return;
     }
@@ -451,6 +466,20 @@ static void peer_tick_locked(struct amg_peer *peer, uint64_t now_ns)
     } else if (tick - peer->heard_tick >=
                (is_awaited(peer) ? SILENT_TICKS : IDLE_TICKS)) {
         amg_ofi_hello_doubt_locked(peer);
+    }
+}
+
+void amg_ofi_hello_resume_locked(
+    struct amg_ofi_domain *domain, uint64_t now_ns, uint64_t away_ns)
+{
+    struct amg_link *link = amg_list_first(&domain->peers);
+
+    for (; link != NULL; link = amg_list_next(&domain->peers, link)) {
+        struct amg_peer *peer = AMG_OBJECT(link, struct amg_peer, all);
+
+        peer->deadline_ns += away_ns;
+        if (peer->deadline_ns > now_ns + domain->connect_ns)
+            peer->deadline_ns = now_ns + domain->connect_ns;
     }
 }
 

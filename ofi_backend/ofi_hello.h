@@ -29,6 +29,9 @@ void amg_ofi_hello_doubt_locked(struct amg_peer *peer);
  * with HG_HOSTUNREACH. The next use begins anew. `why`: NULL logs nothing. */
 void amg_ofi_hello_lost_locked(struct amg_peer *peer, const char *why);
 
+/* Nobody polled for a while, of which `away_ns` is not to be counted. */
+void amg_ofi_hello_resume_locked(
+    struct amg_ofi_domain *domain, uint64_t now_ns, uint64_t away_ns);
 /* Some time has passed: looks at deadlines and at who is silent. */
 void amg_ofi_hello_tick_locked(struct amg_ofi_domain *domain, uint64_t now_ns);
 

@@ -37,10 +37,12 @@ union where {
 struct search {
     union where peer;
     union where self;
-    socklen_t len; /* of an address */
+    socklen_t len;  /* of an address */
+    bool is_strict; /* not those that came in: who made them is not told */
     uint64_t silent_ms;
     unsigned alive;
     unsigned dead;
+    unsigned quiet; /* nothing is known to be wrong with them */
 };
 
 static void where_set(union where *where, const struct amg_peer *peer)
@@ -80,7 +82,7 @@ static bool is_line(const struct search *search, int fd)
         return false;
     len = sizeof(here);
     return is_same_port(&there, &search->peer) ||
-           (getsockname(fd, &here.any, &len) == 0 &&
+           (!search->is_strict && getsockname(fd, &here.any, &len) == 0 &&
                is_same_port(&here, &search->self));
 }
 
@@ -104,8 +106,10 @@ static bool line_is_dead(struct search *search, int fd)
         return false;
     }
     /* Who was sent nothing has nothing to acknowledge. */
-    if (info.tcpi_unacked == 0)
+    if (info.tcpi_unacked == 0) {
+        search->quiet++;
         return false;
+    }
     search->dead++;
     return true;
 }
@@ -118,6 +122,7 @@ static void lines_visit(struct search *search, bool ends_dead)
 
     search->alive = 0;
     search->dead = 0;
+    search->quiet = 0;
     while (all != NULL && (entry = readdir(all)) != NULL) {
         int fd = -1;
 
@@ -135,19 +140,38 @@ static void lines_visit(struct search *search, bool ends_dead)
         closedir(all);
 }
 
+/* False: nothing can be known. */
+static bool search_begin(struct search *search, const struct amg_peer *peer,
+    uint64_t silent_ms, bool is_strict)
+{
+    *search = (struct search){
+        .len = peer->addr_len, .is_strict = is_strict, .silent_ms = silent_ms};
+    if ((peer->domain->facts.addr_format != FI_SOCKADDR_IN &&
+            peer->domain->facts.addr_format != FI_SOCKADDR_IN6) ||
+        peer->addr_len > sizeof(search->peer))
+        return false;
+    where_set(&search->peer, peer);
+    where_set(&search->self, peer->domain->self);
+    lines_visit(search, false);
+    return true;
+}
+
+bool amg_ofi_line_is_there_locked(
+    const struct amg_peer *peer, uint64_t silent_ms)
+{
+    struct search search;
+
+    return search_begin(&search, peer, silent_ms, true) && search.dead == 0 &&
+           search.alive + search.quiet > 0;
+}
+
 bool amg_ofi_line_end_if_dead_locked(
     const struct amg_peer *peer, uint64_t silent_ms)
 {
-    struct search search = {.len = peer->addr_len, .silent_ms = silent_ms};
+    struct search search;
 
-    if ((peer->domain->facts.addr_format != FI_SOCKADDR_IN &&
-            peer->domain->facts.addr_format != FI_SOCKADDR_IN6) ||
-        peer->addr_len > sizeof(search.peer))
-        return false;
-    where_set(&search.peer, peer);
-    where_set(&search.self, peer->domain->self);
-    lines_visit(&search, false);
-    if (search.dead == 0 || search.alive > 0)
+    if (!search_begin(&search, peer, silent_ms, false) || search.dead == 0 ||
+        search.alive > 0)
         return false;
     lines_visit(&search, true);
     return true;

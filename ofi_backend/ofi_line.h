@@ -12,4 +12,10 @@
 bool amg_ofi_line_end_if_dead_locked(
     const struct amg_peer *peer, uint64_t silent_ms);
 
+/* Has the peer's host taken a connection of ours, of which nothing bad is
+ * known? Then the process is there, and perhaps only busy. False where nothing
+ * is known. */
+bool amg_ofi_line_is_there_locked(
+    const struct amg_peer *peer, uint64_t silent_ms);
+
 #endif

@@ -29,6 +29,7 @@
 enum {
     FALSE_ALARMS_MAX = 16, /* in a row, before a descriptor is left alone */
     BATCH = 16,            /* completions that are read at once */
+    AWAY_LOOKS = 10,       /* that a peer has at least to answer in */
     CLOCK_MASK = 63,       /* when busy, one poll of 64 looks at the clock */
 };
 
@@ -268,12 +269,29 @@ bool amg_ofi_poll_is_quiet_locked(struct amg_ofi_domain *domain)
     return true;
 }
 
+/* While nobody polled, no answer could be seen, and no connection be made: of
+ * that time a part is counted, so that who polls rarely has an end, too. */
+static uint64_t away_ns(const struct amg_ofi_domain *domain, uint64_t now_ns)
+{
+    uint64_t late_ns = now_ns - domain->tick_ns;
+    uint64_t counted_ns = domain->connect_ns / AWAY_LOOKS;
+
+    if (counted_ns < TICK_NS)
+        counted_ns = TICK_NS;
+    return domain->tick_ns != 0 && late_ns > counted_ns ? late_ns - counted_ns
+                                                        : 0;
+}
+
 static void clock_look_locked(struct amg_ofi_domain *domain)
 {
     uint64_t now_ns = amg_clock_ns();
+    uint64_t away = 0;
 
     if (now_ns < domain->tick_ns)
         return;
+    away = away_ns(domain, now_ns);
+    if (away > 0)
+        amg_ofi_hello_resume_locked(domain, now_ns, away);
     domain->tick_ns = now_ns + TICK_NS;
     domain->tick++;
     amg_ofi_ep_refill_all_locked(domain);

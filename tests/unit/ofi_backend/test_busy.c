@@ -257,6 +257,42 @@ static void test_silent_peer_is_given_up_in_time(void **state)
     assert_int_equal(wait_for(&waits), HG_SUCCESS);
 }
 
+/* As if nobody had polled for so long, and then somebody did. */
+static hg_return_t poll_after(const struct amg_op *op, uint64_t away_ns)
+{
+    struct amg_ofi_domain *domain = amg_ofi_domain_of(client.domain);
+    unsigned tick = domain->tick;
+    hg_return_t ret = HG_AGAIN;
+
+    domain->tick_ns = amg_clock_ns() - away_ns;
+    peer->deadline_ns -= away_ns;
+    while (ret == HG_AGAIN && domain->tick == tick)
+        ret = poll_both(op);
+    return ret;
+}
+
+/* Who computes between post and progress is not told that nobody answers. */
+static void test_silent_peer_is_waited_for_while_looked_at(void **state)
+{
+    uint64_t connect_ns = amg_ofi_domain_of(client.domain)->connect_ns;
+    struct amg_op waits;
+    unsigned looks = 0;
+
+    (void)state;
+    sending = SEND_AGAIN;
+    post(&waits);
+    assert_int_equal(poll_after(&waits, 3 * connect_ns), HG_AGAIN);
+    sending = SEND_GOES;
+    assert_int_equal(wait_for(&waits), HG_SUCCESS);
+    assert_false(fake_has_logged("is not reached"));
+    /* Not for ever, though. */
+    sending = SEND_AGAIN;
+    post(&waits);
+    while (poll_after(&waits, connect_ns) == HG_AGAIN)
+        looks++;
+    assert_in_range(looks, 3, 12);
+}
+
 /* The end of a call is its user's to choose, not that of a deadline. */
 static void test_busy_peer_calls_can_be_cancelled(void **state)
 {
@@ -319,6 +355,7 @@ int main(void)
         UNIT_TEST(test_busy_peer_is_waited_for),
         UNIT_TEST(test_busy_peer_is_given_up_at_last),
         UNIT_TEST(test_silent_peer_is_given_up_in_time),
+        UNIT_TEST(test_silent_peer_is_waited_for_while_looked_at),
         UNIT_TEST(test_busy_peer_calls_can_be_cancelled),
         UNIT_TEST(test_busy_answer_to_a_doubt_has_time),
         UNIT_TEST(test_busy_doubt_keeps_credits),

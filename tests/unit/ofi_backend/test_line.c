@@ -106,7 +106,20 @@ static void test_line_without_news_stays(void **state)
     struct world *world = *state;
 
     assert_false(amg_ofi_line_end_if_dead_locked(world->peer, 0));
+    assert_true(amg_ofi_line_is_there_locked(world->peer, 0));
     lines_check(world);
+}
+
+/* The other process has ended: there is nobody to be waited for. */
+static void test_line_that_ended_is_not_there(void **state)
+{
+    struct world *world = *state;
+    char byte = 0;
+
+    assert_true(amg_ofi_line_is_there_locked(world->peer, MINUTE_MS));
+    assert_int_equal(shutdown(world->far, SHUT_RDWR), 0);
+    assert_int_equal(recv(world->near, &byte, 1, 0), 0);
+    assert_false(amg_ofi_line_is_there_locked(world->peer, MINUTE_MS));
 }
 
 static void test_line_of_others_stays(void **state)
@@ -114,7 +127,21 @@ static void test_line_of_others_stays(void **state)
     struct world *world = *state;
 
     assert_false(amg_ofi_line_end_if_dead_locked(world->self, 0));
+    assert_false(amg_ofi_line_is_there_locked(world->self, MINUTE_MS));
     lines_check(world);
+}
+
+/* One that came in here is of some process of that host, not of this one. */
+static void test_line_that_came_in_is_of_anybody(void **state)
+{
+    struct world *world = *state;
+    struct sockaddr_in addr;
+
+    memcpy(&addr, world->peer->addr, sizeof(addr));
+    memcpy(world->self->addr, &addr, sizeof(addr));
+    addr.sin_port ^= 1;
+    memcpy(world->peer->addr, &addr, sizeof(addr));
+    assert_false(amg_ofi_line_is_there_locked(world->peer, MINUTE_MS));
 }
 
 static void test_line_without_tcp_is_unknown(void **state)
@@ -123,6 +150,7 @@ static void test_line_without_tcp_is_unknown(void **state)
 
     world->domain.facts.addr_format = FI_ADDR_STR;
     assert_false(amg_ofi_line_end_if_dead_locked(world->peer, 0));
+    assert_false(amg_ofi_line_is_there_locked(world->peer, 0));
     lines_check(world);
 }
 
@@ -133,6 +161,10 @@ int main(void)
             test_line_that_answers_stays, world_open, world_close),
         cmocka_unit_test_setup_teardown(
             test_line_without_news_stays, world_open, world_close),
+        cmocka_unit_test_setup_teardown(
+            test_line_that_came_in_is_of_anybody, world_open, world_close),
+        cmocka_unit_test_setup_teardown(
+            test_line_that_ended_is_not_there, world_open, world_close),
         cmocka_unit_test_setup_teardown(
             test_line_of_others_stays, world_open, world_close),
         cmocka_unit_test_setup_teardown(

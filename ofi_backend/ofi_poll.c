@@ -172,10 +172,13 @@ void amg_ofi_poll_on_received_locked(struct amg_ofi_domain *domain,
 {
     struct amg_ofi_receive *receive =
         AMG_OBJECT(work, struct amg_ofi_receive, work);
+    /* Where it lies is told only if a buffer takes many. */
+    const unsigned char *at =
+        domain->facts.is_multi ? entry->buf : receive->bytes;
 
-    if (error == 0 && entry->buf != NULL && entry->len > 0) {
-        amg_ofi_ep_note_locked(domain, receive, entry->buf, entry->len);
-        message_take_locked(domain, entry->buf, entry->len);
+    if (error == 0 && at != NULL && entry->len > 0) {
+        amg_ofi_ep_note_locked(domain, receive, at, entry->len);
+        message_take_locked(domain, at, entry->len);
     }
     if (error != 0 && error != FI_ECANCELED && amg_ofi_peer_may_warn(domain))
         AMG_LOG_WARNING(

@@ -85,6 +85,9 @@ void shim_cq_push(struct shim_cq *cq, struct shim_flight *flight,
         done_add(cq, flight, &entry, error, true);
         return;
     }
+    /* It is told of buffers of many messages only (fi_cq.3). */
+    if (!flight->is_multi)
+        entry.buf = NULL;
     is_back = !flight->is_multi || (entry.flags & FI_MULTI_RECV) != 0 ||
               error == FI_ECANCELED;
     if (is_back)

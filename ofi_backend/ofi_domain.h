@@ -186,8 +186,11 @@ struct amg_ofi_domain {
     struct fid_av *av;
     struct fid_cq *cq;
     struct fid_ep *ep;
-    int cq_fd;             /* -1: it has none, or one that always rings */
+    int cq_fd;             /* -1: it has none, or one that rings for nothing */
     unsigned false_alarms; /* of that, in a row */
+    int muted_fd;          /* the one that did; -1: none does */
+    unsigned muted_tick;   /* since when it is left alone */
+    bool was_muted;
 
     uint64_t incarnation; /* of this domain; never 0 */
     uint64_t secret;      /* what tokens are drawn from */

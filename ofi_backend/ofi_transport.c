@@ -61,6 +61,7 @@ static void domain_set(
     amg_fork_watch();
     domain->forks = amg_fork_count();
     domain->cq_fd = -1;
+    domain->muted_fd = -1;
     domain->incarnation = random_draw();
     domain->salt = random_draw();
     domain->secret = random_draw();

@@ -10,7 +10,9 @@
  *
  * The queue of net in libfabric 1.17 says that there is news for ever once it
  * has said so (and so did that of tcp in 1.18.0). A descriptor that rings too
- * often for nothing is left alone, and the timer is all that wakes then.
+ * often for nothing is left alone for a second, and the timer is all that wakes
+ * then: one rings so, too, while the bytes of a long access come in, of which
+ * the queue says nothing.
  *
  * The provider's descriptor joins when somebody sleeps, and leaves when nobody
  * did for some time: news that pass through one more epoll cost who spins half
@@ -34,8 +36,10 @@
 #define NAP_IDLE_NS   (100 * AMG_NS_PER_MS) /* nothing is */
 #define NAP_MUTE_NS   (5 * AMG_NS_PER_MS)   /* nothing else wakes */
 
-/* Ticks in which nobody slept; then its user spins. */
-enum { SPINNING_TICKS = 2 };
+enum {
+    SPINNING_TICKS = 2, /* in which nobody slept; then its user spins */
+    MUTE_TICKS = 10,    /* a second; see ofi_poll.c */
+};
 
 static int fd_join(int all, int fd)
 {
@@ -129,6 +133,12 @@ static void queue_leave_locked(struct amg_ofi_ep *ep)
 
 void amg_ofi_wait_tick_locked(struct amg_ofi_domain *domain)
 {
+    if (domain->muted_fd >= 0 &&
+        domain->tick - domain->muted_tick >= MUTE_TICKS) {
+        domain->cq_fd = domain->muted_fd;
+        domain->muted_fd = -1;
+        domain->false_alarms = 0;
+    }
     for (uint32_t i = 0; i < domain->max_contexts; i++) {
         struct amg_ofi_ep *ep = domain->eps[i];
 
@@ -165,13 +175,17 @@ bool amg_ofi_wait_arm(struct amg_ep *base)
 
 void amg_ofi_wait_mute_locked(struct amg_ofi_domain *domain)
 {
-    AMG_LOG_INFO("ofi",
-        "the queue of ofi+%s tells of news when there are none; waiting looks "
-        "every %u ms instead",
-        domain->facts.stack, (unsigned)(NAP_MUTE_NS / AMG_NS_PER_MS));
+    if (!domain->was_muted)
+        AMG_LOG_INFO("ofi",
+            "the queue of ofi+%s tells of news when there are none; while it "
+            "does, waiting looks every %u ms instead",
+            domain->facts.stack, (unsigned)(NAP_MUTE_NS / AMG_NS_PER_MS));
+    domain->was_muted = true;
     for (uint32_t i = 0; i < domain->max_contexts; i++)
         if (domain->eps[i] != NULL)
             queue_leave_locked(domain->eps[i]);
+    domain->muted_fd = domain->cq_fd;
+    domain->muted_tick = domain->tick;
     domain->cq_fd = -1;
 }
 

@@ -21,7 +21,8 @@ void amg_ofi_wait_ring_locked(struct amg_ofi_ep *ep);
 void amg_ofi_wait_busy_locked(struct amg_ofi_domain *domain);
 /* Some time has passed: who has not slept meanwhile is not told of news. */
 void amg_ofi_wait_tick_locked(struct amg_ofi_domain *domain);
-/* The queue's descriptor tells of news when there are none: leaves it alone. */
+/* The queue's descriptor tells of news when there are none: leaves it alone for
+ * a second. */
 void amg_ofi_wait_mute_locked(struct amg_ofi_domain *domain);
 /* By a poll: nobody sleeps any more. */
 void amg_ofi_wait_end_locked(struct amg_ofi_ep *ep);

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Who sleeps is woken by the queue's descriptor, whatever came before. By two
+ * domains of this process. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "fake.h"
+#include "ofi_backend/ofi_domain.h"
+#include "ofi_backend/ofi_transport.h"
+
+enum { LEN = 64 << 20, TICKS_MAX = 30 };
+
+struct party {
+    struct amg_domain *domain;
+    struct amg_ep *ep;
+};
+
+static void party_open(struct party *party)
+{
+    const struct amg_open how = {.info = "127.0.0.1",
+        .protocol = "tcp",
+        .is_listening = true,
+        .max_contexts = 1};
+
+    assert_int_equal(
+        amg_ofi_transport.domain.open(&how, &party->domain), HG_SUCCESS);
+    assert_int_equal(
+        amg_ofi_transport.ep.open(party->domain, 0, &party->ep), HG_SUCCESS);
+}
+
+static void party_close(struct party *party)
+{
+    struct amg_news news;
+
+    amg_news_init(&news);
+    amg_ofi_transport.ep.close(party->ep, &news);
+    amg_ofi_transport.domain.close(party->domain);
+}
+
+static struct amg_peer *peer_of(
+    const struct party *client, const struct party *server)
+{
+    struct amg_peer *self = amg_ofi_transport.addr.self(server->domain);
+    struct amg_peer *peer = NULL;
+    char text[256];
+    size_t len = sizeof(text);
+
+    assert_int_equal(
+        amg_ofi_transport.addr.format(server->domain, self, text, &len),
+        HG_SUCCESS);
+    amg_ofi_transport.addr.drop(server->domain, self);
+    assert_int_equal(
+        amg_ofi_transport.addr.parse(client->domain, text, &peer), HG_SUCCESS);
+    return peer;
+}
+
+/* The server would like to sleep all the time. */
+static void put_while_server_rests(const struct party *client,
+    const struct party *server, struct amg_peer *peer, struct amg_mem *mem,
+    void *local)
+{
+    const struct amg_segment here = {local, LEN};
+    const struct amg_segment there = {NULL, LEN};
+    const struct amg_place place = {.segments = &here, .count = 1};
+    struct amg_remote remote = {.at = {.segments = &there, .count = 1}};
+    struct amg_news news;
+    struct amg_op op;
+
+    memset(&op, 0, sizeof(op));
+    amg_news_init(&news);
+    amg_ofi_transport.bulk.key(mem, &remote.key);
+    assert_int_equal(amg_ofi_transport.bulk.put(
+                         client->ep, peer, 0, &place, &remote, LEN, &op),
+        HG_SUCCESS);
+    while (amg_list_is_empty(&news.done)) {
+        (void)amg_ofi_transport.ep.poll(client->ep, 16, &news);
+        if (!amg_ofi_transport.ep.arm(server->ep))
+            (void)amg_ofi_transport.ep.poll(server->ep, 16, &news);
+    }
+    assert_int_equal(op.ret, HG_SUCCESS);
+}
+
+/* In some time, whoever waits there is woken by the queue again. */
+static void wait_is_asleep(const struct party *party)
+{
+    const struct amg_ofi_domain *domain = amg_ofi_domain_of(party->domain);
+    const struct amg_ofi_ep *ep = amg_ofi_ep_of(party->ep);
+    unsigned tick = domain->tick;
+    struct amg_news news;
+
+    amg_news_init(&news);
+    do {
+        (void)amg_ofi_transport.ep.poll(party->ep, 16, &news);
+    } while ((!amg_ofi_transport.ep.arm(party->ep) || !ep->is_joined) &&
+             domain->tick - tick < TICKS_MAX);
+    assert_true(ep->is_joined);
+}
+
+/* The provider's descriptor is readable while bytes of a long access come in,
+ * of which the queue says nothing. */
+static void test_wait_long_access_mutes_no_queue(void **state)
+{
+    unsigned char *exposed = calloc(1, LEN);
+    unsigned char *local = malloc(LEN);
+    const struct amg_segment segment = {exposed, LEN};
+    struct party server;
+    struct party client;
+    struct amg_peer *peer = NULL;
+    struct amg_mem *mem = NULL;
+
+    (void)state;
+    assert_true(exposed != NULL && local != NULL);
+    fake_start(NULL, 0);
+    party_open(&server);
+    party_open(&client);
+    peer = peer_of(&client, &server);
+    assert_int_equal(amg_ofi_transport.bulk.reg(
+                         server.domain, &segment, 1, AMG_MEM_WRITE, &mem),
+        HG_SUCCESS);
+    put_while_server_rests(&client, &server, peer, mem, local);
+    wait_is_asleep(&server);
+    assert_int_equal(
+        amg_ofi_transport.bulk.unreg(server.domain, mem, 1000), HG_SUCCESS);
+    amg_ofi_transport.addr.drop(client.domain, peer);
+    party_close(&client);
+    party_close(&server);
+    fake_stop();
+    free(local);
+    free(exposed);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_wait_long_access_mutes_no_queue),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

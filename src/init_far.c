@@ -134,8 +134,10 @@ static hg_return_t addresses_swap(struct far_join *join)
             table, join->ops, join->node, (uint32_t)text_len);
         rc = agree(join, rc, "keep the addresses of");
     }
-    if (rc == HG_SUCCESS)
+    if (rc == HG_SUCCESS) {
         rc = amg_init_far_table_swap(table, join->text);
+        rc = agree(join, rc, "tell the addresses of");
+    }
     if (rc == HG_SUCCESS) {
         rc = amg_init_far_table_sort(table);
         rc = agree(join, rc, "use the addresses of");

@@ -61,25 +61,34 @@ static void plan_far(struct amg_class_plan *plan, const struct amg_uri *uri)
     plan->far_info = uri->rest;
 }
 
+/* In place of ranks_join(), so that no rank waits for one that cannot go on:
+ * by then each knows whether all of them were to open the same. */
+static hg_return_t ranks_refuse(hg_class_t *cls)
+{
+    (void)cls;
+    return HG_PROTONOSUPPORT;
+}
+
 /* What the environment says of other nodes, where all is left to us. */
-static hg_return_t plan_internode(struct amg_class_plan *plan)
+static void plan_internode(struct amg_class_plan *plan)
 {
     const char *wanted = amg_env_text(AMG_ENV_INTERNODE);
     struct amg_uri uri;
 
     if (wanted == NULL)
-        return HG_SUCCESS;
+        return;
     if (amg_uri_split(wanted, &uri) == HG_SUCCESS) {
         if (amg_init_scheme_is_ofi(&uri))
             plan_far(plan, &uri);
         if (amg_init_scheme_is_ofi(&uri) || amg_init_scheme_is(&uri, "mpi"))
-            return HG_SUCCESS;
+            return;
     }
+    snprintf(plan->far_protocol, sizeof(plan->far_protocol), "%s", wanted);
+    plan->join = ranks_refuse;
     AMG_LOG_ERROR("cls",
         "AMALGAM_INTERNODE is '%s': mpi, or a transport of libfabric as "
         "ofi+tcp or verbs, can lead to other nodes",
         wanted);
-    return HG_PROTONOSUPPORT;
 }
 
 /* Which drivers serve the init string. Over `is_of_ranks`, a communicator's
@@ -122,9 +131,8 @@ static hg_return_t plan_transports(struct amg_class_plan *plan,
         plan->needs_near = amg_init_scheme_is_shm(uri);
         plan->wants_near = plan->needs_near || amg_init_scheme_is(uri, "auto");
         plan->name = "mpi";
-        if (amg_init_scheme_is(uri, "auto") &&
-            plan_internode(plan) != HG_SUCCESS)
-            return HG_PROTONOSUPPORT;
+        if (amg_init_scheme_is(uri, "auto"))
+            plan_internode(plan);
     } else if (amg_init_scheme_is_ofi(uri) && is_of_ranks) {
         plan_ranks(plan);
         plan->wants_near = plan->needs_far = true;

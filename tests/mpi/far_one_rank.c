@@ -81,6 +81,9 @@ int main(void)
     if (is_last())
         setenv("AMALGAM_INTERNODE", "ofi+tcp", 1);
     difference_check("auto");
+    if (is_last()) /* which alone knows that there is no such thing */
+        setenv("AMALGAM_INTERNODE", "nowhere", 1);
+    difference_check("auto");
     unsetenv("AMALGAM_INTERNODE");
     ranks_adopt(&all, amalgam_init(MPI_COMM_WORLD, "ofi+tcp", NULL));
     ranks_meet(MPI_COMM_WORLD);

@@ -233,7 +233,8 @@ struct amg_ofi_domain {
     struct amg_list sends; /* slabs the provider has not finished */
     unsigned moving;       /* reads and writes the same */
     struct amg_ofi_receive receives[AMG_OFI_RECEIVES];
-    struct amg_ofi_block *receive_block;
+    struct amg_ofi_block *receive_block; /* the newest one; see ofi_ep.c */
+    unsigned left_count;                 /* those that were added */
     bool owes_receive; /* one could not be posted for want of room */
 
     struct amg_pool transfer_pool;

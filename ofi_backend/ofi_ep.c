@@ -8,8 +8,11 @@
  * A buffer is given back when it is full, which is not yet when all that is to
  * be in it has come: a long message of one sender may still be on its way while
  * short ones of others fill what lies behind it (net, 1.17). So a buffer is
- * posted again only when the messages that came fill it without a gap. Where a
- * provider leaves gaps, one is posted again when it was quiet for some time. */
+ * posted again only when the messages that came fill it without a gap. A gap
+ * may stay: of a sender that is gone, or by a provider's whim. Or its message
+ * comes when the sender's link is back. So when it was quiet for some time the
+ * buffer gets other memory, and what it had is kept for what may still come;
+ * when that was done often, the same memory must do, later. */
 #include "ofi_backend/ofi_ep.h"
 
 #include <stdio.h>
@@ -26,7 +29,9 @@ enum {
     RECEIVE_LEN_MIN = 131072, /* bytes of a buffer, */
     RECEIVE_MESSAGES = 4,     /* and of the longest messages so many */
     CQ_LEN = 1024,
-    QUIET_TICKS = 3, /* 0.3 s; see ofi_poll.c */
+    QUIET_TICKS = 3,        /* 0.3 s; see ofi_poll.c */
+    QUIET_TICKS_LONG = 100, /* where no memory is given any more */
+    LEFT_MAX = 16,          /* pieces of memory that are kept */
 };
 
 static hg_return_t enable_error(
@@ -193,6 +198,8 @@ void amg_ofi_ep_note_locked(struct amg_ofi_domain *domain,
 {
     size_t end = (size_t)((const unsigned char *)at - receive->bytes) + len;
 
+    if (end > receive_len(domain))
+        return; /* it lies in memory that was left for it */
     receive->sum += len;
     if (end > receive->end)
         receive->end = end;
@@ -211,13 +218,36 @@ void amg_ofi_ep_cut_locked(
     receive->tick = domain->tick;
 }
 
+/* Other memory for a buffer that has a gap. False: there is none for it. */
+static bool memory_leave_locked(
+    struct amg_ofi_domain *domain, struct amg_ofi_receive *receive)
+{
+    struct amg_ofi_block *block = NULL;
+
+    if (domain->left_count >= LEFT_MAX ||
+        amg_ofi_block_make(domain, receive_len(domain), FI_RECV, &block) !=
+            HG_SUCCESS)
+        return false;
+    domain->left_count++;
+    block->next = domain->receive_block;
+    domain->receive_block = block;
+    receive->block = block;
+    receive->bytes = block->bytes;
+    receive->sum = 0;
+    receive->end = 0;
+    return true;
+}
+
 void amg_ofi_ep_refill_locked(
     struct amg_ofi_domain *domain, struct amg_ofi_receive *receive)
 {
+    unsigned quiet_ticks = domain->tick - receive->tick;
+
     if (receive->is_posted || domain->is_closing)
         return;
     if (receive->sum == receive->end ||
-        domain->tick - receive->tick >= QUIET_TICKS)
+        (quiet_ticks >= QUIET_TICKS && memory_leave_locked(domain, receive)) ||
+        quiet_ticks >= QUIET_TICKS_LONG)
         (void)receive_post_locked(domain, receive);
 }
 
@@ -266,8 +296,12 @@ void amg_ofi_ep_close(struct amg_ofi_domain *domain)
 
 void amg_ofi_ep_fini(struct amg_ofi_domain *domain)
 {
-    amg_ofi_block_free(domain->receive_block);
-    domain->receive_block = NULL;
+    while (domain->receive_block != NULL) {
+        struct amg_ofi_block *block = domain->receive_block;
+
+        domain->receive_block = block->next;
+        amg_ofi_block_free(block);
+    }
     if (domain->cq != NULL)
         object_close(&domain->cq->fid, "closing the completion queue");
     if (domain->av != NULL)

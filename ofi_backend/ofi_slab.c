@@ -122,10 +122,10 @@ void amg_ofi_slab_unreg_locked(struct amg_ofi_domain *domain)
         amg_ofi_unreg_locked(block->mr);
         block->mr = NULL;
     }
-    if (domain->receive_block == NULL)
-        return;
-    amg_ofi_unreg_locked(domain->receive_block->mr);
-    domain->receive_block->mr = NULL;
+    for (block = domain->receive_block; block != NULL; block = block->next) {
+        amg_ofi_unreg_locked(block->mr);
+        block->mr = NULL;
+    }
 }
 
 void amg_ofi_slab_fini(struct amg_ofi_domain *domain)

@@ -238,6 +238,7 @@ static void ep_end_locked(struct amg_ofi_domain *domain)
         retreat_locked(domain);
     else
         amg_ofi_ep_close(domain);
+    amg_ofi_rma_abandon_locked(domain);
     amg_ofi_slab_unreg_locked(domain);
     amg_ofi_mem_forget_all_locked(domain);
     amg_ofi_ep_close(domain);

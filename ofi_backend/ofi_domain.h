@@ -196,6 +196,7 @@ struct amg_ofi_domain {
     uint64_t secret;      /* what tokens are drawn from */
     uint32_t tokens;      /* that were drawn */
     uint64_t salt;        /* in its keys */
+    uint32_t serials;     /* the same: how many there were */
     uint32_t message_len; /* of an eager message, with our header */
     uint32_t room_len;    /* of the longest one */
     uint32_t max_contexts;

@@ -41,12 +41,12 @@ static void lease_set_state(
     lease->state = next;
 }
 
-static uint64_t hash_of(
-    const struct amg_peer *peer, const struct amg_ofi_key *key)
+/* No two domains have the same salt. */
+static uint64_t hash_of(const struct amg_ofi_key *key)
 {
-    uint64_t hash = peer->incarnation ^ key->salt;
+    uint64_t hash = (uint64_t)key->serial << 32 | key->number;
 
-    hash = (hash ^ key->number) * 0x9e3779b97f4a7c15ull;
+    hash = (hash ^ key->salt) * 0x9e3779b97f4a7c15ull;
     return hash ^ hash >> 32;
 }
 
@@ -60,15 +60,20 @@ static bool was_seen_locked(struct amg_ofi_domain *domain, uint64_t hash)
     return was_seen;
 }
 
+static void lease_busy_locked(struct amg_ofi_lease *lease)
+{
+    if (!amg_link_is_listed(&lease->idle))
+        return;
+    amg_list_remove(&lease->idle);
+    lease->peer->domain->idle_count--;
+}
+
 static void lease_free_locked(struct amg_ofi_lease *lease)
 {
     struct amg_ofi_domain *domain = lease->peer->domain;
 
     AMG_ASSERT(lease->users == 0 && amg_list_is_empty(&lease->waiting));
-    if (amg_link_is_listed(&lease->idle)) {
-        amg_list_remove(&lease->idle);
-        domain->idle_count--;
-    }
+    lease_busy_locked(lease);
     amg_list_remove(&lease->link);
     amg_table_remove(&domain->leases, lease->cookie);
     amg_ofi_peer_drop_locked(lease->peer);
@@ -92,6 +97,8 @@ static void lease_idle_locked(struct amg_ofi_lease *lease)
 {
     struct amg_ofi_domain *domain = lease->peer->domain;
 
+    /* One that was revoked, and cannot be returned yet, is there already. */
+    lease_busy_locked(lease);
     lease->idle_tick = domain->tick;
     amg_list_push(&domain->idle, &lease->idle);
     if (++domain->idle_count > IDLE_MAX)
@@ -107,7 +114,7 @@ void amg_ofi_lease_put_locked(struct amg_ofi_lease *lease)
     /* One that is still to be granted is returned when it was. */
     if (lease->state == AMG_OFI_LEASE_ASKED && !lease->is_gone)
         return;
-    if (lease->is_kept && lease->state == AMG_OFI_LEASE_OPEN)
+    if (lease->is_kept && lease->state == AMG_OFI_LEASE_OPEN && !lease->is_gone)
         lease_idle_locked(lease);
     else if (!lease_return_locked(lease))
         lease_idle_locked(lease);
@@ -125,7 +132,6 @@ static hg_return_t lease_make_locked(struct amg_peer *peer, uint8_t context,
     if (lease == NULL)
         return HG_NOMEM;
     lease->key = *key;
-    lease->hash = hash_of(peer, key);
     lease->context = target_context;
     amg_list_init(&lease->waiting);
     rc = amg_table_add(&domain->leases, lease, peer->number, &lease->cookie);
@@ -139,7 +145,7 @@ static hg_return_t lease_make_locked(struct amg_peer *peer, uint8_t context,
         amg_mem_free(lease);
         return rc;
     }
-    lease->is_kept = was_seen_locked(domain, lease->hash);
+    lease->is_kept = was_seen_locked(domain, hash_of(key));
     lease->peer = amg_ofi_peer_hold(peer);
     amg_list_push(&peer->leases, &lease->link);
     *ret_lease = lease;
@@ -175,7 +181,7 @@ bool amg_ofi_lease_is_new_locked(
     struct amg_peer *peer, const struct amg_ofi_key *key)
 {
     return lease_of_key_locked(peer, key) == NULL &&
-           !was_seen_locked(peer->domain, hash_of(peer, key));
+           !was_seen_locked(peer->domain, hash_of(key));
 }
 
 hg_return_t amg_ofi_lease_get_locked(struct amg_peer *peer, uint8_t context,
@@ -191,10 +197,7 @@ hg_return_t amg_ofi_lease_get_locked(struct amg_peer *peer, uint8_t context,
         return rc;
     if (lease->users++ > 0)
         lease->is_kept = true;
-    if (amg_link_is_listed(&lease->idle)) {
-        amg_list_remove(&lease->idle);
-        peer->domain->idle_count--;
-    }
+    lease_busy_locked(lease);
     *ret_lease = lease;
     return HG_SUCCESS;
 }

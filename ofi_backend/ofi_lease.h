@@ -19,7 +19,6 @@ struct amg_ofi_lease {
     struct amg_peer *peer; /* a share */
     enum amg_ofi_lease_state state;
     struct amg_ofi_key key;
-    uint64_t hash;
     uint32_t cookie; /* ours */
     uint32_t id;     /* the exposer's */
     uint8_t context; /* whom it was asked of */

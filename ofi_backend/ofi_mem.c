@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Memory that this process exposes, and who was given a lease of it.
  *
- * A key is a number in a table and the salt of the domain; it fits no more
- * once the memory is unregistered. What the provider needs to reach the memory
+ * A key is a number in a table, which comes again, a serial number, which does
+ * not, and the salt of the domain; it fits no more once the memory is
+ * unregistered. What the provider needs to reach the memory
  * (an address and a key for each segment, which would not fit into ours) is
  * told to a peer that asks for a lease:
  *
@@ -65,6 +66,7 @@ hg_return_t amg_ofi_mem_reg(struct amg_domain *base,
     if (count > 0)
         memcpy(mem->segments, segments, list_len);
     amg_bias_take(&domain->lock);
+    mem->serial = domain->serials++;
     rc = amg_table_add(&domain->mems, mem, 0, &mem->number);
     amg_bias_give(&domain->lock);
     if (rc != HG_SUCCESS) {
@@ -80,6 +82,7 @@ void amg_ofi_mem_key(const struct amg_mem *base, struct amg_key *ret_key)
     const struct amg_ofi_mem *mem = AMG_OBJECT(base, struct amg_ofi_mem, base);
     const struct amg_ofi_key key = {
         .number = mem->number,
+        .serial = mem->serial,
         .salt = mem->domain->salt,
     };
 
@@ -93,11 +96,14 @@ struct amg_ofi_mem *amg_ofi_mem_find_locked(
     const struct amg_ofi_domain *domain, const struct amg_ofi_key *key)
 {
     struct amg_table_place *place = NULL;
+    struct amg_ofi_mem *mem = NULL;
 
-    if (key->salt != domain->salt || key->unused != 0)
+    if (key->salt != domain->salt)
         return NULL;
     place = amg_table_find(&domain->mems, key->number, 0);
-    return place == NULL ? NULL : place->object;
+    mem = place == NULL ? NULL : place->object;
+    return mem == NULL || mem->is_closed || mem->serial != key->serial ? NULL
+                                                                       : mem;
 }
 
 static void mrs_close_locked(struct amg_ofi_mem *mem)
@@ -238,7 +244,6 @@ static hg_return_t grant_send_locked(const struct grant *grant)
 void amg_ofi_mem_on_lease_locked(
     struct amg_ofi_domain *domain, const struct amg_ofi_message *message)
 {
-    struct amg_ofi_refuse refuse = {.code = HG_NOENTRY};
     struct amg_ofi_lease_ask ask;
     struct amg_ofi_mem *mem = NULL;
     struct grant *grant = NULL;
@@ -257,10 +262,8 @@ void amg_ofi_mem_on_lease_locked(
     }
     if (rc == HG_SUCCESS)
         return;
-    refuse.code = rc;
-    (void)amg_ofi_send_control_locked(message->peer, 0,
-        message->header->context, AMG_OFI_DENY, message->header->cookie,
-        &refuse, sizeof(refuse));
+    amg_ofi_send_answer_locked(message->peer, 0, message->header->context,
+        AMG_OFI_DENY, message->header->cookie, rc);
 }
 
 void amg_ofi_mem_on_return_locked(
@@ -332,8 +335,6 @@ hg_return_t amg_ofi_mem_unreg(
     uint64_t deadline_ns = 0;
 
     amg_bias_take(&domain->lock);
-    if (!mem->is_closed)
-        amg_table_remove(&domain->mems, mem->number);
     mem->is_closed = true;
     while (!amg_list_is_empty(&mem->grants)) {
         grants_revoke_locked(mem);
@@ -352,6 +353,7 @@ hg_return_t amg_ofi_mem_unreg(
         amg_bias_take(&domain->lock);
     }
     mrs_close_locked(mem);
+    amg_table_remove(&domain->mems, mem->number);
     amg_bias_give(&domain->lock);
     amg_mem_free(mem);
     return HG_SUCCESS;

@@ -12,7 +12,8 @@ struct amg_ofi_mem {
     uint32_t number; /* its place in the table */
     uint32_t count;
     uint8_t flags;
-    bool is_closed;         /* in the table no more */
+    uint32_t serial;        /* of its key */
+    bool is_closed;         /* its key fits no more; leases may be out */
     struct fid_mr **mrs;    /* one per segment; NULL, too, before it is used */
     struct amg_list grants; /* leases that peers hold */
     struct amg_segment segments[];

@@ -177,13 +177,11 @@ void amg_ofi_msg_release_reply(struct amg_ep *ep, struct amg_op *op)
 static void request_refuse_locked(struct amg_peer *peer, uint8_t context,
     uint32_t cookie, bool is_one_way, hg_return_t why)
 {
-    const struct amg_ofi_refuse refuse = {.code = why};
-
     if (is_one_way)
         credit_owe_locked(peer);
     else
-        (void)amg_ofi_send_control_locked(
-            peer, 0, context, AMG_OFI_REFUSE, cookie, &refuse, sizeof(refuse));
+        amg_ofi_send_answer_locked(
+            peer, 0, context, AMG_OFI_REFUSE, cookie, why);
 }
 
 /* A copy of the message, which outlives the buffer it came in. */

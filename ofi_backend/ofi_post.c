@@ -188,18 +188,26 @@ static hg_return_t code_of(int error)
     }
 }
 
+void amg_ofi_post_left_locked(struct amg_ofi_piece *piece)
+{
+    const struct amg_ofi_transfer *transfer = piece->transfer;
+
+    descs_close_locked(piece);
+    transfer->peer->domain->moving--;
+    transfer->peer->busy--;
+    if (transfer->ep != NULL)
+        transfer->ep->moving--;
+}
+
 static void on_moved_locked(struct amg_ofi_domain *domain,
     struct amg_ofi_work *work, const struct fi_cq_data_entry *entry, int error)
 {
     struct amg_ofi_piece *piece = AMG_OBJECT(work, struct amg_ofi_piece, work);
     struct amg_peer *peer = piece->transfer->peer;
 
+    (void)domain;
     (void)entry;
-    descs_close_locked(piece);
-    domain->moving--;
-    peer->busy--;
-    if (piece->transfer->ep != NULL)
-        piece->transfer->ep->moving--;
+    amg_ofi_post_left_locked(piece);
     if (error != 0)
         amg_ofi_hello_doubt_locked(peer);
     amg_ofi_rma_piece_end_locked(

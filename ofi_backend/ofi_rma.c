@@ -40,9 +40,8 @@ static void transfer_end_locked(struct amg_ofi_transfer *transfer)
     struct amg_ofi_domain *domain = transfer->peer->domain;
     struct amg_op *op = transfer->op;
 
-    AMG_ASSERT(transfer->piece_count == 0);
-    if (amg_link_is_listed(&transfer->link))
-        amg_list_remove(&transfer->link);
+    AMG_ASSERT(
+        transfer->piece_count == 0 && !amg_link_is_listed(&transfer->link));
     amg_list_remove(&transfer->of_peer);
     amg_ofi_small_next_locked(transfer->peer);
     if (transfer->lease != NULL)
@@ -67,6 +66,8 @@ void amg_ofi_rma_stop_locked(struct amg_ofi_transfer *transfer, hg_return_t ret)
     if (transfer->ret == HG_SUCCESS)
         transfer->ret = ret;
     transfer->is_over = true;
+    if (amg_link_is_listed(&transfer->link))
+        amg_list_remove(&transfer->link); /* it waits for room no more */
     /* What a message may still answer touches nothing of the user's then. */
     while (transfer->lease == NULL && transfer->piece_count > 0) {
         struct amg_ofi_piece *piece = AMG_OBJECT(
@@ -373,6 +374,25 @@ void amg_ofi_rma_detach_locked(
     struct amg_ofi_domain *domain, struct amg_ofi_ep *ep)
 {
     transfers_each_locked(domain, ep, transfer_detach_locked);
+}
+
+static void transfer_abandon_locked(struct amg_ofi_transfer *transfer)
+{
+    struct amg_link *link = NULL;
+
+    while ((link = amg_list_pop(&transfer->pieces)) != NULL) {
+        struct amg_ofi_piece *piece =
+            AMG_OBJECT(link, struct amg_ofi_piece, link);
+
+        amg_ofi_post_left_locked(piece);
+        transfer->piece_count--;
+        amg_pool_put(&transfer->peer->domain->piece_pool, piece);
+    }
+}
+
+void amg_ofi_rma_abandon_locked(struct amg_ofi_domain *domain)
+{
+    transfers_each_locked(domain, NULL, transfer_abandon_locked);
 }
 
 void amg_ofi_rma_lost_locked(struct amg_peer *peer)

@@ -77,6 +77,9 @@ void amg_ofi_rma_drop_locked(
 /* The endpoint is closed while pieces still move: nobody is told of them. */
 void amg_ofi_rma_detach_locked(
     struct amg_ofi_domain *domain, struct amg_ofi_ep *ep);
+/* The provider will tell of no piece any more, whose endpoints are all closed.
+ * The transfers end with their peers. */
+void amg_ofi_rma_abandon_locked(struct amg_ofi_domain *domain);
 /* The peer is gone. */
 void amg_ofi_rma_lost_locked(struct amg_peer *peer);
 

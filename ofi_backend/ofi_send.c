@@ -12,6 +12,7 @@
 
 #include <string.h>
 
+#include "base/log.h"
 #include "ofi_backend/ofi_addr.h"
 #include "ofi_backend/ofi_hello.h"
 #include "ofi_backend/ofi_msg.h"
@@ -101,15 +102,20 @@ ssize_t amg_ofi_send_post_locked(struct amg_ofi_slab *slab)
     return 0;
 }
 
+static void try_later(struct amg_peer *peer)
+{
+    if (peer->is_trying)
+        return;
+    peer->is_trying = true;
+    amg_list_push(&peer->domain->trying, &peer->trying);
+}
+
 static void queue_push_locked(struct amg_ofi_slab *slab)
 {
     struct amg_peer *peer = slab->peer;
 
     amg_list_push(&peer->unsent, &slab->link);
-    if (peer->is_trying)
-        return;
-    peer->is_trying = true;
-    amg_list_push(&peer->domain->trying, &peer->trying);
+    try_later(peer);
 }
 
 void amg_ofi_send_locked(struct amg_ofi_slab *slab)
@@ -147,6 +153,24 @@ bool amg_ofi_send_control_locked(struct amg_peer *peer, uint8_t context,
     amg_ofi_send_address(slab, peer, context, target, kind, body_len);
     amg_ofi_send_locked(slab);
     return true;
+}
+
+void amg_ofi_send_answer_locked(struct amg_peer *peer, uint8_t context,
+    uint8_t target, enum amg_ofi_kind kind, uint32_t cookie, hg_return_t ret)
+{
+    const struct amg_ofi_refuse refuse = {.code = ret};
+    char text[AMG_OFI_TEXT_CAP];
+
+    if (amg_ofi_send_control_locked(
+            peer, context, target, kind, cookie, &refuse, sizeof(refuse)) ||
+        peer->broken != 0)
+        return;
+    AMG_LOG_ERROR("ofi",
+        "there is no memory to answer %s; what is under way between the two is "
+        "given up, and they begin anew",
+        amg_ofi_peer_text(peer, text));
+    peer->broken = FI_ENOMEM;
+    try_later(peer);
 }
 
 /* All that waits for this peer, until it waits again. True: some has left. */

@@ -19,6 +19,13 @@ bool amg_ofi_send_control_locked(struct amg_peer *peer, uint8_t context,
     uint8_t target, enum amg_ofi_kind kind, uint32_t cookie, const void *body,
     uint32_t body_len);
 
+/* The same for what the peer waits for: how it was done, or why not. It must
+ * not wait for ever: where there is no memory to tell, all that is under way
+ * with it is given up at the next poll, and it learns that when it asks why
+ * this process is silent. */
+void amg_ofi_send_answer_locked(struct amg_peer *peer, uint8_t context,
+    uint8_t target, enum amg_ofi_kind kind, uint32_t cookie, hg_return_t ret);
+
 /* Posts one slab: 0, or libfabric's code, and then it is the caller's. */
 ssize_t amg_ofi_send_post_locked(struct amg_ofi_slab *slab);
 

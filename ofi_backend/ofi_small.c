@@ -124,14 +124,11 @@ static hg_return_t access_check_locked(struct amg_ofi_domain *domain,
 static void done_send_locked(
     const struct amg_ofi_message *message, hg_return_t ret)
 {
-    const struct amg_ofi_refuse refuse = {.code = ret};
-
     if (ret != HG_SUCCESS)
         amg_ofi_peer_blame(message->peer, AMG_OFI_FAULT_ACCESS,
             message->header->kind & ~AMG_OFI_MAGIC_MASK, (long)ret);
-    (void)amg_ofi_send_control_locked(message->peer, message->header->target,
-        message->header->context, AMG_OFI_DONE, message->header->cookie,
-        &refuse, sizeof(refuse));
+    amg_ofi_send_answer_locked(message->peer, message->header->target,
+        message->header->context, AMG_OFI_DONE, message->header->cookie, ret);
 }
 
 void amg_ofi_small_on_get_locked(

@@ -105,7 +105,7 @@ struct amg_ofi_hello {
 
 struct amg_ofi_key {
     uint32_t number;
-    uint32_t unused;
+    uint32_t serial;
     uint64_t salt;
 };
 

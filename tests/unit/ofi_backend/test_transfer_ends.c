@@ -1,0 +1,409 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* How puts, gets and leases end when something goes wrong meanwhile: reads that
+ * are held back, queues that are full, and memory that is short. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/mem.h"
+#include "ofi_backend/ofi_domain.h"
+#include "ofi_backend/ofi_transport.h"
+
+enum {
+    LEN = 4 << 20, /* four pieces */
+    SOME = 65536,
+    UNREG_MS = 20000,
+    TEXT_CAP = 512,
+    HELD_MAX = 32,
+    BUFS_MAX = 4096,
+    POLLS = 100,
+    PLACE_USES = 4096, /* after so many a number of a table comes again */
+};
+
+static uint8_t exposed[LEN];
+static uint8_t landing[LEN];
+
+/* Reads are kept here, and never posted, while `holding`. */
+static bool holding;
+static unsigned room; /* for so many; then EAGAIN */
+static void *held[HELD_MAX];
+static unsigned held_count;
+static unsigned mrs_open;
+static struct fid *mrs[HELD_MAX];
+
+static ssize_t call_readmsg(
+    struct fid_ep *ep, const struct fi_msg_rma *msg, uint64_t flags)
+{
+    if (!holding)
+        return fi_readmsg(ep, msg, flags);
+    if (room == 0)
+        return -FI_EAGAIN;
+    room--;
+    assert_true(held_count < HELD_MAX);
+    held[held_count++] = msg->context;
+    return 0;
+}
+
+static int call_mr_reg(struct fid_domain *domain, const void *bytes, size_t len,
+    uint64_t access, uint64_t key, struct fid_mr **ret_mr)
+{
+    int code = fi_mr_reg(domain, bytes, len, access, 0, key, 0, ret_mr, NULL);
+
+    assert_true(mrs_open < HELD_MAX);
+    if (code == 0)
+        mrs[mrs_open++] = &(*ret_mr)->fid;
+    return code;
+}
+
+static int call_close(struct fid *fid)
+{
+    for (unsigned i = 0; i < mrs_open; i++)
+        if (mrs[i] == fid) {
+            mrs[i] = mrs[--mrs_open];
+            break;
+        }
+    return fi_close(fid);
+}
+
+/* One of two processes, as far as they can tell. */
+struct side {
+    struct amg_domain *domain;
+    struct amg_ep *ep;
+};
+
+static void side_open(struct side *side)
+{
+    const struct amg_open how = {.info = "127.0.0.1",
+        .protocol = "tcp",
+        .is_listening = true,
+        .max_contexts = 1};
+
+    assert_int_equal(
+        amg_ofi_transport.domain.open(&how, &side->domain), HG_SUCCESS);
+    assert_int_equal(
+        amg_ofi_transport.ep.open(side->domain, 0, &side->ep), HG_SUCCESS);
+}
+
+/* How many operations ended meanwhile. */
+static unsigned side_close(struct side *side)
+{
+    struct amg_news news;
+    unsigned count = 0;
+
+    amg_news_init(&news);
+    amg_ofi_transport.ep.close(side->ep, &news);
+    while (amg_list_pop(&news.done) != NULL)
+        count++;
+    amg_ofi_transport.domain.close(side->domain);
+    return count;
+}
+
+/* The same. */
+static unsigned side_poll(struct side *side)
+{
+    struct amg_news news;
+    unsigned count = 0;
+
+    amg_news_init(&news);
+    (void)amg_ofi_transport.ep.poll(side->ep, 16, &news);
+    while (amg_list_pop(&news.done) != NULL)
+        count++;
+    return count;
+}
+
+/* The one that exposes, and the one that reads. */
+struct world {
+    struct side owner;
+    struct side reader;
+    struct amg_mem *mem;
+    struct amg_peer *peer;
+    struct amg_segment segment;
+    struct amg_segment local;
+    struct amg_remote remote;
+};
+
+static void world_open(struct world *world)
+{
+    char text[TEXT_CAP];
+    size_t len = sizeof(text);
+    struct amg_peer *self = NULL;
+
+    memset(world, 0, sizeof(*world));
+    holding = false;
+    held_count = 0;
+    side_open(&world->owner);
+    side_open(&world->reader);
+    world->segment = (struct amg_segment){exposed, LEN};
+    world->local = (struct amg_segment){landing, LEN};
+    assert_int_equal(amg_ofi_transport.bulk.reg(world->owner.domain,
+                         &world->segment, 1, AMG_MEM_READ, &world->mem),
+        HG_SUCCESS);
+    amg_ofi_transport.bulk.key(world->mem, &world->remote.key);
+    world->remote.at.segments = &world->segment;
+    world->remote.at.count = 1;
+    self = amg_ofi_transport.addr.self(world->owner.domain);
+    assert_int_equal(
+        amg_ofi_transport.addr.format(world->owner.domain, self, text, &len),
+        HG_SUCCESS);
+    amg_ofi_transport.addr.drop(world->owner.domain, self);
+    assert_int_equal(
+        amg_ofi_transport.addr.parse(world->reader.domain, text, &world->peer),
+        HG_SUCCESS);
+}
+
+static hg_return_t unreg(struct world *world, unsigned timeout_ms)
+{
+    return amg_ofi_transport.bulk.unreg(
+        world->owner.domain, world->mem, timeout_ms);
+}
+
+static void world_close(struct world *world)
+{
+    amg_ofi_transport.addr.drop(world->reader.domain, world->peer);
+    (void)side_close(&world->reader);
+    if (world->mem != NULL)
+        assert_int_equal(unreg(world, UNREG_MS), HG_SUCCESS);
+    (void)side_close(&world->owner);
+}
+
+static void get(struct world *world, uint64_t len, struct amg_op *op)
+{
+    const struct amg_place local = {.segments = &world->local, .count = 1};
+
+    memset(op, 0, sizeof(*op));
+    assert_int_equal(amg_ofi_transport.bulk.get(world->reader.ep, world->peer,
+                         0, &local, &world->remote, len, op),
+        HG_SUCCESS);
+}
+
+static void pull(struct world *world, uint64_t len)
+{
+    struct amg_op op;
+
+    get(world, len, &op);
+    while (side_poll(&world->reader) == 0)
+        (void)side_poll(&world->owner);
+    assert_int_equal(op.ret, HG_SUCCESS);
+}
+
+/* From now on reads are held back, of which so many are taken. */
+static void hold(unsigned count)
+{
+    holding = true;
+    room = count;
+}
+
+/* What was held back is through. */
+static void held_end(struct world *world)
+{
+    struct amg_ofi_domain *domain = amg_ofi_domain_of(world->reader.domain);
+    const struct fi_cq_data_entry entry = {.flags = FI_READ};
+
+    amg_bias_take(&domain->lock);
+    while (held_count > 0) {
+        struct amg_ofi_work *work =
+            AMG_OBJECT(held[--held_count], struct amg_ofi_work, context);
+
+        work->done(domain, work, &entry, 0);
+    }
+    amg_bias_give(&domain->lock);
+}
+
+/* It has pieces in motion, and waits for room for more. */
+static void half_posted_get(struct world *world, struct amg_op *op)
+{
+    pull(world, SOME); /* the lease is there for it */
+    pull(world, LEN);
+    hold(2);
+    get(world, LEN, op);
+    while (held_count < 2) {
+        assert_int_equal(side_poll(&world->reader), 0);
+        (void)side_poll(&world->owner);
+    }
+}
+
+static void test_transfer_ends_cancelled_posts_no_more(void **state)
+{
+    struct world world;
+    struct amg_op op;
+
+    (void)state;
+    world_open(&world);
+    half_posted_get(&world, &op);
+    amg_ofi_transport.ep.cancel(world.reader.ep, &op);
+    room = HELD_MAX;
+    for (unsigned i = 0; i < POLLS; i++)
+        assert_int_equal(side_poll(&world.reader), 0);
+    assert_int_equal(held_count, 2);
+    held_end(&world);
+    assert_int_equal(side_poll(&world.reader), 1);
+    assert_int_equal(op.ret, HG_CANCELED);
+    world_close(&world);
+}
+
+/* What the provider never ends is not waited for, nor lost. */
+static void test_transfer_ends_with_its_class(void **state)
+{
+    struct amg_mem_stats before;
+    struct amg_mem_stats after;
+    struct world world;
+    struct amg_op op;
+
+    (void)state;
+    amg_mem_stats_get(&before);
+    world_open(&world);
+    /* Local memory is registered, too, for each piece. */
+    amg_ofi_domain_of(world.reader.domain)->facts.needs_desc = true;
+    half_posted_get(&world, &op);
+    amg_ofi_transport.addr.drop(world.reader.domain, world.peer);
+    assert_int_equal(side_close(&world.reader), 1);
+    assert_int_equal(op.ret, HG_CANCELED);
+    assert_int_equal(unreg(&world, UNREG_MS), HG_SUCCESS);
+    (void)side_close(&world.owner);
+    assert_int_equal(mrs_open, 0);
+    amg_mem_stats_get(&after);
+    assert_int_equal(after.live, before.live);
+}
+
+static void test_transfer_ends_busy_memory_is_forgotten_with_its_class(
+    void **state)
+{
+    struct world world;
+    struct amg_op op;
+
+    (void)state;
+    world_open(&world);
+    half_posted_get(&world, &op);
+    assert_int_equal(unreg(&world, 0), HG_BUSY);
+    assert_int_equal(mrs_open, 1);
+    (void)side_close(&world.owner);
+    assert_int_equal(mrs_open, 0);
+    held_end(&world);
+    while (side_poll(&world.reader) == 0)
+        continue;
+    assert_int_not_equal(op.ret, HG_SUCCESS);
+    amg_ofi_transport.addr.drop(world.reader.domain, world.peer);
+    (void)side_close(&world.reader);
+    amg_mem_free(world.mem);
+}
+
+/* All message buffers that there are without asking for memory. */
+static unsigned bufs_take(
+    struct side *side, struct amg_peer *peer, struct amg_buf **bufs)
+{
+    unsigned count = 0;
+
+    amg_mem_fail_nth(1);
+    while (amg_ofi_transport.msg.get_buf(side->ep, peer, &bufs[count]) ==
+           HG_SUCCESS)
+        assert_true(++count < BUFS_MAX);
+    return count;
+}
+
+static void bufs_put(struct side *side, struct amg_buf **bufs, unsigned count)
+{
+    while (count > 0)
+        amg_ofi_transport.msg.put_buf(side->ep, bufs[--count]);
+}
+
+static void test_transfer_ends_lease_returned_when_there_is_memory(void **state)
+{
+    static struct amg_buf *bufs[BUFS_MAX];
+    const struct amg_ofi_domain *domain = NULL;
+    struct world world;
+    unsigned count = 0;
+
+    (void)state;
+    world_open(&world);
+    domain = amg_ofi_domain_of(world.reader.domain);
+    pull(&world, SOME);
+    pull(&world, SOME); /* the second lease is kept */
+    assert_int_equal(domain->idle_count, 1);
+    assert_int_equal(unreg(&world, 0), HG_BUSY); /* asks for it */
+    count = bufs_take(&world.reader, world.peer, bufs);
+    amg_mem_fail_nth(1);
+    for (unsigned i = 0; i < POLLS; i++)
+        (void)side_poll(&world.reader);
+    amg_mem_fail_nth(0);
+    assert_int_equal(domain->idle_count, 1);
+    bufs_put(&world.reader, bufs, count);
+    while (domain->idle_count > 0)
+        (void)side_poll(&world.reader);
+    assert_int_equal(unreg(&world, UNREG_MS), HG_SUCCESS);
+    assert_true(amg_list_is_empty(&domain->idle));
+    world.mem = NULL;
+    world_close(&world);
+}
+
+/* Who asks for a lease is not left waiting by an owner that has no memory for
+ * the answer. */
+static void test_transfer_ends_when_no_answer_can_be_made(void **state)
+{
+    static struct amg_buf *bufs[BUFS_MAX];
+    struct amg_peer *self = NULL;
+    struct world world;
+    struct amg_op op;
+    unsigned count = 0;
+
+    (void)state;
+    world_open(&world);
+    pull(&world, SOME);
+    self = amg_ofi_transport.addr.self(world.owner.domain);
+    count = bufs_take(&world.owner, self, bufs);
+    world.remote.key.bytes[0] ^= 1; /* memory that it does not have */
+    get(&world, LEN, &op);
+    amg_mem_fail_nth(1); /* the owner's answer */
+    while (side_poll(&world.reader) == 0)
+        (void)side_poll(&world.owner);
+    amg_mem_fail_nth(0);
+    assert_int_not_equal(op.ret, HG_SUCCESS);
+    bufs_put(&world.owner, bufs, count);
+    amg_ofi_transport.addr.drop(world.owner.domain, self);
+    world_close(&world);
+}
+
+/* Numbers come again, keys do not. */
+static void test_transfer_ends_key_of_gone_memory_fits_no_more(void **state)
+{
+    struct world world;
+    struct amg_op op;
+
+    (void)state;
+    world_open(&world);
+    for (unsigned i = 0; i < PLACE_USES; i++) {
+        assert_int_equal(unreg(&world, UNREG_MS), HG_SUCCESS);
+        assert_int_equal(amg_ofi_transport.bulk.reg(world.owner.domain,
+                             &world.segment, 1, AMG_MEM_READ, &world.mem),
+            HG_SUCCESS);
+    }
+    get(&world, SOME, &op);
+    while (side_poll(&world.reader) == 0)
+        (void)side_poll(&world.owner);
+    assert_int_equal(op.ret, HG_NOENTRY);
+    world_close(&world);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_transfer_ends_cancelled_posts_no_more),
+        cmocka_unit_test(test_transfer_ends_with_its_class),
+        cmocka_unit_test(
+            test_transfer_ends_busy_memory_is_forgotten_with_its_class),
+        cmocka_unit_test(
+            test_transfer_ends_lease_returned_when_there_is_memory),
+        cmocka_unit_test(test_transfer_ends_when_no_answer_can_be_made),
+        cmocka_unit_test(test_transfer_ends_key_of_gone_memory_fits_no_more),
+    };
+    struct amg_ofi_call call = *amg_ofi_call;
+
+    call.readmsg = call_readmsg;
+    call.mr_reg = call_mr_reg;
+    call.close = call_close;
+    amg_ofi_call_set(&call);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

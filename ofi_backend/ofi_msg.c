@@ -159,8 +159,10 @@ void amg_ofi_msg_release(struct amg_ep *ep, struct amg_arrival *arrival)
 
     (void)ep; /* it may be closed by now */
     amg_bias_take(&domain->lock);
-    if (slab->has_credit && slab->epoch == slab->peer->epoch)
+    if (slab->has_credit && slab->epoch == slab->peer->epoch) {
         credit_owe_locked(slab->peer);
+        amg_ofi_wait_busy_locked(domain);
+    }
     amg_ofi_slab_put_locked(slab);
     amg_bias_give(&domain->lock);
 }

@@ -309,6 +309,32 @@ static void test_busy_peer_calls_can_be_cancelled(void **state)
     assert_int_equal(wait_for(&waits), HG_CANCELED);
 }
 
+/* Who sleeps while another thread releases a request gives its credit back
+ * soon, and not when it would have looked anyway. */
+static void test_busy_sleeper_is_told_of_credits(void **state)
+{
+    const struct amg_ofi_ep *ep = amg_ofi_ep_of(server.ep);
+    struct amg_news news;
+    struct amg_op op;
+    uint64_t nap_ns = 0;
+
+    (void)state;
+    amg_news_init(&news);
+    post(&op);
+    while (amg_list_is_empty(&news.arrived)) {
+        (void)amg_ofi_transport.ep.poll(client.ep, 100, &news);
+        (void)amg_ofi_transport.ep.poll(server.ep, 100, &news);
+    }
+    while (!amg_ofi_transport.ep.arm(server.ep))
+        (void)amg_ofi_transport.ep.poll(server.ep, 100, &news);
+    nap_ns = ep->nap_ns;
+    amg_ofi_transport.msg.release(server.ep,
+        AMG_OBJECT(amg_list_pop(&news.arrived), struct amg_arrival, link));
+    assert_true(ep->nap_ns < nap_ns);
+    while (peer->calls.unanswered > 0)
+        (void)poll_both(NULL);
+}
+
 static int start(void **state)
 {
     struct amg_op op;
@@ -359,6 +385,7 @@ int main(void)
         UNIT_TEST(test_busy_peer_calls_can_be_cancelled),
         UNIT_TEST(test_busy_answer_to_a_doubt_has_time),
         UNIT_TEST(test_busy_doubt_keeps_credits),
+        UNIT_TEST(test_busy_sleeper_is_told_of_credits),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

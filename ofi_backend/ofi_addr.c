@@ -229,6 +229,18 @@ const char *amg_ofi_peer_text(const struct amg_peer *peer, char *ret_text)
     return ret_text;
 }
 
+const char *amg_ofi_peer_name(const struct amg_peer *peer, char *ret_text)
+{
+    const struct amg_domain *base = &peer->domain->base;
+    uint32_t rank =
+        base->rank_of == NULL ? UINT32_MAX : base->rank_of(base->ranks, peer);
+    size_t len = strlen(amg_ofi_peer_text(peer, ret_text));
+
+    if (rank != UINT32_MAX)
+        snprintf(ret_text + len, AMG_OFI_TEXT_CAP - len, " (rank %u)", rank);
+    return ret_text;
+}
+
 bool amg_ofi_peer_may_warn(struct amg_ofi_domain *domain)
 {
     if (domain->warnings >= WARNINGS_MAX)
@@ -259,7 +271,7 @@ void amg_ofi_peer_blame(
     AMG_LOG_WARNING("ofi",
         "from %s: %s (kind %u, number %ld); more of this from there is not "
         "reported",
-        amg_ofi_peer_text(peer, text), texts[fault], kind, number);
+        amg_ofi_peer_name(peer, text), texts[fault], kind, number);
 }
 
 struct amg_peer *amg_ofi_addr_self(struct amg_domain *base)

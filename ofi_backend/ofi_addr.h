@@ -28,6 +28,8 @@ void amg_ofi_peer_set_state(
     struct amg_peer *peer, enum amg_ofi_peer_state next);
 /* For a person; `ret_text` has AMG_OFI_TEXT_CAP bytes. Returns it. */
 const char *amg_ofi_peer_text(const struct amg_peer *peer, char *ret_text);
+/* The same for log lines, with its rank where it has one. */
+const char *amg_ofi_peer_name(const struct amg_peer *peer, char *ret_text);
 /* May one more fault of a peer be logged? They can be made up without end. */
 bool amg_ofi_peer_may_warn(struct amg_ofi_domain *domain);
 void amg_ofi_peer_blame(struct amg_peer *peer, enum amg_ofi_fault fault,

@@ -159,7 +159,7 @@ void amg_ofi_close_abandon(struct amg_domain *base)
         AMG_LOG_ERROR("cls",
             "the rank at %s has not answered %u requests, which are given up; "
             "it must make progress and trigger until all have closed",
-            amg_ofi_peer_text(peer, text), peer->calls.unanswered);
+            amg_ofi_peer_name(peer, text), peer->calls.unanswered);
     domain->is_leaving = true;
     amg_bias_give(&domain->lock);
 }

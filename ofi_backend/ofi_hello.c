@@ -233,13 +233,13 @@ static bool version_is_ours(
         AMG_LOG_ERROR("ofi",
             "%s speaks version %u, and this process %u; use the same release "
             "of the library on both sides",
-            amg_ofi_peer_text(peer, text), hello->version, AMG_OFI_VERSION);
+            amg_ofi_peer_name(peer, text), hello->version, AMG_OFI_VERSION);
     else
         AMG_LOG_ERROR("ofi",
             "%s has messages of up to %u bytes, and this process %u; set "
             "AMALGAM_MESSAGE_BYTES, or the sizes of HG_Init_opt(), to the same "
             "on both sides",
-            amg_ofi_peer_text(peer, text), hello->message_len,
+            amg_ofi_peer_name(peer, text), hello->message_len,
             peer->domain->room_len);
     return false;
 }
@@ -352,7 +352,7 @@ void amg_ofi_hello_lost_locked(struct amg_peer *peer, const char *why)
     (void)amg_ofi_peer_hold(peer);
     if (why != NULL && is_missed(peer) && !peer->domain->is_leaving)
         AMG_LOG_WARNING(
-            "ofi", "%s is not reached: %s", amg_ofi_peer_text(peer, text), why);
+            "ofi", "%s is not reached: %s", amg_ofi_peer_name(peer, text), why);
     peer->epoch++;
     peer->incarnation = 0;
     peer->my_number = 0;

@@ -323,7 +323,7 @@ static void busy_log(const struct amg_ofi_mem *mem, unsigned timeout_ms)
     AMG_LOG_WARNING("bulk",
         "ofi: %s may still access the memory after %u ms; it stays exposed to "
         "it; free it again later, when the program there makes progress",
-        amg_ofi_peer_text(AMG_OBJECT(link, struct grant, link)->peer, text),
+        amg_ofi_peer_name(AMG_OBJECT(link, struct grant, link)->peer, text),
         timeout_ms);
 }
 

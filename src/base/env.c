@@ -40,7 +40,7 @@ static const struct amg_env_var env_vars[AMG_ENV_COUNT] = {
         3600000, "how long the end of a class waits for missing ranks"},
     [AMG_ENV_CONNECT_TIMEOUT] = {"AMALGAM_CONNECT_TIMEOUT_MS", "ms", 10000, 10,
         3600000,
-        "how long a process of another job may take to answer the first "
+        "how long a peer by libfabric may take to answer the first "
         "message, or to take one"},
     [AMG_ENV_UNIVERSE] = {"AMALGAM_UNIVERSE_SIZE", "processes", 0, 0, 16777216,
         "how many peers libfabric makes its queues for; 0: those of the job, "

@@ -73,52 +73,6 @@ static const struct amg_addr_ops *ops_of(
     return &domain_of(far, route)->transport->addr;
 }
 
-hg_return_t amg_far_create(hg_class_t *cls, enum amg_route route,
-    const struct amg_node_ops *ops, const struct amg_far_table *table,
-    struct amg_far **ret_far)
-{
-    struct amg_far *far = amg_mem_zalloc(sizeof(*far));
-
-    AMG_ASSERT(route != cls->plan.main_route);
-    if (far == NULL)
-        return HG_NOMEM;
-    far->cls = cls;
-    far->main_route = cls->plan.main_route;
-    far->route = route;
-    far->ops = ops;
-    far->table = *table;
-    amg_lock_init(&far->lock);
-    *ret_far = far;
-    return HG_SUCCESS;
-}
-
-static void met_free(struct amg_far *far, struct met *met)
-{
-    ops_of(far, far->route)->drop(domain_of(far, far->route), met->far_peer);
-    ops_of(far, far->main_route)
-        ->drop(domain_of(far, far->main_route), met->main_peer);
-    amg_mem_free(met);
-}
-
-void amg_far_destroy(struct amg_far *far)
-{
-    if (far == NULL)
-        return;
-    for (unsigned i = 0; i < CHAINS; i++) {
-        struct met *met =
-            atomic_load_explicit(&far->by_rank[i], memory_order_acquire);
-
-        while (met != NULL) {
-            struct met *next = met->next_of_rank;
-
-            met_free(far, met);
-            met = next;
-        }
-    }
-    far->table.release(far->table.memory);
-    amg_mem_free(far);
-}
-
 static struct met *met_by_rank(const struct amg_far *far, uint32_t rank)
 {
     struct met *met = atomic_load_explicit(
@@ -138,6 +92,95 @@ static struct met *met_by_peer(
     while (met != NULL && met->far_peer != peer)
         met = met->next_of_peer;
     return met;
+}
+
+/* The rank that is reached at `text`, or UINT32_MAX. */
+static uint32_t rank_of_text(
+    const struct amg_far_table *table, const char *text)
+{
+    uint32_t from = 0;
+    uint32_t to = table->size;
+
+    while (from < to) {
+        uint32_t middle = from + (to - from) / 2;
+        uint32_t rank = table->order[middle];
+        int order = strcmp(text, amg_far_record_of(table, rank)->text);
+
+        if (order == 0)
+            return rank;
+        if (order < 0)
+            to = middle;
+        else
+            from = middle + 1;
+    }
+    return UINT32_MAX;
+}
+
+/* As amg_domain.rank_of. */
+static uint32_t rank_of_peer(const void *ranks, const struct amg_peer *peer)
+{
+    const struct amg_far *far = ranks;
+    const struct met *met = met_by_peer(far, peer);
+    char text[TEXT_CAP];
+    size_t len = sizeof(text);
+
+    if (met != NULL)
+        return met->rank;
+    return ops_of(far, far->route)
+                       ->format(domain_of(far, far->route), peer, text, &len) ==
+                   HG_SUCCESS
+               ? rank_of_text(&far->table, text)
+               : UINT32_MAX;
+}
+
+hg_return_t amg_far_create(hg_class_t *cls, enum amg_route route,
+    const struct amg_node_ops *ops, const struct amg_far_table *table,
+    struct amg_far **ret_far)
+{
+    struct amg_far *far = amg_mem_zalloc(sizeof(*far));
+
+    AMG_ASSERT(route != cls->plan.main_route);
+    if (far == NULL)
+        return HG_NOMEM;
+    far->cls = cls;
+    far->main_route = cls->plan.main_route;
+    far->route = route;
+    far->ops = ops;
+    far->table = *table;
+    amg_lock_init(&far->lock);
+    domain_of(far, route)->rank_of = rank_of_peer;
+    domain_of(far, route)->ranks = far;
+    *ret_far = far;
+    return HG_SUCCESS;
+}
+
+static void met_free(struct amg_far *far, struct met *met)
+{
+    ops_of(far, far->route)->drop(domain_of(far, far->route), met->far_peer);
+    ops_of(far, far->main_route)
+        ->drop(domain_of(far, far->main_route), met->main_peer);
+    amg_mem_free(met);
+}
+
+void amg_far_destroy(struct amg_far *far)
+{
+    if (far == NULL)
+        return;
+    domain_of(far, far->route)->rank_of = NULL;
+    domain_of(far, far->route)->ranks = NULL;
+    for (unsigned i = 0; i < CHAINS; i++) {
+        struct met *met =
+            atomic_load_explicit(&far->by_rank[i], memory_order_acquire);
+
+        while (met != NULL) {
+            struct met *next = met->next_of_rank;
+
+            met_free(far, met);
+            met = next;
+        }
+    }
+    far->table.release(far->table.memory);
+    amg_mem_free(far);
 }
 
 static void met_link_locked(struct amg_far *far, struct met *met)
@@ -208,37 +251,12 @@ hg_return_t amg_far_find(const hg_class_t *cls, struct amg_peer *main_peer,
     return HG_SUCCESS;
 }
 
-/* The rank that is reached at `text`, or UINT32_MAX. */
-static uint32_t rank_of_text(
-    const struct amg_far_table *table, const char *text)
-{
-    uint32_t from = 0;
-    uint32_t to = table->size;
-
-    while (from < to) {
-        uint32_t middle = from + (to - from) / 2;
-        uint32_t rank = table->order[middle];
-        int order = strcmp(text, amg_far_record_of(table, rank)->text);
-
-        if (order == 0)
-            return rank;
-        if (order < 0)
-            to = middle;
-        else
-            from = middle + 1;
-    }
-    return UINT32_MAX;
-}
-
 struct amg_peer *amg_far_main_of(
     const hg_class_t *cls, unsigned route, struct amg_peer *peer)
 {
     struct amg_far *far = cls->far;
     const struct met *met = NULL;
-    struct amg_domain *domain = NULL;
     struct amg_peer *main_peer = NULL;
-    char text[TEXT_CAP];
-    size_t len = sizeof(text);
     uint32_t rank = 0;
 
     if (far == NULL || route != far->route)
@@ -246,10 +264,7 @@ struct amg_peer *amg_far_main_of(
     met = met_by_peer(far, peer);
     if (met != NULL)
         return met->main_peer;
-    domain = domain_of(far, route);
-    if (domain->transport->addr.format(domain, peer, text, &len) != HG_SUCCESS)
-        return NULL;
-    rank = rank_of_text(&far->table, text);
+    rank = rank_of_peer(far, peer);
     if (rank == UINT32_MAX || far->ops->peer(domain_of(far, far->main_route),
                                   rank, &main_peer) != HG_SUCCESS)
         return NULL;

@@ -79,6 +79,10 @@ struct amg_domain {
     /* Puts and gets cost less whose local memory is exposed, too, and named by
      * the operation. Constant. */
     bool wants_mem;
+    /* Set by core when it knows which rank of a job a peer is, for log lines:
+     * the rank, or UINT32_MAX. Takes no lock. NULL: no peer is one. */
+    uint32_t (*rank_of)(const void *ranks, const struct amg_peer *peer);
+    const void *ranks;
 };
 
 struct amg_ep {

@@ -273,6 +273,22 @@ static void test_far_origin_is_found_by_its_text(void **state)
     assert_int_equal(far_peers[STRANGER].shares, 0);
 }
 
+/* So its driver can say in a log line who is not reached. */
+static void test_far_peer_has_its_rank(void **state)
+{
+    const struct amg_domain *domain = cls->domains[AMG_ROUTE_OFI];
+
+    (void)state;
+    for (int again = 0; again < 2; again++) {
+        for (uint32_t i = 0; i < RANKS; i++)
+            assert_int_equal(domain->rank_of(domain->ranks, &far_peers[i]), i);
+        assert_int_equal(
+            domain->rank_of(domain->ranks, &far_peers[STRANGER]), UINT32_MAX);
+        assert_non_null(
+            amg_far_main_of(cls, AMG_ROUTE_OFI, &far_peers[2])); /* is kept */
+    }
+}
+
 static void test_far_origin_and_rank_are_the_same(void **state)
 {
     struct hg_addr heard;
@@ -335,6 +351,7 @@ int main(void)
         FRESH(test_far_rank_is_called_by_far_route),
         FRESH(test_far_rank_of_this_node_is_called_by_main_route),
         FRESH(test_far_origin_is_found_by_its_text),
+        FRESH(test_far_peer_has_its_rank),
         FRESH(test_far_origin_and_rank_are_the_same),
         FRESH(test_far_rank_not_reached_is_an_error),
     };

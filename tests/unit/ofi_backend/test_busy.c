@@ -240,16 +240,26 @@ static void test_busy_doubt_keeps_credits(void **state)
     assert_int_equal(peer->calls.unanswered, 0);
 }
 
+static uint32_t rank_of(const void *ranks, const struct amg_peer *asked)
+{
+    assert_ptr_equal(asked, peer);
+    return *(const uint32_t *)ranks;
+}
+
 static void test_silent_peer_is_given_up_in_time(void **state)
 {
+    static const uint32_t rank = 17;
     struct amg_op waits;
 
     (void)state;
+    client.domain->rank_of = rank_of;
+    client.domain->ranks = &rank;
     sending = SEND_AGAIN;
     post(&waits);
     assert_int_equal(poll_late(&waits, 1), HG_HOSTUNREACH);
-    assert_true(fake_has_logged("is not reached: no answer in the time that "
-                                "AMALGAM_CONNECT_TIMEOUT_MS gives"));
+    assert_true(
+        fake_has_logged(" (rank 17) is not reached: no answer in the time that "
+                        "AMALGAM_CONNECT_TIMEOUT_MS gives"));
     assert_true(fake_has_logged("does it use ofi+tcp;ofi_rxm, too?"));
     /* And begins anew. */
     sending = SEND_GOES;

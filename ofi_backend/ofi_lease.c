@@ -278,6 +278,17 @@ static void rows_take(struct amg_ofi_lease *lease,
     }
 }
 
+/* Is it what follows, and as long as it says? */
+static bool grant_fits(const struct amg_ofi_lease *lease,
+    const struct amg_ofi_grant *head, uint32_t rows, uint32_t len)
+{
+    return head->first == lease->got && head->count <= ROWS_MAX &&
+           (head->first == 0 || head->count == lease->count) &&
+           rows <= head->count - head->first &&
+           (rows > 0 || head->count == 0) &&
+           len == sizeof(*head) + rows * sizeof(struct amg_ofi_row);
+}
+
 void amg_ofi_lease_on_grant_locked(
     struct amg_ofi_domain *domain, const struct amg_ofi_message *message)
 {
@@ -286,18 +297,22 @@ void amg_ofi_lease_on_grant_locked(
     uint32_t rows = (message->len - (uint32_t)sizeof(head)) /
                     (uint32_t)sizeof(struct amg_ofi_row);
     hg_return_t rc = HG_SUCCESS;
+    bool is_good = false;
 
     memcpy(&head, message->body, sizeof(head));
-    if (lease == NULL || lease->state != AMG_OFI_LEASE_ASKED ||
-        head.first != lease->got || head.count > ROWS_MAX ||
-        (head.first > 0 && head.count != lease->count) ||
-        rows > head.count - head.first || (rows == 0 && head.count > 0) ||
-        message->len != sizeof(head) + rows * sizeof(struct amg_ofi_row)) {
+    is_good = lease != NULL && lease->state == AMG_OFI_LEASE_ASKED &&
+              grant_fits(lease, &head, rows, message->len);
+    if (!is_good)
         amg_ofi_peer_blame(message->peer, AMG_OFI_FAULT_ANSWER, AMG_OFI_GRANT,
             (long)message->len);
+    if (lease == NULL || lease->state != AMG_OFI_LEASE_ASKED)
+        return;
+    lease->id = head.id;
+    if (!is_good) {
+        lease_set_state(lease, AMG_OFI_LEASE_ENDED);
+        lease_fail_locked(lease, HG_PROTOCOL_ERROR); /* no other will come */
         return;
     }
-    lease->id = head.id;
     lease->flags = (uint8_t)head.flags;
     lease->count = head.count;
     rc = rows_fit(lease, rows);

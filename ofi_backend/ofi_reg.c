@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Registering memory with the provider, by what it demands.
  *
- * Where keys are ours to choose they are counted up, from beyond the first 256
- * (Slingshot gives small ones a meaning of their own), so that the key of
- * memory that is gone does not soon name other memory. Where memory belongs to
- * endpoints it is bound before its key is read. */
+ * Where keys are ours to choose they are counted up, from anywhere beyond the
+ * first 256 (Slingshot gives small ones a meaning of their own), so that the
+ * key of memory that is gone, of the process that was here before, too, does
+ * not soon name other memory. Where memory belongs to endpoints it is bound
+ * before its key is read. */
 #include "ofi_backend/ofi_reg.h"
 
 #include "base/log.h"

@@ -65,6 +65,8 @@ static void domain_set(
     domain->incarnation = random_draw();
     domain->salt = random_draw();
     domain->secret = random_draw();
+    /* Who was at this address before gave out other keys. */
+    domain->next_key = random_draw() & UINT32_MAX;
     domain->message_len =
         (uint32_t)clamp(message_len, MESSAGE_LEN_MIN, MESSAGE_LEN_MAX);
     domain->room_len = domain->message_len * AMG_ROOM_FACTOR;

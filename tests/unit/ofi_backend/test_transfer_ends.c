@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "base/mem.h"
-#include "ofi_backend/ofi_domain.h"
+#include "ofi_backend/ofi_lease.h"
 #include "ofi_backend/ofi_transport.h"
 
 enum {
@@ -366,6 +366,57 @@ static void test_transfer_ends_when_no_answer_can_be_made(void **state)
     world_close(&world);
 }
 
+/* A grant with less than its first row. */
+static void grant_give_bad(struct world *world)
+{
+    struct amg_ofi_domain *domain = amg_ofi_domain_of(world->reader.domain);
+    const struct amg_ofi_grant head = {.count = 1};
+    struct amg_ofi_header header = {.kind = AMG_OFI_MAGIC | AMG_OFI_GRANT};
+    const struct amg_ofi_message message = {
+        .peer = world->peer,
+        .header = &header,
+        .body = (const unsigned char *)&head,
+        .len = sizeof(head),
+    };
+
+    amg_bias_take(&domain->lock);
+    for (uint32_t i = 0; i < domain->leases.cap; i++) {
+        const struct amg_ofi_lease *lease = domain->leases.places[i].object;
+
+        if (lease != NULL)
+            header.cookie = lease->cookie;
+    }
+    amg_ofi_lease_on_grant_locked(domain, &message);
+    amg_bias_give(&domain->lock);
+}
+
+static void test_transfer_ends_when_its_grant_is_of_wrong_form(void **state)
+{
+    struct world world;
+    struct amg_op op;
+
+    (void)state;
+    world_open(&world);
+    pull(&world, SOME);
+    get(&world, LEN, &op);
+    grant_give_bad(&world);
+    assert_int_equal(side_poll(&world.reader), 1);
+    assert_int_equal(op.ret, HG_PROTOCOL_ERROR);
+    world_close(&world);
+}
+
+/* A peer that knows keys of the process that was here before. */
+static void test_transfer_ends_keys_begin_anywhere(void **state)
+{
+    struct world world;
+
+    (void)state;
+    world_open(&world);
+    assert_int_not_equal(amg_ofi_domain_of(world.owner.domain)->next_key,
+        amg_ofi_domain_of(world.reader.domain)->next_key);
+    world_close(&world);
+}
+
 /* Numbers come again, keys do not. */
 static void test_transfer_ends_key_of_gone_memory_fits_no_more(void **state)
 {
@@ -397,6 +448,8 @@ int main(void)
         cmocka_unit_test(
             test_transfer_ends_lease_returned_when_there_is_memory),
         cmocka_unit_test(test_transfer_ends_when_no_answer_can_be_made),
+        cmocka_unit_test(test_transfer_ends_when_its_grant_is_of_wrong_form),
+        cmocka_unit_test(test_transfer_ends_keys_begin_anywhere),
         cmocka_unit_test(test_transfer_ends_key_of_gone_memory_fits_no_more),
     };
     struct amg_ofi_call call = *amg_ofi_call;

@@ -152,9 +152,11 @@ struct amg_ofi_receive {
     unsigned char *bytes;
     struct amg_ofi_block *block; /* how it is registered */
     bool is_posted;              /* the provider may still choose it */
+    bool is_cut;                 /* taken back: it may be said once more */
+    bool is_owed;                /* to be posted when there is room */
     size_t end;                  /* of the message that lies farthest */
     size_t sum;                  /* bytes of all messages that came */
-    unsigned tick;               /* when the last one came */
+    unsigned tick;               /* when last one came, or it came back */
 };
 
 /* What the provider said of itself; constant. */

@@ -7,12 +7,14 @@
  *
  * A buffer is given back when it is full, which is not yet when all that is to
  * be in it has come: a long message of one sender may still be on its way while
- * short ones of others fill what lies behind it (net, 1.17). So a buffer is
- * posted again only when the messages that came fill it without a gap. A gap
- * may stay: of a sender that is gone, or by a provider's whim. Or its message
- * comes when the sender's link is back. So when it was quiet for some time the
- * buffer gets other memory, and what it had is kept for what may still come;
- * when that was done often, the same memory must do, later. */
+ * short ones of others fill what lies behind it (net, 1.17), or it was matched
+ * when the buffer was posted and is read since then (tcp;ofi_rxm, 1.17). So a
+ * buffer is posted again at once only when the messages that came fill it
+ * without a gap, up to where the longest one does not fit any more. A gap may
+ * stay: of a sender that is gone, or by a provider's whim. Or its message comes
+ * when the sender's link is back. So when it was quiet for some time the buffer
+ * gets other memory, and what it had is kept for what may still come; when that
+ * was done often, the same memory must do, later. */
 #include "ofi_backend/ofi_ep.h"
 
 #include <stdio.h>
@@ -30,6 +32,7 @@ enum {
     RECEIVE_MESSAGES = 4,     /* and of the longest messages so many */
     CQ_LEN = 1024,
     QUIET_TICKS = 3,        /* 0.3 s; see ofi_poll.c */
+    QUIET_TICKS_LAST = 10,  /* where what lies farthest has yet to come */
     QUIET_TICKS_LONG = 100, /* where no memory is given any more */
     LEFT_MAX = 16,          /* pieces of memory that are kept */
 };
@@ -182,10 +185,11 @@ static hg_return_t receive_post_locked(
         domain->ep, &msg, domain->facts.is_multi ? FI_MULTI_RECV : 0);
 
     receive->is_posted = code == 0;
-    if (code == 0) {
-        receive->end = 0;
-        receive->sum = 0;
-    }
+    receive->is_owed = code == -FI_EAGAIN;
+    receive->is_cut = code != 0 && code != -FI_EAGAIN;
+    receive->tick = domain->tick;
+    receive->end = 0;
+    receive->sum = 0;
     if (code == -FI_EAGAIN)
         domain->owes_receive = true;
     if (code == 0 || code == -FI_EAGAIN)
@@ -196,26 +200,59 @@ static hg_return_t receive_post_locked(
 void amg_ofi_ep_note_locked(struct amg_ofi_domain *domain,
     struct amg_ofi_receive *receive, const void *at, size_t len)
 {
-    size_t end = (size_t)((const unsigned char *)at - receive->bytes) + len;
+    size_t offset = (size_t)((const unsigned char *)at - receive->bytes);
 
-    if (end > receive_len(domain))
-        return; /* it lies in memory that was left for it */
+    /* Else it lies in memory that was left for it. */
+    if (offset > receive_len(domain) || len > receive_len(domain) - offset)
+        return;
     receive->sum += len;
-    if (end > receive->end)
-        receive->end = end;
+    if (offset + len > receive->end)
+        receive->end = offset + len;
+    receive->tick = domain->tick;
+}
+
+void amg_ofi_ep_release_locked(
+    struct amg_ofi_domain *domain, struct amg_ofi_receive *receive)
+{
+    receive->is_posted = false;
     receive->tick = domain->tick;
 }
 
 /* Of a message that was too long, a provider may tell nothing but that, and
  * leave the buffer alone from then on (tcp;ofi_rxm, 1.17): a stranger could
  * take all of them. Where it has not left it alone, it does now. */
-void amg_ofi_ep_cut_locked(
-    struct amg_ofi_domain *domain, struct amg_ofi_receive *receive)
+void amg_ofi_ep_cut_locked(struct amg_ofi_domain *domain,
+    struct amg_ofi_receive *receive, const void *at)
 {
+    size_t offset = (size_t)((const unsigned char *)at - receive->bytes);
+
+    /* It fills what was left. */
+    if (at != NULL && offset <= receive_len(domain))
+        amg_ofi_ep_note_locked(
+            domain, receive, at, receive_len(domain) - offset);
+    if (at != NULL && !receive->is_posted)
+        return;
     (void)amg_ofi_call->cancel(domain->ep, &receive->work.context);
-    receive->is_posted = false;
-    receive->end = receive->sum + 1; /* a gap: when it was quiet for a time */
-    receive->tick = domain->tick;
+    receive->is_cut = true;
+    amg_ofi_ep_release_locked(domain, receive);
+}
+
+static bool is_filled(
+    const struct amg_ofi_domain *domain, const struct amg_ofi_receive *receive)
+{
+    return receive->sum == receive->end &&
+           (!domain->facts.is_multi ||
+               receive_len(domain) - receive->end < domain->room_len);
+}
+
+/* In ticks. */
+static unsigned patience_of(
+    const struct amg_ofi_domain *domain, const struct amg_ofi_receive *receive)
+{
+    if (is_filled(domain, receive))
+        return receive->is_cut ? QUIET_TICKS : 0;
+    return receive->sum == receive->end && !receive->is_cut ? QUIET_TICKS_LAST
+                                                            : QUIET_TICKS;
 }
 
 /* Other memory for a buffer that has a gap. False: there is none for it. */
@@ -245,10 +282,12 @@ void amg_ofi_ep_refill_locked(
 
     if (receive->is_posted || domain->is_closing)
         return;
-    if (receive->sum == receive->end ||
-        (quiet_ticks >= QUIET_TICKS && memory_leave_locked(domain, receive)) ||
-        quiet_ticks >= QUIET_TICKS_LONG)
-        (void)receive_post_locked(domain, receive);
+    if (!receive->is_owed && quiet_ticks < patience_of(domain, receive))
+        return;
+    if (!receive->is_owed && !is_filled(domain, receive) &&
+        !memory_leave_locked(domain, receive) && quiet_ticks < QUIET_TICKS_LONG)
+        return;
+    (void)receive_post_locked(domain, receive);
 }
 
 void amg_ofi_ep_refill_all_locked(struct amg_ofi_domain *domain)
@@ -260,9 +299,9 @@ void amg_ofi_ep_refill_all_locked(struct amg_ofi_domain *domain)
 
 hg_return_t amg_ofi_ep_listen_locked(struct amg_ofi_domain *domain)
 {
-    hg_return_t rc =
-        amg_ofi_block_make(domain, AMG_OFI_RECEIVES * receive_len(domain),
-            FI_RECV, &domain->receive_block);
+    size_t len = receive_len(domain);
+    hg_return_t rc = amg_ofi_block_make(
+        domain, AMG_OFI_RECEIVES * len, FI_RECV, &domain->receive_block);
 
     if (rc != HG_SUCCESS)
         return rc;
@@ -271,7 +310,7 @@ hg_return_t amg_ofi_ep_listen_locked(struct amg_ofi_domain *domain)
 
         receive->work.done = amg_ofi_poll_on_received_locked;
         receive->block = domain->receive_block;
-        receive->bytes = domain->receive_block->bytes + i * receive_len(domain);
+        receive->bytes = domain->receive_block->bytes + i * len;
         /* One for which there is no room now is posted by a later poll. */
         if (receive_post_locked(domain, receive) != HG_SUCCESS)
             return HG_NA_ERROR;

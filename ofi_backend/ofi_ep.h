@@ -21,9 +21,12 @@ void amg_ofi_ep_fini(struct amg_ofi_domain *domain);
 /* A message of `len` bytes is in the buffer. */
 void amg_ofi_ep_note_locked(struct amg_ofi_domain *domain,
     struct amg_ofi_receive *receive, const void *at, size_t len);
-/* A message failed in the buffer, and the provider has not given it back. */
-void amg_ofi_ep_cut_locked(
+/* The provider will not choose it any more. */
+void amg_ofi_ep_release_locked(
     struct amg_ofi_domain *domain, struct amg_ofi_receive *receive);
+/* A message failed in the buffer. It was cut off to fit at `at`; NULL: not. */
+void amg_ofi_ep_cut_locked(struct amg_ofi_domain *domain,
+    struct amg_ofi_receive *receive, const void *at);
 /* Posts those again that the provider gave back, where all has come. */
 void amg_ofi_ep_refill_locked(
     struct amg_ofi_domain *domain, struct amg_ofi_receive *receive);

@@ -186,9 +186,9 @@ void amg_ofi_poll_on_received_locked(struct amg_ofi_domain *domain,
     /* The release comes with the last message, or by itself. */
     if ((entry->flags & FI_MULTI_RECV) != 0 || error == FI_ECANCELED ||
         !domain->facts.is_multi)
-        receive->is_posted = false;
-    else if (error != 0)
-        amg_ofi_ep_cut_locked(domain, receive);
+        amg_ofi_ep_release_locked(domain, receive);
+    if (error != 0 && error != FI_ECANCELED && domain->facts.is_multi)
+        amg_ofi_ep_cut_locked(domain, receive, entry->buf);
     amg_ofi_ep_refill_locked(domain, receive);
 }
 
@@ -207,6 +207,7 @@ static unsigned error_take_locked(struct amg_ofi_domain *domain)
     if (error.op_context == NULL)
         return 1;
     entry.flags = error.flags;
+    entry.buf = error.err == FI_ETRUNC ? error.buf : NULL;
     entry.len = 0;
     work = AMG_OBJECT(error.op_context, struct amg_ofi_work, context);
     work->done(domain, work, &entry, error.err == 0 ? FI_EIO : error.err);

@@ -71,5 +71,5 @@ build() {
 run_tests() {
     local dir=$1
     shift
-    (cd "$dir" && ctest --output-on-failure -j 2 "$@")
+    (cd "$dir" && ctest --output-on-failure -j 3 "$@")
 }

@@ -34,7 +34,7 @@
 #define NAP_RETRY_NS  (1 * AMG_NS_PER_MS)   /* a post found no room */
 #define NAP_MOVING_NS (10 * AMG_NS_PER_MS)  /* something is under way */
 #define NAP_IDLE_NS   (100 * AMG_NS_PER_MS) /* nothing is */
-#define NAP_MUTE_NS   (5 * AMG_NS_PER_MS)   /* nothing else wakes */
+#define NAP_MUTE_NS   (8 * AMG_NS_PER_MS)   /* nothing else wakes */
 
 enum {
     SPINNING_TICKS = 2, /* in which nobody slept; then its user spins */

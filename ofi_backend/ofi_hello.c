@@ -89,14 +89,6 @@ static void welcome_owe(struct amg_peer *peer, bool is_owed)
     peer->owes_welcome = is_owed;
 }
 
-static void try_later_locked(struct amg_peer *peer)
-{
-    if (peer->is_trying)
-        return;
-    peer->is_trying = true;
-    amg_list_push(&peer->domain->trying, &peer->trying);
-}
-
 /* False: no room, or no memory. */
 static bool hello_post_locked(struct amg_peer *peer, enum amg_ofi_kind kind)
 {
@@ -165,7 +157,7 @@ void amg_ofi_hello_say_locked(struct amg_peer *peer)
     amg_ofi_peer_set_state(peer, AMG_OFI_PEER_ASKED);
     amg_ofi_hello_set_deadline(peer);
     peer->owes_hello = true;
-    try_later_locked(peer);
+    amg_ofi_send_try_later_locked(peer);
 }
 
 static void names_take(struct amg_peer *peer, const struct amg_ofi_hello *hello)
@@ -190,7 +182,7 @@ static void peer_open_locked(struct amg_peer *peer)
         return;
     amg_ofi_peer_set_state(peer, AMG_OFI_PEER_OPEN);
     amg_ofi_hello_set_deadline(peer);
-    try_later_locked(peer);
+    amg_ofi_send_try_later_locked(peer);
 }
 
 bool amg_ofi_hello_prove_locked(struct amg_peer *peer)
@@ -254,7 +246,7 @@ static void foreigner_greet_locked(
     names_take(peer, hello);
     amg_ofi_hello_set_deadline(peer);
     welcome_owe(peer, true);
-    try_later_locked(peer);
+    amg_ofi_send_try_later_locked(peer);
 }
 
 static void peer_greet_locked(
@@ -278,7 +270,7 @@ static void peer_greet_locked(
         amg_ofi_peer_set_state(peer, AMG_OFI_PEER_GREETED);
     }
     welcome_owe(peer, true);
-    try_later_locked(peer);
+    amg_ofi_send_try_later_locked(peer);
 }
 
 void amg_ofi_hello_on_hello_locked(
@@ -322,7 +314,7 @@ void amg_ofi_hello_on_welcome_locked(
     names_take(peer, hello);
     peer->is_stale = false; /* whoever is there now has answered */
     peer_open_locked(peer);
-    try_later_locked(peer);
+    amg_ofi_send_try_later_locked(peer);
 }
 
 void amg_ofi_hello_on_bye_locked(struct amg_peer *peer)
@@ -384,7 +376,7 @@ void amg_ofi_hello_doubt_locked(struct amg_peer *peer)
     if (!is_waiting(peer))
         amg_ofi_hello_set_deadline(peer);
     peer->owes_hello = true;
-    try_later_locked(peer);
+    amg_ofi_send_try_later_locked(peer);
 }
 
 /* The provider has taken messages to this peer that have not left yet: so there
@@ -462,7 +454,7 @@ static void peer_tick_locked(struct amg_peer *peer, uint64_t now_ns)
         return;
     if (peer->state == AMG_OFI_PEER_ASKED) {
         peer->owes_hello = true; /* it may have had too much to do */
-        try_later_locked(peer);
+        amg_ofi_send_try_later_locked(peer);
     } else if (tick - peer->heard_tick >=
                (is_awaited(peer) ? SILENT_TICKS : IDLE_TICKS)) {
         amg_ofi_hello_doubt_locked(peer);

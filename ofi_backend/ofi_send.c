@@ -102,7 +102,7 @@ ssize_t amg_ofi_send_post_locked(struct amg_ofi_slab *slab)
     return 0;
 }
 
-static void try_later(struct amg_peer *peer)
+void amg_ofi_send_try_later_locked(struct amg_peer *peer)
 {
     if (peer->is_trying)
         return;
@@ -115,7 +115,7 @@ static void queue_push_locked(struct amg_ofi_slab *slab)
     struct amg_peer *peer = slab->peer;
 
     amg_list_push(&peer->unsent, &slab->link);
-    try_later(peer);
+    amg_ofi_send_try_later_locked(peer);
 }
 
 void amg_ofi_send_locked(struct amg_ofi_slab *slab)
@@ -170,7 +170,7 @@ void amg_ofi_send_answer_locked(struct amg_peer *peer, uint8_t context,
         "given up, and they begin anew",
         amg_ofi_peer_text(peer, text));
     peer->broken = FI_ENOMEM;
-    try_later(peer);
+    amg_ofi_send_try_later_locked(peer);
 }
 
 /* All that waits for this peer, until it waits again. True: some has left. */

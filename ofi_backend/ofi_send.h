@@ -29,6 +29,9 @@ void amg_ofi_send_answer_locked(struct amg_peer *peer, uint8_t context,
 /* Posts one slab: 0, or libfabric's code, and then it is the caller's. */
 ssize_t amg_ofi_send_post_locked(struct amg_ofi_slab *slab);
 
+/* Has the next poll look at what the peer is owed, or what waits for it. */
+void amg_ofi_send_try_later_locked(struct amg_peer *peer);
+
 /* Sends what waits for room. */
 void amg_ofi_send_retry_locked(struct amg_ofi_domain *domain);
 

@@ -15,6 +15,7 @@
 #include "fake.h"
 #include "ofi_backend/ofi_hello.h"
 #include "ofi_backend/ofi_transport.h"
+#include "party.h"
 
 enum { LEN = 900 };
 
@@ -22,11 +23,6 @@ enum { LEN = 900 };
 static enum { SEND_GOES, SEND_STAYS, SEND_AGAIN } sending;
 
 static struct amg_ofi_call real;
-
-struct party {
-    struct amg_domain *domain;
-    struct amg_ep *ep;
-};
 
 static struct party server;
 static struct party client;
@@ -54,29 +50,6 @@ static ssize_t call_inject(
     if (is_client(ep) && sending != SEND_GOES)
         return -FI_EAGAIN;
     return real.inject(ep, bytes, len, to);
-}
-
-static void party_open(struct party *party)
-{
-    const struct amg_open how = {.info = "127.0.0.1",
-        .protocol = "tcp",
-        .is_listening = true,
-        .max_contexts = 1};
-
-    assert_int_equal(
-        amg_ofi_transport.domain.open(&how, &party->domain), HG_SUCCESS);
-    assert_int_equal(
-        amg_ofi_transport.ep.open(party->domain, 0, &party->ep), HG_SUCCESS);
-}
-
-static void party_close(struct party *party)
-{
-    struct amg_news news;
-
-    amg_news_init(&news);
-    amg_ofi_transport.ep.close(party->ep, &news);
-    amg_ofi_transport.domain.close(party->domain);
-    party->domain = NULL;
 }
 
 /* How `op` of the client ended, or HG_AGAIN. */
@@ -348,9 +321,6 @@ static void test_busy_sleeper_is_told_of_credits(void **state)
 static int start(void **state)
 {
     struct amg_op op;
-    struct amg_peer *self = NULL;
-    char text[256];
-    size_t len = sizeof(text);
 
     (void)state;
     fake_start(NULL, 0);
@@ -358,15 +328,9 @@ static int start(void **state)
     fake_call.send = call_send;
     fake_call.inject = call_inject;
     sending = SEND_GOES;
-    party_open(&server);
-    party_open(&client);
-    self = amg_ofi_transport.addr.self(server.domain);
-    assert_int_equal(
-        amg_ofi_transport.addr.format(server.domain, self, text, &len),
-        HG_SUCCESS);
-    amg_ofi_transport.addr.drop(server.domain, self);
-    assert_int_equal(
-        amg_ofi_transport.addr.parse(client.domain, text, &peer), HG_SUCCESS);
+    party_open(&server, 0, 1);
+    party_open(&client, 0, 1);
+    peer = party_meet(&client, &server);
     post(&op);
     assert_int_equal(wait_for(&op), HG_SUCCESS);
     return 0;
@@ -377,8 +341,8 @@ static int stop(void **state)
     (void)state;
     sending = SEND_GOES;
     amg_ofi_transport.addr.drop(client.domain, peer);
-    party_close(&client);
-    party_close(&server);
+    (void)party_close(&client);
+    (void)party_close(&server);
     fake_stop();
     return 0;
 }

@@ -10,15 +10,10 @@
 
 #include "base/mem.h"
 #include "ofi_backend/ofi_transport.h"
+#include "party.h"
 
 /* More of them would say the same: each has libfabric's buffers. */
-enum { CLIENTS = 8, LIMIT_BYTES = 4096, TEXT_CAP = 512, LEN = 8 };
-
-/* One of the processes, as far as they can tell. */
-struct side {
-    struct amg_domain *domain;
-    struct amg_ep *ep;
-};
+enum { CLIENTS = 8, LIMIT_BYTES = 4096, LEN = 8 };
 
 static uint64_t bytes_now(void)
 {
@@ -28,30 +23,8 @@ static uint64_t bytes_now(void)
     return stats.bytes;
 }
 
-static void side_open(struct side *side)
-{
-    const struct amg_open how = {.info = "127.0.0.1",
-        .protocol = "tcp",
-        .is_listening = true,
-        .max_contexts = 1};
-
-    assert_int_equal(
-        amg_ofi_transport.domain.open(&how, &side->domain), HG_SUCCESS);
-    assert_int_equal(
-        amg_ofi_transport.ep.open(side->domain, 0, &side->ep), HG_SUCCESS);
-}
-
-static void side_close(struct side *side)
-{
-    struct amg_news news;
-
-    amg_news_init(&news);
-    amg_ofi_transport.ep.close(side->ep, &news);
-    amg_ofi_transport.domain.close(side->domain);
-}
-
 /* Answers all that came. */
-static void serve(struct side *server)
+static void serve(struct party *server)
 {
     struct amg_news news;
     struct amg_link *link = NULL;
@@ -75,7 +48,7 @@ static void serve(struct side *server)
 
 /* One request and its answer. */
 static void call(
-    struct side *client, struct side *server, struct amg_peer *peer)
+    struct party *client, struct party *server, struct amg_peer *peer)
 {
     struct amg_op op;
     struct amg_buf *buf = NULL;
@@ -99,23 +72,13 @@ static void call(
 
 /* All clients meet the server; how many bytes each of the peers takes: one at
  * the server and one at the client. */
-static uint64_t bytes_of_peer(struct side *clients, struct side *server)
+static uint64_t bytes_of_peer(struct party *clients, struct party *server)
 {
-    struct amg_peer *self = amg_ofi_transport.addr.self(server->domain);
-    char text[TEXT_CAP];
-    size_t len = sizeof(text);
     uint64_t before = bytes_now();
 
-    assert_int_equal(
-        amg_ofi_transport.addr.format(server->domain, self, text, &len),
-        HG_SUCCESS);
-    amg_ofi_transport.addr.drop(server->domain, self);
     for (unsigned i = 0; i < CLIENTS; i++) {
-        struct amg_peer *peer = NULL;
+        struct amg_peer *peer = party_meet(&clients[i], server);
 
-        assert_int_equal(
-            amg_ofi_transport.addr.parse(clients[i].domain, text, &peer),
-            HG_SUCCESS);
         call(&clients[i], server, peer);
         amg_ofi_transport.addr.drop(clients[i].domain, peer);
     }
@@ -124,24 +87,24 @@ static uint64_t bytes_of_peer(struct side *clients, struct side *server)
 
 static void test_peer_memory_is_small(void **state)
 {
-    struct side servers[2];
-    struct side clients[CLIENTS];
+    struct party servers[2];
+    struct party clients[CLIENTS];
     uint64_t each = 0;
 
     (void)state;
     for (unsigned i = 0; i < 2; i++)
-        side_open(&servers[i]);
+        party_open(&servers[i], 0, 1);
     for (unsigned i = 0; i < CLIENTS; i++)
-        side_open(&clients[i]);
+        party_open(&clients[i], 0, 1);
     /* What the clients make once, they make for the first. */
     (void)bytes_of_peer(clients, &servers[0]);
     each = bytes_of_peer(clients, &servers[1]);
     print_message("%u bytes for each peer\n", (unsigned)each);
     assert_true(each > 0 && each <= LIMIT_BYTES);
     for (unsigned i = 0; i < CLIENTS; i++)
-        side_close(&clients[i]);
+        (void)party_close(&clients[i]);
     for (unsigned i = 0; i < 2; i++)
-        side_close(&servers[i]);
+        (void)party_close(&servers[i]);
 }
 
 int main(void)

@@ -10,13 +10,13 @@
 
 #include "ofi_backend/ofi_domain.h"
 #include "ofi_backend/ofi_transport.h"
+#include "party.h"
 
 enum {
     LEN = 65536,
     SOME = 16384,
     TINY = 8,
     UNREG_MS = 20000,
-    TEXT_CAP = 512,
     MANY = 100,
     MANY_AT_ONCE = 16
 };
@@ -57,44 +57,8 @@ static ssize_t count_inject(
     return code;
 }
 
-/* One of two processes, as far as they can tell. */
-struct side {
-    struct amg_domain *domain;
-    struct amg_ep *ep;
-};
-
-static void side_open(struct side *side)
-{
-    const struct amg_open how = {.info = "127.0.0.1",
-        .protocol = "tcp",
-        .is_listening = true,
-        .max_contexts = 2};
-
-    assert_int_equal(
-        amg_ofi_transport.domain.open(&how, &side->domain), HG_SUCCESS);
-    assert_int_equal(
-        amg_ofi_transport.ep.open(side->domain, 0, &side->ep), HG_SUCCESS);
-}
-
-static void ep_end(struct side *side)
-{
-    struct amg_news news;
-
-    if (side->ep == NULL)
-        return;
-    amg_news_init(&news);
-    amg_ofi_transport.ep.close(side->ep, &news);
-    side->ep = NULL;
-}
-
-static void side_close(struct side *side)
-{
-    ep_end(side);
-    amg_ofi_transport.domain.close(side->domain);
-}
-
 /* How many operations ended. */
-static unsigned side_poll(struct side *side)
+static unsigned side_poll(struct party *side)
 {
     struct amg_news news;
     unsigned count = 0;
@@ -109,8 +73,8 @@ static unsigned side_poll(struct side *side)
 
 /* The one that exposes, and the one that reads. */
 struct world {
-    struct side owner;
-    struct side reader;
+    struct party owner;
+    struct party reader;
     struct amg_mem *mem;
     struct amg_peer *peer;
     struct amg_segment segment;
@@ -119,14 +83,10 @@ struct world {
 
 static void world_open(struct world *world)
 {
-    char text[TEXT_CAP];
-    size_t len = sizeof(text);
-    struct amg_peer *self = NULL;
-
     memset(world, 0, sizeof(*world));
     reads = 0;
-    side_open(&world->owner);
-    side_open(&world->reader);
+    party_open(&world->owner, 0, 2);
+    party_open(&world->reader, 0, 2);
     world->segment = (struct amg_segment){exposed, LEN};
     assert_int_equal(amg_ofi_transport.bulk.reg(world->owner.domain,
                          &world->segment, 1, AMG_MEM_READ, &world->mem),
@@ -134,25 +94,18 @@ static void world_open(struct world *world)
     amg_ofi_transport.bulk.key(world->mem, &world->remote.key);
     world->remote.at.segments = &world->segment;
     world->remote.at.count = 1;
-    self = amg_ofi_transport.addr.self(world->owner.domain);
-    assert_int_equal(
-        amg_ofi_transport.addr.format(world->owner.domain, self, text, &len),
-        HG_SUCCESS);
-    amg_ofi_transport.addr.drop(world->owner.domain, self);
-    assert_int_equal(
-        amg_ofi_transport.addr.parse(world->reader.domain, text, &world->peer),
-        HG_SUCCESS);
+    world->peer = party_meet(&world->reader, &world->owner);
 }
 
 static void world_close(struct world *world)
 {
     amg_ofi_transport.addr.drop(world->reader.domain, world->peer);
-    side_close(&world->reader);
+    (void)party_close(&world->reader);
     if (world->mem != NULL)
         assert_int_equal(amg_ofi_transport.bulk.unreg(
                              world->owner.domain, world->mem, UNREG_MS),
             HG_SUCCESS);
-    side_close(&world->owner);
+    (void)party_close(&world->owner);
 }
 
 /* Reads so much of the exposed memory, to the end. */
@@ -226,7 +179,7 @@ static void test_rma_last_context_returns_its_leases(void **state)
     world_open(&world);
     pull(&world, LEN);
     pull(&world, LEN);
-    ep_end(&world.reader);
+    (void)party_leave(&world.reader);
     assert_int_equal(
         amg_ofi_transport.bulk.unreg(world.owner.domain, world.mem, UNREG_MS),
         HG_SUCCESS);

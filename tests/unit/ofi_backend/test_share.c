@@ -12,6 +12,7 @@
 #include "fake.h"
 #include "ofi_backend/ofi_domain.h"
 #include "ofi_backend/ofi_transport.h"
+#include "party.h"
 
 enum {
     LEN = 900, /* more than what is injected */
@@ -21,14 +22,9 @@ enum {
     SERVERS = 2
 };
 
-struct party {
-    struct amg_domain *domain;
-    struct amg_ep *ep;
-    struct amg_peer *peer; /* as the client knows it */
-};
-
 static struct amg_ofi_call real;
 static struct party servers[SERVERS];
+static struct amg_peer *peers[SERVERS]; /* the same, as the client knows them */
 static struct party client;
 static unsigned room; /* sends of the client that the provider takes */
 static unsigned done_count;
@@ -47,56 +43,16 @@ static ssize_t call_send(struct fid_ep *ep, const void *bytes, size_t len,
     return code;
 }
 
-static void party_open(struct party *party)
-{
-    const struct amg_open how = {.info = "127.0.0.1",
-        .protocol = "tcp",
-        .is_listening = true,
-        .credits = CREDITS,
-        .max_contexts = 1};
-
-    assert_int_equal(
-        amg_ofi_transport.domain.open(&how, &party->domain), HG_SUCCESS);
-    assert_int_equal(
-        amg_ofi_transport.ep.open(party->domain, 0, &party->ep), HG_SUCCESS);
-}
-
-static void party_close(struct party *party)
-{
-    struct amg_news news;
-
-    amg_news_init(&news);
-    amg_ofi_transport.ep.close(party->ep, &news);
-    amg_ofi_transport.domain.close(party->domain);
-    party->domain = NULL;
-}
-
-static void peer_learn(struct party *server)
-{
-    struct amg_peer *self = amg_ofi_transport.addr.self(server->domain);
-    char text[256];
-    size_t len = sizeof(text);
-
-    assert_int_equal(
-        amg_ofi_transport.addr.format(server->domain, self, text, &len),
-        HG_SUCCESS);
-    amg_ofi_transport.addr.drop(server->domain, self);
-    assert_int_equal(
-        amg_ofi_transport.addr.parse(client.domain, text, &server->peer),
-        HG_SUCCESS);
-}
-
-static void post(const struct party *server, struct amg_op *op)
+static void post(struct amg_peer *peer, struct amg_op *op)
 {
     struct amg_buf *buf = NULL;
 
     memset(op, 0, sizeof(*op));
     assert_int_equal(
-        amg_ofi_transport.msg.get_buf(client.ep, server->peer, &buf),
-        HG_SUCCESS);
+        amg_ofi_transport.msg.get_buf(client.ep, peer, &buf), HG_SUCCESS);
     memset(buf->data, 1, LEN);
     assert_int_equal(amg_ofi_transport.msg.send_request(
-                         client.ep, server->peer, 0, buf, LEN, false, op),
+                         client.ep, peer, 0, buf, LEN, false, op),
         HG_SUCCESS);
 }
 
@@ -135,12 +91,12 @@ static void test_share_room_goes_to_each_peer(void **state)
     (void)state;
     amg_news_init(&news);
     room = 0;
-    post(&servers[0], &many[ROUNDS]);
-    post(&servers[1], &one);
+    post(peers[0], &many[ROUNDS]);
+    post(peers[1], &one);
     while (rounds < ROUNDS && !has_ended(&one)) {
         unsigned before = done_count;
 
-        post(&servers[0], &many[rounds++]);
+        post(peers[0], &many[rounds++]);
         room = 1;
         while (done_count == before)
             poll_all(&news);
@@ -164,19 +120,19 @@ static void test_share_all_credits_come_back(void **state)
     (void)state;
     amg_news_init(&news);
     for (unsigned i = 0; i < CREDITS; i++)
-        post(&servers[0], &ops[i]);
+        post(peers[0], &ops[i]);
     while (done_count < CREDITS ||
            amg_ofi_domain_of(servers[0].domain)->slab_count < CREDITS)
         poll_all(&news);
     release_all(&news);
-    for (tick = domain->tick; servers[0].peer->calls.unanswered > 0 &&
-                              domain->tick - tick < TICKS_MAX;) {
+    for (tick = domain->tick;
+         peers[0]->calls.unanswered > 0 && domain->tick - tick < TICKS_MAX;) {
         /* Or the answer to a doubt would bring some. */
-        servers[0].peer->heard_tick = domain->tick;
+        peers[0]->heard_tick = domain->tick;
         poll_all(&news);
         release_all(&news);
     }
-    assert_int_equal(servers[0].peer->calls.unanswered, 0);
+    assert_int_equal(peers[0]->calls.unanswered, 0);
 }
 
 static int start(void **state)
@@ -190,12 +146,12 @@ static int start(void **state)
     fake_call.send = call_send;
     room = UINT32_MAX;
     amg_news_init(&news);
-    party_open(&client);
+    party_open(&client, CREDITS, 1);
     for (unsigned i = 0; i < SERVERS; i++)
-        party_open(&servers[i]);
+        party_open(&servers[i], CREDITS, 1);
     for (unsigned i = 0; i < SERVERS; i++) {
-        peer_learn(&servers[i]);
-        post(&servers[i], &op);
+        peers[i] = party_meet(&client, &servers[i]);
+        post(peers[i], &op);
         while (!has_ended(&op)) {
             poll_all(&news);
             release_all(&news);
@@ -210,10 +166,10 @@ static int stop(void **state)
     (void)state;
     room = UINT32_MAX;
     for (unsigned i = 0; i < SERVERS; i++)
-        amg_ofi_transport.addr.drop(client.domain, servers[i].peer);
-    party_close(&client);
+        amg_ofi_transport.addr.drop(client.domain, peers[i]);
+    (void)party_close(&client);
     for (unsigned i = 0; i < SERVERS; i++)
-        party_close(&servers[i]);
+        (void)party_close(&servers[i]);
     fake_stop();
     return 0;
 }

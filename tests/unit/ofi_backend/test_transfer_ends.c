@@ -12,12 +12,12 @@
 #include "base/mem.h"
 #include "ofi_backend/ofi_lease.h"
 #include "ofi_backend/ofi_transport.h"
+#include "party.h"
 
 enum {
     LEN = 4 << 20, /* four pieces */
     SOME = 65536,
     UNREG_MS = 20000,
-    TEXT_CAP = 512,
     HELD_MAX = 32,
     BUFS_MAX = 4096,
     POLLS = 100,
@@ -69,41 +69,8 @@ static int call_close(struct fid *fid)
     return fi_close(fid);
 }
 
-/* One of two processes, as far as they can tell. */
-struct side {
-    struct amg_domain *domain;
-    struct amg_ep *ep;
-};
-
-static void side_open(struct side *side)
-{
-    const struct amg_open how = {.info = "127.0.0.1",
-        .protocol = "tcp",
-        .is_listening = true,
-        .max_contexts = 1};
-
-    assert_int_equal(
-        amg_ofi_transport.domain.open(&how, &side->domain), HG_SUCCESS);
-    assert_int_equal(
-        amg_ofi_transport.ep.open(side->domain, 0, &side->ep), HG_SUCCESS);
-}
-
-/* How many operations ended meanwhile. */
-static unsigned side_close(struct side *side)
-{
-    struct amg_news news;
-    unsigned count = 0;
-
-    amg_news_init(&news);
-    amg_ofi_transport.ep.close(side->ep, &news);
-    while (amg_list_pop(&news.done) != NULL)
-        count++;
-    amg_ofi_transport.domain.close(side->domain);
-    return count;
-}
-
-/* The same. */
-static unsigned side_poll(struct side *side)
+/* How many operations ended. */
+static unsigned side_poll(struct party *side)
 {
     struct amg_news news;
     unsigned count = 0;
@@ -117,8 +84,8 @@ static unsigned side_poll(struct side *side)
 
 /* The one that exposes, and the one that reads. */
 struct world {
-    struct side owner;
-    struct side reader;
+    struct party owner;
+    struct party reader;
     struct amg_mem *mem;
     struct amg_peer *peer;
     struct amg_segment segment;
@@ -128,15 +95,11 @@ struct world {
 
 static void world_open(struct world *world)
 {
-    char text[TEXT_CAP];
-    size_t len = sizeof(text);
-    struct amg_peer *self = NULL;
-
     memset(world, 0, sizeof(*world));
     holding = false;
     held_count = 0;
-    side_open(&world->owner);
-    side_open(&world->reader);
+    party_open(&world->owner, 0, 1);
+    party_open(&world->reader, 0, 1);
     world->segment = (struct amg_segment){exposed, LEN};
     world->local = (struct amg_segment){landing, LEN};
     assert_int_equal(amg_ofi_transport.bulk.reg(world->owner.domain,
@@ -145,14 +108,7 @@ static void world_open(struct world *world)
     amg_ofi_transport.bulk.key(world->mem, &world->remote.key);
     world->remote.at.segments = &world->segment;
     world->remote.at.count = 1;
-    self = amg_ofi_transport.addr.self(world->owner.domain);
-    assert_int_equal(
-        amg_ofi_transport.addr.format(world->owner.domain, self, text, &len),
-        HG_SUCCESS);
-    amg_ofi_transport.addr.drop(world->owner.domain, self);
-    assert_int_equal(
-        amg_ofi_transport.addr.parse(world->reader.domain, text, &world->peer),
-        HG_SUCCESS);
+    world->peer = party_meet(&world->reader, &world->owner);
 }
 
 static hg_return_t unreg(struct world *world, unsigned timeout_ms)
@@ -164,10 +120,10 @@ static hg_return_t unreg(struct world *world, unsigned timeout_ms)
 static void world_close(struct world *world)
 {
     amg_ofi_transport.addr.drop(world->reader.domain, world->peer);
-    (void)side_close(&world->reader);
+    (void)party_close(&world->reader);
     if (world->mem != NULL)
         assert_int_equal(unreg(world, UNREG_MS), HG_SUCCESS);
-    (void)side_close(&world->owner);
+    (void)party_close(&world->owner);
 }
 
 static void get(struct world *world, uint64_t len, struct amg_op *op)
@@ -260,10 +216,10 @@ static void test_transfer_ends_with_its_class(void **state)
     amg_ofi_domain_of(world.reader.domain)->facts.needs_desc = true;
     half_posted_get(&world, &op);
     amg_ofi_transport.addr.drop(world.reader.domain, world.peer);
-    assert_int_equal(side_close(&world.reader), 1);
+    assert_int_equal(party_close(&world.reader), 1);
     assert_int_equal(op.ret, HG_CANCELED);
     assert_int_equal(unreg(&world, UNREG_MS), HG_SUCCESS);
-    (void)side_close(&world.owner);
+    (void)party_close(&world.owner);
     assert_int_equal(mrs_open, 0);
     amg_mem_stats_get(&after);
     assert_int_equal(after.live, before.live);
@@ -280,20 +236,20 @@ static void test_transfer_ends_busy_memory_is_forgotten_with_its_class(
     half_posted_get(&world, &op);
     assert_int_equal(unreg(&world, 0), HG_BUSY);
     assert_int_equal(mrs_open, 1);
-    (void)side_close(&world.owner);
+    (void)party_close(&world.owner);
     assert_int_equal(mrs_open, 0);
     held_end(&world);
     while (side_poll(&world.reader) == 0)
         continue;
     assert_int_not_equal(op.ret, HG_SUCCESS);
     amg_ofi_transport.addr.drop(world.reader.domain, world.peer);
-    (void)side_close(&world.reader);
+    (void)party_close(&world.reader);
     amg_mem_free(world.mem);
 }
 
 /* All message buffers that there are without asking for memory. */
 static unsigned bufs_take(
-    struct side *side, struct amg_peer *peer, struct amg_buf **bufs)
+    struct party *side, struct amg_peer *peer, struct amg_buf **bufs)
 {
     unsigned count = 0;
 
@@ -304,7 +260,7 @@ static unsigned bufs_take(
     return count;
 }
 
-static void bufs_put(struct side *side, struct amg_buf **bufs, unsigned count)
+static void bufs_put(struct party *side, struct amg_buf **bufs, unsigned count)
 {
     while (count > 0)
         amg_ofi_transport.msg.put_buf(side->ep, bufs[--count]);

@@ -13,52 +13,9 @@
 #include "fake.h"
 #include "ofi_backend/ofi_domain.h"
 #include "ofi_backend/ofi_transport.h"
+#include "party.h"
 
 enum { LEN = 64 << 20, TICKS_MAX = 30 };
-
-struct party {
-    struct amg_domain *domain;
-    struct amg_ep *ep;
-};
-
-static void party_open(struct party *party)
-{
-    const struct amg_open how = {.info = "127.0.0.1",
-        .protocol = "tcp",
-        .is_listening = true,
-        .max_contexts = 1};
-
-    assert_int_equal(
-        amg_ofi_transport.domain.open(&how, &party->domain), HG_SUCCESS);
-    assert_int_equal(
-        amg_ofi_transport.ep.open(party->domain, 0, &party->ep), HG_SUCCESS);
-}
-
-static void party_close(struct party *party)
-{
-    struct amg_news news;
-
-    amg_news_init(&news);
-    amg_ofi_transport.ep.close(party->ep, &news);
-    amg_ofi_transport.domain.close(party->domain);
-}
-
-static struct amg_peer *peer_of(
-    const struct party *client, const struct party *server)
-{
-    struct amg_peer *self = amg_ofi_transport.addr.self(server->domain);
-    struct amg_peer *peer = NULL;
-    char text[256];
-    size_t len = sizeof(text);
-
-    assert_int_equal(
-        amg_ofi_transport.addr.format(server->domain, self, text, &len),
-        HG_SUCCESS);
-    amg_ofi_transport.addr.drop(server->domain, self);
-    assert_int_equal(
-        amg_ofi_transport.addr.parse(client->domain, text, &peer), HG_SUCCESS);
-    return peer;
-}
 
 /* The server would like to sleep all the time. */
 static void put_while_server_rests(const struct party *client,
@@ -117,9 +74,9 @@ static void test_wait_long_access_mutes_no_queue(void **state)
     (void)state;
     assert_true(exposed != NULL && local != NULL);
     fake_start(NULL, 0);
-    party_open(&server);
-    party_open(&client);
-    peer = peer_of(&client, &server);
+    party_open(&server, 0, 1);
+    party_open(&client, 0, 1);
+    peer = party_meet(&client, &server);
     assert_int_equal(amg_ofi_transport.bulk.reg(
                          server.domain, &segment, 1, AMG_MEM_WRITE, &mem),
         HG_SUCCESS);
@@ -128,8 +85,8 @@ static void test_wait_long_access_mutes_no_queue(void **state)
     assert_int_equal(
         amg_ofi_transport.bulk.unreg(server.domain, mem, 1000), HG_SUCCESS);
     amg_ofi_transport.addr.drop(client.domain, peer);
-    party_close(&client);
-    party_close(&server);
+    (void)party_close(&client);
+    (void)party_close(&server);
     fake_stop();
     free(local);
     free(exposed);

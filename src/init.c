@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/env.h"
 #include "base/log.h"
+#include "core/crew.h"
 #include "core/progress.h"
 #include "init_plan.h"
 #include "mercury_class.h"
@@ -104,7 +105,7 @@ hg_return_t amg_init_class(const struct amg_init *init, hg_class_t **ret_class)
 
 static bool context_is_untriggered(hg_context_t *context)
 {
-    if (amg_cq_is_empty(&context->cq))
+    if (!amg_context_has_due(context))
         return false;
     AMG_LOG_WARNING("ctx",
         "the context has callbacks queued; call HG_Trigger() until none is "
@@ -119,7 +120,7 @@ static hg_return_t context_settle(hg_context_t *context)
     uint64_t deadline_ns = amg_clock_deadline_ns(DESTROY_TIMEOUT_MS);
 
     while (amg_tally_sum(&context->in_flight) > 0 &&
-           amg_cq_is_empty(&context->cq) && amg_clock_ns() < deadline_ns)
+           !amg_context_has_due(context) && amg_clock_ns() < deadline_ns)
         amg_progress_wait(context, 1);
     if (context_is_untriggered(context))
         return HG_BUSY;
@@ -147,6 +148,7 @@ hg_context_t *HG_Context_create_id(hg_class_t *hg_class, uint8_t id)
     if (amg_context_open(hg_class, id, amg_serve_arrived, &context) !=
         HG_SUCCESS)
         return NULL;
+    amg_crew_start(context);
     return context;
 }
 
@@ -163,15 +165,11 @@ hg_return_t HG_Context_unpost(hg_context_t *context)
     return HG_SUCCESS;
 }
 
-hg_return_t HG_Context_destroy(hg_context_t *context)
+/* No thread of the library runs in it any more. */
+static hg_return_t context_end(hg_context_t *context)
 {
-    hg_return_t rc = HG_SUCCESS;
+    hg_return_t rc = context_settle(context);
 
-    if (!AMG_CONTRACT(context != NULL))
-        return HG_INVALID_ARG;
-    rc = HG_Context_unpost(context);
-    if (rc == HG_SUCCESS)
-        rc = context_settle(context);
     if (rc != HG_SUCCESS)
         return rc;
     if (!amg_progress_own(context)) {
@@ -185,6 +183,26 @@ hg_return_t HG_Context_destroy(hg_context_t *context)
     }
     amg_context_close(context);
     return HG_SUCCESS;
+}
+
+hg_return_t HG_Context_destroy(hg_context_t *context)
+{
+    hg_return_t rc = HG_SUCCESS;
+
+    if (!AMG_CONTRACT(context != NULL))
+        return HG_INVALID_ARG;
+    if (!amg_crew_stop(context)) {
+        AMG_LOG_WARNING("ctx",
+            "a context cannot be destroyed by a handler that its own threads "
+            "run");
+        return HG_BUSY;
+    }
+    rc = HG_Context_unpost(context);
+    if (rc == HG_SUCCESS)
+        rc = context_end(context);
+    if (rc != HG_SUCCESS)
+        amg_crew_start(context);
+    return rc;
 }
 
 /* All ranks have said goodbye, or their time is over: who has not pulled a long

@@ -49,8 +49,24 @@ static const struct amg_env_var env_vars[AMG_ENV_COUNT] = {
     [AMG_ENV_SLINGSHOT_VNI] = {"AMALGAM_SLINGSHOT_VNI", "", 0, 0, 64,
         "which VNI of SLINGSHOT_VNIS is taken, from 1 on; 0: the provider "
         "takes the first"},
+    [AMG_ENV_PROGRESS] = {"AMALGAM_PROGRESS", "", 0, 0, 0,
+        "who makes progress where the program does not say: caller, assist, "
+        "thread or none; auto, the default, decides from the machine"},
+    [AMG_ENV_WAIT] = {"AMALGAM_WAIT", "", 0, 0, 0,
+        "how threads wait where the program does not say: spin, backoff or "
+        "sleep; auto, the default, decides from the core"},
+    [AMG_ENV_HANDLERS] = {"AMALGAM_HANDLERS", "", 0, 0, 0,
+        "threads of a context that run handlers where the program does not "
+        "say, up to 64; auto: one where a core is idle; 0, the default: none"},
+    [AMG_ENV_PROGRESS_CPUS] = {"AMALGAM_PROGRESS_CPUS", "", 0, 0, 0,
+        "cores of the progress threads, as 3 or 0-3,8: the n-th rank of the "
+        "node takes the n-th; none: not pinned; auto, the default: by policy"},
+    [AMG_ENV_HANDLER_CPUS] = {"AMALGAM_HANDLER_CPUS", "", 0, 0, 0,
+        "the same for handler threads: each rank takes as many as it has"},
     [AMG_ENV_SPIN_US] = {"AMALGAM_SPIN_US", "us", 100, 0, 1000000,
         "how long a wait looks for news before it gives the core away"},
+    [AMG_ENV_BARRIER_TIMEOUT] = {"AMALGAM_BARRIER_TIMEOUT_MS", "ms", 600000, 1,
+        86400000, "how long amalgam_barrier waits for missing ranks"},
     [AMG_ENV_REPORT] = {"AMALGAM_REPORT", "", 0, 0, 1,
         "1: the first rank says in one line who is reached how"},
     [AMG_ENV_CONTRACT_STOP] = {"AMALGAM_CONTRACT_STOP", "", 0, 0, 1,

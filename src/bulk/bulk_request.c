@@ -55,7 +55,7 @@ static void asked_done(struct hg_op_id *transfer)
     hg_context_t *context = amg_transfer_owner(transfer);
 
     asked->info.ret = amg_transfer_result(transfer);
-    amg_cq_push(&context->cq, &asked->entry);
+    amg_context_queue(context, &asked->entry);
 }
 
 static hg_return_t transfer_start(struct amg_transfer_plan *plan,
@@ -71,6 +71,7 @@ static hg_return_t transfer_start(struct amg_transfer_plan *plan,
         return rc;
     asked = amg_transfer_asked(transfer);
     asked->entry.run = asked_run;
+    asked->entry.is_served = amg_role.is_serving;
     asked->transfer = transfer;
     asked->id = 0;
     asked->callback = callback;

@@ -11,6 +11,27 @@
 
 enum { CACHE_LINE = 64 };
 
+struct amg_cq_entry *amg_context_take_due(hg_context_t *context)
+{
+    struct amg_cq_entry *entry = NULL;
+
+    if (!amg_role.is_ours)
+        entry = amg_cq_pop(&context->cq);
+    if (entry == NULL &&
+        (amg_role.is_ours || context->serve_by != AMG_SERVE_POOL))
+        entry = amg_cq_pop(&context->served);
+    return entry;
+}
+
+void amg_context_run(struct amg_cq_entry *entry)
+{
+    bool was_serving = amg_role.is_serving;
+
+    amg_role.is_serving = entry->is_served;
+    entry->run(entry);
+    amg_role.is_serving = was_serving;
+}
+
 static void context_close_eps(hg_context_t *context)
 {
     unsigned i = context->open_count;
@@ -96,6 +117,7 @@ hg_return_t amg_context_open(hg_class_t *cls, uint8_t id,
     amg_tally_init(&context->handles);
     amg_tally_init(&context->in_flight);
     amg_cq_init(&context->cq);
+    amg_cq_init(&context->served);
     amg_pool_init(&context->transfers, AMG_CONTEXT_TRANSFER_LEN, CACHE_LINE);
     amg_list_init(&context->upper);
     amg_lock_init(&context->upper_lock);
@@ -115,6 +137,7 @@ leave_class:
     amg_class_leave_context(cls, id);
 free_context:
     amg_pool_fini(&context->transfers);
+    amg_cq_fini(&context->served);
     amg_cq_fini(&context->cq);
     amg_mem_free(context);
     return rc;
@@ -126,12 +149,14 @@ void amg_context_close(hg_context_t *context)
 
     amg_sleep_fini(context);
     context_close_eps(context);
-    while ((entry = amg_cq_pop(&context->cq)) != NULL)
+    while ((entry = amg_cq_pop(&context->cq)) != NULL ||
+           (entry = amg_cq_pop(&context->served)) != NULL)
         entry->run(entry);
     amg_class_leave_context(context->cls, context->id);
     if (context->data_free != NULL)
         context->data_free(context->data);
     amg_pool_fini(&context->transfers);
+    amg_cq_fini(&context->served);
     amg_cq_fini(&context->cq);
     amg_mem_free(context);
 }

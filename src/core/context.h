@@ -9,6 +9,7 @@
 
 #include "base/bias.h"
 #include "base/pool.h"
+#include "base/role.h"
 #include "base/tally.h"
 #include "core/class.h"
 #include "core/cq.h"
@@ -28,6 +29,13 @@ struct amg_context_rare {
     atomic_bool is_wanted; /* something was posted; a hint, so relaxed */
 };
 
+/* Who runs what a peer asked for, and what came of that. */
+enum amg_serve {
+    AMG_SERVE_TRIGGER, /* HG_Trigger(), with all the rest */
+    AMG_SERVE_THREAD,  /* the progress thread, and HG_Trigger() */
+    AMG_SERVE_POOL,    /* the handler threads alone */
+};
+
 /* Bytes of an object in the pool of transfers: what the bulk floor needs for
  * one, which checks it. */
 enum { AMG_CONTEXT_TRANSFER_LEN = 384 };
@@ -43,6 +51,10 @@ struct hg_context {
     struct amg_context_rare rare;
     amg_arrival_fn arrived;
     struct amg_cq cq;
+    struct amg_cq
+        served; /* calls served, unless HG_Trigger() alone runs them */
+    enum amg_serve serve_by; /* changes only while no thread of ours runs */
+    struct amg_crew *crew;   /* the threads of ours; NULL: none */
     struct amg_sleep sleep;
     struct amg_bias owner; /* who makes progress has it; core/progress.h */
     atomic_uint awaiting;  /* threads that wait to be the next owner */
@@ -78,6 +90,30 @@ static inline void amg_context_leave(hg_context_t *context)
 {
     amg_tally_add(&context->in_flight, -1);
 }
+
+/* Queues a callback for those who are to run it. */
+static inline void amg_context_queue(
+    hg_context_t *context, struct amg_cq_entry *entry)
+{
+    bool is_apart = entry->is_served && context->serve_by != AMG_SERVE_TRIGGER;
+
+    amg_cq_push(is_apart ? &context->served : &context->cq, entry);
+}
+
+/* Is there a callback that the calling thread may run? */
+static inline bool amg_context_has_due(const hg_context_t *context)
+{
+    if (!amg_role.is_ours && !amg_cq_is_empty(&context->cq))
+        return true;
+    return (amg_role.is_ours || context->serve_by != AMG_SERVE_POOL) &&
+           !amg_cq_is_empty(&context->served);
+}
+
+/* Takes one of them out, or NULL. */
+struct amg_cq_entry *amg_context_take_due(hg_context_t *context);
+
+/* Runs one, for whom it is. */
+void amg_context_run(struct amg_cq_entry *entry);
 
 /* The endpoint of a route, with its tables. */
 static inline struct amg_ep *amg_context_ep(

@@ -24,13 +24,16 @@
 void amg_cq_init(struct amg_cq *cq)
 {
     pthread_condattr_t attr;
+    unsigned who = 0;
 
     amg_bias_init(&cq->lock);
     amg_list_init(&cq->entries);
     atomic_init(&cq->count, 0);
     atomic_init(&cq->waiting, 0);
-    cq->bells[AMG_CQ_OWNER] = cq->bells[AMG_CQ_LOOP] = -1;
-    cq->is_rung[AMG_CQ_OWNER] = cq->is_rung[AMG_CQ_LOOP] = false;
+    for (who = 0; who < AMG_CQ_BELLS; who++) {
+        cq->bells[who] = -1;
+        cq->is_rung[who] = false;
+    }
     atomic_init(&cq->epoch, 0);
     pthread_mutex_init(&cq->mutex, NULL);
     pthread_condattr_init(&attr);

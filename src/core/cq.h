@@ -15,12 +15,15 @@
 struct amg_cq_entry {
     struct amg_link link;
     void (*run)(struct amg_cq_entry *); /* calls the user; no lock is held */
+    /* A peer asked for it, or it came of what a peer asked for. */
+    bool is_served;
 };
 
 /* Who may sleep on a bell of its own. */
 enum amg_cq_who {
-    AMG_CQ_OWNER, /* the progress owner */
-    AMG_CQ_LOOP,  /* an event loop of the user's */
+    AMG_CQ_OWNER,  /* the progress owner */
+    AMG_CQ_LOOP,   /* an event loop of the user's */
+    AMG_CQ_THREAD, /* the progress thread, which then owns nothing */
     AMG_CQ_BELLS
 };
 

@@ -45,6 +45,7 @@ hg_return_t HG_Addr_lookup1(hg_context_t *context, hg_cb_t callback, void *arg,
         return rc;
     }
     lookup->entry.run = lookup_run;
+    lookup->entry.is_served = amg_role.is_serving;
     lookup->callback = callback;
     lookup->context = context;
     lookup->info.arg = arg;
@@ -54,7 +55,7 @@ hg_return_t HG_Addr_lookup1(hg_context_t *context, hg_cb_t callback, void *arg,
     if (op_id != NULL && op_id != HG_OP_ID_IGNORE)
         *op_id = HG_OP_ID_NULL; /* it cannot be canceled any more */
     amg_context_enter(context);
-    amg_cq_push(&context->cq, &lookup->entry);
+    amg_context_queue(context, &lookup->entry);
     return HG_SUCCESS;
 }
 

@@ -174,6 +174,15 @@ static void fd_sleep(int fd, uint64_t ns)
         (void)epoll_wait(fd, events, EVENTS, ms < MS_MAX ? (int)ms : MS_MAX);
 }
 
+void amg_sleep_on(hg_context_t *context, enum amg_cq_who who, uint64_t until_ns)
+{
+    uint64_t now_ns = amg_clock_ns();
+
+    if (until_ns > now_ns)
+        fd_sleep(amg_sleep_fd(context, who), until_ns - now_ns);
+    amg_cq_disarm(&context->cq, who);
+}
+
 void amg_sleep_until(hg_context_t *context, unsigned epoch, uint64_t until_ns)
 {
     uint64_t now_ns = amg_clock_ns();
@@ -190,8 +199,7 @@ void amg_sleep_until(hg_context_t *context, unsigned epoch, uint64_t until_ns)
     }
     if (!amg_sleep_arm(context, AMG_CQ_OWNER, epoch))
         return;
-    fd_sleep(fd, until_ns - now_ns);
-    amg_cq_disarm(&context->cq, AMG_CQ_OWNER);
+    amg_sleep_on(context, AMG_CQ_OWNER, until_ns);
 }
 
 bool amg_sleep_is_crowded(hg_context_t *context)

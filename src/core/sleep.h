@@ -39,6 +39,11 @@ int amg_sleep_fd(hg_context_t *context, enum amg_cq_who who);
  * or the next poll ends it. */
 bool amg_sleep_arm(hg_context_t *context, enum amg_cq_who who, unsigned epoch);
 
+/* By the progress thread, armed, which owns nothing meanwhile: sleeps until its
+ * descriptor tells of news, or the moment has come; disarmed then. */
+void amg_sleep_on(
+    hg_context_t *context, enum amg_cq_who who, uint64_t until_ns);
+
 /* By the progress owner: sleeps until there is news, or the moment has come.
  * Returns at once when there is some since `epoch`. */
 void amg_sleep_until(hg_context_t *context, unsigned epoch, uint64_t until_ns);

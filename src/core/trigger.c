@@ -21,11 +21,11 @@ static unsigned entries_run(hg_context_t *context, unsigned max_count)
     unsigned count = 0;
 
     while (count < max_count) {
-        struct amg_cq_entry *entry = amg_cq_pop(&context->cq);
+        struct amg_cq_entry *entry = amg_context_take_due(context);
 
         if (entry == NULL)
             break;
-        entry->run(entry);
+        amg_context_run(entry);
         count++;
     }
     return count;
@@ -41,9 +41,11 @@ hg_return_t HG_Trigger(hg_context_t *context, unsigned int timeout,
         return HG_INVALID_ARG;
     count = entries_run(context, max_count);
     if (count == 0 && max_count > 0 && timeout > 0) {
+        struct amg_cq *cq = amg_role.is_ours ? &context->served : &context->cq;
+
         deadline_ns = amg_clock_deadline_ns(timeout);
         do {
-            amg_cq_sleep(&context->cq, amg_cq_epoch(&context->cq), deadline_ns);
+            amg_cq_sleep(cq, amg_cq_epoch(cq), deadline_ns);
             count = entries_run(context, max_count);
         } while (count == 0 && amg_clock_ns() < deadline_ns);
     }

@@ -141,7 +141,7 @@ static hg_return_t owner_wait(hg_context_t *context, uint64_t deadline_ns)
 
     do {
         wait.epoch = amg_cq_epoch(&context->cq);
-        if (amg_progress_poll(context) > 0 || !amg_cq_is_empty(&context->cq))
+        if (amg_progress_poll(context) > 0 || amg_context_has_due(context))
             return HG_SUCCESS;
     } while (owner_rest(context, &wait));
     return HG_TIMEOUT;
@@ -153,7 +153,7 @@ static hg_return_t owner_progress(
 {
     hg_return_t rc = HG_TIMEOUT;
 
-    if (amg_progress_poll(context) > 0 || !amg_cq_is_empty(&context->cq))
+    if (amg_progress_poll(context) > 0 || amg_context_has_due(context))
         rc = HG_SUCCESS;
     else if (timeout_ms > 0)
         rc = owner_wait(context,
@@ -174,7 +174,7 @@ static hg_return_t waiter_wait(hg_context_t *context, unsigned timeout_ms)
     do {
         unsigned epoch = amg_cq_epoch(&context->cq);
 
-        if (!amg_cq_is_empty(&context->cq)) {
+        if (amg_context_has_due(context)) {
             rc = HG_SUCCESS;
             break;
         }
@@ -193,7 +193,7 @@ hg_return_t amg_progress_wait(hg_context_t *context, unsigned timeout_ms)
 {
     if (amg_progress_own(context))
         return owner_progress(context, timeout_ms, 0);
-    if (!amg_cq_is_empty(&context->cq))
+    if (amg_context_has_due(context))
         return HG_SUCCESS;
     return timeout_ms == 0 ? HG_TIMEOUT : waiter_wait(context, timeout_ms);
 }
@@ -231,7 +231,7 @@ bool amg_progress_is_due(hg_context_t *context)
         amg_sleep_fd(context, AMG_CQ_LOOP) < 0)
         return amg_progress_wait(context, 0) == HG_SUCCESS;
     amg_cq_disarm(&context->cq, AMG_CQ_LOOP);
-    if (!amg_cq_is_empty(&context->cq))
+    if (amg_context_has_due(context))
         return true;
     if (!amg_progress_own(context))
         return !loop_arm_behind(context);

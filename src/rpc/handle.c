@@ -184,7 +184,7 @@ void amg_handle_drop(struct hg_handle *handle)
 void amg_handle_finish(struct hg_handle *handle)
 {
     if (handle->callback != NULL)
-        amg_cq_push(&handle->info.context->cq, &handle->entry);
+        amg_context_queue(handle->info.context, &handle->entry);
     else
         handle->entry.run(&handle->entry);
 }

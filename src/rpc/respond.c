@@ -150,6 +150,7 @@ hg_return_t HG_Respond(
     handle->callback = callback;
     handle->arg = arg;
     handle->entry.run = respond_run;
+    handle->entry.is_served = amg_role.is_serving;
     handle->token = 0;
     rc = amg_rpc_encode(handle, handle->rpc->out_proc, out_struct, buf,
         amg_rpc_class_of(context->cls)->out_offset, &handle->out, &len, &flags);

@@ -27,7 +27,7 @@ static void serve_run(struct amg_cq_entry *entry)
 static void serve_queue(struct hg_handle *handle)
 {
     amg_handle_set_state(handle, AMG_HANDLE_WAITING);
-    amg_cq_push(&handle->info.context->cq, &handle->entry);
+    amg_context_queue(handle->info.context, &handle->entry);
 }
 
 /* Answers with a code; the user never sees this call. */
@@ -77,6 +77,7 @@ static void serve_request(
 
     handle->is_one_way = (header->flags & AMG_HEADER_ONE_WAY) != 0;
     handle->entry.run = serve_run;
+    handle->entry.is_served = true;
     handle->rpc = amg_rpc_find(handle->info.hg_class, header->id);
     if (rc == HG_SUCCESS)
         why = "the program's callback for new handles failed";

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Who makes progress, who runs handlers, and how they wait.
+ *
+ * For classes of HG_Init() and of amalgam_init() alike; needs no MPI. */
+#ifndef AMALGAM_PROGRESS_H
+#define AMALGAM_PROGRESS_H
+
+#include "mercury_types.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** Who drives the contexts of a class. */
+enum amalgam_progress {
+    /** AMALGAM_PROGRESS decides, and where it is not set the machine: a thread
+     * where a core is idle, else the caller. A class of HG_Init() then takes
+     * ASSIST, as Mercury's callbacks run in HG_Trigger() alone; one of
+     * amalgam_init() takes THREAD. */
+    AMALGAM_PROGRESS_AUTO,
+    /** Calls of the library that wait: HG_Progress(), amalgam_wait() ... */
+    AMALGAM_PROGRESS_CALLER,
+    /** A thread of the library, too; callbacks are left to HG_Trigger(). */
+    AMALGAM_PROGRESS_ASSIST,
+    /** The same, and it runs the handlers of calls that come in, and the
+     * callbacks of what they started: they are answered while the program
+     * computes. HG_Trigger() may run them, too, unless there are handler
+     * threads. Callbacks of what the program started stay with HG_Trigger(). */
+    AMALGAM_PROGRESS_THREAD,
+    /** HG_Progress() alone. */
+    AMALGAM_PROGRESS_NONE
+};
+
+/** What a wait does between two looks for news. */
+enum amalgam_wait {
+    /** AMALGAM_WAIT decides, and where it is not set the core: one of one's
+     * own spins, and sleeps after a while without news; a shared one sleeps. */
+    AMALGAM_WAIT_AUTO,
+    /** Never gives the core away. */
+    AMALGAM_WAIT_SPIN,
+    /** Naps, the longer the longer nothing comes, up to 5 ms. */
+    AMALGAM_WAIT_BACKOFF,
+    /** Sleeps on descriptors at once; naps where a medium has none. */
+    AMALGAM_WAIT_SLEEP
+};
+
+/** As many handler threads as cores are idle, at most one; without an idle core
+ * none. */
+#define AMALGAM_HANDLERS_AUTO ((unsigned)-1)
+
+/** The most handler threads that a context can have. */
+#define AMALGAM_HANDLERS_MAX 64
+
+/** In the progress_mode of struct na_init_info: the same wishes for
+ * HG_Init_opt() and its forms, in bits that Mercury does not use. */
+#define AMALGAM_NA_PROGRESS(progress, wait)                                    \
+    ((uint8_t)((unsigned)(progress) << 2 | (unsigned)(wait) << 5))
+
+/** Start from AMALGAM_PROGRESS_OPTIONS_INITIALIZER; zeros select the defaults.
+ * Each field that is left at its default is decided by the environment variable
+ * that its comment names, if that is set. */
+struct amalgam_progress_options {
+    size_t size;                    /* set by the macro */
+    enum amalgam_progress progress; /* AMALGAM_PROGRESS */
+    enum amalgam_wait wait;         /* AMALGAM_WAIT */
+    /* Threads of each context that run the handlers of calls that come in, and
+     * the callbacks of what those started; 0, the default: none;
+     * AMALGAM_HANDLERS. */
+    unsigned handlers;
+    /* Where the progress thread runs: NULL or "auto": by the policy; "none":
+     * wherever the process may; a list of cores as "3" or "0-3,8": the n-th
+     * rank of the node takes the n-th of them; AMALGAM_PROGRESS_CPUS. */
+    const char *progress_cpus;
+    /* The same for handler threads, who take as many each rank as it has;
+     * AMALGAM_HANDLER_CPUS. */
+    const char *handler_cpus;
+};
+
+#define AMALGAM_PROGRESS_OPTIONS_INITIALIZER                                   \
+    {                                                                          \
+        sizeof(struct amalgam_progress_options), AMALGAM_PROGRESS_AUTO,        \
+            AMALGAM_WAIT_AUTO, 0, NULL, NULL                                   \
+    }
+
+/**
+ * Say who makes progress for a class and who runs its handlers.
+ *
+ * Holds for the contexts that are made afterwards. What the machine or the
+ * system refuses is warned of, and the next best taken: it is no error.
+ *
+ * @param hg_class  [in]  of HG_Init(), its forms, or amalgam_init()
+ * @param options   [in]  NULL takes all defaults
+ * @return HG_SUCCESS or an error
+ * Owns:      nothing changes hands; the texts are copied.
+ * Errors:    HG_INVALID_ARG  hg_class is NULL; `size` is none of the macro's;
+ *                            an enumerator that does not exist; more than
+ *                            AMALGAM_HANDLERS_MAX handlers
+ *            HG_BUSY         the class has an open context
+ *            HG_NOMEM        no memory
+ * Threads:   any thread, one at a time per class; never blocks.
+ * Undefined: nothing.
+ * Source:    ours.
+ */
+HG_PUBLIC hg_return_t amalgam_set_progress(
+    hg_class_t *hg_class, const struct amalgam_progress_options *options);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What the calling thread is, and for whom it works. */
+#ifndef AMG_BASE_ROLE_H
+#define AMG_BASE_ROLE_H
+
+#include <stdbool.h>
+
+struct amg_role {
+    bool is_ours;    /* a thread that the library started */
+    bool is_serving; /* runs what a peer asked for, or what came of that */
+};
+
+extern _Thread_local struct amg_role amg_role
+    __attribute__((tls_model("initial-exec")));
+
+#endif

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Which cores a thread may run on. */
+#ifndef AMG_PLACE_BIND_H
+#define AMG_PLACE_BIND_H
+
+#include "place/policy.h"
+
+/* What this process was bound to when it first came here: by its launcher. To
+ * be called before threads are started. Any thread. */
+const struct amg_cpuset *amg_bind_process(void);
+
+/* Pins the calling thread to its seat; one that is not pinned may run wherever
+ * the process was bound to. Refused by the system: false, and one warning that
+ * names the core and the reason. */
+bool amg_bind_seat(const struct amg_machine *machine,
+    const struct amg_seat *seat, const char *who);
+
+/* How many threads the program says it runs (OMP_NUM_THREADS); 0: it does not.
+ */
+uint32_t amg_bind_app_threads(void);
+
+#endif

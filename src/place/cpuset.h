@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A set of hardware threads, by the numbers that the system gives them. */
+#ifndef AMG_PLACE_CPUSET_H
+#define AMG_PLACE_CPUSET_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { AMG_CPUS_MAX = 1024, AMG_CPUSET_WORDS = AMG_CPUS_MAX / 64 };
+
+/* Plain bytes: ranks of a node exchange them. All zero is empty. */
+struct amg_cpuset {
+    uint64_t words[AMG_CPUSET_WORDS];
+};
+
+static inline bool amg_cpuset_has(const struct amg_cpuset *set, unsigned cpu)
+{
+    return cpu < AMG_CPUS_MAX && (set->words[cpu / 64] >> cpu % 64 & 1) != 0;
+}
+
+/* `cpu` is below AMG_CPUS_MAX. */
+static inline void amg_cpuset_add(struct amg_cpuset *set, unsigned cpu)
+{
+    set->words[cpu / 64] |= 1ull << cpu % 64;
+}
+
+static inline void amg_cpuset_remove(struct amg_cpuset *set, unsigned cpu)
+{
+    set->words[cpu / 64] &= ~(1ull << cpu % 64);
+}
+
+unsigned amg_cpuset_count(const struct amg_cpuset *set);
+bool amg_cpuset_meets(
+    const struct amg_cpuset *one, const struct amg_cpuset *other);
+void amg_cpuset_unite(struct amg_cpuset *set, const struct amg_cpuset *more);
+
+/* "0-3,8"; cut with "..." where the room ends. Returns `ret_text`. */
+const char *amg_cpuset_format(
+    const struct amg_cpuset *set, char *ret_text, size_t cap);
+
+#endif

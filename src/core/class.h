@@ -93,7 +93,7 @@ struct hg_class {
     char reason[AMG_CLASS_REASON_CAP]; /* for the ways of bulk data, or "" */
     bool is_first; /* the first rank of its job, which speaks for all */
     struct amg_class_plan plan;
-    struct amg_drive drive; /* who makes progress, and where */
+    struct amg_drive drive;      /* who makes progress, and where */
     struct amg_class_pool *pool; /* memory for bulk; NULL: the heap only */
     struct amg_limits limits;    /* the smallest of all routes */
     atomic_int counts[AMG_CLASS_COUNTS];

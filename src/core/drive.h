@@ -36,4 +36,10 @@ void amg_drive_set_ranks(struct amg_drive *drive, struct amg_place_rank *ranks,
  * callers drive. The machine is looked at only where that can matter. */
 void amg_drive_settle(hg_class_t *cls);
 
+/* What settling asks the policy for the rank of the node with that index, the
+ * environment applied: so that the map of all of them can be shown. Loads the
+ * machine. False: the ranks of the node are not known. */
+bool amg_drive_question(
+    const hg_class_t *cls, uint32_t index, struct amg_place_ask *ret_ask);
+
 #endif

@@ -7,13 +7,16 @@
 #include <stdbool.h>
 
 #include "base/bias.h"
+#include "base/role.h"
 #include "mercury_core_types.h"
 
 /* Follows from the level of threads that MPI was started with. */
 enum amg_mpi_who {
-    AMG_MPI_WHO_MAIN_ONLY, /* SINGLE: its own thread; others are refused */
+    AMG_MPI_WHO_MAIN_ONLY, /* SINGLE: its own thread; others of the user are
+                            * refused, and posts of the library's wait */
     AMG_MPI_WHO_MAIN,      /* FUNNELED: its own thread; others' posts wait */
-    AMG_MPI_WHO_ONE,       /* SERIALIZED: any thread of the user, in turn */
+    AMG_MPI_WHO_ONE,       /* SERIALIZED: any thread of the user, in turn; posts
+                            * of the library's wait */
     AMG_MPI_WHO_ANY,       /* MULTIPLE */
 };
 
@@ -51,9 +54,13 @@ struct amg_bias *amg_mpi_comm_turn(void);
 /* Is this the thread that started MPI? */
 bool amg_mpi_comm_is_main(void);
 
+/* Below MPI_THREAD_MULTIPLE no thread of the library may. */
 static inline bool amg_mpi_comm_may_call(const struct amg_mpi_comm *comm)
 {
-    return comm->who >= AMG_MPI_WHO_ONE || amg_mpi_comm_is_main();
+    if (comm->who == AMG_MPI_WHO_ANY)
+        return true;
+    return !amg_role.is_ours &&
+           (comm->who == AMG_MPI_WHO_ONE || amg_mpi_comm_is_main());
 }
 
 /* Logs MPI's text for `code`, and what was tried. Returns HG_NA_ERROR. */

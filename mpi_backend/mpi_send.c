@@ -25,7 +25,8 @@ hg_return_t amg_mpi_send_check(const struct amg_mpi_domain *domain)
                              "before it");
         return HG_NA_ERROR;
     }
-    if (domain->comm.who != AMG_MPI_WHO_MAIN_ONLY || amg_mpi_comm_is_main())
+    if (domain->comm.who != AMG_MPI_WHO_MAIN_ONLY || amg_role.is_ours ||
+        amg_mpi_comm_is_main())
         return HG_SUCCESS;
     if (!atomic_exchange_explicit(&was_told, true, memory_order_relaxed))
         AMG_LOG_ERROR("mpi",

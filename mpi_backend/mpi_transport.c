@@ -291,7 +291,8 @@ static void transport_limits(
         .credits = domain->flow.limit,
         .is_spinning = true,
         .must_yield = domain->comm.must_yield,
-        .reaches_self = domain->is_listening};
+        .reaches_self = domain->is_listening,
+        .is_user_bound = domain->comm.who != AMG_MPI_WHO_ANY};
 }
 
 static void transport_close(struct amg_domain *base)

@@ -52,8 +52,19 @@ static uint32_t smaller(uint32_t one, uint32_t other)
     return one < other ? one : other;
 }
 
+bool amg_class_is_user_bound(const hg_class_t *cls, unsigned route)
+{
+    const struct amg_domain *domain = cls->domains[route];
+    struct amg_limits limits;
+
+    domain->transport->domain.limits(domain, &limits);
+    return limits.is_user_bound;
+}
+
 static void class_take_limits(hg_class_t *cls)
 {
+    bool has_free = false;  /* a route that any thread may move */
+    bool has_bound = false; /* one that only the program's may */
     unsigned route = 0;
 
     for (route = 0; route < AMG_ROUTE_COUNT; route++) {
@@ -63,6 +74,10 @@ static void class_take_limits(hg_class_t *cls)
             continue;
         cls->domains[route]->transport->domain.limits(
             cls->domains[route], &limits);
+        if (route != AMG_ROUTE_SELF && !cls->is_idle[route]) {
+            has_free = has_free || !limits.is_user_bound;
+            has_bound = has_bound || limits.is_user_bound;
+        }
         if (route == cls->plan.main_route)
             cls->plan.no_loopback =
                 cls->plan.no_loopback && limits.reaches_self;
@@ -84,6 +99,8 @@ static void class_take_limits(hg_class_t *cls)
                 cls->limits.is_spinning || limits.is_spinning;
         cls->limits.must_yield = cls->limits.must_yield || limits.must_yield;
     }
+    /* A thread of the library is of use where one route is free for it. */
+    cls->limits.is_user_bound = has_bound && !has_free;
 }
 
 /* Takes the lender's domains over, until class_give_back(). */

@@ -107,6 +107,9 @@ struct hg_class {
     void (*data_free)(void *);
 };
 
+/* May only threads of the program move this open route? */
+bool amg_class_is_user_bound(const hg_class_t *cls, unsigned route);
+
 /* HG_BUSY: another class uses the lender's domains, or they said goodbye; or
  * what the open of a domain returned. */
 hg_return_t amg_class_open(

@@ -79,6 +79,7 @@ static void context_set_rare(hg_context_t *context)
         return;
     context_cool(context, far);
     context->rare.route = far;
+    context->rare.is_user_bound = amg_class_is_user_bound(context->cls, far);
 }
 
 static hg_return_t context_open_eps(hg_context_t *context)

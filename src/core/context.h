@@ -20,12 +20,13 @@
 typedef void (*amg_arrival_fn)(
     hg_context_t *context, unsigned route, struct amg_arrival *arrival);
 
-/* The endpoint that is not looked at in every poll; see progress.c. All but the
- * last is the progress owner's. */
+/* The endpoint that is not looked at in every poll; see progress.c. What has no
+ * word of its own is the progress owner's. */
 struct amg_context_rare {
     unsigned route;        /* AMG_ROUTE_COUNT: none. Constant */
     unsigned skipped;      /* polls since the last look */
     unsigned quiet;        /* looks that found nothing */
+    bool is_user_bound;    /* threads of ours leave it alone. Constant */
     atomic_bool is_wanted; /* something was posted; a hint, so relaxed */
 };
 

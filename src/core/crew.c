@@ -69,7 +69,7 @@ static void standby(hg_context_t *context)
 static void look(hg_context_t *context)
 {
     unsigned epoch = amg_cq_epoch(&context->cq);
-    unsigned ms = context->sleep.is_blind ? BLIND_MS : SLEEP_MS;
+    unsigned ms = context->sleep.is_thread_blind ? BLIND_MS : SLEEP_MS;
     bool is_armed = amg_progress_poll(context) == 0 &&
                     amg_sleep_fd(context, AMG_CQ_THREAD) >= 0 &&
                     amg_sleep_arm(context, AMG_CQ_THREAD, epoch);

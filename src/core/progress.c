@@ -83,6 +83,8 @@ static unsigned rare_poll(hg_context_t *context, struct amg_news *news)
     struct amg_context_rare *rare = &context->rare;
     unsigned count = 0;
 
+    if (rare->is_user_bound && amg_role.is_ours)
+        return 0;
     if (atomic_load_explicit(&rare->is_wanted, memory_order_relaxed)) {
         atomic_store_explicit(&rare->is_wanted, false, memory_order_relaxed);
         rare->quiet = 0;

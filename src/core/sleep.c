@@ -47,11 +47,15 @@ void amg_sleep_init(hg_context_t *context)
     }
     sleep->is_crowded = false;
     sleep->is_blind = false;
+    sleep->is_thread_blind = false;
     for (i = 0; i < context->open_count; i++) {
         unsigned route = context->open[i];
 
-        if (!context->cls->is_idle[route] && ep_fd(context->eps[route]) < 0)
-            sleep->is_blind = true;
+        if (context->cls->is_idle[route] || ep_fd(context->eps[route]) >= 0)
+            continue;
+        sleep->is_blind = true;
+        if (!amg_class_is_user_bound(context->cls, route))
+            sleep->is_thread_blind = true;
     }
 }
 

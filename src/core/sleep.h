@@ -22,6 +22,9 @@ struct amg_sleep {
     int bells[AMG_CQ_BELLS];
     /* Some endpoint has to be polled for its news to be seen. Constant. */
     bool is_blind;
+    /* The same for a thread of the library, which leaves those alone that only
+     * the program's threads may move. Constant. */
+    bool is_thread_blind;
     /* The owner's: others wanted its core when it last looked. */
     bool is_crowded;
 };

@@ -72,6 +72,9 @@ struct amg_limits {
     bool is_spinning;     /* true: nothing to sleep on, waiting means polling */
     bool must_yield;      /* ranks of this node outnumber its cores */
     bool reaches_self;    /* a request to the own address arrives */
+    /* Only threads of the program may move it, none that the library started:
+     * what these post waits for the next poll by one of the program's. */
+    bool is_user_bound;
 };
 
 struct amg_domain {

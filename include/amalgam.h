@@ -9,6 +9,7 @@
 
 #include <mpi.h>
 
+#include "amalgam_progress.h"
 #include "mercury.h"
 #include "mercury_bulk.h"
 
@@ -33,11 +34,13 @@ struct amalgam_options {
     hg_bool_t is_deaf;       /* true: receives no requests, only calls */
     hg_bool_t no_overflow;   /* arguments beyond one message fail */
     hg_bool_t no_bulk_eager; /* bulk data never travel in a request */
+    /* Who makes progress; read in the call. NULL takes all defaults. */
+    const struct amalgam_progress_options *progress;
 };
 
 #define AMALGAM_OPTIONS_INITIALIZER                                            \
     {                                                                          \
-        sizeof(struct amalgam_options), 0, 0, 0, 0, 0, 0                       \
+        sizeof(struct amalgam_options), 0, 0, 0, 0, 0, 0, NULL                 \
     }
 
 /**

@@ -15,6 +15,7 @@
 #include "init_plan.h"
 #include "mercury_class.h"
 #include "mercury_context.h"
+#include "place/bind.h"
 #include "rpc/respond.h"
 #include "rpc/serve.h"
 #include "shm/shm_transport.h"
@@ -52,6 +53,8 @@ static void class_tell(const hg_class_t *cls, const char *info)
 
 hg_return_t amg_init_medium(const struct amg_init *init, hg_class_t **ret_class)
 {
+    struct amalgam_progress_options progress =
+        AMALGAM_PROGRESS_OPTIONS_INITIALIZER;
     struct amg_class_plan plan = {
         .head_len = AMG_HEADER_LEN,
         .checksum_level = init->checksum_level,
@@ -61,9 +64,17 @@ hg_return_t amg_init_medium(const struct amg_init *init, hg_class_t **ret_class)
         .no_overflow = init->no_overflow,
         .no_bulk_eager = init->no_bulk_eager,
         .no_block = init->no_block,
+        .progress = init->progress_options,
+        .is_mercury = init->is_mercury,
     };
     hg_class_t *cls = NULL;
     hg_return_t rc = HG_SUCCESS;
+
+    if (plan.progress == NULL)
+        plan.progress = &progress;
+    progress.progress = init->progress;
+    progress.wait = init->wait;
+    (void)amg_bind_process(); /* before anything starts threads */
 
     if (init->checksum_level == HG_CHECKSUM_RPC_PAYLOAD)
         plan.head_len += AMG_HEADER_TAIL_LEN;
@@ -99,6 +110,7 @@ hg_return_t amg_init_class(const struct amg_init *init, hg_class_t **ret_class)
         amg_class_close(cls);
         return rc;
     }
+    amg_drive_settle(cls);
     *ret_class = cls;
     return HG_SUCCESS;
 }

@@ -20,6 +20,11 @@ struct amg_init {
     bool wants_stats;
     hg_checksum_level_t checksum_level;
     bool no_block; /* progress never sleeps */
+    /* Who makes progress: these options, or NULL: the two words. */
+    const struct amalgam_progress_options *progress_options;
+    enum amalgam_progress progress;
+    enum amalgam_wait wait;
+    bool is_mercury; /* callbacks run in HG_Trigger() where all that is open */
 };
 
 /* HG_PROTONOSUPPORT: no such transport here (the log lists those there are);
@@ -28,8 +33,10 @@ hg_return_t amg_init_class(const struct amg_init *init, hg_class_t **ret_class);
 /* The same without RPC: what an NA class is made of, and lends. */
 hg_return_t amg_init_medium(
     const struct amg_init *init, hg_class_t **ret_class);
-/* Reads the options of the network layer that apply to our transports. */
-void amg_init_read_na(const struct na_init_info_4_0 *na, struct amg_init *init);
+/* Reads the options of the network layer that apply to our transports.
+ * HG_INVALID_ARG: one makes no sense; the log says which. */
+hg_return_t amg_init_read_na(
+    const struct na_init_info_4_0 *na, struct amg_init *init);
 
 /* Ends the class. With `serve`, open contexts make progress and run callbacks
  * until every rank has come here, and are destroyed then; without, a context

@@ -24,6 +24,15 @@ hg_return_t HG_Version_get(
     return HG_SUCCESS;
 }
 
+/* What AMALGAM_NA_PROGRESS() makes. */
+enum {
+    PROGRESS_SHIFT = 2,
+    PROGRESS_MASK = 0x7,
+    WAIT_SHIFT = 5,
+    WAIT_MASK = 0x3,
+    UNKNOWN_MODE = 0x80,
+};
+
 /* How much of the struct a program of that version filled in: each version
  * added fields at the end. */
 static size_t info_len(unsigned version)
@@ -56,10 +65,32 @@ static bool info_is_valid(const struct hg_init_info *info)
     return false;
 }
 
-void amg_init_read_na(const struct na_init_info_4_0 *na, struct amg_init *init)
+/* The bits of AMALGAM_NA_PROGRESS(). */
+static bool progress_read(uint8_t mode, struct amg_init *init)
+{
+    unsigned progress = mode >> PROGRESS_SHIFT & PROGRESS_MASK;
+
+    if (progress > AMALGAM_PROGRESS_NONE || (mode & UNKNOWN_MODE) != 0) {
+        AMG_LOG_ERROR("cls",
+            "progress_mode is 0x%x: NA_NO_BLOCK, NA_NO_RETRY and one "
+            "AMALGAM_NA_PROGRESS(mode, wait) can stand in it; that one's mode "
+            "is %u, the largest %d (AMALGAM_PROGRESS_NONE)%s",
+            mode, progress, AMALGAM_PROGRESS_NONE,
+            (mode & UNKNOWN_MODE) != 0 ? ", and bit 7 means nothing" : "");
+        return false;
+    }
+    init->progress = (enum amalgam_progress)progress;
+    init->wait = (enum amalgam_wait)(mode >> WAIT_SHIFT & WAIT_MASK);
+    return true;
+}
+
+hg_return_t amg_init_read_na(
+    const struct na_init_info_4_0 *na, struct amg_init *init)
 {
     size_t len = na->max_unexpected_size;
 
+    if (!progress_read(na->progress_mode, init))
+        return HG_INVALID_ARG;
     if (na->max_expected_size > len)
         len = na->max_expected_size;
     init->how.message_len = len > UINT32_MAX ? UINT32_MAX : (uint32_t)len;
@@ -69,12 +100,16 @@ void amg_init_read_na(const struct na_init_info_4_0 *na, struct amg_init *init)
     init->how.addr_format = (uint8_t)na->addr_format;
     init->no_block = (na->progress_mode & NA_NO_BLOCK) != 0;
     init->how.no_block = init->no_block;
+    return HG_SUCCESS;
 }
 
-static void init_from_info(
+static hg_return_t init_from_info(
     const struct hg_init_info *info, struct amg_init *init)
 {
-    amg_init_read_na(&info->na_init_info, init);
+    hg_return_t rc = amg_init_read_na(&info->na_init_info, init);
+
+    if (rc != HG_SUCCESS)
+        return rc;
     if (info->na_class != NULL)
         init->lender = info->na_class->medium;
     init->auto_sm = info->auto_sm != 0;
@@ -85,6 +120,7 @@ static void init_from_info(
     init->wants_stats = info->stats != 0;
     init->release_input_early = info->release_input_early != 0;
     init->checksum_level = info->checksum_level;
+    return HG_SUCCESS;
 }
 
 hg_class_t *HG_Init_opt2(const char *na_info_string, uint8_t na_listen,
@@ -93,6 +129,7 @@ hg_class_t *HG_Init_opt2(const char *na_info_string, uint8_t na_listen,
     struct amg_init init = {
         .info = na_info_string,
         .how.is_listening = na_listen != 0,
+        .is_mercury = true,
     };
     hg_class_t *cls = NULL;
 
@@ -108,9 +145,8 @@ hg_class_t *HG_Init_opt2(const char *na_info_string, uint8_t na_listen,
             return NULL;
         }
         memcpy(&info, hg_init_info, info_len(version));
-        if (!info_is_valid(&info))
+        if (!info_is_valid(&info) || init_from_info(&info, &init) != HG_SUCCESS)
             return NULL;
-        init_from_info(&info, &init);
     }
     if (!AMG_CONTRACT(na_info_string != NULL || init.lender != NULL))
         return NULL;

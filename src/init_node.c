@@ -11,11 +11,14 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <string.h>
 
 #include "base/log.h"
+#include "base/mem.h"
 #include "core/twin.h"
 #include "init_far.h"
 #include "mercury_class.h"
+#include "place/bind.h"
 #include "shm/shm_node.h"
 #include "shm/shm_transport.h"
 
@@ -25,6 +28,13 @@ struct card {
     uint32_t ret;   /* hg_return_t: how opening went, or mapping */
     uint32_t other; /* whom it could not map */
     struct amg_shm_id id;
+};
+
+/* Room for either. */
+enum {
+    CARD_LEN = sizeof(struct amg_place_rank) > sizeof(struct card)
+                   ? sizeof(struct amg_place_rank)
+                   : sizeof(struct card),
 };
 
 /* Maps the others; says in `mine` whom it cannot. */
@@ -91,6 +101,32 @@ static void failure_log(
             "rank %u cannot open a segment of shared memory (%s): the %u ranks "
             "of its node do not use it",
             bad->rank, why, node->boot->size);
+}
+
+/* The ranks of the node tell each other what they were bound to: so each knows
+ * which cores are idle. A card has room for that. Without memory to keep it,
+ * this rank takes its neighbours for unknown. */
+static hg_return_t ranks_swap(hg_class_t *cls, const struct amg_node *node)
+{
+    struct amg_boot *boot = node->boot;
+    size_t len = boot->size * sizeof(struct amg_place_rank);
+    struct amg_place_rank *ranks = NULL;
+    struct amg_place_rank mine = {
+        .binding = *amg_bind_process(),
+        .rank = node->rank,
+        .threads = amg_bind_app_threads(),
+    };
+    hg_return_t rc =
+        boot->ops->allgather(boot, &mine, sizeof(mine), node->cards);
+
+    if (rc == HG_SUCCESS)
+        ranks = amg_mem_alloc(len);
+    if (ranks == NULL)
+        return rc;
+    memcpy(ranks, node->cards, len);
+    amg_drive_set_ranks(
+        &cls->drive, ranks, boot->size, boot->rank, node->size != boot->size);
+    return HG_SUCCESS;
 }
 
 /* Opens the segment, and meets the others there. */
@@ -218,11 +254,13 @@ hg_return_t amg_init_node_join(hg_class_t *cls, const struct amg_node_ops *ops)
 {
     struct amg_domain *domain = cls->domains[cls->plan.main_route];
     struct amg_node node;
-    hg_return_t rc = ops->open(domain, sizeof(struct card), &node);
+    hg_return_t rc = ops->open(domain, CARD_LEN, &node);
 
     if (rc != HG_SUCCESS)
         return rc;
-    rc = node_use(cls, ops, &node);
+    rc = ranks_swap(cls, &node);
+    if (rc == HG_SUCCESS)
+        rc = node_use(cls, ops, &node);
     ops->close(&node);
     return rc;
 }

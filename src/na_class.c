@@ -78,8 +78,8 @@ na_class_t *NA_Initialize_opt2(const char *info_string, bool listen,
     /* The traffic class, which came with 5.0, is a wish that none of our
      * transports can honour. */
     memcpy(&info, na_init_info, sizeof(info));
-    amg_init_read_na(&info, &init);
-    return class_make(&init);
+    return amg_init_read_na(&info, &init) == HG_SUCCESS ? class_make(&init)
+                                                        : NULL;
 }
 
 na_class_t *NA_Initialize_opt(const char *info_string, bool listen,

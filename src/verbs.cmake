@@ -99,7 +99,7 @@ set(run_lists RANKS ARGS ENV LABELS)
 #
 # Registers a test called LABEL.NAME, which runs PROGRAM alone; or, with RANKS,
 # one test LABEL.NAME.nN for each number, under `mpiexec -n N`. It passes with
-# exit code 0, and 77 skips it. TIMEOUT is 60 s, and three times that under a
+# exit code 0, and 77 skips it. AMALGAM_PROGRESS is caller, unless ENV says so. TIMEOUT is 60 s, and three times that under a
 # sanitizer. LABELS are more labels, for instance long. SERIAL: nothing else
 # runs at the same time; so it is for more ranks than the usual machine's cores.
 function(amalgam_run label name)
@@ -145,6 +145,10 @@ function(amalgam_test_settings test ranks)
     if(AMALGAM_SANITIZE)
         math(EXPR arg_TIMEOUT "3 * ${arg_TIMEOUT}")
         list(PREPEND arg_ENV ${sanitize_env})
+    endif()
+    # What a test says must not depend on the machine it runs on.
+    if(NOT "${arg_ENV}" MATCHES "AMALGAM_PROGRESS=")
+        list(APPEND arg_ENV AMALGAM_PROGRESS=caller)
     endif()
     set_tests_properties(${test} PROPERTIES
         LABELS "${label};${arg_LABELS}"

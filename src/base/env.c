@@ -55,9 +55,9 @@ static const struct amg_env_var env_vars[AMG_ENV_COUNT] = {
     [AMG_ENV_WAIT] = {"AMALGAM_WAIT", "", 0, 0, 0,
         "how threads wait where the program does not say: spin, backoff or "
         "sleep; auto, the default, decides from the core"},
-    [AMG_ENV_HANDLERS] = {"AMALGAM_HANDLERS", "", 0, 0, 0,
+    [AMG_ENV_HANDLERS] = {"AMALGAM_HANDLERS", "threads, or auto", 0, 0, 64,
         "threads of a context that run handlers where the program does not "
-        "say, up to 64; auto: one where a core is idle; 0, the default: none"},
+        "say; auto: one where a core is idle"},
     [AMG_ENV_PROGRESS_CPUS] = {"AMALGAM_PROGRESS_CPUS", "", 0, 0, 0,
         "cores of the progress threads, as 3 or 0-3,8: the n-th rank of the "
         "node takes the n-th; none: not pinned; auto, the default: by policy"},
@@ -68,7 +68,7 @@ static const struct amg_env_var env_vars[AMG_ENV_COUNT] = {
     [AMG_ENV_BARRIER_TIMEOUT] = {"AMALGAM_BARRIER_TIMEOUT_MS", "ms", 600000, 1,
         86400000, "how long amalgam_barrier waits for missing ranks"},
     [AMG_ENV_REPORT] = {"AMALGAM_REPORT", "", 0, 0, 1,
-        "1: the first rank says in one line who is reached how"},
+        "1: the first rank says who is reached how, and who makes progress"},
     [AMG_ENV_CONTRACT_STOP] = {"AMALGAM_CONTRACT_STOP", "", 0, 0, 1,
         "1: end the process where a call breaks its contract"},
     [AMG_ENV_LOG_LEVEL] = {"HG_LOG_LEVEL", "", 0, 0, 0,

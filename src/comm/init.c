@@ -90,6 +90,7 @@ hg_class_t *amalgam_init(
     init.how.max_contexts = wanted.contexts;
     init.no_overflow = wanted.no_overflow != 0;
     init.no_bulk_eager = wanted.no_bulk_eager != 0;
+    init.progress_options = wanted.progress;
     if (amg_init_class(&init, &cls) != HG_SUCCESS)
         return NULL;
     if (cls->domains[AMG_ROUTE_MPI] != NULL)

@@ -127,6 +127,7 @@ static hg_return_t class_borrow(hg_class_t *cls)
     memcpy(cls->is_idle, lender->is_idle, sizeof(cls->is_idle));
     memcpy(cls->reach, lender->reach, sizeof(cls->reach));
     memcpy(cls->reason, lender->reason, sizeof(cls->reason));
+    amg_drive_borrow(&cls->drive, &lender->drive);
     cls->twins = lender->twins;
     cls->far = lender->far;
     cls->pool = lender->pool; /* the one that the domains know */
@@ -236,9 +237,13 @@ hg_return_t amg_class_open(
     if (cls == NULL)
         return HG_NOMEM;
     cls->plan = *plan;
+    cls->drive.is_mercury = plan->is_mercury;
     amg_lock_init(&cls->lock);
     amg_class_set_state(cls, AMG_CLASS_OPENING);
-    rc = class_open_domains(cls);
+    rc = amg_drive_ask(&cls->drive, plan->progress);
+    cls->plan.progress = NULL; /* the caller's, who may end it */
+    if (rc == HG_SUCCESS)
+        rc = class_open_domains(cls);
     if (rc != HG_SUCCESS)
         goto close_domains;
     class_take_limits(cls);
@@ -249,6 +254,7 @@ hg_return_t amg_class_open(
 close_domains:
     class_close_domains(cls);
     amg_class_pool_destroy(cls->pool);
+    amg_drive_fini(&cls->drive);
     amg_class_set_state(cls, AMG_CLASS_CLOSED);
     amg_mem_free(cls);
     return rc;
@@ -339,6 +345,7 @@ void amg_class_close(hg_class_t *cls)
     amg_class_pool_destroy(cls->pool);
     if (cls->data_free != NULL)
         cls->data_free(cls->data);
+    amg_drive_fini(&cls->drive);
     amg_class_set_state(cls, AMG_CLASS_CLOSED);
     amg_mem_free(cls);
 }

@@ -77,6 +77,9 @@ struct amg_class_plan {
     bool wants_stats; /* the counters are logged when it is closed */
     hg_checksum_level_t checksum_level;
     bool no_block; /* progress never sleeps */
+    /* Who is to make progress; read while the class opens. NULL: defaults. */
+    const struct amalgam_progress_options *progress;
+    bool is_mercury; /* callbacks run in HG_Trigger() where that says nothing */
 };
 
 /* Owned by whoever opened it, until amg_class_close(). Fields without an own

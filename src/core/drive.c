@@ -1,56 +1,315 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* How the contexts of a class are driven: what was asked for, and what the
- * machine made of it. */
+ * machine made of it.
+ *
+ * Whose the cores beyond one's own binding are is known only where the ranks of
+ * a node have told each other. Elsewhere a thread that is asked for keeps to
+ * the own binding, unless its core is named: the rest of the machine is taken
+ * for another process's, which the policy leaves alone. And where nothing is
+ * asked for, the callers drive, and the machine is not even looked at: to load
+ * it takes milliseconds. */
 #include "core/drive.h"
 
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/assert.h"
+#include "base/log.h"
 #include "base/mem.h"
 #include "core/class.h"
+#include "core/drive_tell.h"
+#include "place/bind.h"
 #include "place/topo.h"
+
+/* Where the neighbours are not known: this process, and who has the rest. */
+enum { SELF, STRANGER, ALONE_RANKS };
+
+static void texts_free(struct amalgam_progress_options *options)
+{
+    amg_mem_free((char *)options->progress_cpus);
+    amg_mem_free((char *)options->handler_cpus);
+    options->progress_cpus = options->handler_cpus = NULL;
+}
 
 void amg_drive_fini(struct amg_drive *drive)
 {
+    texts_free(&drive->asked);
     amg_mem_free(drive->ranks);
     amg_mem_free(drive->placement);
+    drive->ranks = NULL;
+    drive->placement = NULL;
+}
+
+static bool options_are_valid(const struct amalgam_progress_options *options)
+{
+    if (options->size != sizeof(*options)) {
+        AMG_LOG_ERROR("cls",
+            "progress options of %zu bytes: start from "
+            "AMALGAM_PROGRESS_OPTIONS_INITIALIZER, and run with the version "
+            "compiled against",
+            options->size);
+        return false;
+    }
+    if ((unsigned)options->progress > AMALGAM_PROGRESS_NONE) {
+        AMG_LOG_ERROR("cls",
+            "progress mode %d: there are %d (AMALGAM_PROGRESS_AUTO) to %d "
+            "(AMALGAM_PROGRESS_NONE)",
+            (int)options->progress, AMALGAM_PROGRESS_AUTO,
+            AMALGAM_PROGRESS_NONE);
+        return false;
+    }
+    if ((unsigned)options->wait > AMALGAM_WAIT_SLEEP) {
+        AMG_LOG_ERROR("cls",
+            "way to wait %d: there are %d (AMALGAM_WAIT_AUTO) to %d "
+            "(AMALGAM_WAIT_SLEEP)",
+            (int)options->wait, AMALGAM_WAIT_AUTO, AMALGAM_WAIT_SLEEP);
+        return false;
+    }
+    if (options->handlers > AMALGAM_HANDLERS_MAX &&
+        options->handlers != AMALGAM_HANDLERS_AUTO) {
+        AMG_LOG_ERROR("cls",
+            "%u handler threads: at most %d, or AMALGAM_HANDLERS_AUTO",
+            options->handlers, AMALGAM_HANDLERS_MAX);
+        return false;
+    }
+    return true;
+}
+
+/* NULL stays NULL. */
+static hg_return_t text_copy(const char *text, const char **ret_copy)
+{
+    *ret_copy = text == NULL ? NULL : amg_mem_strdup(text);
+    return text != NULL && *ret_copy == NULL ? HG_NOMEM : HG_SUCCESS;
 }
 
 hg_return_t amg_drive_ask(
     struct amg_drive *drive, const struct amalgam_progress_options *options)
 {
-    (void)drive;
-    (void)options;
+    struct amalgam_progress_options asked =
+        AMALGAM_PROGRESS_OPTIONS_INITIALIZER;
+    hg_return_t rc = HG_SUCCESS;
+
+    if (options != NULL) {
+        if (!options_are_valid(options))
+            return HG_INVALID_ARG;
+        asked = *options;
+        rc = text_copy(options->progress_cpus, &asked.progress_cpus);
+        if (rc == HG_SUCCESS)
+            rc = text_copy(options->handler_cpus, &asked.handler_cpus);
+        else
+            asked.handler_cpus = NULL; /* the caller's still */
+    }
+    if (rc != HG_SUCCESS) {
+        texts_free(&asked);
+        return rc;
+    }
+    texts_free(&drive->asked);
+    drive->asked = asked;
     return HG_SUCCESS;
 }
 
 void amg_drive_set_ranks(struct amg_drive *drive, struct amg_place_rank *ranks,
-    uint32_t count, uint32_t self)
+    uint32_t count, uint32_t self, bool has_far)
 {
+    AMG_ASSERT(ranks != NULL && self < count);
+    amg_mem_free(drive->ranks);
     drive->ranks = ranks;
     drive->rank_count = count;
     drive->self = self;
+    drive->has_far = has_far;
 }
 
-void amg_drive_settle(hg_class_t *cls)
+void amg_drive_borrow(struct amg_drive *drive, const struct amg_drive *lender)
 {
-    (void)cls;
+    size_t len = lender->rank_count * sizeof(*lender->ranks);
+    struct amg_place_rank *ranks = NULL;
+
+    if (drive->asked.progress == AMALGAM_PROGRESS_AUTO)
+        drive->asked.progress = lender->asked.progress;
+    if (drive->asked.wait == AMALGAM_WAIT_AUTO)
+        drive->asked.wait = lender->asked.wait;
+    memcpy(drive->nic, lender->nic, sizeof(drive->nic));
+    if (lender->ranks != NULL)
+        ranks = amg_mem_alloc(len);
+    if (ranks == NULL)
+        return; /* as if the neighbours were not known */
+    memcpy(ranks, lender->ranks, len);
+    amg_drive_set_ranks(
+        drive, ranks, lender->rank_count, lender->self, lender->has_far);
+}
+
+/* Is there a route that no thread of the library may move? */
+static bool has_bound(const hg_class_t *cls)
+{
+    for (unsigned route = 0; route < AMG_ROUTE_COUNT; route++)
+        if (cls->domains[route] != NULL && !cls->is_idle[route] &&
+            amg_class_is_user_bound(cls, route))
+            return true;
+    return false;
+}
+
+/* Who asks for a thread is told, once, that it does not reach all. */
+static void bound_tell(const hg_class_t *cls)
+{
+    static atomic_bool warned;
+
+    if (atomic_exchange_explicit(&warned, true, memory_order_relaxed))
+        return;
+    AMG_LOG_WARNING("cls",
+        "MPI was started below MPI_THREAD_MULTIPLE, where no thread of the "
+        "library may call it: %s; start it by "
+        "MPI_Init_thread(MPI_THREAD_MULTIPLE)",
+        cls->limits.is_user_bound
+            ? "there is no progress thread, the calls that wait make progress"
+            : "the progress thread serves shared memory and libfabric alone");
+}
+
+/* Where a thread would serve nobody, there is none. True: so it is here, and
+ * one was asked for, or might have been taken. */
+static bool wish_cut(
+    const hg_class_t *cls, struct amalgam_progress_options *wanted)
+{
+    bool is_cut = cls->limits.is_user_bound &&
+                  (wanted->progress == AMALGAM_PROGRESS_AUTO ||
+                      amg_policy_has_thread(wanted->progress));
+
+    if (is_cut)
+        wanted->progress = AMALGAM_PROGRESS_CALLER;
+    return is_cut;
+}
+
+/* What leads to other nodes. All ranks of a node have to take the same, as all
+ * of them make the same map: that nearest to the first of them. */
+static const char *nic_find(
+    const struct amg_drive *drive, const struct amg_machine *machine)
+{
+    if (!drive->has_far)
+        return NULL;
+    if (drive->nic[0] != '\0')
+        return drive->nic;
+    return machine->nic_count == 0 ? NULL : machine->nics[0].name;
+}
+
+static void question_make(const struct amg_drive *drive,
+    const struct amalgam_progress_options *wanted, uint32_t self,
+    struct amg_place_ask *ret_ask)
+{
+    const struct amg_machine *machine = amg_topo_this();
+
+    *ret_ask = (struct amg_place_ask){
+        .machine = machine,
+        .ranks = drive->ranks,
+        .rank_count = drive->rank_count,
+        .self = self,
+        .nic = nic_find(drive, machine),
+        .progress = wanted->progress,
+        .is_mercury = drive->is_mercury,
+        .handlers = wanted->handlers,
+        .progress_cpus = wanted->progress_cpus,
+        .handler_cpus = wanted->handler_cpus,
+    };
 }
 
 bool amg_drive_question(
     const hg_class_t *cls, uint32_t index, struct amg_place_ask *ret_ask)
 {
-    const struct amg_drive *drive = &cls->drive;
+    struct amalgam_progress_options wanted;
 
-    if (index >= drive->rank_count)
+    if (index >= cls->drive.rank_count)
         return false;
-    *ret_ask = (struct amg_place_ask){
-        .machine = amg_topo_this(),
-        .ranks = drive->ranks,
-        .rank_count = drive->rank_count,
-        .self = index,
-        .progress = drive->asked.progress,
-        .is_mercury = drive->is_mercury,
-        .handlers = drive->asked.handlers,
-        .progress_cpus = drive->asked.progress_cpus,
-        .handler_cpus = drive->asked.handler_cpus,
-    };
+    amg_drive_wanted(&cls->drive, &wanted);
+    wish_cut(cls, &wanted);
+    question_make(&cls->drive, &wanted, index, ret_ask);
     return true;
+}
+
+/* What else runs on the node is not known: this process, and one that has all
+ * that is not its own, as `ranks`, which has room for both. */
+static void question_close(
+    struct amg_place_ask *ask, struct amg_place_rank *ranks)
+{
+    const struct amg_machine *machine = ask->machine;
+
+    memset(ranks, 0, ALONE_RANKS * sizeof(ranks[0]));
+    ranks[SELF].binding = *amg_bind_process();
+    ranks[SELF].threads = amg_bind_app_threads();
+    ranks[STRANGER].rank = STRANGER;
+    for (uint32_t i = 0; i < machine->pu_count; i++) {
+        unsigned cpu = machine->pus[i].cpu;
+
+        if (!amg_cpuset_has(&ranks[SELF].binding, cpu))
+            amg_cpuset_add(&ranks[STRANGER].binding, cpu);
+    }
+    ask->ranks = ranks;
+    ask->rank_count =
+        amg_cpuset_count(&ranks[STRANGER].binding) > 0 ? ALONE_RANKS : STRANGER;
+    ask->self = SELF;
+    if (ask->progress == AMALGAM_PROGRESS_AUTO)
+        ask->progress = AMALGAM_PROGRESS_CALLER;
+}
+
+/* Asks the policy. */
+static void settle(
+    hg_class_t *cls, const struct amalgam_progress_options *wanted, bool is_cut)
+{
+    struct amg_placement *placement = amg_mem_zalloc(sizeof(*placement));
+    struct amg_place_rank alone[ALONE_RANKS];
+    struct amg_place_ask ask;
+
+    cls->drive.placement = placement;
+    if (placement == NULL) {
+        AMG_LOG_WARNING("cls", "no memory to place threads: the calls that "
+                               "wait make progress");
+        return;
+    }
+    question_make(&cls->drive, wanted, cls->drive.self, &ask);
+    if (ask.ranks == NULL)
+        question_close(&ask, alone);
+    amg_policy_place(&ask, placement);
+    if (placement->is_crowded)
+        cls->limits.must_yield = true;
+    if (is_cut)
+        snprintf(placement->reason, sizeof(placement->reason),
+            "MPI was started below MPI_THREAD_MULTIPLE");
+}
+
+void amg_drive_settle(hg_class_t *cls)
+{
+    struct amg_drive *drive = &cls->drive;
+    struct amalgam_progress_options wanted;
+    bool is_cut = false;
+
+    amg_mem_free(drive->placement);
+    drive->placement = NULL;
+    amg_drive_wanted(drive, &wanted);
+    drive->wait = cls->plan.no_block ? AMALGAM_WAIT_SPIN : wanted.wait;
+    if (amg_policy_has_thread(wanted.progress) && has_bound(cls))
+        bound_tell(cls);
+    is_cut = wish_cut(cls, &wanted);
+    if (drive->ranks != NULL || wanted.handlers > 0 ||
+        (wanted.progress != AMALGAM_PROGRESS_AUTO &&
+            wanted.progress != AMALGAM_PROGRESS_CALLER))
+        settle(cls, &wanted, is_cut);
+    amg_drive_tell(cls);
+}
+
+hg_return_t amalgam_set_progress(
+    hg_class_t *hg_class, const struct amalgam_progress_options *options)
+{
+    hg_return_t rc = HG_SUCCESS;
+
+    if (!AMG_CONTRACT(hg_class != NULL))
+        return HG_INVALID_ARG;
+    if (amg_class_counted(hg_class, AMG_CLASS_CONTEXTS) > 0) {
+        AMG_LOG_WARNING("cls",
+            "amalgam_set_progress: %d contexts are open; call it before "
+            "HG_Context_create()",
+            amg_class_counted(hg_class, AMG_CLASS_CONTEXTS));
+        return HG_BUSY;
+    }
+    rc = amg_drive_ask(&hg_class->drive, options);
+    if (rc == HG_SUCCESS)
+        amg_drive_settle(hg_class);
+    return rc;
 }

@@ -2,6 +2,9 @@
 /* A set of hardware threads, by the numbers that the system gives them. */
 #include "place/cpuset.h"
 
+#include <stdio.h>
+#include <string.h>
+
 unsigned amg_cpuset_count(const struct amg_cpuset *set)
 {
     unsigned count = 0;
@@ -9,4 +12,71 @@ unsigned amg_cpuset_count(const struct amg_cpuset *set)
     for (unsigned i = 0; i < AMG_CPUSET_WORDS; i++)
         count += (unsigned)__builtin_popcountll(set->words[i]);
     return count;
+}
+
+bool amg_cpuset_meets(
+    const struct amg_cpuset *one, const struct amg_cpuset *other)
+{
+    uint64_t both = 0;
+
+    for (unsigned i = 0; i < AMG_CPUSET_WORDS; i++)
+        both |= one->words[i] & other->words[i];
+    return both != 0;
+}
+
+bool amg_cpuset_covers(
+    const struct amg_cpuset *set, const struct amg_cpuset *part)
+{
+    uint64_t missing = 0;
+
+    for (unsigned i = 0; i < AMG_CPUSET_WORDS; i++)
+        missing |= part->words[i] & ~set->words[i];
+    return missing == 0;
+}
+
+void amg_cpuset_unite(struct amg_cpuset *set, const struct amg_cpuset *more)
+{
+    for (unsigned i = 0; i < AMG_CPUSET_WORDS; i++)
+        set->words[i] |= more->words[i];
+}
+
+void amg_cpuset_cut(struct amg_cpuset *set, const struct amg_cpuset *limit)
+{
+    for (unsigned i = 0; i < AMG_CPUSET_WORDS; i++)
+        set->words[i] &= limit->words[i];
+}
+
+const char *amg_cpuset_format(
+    const struct amg_cpuset *set, char *ret_text, size_t cap)
+{
+    size_t len = 0;
+
+    if (cap == 0)
+        return ret_text;
+    ret_text[0] = '\0';
+    for (unsigned cpu = 0; cpu < AMG_CPUS_MAX; cpu++) {
+        char run[16]; /* ",1000-1023" and its end are 11 */
+        unsigned first = cpu;
+        size_t run_len = 0;
+
+        if (!amg_cpuset_has(set, cpu))
+            continue;
+        while (amg_cpuset_has(set, cpu + 1))
+            cpu++;
+        run_len = (size_t)snprintf(run, sizeof(run),
+            first == cpu ? "%s%u" : "%s%u-%u", len > 0 ? "," : "", first, cpu);
+        if (len + run_len >= cap) {
+            static const char dots[] = "...";
+            size_t room = cap < sizeof(dots) ? cap - 1 : sizeof(dots) - 1;
+
+            if (len + room >= cap)
+                len = cap - 1 - room;
+            memcpy(ret_text + len, dots, room);
+            ret_text[len + room] = '\0';
+            return ret_text;
+        }
+        memcpy(ret_text + len, run, run_len + 1);
+        len += run_len;
+    }
+    return ret_text;
 }

@@ -33,7 +33,12 @@ static inline void amg_cpuset_remove(struct amg_cpuset *set, unsigned cpu)
 unsigned amg_cpuset_count(const struct amg_cpuset *set);
 bool amg_cpuset_meets(
     const struct amg_cpuset *one, const struct amg_cpuset *other);
+/* Is all of `part` in it? */
+bool amg_cpuset_covers(
+    const struct amg_cpuset *set, const struct amg_cpuset *part);
 void amg_cpuset_unite(struct amg_cpuset *set, const struct amg_cpuset *more);
+/* Leaves what `limit` has, too. */
+void amg_cpuset_cut(struct amg_cpuset *set, const struct amg_cpuset *limit);
 
 /* "0-3,8"; cut with "..." where the room ends. Returns `ret_text`. */
 const char *amg_cpuset_format(

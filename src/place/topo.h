@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Loads the machine: the one file that knows hwloc. */
+/* The machine, loaded once. */
 #ifndef AMG_PLACE_TOPO_H
 #define AMG_PLACE_TOPO_H
 
@@ -8,11 +8,13 @@
 
 /* The machine this process runs on, loaded at the first call and kept for all
  * (HWLOC_XMLFILE, HWLOC_SYNTHETIC and their like apply). Never NULL: without
- * hwloc, or when it fails, a flat machine of the cpus that the process may use,
- * and one warning that says why. Any thread. */
+ * hwloc, or when it fails, a flat machine of all cpus, each a core, of which
+ * those that the process is bound to are allowed, and one warning that says
+ * why. The first call takes milliseconds. Any thread. */
 const struct amg_machine *amg_topo_this(void);
 
-/* From hwloc's XML or its synthetic description; is_this is false.
+/* From hwloc's XML or its synthetic description; is_this is false. What fails
+ * is logged.
  * HG_INVALID_ARG: hwloc does not take it; HG_OPNOTSUPPORTED: no hwloc;
  * HG_NOMEM. */
 hg_return_t amg_topo_load_xml(

@@ -15,6 +15,9 @@
 #include "core/cq.h"
 #include "core/sleep.h"
 
+/* What the floor above does when a thread of the program makes progress. */
+typedef void (*amg_driven_fn)(hg_context_t *context);
+
 /* What the floor above does with a request that came in. Runs in progress, no
  * lock is held; it must see to it that the arrival is released. */
 typedef void (*amg_arrival_fn)(
@@ -69,7 +72,11 @@ struct hg_context {
     struct amg_counters counters;
     struct amg_pool transfers; /* the bulk floor's */
     struct amg_list upper;     /* the rpc floor's; guarded by upper_lock */
+    struct amg_list early;     /* the same; see rpc/early.h */
     struct amg_lock upper_lock;
+    /* Run by the next thread of the program that makes progress; NULL: none. A
+     * hint, so relaxed. */
+    _Atomic(amg_driven_fn) driven;
     void *data; /* the user's */
     void (*data_free)(void *);
 };
@@ -115,6 +122,17 @@ struct amg_cq_entry *amg_context_take_due(hg_context_t *context);
 
 /* Runs one, for whom it is. */
 void amg_context_run(struct amg_cq_entry *entry);
+
+/* By who makes progress, or runs callbacks: is it the program, then the floor
+ * above may have waited for that. */
+static inline void amg_context_drive(hg_context_t *context)
+{
+    amg_driven_fn driven =
+        atomic_load_explicit(&context->driven, memory_order_relaxed);
+
+    if (driven != NULL && !amg_role.is_ours)
+        driven(context);
+}
 
 /* The endpoint of a route, with its tables. */
 static inline struct amg_ep *amg_context_ep(

@@ -39,6 +39,7 @@ hg_return_t HG_Trigger(hg_context_t *context, unsigned int timeout,
 
     if (!AMG_CONTRACT(context != NULL))
         return HG_INVALID_ARG;
+    amg_context_drive(context);
     count = entries_run(context, max_count);
     if (count == 0 && max_count > 0 && timeout > 0) {
         struct amg_cq *cq = amg_role.is_ours ? &context->served : &context->cq;

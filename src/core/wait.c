@@ -191,6 +191,7 @@ static hg_return_t waiter_wait(hg_context_t *context, unsigned timeout_ms)
 
 hg_return_t amg_progress_wait(hg_context_t *context, unsigned timeout_ms)
 {
+    amg_context_drive(context);
     if (amg_progress_own(context))
         return owner_progress(context, timeout_ms, 0);
     if (amg_context_has_due(context))

@@ -65,6 +65,7 @@ struct hg_handle {
     /* From here to the end all is zero when it is made: handle_clear(). */
     struct amg_rpc *rpc; /* NULL: none set */
     bool is_one_way;     /* no answer is expected */
+    bool is_long;        /* served: its arguments are to be pulled */
     bool is_counted;     /* as one the user holds */
     bool is_released;    /* served: the message of its input was given back */
     bool has_reply;      /* origin: op.data is to be released */
@@ -77,8 +78,9 @@ struct hg_handle {
     struct amg_args out;
     struct amg_arrival *arrival; /* served: the request, until released */
     struct hg_op_id *fetch;      /* guarded by context->upper_lock */
-    struct amg_link link;        /* served: on context->upper in ACK_WAIT */
-    uint64_t token;              /* names it in an ACK */
+    /* Served: on context->upper in ACK_WAIT; before, maybe on its `early`. */
+    struct amg_link link;
+    uint64_t token; /* names it in an ACK */
 };
 
 /* A fresh one with a reference. HG_NOMEM. */

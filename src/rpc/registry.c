@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "core/diag.h"
 #include "mercury_register.h"
+#include "rpc/early.h"
 #include "rpc/handle.h"
 
 enum { CACHE_LINE = 64 };
@@ -97,9 +98,12 @@ static hg_return_t rpc_add(hg_class_t *cls, hg_id_t id, hg_proc_cb_t in_proc,
     if (rc == HG_SUCCESS)
         amg_list_push(&rpcs->all, &rpc->link);
     amg_lock_give(&rpcs->lock);
-    if (rc != HG_SUCCESS)
+    if (rc != HG_SUCCESS) {
         amg_mem_free(rpc);
-    return rc;
+        return rc;
+    }
+    amg_early_serve(cls, id);
+    return HG_SUCCESS;
 }
 
 hg_return_t HG_Register(hg_class_t *hg_class, hg_id_t id,

@@ -10,6 +10,7 @@
 
 #include "base/log.h"
 #include "mercury_class.h"
+#include "rpc/early.h"
 #include "rpc/encode.h"
 #include "rpc/handle.h"
 #include "rpc/overflow.h"
@@ -66,6 +67,23 @@ static void serve_pull(struct hg_handle *handle)
         serve_refuse(handle, rc, "the place of its long arguments is unknown");
 }
 
+void amg_serve_known(struct hg_handle *handle)
+{
+    if (handle->rpc == NULL)
+        handle->rpc = amg_rpc_find(handle->info.hg_class, handle->info.id);
+    if (handle->rpc == NULL) {
+        if (!amg_early_keep(handle))
+            serve_refuse(handle, HG_NOENTRY, "this rank has not registered it");
+    } else if (handle->rpc->callback == NULL) {
+        serve_refuse(
+            handle, HG_INVALID_ARG, "it is registered here without a callback");
+    } else if (handle->is_long) {
+        serve_pull(handle);
+    } else {
+        serve_queue(handle);
+    }
+}
+
 /* A request whose head is right. */
 static void serve_request(
     struct hg_handle *handle, const struct amg_header *header)
@@ -78,6 +96,7 @@ static void serve_request(
     handle->is_one_way = (header->flags & AMG_HEADER_ONE_WAY) != 0;
     handle->entry.run = serve_run;
     handle->entry.is_served = true;
+    handle->is_long = (header->flags & AMG_HEADER_MORE) != 0;
     handle->rpc = amg_rpc_find(handle->info.hg_class, header->id);
     if (rc == HG_SUCCESS)
         why = "the program's callback for new handles failed";
@@ -89,15 +108,8 @@ static void serve_request(
         serve_refuse(handle, HG_PROTOCOL_ERROR,
             "the length of the user's header is not what "
             "HG_Class_set_input_offset() set here");
-    else if (handle->rpc == NULL)
-        serve_refuse(handle, HG_NOENTRY, "this rank has not registered it");
-    else if (handle->rpc->callback == NULL)
-        serve_refuse(
-            handle, HG_INVALID_ARG, "it is registered here without a callback");
-    else if ((header->flags & AMG_HEADER_MORE) != 0)
-        serve_pull(handle);
     else
-        serve_queue(handle);
+        amg_serve_known(handle);
 }
 
 /* There is no memory for a handle: one on the stack answers. */

@@ -9,4 +9,9 @@
 void amg_serve_arrived(
     hg_context_t *context, unsigned route, struct amg_arrival *arrival);
 
+struct hg_handle;
+
+/* Goes on with a request that is right in itself: is its RPC known? */
+void amg_serve_known(struct hg_handle *handle);
+
 #endif

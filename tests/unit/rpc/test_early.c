@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A request that a thread of the library finds before its RPC is registered is
+ * served once it is, and refused once the program makes progress without. */
+#include "rpc/early.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+
+#include "base/log.h"
+#include "core/progress.h"
+#include "init.h"
+#include "mercury.h"
+#include "wire/header.h"
+
+enum { ID = 4711, OTHER_ID = 4712 };
+
+/* An origin that speaks the wire format, as the class knows no such RPC. */
+struct origin {
+    struct amg_op op;
+    bool is_answered;
+};
+
+static hg_class_t *cls;
+static hg_context_t *context;
+static unsigned served;
+
+static hg_return_t serve(hg_handle_t handle)
+{
+    served++;
+    assert_int_equal(HG_Respond(handle, NULL, NULL, NULL), HG_SUCCESS);
+    return HG_Destroy(handle);
+}
+
+static void op_step(struct amg_op *op)
+{
+    AMG_OBJECT(op, struct origin, op)->is_answered = true;
+}
+
+static void ask_by(struct origin *origin, hg_id_t id, bool wants_reply)
+{
+    struct amg_ep *ep = amg_context_ep(context, AMG_ROUTE_SELF);
+    struct amg_buf *buf = NULL;
+    struct hg_addr self;
+
+    *origin = (struct origin){.op.step = op_step};
+    amg_addr_init_self(cls, &self);
+    assert_int_equal(
+        ep->transport->msg.get_buf(ep, self.peer, &buf), HG_SUCCESS);
+    amg_header_write_request(
+        buf->data, wants_reply ? 0 : AMG_HEADER_ONE_WAY, id);
+    assert_int_equal(ep->transport->msg.send_request(ep, self.peer, 0, buf,
+                         AMG_HEADER_LEN, wants_reply, &origin->op),
+        HG_SUCCESS);
+    amg_addr_fini(&self);
+}
+
+static void ask(struct origin *origin, hg_id_t id)
+{
+    ask_by(origin, id, true);
+}
+
+/* What the answer says; it is given back. */
+static hg_return_t answer(struct origin *origin)
+{
+    struct amg_ep *ep = amg_context_ep(context, AMG_ROUTE_SELF);
+    struct amg_header header;
+    const char *why = NULL;
+
+    assert_true(origin->is_answered);
+    assert_int_equal(origin->op.ret, HG_SUCCESS);
+    assert_int_equal(amg_header_read(origin->op.data, origin->op.len,
+                         AMG_HEADER_REPLY, &header, &why),
+        HG_SUCCESS);
+    ep->transport->msg.release_reply(ep, &origin->op);
+    return (hg_return_t)header.ret;
+}
+
+/* As a thread of the library. */
+static void look(void)
+{
+    amg_role.is_ours = true;
+    while (amg_progress_wait(context, 0) == HG_SUCCESS &&
+           !amg_context_has_due(context))
+        continue;
+    amg_role.is_ours = false;
+}
+
+/* As the program. */
+static void drive(void)
+{
+    while (HG_Progress(context, 0) == HG_SUCCESS)
+        while (HG_Trigger(context, 0, 1, NULL) == HG_SUCCESS)
+            continue;
+}
+
+static void test_early_is_served_when_registered(void **state)
+{
+    struct origin one, two, other;
+
+    (void)state;
+    ask(&one, ID);
+    ask(&other, OTHER_ID);
+    ask(&two, ID);
+    look();
+    assert_false(one.is_answered || two.is_answered || other.is_answered);
+    assert_int_equal(HG_Register(cls, ID, NULL, NULL, serve), HG_SUCCESS);
+    assert_int_equal(served, 0); /* HG_Register() runs no callback */
+    assert_int_equal(HG_Trigger(context, 0, 2, NULL), HG_SUCCESS);
+    assert_int_equal(served, 2);
+    drive();
+    assert_int_equal(answer(&one), HG_SUCCESS);
+    assert_int_equal(answer(&two), HG_SUCCESS);
+    assert_int_equal(answer(&other), HG_NOENTRY);
+}
+
+static void test_early_is_refused_when_the_program_drives(void **state)
+{
+    struct origin origin;
+
+    (void)state;
+    ask(&origin, ID);
+    look();
+    assert_false(origin.is_answered);
+    drive();
+    assert_int_equal(answer(&origin), HG_NOENTRY);
+    assert_int_equal(served, 0);
+}
+
+/* Triggering is driving, too: there progress is a thread's. */
+static void test_early_is_refused_when_the_program_triggers(void **state)
+{
+    struct origin origin;
+
+    (void)state;
+    ask(&origin, ID);
+    look();
+    assert_int_equal(HG_Trigger(context, 0, 1, NULL), HG_TIMEOUT);
+    look();
+    assert_int_equal(answer(&origin), HG_NOENTRY);
+}
+
+static void test_early_does_not_keep_a_context_open(void **state)
+{
+    struct origin origin;
+
+    (void)state;
+    ask_by(&origin, ID, false);
+    look();
+    assert_false(amg_list_is_empty(&context->early));
+    assert_int_equal(HG_Context_destroy(context), HG_SUCCESS);
+    context = NULL;
+}
+
+/* What the program itself finds is refused at once. */
+static void test_early_program_keeps_nothing(void **state)
+{
+    struct origin origin;
+
+    (void)state;
+    ask(&origin, ID);
+    drive();
+    assert_int_equal(answer(&origin), HG_NOENTRY);
+    assert_true(amg_list_is_empty(&context->early));
+}
+
+static int start(void **state)
+{
+    (void)state;
+    amg_log_level_set(AMG_LOG_LEVEL_NONE);
+    served = 0;
+    cls = HG_Init("self", HG_TRUE);
+    context = cls == NULL ? NULL : HG_Context_create(cls);
+    return context == NULL ? -1 : 0;
+}
+
+static int stop(void **state)
+{
+    (void)state;
+    amg_log_level_set(AMG_LOG_LEVEL_WARNING);
+    if (context != NULL && HG_Context_destroy(context) != HG_SUCCESS)
+        return -1;
+    return HG_Finalize(cls) == HG_SUCCESS ? 0 : -1;
+}
+
+#define UNIT_TEST(name) cmocka_unit_test_setup_teardown(name, start, stop)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        UNIT_TEST(test_early_is_served_when_registered),
+        UNIT_TEST(test_early_is_refused_when_the_program_drives),
+        UNIT_TEST(test_early_is_refused_when_the_program_triggers),
+        UNIT_TEST(test_early_does_not_keep_a_context_open),
+        UNIT_TEST(test_early_program_keeps_nothing),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

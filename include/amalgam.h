@@ -305,6 +305,95 @@ HG_PUBLIC hg_return_t amalgam_bulk_create_type(hg_class_t *hg_class, void *buf,
 HG_PUBLIC hg_return_t amalgam_bulk_from_win(hg_class_t *hg_class, MPI_Win win,
     hg_size_t offset, hg_size_t len, hg_uint8_t flags, hg_bulk_t *handle);
 
+/**
+ * Look whether a request of MPI has ended, and serve.
+ *
+ * Makes progress on all contexts of the class and runs callbacks that are due,
+ * as HG_Trigger() does, and then looks once, as MPI_Test() does. A loop of it
+ * answers the calls of other ranks, which one of MPI_Test() does not where the
+ * class has no progress thread.
+ *
+ * @param hg_class  [in]      a class over MPI
+ * @param request   [in,out]  any request of the program; MPI_REQUEST_NULL, and
+ *                            what MPI makes of it when it has ended, has ended
+ * @param flag      [out]     whether it has
+ * @param status    [out]     of what has ended, as by MPI_Test(); NULL or
+ *                            MPI_STATUS_IGNORE: not wanted
+ * @return HG_SUCCESS or an error
+ * Owns:      nothing changes hands.
+ * Errors:    HG_INVALID_ARG     hg_class, request or flag is NULL
+ *            HG_OPNOTSUPPORTED  the class is not over MPI, or this thread may
+ *                               not call MPI; nothing was served
+ *            HG_NA_ERROR        MPI failed, the log has its text; where it was
+ *                               the operation that did, the request has ended
+ *                               and MPI_ERROR of `status` tells why
+ *            The program's MPI error handlers are called for none of these.
+ * Threads:   one that may call MPI; never blocks; runs the user's callbacks.
+ *            With AMALGAM_PROGRESS_NONE it serves nobody.
+ * Undefined: the request used by another thread at once; the error handlers of
+ *            MPI_COMM_WORLD and MPI_COMM_SELF changed meanwhile; a context of
+ *            the class destroyed meanwhile.
+ * Source:    ours.
+ */
+HG_PUBLIC hg_return_t amalgam_test(
+    hg_class_t *hg_class, MPI_Request *request, int *flag, MPI_Status *status);
+
+/**
+ * Wait until a request of MPI has ended, and serve meanwhile.
+ *
+ * As amalgam_test(), again and again. Where others want the core it is given
+ * away between two looks, for 1 ms and, after 20 ms without news, for 5 ms;
+ * calls that come by shared memory or libfabric are answered at once.
+ *
+ * @param hg_class    [in]      a class over MPI
+ * @param request     [in,out]  as for amalgam_test()
+ * @param timeout_ms  [in]      milliseconds; 0 looks once
+ * @param status      [out]     as for amalgam_test()
+ * @return HG_SUCCESS or an error
+ * Owns:      nothing changes hands.
+ * Errors:    HG_INVALID_ARG     hg_class or request is NULL
+ *            HG_TIMEOUT         it has not ended; the request is as good as
+ *                               before: wait again
+ *            HG_OPNOTSUPPORTED  as amalgam_test()
+ *            HG_NA_ERROR        as amalgam_test()
+ *            The program's MPI error handlers are called for none of these.
+ * Threads:   one that may call MPI; may wait up to its time-out; runs the
+ *            user's callbacks. With AMALGAM_PROGRESS_NONE it serves nobody.
+ * Undefined: as amalgam_test().
+ * Source:    ours.
+ */
+HG_PUBLIC hg_return_t amalgam_wait(hg_class_t *hg_class, MPI_Request *request,
+    unsigned timeout_ms, MPI_Status *status);
+
+/**
+ * Wait until all ranks of the class have come here, and serve meanwhile.
+ *
+ * As MPI_Barrier() over the communicator of the class, but calls of other ranks
+ * are answered while it waits, in the same way as by amalgam_wait().
+ *
+ * @param hg_class  [in]  a class over MPI
+ * @return HG_SUCCESS or an error
+ * Owns:      nothing changes hands.
+ * Errors:    HG_INVALID_ARG     hg_class is NULL
+ *            HG_TIMEOUT         ranks did not come within
+ *                               AMALGAM_BARRIER_TIMEOUT_MS (600 s). This rank
+ *                               stays in the barrier: its next call goes on
+ *                               with it, and begins no other
+ *            HG_BUSY            another thread is in a barrier of the class, or
+ *                               this is a callback that one runs
+ *            HG_OPNOTSUPPORTED  the class is not over MPI, this thread may not
+ *                               call MPI, or it is one of the library's, which
+ *                               runs a handler
+ *            HG_NA_ERROR        MPI failed; the log has its text
+ *            The program's MPI error handlers are called for none of these.
+ * Threads:   one that may call MPI; collective over the ranks of the class;
+ *            runs the user's callbacks. With AMALGAM_PROGRESS_NONE it serves
+ *            nobody.
+ * Undefined: a context of the class destroyed meanwhile.
+ * Source:    ours.
+ */
+HG_PUBLIC hg_return_t amalgam_barrier(hg_class_t *hg_class);
+
 #ifdef __cplusplus
 }
 #endif

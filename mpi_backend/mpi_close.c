@@ -13,6 +13,7 @@
 #include "base/env.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "mpi_backend/mpi_barrier.h"
 #include "mpi_backend/mpi_end.h"
 #include "mpi_backend/mpi_mem.h"
 #include "mpi_backend/mpi_msg.h"
@@ -278,6 +279,8 @@ void amg_mpi_close_medium(struct amg_mpi_domain *domain)
     (void)amg_mpi_stop_forget_locked(domain);
     amg_mpi_rma_close_locked(domain, is_whole);
     amg_mpi_user_window_fini_locked(domain);
+    if (!amg_mpi_barrier_fini_locked(domain))
+        domain->comm.messages = MPI_COMM_NULL; /* is left to MPI */
     domain->is_dead = true;
     amg_bias_give(domain->lock);
     amg_mpi_comm_close(&domain->comm, is_whole);

@@ -89,6 +89,12 @@ struct amg_mpi_end {
     int told_count; /* rank 0: ranks that were sent ALL_BYE */
 };
 
+/* The program's barrier; see mpi_barrier.c. */
+struct amg_mpi_barrier {
+    MPI_Request request; /* MPI_REQUEST_NULL: none is pending */
+    bool is_claimed;     /* a call waits for it */
+};
+
 /* Owned by core, from open to close. */
 struct amg_mpi_domain {
     struct amg_domain base;
@@ -143,6 +149,7 @@ struct amg_mpi_domain {
     bool has_missed_window;       /* and so learns of no more; its file says */
     int user_window_key;          /* of their attribute */
     struct amg_mpi_end end;
+    struct amg_mpi_barrier barrier;
     struct amg_mpi_rma *rma; /* NULL: it has no windows */
 };
 

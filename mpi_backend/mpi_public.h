@@ -17,7 +17,8 @@ extern const struct amg_node_ops amg_mpi_node;
  * intercommunicator. */
 hg_return_t amg_mpi_world_set(MPI_Comm comm);
 
-/* `domain` is one that amg_mpi_transport opened. No function here sends. */
+/* `domain` is one that amg_mpi_transport opened. No function here but the
+ * barrier's sends. */
 
 /* The peer of a rank of the domain's communicator, in constant time; it lives
  * as long as the domain. HG_INVALID_ARG: no such rank. */
@@ -42,5 +43,14 @@ MPI_Comm amg_mpi_comm(const struct amg_domain *domain);
  * HG_OPNOTSUPPORTED: this thread must not; there is nothing to end. */
 hg_return_t amg_mpi_turn_begin(const struct amg_domain *domain);
 void amg_mpi_turn_end(const struct amg_domain *domain);
+
+/* A barrier of all ranks of the domain. begin() enters one, or goes on with one
+ * that was left before it was over, and look() tells whether all have come.
+ * HG_AGAIN: not yet; HG_BUSY: a barrier has begun, and not ended;
+ * HG_OPNOTSUPPORTED: this thread may not call MPI; HG_NA_ERROR. What begin()
+ * refused needs no end(). */
+hg_return_t amg_mpi_barrier_begin(struct amg_domain *domain);
+hg_return_t amg_mpi_barrier_look(struct amg_domain *domain);
+void amg_mpi_barrier_end(struct amg_domain *domain);
 
 #endif

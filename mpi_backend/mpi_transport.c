@@ -10,6 +10,7 @@
 #include "base/env.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "mpi_backend/mpi_barrier.h"
 #include "mpi_backend/mpi_boot.h"
 #include "mpi_backend/mpi_close.h"
 #include "mpi_backend/mpi_domain.h"
@@ -118,6 +119,7 @@ static void domain_set(struct amg_mpi_domain *domain,
     amg_pool_init(
         &domain->access_pool, amg_mpi_target_visit_len(), sizeof(void *) * 2);
     amg_mpi_stages_init(&domain->stages);
+    amg_mpi_barrier_init(&domain->barrier);
 }
 
 static hg_return_t domain_fill(struct amg_mpi_domain *domain)

@@ -43,11 +43,16 @@ static void *call_post(void *arg)
 {
     ranks_echo_t in = {41, all.rank};
     hg_bulk_t bulk = HG_BULK_NULL;
+    MPI_Request request = MPI_REQUEST_NULL;
+    int flag = 0;
 
     (void)arg;
     HG_Set_log_level("none");
     EXPECT(HG_OPNOTSUPPORTED, amalgam_bulk_create_type(all.cls, &all, 1,
                                   MPI_INT, HG_BULK_READ_ONLY, &bulk));
+    EXPECT(HG_OPNOTSUPPORTED, amalgam_test(all.cls, &request, &flag, NULL));
+    EXPECT(HG_OPNOTSUPPORTED, amalgam_wait(all.cls, &request, 0, NULL));
+    EXPECT(HG_OPNOTSUPPORTED, amalgam_barrier(all.cls));
     HG_Set_log_level("error");
     post_ret = ranks_begin(&all, &posted, neighbour(), all.echo, &in);
     atomic_store(&thread_is_done, true);

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Proves that a rank answers calls while it waits for MPI by amalgam_test(),
+ * amalgam_wait() or amalgam_barrier(), where no thread does it: what it waits
+ * for begins when its peers were answered. */
+#include <string.h>
+
+#include "ranks.h"
+
+enum { TAG = 3, LEN = 100003, CALLS = 20, WAIT_MS = 30000, SHORT_MS = 20 };
+
+static struct ranks all;
+static hg_id_t nest; /* tries a barrier where none may begin */
+static atomic_int nested;
+
+static hg_return_t nest_serve(hg_handle_t handle)
+{
+    HG_Set_log_level("none");
+    EXPECT(HG_BUSY, amalgam_barrier(all.cls));
+    HG_Set_log_level("warning");
+    OK(HG_Respond(handle, NULL, NULL, NULL));
+    OK(HG_Destroy(handle));
+    atomic_fetch_add(&nested, 1);
+    return HG_SUCCESS;
+}
+
+/* Calls that only progress of `rank` can answer. */
+static void calls_make(int rank)
+{
+    for (uint64_t i = 0; i < CALLS; i++)
+        ranks_echo(&all, rank, i);
+    ranks_swap(&all, rank, LEN);
+}
+
+/* The one who calls releases the others when all of them have answered. */
+static void others_release(void)
+{
+    for (int rank = 0; rank < all.size; rank++)
+        if (rank != all.rank)
+            calls_make(rank);
+    for (int rank = 0; rank < all.size; rank++)
+        if (rank != all.rank)
+            MPI_Send(&rank, 1, MPI_INT, rank, TAG, MPI_COMM_WORLD);
+}
+
+static void test_until_released(MPI_Request *request, MPI_Status *status)
+{
+    uint64_t deadline_ns = ranks_now_ns() + WAIT_MS * 1000000ull;
+    int flag = 0;
+
+    while (!flag) {
+        OK(amalgam_test(all.cls, request, &flag, status));
+        CHECK(ranks_now_ns() < deadline_ns);
+    }
+}
+
+/* Each rank is the one who calls, in turn. */
+static void requests_test(bool by_test)
+{
+    for (int caller = 0; caller < all.size; caller++) {
+        MPI_Request request = MPI_REQUEST_NULL;
+        MPI_Status status;
+        int count = -1;
+        int got = -1;
+
+        MPI_Barrier(MPI_COMM_WORLD);
+        if (caller == all.rank) {
+            others_release();
+            continue;
+        }
+        MPI_Irecv(
+            &got, 1, MPI_INT, MPI_ANY_SOURCE, TAG, MPI_COMM_WORLD, &request);
+        if (by_test)
+            test_until_released(&request, &status);
+        else
+            OK(amalgam_wait(all.cls, &request, WAIT_MS, &status));
+        MPI_Get_count(&status, MPI_INT, &count);
+        CHECK(request == MPI_REQUEST_NULL && got == all.rank && count == 1);
+        CHECK(status.MPI_SOURCE == caller && status.MPI_TAG == TAG);
+    }
+}
+
+static void barrier_pass(void)
+{
+    hg_return_t rc = HG_TIMEOUT;
+
+    while (rc == HG_TIMEOUT)
+        rc = amalgam_barrier(all.cls);
+    OK(rc);
+}
+
+static void barriers_test(void)
+{
+    struct ranks_call call;
+
+    for (int caller = 0; caller < all.size; caller++) {
+        if (caller == all.rank) {
+            for (int rank = 0; rank < all.size; rank++) {
+                if (rank == all.rank)
+                    continue;
+                calls_make(rank);
+                OK(ranks_begin(&all, &call, rank, nest, NULL));
+                OK(ranks_wait(&call));
+                ranks_end(&call);
+            }
+        }
+        barrier_pass();
+    }
+    CHECK(atomic_load(&nested) == all.size - 1);
+    CHECK(atomic_load(&all.echoed) == (unsigned)CALLS * (all.size - 1u));
+}
+
+/* All but the last rank give up, and say so; then that one comes. */
+static void missing_test(void)
+{
+    ranks_echo_t in = {1, all.rank};
+    struct ranks_call call;
+
+    if (all.rank == all.size - 1) {
+        UNTIL(atomic_load(&all.noted) == (unsigned)all.size - 1u);
+    } else {
+        HG_Set_log_level("none");
+        EXPECT(HG_TIMEOUT, amalgam_barrier(all.cls));
+        HG_Set_log_level("warning");
+        OK(ranks_begin(&all, &call, all.size - 1, all.note, &in));
+        OK(ranks_wait(&call));
+        ranks_end(&call);
+    }
+    barrier_pass();
+    barrier_pass();
+}
+
+/* One rank is closed with a barrier that nobody else comes to. */
+static void left_test(void)
+{
+    FILE *log = ranks_log_catch("warning");
+
+    if (all.rank == 0)
+        EXPECT(HG_TIMEOUT, amalgam_barrier(all.cls));
+    ranks_close(&all);
+    CHECK(ranks_log_has(log, "with a barrier that timed out") ==
+          (all.rank == 0 && all.size > 1));
+}
+
+/* Nobody but HG_Progress() serves. */
+static void none_test(void)
+{
+    MPI_Request request = MPI_REQUEST_NULL;
+    ranks_echo_t in = {1, all.rank};
+    struct ranks_call call;
+    int flag = 0;
+
+    OK(ranks_begin(&all, &call, all.rank, all.echo, &in));
+    OK(amalgam_test(all.cls, &request, &flag, NULL));
+    OK(amalgam_wait(all.cls, &request, WAIT_MS, NULL));
+    MPI_Irecv(&flag, 1, MPI_INT, 0, TAG, MPI_COMM_SELF, &request);
+    EXPECT(HG_TIMEOUT, amalgam_wait(all.cls, &request, SHORT_MS, NULL));
+    MPI_Send(&flag, 1, MPI_INT, 0, TAG, MPI_COMM_SELF);
+    OK(amalgam_wait(all.cls, &request, WAIT_MS, NULL));
+    barrier_pass();
+    CHECK(atomic_load(&call.done) == 0 && atomic_load(&all.echoed) == 0);
+    OK(ranks_wait(&call));
+    ranks_end(&call);
+}
+
+int main(int argc, char **argv)
+{
+    CHECK(argc == 2);
+    ranks_start(MPI_THREAD_FUNNELED);
+    ranks_open(&all, MPI_COMM_WORLD);
+    nest = MERCURY_REGISTER(all.cls, "nest", void, void, nest_serve);
+    CHECK(nest != 0);
+    ranks_meet(MPI_COMM_WORLD);
+    if (strcmp(argv[1], "left") == 0) {
+        left_test();
+        return ranks_stop();
+    }
+    if (strcmp(argv[1], "test") == 0)
+        requests_test(true);
+    else if (strcmp(argv[1], "wait") == 0)
+        requests_test(false);
+    else if (strcmp(argv[1], "barrier") == 0)
+        barriers_test();
+    else if (strcmp(argv[1], "missing") == 0)
+        missing_test();
+    else if (strcmp(argv[1], "none") == 0)
+        none_test();
+    else
+        CHECK(!"test, wait, barrier, missing, left or none");
+    ranks_meet(MPI_COMM_WORLD);
+    ranks_close(&all);
+    return ranks_stop();
+}

@@ -34,7 +34,8 @@ if(AMALGAM_MPI)
 endif()
 
 foreach(row IN ITEMS "OFI;libfabric;libfabric-dev;1.17"
-        "HWLOC;hwloc;libhwloc-dev;2.9")
+        "HWLOC;hwloc;libhwloc-dev;2.9"
+        "JSON;json-c;libjson-c-dev;0.15")
     list(GET row 0 name)
     list(GET row 1 module)
     list(GET row 2 package)

@@ -1,28 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What amalgam_info says of ranks in a build with MPI. */
+/* What amalgam_info learns of ranks in a build with MPI. */
 #include <stdio.h>
 #include <string.h>
 
 #include "amalgam.h"
+#include "base/mem.h"
 #include "ranks.h"
 
 const char *ranks_transport(void)
 {
     return "auto";
-}
-
-static int is_over_mpi(const hg_class_t *cls)
-{
-    return strcmp(HG_Class_get_name(cls), "mpi") == 0;
-}
-
-int ranks_own(hg_class_t *cls)
-{
-    int rank = 0;
-
-    if (is_over_mpi(cls))
-        amalgam_class_ranks(cls, &rank, NULL);
-    return rank;
 }
 
 static const char *level_name(int level)
@@ -39,48 +26,79 @@ static const char *level_name(int level)
     }
 }
 
-/* How many there are: each has one rank that is the first of its node. */
-static int count_nodes(void)
+/* "MPICH Version:\t4.0.2\n..." */
+static void library_learn(struct report *report)
 {
-    MPI_Comm node = MPI_COMM_NULL;
-    int place = 0;
-    int is_first = 0;
-    int count = 0;
+    char version[MPI_MAX_LIBRARY_VERSION_STRING] = "";
+    int len = 0;
 
-    MPI_Comm_split_type(
-        MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
-    MPI_Comm_rank(node, &place);
-    MPI_Comm_free(&node);
-    is_first = place == 0;
-    MPI_Allreduce(&is_first, &count, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
-    return count;
-}
-
-void ranks_print(hg_class_t *cls)
-{
-    char version[MPI_MAX_LIBRARY_VERSION_STRING];
-    int version_len = 0;
-    int nodes = 0;
-    int level = 0;
-    int rank = 0;
-    int size = 0;
-
-    if (!is_over_mpi(cls)) {
-        puts("  ranks              1: not over MPI");
-        return;
-    }
-    nodes = count_nodes();
-    amalgam_class_ranks(cls, &rank, &size);
-    MPI_Query_thread(&level);
-    MPI_Get_library_version(version, &version_len);
-    if (rank != 0)
-        return;
-    /* "MPICH Version:\t4.0.2\n..." */
+    MPI_Get_library_version(version, &len);
     version[strcspn(version, "\n")] = '\0';
     for (char *tab = version; (tab = strchr(tab, '\t')) != NULL;)
         *tab = ' ';
-    printf("  ranks              %d\n", size);
-    printf("  nodes              %d, as MPI sees them\n", nodes);
-    printf("  thread level       %s\n", level_name(level));
-    printf("  library            %s\n", version);
+    snprintf(report->library, sizeof(report->library), "%.*s",
+        (int)sizeof(report->library) - 1, version);
+}
+
+static void node_own(MPI_Comm node, struct report_node *ret_own)
+{
+    char host[MPI_MAX_PROCESSOR_NAME] = "";
+    int len = 0;
+    int rank = 0;
+    int size = 0;
+
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(node, &size);
+    MPI_Get_processor_name(host, &len);
+    *ret_own =
+        (struct report_node){.first = (uint32_t)rank, .ranks = (uint32_t)size};
+    snprintf(ret_own->host, sizeof(ret_own->host), "%.*s",
+        (int)sizeof(ret_own->host) - 1, host);
+}
+
+/* Each node has one rank that is the first of it; rank 0 is one of these, and
+ * hears of all. Without memory it hears nothing. */
+static void nodes_learn(struct report *report)
+{
+    MPI_Comm node = MPI_COMM_NULL;
+    MPI_Comm firsts = MPI_COMM_NULL;
+    struct report_node own;
+    int place = 0;
+    int count = 0;
+
+    MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, report->rank,
+        MPI_INFO_NULL, &node);
+    MPI_Comm_rank(node, &place);
+    MPI_Comm_split(
+        MPI_COMM_WORLD, place == 0 ? 0 : MPI_UNDEFINED, report->rank, &firsts);
+    node_own(node, &own);
+    MPI_Comm_free(&node);
+    if (firsts == MPI_COMM_NULL)
+        return;
+    MPI_Comm_size(firsts, &count);
+    if (report->rank == 0)
+        report->nodes = amg_mem_zalloc((size_t)count * sizeof(own));
+    report->node_count = report->nodes == NULL ? 0 : (uint32_t)count;
+    count = report->rank != 0 || report->nodes != NULL;
+    MPI_Bcast(&count, 1, MPI_INT, 0, firsts);
+    if (count != 0)
+        MPI_Gather(&own, sizeof(own), MPI_BYTE, report->nodes, sizeof(own),
+            MPI_BYTE, 0, firsts);
+    MPI_Comm_free(&firsts);
+}
+
+bool ranks_learn(struct report *report)
+{
+    int level = 0;
+
+    report->size = 1;
+    report->is_over_mpi = strcmp(HG_Class_get_name(report->cls), "mpi") == 0;
+    if (!report->is_over_mpi)
+        return true;
+    amalgam_class_ranks(report->cls, &report->rank, &report->size);
+    MPI_Query_thread(&level);
+    report->thread_level = level_name(level);
+    library_learn(report);
+    nodes_learn(report);
+    return report->rank != 0 || report->nodes != NULL;
 }

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What amalgam_info says of ranks in a build without MPI. */
-#include <stdio.h>
-
+/* What amalgam_info learns of ranks in a build without MPI. */
 #include "ranks.h"
 
 const char *ranks_transport(void)
@@ -9,14 +7,8 @@ const char *ranks_transport(void)
     return "self";
 }
 
-int ranks_own(hg_class_t *cls)
+bool ranks_learn(struct report *report)
 {
-    (void)cls;
-    return 0;
-}
-
-void ranks_print(hg_class_t *cls)
-{
-    (void)cls;
-    puts("  ranks              1: this build is without MPI");
+    report->size = 1;
+    return true;
 }

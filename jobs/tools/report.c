@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Gathers what amalgam_info knows.
+ *
+ * The map of the node is not asked for: each rank's place comes of the same
+ * pure function, which is asked once more for every rank of it. */
+#include "report.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "init_plan.h"
+#include "mercury.h"
+#include "place/bind.h"
+#include "place/topo.h"
+#include "ranks.h"
+
+const char *report_progress_help(enum amalgam_progress progress)
+{
+    switch (progress) {
+    case AMALGAM_PROGRESS_ASSIST:
+        return "a thread of the library drives, HG_Trigger runs callbacks";
+    case AMALGAM_PROGRESS_THREAD:
+        return "a thread of the library drives, and serves calls";
+    case AMALGAM_PROGRESS_NONE:
+        return "HG_Progress alone drives";
+    case AMALGAM_PROGRESS_AUTO:
+    case AMALGAM_PROGRESS_CALLER:
+        break;
+    }
+    return "calls that wait drive";
+}
+
+const char *report_medium(const hg_class_t *cls)
+{
+    if (!cls->limits.is_spinning)
+        return "sleeps on a descriptor";
+    return cls->limits.must_yield
+               ? "looks, then sleeps between two looks"
+               : "looks without a pause: a core for each rank";
+}
+
+static void address_learn(struct report *report)
+{
+    hg_size_t len = sizeof(report->address);
+    hg_addr_t addr = HG_ADDR_NULL;
+
+    if (HG_Addr_self(report->cls, &addr) != HG_SUCCESS)
+        return;
+    if (HG_Addr_to_string(report->cls, report->address, &len, addr) !=
+        HG_SUCCESS)
+        report->address[0] = '\0';
+    HG_Addr_free(report->cls, addr);
+}
+
+/* Of who looks for news there: the progress thread, or who calls. */
+static const char *wait_of(
+    const hg_class_t *cls, const struct amg_placement *placement)
+{
+    const struct amg_seat caller = {.is_dedicated = !placement->is_crowded};
+
+    return amg_drive_wait_words(&cls->drive,
+        amg_policy_has_thread(placement->progress) ? &placement->seat
+                                                   : &caller);
+}
+
+/* The ranks of the node, each with its place in the map. */
+static bool locals_fill(struct report *report)
+{
+    const struct amg_drive *drive = &report->cls->drive;
+    struct amg_place_ask ask;
+
+    report->local_count = drive->rank_count;
+    report->self = drive->self;
+    report->locals =
+        amg_mem_zalloc(drive->rank_count * sizeof(*report->locals));
+    for (uint32_t i = 0; report->locals != NULL && i < drive->rank_count; i++) {
+        struct report_rank *local = &report->locals[i];
+
+        local->rank = drive->ranks[i].rank;
+        local->binding = drive->ranks[i].binding;
+        local->threads = drive->ranks[i].threads;
+        if (i == drive->self && drive->placement != NULL)
+            local->placement = *drive->placement;
+        else if (amg_drive_question(report->cls, i, &ask))
+            amg_policy_place(&ask, &local->placement);
+    }
+    if (amg_drive_question(report->cls, drive->self, &ask)) {
+        struct amg_placement own;
+
+        ask.is_mercury = false;
+        amg_policy_place(&ask, &own);
+        report->own_progress = own.progress;
+    }
+    return report->locals != NULL;
+}
+
+/* This process alone, where others are not known. */
+static bool locals_fill_alone(struct report *report)
+{
+    const struct amg_drive *drive = &report->cls->drive;
+    struct report_rank *local = amg_mem_zalloc(sizeof(*local));
+
+    report->locals = local;
+    report->local_count = 1;
+    if (local == NULL)
+        return false;
+    local->binding = *amg_bind_process();
+    local->threads = amg_bind_app_threads();
+    local->placement.progress = AMALGAM_PROGRESS_CALLER;
+    local->placement.seat.cpu = -1;
+    snprintf(local->placement.reason, sizeof(local->placement.reason),
+        "who else uses the cores here is not known");
+    if (drive->placement != NULL)
+        local->placement = *drive->placement;
+    report->own_progress = local->placement.progress;
+    return true;
+}
+
+static bool locals_learn(struct report *report)
+{
+    bool is_done = false;
+
+    report->machine = amg_topo_this();
+    report->are_all_known = report->cls->drive.rank_count > 0;
+    is_done =
+        report->are_all_known ? locals_fill(report) : locals_fill_alone(report);
+    for (uint32_t i = 0; is_done && i < report->local_count; i++)
+        report->locals[i].wait =
+            wait_of(report->cls, &report->locals[i].placement);
+    return is_done;
+}
+
+static void provider_add(const struct amg_provider *provider, void *arg)
+{
+    struct report *report = arg;
+    struct report_provider *more = amg_mem_realloc(report->providers,
+        (report->provider_count + 1) * sizeof(*report->providers));
+    const char *texts[] = {
+        provider->init, provider->address, provider->nics, provider->demands};
+
+    if (more == NULL)
+        return;
+    report->providers = more;
+    more += report->provider_count++;
+    more->facts = *provider;
+    for (unsigned i = 0; i < 4; i++)
+        snprintf(more->texts[i], sizeof(more->texts[i]), "%s", texts[i]);
+}
+
+/* Opens what there is, and says nothing of what cannot be opened. */
+static void providers_learn(struct report *report)
+{
+    const struct amg_providers *providers = NULL;
+
+    amg_log_level_set(AMG_LOG_LEVEL_NONE);
+    providers = amg_init_providers();
+    if (providers == NULL)
+        return;
+    report->has_libfabric = true;
+    providers->versions(
+        report->libfabric[0], report->libfabric[1], REPORT_FIELD_CAP);
+    providers->list(provider_add, report);
+    /* Only now, as the array has moved while it grew. */
+    for (unsigned i = 0; i < report->provider_count; i++) {
+        struct report_provider *one = &report->providers[i];
+
+        one->facts.init = one->texts[0];
+        one->facts.address = one->texts[1];
+        one->facts.nics = one->texts[2];
+        one->facts.demands = one->texts[3];
+    }
+}
+
+bool report_make(struct report *report, hg_class_t *cls, const char *transport)
+{
+    *report = (struct report){.cls = cls, .transport = transport};
+    amg_mem_stats_get(&report->memory);
+    if (!ranks_learn(report))
+        return false;
+    if (report->rank != 0)
+        return true;
+    if (!locals_learn(report))
+        return false;
+    amg_init_offer(report->offer, sizeof(report->offer));
+    address_learn(report);
+    providers_learn(report);
+    return true;
+}
+
+void report_fini(struct report *report)
+{
+    amg_mem_free(report->nodes);
+    amg_mem_free(report->locals);
+    amg_mem_free(report->providers);
+}

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What amalgam_info knows; its writers only put that into a form. */
+#ifndef TOOLS_REPORT_H
+#define TOOLS_REPORT_H
+
+#include "base/mem.h"
+#include "core/class.h"
+#include "place/policy.h"
+#include "transport/providers.h"
+
+enum {
+    REPORT_TEXT_CAP = 512,
+    REPORT_HOST_CAP = 64,
+    REPORT_FIELD_CAP = 256,
+};
+
+/* A rank of the node of rank 0. */
+struct report_rank {
+    uint32_t rank;
+    struct amg_cpuset binding;
+    uint32_t threads; /* of its program; 0: not known */
+    struct amg_placement placement;
+    const char *wait; /* how its progress thread waits, or callers do */
+};
+
+struct report_node {
+    char host[REPORT_HOST_CAP];
+    uint32_t first; /* the lowest of its ranks */
+    uint32_t ranks;
+};
+
+/* A network of libfabric; the texts it points to are its own. */
+struct report_provider {
+    struct amg_provider facts;
+    char texts[4][REPORT_FIELD_CAP];
+};
+
+/* Filled in at rank 0 alone, but for `rank`. What it points to is its own,
+ * but for the class, the machine and `transport`. */
+struct report {
+    hg_class_t *cls;
+    const char *transport;       /* as asked for */
+    struct amg_mem_stats memory; /* before all this */
+    char offer[REPORT_TEXT_CAP];
+    char address[REPORT_TEXT_CAP]; /* "": it has none */
+
+    /* Filled in by ranks_*.c. */
+    bool is_over_mpi;
+    int rank;
+    int size;
+    const char *thread_level;       /* NULL: not over MPI */
+    char library[REPORT_FIELD_CAP]; /* which MPI that is */
+    struct report_node *nodes;      /* that of rank 0 first */
+    uint32_t node_count;
+
+    const struct amg_machine *machine;
+    struct report_rank *locals;
+    uint32_t local_count;
+    uint32_t self;      /* index of rank 0 */
+    bool are_all_known; /* are these all that use the library here? */
+    /* What a class of amalgam_init() would do that is asked the same. */
+    enum amalgam_progress own_progress;
+
+    bool has_libfabric;
+    char libfabric[2][REPORT_FIELD_CAP]; /* loaded, built with */
+    struct report_provider *providers;
+    unsigned provider_count;
+};
+
+/* By all ranks of the class. False: no memory. */
+bool report_make(struct report *report, hg_class_t *cls, const char *transport);
+void report_fini(struct report *report);
+
+/* In a sentence. */
+const char *report_progress_help(enum amalgam_progress progress);
+/* How the class's transports can be waited for. */
+const char *report_medium(const hg_class_t *cls);
+
+#endif

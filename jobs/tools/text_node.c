@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Draws the node as text.
+ *
+ * Cores that are alike stand in one line. Alike means: what is on the next one
+ * is what is on this one, with all numbers of cores and hardware threads moved
+ * on by one step, and those of ranks by none or by one. So a node with a rank
+ * on each of its 128 cores is as short as one that runs a single rank. */
+#include <stdio.h>
+#include <string.h>
+
+#include "mercury.h"
+#include "writers.h"
+
+/* Cores from `first` on that are alike. */
+struct run {
+    const struct map *map;
+    uint32_t first; /* place */
+    uint32_t len;   /* places of a core */
+    uint32_t cores;
+    uint32_t cpu_step;
+    uint32_t rank_step;
+};
+
+static bool are_ranks_alike(
+    const struct map_place *one, const struct map_place *next, uint32_t step)
+{
+    if (one->rank_count != next->rank_count)
+        return false;
+    for (uint32_t i = 0; i < one->rank_count; i++)
+        if (next->ranks[i] != one->ranks[i] + step)
+            return false;
+    return true;
+}
+
+static bool are_marks_alike(
+    const struct map_place *one, const struct map_place *next, uint32_t step)
+{
+    if (one->mark_count != next->mark_count)
+        return false;
+    for (uint32_t i = 0; i < one->mark_count; i++)
+        if (next->marks[i].rank != one->marks[i].rank + step ||
+            next->marks[i].letter != one->marks[i].letter)
+            return false;
+    return true;
+}
+
+/* Is the core at `next` what follows the one before it in that run? */
+static bool is_next(const struct run *run, uint32_t next)
+{
+    const struct map_place *places = run->map->places;
+    uint32_t last = next - run->len;
+
+    if (map_core_len(run->map, next) != run->len ||
+        places[next].pu->cache != places[last].pu->cache)
+        return false;
+    for (uint32_t i = 0; i < run->len; i++) {
+        const struct map_place *one = &places[last + i];
+        const struct map_place *other = &places[next + i];
+
+        if (one->is_allowed != other->is_allowed ||
+            other->pu->cpu != one->pu->cpu + run->cpu_step ||
+            !are_ranks_alike(one, other, run->rank_step) ||
+            !are_marks_alike(one, other, run->rank_step))
+            return false;
+    }
+    return true;
+}
+
+/* How many cores, up to the place `end`, are alike from the run's first on. */
+static uint32_t run_measure(struct run *run, uint32_t end)
+{
+    uint32_t next = run->first + run->len;
+    uint32_t cores = 1;
+
+    if (next < end)
+        run->cpu_step = (uint32_t)run->map->places[next].pu->cpu -
+                        run->map->places[run->first].pu->cpu;
+    while (next < end && is_next(run, next)) {
+        next += run->len;
+        cores++;
+    }
+    return cores;
+}
+
+static struct run run_find(const struct map *map, uint32_t first, uint32_t end)
+{
+    struct run run = {
+        .map = map, .first = first, .len = map_core_len(map, first)};
+    struct run other = run;
+
+    other.rank_step = 1;
+    run.cores = run_measure(&run, end);
+    other.cores = run_measure(&other, end);
+    return other.cores > run.cores ? other : run;
+}
+
+static void set_print(const struct run *run, uint32_t slot, uint32_t len)
+{
+    struct amg_cpuset set = {0};
+    char text[REPORT_TEXT_CAP];
+
+    for (uint32_t core = 0; core < run->cores; core++)
+        for (uint32_t i = slot; i < slot + len; i++)
+            amg_cpuset_add(&set,
+                run->map->places[run->first + core * run->len + i].pu->cpu);
+    printf("%-14s", amg_cpuset_format(&set, text, sizeof(text)));
+}
+
+static void ranks_print(const struct run *run, const struct map_place *place)
+{
+    char text[REPORT_TEXT_CAP];
+
+    if (!place->is_allowed)
+        fputs("not ours to use", stdout);
+    else if (place->rank_count == 0)
+        fputs("idle", stdout);
+    else if (run->rank_step == 1 && run->cores > 1 && place->rank_count == 1)
+        printf("ranks %u-%u, one each", place->ranks[0],
+            place->ranks[0] + run->cores - 1);
+    else
+        printf("rank%s %s", place->rank_count == 1 ? "" : "s",
+            map_list(place->ranks, place->rank_count, text, sizeof(text)));
+}
+
+/* "; P0-P7 on 8-15" */
+static void marks_print(const struct run *run, const struct map_place *place)
+{
+    uint32_t last = (run->cores - 1) * run->cpu_step;
+
+    if (place->mark_count == 0)
+        return;
+    fputs(";", stdout);
+    for (uint32_t i = 0; i < place->mark_count; i++) {
+        const struct map_mark *mark = &place->marks[i];
+
+        printf(" %c%u", mark->letter, mark->rank);
+        if (run->cores > 1)
+            printf("-%c%u", mark->letter, mark->rank + run->cores - 1);
+    }
+    printf(" on %u", place->pu->cpu);
+    if (run->cores > 1)
+        printf(run->cpu_step == 1 ? "-%u" : "...%u", place->pu->cpu + last);
+}
+
+/* How many of the core's hardware threads, from `slot` on, have the same
+ * ranks. */
+static uint32_t slots_alike(const struct run *run, uint32_t slot)
+{
+    const struct map_place *one = &run->map->places[run->first];
+    uint32_t end = slot + 1;
+
+    while (end < run->len && one[end].is_allowed == one[slot].is_allowed &&
+           are_ranks_alike(&one[slot], &one[end], 0))
+        end++;
+    return end - slot;
+}
+
+static void run_print(const struct run *run, bool with_cache)
+{
+    const struct map_place *one = &run->map->places[run->first];
+    char cores[32];
+    char cache[32] = "";
+
+    if (with_cache)
+        snprintf(cache, sizeof(cache), " (cache %u)", one->pu->cache);
+    if (run->cores == 1)
+        snprintf(cores, sizeof(cores), "core %u", one->pu->core);
+    else
+        snprintf(cores, sizeof(cores), "cores %u-%u", one->pu->core,
+            one->pu->core + run->cores - 1);
+    for (uint32_t slot = 0, len = 0; slot < run->len; slot += len) {
+        len = slots_alike(run, slot);
+        printf("        %-13s%s  cpus ", slot == 0 ? cores : "", cache);
+        set_print(run, slot, len);
+        fputs("  ", stdout);
+        ranks_print(run, &one[slot]);
+        for (uint32_t i = slot; i < slot + len; i++)
+            marks_print(run, &one[i]);
+        putchar('\n');
+    }
+}
+
+/* "    NUMA node 1, networks hsn0" */
+static void head_print(const struct report *report, const char *what,
+    unsigned number, enum map_home home)
+{
+    char nics[REPORT_TEXT_CAP];
+
+    map_nics(report->machine, home, number, nics, sizeof(nics));
+    printf("%s %u%s%s\n", what, number, nics[0] == '\0' ? "" : ", networks ",
+        nics);
+}
+
+static void numa_print(
+    const struct report *report, const struct map *map, uint32_t first)
+{
+    const struct amg_machine *machine = report->machine;
+    uint32_t end = first + map_numa_len(map, first);
+    unsigned caches = machine->pus[machine->pu_count - 1].cache + 1u;
+    struct run run = {0};
+
+    head_print(
+        report, "      NUMA node", machine->pus[first].numa, MAP_HOME_NUMA);
+    while (first < end) {
+        run = run_find(map, first, end);
+        run_print(&run, caches > machine->numa_count);
+        first += run.cores * run.len;
+    }
+}
+
+static void package_print(
+    const struct report *report, const struct map *map, uint32_t first)
+{
+    uint32_t end = first + map_package_len(map, first);
+
+    head_print(report, "    package", report->machine->pus[first].package,
+        MAP_HOME_PACKAGE);
+    for (; first < end; first += map_numa_len(map, first))
+        numa_print(report, map, first);
+}
+
+static void count_print(unsigned count, const char *what, const char *end)
+{
+    printf("%u %s%s%s", count, what, count == 1 ? "" : "s", end);
+}
+
+static void machine_print(const struct report *report, const struct map *map)
+{
+    const struct amg_machine *machine = report->machine;
+    char nics[REPORT_TEXT_CAP];
+
+    fputs("  machine            ", stdout);
+    if (machine->is_known) {
+        count_print(machine->package_count, "package", ", ");
+        count_print(machine->numa_count, "NUMA node", ", ");
+        count_print(machine->core_count, "core", ", ");
+    }
+    count_print(machine->pu_count, "hardware thread", "");
+    puts(!machine->is_known  ? "; hwloc tells nothing, or is not there"
+         : !machine->is_this ? "; described by HWLOC_* variables: it is not "
+                               "this one, and nothing is bound"
+                             : "");
+    map_nics(machine, MAP_HOME_NODE, 0, nics, sizeof(nics));
+    if (nics[0] != '\0')
+        printf("    networks %s\n", nics);
+    for (uint32_t i = 0; i < map->count; i += map_package_len(map, i))
+        package_print(report, map, i);
+    puts("    P, H: where progress and handler threads of that rank run; p, h: "
+         "where a core is shared");
+}
+
+static void seat_print(const char *what, const struct amg_seat *seat)
+{
+    printf("      %-16s ", what);
+    if (seat->cpu < 0)
+        fputs("not pinned", stdout);
+    else
+        printf(
+            "cpu %d, %s", seat->cpu, seat->is_dedicated ? "its own" : "shared");
+    printf(": %s\n", seat->reason);
+}
+
+static void notes_print(const char *notes)
+{
+    while (*notes != '\0') {
+        int len = (int)strcspn(notes, "\n");
+
+        printf("      %-16s %.*s\n", "note", len, notes);
+        notes += len;
+        notes += *notes == '\n';
+    }
+}
+
+static void rank_print(const struct report_rank *local)
+{
+    const struct amg_placement *placement = &local->placement;
+    char text[REPORT_TEXT_CAP];
+
+    printf("    rank %u, bound to %s", local->rank,
+        amg_cpuset_format(&local->binding, text, sizeof(text)));
+    if (local->threads != 0) {
+        fputs(", ", stdout);
+        count_print(local->threads, "thread", " of its program");
+    }
+    printf("\n      %-16s %s: %s", "progress",
+        amg_drive_progress_name(placement->progress),
+        report_progress_help(placement->progress));
+    if (placement->reason[0] != '\0')
+        printf(" (%s)", placement->reason);
+    putchar('\n');
+    if (amg_policy_has_thread(placement->progress))
+        seat_print("its thread", &placement->seat);
+    printf("      %-16s %s\n", "waiting", local->wait);
+    for (unsigned i = 0; i < placement->handlers; i++)
+        seat_print("handler thread", &placement->handler_seats[i]);
+    notes_print(placement->notes);
+}
+
+void text_node(const struct report *report, const struct map *map)
+{
+    machine_print(report, map);
+    printf("  placement          of %s\n",
+        report->are_all_known ? "the ranks of this node"
+                              : "this process: its neighbours are not known");
+    for (uint32_t i = 0; i < report->local_count; i++)
+        rank_print(&report->locals[i]);
+    if (report->own_progress != report->locals[report->self].placement.progress)
+        printf("    a class of amalgam_init takes %s: %s\n",
+            amg_drive_progress_name(report->own_progress),
+            report_progress_help(report->own_progress));
+}

@@ -17,6 +17,12 @@ void bench_silent(struct pair *pair);
 void bench_onecore(struct pair *pair);
 /* How much of a core a rank takes that waits. */
 void bench_idle(struct pair *pair);
+/* Null calls to a rank that computes, and work beside a progress thread. */
+void bench_overlap(struct pair *pair);
+/* The default way to divide the work among threads, and eight others. */
+void bench_placement(struct pair *pair);
+/* Null calls to a rank that sleeps. */
+void bench_wake(struct pair *pair);
 /* What an open class and a contacted peer take. */
 void bench_memory(struct pair *pair);
 /* options->calls null calls, or MPI round trips, for those who count what

@@ -45,6 +45,8 @@ static double figure_of(
     const struct duel *duel, double *samples, double elapsed_us)
 {
     switch (duel->figure) {
+    case DUEL_MEAN_US:
+        return elapsed_us / duel->calls;
     case DUEL_GBPS:
         return (double)duel->size * duel->calls / elapsed_us * 1e-3;
     case DUEL_KPS:
@@ -82,7 +84,7 @@ static void turn_run(struct pair *pair, struct duel *duel, struct side *ours,
     side_batch(pair, duel, ours, batch, duel->context == DUEL_CONTEXT_OURS);
 }
 
-/* The median over the calls, or over the rates of the batches. Sorts. */
+/* The median over the calls, or over the figures of the batches. Sorts. */
 static double side_value(const struct duel *duel, struct side *side)
 {
     if (duel->figure != DUEL_US)
@@ -90,8 +92,10 @@ static double side_value(const struct duel *duel, struct side *side)
     return stats_median(side->samples, (size_t)duel->batches * duel->calls);
 }
 
-static const char *const units[] = {
-    [DUEL_US] = "us", [DUEL_GBPS] = "GB/s", [DUEL_KPS] = "k/s"};
+static const char *const units[] = {[DUEL_US] = "us",
+    [DUEL_MEAN_US] = "us",
+    [DUEL_GBPS] = "GB/s",
+    [DUEL_KPS] = "k/s"};
 
 static void row_fill(struct row *row, const struct duel *duel,
     struct side *ours, struct side *control, double *ratios)
@@ -109,7 +113,9 @@ static void row_fill(struct row *row, const struct duel *duel,
     row->window = duel->window;
     row->batches = duel->batches;
     row->unit = units[duel->figure];
-    row->better = duel->figure == DUEL_US ? "lower" : "higher";
+    row->better = duel->figure == DUEL_GBPS || duel->figure == DUEL_KPS
+                      ? "higher"
+                      : "lower";
     row->value = side_value(duel, ours);
     row->control_value = side_value(duel, control);
     stats_sort(ours->samples, count);

@@ -23,9 +23,10 @@ enum {
 
 /* What is compared: the figure of a batch. */
 enum duel_figure {
-    DUEL_US,   /* the median time of its operations */
-    DUEL_GBPS, /* gigabytes a second */
-    DUEL_KPS,  /* thousands of operations a second */
+    DUEL_US,      /* the median time of its operations */
+    DUEL_MEAN_US, /* their mean time */
+    DUEL_GBPS,    /* gigabytes a second */
+    DUEL_KPS,     /* thousands of operations a second */
 };
 
 /* Who has a context open, and when. */

@@ -1,15 +1,24 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* How much of a core a rank takes that waits for calls and gets none.
  *
- * Both ranks have called, and so know each other; then both wait in
- * HG_Progress, and all threads of the process are counted. */
+ * Both ranks have called, and so know each other. Then the program of both
+ * waits in HG_Progress(), or elsewhere while a progress thread waits for it;
+ * after a second without news all threads of the process are counted. */
 #include <time.h>
 
 #include "benches.h"
 #include "duel.h"
 #include "guard.h"
+#include "pause.h"
+#include "served.h"
 
-enum { IDLE_MS = 3000, IDLE_QUICK_MS = 200, US_PER_MS = 1000, PERCENT = 100 };
+enum {
+    REST_MS = 1000,
+    IDLE_MS = 3000,
+    IDLE_QUICK_MS = 200,
+    US_PER_MS = 1000,
+    PERCENT = 100,
+};
 
 #define CONTROL_TEXT "one core, as who spins takes it"
 
@@ -21,39 +30,42 @@ static double cpu_us(void)
     return (double)used.tv_sec * 1e6 + (double)used.tv_nsec * 1e-3;
 }
 
-static void contact_make(struct pair *pair)
+/* In HG_Progress() so long. */
+static void wait_there(struct pair *pair, unsigned ms)
 {
-    hg_handle_t handle = HG_HANDLE_NULL;
-
-    if (!pair->is_caller) {
-        pair_serve(pair);
-        return;
-    }
-    handle = pair_handle(pair, pair->null_id);
-    pair_call(pair, handle, NULL);
-    pair_check(pair, HG_Destroy(handle), "HG_Destroy");
-    pair_stop(pair);
-}
-
-/* Waits so long; returns the share of a core that it took, in percent. */
-static double idle_share(struct pair *pair, unsigned idle_ms)
-{
-    double start_us = duel_now_us();
-    double end_us = start_us + (double)idle_ms * US_PER_MS;
-    double before_us = cpu_us();
+    double end_us = duel_now_us() + (double)ms * US_PER_MS;
 
     while (duel_now_us() < end_us) {
         pair->wait_ms = (unsigned)((end_us - duel_now_us()) / US_PER_MS) + 1;
         pair_turn(pair);
     }
+    pair->wait_ms = SERVED_WAIT_MS;
+}
+
+/* There, or where the library knows nothing of it. */
+static void form_wait(struct served *served, unsigned ms)
+{
+    if (served->has_thread)
+        pause_us(ms * US_PER_MS);
+    else
+        wait_there(&served->pair, ms);
+}
+
+/* Waits so long; returns the share of a core that it took, in percent. */
+static double idle_share(struct served *served, unsigned idle_ms)
+{
+    double start_us = duel_now_us();
+    double before_us = cpu_us();
+
+    form_wait(served, idle_ms);
     return (cpu_us() - before_us) / (duel_now_us() - start_us) * PERCENT;
 }
 
-static void row_add(const struct pair *pair, double share)
+static void row_add(const struct pair *pair, const char *op, double share)
 {
     struct row row = {
         .bench = "idle",
-        .op = "idle_cpu",
+        .op = op,
         .memory = "host",
         .unit = "%",
         .value = share,
@@ -72,23 +84,35 @@ static void row_add(const struct pair *pair, double share)
     rows_add(&row);
 }
 
-void bench_idle(struct pair *pair)
+static void form_run(
+    struct served *served, enum amalgam_progress progress, const char *op)
 {
-    unsigned idle_ms = pair->options->is_quick ? IDLE_QUICK_MS : IDLE_MS;
-    struct pair idle;
+    struct amalgam_progress_options options =
+        AMALGAM_PROGRESS_OPTIONS_INITIALIZER;
+    struct pair *pair = &served->pair;
+    bool is_quick = pair->options->is_quick;
+    unsigned idle_ms = is_quick ? IDLE_QUICK_MS : IDLE_MS;
     double share = 0.0;
 
-    pair_copy(pair, &idle);
-    idle.wait_ms = 1; /* it may sleep */
-    if (!pair_open(&idle, pair->comm, pair->options->transport))
-        pair_fail(pair, "no class for two ranks that wait");
-    pair_enter(&idle);
-    contact_make(&idle);
+    options.progress = progress;
+    served_set(served, &options);
+    pair_enter(pair);
+    served_meet(served);
     guard_step("waiting for %u ms", idle_ms);
-    share = idle_share(&idle, idle_ms);
+    form_wait(served, is_quick ? IDLE_QUICK_MS : REST_MS);
+    share = idle_share(served, idle_ms);
     guard_rest();
-    pair_leave(&idle);
-    pair_close(&idle);
+    pair_leave(pair);
     MPI_Allreduce(MPI_IN_PLACE, &share, 1, MPI_DOUBLE, MPI_MAX, pair->comm);
-    row_add(&idle, share);
+    row_add(pair, op, share);
+}
+
+void bench_idle(struct pair *pair)
+{
+    struct served served;
+
+    served_open(&served, pair);
+    form_run(&served, AMALGAM_PROGRESS_CALLER, "idle_cpu");
+    form_run(&served, AMALGAM_PROGRESS_THREAD, "idle_thread");
+    served_close(&served);
 }

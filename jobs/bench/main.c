@@ -28,6 +28,11 @@ static const struct bench {
     {"onecore", bench_onecore, true, false,
         "null calls between two ranks on one core"},
     {"idle", bench_idle, true, false, "what a rank takes of a core that waits"},
+    {"overlap", bench_overlap, true, false,
+        "calls to a rank that computes, and what its progress thread takes"},
+    {"placement", bench_placement, true, true,
+        "what the library chooses beside what one can ask for"},
+    {"wake", bench_wake, true, false, "null calls to a rank that sleeps"},
     {"silent", bench_silent, true, false,
         "null calls to a rank with many silent peers"},
     {"count", bench_count, false, false,
@@ -111,6 +116,7 @@ static int two_run(struct pair *pair)
     if (!is_ready)
         return EXIT_FAILURE;
     pin_set(&pin, pair->comm, &place);
+    pair->pin = &pin;
     place_tell(pair, &place);
     if (benches_run(pair))
         rc = EXIT_SUCCESS;

@@ -135,13 +135,8 @@ void bench_onecore(struct pair *pair)
     struct pin pin;
     int core = -1;
 
-    if (pair->is_caller == pair->is_target) {
-        if (pair->rank == 0)
-            fputs("amalgam_bench: onecore is left out: over self there are no "
-                  "two processes\n",
-                stderr);
+    if (!pair_is_of_two(pair, "onecore"))
         return;
-    }
     if (!pin_set_together(&pin, pair->comm, &core)) {
         if (pair->rank == 0)
             fputs("amalgam_bench: onecore is left out: the ranks have no core "

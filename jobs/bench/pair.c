@@ -162,24 +162,51 @@ static hg_class_t *alone_open(const struct pair *pair, const char *transport)
     return HG_Init_opt2(transport, HG_TRUE, HG_VERSION(2, 4), &how);
 }
 
-/* The address of the target, which the target sends as a string. */
-static void peer_by_text(struct pair *pair)
+/* One's own address, as a string if another rank wants it: `rank`, or -1. */
+static hg_addr_t self_tell(const struct pair *pair, int rank)
 {
+    hg_addr_t self = HG_ADDR_NULL;
     char text[TEXT_LEN] = "";
     hg_size_t len = sizeof(text);
 
-    if (pair->is_target) {
-        pair_check(pair, HG_Addr_self(pair->cls, &pair->peer), "HG_Addr_self");
-        pair_check(pair, HG_Addr_to_string(pair->cls, text, &len, pair->peer),
-            "HG_Addr_to_string");
-        if (pair->is_caller)
-            return;
-        MPI_Send(text, sizeof(text), MPI_CHAR, 0, TAG, pair->comm);
-    } else if (pair->is_caller) {
-        MPI_Recv(text, sizeof(text), MPI_CHAR, 1, TAG, pair->comm,
-            MPI_STATUS_IGNORE);
-        pair_check(pair, HG_Addr_lookup2(pair->cls, text, &pair->peer), text);
+    pair_check(pair, HG_Addr_self(pair->cls, &self), "HG_Addr_self");
+    pair_check(pair, HG_Addr_to_string(pair->cls, text, &len, self),
+        "HG_Addr_to_string");
+    if (rank >= 0)
+        MPI_Send(text, sizeof(text), MPI_CHAR, rank, TAG, pair->comm);
+    return self;
+}
+
+static hg_addr_t other_learn(const struct pair *pair, int rank)
+{
+    hg_addr_t other = HG_ADDR_NULL;
+    char text[TEXT_LEN] = "";
+
+    MPI_Recv(
+        text, sizeof(text), MPI_CHAR, rank, TAG, pair->comm, MPI_STATUS_IGNORE);
+    pair_check(pair, HG_Addr_lookup2(pair->cls, text, &other), text);
+    return other;
+}
+
+/* The address of the target, which the target sends as a string. */
+static void peer_by_text(struct pair *pair)
+{
+    if (pair->is_target)
+        pair->peer = self_tell(pair, pair->is_caller ? -1 : 0);
+    else if (pair->is_caller)
+        pair->peer = other_learn(pair, 1);
+}
+
+void pair_meet_back(struct pair *pair)
+{
+    if (pair->is_collective || pair->is_caller == pair->is_target)
+        return;
+    if (pair->is_caller) {
+        HG_Addr_free(pair->cls, self_tell(pair, 1));
+        return;
     }
+    HG_Addr_free(pair->cls, pair->peer);
+    pair->peer = other_learn(pair, 0);
 }
 
 /* An address of a rank is one of MPI also where ranks of one node go another
@@ -290,8 +317,26 @@ void pair_copy(const struct pair *pair, struct pair *ret_pair)
         .comm = pair->comm,
         .world_size = pair->world_size,
         .is_one_machine = pair->is_one_machine,
+        .pin = pair->pin,
     };
     memcpy(ret_pair->cores, pair->cores, sizeof(pair->cores));
+}
+
+bool pair_is_of_two(const struct pair *pair, const char *bench)
+{
+    bool is_of_two = pair->is_caller != pair->is_target;
+
+    if (!is_of_two && pair->rank == 0)
+        fprintf(stderr,
+            "amalgam_bench: %s is left out: over self there are no two "
+            "processes\n",
+            bench);
+    return is_of_two;
+}
+
+bool pair_is_napping(const struct pair *pair)
+{
+    return strcmp(pair->via, "mpi") == 0;
 }
 
 void pair_row(const struct pair *pair, struct row *ret_row)

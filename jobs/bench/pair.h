@@ -14,6 +14,7 @@
 #include "rows.h"
 
 struct fabric;
+struct pin;
 
 enum { PAIR_NAME_CAP = 32, PAIR_TURN_MAX = 64 };
 
@@ -26,6 +27,7 @@ struct pair {
     MPI_Comm comm; /* the two ranks; NULL for others */
     int world_size;
     char cores[32];          /* where they run, in words */
+    const struct pin *pin;   /* of this rank */
     bool is_one_machine;     /* both of them */
     const char *transport;   /* as the rows name it */
     char via[PAIR_NAME_CAP]; /* what carried a call from one to the other */
@@ -71,10 +73,17 @@ bool pair_open(struct pair *pair, MPI_Comm comm, const char *transport);
  * that is known. */
 bool pair_open_alone(struct pair *pair, MPI_Comm comm, const char *transport);
 void pair_meet(struct pair *pair);
+/* The target, too, gets to know its peer; by both, when the pair is open. */
+void pair_meet_back(struct pair *pair);
 /* By all who opened it. */
 void pair_close(struct pair *pair);
 /* Another pair of the same two ranks, not open. */
 void pair_copy(const struct pair *pair, struct pair *ret_pair);
+/* Are caller and target two processes? If not, says that `bench` is left out.
+ */
+bool pair_is_of_two(const struct pair *pair, const char *bench);
+/* Does nothing but looking now and then tell a sleeper of calls? */
+bool pair_is_napping(const struct pair *pair);
 
 /* At least `len` bytes of each kind, the pages of which are there. */
 void pair_need_room(struct pair *pair, size_t len);

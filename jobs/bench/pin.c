@@ -120,3 +120,19 @@ void pin_restore(const struct pin *pin)
     if (pin->is_set)
         sched_setaffinity(0, sizeof(pin->before), &pin->before);
 }
+
+void pin_lift(const struct pin *pin, struct pin *ret_now)
+{
+    ret_now->is_set =
+        sched_getaffinity(0, sizeof(ret_now->before), &ret_now->before) == 0;
+    pin_restore(pin);
+}
+
+int pin_core(void)
+{
+    cpu_set_t set;
+
+    if (sched_getaffinity(0, sizeof(set), &set) != 0 || CPU_COUNT(&set) != 1)
+        return -1;
+    return core_of(&set, 0);
+}

@@ -28,4 +28,10 @@ void pin_set(struct pin *pin, MPI_Comm comm, struct place *ret_place);
 bool pin_set_together(struct pin *pin, MPI_Comm comm, int *ret_core);
 void pin_restore(const struct pin *pin);
 
+/* Lets this thread run again wherever it might before `pin`, until `ret_now`
+ * is restored. */
+void pin_lift(const struct pin *pin, struct pin *ret_now);
+/* The one core that this thread may use; -1: there are several. */
+int pin_core(void);
+
 #endif

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { CONTROLS_MAX = 16 };
+enum { CONTROLS_MAX = 32 };
 
 static struct {
     const char *path;

@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* How long a call takes to a rank that sleeps, by one that has slept.
+ *
+ * Who sleeps at the target is its progress thread, or the program in
+ * HG_Progress(). After a short pause the kernel's own wake-up is the measure;
+ * after a long one what may be expected of a medium that nobody can sleep on,
+ * so that who waits looks now and then. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "benches.h"
+#include "event.h"
+#include "guard.h"
+#include "pause.h"
+#include "pin.h"
+#include "served.h"
+#include "stats.h"
+
+enum {
+    CALLS = 100,
+    IDLE_US = 2000,
+    LONG_CALLS = 20,
+    LONG_US = 1000000,
+    LONG_QUICK_US = 10000,
+    LONG_STEP_US = 370, /* more of a pause each time: no call keeps in step */
+    LONG_LIMIT_US = 6000,
+};
+
+#define LONG_TEXT "6 ms: one nap of the longest, 5 ms, and the call"
+
+struct wake {
+    struct served served;
+    struct event_pair events;
+};
+
+static double ours_batch(
+    struct pair *pair, struct duel *duel, double *ret_samples)
+{
+    struct wake *wake = duel->more;
+
+    if (pair->rank == 0)
+        return served_calls(&wake->served, duel, IDLE_US, ret_samples);
+    served_wait(&wake->served);
+    return 0.0;
+}
+
+static double events_batch(
+    struct pair *pair, struct duel *duel, double *ret_samples)
+{
+    struct wake *wake = duel->more;
+
+    return event_batch(pair, duel, &wake->events, IDLE_US, ret_samples);
+}
+
+static void short_row(struct wake *wake, const char *op)
+{
+    struct pair *pair = &wake->served.pair;
+    struct duel duel = {
+        .ours = ours_batch,
+        .control = events_batch,
+        .window = 1,
+        .calls = pair->options->calls == 0 ? CALLS : pair->options->calls,
+        .batches = pair->options->batches,
+        .figure = DUEL_US,
+        .context = DUEL_CONTEXT_BOTH,
+        .more = wake,
+    };
+    struct row row = {
+        .bench = "wake",
+        .op = op,
+        .memory = "host",
+        .against = "eventfd",
+        .control = EVENT_TEXT,
+    };
+
+    duel_run(pair, &duel, &row);
+}
+
+/* One call after each pause; rank 0 writes how long each took. */
+static void long_calls(struct served *served, unsigned count, double *samples)
+{
+    struct pair *pair = &served->pair;
+    unsigned idle_us = pair->options->is_quick ? LONG_QUICK_US : LONG_US;
+    hg_handle_t handle = HG_HANDLE_NULL;
+
+    served_meet(served);
+    for (unsigned i = 0; i < count; i++) {
+        double start_us = 0.0;
+
+        guard_step("call %u after %u us of rest", i, idle_us);
+        if (pair->rank == 1) {
+            served_wait(served);
+            continue;
+        }
+        handle = pair_handle(pair, served->null_id);
+        pause_us(idle_us + i * LONG_STEP_US);
+        start_us = duel_now_us();
+        served_call(served, handle);
+        samples[i] = duel_now_us() - start_us;
+        pair_check(pair, HG_Destroy(handle), "HG_Destroy");
+        served_stop(served);
+    }
+}
+
+static void long_row_add(
+    const struct pair *pair, const char *op, double *samples, unsigned count)
+{
+    struct row row = {
+        .bench = "wake",
+        .op = op,
+        .window = 1,
+        .memory = "host",
+        .unit = "us",
+        .against = "6 ms",
+        .control = LONG_TEXT,
+        .control_value = LONG_LIMIT_US,
+        .better = "lower",
+        .batches = count,
+    };
+
+    pair_row(pair, &row);
+    stats_sort(samples, count);
+    row.p50_us = stats_quantile(samples, count, 0.5);
+    row.p99_us = stats_quantile(samples, count, 0.99);
+    row.p999_us = stats_quantile(samples, count, 0.999);
+    row.value = row.p99_us;
+    row.ratio = row.value / LONG_LIMIT_US;
+    row.spread[0] = stats_quantile(samples, count, 0.25) / LONG_LIMIT_US;
+    row.spread[1] = stats_quantile(samples, count, 0.75) / LONG_LIMIT_US;
+    rows_add(&row);
+}
+
+static void long_row(struct wake *wake, const char *op)
+{
+    struct served *served = &wake->served;
+    struct pair *pair = &served->pair;
+    unsigned count =
+        pair->options->calls == 0 ? LONG_CALLS : pair->options->calls;
+    double *samples = calloc(count, sizeof(*samples));
+
+    if (samples == NULL)
+        pair_check(pair, HG_NOMEM, "memory for the samples");
+    pair_enter(pair);
+    long_calls(served, count, samples);
+    pair_leave(pair);
+    guard_rest();
+    if (pair->rank == 0)
+        long_row_add(pair, op, samples, count);
+    free(samples);
+}
+
+/* Either row, of rank 1 as it serves now. */
+static void rows_run(
+    struct wake *wake, const char *short_op, const char *long_op)
+{
+    if (wake->served.pair.is_one_machine)
+        short_row(wake, short_op);
+    long_row(wake, long_op);
+}
+
+void bench_wake(struct pair *pair)
+{
+    struct wake wake;
+
+    if (!pair_is_of_two(pair, "wake"))
+        return;
+    served_open(&wake.served, pair);
+    if (pair->is_one_machine)
+        event_open(&wake.served.pair, &wake.events);
+    served_by_caller(&wake.served);
+    rows_run(&wake, "wake_caller", "rest_caller");
+    if (pair->rank == 1)
+        served_by_thread(&wake.served, pin_core());
+    rows_run(&wake, "wake_thread", "rest_thread");
+    if (pair->is_one_machine)
+        event_close(&wake.events);
+    served_close(&wake.served);
+}

@@ -183,6 +183,7 @@ struct amg_ofi_domain {
     struct amg_bias lock;
     struct amg_ofi_facts facts;
     struct fi_info *info;
+    struct amg_nic_id nic; /* that `info` is of */
     struct fid_fabric *fabric;
     struct fid_domain *fid;
     struct fid_av *av;

@@ -17,6 +17,7 @@
 #include "ofi_backend/ofi_advice.h"
 #include "ofi_backend/ofi_auth.h"
 #include "ofi_backend/ofi_hints.h"
+#include "ofi_backend/ofi_nic.h"
 #include "ofi_backend/ofi_text.h"
 #include "ofi_backend/ofi_tune.h"
 #include "ofi_backend/ofi_where.h"
@@ -165,6 +166,8 @@ static hg_return_t look(const struct search *search, const char *stack,
     if (code != 0)
         return HG_OPNOTSUPPORTED;
     best = info_best(search, all, stack, by_nic);
+    if (best != NULL && !by_nic)
+        best = amg_ofi_nic_nearest(search->how, &search->where, best);
     rc = HG_OPNOTSUPPORTED;
     if (best != NULL) {
         *ret_info = amg_ofi_call->dupinfo(best);

@@ -18,6 +18,7 @@
 #include "ofi_backend/ofi_guard.h"
 #include "ofi_backend/ofi_mem.h"
 #include "ofi_backend/ofi_msg.h"
+#include "ofi_backend/ofi_nic.h"
 #include "ofi_backend/ofi_poll.h"
 #include "ofi_backend/ofi_rma.h"
 #include "ofi_backend/ofi_select.h"
@@ -165,6 +166,8 @@ static hg_return_t transport_open(
         return rc;
     }
     domain->base.wants_mem = domain->facts.needs_desc;
+    amg_ofi_nic_read(domain->info, &domain->nic);
+    domain->base.nic = &domain->nic;
     AMG_LOG_INFO("ofi", "reached at %s; %s",
         amg_ofi_peer_text(domain->self, text),
         domain->facts.can_sleep ? "waiting sleeps" : "waiting means polling");

@@ -114,6 +114,7 @@ static hg_return_t domain_open(struct far_join *join)
 
     if (driver != NULL)
         rc = amg_registry_check(driver);
+    cls->plan.how.nic_turn = join->node->boot->rank;
     if (rc == HG_SUCCESS)
         rc = amg_class_add_route(cls, AMG_ROUTE_OFI, driver,
             cls->plan.far_protocol, cls->plan.far_info);
@@ -175,12 +176,33 @@ static hg_return_t all_join(struct far_join *join)
     return rc;
 }
 
+/* The NIC that the threads of this node keep to: that of its first rank, for
+ * all of them make one map. */
+static void nic_agree(const struct far_join *join)
+{
+    struct amg_drive *drive = &join->cls->drive;
+    const struct amg_nic_id *nic = join->cls->domains[AMG_ROUTE_OFI]->nic;
+    const char *text = "";
+
+    if (nic != NULL)
+        text = nic->bus[0] != '\0'     ? nic->bus
+               : nic->iface[0] != '\0' ? nic->iface
+                                       : nic->name;
+    if (strlen(text) < sizeof(drive->nic))
+        memcpy(drive->nic, text, strlen(text) + 1);
+    if (join->node->boot->ops->bcast(
+            join->node->boot, drive->nic, sizeof(drive->nic), 0) != HG_SUCCESS)
+        drive->nic[0] = '\0';
+}
+
 hg_return_t amg_init_far_join(hg_class_t *cls, const struct amg_node_ops *ops,
     const struct amg_node *node, bool *ret_is_far)
 {
     struct far_join join = {.cls = cls, .ops = ops, .node = node};
     hg_return_t rc = all_join(&join);
 
+    if (rc == HG_SUCCESS)
+        nic_agree(&join);
     amg_init_far_table_end(&join.table);
     *ret_is_far = rc == HG_SUCCESS;
     if (rc == HG_SUCCESS)

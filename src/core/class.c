@@ -11,6 +11,7 @@
 #include "base/mem.h"
 #include "core/context.h"
 #include "core/far.h"
+#include "core/nics.h"
 #include "core/twin.h"
 
 static const char *const count_names[AMG_CLASS_COUNTS] = {
@@ -203,6 +204,7 @@ static hg_return_t class_open_domains(hg_class_t *cls)
         return rc;
     cls->plan.how.area = amg_class_pool_area(cls->pool);
     cls->plan.how.protocol = cls->plan.protocol;
+    cls->plan.how.nic_nearest = amg_nics_nearest;
     if (cls->plan.far_protocol[0] != '\0') {
         /* The main one leads to nobody, or serves as well as it can. */
         cls->plan.how.protocol = NULL;

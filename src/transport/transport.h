@@ -42,6 +42,15 @@ struct amg_area {
     int fd;       /* what it is a mapping of, from offset 0 */
 };
 
+enum { AMG_NIC_TEXT_CAP = 64, AMG_NICS_ALIKE_MAX = 32 };
+
+/* A NIC as its driver knows it; "" stands for what it does not know. */
+struct amg_nic_id {
+    char name[AMG_NIC_TEXT_CAP];  /* of the device: "mlx5_0" */
+    char iface[AMG_NIC_TEXT_CAP]; /* of its network interface: "ib0" */
+    char bus[AMG_NIC_TEXT_CAP];   /* where it sits: "0000:81:00.0" */
+};
+
 /* How a domain is to be opened. */
 struct amg_open {
     const char *info;     /* init string after the scheme, "" when none */
@@ -62,6 +71,13 @@ struct amg_open {
     const char *auth_key;  /* what the network asks of a job; NULL: its own */
     uint8_t addr_format;   /* one of enum na_addr_format */
     bool no_block;         /* nobody will sleep: no descriptor is needed */
+    /* Which of several NICs that are alike this process is to use: an index, or
+     * `count` where the machine knows none of them. For a driver that has the
+     * choice, and the user left it: to ask may take milliseconds. Writes into
+     * `ret_why` what spoke for it, in words. NULL: nobody knows. */
+    uint32_t (*nic_nearest)(const struct amg_nic_id *nics, uint32_t count,
+        uint32_t turn, char *ret_why, size_t cap);
+    uint32_t nic_turn; /* processes of this node that chose before this one */
 };
 
 /* What a domain can do; constant while it is open. */
@@ -82,6 +98,9 @@ struct amg_domain {
     /* Puts and gets cost less whose local memory is exposed, too, and named by
      * the operation. Constant. */
     bool wants_mem;
+    /* What leads out of this machine; NULL: the driver does not know. Constant,
+     * and the driver's. */
+    const struct amg_nic_id *nic;
     /* Set by core when it knows which rank of a job a peer is, for log lines:
      * the rank, or UINT32_MAX. Takes no lock. NULL: no peer is one. */
     uint32_t (*rank_of)(const void *ranks, const struct amg_peer *peer);

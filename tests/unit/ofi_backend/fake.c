@@ -13,7 +13,7 @@
 #include "ofi_backend/ofi_advice.h"
 #include "ofi_backend/ofi_tune.h"
 
-enum { LOG_CAP = 1 << 16, INJECT_LEN = 64 };
+enum { LOG_CAP = 1 << 16, INJECT_LEN = 64, NICS_MAX = 64 };
 
 struct fake_look fake_look;
 uint32_t fake_version;
@@ -116,6 +116,57 @@ static void addr_set(struct fi_info *info, const char *ip, const char *service)
     info->src_addrlen = len;
 }
 
+/* One for each offer, as long as the test. */
+struct nic {
+    struct fid_nic fid;
+    struct fi_device_attr device;
+    struct fi_bus_attr bus;
+    struct fi_link_attr link;
+};
+
+static struct nic nics[NICS_MAX];
+
+static int nic_close(struct fid *fid)
+{
+    (void)fid;
+    return 0;
+}
+
+static int nic_control(struct fid *fid, int command, void *arg)
+{
+    if (command != FI_DUP)
+        return -FI_ENOSYS;
+    *(struct fid **)arg = fid;
+    return 0;
+}
+
+static struct fi_ops nic_ops = {
+    .size = sizeof(nic_ops), .close = nic_close, .control = nic_control};
+
+static struct fid_nic *nic_make(const struct fake_offer *offer)
+{
+    struct nic *nic = &nics[offer - offered];
+
+    if (offer->device == NULL)
+        return NULL;
+    if (offer - offered >= NICS_MAX)
+        abort();
+    *nic = (struct nic){
+        .fid = {.fid = {.fclass = FI_CLASS_NIC, .ops = &nic_ops},
+            .device_attr = &nic->device,
+            .bus_attr = &nic->bus,
+            .link_attr = &nic->link},
+        .device.name = (char *)(uintptr_t)offer->device,
+        .bus = {.bus_type = FI_BUS_PCI,
+            .attr.pci = {.bus_id = offer->bus,
+                .device_id = 3,
+                .function_id = 1}},
+        .link = {.speed = offer->speed,
+            .state = offer->is_down ? FI_LINK_DOWN : FI_LINK_UP},
+    };
+    return &nic->fid;
+}
+
 static struct fi_info *info_make(const struct fake_offer *offer,
     const char *service, const struct fi_info *hints)
 {
@@ -128,6 +179,9 @@ static struct fi_info *info_make(const struct fake_offer *offer,
     info->addr_format = format_of(offer);
     addr_set(info, offer->ip, service);
     info->fabric_attr->prov_name = strdup(offer->stack);
+    info->fabric_attr->name =
+        offer->fabric == NULL ? NULL : strdup(offer->fabric);
+    info->nic = nic_make(offer);
     info->domain_attr->name = strdup(offer->nic);
     info->domain_attr->mr_mode = offer->mr_mode;
     info->domain_attr->mr_key_size = offer->key_len == 0 ? 8 : offer->key_len;

@@ -18,9 +18,15 @@ struct fake_offer {
     const char *ip; /* NULL: its addresses are bytes of its own */
     uint64_t mode;  /* that the hints have to offer */
     int mr_mode;
-    size_t key_len;   /* 0: 8 */
-    size_t queue_max; /* 0: as long as asked for */
-    bool has_threads; /* refuses FI_PROGRESS_MANUAL */
+    size_t key_len;     /* 0: 8 */
+    size_t queue_max;   /* 0: as long as asked for */
+    bool has_threads;   /* refuses FI_PROGRESS_MANUAL */
+    const char *fabric; /* the network it is of; NULL: it does not say */
+    const char *device; /* what its NIC is called, and where it sits; NULL: it
+                         * does not say */
+    uint8_t bus;        /* of PCI domain 0, device 3, function 1 */
+    size_t speed;
+    bool is_down;
 };
 
 /* What the last look was for. */

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Which of its NICs is near to a process.
+ *
+ * Only those that can be chosen are compared, so that processes that take turns
+ * are spread over them, whatever else the machine has. */
+#include "core/nics.h"
+
+#include <stdio.h>
+
+#include "base/assert.h"
+#include "base/mem.h"
+#include "place/bind.h"
+#include "place/topo.h"
+
+_Static_assert((int)AMG_NICS_ALIKE_MAX <= (int)AMG_NICS_MAX,
+    "those that can be chosen make up a machine");
+
+const struct amg_nic *amg_nics_find(
+    const struct amg_machine *machine, const struct amg_nic_id *id)
+{
+    /* Names may be those of a driver, where a bus is that of the machine. */
+    const char *const texts[] = {id->bus, id->name, id->iface};
+    const struct amg_nic *nic = NULL;
+
+    for (unsigned i = 0; i < 3 && nic == NULL; i++)
+        nic = amg_machine_nic(machine, texts[i]);
+    return nic;
+}
+
+static void why_write(const struct amg_nic *nic,
+    const struct amg_cpuset *binding, uint32_t known, char *ret_why, size_t cap)
+{
+    const char *how = "nearest to the cores of this process";
+
+    if (nic->is_everywhere)
+        how = "as near as the others, and taken in turn";
+    else if (amg_cpuset_meets(&nic->near, binding))
+        how = "local to the cores of this process";
+    snprintf(ret_why, cap, "%s, of %u that the machine knows", how, known);
+}
+
+uint32_t amg_nics_choose(const struct amg_machine *machine,
+    const struct amg_cpuset *binding, const struct amg_nic_id *nics,
+    uint32_t count, uint32_t turn, char *ret_why, size_t cap)
+{
+    struct amg_machine *few = NULL;
+    uint32_t places[AMG_NICS_ALIKE_MAX];
+    uint32_t order[AMG_NICS_ALIKE_MAX];
+    uint32_t chosen = count;
+
+    AMG_ASSERT(count <= AMG_NICS_ALIKE_MAX);
+    few = amg_mem_alloc(sizeof(*few));
+    if (few == NULL)
+        return count;
+    *few = *machine;
+    few->nic_count = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        const struct amg_nic *nic = amg_nics_find(machine, &nics[i]);
+
+        if (nic == NULL)
+            continue;
+        places[few->nic_count] = i;
+        few->nics[few->nic_count++] = *nic;
+    }
+    if (few->nic_count > 0) {
+        amg_machine_nic_order(few, binding, turn, order);
+        chosen = places[order[0]];
+        why_write(&few->nics[order[0]], binding, few->nic_count, ret_why, cap);
+    }
+    amg_mem_free(few);
+    return chosen;
+}
+
+uint32_t amg_nics_nearest(const struct amg_nic_id *nics, uint32_t count,
+    uint32_t turn, char *ret_why, size_t cap)
+{
+    return amg_nics_choose(
+        amg_topo_this(), amg_bind_process(), nics, count, turn, ret_why, cap);
+}

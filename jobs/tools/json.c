@@ -10,6 +10,7 @@
 
 #include "base/env.h"
 #include "mercury.h"
+#include "words.h"
 #include "writers.h"
 
 /* A document that is being made; `is_whole` until something is refused. */
@@ -169,7 +170,7 @@ static void put_class(struct doc *doc, struct json_object *root)
     put_number(doc, one, "input_bytes", HG_Class_get_input_eager_size(cls));
     put_number(doc, one, "output_bytes", HG_Class_get_output_eager_size(cls));
     put_number(doc, one, "credits", cls->limits.credits);
-    put_text(doc, one, "waiting", report_medium(cls));
+    put_text(doc, one, "waiting", words_medium(cls));
     put_bool(doc, one, "has_descriptor", !cls->limits.is_spinning);
     put_number(doc, one, "heap_bytes", report->memory.bytes);
     put_number(doc, one, "heap_blocks", report->memory.live);

@@ -16,31 +16,6 @@
 #include "place/topo.h"
 #include "ranks.h"
 
-const char *report_progress_help(enum amalgam_progress progress)
-{
-    switch (progress) {
-    case AMALGAM_PROGRESS_ASSIST:
-        return "a thread of the library drives, HG_Trigger runs callbacks";
-    case AMALGAM_PROGRESS_THREAD:
-        return "a thread of the library drives, and serves calls";
-    case AMALGAM_PROGRESS_NONE:
-        return "HG_Progress alone drives";
-    case AMALGAM_PROGRESS_AUTO:
-    case AMALGAM_PROGRESS_CALLER:
-        break;
-    }
-    return "calls that wait drive";
-}
-
-const char *report_medium(const hg_class_t *cls)
-{
-    if (!cls->limits.is_spinning)
-        return "sleeps on a descriptor";
-    return cls->limits.must_yield
-               ? "looks, then sleeps between two looks"
-               : "looks without a pause: a core for each rank";
-}
-
 static void address_learn(struct report *report)
 {
     hg_size_t len = sizeof(report->address);

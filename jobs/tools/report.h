@@ -71,9 +71,4 @@ struct report {
 bool report_make(struct report *report, hg_class_t *cls, const char *transport);
 void report_fini(struct report *report);
 
-/* In a sentence. */
-const char *report_progress_help(enum amalgam_progress progress);
-/* How the class's transports can be waited for. */
-const char *report_medium(const hg_class_t *cls);
-
 #endif

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "mercury.h"
+#include "words.h"
 #include "writers.h"
 
 /* Cores from `first` on that are alike. */
@@ -284,7 +285,7 @@ static void rank_print(const struct report_rank *local)
     }
     printf("\n      %-16s %s: %s", "progress",
         amg_drive_progress_name(placement->progress),
-        report_progress_help(placement->progress));
+        words_progress(placement->progress));
     if (placement->reason[0] != '\0')
         printf(" (%s)", placement->reason);
     putchar('\n');
@@ -307,5 +308,5 @@ void text_node(const struct report *report, const struct map *map)
     if (report->own_progress != report->locals[report->self].placement.progress)
         printf("    a class of amalgam_init takes %s: %s\n",
             amg_drive_progress_name(report->own_progress),
-            report_progress_help(report->own_progress));
+            words_progress(report->own_progress));
 }

@@ -304,6 +304,16 @@ void ranks_leave(struct ranks *ranks)
             open_ranks[i] = NULL;
 }
 
+void ranks_return(struct ranks *ranks)
+{
+    for (int i = 0; i < OPEN_MAX; i++)
+        if (open_ranks[i] == NULL) {
+            open_ranks[i] = ranks;
+            return;
+        }
+    CHECK(!"too many classes");
+}
+
 void ranks_close(struct ranks *ranks)
 {
     ranks_leave(ranks);
@@ -320,10 +330,5 @@ void ranks_adopt(struct ranks *ranks, hg_class_t *cls)
     CHECK(ranks->context != NULL);
     OK(amalgam_class_ranks(cls, &ranks->rank, &ranks->size));
     ranks_register(ranks);
-    for (int i = 0; i < OPEN_MAX; i++)
-        if (open_ranks[i] == NULL) {
-            open_ranks[i] = ranks;
-            return;
-        }
-    CHECK(!"too many classes");
+    ranks_return(ranks);
 }

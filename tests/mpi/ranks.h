@@ -55,8 +55,9 @@ void ranks_open_with(
 void ranks_adopt(struct ranks *ranks, hg_class_t *cls);
 /* Part of ranks_adopt(), in ranks_serve.c. */
 void ranks_register(struct ranks *ranks);
-/* It is not driven along any more. */
+/* It is not driven along any more; and is again. */
 void ranks_leave(struct ranks *ranks);
+void ranks_return(struct ranks *ranks);
 /* amalgam_finalize, which must succeed. */
 void ranks_close(struct ranks *ranks);
 

@@ -148,11 +148,12 @@ static void none_test(void)
     ranks_echo_t in = {1, all.rank};
     struct ranks_call call;
     int flag = 0;
+    int got = 0;
 
     OK(ranks_begin(&all, &call, all.rank, all.echo, &in));
     OK(amalgam_test(all.cls, &request, &flag, NULL));
     OK(amalgam_wait(all.cls, &request, WAIT_MS, NULL));
-    MPI_Irecv(&flag, 1, MPI_INT, 0, TAG, MPI_COMM_SELF, &request);
+    MPI_Irecv(&got, 1, MPI_INT, 0, TAG, MPI_COMM_SELF, &request);
     EXPECT(HG_TIMEOUT, amalgam_wait(all.cls, &request, SHORT_MS, NULL));
     MPI_Send(&flag, 1, MPI_INT, 0, TAG, MPI_COMM_SELF);
     OK(amalgam_wait(all.cls, &request, WAIT_MS, NULL));

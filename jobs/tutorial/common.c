@@ -21,6 +21,11 @@ void job_open(int *argc, char ***argv, struct job *job)
     job->hg_class = amalgam_init(MPI_COMM_WORLD, NULL, NULL);
     if (job->hg_class == NULL)
         job_fail("amalgam_init: the lines above say why");
+    job->context = NULL;
+}
+
+void job_begin(struct job *job)
+{
     job->context = HG_Context_create(job->hg_class);
     if (job->context == NULL)
         job_fail("HG_Context_create: the lines above say why");

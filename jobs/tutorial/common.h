@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What all tutorial programs do the same way: open, wait, give up, close.
  *
- * The program init does without job_open() and job_close(), and so shows what
- * is inside of them. */
+ * The program init does without job_open(), job_begin() and job_close(), and so
+ * shows what is inside of them. */
 #ifndef AMG_TUTORIAL_COMMON_H
 #define AMG_TUTORIAL_COMMON_H
 
@@ -21,8 +21,14 @@ struct job {
     int ranks;
 };
 
-/* MPI, a class over all ranks, and one context. */
+/* MPI, and a class over all ranks. */
 void job_open(int *argc, char ***argv, struct job *job);
+
+/* One context: from now on calls arrive. Where a core is idle, a thread of the
+ * library runs their handlers, at the same time as the program goes on. So what
+ * handlers need is made before: the RPCs are registered, and have their data.
+ */
+void job_begin(struct job *job);
 
 /* Serves until all ranks have come here, then closes everything. */
 void job_close(struct job *job);

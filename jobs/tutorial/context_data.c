@@ -69,19 +69,40 @@ static void bank_close(void *data)
     free(bank);
 }
 
-/* Leaves a bank with the class, and a desk with the context. */
+/* Leaves a bank with the class. */
 static void bank_open(const struct job *job)
 {
     struct bank *bank = calloc(1, sizeof(*bank));
-    struct desk *desk = calloc(1, sizeof(*desk));
 
-    if (bank == NULL || desk == NULL)
+    if (bank == NULL)
         job_fail("no memory for a bank");
     bank->name = "the bank";
     job_check(HG_Class_set_data(job->hg_class, bank, bank_close),
         "HG_Class_set_data");
+}
+
+/* Leaves a desk with the context. */
+static void desk_open(const struct job *job)
+{
+    struct desk *desk = calloc(1, sizeof(*desk));
+
+    if (desk == NULL)
+        job_fail("no memory for a desk");
     job_check(HG_Context_set_data(job->context, desk, desk_close),
         "HG_Context_set_data");
+}
+
+/* Has handlers run within the program's own calls alone. A context gets its
+ * data when it is there already: a thread of the library might serve a call
+ * before that. And bank and desk need no locks. */
+static void threads_refuse(const struct job *job)
+{
+    struct amalgam_progress_options options =
+        AMALGAM_PROGRESS_OPTIONS_INITIALIZER;
+
+    options.progress = AMALGAM_PROGRESS_CALLER;
+    job_check(
+        amalgam_set_progress(job->hg_class, &options), "amalgam_set_progress");
 }
 
 /* Registers an RPC, and leaves its sign with it; nothing is to be freed. */
@@ -113,10 +134,14 @@ int main(int argc, char **argv)
     hg_id_t withdraw_id = 0;
 
     job_open(&argc, &argv, &job);
+    threads_refuse(&job);
+    if (job.rank == SERVER)
+        bank_open(&job);
     deposit_id = rpc_register(&job, "deposit", &plus);
     withdraw_id = rpc_register(&job, "withdraw", &minus);
+    job_begin(&job);
     if (job.rank == SERVER) {
-        bank_open(&job);
+        desk_open(&job);
     } else {
         client_call(&job, deposit_id, 100 * job.rank);
         client_call(&job, withdraw_id, 10);

@@ -7,6 +7,7 @@
  * served.
  *
  * Rank 0 serves, all other ranks are clients. */
+#include <stdatomic.h>
 #include <stdio.h>
 
 #include "common.h"
@@ -14,19 +15,22 @@
 
 /* Calls that rank 0 has served. The program context_data shows how to do
  * without a global variable. */
-static int greetings;
+static atomic_int greetings;
 
-/* Runs at rank 0, within HG_Trigger(), once for each request. */
+/* Runs at rank 0, once for each request: in a thread of the library where that
+ * has one, and also within the calls that wait, as job_close() does. So two may
+ * run at the same time, and what they share is atomic, or has a lock. */
 static hg_return_t hello(hg_handle_t handle)
 {
-    greetings++;
+    atomic_fetch_add(&greetings, 1);
     printf("rank %d: hello from rank %d\n", SERVER, job_caller(handle));
     /* The call is over here; one with an answer would HG_Respond() before. */
     job_check(HG_Destroy(handle), "HG_Destroy");
     return HG_SUCCESS;
 }
 
-/* Runs at the client, within HG_Trigger(), when the request has left. */
+/* Runs at the client, within HG_Trigger(), when the request has left: what the
+ * program starts ends there, in the thread that asks. */
 static hg_return_t request_left(const struct hg_cb_info *info)
 {
     bool *done = info->arg;
@@ -47,8 +51,8 @@ static void call_server(const struct job *job, hg_id_t hello_id)
         amalgam_addr_rank(job->hg_class, SERVER, &server), "amalgam_addr_rank");
     /* A handle is one call, to be made now or later. */
     job_check(HG_Create(job->context, server, hello_id, &handle), "HG_Create");
-    /* Returns at once. What happens next, happens within job_wait(): nothing
-     * moves, and no callback runs, while nobody asks for it. */
+    /* Returns at once. What it leads to, the callback, happens within
+     * job_wait(). */
     job_check(HG_Forward(handle, request_left, &done, NULL), "HG_Forward");
     job_wait(job->context, &done);
 
@@ -70,6 +74,7 @@ int main(int argc, char **argv)
     /* One-way, as both sides have to know. */
     job_check(HG_Registered_disable_response(job.hg_class, hello_id, HG_TRUE),
         "HG_Registered_disable_response");
+    job_begin(&job);
 
     /* Rank 0 goes on to job_close() at once, and serves in there. */
     if (job.rank != SERVER)
@@ -77,6 +82,6 @@ int main(int argc, char **argv)
     job_close(&job);
 
     if (job.rank == SERVER)
-        printf("rank %d: %d greetings\n", SERVER, greetings);
+        printf("rank %d: %d greetings\n", SERVER, atomic_load(&greetings));
     return 0;
 }

@@ -84,6 +84,7 @@ int main(int argc, char **argv)
     hg_class = amalgam_init(MPI_COMM_WORLD, NULL, NULL);
     if (hg_class == NULL)
         job_fail("amalgam_init: the lines above say why");
+    /* From here on this rank can be called; RPCs would be registered before. */
     if (HG_Context_create(hg_class) == NULL)
         job_fail("HG_Context_create: the lines above say why");
 

@@ -192,6 +192,7 @@ int main(int argc, char **argv)
         job.hg_class, "reverse", reverse_in_t, reverse_out_t, reverse);
     if (id == 0)
         job_fail("MERCURY_REGISTER: the lines above say why");
+    job_begin(&job);
     if (job.rank == SERVER) {
         read_lie(&job);
     } else {

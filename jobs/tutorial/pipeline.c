@@ -12,7 +12,12 @@
  * bulk handle counts through all segments as if there were no gaps, and a
  * piece may begin in one row and end in another.
  *
+ * Pieces that come at the same time may be worked on in two threads, one of the
+ * library and one that waits in a call. So what they count has a lock; the work
+ * itself needs none.
+ *
  * Rank 0 serves, all other ranks are clients. */
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -56,8 +61,9 @@ struct pipeline {
     hg_handle_t handle;
     work_in_t in;
     struct slot slots[PIPELINE_SIZE];
-    uint64_t len;     /* bytes in all */
-    uint64_t started; /* bytes for which a transfer was started */
+    uint64_t len;         /* bytes in all */
+    pthread_mutex_t lock; /* guards what follows */
+    uint64_t started;     /* bytes for which a transfer was started */
     int pieces;
     int in_flight;
     int most_in_flight;
@@ -80,13 +86,15 @@ static void pipeline_end(struct pipeline *pipeline)
         job_check(HG_Bulk_free(pipeline->slots[i].local), "HG_Bulk_free");
     job_check(HG_Free_input(pipeline->handle, &pipeline->in), "HG_Free_input");
     job_check(HG_Destroy(pipeline->handle), "HG_Destroy");
+    pthread_mutex_destroy(&pipeline->lock);
     free(pipeline);
 }
 
 static hg_return_t piece_came(const struct hg_cb_info *info);
 
-/* Starts the next transfer into this room, if there is anything left. */
-static void slot_fill(struct slot *slot)
+/* Starts the next transfer into this room, if there is anything left. To post
+ * it runs no callback, so the lock may be held meanwhile. */
+static void slot_fill_locked(struct slot *slot)
 {
     struct pipeline *pipeline = slot->pipeline;
     const struct hg_info *info = HG_Get_info(pipeline->handle);
@@ -106,20 +114,26 @@ static void slot_fill(struct slot *slot)
         pipeline->most_in_flight = pipeline->in_flight;
 }
 
-/* Runs at rank 0, within HG_Trigger(), when a piece is there. */
+/* Runs at rank 0, when a piece is there. */
 static hg_return_t piece_came(const struct hg_cb_info *info)
 {
     struct slot *slot = info->arg;
     struct pipeline *pipeline = slot->pipeline;
+    uint64_t checksum = 0;
+    bool is_last = false;
 
+    if (info->ret == HG_SUCCESS)
+        checksum = work(slot->bytes, slot->offset, info->info.bulk.size);
+    pthread_mutex_lock(&pipeline->lock);
     pipeline->in_flight--;
     if (info->ret == HG_SUCCESS)
-        pipeline->out.checksum +=
-            work(slot->bytes, slot->offset, info->info.bulk.size);
+        pipeline->out.checksum += checksum;
     else
         pipeline->out.error = (int32_t)info->ret;
-    slot_fill(slot);
-    if (pipeline->in_flight == 0)
+    slot_fill_locked(slot);
+    is_last = pipeline->in_flight == 0;
+    pthread_mutex_unlock(&pipeline->lock);
+    if (is_last)
         pipeline_end(pipeline);
     return HG_SUCCESS;
 }
@@ -130,9 +144,11 @@ static hg_return_t pull_and_work(hg_handle_t handle)
     const struct hg_info *info = HG_Get_info(handle);
     struct pipeline *pipeline = calloc(1, sizeof(*pipeline));
     const hg_size_t len = PIECE_LEN;
+    bool is_empty = false;
 
     if (pipeline == NULL)
         job_fail("no memory for a call");
+    pthread_mutex_init(&pipeline->lock, NULL);
     pipeline->handle = handle;
     job_check(HG_Get_input(handle, &pipeline->in), "HG_Get_input");
     pipeline->len = HG_Bulk_get_size(pipeline->in.data);
@@ -145,9 +161,12 @@ static hg_return_t pull_and_work(hg_handle_t handle)
                       HG_BULK_WRITE_ONLY, &slot->local),
             "HG_Bulk_create");
     }
+    pthread_mutex_lock(&pipeline->lock);
     for (int i = 0; i < PIPELINE_SIZE; i++)
-        slot_fill(&pipeline->slots[i]);
-    if (pipeline->in_flight == 0) /* there was nothing to fetch */
+        slot_fill_locked(&pipeline->slots[i]);
+    is_empty = pipeline->in_flight == 0; /* there was nothing to fetch */
+    pthread_mutex_unlock(&pipeline->lock);
+    if (is_empty)
         pipeline_end(pipeline);
     return HG_SUCCESS;
 }
@@ -206,6 +225,7 @@ int main(int argc, char **argv)
         job.hg_class, "work", work_in_t, work_out_t, pull_and_work);
     if (id == 0)
         job_fail("MERCURY_REGISTER: the lines above say why");
+    job_begin(&job);
     if (job.rank != SERVER)
         call_server(&job, id);
     job_close(&job);

@@ -10,11 +10,13 @@
  * sends a handle of it; the server decides when to fetch, and moves the bytes
  * straight from the client's memory to its own. A transfer ends in a callback,
  * so serving has two halves: save() starts the transfer, and data_came() goes
- * on where it has ended. What both need lives in a struct between them.
+ * on where it has ended, maybe in another thread. What both need lives in a
+ * struct between them, which one at a time has.
  *
  * Rank 0 serves, all other ranks are clients. */
 #include <errno.h>
 #include <limits.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,7 +34,7 @@ MERCURY_GEN_PROC(save_out_t, ((int32_t)(error))((uint64_t)(checksum)))
 /* The server's, kept as class data. */
 struct store {
     char path[PATH_MAX];
-    int files;
+    atomic_int files;
 };
 
 /* One call while it is served. */
@@ -78,7 +80,7 @@ static hg_return_t data_came(const struct hg_cb_info *info)
         err = file_read(path, &written, &len);
     if (err == 0) {
         checksum = file_checksum(written, len);
-        saving->store->files++;
+        atomic_fetch_add(&saving->store->files, 1);
         free(written);
     }
     saving_end(saving, err, checksum);
@@ -172,7 +174,7 @@ static bool client_run(const struct job *job, hg_id_t id, const char *path)
     return is_saved;
 }
 
-/* Chooses or makes the directory, before job_close() serves the calls. */
+/* Chooses or makes the directory, before calls are served. */
 static void store_open(struct store *store, const char *path)
 {
     int err = 0;
@@ -204,12 +206,13 @@ int main(int argc, char **argv)
         HG_Class_set_data(job.hg_class, &store, NULL), "HG_Class_set_data");
     if (job.rank == SERVER)
         store_open(&store, argc > 2 ? argv[2] : NULL);
-    else
+    job_begin(&job);
+    if (job.rank != SERVER)
         is_good = client_run(&job, id, argc > 1 ? argv[1] : argv[0]);
     job_close(&job);
 
     if (job.rank == SERVER) {
-        printf("rank %d: %d files\n", SERVER, store.files);
+        printf("rank %d: %d files\n", SERVER, atomic_load(&store.files));
         is_good = argc > 2 || folder_destroy(store.path) == 0;
     }
     return is_good ? 0 : 1;

@@ -83,6 +83,7 @@ int main(int argc, char **argv)
     sum_id = MERCURY_REGISTER(job.hg_class, "sum", sum_in_t, sum_out_t, sum);
     if (sum_id == 0)
         job_fail("MERCURY_REGISTER: the lines above say why");
+    job_begin(&job);
     if (job.rank != SERVER)
         call_server(&job, sum_id);
     job_close(&job);

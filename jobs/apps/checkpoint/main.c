@@ -69,12 +69,19 @@ static bool input_open(struct run *run)
         job->rank < job->servers, MPI_COMM_WORLD);
 }
 
-/* Collective, up to an error. */
+/* Collective, up to an error. Handlers run within library_step() alone: what a
+ * rank stores and what it sends are looked at in one loop, which has nothing
+ * else to do, so a thread of the library would only need locks. */
 static bool library_open(struct job *job)
 {
+    struct amalgam_progress_options progress =
+        AMALGAM_PROGRESS_OPTIONS_INITIALIZER;
+    struct amalgam_options options = AMALGAM_OPTIONS_INITIALIZER;
     bool is_server = job->rank < job->servers;
 
-    job->cls = amalgam_init(MPI_COMM_WORLD, NULL, NULL);
+    progress.progress = AMALGAM_PROGRESS_CALLER;
+    options.progress = &progress;
+    job->cls = amalgam_init(MPI_COMM_WORLD, NULL, &options);
     if (job->cls == NULL) {
         report_error("cannot open the library; see the line above");
         return false;

@@ -11,6 +11,23 @@
 
 enum { CACHE_LINE = 64 };
 
+void amg_context_queue_apart(hg_context_t *context, struct amg_cq_entry *entry)
+{
+    amg_cq_push_for_one(&context->served, entry);
+    if (context->serve_by == AMG_SERVE_THREAD) {
+        /* Threads of the program may run it; and the progress thread is to,
+         * unless it is who queues it. */
+        if (!amg_role.is_ours)
+            amg_cq_wake(&context->cq);
+        return;
+    }
+    /* A handler that waits in HG_Progress() does not sleep where the others do;
+     * it counted itself before it looked. */
+    atomic_thread_fence(memory_order_seq_cst);
+    if (atomic_load_explicit(&context->nested, memory_order_relaxed) != 0)
+        amg_cq_wake(&context->cq);
+}
+
 struct amg_cq_entry *amg_context_take_due(hg_context_t *context)
 {
     struct amg_cq_entry *entry = NULL;
@@ -143,6 +160,15 @@ free_context:
     amg_cq_fini(&context->cq);
     amg_mem_free(context);
     return rc;
+}
+
+void amg_context_forget_threads(hg_context_t *context)
+{
+    amg_bias_init(&context->owner);
+    atomic_store_explicit(&context->awaiting, 0, memory_order_relaxed);
+    atomic_store_explicit(&context->nested, 0, memory_order_relaxed);
+    amg_cq_forget_threads(&context->cq);
+    amg_cq_forget_threads(&context->served);
 }
 
 void amg_context_close(hg_context_t *context)

@@ -62,6 +62,12 @@ struct hg_context {
     struct amg_sleep sleep;
     struct amg_bias owner; /* who makes progress has it; core/progress.h */
     atomic_uint awaiting;  /* threads that wait to be the next owner */
+    /* Counts calls that made progress, or would have; relaxed, a hint for the
+     * progress thread, which leaves them to it. */
+    atomic_uint turns;
+    /* Handlers of the threads of ours that wait in HG_Progress(). Its seq_cst
+     * change pairs with the fence in amg_context_queue_apart(). */
+    atomic_uint nested;
     /* Set by HG_Context_unpost(): requests are refused from then on. */
     atomic_bool is_unposted;
     uint64_t spin_ns; /* how long a wait looks before it sleeps; constant */
@@ -88,6 +94,10 @@ hg_return_t amg_context_open(hg_class_t *cls, uint8_t id,
  * context is freed. Entries the steps queue are run too. */
 void amg_context_close(hg_context_t *context);
 
+/* In a child of fork(), which alone is left of all threads: what the others
+ * held is free again. */
+void amg_context_forget_threads(hg_context_t *context);
+
 /* One operation more, or less, that must end before the context may go. */
 static inline void amg_context_enter(hg_context_t *context)
 {
@@ -99,13 +109,17 @@ static inline void amg_context_leave(hg_context_t *context)
     amg_tally_add(&context->in_flight, -1);
 }
 
+/* For the threads that serve; HG_Trigger(), too, unless they are handlers. */
+void amg_context_queue_apart(hg_context_t *context, struct amg_cq_entry *entry);
+
 /* Queues a callback for those who are to run it. */
 static inline void amg_context_queue(
     hg_context_t *context, struct amg_cq_entry *entry)
 {
-    bool is_apart = entry->is_served && context->serve_by != AMG_SERVE_TRIGGER;
-
-    amg_cq_push(is_apart ? &context->served : &context->cq, entry);
+    if (entry->is_served && context->serve_by != AMG_SERVE_TRIGGER)
+        amg_context_queue_apart(context, entry);
+    else
+        amg_cq_push(&context->cq, entry);
 }
 
 /* Is there a callback that the calling thread may run? */
@@ -150,6 +164,9 @@ static inline void amg_context_posted(hg_context_t *context, unsigned route)
     if (route == context->rare.route)
         atomic_store_explicit(
             &context->rare.is_wanted, true, memory_order_relaxed);
+    if (!atomic_load_explicit(&context->sleep.was_posted, memory_order_relaxed))
+        atomic_store_explicit(
+            &context->sleep.was_posted, true, memory_order_relaxed);
     if (amg_cq_has_armed(&context->cq))
         amg_cq_wake(&context->cq);
 }

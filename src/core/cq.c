@@ -8,7 +8,8 @@
  * come in between. Lock order: mutex, then lock.
  *
  * Who sleeps on descriptors announces itself in the same way, and is told by a
- * bell. It is rung once, and then stays readable until it is disarmed. */
+ * bell. It is rung once, and then stays readable until it is disarmed. What is
+ * queued is of no interest to the progress thread, which runs none of it. */
 #include "core/cq.h"
 
 #include <time.h>
@@ -21,25 +22,40 @@
 /* In amg_cq.waiting, above the bits of the bells. */
 #define SLEEPER (1u << AMG_CQ_BELLS)
 
-void amg_cq_init(struct amg_cq *cq)
+/* The bells of those who want to know what is queued. */
+#define HEEDING (SLEEPER - 1u - (1u << AMG_CQ_THREAD))
+
+/* All that is about threads. */
+static void waiting_init(struct amg_cq *cq)
 {
     pthread_condattr_t attr;
-    unsigned who = 0;
 
     amg_bias_init(&cq->lock);
-    amg_list_init(&cq->entries);
-    atomic_init(&cq->count, 0);
     atomic_init(&cq->waiting, 0);
-    for (who = 0; who < AMG_CQ_BELLS; who++) {
-        cq->bells[who] = -1;
-        cq->is_rung[who] = false;
-    }
-    atomic_init(&cq->epoch, 0);
     pthread_mutex_init(&cq->mutex, NULL);
     pthread_condattr_init(&attr);
     pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
     pthread_cond_init(&cq->cond, &attr);
     pthread_condattr_destroy(&attr);
+}
+
+void amg_cq_forget_threads(struct amg_cq *cq)
+{
+    waiting_init(cq);
+}
+
+void amg_cq_init(struct amg_cq *cq)
+{
+    unsigned who = 0;
+
+    amg_list_init(&cq->entries);
+    atomic_init(&cq->count, 0);
+    for (who = 0; who < AMG_CQ_BELLS; who++) {
+        cq->bells[who] = -1;
+        cq->is_rung[who] = false;
+    }
+    atomic_init(&cq->epoch, 0);
+    waiting_init(cq);
 }
 
 void amg_cq_fini(struct amg_cq *cq)
@@ -73,13 +89,13 @@ static void bells_ring_locked(struct amg_cq *cq, unsigned waiting)
     }
 }
 
-/* After a change: who waits for one. */
-static unsigned tell_locked(struct amg_cq *cq)
+/* After a change, for the bells of `heeding`: who waits for one. */
+static unsigned tell_locked(struct amg_cq *cq, unsigned heeding)
 {
     unsigned waiting = waiting_get(cq);
 
-    if (waiting % SLEEPER != 0)
-        bells_ring_locked(cq, waiting);
+    if ((waiting & heeding) != 0)
+        bells_ring_locked(cq, waiting & heeding);
     return waiting;
 }
 
@@ -87,6 +103,13 @@ static void sleepers_signal(struct amg_cq *cq)
 {
     pthread_mutex_lock(&cq->mutex);
     pthread_cond_broadcast(&cq->cond);
+    pthread_mutex_unlock(&cq->mutex);
+}
+
+static void sleeper_signal_one(struct amg_cq *cq)
+{
+    pthread_mutex_lock(&cq->mutex);
+    pthread_cond_signal(&cq->cond);
     pthread_mutex_unlock(&cq->mutex);
 }
 
@@ -98,17 +121,29 @@ static void count_change(struct amg_cq *cq, unsigned change)
     atomic_store_explicit(&cq->count, count + change, memory_order_release);
 }
 
-void amg_cq_push(struct amg_cq *cq, struct amg_cq_entry *entry)
+/* Returns who waits. */
+static inline unsigned entry_push(struct amg_cq *cq, struct amg_cq_entry *entry)
 {
     unsigned waiting = 0;
 
     amg_bias_take(&cq->lock);
     amg_list_push(&cq->entries, &entry->link);
     count_change(cq, 1u);
-    waiting = tell_locked(cq);
+    waiting = tell_locked(cq, HEEDING);
     amg_bias_give(&cq->lock);
-    if (waiting >= SLEEPER)
+    return waiting;
+}
+
+void amg_cq_push(struct amg_cq *cq, struct amg_cq_entry *entry)
+{
+    if (entry_push(cq, entry) >= SLEEPER)
         sleepers_signal(cq);
+}
+
+void amg_cq_push_for_one(struct amg_cq *cq, struct amg_cq_entry *entry)
+{
+    if (entry_push(cq, entry) >= SLEEPER)
+        sleeper_signal_one(cq);
 }
 
 struct amg_cq_entry *amg_cq_pop(struct amg_cq *cq)
@@ -159,7 +194,7 @@ void amg_cq_wake(struct amg_cq *cq)
     amg_bias_take(&cq->lock);
     atomic_store_explicit(
         &cq->epoch, amg_cq_epoch(cq) + 1u, memory_order_release);
-    waiting = tell_locked(cq);
+    waiting = tell_locked(cq, SLEEPER - 1u);
     amg_bias_give(&cq->lock);
     if (waiting >= SLEEPER)
         sleepers_signal(cq);
@@ -178,11 +213,20 @@ bool amg_cq_arm(struct amg_cq *cq, enum amg_cq_who who, unsigned epoch)
 
     amg_bias_take(&cq->lock);
     AMG_ASSERT(cq->bells[who] >= 0);
-    is_quiet = amg_cq_is_empty(cq) && amg_cq_epoch(cq) == epoch;
+    is_quiet = (who == AMG_CQ_THREAD || amg_cq_is_empty(cq)) &&
+               amg_cq_epoch(cq) == epoch;
     if (is_quiet)
         waiting_set_locked(cq, waiting_get(cq) | 1u << who);
     amg_bias_give(&cq->lock);
     return is_quiet;
+}
+
+void amg_cq_ring(struct amg_cq *cq, enum amg_cq_who who)
+{
+    amg_bias_take(&cq->lock);
+    AMG_ASSERT(cq->bells[who] >= 0);
+    bells_ring_locked(cq, 1u << who);
+    amg_bias_give(&cq->lock);
 }
 
 void amg_cq_disarm(struct amg_cq *cq, enum amg_cq_who who)

@@ -50,8 +50,13 @@ struct amg_cq {
 
 void amg_cq_init(struct amg_cq *cq);
 void amg_cq_fini(struct amg_cq *cq);
+/* In a child of fork(): nobody waits, and nobody holds a lock. */
+void amg_cq_forget_threads(struct amg_cq *cq);
 
 void amg_cq_push(struct amg_cq *cq, struct amg_cq_entry *entry);
+/* The same, and of the threads in amg_cq_sleep() one is woken: each of them
+ * takes what it finds. */
+void amg_cq_push_for_one(struct amg_cq *cq, struct amg_cq_entry *entry);
 /* The oldest entry, or NULL. */
 struct amg_cq_entry *amg_cq_pop(struct amg_cq *cq);
 
@@ -77,16 +82,28 @@ void amg_cq_wake(struct amg_cq *cq);
 void amg_cq_set_bell(struct amg_cq *cq, enum amg_cq_who who, int bell);
 
 /* Announces that `who` is about to sleep on its bell. False: something is
- * queued, or somebody called wake since `epoch`. */
+ * queued, or somebody called wake since `epoch`. The progress thread is told of
+ * wakes alone. */
 bool amg_cq_arm(struct amg_cq *cq, enum amg_cq_who who, unsigned epoch);
 /* Takes that back and drains the bell; fine when it was not announced. */
 void amg_cq_disarm(struct amg_cq *cq, enum amg_cq_who who);
+
+/* Rings its bell, be it announced or not; the next disarm drains it. */
+void amg_cq_ring(struct amg_cq *cq, enum amg_cq_who who);
 
 /* Has `who` announced itself? */
 static inline bool amg_cq_is_armed(const struct amg_cq *cq, enum amg_cq_who who)
 {
     return (atomic_load_explicit(&cq->waiting, memory_order_acquire) &
                1u << who) != 0;
+}
+
+/* Has one of those whose announcements at the endpoints a poll ends, and who
+ * are not the owner? */
+static inline bool amg_cq_has_standby(const struct amg_cq *cq)
+{
+    return (atomic_load_explicit(&cq->waiting, memory_order_acquire) &
+               (1u << AMG_CQ_LOOP | 1u << AMG_CQ_THREAD)) != 0;
 }
 
 /* Has anybody? */

@@ -30,10 +30,9 @@ bool amg_progress_leave(hg_context_t *context)
 
 void amg_progress_disown(hg_context_t *context)
 {
-    /* Who sleeps in an event loop has to announce itself again: the polls of
-     * this owner have ended that. */
-    if (amg_progress_leave(context) ||
-        amg_cq_is_armed(&context->cq, AMG_CQ_LOOP))
+    /* Who sleeps in an event loop, or is the progress thread, has to announce
+     * itself again: the polls of this owner have ended that. */
+    if (amg_progress_leave(context) || amg_cq_has_standby(&context->cq))
         amg_cq_wake(&context->cq);
 }
 

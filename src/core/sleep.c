@@ -10,6 +10,7 @@
 #include "core/sleep.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <time.h>
@@ -25,7 +26,7 @@
 enum {
     NOT_MADE = -1,
     CANNOT = -2,
-    EVENTS = 4,          /* how many are told at once; none is looked at */
+    EVENTS = 4,          /* how many are told at once */
     BLIND_NAP_MS = 1,    /* without a descriptor, between two looks */
     MS_MAX = 1000 * 600, /* of one sleep, where the kernel counts in ms */
 };
@@ -46,6 +47,8 @@ void amg_sleep_init(hg_context_t *context)
         sleep->bells[i] = -1;
     }
     sleep->is_crowded = false;
+    sleep->quiet_since_ns = 0;
+    atomic_init(&sleep->was_posted, false);
     sleep->is_blind = false;
     sleep->is_thread_blind = false;
     for (i = 0; i < context->open_count; i++) {
@@ -163,8 +166,8 @@ bool amg_sleep_arm(hg_context_t *context, enum amg_cq_who who, unsigned epoch)
     return true;
 }
 
-/* Who is told, and how many, is of no interest: the next poll looks. */
-static void fd_sleep(int fd, uint64_t ns)
+/* What it was that endpoints tell is of no interest: the next poll looks. */
+static enum amg_sleep_end fd_sleep(int fd, int bell, uint64_t ns)
 {
     struct epoll_event events[EVENTS];
     struct timespec time = {
@@ -172,19 +175,76 @@ static void fd_sleep(int fd, uint64_t ns)
         .tv_nsec = (long)(ns % NS_PER_S),
     };
     uint64_t ms = (ns + AMG_NS_PER_MS - 1) / AMG_NS_PER_MS;
+    int count = epoll_pwait2(fd, events, EVENTS, &time, NULL);
+    int i = 0;
 
     /* Kernels before 5.11 count in milliseconds. */
-    if (epoll_pwait2(fd, events, EVENTS, &time, NULL) < 0 && errno == ENOSYS)
-        (void)epoll_wait(fd, events, EVENTS, ms < MS_MAX ? (int)ms : MS_MAX);
+    if (count < 0 && errno == ENOSYS)
+        count = epoll_wait(fd, events, EVENTS, ms < MS_MAX ? (int)ms : MS_MAX);
+    for (i = 0; i < count; i++)
+        if (events[i].data.fd == bell)
+            return AMG_SLEEP_BELL;
+    return count > 0 ? AMG_SLEEP_NEWS : AMG_SLEEP_TIME;
 }
 
-void amg_sleep_on(hg_context_t *context, enum amg_cq_who who, uint64_t until_ns)
+enum amg_sleep_end amg_sleep_on(
+    hg_context_t *context, enum amg_cq_who who, uint64_t until_ns)
 {
+    enum amg_sleep_end end = AMG_SLEEP_TIME;
     uint64_t now_ns = amg_clock_ns();
 
     if (until_ns > now_ns)
-        fd_sleep(amg_sleep_fd(context, who), until_ns - now_ns);
+        end = fd_sleep(amg_sleep_fd(context, who), context->sleep.bells[who],
+            until_ns - now_ns);
     amg_cq_disarm(&context->cq, who);
+    return end;
+}
+
+/* Without a bell: as long as none is needed to be told within a moment. */
+static void blind_nap(uint64_t now_ns, uint64_t until_ns)
+{
+    uint64_t nap_ns = BLIND_NAP_MS * AMG_NS_PER_MS;
+
+    amg_clock_sleep_ns(until_ns - now_ns < nap_ns ? until_ns - now_ns : nap_ns);
+}
+
+void amg_sleep_nap(
+    hg_context_t *context, enum amg_cq_who who, uint64_t until_ns)
+{
+    struct pollfd bell = {.events = POLLIN};
+    uint64_t now_ns = amg_clock_ns();
+    struct timespec time;
+
+    if (until_ns <= now_ns)
+        return;
+    if (amg_sleep_fd(context, who) < 0) {
+        blind_nap(now_ns, until_ns);
+        return;
+    }
+    bell.fd = context->sleep.bells[who];
+    time.tv_sec = (time_t)((until_ns - now_ns) / NS_PER_S);
+    time.tv_nsec = (long)((until_ns - now_ns) % NS_PER_S);
+    (void)ppoll(&bell, 1, &time, NULL);
+}
+
+enum amg_sleep_end amg_sleep_doze(hg_context_t *context, enum amg_cq_who who,
+    unsigned epoch, uint64_t until_ns)
+{
+    if (amg_sleep_fd(context, who) < 0) {
+        amg_sleep_nap(context, who, until_ns);
+        return AMG_SLEEP_TIME;
+    }
+    if (!amg_cq_arm(&context->cq, who, epoch))
+        return AMG_SLEEP_BELL;
+    amg_sleep_nap(context, who, until_ns);
+    amg_cq_disarm(&context->cq, who);
+    return amg_clock_ns() < until_ns ? AMG_SLEEP_BELL : AMG_SLEEP_TIME;
+}
+
+void amg_sleep_rouse(hg_context_t *context, enum amg_cq_who who)
+{
+    if (amg_sleep_fd(context, who) >= 0)
+        amg_cq_ring(&context->cq, who);
 }
 
 void amg_sleep_until(hg_context_t *context, unsigned epoch, uint64_t until_ns)
@@ -201,9 +261,8 @@ void amg_sleep_until(hg_context_t *context, unsigned epoch, uint64_t until_ns)
             &context->cq, epoch, nap_ns < until_ns ? nap_ns : until_ns);
         return;
     }
-    if (!amg_sleep_arm(context, AMG_CQ_OWNER, epoch))
-        return;
-    amg_sleep_on(context, AMG_CQ_OWNER, until_ns);
+    if (amg_sleep_arm(context, AMG_CQ_OWNER, epoch))
+        (void)amg_sleep_on(context, AMG_CQ_OWNER, until_ns);
 }
 
 bool amg_sleep_is_crowded(hg_context_t *context)

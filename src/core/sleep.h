@@ -27,6 +27,18 @@ struct amg_sleep {
     bool is_thread_blind;
     /* The owner's: others wanted its core when it last looked. */
     bool is_crowded;
+    /* The owner's: since when nothing has come, as far as waits know, so that
+     * one goes on where the last one ended; 0: something has. */
+    uint64_t quiet_since_ns;
+    /* Something was posted since a wait looked; a hint, so relaxed. */
+    atomic_bool was_posted;
+};
+
+/* What ended a sleep. */
+enum amg_sleep_end {
+    AMG_SLEEP_TIME, /* it was long enough */
+    AMG_SLEEP_BELL, /* somebody of this process */
+    AMG_SLEEP_NEWS, /* an endpoint, as its descriptor says */
 };
 
 /* When the endpoints are open, and before they are closed. */
@@ -42,10 +54,22 @@ int amg_sleep_fd(hg_context_t *context, enum amg_cq_who who);
  * or the next poll ends it. */
 bool amg_sleep_arm(hg_context_t *context, enum amg_cq_who who, unsigned epoch);
 
-/* By the progress thread, armed, which owns nothing meanwhile: sleeps until its
- * descriptor tells of news, or the moment has come; disarmed then. */
-void amg_sleep_on(
+/* By who is armed: sleeps until its descriptor tells of news, or the moment has
+ * come; disarmed then. The progress thread owns nothing meanwhile. */
+enum amg_sleep_end amg_sleep_on(
     hg_context_t *context, enum amg_cq_who who, uint64_t until_ns);
+
+/* Sleeps until the own process has news since `epoch`, or the moment has come;
+ * what endpoints have is not told. By the owner or the progress thread. */
+enum amg_sleep_end amg_sleep_doze(hg_context_t *context, enum amg_cq_who who,
+    unsigned epoch, uint64_t until_ns);
+
+/* By the progress thread, not armed: sleeps so long, unless it is roused. */
+void amg_sleep_nap(
+    hg_context_t *context, enum amg_cq_who who, uint64_t until_ns);
+
+/* Ends the sleep of `who`, also the one that it may be about to begin. */
+void amg_sleep_rouse(hg_context_t *context, enum amg_cq_who who);
 
 /* By the progress owner: sleeps until there is news, or the moment has come.
  * Returns at once when there is some since `epoch`. */

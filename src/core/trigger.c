@@ -31,25 +31,36 @@ static unsigned entries_run(hg_context_t *context, unsigned max_count)
     return count;
 }
 
+/* The same, once there are some. */
+static unsigned entries_await(
+    hg_context_t *context, unsigned max_count, unsigned timeout_ms)
+{
+    struct amg_cq *cq = amg_role.is_ours ? &context->served : &context->cq;
+    uint64_t deadline_ns = amg_clock_deadline_ns(timeout_ms);
+    unsigned count = 0;
+
+    for (;;) {
+        /* First this: what is queued apart is told by a wake alone. */
+        unsigned epoch = amg_cq_epoch(cq);
+
+        count = entries_run(context, max_count);
+        if (count > 0 || amg_clock_ns() >= deadline_ns)
+            return count;
+        amg_cq_sleep(cq, epoch, deadline_ns);
+    }
+}
+
 hg_return_t HG_Trigger(hg_context_t *context, unsigned int timeout,
     unsigned int max_count, unsigned int *actual_count)
 {
-    uint64_t deadline_ns = 0;
     unsigned count = 0;
 
     if (!AMG_CONTRACT(context != NULL))
         return HG_INVALID_ARG;
     amg_context_drive(context);
     count = entries_run(context, max_count);
-    if (count == 0 && max_count > 0 && timeout > 0) {
-        struct amg_cq *cq = amg_role.is_ours ? &context->served : &context->cq;
-
-        deadline_ns = amg_clock_deadline_ns(timeout);
-        do {
-            amg_cq_sleep(cq, amg_cq_epoch(cq), deadline_ns);
-            count = entries_run(context, max_count);
-        } while (count == 0 && amg_clock_ns() < deadline_ns);
-    }
+    if (count == 0 && max_count > 0 && timeout > 0)
+        count = entries_await(context, max_count, timeout);
     if (actual_count != NULL)
         *actual_count = count;
     return count > 0 || max_count == 0 ? HG_SUCCESS : HG_TIMEOUT;

@@ -2,15 +2,10 @@
 /* Waits for news: spin on a core of one's own, sleep on a shared one.
  *
  * One thread of a context makes progress, the others sleep on the completion
- * queue and are woken when something is queued or the owner leaves. The owner
- * itself looks without pause for a short time, and then sleeps until a
- * descriptor tells of news.
- *
- * Where nothing but polling brings some (MPI between nodes has no descriptor)
- * it looks on; or, when the ranks of the node outnumber its cores, sleeps
- * between two looks: 20 us at first, doubling to 1 ms, and to 5 ms once nothing
- * has come for 20 ms. Measured: looking every 200 us takes 11 % of a core from
- * the rank that computes there, every 5 ms 0.5 %.
+ * queue and are woken when something is queued or the owner leaves. What the
+ * owner does between two polls is settled by pace.c; how long nothing has come
+ * is counted over calls, so that a program that waits 1 ms at a time sleeps as
+ * well as one that waits for ever.
  *
  * An owner on whose very core a peer runs keeps that one from sending as long
  * as it looks. So after some polls that found nothing it asks its drivers; then
@@ -19,13 +14,10 @@
 #include <sched.h>
 
 #include "base/clock.h"
+#include "base/relax.h"
+#include "core/pace.h"
 #include "core/progress.h"
 #include "core/sleep.h"
-
-#define FIRST_NAP_NS  20000ull
-#define SHORT_NAP_NS  1000000ull
-#define LONG_NAP_NS   5000000ull
-#define LONG_AFTER_NS 20000000ull
 
 enum {
     CLOCK_EVERY = 32,    /* polls between two looks at the clock */
@@ -33,11 +25,12 @@ enum {
     CROWD_AFTER = 64,    /* polls before the drivers are asked, about 2 us */
     CROWD_AFTER_ONE = 1, /* the same when the core was shared the last time */
     CROWD_YIELDS = 3,
+    OWN_TRIES = 100, /* 1 to 5 us, in which the progress thread leaves */
 };
 
 /* One wait of the progress owner. */
 struct wait {
-    uint64_t start_ns;
+    struct amg_pace pace;
     uint64_t deadline_ns;
     unsigned polls;
     unsigned ask_at; /* polls when the drivers are asked for company */
@@ -45,67 +38,76 @@ struct wait {
     unsigned epoch; /* before the last poll */
 };
 
-static uint64_t nap_ns(uint64_t quiet_ns, uint64_t spin_ns)
+static struct amg_pace pace_of(const hg_context_t *context)
 {
-    uint64_t nap = FIRST_NAP_NS;
-    uint64_t past = spin_ns;
+    const hg_class_t *cls = context->cls;
+    const struct amg_placement *placement = cls->drive.placement;
+    bool is_shared =
+        amg_role.is_ours || (placement != NULL && placement->is_crowded);
 
-    if (quiet_ns > LONG_AFTER_NS)
-        return LONG_NAP_NS;
-    /* Each nap as long as the wait so far: that is the doubling. */
-    while (nap < SHORT_NAP_NS && past + nap < quiet_ns) {
-        past += nap;
-        nap *= 2;
+    return (struct amg_pace){
+        .wish = cls->drive.wait,
+        .core = is_shared ? AMG_PACE_SHARED : AMG_PACE_OWN,
+        .is_blind = amg_role.is_ours ? context->sleep.is_thread_blind
+                                     : context->sleep.is_blind,
+        .no_block = cls->plan.no_block,
+        .must_yield = cls->limits.must_yield,
+        .spin_ns = context->spin_ns,
+    };
+}
+
+/* How long nothing has come. */
+static uint64_t quiet_ns(struct amg_sleep *sleep, uint64_t now_ns)
+{
+    if (atomic_load_explicit(&sleep->was_posted, memory_order_relaxed)) {
+        atomic_store_explicit(&sleep->was_posted, false, memory_order_relaxed);
+        sleep->quiet_since_ns = now_ns;
+    } else if (sleep->quiet_since_ns == 0) {
+        sleep->quiet_since_ns = now_ns;
     }
-    return nap < SHORT_NAP_NS ? nap : SHORT_NAP_NS;
+    return now_ns - sleep->quiet_since_ns;
 }
 
-static uint64_t earlier(uint64_t one, uint64_t other)
-{
-    return one < other ? one : other;
-}
-
-/* Until there is news; where a descriptor does not tell of all, not for long.
- */
-static void owner_sleep(
-    hg_context_t *context, const struct wait *wait, uint64_t now_ns)
-{
-    uint64_t until_ns = wait->deadline_ns;
-
-    if (context->sleep.is_blind)
-        until_ns = earlier(until_ns,
-            now_ns + nap_ns(now_ns - wait->start_ns, context->spin_ns));
-    amg_sleep_until(context, wait->epoch, until_ns);
-}
-
-/* One thing to do between two polls, on a core that nobody else wants. */
+/* One thing to do between two polls. */
 static void owner_pause(
     hg_context_t *context, const struct wait *wait, uint64_t now_ns)
 {
-    bool must_yield = context->cls->limits.must_yield;
+    struct amg_pace_step step =
+        amg_pace_next(&wait->pace, quiet_ns(&context->sleep, now_ns));
+    uint64_t until_ns = wait->deadline_ns;
 
-    if (now_ns - wait->start_ns <= context->spin_ns) {
-        if (must_yield)
+    if (step.ns < until_ns - now_ns)
+        until_ns = now_ns + step.ns;
+    switch (step.kind) {
+    case AMG_PACE_LOOK:
+        break;
+    case AMG_PACE_GO_ON:
+        if (wait->polls % YIELD_EVERY == 0)
             sched_yield();
-        return;
-    }
-    if (!context->cls->plan.no_block &&
-        (!context->sleep.is_blind || must_yield))
-        owner_sleep(context, wait, now_ns);
-    else if (must_yield || wait->polls % YIELD_EVERY == 0)
+        break;
+    case AMG_PACE_YIELD:
         sched_yield();
+        break;
+    case AMG_PACE_NAP:
+        (void)amg_sleep_doze(context, AMG_CQ_OWNER, wait->epoch, until_ns);
+        break;
+    case AMG_PACE_SLEEP:
+        amg_sleep_until(context, wait->epoch, until_ns);
+        break;
+    }
 }
 
-/* The same on one that a peer wants. */
+/* The same on a core that a peer wants. */
 static void owner_give_way(
     hg_context_t *context, struct wait *wait, uint64_t now_ns)
 {
-    if (wait->yields < CROWD_YIELDS || context->cls->plan.no_block) {
+    if (wait->yields < CROWD_YIELDS || wait->pace.no_block) {
         wait->yields++;
         sched_yield();
         return;
     }
-    owner_sleep(context, wait, now_ns);
+    wait->pace.core = AMG_PACE_SHARED;
+    owner_pause(context, wait, now_ns);
 }
 
 /* After a poll that found nothing; false when the moment has come. */
@@ -116,7 +118,8 @@ static bool owner_rest(hg_context_t *context, struct wait *wait)
 
     wait->polls++;
     if (wait->polls == wait->ask_at)
-        sleep->is_crowded = amg_sleep_is_crowded(context);
+        sleep->is_crowded = wait->pace.wish != AMALGAM_WAIT_SPIN &&
+                            amg_sleep_is_crowded(context);
     if (!(sleep->is_crowded && wait->polls >= wait->ask_at) &&
         wait->polls % CLOCK_EVERY != 0)
         return true;
@@ -134,15 +137,17 @@ static bool owner_rest(hg_context_t *context, struct wait *wait)
 static hg_return_t owner_wait(hg_context_t *context, uint64_t deadline_ns)
 {
     struct wait wait = {
-        .start_ns = amg_clock_ns(),
+        .pace = pace_of(context),
         .deadline_ns = deadline_ns,
         .ask_at = context->sleep.is_crowded ? CROWD_AFTER_ONE : CROWD_AFTER,
     };
 
     do {
         wait.epoch = amg_cq_epoch(&context->cq);
-        if (amg_progress_poll(context) > 0 || amg_context_has_due(context))
+        if (amg_progress_poll(context) > 0 || amg_context_has_due(context)) {
+            context->sleep.quiet_since_ns = 0;
             return HG_SUCCESS;
+        }
     } while (owner_rest(context, &wait));
     return HG_TIMEOUT;
 }
@@ -153,13 +158,31 @@ static hg_return_t owner_progress(
 {
     hg_return_t rc = HG_TIMEOUT;
 
-    if (amg_progress_poll(context) > 0 || amg_context_has_due(context))
+    if (amg_progress_poll(context) > 0 || amg_context_has_due(context)) {
+        context->sleep.quiet_since_ns = 0;
         rc = HG_SUCCESS;
-    else if (timeout_ms > 0)
+    } else if (timeout_ms > 0) {
         rc = owner_wait(context,
             deadline_ns != 0 ? deadline_ns : amg_clock_deadline_ns(timeout_ms));
+    }
     amg_progress_disown(context);
     return rc;
+}
+
+/* The progress thread leaves as soon as it sees who waits; to be woken by it
+ * would take longer. */
+static bool own_soon(hg_context_t *context)
+{
+    const struct amg_placement *placement = context->cls->drive.placement;
+    bool may_spin = context->crew != NULL && !placement->is_crowded;
+    unsigned tries = may_spin ? OWN_TRIES : 1;
+
+    while (!amg_progress_own(context)) {
+        if (--tries == 0 || amg_context_has_due(context))
+            return false;
+        amg_relax();
+    }
+    return true;
 }
 
 /* By a thread that found an owner: sleeps until something is queued, the owner
@@ -178,7 +201,7 @@ static hg_return_t waiter_wait(hg_context_t *context, unsigned timeout_ms)
             rc = HG_SUCCESS;
             break;
         }
-        if (amg_progress_own(context)) {
+        if (own_soon(context)) {
             atomic_fetch_sub_explicit(
                 &context->awaiting, 1u, memory_order_relaxed);
             return owner_progress(context, timeout_ms, deadline_ns);
@@ -189,8 +212,39 @@ static hg_return_t waiter_wait(hg_context_t *context, unsigned timeout_ms)
     return rc;
 }
 
+/* Who makes progress, and who would, tells the progress thread that it need
+ * not. A count that is lost between two of them is none of its concern. */
+static inline void turn_take(hg_context_t *context)
+{
+    unsigned turns =
+        atomic_load_explicit(&context->turns, memory_order_relaxed);
+
+    atomic_store_explicit(&context->turns, turns + 1u, memory_order_relaxed);
+}
+
+/* In a handler that a thread of ours runs. */
+static hg_return_t nested_wait(hg_context_t *context, unsigned timeout_ms)
+{
+    hg_return_t rc = HG_TIMEOUT;
+
+    atomic_fetch_add_explicit(&context->nested, 1u, memory_order_seq_cst);
+    if (context->serve_by == AMG_SERVE_POOL) /* else it is that thread */
+        turn_take(context);
+    if (amg_progress_own(context))
+        rc = owner_progress(context, timeout_ms, 0);
+    else if (amg_context_has_due(context))
+        rc = HG_SUCCESS;
+    else if (timeout_ms > 0)
+        rc = waiter_wait(context, timeout_ms);
+    atomic_fetch_sub_explicit(&context->nested, 1u, memory_order_relaxed);
+    return rc;
+}
+
 hg_return_t amg_progress_wait(hg_context_t *context, unsigned timeout_ms)
 {
+    if (amg_role.is_ours)
+        return nested_wait(context, timeout_ms);
+    turn_take(context);
     amg_context_drive(context);
     if (amg_progress_own(context))
         return owner_progress(context, timeout_ms, 0);
@@ -237,7 +291,10 @@ bool amg_progress_is_due(hg_context_t *context)
     if (!amg_progress_own(context))
         return !loop_arm_behind(context);
     is_asleep = loop_arm(context);
-    if (amg_progress_leave(context))
+    /* What the poll has ended of the progress thread's announcement, the arming
+     * of the loop has made again. */
+    if (amg_progress_leave(context) ||
+        (!is_asleep && amg_cq_is_armed(&context->cq, AMG_CQ_THREAD)))
         amg_cq_wake(&context->cq);
     return !is_asleep;
 }

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What a wait does between two looks for news: a pure function.
+ *
+ *   core       looks for           then, with descriptors   and without (blind)
+ *   own        spin_ns             sleeps                    looks on to 200
+ * ms, naps 1 to 5 ms dedicated  200 ms              sleeps naps 1 to 5 ms
+ *   shared     not at all          sleeps                    naps 20 us to 1
+ * ms, after 20 ms 5 ms
+ *
+ * Where a class has descriptors for some of its media, a nap sleeps on these.
+ * Measured with 16 receives of MPI: a look every 200 us takes 11 % of a core
+ * from who computes there, every 1 ms 2.9 %, every 5 ms 0.5 %. */
+#include "core/pace.h"
+
+#define FIRST_NAP_NS  20000ull
+#define SHORT_NAP_NS  1000000ull
+#define LONG_NAP_NS   5000000ull
+#define LONG_AFTER_NS 20000000ull
+#define LONG_SPIN_NS  200000000ull
+#define FOR_EVER      UINT64_MAX
+
+static uint64_t longer(uint64_t one, uint64_t other)
+{
+    return one > other ? one : other;
+}
+
+/* From 20 us on, each as long as all before it. */
+static uint64_t nap_short_ns(uint64_t past_ns)
+{
+    uint64_t nap = FIRST_NAP_NS;
+
+    if (past_ns > LONG_AFTER_NS)
+        return LONG_NAP_NS;
+    while (nap < SHORT_NAP_NS && nap <= past_ns)
+        nap *= 2;
+    return nap < SHORT_NAP_NS ? nap : SHORT_NAP_NS;
+}
+
+/* The same from 1 ms on, to 5 ms. */
+static uint64_t nap_long_ns(uint64_t past_ns)
+{
+    uint64_t nap = SHORT_NAP_NS;
+
+    while (nap < LONG_NAP_NS && nap <= past_ns)
+        nap *= 2;
+    return nap < LONG_NAP_NS ? nap : LONG_NAP_NS;
+}
+
+/* How long looking alone goes on. */
+static uint64_t spin_ns(const struct amg_pace *pace)
+{
+    if (pace->wish == AMALGAM_WAIT_SPIN || pace->no_block)
+        return FOR_EVER;
+    if (pace->wish != AMALGAM_WAIT_AUTO || pace->core == AMG_PACE_SHARED)
+        return 0;
+    if (pace->core == AMG_PACE_DEDICATED ||
+        (pace->is_blind && !pace->must_yield))
+        return longer(pace->spin_ns, LONG_SPIN_NS);
+    return pace->spin_ns;
+}
+
+static enum amg_pace_kind spin_kind(
+    const struct amg_pace *pace, uint64_t quiet_ns)
+{
+    if (pace->wish == AMALGAM_WAIT_SPIN || pace->core == AMG_PACE_DEDICATED)
+        return AMG_PACE_LOOK;
+    if (pace->must_yield)
+        return AMG_PACE_YIELD;
+    return quiet_ns <= pace->spin_ns ? AMG_PACE_LOOK : AMG_PACE_GO_ON;
+}
+
+struct amg_pace_step amg_pace_next(
+    const struct amg_pace *pace, uint64_t quiet_ns)
+{
+    uint64_t looked_ns = spin_ns(pace);
+    struct amg_pace_step step = {.kind = AMG_PACE_SLEEP, .ns = FOR_EVER};
+
+    if (looked_ns != 0 && quiet_ns <= looked_ns) {
+        step.kind = spin_kind(pace, quiet_ns);
+        step.ns = 0;
+        return step;
+    }
+    if (pace->wish == AMALGAM_WAIT_BACKOFF)
+        step.kind = AMG_PACE_NAP;
+    if (pace->is_blind || pace->wish == AMALGAM_WAIT_BACKOFF)
+        step.ns = looked_ns >= LONG_SPIN_NS
+                      ? nap_long_ns(quiet_ns - looked_ns)
+                      : nap_short_ns(quiet_ns - looked_ns);
+    return step;
+}

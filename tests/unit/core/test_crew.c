@@ -1,0 +1,448 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The threads of a context: one makes progress while no caller does, and sleeps
+ * when nothing comes; others run what peers asked for. */
+#include "core/crew.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "base/mem.h"
+#include "core/progress.h"
+#include "medium.h"
+#include "mercury_context.h"
+
+enum { ENTRIES = 500, HANDLERS = 3, SHORT_MS = 2, NAME_CAP = 16 };
+
+static hg_context_t *context;
+
+/* Starts the threads that this asks for, all unpinned. */
+static void crew_begin(
+    enum amalgam_progress progress, unsigned handlers, bool is_dedicated)
+{
+    struct amg_placement *placement = amg_mem_zalloc(sizeof(*placement));
+    struct amg_seat seat = {
+        .cpu = -1, .is_dedicated = is_dedicated, .rule = AMG_SEAT_UNPINNED};
+
+    assert_non_null(placement);
+    placement->progress = progress;
+    placement->handlers = handlers;
+    placement->seat = seat;
+    for (unsigned i = 0; i < handlers; i++)
+        placement->handler_seats[i] = seat;
+    context->cls->drive.placement = placement;
+    amg_crew_start(context);
+    assert_non_null(context->crew);
+}
+
+static int open_sleeping(void **state)
+{
+    (void)state;
+    context = medium_open(false, false);
+    return 0;
+}
+
+static int open_blind(void **state)
+{
+    (void)state;
+    context = medium_open(true, false);
+    return 0;
+}
+
+static int close_all(void **state)
+{
+    (void)state;
+    assert_true(amg_crew_stop(context));
+    assert_null(context->crew);
+    assert_int_equal(context->serve_by, AMG_SERVE_TRIGGER);
+    /* Nobody is rung for who is gone. */
+    assert_false(amg_cq_has_armed(&context->cq));
+    assert_false(atomic_load(&medium.is_armed));
+    medium_close(context);
+    return 0;
+}
+
+static void until_thread_sleeps(void)
+{
+    while (!amg_cq_is_armed(&context->cq, AMG_CQ_THREAD) ||
+           (!medium.is_blind && !atomic_load(&medium.is_armed)))
+        sched_yield();
+}
+
+static void until_taken(void)
+{
+    while (atomic_load(&medium.news) > 0)
+        sched_yield();
+}
+
+/* An entry that says who ran it. */
+struct told {
+    struct amg_cq_entry entry;
+    atomic_uint ran;
+    bool by_ours;
+    bool is_serving;
+    bool has_signals;
+    char name[NAME_CAP];
+};
+
+static struct told told[ENTRIES];
+
+static void told_run(struct amg_cq_entry *entry)
+{
+    struct told *one = AMG_OBJECT(entry, struct told, entry);
+    sigset_t blocked;
+
+    one->by_ours = amg_role.is_ours;
+    one->is_serving = amg_role.is_serving;
+    pthread_sigmask(SIG_SETMASK, NULL, &blocked);
+    one->has_signals = sigismember(&blocked, SIGINT) == 0;
+    prctl(PR_GET_NAME, one->name);
+    atomic_fetch_add(&one->ran, 1);
+}
+
+static void told_queue(unsigned i, bool is_served)
+{
+    told[i].entry.run = told_run;
+    told[i].entry.is_served = is_served;
+    atomic_store(&told[i].ran, 0);
+    amg_context_queue(context, &told[i].entry);
+}
+
+static void told_await(unsigned i)
+{
+    while (atomic_load(&told[i].ran) == 0)
+        sched_yield();
+}
+
+static void test_crew_thread_takes_what_comes(void **state)
+{
+    (void)state;
+    crew_begin(AMALGAM_PROGRESS_ASSIST, 0, false);
+    for (unsigned i = 0; i < ENTRIES; i++) {
+        if (i % 2 == 0)
+            until_thread_sleeps();
+        medium_send();
+        until_taken();
+    }
+}
+
+static void test_crew_thread_on_own_core_takes_what_comes(void **state)
+{
+    (void)state;
+    crew_begin(AMALGAM_PROGRESS_ASSIST, 0, true);
+    for (unsigned i = 0; i < ENTRIES; i++) {
+        medium_send();
+        until_taken();
+    }
+}
+
+static void test_crew_thread_sleeps_beside_full_queue(void **state)
+{
+    (void)state;
+    told_queue(0, false); /* the program's, which computes */
+    crew_begin(AMALGAM_PROGRESS_THREAD, 0, false);
+    until_thread_sleeps();
+    assert_int_equal(atomic_load(&told[0].ran), 0);
+    assert_int_equal(HG_Trigger(context, 0, 1, NULL), HG_SUCCESS);
+    assert_int_equal(atomic_load(&told[0].ran), 1);
+    assert_false(told[0].by_ours);
+    assert_false(told[0].is_serving);
+}
+
+static void test_crew_thread_takes_over_from_callers(void **state)
+{
+    (void)state;
+    crew_begin(AMALGAM_PROGRESS_ASSIST, 0, false);
+    for (unsigned i = 0; i < 5; i++) {
+        until_thread_sleeps();
+        /* Ends what the thread has announced. */
+        assert_int_equal(HG_Progress(context, i % 2 * SHORT_MS), HG_TIMEOUT);
+    }
+    until_thread_sleeps();
+    medium_send();
+    until_taken();
+}
+
+static void *wake_when_asleep(void *arg)
+{
+    (void)arg;
+    while (!amg_cq_is_armed(&context->cq, AMG_CQ_OWNER))
+        sched_yield();
+    /* The thread gets out of the way; and if it is slow, it does not matter. */
+    for (unsigned i = 0; i < ENTRIES; i++)
+        sched_yield();
+    medium_send();
+    return NULL;
+}
+
+static void test_crew_thread_takes_over_from_who_slept(void **state)
+{
+    pthread_t thread;
+
+    (void)state;
+    crew_begin(AMALGAM_PROGRESS_ASSIST, 0, false);
+    for (unsigned i = 0; i < 5; i++) {
+        assert_int_equal(
+            pthread_create(&thread, NULL, wake_when_asleep, NULL), 0);
+        while (HG_Progress(context, MEDIUM_WAIT_MS) != HG_SUCCESS ||
+               atomic_load(&medium.news) > 0)
+            continue;
+        pthread_join(thread, NULL);
+        until_thread_sleeps();
+    }
+}
+
+static void test_crew_thread_runs_what_is_served(void **state)
+{
+    (void)state;
+    crew_begin(AMALGAM_PROGRESS_THREAD, 0, false);
+    assert_int_equal(context->serve_by, AMG_SERVE_THREAD);
+    for (unsigned i = 0; i < ENTRIES; i++) {
+        told_queue(i, true);
+        told_await(i);
+        assert_true(told[i].by_ours);
+        assert_true(told[i].is_serving);
+        assert_false(told[i].has_signals);
+        assert_string_equal(told[i].name, "amg-progress");
+    }
+}
+
+static void test_crew_thread_or_trigger_runs_what_is_served(void **state)
+{
+    (void)state;
+    crew_begin(AMALGAM_PROGRESS_THREAD, 0, false);
+    for (unsigned i = 0; i < ENTRIES; i++) {
+        told_queue(i, true);
+        while (atomic_load(&told[i].ran) == 0)
+            (void)HG_Trigger(context, 1, 1, NULL);
+        assert_int_equal(atomic_load(&told[i].ran), 1);
+    }
+}
+
+static void test_crew_handlers_run_what_is_served(void **state)
+{
+    (void)state;
+    crew_begin(AMALGAM_PROGRESS_CALLER, HANDLERS, false);
+    assert_int_equal(context->serve_by, AMG_SERVE_POOL);
+    for (unsigned i = 0; i < ENTRIES; i++)
+        told_queue(i, true);
+    assert_int_equal(HG_Trigger(context, 0, 1, NULL), HG_TIMEOUT);
+    for (unsigned i = 0; i < ENTRIES; i++) {
+        told_await(i);
+        assert_true(told[i].by_ours);
+        assert_true(told[i].is_serving);
+        assert_false(told[i].has_signals);
+        assert_string_equal(told[i].name, "amg-handler");
+    }
+    for (unsigned i = 0; i < ENTRIES; i++) {
+        told_queue(i, true);
+        told_await(i);
+        assert_int_equal(atomic_load(&told[i].ran), 1);
+    }
+}
+
+static atomic_uint nested_ended;
+
+/* A handler that starts something, and waits for its end as the main thread of
+ * a program would. */
+static void nested_run(struct amg_cq_entry *entry)
+{
+    unsigned i = (unsigned)(AMG_OBJECT(entry, struct told, entry) - told);
+
+    told_queue(i + 1, true);
+    while (atomic_load(&told[i + 1].ran) == 0) {
+        (void)HG_Progress(context, MEDIUM_WAIT_MS);
+        (void)HG_Trigger(context, 0, 1, NULL);
+    }
+    atomic_fetch_add(&nested_ended, 1);
+}
+
+static void nested_all(void)
+{
+    atomic_store(&nested_ended, 0);
+    for (unsigned i = 0; i < ENTRIES; i += 2) {
+        told[i].entry.run = nested_run;
+        told[i].entry.is_served = true;
+        amg_context_queue(context, &told[i].entry);
+    }
+    while (atomic_load(&nested_ended) < ENTRIES / 2)
+        sched_yield();
+}
+
+static void test_crew_handler_that_waits_is_woken(void **state)
+{
+    (void)state;
+    crew_begin(AMALGAM_PROGRESS_ASSIST, 1, false);
+    nested_all();
+}
+
+static void test_crew_handlers_that_wait_are_woken(void **state)
+{
+    (void)state;
+    crew_begin(AMALGAM_PROGRESS_CALLER, HANDLERS, false);
+    nested_all();
+}
+
+static void test_crew_thread_that_waits_in_handler_is_woken(void **state)
+{
+    (void)state;
+    crew_begin(AMALGAM_PROGRESS_THREAD, 0, false);
+    nested_all();
+}
+
+static atomic_bool was_refused;
+
+static void stop_run(struct amg_cq_entry *entry)
+{
+    (void)entry;
+    atomic_store(&was_refused, !amg_crew_stop(context));
+    atomic_fetch_add(&nested_ended, 1);
+}
+
+static void test_crew_does_not_stop_itself(void **state)
+{
+    (void)state;
+    crew_begin(AMALGAM_PROGRESS_THREAD, 1, false);
+    atomic_store(&nested_ended, 0);
+    told[0].entry.run = stop_run;
+    told[0].entry.is_served = true;
+    amg_context_queue(context, &told[0].entry);
+    while (atomic_load(&nested_ended) == 0)
+        sched_yield();
+    assert_true(atomic_load(&was_refused));
+}
+
+static void test_crew_stops_and_starts_again(void **state)
+{
+    (void)state;
+    crew_begin(AMALGAM_PROGRESS_THREAD, 1, false);
+    for (unsigned i = 0; i < 50; i++) {
+        told_queue(0, true);
+        told_await(0);
+        if (i % 2 == 0)
+            until_thread_sleeps();
+        assert_true(amg_crew_stop(context));
+        assert_false(amg_cq_has_armed(&context->cq));
+        assert_false(atomic_load(&medium.is_armed));
+        amg_crew_start(context);
+    }
+}
+
+/* Sends one at a time, while others call or not. */
+static atomic_bool is_over;
+
+static void *caller_main(void *arg)
+{
+    unsigned timeout_ms = (unsigned)(uintptr_t)arg;
+
+    while (!atomic_load(&is_over)) {
+        (void)HG_Progress(context, timeout_ms);
+        (void)HG_Trigger(context, 0, ENTRIES, NULL);
+        if (timeout_ms == 1)
+            sched_yield();
+    }
+    return NULL;
+}
+
+static void callers_come_and_go(bool is_dedicated)
+{
+    pthread_t callers[3];
+
+    crew_begin(AMALGAM_PROGRESS_THREAD, 0, is_dedicated);
+    for (unsigned round = 0; round < 10; round++) {
+        unsigned count = round % 4;
+
+        atomic_store(&is_over, false);
+        for (unsigned i = 0; i < count; i++)
+            assert_int_equal(pthread_create(&callers[i], NULL, caller_main,
+                                 (void *)(uintptr_t)i),
+                0);
+        for (unsigned i = 0; i < ENTRIES / 10; i++) {
+            medium_send();
+            until_taken();
+            told_queue(i, true);
+            told_await(i);
+            assert_int_equal(atomic_load(&told[i].ran), 1);
+        }
+        atomic_store(&is_over, true);
+        for (unsigned i = 0; i < count; i++)
+            pthread_join(callers[i], NULL);
+    }
+}
+
+static void test_crew_loses_nothing_while_callers_come(void **state)
+{
+    (void)state;
+    callers_come_and_go(false);
+}
+
+static void test_crew_on_own_core_loses_nothing_while_callers_come(void **state)
+{
+    (void)state;
+    callers_come_and_go(true);
+}
+
+static void test_crew_is_forgotten_by_child(void **state)
+{
+    int status = 0;
+    pid_t child = 0;
+
+    (void)state;
+    crew_begin(AMALGAM_PROGRESS_THREAD, HANDLERS, false);
+    until_thread_sleeps();
+    child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        bool has_stopped = amg_crew_stop(context);
+
+        medium_close(context);
+        _exit(has_stopped ? 0 : 1);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    told_queue(0, true);
+    told_await(0);
+}
+
+#define OVER(test, setup)                                                      \
+    cmocka_unit_test_setup_teardown(test, setup, close_all)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        OVER(test_crew_thread_takes_what_comes, open_sleeping),
+        OVER(test_crew_thread_takes_what_comes, open_blind),
+        OVER(test_crew_thread_on_own_core_takes_what_comes, open_sleeping),
+        OVER(test_crew_thread_on_own_core_takes_what_comes, open_blind),
+        OVER(test_crew_thread_sleeps_beside_full_queue, open_sleeping),
+        OVER(test_crew_thread_takes_over_from_callers, open_sleeping),
+        OVER(test_crew_thread_takes_over_from_callers, open_blind),
+        OVER(test_crew_thread_takes_over_from_who_slept, open_sleeping),
+        OVER(test_crew_thread_runs_what_is_served, open_sleeping),
+        OVER(test_crew_thread_runs_what_is_served, open_blind),
+        OVER(test_crew_thread_or_trigger_runs_what_is_served, open_sleeping),
+        OVER(test_crew_handlers_run_what_is_served, open_sleeping),
+        OVER(test_crew_handler_that_waits_is_woken, open_sleeping),
+        OVER(test_crew_handlers_that_wait_are_woken, open_sleeping),
+        OVER(test_crew_handlers_that_wait_are_woken, open_blind),
+        OVER(test_crew_thread_that_waits_in_handler_is_woken, open_sleeping),
+        OVER(test_crew_does_not_stop_itself, open_sleeping),
+        OVER(test_crew_stops_and_starts_again, open_sleeping),
+        OVER(test_crew_loses_nothing_while_callers_come, open_sleeping),
+        OVER(test_crew_loses_nothing_while_callers_come, open_blind),
+        OVER(test_crew_on_own_core_loses_nothing_while_callers_come,
+            open_sleeping),
+        OVER(test_crew_is_forgotten_by_child, open_sleeping),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

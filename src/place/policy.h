@@ -13,14 +13,16 @@ enum {
     AMG_SEATS_MAX = 1 + AMALGAM_HANDLERS_MAX
 };
 
-/* Why a thread sits where it does; best first. */
+/* Why a thread sits where it does; best first. A core that the own program
+ * leaves idle comes before a hardware thread beside it: what spins there takes
+ * nothing from what computes here. */
 enum amg_seat_rule {
     AMG_SEAT_CHOSEN,   /* the user named the core */
-    AMG_SEAT_SIBLING,  /* an idle hardware thread within the own binding */
     AMG_SEAT_CORE,     /* an idle core within the own binding */
-    AMG_SEAT_NIC,      /* idle, of the NIC's NUMA node */
-    AMG_SEAT_NUMA,     /* idle, of the own NUMA node */
-    AMG_SEAT_ANY,      /* idle, elsewhere */
+    AMG_SEAT_SIBLING,  /* an idle hardware thread within the own binding */
+    AMG_SEAT_NIC,      /* bound to no rank, near the NIC */
+    AMG_SEAT_NUMA,     /* bound to no rank, of the own NUMA node */
+    AMG_SEAT_ANY,      /* bound to no rank, elsewhere */
     AMG_SEAT_LAST,     /* the last one of the own binding, which is in use */
     AMG_SEAT_UNPINNED, /* wherever the process may run */
     AMG_SEAT_RULES

@@ -129,7 +129,6 @@ void amg_drive_borrow(struct amg_drive *drive, const struct amg_drive *lender)
         drive->asked.progress = lender->asked.progress;
     if (drive->asked.wait == AMALGAM_WAIT_AUTO)
         drive->asked.wait = lender->asked.wait;
-    memcpy(drive->nic, lender->nic, sizeof(drive->nic));
     if (lender->ranks != NULL)
         ranks = amg_mem_alloc(len);
     if (ranks == NULL)
@@ -179,16 +178,44 @@ static bool wish_cut(
     return is_cut;
 }
 
-/* What leads to other nodes. All ranks of a node have to take the same, as all
- * of them make the same map: that nearest to the first of them. */
+/* What leads to other nodes, as every rank of the node has to see it, since all
+ * of them make the same map: the NIC that is nearest to each of them. Where
+ * that is not the same one for all, they have one each on their own side, and
+ * the own NUMA node says all there is. */
 static const char *nic_find(
     const struct amg_drive *drive, const struct amg_machine *machine)
 {
-    if (!drive->has_far)
+    uint32_t first = UINT32_MAX;
+
+    if (!drive->has_far || machine->nic_count == 0)
         return NULL;
-    if (drive->nic[0] != '\0')
-        return drive->nic;
-    return machine->nic_count == 0 ? NULL : machine->nics[0].name;
+    for (uint32_t i = 0; i < drive->rank_count; i++) {
+        uint32_t order[AMG_NICS_MAX];
+
+        amg_machine_nic_order(machine, &drive->ranks[i].binding, 0, order);
+        if (i > 0 && order[0] != first)
+            return NULL;
+        first = order[0];
+    }
+    return machine->nics[first].name;
+}
+
+/* Do the programs of the node run more threads than they have cpus? What it
+ * takes to know that without the machine. */
+static bool node_is_crowded(const struct amg_drive *drive)
+{
+    struct amg_cpuset all = {{0}};
+    uint64_t threads = 0;
+
+    for (uint32_t i = 0; i < drive->rank_count; i++) {
+        const struct amg_place_rank *rank = &drive->ranks[i];
+
+        if (amg_cpuset_count(&rank->binding) == 0)
+            return false;
+        amg_cpuset_unite(&all, &rank->binding);
+        threads += rank->threads > 0 ? rank->threads : 1;
+    }
+    return threads > amg_cpuset_count(&all);
 }
 
 static void question_make(const struct amg_drive *drive,
@@ -261,17 +288,31 @@ static void settle(
     if (placement == NULL) {
         AMG_LOG_WARNING("cls", "no memory to place threads: the calls that "
                                "wait make progress");
+        cls->drive.reason = "there is no memory";
         return;
     }
     question_make(&cls->drive, wanted, cls->drive.self, &ask);
     if (ask.ranks == NULL)
         question_close(&ask, alone);
     amg_policy_place(&ask, placement);
-    if (placement->is_crowded)
-        cls->limits.must_yield = true;
+    cls->drive.is_crowded = placement->is_crowded;
     if (is_cut)
-        snprintf(placement->reason, sizeof(placement->reason),
-            "MPI was started below MPI_THREAD_MULTIPLE");
+        snprintf(placement->reason, sizeof(placement->reason), "%s",
+            cls->drive.reason);
+}
+
+/* Is there a thread to be placed, or may there be one? */
+static bool must_place(const struct amg_drive *drive,
+    const struct amalgam_progress_options *wanted)
+{
+    switch (wanted->progress) {
+    case AMALGAM_PROGRESS_AUTO:
+        return wanted->handlers > 0 || drive->ranks != NULL;
+    case AMALGAM_PROGRESS_CALLER:
+        return wanted->handlers > 0;
+    default:
+        return true;
+    }
 }
 
 void amg_drive_settle(hg_class_t *cls)
@@ -287,10 +328,14 @@ void amg_drive_settle(hg_class_t *cls)
     if (amg_policy_has_thread(wanted.progress) && has_bound(cls))
         bound_tell(cls);
     is_cut = wish_cut(cls, &wanted);
-    if (drive->ranks != NULL || wanted.handlers > 0 ||
-        (wanted.progress != AMALGAM_PROGRESS_AUTO &&
-            wanted.progress != AMALGAM_PROGRESS_CALLER))
+    drive->reason = is_cut ? "MPI was started below MPI_THREAD_MULTIPLE"
+                    : wanted.progress == AMALGAM_PROGRESS_CALLER
+                        ? "as was asked for"
+                        : "who else runs on the node is not known";
+    drive->is_crowded = node_is_crowded(drive);
+    if (must_place(drive, &wanted))
         settle(cls, &wanted, is_cut);
+    cls->limits.must_yield = cls->limits.must_yield || drive->is_crowded;
     amg_drive_tell(cls);
 }
 

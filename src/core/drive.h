@@ -15,11 +15,13 @@ struct amg_drive {
     /* The ranks of this node; NULL where other processes are not known. */
     struct amg_place_rank *ranks;
     uint32_t rank_count;
-    uint32_t self;              /* index of this one */
-    bool has_far;               /* ranks of the job are on other nodes */
-    char nic[AMG_NIC_NAME_CAP]; /* that leads to them; "": not known */
-    /* What came of it; NULL: not settled, or all is left to the callers. */
+    uint32_t self; /* index of this one */
+    bool has_far;  /* ranks of the job are on other nodes */
+    /* What came of it; NULL: not settled, or all is left to the callers, for
+     * this reason: constant text. */
     struct amg_placement *placement;
+    const char *reason;
+    bool is_crowded;        /* who waits gives the core away */
     enum amalgam_wait wait; /* the environment applied */
 };
 
@@ -46,7 +48,8 @@ void amg_drive_borrow(struct amg_drive *drive, const struct amg_drive *lender);
 
 /* Settles where the threads of the class's contexts sit, and says so in the
  * log; again after a change of what is asked. Never fails: without memory the
- * callers drive. The machine is looked at only where that can matter. */
+ * callers drive. The machine is looked at only where that can matter. Who waits
+ * must give its core away where the node's programs need it. */
 void amg_drive_settle(hg_class_t *cls);
 
 /* What settling asks the policy for the rank of the node with that index, the

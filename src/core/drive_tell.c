@@ -34,11 +34,14 @@ const char *amg_drive_wait_words(
 /* How those wait who have no seat of ours. */
 static const char *caller_words(const struct amg_drive *drive)
 {
-    static const struct amg_seat own = {.is_dedicated = true};
-    static const struct amg_seat shared = {.cpu = 0};
-    bool is_crowded = drive->placement != NULL && drive->placement->is_crowded;
+    static const struct amg_seat none = {.cpu = -1};
 
-    return amg_drive_wait_words(drive, is_crowded ? &shared : &own);
+    if (drive->wait != AMALGAM_WAIT_AUTO)
+        return amg_drive_wait_words(drive, &none);
+    return drive->is_crowded
+               ? "gives the core away, as the programs run more threads than "
+                 "there are cores"
+               : "spins, then sleeps";
 }
 
 const char *amg_drive_progress_words(
@@ -48,10 +51,8 @@ const char *amg_drive_progress_words(
     const struct amg_seat *seat = NULL;
 
     if (placement == NULL) {
-        snprintf(ret_text, cap,
-            "progress by the caller (who else runs on the node is not known), "
-            "who %s",
-            caller_words(drive));
+        snprintf(ret_text, cap, "progress by the caller (%s), who %s",
+            drive->reason, caller_words(drive));
         return ret_text;
     }
     seat = &placement->seat;
@@ -92,14 +93,14 @@ const char *amg_drive_handler_words(
         else if (cpu < AMG_CPUS_MAX)
             amg_cpuset_add(&cpus, (unsigned)cpu);
     }
-    snprintf(text, sizeof(text), "%d", (int)placement->handler_seats[0].cpu);
     if (loose == placement->handlers)
         snprintf(ret_text, cap, "%u handler thread%s, not pinned", loose,
             loose == 1 ? "" : "s");
     else
         snprintf(ret_text, cap, "%u handler thread%s on core%s %s: %s",
             placement->handlers, placement->handlers == 1 ? "" : "s",
-            amg_cpuset_count(&cpus) == 1 ? "" : "s", text,
+            amg_cpuset_count(&cpus) == 1 ? "" : "s",
+            amg_cpuset_format(&cpus, text, sizeof(text)),
             placement->handler_seats[0].reason);
     return ret_text;
 }

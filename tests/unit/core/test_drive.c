@@ -1,0 +1,384 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What the program asks beats the environment, which beats the default; what
+ * makes no sense changes nothing, or is said and left out. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "core/class.h"
+#include "transport/self.h"
+
+enum { LOG_CAP = 4096 };
+
+static char logged[LOG_CAP];
+
+static int log_keep(FILE *stream, const char *format, ...)
+{
+    size_t len = strlen(logged);
+    va_list args;
+
+    (void)stream;
+    va_start(args, format);
+    vsnprintf(logged + len, sizeof(logged) - len, format, args);
+    va_end(args);
+    return 0;
+}
+
+static unsigned logged_count(const char *text)
+{
+    unsigned count = 0;
+
+    for (const char *at = strstr(logged, text); at != NULL;
+         at = strstr(at + 1, text))
+        count++;
+    return count;
+}
+
+/* A loopback that passes for a medium which only the program may move. */
+static struct amg_transport bound;
+
+static hg_return_t bound_open(
+    const struct amg_open *how, struct amg_domain **ret_domain)
+{
+    hg_return_t rc = amg_self_transport.domain.open(how, ret_domain);
+
+    if (rc == HG_SUCCESS)
+        (*ret_domain)->transport = &bound;
+    return rc;
+}
+
+static void bound_limits(
+    const struct amg_domain *domain, struct amg_limits *ret_limits)
+{
+    amg_self_transport.domain.limits(domain, ret_limits);
+    ret_limits->must_yield = false;
+    ret_limits->is_user_bound = true;
+}
+
+static hg_return_t class_try(const struct amalgam_progress_options *options,
+    bool is_bound, hg_class_t **ret_class)
+{
+    struct amg_class_plan plan = {
+        .transports[AMG_ROUTE_SELF] = &amg_self_transport,
+        .main_route = is_bound ? AMG_ROUTE_MPI : AMG_ROUTE_SELF,
+        .how = {.info = "", .is_listening = true, .max_contexts = 1},
+        .progress = options,
+    };
+
+    bound = amg_self_transport;
+    bound.domain.open = bound_open;
+    bound.domain.limits = bound_limits;
+    if (is_bound)
+        plan.transports[AMG_ROUTE_MPI] = &bound;
+    return amg_class_open(&plan, ret_class);
+}
+
+static hg_class_t *class_open(const struct amalgam_progress_options *options)
+{
+    hg_class_t *cls = NULL;
+
+    assert_int_equal(class_try(options, false, &cls), HG_SUCCESS);
+    amg_drive_settle(cls);
+    return cls;
+}
+
+/* Two ranks that share one cpu, or have one each. */
+static void ranks_know(hg_class_t *cls, unsigned second_cpu)
+{
+    struct amg_place_rank *ranks = amg_mem_zalloc(2 * sizeof(*ranks));
+
+    assert_non_null(ranks);
+    amg_cpuset_add(&ranks[0].binding, 0);
+    amg_cpuset_add(&ranks[1].binding, second_cpu);
+    ranks[1].rank = 1;
+    amg_drive_set_ranks(&cls->drive, ranks, 2, 1, false);
+}
+
+static enum amalgam_progress mode_of(const hg_class_t *cls)
+{
+    return cls->drive.placement == NULL ? AMALGAM_PROGRESS_CALLER
+                                        : cls->drive.placement->progress;
+}
+
+static int setup(void **state)
+{
+    (void)state;
+    unsetenv("AMALGAM_PROGRESS");
+    unsetenv("AMALGAM_WAIT");
+    unsetenv("AMALGAM_HANDLERS");
+    unsetenv("AMALGAM_PROGRESS_CPUS");
+    unsetenv("AMALGAM_HANDLER_CPUS");
+    logged[0] = '\0';
+    amg_log_func_set(log_keep);
+    amg_log_level_set(AMG_LOG_LEVEL_WARNING);
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    amg_log_func_set(NULL);
+    return 0;
+}
+
+static void test_drive_nothing_asked_leaves_all_to_callers(void **state)
+{
+    hg_class_t *cls = class_open(NULL);
+
+    (void)state;
+    assert_null(cls->drive.placement);
+    assert_int_equal(cls->drive.wait, AMALGAM_WAIT_AUTO);
+    assert_string_equal(logged, "");
+    amg_class_close(cls);
+}
+
+static void test_drive_environment_fills_what_is_open(void **state)
+{
+    hg_class_t *cls = NULL;
+
+    (void)state;
+    setenv("AMALGAM_PROGRESS", "thread", 1);
+    setenv("AMALGAM_WAIT", "sleep", 1);
+    setenv("AMALGAM_HANDLERS", "3", 1);
+    cls = class_open(NULL);
+    assert_int_equal(mode_of(cls), AMALGAM_PROGRESS_THREAD);
+    assert_int_equal(cls->drive.wait, AMALGAM_WAIT_SLEEP);
+    assert_int_equal(cls->drive.placement->handlers, 3);
+    amg_class_close(cls);
+    setenv("AMALGAM_PROGRESS", "none", 1);
+    setenv("AMALGAM_HANDLERS", "0", 1);
+    cls = class_open(NULL);
+    assert_int_equal(mode_of(cls), AMALGAM_PROGRESS_NONE);
+    assert_int_equal(cls->drive.placement->handlers, 0);
+    amg_class_close(cls);
+}
+
+static void test_drive_program_beats_environment(void **state)
+{
+    struct amalgam_progress_options options =
+        AMALGAM_PROGRESS_OPTIONS_INITIALIZER;
+    struct amalgam_progress_options wanted;
+    hg_class_t *cls = NULL;
+    char cpus[] = "0";
+
+    (void)state;
+    setenv("AMALGAM_PROGRESS", "none", 1);
+    setenv("AMALGAM_WAIT", "spin", 1);
+    setenv("AMALGAM_HANDLERS", "auto", 1);
+    setenv("AMALGAM_PROGRESS_CPUS", "none", 1);
+    setenv("AMALGAM_HANDLER_CPUS", "1", 1);
+    options.progress = AMALGAM_PROGRESS_ASSIST;
+    options.wait = AMALGAM_WAIT_BACKOFF;
+    options.handlers = 2;
+    options.progress_cpus = cpus;
+    cls = class_open(&options);
+    cpus[0] = '9'; /* the text was copied */
+    assert_int_equal(mode_of(cls), AMALGAM_PROGRESS_ASSIST);
+    assert_int_equal(cls->drive.wait, AMALGAM_WAIT_BACKOFF);
+    assert_int_equal(cls->drive.placement->handlers, 2);
+    amg_drive_wanted(&cls->drive, &wanted);
+    assert_string_equal(wanted.progress_cpus, "0");
+    assert_string_equal(wanted.handler_cpus, "1");
+    amg_class_close(cls);
+}
+
+static void test_drive_unknown_words_warned_once_and_left_out(void **state)
+{
+    (void)state;
+    setenv("AMALGAM_PROGRESS", "threads", 1);
+    setenv("AMALGAM_WAIT", "snore", 1);
+    setenv("AMALGAM_HANDLERS", "65", 1);
+    for (int i = 0; i < 2; i++) {
+        hg_class_t *cls = class_open(NULL);
+
+        assert_null(cls->drive.placement);
+        assert_int_equal(cls->drive.wait, AMALGAM_WAIT_AUTO);
+        amg_class_close(cls);
+    }
+    assert_int_equal(logged_count("AMALGAM_PROGRESS is 'threads': auto, "
+                                  "caller, assist, thread or none is wanted"),
+        1);
+    assert_int_equal(
+        logged_count(
+            "AMALGAM_WAIT is 'snore': auto, spin, backoff or sleep is wanted"),
+        1);
+    assert_int_equal(
+        logged_count("AMALGAM_HANDLERS is '65': a number from 0 to 64"), 1);
+}
+
+static void test_drive_bad_options_change_nothing(void **state)
+{
+    struct amalgam_progress_options good = AMALGAM_PROGRESS_OPTIONS_INITIALIZER;
+    struct amalgam_progress_options bad[5];
+    hg_class_t *cls = NULL;
+    hg_class_t *none = NULL;
+
+    (void)state;
+    good.progress = AMALGAM_PROGRESS_NONE;
+    good.progress_cpus = "0";
+    for (int i = 0; i < 5; i++)
+        bad[i] = (struct amalgam_progress_options)
+            AMALGAM_PROGRESS_OPTIONS_INITIALIZER;
+    bad[0].size--;
+    bad[1].progress = (enum amalgam_progress)(AMALGAM_PROGRESS_NONE + 1);
+    bad[2].wait = (enum amalgam_wait)(AMALGAM_WAIT_SLEEP + 1);
+    bad[3].handlers = AMALGAM_HANDLERS_MAX + 1;
+    bad[4].progress = (enum amalgam_progress) - 1;
+    cls = class_open(&good);
+    for (int i = 0; i < 5; i++) {
+        assert_int_equal(amalgam_set_progress(cls, &bad[i]), HG_INVALID_ARG);
+        assert_int_equal(mode_of(cls), AMALGAM_PROGRESS_NONE);
+        assert_string_equal(cls->drive.asked.progress_cpus, "0");
+        assert_int_equal(class_try(&bad[i], false, &none), HG_INVALID_ARG);
+    }
+    assert_null(none);
+    assert_int_equal(logged_count("error"), 10);
+    amg_class_close(cls);
+}
+
+static void test_drive_set_progress_settles_again(void **state)
+{
+    struct amalgam_progress_options options =
+        AMALGAM_PROGRESS_OPTIONS_INITIALIZER;
+    hg_class_t *cls = class_open(NULL);
+
+    (void)state;
+    options.progress = AMALGAM_PROGRESS_THREAD;
+    assert_int_equal(amalgam_set_progress(cls, &options), HG_SUCCESS);
+    assert_int_equal(mode_of(cls), AMALGAM_PROGRESS_THREAD);
+    assert_int_equal(amalgam_set_progress(cls, NULL), HG_SUCCESS);
+    assert_null(cls->drive.placement);
+    amg_class_count(cls, AMG_CLASS_CONTEXTS, 1);
+    assert_int_equal(amalgam_set_progress(cls, &options), HG_BUSY);
+    assert_null(cls->drive.placement);
+    amg_class_count(cls, AMG_CLASS_CONTEXTS, -1);
+    assert_int_equal(amalgam_set_progress(NULL, &options), HG_INVALID_ARG);
+    amg_class_close(cls);
+}
+
+static void test_drive_without_memory_takes_callers(void **state)
+{
+    struct amalgam_progress_options options =
+        AMALGAM_PROGRESS_OPTIONS_INITIALIZER;
+    hg_class_t *cls = class_open(NULL);
+
+    (void)state;
+    options.progress = AMALGAM_PROGRESS_THREAD;
+    options.progress_cpus = options.handler_cpus = "0";
+    for (unsigned nth = 1; nth <= 2; nth++) {
+        amg_mem_fail_nth(nth); /* a text */
+        assert_int_equal(amalgam_set_progress(cls, &options), HG_NOMEM);
+        assert_null(cls->drive.asked.progress_cpus);
+    }
+    amg_mem_fail_nth(3); /* the placement */
+    assert_int_equal(amalgam_set_progress(cls, &options), HG_SUCCESS);
+    amg_mem_fail_nth(0);
+    assert_null(cls->drive.placement);
+    assert_int_equal(logged_count("no memory to place threads"), 1);
+    amg_class_close(cls);
+}
+
+static void test_drive_no_block_spins(void **state)
+{
+    hg_class_t *cls = class_open(NULL);
+
+    (void)state;
+    setenv("AMALGAM_WAIT", "sleep", 1);
+    cls->plan.no_block = true;
+    amg_drive_settle(cls);
+    assert_int_equal(cls->drive.wait, AMALGAM_WAIT_SPIN);
+    amg_class_close(cls);
+}
+
+static void test_drive_thread_without_use_is_refused(void **state)
+{
+    struct amalgam_progress_options options =
+        AMALGAM_PROGRESS_OPTIONS_INITIALIZER;
+    hg_class_t *cls = NULL;
+
+    (void)state;
+    options.progress = AMALGAM_PROGRESS_THREAD;
+    options.handlers = 1;
+    assert_int_equal(class_try(&options, true, &cls), HG_SUCCESS);
+    amg_drive_settle(cls);
+    amg_drive_settle(cls);
+    assert_int_equal(mode_of(cls), AMALGAM_PROGRESS_CALLER);
+    assert_int_equal(cls->drive.placement->handlers, 1);
+    assert_non_null(
+        strstr(cls->drive.placement->reason, "MPI_THREAD_MULTIPLE"));
+    assert_int_equal(logged_count("MPI_Init_thread(MPI_THREAD_MULTIPLE)"), 1);
+    amg_class_close(cls);
+}
+
+static void test_drive_crowded_node_gives_cores_away(void **state)
+{
+    hg_class_t *cls = class_open(NULL);
+
+    (void)state;
+    setenv("AMALGAM_PROGRESS", "caller", 1);
+    cls->limits.must_yield = false;
+    ranks_know(cls, 1);
+    amg_drive_settle(cls);
+    assert_false(cls->limits.must_yield);
+    ranks_know(cls, 0);
+    amg_drive_settle(cls);
+    assert_true(cls->limits.must_yield);
+    amg_class_close(cls);
+}
+
+static void test_drive_lender_tells_what_it_knows(void **state)
+{
+    struct amalgam_progress_options options =
+        AMALGAM_PROGRESS_OPTIONS_INITIALIZER;
+    struct amg_class_plan plan = {
+        .transports[AMG_ROUTE_SELF] = &amg_self_transport,
+        .main_route = AMG_ROUTE_SELF,
+        .how = {.info = "", .is_listening = true, .max_contexts = 1},
+    };
+    hg_class_t *lender = NULL;
+    hg_class_t *cls = NULL;
+
+    (void)state;
+    options.progress = AMALGAM_PROGRESS_NONE;
+    options.wait = AMALGAM_WAIT_SLEEP;
+    lender = class_open(&options);
+    ranks_know(lender, 1);
+    plan.lender = lender;
+    assert_int_equal(amg_class_open(&plan, &cls), HG_SUCCESS);
+    assert_int_equal(cls->drive.rank_count, 2);
+    assert_int_equal(cls->drive.self, 1);
+    assert_ptr_not_equal(cls->drive.ranks, lender->drive.ranks);
+    amg_drive_settle(cls);
+    assert_int_equal(mode_of(cls), AMALGAM_PROGRESS_NONE);
+    assert_int_equal(cls->drive.wait, AMALGAM_WAIT_SLEEP);
+    amg_class_close(cls);
+    amg_class_close(lender);
+}
+
+#define ROW(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        ROW(test_drive_nothing_asked_leaves_all_to_callers),
+        ROW(test_drive_environment_fills_what_is_open),
+        ROW(test_drive_program_beats_environment),
+        ROW(test_drive_unknown_words_warned_once_and_left_out),
+        ROW(test_drive_bad_options_change_nothing),
+        ROW(test_drive_set_progress_settles_again),
+        ROW(test_drive_without_memory_takes_callers),
+        ROW(test_drive_no_block_spins),
+        ROW(test_drive_thread_without_use_is_refused),
+        ROW(test_drive_crowded_node_gives_cores_away),
+        ROW(test_drive_lender_tells_what_it_knows),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -17,6 +17,9 @@ struct amg_drive {
     uint32_t rank_count;
     uint32_t self; /* index of this one */
     bool has_far;  /* ranks of the job are on other nodes */
+    /* What leads to them, if a driver knows: its place on the bus, or a name;
+     * the same on all ranks of the node. "": not known. */
+    char nic[AMG_NIC_NAME_CAP];
     /* What came of it; NULL: not settled, or all is left to the callers, for
      * this reason: constant text. */
     struct amg_placement *placement;

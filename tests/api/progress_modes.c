@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A class calls and answers in every progress mode, with and without handler
+ * threads, however threads wait; and handlers run in the threads they should.
+ */
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "amalgam_progress.h"
+#include "api.h"
+#include "mercury_macros.h"
+
+enum { CALLS = 40 };
+
+MERCURY_GEN_PROC(number_t, ((uint32_t)(value)))
+
+static const struct mode_row {
+    enum amalgam_progress progress;
+    enum amalgam_wait wait;
+    unsigned handlers;
+} mode_rows[] = {
+    {AMALGAM_PROGRESS_CALLER, AMALGAM_WAIT_AUTO, 0},
+    {AMALGAM_PROGRESS_ASSIST, AMALGAM_WAIT_AUTO, 0},
+    {AMALGAM_PROGRESS_THREAD, AMALGAM_WAIT_AUTO, 0},
+    {AMALGAM_PROGRESS_NONE, AMALGAM_WAIT_SLEEP, 0},
+    {AMALGAM_PROGRESS_THREAD, AMALGAM_WAIT_SLEEP, 2},
+    {AMALGAM_PROGRESS_CALLER, AMALGAM_WAIT_SLEEP, 1},
+    {AMALGAM_PROGRESS_ASSIST, AMALGAM_WAIT_BACKOFF, AMALGAM_HANDLERS_AUTO},
+    {AMALGAM_PROGRESS_AUTO, AMALGAM_WAIT_AUTO, 0},
+};
+
+static struct api *the;
+static const struct mode_row *now;
+static pthread_t program;
+static atomic_uint served;
+static atomic_uint misplaced;
+
+/* With callers or assist, and without handlers, the program runs all itself;
+ * with handlers it runs none of this. */
+static void place_check(void)
+{
+    bool is_program = pthread_equal(pthread_self(), program) != 0;
+    bool is_pool = now->handlers > 0 && now->handlers <= AMALGAM_HANDLERS_MAX;
+    bool is_free = now->progress == AMALGAM_PROGRESS_THREAD ||
+                   now->progress == AMALGAM_PROGRESS_AUTO ||
+                   now->handlers == AMALGAM_HANDLERS_AUTO;
+
+    if (is_pool ? is_program : !is_program && !is_free)
+        atomic_fetch_add(&misplaced, 1);
+}
+
+static hg_return_t serve(hg_handle_t handle)
+{
+    number_t number;
+
+    place_check();
+    OK(the, HG_Get_input(handle, &number));
+    OK(the, HG_Free_input(handle, &number));
+    number.value++;
+    atomic_fetch_add(&served, 1); /* before its origin can count on it */
+    OK(the, HG_Respond(handle, NULL, NULL, &number));
+    return HG_Destroy(handle);
+}
+
+static void mode_set(struct api *api, const struct mode_row *row)
+{
+    struct amalgam_progress_options options =
+        AMALGAM_PROGRESS_OPTIONS_INITIALIZER;
+
+    options.progress = row->progress;
+    options.wait = row->wait;
+    options.handlers = row->handlers;
+    EXPECT(api, HG_BUSY, amalgam_set_progress(api->cls, &options));
+    OK(api, HG_Context_destroy(api->context));
+    now = row;
+    OK(api, amalgam_set_progress(api->cls, &options));
+    api->context = HG_Context_create(api->cls);
+    CHECK(api, api->context != NULL);
+}
+
+static void calls_make(struct api *api, hg_id_t id)
+{
+    hg_handle_t handle = api_handle(api, id);
+
+    for (uint32_t i = 0; i < CALLS; i++) {
+        number_t number = {i};
+
+        OK(api, api_ask(api, handle, &number));
+        OK(api, HG_Get_output(handle, &number));
+        CHECK(api, number.value == i + 1);
+        OK(api, HG_Free_output(handle, &number));
+    }
+    OK(api, HG_Destroy(handle));
+}
+
+static void test(struct api *api)
+{
+    hg_id_t id = MERCURY_REGISTER(api->cls, "next", number_t, number_t, serve);
+
+    the = api;
+    now = &mode_rows[0];
+    program = pthread_self();
+    for (unsigned i = 0; i < sizeof(mode_rows) / sizeof(mode_rows[0]); i++) {
+        /* Nobody calls who is between two contexts. */
+        api_sync(api);
+        mode_set(api, &mode_rows[i]);
+        api_sync(api);
+        calls_make(api, id);
+        api_sync(api);
+        CHECK(api, atomic_load(&served) == (i + 1) * CALLS);
+        CHECK(api, atomic_load(&misplaced) == 0);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    return api_main(argc, argv, &(struct api_wish){0}, test);
+}

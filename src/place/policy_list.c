@@ -12,7 +12,8 @@ static void bad(struct amg_list *list, const char *at, const char *why)
 {
     list->kind = AMG_LIST_BAD;
     if (*at == '\0')
-        snprintf(list->why, sizeof(list->why), "%s at its end", why);
+        snprintf(list->why, sizeof(list->why), "%s%s", why,
+            list->count > 0 ? " at its end" : "");
     else
         snprintf(
             list->why, sizeof(list->why), "%s at \"%.*s\"", why, WORD_MAX, at);

@@ -115,10 +115,10 @@ static void unpinned_words(const struct amg_board *board, enum amg_crowd crowd,
         snprintf(
             ret_text, cap, "not pinned, as %s says", amg_words_option(crowd));
     else
-        snprintf(ret_text, cap, "not pinned: no core is idle%s",
+        snprintf(ret_text, cap, "not pinned: no %s",
             amg_cpuset_count(&binding) == 0
-                ? ", and what the rank is bound to is not known"
-                : " for it");
+                ? "core is idle, and what the rank is bound to is not known"
+                : "idle core is left for it");
 }
 
 /* Of the seats that were found by looking for idle ones. */
@@ -134,7 +134,12 @@ static void idle_words(const struct amg_board *board, struct amg_pick pick,
     switch ((enum amg_seat_rule)pick.rule) {
     case AMG_SEAT_CORE:
         group_words(board, pick.index, true, more, sizeof(more));
-        snprintf(ret_text, cap, "an idle core: %s", more);
+        snprintf(ret_text, cap, "an idle core%s: %s",
+            board->core_used[machine->pus[pick.index].core] >
+                    board->spots[pick.index].used
+                ? ", beside another thread of the library"
+                : "",
+            more);
         break;
     case AMG_SEAT_SIBLING:
         group_words(board, pick.index, false, more, sizeof(more));

@@ -15,17 +15,21 @@ enum { EXIT_USAGE = 2 };
 struct options {
     const char *transport;
     const char *svg; /* NULL: no picture */
+    bool is_job;     /* a class of amalgam_init(), not of HG_Init() */
     bool is_json;
     bool is_help;
 };
 
 static void usage(FILE *stream)
 {
-    fputs("amalgam_info [-t TRANSPORT] [--json] [--svg FILE]\n\n"
-          "  -t TRANSPORT  open a class over it; the library chooses\n"
-          "  --json        all as one JSON document, instead of text\n"
-          "  --svg FILE    draw the node of rank 0, its ranks, and where the\n"
-          "                library's threads run, into FILE, too\n",
+    fputs(
+        "amalgam_info [--job] [-t TRANSPORT] [--json] [--svg FILE]\n\n"
+        "  --job         one class for all ranks of the job, as amalgam_init\n"
+        "                opens it, instead of one as of HG_Init\n"
+        "  -t TRANSPORT  open a class over it; the library chooses\n"
+        "  --json        all as one JSON document, instead of text\n"
+        "  --svg FILE    draw the node of rank 0, its ranks, and where the\n"
+        "                library's threads run, into FILE, too\n",
         stream);
 }
 
@@ -41,6 +45,8 @@ static bool options_read(int argc, char **argv, struct options *ret_options)
             options.is_help = true;
         else if (strcmp(argv[i], "--json") == 0)
             options.is_json = true;
+        else if (strcmp(argv[i], "--job") == 0)
+            options.is_job = true;
         else if (strcmp(argv[i], "-t") == 0 && i + 1 < argc)
             options.transport = argv[++i];
         else if (strcmp(argv[i], "--svg") == 0 && has_value)
@@ -75,19 +81,12 @@ static bool report_write(
     return is_done;
 }
 
-/* Opens a class and tells of it. All ranks come to the end of it. */
-static bool info_run(const struct options *options)
+/* By all ranks: what is known of the class, and at rank 0 told. */
+static bool class_tell(hg_class_t *cls, const struct options *options)
 {
     struct report report;
-    /* First of all, for only then a process knows whether it is the first. */
-    hg_class_t *cls = HG_Init(options->transport, HG_TRUE);
     bool is_done = false;
 
-    if (cls == NULL) {
-        if (!options->is_json)
-            text_build();
-        return false;
-    }
     is_done = report_make(&report, cls, options->transport);
     if (!is_done)
         fputs("amalgam_info: no memory\n", stderr);
@@ -97,7 +96,34 @@ static bool info_run(const struct options *options)
         is_done = report_write(&report, options);
     }
     report_fini(&report);
-    return HG_Finalize(cls) == HG_SUCCESS && is_done;
+    return is_done;
+}
+
+/* Opens a class and tells of it. All ranks come to the end of it. */
+static bool info_run(const struct options *options)
+{
+    /* First of all, for only then a process knows whether it is the first. */
+    hg_class_t *cls = options->is_job ? ranks_open(options->transport)
+                                      : HG_Init(options->transport, HG_TRUE);
+    bool is_done = cls != NULL && class_tell(cls, options);
+
+    if (cls == NULL && !options->is_json)
+        text_build();
+    if (options->is_job)
+        return ranks_close(cls) && is_done;
+    return cls != NULL && HG_Finalize(cls) == HG_SUCCESS && is_done;
+}
+
+/* What is asked for, and this build cannot do; NULL: nothing. */
+static const char *missing(const struct options *options)
+{
+    if (options->is_json && !json_is_there())
+        return "this build is without json-c, and so without --json; configure "
+               "it with -DAMALGAM_JSON=ON";
+    if (options->is_job && !ranks_has_job())
+        return "this build is without MPI, and so without --job; configure it "
+               "with -DAMALGAM_MPI=ON";
+    return NULL;
 }
 
 int main(int argc, char **argv)
@@ -112,10 +138,8 @@ int main(int argc, char **argv)
         usage(stdout);
         return EXIT_SUCCESS;
     }
-    if (options.is_json && !json_is_there()) {
-        fputs("amalgam_info: this build is without json-c, and so without "
-              "--json; configure it with -DAMALGAM_JSON=ON\n",
-            stderr);
+    if (missing(&options) != NULL) {
+        fprintf(stderr, "amalgam_info: %s\n", missing(&options));
         return EXIT_USAGE;
     }
     /* Before MPI may change it. */

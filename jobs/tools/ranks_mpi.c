@@ -12,6 +12,27 @@ const char *ranks_transport(void)
     return "auto";
 }
 
+bool ranks_has_job(void)
+{
+    return true;
+}
+
+hg_class_t *ranks_open(const char *transport)
+{
+    int level = 0;
+
+    MPI_Init_thread(NULL, NULL, MPI_THREAD_MULTIPLE, &level);
+    return amalgam_init(MPI_COMM_WORLD, transport, NULL);
+}
+
+bool ranks_close(hg_class_t *cls)
+{
+    bool is_done = cls != NULL && amalgam_finalize(cls) == HG_SUCCESS;
+
+    MPI_Finalize();
+    return is_done;
+}
+
 static const char *level_name(int level)
 {
     switch (level) {
@@ -92,10 +113,10 @@ bool ranks_learn(struct report *report)
     int level = 0;
 
     report->size = 1;
-    report->is_over_mpi = strcmp(HG_Class_get_name(report->cls), "mpi") == 0;
+    report->is_over_mpi = amalgam_class_ranks(report->cls, &report->rank,
+                              &report->size) == HG_SUCCESS;
     if (!report->is_over_mpi)
         return true;
-    amalgam_class_ranks(report->cls, &report->rank, &report->size);
     MPI_Query_thread(&level);
     report->thread_level = level_name(level);
     library_learn(report);

@@ -1,0 +1,51 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# amalgam_info refuses what it does not understand, and says what it cannot do.
+#
+# refused.sh AMALGAM_INFO HAS_JSON
+set -eu
+
+info=$1 has_json=$2
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+
+# refused CODE PATTERN ARG...: ends so, with that on stderr and an empty stdout.
+refused() {
+    local code=$1 pattern=$2 got=0
+    shift 2
+    "$info" "$@" </dev/null >"$dir/out" 2>"$dir/err" || got=$?
+    if [ "$got" != "$code" ] || ! grep -q -- "$pattern" "$dir/err"; then
+        echo "refused.sh: amalgam_info $*: ended with $got" >&2
+        cat "$dir/err" >&2
+        exit 1
+    fi
+    if [ "$code" = 2 ] && [ -s "$dir/out" ]; then
+        echo "refused.sh: amalgam_info $*: wrote on stdout" >&2
+        exit 1
+    fi
+}
+
+usage='^amalgam_info \[--job\] \[-t TRANSPORT\]'
+refused 2 "$usage" --nothing
+refused 2 "$usage" -t
+refused 2 "$usage" --svg
+refused 2 "$usage" --svg ''
+refused 2 "$usage" --json=1
+refused 2 "$usage" -t self more
+refused 1 "no transport 'nowhere'" -t nowhere
+refused 1 "picture to $dir/no/file: No such file" -t self --svg "$dir/no/file"
+refused 1 "picture to $dir: Is a directory" -t self --svg "$dir"
+refused 1 "picture to /dev/null: it is there" -t self --svg /dev/null
+[ "$(cd "$dir" && echo ./*)" = "./err ./out" ] || exit 1
+"$info" --help | grep -q "$usage"
+if [ "$has_json" = ON ]; then
+    refused 1 "no transport 'nowhere'" -t nowhere --json
+    [ ! -s "$dir/out" ] || exit 1
+else
+    refused 2 "without json-c" --json
+fi
+# What cannot be told is no success.
+if "$info" -t self >/dev/full 2>"$dir/err"; then
+    exit 1
+fi
+grep -q 'stdout: No space' "$dir/err"

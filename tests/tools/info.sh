@@ -5,7 +5,7 @@
 #
 # info.sh XML_GOOD JSON_AGREES RANKS COMMAND...
 #
-# RANKS are on the node of rank 0. JSON_AGREES is "" in a build without json-c.
+# RANKS are on the node of rank 0. JSON_AGREES is none in a build without json-c.
 # PATTERN in the environment has to be found in the text.
 set -eu
 
@@ -21,10 +21,11 @@ fail() {
 }
 
 "$@" --svg "$dir/node.svg" </dev/null >"$dir/text" 2>"$dir/err" || {
+    code=$?
     if grep -q "this build offers: " "$dir/err"; then
         exit 77
     fi
-    fail "ended with $?"
+    fail "ended with $code"
 }
 [ "$(cd "$dir" && echo ./*)" = "./err ./node.svg ./text" ] || fail "left more"
 "$xml_good" "$dir/node.svg" || fail "no XML"
@@ -39,7 +40,7 @@ done
 if grep -q "rank $ranks, bound to " "$dir/text"; then
     fail "there are more ranks than $ranks"
 fi
-if [ -n "$json_agrees" ]; then
+if [ "$json_agrees" != none ]; then
     "$@" --json </dev/null >"$dir/json" 2>"$dir/err" ||
         fail "--json ended with $?"
     "$json_agrees" "$dir/json" "$dir/text" "$ranks" || fail "the JSON"

@@ -82,9 +82,9 @@ static void served_row(struct served *served)
 
     MPI_Bcast(&core, 1, MPI_INT, 0, pair->comm);
     if (pair->rank == 0)
-        served_by_caller(served);
+        served_by_caller(served, AMALGAM_WAIT_SLEEP);
     else
-        served_by_thread(served, core);
+        served_by_thread(served, AMALGAM_WAIT_SLEEP, core);
     duel_run(pair, &duel, &row);
 }
 
@@ -114,7 +114,7 @@ static double with_thread_batch(
     struct served *served = duel->more;
 
     (void)pair;
-    served_by_thread(served, pin_core());
+    served_by_thread(served, AMALGAM_WAIT_AUTO, pin_core());
     return work_batch(served, duel, ret_samples);
 }
 
@@ -124,7 +124,7 @@ static double without_batch(
     struct served *served = duel->more;
 
     (void)pair;
-    served_by_caller(served);
+    served_by_caller(served, AMALGAM_WAIT_AUTO);
     return work_batch(served, duel, ret_samples);
 }
 

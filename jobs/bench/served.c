@@ -11,7 +11,7 @@
 
 #include "pause.h"
 
-enum { CORE_TEXT_CAP = 16 };
+enum { CORES_TEXT_CAP = 32 };
 
 static hg_return_t null_serve(hg_handle_t handle)
 {
@@ -68,25 +68,26 @@ void served_set(
     served->has_thread = options->progress == AMALGAM_PROGRESS_THREAD;
 }
 
-void served_by_caller(struct served *served)
+void served_by_caller(struct served *served, enum amalgam_wait wait)
 {
     struct amalgam_progress_options options =
         AMALGAM_PROGRESS_OPTIONS_INITIALIZER;
 
     options.progress = AMALGAM_PROGRESS_CALLER;
-    options.wait = AMALGAM_WAIT_SLEEP;
+    options.wait = wait;
     served_set(served, &options);
 }
 
-void served_by_thread(struct served *served, int core)
+void served_by_thread(struct served *served, enum amalgam_wait wait, int core)
 {
     struct amalgam_progress_options options =
         AMALGAM_PROGRESS_OPTIONS_INITIALIZER;
-    char cpus[CORE_TEXT_CAP];
+    char cpus[CORES_TEXT_CAP];
 
-    snprintf(cpus, sizeof(cpus), "%d", core);
+    /* Whether it is the first rank of its node or the second. */
+    snprintf(cpus, sizeof(cpus), "%d,%d", core, core);
     options.progress = AMALGAM_PROGRESS_THREAD;
-    options.wait = AMALGAM_WAIT_SLEEP;
+    options.wait = wait;
     options.progress_cpus = core >= 0 ? cpus : NULL;
     served_set(served, &options);
 }

@@ -35,10 +35,10 @@ void served_close(struct served *served);
 void served_set(
     struct served *served, const struct amalgam_progress_options *options);
 
-/* Progress by the program alone; or by a thread too, on the core `core` (-1:
- * where the library will), and both sleep when there is nothing. */
-void served_by_caller(struct served *served);
-void served_by_thread(struct served *served, int core);
+/* Progress by the program alone; or by a thread, too, on the core `core` (-1:
+ * where the library will). */
+void served_by_caller(struct served *served, enum amalgam_wait wait);
+void served_by_thread(struct served *served, enum amalgam_wait wait, int core);
 
 /* One null call, with its answer. */
 void served_call(struct served *served, hg_handle_t handle);

@@ -2,9 +2,10 @@
 /* How long a call takes to a rank that sleeps, by one that has slept.
  *
  * Who sleeps at the target is its progress thread, or the program in
- * HG_Progress(). After a short pause the kernel's own wake-up is the measure;
- * after a long one what may be expected of a medium that nobody can sleep on,
- * so that who waits looks now and then. */
+ * HG_Progress(). Who called looks for the answer as the library likes it, or
+ * sleeps at once (wake_asleep). After a short pause the kernel's own wake-up is
+ * the measure; after a long one what may be expected of a medium that nobody
+ * can sleep on, so that who waits looks now and then. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -149,13 +150,23 @@ static void long_row(struct wake *wake, const char *op)
     free(samples);
 }
 
-/* Either row, of rank 1 as it serves now. */
+/* A call after a short pause, and after a long one. */
 static void rows_run(
     struct wake *wake, const char *short_op, const char *long_op)
 {
     if (wake->served.pair.is_one_machine)
         short_row(wake, short_op);
-    long_row(wake, long_op);
+    if (long_op != NULL)
+        long_row(wake, long_op);
+}
+
+/* Rank 1 has a thread on the core of its program, which is not there. */
+static void target_by_thread(struct served *served, enum amalgam_wait wait)
+{
+    if (served->pair.rank == 0)
+        served_by_caller(served, wait);
+    else
+        served_by_thread(served, wait, pin_core());
 }
 
 void bench_wake(struct pair *pair)
@@ -167,11 +178,12 @@ void bench_wake(struct pair *pair)
     served_open(&wake.served, pair);
     if (pair->is_one_machine)
         event_open(&wake.served.pair, &wake.events);
-    served_by_caller(&wake.served);
+    served_by_caller(&wake.served, AMALGAM_WAIT_AUTO);
     rows_run(&wake, "wake_caller", "rest_caller");
-    if (pair->rank == 1)
-        served_by_thread(&wake.served, pin_core());
+    target_by_thread(&wake.served, AMALGAM_WAIT_AUTO);
     rows_run(&wake, "wake_thread", "rest_thread");
+    target_by_thread(&wake.served, AMALGAM_WAIT_SLEEP);
+    rows_run(&wake, "wake_asleep", NULL);
     if (pair->is_one_machine)
         event_close(&wake.events);
     served_close(&wake.served);

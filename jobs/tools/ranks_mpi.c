@@ -113,10 +113,10 @@ bool ranks_learn(struct report *report)
     int level = 0;
 
     report->size = 1;
-    report->is_over_mpi = amalgam_class_ranks(report->cls, &report->rank,
-                              &report->size) == HG_SUCCESS;
+    report->is_over_mpi = report->cls->domains[AMG_ROUTE_MPI] != NULL;
     if (!report->is_over_mpi)
         return true;
+    amalgam_class_ranks(report->cls, &report->rank, &report->size);
     MPI_Query_thread(&level);
     report->thread_level = level_name(level);
     library_learn(report);

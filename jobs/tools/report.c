@@ -33,78 +33,84 @@ static void address_learn(struct report *report)
 static const char *wait_of(
     const hg_class_t *cls, const struct amg_placement *placement)
 {
-    const struct amg_seat caller = {.is_dedicated = !placement->is_crowded};
+    return amg_policy_has_thread(placement->progress)
+               ? amg_drive_wait_words(&cls->drive, &placement->seat)
+               : amg_drive_caller_words(&cls->drive);
+}
 
-    return amg_drive_wait_words(&cls->drive,
-        amg_policy_has_thread(placement->progress) ? &placement->seat
-                                                   : &caller);
+/* Where nothing had to be placed: the callers drive. */
+static struct amg_placement callers_of(const struct amg_drive *drive)
+{
+    struct amg_placement placement = {
+        .progress = AMALGAM_PROGRESS_CALLER,
+        .is_crowded = drive->is_crowded,
+        .seat = {.cpu = -1, .rule = AMG_SEAT_UNPINNED},
+    };
+
+    snprintf(placement.reason, sizeof(placement.reason), "%s", drive->reason);
+    return placement;
 }
 
 /* The ranks of the node, each with its place in the map. */
-static bool locals_fill(struct report *report)
+static void locals_fill(struct report *report)
 {
     const struct amg_drive *drive = &report->cls->drive;
+    struct amg_placement own;
     struct amg_place_ask ask;
 
-    report->local_count = drive->rank_count;
-    report->self = drive->self;
-    report->locals =
-        amg_mem_zalloc(drive->rank_count * sizeof(*report->locals));
-    for (uint32_t i = 0; report->locals != NULL && i < drive->rank_count; i++) {
+    for (uint32_t i = 0; i < drive->rank_count; i++) {
         struct report_rank *local = &report->locals[i];
 
         local->rank = drive->ranks[i].rank;
         local->binding = drive->ranks[i].binding;
         local->threads = drive->ranks[i].threads;
-        if (i == drive->self && drive->placement != NULL)
+        if (drive->placement == NULL)
+            local->placement = callers_of(drive);
+        else if (i == drive->self)
             local->placement = *drive->placement;
         else if (amg_drive_question(report->cls, i, &ask))
             amg_policy_place(&ask, &local->placement);
     }
-    if (amg_drive_question(report->cls, drive->self, &ask)) {
-        struct amg_placement own;
-
-        ask.is_mercury = false;
-        amg_policy_place(&ask, &own);
-        report->own_progress = own.progress;
-    }
-    return report->locals != NULL;
+    report->self = drive->self;
+    if (!amg_drive_question(report->cls, drive->self, &ask))
+        return;
+    ask.is_mercury = false;
+    amg_policy_place(&ask, &own);
+    report->own_progress = own.progress;
 }
 
 /* This process alone, where others are not known. */
-static bool locals_fill_alone(struct report *report)
+static void local_fill_alone(struct report *report)
 {
     const struct amg_drive *drive = &report->cls->drive;
-    struct report_rank *local = amg_mem_zalloc(sizeof(*local));
+    struct report_rank *local = &report->locals[0];
 
-    report->locals = local;
-    report->local_count = 1;
-    if (local == NULL)
-        return false;
     local->binding = *amg_bind_process();
     local->threads = amg_bind_app_threads();
-    local->placement.progress = AMALGAM_PROGRESS_CALLER;
-    local->placement.seat.cpu = -1;
-    snprintf(local->placement.reason, sizeof(local->placement.reason),
-        "who else uses the cores here is not known");
-    if (drive->placement != NULL)
-        local->placement = *drive->placement;
+    local->placement =
+        drive->placement == NULL ? callers_of(drive) : *drive->placement;
     report->own_progress = local->placement.progress;
-    return true;
 }
 
 static bool locals_learn(struct report *report)
 {
-    bool is_done = false;
+    uint32_t known = report->cls->drive.rank_count;
 
     report->machine = amg_topo_this();
-    report->are_all_known = report->cls->drive.rank_count > 0;
-    is_done =
-        report->are_all_known ? locals_fill(report) : locals_fill_alone(report);
-    for (uint32_t i = 0; is_done && i < report->local_count; i++)
+    report->are_all_known = known > 0;
+    report->local_count = known > 0 ? known : 1;
+    report->locals =
+        amg_mem_zalloc(report->local_count * sizeof(*report->locals));
+    if (report->locals == NULL)
+        return false;
+    if (known > 0)
+        locals_fill(report);
+    else
+        local_fill_alone(report);
+    for (uint32_t i = 0; i < report->local_count; i++)
         report->locals[i].wait =
             wait_of(report->cls, &report->locals[i].placement);
-    return is_done;
+    return true;
 }
 
 static void provider_add(const struct amg_provider *provider, void *arg)

@@ -250,15 +250,14 @@ static void machine_print(const struct report *report, const struct map *map)
          "where a core is shared");
 }
 
+/* The reason of one that is not pinned says that, too. */
 static void seat_print(const char *what, const struct amg_seat *seat)
 {
     printf("      %-16s ", what);
-    if (seat->cpu < 0)
-        fputs("not pinned", stdout);
-    else
-        printf(
-            "cpu %d, %s", seat->cpu, seat->is_dedicated ? "its own" : "shared");
-    printf(": %s\n", seat->reason);
+    if (seat->cpu >= 0)
+        printf("cpu %d, %s: ", (int)seat->cpu,
+            seat->is_dedicated ? "its own" : "shared");
+    puts(seat->reason);
 }
 
 static void notes_print(const char *notes)

@@ -65,6 +65,8 @@ bool amg_drive_question(
  * others use the core". */
 const char *amg_drive_wait_words(
     const struct amg_drive *drive, const struct amg_seat *seat);
+/* The same for who calls, and has no seat of ours. */
+const char *amg_drive_caller_words(const struct amg_drive *drive);
 
 /* One line: who makes progress, why, and how that waits. A second one of the
  * handler threads, "" where there are none. Returns `ret_text`. */

@@ -31,8 +31,7 @@ const char *amg_drive_wait_words(
                          : "sleeps at once, as others use the core";
 }
 
-/* How those wait who have no seat of ours. */
-static const char *caller_words(const struct amg_drive *drive)
+const char *amg_drive_caller_words(const struct amg_drive *drive)
 {
     static const struct amg_seat none = {.cpu = -1};
 
@@ -52,7 +51,7 @@ const char *amg_drive_progress_words(
 
     if (placement == NULL) {
         snprintf(ret_text, cap, "progress by the caller (%s), who %s",
-            drive->reason, caller_words(drive));
+            drive->reason, amg_drive_caller_words(drive));
         return ret_text;
     }
     seat = &placement->seat;
@@ -60,7 +59,7 @@ const char *amg_drive_progress_words(
         snprintf(ret_text, cap, "progress by %s (%s), who %s",
             placement->progress == AMALGAM_PROGRESS_NONE ? "HG_Progress() alone"
                                                          : "the caller",
-            placement->reason, caller_words(drive));
+            placement->reason, amg_drive_caller_words(drive));
     else if (seat->cpu < 0)
         snprintf(ret_text, cap, "progress by a thread (%s: %s), not pinned; %s",
             amg_drive_progress_name(placement->progress), placement->reason,

@@ -257,8 +257,8 @@ static void rank_agrees(const char *text, struct json_object *rank)
     if (seat == NULL)
         return;
     if (get(seat, "cpu") == NULL)
-        snprintf(line, sizeof(line), "its thread       not pinned: %s",
-            text_of(seat, "reason"));
+        snprintf(
+            line, sizeof(line), "its thread       %s", text_of(seat, "reason"));
     else
         snprintf(line, sizeof(line), "its thread       cpu %" PRId64 ", %s: %s",
             number_of(seat, "cpu"),

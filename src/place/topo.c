@@ -4,7 +4,7 @@
 
 #include <sched.h>
 #include <stdatomic.h>
-#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -53,6 +53,7 @@ static void flat_fill(struct amg_machine *machine)
 
 static void this_load(void)
 {
+    const char *file = getenv("HWLOC_XMLFILE");
     const char *reason = NULL;
     hg_return_t rc = amg_topo_read(AMG_TOPO_THIS, NULL, &this_machine, &reason);
 
@@ -60,8 +61,9 @@ static void this_load(void)
         return;
     flat_fill(&this_machine);
     AMG_LOG_WARNING("cls",
-        "the machine's topology is not known, only its %u cpus: %s",
-        this_machine.pu_count, reason);
+        "the machine's topology is not known, only its %u cpus: %s%s%s",
+        this_machine.pu_count, reason,
+        file == NULL ? "" : "; HWLOC_XMLFILE is ", file == NULL ? "" : file);
 }
 
 const struct amg_machine *amg_topo_this(void)

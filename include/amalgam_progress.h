@@ -14,9 +14,9 @@ extern "C" {
 /** Who drives the contexts of a class. */
 enum amalgam_progress {
     /** AMALGAM_PROGRESS decides, and where it is not set the machine: a thread
-     * where a core is idle, else the caller. A class of HG_Init() then takes
-     * ASSIST, as Mercury's callbacks run in HG_Trigger() alone; one of
-     * amalgam_init() takes THREAD. */
+     * where a core is idle, or is named for it, else the caller. A class of
+     * HG_Init() then takes ASSIST, as Mercury's callbacks run in HG_Trigger()
+     * alone; one of amalgam_init() takes THREAD. */
     AMALGAM_PROGRESS_AUTO,
     /** Calls of the library that wait: HG_Progress(), amalgam_wait() ... */
     AMALGAM_PROGRESS_CALLER,

@@ -102,10 +102,18 @@ void shape_text_middle(struct shape_pen *pen, int x, int y, int height,
     fputs("</text>\n", pen->file);
 }
 
+/* A letter of the usual fonts of equal width is 0.6 as wide as high; some
+ * are a little wider. */
+enum { LETTER_PERCENT = 62 };
+
 int shape_text_width(int height, unsigned letters)
 {
-    /* A letter of the usual fonts of equal width is 0.6 as wide as high. */
-    return (int)letters * height * 62 / 100;
+    return (int)letters * height * LETTER_PERCENT / 100;
+}
+
+unsigned shape_text_letters(int height, int width)
+{
+    return width <= 0 ? 0 : (unsigned)(width * 100 / (height * LETTER_PERCENT));
 }
 
 const char *shape_color(uint32_t number, char ret_color[SHAPE_COLOR_CAP])

@@ -45,6 +45,8 @@ void shape_text(struct shape_pen *pen, int x, int y, int height,
 void shape_text_middle(struct shape_pen *pen, int x, int y, int height,
     const char *fill, const char *text);
 int shape_text_width(int height, unsigned letters);
+/* How many letters fit into that. */
+unsigned shape_text_letters(int height, int width);
 
 /* A light colour for each number, "#rrggbb"; near numbers differ most. */
 const char *shape_color(uint32_t number, char ret_color[SHAPE_COLOR_CAP]);

@@ -107,12 +107,13 @@ static void words_draw(struct picture *picture, int x, int y)
         "one that is not ours to use (cgroup)");
 }
 
-/* "rank 3: bound to 6-7; progress by assist, cpu 7; spins, ..." */
+/* "rank 3: bound to 6-7; progress by assist, cpu 7; 1 handler; spins, ..." */
 static void rank_text(const struct report_rank *local, char *ret_text)
 {
     const struct amg_placement *placement = &local->placement;
     char binding[BINDING_CAP];
     char where[BINDING_CAP] = "";
+    char handlers[BINDING_CAP] = "";
 
     if (amg_policy_has_thread(placement->progress)) {
         if (placement->seat.cpu < 0)
@@ -121,24 +122,32 @@ static void rank_text(const struct report_rank *local, char *ret_text)
             snprintf(
                 where, sizeof(where), ", cpu %d", (int)placement->seat.cpu);
     }
+    if (placement->handlers > 0)
+        snprintf(handlers, sizeof(handlers), "%u handler%s; ",
+            placement->handlers, placement->handlers == 1 ? "" : "s");
     snprintf(ret_text, REPORT_TEXT_CAP,
-        "rank %u: bound to %s; progress by %s%s; %s", local->rank,
+        "rank %u: bound to %s; progress by %s%s; %s%s", local->rank,
         amg_cpuset_format(&local->binding, binding, sizeof(binding)),
-        amg_drive_progress_name(placement->progress), where, local->wait);
+        amg_drive_progress_name(placement->progress), where, handlers,
+        local->wait);
 }
 
-/* What is longer than `width` is cut; all of it is told by a pointer. */
+/* What is longer than `width` is cut; a pointer is told all of it, and why. */
 static void rank_draw(struct picture *picture, const struct report_rank *local,
     int x, int y, int width)
 {
+    const struct amg_placement *placement = &local->placement;
     struct shape_size swatch = {SWATCH, SWATCH};
     char text[REPORT_TEXT_CAP];
+    char title[2 * REPORT_TEXT_CAP];
     char color[SHAPE_COLOR_CAP];
-    unsigned letters = (unsigned)(width - SWATCH - 2 * GAP) /
-                       (unsigned)shape_text_width(SHAPE_NORMAL - 1, 1);
+    unsigned letters =
+        shape_text_letters(SHAPE_NORMAL - 1, width - SWATCH - 2 * GAP);
 
     rank_text(local, text);
-    shape_group_begin(&picture->pen, text);
+    snprintf(title, sizeof(title), "%s; %s; %s", text, placement->reason,
+        placement->seat.reason);
+    shape_group_begin(&picture->pen, title);
     shape_box(&picture->pen, x, y, swatch, 2, shape_color(local->rank, color),
         "#707070");
     if (strlen(text) > letters)

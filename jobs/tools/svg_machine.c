@@ -90,15 +90,19 @@ static int nics_place(const struct picture *picture, struct shape_pen *pen,
     return has_any ? top + NIC_HEIGHT + GAP : 0;
 }
 
-/* About twice as wide as high. */
+/* About twice as wide as high; wider, where no row is left half empty then. */
 static int columns_for(int count, struct shape_size cell)
 {
     int columns = 1;
+    int even = 0;
 
     while (columns < count &&
            columns * cell.width <
                2 * ((count + columns - 1) / columns) * cell.height)
         columns++;
+    for (even = columns; even < 2 * columns; even++)
+        if (count % even == 0)
+            return even;
     return columns;
 }
 
@@ -149,7 +153,8 @@ static struct shape_size box_size(
         return size;
     grid = grid_of(picture, level, first);
     level_label(picture, level, first, label);
-    width = shape_text_width(SHAPE_NORMAL, (unsigned)strlen(label));
+    width = shape_text_width(level == LEVEL_CORE ? SHAPE_SMALL : SHAPE_NORMAL,
+        (unsigned)strlen(label));
     size.width = grid.columns * (grid.cell.width + GAP) - GAP;
     if (size.width < width)
         size.width = width;

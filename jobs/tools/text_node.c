@@ -20,6 +20,7 @@ struct run {
     uint32_t cores;
     uint32_t cpu_step;
     uint32_t rank_step;
+    bool by_cache; /* their last level cache is told */
 };
 
 static bool are_ranks_alike(
@@ -52,7 +53,7 @@ static bool is_next(const struct run *run, uint32_t next)
     uint32_t last = next - run->len;
 
     if (map_core_len(run->map, next) != run->len ||
-        places[next].pu->cache != places[last].pu->cache)
+        (run->by_cache && places[next].pu->cache != places[last].pu->cache))
         return false;
     for (uint32_t i = 0; i < run->len; i++) {
         const struct map_place *one = &places[last + i];
@@ -83,10 +84,13 @@ static uint32_t run_measure(struct run *run, uint32_t end)
     return cores;
 }
 
-static struct run run_find(const struct map *map, uint32_t first, uint32_t end)
+static struct run run_find(
+    const struct map *map, uint32_t first, uint32_t end, bool by_cache)
 {
-    struct run run = {
-        .map = map, .first = first, .len = map_core_len(map, first)};
+    struct run run = {.map = map,
+        .first = first,
+        .len = map_core_len(map, first),
+        .by_cache = by_cache};
     struct run other = run;
 
     other.rank_step = 1;
@@ -95,15 +99,35 @@ static struct run run_find(const struct map *map, uint32_t first, uint32_t end)
     return other.cores > run.cores ? other : run;
 }
 
-static void set_print(const struct run *run, uint32_t slot, uint32_t len)
+/* Caches are worth a word where they are shared by some cores of a NUMA node,
+ * not by one or by all. */
+static bool are_caches_told(const struct amg_machine *machine)
 {
-    struct amg_cpuset set = {0};
+    uint32_t count = 1;
+
+    for (uint32_t i = 1; i < machine->pu_count; i++)
+        count += machine->pus[i].cache != machine->pus[i - 1].cache;
+    return count > machine->numa_count && count < machine->core_count;
+}
+
+/* "0-7", "0-3,8-11", or "0,4...60" where they are far apart. */
+static void cpus_print(const struct run *run, uint32_t slot, uint32_t len)
+{
+    const struct map_place *one = &run->map->places[run->first];
+    struct amg_cpuset set = {{0}};
     char text[REPORT_TEXT_CAP];
 
+    if (len == 1 && run->cores > 2 && run->cpu_step > 1) {
+        unsigned cpu = one[slot].pu->cpu;
+
+        snprintf(text, sizeof(text), "%u,%u...%u", cpu, cpu + run->cpu_step,
+            cpu + run->cpu_step * (run->cores - 1));
+        printf("%-14s", text);
+        return;
+    }
     for (uint32_t core = 0; core < run->cores; core++)
         for (uint32_t i = slot; i < slot + len; i++)
-            amg_cpuset_add(&set,
-                run->map->places[run->first + core * run->len + i].pu->cpu);
+            amg_cpuset_add(&set, one[core * run->len + i].pu->cpu);
     printf("%-14s", amg_cpuset_format(&set, text, sizeof(text)));
 }
 
@@ -156,13 +180,13 @@ static uint32_t slots_alike(const struct run *run, uint32_t slot)
     return end - slot;
 }
 
-static void run_print(const struct run *run, bool with_cache)
+static void run_print(const struct run *run)
 {
     const struct map_place *one = &run->map->places[run->first];
     char cores[32];
     char cache[32] = "";
 
-    if (with_cache)
+    if (run->by_cache)
         snprintf(cache, sizeof(cache), " (cache %u)", one->pu->cache);
     if (run->cores == 1)
         snprintf(cores, sizeof(cores), "core %u", one->pu->core);
@@ -172,7 +196,7 @@ static void run_print(const struct run *run, bool with_cache)
     for (uint32_t slot = 0, len = 0; slot < run->len; slot += len) {
         len = slots_alike(run, slot);
         printf("        %-13s%s  cpus ", slot == 0 ? cores : "", cache);
-        set_print(run, slot, len);
+        cpus_print(run, slot, len);
         fputs("  ", stdout);
         ranks_print(run, &one[slot]);
         for (uint32_t i = slot; i < slot + len; i++)
@@ -197,14 +221,14 @@ static void numa_print(
 {
     const struct amg_machine *machine = report->machine;
     uint32_t end = first + map_numa_len(map, first);
-    unsigned caches = machine->pus[machine->pu_count - 1].cache + 1u;
+    bool by_cache = are_caches_told(machine);
     struct run run = {0};
 
     head_print(
         report, "      NUMA node", machine->pus[first].numa, MAP_HOME_NUMA);
     while (first < end) {
-        run = run_find(map, first, end);
-        run_print(&run, caches > machine->numa_count);
+        run = run_find(map, first, end, by_cache);
+        run_print(&run);
         first += run.cores * run.len;
     }
 }

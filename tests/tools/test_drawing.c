@@ -152,6 +152,48 @@ static void test_drawing_of_many_ranks_on_all_cores_is_short(void **state)
     node_free(&node);
 }
 
+static void test_drawing_of_caches_tells_those_of_some_cores(void **state)
+{
+    struct node node;
+    char *text = NULL;
+
+    (void)state;
+    node_make(&node, 1, 1, 8, 1);
+    node_rank(&node, 0, 7);
+    for (unsigned i = 0; i < 8; i++)
+        node.pus[i].cache = (uint16_t)(i / 4);
+    text = drawn(&node);
+    lines_of(text, "", "cores 0-3 (cache 0) cpus 0-3 rank 0");
+    lines_of(text, "", "cores 4-7 (cache 1) cpus 4-7 rank 0");
+    free(text);
+    /* One for each core is not worth a word. */
+    for (unsigned i = 0; i < 8; i++)
+        node.pus[i].cache = (uint16_t)i;
+    text = drawn(&node);
+    lines_of(text, "", "cores 0-7 cpus 0-7 rank 0");
+    free(text);
+    node_free(&node);
+}
+
+static void test_drawing_of_far_numbers_is_short(void **state)
+{
+    struct node node;
+    char *text = NULL;
+
+    (void)state;
+    node_make(&node, 1, 1, 32, 2);
+    for (unsigned i = 0; i < 64; i++)
+        node.pus[i].cpu = (uint16_t)i;
+    for (unsigned rank = 0; rank < 32; rank++)
+        node_thread(
+            node_rank(&node, 2 * rank, 2 * rank), (int)(2 * rank + 1), true);
+    text = drawn(&node);
+    lines_of(text, "", "cores 0-31 cpus 0,2...62 ranks 0-31, one each");
+    lines_of(text, "", "cpus 1,3...63 idle; P0-P31 on 1...63");
+    free(text);
+    node_free(&node);
+}
+
 static void test_drawing_names_networks_and_false_machines(void **state)
 {
     struct node node;
@@ -197,6 +239,8 @@ int main(void)
         cmocka_unit_test(test_drawing_of_a_marked_core_stands_alone),
         cmocka_unit_test(test_drawing_tells_what_is_not_ours),
         cmocka_unit_test(test_drawing_of_many_ranks_on_all_cores_is_short),
+        cmocka_unit_test(test_drawing_of_caches_tells_those_of_some_cores),
+        cmocka_unit_test(test_drawing_of_far_numbers_is_short),
         cmocka_unit_test(test_drawing_names_networks_and_false_machines),
         cmocka_unit_test(test_drawing_tells_every_note),
     };

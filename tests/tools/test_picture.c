@@ -90,7 +90,7 @@ static void test_picture_shows_every_rank_and_thread(void **state)
 
         snprintf(part, sizeof(part),
             ">rank %u: bound to %u-%u; progress by "
-            "thread, cpu %u; waits",
+            "thread, cpu %u; 1 handler; waits",
             rank, rank * 8, rank * 8 + 6, rank * 8 + 7);
         assert_int_equal(times(text, part), 2); /* in words, and when asked */
         snprintf(part, sizeof(part), "cpu %u: idle; P%u<", rank * 8 + 7, rank);

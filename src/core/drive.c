@@ -129,6 +129,7 @@ void amg_drive_borrow(struct amg_drive *drive, const struct amg_drive *lender)
         drive->asked.progress = lender->asked.progress;
     if (drive->asked.wait == AMALGAM_WAIT_AUTO)
         drive->asked.wait = lender->asked.wait;
+    memcpy(drive->nic, lender->nic, sizeof(drive->nic));
     if (lender->ranks != NULL)
         ranks = amg_mem_alloc(len);
     if (ranks == NULL)
@@ -179,14 +180,16 @@ static bool wish_cut(
 }
 
 /* What leads to other nodes, as every rank of the node has to see it, since all
- * of them make the same map: the NIC that is nearest to each of them. Where
- * that is not the same one for all, they have one each on their own side, and
- * the own NUMA node says all there is. */
+ * of them make the same map: what a driver names, or the NIC that is nearest
+ * to each of them. Where that is not the same one for all, they have one each
+ * on their own side, and the own NUMA node says all there is. */
 static const char *nic_find(
     const struct amg_drive *drive, const struct amg_machine *machine)
 {
     uint32_t first = UINT32_MAX;
 
+    if (drive->has_far && drive->nic[0] != '\0')
+        return drive->nic;
     if (!drive->has_far || machine->nic_count == 0)
         return NULL;
     for (uint32_t i = 0; i < drive->rank_count; i++) {

@@ -4,10 +4,9 @@
  *
  * Whose the cores beyond one's own binding are is known only where the ranks of
  * a node have told each other. Elsewhere a thread that is asked for keeps to
- * the own binding, unless its core is named: the rest of the machine is taken
- * for another process's, which the policy leaves alone. And where nothing is
- * asked for, the callers drive, and the machine is not even looked at: to load
- * it takes milliseconds. */
+ * the own binding, unless its core is named. And where nothing is asked for,
+ * the callers drive, and the machine is not even looked at: to load it takes
+ * milliseconds. */
 #include "core/drive.h"
 
 #include <stdatomic.h>
@@ -21,9 +20,6 @@
 #include "core/drive_tell.h"
 #include "place/bind.h"
 #include "place/topo.h"
-
-/* Where the neighbours are not known: this process, and who has the rest. */
-enum { SELF, STRANGER, ALONE_RANKS };
 
 static void texts_free(struct amalgam_progress_options *options)
 {
@@ -254,27 +250,19 @@ bool amg_drive_question(
     return true;
 }
 
-/* What else runs on the node is not known: this process, and one that has all
- * that is not its own, as `ranks`, which has room for both. */
+/* What else runs on the node is not known: this process is all that is, in
+ * `alone`. */
 static void question_close(
-    struct amg_place_ask *ask, struct amg_place_rank *ranks)
+    struct amg_place_ask *ask, struct amg_place_rank *alone)
 {
-    const struct amg_machine *machine = ask->machine;
-
-    memset(ranks, 0, ALONE_RANKS * sizeof(ranks[0]));
-    ranks[SELF].binding = *amg_bind_process();
-    ranks[SELF].threads = amg_bind_app_threads();
-    ranks[STRANGER].rank = STRANGER;
-    for (uint32_t i = 0; i < machine->pu_count; i++) {
-        unsigned cpu = machine->pus[i].cpu;
-
-        if (!amg_cpuset_has(&ranks[SELF].binding, cpu))
-            amg_cpuset_add(&ranks[STRANGER].binding, cpu);
-    }
-    ask->ranks = ranks;
-    ask->rank_count =
-        amg_cpuset_count(&ranks[STRANGER].binding) > 0 ? ALONE_RANKS : STRANGER;
-    ask->self = SELF;
+    *alone = (struct amg_place_rank){
+        .binding = *amg_bind_process(),
+        .threads = amg_bind_app_threads(),
+    };
+    ask->ranks = alone;
+    ask->rank_count = 1;
+    ask->self = 0;
+    ask->has_strangers = true;
     if (ask->progress == AMALGAM_PROGRESS_AUTO)
         ask->progress = AMALGAM_PROGRESS_CALLER;
 }
@@ -284,7 +272,7 @@ static void settle(
     hg_class_t *cls, const struct amalgam_progress_options *wanted, bool is_cut)
 {
     struct amg_placement *placement = amg_mem_zalloc(sizeof(*placement));
-    struct amg_place_rank alone[ALONE_RANKS];
+    struct amg_place_rank alone;
     struct amg_place_ask ask;
 
     cls->drive.placement = placement;
@@ -296,7 +284,7 @@ static void settle(
     }
     question_make(&cls->drive, wanted, cls->drive.self, &ask);
     if (ask.ranks == NULL)
-        question_close(&ask, alone);
+        question_close(&ask, &alone);
     amg_policy_place(&ask, placement);
     cls->drive.is_crowded = placement->is_crowded;
     if (is_cut)

@@ -50,8 +50,11 @@ struct amg_place_ask {
     const struct amg_machine *machine;
     const struct amg_place_rank *ranks; /* of this node, all of them */
     uint32_t rank_count;
-    uint32_t self;   /* index of the rank that asks */
-    const char *nic; /* what leads to other nodes goes by it; NULL: nothing */
+    uint32_t self; /* index of the rank that asks */
+    bool
+        has_strangers; /* processes that are not known may use all cores that no
+                        * rank is bound to: they are left alone, unless named */
+    const char *nic;   /* what leads to other nodes goes by it; NULL: nothing */
     /* As in struct amalgam_progress_options, with the environment applied; all
      * ranks of the node are taken to ask the same. */
     enum amalgam_progress progress;

@@ -196,7 +196,8 @@ static void idle_mark(struct amg_board *board)
             !amg_cpuset_has(&board->usable, pus[i].cpu))
             continue;
         if (spot->group == AMG_NO_GROUP)
-            spot->kind = AMG_SPOT_FREE;
+            spot->kind =
+                board->ask->has_strangers ? AMG_SPOT_OUT : AMG_SPOT_FREE;
         else if (board->core_group[pus[i].core] == AMG_NO_GROUP)
             spot->kind = AMG_SPOT_CORE;
         else

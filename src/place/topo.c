@@ -4,6 +4,7 @@
 
 #include <sched.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -14,6 +15,8 @@
 #include "base/mem.h"
 #include "place/bind.h"
 #include "place/topo_read.h"
+
+enum { HEEDED_CAP = 256 };
 
 /* This machine: static, so that it needs no memory that could be missing. */
 static struct amg_pu this_pus[AMG_CPUS_MAX];
@@ -51,9 +54,28 @@ static void flat_fill(struct amg_machine *machine)
     machine->is_this = true;
 }
 
+/* What of the environment hwloc was to heed, as it does not say at what it
+ * failed. "" nothing. Returns `ret_text`. */
+static const char *heeded(char *ret_text, size_t cap)
+{
+    static const char *const names[] = {
+        "HWLOC_XMLFILE", "HWLOC_SYNTHETIC", "HWLOC_COMPONENTS"};
+    size_t len = 0;
+
+    ret_text[0] = '\0';
+    for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        const char *text = getenv(names[i]);
+
+        if (text != NULL && text[0] != '\0' && len < cap)
+            len += (size_t)snprintf(
+                ret_text + len, cap - len, "; %s is %s", names[i], text);
+    }
+    return ret_text;
+}
+
 static void this_load(void)
 {
-    const char *file = getenv("HWLOC_XMLFILE");
+    char text[HEEDED_CAP];
     const char *reason = NULL;
     hg_return_t rc = amg_topo_read(AMG_TOPO_THIS, NULL, &this_machine, &reason);
 
@@ -61,9 +83,8 @@ static void this_load(void)
         return;
     flat_fill(&this_machine);
     AMG_LOG_WARNING("cls",
-        "the machine's topology is not known, only its %u cpus: %s%s%s",
-        this_machine.pu_count, reason,
-        file == NULL ? "" : "; HWLOC_XMLFILE is ", file == NULL ? "" : file);
+        "the machine's topology is not known, only its %u cpus: %s%s",
+        this_machine.pu_count, reason, heeded(text, sizeof(text)));
 }
 
 const struct amg_machine *amg_topo_this(void)

@@ -14,6 +14,31 @@ static const struct scene scenes[] = {
         .progress_cpus = "7,6",
         .wanted = {"thread 7 chosen own: as progress_cpus says; it is idle",
             "thread 6 chosen own: as progress_cpus says; it is idle"}},
+    {.name = "beside strangers: an idle core of the own binding",
+        .machine = EIGHT,
+        .ranks = "0-3/2",
+        .progress = AMALGAM_PROGRESS_THREAD,
+        .has_strangers = true,
+        .wanted = {"thread 3 core own: an idle core: 2 threads of 1 rank run "
+                   "on the 4 "
+                   "cores of cpus 0-3"}},
+    {.name = "beside strangers: none beyond it",
+        .machine = EIGHT,
+        .ranks = "0-3",
+        .progress = AMALGAM_PROGRESS_THREAD,
+        .has_strangers = true,
+        .wanted =
+            {"thread 3 last shared: one of the binding 0-3, in use by the "
+             "program, too: no core is idle"}},
+    {.name = "beside strangers: the named one, which is not spun on",
+        .machine = EIGHT,
+        .ranks = "0-3",
+        .progress = AMALGAM_PROGRESS_THREAD,
+        .has_strangers = true,
+        .progress_cpus = "7",
+        .wanted =
+            {"thread 7 chosen shared: as progress_cpus says; nothing is known "
+             "of it"}},
     {.name = "auto is the default",
         .machine = EIGHT,
         .ranks = "0-2 3-5",

@@ -135,6 +135,7 @@ static bool scene_play(
         .nic = scene->nic,
         .progress = scene->progress,
         .is_mercury = scene->is_mercury,
+        .has_strangers = scene->has_strangers,
         .handlers = scene->handlers,
         .progress_cpus = scene->progress_cpus,
         .handler_cpus = scene->handler_cpus,

@@ -18,6 +18,7 @@ struct scene {
     const char *nic;
     enum amalgam_progress progress;
     bool is_mercury;
+    bool has_strangers;
     unsigned handlers;
     const char *progress_cpus;
     const char *handler_cpus;

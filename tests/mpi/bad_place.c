@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Proves that what makes no sense of who makes progress, and where, is said and
+ * done without: bad_place LINE... A class asked by the environment opens, calls
+ * and answers on each rank, and each LINE stands in some warning of each; for
+ * "none" nothing is warned of. A class asked by its options does the same. */
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ranks.h"
+
+enum { LOG_CAP = 16384 };
+
+static char logged[LOG_CAP]; /* of this rank */
+
+/* One thread at a time is in it; read when the classes are closed. */
+static int log_keep(FILE *stream, const char *format, ...)
+{
+    size_t len = strlen(logged);
+    va_list args;
+
+    (void)stream;
+    va_start(args, format);
+    vsnprintf(logged + len, sizeof(logged) - len, format, args);
+    va_end(args);
+    return 0;
+}
+
+static void class_use(const struct amalgam_options *options)
+{
+    struct ranks all;
+
+    ranks_open_with(&all, MPI_COMM_WORLD, options);
+    ranks_exchange(&all);
+    ranks_close(&all);
+}
+
+/* The same wishes as the environment's, and a core that is not there. */
+static void options_use(void)
+{
+    struct amalgam_options options = AMALGAM_OPTIONS_INITIALIZER;
+    struct amalgam_progress_options progress =
+        AMALGAM_PROGRESS_OPTIONS_INITIALIZER;
+
+    options.progress = &progress;
+    progress.progress = AMALGAM_PROGRESS_THREAD;
+    progress.handlers = 1;
+    progress.progress_cpus = "no such core";
+    progress.handler_cpus = "60000";
+    class_use(&options);
+    CHECK(strstr(logged, "\"no such core\"") != NULL);
+    CHECK(strstr(logged, "\"60000\"") != NULL);
+    progress.handlers = AMALGAM_HANDLERS_MAX + 1;
+    CHECK(amalgam_init(MPI_COMM_SELF, "auto", &options) == NULL);
+    CHECK(strstr(logged, "65 handler threads") != NULL);
+    progress.handlers = 0;
+    progress.size++;
+    CHECK(amalgam_init(MPI_COMM_SELF, "auto", &options) == NULL);
+    CHECK(strstr(logged, "AMALGAM_PROGRESS_OPTIONS_INITIALIZER") != NULL);
+}
+
+int main(int argc, char **argv)
+{
+    ranks_start(MPI_THREAD_MULTIPLE);
+    ranks_limit(55);
+    HG_Set_log_func(log_keep);
+    class_use(NULL);
+    for (int i = 1; i < argc; i++) {
+        bool is_there = strcmp(argv[i], "none") == 0
+                            ? logged[0] == '\0'
+                            : strstr(logged, argv[i]) != NULL;
+
+        if (!is_there)
+            fprintf(stderr, "\"%s\" is not in:\n%s\n", argv[i], logged);
+        CHECK(is_there);
+    }
+    options_use();
+    HG_Set_log_func(NULL);
+    return ranks_stop();
+}

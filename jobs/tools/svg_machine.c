@@ -221,7 +221,7 @@ static void pu_title(
     len = (size_t)snprintf(ret_title, REPORT_TEXT_CAP, "cpu %u: %s%s",
         place->pu->cpu,
         !place->is_allowed       ? "not ours to use"
-        : place->rank_count == 0 ? "idle"
+        : place->rank_count == 0 ? "no rank"
         : place->rank_count == 1 ? "rank "
                                  : "ranks ",
         place->is_allowed ? ranks : "");

@@ -138,7 +138,7 @@ static void ranks_print(const struct run *run, const struct map_place *place)
     if (!place->is_allowed)
         fputs("not ours to use", stdout);
     else if (place->rank_count == 0)
-        fputs("idle", stdout);
+        fputs("no rank", stdout);
     else if (run->rank_step == 1 && run->cores > 1 && place->rank_count == 1)
         printf("ranks %u-%u, one each", place->ranks[0],
             place->ranks[0] + run->cores - 1);

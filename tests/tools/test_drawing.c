@@ -91,8 +91,8 @@ static void test_drawing_of_alike_cores_is_one_line(void **state)
                          "cores 0-63 cpus 0-63 ranks 0-63, one "
                          "each"),
         2);
-    lines_of(text, "", "cpus 128-191 idle; P0-P63 on 128-191");
-    lines_of(text, "", "cpus 192-255 idle; P64-P127 on 192-255");
+    lines_of(text, "", "cpus 128-191 no rank; P0-P63 on 128-191");
+    lines_of(text, "", "cpus 192-255 no rank; P64-P127 on 192-255");
     assert_int_equal(lines_of(text, "core ", NULL), 0);
     free(text);
     node_free(&node);
@@ -113,8 +113,8 @@ static void test_drawing_of_a_marked_core_stands_alone(void **state)
     lines_of(text, "", "cores 0-1 cpus 0-1 rank 0");
     lines_of(text, "", "core 2 cpus 2 rank 0; p0 on 2");
     lines_of(text, "", "core 3 cpus 3 rank 0");
-    lines_of(text, "", "cores 4-6 cpus 4-6 idle");
-    lines_of(text, "", "core 7 cpus 7 idle; H0 on 7");
+    lines_of(text, "", "cores 4-6 cpus 4-6 no rank");
+    lines_of(text, "", "core 7 cpus 7 no rank; H0 on 7");
     lines_of(text, "", "its thread cpu 2, shared: said by the test");
     lines_of(text, "", "handler thread cpu 7, its own: said by the test");
     free(text);
@@ -189,7 +189,7 @@ static void test_drawing_of_far_numbers_is_short(void **state)
             node_rank(&node, 2 * rank, 2 * rank), (int)(2 * rank + 1), true);
     text = drawn(&node);
     lines_of(text, "", "cores 0-31 cpus 0,2...62 ranks 0-31, one each");
-    lines_of(text, "", "cpus 1,3...63 idle; P0-P31 on 1...63");
+    lines_of(text, "", "cpus 1,3...63 no rank; P0-P31 on 1...63");
     free(text);
     node_free(&node);
 }

@@ -93,9 +93,11 @@ static void test_picture_shows_every_rank_and_thread(void **state)
             "thread, cpu %u; 1 handler; waits",
             rank, rank * 8, rank * 8 + 6, rank * 8 + 7);
         assert_int_equal(times(text, part), 2); /* in words, and when asked */
-        snprintf(part, sizeof(part), "cpu %u: idle; P%u<", rank * 8 + 7, rank);
+        snprintf(
+            part, sizeof(part), "cpu %u: no rank; P%u<", rank * 8 + 7, rank);
         assert_int_equal(times(text, part), 1);
-        snprintf(part, sizeof(part), "cpu %u: idle; h%u<", rank * 8 + 39, rank);
+        snprintf(
+            part, sizeof(part), "cpu %u: no rank; h%u<", rank * 8 + 39, rank);
         assert_int_equal(times(text, part), 1);
     }
     /* A sign each, and one in the legend. */

@@ -40,6 +40,7 @@ struct member {
     const char *who;  /* for the log */
     const char *name; /* for the system, at most 15 bytes */
     void (*run)(struct member *);
+    bool is_alone; /* on its core; its own, after it is pinned */
     pthread_t id;
 };
 
@@ -65,7 +66,8 @@ static bool is_over(const struct amg_crew *crew)
 
 static void thread_run(struct member *member)
 {
-    amg_progress_thread_run(member->crew->context, &member->crew->must_stop);
+    amg_progress_thread_run(
+        member->crew->context, &member->crew->must_stop, member->is_alone);
 }
 
 /* Looks for a moment whether something is queued. */
@@ -95,7 +97,7 @@ static void handler_run(struct member *member)
     hg_context_t *context = member->crew->context;
     struct amg_pace pace = {
         .wish = context->cls->drive.wait,
-        .core = member->seat->is_dedicated ? AMG_PACE_OWN : AMG_PACE_SHARED,
+        .core = member->is_alone ? AMG_PACE_OWN : AMG_PACE_SHARED,
         .spin_ns = context->spin_ns,
     };
     uint64_t quiet_since_ns = amg_clock_ns();
@@ -118,7 +120,10 @@ static void *member_main(void *arg)
 
     crew_mine = member->crew;
     amg_role.is_ours = true;
-    amg_bind_seat(amg_topo_this(), member->seat, member->who);
+    /* Whose seat the system refuses runs where others compute. */
+    member->is_alone =
+        amg_bind_seat(amg_topo_this(), member->seat, member->who) &&
+        member->seat->is_dedicated;
     member->run(member);
     return NULL;
 }

@@ -230,14 +230,11 @@ static void drive(struct driver *driver)
     amg_progress_disown(context);
 }
 
-static struct amg_pace pace_of(const hg_context_t *context)
+static struct amg_pace pace_of(const hg_context_t *context, bool is_alone)
 {
-    const struct amg_drive *asked = &context->cls->drive;
-
     return (struct amg_pace){
-        .wish = asked->wait,
-        .core = asked->placement->seat.is_dedicated ? AMG_PACE_DEDICATED
-                                                    : AMG_PACE_SHARED,
+        .wish = context->cls->drive.wait,
+        .core = is_alone ? AMG_PACE_DEDICATED : AMG_PACE_SHARED,
         .is_blind = context->sleep.is_thread_blind,
         .spin_ns = context->spin_ns,
     };
@@ -251,12 +248,12 @@ static bool is_calm(const struct driver *driver)
 }
 
 void amg_progress_thread_run(
-    hg_context_t *context, const atomic_bool *must_stop)
+    hg_context_t *context, const atomic_bool *must_stop, bool is_alone)
 {
     struct driver driver = {
         .context = context,
         .must_stop = must_stop,
-        .pace = pace_of(context),
+        .pace = pace_of(context, is_alone),
         .calm = CALM_SPINS,
     };
 

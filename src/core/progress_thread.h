@@ -6,9 +6,10 @@
 #include "core/context.h"
 
 /* All that it does, until `must_stop` is set and AMG_CQ_THREAD is roused; its
- * release store pairs with an acquire load here. */
+ * release store pairs with an acquire load here. `is_alone`: nobody else uses
+ * its core. */
 void amg_progress_thread_run(
-    hg_context_t *context, const atomic_bool *must_stop);
+    hg_context_t *context, const atomic_bool *must_stop, bool is_alone);
 
 /* Runs served calls that are queued, but not for ever; how many. */
 unsigned amg_progress_thread_serve(hg_context_t *context);

@@ -20,18 +20,23 @@
 #include "core/progress.h"
 #include "medium.h"
 #include "mercury_context.h"
+#include "place/bind.h"
 
-enum { ENTRIES = 500, HANDLERS = 3, SHORT_MS = 2, NAME_CAP = 16 };
+enum {
+    ENTRIES = 500,
+    HANDLERS = 3,
+    SHORT_MS = 2,
+    NAME_CAP = 16,
+    FEW_POLLS = 100
+};
 
 static hg_context_t *context;
 
-/* Starts the threads that this asks for, all unpinned. */
-static void crew_begin(
-    enum amalgam_progress progress, unsigned handlers, bool is_dedicated)
+/* Starts the threads that this asks for, all on one seat. */
+static void crew_begin_on(
+    enum amalgam_progress progress, unsigned handlers, struct amg_seat seat)
 {
     struct amg_placement *placement = amg_mem_zalloc(sizeof(*placement));
-    struct amg_seat seat = {
-        .cpu = -1, .is_dedicated = is_dedicated, .rule = AMG_SEAT_UNPINNED};
 
     assert_non_null(placement);
     placement->progress = progress;
@@ -42,6 +47,16 @@ static void crew_begin(
     context->cls->drive.placement = placement;
     amg_crew_start(context);
     assert_non_null(context->crew);
+}
+
+/* The same, all unpinned. */
+static void crew_begin(
+    enum amalgam_progress progress, unsigned handlers, bool is_dedicated)
+{
+    crew_begin_on(progress, handlers,
+        (struct amg_seat){.cpu = -1,
+            .is_dedicated = is_dedicated,
+            .rule = AMG_SEAT_UNPINNED});
 }
 
 static int open_sleeping(void **state)
@@ -143,6 +158,20 @@ static void test_crew_thread_on_own_core_takes_what_comes(void **state)
         medium_send();
         until_taken();
     }
+}
+
+/* Were it to think that the core is its own, it would look for 200 ms. */
+static void test_crew_thread_whose_seat_is_refused_sleeps_at_once(void **state)
+{
+    (void)state;
+    if (amg_cpuset_has(amg_bind_process(), AMG_CPUS_MAX - 1))
+        skip();
+    crew_begin_on(AMALGAM_PROGRESS_ASSIST, 0,
+        (struct amg_seat){.cpu = AMG_CPUS_MAX - 1,
+            .is_dedicated = true,
+            .rule = AMG_SEAT_CHOSEN});
+    until_thread_sleeps();
+    assert_true(atomic_load(&medium.polls) < FEW_POLLS);
 }
 
 static void test_crew_thread_sleeps_beside_full_queue(void **state)
@@ -423,6 +452,8 @@ int main(void)
         OVER(test_crew_thread_takes_what_comes, open_blind),
         OVER(test_crew_thread_on_own_core_takes_what_comes, open_sleeping),
         OVER(test_crew_thread_on_own_core_takes_what_comes, open_blind),
+        OVER(test_crew_thread_whose_seat_is_refused_sleeps_at_once,
+            open_sleeping),
         OVER(test_crew_thread_sleeps_beside_full_queue, open_sleeping),
         OVER(test_crew_thread_takes_over_from_callers, open_sleeping),
         OVER(test_crew_thread_takes_over_from_callers, open_blind),

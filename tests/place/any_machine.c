@@ -206,7 +206,7 @@ static void seat_check(
     if (seat->rule == AMG_SEAT_LAST)
         CHECK(is_own && !seat->is_dedicated);
     if (seat->rule > AMG_SEAT_SIBLING && seat->rule < AMG_SEAT_LAST)
-        CHECK(!is_own);
+        CHECK(!is_own && !ask->has_strangers);
 }
 
 static void answer_check(const struct amg_place_ask *ask, bool is_short)
@@ -241,6 +241,7 @@ static void round_play(void)
         .ranks = ranks,
         .rank_count = 1 + below(RANKS_MAX),
         .is_mercury = below(2) == 0,
+        .has_strangers = below(5) == 0,
     };
 
     machine_make();

@@ -144,6 +144,21 @@ static void broken_check(const struct amg_machine *machine)
     CHECK(log_lines == 1);
 }
 
+/* The first thread is bound to one core by OpenMP's runtime, not by a launcher.
+ */
+static void openmp_check(const struct amg_machine *machine)
+{
+    const struct amg_seat loose = {.cpu = -1};
+    struct amg_cpuset after;
+
+    CHECK(amg_bind_app_threads() == 2 * AMG_CPUS_MAX);
+    CHECK(amg_cpuset_count(amg_bind_process()) == 0);
+    CHECK(amg_bind_seat(machine, &loose, "the test"));
+    after = now();
+    CHECK(amg_cpuset_covers(&after, &machine->allowed));
+    CHECK(log_lines == 0);
+}
+
 int main(int argc, char **argv)
 {
     const char *scene = argc == 2 ? argv[1] : "";
@@ -167,6 +182,8 @@ int main(int argc, char **argv)
         unusable_check(machine);
     else if (strcmp(scene, "broken") == 0)
         broken_check(machine);
+    else if (strcmp(scene, "openmp") == 0)
+        openmp_check(machine);
     else
         failures++;
     if (failures > 0)

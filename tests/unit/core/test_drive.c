@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "core/class.h"
+#include "mercury_class.h"
 #include "transport/self.h"
 
 enum { LOG_CAP = 4096 };
@@ -362,6 +363,54 @@ static void test_drive_lender_tells_what_it_knows(void **state)
     amg_class_close(lender);
 }
 
+/* What HG_Init_opt2() makes of a progress_mode, which ends with it. */
+static hg_class_t *class_of_mode(uint8_t mode)
+{
+    struct hg_init_info info = HG_INIT_INFO_INITIALIZER;
+
+    info.na_init_info.progress_mode = mode;
+    return HG_Init_opt2(
+        "self", HG_TRUE, HG_VERSION(HG_VERSION_MAJOR, HG_VERSION_MINOR), &info);
+}
+
+static void test_drive_init_info_carries_wishes(void **state)
+{
+    hg_class_t *cls = NULL;
+
+    (void)state;
+    setenv("AMALGAM_PROGRESS", "caller", 1);
+    for (unsigned progress = 0; progress <= AMALGAM_PROGRESS_NONE; progress++)
+        for (unsigned wait = 0; wait <= AMALGAM_WAIT_SLEEP; wait++) {
+            cls = class_of_mode(
+                AMALGAM_NA_PROGRESS(progress, wait) | NA_NO_RETRY);
+            assert_non_null(cls);
+            assert_true(cls->drive.is_mercury);
+            assert_int_equal(cls->drive.asked.progress, progress);
+            assert_int_equal(cls->drive.wait, wait);
+            assert_int_equal(mode_of(cls), progress == AMALGAM_PROGRESS_AUTO
+                                               ? AMALGAM_PROGRESS_CALLER
+                                               : progress);
+            assert_int_equal(HG_Finalize(cls), HG_SUCCESS);
+        }
+    cls =
+        class_of_mode(NA_NO_BLOCK | AMALGAM_NA_PROGRESS(AMALGAM_PROGRESS_THREAD,
+                                        AMALGAM_WAIT_SLEEP));
+    assert_non_null(cls);
+    assert_int_equal(cls->drive.wait, AMALGAM_WAIT_SPIN);
+    assert_int_equal(HG_Finalize(cls), HG_SUCCESS);
+}
+
+static void test_drive_init_info_of_nonsense_refused(void **state)
+{
+    (void)state;
+    assert_null(class_of_mode(AMALGAM_NA_PROGRESS(5, 0)));
+    assert_null(class_of_mode(AMALGAM_NA_PROGRESS(7, 3)));
+    assert_null(class_of_mode(0x80 | NA_NO_BLOCK));
+    assert_int_equal(logged_count("progress_mode is 0x14"), 1);
+    assert_int_equal(logged_count("bit 7 means nothing"), 1);
+    assert_int_equal(logged_count("error"), 3);
+}
+
 #define ROW(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
 
 int main(void)
@@ -378,6 +427,8 @@ int main(void)
         ROW(test_drive_thread_without_use_is_refused),
         ROW(test_drive_crowded_node_gives_cores_away),
         ROW(test_drive_lender_tells_what_it_knows),
+        ROW(test_drive_init_info_carries_wishes),
+        ROW(test_drive_init_info_of_nonsense_refused),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

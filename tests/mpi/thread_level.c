@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Proves what each thread level of MPI allows, and that the log names it. */
+/* Proves what each thread level of MPI allows, and that the log names it; and,
+ * where a progress thread is asked for, what keeps it away. */
 #include <pthread.h>
 #include <sched.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "ranks.h"
@@ -198,15 +200,23 @@ static void single_test(void)
 int main(int argc, char **argv)
 {
     const struct level_row *row = level_rows;
+    const char *progress = getenv("AMALGAM_PROGRESS");
+    bool wants_thread = progress != NULL && strcmp(progress, "thread") == 0;
+    FILE *warnings = NULL;
     FILE *log = NULL;
 
     CHECK(argc == 2);
     while (strcmp(row->name, argv[1]) != 0)
         row++;
     ranks_start(row->level);
+    if (wants_thread)
+        warnings = ranks_log_catch("warning");
     log = ranks_log_catch("info");
     ranks_open(&all, MPI_COMM_WORLD);
     CHECK(ranks_log_has(log, row->log));
+    if (wants_thread)
+        CHECK(ranks_log_has(warnings, "MPI_Init_thread(MPI_THREAD_MULTIPLE)") ==
+              (row->level < MPI_THREAD_MULTIPLE));
     HG_Set_log_level("error");
     ranks_exchange(&all);
     ranks_meet(MPI_COMM_WORLD);

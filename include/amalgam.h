@@ -343,7 +343,8 @@ HG_PUBLIC hg_return_t amalgam_test(
  *
  * As amalgam_test(), again and again. Where others want the core it is given
  * away between two looks, for 1 ms and, after 20 ms without news, for 5 ms;
- * calls that come by shared memory or libfabric are answered at once.
+ * else after 200 ms without. Calls that come by shared memory or libfabric end
+ * that.
  *
  * @param hg_class    [in]      a class over MPI
  * @param request     [in,out]  as for amalgam_test()

@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Serves the contexts of a class while the program waits for MPI.
  *
- * MPI has no descriptor, so who waits for it has to look. On a core of one's
- * own that is done without pause, as MPI itself does. Where others want the
- * core, it is yielded for as long as any wait of ours spins, and then given
+ * MPI has no descriptor, so who waits for it has to look, at the pace of any
+ * wait without one (core/pace.c): on a core of one's own without pause for 200
+ * ms; where others want the core, that is yielded for 0.1 ms, and then given
  * away for a millisecond between two looks, for five once nothing has come for
- * 20 ms; the reasons for these figures are in core/wait.c. The nap is a wait
- * for the news of a context, which end it. */
+ * 20 ms. A nap is a wait for the news of a context, which end it.
+ */
 #include "comm/serve.h"
 
 #include <sched.h>
 
 #include "base/clock.h"
+#include "core/pace.h"
 #include "core/progress.h"
 #include "mercury_context.h"
 
-#define LONG_AFTER_NS 20000000ull
+#define YIELD_NS 100000ull /* before the first nap on a shared core */
 
 enum {
     TRIGGER_MAX = 64,  /* callbacks of a context between two looks at MPI */
@@ -68,18 +69,27 @@ static bool context_is_crowded(hg_context_t *context)
     return is_crowded;
 }
 
-static bool must_nap(struct amg_comm_serve *serve, hg_context_t *context)
+/* What is to be done after so long without news. */
+static struct amg_pace_step pace_step(
+    struct amg_comm_serve *serve, hg_context_t *context, uint64_t quiet_ns)
 {
     const hg_class_t *cls = serve->cls;
+    const struct amg_placement *placement = cls->drive.placement;
+    struct amg_pace pace = {
+        .wish = cls->drive.wait,
+        .core = AMG_PACE_OWN,
+        .is_blind = true,
+        .no_block = cls->plan.no_block,
+        .must_yield = cls->limits.must_yield,
+        .spin_ns = context == NULL ? 0 : context->spin_ns,
+    };
 
-    if (cls->drive.wait == AMALGAM_WAIT_SPIN || cls->plan.no_block)
-        return false;
-    if (cls->drive.wait != AMALGAM_WAIT_AUTO || cls->limits.must_yield ||
-        (cls->drive.placement != NULL && cls->drive.placement->is_crowded))
-        return true;
     if (context != NULL && serve->turns % ASK_EVERY == 0)
         serve->is_crowded = context_is_crowded(context);
-    return serve->is_crowded;
+    if (serve->is_crowded || amg_role.is_ours ||
+        (placement != NULL && placement->is_crowded))
+        pace.core = AMG_PACE_SHARED;
+    return amg_pace_next(&pace, quiet_ns);
 }
 
 /* The contexts take turns. */
@@ -96,24 +106,29 @@ static hg_context_t *context_next(struct amg_comm_serve *serve)
     return context;
 }
 
-static unsigned nap_ms(
-    const struct amg_comm_serve *serve, uint64_t now_ns, uint64_t deadline_ns)
+/* Until a context has news. Where there are several, not for long. */
+static void nap(struct amg_comm_serve *serve, hg_context_t *context,
+    uint64_t ns, uint64_t left_ns)
 {
-    uint64_t left_ms =
-        (deadline_ns - now_ns + AMG_NS_PER_MS - 1) / AMG_NS_PER_MS;
-    unsigned ms = SHORT_NAP_MS;
+    bool is_short = ns <= SHORT_NAP_MS * AMG_NS_PER_MS ||
+                    amg_class_counted(serve->cls, AMG_CLASS_CONTEXTS) > 1;
+    uint64_t left_ms = (left_ns + AMG_NS_PER_MS - 1) / AMG_NS_PER_MS;
+    unsigned ms = is_short ? SHORT_NAP_MS : LONG_NAP_MS;
 
-    if (now_ns - serve->news_ns > LONG_AFTER_NS &&
-        amg_class_counted(serve->cls, AMG_CLASS_CONTEXTS) <= 1)
-        ms = LONG_NAP_MS;
-    return left_ms < ms ? (unsigned)left_ms : ms;
+    if (left_ms < ms)
+        ms = (unsigned)left_ms;
+    if (context == NULL)
+        amg_clock_sleep_ns(ms * AMG_NS_PER_MS);
+    else
+        (void)amg_progress_wait(context, ms);
 }
 
 void amg_comm_serve_turn(
     struct amg_comm_serve *serve, uint64_t now_ns, uint64_t deadline_ns)
 {
+    struct amg_pace_step step;
     hg_context_t *context = NULL;
-    unsigned ms = 0;
+    uint64_t quiet_ns = 0;
 
     if (amg_comm_serve_once(serve) > 0 || serve->news_ns == 0) {
         serve->news_ns = now_ns;
@@ -122,18 +137,16 @@ void amg_comm_serve_turn(
     }
     serve->turns++;
     context = context_next(serve);
-    if (!must_nap(serve, context)) {
-        if (serve->turns % YIELD_EVERY == 0)
-            sched_yield();
-        return;
-    }
-    if (context != NULL && now_ns - serve->news_ns <= context->spin_ns) {
+    quiet_ns = now_ns - serve->news_ns;
+    step = pace_step(serve, context, quiet_ns);
+    if (step.kind == AMG_PACE_YIELD ||
+        (step.kind == AMG_PACE_GO_ON && serve->turns % YIELD_EVERY == 0)) {
         sched_yield();
-        return;
+    } else if (step.kind == AMG_PACE_NAP || step.kind == AMG_PACE_SLEEP) {
+        /* What takes less than a nap is seen sooner by who only yields. */
+        if (quiet_ns <= YIELD_NS)
+            sched_yield();
+        else if (now_ns < deadline_ns)
+            nap(serve, context, step.ns, deadline_ns - now_ns);
     }
-    ms = now_ns < deadline_ns ? nap_ms(serve, now_ns, deadline_ns) : 0;
-    if (context == NULL)
-        amg_clock_sleep_ns(ms * AMG_NS_PER_MS);
-    else
-        (void)amg_progress_wait(context, ms);
 }

@@ -5,16 +5,21 @@
  * pure function, which is asked once more for every rank of it. */
 #include "report.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "base/env.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "core/pace.h"
 #include "init_plan.h"
 #include "mercury.h"
 #include "place/bind.h"
 #include "place/topo.h"
 #include "ranks.h"
+
+#define LONG_IDLE_NS 10000000000ull /* far beyond all that is looked for */
 
 static void address_learn(struct report *report)
 {
@@ -29,13 +34,43 @@ static void address_learn(struct report *report)
     HG_Addr_free(report->cls, addr);
 }
 
-/* Of who looks for news there: the progress thread, or who calls. */
-static const char *wait_of(
-    const hg_class_t *cls, const struct amg_placement *placement)
+/* What it does when nothing has come for long. */
+static const char *idle_of(const hg_class_t *cls,
+    const struct amg_placement *placement, char *ret_text, size_t cap)
 {
-    return amg_policy_has_thread(placement->progress)
-               ? amg_drive_wait_words(&cls->drive, &placement->seat)
-               : amg_drive_caller_words(&cls->drive);
+    const struct amg_pace pace = {
+        .wish = cls->drive.wait,
+        .core = amg_policy_has_thread(placement->progress)
+                    ? (placement->seat.is_dedicated ? AMG_PACE_DEDICATED
+                                                    : AMG_PACE_SHARED)
+                    : (cls->drive.is_crowded ? AMG_PACE_SHARED : AMG_PACE_OWN),
+        .is_blind = cls->limits.is_spinning,
+        .no_block = cls->plan.no_block,
+        .must_yield = cls->limits.must_yield,
+        .spin_ns = amg_env_number(AMG_ENV_SPIN_US) * 1000,
+    };
+    struct amg_pace_step step = amg_pace_next(&pace, LONG_IDLE_NS);
+
+    if (step.kind != AMG_PACE_NAP && step.kind != AMG_PACE_SLEEP)
+        return "";
+    if (step.ns == UINT64_MAX)
+        return "; a descriptor wakes it";
+    snprintf(
+        ret_text, cap, "; idle, it looks every %" PRIu64 " us", step.ns / 1000);
+    return ret_text;
+}
+
+/* Of who looks for news there: the progress thread, or who calls. */
+static void wait_learn(const hg_class_t *cls, struct report_rank *local)
+{
+    const struct amg_placement *placement = &local->placement;
+    char idle[REPORT_HOST_CAP];
+
+    snprintf(local->wait, sizeof(local->wait), "%s%s",
+        amg_policy_has_thread(placement->progress)
+            ? amg_drive_wait_words(&cls->drive, &placement->seat)
+            : amg_drive_caller_words(&cls->drive),
+        idle_of(cls, placement, idle, sizeof(idle)));
 }
 
 /* Where nothing had to be placed: the callers drive. */
@@ -108,8 +143,7 @@ static bool locals_learn(struct report *report)
     else
         local_fill_alone(report);
     for (uint32_t i = 0; i < report->local_count; i++)
-        report->locals[i].wait =
-            wait_of(report->cls, &report->locals[i].placement);
+        wait_learn(report->cls, &report->locals[i]);
     return true;
 }
 

@@ -20,7 +20,8 @@ struct report_rank {
     struct amg_cpuset binding;
     uint32_t threads; /* of its program; 0: not known */
     struct amg_placement placement;
-    const char *wait; /* how its progress thread waits, or callers do */
+    /* How its progress thread waits, or callers do. */
+    char wait[REPORT_FIELD_CAP];
 };
 
 struct report_node {

@@ -23,6 +23,8 @@ const char *words_medium(const hg_class_t *cls)
     if (!cls->limits.is_spinning)
         return "sleeps on a descriptor";
     return cls->limits.must_yield
-               ? "looks, then sleeps between two looks"
-               : "looks without a pause: a core for each rank";
+               ? "looks, then sleeps between two looks, as "
+                 "nothing wakes it"
+               : "looks without a pause, with naps when idle, "
+                 "as nothing wakes it";
 }

@@ -63,7 +63,7 @@ struct report_rank *node_rank(struct node *node, unsigned first, unsigned last)
     cpus_add(&local->binding, first, last);
     local->placement.progress = AMALGAM_PROGRESS_CALLER;
     local->placement.seat.cpu = -1;
-    local->wait = "waits somehow";
+    snprintf(local->wait, sizeof(local->wait), "waits somehow");
     return local;
 }
 

@@ -2,12 +2,12 @@
 /* News for a context, and the bell that wakes who sleeps there.
  *
  * A sleeper announces itself in `sleep`, and looks once more; who raises news
- * looks at `sleep` then. Both fence in between (the sleeper by membarrier, for
- * the sake of the rings, see shm_ring.h), so one sees the other. The first
- * one that finds ASLEEP makes it RUNG and writes one byte into the FIFO: a
- * sleep is rung out of once. A FIFO, because it can be opened by its name, by
- * unrelated processes; each opens it for reading, too, so that writing to one
- * that lost its reader is no signal.
+ * looks at `sleep` then. Both fence in between (the sleeper by membarrier,
+ * where that is needed for the sake of the rings, see shm_inbox.c), so one sees
+ * the other. The first one that finds ASLEEP makes it RUNG and writes one byte
+ * into the FIFO: a sleep is rung out of once. A FIFO, because it can be opened
+ * by its name, by unrelated processes; each opens it for reading, too, so that
+ * writing to one that lost its reader is no signal.
  *
  * What other threads of this process post ends up on lists of the endpoint,
  * under the lock; arm() looks at them under the lock, too. */
@@ -192,8 +192,9 @@ static bool ep_is_busy_locked(struct amg_shm_ep *ep)
            amg_shm_bulk_is_moving(&ep->bulk);
 }
 
-/* Announces the sleep. False: there is something to do. */
-static bool sleep_announce(struct amg_shm_ep *ep)
+/* Announces the sleep. False: there is something to do. Else, does something
+ * wait for room at a peer? */
+static bool sleep_announce(struct amg_shm_ep *ep, bool *ret_is_stuck)
 {
     struct amg_shm_domain *domain = amg_shm_domain_of_ep(ep);
     bool is_busy = false;
@@ -201,7 +202,8 @@ static bool sleep_announce(struct amg_shm_ep *ep)
     amg_bias_take(&domain->lock);
     is_busy = ep_is_busy_locked(ep);
     if (!is_busy) {
-        if (amg_shm_send_is_stuck_locked(domain))
+        *ret_is_stuck = amg_shm_send_is_stuck_locked(domain);
+        if (*ret_is_stuck)
             amg_shm_send_wait_locked(domain);
         ep->is_armed = true;
         atomic_store_explicit(
@@ -228,12 +230,13 @@ static bool sleep_confirm(struct amg_shm_ep *ep)
 bool amg_shm_bell_arm(struct amg_ep *base)
 {
     struct amg_shm_ep *ep = amg_shm_ep_of(base);
+    bool is_stuck = false;
 
     cpu_publish(ep);
-    if (!sleep_announce(ep))
+    if (!sleep_announce(ep, &is_stuck))
         return false;
     /* Fences, too. */
-    if (amg_shm_inbox_sleep(ep->inbox) && sleep_confirm(ep))
+    if (amg_shm_inbox_sleep(ep->inbox, is_stuck) && sleep_confirm(ep))
         return true;
     amg_shm_bell_disarm(ep);
     return false;

@@ -41,7 +41,8 @@ void amg_shm_inbox_report(struct amg_shm_inring *ring);
 void amg_shm_inbox_prune(struct amg_shm_inbox *inbox);
 
 /* Stops to look at all. False: one has a cell, or there is news; then all are
- * looked at as before. Fences in any case. */
-bool amg_shm_inbox_sleep(struct amg_shm_inbox *inbox);
+ * looked at. Puts a barrier into every process where that is needed to see
+ * what comes, or wanted. */
+bool amg_shm_inbox_sleep(struct amg_shm_inbox *inbox, bool must_fence);
 
 #endif

@@ -21,6 +21,8 @@
 
 enum {
     CLOCK_EVERY = 32,    /* polls between two looks at the clock */
+    NAP_EVERY = 4,       /* polls between two naps: some media need more than
+                          * one to bring a message */
     YIELD_EVERY = 256,   /* polls between two yields, on a core of one's own */
     CROWD_AFTER = 64,    /* polls before the drivers are asked, about 2 us */
     CROWD_AFTER_ONE = 1, /* the same when the core was shared the last time */
@@ -33,7 +35,9 @@ struct wait {
     struct amg_pace pace;
     uint64_t deadline_ns;
     unsigned polls;
-    unsigned ask_at; /* polls when the drivers are asked for company */
+    unsigned rest_at;  /* polls when the clock is looked at */
+    unsigned yield_at; /* polls when the core is offered to others */
+    unsigned ask_at;   /* polls when the drivers are asked for company */
     unsigned yields;
     unsigned epoch; /* before the last poll */
 };
@@ -70,7 +74,7 @@ static uint64_t quiet_ns(struct amg_sleep *sleep, uint64_t now_ns)
 
 /* One thing to do between two polls. */
 static void owner_pause(
-    hg_context_t *context, const struct wait *wait, uint64_t now_ns)
+    hg_context_t *context, struct wait *wait, uint64_t now_ns)
 {
     struct amg_pace_step step =
         amg_pace_next(&wait->pace, quiet_ns(&context->sleep, now_ns));
@@ -82,17 +86,21 @@ static void owner_pause(
     case AMG_PACE_LOOK:
         break;
     case AMG_PACE_GO_ON:
-        if (wait->polls % YIELD_EVERY == 0)
+        if (wait->polls >= wait->yield_at) {
+            wait->yield_at = wait->polls + YIELD_EVERY;
             sched_yield();
+        }
         break;
     case AMG_PACE_YIELD:
         sched_yield();
         break;
     case AMG_PACE_NAP:
         (void)amg_sleep_doze(context, AMG_CQ_OWNER, wait->epoch, until_ns);
+        wait->rest_at = wait->polls + NAP_EVERY;
         break;
     case AMG_PACE_SLEEP:
         amg_sleep_until(context, wait->epoch, until_ns);
+        wait->rest_at = wait->polls + NAP_EVERY;
         break;
     }
 }
@@ -121,8 +129,9 @@ static bool owner_rest(hg_context_t *context, struct wait *wait)
         sleep->is_crowded = wait->pace.wish != AMALGAM_WAIT_SPIN &&
                             amg_sleep_is_crowded(context);
     if (!(sleep->is_crowded && wait->polls >= wait->ask_at) &&
-        wait->polls % CLOCK_EVERY != 0)
+        wait->polls < wait->rest_at)
         return true;
+    wait->rest_at = wait->polls + CLOCK_EVERY;
     now_ns = amg_clock_ns();
     if (now_ns >= wait->deadline_ns)
         return false;
@@ -139,6 +148,8 @@ static hg_return_t owner_wait(hg_context_t *context, uint64_t deadline_ns)
     struct wait wait = {
         .pace = pace_of(context),
         .deadline_ns = deadline_ns,
+        .rest_at = CLOCK_EVERY,
+        .yield_at = YIELD_EVERY,
         .ask_at = context->sleep.is_crowded ? CROWD_AFTER_ONE : CROWD_AFTER,
     };
 

@@ -99,8 +99,10 @@ static void attributes_read(struct reader *reader)
         else
             reader->at += 2;
         text_read(reader, "\"");
-        if (*reader->at++ != '"' || ++count == ATTRIBUTES_MAX)
+        if (*reader->at != '"' || ++count == ATTRIBUTES_MAX)
             fail(reader, "an attribute does not end, or too many");
+        else
+            reader->at++;
     }
 }
 
@@ -111,8 +113,10 @@ static void end_read(struct reader *reader)
 
     if (reader->depth == 0 || !is_same(reader->open[--reader->depth], name))
         fail(reader, "an element is closed that is not open");
-    if (*reader->at++ != '>')
+    if (*reader->at != '>')
         fail(reader, "an end tag does not end");
+    else
+        reader->at++;
 }
 
 /* After "<". */

@@ -32,15 +32,28 @@ static void node_close(struct amg_node *node)
     node->medium = NULL;
 }
 
-/* How many nodes there are; 0: a rank has no memory, and says so here. */
-static int nodes_count(
-    MPI_Comm all, bool is_first, bool has_memory, uint32_t *ret_nodes)
+/* Does this rank's world have processes that are not in a communicator of so
+ * many? Of a world that only sessions know nothing is said. */
+static bool world_is_larger(int size)
 {
-    int mine[2] = {is_first, !has_memory};
-    int sums[2] = {0, 0};
-    int rc = MPI_Allreduce(mine, sums, 2, MPI_INT, MPI_SUM, all);
+    int has_world = 0;
+    int all = 0;
+
+    return MPI_Initialized(&has_world) == MPI_SUCCESS && has_world &&
+           MPI_Comm_size(MPI_COMM_WORLD, &all) == MPI_SUCCESS && all > size;
+}
+
+/* How many nodes there are; 0: a rank has no memory, and says so here. */
+static int nodes_count(const struct amg_mpi_comm *comm, bool has_memory,
+    uint32_t *ret_nodes, bool *ret_is_part)
+{
+    int mine[3] = {
+        comm->node_rank == 0, !has_memory, world_is_larger(comm->size)};
+    int sums[3] = {0, 0, 0};
+    int rc = MPI_Allreduce(mine, sums, 3, MPI_INT, MPI_SUM, comm->data);
 
     *ret_nodes = rc == MPI_SUCCESS && sums[1] == 0 ? (uint32_t)sums[0] : 0;
+    *ret_is_part = sums[2] > 0;
     return rc;
 }
 
@@ -71,6 +84,7 @@ static hg_return_t node_open(
     struct mpi_node *mpi = NULL;
     MPI_Comm node = MPI_COMM_NULL;
     uint32_t nodes = 0;
+    bool is_part = false;
     int rc = MPI_Comm_split_type(
         comm->data, MPI_COMM_TYPE_SHARED, comm->rank, MPI_INFO_NULL, &node);
 
@@ -78,7 +92,7 @@ static hg_return_t node_open(
         return amg_mpi_comm_error(rc, "finding the ranks of this node");
     MPI_Comm_set_errhandler(node, MPI_ERRORS_RETURN);
     mpi = node_make(comm->data, node, card_len);
-    rc = nodes_count(comm->data, comm->node_rank == 0, mpi != NULL, &nodes);
+    rc = nodes_count(comm, mpi != NULL, &nodes, &is_part);
     if (rc != MPI_SUCCESS || nodes == 0) {
         node_free(mpi);
         MPI_Comm_free(&node);
@@ -90,6 +104,7 @@ static hg_return_t node_open(
         .rank = (uint32_t)comm->rank,
         .size = (uint32_t)comm->size,
         .node_count = nodes,
+        .is_part = is_part,
         .cards = mpi->cards,
         .medium = mpi,
     };

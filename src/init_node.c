@@ -126,6 +126,7 @@ static hg_return_t ranks_swap(hg_class_t *cls, const struct amg_node *node)
     memcpy(ranks, node->cards, len);
     amg_drive_set_ranks(
         &cls->drive, ranks, boot->size, boot->rank, node->size != boot->size);
+    cls->drive.has_strangers = node->is_part;
     return HG_SUCCESS;
 }
 

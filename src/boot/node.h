@@ -3,6 +3,7 @@
 #ifndef AMG_BOOT_NODE_H
 #define AMG_BOOT_NODE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "boot/boot.h"
@@ -16,8 +17,9 @@ struct amg_node {
     uint32_t rank;         /* in the job */
     uint32_t size;         /* ranks of the job */
     uint32_t node_count;   /* nodes of the job */
-    void *cards;           /* room for one from each rank of this node */
-    void *medium;          /* the implementation's */
+    bool is_part; /* of a larger one, whose others may be on the node */
+    void *cards;  /* room for one from each rank of this node */
+    void *medium; /* the implementation's */
 };
 
 struct amg_node_ops {

@@ -133,6 +133,7 @@ void amg_drive_borrow(struct amg_drive *drive, const struct amg_drive *lender)
     memcpy(ranks, lender->ranks, len);
     amg_drive_set_ranks(
         drive, ranks, lender->rank_count, lender->self, lender->has_far);
+    drive->has_strangers = lender->has_strangers;
 }
 
 /* Is there a route that no thread of the library may move? */
@@ -217,6 +218,15 @@ static bool node_is_crowded(const struct amg_drive *drive)
     return threads > amg_cpuset_count(&all);
 }
 
+/* May others, that are not known, run wherever this rank may? */
+static bool is_unbound_among_strangers(
+    const struct amg_drive *drive, uint32_t self)
+{
+    return drive->has_strangers &&
+           amg_cpuset_covers(
+               &drive->ranks[self].binding, &amg_topo_this()->allowed);
+}
+
 static void question_make(const struct amg_drive *drive,
     const struct amalgam_progress_options *wanted, uint32_t self,
     struct amg_place_ask *ret_ask)
@@ -228,6 +238,7 @@ static void question_make(const struct amg_drive *drive,
         .ranks = drive->ranks,
         .rank_count = drive->rank_count,
         .self = self,
+        .has_strangers = drive->has_strangers,
         .nic = nic_find(drive, machine),
         .progress = wanted->progress,
         .is_mercury = drive->is_mercury,
@@ -235,6 +246,9 @@ static void question_make(const struct amg_drive *drive,
         .progress_cpus = wanted->progress_cpus,
         .handler_cpus = wanted->handler_cpus,
     };
+    if (wanted->progress == AMALGAM_PROGRESS_AUTO &&
+        is_unbound_among_strangers(drive, self))
+        ret_ask->progress = AMALGAM_PROGRESS_CALLER;
 }
 
 bool amg_drive_question(
@@ -287,7 +301,8 @@ static void settle(
         question_close(&ask, &alone);
     amg_policy_place(&ask, placement);
     cls->drive.is_crowded = placement->is_crowded;
-    if (is_cut)
+    if (is_cut || (wanted->progress == AMALGAM_PROGRESS_AUTO &&
+                      ask.progress == AMALGAM_PROGRESS_CALLER))
         snprintf(placement->reason, sizeof(placement->reason), "%s",
             cls->drive.reason);
 }

@@ -15,8 +15,10 @@ struct amg_drive {
     /* The ranks of this node; NULL where other processes are not known. */
     struct amg_place_rank *ranks;
     uint32_t rank_count;
-    uint32_t self; /* index of this one */
-    bool has_far;  /* ranks of the job are on other nodes */
+    uint32_t self;      /* index of this one */
+    bool has_far;       /* ranks of the job are on other nodes */
+    bool has_strangers; /* they are a part of a larger one, of which others may
+                         * be on this node */
     /* What leads to them, if a driver knows: its place on the bus, or a name;
      * the same on all ranks of the node. "": not known. */
     char nic[AMG_NIC_NAME_CAP];

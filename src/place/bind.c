@@ -6,6 +6,7 @@
 #include "place/bind.h"
 
 #include <ctype.h>
+#include <dlfcn.h>
 #include <errno.h>
 #include <limits.h>
 #include <sched.h>
@@ -60,7 +61,7 @@ static int binding_write(const struct amg_cpuset *set)
 
 /* The runtime of OpenMP binds the first thread of a process to one core before
  * main() when it is told to bind at all. That core is not what the launcher
- * gave, and nothing tells any more what it was. */
+ * gave. */
 static bool is_bound_by_openmp(const struct amg_cpuset *binding)
 {
     const char *bind = getenv("OMP_PROC_BIND");
@@ -68,7 +69,37 @@ static bool is_bound_by_openmp(const struct amg_cpuset *binding)
                     getenv("OMP_PLACES") != NULL ||
                     (bind != NULL && strcasecmp(bind, "false") != 0);
 
-    return is_asked && amg_bind_app_threads() > amg_cpuset_count(binding);
+    return is_asked && (dlsym(RTLD_DEFAULT, "omp_get_num_places") != NULL ||
+                           amg_bind_app_threads() > amg_cpuset_count(binding));
+}
+
+/* All places of OpenMP's threads are what the process was bound to. Asked of
+ * GCC's runtime alone: others may bind the calling thread when they are asked.
+ * Empty: that is not to be had. */
+static void openmp_places(struct amg_cpuset *ret_set)
+{
+    int (*const count)(void) =
+        (int (*)(void))dlsym(RTLD_DEFAULT, "omp_get_num_places");
+    int (*const len)(int) =
+        (int (*)(int))dlsym(RTLD_DEFAULT, "omp_get_place_num_procs");
+    void (*const fill)(int, int *) =
+        (void (*)(int, int *))dlsym(RTLD_DEFAULT, "omp_get_place_proc_ids");
+
+    memset(ret_set, 0, sizeof(*ret_set));
+    if (count == NULL || len == NULL || fill == NULL ||
+        dlsym(RTLD_DEFAULT, "__kmpc_fork_call") != NULL)
+        return;
+    for (int place = 0; place < count(); place++) {
+        int cpus[AMG_CPUS_MAX];
+        int cpu_count = len(place);
+
+        if (cpu_count > AMG_CPUS_MAX)
+            continue;
+        fill(place, cpus);
+        for (int i = 0; i < cpu_count; i++)
+            if (cpus[i] >= 0 && cpus[i] < AMG_CPUS_MAX)
+                amg_cpuset_add(ret_set, (unsigned)cpus[i]);
+    }
 }
 
 const struct amg_cpuset *amg_bind_process(void)
@@ -80,8 +111,11 @@ const struct amg_cpuset *amg_bind_process(void)
         struct amg_cpuset set;
 
         /* The first thread's, whichever thread asks. */
-        if (binding_read(getpid(), &set) && !is_bound_by_openmp(&set))
+        if (binding_read(getpid(), &set)) {
+            if (is_bound_by_openmp(&set))
+                openmp_places(&set);
             process_binding = set;
+        }
         atomic_store_explicit(&process_is_read, true, memory_order_release);
     }
     amg_lock_give(&process_lock);

@@ -3,6 +3,7 @@
  * another one, nothing is pinned; where it shows none, the cpus are known.
  *
  * The argument says what the environment makes of it; see CMakeLists.txt. */
+#include <dlfcn.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdarg.h>
@@ -159,6 +160,22 @@ static void openmp_check(const struct amg_machine *machine)
     CHECK(log_lines == 0);
 }
 
+/* The same by GCC's runtime, which tells what the process was bound to. False:
+ * it is not here, or does not bind. */
+static bool places_play(void)
+{
+    struct amg_cpuset start = now();
+    struct amg_cpuset bound;
+
+    if (dlopen("libgomp.so.1", RTLD_NOW | RTLD_GLOBAL) == NULL)
+        return false;
+    bound = now();
+    if (memcmp(&bound, &start, sizeof(start)) == 0)
+        return false;
+    CHECK(memcmp(amg_bind_process(), &start, sizeof(start)) == 0);
+    return true;
+}
+
 int main(int argc, char **argv)
 {
     const char *scene = argc == 2 ? argv[1] : "";
@@ -166,6 +183,8 @@ int main(int argc, char **argv)
     bool has_hwloc = true;
 
     amg_log_func_set(log_keep);
+    if (strcmp(scene, "places") == 0 && !places_play())
+        return EXIT_SKIP;
     machine = load();
     has_hwloc = strstr(log_text, "built without hwloc") == NULL;
     if (!has_hwloc && strcmp(scene, "itself") != 0)
@@ -184,6 +203,8 @@ int main(int argc, char **argv)
         broken_check(machine);
     else if (strcmp(scene, "openmp") == 0)
         openmp_check(machine);
+    else if (strcmp(scene, "places") == 0)
+        CHECK(log_lines == 0);
     else
         failures++;
     if (failures > 0)

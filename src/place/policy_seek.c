@@ -65,21 +65,24 @@ static enum amg_seat_rule rule_of(enum amg_level level)
         [AMG_LEVEL_NIC] = AMG_SEAT_NIC,
         [AMG_LEVEL_NUMA] = AMG_SEAT_NUMA,
         [AMG_LEVEL_ANY] = AMG_SEAT_ANY,
+        [AMG_LEVEL_FOREIGN] = AMG_SEAT_ANY,
         [AMG_LEVEL_SHARED] = AMG_SEAT_ANY,
     };
 
     return (enum amg_seat_rule)rules[level];
 }
 
-/* Whom a thread there would disturb: nobody, the own program, another's. */
-static uint64_t harm_of(const struct amg_board *board,
+/* Whom a thread there would disturb. */
+enum harm { HARMS_NOBODY, HARMS_ITSELF, HARMS_OTHERS };
+
+static enum harm harm_of(const struct amg_board *board,
     const struct seeker *seeker, const struct amg_pu *pu)
 {
     uint16_t group = board->core_group[pu->core];
 
     if (group == AMG_NO_GROUP)
-        return 0;
-    return group == seeker->group ? 1 : 2;
+        return HARMS_NOBODY;
+    return group == seeker->group ? HARMS_ITSELF : HARMS_OTHERS;
 }
 
 /* Of equals: from the last core on within a binding, as programs fill it from
@@ -109,11 +112,22 @@ static uint64_t key_of(const struct amg_board *board,
     uint64_t key = at_most(board->spots[index].used, 16);
 
     key = key << 3 | level;
-    key = key << 2 | harm_of(board, seeker, pu);
+    key = key << 2 | (uint64_t)harm_of(board, seeker, pu);
     key = key << 12 | at_most(board->core_used[pu->core], 12);
     key = key << 1 | !is_near_nic(board, pu);
     key = key << 1 | !amg_cpuset_has(&seeker->caches, pu->cache);
     return key << 16 | at_most(turn_of(board, index, level), 16);
+}
+
+/* The level at which a rank may take it: who takes the sibling of a core that
+ * another rank computes on slows that one down, and so comes there last. */
+static enum amg_level level_for(const struct amg_board *board,
+    const struct seeker *seeker, uint32_t index, enum amg_level place)
+{
+    const struct amg_pu *pu = &board->machine->pus[index];
+
+    return harm_of(board, seeker, pu) == HARMS_OTHERS ? AMG_LEVEL_FOREIGN
+                                                      : place;
 }
 
 struct amg_pick amg_seek_idle(
@@ -125,12 +139,14 @@ struct amg_pick amg_seek_idle(
 
     seeker_init(board, rank, &seeker);
     for (uint32_t i = 0; i < board->machine->pu_count; i++) {
+        enum amg_level place = AMG_LEVEL_SHARED;
         enum amg_level own = AMG_LEVEL_SHARED;
         uint64_t key = 0;
 
         if (!amg_board_is_idle(board, i, seeker.group))
             continue;
-        own = level_of(board, &seeker, i);
+        place = level_of(board, &seeker, i);
+        own = level_for(board, &seeker, i, place);
         if (level != AMG_LEVEL_SHARED &&
             (board->spots[i].used > 0 || own != level))
             continue;
@@ -138,7 +154,7 @@ struct amg_pick amg_seek_idle(
         if (key < best_key) {
             best_key = key;
             best.index = (uint16_t)i;
-            best.rule = (uint8_t)rule_of(own);
+            best.rule = (uint8_t)rule_of(place);
         }
     }
     return best;

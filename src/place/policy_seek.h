@@ -17,7 +17,8 @@ enum amg_level {
     AMG_LEVEL_NIC,
     AMG_LEVEL_NUMA,
     AMG_LEVEL_ANY,
-    AMG_LEVEL_SHARED, /* on all of these, and others of ours may be there */
+    AMG_LEVEL_FOREIGN, /* any of these, but of a core that others compute on */
+    AMG_LEVEL_SHARED,  /* on all of these, and others of ours may be there */
     AMG_LEVELS
 };
 

@@ -3,13 +3,18 @@
 #include "core/context.h"
 
 #include "base/assert.h"
+#include "base/clock.h"
 #include "base/env.h"
 #include "base/mem.h"
 #include "core/progress.h"
 
 #define NS_PER_US 1000ull
 
+#define YOUNG_NS (5000 * AMG_NS_PER_MS)
+
 enum { CACHE_LINE = 64 };
+
+static atomic_uint serials; /* of contexts, from 1 */
 
 void amg_context_queue_apart(hg_context_t *context, struct amg_cq_entry *entry)
 {
@@ -32,9 +37,9 @@ struct amg_cq_entry *amg_context_take_due(hg_context_t *context)
 {
     struct amg_cq_entry *entry = NULL;
 
-    if (!amg_role.is_ours)
+    if (!amg_role.is_ours && !amg_cq_is_empty(&context->cq))
         entry = amg_cq_pop(&context->cq);
-    if (entry == NULL &&
+    if (entry == NULL && !amg_cq_is_empty(&context->served) &&
         (amg_role.is_ours || context->serve_by != AMG_SERVE_POOL))
         entry = amg_cq_pop(&context->served);
     return entry;
@@ -47,6 +52,20 @@ void amg_context_run(struct amg_cq_entry *entry)
     amg_role.is_serving = entry->is_served;
     entry->run(entry);
     amg_role.is_serving = was_serving;
+}
+
+void amg_context_run_by_ours(hg_context_t *context, struct amg_cq_entry *entry)
+{
+    amg_context_run(entry);
+    /* First this: who waits notes the epoch before it looks. */
+    atomic_fetch_add_explicit(&context->ran, 1u, memory_order_release);
+    amg_cq_wake_callers(&context->cq);
+}
+
+bool amg_context_is_ready(const hg_context_t *context)
+{
+    return atomic_load_explicit(&context->turns, memory_order_relaxed) != 0 ||
+           amg_clock_ns() - context->opened_ns > YOUNG_NS;
 }
 
 static void context_close_eps(hg_context_t *context)
@@ -130,6 +149,9 @@ hg_return_t amg_context_open(hg_class_t *cls, uint8_t id,
     context->cls = cls;
     context->id = id;
     context->arrived = arrived;
+    context->serial =
+        atomic_fetch_add_explicit(&serials, 1u, memory_order_relaxed) + 1u;
+    context->opened_ns = amg_clock_ns();
     context->spin_ns = amg_env_number(AMG_ENV_SPIN_US) * NS_PER_US;
     amg_bias_init(&context->owner);
     amg_tally_init(&context->handles);

@@ -68,6 +68,13 @@ struct hg_context {
     /* Handlers of the threads of ours that wait in HG_Progress(). Its seq_cst
      * change pairs with the fence in amg_context_queue_apart(). */
     atomic_uint nested;
+    /* Names it as long as the process lives; constant. */
+    unsigned serial;
+    /* Counts callbacks that threads of ours ran. Its release pairs with the
+     * acquire of a wait, which ends by it: what the callback wrote may be what
+     * the program waits for. */
+    atomic_uint ran;
+    uint64_t opened_ns; /* constant */
     /* Set by HG_Context_unpost(): requests are refused from then on. */
     atomic_bool is_unposted;
     uint64_t spin_ns; /* how long a wait looks before it sleeps; constant */
@@ -136,6 +143,13 @@ struct amg_cq_entry *amg_context_take_due(hg_context_t *context);
 
 /* Runs one, for whom it is. */
 void amg_context_run(struct amg_cq_entry *entry);
+
+/* By a thread of ours; who waits in HG_Progress() looks whether that was what
+ * it waited for. */
+void amg_context_run_by_ours(hg_context_t *context, struct amg_cq_entry *entry);
+
+/* Has the program made progress, or had time enough to get there? */
+bool amg_context_is_ready(const hg_context_t *context);
 
 /* By who makes progress, or runs callbacks: is it the program, then the floor
  * above may have waited for that. */

@@ -187,17 +187,28 @@ void amg_cq_sleep(struct amg_cq *cq, unsigned epoch, uint64_t until_ns)
     pthread_mutex_unlock(&cq->mutex);
 }
 
-void amg_cq_wake(struct amg_cq *cq)
+/* The bells of `heeding` are rung. */
+static void wake(struct amg_cq *cq, unsigned heeding)
 {
     unsigned waiting = 0;
 
     amg_bias_take(&cq->lock);
     atomic_store_explicit(
         &cq->epoch, amg_cq_epoch(cq) + 1u, memory_order_release);
-    waiting = tell_locked(cq, SLEEPER - 1u);
+    waiting = tell_locked(cq, heeding);
     amg_bias_give(&cq->lock);
     if (waiting >= SLEEPER)
         sleepers_signal(cq);
+}
+
+void amg_cq_wake(struct amg_cq *cq)
+{
+    wake(cq, SLEEPER - 1u);
+}
+
+void amg_cq_wake_callers(struct amg_cq *cq)
+{
+    wake(cq, 1u << AMG_CQ_OWNER);
 }
 
 void amg_cq_set_bell(struct amg_cq *cq, enum amg_cq_who who, int bell)

@@ -78,6 +78,10 @@ void amg_cq_sleep(struct amg_cq *cq, unsigned epoch, uint64_t until_ns);
 /* Ends the sleep of all who sleep. No system call when nobody does. */
 void amg_cq_wake(struct amg_cq *cq);
 
+/* The same for those who wait in calls alone; the threads that the library
+ * started, and event loops, sleep on. */
+void amg_cq_wake_callers(struct amg_cq *cq);
+
 /* The bell that is rung for `who`, who may arm from now on. */
 void amg_cq_set_bell(struct amg_cq *cq, enum amg_cq_who who, int bell);
 

@@ -22,20 +22,6 @@ enum {
     RARE_EVERY = 16,   /* then a poll takes 8 ns more on the average */
 };
 
-bool amg_progress_leave(hg_context_t *context)
-{
-    amg_bias_give_fenced(&context->owner);
-    return amg_progress_is_awaited(context);
-}
-
-void amg_progress_disown(hg_context_t *context)
-{
-    /* Who sleeps in an event loop, or is the progress thread, has to announce
-     * itself again: the polls of this owner have ended that. */
-    if (amg_progress_leave(context) || amg_cq_has_standby(&context->cq))
-        amg_cq_wake(&context->cq);
-}
-
 void amg_progress_step_all(struct amg_list *done)
 {
     struct amg_link *link = NULL;

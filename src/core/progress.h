@@ -20,10 +20,21 @@ static inline bool amg_progress_is_awaited(const hg_context_t *context)
     return atomic_load_explicit(&context->awaiting, memory_order_acquire) != 0;
 }
 
-/* Stops owning it, and hands it to a thread that waits, if one does. */
-void amg_progress_disown(hg_context_t *context);
-/* The first half of that: does a thread wait, which is to be woken? */
-bool amg_progress_leave(hg_context_t *context);
+/* Stops owning it: does a thread wait, which is to be woken? */
+static inline bool amg_progress_leave(hg_context_t *context)
+{
+    amg_bias_give_fenced(&context->owner);
+    return amg_progress_is_awaited(context);
+}
+
+/* The same, and hands it to a thread that waits, if one does. */
+static inline void amg_progress_disown(hg_context_t *context)
+{
+    /* Who sleeps in an event loop, or is the progress thread, has to announce
+     * itself again: the polls of this owner have ended that. */
+    if (amg_progress_leave(context) || amg_cq_has_standby(&context->cq))
+        amg_cq_wake(&context->cq);
+}
 
 /* Moves every endpoint along; by the owner only. Steps run in here, arrivals
  * are handed on. Returns how many things happened. */

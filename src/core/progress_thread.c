@@ -47,6 +47,7 @@ struct driver {
     unsigned calm;           /* looks at that since one came */
     unsigned kept;           /* naps in which the owner stayed */
     unsigned fruitless;
+    bool is_left; /* callers leave to it what is served */
 };
 
 unsigned amg_progress_thread_serve(hg_context_t *context)
@@ -56,7 +57,7 @@ unsigned amg_progress_thread_serve(hg_context_t *context)
 
     while (
         count < SERVE_MAX && (entry = amg_context_take_due(context)) != NULL) {
-        amg_context_run(entry);
+        amg_context_run_by_ours(context, entry);
         count++;
     }
     return count;
@@ -70,6 +71,16 @@ static bool is_over(const struct driver *driver)
 static bool is_serving(const struct driver *driver)
 {
     return driver->context->serve_by == AMG_SERVE_THREAD;
+}
+
+static bool has_served(const struct driver *driver)
+{
+    return is_serving(driver) && !amg_cq_is_empty(&driver->context->served);
+}
+
+static bool is_alone(const struct driver *driver)
+{
+    return driver->pace.core == AMG_PACE_DEDICATED;
 }
 
 static struct amg_pace_step pace_now(struct driver *driver, uint64_t now_ns)
@@ -123,20 +134,33 @@ static void sleep_behind(struct driver *driver)
     amg_progress_disown(context);
 }
 
-/* Callers make progress, or did a moment ago. */
+/* Ends early when it is roused. */
+static void nap(struct driver *driver, uint64_t now_ns)
+{
+    hg_context_t *context = driver->context;
+
+    amg_sleep_nap(context, AMG_CQ_THREAD, now_ns + STANDBY_MS * AMG_NS_PER_MS);
+    if (amg_sleep_fd(context, AMG_CQ_THREAD) >= 0)
+        amg_cq_disarm(&context->cq, AMG_CQ_THREAD);
+}
+
+/* Callers make progress, or did a moment ago. What is served is theirs for that
+ * moment, and for no longer: they may never call HG_Trigger(). */
 static void stand_by(struct driver *driver)
 {
     uint64_t now_ns = amg_clock_ns();
 
-    if (pace_now(driver, now_ns).kind == AMG_PACE_LOOK) {
+    driver->is_left = has_served(driver);
+    if (is_alone(driver) && pace_now(driver, now_ns).kind == AMG_PACE_LOOK) {
         spin_by(now_ns);
     } else if (driver->kept < KEPT_NAPS) {
         driver->kept++;
-        amg_sleep_nap(driver->context, AMG_CQ_THREAD,
-            now_ns + STANDBY_MS * AMG_NS_PER_MS);
+        nap(driver, now_ns);
+        driver->is_left = true;
         driver->calm = CALM_SPINS; /* as good as all of them */
     } else {
         sleep_behind(driver);
+        driver->is_left = true;
     }
     if (!turns_changed(driver))
         driver->calm++;
@@ -208,6 +232,7 @@ static void drive(struct driver *driver)
     unsigned polls = 0;
 
     driver->kept = 0;
+    driver->is_left = false;
     do {
         unsigned epoch = amg_cq_epoch(&context->cq);
         bool has_found = amg_progress_poll(context) > 0;
@@ -219,7 +244,7 @@ static void drive(struct driver *driver)
             driver->calm = 0;
             break;
         }
-        if (is_serving(driver) && !amg_cq_is_empty(&context->served))
+        if (has_served(driver))
             break;
         if (!has_found &&
             (driver->pace.core == AMG_PACE_SHARED ||
@@ -230,11 +255,11 @@ static void drive(struct driver *driver)
     amg_progress_disown(context);
 }
 
-static struct amg_pace pace_of(const hg_context_t *context, bool is_alone)
+static struct amg_pace pace_of(const hg_context_t *context, bool has_core)
 {
     return (struct amg_pace){
         .wish = context->cls->drive.wait,
-        .core = is_alone ? AMG_PACE_DEDICATED : AMG_PACE_SHARED,
+        .core = has_core ? AMG_PACE_DEDICATED : AMG_PACE_SHARED,
         .is_blind = context->sleep.is_thread_blind,
         .spin_ns = context->spin_ns,
     };
@@ -243,17 +268,26 @@ static struct amg_pace pace_of(const hg_context_t *context, bool is_alone)
 /* Has no caller come for long enough? */
 static bool is_calm(const struct driver *driver)
 {
-    return driver->calm >=
-           (driver->pace.core == AMG_PACE_DEDICATED ? CALM_SPINS : CALM_NAPS);
+    return driver->calm >= (is_alone(driver) ? CALM_SPINS : CALM_NAPS);
+}
+
+/* What the floor above keeps for the program is not kept for ever. */
+static void patience_end(hg_context_t *context)
+{
+    amg_driven_fn driven =
+        atomic_load_explicit(&context->driven, memory_order_relaxed);
+
+    if (driven != NULL && amg_context_is_ready(context))
+        driven(context);
 }
 
 void amg_progress_thread_run(
-    hg_context_t *context, const atomic_bool *must_stop, bool is_alone)
+    hg_context_t *context, const atomic_bool *must_stop, bool has_core)
 {
     struct driver driver = {
         .context = context,
         .must_stop = must_stop,
-        .pace = pace_of(context, is_alone),
+        .pace = pace_of(context, has_core),
         .calm = CALM_SPINS,
     };
 
@@ -266,8 +300,9 @@ void amg_progress_thread_run(
             drive(&driver);
         else
             stand_by(&driver);
-        if (is_serving(&driver) && is_calm(&driver))
+        if (is_serving(&driver) && (is_calm(&driver) || driver.is_left))
             amg_progress_thread_serve(context);
+        patience_end(context);
     }
     /* Nobody is to ring for who is gone: a poll ends what was announced. */
     if (amg_progress_own(context)) {

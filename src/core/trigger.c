@@ -32,7 +32,7 @@ static unsigned entries_run(hg_context_t *context, unsigned max_count)
 }
 
 /* The same, once there are some. */
-static unsigned entries_await(
+AMG_APART static unsigned entries_await(
     hg_context_t *context, unsigned max_count, unsigned timeout_ms)
 {
     struct amg_cq *cq = amg_role.is_ours ? &context->served : &context->cq;

@@ -28,6 +28,7 @@ enum {
     CROWD_AFTER_ONE = 1, /* the same when the core was shared the last time */
     CROWD_YIELDS = 3,
     OWN_TRIES = 100, /* 1 to 5 us, in which the progress thread leaves */
+    SEEN = 8,        /* contexts that a thread remembers */
 };
 
 /* One wait of the progress owner. */
@@ -40,7 +41,39 @@ struct wait {
     unsigned ask_at;   /* polls when the drivers are asked for company */
     unsigned yields;
     unsigned epoch; /* before the last poll */
+    bool has_ran;   /* threads of ours ran callbacks */
 };
+
+/* What a thread saw last of contexts in which threads of ours run callbacks.
+ * They may have run what the program waits for before it waits. */
+struct seen {
+    unsigned serial;
+    unsigned ran;
+};
+
+static _Thread_local struct seen seen[SEEN]
+    __attribute__((tls_model("initial-exec")));
+
+/* Have they run any since the calling thread asked? */
+static bool ran_is_news(const hg_context_t *context)
+{
+    unsigned ran = atomic_load_explicit(&context->ran, memory_order_acquire);
+    struct seen *mine = &seen[context->serial % SEEN];
+
+    if (ran == (mine->serial == context->serial ? mine->ran : 0))
+        return false;
+    mine->serial = context->serial;
+    mine->ran = ran;
+    return true;
+}
+
+/* The program finds what is served, and did not run it: the thread is to. */
+static void served_leave(hg_context_t *context)
+{
+    if (context->serve_by == AMG_SERVE_THREAD && !amg_role.is_ours &&
+        !amg_cq_is_empty(&context->served))
+        amg_sleep_rouse(context, AMG_CQ_THREAD);
+}
 
 static struct amg_pace pace_of(const hg_context_t *context)
 {
@@ -133,7 +166,8 @@ static bool owner_rest(hg_context_t *context, struct wait *wait)
         return true;
     wait->rest_at = wait->polls + CLOCK_EVERY;
     now_ns = amg_clock_ns();
-    if (now_ns >= wait->deadline_ns)
+    wait->has_ran = ran_is_news(context);
+    if (wait->has_ran || now_ns >= wait->deadline_ns)
         return false;
     if (sleep->is_crowded)
         owner_give_way(context, wait, now_ns);
@@ -160,7 +194,7 @@ static hg_return_t owner_wait(hg_context_t *context, uint64_t deadline_ns)
             return HG_SUCCESS;
         }
     } while (owner_rest(context, &wait));
-    return HG_TIMEOUT;
+    return wait.has_ran ? HG_SUCCESS : HG_TIMEOUT;
 }
 
 /* By the owner, who leaves then. */
@@ -169,9 +203,13 @@ static hg_return_t owner_progress(
 {
     hg_return_t rc = HG_TIMEOUT;
 
-    if (amg_progress_poll(context) > 0 || amg_context_has_due(context)) {
+    if (amg_progress_poll(context) > 0) {
         context->sleep.quiet_since_ns = 0;
         rc = HG_SUCCESS;
+    } else if (amg_context_has_due(context)) {
+        context->sleep.quiet_since_ns = 0;
+        rc = HG_SUCCESS;
+        served_leave(context);
     } else if (timeout_ms > 0) {
         rc = owner_wait(context,
             deadline_ns != 0 ? deadline_ns : amg_clock_deadline_ns(timeout_ms));
@@ -208,7 +246,7 @@ static hg_return_t waiter_wait(hg_context_t *context, unsigned timeout_ms)
     do {
         unsigned epoch = amg_cq_epoch(&context->cq);
 
-        if (amg_context_has_due(context)) {
+        if (amg_context_has_due(context) || ran_is_news(context)) {
             rc = HG_SUCCESS;
             break;
         }
@@ -259,8 +297,10 @@ hg_return_t amg_progress_wait(hg_context_t *context, unsigned timeout_ms)
     amg_context_drive(context);
     if (amg_progress_own(context))
         return owner_progress(context, timeout_ms, 0);
-    if (amg_context_has_due(context))
+    if (amg_context_has_due(context)) {
+        served_leave(context);
         return HG_SUCCESS;
+    }
     return timeout_ms == 0 ? HG_TIMEOUT : waiter_wait(context, timeout_ms);
 }
 

@@ -5,8 +5,10 @@
  * A thread of the library that makes progress for it is there earlier, and
  * would tell origins that nobody knows what they ask for. So what it finds is
  * kept until it is registered. When a thread of the program makes progress all
- * is registered that was going to be: from then on unknown is unknown. What is
- * kept is bounded by the credits that peers have. */
+ * is registered that was going to be, and so it is some seconds after the
+ * context was made, if the program leaves progress to that thread: from then on
+ * unknown is unknown. What is kept is bounded by the credits that peers have.
+ */
 #include "rpc/early.h"
 
 #include "core/class.h"
@@ -46,7 +48,7 @@ bool amg_early_keep(struct hg_handle *handle)
     hg_context_t *context = handle->info.context;
     hg_id_t id = handle->info.id;
 
-    if (!amg_role.is_ours)
+    if (!amg_role.is_ours || amg_context_is_ready(context))
         return false;
     amg_lock_take(&context->upper_lock);
     amg_list_push(&context->early, &handle->link);

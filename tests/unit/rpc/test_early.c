@@ -3,16 +3,22 @@
  * served once it is, and refused once the program makes progress without. */
 #include "rpc/early.h"
 
+#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <cmocka.h>
 
+#include "amalgam_progress.h"
+#include "base/clock.h"
 #include "base/log.h"
+#include "core/crew.h"
 #include "core/progress.h"
 #include "init.h"
 #include "mercury.h"
 #include "wire/header.h"
+
+#define OLD_NS (60000 * AMG_NS_PER_MS)
 
 enum { ID = 4711, OTHER_ID = 4712 };
 
@@ -153,6 +159,70 @@ static void test_early_does_not_keep_a_context_open(void **state)
     context = NULL;
 }
 
+/* It has made progress without: it is not going to register any more. */
+static void test_early_is_refused_once_the_program_drove(void **state)
+{
+    struct origin origin;
+
+    (void)state;
+    drive();
+    ask(&origin, ID);
+    look();
+    look();
+    assert_int_equal(answer(&origin), HG_NOENTRY);
+    assert_true(amg_list_is_empty(&context->early));
+}
+
+/* It has left progress to the thread, and had its time. */
+static void test_early_is_refused_when_the_context_is_old(void **state)
+{
+    struct origin origin;
+
+    (void)state;
+    context->opened_ns -= OLD_NS;
+    ask(&origin, ID);
+    look();
+    look();
+    assert_int_equal(answer(&origin), HG_NOENTRY);
+}
+
+static bool early_is_empty(void)
+{
+    bool is_empty = false;
+
+    amg_lock_take(&context->upper_lock);
+    is_empty = amg_list_is_empty(&context->early);
+    amg_lock_give(&context->upper_lock);
+    return is_empty;
+}
+
+/* What is kept by then is refused by the thread itself. */
+static void test_early_is_refused_by_thread(void **state)
+{
+    struct amalgam_progress_options options =
+        AMALGAM_PROGRESS_OPTIONS_INITIALIZER;
+    struct origin origin;
+
+    (void)state;
+    options.progress = AMALGAM_PROGRESS_THREAD;
+    assert_int_equal(HG_Context_destroy(context), HG_SUCCESS);
+    assert_int_equal(amalgam_set_progress(cls, &options), HG_SUCCESS);
+    context = HG_Context_create(cls);
+    assert_non_null(context);
+    ask(&origin, ID);
+    amg_context_posted(context, AMG_ROUTE_SELF);
+    while (early_is_empty())
+        sched_yield();
+    assert_true(amg_crew_stop(context));
+    context->opened_ns -= OLD_NS;
+    amg_crew_start(context);
+    while (!early_is_empty())
+        sched_yield();
+    assert_true(amg_crew_stop(context));
+    look();
+    assert_int_equal(answer(&origin), HG_NOENTRY);
+}
+
 /* What the program itself finds is refused at once. */
 static void test_early_program_keeps_nothing(void **state)
 {
@@ -193,6 +263,9 @@ int main(void)
         UNIT_TEST(test_early_is_refused_when_the_program_drives),
         UNIT_TEST(test_early_is_refused_when_the_program_triggers),
         UNIT_TEST(test_early_does_not_keep_a_context_open),
+        UNIT_TEST(test_early_is_refused_once_the_program_drove),
+        UNIT_TEST(test_early_is_refused_when_the_context_is_old),
+        UNIT_TEST(test_early_is_refused_by_thread),
         UNIT_TEST(test_early_program_keeps_nothing),
     };
 

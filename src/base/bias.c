@@ -4,7 +4,6 @@
 
 #include <linux/membarrier.h>
 #include <pthread.h>
-#include <sched.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -74,6 +73,8 @@ static bool bias_leave(struct amg_bias *bias)
  * state: the caller's mark, LEAVING or SHARED. */
 static uintptr_t bias_settle(struct amg_bias *bias, uintptr_t mark)
 {
+    unsigned rests = 0;
+
     for (;;) {
         uintptr_t owner =
             atomic_load_explicit(&bias->owner, memory_order_acquire);
@@ -83,7 +84,7 @@ static uintptr_t bias_settle(struct amg_bias *bias, uintptr_t mark)
         if (owner == OWNER_NONE) {
             owner_change(bias, owner, mark);
         } else if (owner == OWNER_ENDING) {
-            sched_yield();
+            amg_lock_rest(rests++);
         } else if (owner_change(bias, owner, OWNER_ENDING)) {
             threads_fence();
             owner_change(bias, OWNER_ENDING, OWNER_LEAVING);
@@ -95,10 +96,11 @@ void amg_bias_take_slowly(struct amg_bias *bias)
 {
     uintptr_t mark = amg_bias_mark();
     uintptr_t owner = 0;
+    unsigned rests = 0;
 
     while ((owner = bias_settle(bias, mark)) != OWNER_SHARED) {
         if (owner == OWNER_LEAVING && !bias_leave(bias))
-            sched_yield();
+            amg_lock_rest(rests++);
         if (owner == mark && amg_bias_enter(bias, mark))
             return;
     }

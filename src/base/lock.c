@@ -12,13 +12,24 @@
 
 enum {
     SPIN_TRIES = 64, /* about 0.2 us of looking before the first yield */
-    YIELD_TRIES =
-        256, /* then this many yields before it sleeps 50 us at once */
+    YIELD_TRIES = 8, /* then this many yields before it sleeps 50 us at once:
+                      * threads that only yield can keep all others from the
+                      * core for seconds (Linux 6.18, four ranks on two cores)
+                      */
 };
+
+void amg_lock_rest(unsigned tries)
+{
+    const struct timespec nap = {.tv_sec = 0, .tv_nsec = 50000};
+
+    if (tries < YIELD_TRIES)
+        sched_yield();
+    else
+        nanosleep(&nap, NULL);
+}
 
 void amg_lock_wait(struct amg_lock *lock)
 {
-    const struct timespec nap = {.tv_sec = 0, .tv_nsec = 50000};
     unsigned tries = 0;
 
     for (;;) {
@@ -26,11 +37,7 @@ void amg_lock_wait(struct amg_lock *lock)
             amg_lock_try(lock))
             return;
         tries++;
-        if (tries < SPIN_TRIES)
-            continue;
-        if (tries < SPIN_TRIES + YIELD_TRIES)
-            sched_yield();
-        else
-            nanosleep(&nap, NULL);
+        if (tries >= SPIN_TRIES)
+            amg_lock_rest(tries - SPIN_TRIES);
     }
 }

@@ -13,6 +13,10 @@ struct amg_lock {
     atomic_uint held;
 };
 
+/* Gives the core to who holds what the caller waits for, who lost its own;
+ * `tries`: how often it has done so before. */
+void amg_lock_rest(unsigned tries);
+
 /* Waits for the lock when the first try found it held. */
 void amg_lock_wait(struct amg_lock *lock);
 

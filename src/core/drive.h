@@ -12,7 +12,8 @@ struct amg_drive {
     /* What was asked for, the environment not applied yet. */
     struct amalgam_progress_options asked; /* its texts are ours */
     bool is_mercury; /* callbacks run in HG_Trigger() where nothing is asked */
-    /* The ranks of this node; NULL where other processes are not known. */
+    /* The ranks of this node, 136 bytes for each; NULL where other processes
+     * are not known. */
     struct amg_place_rank *ranks;
     uint32_t rank_count;
     uint32_t self;      /* index of this one */

@@ -73,21 +73,13 @@ static bool context_is_crowded(hg_context_t *context)
 static struct amg_pace_step pace_step(
     struct amg_comm_serve *serve, hg_context_t *context, uint64_t quiet_ns)
 {
-    const hg_class_t *cls = serve->cls;
-    const struct amg_placement *placement = cls->drive.placement;
-    struct amg_pace pace = {
-        .wish = cls->drive.wait,
-        .core = AMG_PACE_OWN,
-        .is_blind = true,
-        .no_block = cls->plan.no_block,
-        .must_yield = cls->limits.must_yield,
-        .spin_ns = context == NULL ? 0 : context->spin_ns,
-    };
+    struct amg_pace pace =
+        amg_progress_pace(serve->cls, context == NULL ? 0 : context->spin_ns);
 
+    pace.is_blind = true;
     if (context != NULL && serve->turns % ASK_EVERY == 0)
         serve->is_crowded = context_is_crowded(context);
-    if (serve->is_crowded || amg_role.is_ours ||
-        (placement != NULL && placement->is_crowded))
+    if (serve->is_crowded)
         pace.core = AMG_PACE_SHARED;
     return amg_pace_next(&pace, quiet_ns);
 }

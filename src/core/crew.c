@@ -27,10 +27,6 @@
 #include "place/bind.h"
 #include "place/topo.h"
 
-#define FOR_LONG_NS                                                            \
-    (1000 * AMG_NS_PER_MS) /* bounds what need not be bounded                  \
-                            */
-
 enum { LOOKS = 64 /* at the queue, between two looks at the clock */ };
 
 /* One thread. */
@@ -89,7 +85,8 @@ static void handler_rest(hg_context_t *context, const struct amg_pace *pace,
         handler_look(context);
     else
         amg_cq_sleep(&context->served, epoch,
-            now_ns + (step.ns < FOR_LONG_NS ? step.ns : FOR_LONG_NS));
+            now_ns + (step.ns < AMG_PACE_FOR_LONG_NS ? step.ns
+                                                     : AMG_PACE_FOR_LONG_NS));
 }
 
 static void handler_run(struct member *member)

@@ -64,28 +64,30 @@ static void env_refuse(enum amg_env_id id, const char *text, const char *known)
             amg_env_var(id)->name, text, known);
 }
 
-static enum amalgam_progress env_progress(void)
+/* The number of the word that a variable holds; 0, auto, where it is not set,
+ * or holds none of them. */
+static int env_word(
+    enum amg_env_id id, const char *const *words, int count, const char *known)
 {
-    const char *text = amg_env_text(AMG_ENV_PROGRESS);
-    int found = text == NULL ? AMALGAM_PROGRESS_AUTO
-                             : word_find(text, progress_words, PROGRESS_WORDS);
+    const char *text = amg_env_text(id);
+    int found = text == NULL ? 0 : word_find(text, words, count);
 
     if (found != NO_WORD)
-        return (enum amalgam_progress)found;
-    env_refuse(AMG_ENV_PROGRESS, text, "auto, caller, assist, thread or none");
-    return AMALGAM_PROGRESS_AUTO;
+        return found;
+    env_refuse(id, text, known);
+    return 0;
+}
+
+static enum amalgam_progress env_progress(void)
+{
+    return (enum amalgam_progress)env_word(AMG_ENV_PROGRESS, progress_words,
+        PROGRESS_WORDS, "auto, caller, assist, thread or none");
 }
 
 static enum amalgam_wait env_wait(void)
 {
-    const char *text = amg_env_text(AMG_ENV_WAIT);
-    int found = text == NULL ? AMALGAM_WAIT_AUTO
-                             : word_find(text, wait_words, WAIT_WORDS);
-
-    if (found != NO_WORD)
-        return (enum amalgam_wait)found;
-    env_refuse(AMG_ENV_WAIT, text, "auto, spin, backoff or sleep");
-    return AMALGAM_WAIT_AUTO;
+    return (enum amalgam_wait)env_word(
+        AMG_ENV_WAIT, wait_words, WAIT_WORDS, "auto, spin, backoff or sleep");
 }
 
 static unsigned env_handlers(void)

@@ -8,6 +8,9 @@
 
 #include "amalgam_progress.h"
 
+/* For what need not be bounded: how long a thread of ours sleeps at most. */
+#define AMG_PACE_FOR_LONG_NS 1000000000ull
+
 /* Whose core it is that waits. */
 enum amg_pace_core {
     AMG_PACE_OWN,       /* the program's, which has one for each thread */

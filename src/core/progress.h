@@ -6,6 +6,7 @@
 #include <stdbool.h>
 
 #include "core/context.h"
+#include "core/pace.h"
 
 /* Becomes the progress owner of the context, if nobody is. */
 static inline bool amg_progress_own(hg_context_t *context)
@@ -46,6 +47,10 @@ void amg_progress_step_all(struct amg_list *done);
 /* As HG_Progress(): HG_SUCCESS when something happened or is queued, else
  * HG_TIMEOUT when `timeout_ms` have passed. */
 hg_return_t amg_progress_wait(hg_context_t *context, unsigned timeout_ms);
+
+/* At which pace the calling thread waits in a class, for what descriptors tell
+ * of; one of the program's, or one that runs a handler. */
+struct amg_pace amg_progress_pace(const hg_class_t *cls, uint64_t spin_ns);
 
 /* As HG_Event_ready(). */
 bool amg_progress_is_due(hg_context_t *context);

@@ -23,10 +23,6 @@
 #include "core/pace.h"
 #include "core/progress.h"
 
-#define FOR_LONG_NS                                                            \
-    (1000 * AMG_NS_PER_MS) /* bounds what need not be bounded                  \
-                            */
-
 enum {
     SERVE_MAX = 64,     /* callbacks between two looks for news */
     CLOCK_EVERY = 32,   /* polls between two looks at the clock */
@@ -126,7 +122,8 @@ static void sleep_behind(struct driver *driver)
         return;
     }
     if (!amg_progress_own(context)) {
-        amg_sleep_nap(context, AMG_CQ_THREAD, amg_clock_ns() + FOR_LONG_NS);
+        amg_sleep_nap(
+            context, AMG_CQ_THREAD, amg_clock_ns() + AMG_PACE_FOR_LONG_NS);
         amg_cq_disarm(&context->cq, AMG_CQ_THREAD);
         return;
     }
@@ -189,7 +186,7 @@ static void drive_sleep(
         if (amg_progress_leave(context))
             amg_cq_wake(&context->cq);
         end = amg_sleep_on(context, AMG_CQ_THREAD,
-            now_ns + (ns < FOR_LONG_NS ? ns : FOR_LONG_NS));
+            now_ns + (ns < AMG_PACE_FOR_LONG_NS ? ns : AMG_PACE_FOR_LONG_NS));
     }
     if (end == AMG_SLEEP_BELL)
         driver->quiet_since_ns = 0;

@@ -75,9 +75,8 @@ static void served_leave(hg_context_t *context)
         amg_sleep_rouse(context, AMG_CQ_THREAD);
 }
 
-static struct amg_pace pace_of(const hg_context_t *context)
+struct amg_pace amg_progress_pace(const hg_class_t *cls, uint64_t spin_ns)
 {
-    const hg_class_t *cls = context->cls;
     const struct amg_placement *placement = cls->drive.placement;
     bool is_shared =
         amg_role.is_ours || (placement != NULL && placement->is_crowded);
@@ -85,12 +84,19 @@ static struct amg_pace pace_of(const hg_context_t *context)
     return (struct amg_pace){
         .wish = cls->drive.wait,
         .core = is_shared ? AMG_PACE_SHARED : AMG_PACE_OWN,
-        .is_blind = amg_role.is_ours ? context->sleep.is_thread_blind
-                                     : context->sleep.is_blind,
         .no_block = cls->plan.no_block,
         .must_yield = cls->limits.must_yield,
-        .spin_ns = context->spin_ns,
+        .spin_ns = spin_ns,
     };
+}
+
+static struct amg_pace pace_of(const hg_context_t *context)
+{
+    struct amg_pace pace = amg_progress_pace(context->cls, context->spin_ns);
+
+    pace.is_blind = amg_role.is_ours ? context->sleep.is_thread_blind
+                                     : context->sleep.is_blind;
+    return pace;
 }
 
 /* How long nothing has come. */

@@ -109,6 +109,21 @@ void api_wait_turn(
     api_fail(api, file, line, what);
 }
 
+void api_set_mode(struct api *api, const struct api_mode *mode)
+{
+    struct amalgam_progress_options options =
+        AMALGAM_PROGRESS_OPTIONS_INITIALIZER;
+
+    options.progress = mode->progress;
+    options.wait = mode->wait;
+    options.handlers = mode->handlers;
+    EXPECT(api, HG_BUSY, amalgam_set_progress(api->cls, &options));
+    OK(api, HG_Context_destroy(api->context));
+    OK(api, amalgam_set_progress(api->cls, &options));
+    api->context = HG_Context_create(api->cls);
+    CHECK(api, api->context != NULL);
+}
+
 void api_sync(struct api *api)
 {
     api_world.barrier_begin();

@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "amalgam_progress.h"
 #include "mercury.h"
 
 enum { API_SKIP = 77 };
@@ -101,6 +102,17 @@ void api_turn(struct api *api);
 /* A second context, or any other, to be driven along too. */
 void api_drive(hg_context_t *context);
 void api_drive_no_more(hg_context_t *context);
+
+/* Who makes progress for a class, and how. */
+struct api_mode {
+    enum amalgam_progress progress;
+    enum amalgam_wait wait;
+    unsigned handlers;
+};
+
+/* Makes the context of id 0 anew, in this mode; while it is open, that is
+ * refused. */
+void api_set_mode(struct api *api, const struct api_mode *mode);
 
 /* Progresses until all ranks have come here. */
 void api_sync(struct api *api);

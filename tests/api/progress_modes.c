@@ -5,7 +5,6 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-#include "amalgam_progress.h"
 #include "api.h"
 #include "mercury_macros.h"
 
@@ -13,11 +12,7 @@ enum { CALLS = 40 };
 
 MERCURY_GEN_PROC(number_t, ((uint32_t)(value)))
 
-static const struct mode_row {
-    enum amalgam_progress progress;
-    enum amalgam_wait wait;
-    unsigned handlers;
-} mode_rows[] = {
+static const struct api_mode mode_rows[] = {
     {AMALGAM_PROGRESS_CALLER, AMALGAM_WAIT_AUTO, 0},
     {AMALGAM_PROGRESS_ASSIST, AMALGAM_WAIT_AUTO, 0},
     {AMALGAM_PROGRESS_THREAD, AMALGAM_WAIT_AUTO, 0},
@@ -29,7 +24,7 @@ static const struct mode_row {
 };
 
 static struct api *the;
-static const struct mode_row *now;
+static const struct api_mode *now;
 static pthread_t program;
 static atomic_uint served;
 static atomic_uint misplaced;
@@ -61,22 +56,6 @@ static hg_return_t serve(hg_handle_t handle)
     return HG_Destroy(handle);
 }
 
-static void mode_set(struct api *api, const struct mode_row *row)
-{
-    struct amalgam_progress_options options =
-        AMALGAM_PROGRESS_OPTIONS_INITIALIZER;
-
-    options.progress = row->progress;
-    options.wait = row->wait;
-    options.handlers = row->handlers;
-    EXPECT(api, HG_BUSY, amalgam_set_progress(api->cls, &options));
-    OK(api, HG_Context_destroy(api->context));
-    now = row;
-    OK(api, amalgam_set_progress(api->cls, &options));
-    api->context = HG_Context_create(api->cls);
-    CHECK(api, api->context != NULL);
-}
-
 static void calls_make(struct api *api, hg_id_t id)
 {
     hg_handle_t handle = api_handle(api, id);
@@ -102,7 +81,8 @@ static void test(struct api *api)
     for (unsigned i = 0; i < sizeof(mode_rows) / sizeof(mode_rows[0]); i++) {
         /* Nobody calls who is between two contexts. */
         api_sync(api);
-        mode_set(api, &mode_rows[i]);
+        now = &mode_rows[i];
+        api_set_mode(api, now);
         api_sync(api);
         calls_make(api, id);
         api_sync(api);

@@ -3,16 +3,11 @@
  * HG_Trigger(): HG_Progress() returns when one ran, and keeps none from it. */
 #include <stdatomic.h>
 
-#include "amalgam_progress.h"
 #include "api.h"
 
 enum { ROUNDS = 100, LONG_MS = 20000, LIMIT_MS = 30000, NS_PER_MS = 1000000 };
 
-static const struct mode_row {
-    enum amalgam_progress progress;
-    enum amalgam_wait wait;
-    unsigned handlers;
-} mode_rows[] = {
+static const struct api_mode mode_rows[] = {
     {AMALGAM_PROGRESS_THREAD, AMALGAM_WAIT_AUTO, 0},
     {AMALGAM_PROGRESS_THREAD, AMALGAM_WAIT_SLEEP, 0},
     {AMALGAM_PROGRESS_THREAD, AMALGAM_WAIT_SPIN, 0},
@@ -28,20 +23,6 @@ static hg_return_t serve(hg_handle_t handle)
 {
     atomic_store(&kept, handle);
     return HG_SUCCESS;
-}
-
-static void mode_set(struct api *api, const struct mode_row *row)
-{
-    struct amalgam_progress_options options =
-        AMALGAM_PROGRESS_OPTIONS_INITIALIZER;
-
-    options.progress = row->progress;
-    options.wait = row->wait;
-    options.handlers = row->handlers;
-    OK(api, HG_Context_destroy(api->context));
-    OK(api, amalgam_set_progress(api->cls, &options));
-    api->context = HG_Context_create(api->cls);
-    CHECK(api, api->context != NULL);
 }
 
 static void kept_await(struct api *api)
@@ -76,7 +57,7 @@ static void test(struct api *api)
     for (unsigned i = 0; i < sizeof(mode_rows) / sizeof(mode_rows[0]); i++) {
         /* Nobody calls who is between two contexts. */
         api_sync(api);
-        mode_set(api, &mode_rows[i]);
+        api_set_mode(api, &mode_rows[i]);
         api_sync(api);
         for (unsigned round = 0; round < ROUNDS; round++)
             round_make(api, id);

@@ -13,6 +13,7 @@
 #include "transport/self.h"
 
 struct medium medium;
+hg_context_t *medium_context;
 
 static struct amg_transport transport;
 
@@ -126,6 +127,20 @@ hg_context_t *medium_open(bool is_blind, bool no_block)
     assert_int_equal(
         amg_context_open(cls, 0, never_arrives, &context), HG_SUCCESS);
     return context;
+}
+
+int medium_open_sleeping(void **state)
+{
+    (void)state;
+    medium_context = medium_open(false, false);
+    return 0;
+}
+
+int medium_open_blind(void **state)
+{
+    (void)state;
+    medium_context = medium_open(true, false);
+    return 0;
 }
 
 void medium_close(hg_context_t *context)

@@ -25,6 +25,13 @@ struct medium {
 
 extern struct medium medium;
 
+/* What the set-ups below have opened. */
+extern hg_context_t *medium_context;
+
+/* Set-ups of cmocka: one that has a descriptor, and one that has none. */
+int medium_open_sleeping(void **state);
+int medium_open_blind(void **state);
+
 /* A class with the loopback and this as its main route, and a context. */
 hg_context_t *medium_open(bool is_blind, bool no_block);
 void medium_close(hg_context_t *context);

@@ -30,8 +30,6 @@ enum {
     FEW_POLLS = 100
 };
 
-static hg_context_t *context;
-
 /* Starts the threads that this asks for, all on one seat. */
 static void crew_begin_on(
     enum amalgam_progress progress, unsigned handlers, struct amg_seat seat)
@@ -44,9 +42,9 @@ static void crew_begin_on(
     placement->seat = seat;
     for (unsigned i = 0; i < handlers; i++)
         placement->handler_seats[i] = seat;
-    context->cls->drive.placement = placement;
-    amg_crew_start(context);
-    assert_non_null(context->crew);
+    medium_context->cls->drive.placement = placement;
+    amg_crew_start(medium_context);
+    assert_non_null(medium_context->crew);
 }
 
 /* The same, all unpinned. */
@@ -59,36 +57,22 @@ static void crew_begin(
             .rule = AMG_SEAT_UNPINNED});
 }
 
-static int open_sleeping(void **state)
-{
-    (void)state;
-    context = medium_open(false, false);
-    return 0;
-}
-
-static int open_blind(void **state)
-{
-    (void)state;
-    context = medium_open(true, false);
-    return 0;
-}
-
 static int close_all(void **state)
 {
     (void)state;
-    assert_true(amg_crew_stop(context));
-    assert_null(context->crew);
-    assert_int_equal(context->serve_by, AMG_SERVE_TRIGGER);
+    assert_true(amg_crew_stop(medium_context));
+    assert_null(medium_context->crew);
+    assert_int_equal(medium_context->serve_by, AMG_SERVE_TRIGGER);
     /* Nobody is rung for who is gone. */
-    assert_false(amg_cq_has_armed(&context->cq));
+    assert_false(amg_cq_has_armed(&medium_context->cq));
     assert_false(atomic_load(&medium.is_armed));
-    medium_close(context);
+    medium_close(medium_context);
     return 0;
 }
 
 static void until_thread_sleeps(void)
 {
-    while (!amg_cq_is_armed(&context->cq, AMG_CQ_THREAD) ||
+    while (!amg_cq_is_armed(&medium_context->cq, AMG_CQ_THREAD) ||
            (!medium.is_blind && !atomic_load(&medium.is_armed)))
         sched_yield();
 }
@@ -129,7 +113,7 @@ static void told_queue(unsigned i, bool is_served)
     told[i].entry.run = told_run;
     told[i].entry.is_served = is_served;
     atomic_store(&told[i].ran, 0);
-    amg_context_queue(context, &told[i].entry);
+    amg_context_queue(medium_context, &told[i].entry);
 }
 
 static void told_await(unsigned i)
@@ -181,7 +165,7 @@ static void test_crew_thread_sleeps_beside_full_queue(void **state)
     crew_begin(AMALGAM_PROGRESS_THREAD, 0, false);
     until_thread_sleeps();
     assert_int_equal(atomic_load(&told[0].ran), 0);
-    assert_int_equal(HG_Trigger(context, 0, 1, NULL), HG_SUCCESS);
+    assert_int_equal(HG_Trigger(medium_context, 0, 1, NULL), HG_SUCCESS);
     assert_int_equal(atomic_load(&told[0].ran), 1);
     assert_false(told[0].by_ours);
     assert_false(told[0].is_serving);
@@ -194,7 +178,8 @@ static void test_crew_thread_takes_over_from_callers(void **state)
     for (unsigned i = 0; i < 5; i++) {
         until_thread_sleeps();
         /* Ends what the thread has announced. */
-        assert_int_equal(HG_Progress(context, i % 2 * SHORT_MS), HG_TIMEOUT);
+        assert_int_equal(
+            HG_Progress(medium_context, i % 2 * SHORT_MS), HG_TIMEOUT);
     }
     until_thread_sleeps();
     medium_send();
@@ -204,7 +189,7 @@ static void test_crew_thread_takes_over_from_callers(void **state)
 static void *wake_when_asleep(void *arg)
 {
     (void)arg;
-    while (!amg_cq_is_armed(&context->cq, AMG_CQ_OWNER))
+    while (!amg_cq_is_armed(&medium_context->cq, AMG_CQ_OWNER))
         sched_yield();
     /* The thread gets out of the way; and if it is slow, it does not matter. */
     for (unsigned i = 0; i < ENTRIES; i++)
@@ -222,7 +207,7 @@ static void test_crew_thread_takes_over_from_who_slept(void **state)
     for (unsigned i = 0; i < 5; i++) {
         assert_int_equal(
             pthread_create(&thread, NULL, wake_when_asleep, NULL), 0);
-        while (HG_Progress(context, MEDIUM_WAIT_MS) != HG_SUCCESS ||
+        while (HG_Progress(medium_context, MEDIUM_WAIT_MS) != HG_SUCCESS ||
                atomic_load(&medium.news) > 0)
             continue;
         pthread_join(thread, NULL);
@@ -234,7 +219,7 @@ static void test_crew_thread_runs_what_is_served(void **state)
 {
     (void)state;
     crew_begin(AMALGAM_PROGRESS_THREAD, 0, false);
-    assert_int_equal(context->serve_by, AMG_SERVE_THREAD);
+    assert_int_equal(medium_context->serve_by, AMG_SERVE_THREAD);
     for (unsigned i = 0; i < ENTRIES; i++) {
         told_queue(i, true);
         told_await(i);
@@ -252,7 +237,7 @@ static void test_crew_thread_or_trigger_runs_what_is_served(void **state)
     for (unsigned i = 0; i < ENTRIES; i++) {
         told_queue(i, true);
         while (atomic_load(&told[i].ran) == 0)
-            (void)HG_Trigger(context, 1, 1, NULL);
+            (void)HG_Trigger(medium_context, 1, 1, NULL);
         assert_int_equal(atomic_load(&told[i].ran), 1);
     }
 }
@@ -261,10 +246,10 @@ static void test_crew_handlers_run_what_is_served(void **state)
 {
     (void)state;
     crew_begin(AMALGAM_PROGRESS_CALLER, HANDLERS, false);
-    assert_int_equal(context->serve_by, AMG_SERVE_POOL);
+    assert_int_equal(medium_context->serve_by, AMG_SERVE_POOL);
     for (unsigned i = 0; i < ENTRIES; i++)
         told_queue(i, true);
-    assert_int_equal(HG_Trigger(context, 0, 1, NULL), HG_TIMEOUT);
+    assert_int_equal(HG_Trigger(medium_context, 0, 1, NULL), HG_TIMEOUT);
     for (unsigned i = 0; i < ENTRIES; i++) {
         told_await(i);
         assert_true(told[i].by_ours);
@@ -291,8 +276,8 @@ static void nested_run(struct amg_cq_entry *entry)
 
     told_queue(i + 1, true);
     while (atomic_load(&told[i + 1].ran) == 0) {
-        (void)HG_Progress(context, nested_wait_ms);
-        (void)HG_Trigger(context, 0, 1, NULL);
+        (void)HG_Progress(medium_context, nested_wait_ms);
+        (void)HG_Trigger(medium_context, 0, 1, NULL);
     }
     atomic_fetch_add(&nested_ended, 1);
 }
@@ -304,7 +289,7 @@ static void nested_all(unsigned wait_ms)
     for (unsigned i = 0; i < ENTRIES; i += 2) {
         told[i].entry.run = nested_run;
         told[i].entry.is_served = true;
-        amg_context_queue(context, &told[i].entry);
+        amg_context_queue(medium_context, &told[i].entry);
     }
     while (atomic_load(&nested_ended) < ENTRIES / 2)
         sched_yield();
@@ -336,7 +321,7 @@ static atomic_bool was_refused;
 static void stop_run(struct amg_cq_entry *entry)
 {
     (void)entry;
-    atomic_store(&was_refused, !amg_crew_stop(context));
+    atomic_store(&was_refused, !amg_crew_stop(medium_context));
     atomic_fetch_add(&nested_ended, 1);
 }
 
@@ -347,7 +332,7 @@ static void test_crew_does_not_stop_itself(void **state)
     atomic_store(&nested_ended, 0);
     told[0].entry.run = stop_run;
     told[0].entry.is_served = true;
-    amg_context_queue(context, &told[0].entry);
+    amg_context_queue(medium_context, &told[0].entry);
     while (atomic_load(&nested_ended) == 0)
         sched_yield();
     assert_true(atomic_load(&was_refused));
@@ -362,10 +347,10 @@ static void test_crew_stops_and_starts_again(void **state)
         told_await(0);
         if (i % 2 == 0)
             until_thread_sleeps();
-        assert_true(amg_crew_stop(context));
-        assert_false(amg_cq_has_armed(&context->cq));
+        assert_true(amg_crew_stop(medium_context));
+        assert_false(amg_cq_has_armed(&medium_context->cq));
         assert_false(atomic_load(&medium.is_armed));
-        amg_crew_start(context);
+        amg_crew_start(medium_context);
     }
 }
 
@@ -377,8 +362,8 @@ static void *caller_main(void *arg)
     unsigned timeout_ms = (unsigned)(uintptr_t)arg;
 
     while (!atomic_load(&is_over)) {
-        (void)HG_Progress(context, timeout_ms);
-        (void)HG_Trigger(context, 0, ENTRIES, NULL);
+        (void)HG_Progress(medium_context, timeout_ms);
+        (void)HG_Trigger(medium_context, 0, ENTRIES, NULL);
         sched_yield(); /* more threads than cores spin here */
     }
     return NULL;
@@ -433,9 +418,9 @@ static void test_crew_is_forgotten_by_child(void **state)
     child = fork();
     assert_true(child >= 0);
     if (child == 0) {
-        bool has_stopped = amg_crew_stop(context);
+        bool has_stopped = amg_crew_stop(medium_context);
 
-        medium_close(context);
+        medium_close(medium_context);
         _exit(has_stopped ? 0 : 1);
     }
     assert_int_equal(waitpid(child, &status, 0), child);
@@ -450,31 +435,34 @@ static void test_crew_is_forgotten_by_child(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        OVER(test_crew_thread_takes_what_comes, open_sleeping),
-        OVER(test_crew_thread_takes_what_comes, open_blind),
-        OVER(test_crew_thread_on_own_core_takes_what_comes, open_sleeping),
-        OVER(test_crew_thread_on_own_core_takes_what_comes, open_blind),
+        OVER(test_crew_thread_takes_what_comes, medium_open_sleeping),
+        OVER(test_crew_thread_takes_what_comes, medium_open_blind),
+        OVER(test_crew_thread_on_own_core_takes_what_comes,
+            medium_open_sleeping),
+        OVER(test_crew_thread_on_own_core_takes_what_comes, medium_open_blind),
         OVER(test_crew_thread_whose_seat_is_refused_sleeps_at_once,
-            open_sleeping),
-        OVER(test_crew_thread_sleeps_beside_full_queue, open_sleeping),
-        OVER(test_crew_thread_takes_over_from_callers, open_sleeping),
-        OVER(test_crew_thread_takes_over_from_callers, open_blind),
-        OVER(test_crew_thread_takes_over_from_who_slept, open_sleeping),
-        OVER(test_crew_thread_runs_what_is_served, open_sleeping),
-        OVER(test_crew_thread_runs_what_is_served, open_blind),
-        OVER(test_crew_thread_or_trigger_runs_what_is_served, open_sleeping),
-        OVER(test_crew_handlers_run_what_is_served, open_sleeping),
-        OVER(test_crew_handler_that_waits_is_woken, open_sleeping),
-        OVER(test_crew_handlers_that_wait_are_woken, open_sleeping),
-        OVER(test_crew_handlers_that_wait_are_woken, open_blind),
-        OVER(test_crew_thread_that_waits_in_handler_is_woken, open_sleeping),
-        OVER(test_crew_does_not_stop_itself, open_sleeping),
-        OVER(test_crew_stops_and_starts_again, open_sleeping),
-        OVER(test_crew_loses_nothing_while_callers_come, open_sleeping),
-        OVER(test_crew_loses_nothing_while_callers_come, open_blind),
+            medium_open_sleeping),
+        OVER(test_crew_thread_sleeps_beside_full_queue, medium_open_sleeping),
+        OVER(test_crew_thread_takes_over_from_callers, medium_open_sleeping),
+        OVER(test_crew_thread_takes_over_from_callers, medium_open_blind),
+        OVER(test_crew_thread_takes_over_from_who_slept, medium_open_sleeping),
+        OVER(test_crew_thread_runs_what_is_served, medium_open_sleeping),
+        OVER(test_crew_thread_runs_what_is_served, medium_open_blind),
+        OVER(test_crew_thread_or_trigger_runs_what_is_served,
+            medium_open_sleeping),
+        OVER(test_crew_handlers_run_what_is_served, medium_open_sleeping),
+        OVER(test_crew_handler_that_waits_is_woken, medium_open_sleeping),
+        OVER(test_crew_handlers_that_wait_are_woken, medium_open_sleeping),
+        OVER(test_crew_handlers_that_wait_are_woken, medium_open_blind),
+        OVER(test_crew_thread_that_waits_in_handler_is_woken,
+            medium_open_sleeping),
+        OVER(test_crew_does_not_stop_itself, medium_open_sleeping),
+        OVER(test_crew_stops_and_starts_again, medium_open_sleeping),
+        OVER(test_crew_loses_nothing_while_callers_come, medium_open_sleeping),
+        OVER(test_crew_loses_nothing_while_callers_come, medium_open_blind),
         OVER(test_crew_on_own_core_loses_nothing_while_callers_come,
-            open_sleeping),
-        OVER(test_crew_is_forgotten_by_child, open_sleeping),
+            medium_open_sleeping),
+        OVER(test_crew_is_forgotten_by_child, medium_open_sleeping),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

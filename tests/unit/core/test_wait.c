@@ -16,33 +16,17 @@
 
 enum { ROUNDS = 2000, FEW_POLLS = 8, PUSHERS = 3 };
 
-static hg_context_t *context;
-
-static int open_sleeping(void **state)
-{
-    (void)state;
-    context = medium_open(false, false);
-    return 0;
-}
-
-static int open_blind(void **state)
-{
-    (void)state;
-    context = medium_open(true, false);
-    return 0;
-}
-
 static int open_unblocking(void **state)
 {
     (void)state;
-    context = medium_open(false, true);
+    medium_context = medium_open(false, true);
     return 0;
 }
 
 static int close_all(void **state)
 {
     (void)state;
-    medium_close(context);
+    medium_close(medium_context);
     return 0;
 }
 
@@ -85,7 +69,7 @@ static void *push_when_armed(void *arg)
 {
     (void)arg;
     until_armed(1);
-    amg_cq_push(&context->cq, &pushed[0].entry);
+    amg_cq_push(&medium_context->cq, &pushed[0].entry);
     return NULL;
 }
 
@@ -94,7 +78,7 @@ static void *post_when_armed(void *arg)
     (void)arg;
     until_armed(1);
     atomic_store(&medium.news, 1); /* not told by the medium */
-    amg_context_posted(context, AMG_ROUTE_OFI);
+    amg_context_posted(medium_context, AMG_ROUTE_OFI);
     return NULL;
 }
 
@@ -104,7 +88,7 @@ static void sleep_for(void *(*run)(void *))
     pthread_t thread;
 
     assert_int_equal(pthread_create(&thread, NULL, run, NULL), 0);
-    assert_int_equal(HG_Progress(context, MEDIUM_WAIT_MS), HG_SUCCESS);
+    assert_int_equal(HG_Progress(medium_context, MEDIUM_WAIT_MS), HG_SUCCESS);
     pthread_join(thread, NULL);
 }
 
@@ -119,7 +103,7 @@ static void test_wait_ends_by_what_is_queued(void **state)
     (void)state;
     pushed_init();
     sleep_for(push_when_armed);
-    assert_int_equal(HG_Event_trigger(context, 1, NULL), HG_SUCCESS);
+    assert_int_equal(HG_Event_trigger(medium_context, 1, NULL), HG_SUCCESS);
 }
 
 static void test_wait_ends_by_what_another_thread_posts(void **state)
@@ -133,13 +117,13 @@ static void test_wait_sleeps_until_its_time_is_over(void **state)
     unsigned polls = 0;
 
     (void)state;
-    assert_int_equal(HG_Progress(context, 5), HG_TIMEOUT);
+    assert_int_equal(HG_Progress(medium_context, 5), HG_TIMEOUT);
     polls = atomic_load(&medium.polls);
     assert_true(atomic_load(&medium.arms) >= 1);
     /* Nothing to look at before the time is over: it did not. */
     atomic_store(&medium.is_crowded, true);
-    assert_int_equal(HG_Progress(context, 5), HG_TIMEOUT);
-    assert_int_equal(HG_Progress(context, 5), HG_TIMEOUT);
+    assert_int_equal(HG_Progress(medium_context, 5), HG_TIMEOUT);
+    assert_int_equal(HG_Progress(medium_context, 5), HG_TIMEOUT);
     assert_true(polls > 0);
 }
 
@@ -162,10 +146,11 @@ static void test_wait_loses_no_message(void **state)
     pthread_t thread;
 
     (void)state;
-    context->spin_ns = 0;
+    medium_context->spin_ns = 0;
     assert_int_equal(pthread_create(&thread, NULL, one_at_a_time, &seen), 0);
     for (unsigned i = 0; i < ROUNDS; i++) {
-        assert_int_equal(HG_Progress(context, MEDIUM_WAIT_MS), HG_SUCCESS);
+        assert_int_equal(
+            HG_Progress(medium_context, MEDIUM_WAIT_MS), HG_SUCCESS);
         atomic_fetch_add(&seen, 1);
     }
     pthread_join(thread, NULL);
@@ -176,7 +161,7 @@ static void *push_all(void *arg)
     struct counted *counted = arg;
 
     for (unsigned i = 0; i < ROUNDS; i++) {
-        amg_cq_push(&context->cq, &counted->entry);
+        amg_cq_push(&medium_context->cq, &counted->entry);
         while (atomic_load(&counted->ran) <= i)
             sched_yield();
     }
@@ -195,9 +180,9 @@ static void *progress_and_trigger(void *arg)
     while (!atomic_load(&is_over)) {
         unsigned count = 0;
 
-        if (HG_Progress(context, MEDIUM_WAIT_MS) == HG_TIMEOUT)
+        if (HG_Progress(medium_context, MEDIUM_WAIT_MS) == HG_TIMEOUT)
             why = "nothing woke a thread";
-        (void)HG_Event_trigger(context, PUSHERS, &count);
+        (void)HG_Event_trigger(medium_context, PUSHERS, &count);
     }
     atomic_fetch_add(&ended, 1);
     return why;
@@ -206,17 +191,18 @@ static void *progress_and_trigger(void *arg)
 static void *loop_and_trigger(void *arg)
 {
     struct pollfd news = {
-        .fd = HG_Event_get_wait_fd(context), .events = POLLIN};
+        .fd = HG_Event_get_wait_fd(medium_context), .events = POLLIN};
     void *why = NULL;
 
     (void)arg;
     while (!atomic_load(&is_over)) {
         unsigned count = 0;
 
-        if (!HG_Event_ready(context) && poll(&news, 1, MEDIUM_WAIT_MS) == 0)
+        if (!HG_Event_ready(medium_context) &&
+            poll(&news, 1, MEDIUM_WAIT_MS) == 0)
             why = "nothing woke the event loop";
-        (void)HG_Event_progress(context, NULL);
-        (void)HG_Event_trigger(context, PUSHERS, &count);
+        (void)HG_Event_progress(medium_context, NULL);
+        (void)HG_Event_trigger(medium_context, PUSHERS, &count);
     }
     atomic_fetch_add(&ended, 1);
     return why;
@@ -232,7 +218,7 @@ static void push_to(void *(*const *runs)(void *), unsigned count)
     atomic_store(&is_over, false);
     atomic_store(&ended, 0);
     pushed_init();
-    context->spin_ns = 0;
+    medium_context->spin_ns = 0;
     for (unsigned i = 0; i < count; i++)
         assert_int_equal(pthread_create(&waiters[i], NULL, runs[i], NULL), 0);
     for (unsigned i = 0; i < PUSHERS; i++)
@@ -244,7 +230,7 @@ static void push_to(void *(*const *runs)(void *), unsigned count)
     /* Who waits behind the one that leaves goes on waiting in its place. */
     while (atomic_load(&ended) < count) {
         medium_send();
-        amg_cq_wake(&context->cq);
+        amg_cq_wake(&medium_context->cq);
         sched_yield();
     }
     for (unsigned i = 0; i < count; i++) {
@@ -285,20 +271,20 @@ static void test_wait_of_loop_ends_when_owner_leaves(void **state)
     struct pollfd news = {.events = POLLIN};
 
     (void)state;
-    news.fd = HG_Event_get_wait_fd(context);
+    news.fd = HG_Event_get_wait_fd(medium_context);
     assert_true(news.fd >= 0);
-    assert_true(amg_progress_own(context));
-    assert_false(HG_Event_ready(context));
+    assert_true(amg_progress_own(medium_context));
+    assert_false(HG_Event_ready(medium_context));
     assert_int_equal(poll(&news, 1, 0), 0);
-    amg_progress_disown(context);
+    amg_progress_disown(medium_context);
     assert_int_equal(poll(&news, 1, MEDIUM_WAIT_MS), 1);
     /* It is told of what the medium has, once it has asked again. */
-    assert_false(HG_Event_ready(context));
+    assert_false(HG_Event_ready(medium_context));
     assert_int_equal(poll(&news, 1, 0), 0);
     medium_send();
     assert_int_equal(poll(&news, 1, MEDIUM_WAIT_MS), 1);
-    assert_int_equal(HG_Event_progress(context, NULL), HG_SUCCESS);
-    assert_false(HG_Event_ready(context));
+    assert_int_equal(HG_Event_progress(medium_context, NULL), HG_SUCCESS);
+    assert_false(HG_Event_ready(medium_context));
     assert_int_equal(poll(&news, 1, 0), 0);
 }
 
@@ -307,7 +293,7 @@ static void test_wait_on_shared_core_sleeps_at_once(void **state)
     unsigned before = 0;
 
     (void)state;
-    context->spin_ns = UINT64_MAX / 2; /* it would look for ever */
+    medium_context->spin_ns = UINT64_MAX / 2; /* it would look for ever */
     atomic_store(&medium.is_crowded, true);
     sleep_for(send_when_armed);
     assert_true(atomic_load(&medium.asked) == 1);
@@ -320,59 +306,60 @@ static void test_wait_on_shared_core_sleeps_at_once(void **state)
     /* Until the other one has left. */
     atomic_store(&medium.is_crowded, false);
     atomic_store(&medium.arms, 0);
-    assert_int_equal(HG_Progress(context, 2), HG_TIMEOUT);
+    assert_int_equal(HG_Progress(medium_context, 2), HG_TIMEOUT);
     assert_int_equal(atomic_load(&medium.arms), 0);
 }
 
 static void test_wait_without_descriptor_only_looks(void **state)
 {
     (void)state;
-    assert_int_equal(HG_Event_get_wait_fd(context), -1);
-    assert_false(HG_Event_ready(context));
-    assert_int_equal(HG_Progress(context, 2), HG_TIMEOUT);
+    assert_int_equal(HG_Event_get_wait_fd(medium_context), -1);
+    assert_false(HG_Event_ready(medium_context));
+    assert_int_equal(HG_Progress(medium_context, 2), HG_TIMEOUT);
     assert_int_equal(atomic_load(&medium.arms), 0);
     medium_send();
-    assert_true(HG_Event_ready(context));
+    assert_true(HG_Event_ready(medium_context));
 }
 
 static void test_wait_that_may_not_block_only_looks(void **state)
 {
     (void)state;
     atomic_store(&medium.is_crowded, true);
-    assert_int_equal(HG_Event_get_wait_fd(context), -1);
-    assert_int_equal(HG_Progress(context, 2), HG_TIMEOUT);
+    assert_int_equal(HG_Event_get_wait_fd(medium_context), -1);
+    assert_int_equal(HG_Progress(medium_context, 2), HG_TIMEOUT);
     assert_int_equal(atomic_load(&medium.arms), 0);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_wait_ends_by_what_medium_tells,
+            medium_open_sleeping, close_all),
         cmocka_unit_test_setup_teardown(
-            test_wait_ends_by_what_medium_tells, open_sleeping, close_all),
+            test_wait_ends_by_what_is_queued, medium_open_sleeping, close_all),
         cmocka_unit_test_setup_teardown(
-            test_wait_ends_by_what_is_queued, open_sleeping, close_all),
+            test_wait_ends_by_what_another_thread_posts, medium_open_sleeping,
+            close_all),
+        cmocka_unit_test_setup_teardown(test_wait_sleeps_until_its_time_is_over,
+            medium_open_sleeping, close_all),
         cmocka_unit_test_setup_teardown(
-            test_wait_ends_by_what_another_thread_posts, open_sleeping,
+            test_wait_loses_no_message, medium_open_sleeping, close_all),
+        cmocka_unit_test_setup_teardown(
+            test_wait_of_threads_loses_nothing_queued, medium_open_sleeping,
             close_all),
         cmocka_unit_test_setup_teardown(
-            test_wait_sleeps_until_its_time_is_over, open_sleeping, close_all),
-        cmocka_unit_test_setup_teardown(
-            test_wait_loses_no_message, open_sleeping, close_all),
-        cmocka_unit_test_setup_teardown(
-            test_wait_of_threads_loses_nothing_queued, open_sleeping,
+            test_wait_of_event_loop_loses_nothing_queued, medium_open_sleeping,
             close_all),
         cmocka_unit_test_setup_teardown(
-            test_wait_of_event_loop_loses_nothing_queued, open_sleeping,
+            test_wait_of_loop_beside_threads_loses_nothing,
+            medium_open_sleeping, close_all),
+        cmocka_unit_test_setup_teardown(
+            test_wait_of_loop_ends_when_owner_leaves, medium_open_sleeping,
             close_all),
-        cmocka_unit_test_setup_teardown(
-            test_wait_of_loop_beside_threads_loses_nothing, open_sleeping,
-            close_all),
-        cmocka_unit_test_setup_teardown(
-            test_wait_of_loop_ends_when_owner_leaves, open_sleeping, close_all),
-        cmocka_unit_test_setup_teardown(
-            test_wait_on_shared_core_sleeps_at_once, open_sleeping, close_all),
-        cmocka_unit_test_setup_teardown(
-            test_wait_without_descriptor_only_looks, open_blind, close_all),
+        cmocka_unit_test_setup_teardown(test_wait_on_shared_core_sleeps_at_once,
+            medium_open_sleeping, close_all),
+        cmocka_unit_test_setup_teardown(test_wait_without_descriptor_only_looks,
+            medium_open_blind, close_all),
         cmocka_unit_test_setup_teardown(test_wait_that_may_not_block_only_looks,
             open_unblocking, close_all),
     };

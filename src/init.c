@@ -256,6 +256,32 @@ static hg_return_t contexts_destroy(hg_class_t *cls)
     return HG_SUCCESS;
 }
 
+static void crews_start(hg_class_t *cls)
+{
+    hg_context_t *context = amg_class_context(cls, 0);
+
+    for (; context != NULL; context = amg_class_context(cls, context->id + 1u))
+        if (context->crew == NULL)
+            amg_crew_start(context);
+}
+
+/* What handlers hold while they run is not the program's: they end first, and
+ * who closes the class serves from then on. */
+static hg_return_t crews_stop(hg_class_t *cls)
+{
+    hg_context_t *context = amg_class_context(cls, 0);
+
+    for (; context != NULL; context = amg_class_context(cls, context->id + 1u))
+        if (!amg_crew_stop(context)) {
+            AMG_LOG_WARNING("cls",
+                "a class cannot be closed by a handler that its own threads "
+                "run");
+            crews_start(cls);
+            return HG_BUSY;
+        }
+    return HG_SUCCESS;
+}
+
 /* Calls whose handle the user has destroyed may still be on their way: lets
  * them end, so that only what the user holds is left to be counted. */
 static void contexts_settle(hg_class_t *cls, uint64_t deadline_ns)
@@ -289,11 +315,15 @@ hg_return_t amg_init_finalize(hg_class_t *cls, bool serve)
     hg_return_t ended = HG_SUCCESS;
     hg_return_t rc = HG_SUCCESS;
 
+    if (serve && (rc = crews_stop(cls)) != HG_SUCCESS)
+        return rc;
     if (serve)
         contexts_settle(cls, deadline_ns);
     rc = amg_class_check_idle(cls, !serve);
-    if (rc != HG_SUCCESS)
+    if (rc != HG_SUCCESS) {
+        crews_start(cls);
         return rc;
+    }
     while (!is_quiet && (ended = amg_class_quiesce(cls)) == HG_AGAIN) {
         if (serve)
             contexts_serve(cls);

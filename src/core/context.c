@@ -57,9 +57,7 @@ void amg_context_run(struct amg_cq_entry *entry)
 void amg_context_run_by_ours(hg_context_t *context, struct amg_cq_entry *entry)
 {
     amg_context_run(entry);
-    /* First this: who waits notes the epoch before it looks. */
-    atomic_fetch_add_explicit(&context->ran, 1u, memory_order_release);
-    amg_cq_wake_callers(&context->cq);
+    amg_progress_ring(context);
 }
 
 bool amg_context_is_ready(const hg_context_t *context)

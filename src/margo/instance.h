@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* An instance: what margo_instance_id points to. */
+#ifndef AMG_MARGO_INSTANCE_H
+#define AMG_MARGO_INSTANCE_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "margo.h"
+#include "margo/config.h"
+#include "margo/loop.h"
+#include "margo/monitor.h"
+#include "margo/pools.h"
+#include "margo/timers.h"
+
+/* OPENING -> RUNNING -> ENDING (prefinalize callbacks, calls in flight end)
+ * -> STOPPED (no network any more, finalize callbacks) -> ENDED */
+enum amg_margo_state {
+    AMG_MARGO_OPENING,
+    AMG_MARGO_RUNNING,
+    AMG_MARGO_ENDING,
+    AMG_MARGO_STOPPED,
+    AMG_MARGO_ENDED
+};
+
+/* Owned by its references; each member with a header of its own is that
+ * header's, and touched by its functions alone. */
+struct margo_instance {
+    hg_class_t *hg_class;
+    hg_context_t *hg_context;
+    bool is_listening;
+    bool owns_class;         /* opened here, and closed here */
+    bool is_collective;      /* over a communicator: all ranks end together */
+    struct margo_logger log; /* log.h */
+    struct amg_margo_config config; /* what was asked, with the defaults */
+    struct amg_margo_pools pools;
+    struct amg_margo_loop loop;
+    struct amg_margo_timers timers;
+    struct amg_margo_monitoring monitoring;
+    _Atomic(enum amg_margo_state) state;
+    /* Calls of this process that are not over, and handlers that run; what
+     * ENDING waits for. */
+    atomic_uint operations;
+    atomic_uint handlers;
+};
+
+/* An operation (forward, respond, bulk transfer ...) starts, and is over. */
+static inline void amg_margo_operation_begin(margo_instance_id mid)
+{
+    atomic_fetch_add_explicit(&mid->operations, 1u, memory_order_relaxed);
+}
+void amg_margo_operation_end(margo_instance_id mid);
+
+#endif

@@ -45,6 +45,20 @@ struct margo_instance {
     atomic_uint handlers;
 };
 
+/* Opens the class of an instance in the place of HG_Init_opt2(). */
+struct amg_margo_opener {
+    /* NULL: it cannot, and has said why. */
+    hg_class_t *(*open)(void *arg, const char *address, bool is_listening,
+        const struct hg_init_info *hg_init);
+    void *arg;
+};
+
+/* margo_init_ext() with a class that is opened by src/comm over a communicator,
+ * owned by the instance, and ended with all ranks (is_collective); and that
+ * without `opener`. */
+margo_instance_id amg_margo_instance_open(const struct amg_margo_opener *opener,
+    const char *address, int mode, const struct margo_init_info *info);
+
 /* An operation (forward, respond, bulk transfer ...) starts, and is over. */
 static inline void amg_margo_operation_begin(margo_instance_id mid)
 {

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Margo between the ranks of a communicator.
+ *
+ * An instance made here is used with the calls of margo.h like any other;
+ * amalgam_addr_rank(), amalgam_addr_get_rank() and amalgam_class_ranks() of
+ * amalgam.h, given margo_get_class(), say which rank is which. */
+#ifndef AMALGAM_MARGO_H
+#define AMALGAM_MARGO_H
+
+#include "amalgam.h"
+#include "margo.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/**
+ * Open a Margo instance whose peers are the ranks of a communicator.
+ *
+ * Collective over `comm`. The instance listens, unless its JSON text has
+ * "listening": false under "mercury", and makes progress by its own user-level
+ * thread. It ends as any other does, by margo_finalize() or what stands for it,
+ * but together with all its ranks: when the calls of this rank are over and its
+ * prefinalize callbacks have run, it goes on serving the others, handlers and
+ * all, until every rank has come as far. Then the finalize callbacks run.
+ * Ranks that do not come within AMALGAM_FINALIZE_TIMEOUT_MS (30 s) are named in
+ * the log, and the instance ends without them.
+ *
+ * @param comm       [in]  any intracommunicator, as for amalgam_init()
+ * @param transport  [in]  as for amalgam_init(): NULL or "auto" lets the
+ *                         library choose
+ * @param info       [in]  as for margo_init_ext(), without `hg_class`,
+ *                         `hg_context`; NULL takes all defaults. An "address"
+ *                         in its JSON text has no effect
+ * @return the instance, or MARGO_INSTANCE_NULL; the log says why
+ * Owns:      `comm` stays the caller's and may be freed at once; the result is
+ *            the caller's; margo_finalize() ends it.
+ * Errors:    MARGO_INSTANCE_NULL  what makes amalgam_init() or
+ *                                 margo_init_ext() fail; `info` has a class or
+ *                                 a context. Nothing is left behind, but the
+ *                                 other ranks may still wait in this call.
+ * Threads:   one that may call MPI. Blocks until all ranks have called it.
+ *            Below MPI_THREAD_MULTIPLE only the stream of that thread may move
+ *            messages over MPI: a progress thread is warned of, and the loop
+ *            shares the caller's stream.
+ * Undefined: MPI not initialised, and `comm` not from a session; MPI finalised
+ *            before the instance.
+ * Source:    ours.
+ */
+HG_PUBLIC margo_instance_id amalgam_margo_init(
+    MPI_Comm comm, const char *transport, const struct margo_init_info *info);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

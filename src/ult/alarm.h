@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Calls a function at a moment, for those who wait but not for ever. One thread
+ * stands behind it, which is started when it is first needed and sleeps until
+ * the next moment. */
+#ifndef AMG_ULT_ALARM_H
+#define AMG_ULT_ALARM_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* The caller's from set until cancel has returned; on its stack, usually. Only
+ * alarm.c reads the fields, and writes them under its lock. */
+struct amg_alarm {
+    uint64_t deadline_ns;
+    void (*ring)(struct amg_alarm *alarm);
+    struct amg_alarm *child; /* the first below it in the heap */
+    struct amg_alarm *next;  /* beside it */
+    struct amg_alarm *prev;  /* beside it; for a first child, its parent */
+    bool is_set;             /* in the heap */
+};
+
+/* ring(alarm) is called by that thread when the moment of amg_clock_ns() has
+ * come, with no lock of this file held; it may take locks and unpark, and must
+ * not block. False: there is no thread and none could be started; nothing was
+ * set. */
+bool amg_alarm_set(struct amg_alarm *alarm, uint64_t deadline_ns,
+    void (*ring)(struct amg_alarm *alarm));
+
+/* Once for each set, by a caller that holds none of the locks ring() takes.
+ * True: it has not rung, and will not. False: ring() was called, and has
+ * returned. */
+bool amg_alarm_cancel(struct amg_alarm *alarm);
+
+/* Ends the thread; by ABT_finalize(), when none is set. It starts again with
+ * the next set. */
+void amg_alarm_fini(void);
+
+#endif

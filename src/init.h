@@ -37,6 +37,9 @@ hg_return_t amg_init_medium(
  * HG_INVALID_ARG: one makes no sense; the log says which. */
 hg_return_t amg_init_read_na(
     const struct na_init_info_4_0 *na, struct amg_init *init);
+/* The same of all that HG_Init_opt2() takes; its strings stay the caller's. */
+hg_return_t amg_init_read_info(
+    const struct hg_init_info *info, struct amg_init *init);
 
 /* Ends the class. With `serve`, open contexts make progress and run callbacks
  * until every rank has come here, and are destroyed then; without, a context

@@ -103,11 +103,14 @@ hg_return_t amg_init_read_na(
     return HG_SUCCESS;
 }
 
-static hg_return_t init_from_info(
+hg_return_t amg_init_read_info(
     const struct hg_init_info *info, struct amg_init *init)
 {
-    hg_return_t rc = amg_init_read_na(&info->na_init_info, init);
+    hg_return_t rc = HG_INVALID_ARG;
 
+    if (!info_is_valid(info))
+        return rc;
+    rc = amg_init_read_na(&info->na_init_info, init);
     if (rc != HG_SUCCESS)
         return rc;
     if (info->na_class != NULL)
@@ -145,7 +148,7 @@ hg_class_t *HG_Init_opt2(const char *na_info_string, uint8_t na_listen,
             return NULL;
         }
         memcpy(&info, hg_init_info, info_len(version));
-        if (!info_is_valid(&info) || init_from_info(&info, &init) != HG_SUCCESS)
+        if (amg_init_read_info(&info, &init) != HG_SUCCESS)
             return NULL;
     }
     if (!AMG_CONTRACT(na_info_string != NULL || init.lender != NULL))

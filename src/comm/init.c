@@ -7,6 +7,7 @@
 #include "base/assert.h"
 #include "base/env.h"
 #include "base/log.h"
+#include "comm/given.h"
 #include "init.h"
 
 enum { CONTEXTS_MAX = 256 };
@@ -55,24 +56,6 @@ static bool options_are_valid(const struct amalgam_options *options)
            option_is_valid("contexts", options->contexts, 1, CONTEXTS_MAX);
 }
 
-/* An intracommunicator that can be duplicated. */
-static bool comm_is_valid(MPI_Comm comm)
-{
-    int is_inter = 0;
-
-    if (comm == MPI_COMM_NULL) {
-        AMG_LOG_ERROR("cls", "the communicator is MPI_COMM_NULL");
-        return false;
-    }
-    if (MPI_Comm_test_inter(comm, &is_inter) != MPI_SUCCESS || is_inter) {
-        AMG_LOG_ERROR("cls",
-            "an intercommunicator: give an intracommunicator, for instance "
-            "one by MPI_Intercomm_merge()");
-        return false;
-    }
-    return true;
-}
-
 hg_class_t *amalgam_init(
     MPI_Comm comm, const char *transport, const struct amalgam_options *options)
 {
@@ -80,7 +63,7 @@ hg_class_t *amalgam_init(
     struct amg_init init = {.info = transport};
     hg_class_t *cls = NULL;
 
-    if (!comm_is_valid(comm) || !options_read(options, &wanted) ||
+    if (!amg_comm_is_valid(comm) || !options_read(options, &wanted) ||
         !options_are_valid(&wanted))
         return NULL;
     init.how.comm = &comm;

@@ -47,6 +47,9 @@ struct margo_instance {
 
 /* Opens the class of an instance in the place of HG_Init_opt2(). */
 struct amg_margo_opener {
+    /* What was asked for, before anything is made of it: may take back what
+     * cannot be had, with a warning. */
+    void (*adapt)(void *arg, struct amg_margo_config *config);
     /* NULL: it cannot, and has said why. */
     hg_class_t *(*open)(void *arg, const char *address, bool is_listening,
         const struct hg_init_info *hg_init);

@@ -1,0 +1,448 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* An instance as JSON text, and its pools and execution streams, which may be
+ * added and removed while it runs. What the text may say stands in
+ * MARGO-CONFIG.md.
+ *
+ * Pools and streams are known by handle, by name and by index; the names of one
+ * kind differ, and begin with a letter or "_". An index is a place in a
+ * list, so a removal changes those after it. margo_find_pool() and the other
+ * macros of this header choose the call by the type of their argument.
+ *
+ * Each has a count of references, which keeps it from being removed: an
+ * RPC holds its pool, a stream holds the pools of its scheduler, and programs
+ * hold what they use by margo_pool_ref_incr() and margo_xstream_ref_incr(). */
+#ifndef MARGO_CONFIG_H
+#define MARGO_CONFIG_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "abt.h"
+#include "margo-logging.h"
+#include "mercury_types.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* For margo_get_config_opt(). */
+#define MARGO_CONFIG_PRETTY_JSON   0x1 /* in many lines, indented */
+#define MARGO_CONFIG_HIDE_EXTERNAL 0x2 /* without what it did not make itself  \
+                                        */
+#define MARGO_CONFIG_USE_NAMES 0x4     /* pools by name, not by index */
+
+/* A pool of an instance. */
+struct margo_pool_info {
+    ABT_pool pool;
+    const char *name;
+    uint32_t index;
+};
+
+/* An execution stream of an instance. */
+struct margo_xstream_info {
+    ABT_xstream xstream;
+    const char *name;
+    uint32_t index;
+};
+
+/**
+ * Describe an instance as JSON text, from which margo_init_ext() makes its
+ * like.
+ *
+ * @param mid  [in]
+ * Owns:      the result is the caller's; free() ends it.
+ * Errors:    NULL mid is NULL, or no memory
+ * Threads:   any thread; a user-level thread leaves its stream to others while
+ *            it waits.
+ * Undefined: the instance ended meanwhile.
+ * Source:    as Margo 0.24.
+ */
+HG_PUBLIC char *margo_get_config(margo_instance_id mid);
+
+/**
+ * The same with options.
+ *
+ * @param mid      [in]
+ * @param options  [in]  MARGO_CONFIG_* or-ed; 0: none of them
+ * Owns:      the result is the caller's; free() ends it.
+ * Errors:    NULL mid is NULL, or no memory
+ * Threads:   any thread; a user-level thread leaves its stream to others while
+ *            it waits.
+ * Undefined: the instance ended meanwhile.
+ * Source:    as Margo 0.24.
+ */
+HG_PUBLIC char *margo_get_config_opt(margo_instance_id mid, int options);
+
+/**
+ * How many pools an instance has.
+ *
+ * @param mid  [in]  NULL gives 0.
+ * Owns:      nothing changes hands.
+ * Errors:    none.
+ * Threads:   any thread; never blocks.
+ * Undefined: the instance ended meanwhile.
+ * Source:    as Margo 0.24.
+ */
+HG_PUBLIC size_t margo_get_num_pools(margo_instance_id mid);
+
+/**
+ * How many execution streams an instance has.
+ *
+ * @param mid  [in]  NULL gives 0.
+ * Owns:      nothing changes hands.
+ * Errors:    none.
+ * Threads:   any thread; never blocks.
+ * Undefined: the instance ended meanwhile.
+ * Source:    as Margo 0.24.
+ */
+HG_PUBLIC size_t margo_get_num_xstreams(margo_instance_id mid);
+
+/**
+ * Find a pool by its handle, its index or its name.
+ *
+ * @param mid    [in]
+ * @param pool, index, name  [in]
+ * @param info   [out]  may be NULL; `name` is borrowed from the pool
+ * Owns:      nothing changes hands.
+ * Errors:    HG_INVALID_ARG  mid or the handle or name is NULL
+ *            HG_NOENTRY      the instance has no such pool
+ * Threads:   any thread; never blocks for long.
+ * Undefined: the instance ended meanwhile.
+ * Source:    as Margo 0.24.
+ */
+HG_PUBLIC hg_return_t margo_find_pool_by_handle(
+    margo_instance_id mid, ABT_pool pool, struct margo_pool_info *info);
+HG_PUBLIC hg_return_t margo_find_pool_by_index(
+    margo_instance_id mid, uint32_t index, struct margo_pool_info *info);
+HG_PUBLIC hg_return_t margo_find_pool_by_name(
+    margo_instance_id mid, const char *name, struct margo_pool_info *info);
+
+/**
+ * Make a pool, as an element of "argobots.pools" says.
+ *
+ * @param mid   [in]
+ * @param json  [in]   one JSON object; NULL: "{}", a name is made up
+ * @param info  [out]  may be NULL; `name` is borrowed from the pool
+ * Owns:      the pool is the instance's; margo_remove_pool() or its end ends
+ * it. Errors:    HG_INVALID_ARG  mid is NULL, or the text makes no sense: the
+ * log names the field and the reason HG_NOMEM        no memory HG_OTHER_ERROR
+ * the pool could not be made; see log Threads:   any thread; never blocks for
+ * long. Undefined: the instance ended meanwhile. Source:    as Margo 0.24.
+ */
+HG_PUBLIC hg_return_t margo_add_pool_from_json(
+    margo_instance_id mid, const char *json, struct margo_pool_info *info);
+
+/**
+ * Let an instance know a pool that the program made.
+ *
+ * @param mid             [in]
+ * @param name            [in]   NULL: one is made up
+ * @param pool            [in]
+ * @param take_ownership  [in]   ABT_TRUE: freed when it is removed
+ * @param info            [out]  may be NULL; `name` is borrowed from the pool
+ * Owns:      the pool stays the caller's, and must live until it is removed or
+ *            the instance ended; or it is taken.
+ * Errors:    HG_INVALID_ARG  mid or pool is NULL; the pool is known already;
+ *                            the name is taken or reserved
+ *            HG_NOMEM        no memory
+ * Threads:   any thread; never blocks for long.
+ * Undefined: the instance ended meanwhile.
+ * Source:    as Margo 0.24.
+ */
+HG_PUBLIC hg_return_t margo_add_pool_external(margo_instance_id mid,
+    const char *name, ABT_pool pool, ABT_bool take_ownership,
+    struct margo_pool_info *info);
+
+/**
+ * Remove a pool, known by its handle, its index or its name.
+ *
+ * It is freed where the instance owns it.
+ *
+ * @param mid  [in]
+ * @param pool, index, name  [in]
+ * Owns:      nothing changes hands.
+ * Errors:    HG_INVALID_ARG  mid or the handle or name is NULL
+ *            HG_NOENTRY      the instance has no such pool
+ *            HG_PERMISSION   it is in use: by a stream, an RPC, the progress
+ *                            loop, the default of handlers, a reference of
+ *                            the program; or it is the primary one, or threads
+ *                            are in it. The log says which
+ * Threads:   any thread; never blocks for long.
+ * Undefined: the instance ended meanwhile.
+ * Source:    as Margo 0.24.
+ */
+HG_PUBLIC hg_return_t margo_remove_pool_by_handle(
+    margo_instance_id mid, ABT_pool pool);
+HG_PUBLIC hg_return_t margo_remove_pool_by_index(
+    margo_instance_id mid, uint32_t index);
+HG_PUBLIC hg_return_t margo_remove_pool_by_name(
+    margo_instance_id mid, const char *name);
+
+/**
+ * Keep a pool from being removed, until margo_pool_release().
+ *
+ * @param mid  [in]
+ * @param handle, index, name  [in]
+ * Owns:      one reference is the caller's.
+ * Errors:    HG_INVALID_ARG  mid or the handle or name is NULL
+ *            HG_NOENTRY      the instance has no such pool
+ * Threads:   any thread; never blocks for long.
+ * Undefined: the instance ended meanwhile.
+ * Source:    as Margo 0.24.
+ */
+HG_PUBLIC hg_return_t margo_pool_ref_incr_by_handle(
+    margo_instance_id mid, ABT_pool handle);
+HG_PUBLIC hg_return_t margo_pool_ref_incr_by_index(
+    margo_instance_id mid, uint32_t index);
+HG_PUBLIC hg_return_t margo_pool_ref_incr_by_name(
+    margo_instance_id mid, const char *name);
+
+/**
+ * How many references a pool has, with those of streams, RPCs and the instance.
+ *
+ * @param mid       [in]
+ * @param handle, index, name  [in]
+ * @param refcount  [out]
+ * Owns:      nothing changes hands.
+ * Errors:    HG_INVALID_ARG  mid, refcount, or the handle or name is NULL
+ *            HG_NOENTRY      the instance has no such pool
+ * Threads:   any thread; never blocks for long.
+ * Undefined: the instance ended meanwhile.
+ * Source:    as Margo 0.24.
+ */
+HG_PUBLIC hg_return_t margo_pool_ref_count_by_handle(
+    margo_instance_id mid, ABT_pool handle, unsigned *refcount);
+HG_PUBLIC hg_return_t margo_pool_ref_count_by_index(
+    margo_instance_id mid, uint32_t index, unsigned *refcount);
+HG_PUBLIC hg_return_t margo_pool_ref_count_by_name(
+    margo_instance_id mid, const char *name, unsigned *refcount);
+
+/**
+ * Give a reference of margo_pool_ref_incr() back.
+ *
+ * @param mid  [in]
+ * @param handle, index, name  [in]
+ * Owns:      the reference is taken.
+ * Errors:    HG_INVALID_ARG  mid or the handle or name is NULL
+ *            HG_NOENTRY      the instance has no such pool
+ *            HG_PERMISSION   the program has no reference to it
+ * Threads:   any thread; never blocks for long.
+ * Undefined: the instance ended meanwhile.
+ * Source:    as Margo 0.24, but only references of the program can be given
+ *            back.
+ */
+HG_PUBLIC hg_return_t margo_pool_release_by_handle(
+    margo_instance_id mid, ABT_pool handle);
+HG_PUBLIC hg_return_t margo_pool_release_by_index(
+    margo_instance_id mid, uint32_t index);
+HG_PUBLIC hg_return_t margo_pool_release_by_name(
+    margo_instance_id mid, const char *name);
+
+/**
+ * Find an execution stream by its handle, its index or its name.
+ *
+ * @param mid      [in]
+ * @param xstream, index, name  [in]
+ * @param info     [out]  may be NULL; `name` is borrowed from the stream
+ * Owns:      nothing changes hands.
+ * Errors:    HG_INVALID_ARG  mid or the handle or name is NULL
+ *            HG_NOENTRY      the instance has no such stream
+ * Threads:   any thread; never blocks for long.
+ * Undefined: the instance ended meanwhile.
+ * Source:    as Margo 0.24.
+ */
+HG_PUBLIC hg_return_t margo_find_xstream_by_handle(margo_instance_id mid,
+    ABT_xstream xstream, struct margo_xstream_info *info);
+HG_PUBLIC hg_return_t margo_find_xstream_by_index(
+    margo_instance_id mid, uint32_t index, struct margo_xstream_info *info);
+HG_PUBLIC hg_return_t margo_find_xstream_by_name(
+    margo_instance_id mid, const char *name, struct margo_xstream_info *info);
+
+/**
+ * Start an execution stream, as an element of "argobots.xstreams" says.
+ *
+ * @param mid   [in]
+ * @param json  [in]   one JSON object; its pools are those of the instance
+ * @param info  [out]  may be NULL; `name` is borrowed from the stream
+ * Owns:      the stream is the instance's; margo_remove_xstream() or its end
+ *            ends it.
+ * Errors:    HG_INVALID_ARG  mid is NULL, or the text makes no sense: the log
+ *                            names the field and the reason
+ *            HG_NOMEM        no memory
+ *            HG_OTHER_ERROR  the stream could not be made; see log
+ * Threads:   any thread; never blocks for long.
+ * Undefined: the instance ended meanwhile.
+ * Source:    as Margo 0.24.
+ */
+HG_PUBLIC hg_return_t margo_add_xstream_from_json(
+    margo_instance_id mid, const char *json, struct margo_xstream_info *info);
+
+/**
+ * Let an instance know an execution stream that the program made.
+ *
+ * Pools of its scheduler that the instance does not know are made known too.
+ *
+ * @param mid             [in]
+ * @param name            [in]   NULL: one is made up
+ * @param xstream         [in]
+ * @param take_ownership  [in]   ABT_TRUE: joined and freed when it is removed
+ * @param info            [out]  may be NULL; `name` is borrowed from the stream
+ * Owns:      the stream stays the caller's, and must live until it is removed
+ *            or the instance ended; or it is taken.
+ * Errors:    HG_INVALID_ARG  mid or xstream is NULL; the stream is known
+ *                            already; the name is taken or reserved
+ *            HG_NOMEM        no memory
+ * Threads:   any thread; never blocks for long.
+ * Undefined: the instance ended meanwhile.
+ * Source:    as Margo 0.24.
+ */
+HG_PUBLIC hg_return_t margo_add_xstream_external(margo_instance_id mid,
+    const char *name, ABT_xstream xstream, ABT_bool take_ownership,
+    struct margo_xstream_info *info);
+
+/**
+ * Remove an execution stream, known by its handle, its index or its name.
+ *
+ * Where the instance owns it, it is joined and freed: it ends when its pools
+ * have nothing for it to run.
+ *
+ * @param mid  [in]
+ * @param xstream, index, name  [in]
+ * Owns:      nothing changes hands.
+ * Errors:    HG_INVALID_ARG  mid or the handle or name is NULL
+ *            HG_NOENTRY      the instance has no such stream
+ *            HG_PERMISSION   it is the primary one, the caller's own, or held
+ *                            by a reference; or nobody else would run a pool
+ *                            that is in use. The log says which
+ * Threads:   any thread; waits until it has ended, and a user-level thread
+ *            leaves its stream to others meanwhile.
+ * Undefined: the instance ended meanwhile.
+ * Source:    as Margo 0.24.
+ */
+HG_PUBLIC hg_return_t margo_remove_xstream_by_handle(
+    margo_instance_id mid, ABT_xstream xstream);
+HG_PUBLIC hg_return_t margo_remove_xstream_by_index(
+    margo_instance_id mid, uint32_t index);
+HG_PUBLIC hg_return_t margo_remove_xstream_by_name(
+    margo_instance_id mid, const char *name);
+
+/**
+ * Keep an execution stream from being removed, until margo_xstream_release().
+ *
+ * @param mid  [in]
+ * @param handle, index, name  [in]
+ * Owns:      one reference is the caller's.
+ * Errors:    HG_INVALID_ARG  mid or the handle or name is NULL
+ *            HG_NOENTRY      the instance has no such stream
+ * Threads:   any thread; never blocks for long.
+ * Undefined: the instance ended meanwhile.
+ * Source:    as Margo 0.24.
+ */
+HG_PUBLIC hg_return_t margo_xstream_ref_incr_by_handle(
+    margo_instance_id mid, ABT_xstream handle);
+HG_PUBLIC hg_return_t margo_xstream_ref_incr_by_index(
+    margo_instance_id mid, uint32_t index);
+HG_PUBLIC hg_return_t margo_xstream_ref_incr_by_name(
+    margo_instance_id mid, const char *name);
+
+/**
+ * How many references an execution stream has.
+ *
+ * @param mid       [in]
+ * @param handle, index, name  [in]
+ * @param refcount  [out]
+ * Owns:      nothing changes hands.
+ * Errors:    HG_INVALID_ARG  mid, refcount, or the handle or name is NULL
+ *            HG_NOENTRY      the instance has no such stream
+ * Threads:   any thread; never blocks for long.
+ * Undefined: the instance ended meanwhile.
+ * Source:    as Margo 0.24.
+ */
+HG_PUBLIC hg_return_t margo_xstream_ref_count_by_handle(
+    margo_instance_id mid, ABT_xstream handle, unsigned *refcount);
+HG_PUBLIC hg_return_t margo_xstream_ref_count_by_index(
+    margo_instance_id mid, uint32_t index, unsigned *refcount);
+HG_PUBLIC hg_return_t margo_xstream_ref_count_by_name(
+    margo_instance_id mid, const char *name, unsigned *refcount);
+
+/**
+ * Give a reference of margo_xstream_ref_incr() back.
+ *
+ * @param mid  [in]
+ * @param handle, index, name  [in]
+ * Owns:      the reference is taken.
+ * Errors:    HG_INVALID_ARG  mid or the handle or name is NULL
+ *            HG_NOENTRY      the instance has no such stream
+ *            HG_PERMISSION   the program has no reference to it
+ * Threads:   any thread; never blocks for long.
+ * Undefined: the instance ended meanwhile.
+ * Source:    as Margo 0.24.
+ */
+HG_PUBLIC hg_return_t margo_xstream_release_by_handle(
+    margo_instance_id mid, ABT_xstream handle);
+HG_PUBLIC hg_return_t margo_xstream_release_by_index(
+    margo_instance_id mid, uint32_t index);
+HG_PUBLIC hg_return_t margo_xstream_release_by_name(
+    margo_instance_id mid, const char *name);
+
+/**
+ * Move the threads that are ready in one pool to another.
+ *
+ * Threads that wait for something are not in a pool; they wake up where they
+ * were.
+ *
+ * @param origin_pool  [in]
+ * @param target_pool  [in]  the same one: nothing is done
+ * Owns:      nothing changes hands.
+ * Errors:    HG_INVALID_ARG  a pool is ABT_POOL_NULL
+ *            HG_OTHER_ERROR  a pool refuses; see log
+ * Threads:   any thread; never blocks for long.
+ * Undefined: a pool freed meanwhile.
+ * Source:    as Margo 0.24.
+ */
+HG_PUBLIC hg_return_t margo_transfer_pool_content(
+    ABT_pool origin_pool, ABT_pool target_pool);
+
+#ifdef __cplusplus
+}
+#else
+
+/* margo_find_pool(mid, "name", &info): the call of that name which the type of
+ * the second argument asks for; an integer is an index. */
+#define MARGO_POOL_CALL_(call, what)                                           \
+    _Generic((what), ABT_pool                                                  \
+             : margo_##call##_by_handle, char *                                \
+             : margo_##call##_by_name, const char *                            \
+             : margo_##call##_by_name, default                                 \
+             : margo_##call##_by_index)
+#define MARGO_XSTREAM_CALL_(call, what)                                        \
+    _Generic((what), ABT_xstream                                               \
+             : margo_##call##_by_handle, char *                                \
+             : margo_##call##_by_name, const char *                            \
+             : margo_##call##_by_name, default                                 \
+             : margo_##call##_by_index)
+
+#define margo_find_pool(mid, what, info)                                       \
+    MARGO_POOL_CALL_(find_pool, what)(mid, what, info)
+#define margo_remove_pool(mid, what)                                           \
+    MARGO_POOL_CALL_(remove_pool, what)(mid, what)
+#define margo_pool_ref_incr(mid, what)                                         \
+    MARGO_POOL_CALL_(pool_ref_incr, what)(mid, what)
+#define margo_pool_ref_count(mid, what, refcount)                              \
+    MARGO_POOL_CALL_(pool_ref_count, what)(mid, what, refcount)
+#define margo_pool_release(mid, what)                                          \
+    MARGO_POOL_CALL_(pool_release, what)(mid, what)
+#define margo_find_xstream(mid, what, info)                                    \
+    MARGO_XSTREAM_CALL_(find_xstream, what)(mid, what, info)
+#define margo_remove_xstream(mid, what)                                        \
+    MARGO_XSTREAM_CALL_(remove_xstream, what)(mid, what)
+#define margo_xstream_ref_incr(mid, what)                                      \
+    MARGO_XSTREAM_CALL_(xstream_ref_incr, what)(mid, what)
+#define margo_xstream_ref_count(mid, what, refcount)                           \
+    MARGO_XSTREAM_CALL_(xstream_ref_count, what)(mid, what, refcount)
+#define margo_xstream_release(mid, what)                                       \
+    MARGO_XSTREAM_CALL_(xstream_release, what)(mid, what)
+
+#endif
+
+#endif

@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Calls a function at a moment, by one thread that sleeps until the next one.
+ *
+ * The alarms that are set form a pairing heap, linked within themselves: set
+ * is a comparison, and the first or any other one is taken out in logarithmic
+ * time on average, so ten thousand timed waits are no load. The thread wakes
+ * for a new alarm only when that comes before all others. */
+#include "ult/alarm.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stddef.h>
+
+#include "base/assert.h"
+#include "base/clock.h"
+#include "base/futex.h"
+#include "base/lock.h"
+#include "base/log.h"
+#include "base/role.h"
+
+/* Bytes of the thread's stack: ring() takes a lock and wakes somebody. */
+#define STACK_BYTES ((size_t)256 * 1024)
+
+/* Of the process. */
+static struct {
+    struct amg_lock lock;      /* guards all but `news` */
+    struct amg_alarm *first;   /* the earliest, root of the heap */
+    struct amg_alarm *ringing; /* its function runs now */
+    pthread_t thread;
+    bool has_thread;
+    bool is_ending;
+    /* The futex word on which the thread sleeps; it grows, under the lock, when
+     * the thread has to look again. */
+    atomic_uint news;
+} all;
+
+/* Of two heaps, the one whose root is later becomes the first child of the
+ * other. */
+static struct amg_alarm *heap_meld(
+    struct amg_alarm *one, struct amg_alarm *other)
+{
+    struct amg_alarm *early = one;
+    struct amg_alarm *late = other;
+
+    if (one == NULL || other == NULL)
+        return one == NULL ? other : one;
+    if (other->deadline_ns < one->deadline_ns) {
+        early = other;
+        late = one;
+    }
+    late->prev = early;
+    late->next = early->child;
+    if (early->child != NULL)
+        early->child->prev = late;
+    early->child = late;
+    return early;
+}
+
+/* Brothers become one heap: in pairs from the left, then all from the right. */
+static struct amg_alarm *heap_gather(struct amg_alarm *brother)
+{
+    struct amg_alarm *pairs = NULL; /* by `next`, the last pair first */
+    struct amg_alarm *heap = NULL;
+
+    while (brother != NULL) {
+        struct amg_alarm *one = brother;
+        struct amg_alarm *other = one->next;
+
+        brother = other == NULL ? NULL : other->next;
+        one->next = NULL;
+        if (other != NULL)
+            other->next = NULL;
+        one = heap_meld(one, other);
+        one->next = pairs;
+        pairs = one;
+    }
+    while (pairs != NULL) {
+        struct amg_alarm *one = pairs;
+
+        pairs = one->next;
+        one->next = NULL;
+        heap = heap_meld(heap, one);
+    }
+    if (heap != NULL)
+        heap->prev = NULL;
+    return heap;
+}
+
+static void remove_locked(struct amg_alarm *alarm)
+{
+    struct amg_alarm *below = heap_gather(alarm->child);
+
+    alarm->child = NULL;
+    alarm->is_set = false;
+    if (alarm == all.first) {
+        all.first = below;
+        return;
+    }
+    if (alarm->prev->child == alarm)
+        alarm->prev->child = alarm->next;
+    else
+        alarm->prev->next = alarm->next;
+    if (alarm->next != NULL)
+        alarm->next->prev = alarm->prev;
+    alarm->next = NULL;
+    all.first = heap_meld(all.first, below);
+}
+
+/* Rings the first one, if its moment has come; the lock is held before and
+ * after. */
+static bool ring_first_locked(void)
+{
+    struct amg_alarm *alarm = all.first;
+
+    if (alarm == NULL || alarm->deadline_ns > amg_clock_ns())
+        return false;
+    remove_locked(alarm);
+    all.ringing = alarm;
+    amg_lock_give(&all.lock);
+    alarm->ring(alarm);
+    amg_lock_take(&all.lock);
+    /* Only now may who cancels it go on, so it was there until here. */
+    all.ringing = NULL;
+    return true;
+}
+
+static void *thread_run(void *arg)
+{
+    amg_role.is_ours = true;
+    amg_lock_take(&all.lock);
+    while (!all.is_ending) {
+        unsigned seen = 0;
+        uint64_t until_ns = AMG_NO_DEADLINE;
+
+        if (ring_first_locked())
+            continue;
+        seen = atomic_load_explicit(&all.news, memory_order_relaxed);
+        if (all.first != NULL)
+            until_ns = all.first->deadline_ns;
+        amg_lock_give(&all.lock);
+        (void)amg_futex_wait_until(&all.news, seen, until_ns);
+        amg_lock_take(&all.lock);
+    }
+    amg_lock_give(&all.lock);
+    return arg;
+}
+
+/* With the lock held: a thread is there, or it is not to be had. */
+static bool start_locked(void)
+{
+    pthread_attr_t attr;
+    sigset_t every;
+    sigset_t before;
+    int err = 0;
+
+    if (all.has_thread)
+        return true;
+    err = pthread_attr_init(&attr);
+    if (err != 0)
+        return false;
+    (void)pthread_attr_setstacksize(&attr, STACK_BYTES);
+    all.is_ending = false;
+    /* Signals are for the program's threads. */
+    sigfillset(&every);
+    pthread_sigmask(SIG_SETMASK, &every, &before);
+    err = pthread_create(&all.thread, &attr, thread_run, NULL);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    pthread_attr_destroy(&attr);
+    all.has_thread = err == 0;
+    if (err == 0)
+        (void)pthread_setname_np(all.thread, "amalgam alarm");
+    return all.has_thread;
+}
+
+/* With the lock held: the thread is to look again. */
+static void tell_locked(void)
+{
+    atomic_fetch_add_explicit(&all.news, 1, memory_order_relaxed);
+}
+
+bool amg_alarm_set(struct amg_alarm *alarm, uint64_t deadline_ns,
+    void (*ring)(struct amg_alarm *alarm))
+{
+    bool is_set = false;
+    bool is_first = false;
+
+    alarm->deadline_ns = deadline_ns;
+    alarm->ring = ring;
+    alarm->child = NULL;
+    alarm->next = NULL;
+    alarm->prev = NULL;
+    amg_lock_take(&all.lock);
+    is_set = start_locked();
+    alarm->is_set = is_set;
+    if (is_set) {
+        all.first = heap_meld(all.first, alarm);
+        is_first = all.first == alarm;
+    }
+    if (is_first)
+        tell_locked();
+    amg_lock_give(&all.lock);
+    if (is_first)
+        amg_futex_wake(&all.news, 1);
+    if (!is_set)
+        AMG_LOG_ERROR("ult", "cannot start the thread that ends timed waits; "
+                             "is there a limit on threads (ulimit -u)?");
+    return is_set;
+}
+
+bool amg_alarm_cancel(struct amg_alarm *alarm)
+{
+    bool is_first_time = false;
+
+    amg_lock_take(&all.lock);
+    is_first_time = alarm->is_set;
+    if (is_first_time)
+        remove_locked(alarm);
+    for (unsigned tries = 0; all.ringing == alarm; tries++) {
+        amg_lock_give(&all.lock);
+        amg_lock_rest(tries);
+        amg_lock_take(&all.lock);
+    }
+    amg_lock_give(&all.lock);
+    return is_first_time;
+}
+
+void amg_alarm_fini(void)
+{
+    bool has_thread = false;
+
+    amg_lock_take(&all.lock);
+    AMG_ASSERT(all.first == NULL);
+    has_thread = all.has_thread;
+    all.has_thread = false;
+    all.is_ending = true;
+    tell_locked();
+    amg_lock_give(&all.lock);
+    if (!has_thread)
+        return;
+    amg_futex_wake(&all.news, 1);
+    pthread_join(all.thread, NULL);
+}

@@ -23,4 +23,14 @@ struct amg_ult *amg_stream_next(struct amg_stream *stream);
 /* Something is to be looked at by the scheduler, if it sleeps. */
 void amg_stream_wake(struct amg_stream *stream);
 
+/* The primary stream, for ABT_init() and ABT_finalize(); by the OS thread that
+ * becomes it. Open makes the stream with its main scheduler and that one's
+ * pool, and makes it the calling OS thread's; an ABT code. The loop runs the
+ * main scheduler as long as there is one, also while none is to be run. Close
+ * frees it when nothing runs there any more. */
+int amg_stream_primary_open(struct amg_stream **ret_stream);
+struct amg_upool *amg_stream_main_pool(struct amg_stream *stream);
+void amg_stream_primary_loop(void *stream);
+void amg_stream_primary_close(struct amg_stream *stream);
+
 #endif

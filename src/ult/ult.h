@@ -5,12 +5,16 @@
 
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "abt.h"
+#include "base/fibre.h"
 #include "base/list.h"
 #include "base/lock.h"
 
+struct amg_key_chunk;
+struct amg_stack;
 struct amg_stream;
 struct amg_upool;
 
@@ -33,18 +37,52 @@ enum amg_ult_after {
     AMG_ULT_ENDS,
 };
 
-/* Owned by its creator until it is freed; without a name, by itself. */
+/* What runs under the handle. */
+enum amg_ult_kind {
+    AMG_ULT_THREAD,    /* has a stack of its own */
+    AMG_ULT_TASKLET,   /* runs on the stack of its scheduler */
+    AMG_ULT_PRIMARY,   /* main(), on the stack it has */
+    AMG_ULT_SCHEDULER, /* the loop of a stream; in no pool */
+};
+
+/* Owned by its creator until it is freed; without a name, by itself. Fields
+ * without a word on it are touched by who runs it, or by the one who took it
+ * off a list or out of a pool. */
 struct amg_ult {
     struct amg_link link;   /* in its pool's list, while READY */
     void *sp;               /* where it goes on; valid while it does not run */
     struct amg_upool *pool; /* it is pushed there when it is ready */
+    void *unit;             /* what a pool of the program's own calls it */
     /* That runs it, or ran it last. */
     struct amg_stream *_Atomic stream;
     _Atomic(enum amg_ult_state) state; /* only amg_ult_set_state() writes it */
     enum amg_ult_after after;
+    enum amg_ult_kind kind;
     struct amg_lock *held;
-    /* The rest is the room's who owns this header (part "fibre"): stack,
-     * function, joiners, requests, keys, id ... */
+    struct amg_ult *scheduler; /* it goes back there when it leaves */
+    void (*function)(void *arg);
+    void *arg;
+    struct amg_stack *stack; /* NULL: not ours, or none */
+    struct amg_fibre fibre;  /* for the sanitizers */
+    /* From here on other threads come near, too. */
+    struct amg_lock lock;    /* guards joiners, keys' writers */
+    struct amg_list joiners; /* of struct amg_waiter */
+    atomic_uint requests;    /* of enum amg_ult_request */
+    struct amg_upool *_Atomic migrates_to;
+    void (*on_migration)(ABT_thread thread, void *arg);
+    void *on_migration_arg;
+    _Atomic(struct amg_key_chunk *) keys;
+    _Atomic uint64_t id; /* 0: nobody has asked yet */
+    size_t stack_len;    /* as asked for */
+    bool is_named;       /* somebody else frees it */
+    bool is_migratable;
+    bool is_on_given_stack; /* its stack is the program's */
+};
+
+/* What it does as soon as it can. */
+enum amg_ult_request {
+    AMG_ULT_TO_CANCEL = 1, /* it ends */
+    AMG_ULT_TO_RESUME = 2, /* was suspended, so that it may be resumed */
 };
 
 /* Pushes it into its pool, and wakes who waits for that pool. Any thread. */
@@ -54,8 +92,26 @@ void amg_ult_make_ready(struct amg_ult *ult);
  * it yields, parks or ends. Tasklets run on the scheduler's own stack. */
 void amg_ult_run(struct amg_stream *stream, struct amg_ult *ult);
 
-/* The calling thread's; NULL: not a user-level thread. Never inlined, since the
+/* The calling thread's; NULL: not a user-level thread, or a tasklet or a
+ * scheduler, which cannot leave their stack to others. Never inlined, since the
  * OS thread may change at every call that switches. */
 struct amg_ult *amg_ult_self(void);
+
+/* The same, with tasklets and schedulers; NULL: the OS thread is no stream. */
+struct amg_ult *amg_ult_current(void);
+
+/* The next ones are for who makes streams. An OS thread begins to be `stream`,
+ * and its own stack is that of the scheduler, which then calls amg_ult_run().
+ * False: no memory, said in the log. After end nothing runs there. */
+bool amg_ult_stream_begin(struct amg_stream *stream);
+void amg_ult_stream_end(void);
+
+/* The OS thread begins to be the primary stream: the caller goes on as a
+ * thread of `pool`, and `loop(arg)` is the scheduler, on a stack of its own.
+ * The loop does not return; it is dropped where it stands by end, which the
+ * primary thread calls. False: no memory, said in the log. */
+bool amg_ult_primary_begin(struct amg_stream *stream, struct amg_upool *pool,
+    void (*loop)(void *arg), void *arg, struct amg_ult **ret_primary);
+void amg_ult_primary_end(struct amg_ult *primary);
 
 #endif

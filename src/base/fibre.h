@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Tells the sanitizers that the calling OS thread goes on with another stack;
+ * nothing where there is none of them. */
+#ifndef AMG_BASE_FIBRE_H
+#define AMG_BASE_FIBRE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define AMG_FIBRE_ASAN
+#elif __has_feature(thread_sanitizer)
+#define AMG_FIBRE_TSAN
+#endif
+#endif
+#if defined(__SANITIZE_ADDRESS__)
+#define AMG_FIBRE_ASAN
+#elif defined(__SANITIZE_THREAD__)
+#define AMG_FIBRE_TSAN
+#endif
+
+/* What is known of a stack; the owner of the stack embeds it. */
+struct amg_fibre {
+    void *handle;     /* tsan's; asan's fake stack while it is left */
+    const void *base; /* NULL: that of an OS thread, learnt when it is left */
+    size_t len;
+};
+
+#if defined(AMG_FIBRE_ASAN)
+#include <sanitizer/asan_interface.h>
+#include <sanitizer/common_interface_defs.h>
+
+static inline void amg_fibre_open(
+    struct amg_fibre *fibre, const void *base, size_t len)
+{
+    *fibre = (struct amg_fibre){.base = base, .len = len};
+    if (base != NULL)
+        __asan_unpoison_memory_region(base, len);
+}
+
+/* The stack that the caller runs on. */
+static inline void amg_fibre_open_own(struct amg_fibre *fibre)
+{
+    *fibre = (struct amg_fibre){.base = NULL};
+}
+
+static inline void amg_fibre_close(struct amg_fibre *fibre)
+{
+    if (fibre->base != NULL)
+        __asan_unpoison_memory_region(fibre->base, fibre->len);
+}
+
+/* Right before the switch; `is_last`: it never comes back. */
+static inline void amg_fibre_leave(
+    struct amg_fibre *from, const struct amg_fibre *to, bool is_last)
+{
+    __sanitizer_start_switch_fiber(
+        is_last ? NULL : &from->handle, to->base, to->len);
+}
+
+/* Right after it, on the stack `here`, which `from` left. */
+static inline void amg_fibre_arrive(
+    struct amg_fibre *here, struct amg_fibre *from)
+{
+    const void *base = NULL;
+    size_t len = 0;
+
+    __sanitizer_finish_switch_fiber(here->handle, &base, &len);
+    if (from->base == NULL) {
+        from->base = base;
+        from->len = len;
+    }
+}
+#elif defined(AMG_FIBRE_TSAN)
+#include <sanitizer/tsan_interface.h>
+
+static inline void amg_fibre_open(
+    struct amg_fibre *fibre, const void *base, size_t len)
+{
+    *fibre = (struct amg_fibre){
+        .base = base, .len = len, .handle = __tsan_create_fiber(0)};
+}
+
+static inline void amg_fibre_open_own(struct amg_fibre *fibre)
+{
+    *fibre = (struct amg_fibre){.handle = __tsan_get_current_fiber()};
+}
+
+static inline void amg_fibre_close(struct amg_fibre *fibre)
+{
+    if (fibre->base != NULL)
+        __tsan_destroy_fiber(fibre->handle);
+}
+
+static inline void amg_fibre_leave(
+    struct amg_fibre *from, const struct amg_fibre *to, bool is_last)
+{
+    (void)from;
+    (void)is_last;
+    __tsan_switch_to_fiber(to->handle, 0);
+}
+
+static inline void amg_fibre_arrive(
+    struct amg_fibre *here, struct amg_fibre *from)
+{
+    (void)here;
+    (void)from;
+}
+#else
+static inline void amg_fibre_open(
+    struct amg_fibre *fibre, const void *base, size_t len)
+{
+    (void)fibre;
+    (void)base;
+    (void)len;
+}
+
+static inline void amg_fibre_open_own(struct amg_fibre *fibre)
+{
+    (void)fibre;
+}
+
+static inline void amg_fibre_close(struct amg_fibre *fibre)
+{
+    (void)fibre;
+}
+
+static inline void amg_fibre_leave(
+    struct amg_fibre *from, const struct amg_fibre *to, bool is_last)
+{
+    (void)from;
+    (void)to;
+    (void)is_last;
+}
+
+static inline void amg_fibre_arrive(
+    struct amg_fibre *here, struct amg_fibre *from)
+{
+    (void)here;
+    (void)from;
+}
+#endif
+
+#endif

@@ -2,9 +2,9 @@
 /* Calls between a program of Mercury's API alone and one of Margo's: the id of
  * an RPC holds a provider's, and its output begins with a code.
  *
- * A program that has no instance registers and calls by these functions in place
- * of HG_Register_name(), HG_Forward(), HG_Respond() and so on; all else, as
- * HG_Create() and HG_Progress(), stays as it is. */
+ * A program that has no instance registers and calls by these functions in
+ * place of HG_Register_name(), HG_Forward(), HG_Respond() and so on; all else,
+ * as HG_Create() and HG_Progress(), stays as it is. */
 #ifndef MARGO_HG_SHIM_H
 #define MARGO_HG_SHIM_H
 
@@ -19,8 +19,8 @@ extern "C" {
 /**
  * Register an RPC under the id that Margo gives it.
  *
- * The registered data of the id (HG_Register_data()) is used by these functions;
- * the program keeps its hands off it.
+ * The registered data of the id (HG_Register_data()) is used by these
+ * functions; the program keeps its hands off it.
  *
  * @param hg_class     [in]
  * @param func_name    [in]  as on the other side

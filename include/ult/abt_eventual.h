@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Eventuals and futures: values that come later. */
+#ifndef ABT_EVENTUAL_H
+#define ABT_EVENTUAL_H
+
+#include "abt_types.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/**
+ * Make an eventual.
+ *
+ * @param nbytes       [in]  of its value; 0: it has none
+ * @param neweventual  [out]  the eventual
+ * Owns:      the result is the caller's; ABT_eventual_free() ends it.
+ * Errors:    ABT_ERR_INV_ARG  neweventual is NULL
+ *            ABT_ERR_INV_ARG  nbytes is negative
+ *            ABT_ERR_MEM  no memory
+ * Threads:   any thread; never blocks.
+ * Undefined: nothing.
+ * Source:    as Argobots 1.2.
+ */
+ABT_API_PUBLIC int ABT_eventual_create(int nbytes, ABT_eventual *neweventual);
+
+/**
+ * End an eventual that was created.
+ *
+ * @param eventual  [in,out]  the eventual; becomes its NULL constant
+ * Owns:      the eventual is taken, and its value.
+ * Errors:    ABT_ERR_INV_EVENTUAL  it is NULL
+ * Threads:   one thread, when no other uses the eventual.
+ * Undefined: nothing.
+ * Source:    as Argobots 1.2.
+ */
+ABT_API_PUBLIC int ABT_eventual_free(ABT_eventual *eventual);
+
+/**
+ * Wait until it is set.
+ *
+ * @param eventual  [in]  the eventual
+ * @param value     [out]  its value, or NULL if it has none; may be NULL
+ * Owns:      the value is borrowed from the eventual.
+ * Errors:    ABT_ERR_INV_EVENTUAL  eventual is NULL
+ * Threads:   waits; other user-level threads of the stream run meanwhile.
+ * Undefined: the object is freed meanwhile.
+ * Source:    as Argobots 1.2.
+ */
+ABT_API_PUBLIC int ABT_eventual_wait(ABT_eventual eventual, void **value);
+
+/**
+ * Is it set?
+ *
+ * @param eventual  [in]  the eventual
+ * @param value     [out]  its value, if it is; may be NULL
+ * @param is_ready  [out]  the answer
+ * Owns:      the value is borrowed from the eventual.
+ * Errors:    ABT_ERR_INV_EVENTUAL  eventual is NULL
+ *            ABT_ERR_INV_ARG  is_ready is NULL
+ * Threads:   any thread; never blocks.
+ * Undefined: the object is freed meanwhile.
+ * Source:    as Argobots 1.2.
+ */
+ABT_API_PUBLIC int ABT_eventual_test(
+    ABT_eventual eventual, void **value, ABT_bool *is_ready);
+
+/**
+ * Set it; all who wait go on.
+ *
+ * @param eventual  [in]  the eventual
+ * @param value     [in]  copied; may be NULL if it has none
+ * @param nbytes    [in]  at most that of its creation
+ * Owns:      nothing changes hands.
+ * Errors:    ABT_ERR_INV_EVENTUAL  eventual is NULL
+ *            ABT_ERR_EVENTUAL  it is set already; nothing changed
+ *            ABT_ERR_INV_ARG  nbytes is negative or too large, or value is
+ *              NULL and it is not 0
+ * Threads:   any thread; never blocks.
+ * Undefined: the object is freed meanwhile.
+ * Source:    as Argobots 1.2.
+ */
+ABT_API_PUBLIC int ABT_eventual_set(
+    ABT_eventual eventual, void *value, int nbytes);
+
+/**
+ * Make it as if it had not been set.
+ *
+ * @param eventual  [in]  the eventual
+ * Owns:      nothing changes hands.
+ * Errors:    ABT_ERR_INV_EVENTUAL  eventual is NULL
+ * Threads:   any thread; never blocks.
+ * Undefined: the object is freed meanwhile.
+ * Source:    as Argobots 1.2.
+ */
+ABT_API_PUBLIC int ABT_eventual_reset(ABT_eventual eventual);
+
+/**
+ * Make a future.
+ *
+ * @param num_compartments  [in]  how many values make it ready
+ * @param cb_func           [in]  called by who sets the last one, with all of
+ *                                them; may be NULL
+ * @param newfuture         [out]  the future
+ * Owns:      the result is the caller's; ABT_future_free() ends it.
+ * Errors:    ABT_ERR_INV_ARG  newfuture is NULL
+ *            ABT_ERR_MEM  no memory
+ * Threads:   any thread; never blocks.
+ * Undefined: nothing.
+ * Source:    as Argobots 1.2.
+ */
+ABT_API_PUBLIC int ABT_future_create(uint32_t num_compartments,
+    void (*cb_func)(void **arg), ABT_future *newfuture);
+
+/**
+ * End a future.
+ *
+ * @param future  [in,out]  the future; becomes its NULL constant
+ * Owns:      the future is taken; the values are the program's.
+ * Errors:    ABT_ERR_INV_FUTURE  it is NULL
+ * Threads:   one thread, when no other uses the future.
+ * Undefined: nothing.
+ * Source:    as Argobots 1.2.
+ */
+ABT_API_PUBLIC int ABT_future_free(ABT_future *future);
+
+/**
+ * Wait until all values have come.
+ *
+ * @param future  [in]  the future
+ * Owns:      nothing changes hands.
+ * Errors:    ABT_ERR_INV_FUTURE  future is NULL
+ * Threads:   waits; other user-level threads of the stream run meanwhile.
+ * Undefined: the object is freed meanwhile.
+ * Source:    as Argobots 1.2.
+ */
+ABT_API_PUBLIC int ABT_future_wait(ABT_future future);
+
+/**
+ * Have all values come?
+ *
+ * @param future    [in]  the future
+ * @param is_ready  [out]  the answer
+ * Owns:      nothing changes hands.
+ * Errors:    ABT_ERR_INV_FUTURE  future is NULL
+ *            ABT_ERR_INV_ARG  is_ready is NULL
+ * Threads:   any thread; never blocks.
+ * Undefined: the object is freed meanwhile.
+ * Source:    as Argobots 1.2.
+ */
+ABT_API_PUBLIC int ABT_future_test(ABT_future future, ABT_bool *is_ready);
+
+/**
+ * Give one value; the last one lets all who wait go on.
+ *
+ * @param future  [in]  the future
+ * @param value   [in]  kept as it is
+ * Owns:      nothing changes hands.
+ * Errors:    ABT_ERR_INV_FUTURE  future is NULL
+ *            ABT_ERR_FUTURE  all have come already; nothing changed
+ * Threads:   any thread; runs the user's callbacks.
+ * Undefined: the object is freed meanwhile.
+ * Source:    as Argobots 1.2.
+ */
+ABT_API_PUBLIC int ABT_future_set(ABT_future future, void *value);
+
+/**
+ * Make it as if no value had come.
+ *
+ * @param future  [in]  the future
+ * Owns:      nothing changes hands.
+ * Errors:    ABT_ERR_INV_FUTURE  future is NULL
+ * Threads:   any thread; never blocks.
+ * Undefined: the object is freed meanwhile.
+ * Source:    as Argobots 1.2.
+ */
+ABT_API_PUBLIC int ABT_future_reset(ABT_future future);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

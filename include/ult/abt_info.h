@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What the runtime can tell of itself. */
+#ifndef ABT_INFO_H
+#define ABT_INFO_H
+
+#include "abt_types.h"
+#include <stdio.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/**
+ * One fact of the configuration.
+ *
+ * @param query_kind  [in]  which
+ * @param val         [out]  room for its type, told where the kinds are
+ * Owns:      nothing changes hands.
+ * Errors:    ABT_ERR_INV_ARG  val is NULL
+ *            ABT_ERR_INV_QUERY_KIND  no such one
+ * Threads:   any thread; never blocks.
+ * Undefined: nothing.
+ * Source:    as Argobots 1.2.
+ */
+ABT_API_PUBLIC int ABT_info_query_config(
+    ABT_info_query_kind query_kind, void *val);
+
+/**
+ * Write the configuration.
+ *
+ * @param fp  [in]  where it is written
+ * Owns:      nothing changes hands.
+ * Errors:    ABT_ERR_INV_ARG  fp is NULL
+ * Threads:   any thread; never blocks.
+ * Undefined: nothing.
+ * Source:    as Argobots 1.2.
+ */
+ABT_API_PUBLIC int ABT_info_print_config(FILE *fp);
+
+/**
+ * Write what all streams do.
+ *
+ * @param fp  [in]  where it is written
+ * Owns:      nothing changes hands.
+ * Errors:    ABT_ERR_INV_ARG  fp is NULL
+ *            ABT_ERR_UNINITIALIZED  not between ABT_init() and ABT_finalize()
+ * Threads:   any thread; never blocks.
+ * Undefined: nothing.
+ * Source:    as Argobots 1.2.
+ */
+ABT_API_PUBLIC int ABT_info_print_all_xstreams(FILE *fp);
+
+/**
+ * Write what a stream does.
+ *
+ * @param fp       [in]  where it is written
+ * @param xstream  [in]  the stream
+ * Owns:      nothing changes hands.
+ * Errors:    ABT_ERR_INV_XSTREAM  xstream is NULL
+ *            ABT_ERR_INV_ARG  fp is NULL
+ * Threads:   any thread; never blocks.
+ * Undefined: the object is freed meanwhile.
+ * Source:    as Argobots 1.2.
+ */
+ABT_API_PUBLIC int ABT_info_print_xstream(FILE *fp, ABT_xstream xstream);
+
+/**
+ * Write what a scheduler has.
+ *
+ * @param fp     [in]  where it is written
+ * @param sched  [in]  the scheduler
+ * Owns:      nothing changes hands.
+ * Errors:    ABT_ERR_INV_SCHED  sched is NULL
+ *            ABT_ERR_INV_ARG  fp is NULL
+ * Threads:   any thread; never blocks.
+ * Undefined: the object is freed meanwhile.
+ * Source:    as Argobots 1.2.
+ */
+ABT_API_PUBLIC int ABT_info_print_sched(FILE *fp, ABT_sched sched);
+
+/**
+ * Write what a pool has.
+ *
+ * @param fp    [in]  where it is written
+ * @param pool  [in]  the pool
+ * Owns:      nothing changes hands.
+ * Errors:    ABT_ERR_INV_POOL  pool is NULL
+ *            ABT_ERR_INV_ARG  fp is NULL
+ * Threads:   any thread; never blocks.
+ * Undefined: the object is freed meanwhile.
+ * Source:    as Argobots 1.2.
+ */
+ABT_API_PUBLIC int ABT_info_print_pool(FILE *fp, ABT_pool pool);
+
+/**
+ * Write what a thread is.
+ *
+ * @param fp      [in]  where it is written
+ * @param thread  [in]  the thread
+ * Owns:      nothing changes hands.
+ * Errors:    ABT_ERR_INV_THREAD  thread is NULL
+ *            ABT_ERR_INV_ARG  fp is NULL
+ * Threads:   any thread; never blocks.
+ * Undefined: the object is freed meanwhile.
+ * Source:    as Argobots 1.2.
+ */
+ABT_API_PUBLIC int ABT_info_print_thread(FILE *fp, ABT_thread thread);
+
+/**
+ * Write attributes.
+ *
+ * @param fp    [in]  where it is written
+ * @param attr  [in]  the attributes
+ * Owns:      nothing changes hands.
+ * Errors:    ABT_ERR_INV_THREAD_ATTR  attr is NULL
+ *            ABT_ERR_INV_ARG  fp is NULL
+ * Threads:   any thread; never blocks.
+ * Undefined: the object is freed meanwhile.
+ * Source:    as Argobots 1.2.
+ */
+ABT_API_PUBLIC int ABT_info_print_thread_attr(FILE *fp, ABT_thread_attr attr);
+
+/**
+ * Write what a tasklet is.
+ *
+ * @param fp    [in]  where it is written
+ * @param task  [in]  the tasklet
+ * Owns:      nothing changes hands.
+ * Errors:    ABT_ERR_INV_TASK  task is NULL
+ *            ABT_ERR_INV_ARG  fp is NULL
+ * Threads:   any thread; never blocks.
+ * Undefined: the object is freed meanwhile.
+ * Source:    as Argobots 1.2.
+ */
+ABT_API_PUBLIC int ABT_info_print_task(FILE *fp, ABT_task task);
+
+/**
+ * Write the bytes of a thread's stack that are in use.
+ *
+ * @param fp      [in]  where it is written
+ * @param thread  [in]  the thread
+ * Owns:      nothing changes hands.
+ * Errors:    ABT_ERR_INV_THREAD  thread is NULL
+ *            ABT_ERR_INV_ARG  fp is NULL
+ *            ABT_ERR_INV_THREAD  it runs, or has no stack of its own
+ * Threads:   any thread; never blocks.
+ * Undefined: the object is freed meanwhile.
+ * Source:    as Argobots 1.2.
+ */
+ABT_API_PUBLIC int ABT_info_print_thread_stack(FILE *fp, ABT_thread thread);
+
+/**
+ * The same for each ready thread of a pool.
+ *
+ * @param fp    [in]  where it is written
+ * @param pool  [in]  the pool
+ * Owns:      nothing changes hands.
+ * Errors:    ABT_ERR_INV_POOL  pool is NULL
+ *            ABT_ERR_INV_ARG  fp is NULL
+ * Threads:   any thread; nobody may pop from the pool meanwhile.
+ * Undefined: the object is freed meanwhile.
+ * Source:    as Argobots 1.2.
+ */
+ABT_API_PUBLIC int ABT_info_print_thread_stacks_in_pool(
+    FILE *fp, ABT_pool pool);
+
+/**
+ * Write the stacks of all threads when all streams have stopped for it.
+ *
+ * @param fp       [in]  where it is written
+ * @param timeout  [in]  seconds; negative: as long as it takes
+ * @param cb_func  [in]  called afterwards; is the answer unsafe, since not all
+ *                       stopped? may be NULL
+ * @param arg      [in]  handed to it as it is
+ * Owns:      nothing changes hands.
+ * Errors:    ABT_ERR_FEATURE_NA  always: see
+ *              ABT_info_print_thread_stacks_in_pool()
+ * Threads:   any thread; never blocks.
+ * Undefined: nothing.
+ * Source:    as Argobots 1.2 where that cannot do it.
+ */
+ABT_API_PUBLIC int ABT_info_trigger_print_all_thread_stacks(
+    FILE *fp, double timeout, void (*cb_func)(ABT_bool, void *), void *arg);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The life of the runtime, errors as text, the clock. */
+#ifndef ABT_INIT_H
+#define ABT_INIT_H
+
+#include "abt_types.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/**
+ * Begin; the calling thread becomes the primary thread of the primary stream.
+ *
+ * Each call but the first only counts.
+ *
+ * @param argc  [in]  not looked at
+ * @param argv  [in]  not looked at
+ * Owns:      nothing changes hands.
+ * Errors:    ABT_ERR_MEM  no memory
+ *            ABT_ERR_SYS  the OS refuses a stack; the log says why
+ * Threads:   one thread at a time; the first and the last call by the same
+ *              one.
+ * Undefined: nothing.
+ * Source:    as Argobots 1.2.
+ */
+ABT_API_PUBLIC int ABT_init(int argc, char **argv);
+
+/**
+ * End what ABT_init() began; the last call ends the runtime.
+ *
+ * Streams that were not freed are joined first.
+ *
+ * Owns:      nothing changes hands.
+ * Errors:    ABT_ERR_UNINITIALIZED  not begun
+ *            ABT_ERR_INV_XSTREAM, ABT_ERR_INV_THREAD  the last call is not by
+ *              the primary thread; nothing changed
+ * Threads:   one thread at a time; the first and the last call by the same
+ *              one.
+ * Undefined: nothing.
+ * Source:    as Argobots 1.2.
+ */
+ABT_API_PUBLIC int ABT_finalize(void);
+
+/**
+ * Is the runtime there?
+ *
+ * Owns:      nothing changes hands.
+ * Errors:    ABT_SUCCESS  it is
+ *            ABT_ERR_UNINITIALIZED  it is not
+ * Threads:   any thread; never blocks.
+ * Undefined: nothing.
+ * Source:    as Argobots 1.2.
+ */
+ABT_API_PUBLIC int ABT_initialized(void);
+
+/**
+ * The name of an error.
+ *
+ * @param err  [in]  what a function said
+ * @param str  [out]  room for the name and its end; may be NULL
+ * @param len  [out]  the length of the name without its end; may be NULL
+ * Owns:      nothing changes hands.
+ * Errors:    ABT_ERR_INV_ARG  no such error
+ * Threads:   any thread; never blocks.
+ * Undefined: nothing.
+ * Source:    as Argobots 1.2.
+ */
+ABT_API_PUBLIC int ABT_error_get_str(int err, char *str, size_t *len);
+
+/**
+ * Seconds since a moment that does not change.
+ *
+ * Owns:      nothing changes hands.
+ * Errors:    none.
+ * Threads:   any thread; never blocks.
+ * Undefined: nothing.
+ * Source:    as Argobots 1.2.
+ */
+ABT_API_PUBLIC double ABT_get_wtime(void);
+
+/**
+ * Make a stopwatch.
+ *
+ * @param newtimer  [out]  the timer
+ * Owns:      the result is the caller's; ABT_timer_free() ends it.
+ * Errors:    ABT_ERR_INV_ARG  newtimer is NULL
+ *            ABT_ERR_MEM  no memory
+ * Threads:   any thread; never blocks.
+ * Undefined: nothing.
+ * Source:    as Argobots 1.2.
+ */
+ABT_API_PUBLIC int ABT_timer_create(ABT_timer *newtimer);
+
+/**
+ * Make one with the times of another.
+ *
+ * @param timer     [in]  the timer
+ * @param newtimer  [out]  the copy
+ * Owns:      the result is the caller's; ABT_timer_free() ends it.
+ * Errors:    ABT_ERR_INV_TIMER  timer is NULL
+ *            ABT_ERR_INV_ARG  newtimer is NULL
+ *            ABT_ERR_MEM  no memory
+ * Threads:   any thread; never blocks.
+ * Undefined: the object is freed meanwhile.
+ * Source:    as Argobots 1.2.
+ */
+ABT_API_PUBLIC int ABT_timer_dup(ABT_timer timer, ABT_timer *newtimer);
+
+/**
+ * End a stopwatch.
+ *
+ * @param timer  [in,out]  the timer; becomes its NULL constant
+ * Owns:      it is taken.
+ * Errors:    ABT_ERR_INV_TIMER  it is NULL
+ * Threads:   any thread; never blocks.
+ * Undefined: nothing.
+ * Source:    as Argobots 1.2.
+ */
+ABT_API_PUBLIC int ABT_timer_free(ABT_timer *timer);
+
+/**
+ * Note the moment of the start.
+ *
+ * @param timer  [in]  the timer
+ * Owns:      nothing changes hands.
+ * Errors:    ABT_ERR_INV_TIMER  timer is NULL
+ * Threads:   any thread, one at a time per timer; never blocks.
+ * Undefined: the object is freed meanwhile.
+ * Source:    as Argobots 1.2.
+ */
+ABT_API_PUBLIC int ABT_timer_start(ABT_timer timer);
+
+/**
+ * Note the moment of the stop.
+ *
+ * @param timer  [in]  the timer
+ * Owns:      nothing changes hands.
+ * Errors:    ABT_ERR_INV_TIMER  timer is NULL
+ * Threads:   any thread, one at a time per timer; never blocks.
+ * Undefined: the object is freed meanwhile.
+ * Source:    as Argobots 1.2.
+ */
+ABT_API_PUBLIC int ABT_timer_stop(ABT_timer timer);
+
+/**
+ * Seconds from its start to its stop.
+ *
+ * @param timer  [in]  the timer
+ * @param secs   [out]  the answer
+ * Owns:      nothing changes hands.
+ * Errors:    ABT_ERR_INV_TIMER  timer is NULL
+ *            ABT_ERR_INV_ARG  secs is NULL
+ * Threads:   any thread; never blocks.
+ * Undefined: the object is freed meanwhile.
+ * Source:    as Argobots 1.2.
+ */
+ABT_API_PUBLIC int ABT_timer_read(ABT_timer timer, double *secs);
+
+/**
+ * Stop it, and read it.
+ *
+ * @param timer  [in]  the timer
+ * @param secs   [out]  the answer
+ * Owns:      nothing changes hands.
+ * Errors:    ABT_ERR_INV_TIMER  timer is NULL
+ *            ABT_ERR_INV_ARG  secs is NULL
+ * Threads:   any thread, one at a time per timer; never blocks.
+ * Undefined: the object is freed meanwhile.
+ * Source:    as Argobots 1.2.
+ */
+ABT_API_PUBLIC int ABT_timer_stop_and_read(ABT_timer timer, double *secs);
+
+/**
+ * Stop it, and add what it reads.
+ *
+ * @param timer  [in]  the timer
+ * @param secs   [in,out]  added to
+ * Owns:      nothing changes hands.
+ * Errors:    ABT_ERR_INV_TIMER  timer is NULL
+ *            ABT_ERR_INV_ARG  secs is NULL
+ * Threads:   any thread, one at a time per timer; never blocks.
+ * Undefined: the object is freed meanwhile.
+ * Source:    as Argobots 1.2.
+ */
+ABT_API_PUBLIC int ABT_timer_stop_and_add(ABT_timer timer, double *secs);
+
+/**
+ * Seconds that one start and stop take by themselves.
+ *
+ * @param overhead  [out]  the answer
+ * Owns:      nothing changes hands.
+ * Errors:    ABT_ERR_INV_ARG  overhead is NULL
+ * Threads:   any thread; never blocks.
+ * Undefined: nothing.
+ * Source:    as Argobots 1.2.
+ */
+ABT_API_PUBLIC int ABT_timer_get_overhead(double *overhead);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Keys: values that each thread has of its own. */
+#ifndef ABT_KEY_H
+#define ABT_KEY_H
+
+#include "abt_types.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/**
+ * Make a key.
+ *
+ * @param destructor  [in]  gets each value that is not NULL when its thread is
+ *                          freed; NULL: nothing does
+ * @param newkey      [out]  the key
+ * Owns:      the result is the caller's; ABT_key_free() ends it.
+ * Errors:    ABT_ERR_INV_ARG  newkey is NULL
+ *            ABT_ERR_MEM  no memory
+ * Threads:   any thread; never blocks.
+ * Undefined: nothing.
+ * Source:    as Argobots 1.2.
+ */
+ABT_API_PUBLIC int ABT_key_create(
+    void (*destructor)(void *value), ABT_key *newkey);
+
+/**
+ * End a key; values that threads have are still destroyed with them.
+ *
+ * @param key  [in,out]  the key; becomes its NULL constant
+ * Owns:      the key is taken.
+ * Errors:    ABT_ERR_INV_KEY  it is NULL
+ * Threads:   any thread; never blocks.
+ * Undefined: nothing.
+ * Source:    as Argobots 1.2.
+ */
+ABT_API_PUBLIC int ABT_key_free(ABT_key *key);
+
+/**
+ * Set the caller's value.
+ *
+ * @param key    [in]  the key
+ * @param value  [in]  handed to the destructor when the thread is freed
+ * Owns:      nothing changes hands.
+ * Errors:    ABT_ERR_INV_KEY  key is NULL
+ *            ABT_ERR_INV_XSTREAM  the caller is on no stream
+ *            ABT_ERR_MEM  no memory
+ * Threads:   any thread; never blocks.
+ * Undefined: the object is freed meanwhile.
+ * Source:    as Argobots 1.2.
+ */
+ABT_API_PUBLIC int ABT_key_set(ABT_key key, void *value);
+
+/**
+ * The caller's value; NULL: it was not set.
+ *
+ * @param key    [in]  the key
+ * @param value  [out]  the answer
+ * Owns:      nothing changes hands.
+ * Errors:    ABT_ERR_INV_KEY  key is NULL
+ *            ABT_ERR_INV_ARG  value is NULL
+ *            ABT_ERR_INV_XSTREAM  the caller is on no stream
+ * Threads:   any thread; never blocks.
+ * Undefined: the object is freed meanwhile.
+ * Source:    as Argobots 1.2.
+ */
+ABT_API_PUBLIC int ABT_key_get(ABT_key key, void **value);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Mutexes. */
+#ifndef ABT_MUTEX_H
+#define ABT_MUTEX_H
+
+#include "abt_types.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/**
+ * Make a mutex.
+ *
+ * @param newmutex  [out]  the mutex
+ * Owns:      the result is the caller's; ABT_mutex_free() ends it.
+ * Errors:    ABT_ERR_INV_ARG  newmutex is NULL
+ *            ABT_ERR_MEM  no memory
+ * Threads:   any thread; never blocks.
+ * Undefined: nothing.
+ * Source:    as Argobots 1.2.
+ */
+ABT_API_PUBLIC int ABT_mutex_create(ABT_mutex *newmutex);
+
+/**
+ * Make a mutex with attributes.
+ *
+ * @param attr      [in]  may be ABT_MUTEX_ATTR_NULL
+ * @param newmutex  [out]  the mutex
+ * Owns:      the result is the caller's; ABT_mutex_free() ends it.
+ * Errors:    ABT_ERR_INV_ARG  newmutex is NULL
+ *            ABT_ERR_MEM  no memory
+ * Threads:   any thread; never blocks.
+ * Undefined: the object is freed meanwhile.
+ * Source:    as Argobots 1.2.
+ */
+ABT_API_PUBLIC int ABT_mutex_create_with_attr(
+    ABT_mutex_attr attr, ABT_mutex *newmutex);
+
+/**
+ * End a mutex that was created.
+ *
+ * @param mutex  [in,out]  the mutex; becomes its NULL constant
+ * Owns:      the mutex is taken.
+ * Errors:    ABT_ERR_INV_MUTEX  it is NULL
+ * Threads:   one thread, when no other uses the mutex.
+ * Undefined: somebody holds it.
+ * Source:    as Argobots 1.2.
+ */
+ABT_API_PUBLIC int ABT_mutex_free(ABT_mutex *mutex);
+
+/**
+ * Take a mutex.
+ *
+ * @param mutex  [in]  the mutex
+ * Owns:      nothing changes hands.
+ * Errors:    ABT_ERR_INV_MUTEX  mutex is NULL
+ * Threads:   waits; other user-level threads of the stream run meanwhile.
+ * Undefined: the object is freed meanwhile.
+ * Source:    as Argobots 1.2.
+ */
+ABT_API_PUBLIC int ABT_mutex_lock(ABT_mutex mutex);
+
+/**
+ * The same as ABT_mutex_lock().
+ *
+ * @param mutex  [in]  the mutex
+ * Owns:      nothing changes hands.
+ * Errors:    ABT_ERR_INV_MUTEX  mutex is NULL
+ * Threads:   waits; other user-level threads of the stream run meanwhile.
+ * Undefined: the object is freed meanwhile.
+ * Source:    as Argobots 1.2.
+ */
+ABT_API_PUBLIC int ABT_mutex_lock_low(ABT_mutex mutex);
+
+/**
+ * The same as ABT_mutex_lock().
+ *
+ * @param mutex  [in]  the mutex
+ * Owns:      nothing changes hands.
+ * Errors:    ABT_ERR_INV_MUTEX  mutex is NULL
+ * Threads:   waits; other user-level threads of the stream run meanwhile.
+ * Undefined: the object is freed meanwhile.
+ * Source:    as Argobots 1.2.
+ */
+ABT_API_PUBLIC int ABT_mutex_lock_high(ABT_mutex mutex);
+
+/**
+ * Take a mutex, if nobody else holds it.
+ *
+ * @param mutex  [in]  the mutex
+ * Owns:      nothing changes hands.
+ * Errors:    ABT_ERR_INV_MUTEX  mutex is NULL
+ *            ABT_ERR_MUTEX_LOCKED  somebody does
+ * Threads:   any thread; never blocks.
+ * Undefined: the object is freed meanwhile.
+ * Source:    as Argobots 1.2.
+ */
+ABT_API_PUBLIC int ABT_mutex_trylock(ABT_mutex mutex);
+
+/**
+ * Take a mutex, which is expected to be free soon.
+ *
+ * @param mutex  [in]  the mutex
+ * Owns:      nothing changes hands.
+ * Errors:    ABT_ERR_INV_MUTEX  mutex is NULL
+ * Threads:   waits; other user-level threads of the stream run meanwhile.
+ * Undefined: the object is freed meanwhile.
+ * Source:    as Argobots 1.2, but it does not spin for ever.
+ */
+ABT_API_PUBLIC int ABT_mutex_spinlock(ABT_mutex mutex);
+
+/**
+ * Give a mutex back.
+ *
+ * @param mutex  [in]  the mutex
+ * Owns:      nothing changes hands.
+ * Errors:    ABT_ERR_INV_MUTEX  mutex is NULL
+ *            ABT_ERR_MUTEX  the caller does not hold it, where that is known
+ *              (a recursive mutex)
+ * Threads:   any thread; never blocks.
+ * Undefined: the object is freed meanwhile.
+ * Source:    as Argobots 1.2.
+ */
+ABT_API_PUBLIC int ABT_mutex_unlock(ABT_mutex mutex);
+
+/**
+ * The same, and let others run.
+ *
+ * @param mutex  [in]  the mutex
+ * Owns:      nothing changes hands.
+ * Errors:    ABT_ERR_INV_MUTEX  mutex is NULL
+ *            ABT_ERR_MUTEX  as for ABT_mutex_unlock()
+ * Threads:   any thread; a user-level thread yields.
+ * Undefined: the object is freed meanwhile.
+ * Source:    as Argobots 1.2.
+ */
+ABT_API_PUBLIC int ABT_mutex_unlock_se(ABT_mutex mutex);
+
+/**
+ * The same as ABT_mutex_unlock().
+ *
+ * @param mutex  [in]  the mutex
+ * Owns:      nothing changes hands.
+ * Errors:    ABT_ERR_INV_MUTEX  mutex is NULL
+ *            ABT_ERR_MUTEX  as for ABT_mutex_unlock()
+ * Threads:   any thread; never blocks.
+ * Undefined: the object is freed meanwhile.
+ * Source:    as Argobots 1.2.
+ */
+ABT_API_PUBLIC int ABT_mutex_unlock_de(ABT_mutex mutex);
+
+/**
+ * Are two mutexes the same?
+ *
+ * @param mutex1  [in]  the mutex
+ * @param mutex2  [in]  the mutex
+ * @param result  [out]  the answer
+ * Owns:      nothing changes hands.
+ * Errors:    ABT_ERR_INV_ARG  result is NULL
+ * Threads:   any thread; never blocks.
+ * Undefined: the object is freed meanwhile.
+ * Source:    as Argobots 1.2.
+ */
+ABT_API_PUBLIC int ABT_mutex_equal(
+    ABT_mutex mutex1, ABT_mutex mutex2, ABT_bool *result);
+
+/**
+ * The attributes of a mutex.
+ *
+ * @param mutex  [in]  the mutex
+ * @param attr   [out]  the attributes
+ * Owns:      the result is the caller's; ABT_mutex_attr_free() ends it.
+ * Errors:    ABT_ERR_INV_MUTEX  mutex is NULL
+ *            ABT_ERR_INV_ARG  attr is NULL
+ *            ABT_ERR_MEM  no memory
+ * Threads:   any thread; never blocks.
+ * Undefined: the object is freed meanwhile.
+ * Source:    as Argobots 1.2.
+ */
+ABT_API_PUBLIC int ABT_mutex_get_attr(ABT_mutex mutex, ABT_mutex_attr *attr);
+
+/**
+ * Make attributes as they are by default: not recursive.
+ *
+ * @param newattr  [out]  the attributes
+ * Owns:      the result is the caller's; ABT_mutex_attr_free() ends it.
+ * Errors:    ABT_ERR_INV_ARG  newattr is NULL
+ *            ABT_ERR_MEM  no memory
+ * Threads:   any thread; never blocks.
+ * Undefined: nothing.
+ * Source:    as Argobots 1.2.
+ */
+ABT_API_PUBLIC int ABT_mutex_attr_create(ABT_mutex_attr *newattr);
+
+/**
+ * End attributes.
+ *
+ * @param attr  [in,out]  the attributes; becomes its NULL constant
+ * Owns:      the attributes are taken; mutexes made with them are not
+ *              concerned.
+ * Errors:    ABT_ERR_INV_MUTEX_ATTR  it is NULL
+ * Threads:   any thread; never blocks.
+ * Undefined: nothing.
+ * Source:    as Argobots 1.2.
+ */
+ABT_API_PUBLIC int ABT_mutex_attr_free(ABT_mutex_attr *attr);
+
+/**
+ * Say whether who holds it may take it again.
+ *
+ * @param attr       [in]  the attributes
+ * @param recursive  [in]  may it?
+ * Owns:      nothing changes hands.
+ * Errors:    ABT_ERR_INV_MUTEX_ATTR  attr is NULL
+ * Threads:   any thread, one at a time per attr; never blocks.
+ * Undefined: the object is freed meanwhile.
+ * Source:    as Argobots 1.2.
+ */
+ABT_API_PUBLIC int ABT_mutex_attr_set_recursive(
+    ABT_mutex_attr attr, ABT_bool recursive);
+
+/**
+ * May who holds it take it again?
+ *
+ * @param attr       [in]  the attributes
+ * @param recursive  [out]  the answer
+ * Owns:      nothing changes hands.
+ * Errors:    ABT_ERR_INV_MUTEX_ATTR  attr is NULL
+ *            ABT_ERR_INV_ARG  recursive is NULL
+ * Threads:   any thread; never blocks.
+ * Undefined: the object is freed meanwhile.
+ * Source:    as Argobots 1.2.
+ */
+ABT_API_PUBLIC int ABT_mutex_attr_get_recursive(
+    ABT_mutex_attr attr, ABT_bool *recursive);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,465 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Pools of threads that are ready: make them, fill and empty them. */
+#ifndef ABT_POOL_H
+#define ABT_POOL_H
+
+#include "abt_types.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/**
+ * Make a pool of one of the kinds that are built in.
+ *
+ * @param kind       [in]  fifo, fifo_wait, randws, or one of ours
+ * @param access     [in]  who pushes and pops; all but ABT_POOL_ACCESS_PRIV
+ *                         are as safe as ABT_POOL_ACCESS_MPMC
+ * @param automatic  [in]  freed with the last scheduler that uses it
+ * @param newpool    [out]  the pool
+ * Owns:      the result is the caller's; ABT_pool_free() ends it, unless it is
+ *              automatic.
+ * Errors:    ABT_ERR_INV_ARG  newpool is NULL
+ *            ABT_ERR_INV_POOL_KIND, ABT_ERR_INV_POOL_ACCESS  no such one
+ *            ABT_ERR_MEM  no memory
+ * Threads:   any thread; never blocks.
+ * Undefined: nothing.
+ * Source:    as Argobots 1.2.
+ */
+ABT_API_PUBLIC int ABT_pool_create_basic(ABT_pool_kind kind,
+    ABT_pool_access access, ABT_bool automatic, ABT_pool *newpool);
+
+/**
+ * Make a pool that keeps its threads as the program's functions say.
+ *
+ * What a definition leaves out has a default where one is possible.
+ *
+ * @param def      [in]  of ABT_pool_user_def_create(), or the address of an
+ *                       ABT_pool_def; only read during the call
+ * @param config   [in]  may be ABT_POOL_CONFIG_NULL; handed to the
+ *                       definition's init
+ * @param newpool  [out]  the pool
+ * Owns:      the result is the caller's; ABT_pool_free() ends it.
+ * Errors:    ABT_ERR_INV_POOL_USER_DEF  def is NULL
+ *            ABT_ERR_INV_ARG  newpool is NULL
+ *            ABT_ERR_MEM  no memory
+ *            what the definition's init says, if not ABT_SUCCESS
+ * Threads:   any thread; runs the user's callbacks.
+ * Undefined: the object is freed meanwhile.
+ * Source:    as Argobots 1.2.
+ */
+ABT_API_PUBLIC int ABT_pool_create(
+    ABT_pool_user_def def, ABT_pool_config config, ABT_pool *newpool);
+
+/**
+ * End a pool.
+ *
+ * @param pool  [in,out]  the pool; becomes its NULL constant
+ * Owns:      the pool is taken.
+ * Errors:    ABT_ERR_INV_POOL  it is NULL
+ *            ABT_ERR_POOL  a scheduler uses it, or threads are in it; nothing
+ *              changed
+ * Threads:   one thread, when no other uses the pool.
+ * Undefined: nothing.
+ * Source:    as Argobots 1.2.
+ */
+ABT_API_PUBLIC int ABT_pool_free(ABT_pool *pool);
+
+/**
+ * Who may push and pop.
+ *
+ * @param pool    [in]  the pool
+ * @param access  [out]  the answer
+ * Owns:      nothing changes hands.
+ * Errors:    ABT_ERR_INV_POOL  pool is NULL
+ *            ABT_ERR_INV_ARG  access is NULL
+ * Threads:   any thread; never blocks.
+ * Undefined: the object is freed meanwhile.
+ * Source:    as Argobots 1.2.
+ */
+ABT_API_PUBLIC int ABT_pool_get_access(ABT_pool pool, ABT_pool_access *access);
+
+/**
+ * How many threads belong to the pool: ready, blocked or suspended.
+ *
+ * @param pool  [in]  the pool
+ * @param size  [out]  the answer
+ * Owns:      nothing changes hands.
+ * Errors:    ABT_ERR_INV_POOL  pool is NULL
+ *            ABT_ERR_INV_ARG  size is NULL
+ * Threads:   any thread; never blocks.
+ * Undefined: the object is freed meanwhile.
+ * Source:    as Argobots 1.2.
+ */
+ABT_API_PUBLIC int ABT_pool_get_total_size(ABT_pool pool, size_t *size);
+
+/**
+ * How many threads are ready in the pool.
+ *
+ * @param pool  [in]  the pool
+ * @param size  [out]  the answer
+ * Owns:      nothing changes hands.
+ * Errors:    ABT_ERR_INV_POOL  pool is NULL
+ *            ABT_ERR_INV_ARG  size is NULL
+ * Threads:   any thread; never blocks.
+ * Undefined: the object is freed meanwhile.
+ * Source:    as Argobots 1.2.
+ */
+ABT_API_PUBLIC int ABT_pool_get_size(ABT_pool pool, size_t *size);
+
+/**
+ * Is no thread ready in the pool?
+ *
+ * @param pool      [in]  the pool
+ * @param is_empty  [out]  the answer
+ * Owns:      nothing changes hands.
+ * Errors:    ABT_ERR_INV_POOL  pool is NULL
+ *            ABT_ERR_INV_ARG  is_empty is NULL
+ * Threads:   any thread; never blocks.
+ * Undefined: the object is freed meanwhile.
+ * Source:    as Argobots 1.2.
+ */
+ABT_API_PUBLIC int ABT_pool_is_empty(ABT_pool pool, ABT_bool *is_empty);
+
+/**
+ * A number that no other pool has while this one lives.
+ *
+ * @param pool  [in]  the pool
+ * @param id    [out]  the answer
+ * Owns:      nothing changes hands.
+ * Errors:    ABT_ERR_INV_POOL  pool is NULL
+ *            ABT_ERR_INV_ARG  id is NULL
+ * Threads:   any thread; never blocks.
+ * Undefined: the object is freed meanwhile.
+ * Source:    as Argobots 1.2.
+ */
+ABT_API_PUBLIC int ABT_pool_get_id(ABT_pool pool, int *id);
+
+/**
+ * Keep a pointer of the program's with the pool.
+ *
+ * @param pool  [in]  the pool
+ * @param data  [in]  never looked at
+ * Owns:      nothing changes hands.
+ * Errors:    ABT_ERR_INV_POOL  pool is NULL
+ * Threads:   any thread; never blocks.
+ * Undefined: the object is freed meanwhile.
+ * Source:    as Argobots 1.2.
+ */
+ABT_API_PUBLIC int ABT_pool_set_data(ABT_pool pool, void *data);
+
+/**
+ * What ABT_pool_set_data() kept, or NULL.
+ *
+ * @param pool  [in]  the pool
+ * @param data  [out]  the answer
+ * Owns:      nothing changes hands.
+ * Errors:    ABT_ERR_INV_POOL  pool is NULL
+ *            ABT_ERR_INV_ARG  data is NULL
+ * Threads:   any thread; never blocks.
+ * Undefined: the object is freed meanwhile.
+ * Source:    as Argobots 1.2.
+ */
+ABT_API_PUBLIC int ABT_pool_get_data(ABT_pool pool, void **data);
+
+/**
+ * Take the next thread out, as a unit.
+ *
+ * @param pool  [in]  the pool
+ * @param unit  [out]  ABT_UNIT_NULL: there is none
+ * Owns:      nothing changes hands.
+ * Errors:    ABT_ERR_INV_POOL  pool is NULL
+ *            ABT_ERR_INV_ARG  unit is NULL
+ * Threads:   any thread; never blocks.
+ * Undefined: the object is freed meanwhile.
+ * Source:    as Argobots 1.2.
+ */
+ABT_API_PUBLIC int ABT_pool_pop(ABT_pool pool, ABT_unit *unit);
+
+/**
+ * The same, and wait for one.
+ *
+ * @param pool       [in]  the pool
+ * @param unit       [out]  ABT_UNIT_NULL: none came in time
+ * @param time_secs  [in]  seconds from now
+ * Owns:      nothing changes hands.
+ * Errors:    ABT_ERR_INV_POOL  pool is NULL
+ *            ABT_ERR_INV_ARG  unit is NULL
+ * Threads:   may wait up to its time-out, in which the OS thread sleeps.
+ * Undefined: the object is freed meanwhile.
+ * Source:    as Argobots 1.2.
+ */
+ABT_API_PUBLIC int ABT_pool_pop_wait(
+    ABT_pool pool, ABT_unit *unit, double time_secs);
+
+/**
+ * The same, and wait for one until a moment.
+ *
+ * @param pool          [in]  the pool
+ * @param unit          [out]  ABT_UNIT_NULL: none came in time
+ * @param abstime_secs  [in]  of ABT_get_wtime()
+ * Owns:      nothing changes hands.
+ * Errors:    ABT_ERR_INV_POOL  pool is NULL
+ *            ABT_ERR_INV_ARG  unit is NULL
+ * Threads:   may wait up to its time-out, in which the OS thread sleeps.
+ * Undefined: the object is freed meanwhile.
+ * Source:    as Argobots 1.2.
+ */
+ABT_API_PUBLIC int ABT_pool_pop_timedwait(
+    ABT_pool pool, ABT_unit *unit, double abstime_secs);
+
+/**
+ * Take the next thread out.
+ *
+ * @param pool    [in]  the pool
+ * @param thread  [out]  ABT_THREAD_NULL: there is none
+ * Owns:      nothing changes hands.
+ * Errors:    ABT_ERR_INV_POOL  pool is NULL
+ *            ABT_ERR_INV_ARG  thread is NULL
+ * Threads:   any thread; never blocks.
+ * Undefined: the object is freed meanwhile.
+ * Source:    as Argobots 1.2.
+ */
+ABT_API_PUBLIC int ABT_pool_pop_thread(ABT_pool pool, ABT_thread *thread);
+
+/**
+ * The same, and tell a user-defined pool why.
+ *
+ * @param pool          [in]  the pool
+ * @param thread        [out]  ABT_THREAD_NULL: there is none
+ * @param pool_context  [in]  handed to the pool's own functions
+ * Owns:      nothing changes hands.
+ * Errors:    ABT_ERR_INV_POOL  pool is NULL
+ *            ABT_ERR_INV_ARG  thread is NULL
+ * Threads:   any thread; never blocks.
+ * Undefined: the object is freed meanwhile.
+ * Source:    as Argobots 1.2.
+ */
+ABT_API_PUBLIC int ABT_pool_pop_thread_ex(
+    ABT_pool pool, ABT_thread *thread, ABT_pool_context pool_context);
+
+/**
+ * Take several threads out.
+ *
+ * @param pool     [in]  the pool
+ * @param threads  [out]  room for `len`
+ * @param len      [in]  how many at most
+ * @param num      [out]  how many it were
+ * Owns:      nothing changes hands.
+ * Errors:    ABT_ERR_INV_POOL  pool is NULL
+ *            ABT_ERR_INV_ARG  threads or num is NULL
+ * Threads:   any thread; never blocks.
+ * Undefined: the object is freed meanwhile.
+ * Source:    as Argobots 1.2.
+ */
+ABT_API_PUBLIC int ABT_pool_pop_threads(
+    ABT_pool pool, ABT_thread *threads, size_t len, size_t *num);
+
+/**
+ * The same, and tell a user-defined pool why.
+ *
+ * @param pool          [in]  the pool
+ * @param threads       [out]  room for `len`
+ * @param len           [in]  how many at most
+ * @param num           [out]  how many it were
+ * @param pool_context  [in]  handed to the pool's own functions
+ * Owns:      nothing changes hands.
+ * Errors:    ABT_ERR_INV_POOL  pool is NULL
+ *            ABT_ERR_INV_ARG  threads or num is NULL
+ * Threads:   any thread; never blocks.
+ * Undefined: the object is freed meanwhile.
+ * Source:    as Argobots 1.2.
+ */
+ABT_API_PUBLIC int ABT_pool_pop_threads_ex(ABT_pool pool, ABT_thread *threads,
+    size_t len, size_t *num, ABT_pool_context pool_context);
+
+/**
+ * Take the next thread out, and wait for one.
+ *
+ * @param pool       [in]  the pool
+ * @param thread     [out]  ABT_THREAD_NULL: none came in time
+ * @param time_secs  [in]  seconds from now
+ * Owns:      nothing changes hands.
+ * Errors:    ABT_ERR_INV_POOL  pool is NULL
+ *            ABT_ERR_INV_ARG  thread is NULL
+ * Threads:   may wait up to its time-out, in which the OS thread sleeps.
+ * Undefined: the object is freed meanwhile.
+ * Source:    as Argobots 1.2.
+ */
+ABT_API_PUBLIC int ABT_pool_pop_wait_thread(
+    ABT_pool pool, ABT_thread *thread, double time_secs);
+
+/**
+ * The same, and tell a user-defined pool why.
+ *
+ * @param pool          [in]  the pool
+ * @param thread        [out]  ABT_THREAD_NULL: none came in time
+ * @param time_secs     [in]  seconds from now
+ * @param pool_context  [in]  handed to the pool's own functions
+ * Owns:      nothing changes hands.
+ * Errors:    ABT_ERR_INV_POOL  pool is NULL
+ *            ABT_ERR_INV_ARG  thread is NULL
+ * Threads:   may wait up to its time-out, in which the OS thread sleeps.
+ * Undefined: the object is freed meanwhile.
+ * Source:    as Argobots 1.2.
+ */
+ABT_API_PUBLIC int ABT_pool_pop_wait_thread_ex(ABT_pool pool,
+    ABT_thread *thread, double time_secs, ABT_pool_context pool_context);
+
+/**
+ * Take one out of the midst.
+ *
+ * @param pool  [in]  the pool
+ * @param unit  [in]  the unit
+ * Owns:      nothing changes hands.
+ * Errors:    ABT_ERR_INV_POOL  pool is NULL
+ *            ABT_ERR_INV_UNIT  unit is NULL
+ *            ABT_ERR_POOL  it is not in this pool
+ * Threads:   any thread; never blocks.
+ * Undefined: the object is freed meanwhile.
+ * Source:    as Argobots 1.2.
+ */
+ABT_API_PUBLIC int ABT_pool_remove(ABT_pool pool, ABT_unit unit);
+
+/**
+ * Put one in that was popped; it belongs to this pool from then on.
+ *
+ * Who sleeps until the pool has something is woken.
+ *
+ * @param pool  [in]  the pool
+ * @param unit  [in]  the unit
+ * Owns:      nothing changes hands.
+ * Errors:    ABT_ERR_INV_POOL  pool is NULL
+ *            ABT_ERR_INV_UNIT  unit is NULL
+ *            ABT_ERR_UNIT  it is in a pool already
+ * Threads:   any thread; never blocks.
+ * Undefined: the object is freed meanwhile.
+ * Source:    as Argobots 1.2.
+ */
+ABT_API_PUBLIC int ABT_pool_push(ABT_pool pool, ABT_unit unit);
+
+/**
+ * Put a thread in that was popped; it belongs to this pool from then on.
+ *
+ * @param pool    [in]  the pool
+ * @param thread  [in]  the thread
+ * Owns:      nothing changes hands.
+ * Errors:    ABT_ERR_INV_POOL  pool is NULL
+ *            ABT_ERR_INV_THREAD  thread is NULL
+ *            ABT_ERR_UNIT  it is in a pool already
+ * Threads:   any thread; never blocks.
+ * Undefined: the object is freed meanwhile.
+ * Source:    as Argobots 1.2.
+ */
+ABT_API_PUBLIC int ABT_pool_push_thread(ABT_pool pool, ABT_thread thread);
+
+/**
+ * The same, and tell a user-defined pool why.
+ *
+ * @param pool          [in]  the pool
+ * @param thread        [in]  the thread
+ * @param pool_context  [in]  handed to the pool's own functions
+ * Owns:      nothing changes hands.
+ * Errors:    ABT_ERR_INV_POOL  pool is NULL
+ *            ABT_ERR_INV_THREAD  thread is NULL
+ *            ABT_ERR_UNIT  it is in a pool already
+ * Threads:   any thread; never blocks.
+ * Undefined: the object is freed meanwhile.
+ * Source:    as Argobots 1.2.
+ */
+ABT_API_PUBLIC int ABT_pool_push_thread_ex(
+    ABT_pool pool, ABT_thread thread, ABT_pool_context pool_context);
+
+/**
+ * Put several threads in; ABT_THREAD_NULL among them is skipped.
+ *
+ * @param pool     [in]  the pool
+ * @param threads  [in]  `num` of them
+ * @param num      [in]  how many
+ * Owns:      nothing changes hands.
+ * Errors:    ABT_ERR_INV_POOL  pool is NULL
+ *            ABT_ERR_INV_ARG  threads is NULL and num is not 0
+ *            ABT_ERR_UNIT  one is in a pool already; those before it were
+ *              pushed
+ * Threads:   any thread; never blocks.
+ * Undefined: the object is freed meanwhile.
+ * Source:    as Argobots 1.2.
+ */
+ABT_API_PUBLIC int ABT_pool_push_threads(
+    ABT_pool pool, const ABT_thread *threads, size_t num);
+
+/**
+ * The same, and tell a user-defined pool why.
+ *
+ * @param pool          [in]  the pool
+ * @param threads       [in]  `num` of them
+ * @param num           [in]  how many
+ * @param pool_context  [in]  handed to the pool's own functions
+ * Owns:      nothing changes hands.
+ * Errors:    ABT_ERR_INV_POOL  pool is NULL
+ *            ABT_ERR_INV_ARG  threads is NULL and num is not 0
+ *            ABT_ERR_UNIT  one is in a pool already; those before it were
+ *              pushed
+ * Threads:   any thread; never blocks.
+ * Undefined: the object is freed meanwhile.
+ * Source:    as Argobots 1.2.
+ */
+ABT_API_PUBLIC int ABT_pool_push_threads_ex(ABT_pool pool,
+    const ABT_thread *threads, size_t num, ABT_pool_context pool_context);
+
+/**
+ * Let a scheduler run as a thread of the pool: whoever pops it runs its pools
+ * until it is told to end.
+ *
+ * @param pool   [in]  the pool
+ * @param sched  [in]  the scheduler
+ * Owns:      the scheduler is the pool's until it ends.
+ * Errors:    ABT_ERR_INV_POOL  pool is NULL
+ *            ABT_ERR_INV_SCHED  sched is NULL
+ *            ABT_ERR_SCHED  it is in use already
+ *            ABT_ERR_MEM  no memory
+ * Threads:   any thread; never blocks.
+ * Undefined: the object is freed meanwhile.
+ * Source:    as Argobots 1.2.
+ */
+ABT_API_PUBLIC int ABT_pool_add_sched(ABT_pool pool, ABT_sched sched);
+
+/**
+ * Call a function for each ready unit.
+ *
+ * @param pool      [in]  the pool
+ * @param arg       [in]  handed to it as it is
+ * @param print_fn  [in]  gets `arg` and the unit; must not touch the pool
+ * Owns:      nothing changes hands.
+ * Errors:    ABT_ERR_INV_POOL  pool is NULL
+ *            ABT_ERR_INV_ARG  print_fn is NULL
+ *            ABT_ERR_POOL  a user-defined pool without such a function
+ * Threads:   any thread; runs the user's callbacks.
+ * Undefined: the object is freed meanwhile.
+ * Source:    as Argobots 1.2.
+ */
+ABT_API_PUBLIC int ABT_pool_print_all(
+    ABT_pool pool, void *arg, void (*print_fn)(void *, ABT_unit));
+
+/**
+ * Call a function for each ready thread.
+ *
+ * @param pool      [in]  the pool
+ * @param arg       [in]  handed to it as it is
+ * @param print_fn  [in]  gets `arg` and the thread; must not touch the pool
+ * Owns:      nothing changes hands.
+ * Errors:    ABT_ERR_INV_POOL  pool is NULL
+ *            ABT_ERR_INV_ARG  print_fn is NULL
+ *            ABT_ERR_POOL  a user-defined pool without such a function
+ * Threads:   any thread; runs the user's callbacks.
+ * Undefined: the object is freed meanwhile.
+ * Source:    as Argobots 1.2.
+ */
+ABT_API_PUBLIC int ABT_pool_print_all_threads(
+    ABT_pool pool, void *arg, void (*print_fn)(void *, ABT_thread));
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

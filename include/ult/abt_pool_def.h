@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Pools of the program's own: definitions, their configuration, units. */
+#ifndef ABT_POOL_DEF_H
+#define ABT_POOL_DEF_H
+
+#include "abt_types.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/**
+ * Begin a definition with the functions that each must have.
+ *
+ * @param p_create_unit  [in]  makes what the pool keeps for a thread
+ * @param p_free_unit    [in]  ends one
+ * @param p_is_empty     [in]  is nothing ready?
+ * @param p_pop          [in]  takes one out
+ * @param p_push         [in]  puts one in
+ * @param newdef         [out]  the definition
+ * Owns:      the result is the caller's; ABT_pool_user_def_free() ends it.
+ * Errors:    ABT_ERR_INV_ARG  newdef is NULL
+ *            ABT_ERR_INV_ARG  one of the functions is NULL
+ *            ABT_ERR_MEM  no memory
+ * Threads:   any thread; never blocks.
+ * Undefined: nothing.
+ * Source:    as Argobots 1.2.
+ */
+ABT_API_PUBLIC int ABT_pool_user_def_create(
+    ABT_pool_user_create_unit_fn p_create_unit,
+    ABT_pool_user_free_unit_fn p_free_unit,
+    ABT_pool_user_is_empty_fn p_is_empty, ABT_pool_user_pop_fn p_pop,
+    ABT_pool_user_push_fn p_push, ABT_pool_user_def *newdef);
+
+/**
+ * End a definition; pools that were made of it stay.
+ *
+ * @param def  [in,out]  the definition; becomes its NULL constant
+ * Owns:      the definition is taken.
+ * Errors:    ABT_ERR_INV_POOL_USER_DEF  it is NULL
+ * Threads:   any thread; never blocks.
+ * Undefined: nothing.
+ * Source:    as Argobots 1.2.
+ */
+ABT_API_PUBLIC int ABT_pool_user_def_free(ABT_pool_user_def *def);
+
+/**
+ * Set what is called for each new pool.
+ *
+ * @param def     [in]  the definition
+ * @param p_init  [in]  NULL: nothing is
+ * Owns:      nothing changes hands.
+ * Errors:    ABT_ERR_INV_POOL_USER_DEF  def is NULL
+ *            ABT_ERR_INV_POOL_USER_DEF  def is an ABT_pool_def
+ * Threads:   any thread; never blocks.
+ * Undefined: the object is freed meanwhile.
+ * Source:    as Argobots 1.2.
+ */
+ABT_API_PUBLIC int ABT_pool_user_def_set_init(
+    ABT_pool_user_def def, ABT_pool_user_init_fn p_init);
+
+/**
+ * Set what is called when a pool ends.
+ *
+ * @param def     [in]  the definition
+ * @param p_free  [in]  NULL: nothing is
+ * Owns:      nothing changes hands.
+ * Errors:    ABT_ERR_INV_POOL_USER_DEF  def is NULL
+ *            ABT_ERR_INV_POOL_USER_DEF  def is an ABT_pool_def
+ * Threads:   any thread; never blocks.
+ * Undefined: the object is freed meanwhile.
+ * Source:    as Argobots 1.2.
+ */
+ABT_API_PUBLIC int ABT_pool_user_def_set_free(
+    ABT_pool_user_def def, ABT_pool_user_free_fn p_free);
+
+/**
+ * Set what counts the ready ones.
+ *
+ * @param def         [in]  the definition
+ * @param p_get_size  [in]  NULL: the library counts pushes and pops
+ * Owns:      nothing changes hands.
+ * Errors:    ABT_ERR_INV_POOL_USER_DEF  def is NULL
+ *            ABT_ERR_INV_POOL_USER_DEF  def is an ABT_pool_def
+ * Threads:   any thread; never blocks.
+ * Undefined: the object is freed meanwhile.
+ * Source:    as Argobots 1.2.
+ */
+ABT_API_PUBLIC int ABT_pool_user_def_set_get_size(
+    ABT_pool_user_def def, ABT_pool_user_get_size_fn p_get_size);
+
+/**
+ * Set what waits for the next one.
+ *
+ * @param def         [in]  the definition
+ * @param p_pop_wait  [in]  NULL: the library waits for pushes
+ * Owns:      nothing changes hands.
+ * Errors:    ABT_ERR_INV_POOL_USER_DEF  def is NULL
+ *            ABT_ERR_INV_POOL_USER_DEF  def is an ABT_pool_def
+ * Threads:   any thread; never blocks.
+ * Undefined: the object is freed meanwhile.
+ * Source:    as Argobots 1.2.
+ */
+ABT_API_PUBLIC int ABT_pool_user_def_set_pop_wait(
+    ABT_pool_user_def def, ABT_pool_user_pop_wait_fn p_pop_wait);
+
+/**
+ * Set what takes several out.
+ *
+ * @param def         [in]  the definition
+ * @param p_pop_many  [in]  NULL: they are popped one by one
+ * Owns:      nothing changes hands.
+ * Errors:    ABT_ERR_INV_POOL_USER_DEF  def is NULL
+ *            ABT_ERR_INV_POOL_USER_DEF  def is an ABT_pool_def
+ * Threads:   any thread; never blocks.
+ * Undefined: the object is freed meanwhile.
+ * Source:    as Argobots 1.2.
+ */
+ABT_API_PUBLIC int ABT_pool_user_def_set_pop_many(
+    ABT_pool_user_def def, ABT_pool_user_pop_many_fn p_pop_many);
+
+/**
+ * Set what puts several in.
+ *
+ * @param def          [in]  the definition
+ * @param p_push_many  [in]  NULL: they are pushed one by one
+ * Owns:      nothing changes hands.
+ * Errors:    ABT_ERR_INV_POOL_USER_DEF  def is NULL
+ *            ABT_ERR_INV_POOL_USER_DEF  def is an ABT_pool_def
+ * Threads:   any thread; never blocks.
+ * Undefined: the object is freed meanwhile.
+ * Source:    as Argobots 1.2.
+ */
+ABT_API_PUBLIC int ABT_pool_user_def_set_push_many(
+    ABT_pool_user_def def, ABT_pool_user_push_many_fn p_push_many);
+
+/**
+ * Set what goes over the ready ones.
+ *
+ * @param def          [in]  the definition
+ * @param p_print_all  [in]  NULL: ABT_pool_print_all() says ABT_ERR_POOL
+ * Owns:      nothing changes hands.
+ * Errors:    ABT_ERR_INV_POOL_USER_DEF  def is NULL
+ *            ABT_ERR_INV_POOL_USER_DEF  def is an ABT_pool_def
+ * Threads:   any thread; never blocks.
+ * Undefined: the object is freed meanwhile.
+ * Source:    as Argobots 1.2.
+ */
+ABT_API_PUBLIC int ABT_pool_user_def_set_print_all(
+    ABT_pool_user_def def, ABT_pool_user_print_all_fn p_print_all);
+
+/**
+ * Make an empty configuration of a pool.
+ *
+ * @param config  [out]  the configuration
+ * Owns:      the result is the caller's; ABT_pool_config_free() ends it.
+ * Errors:    ABT_ERR_INV_ARG  config is NULL
+ *            ABT_ERR_MEM  no memory
+ * Threads:   any thread; never blocks.
+ * Undefined: nothing.
+ * Source:    as Argobots 1.2.
+ */
+ABT_API_PUBLIC int ABT_pool_config_create(ABT_pool_config *config);
+
+/**
+ * End a configuration.
+ *
+ * @param config  [in,out]  the configuration; becomes its NULL constant
+ * Owns:      the configuration is taken.
+ * Errors:    ABT_ERR_INV_POOL_CONFIG  it is NULL
+ * Threads:   any thread; never blocks.
+ * Undefined: nothing.
+ * Source:    as Argobots 1.2.
+ */
+ABT_API_PUBLIC int ABT_pool_config_free(ABT_pool_config *config);
+
+/**
+ * Keep a value under a key, instead of the one before.
+ *
+ * @param config  [in]  the configuration
+ * @param key     [in]  any number; negative ones are the library's
+ * @param type    [in]  of the value
+ * @param val     [in]  the value is copied; NULL: the key is forgotten
+ * Owns:      nothing changes hands.
+ * Errors:    ABT_ERR_INV_POOL_CONFIG  config is NULL
+ *            ABT_ERR_INV_ARG  no such type
+ *            ABT_ERR_MEM  no memory
+ * Threads:   any thread, one at a time per configuration; never blocks.
+ * Undefined: the object is freed meanwhile.
+ * Source:    as Argobots 1.2.
+ */
+ABT_API_PUBLIC int ABT_pool_config_set(ABT_pool_config config, int key,
+    ABT_pool_config_type type, const void *val);
+
+/**
+ * Read the value under a key.
+ *
+ * @param config  [in]  the configuration
+ * @param key     [in]  as it was set
+ * @param type    [out]  may be NULL
+ * @param val     [out]  room for an int, a double or a pointer; may be NULL
+ * Owns:      nothing changes hands.
+ * Errors:    ABT_ERR_INV_POOL_CONFIG  config is NULL
+ *            ABT_ERR_INV_ARG  the key was not set
+ * Threads:   any thread; never blocks.
+ * Undefined: the object is freed meanwhile.
+ * Source:    as Argobots 1.2.
+ */
+ABT_API_PUBLIC int ABT_pool_config_get(
+    ABT_pool_config config, int key, ABT_pool_config_type *type, void *val);
+
+/**
+ * Say where a unit that is in no pool is pushed when it is ready.
+ *
+ * @param unit  [in]  the unit
+ * @param pool  [in]  the pool
+ * Owns:      nothing changes hands.
+ * Errors:    ABT_ERR_INV_UNIT  unit is NULL
+ *            ABT_ERR_INV_POOL  pool is NULL
+ *            ABT_ERR_MEM  no memory for the unit of a user-defined pool
+ * Threads:   any thread; never blocks.
+ * Undefined: the object is freed meanwhile.
+ * Source:    as Argobots 1.2.
+ */
+ABT_API_PUBLIC int ABT_unit_set_associated_pool(ABT_unit unit, ABT_pool pool);
+
+/**
+ * The thread that a unit stands for.
+ *
+ * @param unit    [in]  the unit
+ * @param thread  [out]  the thread
+ * Owns:      nothing changes hands.
+ * Errors:    ABT_ERR_INV_UNIT  unit is NULL
+ *            ABT_ERR_INV_ARG  thread is NULL
+ * Threads:   any thread; never blocks.
+ * Undefined: the object is freed meanwhile.
+ * Source:    as Argobots 1.2.
+ */
+ABT_API_PUBLIC int ABT_unit_get_thread(ABT_unit unit, ABT_thread *thread);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Schedulers: what a stream runs next. */
+#ifndef ABT_SCHED_H
+#define ABT_SCHED_H
+
+#include "abt_types.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/**
+ * Make a scheduler of the program's own.
+ *
+ * @param def        [in]  what it does; only read during the call
+ * @param num_pools  [in]  how many
+ * @param pools      [in]  its pools, first ones first; NULL, or ABT_POOL_NULL
+ *                         among them: new ones
+ * @param config     [in]  may be ABT_SCHED_CONFIG_NULL; handed to the
+ *                         definition's init
+ * @param newsched   [out]  the scheduler
+ * Owns:      the result is the caller's; ABT_sched_free() ends it, unless it
+ *              is automatic.
+ * Errors:    ABT_ERR_INV_ARG  newsched is NULL
+ *            ABT_ERR_INV_ARG  def, its run or free is NULL, or num_pools is
+ *              negative
+ *            ABT_ERR_MEM  no memory
+ *            what the definition's init says, if not ABT_SUCCESS
+ * Threads:   any thread; runs the user's callbacks.
+ * Undefined: the object is freed meanwhile.
+ * Source:    as Argobots 1.2.
+ */
+ABT_API_PUBLIC int ABT_sched_create(ABT_sched_def *def, int num_pools,
+    ABT_pool *pools, ABT_sched_config config, ABT_sched *newsched);
+
+/**
+ * Make one of the schedulers that are built in.
+ *
+ * All of them sleep while nothing is ready.
+ *
+ * @param predef     [in]  which one
+ * @param num_pools  [in]  how many; 0: as many new ones as the kind needs
+ * @param pools      [in]  its pools, first ones first; NULL, or ABT_POOL_NULL
+ *                         among them: new ones
+ * @param config     [in]  may be ABT_SCHED_CONFIG_NULL
+ * @param newsched   [out]  the scheduler
+ * Owns:      the result is the caller's; ABT_sched_free() ends it, unless it
+ *              is automatic, which is the default here.
+ * Errors:    ABT_ERR_INV_ARG  newsched is NULL
+ *            ABT_ERR_INV_SCHED_PREDEF  no such one
+ *            ABT_ERR_INV_ARG  num_pools is negative
+ *            ABT_ERR_MEM  no memory
+ * Threads:   any thread; never blocks.
+ * Undefined: the object is freed meanwhile.
+ * Source:    as Argobots 1.2.
+ */
+ABT_API_PUBLIC int ABT_sched_create_basic(ABT_sched_predef predef,
+    int num_pools, ABT_pool *pools, ABT_sched_config config,
+    ABT_sched *newsched);
+
+/**
+ * End a scheduler, and its pools that are automatic.
+ *
+ * @param sched  [in,out]  the scheduler; becomes its NULL constant
+ * Owns:      the scheduler is taken.
+ * Errors:    ABT_ERR_INV_SCHED  it is NULL
+ *            ABT_ERR_SCHED  a stream uses it; nothing changed
+ * Threads:   one thread, when no other uses the scheduler.
+ * Undefined: nothing.
+ * Source:    as Argobots 1.2.
+ */
+ABT_API_PUBLIC int ABT_sched_free(ABT_sched *sched);
+
+/**
+ * How many pools it has.
+ *
+ * @param sched      [in]  the scheduler
+ * @param num_pools  [out]  the answer
+ * Owns:      nothing changes hands.
+ * Errors:    ABT_ERR_INV_SCHED  sched is NULL
+ *            ABT_ERR_INV_ARG  num_pools is NULL
+ * Threads:   any thread; never blocks.
+ * Undefined: the object is freed meanwhile.
+ * Source:    as Argobots 1.2.
+ */
+ABT_API_PUBLIC int ABT_sched_get_num_pools(ABT_sched sched, int *num_pools);
+
+/**
+ * Its pools, or some of them.
+ *
+ * @param sched      [in]  the scheduler
+ * @param max_pools  [in]  how many at most
+ * @param idx        [in]  the first one, from 0
+ * @param pools      [out]  room for `max_pools`
+ * Owns:      nothing changes hands.
+ * Errors:    ABT_ERR_INV_SCHED  sched is NULL
+ *            ABT_ERR_INV_ARG  pools is NULL
+ *            ABT_ERR_INV_ARG  idx or max_pools is negative, or there are not
+ *              so many
+ * Threads:   any thread; never blocks.
+ * Undefined: the object is freed meanwhile.
+ * Source:    as Argobots 1.2.
+ */
+ABT_API_PUBLIC int ABT_sched_get_pools(
+    ABT_sched sched, int max_pools, int idx, ABT_pool *pools);
+
+/**
+ * How many threads are ready in its pools.
+ *
+ * @param sched  [in]  the scheduler
+ * @param size   [out]  the answer
+ * Owns:      nothing changes hands.
+ * Errors:    ABT_ERR_INV_SCHED  sched is NULL
+ *            ABT_ERR_INV_ARG  size is NULL
+ * Threads:   any thread; never blocks.
+ * Undefined: the object is freed meanwhile.
+ * Source:    as Argobots 1.2.
+ */
+ABT_API_PUBLIC int ABT_sched_get_size(ABT_sched sched, size_t *size);
+
+/**
+ * How many threads belong to its pools.
+ *
+ * @param sched  [in]  the scheduler
+ * @param size   [out]  the answer
+ * Owns:      nothing changes hands.
+ * Errors:    ABT_ERR_INV_SCHED  sched is NULL
+ *            ABT_ERR_INV_ARG  size is NULL
+ * Threads:   any thread; never blocks.
+ * Undefined: the object is freed meanwhile.
+ * Source:    as Argobots 1.2.
+ */
+ABT_API_PUBLIC int ABT_sched_get_total_size(ABT_sched sched, size_t *size);
+
+/**
+ * Ask it to end when its pools are empty.
+ *
+ * It looks when it next calls ABT_sched_has_to_stop(), and is woken for that.
+ *
+ * @param sched  [in]  the scheduler
+ * Owns:      nothing changes hands.
+ * Errors:    ABT_ERR_INV_SCHED  sched is NULL
+ * Threads:   any thread; never blocks.
+ * Undefined: the object is freed meanwhile.
+ * Source:    as Argobots 1.2.
+ */
+ABT_API_PUBLIC int ABT_sched_finish(ABT_sched sched);
+
+/**
+ * Ask it to end at once; its threads stay in their pools.
+ *
+ * It looks when it next calls ABT_sched_has_to_stop(), and is woken for that.
+ *
+ * @param sched  [in]  the scheduler
+ * Owns:      nothing changes hands.
+ * Errors:    ABT_ERR_INV_SCHED  sched is NULL
+ * Threads:   any thread; never blocks.
+ * Undefined: the object is freed meanwhile.
+ * Source:    as Argobots 1.2.
+ */
+ABT_API_PUBLIC int ABT_sched_exit(ABT_sched sched);
+
+/**
+ * By a scheduler's run function: is it to return now?
+ *
+ * @param sched  [in]  the scheduler
+ * @param stop   [out]  the answer
+ * Owns:      nothing changes hands.
+ * Errors:    ABT_ERR_INV_SCHED  sched is NULL
+ *            ABT_ERR_INV_ARG  stop is NULL
+ * Threads:   the stream that runs it; never blocks.
+ * Undefined: the object is freed meanwhile.
+ * Source:    as Argobots 1.2.
+ */
+ABT_API_PUBLIC int ABT_sched_has_to_stop(ABT_sched sched, ABT_bool *stop);
+
+/**
+ * Keep a pointer of the program's with the scheduler.
+ *
+ * @param sched  [in]  the scheduler
+ * @param data   [in]  never looked at
+ * Owns:      nothing changes hands.
+ * Errors:    ABT_ERR_INV_SCHED  sched is NULL
+ * Threads:   any thread; never blocks.
+ * Undefined: the object is freed meanwhile.
+ * Source:    as Argobots 1.2.
+ */
+ABT_API_PUBLIC int ABT_sched_set_data(ABT_sched sched, void *data);
+
+/**
+ * What ABT_sched_set_data() kept, or NULL.
+ *
+ * @param sched  [in]  the scheduler
+ * @param data   [out]  the answer
+ * Owns:      nothing changes hands.
+ * Errors:    ABT_ERR_INV_SCHED  sched is NULL
+ *            ABT_ERR_INV_ARG  data is NULL
+ * Threads:   any thread; never blocks.
+ * Undefined: the object is freed meanwhile.
+ * Source:    as Argobots 1.2.
+ */
+ABT_API_PUBLIC int ABT_sched_get_data(ABT_sched sched, void **data);
+
+/**
+ * Make a configuration of a scheduler.
+ *
+ * @param config  [out]  the configuration
+ * @param ...     [in]  pairs of an ABT_sched_config_var and a value of its
+ *                      type, and ABT_sched_config_var_end as the last one
+ * Owns:      the result is the caller's; ABT_sched_config_free() ends it.
+ * Errors:    ABT_ERR_INV_ARG  config is NULL
+ *            ABT_ERR_INV_SCHED_CONFIG  no such type
+ *            ABT_ERR_MEM  no memory
+ * Threads:   any thread; never blocks.
+ * Undefined: the list does not end.
+ * Source:    as Argobots 1.2.
+ */
+ABT_API_PUBLIC int ABT_sched_config_create(ABT_sched_config *config, ...);
+
+/**
+ * Read the first values of a configuration.
+ *
+ * @param config    [in]  the configuration
+ * @param num_vars  [in]  how many
+ * @param ...       [out]  where those of index 0, 1 ... are put; NULL is
+ *                         skipped, and so is what was not set
+ * Owns:      nothing changes hands.
+ * Errors:    ABT_ERR_INV_SCHED_CONFIG  config is NULL
+ *            ABT_ERR_INV_ARG  ... is NULL
+ * Threads:   any thread; never blocks.
+ * Undefined: the object is freed meanwhile.
+ * Source:    as Argobots 1.2.
+ */
+ABT_API_PUBLIC int ABT_sched_config_read(
+    ABT_sched_config config, int num_vars, ...);
+
+/**
+ * Keep a value, instead of the one before.
+ *
+ * @param config  [in]  the configuration
+ * @param idx     [in]  that of an ABT_sched_config_var
+ * @param type    [in]  of the value
+ * @param val     [in]  the value is copied; NULL: it is forgotten
+ * Owns:      nothing changes hands.
+ * Errors:    ABT_ERR_INV_SCHED_CONFIG  config is NULL
+ *            ABT_ERR_INV_ARG  no such type
+ *            ABT_ERR_MEM  no memory
+ * Threads:   any thread, one at a time per configuration; never blocks.
+ * Undefined: the object is freed meanwhile.
+ * Source:    as Argobots 1.2.
+ */
+ABT_API_PUBLIC int ABT_sched_config_set(ABT_sched_config config, int idx,
+    ABT_sched_config_type type, const void *val);
+
+/**
+ * Read a value.
+ *
+ * @param config  [in]  the configuration
+ * @param idx     [in]  as it was set
+ * @param type    [out]  may be NULL
+ * @param val     [out]  room for an int, a double or a pointer; may be NULL
+ * Owns:      nothing changes hands.
+ * Errors:    ABT_ERR_INV_SCHED_CONFIG  config is NULL
+ *            ABT_ERR_INV_ARG  it was not set
+ * Threads:   any thread; never blocks.
+ * Undefined: the object is freed meanwhile.
+ * Source:    as Argobots 1.2.
+ */
+ABT_API_PUBLIC int ABT_sched_config_get(
+    ABT_sched_config config, int idx, ABT_sched_config_type *type, void *val);
+
+/**
+ * End a configuration.
+ *
+ * @param config  [in,out]  the configuration; becomes its NULL constant
+ * Owns:      the configuration is taken.
+ * Errors:    ABT_ERR_INV_SCHED_CONFIG  it is NULL
+ * Threads:   any thread; never blocks.
+ * Undefined: nothing.
+ * Source:    as Argobots 1.2.
+ */
+ABT_API_PUBLIC int ABT_sched_config_free(ABT_sched_config *config);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

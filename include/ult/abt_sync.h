@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Conditions, locks of readers and writers, barriers. */
+#ifndef ABT_SYNC_H
+#define ABT_SYNC_H
+
+#include "abt_types.h"
+#include <time.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/**
+ * Make a condition.
+ *
+ * @param newcond  [out]  the condition
+ * Owns:      the result is the caller's; ABT_cond_free() ends it.
+ * Errors:    ABT_ERR_INV_ARG  newcond is NULL
+ *            ABT_ERR_MEM  no memory
+ * Threads:   any thread; never blocks.
+ * Undefined: nothing.
+ * Source:    as Argobots 1.2.
+ */
+ABT_API_PUBLIC int ABT_cond_create(ABT_cond *newcond);
+
+/**
+ * End a condition that was created.
+ *
+ * @param cond  [in,out]  the condition; becomes its NULL constant
+ * Owns:      the condition is taken.
+ * Errors:    ABT_ERR_INV_COND  it is NULL
+ *            ABT_ERR_COND  somebody waits for it; nothing changed
+ * Threads:   any thread; never blocks.
+ * Undefined: nothing.
+ * Source:    as Argobots 1.2.
+ */
+ABT_API_PUBLIC int ABT_cond_free(ABT_cond *cond);
+
+/**
+ * Give a mutex back, wait for a signal, and take the mutex again.
+ *
+ * @param cond   [in]  the condition
+ * @param mutex  [in]  the caller holds it; the same one for all who wait
+ * Owns:      nothing changes hands.
+ * Errors:    ABT_ERR_INV_COND  cond is NULL
+ *            ABT_ERR_INV_MUTEX  mutex is NULL
+ *            ABT_ERR_INV_MUTEX  others wait with another mutex; nothing
+ *              changed
+ * Threads:   waits; other user-level threads of the stream run meanwhile.
+ * Undefined: the object is freed meanwhile.
+ * Source:    as Argobots 1.2.
+ */
+ABT_API_PUBLIC int ABT_cond_wait(ABT_cond cond, ABT_mutex mutex);
+
+/**
+ * The same until a moment.
+ *
+ * @param cond     [in]  the condition
+ * @param mutex    [in]  the caller holds it; the same one for all who wait
+ * @param abstime  [in]  of CLOCK_REALTIME
+ * Owns:      nothing changes hands.
+ * Errors:    ABT_ERR_INV_COND  cond is NULL
+ *            ABT_ERR_INV_MUTEX  mutex is NULL
+ *            ABT_ERR_COND_TIMEDOUT  no signal came; the mutex is held again
+ *            ABT_ERR_INV_MUTEX  others wait with another mutex; nothing
+ *              changed
+ *            ABT_ERR_INV_ARG  abstime is NULL
+ * Threads:   waits; other user-level threads of the stream run meanwhile.
+ * Undefined: the object is freed meanwhile.
+ * Source:    as Argobots 1.2.
+ */
+ABT_API_PUBLIC int ABT_cond_timedwait(
+    ABT_cond cond, ABT_mutex mutex, const struct timespec *abstime);
+
+/**
+ * Let one who waits go on.
+ *
+ * @param cond  [in]  the condition
+ * Owns:      nothing changes hands.
+ * Errors:    ABT_ERR_INV_COND  cond is NULL
+ * Threads:   any thread; never blocks.
+ * Undefined: the object is freed meanwhile.
+ * Source:    as Argobots 1.2.
+ */
+ABT_API_PUBLIC int ABT_cond_signal(ABT_cond cond);
+
+/**
+ * Let all who wait go on.
+ *
+ * @param cond  [in]  the condition
+ * Owns:      nothing changes hands.
+ * Errors:    ABT_ERR_INV_COND  cond is NULL
+ * Threads:   any thread; never blocks.
+ * Undefined: the object is freed meanwhile.
+ * Source:    as Argobots 1.2.
+ */
+ABT_API_PUBLIC int ABT_cond_broadcast(ABT_cond cond);
+
+/**
+ * Make a lock of readers and writers.
+ *
+ * @param newrwlock  [out]  the lock
+ * Owns:      the result is the caller's; ABT_rwlock_free() ends it.
+ * Errors:    ABT_ERR_INV_ARG  newrwlock is NULL
+ *            ABT_ERR_MEM  no memory
+ * Threads:   any thread; never blocks.
+ * Undefined: nothing.
+ * Source:    as Argobots 1.2.
+ */
+ABT_API_PUBLIC int ABT_rwlock_create(ABT_rwlock *newrwlock);
+
+/**
+ * End a lock that was created.
+ *
+ * @param rwlock  [in,out]  the lock; becomes its NULL constant
+ * Owns:      the lock is taken.
+ * Errors:    ABT_ERR_INV_RWLOCK  it is NULL
+ * Threads:   one thread, when no other uses the lock.
+ * Undefined: nothing.
+ * Source:    as Argobots 1.2.
+ */
+ABT_API_PUBLIC int ABT_rwlock_free(ABT_rwlock *rwlock);
+
+/**
+ * Take it together with other readers.
+ *
+ * @param rwlock  [in]  the lock
+ * Owns:      nothing changes hands.
+ * Errors:    ABT_ERR_INV_RWLOCK  rwlock is NULL
+ * Threads:   waits; other user-level threads of the stream run meanwhile.
+ * Undefined: the object is freed meanwhile.
+ * Source:    as Argobots 1.2.
+ */
+ABT_API_PUBLIC int ABT_rwlock_rdlock(ABT_rwlock rwlock);
+
+/**
+ * Take it alone.
+ *
+ * @param rwlock  [in]  the lock
+ * Owns:      nothing changes hands.
+ * Errors:    ABT_ERR_INV_RWLOCK  rwlock is NULL
+ * Threads:   waits; other user-level threads of the stream run meanwhile.
+ * Undefined: the object is freed meanwhile.
+ * Source:    as Argobots 1.2.
+ */
+ABT_API_PUBLIC int ABT_rwlock_wrlock(ABT_rwlock rwlock);
+
+/**
+ * Give it back.
+ *
+ * @param rwlock  [in]  the lock
+ * Owns:      nothing changes hands.
+ * Errors:    ABT_ERR_INV_RWLOCK  rwlock is NULL
+ *            ABT_ERR_RWLOCK  nobody holds it
+ * Threads:   any thread; never blocks.
+ * Undefined: the object is freed meanwhile.
+ * Source:    as Argobots 1.2.
+ */
+ABT_API_PUBLIC int ABT_rwlock_unlock(ABT_rwlock rwlock);
+
+/**
+ * Make a barrier.
+ *
+ * @param num_waiters  [in]  how many let each other go on; not 0
+ * @param newbarrier   [out]  the barrier
+ * Owns:      the result is the caller's; ABT_barrier_free() ends it.
+ * Errors:    ABT_ERR_INV_ARG  newbarrier is NULL
+ *            ABT_ERR_INV_ARG  num_waiters is 0
+ *            ABT_ERR_MEM  no memory
+ * Threads:   any thread; never blocks.
+ * Undefined: nothing.
+ * Source:    as Argobots 1.2.
+ */
+ABT_API_PUBLIC int ABT_barrier_create(
+    uint32_t num_waiters, ABT_barrier *newbarrier);
+
+/**
+ * Change how many wait at a barrier.
+ *
+ * @param barrier      [in]  the barrier
+ * @param num_waiters  [in]  not 0
+ * Owns:      nothing changes hands.
+ * Errors:    ABT_ERR_INV_BARRIER  barrier is NULL
+ *            ABT_ERR_INV_ARG  num_waiters is 0
+ *            ABT_ERR_BARRIER  somebody waits; nothing changed
+ * Threads:   any thread; never blocks.
+ * Undefined: the object is freed meanwhile.
+ * Source:    as Argobots 1.2.
+ */
+ABT_API_PUBLIC int ABT_barrier_reinit(
+    ABT_barrier barrier, uint32_t num_waiters);
+
+/**
+ * End a barrier.
+ *
+ * @param barrier  [in,out]  the barrier; becomes its NULL constant
+ * Owns:      the barrier is taken.
+ * Errors:    ABT_ERR_INV_BARRIER  it is NULL
+ *            ABT_ERR_BARRIER  somebody waits; nothing changed
+ * Threads:   any thread; never blocks.
+ * Undefined: nothing.
+ * Source:    as Argobots 1.2.
+ */
+ABT_API_PUBLIC int ABT_barrier_free(ABT_barrier *barrier);
+
+/**
+ * Wait until all have come.
+ *
+ * @param barrier  [in]  the barrier
+ * Owns:      nothing changes hands.
+ * Errors:    ABT_ERR_INV_BARRIER  barrier is NULL
+ * Threads:   waits; other user-level threads of the stream run meanwhile.
+ * Undefined: the object is freed meanwhile.
+ * Source:    as Argobots 1.2.
+ */
+ABT_API_PUBLIC int ABT_barrier_wait(ABT_barrier barrier);
+
+/**
+ * How many let each other go on.
+ *
+ * @param barrier      [in]  the barrier
+ * @param num_waiters  [out]  the answer
+ * Owns:      nothing changes hands.
+ * Errors:    ABT_ERR_INV_BARRIER  barrier is NULL
+ *            ABT_ERR_INV_ARG  num_waiters is NULL
+ * Threads:   any thread; never blocks.
+ * Undefined: the object is freed meanwhile.
+ * Source:    as Argobots 1.2.
+ */
+ABT_API_PUBLIC int ABT_barrier_get_num_waiters(
+    ABT_barrier barrier, uint32_t *num_waiters);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Tasklets: threads without a stack of their own, which cannot wait. */
+#ifndef ABT_TASK_H
+#define ABT_TASK_H
+
+#include "abt_types.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/**
+ * Make a tasklet, ready in a pool.
+ *
+ * @param pool       [in]  the pool
+ * @param task_func  [in]  what it runs
+ * @param arg        [in]  handed to it as it is
+ * @param newtask    [out]  NULL: it has no name, and frees itself when it ends
+ * Owns:      the result is the caller's; ABT_task_free() ends it.
+ * Errors:    ABT_ERR_INV_POOL  pool is NULL
+ *            ABT_ERR_INV_ARG  task_func is NULL
+ *            ABT_ERR_MEM  no memory
+ * Threads:   any thread; never blocks.
+ * Undefined: the object is freed meanwhile.
+ * Source:    as Argobots 1.2.
+ */
+ABT_API_PUBLIC int ABT_task_create(
+    ABT_pool pool, void (*task_func)(void *), void *arg, ABT_task *newtask);
+
+/**
+ * Make a tasklet, ready in the first pool of a stream.
+ *
+ * @param xstream    [in]  the stream
+ * @param task_func  [in]  what it runs
+ * @param arg        [in]  handed to it as it is
+ * @param newtask    [out]  as for ABT_task_create()
+ * Owns:      the result is the caller's; ABT_task_free() ends it.
+ * Errors:    ABT_ERR_INV_XSTREAM  xstream is NULL
+ *            ABT_ERR_INV_ARG  task_func is NULL
+ *            ABT_ERR_MEM  no memory
+ * Threads:   any thread; never blocks.
+ * Undefined: the object is freed meanwhile.
+ * Source:    as Argobots 1.2.
+ */
+ABT_API_PUBLIC int ABT_task_create_on_xstream(ABT_xstream xstream,
+    void (*task_func)(void *), void *arg, ABT_task *newtask);
+
+/**
+ * Let a tasklet that has ended run again, with another function.
+ *
+ * @param pool       [in]  the pool
+ * @param task_func  [in]  what it runs
+ * @param arg        [in]  handed to it as it is
+ * @param task       [in,out]  stays the same
+ * Owns:      nothing changes hands.
+ * Errors:    ABT_ERR_INV_POOL  pool is NULL
+ *            ABT_ERR_INV_ARG  task is NULL
+ *            ABT_ERR_INV_TASK  it has not ended
+ *            ABT_ERR_INV_ARG  task_func is NULL
+ * Threads:   any thread; never blocks.
+ * Undefined: the object is freed meanwhile.
+ * Source:    as Argobots 1.2.
+ */
+ABT_API_PUBLIC int ABT_task_revive(
+    ABT_pool pool, void (*task_func)(void *), void *arg, ABT_task *task);
+
+/**
+ * Join a tasklet, and end it.
+ *
+ * @param task  [in,out]  the tasklet; becomes its NULL constant
+ * Owns:      the tasklet is taken.
+ * Errors:    ABT_ERR_INV_TASK  it is NULL
+ * Threads:   waits; other user-level threads of the stream run meanwhile.
+ * Undefined: nothing.
+ * Source:    as Argobots 1.2.
+ */
+ABT_API_PUBLIC int ABT_task_free(ABT_task *task);
+
+/**
+ * Wait until a tasklet has ended.
+ *
+ * @param task  [in]  the tasklet
+ * Owns:      nothing changes hands.
+ * Errors:    ABT_ERR_INV_TASK  task is NULL
+ * Threads:   waits; other user-level threads of the stream run meanwhile.
+ * Undefined: the object is freed meanwhile.
+ * Source:    as Argobots 1.2.
+ */
+ABT_API_PUBLIC int ABT_task_join(ABT_task task);
+
+/**
+ * Ask that a tasklet ends without having run.
+ *
+ * @param task  [in]  the tasklet
+ * Owns:      nothing changes hands.
+ * Errors:    ABT_ERR_INV_TASK  task is NULL
+ * Threads:   any thread; never blocks.
+ * Undefined: the object is freed meanwhile.
+ * Source:    as Argobots 1.2.
+ */
+ABT_API_PUBLIC int ABT_task_cancel(ABT_task task);
+
+/**
+ * The calling tasklet.
+ *
+ * @param task  [out]  the tasklet
+ * Owns:      nothing changes hands.
+ * Errors:    ABT_ERR_INV_ARG  task is NULL
+ *            ABT_ERR_INV_XSTREAM, ABT_ERR_INV_TASK  the caller is none;
+ *              ABT_TASK_NULL was written
+ * Threads:   any thread; never blocks.
+ * Undefined: nothing.
+ * Source:    as Argobots 1.2.
+ */
+ABT_API_PUBLIC int ABT_task_self(ABT_task *task);
+
+/**
+ * The number of the calling tasklet.
+ *
+ * @param id  [out]  the answer
+ * Owns:      nothing changes hands.
+ * Errors:    ABT_ERR_INV_ARG  id is NULL
+ *            ABT_ERR_INV_XSTREAM, ABT_ERR_INV_TASK  the caller is none
+ * Threads:   any thread; never blocks.
+ * Undefined: nothing.
+ * Source:    as Argobots 1.2.
+ */
+ABT_API_PUBLIC int ABT_task_self_id(ABT_unit_id *id);
+
+/**
+ * The stream that runs a tasklet, or ran it.
+ *
+ * @param task     [in]  the tasklet
+ * @param xstream  [out]  ABT_XSTREAM_NULL: none has yet
+ * Owns:      nothing changes hands.
+ * Errors:    ABT_ERR_INV_TASK  task is NULL
+ *            ABT_ERR_INV_ARG  xstream is NULL
+ * Threads:   any thread; never blocks.
+ * Undefined: the object is freed meanwhile.
+ * Source:    as Argobots 1.2.
+ */
+ABT_API_PUBLIC int ABT_task_get_xstream(ABT_task task, ABT_xstream *xstream);
+
+/**
+ * What a tasklet does.
+ *
+ * @param task   [in]  the tasklet
+ * @param state  [out]  the answer
+ * Owns:      nothing changes hands.
+ * Errors:    ABT_ERR_INV_TASK  task is NULL
+ *            ABT_ERR_INV_ARG  state is NULL
+ * Threads:   any thread; never blocks.
+ * Undefined: the object is freed meanwhile.
+ * Source:    as Argobots 1.2.
+ */
+ABT_API_PUBLIC int ABT_task_get_state(ABT_task task, ABT_task_state *state);
+
+/**
+ * The pool of a tasklet.
+ *
+ * @param task  [in]  the tasklet
+ * @param pool  [out]  the pool
+ * Owns:      nothing changes hands.
+ * Errors:    ABT_ERR_INV_TASK  task is NULL
+ *            ABT_ERR_INV_ARG  pool is NULL
+ * Threads:   any thread; never blocks.
+ * Undefined: the object is freed meanwhile.
+ * Source:    as Argobots 1.2.
+ */
+ABT_API_PUBLIC int ABT_task_get_last_pool(ABT_task task, ABT_pool *pool);
+
+/**
+ * The number of the pool of a tasklet.
+ *
+ * @param task  [in]  the tasklet
+ * @param id    [out]  the answer
+ * Owns:      nothing changes hands.
+ * Errors:    ABT_ERR_INV_TASK  task is NULL
+ *            ABT_ERR_INV_ARG  id is NULL
+ * Threads:   any thread; never blocks.
+ * Undefined: the object is freed meanwhile.
+ * Source:    as Argobots 1.2.
+ */
+ABT_API_PUBLIC int ABT_task_get_last_pool_id(ABT_task task, int *id);
+
+/**
+ * Say whether a tasklet may migrate.
+ *
+ * @param task  [in]  the tasklet
+ * @param flag  [in]  may it?
+ * Owns:      nothing changes hands.
+ * Errors:    ABT_ERR_INV_TASK  task is NULL
+ * Threads:   any thread; never blocks.
+ * Undefined: the object is freed meanwhile.
+ * Source:    as Argobots 1.2.
+ */
+ABT_API_PUBLIC int ABT_task_set_migratable(ABT_task task, ABT_bool flag);
+
+/**
+ * May a tasklet migrate?
+ *
+ * @param task  [in]  the tasklet
+ * @param flag  [out]  the answer
+ * Owns:      nothing changes hands.
+ * Errors:    ABT_ERR_INV_TASK  task is NULL
+ *            ABT_ERR_INV_ARG  flag is NULL
+ * Threads:   any thread; never blocks.
+ * Undefined: the object is freed meanwhile.
+ * Source:    as Argobots 1.2.
+ */
+ABT_API_PUBLIC int ABT_task_is_migratable(ABT_task task, ABT_bool *flag);
+
+/**
+ * Does it free itself when it ends?
+ *
+ * @param task  [in]  the tasklet
+ * @param flag  [out]  the answer
+ * Owns:      nothing changes hands.
+ * Errors:    ABT_ERR_INV_TASK  task is NULL
+ *            ABT_ERR_INV_ARG  flag is NULL
+ * Threads:   any thread; never blocks.
+ * Undefined: the object is freed meanwhile.
+ * Source:    as Argobots 1.2.
+ */
+ABT_API_PUBLIC int ABT_task_is_unnamed(ABT_task task, ABT_bool *flag);
+
+/**
+ * Are two tasklets the same?
+ *
+ * @param task1   [in]  the tasklet
+ * @param task2   [in]  the tasklet
+ * @param result  [out]  the answer
+ * Owns:      nothing changes hands.
+ * Errors:    ABT_ERR_INV_ARG  result is NULL
+ * Threads:   any thread; never blocks.
+ * Undefined: the object is freed meanwhile.
+ * Source:    as Argobots 1.2.
+ */
+ABT_API_PUBLIC int ABT_task_equal(
+    ABT_task task1, ABT_task task2, ABT_bool *result);
+
+/**
+ * A number that no other thread of the process has, ever.
+ *
+ * @param task     [in]  the tasklet
+ * @param task_id  [out]  the answer
+ * Owns:      nothing changes hands.
+ * Errors:    ABT_ERR_INV_TASK  task is NULL
+ *            ABT_ERR_INV_ARG  task_id is NULL
+ * Threads:   any thread; never blocks.
+ * Undefined: the object is freed meanwhile.
+ * Source:    as Argobots 1.2.
+ */
+ABT_API_PUBLIC int ABT_task_get_id(ABT_task task, ABT_unit_id *task_id);
+
+/**
+ * The argument of a tasklet.
+ *
+ * @param task  [in]  the tasklet
+ * @param arg   [out]  the answer
+ * Owns:      nothing changes hands.
+ * Errors:    ABT_ERR_INV_TASK  task is NULL
+ *            ABT_ERR_INV_ARG  arg is NULL
+ * Threads:   any thread; never blocks.
+ * Undefined: the object is freed meanwhile.
+ * Source:    as Argobots 1.2.
+ */
+ABT_API_PUBLIC int ABT_task_get_arg(ABT_task task, void **arg);
+
+/**
+ * Set the value of a key for a tasklet.
+ *
+ * @param task   [in]  the tasklet
+ * @param key    [in]  the key
+ * @param value  [in]  handed to the key's destructor when the tasklet is freed
+ * Owns:      nothing changes hands.
+ * Errors:    ABT_ERR_INV_TASK  task is NULL
+ *            ABT_ERR_INV_KEY  key is NULL
+ *            ABT_ERR_MEM  no memory
+ * Threads:   any thread; never blocks.
+ * Undefined: the object is freed meanwhile.
+ * Source:    as Argobots 1.2.
+ */
+ABT_API_PUBLIC int ABT_task_set_specific(
+    ABT_task task, ABT_key key, void *value);
+
+/**
+ * The value of a key for a tasklet; NULL: it was not set.
+ *
+ * @param task   [in]  the tasklet
+ * @param key    [in]  the key
+ * @param value  [out]  the answer
+ * Owns:      nothing changes hands.
+ * Errors:    ABT_ERR_INV_TASK  task is NULL
+ *            ABT_ERR_INV_KEY  key is NULL
+ *            ABT_ERR_INV_ARG  value is NULL
+ * Threads:   any thread; never blocks.
+ * Undefined: the object is freed meanwhile.
+ * Source:    as Argobots 1.2.
+ */
+ABT_API_PUBLIC int ABT_task_get_specific(
+    ABT_task task, ABT_key key, void **value);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,444 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* User-level threads. */
+#ifndef ABT_THREAD_H
+#define ABT_THREAD_H
+
+#include "abt_types.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/**
+ * Make a thread, ready in a pool.
+ *
+ * @param pool         [in]  the pool
+ * @param thread_func  [in]  what it runs
+ * @param arg          [in]  handed to it as it is
+ * @param attr         [in]  may be ABT_THREAD_ATTR_NULL
+ * @param newthread    [out]  NULL: it has no name, and frees itself when it
+ *                            ends
+ * Owns:      the result is the caller's; ABT_thread_free() ends it.
+ * Errors:    ABT_ERR_INV_POOL  pool is NULL
+ *            ABT_ERR_INV_ARG  thread_func is NULL
+ *            ABT_ERR_MEM  no memory for it or its stack
+ * Threads:   any thread; never blocks.
+ * Undefined: the object is freed meanwhile.
+ * Source:    as Argobots 1.2.
+ */
+ABT_API_PUBLIC int ABT_thread_create(ABT_pool pool, void (*thread_func)(void *),
+    void *arg, ABT_thread_attr attr, ABT_thread *newthread);
+
+/**
+ * The same, and go on with the new one at once; the caller is pushed into its
+ * pool.
+ *
+ * @param pool         [in]  the pool
+ * @param thread_func  [in]  what it runs
+ * @param arg          [in]  handed to it as it is
+ * @param attr         [in]  may be ABT_THREAD_ATTR_NULL
+ * @param newthread    [out]  as for ABT_thread_create()
+ * Owns:      the result is the caller's; ABT_thread_free() ends it.
+ * Errors:    ABT_ERR_INV_POOL  pool is NULL
+ *            ABT_ERR_INV_ARG  thread_func is NULL
+ *            ABT_ERR_INV_XSTREAM, ABT_ERR_INV_THREAD  the caller is no thread
+ *              that can yield
+ *            ABT_ERR_MEM  no memory for it or its stack
+ * Threads:   a user-level thread; yields.
+ * Undefined: the object is freed meanwhile.
+ * Source:    as Argobots 1.2.
+ */
+ABT_API_PUBLIC int ABT_thread_create_to(ABT_pool pool,
+    void (*thread_func)(void *), void *arg, ABT_thread_attr attr,
+    ABT_thread *newthread);
+
+/**
+ * Make a thread, ready in the first pool of a stream.
+ *
+ * @param xstream      [in]  the stream
+ * @param thread_func  [in]  what it runs
+ * @param arg          [in]  handed to it as it is
+ * @param attr         [in]  may be ABT_THREAD_ATTR_NULL
+ * @param newthread    [out]  as for ABT_thread_create()
+ * Owns:      the result is the caller's; ABT_thread_free() ends it.
+ * Errors:    ABT_ERR_INV_XSTREAM  xstream is NULL
+ *            ABT_ERR_INV_ARG  thread_func is NULL
+ *            ABT_ERR_MEM  no memory for it or its stack
+ * Threads:   any thread; never blocks.
+ * Undefined: the object is freed meanwhile.
+ * Source:    as Argobots 1.2.
+ */
+ABT_API_PUBLIC int ABT_thread_create_on_xstream(ABT_xstream xstream,
+    void (*thread_func)(void *), void *arg, ABT_thread_attr attr,
+    ABT_thread *newthread);
+
+/**
+ * Make many threads.
+ *
+ * @param num_threads       [in]  how many
+ * @param pool_list         [in]  a pool for each
+ * @param thread_func_list  [in]  a function for each
+ * @param arg_list          [in]  an argument for each; NULL: all get NULL
+ * @param attr              [in]  for all; without a stack of its own; may be
+ *                                ABT_THREAD_ATTR_NULL
+ * @param newthread_list    [out]  room for all; NULL: they have no names
+ * Owns:      the results are the caller's; ABT_thread_free() ends each.
+ * Errors:    ABT_ERR_INV_ARG  a list is NULL, or attr has a stack
+ *            ABT_ERR_INV_POOL  a pool is ABT_POOL_NULL; those before it were
+ *              made
+ *            ABT_ERR_MEM  no memory for one; those before it were made
+ * Threads:   any thread; never blocks.
+ * Undefined: the object is freed meanwhile.
+ * Source:    as Argobots 1.2.
+ */
+ABT_API_PUBLIC int ABT_thread_create_many(int num_threads, ABT_pool *pool_list,
+    void (**thread_func_list)(void *), void **arg_list, ABT_thread_attr attr,
+    ABT_thread *newthread_list);
+
+/**
+ * Let a thread that has ended run again, with another function.
+ *
+ * @param pool         [in]  the pool
+ * @param thread_func  [in]  what it runs
+ * @param arg          [in]  handed to it as it is
+ * @param thread       [in,out]  stays the same
+ * Owns:      nothing changes hands.
+ * Errors:    ABT_ERR_INV_POOL  pool is NULL
+ *            ABT_ERR_INV_ARG  thread is NULL
+ *            ABT_ERR_INV_THREAD  it has not ended
+ *            ABT_ERR_INV_ARG  thread_func is NULL
+ * Threads:   any thread; never blocks.
+ * Undefined: the object is freed meanwhile.
+ * Source:    as Argobots 1.2.
+ */
+ABT_API_PUBLIC int ABT_thread_revive(
+    ABT_pool pool, void (*thread_func)(void *), void *arg, ABT_thread *thread);
+
+/**
+ * The same, and go on with it at once; the caller is pushed into its pool.
+ *
+ * @param pool         [in]  the pool
+ * @param thread_func  [in]  what it runs
+ * @param arg          [in]  handed to it as it is
+ * @param thread       [in,out]  stays the same
+ * Owns:      nothing changes hands.
+ * Errors:    ABT_ERR_INV_POOL  pool is NULL
+ *            ABT_ERR_INV_ARG  thread is NULL
+ *            ABT_ERR_INV_THREAD  it has not ended, or the caller cannot yield
+ *            ABT_ERR_INV_ARG  thread_func is NULL
+ * Threads:   a user-level thread; yields.
+ * Undefined: the object is freed meanwhile.
+ * Source:    as Argobots 1.2.
+ */
+ABT_API_PUBLIC int ABT_thread_revive_to(
+    ABT_pool pool, void (*thread_func)(void *), void *arg, ABT_thread *thread);
+
+/**
+ * Join a thread, and end it.
+ *
+ * @param thread  [in,out]  the thread; becomes its NULL constant
+ * Owns:      the thread is taken.
+ * Errors:    ABT_ERR_INV_THREAD  it is NULL
+ *            ABT_ERR_INV_THREAD  it is the primary one, or the caller
+ * Threads:   waits; other user-level threads of the stream run meanwhile.
+ * Undefined: nothing.
+ * Source:    as Argobots 1.2.
+ */
+ABT_API_PUBLIC int ABT_thread_free(ABT_thread *thread);
+
+/**
+ * Join many threads, and end them.
+ *
+ * @param num_threads  [in]  how many
+ * @param thread_list  [in,out]  each becomes ABT_THREAD_NULL, and is skipped
+ *                               if it is
+ * Owns:      the threads are taken.
+ * Errors:    ABT_ERR_INV_ARG  thread_list is NULL
+ * Threads:   waits; other user-level threads of the stream run meanwhile.
+ * Undefined: nothing.
+ * Source:    as Argobots 1.2.
+ */
+ABT_API_PUBLIC int ABT_thread_free_many(
+    int num_threads, ABT_thread *thread_list);
+
+/**
+ * Wait until a thread has ended.
+ *
+ * @param thread  [in]  the thread
+ * Owns:      nothing changes hands.
+ * Errors:    ABT_ERR_INV_THREAD  thread is NULL
+ *            ABT_ERR_INV_THREAD  it is the primary one, or the caller
+ * Threads:   waits; other user-level threads of the stream run meanwhile.
+ * Undefined: the object is freed meanwhile.
+ * Source:    as Argobots 1.2.
+ */
+ABT_API_PUBLIC int ABT_thread_join(ABT_thread thread);
+
+/**
+ * Wait until many threads have ended.
+ *
+ * @param num_threads  [in]  how many
+ * @param thread_list  [in]  ABT_THREAD_NULL among them is skipped
+ * Owns:      nothing changes hands.
+ * Errors:    ABT_ERR_INV_ARG  thread_list is NULL
+ * Threads:   waits; other user-level threads of the stream run meanwhile.
+ * Undefined: nothing.
+ * Source:    as Argobots 1.2.
+ */
+ABT_API_PUBLIC int ABT_thread_join_many(
+    int num_threads, ABT_thread *thread_list);
+
+/**
+ * End the calling thread.
+ *
+ * Owns:      nothing changes hands.
+ * Errors:    ABT_ERR_INV_XSTREAM, ABT_ERR_INV_THREAD  the caller is none, or
+ *              the primary one
+ * Threads:   a user-level thread; does not return.
+ * Undefined: nothing.
+ * Source:    as Argobots 1.2.
+ */
+ABT_API_PUBLIC int ABT_thread_exit(void);
+
+/**
+ * Ask a thread to end when it next leaves its stream, or before it begins.
+ *
+ * @param thread  [in]  the thread
+ * Owns:      nothing changes hands.
+ * Errors:    ABT_ERR_INV_THREAD  thread is NULL
+ *            ABT_ERR_INV_THREAD  it is the primary one
+ * Threads:   any thread; never blocks.
+ * Undefined: the object is freed meanwhile.
+ * Source:    as Argobots 1.2.
+ */
+ABT_API_PUBLIC int ABT_thread_cancel(ABT_thread thread);
+
+/**
+ * The calling thread.
+ *
+ * @param thread  [out]  the thread
+ * Owns:      nothing changes hands.
+ * Errors:    ABT_ERR_INV_ARG  thread is NULL
+ *            ABT_ERR_INV_XSTREAM  the caller is no user-level thread;
+ *              ABT_THREAD_NULL was written
+ * Threads:   any thread; never blocks.
+ * Undefined: nothing.
+ * Source:    as Argobots 1.2.
+ */
+ABT_API_PUBLIC int ABT_thread_self(ABT_thread *thread);
+
+/**
+ * The number of the calling thread.
+ *
+ * @param id  [out]  the answer
+ * Owns:      nothing changes hands.
+ * Errors:    ABT_ERR_INV_ARG  id is NULL
+ *            ABT_ERR_INV_XSTREAM  the caller is no user-level thread
+ * Threads:   any thread; never blocks.
+ * Undefined: nothing.
+ * Source:    as Argobots 1.2.
+ */
+ABT_API_PUBLIC int ABT_thread_self_id(ABT_unit_id *id);
+
+/**
+ * The stream that runs a thread, or ran it last.
+ *
+ * @param thread   [in]  the thread
+ * @param xstream  [out]  ABT_XSTREAM_NULL: none has yet
+ * Owns:      nothing changes hands.
+ * Errors:    ABT_ERR_INV_THREAD  thread is NULL
+ *            ABT_ERR_INV_ARG  xstream is NULL
+ * Threads:   any thread; never blocks.
+ * Undefined: the object is freed meanwhile.
+ * Source:    as Argobots 1.2.
+ */
+ABT_API_PUBLIC int ABT_thread_get_last_xstream(
+    ABT_thread thread, ABT_xstream *xstream);
+
+/**
+ * What a thread does.
+ *
+ * @param thread  [in]  the thread
+ * @param state   [out]  the answer
+ * Owns:      nothing changes hands.
+ * Errors:    ABT_ERR_INV_THREAD  thread is NULL
+ *            ABT_ERR_INV_ARG  state is NULL
+ * Threads:   any thread; never blocks.
+ * Undefined: the object is freed meanwhile.
+ * Source:    as Argobots 1.2.
+ */
+ABT_API_PUBLIC int ABT_thread_get_state(
+    ABT_thread thread, ABT_thread_state *state);
+
+/**
+ * The pool of a thread.
+ *
+ * @param thread  [in]  the thread
+ * @param pool    [out]  the pool
+ * Owns:      nothing changes hands.
+ * Errors:    ABT_ERR_INV_THREAD  thread is NULL
+ *            ABT_ERR_INV_ARG  pool is NULL
+ * Threads:   any thread; never blocks.
+ * Undefined: the object is freed meanwhile.
+ * Source:    as Argobots 1.2.
+ */
+ABT_API_PUBLIC int ABT_thread_get_last_pool(ABT_thread thread, ABT_pool *pool);
+
+/**
+ * The number of the pool of a thread.
+ *
+ * @param thread  [in]  the thread
+ * @param id      [out]  the answer
+ * Owns:      nothing changes hands.
+ * Errors:    ABT_ERR_INV_THREAD  thread is NULL
+ *            ABT_ERR_INV_ARG  id is NULL
+ * Threads:   any thread; never blocks.
+ * Undefined: the object is freed meanwhile.
+ * Source:    as Argobots 1.2.
+ */
+ABT_API_PUBLIC int ABT_thread_get_last_pool_id(ABT_thread thread, int *id);
+
+/**
+ * The unit that stands for a thread in its pool.
+ *
+ * @param thread  [in]  the thread
+ * @param unit    [out]  the unit
+ * Owns:      nothing changes hands.
+ * Errors:    ABT_ERR_INV_THREAD  thread is NULL
+ *            ABT_ERR_INV_ARG  unit is NULL
+ * Threads:   any thread; never blocks.
+ * Undefined: the object is freed meanwhile.
+ * Source:    as Argobots 1.2.
+ */
+ABT_API_PUBLIC int ABT_thread_get_unit(ABT_thread thread, ABT_unit *unit);
+
+/**
+ * Say where a thread that is in no pool is pushed when it is ready.
+ *
+ * @param thread  [in]  the thread
+ * @param pool    [in]  the pool
+ * Owns:      nothing changes hands.
+ * Errors:    ABT_ERR_INV_THREAD  thread is NULL
+ *            ABT_ERR_INV_POOL  pool is NULL
+ *            ABT_ERR_MEM  no memory for the unit of a user-defined pool
+ * Threads:   any thread; never blocks.
+ * Undefined: the object is freed meanwhile.
+ * Source:    as Argobots 1.2.
+ */
+ABT_API_PUBLIC int ABT_thread_set_associated_pool(
+    ABT_thread thread, ABT_pool pool);
+
+/**
+ * Go on with another thread at once, which is ready; the caller is pushed into
+ * its pool.
+ *
+ * @param thread  [in]  the thread
+ * Owns:      nothing changes hands.
+ * Errors:    ABT_ERR_INV_THREAD  thread is NULL
+ *            ABT_ERR_INV_THREAD  it is the caller, or has ended
+ * Threads:   a user-level thread; yields.
+ * Undefined: the object is freed meanwhile.
+ * Source:    as Argobots 1.2.
+ */
+ABT_API_PUBLIC int ABT_thread_yield_to(ABT_thread thread);
+
+/**
+ * Let others run.
+ *
+ * Owns:      nothing changes hands.
+ * Errors:    none; from an OS thread that is no stream, the core is given
+ *              away.
+ * Threads:   any thread; a user-level thread yields.
+ * Undefined: nothing.
+ * Source:    as Argobots 1.2.
+ */
+ABT_API_PUBLIC int ABT_thread_yield(void);
+
+/**
+ * Let a thread that has suspended itself go on.
+ *
+ * @param thread  [in]  the thread
+ * Owns:      nothing changes hands.
+ * Errors:    ABT_ERR_INV_THREAD  thread is NULL
+ *            ABT_ERR_THREAD  it is not blocked
+ * Threads:   any thread; never blocks.
+ * Undefined: the object is freed meanwhile.
+ * Source:    as Argobots 1.2.
+ */
+ABT_API_PUBLIC int ABT_thread_resume(ABT_thread thread);
+
+/**
+ * Ask that a thread goes on in a stream.
+ *
+ * It moves when it next leaves its stream; at once if it is ready.
+ *
+ * @param thread   [in]  the thread
+ * @param xstream  [in]  the stream
+ * Owns:      nothing changes hands.
+ * Errors:    ABT_ERR_INV_THREAD  thread is NULL
+ *            ABT_ERR_INV_XSTREAM  xstream is NULL
+ *            ABT_ERR_MIGRATION_NA  it may not migrate
+ *            ABT_ERR_MIGRATION_TARGET  it belongs to that stream already
+ *            ABT_ERR_INV_THREAD  it is the primary one, or has ended
+ * Threads:   any thread; never blocks.
+ * Undefined: the object is freed meanwhile.
+ * Source:    as Argobots 1.2.
+ */
+ABT_API_PUBLIC int ABT_thread_migrate_to_xstream(
+    ABT_thread thread, ABT_xstream xstream);
+
+/**
+ * Ask that a thread goes on in the pools of a scheduler.
+ *
+ * @param thread  [in]  the thread
+ * @param sched   [in]  the scheduler
+ * Owns:      nothing changes hands.
+ * Errors:    ABT_ERR_INV_THREAD  thread is NULL
+ *            ABT_ERR_INV_SCHED  sched is NULL
+ *            ABT_ERR_MIGRATION_NA  it may not migrate
+ *            ABT_ERR_MIGRATION_TARGET  it belongs to that scheduler already
+ *            ABT_ERR_INV_THREAD  it is the primary one, or has ended
+ * Threads:   any thread; never blocks.
+ * Undefined: the object is freed meanwhile.
+ * Source:    as Argobots 1.2.
+ */
+ABT_API_PUBLIC int ABT_thread_migrate_to_sched(
+    ABT_thread thread, ABT_sched sched);
+
+/**
+ * Ask that a thread goes on in a pool.
+ *
+ * @param thread  [in]  the thread
+ * @param pool    [in]  the pool
+ * Owns:      nothing changes hands.
+ * Errors:    ABT_ERR_INV_THREAD  thread is NULL
+ *            ABT_ERR_INV_POOL  pool is NULL
+ *            ABT_ERR_MIGRATION_NA  it may not migrate
+ *            ABT_ERR_MIGRATION_TARGET  it belongs to that pool already
+ *            ABT_ERR_INV_THREAD  it is the primary one, or has ended
+ * Threads:   any thread; never blocks.
+ * Undefined: the object is freed meanwhile.
+ * Source:    as Argobots 1.2.
+ */
+ABT_API_PUBLIC int ABT_thread_migrate_to_pool(ABT_thread thread, ABT_pool pool);
+
+/**
+ * Ask that a thread goes on in some other stream.
+ *
+ * @param thread  [in]  the thread
+ * Owns:      nothing changes hands.
+ * Errors:    ABT_ERR_INV_THREAD  thread is NULL
+ *            ABT_ERR_MIGRATION_NA  it may not migrate, or there is no other
+ *              stream
+ *            ABT_ERR_INV_THREAD  it is the primary one, or has ended
+ * Threads:   any thread; never blocks.
+ * Undefined: the object is freed meanwhile.
+ * Source:    as Argobots 1.2.
+ */
+ABT_API_PUBLIC int ABT_thread_migrate(ABT_thread thread);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What user-level threads are made with. */
+#ifndef ABT_THREAD_ATTR_H
+#define ABT_THREAD_ATTR_H
+
+#include "abt_types.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/**
+ * Make attributes as they are by default.
+ *
+ * @param newattr  [out]  the attributes
+ * Owns:      the result is the caller's; ABT_thread_attr_free() ends it.
+ * Errors:    ABT_ERR_INV_ARG  newattr is NULL
+ *            ABT_ERR_MEM  no memory
+ * Threads:   any thread; never blocks.
+ * Undefined: nothing.
+ * Source:    as Argobots 1.2.
+ */
+ABT_API_PUBLIC int ABT_thread_attr_create(ABT_thread_attr *newattr);
+
+/**
+ * End attributes.
+ *
+ * @param attr  [in,out]  the attributes; becomes its NULL constant
+ * Owns:      the attributes are taken; threads made with them are not
+ *              concerned.
+ * Errors:    ABT_ERR_INV_THREAD_ATTR  it is NULL
+ * Threads:   any thread; never blocks.
+ * Undefined: nothing.
+ * Source:    as Argobots 1.2.
+ */
+ABT_API_PUBLIC int ABT_thread_attr_free(ABT_thread_attr *attr);
+
+/**
+ * Give a stack of the program's.
+ *
+ * @param attr       [in]  the attributes
+ * @param stackaddr  [in]  its lowest address, a multiple of 8; NULL: the
+ *                         library's
+ * @param stacksize  [in]  bytes
+ * Owns:      the memory stays the caller's and must live until the thread has
+ *              ended.
+ * Errors:    ABT_ERR_INV_THREAD_ATTR  attr is NULL
+ *            ABT_ERR_INV_ARG  the address is odd, or the size too small
+ * Threads:   any thread, one at a time per attr; never blocks.
+ * Undefined: the object is freed meanwhile.
+ * Source:    as Argobots 1.2.
+ */
+ABT_API_PUBLIC int ABT_thread_attr_set_stack(
+    ABT_thread_attr attr, void *stackaddr, size_t stacksize);
+
+/**
+ * The stack that was given.
+ *
+ * @param attr       [in]  the attributes
+ * @param stackaddr  [out]  NULL: the library's
+ * @param stacksize  [out]  the answer
+ * Owns:      nothing changes hands.
+ * Errors:    ABT_ERR_INV_THREAD_ATTR  attr is NULL
+ *            ABT_ERR_INV_ARG  stackaddr or stacksize is NULL
+ * Threads:   any thread; never blocks.
+ * Undefined: the object is freed meanwhile.
+ * Source:    as Argobots 1.2.
+ */
+ABT_API_PUBLIC int ABT_thread_attr_get_stack(
+    ABT_thread_attr attr, void **stackaddr, size_t *stacksize);
+
+/**
+ * Set the size of a stack of the library's.
+ *
+ * @param attr       [in]  the attributes
+ * @param stacksize  [in]  bytes; rounded up to what the system maps
+ * Owns:      nothing changes hands.
+ * Errors:    ABT_ERR_INV_THREAD_ATTR  attr is NULL
+ *            ABT_ERR_INV_ARG  too small
+ * Threads:   any thread, one at a time per attr; never blocks.
+ * Undefined: the object is freed meanwhile.
+ * Source:    as Argobots 1.2.
+ */
+ABT_API_PUBLIC int ABT_thread_attr_set_stacksize(
+    ABT_thread_attr attr, size_t stacksize);
+
+/**
+ * The size of the stack.
+ *
+ * @param attr       [in]  the attributes
+ * @param stacksize  [out]  the answer
+ * Owns:      nothing changes hands.
+ * Errors:    ABT_ERR_INV_THREAD_ATTR  attr is NULL
+ *            ABT_ERR_INV_ARG  stacksize is NULL
+ * Threads:   any thread; never blocks.
+ * Undefined: the object is freed meanwhile.
+ * Source:    as Argobots 1.2.
+ */
+ABT_API_PUBLIC int ABT_thread_attr_get_stacksize(
+    ABT_thread_attr attr, size_t *stacksize);
+
+/**
+ * Set what is called when the thread migrates.
+ *
+ * @param attr     [in]  the attributes
+ * @param cb_func  [in]  NULL: nothing is
+ * @param cb_arg   [in]  handed to it as it is
+ * Owns:      `cb_arg` must live until the thread is freed.
+ * Errors:    ABT_ERR_INV_THREAD_ATTR  attr is NULL
+ * Threads:   any thread, one at a time per attr; never blocks.
+ * Undefined: the object is freed meanwhile.
+ * Source:    as Argobots 1.2.
+ */
+ABT_API_PUBLIC int ABT_thread_attr_set_callback(ABT_thread_attr attr,
+    void (*cb_func)(ABT_thread thread, void *cb_arg), void *cb_arg);
+
+/**
+ * Say whether the thread may migrate.
+ *
+ * @param attr           [in]  the attributes
+ * @param is_migratable  [in]  may it?
+ * Owns:      nothing changes hands.
+ * Errors:    ABT_ERR_INV_THREAD_ATTR  attr is NULL
+ * Threads:   any thread, one at a time per attr; never blocks.
+ * Undefined: the object is freed meanwhile.
+ * Source:    as Argobots 1.2.
+ */
+ABT_API_PUBLIC int ABT_thread_attr_set_migratable(
+    ABT_thread_attr attr, ABT_bool is_migratable);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What can be asked and set of a user-level thread. */
+#ifndef ABT_THREAD_INFO_H
+#define ABT_THREAD_INFO_H
+
+#include "abt_types.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/**
+ * Set what is called when a thread migrates.
+ *
+ * @param thread   [in]  the thread
+ * @param cb_func  [in]  NULL: nothing is
+ * @param cb_arg   [in]  handed to it as it is
+ * Owns:      `cb_arg` must live until the thread is freed.
+ * Errors:    ABT_ERR_INV_THREAD  thread is NULL
+ * Threads:   any thread; never blocks.
+ * Undefined: the object is freed meanwhile.
+ * Source:    as Argobots 1.2.
+ */
+ABT_API_PUBLIC int ABT_thread_set_callback(ABT_thread thread,
+    void (*cb_func)(ABT_thread thread, void *cb_arg), void *cb_arg);
+
+/**
+ * Say whether a thread may migrate.
+ *
+ * @param thread      [in]  the thread
+ * @param migratable  [in]  may it?
+ * Owns:      nothing changes hands.
+ * Errors:    ABT_ERR_INV_THREAD  thread is NULL
+ *            ABT_ERR_INV_THREAD  it is the primary one
+ * Threads:   any thread; never blocks.
+ * Undefined: the object is freed meanwhile.
+ * Source:    as Argobots 1.2.
+ */
+ABT_API_PUBLIC int ABT_thread_set_migratable(
+    ABT_thread thread, ABT_bool migratable);
+
+/**
+ * May a thread migrate?
+ *
+ * @param thread         [in]  the thread
+ * @param is_migratable  [out]  the answer
+ * Owns:      nothing changes hands.
+ * Errors:    ABT_ERR_INV_THREAD  thread is NULL
+ *            ABT_ERR_INV_ARG  is_migratable is NULL
+ * Threads:   any thread; never blocks.
+ * Undefined: the object is freed meanwhile.
+ * Source:    as Argobots 1.2.
+ */
+ABT_API_PUBLIC int ABT_thread_is_migratable(
+    ABT_thread thread, ABT_bool *is_migratable);
+
+/**
+ * Is it the one that called ABT_init()?
+ *
+ * @param thread      [in]  the thread
+ * @param is_primary  [out]  the answer
+ * Owns:      nothing changes hands.
+ * Errors:    ABT_ERR_INV_THREAD  thread is NULL
+ *            ABT_ERR_INV_ARG  is_primary is NULL
+ * Threads:   any thread; never blocks.
+ * Undefined: the object is freed meanwhile.
+ * Source:    as Argobots 1.2.
+ */
+ABT_API_PUBLIC int ABT_thread_is_primary(
+    ABT_thread thread, ABT_bool *is_primary);
+
+/**
+ * Does it free itself when it ends?
+ *
+ * @param thread      [in]  the thread
+ * @param is_unnamed  [out]  the answer
+ * Owns:      nothing changes hands.
+ * Errors:    ABT_ERR_INV_THREAD  thread is NULL
+ *            ABT_ERR_INV_ARG  is_unnamed is NULL
+ * Threads:   any thread; never blocks.
+ * Undefined: the object is freed meanwhile.
+ * Source:    as Argobots 1.2.
+ */
+ABT_API_PUBLIC int ABT_thread_is_unnamed(
+    ABT_thread thread, ABT_bool *is_unnamed);
+
+/**
+ * Are two threads the same?
+ *
+ * @param thread1  [in]  the thread
+ * @param thread2  [in]  the thread
+ * @param result   [out]  the answer
+ * Owns:      nothing changes hands.
+ * Errors:    ABT_ERR_INV_ARG  result is NULL
+ * Threads:   any thread; never blocks.
+ * Undefined: the object is freed meanwhile.
+ * Source:    as Argobots 1.2.
+ */
+ABT_API_PUBLIC int ABT_thread_equal(
+    ABT_thread thread1, ABT_thread thread2, ABT_bool *result);
+
+/**
+ * Bytes of its stack; 0: it has none of its own.
+ *
+ * @param thread     [in]  the thread
+ * @param stacksize  [out]  the answer
+ * Owns:      nothing changes hands.
+ * Errors:    ABT_ERR_INV_THREAD  thread is NULL
+ *            ABT_ERR_INV_ARG  stacksize is NULL
+ * Threads:   any thread; never blocks.
+ * Undefined: the object is freed meanwhile.
+ * Source:    as Argobots 1.2.
+ */
+ABT_API_PUBLIC int ABT_thread_get_stacksize(
+    ABT_thread thread, size_t *stacksize);
+
+/**
+ * A number that no other thread of the process has, ever.
+ *
+ * @param thread     [in]  the thread
+ * @param thread_id  [out]  the answer
+ * Owns:      nothing changes hands.
+ * Errors:    ABT_ERR_INV_THREAD  thread is NULL
+ *            ABT_ERR_INV_ARG  thread_id is NULL
+ * Threads:   any thread; never blocks.
+ * Undefined: the object is freed meanwhile.
+ * Source:    as Argobots 1.2.
+ */
+ABT_API_PUBLIC int ABT_thread_get_id(ABT_thread thread, ABT_unit_id *thread_id);
+
+/**
+ * Change the argument of a thread that has not begun.
+ *
+ * @param thread  [in]  the thread
+ * @param arg     [in]  for its function
+ * Owns:      nothing changes hands.
+ * Errors:    ABT_ERR_INV_THREAD  thread is NULL
+ * Threads:   any thread; never blocks.
+ * Undefined: the object is freed meanwhile.
+ * Source:    as Argobots 1.2.
+ */
+ABT_API_PUBLIC int ABT_thread_set_arg(ABT_thread thread, void *arg);
+
+/**
+ * The argument of a thread.
+ *
+ * @param thread  [in]  the thread
+ * @param arg     [out]  the answer
+ * Owns:      nothing changes hands.
+ * Errors:    ABT_ERR_INV_THREAD  thread is NULL
+ *            ABT_ERR_INV_ARG  arg is NULL
+ * Threads:   any thread; never blocks.
+ * Undefined: the object is freed meanwhile.
+ * Source:    as Argobots 1.2.
+ */
+ABT_API_PUBLIC int ABT_thread_get_arg(ABT_thread thread, void **arg);
+
+/**
+ * The function of a thread.
+ *
+ * @param thread       [in]  the thread
+ * @param thread_func  [out]  the answer
+ * Owns:      nothing changes hands.
+ * Errors:    ABT_ERR_INV_THREAD  thread is NULL
+ *            ABT_ERR_INV_ARG  thread_func is NULL
+ * Threads:   any thread; never blocks.
+ * Undefined: the object is freed meanwhile.
+ * Source:    as Argobots 1.2.
+ */
+ABT_API_PUBLIC int ABT_thread_get_thread_func(
+    ABT_thread thread, void (**thread_func)(void *));
+
+/**
+ * Set the value of a key for a thread.
+ *
+ * @param thread  [in]  the thread
+ * @param key     [in]  the key
+ * @param value   [in]  handed to the key's destructor when the thread is freed
+ * Owns:      nothing changes hands.
+ * Errors:    ABT_ERR_INV_THREAD  thread is NULL
+ *            ABT_ERR_INV_KEY  key is NULL
+ *            ABT_ERR_MEM  no memory
+ * Threads:   any thread, one at a time per thread; never blocks.
+ * Undefined: the object is freed meanwhile.
+ * Source:    as Argobots 1.2.
+ */
+ABT_API_PUBLIC int ABT_thread_set_specific(
+    ABT_thread thread, ABT_key key, void *value);
+
+/**
+ * The value of a key for a thread; NULL: it was not set.
+ *
+ * @param thread  [in]  the thread
+ * @param key     [in]  the key
+ * @param value   [out]  the answer
+ * Owns:      nothing changes hands.
+ * Errors:    ABT_ERR_INV_THREAD  thread is NULL
+ *            ABT_ERR_INV_KEY  key is NULL
+ *            ABT_ERR_INV_ARG  value is NULL
+ * Threads:   any thread; never blocks.
+ * Undefined: the object is freed meanwhile.
+ * Source:    as Argobots 1.2.
+ */
+ABT_API_PUBLIC int ABT_thread_get_specific(
+    ABT_thread thread, ABT_key key, void **value);
+
+/**
+ * The attributes of a thread.
+ *
+ * @param thread  [in]  the thread
+ * @param attr    [out]  the attributes
+ * Owns:      the result is the caller's; ABT_thread_attr_free() ends it.
+ * Errors:    ABT_ERR_INV_THREAD  thread is NULL
+ *            ABT_ERR_INV_ARG  attr is NULL
+ *            ABT_ERR_MEM  no memory
+ * Threads:   any thread; never blocks.
+ * Undefined: the object is freed meanwhile.
+ * Source:    as Argobots 1.2.
+ */
+ABT_API_PUBLIC int ABT_thread_get_attr(
+    ABT_thread thread, ABT_thread_attr *attr);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Callbacks for tools. */
+#ifndef ABT_TOOL_H
+#define ABT_TOOL_H
+
+#include "abt_types.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/**
+ * Have a function called for what happens to threads.
+ *
+ * @param cb_func     [in]  what is called
+ * @param event_mask  [in]  of ABT_TOOL_EVENT_THREAD_*
+ * @param user_arg    [in]  handed to it as it is
+ * Owns:      nothing changes hands.
+ * Errors:    ABT_ERR_FEATURE_NA  always; ABT_INFO_QUERY_KIND_ENABLED_TOOL says
+ *              so
+ * Threads:   any thread; never blocks.
+ * Undefined: nothing.
+ * Source:    as an Argobots 1.2 that was built without tools.
+ */
+ABT_API_PUBLIC int ABT_tool_register_thread_callback(
+    ABT_tool_thread_callback_fn cb_func, uint64_t event_mask, void *user_arg);
+
+/**
+ * Ask more about an event.
+ *
+ * @param context     [in]  as the callback got it
+ * @param event       [in]  as the callback got it
+ * @param query_kind  [in]  what
+ * @param val         [out]  the answer
+ * Owns:      nothing changes hands.
+ * Errors:    ABT_ERR_FEATURE_NA  always
+ * Threads:   any thread; never blocks.
+ * Undefined: the object is freed meanwhile.
+ * Source:    as an Argobots 1.2 that was built without tools.
+ */
+ABT_API_PUBLIC int ABT_tool_query_thread(ABT_tool_context context,
+    uint64_t event, ABT_tool_query_kind query_kind, void *val);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

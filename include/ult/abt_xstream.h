@@ -1,0 +1,490 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Execution streams: the OS threads that run pools. */
+#ifndef ABT_XSTREAM_H
+#define ABT_XSTREAM_H
+
+#include "abt_types.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/**
+ * Begin a stream.
+ *
+ * @param sched       [in]  what it runs; ABT_SCHED_NULL: a basic_wait one with
+ *                          a pool of its own
+ * @param newxstream  [out]  the stream
+ * Owns:      the result is the caller's; ABT_xstream_free() ends it. The
+ *              scheduler is the stream's.
+ * Errors:    ABT_ERR_INV_ARG  newxstream is NULL
+ *            ABT_ERR_SCHED  a stream uses it already
+ *            ABT_ERR_MEM  no memory
+ *            ABT_ERR_SYS  the OS gives no thread; the log says why
+ * Threads:   any thread; never blocks.
+ * Undefined: the object is freed meanwhile.
+ * Source:    as Argobots 1.2.
+ */
+ABT_API_PUBLIC int ABT_xstream_create(ABT_sched sched, ABT_xstream *newxstream);
+
+/**
+ * Begin a stream with a scheduler that is built in.
+ *
+ * @param predef      [in]  which one
+ * @param num_pools   [in]  how many; 0: as many new ones as the kind needs
+ * @param pools       [in]  its pools, first ones first; NULL, or ABT_POOL_NULL
+ *                          among them: new ones
+ * @param config      [in]  may be ABT_SCHED_CONFIG_NULL
+ * @param newxstream  [out]  the stream
+ * Owns:      the result is the caller's; ABT_xstream_free() ends it.
+ * Errors:    ABT_ERR_INV_ARG  newxstream is NULL
+ *            ABT_ERR_INV_SCHED_PREDEF  no such one
+ *            ABT_ERR_INV_ARG  num_pools is negative
+ *            ABT_ERR_MEM  no memory
+ *            ABT_ERR_SYS  the OS gives no thread; the log says why
+ * Threads:   any thread; never blocks.
+ * Undefined: the object is freed meanwhile.
+ * Source:    as Argobots 1.2.
+ */
+ABT_API_PUBLIC int ABT_xstream_create_basic(ABT_sched_predef predef,
+    int num_pools, ABT_pool *pools, ABT_sched_config config,
+    ABT_xstream *newxstream);
+
+/**
+ * Begin a stream of a certain rank.
+ *
+ * @param sched       [in]  as for ABT_xstream_create()
+ * @param rank        [in]  from 1
+ * @param newxstream  [out]  the stream
+ * Owns:      the result is the caller's; ABT_xstream_free() ends it. The
+ *              scheduler is the stream's.
+ * Errors:    ABT_ERR_INV_ARG  newxstream is NULL
+ *            ABT_ERR_INV_XSTREAM_RANK  it is negative, or a stream has it
+ *            ABT_ERR_SCHED  a stream uses the scheduler already
+ *            ABT_ERR_MEM  no memory
+ *            ABT_ERR_SYS  the OS gives no thread; the log says why
+ * Threads:   any thread; never blocks.
+ * Undefined: the object is freed meanwhile.
+ * Source:    as Argobots 1.2.
+ */
+ABT_API_PUBLIC int ABT_xstream_create_with_rank(
+    ABT_sched sched, int rank, ABT_xstream *newxstream);
+
+/**
+ * Let a joined stream run again, with its scheduler and pools.
+ *
+ * @param xstream  [in]  the stream
+ * Owns:      nothing changes hands.
+ * Errors:    ABT_ERR_INV_XSTREAM  xstream is NULL
+ *            ABT_ERR_XSTREAM_STATE  it has not ended
+ *            ABT_ERR_SYS  the OS gives no thread; the log says why
+ * Threads:   any thread; never blocks.
+ * Undefined: the object is freed meanwhile.
+ * Source:    as Argobots 1.2.
+ */
+ABT_API_PUBLIC int ABT_xstream_revive(ABT_xstream xstream);
+
+/**
+ * Join a stream, and end it.
+ *
+ * @param xstream  [in,out]  the stream; becomes its NULL constant
+ * Owns:      the stream is taken, and its scheduler, if that is automatic.
+ * Errors:    ABT_ERR_INV_XSTREAM  it is NULL
+ *            ABT_ERR_INV_XSTREAM  it is the primary one, or that of the caller
+ * Threads:   waits as ABT_xstream_join().
+ * Undefined: nothing.
+ * Source:    as Argobots 1.2.
+ */
+ABT_API_PUBLIC int ABT_xstream_free(ABT_xstream *xstream);
+
+/**
+ * Wait until a stream has run all the threads of its pools that no other
+ * stream runs.
+ *
+ * @param xstream  [in]  the stream
+ * Owns:      nothing changes hands.
+ * Errors:    ABT_ERR_INV_XSTREAM  xstream is NULL
+ *            ABT_ERR_INV_XSTREAM  it is the primary one, or that of the caller
+ * Threads:   waits; other user-level threads of the stream run meanwhile.
+ * Undefined: the object is freed meanwhile.
+ * Source:    as Argobots 1.2.
+ */
+ABT_API_PUBLIC int ABT_xstream_join(ABT_xstream xstream);
+
+/**
+ * End the caller's stream, and the calling thread.
+ *
+ * Its other threads stay in their pools.
+ *
+ * Owns:      nothing changes hands.
+ * Errors:    ABT_ERR_INV_XSTREAM  the caller is on no stream, or on the
+ *              primary one
+ * Threads:   a user-level thread; does not return.
+ * Undefined: nothing.
+ * Source:    as Argobots 1.2.
+ */
+ABT_API_PUBLIC int ABT_xstream_exit(void);
+
+/**
+ * Ask a stream to end when its running thread next leaves it.
+ *
+ * @param xstream  [in]  the stream
+ * Owns:      nothing changes hands.
+ * Errors:    ABT_ERR_INV_XSTREAM  xstream is NULL
+ *            ABT_ERR_INV_XSTREAM  it is the primary one
+ * Threads:   any thread; never blocks.
+ * Undefined: the object is freed meanwhile.
+ * Source:    as Argobots 1.2.
+ */
+ABT_API_PUBLIC int ABT_xstream_cancel(ABT_xstream xstream);
+
+/**
+ * The caller's stream.
+ *
+ * @param xstream  [out]  the stream
+ * Owns:      nothing changes hands.
+ * Errors:    ABT_ERR_INV_ARG  xstream is NULL
+ *            ABT_ERR_INV_XSTREAM  the caller is on none; ABT_XSTREAM_NULL was
+ *              written
+ * Threads:   any thread; never blocks.
+ * Undefined: nothing.
+ * Source:    as Argobots 1.2.
+ */
+ABT_API_PUBLIC int ABT_xstream_self(ABT_xstream *xstream);
+
+/**
+ * The rank of the caller's stream.
+ *
+ * @param rank  [out]  the answer
+ * Owns:      nothing changes hands.
+ * Errors:    ABT_ERR_INV_ARG  rank is NULL
+ *            ABT_ERR_INV_XSTREAM  the caller is on none
+ * Threads:   any thread; never blocks.
+ * Undefined: nothing.
+ * Source:    as Argobots 1.2.
+ */
+ABT_API_PUBLIC int ABT_xstream_self_rank(int *rank);
+
+/**
+ * Give a stream another rank.
+ *
+ * @param xstream  [in]  the stream
+ * @param rank     [in]  from 0
+ * Owns:      nothing changes hands.
+ * Errors:    ABT_ERR_INV_XSTREAM  xstream is NULL
+ *            ABT_ERR_INV_XSTREAM_RANK  it is negative, or a stream has it
+ *            ABT_ERR_INV_XSTREAM  it is the primary one
+ * Threads:   any thread; never blocks.
+ * Undefined: the object is freed meanwhile.
+ * Source:    as Argobots 1.2.
+ */
+ABT_API_PUBLIC int ABT_xstream_set_rank(ABT_xstream xstream, int rank);
+
+/**
+ * The rank of a stream; the primary one has 0.
+ *
+ * @param xstream  [in]  the stream
+ * @param rank     [out]  the answer
+ * Owns:      nothing changes hands.
+ * Errors:    ABT_ERR_INV_XSTREAM  xstream is NULL
+ *            ABT_ERR_INV_ARG  rank is NULL
+ * Threads:   any thread; never blocks.
+ * Undefined: the object is freed meanwhile.
+ * Source:    as Argobots 1.2.
+ */
+ABT_API_PUBLIC int ABT_xstream_get_rank(ABT_xstream xstream, int *rank);
+
+/**
+ * Give a stream another scheduler.
+ *
+ * The primary stream, or one that has ended; threads in pools that no
+ * scheduler has any more stay there.
+ *
+ * @param xstream  [in]  the stream
+ * @param sched    [in]  what it runs from now on; ABT_SCHED_NULL: a basic_wait
+ *                       one with a pool of its own
+ * Owns:      the scheduler is the stream's; the former one is freed, if it is
+ *              automatic.
+ * Errors:    ABT_ERR_INV_XSTREAM  xstream is NULL
+ *            ABT_ERR_XSTREAM_STATE  it runs, and is not the caller's
+ *            ABT_ERR_SCHED  a stream uses the scheduler already
+ *            ABT_ERR_MEM  no memory
+ * Threads:   a user-level thread of the stream, or anyone when it has ended.
+ * Undefined: the object is freed meanwhile.
+ * Source:    as Argobots 1.2.
+ */
+ABT_API_PUBLIC int ABT_xstream_set_main_sched(
+    ABT_xstream xstream, ABT_sched sched);
+
+/**
+ * Give a stream another scheduler that is built in.
+ *
+ * @param xstream    [in]  the stream
+ * @param predef     [in]  which one
+ * @param num_pools  [in]  how many; 0: as many new ones as the kind needs
+ * @param pools      [in]  its pools, first ones first; NULL, or ABT_POOL_NULL
+ *                         among them: new ones
+ * Owns:      nothing changes hands.
+ * Errors:    ABT_ERR_INV_XSTREAM  xstream is NULL
+ *            ABT_ERR_INV_SCHED_PREDEF  no such one
+ *            ABT_ERR_XSTREAM_STATE  it runs, and is not the caller's
+ *            ABT_ERR_MEM  no memory
+ * Threads:   a user-level thread of the stream, or anyone when it has ended.
+ * Undefined: the object is freed meanwhile.
+ * Source:    as Argobots 1.2.
+ */
+ABT_API_PUBLIC int ABT_xstream_set_main_sched_basic(ABT_xstream xstream,
+    ABT_sched_predef predef, int num_pools, ABT_pool *pools);
+
+/**
+ * The scheduler of a stream.
+ *
+ * @param xstream  [in]  the stream
+ * @param sched    [out]  the scheduler
+ * Owns:      the result is borrowed from the stream.
+ * Errors:    ABT_ERR_INV_XSTREAM  xstream is NULL
+ *            ABT_ERR_INV_ARG  sched is NULL
+ * Threads:   any thread; never blocks.
+ * Undefined: the object is freed meanwhile.
+ * Source:    as Argobots 1.2.
+ */
+ABT_API_PUBLIC int ABT_xstream_get_main_sched(
+    ABT_xstream xstream, ABT_sched *sched);
+
+/**
+ * The pools of the scheduler of a stream.
+ *
+ * @param xstream    [in]  the stream
+ * @param max_pools  [in]  how many at most
+ * @param pools      [out]  room for `max_pools`; what is beyond the last one
+ *                          is not written
+ * Owns:      the results are borrowed from the stream.
+ * Errors:    ABT_ERR_INV_XSTREAM  xstream is NULL
+ *            ABT_ERR_INV_ARG  pools is NULL
+ *            ABT_ERR_INV_ARG  max_pools is negative
+ * Threads:   any thread; never blocks.
+ * Undefined: the object is freed meanwhile.
+ * Source:    as Argobots 1.2.
+ */
+ABT_API_PUBLIC int ABT_xstream_get_main_pools(
+    ABT_xstream xstream, int max_pools, ABT_pool *pools);
+
+/**
+ * Does a stream run?
+ *
+ * @param xstream  [in]  the stream
+ * @param state    [out]  the answer
+ * Owns:      nothing changes hands.
+ * Errors:    ABT_ERR_INV_XSTREAM  xstream is NULL
+ *            ABT_ERR_INV_ARG  state is NULL
+ * Threads:   any thread; never blocks.
+ * Undefined: the object is freed meanwhile.
+ * Source:    as Argobots 1.2.
+ */
+ABT_API_PUBLIC int ABT_xstream_get_state(
+    ABT_xstream xstream, ABT_xstream_state *state);
+
+/**
+ * Are two streams the same?
+ *
+ * @param xstream1  [in]  the stream
+ * @param xstream2  [in]  the stream
+ * @param result    [out]  the answer
+ * Owns:      nothing changes hands.
+ * Errors:    ABT_ERR_INV_ARG  result is NULL
+ * Threads:   any thread; never blocks.
+ * Undefined: the object is freed meanwhile.
+ * Source:    as Argobots 1.2.
+ */
+ABT_API_PUBLIC int ABT_xstream_equal(
+    ABT_xstream xstream1, ABT_xstream xstream2, ABT_bool *result);
+
+/**
+ * How many streams there are, ended ones too.
+ *
+ * @param num_xstreams  [out]  the answer
+ * Owns:      nothing changes hands.
+ * Errors:    ABT_ERR_INV_ARG  num_xstreams is NULL
+ *            ABT_ERR_UNINITIALIZED  not between ABT_init() and ABT_finalize()
+ * Threads:   any thread; never blocks.
+ * Undefined: nothing.
+ * Source:    as Argobots 1.2.
+ */
+ABT_API_PUBLIC int ABT_xstream_get_num(int *num_xstreams);
+
+/**
+ * Is it the one on which ABT_init() was called?
+ *
+ * @param xstream     [in]  the stream
+ * @param is_primary  [out]  the answer
+ * Owns:      nothing changes hands.
+ * Errors:    ABT_ERR_INV_XSTREAM  xstream is NULL
+ *            ABT_ERR_INV_ARG  is_primary is NULL
+ * Threads:   any thread; never blocks.
+ * Undefined: the object is freed meanwhile.
+ * Source:    as Argobots 1.2.
+ */
+ABT_API_PUBLIC int ABT_xstream_is_primary(
+    ABT_xstream xstream, ABT_bool *is_primary);
+
+/**
+ * By a scheduler: run what was popped from a pool, until it yields, blocks or
+ * ends.
+ *
+ * @param unit  [in]  the unit
+ * @param pool  [in]  the pool
+ * Owns:      nothing changes hands.
+ * Errors:    ABT_ERR_INV_UNIT  unit is NULL
+ *            ABT_ERR_INV_POOL  pool is NULL
+ *            ABT_ERR_INV_XSTREAM  the caller is on no stream
+ * Threads:   a scheduler of the program's.
+ * Undefined: the object is freed meanwhile.
+ * Source:    as Argobots 1.2.
+ */
+ABT_API_PUBLIC int ABT_xstream_run_unit(ABT_unit unit, ABT_pool pool);
+
+/**
+ * By a scheduler: look whether its stream is asked for something.
+ *
+ * Schedulers of the program's call it now and then, as Argobots wants it; here
+ * ABT_sched_has_to_stop() looks by itself.
+ *
+ * @param sched  [in]  the scheduler
+ * Owns:      nothing changes hands.
+ * Errors:    ABT_ERR_INV_SCHED  sched is NULL
+ * Threads:   the stream that runs it; never blocks.
+ * Undefined: the object is freed meanwhile.
+ * Source:    as Argobots 1.2.
+ */
+ABT_API_PUBLIC int ABT_xstream_check_events(ABT_sched sched);
+
+/**
+ * Bind a stream to a core.
+ *
+ * @param xstream  [in]  the stream
+ * @param cpuid    [in]  a number of the OS
+ * Owns:      nothing changes hands.
+ * Errors:    ABT_ERR_INV_XSTREAM  xstream is NULL
+ *            ABT_ERR_CPUID  the process may not run there
+ *            ABT_ERR_FEATURE_NA  the system cannot bind
+ * Threads:   any thread; never blocks.
+ * Undefined: the object is freed meanwhile.
+ * Source:    as Argobots 1.2.
+ */
+ABT_API_PUBLIC int ABT_xstream_set_cpubind(ABT_xstream xstream, int cpuid);
+
+/**
+ * A core on which a stream may run; the first one, if it may on several.
+ *
+ * @param xstream  [in]  the stream
+ * @param cpuid    [out]  the answer
+ * Owns:      nothing changes hands.
+ * Errors:    ABT_ERR_INV_XSTREAM  xstream is NULL
+ *            ABT_ERR_INV_ARG  cpuid is NULL
+ *            ABT_ERR_FEATURE_NA  the system cannot tell
+ * Threads:   any thread; never blocks.
+ * Undefined: the object is freed meanwhile.
+ * Source:    as Argobots 1.2.
+ */
+ABT_API_PUBLIC int ABT_xstream_get_cpubind(ABT_xstream xstream, int *cpuid);
+
+/**
+ * Bind a stream to several cores.
+ *
+ * @param xstream     [in]  the stream
+ * @param num_cpuids  [in]  how many; 0: to those that the process may use
+ * @param cpuids      [in]  numbers of the OS
+ * Owns:      nothing changes hands.
+ * Errors:    ABT_ERR_INV_XSTREAM  xstream is NULL
+ *            ABT_ERR_INV_ARG  num_cpuids is negative, or cpuids is NULL and it
+ *              is not 0
+ *            ABT_ERR_CPUID  the process may not run on one of them; nothing
+ *              changed
+ *            ABT_ERR_FEATURE_NA  the system cannot bind
+ * Threads:   any thread; never blocks.
+ * Undefined: the object is freed meanwhile.
+ * Source:    as Argobots 1.2.
+ */
+ABT_API_PUBLIC int ABT_xstream_set_affinity(
+    ABT_xstream xstream, int num_cpuids, int *cpuids);
+
+/**
+ * The cores on which a stream may run.
+ *
+ * @param xstream     [in]  the stream
+ * @param max_cpuids  [in]  how many at most
+ * @param cpuids      [out]  room for `max_cpuids`; may be NULL if that is 0
+ * @param num_cpuids  [out]  how many there are, also if that is more; may be
+ *                           NULL
+ * Owns:      nothing changes hands.
+ * Errors:    ABT_ERR_INV_XSTREAM  xstream is NULL
+ *            ABT_ERR_INV_ARG  max_cpuids is negative, or cpuids is NULL and it
+ *              is not 0
+ *            ABT_ERR_FEATURE_NA  the system cannot tell
+ * Threads:   any thread; never blocks.
+ * Undefined: the object is freed meanwhile.
+ * Source:    as Argobots 1.2.
+ */
+ABT_API_PUBLIC int ABT_xstream_get_affinity(
+    ABT_xstream xstream, int max_cpuids, int *cpuids, int *num_cpuids);
+
+/**
+ * Make a barrier at which whole streams wait.
+ *
+ * @param num_waiters  [in]  how many threads let each other go on; not 0
+ * @param newbarrier   [out]  the barrier
+ * Owns:      the result is the caller's; ABT_xstream_barrier_free() ends it.
+ * Errors:    ABT_ERR_INV_ARG  newbarrier is NULL
+ *            ABT_ERR_INV_ARG  num_waiters is 0
+ *            ABT_ERR_MEM  no memory
+ * Threads:   any thread; never blocks.
+ * Undefined: nothing.
+ * Source:    as Argobots 1.2, but who waits gives its stream to others.
+ */
+ABT_API_PUBLIC int ABT_xstream_barrier_create(
+    uint32_t num_waiters, ABT_xstream_barrier *newbarrier);
+
+/**
+ * End a barrier.
+ *
+ * @param barrier  [in,out]  the barrier; becomes its NULL constant
+ * Owns:      the barrier is taken.
+ * Errors:    ABT_ERR_INV_XSTREAM_BARRIER  it is NULL
+ * Threads:   one thread, when no other waits at it.
+ * Undefined: nothing.
+ * Source:    as Argobots 1.2.
+ */
+ABT_API_PUBLIC int ABT_xstream_barrier_free(ABT_xstream_barrier *barrier);
+
+/**
+ * Wait until all have come.
+ *
+ * @param barrier  [in]  the barrier
+ * Owns:      nothing changes hands.
+ * Errors:    ABT_ERR_INV_XSTREAM_BARRIER  barrier is NULL
+ * Threads:   waits; other user-level threads of the stream run meanwhile.
+ * Undefined: the object is freed meanwhile.
+ * Source:    as Argobots 1.2, but who waits gives its stream to others.
+ */
+ABT_API_PUBLIC int ABT_xstream_barrier_wait(ABT_xstream_barrier barrier);
+
+/**
+ * By a scheduler: run what was popped, until it yields, blocks or ends.
+ *
+ * @param thread  [in]  the thread
+ * @param pool    [in]  it belongs to this one from then on; ABT_POOL_NULL: to
+ *                      its own
+ * Owns:      nothing changes hands.
+ * Errors:    ABT_ERR_INV_THREAD  thread is NULL
+ *            ABT_ERR_INV_XSTREAM  the caller is on no stream
+ * Threads:   a scheduler of the program's.
+ * Undefined: the object is freed meanwhile.
+ * Source:    as Argobots 1.2.
+ */
+ABT_API_PUBLIC int ABT_self_schedule(ABT_thread thread, ABT_pool pool);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

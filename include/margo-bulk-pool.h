@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Exposed buffers that are made once and lent again and again.
+ *
+ * A pool has a number of buffers of one size, a poolset some pools whose sizes
+ * are a first one and its multiples. Each buffer is a bulk handle whose memory
+ * margo_bulk_access() tells. */
+#ifndef MARGO_BULK_POOL_H
+#define MARGO_BULK_POOL_H
+
+#include "margo.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct margo_bulk_pool *margo_bulk_pool_t;
+#define MARGO_BULK_POOL_NULL ((margo_bulk_pool_t)NULL)
+
+typedef struct margo_bulk_poolset *margo_bulk_poolset_t;
+#define MARGO_BULK_POOLSET_NULL ((margo_bulk_poolset_t)NULL)
+
+/**
+ * Make a pool of exposed buffers.
+ *
+ * @param mid    [in]
+ * @param count  [in]   buffers, at least 1
+ * @param size   [in]   bytes of each, at least 1
+ * @param flag   [in]   as for margo_bulk_create(): HG_BULK_READWRITE ...
+ * @param pool   [out]
+ * Owns:      the result is the caller's; margo_bulk_pool_destroy() ends it,
+ *            before the instance ends.
+ * Errors:    HG_INVALID_ARG    mid or pool is NULL, count or size is 0, or
+ * their product is beyond what memory can be HG_NOMEM_ERROR    no memory
+ *            HG_OTHER_ERROR    the buffers cannot be exposed; the log says why
+ * Threads:   any thread; never blocks.
+ * Undefined: the instance ended meanwhile.
+ * Source:    as Margo 0.24.
+ */
+HG_PUBLIC hg_return_t margo_bulk_pool_create(margo_instance_id mid,
+    hg_size_t count, hg_size_t size, hg_uint8_t flag, margo_bulk_pool_t *pool);
+
+/**
+ * End a pool and its buffers.
+ *
+ * @param pool  [in]
+ * Owns:      the pool is taken, if no error is returned.
+ * Errors:    -1 pool is NULL, or buffers of it are lent out; the log says how
+ *               many
+ * Threads:   any thread; never blocks.
+ * Undefined: used meanwhile.
+ * Source:    as Margo 0.24, but for buffers that are lent out.
+ */
+HG_PUBLIC int margo_bulk_pool_destroy(margo_bulk_pool_t pool);
+
+/**
+ * Borrow a buffer, and wait for one where all are lent out.
+ *
+ * Who has waited longest gets the next one.
+ *
+ * @param pool  [in]
+ * @param bulk  [out]  exposed memory of the size of the pool's buffers
+ * Owns:      the result is lent; margo_bulk_pool_release() gives it back.
+ * Errors:    -1 an argument is NULL
+ * Threads:   any thread; a user-level thread leaves its stream to others while
+ *            it waits.
+ * Undefined: pool destroyed meanwhile.
+ * Source:    as Margo 0.24.
+ */
+HG_PUBLIC int margo_bulk_pool_get(margo_bulk_pool_t pool, hg_bulk_t *bulk);
+
+/**
+ * Borrow a buffer if there is one at once.
+ *
+ * @param pool  [in]
+ * @param bulk  [out]  HG_BULK_NULL: all are lent out
+ * Owns:      the result is lent; margo_bulk_pool_release() gives it back.
+ * Errors:    -1 an argument is NULL
+ * Threads:   any thread; never blocks.
+ * Undefined: pool destroyed meanwhile.
+ * Source:    as Margo 0.24.
+ */
+HG_PUBLIC int margo_bulk_pool_tryget(margo_bulk_pool_t pool, hg_bulk_t *bulk);
+
+/**
+ * Give a buffer back.
+ *
+ * @param pool  [in]  that it was borrowed from
+ * @param bulk  [in]
+ * Owns:      the buffer is taken, if no error is returned.
+ * Errors:    -1 an argument is NULL, or the buffer is none that this pool has
+ *               lent out
+ * Threads:   any thread; never blocks.
+ * Undefined: pool destroyed meanwhile.
+ * Source:    as Margo 0.24.
+ */
+HG_PUBLIC int margo_bulk_pool_release(margo_bulk_pool_t pool, hg_bulk_t bulk);
+
+/**
+ * Make pools of growing sizes.
+ *
+ * The first one has buffers of `first_size`, each further one buffers of
+ * `size_multiple` times the size before.
+ *
+ * @param mid            [in]
+ * @param npools         [in]   at least 1
+ * @param nbufs          [in]   buffers of each pool, at least 1
+ * @param first_size     [in]   bytes, at least 1
+ * @param size_multiple  [in]   at least 2
+ * @param flag           [in]   as for margo_bulk_create()
+ * @param poolset        [out]
+ * Owns:      the result is the caller's; margo_bulk_poolset_destroy() ends it,
+ *            before the instance ends.
+ * Errors:    HG_INVALID_ARG    an argument is NULL or too small, or the last
+ *                              size is beyond what memory can be
+ *            HG_NOMEM_ERROR    no memory
+ *            HG_OTHER_ERROR    the buffers cannot be exposed; the log says why
+ * Threads:   any thread; never blocks.
+ * Undefined: the instance ended meanwhile.
+ * Source:    as Margo 0.24.
+ */
+HG_PUBLIC hg_return_t margo_bulk_poolset_create(margo_instance_id mid,
+    hg_size_t npools, hg_size_t nbufs, hg_size_t first_size,
+    hg_size_t size_multiple, hg_uint8_t flag, margo_bulk_poolset_t *poolset);
+
+/**
+ * End a poolset, its pools and their buffers.
+ *
+ * @param poolset  [in]
+ * Owns:      the poolset is taken, if no error is returned.
+ * Errors:    -1 poolset is NULL, or buffers of it are lent out; nothing is
+ * ended then, and the log says how many Threads:   any thread; never blocks.
+ * Undefined: used meanwhile.
+ * Source:    as Margo 0.24, but for buffers that are lent out.
+ */
+HG_PUBLIC int margo_bulk_poolset_destroy(margo_bulk_poolset_t poolset);
+
+/**
+ * Tell the size of the largest buffers.
+ *
+ * @param poolset  [in]
+ * @param max      [out]  bytes
+ * Owns:      nothing changes hands.
+ * Errors:    -1 an argument is NULL
+ * Threads:   any thread; never blocks.
+ * Undefined: poolset destroyed meanwhile.
+ * Source:    as Margo 0.24.
+ */
+HG_PUBLIC int margo_bulk_poolset_get_max(
+    margo_bulk_poolset_t poolset, hg_size_t *max);
+
+/**
+ * Borrow a buffer of the smallest size that has room for `size` bytes, and wait
+ * for one where all of that size are lent out.
+ *
+ * @param poolset  [in]
+ * @param size     [in]   bytes
+ * @param bulk     [out]  may have more than `size` bytes
+ * Owns:      the result is lent; margo_bulk_poolset_release() gives it back.
+ * Errors:    -1 an argument is NULL, or `size` is beyond the largest buffers
+ * Threads:   any thread; a user-level thread leaves its stream to others while
+ *            it waits.
+ * Undefined: poolset destroyed meanwhile.
+ * Source:    as Margo 0.24.
+ */
+HG_PUBLIC int margo_bulk_poolset_get(
+    margo_bulk_poolset_t poolset, hg_size_t size, hg_bulk_t *bulk);
+
+/**
+ * Borrow a buffer that has room for `size` bytes, if there is one at once.
+ *
+ * @param poolset   [in]
+ * @param size      [in]   bytes
+ * @param any_flag  [in]   true: a larger one will do where all of the smallest
+ *                         fitting size are lent out
+ * @param bulk      [out]  HG_BULK_NULL: there is none
+ * Owns:      the result is lent; margo_bulk_poolset_release() gives it back.
+ * Errors:    -1 an argument is NULL, or `size` is beyond the largest buffers
+ * Threads:   any thread; never blocks.
+ * Undefined: poolset destroyed meanwhile.
+ * Source:    as Margo 0.24.
+ */
+HG_PUBLIC int margo_bulk_poolset_tryget(margo_bulk_poolset_t poolset,
+    hg_size_t size, hg_bool_t any_flag, hg_bulk_t *bulk);
+
+/**
+ * Give a buffer back.
+ *
+ * @param poolset  [in]  that it was borrowed from
+ * @param bulk     [in]
+ * Owns:      the buffer is taken, if no error is returned.
+ * Errors:    -1 an argument is NULL, or the buffer is none that this poolset
+ * has lent out Threads:   any thread; never blocks. Undefined: poolset
+ * destroyed meanwhile. Source:    as Margo 0.24.
+ */
+HG_PUBLIC int margo_bulk_poolset_release(
+    margo_bulk_poolset_t poolset, hg_bulk_t bulk);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

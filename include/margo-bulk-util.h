@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Long transfers as several that are under way at the same time. */
+#ifndef MARGO_BULK_UTIL_H
+#define MARGO_BULK_UTIL_H
+
+#include <stddef.h>
+
+#include "margo.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/**
+ * Move bytes as margo_bulk_transfer() does, in chunks that go at the same time.
+ *
+ * All chunks are started before the first one is waited for, and all of them
+ * have ended when it returns.
+ *
+ * @param mid            [in]
+ * @param op             [in]  HG_BULK_PUSH: to the origin; HG_BULK_PULL: from
+ * @param origin_addr    [in]  whose memory `origin_handle` names
+ * @param origin_handle  [in]
+ * @param origin_offset  [in]  bytes from the start of that handle
+ * @param local_handle   [in]
+ * @param local_offset   [in]  bytes from the start of that handle
+ * @param size           [in]  bytes; 0 is fine
+ * @param chunk_size     [in]  bytes of a chunk; the last one has the rest
+ * Owns:      the memory stays the caller's and must live until it returns.
+ * Errors:    HG_INVALID_PARAM  mid is NULL, or chunk_size is 0 while size is
+ *                              not
+ *            HG_NOMEM          no memory
+ *            and those of margo_bulk_transfer(): that of the first chunk that
+ *            failed; then some of the bytes may have been moved
+ * Threads:   any thread; a user-level thread leaves its stream to others while
+ *            it waits.
+ * Undefined: a handle freed meanwhile.
+ * Source:    as Margo 0.24.
+ */
+HG_PUBLIC hg_return_t margo_bulk_parallel_transfer(margo_instance_id mid,
+    hg_bulk_op_t op, hg_addr_t origin_addr, hg_bulk_t origin_handle,
+    size_t origin_offset, hg_bulk_t local_handle, size_t local_offset,
+    size_t size, size_t chunk_size);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

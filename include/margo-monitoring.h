@@ -1,0 +1,499 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Watching an instance: a monitor is told of each thing that happens, when it
+ * begins and when it has ended, and may dump what it made of that.
+ *
+ * A program gives a monitor in `struct margo_init_info`, or asks for the
+ * default one, which keeps statistics and time series and writes them as JSON:
+ * by margo_default_monitor there, or by MARGO_ENABLE_MONITORING in the
+ * environment.
+ *
+ * Each event has a struct of arguments, of which all but the results are there
+ * at MARGO_MONITOR_FN_START, and all at MARGO_MONITOR_FN_END. Both get the same
+ * struct, so `uctx` brings a value of the monitor's own from one to the other.
+ * The functions are called by whoever does the thing, by several threads at the
+ * same time, and must neither block nor call functions that would be told of.
+ */
+#ifndef MARGO_MONITORING_H
+#define MARGO_MONITORING_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "abt.h"
+#include "mercury_types.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Also in margo.h, which needs this header first. */
+typedef struct margo_instance *margo_instance_id;
+typedef struct margo_request_struct *margo_request;
+
+struct json_object;
+struct margo_pool_info;
+struct margo_xstream_info;
+
+/* A value that a monitor keeps with an event, a handle or a request. */
+typedef union margo_monitor_data {
+    void *p;
+    int64_t i;
+    double f;
+} margo_monitor_data_t;
+
+typedef enum margo_monitor_event_t {
+    MARGO_MONITOR_FN_START, /* it begins */
+    MARGO_MONITOR_FN_END,   /* it has ended */
+    MARGO_MONITOR_POINT     /* it has no length */
+} margo_monitor_event_t;
+
+/* Takes a piece of a dump: `size` bytes of text, of which none is zero. */
+typedef void (*margo_monitor_dump_fn)(
+    void *uargs, const char *content, size_t size);
+
+/* All events; X(name, NAME) is what the includer makes of each. */
+#define MARGO_EXPAND_MONITOR_MACROS                                            \
+    X(progress, PROGRESS)                                                      \
+    X(trigger, TRIGGER)                                                        \
+    X(register, REGISTER)                                                      \
+    X(deregister, DEREGISTER)                                                  \
+    X(lookup, LOOKUP)                                                          \
+    X(create, CREATE)                                                          \
+    X(forward, FORWARD)                                                        \
+    X(forward_cb, FORWARD_CB)                                                  \
+    X(respond, RESPOND)                                                        \
+    X(respond_cb, RESPOND_CB)                                                  \
+    X(destroy, DESTROY)                                                        \
+    X(bulk_create, BULK_CREATE)                                                \
+    X(bulk_transfer, BULK_TRANSFER)                                            \
+    X(bulk_transfer_cb, BULK_TRANSFER_CB)                                      \
+    X(bulk_free, BULK_FREE)                                                    \
+    X(rpc_handler, RPC_HANDLER)                                                \
+    X(rpc_ult, RPC_ULT)                                                        \
+    X(wait, WAIT)                                                              \
+    X(sleep, SLEEP)                                                            \
+    X(set_input, SET_INPUT)                                                    \
+    X(set_output, SET_OUTPUT)                                                  \
+    X(get_input, GET_INPUT)                                                    \
+    X(get_output, GET_OUTPUT)                                                  \
+    X(free_input, FREE_INPUT)                                                  \
+    X(free_output, FREE_OUTPUT)                                                \
+    X(prefinalize, PREFINALIZE)                                                \
+    X(finalize, FINALIZE)                                                      \
+    X(add_pool, ADD_POOL)                                                      \
+    X(remove_pool, REMOVE_POOL)                                                \
+    X(add_xstream, ADD_XSTREAM)                                                \
+    X(remove_xstream, REMOVE_XSTREAM)                                          \
+    X(user, USER)
+
+/* The results of an event stand below a line that says so; before
+ * MARGO_MONITOR_FN_END they are 0 or NULL. */
+
+/* The loop looks for news, for up to so many milliseconds. */
+struct margo_monitor_progress_args {
+    margo_monitor_data_t uctx;
+    unsigned int timeout_ms;
+    /* results */
+    hg_return_t ret;
+};
+
+/* The loop runs what has completed. */
+struct margo_monitor_trigger_args {
+    margo_monitor_data_t uctx;
+    /* results */
+    hg_return_t ret;
+};
+
+/* An RPC is registered. */
+struct margo_monitor_register_args {
+    margo_monitor_data_t uctx;
+    const char *name;
+    hg_proc_cb_t in_proc_cb;
+    hg_proc_cb_t out_proc_cb;
+    hg_rpc_cb_t rpc_cb;
+    uint16_t provider_id;
+    ABT_pool pool;
+    /* results */
+    hg_id_t id; /* 0: it failed */
+};
+
+struct margo_monitor_deregister_args {
+    margo_monitor_data_t uctx;
+    hg_id_t id;
+    /* results */
+    hg_return_t ret;
+};
+
+/* An address is made of its text. */
+struct margo_monitor_lookup_args {
+    margo_monitor_data_t uctx;
+    const char *name;
+    /* results */
+    hg_addr_t addr;
+    hg_return_t ret;
+};
+
+/* A handle is made, or taken from the cache. */
+struct margo_monitor_create_args {
+    margo_monitor_data_t uctx;
+    hg_addr_t addr;
+    hg_id_t id;
+    /* results */
+    hg_handle_t handle;
+    hg_return_t ret;
+};
+
+/* A call is sent; its end is no answer, but that it is under way. */
+struct margo_monitor_forward_args {
+    margo_monitor_data_t uctx;
+    uint16_t provider_id;
+    hg_handle_t handle;
+    const void *data;
+    double timeout_ms; /* 0: none */
+    margo_request request;
+    /* results */
+    hg_return_t ret;
+};
+
+/* The callback of a call runs: it is over. */
+struct margo_monitor_forward_cb_args {
+    margo_monitor_data_t uctx;
+    const struct hg_cb_info *info;
+    margo_request request;
+    /* results */
+    hg_return_t ret;
+};
+
+/* An answer is sent; its end is that it is under way. */
+struct margo_monitor_respond_args {
+    margo_monitor_data_t uctx;
+    hg_handle_t handle;
+    const void *data;
+    double timeout_ms; /* 0: none */
+    bool error;        /* Margo answers with an error code in its stead */
+    margo_request request;
+    /* results */
+    hg_return_t ret;
+};
+
+struct margo_monitor_respond_cb_args {
+    margo_monitor_data_t uctx;
+    const struct hg_cb_info *info;
+    margo_request request;
+    /* results */
+    hg_return_t ret;
+};
+
+/* A reference to a handle is given up. */
+struct margo_monitor_destroy_args {
+    margo_monitor_data_t uctx;
+    hg_handle_t handle;
+    /* results */
+    hg_return_t ret;
+};
+
+struct margo_monitor_bulk_create_args {
+    margo_monitor_data_t uctx;
+    uint32_t count;
+    const void *const *ptrs;
+    const hg_size_t *sizes;
+    uint8_t flags;
+    const struct hg_bulk_attr *attrs;
+    /* results */
+    hg_bulk_t handle;
+    hg_return_t ret;
+};
+
+/* A transfer is started; its end is that it is under way. */
+struct margo_monitor_bulk_transfer_args {
+    margo_monitor_data_t uctx;
+    hg_bulk_op_t op;
+    hg_addr_t origin_addr;
+    hg_bulk_t origin_handle;
+    size_t origin_offset;
+    hg_bulk_t local_handle;
+    size_t local_offset;
+    size_t size;
+    double timeout_ms; /* 0: none */
+    margo_request request;
+    /* results */
+    hg_return_t ret;
+};
+
+struct margo_monitor_bulk_transfer_cb_args {
+    margo_monitor_data_t uctx;
+    const struct hg_cb_info *info;
+    margo_request request;
+    /* results */
+    hg_return_t ret;
+};
+
+struct margo_monitor_bulk_free_args {
+    margo_monitor_data_t uctx;
+    hg_bulk_t handle;
+    /* results */
+    hg_return_t ret;
+};
+
+/* A request has come in, and a thread is made that serves it. */
+struct margo_monitor_rpc_handler_args {
+    margo_monitor_data_t uctx;
+    hg_handle_t handle;
+    hg_id_t parent_rpc_id; /* 0: its origin has not told */
+    ABT_pool pool;
+    /* results */
+    hg_return_t ret;
+};
+
+/* That thread runs. */
+struct margo_monitor_rpc_ult_args {
+    margo_monitor_data_t uctx;
+    hg_handle_t handle;
+};
+
+/* Somebody waits for a request. */
+struct margo_monitor_wait_args {
+    margo_monitor_data_t uctx;
+    margo_request request;
+    /* results */
+    hg_return_t ret;
+};
+
+struct margo_monitor_sleep_args {
+    margo_monitor_data_t uctx;
+    double timeout_ms;
+};
+
+/* Arguments of a call are encoded. */
+struct margo_monitor_set_input_args {
+    margo_monitor_data_t uctx;
+    hg_handle_t handle;
+    margo_request request;
+    const void *data;
+    /* results */
+    hg_return_t ret;
+};
+
+/* An answer is encoded. */
+struct margo_monitor_set_output_args {
+    margo_monitor_data_t uctx;
+    hg_handle_t handle;
+    margo_request request;
+    const void *data;
+    /* results */
+    hg_return_t ret;
+};
+
+/* Arguments are decoded. */
+struct margo_monitor_get_input_args {
+    margo_monitor_data_t uctx;
+    hg_handle_t handle;
+    const void *data;
+    /* results */
+    hg_return_t ret;
+};
+
+/* An answer is decoded. */
+struct margo_monitor_get_output_args {
+    margo_monitor_data_t uctx;
+    hg_handle_t handle;
+    const void *data;
+    /* results */
+    hg_return_t ret;
+};
+
+struct margo_monitor_free_input_args {
+    margo_monitor_data_t uctx;
+    hg_handle_t handle;
+    const void *data;
+    /* results */
+    hg_return_t ret;
+};
+
+struct margo_monitor_free_output_args {
+    margo_monitor_data_t uctx;
+    hg_handle_t handle;
+    const void *data;
+    /* results */
+    hg_return_t ret;
+};
+
+/* The callbacks run that may still make calls. */
+struct margo_monitor_prefinalize_args {
+    margo_monitor_data_t uctx;
+};
+
+/* The callbacks run that may not. */
+struct margo_monitor_finalize_args {
+    margo_monitor_data_t uctx;
+};
+
+struct margo_monitor_add_pool_args {
+    margo_monitor_data_t uctx;
+    const struct margo_pool_info *info; /* NULL at the start: it is made now */
+    /* results */
+    hg_return_t ret;
+};
+
+struct margo_monitor_remove_pool_args {
+    margo_monitor_data_t uctx;
+    const struct margo_pool_info
+        *info; /* NULL at the end of one that is gone */
+    /* results */
+    hg_return_t ret;
+};
+
+struct margo_monitor_add_xstream_args {
+    margo_monitor_data_t uctx;
+    const struct margo_xstream_info *info; /* as with pools */
+    /* results */
+    hg_return_t ret;
+};
+
+struct margo_monitor_remove_xstream_args {
+    margo_monitor_data_t uctx;
+    const struct margo_xstream_info *info; /* as with pools */
+    /* results */
+    hg_return_t ret;
+};
+
+/* What margo_monitor_call_user() was given. */
+struct margo_monitor_user_args {
+    margo_monitor_data_t uctx;
+    void *args; /* for the monitor and the program to agree upon */
+};
+
+/* margo_monitor_progress_args_t, and so on for each event. */
+#define X(name, NAME)                                                          \
+    typedef struct margo_monitor_##name##_args *margo_monitor_##name##_args_t;
+MARGO_EXPAND_MONITOR_MACROS
+#undef X
+
+/* A monitor. Any of its functions may be NULL: nothing is done. */
+struct margo_monitor {
+    void *uargs; /* given to initialize() */
+    /* As the instance opens, with "monitoring.config" of its configuration or
+     * NULL; what it returns is the `uargs` of all functions below. */
+    void *(*initialize)(
+        margo_instance_id mid, void *uargs, struct json_object *config);
+    /* As the instance ends; nothing is told any more. */
+    void (*finalize)(void *uargs);
+    /* For margo_monitor_dump(). */
+    void (*dump)(void *uargs, margo_monitor_dump_fn dump_fn, void *dump_args,
+        bool reset);
+    const char *(*name)(void);
+    /* What it was configured with, as an object of json-c that the caller
+     * gives up; for margo_get_config(). */
+    struct json_object *(*config)(void *uargs);
+/* on_progress, and so on; the time is that of ABT_get_wtime(). */
+#define X(name, NAME)                                                          \
+    void (*on_##name)(void *uargs, double timestamp,                           \
+        margo_monitor_event_t event_type,                                      \
+        margo_monitor_##name##_args_t event_args);
+    MARGO_EXPAND_MONITOR_MACROS
+#undef X
+};
+
+/* Keeps statistics and time series, and writes them as the instance ends to
+ * PREFIX.HOST.PID.stats.json and PREFIX.HOST.PID.series.json. */
+HG_PUBLIC extern const struct margo_monitor *margo_default_monitor;
+
+/**
+ * Have the monitor of an instance say what it has gathered.
+ *
+ * @param mid        [in]
+ * @param dump_fn    [in]  called in this thread, any number of times
+ * @param dump_args  [in]  its first argument; may be NULL
+ * @param reset      [in]  and begin anew
+ * Owns:      nothing changes hands.
+ * Errors:    HG_INVALID_ARG  mid or dump_fn is NULL
+ *            HG_NOENTRY      the instance has no monitor, or one that cannot
+ *                            dump
+ * Threads:   any thread; never blocks.
+ * Undefined: the instance ended meanwhile.
+ * Source:    as Margo 0.24.
+ */
+HG_PUBLIC hg_return_t margo_monitor_dump(margo_instance_id mid,
+    margo_monitor_dump_fn dump_fn, void *dump_args, bool reset);
+
+/**
+ * Tell the monitor of an instance of something in the program.
+ *
+ * @param mid         [in]
+ * @param event_type  [in]
+ * @param args        [in]  handed to on_user() as it is
+ * Owns:      nothing changes hands.
+ * Errors:    HG_INVALID_ARG  mid is NULL, or event_type is none
+ *            HG_NOENTRY      the instance has no monitor, or one that has no
+ *                            on_user()
+ * Threads:   any thread; never blocks.
+ * Undefined: the instance ended meanwhile.
+ * Source:    as Margo 0.24.
+ */
+HG_PUBLIC hg_return_t margo_monitor_call_user(margo_instance_id mid,
+    margo_monitor_event_t event_type, margo_monitor_user_args_t args);
+
+/**
+ * Keep a value with a handle, for monitors.
+ *
+ * @param handle  [in]  of margo_create(), or of a handler
+ * @param data    [in]  all zero at first, and when the handle is used again
+ * Owns:      nothing changes hands.
+ * Errors:    HG_INVALID_ARG  handle is NULL
+ *            HG_NOENTRY      it is none of Margo's
+ * Threads:   any thread, one at a time per handle; never blocks.
+ * Undefined: handle destroyed meanwhile.
+ * Source:    as Margo 0.24.
+ */
+HG_PUBLIC hg_return_t margo_set_monitoring_data(
+    hg_handle_t handle, margo_monitor_data_t data);
+
+/**
+ * The value that is kept with a handle.
+ *
+ * @param handle  [in]
+ * @param data    [out]
+ * Owns:      nothing changes hands.
+ * Errors:    HG_INVALID_ARG  an argument is NULL
+ *            HG_NOENTRY      it is none of Margo's
+ * Threads:   any thread, one at a time per handle; never blocks.
+ * Undefined: handle destroyed meanwhile.
+ * Source:    as Margo 0.24.
+ */
+HG_PUBLIC hg_return_t margo_get_monitoring_data(
+    hg_handle_t handle, margo_monitor_data_t *data);
+
+/**
+ * Keep a value with a request, for monitors.
+ *
+ * @param req   [in]
+ * @param data  [in]  all zero at first
+ * Owns:      nothing changes hands.
+ * Errors:    HG_INVALID_ARG  req is MARGO_REQUEST_NULL
+ * Threads:   any thread, one at a time per request; never blocks.
+ * Undefined: the request waited for meanwhile.
+ * Source:    as Margo 0.24.
+ */
+HG_PUBLIC hg_return_t margo_request_set_monitoring_data(
+    margo_request req, margo_monitor_data_t data);
+
+/**
+ * The value that is kept with a request.
+ *
+ * @param req   [in]
+ * @param data  [out]
+ * Owns:      nothing changes hands.
+ * Errors:    HG_INVALID_ARG  an argument is NULL
+ * Threads:   any thread, one at a time per request; never blocks.
+ * Undefined: the request waited for meanwhile.
+ * Source:    as Margo 0.24.
+ */
+HG_PUBLIC hg_return_t margo_request_get_monitoring_data(
+    margo_request req, margo_monitor_data_t *data);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

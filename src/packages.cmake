@@ -33,20 +33,25 @@ if(AMALGAM_MPI)
     unset(CMAKE_REQUIRED_LIBRARIES)
 endif()
 
-foreach(row IN ITEMS "OFI;libfabric;libfabric-dev;1.17"
-        "HWLOC;hwloc;libhwloc-dev;2.9"
-        "JSON;json-c;libjson-c-dev;0.15")
-    list(GET row 0 name)
-    list(GET row 1 module)
-    list(GET row 2 package)
-    list(GET row 3 oldest)
-    if(AMALGAM_${name})
-        need_package(AMALGAM_${name} "${PKG_CONFIG_FOUND}"
-            "pkg-config, which finds ${module}," pkg-config)
-        pkg_check_modules(${name} QUIET IMPORTED_TARGET "${module}>=${oldest}")
-        need_package(AMALGAM_${name} "${${name}_FOUND}"
-            "${module} (${oldest} or later)" ${package})
-    endif()
+# The options that ask for each; the first that is ON is named in advice.
+set(json_for AMALGAM_JSON)
+if(AMALGAM_ULT)
+    list(PREPEND json_for AMALGAM_MARGO)
+endif()
+foreach(row IN ITEMS "OFI;libfabric;libfabric-dev;1.17;AMALGAM_OFI"
+        "HWLOC;hwloc;libhwloc-dev;2.9;AMALGAM_HWLOC"
+        "JSON;json-c;libjson-c-dev;0.15;${json_for}")
+    list(POP_FRONT row name module package oldest)
+    foreach(option IN LISTS row)
+        if(${option} AND NOT ${name}_FOUND)
+            need_package(${option} "${PKG_CONFIG_FOUND}"
+                "pkg-config, which finds ${module}," pkg-config)
+            pkg_check_modules(
+                ${name} QUIET IMPORTED_TARGET "${module}>=${oldest}")
+            need_package(${option} "${${name}_FOUND}"
+                "${module} (${oldest} or later)" ${package})
+        endif()
+    endforeach()
 endforeach()
 
 if(AMALGAM_TESTS)

@@ -71,6 +71,13 @@ static const struct amg_env_var env_vars[AMG_ENV_COUNT] = {
         "1: the first rank says who is reached how, and who makes progress"},
     [AMG_ENV_CONTRACT_STOP] = {"AMALGAM_CONTRACT_STOP", "", 0, 0, 1,
         "1: end the process where a call breaks its contract"},
+    [AMG_ENV_CONCURRENT_RPCS] = {"AMALGAM_MAX_CONCURRENT_RPCS", "handlers", 0,
+        0, 16777216,
+        "handlers that a Margo instance runs at the same time where its text "
+        "does not say; further requests wait; 0: no limit"},
+    [AMG_ENV_MARGO_LOG_LEVEL] = {"MARGO_LOG_LEVEL", "", 0, 0, 0,
+        "lines of Margo that are shown: trace, debug, info, warning (the "
+        "default), error or critical"},
     [AMG_ENV_LOG_LEVEL] = {"HG_LOG_LEVEL", "", 0, 0, 0,
         "none, fatal, error, warning (the default), info or debug"},
     [AMG_ENV_LOG_SUBSYS] = {"HG_LOG_SUBSYS", "", 0, 0, 0,

@@ -5,14 +5,16 @@
 #define AMG_MARGO_CONFIG_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
+#include "margo/plan.h"
 #include "mercury.h"
 
 struct json_object;
 struct margo_init_info;
 
-/* Part "config" owns and completes this struct. */
+/* Lives as long as its instance; constant after it was read. */
 struct amg_margo_config {
     struct json_object *json;        /* the whole text, checked; never NULL */
     unsigned progress_timeout_ub_ms; /* 100 */
@@ -23,12 +25,18 @@ struct amg_margo_config {
     bool use_progress_thread;
     int rpc_thread_count;
     bool is_profiling;
+    const char *profiling_dir; /* "."; what margo_start_abt_profiling() uses */
+    unsigned max_stacks;       /* 8, that each stream keeps */
+    size_t stack_size;         /* 2 MiB, of a user-level thread */
     struct hg_init_info hg_init; /* its strings lie in `json` or the info */
+    struct amg_margo_plan plan;  /* what pools.h makes */
 };
 
-/* False: it makes no sense; the field and the reason are in the log. */
+/* False: it makes no sense; the field and the reason are in the log, which is
+ * that of the info, and nothing is left behind. */
 bool amg_margo_config_read(const struct margo_init_info *info,
     const char *address, int mode, struct amg_margo_config *ret_config);
+/* Also of one that is all zero. */
 void amg_margo_config_free(struct amg_margo_config *config);
 
 #endif

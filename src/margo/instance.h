@@ -9,6 +9,7 @@
 
 #include "margo.h"
 #include "margo/config.h"
+#include "margo/log.h"
 #include "margo/loop.h"
 #include "margo/monitor.h"
 #include "margo/pools.h"
@@ -30,9 +31,9 @@ struct margo_instance {
     hg_class_t *hg_class;
     hg_context_t *hg_context;
     bool is_listening;
-    bool owns_class;         /* opened here, and closed here */
-    bool is_collective;      /* over a communicator: all ranks end together */
-    struct margo_logger log; /* log.h */
+    bool owns_class;    /* opened here, and closed here */
+    bool is_collective; /* over a communicator: all ranks end together */
+    struct amg_margo_log log;
     struct amg_margo_config config; /* what was asked, with the defaults */
     struct amg_margo_pools pools;
     struct amg_margo_loop loop;

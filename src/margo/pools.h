@@ -7,21 +7,27 @@
 
 #include "margo.h"
 
-/* Part "config" owns and completes this struct. */
+struct amg_margo_set;
+
+/* The set is shared with the instance's parent and children. */
 struct amg_margo_pools {
     ABT_pool progress_pool; /* the loop's */
     ABT_pool rpc_pool;      /* handlers of RPCs that name none */
+    struct amg_margo_set *set;
 };
 
-/* Makes what the configuration asks for; with a parent instance, shares. */
+/* Makes what the configuration asks for; with a parent instance, shares. After
+ * ABT_init(), by a thread of Argobots; `is_first`: that call was margo's, so
+ * that the scheduler of the calling stream may be replaced. False: the reason
+ * is in the log, and nothing is left behind. */
 bool amg_margo_pools_open(
-    margo_instance_id mid, const struct margo_init_info *info);
+    margo_instance_id mid, const struct margo_init_info *info, bool is_first);
 /* Ends the streams and pools that were made here; not by a thread of theirs,
  * but of the primary stream. */
 void amg_margo_pools_close(margo_instance_id mid);
 
-/* An RPC uses the pool, which cannot be removed meanwhile; external ones are
- * fine. */
+/* An RPC uses the pool, which cannot be removed meanwhile; one that the
+ * instance does not know is fine. */
 void amg_margo_pools_retain(margo_instance_id mid, ABT_pool pool);
 void amg_margo_pools_release(margo_instance_id mid, ABT_pool pool);
 

@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* JSON objects read into structs by a table of their fields. */
+#include "margo/json.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/assert.h"
+
+enum {
+    WORDS_CAP = 256, /* for the list of words that are known */
+    DEPTH_MAX = 32   /* of the text */
+};
+
+void amg_json_path_key(
+    char ret_path[AMG_JSON_PATH_CAP], const char *path, const char *key)
+{
+    (void)snprintf(ret_path, AMG_JSON_PATH_CAP, "%s%s%s", path,
+        path[0] == '\0' ? "" : ".", key);
+}
+
+void amg_json_path_index(
+    char ret_path[AMG_JSON_PATH_CAP], const char *path, size_t index)
+{
+    (void)snprintf(ret_path, AMG_JSON_PATH_CAP, "%s[%zu]", path, index);
+}
+
+struct json_object *amg_json_get(struct json_object *object, const char *key)
+{
+    struct json_object *value = NULL;
+
+    if (object == NULL || !json_object_object_get_ex(object, key, &value))
+        return NULL;
+    return value;
+}
+
+/* "a string", for messages. */
+static const char *type_name(enum json_type type)
+{
+    switch (type) {
+    case json_type_null:
+        return "null";
+    case json_type_boolean:
+        return "true or false";
+    case json_type_double:
+        return "a number with a fraction or exponent";
+    case json_type_int:
+        return "an integer";
+    case json_type_object:
+        return "an object";
+    case json_type_array:
+        return "an array";
+    default:
+        return "a string";
+    }
+}
+
+static bool type_is(const struct amg_margo_log *log, const char *path,
+    struct json_object *value, enum json_type type)
+{
+    if (json_object_is_type(value, type))
+        return true;
+    amg_margo_log_write(log, MARGO_LOG_ERROR,
+        "configuration: %s has to be %s, and is %s: %.80s", path,
+        type_name(type), type_name(json_object_get_type(value)),
+        json_object_to_json_string(value));
+    return false;
+}
+
+bool amg_json_section(const struct amg_margo_log *log, const char *path,
+    struct json_object *object, const char *key, enum json_type type,
+    struct json_object **ret_value)
+{
+    struct json_object *value = amg_json_get(object, key);
+    char where[AMG_JSON_PATH_CAP];
+
+    amg_json_path_key(where, path, key);
+    if (value != NULL && !type_is(log, where, value, type))
+        return false;
+    *ret_value = value;
+    return true;
+}
+
+bool amg_json_int(const struct amg_margo_log *log, const char *path,
+    struct json_object *value, int64_t min, int64_t max, int64_t *ret_number)
+{
+    int64_t number = 0;
+
+    if (!type_is(log, path, value, json_type_int))
+        return false;
+    /* json-c takes numbers beyond 64 bits for the nearest it has: such a one is
+     * at an end of the range, and no range of ours reaches there. */
+    number = json_object_get_int64(value);
+    if (number < min || number > max) {
+        amg_margo_log_write(log, MARGO_LOG_ERROR,
+            "configuration: %s is %.40s; %lld to %lld is possible", path,
+            json_object_to_json_string(value), (long long)min, (long long)max);
+        return false;
+    }
+    *ret_number = number;
+    return true;
+}
+
+/* A word that is none of those known: warned of, with the list of them. */
+static void word_warn(const struct amg_margo_log *log, const char *path,
+    const char *const *words, const char *word, int left)
+{
+    char list[WORDS_CAP] = "";
+    size_t len = 0;
+
+    for (unsigned i = 0; words[i] != NULL && len < sizeof(list); i++)
+        len += (size_t)snprintf(list + len, sizeof(list) - len, "%s%s",
+            i == 0 ? "" : ", ", words[i]);
+    amg_margo_log_write(log, MARGO_LOG_WARNING,
+        "configuration: %s is '%.60s', which is unknown: there are %s; %s is "
+        "taken",
+        path, word, list, words[left]);
+}
+
+static bool word_read(const struct amg_margo_log *log, const char *path,
+    struct json_object *value, const char *const *words, int *ret_word)
+{
+    const char *word = NULL;
+
+    if (!type_is(log, path, value, json_type_string))
+        return false;
+    word = json_object_get_string(value);
+    for (int i = 0; words[i] != NULL; i++) {
+        if (strcmp(words[i], word) == 0) {
+            *ret_word = i;
+            return true;
+        }
+    }
+    word_warn(log, path, words, word, *ret_word);
+    return true;
+}
+
+static bool text_read(const struct amg_margo_log *log, const char *path,
+    struct json_object *value, const char **ret_text)
+{
+    const char *text = NULL;
+
+    if (!type_is(log, path, value, json_type_string))
+        return false;
+    text = json_object_get_string(value);
+    if (strlen(text) != (size_t)json_object_get_string_len(value)) {
+        amg_margo_log_write(log, MARGO_LOG_ERROR,
+            "configuration: %s has a zero byte in it", path);
+        return false;
+    }
+    *ret_text = text;
+    return true;
+}
+
+static bool number_read(const struct amg_margo_log *log, const char *path,
+    struct json_object *value, const struct amg_json_field *field, void *place)
+{
+    int64_t number = 0;
+
+    if (!amg_json_int(log, path, value, field->min, field->max, &number))
+        return false;
+    if (field->kind == AMG_JSON_INT)
+        *(int *)place = (int)number;
+    else if (field->kind == AMG_JSON_UINT)
+        *(unsigned *)place = (unsigned)number;
+    else
+        *(size_t *)place = (size_t)number;
+    return true;
+}
+
+static bool field_read(const struct amg_margo_log *log, const char *path,
+    struct json_object *value, const struct amg_json_field *field, void *target)
+{
+    void *place = (char *)target + field->offset;
+
+    switch (field->kind) {
+    case AMG_JSON_BOOL:
+    case AMG_JSON_BYTE:
+        if (!type_is(log, path, value, json_type_boolean))
+            return false;
+        if (field->kind == AMG_JSON_BOOL)
+            *(bool *)place = json_object_get_boolean(value) != 0;
+        else
+            *(uint8_t *)place = json_object_get_boolean(value) != 0;
+        return true;
+    case AMG_JSON_INT:
+    case AMG_JSON_UINT:
+    case AMG_JSON_SIZE:
+        return number_read(log, path, value, field, place);
+    case AMG_JSON_TEXT:
+        return text_read(log, path, value, place);
+    case AMG_JSON_WORD:
+        return word_read(log, path, value, field->words, place);
+    default:
+        return true;
+    }
+}
+
+static const struct amg_json_field *field_find(
+    const struct amg_json_field *fields, size_t count, const char *key)
+{
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(fields[i].key, key) == 0)
+            return &fields[i];
+    return NULL;
+}
+
+bool amg_json_read(const struct amg_margo_log *log, const char *path,
+    struct json_object *object, const struct amg_json_field *fields,
+    size_t count, void *target)
+{
+    AMG_ASSERT(object != NULL && fields != NULL);
+    json_object_object_foreach(object, key, value)
+    {
+        const struct amg_json_field *field = field_find(fields, count, key);
+        char where[AMG_JSON_PATH_CAP];
+
+        amg_json_path_key(where, path, key);
+        if (field == NULL)
+            amg_margo_log_write(log, MARGO_LOG_WARNING,
+                "configuration: %s is unknown, and without effect", where);
+        else if (value != NULL && !field_read(log, where, value, field, target))
+            return false;
+    }
+    return true;
+}
+
+/* Line and column of a byte of the text, from 1 on. */
+static void position_find(
+    const char *text, size_t at, unsigned *ret_line, unsigned *ret_column)
+{
+    unsigned line = 1;
+    size_t start = 0;
+
+    for (size_t i = 0; i < at && text[i] != '\0'; i++) {
+        if (text[i] != '\n')
+            continue;
+        line++;
+        start = i + 1;
+    }
+    *ret_line = line;
+    *ret_column = (unsigned)(at - start) + 1;
+}
+
+struct json_object *amg_json_parse(
+    const struct amg_margo_log *log, const char *what, const char *text)
+{
+    struct json_tokener *tokener = json_tokener_new_ex(DEPTH_MAX);
+    struct json_object *object = NULL;
+    enum json_tokener_error error = json_tokener_success;
+    size_t len = strlen(text);
+    unsigned line = 0;
+    unsigned column = 0;
+
+    if (tokener == NULL || len >= INT32_MAX) {
+        amg_margo_log_write(log, MARGO_LOG_ERROR, "%s: %s", what,
+            tokener == NULL ? "no memory" : "the text is longer than 2 GiB");
+        json_tokener_free(tokener);
+        return NULL;
+    }
+    json_tokener_set_flags(tokener, JSON_TOKENER_STRICT);
+    /* With its final zero: that ends a text which ends too early. */
+    object = json_tokener_parse_ex(tokener, text, (int)len + 1);
+    error = json_tokener_get_error(tokener);
+    position_find(text, json_tokener_get_parse_end(tokener), &line, &column);
+    json_tokener_free(tokener);
+    if (error != json_tokener_success) {
+        amg_margo_log_write(log, MARGO_LOG_ERROR,
+            "%s is no JSON: line %u, column %u: %s", what, line, column,
+            error == json_tokener_continue ? "it ends too early"
+                                           : json_tokener_error_desc(error));
+    } else if (!json_object_is_type(object, json_type_object)) {
+        amg_margo_log_write(log, MARGO_LOG_ERROR,
+            "%s has to be a JSON object, {...}, and is %s", what,
+            type_name(json_object_get_type(object)));
+    } else {
+        return object;
+    }
+    json_object_put(object);
+    return NULL;
+}

@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The loggers of instances, and the global one.
+ *
+ * A logger is copied into its place by a program that takes care that nobody
+ * logs meanwhile; only the level may change at any time. */
+#include "margo/log.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/env.h"
+#include "base/mem.h"
+#include "margo/instance.h"
+
+enum { LINE_CAP = 512 }; /* longer ones are put together on the heap */
+
+static const char *const level_names[] = {
+    [MARGO_LOG_EXTERNAL] = "external",
+    [MARGO_LOG_TRACE] = "trace",
+    [MARGO_LOG_DEBUG] = "debug",
+    [MARGO_LOG_INFO] = "info",
+    [MARGO_LOG_WARNING] = "warning",
+    [MARGO_LOG_ERROR] = "error",
+    [MARGO_LOG_CRITICAL] = "critical",
+};
+
+enum { LEVELS = sizeof(level_names) / sizeof(level_names[0]) };
+
+static void print_trace(void *uargs, const char *message)
+{
+    (void)uargs;
+    fprintf(stderr, "[trace] %s\n", message);
+}
+
+static void print_debug(void *uargs, const char *message)
+{
+    (void)uargs;
+    fprintf(stderr, "[debug] %s\n", message);
+}
+
+static void print_info(void *uargs, const char *message)
+{
+    (void)uargs;
+    fprintf(stderr, "[info] %s\n", message);
+}
+
+static void print_warning(void *uargs, const char *message)
+{
+    (void)uargs;
+    fprintf(stderr, "[warning] %s\n", message);
+}
+
+static void print_error(void *uargs, const char *message)
+{
+    (void)uargs;
+    fprintf(stderr, "[error] %s\n", message);
+}
+
+static void print_critical(void *uargs, const char *message)
+{
+    (void)uargs;
+    fprintf(stderr, "[critical] %s\n", message);
+}
+
+static struct amg_margo_log log_global = {
+    .to =
+        {
+            .trace = print_trace,
+            .debug = print_debug,
+            .info = print_info,
+            .warning = print_warning,
+            .error = print_error,
+            .critical = print_critical,
+        },
+    .level = -1, /* not asked for yet: log_level() */
+};
+
+/* What MARGO_LOG_LEVEL says, or the default. */
+static int level_of_environment(void)
+{
+    const char *text = amg_env_text(AMG_ENV_MARGO_LOG_LEVEL);
+
+    for (int level = 0; text != NULL && level < LEVELS; level++)
+        if (strcmp(text, level_names[level]) == 0)
+            return level;
+    if (text != NULL)
+        fprintf(stderr,
+            "[warning] MARGO_LOG_LEVEL is '%s': trace, debug, info, warning, "
+            "error, critical or external is wanted; warning is taken\n",
+            text);
+    return MARGO_LOG_WARNING;
+}
+
+static int log_level(const struct amg_margo_log *log)
+{
+    int level = atomic_load_explicit(&log->level, memory_order_relaxed);
+
+    if (level >= 0)
+        return level;
+    /* The global one, for the first time; whoever comes first sets it. */
+    int wanted = level_of_environment();
+    if (atomic_compare_exchange_strong_explicit(&log_global.level, &level,
+            wanted, memory_order_relaxed, memory_order_relaxed))
+        return wanted;
+    return level;
+}
+
+static margo_log_fn_t log_function(
+    const struct margo_logger *logger, margo_log_level level)
+{
+    switch (level) {
+    case MARGO_LOG_TRACE:
+        return logger->trace;
+    case MARGO_LOG_DEBUG:
+        return logger->debug;
+    case MARGO_LOG_INFO:
+        return logger->info;
+    case MARGO_LOG_WARNING:
+        return logger->warning;
+    case MARGO_LOG_ERROR:
+        return logger->error;
+    default:
+        return logger->critical;
+    }
+}
+
+static void log_print(const struct amg_margo_log *log, margo_log_level level,
+    const char *fmt, va_list args)
+{
+    margo_log_fn_t print = NULL;
+    char line[LINE_CAP];
+    char *longer = NULL;
+    va_list again;
+    int len = 0;
+
+    if ((int)level < log_level(log))
+        return;
+    print = log_function(&log->to, level);
+    va_copy(again, args);
+    len = vsnprintf(line, sizeof(line), fmt, args);
+    if (len >= (int)sizeof(line))
+        longer = amg_mem_alloc((size_t)len + 1);
+    if (longer != NULL)
+        (void)vsnprintf(longer, (size_t)len + 1, fmt, again);
+    va_end(again);
+    if (len >= 0)
+        print(log->to.uargs, longer != NULL ? longer : line);
+    amg_mem_free(longer);
+}
+
+static const struct amg_margo_log *log_of(margo_instance_id mid)
+{
+    return mid == NULL ? &log_global : &mid->log;
+}
+
+void amg_margo_log_init(
+    struct amg_margo_log *log, const struct margo_logger *own)
+{
+    log->to = own != NULL ? *own : log_global.to;
+    atomic_init(&log->level, log_level(&log_global));
+}
+
+void amg_margo_log_write(const struct amg_margo_log *log, margo_log_level level,
+    const char *fmt, ...)
+{
+    va_list args;
+
+    va_start(args, fmt);
+    log_print(log, level, fmt, args);
+    va_end(args);
+}
+
+static int logger_set(struct amg_margo_log *log, const struct margo_logger *to)
+{
+    if (to == NULL || to->trace == NULL || to->debug == NULL ||
+        to->info == NULL || to->warning == NULL || to->error == NULL ||
+        to->critical == NULL) {
+        amg_margo_log_write(log, MARGO_LOG_ERROR,
+            "a logger was not set: it, or one of its functions, is NULL");
+        return -1;
+    }
+    log->to = *to;
+    return 0;
+}
+
+static int level_set(struct amg_margo_log *log, margo_log_level level)
+{
+    if ((int)level < 0 || (int)level >= LEVELS) {
+        amg_margo_log_write(log, MARGO_LOG_ERROR,
+            "the log level %d was not set: there are 0 (external) to %d "
+            "(critical)",
+            (int)level, LEVELS - 1);
+        return -1;
+    }
+    atomic_store_explicit(&log->level, (int)level, memory_order_relaxed);
+    return 0;
+}
+
+int margo_set_logger(margo_instance_id mid, const struct margo_logger *logger)
+{
+    return logger_set(mid == NULL ? &log_global : &mid->log, logger);
+}
+
+int margo_set_log_level(margo_instance_id mid, margo_log_level level)
+{
+    return level_set(mid == NULL ? &log_global : &mid->log, level);
+}
+
+int margo_set_global_logger(const struct margo_logger *logger)
+{
+    return logger_set(&log_global, logger);
+}
+
+int margo_set_global_log_level(margo_log_level level)
+{
+    return level_set(&log_global, level);
+}
+
+void margo_trace(margo_instance_id mid, const char *fmt, ...)
+{
+    va_list args;
+
+    va_start(args, fmt);
+    log_print(log_of(mid), MARGO_LOG_TRACE, fmt, args);
+    va_end(args);
+}
+
+void margo_debug(margo_instance_id mid, const char *fmt, ...)
+{
+    va_list args;
+
+    va_start(args, fmt);
+    log_print(log_of(mid), MARGO_LOG_DEBUG, fmt, args);
+    va_end(args);
+}
+
+void margo_info(margo_instance_id mid, const char *fmt, ...)
+{
+    va_list args;
+
+    va_start(args, fmt);
+    log_print(log_of(mid), MARGO_LOG_INFO, fmt, args);
+    va_end(args);
+}
+
+void margo_warning(margo_instance_id mid, const char *fmt, ...)
+{
+    va_list args;
+
+    va_start(args, fmt);
+    log_print(log_of(mid), MARGO_LOG_WARNING, fmt, args);
+    va_end(args);
+}
+
+void margo_error(margo_instance_id mid, const char *fmt, ...)
+{
+    va_list args;
+
+    va_start(args, fmt);
+    log_print(log_of(mid), MARGO_LOG_ERROR, fmt, args);
+    va_end(args);
+}
+
+void margo_critical(margo_instance_id mid, const char *fmt, ...)
+{
+    va_list args;
+
+    va_start(args, fmt);
+    log_print(log_of(mid), MARGO_LOG_CRITICAL, fmt, args);
+    va_end(args);
+}

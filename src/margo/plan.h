@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The pools and streams that a text asks for, before there are any. */
+#ifndef AMG_MARGO_PLAN_H
+#define AMG_MARGO_PLAN_H
+
+#include "margo/plan_row.h"
+
+struct json_object;
+
+/* Made and freed by the configuration that it is a part of. */
+struct amg_margo_plan {
+    struct amg_margo_pool_plan *pools;
+    unsigned pool_count;
+    struct amg_margo_stream_plan *streams;
+    unsigned stream_count;
+    struct amg_margo_pool_ref progress; /* the loop's pool */
+    struct amg_margo_pool_ref rpc;      /* the handlers' */
+};
+
+/* Reads the arrays "pools" and "xstreams" of the section "argobots", which may
+ * be NULL, into `plan`, which is all zero, with room for `more` of each. False:
+ * refused, or no memory, which the log says. The plan is to be freed in both
+ * cases, here and below. */
+bool amg_margo_plan_read(const struct amg_margo_log *log,
+    struct json_object *argobots, unsigned more, struct amg_margo_plan *plan);
+void amg_margo_plan_free(struct amg_margo_plan *plan);
+
+/* Appends a pool, or a stream of one pool, whose names margo gives, where there
+ * is room. False: no memory, which the log says. */
+bool amg_margo_plan_add_pool(const struct amg_margo_log *log,
+    struct amg_margo_plan *plan, const char *name, int kind);
+bool amg_margo_plan_add_stream(const struct amg_margo_log *log,
+    struct amg_margo_plan *plan, const char *name, const char *pool);
+
+/* The index of what is called so; -1: there is none. */
+int amg_margo_plan_find_pool(
+    const struct amg_margo_plan *plan, const char *name);
+int amg_margo_plan_find_stream(
+    const struct amg_margo_plan *plan, const char *name);
+
+/* The pool that is meant; -1: there is none, and the log says so. */
+int amg_margo_plan_resolve(const struct amg_margo_log *log, const char *path,
+    const struct amg_margo_plan *plan, const struct amg_margo_pool_ref *ref);
+
+#endif

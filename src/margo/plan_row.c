@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* One pool or stream as a text asks for it. */
+#include "margo/plan_row.h"
+
+#include <ctype.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/assert.h"
+#include "base/mem.h"
+#include "margo/json.h"
+
+enum { CPU_MAX = 65535 };
+
+static const char *const pool_kinds[] = {
+    [AMG_MARGO_POOL_FIFO_WAIT] = "fifo_wait",
+    [AMG_MARGO_POOL_FIFO] = "fifo",
+    [AMG_MARGO_POOL_PRIO_WAIT] = "prio_wait",
+    [AMG_MARGO_POOL_EARLIEST_FIRST] = "earliest_first",
+    [AMG_MARGO_POOL_RANDWS] = "randws",
+    [AMG_MARGO_POOL_EXTERNAL] = "external",
+    NULL,
+};
+
+static const char *const pool_accesses[] = {
+    [AMG_MARGO_ACCESS_MPMC] = "mpmc",
+    [AMG_MARGO_ACCESS_PRIVATE] = "private",
+    [AMG_MARGO_ACCESS_SPSC] = "spsc",
+    [AMG_MARGO_ACCESS_MPSC] = "mpsc",
+    [AMG_MARGO_ACCESS_SPMC] = "spmc",
+    [AMG_MARGO_ACCESS_UNKNOWN] = "unknown",
+    NULL,
+};
+
+static const char *const sched_kinds[] = {
+    [AMG_MARGO_SCHED_BASIC_WAIT] = "basic_wait",
+    [AMG_MARGO_SCHED_DEFAULT] = "default",
+    [AMG_MARGO_SCHED_BASIC] = "basic",
+    [AMG_MARGO_SCHED_PRIO] = "prio",
+    [AMG_MARGO_SCHED_RANDWS] = "randws",
+    [AMG_MARGO_SCHED_EXTERNAL] = "external",
+    NULL,
+};
+
+const char *amg_margo_pool_kind_name(int kind)
+{
+    AMG_ASSERT(kind >= 0 && kind <= AMG_MARGO_POOL_EXTERNAL);
+    return pool_kinds[kind];
+}
+
+const char *amg_margo_pool_access_name(int access)
+{
+    AMG_ASSERT(access >= 0 && access <= AMG_MARGO_ACCESS_UNKNOWN);
+    return pool_accesses[access];
+}
+
+const char *amg_margo_sched_kind_name(int kind)
+{
+    AMG_ASSERT(kind >= 0 && kind <= AMG_MARGO_SCHED_EXTERNAL);
+    return sched_kinds[kind];
+}
+
+/* One of the names that margo itself gives: texts that it wrote are read. */
+static bool name_is_margos(const char *name)
+{
+    static const char *const heads[] = {
+        "__pool_", "__xstream_", "__rpc_", NULL};
+
+    if (strcmp(name, "__primary__") == 0 || strcmp(name, "__progress__") == 0 ||
+        strcmp(name, "__rpc__") == 0)
+        return true;
+    for (unsigned i = 0; heads[i] != NULL; i++) {
+        size_t len = strlen(heads[i]);
+        size_t digits = 0;
+
+        if (strncmp(name, heads[i], len) != 0)
+            continue;
+        digits = strspn(name + len, "0123456789");
+        if (digits > 0 && strcmp(name + len + digits, "__") == 0)
+            return true;
+    }
+    return false;
+}
+
+bool amg_margo_name_is_valid(
+    const struct amg_margo_log *log, const char *path, const char *name)
+{
+    const char *reason = NULL;
+
+    if (name[0] == '\0')
+        reason = "it is empty";
+    else if (isalpha((unsigned char)name[0]) == 0 && name[0] != '_')
+        reason = "it has to begin with a letter";
+    else if (strncmp(name, "__", 2) == 0 && !name_is_margos(name))
+        reason = "names with two underscores in front are reserved";
+    if (reason == NULL)
+        return true;
+    amg_margo_log_write(log, MARGO_LOG_ERROR,
+        "configuration: %s is '%.60s', which cannot be a name: %s", path, name,
+        reason);
+    return false;
+}
+
+static bool no_memory(const struct amg_margo_log *log, const char *path)
+{
+    amg_margo_log_write(
+        log, MARGO_LOG_ERROR, "configuration: no memory for %s", path);
+    return false;
+}
+
+/* A valid name, copied; NULL stays NULL. */
+static bool name_copy(const struct amg_margo_log *log, const char *path,
+    const char *name, char **ret_name)
+{
+    char where[AMG_JSON_PATH_CAP];
+
+    if (name == NULL)
+        return true;
+    amg_json_path_key(where, path, "name");
+    if (!amg_margo_name_is_valid(log, where, name))
+        return false;
+    *ret_name = amg_mem_strdup(name);
+    return *ret_name != NULL || no_memory(log, where);
+}
+
+/* What a row of "pools", and of "xstreams", says besides arrays. */
+struct row {
+    const char *name;
+    int kind;
+    int access;
+    int cpubind;
+};
+
+static bool object_is_given(const struct amg_margo_log *log, const char *path,
+    struct json_object *object)
+{
+    if (json_object_is_type(object, json_type_object))
+        return true;
+    amg_margo_log_write(log, MARGO_LOG_ERROR,
+        "configuration: %s has to be an object, and is %.80s", path,
+        object == NULL ? "null" : json_object_to_json_string(object));
+    return false;
+}
+
+bool amg_margo_pool_plan_read(const struct amg_margo_log *log, const char *path,
+    struct json_object *object, struct amg_margo_pool_plan *plan)
+{
+    static const struct amg_json_field fields[] = {
+        {"name", AMG_JSON_TEXT, offsetof(struct row, name), 0, 0, NULL},
+        {"kind", AMG_JSON_WORD, offsetof(struct row, kind), 0, 0, pool_kinds},
+        {"access", AMG_JSON_WORD, offsetof(struct row, access), 0, 0,
+            pool_accesses},
+    };
+    struct row row = {NULL, AMG_MARGO_POOL_FIFO_WAIT, AMG_MARGO_ACCESS_MPMC, 0};
+
+    if (!object_is_given(log, path, object) ||
+        !amg_json_read(log, path, object, fields,
+            sizeof(fields) / sizeof(fields[0]), &row))
+        return false;
+    plan->kind = row.kind;
+    plan->access = row.access;
+    return name_copy(log, path, row.name, &plan->name);
+}
+
+void amg_margo_pool_plan_free(struct amg_margo_pool_plan *plan)
+{
+    amg_mem_free(plan->name);
+    plan->name = NULL;
+}
+
+bool amg_margo_pool_ref_read(const struct amg_margo_log *log, const char *path,
+    struct json_object *value, struct amg_margo_pool_ref *ret_ref)
+{
+    int64_t index = 0;
+
+    if (json_object_is_type(value, json_type_string)) {
+        ret_ref->name = amg_mem_strdup(json_object_get_string(value));
+        return ret_ref->name != NULL || no_memory(log, path);
+    }
+    if (!json_object_is_type(value, json_type_int)) {
+        amg_margo_log_write(log, MARGO_LOG_ERROR,
+            "configuration: %s has to be the name or the index of a pool, and "
+            "is %.80s",
+            path, value == NULL ? "null" : json_object_to_json_string(value));
+        return false;
+    }
+    if (!amg_json_int(log, path, value, 0, INT_MAX, &index))
+        return false;
+    ret_ref->index = (int)index;
+    return true;
+}
+
+static bool refs_read(const struct amg_margo_log *log, const char *path,
+    struct json_object *array, struct amg_margo_stream_plan *plan)
+{
+    size_t count = json_object_array_length(array);
+
+    if (count == 0 || count > AMG_MARGO_OBJECTS_MAX) {
+        amg_margo_log_write(log, MARGO_LOG_ERROR,
+            "configuration: %s has %zu elements; 1 to %d are possible", path,
+            count, AMG_MARGO_OBJECTS_MAX);
+        return false;
+    }
+    plan->pools = amg_mem_zalloc(count * sizeof(plan->pools[0]));
+    if (plan->pools == NULL)
+        return no_memory(log, path);
+    plan->pool_count = (unsigned)count;
+    for (size_t i = 0; i < count; i++) {
+        char where[AMG_JSON_PATH_CAP];
+
+        amg_json_path_index(where, path, i);
+        if (!amg_margo_pool_ref_read(log, where,
+                json_object_array_get_idx(array, i), &plan->pools[i]))
+            return false;
+    }
+    return true;
+}
+
+static bool affinity_read(const struct amg_margo_log *log, const char *path,
+    struct json_object *array, struct amg_margo_stream_plan *plan)
+{
+    size_t count = json_object_array_length(array);
+
+    if (count == 0)
+        return true;
+    plan->affinity = amg_mem_zalloc(count * sizeof(plan->affinity[0]));
+    if (plan->affinity == NULL)
+        return no_memory(log, path);
+    plan->affinity_count = (unsigned)count;
+    for (size_t i = 0; i < count; i++) {
+        char where[AMG_JSON_PATH_CAP];
+        int64_t cpu = 0;
+
+        amg_json_path_index(where, path, i);
+        if (!amg_json_int(log, where, json_object_array_get_idx(array, i), 0,
+                CPU_MAX, &cpu))
+            return false;
+        plan->affinity[i] = (int)cpu;
+    }
+    return true;
+}
+
+static bool scheduler_read(const struct amg_margo_log *log, const char *path,
+    struct json_object *object, struct amg_margo_stream_plan *plan)
+{
+    static const struct amg_json_field fields[] = {
+        {"type", AMG_JSON_WORD, offsetof(struct row, kind), 0, 0, sched_kinds},
+        {"pools", AMG_JSON_ELSEWHERE, 0, 0, 0, NULL},
+    };
+    struct row row = {.kind = AMG_MARGO_SCHED_BASIC_WAIT};
+    struct json_object *pools = NULL;
+    char where[AMG_JSON_PATH_CAP];
+
+    if (!amg_json_read(log, path, object, fields,
+            sizeof(fields) / sizeof(fields[0]), &row) ||
+        !amg_json_section(log, path, object, "pools", json_type_array, &pools))
+        return false;
+    plan->kind = row.kind;
+    amg_json_path_key(where, path, "pools");
+    return pools == NULL || refs_read(log, where, pools, plan);
+}
+
+bool amg_margo_stream_plan_read(const struct amg_margo_log *log,
+    const char *path, struct json_object *object,
+    struct amg_margo_stream_plan *plan)
+{
+    static const struct amg_json_field fields[] = {
+        {"name", AMG_JSON_TEXT, offsetof(struct row, name), 0, 0, NULL},
+        {"cpubind", AMG_JSON_INT, offsetof(struct row, cpubind), -1, CPU_MAX,
+            NULL},
+        {"affinity", AMG_JSON_ELSEWHERE, 0, 0, 0, NULL},
+        {"scheduler", AMG_JSON_ELSEWHERE, 0, 0, 0, NULL},
+    };
+    struct row row = {.cpubind = -1};
+    struct json_object *affinity = NULL;
+    struct json_object *scheduler = NULL;
+    char where[AMG_JSON_PATH_CAP];
+
+    if (!object_is_given(log, path, object) ||
+        !amg_json_read(log, path, object, fields,
+            sizeof(fields) / sizeof(fields[0]), &row) ||
+        !amg_json_section(
+            log, path, object, "affinity", json_type_array, &affinity) ||
+        !amg_json_section(
+            log, path, object, "scheduler", json_type_object, &scheduler))
+        return false;
+    plan->cpubind = row.cpubind;
+    plan->kind = AMG_MARGO_SCHED_BASIC_WAIT;
+    amg_json_path_key(where, path, "affinity");
+    if (affinity != NULL && !affinity_read(log, where, affinity, plan))
+        return false;
+    amg_json_path_key(where, path, "scheduler");
+    if (scheduler != NULL && !scheduler_read(log, where, scheduler, plan))
+        return false;
+    if (plan->pool_count == 0) {
+        amg_margo_log_write(log, MARGO_LOG_ERROR,
+            "configuration: %s.pools is missing: a stream needs at least one "
+            "pool to run",
+            where);
+        return false;
+    }
+    return name_copy(log, path, row.name, &plan->name);
+}
+
+void amg_margo_stream_plan_free(struct amg_margo_stream_plan *plan)
+{
+    for (unsigned i = 0; i < plan->pool_count; i++)
+        amg_mem_free(plan->pools[i].name);
+    amg_mem_free(plan->pools);
+    amg_mem_free(plan->affinity);
+    amg_mem_free(plan->name);
+    *plan = (struct amg_margo_stream_plan){0};
+}

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Addresses of other processes. */
+#ifndef MARGO_ADDRESS_H
+#define MARGO_ADDRESS_H
+
+#include "margo-types.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/**
+ * The address that a string names.
+ *
+ * @param mid   [in]
+ * @param name  [in]
+ * @param addr  [out]
+ * Owns:      the result is the caller's; margo_addr_free() ends it.
+ * Errors:    HG_INVALID_ARG an argument is NULL
+ *            and those of HG_Addr_lookup2()
+ * Threads:   any thread; a user-level thread leaves its stream to others while
+ *            it waits.
+ * Undefined: the instance ended meanwhile.
+ * Source:    as Margo 0.24.
+ */
+HG_PUBLIC hg_return_t margo_addr_lookup(
+    margo_instance_id mid, const char *name, hg_addr_t *addr);
+
+/**
+ * Give an address back.
+ *
+ * @param mid   [in]
+ * @param addr  [in]  HG_ADDR_NULL is allowed
+ * Owns:      the address is taken.
+ * Errors:    HG_INVALID_ARG mid is NULL
+ * Threads:   any thread; never blocks.
+ * Undefined: the instance ended meanwhile.
+ * Source:    as Margo 0.24.
+ */
+HG_PUBLIC hg_return_t margo_addr_free(margo_instance_id mid, hg_addr_t addr);
+
+/**
+ * The own address.
+ *
+ * @param mid   [in]
+ * @param addr  [out]
+ * Owns:      the result is the caller's; margo_addr_free() ends it.
+ * Errors:    HG_INVALID_ARG an argument is NULL
+ *            and those of HG_Addr_self()
+ * Threads:   any thread; never blocks.
+ * Undefined: the instance ended meanwhile.
+ * Source:    as Margo 0.24.
+ */
+HG_PUBLIC hg_return_t margo_addr_self(margo_instance_id mid, hg_addr_t *addr);
+
+/**
+ * Another share of an address.
+ *
+ * @param mid       [in]
+ * @param addr      [in]
+ * @param new_addr  [out]
+ * Owns:      the result is the caller's; margo_addr_free() ends it.
+ * Errors:    HG_INVALID_ARG an argument is NULL
+ *            and those of HG_Addr_dup()
+ * Threads:   any thread; never blocks.
+ * Undefined: the instance ended meanwhile.
+ * Source:    as Margo 0.24.
+ */
+HG_PUBLIC hg_return_t margo_addr_dup(
+    margo_instance_id mid, hg_addr_t addr, hg_addr_t *new_addr);
+
+/**
+ * Do two addresses name the same?
+ *
+ * @param mid    [in]
+ * @param addr1  [in]
+ * @param addr2  [in]
+ * Owns:      nothing changes hands.
+ * Errors:    HG_FALSE also when mid is NULL.
+ * Threads:   any thread; never blocks.
+ * Undefined: the instance ended meanwhile.
+ * Source:    as Margo 0.24.
+ */
+HG_PUBLIC hg_bool_t margo_addr_cmp(
+    margo_instance_id mid, hg_addr_t addr1, hg_addr_t addr2);
+
+/**
+ * Forget what is kept of a peer that will not answer any more.
+ *
+ * @param mid   [in]
+ * @param addr  [in]
+ * Owns:      nothing changes hands.
+ * Errors:    HG_INVALID_ARG an argument is NULL
+ *            and those of HG_Addr_set_remove()
+ * Threads:   any thread; never blocks.
+ * Undefined: the instance ended meanwhile.
+ * Source:    as Margo 0.24.
+ */
+HG_PUBLIC hg_return_t margo_addr_set_remove(
+    margo_instance_id mid, hg_addr_t addr);
+
+/**
+ * An address as a string.
+ *
+ * @param mid       [in]
+ * @param buf       [out]  NULL: only the size is asked for
+ * @param buf_size  [in,out]  room in the buffer; afterwards the size with the
+ *                            0
+ * @param addr      [in]
+ * Owns:      nothing changes hands.
+ * Errors:    HG_INVALID_ARG mid, buf_size or addr is NULL
+ *            HG_OVERFLOW    the buffer is too small; buf_size says what it
+ *                           takes
+ * Threads:   any thread; never blocks.
+ * Undefined: the instance ended meanwhile.
+ * Source:    as Margo 0.24.
+ */
+HG_PUBLIC hg_return_t margo_addr_to_string(
+    margo_instance_id mid, char *buf, hg_size_t *buf_size, hg_addr_t addr);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

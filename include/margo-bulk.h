@@ -1,0 +1,350 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Exposed memory, and transfers between two of them. */
+#ifndef MARGO_BULK_H
+#define MARGO_BULK_H
+
+#include "margo-types.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/**
+ * Expose memory to others.
+ *
+ * @param mid        [in]
+ * @param count      [in]  how many segments
+ * @param buf_ptrs   [in]  NULL: the library takes memory
+ * @param buf_sizes  [in]
+ * @param flags      [in]  HG_BULK_READ_ONLY, HG_BULK_WRITE_ONLY or
+ *                          HG_BULK_READWRITE
+ * @param handle     [out]
+ * Owns:      the result is the caller's; margo_bulk_free() ends it. The memory
+ *            stays the caller's and must live until then.
+ * Errors:    HG_INVALID_ARG mid is NULL
+ *            and those of HG_Bulk_create()
+ * Threads:   any thread; never blocks.
+ * Undefined: the instance ended meanwhile.
+ * Source:    as Margo 0.24.
+ */
+HG_PUBLIC hg_return_t margo_bulk_create(margo_instance_id mid, uint32_t count,
+    void **buf_ptrs, const hg_size_t *buf_sizes, uint8_t flags,
+    hg_bulk_t *handle);
+
+/**
+ * The same, and say of what kind the memory is.
+ *
+ * @param mid        [in]
+ * @param count      [in]
+ * @param buf_ptrs   [in]
+ * @param buf_sizes  [in]
+ * @param flags      [in]
+ * @param attrs      [in]
+ * @param handle     [out]
+ * Owns:      the result is the caller's; margo_bulk_free() ends it. The memory
+ *            stays the caller's and must live until then.
+ * Errors:    HG_INVALID_ARG mid is NULL
+ *            and those of HG_Bulk_create_attr()
+ * Threads:   any thread; never blocks.
+ * Undefined: the instance ended meanwhile.
+ * Source:    as Margo 0.24.
+ */
+HG_PUBLIC hg_return_t margo_bulk_create_attr(margo_instance_id mid,
+    uint32_t count, void **buf_ptrs, const hg_size_t *buf_sizes, uint8_t flags,
+    const struct hg_bulk_attr *attrs, hg_bulk_t *handle);
+
+/**
+ * Expose it no longer.
+ *
+ * @param handle  [in]
+ * Owns:      the share of the handle is taken.
+ * Errors:    those of HG_Bulk_free().
+ * Threads:   any thread; waits for accesses that are under way.
+ * Undefined: nothing.
+ * Source:    as Margo 0.24.
+ */
+HG_PUBLIC hg_return_t margo_bulk_free(hg_bulk_t handle);
+
+/**
+ * Another share of a handle.
+ *
+ * @param handle  [in]
+ * Owns:      a share; margo_bulk_free() ends it.
+ * Errors:    HG_INVALID_ARG handle is NULL
+ * Threads:   any thread; never blocks.
+ * Undefined: nothing.
+ * Source:    as Margo 0.24.
+ */
+HG_PUBLIC hg_return_t margo_bulk_ref_incr(hg_bulk_t handle);
+
+/**
+ * Where exposed memory of this process lies.
+ *
+ * @param handle        [in]
+ * @param offset        [in]
+ * @param size          [in]
+ * @param flags         [in]
+ * @param max_count     [in]
+ * @param buf_ptrs      [out]
+ * @param buf_sizes     [out]
+ * @param actual_count  [out]
+ * Owns:      the pointers are borrowed from the handle.
+ * Errors:    those of HG_Bulk_access().
+ * Threads:   any thread; never blocks.
+ * Undefined: nothing.
+ * Source:    as Margo 0.24.
+ */
+HG_PUBLIC hg_return_t margo_bulk_access(hg_bulk_t handle, hg_size_t offset,
+    hg_size_t size, uint8_t flags, uint32_t max_count, void **buf_ptrs,
+    hg_size_t *buf_sizes, uint32_t *actual_count);
+
+/**
+ * How many bytes are exposed.
+ *
+ * @param handle  [in]
+ * Owns:      nothing changes hands.
+ * Errors:    NULL gives 0.
+ * Threads:   any thread; never blocks.
+ * Undefined: nothing.
+ * Source:    as Margo 0.24.
+ */
+HG_PUBLIC hg_size_t margo_bulk_get_size(hg_bulk_t handle);
+
+/**
+ * In how many segments.
+ *
+ * @param handle  [in]
+ * Owns:      nothing changes hands.
+ * Errors:    NULL gives 0.
+ * Threads:   any thread; never blocks.
+ * Undefined: nothing.
+ * Source:    as Margo 0.24.
+ */
+HG_PUBLIC uint32_t margo_bulk_get_segment_count(hg_bulk_t handle);
+
+/**
+ * How many bytes the handle itself takes.
+ *
+ * @param handle  [in]
+ * @param flags   [in]  HG_BULK_EAGER: with the data, where they are few
+ * Owns:      nothing changes hands.
+ * Errors:    NULL gives 0.
+ * Threads:   any thread; never blocks.
+ * Undefined: nothing.
+ * Source:    as Margo 0.24.
+ */
+HG_PUBLIC hg_size_t margo_bulk_get_serialize_size(
+    hg_bulk_t handle, uint8_t flags);
+
+/**
+ * Write the handle itself as bytes.
+ *
+ * @param buf       [out]
+ * @param buf_size  [in]
+ * @param flags     [in]
+ * @param handle    [in]
+ * Owns:      nothing changes hands.
+ * Errors:    those of HG_Bulk_serialize().
+ * Threads:   any thread; never blocks.
+ * Undefined: nothing.
+ * Source:    as Margo 0.24.
+ */
+HG_PUBLIC hg_return_t margo_bulk_serialize(
+    void *buf, hg_size_t buf_size, uint8_t flags, hg_bulk_t handle);
+
+/**
+ * Make a handle from such bytes.
+ *
+ * @param mid       [in]
+ * @param handle    [out]
+ * @param buf       [in]
+ * @param buf_size  [in]
+ * Owns:      the result is the caller's; margo_bulk_free() ends it.
+ * Errors:    HG_INVALID_ARG an argument is NULL
+ *            and those of HG_Bulk_deserialize()
+ * Threads:   any thread; never blocks.
+ * Undefined: the instance ended meanwhile.
+ * Source:    as Margo 0.24.
+ */
+HG_PUBLIC hg_return_t margo_bulk_deserialize(margo_instance_id mid,
+    hg_bulk_t *handle, const void *buf, hg_size_t buf_size);
+
+/**
+ * Move data between exposed memory of another process and of this one, and
+ * wait for that.
+ *
+ * @param mid            [in]
+ * @param op             [in]  HG_BULK_PULL: from there; HG_BULK_PUSH: to there
+ * @param origin_addr    [in]  who has exposed origin_handle
+ * @param origin_handle  [in]
+ * @param origin_offset  [in]
+ * @param local_handle   [in]
+ * @param local_offset   [in]
+ * @param size           [in]
+ * @param timeout_ms     [in]  in milliseconds; 0: no limit
+ * Owns:      the memory stays the caller's and must live until the completion.
+ * Errors:    HG_INVALID_ARG an argument is NULL
+ *            HG_TIMEOUT     the time is over
+ *            HG_PERMISSION  the memory is not exposed for that
+ *            HG_OVERFLOW    offset and size reach beyond the memory
+ *            and those of HG_Bulk_transfer()
+ * Threads:   any thread; a user-level thread leaves its stream to others while
+ *            it waits.
+ * Undefined: the instance ended meanwhile.
+ * Source:    as Margo 0.24.
+ */
+HG_PUBLIC hg_return_t margo_bulk_transfer_timed(margo_instance_id mid,
+    hg_bulk_op_t op, hg_addr_t origin_addr, hg_bulk_t origin_handle,
+    size_t origin_offset, hg_bulk_t local_handle, size_t local_offset,
+    size_t size, double timeout_ms);
+
+/**
+ * The same without a limit.
+ *
+ * @param mid            [in]
+ * @param op             [in]
+ * @param origin_addr    [in]
+ * @param origin_handle  [in]
+ * @param origin_offset  [in]
+ * @param local_handle   [in]
+ * @param local_offset   [in]
+ * @param size           [in]
+ * Owns:      the memory stays the caller's and must live until the completion.
+ * Errors:    those of margo_bulk_transfer_timed().
+ * Threads:   any thread; a user-level thread leaves its stream to others while
+ *            it waits.
+ * Undefined: the instance ended meanwhile.
+ * Source:    as Margo 0.24.
+ */
+static inline hg_return_t margo_bulk_transfer(margo_instance_id mid,
+    hg_bulk_op_t op, hg_addr_t origin_addr, hg_bulk_t origin_handle,
+    size_t origin_offset, hg_bulk_t local_handle, size_t local_offset,
+    size_t size)
+{
+    return margo_bulk_transfer_timed(mid, op, origin_addr, origin_handle,
+        origin_offset, local_handle, local_offset, size, 0);
+}
+
+/**
+ * The same, and wait later, by the request.
+ *
+ * @param mid            [in]
+ * @param op             [in]  HG_BULK_PULL: from there; HG_BULK_PUSH: to there
+ * @param origin_addr    [in]  who has exposed origin_handle
+ * @param origin_handle  [in]
+ * @param origin_offset  [in]
+ * @param local_handle   [in]
+ * @param local_offset   [in]
+ * @param size           [in]
+ * @param timeout_ms     [in]  in milliseconds; 0: no limit
+ * @param req            [out]
+ * Owns:      the memory stays the caller's and must live until the completion.
+ *            The request is the caller's; margo_wait() ends it.
+ * Errors:    HG_INVALID_ARG an argument is NULL
+ *            HG_TIMEOUT     the time is over
+ *            HG_PERMISSION  the memory is not exposed for that
+ *            HG_OVERFLOW    offset and size reach beyond the memory
+ *            and those of HG_Bulk_transfer()
+ * Threads:   any thread; never blocks.
+ * Undefined: the instance ended meanwhile.
+ * Source:    as Margo 0.24.
+ */
+HG_PUBLIC hg_return_t margo_bulk_itransfer_timed(margo_instance_id mid,
+    hg_bulk_op_t op, hg_addr_t origin_addr, hg_bulk_t origin_handle,
+    size_t origin_offset, hg_bulk_t local_handle, size_t local_offset,
+    size_t size, double timeout_ms, margo_request *req);
+
+/**
+ * The same without a limit.
+ *
+ * @param mid            [in]
+ * @param op             [in]
+ * @param origin_addr    [in]
+ * @param origin_handle  [in]
+ * @param origin_offset  [in]
+ * @param local_handle   [in]
+ * @param local_offset   [in]
+ * @param size           [in]
+ * @param req            [out]
+ * Owns:      the memory stays the caller's and must live until the completion.
+ *            The request is the caller's; margo_wait() ends it.
+ * Errors:    those of margo_bulk_itransfer_timed().
+ * Threads:   any thread; never blocks.
+ * Undefined: the instance ended meanwhile.
+ * Source:    as Margo 0.24.
+ */
+static inline hg_return_t margo_bulk_itransfer(margo_instance_id mid,
+    hg_bulk_op_t op, hg_addr_t origin_addr, hg_bulk_t origin_handle,
+    size_t origin_offset, hg_bulk_t local_handle, size_t local_offset,
+    size_t size, margo_request *req)
+{
+    return margo_bulk_itransfer_timed(mid, op, origin_addr, origin_handle,
+        origin_offset, local_handle, local_offset, size, 0, req);
+}
+
+/**
+ * The same, and have a function called when it is over.
+ *
+ * @param mid            [in]
+ * @param op             [in]  HG_BULK_PULL: from there; HG_BULK_PUSH: to there
+ * @param origin_addr    [in]  who has exposed origin_handle
+ * @param origin_handle  [in]
+ * @param origin_offset  [in]
+ * @param local_handle   [in]
+ * @param local_offset   [in]
+ * @param size           [in]
+ * @param timeout_ms     [in]  in milliseconds; 0: no limit
+ * @param on_complete    [in]  called with the result, by the loop; must not
+ *                             wait
+ * @param uargs          [in]  handed to it
+ * Owns:      the memory stays the caller's and must live until the completion.
+ *            `uargs` must live until the callback ran.
+ * Errors:    HG_INVALID_ARG an argument is NULL
+ *            HG_TIMEOUT     the time is over
+ *            HG_PERMISSION  the memory is not exposed for that
+ *            HG_OVERFLOW    offset and size reach beyond the memory
+ *            and those of HG_Bulk_transfer()
+ * Threads:   any thread; never blocks.
+ * Undefined: the instance ended meanwhile.
+ * Source:    as Margo 0.24.
+ */
+HG_PUBLIC hg_return_t margo_bulk_ctransfer_timed(margo_instance_id mid,
+    hg_bulk_op_t op, hg_addr_t origin_addr, hg_bulk_t origin_handle,
+    size_t origin_offset, hg_bulk_t local_handle, size_t local_offset,
+    size_t size, double timeout_ms, void (*on_complete)(void *, hg_return_t),
+    void *uargs);
+
+/**
+ * The same without a limit.
+ *
+ * @param mid            [in]
+ * @param op             [in]
+ * @param origin_addr    [in]
+ * @param origin_handle  [in]
+ * @param origin_offset  [in]
+ * @param local_handle   [in]
+ * @param local_offset   [in]
+ * @param size           [in]
+ * @param on_complete    [in]
+ * @param uargs          [in]
+ * Owns:      the memory stays the caller's and must live until the completion.
+ *            `uargs` must live until the callback ran.
+ * Errors:    those of margo_bulk_ctransfer_timed().
+ * Threads:   any thread; never blocks.
+ * Undefined: the instance ended meanwhile.
+ * Source:    as Margo 0.24.
+ */
+static inline hg_return_t margo_bulk_ctransfer(margo_instance_id mid,
+    hg_bulk_op_t op, hg_addr_t origin_addr, hg_bulk_t origin_handle,
+    size_t origin_offset, hg_bulk_t local_handle, size_t local_offset,
+    size_t size, void (*on_complete)(void *, hg_return_t), void *uargs)
+{
+    return margo_bulk_ctransfer_timed(mid, op, origin_addr, origin_handle,
+        origin_offset, local_handle, local_offset, size, 0, on_complete, uargs);
+}
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

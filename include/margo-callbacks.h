@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Functions that are called while an instance ends. */
+#ifndef MARGO_CALLBACKS_H
+#define MARGO_CALLBACKS_H
+
+#include "margo-types.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/**
+ * Have a function called when the instance begins to end, while calls still
+ * work.
+ *
+ * The one that was pushed last runs first.
+ *
+ * @param mid    [in]
+ * @param cb     [in]
+ * @param uargs  [in]  handed to it
+ * Owns:      `uargs` must live until the callback ran, or is popped.
+ * Errors:    A NULL instance or callback, and no memory, are said in the log;
+ *            nothing is pushed.
+ * Threads:   any thread; never blocks.
+ * Undefined: the instance ended meanwhile.
+ * Source:    as Margo 0.24.
+ */
+HG_PUBLIC void margo_push_prefinalize_callback(
+    margo_instance_id mid, margo_finalize_callback_t cb, void *uargs);
+
+/**
+ * Take back the callback that was pushed last.
+ *
+ * @param mid  [in]
+ * Owns:      nothing changes hands.
+ * Errors:    0 there is none; 1 it was taken back
+ * Threads:   any thread; never blocks.
+ * Undefined: the instance ended meanwhile.
+ * Source:    as Margo 0.24.
+ */
+HG_PUBLIC int margo_pop_prefinalize_callback(margo_instance_id mid);
+
+/**
+ * Look at the callback that was pushed last.
+ *
+ * @param mid    [in]
+ * @param cb     [out]  may be NULL
+ * @param uargs  [out]  may be NULL
+ * Owns:      nothing changes hands.
+ * Errors:    0 there is none, and nothing was written; 1 it was found
+ * Threads:   any thread; never blocks.
+ * Undefined: the instance ended meanwhile.
+ * Source:    as Margo 0.24.
+ */
+HG_PUBLIC int margo_top_prefinalize_callback(
+    margo_instance_id mid, margo_finalize_callback_t *cb, void **uargs);
+
+/**
+ * The same in the name of an owner, who can take it back.
+ *
+ * @param mid    [in]
+ * @param owner  [in]  whose callback it is; only compared
+ * @param cb     [in]
+ * @param uargs  [in]  handed to it
+ * Owns:      `uargs` must live until the callback ran, or is popped.
+ * Errors:    A NULL instance or callback, and no memory, are said in the log;
+ *            nothing is pushed.
+ * Threads:   any thread; never blocks.
+ * Undefined: the instance ended meanwhile.
+ * Source:    as Margo 0.24.
+ */
+HG_PUBLIC void margo_provider_push_prefinalize_callback(margo_instance_id mid,
+    const void *owner, margo_finalize_callback_t cb, void *uargs);
+
+/**
+ * Take back the callback of an owner that was pushed last.
+ *
+ * @param mid    [in]
+ * @param owner  [in]  whose callback it is; only compared
+ * Owns:      nothing changes hands.
+ * Errors:    0 there is none; 1 it was taken back
+ * Threads:   any thread; never blocks.
+ * Undefined: the instance ended meanwhile.
+ * Source:    as Margo 0.24.
+ */
+HG_PUBLIC int margo_provider_pop_prefinalize_callback(
+    margo_instance_id mid, const void *owner);
+
+/**
+ * Look at the callback of an owner that was pushed last.
+ *
+ * @param mid    [in]
+ * @param owner  [in]  whose callback it is; only compared
+ * @param cb     [out]  may be NULL
+ * @param uargs  [out]  may be NULL
+ * Owns:      nothing changes hands.
+ * Errors:    0 there is none, and nothing was written; 1 it was found
+ * Threads:   any thread; never blocks.
+ * Undefined: the instance ended meanwhile.
+ * Source:    as Margo 0.24.
+ */
+HG_PUBLIC int margo_provider_top_prefinalize_callback(margo_instance_id mid,
+    const void *owner, margo_finalize_callback_t *cb, void **uargs);
+
+/**
+ * Have a function called when the instance has ended, and calls no longer
+ * work.
+ *
+ * The one that was pushed last runs first.
+ *
+ * @param mid    [in]
+ * @param cb     [in]
+ * @param uargs  [in]  handed to it
+ * Owns:      `uargs` must live until the callback ran, or is popped.
+ * Errors:    A NULL instance or callback, and no memory, are said in the log;
+ *            nothing is pushed.
+ * Threads:   any thread; never blocks.
+ * Undefined: the instance ended meanwhile.
+ * Source:    as Margo 0.24.
+ */
+HG_PUBLIC void margo_push_finalize_callback(
+    margo_instance_id mid, margo_finalize_callback_t cb, void *uargs);
+
+/**
+ * Take back the callback that was pushed last.
+ *
+ * @param mid  [in]
+ * Owns:      nothing changes hands.
+ * Errors:    0 there is none; 1 it was taken back
+ * Threads:   any thread; never blocks.
+ * Undefined: the instance ended meanwhile.
+ * Source:    as Margo 0.24.
+ */
+HG_PUBLIC int margo_pop_finalize_callback(margo_instance_id mid);
+
+/**
+ * Look at the callback that was pushed last.
+ *
+ * @param mid    [in]
+ * @param cb     [out]  may be NULL
+ * @param uargs  [out]  may be NULL
+ * Owns:      nothing changes hands.
+ * Errors:    0 there is none, and nothing was written; 1 it was found
+ * Threads:   any thread; never blocks.
+ * Undefined: the instance ended meanwhile.
+ * Source:    as Margo 0.24.
+ */
+HG_PUBLIC int margo_top_finalize_callback(
+    margo_instance_id mid, margo_finalize_callback_t *cb, void **uargs);
+
+/**
+ * The same in the name of an owner, who can take it back.
+ *
+ * @param mid    [in]
+ * @param owner  [in]  whose callback it is; only compared
+ * @param cb     [in]
+ * @param uargs  [in]  handed to it
+ * Owns:      `uargs` must live until the callback ran, or is popped.
+ * Errors:    A NULL instance or callback, and no memory, are said in the log;
+ *            nothing is pushed.
+ * Threads:   any thread; never blocks.
+ * Undefined: the instance ended meanwhile.
+ * Source:    as Margo 0.24.
+ */
+HG_PUBLIC void margo_provider_push_finalize_callback(margo_instance_id mid,
+    const void *owner, margo_finalize_callback_t cb, void *uargs);
+
+/**
+ * Take back the callback of an owner that was pushed last.
+ *
+ * @param mid    [in]
+ * @param owner  [in]  whose callback it is; only compared
+ * Owns:      nothing changes hands.
+ * Errors:    0 there is none; 1 it was taken back
+ * Threads:   any thread; never blocks.
+ * Undefined: the instance ended meanwhile.
+ * Source:    as Margo 0.24.
+ */
+HG_PUBLIC int margo_provider_pop_finalize_callback(
+    margo_instance_id mid, const void *owner);
+
+/**
+ * Look at the callback of an owner that was pushed last.
+ *
+ * @param mid    [in]
+ * @param owner  [in]  whose callback it is; only compared
+ * @param cb     [out]  may be NULL
+ * @param uargs  [out]  may be NULL
+ * Owns:      nothing changes hands.
+ * Errors:    0 there is none, and nothing was written; 1 it was found
+ * Threads:   any thread; never blocks.
+ * Undefined: the instance ended meanwhile.
+ * Source:    as Margo 0.24.
+ */
+HG_PUBLIC int margo_provider_top_finalize_callback(margo_instance_id mid,
+    const void *owner, margo_finalize_callback_t *cb, void **uargs);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

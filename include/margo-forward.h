@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Calls of RPCs: waiting, with a request to wait for, with a callback.
+ *
+ * A call to a provider goes to the RPC of the handle's name at that provider,
+ * whatever the provider in the handle's id is. */
+#ifndef MARGO_FORWARD_H
+#define MARGO_FORWARD_H
+
+#include "margo-types.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/**
+ * Call, and wait for the answer.
+ *
+ * Only the calling thread waits. Nothing is sent that fails at once.
+ *
+ * @param provider_id  [in]  MARGO_DEFAULT_PROVIDER_ID: the one of the handle's
+ *                           id
+ * @param handle       [in]
+ * @param in_struct    [in]  NULL: there is no input
+ * @param timeout_ms   [in]  in milliseconds; 0: no limit
+ * Owns:      `in_struct` may be reused when the call returns.
+ * Errors:    HG_INVALID_ARG handle is NULL
+ *            HG_TIMEOUT     the time is over; a late answer is dropped
+ *            HG_CANCELED    it was cancelled
+ *            HG_NOENTRY     the other side does not know the RPC or the
+ *                           provider
+ *            HG_PERMISSION  the other side is ending
+ *            HG_NO_MATCH    the id of the handle is not registered
+ *            and those of HG_Forward()
+ * Threads:   any thread, one at a time per handle; a user-level thread leaves
+ *            its stream to others while it waits.
+ * Undefined: the instance ended meanwhile.
+ * Source:    as Margo 0.24.
+ */
+HG_PUBLIC hg_return_t margo_provider_forward_timed(uint16_t provider_id,
+    hg_handle_t handle, void *in_struct, double timeout_ms);
+
+/**
+ * The same of no provider.
+ *
+ * @param handle      [in]
+ * @param in_struct   [in]
+ * @param timeout_ms  [in]
+ * Owns:      `in_struct` may be reused when the call returns.
+ * Errors:    those of margo_provider_forward_timed().
+ * Threads:   any thread, one at a time per handle; a user-level thread leaves
+ *            its stream to others while it waits.
+ * Undefined: the instance ended meanwhile.
+ * Source:    as Margo 0.24.
+ */
+static inline hg_return_t margo_forward_timed(
+    hg_handle_t handle, void *in_struct, double timeout_ms)
+{
+    return margo_provider_forward_timed(
+        MARGO_DEFAULT_PROVIDER_ID, handle, in_struct, timeout_ms);
+}
+
+/**
+ * The same without a limit.
+ *
+ * @param provider_id  [in]
+ * @param handle       [in]
+ * @param in_struct    [in]
+ * Owns:      `in_struct` may be reused when the call returns.
+ * Errors:    those of margo_provider_forward_timed().
+ * Threads:   any thread, one at a time per handle; a user-level thread leaves
+ *            its stream to others while it waits.
+ * Undefined: the instance ended meanwhile.
+ * Source:    as Margo 0.24.
+ */
+static inline hg_return_t margo_provider_forward(
+    uint16_t provider_id, hg_handle_t handle, void *in_struct)
+{
+    return margo_provider_forward_timed(provider_id, handle, in_struct, 0);
+}
+
+/**
+ * The same of no provider, and without a limit.
+ *
+ * @param handle     [in]
+ * @param in_struct  [in]
+ * Owns:      `in_struct` may be reused when the call returns.
+ * Errors:    those of margo_provider_forward_timed().
+ * Threads:   any thread, one at a time per handle; a user-level thread leaves
+ *            its stream to others while it waits.
+ * Undefined: the instance ended meanwhile.
+ * Source:    as Margo 0.24.
+ */
+static inline hg_return_t margo_forward(hg_handle_t handle, void *in_struct)
+{
+    return margo_provider_forward_timed(
+        MARGO_DEFAULT_PROVIDER_ID, handle, in_struct, 0);
+}
+
+/**
+ * Call, and wait for the answer later, by the request.
+ *
+ * @param provider_id  [in]  MARGO_DEFAULT_PROVIDER_ID: the one of the handle's
+ *                            id
+ * @param handle       [in]
+ * @param in_struct    [in]  NULL: there is no input
+ * @param timeout_ms   [in]  in milliseconds; 0: no limit
+ * @param req          [out]
+ * Owns:      `in_struct` may be reused when the call returns; the request is
+ *            the caller's; margo_wait() ends it.
+ * Errors:    HG_INVALID_ARG handle is NULL
+ *            HG_TIMEOUT     the time is over; a late answer is dropped
+ *            HG_CANCELED    it was cancelled
+ *            HG_NOENTRY     the other side does not know the RPC or the
+ *                           provider
+ *            HG_PERMISSION  the other side is ending
+ *            HG_NO_MATCH    the id of the handle is not registered
+ *            and those of HG_Forward()
+ * Threads:   any thread, one at a time per handle; never blocks.
+ * Undefined: the instance ended meanwhile.
+ * Source:    as Margo 0.24.
+ */
+HG_PUBLIC hg_return_t margo_provider_iforward_timed(uint16_t provider_id,
+    hg_handle_t handle, void *in_struct, double timeout_ms, margo_request *req);
+
+/**
+ * The same of no provider.
+ *
+ * @param handle      [in]
+ * @param in_struct   [in]
+ * @param timeout_ms  [in]
+ * @param req         [out]
+ * Owns:      `in_struct` may be reused when the call returns; the request is
+ *            the caller's; margo_wait() ends it.
+ * Errors:    those of margo_provider_iforward_timed().
+ * Threads:   any thread, one at a time per handle; never blocks.
+ * Undefined: the instance ended meanwhile.
+ * Source:    as Margo 0.24.
+ */
+static inline hg_return_t margo_iforward_timed(
+    hg_handle_t handle, void *in_struct, double timeout_ms, margo_request *req)
+{
+    return margo_provider_iforward_timed(
+        MARGO_DEFAULT_PROVIDER_ID, handle, in_struct, timeout_ms, req);
+}
+
+/**
+ * The same without a limit.
+ *
+ * @param provider_id  [in]
+ * @param handle       [in]
+ * @param in_struct    [in]
+ * @param req          [out]
+ * Owns:      `in_struct` may be reused when the call returns; the request is
+ *            the caller's; margo_wait() ends it.
+ * Errors:    those of margo_provider_iforward_timed().
+ * Threads:   any thread, one at a time per handle; never blocks.
+ * Undefined: the instance ended meanwhile.
+ * Source:    as Margo 0.24.
+ */
+static inline hg_return_t margo_provider_iforward(uint16_t provider_id,
+    hg_handle_t handle, void *in_struct, margo_request *req)
+{
+    return margo_provider_iforward_timed(
+        provider_id, handle, in_struct, 0, req);
+}
+
+/**
+ * The same of no provider, and without a limit.
+ *
+ * @param handle     [in]
+ * @param in_struct  [in]
+ * @param req        [out]
+ * Owns:      `in_struct` may be reused when the call returns; the request is
+ *            the caller's; margo_wait() ends it.
+ * Errors:    those of margo_provider_iforward_timed().
+ * Threads:   any thread, one at a time per handle; never blocks.
+ * Undefined: the instance ended meanwhile.
+ * Source:    as Margo 0.24.
+ */
+static inline hg_return_t margo_iforward(
+    hg_handle_t handle, void *in_struct, margo_request *req)
+{
+    return margo_provider_iforward_timed(
+        MARGO_DEFAULT_PROVIDER_ID, handle, in_struct, 0, req);
+}
+
+/**
+ * Call, and have a function called when the answer is there.
+ *
+ * @param provider_id  [in]  MARGO_DEFAULT_PROVIDER_ID: the one of the handle's
+ *                           id
+ * @param handle       [in]
+ * @param in_struct    [in]  NULL: there is no input
+ * @param timeout_ms   [in]  in milliseconds; 0: no limit
+ * @param on_complete  [in]  called with the result, by the loop; must not wait
+ * @param uargs        [in]  handed to it
+ * Owns:      `in_struct` may be reused when the call returns; `uargs` must
+ *            live until the callback ran.
+ * Errors:    HG_INVALID_ARG handle is NULL
+ *            HG_TIMEOUT     the time is over; a late answer is dropped
+ *            HG_CANCELED    it was cancelled
+ *            HG_NOENTRY     the other side does not know the RPC or the
+ *                           provider
+ *            HG_PERMISSION  the other side is ending
+ *            HG_NO_MATCH    the id of the handle is not registered
+ *            and those of HG_Forward()
+ * Threads:   any thread, one at a time per handle; never blocks.
+ * Undefined: the instance ended meanwhile.
+ * Source:    as Margo 0.24.
+ */
+HG_PUBLIC hg_return_t margo_provider_cforward_timed(uint16_t provider_id,
+    hg_handle_t handle, void *in_struct, double timeout_ms,
+    void (*on_complete)(void *, hg_return_t), void *uargs);
+
+/**
+ * The same of no provider.
+ *
+ * @param handle       [in]
+ * @param in_struct    [in]
+ * @param timeout_ms   [in]
+ * @param on_complete  [in]
+ * @param uargs        [in]
+ * Owns:      `in_struct` may be reused when the call returns; `uargs` must
+ *            live until the callback ran.
+ * Errors:    those of margo_provider_cforward_timed().
+ * Threads:   any thread, one at a time per handle; never blocks.
+ * Undefined: the instance ended meanwhile.
+ * Source:    as Margo 0.24.
+ */
+static inline hg_return_t margo_cforward_timed(hg_handle_t handle,
+    void *in_struct, double timeout_ms,
+    void (*on_complete)(void *, hg_return_t), void *uargs)
+{
+    return margo_provider_cforward_timed(MARGO_DEFAULT_PROVIDER_ID, handle,
+        in_struct, timeout_ms, on_complete, uargs);
+}
+
+/**
+ * The same without a limit.
+ *
+ * @param provider_id  [in]
+ * @param handle       [in]
+ * @param in_struct    [in]
+ * @param on_complete  [in]
+ * @param uargs        [in]
+ * Owns:      `in_struct` may be reused when the call returns; `uargs` must
+ *            live until the callback ran.
+ * Errors:    those of margo_provider_cforward_timed().
+ * Threads:   any thread, one at a time per handle; never blocks.
+ * Undefined: the instance ended meanwhile.
+ * Source:    as Margo 0.24.
+ */
+static inline hg_return_t margo_provider_cforward(uint16_t provider_id,
+    hg_handle_t handle, void *in_struct,
+    void (*on_complete)(void *, hg_return_t), void *uargs)
+{
+    return margo_provider_cforward_timed(
+        provider_id, handle, in_struct, 0, on_complete, uargs);
+}
+
+/**
+ * The same of no provider, and without a limit.
+ *
+ * @param handle       [in]
+ * @param in_struct    [in]
+ * @param on_complete  [in]
+ * @param uargs        [in]
+ * Owns:      `in_struct` may be reused when the call returns; `uargs` must
+ *            live until the callback ran.
+ * Errors:    those of margo_provider_cforward_timed().
+ * Threads:   any thread, one at a time per handle; never blocks.
+ * Undefined: the instance ended meanwhile.
+ * Source:    as Margo 0.24.
+ */
+static inline hg_return_t margo_cforward(hg_handle_t handle, void *in_struct,
+    void (*on_complete)(void *, hg_return_t), void *uargs)
+{
+    return margo_provider_cforward_timed(
+        MARGO_DEFAULT_PROVIDER_ID, handle, in_struct, 0, on_complete, uargs);
+}
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

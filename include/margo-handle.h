@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Handles of calls and of requests, and their arguments. */
+#ifndef MARGO_HANDLE_H
+#define MARGO_HANDLE_H
+
+#include "margo-types.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/**
+ * A handle for a call; from a cache, where there is one.
+ *
+ * @param mid     [in]
+ * @param addr    [in]
+ * @param id      [in]
+ * @param handle  [out]
+ * Owns:      the result is the caller's; margo_destroy() ends it.
+ * Errors:    HG_INVALID_ARG an argument is NULL
+ *            HG_OTHER_ERROR the RPC was not registered with Margo
+ *            and those of HG_Create()
+ * Threads:   any thread; never blocks.
+ * Undefined: the instance ended meanwhile.
+ * Source:    as Margo 0.24.
+ */
+HG_PUBLIC hg_return_t margo_create(
+    margo_instance_id mid, hg_addr_t addr, hg_id_t id, hg_handle_t *handle);
+
+/**
+ * Give a handle back, of a call or of a request.
+ *
+ * @param handle  [in]
+ * Owns:      the share of the handle is taken.
+ * Errors:    HG_INVALID_ARG handle is NULL
+ * Threads:   any thread, one at a time per handle; never blocks.
+ * Undefined: the instance ended meanwhile.
+ * Source:    as Margo 0.24.
+ */
+HG_PUBLIC hg_return_t margo_destroy(hg_handle_t handle);
+
+/**
+ * Another share of a handle.
+ *
+ * @param handle  [in]
+ * Owns:      a share; margo_destroy() ends it.
+ * Errors:    HG_INVALID_ARG handle is NULL
+ * Threads:   any thread; never blocks.
+ * Undefined: the instance ended meanwhile.
+ * Source:    as Margo 0.24.
+ */
+HG_PUBLIC hg_return_t margo_ref_incr(hg_handle_t handle);
+
+/**
+ * Who calls whom, and what.
+ *
+ * @param handle  [in]
+ * Owns:      the result is borrowed from the handle.
+ * Errors:    NULL gives NULL.
+ * Threads:   any thread; never blocks.
+ * Undefined: the instance ended meanwhile.
+ * Source:    as Margo 0.24.
+ */
+HG_PUBLIC const struct hg_info *margo_get_info(hg_handle_t handle);
+
+/**
+ * Decode the input of a request.
+ *
+ * @param handle     [in]
+ * @param in_struct  [out]
+ * Owns:      its members are the caller's; margo_free_input() ends them.
+ * Errors:    HG_INVALID_ARG handle is NULL
+ *            HG_NO_MATCH    the RPC was registered without an input
+ *            and those of HG_Get_input()
+ * Threads:   any thread, one at a time per handle; never blocks.
+ * Undefined: the instance ended meanwhile.
+ * Source:    as Margo 0.24.
+ */
+HG_PUBLIC hg_return_t margo_get_input(hg_handle_t handle, void *in_struct);
+
+/**
+ * Free the members of an input.
+ *
+ * @param handle     [in]
+ * @param in_struct  [in,out]
+ * Owns:      its members are taken.
+ * Errors:    HG_INVALID_ARG handle is NULL
+ *            and those of HG_Free_input()
+ * Threads:   any thread, one at a time per handle; never blocks.
+ * Undefined: the instance ended meanwhile.
+ * Source:    as Margo 0.24.
+ */
+HG_PUBLIC hg_return_t margo_free_input(hg_handle_t handle, void *in_struct);
+
+/**
+ * Decode the output of a call.
+ *
+ * @param handle      [in]
+ * @param out_struct  [out]
+ * Owns:      its members are the caller's; margo_free_output() ends them.
+ * Errors:    HG_INVALID_ARG handle is NULL
+ *            HG_NO_MATCH    the RPC was registered without an output
+ *            HG_NOENTRY     the other side does not know the RPC or the
+ *                           provider
+ *            what else the other side answered in its place, and those of
+ *            HG_Get_output()
+ * Threads:   any thread, one at a time per handle; never blocks.
+ * Undefined: the instance ended meanwhile.
+ * Source:    as Margo 0.24.
+ */
+HG_PUBLIC hg_return_t margo_get_output(hg_handle_t handle, void *out_struct);
+
+/**
+ * Free the members of an output.
+ *
+ * @param handle      [in]
+ * @param out_struct  [in,out]
+ * Owns:      its members are taken.
+ * Errors:    HG_INVALID_ARG handle is NULL
+ *            and those of HG_Free_output()
+ * Threads:   any thread, one at a time per handle; never blocks.
+ * Undefined: the instance ended meanwhile.
+ * Source:    as Margo 0.24.
+ */
+HG_PUBLIC hg_return_t margo_free_output(hg_handle_t handle, void *out_struct);
+
+/**
+ * Keep a pointer of the program's with a handle.
+ *
+ * @param handle         [in]
+ * @param data           [in]
+ * @param free_callback  [in]  called with `data` when the handle is given
+ *                             back; may be NULL
+ * Owns:      `data` stays the caller's until `free_callback` is called.
+ * Errors:    HG_INVALID_ARG handle is NULL
+ * Threads:   any thread, one at a time per handle; never blocks.
+ * Undefined: the instance ended meanwhile.
+ * Source:    as Margo 0.24.
+ */
+HG_PUBLIC hg_return_t margo_set_data(
+    hg_handle_t handle, void *data, void (*free_callback)(void *));
+
+/**
+ * The pointer that was kept.
+ *
+ * @param handle  [in]
+ * Owns:      nothing changes hands.
+ * Errors:    NULL gives NULL.
+ * Threads:   any thread; never blocks.
+ * Undefined: the instance ended meanwhile.
+ * Source:    as Margo 0.24.
+ */
+HG_PUBLIC void *margo_get_data(hg_handle_t handle);
+
+/**
+ * The instance of a handle.
+ *
+ * @param h  [in]
+ * Owns:      the result is borrowed from the handle.
+ * Errors:    NULL gives NULL, and a handle of no instance.
+ * Threads:   any thread; never blocks.
+ * Undefined: the instance ended meanwhile.
+ * Source:    as Margo 0.24.
+ */
+HG_PUBLIC margo_instance_id margo_hg_handle_get_instance(hg_handle_t h);
+
+/**
+ * The instance of what a handle knows.
+ *
+ * @param info  [in]
+ * Owns:      the result is borrowed from the handle.
+ * Errors:    NULL gives NULL, and a handle of no instance.
+ * Threads:   any thread; never blocks.
+ * Undefined: the instance ended meanwhile.
+ * Source:    as Margo 0.24.
+ */
+DEPRECATED("use margo_hg_handle_get_instance()")
+HG_PUBLIC margo_instance_id margo_hg_info_get_instance(
+    const struct hg_info *info);
+
+/**
+ * The pool in which the handlers of its RPC run.
+ *
+ * @param h  [in]
+ * Owns:      the result is borrowed from the instance.
+ * Errors:    NULL gives ABT_POOL_NULL.
+ * Threads:   any thread; never blocks.
+ * Undefined: the instance ended meanwhile.
+ * Source:    as Margo 0.24.
+ */
+HG_PUBLIC ABT_pool margo_hg_handle_get_handler_pool(hg_handle_t h);
+
+/**
+ * Say in the name of which RPC the calling thread makes its calls.
+ *
+ * For monitoring; handlers have theirs.
+ *
+ * @param parent_rpc_id  [in]
+ * Owns:      nothing changes hands.
+ * Errors:    HG_OTHER_ERROR the caller is no user-level thread, or there is no
+ *            memory
+ * Threads:   any thread; never blocks.
+ * Undefined: nothing.
+ * Source:    as Margo 0.24.
+ */
+HG_PUBLIC hg_return_t margo_set_current_rpc_id(hg_id_t parent_rpc_id);
+
+/**
+ * Which one that is.
+ *
+ * @param parent_rpc_id  [out]
+ * Owns:      nothing changes hands.
+ * Errors:    HG_INVALID_ARG parent_rpc_id is NULL
+ *            HG_OTHER_ERROR the caller is no user-level thread
+ * Threads:   any thread; never blocks.
+ * Undefined: nothing.
+ * Source:    as Margo 0.24.
+ */
+HG_PUBLIC hg_return_t margo_get_current_rpc_id(hg_id_t *parent_rpc_id);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* An instance from its beginning to its end.
+ *
+ * Shares of an instance keep its memory: margo_init() gives one, and
+ * margo_finalize() takes one. */
+#ifndef MARGO_INSTANCE_H
+#define MARGO_INSTANCE_H
+
+#include "margo-types.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/**
+ * Make an instance: a class, its progress by a user-level thread, and pools
+ * for handlers.
+ *
+ * ABT_init() is called if nobody has, and ABT_finalize() in turn when the
+ * instance has ended.
+ *
+ * @param addr_str             [in]  as for HG_Init(): "tcp", "na+sm",
+ *                                   "ofi+tcp://host:port"
+ * @param mode                 [in]  MARGO_SERVER_MODE: others may call this
+ *                                   process; MARGO_CLIENT_MODE
+ * @param use_progress_thread  [in]  0: progress is made in the stream of the
+ *                                   caller; else in one of its own
+ * @param rpc_thread_count     [in]  0: handlers run in the stream of the
+ *                                   caller; -1: in that of the progress; n: in
+ *                                   n streams of their own
+ * Owns:      the result is the caller's; margo_finalize() ends it.
+ * Errors:    MARGO_INSTANCE_NULL on any failure; the log says why, and nothing
+ *            is left behind.
+ * Threads:   one at a time. Becomes the primary user-level thread if it calls
+ *            ABT_init().
+ * Undefined: nothing.
+ * Source:    as Margo 0.24.
+ */
+HG_PUBLIC margo_instance_id margo_init(const char *addr_str, int mode,
+    int use_progress_thread, int rpc_thread_count);
+
+/**
+ * The same with more to say.
+ *
+ * @param addr_str  [in]  NULL is allowed where `args` has a class
+ * @param mode      [in]  MARGO_SERVER_MODE: others may call this process;
+ *                        MARGO_CLIENT_MODE
+ * @param args      [in]  NULL: all defaults
+ * Owns:      the result is the caller's; margo_finalize() ends it. Of `args`
+ *            is kept what its fields say.
+ * Errors:    MARGO_INSTANCE_NULL on any failure; the log says why, and nothing
+ *            is left behind. A field of the JSON text that makes no sense is
+ *            named.
+ * Threads:   one at a time. Becomes the primary user-level thread if it calls
+ *            ABT_init().
+ * Undefined: nothing.
+ * Source:    as Margo 0.24.
+ */
+HG_PUBLIC margo_instance_id margo_init_ext(
+    const char *addr_str, int mode, const struct margo_init_info *args);
+
+/**
+ * margo_init() with options of the class.
+ *
+ * @param addr_str             [in]
+ * @param mode                 [in]  MARGO_SERVER_MODE: others may call this
+ *                                   process; MARGO_CLIENT_MODE
+ * @param hg_init_info         [in]  NULL: none
+ * @param use_progress_thread  [in]
+ * @param rpc_thread_count     [in]
+ * Owns:      the result is the caller's; margo_finalize() ends it.
+ * Errors:    MARGO_INSTANCE_NULL on any failure; the log says why, and nothing
+ *            is left behind.
+ * Threads:   one at a time.
+ * Undefined: nothing.
+ * Source:    as Margo 0.24.
+ */
+DEPRECATED("use margo_init_ext()")
+HG_PUBLIC margo_instance_id margo_init_opt(const char *addr_str, int mode,
+    const struct hg_init_info *hg_init_info, int use_progress_thread,
+    int rpc_thread_count);
+
+/**
+ * An instance on pools and a context of the program.
+ *
+ * @param progress_pool  [in]
+ * @param handler_pool   [in]
+ * @param hg_context     [in]
+ * Owns:      the result is the caller's; margo_finalize() ends it. The
+ *            context, its class and the pools stay the caller's.
+ * Errors:    MARGO_INSTANCE_NULL on any failure; the log says why, and nothing
+ *            is left behind.
+ * Threads:   one at a time.
+ * Undefined: nothing.
+ * Source:    as Margo 0.24.
+ */
+DEPRECATED("use margo_init_ext()")
+HG_PUBLIC margo_instance_id margo_init_pool(
+    ABT_pool progress_pool, ABT_pool handler_pool, hg_context_t *hg_context);
+
+/**
+ * Choose stack size and cache for the ABT_init() to come.
+ *
+ * For programs that call ABT_init() before margo_init().
+ *
+ * @param optional_json_config  [in]  its "argobots" object is read; NULL: 2
+ *                                    MiB, and 8 stacks
+ * Owns:      nothing changes hands.
+ * Errors:    -1 the text makes no sense; the log says why
+ * Threads:   one at a time.
+ * Undefined: nothing.
+ * Source:    as Margo 0.24.
+ */
+HG_PUBLIC int margo_set_environment(const char *optional_json_config);
+
+/**
+ * End an instance, as soon as it can be.
+ *
+ * Prefinalize callbacks run first, while calls still work; then calls in
+ * flight and handlers end, then the finalize callbacks run. Without handlers
+ * or calls in flight, all of that has happened when the call returns; from a
+ * handler or a callback it happens after that has returned. Once is enough:
+ * further calls have no effect.
+ *
+ * @param mid  [in]
+ * Owns:      a share of the instance is given back, if it is the last one all
+ *            of it.
+ * Errors:    A NULL instance is said in the log.
+ * Threads:   any thread; a user-level thread leaves its stream to others while
+ *            it waits.
+ * Undefined: the instance used afterwards, but by its handlers, its callbacks,
+ *            margo_wait_for_finalize(), and who has a share.
+ * Source:    as Margo 0.24.
+ */
+HG_PUBLIC void margo_finalize(margo_instance_id mid);
+
+/**
+ * Wait until somebody has ended the instance.
+ *
+ * @param mid  [in]
+ * Owns:      as margo_finalize() for who has a share by
+ *            margo_instance_ref_incr().
+ * Errors:    A NULL instance is said in the log.
+ * Threads:   any thread; a user-level thread leaves its stream to others while
+ *            it waits. Not from a handler or a callback of the instance, which
+ *            would wait for itself: refused, said in the log.
+ * Undefined: called after the instance has ended, without a share.
+ * Source:    as Margo 0.24.
+ */
+HG_PUBLIC void margo_wait_for_finalize(margo_instance_id mid);
+
+/**
+ * End an instance, and wait until it has ended.
+ *
+ * @param mid  [in]
+ * Owns:      a share of the instance is given back.
+ * Errors:    A NULL instance is said in the log.
+ * Threads:   any thread; a user-level thread leaves its stream to others while
+ *            it waits. Not from a handler or a callback of the instance: there
+ *            it is margo_finalize(), said in the log.
+ * Undefined: the instance used afterwards, without a share.
+ * Source:    as Margo 0.24.
+ */
+HG_PUBLIC void margo_finalize_and_wait(margo_instance_id mid);
+
+/**
+ * Has the instance ended?
+ *
+ * For who has a share of it.
+ *
+ * @param mid   [in]
+ * @param flag  [out]
+ * Owns:      nothing changes hands.
+ * Errors:    HG_INVALID_ARG mid or flag is NULL
+ * Threads:   any thread; never blocks.
+ * Undefined: the instance ended meanwhile.
+ * Source:    as Margo 0.24.
+ */
+HG_PUBLIC hg_return_t margo_instance_is_finalized(
+    margo_instance_id mid, bool *flag);
+
+/**
+ * Take a share of an instance, which keeps its memory.
+ *
+ * @param mid  [in]
+ * Owns:      a share; margo_instance_release() ends it.
+ * Errors:    HG_INVALID_ARG mid is NULL
+ * Threads:   any thread; never blocks.
+ * Undefined: the instance ended meanwhile.
+ * Source:    as Margo 0.24.
+ */
+HG_PUBLIC hg_return_t margo_instance_ref_incr(margo_instance_id mid);
+
+/**
+ * How many shares of the instance there are.
+ *
+ * @param mid       [in]
+ * @param refcount  [out]
+ * Owns:      nothing changes hands.
+ * Errors:    HG_INVALID_ARG mid or refcount is NULL
+ * Threads:   any thread; never blocks.
+ * Undefined: the instance ended meanwhile.
+ * Source:    as Margo 0.24.
+ */
+HG_PUBLIC hg_return_t margo_instance_ref_count(
+    margo_instance_id mid, unsigned *refcount);
+
+/**
+ * Give back a share of an instance; the last one ends it, as
+ * margo_finalize_and_wait() does.
+ *
+ * @param mid  [in]
+ * Owns:      a share is given back.
+ * Errors:    HG_INVALID_ARG mid is NULL
+ * Threads:   any thread; a user-level thread leaves its stream to others while
+ *            it waits.
+ * Undefined: the instance used afterwards, without another share.
+ * Source:    as Margo 0.24.
+ */
+HG_PUBLIC hg_return_t margo_instance_release(margo_instance_id mid);
+
+/**
+ * May others call this process?
+ *
+ * @param mid  [in]
+ * Owns:      nothing changes hands.
+ * Errors:    NULL gives HG_FALSE.
+ * Threads:   any thread; never blocks.
+ * Undefined: the instance ended meanwhile.
+ * Source:    as Margo 0.24.
+ */
+HG_PUBLIC hg_bool_t margo_is_listening(margo_instance_id mid);
+
+/**
+ * The context of an instance.
+ *
+ * @param mid  [in]
+ * Owns:      the result is borrowed from the instance.
+ * Errors:    NULL gives NULL.
+ * Threads:   any thread; never blocks.
+ * Undefined: the instance ended meanwhile.
+ * Source:    as Margo 0.24.
+ */
+HG_PUBLIC hg_context_t *margo_get_context(margo_instance_id mid);
+
+/**
+ * The class of an instance.
+ *
+ * @param mid  [in]
+ * Owns:      the result is borrowed from the instance.
+ * Errors:    NULL gives NULL.
+ * Threads:   any thread; never blocks.
+ * Undefined: the instance ended meanwhile.
+ * Source:    as Margo 0.24.
+ */
+HG_PUBLIC hg_class_t *margo_get_class(margo_instance_id mid);
+
+/**
+ * Let others end this instance by margo_shutdown_remote_instance().
+ *
+ * @param mid  [in]
+ * Owns:      nothing changes hands.
+ * Errors:    What fails is said in the log.
+ * Threads:   any thread; never blocks.
+ * Undefined: the instance ended meanwhile.
+ * Source:    as Margo 0.24.
+ */
+HG_PUBLIC void margo_enable_remote_shutdown(margo_instance_id mid);
+
+/**
+ * End the instance of another process, which has to allow it.
+ *
+ * @param mid          [in]
+ * @param remote_addr  [in]
+ * Owns:      nothing changes hands.
+ * Errors:    -1 it cannot be reached, or has not allowed it; the log says
+ *            which
+ * Threads:   any thread; a user-level thread leaves its stream to others while
+ *            it waits.
+ * Undefined: the instance ended meanwhile.
+ * Source:    as Margo 0.24.
+ */
+HG_PUBLIC int margo_shutdown_remote_instance(
+    margo_instance_id mid, hg_addr_t remote_addr);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

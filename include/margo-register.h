@@ -1,0 +1,333 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Which RPCs there are, and for which providers.
+ *
+ * The id of an RPC is a hash of its name, with the provider in the 16 low bits;
+ * so both sides have to name the same provider, or none. */
+#ifndef MARGO_REGISTER_H
+#define MARGO_REGISTER_H
+
+#include "margo-types.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/**
+ * Register an RPC for a provider.
+ *
+ * Registered again it is replaced, with a warning, if it had a handler.
+ *
+ * @param mid          [in]
+ * @param func_name    [in]
+ * @param in_proc_cb   [in]  codes the input; NULL: there is none
+ * @param out_proc_cb  [in]  codes the output; NULL: there is none
+ * @param rpc_cb       [in]  serves it, as DEFINE_MARGO_RPC_HANDLER() made it;
+ *                           NULL: this process only calls
+ * @param provider_id  [in]  MARGO_DEFAULT_PROVIDER_ID: of no provider
+ * @param pool         [in]  where its handlers run; ABT_POOL_NULL: the default
+ *                           one
+ * Owns:      nothing changes hands.
+ * Errors:    0 on any failure; the log says why.
+ * Threads:   any thread; never blocks.
+ * Undefined: the instance ended meanwhile.
+ * Source:    as Margo 0.24.
+ */
+HG_PUBLIC hg_id_t margo_provider_register_name(margo_instance_id mid,
+    const char *func_name, hg_proc_cb_t in_proc_cb, hg_proc_cb_t out_proc_cb,
+    hg_rpc_cb_t rpc_cb, uint16_t provider_id, ABT_pool pool);
+
+/**
+ * Register an RPC for provider 0, which is not MARGO_DEFAULT_PROVIDER_ID.
+ *
+ * Both sides have to name the same provider.
+ *
+ * @param mid          [in]
+ * @param func_name    [in]
+ * @param in_proc_cb   [in]  codes the input; NULL: there is none
+ * @param out_proc_cb  [in]  codes the output; NULL: there is none
+ * @param rpc_cb       [in]  serves it, as DEFINE_MARGO_RPC_HANDLER() made it;
+ *                           NULL: this process only calls
+ * Owns:      nothing changes hands.
+ * Errors:    0 on any failure; the log says why.
+ * Threads:   any thread; never blocks.
+ * Undefined: the instance ended meanwhile.
+ * Source:    as Margo 0.24.
+ */
+static inline hg_id_t margo_register_name(margo_instance_id mid,
+    const char *func_name, hg_proc_cb_t in_proc_cb, hg_proc_cb_t out_proc_cb,
+    hg_rpc_cb_t rpc_cb)
+{
+    return margo_provider_register_name(
+        mid, func_name, in_proc_cb, out_proc_cb, rpc_cb, 0, ABT_POOL_NULL);
+}
+
+/**
+ * Forget an RPC.
+ *
+ * Requests that arrive later are answered with HG_NOENTRY; handlers that run
+ * go on.
+ *
+ * @param mid     [in]
+ * @param rpc_id  [in]
+ * Owns:      its data are freed by their callback.
+ * Errors:    HG_INVALID_ARG mid is NULL
+ *            HG_NOENTRY     it is not registered
+ * Threads:   any thread; never blocks.
+ * Undefined: calls of that id in flight.
+ * Source:    as Margo 0.24.
+ */
+HG_PUBLIC hg_return_t margo_deregister(margo_instance_id mid, hg_id_t rpc_id);
+
+/**
+ * Is an RPC of no provider registered under a name?
+ *
+ * @param mid        [in]
+ * @param func_name  [in]
+ * @param id         [out]  its id, if so
+ * @param flag       [out]  HG_TRUE: it is
+ * Owns:      nothing changes hands.
+ * Errors:    HG_INVALID_ARG an argument is NULL
+ * Threads:   any thread; never blocks.
+ * Undefined: the instance ended meanwhile.
+ * Source:    as Margo 0.24.
+ */
+HG_PUBLIC hg_return_t margo_registered_name(
+    margo_instance_id mid, const char *func_name, hg_id_t *id, hg_bool_t *flag);
+
+/**
+ * The same of a provider.
+ *
+ * @param mid          [in]
+ * @param func_name    [in]
+ * @param provider_id  [in]
+ * @param id           [out]  its id, if so
+ * @param flag         [out]  HG_TRUE: it is
+ * Owns:      nothing changes hands.
+ * Errors:    HG_INVALID_ARG an argument is NULL
+ * Threads:   any thread; never blocks.
+ * Undefined: the instance ended meanwhile.
+ * Source:    as Margo 0.24.
+ */
+HG_PUBLIC hg_return_t margo_provider_registered_name(margo_instance_id mid,
+    const char *func_name, uint16_t provider_id, hg_id_t *id, hg_bool_t *flag);
+
+/**
+ * Keep a pointer of the program's with an RPC.
+ *
+ * @param mid            [in]
+ * @param id             [in]
+ * @param data           [in]  what was kept before is freed by its callback
+ * @param free_callback  [in]  called with `data` when the RPC is forgotten or
+ *                             the instance ends; may be NULL
+ * Owns:      `data` stays the caller's until `free_callback` is called.
+ * Errors:    HG_INVALID_ARG mid is NULL
+ *            HG_OTHER_ERROR the RPC is not registered
+ * Threads:   any thread, one at a time per RPC; never blocks.
+ * Undefined: the instance ended meanwhile.
+ * Source:    as Margo 0.24.
+ */
+HG_PUBLIC hg_return_t margo_register_data(margo_instance_id mid, hg_id_t id,
+    void *data, void (*free_callback)(void *));
+
+/**
+ * The pointer that was kept.
+ *
+ * @param mid  [in]
+ * @param id   [in]
+ * Owns:      nothing changes hands.
+ * Errors:    NULL also when the RPC is not registered.
+ * Threads:   any thread; never blocks.
+ * Undefined: the instance ended meanwhile.
+ * Source:    as Margo 0.24.
+ */
+HG_PUBLIC void *margo_registered_data(margo_instance_id mid, hg_id_t id);
+
+/**
+ * Make an RPC one-way: its handlers do not respond.
+ *
+ * To be said on both sides, before the first call.
+ *
+ * @param mid           [in]
+ * @param id            [in]
+ * @param disable_flag  [in]  not 0: one-way
+ * Owns:      nothing changes hands.
+ * Errors:    HG_INVALID_ARG mid is NULL
+ *            HG_NOENTRY     the RPC is not registered
+ * Threads:   any thread; never blocks.
+ * Undefined: the instance ended meanwhile.
+ * Source:    as Margo 0.24.
+ */
+HG_PUBLIC hg_return_t margo_registered_disable_response(
+    margo_instance_id mid, hg_id_t id, int disable_flag);
+
+/**
+ * Is an RPC one-way?
+ *
+ * @param mid            [in]
+ * @param id             [in]
+ * @param disabled_flag  [out]  1: it is
+ * Owns:      nothing changes hands.
+ * Errors:    HG_INVALID_ARG an argument is NULL
+ *            HG_NOENTRY     the RPC is not registered
+ * Threads:   any thread; never blocks.
+ * Undefined: the instance ended meanwhile.
+ * Source:    as Margo 0.24.
+ */
+HG_PUBLIC hg_return_t margo_registered_disabled_response(
+    margo_instance_id mid, hg_id_t id, int *disabled_flag);
+
+/**
+ * The name under which an RPC was registered.
+ *
+ * @param mid  [in]
+ * @param id   [in]
+ * Owns:      the result is borrowed from the RPC.
+ * Errors:    NULL it is not registered, or mid is NULL
+ * Threads:   any thread; never blocks.
+ * Undefined: the instance ended meanwhile.
+ * Source:    as Margo 0.24.
+ */
+HG_PUBLIC const char *margo_rpc_get_name(margo_instance_id mid, hg_id_t id);
+
+/**
+ * The name of the RPC of a handle.
+ *
+ * @param handle  [in]
+ * Owns:      the result is borrowed from the RPC.
+ * Errors:    NULL gives NULL.
+ * Threads:   any thread; never blocks.
+ * Undefined: the instance ended meanwhile.
+ * Source:    as Margo 0.24.
+ */
+HG_PUBLIC const char *margo_handle_get_name(hg_handle_t handle);
+
+/**
+ * The pool in which the handlers of an RPC run.
+ *
+ * @param mid   [in]
+ * @param id    [in]
+ * @param pool  [out]
+ * Owns:      nothing changes hands.
+ * Errors:    HG_INVALID_ARG an argument is NULL
+ *            HG_NOENTRY     the RPC is not registered
+ * Threads:   any thread; never blocks.
+ * Undefined: the instance ended meanwhile.
+ * Source:    as Margo 0.24.
+ */
+HG_PUBLIC hg_return_t margo_rpc_get_pool(
+    margo_instance_id mid, hg_id_t id, ABT_pool *pool);
+
+/**
+ * Let handlers that start from now on run in another pool.
+ *
+ * @param mid   [in]
+ * @param id    [in]
+ * @param pool  [in]  ABT_POOL_NULL: the default one
+ * Owns:      the pool must live as long as the RPC.
+ * Errors:    HG_INVALID_ARG mid is NULL
+ *            HG_NOENTRY     the RPC is not registered
+ * Threads:   any thread; never blocks.
+ * Undefined: the instance ended meanwhile.
+ * Source:    as Margo 0.24.
+ */
+HG_PUBLIC hg_return_t margo_rpc_set_pool(
+    margo_instance_id mid, hg_id_t id, ABT_pool pool);
+
+/**
+ * Say of what kind a provider is.
+ *
+ * @param mid          [in]
+ * @param provider_id  [in]
+ * @param identity     [in]  copied
+ * Owns:      nothing changes hands.
+ * Errors:    HG_INVALID_ARG an argument is NULL, or the provider has said so
+ *            HG_NOMEM       no memory
+ * Threads:   any thread; never blocks.
+ * Undefined: the instance ended meanwhile.
+ * Source:    as Margo 0.24.
+ */
+HG_PUBLIC hg_return_t margo_provider_register_identity(
+    margo_instance_id mid, uint16_t provider_id, const char *identity);
+
+/**
+ * Take that back.
+ *
+ * @param mid          [in]
+ * @param provider_id  [in]
+ * Owns:      nothing changes hands.
+ * Errors:    HG_INVALID_ARG mid is NULL
+ *            HG_NOENTRY     it has not said so
+ * Threads:   any thread; never blocks.
+ * Undefined: the instance ended meanwhile.
+ * Source:    as Margo 0.24.
+ */
+HG_PUBLIC hg_return_t margo_provider_deregister_identity(
+    margo_instance_id mid, uint16_t provider_id);
+
+/**
+ * Of what kind a provider of this instance is.
+ *
+ * @param mid          [in]
+ * @param provider_id  [in]
+ * Owns:      the result is borrowed from the instance, until it is taken back.
+ * Errors:    NULL the provider has not said so, or mid is NULL
+ * Threads:   any thread; never blocks.
+ * Undefined: the instance ended meanwhile.
+ * Source:    as Margo 0.24.
+ */
+HG_PUBLIC const char *margo_provider_registered_identity(
+    margo_instance_id mid, uint16_t provider_id);
+
+/**
+ * Ask another process of what kind a provider is.
+ *
+ * @param mid          [in]
+ * @param address      [in]
+ * @param provider_id  [in]
+ * @param buffer       [out]  the text and its 0
+ * @param bufsize      [in,out]  room in the buffer; afterwards the room needed
+ * Owns:      nothing changes hands.
+ * Errors:    HG_INVALID_ARG an argument is NULL
+ *            HG_NOENTRY     the provider has not said so, or is not there
+ *            HG_NOMEM       the buffer is too small; bufsize says what it
+ *                           takes
+ *            HG_OTHER_ERROR the answer makes no sense
+ *            and those of margo_forward()
+ * Threads:   any thread; a user-level thread leaves its stream to others while
+ *            it waits.
+ * Undefined: the instance ended meanwhile.
+ * Source:    as Margo 0.24.
+ */
+HG_PUBLIC hg_return_t margo_provider_get_identity(margo_instance_id mid,
+    hg_addr_t address, uint16_t provider_id, char *buffer, size_t *bufsize);
+
+#ifdef __cplusplus
+}
+#endif
+
+/* MARGO_REGISTER(mid, "sum", sum_in_t, sum_out_t, sum)
+ *
+ * expands to
+ *
+ *   margo_provider_register_name(mid, "sum", hg_proc_sum_in_t,
+ *       hg_proc_sum_out_t, _handler_for_sum, MARGO_DEFAULT_PROVIDER_ID,
+ *       ABT_POOL_NULL);
+ *
+ * with its semicolon, and gives the id. A type may be `void`, the handler NULL
+ * where this process only calls. */
+#define MARGO_REGISTER(mid_, func_name_, in_t_, out_t_, handler_)              \
+    margo_provider_register_name(mid_, func_name_,                             \
+        HG_GEN_CAT(hg_proc_, in_t_), HG_GEN_CAT(hg_proc_, out_t_),             \
+        _handler_for_##handler_, MARGO_DEFAULT_PROVIDER_ID, ABT_POOL_NULL);
+
+/* The same for a provider and a pool. */
+#define MARGO_REGISTER_PROVIDER(                                               \
+    mid_, func_name_, in_t_, out_t_, handler_, provider_id_, pool_)            \
+    margo_provider_register_name(mid_, func_name_,                             \
+        HG_GEN_CAT(hg_proc_, in_t_), HG_GEN_CAT(hg_proc_, out_t_),             \
+        _handler_for_##handler_, provider_id_, pool_);
+
+/* The handler of who has none. */
+#define _handler_for_NULL NULL
+
+#endif

@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Answers to requests, and waiting for operations that were only begun. */
+#ifndef MARGO_RESPOND_H
+#define MARGO_RESPOND_H
+
+#include "margo-types.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/**
+ * Answer a request, and wait until the answer has left.
+ *
+ * @param handle      [in]
+ * @param out_struct  [in]  NULL: there is no output
+ * @param timeout_ms  [in]  in milliseconds; 0: no limit
+ * Owns:      `out_struct` may be reused when the call returns.
+ * Errors:    HG_INVALID_ARG    handle is NULL
+ *            HG_TIMEOUT        the time is over
+ *            HG_OPNOTSUPPORTED the RPC is one-way
+ *            and those of HG_Respond()
+ * Threads:   any thread, one at a time per handle; a user-level thread leaves
+ *            its stream to others while it waits.
+ * Undefined: the instance ended meanwhile.
+ * Source:    as Margo 0.24.
+ */
+HG_PUBLIC hg_return_t margo_respond_timed(
+    hg_handle_t handle, void *out_struct, double timeout_ms);
+
+/**
+ * The same without a limit.
+ *
+ * @param handle      [in]
+ * @param out_struct  [in]
+ * Owns:      `out_struct` may be reused when the call returns.
+ * Errors:    those of margo_respond_timed().
+ * Threads:   any thread, one at a time per handle; a user-level thread leaves
+ *            its stream to others while it waits.
+ * Undefined: the instance ended meanwhile.
+ * Source:    as Margo 0.24.
+ */
+static inline hg_return_t margo_respond(hg_handle_t handle, void *out_struct)
+{
+    return margo_respond_timed(handle, out_struct, 0);
+}
+
+/**
+ * Answer, and wait for that later, by the request.
+ *
+ * @param handle      [in]
+ * @param out_struct  [in]  NULL: there is no output
+ * @param timeout_ms  [in]  in milliseconds; 0: no limit
+ * @param req         [out]
+ * Owns:      `out_struct` may be reused when the call returns; the request is
+ *            the caller's; margo_wait() ends it.
+ * Errors:    HG_INVALID_ARG    handle is NULL
+ *            HG_TIMEOUT        the time is over
+ *            HG_OPNOTSUPPORTED the RPC is one-way
+ *            and those of HG_Respond()
+ * Threads:   any thread, one at a time per handle; never blocks.
+ * Undefined: the instance ended meanwhile.
+ * Source:    as Margo 0.24.
+ */
+HG_PUBLIC hg_return_t margo_irespond_timed(hg_handle_t handle, void *out_struct,
+    double timeout_ms, margo_request *req);
+
+/**
+ * The same without a limit.
+ *
+ * @param handle      [in]
+ * @param out_struct  [in]
+ * @param req         [out]
+ * Owns:      `out_struct` may be reused when the call returns; the request is
+ *            the caller's; margo_wait() ends it.
+ * Errors:    those of margo_irespond_timed().
+ * Threads:   any thread, one at a time per handle; never blocks.
+ * Undefined: the instance ended meanwhile.
+ * Source:    as Margo 0.24.
+ */
+static inline hg_return_t margo_irespond(
+    hg_handle_t handle, void *out_struct, margo_request *req)
+{
+    return margo_irespond_timed(handle, out_struct, 0, req);
+}
+
+/**
+ * Answer, and have a function called when the answer has left.
+ *
+ * @param handle       [in]
+ * @param out_struct   [in]  NULL: there is no output
+ * @param timeout_ms   [in]  in milliseconds; 0: no limit
+ * @param on_complete  [in]  called with the result, by the loop; must not wait
+ * @param uargs        [in]  handed to it
+ * Owns:      `out_struct` may be reused when the call returns; `uargs` must
+ *            live until the callback ran.
+ * Errors:    HG_INVALID_ARG    handle is NULL
+ *            HG_TIMEOUT        the time is over
+ *            HG_OPNOTSUPPORTED the RPC is one-way
+ *            and those of HG_Respond()
+ * Threads:   any thread, one at a time per handle; never blocks.
+ * Undefined: the instance ended meanwhile.
+ * Source:    as Margo 0.24.
+ */
+HG_PUBLIC hg_return_t margo_crespond_timed(hg_handle_t handle, void *out_struct,
+    double timeout_ms, void (*on_complete)(void *, hg_return_t), void *uargs);
+
+/**
+ * The same without a limit.
+ *
+ * @param handle       [in]
+ * @param out_struct   [in]
+ * @param on_complete  [in]
+ * @param uargs        [in]
+ * Owns:      `out_struct` may be reused when the call returns; `uargs` must
+ *            live until the callback ran.
+ * Errors:    those of margo_crespond_timed().
+ * Threads:   any thread, one at a time per handle; never blocks.
+ * Undefined: the instance ended meanwhile.
+ * Source:    as Margo 0.24.
+ */
+static inline hg_return_t margo_crespond(hg_handle_t handle, void *out_struct,
+    void (*on_complete)(void *, hg_return_t), void *uargs)
+{
+    return margo_crespond_timed(handle, out_struct, 0, on_complete, uargs);
+}
+
+/**
+ * Wait until an operation is over.
+ *
+ * @param req  [in]
+ * Owns:      the request is taken.
+ * Errors:    HG_INVALID_ARG req is NULL
+ *            and what became of the operation
+ * Threads:   any thread, one at a time per request; a user-level thread leaves
+ *            its stream to others while it waits.
+ * Undefined: the instance ended meanwhile.
+ * Source:    as Margo 0.24.
+ */
+HG_PUBLIC hg_return_t margo_wait(margo_request req);
+
+/**
+ * Wait until one of several operations is over.
+ *
+ * Entries that are MARGO_REQUEST_NULL are passed over.
+ *
+ * @param count  [in]
+ * @param req    [in,out]  the one that is over becomes MARGO_REQUEST_NULL
+ * @param index  [out]  which one; `count` when all are NULL
+ * Owns:      the request that is over is taken.
+ * Errors:    HG_INVALID_ARG req or index is NULL
+ *            and what became of the operation
+ * Threads:   any thread, one at a time per request; a user-level thread leaves
+ *            its stream to others while it waits.
+ * Undefined: the instance ended meanwhile.
+ * Source:    as Margo 0.24.
+ */
+HG_PUBLIC hg_return_t margo_wait_any(
+    size_t count, margo_request *req, size_t *index);
+
+/**
+ * Is an operation over?
+ *
+ * @param req   [in]
+ * @param flag  [out]  1: it is; margo_wait() is still to be called
+ * Owns:      nothing changes hands.
+ * Errors:    -1 an argument is NULL
+ * Threads:   any thread; never blocks.
+ * Undefined: the instance ended meanwhile.
+ * Source:    as Margo 0.24.
+ */
+HG_PUBLIC int margo_test(margo_request req, int *flag);
+
+/**
+ * The handle of a call or an answer.
+ *
+ * @param req  [in]
+ * Owns:      the result is borrowed from the request.
+ * Errors:    HG_HANDLE_NULL for bulk, and for NULL.
+ * Threads:   any thread; never blocks.
+ * Undefined: the instance ended meanwhile.
+ * Source:    as Margo 0.24.
+ */
+HG_PUBLIC hg_handle_t margo_request_get_handle(margo_request req);
+
+/**
+ * What a request waits for.
+ *
+ * @param req  [in]
+ * Owns:      nothing changes hands.
+ * Errors:    MARGO_INVALID_REQUEST for NULL.
+ * Threads:   any thread; never blocks.
+ * Undefined: the instance ended meanwhile.
+ * Source:    as Margo 0.24.
+ */
+HG_PUBLIC margo_request_type margo_request_get_type(margo_request req);
+
+/**
+ * The instance of a request.
+ *
+ * @param req  [in]
+ * Owns:      the result is borrowed from the request.
+ * Errors:    NULL gives NULL.
+ * Threads:   any thread; never blocks.
+ * Undefined: the instance ended meanwhile.
+ * Source:    as Margo 0.24.
+ */
+HG_PUBLIC margo_instance_id margo_request_get_instance(margo_request req);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Types and constants of Margo that more than one of its headers needs. */
+#ifndef MARGO_TYPES_H
+#define MARGO_TYPES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include "abt.h"
+#include "margo-logging.h"
+#include "mercury.h"
+#include "mercury_bulk.h"
+#include "mercury_macros.h"
+#include "mercury_types.h"
+
+/* RPCs are registered by MARGO_REGISTER() instead. */
+#undef MERCURY_REGISTER
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Opaque, and pointers all of them. margo_instance_id is margo-logging.h's. */
+typedef struct margo_request_struct *margo_request;
+typedef struct margo_data *margo_data_ptr;
+
+#define MARGO_INSTANCE_NULL ((margo_instance_id)NULL)
+#define MARGO_REQUEST_NULL  ((margo_request)NULL)
+
+/* The `mode` of an instance: may others call it? */
+#define MARGO_CLIENT_MODE 0
+#define MARGO_SERVER_MODE 1
+
+/* A provider is a number in the 16 low bits of the id of an RPC; this one
+ * stands for no provider. */
+#define MARGO_DEFAULT_PROVIDER_ID 0xFFFF
+#define MARGO_MAX_PROVIDER_ID     0xFFFF
+
+#ifndef DEPRECATED
+#define DEPRECATED(msg) __attribute__((deprecated(msg)))
+#endif
+
+/* Runs while an instance ends. */
+typedef void (*margo_finalize_callback_t)(void *);
+
+/* What a request waits for. */
+typedef enum margo_request_type {
+    MARGO_RESPONSE_REQUEST = 2,
+    MARGO_FORWARD_REQUEST = 4,
+    MARGO_BULK_REQUEST = 6,
+    MARGO_INVALID_REQUEST = 8
+} margo_request_type;
+
+struct margo_monitor;
+
+/* What margo_init_ext() is told; all zero, everything is the default. Nothing
+ * is kept but where it is said. */
+struct margo_init_info {
+    const char *json_config; /* the text that MARGO-CONFIG.md describes */
+    ABT_pool progress_pool;  /* where the loop runs, in place of the text's */
+    ABT_pool rpc_pool;       /* where handlers run, in place of the text's */
+    /* An open class, and a context of it; they stay the caller's, who closes
+     * them when the instance has ended. Without `hg_context`, one is made. */
+    hg_class_t *hg_class;
+    hg_context_t *hg_context;
+    struct hg_init_info *hg_init_info;   /* for the class that is opened */
+    struct margo_logger *logger;         /* copied; its `uargs` is kept */
+    const struct margo_monitor *monitor; /* copied; its `uargs` is kept */
+    /* An instance whose pools and streams this one uses, and keeps alive. */
+    margo_instance_id parent_mid;
+};
+
+#define MARGO_INIT_INFO_INITIALIZER                                            \
+    {                                                                          \
+        NULL, ABT_POOL_NULL, ABT_POOL_NULL, NULL, NULL, NULL, NULL, NULL,      \
+            MARGO_INSTANCE_NULL                                                \
+    }
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

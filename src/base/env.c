@@ -82,6 +82,14 @@ static const struct amg_env_var env_vars[AMG_ENV_COUNT] = {
         "none, fatal, error, warning (the default), info or debug"},
     [AMG_ENV_LOG_SUBSYS] = {"HG_LOG_SUBSYS", "", 0, 0, 0,
         "comma separated log outlets to show, ~name to hide one"},
+    [AMG_ENV_ULT_STACK_BYTES] = {"ABT_THREAD_STACKSIZE", "bytes", 2097152,
+        16384, 1073741824,
+        "address space for the stack of a user-level thread that asks for "
+        "no other; costs memory page by page, as it is used"},
+    [AMG_ENV_ULT_STACKS_KEPT] = {"ABT_MEM_MAX_NUM_STACKS", "stacks", 64, 0,
+        65536,
+        "stacks that each stream keeps for its next threads; all streams "
+        "together keep 16 times as many"},
 };
 
 const struct amg_env_var *amg_env_var(enum amg_env_id id)

@@ -23,6 +23,10 @@ struct amg_ult *amg_stream_next(struct amg_stream *stream);
 /* Something is to be looked at by the scheduler, if it sleeps. */
 void amg_stream_wake(struct amg_stream *stream);
 
+/* The first pool of a running stream other than those that run `pool`; NULL:
+ * there is none. */
+struct amg_upool *amg_stream_other_pool(const struct amg_upool *pool);
+
 /* The primary stream, for ABT_init() and ABT_finalize(); by the OS thread that
  * becomes it. Open makes the stream with its main scheduler and that one's
  * pool, and makes it the calling OS thread's; an ABT code. The loop runs the
@@ -31,6 +35,8 @@ void amg_stream_wake(struct amg_stream *stream);
 int amg_stream_primary_open(struct amg_stream **ret_stream);
 struct amg_upool *amg_stream_main_pool(struct amg_stream *stream);
 void amg_stream_primary_loop(void *stream);
+/* By the primary thread: joins and frees all streams but the primary one. */
+void amg_stream_join_others(void);
 void amg_stream_primary_close(struct amg_stream *stream);
 
 #endif

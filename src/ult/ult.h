@@ -12,8 +12,8 @@
 #include "base/fibre.h"
 #include "base/list.h"
 #include "base/lock.h"
+#include "ult/key.h"
 
-struct amg_key_chunk;
 struct amg_stack;
 struct amg_stream;
 struct amg_upool;
@@ -62,8 +62,10 @@ struct amg_ult {
     struct amg_ult *scheduler; /* it goes back there when it leaves */
     void (*function)(void *arg);
     void *arg;
-    struct amg_stack *stack; /* NULL: not ours, or none */
-    struct amg_fibre fibre;  /* for the sanitizers */
+    struct amg_stack *stack; /* NULL: the program's, or none */
+    void *stack_base;
+    size_t stack_room;      /* what it has of it */
+    struct amg_fibre fibre; /* for the sanitizers */
     /* From here on other threads come near, too. */
     struct amg_lock lock;    /* guards joiners, keys' writers */
     struct amg_list joiners; /* of struct amg_waiter */
@@ -71,12 +73,11 @@ struct amg_ult {
     struct amg_upool *_Atomic migrates_to;
     void (*on_migration)(ABT_thread thread, void *arg);
     void *on_migration_arg;
-    _Atomic(struct amg_key_chunk *) keys;
+    struct amg_key_table keys;
     _Atomic uint64_t id; /* 0: nobody has asked yet */
     size_t stack_len;    /* as asked for */
     bool is_named;       /* somebody else frees it */
     bool is_migratable;
-    bool is_on_given_stack; /* its stack is the program's */
 };
 
 /* What it does as soon as it can. */
@@ -91,6 +92,11 @@ void amg_ult_make_ready(struct amg_ult *ult);
 /* By the scheduler of a stream, with what it popped from a pool: runs it until
  * it yields, parks or ends. Tasklets run on the scheduler's own stack. */
 void amg_ult_run(struct amg_stream *stream, struct amg_ult *ult);
+
+/* By a scheduler in each round, and before it sleeps: main(), which runs on its
+ * own OS thread only, when another stream has popped it; to be run next. Else
+ * NULL. */
+struct amg_ult *amg_ult_take_home(void);
 
 /* The calling thread's; NULL: not a user-level thread, or a tasklet or a
  * scheduler, which cannot leave their stack to others. Never inlined, since the

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Values that a user-level thread keeps under keys.
+ *
+ * A table is a chain of a few slots each, and read without a lock; who writes
+ * holds the thread's. A slot belongs to the number of a key, which no other key
+ * ever gets, and remembers the destructor: so keys may go before threads. */
+#include "ult/key.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/lock.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "ult/handle.h"
+#include "ult/key_value.h"
+#include "ult/ult.h"
+
+/* What ABT_key points to; the program's. */
+struct amg_key {
+    uint32_t number;
+    void (*destructor)(void *value);
+};
+
+/* 0 is nobody's. */
+static _Atomic uint32_t last_number;
+
+static void slot_clear(struct amg_key_slot *slot)
+{
+    void *value =
+        atomic_exchange_explicit(&slot->value, NULL, memory_order_acquire);
+
+    if (atomic_load_explicit(&slot->number, memory_order_relaxed) == 0)
+        return;
+    atomic_store_explicit(&slot->number, 0, memory_order_relaxed);
+    if (value != NULL && slot->destructor != NULL)
+        slot->destructor(value);
+}
+
+void amg_key_table_clear(struct amg_key_table *table)
+{
+    struct amg_key_table *more =
+        atomic_load_explicit(&table->more, memory_order_acquire);
+
+    for (unsigned i = 0; i < AMG_KEY_SLOTS; i++)
+        if (atomic_load_explicit(
+                &table->slots[i].number, memory_order_acquire) != 0)
+            slot_clear(&table->slots[i]);
+    atomic_store_explicit(&table->more, NULL, memory_order_relaxed);
+    while (more != NULL) {
+        struct amg_key_table *next =
+            atomic_load_explicit(&more->more, memory_order_acquire);
+
+        for (unsigned i = 0; i < AMG_KEY_SLOTS; i++)
+            slot_clear(&more->slots[i]);
+        amg_mem_free(more);
+        more = next;
+    }
+}
+
+/* The slot of that number, or NULL. */
+static struct amg_key_slot *slot_find(
+    struct amg_key_table *table, uint32_t number)
+{
+    /* Acquire: pairs with the release of slot_add(). */
+    for (; table != NULL;
+         table = atomic_load_explicit(&table->more, memory_order_acquire))
+        for (unsigned i = 0; i < AMG_KEY_SLOTS; i++)
+            if (atomic_load_explicit(
+                    &table->slots[i].number, memory_order_acquire) == number)
+                return &table->slots[i];
+    return NULL;
+}
+
+/* By who holds the lock of the thread; the number is in no slot. False: no
+ * memory. */
+static bool slot_add_locked(
+    struct amg_key_table *table, const struct amg_key *key, void *value)
+{
+    struct amg_key_slot *slot = slot_find(table, 0);
+    struct amg_key_table *more = NULL;
+
+    if (slot == NULL) {
+        more = amg_mem_zalloc(sizeof(*more));
+        if (more == NULL)
+            return false;
+        slot = &more->slots[0];
+    }
+    atomic_store_explicit(&slot->value, value, memory_order_relaxed);
+    slot->destructor = key->destructor;
+    atomic_store_explicit(&slot->number, key->number, memory_order_release);
+    if (more == NULL)
+        return true;
+    /* The newest table stands right behind the first. */
+    atomic_store_explicit(&more->more,
+        atomic_load_explicit(&table->more, memory_order_relaxed),
+        memory_order_relaxed);
+    atomic_store_explicit(&table->more, more, memory_order_release);
+    return true;
+}
+
+int amg_key_set(struct amg_ult *ult, ABT_key handle, void *value)
+{
+    const struct amg_key *key = (const struct amg_key *)(void *)handle;
+    struct amg_key_slot *slot = NULL;
+    bool is_set = true;
+
+    if (key == NULL)
+        return ABT_ERR_INV_KEY;
+    slot = slot_find(&ult->keys, key->number);
+    if (slot != NULL) {
+        atomic_store_explicit(&slot->value, value, memory_order_release);
+        return ABT_SUCCESS;
+    }
+    amg_lock_take(&ult->lock);
+    slot = slot_find(&ult->keys, key->number);
+    if (slot != NULL)
+        atomic_store_explicit(&slot->value, value, memory_order_release);
+    else
+        is_set = slot_add_locked(&ult->keys, key, value);
+    amg_lock_give(&ult->lock);
+    if (is_set)
+        return ABT_SUCCESS;
+    AMG_LOG_ERROR("ult", "no memory for a value of key %u", key->number);
+    return ABT_ERR_MEM;
+}
+
+int amg_key_get(struct amg_ult *ult, ABT_key handle, void **ret_value)
+{
+    const struct amg_key *key = (const struct amg_key *)(void *)handle;
+    struct amg_key_slot *slot = NULL;
+
+    if (key == NULL)
+        return ABT_ERR_INV_KEY;
+    if (ret_value == NULL)
+        return ABT_ERR_INV_ARG;
+    slot = slot_find(&ult->keys, key->number);
+    *ret_value = slot == NULL
+                     ? NULL
+                     : atomic_load_explicit(&slot->value, memory_order_acquire);
+    return ABT_SUCCESS;
+}
+
+int ABT_key_create(void (*destructor)(void *value), ABT_key *newkey)
+{
+    struct amg_key *key = NULL;
+
+    if (newkey == NULL)
+        return ABT_ERR_INV_ARG;
+    key = amg_mem_alloc(sizeof(*key));
+    if (key == NULL)
+        return ABT_ERR_MEM;
+    key->number =
+        atomic_fetch_add_explicit(&last_number, 1, memory_order_relaxed) + 1;
+    key->destructor = destructor;
+    *newkey = (ABT_key)(void *)key;
+    return ABT_SUCCESS;
+}
+
+int ABT_key_free(ABT_key *key)
+{
+    if (key == NULL || *key == ABT_KEY_NULL)
+        return ABT_ERR_INV_KEY;
+    amg_mem_free(*key);
+    *key = ABT_KEY_NULL;
+    return ABT_SUCCESS;
+}
+
+int ABT_key_set(ABT_key key, void *value)
+{
+    struct amg_ult *self = amg_ult_current();
+
+    return self == NULL ? ABT_ERR_INV_XSTREAM : amg_key_set(self, key, value);
+}
+
+int ABT_key_get(ABT_key key, void **value)
+{
+    struct amg_ult *self = amg_ult_current();
+
+    return self == NULL ? ABT_ERR_INV_XSTREAM : amg_key_get(self, key, value);
+}

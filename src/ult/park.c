@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Waiting: a user-level thread leaves its stack, an OS thread sleeps on the
+ * futex in its waiter. */
+#include "ult/park.h"
+
+#include "base/clock.h"
+#include "base/futex.h"
+#include "base/relax.h"
+#include "ult/alarm.h"
+#include "ult/leave.h"
+
+enum {
+    WORD_WAITS,
+    WORD_SLEEPS, /* a system call is needed to wake it */
+    WORD_WOKEN,
+    LOOKS =
+        64, /* about 1 to 2 us before the system call, which takes as long */
+};
+
+void amg_waiter_init(struct amg_waiter *waiter)
+{
+    waiter->link = (struct amg_link){.next = NULL};
+    waiter->ult = amg_ult_self();
+    atomic_init(&waiter->is_woken, WORD_WAITS);
+}
+
+/* Acquire: pairs with the exchange of amg_unpark(). */
+static bool is_woken(const struct amg_waiter *waiter)
+{
+    return atomic_load_explicit(&waiter->is_woken, memory_order_acquire) ==
+           WORD_WOKEN;
+}
+
+/* False: the deadline has come. */
+static bool thread_sleep(struct amg_waiter *waiter, uint64_t deadline_ns)
+{
+    unsigned waits = WORD_WAITS;
+
+    for (unsigned i = 0; i < LOOKS; i++) {
+        if (is_woken(waiter))
+            return true;
+        amg_relax();
+    }
+    /* Fails when it is woken already, or was announced before. */
+    (void)atomic_compare_exchange_strong_explicit(&waiter->is_woken, &waits,
+        WORD_SLEEPS, memory_order_acquire, memory_order_acquire);
+    while (!is_woken(waiter))
+        if (!amg_futex_wait_until(&waiter->is_woken, WORD_SLEEPS, deadline_ns))
+            return is_woken(waiter);
+    return true;
+}
+
+void amg_park(struct amg_waiter *waiter, struct amg_lock *lock)
+{
+    if (waiter->ult != NULL) {
+        amg_ult_leave(waiter->ult, AMG_ULT_PARKS, lock);
+        return;
+    }
+    amg_lock_give(lock);
+    (void)thread_sleep(waiter, AMG_NO_DEADLINE);
+}
+
+/* The waiter leaves its list, unless somebody took it off already. */
+static bool waiter_withdraw(struct amg_waiter *waiter, struct amg_lock *lock)
+{
+    bool is_listed = false;
+
+    amg_lock_take(lock);
+    is_listed = amg_link_is_listed(&waiter->link);
+    if (is_listed)
+        amg_list_remove(&waiter->link);
+    amg_lock_give(lock);
+    return is_listed;
+}
+
+/* What the alarm of a parked thread knows; on the stack of that thread. */
+struct park_alarm {
+    struct amg_alarm alarm;
+    struct amg_waiter *waiter;
+    struct amg_lock *lock;
+    bool has_come; /* written before the unpark that lets its reader go on */
+};
+
+static void park_ring(struct amg_alarm *alarm)
+{
+    struct park_alarm *park = (struct park_alarm *)(void *)alarm;
+
+    if (!waiter_withdraw(park->waiter, park->lock))
+        return;
+    park->has_come = true;
+    amg_unpark(park->waiter);
+}
+
+bool amg_park_until(
+    struct amg_waiter *waiter, struct amg_lock *lock, uint64_t deadline_ns)
+{
+    struct park_alarm park = {.waiter = waiter, .lock = lock};
+
+    if (deadline_ns == AMG_NO_DEADLINE) {
+        amg_park(waiter, lock);
+        return true;
+    }
+    /* NOTE(why): called with the lock held, which ring() takes: the alarm holds
+     * no lock of its own then, and the thread must not be woken before it is
+     * announced. */
+    if (waiter->ult != NULL &&
+        amg_alarm_set(&park.alarm, deadline_ns, park_ring)) {
+        amg_ult_leave(waiter->ult, AMG_ULT_PARKS, lock);
+        (void)amg_alarm_cancel(&park.alarm);
+        return !park.has_come;
+    }
+    /* Without an alarm the whole stream sleeps. */
+    waiter->ult = NULL;
+    amg_lock_give(lock);
+    if (thread_sleep(waiter, deadline_ns))
+        return true;
+    if (waiter_withdraw(waiter, lock))
+        return false;
+    /* Somebody has taken it off: he is about to wake it. */
+    (void)thread_sleep(waiter, AMG_NO_DEADLINE);
+    return true;
+}
+
+void amg_unpark(struct amg_waiter *waiter)
+{
+    struct amg_ult *ult = waiter->ult;
+
+    if (ult != NULL) {
+        amg_ult_make_ready(ult);
+        return;
+    }
+    /* Release: what was done before is seen by the waiter. */
+    if (atomic_exchange_explicit(
+            &waiter->is_woken, WORD_WOKEN, memory_order_acq_rel) == WORD_SLEEPS)
+        amg_futex_wake(&waiter->is_woken, 1);
+}

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The runtime begins with the first ABT_init() and ends with the last
+ * ABT_finalize(). */
+#include <stddef.h>
+
+#include "base/assert.h"
+#include "base/lock.h"
+#include "base/log.h"
+#include "ult/alarm.h"
+#include "ult/handle.h"
+#include "ult/leave.h"
+#include "ult/overflow.h"
+#include "ult/stack.h"
+#include "ult/stream.h"
+#include "ult/upool.h"
+
+static struct {
+    struct amg_lock lock; /* guards what follows */
+    unsigned count;       /* of ABT_init() without its ABT_finalize() */
+    struct amg_stream *stream;
+    struct amg_ult *primary;
+} runtime;
+
+/* By the thread that becomes the primary one. */
+static int runtime_open(void)
+{
+    struct amg_stream *stream = NULL;
+    int rc = ABT_SUCCESS;
+
+    amg_stack_room_open();
+    amg_overflow_open();
+    rc = amg_stream_primary_open(&stream);
+    if (rc != ABT_SUCCESS)
+        goto close_room;
+    if (!amg_ult_primary_begin(stream, amg_stream_main_pool(stream),
+            amg_stream_primary_loop, stream, &runtime.primary)) {
+        rc = ABT_ERR_MEM;
+        goto close_stream;
+    }
+    runtime.stream = stream;
+    return ABT_SUCCESS;
+
+close_stream:
+    amg_stream_primary_close(stream);
+close_room:
+    amg_overflow_close();
+    amg_stack_room_close();
+    return rc;
+}
+
+/* Runs what is ready on this stream. */
+static void runtime_drain(void)
+{
+    struct amg_upool *pool = amg_stream_main_pool(runtime.stream);
+    size_t left = 0;
+
+    while (amg_upool_size(pool) > 0)
+        ABT_thread_yield();
+    left = amg_upool_total(pool);
+    if (left > 0)
+        AMG_LOG_WARNING("ult",
+            "ABT_finalize: %zu user-level threads of the primary stream are "
+            "blocked, and nobody is left to wake them; they are dropped",
+            left);
+}
+
+static void runtime_close(void)
+{
+    amg_stream_join_others();
+    runtime_drain();
+    amg_ult_primary_end(runtime.primary);
+    amg_stream_primary_close(runtime.stream);
+    amg_alarm_fini();
+    amg_overflow_close();
+    amg_stack_room_close();
+    runtime.stream = NULL;
+    runtime.primary = NULL;
+}
+
+int ABT_init(int argc, char **argv)
+{
+    int rc = ABT_SUCCESS;
+
+    (void)argc;
+    (void)argv;
+    /* NOTE(why): held while streams are opened. One who comes meanwhile must
+     * wait for it, and nobody inside asks for this lock. */
+    amg_lock_take(&runtime.lock);
+    if (runtime.count == 0)
+        rc = runtime_open();
+    if (rc == ABT_SUCCESS)
+        runtime.count++;
+    amg_lock_give(&runtime.lock);
+    return rc;
+}
+
+/* Is the caller the one who may end it? */
+static int closer_check(void)
+{
+    struct amg_ult *self = amg_ult_current();
+
+    if (self == runtime.primary)
+        return ABT_SUCCESS;
+    AMG_LOG_ERROR("ult",
+        "the last ABT_finalize is not called by the thread that called "
+        "ABT_init first, but by %s; nothing was done",
+        self == NULL ? "an OS thread that is no stream"
+                     : "another user-level thread");
+    return self == NULL ? ABT_ERR_INV_XSTREAM : ABT_ERR_INV_THREAD;
+}
+
+int ABT_finalize(void)
+{
+    bool is_last = false;
+    int rc = ABT_SUCCESS;
+
+    amg_lock_take(&runtime.lock);
+    if (runtime.count == 0)
+        rc = ABT_ERR_UNINITIALIZED;
+    else if (runtime.count == 1)
+        rc = closer_check();
+    if (rc == ABT_SUCCESS)
+        is_last = runtime.count == 1;
+    if (rc == ABT_SUCCESS && !is_last)
+        runtime.count--;
+    amg_lock_give(&runtime.lock);
+    if (!is_last)
+        return rc;
+    /* Threads that still run may ask ABT_initialized(). */
+    runtime_close();
+    amg_lock_take(&runtime.lock);
+    runtime.count--;
+    amg_lock_give(&runtime.lock);
+    return ABT_SUCCESS;
+}
+
+int ABT_initialized(void)
+{
+    bool is_open = false;
+
+    amg_lock_take(&runtime.lock);
+    is_open = runtime.count > 0;
+    amg_lock_give(&runtime.lock);
+    return is_open ? ABT_SUCCESS : ABT_ERR_UNINITIALIZED;
+}

@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Stacks of user-level threads.
+ *
+ * Those of the default length are kept: each stream keeps `kept` of them
+ * without a lock, all together SHARED_FACTOR times that many under one. So a
+ * thread that is made on one stream and freed on another costs no system call
+ * either. All other stacks go back at once. */
+#include "ult/stack.h"
+
+#include <errno.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "base/env.h"
+#include "base/guarded.h"
+#include "base/lock.h"
+#include "base/log.h"
+#include "base/mem.h"
+
+enum {
+    SHARED_FACTOR = 16,
+    PAGE = 4096,
+    HUES = 16, /* objects at the same place of all stacks would fight for */
+    HUE_STEP = 128, /* the same few sets of the cache */
+};
+
+static struct {
+    size_t default_len;
+    unsigned kept;
+    struct amg_lock lock; /* guards what follows */
+    struct amg_stack *first;
+    unsigned count;
+    unsigned next_hue;
+} stacks;
+
+static size_t len_round(size_t len)
+{
+    return (len + PAGE - 1) / PAGE * PAGE;
+}
+
+static void stack_destroy(struct amg_stack *stack)
+{
+    amg_guarded_close(stack->base, stack->len);
+    amg_mem_free(stack);
+}
+
+static struct amg_stack *stack_create(size_t len)
+{
+    struct amg_stack *stack = amg_mem_zalloc(sizeof(*stack));
+
+    if (stack != NULL)
+        stack->base = amg_guarded_open(len);
+    if (stack == NULL || stack->base == NULL) {
+        AMG_LOG_ERROR("ult",
+            "no stack of %zu bytes for a user-level thread: %s; fewer threads "
+            "at a time, a smaller ABT_THREAD_STACKSIZE, or more address space "
+            "(ulimit -v, vm.overcommit_memory) would do",
+            len, stack == NULL ? "no memory" : strerror(errno));
+        amg_mem_free(stack);
+        return NULL;
+    }
+    stack->len = len;
+    amg_lock_take(&stacks.lock);
+    stack->hue = stacks.next_hue++ % HUES;
+    amg_lock_give(&stacks.lock);
+    return stack;
+}
+
+void amg_stack_room_open(void)
+{
+    amg_lock_take(&stacks.lock);
+    stacks.default_len = len_round(amg_env_number(AMG_ENV_ULT_STACK_BYTES));
+    stacks.kept = (unsigned)amg_env_number(AMG_ENV_ULT_STACKS_KEPT);
+    amg_lock_give(&stacks.lock);
+}
+
+void amg_stack_room_close(void)
+{
+    struct amg_stack *stack = NULL;
+
+    amg_lock_take(&stacks.lock);
+    stack = stacks.first;
+    stacks.first = NULL;
+    stacks.count = 0;
+    amg_lock_give(&stacks.lock);
+    while (stack != NULL) {
+        struct amg_stack *next = stack->next;
+
+        stack_destroy(stack);
+        stack = next;
+    }
+}
+
+size_t amg_stack_default_len(void)
+{
+    return stacks.default_len;
+}
+
+unsigned amg_stack_kept_count(void)
+{
+    return stacks.kept;
+}
+
+/* Out of those that all streams share. */
+static struct amg_stack *shared_pop(void)
+{
+    struct amg_stack *stack = NULL;
+
+    amg_lock_take(&stacks.lock);
+    stack = stacks.first;
+    if (stack != NULL) {
+        stacks.first = stack->next;
+        stacks.count--;
+    }
+    amg_lock_give(&stacks.lock);
+    return stack;
+}
+
+/* False: there are enough. */
+static bool shared_push(struct amg_stack *stack)
+{
+    bool is_kept = false;
+
+    amg_lock_take(&stacks.lock);
+    is_kept = stacks.count < stacks.kept * SHARED_FACTOR;
+    if (is_kept) {
+        stack->next = stacks.first;
+        stacks.first = stack;
+        stacks.count++;
+    }
+    amg_lock_give(&stacks.lock);
+    return is_kept;
+}
+
+struct amg_stack *amg_stack_take(struct amg_stack_cache *cache, size_t len)
+{
+    struct amg_stack *stack = NULL;
+
+    len = len_round(len);
+    if (len == 0)
+        len =
+            SIZE_MAX - SIZE_MAX % PAGE; /* more than fits: fails, and says so */
+    if (len != stacks.default_len)
+        return stack_create(len);
+    if (cache != NULL && cache->first != NULL) {
+        stack = cache->first;
+        cache->first = stack->next;
+        cache->count--;
+        return stack;
+    }
+    stack = shared_pop();
+    return stack != NULL ? stack : stack_create(len);
+}
+
+void amg_stack_give(struct amg_stack_cache *cache, struct amg_stack *stack)
+{
+    if (stack->len != stacks.default_len) {
+        stack_destroy(stack);
+        return;
+    }
+    if (cache != NULL && cache->count < stacks.kept) {
+        stack->next = cache->first;
+        cache->first = stack;
+        cache->count++;
+        return;
+    }
+    if (!shared_push(stack))
+        stack_destroy(stack);
+}
+
+void amg_stack_cache_flush(struct amg_stack_cache *cache)
+{
+    while (cache->first != NULL) {
+        struct amg_stack *stack = cache->first;
+
+        cache->first = stack->next;
+        if (!shared_push(stack))
+            stack_destroy(stack);
+    }
+    cache->count = 0;
+}
+
+void *amg_stack_top(const struct amg_stack *stack, size_t len)
+{
+    uintptr_t top = (uintptr_t)stack->base + stack->len;
+
+    top -= stack->hue * HUE_STEP + len;
+    return (void *)(top & ~(uintptr_t)63);
+}

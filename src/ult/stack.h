@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Stacks of user-level threads: made with a guard below, kept for the next
+ * thread when one has ended. */
+#ifndef AMG_ULT_STACK_H
+#define AMG_ULT_STACK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Owned by who took it, until it is given back. */
+struct amg_stack {
+    struct amg_stack *next; /* in a cache */
+    void *base;
+    size_t len;
+    unsigned hue; /* where its user should begin, see amg_stack_top() */
+};
+
+/* What one stream keeps; only its OS thread comes near. Zeros are an empty one.
+ */
+struct amg_stack_cache {
+    struct amg_stack *first;
+    unsigned count;
+};
+
+/* Reads from the environment how long stacks are and how many are kept; when
+ * nothing runs. Close gives back what is kept by all together. */
+void amg_stack_room_open(void);
+void amg_stack_room_close(void);
+
+/* Of threads that ask for nothing. */
+size_t amg_stack_default_len(void);
+/* How many one stream keeps. */
+unsigned amg_stack_kept_count(void);
+
+/* `len`: at least so many bytes. `cache`: of the calling stream, or NULL. NULL:
+ * no memory, said in the log. */
+struct amg_stack *amg_stack_take(struct amg_stack_cache *cache, size_t len);
+/* Nobody runs on it. */
+void amg_stack_give(struct amg_stack_cache *cache, struct amg_stack *stack);
+/* The stream ends. */
+void amg_stack_cache_flush(struct amg_stack_cache *cache);
+
+/* The room for an object of `len` bytes at the upper end; the stack proper is
+ * below. */
+void *amg_stack_top(const struct amg_stack *stack, size_t len);
+
+#endif

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A user-level thread becomes ready, wherever it was blocked or has run. */
+#include "ult/ult.h"
+
+#include "ult/migrate.h"
+#include "ult/state.h"
+#include "ult/upool.h"
+
+void amg_ult_make_ready(struct amg_ult *ult)
+{
+    enum amg_ult_state was = amg_ult_state(ult);
+
+    if (was == AMG_ULT_BLOCKED)
+        amg_upool_count_blocked(ult->pool, -1);
+    amg_ult_migrate(ult);
+    amg_ult_set_state(ult, AMG_ULT_READY);
+    /* Others may run it, and it may be gone, from here on. */
+    amg_upool_push(ult->pool, ult);
+}

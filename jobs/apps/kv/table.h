@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The part of the hash table that one provider keeps. */
+#ifndef KV_TABLE_H
+#define KV_TABLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "abt.h"
+
+enum { TABLE_BUCKETS = 1024 };
+
+/* A key with its value; lives as long as its table. */
+struct entry {
+    struct entry *next;
+    ABT_rwlock lock; /* guards the value; held also over transfers */
+    void *value;     /* NULL: none yet */
+    size_t len;
+    char key[];
+};
+
+/* Owned by its provider. */
+struct table {
+    ABT_mutex lock; /* guards the lists, for moments */
+    size_t count;
+    struct entry *buckets[TABLE_BUCKETS];
+};
+
+bool table_init(struct table *table);
+void table_fini(struct table *table);
+
+/* The entry of a key; NULL: there is none. */
+struct entry *table_find(struct table *table, const char *key);
+/* The same, and makes one without a value; NULL: no memory. */
+struct entry *table_make(struct table *table, const char *key);
+
+/* `value` becomes the entry's, and the one before is freed. */
+void entry_set(struct entry *entry, void *value, size_t len);
+/* Adds to the number with which the value begins; false: it is shorter. */
+bool entry_add(struct entry *entry, uint64_t addend, uint64_t *ret_sum);
+
+#endif

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What clients and providers of the hash table say to each other. */
+#ifndef KV_WIRE_H
+#define KV_WIRE_H
+
+#include <stdint.h>
+
+#include "margo.h"
+#include "mercury_proc_string.h"
+
+enum {
+    KV_SMALL_MAX = 1024,             /* a longer value goes by bulk */
+    KV_VALUE_MAX = 64 * 1024 * 1024, /* and this is too long for all */
+    KV_KEY_MAX = 255,
+    KV_PROVIDERS_MAX = 64,
+};
+
+/* A value within a message; what was decoded ends with HG_Free_input(). */
+struct kv_bytes {
+    uint32_t len;
+    void *data;
+};
+typedef struct kv_bytes kv_bytes_t;
+
+hg_return_t hg_proc_kv_bytes_t(hg_proc_t proc, void *data);
+
+/* Small values travel in the call and in its answer. */
+MERCURY_GEN_PROC(kv_put_in_t, ((hg_string_t)(key))((kv_bytes_t)(value)))
+MERCURY_GEN_PROC(kv_put_out_t, ((int32_t)(ret)))
+MERCURY_GEN_PROC(kv_get_in_t, ((hg_string_t)(key)))
+/* Longer than KV_SMALL_MAX: only its length. */
+MERCURY_GEN_PROC(
+    kv_get_out_t, ((int32_t)(ret))((uint64_t)(len))((kv_bytes_t)(value)))
+
+/* Large ones stay where they are, and the provider fetches or brings them:
+ * `zone` is memory of the client. */
+MERCURY_GEN_PROC(
+    kv_zone_in_t, ((hg_string_t)(key))((uint64_t)(len))((hg_bulk_t)(zone)))
+MERCURY_GEN_PROC(kv_zone_out_t, ((int32_t)(ret))((uint64_t)(len)))
+
+/* The owner adds to the number at the beginning of a value. */
+MERCURY_GEN_PROC(kv_add_in_t, ((hg_string_t)(key))((uint64_t)(addend)))
+MERCURY_GEN_PROC(kv_add_out_t, ((int32_t)(ret))((uint64_t)(sum)))
+
+/* Which rank a key is of, and which of its providers: bits of this. */
+uint64_t kv_hash(const char *key);
+
+#endif

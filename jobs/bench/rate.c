@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* How many null calls a second one thread makes of another, with several in
  * flight. */
+#include "rate.h"
+
 #include "benches.h"
-#include "duel.h"
 #include "fabric.h"
 #include "rate_control.h"
 
@@ -69,8 +70,7 @@ static double calls_run(struct caller *caller, struct slot *slots,
     return duel_now_us() - start_us;
 }
 
-static double rate_batch(
-    struct pair *pair, struct duel *duel, double *ret_samples)
+double rate_batch(struct pair *pair, struct duel *duel, double *ret_samples)
 {
     struct caller caller = {.pair = pair};
     struct slot slots[OPTIONS_WINDOW_MAX];

@@ -6,11 +6,6 @@
 #define AMG_MARGO_HANDLER_H
 
 #include "margo.h"
-
-/* What margo keeps with each handle (HG_Set_data): part "calls" owns it. */
-struct amg_margo_handle;
-
-/* Made when a handle is taken from the cache or a request comes in. */
-struct amg_margo_handle *amg_margo_handle_of(hg_handle_t handle);
+#include "margo/handle.h"
 
 #endif

@@ -9,6 +9,7 @@
 
 #include "margo.h"
 #include "margo/config.h"
+#include "margo/handle.h"
 #include "margo/log.h"
 #include "margo/loop.h"
 #include "margo/monitor.h"
@@ -38,6 +39,7 @@ struct margo_instance {
     struct amg_margo_pools pools;
     struct amg_margo_loop loop;
     struct amg_margo_timers timers;
+    struct amg_margo_handles handles; /* kept for later calls */
     struct amg_margo_monitoring monitoring;
     _Atomic(enum amg_margo_state) state;
     /* Calls of this process that are not over, and handlers that run; what
@@ -62,6 +64,15 @@ struct amg_margo_opener {
  * without `opener`. */
 margo_instance_id amg_margo_instance_open(const struct amg_margo_opener *opener,
     const char *address, int mode, const struct margo_init_info *info);
+
+/* Runs the caller in the progress loop, as callbacks do? */
+static inline bool amg_margo_is_loop(margo_instance_id mid)
+{
+    ABT_thread self = ABT_THREAD_NULL;
+
+    return ABT_self_get_thread(&self) == ABT_SUCCESS &&
+           self != ABT_THREAD_NULL && self == mid->loop.thread;
+}
 
 /* An operation (forward, respond, bulk transfer ...) starts, and is over. */
 static inline void amg_margo_operation_begin(margo_instance_id mid)

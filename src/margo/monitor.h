@@ -19,7 +19,7 @@ struct amg_margo_monitoring {
         const struct margo_monitor *told_ = (mid)->monitoring.monitor;         \
         if (told_ != NULL && told_->on_##event != NULL)                        \
             told_->on_##event(                                                 \
-                told_->uargs, margo_get_time_(), (kind), (args));              \
+                told_->uargs, ABT_get_wtime(), (kind), (args));              \
     } while (0)
 
 /* As the configuration and the environment ask; false: no memory, logged. */

@@ -3,22 +3,60 @@
 #ifndef AMG_MARGO_TIMERS_H
 #define AMG_MARGO_TIMERS_H
 
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 
+#include "base/heap.h"
+#include "base/lock.h"
 #include "margo.h"
+
+/* Something that happens at a moment, once. Lies in what it belongs to: a
+ * request, the stack of who sleeps, a timer of the program's. From arm until it
+ * fires, or is taken back, it is this file's. */
+struct amg_margo_timer {
+    struct amg_heap_node node; /* its key: amg_clock_ns() when it is due */
+    /* By the loop, with no lock held; `is_due` is false when the instance ends
+     * before. Its memory may be gone when this returns. It must not block. */
+    void (*fire)(struct amg_margo_timer *timer, bool is_due);
+    bool is_armed;
+};
 
 /* Part "calls" owns and completes this struct. */
 struct amg_margo_timers {
-    int unused;
+    struct amg_lock lock; /* guards the heap, is_closed, and is_armed of each */
+    struct amg_heap heap;
+    bool is_closed; /* nothing fires any more */
+    /* The key of the first one. Stored under the lock, read by the loop
+     * without; who makes it earlier kicks the loop afterwards. */
+    _Atomic(uint64_t) next_ns;
+    /* Whose fire() runs now; compared only. Its release store (NULL) pairs with
+     * the acquire load of who waits for that. */
+    _Atomic(struct amg_margo_timer *) firing;
 };
 
 void amg_margo_timers_init(margo_instance_id mid);
+/* Fires all that are left as not due, and lets no more in. The loop has
+ * stopped. */
 void amg_margo_timers_fini(margo_instance_id mid);
+
+/* Has it fired at the moment `due_ns`; `fire` is set. Any thread. False: the
+ * instance has ended, nothing will fire. */
+bool amg_margo_timer_arm(
+    margo_instance_id mid, struct amg_margo_timer *timer, uint64_t due_ns);
+
+/* Takes it back. False: it was not armed, or has fired, and that function has
+ * returned, unless it is the caller. Any thread. */
+bool amg_margo_timer_disarm(
+    margo_instance_id mid, struct amg_margo_timer *timer);
 
 /* When the first one is due, of amg_clock_ns(); UINT64_MAX: none. No lock. */
 uint64_t amg_margo_timers_next(margo_instance_id mid);
 
 /* By the loop: runs, or hands to their pools, all that are due. */
 void amg_margo_timers_fire(margo_instance_id mid, uint64_t now_ns);
+
+/* `timeout_ms` from now, of amg_clock_ns(). */
+uint64_t amg_margo_timer_due_ns(double timeout_ms);
 
 #endif

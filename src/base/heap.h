@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What comes first: objects in the order of a number, linked within themselves,
+ * so that putting one in never allocates. A heap is guarded by its owner. */
+#ifndef AMG_BASE_HEAP_H
+#define AMG_BASE_HEAP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Lies in the object; AMG_OBJECT() of base/list.h gives that. */
+struct amg_heap_node {
+    uint64_t key;                /* the least comes first */
+    struct amg_heap_node *child; /* the first below it */
+    struct amg_heap_node *next;  /* beside it */
+    struct amg_heap_node *prev;  /* beside it; for a first child, its parent */
+};
+
+/* All zero is an empty heap. */
+struct amg_heap {
+    struct amg_heap_node *first; /* the least, NULL: empty */
+};
+
+/* By its `key`. */
+void amg_heap_push(struct amg_heap *heap, struct amg_heap_node *node);
+/* One that is in there. */
+void amg_heap_remove(struct amg_heap *heap, struct amg_heap_node *node);
+
+#endif

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The input and the output of a call, as its handle gives them. */
+#include "base/assert.h"
+#include "margo/handle.h"
+#include "margo/instance.h"
+#include "margo/proc.h"
+#include "margo/rpc.h"
+#include "mercury.h"
+
+/* How the program's struct is coded. */
+static hg_return_t args_prepare(
+    hg_handle_t handle, bool is_input, void *user, struct amg_margo_args *args)
+{
+    margo_instance_id mid = margo_hg_handle_get_instance(handle);
+    const struct amg_margo_rpc *rpc = NULL;
+
+    if (!AMG_CONTRACT(mid != MARGO_INSTANCE_NULL))
+        return HG_INVALID_ARG;
+    rpc = amg_margo_rpc_of(mid, HG_Get_info(handle)->id);
+    if (rpc == NULL) {
+        margo_error(mid,
+            "RPC id 0x%llx is not registered, or no longer: its arguments "
+            "cannot be decoded",
+            (unsigned long long)HG_Get_info(handle)->id);
+        return HG_NO_MATCH;
+    }
+    args->user = user;
+    args->proc = is_input ? rpc->in_proc : rpc->out_proc;
+    if (user != NULL && args->proc == NULL) {
+        margo_error(mid, "RPC \"%s\" is registered without an %s", rpc->name,
+            is_input ? "input" : "output");
+        return HG_NO_MATCH;
+    }
+    return HG_SUCCESS;
+}
+
+hg_return_t margo_get_input(hg_handle_t handle, void *in_struct)
+{
+    struct amg_margo_args args = {.proc = NULL};
+    hg_return_t rc = args_prepare(handle, true, in_struct, &args);
+
+    if (rc != HG_SUCCESS)
+        return rc;
+    rc = HG_Get_input(handle, &args);
+    return rc;
+}
+
+hg_return_t margo_free_input(hg_handle_t handle, void *in_struct)
+{
+    struct amg_margo_args args = {.proc = NULL};
+    hg_return_t rc = args_prepare(handle, true, in_struct, &args);
+
+    return rc == HG_SUCCESS ? HG_Free_input(handle, &args) : rc;
+}
+
+hg_return_t margo_get_output(hg_handle_t handle, void *out_struct)
+{
+    const struct amg_margo_handle *data = amg_margo_handle_find(handle);
+    struct amg_margo_args args = {.proc = NULL};
+    hg_return_t rc = args_prepare(handle, false, out_struct, &args);
+
+    if (rc != HG_SUCCESS)
+        return rc;
+    if (data != NULL && data->ret != HG_SUCCESS)
+        return data->ret; /* as the call itself said */
+    rc = HG_Get_output(handle, &args);
+    if (rc != HG_SUCCESS || args.code == HG_SUCCESS)
+        return rc;
+    args.user = NULL;
+    (void)HG_Free_output(handle, &args);
+    return args.code;
+}
+
+hg_return_t margo_free_output(hg_handle_t handle, void *out_struct)
+{
+    struct amg_margo_args args = {.proc = NULL};
+    hg_return_t rc = args_prepare(handle, false, out_struct, &args);
+
+    return rc == HG_SUCCESS ? HG_Free_output(handle, &args) : rc;
+}

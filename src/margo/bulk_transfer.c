@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Bulk transfers, in all forms: they differ in the form's members alone. */
+#include "margo/bulk_transfer.h"
+
+#include "base/assert.h"
+#include "base/lock.h"
+#include "margo/instance.h"
+#include "margo/request.h"
+#include "mercury_bulk.h"
+
+/* Those in flight, of all instances, to be cancelled when one ends. */
+static struct {
+    struct amg_lock lock;
+    struct amg_list requests;
+    bool is_init;
+} all;
+
+/* What to move: the arguments that all forms share. */
+struct move {
+    hg_bulk_op_t op;
+    hg_addr_t origin_addr;
+    hg_bulk_t origin_handle;
+    size_t origin_offset;
+    hg_bulk_t local_handle;
+    size_t local_offset;
+    size_t size;
+};
+
+static void request_list(struct margo_request_struct *req)
+{
+    amg_lock_take(&all.lock);
+    if (!all.is_init)
+        amg_list_init(&all.requests);
+    all.is_init = true;
+    amg_list_push(&all.requests, &req->link);
+    amg_lock_give(&all.lock);
+}
+
+static void request_unlist(struct margo_request_struct *req)
+{
+    amg_lock_take(&all.lock);
+    amg_list_remove(&req->link);
+    amg_lock_give(&all.lock);
+}
+
+void amg_margo_bulk_cancel(margo_instance_id mid)
+{
+    struct amg_link *link = NULL;
+
+    /* NOTE(lock): held over a call into HG, which takes no lock of ours: who
+     * ends a transfer waits here until it was looked at. */
+    amg_lock_take(&all.lock);
+    link = all.is_init ? amg_list_first(&all.requests) : NULL;
+    for (; link != NULL; link = amg_list_next(&all.requests, link)) {
+        struct margo_request_struct *req =
+            AMG_OBJECT(link, struct margo_request_struct, link);
+
+        if (req->mid == mid && atomic_load(&req->is_posted))
+            (void)HG_Bulk_cancel(req->op_id);
+    }
+    amg_lock_give(&all.lock);
+}
+
+/* Its time has passed. The request is there until the callback has disarmed
+ * the timer, which waits for this. */
+static void transfer_cancel(struct margo_request_struct *req)
+{
+    (void)HG_Bulk_cancel(req->op_id);
+}
+
+static hg_return_t transfer_done(const struct hg_cb_info *info)
+{
+    struct margo_request_struct *req = info->arg;
+    hg_return_t ret = info->ret;
+
+    request_unlist(req);
+    amg_margo_request_disarm(req);
+    if (ret == HG_CANCELED && req->is_timed && atomic_load(&req->is_late))
+        ret = HG_TIMEOUT;
+    amg_margo_request_end(req, ret);
+    return HG_SUCCESS;
+}
+
+static hg_return_t transfer_post(margo_instance_id mid,
+    const struct amg_margo_form *form, struct margo_request_struct *req,
+    const struct move *move)
+{
+    hg_return_t rc = amg_margo_request_arm(form, req);
+
+    if (rc != HG_SUCCESS)
+        return rc;
+    request_list(req);
+    rc = HG_Bulk_transfer(mid->hg_context, transfer_done, req, move->op,
+        move->origin_addr, move->origin_handle, move->origin_offset,
+        move->local_handle, move->local_offset, move->size, &req->op_id);
+    if (rc == HG_SUCCESS) {
+        /* For amg_margo_bulk_cancel(): there is an id now. */
+        atomic_store_explicit(&req->is_posted, true, memory_order_release);
+        return HG_SUCCESS;
+    }
+    request_unlist(req);
+    amg_margo_request_disarm(req);
+    return rc;
+}
+
+static hg_return_t transfer(margo_instance_id mid, const struct move *move,
+    const struct amg_margo_form *form)
+{
+    struct margo_request_struct place;
+    struct margo_request_struct *req = NULL;
+    hg_return_t rc = HG_SUCCESS;
+
+    if (!AMG_CONTRACT(mid != MARGO_INSTANCE_NULL &&
+                      move->origin_addr != HG_ADDR_NULL &&
+                      move->origin_handle != HG_BULK_NULL &&
+                      move->local_handle != HG_BULK_NULL))
+        return HG_INVALID_ARG;
+    rc = amg_margo_request_make(form, &place, mid, MARGO_BULK_REQUEST, &req);
+    if (rc != HG_SUCCESS)
+        return rc;
+    req->cancel = transfer_cancel;
+    amg_margo_operation_begin(mid);
+    rc = transfer_post(mid, form, req, move);
+    if (rc != HG_SUCCESS)
+        amg_margo_operation_end(mid);
+    return amg_margo_request_posted(form, req, rc);
+}
+
+hg_return_t margo_bulk_transfer_timed(margo_instance_id mid, hg_bulk_op_t op,
+    hg_addr_t origin_addr, hg_bulk_t origin_handle, size_t origin_offset,
+    hg_bulk_t local_handle, size_t local_offset, size_t size, double timeout_ms)
+{
+    const struct move move = {op, origin_addr, origin_handle, origin_offset,
+        local_handle, local_offset, size};
+    const struct amg_margo_form form = {
+        .timeout_ms = timeout_ms, .blocks = true};
+
+    return transfer(mid, &move, &form);
+}
+
+hg_return_t margo_bulk_itransfer_timed(margo_instance_id mid, hg_bulk_op_t op,
+    hg_addr_t origin_addr, hg_bulk_t origin_handle, size_t origin_offset,
+    hg_bulk_t local_handle, size_t local_offset, size_t size, double timeout_ms,
+    margo_request *req)
+{
+    const struct move move = {op, origin_addr, origin_handle, origin_offset,
+        local_handle, local_offset, size};
+    const struct amg_margo_form form = {
+        .timeout_ms = timeout_ms, .ret_req = req};
+
+    if (!AMG_CONTRACT(req != NULL))
+        return HG_INVALID_ARG;
+    return transfer(mid, &move, &form);
+}
+
+hg_return_t margo_bulk_ctransfer_timed(margo_instance_id mid, hg_bulk_op_t op,
+    hg_addr_t origin_addr, hg_bulk_t origin_handle, size_t origin_offset,
+    hg_bulk_t local_handle, size_t local_offset, size_t size, double timeout_ms,
+    void (*on_complete)(void *, hg_return_t), void *uargs)
+{
+    const struct move move = {op, origin_addr, origin_handle, origin_offset,
+        local_handle, local_offset, size};
+    const struct amg_margo_form form = {
+        .timeout_ms = timeout_ms, .callback = on_complete, .arg = uargs};
+
+    if (!AMG_CONTRACT(on_complete != NULL))
+        return HG_INVALID_ARG;
+    return transfer(mid, &move, &form);
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The one operation that a handle may have in flight: a call, or an answer. */
+#ifndef AMG_MARGO_CALL_H
+#define AMG_MARGO_CALL_H
+
+#include <stdbool.h>
+
+#include "margo.h"
+#include "margo/handle.h"
+#include "margo/proc.h"
+#include "margo/request.h"
+
+/* HG_Forward() or HG_Respond(). */
+typedef hg_return_t (*amg_margo_post_fn)(
+    hg_handle_t handle, hg_cb_t callback, void *arg, void *args);
+
+/* Posts it, in whatever form. Returns how it ended, or, where it does not
+ * block, why it was not posted. HG_BUSY: there is one in flight. */
+hg_return_t amg_margo_call(struct amg_margo_handle *data,
+    const struct amg_margo_form *form, margo_request_type type,
+    amg_margo_post_fn post, struct amg_margo_args *args);
+
+/* Cancels the call of this origin, if one is in flight that can be cancelled;
+ * it still ends by itself. */
+void amg_margo_call_cancel(struct amg_margo_handle *data);
+
+#endif

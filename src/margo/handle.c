@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Handles: what Margo keeps with each, and those it keeps for later calls.
+ *
+ * Margo's part hangs at the handle by HG_Set_data(). It is made by HG's
+ * callback for new handles, so that a handle which serves one call after the
+ * other has it from the first one on, and the path of a call allocates nothing.
+ */
+#include "margo/handle.h"
+
+#include "base/assert.h"
+#include "base/mem.h"
+#include "margo/call.h"
+#include "margo/instance.h"
+#include "margo/proc.h"
+#include "margo/rpc.h"
+#include "mercury.h"
+
+/* Of the process, because a class that the program opened outlives the
+ * instances that used it. */
+static struct {
+    struct amg_lock lock;
+    struct amg_list handles; /* every struct amg_margo_handle */
+    bool is_init;
+} all;
+
+static void data_user_free(struct amg_margo_handle *data)
+{
+    void (*user_free)(void *) = data->user_free;
+    void *user_data = data->user_data;
+
+    data->user_data = NULL;
+    data->user_free = NULL;
+    if (user_free != NULL)
+        user_free(user_data);
+}
+
+static void data_free(void *arg)
+{
+    struct amg_margo_handle *data = arg;
+
+    data_user_free(data);
+    amg_lock_take(&all.lock);
+    amg_list_remove(&data->link);
+    amg_lock_give(&all.lock);
+    amg_mem_free(data);
+}
+
+/* HG's callback for new handles. */
+static hg_return_t data_attach(hg_handle_t handle, void *arg)
+{
+    struct amg_margo_handle *data = amg_mem_zalloc(sizeof(*data));
+
+    (void)arg;
+    if (data == NULL)
+        return HG_NOMEM;
+    data->handle = handle;
+    atomic_init(&data->shares, 1u);
+    amg_lock_take(&all.lock);
+    if (!all.is_init)
+        amg_list_init(&all.handles);
+    all.is_init = true;
+    amg_list_push(&all.handles, &data->link);
+    amg_lock_give(&all.lock);
+    return HG_Set_data(handle, data, data_free);
+}
+
+struct amg_margo_handle *amg_margo_handle_of(hg_handle_t handle)
+{
+    struct amg_margo_handle *data = amg_margo_handle_find(handle);
+
+    /* Made before the class had an instance. */
+    if (data == NULL && handle != HG_HANDLE_NULL &&
+        data_attach(handle, NULL) == HG_SUCCESS)
+        data = amg_margo_handle_find(handle);
+    return data;
+}
+
+hg_return_t amg_margo_handles_open(margo_instance_id mid)
+{
+    amg_lock_init(&mid->handles.lock);
+    mid->handles.first = NULL;
+    mid->handles.count = 0;
+    mid->handles.cap = mid->config.handle_cache_size;
+    return HG_Class_set_handle_create_callback(
+        mid->hg_class, data_attach, NULL);
+}
+
+/* One that was kept, or NULL. */
+static struct amg_margo_handle *kept_pop(struct amg_margo_handles *kept)
+{
+    struct amg_margo_handle *data = NULL;
+
+    amg_lock_take(&kept->lock);
+    data = kept->first;
+    if (data != NULL) {
+        kept->first = data->next;
+        kept->count--;
+    }
+    amg_lock_give(&kept->lock);
+    return data;
+}
+
+/* False: there are enough. */
+static bool kept_push(
+    struct amg_margo_handles *kept, struct amg_margo_handle *data)
+{
+    bool has_room = false;
+
+    amg_lock_take(&kept->lock);
+    has_room = kept->count < kept->cap;
+    if (has_room) {
+        data->next = kept->first;
+        kept->first = data;
+        kept->count++;
+    }
+    amg_lock_give(&kept->lock);
+    return has_room;
+}
+
+void amg_margo_handles_close(margo_instance_id mid)
+{
+    struct amg_margo_handle *data = NULL;
+
+    amg_lock_take(&mid->handles.lock);
+    mid->handles.cap = 0;
+    amg_lock_give(&mid->handles.lock);
+    while ((data = kept_pop(&mid->handles)) != NULL)
+        HG_Destroy(data->handle);
+}
+
+/* Begins a use of the handle. */
+static void data_begin(struct amg_margo_handle *data, margo_instance_id mid)
+{
+    data->mid = mid;
+    data->is_answered = false;
+    data->ret = HG_SUCCESS;
+    data->monitor_data.p = NULL;
+    atomic_store_explicit(&data->shares, 1u, memory_order_relaxed);
+    atomic_store_explicit(&data->is_out, true, memory_order_release);
+}
+
+struct amg_margo_handle *amg_margo_handle_take(
+    margo_instance_id mid, hg_handle_t handle)
+{
+    struct amg_margo_handle *data = amg_margo_handle_of(handle);
+
+    if (data == NULL)
+        return NULL;
+    data->is_served = true;
+    data_begin(data, mid);
+    return data;
+}
+
+/* A kept handle, aimed anew, or a new one. */
+static hg_return_t handle_get(
+    margo_instance_id mid, hg_addr_t addr, hg_id_t id, hg_handle_t *ret_handle)
+{
+    struct amg_margo_handle *data = kept_pop(&mid->handles);
+    hg_return_t rc = HG_SUCCESS;
+
+    if (data == NULL)
+        return HG_Create(mid->hg_context, addr, id, ret_handle);
+    rc = HG_Reset(data->handle, addr, id);
+    if (rc == HG_SUCCESS)
+        *ret_handle = data->handle;
+    else if (!kept_push(&mid->handles, data))
+        HG_Destroy(data->handle);
+    return rc;
+}
+
+hg_return_t margo_create(
+    margo_instance_id mid, hg_addr_t addr, hg_id_t id, hg_handle_t *handle)
+{
+    struct amg_margo_handle *data = NULL;
+    hg_handle_t made = HG_HANDLE_NULL;
+    hg_return_t rc = HG_SUCCESS;
+
+    if (!AMG_CONTRACT(mid != MARGO_INSTANCE_NULL && addr != HG_ADDR_NULL &&
+                      handle != NULL))
+        return HG_INVALID_ARG;
+    rc = handle_get(mid, addr, id, &made);
+    if (rc != HG_SUCCESS)
+        return rc;
+    data = amg_margo_handle_of(made);
+    if (data == NULL || amg_margo_rpc_of(mid, id) == NULL) {
+        margo_error(mid,
+            "RPC id 0x%llx is registered, but not by margo: register it by "
+            "MARGO_REGISTER() or margo_provider_register_name()",
+            (unsigned long long)id);
+        HG_Destroy(made);
+        return HG_OTHER_ERROR;
+    }
+    data->is_served = false;
+    data_begin(data, mid);
+    *handle = made;
+    return HG_SUCCESS;
+}
+
+hg_return_t margo_ref_incr(hg_handle_t handle)
+{
+    struct amg_margo_handle *data = amg_margo_handle_find(handle);
+
+    if (!AMG_CONTRACT(handle != HG_HANDLE_NULL))
+        return HG_INVALID_ARG;
+    if (data != NULL)
+        atomic_fetch_add_explicit(&data->shares, 1u, memory_order_relaxed);
+    return HG_Ref_incr(handle);
+}
+
+void amg_margo_handle_refuse(hg_handle_t handle, hg_return_t ret)
+{
+    struct amg_margo_args args = {.code = ret};
+    struct amg_margo_handle *data = amg_margo_handle_find(handle);
+    const struct hg_info *info = HG_Get_info(handle);
+    uint8_t is_disabled = 0;
+    hg_return_t rc =
+        HG_Registered_disabled_response(info->hg_class, info->id, &is_disabled);
+
+    if (data != NULL)
+        data->is_answered = true;
+    if (rc == HG_SUCCESS && !is_disabled)
+        rc = HG_Respond(handle, NULL, NULL, &args);
+    if (rc != HG_SUCCESS)
+        margo_error(margo_hg_handle_get_instance(handle),
+            "a call of RPC id 0x%llx cannot be refused (%s): %s",
+            (unsigned long long)info->id, HG_Error_to_string(ret),
+            HG_Error_to_string(rc));
+}
+
+/* The program lets go of a call that it has not answered. */
+static void served_check(struct amg_margo_handle *data)
+{
+    const struct hg_info *info = HG_Get_info(data->handle);
+    const struct amg_margo_rpc *rpc = amg_margo_rpc_of(data->mid, info->id);
+
+    if (data->is_answered || rpc == NULL || rpc->has_no_response)
+        return;
+    margo_error(data->mid,
+        "the handler of RPC \"%s\" (provider %u) destroyed its handle without "
+        "an answer: the caller gets HG_CANCELED; call margo_respond() first, "
+        "or disable the response on both sides",
+        rpc->name, (unsigned)(info->id & 0xffffu));
+    amg_margo_handle_refuse(data->handle, HG_CANCELED);
+}
+
+hg_return_t margo_destroy(hg_handle_t handle)
+{
+    struct amg_margo_handle *data = amg_margo_handle_find(handle);
+    margo_instance_id mid = MARGO_INSTANCE_NULL;
+
+    if (!AMG_CONTRACT(handle != HG_HANDLE_NULL))
+        return HG_INVALID_ARG;
+    if (data == NULL || !data->is_out ||
+        atomic_fetch_sub_explicit(&data->shares, 1u, memory_order_acq_rel) !=
+            1u)
+        return HG_Destroy(handle);
+    mid = data->mid;
+    if (data->user_free != NULL || data->user_data != NULL)
+        data_user_free(data);
+    if (data->is_served)
+        served_check(data);
+    atomic_store_explicit(&data->is_out, false, memory_order_release);
+    /* A handle in flight, or whose output is held, is not kept: it belongs to
+     * others as well. The reset gives its message back. */
+    if (!data->is_served && HG_Ref_get(handle) == 1 &&
+        HG_Reset(handle, HG_ADDR_NULL, 0) == HG_SUCCESS &&
+        kept_push(&mid->handles, data))
+        return HG_SUCCESS;
+    return HG_Destroy(handle);
+}
+
+const struct hg_info *margo_get_info(hg_handle_t handle)
+{
+    return AMG_CONTRACT(handle != HG_HANDLE_NULL) ? HG_Get_info(handle) : NULL;
+}
+
+void amg_margo_handles_cancel(margo_instance_id mid)
+{
+    struct amg_link *link = NULL;
+
+    /* NOTE(lock): held over calls into HG, which takes no lock of ours: whoever
+     * ends a handle waits here until it was looked at. */
+    amg_lock_take(&all.lock);
+    link = all.is_init ? amg_list_first(&all.handles) : NULL;
+    for (; link != NULL; link = amg_list_next(&all.handles, link)) {
+        struct amg_margo_handle *data =
+            AMG_OBJECT(link, struct amg_margo_handle, link);
+
+        if (data->mid == mid && !data->is_served)
+            amg_margo_call_cancel(data);
+    }
+    amg_lock_give(&all.lock);
+}
+
+unsigned amg_margo_handles_report(margo_instance_id mid)
+{
+    struct amg_link *link = NULL;
+    unsigned count = 0;
+
+    /* NOTE(lock): held over the program's logger, which gets to no handle. */
+    amg_lock_take(&all.lock);
+    link = all.is_init ? amg_list_first(&all.handles) : NULL;
+    for (; link != NULL; link = amg_list_next(&all.handles, link)) {
+        struct amg_margo_handle *data =
+            AMG_OBJECT(link, struct amg_margo_handle, link);
+        const char *name = NULL;
+
+        if (data->mid != mid ||
+            !atomic_load_explicit(&data->is_out, memory_order_acquire))
+            continue;
+        name = margo_handle_get_name(data->handle);
+        margo_warning(mid,
+            "a handle of RPC \"%s\" was never destroyed%s; margo_destroy() "
+            "belongs to each margo_create(), and to each request that is "
+            "served",
+            name == NULL ? "?" : name,
+            !data->is_served    ? ""
+            : data->is_answered ? ", but answered"
+                                : ", nor answered");
+        count++;
+    }
+    amg_lock_give(&all.lock);
+    return count;
+}

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What Margo keeps with each handle (HG_Set_data), and the handles it keeps. */
+#ifndef AMG_MARGO_HANDLE_H
+#define AMG_MARGO_HANDLE_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+
+#include "base/list.h"
+#include "base/lock.h"
+#include "margo.h"
+#include "mercury.h"
+
+struct margo_request_struct;
+
+/* Owned by its handle: made with it, for a call that is served also for the
+ * calls after it, and freed with it. */
+struct amg_margo_handle {
+    struct amg_link link; /* among all of the process */
+    hg_handle_t handle;
+    margo_instance_id mid; /* of its present use */
+    /* In use: from margo_create(), or from amg_margo_handle_take(), until the
+     * last margo_destroy(). Also read by who lists all. */
+    atomic_bool is_out;
+    atomic_uint shares; /* the program's */
+    bool is_served;
+    bool is_answered; /* served: the program has given an answer */
+    /* The operation in flight, its requester's word for "nobody waits for it
+     * any more" (see call.c), or NULL. */
+    _Atomic(struct margo_request_struct *) request;
+    hg_return_t ret; /* of the last call */
+    void *user_data;
+    void (*user_free)(void *);
+    margo_monitor_data_t monitor_data;
+    struct amg_margo_handle *next; /* kept by an instance */
+    /* Part "instance": who serves it, and the queue where it waits for that. */
+    void (*serve)(hg_handle_t handle);
+    struct amg_link queued;
+};
+
+/* The handles that an instance keeps for later calls. */
+struct amg_margo_handles {
+    struct amg_lock lock; /* guards what follows */
+    struct amg_margo_handle *first;
+    unsigned count;
+    unsigned cap;
+};
+
+/* Once the class is there, and before anything is called. HG_NOMEM ... */
+hg_return_t amg_margo_handles_open(margo_instance_id mid);
+/* Before the context is destroyed: the kept ones go. */
+void amg_margo_handles_close(margo_instance_id mid);
+
+/* What margo keeps with it; NULL: nothing, or no handle. */
+static inline struct amg_margo_handle *amg_margo_handle_find(hg_handle_t handle)
+{
+    return handle == HG_HANDLE_NULL ? NULL : HG_Get_data(handle);
+}
+/* The same, made now where there is nothing; NULL: no memory. */
+struct amg_margo_handle *amg_margo_handle_of(hg_handle_t handle);
+
+/* A request came in: the program gets its handle, and owes a margo_destroy().
+ */
+struct amg_margo_handle *amg_margo_handle_take(
+    margo_instance_id mid, hg_handle_t handle);
+
+/* Answers a call that the program does not, by a code and nothing else. */
+void amg_margo_handle_refuse(hg_handle_t handle, hg_return_t ret);
+
+/* Cancels all calls of the instance that are in flight; they still end by
+ * themselves. */
+void amg_margo_handles_cancel(margo_instance_id mid);
+
+/* At the end: says by RPC name which handles the program never destroyed.
+ * Returns how many. */
+unsigned amg_margo_handles_report(margo_instance_id mid);
+
+#endif

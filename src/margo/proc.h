@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What Margo puts around the arguments of a call.
+ *
+ *   input                            output
+ *   off len                          off len
+ *     0   4 1: a parent follows        0   4 hg_return_t of Margo
+ *     4   8 id of the RPC in which     4   n the program's output, when that is
+ *           the call was made, only          HG_SUCCESS
+ *           where the origin's monitor
+ *           asks for it
+ * 4, 12   n the program's input
+ *
+ * Where there is neither a parent nor an input there are no bytes at all, and
+ * the same holds for HG_SUCCESS without an output: so that a call without
+ * arguments is as short as HG's own (wire/header.h). */
+#ifndef AMG_MARGO_PROC_H
+#define AMG_MARGO_PROC_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "mercury_proc.h"
+#include "mercury_types.h"
+
+enum {
+    AMG_MARGO_CODE_LEN = 4, /* bytes in front of an output */
+};
+
+/* What HG is given as the struct to encode, decode or free. */
+struct amg_margo_args {
+    hg_proc_cb_t proc; /* the program's; NULL: no struct */
+    void *user;        /* the program's struct; NULL: only what is in front */
+    hg_id_t parent_id; /* input; 0: none */
+    hg_return_t code;  /* output */
+};
+
+/* To be registered with HG, for whatever types: `data` is a struct
+ * amg_margo_args. */
+hg_return_t amg_margo_proc_input(hg_proc_t proc, void *data);
+hg_return_t amg_margo_proc_output(hg_proc_t proc, void *data);
+
+#endif

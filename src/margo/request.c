@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* An operation that somebody waits for: how it is asked for, waited for, ended.
+ *
+ * Its one word of state says whether it is over, or who waits. Who ends it
+ * exchanges that word, and does not touch the request afterwards; who waits
+ * hangs a waiter of his own into it, into several when any will do. A waiter
+ * counts those who have rung and are through with it: that many must have been
+ * counted before its stack goes. */
+#include "margo/request.h"
+
+#include "base/assert.h"
+#include "base/mem.h"
+#include "margo/instance.h"
+
+/* The words of `state` that are no waiter. */
+enum { PENDING = 0, OVER = 1 };
+
+void amg_margo_waiter_init(struct amg_margo_waiter *waiter)
+{
+    static const ABT_eventual_memory fresh = ABT_EVENTUAL_INITIALIZER;
+
+    waiter->eventual = fresh;
+    atomic_init(&waiter->rings, 0u);
+}
+
+void amg_margo_waiter_wait(struct amg_margo_waiter *waiter, unsigned count)
+{
+    unsigned tries = 0;
+
+    /* A tasklet cannot block, and is refused; it goes on to the loop below. */
+    if (count > 0)
+        (void)ABT_eventual_wait(
+            ABT_EVENTUAL_MEMORY_GET_HANDLE(&waiter->eventual), NULL);
+    while (atomic_load_explicit(&waiter->rings, memory_order_acquire) < count)
+        amg_lock_rest(tries++);
+}
+
+void amg_margo_waiter_ring(struct amg_margo_waiter *waiter)
+{
+    /* The second one who rings is told that it was set before. */
+    (void)ABT_eventual_set(
+        ABT_EVENTUAL_MEMORY_GET_HANDLE(&waiter->eventual), NULL, 0);
+    atomic_fetch_add_explicit(&waiter->rings, 1u, memory_order_release);
+}
+
+static bool request_is_over(const struct margo_request_struct *req)
+{
+    return atomic_load_explicit(&req->state, memory_order_acquire) == OVER;
+}
+
+/* False: it is over, `waiter` will not be rung for it. */
+static bool request_attach(
+    struct margo_request_struct *req, struct amg_margo_waiter *waiter)
+{
+    uintptr_t before = PENDING;
+
+    return atomic_compare_exchange_strong_explicit(&req->state, &before,
+        (uintptr_t)waiter, memory_order_acq_rel, memory_order_acquire);
+}
+
+/* False: it is over, `waiter` is being rung for it. */
+static bool request_detach(
+    struct margo_request_struct *req, struct amg_margo_waiter *waiter)
+{
+    uintptr_t before = (uintptr_t)waiter;
+
+    return atomic_compare_exchange_strong_explicit(&req->state, &before,
+        PENDING, memory_order_acq_rel, memory_order_acquire);
+}
+
+/* Who waits runs in the progress loop, which ends all waits. */
+static bool would_wait_for_itself(margo_instance_id mid, const char *what)
+{
+    if (!amg_margo_is_loop(mid))
+        return false;
+    margo_error(mid,
+        "%s in a callback of the progress loop would wait for itself; use the "
+        "`c` or the `i` form there, and margo_test()",
+        what);
+    return true;
+}
+
+static hg_return_t request_check(
+    const struct amg_margo_form *form, margo_instance_id mid)
+{
+    if (!(form->timeout_ms >= 0)) {
+        margo_error(mid,
+            "a limit of %g ms: it is 0 for none, or a positive number",
+            form->timeout_ms);
+        return HG_INVALID_ARG;
+    }
+    if (atomic_load_explicit(&mid->state, memory_order_acquire) >=
+        AMG_MARGO_STOPPED) {
+        margo_error(mid, "a call after the instance was finalized: nobody "
+                         "makes progress any more");
+        return HG_OTHER_ERROR;
+    }
+    return form->blocks && would_wait_for_itself(mid, "a call that blocks")
+               ? HG_OTHER_ERROR
+               : HG_SUCCESS;
+}
+
+hg_return_t amg_margo_request_make(const struct amg_margo_form *form,
+    struct margo_request_struct *place, margo_instance_id mid,
+    margo_request_type type, struct margo_request_struct **ret_req)
+{
+    struct margo_request_struct *req = place;
+    hg_return_t rc = request_check(form, mid);
+
+    if (rc != HG_SUCCESS)
+        return rc;
+    if (!form->blocks) {
+        req = amg_mem_alloc(sizeof(*req));
+        if (req == NULL)
+            return HG_NOMEM;
+    }
+    req->type = type;
+    req->mid = mid;
+    req->handle = HG_HANDLE_NULL;
+    req->op_id = HG_OP_ID_NULL;
+    req->ret = HG_SUCCESS;
+    atomic_init(&req->state, PENDING);
+    req->callback = form->callback;
+    req->arg = form->arg;
+    atomic_init(&req->shares, form->callback != NULL ? 2u : 1u);
+    req->is_kept = !form->blocks;
+    req->is_timed = form->timeout_ms > 0;
+    atomic_init(&req->is_late, false);
+    atomic_init(&req->is_posted, false);
+    req->monitor_data.p = NULL;
+    *ret_req = req;
+    return HG_SUCCESS;
+}
+
+static void request_drop(struct margo_request_struct *req)
+{
+    if (req->is_kept &&
+        atomic_fetch_sub_explicit(&req->shares, 1u, memory_order_acq_rel) == 1u)
+        amg_mem_free(req);
+}
+
+static void request_late(struct amg_margo_timer *timer, bool is_due)
+{
+    struct margo_request_struct *req =
+        AMG_OBJECT(timer, struct margo_request_struct, timer);
+
+    (void)is_due; /* an instance that ends is no reason to wait longer */
+    atomic_store(&req->is_late, true);
+    if (atomic_load(&req->is_posted))
+        req->cancel(req);
+}
+
+hg_return_t amg_margo_request_arm(
+    const struct amg_margo_form *form, struct margo_request_struct *req)
+{
+    if (!req->is_timed)
+        return HG_SUCCESS;
+    req->timer.fire = request_late;
+    return amg_margo_timer_arm(
+               req->mid, &req->timer, amg_margo_timer_due_ns(form->timeout_ms))
+               ? HG_SUCCESS
+               : HG_OTHER_ERROR;
+}
+
+/* Until it is over, by a waiter of the caller's. */
+static void request_wait(struct margo_request_struct *req)
+{
+    struct amg_margo_waiter waiter;
+
+    if (request_is_over(req))
+        return;
+    amg_margo_waiter_init(&waiter);
+    if (request_attach(req, &waiter))
+        amg_margo_waiter_wait(&waiter, 1);
+}
+
+hg_return_t amg_margo_request_posted(const struct amg_margo_form *form,
+    struct margo_request_struct *req, hg_return_t rc)
+{
+    if (rc != HG_SUCCESS) {
+        if (req->is_kept)
+            amg_mem_free(req);
+        return rc;
+    }
+    if (req->is_timed) {
+        atomic_store(&req->is_posted, true);
+        if (atomic_load(&req->is_late))
+            req->cancel(req);
+    }
+    if (form->blocks) {
+        request_wait(req);
+        return req->ret;
+    }
+    if (form->callback != NULL)
+        request_drop(req);
+    else
+        *form->ret_req = req;
+    return HG_SUCCESS;
+}
+
+void amg_margo_request_end(struct margo_request_struct *req, hg_return_t ret)
+{
+    margo_instance_id mid = req->mid;
+    uintptr_t before = PENDING;
+
+    req->ret = ret;
+    if (req->callback != NULL) {
+        req->callback(req->arg, ret);
+        request_drop(req);
+        amg_margo_operation_end(mid);
+        return;
+    }
+    before = atomic_exchange_explicit(&req->state, OVER, memory_order_acq_rel);
+    AMG_ASSERT(before != OVER);
+    /* From here on the request may be gone. */
+    if (before != PENDING)
+        amg_margo_waiter_ring((struct amg_margo_waiter *)before);
+    amg_margo_operation_end(mid);
+}
+
+hg_return_t margo_wait(margo_request req)
+{
+    hg_return_t ret = HG_SUCCESS;
+
+    if (!AMG_CONTRACT(req != MARGO_REQUEST_NULL))
+        return HG_INVALID_ARG;
+    if (!request_is_over(req) &&
+        would_wait_for_itself(req->mid, "margo_wait()"))
+        return HG_OTHER_ERROR;
+    request_wait(req);
+    ret = req->ret;
+    request_drop(req);
+    return ret;
+}
+
+/* One that is over, or `count`; `ret_some` is one that is there, or null. */
+static size_t any_find(
+    size_t count, const margo_request *reqs, margo_request *ret_some)
+{
+    size_t i = 0;
+
+    *ret_some = MARGO_REQUEST_NULL;
+    for (i = 0; i < count; i++) {
+        if (reqs[i] == MARGO_REQUEST_NULL)
+            continue;
+        *ret_some = reqs[i];
+        if (request_is_over(reqs[i]))
+            break;
+    }
+    return i;
+}
+
+/* Until one of them is over; with one waiter in all of them. */
+static void any_wait(size_t count, const margo_request *reqs)
+{
+    struct amg_margo_waiter waiter;
+    bool is_over = false;
+    unsigned rings = 0;
+    size_t attached = 0;
+
+    amg_margo_waiter_init(&waiter);
+    for (; attached < count && !is_over; attached++)
+        is_over = reqs[attached] != MARGO_REQUEST_NULL &&
+                  !request_attach(reqs[attached], &waiter);
+    /* The last one that was tried is over, and was not attached. */
+    if (is_over)
+        attached--;
+    else
+        (void)ABT_eventual_wait(
+            ABT_EVENTUAL_MEMORY_GET_HANDLE(&waiter.eventual), NULL);
+    for (size_t i = 0; i < attached; i++)
+        if (reqs[i] != MARGO_REQUEST_NULL && !request_detach(reqs[i], &waiter))
+            rings++;
+    amg_margo_waiter_wait(&waiter, rings);
+}
+
+hg_return_t margo_wait_any(size_t count, margo_request *reqs, size_t *index)
+{
+    margo_request some = MARGO_REQUEST_NULL;
+    size_t found = 0;
+    hg_return_t ret = HG_SUCCESS;
+
+    if (!AMG_CONTRACT(index != NULL && (reqs != NULL || count == 0)))
+        return HG_INVALID_ARG;
+    found = any_find(count, reqs, &some);
+    while (some != MARGO_REQUEST_NULL && found == count) {
+        if (would_wait_for_itself(some->mid, "margo_wait_any()"))
+            return HG_OTHER_ERROR;
+        any_wait(count, reqs);
+        found = any_find(count, reqs, &some);
+    }
+    *index = found;
+    if (found == count)
+        return HG_SUCCESS;
+    ret = margo_wait(reqs[found]);
+    reqs[found] = MARGO_REQUEST_NULL;
+    return ret;
+}
+
+int margo_test(margo_request req, int *flag)
+{
+    if (!AMG_CONTRACT(req != MARGO_REQUEST_NULL && flag != NULL))
+        return -1;
+    /* Who tests in a loop must not keep the loop that ends it off the core. */
+    if (!request_is_over(req))
+        (void)ABT_self_yield();
+    *flag = request_is_over(req);
+    return 0;
+}
+
+hg_handle_t margo_request_get_handle(margo_request req)
+{
+    return AMG_CONTRACT(req != MARGO_REQUEST_NULL) ? req->handle
+                                                   : HG_HANDLE_NULL;
+}
+
+margo_request_type margo_request_get_type(margo_request req)
+{
+    return AMG_CONTRACT(req != MARGO_REQUEST_NULL) ? req->type
+                                                   : MARGO_INVALID_REQUEST;
+}
+
+margo_instance_id margo_request_get_instance(margo_request req)
+{
+    return AMG_CONTRACT(req != MARGO_REQUEST_NULL) ? req->mid
+                                                   : MARGO_INSTANCE_NULL;
+}

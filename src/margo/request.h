@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* An operation that somebody waits for: what margo_request points to. */
+#ifndef AMG_MARGO_REQUEST_H
+#define AMG_MARGO_REQUEST_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/list.h"
+#include "margo.h"
+#include "margo/timers.h"
+
+/* Who waits for one request or for several; on its stack. */
+struct amg_margo_waiter {
+    ABT_eventual_memory eventual;
+    /* How many requests have rung, and will not touch this memory again. Their
+     * release increments pair with the acquire load of who waits. */
+    atomic_uint rings;
+};
+
+/* Owned by the call that blocks, on its stack; by the program, from an `i` form
+ * to margo_wait(); or by itself, in a `c` form. */
+struct margo_request_struct {
+    margo_request_type type;
+    margo_instance_id mid;
+    hg_handle_t handle; /* NULL: a bulk transfer */
+    hg_op_id_t op_id;   /* of a bulk transfer */
+    hg_return_t ret;    /* valid when it is over */
+    /* 0: pending; 1: over; else the address of its waiter. The exchange by who
+     * ends it publishes `ret`, and is its last access; it pairs with the
+     * acquire loads of who waits. */
+    atomic_uintptr_t state;
+    /* The `c` forms. */
+    void (*callback)(void *arg, hg_return_t ret);
+    void *arg;
+    atomic_uint shares; /* the poster's, and the operation's */
+    bool is_kept;       /* on the heap */
+    /* A limit of time. The timer and the poster may meet: who comes second
+     * cancels the operation, so each stores its own word before it loads the
+     * other's (seq_cst). */
+    bool is_timed;
+    atomic_bool is_late;
+    atomic_bool is_posted;
+    struct amg_margo_timer timer;
+    void (*cancel)(struct margo_request_struct *req);
+    struct amg_link link; /* of bulk transfers in flight; see bulk_transfer.c */
+    margo_monitor_data_t monitor_data;
+};
+
+/* How an operation is asked for; the forms of a call differ in nothing else. */
+struct amg_margo_form {
+    double timeout_ms; /* 0: no limit */
+    void (*callback)(void *arg, hg_return_t ret);
+    void *arg;
+    margo_request *ret_req;
+    bool blocks; /* neither callback nor ret_req */
+};
+
+/* A request for such a form: `place`, which is on the caller's stack, if it
+ * blocks, else from the heap. HG_INVALID_ARG, HG_NOMEM. */
+hg_return_t amg_margo_request_make(const struct amg_margo_form *form,
+    struct margo_request_struct *place, margo_instance_id mid,
+    margo_request_type type, struct margo_request_struct **ret_req);
+
+/* Starts the time; before the post. HG_OTHER_ERROR: the instance has ended. */
+hg_return_t amg_margo_request_arm(
+    const struct amg_margo_form *form, struct margo_request_struct *req);
+
+/* The operation was posted: waits for it if it blocks, or hands it out. Or it
+ * was not, `rc` says why; then the request is gone. Returns how it ended. */
+hg_return_t amg_margo_request_posted(const struct amg_margo_form *form,
+    struct margo_request_struct *req, hg_return_t rc);
+
+/* The operation is over; by who claimed its end, once. */
+void amg_margo_request_end(struct margo_request_struct *req, hg_return_t ret);
+
+/* No timer fires for it any more; by who ends it, but not by its timer. */
+static inline void amg_margo_request_disarm(struct margo_request_struct *req)
+{
+    if (req->is_timed)
+        amg_margo_timer_disarm(req->mid, &req->timer);
+}
+
+/* For others that wait: until rung `count` times. */
+void amg_margo_waiter_init(struct amg_margo_waiter *waiter);
+void amg_margo_waiter_wait(struct amg_margo_waiter *waiter, unsigned count);
+void amg_margo_waiter_ring(struct amg_margo_waiter *waiter);
+
+#endif

@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The program's timers: created, started, cancelled, destroyed.
+ *
+ * The loop fires a timer by handing it to a user-level thread of its pool, or
+ * by calling the function itself. Between the two a cancel may come: it makes
+ * the thread that was handed out void instead of waiting for it, and waits only
+ * for a callback that runs. Whoever has a part in a timer - the program, its
+ * place among those that are armed, a thread that was handed out - has a share;
+ * the last one frees it. */
+#include "margo-timer.h"
+
+#include "base/assert.h"
+#include "base/list.h"
+#include "base/mem.h"
+#include "margo/instance.h"
+
+struct margo_timer {
+    struct amg_margo_timer alarm;
+    margo_instance_id mid;
+    margo_timer_callback_fn callback;
+    void *arg;
+    ABT_pool pool;          /* ABT_POOL_NULL: in the loop */
+    ABT_mutex_memory mutex; /* guards what follows */
+    ABT_cond_memory idle;   /* a callback has returned */
+    unsigned shares;
+    bool is_started;     /* and has not fired */
+    unsigned handed_out; /* threads that have not begun */
+    unsigned void_ones;  /* those among them that shall not call */
+    unsigned cancelling; /* callers that wait: no start meanwhile */
+    bool is_running;     /* the callback; never twice at a time */
+    ABT_thread runner;   /* of the callback */
+};
+
+static void timer_lock(struct margo_timer *timer)
+{
+    (void)ABT_mutex_lock(ABT_MUTEX_MEMORY_GET_HANDLE(&timer->mutex));
+}
+
+static void timer_unlock(struct margo_timer *timer)
+{
+    (void)ABT_mutex_unlock(ABT_MUTEX_MEMORY_GET_HANDLE(&timer->mutex));
+}
+
+/* Gives `count` shares back, and the lock. */
+static void timer_drop_locked(struct margo_timer *timer, unsigned count)
+{
+    bool is_last = timer->shares == count;
+
+    AMG_ASSERT(timer->shares >= count);
+    timer->shares -= count;
+    timer_unlock(timer);
+    if (is_last)
+        amg_mem_free(timer);
+}
+
+static ABT_thread self_get(void)
+{
+    ABT_thread self = ABT_THREAD_NULL;
+
+    return ABT_self_get_thread(&self) == ABT_SUCCESS ? self : ABT_THREAD_NULL;
+}
+
+/* Calls the program's function; the lock is held before, and given back with
+ * the caller's share after. No other call of it runs. */
+static void timer_call_locked(struct margo_timer *timer)
+{
+    timer->is_running = true;
+    timer->runner = self_get();
+    timer_unlock(timer);
+    timer->callback(timer->arg);
+    timer_lock(timer);
+    timer->is_running = false;
+    timer->runner = ABT_THREAD_NULL;
+    (void)ABT_cond_broadcast(ABT_COND_MEMORY_GET_HANDLE(&timer->idle));
+    timer_drop_locked(timer, 1);
+}
+
+static void idle_wait_locked(struct margo_timer *timer)
+{
+    (void)ABT_cond_wait(ABT_COND_MEMORY_GET_HANDLE(&timer->idle),
+        ABT_MUTEX_MEMORY_GET_HANDLE(&timer->mutex));
+}
+
+/* The thread that was handed out. */
+static void timer_thread(void *arg)
+{
+    struct margo_timer *timer = arg;
+
+    timer_lock(timer);
+    while (timer->is_running)
+        idle_wait_locked(timer);
+    timer->handed_out--;
+    if (timer->void_ones > 0) {
+        timer->void_ones--;
+        timer_drop_locked(timer, 1);
+    } else {
+        timer_call_locked(timer);
+    }
+}
+
+/* By the loop, which has the share of the start. */
+static void timer_fire(struct amg_margo_timer *alarm, bool is_due)
+{
+    struct margo_timer *timer = AMG_OBJECT(alarm, struct margo_timer, alarm);
+    int rc = ABT_SUCCESS;
+
+    timer_lock(timer);
+    timer->is_started = false;
+    if (!is_due) {
+        timer_drop_locked(timer, 1);
+        return;
+    }
+    if (timer->pool == ABT_POOL_NULL) {
+        timer_call_locked(timer);
+        return;
+    }
+    timer->handed_out++;
+    timer_unlock(timer);
+    rc = ABT_thread_create(
+        timer->pool, timer_thread, timer, ABT_THREAD_ATTR_NULL, NULL);
+    if (rc == ABT_SUCCESS)
+        return;
+    margo_error(timer->mid,
+        "a timer has fired, but its callback gets no user-level thread: "
+        "Argobots' error %d; it is not called",
+        rc);
+    timer_lock(timer);
+    timer->handed_out--;
+    timer_drop_locked(timer, 1);
+}
+
+int margo_timer_create_with_pool(margo_instance_id mid,
+    margo_timer_callback_fn cb_fn, void *cb_dat, ABT_pool pool,
+    margo_timer_t *timer)
+{
+    static const ABT_mutex_memory fresh_mutex = ABT_MUTEX_INITIALIZER;
+    static const ABT_cond_memory fresh_cond = ABT_COND_INITIALIZER;
+    struct margo_timer *made = NULL;
+
+    if (!AMG_CONTRACT(
+            mid != MARGO_INSTANCE_NULL && cb_fn != NULL && timer != NULL))
+        return -1;
+    made = amg_mem_zalloc(sizeof(*made));
+    if (made == NULL) {
+        margo_error(mid, "no memory for a timer");
+        return -1;
+    }
+    made->alarm.fire = timer_fire;
+    made->mid = mid;
+    made->callback = cb_fn;
+    made->arg = cb_dat;
+    made->pool = pool;
+    made->mutex = fresh_mutex;
+    made->idle = fresh_cond;
+    made->shares = 1;
+    made->runner = ABT_THREAD_NULL;
+    *timer = made;
+    return 0;
+}
+
+int margo_timer_create(margo_instance_id mid, margo_timer_callback_fn cb_fn,
+    void *cb_dat, margo_timer_t *timer)
+{
+    ABT_pool pool = ABT_POOL_NULL;
+
+    if (!AMG_CONTRACT(mid != MARGO_INSTANCE_NULL))
+        return -1;
+    if (margo_get_handler_pool(mid, &pool) != 0)
+        return -1;
+    return margo_timer_create_with_pool(mid, cb_fn, cb_dat, pool, timer);
+}
+
+int margo_timer_start(margo_timer_t timer, double timeout_ms)
+{
+    bool may_start = false;
+
+    if (!AMG_CONTRACT(timer != MARGO_TIMER_NULL))
+        return -1;
+    if (!(timeout_ms >= 0)) {
+        margo_error(
+            timer->mid, "a timer of %g ms cannot be started", timeout_ms);
+        return -1;
+    }
+    timer_lock(timer);
+    may_start = !timer->is_started && timer->cancelling == 0;
+    if (may_start) {
+        timer->is_started = true;
+        timer->shares++;
+    }
+    timer_unlock(timer);
+    if (!may_start)
+        return -1;
+    if (amg_margo_timer_arm(
+            timer->mid, &timer->alarm, amg_margo_timer_due_ns(timeout_ms)))
+        return 0;
+    margo_error(timer->mid, "a timer was started after the instance's end");
+    timer_lock(timer);
+    timer->is_started = false;
+    timer_drop_locked(timer, 1);
+    return -1;
+}
+
+/* Takes the start back, and makes void what was handed out. No start succeeds
+ * until cancel_end(). */
+static void cancel_begin(struct margo_timer *timer)
+{
+    timer_lock(timer);
+    timer->cancelling++;
+    timer_unlock(timer);
+    /* Not under the lock: the function that fires takes it. */
+    if (amg_margo_timer_disarm(timer->mid, &timer->alarm)) {
+        timer_lock(timer);
+        timer->is_started = false;
+        timer->shares--; /* the program has one */
+    } else {
+        timer_lock(timer);
+    }
+    timer->void_ones = timer->handed_out;
+    timer_unlock(timer);
+}
+
+/* Waits for what runs, unless that is the caller. */
+static void cancel_end(struct margo_timer *timer)
+{
+    ABT_thread self = self_get();
+
+    timer_lock(timer);
+    while (
+        timer->is_running && (self == ABT_THREAD_NULL || timer->runner != self))
+        idle_wait_locked(timer);
+    timer->cancelling--;
+    timer_unlock(timer);
+}
+
+int margo_timer_cancel(margo_timer_t timer)
+{
+    if (!AMG_CONTRACT(timer != MARGO_TIMER_NULL))
+        return -1;
+    cancel_begin(timer);
+    cancel_end(timer);
+    return 0;
+}
+
+int margo_timer_cancel_many(size_t n, margo_timer_t *timers)
+{
+    if (!AMG_CONTRACT(timers != NULL || n == 0))
+        return -1;
+    for (size_t i = 0; i < n; i++)
+        if (timers[i] != MARGO_TIMER_NULL)
+            cancel_begin(timers[i]);
+    for (size_t i = 0; i < n; i++)
+        if (timers[i] != MARGO_TIMER_NULL)
+            cancel_end(timers[i]);
+    return 0;
+}
+
+int margo_timer_destroy(margo_timer_t timer)
+{
+    if (!AMG_CONTRACT(timer != MARGO_TIMER_NULL))
+        return -1;
+    timer_lock(timer);
+    timer_drop_locked(timer, 1);
+    return 0;
+}

@@ -43,7 +43,7 @@ foreach(row IN ITEMS "OFI;libfabric;libfabric-dev;1.17;AMALGAM_OFI"
         "JSON;json-c;libjson-c-dev;0.15;${json_for}")
     list(POP_FRONT row name module package oldest)
     foreach(option IN LISTS row)
-        if(${option} AND NOT ${name}_FOUND)
+        if(${option} AND NOT TARGET PkgConfig::${name})
             need_package(${option} "${PKG_CONFIG_FOUND}"
                 "pkg-config, which finds ${module}," pkg-config)
             pkg_check_modules(

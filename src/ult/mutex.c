@@ -1,0 +1,389 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Mutual exclusion between user-level threads and OS threads of any kind.
+ *
+ *          take              give
+ *   FREE -------> HELD ------------> FREE      one exchange each, no lock
+ *
+ *   HELD --(who finds it held)--> WANTED --(give)--> PASSED --(take)--> HELD
+ *                                                                    or WANTED
+ *
+ * All edges of the second line are made under the lock. Giving a mutex that is
+ * wanted unparks who waits longest, but does not keep the mutex for it: until
+ * it runs, others may take it, or each hand-over would cost a switch. One that
+ * came too late once stands first in the queue and is handed the mutex by the
+ * next giver, so nobody waits for ever. While a mutex is PASSED it is taken
+ * under the lock only: whoever has it next knows that the giver has left, and
+ * may free its memory. */
+#include "ult/mutex.h"
+
+#include <stddef.h>
+
+#include "base/assert.h"
+#include "base/mem.h"
+#include "base/relax.h"
+#include "ult/ult.h"
+#include "ult/waiters.h"
+
+enum {
+    /* Looks of an OS thread, about 1 us, before it sleeps: to sleep and to be
+     * woken costs more than most sections that a mutex guards. */
+    LOOKS = 40,
+    /* Looks of ABT_mutex_spinlock(), about 100 us, before it waits as others
+     * do: the holder may need the caller's core. */
+    SPINLOCK_LOOKS = 4000,
+};
+
+_Static_assert(sizeof(struct amg_mutex) <= sizeof(ABT_mutex_memory),
+    "a mutex fits into the memory that abt.h gives it");
+
+/* Lies on the stack of who waits; the fields are guarded by the mutex's lock.
+ */
+struct mutex_waiter {
+    struct amg_waiter waiter;
+    bool is_late;  /* found the mutex taken by somebody else when it came */
+    bool is_owner; /* was handed the mutex */
+};
+
+static _Thread_local char thread_mark;
+
+/* Never inlined: its address differs after a switch. */
+static AMG_APART uintptr_t thread_id(void)
+{
+    return (uintptr_t)&thread_mark;
+}
+
+/* A number for the caller that nobody else has meanwhile. */
+static uintptr_t caller_id(void)
+{
+    struct amg_ult *ult = amg_ult_self();
+
+    return ult == NULL ? thread_id() : (uintptr_t)ult;
+}
+
+static struct amg_mutex *mutex_of(ABT_mutex mutex)
+{
+    return (struct amg_mutex *)(void *)mutex;
+}
+
+static bool word_change(
+    struct amg_mutex *mutex, enum amg_mutex_word from, enum amg_mutex_word to)
+{
+    unsigned expected = from;
+
+    return atomic_compare_exchange_strong_explicit(&mutex->word, &expected, to,
+        memory_order_acq_rel, memory_order_relaxed);
+}
+
+static unsigned word_of(const struct amg_mutex *mutex)
+{
+    return atomic_load_explicit(&mutex->word, memory_order_relaxed);
+}
+
+static bool try_take(struct amg_mutex *mutex)
+{
+    return word_change(mutex, AMG_MUTEX_FREE, AMG_MUTEX_HELD);
+}
+
+static void store_held_locked(struct amg_mutex *mutex)
+{
+    const bool is_wanted = !amg_waiters_is_empty(&mutex->waiters);
+
+    atomic_store_explicit(&mutex->word,
+        is_wanted ? AMG_MUTEX_WANTED : AMG_MUTEX_HELD, memory_order_relaxed);
+}
+
+/* True: the caller has it. False: it is WANTED, and stays so until the lock is
+ * given back. */
+static bool try_take_locked(struct amg_mutex *mutex)
+{
+    for (;;) {
+        switch (word_of(mutex)) {
+        case AMG_MUTEX_FREE:
+            if (try_take(mutex))
+                return true;
+            break;
+        case AMG_MUTEX_HELD:
+            if (word_change(mutex, AMG_MUTEX_HELD, AMG_MUTEX_WANTED))
+                return false;
+            break;
+        case AMG_MUTEX_WANTED:
+            return false;
+        default:
+            store_held_locked(mutex);
+            return true;
+        }
+    }
+}
+
+/* Looks `looks` times for a moment in which it is free. */
+static bool spin(struct amg_mutex *mutex, unsigned looks)
+{
+    while (looks-- > 0) {
+        const unsigned word = word_of(mutex);
+
+        if (word == AMG_MUTEX_FREE && try_take(mutex))
+            return true;
+        if (word >= AMG_MUTEX_WANTED)
+            return false;
+        amg_relax();
+    }
+    return false;
+}
+
+static void take_or_wait(struct amg_mutex *mutex)
+{
+    struct mutex_waiter self = {.is_late = false};
+
+    amg_lock_take(&mutex->lock);
+    while (!try_take_locked(mutex)) {
+        amg_waiter_init(&self.waiter);
+        if (self.is_late)
+            amg_waiters_push_front(&mutex->waiters, &self.waiter);
+        else
+            amg_waiters_push(&mutex->waiters, &self.waiter);
+        amg_park(&self.waiter, &mutex->lock);
+        if (self.is_owner)
+            return;
+        amg_lock_take(&mutex->lock);
+        mutex->is_waking = false;
+        self.is_late = true;
+    }
+    amg_lock_give(&mutex->lock);
+}
+
+static void take(struct amg_mutex *mutex)
+{
+    if (try_take(mutex))
+        return;
+    if (amg_ult_self() == NULL && spin(mutex, LOOKS))
+        return;
+    take_or_wait(mutex);
+}
+
+/* Gives it while somebody wants it. */
+static void pass(struct amg_mutex *mutex)
+{
+    struct amg_waiter *waiter = NULL;
+    struct mutex_waiter *first = NULL;
+
+    amg_lock_take(&mutex->lock);
+    waiter = amg_waiters_first(&mutex->waiters);
+    if (waiter != NULL) {
+        first = AMG_OBJECT(waiter, struct mutex_waiter, waiter);
+        if (first->is_late || !mutex->is_waking)
+            amg_list_remove(&waiter->link);
+        else
+            waiter = NULL;
+    }
+    if (waiter != NULL && first->is_late) {
+        first->is_owner = true;
+        store_held_locked(mutex);
+    } else {
+        mutex->is_waking = mutex->is_waking || waiter != NULL;
+        atomic_store_explicit(
+            &mutex->word, AMG_MUTEX_PASSED, memory_order_release);
+    }
+    amg_lock_give(&mutex->lock);
+    if (waiter != NULL)
+        amg_unpark(waiter);
+}
+
+/* False: it is free. */
+static bool give(struct amg_mutex *mutex)
+{
+    if (word_change(mutex, AMG_MUTEX_HELD, AMG_MUTEX_FREE))
+        return true;
+    if (word_of(mutex) != AMG_MUTEX_WANTED)
+        return false;
+    pass(mutex);
+    return true;
+}
+
+static bool is_owner(const struct amg_mutex *mutex)
+{
+    return atomic_load_explicit(&mutex->owner, memory_order_relaxed) ==
+           caller_id();
+}
+
+static void owner_set(struct amg_mutex *mutex, uintptr_t owner)
+{
+    atomic_store_explicit(&mutex->owner, owner, memory_order_relaxed);
+}
+
+/* A recursive one that the caller has is only counted. */
+static bool take_again(struct amg_mutex *mutex)
+{
+    if (!mutex->is_recursive || !is_owner(mutex))
+        return false;
+    mutex->depth++;
+    return true;
+}
+
+bool amg_mutex_may_give(const struct amg_mutex *mutex)
+{
+    const unsigned word = word_of(mutex);
+
+    return (word == AMG_MUTEX_HELD || word == AMG_MUTEX_WANTED) &&
+           (!mutex->is_recursive || is_owner(mutex));
+}
+
+unsigned amg_mutex_give_all(struct amg_mutex *mutex)
+{
+    const unsigned depth = mutex->depth;
+
+    if (mutex->is_recursive) {
+        mutex->depth = 0;
+        owner_set(mutex, 0);
+    }
+    (void)give(mutex);
+    return depth;
+}
+
+void amg_mutex_take_all(struct amg_mutex *mutex, unsigned depth)
+{
+    take(mutex);
+    if (mutex->is_recursive) {
+        owner_set(mutex, caller_id());
+        mutex->depth = depth;
+    }
+}
+
+static int mutex_lock(struct amg_mutex *mutex, unsigned looks)
+{
+    if (!AMG_CONTRACT(mutex != NULL))
+        return ABT_ERR_INV_MUTEX;
+    if (take_again(mutex))
+        return ABT_SUCCESS;
+    if (looks == 0 || !spin(mutex, looks))
+        take(mutex);
+    if (mutex->is_recursive)
+        owner_set(mutex, caller_id());
+    return ABT_SUCCESS;
+}
+
+int ABT_mutex_create_with_attr(ABT_mutex_attr attr, ABT_mutex *newmutex)
+{
+    struct amg_mutex *mutex = NULL;
+
+    if (!AMG_CONTRACT(newmutex != NULL))
+        return ABT_ERR_INV_ARG;
+    mutex = amg_mem_zalloc(sizeof(*mutex));
+    if (mutex == NULL)
+        return ABT_ERR_MEM;
+    if (attr != ABT_MUTEX_ATTR_NULL) {
+        ABT_bool is_recursive = ABT_FALSE;
+
+        (void)ABT_mutex_attr_get_recursive(attr, &is_recursive);
+        mutex->is_recursive = is_recursive == ABT_TRUE;
+    }
+    *newmutex = (ABT_mutex)(void *)mutex;
+    return ABT_SUCCESS;
+}
+
+int ABT_mutex_create(ABT_mutex *newmutex)
+{
+    return ABT_mutex_create_with_attr(ABT_MUTEX_ATTR_NULL, newmutex);
+}
+
+int ABT_mutex_free(ABT_mutex *mutex)
+{
+    struct amg_mutex *old = NULL;
+    bool has_waiters = false;
+
+    if (!AMG_CONTRACT(mutex != NULL))
+        return ABT_ERR_INV_ARG;
+    old = mutex_of(*mutex);
+    if (!AMG_CONTRACT(old != NULL))
+        return ABT_ERR_INV_MUTEX;
+    amg_lock_take(&old->lock);
+    has_waiters = !amg_waiters_is_empty(&old->waiters) || old->is_waking;
+    amg_lock_give(&old->lock);
+    if (!AMG_CONTRACT(!has_waiters))
+        return ABT_ERR_MUTEX;
+    amg_mem_free(old);
+    *mutex = ABT_MUTEX_NULL;
+    return ABT_SUCCESS;
+}
+
+int ABT_mutex_lock(ABT_mutex mutex)
+{
+    return mutex_lock(mutex_of(mutex), 0);
+}
+
+int ABT_mutex_lock_low(ABT_mutex mutex)
+{
+    return mutex_lock(mutex_of(mutex), 0);
+}
+
+int ABT_mutex_lock_high(ABT_mutex mutex)
+{
+    return mutex_lock(mutex_of(mutex), 0);
+}
+
+int ABT_mutex_spinlock(ABT_mutex mutex)
+{
+    return mutex_lock(mutex_of(mutex), SPINLOCK_LOOKS);
+}
+
+int ABT_mutex_trylock(ABT_mutex mutex)
+{
+    struct amg_mutex *self = mutex_of(mutex);
+    bool is_taken = false;
+
+    if (!AMG_CONTRACT(self != NULL))
+        return ABT_ERR_INV_MUTEX;
+    if (take_again(self))
+        return ABT_SUCCESS;
+    is_taken = try_take(self);
+    if (!is_taken && word_of(self) == AMG_MUTEX_PASSED) {
+        amg_lock_take(&self->lock);
+        if (word_of(self) == AMG_MUTEX_PASSED) {
+            store_held_locked(self);
+            is_taken = true;
+        }
+        amg_lock_give(&self->lock);
+    }
+    if (!is_taken)
+        return ABT_ERR_MUTEX_LOCKED;
+    if (self->is_recursive)
+        owner_set(self, caller_id());
+    return ABT_SUCCESS;
+}
+
+int ABT_mutex_unlock(ABT_mutex mutex)
+{
+    struct amg_mutex *self = mutex_of(mutex);
+    bool was_held = false;
+
+    if (!AMG_CONTRACT(self != NULL))
+        return ABT_ERR_INV_MUTEX;
+    if (self->is_recursive) {
+        if (!AMG_CONTRACT(is_owner(self)))
+            return ABT_ERR_INV_THREAD;
+        if (self->depth > 0) {
+            self->depth--;
+            return ABT_SUCCESS;
+        }
+        owner_set(self, 0);
+    }
+    was_held = give(self);
+    return AMG_CONTRACT(was_held) ? ABT_SUCCESS : ABT_ERR_MUTEX;
+}
+
+int ABT_mutex_unlock_se(ABT_mutex mutex)
+{
+    return ABT_mutex_unlock(mutex);
+}
+
+int ABT_mutex_unlock_de(ABT_mutex mutex)
+{
+    return ABT_mutex_unlock(mutex);
+}
+
+int ABT_mutex_equal(ABT_mutex mutex1, ABT_mutex mutex2, ABT_bool *result)
+{
+    if (!AMG_CONTRACT(result != NULL))
+        return ABT_ERR_INV_ARG;
+    *result = mutex1 == mutex2 ? ABT_TRUE : ABT_FALSE;
+    return ABT_SUCCESS;
+}

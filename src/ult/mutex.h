@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A mutex: what ABT_mutex points to. */
+#ifndef AMG_ULT_MUTEX_H
+#define AMG_ULT_MUTEX_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "abt.h"
+#include "base/list.h"
+#include "base/lock.h"
+
+enum amg_mutex_word {
+    AMG_MUTEX_FREE,
+    AMG_MUTEX_HELD,
+    AMG_MUTEX_WANTED, /* held, and somebody waits */
+    AMG_MUTEX_PASSED, /* free, but to be taken under the lock */
+};
+
+/* Zeros but for `is_recursive` make a free one. Owned by who created it, or by
+ * the program whose memory it lies in. */
+struct amg_mutex {
+    uint64_t is_recursive; /* never changes */
+    /* An amg_mutex_word. The acquire exchange that takes the mutex pairs with
+     * the release store or exchange that gives it. */
+    atomic_uint word;
+    struct amg_lock lock; /* guards the two below, and word from WANTED on */
+    bool is_waking;       /* one has been unparked, and has not yet come */
+    struct amg_list waiters;
+    /* Of a recursive one: who holds it, written by that one only, and how often
+     * it took it again. */
+    _Atomic(uintptr_t) owner;
+    unsigned depth;
+};
+
+/* Is it held, and by the caller, as far as that is known? */
+bool amg_mutex_may_give(const struct amg_mutex *mutex);
+
+/* For who waits on a condition with it. Gives it, however often a recursive one
+ * was taken, and returns what take_all() wants; the caller may give it. */
+unsigned amg_mutex_give_all(struct amg_mutex *mutex);
+void amg_mutex_take_all(struct amg_mutex *mutex, unsigned depth);
+
+#endif

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Locks that many readers, or one writer, may hold.
+ *
+ * A reader is let in while readers are in, also when a writer waits: so one may
+ * read within reading, as programs do. When the writer leaves, all readers who
+ * wait go first; when the last reader leaves, the writer that waits longest.
+ * The lock is handed over: who is unparked holds it. */
+#include <stddef.h>
+
+#include "abt.h"
+#include "base/assert.h"
+#include "base/mem.h"
+#include "ult/waiters.h"
+
+/* What ABT_rwlock points to; zeros make one. Owned by who created it, or by the
+ * program whose memory it lies in. The lock guards all. */
+struct rwlock {
+    uint64_t kind; /* 0; there is one only */
+    struct amg_lock lock;
+    bool is_writing;
+    unsigned readers; /* inside */
+    struct amg_list waiting_readers;
+    struct amg_list waiting_writers;
+};
+
+_Static_assert(sizeof(struct rwlock) <= sizeof(ABT_rwlock_memory),
+    "a lock fits into the memory that abt.h gives it");
+
+static struct rwlock *rwlock_of(ABT_rwlock rwlock)
+{
+    return (struct rwlock *)(void *)rwlock;
+}
+
+static bool must_wait(const struct rwlock *self, bool to_write)
+{
+    return self->is_writing || (to_write && self->readers > 0);
+}
+
+static int rwlock_enter(struct rwlock *self, bool to_write)
+{
+    if (!AMG_CONTRACT(self != NULL))
+        return ABT_ERR_INV_RWLOCK;
+    amg_lock_take(&self->lock);
+    if (must_wait(self, to_write)) {
+        if (!AMG_CONTRACT(!amg_waiters_caller_is_task())) {
+            amg_lock_give(&self->lock);
+            return ABT_ERR_RWLOCK;
+        }
+        amg_waiters_wait(
+            to_write ? &self->waiting_writers : &self->waiting_readers,
+            &self->lock);
+        return ABT_SUCCESS;
+    }
+    if (to_write)
+        self->is_writing = true;
+    else
+        self->readers++;
+    amg_lock_give(&self->lock);
+    return ABT_SUCCESS;
+}
+
+/* Lets the next in, when nobody is inside. */
+static struct amg_waiters_taken hand_over_locked(struct rwlock *self)
+{
+    struct amg_waiters_taken taken = {NULL, NULL};
+    struct amg_waiter *waiter = NULL;
+
+    while ((waiter = amg_waiters_pop(&self->waiting_readers)) != NULL) {
+        self->readers++;
+        amg_waiters_add(&taken, waiter);
+    }
+    if (self->readers > 0)
+        return taken;
+    waiter = amg_waiters_pop(&self->waiting_writers);
+    if (waiter != NULL) {
+        self->is_writing = true;
+        amg_waiters_add(&taken, waiter);
+    }
+    return taken;
+}
+
+int ABT_rwlock_create(ABT_rwlock *newrwlock)
+{
+    struct rwlock *self = NULL;
+
+    if (!AMG_CONTRACT(newrwlock != NULL))
+        return ABT_ERR_INV_ARG;
+    self = amg_mem_zalloc(sizeof(*self));
+    if (self == NULL)
+        return ABT_ERR_MEM;
+    *newrwlock = (ABT_rwlock)(void *)self;
+    return ABT_SUCCESS;
+}
+
+int ABT_rwlock_free(ABT_rwlock *rwlock)
+{
+    struct rwlock *old = NULL;
+    bool has_waiters = false;
+
+    if (!AMG_CONTRACT(rwlock != NULL))
+        return ABT_ERR_INV_ARG;
+    old = rwlock_of(*rwlock);
+    if (!AMG_CONTRACT(old != NULL))
+        return ABT_ERR_INV_RWLOCK;
+    amg_lock_take(&old->lock);
+    has_waiters = !amg_waiters_is_empty(&old->waiting_readers) ||
+                  !amg_waiters_is_empty(&old->waiting_writers);
+    amg_lock_give(&old->lock);
+    if (!AMG_CONTRACT(!has_waiters))
+        return ABT_ERR_RWLOCK;
+    amg_mem_free(old);
+    *rwlock = ABT_RWLOCK_NULL;
+    return ABT_SUCCESS;
+}
+
+int ABT_rwlock_rdlock(ABT_rwlock rwlock)
+{
+    return rwlock_enter(rwlock_of(rwlock), false);
+}
+
+int ABT_rwlock_wrlock(ABT_rwlock rwlock)
+{
+    return rwlock_enter(rwlock_of(rwlock), true);
+}
+
+int ABT_rwlock_unlock(ABT_rwlock rwlock)
+{
+    struct rwlock *self = rwlock_of(rwlock);
+    struct amg_waiters_taken taken = {NULL, NULL};
+    bool is_held = false;
+
+    if (!AMG_CONTRACT(self != NULL))
+        return ABT_ERR_INV_RWLOCK;
+    amg_lock_take(&self->lock);
+    is_held = self->is_writing || self->readers > 0;
+    if (self->is_writing)
+        self->is_writing = false;
+    else if (is_held)
+        self->readers--;
+    if (is_held && self->readers == 0)
+        taken = hand_over_locked(self);
+    amg_lock_give(&self->lock);
+    amg_waiters_wake(taken);
+    return AMG_CONTRACT(is_held) ? ABT_SUCCESS : ABT_ERR_RWLOCK;
+}

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Measures how long things take, in seconds. */
+#include <stddef.h>
+
+#include "abt.h"
+#include "base/assert.h"
+#include "base/clock.h"
+#include "base/mem.h"
+
+/* What ABT_timer points to; its creator's until it is freed, and of one thread
+ * at a time. */
+struct timer {
+    double start_s;
+    double stop_s;
+};
+
+enum { OVERHEAD_ROUNDS = 1000 };
+
+static struct timer *timer_of(ABT_timer timer)
+{
+    return (struct timer *)(void *)timer;
+}
+
+static int timer_copy(const struct timer *from, ABT_timer *ret_timer)
+{
+    struct timer *self = amg_mem_zalloc(sizeof(*self));
+
+    if (self == NULL)
+        return ABT_ERR_MEM;
+    if (from != NULL)
+        *self = *from;
+    *ret_timer = (ABT_timer)(void *)self;
+    return ABT_SUCCESS;
+}
+
+double ABT_get_wtime(void)
+{
+    return (double)amg_clock_ns() * 1e-9;
+}
+
+int ABT_timer_create(ABT_timer *newtimer)
+{
+    if (!AMG_CONTRACT(newtimer != NULL))
+        return ABT_ERR_INV_ARG;
+    return timer_copy(NULL, newtimer);
+}
+
+int ABT_timer_dup(ABT_timer timer, ABT_timer *newtimer)
+{
+    if (!AMG_CONTRACT(timer != ABT_TIMER_NULL))
+        return ABT_ERR_INV_TIMER;
+    if (!AMG_CONTRACT(newtimer != NULL))
+        return ABT_ERR_INV_ARG;
+    return timer_copy(timer_of(timer), newtimer);
+}
+
+int ABT_timer_free(ABT_timer *timer)
+{
+    if (!AMG_CONTRACT(timer != NULL))
+        return ABT_ERR_INV_ARG;
+    if (!AMG_CONTRACT(*timer != ABT_TIMER_NULL))
+        return ABT_ERR_INV_TIMER;
+    amg_mem_free(timer_of(*timer));
+    *timer = ABT_TIMER_NULL;
+    return ABT_SUCCESS;
+}
+
+int ABT_timer_start(ABT_timer timer)
+{
+    if (!AMG_CONTRACT(timer != ABT_TIMER_NULL))
+        return ABT_ERR_INV_TIMER;
+    timer_of(timer)->start_s = ABT_get_wtime();
+    return ABT_SUCCESS;
+}
+
+int ABT_timer_stop(ABT_timer timer)
+{
+    if (!AMG_CONTRACT(timer != ABT_TIMER_NULL))
+        return ABT_ERR_INV_TIMER;
+    timer_of(timer)->stop_s = ABT_get_wtime();
+    return ABT_SUCCESS;
+}
+
+int ABT_timer_read(ABT_timer timer, double *secs)
+{
+    if (!AMG_CONTRACT(timer != ABT_TIMER_NULL))
+        return ABT_ERR_INV_TIMER;
+    if (!AMG_CONTRACT(secs != NULL))
+        return ABT_ERR_INV_ARG;
+    *secs = timer_of(timer)->stop_s - timer_of(timer)->start_s;
+    return ABT_SUCCESS;
+}
+
+int ABT_timer_stop_and_read(ABT_timer timer, double *secs)
+{
+    if (!AMG_CONTRACT(secs != NULL))
+        return ABT_ERR_INV_ARG;
+    return ABT_timer_stop(timer) == ABT_SUCCESS ? ABT_timer_read(timer, secs)
+                                                : ABT_ERR_INV_TIMER;
+}
+
+int ABT_timer_stop_and_add(ABT_timer timer, double *secs)
+{
+    double more = 0;
+    int rc = ABT_SUCCESS;
+
+    if (!AMG_CONTRACT(secs != NULL))
+        return ABT_ERR_INV_ARG;
+    rc = ABT_timer_stop_and_read(timer, &more);
+    if (rc == ABT_SUCCESS)
+        *secs += more;
+    return rc;
+}
+
+int ABT_timer_get_overhead(double *overhead)
+{
+    struct timer timer = {0, 0};
+    ABT_timer handle = (ABT_timer)(void *)&timer;
+    double sum_s = 0;
+
+    if (!AMG_CONTRACT(overhead != NULL))
+        return ABT_ERR_INV_ARG;
+    for (int i = 0; i < OVERHEAD_ROUNDS; i++) {
+        (void)ABT_timer_start(handle);
+        (void)ABT_timer_stop_and_add(handle, &sum_s);
+    }
+    *overhead = sum_s / OVERHEAD_ROUNDS;
+    return ABT_SUCCESS;
+}

@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Calls a function at a moment, by one thread that sleeps until the next one.
- *
- * The alarms that are set form a pairing heap, linked within themselves: set
- * is a comparison, and the first or any other one is taken out in logarithmic
- * time on average, so ten thousand timed waits are no load. The thread wakes
- * for a new alarm only when that comes before all others. */
+/* Calls a function at a moment, by one thread that sleeps until the next one,
+ * and wakes for a new alarm only when that comes before all others. */
 #include "ult/alarm.h"
 
 #include <pthread.h>
@@ -15,6 +11,7 @@
 #include "base/assert.h"
 #include "base/clock.h"
 #include "base/futex.h"
+#include "base/list.h"
 #include "base/lock.h"
 #include "base/log.h"
 #include "base/role.h"
@@ -25,7 +22,7 @@
 /* Of the process. */
 static struct {
     struct amg_lock lock;      /* guards all but `news` */
-    struct amg_alarm *first;   /* the earliest, root of the heap */
+    struct amg_heap heap;      /* by their moments */
     struct amg_alarm *ringing; /* its function runs now */
     pthread_t thread;
     bool has_thread;
@@ -35,85 +32,26 @@ static struct {
     atomic_uint news;
 } all;
 
-/* Of two heaps, the one whose root is later becomes the first child of the
- * other. */
-static struct amg_alarm *heap_meld(
-    struct amg_alarm *one, struct amg_alarm *other)
+static struct amg_alarm *first_locked(void)
 {
-    struct amg_alarm *early = one;
-    struct amg_alarm *late = other;
-
-    if (one == NULL || other == NULL)
-        return one == NULL ? other : one;
-    if (other->deadline_ns < one->deadline_ns) {
-        early = other;
-        late = one;
-    }
-    late->prev = early;
-    late->next = early->child;
-    if (early->child != NULL)
-        early->child->prev = late;
-    early->child = late;
-    return early;
-}
-
-/* Brothers become one heap: in pairs from the left, then all from the right. */
-static struct amg_alarm *heap_gather(struct amg_alarm *brother)
-{
-    struct amg_alarm *pairs = NULL; /* by `next`, the last pair first */
-    struct amg_alarm *heap = NULL;
-
-    while (brother != NULL) {
-        struct amg_alarm *one = brother;
-        struct amg_alarm *other = one->next;
-
-        brother = other == NULL ? NULL : other->next;
-        one->next = NULL;
-        if (other != NULL)
-            other->next = NULL;
-        one = heap_meld(one, other);
-        one->next = pairs;
-        pairs = one;
-    }
-    while (pairs != NULL) {
-        struct amg_alarm *one = pairs;
-
-        pairs = one->next;
-        one->next = NULL;
-        heap = heap_meld(heap, one);
-    }
-    if (heap != NULL)
-        heap->prev = NULL;
-    return heap;
+    return all.heap.first == NULL
+               ? NULL
+               : AMG_OBJECT(all.heap.first, struct amg_alarm, node);
 }
 
 static void remove_locked(struct amg_alarm *alarm)
 {
-    struct amg_alarm *below = heap_gather(alarm->child);
-
-    alarm->child = NULL;
+    amg_heap_remove(&all.heap, &alarm->node);
     alarm->is_set = false;
-    if (alarm == all.first) {
-        all.first = below;
-        return;
-    }
-    if (alarm->prev->child == alarm)
-        alarm->prev->child = alarm->next;
-    else
-        alarm->prev->next = alarm->next;
-    if (alarm->next != NULL)
-        alarm->next->prev = alarm->prev;
-    alarm->next = NULL;
-    all.first = heap_meld(all.first, below);
 }
 
 /* Rings the first one, if its moment has come; the lock is held before and
  * after. */
 static bool ring_first_locked(void)
 {
-    struct amg_alarm *alarm = all.first;
+    struct amg_alarm *alarm = first_locked();
 
-    if (alarm == NULL || alarm->deadline_ns > amg_clock_ns())
+    if (alarm == NULL || alarm->node.key > amg_clock_ns())
         return false;
     remove_locked(alarm);
     all.ringing = alarm;
@@ -136,8 +74,8 @@ static void *thread_run(void *arg)
         if (ring_first_locked())
             continue;
         seen = atomic_load_explicit(&all.news, memory_order_relaxed);
-        if (all.first != NULL)
-            until_ns = all.first->deadline_ns;
+        if (first_locked() != NULL)
+            until_ns = first_locked()->node.key;
         amg_lock_give(&all.lock);
         (void)amg_futex_wait_until(&all.news, seen, until_ns);
         amg_lock_take(&all.lock);
@@ -185,17 +123,14 @@ bool amg_alarm_set(struct amg_alarm *alarm, uint64_t deadline_ns,
     bool is_set = false;
     bool is_first = false;
 
-    alarm->deadline_ns = deadline_ns;
+    alarm->node.key = deadline_ns;
     alarm->ring = ring;
-    alarm->child = NULL;
-    alarm->next = NULL;
-    alarm->prev = NULL;
     amg_lock_take(&all.lock);
     is_set = start_locked();
     alarm->is_set = is_set;
     if (is_set) {
-        all.first = heap_meld(all.first, alarm);
-        is_first = all.first == alarm;
+        amg_heap_push(&all.heap, &alarm->node);
+        is_first = first_locked() == alarm;
     }
     if (is_first)
         tell_locked();
@@ -230,7 +165,7 @@ void amg_alarm_fini(void)
     bool has_thread = false;
 
     amg_lock_take(&all.lock);
-    AMG_ASSERT(all.first == NULL);
+    AMG_ASSERT(first_locked() == NULL);
     has_thread = all.has_thread;
     all.has_thread = false;
     all.is_ending = true;

@@ -8,15 +8,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/heap.h"
+
 /* The caller's from set until cancel has returned; on its stack, usually. Only
  * alarm.c reads the fields, and writes them under its lock. */
 struct amg_alarm {
-    uint64_t deadline_ns;
+    struct amg_heap_node node; /* by its moment */
     void (*ring)(struct amg_alarm *alarm);
-    struct amg_alarm *child; /* the first below it in the heap */
-    struct amg_alarm *next;  /* beside it */
-    struct amg_alarm *prev;  /* beside it; for a first child, its parent */
-    bool is_set;             /* in the heap */
+    bool is_set; /* in the heap */
 };
 
 /* ring(alarm) is called by that thread when the moment of amg_clock_ns() has

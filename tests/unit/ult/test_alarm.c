@@ -128,7 +128,7 @@ static void test_alarm_many_ring_in_order(void **state)
             const struct case_alarm *other = &many[k];
 
             if (in_time && one->rung_ns != 0 && other->rung_ns != 0 &&
-                one->alarm.deadline_ns < other->alarm.deadline_ns)
+                one->alarm.node.key < other->alarm.node.key)
                 assert_true(one->place < other->place);
         }
     }
@@ -148,7 +148,7 @@ static void *race(void *arg)
 
         if (!amg_alarm_set(&one.alarm, amg_clock_ns() + 20000, ring))
             return arg;
-        while (amg_clock_ns() < one.alarm.deadline_ns) {
+        while (amg_clock_ns() < one.alarm.node.key) {
         }
         is_back = amg_alarm_cancel(&one.alarm);
         lies += atomic_load(&one.rings) != (is_back ? 0 : 1);

@@ -34,18 +34,15 @@ static hg_return_t args_prepare(
     return HG_SUCCESS;
 }
 
-hg_return_t margo_get_input(hg_handle_t handle, void *in_struct)
+static hg_return_t input_get(hg_handle_t handle, void *in_struct)
 {
     struct amg_margo_args args = {.proc = NULL};
     hg_return_t rc = args_prepare(handle, true, in_struct, &args);
 
-    if (rc != HG_SUCCESS)
-        return rc;
-    rc = HG_Get_input(handle, &args);
-    return rc;
+    return rc == HG_SUCCESS ? HG_Get_input(handle, &args) : rc;
 }
 
-hg_return_t margo_free_input(hg_handle_t handle, void *in_struct)
+static hg_return_t input_free(hg_handle_t handle, void *in_struct)
 {
     struct amg_margo_args args = {.proc = NULL};
     hg_return_t rc = args_prepare(handle, true, in_struct, &args);
@@ -53,7 +50,7 @@ hg_return_t margo_free_input(hg_handle_t handle, void *in_struct)
     return rc == HG_SUCCESS ? HG_Free_input(handle, &args) : rc;
 }
 
-hg_return_t margo_get_output(hg_handle_t handle, void *out_struct)
+static hg_return_t output_get(hg_handle_t handle, void *out_struct)
 {
     const struct amg_margo_handle *data = amg_margo_handle_find(handle);
     struct amg_margo_args args = {.proc = NULL};
@@ -71,10 +68,76 @@ hg_return_t margo_get_output(hg_handle_t handle, void *out_struct)
     return args.code;
 }
 
-hg_return_t margo_free_output(hg_handle_t handle, void *out_struct)
+static hg_return_t output_free(hg_handle_t handle, void *out_struct)
 {
     struct amg_margo_args args = {.proc = NULL};
     hg_return_t rc = args_prepare(handle, false, out_struct, &args);
 
     return rc == HG_SUCCESS ? HG_Free_output(handle, &args) : rc;
+}
+
+/* The instance whose monitor is to be told, or NULL. */
+static margo_instance_id watched(hg_handle_t handle)
+{
+    margo_instance_id mid = margo_hg_handle_get_instance(handle);
+
+    return mid != MARGO_INSTANCE_NULL && AMG_MARGO_IS_WATCHED(mid)
+               ? mid
+               : MARGO_INSTANCE_NULL;
+}
+
+hg_return_t margo_get_input(hg_handle_t handle, void *in_struct)
+{
+    struct margo_monitor_get_input_args told = {
+        .handle = handle, .data = in_struct};
+    margo_instance_id mid = watched(handle);
+
+    if (mid == MARGO_INSTANCE_NULL)
+        return input_get(handle, in_struct);
+    AMG_MARGO_TELL(mid, get_input, MARGO_MONITOR_FN_START, &told);
+    told.ret = input_get(handle, in_struct);
+    AMG_MARGO_TELL(mid, get_input, MARGO_MONITOR_FN_END, &told);
+    return told.ret;
+}
+
+hg_return_t margo_free_input(hg_handle_t handle, void *in_struct)
+{
+    struct margo_monitor_free_input_args told = {
+        .handle = handle, .data = in_struct};
+    margo_instance_id mid = watched(handle);
+
+    if (mid == MARGO_INSTANCE_NULL)
+        return input_free(handle, in_struct);
+    AMG_MARGO_TELL(mid, free_input, MARGO_MONITOR_FN_START, &told);
+    told.ret = input_free(handle, in_struct);
+    AMG_MARGO_TELL(mid, free_input, MARGO_MONITOR_FN_END, &told);
+    return told.ret;
+}
+
+hg_return_t margo_get_output(hg_handle_t handle, void *out_struct)
+{
+    struct margo_monitor_get_output_args told = {
+        .handle = handle, .data = out_struct};
+    margo_instance_id mid = watched(handle);
+
+    if (mid == MARGO_INSTANCE_NULL)
+        return output_get(handle, out_struct);
+    AMG_MARGO_TELL(mid, get_output, MARGO_MONITOR_FN_START, &told);
+    told.ret = output_get(handle, out_struct);
+    AMG_MARGO_TELL(mid, get_output, MARGO_MONITOR_FN_END, &told);
+    return told.ret;
+}
+
+hg_return_t margo_free_output(hg_handle_t handle, void *out_struct)
+{
+    struct margo_monitor_free_output_args told = {
+        .handle = handle, .data = out_struct};
+    margo_instance_id mid = watched(handle);
+
+    if (mid == MARGO_INSTANCE_NULL)
+        return output_free(handle, out_struct);
+    AMG_MARGO_TELL(mid, free_output, MARGO_MONITOR_FN_START, &told);
+    told.ret = output_free(handle, out_struct);
+    AMG_MARGO_TELL(mid, free_output, MARGO_MONITOR_FN_END, &told);
+    return told.ret;
 }

@@ -71,12 +71,17 @@ static void transfer_cancel(struct margo_request_struct *req)
 static hg_return_t transfer_done(const struct hg_cb_info *info)
 {
     struct margo_request_struct *req = info->arg;
+    struct margo_monitor_bulk_transfer_cb_args told = {
+        .info = info, .request = req};
     hg_return_t ret = info->ret;
 
     request_unlist(req);
     amg_margo_request_disarm(req);
+    AMG_MARGO_TELL(req->mid, bulk_transfer_cb, MARGO_MONITOR_FN_START, &told);
     if (ret == HG_CANCELED && req->is_timed && atomic_load(&req->is_late))
         ret = HG_TIMEOUT;
+    told.ret = ret;
+    AMG_MARGO_TELL(req->mid, bulk_transfer_cb, MARGO_MONITOR_FN_END, &told);
     amg_margo_request_end(req, ret);
     return HG_SUCCESS;
 }
@@ -103,6 +108,27 @@ static hg_return_t transfer_post(margo_instance_id mid,
     return rc;
 }
 
+/* It is about to be posted, or was. */
+static AMG_APART void transfer_watch(const struct amg_margo_form *form,
+    struct margo_request_struct *req, const struct move *move,
+    margo_monitor_event_t kind, hg_return_t ret)
+{
+    struct margo_monitor_bulk_transfer_args told = {
+        .op = move->op,
+        .origin_addr = move->origin_addr,
+        .origin_handle = move->origin_handle,
+        .origin_offset = move->origin_offset,
+        .local_handle = move->local_handle,
+        .local_offset = move->local_offset,
+        .size = move->size,
+        .timeout_ms = form->timeout_ms,
+        .request = req,
+        .ret = ret,
+    };
+
+    AMG_MARGO_TELL(req->mid, bulk_transfer, kind, &told);
+}
+
 static hg_return_t transfer(margo_instance_id mid, const struct move *move,
     const struct amg_margo_form *form)
 {
@@ -120,7 +146,11 @@ static hg_return_t transfer(margo_instance_id mid, const struct move *move,
         return rc;
     req->cancel = transfer_cancel;
     amg_margo_operation_begin(mid);
+    if (AMG_MARGO_IS_WATCHED(mid))
+        transfer_watch(form, req, move, MARGO_MONITOR_FN_START, HG_SUCCESS);
     rc = transfer_post(mid, form, req, move);
+    if (AMG_MARGO_IS_WATCHED(mid))
+        transfer_watch(form, req, move, MARGO_MONITOR_FN_END, rc);
     if (rc != HG_SUCCESS)
         amg_margo_operation_end(mid);
     return amg_margo_request_posted(form, req, rc);

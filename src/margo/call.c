@@ -10,8 +10,6 @@
  * then the handle is busy. */
 #include "margo/call.h"
 
-#include <string.h>
-
 #include "base/assert.h"
 #include "margo/instance.h"
 #include "margo/rpc.h"
@@ -70,27 +68,6 @@ static void call_cancel(struct margo_request_struct *req)
     }
 }
 
-/* A call that came back: what the other side's Margo says. */
-static hg_return_t call_code(hg_handle_t handle)
-{
-    hg_size_t args_len = HG_Get_output_payload_size(handle);
-    hg_size_t len = 0;
-    void *bytes = NULL;
-    uint32_t code = 0;
-
-    if (args_len < AMG_MARGO_CODE_LEN)
-        return HG_SUCCESS;
-    /* A long output is no refusal. */
-    if (HG_Get_output_extra_buf(handle, &bytes, &len) != HG_SUCCESS ||
-        bytes != NULL)
-        return HG_SUCCESS;
-    /* In front of it may be a header of the program's own. */
-    if (HG_Get_output_buf(handle, &bytes, &len) != HG_SUCCESS || len < args_len)
-        return HG_SUCCESS;
-    memcpy(&code, (const char *)bytes + (len - args_len), sizeof(code));
-    return code < HG_RETURN_MAX ? (hg_return_t)code : HG_PROTOCOL_ERROR;
-}
-
 /* The kinds of failure that a person has to know the names of. */
 static void call_tell(const struct amg_margo_handle *data, hg_return_t ret)
 {
@@ -110,12 +87,46 @@ static void call_tell(const struct amg_margo_handle *data, hg_return_t ret)
             : "refused, that process is ending (HG_PERMISSION)");
 }
 
+/* Its callback runs; told before and after the result is known. */
+static AMG_APART void call_watch_done(const struct hg_cb_info *info,
+    struct margo_request_struct *req, margo_monitor_event_t kind,
+    hg_return_t ret)
+{
+    if (info->type == HG_CB_FORWARD) {
+        struct margo_monitor_forward_cb_args args = {
+            .info = info, .request = req, .ret = ret};
+
+        AMG_MARGO_TELL(req->mid, forward_cb, kind, &args);
+    } else {
+        struct margo_monitor_respond_cb_args args = {
+            .info = info, .request = req, .ret = ret};
+
+        AMG_MARGO_TELL(req->mid, respond_cb, kind, &args);
+    }
+}
+
+/* What became of an operation that somebody waits for. */
+static hg_return_t call_result(const struct hg_cb_info *info,
+    struct amg_margo_handle *data, struct margo_request_struct *req)
+{
+    hg_return_t ret = info->ret;
+
+    if (info->type == HG_CB_FORWARD) {
+        if (ret == HG_SUCCESS)
+            ret = amg_margo_peek_code(data->handle);
+        if (ret != HG_SUCCESS)
+            call_tell(data, ret);
+    }
+    if (ret == HG_CANCELED && req->is_timed && atomic_load(&req->is_late))
+        ret = HG_TIMEOUT;
+    return ret;
+}
+
 static hg_return_t call_done(const struct hg_cb_info *info)
 {
     struct amg_margo_handle *data = info->arg;
     struct margo_request_struct *req =
         atomic_exchange_explicit(&data->request, NULL, memory_order_acq_rel);
-    hg_return_t ret = info->ret;
 
     if (req == &abandoned) {
         amg_margo_operation_end(data->mid);
@@ -123,17 +134,43 @@ static hg_return_t call_done(const struct hg_cb_info *info)
     }
     AMG_ASSERT(req != NULL);
     amg_margo_request_disarm(req);
-    if (info->type == HG_CB_FORWARD) {
-        if (ret == HG_SUCCESS)
-            ret = call_code(data->handle);
-        if (ret != HG_SUCCESS)
-            call_tell(data, ret);
-    }
-    if (ret == HG_CANCELED && req->is_timed && atomic_load(&req->is_late))
-        ret = HG_TIMEOUT;
-    data->ret = ret;
-    amg_margo_request_end(req, ret);
+    if (AMG_MARGO_IS_WATCHED(req->mid))
+        call_watch_done(info, req, MARGO_MONITOR_FN_START, HG_SUCCESS);
+    data->ret = call_result(info, data, req);
+    if (AMG_MARGO_IS_WATCHED(req->mid))
+        call_watch_done(info, req, MARGO_MONITOR_FN_END, data->ret);
+    amg_margo_request_end(req, data->ret);
     return HG_SUCCESS;
+}
+
+/* It is about to be posted, or was. */
+static AMG_APART void call_watch_post(const struct amg_margo_form *form,
+    struct margo_request_struct *req, const struct amg_margo_args *args,
+    margo_monitor_event_t kind, hg_return_t ret)
+{
+    if (req->type == MARGO_FORWARD_REQUEST) {
+        struct margo_monitor_forward_args told = {
+            .provider_id = (uint16_t)HG_Get_info(req->handle)->id,
+            .handle = req->handle,
+            .data = args->user,
+            .timeout_ms = form->timeout_ms,
+            .request = req,
+            .ret = ret,
+        };
+
+        AMG_MARGO_TELL(req->mid, forward, kind, &told);
+    } else {
+        struct margo_monitor_respond_args told = {
+            .handle = req->handle,
+            .data = args->user,
+            .timeout_ms = form->timeout_ms,
+            .error = args->code != HG_SUCCESS,
+            .request = req,
+            .ret = ret,
+        };
+
+        AMG_MARGO_TELL(req->mid, respond, kind, &told);
+    }
 }
 
 static hg_return_t call_post(struct amg_margo_handle *data,
@@ -158,6 +195,21 @@ static hg_return_t call_post(struct amg_margo_handle *data,
     return rc;
 }
 
+/* The same for a monitor. It keeps its data in the request, which therefore
+ * must not be gone before the end of this: so it is the poster's as well. */
+static AMG_APART hg_return_t call_post_watched(struct amg_margo_handle *data,
+    const struct amg_margo_form *form, struct margo_request_struct *req,
+    amg_margo_post_fn post, struct amg_margo_args *args)
+{
+    hg_return_t rc = HG_SUCCESS;
+
+    args->watched = req;
+    call_watch_post(form, req, args, MARGO_MONITOR_FN_START, HG_SUCCESS);
+    rc = call_post(data, form, req, post, args);
+    call_watch_post(form, req, args, MARGO_MONITOR_FN_END, rc);
+    return rc;
+}
+
 hg_return_t amg_margo_call(struct amg_margo_handle *data,
     const struct amg_margo_form *form, margo_request_type type,
     amg_margo_post_fn post, struct amg_margo_args *args)
@@ -165,7 +217,6 @@ hg_return_t amg_margo_call(struct amg_margo_handle *data,
     margo_instance_id mid = data->mid;
     struct margo_request_struct place;
     struct margo_request_struct *req = NULL;
-    bool is_bare = args->user == NULL && args->parent_id == 0;
     hg_return_t rc = amg_margo_request_make(form, &place, mid, type, &req);
 
     if (rc != HG_SUCCESS)
@@ -173,7 +224,10 @@ hg_return_t amg_margo_call(struct amg_margo_handle *data,
     req->handle = data->handle;
     req->cancel = call_cancel;
     amg_margo_operation_begin(mid);
-    rc = call_post(data, form, req, post, is_bare ? NULL : args);
+    if (AMG_MARGO_IS_WATCHED(mid))
+        rc = call_post_watched(data, form, req, post, args);
+    else
+        rc = call_post(data, form, req, post, args->user == NULL ? NULL : args);
     if (rc != HG_SUCCESS)
         amg_margo_operation_end(mid);
     return amg_margo_request_posted(form, req, rc);

@@ -168,17 +168,14 @@ static hg_return_t handle_get(
     return rc;
 }
 
-hg_return_t margo_create(
-    margo_instance_id mid, hg_addr_t addr, hg_id_t id, hg_handle_t *handle)
+/* One whose use begins. */
+static hg_return_t handle_make(
+    margo_instance_id mid, hg_addr_t addr, hg_id_t id, hg_handle_t *ret_handle)
 {
     struct amg_margo_handle *data = NULL;
     hg_handle_t made = HG_HANDLE_NULL;
-    hg_return_t rc = HG_SUCCESS;
+    hg_return_t rc = handle_get(mid, addr, id, &made);
 
-    if (!AMG_CONTRACT(mid != MARGO_INSTANCE_NULL && addr != HG_ADDR_NULL &&
-                      handle != NULL))
-        return HG_INVALID_ARG;
-    rc = handle_get(mid, addr, id, &made);
     if (rc != HG_SUCCESS)
         return rc;
     data = amg_margo_handle_of(made);
@@ -192,8 +189,24 @@ hg_return_t margo_create(
     }
     data->is_served = false;
     data_begin(data, mid);
-    *handle = made;
+    *ret_handle = made;
     return HG_SUCCESS;
+}
+
+hg_return_t margo_create(
+    margo_instance_id mid, hg_addr_t addr, hg_id_t id, hg_handle_t *handle)
+{
+    struct margo_monitor_create_args told = {.addr = addr, .id = id};
+
+    if (!AMG_CONTRACT(mid != MARGO_INSTANCE_NULL && addr != HG_ADDR_NULL &&
+                      handle != NULL))
+        return HG_INVALID_ARG;
+    AMG_MARGO_TELL(mid, create, MARGO_MONITOR_FN_START, &told);
+    told.ret = handle_make(mid, addr, id, &told.handle);
+    AMG_MARGO_TELL(mid, create, MARGO_MONITOR_FN_END, &told);
+    if (told.ret == HG_SUCCESS)
+        *handle = told.handle;
+    return told.ret;
 }
 
 hg_return_t margo_ref_incr(hg_handle_t handle)
@@ -243,18 +256,11 @@ static void served_check(struct amg_margo_handle *data)
     amg_margo_handle_refuse(data->handle, HG_CANCELED);
 }
 
-hg_return_t margo_destroy(hg_handle_t handle)
+/* The program's last share is gone. */
+static hg_return_t data_end(struct amg_margo_handle *data)
 {
-    struct amg_margo_handle *data = amg_margo_handle_find(handle);
-    margo_instance_id mid = MARGO_INSTANCE_NULL;
+    margo_instance_id mid = data->mid;
 
-    if (!AMG_CONTRACT(handle != HG_HANDLE_NULL))
-        return HG_INVALID_ARG;
-    if (data == NULL || !data->is_out ||
-        atomic_fetch_sub_explicit(&data->shares, 1u, memory_order_acq_rel) !=
-            1u)
-        return HG_Destroy(handle);
-    mid = data->mid;
     if (data->user_free != NULL || data->user_data != NULL)
         data_user_free(data);
     if (data->is_served)
@@ -262,11 +268,40 @@ hg_return_t margo_destroy(hg_handle_t handle)
     atomic_store_explicit(&data->is_out, false, memory_order_release);
     /* A handle in flight, or whose output is held, is not kept: it belongs to
      * others as well. The reset gives its message back. */
-    if (!data->is_served && HG_Ref_get(handle) == 1 &&
-        HG_Reset(handle, HG_ADDR_NULL, 0) == HG_SUCCESS &&
+    if (!data->is_served && HG_Ref_get(data->handle) == 1 &&
+        HG_Reset(data->handle, HG_ADDR_NULL, 0) == HG_SUCCESS &&
         kept_push(&mid->handles, data))
         return HG_SUCCESS;
+    return HG_Destroy(data->handle);
+}
+
+static hg_return_t handle_drop(
+    hg_handle_t handle, struct amg_margo_handle *data)
+{
+    if (data != NULL && atomic_fetch_sub_explicit(
+                            &data->shares, 1u, memory_order_acq_rel) == 1u)
+        return data_end(data);
     return HG_Destroy(handle);
+}
+
+hg_return_t margo_destroy(hg_handle_t handle)
+{
+    struct amg_margo_handle *data = amg_margo_handle_find(handle);
+    struct margo_monitor_destroy_args told = {.handle = handle};
+    margo_instance_id mid = MARGO_INSTANCE_NULL;
+
+    if (!AMG_CONTRACT(handle != HG_HANDLE_NULL))
+        return HG_INVALID_ARG;
+    if (data != NULL &&
+        !atomic_load_explicit(&data->is_out, memory_order_acquire))
+        data = NULL; /* made by HG_Create() */
+    if (data == NULL || !AMG_MARGO_IS_WATCHED(data->mid))
+        return handle_drop(handle, data);
+    mid = data->mid;
+    AMG_MARGO_TELL(mid, destroy, MARGO_MONITOR_FN_START, &told);
+    told.ret = handle_drop(handle, data);
+    AMG_MARGO_TELL(mid, destroy, MARGO_MONITOR_FN_END, &told);
+    return told.ret;
 }
 
 const struct hg_info *margo_get_info(hg_handle_t handle)

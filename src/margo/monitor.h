@@ -18,9 +18,11 @@ struct amg_margo_monitoring {
     do {                                                                       \
         const struct margo_monitor *told_ = (mid)->monitoring.monitor;         \
         if (told_ != NULL && told_->on_##event != NULL)                        \
-            told_->on_##event(                                                 \
-                told_->uargs, ABT_get_wtime(), (kind), (args));              \
+            told_->on_##event(told_->uargs, ABT_get_wtime(), (kind), (args));  \
     } while (0)
+
+/* Is anybody told? For what has to be prepared before. */
+#define AMG_MARGO_IS_WATCHED(mid) ((mid)->monitoring.monitor != NULL)
 
 /* As the configuration and the environment ask; false: no memory, logged. */
 int amg_margo_monitoring_open(

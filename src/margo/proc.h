@@ -22,8 +22,11 @@
 #include "mercury_proc.h"
 #include "mercury_types.h"
 
+struct margo_request_struct;
+
 enum {
-    AMG_MARGO_CODE_LEN = 4, /* bytes in front of an output */
+    AMG_MARGO_CODE_LEN = 4,    /* bytes in front of an output */
+    AMG_MARGO_PARENT_LEN = 12, /* bytes in front of an input with a parent */
 };
 
 /* What HG is given as the struct to encode, decode or free. */
@@ -32,11 +35,18 @@ struct amg_margo_args {
     void *user;        /* the program's struct; NULL: only what is in front */
     hg_id_t parent_id; /* input; 0: none */
     hg_return_t code;  /* output */
+    /* Encoded for this request; the monitor is told. NULL: it is not. */
+    struct margo_request_struct *watched;
 };
 
 /* To be registered with HG, for whatever types: `data` is a struct
  * amg_margo_args. */
 hg_return_t amg_margo_proc_input(hg_proc_t proc, void *data);
 hg_return_t amg_margo_proc_output(hg_proc_t proc, void *data);
+
+/* The code in front of the output that came, at the origin. */
+hg_return_t amg_margo_peek_code(hg_handle_t handle);
+/* The parent in front of the input that came, at the target; 0: none. */
+hg_id_t amg_margo_peek_parent(hg_handle_t handle);
 
 #endif

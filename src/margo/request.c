@@ -174,6 +174,18 @@ static void request_wait(struct margo_request_struct *req)
         amg_margo_waiter_wait(&waiter, 1);
 }
 
+/* The same, told to the monitor. */
+static hg_return_t request_wait_told(struct margo_request_struct *req)
+{
+    struct margo_monitor_wait_args args = {.request = req};
+
+    AMG_MARGO_TELL(req->mid, wait, MARGO_MONITOR_FN_START, &args);
+    request_wait(req);
+    args.ret = req->ret;
+    AMG_MARGO_TELL(req->mid, wait, MARGO_MONITOR_FN_END, &args);
+    return args.ret;
+}
+
 hg_return_t amg_margo_request_posted(const struct amg_margo_form *form,
     struct margo_request_struct *req, hg_return_t rc)
 {
@@ -187,10 +199,8 @@ hg_return_t amg_margo_request_posted(const struct amg_margo_form *form,
         if (atomic_load(&req->is_late))
             req->cancel(req);
     }
-    if (form->blocks) {
-        request_wait(req);
-        return req->ret;
-    }
+    if (form->blocks)
+        return request_wait_told(req);
     if (form->callback != NULL)
         request_drop(req);
     else
@@ -227,8 +237,7 @@ hg_return_t margo_wait(margo_request req)
     if (!request_is_over(req) &&
         would_wait_for_itself(req->mid, "margo_wait()"))
         return HG_OTHER_ERROR;
-    request_wait(req);
-    ret = req->ret;
+    ret = request_wait_told(req);
     request_drop(req);
     return ret;
 }

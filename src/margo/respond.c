@@ -48,7 +48,8 @@ static hg_return_t respond(
     /* Before the answer leaves: what its callback does sees it. */
     was_answered = data->is_answered;
     data->is_answered = true;
-    if (form->blocks && form->timeout_ms == 0 && args.user == NULL)
+    if (form->blocks && form->timeout_ms == 0 && args.user == NULL &&
+        !AMG_MARGO_IS_WATCHED(data->mid))
         rc = HG_Respond(handle, NULL, NULL, NULL);
     else
         rc = amg_margo_call(

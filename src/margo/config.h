@@ -36,6 +36,12 @@ struct amg_margo_config {
  * that of the info, and nothing is left behind. */
 bool amg_margo_config_read(const struct margo_init_info *info,
     const char *address, int mode, struct amg_margo_config *ret_config);
+/* Completes the plan by use_progress_thread and rpc_thread_count as they are by
+ * now, and the defaults of a pool; for the child of an instance whose pools are
+ * shared, without the latter. False: a pool that is referred to does not exist,
+ * or there is no memory; the log says which. */
+bool amg_margo_config_plan(const struct amg_margo_log *log, bool is_child,
+    struct amg_margo_config *config);
 /* Also of one that is all zero. */
 void amg_margo_config_free(struct amg_margo_config *config);
 

@@ -15,6 +15,7 @@ struct amg_margo_plan {
     unsigned stream_count;
     struct amg_margo_pool_ref progress; /* the loop's pool */
     struct amg_margo_pool_ref rpc;      /* the handlers' */
+    bool rpc_is_progress;               /* they are to be the same */
 };
 
 /* Reads the arrays "pools" and "xstreams" of the section "argobots", which may

@@ -1,0 +1,392 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What an instance is asked to be: the JSON text and margo_init()'s arguments.
+ *
+ * use_progress_thread and rpc_thread_count are short forms: they are turned
+ * into pools and streams of the plan, called __progress__, __rpc__ and
+ * __rpc_<n>__. Where the text names a pool for the same purpose, the name
+ * decides. That is done apart, because who opens the class may take them back
+ * before. */
+#include "margo/config.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "amalgam_progress.h"
+#include "base/assert.h"
+#include "base/env.h"
+#include "base/mem.h"
+#include "margo.h"
+#include "margo/config_mercury.h"
+#include "margo/json.h"
+
+enum {
+    TIMEOUT_UB_MS = 100,
+    SPINDOWN_MS = 10,
+    HANDLE_CACHE = 32,
+    HANDLE_CACHE_MAX = 1 << 24,
+    HANDLERS_MAX = 1 << 24,
+    RPC_THREADS_MAX = 1024,
+    STACKS = 8,
+    STACK_BYTES = 2097152,
+    STACK_BYTES_MIN = 16384,
+    OWN_ROWS = 2 /* __primary__ and __progress__; those of __rpc__ besides */
+};
+
+#define FIELD(key, KIND, member, min, max)                                     \
+    {                                                                          \
+        key, AMG_JSON_##KIND, offsetof(struct amg_margo_config, member), min,  \
+            max, NULL                                                          \
+    }
+#define OTHER(key)                                                             \
+    {                                                                          \
+        key, AMG_JSON_ELSEWHERE, 0, 0, 0, NULL                                 \
+    }
+
+static const struct amg_json_field top_fields[] = {
+    FIELD("progress_timeout_ub_msec", UINT, progress_timeout_ub_ms, 0, INT_MAX),
+    FIELD("progress_spindown_msec", UINT, progress_spindown_ms, 0, INT_MAX),
+    FIELD("handle_cache_size", UINT, handle_cache_size, 0, HANDLE_CACHE_MAX),
+    FIELD("use_progress_thread", BOOL, use_progress_thread, 0, 0),
+    FIELD("rpc_thread_count", INT, rpc_thread_count, -1, RPC_THREADS_MAX),
+    FIELD("enable_abt_profiling", BOOL, is_profiling, 0, 0),
+    OTHER("progress_pool"),
+    OTHER("rpc_pool"),
+    OTHER("mercury"),
+    OTHER("argobots"),
+    OTHER("monitoring"),
+    OTHER("plumber"),
+    OTHER("amalgam"),
+    OTHER("version"),
+};
+
+static const struct amg_json_field argobots_fields[] = {
+    FIELD("abt_mem_max_num_stacks", UINT, max_stacks, 0, INT_MAX),
+    FIELD("abt_thread_stacksize", SIZE, stack_size, STACK_BYTES_MIN, INT_MAX),
+    FIELD("profiling_dir", TEXT, profiling_dir, 0, 0),
+    OTHER("version"),
+    OTHER("pools"),
+    OTHER("xstreams"),
+};
+
+static const struct amg_json_field amalgam_fields[] = {
+    FIELD("max_concurrent_rpcs", UINT, max_handlers, 0, HANDLERS_MAX),
+};
+
+/* Which NIC is taken is decided by src/place: a wish without effect. */
+struct plumber {
+    const char *bucket_policy;
+    const char *nic_policy;
+};
+
+static const struct amg_json_field plumber_fields[] = {
+    {"bucket_policy", AMG_JSON_TEXT, offsetof(struct plumber, bucket_policy), 0,
+        0, NULL},
+    {"nic_policy", AMG_JSON_TEXT, offsetof(struct plumber, nic_policy), 0, 0,
+        NULL},
+};
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+static void config_default(
+    const struct margo_init_info *info, struct amg_margo_config *config)
+{
+    *config = (struct amg_margo_config){
+        .progress_timeout_ub_ms = TIMEOUT_UB_MS,
+        .progress_spindown_ms = SPINDOWN_MS,
+        .handle_cache_size = HANDLE_CACHE,
+        .max_handlers = (unsigned)amg_env_number(AMG_ENV_CONCURRENT_RPCS),
+        .profiling_dir = ".",
+        .max_stacks = STACKS,
+        .stack_size = STACK_BYTES,
+        .hg_init = HG_INIT_INFO_INITIALIZER,
+        .plan.progress.index = -1,
+        .plan.rpc.index = -1,
+    };
+    if (info->hg_init_info != NULL)
+        config->hg_init = *info->hg_init_info;
+    /* The loop makes progress, unless the program chose a mode itself. */
+    if ((config->hg_init.na_init_info.progress_mode &
+            (uint8_t) ~(NA_NO_BLOCK | NA_NO_RETRY)) == 0)
+        config->hg_init.na_init_info.progress_mode |=
+            AMALGAM_NA_PROGRESS(AMALGAM_PROGRESS_CALLER, AMALGAM_WAIT_AUTO);
+}
+
+static bool section_read(const struct amg_margo_log *log,
+    struct json_object *json, const char *key,
+    const struct amg_json_field *fields, size_t count, void *target)
+{
+    struct json_object *section = NULL;
+
+    return amg_json_section(log, "", json, key, json_type_object, &section) &&
+           (section == NULL ||
+               amg_json_read(log, key, section, fields, count, target));
+}
+
+/* All but pools, streams and what refers to them. */
+static bool fields_read(
+    const struct amg_margo_log *log, int mode, struct amg_margo_config *config)
+{
+    struct json_object *json = config->json;
+    struct json_object *mercury = NULL;
+    struct json_object *monitoring = NULL;
+    struct plumber plumber = {NULL, NULL};
+
+    if (!amg_json_read(log, "", json, top_fields, COUNT(top_fields), config) ||
+        !section_read(log, json, "argobots", argobots_fields,
+            COUNT(argobots_fields), config) ||
+        !section_read(log, json, "amalgam", amalgam_fields,
+            COUNT(amalgam_fields), config) ||
+        !section_read(log, json, "plumber", plumber_fields,
+            COUNT(plumber_fields), &plumber) ||
+        !amg_json_section(
+            log, "", json, "mercury", json_type_object, &mercury) ||
+        !amg_json_section(
+            log, "", json, "monitoring", json_type_object, &monitoring))
+        return false;
+    config->is_spindown_given =
+        amg_json_get(json, "progress_spindown_msec") != NULL;
+    return amg_margo_mercury_read(
+        log, mercury, mode == MARGO_SERVER_MODE, &config->hg_init);
+}
+
+/* What the text says of a pool for `key`; a short form that says otherwise is
+ * told of. */
+static bool ref_read(const struct amg_margo_log *log,
+    struct amg_margo_config *config, const char *key, const char *short_form,
+    bool has_short, struct amg_margo_pool_ref *ref)
+{
+    struct json_object *value = amg_json_get(config->json, key);
+
+    if (value == NULL)
+        return true;
+    if (!amg_margo_pool_ref_read(log, key, value, ref))
+        return false;
+    if (has_short)
+        amg_margo_log_write(log, MARGO_LOG_WARNING,
+            "configuration: %s is without effect, because %s names a pool",
+            short_form, key);
+    return true;
+}
+
+static bool ref_is_given(const struct amg_margo_pool_ref *ref)
+{
+    return ref->name != NULL || ref->index >= 0;
+}
+
+static bool ref_set(const struct amg_margo_log *log, const char *name,
+    struct amg_margo_pool_ref *ref)
+{
+    ref->name = amg_mem_strdup(name);
+    if (ref->name == NULL)
+        amg_margo_log_write(
+            log, MARGO_LOG_ERROR, "configuration: no memory for %s", name);
+    return ref->name != NULL;
+}
+
+/* A pool and its streams, that a short form asks for; what the text defines
+ * under that name is left. */
+static bool short_add(const struct amg_margo_log *log,
+    struct amg_margo_plan *plan, const char *name, const char *stream_format,
+    int streams, struct amg_margo_pool_ref *ref)
+{
+    if (amg_margo_plan_find_pool(plan, name) < 0 &&
+        !amg_margo_plan_add_pool(log, plan, name, AMG_MARGO_POOL_FIFO_WAIT))
+        return false;
+    for (int i = 0; i < streams; i++) {
+        char stream[32];
+
+        (void)snprintf(stream, sizeof(stream), "%s%d__", stream_format, i);
+        if (strcmp(name, "__progress__") == 0)
+            (void)snprintf(stream, sizeof(stream), "%s", name);
+        if (amg_margo_plan_find_stream(plan, stream) < 0 &&
+            !amg_margo_plan_add_stream(log, plan, stream, name))
+            return false;
+    }
+    return ref_set(log, name, ref);
+}
+
+/* The stream of whoever opens the instance, __primary__, with a pool of that
+ * name where the text does not say what else it runs. */
+static bool primary_add(
+    const struct amg_margo_log *log, struct amg_margo_plan *plan)
+{
+    static const char name[] = "__primary__";
+
+    if (amg_margo_plan_find_stream(plan, name) >= 0)
+        return true;
+    if (amg_margo_plan_find_pool(plan, name) < 0 &&
+        !amg_margo_plan_add_pool(log, plan, name, AMG_MARGO_POOL_FIFO_WAIT))
+        return false;
+    return amg_margo_plan_add_stream(log, plan, name, name);
+}
+
+/* The first pool of the stream __primary__, by default. */
+static void primary_ref(const struct amg_margo_plan *plan,
+    const struct amg_margo_pool_ref **ret_ref)
+{
+    int at = amg_margo_plan_find_stream(plan, "__primary__");
+
+    AMG_ASSERT(at >= 0 && plan->streams[at].pool_count > 0);
+    *ret_ref = &plan->streams[at].pools[0];
+}
+
+/* Gives `ref`, where it is not given, what `other` says. */
+static bool ref_default(const struct amg_margo_log *log,
+    const struct amg_margo_pool_ref *other, struct amg_margo_pool_ref *ref)
+{
+    if (ref_is_given(ref))
+        return true;
+    ref->index = other->index;
+    return other->name == NULL || ref_set(log, other->name, ref);
+}
+
+/* The short forms become pools and streams. */
+static bool short_forms_plan(
+    const struct amg_margo_log *log, struct amg_margo_config *config)
+{
+    struct amg_margo_plan *plan = &config->plan;
+    int threads = config->rpc_thread_count;
+
+    if (!ref_is_given(&plan->progress) && config->use_progress_thread &&
+        !short_add(log, plan, "__progress__", "", 1, &plan->progress))
+        return false;
+    plan->rpc_is_progress = !ref_is_given(&plan->rpc) && threads < 0;
+    return ref_is_given(&plan->rpc) || threads <= 0 ||
+           short_add(log, plan, "__rpc__", "__rpc_", threads, &plan->rpc);
+}
+
+/* All that the plan refers to is in it, and what makes progress is run. */
+static bool refs_check(
+    const struct amg_margo_log *log, const struct amg_margo_plan *plan)
+{
+    int progress =
+        amg_margo_plan_resolve(log, "progress_pool", plan, &plan->progress);
+    bool is_run = false;
+
+    if (progress < 0 ||
+        amg_margo_plan_resolve(log, "rpc_pool", plan, &plan->rpc) < 0)
+        return false;
+    for (unsigned i = 0; i < plan->stream_count; i++) {
+        for (unsigned j = 0; j < plan->streams[i].pool_count; j++) {
+            char path[AMG_JSON_PATH_CAP];
+            int pool = 0;
+
+            (void)snprintf(path, sizeof(path),
+                "argobots.xstreams[%u].scheduler.pools[%u]", i, j);
+            pool = amg_margo_plan_resolve(
+                log, path, plan, &plan->streams[i].pools[j]);
+            if (pool < 0)
+                return false;
+            is_run = is_run || pool == progress;
+        }
+    }
+    if (!is_run)
+        amg_margo_log_write(log, MARGO_LOG_ERROR,
+            "configuration: no stream runs the pool %d%s%.60s that "
+            "progress_pool names, so nothing would ever move; add it to "
+            "\"pools\" of the scheduler of a stream",
+            progress, plan->pools[progress].name == NULL ? "" : ", ",
+            plan->pools[progress].name == NULL ? ""
+                                               : plan->pools[progress].name);
+    return is_run;
+}
+
+/* A child shares the pools and streams of its parent. */
+static struct json_object *argobots_of(
+    const struct amg_margo_log *log, struct json_object *json, bool is_child)
+{
+    struct json_object *argobots = amg_json_get(json, "argobots");
+
+    if (!is_child)
+        return argobots;
+    if (amg_json_get(argobots, "pools") != NULL ||
+        amg_json_get(argobots, "xstreams") != NULL)
+        amg_margo_log_write(log, MARGO_LOG_WARNING,
+            "configuration: argobots.pools and argobots.xstreams are without "
+            "effect: those of the parent instance are shared");
+    return NULL;
+}
+
+static bool plan_read(const struct amg_margo_log *log, bool is_child,
+    struct amg_margo_config *config)
+{
+    struct amg_margo_plan *plan = &config->plan;
+    int threads = config->rpc_thread_count;
+
+    return amg_margo_plan_read(log, argobots_of(log, config->json, is_child),
+               OWN_ROWS + (unsigned)(threads > 0 ? threads : 1), plan) &&
+           ref_read(log, config, "progress_pool", "use_progress_thread",
+               config->use_progress_thread, &plan->progress) &&
+           ref_read(log, config, "rpc_pool", "rpc_thread_count", threads != 0,
+               &plan->rpc) &&
+           (is_child || primary_add(log, plan));
+}
+
+bool amg_margo_config_plan(const struct amg_margo_log *log, bool is_child,
+    struct amg_margo_config *config)
+{
+    struct amg_margo_plan *plan = &config->plan;
+    const struct amg_margo_pool_ref *primary = NULL;
+
+    if (!short_forms_plan(log, config))
+        return false;
+    /* The parent's are the defaults, and known to pools.c. */
+    if (is_child)
+        return true;
+    primary_ref(plan, &primary);
+    if (!ref_default(log, primary, &plan->progress))
+        return false;
+    return ref_default(log, plan->rpc_is_progress ? &plan->progress : primary,
+               &plan->rpc) &&
+           refs_check(log, plan);
+}
+
+bool amg_margo_config_read(const struct margo_init_info *info,
+    const char *address, int mode, struct amg_margo_config *ret_config)
+{
+    struct margo_init_info none = MARGO_INIT_INFO_INITIALIZER;
+    struct amg_margo_config config;
+    struct amg_margo_log log;
+    const char *text = NULL;
+
+    if (info == NULL)
+        info = &none;
+    amg_margo_log_init(&log, info->logger);
+    config_default(info, &config);
+    text = info->json_config == NULL || info->json_config[0] == '\0'
+               ? "{}"
+               : info->json_config;
+    config.json = amg_json_parse(&log, "configuration", text);
+    if (config.json == NULL)
+        return false;
+    if (mode != MARGO_CLIENT_MODE && mode != MARGO_SERVER_MODE) {
+        amg_margo_log_write(&log, MARGO_LOG_ERROR,
+            "the mode is %d; there are MARGO_CLIENT_MODE (0) and "
+            "MARGO_SERVER_MODE (1)",
+            mode);
+        goto free_config;
+    }
+    if (address == NULL && info->hg_class == NULL) {
+        amg_margo_log_write(&log, MARGO_LOG_ERROR,
+            "the address is NULL; it names a transport, for instance \"tcp\" "
+            "or \"na+sm\", or a class is given");
+        goto free_config;
+    }
+    if (!fields_read(&log, mode, &config) ||
+        !plan_read(&log, info->parent_mid != MARGO_INSTANCE_NULL, &config))
+        goto free_config;
+    *ret_config = config;
+    return true;
+
+free_config:
+    amg_margo_config_free(&config);
+    return false;
+}
+
+void amg_margo_config_free(struct amg_margo_config *config)
+{
+    amg_margo_plan_free(&config->plan);
+    json_object_put(config->json);
+    config->json = NULL;
+}

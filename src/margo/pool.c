@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* One pool of an instance: made by a plan, or the program's. */
+#include "margo/pool.h"
+
+#include "base/assert.h"
+#include "base/mem.h"
+#include "margo/abt_error.h"
+#include "margo/kinds.h"
+
+static ABT_pool_access access_abt(int access)
+{
+    switch (access) {
+    case AMG_MARGO_ACCESS_PRIVATE:
+        return ABT_POOL_ACCESS_PRIV;
+    case AMG_MARGO_ACCESS_SPSC:
+        return ABT_POOL_ACCESS_SPSC;
+    case AMG_MARGO_ACCESS_MPSC:
+        return ABT_POOL_ACCESS_MPSC;
+    case AMG_MARGO_ACCESS_SPMC:
+        return ABT_POOL_ACCESS_SPMC;
+    default:
+        return ABT_POOL_ACCESS_MPMC;
+    }
+}
+
+static int access_of(ABT_pool pool)
+{
+    ABT_pool_access access = ABT_POOL_ACCESS_MPMC;
+
+    if (ABT_pool_get_access(pool, &access) != ABT_SUCCESS)
+        return AMG_MARGO_ACCESS_UNKNOWN;
+    switch (access) {
+    case ABT_POOL_ACCESS_PRIV:
+        return AMG_MARGO_ACCESS_PRIVATE;
+    case ABT_POOL_ACCESS_SPSC:
+        return AMG_MARGO_ACCESS_SPSC;
+    case ABT_POOL_ACCESS_MPSC:
+        return AMG_MARGO_ACCESS_MPSC;
+    case ABT_POOL_ACCESS_SPMC:
+        return AMG_MARGO_ACCESS_SPMC;
+    default:
+        return AMG_MARGO_ACCESS_MPMC;
+    }
+}
+
+struct amg_margo_pool *amg_margo_pool_wrap(const struct amg_margo_log *log,
+    const char *name, ABT_pool handle, bool is_owned)
+{
+    struct amg_margo_pool *pool = amg_mem_zalloc(sizeof(*pool));
+
+    if (pool != NULL && name != NULL)
+        pool->item.name = amg_mem_strdup(name);
+    if (pool == NULL || (name != NULL && pool->item.name == NULL)) {
+        amg_mem_free(pool);
+        amg_margo_log_write(log, MARGO_LOG_ERROR, "no memory for a pool");
+        return NULL;
+    }
+    pool->item.handle = handle;
+    pool->item.is_owned = is_owned;
+    pool->kind = AMG_MARGO_POOL_EXTERNAL;
+    pool->access = access_of(handle);
+    return pool;
+}
+
+/* What can be made: an external pool is made by whoever the text came from. */
+static ABT_pool_kind kind_choose(
+    const struct amg_margo_log *log, const struct amg_margo_pool_plan *plan)
+{
+    if (plan->kind == AMG_MARGO_POOL_EXTERNAL)
+        amg_margo_log_write(log, MARGO_LOG_WARNING,
+            "configuration: the pool %.60s is external, which a text cannot "
+            "bring: a fifo_wait pool is made in its place; "
+            "margo_add_pool_external() brings one",
+            plan->name == NULL ? "without a name" : plan->name);
+    return amg_margo_kind_abt(log, (enum amg_margo_pool_kind)plan->kind);
+}
+
+struct amg_margo_pool *amg_margo_pool_make(const struct amg_margo_log *log,
+    const struct amg_margo_pool_plan *plan, bool is_automatic)
+{
+    ABT_pool handle = ABT_POOL_NULL;
+    struct amg_margo_pool *pool = NULL;
+    int error = ABT_pool_create_basic(kind_choose(log, plan),
+        access_abt(plan->access), is_automatic ? ABT_TRUE : ABT_FALSE, &handle);
+
+    if (error != ABT_SUCCESS) {
+        char words[AMG_MARGO_ABT_ERROR_CAP];
+
+        amg_margo_log_write(log, MARGO_LOG_ERROR,
+            "the pool %.60s of kind %s was not made: %s",
+            plan->name == NULL ? "without a name" : plan->name,
+            amg_margo_pool_kind_name(plan->kind),
+            amg_margo_abt_error(error, words));
+        return NULL;
+    }
+    pool = amg_margo_pool_wrap(log, plan->name, handle, !is_automatic);
+    if (pool == NULL) {
+        (void)ABT_pool_free(&handle);
+        return NULL;
+    }
+    pool->kind = plan->kind == AMG_MARGO_POOL_EXTERNAL
+                     ? AMG_MARGO_POOL_FIFO_WAIT
+                     : plan->kind;
+    pool->access = plan->access == AMG_MARGO_ACCESS_UNKNOWN
+                       ? AMG_MARGO_ACCESS_MPMC
+                       : plan->access;
+    return pool;
+}
+
+void amg_margo_pool_end(
+    const struct amg_margo_log *log, struct amg_margo_pool *pool)
+{
+    ABT_pool handle = NULL;
+    size_t threads = 0;
+
+    if (pool == NULL)
+        return;
+    handle = amg_margo_pool_abt(pool);
+    if (pool->item.is_owned &&
+        ABT_pool_get_total_size(handle, &threads) == ABT_SUCCESS &&
+        threads > 0) {
+        amg_margo_log_write(log, MARGO_LOG_WARNING,
+            "the pool %s is left behind: %zu user-level threads in it have not "
+            "ended",
+            pool->item.name, threads);
+    } else if (pool->item.is_owned) {
+        (void)ABT_pool_free(&handle);
+    }
+    amg_mem_free(pool->item.name);
+    amg_mem_free(pool);
+}
+
+hg_return_t amg_margo_pool_add(const struct amg_margo_log *log,
+    struct amg_margo_set *set, struct amg_margo_pool *pool)
+{
+    hg_return_t rc = HG_SUCCESS;
+
+    amg_lock_take(&set->lock);
+    rc = amg_margo_list_add_locked(&set->pools, &pool->item);
+    amg_lock_give(&set->lock);
+    if (rc == HG_SUCCESS)
+        return rc;
+    amg_margo_log_write(log, MARGO_LOG_ERROR,
+        "the pool %.60s was not added: %s",
+        pool->item.name == NULL ? "without a name" : pool->item.name,
+        rc == HG_EXIST ? "the instance has one of that name or handle"
+                       : "no memory");
+    /* What the program brought stays the program's. */
+    if (pool->kind == AMG_MARGO_POOL_EXTERNAL)
+        pool->item.is_owned = false;
+    amg_margo_pool_end(log, pool);
+    return rc == HG_EXIST ? HG_INVALID_ARG : rc;
+}
+
+struct amg_margo_pool *amg_margo_pool_resolve_locked(
+    const struct amg_margo_log *log, const char *path,
+    const struct amg_margo_set *set, const struct amg_margo_pool_ref *ref)
+{
+    struct amg_margo_item *item = amg_margo_list_find_locked(&set->pools,
+        ref->name != NULL ? amg_margo_key_name(ref->name)
+                          : amg_margo_key_index((uint32_t)ref->index),
+        NULL);
+
+    if (item != NULL)
+        return (struct amg_margo_pool *)(void *)item;
+    if (ref->name != NULL)
+        amg_margo_log_write(log, MARGO_LOG_ERROR,
+            "configuration: %s names the pool '%.60s', which does not exist",
+            path, ref->name);
+    else
+        amg_margo_log_write(log, MARGO_LOG_ERROR,
+            "configuration: %s is the pool %d; there are %u, from 0 on", path,
+            ref->index, set->pools.count);
+    return NULL;
+}

@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The pools and streams of an instance: made when it opens, by its plan, and
+ * ended with it.
+ *
+ * The stream __primary__ is the caller's. Where margo has started Argobots, its
+ * scheduler is replaced by the one that the plan asks for; where the program
+ * did, the pool called __primary__ is the one that this stream runs already,
+ * and other pools of the plan are added to those. Pools of that scheduler end
+ * with it, at ABT_finalize(). */
+#include "margo/pools.h"
+
+#include <string.h>
+
+#include "base/assert.h"
+#include "base/mem.h"
+#include "margo/instance.h"
+#include "margo/pool.h"
+#include "margo/stream.h"
+
+static const char primary_name[] = "__primary__";
+
+/* Is it a pool of the stream __primary__? */
+static bool pool_is_primary(const struct amg_margo_plan *plan, unsigned index)
+{
+    int at = amg_margo_plan_find_stream(plan, primary_name);
+
+    if (at < 0)
+        return false;
+    for (unsigned i = 0; i < plan->streams[at].pool_count; i++) {
+        const struct amg_margo_pool_ref *ref = &plan->streams[at].pools[i];
+
+        if (ref->name == NULL
+                ? ref->index == (int)index
+                : plan->pools[index].name != NULL &&
+                      strcmp(ref->name, plan->pools[index].name) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* The first pool of the calling stream. */
+static struct amg_margo_pool *pool_adopt(const struct amg_margo_log *log)
+{
+    ABT_xstream self = ABT_XSTREAM_NULL;
+    ABT_pool pool = ABT_POOL_NULL;
+
+    if (ABT_xstream_self(&self) == ABT_SUCCESS &&
+        ABT_xstream_get_main_pools(self, 1, &pool) == ABT_SUCCESS)
+        return amg_margo_pool_wrap(log, primary_name, pool, false);
+    amg_margo_log_write(log, MARGO_LOG_ERROR,
+        "an instance is opened by a thread of Argobots: this one runs in no "
+        "stream, but ABT_init() was called by another. Open it there, or in a "
+        "user-level thread");
+    return NULL;
+}
+
+static bool pools_make(const struct amg_margo_log *log,
+    const struct amg_margo_plan *plan, bool is_first, struct amg_margo_set *set)
+{
+    for (unsigned i = 0; i < plan->pool_count; i++) {
+        const struct amg_margo_pool_plan *row = &plan->pools[i];
+        struct amg_margo_pool *pool = NULL;
+
+        if (!is_first && row->name != NULL &&
+            strcmp(row->name, primary_name) == 0)
+            pool = pool_adopt(log);
+        else
+            pool = amg_margo_pool_make(log, row, pool_is_primary(plan, i));
+        if (pool == NULL || amg_margo_pool_add(log, set, pool) != HG_SUCCESS)
+            return false;
+    }
+    return true;
+}
+
+static bool streams_make(const struct amg_margo_log *log,
+    const struct amg_margo_plan *plan, bool is_first, struct amg_margo_set *set)
+{
+    for (unsigned i = 0; i < plan->stream_count; i++) {
+        const struct amg_margo_stream_plan *row = &plan->streams[i];
+        hg_return_t rc = HG_SUCCESS;
+
+        if (row->name != NULL && strcmp(row->name, primary_name) == 0)
+            rc = amg_margo_stream_take(log, set, row, !is_first);
+        else
+            rc = amg_margo_stream_make(
+                log, "argobots.xstreams[]", set, row, NULL);
+        if (rc != HG_SUCCESS)
+            return false;
+    }
+    return true;
+}
+
+/* What a child's short forms ask for, unless its family has it. */
+static bool child_make(const struct amg_margo_log *log,
+    const struct amg_margo_plan *plan, struct amg_margo_set *set)
+{
+    const char *name = NULL;
+    ABT_pool known = ABT_POOL_NULL;
+
+    for (unsigned i = 0; i < plan->pool_count; i++) {
+        struct amg_margo_pool *pool = NULL;
+        struct amg_margo_key key = amg_margo_key_name(plan->pools[i].name);
+
+        if (amg_margo_set_find(set, &set->pools, key, (void **)&known, &name,
+                NULL) == HG_SUCCESS)
+            continue;
+        pool = amg_margo_pool_make(log, &plan->pools[i], false);
+        if (pool == NULL || amg_margo_pool_add(log, set, pool) != HG_SUCCESS)
+            return false;
+    }
+    for (unsigned i = 0; i < plan->stream_count; i++) {
+        struct amg_margo_key key = amg_margo_key_name(plan->streams[i].name);
+
+        if (amg_margo_set_find(set, &set->streams, key, (void **)&known, &name,
+                NULL) == HG_SUCCESS)
+            continue;
+        if (amg_margo_stream_make(log, "argobots.xstreams[]", set,
+                &plan->streams[i], NULL) != HG_SUCCESS)
+            return false;
+    }
+    return true;
+}
+
+/* The pool that the program gave, which the set knows then; else what the text
+ * says; else `otherwise`. NULL: refused, the log says why. */
+static ABT_pool pool_choose(const struct amg_margo_log *log,
+    struct amg_margo_set *set, const char *path, ABT_pool given,
+    const struct amg_margo_pool_ref *ref, ABT_pool otherwise)
+{
+    struct amg_margo_pool *pool = NULL;
+    struct amg_margo_item *item = NULL;
+
+    if (given == ABT_POOL_NULL && ref->name == NULL && ref->index < 0)
+        return otherwise;
+    amg_lock_take(&set->lock);
+    if (given != ABT_POOL_NULL)
+        item = amg_margo_list_find_locked(
+            &set->pools, amg_margo_key_handle(given), NULL);
+    else
+        pool = amg_margo_pool_resolve_locked(log, path, set, ref);
+    amg_lock_give(&set->lock);
+    if (given == ABT_POOL_NULL)
+        return pool == NULL ? ABT_POOL_NULL : amg_margo_pool_abt(pool);
+    if (item != NULL)
+        return given;
+    pool = amg_margo_pool_wrap(log, NULL, given, false);
+    if (pool == NULL || amg_margo_pool_add(log, set, pool) != HG_SUCCESS)
+        return ABT_POOL_NULL;
+    return given;
+}
+
+/* Which pools the loop and the handlers have. */
+static bool pools_choose(
+    margo_instance_id mid, const struct margo_init_info *info)
+{
+    const struct amg_margo_plan *plan = &mid->config.plan;
+    struct amg_margo_pools *pools = &mid->pools;
+    const struct amg_margo_pools *parent =
+        info->parent_mid == NULL ? NULL : &info->parent_mid->pools;
+    ABT_pool otherwise = parent == NULL ? ABT_POOL_NULL : parent->progress_pool;
+
+    pools->progress_pool = pool_choose(&mid->log, pools->set, "progress_pool",
+        info->progress_pool, &plan->progress, otherwise);
+    if (pools->progress_pool == ABT_POOL_NULL)
+        return false;
+    /* With -1 the handlers share it, wherever it comes from. */
+    if (plan->rpc_is_progress && info->rpc_pool == ABT_POOL_NULL) {
+        pools->rpc_pool = pools->progress_pool;
+        return true;
+    }
+    otherwise = parent == NULL ? ABT_POOL_NULL : parent->rpc_pool;
+    pools->rpc_pool = pool_choose(&mid->log, pools->set, "rpc_pool",
+        info->rpc_pool, &plan->rpc, otherwise);
+    return pools->rpc_pool != ABT_POOL_NULL;
+}
+
+/* Ends all that is in the set, streams first. */
+static void set_end(const struct amg_margo_log *log, struct amg_margo_set *set)
+{
+    while (set->streams.count > 0) {
+        struct amg_margo_item *item =
+            set->streams.items[set->streams.count - 1];
+
+        amg_margo_list_remove_locked(&set->streams, item);
+        amg_margo_stream_end(log, set, (struct amg_margo_stream *)(void *)item);
+    }
+    while (set->pools.count > 0) {
+        struct amg_margo_item *item = set->pools.items[set->pools.count - 1];
+
+        amg_margo_list_remove_locked(&set->pools, item);
+        amg_margo_pool_end(log, (struct amg_margo_pool *)(void *)item);
+    }
+    amg_margo_set_destroy(set);
+}
+
+static void set_leave(
+    const struct amg_margo_log *log, struct amg_margo_set *set)
+{
+    bool is_last = false;
+
+    amg_lock_take(&set->lock);
+    set->instances--;
+    is_last = set->instances == 0;
+    amg_lock_give(&set->lock);
+    if (is_last)
+        set_end(log, set);
+}
+
+static struct amg_margo_set *set_of(
+    const struct amg_margo_log *log, margo_instance_id parent)
+{
+    struct amg_margo_set *set = NULL;
+
+    if (parent != NULL) {
+        set = parent->pools.set;
+        amg_lock_take(&set->lock);
+        set->instances++;
+        amg_lock_give(&set->lock);
+        return set;
+    }
+    set = amg_margo_set_create();
+    if (set == NULL)
+        amg_margo_log_write(
+            log, MARGO_LOG_ERROR, "no memory for the list of pools");
+    return set;
+}
+
+bool amg_margo_pools_open(
+    margo_instance_id mid, const struct margo_init_info *info, bool is_first)
+{
+    const struct amg_margo_plan *plan = &mid->config.plan;
+    bool is_child = info->parent_mid != MARGO_INSTANCE_NULL;
+    struct amg_margo_set *set = NULL;
+    bool is_made = false;
+
+    if (!amg_margo_config_plan(&mid->log, is_child, &mid->config))
+        return false;
+    set = set_of(&mid->log, info->parent_mid);
+    if (set == NULL)
+        return false;
+    mid->pools = (struct amg_margo_pools){.set = set};
+    if (is_child)
+        is_made = child_make(&mid->log, plan, set);
+    else
+        is_made = pools_make(&mid->log, plan, is_first, set) &&
+                  streams_make(&mid->log, plan, is_first, set);
+    if (is_made && pools_choose(mid, info)) {
+        amg_margo_pools_retain(mid, mid->pools.progress_pool);
+        amg_margo_pools_retain(mid, mid->pools.rpc_pool);
+        return true;
+    }
+    set_leave(&mid->log, set);
+    mid->pools = (struct amg_margo_pools){ABT_POOL_NULL, ABT_POOL_NULL, NULL};
+    return false;
+}
+
+void amg_margo_pools_close(margo_instance_id mid)
+{
+    struct amg_margo_set *set = mid->pools.set;
+
+    if (set == NULL)
+        return;
+    amg_margo_pools_release(mid, mid->pools.progress_pool);
+    amg_margo_pools_release(mid, mid->pools.rpc_pool);
+    set_leave(&mid->log, set);
+    mid->pools = (struct amg_margo_pools){ABT_POOL_NULL, ABT_POOL_NULL, NULL};
+}
+
+static void pool_count(margo_instance_id mid, ABT_pool pool, int change)
+{
+    struct amg_margo_set *set = mid->pools.set;
+    struct amg_margo_item *item = NULL;
+
+    amg_lock_take(&set->lock);
+    item = amg_margo_list_find_locked(
+        &set->pools, amg_margo_key_handle(pool), NULL);
+    if (item != NULL) {
+        AMG_ASSERT(change > 0 || item->uses > 0);
+        item->uses += (unsigned)change;
+    }
+    amg_lock_give(&set->lock);
+}
+
+void amg_margo_pools_retain(margo_instance_id mid, ABT_pool pool)
+{
+    pool_count(mid, pool, 1);
+}
+
+void amg_margo_pools_release(margo_instance_id mid, ABT_pool pool)
+{
+    pool_count(mid, pool, -1);
+}

@@ -1,0 +1,395 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* One execution stream of an instance: made by a plan, or the program's.
+ *
+ * A stream uses its pools, in the sense of struct amg_margo_item, from the
+ * moment when they are looked up until it has ended: so they cannot be removed
+ * while it starts or ends, for which no lock is held. */
+#include "margo/stream.h"
+
+#include <string.h>
+
+#include "base/mem.h"
+#include "margo/abt_error.h"
+#include "margo/json.h"
+#include "margo/pool.h"
+
+static ABT_sched_predef kind_abt(int kind)
+{
+    switch (kind) {
+    case AMG_MARGO_SCHED_DEFAULT:
+        return ABT_SCHED_DEFAULT;
+    case AMG_MARGO_SCHED_BASIC:
+        return ABT_SCHED_BASIC;
+    case AMG_MARGO_SCHED_PRIO:
+        return ABT_SCHED_PRIO;
+    case AMG_MARGO_SCHED_RANDWS:
+        return ABT_SCHED_RANDWS;
+    default:
+        return ABT_SCHED_BASIC_WAIT;
+    }
+}
+
+static bool has_pool(
+    const struct amg_margo_stream *stream, const struct amg_margo_pool *pool)
+{
+    for (unsigned i = 0; i < stream->pool_count; i++)
+        if (stream->pools[i] == pool)
+            return true;
+    return false;
+}
+
+static void pool_use_locked(
+    struct amg_margo_stream *stream, struct amg_margo_pool *pool)
+{
+    if (has_pool(stream, pool))
+        return;
+    pool->item.uses++;
+    stream->pools[stream->pool_count++] = pool;
+}
+
+/* Gives its pools back and frees its memory. */
+static void stream_free(
+    struct amg_margo_set *set, struct amg_margo_stream *stream)
+{
+    amg_lock_take(&set->lock);
+    for (unsigned i = 0; i < stream->pool_count; i++)
+        stream->pools[i]->item.uses--;
+    amg_lock_give(&set->lock);
+    amg_mem_free(stream->pools);
+    amg_mem_free(stream->affinity);
+    amg_mem_free(stream->item.name);
+    amg_mem_free(stream);
+}
+
+/* With room for so many pools; NULL: no memory, the log says so. */
+static struct amg_margo_stream *stream_new(const struct amg_margo_log *log,
+    const char *name, size_t pools, unsigned affinity)
+{
+    struct amg_margo_stream *stream = amg_mem_zalloc(sizeof(*stream));
+
+    if (stream == NULL)
+        goto out;
+    stream->cpubind = -1;
+    stream->pools = amg_mem_zalloc(pools * sizeof(stream->pools[0]));
+    stream->affinity =
+        amg_mem_zalloc((affinity + 1) * sizeof(stream->affinity[0]));
+    if (name != NULL)
+        stream->item.name = amg_mem_strdup(name);
+    if (stream->pools != NULL && stream->affinity != NULL &&
+        (name == NULL || stream->item.name != NULL))
+        return stream;
+    amg_mem_free(stream->item.name);
+    amg_mem_free(stream->affinity);
+    amg_mem_free(stream->pools);
+    amg_mem_free(stream);
+out:
+    amg_margo_log_write(log, MARGO_LOG_ERROR, "no memory for a stream");
+    return NULL;
+}
+
+/* Looks its pools up; false: one is not there, the log says so. */
+static bool pools_resolve(const struct amg_margo_log *log, const char *path,
+    struct amg_margo_set *set, const struct amg_margo_stream_plan *plan,
+    struct amg_margo_stream *stream)
+{
+    char where[AMG_JSON_PATH_CAP];
+    char element[AMG_JSON_PATH_CAP];
+    bool is_found = true;
+
+    amg_json_path_key(where, path, "scheduler.pools");
+    amg_lock_take(&set->lock);
+    for (unsigned i = 0; i < plan->pool_count && is_found; i++) {
+        struct amg_margo_pool *pool = NULL;
+
+        amg_json_path_index(element, where, i);
+        pool =
+            amg_margo_pool_resolve_locked(log, element, set, &plan->pools[i]);
+        is_found = pool != NULL;
+        if (is_found)
+            pool_use_locked(stream, pool);
+    }
+    amg_lock_give(&set->lock);
+    return is_found;
+}
+
+static struct amg_margo_stream *stream_plan(const struct amg_margo_log *log,
+    const char *path, struct amg_margo_set *set,
+    const struct amg_margo_stream_plan *plan, size_t more)
+{
+    struct amg_margo_stream *stream = stream_new(
+        log, plan->name, plan->pool_count + more, plan->affinity_count);
+
+    if (stream == NULL)
+        return NULL;
+    stream->kind = plan->kind == AMG_MARGO_SCHED_EXTERNAL
+                       ? AMG_MARGO_SCHED_BASIC_WAIT
+                       : plan->kind;
+    stream->cpubind = plan->cpubind;
+    stream->affinity_count = plan->affinity_count;
+    if (plan->affinity_count > 0)
+        memcpy(stream->affinity, plan->affinity,
+            plan->affinity_count * sizeof(plan->affinity[0]));
+    if (pools_resolve(log, path, set, plan, stream))
+        return stream;
+    stream_free(set, stream);
+    return NULL;
+}
+
+/* Where the system refuses, the stream runs wherever the process may. */
+static void stream_pin(
+    const struct amg_margo_log *log, const struct amg_margo_stream *stream)
+{
+    ABT_xstream handle = amg_margo_stream_abt(stream);
+    char words[AMG_MARGO_ABT_ERROR_CAP];
+    int error = ABT_SUCCESS;
+
+    if (stream->cpubind >= 0)
+        error = ABT_xstream_set_cpubind(handle, stream->cpubind);
+    else if (stream->affinity_count > 0)
+        error = ABT_xstream_set_affinity(
+            handle, (int)stream->affinity_count, stream->affinity);
+    if (error == ABT_SUCCESS)
+        return;
+    amg_margo_log_write(log, MARGO_LOG_WARNING,
+        "the stream %s was not pinned to the core %d%s: %s",
+        stream->item.name == NULL ? "without a name" : stream->item.name,
+        stream->cpubind >= 0 ? stream->cpubind : stream->affinity[0],
+        stream->cpubind < 0 && stream->affinity_count > 1 ? " or others" : "",
+        amg_margo_abt_error(error, words));
+}
+
+/* Its pools as Argobots wants them; NULL: no memory. */
+static ABT_pool *pool_array(const struct amg_margo_stream *stream)
+{
+    ABT_pool *pools = amg_mem_alloc(stream->pool_count * sizeof(pools[0]));
+
+    for (unsigned i = 0; pools != NULL && i < stream->pool_count; i++)
+        pools[i] = amg_margo_pool_abt(stream->pools[i]);
+    return pools;
+}
+
+static hg_return_t stream_refused(const struct amg_margo_log *log,
+    const struct amg_margo_stream *stream, int error)
+{
+    char words[AMG_MARGO_ABT_ERROR_CAP];
+
+    amg_margo_log_write(log, MARGO_LOG_ERROR,
+        "the stream %.60s with a scheduler of type %s was not started: %s",
+        stream->item.name == NULL ? "without a name" : stream->item.name,
+        amg_margo_sched_kind_name(stream->kind),
+        amg_margo_abt_error(error, words));
+    return error == ABT_ERR_MEM ? HG_NOMEM : HG_OTHER_ERROR;
+}
+
+static hg_return_t stream_add(const struct amg_margo_log *log,
+    struct amg_margo_set *set, struct amg_margo_stream *stream)
+{
+    hg_return_t rc = HG_SUCCESS;
+
+    amg_lock_take(&set->lock);
+    rc = amg_margo_list_add_locked(&set->streams, &stream->item);
+    amg_lock_give(&set->lock);
+    if (rc == HG_SUCCESS)
+        return rc;
+    amg_margo_log_write(log, MARGO_LOG_ERROR,
+        "the stream %.60s was not added: %s",
+        stream->item.name == NULL ? "without a name" : stream->item.name,
+        rc == HG_EXIST ? "the instance has one of that name or handle"
+                       : "no memory");
+    return rc == HG_EXIST ? HG_INVALID_ARG : rc;
+}
+
+hg_return_t amg_margo_stream_make(const struct amg_margo_log *log,
+    const char *path, struct amg_margo_set *set,
+    const struct amg_margo_stream_plan *plan,
+    struct amg_margo_stream **ret_stream)
+{
+    struct amg_margo_stream *stream = stream_plan(log, path, set, plan, 0);
+    ABT_xstream handle = ABT_XSTREAM_NULL;
+    ABT_pool *pools = NULL;
+    int error = ABT_ERR_MEM;
+    hg_return_t rc = HG_SUCCESS;
+
+    if (stream == NULL)
+        return HG_INVALID_ARG;
+    pools = pool_array(stream);
+    if (pools != NULL)
+        error = ABT_xstream_create_basic(kind_abt(stream->kind),
+            (int)stream->pool_count, pools, ABT_SCHED_CONFIG_NULL, &handle);
+    amg_mem_free(pools);
+    if (error != ABT_SUCCESS) {
+        rc = stream_refused(log, stream, error);
+        stream_free(set, stream);
+        return rc;
+    }
+    stream->item.handle = handle;
+    stream->item.is_owned = true;
+    stream_pin(log, stream);
+    rc = stream_add(log, set, stream);
+    if (rc != HG_SUCCESS)
+        amg_margo_stream_end(log, set, stream);
+    else if (ret_stream != NULL)
+        *ret_stream = stream;
+    return rc;
+}
+
+/* The pools that a stream runs; NULL: it cannot be asked, the log says so. */
+static ABT_pool *main_pools(
+    const struct amg_margo_log *log, ABT_xstream xstream, int *ret_count)
+{
+    char words[AMG_MARGO_ABT_ERROR_CAP];
+    ABT_sched sched = ABT_SCHED_NULL;
+    ABT_pool *pools = NULL;
+    int count = 0;
+    int error = ABT_xstream_get_main_sched(xstream, &sched);
+
+    if (error == ABT_SUCCESS)
+        error = ABT_sched_get_num_pools(sched, &count);
+    if (error == ABT_SUCCESS) {
+        pools = amg_mem_alloc((size_t)(count + 1) * sizeof(pools[0]));
+        error = pools == NULL
+                    ? ABT_ERR_MEM
+                    : ABT_xstream_get_main_pools(xstream, count, pools);
+    }
+    if (error == ABT_SUCCESS) {
+        *ret_count = count;
+        return pools;
+    }
+    amg_mem_free(pools);
+    amg_margo_log_write(log, MARGO_LOG_ERROR,
+        "the pools of a stream cannot be told: %s",
+        amg_margo_abt_error(error, words));
+    return NULL;
+}
+
+/* The stream uses those pools, too, which the set knows then. */
+static hg_return_t pools_adopt(const struct amg_margo_log *log,
+    struct amg_margo_set *set, ABT_pool *pools, int count,
+    struct amg_margo_stream *stream)
+{
+    for (int i = 0; i < count; i++) {
+        struct amg_margo_key key = amg_margo_key_handle(pools[i]);
+        struct amg_margo_item *item = NULL;
+        struct amg_margo_pool *pool = NULL;
+        hg_return_t rc = HG_SUCCESS;
+
+        amg_lock_take(&set->lock);
+        item = amg_margo_list_find_locked(&set->pools, key, NULL);
+        if (item != NULL)
+            pool_use_locked(stream, (struct amg_margo_pool *)(void *)item);
+        amg_lock_give(&set->lock);
+        if (item != NULL)
+            continue;
+        pool = amg_margo_pool_wrap(log, NULL, pools[i], false);
+        rc = pool == NULL ? HG_NOMEM : amg_margo_pool_add(log, set, pool);
+        if (rc != HG_SUCCESS)
+            return rc;
+        amg_lock_take(&set->lock);
+        pool_use_locked(stream, pool);
+        amg_lock_give(&set->lock);
+    }
+    return HG_SUCCESS;
+}
+
+hg_return_t amg_margo_stream_wrap(const struct amg_margo_log *log,
+    struct amg_margo_set *set, const char *name, ABT_xstream xstream,
+    bool is_owned, struct amg_margo_stream **ret_stream)
+{
+    struct amg_margo_stream *stream = NULL;
+    hg_return_t rc = HG_NOMEM;
+    int count = 0;
+    ABT_pool *pools = main_pools(log, xstream, &count);
+
+    if (pools == NULL)
+        return HG_OTHER_ERROR;
+    stream = stream_new(log, name, (size_t)count + 1, 0);
+    if (stream == NULL)
+        goto free_pools;
+    stream->item.handle = xstream;
+    stream->kind = AMG_MARGO_SCHED_EXTERNAL;
+    rc = pools_adopt(log, set, pools, count, stream);
+    if (rc == HG_SUCCESS)
+        rc = stream_add(log, set, stream);
+    if (rc != HG_SUCCESS) {
+        stream_free(set, stream);
+        goto free_pools;
+    }
+    stream->item.is_owned = is_owned;
+    if (ret_stream != NULL)
+        *ret_stream = stream;
+
+free_pools:
+    amg_mem_free(pools);
+    return rc;
+}
+
+/* Gives the calling stream a scheduler with these pools. */
+static hg_return_t sched_replace(
+    const struct amg_margo_log *log, struct amg_margo_stream *stream)
+{
+    ABT_pool *pools = pool_array(stream);
+    int error = ABT_ERR_MEM;
+
+    if (pools != NULL)
+        error = ABT_xstream_set_main_sched_basic(amg_margo_stream_abt(stream),
+            kind_abt(stream->kind), (int)stream->pool_count, pools);
+    amg_mem_free(pools);
+    return error == ABT_SUCCESS ? HG_SUCCESS
+                                : stream_refused(log, stream, error);
+}
+
+hg_return_t amg_margo_stream_take(const struct amg_margo_log *log,
+    struct amg_margo_set *set, const struct amg_margo_stream_plan *plan,
+    bool keeps)
+{
+    ABT_xstream self = ABT_XSTREAM_NULL;
+    struct amg_margo_stream *stream = NULL;
+    hg_return_t rc = HG_OTHER_ERROR;
+    ABT_pool *pools = NULL;
+    int count = 0;
+
+    if (ABT_xstream_self(&self) == ABT_SUCCESS)
+        pools = main_pools(log, self, &count);
+    if (pools == NULL)
+        return HG_OTHER_ERROR;
+    stream = stream_plan(
+        log, "argobots.xstreams[__primary__]", set, plan, (size_t)count);
+    if (stream == NULL) {
+        rc = HG_INVALID_ARG;
+        goto free_pools;
+    }
+    stream->item.handle = self;
+    stream->is_primary = true;
+    rc = HG_SUCCESS;
+    if (keeps)
+        rc = pools_adopt(log, set, pools, count, stream);
+    /* Nothing is planned besides what it runs already? */
+    if (rc == HG_SUCCESS && !(keeps && stream->pool_count == (unsigned)count))
+        rc = sched_replace(log, stream);
+    if (rc == HG_SUCCESS) {
+        stream_pin(log, stream);
+        rc = stream_add(log, set, stream);
+    }
+    if (rc != HG_SUCCESS)
+        stream_free(set, stream);
+
+free_pools:
+    amg_mem_free(pools);
+    return rc;
+}
+
+void amg_margo_stream_end(const struct amg_margo_log *log,
+    struct amg_margo_set *set, struct amg_margo_stream *stream)
+{
+    ABT_xstream handle = amg_margo_stream_abt(stream);
+    char words[AMG_MARGO_ABT_ERROR_CAP];
+    int error = ABT_SUCCESS;
+
+    if (stream->item.is_owned)
+        error = ABT_xstream_free(&handle);
+    if (error != ABT_SUCCESS)
+        amg_margo_log_write(log, MARGO_LOG_ERROR,
+            "the stream %s did not end: %s", stream->item.name,
+            amg_margo_abt_error(error, words));
+    stream_free(set, stream);
+}

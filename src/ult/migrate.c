@@ -7,11 +7,13 @@
 #include "ult/stream.h"
 #include "ult/upool.h"
 
-void amg_ult_migrate_now(struct amg_ult *ult, struct amg_upool *target)
+void amg_ult_migrate_now(struct amg_ult *ult)
 {
-    /* A wish that came meanwhile stays for the next time. */
-    (void)atomic_compare_exchange_strong_explicit(&ult->migrates_to, &target,
-        NULL, memory_order_acquire, memory_order_acquire);
+    struct amg_upool *target =
+        atomic_exchange_explicit(&ult->migrates_to, NULL, memory_order_acquire);
+
+    if (target == NULL)
+        return;
     ult->pool = target;
     if (ult->on_migration != NULL)
         ult->on_migration(amg_ult_handle(ult), ult->on_migration_arg);

@@ -6,16 +6,12 @@
 #include "ult/ult.h"
 
 /* By who is about to push it: follows the wish, if there is one. */
-void amg_ult_migrate_now(struct amg_ult *ult, struct amg_upool *target);
+void amg_ult_migrate_now(struct amg_ult *ult);
 
 static inline void amg_ult_migrate(struct amg_ult *ult)
 {
-    /* Acquire: pairs with the release of who asked. */
-    struct amg_upool *target =
-        atomic_load_explicit(&ult->migrates_to, memory_order_acquire);
-
-    if (target != NULL)
-        amg_ult_migrate_now(ult, target);
+    if (atomic_load_explicit(&ult->migrates_to, memory_order_relaxed) != NULL)
+        amg_ult_migrate_now(ult);
 }
 
 #endif

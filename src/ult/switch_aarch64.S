@@ -8,7 +8,6 @@
  *  128  x27 x28  144  x29 x30   160  fpcr, and 8 bytes that fill up */
     .text
     .globl  amg_switch
-    .hidden amg_switch
     .type   amg_switch, %function
     .p2align 4
 amg_switch:

@@ -8,7 +8,6 @@
  *   56  where it goes on */
     .text
     .globl  amg_switch
-    .hidden amg_switch
     .type   amg_switch, @function
     .p2align 4
 amg_switch:

@@ -81,7 +81,7 @@ static margo_instance_id instance_open(
     struct margo_init_info info = MARGO_INIT_INFO_INITIALIZER;
 
     hg_init.na_init_info.progress_mode =
-        AMALGAM_NA_PROGRESS(AMALGAM_PROGRESS_AUTO, how->wait);
+        AMALGAM_NA_PROGRESS(AMALGAM_PROGRESS_CALLER, how->wait);
     info.json_config = how->json;
     info.hg_init_info = &hg_init;
     if (like->is_collective)

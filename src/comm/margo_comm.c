@@ -75,8 +75,9 @@ static hg_class_t *class_open(void *arg, const char *address, bool is_listening,
             "opens its own; leave na_class NULL");
         return NULL;
     }
-    /* Margo's own threads make the progress. */
-    init.progress = AMALGAM_PROGRESS_CALLER;
+    /* Margo's own threads make the progress, or who the program has named. */
+    if (init.progress == AMALGAM_PROGRESS_AUTO)
+        init.progress = AMALGAM_PROGRESS_CALLER;
     if (amg_init_class(&init, &cls) != HG_SUCCESS)
         return NULL;
     if (cls->domains[AMG_ROUTE_MPI] != NULL)

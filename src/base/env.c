@@ -78,6 +78,19 @@ static const struct amg_env_var env_vars[AMG_ENV_COUNT] = {
     [AMG_ENV_MARGO_LOG_LEVEL] = {"MARGO_LOG_LEVEL", "", 0, 0, 0,
         "lines of Margo that are shown: trace, debug, info, warning (the "
         "default), error or critical"},
+    [AMG_ENV_MONITORING] = {"MARGO_ENABLE_MONITORING", "", 0, 0, 0,
+        "anything but 0, false, no or off: Margo instances keep statistics and "
+        "time series, and write them as they end"},
+    [AMG_ENV_MONITORING_PREFIX] = {"MARGO_MONITORING_FILENAME_PREFIX", "", 0, 0,
+        0,
+        "what the names of those files begin with where the instance's text "
+        "does not say (margo); may have folders in it"},
+    [AMG_ENV_MONITORING_NO_STATS] = {"MARGO_MONITORING_DISABLE_STATISTICS", "",
+        0, 0, 0, "anything but 0, false, no or off: no statistics"},
+    [AMG_ENV_MONITORING_NO_SERIES] = {"MARGO_MONITORING_DISABLE_TIME_SERIES",
+        "", 0, 0, 0, "anything but 0, false, no or off: no time series"},
+    [AMG_ENV_MARGO_OUTPUT_DIR] = {"MARGO_OUTPUT_DIR", "", 0, 0, 0,
+        "folder of the files that Margo writes under a relative name"},
     [AMG_ENV_LOG_LEVEL] = {"HG_LOG_LEVEL", "", 0, 0, 0,
         "none, fatal, error, warning (the default), info or debug"},
     [AMG_ENV_LOG_SUBSYS] = {"HG_LOG_SUBSYS", "", 0, 0, 0,

@@ -111,9 +111,10 @@ static hg_return_t transfer_post(margo_instance_id mid,
 /* It is about to be posted, or was. */
 static AMG_APART void transfer_watch(const struct amg_margo_form *form,
     struct margo_request_struct *req, const struct move *move,
-    margo_monitor_event_t kind, hg_return_t ret)
+    margo_monitor_event_t kind, hg_return_t ret, margo_monitor_data_t *uctx)
 {
     struct margo_monitor_bulk_transfer_args told = {
+        .uctx = *uctx,
         .op = move->op,
         .origin_addr = move->origin_addr,
         .origin_handle = move->origin_handle,
@@ -127,6 +128,7 @@ static AMG_APART void transfer_watch(const struct amg_margo_form *form,
     };
 
     AMG_MARGO_TELL(req->mid, bulk_transfer, kind, &told);
+    *uctx = told.uctx;
 }
 
 static hg_return_t transfer(margo_instance_id mid, const struct move *move,
@@ -134,6 +136,7 @@ static hg_return_t transfer(margo_instance_id mid, const struct move *move,
 {
     struct margo_request_struct place;
     struct margo_request_struct *req = NULL;
+    margo_monitor_data_t uctx = {.p = NULL};
     hg_return_t rc = HG_SUCCESS;
 
     if (!AMG_CONTRACT(mid != MARGO_INSTANCE_NULL &&
@@ -147,10 +150,11 @@ static hg_return_t transfer(margo_instance_id mid, const struct move *move,
     req->cancel = transfer_cancel;
     amg_margo_operation_begin(mid);
     if (AMG_MARGO_IS_WATCHED(mid))
-        transfer_watch(form, req, move, MARGO_MONITOR_FN_START, HG_SUCCESS);
+        transfer_watch(
+            form, req, move, MARGO_MONITOR_FN_START, HG_SUCCESS, &uctx);
     rc = transfer_post(mid, form, req, move);
     if (AMG_MARGO_IS_WATCHED(mid))
-        transfer_watch(form, req, move, MARGO_MONITOR_FN_END, rc);
+        transfer_watch(form, req, move, MARGO_MONITOR_FN_END, rc, &uctx);
     if (rc != HG_SUCCESS)
         amg_margo_operation_end(mid);
     return amg_margo_request_posted(form, req, rc);

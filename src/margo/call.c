@@ -87,21 +87,24 @@ static void call_tell(const struct amg_margo_handle *data, hg_return_t ret)
             : "refused, that process is ending (HG_PERMISSION)");
 }
 
-/* Its callback runs; told before and after the result is known. */
+/* Its callback runs; told before and after the result is known. `uctx` is the
+ * monitor's, from the one to the other. */
 static AMG_APART void call_watch_done(const struct hg_cb_info *info,
     struct margo_request_struct *req, margo_monitor_event_t kind,
-    hg_return_t ret)
+    hg_return_t ret, margo_monitor_data_t *uctx)
 {
     if (info->type == HG_CB_FORWARD) {
         struct margo_monitor_forward_cb_args args = {
-            .info = info, .request = req, .ret = ret};
+            .uctx = *uctx, .info = info, .request = req, .ret = ret};
 
         AMG_MARGO_TELL(req->mid, forward_cb, kind, &args);
+        *uctx = args.uctx;
     } else {
         struct margo_monitor_respond_cb_args args = {
-            .info = info, .request = req, .ret = ret};
+            .uctx = *uctx, .info = info, .request = req, .ret = ret};
 
         AMG_MARGO_TELL(req->mid, respond_cb, kind, &args);
+        *uctx = args.uctx;
     }
 }
 
@@ -127,6 +130,7 @@ static hg_return_t call_done(const struct hg_cb_info *info)
     struct amg_margo_handle *data = info->arg;
     struct margo_request_struct *req =
         atomic_exchange_explicit(&data->request, NULL, memory_order_acq_rel);
+    margo_monitor_data_t uctx = {.p = NULL};
 
     if (req == &abandoned) {
         amg_margo_operation_end(data->mid);
@@ -135,22 +139,30 @@ static hg_return_t call_done(const struct hg_cb_info *info)
     AMG_ASSERT(req != NULL);
     amg_margo_request_disarm(req);
     if (AMG_MARGO_IS_WATCHED(req->mid))
-        call_watch_done(info, req, MARGO_MONITOR_FN_START, HG_SUCCESS);
+        call_watch_done(info, req, MARGO_MONITOR_FN_START, HG_SUCCESS, &uctx);
     data->ret = call_result(info, data, req);
     if (AMG_MARGO_IS_WATCHED(req->mid))
-        call_watch_done(info, req, MARGO_MONITOR_FN_END, data->ret);
+        call_watch_done(info, req, MARGO_MONITOR_FN_END, data->ret, &uctx);
     amg_margo_request_end(req, data->ret);
     return HG_SUCCESS;
 }
 
+/* What is told of a post at its begin and again at its end, when the handle may
+ * be gone already. */
+struct post_watch {
+    margo_monitor_data_t uctx; /* the monitor's */
+    uint16_t provider_id;
+};
+
 /* It is about to be posted, or was. */
 static AMG_APART void call_watch_post(const struct amg_margo_form *form,
     struct margo_request_struct *req, const struct amg_margo_args *args,
-    margo_monitor_event_t kind, hg_return_t ret)
+    margo_monitor_event_t kind, hg_return_t ret, struct post_watch *watch)
 {
     if (req->type == MARGO_FORWARD_REQUEST) {
         struct margo_monitor_forward_args told = {
-            .provider_id = (uint16_t)HG_Get_info(req->handle)->id,
+            .uctx = watch->uctx,
+            .provider_id = watch->provider_id,
             .handle = req->handle,
             .data = args->user,
             .timeout_ms = form->timeout_ms,
@@ -159,8 +171,10 @@ static AMG_APART void call_watch_post(const struct amg_margo_form *form,
         };
 
         AMG_MARGO_TELL(req->mid, forward, kind, &told);
+        watch->uctx = told.uctx;
     } else {
         struct margo_monitor_respond_args told = {
+            .uctx = watch->uctx,
             .handle = req->handle,
             .data = args->user,
             .timeout_ms = form->timeout_ms,
@@ -170,6 +184,7 @@ static AMG_APART void call_watch_post(const struct amg_margo_form *form,
         };
 
         AMG_MARGO_TELL(req->mid, respond, kind, &told);
+        watch->uctx = told.uctx;
     }
 }
 
@@ -201,12 +216,15 @@ static AMG_APART hg_return_t call_post_watched(struct amg_margo_handle *data,
     const struct amg_margo_form *form, struct margo_request_struct *req,
     amg_margo_post_fn post, struct amg_margo_args *args)
 {
+    struct post_watch watch = {
+        .provider_id = (uint16_t)HG_Get_info(req->handle)->id};
     hg_return_t rc = HG_SUCCESS;
 
     args->watched = req;
-    call_watch_post(form, req, args, MARGO_MONITOR_FN_START, HG_SUCCESS);
+    call_watch_post(
+        form, req, args, MARGO_MONITOR_FN_START, HG_SUCCESS, &watch);
     rc = call_post(data, form, req, post, args);
-    call_watch_post(form, req, args, MARGO_MONITOR_FN_END, rc);
+    call_watch_post(form, req, args, MARGO_MONITOR_FN_END, rc, &watch);
     return rc;
 }
 

@@ -8,25 +8,31 @@
 #include "margo-monitoring.h"
 #include "margo.h"
 
+/* Written while the instance opens and closes, when nobody tells. */
 struct amg_margo_monitoring {
-    struct margo_monitor *monitor; /* NULL: nobody is told */
+    const struct margo_monitor *monitor; /* `own`; NULL: nobody is told */
+    struct margo_monitor own;
 };
 
-/* AMG_MARGO_TELL(mid, forward, MARGO_MONITOR_FN_START, args): one test where
- * nobody is told. */
+/* AMG_MARGO_TELL(mid, forward, MARGO_MONITOR_FN_START, &args): one test where
+ * nobody is told. No lock is held. The end of what completes a request is told
+ * before its waiter is let go, and no request is told of that may be gone. */
 #define AMG_MARGO_TELL(mid, event, kind, args)                                 \
     do {                                                                       \
         const struct margo_monitor *told_ = (mid)->monitoring.monitor;         \
-        if (told_ != NULL && told_->on_##event != NULL)                        \
+        if (__builtin_expect(told_ != NULL, 0) && told_->on_##event != NULL)   \
             told_->on_##event(told_->uargs, ABT_get_wtime(), (kind), (args));  \
     } while (0)
 
-/* Is anybody told? For what has to be prepared before. */
+/* Does anybody listen, for what costs more than a call? */
 #define AMG_MARGO_IS_WATCHED(mid) ((mid)->monitoring.monitor != NULL)
 
-/* As the configuration and the environment ask; false: no memory, logged. */
+/* As the information, the configuration and the environment ask, once the class
+ * is open and the configuration read. -1: refused, or no memory; logged. */
 int amg_margo_monitoring_open(
     margo_instance_id mid, const struct margo_init_info *info);
+/* After the last event; the pools are there still. Also of what was never
+ * opened. */
 void amg_margo_monitoring_close(margo_instance_id mid);
 
 #endif

@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A pool of exposed buffers that are lent again and again.
+ *
+ * The buffers are library memory, which has the shortest ways to peers. One
+ * that comes back while somebody waits is handed to who has waited longest, and
+ * so never seen by those who come later. */
+#include "margo/bulk_pool.h"
+
+#include "base/assert.h"
+#include "base/list.h"
+#include "base/lock.h"
+#include "base/map.h"
+#include "base/mem.h"
+#include "margo/request.h"
+
+struct pool_buffer {
+    struct pool_buffer *next; /* of those that are there */
+    hg_bulk_t bulk;
+    bool is_lent;
+};
+
+/* Who waits for a buffer; on its stack. */
+struct pool_waiter {
+    struct amg_link link;
+    struct amg_margo_waiter waiter;
+    hg_bulk_t bulk; /* what it is given, before it is rung */
+};
+
+/* Owned by its creator. */
+struct margo_bulk_pool {
+    margo_instance_id mid;
+    struct amg_map by_bulk; /* to the buffers; constant */
+    size_t count;
+    struct amg_lock lock; /* guards what follows */
+    struct pool_buffer *first;
+    size_t lent;
+    struct amg_list waiters;
+    struct pool_buffer buffers[];
+};
+
+static void pool_free(struct margo_bulk_pool *pool)
+{
+    for (size_t i = 0; i < pool->count; i++)
+        if (pool->buffers[i].bulk != HG_BULK_NULL)
+            (void)margo_bulk_free(pool->buffers[i].bulk);
+    amg_map_fini(&pool->by_bulk, NULL);
+    amg_mem_free(pool);
+}
+
+static hg_return_t buffer_init(struct margo_bulk_pool *pool,
+    struct pool_buffer *buffer, hg_size_t size, hg_uint8_t flag)
+{
+    hg_return_t rc =
+        margo_bulk_create(pool->mid, 1, NULL, &size, flag, &buffer->bulk);
+
+    if (rc != HG_SUCCESS) {
+        buffer->bulk = HG_BULK_NULL;
+        margo_error(pool->mid,
+            "bulk pool: a buffer of %llu bytes with flags %#x cannot be "
+            "exposed: %s",
+            (unsigned long long)size, (unsigned)flag, HG_Error_to_string(rc));
+        return rc == HG_NOMEM ? HG_NOMEM_ERROR : HG_OTHER_ERROR;
+    }
+    if (amg_map_put(&pool->by_bulk, (uint64_t)(uintptr_t)buffer->bulk,
+            buffer) != HG_SUCCESS)
+        return HG_NOMEM_ERROR;
+    buffer->next = pool->first;
+    pool->first = buffer;
+    return HG_SUCCESS;
+}
+
+hg_return_t margo_bulk_pool_create(margo_instance_id mid, hg_size_t count,
+    hg_size_t size, hg_uint8_t flag, margo_bulk_pool_t *pool)
+{
+    struct margo_bulk_pool *made = NULL;
+    hg_return_t rc = HG_SUCCESS;
+
+    if (mid == MARGO_INSTANCE_NULL || pool == NULL || count == 0 || size == 0 ||
+        size > PTRDIFF_MAX / count ||
+        count > PTRDIFF_MAX / (2 * sizeof(made->buffers[0])))
+        return HG_INVALID_ARG;
+    made = amg_mem_zalloc(sizeof(*made) + count * sizeof(made->buffers[0]));
+    if (made == NULL)
+        return HG_NOMEM_ERROR;
+    made->mid = mid;
+    made->count = count;
+    amg_lock_init(&made->lock);
+    amg_list_init(&made->waiters);
+    for (size_t i = 0; i < count; i++) {
+        rc = buffer_init(made, &made->buffers[i], size, flag);
+        if (rc != HG_SUCCESS) {
+            pool_free(made);
+            return rc;
+        }
+    }
+    *pool = made;
+    return HG_SUCCESS;
+}
+
+size_t amg_margo_bulk_pool_lent(struct margo_bulk_pool *pool)
+{
+    size_t lent = 0;
+
+    amg_lock_take(&pool->lock);
+    lent = pool->lent;
+    amg_lock_give(&pool->lock);
+    return lent;
+}
+
+int margo_bulk_pool_destroy(margo_bulk_pool_t pool)
+{
+    size_t lent = 0;
+
+    if (pool == MARGO_BULK_POOL_NULL)
+        return -1;
+    lent = amg_margo_bulk_pool_lent(pool);
+    if (lent > 0) {
+        margo_error(pool->mid,
+            "bulk pool: %zu of %zu buffers are lent out, and nothing was "
+            "destroyed; give them back by margo_bulk_pool_release() first",
+            lent, pool->count);
+        return -1;
+    }
+    pool_free(pool);
+    return 0;
+}
+
+/* The next buffer, or NULL. */
+static struct pool_buffer *buffer_take_locked(struct margo_bulk_pool *pool)
+{
+    struct pool_buffer *buffer = pool->first;
+
+    if (buffer == NULL)
+        return NULL;
+    pool->first = buffer->next;
+    buffer->is_lent = true;
+    pool->lent++;
+    return buffer;
+}
+
+int margo_bulk_pool_get(margo_bulk_pool_t pool, hg_bulk_t *bulk)
+{
+    struct pool_buffer *buffer = NULL;
+    struct pool_waiter own = {.bulk = HG_BULK_NULL};
+
+    if (pool == MARGO_BULK_POOL_NULL || bulk == NULL)
+        return -1;
+    amg_lock_take(&pool->lock);
+    buffer = buffer_take_locked(pool);
+    if (buffer == NULL) {
+        amg_margo_waiter_init(&own.waiter);
+        amg_list_push(&pool->waiters, &own.link);
+    }
+    amg_lock_give(&pool->lock);
+    if (buffer != NULL) {
+        *bulk = buffer->bulk;
+        return 0;
+    }
+    amg_margo_waiter_wait(&own.waiter, 1);
+    *bulk = own.bulk;
+    return 0;
+}
+
+int margo_bulk_pool_tryget(margo_bulk_pool_t pool, hg_bulk_t *bulk)
+{
+    struct pool_buffer *buffer = NULL;
+
+    if (pool == MARGO_BULK_POOL_NULL || bulk == NULL)
+        return -1;
+    amg_lock_take(&pool->lock);
+    buffer = buffer_take_locked(pool);
+    amg_lock_give(&pool->lock);
+    *bulk = buffer == NULL ? HG_BULK_NULL : buffer->bulk;
+    return 0;
+}
+
+bool amg_margo_bulk_pool_has(const struct margo_bulk_pool *pool, hg_bulk_t bulk)
+{
+    return amg_map_get(&pool->by_bulk, (uint64_t)(uintptr_t)bulk) != NULL;
+}
+
+/* It goes to who has waited longest, who is returned, or among the others. */
+static struct pool_waiter *buffer_give_locked(
+    struct margo_bulk_pool *pool, struct pool_buffer *buffer)
+{
+    struct amg_link *link = amg_list_pop(&pool->waiters);
+    struct pool_waiter *next = NULL;
+
+    if (link != NULL) {
+        next = AMG_OBJECT(link, struct pool_waiter, link);
+        next->bulk = buffer->bulk;
+        return next;
+    }
+    buffer->is_lent = false;
+    buffer->next = pool->first;
+    pool->first = buffer;
+    pool->lent--;
+    return NULL;
+}
+
+int margo_bulk_pool_release(margo_bulk_pool_t pool, hg_bulk_t bulk)
+{
+    struct pool_buffer *buffer = NULL;
+    struct pool_waiter *next = NULL;
+    bool was_lent = false;
+
+    if (pool == MARGO_BULK_POOL_NULL || bulk == HG_BULK_NULL)
+        return -1;
+    buffer = amg_map_get(&pool->by_bulk, (uint64_t)(uintptr_t)bulk);
+    if (buffer != NULL) {
+        amg_lock_take(&pool->lock);
+        was_lent = buffer->is_lent;
+        if (was_lent)
+            next = buffer_give_locked(pool, buffer);
+        amg_lock_give(&pool->lock);
+    }
+    if (!was_lent) {
+        margo_error(pool->mid,
+            "bulk pool: handle %p is none that this pool has lent out",
+            (void *)bulk);
+        return -1;
+    }
+    if (next != NULL)
+        amg_margo_waiter_ring(&next->waiter);
+    return 0;
+}

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The monitor of an instance: which one it is, and what programs may do with
+ * it. */
+#include "margo/monitor.h"
+
+#include <json-c/json.h>
+
+#include "base/env.h"
+#include "margo/instance.h"
+#include "margo/handle.h"
+#include "margo/json.h"
+#include "margo/monitor_config.h"
+#include "margo/request.h"
+
+/* The one that was asked for, or NULL. */
+static const struct margo_monitor *monitor_wanted(
+    margo_instance_id mid, const struct margo_init_info *info)
+{
+    if (info != NULL && info->monitor != NULL)
+        return info->monitor;
+    if (amg_json_get(mid->config.json, "monitoring") != NULL ||
+        amg_monitor_env_is_on(AMG_ENV_MONITORING))
+        return margo_default_monitor;
+    return NULL;
+}
+
+int amg_margo_monitoring_open(
+    margo_instance_id mid, const struct margo_init_info *info)
+{
+    struct amg_margo_monitoring *monitoring = &mid->monitoring;
+    const struct margo_monitor *wanted = monitor_wanted(mid, info);
+    struct json_object *section = NULL;
+    struct json_object *config = NULL;
+
+    monitoring->monitor = NULL;
+    if (wanted == NULL)
+        return 0;
+    if (!amg_json_section(&mid->log, "", mid->config.json, "monitoring",
+            json_type_object, &section) ||
+        !amg_json_section(&mid->log, "monitoring", section, "config",
+            json_type_object, &config))
+        return -1;
+    monitoring->own = *wanted;
+    if (wanted->initialize != NULL) {
+        void *uargs = wanted->initialize(mid, wanted->uargs, config);
+
+        /* Another one's initialize() may well have nothing to give back. */
+        if (uargs == NULL && wanted == margo_default_monitor)
+            return -1;
+        monitoring->own.uargs = uargs;
+    }
+    monitoring->monitor = &monitoring->own;
+    return 0;
+}
+
+void amg_margo_monitoring_close(margo_instance_id mid)
+{
+    const struct margo_monitor *monitor = mid->monitoring.monitor;
+
+    mid->monitoring.monitor = NULL;
+    if (monitor != NULL && monitor->finalize != NULL)
+        monitor->finalize(monitor->uargs);
+}
+
+hg_return_t margo_monitor_dump(margo_instance_id mid,
+    margo_monitor_dump_fn dump_fn, void *dump_args, bool reset)
+{
+    const struct margo_monitor *monitor = NULL;
+
+    if (mid == MARGO_INSTANCE_NULL || dump_fn == NULL)
+        return HG_INVALID_ARG;
+    monitor = mid->monitoring.monitor;
+    if (monitor == NULL || monitor->dump == NULL)
+        return HG_NOENTRY;
+    monitor->dump(monitor->uargs, dump_fn, dump_args, reset);
+    return HG_SUCCESS;
+}
+
+hg_return_t margo_monitor_call_user(margo_instance_id mid,
+    margo_monitor_event_t event_type, margo_monitor_user_args_t args)
+{
+    const struct margo_monitor *monitor = NULL;
+
+    if (mid == MARGO_INSTANCE_NULL || event_type < MARGO_MONITOR_FN_START ||
+        event_type > MARGO_MONITOR_POINT)
+        return HG_INVALID_ARG;
+    monitor = mid->monitoring.monitor;
+    if (monitor == NULL || monitor->on_user == NULL)
+        return HG_NOENTRY;
+    monitor->on_user(monitor->uargs, ABT_get_wtime(), event_type, args);
+    return HG_SUCCESS;
+}
+
+hg_return_t margo_set_monitoring_data(
+    hg_handle_t handle, margo_monitor_data_t data)
+{
+    struct amg_margo_handle *kept = amg_margo_handle_find(handle);
+
+    if (handle == HG_HANDLE_NULL)
+        return HG_INVALID_ARG;
+    if (kept == NULL)
+        return HG_NOENTRY;
+    kept->monitor_data = data;
+    return HG_SUCCESS;
+}
+
+hg_return_t margo_get_monitoring_data(
+    hg_handle_t handle, margo_monitor_data_t *data)
+{
+    const struct amg_margo_handle *kept = amg_margo_handle_find(handle);
+
+    if (handle == HG_HANDLE_NULL || data == NULL)
+        return HG_INVALID_ARG;
+    if (kept == NULL)
+        return HG_NOENTRY;
+    *data = kept->monitor_data;
+    return HG_SUCCESS;
+}
+
+hg_return_t margo_request_set_monitoring_data(
+    margo_request req, margo_monitor_data_t data)
+{
+    if (req == MARGO_REQUEST_NULL)
+        return HG_INVALID_ARG;
+    req->monitor_data = data;
+    return HG_SUCCESS;
+}
+
+hg_return_t margo_request_get_monitoring_data(
+    margo_request req, margo_monitor_data_t *data)
+{
+    if (req == MARGO_REQUEST_NULL || data == NULL)
+        return HG_INVALID_ARG;
+    *data = req->monitor_data;
+    return HG_SUCCESS;
+}

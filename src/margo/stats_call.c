@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Statistics of calls: by call path, side and peer. */
+#include "margo/stats_call.h"
+
+#include <inttypes.h>
+#include <json-c/json.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/assert.h"
+#include "base/mem.h"
+#include "margo.h"
+
+enum { PROVIDER_BITS = 16, TITLE_CAP = 512 };
+
+/* Where a measure stands in the object of its peer. */
+struct what_name {
+    const char *group; /* NULL, or an object in it */
+    const char *part;  /* NULL, or an object in that */
+    const char *key;
+    const char *relative; /* NULL: none is measured */
+};
+
+static const struct what_name what_names[AMG_STATS_WHAT_COUNT] = {
+    [AMG_STATS_FORWARD] = {NULL, NULL, "forward", NULL},
+    [AMG_STATS_IFORWARD] = {NULL, NULL, "iforward", NULL},
+    [AMG_STATS_SET_INPUT] = {NULL, NULL, "set_input",
+        "relative_timestamp_from_iforward_start"},
+    [AMG_STATS_FORWARD_CB] = {NULL, NULL, "forward_cb",
+        "relative_timestamp_from_iforward_start"},
+    [AMG_STATS_FORWARD_WAIT] = {NULL, NULL, "iforward_wait", NULL},
+    [AMG_STATS_GET_OUTPUT] = {NULL, NULL, "get_output", NULL},
+    [AMG_STATS_FREE_OUTPUT] = {NULL, NULL, "free_output", NULL},
+    [AMG_STATS_HANDLER] = {NULL, NULL, "handler", NULL},
+    [AMG_STATS_ULT] = {NULL, NULL, "ult",
+        "relative_timestamp_from_handler_start"},
+    [AMG_STATS_GET_INPUT] = {NULL, NULL, "get_input",
+        "relative_timestamp_from_ult_start"},
+    [AMG_STATS_FREE_INPUT] = {NULL, NULL, "free_input",
+        "relative_timestamp_from_ult_start"},
+    [AMG_STATS_IRESPOND] = {NULL, NULL, "irespond",
+        "relative_timestamp_from_ult_start"},
+    [AMG_STATS_SET_OUTPUT] = {NULL, NULL, "set_output",
+        "relative_timestamp_from_irespond_start"},
+    [AMG_STATS_RESPOND_CB] = {NULL, NULL, "respond_cb",
+        "relative_timestamp_from_irespond_start"},
+    [AMG_STATS_RESPOND_WAIT] = {NULL, NULL, "irespond_wait", NULL},
+    [AMG_STATS_BULK_CREATE] = {"bulk", NULL, "create", NULL},
+    [AMG_STATS_BULK_FREE] = {"bulk", NULL, "free", NULL},
+    [AMG_STATS_PULL] = {"bulk", "pull", "transfer", NULL},
+    [AMG_STATS_IPULL] = {"bulk", "pull", "itransfer", NULL},
+    [AMG_STATS_PULL_CB] = {"bulk", "pull", "transfer_cb",
+        "relative_timestamp_from_itransfer_start"},
+    [AMG_STATS_PULL_WAIT] = {"bulk", "pull", "itransfer_wait", NULL},
+    [AMG_STATS_PUSH] = {"bulk", "push", "transfer", NULL},
+    [AMG_STATS_IPUSH] = {"bulk", "push", "itransfer", NULL},
+    [AMG_STATS_PUSH_CB] = {"bulk", "push", "transfer_cb",
+        "relative_timestamp_from_itransfer_start"},
+    [AMG_STATS_PUSH_WAIT] = {"bulk", "push", "itransfer_wait", NULL},
+};
+
+/* FNV-1a of 64 bits (draft-eastlake-fnv). */
+static uint64_t hash_more(uint64_t hash, const void *data, size_t len)
+{
+    const unsigned char *bytes = data;
+
+    for (size_t i = 0; i < len; i++)
+        hash = (hash ^ bytes[i]) * 0x100000001b3ull;
+    return hash;
+}
+
+static uint64_t path_hash(const struct amg_stats_path *path)
+{
+    uint64_t hash =
+        hash_more(0xcbf29ce484222325ull, &path->parent, sizeof(path->parent));
+
+    hash = hash_more(hash, &path->id, sizeof(path->id));
+    hash = hash_more(hash, &path->side, sizeof(path->side));
+    return hash_more(hash, path->peer, strlen(path->peer));
+}
+
+static bool path_is_same(
+    const struct amg_stats_path *a, const struct amg_stats_path *b)
+{
+    return a->parent == b->parent && a->id == b->id && a->side == b->side &&
+           strcmp(a->peer, b->peer) == 0;
+}
+
+static void call_free(struct amg_stats_call *call)
+{
+    if (call == NULL)
+        return;
+    amg_mem_free((char *)call->path.peer);
+    amg_mem_free((char *)call->path.name);
+    amg_mem_free(call);
+}
+
+static struct amg_stats_call *call_create(const struct amg_stats_path *path)
+{
+    struct amg_stats_call *call = amg_mem_zalloc(sizeof(*call));
+
+    if (call == NULL)
+        return NULL;
+    call->path = *path;
+    call->path.peer = amg_mem_strdup(path->peer);
+    call->path.name = amg_mem_strdup(path->name);
+    if (call->path.peer == NULL || call->path.name == NULL) {
+        call_free(call);
+        return NULL;
+    }
+    return call;
+}
+
+struct amg_stats_call *amg_stats_book_find(
+    struct amg_stats_book *book, const struct amg_stats_path *path)
+{
+    uint64_t hash = path_hash(path);
+    struct amg_stats_call *first = amg_map_get(&book->by_hash, hash);
+    struct amg_stats_call *call = NULL;
+
+    for (call = first; call != NULL; call = call->same)
+        if (path_is_same(&call->path, path))
+            return call;
+    call = call_create(path);
+    if (call == NULL)
+        return NULL;
+    if (first != NULL) {
+        call->same = first->same;
+        first->same = call;
+    } else if (amg_map_put(&book->by_hash, hash, call) != HG_SUCCESS) {
+        call_free(call);
+        return NULL;
+    }
+    if (book->end == NULL)
+        book->end = &book->all;
+    *book->end = call;
+    book->end = &call->next;
+    return call;
+}
+
+void amg_stats_book_reset(struct amg_stats_book *book)
+{
+    for (struct amg_stats_call *call = book->all; call != NULL;
+         call = call->next)
+        memset(call->measures, 0, sizeof(call->measures));
+}
+
+void amg_stats_book_fini(struct amg_stats_book *book)
+{
+    while (book->all != NULL) {
+        struct amg_stats_call *call = book->all;
+
+        book->all = call->next;
+        call_free(call);
+    }
+    amg_map_fini(&book->by_hash, NULL);
+    book->end = NULL;
+}
+
+/* The object `key` of another one, made where there is none. */
+static struct json_object *object_in(struct json_object *in, const char *key)
+{
+    struct json_object *object = NULL;
+
+    if (json_object_object_get_ex(in, key, &object))
+        return object;
+    object = json_object_new_object();
+    json_object_object_add(in, key, object);
+    return object;
+}
+
+static struct json_object *measure_json(const struct amg_stats_measure *measure,
+    const struct what_name *name, unsigned precision)
+{
+    struct json_object *object = json_object_new_object();
+
+    json_object_object_add(
+        object, "duration", amg_stats_json(&measure->duration, precision));
+    if (name->relative != NULL)
+        json_object_object_add(object, name->relative,
+            amg_stats_json(&measure->relative, precision));
+    if (measure->size.num > 0)
+        json_object_object_add(
+            object, "size", amg_stats_json(&measure->size, precision));
+    return object;
+}
+
+/* The number and the provider of an id; no id has 65535 for both. */
+static uint64_t id_number(hg_id_t id)
+{
+    return id == 0 ? MARGO_MAX_PROVIDER_ID : id >> PROVIDER_BITS;
+}
+
+static unsigned id_provider(hg_id_t id)
+{
+    return id == 0 ? MARGO_DEFAULT_PROVIDER_ID
+                   : (unsigned)(id & MARGO_MAX_PROVIDER_ID);
+}
+
+/* The object of a call path. */
+static struct json_object *path_json(
+    struct json_object *rpcs, const struct amg_stats_path *path)
+{
+    char key[4 * 24];
+    struct json_object *object = NULL;
+
+    (void)snprintf(key, sizeof(key), "%" PRIu64 ":%u:%" PRIu64 ":%u",
+        id_number(path->parent), id_provider(path->parent), id_number(path->id),
+        id_provider(path->id));
+    if (json_object_object_get_ex(rpcs, key, &object))
+        return object;
+    object = object_in(rpcs, key);
+    json_object_object_add(
+        object, "rpc_id", json_object_new_uint64(id_number(path->id)));
+    json_object_object_add(
+        object, "provider_id", json_object_new_int64(id_provider(path->id)));
+    json_object_object_add(object, "parent_rpc_id",
+        json_object_new_uint64(id_number(path->parent)));
+    json_object_object_add(object, "parent_provider_id",
+        json_object_new_int64(id_provider(path->parent)));
+    json_object_object_add(object, "name", json_object_new_string(path->name));
+    (void)object_in(object, "origin");
+    (void)object_in(object, "target");
+    return object;
+}
+
+static bool call_is_empty(const struct amg_stats_call *call)
+{
+    for (unsigned i = 0; i < AMG_STATS_WHAT_COUNT; i++)
+        if (call->measures[i].duration.num > 0)
+            return false;
+    return true;
+}
+
+static void call_add_json(struct json_object *rpcs,
+    const struct amg_stats_call *call, unsigned precision)
+{
+    const struct amg_stats_path *path = &call->path;
+    bool is_origin = path->side == AMG_STATS_ORIGIN;
+    struct json_object *peer = NULL;
+    char title[TITLE_CAP];
+
+    (void)snprintf(title, sizeof(title), "%s %s",
+        is_origin ? "sent to" : "received from", path->peer);
+    peer = object_in(
+        object_in(path_json(rpcs, path), is_origin ? "origin" : "target"),
+        title);
+    for (unsigned i = 0; i < AMG_STATS_WHAT_COUNT; i++) {
+        const struct amg_stats_measure *measure = &call->measures[i];
+        const struct what_name *name = &what_names[i];
+        struct json_object *in = peer;
+
+        if (measure->duration.num == 0)
+            continue;
+        if (name->group != NULL)
+            in = object_in(in, name->group);
+        if (name->part != NULL)
+            in = object_in(in, name->part);
+        json_object_object_add(
+            in, name->key, measure_json(measure, name, precision));
+    }
+}
+
+struct json_object *amg_stats_book_json(
+    const struct amg_stats_book *book, unsigned precision)
+{
+    struct json_object *rpcs = json_object_new_object();
+
+    for (const struct amg_stats_call *call = book->all;
+         rpcs != NULL && call != NULL; call = call->next)
+        if (!call_is_empty(call))
+            call_add_json(rpcs, call, precision);
+    return rpcs;
+}

@@ -46,8 +46,7 @@ static bool binding_read(pid_t pid, struct amg_cpuset *ret_set)
     return true;
 }
 
-/* 0 or errno; for the calling thread. */
-static int binding_write(const struct amg_cpuset *set)
+int amg_bind_thread(int tid, const struct amg_cpuset *set)
 {
     cpu_set_t cpus;
 
@@ -56,7 +55,12 @@ static int binding_write(const struct amg_cpuset *set)
         if (amg_cpuset_has(set, cpu))
             CPU_SET(cpu, &cpus);
     }
-    return sched_setaffinity(0, sizeof(cpus), &cpus) == 0 ? 0 : errno;
+    return sched_setaffinity(tid, sizeof(cpus), &cpus) == 0 ? 0 : errno;
+}
+
+int amg_bind_thread_get(int tid, struct amg_cpuset *ret_set)
+{
+    return binding_read(tid, ret_set) ? 0 : errno;
 }
 
 /* The runtime of OpenMP binds the first thread of a process to one core before
@@ -131,7 +135,7 @@ static void home_go(const struct amg_machine *machine)
         home = &machine->allowed;
     /* Refused: it stays where who started it may run. */
     if (amg_cpuset_count(home) > 0)
-        binding_write(home);
+        amg_bind_thread(0, home);
 }
 
 bool amg_bind_seat(const struct amg_machine *machine,
@@ -155,7 +159,7 @@ bool amg_bind_seat(const struct amg_machine *machine,
     }
     if (seat->cpu < AMG_CPUS_MAX) {
         amg_cpuset_add(&set, (unsigned)seat->cpu);
-        rc = binding_write(&set);
+        rc = amg_bind_thread(0, &set);
     } else
         rc = EINVAL;
     if (rc == 0)

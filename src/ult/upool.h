@@ -8,15 +8,76 @@
 #include <stddef.h>
 
 #include "abt.h"
+#include "base/bias.h"
+#include "base/list.h"
+#include "ult/sleeper.h"
 
+struct amg_stream;
 struct amg_ult;
 struct amg_upool;
+struct amg_upool_user;
+
+/* What a kind of pool does; with its lock held. */
+struct amg_upool_ops {
+    ABT_pool_kind kind;
+    const char *name;
+    void (*push)(struct amg_upool *pool, struct amg_ult *ult);
+    struct amg_ult *(*pop)(struct amg_upool *pool);
+    /* By a stream whose first pool it is not. */
+    struct amg_ult *(*steal)(struct amg_upool *pool);
+};
+
+/* Its creator's; an automatic one is freed with the last scheduler that has
+ * it. The lock guards lists and turns, and is the pool's own. */
+struct amg_upool {
+    const struct amg_upool_ops *ops; /* NULL: the program's own, see `user` */
+    struct amg_bias lock;
+    struct amg_list ready;
+    struct amg_list fresh;   /* have never run; where that makes a difference */
+    struct amg_list watches; /* of struct amg_watch: who sleeps */
+    unsigned turns; /* how often fresh ones had to wait for ready ones */
+    /* Changed with the lock held, read by anyone; a hint. */
+    atomic_size_t size;
+    atomic_size_t blocked;
+    atomic_uint users; /* schedulers that have it */
+    ABT_pool_access access;
+    bool is_automatic;
+    int id;
+    void *data;
+    struct amg_upool_user *user; /* what the program's functions are */
+};
+
+/* The kinds that are built in; NULL: no such one. */
+const struct amg_upool_ops *amg_upool_ops_of(ABT_pool_kind kind);
+
+/* NULL: no memory. */
+struct amg_upool *amg_upool_create(
+    const struct amg_upool_ops *ops, ABT_pool_access access, bool is_automatic);
+/* Nothing is in it, and no scheduler has it. */
+void amg_upool_destroy(struct amg_upool *pool);
+
+/* A scheduler has it, or has it no longer: it may be gone then. */
+void amg_upool_hold(struct amg_upool *pool);
+void amg_upool_drop(struct amg_upool *pool);
+
+/* A thread belongs to the pool from now on, instead of the one it belonged to,
+ * if any: by its creator, or who has it out of its pool. An ABT code; nothing
+ * changes on an error. */
+int amg_upool_adopt(struct amg_upool *pool, struct amg_ult *ult);
+/* Before it is freed. */
+void amg_upool_disown(struct amg_ult *ult);
 
 /* By any thread. Rings for those who sleep until something is pushed. */
 void amg_upool_push(struct amg_upool *pool, struct amg_ult *ult);
 
+/* The same for one that has left `stream` and is the only one there: who else
+ * sleeps is let alone, since that stream is about to look. */
+void amg_upool_push_yielded(struct amg_upool *pool, struct amg_ult *ult,
+    const struct amg_stream *stream);
+
 /* The next one, or NULL. */
 struct amg_ult *amg_upool_pop(struct amg_upool *pool);
+struct amg_ult *amg_upool_steal(struct amg_upool *pool);
 
 /* Takes out that one; false: it is not in there. */
 bool amg_upool_remove(struct amg_upool *pool, struct amg_ult *ult);
@@ -25,7 +86,19 @@ bool amg_upool_remove(struct amg_upool *pool, struct amg_ult *ult);
 size_t amg_upool_size(const struct amg_upool *pool);
 size_t amg_upool_total(const struct amg_upool *pool);
 
+/* Calls a function for each that is ready, with the lock held; not for the
+ * program's own pools. */
+void amg_upool_each(struct amg_upool *pool, void *arg,
+    void (*visit)(void *arg, ABT_thread thread));
+
 /* A thread of the pool blocks (1), or is ready again (-1). */
 void amg_upool_count_blocked(struct amg_upool *pool, int change);
+
+/* Each push rings for a sleeper from now on, until it is taken off again. The
+ * sleeper has announced itself; false: there is something in it. */
+bool amg_upool_watch(struct amg_upool *pool, struct amg_watch *watch);
+void amg_upool_unwatch(struct amg_upool *pool, struct amg_watch *watch);
+/* If there is something in it, lets one who sleeps look. */
+void amg_upool_nudge(struct amg_upool *pool);
 
 #endif

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A user-level thread that blocks its whole stream says so: it sleeps in the
+ * place of the stream's scheduler, and is woken by what would wake that. */
+#include "ult/doze.h"
+
+#include <stddef.h>
+
+#include "base/assert.h"
+#include "ult/sched.h"
+#include "ult/stream.h"
+
+bool amg_doze_begin(struct amg_doze *doze)
+{
+    struct amg_stream *stream = amg_stream_self();
+
+    if (!AMG_CONTRACT(stream != NULL && doze != NULL && doze->ring != NULL))
+        return false;
+    return amg_stream_rest(stream, doze);
+}
+
+void amg_doze_end(struct amg_doze *doze)
+{
+    struct amg_stream *stream = amg_stream_self();
+
+    AMG_ASSERT(stream->sleeper.doze == doze);
+    (void)doze;
+    amg_stream_rise(stream);
+}
+
+unsigned amg_doze_ready(void)
+{
+    struct amg_stream *stream = amg_stream_self();
+
+    if (stream == NULL)
+        return 0;
+    return (unsigned)amg_sched_size(
+        atomic_load_explicit(&stream->sched, memory_order_relaxed));
+}

@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What programs do with schedulers: the functions of abt_sched.h but for their
+ * configuration, and those by which a scheduler of the program's runs what it
+ * popped. */
+#include <string.h>
+
+#include "base/log.h"
+#include "ult/handle.h"
+#include "ult/sched.h"
+#include "ult/stream.h"
+#include "ult/ult.h"
+#include "ult/unit.h"
+#include "ult/upool.h"
+
+static struct amg_sched *sched_of(ABT_sched sched)
+{
+    return (struct amg_sched *)(void *)sched;
+}
+
+static bool config_is_automatic(ABT_sched_config config, bool is_default)
+{
+    int value = ABT_FALSE;
+
+    if (config == ABT_SCHED_CONFIG_NULL ||
+        ABT_sched_config_get(config, ABT_sched_config_automatic.idx, NULL,
+            &value) != ABT_SUCCESS)
+        return is_default;
+    return value != ABT_FALSE;
+}
+
+int ABT_sched_create_basic(ABT_sched_predef predef, int num_pools,
+    ABT_pool *pools, ABT_sched_config config, ABT_sched *newsched)
+{
+    struct amg_sched *sched = NULL;
+    int rc = ABT_ERR_INV_ARG;
+
+    if (newsched == NULL)
+        return rc;
+    rc = amg_sched_create(
+        predef, num_pools, pools, config_is_automatic(config, true), &sched);
+    if (rc == ABT_SUCCESS)
+        *newsched = (ABT_sched)(void *)sched;
+    return rc;
+}
+
+int ABT_sched_create(ABT_sched_def *def, int num_pools, ABT_pool *pools,
+    ABT_sched_config config, ABT_sched *newsched)
+{
+    struct amg_sched *sched = NULL;
+    int rc = ABT_ERR_INV_ARG;
+
+    if (newsched == NULL)
+        return rc;
+    rc = amg_sched_create_users(
+        def, num_pools, pools, config_is_automatic(config, false), &sched);
+    if (rc != ABT_SUCCESS)
+        return rc;
+    if (def->init != NULL)
+        rc = def->init((ABT_sched)(void *)sched, config);
+    if (rc != ABT_SUCCESS) {
+        sched->def.free = NULL; /* what was not made */
+        amg_sched_destroy(sched);
+        return rc;
+    }
+    *newsched = (ABT_sched)(void *)sched;
+    return ABT_SUCCESS;
+}
+
+int ABT_sched_free(ABT_sched *sched)
+{
+    struct amg_sched *known = sched == NULL ? NULL : sched_of(*sched);
+
+    if (known == NULL)
+        return ABT_ERR_INV_SCHED;
+    if (atomic_load_explicit(&known->is_used, memory_order_acquire)) {
+        AMG_LOG_ERROR("ult",
+            "ABT_sched_free: a stream or a pool uses the scheduler; free that "
+            "first%s",
+            known->is_automatic ? ", which frees the scheduler as well" : "");
+        return ABT_ERR_SCHED;
+    }
+    amg_sched_destroy(known);
+    *sched = ABT_SCHED_NULL;
+    return ABT_SUCCESS;
+}
+
+int ABT_sched_get_num_pools(ABT_sched sched, int *num_pools)
+{
+    if (sched == ABT_SCHED_NULL)
+        return ABT_ERR_INV_SCHED;
+    if (num_pools == NULL)
+        return ABT_ERR_INV_ARG;
+    *num_pools = sched_of(sched)->count;
+    return ABT_SUCCESS;
+}
+
+int ABT_sched_get_pools(
+    ABT_sched sched, int max_pools, int idx, ABT_pool *pools)
+{
+    const struct amg_sched *known = sched_of(sched);
+
+    if (known == NULL)
+        return ABT_ERR_INV_SCHED;
+    if (idx < 0 || max_pools < 0 || max_pools > known->count - idx ||
+        (pools == NULL && max_pools > 0))
+        return ABT_ERR_INV_ARG;
+    for (int i = 0; i < max_pools; i++)
+        pools[i] = amg_upool_handle(known->pools[idx + i]);
+    return ABT_SUCCESS;
+}
+
+int ABT_sched_get_size(ABT_sched sched, size_t *size)
+{
+    if (sched == ABT_SCHED_NULL)
+        return ABT_ERR_INV_SCHED;
+    if (size == NULL)
+        return ABT_ERR_INV_ARG;
+    *size = amg_sched_size(sched_of(sched));
+    return ABT_SUCCESS;
+}
+
+int ABT_sched_get_total_size(ABT_sched sched, size_t *size)
+{
+    const struct amg_sched *known = sched_of(sched);
+
+    if (known == NULL)
+        return ABT_ERR_INV_SCHED;
+    if (size == NULL)
+        return ABT_ERR_INV_ARG;
+    *size = 0;
+    for (int i = 0; i < known->count; i++)
+        *size += amg_upool_total(known->pools[i]);
+    return ABT_SUCCESS;
+}
+
+static int sched_ask(ABT_sched sched, enum amg_sched_ask ask)
+{
+    struct amg_sched *known = sched_of(sched);
+    struct amg_stream *stream = NULL;
+
+    if (known == NULL)
+        return ABT_ERR_INV_SCHED;
+    /* Release: pairs with the look of amg_sched_is_to_stop(). */
+    atomic_fetch_or_explicit(&known->asked, ask, memory_order_release);
+    stream = atomic_load_explicit(&known->stream, memory_order_acquire);
+    if (stream != NULL)
+        amg_stream_wake(stream);
+    return ABT_SUCCESS;
+}
+
+int ABT_sched_finish(ABT_sched sched)
+{
+    return sched_ask(sched, AMG_SCHED_TO_FINISH);
+}
+
+int ABT_sched_exit(ABT_sched sched)
+{
+    return sched_ask(sched, AMG_SCHED_TO_EXIT);
+}
+
+int ABT_sched_has_to_stop(ABT_sched sched, ABT_bool *stop)
+{
+    if (sched == ABT_SCHED_NULL)
+        return ABT_ERR_INV_SCHED;
+    if (stop == NULL)
+        return ABT_ERR_INV_ARG;
+    *stop = amg_sched_has_to_stop(sched_of(sched)) ? ABT_TRUE : ABT_FALSE;
+    return ABT_SUCCESS;
+}
+
+int ABT_sched_set_data(ABT_sched sched, void *data)
+{
+    if (sched == ABT_SCHED_NULL)
+        return ABT_ERR_INV_SCHED;
+    sched_of(sched)->data = data;
+    return ABT_SUCCESS;
+}
+
+int ABT_sched_get_data(ABT_sched sched, void **data)
+{
+    if (sched == ABT_SCHED_NULL)
+        return ABT_ERR_INV_SCHED;
+    if (data == NULL)
+        return ABT_ERR_INV_ARG;
+    *data = sched_of(sched)->data;
+    return ABT_SUCCESS;
+}
+
+int ABT_xstream_check_events(ABT_sched sched)
+{
+    return sched == ABT_SCHED_NULL ? ABT_ERR_INV_SCHED : ABT_SUCCESS;
+}
+
+/* By a scheduler, with a pool that the thread is to belong to, or NULL. */
+static int schedule(struct amg_ult *ult, struct amg_upool *pool)
+{
+    struct amg_stream *stream = amg_stream_self();
+    int rc = ABT_SUCCESS;
+
+    if (stream == NULL)
+        return ABT_ERR_INV_XSTREAM;
+    if (pool != NULL)
+        rc = amg_upool_adopt(pool, ult);
+    if (rc == ABT_SUCCESS)
+        amg_ult_run(stream, ult);
+    return rc;
+}
+
+int ABT_xstream_run_unit(ABT_unit unit, ABT_pool pool)
+{
+    struct amg_ult *ult = unit == ABT_UNIT_NULL ? NULL : amg_unit_ult(unit);
+
+    if (ult == NULL)
+        return ABT_ERR_INV_UNIT;
+    if (pool == ABT_POOL_NULL)
+        return ABT_ERR_INV_POOL;
+    return schedule(ult, amg_upool_of(pool));
+}
+
+int ABT_self_schedule(ABT_thread thread, ABT_pool pool)
+{
+    if (thread == ABT_THREAD_NULL)
+        return ABT_ERR_INV_THREAD;
+    return schedule(amg_ult_of(thread), amg_upool_of(pool));
+}

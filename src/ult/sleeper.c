@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* One who waits until something is pushed into one of several pools. */
+#include "ult/sleeper.h"
+
+#include "base/assert.h"
+#include "base/clock.h"
+#include "base/futex.h"
+#include "base/lock.h"
+#include "ult/doze.h"
+
+static bool word_change(
+    struct amg_sleeper *sleeper, enum amg_sleep from, enum amg_sleep to)
+{
+    unsigned was = from;
+
+    return atomic_compare_exchange_strong_explicit(
+        &sleeper->word, &was, to, memory_order_acq_rel, memory_order_acquire);
+}
+
+void amg_sleeper_init(struct amg_sleeper *sleeper)
+{
+    atomic_init(&sleeper->word, AMG_SLEEP_AWAKE);
+    sleeper->doze = NULL;
+}
+
+void amg_sleeper_announce(struct amg_sleeper *sleeper, struct amg_doze *doze)
+{
+    sleeper->doze = doze;
+    /* Full barrier: who asks for something and then finds it awake has asked
+     * before it looks; see amg_stream_ask(). */
+    atomic_exchange_explicit(&sleeper->word,
+        doze == NULL ? AMG_SLEEP_ASLEEP : AMG_SLEEP_DOZING,
+        memory_order_seq_cst);
+}
+
+bool amg_sleeper_sleep(struct amg_sleeper *sleeper, uint64_t deadline_ns)
+{
+    while (atomic_load_explicit(&sleeper->word, memory_order_acquire) ==
+           AMG_SLEEP_ASLEEP)
+        if (!amg_futex_wait_until(
+                &sleeper->word, AMG_SLEEP_ASLEEP, deadline_ns))
+            return !word_change(sleeper, AMG_SLEEP_ASLEEP, AMG_SLEEP_AWAKE);
+    return true;
+}
+
+void amg_sleeper_rise(struct amg_sleeper *sleeper)
+{
+    if (word_change(sleeper, AMG_SLEEP_ASLEEP, AMG_SLEEP_AWAKE) ||
+        word_change(sleeper, AMG_SLEEP_DOZING, AMG_SLEEP_AWAKE))
+        return;
+    for (unsigned tries = 0; atomic_load_explicit(&sleeper->word,
+                                 memory_order_acquire) != AMG_SLEEP_AWAKE;
+         tries++)
+        amg_lock_rest(tries);
+}
+
+bool amg_sleeper_claim(struct amg_sleeper *sleeper, struct amg_claim *ret_claim)
+{
+    if (word_change(sleeper, AMG_SLEEP_ASLEEP, AMG_SLEEP_AWAKE))
+        ret_claim->was = AMG_SLEEP_ASLEEP;
+    else if (word_change(sleeper, AMG_SLEEP_DOZING, AMG_SLEEP_RINGING))
+        ret_claim->was = AMG_SLEEP_DOZING;
+    else
+        return false;
+    ret_claim->sleeper = sleeper;
+    return true;
+}
+
+void amg_sleeper_claim_first(
+    struct amg_list *watches, struct amg_claim *ret_claim)
+{
+    struct amg_link *link = amg_list_first(watches);
+
+    for (; link != NULL; link = amg_list_next(watches, link))
+        if (amg_sleeper_claim(
+                AMG_OBJECT(link, struct amg_watch, link)->sleeper, ret_claim))
+            return;
+    ret_claim->was = AMG_SLEEP_AWAKE;
+}
+
+void amg_sleeper_ring(const struct amg_claim *claim)
+{
+    struct amg_doze *doze = NULL;
+
+    if (claim->was == AMG_SLEEP_ASLEEP) {
+        amg_futex_wake(&claim->sleeper->word, 1);
+    } else if (claim->was == AMG_SLEEP_DOZING) {
+        doze = claim->sleeper->doze;
+        doze->ring(doze->arg);
+        atomic_store_explicit(
+            &claim->sleeper->word, AMG_SLEEP_AWAKE, memory_order_release);
+    }
+}

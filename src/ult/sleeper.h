@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* One who waits until something is pushed into one of several pools: a stream
+ * without work, a user-level thread that dozes, or an OS thread.
+ *
+ *   AWAKE -> ASLEEP -> AWAKE               who rings wakes the futex afterwards
+ *   AWAKE -> DOZING -> RINGING -> AWAKE    who rings calls the doze's function
+ *
+ * Who changes ASLEEP or DOZING has claimed it: the one push rings one sleeper,
+ * and each sleeper is rung once. A sleeper that is ASLEEP may be gone as soon
+ * as it is claimed; one that is RINGING stays until it is AWAKE. */
+#ifndef AMG_ULT_SLEEPER_H
+#define AMG_ULT_SLEEPER_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/list.h"
+
+struct amg_doze;
+struct amg_upool;
+
+enum amg_sleep {
+    AMG_SLEEP_AWAKE,
+    AMG_SLEEP_ASLEEP,
+    AMG_SLEEP_DOZING,
+    AMG_SLEEP_RINGING,
+};
+
+/* Of a stream, or on the stack of who waits. */
+struct amg_sleeper {
+    atomic_uint word; /* of enum amg_sleep; the futex word, too. A change of it
+                       * publishes `doze`, and in ringing what was asked */
+    struct amg_doze *doze; /* while DOZING or RINGING */
+};
+
+/* Its place on the list of one pool, which that pool's lock guards. */
+struct amg_watch {
+    struct amg_link link;
+    struct amg_sleeper *sleeper;
+};
+
+/* Who was claimed and is yet to be rung. */
+struct amg_claim {
+    struct amg_sleeper *sleeper;
+    enum amg_sleep was; /* AWAKE: nobody */
+};
+
+void amg_sleeper_init(struct amg_sleeper *sleeper);
+
+/* It will sleep, or doze, unless claimed meanwhile; then it looks at all it
+ * waits for once more. A full barrier. */
+void amg_sleeper_announce(struct amg_sleeper *sleeper, struct amg_doze *doze);
+/* Sleeps until claimed; false: the moment of amg_clock_ns() has come. */
+bool amg_sleeper_sleep(struct amg_sleeper *sleeper, uint64_t deadline_ns);
+/* It is awake, whether it was claimed or not; waits for a ring under way. */
+void amg_sleeper_rise(struct amg_sleeper *sleeper);
+
+/* By any thread, the first two also with a lock held. False: it is awake, or
+ * somebody else has claimed it. */
+bool amg_sleeper_claim(
+    struct amg_sleeper *sleeper, struct amg_claim *ret_claim);
+/* The first of a list of watches that can be had. */
+void amg_sleeper_claim_first(
+    struct amg_list *watches, struct amg_claim *ret_claim);
+/* Once for each claim, with no lock held. */
+void amg_sleeper_ring(const struct amg_claim *claim);
+
+#endif

@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A pool of user-level threads that are ready.
+ *
+ * Who sleeps until something is pushed is on the pool's list of watches. Both
+ * the push and the watch take the pool's lock, and the watcher looks into the
+ * pool after it has put itself on the list; so either it finds what was pushed,
+ * or the push finds it. A push that finds nobody costs nothing more. */
+#include "ult/upool.h"
+
+#include <stdlib.h>
+
+#include "base/assert.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "ult/handle.h"
+#include "ult/stream.h"
+#include "ult/ult.h"
+#include "ult/unit.h"
+#include "ult/upool_user.h"
+
+/* Says where pools came from, by number. */
+static atomic_int next_id;
+
+static void size_change(struct amg_upool *pool, size_t change)
+{
+    atomic_fetch_add_explicit(&pool->size, change, memory_order_relaxed);
+}
+
+/* Under the lock nobody else changes it. */
+static void size_change_locked(struct amg_upool *pool, size_t change)
+{
+    size_t size = atomic_load_explicit(&pool->size, memory_order_relaxed);
+
+    atomic_store_explicit(&pool->size, size + change, memory_order_relaxed);
+}
+
+struct amg_upool *amg_upool_create(
+    const struct amg_upool_ops *ops, ABT_pool_access access, bool is_automatic)
+{
+    struct amg_upool *pool = amg_mem_zalloc(sizeof(*pool));
+
+    if (pool == NULL)
+        return NULL;
+    pool->ops = ops;
+    pool->access = access;
+    pool->is_automatic = is_automatic;
+    pool->id = atomic_fetch_add_explicit(&next_id, 1, memory_order_relaxed);
+    amg_bias_init(&pool->lock);
+    amg_list_init(&pool->ready);
+    amg_list_init(&pool->fresh);
+    amg_list_init(&pool->watches);
+    return pool;
+}
+
+void amg_upool_destroy(struct amg_upool *pool)
+{
+    AMG_ASSERT(amg_list_is_empty(&pool->watches));
+    if (pool->user != NULL)
+        amg_upool_user_close(pool);
+    amg_mem_free(pool);
+}
+
+void amg_upool_hold(struct amg_upool *pool)
+{
+    atomic_fetch_add_explicit(&pool->users, 1, memory_order_relaxed);
+}
+
+void amg_upool_drop(struct amg_upool *pool)
+{
+    if (atomic_fetch_sub_explicit(&pool->users, 1, memory_order_acq_rel) == 1 &&
+        pool->is_automatic)
+        amg_upool_destroy(pool);
+}
+
+/* Its pool has a name for it, or needs none. */
+static bool unit_fits(const struct amg_upool *pool, const struct amg_ult *ult)
+{
+    const struct amg_unit *unit = ult->unit;
+
+    return unit == NULL ? pool->user == NULL : unit->pool == pool;
+}
+
+/* An ABT code. */
+static int unit_renew(struct amg_upool *pool, struct amg_ult *ult)
+{
+    struct amg_unit *unit = NULL;
+    int rc = ABT_SUCCESS;
+
+    if (pool->user != NULL)
+        rc = amg_upool_user_unit_create(pool, ult, &unit);
+    if (rc != ABT_SUCCESS)
+        return rc;
+    if (ult->unit != NULL)
+        amg_upool_user_unit_free(ult->unit);
+    ult->unit = unit;
+    return ABT_SUCCESS;
+}
+
+int amg_upool_adopt(struct amg_upool *pool, struct amg_ult *ult)
+{
+    int rc = ABT_SUCCESS;
+
+    if (!unit_fits(pool, ult))
+        rc = unit_renew(pool, ult);
+    if (rc == ABT_SUCCESS)
+        ult->pool = pool;
+    return rc;
+}
+
+void amg_upool_disown(struct amg_ult *ult)
+{
+    if (ult->unit != NULL)
+        amg_upool_user_unit_free(ult->unit);
+    ult->unit = NULL;
+}
+
+/* A thread that went over to a pool of the program's without being adopted has
+ * no way back. */
+static void user_push(struct amg_upool *pool, struct amg_ult *ult)
+{
+    if (!unit_fits(pool, ult) && unit_renew(pool, ult) != ABT_SUCCESS) {
+        AMG_LOG_ERROR("ult",
+            "pool %d, which is the program's, has no unit for a thread that is "
+            "ready: its function gave none, or there is no memory; the process "
+            "is stopped, since the thread would be lost",
+            pool->id);
+        abort();
+    }
+    amg_upool_user_push(pool, ult, ABT_POOL_CONTEXT_OP_POOL_OTHER);
+}
+
+/* Rings for one, unless who yielded is alone. */
+static void pool_push(struct amg_upool *pool, struct amg_ult *ult, bool is_own)
+{
+    struct amg_claim claim = {.was = AMG_SLEEP_AWAKE};
+
+    if (pool->ops == NULL)
+        user_push(pool, ult);
+    else if (ult->unit != NULL)
+        amg_upool_disown(ult);
+    amg_bias_take(&pool->lock);
+    if (pool->ops == NULL) {
+        size_change(pool, 1);
+    } else {
+        pool->ops->push(pool, ult);
+        size_change_locked(pool, 1);
+    }
+    if (!amg_list_is_empty(&pool->watches) &&
+        !(is_own &&
+            atomic_load_explicit(&pool->size, memory_order_relaxed) == 1))
+        amg_sleeper_claim_first(&pool->watches, &claim);
+    amg_bias_give(&pool->lock);
+    /* The thread may have run and the pool be gone by now. */
+    if (claim.was != AMG_SLEEP_AWAKE)
+        amg_sleeper_ring(&claim);
+}
+
+void amg_upool_push(struct amg_upool *pool, struct amg_ult *ult)
+{
+    pool_push(pool, ult, false);
+}
+
+void amg_upool_push_yielded(struct amg_upool *pool, struct amg_ult *ult,
+    const struct amg_stream *stream)
+{
+    pool_push(pool, ult, amg_stream_serves(stream, pool));
+}
+
+static struct amg_ult *user_pop(struct amg_upool *pool)
+{
+    struct amg_ult *ult =
+        amg_upool_user_pop(pool, ABT_POOL_CONTEXT_OP_POOL_OTHER);
+
+    if (ult != NULL)
+        size_change(pool, (size_t)-1);
+    return ult;
+}
+
+/* By one of the functions of its kind. */
+static struct amg_ult *pool_take(
+    struct amg_upool *pool, struct amg_ult *(*take)(struct amg_upool *pool))
+{
+    struct amg_ult *ult = NULL;
+
+    if (atomic_load_explicit(&pool->size, memory_order_relaxed) == 0)
+        return NULL;
+    amg_bias_take(&pool->lock);
+    ult = take(pool);
+    if (ult != NULL)
+        size_change_locked(pool, (size_t)-1);
+    amg_bias_give(&pool->lock);
+    return ult;
+}
+
+struct amg_ult *amg_upool_pop(struct amg_upool *pool)
+{
+    if (pool->ops == NULL)
+        return user_pop(pool);
+    return pool_take(pool, pool->ops->pop);
+}
+
+struct amg_ult *amg_upool_steal(struct amg_upool *pool)
+{
+    if (pool->ops == NULL)
+        return user_pop(pool);
+    return pool_take(pool, pool->ops->steal);
+}
+
+bool amg_upool_remove(struct amg_upool *pool, struct amg_ult *ult)
+{
+    bool is_there = false;
+
+    if (pool->ops == NULL) {
+        is_there = amg_upool_user_remove(pool, ult);
+        if (is_there)
+            size_change(pool, (size_t)-1);
+        return is_there;
+    }
+    amg_bias_take(&pool->lock);
+    is_there = ult->pool == pool && amg_link_is_listed(&ult->link);
+    if (is_there) {
+        amg_list_remove(&ult->link);
+        size_change_locked(pool, (size_t)-1);
+    }
+    amg_bias_give(&pool->lock);
+    return is_there;
+}
+
+size_t amg_upool_size(const struct amg_upool *pool)
+{
+    if (pool->ops == NULL)
+        return amg_upool_user_size(pool);
+    return atomic_load_explicit(&pool->size, memory_order_relaxed);
+}
+
+size_t amg_upool_total(const struct amg_upool *pool)
+{
+    return amg_upool_size(pool) +
+           atomic_load_explicit(&pool->blocked, memory_order_relaxed);
+}
+
+static void list_each(const struct amg_list *list, void *arg,
+    void (*visit)(void *arg, ABT_thread thread))
+{
+    for (struct amg_link *link = list->head.next; link != &list->head;
+         link = link->next)
+        visit(arg, amg_ult_handle(AMG_OBJECT(link, struct amg_ult, link)));
+}
+
+void amg_upool_each(struct amg_upool *pool, void *arg,
+    void (*visit)(void *arg, ABT_thread thread))
+{
+    amg_bias_take(&pool->lock);
+    list_each(&pool->ready, arg, visit);
+    list_each(&pool->fresh, arg, visit);
+    amg_bias_give(&pool->lock);
+}
+
+void amg_upool_count_blocked(struct amg_upool *pool, int change)
+{
+    atomic_fetch_add_explicit(
+        &pool->blocked, (size_t)change, memory_order_relaxed);
+}
+
+bool amg_upool_watch(struct amg_upool *pool, struct amg_watch *watch)
+{
+    amg_bias_take(&pool->lock);
+    amg_list_push(&pool->watches, &watch->link);
+    amg_bias_give(&pool->lock);
+    return amg_upool_size(pool) == 0;
+}
+
+void amg_upool_unwatch(struct amg_upool *pool, struct amg_watch *watch)
+{
+    amg_bias_take(&pool->lock);
+    if (amg_link_is_listed(&watch->link))
+        amg_list_remove(&watch->link);
+    amg_bias_give(&pool->lock);
+}
+
+void amg_upool_nudge(struct amg_upool *pool)
+{
+    struct amg_claim claim = {.was = AMG_SLEEP_AWAKE};
+
+    if (amg_upool_size(pool) == 0)
+        return;
+    amg_bias_take(&pool->lock);
+    amg_sleeper_claim_first(&pool->watches, &claim);
+    amg_bias_give(&pool->lock);
+    if (claim.was != AMG_SLEEP_AWAKE)
+        amg_sleeper_ring(&claim);
+}

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The kinds of pools that are built in: in which order threads leave.
+ *
+ * Threads that have run before go first in two of them, so that what was begun
+ * ends before more is begun. One that only yields would keep the others out for
+ * ever; so now and then somebody else has a turn. */
+#include "ult/upool.h"
+
+#include "ult/ult.h"
+
+enum { TURNS_OLD = 8, TURNS_EARLIEST = 4 };
+
+static struct amg_ult *ult_of(struct amg_link *link)
+{
+    return link == NULL ? NULL : AMG_OBJECT(link, struct amg_ult, link);
+}
+
+static bool ult_has_run(struct amg_ult *ult)
+{
+    return atomic_load_explicit(&ult->stream, memory_order_relaxed) != NULL;
+}
+
+static struct amg_ult *list_pop_last(struct amg_list *list)
+{
+    struct amg_link *link = list->head.prev;
+
+    if (amg_list_is_empty(list))
+        return NULL;
+    amg_list_remove(link);
+    return ult_of(link);
+}
+
+static void fifo_push(struct amg_upool *pool, struct amg_ult *ult)
+{
+    amg_list_push(&pool->ready, &ult->link);
+}
+
+static struct amg_ult *fifo_pop(struct amg_upool *pool)
+{
+    return ult_of(amg_list_pop(&pool->ready));
+}
+
+/* The owner's end is the other one. */
+static struct amg_ult *randws_steal(struct amg_upool *pool)
+{
+    return list_pop_last(&pool->ready);
+}
+
+static void prio_push(struct amg_upool *pool, struct amg_ult *ult)
+{
+    amg_list_push(ult_has_run(ult) ? &pool->ready : &pool->fresh, &ult->link);
+}
+
+/* Is it the turn of who has not run yet? */
+static bool fresh_is_due(struct amg_upool *pool)
+{
+    if (amg_list_is_empty(&pool->fresh)) {
+        pool->turns = 0;
+        return false;
+    }
+    if (!amg_list_is_empty(&pool->ready) && ++pool->turns < TURNS_OLD)
+        return false;
+    pool->turns = 0;
+    return true;
+}
+
+static struct amg_ult *prio_pop(struct amg_upool *pool)
+{
+    if (fresh_is_due(pool))
+        return ult_of(amg_list_pop(&pool->fresh));
+    return ult_of(amg_list_pop(&pool->ready));
+}
+
+static ABT_unit_id id_of(struct amg_link *link)
+{
+    ABT_unit_id id = 0;
+
+    ABT_thread_get_id((ABT_thread)(void *)ult_of(link), &id);
+    return id;
+}
+
+/* Ids rise with creation, since the first push asks for it. Who is new has its
+ * place at the end, who has run before rather at the beginning. */
+static void earliest_push(struct amg_upool *pool, struct amg_ult *ult)
+{
+    ABT_unit_id id = id_of(&ult->link);
+    struct amg_link *after = &pool->ready.head;
+
+    if (ult_has_run(ult)) {
+        while (after->next != &pool->ready.head && id_of(after->next) < id)
+            after = after->next;
+    } else {
+        after = pool->ready.head.prev;
+        while (after != &pool->ready.head && id_of(after) > id)
+            after = after->prev;
+    }
+    ult->link.prev = after;
+    ult->link.next = after->next;
+    after->next->prev = &ult->link;
+    after->next = &ult->link;
+}
+
+static struct amg_ult *earliest_pop(struct amg_upool *pool)
+{
+    if (++pool->turns < TURNS_EARLIEST)
+        return ult_of(amg_list_pop(&pool->ready));
+    pool->turns = 0;
+    return list_pop_last(&pool->ready);
+}
+
+const struct amg_upool_ops *amg_upool_ops_of(ABT_pool_kind kind)
+{
+    static const struct amg_upool_ops kinds[] = {
+        {ABT_POOL_FIFO, "fifo", fifo_push, fifo_pop, fifo_pop},
+        {ABT_POOL_FIFO_WAIT, "fifo_wait", fifo_push, fifo_pop, fifo_pop},
+        {ABT_POOL_RANDWS, "randws", fifo_push, fifo_pop, randws_steal},
+        {AMALGAM_POOL_PRIO_WAIT, "prio_wait", prio_push, prio_pop, prio_pop},
+        {AMALGAM_POOL_EARLIEST_FIRST, "earliest_first", earliest_push,
+            earliest_pop, earliest_pop},
+    };
+
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+        if (kinds[i].kind == kind)
+            return &kinds[i];
+    return NULL;
+}

@@ -1,0 +1,334 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What programs do with streams: the functions of abt_xstream.h but for those
+ * of cores. */
+#include "base/clock.h"
+#include "ult/handle.h"
+#include "ult/sched.h"
+#include "ult/stream.h"
+#include "ult/streams.h"
+#include "ult/ult.h"
+#include "ult/unit.h"
+#include "ult/upool.h"
+
+static struct amg_sched *sched_of(ABT_sched sched)
+{
+    return (struct amg_sched *)(void *)sched;
+}
+
+/* The scheduler is freed when there is no stream for it, if it was made here.
+ */
+static int stream_new(struct amg_sched *sched, int rank, bool is_made_here,
+    ABT_xstream *ret_xstream)
+{
+    struct amg_stream *stream = NULL;
+    int rc = amg_stream_create(sched, rank, &stream);
+
+    if (rc != ABT_SUCCESS) {
+        if (is_made_here)
+            amg_sched_destroy(sched);
+        return rc;
+    }
+    rc = amg_stream_start(stream);
+    if (rc != ABT_SUCCESS) {
+        amg_stream_discard(stream, is_made_here);
+        return rc;
+    }
+    *ret_xstream = amg_stream_handle(stream);
+    return ABT_SUCCESS;
+}
+
+/* For who names no scheduler. */
+static int sched_default(ABT_sched sched, struct amg_sched **ret_sched)
+{
+    if (sched == ABT_SCHED_NULL)
+        return amg_sched_create(ABT_SCHED_DEFAULT, 0, NULL, true, ret_sched);
+    *ret_sched = sched_of(sched);
+    return ABT_SUCCESS;
+}
+
+static int stream_create(ABT_sched sched, int rank, ABT_xstream *ret_xstream)
+{
+    struct amg_sched *known = NULL;
+    int rc = ABT_ERR_INV_ARG;
+
+    if (ret_xstream == NULL)
+        return rc;
+    if (ABT_initialized() != ABT_SUCCESS)
+        return ABT_ERR_UNINITIALIZED;
+    rc = sched_default(sched, &known);
+    if (rc != ABT_SUCCESS)
+        return rc;
+    return stream_new(known, rank, sched == ABT_SCHED_NULL, ret_xstream);
+}
+
+int ABT_xstream_create(ABT_sched sched, ABT_xstream *newxstream)
+{
+    return stream_create(sched, -1, newxstream);
+}
+
+int ABT_xstream_create_with_rank(
+    ABT_sched sched, int rank, ABT_xstream *newxstream)
+{
+    if (rank < 0)
+        return ABT_ERR_INV_XSTREAM_RANK;
+    return stream_create(sched, rank, newxstream);
+}
+
+int ABT_xstream_create_basic(ABT_sched_predef predef, int num_pools,
+    ABT_pool *pools, ABT_sched_config config, ABT_xstream *newxstream)
+{
+    ABT_sched sched = ABT_SCHED_NULL;
+    int rc = ABT_ERR_INV_ARG;
+
+    if (newxstream == NULL)
+        return rc;
+    if (ABT_initialized() != ABT_SUCCESS)
+        return ABT_ERR_UNINITIALIZED;
+    rc = ABT_sched_create_basic(predef, num_pools, pools, config, &sched);
+    if (rc != ABT_SUCCESS)
+        return rc;
+    return stream_new(sched_of(sched), -1, true, newxstream);
+}
+
+int ABT_xstream_revive(ABT_xstream xstream)
+{
+    struct amg_stream *stream = amg_stream_of(xstream);
+
+    if (stream == NULL)
+        return ABT_ERR_INV_XSTREAM;
+    if (!amg_stream_has_ended(stream))
+        return ABT_ERR_XSTREAM_STATE;
+    return amg_stream_start(stream);
+}
+
+int ABT_xstream_join(ABT_xstream xstream)
+{
+    struct amg_stream *stream = amg_stream_of(xstream);
+
+    if (stream == NULL || stream->is_primary || stream == amg_stream_self())
+        return ABT_ERR_INV_XSTREAM;
+    amg_stream_join(stream);
+    return ABT_SUCCESS;
+}
+
+int ABT_xstream_free(ABT_xstream *xstream)
+{
+    int rc = ABT_ERR_INV_XSTREAM;
+
+    if (xstream == NULL)
+        return rc;
+    rc = ABT_xstream_join(*xstream);
+    if (rc != ABT_SUCCESS)
+        return rc;
+    amg_stream_destroy(amg_stream_of(*xstream));
+    *xstream = ABT_XSTREAM_NULL;
+    return ABT_SUCCESS;
+}
+
+int ABT_xstream_exit(void)
+{
+    struct amg_stream *stream = amg_stream_self();
+
+    if (stream == NULL || stream->is_primary)
+        return ABT_ERR_INV_XSTREAM;
+    amg_stream_ask(stream, AMG_STREAM_TO_END);
+    return ABT_self_exit();
+}
+
+int ABT_xstream_cancel(ABT_xstream xstream)
+{
+    struct amg_stream *stream = amg_stream_of(xstream);
+
+    if (stream == NULL || stream->is_primary)
+        return ABT_ERR_INV_XSTREAM;
+    amg_stream_ask(stream, AMG_STREAM_TO_END);
+    return ABT_SUCCESS;
+}
+
+int ABT_xstream_self(ABT_xstream *xstream)
+{
+    if (xstream == NULL)
+        return ABT_ERR_INV_ARG;
+    *xstream = amg_stream_handle(amg_stream_self());
+    return *xstream == ABT_XSTREAM_NULL ? ABT_ERR_INV_XSTREAM : ABT_SUCCESS;
+}
+
+int ABT_xstream_self_rank(int *rank)
+{
+    struct amg_stream *stream = amg_stream_self();
+
+    if (rank == NULL)
+        return ABT_ERR_INV_ARG;
+    if (stream == NULL)
+        return ABT_ERR_INV_XSTREAM;
+    *rank = amg_streams_rank(stream);
+    return ABT_SUCCESS;
+}
+
+int ABT_xstream_set_rank(ABT_xstream xstream, int rank)
+{
+    struct amg_stream *stream = amg_stream_of(xstream);
+
+    if (stream == NULL || stream->is_primary)
+        return ABT_ERR_INV_XSTREAM;
+    if (rank < 0 || !amg_streams_rank_set(stream, rank))
+        return ABT_ERR_INV_XSTREAM_RANK;
+    return ABT_SUCCESS;
+}
+
+int ABT_xstream_get_rank(ABT_xstream xstream, int *rank)
+{
+    if (xstream == ABT_XSTREAM_NULL)
+        return ABT_ERR_INV_XSTREAM;
+    if (rank == NULL)
+        return ABT_ERR_INV_ARG;
+    *rank = amg_streams_rank(amg_stream_of(xstream));
+    return ABT_SUCCESS;
+}
+
+static bool stream_runs_here(const struct amg_stream *stream)
+{
+    return stream == amg_stream_self();
+}
+
+/* The caller's pool may be one that nobody runs any more. */
+static int self_go_with(const struct amg_sched *sched)
+{
+    struct amg_ult *self = amg_ult_self();
+
+    if (self == NULL || self->pool == NULL ||
+        amg_sched_has(sched, self->pool) || sched->count == 0)
+        return ABT_SUCCESS;
+    return amg_upool_adopt(sched->pools[0], self);
+}
+
+/* The scheduler has been claimed. */
+static int stream_sched_change(
+    struct amg_stream *stream, struct amg_sched *sched)
+{
+    int rc = ABT_SUCCESS;
+
+    if (!stream_runs_here(stream)) {
+        amg_stream_sched_set(stream, sched);
+        return ABT_SUCCESS;
+    }
+    rc = self_go_with(sched);
+    if (rc != ABT_SUCCESS)
+        return rc;
+    stream->next_sched = sched;
+    amg_stream_ask(stream, AMG_STREAM_TO_SWAP);
+    return ABT_thread_yield();
+}
+
+int ABT_xstream_set_main_sched(ABT_xstream xstream, ABT_sched sched)
+{
+    struct amg_stream *stream = amg_stream_of(xstream);
+    struct amg_sched *known = NULL;
+    int rc = ABT_SUCCESS;
+
+    if (stream == NULL)
+        return ABT_ERR_INV_XSTREAM;
+    if (stream_runs_here(stream) ? amg_ult_self() == NULL
+                                 : !amg_stream_has_ended(stream))
+        return ABT_ERR_XSTREAM_STATE;
+    rc = sched_default(sched, &known);
+    if (rc != ABT_SUCCESS)
+        return rc;
+    if (atomic_exchange_explicit(&known->is_used, true, memory_order_acquire))
+        return ABT_ERR_SCHED;
+    rc = stream_sched_change(stream, known);
+    if (rc == ABT_SUCCESS)
+        return rc;
+    atomic_store_explicit(&known->is_used, false, memory_order_release);
+    if (sched == ABT_SCHED_NULL)
+        amg_sched_destroy(known);
+    return rc;
+}
+
+int ABT_xstream_set_main_sched_basic(ABT_xstream xstream,
+    ABT_sched_predef predef, int num_pools, ABT_pool *pools)
+{
+    ABT_sched sched = ABT_SCHED_NULL;
+    int rc = ABT_ERR_INV_XSTREAM;
+
+    if (xstream == ABT_XSTREAM_NULL)
+        return rc;
+    rc = ABT_sched_create_basic(
+        predef, num_pools, pools, ABT_SCHED_CONFIG_NULL, &sched);
+    if (rc != ABT_SUCCESS)
+        return rc;
+    rc = ABT_xstream_set_main_sched(xstream, sched);
+    if (rc != ABT_SUCCESS)
+        ABT_sched_free(&sched);
+    return rc;
+}
+
+int ABT_xstream_get_main_sched(ABT_xstream xstream, ABT_sched *sched)
+{
+    if (xstream == ABT_XSTREAM_NULL)
+        return ABT_ERR_INV_XSTREAM;
+    if (sched == NULL)
+        return ABT_ERR_INV_ARG;
+    *sched = (ABT_sched)(void *)atomic_load_explicit(
+        &amg_stream_of(xstream)->sched, memory_order_acquire);
+    return ABT_SUCCESS;
+}
+
+int ABT_xstream_get_main_pools(
+    ABT_xstream xstream, int max_pools, ABT_pool *pools)
+{
+    const struct amg_sched *sched = NULL;
+
+    if (xstream == ABT_XSTREAM_NULL)
+        return ABT_ERR_INV_XSTREAM;
+    if (max_pools < 0 || pools == NULL)
+        return ABT_ERR_INV_ARG;
+    sched = atomic_load_explicit(
+        &amg_stream_of(xstream)->sched, memory_order_acquire);
+    for (int i = 0; i < max_pools && i < sched->count; i++)
+        pools[i] = amg_upool_handle(sched->pools[i]);
+    return ABT_SUCCESS;
+}
+
+int ABT_xstream_get_state(ABT_xstream xstream, ABT_xstream_state *state)
+{
+    if (xstream == ABT_XSTREAM_NULL)
+        return ABT_ERR_INV_XSTREAM;
+    if (state == NULL)
+        return ABT_ERR_INV_ARG;
+    *state = amg_stream_has_ended(amg_stream_of(xstream))
+                 ? ABT_XSTREAM_STATE_TERMINATED
+                 : ABT_XSTREAM_STATE_RUNNING;
+    return ABT_SUCCESS;
+}
+
+int ABT_xstream_equal(
+    ABT_xstream xstream1, ABT_xstream xstream2, ABT_bool *result)
+{
+    if (result == NULL)
+        return ABT_ERR_INV_ARG;
+    *result = xstream1 == xstream2 ? ABT_TRUE : ABT_FALSE;
+    return ABT_SUCCESS;
+}
+
+int ABT_xstream_get_num(int *num_xstreams)
+{
+    int count = amg_streams_count();
+
+    if (num_xstreams == NULL)
+        return ABT_ERR_INV_ARG;
+    if (count == 0)
+        return ABT_ERR_UNINITIALIZED;
+    *num_xstreams = count;
+    return ABT_SUCCESS;
+}
+
+int ABT_xstream_is_primary(ABT_xstream xstream, ABT_bool *is_primary)
+{
+    if (xstream == ABT_XSTREAM_NULL)
+        return ABT_ERR_INV_XSTREAM;
+    if (is_primary == NULL)
+        return ABT_ERR_INV_ARG;
+    *is_primary = amg_stream_of(xstream)->is_primary ? ABT_TRUE : ABT_FALSE;
+    return ABT_SUCCESS;
+}

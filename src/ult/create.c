@@ -41,7 +41,6 @@ void amg_ult_init(struct amg_ult *ult, enum amg_ult_kind kind)
 /* Its stack as it was before the first switch to it. */
 static void stack_prepare(struct amg_ult *ult)
 {
-    amg_fibre_open(&ult->fibre, ult->stack_base, ult->stack_room);
     ult->sp =
         amg_switch_prepare(ult->stack_base, ult->stack_room, ult_entry, ult);
 }
@@ -67,6 +66,8 @@ static struct amg_ult *create_on_ours(const struct amg_ult_wish *wish)
     ult = amg_stack_top(stack, sizeof(*ult));
     amg_ult_init(ult, wish->kind);
     ult->stack = stack;
+    amg_fibre_reuse(&stack->fibre);
+    ult->fibre = stack->fibre;
     ult->stack_base = stack->base;
     ult->stack_room = (size_t)((char *)ult - (char *)stack->base);
     ult->stack_len =
@@ -86,6 +87,8 @@ static struct amg_ult *create_beside(const struct amg_ult_wish *wish)
     amg_ult_init(ult, wish->kind);
     ult->stack_base = wish->stack;
     ult->stack_room = wish->stack_len;
+    if (wish->stack != NULL)
+        amg_fibre_open(&ult->fibre, wish->stack, wish->stack_len);
     ult->stack_len = wish->stack_len;
     return ult;
 }
@@ -120,7 +123,7 @@ void amg_ult_renew(struct amg_ult *ult, struct amg_upool *pool,
     atomic_store_explicit(&ult->requests, 0, memory_order_relaxed);
     atomic_store_explicit(&ult->migrates_to, NULL, memory_order_relaxed);
     if (ult->kind != AMG_ULT_TASKLET) {
-        amg_fibre_close(&ult->fibre);
+        amg_fibre_clean(&ult->fibre, ult->sp);
         stack_prepare(ult);
     }
 }
@@ -131,9 +134,12 @@ void amg_ult_destroy(struct amg_ult *ult)
     struct amg_stack *stack = ult->stack;
 
     amg_key_table_clear(&ult->keys);
-    amg_fibre_close(&ult->fibre);
-    if (stack == NULL)
-        amg_mem_free(ult);
-    else
+    amg_fibre_clean(&ult->fibre, ult->sp);
+    if (stack != NULL) {
         amg_stack_give(host == NULL ? NULL : &host->stacks, stack);
+        return;
+    }
+    if (ult->stack_base != NULL)
+        amg_fibre_close(&ult->fibre);
+    amg_mem_free(ult);
 }

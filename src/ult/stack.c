@@ -40,6 +40,7 @@ static size_t len_round(size_t len)
 
 static void stack_destroy(struct amg_stack *stack)
 {
+    amg_fibre_close(&stack->fibre);
     amg_guarded_close(stack->base, stack->len);
     amg_mem_free(stack);
 }
@@ -60,6 +61,7 @@ static struct amg_stack *stack_create(size_t len)
         return NULL;
     }
     stack->len = len;
+    amg_fibre_open(&stack->fibre, stack->base, len);
     amg_lock_take(&stacks.lock);
     stack->hue = stacks.next_hue++ % HUES;
     amg_lock_give(&stacks.lock);

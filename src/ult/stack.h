@@ -7,11 +7,14 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/fibre.h"
+
 /* Owned by who took it, until it is given back. */
 struct amg_stack {
     struct amg_stack *next; /* in a cache */
     void *base;
     size_t len;
+    struct amg_fibre fibre;
     unsigned hue; /* where its user should begin, see amg_stack_top() */
 };
 

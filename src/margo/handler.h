@@ -1,11 +1,27 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* From a request that has come to the user-level thread that serves it. The
- * macros of margo.h stay thin and call these, which are public for that reason:
- * their declarations stand in margo.h. */
+ * macros of margo.h stay thin and call amalgam_margo_serve(), which is public
+ * for that reason. */
 #ifndef AMG_MARGO_HANDLER_H
 #define AMG_MARGO_HANDLER_H
 
+#include <stdbool.h>
+
+#include "base/list.h"
+#include "base/lock.h"
 #include "margo.h"
 #include "margo/handle.h"
+
+/* Requests beyond the most handlers that may run at once. */
+struct amg_margo_dispatch {
+    struct amg_lock lock; /* guards all that follows, where there is a limit */
+    struct amg_list waiting; /* of struct amg_margo_handle, by `queued` */
+    unsigned running;
+};
+
+void amg_margo_dispatch_init(margo_instance_id mid);
+
+/* Is the caller a handler of the instance? */
+bool amg_margo_handler_is_self(margo_instance_id mid);
 
 #endif

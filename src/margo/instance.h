@@ -7,24 +7,19 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/list.h"
 #include "margo.h"
 #include "margo/config.h"
+#include "margo/ending.h"
+#include "margo/handler.h"
+#include "margo/identity.h"
 #include "margo/handle.h"
 #include "margo/log.h"
 #include "margo/loop.h"
 #include "margo/monitor.h"
 #include "margo/pools.h"
+#include "margo/rpc.h"
 #include "margo/timers.h"
-
-/* OPENING -> RUNNING -> ENDING (prefinalize callbacks, calls in flight end)
- * -> STOPPED (no network any more, finalize callbacks) -> ENDED */
-enum amg_margo_state {
-    AMG_MARGO_OPENING,
-    AMG_MARGO_RUNNING,
-    AMG_MARGO_ENDING,
-    AMG_MARGO_STOPPED,
-    AMG_MARGO_ENDED
-};
 
 /* Owned by its references; each member with a header of its own is that
  * header's, and touched by its functions alone. */
@@ -33,6 +28,7 @@ struct margo_instance {
     hg_context_t *hg_context;
     bool is_listening;
     bool owns_class;    /* opened here, and closed here */
+    bool owns_context;  /* the same */
     bool is_collective; /* over a communicator: all ranks end together */
     struct amg_margo_log log;
     struct amg_margo_config config; /* what was asked, with the defaults */
@@ -41,7 +37,15 @@ struct margo_instance {
     struct amg_margo_timers timers;
     struct amg_margo_handles handles; /* kept for later calls */
     struct amg_margo_monitoring monitoring;
+    struct amg_margo_rpcs rpcs;
+    struct amg_margo_identities identities;
+    struct amg_margo_dispatch dispatch;
+    struct amg_margo_ending ending;
+    struct amg_margo_life life;
+    /* Only amg_margo_set_state() writes it. Its release store pairs with the
+     * acquire load of who looks whether it has ended. */
     _Atomic(enum amg_margo_state) state;
+    atomic_bool allows_shutdown; /* by other processes; a lone flag */
     /* Calls of this process that are not over, and handlers that run; what
      * ENDING waits for. */
     atomic_uint operations;
@@ -77,7 +81,12 @@ static inline bool amg_margo_is_loop(margo_instance_id mid)
 /* An operation (forward, respond, bulk transfer ...) starts, and is over. */
 static inline void amg_margo_operation_begin(margo_instance_id mid)
 {
-    atomic_fetch_add_explicit(&mid->operations, 1u, memory_order_relaxed);
+    /* Sequentially consistent, as is the gate's look at the count after it was
+     * shut: one of both sees the other. */
+    if (atomic_fetch_add_explicit(&mid->operations, 1u, memory_order_seq_cst) ==
+            0 &&
+        atomic_load_explicit(&mid->loop.is_gated, memory_order_seq_cst))
+        amg_margo_loop_kick(mid);
 }
 void amg_margo_operation_end(margo_instance_id mid);
 

@@ -5,24 +5,40 @@
 
 #include <stdbool.h>
 
+#include "base/list.h"
+#include "base/lock.h"
 #include "margo.h"
+#include "mercury.h"
 
-/* HG_Registered_data() of its id; lives from registration to deregistration.
- * Part "instance" owns and completes this struct. */
+/* HG_Registered_data() of its id; owned by its instance, from registration
+ * until that ends, also when it is deregistered: requests may still name it. */
 struct amg_margo_rpc {
+    struct amg_link link; /* among those of the instance */
     margo_instance_id mid;
-    const char *name;
+    char *name;
     hg_id_t id;           /* with the provider in its low 16 bits */
     hg_proc_cb_t in_proc; /* NULL: nothing is sent */
     hg_proc_cb_t out_proc;
     ABT_pool pool; /* where its handlers run */
     bool has_no_response;
+    bool is_registered;
+    void *data; /* the program's */
+    void (*data_free)(void *);
+};
+
+struct amg_margo_rpcs {
+    struct amg_lock lock; /* guards the list */
+    struct amg_list all;
 };
 
 /* NULL: nothing is registered under it. */
 struct amg_margo_rpc *amg_margo_rpc_of(margo_instance_id mid, hg_id_t id);
 
-/* The id of `name` for a provider: a hash of the name above 16 bits. */
+/* The id of `name` for a provider: a hash of the name in the upper half. */
 hg_id_t amg_margo_rpc_id(const char *name, uint16_t provider_id);
+
+void amg_margo_rpcs_init(margo_instance_id mid);
+/* Forgets all of them. */
+void amg_margo_rpcs_fini(margo_instance_id mid);
 
 #endif

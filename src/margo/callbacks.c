@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The functions that are called while an instance ends. */
+#include "base/assert.h"
+#include "base/mem.h"
+#include "margo/ending.h"
+#include "margo/instance.h"
+
+static struct amg_list *list_of(margo_instance_id mid, bool before)
+{
+    return before ? &mid->ending.callbacks.before
+                  : &mid->ending.callbacks.after;
+}
+
+/* `caller`: the public call, for the log. */
+static void callback_push(margo_instance_id mid, bool before, const void *owner,
+    margo_finalize_callback_t function, void *arg, const char *caller)
+{
+    struct amg_margo_callback *callback = NULL;
+
+    if (!AMG_CONTRACT(mid != MARGO_INSTANCE_NULL && function != NULL)) {
+        margo_error(mid, "%s: the %s is NULL; nothing is pushed", caller,
+            mid == MARGO_INSTANCE_NULL ? "instance" : "function");
+        return;
+    }
+    callback = amg_mem_zalloc(sizeof(*callback));
+    if (callback == NULL) {
+        margo_error(mid, "%s: no memory; nothing is pushed", caller);
+        return;
+    }
+    callback->owner = owner;
+    callback->function = function;
+    callback->arg = arg;
+    amg_lock_take(&mid->ending.callbacks.lock);
+    amg_list_push_front(list_of(mid, before), &callback->link);
+    amg_lock_give(&mid->ending.callbacks.lock);
+}
+
+/* The last one of an owner, or NULL. */
+static struct amg_margo_callback *find_locked(
+    struct amg_list *list, const void *owner)
+{
+    struct amg_link *link = amg_list_first(list);
+
+    for (; link != NULL; link = amg_list_next(list, link)) {
+        struct amg_margo_callback *callback =
+            AMG_OBJECT(link, struct amg_margo_callback, link);
+
+        if (callback->owner == owner)
+            return callback;
+    }
+    return NULL;
+}
+
+static int callback_pop(margo_instance_id mid, bool before, const void *owner)
+{
+    struct amg_margo_callback *callback = NULL;
+
+    if (!AMG_CONTRACT(mid != MARGO_INSTANCE_NULL))
+        return 0;
+    amg_lock_take(&mid->ending.callbacks.lock);
+    callback = find_locked(list_of(mid, before), owner);
+    if (callback != NULL)
+        amg_list_remove(&callback->link);
+    amg_lock_give(&mid->ending.callbacks.lock);
+    if (callback == NULL)
+        return 0;
+    amg_mem_free(callback);
+    return 1;
+}
+
+static int callback_top(margo_instance_id mid, bool before, const void *owner,
+    margo_finalize_callback_t *ret_function, void **ret_arg)
+{
+    const struct amg_margo_callback *callback = NULL;
+
+    if (!AMG_CONTRACT(mid != MARGO_INSTANCE_NULL))
+        return 0;
+    amg_lock_take(&mid->ending.callbacks.lock);
+    callback = find_locked(list_of(mid, before), owner);
+    if (callback != NULL && ret_function != NULL)
+        *ret_function = callback->function;
+    if (callback != NULL && ret_arg != NULL)
+        *ret_arg = callback->arg;
+    amg_lock_give(&mid->ending.callbacks.lock);
+    return callback != NULL;
+}
+
+/* Takes the first one off, or NULL. */
+static struct amg_margo_callback *callback_take(
+    margo_instance_id mid, bool before)
+{
+    struct amg_link *link = NULL;
+
+    amg_lock_take(&mid->ending.callbacks.lock);
+    link = amg_list_pop(list_of(mid, before));
+    amg_lock_give(&mid->ending.callbacks.lock);
+    return link == NULL ? NULL
+                        : AMG_OBJECT(link, struct amg_margo_callback, link);
+}
+
+void amg_margo_callbacks_run(margo_instance_id mid, bool before)
+{
+    struct amg_margo_callback *callback = NULL;
+
+    while ((callback = callback_take(mid, before)) != NULL) {
+        margo_finalize_callback_t function = callback->function;
+        void *arg = callback->arg;
+
+        amg_mem_free(callback);
+        function(arg);
+    }
+}
+
+void amg_margo_callbacks_fini(margo_instance_id mid)
+{
+    unsigned before = 0;
+
+    for (before = 0; before < 2; before++) {
+        struct amg_margo_callback *callback = NULL;
+
+        while ((callback = callback_take(mid, before != 0)) != NULL)
+            amg_mem_free(callback);
+    }
+}
+
+void margo_push_prefinalize_callback(
+    margo_instance_id mid, margo_finalize_callback_t cb, void *uargs)
+{
+    callback_push(mid, true, NULL, cb, uargs, __func__);
+}
+
+int margo_pop_prefinalize_callback(margo_instance_id mid)
+{
+    return callback_pop(mid, true, NULL);
+}
+
+int margo_top_prefinalize_callback(
+    margo_instance_id mid, margo_finalize_callback_t *cb, void **uargs)
+{
+    return callback_top(mid, true, NULL, cb, uargs);
+}
+
+void margo_provider_push_prefinalize_callback(margo_instance_id mid,
+    const void *owner, margo_finalize_callback_t cb, void *uargs)
+{
+    callback_push(mid, true, owner, cb, uargs, __func__);
+}
+
+int margo_provider_pop_prefinalize_callback(
+    margo_instance_id mid, const void *owner)
+{
+    return callback_pop(mid, true, owner);
+}
+
+int margo_provider_top_prefinalize_callback(margo_instance_id mid,
+    const void *owner, margo_finalize_callback_t *cb, void **uargs)
+{
+    return callback_top(mid, true, owner, cb, uargs);
+}
+
+void margo_push_finalize_callback(
+    margo_instance_id mid, margo_finalize_callback_t cb, void *uargs)
+{
+    callback_push(mid, false, NULL, cb, uargs, __func__);
+}
+
+int margo_pop_finalize_callback(margo_instance_id mid)
+{
+    return callback_pop(mid, false, NULL);
+}
+
+int margo_top_finalize_callback(
+    margo_instance_id mid, margo_finalize_callback_t *cb, void **uargs)
+{
+    return callback_top(mid, false, NULL, cb, uargs);
+}
+
+void margo_provider_push_finalize_callback(margo_instance_id mid,
+    const void *owner, margo_finalize_callback_t cb, void *uargs)
+{
+    callback_push(mid, false, owner, cb, uargs, __func__);
+}
+
+int margo_provider_pop_finalize_callback(
+    margo_instance_id mid, const void *owner)
+{
+    return callback_pop(mid, false, owner);
+}
+
+int margo_provider_top_finalize_callback(margo_instance_id mid,
+    const void *owner, margo_finalize_callback_t *cb, void **uargs)
+{
+    return callback_top(mid, false, owner, cb, uargs);
+}

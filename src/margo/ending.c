@@ -1,0 +1,405 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The end of an instance, by whoever asks for it, wherever that is.
+ *
+ *   step                                by
+ *   prefinalize callbacks               who asks first; from a callback of the
+ *                                       loop, a thread made for that
+ *   calls and handlers end, other       the loop, which still runs; in a job,
+ *   ranks come as far                   until all ranks are there
+ *   stop: finalize callbacks, class     a thread that waits for the end, and is
+ *   and context are closed              none of the instance's; else the loop
+ *   rest: the loop is joined, streams   a thread that waits for the end, and
+ *   and pools end                       runs in none of these streams
+ *
+ * So a handler can ask for the end, and whoever waits for it does the rest. A
+ * thread that runs handlers or callbacks of the instance never waits. */
+#include "margo/ending.h"
+
+#include <string.h>
+
+#include "base/assert.h"
+#include "base/bias.h"
+#include "base/clock.h"
+#include "base/env.h"
+#include "base/mem.h"
+#include "core/class.h"
+#include "margo/instance.h"
+#include "margo/runtime.h"
+
+static const bool edges[AMG_MARGO_STATE_COUNT][AMG_MARGO_STATE_COUNT] = {
+    [AMG_MARGO_OPENING] =
+        {[AMG_MARGO_RUNNING] = true, [AMG_MARGO_ENDED] = true},
+    [AMG_MARGO_RUNNING] = {[AMG_MARGO_ENDING] = true},
+    [AMG_MARGO_ENDING] = {[AMG_MARGO_STOPPED] = true},
+    [AMG_MARGO_STOPPED] = {[AMG_MARGO_ENDED] = true},
+};
+
+void amg_margo_set_state(margo_instance_id mid, enum amg_margo_state next)
+{
+    AMG_ASSERT(
+        edges[atomic_load_explicit(&mid->state, memory_order_relaxed)][next]);
+    atomic_store_explicit(&mid->state, next, memory_order_release);
+}
+
+static enum amg_margo_state state_of(margo_instance_id mid)
+{
+    return atomic_load_explicit(&mid->state, memory_order_acquire);
+}
+
+void amg_margo_ending_init(margo_instance_id mid)
+{
+    static const ABT_mutex_memory mutex = ABT_MUTEX_INITIALIZER;
+    static const ABT_cond_memory cond = ABT_COND_INITIALIZER;
+
+    memcpy(&mid->ending.mutex, &mutex, sizeof(mutex));
+    memcpy(&mid->ending.cond, &cond, sizeof(cond));
+    memcpy(&mid->loop.mutex, &mutex, sizeof(mutex));
+    memcpy(&mid->loop.cond, &cond, sizeof(cond));
+    amg_lock_init(&mid->ending.callbacks.lock);
+    amg_list_init(&mid->ending.callbacks.before);
+    amg_list_init(&mid->ending.callbacks.after);
+    atomic_init(&mid->ending.runner, ABT_THREAD_NULL);
+}
+
+void amg_margo_ending_fini(margo_instance_id mid)
+{
+    amg_margo_callbacks_fini(mid);
+}
+
+static void take(margo_instance_id mid)
+{
+    ABT_mutex_lock(ABT_MUTEX_MEMORY_GET_HANDLE(&mid->ending.mutex));
+}
+
+static void give(margo_instance_id mid)
+{
+    ABT_mutex_unlock(ABT_MUTEX_MEMORY_GET_HANDLE(&mid->ending.mutex));
+}
+
+static void tell_locked(margo_instance_id mid)
+{
+    ABT_cond_broadcast(ABT_COND_MEMORY_GET_HANDLE(&mid->ending.cond));
+}
+
+static void await_locked(margo_instance_id mid)
+{
+    ABT_cond_wait(ABT_COND_MEMORY_GET_HANDLE(&mid->ending.cond),
+        ABT_MUTEX_MEMORY_GET_HANDLE(&mid->ending.mutex));
+}
+
+static ABT_thread self_thread(void)
+{
+    ABT_thread self = ABT_THREAD_NULL;
+
+    return ABT_self_get_thread(&self) == ABT_SUCCESS ? self : ABT_THREAD_NULL;
+}
+
+/* Callbacks run in the calling thread, from now on, or no longer. */
+static void runner_set(margo_instance_id mid, bool runs)
+{
+    ABT_thread self = self_thread();
+
+    atomic_store_explicit(&mid->ending.runner, runs ? self : ABT_THREAD_NULL,
+        memory_order_relaxed);
+    atomic_store_explicit(&mid->ending.runner_os,
+        runs && self == ABT_THREAD_NULL ? amg_bias_mark() : 0,
+        memory_order_relaxed);
+}
+
+static bool is_runner(margo_instance_id mid)
+{
+    ABT_thread self = self_thread();
+
+    if (self != ABT_THREAD_NULL)
+        return self ==
+               atomic_load_explicit(&mid->ending.runner, memory_order_relaxed);
+    return amg_bias_mark() ==
+           atomic_load_explicit(&mid->ending.runner_os, memory_order_relaxed);
+}
+
+/* May the calling thread wait for the end of the instance? */
+static bool may_wait(margo_instance_id mid)
+{
+    return !amg_margo_handler_is_self(mid) && !amg_margo_is_loop(mid) &&
+           !is_runner(mid);
+}
+
+/* May it end the streams of the instance? */
+static bool may_reap(margo_instance_id mid)
+{
+    struct margo_xstream_info info;
+    ABT_xstream self = ABT_XSTREAM_NULL;
+    ABT_bool is_primary = ABT_FALSE;
+
+    if (ABT_xstream_self(&self) != ABT_SUCCESS || self == ABT_XSTREAM_NULL)
+        return true;
+    if (ABT_self_on_primary_xstream(&is_primary) == ABT_SUCCESS &&
+        is_primary == ABT_TRUE)
+        return true;
+    return margo_find_xstream_by_handle(mid, self, &info) != HG_SUCCESS;
+}
+
+static void before_run(void *arg)
+{
+    margo_instance_id mid = arg;
+    struct margo_monitor_prefinalize_args told = {.uctx = {.p = NULL}};
+
+    AMG_MARGO_TELL(mid, prefinalize, MARGO_MONITOR_FN_START, &told);
+    runner_set(mid, true);
+    amg_margo_callbacks_run(mid, true);
+    runner_set(mid, false);
+    AMG_MARGO_TELL(mid, prefinalize, MARGO_MONITOR_FN_END, &told);
+    mid->ending.deadline_ns = amg_clock_deadline_ns(
+        (unsigned)amg_env_number(AMG_ENV_FINALIZE_TIMEOUT));
+    atomic_store_explicit(&mid->ending.is_ready, true, memory_order_release);
+    amg_margo_loop_kick(mid);
+}
+
+/* Asks for the end. False: somebody has, before. */
+static bool end_begin(margo_instance_id mid)
+{
+    bool is_first = false;
+
+    take(mid);
+    is_first = state_of(mid) == AMG_MARGO_RUNNING;
+    if (is_first)
+        amg_margo_set_state(mid, AMG_MARGO_ENDING);
+    give(mid);
+    if (!is_first)
+        return false;
+    /* The loop cannot wait for calls that it makes progress for. */
+    if (!amg_margo_is_loop(mid) ||
+        ABT_thread_create(mid->pools.progress_pool, before_run, mid,
+            ABT_THREAD_ATTR_NULL, NULL) != ABT_SUCCESS)
+        before_run(mid);
+    return true;
+}
+
+/* All of this process is over? Gives up on what is not, when it is time. */
+static bool is_quiet(margo_instance_id mid)
+{
+    unsigned operations =
+        atomic_load_explicit(&mid->operations, memory_order_acquire);
+    unsigned handlers =
+        atomic_load_explicit(&mid->handlers, memory_order_acquire);
+
+    if (operations == 0 && handlers == 0)
+        return true;
+    if (amg_clock_ns() < mid->ending.deadline_ns)
+        return false;
+    if (!mid->ending.was_cancelled) {
+        margo_warning(mid,
+            "the instance ends, but %u calls of it are in flight and %u "
+            "handlers run: after AMALGAM_FINALIZE_TIMEOUT_MS the calls are "
+            "cancelled",
+            operations, handlers);
+        mid->ending.was_cancelled = true;
+        mid->ending.deadline_ns = amg_clock_deadline_ns(
+            (unsigned)amg_env_number(AMG_ENV_FINALIZE_TIMEOUT));
+        amg_margo_handles_cancel(mid);
+        return false;
+    }
+    margo_error(mid,
+        "the instance ends without %u calls and %u handlers, which do not end; "
+        "what they use stays in memory. See where handlers wait by "
+        "margo_state_dump()",
+        operations, handlers);
+    mid->ending.is_stuck = true;
+    return true;
+}
+
+bool amg_margo_ending_drain(margo_instance_id mid)
+{
+    hg_return_t rc = HG_SUCCESS;
+
+    if (!atomic_load_explicit(&mid->ending.is_ready, memory_order_acquire) ||
+        !is_quiet(mid))
+        return false;
+    if (!mid->is_collective)
+        return true;
+    rc = amg_class_quiesce(mid->hg_class);
+    if (rc != HG_AGAIN)
+        return true;
+    if (amg_clock_ns() < mid->ending.deadline_ns)
+        return false;
+    amg_class_abandon(mid->hg_class);
+    mid->ending.was_abandoned = true;
+    return true;
+}
+
+/* Finalize callbacks, and the class is closed; then all are told. */
+static void stop(margo_instance_id mid)
+{
+    struct margo_monitor_finalize_args told = {.uctx = {.p = NULL}};
+
+    AMG_MARGO_TELL(mid, finalize, MARGO_MONITOR_FN_START, &told);
+    runner_set(mid, true);
+    amg_margo_callbacks_run(mid, false);
+    runner_set(mid, false);
+    AMG_MARGO_TELL(mid, finalize, MARGO_MONITOR_FN_END, &told);
+    amg_margo_close_network(mid);
+    take(mid);
+    mid->ending.is_stopped = true;
+    tell_locked(mid);
+    give(mid);
+}
+
+void amg_margo_ending_drained(margo_instance_id mid)
+{
+    bool is_mine = false;
+
+    amg_margo_set_state(mid, AMG_MARGO_STOPPED);
+    take(mid);
+    mid->ending.is_drained = true;
+    is_mine = mid->ending.closers == 0 && !mid->ending.is_claimed;
+    mid->ending.is_claimed = mid->ending.is_claimed || is_mine;
+    tell_locked(mid);
+    give(mid);
+    if (is_mine)
+        stop(mid);
+}
+
+/* Waits for the end, and does what is left of it; by a thread that may wait. */
+static void end_finish(margo_instance_id mid)
+{
+    bool reaps = may_reap(mid);
+    bool is_mine = false;
+
+    take(mid);
+    mid->ending.closers += reaps;
+    while (!mid->ending.is_drained)
+        await_locked(mid);
+    is_mine = reaps && !mid->ending.is_claimed;
+    mid->ending.is_claimed = mid->ending.is_claimed || is_mine;
+    give(mid);
+    if (is_mine)
+        stop(mid);
+    take(mid);
+    while (!mid->ending.is_stopped)
+        await_locked(mid);
+    is_mine = reaps && !mid->ending.is_reaped;
+    mid->ending.is_reaped = mid->ending.is_reaped || is_mine;
+    give(mid);
+    if (is_mine) {
+        amg_margo_close_rest(mid);
+        take(mid);
+        amg_margo_set_state(mid, AMG_MARGO_ENDED);
+        tell_locked(mid);
+        give(mid);
+        amg_margo_runtime_leave();
+    }
+    take(mid);
+    while (reaps && state_of(mid) != AMG_MARGO_ENDED)
+        await_locked(mid);
+    mid->ending.closers -= reaps;
+    give(mid);
+}
+
+/* Who waits in a place where that would be for ever. */
+static void wait_refused(margo_instance_id mid, const char *caller)
+{
+    margo_error(mid,
+        "%s: called by a handler or a callback of the instance, which would "
+        "wait for its own end; margo_finalize() asks for the end and returns",
+        caller);
+}
+
+static void unknown_tell(margo_instance_id mid, const char *caller)
+{
+    margo_error(MARGO_INSTANCE_NULL,
+        mid == MARGO_INSTANCE_NULL
+            ? "%s: the instance is NULL"
+            : "%s: no such instance, or it has ended before",
+        caller);
+}
+
+void margo_finalize(margo_instance_id mid)
+{
+    bool is_first = false;
+    bool is_alone = false;
+
+    if (!amg_margo_life_hold(mid)) {
+        unknown_tell(mid, __func__);
+        return;
+    }
+    is_first = end_begin(mid);
+    take(mid);
+    is_alone = mid->ending.closers == 0;
+    give(mid);
+    if (may_wait(mid) && (is_first || is_alone))
+        end_finish(mid);
+    amg_margo_life_drop(mid);
+}
+
+void margo_finalize_and_wait(margo_instance_id mid)
+{
+    if (!amg_margo_life_hold(mid)) {
+        unknown_tell(mid, __func__);
+        return;
+    }
+    end_begin(mid);
+    if (may_wait(mid))
+        end_finish(mid);
+    else
+        wait_refused(mid, __func__);
+    amg_margo_life_drop(mid);
+}
+
+void margo_wait_for_finalize(margo_instance_id mid)
+{
+    if (!amg_margo_life_hold(mid)) {
+        unknown_tell(mid, __func__);
+        return;
+    }
+    if (may_wait(mid))
+        end_finish(mid);
+    else
+        wait_refused(mid, __func__);
+    amg_margo_life_drop(mid);
+}
+
+hg_return_t margo_instance_is_finalized(margo_instance_id mid, bool *flag)
+{
+    if (!AMG_CONTRACT(flag != NULL) || !amg_margo_life_hold(mid))
+        return HG_INVALID_ARG;
+    take(mid);
+    *flag = mid->ending.is_stopped;
+    give(mid);
+    amg_margo_life_drop(mid);
+    return HG_SUCCESS;
+}
+
+hg_return_t margo_instance_ref_incr(margo_instance_id mid)
+{
+    return amg_margo_life_ref(mid) ? HG_SUCCESS : HG_INVALID_ARG;
+}
+
+hg_return_t margo_instance_ref_count(margo_instance_id mid, unsigned *refcount)
+{
+    if (!AMG_CONTRACT(refcount != NULL))
+        return HG_INVALID_ARG;
+    return amg_margo_life_refs(mid, refcount) ? HG_SUCCESS : HG_INVALID_ARG;
+}
+
+hg_return_t margo_instance_release(margo_instance_id mid)
+{
+    bool is_last = false;
+
+    if (!amg_margo_life_hold(mid))
+        return HG_INVALID_ARG;
+    if (amg_margo_life_unref(mid, &is_last) && is_last) {
+        end_begin(mid);
+        if (may_wait(mid))
+            end_finish(mid);
+    }
+    amg_margo_life_drop(mid);
+    return HG_SUCCESS;
+}
+
+void amg_margo_operation_end(margo_instance_id mid)
+{
+    if (atomic_fetch_sub_explicit(&mid->operations, 1u, memory_order_acq_rel) ==
+            1u &&
+        atomic_load_explicit(&mid->ending.is_ready, memory_order_acquire))
+        amg_margo_loop_kick(mid);
+}

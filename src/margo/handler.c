@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Gives each request to a user-level thread of its own. Nothing is allocated on
+ * the way: what the thread needs lies with the handle, and stacks are kept.
+ *
+ * With a limit on handlers, requests beyond it wait in the order they came; who
+ * ends starts the next. */
+#include "margo/handler.h"
+
+#include "base/assert.h"
+#include "margo/instance.h"
+#include "mercury.h"
+
+void amg_margo_dispatch_init(margo_instance_id mid)
+{
+    amg_lock_init(&mid->dispatch.lock);
+    amg_list_init(&mid->dispatch.waiting);
+}
+
+/* A request is over, as far as its handler goes. */
+static void handler_over(margo_instance_id mid)
+{
+    if (atomic_fetch_sub_explicit(&mid->handlers, 1u, memory_order_acq_rel) ==
+            1u &&
+        atomic_load_explicit(&mid->ending.is_ready, memory_order_acquire))
+        amg_margo_loop_kick(mid);
+}
+
+static void handler_main(void *arg);
+
+/* Makes the thread; without it the request is refused. False: it was. */
+static bool handler_start(struct amg_margo_handle *data, ABT_pool pool)
+{
+    int rc =
+        ABT_thread_create(pool, handler_main, data, ABT_THREAD_ATTR_NULL, NULL);
+
+    if (rc == ABT_SUCCESS)
+        return true;
+    margo_error(data->mid,
+        "a request of RPC \"%s\" is refused with HG_NOMEM: no thread can be "
+        "made for it, ABT_thread_create() says %d; a limit on handlers, "
+        "max_concurrent_rpcs in the JSON text, lets requests wait instead",
+        margo_handle_get_name(data->handle), rc);
+    amg_margo_handle_refuse(data->handle, HG_NOMEM);
+    margo_destroy(data->handle);
+    return false;
+}
+
+static ABT_pool pool_of(margo_instance_id mid, hg_handle_t handle)
+{
+    const struct amg_margo_rpc *rpc =
+        amg_margo_rpc_of(mid, HG_Get_info(handle)->id);
+
+    return rpc == NULL ? mid->pools.rpc_pool : rpc->pool;
+}
+
+/* With a limit: one of those that wait takes the place of one that has ended,
+ * or the place stays free. */
+static void next_start(margo_instance_id mid)
+{
+    bool has_next = true;
+
+    if (mid->config.max_handlers == 0)
+        return;
+    while (has_next) {
+        struct amg_link *link = NULL;
+        struct amg_margo_handle *data = NULL;
+
+        amg_lock_take(&mid->dispatch.lock);
+        link = amg_list_pop(&mid->dispatch.waiting);
+        if (link == NULL)
+            mid->dispatch.running--;
+        amg_lock_give(&mid->dispatch.lock);
+        if (link == NULL)
+            return;
+        data = AMG_OBJECT(link, struct amg_margo_handle, queued);
+        has_next = !handler_start(data, pool_of(mid, data->handle));
+        if (has_next)
+            handler_over(mid);
+    }
+}
+
+/* A handler's thread. When the function has returned the handle may be gone. */
+static void handler_main(void *arg)
+{
+    struct amg_margo_handle *data = arg;
+    margo_instance_id mid = data->mid;
+    struct margo_monitor_rpc_ult_args told = {.handle = data->handle};
+
+    AMG_MARGO_TELL(mid, rpc_ult, MARGO_MONITOR_FN_START, &told);
+    if (AMG_MARGO_IS_WATCHED(mid))
+        (void)margo_set_current_rpc_id(HG_Get_info(data->handle)->id);
+    data->serve(data->handle);
+    AMG_MARGO_TELL(mid, rpc_ult, MARGO_MONITOR_FN_END, &told);
+    next_start(mid);
+    handler_over(mid);
+}
+
+bool amg_margo_handler_is_self(margo_instance_id mid)
+{
+    void (*function)(void *) = NULL;
+    void *arg = NULL;
+
+    return ABT_self_get_thread_func(&function) == ABT_SUCCESS &&
+           function == handler_main && ABT_self_get_arg(&arg) == ABT_SUCCESS &&
+           ((struct amg_margo_handle *)arg)->mid == mid;
+}
+
+/* With a limit: takes a place, or lets the request wait. False: it waits. */
+static bool place_take(margo_instance_id mid, struct amg_margo_handle *data)
+{
+    bool has_place = true;
+
+    if (mid->config.max_handlers == 0)
+        return true;
+    amg_lock_take(&mid->dispatch.lock);
+    has_place = mid->dispatch.running < mid->config.max_handlers;
+    if (has_place)
+        mid->dispatch.running++;
+    else
+        amg_list_push(&mid->dispatch.waiting, &data->queued);
+    amg_lock_give(&mid->dispatch.lock);
+    return has_place;
+}
+
+static hg_return_t refuse(
+    margo_instance_id mid, hg_handle_t handle, hg_return_t why)
+{
+    margo_debug(mid,
+        "a request of RPC \"%s\" is refused with %s: the instance is ending",
+        margo_handle_get_name(handle), HG_Error_to_string(why));
+    amg_margo_handle_refuse(handle, why);
+    return margo_destroy(handle);
+}
+
+hg_return_t amalgam_margo_serve(
+    hg_handle_t handle, void (*function)(hg_handle_t))
+{
+    const struct hg_info *info = HG_Get_info(handle);
+    struct margo_monitor_rpc_handler_args told = {.handle = handle};
+    const struct amg_margo_rpc *rpc = NULL;
+    struct amg_margo_handle *data = NULL;
+    margo_instance_id mid = MARGO_INSTANCE_NULL;
+
+    if (!AMG_CONTRACT(info != NULL && function != NULL))
+        return HG_INVALID_ARG;
+    rpc = HG_Registered_data(info->hg_class, info->id);
+    if (rpc == NULL || (data = amg_margo_handle_take(rpc->mid, handle)) == NULL)
+        return HG_Destroy(handle);
+    mid = rpc->mid;
+    if (atomic_load_explicit(&mid->ending.is_ready, memory_order_acquire) &&
+        !mid->is_collective)
+        return refuse(mid, handle, HG_PERMISSION);
+    told.pool = rpc->pool;
+    AMG_MARGO_TELL(mid, rpc_handler, MARGO_MONITOR_FN_START, &told);
+    atomic_fetch_add_explicit(&mid->handlers, 1u, memory_order_relaxed);
+    data->serve = function;
+    if (place_take(mid, data) && !handler_start(data, rpc->pool)) {
+        told.ret = HG_NOMEM;
+        next_start(mid);
+        handler_over(mid);
+    }
+    AMG_MARGO_TELL(mid, rpc_handler, MARGO_MONITOR_FN_END, &told);
+    return told.ret;
+}

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A string that says of what kind a provider is, and the RPC that asks for it.
+ */
+#include "margo/identity.h"
+
+#include <string.h>
+
+#include "base/assert.h"
+#include "base/mem.h"
+#include "margo/instance.h"
+#include "mercury_proc_string.h"
+
+MERCURY_GEN_PROC(identity_out_t, ((int32_t)(ret))((hg_const_string_t)(text)))
+
+static void identity_serve(hg_handle_t handle);
+static DECLARE_MARGO_RPC_HANDLER(identity_serve)
+
+    /* A copy of a provider's text, or NULL. */
+    static char *text_copy(margo_instance_id mid, uint16_t provider_id)
+{
+    const char *text = NULL;
+    char *copy = NULL;
+
+    amg_lock_take(&mid->identities.lock);
+    text = amg_map_get(&mid->identities.texts, provider_id);
+    if (text != NULL)
+        copy = amg_mem_alloc(strlen(text) + 1);
+    if (copy != NULL)
+        memcpy(copy, text, strlen(text) + 1);
+    amg_lock_give(&mid->identities.lock);
+    return copy;
+}
+
+static void identity_serve(hg_handle_t handle)
+{
+    margo_instance_id mid = margo_hg_handle_get_instance(handle);
+    identity_out_t out = {.ret = HG_NOENTRY, .text = ""};
+    uint16_t provider_id = 0;
+    char *text = NULL;
+    hg_return_t rc = margo_get_input(handle, &provider_id);
+
+    if (rc == HG_SUCCESS) {
+        text = text_copy(mid, provider_id);
+        (void)margo_free_input(handle, &provider_id);
+    }
+    if (text != NULL) {
+        out.ret = HG_SUCCESS;
+        out.text = text;
+    } else if (rc != HG_SUCCESS) {
+        out.ret = rc;
+    }
+    (void)margo_respond(handle, &out);
+    amg_mem_free(text);
+    (void)margo_destroy(handle);
+}
+static DEFINE_MARGO_RPC_HANDLER(identity_serve)
+
+    bool amg_margo_identities_init(margo_instance_id mid)
+{
+    amg_lock_init(&mid->identities.lock);
+    mid->identities.rpc_id = MARGO_REGISTER(
+        mid, "__identity__", uint16_t, identity_out_t, identity_serve);
+    return mid->identities.rpc_id != 0;
+}
+
+void amg_margo_identities_fini(margo_instance_id mid)
+{
+    amg_map_fini(&mid->identities.texts, amg_mem_free);
+}
+
+hg_return_t margo_provider_register_identity(
+    margo_instance_id mid, uint16_t provider_id, const char *identity)
+{
+    hg_return_t rc = HG_INVALID_ARG;
+    char *copy = NULL;
+
+    if (!AMG_CONTRACT(mid != MARGO_INSTANCE_NULL && identity != NULL))
+        return HG_INVALID_ARG;
+    copy = amg_mem_alloc(strlen(identity) + 1);
+    if (copy == NULL)
+        return HG_NOMEM;
+    memcpy(copy, identity, strlen(identity) + 1);
+    amg_lock_take(&mid->identities.lock);
+    if (amg_map_get(&mid->identities.texts, provider_id) == NULL)
+        rc = amg_map_put(&mid->identities.texts, provider_id, copy);
+    amg_lock_give(&mid->identities.lock);
+    if (rc == HG_INVALID_ARG)
+        margo_error(mid,
+            "provider %u has said of what kind it is; "
+            "margo_provider_deregister_identity() takes that back",
+            (unsigned)provider_id);
+    if (rc != HG_SUCCESS)
+        amg_mem_free(copy);
+    return rc;
+}
+
+hg_return_t margo_provider_deregister_identity(
+    margo_instance_id mid, uint16_t provider_id)
+{
+    char *text = NULL;
+
+    if (!AMG_CONTRACT(mid != MARGO_INSTANCE_NULL))
+        return HG_INVALID_ARG;
+    amg_lock_take(&mid->identities.lock);
+    text = amg_map_remove(&mid->identities.texts, provider_id);
+    amg_lock_give(&mid->identities.lock);
+    if (text == NULL)
+        return HG_NOENTRY;
+    amg_mem_free(text);
+    return HG_SUCCESS;
+}
+
+const char *margo_provider_registered_identity(
+    margo_instance_id mid, uint16_t provider_id)
+{
+    const char *text = NULL;
+
+    if (!AMG_CONTRACT(mid != MARGO_INSTANCE_NULL))
+        return NULL;
+    amg_lock_take(&mid->identities.lock);
+    text = amg_map_get(&mid->identities.texts, provider_id);
+    amg_lock_give(&mid->identities.lock);
+    return text;
+}
+
+/* The answer, into the buffer of who asked. */
+static hg_return_t answer_take(const identity_out_t *out, uint16_t provider_id,
+    margo_instance_id mid, char *buffer, size_t *bufsize)
+{
+    size_t cap = *bufsize;
+    size_t len = 0;
+
+    if (out->ret == HG_NOENTRY)
+        return HG_NOENTRY;
+    if (out->ret != HG_SUCCESS || out->text == NULL) {
+        margo_error(mid,
+            "asked of what kind provider %u is, the other side says %s",
+            (unsigned)provider_id, HG_Error_to_string((hg_return_t)out->ret));
+        return HG_OTHER_ERROR;
+    }
+    len = strlen(out->text) + 1;
+    *bufsize = len;
+    if (len > cap)
+        return HG_NOMEM;
+    memcpy(buffer, out->text, len);
+    return HG_SUCCESS;
+}
+
+hg_return_t margo_provider_get_identity(margo_instance_id mid,
+    hg_addr_t address, uint16_t provider_id, char *buffer, size_t *bufsize)
+{
+    hg_handle_t handle = HG_HANDLE_NULL;
+    identity_out_t out;
+    hg_return_t rc = HG_SUCCESS;
+
+    if (!AMG_CONTRACT(mid != MARGO_INSTANCE_NULL && address != HG_ADDR_NULL &&
+                      bufsize != NULL && (buffer != NULL || *bufsize == 0)))
+        return HG_INVALID_ARG;
+    rc = margo_create(mid, address, mid->identities.rpc_id, &handle);
+    if (rc != HG_SUCCESS)
+        return rc;
+    rc = margo_forward(handle, &provider_id);
+    if (rc == HG_SUCCESS)
+        rc = margo_get_output(handle, &out);
+    if (rc == HG_SUCCESS) {
+        rc = answer_take(&out, provider_id, mid, buffer, bufsize);
+        (void)margo_free_output(handle, &out);
+    }
+    (void)margo_destroy(handle);
+    return rc;
+}

@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Makes progress in a user-level thread, so that others of its stream run
+ * whenever they can, and the stream sleeps when nobody can.
+ *
+ * A round: callbacks that are due run; if others are ready in the stream, one
+ * look at the network and their turn; else a sleep in HG_Progress(), which ends
+ * when a message comes, a thread becomes ready for this stream, or somebody
+ * kicks. How long to look on before it really sleeps is decided in there, by
+ * the use of the core (core/pace.c); a progress_spindown_msec that was given
+ * adds so long without sleep after the last event. The upper bound ends no wait
+ * that anything depends on. */
+#include "margo/loop.h"
+
+#include "base/assert.h"
+#include "base/clock.h"
+#include "core/progress.h"
+#include "margo/instance.h"
+#include "margo/runtime.h"
+#include "mercury.h"
+
+/* Callbacks at a time: so many, and others get their turn. */
+enum { TRIGGER_BATCH = 64 };
+
+/* What a round knows of those before it. */
+struct rounds {
+    uint64_t spin_until_ns; /* 0: no sleep is put off */
+    uint64_t progress_calls;
+    uint64_t trigger_calls;
+};
+
+static ABT_mutex mutex_of(margo_instance_id mid)
+{
+    return ABT_MUTEX_MEMORY_GET_HANDLE(&mid->loop.mutex);
+}
+
+static ABT_cond cond_of(margo_instance_id mid)
+{
+    return ABT_COND_MEMORY_GET_HANDLE(&mid->loop.cond);
+}
+
+/* True: some ran. */
+static bool trigger(margo_instance_id mid, struct rounds *rounds)
+{
+    struct margo_monitor_trigger_args told = {.ret = HG_SUCCESS};
+    unsigned count = 0;
+
+    AMG_MARGO_TELL(mid, trigger, MARGO_MONITOR_FN_START, &told);
+    told.ret = HG_Trigger(mid->hg_context, 0, TRIGGER_BATCH, &count);
+    AMG_MARGO_TELL(mid, trigger, MARGO_MONITOR_FN_END, &told);
+    rounds->trigger_calls++;
+    return count > 0;
+}
+
+static hg_return_t progress(
+    margo_instance_id mid, struct rounds *rounds, unsigned timeout_ms)
+{
+    struct margo_monitor_progress_args told = {.timeout_ms = timeout_ms};
+
+    AMG_MARGO_TELL(mid, progress, MARGO_MONITOR_FN_START, &told);
+    told.ret = timeout_ms == 0
+                   ? HG_Progress(mid->hg_context, 0)
+                   : amg_margo_runtime_doze(mid->hg_context, timeout_ms);
+    AMG_MARGO_TELL(mid, progress, MARGO_MONITOR_FN_END, &told);
+    rounds->progress_calls++;
+    if (told.ret != HG_SUCCESS && told.ret != HG_TIMEOUT)
+        margo_critical(mid,
+            "progress failed: HG_Progress() says %s; the lines of the "
+            "transport before this one say why",
+            HG_Error_to_string(told.ret));
+    return told.ret;
+}
+
+/* How long it may sleep: until a timer is due, but not longer than the upper
+ * bound. 0: a timer is due. */
+static unsigned sleep_ms(margo_instance_id mid)
+{
+    uint64_t due_ns = amg_margo_timers_next(mid);
+    uint64_t now_ns = 0;
+    unsigned bound_ms =
+        atomic_load_explicit(&mid->loop.timeout_ub_ms, memory_order_relaxed);
+    uint64_t wait_ms = 0;
+
+    if (due_ns == UINT64_MAX)
+        return bound_ms;
+    now_ns = amg_clock_ns();
+    if (due_ns <= now_ns)
+        return 0;
+    wait_ms = (due_ns - now_ns + AMG_NS_PER_MS - 1) / AMG_NS_PER_MS;
+    return wait_ms < bound_ms ? (unsigned)wait_ms : bound_ms;
+}
+
+/* Is there anything to do for who only makes progress when needed? */
+static bool is_needed(margo_instance_id mid)
+{
+    return atomic_load_explicit(&mid->operations, memory_order_seq_cst) > 0 ||
+           atomic_load_explicit(&mid->handlers, memory_order_relaxed) > 0 ||
+           !atomic_load_explicit(
+               &mid->loop.is_when_needed, memory_order_relaxed) ||
+           amg_margo_timers_next(mid) != UINT64_MAX ||
+           atomic_load_explicit(&mid->ending.is_ready, memory_order_acquire);
+}
+
+/* Waits until there is. */
+static void gate_pass(margo_instance_id mid)
+{
+    unsigned seen = 0;
+
+    ABT_mutex_lock(mutex_of(mid));
+    atomic_store_explicit(&mid->loop.is_gated, true, memory_order_seq_cst);
+    seen = mid->loop.kicks;
+    while (!is_needed(mid)) {
+        while (seen == mid->loop.kicks)
+            ABT_cond_wait(cond_of(mid), mutex_of(mid));
+        seen = mid->loop.kicks;
+    }
+    atomic_store_explicit(&mid->loop.is_gated, false, memory_order_relaxed);
+    ABT_mutex_unlock(mutex_of(mid));
+}
+
+/* Puts a sleep off, as progress_spindown_msec says? */
+static bool spins_on(const struct rounds *rounds)
+{
+    return rounds->spin_until_ns != 0 && amg_clock_ns() < rounds->spin_until_ns;
+}
+
+/* One look at the network; asleep, where nobody else can do anything. */
+static hg_return_t look(margo_instance_id mid, struct rounds *rounds)
+{
+    hg_return_t rc = HG_SUCCESS;
+    unsigned timeout_ms = 0;
+
+    if (amg_margo_runtime_ready() > 0 ||
+        atomic_load_explicit(&mid->loop.is_moving, memory_order_relaxed)) {
+        atomic_store_explicit(
+            &mid->loop.is_moving, false, memory_order_relaxed);
+        ABT_thread_yield();
+        return progress(mid, rounds, 0);
+    }
+    /* What is there already needs no announcement. */
+    rc = progress(mid, rounds, 0);
+    if (rc == HG_SUCCESS || spins_on(rounds))
+        return rc;
+    timeout_ms = sleep_ms(mid);
+    return timeout_ms == 0 ? rc : progress(mid, rounds, timeout_ms);
+}
+
+/* As progress_spindown_msec says, where it was given. */
+static void spin_on(margo_instance_id mid, struct rounds *rounds)
+{
+    if (mid->config.is_spindown_given && mid->config.progress_spindown_ms > 0)
+        rounds->spin_until_ns =
+            amg_clock_deadline_ns(mid->config.progress_spindown_ms);
+}
+
+static void timers_look(margo_instance_id mid)
+{
+    uint64_t due_ns = amg_margo_timers_next(mid);
+    uint64_t now_ns = 0;
+
+    if (due_ns == UINT64_MAX)
+        return;
+    now_ns = amg_clock_ns();
+    if (due_ns <= now_ns)
+        amg_margo_timers_fire(mid, now_ns);
+}
+
+static void loop_main(void *arg)
+{
+    margo_instance_id mid = arg;
+    struct rounds rounds = {.spin_until_ns = 0};
+
+    while (!amg_margo_ending_drain(mid)) {
+        if (atomic_load_explicit(
+                &mid->loop.is_when_needed, memory_order_relaxed) &&
+            !is_needed(mid))
+            gate_pass(mid);
+        if (look(mid, &rounds) == HG_SUCCESS)
+            spin_on(mid, &rounds);
+        while (trigger(mid, &rounds))
+            if (amg_margo_runtime_ready() > 0)
+                break;
+        timers_look(mid);
+        atomic_store_explicit(&mid->loop.progress_calls, rounds.progress_calls,
+            memory_order_relaxed);
+        atomic_store_explicit(&mid->loop.trigger_calls, rounds.trigger_calls,
+            memory_order_relaxed);
+    }
+    amg_margo_ending_drained(mid);
+}
+
+int amg_margo_loop_start(margo_instance_id mid)
+{
+    int rc = ABT_SUCCESS;
+
+    atomic_store_explicit(&mid->loop.timeout_ub_ms,
+        mid->config.progress_timeout_ub_ms, memory_order_relaxed);
+    rc = ABT_thread_create(mid->pools.progress_pool, loop_main, mid,
+        ABT_THREAD_ATTR_NULL, &mid->loop.thread);
+    if (rc != ABT_SUCCESS)
+        margo_error(mid,
+            "the thread that makes progress cannot be made: "
+            "ABT_thread_create() says %d",
+            rc);
+    return rc == ABT_SUCCESS ? 0 : -1;
+}
+
+void amg_margo_loop_stop(margo_instance_id mid)
+{
+    if (mid->loop.thread != ABT_THREAD_NULL)
+        ABT_thread_free(&mid->loop.thread);
+    mid->loop.thread = ABT_THREAD_NULL;
+}
+
+void amg_margo_loop_kick(margo_instance_id mid)
+{
+    if (atomic_load_explicit(&mid->loop.is_gated, memory_order_seq_cst)) {
+        ABT_mutex_lock(mutex_of(mid));
+        mid->loop.kicks++;
+        ABT_cond_broadcast(cond_of(mid));
+        ABT_mutex_unlock(mutex_of(mid));
+    }
+    amg_progress_ring(mid->hg_context);
+}
+
+int margo_set_progress_timeout_ub_msec(margo_instance_id mid, unsigned timeout)
+{
+    if (!AMG_CONTRACT(mid != MARGO_INSTANCE_NULL))
+        return -1;
+    atomic_store_explicit(
+        &mid->loop.timeout_ub_ms, timeout, memory_order_relaxed);
+    amg_margo_loop_kick(mid);
+    return 0;
+}
+
+int margo_get_progress_timeout_ub_msec(margo_instance_id mid, unsigned *timeout)
+{
+    if (!AMG_CONTRACT(mid != MARGO_INSTANCE_NULL && timeout != NULL))
+        return -1;
+    *timeout =
+        atomic_load_explicit(&mid->loop.timeout_ub_ms, memory_order_relaxed);
+    return 0;
+}
+
+int margo_set_progress_when_needed(margo_instance_id mid, bool when_needed)
+{
+    if (!AMG_CONTRACT(mid != MARGO_INSTANCE_NULL))
+        return -1;
+    atomic_store_explicit(
+        &mid->loop.is_when_needed, when_needed, memory_order_relaxed);
+    amg_margo_loop_kick(mid);
+    return 0;
+}
+
+int margo_migrate_progress_loop(margo_instance_id mid, uint32_t pool_idx)
+{
+    struct margo_pool_info info;
+    int rc = ABT_SUCCESS;
+
+    if (!AMG_CONTRACT(mid != MARGO_INSTANCE_NULL))
+        return ABT_ERR_INV_ARG;
+    if (atomic_load_explicit(&mid->state, memory_order_acquire) !=
+        AMG_MARGO_RUNNING)
+        return ABT_ERR_INV_ARG;
+    if (margo_find_pool_by_index(mid, pool_idx, &info) != HG_SUCCESS)
+        return ABT_ERR_INV_POOL;
+    if (info.pool == mid->pools.progress_pool)
+        return ABT_SUCCESS;
+    rc = ABT_thread_migrate_to_pool(mid->loop.thread, info.pool);
+    if (rc != ABT_SUCCESS)
+        return rc;
+    amg_margo_pools_retain(mid, info.pool);
+    amg_margo_pools_release(mid, mid->pools.progress_pool);
+    mid->pools.progress_pool = info.pool;
+    atomic_store_explicit(&mid->loop.is_moving, true, memory_order_relaxed);
+    amg_margo_loop_kick(mid);
+    return ABT_SUCCESS;
+}

@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Which RPCs an instance knows, by id: registration and what it keeps of it.
+ *
+ * HG has the ids, and finds them without a lock; what Margo keeps of an RPC is
+ * HG's data of its id. */
+#include "margo/rpc.h"
+
+#include <string.h>
+
+#include "base/assert.h"
+#include "base/mem.h"
+#include "margo/instance.h"
+#include "margo/proc.h"
+#include "mercury_hash_string.h"
+
+/* Where the hash of the name stands in an id; the provider is below it. */
+enum { NAME_SHIFT = 32 };
+
+struct amg_margo_rpc *amg_margo_rpc_of(margo_instance_id mid, hg_id_t id)
+{
+    return HG_Registered_data(mid->hg_class, id);
+}
+
+hg_id_t amg_margo_rpc_id(const char *name, uint16_t provider_id)
+{
+    return ((hg_id_t)hg_hash_string(name) << NAME_SHIFT) | provider_id;
+}
+
+void amg_margo_rpcs_init(margo_instance_id mid)
+{
+    amg_lock_init(&mid->rpcs.lock);
+    amg_list_init(&mid->rpcs.all);
+}
+
+static ABT_pool pool_or_default(margo_instance_id mid, ABT_pool pool)
+{
+    return pool == ABT_POOL_NULL ? mid->pools.rpc_pool : pool;
+}
+
+static void data_drop(struct amg_margo_rpc *rpc)
+{
+    void (*data_free)(void *) = rpc->data_free;
+    void *data = rpc->data;
+
+    rpc->data = NULL;
+    rpc->data_free = NULL;
+    if (data_free != NULL)
+        data_free(data);
+}
+
+/* A new one, which HG does not know yet; NULL: no memory. */
+static struct amg_margo_rpc *rpc_make(margo_instance_id mid, const char *name)
+{
+    struct amg_margo_rpc *rpc = amg_mem_zalloc(sizeof(*rpc));
+    size_t len = strlen(name) + 1;
+
+    if (rpc == NULL)
+        return NULL;
+    rpc->name = amg_mem_alloc(len);
+    if (rpc->name == NULL) {
+        amg_mem_free(rpc);
+        return NULL;
+    }
+    memcpy(rpc->name, name, len);
+    rpc->mid = mid;
+    amg_lock_take(&mid->rpcs.lock);
+    amg_list_push(&mid->rpcs.all, &rpc->link);
+    amg_lock_give(&mid->rpcs.lock);
+    return rpc;
+}
+
+static void rpc_free(struct amg_margo_rpc *rpc)
+{
+    data_drop(rpc);
+    amg_mem_free(rpc->name);
+    amg_mem_free(rpc);
+}
+
+/* Two names of one id cannot be told apart. */
+static bool name_is_free(margo_instance_id mid, const char *name,
+    const struct amg_margo_rpc *before, hg_id_t id)
+{
+    if (before == NULL || strcmp(before->name, name) == 0)
+        return true;
+    margo_error(mid,
+        "RPC \"%s\" has the same id as \"%s\" (0x%llx), which is registered: "
+        "give it another name",
+        name, before->name, (unsigned long long)id);
+    return false;
+}
+
+/* Registered before, by the program for a caller alone, or again? HG is told to
+ * forget it, so that it does not warn of the first. */
+static bool again_begin(
+    margo_instance_id mid, const struct amg_margo_rpc *before, bool has_handler)
+{
+    if (before == NULL)
+        return true;
+    if (has_handler)
+        margo_debug(mid, "RPC \"%s\" (id 0x%llx) is registered again",
+            before->name, (unsigned long long)before->id);
+    return HG_Deregister(mid->hg_class, before->id) == HG_SUCCESS;
+}
+
+hg_id_t margo_provider_register_name(margo_instance_id mid,
+    const char *func_name, hg_proc_cb_t in_proc_cb, hg_proc_cb_t out_proc_cb,
+    hg_rpc_cb_t rpc_cb, uint16_t provider_id, ABT_pool pool)
+{
+    struct margo_monitor_register_args told = {.name = func_name,
+        .in_proc_cb = in_proc_cb,
+        .out_proc_cb = out_proc_cb,
+        .rpc_cb = rpc_cb,
+        .provider_id = provider_id,
+        .pool = pool};
+    struct amg_margo_rpc *rpc = NULL;
+    struct amg_margo_rpc *before = NULL;
+    hg_return_t rc = HG_NOMEM;
+    hg_id_t id = 0;
+
+    if (!AMG_CONTRACT(mid != MARGO_INSTANCE_NULL && mid->hg_class != NULL &&
+                      func_name != NULL))
+        return 0;
+    AMG_MARGO_TELL(mid, register, MARGO_MONITOR_FN_START, &told);
+    id = amg_margo_rpc_id(func_name, provider_id);
+    before = amg_margo_rpc_of(mid, id);
+    if (!name_is_free(mid, func_name, before, id))
+        goto out;
+    rpc = before != NULL ? before : rpc_make(mid, func_name);
+    if (rpc == NULL || !again_begin(mid, before, rpc_cb != NULL))
+        goto out;
+    if (before != NULL)
+        amg_margo_pools_release(mid, rpc->pool);
+    rpc->id = id;
+    rpc->in_proc = in_proc_cb;
+    rpc->out_proc = out_proc_cb;
+    rpc->pool = pool_or_default(mid, pool);
+    amg_margo_pools_retain(mid, rpc->pool);
+    rc = HG_Register(
+        mid->hg_class, id, amg_margo_proc_input, amg_margo_proc_output, rpc_cb);
+    if (rc == HG_SUCCESS)
+        rc = HG_Register_data(mid->hg_class, id, rpc, NULL);
+    if (rc == HG_SUCCESS && rpc->has_no_response)
+        rc = HG_Registered_disable_response(mid->hg_class, id, HG_TRUE);
+    rpc->is_registered = rc == HG_SUCCESS;
+
+out:
+    if (rc == HG_SUCCESS)
+        told.id = id;
+    else
+        margo_error(mid, "RPC \"%s\" (provider %u) cannot be registered: %s",
+            func_name, (unsigned)provider_id, HG_Error_to_string(rc));
+    AMG_MARGO_TELL(mid, register, MARGO_MONITOR_FN_END, &told);
+    return told.id;
+}
+
+/* Requests that come from now on are refused; those under way may look at it,
+ * so it stays. */
+static void rpc_forget(struct amg_margo_rpc *rpc)
+{
+    if (!rpc->is_registered)
+        return;
+    rpc->is_registered = false;
+    (void)HG_Deregister(rpc->mid->hg_class, rpc->id);
+    amg_margo_pools_release(rpc->mid, rpc->pool);
+    data_drop(rpc);
+}
+
+hg_return_t margo_deregister(margo_instance_id mid, hg_id_t rpc_id)
+{
+    struct margo_monitor_deregister_args told = {.id = rpc_id};
+    struct amg_margo_rpc *rpc = NULL;
+
+    if (!AMG_CONTRACT(mid != MARGO_INSTANCE_NULL))
+        return HG_INVALID_ARG;
+    AMG_MARGO_TELL(mid, deregister, MARGO_MONITOR_FN_START, &told);
+    rpc = mid->hg_class == NULL ? NULL : amg_margo_rpc_of(mid, rpc_id);
+    if (rpc != NULL)
+        rpc_forget(rpc);
+    told.ret = rpc == NULL ? HG_NOENTRY : HG_SUCCESS;
+    AMG_MARGO_TELL(mid, deregister, MARGO_MONITOR_FN_END, &told);
+    return told.ret;
+}
+
+void amg_margo_rpcs_fini(margo_instance_id mid)
+{
+    struct amg_link *link = NULL;
+
+    while ((link = amg_list_pop(&mid->rpcs.all)) != NULL) {
+        struct amg_margo_rpc *rpc =
+            AMG_OBJECT(link, struct amg_margo_rpc, link);
+
+        rpc_forget(rpc);
+        rpc_free(rpc);
+    }
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What Margo asks of the runtime of user-level threads beyond abt.h, or has to
+ * do without. runtime_amalgam.c answers for ours, runtime_argobots.c for
+ * Argobots; runtime.c is the same for both. */
+#ifndef AMG_MARGO_RUNTIME_H
+#define AMG_MARGO_RUNTIME_H
+
+#include <stdbool.h>
+
+#include "margo.h"
+
+/* Each instance begins the runtime, and leaves it when it has ended. False:
+ * it cannot begin, said in the log. `ret_is_first`: nobody had. */
+bool amg_margo_runtime_enter(bool *ret_is_first);
+/* The last ABT_finalize() is the primary thread's: where another one leaves
+ * last, it is owed until the primary one settles that. */
+void amg_margo_runtime_leave(void);
+void amg_margo_runtime_settle(void);
+
+/* By the loop: how many others are ready in its stream. */
+unsigned amg_margo_runtime_ready(void);
+
+/* By the loop: the progress of a context, asleep for up to so long, which ends
+ * when anything becomes ready for its stream. */
+hg_return_t amg_margo_runtime_doze(hg_context_t *context, unsigned timeout_ms);
+
+#endif

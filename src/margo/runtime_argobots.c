@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What the loop asks of a runtime that is not ours: nobody can wake it, so it
+ * sleeps for short whiles where others share its stream. */
+#include "margo/runtime.h"
+#include "mercury.h"
+
+/* Beside others, who may become ready at any time: a thousandth of a second is
+ * what a person does not notice, and 1000 wake-ups a second cost 1 % of a core.
+ */
+enum { SHARED_SLEEP_MS = 1 };
+
+/* The pools of the caller's stream: ready ones, or with those that are blocked,
+ * and without the caller. */
+static size_t others(int (*size_of)(ABT_pool pool, size_t *size))
+{
+    ABT_xstream self = ABT_XSTREAM_NULL;
+    ABT_sched sched = ABT_SCHED_NULL;
+    ABT_pool pools[8];
+    size_t total = 0;
+    int count = 0;
+    int i = 0;
+
+    if (ABT_xstream_self(&self) != ABT_SUCCESS ||
+        ABT_xstream_get_main_sched(self, &sched) != ABT_SUCCESS ||
+        ABT_sched_get_num_pools(sched, &count) != ABT_SUCCESS)
+        return 0;
+    if (count > (int)(sizeof(pools) / sizeof(pools[0])))
+        count = (int)(sizeof(pools) / sizeof(pools[0]));
+    if (ABT_sched_get_pools(sched, count, 0, pools) != ABT_SUCCESS)
+        return 0;
+    for (i = 0; i < count; i++) {
+        size_t size = 0;
+
+        if (size_of(pools[i], &size) == ABT_SUCCESS)
+            total += size;
+    }
+    return total;
+}
+
+unsigned amg_margo_runtime_ready(void)
+{
+    return (unsigned)others(ABT_pool_get_size);
+}
+
+hg_return_t amg_margo_runtime_doze(hg_context_t *context, unsigned timeout_ms)
+{
+    /* The total counts the caller, too, while it runs. */
+    if (timeout_ms > SHARED_SLEEP_MS && others(ABT_pool_get_total_size) > 1)
+        timeout_ms = SHARED_SLEEP_MS;
+    return HG_Progress(context, timeout_ms);
+}

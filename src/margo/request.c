@@ -20,6 +20,7 @@ void amg_margo_waiter_init(struct amg_margo_waiter *waiter)
     static const ABT_eventual_memory fresh = ABT_EVENTUAL_INITIALIZER;
 
     waiter->eventual = fresh;
+    atomic_init(&waiter->rung, 0u);
     atomic_init(&waiter->rings, 0u);
 }
 
@@ -37,9 +38,9 @@ void amg_margo_waiter_wait(struct amg_margo_waiter *waiter, unsigned count)
 
 void amg_margo_waiter_ring(struct amg_margo_waiter *waiter)
 {
-    /* The second one who rings is told that it was set before. */
-    (void)ABT_eventual_set(
-        ABT_EVENTUAL_MEMORY_GET_HANDLE(&waiter->eventual), NULL, 0);
+    if (atomic_fetch_add_explicit(&waiter->rung, 1u, memory_order_relaxed) == 0)
+        (void)ABT_eventual_set(
+            ABT_EVENTUAL_MEMORY_GET_HANDLE(&waiter->eventual), NULL, 0);
     atomic_fetch_add_explicit(&waiter->rings, 1u, memory_order_release);
 }
 

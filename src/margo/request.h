@@ -14,6 +14,7 @@
 /* Who waits for one request or for several; on its stack. */
 struct amg_margo_waiter {
     ABT_eventual_memory eventual;
+    atomic_uint rung; /* the first one who rings sets the eventual */
     /* How many requests have rung, and will not touch this memory again. Their
      * release increments pair with the acquire load of who waits. */
     atomic_uint rings;

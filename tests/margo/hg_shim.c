@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A program of Mercury's API alone and one of Margo's call each other: for a
+ * provider and for none, with arguments and without, and what nobody serves. */
+#include <string.h>
+#include <unistd.h>
+
+#include "echo.h"
+#include "margo-hg-shim.h"
+#include "pair.h"
+#include "processes/processes.h"
+
+enum { ALARM_S = 50, PROVIDER = 3, NONE = MARGO_DEFAULT_PROVIDER_ID };
+
+/* What the process without an instance has. */
+static struct {
+    hg_class_t *cls;
+    hg_context_t *context;
+    hg_id_t echo_id;
+    hg_id_t null_id;
+    hg_id_t unknown_id;
+    bool is_over;
+    hg_return_t ret;
+    unsigned served;
+} hg;
+
+static void echo(hg_handle_t handle)
+{
+    echo_t in;
+
+    CHECK_RC(margo_get_input(handle, &in), HG_SUCCESS);
+    in.number++;
+    CHECK_RC(margo_respond(handle, &in), HG_SUCCESS);
+    CHECK_RC(margo_free_input(handle, &in), HG_SUCCESS);
+    CHECK_RC(margo_destroy(handle), HG_SUCCESS);
+}
+DEFINE_MARGO_RPC_HANDLER(echo)
+
+static void null(hg_handle_t handle)
+{
+    CHECK_RC(margo_respond(handle, NULL), HG_SUCCESS);
+    CHECK_RC(margo_destroy(handle), HG_SUCCESS);
+}
+DEFINE_MARGO_RPC_HANDLER(null)
+
+/* The same by HG. */
+static hg_return_t hg_echo(hg_handle_t handle)
+{
+    echo_t in;
+
+    CHECK_RC(HG_Get_input_from_margo(handle, &in), HG_SUCCESS);
+    in.number++;
+    CHECK_RC(HG_Respond_to_margo(handle, NULL, NULL, &in), HG_SUCCESS);
+    CHECK_RC(HG_Free_input_from_margo(handle, &in), HG_SUCCESS);
+    CHECK_RC(HG_Destroy(handle), HG_SUCCESS);
+    hg.served++;
+    return HG_SUCCESS;
+}
+
+static hg_return_t hg_null(hg_handle_t handle)
+{
+    CHECK_RC(HG_Get_input_from_margo(handle, NULL), HG_SUCCESS);
+    CHECK_RC(HG_Free_input_from_margo(handle, NULL), HG_SUCCESS);
+    CHECK_RC(HG_Respond_to_margo(handle, NULL, NULL, NULL), HG_SUCCESS);
+    CHECK_RC(HG_Destroy(handle), HG_SUCCESS);
+    hg.served++;
+    return HG_SUCCESS;
+}
+
+static void hg_turn(void)
+{
+    unsigned count = 0;
+
+    (void)HG_Progress(hg.context, 1);
+    while (HG_Trigger(hg.context, 0, 1, &count) == HG_SUCCESS && count > 0)
+        ;
+}
+
+static hg_return_t hg_done(const struct hg_cb_info *info)
+{
+    hg.ret = info->ret;
+    hg.is_over = true;
+    return HG_SUCCESS;
+}
+
+/* Calls, and comes back with the code of the call. */
+static hg_return_t hg_call(hg_handle_t handle, void *in)
+{
+    hg.is_over = false;
+    CHECK_RC(HG_Forward_to_margo(handle, hg_done, NULL, in), HG_SUCCESS);
+    while (!hg.is_over)
+        hg_turn();
+    return hg.ret;
+}
+
+static void hg_calls(hg_addr_t other)
+{
+    hg_handle_t handle = HG_HANDLE_NULL;
+    echo_t echo_args = {41, "text"};
+
+    CHECK_RC(HG_Create(hg.context, other, hg.echo_id, &handle), HG_SUCCESS);
+    CHECK_RC(hg_call(handle, &echo_args), HG_SUCCESS);
+    CHECK_RC(HG_Get_output_from_margo(handle, &echo_args), HG_SUCCESS);
+    CHECK(echo_args.number == 42 && strcmp(echo_args.text, "text") == 0);
+    CHECK_RC(HG_Free_output_from_margo(handle, &echo_args), HG_SUCCESS);
+    CHECK_RC(HG_Reset(handle, HG_ADDR_NULL, hg.null_id), HG_SUCCESS);
+    CHECK_RC(
+        HG_Forward_to_margo(handle, hg_done, NULL, &echo_args), HG_NO_MATCH);
+    CHECK_RC(hg_call(handle, NULL), HG_SUCCESS);
+    CHECK_RC(HG_Get_output_from_margo(handle, NULL), HG_SUCCESS);
+    CHECK_RC(HG_Free_output_from_margo(handle, NULL), HG_SUCCESS);
+    CHECK_RC(HG_Reset(handle, HG_ADDR_NULL, hg.unknown_id), HG_SUCCESS);
+    CHECK_RC(hg_call(handle, NULL), HG_NOENTRY);
+    CHECK_RC(HG_Destroy(handle), HG_SUCCESS);
+    CHECK_RC(HG_Forward_to_margo(HG_HANDLE_NULL, hg_done, NULL, NULL),
+        HG_INVALID_ARG);
+}
+
+static void hg_barrier(void)
+{
+    processes_barrier_begin();
+    while (!processes_is_done())
+        hg_turn();
+}
+
+/* The process of rank 0. */
+static void without_instance(const char *transport)
+{
+    char text[PROCESSES_TEXT_CAP];
+    hg_size_t len = sizeof(text);
+    hg_addr_t self = HG_ADDR_NULL;
+    hg_addr_t other = HG_ADDR_NULL;
+
+    hg.cls = HG_Init(transport, HG_TRUE);
+    CHECK(hg.cls != NULL);
+    hg.context = HG_Context_create(hg.cls);
+    CHECK(hg.context != NULL);
+    hg.echo_id = HG_Register_name_for_margo(
+        hg.cls, "echo", PROVIDER, hg_proc_echo_t, hg_proc_echo_t, hg_echo);
+    hg.null_id =
+        HG_Register_name_for_margo(hg.cls, "null", NONE, NULL, NULL, hg_null);
+    hg.unknown_id =
+        HG_Register_name_for_margo(hg.cls, "unknown", NONE, NULL, NULL, NULL);
+    CHECK(hg.echo_id != 0 && hg.null_id != 0 && hg.unknown_id != 0);
+    CHECK(HG_Register_name_for_margo(NULL, "x", 1, NULL, NULL, NULL) == 0);
+    CHECK_RC(HG_Addr_self(hg.cls, &self), HG_SUCCESS);
+    CHECK_RC(HG_Addr_to_string(hg.cls, text, &len, self), HG_SUCCESS);
+    CHECK_RC(HG_Addr_free(hg.cls, self), HG_SUCCESS);
+    processes_show(text);
+    CHECK_RC(HG_Addr_lookup2(hg.cls, processes_shown(1), &other), HG_SUCCESS);
+    hg_barrier();
+    hg_calls(other);
+    hg_barrier();
+    CHECK(hg.served == 2);
+    CHECK_RC(HG_Addr_free(hg.cls, other), HG_SUCCESS);
+    CHECK_RC(HG_Context_destroy(hg.context), HG_SUCCESS);
+    CHECK_RC(HG_Finalize(hg.cls), HG_SUCCESS);
+}
+
+/* That of rank 1. */
+static void with_instance(const char *transport)
+{
+    char text[PROCESSES_TEXT_CAP];
+    hg_size_t len = sizeof(text);
+    hg_id_t echo_id = 0;
+    hg_id_t null_id = 0;
+    hg_handle_t handle = HG_HANDLE_NULL;
+    echo_t echo_args = {1, "text"};
+
+    pair.mid = margo_init(transport, MARGO_SERVER_MODE, 0, 0);
+    CHECK(pair.mid != MARGO_INSTANCE_NULL);
+    echo_id = MARGO_REGISTER_PROVIDER(
+        pair.mid, "echo", echo_t, echo_t, echo, PROVIDER, ABT_POOL_NULL);
+    null_id = MARGO_REGISTER(pair.mid, "null", void, void, null);
+    CHECK_RC(margo_addr_self(pair.mid, &pair.self), HG_SUCCESS);
+    CHECK_RC(margo_addr_to_string(pair.mid, text, &len, pair.self), HG_SUCCESS);
+    processes_show(text);
+    CHECK_RC(margo_addr_lookup(pair.mid, processes_shown(0), &pair.other),
+        HG_SUCCESS);
+    pair_barrier();
+    handle = pair_handle(echo_id);
+    CHECK_RC(margo_provider_forward(PROVIDER, handle, &echo_args), HG_SUCCESS);
+    CHECK_RC(margo_get_output(handle, &echo_args), HG_SUCCESS);
+    CHECK(echo_args.number == 2);
+    CHECK_RC(margo_free_output(handle, &echo_args), HG_SUCCESS);
+    CHECK_RC(margo_destroy(handle), HG_SUCCESS);
+    handle = pair_handle(null_id);
+    CHECK_RC(margo_forward(handle, NULL), HG_SUCCESS);
+    CHECK_RC(margo_destroy(handle), HG_SUCCESS);
+    pair_barrier();
+    CHECK_RC(margo_addr_free(pair.mid, pair.other), HG_SUCCESS);
+    CHECK_RC(margo_addr_free(pair.mid, pair.self), HG_SUCCESS);
+    margo_finalize(pair.mid);
+}
+
+int main(int argc, char **argv)
+{
+    const char *transport = argc > 1 ? argv[1] : "na+sm";
+    int size = 0;
+
+    processes_start(&pair.rank, &size);
+    alarm(ALARM_S);
+    if (pair.rank == 0)
+        without_instance(transport);
+    else
+        with_instance(transport);
+    processes_stop();
+    return 0;
+}

@@ -83,7 +83,8 @@ static struct amg_stats_measure *forward_whole(void *call)
     return measure_of(call, AMG_STATS_FORWARD);
 }
 
-AMG_MONITOR_EVENT(forward)
+void amg_monitor_on_forward(void *uargs, double now, margo_monitor_event_t kind,
+    margo_monitor_forward_args_t args)
 {
     struct amg_monitor *monitor = uargs;
 
@@ -101,7 +102,8 @@ AMG_MONITOR_EVENT(forward)
     }
 }
 
-AMG_MONITOR_EVENT(forward_cb)
+void amg_monitor_on_forward_cb(void *uargs, double now,
+    margo_monitor_event_t kind, margo_monitor_forward_cb_args_t args)
 {
     if (kind == MARGO_MONITOR_FN_END)
         post_done(uargs, args->request, args->uctx.f, now, forward_whole,
@@ -110,7 +112,8 @@ AMG_MONITOR_EVENT(forward_cb)
         args->uctx.f = now;
 }
 
-AMG_MONITOR_EVENT(respond)
+void amg_monitor_on_respond(void *uargs, double now, margo_monitor_event_t kind,
+    margo_monitor_respond_args_t args)
 {
     struct amg_monitor *monitor = uargs;
 
@@ -130,7 +133,8 @@ AMG_MONITOR_EVENT(respond)
     }
 }
 
-AMG_MONITOR_EVENT(respond_cb)
+void amg_monitor_on_respond_cb(void *uargs, double now,
+    margo_monitor_event_t kind, margo_monitor_respond_cb_args_t args)
 {
     if (kind == MARGO_MONITOR_FN_END)
         post_done(uargs, args->request, args->uctx.f, now, NULL,
@@ -141,7 +145,8 @@ AMG_MONITOR_EVENT(respond_cb)
 
 /* Until its thread begins, a handle keeps the operation; afterwards the entry,
  * as those of calls do. */
-AMG_MONITOR_EVENT(rpc_handler)
+void amg_monitor_on_rpc_handler(void *uargs, double now,
+    margo_monitor_event_t kind, margo_monitor_rpc_handler_args_t args)
 {
     struct amg_monitor *monitor = uargs;
     struct amg_monitor_operation *operation = args->uctx.p;
@@ -175,7 +180,8 @@ AMG_MONITOR_EVENT(rpc_handler)
     }
 }
 
-AMG_MONITOR_EVENT(rpc_ult)
+void amg_monitor_on_rpc_ult(void *uargs, double now, margo_monitor_event_t kind,
+    margo_monitor_rpc_ult_args_t args)
 {
     struct amg_monitor *monitor = uargs;
     margo_monitor_data_t data = {.p = NULL};
@@ -205,7 +211,8 @@ AMG_MONITOR_EVENT(rpc_ult)
 }
 
 /* The end is told when the request has completed, and keeps a measure. */
-AMG_MONITOR_EVENT(wait)
+void amg_monitor_on_wait(void *uargs, double now, margo_monitor_event_t kind,
+    margo_monitor_wait_args_t args)
 {
     if (kind == MARGO_MONITOR_FN_END)
         amg_monitor_count(

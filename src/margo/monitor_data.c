@@ -45,7 +45,8 @@ static void count_data(struct amg_monitor *monitor, hg_handle_t handle,
             monitor, &call->measures[what], now - began, relative, -1);
 }
 
-AMG_MONITOR_EVENT(set_input)
+void amg_monitor_on_set_input(void *uargs, double now,
+    margo_monitor_event_t kind, margo_monitor_set_input_args_t args)
 {
     if (kind == MARGO_MONITOR_FN_END)
         count_data(uargs, args->handle, AMG_STATS_SET_INPUT, args->uctx.f, now,
@@ -54,7 +55,8 @@ AMG_MONITOR_EVENT(set_input)
         args->uctx.f = now;
 }
 
-AMG_MONITOR_EVENT(set_output)
+void amg_monitor_on_set_output(void *uargs, double now,
+    margo_monitor_event_t kind, margo_monitor_set_output_args_t args)
 {
     if (kind == MARGO_MONITOR_FN_END)
         count_data(uargs, args->handle, AMG_STATS_SET_OUTPUT, args->uctx.f, now,
@@ -63,7 +65,8 @@ AMG_MONITOR_EVENT(set_output)
         args->uctx.f = now;
 }
 
-AMG_MONITOR_EVENT(get_input)
+void amg_monitor_on_get_input(void *uargs, double now,
+    margo_monitor_event_t kind, margo_monitor_get_input_args_t args)
 {
     if (kind == MARGO_MONITOR_FN_END)
         count_data(uargs, args->handle, AMG_STATS_GET_INPUT, args->uctx.f, now,
@@ -72,7 +75,8 @@ AMG_MONITOR_EVENT(get_input)
         args->uctx.f = now;
 }
 
-AMG_MONITOR_EVENT(free_input)
+void amg_monitor_on_free_input(void *uargs, double now,
+    margo_monitor_event_t kind, margo_monitor_free_input_args_t args)
 {
     if (kind == MARGO_MONITOR_FN_END)
         count_data(uargs, args->handle, AMG_STATS_FREE_INPUT, args->uctx.f, now,
@@ -81,7 +85,8 @@ AMG_MONITOR_EVENT(free_input)
         args->uctx.f = now;
 }
 
-AMG_MONITOR_EVENT(get_output)
+void amg_monitor_on_get_output(void *uargs, double now,
+    margo_monitor_event_t kind, margo_monitor_get_output_args_t args)
 {
     if (kind == MARGO_MONITOR_FN_END)
         count_data(
@@ -90,7 +95,8 @@ AMG_MONITOR_EVENT(get_output)
         args->uctx.f = now;
 }
 
-AMG_MONITOR_EVENT(free_output)
+void amg_monitor_on_free_output(void *uargs, double now,
+    margo_monitor_event_t kind, margo_monitor_free_output_args_t args)
 {
     if (kind == MARGO_MONITOR_FN_END)
         count_data(
@@ -118,7 +124,8 @@ static void count_bulk(struct amg_monitor *monitor, enum amg_stats_what what,
         amg_monitor_count(monitor, &call->measures[what], duration, -1, size);
 }
 
-AMG_MONITOR_EVENT(bulk_create)
+void amg_monitor_on_bulk_create(void *uargs, double now,
+    margo_monitor_event_t kind, margo_monitor_bulk_create_args_t args)
 {
     double size = 0;
 
@@ -131,7 +138,8 @@ AMG_MONITOR_EVENT(bulk_create)
     count_bulk(uargs, AMG_STATS_BULK_CREATE, now - args->uctx.f, size);
 }
 
-AMG_MONITOR_EVENT(bulk_free)
+void amg_monitor_on_bulk_free(void *uargs, double now,
+    margo_monitor_event_t kind, margo_monitor_bulk_free_args_t args)
 {
     if (kind == MARGO_MONITOR_FN_END)
         count_bulk(uargs, AMG_STATS_BULK_FREE, now - args->uctx.f, -1);
@@ -167,7 +175,8 @@ static void transfer_begin(struct amg_monitor *monitor,
     (void)margo_request_set_monitoring_data(args->request, data);
 }
 
-AMG_MONITOR_EVENT(bulk_transfer)
+void amg_monitor_on_bulk_transfer(void *uargs, double now,
+    margo_monitor_event_t kind, margo_monitor_bulk_transfer_args_t args)
 {
     struct amg_monitor *monitor = uargs;
     struct amg_monitor_operation *operation = args->uctx.p;
@@ -182,7 +191,8 @@ AMG_MONITOR_EVENT(bulk_transfer)
     }
 }
 
-AMG_MONITOR_EVENT(bulk_transfer_cb)
+void amg_monitor_on_bulk_transfer_cb(void *uargs, double now,
+    margo_monitor_event_t kind, margo_monitor_bulk_transfer_cb_args_t args)
 {
     struct amg_monitor *monitor = uargs;
     struct amg_monitor_operation *operation = NULL;

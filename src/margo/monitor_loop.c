@@ -33,7 +33,8 @@ static void series_sample(struct amg_monitor *monitor, double now)
     amg_lock_give(&monitor->lock);
 }
 
-AMG_MONITOR_EVENT(progress)
+void amg_monitor_on_progress(void *uargs, double now,
+    margo_monitor_event_t kind, margo_monitor_progress_args_t args)
 {
     struct amg_monitor *monitor = uargs;
     double duration = now - args->uctx.f;
@@ -61,7 +62,8 @@ AMG_MONITOR_EVENT(progress)
         series_sample(monitor, now);
 }
 
-AMG_MONITOR_EVENT(trigger)
+void amg_monitor_on_trigger(void *uargs, double now, margo_monitor_event_t kind,
+    margo_monitor_trigger_args_t args)
 {
     struct amg_monitor *monitor = uargs;
 

@@ -54,6 +54,48 @@ foreach(row IN ITEMS "OFI;libfabric;libfabric-dev;1.17;AMALGAM_OFI"
     endforeach()
 endforeach()
 
+# Which user-level threads Margo stands on. Those of a system are the target
+# amalgam_argobots, found at a prefix or by pkg-config.
+if(NOT "${AMALGAM_ULT}" MATCHES "^(amalgam|argobots)$" AND AMALGAM_ULT)
+    message(FATAL_ERROR "AMALGAM_ULT is \"${AMALGAM_ULT}\", and only amalgam, "
+        "argobots and OFF are known.")
+endif()
+if(AMALGAM_MARGO AND NOT AMALGAM_ULT)
+    message(STATUS "Margo is left out: it needs user-level threads, and "
+        "AMALGAM_ULT is OFF")
+endif()
+if(AMALGAM_MARGO AND AMALGAM_ULT STREQUAL "argobots")
+    if(AMALGAM_ARGOBOTS_PREFIX)
+        find_path(AMALGAM_ARGOBOTS_INCLUDE abt.h NO_DEFAULT_PATH
+            PATHS ${AMALGAM_ARGOBOTS_PREFIX}/include)
+        find_library(AMALGAM_ARGOBOTS_LIBRARY abt NO_DEFAULT_PATH
+            PATHS ${AMALGAM_ARGOBOTS_PREFIX} PATH_SUFFIXES lib lib64
+                ${CMAKE_INSTALL_LIBDIR})
+        mark_as_advanced(AMALGAM_ARGOBOTS_INCLUDE AMALGAM_ARGOBOTS_LIBRARY)
+        set(where "below AMALGAM_ARGOBOTS_PREFIX, ${AMALGAM_ARGOBOTS_PREFIX}")
+    elseif(PKG_CONFIG_FOUND)
+        pkg_check_modules(ARGOBOTS QUIET argobots)
+        set(AMALGAM_ARGOBOTS_INCLUDE ${ARGOBOTS_INCLUDE_DIRS})
+        set(AMALGAM_ARGOBOTS_LIBRARY ${ARGOBOTS_LINK_LIBRARIES})
+        if(ARGOBOTS_FOUND AND NOT AMALGAM_ARGOBOTS_INCLUDE)
+            set(AMALGAM_ARGOBOTS_INCLUDE ${ARGOBOTS_INCLUDEDIR})
+        endif()
+        set(where "by pkg-config (is argobots.pc in PKG_CONFIG_PATH?)")
+    endif()
+    if(NOT AMALGAM_ARGOBOTS_INCLUDE OR NOT AMALGAM_ARGOBOTS_LIBRARY)
+        message(FATAL_ERROR "AMALGAM_ULT is argobots, but abt.h and libabt were "
+            "not found ${where}. Say where it is installed with "
+            "-DAMALGAM_ARGOBOTS_PREFIX=DIR, or configure with "
+            "-DAMALGAM_ULT=amalgam, which needs none.")
+    endif()
+    if("${AMALGAM_ARGOBOTS_LIBRARY}" MATCHES "libamalgam")
+        message(FATAL_ERROR "AMALGAM_ULT is argobots, but the argobots.pc that "
+            "was found is our own (${AMALGAM_ARGOBOTS_LIBRARY}). Say where "
+            "the other one is with -DAMALGAM_ARGOBOTS_PREFIX=DIR.")
+    endif()
+    message(STATUS "User-level threads: ${AMALGAM_ARGOBOTS_LIBRARY}")
+endif()
+
 if(AMALGAM_TESTS)
     need_package(AMALGAM_TESTS "${PKG_CONFIG_FOUND}"
         "pkg-config, which finds cmocka," pkg-config)

@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Statistics say of numbers what adding them up by hand says, also where the
+ * distances are small beside the numbers; and call paths have their keys. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <json-c/json.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "margo/stats.h"
+#include "margo/stats_call.h"
+
+static double member(struct json_object *object, const char *key)
+{
+    struct json_object *value = NULL;
+
+    assert_true(json_object_object_get_ex(object, key, &value));
+    return json_object_get_double(value);
+}
+
+/* The object at the end of a path of keys, or NULL. */
+static struct json_object *at(
+    struct json_object *object, const char *const *keys)
+{
+    for (; *keys != NULL && object != NULL; keys++)
+        if (!json_object_object_get_ex(object, *keys, &object))
+            return NULL;
+    return object;
+}
+
+#define AT(object, ...) at((object), (const char *const[]){__VA_ARGS__, NULL})
+
+static void test_stats_none_is_zero(void **state)
+{
+    struct amg_stats stats = {0};
+    struct json_object *object = amg_stats_json(&stats, 9);
+
+    (void)state;
+    assert_true(member(object, "num") == 0);
+    assert_true(member(object, "avg") == 0);
+    assert_true(member(object, "var") == 0);
+    json_object_put(object);
+}
+
+static void test_stats_numbers_match(void **state)
+{
+    static const double numbers[] = {4, 7, 13, 16};
+    struct amg_stats stats = {0};
+    struct json_object *object = NULL;
+
+    (void)state;
+    for (size_t i = 0; i < 4; i++)
+        amg_stats_add(&stats, -numbers[i]);
+    object = amg_stats_json(&stats, 9);
+    assert_true(member(object, "num") == 4);
+    assert_true(member(object, "min") == -16);
+    assert_true(member(object, "max") == -4);
+    assert_true(member(object, "avg") == -10);
+    assert_true(member(object, "var") == 22.5);
+    assert_true(member(object, "sum") == -40);
+    json_object_put(object);
+}
+
+/* A sum of squares would have lost all its digits here. */
+static void test_stats_large_numbers_keep_variance(void **state)
+{
+    struct amg_stats stats = {0};
+
+    (void)state;
+    for (unsigned i = 0; i < 1000; i++)
+        amg_stats_add(&stats, 1e9 + (double)(i % 2));
+    assert_true(fabs(stats.squares / 1000 - 0.25) < 1e-6);
+}
+
+static void test_stats_precision_cuts_digits(void **state)
+{
+    struct json_object *number = amg_stats_number(1.0 / 3.0, 3);
+
+    (void)state;
+    assert_string_equal(json_object_to_json_string(number), "0.333");
+    json_object_put(number);
+}
+
+static struct amg_stats_call *entry(struct amg_stats_book *book, hg_id_t parent,
+    hg_id_t id, enum amg_stats_side side, const char *peer)
+{
+    const struct amg_stats_path path = {
+        .parent = parent, .id = id, .side = side, .peer = peer, .name = "sum"};
+
+    return amg_stats_book_find(book, &path);
+}
+
+static void test_book_same_path_is_same_entry(void **state)
+{
+    struct amg_stats_book book = {0};
+    char peer[] = "a";
+    struct amg_stats_call *first =
+        entry(&book, 0, 0x10007, AMG_STATS_ORIGIN, peer);
+
+    (void)state;
+    peer[0] = 'b';
+    assert_non_null(first);
+    assert_ptr_equal(entry(&book, 0, 0x10007, AMG_STATS_ORIGIN, "a"), first);
+    assert_ptr_not_equal(
+        entry(&book, 0, 0x10007, AMG_STATS_TARGET, "a"), first);
+    assert_ptr_not_equal(
+        entry(&book, 1, 0x10007, AMG_STATS_ORIGIN, "a"), first);
+    assert_ptr_not_equal(
+        entry(&book, 0, 0x10007, AMG_STATS_ORIGIN, peer), first);
+    amg_stats_book_fini(&book);
+}
+
+static void test_book_json_has_paths(void **state)
+{
+    struct amg_stats_book book = {0};
+    struct amg_stats_call *call =
+        entry(&book, 0, 0x5000000002, AMG_STATS_ORIGIN, "here");
+    struct json_object *rpcs = NULL;
+    struct json_object *path = NULL;
+
+    (void)state;
+    amg_stats_add(&call->measures[AMG_STATS_IFORWARD].duration, 2.5);
+    call = entry(&book, 0x30001, 0x5000000002, AMG_STATS_TARGET, "there");
+    amg_stats_add(&call->measures[AMG_STATS_ULT].duration, 1);
+    amg_stats_add(&call->measures[AMG_STATS_ULT].relative, 3);
+    amg_stats_add(&call->measures[AMG_STATS_IPULL].duration, 1);
+    amg_stats_add(&call->measures[AMG_STATS_IPULL].size, 4096);
+    rpcs = amg_stats_book_json(&book, 9);
+    path = AT(rpcs, "65535:65535:5242880:2");
+    assert_non_null(path);
+    assert_string_equal(json_object_get_string(AT(path, "name")), "sum");
+    assert_true(member(path, "rpc_id") == 5242880);
+    assert_true(member(path, "provider_id") == 2);
+    assert_true(member(path, "parent_rpc_id") == 65535);
+    assert_true(
+        member(AT(path, "origin", "sent to here", "iforward", "duration"),
+            "max") == 2.5);
+    path = AT(rpcs, "3:1:5242880:2", "target", "received from there");
+    assert_true(member(AT(path, "ult", "relative_timestamp_from_handler_start"),
+                    "sum") == 3);
+    assert_true(
+        member(AT(path, "bulk", "pull", "itransfer", "size"), "sum") == 4096);
+    json_object_put(rpcs);
+    amg_stats_book_reset(&book);
+    rpcs = amg_stats_book_json(&book, 9);
+    assert_int_equal(json_object_object_length(rpcs), 0);
+    json_object_put(rpcs);
+    amg_stats_book_fini(&book);
+}
+
+/* Whichever allocation fails, the book is as it was. */
+static void test_book_no_memory_changes_nothing(void **state)
+{
+    struct amg_stats_book book = {0};
+    struct amg_mem_stats before;
+    struct amg_mem_stats after;
+    bool has_failed = false;
+
+    (void)state;
+    assert_non_null(entry(&book, 0, 1, AMG_STATS_ORIGIN, "a"));
+    for (unsigned nth = 1;; nth++) {
+        struct amg_stats_call *call = NULL;
+
+        amg_mem_stats_get(&before);
+        amg_mem_fail_nth(nth);
+        call = entry(&book, 0, 2, AMG_STATS_ORIGIN, "a");
+        amg_mem_fail_nth(0);
+        if (call != NULL)
+            break;
+        has_failed = true;
+        amg_mem_stats_get(&after);
+        assert_int_equal(after.live, before.live);
+    }
+    assert_true(has_failed);
+    amg_stats_book_fini(&book);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_stats_none_is_zero),
+        cmocka_unit_test(test_stats_numbers_match),
+        cmocka_unit_test(test_stats_large_numbers_keep_variance),
+        cmocka_unit_test(test_stats_precision_cuts_digits),
+        cmocka_unit_test(test_book_same_path_is_same_entry),
+        cmocka_unit_test(test_book_json_has_paths),
+        cmocka_unit_test(test_book_no_memory_changes_nothing),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

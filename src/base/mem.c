@@ -87,6 +87,13 @@ char *amg_mem_strdup(const char *text)
     return copy;
 }
 
+void *amg_mem_hand_over(void *ptr)
+{
+    if (ptr != NULL)
+        mem_uncount(ptr);
+    return ptr;
+}
+
 void amg_mem_free(void *ptr)
 {
     if (ptr == NULL)

@@ -22,6 +22,9 @@ void *amg_mem_realloc(void *ptr, size_t len);
 char *amg_mem_strdup(const char *text);
 /* NULL is fine. */
 void amg_mem_free(void *ptr);
+/* Not counted any more: whoever it is handed to ends it by free(). Returns it;
+ * NULL is fine. */
+void *amg_mem_hand_over(void *ptr);
 
 void amg_mem_stats_get(struct amg_mem_stats *ret_stats);
 

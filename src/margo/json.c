@@ -259,8 +259,7 @@ struct json_object *amg_json_parse(
         return NULL;
     }
     json_tokener_set_flags(tokener, JSON_TOKENER_STRICT);
-    /* With its final zero: that ends a text which ends too early. */
-    object = json_tokener_parse_ex(tokener, text, (int)len + 1);
+    object = json_tokener_parse_ex(tokener, text, (int)len);
     error = json_tokener_get_error(tokener);
     position_find(text, json_tokener_get_parse_end(tokener), &line, &column);
     json_tokener_free(tokener);

@@ -57,8 +57,10 @@ int amg_margo_plan_resolve(const struct amg_margo_log *log, const char *path,
 /* "argobots.pools[3]" */
 static void row_path(char path[AMG_JSON_PATH_CAP], const char *array, size_t i)
 {
-    amg_json_path_key(path, "argobots", array);
-    amg_json_path_index(path, path, i);
+    char whole[AMG_JSON_PATH_CAP];
+
+    amg_json_path_key(whole, "argobots", array);
+    amg_json_path_index(path, whole, i);
 }
 
 static bool name_is_taken(

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Objects read by a table: each kind of field, what is left, and paths. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "lines.h"
+#include "margo/json.h"
+
+static struct lines lines;
+static struct amg_margo_log test_log;
+
+struct target {
+    bool flag;
+    uint8_t byte;
+    int number;
+    unsigned count;
+    size_t size;
+    const char *text;
+    int word;
+};
+
+static const char *const words[] = {"one", "two", NULL};
+
+static const struct amg_json_field fields[] = {
+    {"flag", AMG_JSON_BOOL, offsetof(struct target, flag), 0, 0, NULL},
+    {"byte", AMG_JSON_BYTE, offsetof(struct target, byte), 0, 0, NULL},
+    {"number", AMG_JSON_INT, offsetof(struct target, number), -5, 5, NULL},
+    {"count", AMG_JSON_UINT, offsetof(struct target, count), 0, UINT32_MAX,
+        NULL},
+    {"size", AMG_JSON_SIZE, offsetof(struct target, size), 1, INT64_MAX, NULL},
+    {"text", AMG_JSON_TEXT, offsetof(struct target, text), 0, 0, NULL},
+    {"word", AMG_JSON_WORD, offsetof(struct target, word), 0, 0, words},
+    {"other", AMG_JSON_ELSEWHERE, 0, 0, 0, NULL},
+};
+
+static bool read_text(const char *text, struct target *target)
+{
+    struct margo_logger logger = lines_logger(&lines);
+    struct json_object *object = NULL;
+    bool is_read = false;
+
+    amg_margo_log_init(&test_log, &logger);
+    object = amg_json_parse(&test_log, "the text", text);
+    if (object == NULL)
+        return false;
+    is_read = amg_json_read(&test_log, "here", object, fields,
+        sizeof(fields) / sizeof(fields[0]), target);
+    json_object_put(object);
+    return is_read;
+}
+
+static void test_json_kinds_are_read(void **state)
+{
+    struct target target = {0};
+
+    (void)state;
+    assert_true(read_text("{\"flag\":true,\"byte\":true,\"number\":-5,"
+                          "\"count\":4294967295,\"size\":4294967296,"
+                          "\"word\":\"two\",\"other\":[1]}",
+        &target));
+    assert_true(target.flag);
+    assert_int_equal(target.byte, 1);
+    assert_int_equal(target.number, -5);
+    assert_int_equal(target.count, UINT32_MAX);
+    assert_true(target.size == 4294967296u);
+    assert_int_equal(target.word, 1);
+    assert_string_equal(lines.warnings, "");
+}
+
+static void test_json_null_and_unknown_leave_it(void **state)
+{
+    struct target target = {.number = 3, .word = 1};
+
+    (void)state;
+    assert_true(
+        read_text("{\"number\":null,\"word\":\"three\",\"x\":1}", &target));
+    assert_int_equal(target.number, 3);
+    assert_int_equal(target.word, 1);
+    assert_true(lines_warned(&lines,
+        "here.word is 'three', which is unknown: there are one, two; two is "
+        "taken"));
+    assert_true(lines_warned(&lines, "here.x is unknown"));
+}
+
+static void test_json_out_of_range_is_refused(void **state)
+{
+    struct target target = {0};
+
+    (void)state;
+    assert_false(read_text("{\"number\":6}", &target));
+    assert_true(lines_failed(&lines, "here.number is 6; -5 to 5 is possible"));
+    assert_false(read_text("{\"count\":-1}", &target));
+    assert_false(read_text("{\"count\":4294967296}", &target));
+    assert_false(read_text("{\"size\":0}", &target));
+    assert_false(read_text("{\"flag\":0}", &target));
+    assert_false(read_text("{\"text\":7}", &target));
+    assert_int_equal(target.number, 0);
+    assert_int_equal(target.count, 0);
+}
+
+static void test_json_broken_text_names_the_place(void **state)
+{
+    struct target target = {0};
+
+    (void)state;
+    assert_false(read_text("{\n  \"number\": 1,\n  oops\n}", &target));
+    assert_true(lines_failed(&lines, "the text is no JSON: line 3, column 3"));
+    assert_false(read_text("{\"number\":", &target));
+    assert_true(lines_failed(&lines, "it ends too early"));
+    assert_false(read_text("", &target));
+    assert_false(read_text("[1]", &target));
+    assert_true(lines_failed(&lines, "{...}, and is an array"));
+}
+
+static void test_json_long_path_is_cut(void **state)
+{
+    char path[AMG_JSON_PATH_CAP];
+    char key[2 * AMG_JSON_PATH_CAP];
+
+    (void)state;
+    memset(key, 'k', sizeof(key) - 1);
+    key[sizeof(key) - 1] = '\0';
+    amg_json_path_key(path, "a", key);
+    assert_int_equal(strlen(path), AMG_JSON_PATH_CAP - 1);
+    amg_json_path_key(path, "", "top");
+    assert_string_equal(path, "top");
+    amg_json_path_index(path, "a.b", 3);
+    assert_string_equal(path, "a.b[3]");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_json_kinds_are_read),
+        cmocka_unit_test(test_json_null_and_unknown_leave_it),
+        cmocka_unit_test(test_json_out_of_range_is_refused),
+        cmocka_unit_test(test_json_broken_text_names_the_place),
+        cmocka_unit_test(test_json_long_path_is_cut),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

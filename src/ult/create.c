@@ -13,6 +13,7 @@
 #include "ult/host.h"
 #include "ult/leave.h"
 #include "ult/switch.h"
+#include "ult/upool.h"
 
 enum {
     OWN_LEN = 4096, /* more than a thread and the hue of its stack take */
@@ -93,6 +94,24 @@ static struct amg_ult *create_beside(const struct amg_ult_wish *wish)
     return ult;
 }
 
+void amg_ult_destroy(struct amg_ult *ult)
+{
+    struct amg_host *host = amg_host_self();
+    struct amg_stack *stack = ult->stack;
+
+    amg_key_table_clear(&ult->keys);
+    if (ult->unit != NULL)
+        amg_upool_disown(ult);
+    amg_fibre_clean(&ult->fibre, ult->sp);
+    if (stack != NULL) {
+        amg_stack_give(host == NULL ? NULL : &host->stacks, stack);
+        return;
+    }
+    if (ult->stack_base != NULL)
+        amg_fibre_close(&ult->fibre);
+    amg_mem_free(ult);
+}
+
 struct amg_ult *amg_ult_create(const struct amg_ult_wish *wish)
 {
     bool has_stack = wish->kind != AMG_ULT_TASKLET;
@@ -102,7 +121,6 @@ struct amg_ult *amg_ult_create(const struct amg_ult_wish *wish)
 
     if (ult == NULL)
         return NULL;
-    ult->pool = wish->pool;
     ult->function = wish->function;
     ult->arg = wish->arg;
     ult->is_named = wish->is_named;
@@ -111,6 +129,10 @@ struct amg_ult *amg_ult_create(const struct amg_ult_wish *wish)
     ult->on_migration_arg = wish->on_migration_arg;
     if (has_stack)
         stack_prepare(ult);
+    if (wish->pool != NULL && amg_upool_adopt(wish->pool, ult) != ABT_SUCCESS) {
+        amg_ult_destroy(ult);
+        return NULL;
+    }
     return ult;
 }
 
@@ -126,20 +148,4 @@ void amg_ult_renew(struct amg_ult *ult, struct amg_upool *pool,
         amg_fibre_clean(&ult->fibre, ult->sp);
         stack_prepare(ult);
     }
-}
-
-void amg_ult_destroy(struct amg_ult *ult)
-{
-    struct amg_host *host = amg_host_self();
-    struct amg_stack *stack = ult->stack;
-
-    amg_key_table_clear(&ult->keys);
-    amg_fibre_clean(&ult->fibre, ult->sp);
-    if (stack != NULL) {
-        amg_stack_give(host == NULL ? NULL : &host->stacks, stack);
-        return;
-    }
-    if (ult->stack_base != NULL)
-        amg_fibre_close(&ult->fibre);
-    amg_mem_free(ult);
 }

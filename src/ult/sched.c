@@ -283,3 +283,20 @@ void amg_sched_run(struct amg_sched *sched)
     else
         sched_loop(sched);
 }
+
+void amg_sched_run_as_thread(struct amg_sched *sched)
+{
+    atomic_fetch_or_explicit(
+        &sched->asked, AMG_SCHED_TO_FINISH, memory_order_relaxed);
+    if (sched->is_users) {
+        sched->def.run((ABT_sched)(void *)sched);
+        return;
+    }
+    while (!amg_sched_is_to_stop(sched)) {
+        struct amg_ult *ult = amg_sched_pop(sched);
+
+        if (ult != NULL)
+            amg_ult_run(amg_stream_self(), ult);
+        ABT_thread_yield();
+    }
+}

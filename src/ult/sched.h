@@ -56,9 +56,11 @@ bool amg_sched_is_to_stop(const struct amg_sched *sched);
  * for. */
 bool amg_sched_has_to_stop(struct amg_sched *sched);
 
-/* Runs it until it is to stop; by the scheduler's thread of its stream, or by a
- * thread that was pushed for it. */
+/* Runs it until it is to stop; by the scheduler's thread of its stream. */
 void amg_sched_run(struct amg_sched *sched);
+/* The same by a thread that stands for it in a pool, until it is to stop or its
+ * pools are empty; it yields to its own stream's scheduler between two. */
+void amg_sched_run_as_thread(struct amg_sched *sched);
 
 /* Threads that are ready in its pools; no lock. */
 size_t amg_sched_size(const struct amg_sched *sched);

@@ -15,5 +15,8 @@ void amg_ult_make_ready(struct amg_ult *ult)
     amg_ult_migrate(ult);
     amg_ult_set_state(ult, AMG_ULT_READY);
     /* Others may run it, and it may be gone, from here on. */
-    amg_upool_push(ult->pool, ult);
+    if (was == AMG_ULT_RUNNING)
+        amg_upool_push_yielded(ult->pool, ult);
+    else
+        amg_upool_push(ult->pool, ult);
 }

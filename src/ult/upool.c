@@ -116,7 +116,8 @@ void amg_upool_disown(struct amg_ult *ult)
 
 /* A thread that went over to a pool of the program's without being adopted has
  * no way back. */
-static void user_push(struct amg_upool *pool, struct amg_ult *ult)
+static void user_push(
+    struct amg_upool *pool, struct amg_ult *ult, ABT_pool_context context)
 {
     if (!unit_fits(pool, ult) && unit_renew(pool, ult) != ABT_SUCCESS) {
         AMG_LOG_ERROR("ult",
@@ -126,16 +127,26 @@ static void user_push(struct amg_upool *pool, struct amg_ult *ult)
             pool->id);
         abort();
     }
-    amg_upool_user_push(pool, ult, ABT_POOL_CONTEXT_OP_POOL_OTHER);
+    amg_upool_user_push(pool, ult, context);
 }
 
-/* Rings for one, unless who yielded is alone. */
-static void pool_push(struct amg_upool *pool, struct amg_ult *ult, bool is_own)
+/* Need nobody be woken for the one thread that is ready? Not if the calling
+ * stream, which it has just left, comes to it next. */
+static bool stream_will_look(const struct amg_upool *pool)
+{
+    const struct amg_stream *stream = amg_stream_self();
+
+    return atomic_load_explicit(&pool->size, memory_order_relaxed) == 1 &&
+           stream != NULL && amg_stream_serves(stream, pool);
+}
+
+static void pool_push(struct amg_upool *pool, struct amg_ult *ult,
+    bool has_yielded, ABT_pool_context context)
 {
     struct amg_claim claim = {.was = AMG_SLEEP_AWAKE};
 
     if (pool->ops == NULL)
-        user_push(pool, ult);
+        user_push(pool, ult, context);
     else if (ult->unit != NULL)
         amg_upool_disown(ult);
     amg_bias_take(&pool->lock);
@@ -146,8 +157,7 @@ static void pool_push(struct amg_upool *pool, struct amg_ult *ult, bool is_own)
         size_change_locked(pool, 1);
     }
     if (!amg_list_is_empty(&pool->watches) &&
-        !(is_own &&
-            atomic_load_explicit(&pool->size, memory_order_relaxed) == 1))
+        !(has_yielded && stream_will_look(pool)))
         amg_sleeper_claim_first(&pool->watches, &claim);
     amg_bias_give(&pool->lock);
     /* The thread may have run and the pool be gone by now. */
@@ -157,19 +167,29 @@ static void pool_push(struct amg_upool *pool, struct amg_ult *ult, bool is_own)
 
 void amg_upool_push(struct amg_upool *pool, struct amg_ult *ult)
 {
-    pool_push(pool, ult, false);
+    pool_push(pool, ult, false, ABT_POOL_CONTEXT_OP_POOL_OTHER);
 }
 
-void amg_upool_push_yielded(struct amg_upool *pool, struct amg_ult *ult,
-    const struct amg_stream *stream)
+void amg_upool_push_yielded(struct amg_upool *pool, struct amg_ult *ult)
 {
-    pool_push(pool, ult, amg_stream_serves(stream, pool));
+    pool_push(pool, ult, true, ABT_POOL_CONTEXT_OP_THREAD_YIELD);
 }
 
-static struct amg_ult *user_pop(struct amg_upool *pool)
+void amg_upool_push_for(
+    struct amg_upool *pool, struct amg_ult *ult, ABT_pool_context context)
 {
-    struct amg_ult *ult =
-        amg_upool_user_pop(pool, ABT_POOL_CONTEXT_OP_POOL_OTHER);
+    pool_push(pool, ult, false, context);
+}
+
+void amg_upool_count_popped(struct amg_upool *pool)
+{
+    size_change(pool, (size_t)-1);
+}
+
+static struct amg_ult *user_pop(
+    struct amg_upool *pool, ABT_pool_context context)
+{
+    struct amg_ult *ult = amg_upool_user_pop(pool, context);
 
     if (ult != NULL)
         size_change(pool, (size_t)-1);
@@ -195,14 +215,20 @@ static struct amg_ult *pool_take(
 struct amg_ult *amg_upool_pop(struct amg_upool *pool)
 {
     if (pool->ops == NULL)
-        return user_pop(pool);
+        return user_pop(pool, ABT_POOL_CONTEXT_OP_POOL_OTHER);
     return pool_take(pool, pool->ops->pop);
+}
+
+struct amg_ult *amg_upool_pop_for(
+    struct amg_upool *pool, ABT_pool_context context)
+{
+    return pool->ops == NULL ? user_pop(pool, context) : amg_upool_pop(pool);
 }
 
 struct amg_ult *amg_upool_steal(struct amg_upool *pool)
 {
     if (pool->ops == NULL)
-        return user_pop(pool);
+        return user_pop(pool, ABT_POOL_CONTEXT_OP_POOL_OTHER);
     return pool_take(pool, pool->ops->steal);
 }
 

@@ -12,7 +12,6 @@
 #include "base/list.h"
 #include "ult/sleeper.h"
 
-struct amg_stream;
 struct amg_ult;
 struct amg_upool;
 struct amg_upool_user;
@@ -70,14 +69,21 @@ void amg_upool_disown(struct amg_ult *ult);
 /* By any thread. Rings for those who sleep until something is pushed. */
 void amg_upool_push(struct amg_upool *pool, struct amg_ult *ult);
 
-/* The same for one that has left `stream` and is the only one there: who else
- * sleeps is let alone, since that stream is about to look. */
-void amg_upool_push_yielded(struct amg_upool *pool, struct amg_ult *ult,
-    const struct amg_stream *stream);
+/* The same for one that has left the calling stream: if it is the only one
+ * there, and that stream is about to look, who sleeps is let alone. */
+void amg_upool_push_yielded(struct amg_upool *pool, struct amg_ult *ult);
+/* The same, and tells a pool of the program's why. */
+void amg_upool_push_for(
+    struct amg_upool *pool, struct amg_ult *ult, ABT_pool_context context);
 
 /* The next one, or NULL. */
 struct amg_ult *amg_upool_pop(struct amg_upool *pool);
+struct amg_ult *amg_upool_pop_for(
+    struct amg_upool *pool, ABT_pool_context context);
 struct amg_ult *amg_upool_steal(struct amg_upool *pool);
+
+/* One was popped from a pool of the program's by another function of it. */
+void amg_upool_count_popped(struct amg_upool *pool);
 
 /* Takes out that one; false: it is not in there. */
 bool amg_upool_remove(struct amg_upool *pool, struct amg_ult *ult);

@@ -43,13 +43,27 @@ struct amg_bias {
     atomic_bool is_shared; /* how it is held; set while nobody is in */
 };
 
-/* Its address is the calling thread's mark. */
-extern _Thread_local char amg_bias_thread
-    __attribute__((tls_model("initial-exec")));
+#if !(defined(__x86_64__) && !defined(__ILP32__)) && !defined(__aarch64__)
+/* As below. */
+uintptr_t amg_bias_mark_far(void);
+#endif
 
+/* The calling OS thread's: where its thread-local memory is. Read anew each
+ * time: an address of thread-local memory that the compiler has found out once
+ * it may keep over a call, and a user-level thread comes back from some calls
+ * on another OS thread. */
 static inline uintptr_t amg_bias_mark(void)
 {
-    return (uintptr_t)&amg_bias_thread;
+    uintptr_t mark = 0;
+
+#if defined(__x86_64__) && !defined(__ILP32__)
+    __asm__ volatile("movq %%fs:0, %0" : "=r"(mark)); /* System V ABI, TLS */
+#elif defined(__aarch64__)
+    __asm__ volatile("mrs %0, tpidr_el0" : "=r"(mark));
+#else
+    mark = amg_bias_mark_far();
+#endif
+    return mark;
 }
 
 /* May make a system call, once per process. */

@@ -136,10 +136,8 @@ struct amg_ult *amg_ult_create(const struct amg_ult_wish *wish)
     return ult;
 }
 
-void amg_ult_renew(struct amg_ult *ult, struct amg_upool *pool,
-    void (*function)(void *arg), void *arg)
+void amg_ult_renew(struct amg_ult *ult, void (*function)(void *arg), void *arg)
 {
-    ult->pool = pool;
     ult->function = function;
     ult->arg = arg;
     atomic_store_explicit(&ult->requests, 0, memory_order_relaxed);

@@ -25,9 +25,9 @@ struct amg_ult *amg_ult_create(const struct amg_ult_wish *wish);
 /* It has ended, or never run. Not by itself. */
 void amg_ult_destroy(struct amg_ult *ult);
 
-/* It has ended, and becomes NEW again but for its state and stack. */
-void amg_ult_renew(struct amg_ult *ult, struct amg_upool *pool,
-    void (*function)(void *arg), void *arg);
+/* It has ended, and is as after create but for its state; its pool has adopted
+ * it. */
+void amg_ult_renew(struct amg_ult *ult, void (*function)(void *arg), void *arg);
 
 /* The fields every one has, all other zeros. */
 void amg_ult_init(struct amg_ult *ult, enum amg_ult_kind kind);

@@ -7,6 +7,7 @@
 #include "ult/leave.h"
 #include "ult/park.h"
 #include "ult/state.h"
+#include "ult/stream.h"
 #include "ult/upool.h"
 
 /* The one who waits for `self` to end, if it may go on right here: saves the
@@ -24,6 +25,7 @@ static struct amg_ult *joiner_take(
     if (joiner != NULL && (atomic_load_explicit(&joiner->stream,
                                memory_order_relaxed) != host->stream ||
                               !amg_ult_is_at_home(host, joiner) ||
+                              !amg_stream_serves(host->stream, joiner->pool) ||
                               atomic_load_explicit(&joiner->migrates_to,
                                   memory_order_relaxed) != NULL))
         joiner = NULL;

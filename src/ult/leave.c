@@ -46,7 +46,9 @@ static void settle(struct amg_ult *left)
     }
 }
 
-void amg_ult_arrive(void)
+/* Apart, since thread-local memory is that of another OS thread from here on.
+ */
+AMG_APART void amg_ult_arrive(void)
 {
     struct amg_host *host = amg_host_self();
     struct amg_ult *left = host->left;

@@ -12,7 +12,6 @@
 #include "base/futex.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "base/role.h"
 #include "place/bind.h"
 #include "ult/park.h"
 #include "ult/sched.h"
@@ -235,7 +234,6 @@ static void *stream_main(void *arg)
 {
     struct amg_stream *stream = arg;
 
-    amg_role.is_ours = true;
     current = stream;
     amg_lock_take(&stream->lock);
     state_set_locked(

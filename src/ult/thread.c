@@ -9,7 +9,7 @@
 #include "ult/handle.h"
 #include "ult/leave.h"
 #include "ult/state.h"
-#include "ult/stream.h"
+#include "ult/upool.h"
 
 /* NEW; an ABT code. */
 static int thread_new(struct amg_upool *pool, void (*function)(void *),
@@ -118,6 +118,7 @@ static int thread_renew(ABT_pool pool, void (*function)(void *), void *arg,
     const ABT_thread *thread)
 {
     struct amg_ult *ult = NULL;
+    int rc = ABT_SUCCESS;
 
     if (pool == ABT_POOL_NULL)
         return ABT_ERR_INV_POOL;
@@ -127,8 +128,10 @@ static int thread_renew(ABT_pool pool, void (*function)(void *), void *arg,
     if (ult == NULL || amg_ult_state(ult) != AMG_ULT_ENDED)
         return ABT_ERR_INV_THREAD;
     amg_ult_join(ult); /* who ended it has let go of it */
-    amg_ult_renew(ult, amg_upool_of(pool), function, arg);
-    return ABT_SUCCESS;
+    rc = amg_upool_adopt(amg_upool_of(pool), ult);
+    if (rc == ABT_SUCCESS)
+        amg_ult_renew(ult, function, arg);
+    return rc;
 }
 
 int ABT_thread_revive(

@@ -6,6 +6,7 @@
 #include "ult/host.h"
 #include "ult/overflow.h"
 #include "ult/state.h"
+#include "ult/upool.h"
 
 bool amg_ult_stream_begin(struct amg_stream *stream)
 {
@@ -67,6 +68,7 @@ void amg_ult_primary_end(struct amg_ult *primary)
 
     AMG_ASSERT(host == amg_host_self() && host->current == primary);
     amg_key_table_clear(&primary->keys);
+    amg_upool_disown(primary);
     amg_ult_destroy(host->scheduler);
     amg_ult_stream_end();
 }

@@ -161,6 +161,10 @@ void amg_ult_run(struct amg_stream *stream, struct amg_ult *ult)
     struct amg_host *host = amg_host_self();
 
     AMG_ASSERT(host != NULL && host->stream == stream);
+    if (ult == NULL) {
+        ult = host->handed;
+        host->handed = NULL;
+    }
     while (ult != NULL) {
         run_one(host, ult);
         ult = host->handed;

@@ -361,6 +361,9 @@ void amg_stream_primary_loop(void *arg)
 {
     struct amg_stream *stream = arg;
 
+    /* Threads may have followed each other since main() left for the first
+     * time; who began this loop may have handed it one of another kind. */
+    amg_ult_run(stream, NULL);
     for (;;) {
         stream_run(stream);
         /* Nobody ends the primary stream but ABT_finalize(), so what it was

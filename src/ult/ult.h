@@ -90,7 +90,8 @@ enum amg_ult_request {
 void amg_ult_make_ready(struct amg_ult *ult);
 
 /* By the scheduler of a stream, with what it popped from a pool: runs it until
- * it yields, parks or ends. Tasklets run on the scheduler's own stack. */
+ * it yields, parks or ends. Tasklets run on the scheduler's own stack. NULL:
+ * what was left for the scheduler to run, if anything. */
 void amg_ult_run(struct amg_stream *stream, struct amg_ult *ult);
 
 /* By a scheduler in each round, and before it sleeps: main(), which runs on its

@@ -283,11 +283,11 @@ static bool refs_check(
     }
     if (!is_run)
         amg_margo_log_write(log, MARGO_LOG_ERROR,
-            "configuration: no stream runs the pool %d%s%.60s that "
+            "configuration: no stream runs the pool %d (%.60s), which "
             "progress_pool names, so nothing would ever move; add it to "
             "\"pools\" of the scheduler of a stream",
-            progress, plan->pools[progress].name == NULL ? "" : ", ",
-            plan->pools[progress].name == NULL ? ""
+            progress,
+            plan->pools[progress].name == NULL ? "without a name"
                                                : plan->pools[progress].name);
     return is_run;
 }

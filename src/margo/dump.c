@@ -3,8 +3,8 @@
  * a hang. */
 #include <errno.h>
 #include <inttypes.h>
+#include <json-c/json.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -12,6 +12,7 @@
 #include "base/env.h"
 #include "base/mem.h"
 #include "margo-util.h"
+#include "margo/describe.h"
 #include "margo/instance.h"
 
 enum { HOST_CAP = 256, PATH_CAP = 4096, TIME_CAP = 64 };
@@ -39,12 +40,14 @@ static void head_write(margo_instance_id mid, FILE *file)
 
 static void config_write(margo_instance_id mid, FILE *file)
 {
-    char *text = margo_get_config_opt(
-        mid, MARGO_CONFIG_PRETTY_JSON | MARGO_CONFIG_USE_NAMES);
+    struct json_object *json = amg_margo_describe(mid, MARGO_CONFIG_USE_NAMES);
 
-    fprintf(
-        file, "# Configuration\n\n%s\n\n", text == NULL ? "(no memory)" : text);
-    free(text);
+    fprintf(file, "# Configuration\n\n%s\n\n",
+        json == NULL
+            ? "(no memory)"
+            : json_object_to_json_string_ext(json,
+                  JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_NOSLASHESCAPE));
+    json_object_put(json);
 }
 
 static void pools_write(margo_instance_id mid, FILE *file)

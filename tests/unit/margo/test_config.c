@@ -245,82 +245,81 @@ static void test_config_unknown_is_warned_of(void **state)
     }
 }
 
-/* Texts that are refused; the log names the field and the reason. */
+/* Texts that are refused, and what the log says of the field and the reason. */
+static const char *const refused[][2] = {
+    {"{", "line 1, column"},
+    {"{\"a\":1} x", "is no JSON"},
+    {"[]", "has to be a JSON object"},
+    {"null ", "has to be a JSON object"},
+    {"{\"progress_timeout_ub_msec\":\"1\"}",
+        "progress_timeout_ub_msec has to be an integer, and is a string"},
+    {"{\"progress_timeout_ub_msec\":-1}",
+        "progress_timeout_ub_msec is -1; 0 to"},
+    {"{\"progress_timeout_ub_msec\":1.5}", "has to be an integer"},
+    {"{\"handle_cache_size\":99999999999999999999}", "handle_cache_size"},
+    {"{\"use_progress_thread\":1}", "has to be true or false"},
+    {"{\"rpc_thread_count\":-2}", "rpc_thread_count is -2; -1 to"},
+    {"{\"argobots\":[]}", "argobots has to be an object"},
+    {"{\"mercury\":7}", "mercury has to be an object"},
+    {"{\"monitoring\":7}", "monitoring has to be an object"},
+    {"{\"mercury\":{\"max_contexts\":256}}", "mercury.max_contexts is 256"},
+    {"{\"mercury\":{\"ip_subnet\":\"a\\u0000b\"}}", "zero byte"},
+    {"{\"argobots\":{\"abt_thread_stacksize\":1}}",
+        "argobots.abt_thread_stacksize is 1"},
+    {"{\"argobots\":{\"pools\":{}}}", "argobots.pools has to be an array"},
+    {"{\"argobots\":{\"pools\":[7]}}", "argobots.pools[0] has to be an object"},
+    {"{\"argobots\":{\"pools\":[null]}}",
+        "argobots.pools[0] has to be an object, and is null"},
+    {"{\"argobots\":{\"pools\":[{\"kind\":1}]}}",
+        "argobots.pools[0].kind has to be a string"},
+    {"{\"argobots\":{\"pools\":[{\"name\":\"a\"},{\"name\":\"a\"}]}}",
+        "argobots.pools[1].name is 'a', as that of number 0"},
+    {"{\"argobots\":{\"pools\":[{\"name\":\"__mine\"}]}}", "reserved"},
+    {"{\"argobots\":{\"pools\":[{\"name\":\"\"}]}}", "it is empty"},
+    {"{\"argobots\":{\"pools\":[{\"name\":\"1\"}]}}", "begin with a letter"},
+    {"{\"argobots\":{\"xstreams\":[{}]}}",
+        "argobots.xstreams[0].scheduler.pools is missing"},
+    {"{\"argobots\":{\"xstreams\":[{\"scheduler\":{\"pools\":[]}}]}}",
+        "argobots.xstreams[0].scheduler.pools has 0 elements"},
+    {"{\"argobots\":{\"xstreams\":[{\"scheduler\":{\"pools\":[5]}}]}}",
+        "argobots.xstreams[0].scheduler.pools[0] is the pool 5; there are"},
+    {"{\"argobots\":{\"xstreams\":[{\"scheduler\":{\"pools\":[\"x\"]}}]}}",
+        "scheduler.pools[0] names the pool 'x', which does not exist"},
+    {"{\"argobots\":{\"xstreams\":[{\"scheduler\":{\"pools\":[-1]}}]}}",
+        "scheduler.pools[0] is -1"},
+    {"{\"argobots\":{\"xstreams\":[{\"scheduler\":{\"pools\":[true]}}]}}",
+        "has to be the name or the index of a pool"},
+    {"{\"argobots\":{\"xstreams\":[{\"cpubind\":-2,\"scheduler\":{"
+     "\"pools\":[0]}}]}}",
+        "argobots.xstreams[0].cpubind is -2"},
+    {"{\"argobots\":{\"xstreams\":[{\"affinity\":[0,-1],\"scheduler\":{"
+     "\"pools\":[0]}}]}}",
+        "argobots.xstreams[0].affinity[1] is -1"},
+    {"{\"argobots\":{\"pools\":[{\"name\":\"p\"}],\"xstreams\":["
+     "{\"name\":\"s\",\"scheduler\":{\"pools\":[0]}},"
+     "{\"name\":\"s\",\"scheduler\":{\"pools\":[0]}}]}}",
+        "argobots.xstreams[1].name is 's', as that of number 0"},
+    {"{\"progress_pool\":\"nowhere\"}",
+        "progress_pool names the pool 'nowhere', which does not exist"},
+    {"{\"rpc_pool\":3}", "rpc_pool is the pool 3; there are 1, from 0 on"},
+    {"{\"argobots\":{\"pools\":[{\"name\":\"p\"}]},\"progress_pool\":0}",
+        "no stream runs the pool 0 (p), which progress_pool names"},
+};
+
 static void test_config_nonsense_is_refused(void **state)
 {
-    static const char *const rows[][2] = {
-        {"{", "line 1, column"},
-        {"{\"a\":1} x", "is no JSON"},
-        {"[]", "has to be a JSON object"},
-        {"null ", "has to be a JSON object"},
-        {"{\"progress_timeout_ub_msec\":\"1\"}",
-            "progress_timeout_ub_msec has to be an integer, and is a string"},
-        {"{\"progress_timeout_ub_msec\":-1}",
-            "progress_timeout_ub_msec is -1; 0 to"},
-        {"{\"progress_timeout_ub_msec\":1.5}", "has to be an integer"},
-        {"{\"handle_cache_size\":99999999999999999999}", "handle_cache_size"},
-        {"{\"use_progress_thread\":1}", "has to be true or false"},
-        {"{\"rpc_thread_count\":-2}", "rpc_thread_count is -2; -1 to"},
-        {"{\"argobots\":[]}", "argobots has to be an object"},
-        {"{\"mercury\":7}", "mercury has to be an object"},
-        {"{\"monitoring\":7}", "monitoring has to be an object"},
-        {"{\"mercury\":{\"max_contexts\":256}}", "mercury.max_contexts is 256"},
-        {"{\"mercury\":{\"ip_subnet\":\"a\\u0000b\"}}", "zero byte"},
-        {"{\"argobots\":{\"abt_thread_stacksize\":1}}",
-            "argobots.abt_thread_stacksize is 1"},
-        {"{\"argobots\":{\"pools\":{}}}", "argobots.pools has to be an array"},
-        {"{\"argobots\":{\"pools\":[7]}}",
-            "argobots.pools[0] has to be an object"},
-        {"{\"argobots\":{\"pools\":[null]}}",
-            "argobots.pools[0] has to be an object, and is null"},
-        {"{\"argobots\":{\"pools\":[{\"kind\":1}]}}",
-            "argobots.pools[0].kind has to be a string"},
-        {"{\"argobots\":{\"pools\":[{\"name\":\"a\"},{\"name\":\"a\"}]}}",
-            "argobots.pools[1].name is 'a', as that of number 0"},
-        {"{\"argobots\":{\"pools\":[{\"name\":\"__mine\"}]}}", "reserved"},
-        {"{\"argobots\":{\"pools\":[{\"name\":\"\"}]}}", "it is empty"},
-        {"{\"argobots\":{\"pools\":[{\"name\":\"1\"}]}}",
-            "begin with a letter"},
-        {"{\"argobots\":{\"xstreams\":[{}]}}",
-            "argobots.xstreams[0].scheduler.pools is missing"},
-        {"{\"argobots\":{\"xstreams\":[{\"scheduler\":{\"pools\":[]}}]}}",
-            "argobots.xstreams[0].scheduler.pools has 0 elements"},
-        {"{\"argobots\":{\"xstreams\":[{\"scheduler\":{\"pools\":[5]}}]}}",
-            "argobots.xstreams[0].scheduler.pools[0] is the pool 5; there are"},
-        {"{\"argobots\":{\"xstreams\":[{\"scheduler\":{\"pools\":[\"x\"]}}]}}",
-            "scheduler.pools[0] names the pool 'x', which does not exist"},
-        {"{\"argobots\":{\"xstreams\":[{\"scheduler\":{\"pools\":[-1]}}]}}",
-            "scheduler.pools[0] is -1"},
-        {"{\"argobots\":{\"xstreams\":[{\"scheduler\":{\"pools\":[true]}}]}}",
-            "has to be the name or the index of a pool"},
-        {"{\"argobots\":{\"xstreams\":[{\"cpubind\":-2,\"scheduler\":{"
-         "\"pools\":[0]}}]}}",
-            "argobots.xstreams[0].cpubind is -2"},
-        {"{\"argobots\":{\"xstreams\":[{\"affinity\":[0,-1],\"scheduler\":{"
-         "\"pools\":[0]}}]}}",
-            "argobots.xstreams[0].affinity[1] is -1"},
-        {"{\"argobots\":{\"pools\":[{\"name\":\"p\"}],\"xstreams\":["
-         "{\"name\":\"s\",\"scheduler\":{\"pools\":[0]}},"
-         "{\"name\":\"s\",\"scheduler\":{\"pools\":[0]}}]}}",
-            "argobots.xstreams[1].name is 's', as that of number 0"},
-        {"{\"progress_pool\":\"nowhere\"}",
-            "progress_pool names the pool 'nowhere', which does not exist"},
-        {"{\"rpc_pool\":3}", "rpc_pool is the pool 3; there are 1, from 0 on"},
-        {"{\"argobots\":{\"pools\":[{\"name\":\"p\"}]},\"progress_pool\":0}",
-            "no stream runs the pool 0, p, that progress_pool names"},
-    };
     struct amg_mem_stats before;
     struct amg_mem_stats after;
 
     (void)state;
     amg_mem_stats_get(&before);
-    for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    for (unsigned i = 0; i < sizeof(refused) / sizeof(refused[0]); i++) {
         struct amg_margo_config config;
 
-        if (read_with(rows[i][0], MARGO_SERVER_MODE, &config))
-            fail_msg("%s was taken", rows[i][0]);
-        if (!lines_failed(&lines, rows[i][1]))
-            fail_msg("%s: said '%s'", rows[i][0], lines.errors);
+        if (read_with(refused[i][0], MARGO_SERVER_MODE, &config))
+            fail_msg("%s was taken", refused[i][0]);
+        if (!lines_failed(&lines, refused[i][1]))
+            fail_msg("%s: said '%s'", refused[i][0], lines.errors);
     }
     amg_mem_stats_get(&after);
     assert_int_equal(before.live, after.live);

@@ -89,7 +89,8 @@ void amg_ult_leave(
 
     self->after = after;
     self->held = held;
-    if (next != NULL && next->kind == AMG_ULT_THREAD) {
+    if (next != NULL && next->kind != AMG_ULT_TASKLET &&
+        amg_ult_is_at_home(host, next)) {
         take_over(host, self, next);
     } else {
         /* What the scheduler has to run itself, it runs first. */

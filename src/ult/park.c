@@ -3,6 +3,7 @@
  * futex in its waiter. */
 #include "ult/park.h"
 
+#include "abt.h"
 #include "base/clock.h"
 #include "base/futex.h"
 #include "base/relax.h"
@@ -99,6 +100,13 @@ bool amg_park_until(
     if (deadline_ns == AMG_NO_DEADLINE) {
         amg_park(waiter, lock);
         return true;
+    }
+    if (waiter->ult != NULL && deadline_ns <= amg_clock_ns()) {
+        amg_list_remove(&waiter->link);
+        amg_lock_give(lock);
+        /* Or who looks again and again would keep others from the stream. */
+        (void)ABT_thread_yield();
+        return false;
     }
     /* NOTE(why): called with the lock held, which ring() takes: the alarm holds
      * no lock of its own then, and the thread must not be woken before it is

@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Installs a build to a fresh prefix, and uses it from there: run.sh WAY BUILD
 # with WAY pkgconfig, cmake, readme (the example of README.md compiles without
-# a warning, and prints what it promises), or names (the table of public names
-# is true).
+# a warning, and prints what it promises), names (the table of public names is
+# true), or argobots (Margo is built once more, on the Argobots of the system, if
+# there is one: at AMALGAM_ARGOBOTS_PREFIX, or known to pkg-config).
 set -eu
 
 way=$1
@@ -18,6 +19,16 @@ fail() {
     exit 1
 }
 
+# has NAME-IN-CACHE VALUE...
+has() {
+    grep -qxE "$1:[A-Z]+=($2)" "$build/CMakeCache.txt"
+}
+has_abt=no
+! has AMALGAM_ULT amalgam || has_abt=yes
+has_margo=no
+if has AMALGAM_MARGO 'ON' && has AMALGAM_ULT 'amalgam|argobots'; then
+    has_margo=yes
+fi
 has_mpi=no
 ! grep -q '^AMALGAM_MPI:BOOL=ON' "$build/CMakeCache.txt" || has_mpi=yes
 
@@ -55,23 +66,74 @@ check_compat_user() {
     check_mercury_user "$work/compat_cxx"
 }
 
+# The headers of what was not built are not there.
+check_headers() {
+    local header
+    for header in margo.h:$has_margo ult/abt.h:$has_abt amalgam.h:$has_mpi; do
+        case $header in
+        *:yes) [ -f "$prefix/include/${header%:*}" ] ;;
+        *) [ ! -e "$prefix/include/${header%:*}" ] ;;
+        esac || fail "is ${header%:*} installed? it should be: ${header#*:}"
+    done
+}
+
+# What a system's Argobots says to CMake; empty: there is none.
+system_argobots() {
+    if [ -n "${AMALGAM_ARGOBOTS_PREFIX:-}" ]; then
+        echo "-DAMALGAM_ARGOBOTS_PREFIX=$AMALGAM_ARGOBOTS_PREFIX"
+    elif pkg-config --exists argobots; then
+        echo "-DAMALGAM_ARGOBOTS_PREFIX="
+    fi
+}
+
 by_cmake() {
-    cmake -S "$here/user" -B "$work/user" -DWITH_MPI=$has_mpi -G "$(sed -n \
+    cmake -S "$here/user" -B "$work/user" -DWITH_MPI=$has_mpi \
+        -DWITH_MARGO=$has_margo -G "$(sed -n \
         's/^CMAKE_GENERATOR:INTERNAL=//p' "$build/CMakeCache.txt")" \
         -DCMAKE_PREFIX_PATH="$prefix" && cmake --build "$work/user"
 }
 
+if [ "$way" = argobots ]; then
+    found=$(system_argobots)
+    [ -n "$found" ] || {
+        echo "no Argobots here: neither AMALGAM_ARGOBOTS_PREFIX nor argobots.pc"
+        exit 77
+    }
+    cmake -S "$here/../.." -B "$work/build" -DAMALGAM_ULT=argobots "$found" \
+        -DAMALGAM_TESTS=OFF >"$work/build.log" 2>&1 &&
+        cmake --build "$work/build" -j 2 >>"$work/build.log" 2>&1 ||
+        fail "Margo on $found: $(tail "$work/build.log")"
+    build=$work/build
+    has_abt=no
+fi
 cmake --install "$build" --prefix "$prefix" >"$work/install.log" ||
     fail "cmake --install: $(tail "$work/install.log")"
 pc=$(find "$prefix" -name mercury.pc)
 export PKG_CONFIG_PATH=${pc%/*}
 
 case $way in
+argobots)
+    check_headers
+    by_pkgconfig "$here/user/margo_user.c" "$work/margo_user" margo
+    check_mercury_user "$work/margo_user"
+    ldd "$work/margo_user" | grep -q libabt || fail "libabt is not used"
+    ;;
 pkgconfig)
+    check_headers
     pkg-config --exists 'mercury >= 2.2' || fail "mercury.pc is too old"
     by_pkgconfig "$here/user/mercury_user.c" "$work/mercury_user" mercury
     check_mercury_user "$work/mercury_user"
     check_compat_user
+    if [ $has_abt = yes ]; then
+        pkg-config --exists 'argobots >= 1.1' || fail "argobots.pc is too old"
+        by_pkgconfig "$here/user/abt_user.c" "$work/abt_user" argobots
+        check_mercury_user "$work/abt_user"
+    fi
+    if [ $has_margo = yes ]; then
+        pkg-config --exists 'margo >= 0.24' || fail "margo.pc is too old"
+        by_pkgconfig "$here/user/margo_user.c" "$work/margo_user" margo
+        check_mercury_user "$work/margo_user"
+    fi
     if [ $has_mpi = yes ]; then
         by_pkgconfig "$here/user/amalgam_user.c" "$work/amalgam_user" amalgam
         check_amalgam_user "$work/amalgam_user"
@@ -82,6 +144,10 @@ cmake)
         fail "the user's build: $(cat "$work/user.log")"
     check_mercury_user "$work/user/mercury_user"
     check_mercury_user "$work/user/mercury_user_2"
+    if [ $has_margo = yes ]; then
+        check_mercury_user "$work/user/margo_user"
+        check_mercury_user "$work/user/margo_user_2"
+    fi
     if [ $has_mpi = yes ]; then
         check_amalgam_user "$work/user/amalgam_user"
     fi

@@ -5,7 +5,7 @@
 
 #include <stdatomic.h>
 
-enum { MANY = 400, SPREAD_MS = 40, RACES = 2000 };
+enum { MANY = 400, SPREAD_MS = 40, RACES = 500 };
 
 static ABT_mutex mutex;
 static ABT_cond cond;

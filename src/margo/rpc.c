@@ -21,6 +21,15 @@ struct amg_margo_rpc *amg_margo_rpc_of(margo_instance_id mid, hg_id_t id)
     return HG_Registered_data(mid->hg_class, id);
 }
 
+struct amg_margo_rpc *amg_margo_rpc_find(margo_instance_id mid, hg_id_t id)
+{
+    hg_bool_t is_there = HG_FALSE;
+
+    return HG_Registered(mid->hg_class, id, &is_there) == HG_SUCCESS && is_there
+               ? amg_margo_rpc_of(mid, id)
+               : NULL;
+}
+
 hg_id_t amg_margo_rpc_id(const char *name, uint16_t provider_id)
 {
     return ((hg_id_t)hg_hash_string(name) << NAME_SHIFT) | provider_id;
@@ -122,7 +131,7 @@ hg_id_t margo_provider_register_name(margo_instance_id mid,
         return 0;
     AMG_MARGO_TELL(mid, register, MARGO_MONITOR_FN_START, &told);
     id = amg_margo_rpc_id(func_name, provider_id);
-    before = amg_margo_rpc_of(mid, id);
+    before = amg_margo_rpc_find(mid, id);
     if (!name_is_free(mid, func_name, before, id))
         goto out;
     rpc = before != NULL ? before : rpc_make(mid, func_name);

@@ -33,6 +33,8 @@ struct amg_margo_rpcs {
 
 /* NULL: nothing is registered under it. */
 struct amg_margo_rpc *amg_margo_rpc_of(margo_instance_id mid, hg_id_t id);
+/* The same for who asks whether there is one: no line of the log. */
+struct amg_margo_rpc *amg_margo_rpc_find(margo_instance_id mid, hg_id_t id);
 
 /* The id of `name` for a provider: a hash of the name in the upper half. */
 hg_id_t amg_margo_rpc_id(const char *name, uint16_t provider_id);

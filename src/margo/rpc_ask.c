@@ -8,7 +8,7 @@ static struct amg_margo_rpc *rpc_find(margo_instance_id mid, hg_id_t id)
 {
     return mid == MARGO_INSTANCE_NULL || mid->hg_class == NULL
                ? NULL
-               : amg_margo_rpc_of(mid, id);
+               : amg_margo_rpc_find(mid, id);
 }
 
 hg_return_t margo_registered_name(

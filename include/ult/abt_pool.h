@@ -42,6 +42,8 @@ ABT_API_PUBLIC int ABT_pool_create_basic(ABT_pool_kind kind,
  * Owns:      the result is the caller's; ABT_pool_free() ends it.
  * Errors:    ABT_ERR_INV_POOL_USER_DEF  def is NULL
  *            ABT_ERR_INV_ARG  newpool is NULL
+ *            ABT_ERR_INV_POOL_USER_DEF  it lacks one of the functions that
+ *              each must have
  *            ABT_ERR_MEM  no memory
  *            what the definition's init says, if not ABT_SUCCESS
  * Threads:   any thread; runs the user's callbacks.

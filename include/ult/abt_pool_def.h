@@ -218,6 +218,7 @@ ABT_API_PUBLIC int ABT_pool_config_get(
  * Errors:    ABT_ERR_INV_UNIT  unit is NULL
  *            ABT_ERR_INV_POOL  pool is NULL
  *            ABT_ERR_MEM  no memory for the unit of a user-defined pool
+ *            ABT_ERR_OTHER  the pool's function made none
  * Threads:   any thread; never blocks.
  * Undefined: the object is freed meanwhile.
  * Source:    as Argobots 1.2.

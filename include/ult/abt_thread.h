@@ -321,6 +321,7 @@ ABT_API_PUBLIC int ABT_thread_get_unit(ABT_thread thread, ABT_unit *unit);
  * Errors:    ABT_ERR_INV_THREAD  thread is NULL
  *            ABT_ERR_INV_POOL  pool is NULL
  *            ABT_ERR_MEM  no memory for the unit of a user-defined pool
+ *            ABT_ERR_OTHER  the pool's function made none
  * Threads:   any thread; never blocks.
  * Undefined: the object is freed meanwhile.
  * Source:    as Argobots 1.2.

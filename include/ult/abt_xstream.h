@@ -21,6 +21,8 @@ extern "C" {
  *            ABT_ERR_SCHED  a stream uses it already
  *            ABT_ERR_MEM  no memory
  *            ABT_ERR_SYS  the OS gives no thread; the log says why
+ *            ABT_ERR_UNINITIALIZED  not between ABT_init() and
+ *              ABT_finalize()
  * Threads:   any thread; never blocks.
  * Undefined: the object is freed meanwhile.
  * Source:    as Argobots 1.2.
@@ -42,6 +44,8 @@ ABT_API_PUBLIC int ABT_xstream_create(ABT_sched sched, ABT_xstream *newxstream);
  *            ABT_ERR_INV_ARG  num_pools is negative
  *            ABT_ERR_MEM  no memory
  *            ABT_ERR_SYS  the OS gives no thread; the log says why
+ *            ABT_ERR_UNINITIALIZED  not between ABT_init() and
+ *              ABT_finalize()
  * Threads:   any thread; never blocks.
  * Undefined: the object is freed meanwhile.
  * Source:    as Argobots 1.2.
@@ -63,6 +67,8 @@ ABT_API_PUBLIC int ABT_xstream_create_basic(ABT_sched_predef predef,
  *            ABT_ERR_SCHED  a stream uses the scheduler already
  *            ABT_ERR_MEM  no memory
  *            ABT_ERR_SYS  the OS gives no thread; the log says why
+ *            ABT_ERR_UNINITIALIZED  not between ABT_init() and
+ *              ABT_finalize()
  * Threads:   any thread; never blocks.
  * Undefined: the object is freed meanwhile.
  * Source:    as Argobots 1.2.

@@ -41,7 +41,7 @@ void amg_margo_set_state(margo_instance_id mid, enum amg_margo_state next)
     atomic_store_explicit(&mid->state, next, memory_order_release);
 }
 
-static enum amg_margo_state state_of(margo_instance_id mid)
+enum amg_margo_state amg_margo_state_of(margo_instance_id mid)
 {
     return atomic_load_explicit(&mid->state, memory_order_acquire);
 }
@@ -161,7 +161,7 @@ static bool end_begin(margo_instance_id mid)
     bool is_first = false;
 
     take(mid);
-    is_first = state_of(mid) == AMG_MARGO_RUNNING;
+    is_first = amg_margo_state_of(mid) == AMG_MARGO_RUNNING;
     if (is_first)
         amg_margo_set_state(mid, AMG_MARGO_ENDING);
     give(mid);
@@ -289,7 +289,7 @@ static void end_finish(margo_instance_id mid)
         amg_margo_runtime_leave();
     }
     take(mid);
-    while (reaps && state_of(mid) != AMG_MARGO_ENDED)
+    while (reaps && amg_margo_state_of(mid) != AMG_MARGO_ENDED)
         await_locked(mid);
     mid->ending.closers -= reaps;
     give(mid);

@@ -71,6 +71,7 @@ struct amg_margo_life {
     unsigned holds;       /* calls that are under way */
 };
 
+enum amg_margo_state amg_margo_state_of(margo_instance_id mid);
 /* Asserts that the edge is allowed. */
 void amg_margo_set_state(margo_instance_id mid, enum amg_margo_state next);
 

@@ -258,8 +258,7 @@ int margo_migrate_progress_loop(margo_instance_id mid, uint32_t pool_idx)
 
     if (!AMG_CONTRACT(mid != MARGO_INSTANCE_NULL))
         return ABT_ERR_INV_ARG;
-    if (atomic_load_explicit(&mid->state, memory_order_acquire) !=
-        AMG_MARGO_RUNNING)
+    if (amg_margo_state_of(mid) != AMG_MARGO_RUNNING)
         return ABT_ERR_INV_ARG;
     if (margo_find_pool_by_index(mid, pool_idx, &info) != HG_SUCCESS)
         return ABT_ERR_INV_POOL;

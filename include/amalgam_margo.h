@@ -24,7 +24,8 @@ extern "C" {
  * prefinalize callbacks have run, it goes on serving the others, handlers and
  * all, until every rank has come as far. Then the finalize callbacks run.
  * Ranks that do not come within AMALGAM_FINALIZE_TIMEOUT_MS (30 s) are named in
- * the log, and the instance ends without them.
+ * the log, and the instance ends without them. A rank may have 1,024 unanswered
+ * calls at each other one, or AMALGAM_CREDITS; further ones wait.
  *
  * @param comm       [in]  any intracommunicator, as for amalgam_init()
  * @param transport  [in]  as for amalgam_init(): NULL or "auto" lets the

@@ -23,6 +23,10 @@ void bench_overlap(struct pair *pair);
 void bench_placement(struct pair *pair);
 /* Null calls to a rank that sleeps. */
 void bench_wake(struct pair *pair);
+/* Margo's calls beside those of HG. */
+void bench_margo(struct pair *pair);
+/* User-level threads beside swapcontext(). */
+void bench_ult(struct pair *pair);
 /* What an open class and a contacted peer take. */
 void bench_memory(struct pair *pair);
 /* options->calls null calls, or MPI round trips, for those who count what

@@ -35,6 +35,9 @@ static const struct bench {
     {"wake", bench_wake, true, false, "null calls to a rank that sleeps"},
     {"silent", bench_silent, true, false,
         "null calls to a rank with many silent peers"},
+    {"margo", bench_margo, false, false,
+        "Margo's calls and transfers beside those of HG"},
+    {"ult", bench_ult, false, false, "user-level threads beside swapcontext()"},
     {"count", bench_count, false, false,
         "calls without a clock, to count what they cost"},
 };
@@ -46,7 +49,7 @@ static void usage(FILE *stream)
     fputs("amalgam_bench BENCH [option...]      by two ranks\n\n", stream);
     for (unsigned i = 0; i < BENCH_COUNT; i++)
         fprintf(stream, "  %-14s %s\n", benches[i].name, benches[i].help);
-    fputs("  all            all of these but count\n\n", stream);
+    fputs("  all            all of these but margo, ult, count\n\n", stream);
     options_print(stream);
     fputs("\nRanks beyond two sleep; over MPI they are the peers of silent.\n",
         stream);

@@ -19,7 +19,7 @@
 #define STACKS_TEXT                                                            \
     "the resident pages of the handler's stack, which the figure leaves out"
 
-enum { HANDLERS = 4000, HANDLERS_QUICK = 64, STACK_PAGES_MAX = 4096 };
+enum { HANDLERS = 4000, HANDLERS_QUICK = 64, STACK_PAGES_MAX = 512 };
 
 /* Rank 1's. */
 struct crowd_row {
@@ -32,30 +32,31 @@ struct crowd_row {
     ABT_eventual gate;
 };
 
-/* How many pages of the calling thread's stack are there. */
-static unsigned stack_pages(const struct pair *pair)
+static bool page_is_there(uintptr_t page, size_t page_len)
 {
-    static unsigned char is_there[STACK_PAGES_MAX];
-    size_t page = (size_t)sysconf(_SC_PAGESIZE);
-    ABT_thread self = ABT_THREAD_NULL;
-    ABT_thread_attr attr = ABT_THREAD_ATTR_NULL;
-    void *base = NULL;
-    size_t len = 0;
-    unsigned pages = 0;
+    unsigned char is_there = 0;
 
-    if (ABT_thread_self(&self) != ABT_SUCCESS ||
-        ABT_thread_get_attr(self, &attr) != ABT_SUCCESS ||
-        ABT_thread_attr_get_stack(attr, &base, &len) != ABT_SUCCESS ||
-        base == NULL || len > STACK_PAGES_MAX * page)
-        pair_fail(pair, "the stack of a handler is not known");
-    ABT_thread_attr_free(&attr);
-    base = (void *)(((uintptr_t)base + page - 1) / page * page);
-    len = len / page * page;
-    if (mincore(base, len, is_there) != 0)
-        pair_fail(pair, "mincore() does not tell of the stack");
-    for (size_t i = 0; i < len / page; i++)
-        pages += is_there[i] & 1u;
-    return pages;
+    return mincore((void *)page, page_len, &is_there) == 0 &&
+           (is_there & 1u) != 0;
+}
+
+/* How many pages of the calling thread's stack are there: those around the
+ * current one, up to the guard pages, which never are. */
+static unsigned stack_pages(void)
+{
+    size_t page_len = (size_t)sysconf(_SC_PAGESIZE);
+    char local = 0;
+    uintptr_t here = (uintptr_t)&local / page_len * page_len;
+    uintptr_t end = here + page_len;
+    uintptr_t begin = here;
+
+    while ((end - here) / page_len < STACK_PAGES_MAX &&
+           page_is_there(end, page_len))
+        end += page_len;
+    while ((here - begin) / page_len < STACK_PAGES_MAX &&
+           page_is_there(begin - page_len, page_len))
+        begin -= page_len;
+    return (unsigned)((end - begin) / page_len);
 }
 
 static void bench_margo_block(hg_handle_t handle)
@@ -63,7 +64,7 @@ static void bench_margo_block(hg_handle_t handle)
     struct crowd_row *crowd = margo_registered_data(
         margo_hg_handle_get_instance(handle), margo_get_info(handle)->id);
 
-    atomic_fetch_add(&crowd->stack_pages, stack_pages(crowd->mend.like));
+    atomic_fetch_add(&crowd->stack_pages, stack_pages());
     if (atomic_fetch_add(&crowd->blocked, 1) + 1 == crowd->wanted)
         ABT_eventual_set(crowd->are_blocked, NULL, 0);
     ABT_eventual_wait(crowd->gate, NULL);

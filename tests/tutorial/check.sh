@@ -107,6 +107,16 @@ want_types() {
     done
 }
 
+want_margo_sum() {
+    local count
+    for ((rank = 1; rank < ranks; rank++)); do
+        for count in 1 10 100000; do
+            echo "rank $rank: the sum of 1 to $count is" \
+                $((count * (count + 1) / 2))
+        done
+    done
+}
+
 case $name in
 save_to) # a large file, to a directory that is not there yet
     head -c 3000001 /dev/urandom >"$work/file"

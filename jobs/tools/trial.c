@@ -68,6 +68,7 @@ static bool said_last(struct said *said, char *ret_words, size_t cap)
 static bool said_cause(struct said *said, char *ret_words, size_t cap)
 {
     static const char mark[] = "error: ";
+    static const char outlet[] = "cls: "; /* that lines of the library have */
     char *start = NULL;
 
     said->text[said->len] = '\0';
@@ -75,6 +76,8 @@ static bool said_cause(struct said *said, char *ret_words, size_t cap)
     if (start == NULL)
         return said_last(said, ret_words, cap);
     start += strlen(mark);
+    if (strncmp(start, outlet, strlen(outlet)) == 0)
+        start += strlen(outlet);
     (void)snprintf(ret_words, cap, "%.*s", (int)strcspn(start, "\r\n"), start);
     return true;
 }

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Pools and streams of an instance: found by handle, name and index, added and
+ * removed while it runs, counted, and kept where somebody needs them. */
+#include "one.h"
+
+static margo_instance_id mid;
+
+static void found_alike(void)
+{
+    struct margo_pool_info info;
+    struct margo_pool_info again;
+    struct margo_xstream_info stream;
+
+    CHECK(margo_get_num_pools(mid) == 3);
+    CHECK(margo_get_num_xstreams(mid) == 4);
+    CHECK_RC(margo_find_pool(mid, "__rpc__", &info), HG_SUCCESS);
+    CHECK_RC(margo_find_pool(mid, info.pool, &again), HG_SUCCESS);
+    CHECK(again.index == info.index && again.pool == info.pool);
+    CHECK_RC(margo_find_pool(mid, info.index, &again), HG_SUCCESS);
+    CHECK(strcmp(again.name, "__rpc__") == 0);
+    CHECK_RC(margo_find_pool(mid, "nowhere", &again), HG_NOENTRY);
+    CHECK_RC(margo_find_pool(mid, 3, &again), HG_NOENTRY);
+    CHECK_RC(margo_find_pool(mid, ABT_POOL_NULL, &again), HG_INVALID_ARG);
+    CHECK_RC(margo_find_pool(mid, (const char *)NULL, &again), HG_INVALID_ARG);
+    CHECK_RC(margo_find_pool(MARGO_INSTANCE_NULL, 0, &again), HG_INVALID_ARG);
+    CHECK_RC(margo_find_xstream(mid, "__rpc_1__", &stream), HG_SUCCESS);
+    CHECK_RC(margo_find_xstream(mid, stream.xstream, NULL), HG_SUCCESS);
+    CHECK_RC(margo_find_xstream(mid, 4, NULL), HG_NOENTRY);
+    CHECK(margo_get_num_pools(MARGO_INSTANCE_NULL) == 0);
+}
+
+static void step(void *arg)
+{
+    ++*(int *)arg;
+}
+
+/* A pool without a stream keeps what is pushed, until a stream runs it. */
+static void added_and_removed(void)
+{
+    struct margo_pool_info pool;
+    struct margo_xstream_info stream;
+    ABT_thread thread = ABT_THREAD_NULL;
+    unsigned count = 9;
+    int steps = 0;
+
+    CHECK_RC(margo_add_pool_from_json(mid, "{\"name\":\"mine\"}", &pool),
+        HG_SUCCESS);
+    CHECK(strcmp(pool.name, "mine") == 0 && pool.index == 3);
+    CHECK_RC(margo_pool_ref_count(mid, "mine", &count), HG_SUCCESS);
+    CHECK(count == 0);
+    CHECK(ABT_thread_create(pool.pool, step, &steps, ABT_THREAD_ATTR_NULL,
+              &thread) == ABT_SUCCESS);
+    CHECK_RC(margo_remove_pool(mid, "mine"), HG_PERMISSION);
+    CHECK(one_said("have not ended"));
+    CHECK_RC(margo_add_xstream_from_json(mid,
+                 "{\"name\":\"runs\",\"scheduler\":{\"pools\":[\"mine\"]}}",
+                 &stream),
+        HG_SUCCESS);
+    CHECK(ABT_thread_free(&thread) == ABT_SUCCESS);
+    CHECK(steps == 1);
+    CHECK_RC(margo_pool_ref_count(mid, pool.pool, &count), HG_SUCCESS);
+    CHECK(count == 1);
+    CHECK_RC(margo_remove_pool(mid, pool.index), HG_PERMISSION);
+    CHECK_RC(margo_remove_xstream(mid, stream.xstream), HG_SUCCESS);
+    CHECK_RC(margo_find_xstream(mid, "runs", NULL), HG_NOENTRY);
+    CHECK_RC(margo_remove_pool(mid, pool.pool), HG_SUCCESS);
+    CHECK_RC(margo_remove_pool(mid, "mine"), HG_NOENTRY);
+}
+
+static void kept_while_in_use(void)
+{
+    unsigned count = 0;
+
+    CHECK_RC(margo_remove_pool(mid, "__primary__"), HG_PERMISSION);
+    CHECK_RC(margo_remove_pool(mid, "__progress__"), HG_PERMISSION);
+    CHECK_RC(margo_remove_xstream(mid, "__primary__"), HG_PERMISSION);
+    CHECK(one_said("it is the primary one"));
+    CHECK_RC(margo_remove_xstream(mid, "__progress__"), HG_PERMISSION);
+    CHECK(one_said("nobody else would run"));
+    CHECK_RC(margo_add_pool_from_json(mid, NULL, NULL), HG_SUCCESS);
+    CHECK_RC(margo_pool_release(mid, 3), HG_PERMISSION);
+    CHECK_RC(margo_pool_ref_incr(mid, 3), HG_SUCCESS);
+    CHECK_RC(margo_pool_ref_count(mid, 3, &count), HG_SUCCESS);
+    CHECK(count == 1);
+    CHECK_RC(margo_remove_pool(mid, 3), HG_PERMISSION);
+    CHECK_RC(margo_pool_release(mid, 3), HG_SUCCESS);
+    CHECK_RC(margo_remove_pool(mid, 3), HG_SUCCESS);
+    /* Of two streams of a pool, one may go, but not while it is held. */
+    CHECK_RC(margo_xstream_ref_incr(mid, "__rpc_0__"), HG_SUCCESS);
+    CHECK_RC(margo_xstream_ref_count(mid, "__rpc_0__", &count), HG_SUCCESS);
+    CHECK(count == 1);
+    CHECK_RC(margo_remove_xstream(mid, "__rpc_0__"), HG_PERMISSION);
+    CHECK_RC(margo_xstream_release(mid, "__rpc_0__"), HG_SUCCESS);
+    CHECK_RC(margo_xstream_release(mid, "__rpc_0__"), HG_PERMISSION);
+    CHECK_RC(margo_remove_xstream(mid, "__rpc_0__"), HG_SUCCESS);
+    CHECK_RC(margo_remove_xstream(mid, "__rpc_1__"), HG_PERMISSION);
+}
+
+static void nonsense_changes_nothing(void)
+{
+    struct margo_pool_info info;
+    size_t pools = margo_get_num_pools(mid);
+    size_t streams = margo_get_num_xstreams(mid);
+
+    CHECK_RC(margo_add_pool_from_json(mid, "{\"name\":\"__rpc__\"}", NULL),
+        HG_INVALID_ARG);
+    CHECK_RC(margo_add_pool_from_json(mid, "{\"name\":\"__x\"}", NULL),
+        HG_INVALID_ARG);
+    CHECK_RC(margo_add_pool_from_json(mid, "[]", NULL), HG_INVALID_ARG);
+    CHECK_RC(margo_add_xstream_from_json(mid, "{}", NULL), HG_INVALID_ARG);
+    CHECK_RC(margo_add_xstream_from_json(
+                 mid, "{\"scheduler\":{\"pools\":[77]}}", NULL),
+        HG_INVALID_ARG);
+    CHECK_RC(
+        margo_add_xstream_from_json(mid,
+            "{\"name\":\"__progress__\",\"scheduler\":{\"pools\":[0]}}", NULL),
+        HG_INVALID_ARG);
+    CHECK_RC(margo_find_pool(mid, 0, &info), HG_SUCCESS);
+    CHECK_RC(margo_add_pool_external(mid, "twice", info.pool, ABT_FALSE, NULL),
+        HG_INVALID_ARG);
+    CHECK_RC(margo_add_pool_external(mid, NULL, ABT_POOL_NULL, ABT_FALSE, NULL),
+        HG_INVALID_ARG);
+    CHECK(margo_get_num_pools(mid) == pools);
+    CHECK(margo_get_num_xstreams(mid) == streams);
+}
+
+/* What the program made stays the program's, or is taken. */
+static void external_ones(void)
+{
+    ABT_pool pools[2] = {ABT_POOL_NULL, ABT_POOL_NULL};
+    ABT_xstream stream = ABT_XSTREAM_NULL;
+    struct margo_xstream_info info;
+    ABT_thread thread = ABT_THREAD_NULL;
+    size_t size = 0;
+    int steps = 0;
+
+    for (unsigned i = 0; i < 2; i++)
+        CHECK(ABT_pool_create_basic(ABT_POOL_FIFO_WAIT, ABT_POOL_ACCESS_MPMC,
+                  ABT_FALSE, &pools[i]) == ABT_SUCCESS);
+    CHECK_RC(margo_add_pool_external(mid, "given", pools[0], ABT_TRUE, NULL),
+        HG_SUCCESS);
+    CHECK(ABT_thread_create(pools[0], step, &steps, ABT_THREAD_ATTR_NULL,
+              &thread) == ABT_SUCCESS);
+    CHECK_RC(margo_transfer_pool_content(pools[0], pools[1]), HG_SUCCESS);
+    CHECK(ABT_pool_get_size(pools[1], &size) == ABT_SUCCESS && size == 1);
+    CHECK_RC(
+        margo_transfer_pool_content(pools[0], ABT_POOL_NULL), HG_INVALID_ARG);
+    CHECK(ABT_xstream_create_basic(ABT_SCHED_BASIC_WAIT, 1, &pools[1],
+              ABT_SCHED_CONFIG_NULL, &stream) == ABT_SUCCESS);
+    CHECK_RC(margo_add_xstream_external(mid, "lent", stream, ABT_FALSE, &info),
+        HG_SUCCESS);
+    CHECK_RC(margo_find_pool(mid, pools[1], NULL), HG_SUCCESS);
+    CHECK(ABT_thread_free(&thread) == ABT_SUCCESS && steps == 1);
+    CHECK_RC(margo_remove_xstream(mid, "lent"), HG_SUCCESS);
+    CHECK_RC(margo_remove_pool(mid, pools[1]), HG_SUCCESS);
+    CHECK_RC(margo_remove_pool(mid, "given"), HG_SUCCESS);
+    CHECK(ABT_xstream_free(&stream) == ABT_SUCCESS);
+    CHECK(ABT_pool_free(&pools[1]) == ABT_SUCCESS);
+}
+
+int main(void)
+{
+    mid = one_open("{\"use_progress_thread\":true,\"rpc_thread_count\":2}");
+    CHECK(mid != MARGO_INSTANCE_NULL);
+    found_alike();
+    added_and_removed();
+    kept_while_in_use();
+    nonsense_changes_nothing();
+    external_ones();
+    margo_finalize(mid);
+    return 0;
+}

@@ -1,0 +1,43 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# margo-info lists what Margo can be opened with, tells why not of the rest, and
+# its exit code says whether all that was asked for is possible.
+#
+# margo_info.sh MARGO_INFO
+set -eu
+
+info=$1
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+
+# ends CODE PATTERN ARG...: ends so, with that on stdout; "": with nothing.
+ends() {
+    local wanted=$1 pattern=$2 code=0
+    shift 2
+    "$info" "$@" </dev/null >"$dir/out" 2>"$dir/err" || code=$?
+    if [ -n "$pattern" ]; then
+        grep -qE "$pattern" "$dir/out" || code="$code, without that"
+    elif [ -s "$dir/out" ]; then
+        code="$code, with words"
+    fi
+    if [ "$code" != "$wanted" ]; then
+        echo "margo_info.sh: '$*' ended with $code, not $wanted, '$pattern'" >&2
+        cat "$dir/out" "$dir/err" >&2
+        exit 1
+    fi
+}
+
+ends 0 '^self +self://[^ ]+$' self
+ends 0 '^na\+sm +na\+sm://[^ ]+$' self na+sm
+ends 1 '^nothing +no: no transport .nothing. here' nothing
+ends 1 '^self +self://' self nothing
+ends 0 '^margo-info \[ADDRESS\.\.\.\]$' --help
+ends 2 '' --unknown
+ends 2 '' ''
+# Everything: some transports here can be opened.
+ends 0 '^self +self://'
+grep -qE '^na\+sm +na\+sm://' "$dir/out"
+if grep -q "$(printf '\033')" "$dir/out"; then
+    echo "margo_info.sh: colours in a file" >&2
+    exit 1
+fi

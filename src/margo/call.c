@@ -18,12 +18,38 @@
 /* In a slot: nobody waits for what is in flight. */
 static struct margo_request_struct abandoned;
 
-/* Puts `to` into the slot where `from` is; false: there is something else. */
-static bool slot_change(struct amg_margo_handle *data,
-    struct margo_request_struct *from, struct margo_request_struct *to)
+/* Puts a request into an empty slot; false: there is one. Who uses the handle
+ * does so alone, so that needs no locked instruction. */
+static bool slot_fill(
+    struct amg_margo_handle *data, struct margo_request_struct *req)
 {
-    return atomic_compare_exchange_strong_explicit(
-        &data->request, &from, to, memory_order_acq_rel, memory_order_acquire);
+    if (atomic_load_explicit(&data->request, memory_order_acquire) != NULL)
+        return false;
+    data->is_timed = req->is_timed;
+    atomic_store_explicit(&data->request, req, memory_order_release);
+    return true;
+}
+
+/* Takes out what is in it. Only where time is limited somebody else may want it
+ * as well; the request itself may be gone then. */
+static struct margo_request_struct *slot_empty(struct amg_margo_handle *data)
+{
+    struct margo_request_struct *req = NULL;
+
+    if (data->is_timed)
+        return atomic_exchange_explicit(
+            &data->request, NULL, memory_order_acq_rel);
+    req = atomic_load_explicit(&data->request, memory_order_acquire);
+    atomic_store_explicit(&data->request, NULL, memory_order_release);
+    return req;
+}
+
+/* Takes the request out before its end came; false: it has. */
+static bool slot_abandon(
+    struct amg_margo_handle *data, struct margo_request_struct *req)
+{
+    return atomic_compare_exchange_strong_explicit(&data->request, &req,
+        &abandoned, memory_order_acq_rel, memory_order_acquire);
 }
 
 /* Is the target this process itself? */
@@ -60,7 +86,7 @@ static void call_cancel(struct margo_request_struct *req)
         return;
     /* Its end comes, and counts as the operation's; so one more for that. */
     amg_margo_operation_begin(req->mid);
-    if (slot_change(data, req, &abandoned)) {
+    if (slot_abandon(data, req)) {
         data->ret = HG_TIMEOUT;
         amg_margo_request_end(req, HG_TIMEOUT);
     } else {
@@ -128,8 +154,7 @@ static hg_return_t call_result(const struct hg_cb_info *info,
 static hg_return_t call_done(const struct hg_cb_info *info)
 {
     struct amg_margo_handle *data = info->arg;
-    struct margo_request_struct *req =
-        atomic_exchange_explicit(&data->request, NULL, memory_order_acq_rel);
+    struct margo_request_struct *req = slot_empty(data);
     margo_monitor_data_t uctx = {.p = NULL};
 
     if (req == &abandoned) {
@@ -194,7 +219,7 @@ static hg_return_t call_post(struct amg_margo_handle *data,
 {
     hg_return_t rc = HG_SUCCESS;
 
-    if (!slot_change(data, NULL, req)) {
+    if (!slot_fill(data, req)) {
         margo_error(data->mid,
             "handle %p is still in flight; it may be used again after its end",
             (void *)data->handle);

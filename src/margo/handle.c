@@ -278,8 +278,11 @@ static hg_return_t data_end(struct amg_margo_handle *data)
 static hg_return_t handle_drop(
     hg_handle_t handle, struct amg_margo_handle *data)
 {
-    if (data != NULL && atomic_fetch_sub_explicit(
-                            &data->shares, 1u, memory_order_acq_rel) == 1u)
+    /* Who has the only share needs no locked instruction to end it. */
+    if (data != NULL &&
+        (atomic_load_explicit(&data->shares, memory_order_acquire) == 1u ||
+            atomic_fetch_sub_explicit(
+                &data->shares, 1u, memory_order_acq_rel) == 1u))
         return data_end(data);
     return HG_Destroy(handle);
 }

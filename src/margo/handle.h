@@ -28,6 +28,7 @@ struct amg_margo_handle {
     /* The operation in flight, its requester's word for "nobody waits for it
      * any more" (see call.c), or NULL. */
     _Atomic(struct margo_request_struct *) request;
+    bool is_timed;   /* that operation has a limit of time */
     hg_return_t ret; /* of the last call */
     void *user_data;
     void (*user_free)(void *);

@@ -20,6 +20,7 @@ void amg_margo_waiter_init(struct amg_margo_waiter *waiter)
     static const ABT_eventual_memory fresh = ABT_EVENTUAL_INITIALIZER;
 
     waiter->eventual = fresh;
+    waiter->is_of_one = true;
     atomic_init(&waiter->rung, 0u);
     atomic_init(&waiter->rings, 0u);
 }
@@ -38,10 +39,16 @@ void amg_margo_waiter_wait(struct amg_margo_waiter *waiter, unsigned count)
 
 void amg_margo_waiter_ring(struct amg_margo_waiter *waiter)
 {
-    if (atomic_fetch_add_explicit(&waiter->rung, 1u, memory_order_relaxed) == 0)
+    bool is_of_one = waiter->is_of_one;
+
+    if (is_of_one ||
+        atomic_fetch_add_explicit(&waiter->rung, 1u, memory_order_relaxed) == 0)
         (void)ABT_eventual_set(
             ABT_EVENTUAL_MEMORY_GET_HANDLE(&waiter->eventual), NULL, 0);
-    atomic_fetch_add_explicit(&waiter->rings, 1u, memory_order_release);
+    if (is_of_one)
+        atomic_store_explicit(&waiter->rings, 1u, memory_order_release);
+    else
+        atomic_fetch_add_explicit(&waiter->rings, 1u, memory_order_release);
 }
 
 static bool request_is_over(const struct margo_request_struct *req)
@@ -269,6 +276,7 @@ static void any_wait(size_t count, const margo_request *reqs)
     size_t attached = 0;
 
     amg_margo_waiter_init(&waiter);
+    waiter.is_of_one = false;
     for (; attached < count && !is_over; attached++)
         is_over = reqs[attached] != MARGO_REQUEST_NULL &&
                   !request_attach(reqs[attached], &waiter);

@@ -14,6 +14,7 @@
 /* Who waits for one request or for several; on its stack. */
 struct amg_margo_waiter {
     ABT_eventual_memory eventual;
+    bool is_of_one;   /* only one will ring; else */
     atomic_uint rung; /* the first one who rings sets the eventual */
     /* How many requests have rung, and will not touch this memory again. Their
      * release increments pair with the acquire load of who waits. */
@@ -83,7 +84,8 @@ static inline void amg_margo_request_disarm(struct margo_request_struct *req)
         amg_margo_timer_disarm(req->mid, &req->timer);
 }
 
-/* For others that wait: until rung `count` times. */
+/* For others that wait: until rung `count` times. Only one will ring, unless
+ * `is_of_one` is taken back before it waits. */
 void amg_margo_waiter_init(struct amg_margo_waiter *waiter);
 void amg_margo_waiter_wait(struct amg_margo_waiter *waiter, unsigned count);
 void amg_margo_waiter_ring(struct amg_margo_waiter *waiter);

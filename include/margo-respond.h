@@ -165,7 +165,8 @@ HG_PUBLIC hg_return_t margo_wait_any(
  * @param flag  [out]  1: it is; margo_wait() is still to be called
  * Owns:      nothing changes hands.
  * Errors:    -1 an argument is NULL
- * Threads:   any thread; never blocks.
+ * Threads:   any thread; a user-level thread gives others of its stream a turn
+ *            when it is not over, so that one may ask in a loop.
  * Undefined: the instance ended meanwhile.
  * Source:    as Margo 0.24.
  */

@@ -162,3 +162,20 @@ hg_return_t amalgam_margo_serve(
     AMG_MARGO_TELL(mid, rpc_handler, MARGO_MONITOR_FN_END, &told);
     return told.ret;
 }
+
+hg_return_t amg_margo_serve_none(hg_handle_t handle)
+{
+    const struct hg_info *info = HG_Get_info(handle);
+    const struct amg_margo_rpc *rpc =
+        HG_Registered_data(info->hg_class, info->id);
+
+    if (rpc == NULL || amg_margo_handle_take(rpc->mid, handle) == NULL)
+        return HG_Destroy(handle);
+    margo_warning(rpc->mid,
+        "a request of RPC \"%s\" (provider %u) is refused with HG_NOENTRY: it "
+        "is "
+        "registered here without a handler",
+        rpc->name, (unsigned)(info->id & MARGO_MAX_PROVIDER_ID));
+    amg_margo_handle_refuse(handle, HG_NOENTRY);
+    return margo_destroy(handle);
+}

@@ -24,4 +24,7 @@ void amg_margo_dispatch_init(margo_instance_id mid);
 /* Is the caller a handler of the instance? */
 bool amg_margo_handler_is_self(margo_instance_id mid);
 
+/* The handler of an RPC that has none: it is registered for calls alone. */
+hg_return_t amg_margo_serve_none(hg_handle_t handle);
+
 #endif

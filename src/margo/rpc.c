@@ -9,6 +9,7 @@
 
 #include "base/assert.h"
 #include "base/mem.h"
+#include "margo/handler.h"
 #include "margo/instance.h"
 #include "margo/proc.h"
 #include "mercury_hash_string.h"
@@ -144,8 +145,8 @@ hg_id_t margo_provider_register_name(margo_instance_id mid,
     rpc->out_proc = out_proc_cb;
     rpc->pool = pool_or_default(mid, pool);
     amg_margo_pools_retain(mid, rpc->pool);
-    rc = HG_Register(
-        mid->hg_class, id, amg_margo_proc_input, amg_margo_proc_output, rpc_cb);
+    rc = HG_Register(mid->hg_class, id, amg_margo_proc_input,
+        amg_margo_proc_output, rpc_cb == NULL ? amg_margo_serve_none : rpc_cb);
     if (rc == HG_SUCCESS)
         rc = HG_Register_data(mid->hg_class, id, rpc, NULL);
     if (rc == HG_SUCCESS && rpc->has_no_response)

@@ -72,7 +72,7 @@ static void nobody_serves(void)
     CHECK_RC(margo_destroy(handle), HG_SUCCESS);
 
     handle = pair_handle(refused_id); /* there, and without a handler */
-    CHECK(margo_forward(handle, NULL) != HG_SUCCESS);
+    CHECK_RC(margo_forward(handle, NULL), HG_NOENTRY);
     CHECK_RC(margo_destroy(handle), HG_SUCCESS);
 
     CHECK(margo_create(pair.mid, pair.other, 12345, &handle) != HG_SUCCESS);
@@ -155,9 +155,40 @@ static void busy_handle(void)
     CHECK_RC(margo_destroy(handle), HG_SUCCESS);
 }
 
+/* The loop would wait for itself: it is told so, and goes on. */
+static void calls_in_the_loop(void *arg, hg_return_t ret)
+{
+    hg_handle_t handle = pair_handle(known_id);
+    margo_request req = MARGO_REQUEST_NULL;
+
+    CHECK_RC(ret, HG_SUCCESS);
+    CHECK_RC(margo_forward(handle, NULL), HG_OTHER_ERROR);
+    CHECK_RC(margo_iforward(handle, NULL, &req), HG_SUCCESS);
+    CHECK_RC(margo_wait(req), HG_OTHER_ERROR);
+    atomic_store((_Atomic(margo_request) *)arg, req); /* good as before */
+}
+
+static void callback_blocks(void)
+{
+    hg_handle_t handle = pair_handle(known_id);
+    _Atomic(margo_request) begun = MARGO_REQUEST_NULL;
+    margo_request req = MARGO_REQUEST_NULL;
+    hg_handle_t theirs = HG_HANDLE_NULL;
+
+    CHECK_RC(
+        margo_cforward(handle, NULL, calls_in_the_loop, &begun), HG_SUCCESS);
+    while ((req = atomic_load(&begun)) == MARGO_REQUEST_NULL)
+        ABT_thread_yield();
+    theirs = margo_request_get_handle(req);
+    CHECK_RC(margo_wait(req), HG_SUCCESS);
+    CHECK_RC(margo_destroy(theirs), HG_SUCCESS);
+    CHECK_RC(margo_destroy(handle), HG_SUCCESS);
+}
+
 static void test(void)
 {
     odd_requests();
+    callback_blocks();
     odd_calls();
     if (pair.rank == 1)
         nobody_serves();

@@ -19,7 +19,7 @@ if [ -f "$folder/amalgam.h" ]; then
     has_mpi=yes
 fi
 # -isystem, as who builds a package does, would hide the folder's own path.
-read -ra cflags <<<"-I$folder $(pkg-config --cflags "$module")"
+read -ra cflags <<<"-I$folder -I$folder/ult $(pkg-config --cflags "$module")"
 read -ra libs <<<"$(pkg-config --libs "$module")"
 libdir=$(pkg-config --variable=libdir "$module")
 

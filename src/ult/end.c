@@ -18,6 +18,8 @@ static struct amg_ult *joiner_take(
     struct amg_link *link = NULL;
     struct amg_ult *joiner = NULL;
 
+    if (!amg_ult_may_pass_on(self))
+        return NULL;
     amg_lock_take(&self->lock);
     link = amg_list_first(&self->joiners);
     if (link != NULL && amg_list_next(&self->joiners, link) == NULL)

@@ -85,8 +85,10 @@ void amg_ult_leave(
     struct amg_ult *self, enum amg_ult_after after, struct amg_lock *held)
 {
     struct amg_host *host = amg_host_self();
-    struct amg_ult *next = amg_stream_next(host->stream);
+    struct amg_ult *next = NULL;
 
+    if (amg_ult_may_pass_on(self))
+        next = amg_stream_next(host->stream);
     self->after = after;
     self->held = held;
     if (next != NULL && next->kind != AMG_ULT_TASKLET &&

@@ -22,4 +22,11 @@ bool amg_ult_is_at_home(const struct amg_host *host, const struct amg_ult *ult);
 /* The first step on a stack that was switched to for the first time. */
 void amg_ult_arrive(void);
 
+/* May another thread go on in its place? One that was run by a scheduler in a
+ * pool goes back there: that one has more to run. */
+static inline bool amg_ult_may_pass_on(const struct amg_ult *self)
+{
+    return self->scheduler->kind == AMG_ULT_SCHEDULER;
+}
+
 #endif

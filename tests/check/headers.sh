@@ -6,7 +6,7 @@ cd "$(dirname "$0")/../../include" || exit 1
 
 bad=0
 mpi=$(pkg-config --cflags mpich 2>/dev/null) || mpi=
-for header in *.h; do
+for header in *.h ult/*.h; do
     if [ -z "$mpi" ] && grep -q '<mpi.h>' "$header"; then
         echo "$header not checked: no mpich.pc here"
         continue
@@ -15,9 +15,9 @@ for header in *.h; do
     text=$(printf '#include "%s"\nextern int something;' "$header")
     # shellcheck disable=SC2086
     echo "$text" | ${CC:-gcc} -std=c11 -pedantic -Wall -Wextra \
-        -Werror -fsyntax-only -I. $mpi -x c - || bad=1
+        -Werror -fsyntax-only -I. -Iult $mpi -x c - || bad=1
     # shellcheck disable=SC2086
     echo "$text" | ${CXX:-g++} -std=c++14 -Wall -Wextra \
-        -Werror -fsyntax-only -I. $mpi -x c++ - || bad=1
+        -Werror -fsyntax-only -I. -Iult $mpi -x c++ - || bad=1
 done
 exit $bad

@@ -30,6 +30,7 @@ ABT_API_PUBLIC int ABT_eventual_create(int nbytes, ABT_eventual *neweventual);
  * @param eventual  [in,out]  the eventual; becomes its NULL constant
  * Owns:      the eventual is taken, and its value.
  * Errors:    ABT_ERR_INV_EVENTUAL  it is NULL
+ *            ABT_ERR_EVENTUAL  somebody waits for it; nothing changed
  * Threads:   one thread, when no other uses the eventual.
  * Undefined: nothing.
  * Source:    as Argobots 1.2.
@@ -43,6 +44,7 @@ ABT_API_PUBLIC int ABT_eventual_free(ABT_eventual *eventual);
  * @param value     [out]  its value, or NULL if it has none; may be NULL
  * Owns:      the value is borrowed from the eventual.
  * Errors:    ABT_ERR_INV_EVENTUAL  eventual is NULL
+ *            ABT_ERR_EVENTUAL  a tasklet would have to wait
  * Threads:   waits; other user-level threads of the stream run meanwhile.
  * Undefined: the object is freed meanwhile.
  * Source:    as Argobots 1.2.
@@ -118,6 +120,7 @@ ABT_API_PUBLIC int ABT_future_create(uint32_t num_compartments,
  * @param future  [in,out]  the future; becomes its NULL constant
  * Owns:      the future is taken; the values are the program's.
  * Errors:    ABT_ERR_INV_FUTURE  it is NULL
+ *            ABT_ERR_FUTURE  somebody waits for it; nothing changed
  * Threads:   one thread, when no other uses the future.
  * Undefined: nothing.
  * Source:    as Argobots 1.2.
@@ -130,6 +133,7 @@ ABT_API_PUBLIC int ABT_future_free(ABT_future *future);
  * @param future  [in]  the future
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_FUTURE  future is NULL
+ *            ABT_ERR_FUTURE  a tasklet would have to wait
  * Threads:   waits; other user-level threads of the stream run meanwhile.
  * Undefined: the object is freed meanwhile.
  * Source:    as Argobots 1.2.

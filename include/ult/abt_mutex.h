@@ -43,6 +43,7 @@ ABT_API_PUBLIC int ABT_mutex_create_with_attr(
  * @param mutex  [in,out]  the mutex; becomes its NULL constant
  * Owns:      the mutex is taken.
  * Errors:    ABT_ERR_INV_MUTEX  it is NULL
+ *            ABT_ERR_MUTEX  somebody waits for it; nothing changed
  * Threads:   one thread, when no other uses the mutex.
  * Undefined: somebody holds it.
  * Source:    as Argobots 1.2.
@@ -116,8 +117,9 @@ ABT_API_PUBLIC int ABT_mutex_spinlock(ABT_mutex mutex);
  * @param mutex  [in]  the mutex
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_MUTEX  mutex is NULL
- *            ABT_ERR_MUTEX  the caller does not hold it, where that is known
- *              (a recursive mutex)
+ *            ABT_ERR_MUTEX  nobody holds it
+ *            ABT_ERR_INV_THREAD  it is recursive, and the caller does not hold
+ *              it
  * Threads:   any thread; never blocks.
  * Undefined: the object is freed meanwhile.
  * Source:    as Argobots 1.2.

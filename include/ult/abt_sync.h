@@ -46,6 +46,8 @@ ABT_API_PUBLIC int ABT_cond_free(ABT_cond *cond);
  *            ABT_ERR_INV_MUTEX  mutex is NULL
  *            ABT_ERR_INV_MUTEX  others wait with another mutex; nothing
  *              changed
+ *            ABT_ERR_MUTEX  the caller does not hold the mutex
+ *            ABT_ERR_COND  the caller is a tasklet
  * Threads:   waits; other user-level threads of the stream run meanwhile.
  * Undefined: the object is freed meanwhile.
  * Source:    as Argobots 1.2.
@@ -65,6 +67,8 @@ ABT_API_PUBLIC int ABT_cond_wait(ABT_cond cond, ABT_mutex mutex);
  *            ABT_ERR_INV_MUTEX  others wait with another mutex; nothing
  *              changed
  *            ABT_ERR_INV_ARG  abstime is NULL
+ *            ABT_ERR_MUTEX  the caller does not hold the mutex
+ *            ABT_ERR_COND  the caller is a tasklet
  * Threads:   waits; other user-level threads of the stream run meanwhile.
  * Undefined: the object is freed meanwhile.
  * Source:    as Argobots 1.2.
@@ -115,6 +119,7 @@ ABT_API_PUBLIC int ABT_rwlock_create(ABT_rwlock *newrwlock);
  * @param rwlock  [in,out]  the lock; becomes its NULL constant
  * Owns:      the lock is taken.
  * Errors:    ABT_ERR_INV_RWLOCK  it is NULL
+ *            ABT_ERR_RWLOCK  somebody waits for it; nothing changed
  * Threads:   one thread, when no other uses the lock.
  * Undefined: nothing.
  * Source:    as Argobots 1.2.
@@ -127,6 +132,7 @@ ABT_API_PUBLIC int ABT_rwlock_free(ABT_rwlock *rwlock);
  * @param rwlock  [in]  the lock
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_RWLOCK  rwlock is NULL
+ *            ABT_ERR_RWLOCK  a tasklet would have to wait
  * Threads:   waits; other user-level threads of the stream run meanwhile.
  * Undefined: the object is freed meanwhile.
  * Source:    as Argobots 1.2.
@@ -139,6 +145,7 @@ ABT_API_PUBLIC int ABT_rwlock_rdlock(ABT_rwlock rwlock);
  * @param rwlock  [in]  the lock
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_RWLOCK  rwlock is NULL
+ *            ABT_ERR_RWLOCK  a tasklet would have to wait
  * Threads:   waits; other user-level threads of the stream run meanwhile.
  * Undefined: the object is freed meanwhile.
  * Source:    as Argobots 1.2.
@@ -209,6 +216,7 @@ ABT_API_PUBLIC int ABT_barrier_free(ABT_barrier *barrier);
  * @param barrier  [in]  the barrier
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_BARRIER  barrier is NULL
+ *            ABT_ERR_BARRIER  the caller is a tasklet
  * Threads:   waits; other user-level threads of the stream run meanwhile.
  * Undefined: the object is freed meanwhile.
  * Source:    as Argobots 1.2.

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The runtime begins and ends as often as it is asked to, and only as a whole.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <pthread.h>
+
+#include "abt.h"
+#include "base/mem.h"
+
+enum { STEPS = 3, NTH = 30 };
+
+static void *stranger_finalize(void *arg)
+{
+    *(int *)arg = ABT_finalize();
+    return NULL;
+}
+
+static void test_runtime_nests_and_comes_again(void **state)
+{
+    pthread_t stranger;
+    int rc = ABT_SUCCESS;
+
+    (void)state;
+    assert_int_equal(ABT_finalize(), ABT_ERR_UNINITIALIZED);
+    assert_int_equal(ABT_initialized(), ABT_ERR_UNINITIALIZED);
+    for (int i = 0; i < STEPS; i++) {
+        assert_int_equal(ABT_init(0, NULL), ABT_SUCCESS);
+        assert_int_equal(ABT_init(0, NULL), ABT_SUCCESS);
+        assert_int_equal(ABT_finalize(), ABT_SUCCESS);
+        assert_int_equal(ABT_initialized(), ABT_SUCCESS);
+        assert_int_equal(
+            pthread_create(&stranger, NULL, stranger_finalize, &rc), 0);
+        assert_int_equal(pthread_join(stranger, NULL), 0);
+        assert_int_equal(rc, ABT_ERR_INV_XSTREAM);
+        assert_int_equal(ABT_finalize(), ABT_SUCCESS);
+        assert_int_equal(ABT_initialized(), ABT_ERR_UNINITIALIZED);
+    }
+}
+
+/* Whichever allocation fails: an error, and nothing is left behind. */
+static void test_runtime_without_memory_is_not_begun(void **state)
+{
+    struct amg_mem_stats before;
+    struct amg_mem_stats after;
+    int failed = 0;
+
+    (void)state;
+    amg_mem_stats_get(&before);
+    for (int n = 1; n <= NTH; n++) {
+        int rc = ABT_SUCCESS;
+
+        amg_mem_fail_nth((uint64_t)n);
+        rc = ABT_init(0, NULL);
+        amg_mem_fail_nth(0);
+        failed += rc != ABT_SUCCESS;
+        if (rc == ABT_SUCCESS)
+            assert_int_equal(ABT_finalize(), ABT_SUCCESS);
+        assert_int_equal(ABT_initialized(), ABT_ERR_UNINITIALIZED);
+    }
+    amg_mem_stats_get(&after);
+    assert_true(failed > STEPS && failed < NTH);
+    assert_int_equal(after.live, before.live);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_runtime_nests_and_comes_again),
+        cmocka_unit_test(test_runtime_without_memory_is_not_begun),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

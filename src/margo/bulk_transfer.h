@@ -5,7 +5,7 @@
 
 #include "margo.h"
 
-/* Cancels all of them; they still end by themselves. */
+/* Cancels all that have a limit of time; they still end by themselves. */
 void amg_margo_bulk_cancel(margo_instance_id mid);
 
 #endif

@@ -8,6 +8,7 @@
 
 #include "base/assert.h"
 #include "margo/instance.h"
+#include "margo/proc.h"
 #include "mercury.h"
 
 void amg_margo_dispatch_init(margo_instance_id mid)
@@ -151,6 +152,8 @@ hg_return_t amalgam_margo_serve(
         !mid->is_collective)
         return refuse(mid, handle, HG_PERMISSION);
     told.pool = rpc->pool;
+    if (AMG_MARGO_IS_WATCHED(mid))
+        told.parent_rpc_id = amg_margo_peek_parent(handle);
     AMG_MARGO_TELL(mid, rpc_handler, MARGO_MONITOR_FN_START, &told);
     atomic_fetch_add_explicit(&mid->handlers, 1u, memory_order_relaxed);
     data->serve = function;

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* An instance from its beginning to its end.
  *
- * Shares of an instance keep its memory: margo_init() gives one, and
- * margo_finalize() takes one. */
+ * The count of references is 0 at first: margo_finalize() ends the instance
+ * whatever the count is, and a reference keeps what remains of it until it is
+ * released. So programs that share an instance take one each, and the last
+ * margo_instance_release() ends it. */
 #ifndef MARGO_INSTANCE_H
 #define MARGO_INSTANCE_H
 
@@ -123,13 +125,12 @@ HG_PUBLIC int margo_set_environment(const char *optional_json_config);
  * further calls have no effect.
  *
  * @param mid  [in]
- * Owns:      a share of the instance is given back, if it is the last one all
- *            of it.
+ * Owns:      the instance is taken, but for what references keep.
  * Errors:    A NULL instance is said in the log.
  * Threads:   any thread; a user-level thread leaves its stream to others while
  *            it waits.
  * Undefined: the instance used afterwards, but by its handlers, its callbacks,
- *            margo_wait_for_finalize(), and who has a share.
+ *            margo_wait_for_finalize(), and who has a reference.
  * Source:    as Margo 0.24.
  */
 HG_PUBLIC void margo_finalize(margo_instance_id mid);
@@ -138,13 +139,12 @@ HG_PUBLIC void margo_finalize(margo_instance_id mid);
  * Wait until somebody has ended the instance.
  *
  * @param mid  [in]
- * Owns:      as margo_finalize() for who has a share by
- *            margo_instance_ref_incr().
+ * Owns:      the instance is gone, but for what references keep.
  * Errors:    A NULL instance is said in the log.
  * Threads:   any thread; a user-level thread leaves its stream to others while
  *            it waits. Not from a handler or a callback of the instance, which
  *            would wait for itself: refused, said in the log.
- * Undefined: called after the instance has ended, without a share.
+ * Undefined: called after the instance has ended, without a reference.
  * Source:    as Margo 0.24.
  */
 HG_PUBLIC void margo_wait_for_finalize(margo_instance_id mid);
@@ -153,12 +153,12 @@ HG_PUBLIC void margo_wait_for_finalize(margo_instance_id mid);
  * End an instance, and wait until it has ended.
  *
  * @param mid  [in]
- * Owns:      a share of the instance is given back.
+ * Owns:      the instance is taken, but for what references keep.
  * Errors:    A NULL instance is said in the log.
  * Threads:   any thread; a user-level thread leaves its stream to others while
  *            it waits. Not from a handler or a callback of the instance: there
  *            it is margo_finalize(), said in the log.
- * Undefined: the instance used afterwards, without a share.
+ * Undefined: the instance used afterwards, without a reference.
  * Source:    as Margo 0.24.
  */
 HG_PUBLIC void margo_finalize_and_wait(margo_instance_id mid);
@@ -166,7 +166,7 @@ HG_PUBLIC void margo_finalize_and_wait(margo_instance_id mid);
 /**
  * Has the instance ended?
  *
- * For who has a share of it.
+ * For who has a reference of it.
  *
  * @param mid   [in]
  * @param flag  [out]
@@ -180,10 +180,10 @@ HG_PUBLIC hg_return_t margo_instance_is_finalized(
     margo_instance_id mid, bool *flag);
 
 /**
- * Take a share of an instance, which keeps its memory.
+ * Take a reference to an instance, which keeps its memory.
  *
  * @param mid  [in]
- * Owns:      a share; margo_instance_release() ends it.
+ * Owns:      a reference; margo_instance_release() ends it.
  * Errors:    HG_INVALID_ARG mid is NULL
  * Threads:   any thread; never blocks.
  * Undefined: the instance ended meanwhile.
@@ -192,7 +192,7 @@ HG_PUBLIC hg_return_t margo_instance_is_finalized(
 HG_PUBLIC hg_return_t margo_instance_ref_incr(margo_instance_id mid);
 
 /**
- * How many shares of the instance there are.
+ * How many references to the instance there are.
  *
  * @param mid       [in]
  * @param refcount  [out]
@@ -206,15 +206,15 @@ HG_PUBLIC hg_return_t margo_instance_ref_count(
     margo_instance_id mid, unsigned *refcount);
 
 /**
- * Give back a share of an instance; the last one ends it, as
+ * Release a reference to an instance; the last one ends it, as
  * margo_finalize_and_wait() does.
  *
  * @param mid  [in]
- * Owns:      a share is given back.
+ * Owns:      a reference is given back.
  * Errors:    HG_INVALID_ARG mid is NULL
  * Threads:   any thread; a user-level thread leaves its stream to others while
  *            it waits.
- * Undefined: the instance used afterwards, without another share.
+ * Undefined: the instance used afterwards, without another reference.
  * Source:    as Margo 0.24.
  */
 HG_PUBLIC hg_return_t margo_instance_release(margo_instance_id mid);

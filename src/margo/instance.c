@@ -73,6 +73,7 @@ static bool context_open(
 static bool services_open(
     margo_instance_id mid, const struct margo_init_info *info)
 {
+    amg_margo_pools_place(mid);
     if (amg_margo_handles_open(mid) != HG_SUCCESS) {
         margo_error(mid, "handles cannot be watched for");
         return false;

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Where the progress stream runs: where a progress thread of the library would
+ * run, since it does the same. */
+#include "base/mem.h"
+#include "core/class.h"
+#include "margo/abt_error.h"
+#include "margo/instance.h"
+#include "margo/stream.h"
+#include "place/policy.h"
+
+/* The stream __progress__ of that instance alone, where the text says nothing
+ * of cores; or NULL. */
+static ABT_xstream stream_find(margo_instance_id mid)
+{
+    struct amg_margo_set *set = mid->pools.set;
+    struct amg_margo_stream *stream = NULL;
+    ABT_xstream found = ABT_XSTREAM_NULL;
+
+    amg_lock_take(&set->lock);
+    stream = (struct amg_margo_stream *)(void *)amg_margo_list_find_locked(
+        &set->streams, amg_margo_key_name("__progress__"), NULL);
+    if (stream != NULL && stream->item.is_owned && stream->cpubind < 0 &&
+        stream->affinity_count == 0 && set->instances == 1)
+        found = amg_margo_stream_abt(stream);
+    amg_lock_give(&set->lock);
+    return found;
+}
+
+static void stream_pin(margo_instance_id mid, ABT_xstream stream,
+    struct amg_place_ask *ask, struct amg_placement *placement)
+{
+    const struct amg_seat *seat = &placement->seat;
+    char words[AMG_MARGO_ABT_ERROR_CAP];
+    int error = ABT_SUCCESS;
+
+    ask->progress = AMALGAM_PROGRESS_THREAD;
+    ask->handlers = 0;
+    amg_policy_place(ask, placement);
+    /* On a core that others use the system sees better where there is room. */
+    if (seat->cpu < 0 || !seat->is_dedicated)
+        return;
+    error = ABT_xstream_set_cpubind(stream, seat->cpu);
+    if (error != ABT_SUCCESS)
+        margo_warning(mid, "the progress stream was not pinned to core %d: %s",
+            seat->cpu, amg_margo_abt_error(error, words));
+    else
+        margo_debug(mid, "the progress stream is pinned to core %d: %s",
+            seat->cpu, seat->reason);
+}
+
+void amg_margo_pools_place(margo_instance_id mid)
+{
+    ABT_xstream stream = stream_find(mid);
+    struct amg_placement *placement = NULL;
+    struct amg_place_ask ask;
+
+    if (stream == ABT_XSTREAM_NULL ||
+        !amg_drive_question(mid->hg_class, mid->hg_class->drive.self, &ask))
+        return;
+    /* Too large for the stack of a user-level thread. */
+    placement = amg_mem_alloc(sizeof(*placement));
+    if (placement != NULL)
+        stream_pin(mid, stream, &ask, placement);
+    amg_mem_free(placement);
+}

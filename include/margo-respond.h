@@ -142,7 +142,9 @@ HG_PUBLIC hg_return_t margo_wait(margo_request req);
 /**
  * Wait until one of several operations is over.
  *
- * Entries that are MARGO_REQUEST_NULL are passed over.
+ * Entries that are MARGO_REQUEST_NULL are passed over. A request that is there
+ * more than once counts at its first place, and becomes MARGO_REQUEST_NULL at
+ * the others.
  *
  * @param count  [in]
  * @param req    [in,out]  the one that is over becomes MARGO_REQUEST_NULL

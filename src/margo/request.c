@@ -9,11 +9,16 @@
 #include "margo/request.h"
 
 #include "base/assert.h"
+#include "base/clock.h"
 #include "base/mem.h"
 #include "margo/instance.h"
 
 /* The words of `state` that are no waiter. */
 enum { PENDING = 0, OVER = 1 };
+
+/* A limit that has passed before the operation was posted: how long until that
+ * is looked at again. */
+enum { LATE_AGAIN_NS = 50000 };
 
 void amg_margo_waiter_init(struct amg_margo_waiter *waiter)
 {
@@ -154,8 +159,13 @@ static void request_late(struct amg_margo_timer *timer, bool is_due)
 
     (void)is_due; /* an instance that ends is no reason to wait longer */
     atomic_store(&req->is_late, true);
+    /* Only here, where it cannot end meanwhile; so once more when it is not
+     * posted yet. */
     if (atomic_load(&req->is_posted))
         req->cancel(req);
+    else
+        (void)amg_margo_timer_arm(
+            req->mid, timer, amg_clock_ns() + LATE_AGAIN_NS);
 }
 
 hg_return_t amg_margo_request_arm(
@@ -202,11 +212,8 @@ hg_return_t amg_margo_request_posted(const struct amg_margo_form *form,
             amg_mem_free(req);
         return rc;
     }
-    if (req->is_timed) {
+    if (req->is_timed)
         atomic_store(&req->is_posted, true);
-        if (atomic_load(&req->is_late))
-            req->cancel(req);
-    }
     if (form->blocks)
         return request_wait_told(req);
     if (form->callback != NULL)
@@ -267,8 +274,17 @@ static size_t any_find(
     return i;
 }
 
-/* Until one of them is over; with one waiter in all of them. */
-static void any_wait(size_t count, const margo_request *reqs)
+/* Makes null all places of the request. */
+static void any_forget(size_t count, margo_request *reqs, margo_request req)
+{
+    for (size_t i = 0; i < count; i++)
+        if (reqs[i] == req)
+            reqs[i] = MARGO_REQUEST_NULL;
+}
+
+/* Until one of them is over; with one waiter in all of them. One that is there
+ * twice becomes null at its later places: it rings only once. */
+static void any_wait(size_t count, margo_request *reqs)
 {
     struct amg_margo_waiter waiter;
     bool is_over = false;
@@ -277,9 +293,17 @@ static void any_wait(size_t count, const margo_request *reqs)
 
     amg_margo_waiter_init(&waiter);
     waiter.is_of_one = false;
-    for (; attached < count && !is_over; attached++)
-        is_over = reqs[attached] != MARGO_REQUEST_NULL &&
-                  !request_attach(reqs[attached], &waiter);
+    for (; attached < count && !is_over; attached++) {
+        margo_request req = reqs[attached];
+
+        if (req == MARGO_REQUEST_NULL)
+            continue;
+        if (atomic_load_explicit(&req->state, memory_order_relaxed) ==
+            (uintptr_t)&waiter)
+            reqs[attached] = MARGO_REQUEST_NULL;
+        else
+            is_over = !request_attach(req, &waiter);
+    }
     /* The last one that was tried is over, and was not attached. */
     if (is_over)
         attached--;
@@ -310,8 +334,9 @@ hg_return_t margo_wait_any(size_t count, margo_request *reqs, size_t *index)
     *index = found;
     if (found == count)
         return HG_SUCCESS;
-    ret = margo_wait(reqs[found]);
-    reqs[found] = MARGO_REQUEST_NULL;
+    some = reqs[found];
+    ret = margo_wait(some);
+    any_forget(count, reqs, some);
     return ret;
 }
 

@@ -38,9 +38,8 @@ struct margo_request_struct {
     void *arg;
     atomic_uint shares; /* the poster's, and the operation's */
     bool is_kept;       /* on the heap */
-    /* A limit of time. The timer and the poster may meet: who comes second
-     * cancels the operation, so each stores its own word before it loads the
-     * other's (seq_cst). */
+    /* A limit of time. Only the timer cancels, because the end waits for that;
+     * before the post it comes again. */
     bool is_timed;
     atomic_bool is_late;
     atomic_bool is_posted;

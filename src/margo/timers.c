@@ -73,18 +73,23 @@ bool amg_margo_timer_disarm(
 {
     struct amg_margo_timers *timers = &mid->timers;
     bool was_armed = false;
+    bool is_firing = true;
     unsigned tries = 0;
 
-    amg_lock_take(&timers->lock);
-    was_armed = timer->is_armed;
-    if (was_armed)
-        remove_locked(timers, timer);
-    amg_lock_give(&timers->lock);
-    while (
-        !was_armed &&
-        atomic_load_explicit(&timers->firing, memory_order_acquire) == timer &&
-        !amg_margo_is_loop(mid))
-        amg_lock_rest(tries++);
+    /* What fires may arm it anew, so it is looked at after that. */
+    while (!was_armed && is_firing) {
+        amg_lock_take(&timers->lock);
+        was_armed = timer->is_armed;
+        if (was_armed)
+            remove_locked(timers, timer);
+        is_firing =
+            atomic_load_explicit(&timers->firing, memory_order_acquire) ==
+                timer &&
+            !amg_margo_is_loop(mid);
+        amg_lock_give(&timers->lock);
+        if (!was_armed && is_firing)
+            amg_lock_rest(tries++);
+    }
     return was_armed;
 }
 

@@ -165,6 +165,23 @@ static void any_of_many(void)
         CHECK_RC(margo_destroy(handles[i]), HG_SUCCESS);
 }
 
+/* One that is there twice is waited for once, and gone from both places. */
+static void any_of_twins(void)
+{
+    hg_handle_t handle = pair_handle(echo_id);
+    margo_request reqs[3] = {MARGO_REQUEST_NULL};
+    size_t index = 0;
+    echo_t in = {7, "text"};
+
+    CHECK_RC(margo_iforward(handle, &in, &reqs[0]), HG_SUCCESS);
+    reqs[2] = reqs[0];
+    CHECK_RC(margo_wait_any(3, reqs, &index), HG_SUCCESS);
+    CHECK(index == 0);
+    CHECK(reqs[0] == MARGO_REQUEST_NULL && reqs[2] == MARGO_REQUEST_NULL);
+    answer_check(handle, 7, MARGO_DEFAULT_PROVIDER_ID);
+    CHECK_RC(margo_destroy(handle), HG_SUCCESS);
+}
+
 static void without_arguments(void)
 {
     hg_handle_t handle = pair_handle(null_id);
@@ -186,6 +203,7 @@ static void test(void)
     callback_forms(handle);
     CHECK_RC(margo_destroy(handle), HG_SUCCESS);
     any_of_many();
+    any_of_twins();
     without_arguments();
 }
 

@@ -168,6 +168,7 @@ ABT_API_PUBLIC int ABT_thread_free_many(
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_THREAD  thread is NULL
  *            ABT_ERR_INV_THREAD  it is the primary one, or the caller
+ *            ABT_ERR_INV_THREAD  the caller is a tasklet, and it has not ended
  * Threads:   waits; other user-level threads of the stream run meanwhile.
  * Undefined: the object is freed meanwhile.
  * Source:    as Argobots 1.2.

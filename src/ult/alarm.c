@@ -160,6 +160,19 @@ bool amg_alarm_cancel(struct amg_alarm *alarm)
     return is_first_time;
 }
 
+uint64_t amg_alarm_next_ns(void)
+{
+    uint64_t next_ns = AMG_NO_DEADLINE;
+
+    amg_lock_take(&all.lock);
+    if (all.ringing != NULL)
+        next_ns = 0;
+    else if (first_locked() != NULL)
+        next_ns = first_locked()->node.key;
+    amg_lock_give(&all.lock);
+    return next_ns;
+}
+
 void amg_alarm_fini(void)
 {
     bool has_thread = false;

@@ -30,6 +30,10 @@ bool amg_alarm_set(struct amg_alarm *alarm, uint64_t deadline_ns,
  * returned. */
 bool amg_alarm_cancel(struct amg_alarm *alarm);
 
+/* When the next one rings: the moment of amg_clock_ns(), 0 while one does, or
+ * AMG_NO_DEADLINE when none is set. */
+uint64_t amg_alarm_next_ns(void);
+
 /* Ends the thread; by ABT_finalize(), when none is set. It starts again with
  * the next set. */
 void amg_alarm_fini(void);

@@ -5,7 +5,7 @@
  * The guard below the stack raises SIGSEGV. The handler runs on a stack of its
  * own, looks where the fault was, writes a line where it was in a guard, and
  * lets the action that stood before decide: the fault comes again when it
- * returns. */
+ * returns, and is raised again where somebody has sent the signal. */
 #include "ult/overflow.h"
 
 #include <signal.h>
@@ -58,7 +58,10 @@ static void overflow_tell(const struct amg_ult *ult)
 
 static void overflow_catch(int number, siginfo_t *info, void *context)
 {
-    const struct amg_ult *ult = overflow_of((uintptr_t)info->si_addr);
+    /* By kill() and the like: no fault, so it does not come again. */
+    bool is_sent = info->si_code <= 0;
+    const struct amg_ult *ult =
+        is_sent ? NULL : overflow_of((uintptr_t)info->si_addr);
 
     if (ult != NULL)
         overflow_tell(ult);
@@ -71,7 +74,11 @@ static void overflow_catch(int number, siginfo_t *info, void *context)
         action_before.sa_handler(number);
         return;
     }
+    if (is_sent && action_before.sa_handler == SIG_IGN)
+        return;
     signal(number, SIG_DFL);
+    if (is_sent)
+        raise(number);
 }
 
 void amg_overflow_open(void)

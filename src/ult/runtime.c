@@ -4,15 +4,18 @@
 #include <stddef.h>
 
 #include "base/assert.h"
+#include "base/clock.h"
+#include "base/list.h"
 #include "base/lock.h"
 #include "base/log.h"
 #include "ult/alarm.h"
 #include "ult/handle.h"
 #include "ult/leave.h"
 #include "ult/overflow.h"
+#include "ult/park.h"
+#include "ult/sched.h"
 #include "ult/stack.h"
 #include "ult/stream.h"
-#include "ult/upool.h"
 
 static struct {
     struct amg_lock lock; /* guards what follows */
@@ -48,15 +51,40 @@ close_room:
     return rc;
 }
 
-/* Runs what is ready on this stream. */
+static struct amg_sched *runtime_sched(void)
+{
+    return atomic_load_explicit(&runtime.stream->sched, memory_order_relaxed);
+}
+
+/* By the primary thread; others run meanwhile. */
+static void primary_sleep(uint64_t until_ns)
+{
+    struct amg_lock lock = {0};
+    struct amg_list waiters;
+    struct amg_waiter waiter;
+
+    amg_list_init(&waiters);
+    amg_waiter_init(&waiter);
+    amg_lock_take(&lock);
+    amg_list_push(&waiters, &waiter.link);
+    (void)amg_park_until(&waiter, &lock, until_ns);
+}
+
+/* Runs what is ready on this stream, or will be at some moment. */
 static void runtime_drain(void)
 {
-    struct amg_upool *pool = amg_stream_main_pool(runtime.stream);
+    uint64_t until_ns = 0;
     size_t left = 0;
 
-    while (amg_upool_size(pool) > 0)
-        ABT_thread_yield();
-    left = amg_upool_total(pool);
+    do {
+        while (amg_sched_size(runtime_sched()) > 0)
+            ABT_thread_yield();
+        until_ns = amg_alarm_next_ns();
+        if (until_ns != AMG_NO_DEADLINE)
+            primary_sleep(until_ns);
+    } while (
+        until_ns != AMG_NO_DEADLINE || amg_sched_size(runtime_sched()) > 0);
+    (void)ABT_sched_get_total_size((ABT_sched)(void *)runtime_sched(), &left);
     if (left > 0)
         AMG_LOG_WARNING("ult",
             "ABT_finalize: %zu user-level threads of the primary stream are "

@@ -264,6 +264,8 @@ int amg_stream_start(struct amg_stream *stream)
 {
     int rc = 0;
 
+    /* One that was not joined before it is revived. */
+    stream_reap(stream);
     atomic_store_explicit(&stream->begun, BEGIN_WAITS, memory_order_relaxed);
     atomic_store_explicit(&stream->asked, 0, memory_order_relaxed);
     atomic_store_explicit(

@@ -10,6 +10,7 @@
 #include "ult/leave.h"
 #include "ult/state.h"
 #include "ult/upool.h"
+#include "ult/waiters.h"
 
 /* NEW; an ABT code. */
 static int thread_new(struct amg_upool *pool, void (*function)(void *),
@@ -165,7 +166,11 @@ int ABT_thread_join(ABT_thread thread)
 {
     struct amg_ult *ult = amg_ult_of(thread);
 
-    if (ult == NULL || !ult->is_named || ult == amg_ult_current())
+    if (ult == NULL || !ult->is_named || ult == amg_ult_current() ||
+        ult->kind == AMG_ULT_PRIMARY || ult->kind == AMG_ULT_SCHEDULER)
+        return ABT_ERR_INV_THREAD;
+    /* What it waits for might be behind it on the same stream. */
+    if (amg_waiters_caller_is_task() && amg_ult_state(ult) != AMG_ULT_ENDED)
         return ABT_ERR_INV_THREAD;
     amg_ult_join(ult);
     return ABT_SUCCESS;

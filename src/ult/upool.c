@@ -13,6 +13,8 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "ult/handle.h"
+#include "ult/host.h"
+#include "ult/sched.h"
 #include "ult/stream.h"
 #include "ult/ult.h"
 #include "ult/unit.h"
@@ -131,17 +133,25 @@ static void user_push(
 }
 
 /* Need nobody be woken for the one thread that is ready? Not if the calling
- * stream, which it has just left, comes to it next. */
+ * stream, which it has just left, comes to it next: its scheduler has the
+ * stack, and nothing else to run. */
 static bool stream_will_look(const struct amg_upool *pool)
 {
-    const struct amg_stream *stream = amg_stream_self();
+    const struct amg_host *host = amg_host_self();
+    const struct amg_stream *stream = host == NULL ? NULL : host->stream;
 
-    return atomic_load_explicit(&pool->size, memory_order_relaxed) == 1 &&
-           stream != NULL && amg_stream_serves(stream, pool);
+    return stream != NULL && host->handed == NULL &&
+           host->current->kind == AMG_ULT_SCHEDULER &&
+           amg_stream_serves(stream, pool) &&
+           amg_sched_size(
+               atomic_load_explicit(&stream->sched, memory_order_relaxed)) == 1;
 }
 
+/* Where it comes from. */
+enum push_from { FROM_ELSEWHERE, FROM_YIELD, FROM_BLOCKED };
+
 static void pool_push(struct amg_upool *pool, struct amg_ult *ult,
-    bool has_yielded, ABT_pool_context context)
+    enum push_from from, ABT_pool_context context)
 {
     struct amg_claim claim = {.was = AMG_SLEEP_AWAKE};
 
@@ -156,8 +166,10 @@ static void pool_push(struct amg_upool *pool, struct amg_ult *ult,
         pool->ops->push(pool, ult);
         size_change_locked(pool, 1);
     }
+    if (from == FROM_BLOCKED)
+        amg_upool_count_blocked(pool, -1);
     if (!amg_list_is_empty(&pool->watches) &&
-        !(has_yielded && stream_will_look(pool)))
+        !(from == FROM_YIELD && stream_will_look(pool)))
         amg_sleeper_claim_first(&pool->watches, &claim);
     amg_bias_give(&pool->lock);
     /* The thread may have run and the pool be gone by now. */
@@ -167,18 +179,23 @@ static void pool_push(struct amg_upool *pool, struct amg_ult *ult,
 
 void amg_upool_push(struct amg_upool *pool, struct amg_ult *ult)
 {
-    pool_push(pool, ult, false, ABT_POOL_CONTEXT_OP_POOL_OTHER);
+    pool_push(pool, ult, FROM_ELSEWHERE, ABT_POOL_CONTEXT_OP_POOL_OTHER);
+}
+
+void amg_upool_push_unblocked(struct amg_upool *pool, struct amg_ult *ult)
+{
+    pool_push(pool, ult, FROM_BLOCKED, ABT_POOL_CONTEXT_OP_POOL_OTHER);
 }
 
 void amg_upool_push_yielded(struct amg_upool *pool, struct amg_ult *ult)
 {
-    pool_push(pool, ult, true, ABT_POOL_CONTEXT_OP_THREAD_YIELD);
+    pool_push(pool, ult, FROM_YIELD, ABT_POOL_CONTEXT_OP_THREAD_YIELD);
 }
 
 void amg_upool_push_for(
     struct amg_upool *pool, struct amg_ult *ult, ABT_pool_context context)
 {
-    pool_push(pool, ult, false, context);
+    pool_push(pool, ult, FROM_ELSEWHERE, context);
 }
 
 void amg_upool_count_popped(struct amg_upool *pool)
@@ -261,8 +278,11 @@ size_t amg_upool_size(const struct amg_upool *pool)
 
 size_t amg_upool_total(const struct amg_upool *pool)
 {
-    return amg_upool_size(pool) +
-           atomic_load_explicit(&pool->blocked, memory_order_relaxed);
+    /* In this order, or one that is made ready meanwhile would count in
+     * neither. Acquire: pairs with amg_upool_count_blocked(). */
+    size_t blocked = atomic_load_explicit(&pool->blocked, memory_order_acquire);
+
+    return amg_upool_size(pool) + blocked;
 }
 
 static void list_each(const struct amg_list *list, void *arg,
@@ -285,7 +305,7 @@ void amg_upool_each(struct amg_upool *pool, void *arg,
 void amg_upool_count_blocked(struct amg_upool *pool, int change)
 {
     atomic_fetch_add_explicit(
-        &pool->blocked, (size_t)change, memory_order_relaxed);
+        &pool->blocked, (size_t)change, memory_order_release);
 }
 
 bool amg_upool_watch(struct amg_upool *pool, struct amg_watch *watch)

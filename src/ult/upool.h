@@ -72,7 +72,9 @@ void amg_upool_push(struct amg_upool *pool, struct amg_ult *ult);
 /* The same for one that has left the calling stream: if it is the only one
  * there, and that stream is about to look, who sleeps is let alone. */
 void amg_upool_push_yielded(struct amg_upool *pool, struct amg_ult *ult);
-/* The same, and tells a pool of the program's why. */
+/* The same for one that was blocked, and counts as such no longer. */
+void amg_upool_push_unblocked(struct amg_upool *pool, struct amg_ult *ult);
+/* The same as push, and tells a pool of the program's why. */
 void amg_upool_push_for(
     struct amg_upool *pool, struct amg_ult *ult, ABT_pool_context context);
 

@@ -13,8 +13,8 @@
  * writer: only the next one does. Who sleeps again by then needs no barrier.
  *
  * A ring ends when its writer gave its claim back, closed, or died. It is read
- * to its end first: requests of the dead are served like others, if the ring
- * was opened while they lived. */
+ * to its end first: their answers are had, and requests of the dead are served
+ * like others, if the ring was opened while they lived. */
 #include "shm/shm_inbox.h"
 
 #include <string.h>
@@ -294,20 +294,38 @@ static void slots_take_locked(struct amg_shm_inbox *inbox)
     }
 }
 
-/* Claims of senders that died before we knew them. */
-static void claims_clean_locked(struct amg_shm_inbox *inbox)
+/* Did a peer that we know, and that has gone, write to the slot? */
+static bool slot_is_of_gone_locked(
+    const struct amg_shm_domain *domain, uint32_t slot, uint64_t claim)
+{
+    const struct amg_shm_peer *peer = NULL;
+
+    if (amg_shm_claim_state(claim) < AMG_SHM_CLAIM_LIVE)
+        return false;
+    peer = amg_map_get(&domain->peers, domain->region.rings[slot].incarnation);
+    return peer != NULL && peer->state == AMG_SHM_PEER_GONE;
+}
+
+/* Claims without an open ring: those of peers that have gone are opened, those
+ * of senders that died before we knew them freed. False: no memory. */
+static bool claims_check_locked(struct amg_shm_inbox *inbox)
 {
     struct amg_shm_domain *domain = inbox->domain;
+    bool is_done = true;
 
     for (uint32_t i = 0; i < AMG_SHM_SLOTS; i++) {
         uint64_t claim = atomic_load_explicit(
             &domain->region.claims[i], memory_order_acquire);
 
-        if (claim != 0 && domain->inrings[i] == NULL &&
-            amg_shm_claim_context(claim) == inbox->context_id &&
-            !amg_shm_files_is_alive(amg_shm_claim_pid(claim), 0))
+        if (claim == 0 || domain->inrings[i] != NULL ||
+            amg_shm_claim_context(claim) != inbox->context_id)
+            continue;
+        if (slot_is_of_gone_locked(domain, i, claim))
+            is_done = slot_take_locked(inbox, i) && is_done;
+        else if (!amg_shm_files_is_alive(amg_shm_claim_pid(claim), 0))
             slot_free(domain, i);
     }
+    return is_done;
 }
 
 /* Wakes who claimed the slot, by the name that it left there. */
@@ -339,10 +357,12 @@ void amg_shm_inbox_farewell_locked(struct amg_shm_domain *domain)
     }
 }
 
-/* The rings of peers that have gone are to be read to their ends. */
-static void rings_check_locked(struct amg_shm_inbox *inbox)
+/* The rings of peers that have gone are to be read to their ends. False: no
+ * memory. */
+static bool rings_check_locked(struct amg_shm_inbox *inbox)
 {
     struct amg_link *link = amg_list_first(&inbox->rings);
+    bool is_done = true;
 
     for (; link != NULL; link = amg_list_next(&inbox->rings, link)) {
         struct amg_shm_inring *ring =
@@ -351,22 +371,34 @@ static void rings_check_locked(struct amg_shm_inbox *inbox)
         if (ring->peer->state == AMG_SHM_PEER_ALIVE)
             continue;
         ring_leave(inbox, ring);
-        (void)ring_activate(inbox, ring); /* or when there is memory */
+        is_done = ring_activate(inbox, ring) && is_done;
     }
+    return is_done;
+}
+
+/* The next poll is to look which peers have gone. */
+static void peers_want(struct amg_shm_inbox *inbox)
+{
+    atomic_fetch_or_explicit(
+        &inbox->context->news, AMG_SHM_NEWS_PEERS, memory_order_release);
 }
 
 void amg_shm_inbox_news_locked(struct amg_shm_inbox *inbox)
 {
     uint32_t news = atomic_exchange_explicit(
         &inbox->context->news, 0, memory_order_seq_cst);
+    bool is_done = false;
 
     if ((news & AMG_SHM_NEWS_RINGS) != 0)
         slots_take_locked(inbox);
-    if ((news & AMG_SHM_NEWS_PEERS) != 0) {
-        amg_shm_watch_closed_locked(inbox->domain);
-        rings_check_locked(inbox);
-        claims_clean_locked(inbox);
-    }
+    if ((news & AMG_SHM_NEWS_PEERS) == 0)
+        return;
+    amg_shm_watch_closed_locked(inbox->domain);
+    is_done = claims_check_locked(inbox);
+    if (rings_check_locked(inbox) && is_done)
+        amg_shm_watch_silent_locked(inbox);
+    else
+        peers_want(inbox);
 }
 
 void amg_shm_inbox_reap_locked(struct amg_shm_inbox *inbox)
@@ -378,8 +410,11 @@ void amg_shm_inbox_reap_locked(struct amg_shm_inbox *inbox)
         struct amg_shm_inring *ring =
             AMG_OBJECT(link, struct amg_shm_inring, link);
 
-        if (ring->is_leaving && amg_shm_in_peek(&ring->in) == NULL)
+        if (ring->is_leaving && amg_shm_in_peek(&ring->in) == NULL) {
+            if (ring->peer->state == AMG_SHM_PEER_GONE)
+                peers_want(inbox);
             ring_free_locked(inbox, ring);
+        }
         link = next;
     }
 }

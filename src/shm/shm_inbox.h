@@ -26,7 +26,8 @@ static inline bool amg_shm_inbox_has_news(const struct amg_shm_inbox *inbox)
  * NOTE(why): that maps peers, by system calls under the lock; it is rare. */
 void amg_shm_inbox_news_locked(struct amg_shm_inbox *inbox);
 
-/* Frees the rings whose writers are gone, once they are empty. */
+/* Frees the rings whose writers are gone, once they are empty; the calls that
+ * they did not answer end. */
 void amg_shm_inbox_reap_locked(struct amg_shm_inbox *inbox);
 
 /* The domain has said that it is closed: tells those who claimed a slot and

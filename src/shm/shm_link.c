@@ -40,11 +40,15 @@ static struct amg_shm_link *link_at(
 static void link_leave_locked(
     struct amg_shm_peer *peer, struct amg_shm_link *link)
 {
-    atomic_store_explicit(&peer->region.claims[link->slot],
-        amg_shm_claim(
-            AMG_SHM_CLAIM_LEAVING, link->context_id, peer->domain->region.pid),
-        memory_order_release);
-    amg_shm_link_raise_locked(peer, link);
+    uint32_t pid = peer->domain->region.pid;
+    uint64_t claim = amg_shm_claim(AMG_SHM_CLAIM_LIVE, link->context_id, pid);
+
+    /* Once we are closed, the slot may be another's by now. */
+    if (atomic_compare_exchange_strong_explicit(
+            &peer->region.claims[link->slot], &claim,
+            amg_shm_claim(AMG_SHM_CLAIM_LEAVING, link->context_id, pid),
+            memory_order_release, memory_order_relaxed))
+        amg_shm_link_raise_locked(peer, link);
 }
 
 void amg_shm_link_leave_locked(struct amg_shm_peer *peer)

@@ -436,8 +436,6 @@ void amg_shm_msg_drop_locked(
 
 void amg_shm_msg_gone_locked(struct amg_shm_peer *peer)
 {
-    struct amg_table *calls = &peer->domain->calls;
-
     waiting_end_locked(peer, NULL, HG_HOSTUNREACH);
     for (uint32_t i = 0; i < peer->region.max_contexts; i++) {
         struct amg_shm_link *link = amg_shm_link_at_locked(peer, (uint8_t)i);
@@ -445,17 +443,30 @@ void amg_shm_msg_gone_locked(struct amg_shm_peer *peer)
         if (link != NULL)
             queue_end_locked(link);
     }
+}
+
+void amg_shm_msg_silent_locked(
+    struct amg_shm_peer *peer, const struct amg_shm_inbox *inbox, bool is_last)
+{
+    struct amg_table *calls = &peer->domain->calls;
+    uint16_t left = 0;
+
     for (uint32_t i = 0; i < calls->cap; i++) {
         struct amg_table_place *place = &calls->places[i];
         struct amg_op *op = place->object;
 
         if (op == NULL || place->owner_or_next != peer->id)
             continue;
+        if (op == &call_cancelled ? !is_last
+                                  : amg_shm_op_ep(op)->inbox != inbox) {
+            left++;
+            continue;
+        }
         amg_table_remove(
             calls, i | place->generation % (1u << (32 - AMG_TABLE_INDEX_BITS))
                            << AMG_TABLE_INDEX_BITS);
         if (op != &call_cancelled)
             op_end_locked(op, HG_HOSTUNREACH);
     }
-    peer->calls.unanswered = 0;
+    peer->calls.unanswered = left;
 }

@@ -18,8 +18,13 @@ void amg_shm_msg_cancel_locked(
 /* The same for all of an endpoint that is closing. */
 void amg_shm_msg_drop_locked(
     struct amg_shm_domain *domain, struct amg_shm_ep *ep);
-/* The peer is gone: all with it ends with HG_HOSTUNREACH. */
+/* The peer is gone: what has not left for it ends with HG_HOSTUNREACH. */
 void amg_shm_msg_gone_locked(struct amg_shm_peer *peer);
+/* All that it ever wrote to `inbox` was read: the calls from there that still
+ * wait for an answer end with HG_HOSTUNREACH. `is_last`: it was so with all
+ * other inboxes, too. */
+void amg_shm_msg_silent_locked(
+    struct amg_shm_peer *peer, const struct amg_shm_inbox *inbox, bool is_last);
 
 /* The slots of the contract. */
 void amg_shm_msg_release(struct amg_ep *ep, struct amg_arrival *arrival);

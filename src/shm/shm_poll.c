@@ -187,8 +187,6 @@ static void rare_step(struct poll *poll)
     poll_lock(poll);
     if (domain->closed_inboxes > 0)
         strays_take_locked(domain);
-    if (inbox->leaving_count > 0)
-        amg_shm_inbox_reap_locked(inbox);
 }
 
 static unsigned ep_poll(
@@ -212,6 +210,10 @@ static unsigned ep_poll(
         amg_shm_inbox_news_locked(poll.inbox);
     }
     count = rings_take(&poll, max);
+    if (!AMG_LIKELY(poll.inbox->leaving_count == 0)) {
+        poll_lock(&poll);
+        amg_shm_inbox_reap_locked(poll.inbox);
+    }
     if (amg_shm_bulk_is_moving(&ep->bulk)) {
         poll_unlock(&poll);
         amg_shm_bulk_poll(ep);

@@ -323,7 +323,8 @@ static bool requests_go_locked(struct amg_shm_peer *peer)
 void amg_shm_send_credit_locked(struct amg_shm_peer *peer, uint16_t count)
 {
     if (!AMG_LIKELY(amg_flow_give(&peer->calls, count))) {
-        amg_shm_addr_blame(peer, AMG_SHM_FAULT_CREDITS, 0, count);
+        if (peer->state == AMG_SHM_PEER_ALIVE) /* else they were forgotten */
+            amg_shm_addr_blame(peer, AMG_SHM_FAULT_CREDITS, 0, count);
         return;
     }
     if (!AMG_LIKELY(peer->calls.waiting == NULL) && !requests_go_locked(peer))

@@ -5,7 +5,11 @@
  * dies is told of by the kernel: a pidfd becomes readable, and all of them are
  * in one epoll set, which is in those that the endpoints sleep on. A peer of
  * another pid namespace, or where the kernel has no pidfd, is looked after
- * from time to time, for which a sleeper wakes by its own upper bound. */
+ * from time to time, for which a sleeper wakes by its own upper bound.
+ *
+ * Who has gone may have answered before: a call to it ends when the ring by
+ * which its answer would come was read to the end (shm_inbox.c). A cell that
+ * was not written to its end is none, so that end is there already. */
 #include "shm/shm_watch.h"
 
 #include <errno.h>
@@ -15,6 +19,7 @@
 
 #include "base/log.h"
 #include "shm/shm_addr.h"
+#include "shm/shm_bell.h"
 #include "shm/shm_buf.h"
 #include "shm/shm_files.h"
 #include "shm/shm_link.h"
@@ -71,6 +76,20 @@ void amg_shm_watch_stop_locked(struct amg_shm_peer *peer)
     peer->pidfd = -1;
 }
 
+/* Rings of peers that have gone are read to their ends by those who own them:
+ * then their calls end, so who sleeps is woken for it. */
+static void inboxes_tell_locked(struct amg_shm_domain *domain)
+{
+    for (uint32_t i = 0; i < domain->max_contexts; i++)
+        if (domain->inboxes[i] != NULL)
+            atomic_fetch_or_explicit(&domain->region.contexts[i].news,
+                AMG_SHM_NEWS_PEERS, memory_order_seq_cst);
+    atomic_thread_fence(memory_order_seq_cst); /* Dekker, see shm_bell.c */
+    for (uint32_t i = 0; i < domain->max_contexts; i++)
+        if (domain->eps[i] != NULL)
+            amg_shm_bell_self_locked(domain->eps[i]);
+}
+
 void amg_shm_watch_gone_locked(struct amg_shm_peer *peer, bool has_died)
 {
     struct amg_shm_domain *domain = peer->domain;
@@ -87,12 +106,51 @@ void amg_shm_watch_gone_locked(struct amg_shm_peer *peer, bool has_died)
     amg_shm_bulk_peer_gone_locked(domain, peer);
     amg_shm_buf_gone_locked(peer);
     amg_flow_forget(&domain->flow, &peer->calls);
-    /* Its rings are read to their ends by those who own them. */
-    for (uint32_t i = 0; i < domain->max_contexts; i++)
-        if (domain->inboxes[i] != NULL)
-            atomic_fetch_or_explicit(&domain->region.contexts[i].news,
-                AMG_SHM_NEWS_PEERS, memory_order_release);
+    inboxes_tell_locked(domain);
     amg_shm_peer_drop_locked(peer);
+}
+
+/* Has it still a ring in the inbox? Read to its end, it is freed. */
+static bool has_ring_locked(
+    const struct amg_shm_inbox *inbox, const struct amg_shm_peer *peer)
+{
+    const struct amg_link *link = NULL;
+
+    if (inbox == NULL)
+        return false;
+    for (link = amg_list_first(&inbox->rings); link != NULL;
+         link = amg_list_next(&inbox->rings, link))
+        if (AMG_OBJECT(link, struct amg_shm_inring, link)->peer == peer)
+            return true;
+    return false;
+}
+
+static bool has_rings_locked(const struct amg_shm_peer *peer)
+{
+    const struct amg_shm_domain *domain = peer->domain;
+
+    for (uint32_t i = 0; i < domain->max_contexts; i++)
+        if (has_ring_locked(domain->inboxes[i], peer))
+            return true;
+    return false;
+}
+
+void amg_shm_watch_silent_locked(struct amg_shm_inbox *inbox)
+{
+    struct amg_list *peers = &inbox->domain->all_peers;
+    struct amg_link *link = amg_list_first(peers);
+
+    while (link != NULL) {
+        struct amg_link *next = amg_list_next(peers, link);
+        struct amg_shm_peer *peer = AMG_OBJECT(link, struct amg_shm_peer, all);
+
+        if (peer->state == AMG_SHM_PEER_GONE && peer->calls.unanswered > 0 &&
+            !has_ring_locked(inbox, peer)) {
+            amg_shm_msg_silent_locked(peer, inbox, !has_rings_locked(peer));
+            amg_shm_peer_reap_locked(peer);
+        }
+        link = next;
+    }
 }
 
 /* What has become of it, without a system call? */

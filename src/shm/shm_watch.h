@@ -17,7 +17,11 @@ void amg_shm_watch_closed_locked(struct amg_shm_domain *domain);
 /* Looks for all that may have happened to peers; makes system calls. */
 void amg_shm_watch_all_locked(struct amg_shm_domain *domain);
 
-/* Nothing is sent to the peer any more; what is under way ends. */
+/* Nothing is sent to the peer any more; what is under way ends, calls when the
+ * answers that it left are read. */
 void amg_shm_watch_gone_locked(struct amg_shm_peer *peer, bool has_died);
+/* Ends the calls of `inbox` to peers that have gone, whose rings in it were
+ * read to their ends. */
+void amg_shm_watch_silent_locked(struct amg_shm_inbox *inbox);
 
 #endif

@@ -56,6 +56,7 @@ static void answer(struct party *party, struct amg_arrival *arrival)
     struct amg_buf *buf = NULL;
 
     party->served++;
+    memcpy(&party->heard, arrival->data, sizeof(party->heard));
     MUST(shm->msg.get_buf(party->ep, arrival->from, &buf) == HG_SUCCESS);
     memcpy(buf->data, arrival->data, arrival->len);
     MUST(shm->msg.send_reply(party->ep, arrival, buf, arrival->len, NULL) ==
@@ -135,6 +136,10 @@ static void child_main(enum party_role role, const char *name, int in, int out)
         MUST(read(in, &byte, 1) >= 0);
     while (role != PARTY_DEAF) {
         if (poll_once(&party, role != PARTY_KEEPER) > 0) {
+            if (role == PARTY_LEAVER && party.heard == PARTY_BYE)
+                break;
+            if (role == PARTY_QUITTER && party.heard == PARTY_BYE)
+                _exit(EXIT_SUCCESS);
             empty = 0;
             continue;
         }
@@ -181,6 +186,15 @@ void party_child_end(struct party_child *child)
     close(child->in);
     MUST(waitpid(child->pid, &status, 0) == child->pid);
     MUST(WIFEXITED(status) && WEXITSTATUS(status) == EXIT_SUCCESS);
+}
+
+void party_child_join(struct party_child *child)
+{
+    int status = 0;
+
+    MUST(waitpid(child->pid, &status, 0) == child->pid);
+    MUST(WIFEXITED(status) && WEXITSTATUS(status) == EXIT_SUCCESS);
+    close(child->in);
 }
 
 void party_child_kill(struct party_child *child)

@@ -11,6 +11,7 @@
 enum {
     PARTY_TEXT_CAP = 128,
     PARTY_ENOUGH_MS = 30000, /* for what must happen */
+    PARTY_BYE = 0xb1e,       /* the number of the last request */
 };
 
 /* What a child does with requests. */
@@ -19,6 +20,8 @@ enum party_role {
     PARTY_SLEEPER, /* the same, and sleeps when there is nothing */
     PARTY_DEAF,    /* never polls */
     PARTY_KEEPER,  /* takes them and does not answer */
+    PARTY_LEAVER,  /* echoes, and closes at once after PARTY_BYE */
+    PARTY_QUITTER, /* the same, and exits without closing */
 };
 
 /* The domain of this process. */
@@ -26,6 +29,7 @@ struct party {
     struct amg_domain *domain;
     struct amg_ep *ep;
     unsigned served;
+    uint32_t heard; /* the number of the last request */
 };
 
 struct party_child {
@@ -48,6 +52,8 @@ void party_child_start(
 /* Lets it close in order, and waits for its end. */
 void party_child_end(struct party_child *child);
 void party_child_kill(struct party_child *child);
+/* Waits until one has ended by itself. */
+void party_child_join(struct party_child *child);
 
 /* One call, with room for what became of it. */
 struct party_call {

@@ -24,6 +24,8 @@ enum {
     SILENT = 20,
     VISITORS = 30,
     WAKES = 3000,
+    ENDS = 100,
+    CALLERS = 4,
 };
 
 static const struct amg_transport *const shm = &amg_shm_transport;
@@ -105,6 +107,92 @@ static void test_close_of_the_peer_ends_calls_and_sleep(void **state)
     assert_int_equal(party_wait_asleep(&party, &call), HG_HOSTUNREACH);
     shm->addr.drop(party.domain, peer);
     party_close(&party);
+}
+
+/* It has ended before its last answer is looked for. `calls_before`: how many
+ * it answered while it was polled, so that its ring is known. */
+static void last_answer_is_had(
+    enum party_role role, unsigned calls_before, bool is_asleep, uint32_t len)
+{
+    struct party_child child;
+    struct party party;
+    struct party_call call;
+    struct amg_peer *peer = NULL;
+
+    party_child_start(&child, role, "");
+    party_open(&party, "", 0);
+    peer = party_find(&party, child.address);
+    for (uint32_t i = 0; i < calls_before; i++) {
+        party_ask(&party, peer, &call, i, len);
+        assert_int_equal(party_wait(&party, &call), HG_SUCCESS);
+        assert_true(party_answer_is(&party, &call, i));
+    }
+    party_ask(&party, peer, &call, PARTY_BYE, len);
+    if (is_asleep)
+        (void)shm->ep.arm(party.ep);
+    party_child_join(&child);
+    assert_int_equal(is_asleep ? party_wait_asleep(&party, &call)
+                               : party_wait(&party, &call),
+        HG_SUCCESS);
+    assert_true(party_answer_is(&party, &call, PARTY_BYE));
+    /* It is known to have gone, though. */
+    party_ask(&party, peer, &call, 1, len);
+    assert_int_equal(party_wait(&party, &call), HG_HOSTUNREACH);
+    shm->addr.drop(party.domain, peer);
+    party_close(&party);
+}
+
+static void test_last_answer_of_who_closes_is_had(void **state)
+{
+    (void)state;
+    last_answer_is_had(PARTY_LEAVER, 1, false, SHORT);
+    last_answer_is_had(PARTY_LEAVER, 1, true, LONG);
+    last_answer_is_had(PARTY_LEAVER, 0, false, LONG);
+    last_answer_is_had(PARTY_LEAVER, 0, true, SHORT);
+}
+
+static void test_last_answer_of_who_exits_is_had(void **state)
+{
+    (void)state;
+    last_answer_is_had(PARTY_QUITTER, 1, false, SHORT);
+    last_answer_is_had(PARTY_QUITTER, 1, true, LONG);
+    last_answer_is_had(PARTY_QUITTER, 0, false, LONG);
+    last_answer_is_had(PARTY_QUITTER, 0, true, SHORT);
+}
+
+/* They look while it ends, which it does after the last of their calls. */
+static void callers_get_all(enum party_role role)
+{
+    struct party_child child;
+    struct party parties[CALLERS];
+    struct party_call calls[CALLERS];
+    struct amg_peer *peers[CALLERS];
+
+    party_child_start(&child, role, "");
+    for (uint32_t i = 0; i < CALLERS; i++) {
+        party_open(&parties[i], "", 0);
+        peers[i] = party_find(&parties[i], child.address);
+        party_ask(&parties[i], peers[i], &calls[i],
+            i == CALLERS - 1 ? PARTY_BYE : i, SHORT);
+    }
+    for (uint32_t i = 0; calls[i % CALLERS].done == 0; i++)
+        party_poll(&parties[i % CALLERS]);
+    for (uint32_t i = 0; i < CALLERS; i++) {
+        assert_int_equal(party_wait(&parties[i], &calls[i]), HG_SUCCESS);
+        assert_true(party_answer_is(
+            &parties[i], &calls[i], i == CALLERS - 1 ? PARTY_BYE : i));
+        shm->addr.drop(parties[i].domain, peers[i]);
+    }
+    for (uint32_t i = 0; i < CALLERS; i++)
+        party_close(&parties[i]);
+    party_child_join(&child);
+}
+
+static void test_callers_get_all_of_who_ends(void **state)
+{
+    (void)state;
+    for (int i = 0; i < ENDS; i++)
+        callers_get_all(i % 8 == 0 ? PARTY_LEAVER : PARTY_QUITTER);
 }
 
 /* Rings, slabs and credits are used up by one that does not read; nothing is
@@ -304,6 +392,9 @@ int main(void)
         cmocka_unit_test(test_calls_to_the_dead_end),
         cmocka_unit_test(test_death_wakes_the_sleeper),
         cmocka_unit_test(test_close_of_the_peer_ends_calls_and_sleep),
+        cmocka_unit_test(test_last_answer_of_who_closes_is_had),
+        cmocka_unit_test(test_last_answer_of_who_exits_is_had),
+        cmocka_unit_test(test_callers_get_all_of_who_ends),
         cmocka_unit_test(test_stopped_peer_gets_all_when_it_goes_on),
         cmocka_unit_test(test_only_sleepers_are_rung),
         cmocka_unit_test(test_no_wake_is_lost),

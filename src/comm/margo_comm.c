@@ -8,16 +8,10 @@
  * loop comes by). */
 #include "amalgam_margo.h"
 
-#include "base/env.h"
 #include "base/log.h"
 #include "comm/given.h"
 #include "init.h"
 #include "margo/instance.h"
-
-/* Handlers that wait keep their callers' credits, and may call further: calls
- * that go to and fro between two ranks need one for each level. So there are
- * more than HG's default of 64, where AMALGAM_CREDITS says nothing. */
-enum { CREDITS = 1024 };
 
 /* For the opener; the caller's of amalgam_margo_init(). */
 struct opening {
@@ -67,7 +61,7 @@ static hg_class_t *class_open(void *arg, const char *address, bool is_listening,
         .info = opening->transport,
         .how.comm = &opening->comm,
         .how.is_listening = is_listening,
-        .how.credits = amg_env_text(AMG_ENV_CREDITS) == NULL ? CREDITS : 0,
+        .how.credits = amg_margo_credits(),
         .is_mercury = true,
     };
     hg_class_t *cls = NULL;

@@ -9,10 +9,17 @@
 
 #include "amalgam_progress.h"
 #include "base/assert.h"
+#include "base/env.h"
 #include "base/mem.h"
+#include "init.h"
 #include "margo/environment.h"
 #include "margo/runtime.h"
 #include "margo/shutdown.h"
+
+/* Handlers that wait keep their callers' credits, and may call further: calls
+ * that go to and fro between two processes need one for each level. So there
+ * are more than HG's default of 64. */
+enum { CREDITS = 1024 };
 
 /* What the caller of the public call has said. */
 struct opening {
@@ -21,6 +28,29 @@ struct opening {
     int mode;
     const struct margo_init_info *info;
 };
+
+uint32_t amg_margo_credits(void)
+{
+    return amg_env_text(AMG_ENV_CREDITS) == NULL ? CREDITS : 0;
+}
+
+/* HG_Init_opt2() with more credits. */
+static hg_class_t *string_open(
+    const char *address, bool is_listening, const struct hg_init_info *hg_init)
+{
+    struct amg_init init = {
+        .info = address,
+        .how.is_listening = is_listening,
+        .how.credits = amg_margo_credits(),
+        .is_mercury = true,
+    };
+    hg_class_t *cls = NULL;
+
+    if (amg_init_read_info(hg_init, &init) != HG_SUCCESS ||
+        !AMG_CONTRACT(address != NULL || init.lender != NULL))
+        return NULL;
+    return amg_init_class(&init, &cls) == HG_SUCCESS ? cls : NULL;
+}
 
 /* The class: given, of a communicator, or opened by its string. */
 static bool class_open(margo_instance_id mid, const struct opening *opening)
@@ -40,7 +70,7 @@ static bool class_open(margo_instance_id mid, const struct opening *opening)
         mid->hg_class = opening->opener->open(
             opening->opener->arg, opening->address, is_listening, &hg_init);
     else if (mid->owns_class)
-        mid->hg_class = HG_Init_opt(opening->address, is_listening, &hg_init);
+        mid->hg_class = string_open(opening->address, is_listening, &hg_init);
     if (mid->hg_class == NULL) {
         margo_error(mid,
             "transport \"%s\" cannot be opened; the line before this one says "

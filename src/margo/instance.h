@@ -52,7 +52,11 @@ struct margo_instance {
     atomic_uint handlers;
 };
 
-/* Opens the class of an instance in the place of HG_Init_opt2(). */
+/* How many calls one instance may have unanswered at another; 0: as
+ * AMALGAM_CREDITS says. */
+uint32_t amg_margo_credits(void);
+
+/* Opens the class of an instance in the place of margo_init_ext(). */
 struct amg_margo_opener {
     /* What was asked for, before anything is made of it: may take back what
      * cannot be had, with a warning. */

@@ -52,15 +52,14 @@ static void enrol(void)
 
 static void test(void)
 {
-    /* Each level is an unanswered request; of those a process may have 64 at
-     * another one (AMALGAM_CREDITS). So half as deep when both do it at once.
-     */
-    CHECK(
-        call(pair.other, (depth_t){DEEP / 2, HG_FALSE}) == sum_below(DEEP / 2));
+    /* Each level is an unanswered request: both do it at once, and so have 200
+     * of those at each other. */
+    CHECK(call(pair.other, (depth_t){DEEP * 2, HG_FALSE}) ==
+          sum_below(DEEP * 2));
     pair_barrier();
     if (pair.rank == 1)
         CHECK(call(pair.other, (depth_t){DEEP, HG_FALSE}) == sum_below(DEEP));
-    CHECK(call(pair.self, (depth_t){DEEP / 2, HG_TRUE}) == sum_below(DEEP / 2));
+    CHECK(call(pair.self, (depth_t){DEEP, HG_TRUE}) == sum_below(DEEP));
 }
 
 int main(int argc, char **argv)

@@ -82,10 +82,9 @@ bool amg_margo_timer_disarm(
         was_armed = timer->is_armed;
         if (was_armed)
             remove_locked(timers, timer);
-        is_firing =
-            atomic_load_explicit(&timers->firing, memory_order_acquire) ==
-                timer &&
-            !amg_margo_is_loop(mid);
+        is_firing = atomic_load_explicit(
+                        &timers->firing, memory_order_acquire) == timer &&
+                    !amg_margo_is_loop(mid);
         amg_lock_give(&timers->lock);
         if (!was_armed && is_firing)
             amg_lock_rest(tries++);

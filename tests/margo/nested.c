@@ -54,8 +54,8 @@ static void test(void)
 {
     /* Each level is an unanswered request: both do it at once, and so have 200
      * of those at each other. */
-    CHECK(call(pair.other, (depth_t){DEEP * 2, HG_FALSE}) ==
-          sum_below(DEEP * 2));
+    CHECK(
+        call(pair.other, (depth_t){DEEP * 2, HG_FALSE}) == sum_below(DEEP * 2));
     pair_barrier();
     if (pair.rank == 1)
         CHECK(call(pair.other, (depth_t){DEEP, HG_FALSE}) == sum_below(DEEP));

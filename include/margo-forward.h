@@ -2,7 +2,8 @@
 /* Calls of RPCs: waiting, with a request to wait for, with a callback.
  *
  * A call to a provider goes to the RPC of the handle's name at that provider,
- * whatever the provider in the handle's id is. */
+ * whatever the provider in the handle's id is; the handle is that RPC's from
+ * then on. */
 #ifndef MARGO_FORWARD_H
 #define MARGO_FORWARD_H
 
@@ -23,13 +24,18 @@ extern "C" {
  * @param in_struct    [in]  NULL: there is no input
  * @param timeout_ms   [in]  in milliseconds; 0: no limit
  * Owns:      `in_struct` may be reused when the call returns.
- * Errors:    HG_INVALID_ARG handle is NULL
+ * Errors:    HG_INVALID_ARG handle is NULL, or that of a request that came in;
+ *                           or the limit is negative
  *            HG_TIMEOUT     the time is over; a late answer is dropped
  *            HG_CANCELED    it was cancelled
  *            HG_NOENTRY     the other side does not know the RPC or the
  *                           provider
  *            HG_PERMISSION  the other side is ending
- *            HG_NO_MATCH    the id of the handle is not registered
+ *            HG_NO_MATCH    there is an input, and the RPC was registered
+ *                           without one
+ *            HG_OTHER_ERROR the id is not registered any more, the instance
+ *                           has ended, or the caller is a callback of the loop
+ *                           and would block
  *            and those of HG_Forward()
  * Threads:   any thread, one at a time per handle; a user-level thread leaves
  *            its stream to others while it waits.
@@ -40,7 +46,7 @@ HG_PUBLIC hg_return_t margo_provider_forward_timed(uint16_t provider_id,
     hg_handle_t handle, void *in_struct, double timeout_ms);
 
 /**
- * The same of no provider.
+ * The same to the provider of the handle's id.
  *
  * @param handle      [in]
  * @param in_struct   [in]
@@ -79,7 +85,7 @@ static inline hg_return_t margo_provider_forward(
 }
 
 /**
- * The same of no provider, and without a limit.
+ * The same to the provider of the handle's id, and without a limit.
  *
  * @param handle     [in]
  * @param in_struct  [in]
@@ -107,13 +113,18 @@ static inline hg_return_t margo_forward(hg_handle_t handle, void *in_struct)
  * @param req          [out]
  * Owns:      `in_struct` may be reused when the call returns; the request is
  *            the caller's; margo_wait() ends it.
- * Errors:    HG_INVALID_ARG handle is NULL
+ * Errors:    HG_INVALID_ARG handle is NULL, or that of a request that came in;
+ *                           or the limit is negative
  *            HG_TIMEOUT     the time is over; a late answer is dropped
  *            HG_CANCELED    it was cancelled
  *            HG_NOENTRY     the other side does not know the RPC or the
  *                           provider
  *            HG_PERMISSION  the other side is ending
- *            HG_NO_MATCH    the id of the handle is not registered
+ *            HG_NO_MATCH    there is an input, and the RPC was registered
+ *                           without one
+ *            HG_OTHER_ERROR the id is not registered any more, the instance
+ *                           has ended, or the caller is a callback of the loop
+ *                           and would block
  *            and those of HG_Forward()
  * Threads:   any thread, one at a time per handle; never blocks.
  * Undefined: the instance ended meanwhile.
@@ -123,7 +134,7 @@ HG_PUBLIC hg_return_t margo_provider_iforward_timed(uint16_t provider_id,
     hg_handle_t handle, void *in_struct, double timeout_ms, margo_request *req);
 
 /**
- * The same of no provider.
+ * The same to the provider of the handle's id.
  *
  * @param handle      [in]
  * @param in_struct   [in]
@@ -165,7 +176,7 @@ static inline hg_return_t margo_provider_iforward(uint16_t provider_id,
 }
 
 /**
- * The same of no provider, and without a limit.
+ * The same to the provider of the handle's id, and without a limit.
  *
  * @param handle     [in]
  * @param in_struct  [in]
@@ -196,13 +207,18 @@ static inline hg_return_t margo_iforward(
  * @param uargs        [in]  handed to it
  * Owns:      `in_struct` may be reused when the call returns; `uargs` must
  *            live until the callback ran.
- * Errors:    HG_INVALID_ARG handle is NULL
+ * Errors:    HG_INVALID_ARG handle is NULL, or that of a request that came in;
+ *                           or the limit is negative
  *            HG_TIMEOUT     the time is over; a late answer is dropped
  *            HG_CANCELED    it was cancelled
  *            HG_NOENTRY     the other side does not know the RPC or the
  *                           provider
  *            HG_PERMISSION  the other side is ending
- *            HG_NO_MATCH    the id of the handle is not registered
+ *            HG_NO_MATCH    there is an input, and the RPC was registered
+ *                           without one
+ *            HG_OTHER_ERROR the id is not registered any more, the instance
+ *                           has ended, or the caller is a callback of the loop
+ *                           and would block
  *            and those of HG_Forward()
  * Threads:   any thread, one at a time per handle; never blocks.
  * Undefined: the instance ended meanwhile.
@@ -213,7 +229,7 @@ HG_PUBLIC hg_return_t margo_provider_cforward_timed(uint16_t provider_id,
     void (*on_complete)(void *, hg_return_t), void *uargs);
 
 /**
- * The same of no provider.
+ * The same to the provider of the handle's id.
  *
  * @param handle       [in]
  * @param in_struct    [in]
@@ -259,7 +275,7 @@ static inline hg_return_t margo_provider_cforward(uint16_t provider_id,
 }
 
 /**
- * The same of no provider, and without a limit.
+ * The same to the provider of the handle's id, and without a limit.
  *
  * @param handle       [in]
  * @param in_struct    [in]

@@ -24,8 +24,11 @@ bool amg_contract_broken(const char *what, const char *file, int line);
     (AMG_LIKELY(expr) ? (void)0 : amg_assert_fail(#expr, __FILE__, __LINE__))
 
 /* The caller broke the documented contract if this does not hold. It is an
- * expression, so that the `return` of the error stays visible. */
+ * expression, so that the `return` of the error stays visible; and false for
+ * the compiler, too, which else follows what cannot be. */
 #define AMG_CONTRACT(expr)                                                     \
-    (AMG_LIKELY(expr) ? true : amg_contract_broken(#expr, __FILE__, __LINE__))
+    (AMG_LIKELY(expr)                                                          \
+            ? true                                                             \
+            : (amg_contract_broken(#expr, __FILE__, __LINE__), false))
 
 #endif

@@ -6,6 +6,8 @@
  * ends starts the next. */
 #include "margo/handler.h"
 
+#include <stdio.h>
+
 #include "base/assert.h"
 #include "margo/instance.h"
 #include "margo/proc.h"
@@ -171,14 +173,18 @@ hg_return_t amg_margo_serve_none(hg_handle_t handle)
     const struct hg_info *info = HG_Get_info(handle);
     const struct amg_margo_rpc *rpc =
         HG_Registered_data(info->hg_class, info->id);
+    char from[256] = "?";
+    hg_size_t len = sizeof(from);
 
     if (rpc == NULL || amg_margo_handle_take(rpc->mid, handle) == NULL)
         return HG_Destroy(handle);
+    if (HG_Addr_to_string(info->hg_class, from, &len, info->addr) != HG_SUCCESS)
+        (void)snprintf(from, sizeof(from), "?");
     margo_warning(rpc->mid,
-        "a request of RPC \"%s\" (provider %u) is refused with HG_NOENTRY: it "
-        "is "
-        "registered here without a handler",
-        rpc->name, (unsigned)(info->id & MARGO_MAX_PROVIDER_ID));
+        "a request of RPC \"%s\" (id 0x%llx, provider %u) from %s is refused "
+        "with HG_NOENTRY: it is registered here without a handler",
+        rpc->name, (unsigned long long)info->id,
+        (unsigned)(info->id & MARGO_MAX_PROVIDER_ID), from);
     amg_margo_handle_refuse(handle, HG_NOENTRY);
     return margo_destroy(handle);
 }

@@ -103,7 +103,7 @@ static bool context_open(
 static bool services_open(
     margo_instance_id mid, const struct margo_init_info *info)
 {
-    amg_margo_pools_place(mid);
+    mid->deputy.is_wanted = !amg_margo_pools_place(mid);
     if (amg_margo_handles_open(mid) != HG_SUCCESS) {
         margo_error(mid, "handles cannot be watched for");
         return false;
@@ -143,6 +143,7 @@ static margo_instance_id instance_make(const struct margo_init_info *info)
     amg_margo_rpcs_init(mid);
     amg_margo_dispatch_init(mid);
     mid->loop.thread = ABT_THREAD_NULL;
+    mid->deputy.thread = ABT_THREAD_NULL;
     return mid;
 }
 

@@ -15,6 +15,7 @@
 #include "margo/identity.h"
 #include "margo/handle.h"
 #include "margo/log.h"
+#include "margo/deputy.h"
 #include "margo/loop.h"
 #include "margo/monitor.h"
 #include "margo/pools.h"
@@ -34,6 +35,7 @@ struct margo_instance {
     struct amg_margo_config config; /* what was asked, with the defaults */
     struct amg_margo_pools pools;
     struct amg_margo_loop loop;
+    struct amg_margo_deputy deputy;
     struct amg_margo_timers timers;
     struct amg_margo_handles handles; /* kept for later calls */
     struct amg_margo_monitoring monitoring;
@@ -73,13 +75,14 @@ struct amg_margo_opener {
 margo_instance_id amg_margo_instance_open(const struct amg_margo_opener *opener,
     const char *address, int mode, const struct margo_init_info *info);
 
-/* Runs the caller in the progress loop, as callbacks do? */
+/* Runs the caller in a progress loop, as callbacks do? */
 static inline bool amg_margo_is_loop(margo_instance_id mid)
 {
     ABT_thread self = ABT_THREAD_NULL;
 
     return ABT_self_get_thread(&self) == ABT_SUCCESS &&
-           self != ABT_THREAD_NULL && self == mid->loop.thread;
+           self != ABT_THREAD_NULL &&
+           (self == mid->loop.thread || self == mid->deputy.thread);
 }
 
 /* An operation (forward, respond, bulk transfer ...) starts, and is over. */

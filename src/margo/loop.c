@@ -8,12 +8,14 @@
  * kicks. How long to look on before it really sleeps is decided in there, by
  * the use of the core (core/pace.c); a progress_spindown_msec that was given
  * adds so long without sleep after the last event. The upper bound ends no wait
- * that anything depends on. */
+ * that anything depends on. On a stream of its own it may have a deputy on the
+ * program's (deputy.c). */
 #include "margo/loop.h"
 
 #include "base/assert.h"
 #include "base/clock.h"
 #include "core/progress.h"
+#include "margo/deputy.h"
 #include "margo/instance.h"
 #include "margo/runtime.h"
 #include "mercury.h"
@@ -21,12 +23,12 @@
 /* Callbacks at a time: so many, and others get their turn. */
 enum { TRIGGER_BATCH = 64 };
 
-/* What a round knows of those before it. */
-struct rounds {
-    uint64_t spin_until_ns; /* 0: no sleep is put off */
-    uint64_t progress_calls;
-    uint64_t trigger_calls;
-};
+static void count(_Atomic(uint64_t) *calls)
+{
+    atomic_store_explicit(calls,
+        atomic_load_explicit(calls, memory_order_relaxed) + 1,
+        memory_order_relaxed);
+}
 
 static ABT_mutex mutex_of(margo_instance_id mid)
 {
@@ -39,29 +41,44 @@ static ABT_cond cond_of(margo_instance_id mid)
 }
 
 /* True: some ran. */
-static bool trigger(margo_instance_id mid, struct rounds *rounds)
+static bool trigger(margo_instance_id mid, struct amg_margo_rounds *rounds)
 {
     struct margo_monitor_trigger_args told = {.ret = HG_SUCCESS};
-    unsigned count = 0;
+    unsigned ran = 0;
 
     AMG_MARGO_TELL(mid, trigger, MARGO_MONITOR_FN_START, &told);
-    told.ret = HG_Trigger(mid->hg_context, 0, TRIGGER_BATCH, &count);
+    told.ret = HG_Trigger(mid->hg_context, 0, TRIGGER_BATCH, &ran);
     AMG_MARGO_TELL(mid, trigger, MARGO_MONITOR_FN_END, &told);
-    rounds->trigger_calls++;
-    return count > 0;
+    count(&rounds->counts->trigger_calls);
+    return ran > 0;
+}
+
+/* Asleep, where nobody else can do anything. */
+static hg_return_t doze(margo_instance_id mid,
+    const struct amg_margo_rounds *rounds, unsigned timeout_ms)
+{
+    hg_return_t rc = HG_SUCCESS;
+
+    if (rounds->is_dozing != NULL)
+        atomic_store_explicit(rounds->is_dozing, true, memory_order_seq_cst);
+    rc = amg_margo_runtime_doze(mid->hg_context, timeout_ms);
+    if (rounds->is_dozing != NULL) {
+        atomic_store_explicit(rounds->is_dozing, false, memory_order_seq_cst);
+        amg_margo_deputy_wake_watcher(mid);
+    }
+    return rc;
 }
 
 static hg_return_t progress(
-    margo_instance_id mid, struct rounds *rounds, unsigned timeout_ms)
+    margo_instance_id mid, struct amg_margo_rounds *rounds, unsigned timeout_ms)
 {
     struct margo_monitor_progress_args told = {.timeout_ms = timeout_ms};
 
     AMG_MARGO_TELL(mid, progress, MARGO_MONITOR_FN_START, &told);
-    told.ret = timeout_ms == 0
-                   ? HG_Progress(mid->hg_context, 0)
-                   : amg_margo_runtime_doze(mid->hg_context, timeout_ms);
+    told.ret = timeout_ms == 0 ? HG_Progress(mid->hg_context, 0)
+                               : doze(mid, rounds, timeout_ms);
     AMG_MARGO_TELL(mid, progress, MARGO_MONITOR_FN_END, &told);
-    rounds->progress_calls++;
+    count(&rounds->counts->progress_calls);
     if (told.ret != HG_SUCCESS && told.ret != HG_TIMEOUT)
         margo_critical(mid,
             "progress failed: HG_Progress() says %s; the lines of the "
@@ -118,24 +135,19 @@ static void gate_pass(margo_instance_id mid)
 }
 
 /* Puts a sleep off, as progress_spindown_msec says? */
-static bool spins_on(const struct rounds *rounds)
+static bool spins_on(const struct amg_margo_rounds *rounds)
 {
     return rounds->spin_until_ns != 0 && amg_clock_ns() < rounds->spin_until_ns;
 }
 
 /* One look at the network; asleep, where nobody else can do anything. */
-static hg_return_t look(margo_instance_id mid, struct rounds *rounds)
+static hg_return_t look(margo_instance_id mid, struct amg_margo_rounds *rounds)
 {
     hg_return_t rc = HG_SUCCESS;
     unsigned timeout_ms = 0;
 
-    if (amg_margo_runtime_ready() > 0 ||
-        atomic_load_explicit(&mid->loop.is_moving, memory_order_relaxed)) {
-        atomic_store_explicit(
-            &mid->loop.is_moving, false, memory_order_relaxed);
-        ABT_thread_yield();
+    if (amg_margo_runtime_ready() > 0)
         return progress(mid, rounds, 0);
-    }
     /* What is there already needs no announcement. */
     rc = progress(mid, rounds, 0);
     if (rc == HG_SUCCESS || spins_on(rounds))
@@ -145,7 +157,7 @@ static hg_return_t look(margo_instance_id mid, struct rounds *rounds)
 }
 
 /* As progress_spindown_msec says, where it was given. */
-static void spin_on(margo_instance_id mid, struct rounds *rounds)
+static void spin_on(margo_instance_id mid, struct amg_margo_rounds *rounds)
 {
     if (mid->config.is_spindown_given && mid->config.progress_spindown_ms > 0)
         rounds->spin_until_ns =
@@ -164,26 +176,51 @@ static void timers_look(margo_instance_id mid)
         amg_margo_timers_fire(mid, now_ns);
 }
 
+void amg_margo_loop_round(
+    margo_instance_id mid, struct amg_margo_rounds *rounds)
+{
+    if (look(mid, rounds) == HG_SUCCESS)
+        spin_on(mid, rounds);
+    while (trigger(mid, rounds))
+        if (amg_margo_runtime_ready() > 0)
+            break;
+    timers_look(mid);
+}
+
+void amg_margo_loop_give_way(margo_instance_id mid)
+{
+    bool is_moving =
+        atomic_load_explicit(&mid->loop.is_moving, memory_order_relaxed);
+
+    if (is_moving)
+        atomic_store_explicit(
+            &mid->loop.is_moving, false, memory_order_relaxed);
+    if (is_moving || amg_margo_runtime_ready() > 0)
+        ABT_thread_yield();
+    if (atomic_load_explicit(&mid->loop.is_when_needed, memory_order_relaxed) &&
+        !is_needed(mid))
+        gate_pass(mid);
+}
+
+/* The network is the loop's alone when the instance ends. */
+static bool is_over(margo_instance_id mid)
+{
+    bool is_ending =
+        atomic_load_explicit(&mid->ending.is_ready, memory_order_acquire);
+
+    return !(is_ending && amg_margo_deputy_is_busy(mid)) &&
+           amg_margo_ending_drain(mid);
+}
+
 static void loop_main(void *arg)
 {
     margo_instance_id mid = arg;
-    struct rounds rounds = {.spin_until_ns = 0};
+    struct amg_margo_rounds rounds = {.counts = &mid->loop.counts};
 
-    while (!amg_margo_ending_drain(mid)) {
-        if (atomic_load_explicit(
-                &mid->loop.is_when_needed, memory_order_relaxed) &&
-            !is_needed(mid))
-            gate_pass(mid);
-        if (look(mid, &rounds) == HG_SUCCESS)
-            spin_on(mid, &rounds);
-        while (trigger(mid, &rounds))
-            if (amg_margo_runtime_ready() > 0)
-                break;
-        timers_look(mid);
-        atomic_store_explicit(&mid->loop.progress_calls, rounds.progress_calls,
-            memory_order_relaxed);
-        atomic_store_explicit(&mid->loop.trigger_calls, rounds.trigger_calls,
-            memory_order_relaxed);
+    while (!is_over(mid)) {
+        amg_margo_deputy_watch(mid);
+        amg_margo_loop_round(mid, &rounds);
+        amg_margo_loop_give_way(mid);
     }
     amg_margo_ending_drained(mid);
 }
@@ -201,11 +238,14 @@ int amg_margo_loop_start(margo_instance_id mid)
             "the thread that makes progress cannot be made: "
             "ABT_thread_create() says %d",
             rc);
+    else
+        amg_margo_deputy_start(mid);
     return rc == ABT_SUCCESS ? 0 : -1;
 }
 
 void amg_margo_loop_stop(margo_instance_id mid)
 {
+    amg_margo_deputy_join(mid);
     if (mid->loop.thread != ABT_THREAD_NULL)
         ABT_thread_free(&mid->loop.thread);
     mid->loop.thread = ABT_THREAD_NULL;
@@ -219,6 +259,7 @@ void amg_margo_loop_kick(margo_instance_id mid)
         ABT_cond_broadcast(cond_of(mid));
         ABT_mutex_unlock(mutex_of(mid));
     }
+    amg_margo_deputy_wake_watcher(mid);
     amg_progress_ring(mid->hg_context);
 }
 

@@ -9,6 +9,19 @@
 
 #include "margo.h"
 
+/* How often a loop did what. Written by it alone; lone values, relaxed. */
+struct amg_margo_loop_counts {
+    _Atomic(uint64_t) progress_calls;
+    _Atomic(uint64_t) trigger_calls;
+};
+
+/* What a round of a loop knows of those before it. */
+struct amg_margo_rounds {
+    struct amg_margo_loop_counts *counts;
+    atomic_bool *is_dozing; /* told before and after a sleep; or NULL */
+    uint64_t spin_until_ns; /* 0: no sleep is put off */
+};
+
 struct amg_margo_loop {
     ABT_thread thread;
     /* Settings, and wishes of others; lone values, relaxed. */
@@ -21,10 +34,16 @@ struct amg_margo_loop {
     ABT_mutex_memory mutex;
     ABT_cond_memory cond;
     unsigned kicks;
-    /* How often it did what; relaxed. */
-    _Atomic(uint64_t) progress_calls;
-    _Atomic(uint64_t) trigger_calls;
+    struct amg_margo_loop_counts counts;
 };
+
+/* What is there to be done, or a sleep until there is something. */
+void amg_margo_loop_round(
+    margo_instance_id mid, struct amg_margo_rounds *rounds);
+
+/* Between two rounds: others of the stream run, if any is ready; who only makes
+ * progress when needed waits for that. */
+void amg_margo_loop_give_way(margo_instance_id mid);
 
 int amg_margo_loop_start(margo_instance_id mid);
 /* Joins it; it ends by itself, see amg_margo_ending_drain(). */

@@ -26,7 +26,8 @@ static ABT_xstream stream_find(margo_instance_id mid)
     return found;
 }
 
-static void stream_pin(margo_instance_id mid, ABT_xstream stream,
+/* True: the stream has a core of its own. */
+static bool stream_pin(margo_instance_id mid, ABT_xstream stream,
     struct amg_place_ask *ask, struct amg_placement *placement)
 {
     const struct amg_seat *seat = &placement->seat;
@@ -38,7 +39,7 @@ static void stream_pin(margo_instance_id mid, ABT_xstream stream,
     amg_policy_place(ask, placement);
     /* On a core that others use the system sees better where there is room. */
     if (seat->cpu < 0 || !seat->is_dedicated)
-        return;
+        return false;
     error = ABT_xstream_set_cpubind(stream, seat->cpu);
     if (error != ABT_SUCCESS)
         margo_warning(mid, "the progress stream was not pinned to core %d: %s",
@@ -46,20 +47,24 @@ static void stream_pin(margo_instance_id mid, ABT_xstream stream,
     else
         margo_debug(mid, "the progress stream is pinned to core %d: %s",
             seat->cpu, seat->reason);
+    return error == ABT_SUCCESS;
 }
 
-void amg_margo_pools_place(margo_instance_id mid)
+bool amg_margo_pools_place(margo_instance_id mid)
 {
     ABT_xstream stream = stream_find(mid);
     struct amg_placement *placement = NULL;
     struct amg_place_ask ask;
+    bool has_core = false;
 
-    if (stream == ABT_XSTREAM_NULL ||
-        !amg_drive_question(mid->hg_class, mid->hg_class->drive.self, &ask))
-        return;
+    if (stream == ABT_XSTREAM_NULL)
+        return true;
+    if (!amg_drive_question(mid->hg_class, mid->hg_class->drive.self, &ask))
+        return false;
     /* Too large for the stack of a user-level thread. */
     placement = amg_mem_alloc(sizeof(*placement));
     if (placement != NULL)
-        stream_pin(mid, stream, &ask, placement);
+        has_core = stream_pin(mid, stream, &ask, placement);
     amg_mem_free(placement);
+    return has_core;
 }

@@ -23,8 +23,9 @@ struct amg_margo_pools {
 bool amg_margo_pools_open(
     margo_instance_id mid, const struct margo_init_info *info, bool is_first);
 /* Pins the progress stream where the processes of the node are known; after the
- * class was opened. Never fails: place.c. */
-void amg_margo_pools_place(margo_instance_id mid);
+ * class was opened. False: there is one, made here for that alone, which may
+ * have to share its core. Never fails: place.c. */
+bool amg_margo_pools_place(margo_instance_id mid);
 /* Ends the streams and pools that were made here; not by a thread of theirs,
  * but of the primary stream. */
 void amg_margo_pools_close(margo_instance_id mid);

@@ -5,7 +5,9 @@
 #ifndef AMG_MARGO_RUNTIME_H
 #define AMG_MARGO_RUNTIME_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "margo.h"
 
@@ -23,5 +25,16 @@ unsigned amg_margo_runtime_ready(void);
 /* By the loop: the progress of a context, asleep for up to so long, which ends
  * when anything becomes ready for its stream. */
 hg_return_t amg_margo_runtime_doze(hg_context_t *context, unsigned timeout_ms);
+
+/* Can a thread nap as below? If not, nobody calls them. */
+bool amg_margo_runtime_can_nap(void);
+
+/* Sleeps, with its stream, while the word is `seen`, until the moment of
+ * amg_clock_ns(), or until something becomes ready for the stream. */
+void amg_margo_runtime_nap(
+    atomic_uint *word, unsigned seen, uint64_t deadline_ns);
+
+/* Changes the word, and ends the nap. */
+void amg_margo_runtime_nap_end(atomic_uint *word);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What the loop asks of our own runtime: a push into a pool of its stream ends
  * its sleep. */
+#include "base/futex.h"
 #include "core/progress.h"
 #include "margo/runtime.h"
 #include "mercury.h"
@@ -26,4 +27,32 @@ hg_return_t amg_margo_runtime_doze(hg_context_t *context, unsigned timeout_ms)
     rc = HG_Progress(context, timeout_ms);
     amg_doze_end(&doze);
     return rc;
+}
+
+bool amg_margo_runtime_can_nap(void)
+{
+    return true;
+}
+
+void amg_margo_runtime_nap_end(atomic_uint *word)
+{
+    /* Release: pairs with the acquire of who reads it before a nap. */
+    atomic_fetch_add_explicit(word, 1u, memory_order_release);
+    amg_futex_wake(word, 1);
+}
+
+static void nap_ring(void *arg)
+{
+    amg_margo_runtime_nap_end(arg);
+}
+
+void amg_margo_runtime_nap(
+    atomic_uint *word, unsigned seen, uint64_t deadline_ns)
+{
+    struct amg_doze doze = {.ring = nap_ring, .arg = word};
+
+    if (!amg_doze_begin(&doze))
+        return;
+    (void)amg_futex_wait_until(word, seen, deadline_ns);
+    amg_doze_end(&doze);
 }

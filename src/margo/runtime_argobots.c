@@ -49,3 +49,21 @@ hg_return_t amg_margo_runtime_doze(hg_context_t *context, unsigned timeout_ms)
         timeout_ms = SHARED_SLEEP_MS;
     return HG_Progress(context, timeout_ms);
 }
+
+bool amg_margo_runtime_can_nap(void)
+{
+    return false;
+}
+
+void amg_margo_runtime_nap_end(atomic_uint *word)
+{
+    (void)word;
+}
+
+void amg_margo_runtime_nap(
+    atomic_uint *word, unsigned seen, uint64_t deadline_ns)
+{
+    (void)word;
+    (void)seen;
+    (void)deadline_ns;
+}

@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A progress stream on a core that others use costs two switches of OS threads
+ * for each call, as long as the program only waits. So the program's stream has
+ * a loop, too: the deputy, which makes all progress while that stream has time
+ * for it. The loop of the progress stream watches:
+ *
+ *   the deputy makes rounds            look again in a millisecond
+ *   it sleeps, and news would end      the same a few times, then sleep until
+ *   that                               the deputy has woken up
+ *   neither: the program computes      make progress, until it is back
+ *
+ * A deputy that comes back ends the sleep of who stands in for it. So a program
+ * that computes is stood in for after one or two milliseconds, as by the
+ * progress threads of src/core. */
+#include "margo/deputy.h"
+
+#include "base/clock.h"
+#include "core/progress.h"
+#include "margo/instance.h"
+#include "margo/runtime.h"
+
+enum {
+    WATCH_MS = 1,
+    DOZE_LOOKS = 4, /* that find it asleep, before the watcher sleeps as well */
+};
+
+static bool is_there(const struct amg_margo_deputy *deputy)
+{
+    return atomic_load_explicit(&deputy->is_there, memory_order_acquire);
+}
+
+static void watcher_rouse(struct amg_margo_deputy *deputy)
+{
+    /* Sequentially consistent, as is the watcher's look after it has announced
+     * its sleep: one of both sees the other. */
+    if (atomic_load_explicit(&deputy->is_parked, memory_order_seq_cst) &&
+        atomic_exchange_explicit(
+            &deputy->is_parked, false, memory_order_seq_cst))
+        amg_margo_runtime_nap_end(&deputy->word);
+}
+
+void amg_margo_deputy_wake_watcher(margo_instance_id mid)
+{
+    watcher_rouse(&mid->deputy);
+}
+
+/* False: the instance ends, or does without it. Sequentially consistent, as is
+ * the loop's look at is_busy: one of both sees the other. */
+static bool round_begin(margo_instance_id mid)
+{
+    struct amg_margo_deputy *deputy = &mid->deputy;
+
+    atomic_store_explicit(&deputy->is_busy, true, memory_order_seq_cst);
+    return !atomic_load_explicit(&mid->ending.is_ready, memory_order_seq_cst) &&
+           !atomic_load_explicit(&deputy->is_dismissed, memory_order_relaxed);
+}
+
+static void round_end(struct amg_margo_deputy *deputy)
+{
+    atomic_store_explicit(&deputy->is_busy, false, memory_order_release);
+}
+
+/* It is back: who stands in for it looks. */
+static void watcher_relieve(margo_instance_id mid)
+{
+    struct amg_margo_deputy *deputy = &mid->deputy;
+
+    if (atomic_load_explicit(&deputy->is_relieved, memory_order_relaxed) &&
+        atomic_exchange_explicit(
+            &deputy->is_relieved, false, memory_order_relaxed))
+        amg_progress_ring(mid->hg_context);
+}
+
+static void deputy_main(void *arg)
+{
+    margo_instance_id mid = arg;
+    struct amg_margo_deputy *deputy = &mid->deputy;
+    struct amg_margo_rounds rounds = {
+        .counts = &deputy->counts, .is_dozing = &deputy->is_dozing};
+    unsigned made = 0;
+
+    while (round_begin(mid)) {
+        atomic_store_explicit(&deputy->rounds, ++made, memory_order_release);
+        watcher_relieve(mid);
+        amg_margo_loop_round(mid, &rounds);
+        round_end(deputy);
+        amg_margo_loop_give_way(mid);
+    }
+    round_end(deputy);
+    atomic_store_explicit(&deputy->is_there, false, memory_order_seq_cst);
+    watcher_rouse(deputy);
+}
+
+static bool runs_pool(ABT_xstream stream, ABT_pool pool)
+{
+    ABT_sched sched = ABT_SCHED_NULL;
+    ABT_pool found = ABT_POOL_NULL;
+    int count = 0;
+
+    if (ABT_xstream_get_main_sched(stream, &sched) != ABT_SUCCESS ||
+        ABT_sched_get_num_pools(sched, &count) != ABT_SUCCESS)
+        return false;
+    for (int i = 0; i < count; i++)
+        if (ABT_sched_get_pools(sched, 1, i, &found) == ABT_SUCCESS &&
+            found == pool)
+            return true;
+    return false;
+}
+
+/* Is there one stream only that runs the pool? */
+static bool is_of_one(margo_instance_id mid, ABT_pool pool)
+{
+    struct margo_xstream_info info;
+    unsigned users = 0;
+    uint32_t i = 0;
+
+    for (; margo_find_xstream_by_index(mid, i, &info) == HG_SUCCESS; i++)
+        users += runs_pool(info.xstream, pool);
+    return users == 1;
+}
+
+static void dismiss(margo_instance_id mid)
+{
+    atomic_store_explicit(
+        &mid->deputy.is_dismissed, true, memory_order_relaxed);
+    amg_margo_loop_kick(mid);
+}
+
+void amg_margo_deputy_meet(margo_instance_id mid, ABT_xstream stream)
+{
+    if (is_there(&mid->deputy) && runs_pool(stream, mid->deputy.pool))
+        dismiss(mid);
+}
+
+void amg_margo_deputy_start(margo_instance_id mid)
+{
+    struct amg_margo_deputy *deputy = &mid->deputy;
+    struct margo_pool_info info;
+
+    if (!deputy->is_wanted || !amg_margo_runtime_can_nap() ||
+        margo_find_pool_by_name(mid, "__primary__", &info) != HG_SUCCESS ||
+        info.pool == mid->pools.progress_pool || !is_of_one(mid, info.pool))
+        return;
+    deputy->pool = info.pool;
+    atomic_store_explicit(&deputy->is_there, true, memory_order_relaxed);
+    if (ABT_thread_create(info.pool, deputy_main, mid, ABT_THREAD_ATTR_NULL,
+            &deputy->thread) == ABT_SUCCESS)
+        return;
+    deputy->thread = ABT_THREAD_NULL;
+    atomic_store_explicit(&deputy->is_there, false, memory_order_release);
+}
+
+void amg_margo_deputy_join(margo_instance_id mid)
+{
+    if (mid->deputy.thread != ABT_THREAD_NULL)
+        ABT_thread_free(&mid->deputy.thread);
+    mid->deputy.thread = ABT_THREAD_NULL;
+}
+
+bool amg_margo_deputy_is_busy(const struct margo_instance *mid)
+{
+    const struct amg_margo_deputy *deputy = &mid->deputy;
+
+    atomic_thread_fence(memory_order_seq_cst);
+    return atomic_load_explicit(&deputy->is_busy, memory_order_seq_cst);
+}
+
+static bool is_dozing(const struct amg_margo_deputy *deputy)
+{
+    return atomic_load_explicit(&deputy->is_dozing, memory_order_seq_cst);
+}
+
+/* Sleeps until the deputy has woken up, or somebody has something to say. */
+static void watcher_park(struct amg_margo_deputy *deputy)
+{
+    unsigned seen = atomic_load_explicit(&deputy->word, memory_order_acquire);
+
+    atomic_store_explicit(&deputy->is_parked, true, memory_order_seq_cst);
+    if (is_dozing(deputy) && is_there(deputy))
+        amg_margo_runtime_nap(&deputy->word, seen, AMG_NO_DEADLINE);
+    atomic_store_explicit(&deputy->is_parked, false, memory_order_relaxed);
+}
+
+/* Has the deputy, or did it sleep, since it had made `seen` rounds? */
+static bool is_relieved_by(const struct amg_margo_deputy *deputy, unsigned seen)
+{
+    return is_dozing(deputy) ||
+           atomic_load_explicit(&deputy->rounds, memory_order_acquire) != seen;
+}
+
+void amg_margo_deputy_watch(margo_instance_id mid)
+{
+    struct amg_margo_deputy *deputy = &mid->deputy;
+    unsigned seen = 0;
+    unsigned looks = 0;
+
+    /* It still stands in. */
+    if (!is_there(deputy) ||
+        atomic_load_explicit(&deputy->is_relieved, memory_order_relaxed))
+        return;
+    if (mid->pools.progress_pool == deputy->pool) {
+        dismiss(mid);
+        return;
+    }
+    do {
+        unsigned word =
+            atomic_load_explicit(&deputy->word, memory_order_acquire);
+
+        seen = atomic_load_explicit(&deputy->rounds, memory_order_acquire);
+        looks = is_dozing(deputy) ? looks + 1 : 0;
+        if (looks > DOZE_LOOKS)
+            watcher_park(deputy);
+        else
+            amg_margo_runtime_nap(
+                &deputy->word, word, amg_clock_deadline_ns(WATCH_MS));
+        amg_margo_loop_give_way(mid);
+    } while (is_there(deputy) && is_relieved_by(deputy, seen));
+    if (is_there(deputy))
+        atomic_store_explicit(&deputy->is_relieved, true, memory_order_relaxed);
+}

@@ -16,7 +16,8 @@ extern "C" {
  * @param out_struct  [in]  NULL: there is no output
  * @param timeout_ms  [in]  in milliseconds; 0: no limit
  * Owns:      `out_struct` may be reused when the call returns.
- * Errors:    HG_INVALID_ARG    handle is NULL
+ * Errors:    HG_INVALID_ARG    handle is NULL, or that of a call made here; or
+ *                              the limit is negative
  *            HG_TIMEOUT        the time is over
  *            HG_OPNOTSUPPORTED the RPC is one-way
  *            and those of HG_Respond()
@@ -54,7 +55,8 @@ static inline hg_return_t margo_respond(hg_handle_t handle, void *out_struct)
  * @param req         [out]
  * Owns:      `out_struct` may be reused when the call returns; the request is
  *            the caller's; margo_wait() ends it.
- * Errors:    HG_INVALID_ARG    handle is NULL
+ * Errors:    HG_INVALID_ARG    handle is NULL, or that of a call made here; or
+ *                              the limit is negative
  *            HG_TIMEOUT        the time is over
  *            HG_OPNOTSUPPORTED the RPC is one-way
  *            and those of HG_Respond()
@@ -94,7 +96,8 @@ static inline hg_return_t margo_irespond(
  * @param uargs        [in]  handed to it
  * Owns:      `out_struct` may be reused when the call returns; `uargs` must
  *            live until the callback ran.
- * Errors:    HG_INVALID_ARG    handle is NULL
+ * Errors:    HG_INVALID_ARG    handle is NULL, or that of a call made here; or
+ *                              the limit is negative
  *            HG_TIMEOUT        the time is over
  *            HG_OPNOTSUPPORTED the RPC is one-way
  *            and those of HG_Respond()
@@ -131,6 +134,8 @@ static inline hg_return_t margo_crespond(hg_handle_t handle, void *out_struct,
  * @param req  [in]
  * Owns:      the request is taken.
  * Errors:    HG_INVALID_ARG req is NULL
+ *            HG_OTHER_ERROR it is not over, and the caller is a callback of
+ *                           the loop; the request stays good
  *            and what became of the operation
  * Threads:   any thread, one at a time per request; a user-level thread leaves
  *            its stream to others while it waits.
@@ -150,7 +155,9 @@ HG_PUBLIC hg_return_t margo_wait(margo_request req);
  * @param req    [in,out]  the one that is over becomes MARGO_REQUEST_NULL
  * @param index  [out]  which one; `count` when all are NULL
  * Owns:      the request that is over is taken.
- * Errors:    HG_INVALID_ARG req or index is NULL
+ * Errors:    HG_INVALID_ARG index is NULL, or req is and count is not 0
+ *            HG_OTHER_ERROR none is over, and the caller is a callback of the
+ *                           loop, which would wait for itself
  *            and what became of the operation
  * Threads:   any thread, one at a time per request; a user-level thread leaves
  *            its stream to others while it waits.

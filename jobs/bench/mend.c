@@ -12,6 +12,7 @@
 
 #include "amalgam_margo.h"
 #include "guard.h"
+#include "rate_control.h"
 
 enum { TEXT_LEN = 256, TAG = 11, NUMBER_CAP = 16 };
 
@@ -196,6 +197,7 @@ double mend_latency(struct pair *pair, struct duel *duel, double *ret_samples)
 /* One of the threads that call. */
 struct caller {
     struct mend *mend;
+    unsigned first; /* the number of its first call, among all */
     unsigned calls;
     double *samples;
     ABT_thread thread;
@@ -205,12 +207,16 @@ static void caller_run(void *arg)
 {
     struct caller *caller = arg;
     hg_handle_t handle = mend_handle(caller->mend, caller->mend->null_id);
+    double last_us = 0.0;
 
     for (unsigned i = 0; i < caller->calls; i++) {
-        double before_us = duel_now_us();
+        bool is_timed = i == 0 || rate_is_timed(caller->first + i);
+        double before_us = is_timed ? duel_now_us() : 0.0;
 
         mend_call(caller->mend, handle, NULL);
-        caller->samples[i] = duel_lap_us(&before_us);
+        if (is_timed)
+            last_us = duel_lap_us(&before_us);
+        caller->samples[i] = last_us;
     }
     margo_destroy(handle);
 }
@@ -220,12 +226,15 @@ static double callers_run(
     struct mend *mend, unsigned window, unsigned calls, double *samples)
 {
     struct caller callers[OPTIONS_WINDOW_MAX];
+    unsigned first = 0;
     double start_us = duel_now_us();
 
     for (unsigned i = 0; i < window; i++) {
-        callers[i] = (struct caller){mend,
-            calls / window + (i < calls % window), samples, ABT_THREAD_NULL};
-        samples += callers[i].calls;
+        unsigned share = calls / window + (i < calls % window);
+
+        callers[i] = (struct caller){
+            mend, first, share, samples + first, ABT_THREAD_NULL};
+        first += share;
         if (ABT_thread_create(mend->pool, caller_run, &callers[i],
                 ABT_THREAD_ATTR_NULL, &callers[i].thread) != ABT_SUCCESS)
             pair_check(mend->like, HG_NOMEM, "ABT_thread_create");

@@ -91,45 +91,11 @@ static void deputy_main(void *arg)
     watcher_rouse(deputy);
 }
 
-static bool runs_pool(ABT_xstream stream, ABT_pool pool)
-{
-    ABT_sched sched = ABT_SCHED_NULL;
-    ABT_pool found = ABT_POOL_NULL;
-    int count = 0;
-
-    if (ABT_xstream_get_main_sched(stream, &sched) != ABT_SUCCESS ||
-        ABT_sched_get_num_pools(sched, &count) != ABT_SUCCESS)
-        return false;
-    for (int i = 0; i < count; i++)
-        if (ABT_sched_get_pools(sched, 1, i, &found) == ABT_SUCCESS &&
-            found == pool)
-            return true;
-    return false;
-}
-
-/* Is there one stream only that runs the pool? */
-static bool is_of_one(margo_instance_id mid, ABT_pool pool)
-{
-    struct margo_xstream_info info;
-    unsigned users = 0;
-    uint32_t i = 0;
-
-    for (; margo_find_xstream_by_index(mid, i, &info) == HG_SUCCESS; i++)
-        users += runs_pool(info.xstream, pool);
-    return users == 1;
-}
-
 static void dismiss(margo_instance_id mid)
 {
     atomic_store_explicit(
         &mid->deputy.is_dismissed, true, memory_order_relaxed);
     amg_margo_loop_kick(mid);
-}
-
-void amg_margo_deputy_meet(margo_instance_id mid, ABT_xstream stream)
-{
-    if (is_there(&mid->deputy) && runs_pool(stream, mid->deputy.pool))
-        dismiss(mid);
 }
 
 void amg_margo_deputy_start(margo_instance_id mid)
@@ -139,7 +105,7 @@ void amg_margo_deputy_start(margo_instance_id mid)
 
     if (!deputy->is_wanted || !amg_margo_runtime_can_nap() ||
         margo_find_pool_by_name(mid, "__primary__", &info) != HG_SUCCESS ||
-        info.pool == mid->pools.progress_pool || !is_of_one(mid, info.pool))
+        info.pool == mid->pools.progress_pool)
         return;
     deputy->pool = info.pool;
     atomic_store_explicit(&deputy->is_there, true, memory_order_relaxed);

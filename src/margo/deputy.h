@@ -12,10 +12,9 @@ struct amg_margo_deputy {
     ABT_pool pool;        /* its own */
     atomic_bool is_there; /* false for good when it has ended */
     atomic_bool is_busy;  /* may touch the context */
-    atomic_bool
-        is_dismissed;      /* another loop, or stream, has come to its pool */
-    atomic_uint rounds;    /* written by the deputy alone */
-    atomic_bool is_dozing; /* asleep, and any news ends that */
+    atomic_bool is_dismissed; /* the loop has come to its pool */
+    atomic_uint rounds;       /* written by the deputy alone */
+    atomic_bool is_dozing;    /* asleep, and any news ends that */
     /* The watcher's: it makes progress itself; it sleeps until the deputy wakes
      * it, by the word. */
     atomic_bool is_relieved;
@@ -27,10 +26,6 @@ struct amg_margo_deputy {
 /* Where it is wanted, and there is a pool of the program's for it. */
 void amg_margo_deputy_start(margo_instance_id mid);
 void amg_margo_deputy_join(margo_instance_id mid);
-
-/* A stream was added: one that runs the deputy's pool, too, could not end as
- * long as the deputy sleeps there, so that goes. */
-void amg_margo_deputy_meet(margo_instance_id mid, ABT_xstream stream);
 
 /* By the loop, when the instance ends: might the deputy touch the context? */
 bool amg_margo_deputy_is_busy(const struct margo_instance *mid);

@@ -398,8 +398,6 @@ hg_return_t margo_instance_release(margo_instance_id mid)
 
 void amg_margo_operation_end(margo_instance_id mid)
 {
-    if (atomic_fetch_sub_explicit(&mid->operations, 1u, memory_order_acq_rel) ==
-            1u &&
-        atomic_load_explicit(&mid->ending.is_ready, memory_order_acquire))
-        amg_margo_loop_kick(mid);
+    /* The last access to an instance that ends, whose loop looks often then. */
+    atomic_fetch_sub_explicit(&mid->operations, 1u, memory_order_acq_rel);
 }

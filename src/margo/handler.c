@@ -19,13 +19,11 @@ void amg_margo_dispatch_init(margo_instance_id mid)
     amg_list_init(&mid->dispatch.waiting);
 }
 
-/* A request is over, as far as its handler goes. */
+/* A request is over, as far as its handler goes. The last access to an instance
+ * that ends, whose loop looks often then. */
 static void handler_over(margo_instance_id mid)
 {
-    if (atomic_fetch_sub_explicit(&mid->handlers, 1u, memory_order_acq_rel) ==
-            1u &&
-        atomic_load_explicit(&mid->ending.is_ready, memory_order_acquire))
-        amg_margo_loop_kick(mid);
+    atomic_fetch_sub_explicit(&mid->handlers, 1u, memory_order_acq_rel);
 }
 
 static void handler_main(void *arg);

@@ -12,6 +12,8 @@
  * program's (deputy.c). */
 #include "margo/loop.h"
 
+#include <time.h>
+
 #include "base/assert.h"
 #include "base/clock.h"
 #include "core/progress.h"
@@ -20,8 +22,11 @@
 #include "margo/runtime.h"
 #include "mercury.h"
 
-/* Callbacks at a time: so many, and others get their turn. */
-enum { TRIGGER_BATCH = 64 };
+enum {
+    TRIGGER_BATCH = 64, /* callbacks at a time, then others get their turn */
+    ENDING_MS = 1,      /* between two looks whether all has ended */
+    NS_PER_S = 1000000000,
+};
 
 static void count(_Atomic(uint64_t) *calls)
 {
@@ -88,7 +93,8 @@ static hg_return_t progress(
 }
 
 /* How long it may sleep: until a timer is due, but not longer than the upper
- * bound. 0: a timer is due. */
+ * bound, nor long while the instance ends: who ends the last operation cannot
+ * tell the loop, which may have ended by then. 0: a timer is due. */
 static unsigned sleep_ms(margo_instance_id mid)
 {
     uint64_t due_ns = amg_margo_timers_next(mid);
@@ -97,6 +103,9 @@ static unsigned sleep_ms(margo_instance_id mid)
         atomic_load_explicit(&mid->loop.timeout_ub_ms, memory_order_relaxed);
     uint64_t wait_ms = 0;
 
+    if (atomic_load_explicit(&mid->ending.is_ready, memory_order_acquire) &&
+        bound_ms > ENDING_MS)
+        bound_ms = ENDING_MS;
     if (due_ns == UINT64_MAX)
         return bound_ms;
     now_ns = amg_clock_ns();
@@ -140,6 +149,24 @@ static bool spins_on(const struct amg_margo_rounds *rounds)
     return rounds->spin_until_ns != 0 && amg_clock_ns() < rounds->spin_until_ns;
 }
 
+/* Others run the pool as well, and the stream is about to end: lets it, and
+ * goes on in another one. A moment later, since it comes to where it is ready.
+ */
+static void stream_leave(margo_instance_id mid)
+{
+    struct timespec moment;
+
+    clock_gettime(CLOCK_REALTIME, &moment);
+    moment.tv_nsec += AMG_NS_PER_MS;
+    if (moment.tv_nsec >= NS_PER_S) {
+        moment.tv_sec++;
+        moment.tv_nsec -= NS_PER_S;
+    }
+    ABT_mutex_lock(mutex_of(mid));
+    (void)ABT_cond_timedwait(cond_of(mid), mutex_of(mid), &moment);
+    ABT_mutex_unlock(mutex_of(mid));
+}
+
 /* One look at the network; asleep, where nobody else can do anything. */
 static hg_return_t look(margo_instance_id mid, struct amg_margo_rounds *rounds)
 {
@@ -152,7 +179,7 @@ static hg_return_t look(margo_instance_id mid, struct amg_margo_rounds *rounds)
     rc = progress(mid, rounds, 0);
     if (rc == HG_SUCCESS || spins_on(rounds))
         return rc;
-    timeout_ms = sleep_ms(mid);
+    timeout_ms = amg_margo_runtime_must_leave() ? 0 : sleep_ms(mid);
     return timeout_ms == 0 ? rc : progress(mid, rounds, timeout_ms);
 }
 
@@ -197,6 +224,8 @@ void amg_margo_loop_give_way(margo_instance_id mid)
             &mid->loop.is_moving, false, memory_order_relaxed);
     if (is_moving || amg_margo_runtime_ready() > 0)
         ABT_thread_yield();
+    if (amg_margo_runtime_must_leave())
+        stream_leave(mid);
     if (atomic_load_explicit(&mid->loop.is_when_needed, memory_order_relaxed) &&
         !is_needed(mid))
         gate_pass(mid);

@@ -22,6 +22,9 @@ void amg_margo_runtime_settle(void);
 /* By the loop: how many others are ready in its stream. */
 unsigned amg_margo_runtime_ready(void);
 
+/* By the loop: is its stream asked to end, and can another one run it? */
+bool amg_margo_runtime_must_leave(void);
+
 /* By the loop: the progress of a context, asleep for up to so long, which ends
  * when anything becomes ready for its stream. */
 hg_return_t amg_margo_runtime_doze(hg_context_t *context, unsigned timeout_ms);

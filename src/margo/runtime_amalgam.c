@@ -17,6 +17,11 @@ unsigned amg_margo_runtime_ready(void)
     return amg_doze_ready();
 }
 
+bool amg_margo_runtime_must_leave(void)
+{
+    return amg_doze_must_leave();
+}
+
 hg_return_t amg_margo_runtime_doze(hg_context_t *context, unsigned timeout_ms)
 {
     struct amg_doze doze = {.ring = context_ring, .arg = context};

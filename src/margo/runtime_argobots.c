@@ -42,6 +42,11 @@ unsigned amg_margo_runtime_ready(void)
     return (unsigned)others(ABT_pool_get_size);
 }
 
+bool amg_margo_runtime_must_leave(void)
+{
+    return false;
+}
+
 hg_return_t amg_margo_runtime_doze(hg_context_t *context, unsigned timeout_ms)
 {
     /* The total counts the caller, too, while it runs. */

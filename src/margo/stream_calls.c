@@ -69,8 +69,6 @@ static hg_return_t stream_entered(margo_instance_id mid, hg_return_t rc,
     if (rc == HG_SUCCESS)
         args->ret = margo_find_xstream_by_handle(mid, handle, &info);
     args->info = args->ret == HG_SUCCESS ? &info : NULL;
-    if (args->ret == HG_SUCCESS)
-        amg_margo_deputy_meet(mid, handle);
     AMG_MARGO_TELL(mid, add_xstream, MARGO_MONITOR_FN_END, args);
     args->info = NULL;
     if (args->ret == HG_SUCCESS && ret_info != NULL)

@@ -8,6 +8,8 @@
 #include "base/assert.h"
 #include "ult/sched.h"
 #include "ult/stream.h"
+#include "ult/ult.h"
+#include "ult/upool.h"
 
 bool amg_doze_begin(struct amg_doze *doze)
 {
@@ -15,7 +17,13 @@ bool amg_doze_begin(struct amg_doze *doze)
 
     if (!AMG_CONTRACT(stream != NULL && doze != NULL && doze->ring != NULL))
         return false;
-    return amg_stream_rest(stream, doze);
+    if (!amg_stream_rest(stream, doze))
+        return false;
+    /* Asked before it was announced: nobody rings. */
+    if (!amg_doze_must_leave())
+        return true;
+    amg_stream_rise(stream);
+    return false;
 }
 
 void amg_doze_end(struct amg_doze *doze)
@@ -35,4 +43,15 @@ unsigned amg_doze_ready(void)
         return 0;
     return (unsigned)amg_sched_size(
         atomic_load_explicit(&stream->sched, memory_order_relaxed));
+}
+
+bool amg_doze_must_leave(void)
+{
+    struct amg_stream *stream = amg_stream_self();
+    struct amg_ult *self = amg_ult_self();
+
+    return stream != NULL && self != NULL &&
+           (atomic_load_explicit(&stream->asked, memory_order_acquire) &
+               AMG_STREAM_TO_JOIN) != 0 &&
+           atomic_load_explicit(&self->pool->users, memory_order_relaxed) > 1;
 }

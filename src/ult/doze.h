@@ -27,4 +27,8 @@ void amg_doze_end(struct amg_doze *doze);
  * no lock. 0 for who is no user-level thread. */
 unsigned amg_doze_ready(void);
 
+/* Is the stream of the caller asked to end, and does another one run its pool?
+ * It should block for a moment then, to go on there. */
+bool amg_doze_must_leave(void);
+
 #endif

@@ -79,13 +79,15 @@ static void deputy_main(void *arg)
         .counts = &deputy->counts, .is_dozing = &deputy->is_dozing};
     unsigned made = 0;
 
+    amg_margo_company_enter(&rounds.company);
     while (round_begin(mid)) {
         atomic_store_explicit(&deputy->rounds, ++made, memory_order_release);
         watcher_relieve(mid);
         amg_margo_loop_round(mid, &rounds);
         round_end(deputy);
-        amg_margo_loop_give_way(mid);
+        amg_margo_loop_give_way(mid, &rounds);
     }
+    amg_margo_company_leave(&rounds.company);
     round_end(deputy);
     atomic_store_explicit(&deputy->is_there, false, memory_order_seq_cst);
     watcher_rouse(deputy);
@@ -154,7 +156,8 @@ static bool is_relieved_by(const struct amg_margo_deputy *deputy, unsigned seen)
            atomic_load_explicit(&deputy->rounds, memory_order_acquire) != seen;
 }
 
-void amg_margo_deputy_watch(margo_instance_id mid)
+void amg_margo_deputy_watch(
+    margo_instance_id mid, struct amg_margo_rounds *rounds)
 {
     struct amg_margo_deputy *deputy = &mid->deputy;
     unsigned seen = 0;
@@ -179,7 +182,7 @@ void amg_margo_deputy_watch(margo_instance_id mid)
         else
             amg_margo_runtime_nap(
                 &deputy->word, word, amg_clock_deadline_ns(WATCH_MS));
-        amg_margo_loop_give_way(mid);
+        amg_margo_loop_give_way(mid, rounds);
     } while (is_there(deputy) && is_relieved_by(deputy, seen));
     if (is_there(deputy))
         atomic_store_explicit(&deputy->is_relieved, true, memory_order_relaxed);

@@ -31,7 +31,8 @@ void amg_margo_deputy_join(margo_instance_id mid);
 bool amg_margo_deputy_is_busy(const struct margo_instance *mid);
 
 /* By the loop, before each round: comes back when the loop has to do it. */
-void amg_margo_deputy_watch(margo_instance_id mid);
+void amg_margo_deputy_watch(
+    margo_instance_id mid, struct amg_margo_rounds *rounds);
 
 /* Lets the loop look whether it has something to do. Any thread. */
 void amg_margo_deputy_wake_watcher(margo_instance_id mid);

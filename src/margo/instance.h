@@ -90,9 +90,8 @@ static inline void amg_margo_operation_begin(margo_instance_id mid)
 {
     /* Sequentially consistent, as is the gate's look at the count after it was
      * shut: one of both sees the other. */
-    if (atomic_fetch_add_explicit(&mid->operations, 1u, memory_order_seq_cst) ==
-            0 &&
-        atomic_load_explicit(&mid->loop.is_gated, memory_order_seq_cst))
+    atomic_fetch_add_explicit(&mid->operations, 1u, memory_order_seq_cst);
+    if (atomic_load_explicit(&mid->loop.is_gated, memory_order_seq_cst))
         amg_margo_loop_kick(mid);
 }
 void amg_margo_operation_end(margo_instance_id mid);

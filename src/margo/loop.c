@@ -25,6 +25,8 @@
 enum {
     TRIGGER_BATCH = 64, /* callbacks at a time, then others get their turn */
     ENDING_MS = 1,      /* between two looks whether all has ended */
+    IN_VAIN = 64,       /* rounds, before one loop of two goes away */
+    AWAY_MAX_MS = 5,
     NS_PER_S = 1000000000,
 };
 
@@ -149,21 +151,49 @@ static bool spins_on(const struct amg_margo_rounds *rounds)
     return rounds->spin_until_ns != 0 && amg_clock_ns() < rounds->spin_until_ns;
 }
 
+/* With the mutex held: leaves the stream to others for so long, or until it is
+ * kicked. */
+static void away_locked(margo_instance_id mid, unsigned time_ms)
+{
+    struct timespec moment;
+
+    clock_gettime(CLOCK_REALTIME, &moment);
+    moment.tv_nsec += (long)time_ms * AMG_NS_PER_MS;
+    if (moment.tv_nsec >= NS_PER_S) {
+        moment.tv_sec++;
+        moment.tv_nsec -= NS_PER_S;
+    }
+    (void)ABT_cond_timedwait(cond_of(mid), mutex_of(mid), &moment);
+}
+
 /* Others run the pool as well, and the stream is about to end: lets it, and
  * goes on in another one. A moment later, since it comes to where it is ready.
  */
 static void stream_leave(margo_instance_id mid)
 {
-    struct timespec moment;
-
-    clock_gettime(CLOCK_REALTIME, &moment);
-    moment.tv_nsec += AMG_NS_PER_MS;
-    if (moment.tv_nsec >= NS_PER_S) {
-        moment.tv_sec++;
-        moment.tv_nsec -= NS_PER_S;
-    }
     ABT_mutex_lock(mutex_of(mid));
-    (void)ABT_cond_timedwait(cond_of(mid), mutex_of(mid), &moment);
+    away_locked(mid, 1);
+    ABT_mutex_unlock(mutex_of(mid));
+}
+
+/* The loop of another instance is in the pool, and neither has anything to do:
+ * one of both has to go away, or they would yield to each other for ever. Calls
+ * that are made here end that, requests wait so long: first 1 ms, then 5 ms. */
+static void go_away(margo_instance_id mid, struct amg_margo_rounds *rounds)
+{
+    unsigned bound_ms = sleep_ms(mid);
+
+    rounds->away_ms = rounds->away_ms == 0 || rounds->away_ms * 2 > AWAY_MAX_MS
+                          ? (rounds->away_ms == 0 ? 1 : AWAY_MAX_MS)
+                          : rounds->away_ms * 2;
+    if (bound_ms > rounds->away_ms)
+        bound_ms = rounds->away_ms;
+    ABT_mutex_lock(mutex_of(mid));
+    atomic_store_explicit(&mid->loop.is_gated, true, memory_order_seq_cst);
+    if (bound_ms > 0 &&
+        atomic_load_explicit(&mid->operations, memory_order_seq_cst) == 0)
+        away_locked(mid, bound_ms);
+    atomic_store_explicit(&mid->loop.is_gated, false, memory_order_relaxed);
     ABT_mutex_unlock(mutex_of(mid));
 }
 
@@ -206,15 +236,29 @@ static void timers_look(margo_instance_id mid)
 void amg_margo_loop_round(
     margo_instance_id mid, struct amg_margo_rounds *rounds)
 {
-    if (look(mid, rounds) == HG_SUCCESS)
+    rounds->in_vain++;
+    if (look(mid, rounds) == HG_SUCCESS) {
+        rounds->in_vain = 0;
+        rounds->away_ms = 0;
         spin_on(mid, rounds);
+    }
     while (trigger(mid, rounds))
         if (amg_margo_runtime_ready() > 0)
             break;
     timers_look(mid);
 }
 
-void amg_margo_loop_give_way(margo_instance_id mid)
+/* Is there nothing to be done, beside another loop that looks? */
+static bool is_idle_in_company(
+    margo_instance_id mid, struct amg_margo_rounds *rounds)
+{
+    return rounds->in_vain >= IN_VAIN && !spins_on(rounds) &&
+           atomic_load_explicit(&mid->operations, memory_order_relaxed) == 0 &&
+           amg_margo_company_has(&rounds->company);
+}
+
+void amg_margo_loop_give_way(
+    margo_instance_id mid, struct amg_margo_rounds *rounds)
 {
     bool is_moving =
         atomic_load_explicit(&mid->loop.is_moving, memory_order_relaxed);
@@ -222,8 +266,14 @@ void amg_margo_loop_give_way(margo_instance_id mid)
     if (is_moving)
         atomic_store_explicit(
             &mid->loop.is_moving, false, memory_order_relaxed);
-    if (is_moving || amg_margo_runtime_ready() > 0)
+    if (is_moving)
         ABT_thread_yield();
+    else if (amg_margo_runtime_ready() > 0) {
+        if (is_idle_in_company(mid, rounds))
+            go_away(mid, rounds);
+        else
+            ABT_thread_yield();
+    }
     if (amg_margo_runtime_must_leave())
         stream_leave(mid);
     if (atomic_load_explicit(&mid->loop.is_when_needed, memory_order_relaxed) &&
@@ -246,11 +296,13 @@ static void loop_main(void *arg)
     margo_instance_id mid = arg;
     struct amg_margo_rounds rounds = {.counts = &mid->loop.counts};
 
+    amg_margo_company_enter(&rounds.company);
     while (!is_over(mid)) {
-        amg_margo_deputy_watch(mid);
+        amg_margo_deputy_watch(mid, &rounds);
         amg_margo_loop_round(mid, &rounds);
-        amg_margo_loop_give_way(mid);
+        amg_margo_loop_give_way(mid, &rounds);
     }
+    amg_margo_company_leave(&rounds.company);
     amg_margo_ending_drained(mid);
 }
 

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "margo.h"
+#include "margo/company.h"
 
 /* How often a loop did what. Written by it alone; lone values, relaxed. */
 struct amg_margo_loop_counts {
@@ -20,6 +21,9 @@ struct amg_margo_rounds {
     struct amg_margo_loop_counts *counts;
     atomic_bool *is_dozing; /* told before and after a sleep; or NULL */
     uint64_t spin_until_ns; /* 0: no sleep is put off */
+    unsigned in_vain;       /* rounds since something came */
+    unsigned away_ms;       /* how long it last went away for others; or 0 */
+    struct amg_margo_company company;
 };
 
 struct amg_margo_loop {
@@ -28,7 +32,8 @@ struct amg_margo_loop {
     atomic_uint timeout_ub_ms;
     atomic_bool is_when_needed; /* sleeps until an operation is in flight */
     atomic_bool is_moving;      /* to another pool: has to yield */
-    /* It sleeps at the gate. Partner of the counter of operations. */
+    /* It sleeps at the gate, or has gone away for a while. Partner of the
+     * counter of operations. */
     atomic_bool is_gated;
     /* Guards `kicks`; the condition tells of more of them. */
     ABT_mutex_memory mutex;
@@ -43,7 +48,8 @@ void amg_margo_loop_round(
 
 /* Between two rounds: others of the stream run, if any is ready; who only makes
  * progress when needed waits for that. */
-void amg_margo_loop_give_way(margo_instance_id mid);
+void amg_margo_loop_give_way(
+    margo_instance_id mid, struct amg_margo_rounds *rounds);
 
 int amg_margo_loop_start(margo_instance_id mid);
 /* Joins it; it ends by itself, see amg_margo_ending_drain(). */

@@ -38,11 +38,16 @@ void amg_doze_end(struct amg_doze *doze)
 unsigned amg_doze_ready(void)
 {
     struct amg_stream *stream = amg_stream_self();
+    bool is_asked = false;
 
     if (stream == NULL)
         return 0;
+    /* The scheduler has something to look at, such as main() that came home. */
+    is_asked = (atomic_load_explicit(&stream->asked, memory_order_acquire) &
+                   ~(unsigned)AMG_STREAM_TO_JOIN) != 0;
     return (unsigned)amg_sched_size(
-        atomic_load_explicit(&stream->sched, memory_order_relaxed));
+               atomic_load_explicit(&stream->sched, memory_order_relaxed)) +
+           (is_asked ? 1u : 0u);
 }
 
 bool amg_doze_must_leave(void)

@@ -23,8 +23,9 @@ bool amg_doze_begin(struct amg_doze *doze);
  * are under way. */
 void amg_doze_end(struct amg_doze *doze);
 
-/* How many threads other than the caller are ready in the pools of its stream;
- * no lock. 0 for who is no user-level thread. */
+/* How many threads other than the caller are ready in the pools of its stream,
+ * and one more when its scheduler has something to look at; no lock. 0 for who
+ * is no user-level thread. */
 unsigned amg_doze_ready(void);
 
 /* Is the stream of the caller asked to end, and does another one run its pool?

@@ -183,15 +183,16 @@ static void go_away(margo_instance_id mid, struct amg_margo_rounds *rounds)
 {
     unsigned bound_ms = sleep_ms(mid);
 
-    rounds->away_ms = rounds->away_ms == 0 || rounds->away_ms * 2 > AWAY_MAX_MS
-                          ? (rounds->away_ms == 0 ? 1 : AWAY_MAX_MS)
-                          : rounds->away_ms * 2;
+    if (bound_ms == 0) {
+        ABT_thread_yield();
+        return;
+    }
+    rounds->away_ms = rounds->away_ms == 0 ? 1 : AWAY_MAX_MS;
     if (bound_ms > rounds->away_ms)
         bound_ms = rounds->away_ms;
     ABT_mutex_lock(mutex_of(mid));
     atomic_store_explicit(&mid->loop.is_gated, true, memory_order_seq_cst);
-    if (bound_ms > 0 &&
-        atomic_load_explicit(&mid->operations, memory_order_seq_cst) == 0)
+    if (atomic_load_explicit(&mid->operations, memory_order_seq_cst) == 0)
         away_locked(mid, bound_ms);
     atomic_store_explicit(&mid->loop.is_gated, false, memory_order_relaxed);
     ABT_mutex_unlock(mutex_of(mid));

@@ -12,6 +12,7 @@
 enum {
     POLL_MAX = 16,
     DRAIN = 200, /* polls of each side */
+    CREDITS = 4, /* of each side at the other */
 };
 
 /* One operation; on the list of those that have not completed. */
@@ -27,7 +28,9 @@ struct job {
 
 struct ofi_side ofi_sides[OFI_SIDES];
 static struct amg_list jobs;
-static bool was_dropped; /* a request that wanted an answer */
+/* Requests that wanted an answer and got none. Each keeps its credit: it is the
+ * caller of a driver who has to answer. */
+static unsigned drop_count;
 static unsigned good_count;
 static const struct amg_transport *const driver = &amg_ofi_transport;
 
@@ -183,7 +186,7 @@ void ofi_release(struct ofi_side *side, bool answers)
         if (answers)
             arrival_answer(side, arrival);
         else if (!arrival->is_one_way)
-            was_dropped = true;
+            drop_count++;
         driver->msg.release(side->eps[0], arrival);
     }
 }
@@ -230,7 +233,7 @@ static void side_open(struct ofi_side *side, uint16_t port)
         .protocol = "tcp",
         .is_listening = true,
         .message_len = OFI_MESSAGE,
-        .credits = 4,
+        .credits = CREDITS,
         .max_contexts = OFI_CONTEXTS,
     };
 
@@ -270,7 +273,7 @@ static void good_ask(void)
 void ofi_open(void)
 {
     amg_list_init(&jobs);
-    was_dropped = false;
+    drop_count = 0;
     ofi_fake.full = 0;
     ofi_fake.holds = false;
     for (unsigned i = 0; i < OFI_SIDES; i++)
@@ -318,12 +321,13 @@ void ofi_close(void)
     ofi_fake.full = 0;
     ofi_fake.holds = false;
     good_wait();
-    FUZZ_CHECK(good_count == 0 || was_dropped);
+    FUZZ_CHECK(good_count == 0 || drop_count > 0);
     ofi_cancel();
     for (side = ofi_sides; side < ofi_sides + OFI_SIDES; side++)
         ofi_poll(side, 2);
     FUZZ_CHECK(good_count == 0);
-    good_ask();
+    if (drop_count < CREDITS)
+        good_ask();
     for (side = ofi_sides; side < ofi_sides + OFI_SIDES; side++) {
         ofi_release(side, false);
         memory_take_back(side);

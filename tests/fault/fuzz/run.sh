@@ -54,9 +54,14 @@ run() {
     local dir=$1 name=$2 corpus=$3 length=$4
     local program=$dir/tests/fault/fuzz/fuzz_$name seconds=$short_seconds
     [ -x "$program" ] || skip "$program was not built"
-    [ "$length" = short ] || seconds=${AMALGAM_FUZZ_SECONDS:-60}
+    # A short run goes the same way each time: what is new is for the long one.
+    local seed=1
+    [ "$length" = short ] || {
+        seconds=${AMALGAM_FUZZ_SECONDS:-60}
+        seed=0 # another one each time
+    }
     mkdir -p "$dir/found/$name" "$dir/failed"
-    "$program" -max_total_time="$seconds" -timeout="$input_seconds" \
+    "$program" -seed="$seed" -max_total_time="$seconds" -timeout="$input_seconds" \
         -rss_limit_mb="$memory_mib" -print_final_stats=1 -verbosity=1 \
         -artifact_prefix="$dir/failed/$name-" \
         "$dir/found/$name" "$corpus" 2>&1 | tail -n 60

@@ -366,22 +366,26 @@ static bool peer_go_locked(struct amg_shm_peer *peer)
     return requests_go_locked(peer) && is_free;
 }
 
-/* Credits that no message took along. */
+/* Credits that no message took along. Nobody else may have a share of the peer,
+ * and looking for room reaps those that are done with. */
 static void owed_go_locked(struct amg_shm_domain *domain)
 {
     struct amg_flow_peer *owed = NULL;
+    bool has_room = true;
 
-    while ((owed = amg_flow_next_owing(&domain->flow)) != NULL) {
+    while (has_room && (owed = amg_flow_next_owing(&domain->flow)) != NULL) {
         struct amg_shm_peer *peer =
             AMG_OBJECT(owed, struct amg_shm_peer, calls);
         const struct amg_shm_note note = {
             .kind = AMG_SHM_CREDIT, .target_context = peer->context};
 
-        if (amg_shm_send_word_locked(peer, &note, NULL, 0) != HG_NOMEM)
-            continue;
-        amg_flow_owe_again(
-            &domain->flow, owed, amg_flow_take_owed(owed, UINT16_MAX));
-        return;
+        peer->shares++;
+        if (amg_shm_send_word_locked(peer, &note, NULL, 0) == HG_NOMEM) {
+            has_room = false;
+            amg_flow_owe_again(
+                &domain->flow, owed, amg_flow_take_owed(owed, UINT16_MAX));
+        }
+        amg_shm_peer_drop_locked(peer);
     }
 }
 

@@ -54,10 +54,17 @@ void amg_context_run(struct amg_cq_entry *entry)
     amg_role.is_serving = was_serving;
 }
 
+void amg_context_ring(hg_context_t *context)
+{
+    /* First this: who waits notes the epoch before it looks. */
+    atomic_fetch_add_explicit(&context->ran, 1u, memory_order_release);
+    amg_cq_wake_callers(&context->cq);
+}
+
 void amg_context_run_by_ours(hg_context_t *context, struct amg_cq_entry *entry)
 {
     amg_context_run(entry);
-    amg_progress_ring(context);
+    amg_context_ring(context);
 }
 
 bool amg_context_is_ready(const hg_context_t *context)

@@ -144,6 +144,11 @@ struct amg_cq_entry *amg_context_take_due(hg_context_t *context);
 /* Runs one, for whom it is. */
 void amg_context_run(struct amg_cq_entry *entry);
 
+/* Ends the wait of whoever is in amg_progress_wait(), also the one that it is
+ * about to begin, which then says HG_SUCCESS: the program has something else to
+ * do. By any thread. */
+void amg_context_ring(hg_context_t *context);
+
 /* By a thread of ours; who waits in HG_Progress() looks whether that was what
  * it waited for. */
 void amg_context_run_by_ours(hg_context_t *context, struct amg_cq_entry *entry);

@@ -48,11 +48,6 @@ void amg_progress_step_all(struct amg_list *done);
  * HG_TIMEOUT when `timeout_ms` have passed. */
 hg_return_t amg_progress_wait(hg_context_t *context, unsigned timeout_ms);
 
-/* Ends the wait of whoever is in amg_progress_wait(), also the one that it is
- * about to begin, which then says HG_SUCCESS: the program has something else to
- * do. By any thread. */
-void amg_progress_ring(hg_context_t *context);
-
 /* At which pace the calling thread waits in a class, for what descriptors tell
  * of; one of the program's, or one that runs a handler. */
 struct amg_pace amg_progress_pace(const hg_class_t *cls, uint64_t spin_ns);

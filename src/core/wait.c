@@ -310,13 +310,6 @@ hg_return_t amg_progress_wait(hg_context_t *context, unsigned timeout_ms)
     return timeout_ms == 0 ? HG_TIMEOUT : waiter_wait(context, timeout_ms);
 }
 
-void amg_progress_ring(hg_context_t *context)
-{
-    /* First this: who waits notes the epoch before it looks. */
-    atomic_fetch_add_explicit(&context->ran, 1u, memory_order_release);
-    amg_cq_wake_callers(&context->cq);
-}
-
 /* By the owner of progress for a moment: nothing is due, and the event loop
  * will be told of all that comes. */
 static bool loop_arm(hg_context_t *context)

@@ -15,7 +15,7 @@
 #include "margo/deputy.h"
 
 #include "base/clock.h"
-#include "core/progress.h"
+#include "core/context.h"
 #include "margo/instance.h"
 #include "margo/runtime.h"
 
@@ -68,7 +68,7 @@ static void watcher_relieve(margo_instance_id mid)
     if (atomic_load_explicit(&deputy->is_relieved, memory_order_relaxed) &&
         atomic_exchange_explicit(
             &deputy->is_relieved, false, memory_order_relaxed))
-        amg_progress_ring(mid->hg_context);
+        amg_context_ring(mid->hg_context);
 }
 
 static void deputy_main(void *arg)
@@ -77,11 +77,9 @@ static void deputy_main(void *arg)
     struct amg_margo_deputy *deputy = &mid->deputy;
     struct amg_margo_rounds rounds = {
         .counts = &deputy->counts, .is_dozing = &deputy->is_dozing};
-    unsigned made = 0;
 
     amg_margo_company_enter(&rounds.company);
     while (round_begin(mid)) {
-        atomic_store_explicit(&deputy->rounds, ++made, memory_order_release);
         watcher_relieve(mid);
         amg_margo_loop_round(mid, &rounds);
         round_end(deputy);
@@ -149,19 +147,19 @@ static void watcher_park(struct amg_margo_deputy *deputy)
     atomic_store_explicit(&deputy->is_parked, false, memory_order_relaxed);
 }
 
-/* Has the deputy, or did it sleep, since it had made `seen` rounds? */
-static bool is_relieved_by(const struct amg_margo_deputy *deputy, unsigned seen)
+/* How often it has looked; each round looks. */
+static uint64_t looks_of(const struct amg_margo_deputy *deputy)
 {
-    return is_dozing(deputy) ||
-           atomic_load_explicit(&deputy->rounds, memory_order_acquire) != seen;
+    return atomic_load_explicit(
+        &deputy->counts.progress_calls, memory_order_acquire);
 }
 
 void amg_margo_deputy_watch(
     margo_instance_id mid, struct amg_margo_rounds *rounds)
 {
     struct amg_margo_deputy *deputy = &mid->deputy;
-    unsigned seen = 0;
-    unsigned looks = 0;
+    uint64_t seen = 0;
+    unsigned dozes = 0;
 
     /* It still stands in. */
     if (!is_there(deputy) ||
@@ -175,15 +173,16 @@ void amg_margo_deputy_watch(
         unsigned word =
             atomic_load_explicit(&deputy->word, memory_order_acquire);
 
-        seen = atomic_load_explicit(&deputy->rounds, memory_order_acquire);
-        looks = is_dozing(deputy) ? looks + 1 : 0;
-        if (looks > DOZE_LOOKS)
+        seen = looks_of(deputy);
+        dozes = is_dozing(deputy) ? dozes + 1 : 0;
+        if (dozes > DOZE_LOOKS)
             watcher_park(deputy);
         else
             amg_margo_runtime_nap(
                 &deputy->word, word, amg_clock_deadline_ns(WATCH_MS));
         amg_margo_loop_give_way(mid, rounds);
-    } while (is_there(deputy) && is_relieved_by(deputy, seen));
+    } while (
+        is_there(deputy) && (is_dozing(deputy) || looks_of(deputy) != seen));
     if (is_there(deputy))
         atomic_store_explicit(&deputy->is_relieved, true, memory_order_relaxed);
 }

@@ -13,7 +13,6 @@ struct amg_margo_deputy {
     atomic_bool is_there; /* false for good when it has ended */
     atomic_bool is_busy;  /* may touch the context */
     atomic_bool is_dismissed; /* the loop has come to its pool */
-    atomic_uint rounds;       /* written by the deputy alone */
     atomic_bool is_dozing;    /* asleep, and any news ends that */
     /* The watcher's: it makes progress itself; it sleeps until the deputy wakes
      * it, by the word. */

@@ -16,7 +16,7 @@
 
 #include "base/assert.h"
 #include "base/clock.h"
-#include "core/progress.h"
+#include "core/context.h"
 #include "margo/deputy.h"
 #include "margo/instance.h"
 #include "margo/runtime.h"
@@ -204,13 +204,12 @@ static hg_return_t look(margo_instance_id mid, struct amg_margo_rounds *rounds)
     hg_return_t rc = HG_SUCCESS;
     unsigned timeout_ms = 0;
 
-    if (amg_margo_runtime_ready() > 0)
-        return progress(mid, rounds, 0);
     /* What is there already needs no announcement. */
     rc = progress(mid, rounds, 0);
-    if (rc == HG_SUCCESS || spins_on(rounds))
+    if (rc == HG_SUCCESS || amg_margo_runtime_ready() > 0 || spins_on(rounds) ||
+        amg_margo_runtime_must_leave())
         return rc;
-    timeout_ms = amg_margo_runtime_must_leave() ? 0 : sleep_ms(mid);
+    timeout_ms = sleep_ms(mid);
     return timeout_ms == 0 ? rc : progress(mid, rounds, timeout_ms);
 }
 
@@ -253,7 +252,8 @@ void amg_margo_loop_round(
 static bool is_idle_in_company(
     margo_instance_id mid, struct amg_margo_rounds *rounds)
 {
-    return rounds->in_vain >= IN_VAIN && !spins_on(rounds) &&
+    return rounds->in_vain >= IN_VAIN && amg_margo_runtime_ready() > 0 &&
+           !spins_on(rounds) &&
            atomic_load_explicit(&mid->operations, memory_order_relaxed) == 0 &&
            amg_margo_company_has(&rounds->company);
 }
@@ -264,16 +264,14 @@ void amg_margo_loop_give_way(
     bool is_moving =
         atomic_load_explicit(&mid->loop.is_moving, memory_order_relaxed);
 
-    if (is_moving)
+    if (is_moving) {
         atomic_store_explicit(
             &mid->loop.is_moving, false, memory_order_relaxed);
-    if (is_moving)
         ABT_thread_yield();
-    else if (amg_margo_runtime_ready() > 0) {
-        if (is_idle_in_company(mid, rounds))
-            go_away(mid, rounds);
-        else
-            ABT_thread_yield();
+    } else if (is_idle_in_company(mid, rounds)) {
+        go_away(mid, rounds);
+    } else if (amg_margo_runtime_ready() > 0) {
+        ABT_thread_yield();
     }
     if (amg_margo_runtime_must_leave())
         stream_leave(mid);
@@ -342,7 +340,7 @@ void amg_margo_loop_kick(margo_instance_id mid)
         ABT_mutex_unlock(mutex_of(mid));
     }
     amg_margo_deputy_wake_watcher(mid);
-    amg_progress_ring(mid->hg_context);
+    amg_context_ring(mid->hg_context);
 }
 
 int margo_set_progress_timeout_ub_msec(margo_instance_id mid, unsigned timeout)

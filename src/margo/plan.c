@@ -34,6 +34,19 @@ int amg_margo_plan_find_stream(
     return -1;
 }
 
+void amg_margo_plan_tell_missing(const struct amg_margo_log *log,
+    const char *path, const struct amg_margo_pool_ref *ref, unsigned count)
+{
+    if (ref->name != NULL)
+        amg_margo_log_write(log, MARGO_LOG_ERROR,
+            "configuration: %s names the pool '%.60s', which does not exist",
+            path, ref->name);
+    else
+        amg_margo_log_write(log, MARGO_LOG_ERROR,
+            "configuration: %s is the pool %d; there are %u, from 0 on", path,
+            ref->index, count);
+}
+
 int amg_margo_plan_resolve(const struct amg_margo_log *log, const char *path,
     const struct amg_margo_plan *plan, const struct amg_margo_pool_ref *ref)
 {
@@ -43,14 +56,7 @@ int amg_margo_plan_resolve(const struct amg_margo_log *log, const char *path,
         index = amg_margo_plan_find_pool(plan, ref->name);
     if (index >= 0 && index < (int)plan->pool_count)
         return index;
-    if (ref->name != NULL)
-        amg_margo_log_write(log, MARGO_LOG_ERROR,
-            "configuration: %s names the pool '%.60s', which does not exist",
-            path, ref->name);
-    else
-        amg_margo_log_write(log, MARGO_LOG_ERROR,
-            "configuration: %s is the pool %d; there are %u, from 0 on", path,
-            index, plan->pool_count);
+    amg_margo_plan_tell_missing(log, path, ref, plan->pool_count);
     return -1;
 }
 

@@ -33,6 +33,10 @@ bool amg_margo_plan_add_pool(const struct amg_margo_log *log,
 bool amg_margo_plan_add_stream(const struct amg_margo_log *log,
     struct amg_margo_plan *plan, const char *name, const char *pool);
 
+/* Says that a reference leads to none of so many pools. */
+void amg_margo_plan_tell_missing(const struct amg_margo_log *log,
+    const char *path, const struct amg_margo_pool_ref *ref, unsigned count);
+
 /* The index of what is called so; -1: there is none. */
 int amg_margo_plan_find_pool(
     const struct amg_margo_plan *plan, const char *name);

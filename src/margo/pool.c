@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "margo/abt_error.h"
 #include "margo/kinds.h"
+#include "margo/plan.h"
 
 static ABT_pool_access access_abt(int access)
 {
@@ -163,13 +164,6 @@ struct amg_margo_pool *amg_margo_pool_resolve_locked(
 
     if (item != NULL)
         return (struct amg_margo_pool *)(void *)item;
-    if (ref->name != NULL)
-        amg_margo_log_write(log, MARGO_LOG_ERROR,
-            "configuration: %s names the pool '%.60s', which does not exist",
-            path, ref->name);
-    else
-        amg_margo_log_write(log, MARGO_LOG_ERROR,
-            "configuration: %s is the pool %d; there are %u, from 0 on", path,
-            ref->index, set->pools.count);
+    amg_margo_plan_tell_missing(log, path, ref, set->pools.count);
     return NULL;
 }

@@ -2,14 +2,14 @@
 /* What the loop asks of our own runtime: a push into a pool of its stream ends
  * its sleep. */
 #include "base/futex.h"
-#include "core/progress.h"
+#include "core/context.h"
 #include "margo/runtime.h"
 #include "mercury.h"
 #include "ult/doze.h"
 
 static void context_ring(void *arg)
 {
-    amg_progress_ring(arg);
+    amg_context_ring(arg);
 }
 
 unsigned amg_margo_runtime_ready(void)

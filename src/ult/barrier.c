@@ -1,29 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Barriers: who comes waits until as many have come as it is for. */
-#include <stdint.h>
-
 #include "abt.h"
 #include "base/assert.h"
 #include "base/mem.h"
-#include "ult/waiters.h"
+#include "ult/meeting.h"
 
-/* What ABT_barrier points to; its creator's until it is freed. The lock guards
- * all. Those who wait do not touch it when they were unparked. */
-struct barrier {
-    struct amg_lock lock;
-    uint32_t cap;   /* how many meet */
-    uint32_t count; /* how many have come */
-    struct amg_list waiters;
-};
-
-static struct barrier *barrier_of(ABT_barrier barrier)
+/* What ABT_barrier points to; its creator's until it is freed. */
+static struct amg_meeting *barrier_of(ABT_barrier barrier)
 {
-    return (struct barrier *)(void *)barrier;
+    return (struct amg_meeting *)(void *)barrier;
 }
 
 int ABT_barrier_create(uint32_t num_waiters, ABT_barrier *newbarrier)
 {
-    struct barrier *self = NULL;
+    struct amg_meeting *self = NULL;
 
     if (!AMG_CONTRACT(num_waiters > 0 && newbarrier != NULL))
         return ABT_ERR_INV_ARG;
@@ -37,7 +27,7 @@ int ABT_barrier_create(uint32_t num_waiters, ABT_barrier *newbarrier)
 
 int ABT_barrier_reinit(ABT_barrier barrier, uint32_t num_waiters)
 {
-    struct barrier *self = barrier_of(barrier);
+    struct amg_meeting *self = barrier_of(barrier);
     bool is_empty = false;
 
     if (!AMG_CONTRACT(self != NULL))
@@ -54,19 +44,14 @@ int ABT_barrier_reinit(ABT_barrier barrier, uint32_t num_waiters)
 
 int ABT_barrier_free(ABT_barrier *barrier)
 {
-    struct barrier *old = NULL;
-    bool is_empty = false;
+    struct amg_meeting *old = NULL;
 
     if (!AMG_CONTRACT(barrier != NULL))
         return ABT_ERR_INV_ARG;
     old = barrier_of(*barrier);
     if (!AMG_CONTRACT(old != NULL))
         return ABT_ERR_INV_BARRIER;
-    /* The lock also waits for the last one that came to leave. */
-    amg_lock_take(&old->lock);
-    is_empty = old->count == 0;
-    amg_lock_give(&old->lock);
-    if (!AMG_CONTRACT(is_empty))
+    if (!AMG_CONTRACT(amg_meeting_is_empty(old)))
         return ABT_ERR_BARRIER;
     amg_mem_free(old);
     *barrier = ABT_BARRIER_NULL;
@@ -75,29 +60,19 @@ int ABT_barrier_free(ABT_barrier *barrier)
 
 int ABT_barrier_wait(ABT_barrier barrier)
 {
-    struct barrier *self = barrier_of(barrier);
-    struct amg_waiters_taken taken;
+    struct amg_meeting *self = barrier_of(barrier);
 
     if (!AMG_CONTRACT(self != NULL))
         return ABT_ERR_INV_BARRIER;
     if (!AMG_CONTRACT(!amg_waiters_caller_is_task()))
         return ABT_ERR_BARRIER;
-    amg_lock_take(&self->lock);
-    if (self->count + 1 < self->cap) {
-        self->count++;
-        amg_waiters_wait(&self->waiters, &self->lock);
-        return ABT_SUCCESS;
-    }
-    self->count = 0;
-    taken = amg_waiters_take_all(&self->waiters);
-    amg_lock_give(&self->lock);
-    amg_waiters_wake(taken);
+    amg_meeting_come(self, false);
     return ABT_SUCCESS;
 }
 
 int ABT_barrier_get_num_waiters(ABT_barrier barrier, uint32_t *num_waiters)
 {
-    struct barrier *self = barrier_of(barrier);
+    struct amg_meeting *self = barrier_of(barrier);
 
     if (!AMG_CONTRACT(self != NULL))
         return ABT_ERR_INV_BARRIER;

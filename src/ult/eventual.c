@@ -68,17 +68,13 @@ int ABT_eventual_create(int nbytes, ABT_eventual *neweventual)
 int ABT_eventual_free(ABT_eventual *eventual)
 {
     struct eventual *old = NULL;
-    bool has_waiters = false;
 
     if (!AMG_CONTRACT(eventual != NULL))
         return ABT_ERR_INV_ARG;
     old = eventual_of(*eventual);
     if (!AMG_CONTRACT(old != NULL))
         return ABT_ERR_INV_EVENTUAL;
-    amg_lock_take(&old->lock);
-    has_waiters = !amg_waiters_is_empty(&old->waiters);
-    amg_lock_give(&old->lock);
-    if (!AMG_CONTRACT(!has_waiters))
+    if (!AMG_CONTRACT(amg_waiters_have_gone(&old->lock, &old->waiters)))
         return ABT_ERR_EVENTUAL;
     amg_mem_free(old);
     *eventual = ABT_EVENTUAL_NULL;

@@ -57,17 +57,13 @@ int ABT_future_create(uint32_t num_compartments, void (*cb_func)(void **arg),
 int ABT_future_free(ABT_future *future)
 {
     struct future *old = NULL;
-    bool has_waiters = false;
 
     if (!AMG_CONTRACT(future != NULL))
         return ABT_ERR_INV_ARG;
     old = future_of(*future);
     if (!AMG_CONTRACT(old != NULL))
         return ABT_ERR_INV_FUTURE;
-    amg_lock_take(&old->lock);
-    has_waiters = !amg_waiters_is_empty(&old->waiters);
-    amg_lock_give(&old->lock);
-    if (!AMG_CONTRACT(!has_waiters))
+    if (!AMG_CONTRACT(amg_waiters_have_gone(&old->lock, &old->waiters)))
         return ABT_ERR_FUTURE;
     amg_mem_free(old);
     *future = ABT_FUTURE_NULL;

@@ -190,7 +190,14 @@ int ABT_thread_free(ABT_thread *thread)
     return ABT_SUCCESS;
 }
 
-int ABT_thread_join_many(int num_threads, ABT_thread *thread_list)
+static int thread_join(ABT_thread *thread)
+{
+    return ABT_thread_join(*thread);
+}
+
+/* Ends each of them that is one; the first error, after all. */
+static int threads_end(
+    int num_threads, ABT_thread *thread_list, int (*end)(ABT_thread *thread))
 {
     int rc = ABT_SUCCESS;
 
@@ -200,26 +207,19 @@ int ABT_thread_join_many(int num_threads, ABT_thread *thread_list)
         int one = ABT_SUCCESS;
 
         if (thread_list[i] != ABT_THREAD_NULL)
-            one = ABT_thread_join(thread_list[i]);
+            one = end(&thread_list[i]);
         if (rc == ABT_SUCCESS)
             rc = one;
     }
     return rc;
 }
 
+int ABT_thread_join_many(int num_threads, ABT_thread *thread_list)
+{
+    return threads_end(num_threads, thread_list, thread_join);
+}
+
 int ABT_thread_free_many(int num_threads, ABT_thread *thread_list)
 {
-    int rc = ABT_SUCCESS;
-
-    if (thread_list == NULL && num_threads > 0)
-        return ABT_ERR_INV_ARG;
-    for (int i = 0; i < num_threads; i++) {
-        int one = ABT_SUCCESS;
-
-        if (thread_list[i] != ABT_THREAD_NULL)
-            one = ABT_thread_free(&thread_list[i]);
-        if (rc == ABT_SUCCESS)
-            rc = one;
-    }
-    return rc;
+    return threads_end(num_threads, thread_list, ABT_thread_free);
 }

@@ -28,6 +28,19 @@ static inline bool amg_waiters_is_empty(const struct amg_list *list)
     return amg_list_first(list) == NULL;
 }
 
+/* By who is about to free what the lock and the list lie in: nobody waits any
+ * more, and the last one that woke others has left. */
+static inline bool amg_waiters_have_gone(
+    struct amg_lock *lock, const struct amg_list *list)
+{
+    bool is_empty = false;
+
+    amg_lock_take(lock);
+    is_empty = amg_waiters_is_empty(list);
+    amg_lock_give(lock);
+    return is_empty;
+}
+
 static inline void amg_waiters_push(
     struct amg_list *list, struct amg_waiter *waiter)
 {

@@ -1,31 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Barriers between execution streams: who waits keeps its stream from all
  * others, asleep, until every stream has come. */
-#include <stdint.h>
-
 #include "abt.h"
 #include "base/assert.h"
 #include "base/mem.h"
-#include "ult/waiters.h"
+#include "ult/meeting.h"
 
-/* What ABT_xstream_barrier points to; its creator's until it is freed. The lock
- * guards all. */
-struct xstream_barrier {
-    struct amg_lock lock;
-    uint32_t cap;   /* how many meet */
-    uint32_t count; /* how many have come */
-    struct amg_list waiters;
-};
-
-static struct xstream_barrier *barrier_of(ABT_xstream_barrier barrier)
+/* What ABT_xstream_barrier points to; its creator's until it is freed. */
+static struct amg_meeting *barrier_of(ABT_xstream_barrier barrier)
 {
-    return (struct xstream_barrier *)(void *)barrier;
+    return (struct amg_meeting *)(void *)barrier;
 }
 
 int ABT_xstream_barrier_create(
     uint32_t num_waiters, ABT_xstream_barrier *newbarrier)
 {
-    struct xstream_barrier *self = NULL;
+    struct amg_meeting *self = NULL;
 
     if (!AMG_CONTRACT(num_waiters > 0 && newbarrier != NULL))
         return ABT_ERR_INV_ARG;
@@ -39,18 +29,14 @@ int ABT_xstream_barrier_create(
 
 int ABT_xstream_barrier_free(ABT_xstream_barrier *barrier)
 {
-    struct xstream_barrier *old = NULL;
-    bool is_empty = false;
+    struct amg_meeting *old = NULL;
 
     if (!AMG_CONTRACT(barrier != NULL))
         return ABT_ERR_INV_ARG;
     old = barrier_of(*barrier);
     if (!AMG_CONTRACT(old != NULL))
         return ABT_ERR_INV_XSTREAM_BARRIER;
-    amg_lock_take(&old->lock);
-    is_empty = old->count == 0;
-    amg_lock_give(&old->lock);
-    if (!AMG_CONTRACT(is_empty))
+    if (!AMG_CONTRACT(amg_meeting_is_empty(old)))
         return ABT_ERR_XSTREAM_BARRIER;
     amg_mem_free(old);
     *barrier = ABT_XSTREAM_BARRIER_NULL;
@@ -59,24 +45,10 @@ int ABT_xstream_barrier_free(ABT_xstream_barrier *barrier)
 
 int ABT_xstream_barrier_wait(ABT_xstream_barrier barrier)
 {
-    struct xstream_barrier *self = barrier_of(barrier);
-    struct amg_waiters_taken taken;
-    struct amg_waiter waiter;
+    struct amg_meeting *self = barrier_of(barrier);
 
     if (!AMG_CONTRACT(self != NULL))
         return ABT_ERR_INV_XSTREAM_BARRIER;
-    amg_lock_take(&self->lock);
-    if (self->count + 1 < self->cap) {
-        self->count++;
-        amg_waiter_init(&waiter);
-        waiter.ult = NULL; /* the whole OS thread sleeps */
-        amg_waiters_push(&self->waiters, &waiter);
-        amg_park(&waiter, &self->lock);
-        return ABT_SUCCESS;
-    }
-    self->count = 0;
-    taken = amg_waiters_take_all(&self->waiters);
-    amg_lock_give(&self->lock);
-    amg_waiters_wake(taken);
+    amg_meeting_come(self, true);
     return ABT_SUCCESS;
 }

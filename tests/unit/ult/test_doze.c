@@ -14,6 +14,7 @@
 #include "abt.h"
 #include "base/futex.h"
 #include "ult/doze.h"
+#include "unit/ult/begun.h"
 
 enum { PUSHERS = 3, PUSHES = 3000 };
 
@@ -205,18 +206,6 @@ static void test_doze_on_two_streams_of_one_pool_runs_all(void **state)
         assert_int_equal(ABT_xstream_free(&streams[i]), ABT_SUCCESS);
     }
     assert_int_equal(ABT_pool_free(&shared), ABT_SUCCESS);
-}
-
-static int begin(void **state)
-{
-    (void)state;
-    return ABT_init(0, NULL);
-}
-
-static int end(void **state)
-{
-    (void)state;
-    return ABT_finalize();
 }
 
 int main(void)

@@ -14,6 +14,7 @@
 #include "ult/handle.h"
 #include "ult/sched.h"
 #include "ult/upool.h"
+#include "unit/ult/begun.h"
 
 enum { POOLS = 3, ROUNDS = 100 };
 
@@ -282,18 +283,6 @@ static void test_sched_bad_arguments_change_nothing(void **state)
         ABT_sched_get_pools(sched, POOLS, 1, pools), ABT_ERR_INV_ARG);
     assert_int_equal(ABT_sched_get_pools(sched, 1, -1, pools), ABT_ERR_INV_ARG);
     assert_int_equal(ABT_sched_free(&sched), ABT_SUCCESS);
-}
-
-static int begin(void **state)
-{
-    (void)state;
-    return ABT_init(0, NULL);
-}
-
-static int end(void **state)
-{
-    (void)state;
-    return ABT_finalize();
 }
 
 int main(void)

@@ -15,6 +15,7 @@
 #include "abt.h"
 #include "ult/handle.h"
 #include "ult/stream.h"
+#include "unit/ult/begun.h"
 
 enum { FEW = 4, MANY = 200, NO_RANK = 17 };
 
@@ -335,18 +336,6 @@ static void test_stream_bad_calls_change_nothing(void **state)
     assert_int_equal(ABT_info_print_all_xstreams(NULL), ABT_ERR_INV_ARG);
     assert_int_equal(ABT_info_print_all_xstreams(stderr), ABT_SUCCESS);
     assert_int_equal(ABT_xstream_free(&stream), ABT_SUCCESS);
-}
-
-static int begin(void **state)
-{
-    (void)state;
-    return ABT_init(0, NULL);
-}
-
-static int end(void **state)
-{
-    (void)state;
-    return ABT_finalize();
 }
 
 int main(void)

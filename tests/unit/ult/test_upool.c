@@ -14,6 +14,7 @@
 #include "ult/handle.h"
 #include "ult/sleeper.h"
 #include "ult/upool.h"
+#include "unit/ult/begun.h"
 
 enum { FEW = 4, MANY = 64 };
 
@@ -329,18 +330,6 @@ static void test_upool_bad_arguments_change_nothing(void **state)
     assert_int_equal(type, ABT_POOL_CONFIG_DOUBLE);
     assert_true(real == half);
     assert_int_equal(ABT_pool_config_free(&config), ABT_SUCCESS);
-}
-
-static int begin(void **state)
-{
-    (void)state;
-    return ABT_init(0, NULL);
-}
-
-static int end(void **state)
-{
-    (void)state;
-    return ABT_finalize();
 }
 
 int main(void)

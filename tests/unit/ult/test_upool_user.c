@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include "abt.h"
+#include "unit/ult/begun.h"
 
 enum { FEW = 4, MANY = 64 };
 
@@ -174,18 +175,6 @@ static void test_upool_of_the_older_form_is_run(void **state)
     assert_int_equal(
         ABT_pool_create(&def, ABT_POOL_CONFIG_NULL, &pool), ABT_SUCCESS);
     users_pool_run(pool);
-}
-
-static int begin(void **state)
-{
-    (void)state;
-    return ABT_init(0, NULL);
-}
-
-static int end(void **state)
-{
-    (void)state;
-    return ABT_finalize();
 }
 
 int main(void)

@@ -49,7 +49,7 @@ void bulk_sizes_get(const struct pair *pair, struct bulk_sizes *ret_sizes)
     static size_t only;
 
     *ret_sizes = (struct bulk_sizes){sizes, sizeof(sizes) / sizeof(sizes[0])};
-    if (pair->options->is_quick)
+    if (pair->options->is_smoke)
         *ret_sizes = (struct bulk_sizes){
             quick_sizes, sizeof(quick_sizes) / sizeof(quick_sizes[0])};
     if (pair->options->size == NULL || *pair->options->size == 0)

@@ -14,7 +14,7 @@ enum { TEXT_LEN = 512 };
 
 const char *crowd_info(const struct pair *pair)
 {
-    if (pair->is_collective && pair->world_size >= 4)
+    if (pair->is_collective && pair->world->size >= 4)
         return NULL;
     if (strcmp(pair->via, "sm") == 0 || strcmp(pair->via, "shm") == 0 ||
         strcmp(pair->via, "na+sm") == 0)
@@ -31,7 +31,7 @@ static const char *obstacle(const struct pair *pair)
         return NULL;
     if (strcmp(pair->via, "self") == 0)
         return "nobody else can call over self";
-    if (pair->world_size < 4)
+    if (pair->world->size < 4)
         return "over MPI the peers are ranks, and there are none: start it "
                "with -n 4 or more";
     return NULL;
@@ -41,7 +41,7 @@ bool crowd_open(struct crowd *ret_crowd, struct pair *pair)
 {
     const char *info = crowd_info(pair);
     const char *why = obstacle(pair);
-    MPI_Comm comm = info == NULL ? MPI_COMM_WORLD : pair->comm;
+    MPI_Comm comm = info == NULL ? pair->world->comm : pair->comm;
     struct crowd crowd = {.is_of_ranks = info == NULL};
 
     if (why != NULL) {

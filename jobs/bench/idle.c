@@ -15,7 +15,7 @@
 enum {
     REST_MS = 1000,
     IDLE_MS = 3000,
-    IDLE_QUICK_MS = 200,
+    IDLE_SMOKE_MS = 200,
     US_PER_MS = 1000,
     PERCENT = 100,
 };
@@ -90,8 +90,8 @@ static void form_run(
     struct amalgam_progress_options options =
         AMALGAM_PROGRESS_OPTIONS_INITIALIZER;
     struct pair *pair = &served->pair;
-    bool is_quick = pair->options->is_quick;
-    unsigned idle_ms = is_quick ? IDLE_QUICK_MS : IDLE_MS;
+    bool is_smoke = pair->options->is_smoke;
+    unsigned idle_ms = is_smoke ? IDLE_SMOKE_MS : IDLE_MS;
     double share = 0.0;
 
     options.progress = progress;
@@ -99,7 +99,7 @@ static void form_run(
     pair_enter(pair);
     served_meet(served);
     guard_step("waiting for %u ms", idle_ms);
-    form_wait(served, is_quick ? IDLE_QUICK_MS : REST_MS);
+    form_wait(served, is_smoke ? IDLE_SMOKE_MS : REST_MS);
     share = idle_share(served, idle_ms);
     guard_rest();
     pair_leave(pair);

@@ -16,29 +16,37 @@ static const struct bench {
     const char *name;
     void (*run)(struct pair *pair);
     bool is_in_all;
-    bool is_first; /* needs a process in which no class was open yet */
+    enum {
+        BENCH_OF_TWO, /* by the two ranks, with their class open */
+        BENCH_FIRST,  /* the same in a process in which no class was open yet */
+        BENCH_OF_TEAM, /* by all ranks, with no class open */
+    } kind;
     const char *help;
 } benches[] = {
-    {"memory", bench_memory, true, true, "what an idle class takes"},
-    {"latency", bench_latency, true, false,
+    {"memory", bench_memory, true, BENCH_FIRST, "what an idle class takes"},
+    {"latency", bench_latency, true, BENCH_OF_TWO,
         "null calls, 8 B to 64 KiB of input, twice what fits"},
-    {"rate", bench_rate, true, false, "null calls a second, 1 to 64 in flight"},
-    {"bulk", bench_bulk, true, false,
+    {"rate", bench_rate, true, BENCH_OF_TWO,
+        "null calls a second, 1 to 64 in flight"},
+    {"bulk", bench_bulk, true, BENCH_OF_TWO,
         "pulls and pushes of 8 B to 64 MiB, and of blocks"},
-    {"onecore", bench_onecore, true, false,
+    {"onecore", bench_onecore, true, BENCH_OF_TWO,
         "null calls between two ranks on one core"},
-    {"idle", bench_idle, true, false, "what a rank takes of a core that waits"},
-    {"overlap", bench_overlap, true, false,
+    {"idle", bench_idle, true, BENCH_OF_TWO,
+        "what a rank takes of a core that waits"},
+    {"overlap", bench_overlap, true, BENCH_OF_TWO,
         "calls to a rank that computes, and what its progress thread takes"},
-    {"placement", bench_placement, true, true,
+    {"placement", bench_placement, true, BENCH_FIRST,
         "what the library chooses beside what one can ask for"},
-    {"wake", bench_wake, true, false, "null calls to a rank that sleeps"},
-    {"silent", bench_silent, true, false,
+    {"wake", bench_wake, true, BENCH_OF_TWO,
+        "null calls to a rank that sleeps"},
+    {"silent", bench_silent, true, BENCH_OF_TWO,
         "null calls to a rank with many silent peers"},
-    {"margo", bench_margo, false, false,
+    {"margo", bench_margo, false, BENCH_OF_TWO,
         "Margo's calls and transfers beside those of HG"},
-    {"ult", bench_ult, false, false, "user-level threads beside swapcontext()"},
-    {"count", bench_count, false, false,
+    {"ult", bench_ult, false, BENCH_OF_TWO,
+        "user-level threads beside swapcontext()"},
+    {"count", bench_count, false, BENCH_OF_TWO,
         "calls without a clock, to count what they cost"},
 };
 
@@ -51,7 +59,8 @@ static void usage(FILE *stream)
         fprintf(stream, "  %-14s %s\n", benches[i].name, benches[i].help);
     fputs("  all            all of these but margo, ult, count\n\n", stream);
     options_print(stream);
-    fputs("\nRanks beyond two sleep; over MPI they are the peers of silent.\n",
+    fputs("\nRanks beyond two take part in the benchmarks of all ranks, and "
+          "sleep else;\nover MPI they are the peers of silent.\n",
         stream);
 }
 
@@ -91,19 +100,43 @@ static void place_tell(struct pair *pair, const struct place *place)
             "The ranks share cores: expect figures that say little.\n", stderr);
 }
 
+static void kind_run(struct pair *pair, unsigned kind)
+{
+    for (unsigned i = 0; i < BENCH_COUNT; i++) {
+        if (!is_asked(pair->options, &benches[i]) || benches[i].kind != kind)
+            continue;
+        if (kind == BENCH_OF_TEAM)
+            peers_tell_team(pair, i);
+        benches[i].run(pair);
+    }
+}
+
+/* What a rank beyond two does of it. */
+static void team_run(struct pair *pair, unsigned number)
+{
+    benches[number].run(pair);
+}
+
+static bool kind_is_asked(const struct options *options, unsigned kind)
+{
+    for (unsigned i = 0; i < BENCH_COUNT; i++)
+        if (is_asked(options, &benches[i]) && benches[i].kind == kind)
+            return true;
+    return false;
+}
+
 /* The benchmarks asked for, in order: those first that need a fresh process.
  * False when no class can be opened. */
 static bool benches_run(struct pair *pair)
 {
-    for (unsigned i = 0; i < BENCH_COUNT; i++)
-        if (is_asked(pair->options, &benches[i]) && benches[i].is_first)
-            benches[i].run(pair);
-    if (!pair_open(pair, pair->comm, pair->options->transport))
-        return false;
-    for (unsigned i = 0; i < BENCH_COUNT; i++)
-        if (is_asked(pair->options, &benches[i]) && !benches[i].is_first)
-            benches[i].run(pair);
-    pair_close(pair);
+    kind_run(pair, BENCH_FIRST);
+    if (kind_is_asked(pair->options, BENCH_OF_TWO)) {
+        if (!pair_open(pair, pair->comm, pair->options->transport))
+            return false;
+        kind_run(pair, BENCH_OF_TWO);
+        pair_close(pair);
+    }
+    kind_run(pair, BENCH_OF_TEAM);
     return true;
 }
 
@@ -130,18 +163,21 @@ static int two_run(struct pair *pair)
     return rc;
 }
 
-/* By all ranks: the first two measure, the others sleep. */
-static int ranks_run(const struct options *options, int rank, int size)
+/* By all ranks: the first two measure, the others sleep until they are told. */
+static int ranks_run(const struct options *options, const struct world *world)
 {
-    struct pair pair = {.rank = rank, .options = options};
+    struct pair pair = {
+        .rank = world->rank,
+        .options = options,
+        .world = world,
+    };
     int rc = EXIT_SUCCESS;
 
-    guard_init(rank, options->deadline_s);
-    pair.world_size = size;
-    MPI_Comm_split(
-        MPI_COMM_WORLD, rank < 2 ? 0 : MPI_UNDEFINED, rank, &pair.comm);
-    if (rank >= 2)
-        return peers_run(&pair);
+    guard_init(world->rank, options->deadline_s);
+    MPI_Comm_split(world->comm, world->rank < 2 ? 0 : MPI_UNDEFINED,
+        world->rank, &pair.comm);
+    if (world->rank >= 2)
+        return peers_run(&pair, team_run);
     rc = two_run(&pair);
     peers_tell(&pair, PEERS_END);
     MPI_Comm_free(&pair.comm);
@@ -161,7 +197,9 @@ static int wrong_say(const char *wrong, int rank)
 static int command_run(int argc, char **argv, int rank, int size)
 {
     struct options options = {0};
+    struct world world;
     const char *wrong = NULL;
+    int rc = 0;
 
     if (argc == 2 && strcmp(argv[1], "--help") == 0) {
         if (rank == 0)
@@ -172,12 +210,16 @@ static int command_run(int argc, char **argv, int rank, int size)
         return wrong_say(wrong, rank);
     if (!bench_is_known(&options))
         return wrong_say(options.bench, rank);
-    if (size >= 2)
-        return ranks_run(&options, rank, size);
-    fputs("amalgam_bench: measures between 2 ranks, and this is 1: start it "
-          "with -n 2\n",
-        stderr);
-    return 2;
+    if (size < 2) {
+        fputs("amalgam_bench: measures between 2 ranks, and this is 1: start "
+              "it with -n 2\n",
+            stderr);
+        return 2;
+    }
+    world_make(options.is_near, &world);
+    rc = ranks_run(&options, &world);
+    world_free(&world);
+    return rc;
 }
 
 int main(int argc, char **argv)

@@ -177,7 +177,7 @@ static void size_run(struct pair *pair, struct mover *mover, size_t size)
 
 void margo_bulk_run(struct pair *pair, struct mend *mend)
 {
-    unsigned count = pair->options->is_quick ? 1 : SIZES;
+    unsigned count = pair->options->is_smoke ? 1 : SIZES;
     struct like like;
 
     pair_need_room(pair, sizes[count - 1]);

@@ -19,7 +19,7 @@
 #define STACKS_TEXT                                                            \
     "the resident pages of the handler's stack, which the figure leaves out"
 
-enum { HANDLERS = 4000, HANDLERS_QUICK = 64, STACK_PAGES_MAX = 512 };
+enum { HANDLERS = 4000, HANDLERS_SMOKE = 64, STACK_PAGES_MAX = 512 };
 
 /* Rank 1's. */
 struct crowd_row {
@@ -135,7 +135,7 @@ static void row_add(
 void margo_memory_run(struct pair *pair)
 {
     struct crowd_row crowd = {
-        .wanted = pair->options->is_quick ? HANDLERS_QUICK : HANDLERS};
+        .wanted = pair->options->is_smoke ? HANDLERS_SMOKE : HANDLERS};
     struct mend_how how = {.credits = HANDLERS + 1};
     double kib[2] = {0.0, 0.0}; /* what it has grown by, and stacks */
 

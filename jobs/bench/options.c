@@ -13,8 +13,9 @@ enum {
     DEADLINE_LIMIT_S = 3600,
     DEADLINE_S = 60,
     PEERS = 64,
-    QUICK_BATCHES = 2,
-    QUICK_CALLS = 4,
+    RUNS_LIMIT = 100,
+    SMOKE_BATCHES = 2,
+    SMOKE_CALLS = 4,
 };
 
 void options_print(FILE *stream)
@@ -23,12 +24,18 @@ void options_print(FILE *stream)
         "  -t TRANSPORT   for instance mpi+p2p; AMALGAM_TRANSPORT, or the\n"
         "                 library chooses\n"
         "  --json FILE    write the rows there, too\n"
+        "  --csv FILE     the same, as comma-separated values\n"
+        "  --expect FILE  ratios that must hold: exit code 3 if they do not\n"
         "  --size BYTES   only this one, instead of all\n"
         "  -w CALLS       with rate and bulk: only so many in flight, at most "
         "%d\n"
         "  --peers N      with silent and memory: silent peers; %d\n"
         "  --calls N      in a batch; with count: in all\n"
-        "  --quick        looks whether all works; the figures say nothing\n"
+        "  --quick        few batches and sizes\n"
+        "  --smoke        looks whether all works; the figures say nothing\n"
+        "  --near         between two ranks of one node, if there are several\n"
+        "  --runs N       each row is the median of N; 1\n"
+        "  --threads N    with rate: at most so many in each rank\n"
         "  --batches N    at least %d; %d\n"
         "  --deadline S   seconds that one batch may take; %d\n"
         "  --what WHAT    with count: rpc, or raw for the control\n",
@@ -78,6 +85,8 @@ static bool number_option_read(
         {"--batches", DUEL_BATCHES_MIN, BATCHES_LIMIT, &options->batches},
         {"--deadline", 1, DEADLINE_LIMIT_S, &options->deadline_s},
         {"--peers", 1, OPTIONS_PEERS_MAX, &options->peers},
+        {"--runs", 1, RUNS_LIMIT, &options->runs},
+        {"--threads", 1, OPTIONS_THREADS_MAX, &options->threads},
         {"-w", 1, OPTIONS_WINDOW_MAX, &options->window},
     };
 
@@ -98,6 +107,10 @@ static bool option_read(
         options->transport = value;
     else if (strcmp(name, "--json") == 0)
         options->json = value;
+    else if (strcmp(name, "--csv") == 0)
+        options->csv = value;
+    else if (strcmp(name, "--expect") == 0)
+        options->expect = value;
     else if (strcmp(name, "--size") == 0)
         return size_read(value, options);
     else if (strcmp(name, "--what") == 0)
@@ -108,14 +121,14 @@ static bool option_read(
 }
 
 /* Few of everything, where nothing else was asked for. */
-static void quick_set(struct options *options)
+static void smoke_set(struct options *options)
 {
-    if (!options->is_quick)
+    if (!options->is_smoke)
         return;
     if (options->batches == 0)
-        options->batches = QUICK_BATCHES;
+        options->batches = SMOKE_BATCHES;
     if (options->calls == 0)
-        options->calls = QUICK_CALLS;
+        options->calls = SMOKE_CALLS;
 }
 
 bool options_read(
@@ -135,15 +148,19 @@ bool options_read(
             if (options->bench != NULL)
                 return false;
             options->bench = argv[i];
+        } else if (strcmp(argv[i], "--smoke") == 0) {
+            options->is_smoke = true;
         } else if (strcmp(argv[i], "--quick") == 0) {
             options->is_quick = true;
+        } else if (strcmp(argv[i], "--near") == 0) {
+            options->is_near = true;
         } else if (option_read(options, argv[i], argv[i + 1])) {
             i++;
         } else {
             return false;
         }
     }
-    quick_set(options);
+    smoke_set(options);
     if (options->bench == NULL)
         *ret_wrong = "no benchmark is named";
     return options->bench != NULL;

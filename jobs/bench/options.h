@@ -10,21 +10,28 @@ enum {
     OPTIONS_SIZE_MAX = 256 * 1024 * 1024, /* so much as still fits */
     OPTIONS_WINDOW_MAX = 64,
     OPTIONS_PEERS_MAX = 512,
+    OPTIONS_THREADS_MAX = 64,
 };
 
 /* Zeros and NULL take the defaults. */
 struct options {
     const char *bench;
     const char *transport;
-    const char *json;
+    const char *json; /* files to write; NULL: none */
+    const char *csv;
+    const char *expect; /* file of ratios that must hold; NULL: none */
     const char *what;
     const unsigned *size; /* only this size; NULL: all of the benchmark */
     unsigned window;      /* only this one; 0: all of the benchmark */
     unsigned peers;       /* of `silent` and `memory` */
     unsigned batches;     /* alternations of measurement and control */
     unsigned calls;       /* of each of the two in a batch; count: in all */
-    bool is_quick;        /* only whether it works: few calls, no large ones */
-    unsigned deadline_s;  /* for one batch, or one step of the set-up */
+    unsigned runs;        /* of each row, its median counts; 0: one */
+    unsigned threads;     /* of each rank, with rate; 0: as the cores allow */
+    bool is_smoke;        /* only whether it works: few calls, no large ones */
+    bool is_quick;       /* few batches and sizes: figures that say something */
+    bool is_near;        /* between two ranks of one node */
+    unsigned deadline_s; /* for one batch, or one step of the set-up */
 };
 
 /* False when a word is none of ours: it is returned in `ret_wrong`. */

@@ -16,7 +16,7 @@ enum {
     CALLS_NAPPING = 40, /* each may last as long as a nap, 5 ms */
     SLICE_US = 1000,
     IDLE_US = 1000000,
-    IDLE_QUICK_US = 10000,
+    IDLE_SMOKE_US = 10000,
     UNITS = 300,
 };
 
@@ -98,7 +98,7 @@ static double work_batch(
 
     pair_enter(pair);
     served_meet(served);
-    pause_us(pair->options->is_quick ? IDLE_QUICK_US : IDLE_US);
+    pause_us(pair->options->is_smoke ? IDLE_SMOKE_US : IDLE_US);
     start_us = before_us = duel_now_us();
     for (unsigned i = 0; i < duel->calls; i++) {
         work_unit();

@@ -315,7 +315,7 @@ void pair_copy(const struct pair *pair, struct pair *ret_pair)
         .rank = pair->rank,
         .options = pair->options,
         .comm = pair->comm,
-        .world_size = pair->world_size,
+        .world = pair->world,
         .is_one_machine = pair->is_one_machine,
         .pin = pair->pin,
     };

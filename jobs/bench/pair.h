@@ -12,6 +12,7 @@
 #include "mercury.h"
 #include "options.h"
 #include "rows.h"
+#include "world.h"
 
 struct fabric;
 struct pin;
@@ -24,13 +25,13 @@ enum { PAIR_NAME_CAP = 32, PAIR_TURN_MAX = 64 };
 struct pair {
     int rank;
     const struct options *options;
-    MPI_Comm comm; /* the two ranks; NULL for others */
-    int world_size;
-    char cores[32];          /* where they run, in words */
-    const struct pin *pin;   /* of this rank */
-    bool is_one_machine;     /* both of them */
-    const char *transport;   /* as the rows name it */
-    char via[PAIR_NAME_CAP]; /* what carried a call from one to the other */
+    MPI_Comm comm; /* the two ranks, NULL for others; of a team all */
+    const struct world *world; /* all ranks */
+    char cores[32];            /* where they run, in words */
+    const struct pin *pin;     /* of this rank */
+    bool is_one_machine;       /* both of them */
+    const char *transport;     /* as the rows name it */
+    char via[PAIR_NAME_CAP];   /* what carried a call from one to the other */
     hg_class_t *cls;
     struct mapped mapped; /* files that were mapped for it */
     bool is_collective;   /* the class ends together with all its ranks */

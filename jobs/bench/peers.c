@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The ranks beyond two: silent peers, asleep until they are told.
+/* The ranks beyond two: asleep until they are told to be silent peers, or to
+ * take part.
  *
  * MPI cannot sleep until a message comes, so they look for one a few times a
  * second: 64 of them then take less than a hundredth of a core. */
@@ -14,23 +15,32 @@ enum { NAP_MS = 100 };
 
 unsigned peers_count(const struct pair *pair)
 {
-    return (unsigned)pair->world_size - 2;
+    return (unsigned)pair->world->size - 2;
 }
 
-void peers_tell(struct pair *pair, enum peers_command command)
+static void number_tell(struct pair *pair, int number)
 {
     MPI_Request request;
-    int number = (int)command;
 
-    if (pair->world_size == 2)
+    if (pair->world->size == 2)
         return;
     guard_step("waking the ranks beyond two");
-    MPI_Ibcast(&number, 1, MPI_INT, 0, MPI_COMM_WORLD, &request);
+    MPI_Ibcast(&number, 1, MPI_INT, 0, pair->world->comm, &request);
     MPI_Wait(&request, MPI_STATUS_IGNORE);
     guard_rest();
 }
 
-static enum peers_command command_await(void)
+void peers_tell(struct pair *pair, enum peers_command command)
+{
+    number_tell(pair, (int)command);
+}
+
+void peers_tell_team(struct pair *pair, unsigned number)
+{
+    number_tell(pair, (int)(PEERS_TEAM + number));
+}
+
+static int number_await(const struct pair *pair)
 {
     struct timespec nap = {0, NAP_MS * 1000000L};
     MPI_Request request;
@@ -38,18 +48,18 @@ static enum peers_command command_await(void)
     int is_here = 0;
 
     guard_rest();
-    MPI_Ibcast(&number, 1, MPI_INT, 0, MPI_COMM_WORLD, &request);
+    MPI_Ibcast(&number, 1, MPI_INT, 0, pair->world->comm, &request);
     for (;;) {
         MPI_Test(&request, &is_here, MPI_STATUS_IGNORE);
         if (is_here)
-            return (enum peers_command)number;
+            return number;
         nanosleep(&nap, NULL);
     }
 }
 
 static void class_open(struct pair *pair)
 {
-    if (!pair_open(pair, MPI_COMM_WORLD, pair->options->transport))
+    if (!pair_open(pair, pair->world->comm, pair->options->transport))
         pair_fail(pair, "no class for the silent peers");
 }
 
@@ -73,13 +83,19 @@ static void part(struct pair *pair)
     pair_close(pair);
 }
 
-int peers_run(struct pair *pair)
+int peers_run(struct pair *pair, peers_team_fn team_run)
 {
     struct pair busy;
     struct pair quiet;
 
-    for (;;)
-        switch (command_await()) {
+    for (;;) {
+        int number = number_await(pair);
+
+        if (number >= PEERS_TEAM) {
+            team_run(pair, (unsigned)(number - PEERS_TEAM));
+            continue;
+        }
+        switch ((enum peers_command)number) {
         case PEERS_OPEN:
             pair_copy(pair, &busy);
             pair_copy(pair, &quiet);
@@ -99,4 +115,5 @@ int peers_run(struct pair *pair)
         default:
             return EXIT_SUCCESS;
         }
+    }
 }

@@ -19,7 +19,7 @@
 enum {
     WINDOW = 64,
     SLICE_US = 100000,
-    SLICE_QUICK_US = 2000,
+    SLICE_SMOKE_US = 2000,
     CHOSEN = 0, /* by the library */
 };
 
@@ -101,7 +101,7 @@ static void way_run(struct match *match, unsigned way, unsigned round)
     served_set(served, &options);
     pair_enter(pair);
     both_run(served, match->window,
-        pair->options->is_quick ? SLICE_QUICK_US : SLICE_US,
+        pair->options->is_smoke ? SLICE_SMOKE_US : SLICE_US,
         ways[way].progress == AMALGAM_PROGRESS_THREAD, &both);
     pair_leave(pair);
     MPI_Allreduce(&both.kps, &kps, 1, MPI_DOUBLE, MPI_SUM, pair->comm);

@@ -22,7 +22,7 @@ enum {
     IDLE_US = 2000,
     LONG_CALLS = 20,
     LONG_US = 1000000,
-    LONG_QUICK_US = 10000,
+    LONG_SMOKE_US = 10000,
     LONG_STEP_US = 370, /* more of a pause each time: no call keeps in step */
     NAP_US = 5000,      /* the longest of the library's */
 };
@@ -84,7 +84,7 @@ static void long_calls(
     struct served *served, unsigned count, double *samples, double *naps)
 {
     struct pair *pair = &served->pair;
-    unsigned idle_us = pair->options->is_quick ? LONG_QUICK_US : LONG_US;
+    unsigned idle_us = pair->options->is_smoke ? LONG_SMOKE_US : LONG_US;
     hg_handle_t handle = HG_HANDLE_NULL;
 
     served_meet(served);

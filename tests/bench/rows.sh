@@ -19,7 +19,7 @@ launch=("$mpiexec" -n "$ranks")
 if [ -n "${HOSTS:-}" ]; then
     launch=("$mpiexec" -launcher fork -hosts "$HOSTS" -ppn 1 -n "$ranks")
 fi
-"${launch[@]}" "$program" "$bench" -t "$transport" --quick --json "$dir/rows.json" "$@" >"$dir/out" 2>"$dir/err" || {
+"${launch[@]}" "$program" "$bench" -t "$transport" --smoke --json "$dir/rows.json" "$@" >"$dir/out" 2>"$dir/err" || {
     code=$?
     cat "$dir/out" "$dir/err"
     offer=$(sed -n "s/.*no transport '$transport' here; this build offers: //p" \

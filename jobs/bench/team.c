@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The benchmarks in which all ranks take part. */
+#include "team.h"
+
+#include <stdio.h>
+
+#include "amalgam.h"
+
+bool team_open(struct pair *team, const struct pair *like, const char *bench)
+{
+    pair_copy(like, team);
+    team->comm = like->world->comm;
+    if (!pair_open_alone(team, team->comm, like->options->transport))
+        pair_fail(team, "no class for %s", bench);
+    if (!team->is_collective || team->is_caller == team->is_target) {
+        if (team->rank == 0)
+            fprintf(stderr,
+                "%s is left out: it needs a transport that leads from rank to "
+                "rank\n",
+                bench);
+        pair_close(team);
+        return false;
+    }
+    pair_meet(team);
+    return true;
+}
+
+void team_close(struct pair *team)
+{
+    pair_close(team);
+}
+
+hg_addr_t team_addr(struct pair *team, int rank)
+{
+    hg_addr_t addr = HG_ADDR_NULL;
+
+    pair_check(
+        team, amalgam_addr_rank(team->cls, rank, &addr), "amalgam_addr_rank");
+    return addr;
+}

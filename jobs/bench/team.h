@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The benchmarks in which all ranks take part.
+ *
+ * A team is a pair whose `comm` is that of all ranks: each has the class open,
+ * and takes part in each batch of a duel, in pair_enter() and pair_leave(). Its
+ * rank 0 keeps the clock and gets the rows. */
+#ifndef BENCH_TEAM_H
+#define BENCH_TEAM_H
+
+#include "pair.h"
+
+/* By all ranks. False at all of them, with a word why at rank 0, where `bench`
+ * cannot run: the transport knows no ranks. */
+bool team_open(struct pair *team, const struct pair *like, const char *bench);
+void team_close(struct pair *team);
+
+/* The address of a rank of the team; to be freed by HG_Addr_free(). */
+hg_addr_t team_addr(struct pair *team, int rank);
+
+#endif

@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# Sourced by the batch scripts: finds the build and the allocation, says what
+# will run and where, and starts it.
+# shellcheck shell=bash
+#
+# What a user may set, in the shell that calls sbatch:
+#
+#   AMALGAM_HOME            the repository; default: where sbatch was called
+#   AMALGAM_BUILD           its build; default: AMALGAM_HOME/build
+#   AMALGAM_NODES           nodes of the step; default: all of the allocation
+#   AMALGAM_TASKS_PER_NODE  tasks on each; default: those of the allocation
+#   AMALGAM_LAUNCHER        srun (the default), or the mpiexec to use
+#   AMALGAM_SRUN_MPI        which --mpi; default: what the build's MPI speaks
+#   AMALGAM_SRUN_ARGS       more words for each srun or mpiexec
+#
+# All other variables of the library reach the ranks, too: slurm/README.md.
+
+script=${BASH_SOURCE[1]##*/}
+# Slurm runs a copy, which has a name of its own.
+[ "$script" != slurm_script ] || script=${SLURM_JOB_NAME:-batch}
+build=${AMALGAM_BUILD:-$home/build}
+
+say() {
+    printf '%s: %s\n' "$script" "$*"
+}
+
+# Ends the script with a message.
+fail() {
+    printf '%s: %s\n' "$script" "$*" >&2
+    exit 1
+}
+
+# number_check NAME VALUE: ends the script unless VALUE is a number above 0.
+number_check() {
+    [[ $2 =~ ^[1-9][0-9]{0,6}$ ]] || fail "$1 is \"$2\": no number above 0"
+}
+
+# Sets nodes and tasks, in all, to those of a step; says what the job got.
+# This is the one place that reads what Slurm says of the size of a job, and
+# only to ask for as much: who a rank is, MPI alone knows.
+allocation_find() {
+    local own
+    [ -n "${SLURM_JOB_ID:-}" ] || fail "this is no allocation of Slurm." \
+        "Submit it: sbatch slurm/${script##*/}; or get one first: salloc -N 2"
+    nodes=${SLURM_JOB_NUM_NODES:-${SLURM_NNODES:-1}}
+    tasks=${SLURM_NTASKS:-$nodes}
+    say "job $SLURM_JOB_ID on ${SLURM_CLUSTER_NAME:-this cluster}:" \
+        "$nodes nodes (${SLURM_JOB_NODELIST:-?}), $tasks tasks"
+    own=$(((tasks + nodes - 1) / nodes))
+    if [ -n "${AMALGAM_TASKS_PER_NODE:-}" ]; then
+        number_check AMALGAM_TASKS_PER_NODE "$AMALGAM_TASKS_PER_NODE"
+        own=$AMALGAM_TASKS_PER_NODE
+    fi
+    if [ -n "${AMALGAM_NODES:-}" ]; then
+        number_check AMALGAM_NODES "$AMALGAM_NODES"
+        [ "$AMALGAM_NODES" -le "$nodes" ] || fail "AMALGAM_NODES is" \
+            "$AMALGAM_NODES, but the job has $nodes nodes: sbatch -N" \
+            "$AMALGAM_NODES"
+        nodes=$AMALGAM_NODES
+    fi
+    if [ -n "${AMALGAM_NODES:-}${AMALGAM_TASKS_PER_NODE:-}" ]; then
+        tasks=$((nodes * own))
+    fi
+    # From 22.05 on srun does not take this from the allocation by itself.
+    if [ -n "${SLURM_CPUS_PER_TASK:-}" ]; then
+        export SRUN_CPUS_PER_TASK=${SRUN_CPUS_PER_TASK:-$SLURM_CPUS_PER_TASK}
+    fi
+}
+
+# Ends the script with what to do where there is no build.
+build_missing() {
+    fail "$1. Build on a node that has the compute nodes' MPI:" \
+        "cd $home && jobs/run --list; or name a build that is there by" \
+        "AMALGAM_BUILD"
+}
+
+# Sets program to that of the job "$1" (see jobs/run --list).
+job_find() {
+    local list=$build/jobs.list
+    [ -r "$list" ] || build_missing "no build in $build"
+    program=$(awk -F '\t' -v name="$1" '$1 == name { print $2 }' "$list")
+    [ -n "$program" ] || fail "there is no job \"$1\" in $list; the jobs are:" \
+        "$(cut -f 1 "$list" | paste -sd ' ')"
+    program_check
+}
+
+# Sets program to "$1", a path below the build.
+program_find() {
+    program=$build/$1
+    program_check
+}
+
+program_check() {
+    [ -x "$program" ] || build_missing "$program is not there"
+}
+
+# Which --mpi the MPI that "$1" is linked with speaks.
+mpi_kind() {
+    case $(ldd "$1" 2>/dev/null) in
+    *libmpi.so.40*) echo pmix ;; # Open MPI
+    *libmpi_cray.* | *libmpi_gnu* | *libmpi_intel.* | *libmpi_nvidia.* | \
+        *libmpi_aocc.*) echo cray_shasta ;;
+    *) echo pmi2 ;; # MPICH, MVAPICH, Intel MPI
+    esac
+}
+
+# Sets launch to the words that start "$3" over $1 nodes and $2 tasks in all.
+launch_make() {
+    local kinds own=$((($2 + $1 - 1) / $1)) name
+    launch=("${AMALGAM_LAUNCHER:-srun}")
+    command -v "${launch[0]}" >/dev/null ||
+        fail "there is no ${launch[0]} here; AMALGAM_LAUNCHER names another"
+    if [[ ${launch[0]} == *srun ]]; then
+        mpi=${AMALGAM_SRUN_MPI:-$(mpi_kind "$3")}
+        kinds=$("${launch[0]}" --mpi=list 2>&1 | tr '\n\t' '  ')
+        [[ " $kinds " == *[\ ,:]"$mpi"[\ ,]* ]] ||
+            fail "srun has no --mpi=$mpi here; it says: $kinds." \
+                "AMALGAM_SRUN_MPI names another one"
+        launch+=("--mpi=$mpi" -N "$1" -n "$2" "--ntasks-per-node=$own")
+    elif "${launch[0]}" --version 2>&1 | grep -qi 'open mpi\|openrte\|prrte'; then
+        launch+=(-n "$2" --map-by "ppr:$own:node")
+        for name in $(compgen -e AMALGAM_) $(compgen -e FI_); do
+            launch+=(-x "$name")
+        done
+    else
+        launch+=(-n "$2" -ppn "$own")
+    fi
+    if [ -n "${AMALGAM_SRUN_ARGS:-}" ]; then
+        # shellcheck disable=SC2206 # words on purpose
+        launch+=($AMALGAM_SRUN_ARGS)
+    fi
+}
+
+# step_run NODES TASKS PROGRAM [ARGUMENT...]: says what, runs it, says how it
+# ended, and returns its exit code.
+step_run() {
+    local at=$1 of=$2 code=0
+    shift 2
+    launch_make "$at" "$of" "$1"
+    say "$of tasks on $at nodes over ${AMALGAM_TRANSPORT:-auto}," \
+        "by: ${launch[*]} $*"
+    "${launch[@]}" "$@" || code=$?
+    [ "$code" = 0 ] || say "${1##*/} ended with exit code $code" >&2
+    return "$code"
+}

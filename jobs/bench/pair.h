@@ -30,6 +30,7 @@ struct pair {
     char cores[32];            /* where they run, in words */
     const struct pin *pin;     /* of this rank */
     bool is_one_machine;       /* both of them */
+    bool is_crowded;           /* a team of more ranks than cores */
     const char *transport;     /* as the rows name it */
     char via[PAIR_NAME_CAP];   /* what carried a call from one to the other */
     hg_class_t *cls;

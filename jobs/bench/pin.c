@@ -12,6 +12,12 @@
 
 enum { ID_LEN = 64 };
 
+/* Where a rank may run: its machine and, before it was pinned, the cores. */
+struct stand {
+    char machine[ID_LEN];
+    cpu_set_t cores;
+};
+
 static void machine_id(char *ret_id)
 {
     FILE *file = fopen("/proc/sys/kernel/random/boot_id", "r");
@@ -126,6 +132,35 @@ void pin_lift(const struct pin *pin, struct pin *ret_now)
     ret_now->is_set =
         sched_getaffinity(0, sizeof(ret_now->before), &ret_now->before) == 0;
     pin_restore(pin);
+}
+
+bool pin_is_crowded(const struct pin *pin, MPI_Comm comm)
+{
+    struct stand own;
+    struct stand *all = NULL;
+    int size = 0;
+    int count = 0;
+
+    memset(&own, 0, sizeof(own));
+    machine_id(own.machine);
+    if (pin != NULL && pin->is_set)
+        own.cores = pin->before;
+    else
+        sched_getaffinity(0, sizeof(own.cores), &own.cores);
+    MPI_Comm_size(comm, &size);
+    all = calloc((size_t)size, sizeof(*all));
+    if (all == NULL)
+        MPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE);
+    MPI_Allgather(
+        &own, sizeof(own), MPI_BYTE, all, sizeof(own), MPI_BYTE, comm);
+    for (int i = 0; i < size; i++) {
+        if (memcmp(own.machine, all[i].machine, ID_LEN) != 0)
+            continue;
+        CPU_OR(&own.cores, &own.cores, &all[i].cores);
+        count++;
+    }
+    free(all);
+    return count > CPU_COUNT(&own.cores);
 }
 
 int pin_core(void)

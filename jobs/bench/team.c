@@ -2,14 +2,17 @@
 /* The benchmarks in which all ranks take part. */
 #include "team.h"
 
+#include <sched.h>
 #include <stdio.h>
 
 #include "amalgam.h"
+#include "pin.h"
 
 bool team_open(struct pair *team, const struct pair *like, const char *bench)
 {
     pair_copy(like, team);
     team->comm = like->world->comm;
+    team->is_crowded = pin_is_crowded(like->pin, team->comm);
     if (!pair_open_alone(team, team->comm, like->options->transport))
         pair_fail(team, "no class for %s", bench);
     if (!team->is_collective || team->is_caller == team->is_target) {
@@ -28,6 +31,34 @@ bool team_open(struct pair *team, const struct pair *like, const char *bench)
 void team_close(struct pair *team)
 {
     pair_close(team);
+}
+
+void team_idle(const struct pair *team)
+{
+    if (team->is_crowded)
+        sched_yield();
+}
+
+bool team_turn(struct pair *team)
+{
+    unsigned count = 0;
+
+    HG_Progress(team->context, 0);
+    HG_Trigger(team->context, 0, PAIR_TURN_MAX, &count);
+    if (count == 0)
+        team_idle(team);
+    return count > 0;
+}
+
+void team_meet(struct pair *team)
+{
+    MPI_Request request;
+    int is_over = 0;
+
+    MPI_Ibarrier(team->comm, &request);
+    while (!is_over)
+        if (!team_turn(team))
+            MPI_Test(&request, &is_over, MPI_STATUS_IGNORE);
 }
 
 hg_addr_t team_addr(struct pair *team, int rank)

@@ -14,6 +14,15 @@
 bool team_open(struct pair *team, const struct pair *like, const char *bench);
 void team_close(struct pair *team);
 
+/* One look for news, and the callbacks that are due; gives the core away when
+ * there was nothing and ranks share it, as team_idle() does. Returns whether
+ * there was something. */
+bool team_turn(struct pair *team);
+/* What a rank does that has looked and found nothing, also in a control. */
+void team_idle(const struct pair *team);
+/* By all ranks, with their contexts open: serves until all have come. */
+void team_meet(struct pair *team);
+
 /* The address of a rank of the team; to be freed by HG_Addr_free(). */
 hg_addr_t team_addr(struct pair *team, int rank);
 

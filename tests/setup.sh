@@ -48,6 +48,9 @@ install_packages() {
     "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -q -y \
         --no-install-recommends $missing ||
         fail "apt-get could not install:" $missing
+    # Its daemon may have been started; the tests have one of their own.
+    [[ $'\n'$missing$'\n' != *$'\n'munge$'\n'* ]] ||
+        "${as_root[@]}" service munge stop >/dev/null 2>&1 || true
 }
 
 # configure PRESET DIR [CMAKE-ARGUMENT...]

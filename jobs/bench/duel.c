@@ -118,6 +118,11 @@ static void row_fill(struct row *row, const struct duel *duel,
                       : "lower";
     row->value = side_value(duel, ours);
     row->control_value = side_value(duel, control);
+    row->control_spread = stats_spread(control->figures, duel->batches);
+    row->is_noisy = row->control_spread > ROWS_NOISY;
+    stats_sort(control->samples, count);
+    row->control_p50_us = stats_quantile(control->samples, count, 0.5);
+    row->control_p99_us = stats_quantile(control->samples, count, 0.99);
     stats_sort(ours->samples, count);
     row->p50_us = stats_quantile(ours->samples, count, 0.5);
     row->p99_us = stats_quantile(ours->samples, count, 0.99);
@@ -132,6 +137,7 @@ void duel_run(struct pair *pair, struct duel *duel, struct row *row)
 
     if (duel->batches == 0)
         duel->batches = DUEL_BATCHES;
+    duel->calls = options_calls(pair->options, duel->calls);
     side_init(pair, &ours, duel->ours, duel);
     side_init(pair, &control, duel->control, duel);
     ratios = calloc(duel->batches, sizeof(*ratios));

@@ -10,6 +10,8 @@
 #include "helper.h"
 #include "peers.h"
 #include "pin.h"
+#include "ranks.h"
+#include "results.h"
 #include "rows.h"
 
 static const struct bench {
@@ -92,12 +94,10 @@ static void place_tell(struct pair *pair, const struct place *place)
             place->cores[1]);
     if (pair->rank != 0 || strcmp(pair->options->bench, "count") == 0)
         return;
-    if (is_placed)
-        fprintf(stderr, "Rank 0 is on core %d, rank 1 on core %d.\n",
-            place->cores[0], place->cores[1]);
-    else
-        fputs(
-            "The ranks share cores: expect figures that say little.\n", stderr);
+    if (!is_placed)
+        results_warn("the ranks share cores: expect figures that say little");
+    for (int i = 0; i < 2 && is_placed; i++)
+        results_say_core(i, place->cores[i]);
 }
 
 static void kind_run(struct pair *pair, unsigned kind)
@@ -140,13 +140,37 @@ static bool benches_run(struct pair *pair)
     return true;
 }
 
+/* Rank 0 is ready to write down what is measured. */
+static bool results_begin(
+    const struct pair *pair, const char *command, struct results_rank *ranks)
+{
+    if (ranks == NULL)
+        fputs("amalgam_bench: no memory for what the ranks are\n", stderr);
+    return ranks != NULL && results_open(pair->options, command, ranks,
+                                pair->world->size, pair->world->nodes);
+}
+
+static bool results_end(void)
+{
+    const struct results *results = results_get();
+
+    if (results->noisy_count > 0)
+        results_warn(
+            "%u of %u rows are noisy (!): their control varied by more "
+            "than %.0f %%; is the machine idle?",
+            results->noisy_count, results->row_count, ROWS_NOISY * 100.0);
+    rows_end();
+    return results_close(NULL);
+}
+
 /* By the two ranks, between the start and the end of MPI. */
-static int two_run(struct pair *pair)
+static int two_run(
+    struct pair *pair, const char *command, struct results_rank *ranks)
 {
     struct place place;
     struct pin pin;
     int rc = EXIT_FAILURE;
-    int is_ready = pair->rank != 0 || rows_open(pair->options->json);
+    int is_ready = pair->rank != 0 || results_begin(pair, command, ranks);
 
     MPI_Bcast(&is_ready, 1, MPI_INT, 0, pair->comm);
     if (!is_ready)
@@ -156,7 +180,7 @@ static int two_run(struct pair *pair)
     place_tell(pair, &place);
     if (benches_run(pair))
         rc = EXIT_SUCCESS;
-    if (pair->rank == 0 && !rows_close())
+    if (pair->rank == 0 && !results_end())
         rc = EXIT_FAILURE;
     pin_restore(&pin);
     guard_rest();
@@ -164,8 +188,10 @@ static int two_run(struct pair *pair)
 }
 
 /* By all ranks: the first two measure, the others sleep until they are told. */
-static int ranks_run(const struct options *options, const struct world *world)
+static int ranks_run(const struct options *options, const char *command,
+    const struct world *world)
 {
+    struct results_rank *ranks = ranks_gather(world);
     struct pair pair = {
         .rank = world->rank,
         .options = options,
@@ -178,7 +204,8 @@ static int ranks_run(const struct options *options, const struct world *world)
         world->rank, &pair.comm);
     if (world->rank >= 2)
         return peers_run(&pair, team_run);
-    rc = two_run(&pair);
+    rc = two_run(&pair, command, ranks);
+    free(ranks);
     peers_tell(&pair, PEERS_END);
     MPI_Comm_free(&pair.comm);
     return rc;
@@ -194,8 +221,20 @@ static int wrong_say(const char *wrong, int rank)
     return 2;
 }
 
+/* The words of the command line, with a blank between them. */
+static void command_join(int argc, char **argv, char *ret_command, size_t cap)
+{
+    size_t len = 0;
+
+    ret_command[0] = '\0';
+    for (int i = 0; i < argc && len < cap; i++)
+        len += (size_t)snprintf(
+            ret_command + len, cap - len, i == 0 ? "%s" : " %s", argv[i]);
+}
+
 static int command_run(int argc, char **argv, int rank, int size)
 {
+    char command[RESULTS_COMMAND_CAP];
     struct options options = {0};
     struct world world;
     const char *wrong = NULL;
@@ -217,7 +256,8 @@ static int command_run(int argc, char **argv, int rank, int size)
         return 2;
     }
     world_make(options.is_near, &world);
-    rc = ranks_run(&options, &world);
+    command_join(argc, argv, command, sizeof(command));
+    rc = ranks_run(&options, command, &world);
     world_free(&world);
     return rc;
 }

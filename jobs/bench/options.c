@@ -16,6 +16,10 @@ enum {
     RUNS_LIMIT = 100,
     SMOKE_BATCHES = 2,
     SMOKE_CALLS = 4,
+    QUICK_BATCHES = 5,
+    QUICK_PART = 10,     /* of the usual calls; but not fewer than */
+    QUICK_CALLS_MIN = 8, /* these */
+    QUICK_EACH = 4,
 };
 
 void options_print(FILE *stream)
@@ -121,14 +125,28 @@ static bool option_read(
 }
 
 /* Few of everything, where nothing else was asked for. */
-static void smoke_set(struct options *options)
+static void few_set(struct options *options)
 {
-    if (!options->is_smoke)
-        return;
-    if (options->batches == 0)
+    if (options->is_smoke && options->batches == 0)
         options->batches = SMOKE_BATCHES;
-    if (options->calls == 0)
+    if (options->is_smoke && options->calls == 0)
         options->calls = SMOKE_CALLS;
+    if (options->is_quick && options->batches == 0)
+        options->batches = QUICK_BATCHES;
+}
+
+unsigned options_calls(const struct options *options, unsigned usual)
+{
+    unsigned part = usual / QUICK_PART;
+
+    if (!options->is_quick || options->calls != 0 || usual <= QUICK_CALLS_MIN)
+        return usual;
+    return part < QUICK_CALLS_MIN ? QUICK_CALLS_MIN : part;
+}
+
+bool options_takes(const struct options *options, unsigned index)
+{
+    return !options->is_quick || index % QUICK_EACH == 0;
 }
 
 bool options_read(
@@ -160,7 +178,7 @@ bool options_read(
             return false;
         }
     }
-    smoke_set(options);
+    few_set(options);
     if (options->bench == NULL)
         *ret_wrong = "no benchmark is named";
     return options->bench != NULL;

@@ -38,6 +38,13 @@ struct options {
 bool options_read(
     struct options *options, int argc, char **argv, const char **ret_wrong);
 
+/* How many operations a batch has of which `usual` give figures to rely on: a
+ * part of them where the run is to be quick. duel_run() sees to its own. */
+unsigned options_calls(const struct options *options, unsigned usual);
+/* Of sizes or windows in rising order, is the one with this index measured? Of
+ * a quick run's each fourth is; the first always. */
+bool options_takes(const struct options *options, unsigned index);
+
 /* The part of the usage text that tells of options. */
 void options_print(FILE *stream);
 

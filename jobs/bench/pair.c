@@ -12,6 +12,7 @@
 #include "guard.h"
 #include "pattern.h"
 #include "procs.h"
+#include "ranks.h"
 
 enum { PAGE_LEN = 4096, TEXT_LEN = 512, TAG = 3 };
 
@@ -231,6 +232,7 @@ static void via_ask(struct pair *pair)
     hg_handle_t handle = HG_HANDLE_NULL;
 
     pair_enter(pair);
+    ranks_see_progress(pair);
     if (!pair->is_caller) {
         pair_serve(pair);
     } else {
@@ -264,8 +266,7 @@ bool pair_open_alone(struct pair *pair, MPI_Comm comm, const char *transport)
         return false;
     }
     mapped_read(&before, &pair->mapped);
-    pair->transport =
-        transport == NULL ? HG_Class_get_name(pair->cls) : transport;
+    pair->transport = transport == NULL ? "auto" : transport;
     pair->is_caller = pair->rank == 0;
     pair->is_target = pair->rank == 1;
     if (strcmp(HG_Class_get_name(pair->cls), "self") == 0)

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The form of all results: rows, as a table and as JSON. */
+/* The rows of a run, as a table on the terminal. */
 #ifndef BENCH_ROWS_H
 #define BENCH_ROWS_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-/* One result beside its control. The JSON has these as its keys, without
- * p999_us, and `spread` as an array [q1, q3]. Strings are the caller's.
+/* One result beside its control. Documents have these as their keys, see
+ * columns.c. Strings are the caller's, those of `control` and `against`
+ * literals. What is left 0 or NULL is not known, unless something else is said.
  *
  * The ratio is always ours / control in the row's own unit: of two times it is
  * good below 1, of two rates above it (and then is the control's time over
@@ -20,6 +21,8 @@ struct row {
     const char *op;
     size_t size;        /* bytes of payload; 0: the null call */
     unsigned window;    /* operations in flight at once */
+    unsigned threads;   /* of each rank, that call; 0: one */
+    unsigned ranks;     /* that take part; 0: two */
     unsigned peers;     /* that have called the target, besides rank 0 */
     const char *memory; /* of the payload: "host" is the program's own, and
                          * "library" is from HG_Bulk_create() */
@@ -31,17 +34,25 @@ struct row {
     const char *against; /* what the figure is compared with, in a word */
     const char *control; /* and in many */
     double control_value;
+    double control_p50_us; /* of one operation of the control */
+    double control_p99_us;
     double ratio;       /* ours / control: the median of the batches' */
     const char *better; /* "lower" or "higher": what is good for `value` */
     unsigned batches;
+    unsigned runs;    /* that this is the median of; 0: one */
     double spread[2]; /* the quartiles of the batches' ratios */
+    /* Of the control's figures of all batches: between their quartiles, as a
+     * part of their median. */
+    double control_spread;
+    bool is_noisy; /* that is too much; set by rows_add(), too */
 };
 
-/* Prints to stdout, and writes to the file `json` unless it is NULL. False,
- * with a word why: it cannot be written. */
-bool rows_open(const char *json);
+/* A row is noisy whose control_spread is more. */
+#define ROWS_NOISY 0.25
+
+/* Prints the row to stdout, and adds it to the results. */
 void rows_add(const struct row *row);
-/* False when the file could not be written to its end. */
-bool rows_close(void);
+/* What there is to say below the table. */
+void rows_end(void);
 
 #endif

@@ -35,3 +35,14 @@ double stats_median(double *samples, size_t count)
     stats_sort(samples, count);
     return stats_quantile(samples, count, 0.5);
 }
+
+double stats_spread(double *samples, size_t count)
+{
+    double median = stats_median(samples, count);
+
+    if (median == 0.0)
+        return 0.0;
+    return (stats_quantile(samples, count, 0.75) -
+               stats_quantile(samples, count, 0.25)) /
+           median;
+}

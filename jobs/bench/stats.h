@@ -15,4 +15,8 @@ double stats_quantile(const double *sorted, size_t count, double q);
 /* Sorts, and returns the value in the middle. */
 double stats_median(double *samples, size_t count);
 
+/* Sorts, and returns what lies between the quartiles, as a part of the median;
+ * 0 when that is 0. */
+double stats_spread(double *samples, size_t count);
+
 #endif

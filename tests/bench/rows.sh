@@ -41,16 +41,20 @@ awk -v bench="$bench" -v transport="$transport" -v via="$via" -v ops="$ops" '
         return rest
     }
     BEGIN {
-        n = split("bench transport via cores op size window peers memory " \
-            "unit value p50_us p99_us against control control_value ratio " \
-            "better batches spread", keys, " ")
+        n = split("bench transport via cores op size window threads ranks " \
+            "peers memory unit value p50_us p99_us against control " \
+            "control_value control_p50_us control_p99_us ratio better " \
+            "batches runs spread control_spread noisy", keys, " ")
         for (i = split(ops, pairs, " "); i > 0; i--) {
             split(pairs[i], part, "=")
             wanted[part[1]] = part[2]
         }
     }
-    NR == 1 { if ($0 != "[") bad = "does not begin an array" }
-    /^\{/ {
+    NR == 1 {
+        if ($0 !~ /^\{"format": "amalgam_bench", "version": 1, "complete": true,/)
+            bad = "does not begin as a whole document: " $0
+    }
+    /^\{"bench"/ {
         rows++
         rest = $0
         for (i = 1; i <= n; i++) {
@@ -62,13 +66,13 @@ awk -v bench="$bench" -v transport="$transport" -v via="$via" -v ops="$ops" '
         if ((bench != "all" && value("bench") != bench) ||
             value("transport") != transport ||
             (via != "*" && value("via") != via) || value("via") == "" ||
-            value("cores") == "" || value("against") == "" || /nan|inf/)
+            value("cores") == "" || value("against") == "" || /[[ ](-?nan|-?inf|null)[],}]/)
             bad = "row " rows " is not right: " $0
         found[value("op")]++
     }
     END {
-        if ($0 != "]")
-            bad = "does not end the array"
+        if ($0 != "]}")
+            bad = "does not end the document"
         for (op in found)
             if (!(op in wanted))
                 bad = found[op] " rows of " op ", which nobody knows"

@@ -32,7 +32,8 @@ fail() {
 
 # number_check NAME VALUE: ends the script unless VALUE is a number above 0.
 number_check() {
-    [[ $2 =~ ^[1-9][0-9]{0,6}$ ]] || fail "$1 is \"$2\": no number above 0"
+    [[ $2 =~ ^[1-9][0-9]{0,8}$ ]] ||
+        fail "$1 is \"$2\": no number from 1 to 999999999"
 }
 
 # Sets nodes and tasks, in all, to those of a step; says what the job got.

@@ -29,6 +29,8 @@ void bench_margo(struct pair *pair);
 void bench_ult(struct pair *pair);
 /* What an open class and a contacted peer take. */
 void bench_memory(struct pair *pair);
+/* A hash table spread over all ranks. */
+void bench_dht(struct pair *pair);
 /* options->calls null calls, or MPI round trips, for those who count what
  * happens meanwhile. */
 void bench_count(struct pair *pair);

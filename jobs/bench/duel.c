@@ -69,7 +69,7 @@ static void side_batch(struct pair *pair, struct duel *duel, struct side *side,
     pair->seed++;
     if (with_context)
         pair_enter(pair);
-    MPI_Barrier(pair->comm);
+    pair_barrier(pair);
     elapsed_us = side->run(pair, duel, samples);
     if (with_context)
         pair_leave(pair);

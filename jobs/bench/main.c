@@ -44,6 +44,8 @@ static const struct bench {
         "null calls to a rank that sleeps"},
     {"silent", bench_silent, true, BENCH_OF_TWO,
         "null calls to a rank with many silent peers"},
+    {"dht", bench_dht, true, BENCH_OF_TEAM,
+        "a hash table on all ranks: values in calls, and in landing zones"},
     {"margo", bench_margo, false, BENCH_OF_TWO,
         "Margo's calls and transfers beside those of HG"},
     {"ult", bench_ult, false, BENCH_OF_TWO,

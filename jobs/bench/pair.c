@@ -2,6 +2,7 @@
 /* The two ranks between which all benchmarks measure. */
 #include "pair.h"
 
+#include <sched.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -249,9 +250,10 @@ static void via_ask(struct pair *pair)
     via_near(pair);
 }
 
-bool pair_open_alone(struct pair *pair, MPI_Comm comm, const char *transport)
+/* `is_alone`: of this process; else together with the ranks of `comm`. */
+static bool class_open(
+    struct pair *pair, MPI_Comm comm, const char *transport, bool is_alone)
 {
-    bool is_alone = transport_is_alone(transport);
     struct mapped before;
 
     mapped_read(NULL, &before);
@@ -273,6 +275,16 @@ bool pair_open_alone(struct pair *pair, MPI_Comm comm, const char *transport)
         pair->is_target = pair->rank == 0;
     calls_register(pair);
     return true;
+}
+
+bool pair_open_alone(struct pair *pair, MPI_Comm comm, const char *transport)
+{
+    return class_open(pair, comm, transport, transport_is_alone(transport));
+}
+
+bool pair_open_ranks(struct pair *pair, MPI_Comm comm, const char *transport)
+{
+    return class_open(pair, comm, transport, false);
 }
 
 void pair_meet(struct pair *pair)
@@ -347,19 +359,37 @@ void pair_row(const struct pair *pair, struct row *ret_row)
     ret_row->cores = pair->cores;
 }
 
+void pair_barrier(const struct pair *pair)
+{
+    MPI_Request request;
+    int is_over = 0;
+
+    if (!pair->is_crowded) {
+        MPI_Barrier(pair->comm);
+        return;
+    }
+    MPI_Ibarrier(pair->comm, &request);
+    for (;;) {
+        MPI_Test(&request, &is_over, MPI_STATUS_IGNORE);
+        if (is_over)
+            return;
+        sched_yield();
+    }
+}
+
 void pair_enter(struct pair *pair)
 {
     pair->context = HG_Context_create(pair->cls);
     if (pair->context == NULL)
         pair_fail(pair, "HG_Context_create() gave none");
-    MPI_Barrier(pair->comm);
+    pair_barrier(pair);
 }
 
 void pair_leave(struct pair *pair)
 {
     pair_check(pair, HG_Context_destroy(pair->context), "HG_Context_destroy");
     pair->context = NULL;
-    MPI_Barrier(pair->comm);
+    pair_barrier(pair);
 }
 
 void pair_free_room(struct pair *pair)

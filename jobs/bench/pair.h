@@ -75,6 +75,8 @@ bool pair_open(struct pair *pair, MPI_Comm comm, const char *transport);
  * that is known. */
 bool pair_open_alone(struct pair *pair, MPI_Comm comm, const char *transport);
 void pair_meet(struct pair *pair);
+/* The first step for a class of all ranks of `comm`, whichever transport. */
+bool pair_open_ranks(struct pair *pair, MPI_Comm comm, const char *transport);
 /* The target, too, gets to know its peer; by both, when the pair is open. */
 void pair_meet_back(struct pair *pair);
 /* By all who opened it. */
@@ -94,6 +96,9 @@ void pair_free_room(struct pair *pair);
 /* What a row says of the pair. */
 void pair_row(const struct pair *pair, struct row *ret_row);
 
+/* Returns when all ranks have come; gives the core away where ranks share it.
+ */
+void pair_barrier(const struct pair *pair);
 /* Both ranks: opens the context; until then and after pair_leave() there is
  * none, and nothing of the library is under way in MPI. */
 void pair_enter(struct pair *pair);

@@ -4,26 +4,39 @@
 
 #include <sched.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "amalgam.h"
 #include "pin.h"
 
+/* Of those that only lead to oneself, or to whoever tells its address. */
+static bool transport_has_ranks(const char *transport)
+{
+    const char *const names[] = {"self", "na+self", "sm", "na+sm"};
+
+    for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        if (transport != NULL && strcmp(transport, names[i]) == 0)
+            return false;
+    return true;
+}
+
 bool team_open(struct pair *team, const struct pair *like, const char *bench)
 {
+    const char *transport = like->options->transport;
+
+    if (!transport_has_ranks(transport)) {
+        if (like->rank == 0)
+            fprintf(stderr,
+                "%s is left out: it needs a transport that leads from rank to "
+                "rank, and %s does not\n",
+                bench, transport);
+        return false;
+    }
     pair_copy(like, team);
     team->comm = like->world->comm;
     team->is_crowded = pin_is_crowded(like->pin, team->comm);
-    if (!pair_open_alone(team, team->comm, like->options->transport))
+    if (!pair_open_ranks(team, team->comm, transport))
         pair_fail(team, "no class for %s", bench);
-    if (!team->is_collective || team->is_caller == team->is_target) {
-        if (team->rank == 0)
-            fprintf(stderr,
-                "%s is left out: it needs a transport that leads from rank to "
-                "rank\n",
-                bench);
-        pair_close(team);
-        return false;
-    }
     pair_meet(team);
     return true;
 }

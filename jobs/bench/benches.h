@@ -34,5 +34,7 @@ void bench_dht(struct pair *pair);
 /* options->calls null calls, or MPI round trips, for those who count what
  * happens meanwhile. */
 void bench_count(struct pair *pair);
+/* What this machine gives to programs without the library. */
+void bench_controls(struct pair *pair);
 
 #endif

@@ -113,7 +113,7 @@ static void size_run(struct pair *pair, struct bulk *bulk, size_t size)
         windows_run(pair, bulk, size, &fabric_against);
         return;
     }
-    if (bulk->windows != NULL)
+    if (bulk->window != NULL)
         windows_run(
             pair, bulk, size, is_library ? &fixed_against : &dynamic_against);
     else
@@ -128,7 +128,7 @@ static void size_run(struct pair *pair, struct bulk *bulk, size_t size)
 
 /* The rows of one kind of memory, in both directions. */
 static void memory_run(struct pair *pair, bool is_library,
-    const struct like *like, const struct bulk_windows *windows)
+    const struct like *like, const struct bulk_window *window)
 {
     size_t len = pair->room_len;
     struct bulk_shape shape = {is_library, 1, len, len, len};
@@ -137,7 +137,7 @@ static void memory_run(struct pair *pair, bool is_library,
 
     bulk_sizes_get(pair, &all);
     bulk_open(pair, &shape, like, &bulk);
-    bulk.windows = windows;
+    bulk.window = window;
     if (!is_library && !is_by_mpi(pair) && !fabric_is_way(pair))
         bulk_cross_init(pair, &bulk);
     for (unsigned direction = 0; direction < 2; direction++) {
@@ -177,20 +177,21 @@ static size_t room_needed(const struct pair *pair)
 
 void bench_bulk(struct pair *pair)
 {
-    struct bulk_windows windows;
+    struct bulk_window windows[2]; /* the program's memory, the library's */
     struct like like;
 
     pair_need_room(pair, room_needed(pair));
     like_open(pair, pair->room_len, &like);
-    if (has_windows(pair))
-        bulk_windows_open(pair, &like, &windows);
-    for (unsigned is_library = 0; is_library < 2; is_library++)
-        memory_run(
-            pair, is_library == 1, &like, has_windows(pair) ? &windows : NULL);
+    for (unsigned i = 0; has_windows(pair) && i < 2; i++)
+        bulk_window_open(pair,
+            i == 1 ? BULK_WINDOW_CREATED : BULK_WINDOW_DYNAMIC,
+            i == 1 ? like.base : pair->landing, pair->room_len, &windows[i]);
+    for (unsigned i = 0; i < 2; i++)
+        memory_run(pair, i == 1, &like, has_windows(pair) ? &windows[i] : NULL);
     if (pair->options->size == NULL)
         bulk_strided_run(pair, &like);
-    if (has_windows(pair))
-        bulk_windows_close(pair, &windows);
+    for (unsigned i = 0; has_windows(pair) && i < 2; i++)
+        bulk_window_close(pair, &windows[i]);
     if (bulk_choice_is_made(pair))
         bulk_choice_run(pair, &like);
     like_close(&like);

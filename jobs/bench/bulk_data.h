@@ -9,7 +9,7 @@
 #include "like.h"
 #include "mercury_bulk.h"
 
-struct bulk_windows;
+struct bulk_window;
 
 /* How exposed memory lies, and that of the caller. */
 struct bulk_shape {
@@ -33,7 +33,7 @@ struct bulk {
     uint64_t far_address; /* of the same, for bulk_cross() */
     pid_t far_pid;
     const struct like *like;
-    const struct bulk_windows *windows; /* for bulk_window(); else NULL */
+    const struct bulk_window *window; /* for bulk_window(); else NULL */
     /* Rank 1: what controls have in its place, as far as they need it: its
      * landing, or memory like the library's. */
     unsigned char *end;

@@ -11,42 +11,70 @@
 
 enum { TARGET = 1 };
 
-void bulk_windows_open(struct pair *pair, const struct like *like,
-    struct bulk_windows *ret_windows)
+static void memory_attach(
+    struct pair *pair, size_t len, struct bulk_window *window)
 {
-    bool is_target = pair->rank == TARGET;
-
-    MPI_Win_create(is_target ? like->base : NULL,
-        is_target ? (MPI_Aint)like->len : 0, 1, MPI_INFO_NULL, pair->comm,
-        &ret_windows->fixed);
-    MPI_Win_create_dynamic(MPI_INFO_NULL, pair->comm, &ret_windows->dynamic);
-    if (is_target) {
-        MPI_Win_attach(
-            ret_windows->dynamic, pair->landing, (MPI_Aint)pair->room_len);
-        MPI_Get_address(pair->landing, &ret_windows->base);
+    MPI_Win_create_dynamic(MPI_INFO_NULL, pair->comm, &window->win);
+    if (pair->rank == TARGET) {
+        MPI_Win_attach(window->win, window->memory, (MPI_Aint)len);
+        MPI_Get_address(window->memory, &window->base);
     }
-    MPI_Bcast(&ret_windows->base, 1, MPI_AINT, TARGET, pair->comm);
-    MPI_Win_lock_all(MPI_MODE_NOCHECK, ret_windows->fixed);
-    MPI_Win_lock_all(MPI_MODE_NOCHECK, ret_windows->dynamic);
+    MPI_Bcast(&window->base, 1, MPI_AINT, TARGET, pair->comm);
 }
 
-void bulk_windows_close(struct pair *pair, struct bulk_windows *windows)
+void bulk_window_open(struct pair *pair, enum bulk_window_kind kind,
+    unsigned char *memory, size_t len, struct bulk_window *ret_window)
 {
-    MPI_Win_unlock_all(windows->fixed);
-    MPI_Win_unlock_all(windows->dynamic);
+    MPI_Aint own_len = pair->rank == TARGET ? (MPI_Aint)len : 0;
+    struct bulk_window *window = ret_window;
+
+    *window = (struct bulk_window){
+        .kind = kind, .memory = pair->rank == TARGET ? memory : NULL};
+    switch (kind) {
+    case BULK_WINDOW_CREATED:
+        MPI_Win_create(window->memory, own_len, 1, MPI_INFO_NULL, pair->comm,
+            &window->win);
+        break;
+    case BULK_WINDOW_DYNAMIC:
+        memory_attach(pair, len, window);
+        break;
+    case BULK_WINDOW_ALLOCATED:
+        MPI_Win_allocate(own_len, 1, MPI_INFO_NULL, pair->comm, &window->memory,
+            &window->win);
+        break;
+    default:
+        MPI_Win_allocate_shared(own_len, 1, MPI_INFO_NULL, pair->comm,
+            &window->memory, &window->win);
+    }
+    MPI_Win_lock_all(MPI_MODE_NOCHECK, window->win);
+}
+
+void bulk_window_close(struct pair *pair, struct bulk_window *window)
+{
+    MPI_Win_unlock_all(window->win);
     MPI_Barrier(pair->comm);
-    if (pair->rank == TARGET)
-        MPI_Win_detach(windows->dynamic, pair->landing);
-    MPI_Win_free(&windows->dynamic);
-    MPI_Win_free(&windows->fixed);
+    if (window->kind == BULK_WINDOW_DYNAMIC && pair->rank == TARGET)
+        MPI_Win_detach(window->win, window->memory);
+    MPI_Win_free(&window->win);
 }
 
-/* The window for the memory of a row, and where that begins. */
-static MPI_Win window_of(const struct bulk *bulk, MPI_Aint *ret_base)
+bool bulk_window_can_share(const struct pair *pair)
 {
-    *ret_base = bulk->shape.is_library ? 0 : bulk->windows->base;
-    return bulk->shape.is_library ? bulk->windows->fixed
-                                  : bulk->windows->dynamic;
+    MPI_Comm node = MPI_COMM_NULL;
+    int size = 0;
+
+    MPI_Comm_split_type(
+        pair->comm, MPI_COMM_TYPE_SHARED, pair->rank, MPI_INFO_NULL, &node);
+    MPI_Comm_size(node, &size);
+    MPI_Comm_free(&node);
+    return size == 2;
+}
+
+static const struct bulk_window *window_of(const struct duel *duel)
+{
+    const struct bulk *bulk = duel->more;
+
+    return bulk->window;
 }
 
 /* Where the `i`th finds its place, in the room and in the window. */
@@ -58,12 +86,12 @@ static size_t place_of(const struct duel *duel, unsigned i)
 static void pull_post(
     struct pair *pair, const struct duel *duel, unsigned i, MPI_Request *ret)
 {
+    const struct bulk_window *window = window_of(duel);
     size_t place = place_of(duel, i);
-    MPI_Aint base = 0;
-    MPI_Win win = window_of(duel->more, &base);
 
     MPI_Rget(pair->room + place, (int)duel->size, MPI_BYTE, TARGET,
-        base + (MPI_Aint)place, (int)duel->size, MPI_BYTE, win, ret);
+        window->base + (MPI_Aint)place, (int)duel->size, MPI_BYTE, window->win,
+        ret);
 }
 
 static void pulls_run(
@@ -94,8 +122,7 @@ static void pulls_run(
 static void pushes_run(
     struct pair *pair, const struct duel *duel, unsigned calls, double *samples)
 {
-    MPI_Aint base = 0;
-    MPI_Win win = window_of(duel->more, &base);
+    const struct bulk_window *window = window_of(duel);
     unsigned done = 0;
 
     while (done < calls) {
@@ -105,9 +132,9 @@ static void pushes_run(
 
         for (unsigned i = done; i < end; i++)
             MPI_Put(pair->room + place_of(duel, i), (int)duel->size, MPI_BYTE,
-                TARGET, base + (MPI_Aint)place_of(duel, i), (int)duel->size,
-                MPI_BYTE, win);
-        MPI_Win_flush(TARGET, win);
+                TARGET, window->base + (MPI_Aint)place_of(duel, i),
+                (int)duel->size, MPI_BYTE, window->win);
+        MPI_Win_flush(TARGET, window->win);
         before_us = duel_now_us() - before_us;
         while (done < end)
             samples[done++] = before_us;

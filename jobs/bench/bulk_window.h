@@ -5,17 +5,28 @@
 
 #include "bulk_data.h"
 
-/* The windows of a run: they are dear, tens of milliseconds each. */
-struct bulk_windows {
-    MPI_Win fixed;   /* over rank 1's memory that is like the library's */
-    MPI_Win dynamic; /* with rank 1's landing attached */
-    MPI_Aint base;   /* of the landing, as rank 0 names it */
+enum bulk_window_kind {
+    BULK_WINDOW_CREATED,   /* over memory there is */
+    BULK_WINDOW_DYNAMIC,   /* to which memory there is was attached */
+    BULK_WINDOW_ALLOCATED, /* with memory of its own */
+    BULK_WINDOW_SHARED,    /* the same, mapped by either rank */
 };
 
-/* By both ranks; the landing and `like` live until bulk_windows_close(). */
-void bulk_windows_open(struct pair *pair, const struct like *like,
-    struct bulk_windows *ret_windows);
-void bulk_windows_close(struct pair *pair, struct bulk_windows *windows);
+/* A window to memory of rank 1. They are dear, tens of milliseconds each. */
+struct bulk_window {
+    enum bulk_window_kind kind;
+    MPI_Win win;
+    MPI_Aint base;         /* of the memory, as rank 0 names it */
+    unsigned char *memory; /* rank 1 */
+};
+
+/* By both ranks. `memory` is what rank 1 has, for windows that need some, and
+ * lives until bulk_window_close(). BULK_WINDOW_SHARED needs two ranks that MPI
+ * takes for neighbours: bulk_window_can_share(). */
+void bulk_window_open(struct pair *pair, enum bulk_window_kind kind,
+    unsigned char *memory, size_t len, struct bulk_window *ret_window);
+void bulk_window_close(struct pair *pair, struct bulk_window *window);
+bool bulk_window_can_share(const struct pair *pair);
 
 #define BULK_FIXED_TEXT                                                        \
     "MPI_Rget (pull), or MPI_Put and MPI_Win_flush (push), of the same size, " \
@@ -25,7 +36,7 @@ void bulk_windows_close(struct pair *pair, struct bulk_windows *windows);
     "MPI_Rget (pull), or MPI_Put and MPI_Win_flush (push), of the same size, " \
     "as many in flight, in a dynamic window to which the same memory is "      \
     "attached; the target in MPI_Barrier"
-/* In the window for the memory of the bulk, one of bulk->windows. */
+/* In bulk->window; bulk->end is the memory of that. */
 double bulk_window(struct pair *pair, struct duel *duel, double *ret_samples);
 
 #endif

@@ -32,11 +32,12 @@ double control_pingpong(
     struct pair *pair, struct duel *duel, double *ret_samples)
 {
     int len = duel->size == 0 ? BACK_LEN : (int)duel->size;
+    unsigned warm = duel->calls < DUEL_WARM ? duel->calls : DUEL_WARM;
     double start_us = 0.0;
     double before_us = 0.0;
 
     pattern_fill(pair->room, (size_t)len, pair->seed);
-    for (unsigned i = 0; i < DUEL_WARM; i++)
+    for (unsigned i = 0; i < warm; i++)
         pingpong_once(pair, len);
     start_us = before_us = duel_now_us();
     for (unsigned i = 0; i < duel->calls; i++) {

@@ -6,11 +6,14 @@
 
 #include "bulk_data.h"
 
-/* Does libfabric carry the calls? All others are only for pairs of which this
- * is true. */
+/* Does libfabric carry the calls? The batches below are only for pairs of which
+ * this is true, or fabric_open() was. */
 bool fabric_is_way(const struct pair *pair);
 
-/* By pair_close(); NULL is fine. */
+/* By both ranks of a pair without a class: opens that stack of providers for
+ * it, as libfabric names it. False at both where one of them has none. */
+bool fabric_open(struct pair *pair, const char *stack);
+/* By pair_close(), or by who called fabric_open(); NULL is fine. */
 void fabric_close(struct fabric *fabric);
 
 #define FABRIC_PINGPONG_TEXT                                                   \

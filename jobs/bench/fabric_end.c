@@ -43,19 +43,21 @@ static void symbol_find(
     memcpy(ret_function, &found, sizeof(found));
 }
 
-static void library_load(const struct pair *pair)
+/* False where there is none. */
+static bool library_load(const struct pair *pair)
 {
     if (calls.library != NULL)
-        return;
+        return true;
     calls.library = dlopen("libfabric.so.1", RTLD_NOW | RTLD_LOCAL);
     if (calls.library == NULL)
-        pair_fail(pair, "libfabric for the control: %s", dlerror());
+        return false;
     symbol_find(pair, "fi_version", &calls.version);
     symbol_find(pair, "fi_getinfo", &calls.getinfo);
     symbol_find(pair, "fi_dupinfo", &calls.dupinfo);
     symbol_find(pair, "fi_freeinfo", &calls.freeinfo);
     symbol_find(pair, "fi_fabric", &calls.fabric);
     symbol_find(pair, "fi_strerror", &calls.strerror);
+    return true;
 }
 
 bool fabric_is_way(const struct pair *pair)
@@ -70,13 +72,14 @@ void fabric_check(const struct fabric *fabric, ssize_t code, const char *what)
             calls.strerror((int)(code < 0 ? -code : code)));
 }
 
-/* The class's address: "ofi+STACK://HOST:PORT", or with something else behind
- * the slashes. */
+/* Where an end is to be. */
 struct place {
     char stack[TEXT_CAP];
-    char host[TEXT_CAP];
+    char host[TEXT_CAP]; /* "": where libfabric likes it best */
 };
 
+/* That of the class, from its address: "ofi+STACK://HOST:PORT", or with
+ * something else behind the slashes. */
 static void place_read(const struct pair *pair, struct place *ret_place)
 {
     char text[TEXT_CAP];
@@ -124,32 +127,33 @@ static struct fi_info *hints_make(
     return hints;
 }
 
-/* The same stack at the same host address as the class. */
-static void info_find(struct fabric *fabric)
+/* That stack of providers, at that address if it has such. 0, or libfabric's
+ * code. */
+static int info_find(struct fabric *fabric, const struct place *place)
 {
     uint32_t ours = FI_VERSION(FI_MAJOR_VERSION, FI_MINOR_VERSION);
     uint32_t version = calls.version();
     struct fi_info *hints = NULL;
-    struct place place;
     int code = 0;
 
     if (FI_VERSION_LT(ours, version))
         version = ours;
-    place_read(fabric->pair, &place);
-    hints = hints_make(fabric, place.stack);
+    hints = hints_make(fabric, place->stack);
     code = calls.getinfo(version, NULL, NULL, 0, hints, &fabric->info);
-    fabric_check(fabric, code, place.stack);
-    if (fabric->info->addr_format == FI_SOCKADDR_IN ||
-        fabric->info->addr_format == FI_SOCKADDR_IN6) {
+    if (code == 0 && place->host[0] != '\0' &&
+        (fabric->info->addr_format == FI_SOCKADDR_IN ||
+            fabric->info->addr_format == FI_SOCKADDR_IN6)) {
         calls.freeinfo(fabric->info);
+        fabric->info = NULL;
         code = calls.getinfo(
-            version, place.host, NULL, FI_SOURCE, hints, &fabric->info);
-        fabric_check(fabric, code, place.host);
+            version, place->host, NULL, FI_SOURCE, hints, &fabric->info);
     }
     calls.freeinfo(hints);
-    if (strcmp(fabric->info->fabric_attr->prov_name, place.stack) != 0)
+    if (code == 0 &&
+        strcmp(fabric->info->fabric_attr->prov_name, place->stack) != 0)
         pair_fail(fabric->pair, "the control got %s instead of %s",
-            fabric->info->fabric_attr->prov_name, place.stack);
+            fabric->info->fabric_attr->prov_name, place->stack);
+    return code;
 }
 
 static void objects_make(struct fabric *fabric)
@@ -306,56 +310,92 @@ static void greet(struct fabric *fabric)
     MPI_Barrier(fabric->pair->comm);
 }
 
-struct fabric *fabric_get(struct pair *pair)
+static void objects_close(struct fabric *fabric)
 {
-    struct fabric *fabric = pair->fabric;
+    struct fabric_memory *memories[] = {
+        &fabric->room, &fabric->landing, &fabric->end, &fabric->own};
 
-    if (fabric != NULL)
-        return fabric;
-    library_load(pair);
-    fabric = calloc(1, sizeof(*fabric));
-    if (fabric == NULL)
-        pair_fail(pair, "no memory for the control over libfabric");
-    fabric->pair = pair;
-    fabric->lanes = calloc(OPTIONS_WINDOW_MAX, sizeof(*fabric->lanes));
-    if (fabric->lanes == NULL)
-        pair_fail(pair, "no memory for the control over libfabric");
-    info_find(fabric);
-    objects_make(fabric);
-    addresses_swap(fabric);
-    fabric_know(fabric, &fabric->own, (unsigned char *)fabric->lanes,
-        OPTIONS_WINDOW_MAX * sizeof(*fabric->lanes));
-    for (unsigned i = 0; i < OPTIONS_WINDOW_MAX; i++)
-        fabric->lanes[i].receive.place = fabric->lanes[i].send.place = i;
-    greet(fabric);
-    pair->fabric = fabric;
-    return fabric;
-}
-
-static void object_close(struct fid *fid)
-{
-    if (fid != NULL)
-        fi_close(fid);
+    fi_close(&fabric->ep->fid);
+    for (unsigned i = 0; i < sizeof(memories) / sizeof(memories[0]); i++)
+        if (memories[i]->mr != NULL)
+            fi_close(&memories[i]->mr->fid);
+    fi_close(&fabric->cq->fid);
+    fi_close(&fabric->av->fid);
+    fi_close(&fabric->domain->fid);
+    fi_close(&fabric->fabric->fid);
 }
 
 void fabric_close(struct fabric *fabric)
 {
-    struct fabric_memory *memories[] = {NULL, NULL, NULL, NULL};
-
     if (fabric == NULL)
         return;
-    memories[0] = &fabric->room;
-    memories[1] = &fabric->landing;
-    memories[2] = &fabric->end;
-    memories[3] = &fabric->own;
-    object_close(&fabric->ep->fid);
-    for (unsigned i = 0; i < sizeof(memories) / sizeof(memories[0]); i++)
-        object_close(memories[i]->mr == NULL ? NULL : &memories[i]->mr->fid);
-    object_close(&fabric->cq->fid);
-    object_close(&fabric->av->fid);
-    object_close(&fabric->domain->fid);
-    object_close(&fabric->fabric->fid);
-    calls.freeinfo(fabric->info);
+    /* Objects are there all, or none is. */
+    if (fabric->ep != NULL)
+        objects_close(fabric);
+    if (fabric->info != NULL)
+        calls.freeinfo(fabric->info);
     free(fabric->lanes);
     free(fabric);
+}
+
+/* Without its objects. */
+static struct fabric *end_make(struct pair *pair)
+{
+    struct fabric *fabric = calloc(1, sizeof(*fabric));
+
+    if (fabric != NULL)
+        fabric->lanes = calloc(OPTIONS_WINDOW_MAX, sizeof(*fabric->lanes));
+    if (fabric == NULL || fabric->lanes == NULL)
+        pair_fail(pair, "no memory for the control over libfabric");
+    fabric->pair = pair;
+    for (unsigned i = 0; i < OPTIONS_WINDOW_MAX; i++)
+        fabric->lanes[i].receive.place = fabric->lanes[i].send.place = i;
+    return fabric;
+}
+
+/* The rest, when it is known what to open. */
+static void end_open(struct fabric *fabric)
+{
+    objects_make(fabric);
+    addresses_swap(fabric);
+    fabric_know(fabric, &fabric->own, (unsigned char *)fabric->lanes,
+        OPTIONS_WINDOW_MAX * sizeof(*fabric->lanes));
+    greet(fabric);
+    fabric->pair->fabric = fabric;
+}
+
+struct fabric *fabric_get(struct pair *pair)
+{
+    struct fabric *fabric = pair->fabric;
+    struct place place;
+
+    if (fabric != NULL)
+        return fabric;
+    if (!library_load(pair))
+        pair_fail(pair, "libfabric for the control: %s", dlerror());
+    fabric = end_make(pair);
+    place_read(pair, &place);
+    fabric_check(fabric, info_find(fabric, &place), place.stack);
+    end_open(fabric);
+    return fabric;
+}
+
+bool fabric_open(struct pair *pair, const char *stack)
+{
+    struct fabric *fabric = NULL;
+    struct place place = {.host = ""};
+    int is_there = library_load(pair) ? 1 : 0;
+
+    snprintf(place.stack, TEXT_CAP, "%s", stack);
+    if (is_there) {
+        fabric = end_make(pair);
+        is_there = info_find(fabric, &place) == 0;
+    }
+    MPI_Allreduce(MPI_IN_PLACE, &is_there, 1, MPI_INT, MPI_MIN, pair->comm);
+    if (!is_there) {
+        fabric_close(fabric);
+        return false;
+    }
+    end_open(fabric);
+    return true;
 }

@@ -40,6 +40,8 @@ static const struct bench {
         "calls to a rank that computes, and what its progress thread takes"},
     {"placement", bench_placement, true, BENCH_FIRST,
         "what the library chooses beside what one can ask for"},
+    {"controls", bench_controls, true, BENCH_FIRST,
+        "what the machine gives without the library"},
     {"wake", bench_wake, true, BENCH_OF_TWO,
         "null calls to a rank that sleeps"},
     {"silent", bench_silent, true, BENCH_OF_TWO,

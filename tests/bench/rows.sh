@@ -5,9 +5,10 @@
 #
 # rows.sh MPIEXEC RANKS AMALGAM_BENCH BENCH TRANSPORT VIA "OP=ROWS ..." [ARG...]
 #
-# VIA is what has to carry the calls, or * for anything. ROWS is a number, or one
-# with a + for that many or more. HOSTS in the environment are pretended nodes,
-# one rank on each. A transport that this build does not offer skips the test.
+# VIA is what has to carry the calls, or * for anything; controls have none. ROWS
+# is a number, or one with a + for that many or more. HOSTS in the environment are
+# pretended nodes, one rank on each. A transport that this build does not offer
+# skips the test.
 set -eu
 
 mpiexec=$1 ranks=$2 program=$3 bench=$4 transport=$5 via=$6 ops=$7
@@ -65,7 +66,9 @@ awk -v bench="$bench" -v transport="$transport" -v via="$via" -v ops="$ops" '
         }
         if ((bench != "all" && value("bench") != bench) ||
             value("transport") != transport ||
-            (via != "*" && value("via") != via) || value("via") == "" ||
+            (via != "*" && value("bench") != "controls" &&
+                value("via") != via) ||
+            value("via") == "" ||
             value("cores") == "" || value("against") == "" || /[[ ](-?nan|-?inf|null)[],}]/)
             bad = "row " rows " is not right: " $0
         found[value("op")]++

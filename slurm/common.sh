@@ -12,6 +12,7 @@
 #   AMALGAM_LAUNCHER        srun (the default), or the mpiexec to use
 #   AMALGAM_SRUN_MPI        which --mpi; default: what the build's MPI speaks
 #   AMALGAM_SRUN_ARGS       more words for each srun or mpiexec
+#   AMALGAM_MODULES         modules to load first (cray and infiniband)
 #
 # All other variables of the library reach the ranks, too: slurm/README.md.
 
@@ -100,7 +101,7 @@ mpi_kind() {
     case $(ldd "$1" 2>/dev/null) in
     *libmpi.so.40*) echo pmix ;; # Open MPI
     *libmpi_cray.* | *libmpi_gnu* | *libmpi_intel.* | *libmpi_nvidia.* | \
-        *libmpi_aocc.*) echo cray_shasta ;;
+        *libmpi_amd.*) echo cray_shasta ;;
     *) echo pmi2 ;; # MPICH, MVAPICH, Intel MPI
     esac
 }
@@ -143,4 +144,23 @@ step_run() {
     "${launch[@]}" "$@" || code=$?
     [ "$code" = 0 ] || say "${1##*/} ended with exit code $code" >&2
     return "$code"
+}
+
+# Loads what AMALGAM_MODULES names.
+modules_load() {
+    local names
+    read -ra names <<<"${AMALGAM_MODULES:-}"
+    [ "${#names[@]}" -gt 0 ] || return 0
+    command -v module >/dev/null || fail "AMALGAM_MODULES is" \
+        "\"$AMALGAM_MODULES\", but there is no module command here"
+    say "module load ${names[*]}"
+    module load "${names[@]}" || fail "module load ${names[*]} failed"
+}
+
+# Goes on with the script for the job that AMALGAM_JOB names, or with that for
+# the benchmarks.
+run_or_bench() {
+    local next=bench
+    [ -z "${AMALGAM_JOB:-}" ] || next=run
+    exec bash "$home/slurm/$next.sbatch" "$@"
 }

@@ -21,7 +21,6 @@ enum {
     SIZES_MAX = 16,
     OPS_MIN = 64,
     OPS_MAX = 1000,
-    WARM_MIN = 4,
     BATCH_BYTES = 2 * 1024 * 1024, /* of values, by each rank */
 };
 
@@ -67,24 +66,15 @@ static const struct row_kind {
   insert_landing = {"insert_land", "library", &dht_way_landing, false},
   find_landing = {"find_land", "library", &dht_way_landing, true};
 
-static struct dht_amount amount_of(const struct pair *team, size_t size)
+static unsigned ops_of(const struct pair *team, size_t size)
 {
     size_t ops = size == 0 ? OPS_MAX : BATCH_BYTES / size;
-    struct dht_amount amount = {0, 0};
 
-    if (ops < OPS_MIN)
-        ops = OPS_MIN;
-    if (ops > OPS_MAX)
-        ops = OPS_MAX;
     if (team->options->calls != 0)
-        ops = team->options->calls;
-    amount.ops = (unsigned)ops;
-    amount.warm = amount.ops / 8;
-    if (amount.warm < WARM_MIN)
-        amount.warm = WARM_MIN;
-    if (amount.warm > DUEL_WARM)
-        amount.warm = DUEL_WARM;
-    return amount;
+        return team->options->calls;
+    if (ops < OPS_MIN)
+        return OPS_MIN;
+    return ops < OPS_MAX ? (unsigned)ops : OPS_MAX;
 }
 
 static void sizes_set(const struct pair *team, struct sizes *ret_sizes)
@@ -111,14 +101,15 @@ static void sizes_set(const struct pair *team, struct sizes *ret_sizes)
 static double row_run(struct dht *dht, const struct row_kind *kind,
     const struct against *against, size_t size, unsigned window)
 {
-    struct dht_amount amount = amount_of(dht->team, size);
+    unsigned ranks = (unsigned)dht->team->world->size;
     struct dht_duel both = {dht, kind->way, against->way};
     struct duel duel = {
         .ours = dht_batch_ours,
         .control = dht_batch_control,
         .size = size,
         .window = window,
-        .calls = amount.ops * (unsigned)dht->team->world->size,
+        .calls = ops_of(dht->team, size) * ranks,
+        .ranks = ranks,
         .batches = dht->team->options->batches,
         .figure = DUEL_KPS,
         .context = against->context,
@@ -136,8 +127,6 @@ static double row_run(struct dht *dht, const struct row_kind *kind,
     dht->size = size;
     dht->stride = dht_stride(size);
     dht->window = window;
-    dht->ops = amount.ops;
-    dht->warm = amount.warm;
     duel_run(dht->team, &duel, &row);
     return row.ratio;
 }
@@ -251,7 +240,7 @@ void bench_dht(struct pair *pair)
     }
     if (!team_open(&team, pair, "dht"))
         return;
-    dht_memory_open(&dht, &team, amount_of, sizes.list, sizes.count);
+    dht_memory_open(&dht, &team, ops_of, sizes.list, sizes.count);
     dht_rpc_register(&dht);
     dht_landing_register(&dht);
     sizes_run(&dht, &sizes);

@@ -71,6 +71,9 @@ extern const struct dht_way dht_way_landing; /* values by bulk transfers */
 extern const struct dht_way dht_way_mpi;     /* requests and replies of MPI */
 extern const struct dht_way dht_way_window;  /* values by MPI_Put, MPI_Get */
 
+/* How many operations go before those of a batch. */
+unsigned dht_warm_of(unsigned ops);
+
 /* By all ranks; once the class is open. Registers what the ways need. */
 void dht_rpc_register(struct dht *dht);
 void dht_landing_register(struct dht *dht);

@@ -2,6 +2,17 @@
 /* One batch of inserts or finds by all ranks, in one of the ways. */
 #include "dht_batch.h"
 
+enum { WARM_MIN = 4, WARM_PART = 8 };
+
+unsigned dht_warm_of(unsigned ops)
+{
+    unsigned warm = ops / WARM_PART;
+
+    if (warm < WARM_MIN)
+        return WARM_MIN;
+    return warm < DUEL_WARM ? warm : DUEL_WARM;
+}
+
 uint32_t dht_slot_take(struct dht *dht)
 {
     uint32_t slot = dht_table_take(&dht->table);
@@ -89,11 +100,13 @@ static void part_run(
     way->meet(dht);
 }
 
-static double batch_run(
-    struct dht *dht, const struct dht_way *way, double *ret_samples)
+static double batch_run(struct dht *dht, const struct dht_way *way,
+    const struct duel *duel, double *ret_samples)
 {
     double elapsed_us = 0.0;
 
+    dht->ops = duel->calls / duel->ranks;
+    dht->warm = dht_warm_of(dht->ops);
     batch_prepare(dht, way);
     way->begin(dht);
     way->meet(dht);
@@ -115,7 +128,7 @@ double dht_batch_ours(struct pair *team, struct duel *duel, double *ret_samples)
     struct dht_duel *both = duel->more;
 
     (void)team;
-    return batch_run(both->dht, both->ours, ret_samples);
+    return batch_run(both->dht, both->ours, duel, ret_samples);
 }
 
 double dht_batch_control(
@@ -124,5 +137,5 @@ double dht_batch_control(
     struct dht_duel *both = duel->more;
 
     (void)team;
-    return batch_run(both->dht, both->control, ret_samples);
+    return batch_run(both->dht, both->control, duel, ret_samples);
 }

@@ -24,10 +24,9 @@ static size_t most(size_t a, size_t b)
 
 /* Beside the slots with keys there are those granted to each rank, or those in
  * which the control receives. */
-static void need_add(struct need *need, const struct pair *team,
-    const struct dht_amount *amount, size_t size)
+static void need_add(
+    struct need *need, const struct pair *team, unsigned ops, size_t size)
 {
-    unsigned ops = amount->ops + amount->warm;
     unsigned owned = dht_plan_owned_cap(team, ops);
     unsigned slots =
         owned + (unsigned)most((size_t)team->world->size, MPI_SERVE_PLACES);
@@ -115,15 +114,15 @@ static void ranks_open(struct dht *dht)
 }
 
 void dht_memory_open(struct dht *dht, struct pair *team,
-    struct dht_amount (*amount_of)(const struct pair *team, size_t size),
+    unsigned (*ops_of)(const struct pair *team, size_t size),
     const size_t *sizes, unsigned count)
 {
     struct need need = {.ops = 0};
 
     for (unsigned i = 0; i < count; i++) {
-        struct dht_amount amount = amount_of(team, sizes[i]);
+        unsigned ops = ops_of(team, sizes[i]);
 
-        need_add(&need, team, &amount, sizes[i]);
+        need_add(&need, team, ops + dht_warm_of(ops), sizes[i]);
     }
     *dht = (struct dht){.team = team, .zone_len = need.zone_len};
     for (unsigned i = 0; i < OPTIONS_WINDOW_MAX; i++)

@@ -5,17 +5,10 @@
 
 #include "dht.h"
 
-/* Operations of each rank in a batch, and those before. */
-struct dht_amount {
-    unsigned ops;
-    unsigned warm;
-};
-
-/* By all ranks, with the class open: for values of up to `size_cap` bytes,
- * amounts up to those of amount_of(size) and that many slots. Ends the job
- * where it cannot. */
+/* By all ranks, with the class open: for batches of up to ops_of(size)
+ * operations of each rank. Ends the job where it cannot. */
 void dht_memory_open(struct dht *dht, struct pair *team,
-    struct dht_amount (*amount_of)(const struct pair *team, size_t size),
+    unsigned (*ops_of)(const struct pair *team, size_t size),
     const size_t *sizes, unsigned count);
 void dht_memory_close(struct dht *dht);
 

@@ -50,7 +50,8 @@ static double figure_of(
     case DUEL_GBPS:
         return (double)duel->size * duel->calls / elapsed_us * 1e-3;
     case DUEL_KPS:
-        return duel->calls / elapsed_us * 1e3;
+        return (double)duel->calls * (duel->each == 0 ? 1 : duel->each) /
+               elapsed_us * 1e3;
     default:
         return stats_median(samples, duel->calls);
     }
@@ -111,6 +112,7 @@ static void row_fill(struct row *row, const struct duel *duel,
 
     row->size = duel->size;
     row->window = duel->window;
+    row->ranks = duel->ranks;
     row->batches = duel->batches;
     row->unit = units[duel->figure];
     row->better = duel->figure == DUEL_GBPS || duel->figure == DUEL_KPS
@@ -129,6 +131,17 @@ static void row_fill(struct row *row, const struct duel *duel,
     row->p999_us = stats_quantile(ours->samples, count, 0.999);
 }
 
+/* As many as this run makes, the same number by each rank. */
+static void calls_set(const struct pair *pair, struct duel *duel)
+{
+    duel->calls = options_calls(pair->options, duel->calls);
+    if (duel->ranks == 0)
+        return;
+    if (duel->calls < duel->ranks)
+        duel->calls = duel->ranks;
+    duel->calls -= duel->calls % duel->ranks;
+}
+
 void duel_run(struct pair *pair, struct duel *duel, struct row *row)
 {
     struct side ours;
@@ -137,7 +150,7 @@ void duel_run(struct pair *pair, struct duel *duel, struct row *row)
 
     if (duel->batches == 0)
         duel->batches = DUEL_BATCHES;
-    duel->calls = options_calls(pair->options, duel->calls);
+    calls_set(pair, duel);
     side_init(pair, &ours, duel->ours, duel);
     side_init(pair, &control, duel->control, duel);
     ratios = calloc(duel->batches, sizeof(*ratios));

@@ -42,6 +42,8 @@ struct duel {
     size_t size; /* bytes of payload */
     unsigned window;
     unsigned calls;   /* of each, in a batch */
+    unsigned ranks;   /* that share these, as many each; 0: rank 0 makes them */
+    unsigned each;    /* what a call counts in DUEL_KPS; 0: 1 */
     unsigned batches; /* 0: DUEL_BATCHES */
     enum duel_figure figure;
     enum duel_context context;

@@ -48,6 +48,8 @@ static const struct bench {
         "null calls to a rank with many silent peers"},
     {"dht", bench_dht, true, BENCH_OF_TEAM,
         "a hash table on all ranks: values in calls, and in landing zones"},
+    {"incast", bench_incast, true, BENCH_OF_TEAM,
+        "all ranks call one: rate, fairness, and memory of that one"},
     {"margo", bench_margo, false, BENCH_OF_TWO,
         "Margo's calls and transfers beside those of HG"},
     {"ult", bench_ult, false, BENCH_OF_TWO,

@@ -81,3 +81,29 @@ bool smaps_read(struct smaps *ret_smaps)
     *ret_smaps = (struct smaps){0};
     return rollup_read(ret_smaps) && shared_read(ret_smaps);
 }
+
+bool smaps_peak_reset(void)
+{
+    FILE *file = fopen("/proc/self/clear_refs", "w");
+    bool is_done = false;
+
+    if (file == NULL)
+        return false;
+    is_done = fputs("5", file) >= 0; /* proc(5): resets the high water mark */
+    return fclose(file) == 0 && is_done;
+}
+
+double smaps_peak(void)
+{
+    FILE *file = fopen("/proc/self/status", "r");
+    char line[LINE_CAP];
+    double peak = 0.0;
+
+    if (file == NULL)
+        return 0.0;
+    while (fgets(line, sizeof(line), file) != NULL)
+        if (sscanf(line, "VmHWM: %lf kB", &peak) == 1)
+            break;
+    fclose(file);
+    return peak;
+}

@@ -18,4 +18,10 @@ struct smaps {
 /* False when the kernel does not tell. */
 bool smaps_read(struct smaps *ret_smaps);
 
+/* Forgets the most pages that were there at once. False when the kernel does
+ * not let one. */
+bool smaps_peak_reset(void);
+/* How many that were since then, in KiB; 0: the kernel does not tell. */
+double smaps_peak(void);
+
 #endif

@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* All ranks but one call that one, as fast as they can.
+ *
+ * Rank 1 is the target, as of a pair, and rank 0 is one of the origins and
+ * keeps the results. A batch lasts so long, and each origin's calls are
+ * counted; so who gets less done than the others is seen. */
+#include "incast.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "benches.h"
+#include "pattern.h"
+#include "stats.h"
+#include "team.h"
+
+enum {
+    COUNTS_MS = 30,
+    COUNTS_QUICK_MS = 20,
+    COUNTS_SMOKE_MS = 2,
+    WINDOW_SMOKE = 8,
+    RANKS_MIN = 3,
+    GBPS_LEN = 65536, /* from here on bytes are what counts */
+};
+
+static const size_t sizes[] = {0, 1024, 65536};
+static const unsigned windows[] = {1, 8, 64};
+
+enum {
+    SIZE_COUNT = sizeof(sizes) / sizeof(sizes[0]),
+    WINDOW_COUNT = sizeof(windows) / sizeof(windows[0]),
+};
+
+static uint64_t head_sum(const struct incast_head *head)
+{
+    return ~(head->number + ((uint64_t)head->origin << 32) + head->place);
+}
+
+void incast_head_write(
+    const struct pair *team, uint64_t number, unsigned place, void *ret_buf)
+{
+    struct incast_head head = {
+        .origin = (uint32_t)team->rank, .place = place, .number = number};
+
+    head.sum = head_sum(&head);
+    memcpy(ret_buf, &head, sizeof(head));
+}
+
+void incast_fill(const struct pair *team, void *ret_buf, size_t len)
+{
+    if (len > INCAST_HEAD_LEN)
+        pattern_fill((unsigned char *)ret_buf + INCAST_HEAD_LEN,
+            len - INCAST_HEAD_LEN, team->seed);
+}
+
+struct incast_head incast_check(
+    const struct pair *team, const void *buf, size_t len, const char *what)
+{
+    struct incast_head head;
+
+    memcpy(&head, buf, sizeof(head));
+    if (len < INCAST_HEAD_LEN || head.sum != head_sum(&head))
+        pair_fail(team, "%s of %zu bytes begins with others than were sent",
+            what, len);
+    if (head.number % INCAST_CHECK_EVERY == 0)
+        pair_verify(team, (const unsigned char *)buf + INCAST_HEAD_LEN,
+            len - INCAST_HEAD_LEN, what);
+    return head;
+}
+
+static double p99_of(const double *samples, unsigned count)
+{
+    double *sorted = malloc(count * sizeof(*sorted));
+    double p99_us = 0.0;
+
+    if (sorted == NULL)
+        return 0.0;
+    memcpy(sorted, samples, count * sizeof(*sorted));
+    stats_sort(sorted, count);
+    p99_us = stats_quantile(sorted, count, 0.99);
+    free(sorted);
+    return p99_us;
+}
+
+static void tally_grow(struct incast_tally *tally, const struct pair *team)
+{
+    unsigned cap = 2 * tally->cap + DUEL_BATCHES + 1;
+
+    for (unsigned i = 0; i < INCAST_FIGURES; i++) {
+        double *figures = realloc(tally->figures[i], cap * sizeof(*figures));
+
+        if (figures == NULL)
+            pair_check(team, HG_NOMEM, "memory for the figures");
+        tally->figures[i] = figures;
+    }
+    tally->cap = cap;
+}
+
+static void tally_add(struct incast_tally *tally, const struct pair *team,
+    const struct stint_sum *sum, double p99_us)
+{
+    if (tally->count == tally->cap)
+        tally_grow(tally, team);
+    tally->figures[INCAST_FAIR][tally->count] = sum->fairness;
+    tally->figures[INCAST_SLOWEST][tally->count] = sum->slowest;
+    tally->figures[INCAST_P99][tally->count] = p99_us;
+    tally->count++;
+}
+
+void incast_tally_fini(struct incast_tally *tally)
+{
+    for (unsigned i = 0; i < INCAST_FIGURES; i++)
+        free(tally->figures[i]);
+    *tally = (struct incast_tally){.count = 0};
+}
+
+double incast_end(struct pair *team, const struct duel *duel,
+    const struct stint *stint, struct incast_tally *tally, double *ret_samples)
+{
+    struct stint_sum sum = {0};
+
+    stint_gather(team, INCAST_TARGET, stint, ret_samples, duel->calls, &sum);
+    if (team->rank != 0)
+        return 0.0;
+    tally_add(tally, team, &sum, p99_of(ret_samples, duel->calls));
+    return duel->calls / sum.kps * 1e3;
+}
+
+static const struct {
+    const char *op;
+    const char *unit;
+    const char *better;
+} figure_rows[INCAST_FIGURES] = {
+    [INCAST_FAIR] = {"incast_fair", "of 1", "higher"},
+    [INCAST_SLOWEST] = {"incast_slow", "of 1", "higher"},
+    [INCAST_P99] = {"incast_p99", "us", "lower"},
+};
+
+/* Rank 0, after the row of the rate: what else the same batches told. The first
+ * of each side has warmed up. Sorts the tallies. */
+static void figure_row(
+    struct incast *incast, const struct row *rate, enum incast_figure figure)
+{
+    unsigned count = incast->ours.count - 1;
+    double *ours = incast->ours.figures[figure] + 1;
+    double *control = incast->control.figures[figure] + 1;
+    double *ratios = malloc(count * sizeof(*ratios));
+    struct row row = {
+        .bench = rate->bench,
+        .op = figure_rows[figure].op,
+        .size = rate->size,
+        .window = rate->window,
+        .memory = rate->memory,
+        .unit = figure_rows[figure].unit,
+        .better = figure_rows[figure].better,
+        .against = rate->against,
+        .control = rate->control,
+        .batches = rate->batches,
+        .ranks = rate->ranks,
+        .peers = rate->peers,
+    };
+
+    if (ratios == NULL)
+        pair_check(incast->team, HG_NOMEM, "memory for the ratios");
+    for (unsigned i = 0; i < count; i++)
+        ratios[i] = control[i] > 0.0 ? ours[i] / control[i] : 0.0;
+    row.ratio = stats_median(ratios, count);
+    row.spread[0] = stats_quantile(ratios, count, 0.25);
+    row.spread[1] = stats_quantile(ratios, count, 0.75);
+    row.value = stats_median(ours, count);
+    row.control_value = stats_median(control, count);
+    pair_row(incast->team, &row);
+    rows_add(&row);
+    free(ratios);
+}
+
+static void window_run(struct incast *incast, size_t size, unsigned window)
+{
+    struct pair *team = incast->team;
+    struct duel duel = {
+        .ours = incast_calls,
+        .control = incast_control,
+        .size = size,
+        .window = window,
+        .calls = (incast_origins(team) + 1) * STINT_SAMPLES,
+        .ranks = incast_origins(team) + 1,
+        .batches = team->options->batches,
+        .figure = size < GBPS_LEN ? DUEL_KPS : DUEL_GBPS,
+        .context = DUEL_CONTEXT_OURS,
+        .more = incast,
+    };
+    struct row row = {
+        .bench = "incast",
+        .op = "incast",
+        .memory = "host",
+        .ranks = incast_origins(team) + 1,
+        .peers = incast_origins(team) - 1,
+        .against = "mpi",
+        .control = INCAST_CONTROL_TEXT,
+    };
+
+    duel_run(team, &duel, &row);
+    for (unsigned i = 0; i < INCAST_FIGURES && team->rank == 0; i++)
+        figure_row(incast, &row, (enum incast_figure)i);
+    incast_tally_fini(&incast->ours);
+    incast_tally_fini(&incast->control);
+}
+
+static void size_run(struct incast *incast, size_t size)
+{
+    const struct options *options = incast->team->options;
+    unsigned only = options->window;
+
+    if (size > 0 && size < INCAST_HEAD_LEN)
+        size = INCAST_HEAD_LEN;
+    pair_need_room(incast->team,
+        size * OPTIONS_WINDOW_MAX + INCAST_HEAD_LEN * OPTIONS_WINDOW_MAX);
+    if (only == 0 && options->is_smoke)
+        only = WINDOW_SMOKE;
+    if (only != 0)
+        window_run(incast, size, only);
+    for (unsigned i = 0; i < WINDOW_COUNT && only == 0; i++)
+        window_run(incast, size, windows[i]);
+}
+
+static void sizes_run(struct incast *incast)
+{
+    const struct options *options = incast->team->options;
+
+    if (options->size != NULL)
+        size_run(incast, *options->size);
+    for (unsigned i = 0; i < SIZE_COUNT && options->size == NULL; i++)
+        size_run(incast, sizes[i]);
+}
+
+void bench_incast(struct pair *pair)
+{
+    const struct options *options = pair->options;
+    struct pair team;
+    struct incast incast = {.team = &team, .counts_ms = COUNTS_MS};
+
+    if (pair->world->size < RANKS_MIN) {
+        if (pair->rank == 0)
+            fputs("incast is left out: of two ranks only one can call: start "
+                  "it with -n 3 or more\n",
+                stderr);
+        return;
+    }
+    if (!team_open(&team, pair, "incast"))
+        return;
+    if (options->is_quick)
+        incast.counts_ms = COUNTS_QUICK_MS;
+    if (options->is_smoke)
+        incast.counts_ms = COUNTS_SMOKE_MS;
+    incast_open(&incast);
+    sizes_run(&incast);
+    incast_memory_run(&incast);
+    team_close(&team);
+}

@@ -11,7 +11,7 @@ fail() {
     exit 1
 }
 
-# Names of the packages for the commands "$@" (run, test, ci), one per line.
+# Names of the packages for the purposes "$@" (run, plot ...), one per line.
 package_names() {
     local name for rest
     while read -r name for rest; do

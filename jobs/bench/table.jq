@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# Makes a table in Markdown of documents: an array of {file, doc} becomes lines.
+include "figures";
+
+# What the table tells, in its order. Members that a choice does not have are
+# not looked at; a row that the documents do not have is left out.
+def choices: [
+    {what: "null call", bench: "latency", op: "rpc", size: 0},
+    {what: "call with 4 KiB of input", bench: "latency", op: "rpc", size: 4096},
+    {what: "arguments of twice the eager size", bench: "latency", op: "rpc_2x_both"},
+    {what: "null calls, 64 in flight", bench: "rate", op: "rpc_rate", window: 64, threads: 1},
+    {what: "null calls to a rank that computes", bench: "overlap", op: "rpc_computing"},
+    {what: "null call to a rank asleep", bench: "wake", op: "wake_caller"},
+    {what: "null call with 64 silent peers", bench: "silent", op: "rpc_silent"},
+    {what: "null calls between two ranks on one core", bench: "onecore", op: "rpc_onecore"},
+    ({what: "pull of 4 KiB, one at a time", size: 4096, unit: "us"},
+        {what: "pull of 64 KiB", size: 65536, unit: "GB/s"},
+        {what: "pull of 1 MiB", size: 1048576, unit: "GB/s"},
+        {what: "pull of 16 MiB", size: 16777216, unit: "GB/s"} |
+        ({memory: "host", of: ", the program's memory"},
+            {memory: "library", of: ", the library's"}) as $memory |
+        {what: (.what + $memory.of), memory: $memory.memory, bench: "bulk",
+            op: "bulk_pull", size, unit})];
+
+# Three digits that count.
+def digits:
+    if . == null then "" elif . == 0 then "0"
+    else (fabs | log10 | floor) as $n |
+        if $n >= 2 then round | tostring
+        else pow(10; 2 - $n) as $p | (. * $p | round) / $p | tostring end end;
+
+def with_unit($unit):
+    if . == null or $unit == null then ""
+    elif $unit == "k/s" and . >= 1000 then "\(. / 1000 | digits) M/s"
+    else "\(digits) \($unit)" end;
+
+def cell: tostring | gsub("[|\\n]"; " ");
+
+def chosen($choice):
+    ($choice | del(.what) | to_entries) as $members |
+    map(. as $row | select(all($members[];
+        . as $m | ($row[$m.key] // if $m.key == "threads" then 1 else null end) == $m.value)));
+
+def table_lines:
+    named | . as $docs | all_rows |
+    # Of transfers, those with the most in flight.
+    . as $rows | [choices[] | .what as $what | . as $choice | $rows |
+        chosen($choice) | group_by([.order, .against])[] |
+        (map(.window) | max) as $window | map(select(.window == $window))[0] |
+        "| \($what)\(if .bench == "bulk" and .window > 1 then
+            ", \(.window) at once" else "" end) | \(.who | cell) | \(.unit as $unit |
+            [(.value | with_unit($unit)),
+            (if .p99_us == null or .p99_us == 0 then ""
+                else .p99_us | with_unit("us") end),
+            "\(.control_value | with_unit($unit)), \(.against | text | control_word)",
+            "\(.ratio | digits)\(if .noisy == true then " (noisy)" else "" end)"] |
+            map(cell) | join(" | ")) |"] |
+    if length == 0 then empty else
+        ($docs | note | map(cell)[]), "",
+        "| | transport | ours | p99 | control | ratio |", "|---|---|---|---|---|---|",
+        .[] end;

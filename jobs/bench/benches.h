@@ -33,6 +33,8 @@ void bench_ult(struct pair *pair);
 void bench_memory(struct pair *pair);
 /* A hash table spread over all ranks. */
 void bench_dht(struct pair *pair);
+/* One-way updates of a histogram of which each rank has a part. */
+void bench_histogram(struct pair *pair);
 /* options->calls null calls, or MPI round trips, for those who count what
  * happens meanwhile. */
 void bench_count(struct pair *pair);

@@ -5,36 +5,20 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "mix.h"
 #include "pattern.h"
 
-enum { SPARE_OWNED = 64, RANK_SHIFT = 32, SEED_SHIFT = 48 };
+enum { SPARE_OWNED = 64 };
 
-/* The finaliser of SplitMix64: one to one, so different numbers give different
- * keys; S. Vigna, prng.di.unimi.it, after Stafford's variant 13. */
-static uint64_t mix(uint64_t x)
-{
-    x ^= x >> 30;
-    x *= 0xbf58476d1ce4e5b9ull;
-    x ^= x >> 27;
-    x *= 0x94d049bb133111ebull;
-    x ^= x >> 31;
-    return x;
-}
-
-/* By the upper bits: the index of a table takes the lower ones. */
-static int owner_of(uint64_t key, int ranks)
-{
-    return (int)((key >> 32) * (uint64_t)ranks >> 32);
-}
-
-/* The next key of that rank that another one owns. */
+/* The next key of that rank that another one owns. The owner is told by the
+ * upper bits, as the index of a table takes the lower ones. */
 static uint64_t key_next(uint64_t *number, int rank, int ranks, int *ret_owner)
 {
     uint64_t key = 0;
 
     do {
-        key = mix((*number)++);
-        *ret_owner = owner_of(key, ranks);
+        key = mix64((*number)++);
+        *ret_owner = mix_choose(key, ranks);
     } while (*ret_owner == rank);
     return key;
 }
@@ -74,8 +58,7 @@ static void rank_make(struct dht_plan *plan, int rank, uint32_t seed)
 {
     int own = plan->team->rank;
     int ranks = plan->team->world->size;
-    uint64_t number = (uint64_t)seed << SEED_SHIFT | (uint64_t)(unsigned)rank
-                                                         << RANK_SHIFT;
+    uint64_t number = mix_first(seed, rank);
 
     for (unsigned i = 0; i < plan->ops; i++) {
         int owner = 0;

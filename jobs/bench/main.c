@@ -50,6 +50,8 @@ static const struct bench {
         "a hash table on all ranks: values in calls, and in landing zones"},
     {"incast", bench_incast, true, BENCH_OF_TEAM,
         "all ranks call one: rate, fairness, and memory of that one"},
+    {"histogram", bench_histogram, true, BENCH_OF_TEAM,
+        "one-way updates of random ranks"},
     {"margo", bench_margo, false, BENCH_OF_TWO,
         "Margo's calls and transfers beside those of HG"},
     {"ult", bench_ult, false, BENCH_OF_TWO,

@@ -6,7 +6,9 @@
  * says whether it could. Only if all could, the node uses them: a pair that
  * took different ways to each other would answer calls by a way that nobody
  * looks at. Every step is taken by all ranks of the node, also by one that has
- * failed before. Tables are as long as the node has ranks. */
+ * failed before. Tables are as long as the node has ranks.
+ * Then the files lose their names, so that a job leaves none, however it ends.
+ */
 #include "init_node.h"
 
 #include <stdio.h>
@@ -24,9 +26,10 @@
 
 /* What a rank tells the others of its node, in two rounds. */
 struct card {
-    uint32_t rank;  /* in the job */
-    uint32_t ret;   /* hg_return_t: how opening went, or mapping */
-    uint32_t other; /* whom it could not map */
+    uint32_t rank;        /* in the job */
+    uint32_t ret;         /* hg_return_t: how opening went, or mapping */
+    uint32_t other;       /* whom it could not map */
+    uint32_t needs_names; /* some peers' files are open to it only by name */
     struct amg_shm_id id;
 };
 
@@ -58,6 +61,7 @@ static void others_map(hg_class_t *cls, const struct amg_node_ops *ops,
             rc = amg_shm_node_find(domain, &cards[i].id, &near);
         if (rc == HG_SUCCESS) {
             rc = amg_twins_add(cls->twins, main_peer, near);
+            mine->needs_names |= !amg_shm_node_is_open_to_us(domain, near);
             domain->transport->addr.drop(domain, near);
         }
         mine->ret = (uint32_t)rc;
@@ -80,6 +84,17 @@ static hg_return_t cards_swap(const struct amg_node *node,
         if (cards[i].ret != HG_SUCCESS && *ret_bad == NULL)
             *ret_bad = &cards[i];
     return rc;
+}
+
+/* All have mapped all. Does nobody need the names of files any more? */
+static bool names_are_vain(const struct amg_node *node)
+{
+    const struct card *cards = node->cards;
+    uint32_t i = 0;
+
+    while (i < node->boot->size && cards[i].needs_names == 0)
+        i++;
+    return i == node->boot->size;
 }
 
 /* Who found the failure tells of it, for all. */
@@ -155,6 +170,8 @@ static hg_return_t node_meet(hg_class_t *cls, const struct amg_node_ops *ops,
     if (bad != NULL)
         failure_log(node, bad, was_open);
     *ret_is_near = rc == HG_SUCCESS && bad == NULL;
+    if (*ret_is_near && names_are_vain(node))
+        amg_shm_node_unname(cls->domains[AMG_ROUTE_SHM]);
     return rc;
 }
 

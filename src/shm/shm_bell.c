@@ -6,8 +6,9 @@
  * where that is needed for the sake of the rings, see shm_inbox.c), so one sees
  * the other. The first one that finds ASLEEP makes it RUNG and writes one byte
  * into the FIFO: a sleep is rung out of once. A FIFO, because it can be opened
- * by its name, by unrelated processes; each opens it for reading, too, so that
- * writing to one that lost its reader is no signal.
+ * by its name, by unrelated processes, or as a descriptor of its owner, where
+ * the segment has lost its name (shm_node.h); each opens it for reading, too,
+ * so that writing to one that lost its reader is no signal.
  *
  * What other threads of this process post ends up on lists of the endpoint,
  * under the lock; arm() looks at them under the lock, too. */
@@ -55,13 +56,56 @@ static bool epoll_add(int epoll, int fd)
     return epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event) == 0;
 }
 
-/* Makes the FIFO of a context, once. */
-static bool fifo_make(struct amg_shm_inbox *inbox, const char *path)
+/* A FIFO at `path`. */
+static int fifo_make(const char *path)
 {
     /* It may be there, when it was made once and could not be opened. */
-    if (inbox->bell < 0 && (mkfifo(path, 0600) == 0 || errno == EEXIST))
-        inbox->bell = open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC);
-    return inbox->bell >= 0;
+    if (mkfifo(path, 0600) != 0 && errno != EEXIST)
+        return -1;
+    return open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC);
+}
+
+/* A FIFO without a name, both ends of it in one descriptor. */
+static int pipe_make(void)
+{
+    int ends[2];
+    int bell = -1;
+
+    if (pipe2(ends, O_NONBLOCK | O_CLOEXEC) != 0)
+        return -1;
+    bell = amg_shm_files_open_of((uint32_t)getpid(), ends[0], S_IFIFO);
+    close(ends[0]);
+    close(ends[1]);
+    return bell;
+}
+
+/* How peers find the descriptor, and see that it is the right one. */
+static uint64_t bell_word(int bell)
+{
+    struct stat status;
+
+    if (fstat(bell, &status) != 0)
+        return 0;
+    return (uint64_t)(bell + 1) << 32 | (uint32_t)status.st_ino;
+}
+
+/* Makes the FIFO of a context, once: by a name, unless the segment has none. */
+static bool bell_make(struct amg_shm_inbox *inbox, const char *path)
+{
+    uint64_t word = 0;
+
+    if (inbox->bell >= 0)
+        return true;
+    if (!inbox->domain->region.has_lost_name) {
+        inbox->bell = fifo_make(path);
+        return inbox->bell >= 0;
+    }
+    inbox->bell = pipe_make();
+    if (inbox->bell < 0)
+        return false;
+    word = bell_word(inbox->bell);
+    atomic_store_explicit(&inbox->context->bell, word, memory_order_relaxed);
+    return word != 0;
 }
 
 hg_return_t amg_shm_bell_open(struct amg_shm_ep *ep)
@@ -72,7 +116,7 @@ hg_return_t amg_shm_bell_open(struct amg_shm_ep *ep)
     amg_shm_files_bell(domain->region.name, domain->region.incarnation,
         ep->base.context_id, path);
     ep->epoll = epoll_create1(EPOLL_CLOEXEC);
-    if (ep->epoll >= 0 && fifo_make(ep->inbox, path) &&
+    if (ep->epoll >= 0 && bell_make(ep->inbox, path) &&
         epoll_add(ep->epoll, ep->inbox->bell) &&
         (domain->deaths < 0 || epoll_add(ep->epoll, domain->deaths)))
         return HG_SUCCESS;
@@ -97,7 +141,8 @@ void amg_shm_bell_remove(struct amg_shm_inbox *inbox)
         return;
     amg_shm_files_bell(domain->region.name, domain->region.incarnation,
         inbox->context_id, path);
-    unlink(path);
+    if (!domain->region.has_lost_name)
+        unlink(path);
     close(inbox->bell);
     inbox->bell = -1;
 }
@@ -120,26 +165,44 @@ static void bell_ring(int bell)
     (void)written; /* full: so it is readable */
 }
 
+/* Opens the bell of a peer; -1: it cannot be rung. */
+static int bell_open(const struct amg_shm_context *context,
+    const struct amg_shm_peer *peer, uint8_t context_id)
+{
+    uint64_t word = atomic_load_explicit(&context->bell, memory_order_relaxed);
+    char path[AMG_SHM_PATH_CAP];
+    int bell = -1;
+
+    if (word == 0) {
+        amg_shm_files_bell(
+            peer->region.name, peer->region.incarnation, context_id, path);
+        return open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC);
+    }
+    bell =
+        amg_shm_files_open_of(peer->region.pid, (int)(word >> 32) - 1, S_IFIFO);
+    /* It closed meanwhile, or is gone, and another one has that number. */
+    if (bell >= 0 && (uint32_t)bell_word(bell) != (uint32_t)word) {
+        close(bell);
+        bell = -1;
+    }
+    return bell;
+}
+
 void amg_shm_bell_raise(struct amg_shm_context *context, enum amg_shm_news news,
     const struct amg_shm_peer *peer, uint8_t context_id, int *bell)
 {
-    char path[AMG_SHM_PATH_CAP];
-
     atomic_fetch_or_explicit(&context->news, news, memory_order_seq_cst);
     atomic_thread_fence(memory_order_seq_cst);
     if (!sleeper_claim(context))
         return;
-    if (*bell < 0) {
-        amg_shm_files_bell(
-            peer->region.name, peer->region.incarnation, context_id, path);
-        *bell = open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC);
-        if (*bell < 0) {
-            AMG_LOG_WARNING("shm", "cannot wake na+sm://%s by %s: %s",
-                peer->region.name, path, strerror(errno));
-            return;
-        }
-    }
-    bell_ring(*bell);
+    if (*bell < 0)
+        *bell = bell_open(context, peer, context_id);
+    if (*bell >= 0)
+        bell_ring(*bell);
+    else if (!amg_shm_region_is_closed(&peer->region) &&
+             amg_shm_files_has_owner(&peer->region))
+        AMG_LOG_WARNING("shm", "cannot wake na+sm://%s, context %u: %s",
+            peer->region.name, context_id, strerror(errno));
 }
 
 void amg_shm_bell_self_locked(struct amg_shm_ep *ep)

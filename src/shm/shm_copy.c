@@ -54,16 +54,13 @@ static bool is_sealed(int fd)
 /* The peer's area, mapped here; NULL: it has none, or we may not. */
 static char *area_map(const struct amg_shm_region *region, uint64_t len)
 {
-    char path[64];
     struct stat file;
     void *base = MAP_FAILED;
     int fd = -1;
 
     if (len == 0)
         return NULL;
-    snprintf(path, sizeof(path), "/proc/%u/fd/%d", region->pid,
-        region->head->area_fd);
-    fd = open(path, O_RDWR | O_CLOEXEC);
+    fd = amg_shm_files_open_of(region->pid, region->head->area_fd, S_IFREG);
     if (fd < 0)
         return NULL;
     /* It must not become shorter than what is mapped: reading would be SIGBUS.

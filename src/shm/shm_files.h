@@ -32,6 +32,11 @@ bool amg_shm_files_remove_stale(const char *path, uint32_t *ret_pid);
 /* Does the owner of a mapped segment live? */
 bool amg_shm_files_has_owner(const struct amg_shm_region *region);
 
+/* Opens what another process of this pid namespace, and of this user, has open
+ * as `fd`; -1: it has nothing of that kind (S_IFREG, S_IFIFO) there, or we may
+ * not. Who is called `pid` by then, the caller finds out. */
+int amg_shm_files_open_of(uint32_t pid, int fd, uint32_t kind);
+
 /* Removes the file at `path` if it is still the open one. */
 void amg_shm_files_remove(const char *path, int fd);
 

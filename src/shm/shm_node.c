@@ -30,3 +30,15 @@ hg_return_t amg_shm_node_find(struct amg_domain *base,
         *ret_peer = amg_shm_peer_base(peer);
     return rc;
 }
+
+bool amg_shm_node_is_open_to_us(
+    const struct amg_domain *domain, const struct amg_peer *peer)
+{
+    return amg_shm_region_is_open_to_us(
+        &amg_shm_domain_of(domain)->region, &amg_shm_peer_of(peer)->region);
+}
+
+void amg_shm_node_unname(struct amg_domain *base)
+{
+    amg_shm_region_unname(&amg_shm_domain_of(base)->region);
+}

@@ -22,4 +22,12 @@ void amg_shm_node_id(
 hg_return_t amg_shm_node_find(struct amg_domain *domain,
     const struct amg_shm_id *id, struct amg_peer **ret_peer);
 
+/* May we open what that peer has open, whatever name it has? */
+bool amg_shm_node_is_open_to_us(
+    const struct amg_domain *domain, const struct amg_peer *peer);
+/* Takes the name away from the segment of `domain`, before it has a context:
+ * all that need it have mapped it, and may open what we have open. So nothing
+ * is left in the file system by a job that is killed from now on. */
+void amg_shm_node_unname(struct amg_domain *domain);
+
 #endif

@@ -186,8 +186,8 @@ static hg_return_t name_choose(
         return rc;
     }
     for (int i = 0; i < NAME_TRIES && rc == HG_ADDRINUSE; i++) {
-        snprintf(head->name, sizeof(head->name), "%" PRIu32 "-%u", head->pid,
-            atomic_fetch_add_explicit(&next, 1, memory_order_relaxed));
+        snprintf(head->name, sizeof(head->name), "%" PRIu32 "-%u.%d", head->pid,
+            atomic_fetch_add_explicit(&next, 1, memory_order_relaxed), fd);
         rc = segment_name(fd, head->name);
     }
     return rc;
@@ -290,6 +290,38 @@ static const char *head_fault(
     return NULL;
 }
 
+/* Opens the segment of that name by the descriptor of its owner; -1. */
+static int open_nameless(const char *name)
+{
+    uint32_t pid = 0;
+    unsigned number = 0;
+    int fd = -1;
+
+    if (sscanf(name, "%" SCNu32 "-%u.%d", &pid, &number, &fd) != 3)
+        return -1;
+    return amg_shm_files_open_of(pid, fd, S_IFREG);
+}
+
+bool amg_shm_region_is_open_to_us(
+    const struct amg_shm_region *own, const struct amg_shm_region *other)
+{
+    int fd = own->pid_ns == other->pid_ns ? open_nameless(other->name) : -1;
+    bool is_open = fd >= 0;
+
+    if (is_open)
+        close(fd);
+    return is_open;
+}
+
+void amg_shm_region_unname(struct amg_shm_region *region)
+{
+    char path[AMG_SHM_PATH_CAP];
+
+    amg_shm_files_path(region->name, path);
+    amg_shm_files_remove(path, region->fd);
+    region->has_lost_name = true;
+}
+
 hg_return_t amg_shm_region_map(
     const char *name, struct amg_shm_region *ret_region)
 {
@@ -304,8 +336,12 @@ hg_return_t amg_shm_region_map(
 
     amg_shm_files_path(name, path);
     fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+    if (fd < 0 && errno != ENOENT)
+        return HG_NA_ERROR;
     if (fd < 0)
-        return errno == ENOENT ? HG_ADDRNOTAVAIL : HG_NA_ERROR;
+        fd = open_nameless(name);
+    if (fd < 0)
+        return HG_ADDRNOTAVAIL;
     if (fstat(fd, &status) != 0 || status.st_uid != geteuid() ||
         pread(fd, &head, sizeof(head), 0) != (ssize_t)sizeof(head))
         fault = "it cannot be read";

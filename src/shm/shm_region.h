@@ -19,7 +19,9 @@
  *
  * The file appears under its name when it is whole: it is made without a name
  * and linked then. So there is no moment at which another process could take a
- * half-made segment for a stale one.
+ * half-made segment for a stale one. The name that a process gives itself ends
+ * with the descriptor that it has the file open as, "PID-NUMBER.DESCRIPTOR": so
+ * it leads to the segment, by /proc, when the file has lost it.
  */
 #ifndef AMG_SHM_SHM_REGION_H
 #define AMG_SHM_SHM_REGION_H
@@ -108,6 +110,9 @@ struct amg_shm_context {
     _Alignas(AMG_SHM_LINE) _Atomic uint32_t sleep;
     _Atomic uint32_t is_open; /* enum amg_shm_context_state */
     _Atomic uint32_t cpu;     /* where it last waited, + 1; 0 unknown */
+    /* Which descriptor of the owner its bell is: that + 1, and the low half of
+     * the inode; 0: it has a name. Published by `sleep`. */
+    _Atomic uint64_t bell;
 };
 
 static_assert(sizeof(struct amg_shm_context) == 256, "the table above");
@@ -156,7 +161,8 @@ struct amg_shm_slab {
 struct amg_shm_region {
     struct amg_shm_head *head; /* the mapping; NULL: none */
     uint64_t len;
-    int fd; /* the owner's, which holds its lock; -1 at peers */
+    int fd;             /* the owner's, which holds its lock; -1 at peers */
+    bool has_lost_name; /* own ones only */
     char name[AMG_SHM_NAME_CAP];
     uint64_t incarnation;
     uint64_t pid_ns;
@@ -191,6 +197,13 @@ hg_return_t amg_shm_region_create(
  * is none; HG_PROTOCOL_ERROR: it is none of ours or broken; HG_NOMEM. */
 hg_return_t amg_shm_region_map(
     const char *name, struct amg_shm_region *ret_region);
+/* Whether others can map a segment that has lost its name: they may look at
+ * the descriptors of its owner, which is in the same pid namespace. */
+bool amg_shm_region_is_open_to_us(
+    const struct amg_shm_region *own, const struct amg_shm_region *other);
+/* Takes the name away from an own segment, for good. It is still found by it
+ * where amg_shm_region_is_open_to_us(). */
+void amg_shm_region_unname(struct amg_shm_region *region);
 /* Unmaps; an owner's file is removed too. Safe on one that is all zero. */
 void amg_shm_region_fini(struct amg_shm_region *region);
 

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "shm/shm_node.h"
 #include "shm/shm_transport.h"
 
 enum { POLL_MAX = 16 };
@@ -28,7 +29,8 @@ static void must_fail(int line, const char *what)
     abort();
 }
 
-void party_open(struct party *party, const char *name, uint32_t credits)
+static void open_party(
+    struct party *party, const char *name, uint32_t credits, bool loses_name)
 {
     const struct amg_open how = {.info = name,
         .is_listening = true,
@@ -37,7 +39,14 @@ void party_open(struct party *party, const char *name, uint32_t credits)
 
     *party = (struct party){0};
     MUST(shm->domain.open(&how, &party->domain) == HG_SUCCESS);
+    if (loses_name)
+        amg_shm_node_unname(party->domain);
     MUST(shm->ep.open(party->domain, 0, &party->ep) == HG_SUCCESS);
+}
+
+void party_open(struct party *party, const char *name, uint32_t credits)
+{
+    open_party(party, name, credits, false);
 }
 
 void party_close(struct party *party)
@@ -122,11 +131,12 @@ static void child_main(enum party_role role, const char *name, int in, int out)
     char text[PARTY_TEXT_CAP] = "";
     size_t len = sizeof(text);
     struct amg_peer *self = NULL;
+    bool sleeps = role == PARTY_SLEEPER || role == PARTY_NAMELESS;
     unsigned empty = 0;
     char byte = 0;
 
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    party_open(&party, name, 0);
+    open_party(&party, name, 0, role == PARTY_NAMELESS);
     self = shm->addr.self(party.domain);
     MUST(shm->addr.format(party.domain, self, text, &len) == HG_SUCCESS);
     shm->addr.drop(party.domain, self);
@@ -144,11 +154,11 @@ static void child_main(enum party_role role, const char *name, int in, int out)
             continue;
         }
         empty++;
-        if (role == PARTY_SLEEPER)
+        if (sleeps)
             child_sleep(&party, in);
         else
             sched_yield();
-        if ((role == PARTY_SLEEPER || empty % 64 == 0) && is_told(in))
+        if ((sleeps || empty % 64 == 0) && is_told(in))
             break;
     }
     party_close(&party);

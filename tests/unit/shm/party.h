@@ -16,12 +16,13 @@ enum {
 
 /* What a child does with requests. */
 enum party_role {
-    PARTY_ECHO,    /* answers with the same bytes; polls without pause */
-    PARTY_SLEEPER, /* the same, and sleeps when there is nothing */
-    PARTY_DEAF,    /* never polls */
-    PARTY_KEEPER,  /* takes them and does not answer */
-    PARTY_LEAVER,  /* echoes, and closes at once after PARTY_BYE */
-    PARTY_QUITTER, /* the same, and exits without closing */
+    PARTY_ECHO,     /* answers with the same bytes; polls without pause */
+    PARTY_SLEEPER,  /* the same, and sleeps when there is nothing */
+    PARTY_NAMELESS, /* a sleeper whose segment has lost its name */
+    PARTY_DEAF,     /* never polls */
+    PARTY_KEEPER,   /* takes them and does not answer */
+    PARTY_LEAVER,   /* echoes, and closes at once after PARTY_BYE */
+    PARTY_QUITTER,  /* the same, and exits without closing */
 };
 
 /* The domain of this process. */

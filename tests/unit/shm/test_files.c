@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include <dirent.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
@@ -79,6 +80,50 @@ static void test_name_in_use_is_refused_until_its_owner_dies(void **state)
     shm->domain.close(domain);
     assert_int_equal(open_as(name, &domain), HG_SUCCESS);
     shm->domain.close(domain);
+}
+
+/* The files of the process: segments and bells. */
+static unsigned files_count(pid_t pid)
+{
+    char prefix[AMG_SHM_PATH_CAP];
+    struct dirent *entry = NULL;
+    DIR *folder = opendir("/dev/shm");
+    unsigned count = 0;
+
+    assert_non_null(folder);
+    snprintf(prefix, sizeof(prefix), "amalgam-%u-%d-", (unsigned)geteuid(),
+        (int)pid);
+    while ((entry = readdir(folder)) != NULL)
+        count += strncmp(entry->d_name, prefix, strlen(prefix)) == 0;
+    closedir(folder);
+    return count;
+}
+
+static void test_segment_without_a_name_is_found_and_leaves_no_file(
+    void **state)
+{
+    struct party_child child;
+    struct party party;
+    struct party_call call;
+    struct amg_peer *peer = NULL;
+
+    (void)state;
+    party_child_start(&child, PARTY_NAMELESS, "");
+    assert_int_equal(files_count(child.pid), 0);
+    party_open(&party, "", 0);
+    assert_int_equal(files_count(getpid()), 2);
+    peer = party_find(&party, child.address);
+    for (uint32_t i = 0; i < ROUNDS; i++) {
+        party_ask(&party, peer, &call, i, 16);
+        assert_int_equal(party_wait_asleep(&party, &call), HG_SUCCESS);
+        assert_true(party_answer_is(&party, &call, i));
+    }
+    party_child_kill(&child);
+    assert_int_equal(files_count(child.pid), 0);
+    party_ask(&party, peer, &call, 1, 16);
+    assert_int_equal(party_wait(&party, &call), HG_HOSTUNREACH);
+    shm->addr.drop(party.domain, peer);
+    party_close(&party);
 }
 
 static void test_no_name_is_refused(void **state)
@@ -244,6 +289,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_chosen_name_is_the_address),
         cmocka_unit_test(test_name_in_use_is_refused_until_its_owner_dies),
+        cmocka_unit_test(
+            test_segment_without_a_name_is_found_and_leaves_no_file),
         cmocka_unit_test(test_no_name_is_refused),
         cmocka_unit_test(test_cleaning_takes_the_dead_and_leaves_the_living),
         cmocka_unit_test(test_cleaning_leaves_the_name_to_its_next_owner),

@@ -28,6 +28,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "boot/launch.h"
 #include "mpi_backend/mpi_public.h"
 
 enum { SPEAKER_CAP = 32 };
@@ -134,26 +135,32 @@ static void finalize_watch(void)
     MPI_Comm_free_keyval(&keyval);
 }
 
-/* With the wrong launcher each process becomes a world of its own. Slurm says
- * how many tasks a step has; that of a whole allocation is no sign, because a
- * program may be started alone in it. */
+/* With the wrong launcher each process becomes a world of its own; one of them
+ * says so. */
 static void singleton_warn(void)
 {
-    static bool was_told;
-    const char *slurm = getenv("SLURM_STEP_NUM_TASKS");
-    const char *pmi = getenv("PMI_SIZE");
-    const char *tasks = slurm != NULL ? slurm : pmi;
+    static bool was_told; /* guarded by start_lock */
+    struct amg_boot_launch launch = amg_boot_launch_read();
     int size = 0;
 
-    if (was_told)
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    if (size > 1 || launch.tasks <= 1 || !launch.is_spokesman || was_told)
         return;
     was_told = true;
-    MPI_Comm_size(MPI_COMM_WORLD, &size);
-    if (size == 1 && tasks != NULL && atoi(tasks) > 1)
+    if (launch.is_by_step)
         AMG_LOG_WARNING("mpi",
-            "MPI sees 1 rank, but the launcher started %s processes: they do "
-            "not know each other; under Slurm start them by srun --mpi=pmi2",
-            tasks);
+            "MPI sees 1 rank, but srun started %u tasks: each of them is a job "
+            "of its own. Try srun --mpi=pmi2 (MPICH, MVAPICH), --mpi=pmix "
+            "(Open "
+            "MPI) or --mpi=cray_shasta (Cray MPICH); srun --mpi=list tells "
+            "which there are",
+            launch.tasks);
+    else
+        AMG_LOG_WARNING("mpi",
+            "MPI sees 1 rank, but the launcher started %u processes: each of "
+            "them is a job of its own. Start them by the mpiexec of the MPI "
+            "that the program was built with",
+            launch.tasks);
 }
 
 /* From now on each line of the log says which rank speaks. */

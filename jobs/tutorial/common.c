@@ -15,12 +15,12 @@ void job_open(int *argc, char ***argv, struct job *job)
     MPI_Init(argc, argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &job->rank);
     MPI_Comm_size(MPI_COMM_WORLD, &job->ranks);
-    if (job->ranks < 2)
-        job_fail("one rank serves, the others call it: run it with at least "
-                 "2 ranks");
     job->hg_class = amalgam_init(MPI_COMM_WORLD, NULL, NULL);
     if (job->hg_class == NULL)
         job_fail("amalgam_init: the lines above say why");
+    if (job->ranks < 2)
+        job_fail("one rank serves, the others call it: run it with at least "
+                 "2 ranks");
     job->context = NULL;
 }
 

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* How many processes the launcher says it has started.
+ *
+ * The manager that started a process for MPI says so in variables of its own:
+ * PMI_SIZE by hydra and by Slurm's plugin pmi2, OMPI_COMM_WORLD_SIZE by Open
+ * MPI's mpirun. Slurm's are below these. Hydra and Open MPI start one helper on
+ * each node by a step of Slurm, and its processes inherit what that step says
+ * of the helpers; so Slurm is asked only where no manager speaks. The variables
+ * of a whole allocation (SLURM_NTASKS, SLURM_JOB_*) say nothing: a program may
+ * be started alone in it. */
+#include "boot/launch.h"
+
+#include <stdlib.h>
+
+/* 0 when it is unset, or no number above 0. */
+static uint32_t number_of(const char *name)
+{
+    const char *text = getenv(name);
+    char *end = NULL;
+    unsigned long value = text == NULL ? 0 : strtoul(text, &end, 10);
+
+    if (text == NULL || text[0] == '-' || end == text || *end != '\0' ||
+        value > UINT32_MAX)
+        return 0;
+    return (uint32_t)value;
+}
+
+static bool is_first(const char *name)
+{
+    return number_of(name) == 0;
+}
+
+/* Of two managers the one within the other counts; which it is cannot be seen,
+ * but one of a single process is no sign of a job that fell apart. */
+static struct amg_boot_launch by_manager(uint32_t pmi, uint32_t open_mpi)
+{
+    struct amg_boot_launch launch = {pmi, false, is_first("PMI_RANK")};
+
+    if (pmi == 0 || (open_mpi != 0 && open_mpi < pmi)) {
+        launch.tasks = open_mpi;
+        launch.is_spokesman = is_first("OMPI_COMM_WORLD_RANK");
+    }
+    return launch;
+}
+
+struct amg_boot_launch amg_boot_launch_read(void)
+{
+    struct amg_boot_launch nobody = {0, false, true};
+    uint32_t pmi = number_of("PMI_SIZE");
+    uint32_t open_mpi = number_of("OMPI_COMM_WORLD_SIZE");
+
+    if (pmi != 0 || open_mpi != 0)
+        return by_manager(pmi, open_mpi);
+    /* A manager that tells by its socket alone. */
+    if (getenv("PMI_PORT") != NULL || getenv("PMI_FD") != NULL)
+        return nobody;
+    nobody.tasks = number_of("SLURM_STEP_NUM_TASKS");
+    nobody.is_by_step = nobody.tasks != 0;
+    nobody.is_spokesman = nobody.tasks == 0 || is_first("SLURM_PROCID");
+    return nobody;
+}

@@ -48,6 +48,8 @@ struct duel {
     enum duel_figure figure;
     enum duel_context context;
     void *more; /* what the batches of a benchmark need */
+    double
+        ended_us; /* when rank 0's last operation ended; by batches of rate */
 };
 
 /* Runs all batches; at rank 0 the figures of `row` are filled in, and it is

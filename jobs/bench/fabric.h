@@ -13,6 +13,9 @@ bool fabric_is_way(const struct pair *pair);
 /* By both ranks of a pair without a class: opens that stack of providers for
  * it, as libfabric names it. False at both where one of them has none. */
 bool fabric_open(struct pair *pair, const char *stack);
+/* Opens the control now and not in its first batch, so that several threads can
+ * run batches, each of a pair of its own. By both ranks. */
+void fabric_prepare(struct pair *pair);
 /* By pair_close(), or by who called fabric_open(); NULL is fine. */
 void fabric_close(struct fabric *fabric);
 

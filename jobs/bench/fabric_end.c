@@ -230,8 +230,10 @@ void fabric_look(struct fabric *fabric)
     struct fi_cq_err_entry error = {.err = 0};
     ssize_t count = fi_cq_read(fabric->cq, entries, FABRIC_BATCH);
 
-    if (count == -FI_EAGAIN)
+    if (count == -FI_EAGAIN) {
+        pair_idle(fabric->pair);
         return;
+    }
     if (count == -FI_EAVAIL && fi_cq_readerr(fabric->cq, &error, 0) == 1)
         count = -error.err;
     if (count < 0)
@@ -398,4 +400,9 @@ bool fabric_open(struct pair *pair, const char *stack)
     }
     end_open(fabric);
     return true;
+}
+
+void fabric_prepare(struct pair *pair)
+{
+    (void)fabric_get(pair);
 }

@@ -219,13 +219,16 @@ double fabric_rate(struct pair *pair, struct duel *duel, double *ret_samples)
 {
     struct side side = {
         .fabric = fabric_get(pair), .calls = DUEL_WARM + duel->calls};
+    double elapsed_us = 0.0;
 
     for (unsigned i = 0; pair->rank == 1 && i < duel->window; i++)
         request_await(&side, &side.fabric->lanes[i]);
-    MPI_Barrier(pair->comm);
+    pair_barrier(pair);
     if (pair->rank == 0) {
         origin_run(&side, duel->window, DUEL_WARM, NULL);
-        return origin_run(&side, duel->window, duel->calls, ret_samples);
+        elapsed_us = origin_run(&side, duel->window, duel->calls, ret_samples);
+        duel->ended_us = duel_now_us();
+        return elapsed_us;
     }
     target_run(&side);
     return 0.0;

@@ -69,9 +69,19 @@ static void scheme_copy(const char *text, char *ret_name)
     snprintf(ret_name, PAIR_NAME_CAP, "%.*s", len, text);
 }
 
+/* Whose call it is: the context's, where each thread has one, or the class's.
+ */
+static struct pair *pair_of(hg_handle_t handle)
+{
+    const struct hg_info *info = HG_Get_info(handle);
+    struct pair *own = HG_Context_get_data(info->context);
+
+    return own != NULL ? own : HG_Class_get_data(info->hg_class);
+}
+
 static hg_return_t null_serve(hg_handle_t handle)
 {
-    struct pair *pair = HG_Class_get_data(HG_Get_info(handle)->hg_class);
+    struct pair *pair = pair_of(handle);
 
     pair->served++;
     HG_Respond(handle, NULL, NULL, NULL);
@@ -80,7 +90,7 @@ static hg_return_t null_serve(hg_handle_t handle)
 
 static hg_return_t bytes_serve(hg_handle_t handle)
 {
-    struct pair *pair = HG_Class_get_data(HG_Get_info(handle)->hg_class);
+    struct pair *pair = pair_of(handle);
     struct payload input = {(uint32_t)pair->room_len, pair->landing};
 
     pair_check(pair, HG_Get_input(handle, &input), "HG_Get_input");
@@ -90,7 +100,7 @@ static hg_return_t bytes_serve(hg_handle_t handle)
 
 static hg_return_t echo_serve(hg_handle_t handle)
 {
-    struct pair *pair = HG_Class_get_data(HG_Get_info(handle)->hg_class);
+    struct pair *pair = pair_of(handle);
     struct echo input = {{(uint32_t)pair->room_len, pair->landing}, 0};
     struct payload output = {0, pair->room};
 
@@ -117,7 +127,7 @@ static hg_return_t who_serve(hg_handle_t handle)
 
 static hg_return_t stop_serve(hg_handle_t handle)
 {
-    struct pair *pair = HG_Class_get_data(HG_Get_info(handle)->hg_class);
+    struct pair *pair = pair_of(handle);
 
     pair->is_stopped = true;
     HG_Respond(handle, NULL, NULL, NULL);
@@ -161,6 +171,7 @@ static hg_class_t *alone_open(const struct pair *pair, const char *transport)
     struct hg_init_info how = HG_INIT_INFO_INITIALIZER;
 
     how.na_init_info.progress_mode = pair->wait_ms == 0 ? NA_NO_BLOCK : 0;
+    how.na_init_info.max_contexts = (uint8_t)pair->contexts;
     return HG_Init_opt2(transport, HG_TRUE, HG_VERSION(2, 4), &how);
 }
 
@@ -254,14 +265,16 @@ static void via_ask(struct pair *pair)
 static bool class_open(
     struct pair *pair, MPI_Comm comm, const char *transport, bool is_alone)
 {
+    struct amalgam_options how = AMALGAM_OPTIONS_INITIALIZER;
     struct mapped before;
 
+    how.contexts = pair->contexts;
     mapped_read(NULL, &before);
     guard_step(
         "opening a class over \"%s\"", transport == NULL ? "auto" : transport);
     pair->is_collective = !is_alone;
     pair->cls = is_alone ? alone_open(pair, transport)
-                         : amalgam_init(comm, transport, NULL);
+                         : amalgam_init(comm, transport, &how);
     if (pair->cls == NULL) {
         fprintf(stderr, "amalgam_bench: rank %d: no class over \"%s\"\n",
             pair->rank, transport == NULL ? "auto" : transport);
@@ -422,6 +435,9 @@ hg_handle_t pair_handle(struct pair *pair, hg_id_t id)
 
     pair_check(
         pair, HG_Create(pair->context, pair->peer, id, &handle), "HG_Create");
+    if (pair->context_id != 0)
+        pair_check(pair, HG_Set_target_id(handle, pair->context_id),
+            "HG_Set_target_id");
     return handle;
 }
 

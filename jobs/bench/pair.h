@@ -4,6 +4,7 @@
 #define BENCH_PAIR_H
 
 #include <mpi.h>
+#include <sched.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -30,7 +31,7 @@ struct pair {
     char cores[32];            /* where they run, in words */
     const struct pin *pin;     /* of this rank */
     bool is_one_machine;       /* both of them */
-    bool is_crowded;           /* a team of more ranks than cores */
+    bool is_crowded;           /* more ranks, or threads of them, than cores */
     const char *transport;     /* as the rows name it */
     char via[PAIR_NAME_CAP];   /* what carried a call from one to the other */
     hg_class_t *cls;
@@ -38,17 +39,19 @@ struct pair {
     bool is_collective;   /* the class ends together with all its ranks */
     bool is_caller;
     bool is_target;
-    unsigned wait_ms; /* how long a turn may sleep; 0: not at all */
+    unsigned wait_ms;  /* how long a turn may sleep; 0: not at all */
+    unsigned contexts; /* of the class, as many at once; 0: one */
     hg_context_t *context;
-    hg_addr_t peer;   /* the target */
-    hg_id_t null_id;  /* a call without arguments */
-    hg_id_t bytes_id; /* carries a struct payload there */
-    hg_id_t echo_id;  /* carries a struct echo there, a struct payload back */
-    hg_id_t who_id;   /* tells what carried it */
-    hg_id_t stop_id;  /* ends pair_serve() */
-    bool is_stopped;  /* the target's */
-    uint64_t served;  /* calls that came to the target, but stop and who */
-    uint32_t seed;    /* of the bytes of this batch, the same in both */
+    uint8_t context_id; /* of `context`, and of that which is called */
+    hg_addr_t peer;     /* the target */
+    hg_id_t null_id;    /* a call without arguments */
+    hg_id_t bytes_id;   /* carries a struct payload there */
+    hg_id_t echo_id;    /* carries a struct echo there, a struct payload back */
+    hg_id_t who_id;     /* tells what carried it */
+    hg_id_t stop_id;    /* ends pair_serve() */
+    bool is_stopped;    /* the target's */
+    uint64_t served;    /* calls that came to the target, but stop and who */
+    uint32_t seed;      /* of the bytes of this batch, the same in both */
     unsigned char *room;    /* `room_len` bytes to send from */
     unsigned char *landing; /* the same, to receive into */
     size_t room_len;
@@ -126,6 +129,13 @@ void pair_verify(
  * time; who is not the target asks nothing. */
 void pair_verify_served(struct pair *pair, uint64_t count);
 
+/* Who has looked and found nothing: gives the core away where it is shared. */
+static inline void pair_idle(const struct pair *pair)
+{
+    if (pair->is_crowded)
+        sched_yield();
+}
+
 /* One look for news, and the callbacks that are due. */
 static inline void pair_turn(struct pair *pair)
 {
@@ -133,6 +143,8 @@ static inline void pair_turn(struct pair *pair)
 
     HG_Progress(pair->context, pair->wait_ms);
     HG_Trigger(pair->context, 0, PAIR_TURN_MAX, &count);
+    if (count == 0)
+        pair_idle(pair);
 }
 
 #endif

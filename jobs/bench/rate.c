@@ -83,6 +83,7 @@ double rate_batch(struct pair *pair, struct duel *duel, double *ret_samples)
         calls_run(&caller, slots, duel->window, DUEL_WARM, NULL);
         elapsed_us =
             calls_run(&caller, slots, duel->window, duel->calls, ret_samples);
+        duel->ended_us = duel_now_us();
         for (unsigned i = 0; i < duel->window; i++)
             pair_check(pair, HG_Destroy(slots[i].handle), "HG_Destroy");
         pair_stop(pair);
@@ -128,4 +129,5 @@ void bench_rate(struct pair *pair)
          pair->options->window == 0 && window <= OPTIONS_WINDOW_MAX;
          window *= 2)
         window_run(pair, window);
+    rate_threads_run(pair);
 }

@@ -8,4 +8,7 @@
 /* duel->calls of them, duel->window at once, within a context. */
 double rate_batch(struct pair *pair, struct duel *duel, double *ret_samples);
 
+/* The rows of several threads of each rank. */
+void rate_threads_run(struct pair *pair);
+
 #endif

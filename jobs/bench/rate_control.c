@@ -103,6 +103,8 @@ static double origin_run(struct side *side, unsigned calls, double *samples)
 
         MPI_Testsome(
             (int)side->window, side->receives, &count, indices, no_statuses);
+        if (count == 0)
+            pair_idle(side->pair);
         for (int i = 0; i < count; i++)
             reply_take(side, (unsigned)indices[i], samples);
     }
@@ -146,6 +148,8 @@ static void target_run(struct side *side, unsigned calls)
 
         MPI_Testsome(
             (int)side->window, side->receives, &count, indices, no_statuses);
+        if (count == 0)
+            pair_idle(side->pair);
         for (int i = 0; i < count; i++)
             request_serve(side, (unsigned)indices[i]);
     }
@@ -155,11 +159,14 @@ static void target_run(struct side *side, unsigned calls)
 double rate_control(struct pair *pair, struct duel *duel, double *ret_samples)
 {
     struct side side = {.posted = 0};
+    double elapsed_us = 0.0;
 
     side_init(&side, pair, duel);
     if (pair->rank == 0) {
         origin_run(&side, DUEL_WARM, NULL);
-        return origin_run(&side, duel->calls, ret_samples);
+        elapsed_us = origin_run(&side, duel->calls, ret_samples);
+        duel->ended_us = duel_now_us();
+        return elapsed_us;
     }
     target_run(&side, DUEL_WARM + duel->calls);
     return 0.0;

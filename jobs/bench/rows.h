@@ -17,7 +17,8 @@ struct row {
     const char *bench;
     const char *transport; /* as it was asked for */
     const char *via;       /* what carried a call from rank 0 to rank 1 */
-    const char *cores;     /* "0 1": pinned there; else "shared" */
+    const char *cores; /* "0 1": pinned there; "pinned": each thread is; else
+                        * "shared" */
     const char *op;
     size_t size;        /* bytes of payload; 0: the null call */
     unsigned window;    /* operations in flight at once */

@@ -2,7 +2,6 @@
 /* The benchmarks in which all ranks take part. */
 #include "team.h"
 
-#include <sched.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -48,8 +47,7 @@ void team_close(struct pair *team)
 
 void team_idle(const struct pair *team)
 {
-    if (team->is_crowded)
-        sched_yield();
+    pair_idle(team);
 }
 
 bool team_turn(struct pair *team)

@@ -13,7 +13,10 @@
 #include <stdlib.h>
 
 #include "guard.h"
+#include "limit.h"
+#include "meter.h"
 #include "stats.h"
+#include "tries.h"
 
 /* Rank 0's numbers of one side of the duel. */
 struct side {
@@ -142,34 +145,68 @@ static void calls_set(const struct pair *pair, struct duel *duel)
     duel->calls -= duel->calls % duel->ranks;
 }
 
+static void batches_run(struct pair *pair, struct duel *duel, struct side *ours,
+    struct side *control)
+{
+    if (duel->context == DUEL_CONTEXT_BOTH)
+        pair_enter(pair);
+    turn_run(pair, duel, ours, control, 0);
+    for (unsigned i = 0; i < duel->batches; i++) {
+        meter_tick(i, duel->batches);
+        turn_run(pair, duel, ours, control, i);
+    }
+    if (duel->context == DUEL_CONTEXT_BOTH)
+        pair_leave(pair);
+    guard_rest();
+}
+
+/* One run, and another one, until there are enough of them. */
+static void tries_run(struct pair *pair, struct duel *duel, struct side *ours,
+    struct side *control, struct row *row)
+{
+    double *ratios = calloc(duel->batches, sizeof(*ratios));
+    struct tries tries;
+    int is_over = 0;
+
+    if (!tries_init(&tries, pair->options->runs) || ratios == NULL)
+        pair_check(pair, HG_NOMEM, "memory for the runs");
+    while (!is_over) {
+        batches_run(pair, duel, ours, control);
+        if (pair->rank == 0) {
+            row_fill(row, duel, ours, control, ratios);
+            tries_add(&tries, row);
+            is_over = tries_are_enough(&tries);
+        }
+        if (pair->options->runs == 0)
+            break;
+        MPI_Bcast(&is_over, 1, MPI_INT, 0, pair->comm);
+        if (!is_over && limit_is_over(pair->comm))
+            break;
+    }
+    if (pair->rank == 0)
+        tries_choose(&tries, row);
+    tries_fini(&tries);
+    free(ratios);
+}
+
 void duel_run(struct pair *pair, struct duel *duel, struct row *row)
 {
     struct side ours;
     struct side control;
-    double *ratios = NULL;
 
+    if (limit_is_over(pair->comm))
+        return;
     if (duel->batches == 0)
         duel->batches = DUEL_BATCHES;
     calls_set(pair, duel);
+    pair_row(pair, row);
+    meter_begin("%s: %s, %zu B, %u at once, beside %s", row->bench, row->op,
+        duel->size, duel->window, row->against);
     side_init(pair, &ours, duel->ours, duel);
     side_init(pair, &control, duel->control, duel);
-    ratios = calloc(duel->batches, sizeof(*ratios));
-    if (ratios == NULL)
-        pair_check(pair, HG_NOMEM, "memory for the ratios");
-    if (duel->context == DUEL_CONTEXT_BOTH)
-        pair_enter(pair);
-    turn_run(pair, duel, &ours, &control, 0);
-    for (unsigned i = 0; i < duel->batches; i++)
-        turn_run(pair, duel, &ours, &control, i);
-    if (duel->context == DUEL_CONTEXT_BOTH)
-        pair_leave(pair);
-    guard_rest();
-    if (pair->rank == 0) {
-        pair_row(pair, row);
-        row_fill(row, duel, &ours, &control, ratios);
+    tries_run(pair, duel, &ours, &control, row);
+    if (pair->rank == 0)
         rows_add(row);
-    }
-    free(ratios);
     side_fini(&control);
     side_fini(&ours);
 }

@@ -52,8 +52,9 @@ struct duel {
         ended_us; /* when rank 0's last operation ended; by batches of rate */
 };
 
-/* Runs all batches; at rank 0 the figures of `row` are filled in, and it is
- * added to the results. By both ranks. */
+/* Runs all batches, as often as --runs says; at rank 0 the figures of `row` are
+ * filled in, and it is added to the results. By all ranks of the pair. When the
+ * time limit of the whole run is over it does nothing. */
 void duel_run(struct pair *pair, struct duel *duel, struct row *row);
 
 static inline double duel_now_us(void)

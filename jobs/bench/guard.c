@@ -8,14 +8,19 @@
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "interrupt.h"
+
+enum { GUARD_TAIL_CAP = 4352 };
 
 static struct {
     int rank;
     unsigned deadline_s;
-    char last_words[256]; /* what the handler writes; it cannot format */
+    char tail[GUARD_TAIL_CAP];
+    char last_words[256 + GUARD_TAIL_CAP]; /* what the handler writes; it cannot
+                                            * format */
 } guard;
 
 static void alarm_rang(int number)
@@ -23,8 +28,8 @@ static void alarm_rang(int number)
     ssize_t written =
         write(STDERR_FILENO, guard.last_words, strlen(guard.last_words));
 
-    (void)number;
-    _exit(written < 0 ? EXIT_FAILURE + 1 : EXIT_FAILURE);
+    (void)written;
+    _exit(INTERRUPT_EXIT + number);
 }
 
 void guard_init(int rank, unsigned deadline_s)
@@ -34,6 +39,11 @@ void guard_init(int rank, unsigned deadline_s)
     guard.rank = rank;
     guard.deadline_s = deadline_s;
     sigaction(SIGALRM, &action, NULL);
+}
+
+void guard_set_tail(const char *tail)
+{
+    snprintf(guard.tail, sizeof(guard.tail), "; %s", tail);
 }
 
 void guard_step(const char *format, ...)
@@ -48,8 +58,8 @@ void guard_step(const char *format, ...)
     va_end(args);
     snprintf(guard.last_words, cap,
         "amalgam_bench: rank %d: not done after %u s: %s; is the other rank "
-        "alive? --deadline gives it longer\n",
-        guard.rank, guard.deadline_s, what);
+        "alive? --deadline gives it longer%s\n",
+        guard.rank, guard.deadline_s, what, guard.tail);
     alarm(guard.deadline_s);
 }
 

@@ -6,13 +6,17 @@
 #include <string.h>
 
 #include "benches.h"
+#include "binaries.h"
+#include "expect.h"
 #include "guard.h"
 #include "helper.h"
+#include "interrupt.h"
+#include "limit.h"
+#include "meter.h"
 #include "peers.h"
 #include "pin.h"
 #include "ranks.h"
-#include "results.h"
-#include "rows.h"
+#include "report.h"
 
 static const struct bench {
     const char *name;
@@ -52,9 +56,9 @@ static const struct bench {
         "all ranks call one: rate, fairness, and memory of that one"},
     {"histogram", bench_histogram, true, BENCH_OF_TEAM,
         "one-way updates of random ranks"},
-    {"margo", bench_margo, false, BENCH_OF_TWO,
+    {"margo", bench_margo, true, BENCH_OF_TWO,
         "Margo's calls and transfers beside those of HG"},
-    {"ult", bench_ult, false, BENCH_OF_TWO,
+    {"ult", bench_ult, true, BENCH_OF_TWO,
         "user-level threads beside swapcontext()"},
     {"count", bench_count, false, BENCH_OF_TWO,
         "calls without a clock, to count what they cost"},
@@ -67,7 +71,7 @@ static void usage(FILE *stream)
     fputs("amalgam_bench BENCH [option...]      by two ranks\n\n", stream);
     for (unsigned i = 0; i < BENCH_COUNT; i++)
         fprintf(stream, "  %-14s %s\n", benches[i].name, benches[i].help);
-    fputs("  all            all of these but margo, ult, count\n\n", stream);
+    fputs("  all            all of these but count\n\n", stream);
     options_print(stream);
     fputs("\nRanks beyond two take part in the benchmarks of all ranks, and "
           "sleep else;\nover MPI they are the peers of silent.\n",
@@ -113,6 +117,10 @@ static void kind_run(struct pair *pair, unsigned kind)
     for (unsigned i = 0; i < BENCH_COUNT; i++) {
         if (!is_asked(pair->options, &benches[i]) || benches[i].kind != kind)
             continue;
+        if (limit_is_over(pair->comm))
+            return;
+        meter_begin("%s", benches[i].name);
+        expect_bench(benches[i].name);
         if (kind == BENCH_OF_TEAM)
             peers_tell_team(pair, i);
         benches[i].run(pair);
@@ -148,48 +156,27 @@ static bool benches_run(struct pair *pair)
     return true;
 }
 
-/* Rank 0 is ready to write down what is measured. */
-static bool results_begin(
-    const struct pair *pair, const char *command, struct results_rank *ranks)
-{
-    if (ranks == NULL)
-        fputs("amalgam_bench: no memory for what the ranks are\n", stderr);
-    return ranks != NULL && results_open(pair->options, command, ranks,
-                                pair->world->size, pair->world->nodes);
-}
-
-static bool results_end(void)
-{
-    const struct results *results = results_get();
-
-    if (results->noisy_count > 0)
-        results_warn(
-            "%u of %u rows are noisy (!): their control varied by more "
-            "than %.0f %%; is the machine idle?",
-            results->noisy_count, results->row_count, ROWS_NOISY * 100.0);
-    rows_end();
-    return results_close(NULL);
-}
-
 /* By the two ranks, between the start and the end of MPI. */
 static int two_run(
     struct pair *pair, const char *command, struct results_rank *ranks)
 {
     struct place place;
     struct pin pin;
-    int rc = EXIT_FAILURE;
-    int is_ready = pair->rank != 0 || results_begin(pair, command, ranks);
+    int rc = EXIT_SUCCESS;
+    bool is_done = false;
 
-    MPI_Bcast(&is_ready, 1, MPI_INT, 0, pair->comm);
-    if (!is_ready)
-        return EXIT_FAILURE;
+    if (pair->rank == 0)
+        rc = report_open(pair, command, ranks);
+    MPI_Bcast(&rc, 1, MPI_INT, 0, pair->comm);
+    if (rc != EXIT_SUCCESS)
+        return rc;
     pin_set(&pin, pair->comm, &place);
     pair->pin = &pin;
     place_tell(pair, &place);
-    if (benches_run(pair))
-        rc = EXIT_SUCCESS;
-    if (pair->rank == 0 && !results_end())
-        rc = EXIT_FAILURE;
+    is_done = benches_run(pair);
+    rc = is_done ? EXIT_SUCCESS : EXIT_FAILURE;
+    if (pair->rank == 0)
+        rc = report_close(is_done ? NULL : "no class could be opened");
     pin_restore(&pin);
     guard_rest();
     return rc;
@@ -208,6 +195,8 @@ static int ranks_run(const struct options *options, const char *command,
     int rc = EXIT_SUCCESS;
 
     guard_init(world->rank, options->deadline_s);
+    limit_init(options->time_s);
+    interrupt_init(NULL);
     MPI_Comm_split(world->comm, world->rank < 2 ? 0 : MPI_UNDEFINED,
         world->rank, &pair.comm);
     if (world->rank >= 2)
@@ -222,14 +211,41 @@ static int ranks_run(const struct options *options, const char *command,
 /* The end of a command line that is not understood. */
 static int wrong_say(const char *wrong, int rank)
 {
-    if (rank == 0) {
-        fprintf(stderr, "amalgam_bench: %s?\n\n", wrong);
-        usage(stderr);
-    }
-    return 2;
+    if (rank == 0)
+        fprintf(stderr, "amalgam_bench: %s? See amalgam_bench --help\n", wrong);
+    return REPORT_EXIT_USAGE;
 }
 
-/* The words of the command line, with a blank between them. */
+/* The same where it names no benchmark that there is. */
+static int bench_wrong_say(const char *bench, int rank)
+{
+    if (rank != 0)
+        return REPORT_EXIT_USAGE;
+    if (bench == NULL)
+        fputs("amalgam_bench: no benchmark is named; there are", stderr);
+    else
+        fprintf(stderr, "amalgam_bench: no benchmark \"%s\"; there are", bench);
+    for (unsigned i = 0; i < BENCH_COUNT; i++)
+        fprintf(stderr, " %s,", benches[i].name);
+    fputs(" all\n", stderr);
+    return REPORT_EXIT_USAGE;
+}
+
+/* Measured is between pairs: what else a job may be. */
+static bool size_is_right(int rank, int size)
+{
+    if (rank == 0 && size == 1)
+        fputs("amalgam_bench: measures between 2 ranks, and this is 1: start "
+              "it with -n 2\n",
+            stderr);
+    else if (rank == 0 && size % 2 != 0)
+        fprintf(stderr,
+            "amalgam_bench: %d ranks are an odd number: start it with -n %d\n",
+            size, size - 1);
+    return size % 2 == 0;
+}
+
+/* The words of the command line, in one line. */
 static void command_join(int argc, char **argv, char *ret_command, size_t cap)
 {
     size_t len = 0;
@@ -238,6 +254,9 @@ static void command_join(int argc, char **argv, char *ret_command, size_t cap)
     for (int i = 0; i < argc && len < cap; i++)
         len += (size_t)snprintf(
             ret_command + len, cap - len, i == 0 ? "%s" : " %s", argv[i]);
+    for (char *at = ret_command; *at != '\0'; at++)
+        if ((unsigned char)*at < ' ')
+            *at = ' ';
 }
 
 static int command_run(int argc, char **argv, int rank, int size)
@@ -248,6 +267,8 @@ static int command_run(int argc, char **argv, int rank, int size)
     const char *wrong = NULL;
     int rc = 0;
 
+    if (!binaries_are_same(argc, argv))
+        return REPORT_EXIT_USAGE;
     if (argc == 2 && strcmp(argv[1], "--help") == 0) {
         if (rank == 0)
             usage(stdout);
@@ -255,14 +276,10 @@ static int command_run(int argc, char **argv, int rank, int size)
     }
     if (!options_read(&options, argc, argv, &wrong))
         return wrong_say(wrong, rank);
-    if (!bench_is_known(&options))
-        return wrong_say(options.bench, rank);
-    if (size < 2) {
-        fputs("amalgam_bench: measures between 2 ranks, and this is 1: start "
-              "it with -n 2\n",
-            stderr);
-        return 2;
-    }
+    if (options.bench == NULL || !bench_is_known(&options))
+        return bench_wrong_say(options.bench, rank);
+    if (!size_is_right(rank, size))
+        return REPORT_EXIT_USAGE;
     world_make(options.is_near, &world);
     command_join(argc, argv, command, sizeof(command));
     rc = ranks_run(&options, command, &world);

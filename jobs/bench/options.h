@@ -31,10 +31,12 @@ struct options {
     bool is_smoke;        /* only whether it works: few calls, no large ones */
     bool is_quick;       /* few batches and sizes: figures that say something */
     bool is_near;        /* between two ranks of one node */
+    unsigned time_s;     /* for the whole run; 0: no limit */
     unsigned deadline_s; /* for one batch, or one step of the set-up */
 };
 
-/* False when a word is none of ours: it is returned in `ret_wrong`. */
+/* `bench` is NULL when none is named. False when a word is none of ours: it is
+ * returned in `ret_wrong`. */
 bool options_read(
     struct options *options, int argc, char **argv, const char **ret_wrong);
 

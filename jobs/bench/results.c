@@ -24,7 +24,8 @@ struct document {
     const char *option; /* as the user named it; NULL: not wanted */
     const struct results_form *form;
     char path[PATH_MAX];
-    char part[PATH_MAX]; /* beside it; "": what is there is no plain file */
+    char part[PATH_MAX + sizeof(".part")]; /* beside it; "": what is there is no
+                                              plain file */
     FILE *rows;
     char *text; /* of the rows, `len` bytes */
     size_t len;
@@ -77,24 +78,33 @@ static bool document_write(struct document *document)
 }
 
 /* Where the document goes: the file itself where the user named a link. */
+static bool document_find(struct document *document)
+{
+    FILE *made = NULL;
+    struct stat old;
+
+    if (stat(document->option, &old) != 0) {
+        made = fopen(document->option, "a");
+        if (made == NULL || fclose(made) != 0)
+            return document_break(document);
+        old.st_mode = S_IFREG;
+    }
+    if (realpath(document->option, document->path) == NULL)
+        return document_break(document);
+    if (!S_ISREG(old.st_mode))
+        return true;
+    snprintf(document->part, sizeof(document->part), "%s.part", document->path);
+    return true;
+}
+
 static bool document_open(struct document *document, const char *option,
     const struct results_form *form)
 {
-    struct stat old;
-    int len = 0;
-
     *document = (struct document){.option = option, .form = form};
     if (option == NULL)
         return true;
-    if (realpath(option, document->path) == NULL)
-        snprintf(document->path, sizeof(document->path), "%s", option);
-    if (stat(document->path, &old) != 0 || S_ISREG(old.st_mode)) {
-        len = snprintf(document->part, sizeof(document->part), "%.*s.part",
-            (int)sizeof(document->part) - 8, document->path);
-        errno = ENAMETOOLONG;
-        if (len >= (int)sizeof(document->part) - 4)
-            return document_break(document);
-    }
+    if (!document_find(document))
+        return false;
     document->rows = open_memstream(&document->text, &document->len);
     if (document->rows == NULL)
         return document_break(document);

@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "expect.h"
+#include "meter.h"
 #include "results.h"
 
 enum { CONTROLS_MAX = 32 };
@@ -79,17 +81,20 @@ void rows_add(const struct row *row)
     if (whole.control_spread > ROWS_NOISY)
         whole.is_noisy = true;
     results_say_via(whole.via);
+    meter_erase();
     if (rows.count == 0)
         head_print(results_get());
     rows.count++;
     row_print(&whole);
     results_add(&whole);
+    expect_row(&whole);
 }
 
 void rows_end(void)
 {
     const struct results *results = results_get();
 
+    meter_erase();
     if (rows.count > 0)
         puts("\nratio: ours / control in the row's unit, the median over the "
              "batches; spread: its\nquartiles. Good is below 1 for us "

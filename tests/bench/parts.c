@@ -76,6 +76,18 @@ static void test_stats_quantiles_lie_between(void **state)
     assert_true(stats_quantile(samples, 0, 0.5) == 0.0);
 }
 
+static void test_stats_spread_is_of_the_median(void **state)
+{
+    double even[] = {2.0, 2.0, 2.0, 2.0};
+    double wide[] = {5.0, 1.0, 3.0, 2.0, 4.0};
+    double none[] = {0.0, 0.0};
+
+    (void)state;
+    assert_true(stats_spread(even, 4) == 0.0);
+    assert_true(stats_spread(wide, 5) == 2.0 / 3.0);
+    assert_true(stats_spread(none, 2) == 0.0);
+}
+
 static void test_smaps_shared_pages_touched_are_counted(void **state)
 {
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
@@ -190,6 +202,7 @@ int main(void)
         cmocka_unit_test(test_pattern_of_another_batch_is_found),
         cmocka_unit_test(test_pattern_shifted_is_found),
         cmocka_unit_test(test_stats_quantiles_lie_between),
+        cmocka_unit_test(test_stats_spread_is_of_the_median),
         cmocka_unit_test(test_smaps_shared_pages_touched_are_counted),
         cmocka_unit_test(test_reach_same_file_is_opened),
         cmocka_unit_test(test_reach_other_file_is_refused),

@@ -26,11 +26,32 @@ refused() {
 mpiexec=$1 program=$2
 refused 2 "this build offers: .*mpi+p2p" latency -t nowhere
 refused 1 "start it with -n 2" latency
-refused 2 "nothing?" nothing
-refused 2 "no benchmark is named" -t mpi+p2p
+refused 3 "3 ranks are an odd number: start it with -n 2" latency
+refused 2 'no benchmark "nothing"; there are .* latency, .* all' nothing
+refused 2 "no benchmark is named; there are .* all" -t mpi+p2p
 refused 2 "bench: -w?" rate -w 65
 refused 2 "cannot write /nowhere/rows" latency --json /nowhere/rows
 refused 2 "ours alone" --helper
+refused 2 "cannot read /nowhere/expect" latency --expect /nowhere/expect
+
+# Another program, and other words for it, at rank 1.
+cp "$program" "$dir/other"
+echo >>"$dir/other"
+differs() {
+    wanted=$1
+    shift
+    if "$mpiexec" -n 1 "$program" latency : -n 1 "$@" >"$dir/out" 2>"$dir/err"; then
+        echo "$*: it should have failed"
+        exit 1
+    fi
+    grep -q "rank 1 on .* has $wanted than rank 0" "$dir/err" || {
+        cat "$dir/err"
+        exit 1
+    }
+}
+differs "another amalgam_bench" "$dir/other" latency
+differs "other arguments" "$program" rate
+
 # A million calls of 64 KiB take many seconds.
 refused 2 "not done after 1 s: batch 0 of 1000000 operations" latency \
     -t mpi+p2p --size 65536 --calls 1000000 --batches 15 --deadline 1

@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Which of several runs counts, and whether a ratio is what was expected. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "jobs/bench/expectation.h"
+#include "jobs/bench/options.h"
+#include "jobs/bench/tries.h"
+
+static struct row run_of(double ratio, bool is_noisy)
+{
+    return (struct row){
+        .bench = "latency", .ratio = ratio, .is_noisy = is_noisy};
+}
+
+/* Adds runs until there are enough; a negative ratio is one of a noisy run. */
+static struct row choose(
+    unsigned wanted, const double *ratios, unsigned count, unsigned *ret_used)
+{
+    struct tries tries;
+    struct row chosen = {0};
+
+    assert_true(tries_init(&tries, wanted));
+    *ret_used = 0;
+    while (*ret_used < count && !tries_are_enough(&tries)) {
+        double ratio = ratios[(*ret_used)++];
+        struct row run = run_of(ratio < 0.0 ? -ratio : ratio, ratio < 0.0);
+
+        tries_add(&tries, &run);
+    }
+    assert_true(tries_are_enough(&tries));
+    tries_choose(&tries, &chosen);
+    tries_fini(&tries);
+    return chosen;
+}
+
+static void test_tries_three_quiet_median_is_chosen(void **state)
+{
+    const double ratios[] = {3.0, 1.0, 2.0, 9.0};
+    unsigned used = 0;
+    struct row chosen = choose(3, ratios, 4, &used);
+
+    (void)state;
+    assert_int_equal(used, 3);
+    assert_true(chosen.ratio == 2.0);
+    assert_int_equal(chosen.runs, 3);
+    assert_false(chosen.is_noisy);
+}
+
+static void test_tries_noisy_is_repeated_and_not_counted(void **state)
+{
+    const double ratios[] = {3.0, -100.0, 1.0, -0.5, 2.0};
+    unsigned used = 0;
+    struct row chosen = choose(3, ratios, 5, &used);
+
+    (void)state;
+    assert_int_equal(used, 5);
+    assert_true(chosen.ratio == 2.0);
+    assert_int_equal(chosen.runs, 3);
+    assert_false(chosen.is_noisy);
+}
+
+static void test_tries_too_many_noisy_row_says_so(void **state)
+{
+    const double ratios[] = {-1.0, -1.0, 4.0, -1.0, -1.0, -1.0, 7.0};
+    unsigned used = 0;
+    struct row chosen = choose(2, ratios, 7, &used);
+
+    (void)state;
+    assert_int_equal(used, 6);
+    assert_true(chosen.ratio == 4.0);
+    assert_int_equal(chosen.runs, 1);
+    assert_true(chosen.is_noisy);
+}
+
+static void test_tries_all_noisy_median_of_all(void **state)
+{
+    const double ratios[] = {-5.0, -6.0, -4.0};
+    unsigned used = 0;
+    struct row chosen = choose(1, ratios, 3, &used);
+
+    (void)state;
+    assert_int_equal(used, 3);
+    assert_true(chosen.ratio == 5.0);
+    assert_true(chosen.is_noisy);
+}
+
+static void test_tries_not_asked_for_one_counts(void **state)
+{
+    const double ratios[] = {-5.0};
+    unsigned used = 0;
+    struct row chosen = choose(0, ratios, 1, &used);
+
+    (void)state;
+    assert_int_equal(used, 1);
+    assert_int_equal(chosen.runs, 1);
+    assert_true(chosen.is_noisy);
+}
+
+/* Reads expectations from a file with this text. */
+static bool text_read(const char *text, struct expectation **ret_expectations,
+    unsigned *ret_count, double *ret_slack)
+{
+    char path[] = "/tmp/amalgam-judge-XXXXXX";
+    int fd = mkstemp(path);
+    bool is_read = false;
+
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, text, strlen(text)), strlen(text));
+    close(fd);
+    is_read = expectations_read(path, ret_expectations, ret_count, ret_slack);
+    unlink(path);
+    return is_read;
+}
+
+static void test_expectations_good_are_read(void **state)
+{
+    struct expectation *all = NULL;
+    unsigned count = 0;
+    double slack = 0.0;
+    struct row row = {.bench = "rate", .size = 8, .better = "higher"};
+
+    (void)state;
+    assert_true(text_read("{\"slack\": 0.5, \"rows\": [{\"bench\": \"rate\", "
+                          "\"size\": 8, \"note\": \"n\", \"ratio\": 2}]}",
+        &all, &count, &slack));
+    assert_int_equal(count, 1);
+    assert_true(slack == 0.5);
+    assert_string_equal(expectation_text(&all[0], "bench"), "rate");
+    assert_null(expectation_text(&all[0], "op"));
+    assert_true(expectation_meets(&all[0], &row));
+    row.size = 9;
+    assert_false(expectation_meets(&all[0], &row));
+    row.size = 8;
+    row.bench = "latency";
+    assert_false(expectation_meets(&all[0], &row));
+    free(all);
+}
+
+static void test_expectations_bad_are_refused(void **state)
+{
+    const char *const texts[] = {"", "[]", "{}", "{\"rows\": []}",
+        "{\"rows\": [{}]}", "{\"rows\": [{\"ratio\": \"1\"}]}",
+        "{\"rows\": [{\"ratio\": -1}]}",
+        "{\"rows\": [{\"ratio\": 1, \"sise\": 1}]}",
+        "{\"rows\": [{\"ratio\": 1, \"size\": \"8\"}]}",
+        "{\"rows\": [{\"ratio\": 1, \"op\": 8}]}",
+        "{\"rows\": [{\"ratio\": 1, \"value\": 8}]}",
+        "{\"rows\": [{\"ratio\": 1}], \"slak\": 1}",
+        "{\"rows\": [{\"ratio\": 1}], \"slack\": true}",
+        "{\"rows\": [{\"ratio\": 1}]} {}", "{\"rows\": [{\"ratio\": 1}]"};
+
+    (void)state;
+    for (unsigned i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+        struct expectation *all = NULL;
+        unsigned count = 0;
+        double slack = 0.0;
+
+        if (text_read(texts[i], &all, &count, &slack))
+            fail_msg("%s was read", texts[i]);
+        free(all);
+    }
+}
+
+static void test_expectation_slack_is_on_the_right_side(void **state)
+{
+    const struct expectation expectation = {.ratio = 2.0};
+    struct row row = {.better = "lower", .ratio = 2.1};
+
+    (void)state;
+    assert_true(expectation_holds(&expectation, &row, 0.1));
+    row.ratio = 2.3;
+    assert_false(expectation_holds(&expectation, &row, 0.1));
+    row.ratio = 0.1;
+    assert_true(expectation_holds(&expectation, &row, 0.1));
+    row.better = "higher";
+    assert_false(expectation_holds(&expectation, &row, 0.1));
+    row.ratio = 1.9;
+    assert_true(expectation_holds(&expectation, &row, 0.1));
+    row.ratio = 9.0;
+    assert_true(expectation_holds(&expectation, &row, 0.1));
+}
+
+static void test_options_quick_is_less_but_something(void **state)
+{
+    struct options options = {.is_quick = true};
+
+    (void)state;
+    assert_int_equal(options_calls(&options, 20000), 2000);
+    assert_int_equal(options_calls(&options, 20), 8);
+    assert_int_equal(options_calls(&options, 1), 1);
+    assert_true(options_takes(&options, 0));
+    assert_false(options_takes(&options, 1));
+    options.calls = 20;
+    assert_int_equal(options_calls(&options, 20), 20);
+    options = (struct options){0};
+    assert_int_equal(options_calls(&options, 20000), 20000);
+    assert_true(options_takes(&options, 1));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_tries_three_quiet_median_is_chosen),
+        cmocka_unit_test(test_tries_noisy_is_repeated_and_not_counted),
+        cmocka_unit_test(test_tries_too_many_noisy_row_says_so),
+        cmocka_unit_test(test_tries_all_noisy_median_of_all),
+        cmocka_unit_test(test_tries_not_asked_for_one_counts),
+        cmocka_unit_test(test_expectations_good_are_read),
+        cmocka_unit_test(test_expectations_bad_are_refused),
+        cmocka_unit_test(test_expectation_slack_is_on_the_right_side),
+        cmocka_unit_test(test_options_quick_is_less_but_something),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

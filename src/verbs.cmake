@@ -46,6 +46,18 @@ function(amalgam_job name)
     set_property(GLOBAL APPEND_STRING PROPERTY AMALGAM_JOBS "${row}\n")
 endfunction()
 
+# amalgam_script(NAME RANKS n FILE)
+#
+# A job that is a script of the folder and launches by itself: jobs/run NAME.
+function(amalgam_script name ranks_word ranks file)
+    if(NOT AMALGAM_MPI)
+        return()
+    endif()
+    string(JOIN "\t" row ${name} ${CMAKE_CURRENT_SOURCE_DIR}/${file} ${ranks}
+        ${CMAKE_CURRENT_SOURCE_DIR}/${file})
+    set_property(GLOBAL APPEND_STRING PROPERTY AMALGAM_JOBS "${row}\n")
+endfunction()
+
 # amalgam_test(LABEL NAME [option of amalgam_run]... [LIBS lib...]
 #     [SOURCES file...])
 #

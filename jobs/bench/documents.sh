@@ -3,7 +3,7 @@
 # shellcheck shell=bash
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-me=${0##*/}
+me=jobs/bench/${0##*/}
 
 # Ends the script with exit code $1 and a message.
 give_up() {

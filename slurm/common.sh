@@ -37,13 +37,18 @@ number_check() {
         fail "$1 is \"$2\": no number from 1 to 999999999"
 }
 
+# Ends the script where it was not submitted.
+allocation_check() {
+    [ -n "${SLURM_JOB_ID:-}" ] || fail "this is no allocation of Slurm." \
+        "Submit it: sbatch slurm/$script; or get one first: salloc -N 2"
+}
+
 # Sets nodes and tasks, in all, to those of a step; says what the job got.
 # This is the one place that reads what Slurm says of the size of a job, and
 # only to ask for as much: who a rank is, MPI alone knows.
 allocation_find() {
     local own
-    [ -n "${SLURM_JOB_ID:-}" ] || fail "this is no allocation of Slurm." \
-        "Submit it: sbatch slurm/${script##*/}; or get one first: salloc -N 2"
+    allocation_check
     nodes=${SLURM_JOB_NUM_NODES:-${SLURM_NNODES:-1}}
     tasks=${SLURM_NTASKS:-$nodes}
     say "job $SLURM_JOB_ID on ${SLURM_CLUSTER_NAME:-this cluster}:" \
@@ -119,7 +124,7 @@ launch_make() {
             fail "srun has no --mpi=$mpi here; it says: $kinds." \
                 "AMALGAM_SRUN_MPI names another one"
         launch+=("--mpi=$mpi" -N "$1" -n "$2" "--ntasks-per-node=$own")
-    elif "${launch[0]}" --version 2>&1 | grep -qi 'open mpi\|openrte\|prrte'; then
+    elif [[ $("${launch[0]}" --version 2>&1) == *[Oo]pen*[Mm][Pp][Ii]* ]]; then
         launch+=(-n "$2" --map-by "ppr:$own:node")
         for name in $(compgen -e AMALGAM_) $(compgen -e FI_); do
             launch+=(-x "$name")

@@ -11,6 +11,8 @@ void bench_latency(struct pair *pair);
 void bench_rate(struct pair *pair);
 /* Pulls and pushes of 8 B to 64 MiB of the other rank's memory. */
 void bench_bulk(struct pair *pair);
+/* How long a class takes to start and end, by the number of its ranks. */
+void bench_scale(struct pair *pair);
 /* All ranks but one call that one. */
 void bench_incast(struct pair *pair);
 /* Null calls to a rank that many others have contacted. */

@@ -83,36 +83,10 @@ static double p99_of(const double *samples, unsigned count)
     return p99_us;
 }
 
-static void tally_grow(struct incast_tally *tally, const struct pair *team)
-{
-    unsigned cap = 2 * tally->cap + DUEL_BATCHES + 1;
-
-    for (unsigned i = 0; i < INCAST_FIGURES; i++) {
-        double *figures = realloc(tally->figures[i], cap * sizeof(*figures));
-
-        if (figures == NULL)
-            pair_check(team, HG_NOMEM, "memory for the figures");
-        tally->figures[i] = figures;
-    }
-    tally->cap = cap;
-}
-
-static void tally_add(struct incast_tally *tally, const struct pair *team,
-    const struct stint_sum *sum, double p99_us)
-{
-    if (tally->count == tally->cap)
-        tally_grow(tally, team);
-    tally->figures[INCAST_FAIR][tally->count] = sum->fairness;
-    tally->figures[INCAST_SLOWEST][tally->count] = sum->slowest;
-    tally->figures[INCAST_P99][tally->count] = p99_us;
-    tally->count++;
-}
-
 void incast_tally_fini(struct incast_tally *tally)
 {
     for (unsigned i = 0; i < INCAST_FIGURES; i++)
-        free(tally->figures[i]);
-    *tally = (struct incast_tally){.count = 0};
+        tally_fini(&tally->figures[i]);
 }
 
 double incast_end(struct pair *team, const struct duel *duel,
@@ -123,57 +97,20 @@ double incast_end(struct pair *team, const struct duel *duel,
     stint_gather(team, INCAST_TARGET, stint, ret_samples, duel->calls, &sum);
     if (team->rank != 0)
         return 0.0;
-    tally_add(tally, team, &sum, p99_of(ret_samples, duel->calls));
+    tally_add(&tally->figures[INCAST_FAIR], team, sum.fairness);
+    tally_add(&tally->figures[INCAST_SLOWEST], team, sum.slowest);
+    tally_add(
+        &tally->figures[INCAST_P99], team, p99_of(ret_samples, duel->calls));
     return duel->calls / sum.kps * 1e3;
 }
 
-static const struct {
-    const char *op;
-    const char *unit;
-    const char *better;
-} figure_rows[INCAST_FIGURES] = {
-    [INCAST_FAIR] = {"incast_fair", "of 1", "higher"},
-    [INCAST_SLOWEST] = {"incast_slow", "of 1", "higher"},
-    [INCAST_P99] = {"incast_p99", "us", "lower"},
+static const struct row figure_rows[INCAST_FIGURES] = {
+    [INCAST_FAIR] = {.op = "incast_fair", .unit = "of 1", .better = "higher"},
+    [INCAST_SLOWEST] = {.op = "incast_slow",
+        .unit = "of 1",
+        .better = "higher"},
+    [INCAST_P99] = {.op = "incast_p99", .unit = "us", .better = "lower"},
 };
-
-/* Rank 0, after the row of the rate: what else the same batches told. The first
- * of each side has warmed up. Sorts the tallies. */
-static void figure_row(
-    struct incast *incast, const struct row *rate, enum incast_figure figure)
-{
-    unsigned count = incast->ours.count - 1;
-    double *ours = incast->ours.figures[figure] + 1;
-    double *control = incast->control.figures[figure] + 1;
-    double *ratios = malloc(count * sizeof(*ratios));
-    struct row row = {
-        .bench = rate->bench,
-        .op = figure_rows[figure].op,
-        .size = rate->size,
-        .window = rate->window,
-        .memory = rate->memory,
-        .unit = figure_rows[figure].unit,
-        .better = figure_rows[figure].better,
-        .against = rate->against,
-        .control = rate->control,
-        .batches = rate->batches,
-        .ranks = rate->ranks,
-        .peers = rate->peers,
-    };
-
-    if (ratios == NULL)
-        pair_check(incast->team, HG_NOMEM, "memory for the ratios");
-    for (unsigned i = 0; i < count; i++)
-        ratios[i] = control[i] > 0.0 ? ours[i] / control[i] : 0.0;
-    row.ratio = stats_median(ratios, count);
-    row.spread[0] = stats_quantile(ratios, count, 0.25);
-    row.spread[1] = stats_quantile(ratios, count, 0.75);
-    row.value = stats_median(ours, count);
-    row.control_value = stats_median(control, count);
-    pair_row(incast->team, &row);
-    rows_add(&row);
-    free(ratios);
-}
 
 static void window_run(struct incast *incast, size_t size, unsigned window)
 {
@@ -202,7 +139,8 @@ static void window_run(struct incast *incast, size_t size, unsigned window)
 
     duel_run(team, &duel, &row);
     for (unsigned i = 0; i < INCAST_FIGURES && team->rank == 0; i++)
-        figure_row(incast, &row, (enum incast_figure)i);
+        tally_row(team, &incast->ours.figures[i], &incast->control.figures[i],
+            &row, &figure_rows[i]);
     incast_tally_fini(&incast->ours);
     incast_tally_fini(&incast->control);
 }

@@ -5,6 +5,7 @@
 
 #include "duel.h"
 #include "stint.h"
+#include "tally.h"
 
 enum {
     INCAST_TARGET = 1,       /* the target of a pair, too */
@@ -28,9 +29,7 @@ enum incast_figure { INCAST_FAIR, INCAST_SLOWEST, INCAST_P99, INCAST_FIGURES };
 
 /* What each batch of one side came to; rank 0's. */
 struct incast_tally {
-    double *figures[INCAST_FIGURES];
-    unsigned count;
-    unsigned cap;
+    struct tally figures[INCAST_FIGURES];
 };
 
 struct incast_target;

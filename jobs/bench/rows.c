@@ -56,15 +56,18 @@ static void head_print(const struct results *results)
 static void row_print(const struct row *row)
 {
     char window[32];
+    char ranks[32] = "";
 
+    if (row->ranks > 2)
+        snprintf(ranks, sizeof(ranks), ", of %u ranks", row->ranks);
     snprintf(window, sizeof(window), row->threads > 1 ? "%ux%u" : "%u",
         row->window, row->threads);
     printf("%-13s %9zu %-4s %-7s %-4s %8.3f %8.2f %8.2f %8.2f %8.3f %7.3f%c  "
-           "%.3f-%-7.3f %-11s %-4s %s  (%u)\n",
+           "%.3f-%-7.3f %-11s %-4s %s%s  (%u)\n",
         row->op, row->size, window, row->memory, row->unit, row->value,
         row->p50_us, row->p99_us, row->p999_us, row->control_value, row->ratio,
         row->is_noisy ? '!' : ' ', row->spread[0], row->spread[1], row->against,
-        row->via, row->cores, control_number(row->control));
+        row->via, row->cores, ranks, control_number(row->control));
     fflush(stdout);
 }
 

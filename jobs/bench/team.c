@@ -19,22 +19,50 @@ static bool transport_has_ranks(const char *transport)
     return true;
 }
 
-bool team_open(struct pair *team, const struct pair *like, const char *bench)
+bool team_is_possible(const struct pair *like, const char *bench)
 {
     const char *transport = like->options->transport;
 
-    if (!transport_has_ranks(transport)) {
-        if (like->rank == 0)
-            fprintf(stderr,
-                "%s is left out: it needs a transport that leads from rank to "
-                "rank, and %s does not\n",
-                bench, transport);
-        return false;
-    }
+    if (transport_has_ranks(transport))
+        return true;
+    if (like->rank == 0)
+        fprintf(stderr,
+            "%s is left out: it needs a transport that leads from rank to "
+            "rank, and %s does not\n",
+            bench, transport);
+    return false;
+}
+
+/* Where the first two alone have a core each, while all share these, what the
+ * ranks get done tells of the cores. */
+static struct pin pin_of_two;
+
+void team_join(struct pair *team, const struct pair *like, MPI_Comm comm)
+{
     pair_copy(like, team);
-    team->comm = like->world->comm;
-    team->is_crowded = pin_is_crowded(like->pin, team->comm);
-    if (!pair_open_ranks(team, team->comm, transport))
+    team->comm = comm;
+    team->is_crowded = pin_is_crowded(like->pin, comm);
+    pin_of_two.is_set = false;
+    if (!team->is_crowded)
+        return;
+    snprintf(team->cores, sizeof(team->cores), "shared");
+    if (like->pin != NULL && like->pin->is_set)
+        pin_lift(like->pin, &pin_of_two);
+}
+
+void team_leave(struct pair *team)
+{
+    pin_restore(&pin_of_two);
+    pin_of_two.is_set = false;
+    team->comm = MPI_COMM_NULL;
+}
+
+bool team_open(struct pair *team, const struct pair *like, const char *bench)
+{
+    if (!team_is_possible(like, bench))
+        return false;
+    team_join(team, like, like->world->comm);
+    if (!pair_open_ranks(team, team->comm, like->options->transport))
         pair_fail(team, "no class for %s", bench);
     pair_meet(team);
     return true;
@@ -43,6 +71,7 @@ bool team_open(struct pair *team, const struct pair *like, const char *bench)
 void team_close(struct pair *team)
 {
     pair_close(team);
+    team_leave(team);
 }
 
 void team_idle(const struct pair *team)

@@ -9,8 +9,14 @@
 
 #include "pair.h"
 
-/* By all ranks. False at all of them, with a word why at rank 0, where `bench`
- * cannot run: the transport knows no ranks. */
+/* False at all ranks, with a word why at rank 0, where `bench` cannot run: the
+ * transport knows no ranks. */
+bool team_is_possible(const struct pair *like, const char *bench);
+/* By all ranks of `comm`, which stays the caller's: a team without a class. If
+ * they are more than the cores, none of them is pinned until team_leave(). */
+void team_join(struct pair *team, const struct pair *like, MPI_Comm comm);
+void team_leave(struct pair *team);
+/* By all ranks, with a class of all. False as above. */
 bool team_open(struct pair *team, const struct pair *like, const char *bench);
 void team_close(struct pair *team);
 

@@ -9,7 +9,7 @@
 void bench_latency(struct pair *pair);
 /* Null calls, 1 to 64 in flight. */
 void bench_rate(struct pair *pair);
-/* Pulls and pushes of 8 B to 64 MiB of the other rank's memory. */
+/* Pulls and pushes of 4 B to 64 MiB of the other rank's memory. */
 void bench_bulk(struct pair *pair);
 /* How long a class takes to start and end, by the number of its ranks. */
 void bench_scale(struct pair *pair);

@@ -17,9 +17,16 @@
 
 enum { WINDOW = 4, ROUND_SIZE_MAX = 4096, KIB = 1024, MIB = 1024 * KIB };
 
-static const size_t sizes[] = {8, KIB, 4 * KIB, 16 * KIB, 64 * KIB, 256 * KIB,
+static const unsigned windows[] = {1, WINDOW, 16};
+static const size_t sizes[] = {4, KIB, 4 * KIB, 16 * KIB, 64 * KIB, 256 * KIB,
     MIB, 4 * MIB, 16 * MIB, 64 * MIB};
-static const size_t quick_sizes[] = {8, 4 * KIB, 64 * KIB};
+static const size_t smoke_sizes[] = {4, 4 * KIB, 64 * KIB};
+
+enum {
+    WINDOW_COUNT = sizeof(windows) / sizeof(windows[0]),
+    SIZE_COUNT = sizeof(sizes) / sizeof(sizes[0]),
+    SMOKE_SIZE_COUNT = sizeof(smoke_sizes) / sizeof(smoke_sizes[0]),
+};
 
 /* What a row is compared with. */
 struct against {
@@ -46,16 +53,18 @@ static const struct against copy_against = {
 
 void bulk_sizes_get(const struct pair *pair, struct bulk_sizes *ret_sizes)
 {
-    static size_t only;
+    static size_t asked[SIZE_COUNT];
+    const struct options *options = pair->options;
 
-    *ret_sizes = (struct bulk_sizes){sizes, sizeof(sizes) / sizeof(sizes[0])};
-    if (pair->options->is_smoke)
-        *ret_sizes = (struct bulk_sizes){
-            quick_sizes, sizeof(quick_sizes) / sizeof(quick_sizes[0])};
-    if (pair->options->size == NULL || *pair->options->size == 0)
-        return;
-    only = *pair->options->size;
-    *ret_sizes = (struct bulk_sizes){&only, 1};
+    *ret_sizes = (struct bulk_sizes){asked, 0};
+    if (options->size != NULL && *options->size != 0)
+        asked[ret_sizes->count++] = *options->size;
+    else if (options->is_smoke)
+        *ret_sizes = (struct bulk_sizes){smoke_sizes, SMOKE_SIZE_COUNT};
+    else
+        for (unsigned i = 0; i < SIZE_COUNT; i++)
+            if (options_takes(options, i))
+                asked[ret_sizes->count++] = sizes[i];
 }
 
 static void row_run(struct pair *pair, struct bulk *bulk, size_t size,
@@ -90,13 +99,13 @@ static void row_run(struct pair *pair, struct bulk *bulk, size_t size,
 static void windows_run(struct pair *pair, struct bulk *bulk, size_t size,
     const struct against *against)
 {
-    const unsigned windows[] = {1, WINDOW};
-    unsigned only = pair->options->window;
+    const struct options *options = pair->options;
 
-    if (only > 0)
-        row_run(pair, bulk, size, only, against);
-    for (unsigned i = 0; only == 0 && i < 2; i++)
-        row_run(pair, bulk, size, windows[i], against);
+    if (options->window > 0)
+        row_run(pair, bulk, size, options->window, against);
+    for (unsigned i = 0; options->window == 0 && i < WINDOW_COUNT; i++)
+        if (windows[i] <= WINDOW || !(options->is_smoke || options->is_quick))
+            row_run(pair, bulk, size, windows[i], against);
 }
 
 /* What goes through MPI also within a node is compared with MPI alone. */
@@ -167,9 +176,8 @@ static size_t room_needed(const struct pair *pair)
 
     bulk_sizes_get(pair, &all);
     longest = all.sizes[all.count - 1];
-    len = longest <= sizes[sizeof(sizes) / sizeof(sizes[0]) - 1] / window
-              ? window * longest
-              : longest;
+    len =
+        longest <= sizes[SIZE_COUNT - 1] / window ? window * longest : longest;
     if (pair->options->size == NULL && len < bulk_strided_room())
         len = bulk_strided_room();
     return len;

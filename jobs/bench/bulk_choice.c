@@ -13,7 +13,8 @@
 
 enum { WINDOW = 4, KIB = 1024, MIB = 1024 * KIB };
 
-static const size_t sizes[] = {4 * KIB, 64 * KIB, MIB, 16 * MIB};
+/* Of a quick run the first alone. */
+static const size_t sizes[] = {64 * KIB, 4 * KIB, MIB, 16 * MIB};
 
 /* What can be asked for. */
 static const char *const ways[] = {"shm", "mpi+p2p", "mpi+rma"};
@@ -102,7 +103,8 @@ static void sizes_run(struct pair *pair, struct match *match)
     if (only != NULL && *only > 0)
         size_run(pair, match, *only);
     for (unsigned i = 0; (only == NULL || *only == 0) && i < count; i++)
-        size_run(pair, match, sizes[i]);
+        if (options_takes(pair->options, i))
+            size_run(pair, match, sizes[i]);
 }
 
 static void memory_run(struct pair *pair, struct pair *asked_pair,

@@ -35,7 +35,7 @@ static const struct bench {
     {"rate", bench_rate, true, BENCH_OF_TWO,
         "null calls a second, 1 to 64 in flight"},
     {"bulk", bench_bulk, true, BENCH_OF_TWO,
-        "pulls and pushes of 8 B to 64 MiB, and of blocks"},
+        "pulls and pushes of 4 B to 64 MiB, and of blocks"},
     {"onecore", bench_onecore, true, BENCH_OF_TWO,
         "null calls between two ranks on one core"},
     {"idle", bench_idle, true, BENCH_OF_TWO,

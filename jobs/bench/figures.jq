@@ -1,111 +1,28 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Makes figures of documents: an array of {file, doc} becomes an array of
-# {name, title, note, panels}, as gnuplot.jq draws them.
-#
-# A panel has series, and a series points {x, y, lo, hi, noisy}. Of several
-# measurements of one point the median is drawn: our transfers are measured
-# once beside each control, and MPI's once in each run on the same machine.
-
-def median:
-    sort | if length == 0 then null
-        elif length % 2 == 1 then .[length / 2 | floor]
-        else (.[length / 2 - 1] + .[length / 2]) / 2 end;
-
-def text: if . == null or . == "" then "default" else tostring end;
-
-# Does the word differ between the documents of this array?
-def differs(word): map(.doc | word | text) | unique | length > 1;
-
-# Each document with the name of our series and that of the controls' origin,
-# which tell as much as differs.
-def named:
-    differs(.run.transport) as $transport | differs(.machine.host) as $host |
-    differs(.versions.amalgam) as $version | differs(.run.nodes) as $nodes |
-    map(. as $d | .doc |
-        ([if $host then .machine.host | text else empty end,
-            if $version then .versions.amalgam | text else empty end,
-            if $nodes then "\(.run.nodes | text) nodes" else empty end] |
-            join(", ")) as $origin |
-        $d + {origin: $origin, who: ([.run.transport | text,
-            if $origin == "" then empty else $origin end] | join(", "))}) |
-    # What is still alike differs in the file at least.
-    (map(.who) | group_by(.) | map(select(length > 1)[0])) as $alike |
-    to_entries | map(.key as $i | .value |
-        if .who as $l | any($alike[]; . == $l)
-        then .who += " (\(.file))" | .origin = .who else . end |
-        . + {order: $i});
-
-# All rows, with what they need of their documents.
-def all_rows:
-    map({who, origin, order} as $d | .doc.rows[] | . + $d);
-
-# The line through the rows of this array.
-def line($name; $kind; x; y; lo; hi):
-    {name: $name, kind: $kind, points: (map(select((x | type) == "number" and
-        (y | type) == "number" and y > 0)) | group_by(x) | map({
-            x: (.[0] | x), y: (map(y) | median), lo: (map(lo | numbers) | median),
-            hi: (map(hi | numbers) | median),
-            noisy: any(.[]; .noisy == true)}))};
-
-def lines(key; name; $kind; x; y; lo; hi):
-    group_by(key) | map((.[0] | name) as $name |
-        line($name; $kind; x; y; lo; hi));
-
-# The same of ours and of the controls: `more` tells lines of one document
-# apart, $scale leads to the axis's unit.
-def ours(more; x; $scale):
-    lines([.order, more]; ["Amalgam " + .who, more | strings | select(. != "")]
-        | join(", "); "ours"; x; .value * $scale; null; null);
-
-def control_word:
-    {mpi: "MPI", libfabric: "libfabric", round_trip: "MPI round trip",
-        process_vm: "process_vm_readv, writev", memcpy: "memcpy",
-        win_create: "MPI window of its memory", mpi_request: "MPI request",
-        win_dynamic: "dynamic MPI window"}[.] // .;
-
-def controls(more; x; $scale):
-    lines([.origin, .against, more];
-        [(.against | text | control_word), more | strings | select(. != "")] as $w |
-            if .origin == "" then $w else $w + [.origin] end | join(", ");
-        "control"; x; .control_value * $scale; null; null);
-
-def panel($title; $xlabel; $ylabel; $xkind; series):
-    {title: $title, xlabel: $xlabel, ylabel: $ylabel, xkind: $xkind,
-        series: (series | map(select(.points | length > 0)))} |
-    select(any(.series[]; .kind != "control"));
-
-def figure($name; $title; panels):
-    {name: $name, title: $title, panels: [panels]} |
-    select(.panels | length > 0);
-
-def of($bench; $op): map(select(.bench == $bench and .op == $op));
-
-# Times with the band from the median to the 99th percentile.
-def times(x):
-    lines(.order; "Amalgam " + .who; "ours"; x; .value; .p50_us; .p99_us) +
-    lines([.origin, .against]; (.against | text | control_word) as $w |
-            if .origin == "" then $w else "\($w), \(.origin)" end;
-        "control"; x; .control_value; .control_p50_us; .control_p99_us);
+# The figures that documents have rows for: {name, title, note, panels}, as
+# gnuplot.jq draws them.
+include "series";
 
 def latency_figure:
-    of("latency"; "rpc") | figure("latency";
+    rows_of("latency") | of("latency"; "rpc") | figure("latency";
         "A call and its empty answer, by the size of the input";
         panel(""; "bytes of input"; "time of a call, shaded to p99 [µs]"; "size"; times(.size)));
 
 def threads: if (.threads // 0) == 0 then 1 else .threads end;
 
+def in_flight: if .window > 1 then "\(.window) in flight" else "one at a time" end;
+
 def rate_figures:
-    of("rate"; "rpc_rate") |
-    (map(select(threads > 1)) | map(.window) | unique) as $many |
+    rows_of("rate") |
     figure("rate"; "Null calls a second, by calls in flight";
-        map(select(threads == 1)) | panel(""; "calls in flight";
+        of("rate"; "rpc_rate") | panel(""; "calls in flight";
             "million calls a second"; "count";
             ours(""; .window; 0.001) + controls(""; .window; 0.001))),
     figure("rate-threads"; "Null calls a second, by threads that call";
-        map(select(.window as $w | any($many[]; . == $w))) |
-        def word: "\(.window) in flight each";
-        panel(""; "threads of each rank"; "million calls a second"; "count";
-            ours(word; threads; 0.001) + controls(word; threads; 0.001)));
+        of("rate"; "threads_rate") | panel(""; "threads of each rank";
+            "million calls a second"; "count";
+            ours(in_flight; .threads; 0.001) +
+            controls(in_flight; .threads; 0.001)));
 
 # What the bench `controls` measured of the memory and of MPI, where the rows of
 # this array do not stand beside that already.
@@ -125,22 +42,28 @@ def limits($all; $op; $memory):
 def widest(key):
     group_by(key) | map((map(.window) | max) as $w | map(select(.window == $w))[]);
 
+# Rows of bulk, and of the controls of the same machines, wherever these are.
+def bulk_rows:
+    . as $docs | only("bulk") | named | . as $bulk | all_rows +
+        [$docs | only("controls")[] | .doc.machine.host as $host | .doc.rows[] as $row |
+            [$bulk[] | select(.doc.machine.host == $host)][0] // empty |
+            $row + {who, origin, order, number: 1e9}];
+
 def bulk_figure($op; $name; $title):
-    . as $all | of("bulk"; $op) | map(select(.unit == "GB/s")) |
-    (map(.order) | unique | length) as $files |
-    def in_flight: if .window > 1 then "\(.window) at once" else "one at a time" end;
+    bulk_rows | . as $all | of("bulk"; $op) | map(select(.unit == "GB/s")) |
+    are_several as $several |
     figure($name; $title; ("host", "library") as $memory |
         map(select(.memory == $memory)) |
         panel(if $memory == "host" then "the program's memory"
             else "memory of the library" end;
             "bytes of a transfer"; "GB/s"; "size";
-            (if $files > 1 then widest([.order, .memory]) else . end |
+            (if $several then widest([.order, .memory]) else . end |
                 ours(in_flight; .size; 1)) +
             ((. + limits($all; $op; $memory)) | widest([.origin, .against]) |
                 controls(if .window > 1 then in_flight else "" end; .size; 1))));
 
 def bulk_small_figure:
-    map(select(.bench == "bulk" and .unit == "us")) |
+    rows_of("bulk") | map(select(.unit == "us")) |
     figure("bulk-small"; "One short transfer at a time";
         ("bulk_pull", "bulk_push") as $op | map(select(.op == $op)) |
         panel(if $op == "bulk_pull" then "pull" else "push" end;
@@ -149,23 +72,8 @@ def bulk_small_figure:
                 else "library's memory" end; .size; 1) +
             controls(""; .size; 1)));
 
-# One place on the x axis for each document.
-def places: (map({order, who}) | unique_by(.order)) as $names |
-    map(. as $r | . + {place: ([$names[].order] | index($r.order) + 1)});
-
-def place_names: map({order, who}) | unique_by(.order) |
-    to_entries | map({at: (.key + 1), name: .value.who});
-
-def dots($title; $ylabel; ours_word):
-    place_names as $names | places |
-    panel($title; ""; $ylabel; "names";
-        lines(0; ours_word; "ours"; .place; .value; .p50_us; .p99_us) +
-        lines(.against; .against | text | control_word; "control"; .place;
-            .control_value; .control_p50_us; .control_p99_us)) |
-    . + {names: $names};
-
 def overlap_figure:
-    map(select(.bench == "overlap")) |
+    rows_of("overlap") |
     figure("overlap"; "While the target computes";
         (of("overlap"; "rpc_computing") |
             dots("a null call"; "time of a call, bar to p99 [µs]"; "target computes")),
@@ -174,25 +82,74 @@ def overlap_figure:
             dots("work beside a progress thread"; "time of the work [µs]";
                 "with progress thread")));
 
+# From all ranks to one, by what each has in flight; of several documents, null
+# calls only. The rate of large inputs is told in GB/s.
+def incast_figure:
+    rows_of("incast") | map(select(.op == "incast" or .op == "incast_p99" or
+        .op == "incast_fair")) | are_several as $several |
+    (map(.size) | min) as $least |
+    map(select(($several | not) or .size == $least)) |
+    map(if .unit == "GB/s" then (1e6 / .size) as $calls |
+        .value *= $calls | .control_value *= $calls else . end) |
+    def word: if .size == 0 then "null calls"
+        elif .size < 1024 then "\(.size) B" else "\(.size / 1024) KiB" end;
+    def part($op; $title; $ylabel): of("incast"; $op) |
+        panel($title; "calls in flight of each rank"; $ylabel; "count";
+            ours(word; .window; 1) + controls(word; .window; 1));
+    figure("incast"; "All ranks call one";
+        part("incast"; "rate"; "thousand calls a second"),
+        part("incast_p99"; "slow calls"; "99th percentile of a call [µs]"),
+        part("incast_fair"; "fairness"; "1: all ranks get as much done"));
+
+# Of several documents, what does most at once.
+def dht_figure:
+    rows_of("dht") | are_several as $several |
+    def word: if .op | endswith("_land") then "landing zone"
+        else "in the call, \(in_flight)" end;
+    figure("dht"; "A hash table on all ranks, by the size of a value";
+        ("insert", "find") as $what |
+        (map(select(.op == "dht_crossover" and .against == $what and .value > 0)) |
+            map({x: .value, name: "crossover"}) | unique) as $marks |
+        map(select(.unit == "k/s" and (.op | startswith($what)))) |
+        (if $several then widest([.order, .op, .against]) else . end) |
+        panel($what; "bytes of a value"; "thousand operations a second"; "size";
+            ours(word; .size; 1) + (map(select(.against != "rpc")) |
+                controls(if .against == "win" then "" else in_flight end;
+                    .size; 1))) |
+        . + {marks: $marks});
+
+# Memory beside what a process had before says little: ours alone is drawn.
+def scale_figure:
+    only("scale") | named(true) | all_rows |
+    def step: {scale_init: "open", scale_contact: "first contact",
+        scale_final: "close"}[.op];
+    def kind: {scale_rss: "resident", scale_own: "its own",
+        scale_segment: "shared segment, touched"}[.op];
+    def times: map(.value /= 1000 | .control_value /= 1000);
+    figure("scale"; "What a class takes, by the number of ranks";
+        (map(select(step != null)) | times | panel("time"; "ranks";
+            "milliseconds, slowest rank"; "count";
+            ours(step; .ranks; 1) + controls(step; .ranks; 1))),
+        (map(select(kind != null)) | panel("memory"; "ranks";
+            "KiB of the rank that takes most"; "count"; ours(kind; .ranks; 1))));
+
+def histogram_figure:
+    rows_of("histogram") | map(.value /= 1000 | .control_value /= 1000 |
+        del(.p50_us, .p99_us, .control_p50_us, .control_p99_us)) |
+    figure("histogram"; "Random updates of bins on all ranks";
+        (of("histogram"; "update") |
+            dots("one a message"; "million updates a second"; "Amalgam")),
+        (of("histogram"; "update_64") |
+            dots("64 a message"; "million updates a second"; "Amalgam")));
+
 def figures:
-    named | all_rows | [latency_figure, rate_figures,
+    [latency_figure, rate_figures,
         bulk_figure("bulk_pull"; "bulk-pull"; "Pulls by the size of a transfer"),
         bulk_figure("bulk_push"; "bulk-push"; "Pushes by the size of a transfer"),
-        bulk_small_figure, overlap_figure];
+        bulk_small_figure, overlap_figure, incast_figure, dht_figure,
+        histogram_figure, scale_figure];
 
-# What all figures say below their titles: what is common, and what is amiss.
-def note:
-    named | . as $docs |
-    def common(word): map(.doc | word | strings, (numbers | tostring)) | unique |
-        if length == 1 and .[0] != "" then .[0] else empty end;
-    ([common(.machine.host), common(.machine.cpu),
-        (common(.machine.cores) | "\(.) cores"),
-        (common(.versions.amalgam) | "Amalgam \(.)"), 
-        (common(.versions.mpi) | sub(" Version:"; "")),
-        common(.run.date[0:10])] | join(" · ")) as $common |
-    [$common] + [if any(.[]; .doc.run.smoke == true) then
-            "a smoke run: the figures say nothing" else empty end] +
-    [(map(select(.doc.complete != true)) | select(length > 0) |
-        "INCOMPLETE: " + (map(.who + (.doc.why // "" |
-            if . == "" then "" else " (\(.))" end)) | join(", ")))] |
-    map(select(. != ""));
+# Each with what it says below its title.
+def figures_told:
+    . as $docs | figures | map(. as $f |
+        . + {note: ($docs | note($f.name | split("-")[0]))});

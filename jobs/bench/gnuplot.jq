@@ -122,17 +122,20 @@ def panel($p; $room; $most; $noisy):
     "set xlabel \(.xlabel | quoted).\"\\n \" noenhanced",
     "set ylabel \(.ylabel | quoted) noenhanced",
     x_axis($room), y_axis,
+    (.marks // [] | .[] | "set arrow from \(.x), graph 0 to \(.x), graph 1 nohead dt 3 lw 2",
+        "set label \(.name | quoted) at \(.x), graph 0.03 rotate by 90 offset -0.7,0 noenhanced"),
     (.xkind != "names") as $joined |
     "plot " + ([numbered | to_entries[] | .key as $i | .value |
             drawn($i; .n; block($p; $i); $joined)] +
         [if $noisy then
             "NaN with points pt 6 lc rgb 'black' title 'hollow: noisy'"
         else empty end] +
-        [range(.series | length; $most) | "NaN with dots title ' '"] |
+        [range(.series | length; $most) | "NaN with lines lc rgb 'white' title ' '"] |
         join(", \\\n    "));
 
-# $note: lines below the title. $before: what goes before the title.
-def gnuplot($note; $before):
+# $before: what goes before the title.
+def gnuplot($before):
+    .note as $note |
     (.panels | length) as $count |
     (.panels | map(.series | length) | max) as $most |
     any(.panels[].series[].points[]; .noisy) as $noisy |
@@ -157,5 +160,5 @@ def gnuplot($note; $before):
     ($note | to_entries[] | "set label \(.key + 1) \(.value | quoted) at screen 0.5, " +
         "screen \(1 - (38 + 17 * .key) / $height) center font ',11' noenhanced"),
     (.panels | to_entries[] | .key as $p | .value | panel($p; if $count > 1 then 7 else 9 end;
-        $most; $noisy), "unset label"),
+        $most; $noisy), "unset label", "unset arrow"),
     "unset multiplot";

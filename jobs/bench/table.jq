@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Makes a table in Markdown of documents: an array of {file, doc} becomes lines.
-include "figures";
+include "series";
 
 # What the table tells, in its order. Members that a choice does not have are
 # not looked at; a row that the documents do not have is left out.
@@ -34,6 +34,10 @@ def with_unit($unit):
     elif $unit == "k/s" and . >= 1000 then "\(. / 1000 | digits) M/s"
     else "\(digits) \($unit)" end;
 
+# Of the notes of the figures, the one that says most.
+def notes: . as $docs | [choices[].bench] | unique |
+    map(. as $bench | $docs | note($bench)) | max_by(length);
+
 def cell: tostring | gsub("[|\\n]"; " ");
 
 def chosen($choice):
@@ -56,6 +60,6 @@ def table_lines:
             "\(.ratio | digits)\(if .noisy == true then " (noisy)" else "" end)"] |
             map(cell) | join(" | ")) |"] |
     if length == 0 then empty else
-        ($docs | note | map(cell)[]), "",
+        ($docs | notes | map(cell)[]), "",
         "| | transport | ours | p99 | control | ratio |", "|---|---|---|---|---|---|",
         .[] end;

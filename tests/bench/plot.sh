@@ -88,8 +88,32 @@ partly() {
     jq '.complete = false | .why = "it was interrupted" | .rows[0:2][].noisy = true' \
         "$results" >"$dir/partly.json"
     "$plot" "$dir/partly.json" -o "$dir/partly"
-    whole "$dir/partly" latency "INCOMPLETE: shm (it was interrupted)" \
+    whole "$dir/partly" latency "INCOMPLETE: partly.json (it was interrupted)" \
         "hollow: noisy"
+}
+
+# rows BENCH FILTER: a document whose rows are made of the calls of the first one.
+rows() {
+    jq ".rows |= (map(select(.op == \"rpc\")) | map(.bench = \"$1\" | $2))" \
+        "$results"
+}
+
+# What other benchmarks write.
+others() {
+    rows dht '.op = "insert_rpc" | .unit = "k/s", (.op = "insert_land" |
+        .unit = "k/s" | .against = "win"), (.op = "dht_crossover" |
+        .against = "insert" | .value = 4096 | .unit = "B")' >"$dir/dht.json"
+    rows incast '.op = ("incast", "incast_p99", "incast_fair")' \
+        >"$dir/incast.json"
+    # The number of ranks is an axis, so it tells no lines apart.
+    rows scale '.op = ("scale_init", "scale_rss") | .ranks = 4' \
+        >"$dir/scale.json"
+    jq '.run.ranks = 8 | .rows[].ranks = 8' "$dir/scale.json" >"$dir/scale8.json"
+    "$plot" -o "$dir/others" "$dir"/{dht,incast,scale,scale8}.json
+    whole "$dir/others" dht "crossover" "landing zone" "MPI window, no call" \
+        "thousand operations a second"
+    whole "$dir/others" incast "99th percentile" "fairness" "null calls"
+    whole "$dir/others" scale "Amalgam shm, open" "KiB of the rank" ">4<" ">8<"
 }
 
 refusals() {
@@ -133,5 +157,6 @@ jq '.rows |= map(select(.bench == "latency"))' "$results" >"$dir/short.json"
 results=$dir/short.json
 several
 partly
+others
 refusals
 harmless

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Runs ranks by srun: srun.sh NODES RANKS PROGRAM [ARG...]
+# Runs ranks by srun: srun.sh NODES RANKS [OPTION...] PROGRAM [ARG...]
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 # shellcheck source=tests/slurm/slurm.sh

@@ -1,0 +1,87 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# Shows that boxes stand side by side, come up again after a daemon was killed,
+# end with the process that they were made for, leave nothing, and refuse what
+# they cannot do.
+set -u
+here=$(cd "$(dirname "$0")" && pwd)
+# shellcheck source=tests/slurm/slurm.sh
+. "$here/slurm.sh"
+box_enter
+parent=$(mktemp -d /tmp/amalgam-box-XXXXXX) || fail "no directory"
+dir=$parent/box
+other=$parent/other
+watched=
+end() {
+    local one
+    [ -z "$watched" ] || kill "$watched" 2>/dev/null
+    for one in "$dir" "$other"; do
+        timeout 50 "$box" -d "$one" down >/dev/null 2>&1
+    done
+    rm -rf "$parent"
+}
+trap end EXIT
+
+# refused CODE WORDS ARG...: it says so, and does nothing.
+refused() {
+    local code=$1 words=$2 said got=0
+    shift 2
+    said=$(timeout 60 "$box" "$@" 2>&1) || got=$?
+    [ "$got" = "$code" ] || fail "cluster-in-a-box $*: code $got: $said"
+    [[ $said == *"$words"* ]] || fail "cluster-in-a-box $* says: $said"
+}
+
+pid_of() {
+    cut -d ' ' -f 1 "$dir/run/$1.pid"
+}
+
+is_dead() {
+    [ ! -d "/proc/$1" ] || grep -q '^State:.[ZX]' "/proc/$1/status"
+}
+
+refused 2 "is no command"
+refused 2 "'start' is no command" start
+refused 2 "up 0: no number of nodes" -d "$dir" up 0
+refused 2 "up many: no number of nodes" -d "$dir" up many
+refused 2 "-c needs a number" -d "$dir" up 2 -c
+refused 1 "there is no process 999999999" -d "$dir" up 1 -w 999999999
+refused 1 "too long for a socket" -d "/tmp/$(printf '%0120d' 0)" up 1
+refused 1 "there is no box up" -d "$dir" run true
+refused 1 "there is no box up" -d "$dir" env
+refused 0 "there is no box" -d "$dir" down
+touch "$parent/of-somebody"
+refused 1 "is no box, and not empty" -d "$parent" up 1
+[ ! -e "$dir" ] || fail "what was refused made $dir"
+
+"$box" -d "$dir" up 1 -w $$ || fail "the first box does not come up"
+"$box" -d "$dir" run timeout 30 srun -n1 test -e "$dir/nodes" ||
+    fail "no job runs in the first box"
+refused 0 "already up" -d "$dir" up 1
+refused 1 "another box, of 1 nodes, is up" -d "$dir" up 2
+# The box of all tests is beside it, with nodes of the same names.
+timeout 30 srun -N4 true || fail "the box of the tests does not run a job"
+
+# The job's process outlives a killed daemon, but not the box.
+"$box" -d "$dir" run sbatch --parsable -o "$parent/out" --wrap \
+    'echo $$; exec sleep 60' >/dev/null || fail "sbatch in the first box"
+until_true 20 test -s "$parent/out" || fail "the job does not start"
+read -r job <"$parent/out"
+kill -KILL "$(pid_of slurmctld)"
+"$box" -d "$dir" status >/dev/null 2>&1
+"$box" -d "$dir" up 1 -w $$ || fail "a box whose slurmctld was killed stays down"
+is_dead "$job" || fail "process $job of a job outlived its box"
+"$box" -d "$dir" run timeout 30 srun -n1 true || fail "no job runs again"
+"$box" -d "$dir" down || fail "the box does not end"
+[ ! -e "$dir" ] || fail "$dir is still there"
+
+sleep 60 &
+watched=$!
+"$box" -d "$other" up 1 -w $watched || fail "no box that watches"
+dir=$other
+pids=("$(pid_of munged)" "$(pid_of slurmctld)" "$(pid_of box0)")
+kill $watched
+until_true 30 test ! -e "$other" || fail "a box outlives what it was made for"
+for pid in "${pids[@]}"; do
+    is_dead "$pid" || fail "daemon $pid outlived its box"
+done
+echo "all boxes have ended"

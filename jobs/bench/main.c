@@ -238,7 +238,8 @@ static bool size_is_right(int rank, int size)
 {
     if (rank == 0 && size == 1)
         fputs("amalgam_bench: measures between 2 ranks, and this is 1: start "
-              "it with -n 2\n",
+              "it with -n 2; if it was, by the mpiexec or the --mpi (srun "
+              "--mpi=list) of the MPI that it was built with\n",
             stderr);
     else if (rank == 0 && size % 2 != 0)
         fprintf(stderr,

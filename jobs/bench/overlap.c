@@ -3,9 +3,12 @@
  *
  * It gives answers: rank 1 computes on a core of its own, and its progress
  * thread shares rank 0's core with the caller, both asleep when there is
- * nothing. It takes time of the core when it shares that of the program: after
- * a second without news it looks for some as seldom as it ever will. */
+ * nothing; or it shares that of the program. The work loses by the calls, and
+ * by a thread that has none: that takes time of the core when it shares that of
+ * the program: after a second without news it looks for some as seldom as it
+ * ever will. */
 #include "benches.h"
+#include "overlap.h"
 #include "pause.h"
 #include "pin.h"
 #include "served.h"
@@ -57,35 +60,56 @@ static unsigned calls_of(const struct pair *pair)
     return pair_is_napping(pair) ? CALLS_NAPPING : CALLS;
 }
 
-/* The core on which rank 0's caller sits is that of rank 1's thread, too. */
-static void served_row(struct served *served)
+/* A call to a rank that computes: its time, or how many are answered. */
+static void served_row(
+    struct served *served, const char *op, enum duel_figure figure)
 {
     struct pair *pair = &served->pair;
-    int core = pair->is_one_machine ? pin_core() : -1;
     struct duel duel = {
         .ours = computing_batch,
         .control = asleep_batch,
         .window = 1,
         .calls = calls_of(pair),
         .batches = pair->options->batches,
-        .figure = DUEL_US,
+        .figure = figure,
         .context = DUEL_CONTEXT_BOTH,
         .more = served,
     };
     struct row row = {
         .bench = "overlap",
-        .op = "rpc_computing",
+        .op = op,
         .memory = "host",
         .against = "asleep",
         .control = SERVED_TEXT,
     };
 
-    MPI_Bcast(&core, 1, MPI_INT, 0, pair->comm);
-    if (pair->rank == 0)
+    duel_run(pair, &duel, &row);
+}
+
+/* Rank 1's progress thread is to run on that core of its own machine. */
+static void target_by_thread(struct served *served, int core)
+{
+    if (served->pair.rank == 0)
         served_by_caller(served, AMALGAM_WAIT_SLEEP);
     else
         served_by_thread(served, AMALGAM_WAIT_SLEEP, core);
-    duel_run(pair, &duel, &row);
+}
+
+/* The thread has the core on which rank 0's caller sits; then that of the
+ * program, which has to make room for it. */
+static void served_rows(struct served *served)
+{
+    struct pair *pair = &served->pair;
+    int core = pair->is_one_machine ? pin_core() : -1;
+
+    MPI_Bcast(&core, 1, MPI_INT, 0, pair->comm);
+    target_by_thread(served, core);
+    served_row(served, "rpc_computing", DUEL_US);
+    served_row(served, "calls_apart", DUEL_KPS);
+    overlap_serving_row(served, "work_apart");
+    target_by_thread(served, pin_core());
+    served_row(served, "calls_shared", DUEL_KPS);
+    overlap_serving_row(served, "work_shared");
 }
 
 /* The peers know each other, all is quiet for a while; then both work. */
@@ -159,7 +183,7 @@ void bench_overlap(struct pair *pair)
     if (!pair_is_of_two(pair, "overlap"))
         return;
     served_open(&served, pair);
-    served_row(&served);
+    served_rows(&served);
     work_row(&served);
     served_close(&served);
 }

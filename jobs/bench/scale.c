@@ -16,7 +16,12 @@
 #include "guard.h"
 #include "team.h"
 
-enum { BATCHES = DUEL_BATCHES_MIN, BATCHES_QUICK = 5, NAP_MS = 2 };
+enum {
+    BATCHES = DUEL_BATCHES_MIN,
+    BATCHES_FEW = 5, /* of so many ranks, or in a quick run */
+    RANKS_MANY = 8,
+    NAP_MS = 2,
+};
 
 /* What rows say of the transport. */
 struct words {
@@ -151,9 +156,9 @@ static void class_run(struct pair *pair, const char *transport, unsigned ranks)
     };
 
     if (duel.batches == 0)
-        duel.batches = BATCHES;
-    if (options->is_quick)
-        duel.batches = BATCHES_QUICK;
+        duel.batches = ranks < RANKS_MANY ? BATCHES : BATCHES_FEW;
+    if (options->is_quick && duel.batches > BATCHES_FEW)
+        duel.batches = BATCHES_FEW;
     malloc_trim(0);
     duel_run(pair, &duel, &row);
     for (unsigned i = SCALE_CONTACT; i < SCALE_STEPS && pair->rank == 0; i++)
@@ -237,13 +242,15 @@ static void part_run(
 
 void bench_scale(struct pair *pair)
 {
+    const struct options *options = pair->options;
+    bool is_short = options->is_quick || options->is_smoke;
     unsigned all = (unsigned)pair->world->size;
     struct words words = {{0}, {0}};
 
     if (!team_is_possible(pair, "scale"))
         return;
     via_learn(pair, &words);
-    for (unsigned ranks = 2; ranks < all; ranks *= 2)
+    for (unsigned ranks = 2; ranks < all; ranks = is_short ? all : 2 * ranks)
         part_run(pair, &words, ranks);
     part_run(pair, &words, all);
 }

@@ -181,7 +181,7 @@ void bench_incast(struct pair *pair)
     if (pair->world->size < RANKS_MIN) {
         if (pair->rank == 0)
             fputs("incast is left out: of two ranks only one can call: start "
-                  "it with -n 3 or more\n",
+                  "it with -n 4 or more\n",
                 stderr);
         return;
     }

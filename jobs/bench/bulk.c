@@ -20,11 +20,13 @@ enum { WINDOW = 4, ROUND_SIZE_MAX = 4096, KIB = 1024, MIB = 1024 * KIB };
 static const unsigned windows[] = {1, WINDOW, 16};
 static const size_t sizes[] = {4, KIB, 4 * KIB, 16 * KIB, 64 * KIB, 256 * KIB,
     MIB, 4 * MIB, 16 * MIB, 64 * MIB};
+static const size_t quick_sizes[] = {4, 4 * KIB, 64 * KIB, 4 * MIB};
 static const size_t smoke_sizes[] = {4, 4 * KIB, 64 * KIB};
 
 enum {
     WINDOW_COUNT = sizeof(windows) / sizeof(windows[0]),
     SIZE_COUNT = sizeof(sizes) / sizeof(sizes[0]),
+    QUICK_SIZE_COUNT = sizeof(quick_sizes) / sizeof(quick_sizes[0]),
     SMOKE_SIZE_COUNT = sizeof(smoke_sizes) / sizeof(smoke_sizes[0]),
 };
 
@@ -53,18 +55,18 @@ static const struct against copy_against = {
 
 void bulk_sizes_get(const struct pair *pair, struct bulk_sizes *ret_sizes)
 {
-    static size_t asked[SIZE_COUNT];
+    static size_t asked;
     const struct options *options = pair->options;
 
-    *ret_sizes = (struct bulk_sizes){asked, 0};
-    if (options->size != NULL && *options->size != 0)
-        asked[ret_sizes->count++] = *options->size;
-    else if (options->is_smoke)
+    if (options->size != NULL && *options->size != 0) {
+        asked = *options->size;
+        *ret_sizes = (struct bulk_sizes){&asked, 1};
+    } else if (options->is_smoke)
         *ret_sizes = (struct bulk_sizes){smoke_sizes, SMOKE_SIZE_COUNT};
+    else if (options->is_quick)
+        *ret_sizes = (struct bulk_sizes){quick_sizes, QUICK_SIZE_COUNT};
     else
-        for (unsigned i = 0; i < SIZE_COUNT; i++)
-            if (options_takes(options, i))
-                asked[ret_sizes->count++] = sizes[i];
+        *ret_sizes = (struct bulk_sizes){sizes, SIZE_COUNT};
 }
 
 static void row_run(struct pair *pair, struct bulk *bulk, size_t size,

@@ -14,7 +14,9 @@
 
 enum {
     REST_MS = 1000,
+    REST_QUICK_MS = 500,
     IDLE_MS = 3000,
+    IDLE_QUICK_MS = 1000,
     IDLE_SMOKE_MS = 200,
     US_PER_MS = 1000,
     PERCENT = 100,
@@ -90,8 +92,9 @@ static void form_run(
     struct amalgam_progress_options options =
         AMALGAM_PROGRESS_OPTIONS_INITIALIZER;
     struct pair *pair = &served->pair;
-    bool is_smoke = pair->options->is_smoke;
-    unsigned idle_ms = is_smoke ? IDLE_SMOKE_MS : IDLE_MS;
+    const struct options *asked = pair->options;
+    unsigned idle_ms =
+        options_pick(asked, IDLE_MS, IDLE_QUICK_MS, IDLE_SMOKE_MS);
     double share = 0.0;
 
     options.progress = progress;
@@ -99,7 +102,8 @@ static void form_run(
     pair_enter(pair);
     served_meet(served);
     guard_step("waiting for %u ms", idle_ms);
-    form_wait(served, is_smoke ? IDLE_SMOKE_MS : REST_MS);
+    form_wait(
+        served, options_pick(asked, REST_MS, REST_QUICK_MS, IDLE_SMOKE_MS));
     share = idle_share(served, idle_ms);
     guard_rest();
     pair_leave(pair);

@@ -78,6 +78,7 @@ static void size_run(struct pair *pair, size_t size)
 void bench_latency(struct pair *pair)
 {
     const unsigned *only = pair->options->size;
+    unsigned i = 0;
 
     pair_need_room(
         pair, only != NULL && *only > SIZE_END ? *only : (size_t)SIZE_END);
@@ -87,6 +88,7 @@ void bench_latency(struct pair *pair)
     }
     size_run(pair, 0);
     for (size_t size = SIZE_MIN; size <= SIZE_END; size *= 2)
-        size_run(pair, size);
+        if (options_takes(pair->options, i++))
+            size_run(pair, size);
     twice_run(pair);
 }

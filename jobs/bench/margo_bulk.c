@@ -17,7 +17,7 @@ enum { KIB = 1024, MIB = 1024 * KIB };
 
 static const size_t sizes[] = {64 * KIB, 256 * KIB, MIB, 16 * MIB};
 
-enum { SIZES = sizeof(sizes) / sizeof(sizes[0]) };
+enum { SIZES = sizeof(sizes) / sizeof(sizes[0]), SIZES_QUICK = 2 };
 
 MERCURY_GEN_PROC(bench_move_t, ((hg_bulk_t)(memory)))
 
@@ -177,7 +177,7 @@ static void size_run(struct pair *pair, struct mover *mover, size_t size)
 
 void margo_bulk_run(struct pair *pair, struct mend *mend)
 {
-    unsigned count = pair->options->is_smoke ? 1 : SIZES;
+    unsigned count = options_pick(pair->options, SIZES, SIZES_QUICK, 1);
     struct like like;
 
     pair_need_room(pair, sizes[count - 1]);

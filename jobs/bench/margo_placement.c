@@ -22,6 +22,7 @@
 enum {
     WINDOW = 64,
     SLICE_MS = 100,
+    SLICE_QUICK_MS = 30,
     SLICE_SMOKE_MS = 2,
     DEFAULTS = 0,
     SAMPLES_MAX = 1024, /* of a way */
@@ -145,7 +146,7 @@ static void way_run(struct match *match, unsigned way, unsigned round)
     guard_step("round %u of %s", round, ways[way].op);
     MPI_Barrier(pair->comm);
     mine = load_run(&load, match->window,
-        pair->options->is_smoke ? SLICE_SMOKE_MS : SLICE_MS);
+        options_pick(pair->options, SLICE_MS, SLICE_QUICK_MS, SLICE_SMOKE_MS));
     mend_stop(&mend);
     mend_serve(&mend);
     MPI_Allreduce(&mine, &both, 1, MPI_DOUBLE, MPI_SUM, pair->comm);

@@ -154,6 +154,14 @@ bool options_takes(const struct options *options, unsigned index)
     return !options->is_quick || index % QUICK_EACH == 0;
 }
 
+unsigned options_pick(const struct options *options, unsigned usual,
+    unsigned quick, unsigned smoke)
+{
+    if (options->is_smoke)
+        return smoke;
+    return options->is_quick ? quick : usual;
+}
+
 bool options_read(
     struct options *options, int argc, char **argv, const char **ret_wrong)
 {

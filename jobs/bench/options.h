@@ -47,6 +47,11 @@ unsigned options_calls(const struct options *options, unsigned usual);
  * a quick run's each fourth is; the first always. */
 bool options_takes(const struct options *options, unsigned index);
 
+/* Of a time or a number: as usual, for a quick run, for one that only looks
+ * whether all works. */
+unsigned options_pick(const struct options *options, unsigned usual,
+    unsigned quick, unsigned smoke);
+
 /* The part of the usage text that tells of options. */
 void options_print(FILE *stream);
 

@@ -19,6 +19,7 @@ enum {
     CALLS_NAPPING = 40, /* each may last as long as a nap, 5 ms */
     SLICE_US = 1000,
     IDLE_US = 1000000,
+    IDLE_QUICK_US = 250000,
     IDLE_SMOKE_US = 10000,
     UNITS = 300,
 };
@@ -122,7 +123,8 @@ static double work_batch(
 
     pair_enter(pair);
     served_meet(served);
-    pause_us(pair->options->is_smoke ? IDLE_SMOKE_US : IDLE_US);
+    pause_us(
+        options_pick(pair->options, IDLE_US, IDLE_QUICK_US, IDLE_SMOKE_US));
     start_us = before_us = duel_now_us();
     for (unsigned i = 0; i < duel->calls; i++) {
         work_unit();

@@ -19,6 +19,7 @@
 enum {
     WINDOW = 64,
     SLICE_US = 100000,
+    SLICE_QUICK_US = 30000,
     SLICE_SMOKE_US = 2000,
     CHOSEN = 0, /* by the library */
 };
@@ -101,7 +102,7 @@ static void way_run(struct match *match, unsigned way, unsigned round)
     served_set(served, &options);
     pair_enter(pair);
     both_run(served, match->window,
-        pair->options->is_smoke ? SLICE_SMOKE_US : SLICE_US,
+        options_pick(pair->options, SLICE_US, SLICE_QUICK_US, SLICE_SMOKE_US),
         ways[way].progress == AMALGAM_PROGRESS_THREAD, &both);
     pair_leave(pair);
     MPI_Allreduce(&both.kps, &kps, 1, MPI_DOUBLE, MPI_SUM, pair->comm);
@@ -111,17 +112,29 @@ static void way_run(struct match *match, unsigned way, unsigned round)
     match->sample_counts[way] += both.sample_count;
 }
 
-static double median_of(const struct match *match, const double *figures)
+/* What `ask` makes of the figures, which stay in their order. */
+static double asked_of(const struct match *match, const double *figures,
+    double (*ask)(double *samples, size_t count))
 {
     double *sorted = calloc(match->rounds, sizeof(double));
-    double median = 0.0;
+    double answer = 0.0;
 
     if (sorted == NULL)
         pair_check(&match->served.pair, HG_NOMEM, "memory for a median");
     memcpy(sorted, figures, match->rounds * sizeof(double));
-    median = stats_median(sorted, match->rounds);
+    answer = ask(sorted, match->rounds);
     free(sorted);
-    return median;
+    return answer;
+}
+
+static double median_of(const struct match *match, const double *figures)
+{
+    return asked_of(match, figures, stats_median);
+}
+
+static double spread_of(const struct match *match, const double *figures)
+{
+    return asked_of(match, figures, stats_spread);
 }
 
 static unsigned best_of(const struct match *match)
@@ -160,6 +173,7 @@ static void row_add(struct match *match, unsigned way, unsigned against)
     row.value = median_of(match, match->kps[way]);
     row.control_value = median_of(match, match->kps[against]);
     row.ratio = stats_median(ratios, match->rounds);
+    row.control_spread = spread_of(match, match->kps[against]);
     row.spread[0] = stats_quantile(ratios, match->rounds, 0.25);
     row.spread[1] = stats_quantile(ratios, match->rounds, 0.75);
     stats_sort(samples, count);

@@ -7,7 +7,7 @@
 #include "fabric.h"
 #include "rate_control.h"
 
-enum { CALLS = 20000, CALLS_PER_WINDOW = 2000 };
+enum { STEP_QUICK = 8, CALLS = 20000, CALLS_PER_WINDOW = 2000 };
 
 /* Calls in flight; the caller's. */
 struct caller {
@@ -123,11 +123,13 @@ static void window_run(struct pair *pair, unsigned window)
 
 void bench_rate(struct pair *pair)
 {
+    unsigned step = pair->options->is_quick ? STEP_QUICK : 2;
+
     if (pair->options->window != 0)
         window_run(pair, pair->options->window);
     for (unsigned window = 1;
          pair->options->window == 0 && window <= OPTIONS_WINDOW_MAX;
-         window *= 2)
+         window *= step)
         window_run(pair, window);
     rate_threads_run(pair);
 }

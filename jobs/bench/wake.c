@@ -21,7 +21,9 @@ enum {
     CALLS = 100,
     IDLE_US = 2000,
     LONG_CALLS = 20,
+    LONG_CALLS_QUICK = 5,
     LONG_US = 1000000,
+    LONG_QUICK_US = 500000,
     LONG_SMOKE_US = 10000,
     LONG_STEP_US = 370, /* more of a pause each time: no call keeps in step */
     NAP_US = 5000,      /* the longest of the library's */
@@ -84,7 +86,8 @@ static void long_calls(
     struct served *served, unsigned count, double *samples, double *naps)
 {
     struct pair *pair = &served->pair;
-    unsigned idle_us = pair->options->is_smoke ? LONG_SMOKE_US : LONG_US;
+    unsigned idle_us =
+        options_pick(pair->options, LONG_US, LONG_QUICK_US, LONG_SMOKE_US);
     hg_handle_t handle = HG_HANDLE_NULL;
 
     served_meet(served);
@@ -143,7 +146,9 @@ static void long_row(struct wake *wake, const char *op)
     struct served *served = &wake->served;
     struct pair *pair = &served->pair;
     unsigned count =
-        pair->options->calls == 0 ? LONG_CALLS : pair->options->calls;
+        pair->options->calls != 0
+            ? pair->options->calls
+            : options_pick(pair->options, LONG_CALLS, LONG_CALLS_QUICK, 1);
     double *samples = calloc(count, sizeof(*samples));
     double *naps = calloc(count, sizeof(*naps));
 

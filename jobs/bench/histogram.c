@@ -13,7 +13,12 @@
 #include "mix.h"
 #include "team.h"
 
-enum { MESSAGES_SINGLE = 5000, MESSAGES_BATCH = 1000, WARM_PART = 8 };
+enum {
+    MESSAGES_SINGLE = 5000,
+    MESSAGES_BATCH = 1000,
+    WARM_PART = 8,
+    CROWDED_PART = 8
+};
 
 #define MPI_TEXT                                                               \
     "the same messages by MPI_Isend, receives from any source stay posted"
@@ -135,6 +140,8 @@ static void row_run(struct histogram *histogram, const char *op, unsigned batch,
         .control = is_mpi ? MPI_TEXT : WINDOW_TEXT,
     };
 
+    if (team->is_crowded && team->options->calls == 0)
+        duel.calls /= CROWDED_PART;
     duel.calls *= ranks;
     histogram->batch = batch;
     duel_run(team, &duel, &row);

@@ -140,6 +140,7 @@ bool pin_is_crowded(const struct pin *pin, MPI_Comm comm)
     struct stand *all = NULL;
     int size = 0;
     int count = 0;
+    int is_crowded = 0;
 
     memset(&own, 0, sizeof(own));
     machine_id(own.machine);
@@ -160,7 +161,9 @@ bool pin_is_crowded(const struct pin *pin, MPI_Comm comm)
         count++;
     }
     free(all);
-    return count > CPU_COUNT(&own.cores);
+    is_crowded = count > CPU_COUNT(&own.cores);
+    MPI_Allreduce(MPI_IN_PLACE, &is_crowded, 1, MPI_INT, MPI_MAX, comm);
+    return is_crowded != 0;
 }
 
 int pin_core(void)

@@ -32,8 +32,8 @@ void pin_restore(const struct pin *pin);
  * is restored. */
 void pin_lift(const struct pin *pin, struct pin *ret_now);
 /* Collective over the ranks of `comm`; `pin` is NULL where none was set. Are
- * those of this rank's machine more than the cores that they may use? Then who
- * waits has to give the core away. */
+ * those of any machine more than the cores that they may use? All ranks get the
+ * same answer. Then who waits has to give the core away. */
 bool pin_is_crowded(const struct pin *pin, MPI_Comm comm);
 
 /* The one core that this thread may use; -1: there are several. */

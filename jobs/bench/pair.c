@@ -223,7 +223,8 @@ void pair_meet_back(struct pair *pair)
 }
 
 /* An address of a rank is one of MPI also where ranks of one node go another
- * way: they have mapped a file of each other then. */
+ * way: they have mapped a file of each other then. Those of other nodes go by
+ * libfabric where that was asked for by its name. */
 static void via_near(struct pair *pair)
 {
     struct mapped theirs = pair->mapped;
@@ -233,8 +234,12 @@ static void via_near(struct pair *pair)
     is_near = pair->rank == 0 && pair->is_one_machine &&
               mapped_meet(&pair->mapped, &theirs);
     MPI_Bcast(&is_near, 1, MPI_INT, 0, pair->comm);
-    if (is_near && strcmp(pair->via, "mpi") == 0)
+    if (strcmp(pair->via, "mpi") != 0)
+        return;
+    if (is_near)
         snprintf(pair->via, sizeof(pair->via), "shm");
+    else if (pair->is_collective && transport_is_alone(pair->transport))
+        snprintf(pair->via, sizeof(pair->via), "%s", pair->transport);
 }
 
 /* What carried a call from the caller to the target, as that sees it. */

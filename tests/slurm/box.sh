@@ -54,23 +54,23 @@ refused 1 "is no box, and not empty" -d "$parent" up 1
 [ ! -e "$dir" ] || fail "what was refused made $dir"
 
 "$box" -d "$dir" up 1 -w $$ || fail "the first box does not come up"
-"$box" -d "$dir" run timeout 30 srun -n1 test -e "$dir/nodes" ||
+"$box" -d "$dir" run timeout 60 srun -n1 test -e "$dir/nodes" ||
     fail "no job runs in the first box"
 refused 0 "already up" -d "$dir" up 1
 refused 1 "another box, of 1 nodes, is up" -d "$dir" up 2
 # The box of all tests is beside it, with nodes of the same names.
-timeout 30 srun -N4 true || fail "the box of the tests does not run a job"
+timeout 60 srun -N4 true || fail "the box of the tests does not run a job"
 
 # The job's process outlives a killed daemon, but not the box.
 "$box" -d "$dir" run sbatch --parsable -o "$parent/out" --wrap \
     'echo $$; exec sleep 60' >/dev/null || fail "sbatch in the first box"
-until_true 20 test -s "$parent/out" || fail "the job does not start"
+until_true 100 test -s "$parent/out" || fail "the job does not start"
 read -r job <"$parent/out"
 kill -KILL "$(pid_of slurmctld)"
 "$box" -d "$dir" status >/dev/null 2>&1
 "$box" -d "$dir" up 1 -w $$ || fail "a box whose slurmctld was killed stays down"
 is_dead "$job" || fail "process $job of a job outlived its box"
-"$box" -d "$dir" run timeout 30 srun -n1 true || fail "no job runs again"
+"$box" -d "$dir" run timeout 60 srun -n1 true || fail "no job runs again"
 "$box" -d "$dir" down || fail "the box does not end"
 [ ! -e "$dir" ] || fail "$dir is still there"
 

@@ -38,13 +38,13 @@ until_true 20 waits ||
     fail "the job should wait: $(squeue -h -t all -j "$id" -o '%T %r')"
 squeue -h -j "$id" -o 'job %i waits: %r'
 
-AMALGAM_TRANSPORT=mpi+p2p timeout 30 srun --mpi=pmi2 -N $((nodes - 1)) \
+AMALGAM_TRANSPORT=mpi+p2p timeout 100 srun --mpi=pmi2 -N $((nodes - 1)) \
     -n $((nodes - 1)) "$program" 0 "ranks of $((nodes - 2)) other nodes" \
     </dev/null || fail "a job on the other nodes did not run"
 waits || fail "the job waits no longer"
 
 scontrol update nodename="$node" state=resume || fail "$node does not come back"
-until_true 40 job_over "$id" || fail "the job does not go on"
+until_true 100 job_over "$id" || fail "the job does not go on"
 cat "$work/out"
 job_is "$id" 'COMPLETED *' ||
     fail "the job ended as $(squeue -h -t all -j "$id" -o '%T %r')"

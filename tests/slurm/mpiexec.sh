@@ -17,7 +17,7 @@ shift 4
     skip "this mpiexec is not hydra's, and may not know Slurm"
 box_enter
 if [ "$how" = salloc ]; then
-    exec timeout 50 salloc -N "$nodes" -n "$ranks" \
+    exec timeout 150 salloc -N "$nodes" -n "$ranks" \
         "$mpiexec" -n "$ranks" "$@" </dev/null
 fi
 work_make
@@ -25,7 +25,7 @@ printf '#!/bin/bash\nexec %s\n' "$(printf '%q ' "$mpiexec" -n "$ranks" "$@")" \
     >"$work/job"
 id=$(sbatch --parsable -N "$nodes" -n "$ranks" -o "$work/out" "$work/job") ||
     fail "sbatch refuses the job"
-until_true 50 job_over "$id" || scancel "$id"
+until_true 100 job_over "$id" || scancel "$id"
 cat "$work/out"
 job_is "$id" 'COMPLETED *' ||
     fail "the job ended as $(squeue -h -t all -j "$id" -o '%T %r')"

@@ -48,7 +48,7 @@ printf '#!/bin/bash\nexport TMPDIR=%q\nsrun --mpi=pmi2 %s\n' "$work/tmp" \
     "$(printf '%q ' "${words[@]}" "$program")" >"$work/job"
 id=$(sbatch --parsable -N "$nodes" -n "$ranks" -o "$out" "$work/job") ||
     fail "sbatch refuses the job"
-until_true 30 began || {
+until_true 100 began || {
     scancel "$id"
     cat "$out"
     fail "the ranks did not begin: $(squeue -h -t all -j "$id" -o '%T %r')"

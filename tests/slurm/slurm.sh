@@ -12,8 +12,10 @@ skip() {
     exit 77
 }
 
+# Says what is wrong, and what Slurm said last.
 fail() {
-    echo "FAILED: $*"
+    echo "FAILED: $*, at $(date +%T)"
+    tail -n 20 "$AMALGAM_BOX_DIR"/log/{slurmctld,box?}.log 2>/dev/null
     exit 1
 }
 

@@ -8,4 +8,4 @@ here=$(cd "$(dirname "$0")" && pwd)
 box_enter
 nodes=$1 ranks=$2
 shift 2
-exec timeout 50 srun --mpi=pmi2 -N "$nodes" -n "$ranks" "$@" </dev/null
+exec timeout 150 srun --mpi=pmi2 -N "$nodes" -n "$ranks" "$@" </dev/null

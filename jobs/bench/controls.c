@@ -14,7 +14,8 @@ enum {
     ROOM_LEN = 64 * MIB,
     SMOKE_ROOM_LEN = MIB,
     TRIP_SIZE_MAX = 4 * MIB,
-    RATE_CALLS = 200, /* for each place of the window */
+    WINDOW_LEN_MAX = 16 * MIB, /* more at once tells nothing new */
+    RATE_CALLS = 200,          /* for each place of the window */
     RATE_CALLS_MIN = 1000,
 };
 
@@ -148,7 +149,8 @@ static void windows_run(struct controls *controls, struct controls_row *row,
     } else {
         for (; windows->number != 0; windows++) {
             row->window = (unsigned)windows->number;
-            if (has_step(options, windows))
+            if (has_step(options, windows) &&
+                (row->window == 1 || row->window * row->size <= WINDOW_LEN_MAX))
                 controls_row_run(controls, row);
         }
     }

@@ -8,6 +8,7 @@
 #include "dht.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "benches.h"
 #include "dht_batch.h"
@@ -21,7 +22,7 @@ enum {
     SIZES_MAX = 16,
     OPS_MIN = 64,
     OPS_MAX = 1000,
-    CROWDED_PART = 8,              /* of these, where ranks share cores */
+    CROWDED_PART = 32,             /* of these, where ranks share cores */
     BATCH_BYTES = 2 * 1024 * 1024, /* of values, by each rank */
 };
 
@@ -80,21 +81,30 @@ static unsigned ops_of(const struct pair *team, size_t size)
     return ops < OPS_MAX ? (unsigned)ops : OPS_MAX;
 }
 
+static void sizes_take(
+    const size_t *list, unsigned count, struct sizes *ret_sizes)
+{
+    memcpy(ret_sizes->list, list, count * sizeof(*list));
+    ret_sizes->count = count;
+}
+
 static void sizes_set(const struct pair *team, struct sizes *ret_sizes)
 {
     const size_t smoke[] = {SIZE_MIN, 8192};
+    const size_t few[] = {SIZE_MIN, 4096, SIZE_MAX_DEFAULT};
     const size_t quick[] = {SIZE_MIN, 512, 4096, 16384, SIZE_MAX_DEFAULT};
     const struct options *options = team->options;
+    size_t only = options->size == NULL ? 0 : *options->size;
 
     ret_sizes->count = 0;
     if (options->size != NULL)
-        ret_sizes->list[ret_sizes->count++] = *options->size;
+        sizes_take(&only, 1, ret_sizes);
     else if (options->is_smoke)
-        for (unsigned i = 0; i < sizeof(smoke) / sizeof(smoke[0]); i++)
-            ret_sizes->list[ret_sizes->count++] = smoke[i];
+        sizes_take(smoke, sizeof(smoke) / sizeof(smoke[0]), ret_sizes);
+    else if (options->is_quick && team->is_crowded)
+        sizes_take(few, sizeof(few) / sizeof(few[0]), ret_sizes);
     else if (options->is_quick || team->is_crowded)
-        for (unsigned i = 0; i < sizeof(quick) / sizeof(quick[0]); i++)
-            ret_sizes->list[ret_sizes->count++] = quick[i];
+        sizes_take(quick, sizeof(quick) / sizeof(quick[0]), ret_sizes);
     else
         for (size_t size = SIZE_MIN; size <= SIZE_MAX_DEFAULT; size *= 2)
             ret_sizes->list[ret_sizes->count++] = size;

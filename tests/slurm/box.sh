@@ -39,6 +39,15 @@ is_dead() {
     [ ! -d "/proc/$1" ] || grep -q '^State:.[ZX]' "/proc/$1/status"
 }
 
+# Processes that know the box in $dir.
+left() {
+    grep -zlFx "SLURM_CONF=$dir/etc/slurm.conf" /proc/[0-9]*/environ 2>/dev/null
+}
+
+none_left() {
+    [ -z "$(left)" ]
+}
+
 refused 2 "is no command"
 refused 2 "'start' is no command" start
 refused 2 "up 0: no number of nodes" -d "$dir" up 0
@@ -73,6 +82,7 @@ is_dead "$job" || fail "process $job of a job outlived its box"
 "$box" -d "$dir" run timeout 60 srun -n1 true || fail "no job runs again"
 "$box" -d "$dir" down || fail "the box does not end"
 [ ! -e "$dir" ] || fail "$dir is still there"
+until_true 10 none_left || fail "processes outlived their box: $(left)"
 
 sleep 60 &
 watched=$!

@@ -17,6 +17,7 @@
 #include "mercury_context.h"
 #include "place/bind.h"
 #include "rpc/early.h"
+#include "rpc/pulls.h"
 #include "rpc/respond.h"
 #include "rpc/serve.h"
 #include "shm/shm_transport.h"
@@ -133,6 +134,7 @@ static hg_return_t context_settle(hg_context_t *context)
     uint64_t deadline_ns = amg_clock_deadline_ns(DESTROY_TIMEOUT_MS);
 
     amg_early_end(context);
+    amg_pulls_refuse(context);
     while (amg_tally_sum(&context->in_flight) > 0 &&
            !amg_context_has_due(context) && amg_clock_ns() < deadline_ns)
         amg_progress_wait(context, 1);

@@ -29,6 +29,10 @@ static const struct amg_env_var env_vars[AMG_ENV_COUNT] = {
         1099511627776,
         "address space kept for memory that the library hands out, per "
         "class; 0: it comes from the heap"},
+    [AMG_ENV_PULL_BYTES] = {"AMALGAM_PULL_BYTES", "bytes", 8388608, 0,
+        1099511627776,
+        "arguments beyond one message that a context pulls, or has pulled for "
+        "calls that wait for their handler; further calls wait for room"},
     [AMG_ENV_SHM_COPY] = {"AMALGAM_SHM_COPY", "", 0, 0, 0,
         "how bulk data moves within a node: auto, direct, cma or segment; "
         "what is not possible goes through the segment"},

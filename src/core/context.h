@@ -40,6 +40,15 @@ enum amg_serve {
     AMG_SERVE_POOL,    /* the handler threads alone */
 };
 
+/* Long arguments of calls that have not run yet; see rpc/pulls.c. */
+struct amg_context_pulls {
+    struct amg_list waiting; /* calls for which there is no room now */
+    uint64_t cap;            /* bytes; constant */
+    uint64_t len;            /* bytes of those that have their room */
+    uint64_t peak;           /* the most they ever had */
+    bool is_starting;        /* a thread is about to start pulls */
+};
+
 /* Bytes of an object in the pool of transfers: what the bulk floor needs for
  * one, which checks it. */
 enum { AMG_CONTEXT_TRANSFER_LEN = 384 };
@@ -83,9 +92,10 @@ struct hg_context {
     /* Operations in flight: handles and bulk. */
     struct amg_tally in_flight;
     struct amg_counters counters;
-    struct amg_pool transfers; /* the bulk floor's */
-    struct amg_list upper;     /* the rpc floor's; guarded by upper_lock */
-    struct amg_list early;     /* the same; see rpc/early.h */
+    struct amg_pool transfers;      /* the bulk floor's */
+    struct amg_list upper;          /* the rpc floor's; guarded by upper_lock */
+    struct amg_list early;          /* the same; see rpc/early.h */
+    struct amg_context_pulls pulls; /* the same */
     struct amg_lock upper_lock;
     /* Run by the next thread of the program that makes progress; NULL: none. A
      * hint, so relaxed. */

@@ -24,7 +24,7 @@ enum amg_handle_state {
     AMG_HANDLE_DONE,     /* origin: the user was told; may be sent again */
 
     AMG_HANDLE_ARRIVED,  /* target: a request came in */
-    AMG_HANDLE_PULLING,  /* target: its long arguments are being pulled */
+    AMG_HANDLE_PULLING,  /* target: its long arguments are awaited */
     AMG_HANDLE_WAITING,  /* target: waits for the user's trigger */
     AMG_HANDLE_RUNNING,  /* target: the user has it, and owes an answer */
     AMG_HANDLE_REPLYING, /* target: the answer is with the driver */
@@ -78,9 +78,11 @@ struct hg_handle {
     struct amg_args out;
     struct amg_arrival *arrival; /* served: the request, until released */
     struct hg_op_id *fetch;      /* guarded by context->upper_lock */
-    /* Served: on context->upper in ACK_WAIT; before, maybe on its `early`. */
+    /* Served: on context->upper in ACK_WAIT; before, maybe on its `early`, or
+     * waiting for room (rpc/pulls.h). */
     struct amg_link link;
-    uint64_t token; /* names it in an ACK */
+    uint64_t token;    /* names it in an ACK */
+    uint64_t pull_len; /* is_long: what its arguments take; else not set */
 };
 
 /* A fresh one with a reference. HG_NOMEM. */

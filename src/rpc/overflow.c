@@ -67,6 +67,15 @@ forget_extra:
     return rc;
 }
 
+uint64_t amg_overflow_len(const struct amg_args *args)
+{
+    uint64_t total = 0;
+
+    if (args->len >= sizeof(total))
+        memcpy(&total, args->data, sizeof(total));
+    return total;
+}
+
 static void fetch_set_id(struct hg_handle *handle, struct hg_op_id *id)
 {
     hg_context_t *context = handle->info.context;
@@ -102,14 +111,13 @@ static hg_return_t fetch_prepare(struct fetch *fetch, hg_class_t *cls)
 {
     struct amg_args *args = fetch->args;
     const char *bytes = args->data;
-    uint64_t total = 0;
+    uint64_t total = amg_overflow_len(args);
     uint64_t front = sizeof(total) + (args->is_summed ? sizeof(args->sum) : 0);
     void *data = NULL;
     hg_return_t rc = HG_SUCCESS;
 
     if (args->len < front)
         return HG_PROTOCOL_ERROR;
-    memcpy(&total, bytes, sizeof(total));
     if (args->is_summed) /* from here on that of what will be pulled */
         memcpy(&args->sum, bytes + sizeof(total), sizeof(args->sum));
     rc = amg_bulk_unpack(

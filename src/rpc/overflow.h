@@ -12,6 +12,10 @@
 hg_return_t amg_overflow_expose(struct hg_handle *handle, struct hg_proc *proc,
     void *room, uint64_t cap, struct amg_args *args, uint32_t *ret_len);
 
+/* How many bytes a sender says that are, which a message describes by `args`;
+ * not believed yet. */
+uint64_t amg_overflow_len(const struct amg_args *args);
+
 /* Told in progress, when `args` has the bytes, or why not. */
 typedef void (*amg_overflow_done_fn)(struct hg_handle *handle, hg_return_t rc);
 

@@ -14,6 +14,7 @@
 #include "rpc/encode.h"
 #include "rpc/handle.h"
 #include "rpc/overflow.h"
+#include "rpc/pulls.h"
 #include "rpc/respond.h"
 #include "wire/header.h"
 
@@ -22,6 +23,8 @@ static void serve_run(struct amg_cq_entry *entry)
     struct hg_handle *handle = AMG_OBJECT(entry, struct hg_handle, entry);
 
     amg_handle_set_state(handle, AMG_HANDLE_RUNNING);
+    if (handle->is_long)
+        amg_pulls_end(handle);
     handle->rpc->callback(handle);
 }
 
@@ -31,8 +34,7 @@ static void serve_queue(struct hg_handle *handle)
     amg_context_queue(handle->info.context, &handle->entry);
 }
 
-/* Answers with a code; the user never sees this call. */
-static void serve_refuse(
+void amg_serve_refuse(
     struct hg_handle *handle, hg_return_t ret, const char *why)
 {
     char text[256];
@@ -48,7 +50,8 @@ static void serve_refuse(
 static void args_pulled(struct hg_handle *handle, hg_return_t rc)
 {
     if (rc != HG_SUCCESS) {
-        serve_refuse(handle, rc, "its long arguments could not be pulled");
+        amg_pulls_end(handle);
+        amg_serve_refuse(handle, rc, "its long arguments could not be pulled");
         return;
     }
     /* One-way: the empty answer tells the origin that its memory is free. */
@@ -57,14 +60,14 @@ static void args_pulled(struct hg_handle *handle, hg_return_t rc)
     serve_queue(handle);
 }
 
-static void serve_pull(struct hg_handle *handle)
+void amg_serve_pull(struct hg_handle *handle)
 {
-    hg_return_t rc = HG_SUCCESS;
+    hg_return_t rc = amg_overflow_fetch(handle, &handle->in, args_pulled);
 
-    amg_handle_set_state(handle, AMG_HANDLE_PULLING);
-    rc = amg_overflow_fetch(handle, &handle->in, args_pulled);
-    if (rc != HG_SUCCESS)
-        serve_refuse(handle, rc, "the place of its long arguments is unknown");
+    if (rc == HG_SUCCESS)
+        return;
+    amg_pulls_end(handle);
+    amg_serve_refuse(handle, rc, "the place of its long arguments is unknown");
 }
 
 void amg_serve_known(struct hg_handle *handle)
@@ -73,12 +76,15 @@ void amg_serve_known(struct hg_handle *handle)
         handle->rpc = amg_rpc_find(handle->info.hg_class, handle->info.id);
     if (handle->rpc == NULL) {
         if (!amg_early_keep(handle))
-            serve_refuse(handle, HG_NOENTRY, "this rank has not registered it");
+            amg_serve_refuse(
+                handle, HG_NOENTRY, "this rank has not registered it");
     } else if (handle->rpc->callback == NULL) {
-        serve_refuse(
+        amg_serve_refuse(
             handle, HG_INVALID_ARG, "it is registered here without a callback");
     } else if (handle->is_long) {
-        serve_pull(handle);
+        amg_handle_set_state(handle, AMG_HANDLE_PULLING);
+        handle->pull_len = amg_overflow_len(&handle->in);
+        amg_pulls_add(handle);
     } else {
         serve_queue(handle);
     }
@@ -103,9 +109,9 @@ static void serve_request(
     if (rc == HG_SUCCESS)
         rc = amg_handle_greet(handle);
     if (rc != HG_SUCCESS)
-        serve_refuse(handle, rc, why);
+        amg_serve_refuse(handle, rc, why);
     else if (header->user_len != rpcs->in_offset)
-        serve_refuse(handle, HG_PROTOCOL_ERROR,
+        amg_serve_refuse(handle, HG_PROTOCOL_ERROR,
             "the length of the user's header is not what "
             "HG_Class_set_input_offset() set here");
     else
@@ -188,19 +194,20 @@ void amg_serve_arrived(
     rc = amg_header_read(
         arrival->data, arrival->len, AMG_HEADER_REQUEST, &header, &why);
     if (rc != HG_SUCCESS) {
-        serve_refuse(handle, rc, why);
+        amg_serve_refuse(handle, rc, why);
         return;
     }
     handle->info.id = header.id;
     if (!flags_are_right(arrival, &header)) {
-        serve_refuse(handle, HG_PROTOCOL_ERROR,
+        amg_serve_refuse(handle, HG_PROTOCOL_ERROR,
             "its flags contradict the way it was sent");
         return;
     }
     if ((header.flags & AMG_HEADER_ACK) == 0) {
         amg_counters_add(&context->counters, AMG_COUNT_REQUESTS_CAME);
         if (atomic_load_explicit(&context->is_unposted, memory_order_acquire))
-            serve_refuse(handle, HG_CANCELED, "its context receives no more");
+            amg_serve_refuse(
+                handle, HG_CANCELED, "its context receives no more");
         else
             serve_request(handle, &header);
         return;

@@ -14,4 +14,11 @@ struct hg_handle;
 /* Goes on with a request that is right in itself: is its RPC known? */
 void amg_serve_known(struct hg_handle *handle);
 
+/* There is room for its long arguments: pulls them. */
+void amg_serve_pull(struct hg_handle *handle);
+
+/* Answers with a code, and logs why; the user never sees this call. */
+void amg_serve_refuse(
+    struct hg_handle *handle, hg_return_t ret, const char *why);
+
 #endif

@@ -1,0 +1,305 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Long arguments of calls that have not run take so many bytes and no more;
+ * the rest waits, in order, and ends with its context. */
+#include "rpc/pulls.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "base/log.h"
+#include "core/progress.h"
+#include "init.h"
+#include "mercury.h"
+#include "mercury_proc.h"
+#include "wire/header.h"
+
+enum { ID = 4711, CALLS = 40, LEN = 40000, ROOM = 100000, FIT = 2 };
+
+struct call {
+    unsigned number;
+    unsigned len;
+    hg_handle_t handle;
+    unsigned done;
+    hg_return_t ret;
+};
+
+/* A request that tells of arguments that are nowhere. */
+struct liar {
+    struct amg_op op;
+    bool is_answered;
+};
+
+static hg_class_t *cls;
+static hg_context_t *context;
+static struct call calls[CALLS];
+static unsigned served;
+
+static hg_return_t call_code(hg_proc_t proc, void *data)
+{
+    struct call *call = data;
+    hg_return_t ret = hg_proc_uint32_t(proc, &call->number);
+    void *bytes = NULL;
+
+    if (ret == HG_SUCCESS)
+        ret = hg_proc_uint32_t(proc, &call->len);
+    if (ret != HG_SUCCESS || hg_proc_get_op(proc) == HG_FREE)
+        return ret;
+    bytes = hg_proc_save_ptr(proc, call->len);
+    if (bytes == NULL)
+        return HG_OVERFLOW;
+    if (hg_proc_get_op(proc) == HG_ENCODE)
+        memset(bytes, (int)call->number + 1, call->len);
+    else
+        for (unsigned i = 0; i < call->len; i++)
+            assert_int_equal(((unsigned char *)bytes)[i], call->number + 1);
+    return hg_proc_restore_ptr(proc, bytes, call->len);
+}
+
+static hg_return_t serve(hg_handle_t handle)
+{
+    struct call call = {0};
+
+    assert_int_equal(HG_Get_input(handle, &call), HG_SUCCESS);
+    assert_int_equal(call.number, served);
+    served++;
+    assert_int_equal(HG_Free_input(handle, &call), HG_SUCCESS);
+    assert_int_equal(HG_Respond(handle, NULL, NULL, NULL), HG_SUCCESS);
+    return HG_Destroy(handle);
+}
+
+static hg_return_t call_ended(const struct hg_cb_info *info)
+{
+    struct call *call = info->arg;
+
+    call->done++;
+    call->ret = info->ret;
+    return HG_Destroy(info->info.forward.handle);
+}
+
+static void forward(unsigned number, unsigned len)
+{
+    struct call *call = &calls[number];
+    hg_addr_t self = HG_ADDR_NULL;
+
+    *call = (struct call){.number = number, .len = len};
+    assert_int_equal(HG_Addr_self(cls, &self), HG_SUCCESS);
+    assert_int_equal(HG_Create(context, self, ID, &call->handle), HG_SUCCESS);
+    assert_int_equal(
+        HG_Forward(call->handle, call_ended, call, call), HG_SUCCESS);
+    assert_int_equal(HG_Addr_free(cls, self), HG_SUCCESS);
+}
+
+static void forward_all(void)
+{
+    for (unsigned i = 0; i < CALLS; i++)
+        forward(i, LEN);
+}
+
+/* Runs no callback. */
+static void look(void)
+{
+    amg_role.is_ours = true;
+    for (unsigned i = 0; i < 3 * CALLS; i++)
+        amg_progress_wait(context, 0);
+    amg_role.is_ours = false;
+}
+
+static void drive(void)
+{
+    unsigned count = 0;
+
+    do {
+        count = 0;
+        look();
+        (void)HG_Trigger(context, 0, 1, &count);
+        assert_true(context->pulls.len <= context->pulls.cap);
+    } while (count > 0);
+}
+
+static unsigned waiting(void)
+{
+    struct amg_link *link = amg_list_first(&context->pulls.waiting);
+    unsigned count = 0;
+
+    for (; link != NULL; link = amg_list_next(&context->pulls.waiting, link))
+        count++;
+    return count;
+}
+
+static void calls_expect(unsigned from, unsigned to, hg_return_t ret)
+{
+    for (unsigned i = from; i < to; i++) {
+        assert_int_equal(calls[i].done, 1);
+        assert_int_equal(calls[i].ret, ret);
+    }
+}
+
+static void test_pulls_burst_waits_for_room(void **state)
+{
+    (void)state;
+    forward_all();
+    look();
+    assert_int_equal(waiting(), CALLS - FIT);
+    assert_int_equal(served, 0);
+    drive();
+    assert_int_equal(served, CALLS);
+    calls_expect(0, CALLS, HG_SUCCESS);
+    assert_int_equal(context->pulls.len, 0);
+    assert_in_range(context->pulls.peak, FIT * LEN, ROOM);
+}
+
+/* More than all the room: when nothing else is there, and then nothing else. */
+static void test_pulls_longest_goes_alone(void **state)
+{
+    (void)state;
+    forward(0, LEN);
+    forward(1, 3 * ROOM);
+    forward(2, LEN);
+    look();
+    assert_int_equal(waiting(), 2);
+    assert_int_equal(HG_Trigger(context, 0, 1, NULL), HG_SUCCESS);
+    look();
+    assert_int_equal(waiting(), 1);
+    assert_in_range(context->pulls.len, 3 * ROOM, 3 * ROOM + LEN);
+    while (served < 3) {
+        look();
+        (void)HG_Trigger(context, 0, 1, NULL);
+    }
+    drive();
+    calls_expect(0, 3, HG_SUCCESS);
+    assert_int_equal(context->pulls.len, 0);
+}
+
+/* The context does not go while callbacks are queued; what waits for room is
+ * refused then, and the rest is served. */
+static void test_pulls_waiting_ends_with_context(void **state)
+{
+    (void)state;
+    forward_all();
+    look();
+    assert_int_equal(HG_Context_destroy(context), HG_BUSY);
+    assert_int_equal(waiting(), 0);
+    drive();
+    assert_int_equal(served, FIT);
+    calls_expect(0, FIT, HG_SUCCESS);
+    calls_expect(FIT, CALLS, HG_CANCELED);
+    assert_int_equal(HG_Context_destroy(context), HG_SUCCESS);
+    context = NULL;
+}
+
+/* What was posted before is served, what comes later is not. */
+static void test_pulls_waiting_is_served_after_unpost(void **state)
+{
+    (void)state;
+    forward_all();
+    look();
+    assert_int_equal(HG_Context_unpost(context), HG_SUCCESS);
+    drive();
+    assert_int_equal(served, CALLS);
+    calls_expect(0, CALLS, HG_SUCCESS);
+}
+
+static void lie_step(struct amg_op *op)
+{
+    AMG_OBJECT(op, struct liar, op)->is_answered = true;
+}
+
+static void lie(struct liar *liar, const void *bytes, size_t len)
+{
+    struct amg_ep *ep = amg_context_ep(context, AMG_ROUTE_SELF);
+    struct amg_buf *buf = NULL;
+    struct hg_addr self;
+
+    *liar = (struct liar){.op.step = lie_step};
+    amg_addr_init_self(cls, &self);
+    assert_int_equal(
+        ep->transport->msg.get_buf(ep, self.peer, &buf), HG_SUCCESS);
+    amg_header_write_request(buf->data, AMG_HEADER_MORE, ID);
+    memcpy((char *)buf->data + AMG_HEADER_LEN, bytes, len);
+    assert_int_equal(ep->transport->msg.send_request(ep, self.peer, 0, buf,
+                         AMG_HEADER_LEN + (uint32_t)len, true, &liar->op),
+        HG_SUCCESS);
+    amg_addr_fini(&self);
+}
+
+static hg_return_t lie_answer(struct liar *liar)
+{
+    struct amg_ep *ep = amg_context_ep(context, AMG_ROUTE_SELF);
+    struct amg_header header;
+    const char *why = NULL;
+
+    assert_true(liar->is_answered);
+    assert_int_equal(liar->op.ret, HG_SUCCESS);
+    assert_int_equal(amg_header_read(liar->op.data, liar->op.len,
+                         AMG_HEADER_REPLY, &header, &why),
+        HG_SUCCESS);
+    ep->transport->msg.release_reply(ep, &liar->op);
+    return (hg_return_t)header.ret;
+}
+
+/* Whatever a peer says of their length: it takes no room for long. */
+static void test_pulls_damaged_gives_room_back(void **state)
+{
+    static const uint64_t lens[] = {0, LEN, UINT64_MAX};
+    struct liar liars[3 * CALLS];
+    uint64_t bytes[8];
+
+    (void)state;
+    forward(0, LEN);
+    for (unsigned i = 0; i < 3 * CALLS; i++) {
+        memset(bytes, 0x5a, sizeof(bytes));
+        bytes[0] = lens[i % 3];
+        lie(&liars[i], bytes, i % 5 == 0 ? 3 : sizeof(bytes));
+    }
+    forward(1, LEN);
+    for (unsigned i = 0; i < 2 * CALLS; i++) {
+        look();
+        (void)HG_Trigger(context, 0, 1, NULL);
+    }
+    calls_expect(0, 2, HG_SUCCESS);
+    for (unsigned i = 0; i < 3 * CALLS; i++)
+        assert_int_not_equal(lie_answer(&liars[i]), HG_SUCCESS);
+    assert_int_equal(context->pulls.len, 0);
+    assert_int_equal(waiting(), 0);
+}
+
+static int start(void **state)
+{
+    (void)state;
+    amg_log_level_set(AMG_LOG_LEVEL_NONE);
+    served = 0;
+    cls = HG_Init("self", HG_TRUE);
+    context = cls == NULL ? NULL : HG_Context_create(cls);
+    if (context == NULL ||
+        HG_Register(cls, ID, call_code, NULL, serve) != HG_SUCCESS)
+        return -1;
+    context->pulls.cap = ROOM;
+    return 0;
+}
+
+static int stop(void **state)
+{
+    (void)state;
+    amg_log_level_set(AMG_LOG_LEVEL_WARNING);
+    if (context != NULL && HG_Context_destroy(context) != HG_SUCCESS)
+        return -1;
+    return HG_Finalize(cls) == HG_SUCCESS ? 0 : -1;
+}
+
+#define UNIT_TEST(name) cmocka_unit_test_setup_teardown(name, start, stop)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        UNIT_TEST(test_pulls_burst_waits_for_room),
+        UNIT_TEST(test_pulls_longest_goes_alone),
+        UNIT_TEST(test_pulls_waiting_ends_with_context),
+        UNIT_TEST(test_pulls_waiting_is_served_after_unpost),
+        UNIT_TEST(test_pulls_damaged_gives_room_back),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

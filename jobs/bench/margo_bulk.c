@@ -148,6 +148,7 @@ static void mover_close(struct mover *mover, struct pair *pair)
         "margo_deregister");
     ABT_eventual_free(&mover->is_over);
     margo_bulk_free(mover->memory);
+    mend_meet(mover->mend); /* over libfabric the other one gives access back */
     bulk_close(pair, &mover->bulk);
 }
 

@@ -132,6 +132,20 @@ void mend_close(struct mend *mend)
     guard_rest();
 }
 
+void mend_meet(const struct mend *mend)
+{
+    MPI_Request request;
+    int is_over = 0;
+
+    MPI_Ibarrier(mend->like->comm, &request);
+    for (;;) {
+        MPI_Test(&request, &is_over, MPI_STATUS_IGNORE);
+        if (is_over)
+            return;
+        ABT_thread_yield();
+    }
+}
+
 hg_handle_t mend_handle(struct mend *mend, hg_id_t id)
 {
     hg_handle_t handle = HG_HANDLE_NULL;

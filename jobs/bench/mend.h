@@ -36,6 +36,9 @@ void mend_open(
     struct mend *mend, const struct pair *like, const struct mend_how *how);
 void mend_close(struct mend *mend);
 
+/* Until the other rank is here, too; meanwhile the instance answers. */
+void mend_meet(const struct mend *mend);
+
 /* A handle for calls to the other rank. */
 hg_handle_t mend_handle(struct mend *mend, hg_id_t id);
 /* Calls, and waits for the answer. */

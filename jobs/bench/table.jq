@@ -12,15 +12,19 @@ def choices: [
     {what: "null calls to a rank that computes", bench: "overlap", op: "rpc_computing"},
     {what: "null call to a rank asleep", bench: "wake", op: "wake_caller"},
     {what: "null call with 64 silent peers", bench: "silent", op: "rpc_silent"},
-    {what: "null calls between two ranks on one core", bench: "onecore", op: "rpc_onecore"},
     ({what: "pull of 4 KiB, one at a time", size: 4096, unit: "us"},
         {what: "pull of 64 KiB", size: 65536, unit: "GB/s"},
-        {what: "pull of 1 MiB", size: 1048576, unit: "GB/s"},
-        {what: "pull of 16 MiB", size: 16777216, unit: "GB/s"} |
+        {what: "pull of 4 MiB", size: 4194304, unit: "GB/s"} |
         ({memory: "host", of: ", the program's memory"},
             {memory: "library", of: ", the library's"}) as $memory |
         {what: (.what + $memory.of), memory: $memory.memory, bench: "bulk",
-            op: "bulk_pull", size, unit})];
+            op: "bulk_pull", size, unit}),
+    {what: "hash table: insert 8 B by a call", bench: "dht", op: "insert_rpc", size: 8, window: 1},
+    {what: "hash table: insert 64 KiB into a landing zone", bench: "dht", op: "insert_land", size: 65536, against: "mpi"},
+    {what: "one-way updates", bench: "histogram", op: "update", against: "mpi"},
+    {what: "margo_forward", bench: "margo", op: "margo", size: 0},
+    {what: "margo_forward of 64 threads", bench: "margo", op: "margo_rate"},
+    {what: "pull of 64 KiB by a handler", bench: "margo", op: "margo_pull", size: 65536}];
 
 # Three digits that count.
 def digits:

@@ -13,6 +13,7 @@
 #include "benches.h"
 #include "dht_batch.h"
 #include "dht_memory.h"
+#include "limit.h"
 #include "team.h"
 
 enum {
@@ -33,9 +34,12 @@ enum {
     "MPI_Put or MPI_Get and a flush in a window of MPI_Win_allocate, the "     \
     "place known before: no calls"
 #define RPC_TEXT "ours with the value in the call's argument or answer"
+/* Of a crossover that there is not: no expectation may take it for a good one.
+ */
+#define NEVER_RATIO 2.0
 #define CROSSOVER_TEXT                                                         \
     "the largest value measured; value: from this on a landing zone is "       \
-    "faster than values in calls, 0: never"
+    "faster than values in calls, 0 (ratio 2): never"
 
 static const struct against {
     const char *word;
@@ -110,7 +114,7 @@ static void sizes_set(const struct pair *team, struct sizes *ret_sizes)
             ret_sizes->list[ret_sizes->count++] = size;
 }
 
-/* Returns the ratio, at rank 0. */
+/* Returns the ratio, at rank 0; 0 when the time of the run is over. */
 static double row_run(struct dht *dht, const struct row_kind *kind,
     const struct against *against, size_t size, unsigned window)
 {
@@ -199,12 +203,15 @@ static void crossover_tell(const struct pair *team, const struct sizes *sizes,
         .against = crossover->op,
         .control = CROSSOVER_TEXT,
         .control_value = (double)last,
-        .ratio = last == 0 ? 0.0 : (double)crossover->size / (double)last,
+        .ratio = NEVER_RATIO,
+        .ranks = (unsigned)team->world->size,
         .better = "lower",
     };
 
     if (team->rank != 0)
         return;
+    if (crossover->size > 0)
+        row.ratio = (double)crossover->size / (double)last;
     row.spread[0] = row.spread[1] = row.ratio;
     pair_row(team, &row);
     rows_add(&row);
@@ -230,7 +237,7 @@ static void sizes_run(struct dht *dht, const struct sizes *sizes)
             landing_run(dht, sizes->list[i], &insert, &find);
         windows_run(dht, sizes->list[i]);
     }
-    if (dht->team->options->window != 0)
+    if (dht->team->options->window != 0 || limit_was_reached())
         return;
     crossover_tell(dht->team, sizes, &insert);
     crossover_tell(dht->team, sizes, &find);

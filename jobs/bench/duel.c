@@ -189,13 +189,13 @@ static void tries_run(struct pair *pair, struct duel *duel, struct side *ours,
     free(ratios);
 }
 
-void duel_run(struct pair *pair, struct duel *duel, struct row *row)
+bool duel_run(struct pair *pair, struct duel *duel, struct row *row)
 {
     struct side ours;
     struct side control;
 
     if (limit_is_over(pair->comm))
-        return;
+        return false;
     if (duel->batches == 0)
         duel->batches = DUEL_BATCHES;
     calls_set(pair, duel);
@@ -209,4 +209,5 @@ void duel_run(struct pair *pair, struct duel *duel, struct row *row)
         rows_add(row);
     side_fini(&control);
     side_fini(&ours);
+    return true;
 }

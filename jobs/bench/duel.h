@@ -53,9 +53,9 @@ struct duel {
 };
 
 /* Runs all batches, as often as --runs says; at rank 0 the figures of `row` are
- * filled in, and it is added to the results. By all ranks of the pair. When the
- * time limit of the whole run is over it does nothing. */
-void duel_run(struct pair *pair, struct duel *duel, struct row *row);
+ * filled in, and it is added to the results. By all ranks of the pair. False
+ * at all of them, with nothing done, when the time limit of the run is over. */
+bool duel_run(struct pair *pair, struct duel *duel, struct row *row);
 
 static inline double duel_now_us(void)
 {

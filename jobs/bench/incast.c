@@ -137,7 +137,8 @@ static void window_run(struct incast *incast, size_t size, unsigned window)
         .control = INCAST_CONTROL_TEXT,
     };
 
-    duel_run(team, &duel, &row);
+    if (!duel_run(team, &duel, &row))
+        return;
     for (unsigned i = 0; i < INCAST_FIGURES && team->rank == 0; i++)
         tally_row(team, &incast->ours.figures[i], &incast->control.figures[i],
             &row, &figure_rows[i]);

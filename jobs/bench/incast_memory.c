@@ -9,6 +9,7 @@
 
 #include "guard.h"
 #include "incast_pull.h"
+#include "limit.h"
 #include "smaps.h"
 #include "team.h"
 
@@ -92,6 +93,8 @@ static void kind_run(struct incast *incast, enum incast_kind kind)
     };
     double mib = 0.0;
 
+    if (limit_is_over(team->comm))
+        return;
     incast->kind = kind;
     mib = peak_measure(incast, &duel);
     incast->kind = INCAST_INPUT;

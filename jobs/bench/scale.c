@@ -160,7 +160,8 @@ static void class_run(struct pair *pair, const char *transport, unsigned ranks)
     if (options->is_quick && duel.batches > BATCHES_FEW)
         duel.batches = BATCHES_FEW;
     malloc_trim(0);
-    duel_run(pair, &duel, &row);
+    if (!duel_run(pair, &duel, &row))
+        return;
     for (unsigned i = SCALE_CONTACT; i < SCALE_STEPS && pair->rank == 0; i++)
         tally_row(pair, &scale.ours[i], &scale.control[i], &row, &step_rows[i]);
     memory_rows(pair, &scale, &row);

@@ -267,13 +267,12 @@ close_mapping:
 
 void amg_class_pool_destroy(struct amg_class_pool *pool)
 {
-    struct range *all = NULL;
+    struct amg_link *link = NULL;
 
     if (pool == NULL)
         return;
-    all = AMG_OBJECT(amg_list_first(&pool->places), struct range, place);
-    AMG_ASSERT(all->is_free && all->len == pool->area.len);
-    amg_pool_put(&pool->nodes, all);
+    while ((link = amg_list_pop(&pool->places)) != NULL)
+        amg_pool_put(&pool->nodes, AMG_OBJECT(link, struct range, place));
     amg_pool_fini(&pool->nodes);
     amg_map_fini(&pool->used, NULL);
     amg_mapping_close(&pool->mapping);
@@ -324,6 +323,8 @@ void *amg_class_pool_alloc(
         len = 1;
     if (pool != NULL && len <= pool->area.len)
         range = range_alloc(pool, round_up(len, align), align, &dirty_len);
+    if (range == NULL && want == AMG_CLASS_POOL_ONLY)
+        return NULL;
     if (range == NULL)
         return heap_alloc(pool, len, align, want);
     if (want == AMG_CLASS_POOL_ZEROS && dirty_len > 0)

@@ -16,13 +16,15 @@ struct amg_class_pool;
 enum amg_class_pool_want {
     AMG_CLASS_POOL_ANY,
     AMG_CLASS_POOL_ZEROS,
+    AMG_CLASS_POOL_ONLY, /* the pool's, or NULL; that is not warned of */
 };
 
 /* Reserves `len` bytes, without using them yet; none when `len` is 0, or when
  * the system has no such memory (the log says so). HG_NOMEM. */
 hg_return_t amg_class_pool_create(
     uint64_t len, struct amg_class_pool **ret_pool);
-/* All has been given back. */
+/* All has been given back, but for what was left to peers that do not answer:
+ * these have mappings of their own. */
 void amg_class_pool_destroy(struct amg_class_pool *pool);
 
 /* What drivers may give their peers a shorter way to, or NULL. */

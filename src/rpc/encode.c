@@ -60,6 +60,7 @@ hg_return_t amg_rpc_encode_args(struct hg_handle *handle, hg_proc_cb_t proc_cb,
     amg_proc_init(&proc, handle->info.hg_class, room, cap, HG_ENCODE);
     hg_proc_set_handle(&proc, handle);
     hg_proc_set_flags(&proc, proc_flags(handle));
+    amg_proc_set_memory(&proc, amg_overflow_memory(handle));
     rc = proc_cb(&proc, user);
     if (rc == HG_SUCCESS)
         rc = hg_proc_flush(&proc);

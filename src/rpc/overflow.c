@@ -6,10 +6,16 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "core/pool.h"
 #include "wire/checksum.h"
 
 /* Ceiling for what a peer may make us allocate for one call's arguments. */
 #define FETCH_LEN_MAX ((uint64_t)1 << 40)
+
+/* Arguments up to this are encoded into memory of the library, where a near
+ * peer reads that by plain copies. It maps what it reads, and so counts it as
+ * its own, which is why it is not to be much. */
+enum { NEAR_LEN_MAX = 1 << 18 };
 
 /* Owned by the fetch, until its transfer is done. */
 struct fetch {
@@ -19,6 +25,31 @@ struct fetch {
     struct hg_bulk *remote;
     struct hg_bulk *local;
 };
+
+static void *near_alloc(hg_class_t *cls, hg_size_t len)
+{
+    return len > NEAR_LEN_MAX
+               ? NULL
+               : amg_class_pool_alloc(cls->pool, len, AMG_CLASS_POOL_ONLY);
+}
+
+static void near_free(hg_class_t *cls, void *ptr)
+{
+    amg_class_pool_free(cls->pool, ptr);
+}
+
+const struct amg_proc_memory *amg_overflow_memory(
+    const struct hg_handle *handle)
+{
+    static const struct amg_proc_memory near_memory = {
+        .alloc = near_alloc,
+        .free = near_free,
+    };
+    const hg_class_t *cls = handle->info.hg_class;
+    const struct amg_domain *domain = cls->domains[handle->addr.route];
+
+    return domain != NULL && domain->reads_area ? &near_memory : NULL;
+}
 
 hg_return_t amg_overflow_expose(struct hg_handle *handle, struct hg_proc *proc,
     void *room, uint64_t cap, struct amg_args *args, uint32_t *ret_len)

@@ -6,6 +6,10 @@
 #include "rpc/handle.h"
 #include "wire/proc.h"
 
+/* What the extra buffer of arguments for that peer is best made of. */
+const struct amg_proc_memory *amg_overflow_memory(
+    const struct hg_handle *handle);
+
 /* Takes the extra buffer of `proc`, exposes it, and writes its length, its sum
  * if `args->is_summed`, and its descriptor to `room`; says how much that is.
  * HG_OVERFLOW: the class forbids it, or the descriptor does not fit either. */

@@ -70,9 +70,13 @@ static hg_return_t domain_fill(
     rc = amg_shm_buf_init(domain);
     if (rc == HG_SUCCESS)
         rc = amg_shm_addr_init(domain);
-    if (rc == HG_SUCCESS)
-        amg_shm_bulk_open(domain);
-    return rc;
+    if (rc != HG_SUCCESS)
+        return rc;
+    amg_shm_bulk_open(domain);
+    domain->base.reads_area =
+        how->area != NULL && (domain->bulk.copy == AMG_SHM_COPY_AUTO ||
+                                 domain->bulk.copy == AMG_SHM_COPY_DIRECT);
+    return HG_SUCCESS;
 }
 
 /* Of a domain in any state that domain_fill() left. */

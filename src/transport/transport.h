@@ -98,6 +98,9 @@ struct amg_domain {
     /* Puts and gets cost less whose local memory is exposed, too, and named by
      * the operation. Constant. */
     bool wants_mem;
+    /* Peers get from memory of its area (struct amg_open) at less cost than
+     * from other memory. Constant. */
+    bool reads_area;
     /* What leads out of this machine; NULL: the driver does not know. Constant,
      * and the driver's. */
     const struct amg_nic_id *nic;

@@ -26,9 +26,20 @@ static hg_size_t proc_used(const struct hg_proc *proc)
     return proc_size(proc) - proc->left;
 }
 
+static void *extra_alloc(const struct hg_proc *proc, hg_size_t size)
+{
+    void *extra = NULL;
+
+    if (proc->memory != NULL)
+        extra = proc->memory->alloc(proc->hg_class, size);
+    return extra != NULL ? extra : amg_mem_alloc_aligned(PAGE_LEN, size);
+}
+
 static void extra_drop(struct hg_proc *proc)
 {
-    if (!proc->extra_is_taken)
+    if (!proc->extra_is_taken && proc->memory != NULL && proc->extra != NULL)
+        proc->memory->free(proc->hg_class, proc->extra);
+    else if (!proc->extra_is_taken)
         amg_mem_free(proc->extra);
     proc->extra = NULL;
     proc->extra_size = 0;
@@ -45,7 +56,7 @@ static hg_return_t extra_grow(struct hg_proc *proc, hg_size_t size)
     if (size > SIZE_MAX - PAGE_LEN)
         return HG_OVERFLOW;
     rounded = (size + PAGE_LEN - 1) / PAGE_LEN * PAGE_LEN;
-    grown = amg_mem_alloc_aligned(PAGE_LEN, rounded);
+    grown = extra_alloc(proc, rounded);
     if (grown == NULL)
         return HG_NOMEM;
     if (used > 0)
@@ -121,6 +132,13 @@ void amg_proc_init(struct hg_proc *proc, hg_class_t *hg_class, void *buf,
 {
     *proc = (struct hg_proc){.hg_class = hg_class, .hash = HG_NOHASH};
     buf_set(proc, buf, size, op);
+}
+
+void amg_proc_set_memory(
+    struct hg_proc *proc, const struct amg_proc_memory *memory)
+{
+    AMG_ASSERT(proc->extra == NULL);
+    proc->memory = memory;
 }
 
 void amg_proc_set_hash(struct hg_proc *proc, hg_proc_hash_t hash)

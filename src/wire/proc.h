@@ -13,6 +13,14 @@
 
 #include "mercury_proc.h"
 
+/* Where extra buffers come from, instead of the heap. */
+struct amg_proc_memory {
+    /* Whole pages, aligned to pages; NULL: the heap is to give them. */
+    void *(*alloc)(hg_class_t *hg_class, hg_size_t len);
+    /* What that, or the heap, gave. */
+    void (*free)(hg_class_t *hg_class, void *ptr);
+};
+
 /* Owned by whoever embeds it or made it; used by one thread at a time. */
 struct hg_proc {
     char *pos;      /* the next byte */
@@ -24,6 +32,7 @@ struct hg_proc {
     hg_size_t size;
     char *extra; /* NULL until needed */
     hg_size_t extra_size;
+    const struct amg_proc_memory *memory; /* NULL: the heap */
     hg_class_t *hg_class;
     hg_handle_t handle;
     uint8_t flags;       /* HG_PROC_* */
@@ -34,6 +43,10 @@ struct hg_proc {
  * `buf` may be NULL for HG_FREE, or when `size` is 0. */
 void amg_proc_init(struct hg_proc *proc, hg_class_t *hg_class, void *buf,
     hg_size_t size, hg_proc_op_t op);
+
+/* Extra buffers come from there; before the first byte. */
+void amg_proc_set_memory(
+    struct hg_proc *proc, const struct amg_proc_memory *memory);
 
 /* From now on bytes are summed; before the first one. */
 void amg_proc_set_hash(struct hg_proc *proc, hg_proc_hash_t hash);

@@ -125,6 +125,62 @@ static void test_proc_extra_buf_taken_survives(void **state)
     amg_mem_free(taken);
 }
 
+static char shelf[3 * PAGE];
+static unsigned shelf_taken;
+static unsigned shelf_given;
+static unsigned heap_given;
+
+/* Has room for three pages, once at a time. */
+static void *shelf_alloc(hg_class_t *cls, hg_size_t len)
+{
+    assert_null(cls);
+    if (len > sizeof(shelf) || shelf_taken > shelf_given)
+        return NULL;
+    shelf_taken++;
+    return shelf;
+}
+
+static void shelf_free(hg_class_t *cls, void *ptr)
+{
+    assert_null(cls);
+    if (ptr == shelf) {
+        shelf_given++;
+        return;
+    }
+    heap_given++;
+    amg_mem_free(ptr);
+}
+
+static void test_proc_extra_buf_comes_from_memory(void **state)
+{
+    static const struct amg_proc_memory memory = {shelf_alloc, shelf_free};
+    uint8_t byte = 7;
+    struct hg_proc proc;
+
+    (void)state;
+    amg_proc_init(&proc, NULL, NULL, 0, HG_ENCODE);
+    amg_proc_set_memory(&proc, &memory);
+    amg_proc_fini(&proc); /* it has taken nothing */
+    assert_int_equal(shelf_given + heap_given, 0);
+    amg_proc_init(&proc, NULL, NULL, 0, HG_ENCODE);
+    amg_proc_set_memory(&proc, &memory);
+    assert_int_equal(hg_proc_uint8_t(&proc, &byte), HG_SUCCESS);
+    assert_ptr_equal(hg_proc_get_extra_buf(&proc), shelf);
+    assert_int_equal(hg_proc_set_size(&proc, 4 * PAGE), HG_SUCCESS);
+    assert_int_equal(shelf_given, 1);
+    assert_ptr_not_equal(hg_proc_get_extra_buf(&proc), shelf);
+    assert_int_equal(*(uint8_t *)hg_proc_get_extra_buf(&proc), 7);
+    amg_proc_fini(&proc);
+    assert_int_equal(heap_given, 1);
+    amg_proc_init(&proc, NULL, NULL, 0, HG_ENCODE);
+    amg_proc_set_memory(&proc, &memory);
+    assert_int_equal(hg_proc_uint8_t(&proc, &byte), HG_SUCCESS);
+    assert_int_equal(hg_proc_set_extra_buf_is_mine(&proc, 1), HG_SUCCESS);
+    amg_proc_fini(&proc); /* what was taken stays */
+    assert_int_equal(shelf_taken, 2);
+    assert_int_equal(shelf_given, 1);
+}
+
 static void test_proc_set_size_grows_only(void **state)
 {
     char buf[64];
@@ -308,6 +364,7 @@ int main(void)
         cmocka_unit_test(test_proc_decode_beyond_end_is_overflow),
         cmocka_unit_test(test_proc_encode_overflow_keeps_all_bytes),
         cmocka_unit_test(test_proc_extra_buf_taken_survives),
+        cmocka_unit_test(test_proc_extra_buf_comes_from_memory),
         cmocka_unit_test(test_proc_set_size_grows_only),
         cmocka_unit_test(test_proc_no_memory_leaves_proc_as_it_was),
         cmocka_unit_test(test_proc_save_ptr_is_a_place_in_the_stream),

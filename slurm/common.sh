@@ -19,7 +19,10 @@
 script=${BASH_SOURCE[1]##*/}
 # Slurm runs a copy, which has a name of its own.
 [ "$script" != slurm_script ] || script=${SLURM_JOB_NAME:-batch}
+# The scripts go elsewhere, and the ranks may begin elsewhere.
+home=$(cd "$home" && pwd)
 build=${AMALGAM_BUILD:-$home/build}
+[[ $build == /* ]] || build=$PWD/$build
 
 say() {
     printf '%s: %s\n' "$script" "$*"
@@ -50,7 +53,8 @@ allocation_find() {
     local own
     allocation_check
     nodes=${SLURM_JOB_NUM_NODES:-${SLURM_NNODES:-1}}
-    tasks=${SLURM_NTASKS:-$nodes}
+    # Not every Slurm counts the tasks where only those of a node were asked for.
+    tasks=${SLURM_NTASKS:-$((nodes * ${SLURM_NTASKS_PER_NODE:-1}))}
     say "job $SLURM_JOB_ID on ${SLURM_CLUSTER_NAME:-this cluster}:" \
         "$nodes nodes (${SLURM_JOB_NODELIST:-?}), $tasks tasks"
     own=$(((tasks + nodes - 1) / nodes))
@@ -111,6 +115,13 @@ mpi_kind() {
     esac
 }
 
+# Has each task bound to cores of its own, if srun starts them and nobody has
+# said anything else: one core of it stays idle for progress.
+cores_bind() {
+    [[ ${AMALGAM_LAUNCHER:-srun} == *srun ]] || return 0
+    export AMALGAM_SRUN_ARGS=${AMALGAM_SRUN_ARGS:---cpu-bind=cores}
+}
+
 # Sets launch to the words that start "$3" over $1 nodes and $2 tasks in all.
 launch_make() {
     local kinds own=$((($2 + $1 - 1) / $1)) name
@@ -159,7 +170,9 @@ modules_load() {
     command -v module >/dev/null || fail "AMALGAM_MODULES is" \
         "\"$AMALGAM_MODULES\", but there is no module command here"
     say "module load ${names[*]}"
+    set +u # modules look at variables that may not be there
     module load "${names[@]}" || fail "module load ${names[*]} failed"
+    set -u
 }
 
 # Goes on with the script for the job that AMALGAM_JOB names, or with that for

@@ -47,6 +47,20 @@ if [ "$1" = --mpi=list ]; then
     printf 'MPI plugin types are...\n\tnone\n\tpmi2\n\tcray_shasta\n' >&2
     exit 0
 fi
+if [ -n "${FAKE_SERVICE:-}" ]; then # a service, and what its clients see
+    case $* in
+    *service_server*)
+        echo mine >"$AMALGAM_SERVICE_FILE"
+        for ((i = 0; i < 200; i++)); do
+            [ ! -e "$FAKE_SERVICE" ] || exit 0
+            sleep 0.1
+        done
+        ;;
+    *--end) touch "$FAKE_SERVICE" ;;
+    *) [ -z "${FAKE_OTHER:-}" ] || echo "$FAKE_OTHER" >"$AMALGAM_SERVICE_FILE" ;;
+    esac
+    exit
+fi
 echo "got: $*"
 echo "transport: $AMALGAM_TRANSPORT, of each: ${SRUN_CPUS_PER_TASK:-}"
 END
@@ -55,7 +69,12 @@ cat >"$work/bin/fake-mpirun" <<'END'
 [ "$1" != --version ] || { echo "mpirun (Open MPI) 4.1.4"; exit 0; }
 echo "got: $*"
 END
-chmod +x "$work"/bin/*
+mkdir -p "$work/build/jobs/apps/service"
+echo "amalgam_bench	$work/bin/srun	2	none" >"$work/build/jobs.list"
+for name in server client; do
+    cp "$work/bin/srun" "$work/build/jobs/apps/service/service_$name"
+done
+chmod +x "$work"/bin/* "$work"/build/jobs/apps/service/*
 
 for script in run bench cray infiniband service; do
     run 1 $script
@@ -81,6 +100,17 @@ said '^got: --mpi=pmi2 -N 4 -n 12 --ntasks-per-node=3 '
 run 0 run "${job[@]}" AMALGAM_LAUNCHER=fake-mpirun
 said '^got: -n 8 --map-by ppr:2:node .*-x AMALGAM_TRANSPORT .*/hello$'
 
+run 0 run SLURM_JOB_ID=7 SLURM_JOB_NUM_NODES=4 SLURM_NTASKS_PER_NODE=2 \
+    AMALGAM_JOB=hello
+said '^got: --mpi=pmi2 -N 4 -n 8 --ntasks-per-node=2 '
+# By names that hold only where it was submitted. Nothing is measured here.
+cd "$(dirname "$home")" || exit 1
+run 1 bench "${job[@]}" AMALGAM_HOME="$(basename "$home")" AMALGAM_BENCH=rate \
+    AMALGAM_BENCH_TEAM= AMALGAM_BUILD="$work/build" AMALGAM_BENCH_DIR="$work/bench"
+said '^got: --mpi=pmi2 -N 2 -n 2 .*/srun rate '
+rm -r "$work/bench"
+cd "$work" || exit 1
+
 run 1 run "${job[@]}" AMALGAM_NODES=5
 said 'AMALGAM_NODES is 5, but the job has 4 nodes'
 run 1 run "${job[@]}" AMALGAM_TASKS_PER_NODE=none
@@ -93,6 +123,18 @@ run 1 run "${job[@]}" AMALGAM_LAUNCHER=no-such-launcher
 said 'there is no no-such-launcher here; AMALGAM_LAUNCHER names another'
 run 1 service SLURM_JOB_ID=7 -- none
 said 'CALLS is "none": no number'
+run 1 bench SLURM_JOB_ID=7 AMALGAM_BENCH_DIR="$work/bench" AMALGAM_BUILD="$work/build"
+said 'one rank has none to talk to: sbatch -N 2'
+[ ! -e "$work/bench" ] || die "a directory for nothing"
+
+service=(SLURM_JOB_ID=7 AMALGAM_BUILD=build
+    AMALGAM_SERVICE_FILE="$work/address")
+run 0 service "${service[@]}" FAKE_SERVICE="$work/end"
+said 'the service and its clients have ended'
+[ ! -e "$work/address" ] || die "the address of a service that was killed is left"
+rm "$work/end"
+run 0 service "${service[@]}" FAKE_SERVICE="$work/end" FAKE_OTHER=theirs
+grep -q '^theirs$' "$work/address" || die "took the address of another service away"
 
 run 0 cray "${job[@]}"
 said '^got: --mpi=cray_shasta .* --cpu-bind=cores .*/hello$'
@@ -100,6 +142,16 @@ said '^transport: ofi+cxi, '
 run 0 infiniband "${job[@]}" AMALGAM_TRANSPORT=ofi+tcp
 said '^got: --mpi=pmi2 .* --cpu-bind=cores .*/hello$'
 said '^transport: ofi+tcp, '
+run 0 infiniband "${job[@]}" AMALGAM_LAUNCHER=fake-mpirun
+said '^got: .* --map-by ppr:2:node .*/hello$'
+! grep -q '^got: .*cpu-bind' "$work/log" || die "words of srun for mpirun"
 run 1 cray "${job[@]}" AMALGAM_MODULES="one two"
 said 'AMALGAM_MODULES is "one two", but there is no module command here'
+# shellcheck disable=SC2317 # the scripts call it
+module() {
+    echo "loads $2 for ${NOT_THERE}nobody"
+}
+export -f module
+run 0 infiniband "${job[@]}" AMALGAM_MODULES=mpich
+said '^loads mpich for nobody$'
 exit 0

@@ -7,7 +7,8 @@
  * each node by a step of Slurm, and its processes inherit what that step says
  * of the helpers; so Slurm is asked only where no manager speaks. The variables
  * of a whole allocation (SLURM_NTASKS, SLURM_JOB_*) say nothing: a program may
- * be started alone in it. */
+ * be started alone in it. Nor do those of a step with a terminal (srun --pty):
+ * what is typed there, or submitted from there, inherits them. */
 #include "boot/launch.h"
 
 #include <stdlib.h>
@@ -53,6 +54,8 @@ struct amg_boot_launch amg_boot_launch_read(void)
         return by_manager(pmi, open_mpi);
     /* A manager that tells by its socket alone. */
     if (getenv("PMI_PORT") != NULL || getenv("PMI_FD") != NULL)
+        return nobody;
+    if (getenv("SLURM_PTY_PORT") != NULL)
         return nobody;
     nobody.tasks = number_of("SLURM_STEP_NUM_TASKS");
     nobody.is_by_step = nobody.tasks != 0;

@@ -48,6 +48,8 @@ warned 'the launcher started 3 processes' 'by the mpiexec of the MPI'
 
 run SLURM_JOB_ID=7 SLURM_NTASKS=4 SLURM_PROCID=0 "$hello"
 silent "a program in an allocation of 4 tasks"
+run "${step[@]}" SLURM_PROCID=0 SLURM_PTY_PORT=4711 "$hello"
+silent "a program that was typed in srun --pty bash"
 run "${step[@]}" SLURM_PROCID=0 "$mpiexec" -launcher fork -n 1 "$hello"
 silent "mpiexec -n 1 in an allocation"
 exit 0

@@ -10,8 +10,9 @@
 #include "boot/launch.h"
 
 static const char *const names[] = {"SLURM_STEP_NUM_TASKS", "SLURM_NTASKS",
-    "SLURM_PROCID", "SLURM_JOB_NUM_NODES", "PMI_SIZE", "PMI_RANK", "PMI_FD",
-    "PMI_PORT", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK"};
+    "SLURM_PROCID", "SLURM_JOB_NUM_NODES", "SLURM_PTY_PORT", "PMI_SIZE",
+    "PMI_RANK", "PMI_FD", "PMI_PORT", "OMPI_COMM_WORLD_SIZE",
+    "OMPI_COMM_WORLD_RANK"};
 
 static int environment_clear(void **state)
 {
@@ -64,6 +65,19 @@ static void test_launch_step_counts_its_tasks(void **state)
     step_of_slurm("4", "3");
     assert_int_equal(amg_boot_launch_read().tasks, 4);
     assert_false(amg_boot_launch_read().is_spokesman);
+}
+
+static void test_launch_shell_of_a_step_says_nothing(void **state)
+{
+    (void)state;
+    /* srun -n 4 --pty bash, and a program that is typed there */
+    step_of_slurm("4", "0");
+    setenv("SLURM_PTY_PORT", "41601", 1);
+    assert_int_equal(amg_boot_launch_read().tasks, 0);
+    assert_false(amg_boot_launch_read().is_by_step);
+    /* a manager that runs there counts its own */
+    manager("2", "1");
+    assert_int_equal(amg_boot_launch_read().tasks, 2);
 }
 
 static void test_launch_step_of_helpers_does_not_count(void **state)
@@ -137,6 +151,7 @@ int main(void)
         TEST(test_launch_without_launcher_says_nothing),
         TEST(test_launch_allocation_alone_says_nothing),
         TEST(test_launch_step_counts_its_tasks),
+        TEST(test_launch_shell_of_a_step_says_nothing),
         TEST(test_launch_step_of_helpers_does_not_count),
         TEST(test_launch_manager_counts_its_processes),
         TEST(test_launch_manager_within_another_gives_the_fewer),

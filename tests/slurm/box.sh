@@ -58,6 +58,11 @@ refused 1 "too long for a socket" -d "/tmp/$(printf '%0120d' 0)" up 1
 refused 1 "there is no box up" -d "$dir" run true
 refused 1 "there is no box up" -d "$dir" env
 refused 0 "there is no box" -d "$dir" down
+refused 1 "use -d with a plain path" -d "$dir two" up 1
+mkdir "$parent/nodes"
+touch "$parent/lock"
+refused 0 "there is no box" -d "$parent" down
+[ -d "$parent/nodes" ] || fail "a directory that is no box was removed"
 touch "$parent/of-somebody"
 refused 1 "is no box, and not empty" -d "$parent" up 1
 [ ! -e "$dir" ] || fail "what was refused made $dir"

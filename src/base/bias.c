@@ -14,7 +14,7 @@ enum {
     OWNER_NONE = 0,    /* nobody has taken it yet */
     OWNER_ENDING = 1,  /* a thread is taking the bias away */
     OWNER_LEAVING = 2, /* it has; the owner may still be in, as `busy` says */
-    OWNER_SHARED = 3,  /* for good */
+    OWNER_SHARED = AMG_BIAS_SHARED, /* for good */
 };
 
 #if !(defined(__x86_64__) && !defined(__ILP32__)) && !defined(__aarch64__)

@@ -66,6 +66,17 @@ static inline uintptr_t amg_bias_mark(void)
     return mark;
 }
 
+/* The owner of one that is everybody's for good; see bias.c. */
+enum { AMG_BIAS_SHARED = 3 };
+
+/* Is it an amg_lock for good? What its owner did before is seen then, and no
+ * thread is in by its bias, nor ever will be. */
+static inline bool amg_bias_is_shared(const struct amg_bias *bias)
+{
+    return atomic_load_explicit(&bias->owner, memory_order_acquire) ==
+           AMG_BIAS_SHARED;
+}
+
 /* May make a system call, once per process. */
 void amg_bias_init(struct amg_bias *bias);
 
@@ -91,6 +102,21 @@ static inline void amg_bias_take(struct amg_bias *bias)
             atomic_load_explicit(&bias->owner, memory_order_relaxed) == mark) ||
         !amg_bias_enter(bias, mark))
         amg_bias_take_slowly(bias);
+}
+
+/* Takes it as long as it has an owner; false: it is shared for good, and not
+ * taken. For what is changed by plain stores while only one thread comes, and
+ * by read-modify-writes without a lock from then on. */
+static inline bool amg_bias_take_owned(struct amg_bias *bias)
+{
+    if (amg_bias_is_shared(bias))
+        return false;
+    amg_bias_take(bias);
+    if (AMG_LIKELY(
+            !atomic_load_explicit(&bias->is_shared, memory_order_relaxed)))
+        return true;
+    amg_lock_give(&bias->lock);
+    return false;
 }
 
 /* False: somebody has it, be it this thread. */

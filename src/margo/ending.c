@@ -55,6 +55,7 @@ void amg_margo_ending_init(margo_instance_id mid)
     memcpy(&mid->ending.cond, &cond, sizeof(cond));
     memcpy(&mid->loop.mutex, &mutex, sizeof(mutex));
     memcpy(&mid->loop.cond, &cond, sizeof(cond));
+    amg_bias_init(&mid->usual);
     amg_lock_init(&mid->ending.callbacks.lock);
     amg_list_init(&mid->ending.callbacks.before);
     amg_list_init(&mid->ending.callbacks.after);
@@ -183,8 +184,10 @@ static bool is_quiet(margo_instance_id mid)
     unsigned handlers =
         atomic_load_explicit(&mid->handlers, memory_order_acquire);
 
-    if (operations == 0 && handlers == 0)
+    if (operations == 0 && handlers == 0) {
+        amg_margo_counts_settle(mid);
         return true;
+    }
     if (amg_clock_ns() < mid->ending.deadline_ns)
         return false;
     if (!mid->ending.was_cancelled) {
@@ -394,10 +397,4 @@ hg_return_t margo_instance_release(margo_instance_id mid)
     }
     amg_margo_life_drop(mid);
     return HG_SUCCESS;
-}
-
-void amg_margo_operation_end(margo_instance_id mid)
-{
-    /* The last access to an instance that ends, whose loop looks often then. */
-    atomic_fetch_sub_explicit(&mid->operations, 1u, memory_order_acq_rel);
 }

@@ -23,7 +23,7 @@ void amg_margo_dispatch_init(margo_instance_id mid)
  * that ends, whose loop looks often then. */
 static void handler_over(margo_instance_id mid)
 {
-    atomic_fetch_sub_explicit(&mid->handlers, 1u, memory_order_acq_rel);
+    amg_margo_count(mid, &mid->handlers, -1u);
 }
 
 static void handler_main(void *arg);
@@ -155,7 +155,7 @@ hg_return_t amalgam_margo_serve(
     if (AMG_MARGO_IS_WATCHED(mid))
         told.parent_rpc_id = amg_margo_peek_parent(handle);
     AMG_MARGO_TELL(mid, rpc_handler, MARGO_MONITOR_FN_START, &told);
-    atomic_fetch_add_explicit(&mid->handlers, 1u, memory_order_relaxed);
+    amg_margo_count(mid, &mid->handlers, 1u);
     data->serve = function;
     if (place_take(mid, data) && !handler_start(data, rpc->pool)) {
         told.ret = HG_NOMEM;

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/bias.h"
 #include "base/list.h"
 #include "margo.h"
 #include "margo/config.h"
@@ -48,8 +49,12 @@ struct margo_instance {
      * acquire load of who looks whether it has ended. */
     _Atomic(enum amg_margo_state) state;
     atomic_bool allows_shutdown; /* by other processes; a lone flag */
+    /* Of the thread that makes and ends most calls: guards the counts, and the
+     * states of requests, as long as it has an owner. From then on these are
+     * changed by locked instructions, and without it. */
+    struct amg_bias usual;
     /* Calls of this process that are not over, and handlers that run; what
-     * ENDING waits for. */
+     * ENDING waits for. Read by anyone. */
     atomic_uint operations;
     atomic_uint handlers;
 };
@@ -85,15 +90,43 @@ static inline bool amg_margo_is_loop(margo_instance_id mid)
            (self == mid->loop.thread || self == mid->deputy.thread);
 }
 
+/* Changes one of the counts. Sequentially consistent where it is shared, and
+ * the last access to an instance that ends; where it is not, whoever wants to
+ * be sure of both takes the lock: see amg_margo_counts_settle(). */
+static inline void amg_margo_count(
+    margo_instance_id mid, atomic_uint *count, unsigned change)
+{
+    if (AMG_LIKELY(amg_bias_take_owned(&mid->usual))) {
+        atomic_store_explicit(count,
+            atomic_load_explicit(count, memory_order_relaxed) + change,
+            memory_order_release);
+        amg_bias_give(&mid->usual);
+    } else {
+        atomic_fetch_add_explicit(count, change, memory_order_seq_cst);
+    }
+}
+
+/* Who changed a count before is through with the instance, and who changes one
+ * later sees what the caller did before. */
+static inline void amg_margo_counts_settle(margo_instance_id mid)
+{
+    if (amg_bias_take_owned(&mid->usual))
+        amg_bias_give(&mid->usual);
+}
+
 /* An operation (forward, respond, bulk transfer ...) starts, and is over. */
 static inline void amg_margo_operation_begin(margo_instance_id mid)
 {
-    /* Sequentially consistent, as is the gate's look at the count after it was
-     * shut: one of both sees the other. */
-    atomic_fetch_add_explicit(&mid->operations, 1u, memory_order_seq_cst);
+    /* The gate looks at the count after it was shut: one of both sees the
+     * other. */
+    amg_margo_count(mid, &mid->operations, 1u);
     if (atomic_load_explicit(&mid->loop.is_gated, memory_order_seq_cst))
         amg_margo_loop_kick(mid);
 }
-void amg_margo_operation_end(margo_instance_id mid);
+static inline void amg_margo_operation_end(margo_instance_id mid)
+{
+    /* The last access to an instance that ends, whose loop looks often then. */
+    amg_margo_count(mid, &mid->operations, -1u);
+}
 
 #endif

@@ -135,6 +135,7 @@ static void gate_pass(margo_instance_id mid)
 
     ABT_mutex_lock(mutex_of(mid));
     atomic_store_explicit(&mid->loop.is_gated, true, memory_order_seq_cst);
+    amg_margo_counts_settle(mid);
     seen = mid->loop.kicks;
     while (!is_needed(mid)) {
         while (seen == mid->loop.kicks)
@@ -192,6 +193,7 @@ static void go_away(margo_instance_id mid, struct amg_margo_rounds *rounds)
         bound_ms = rounds->away_ms;
     ABT_mutex_lock(mutex_of(mid));
     atomic_store_explicit(&mid->loop.is_gated, true, memory_order_seq_cst);
+    amg_margo_counts_settle(mid);
     if (atomic_load_explicit(&mid->operations, memory_order_seq_cst) == 0)
         away_locked(mid, bound_ms);
     atomic_store_explicit(&mid->loop.is_gated, false, memory_order_relaxed);

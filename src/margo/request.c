@@ -5,16 +5,30 @@
  * exchanges that word, and does not touch the request afterwards; who waits
  * hangs a waiter of his own into it, into several when any will do. A waiter
  * counts those who have rung and are through with it: that many must have been
- * counted before its stack goes. */
+ * counted before its stack goes.
+ *
+ * While one OS thread does all that, the instance's lock `usual` is its own,
+ * and the word is changed under it, by plain stores (a locked instruction waits
+ * until the message just posted has left the core, which takes longer than all
+ * else here). Who waits for one request then parks under that lock, and hangs
+ * its thread into the word. Once another thread has come, the word is changed
+ * by locked instructions alone; whoever parked before has left its stack, or
+ * the lock would not be shared yet. */
 #include "margo/request.h"
 
 #include "base/assert.h"
 #include "base/clock.h"
 #include "base/mem.h"
 #include "margo/instance.h"
+#include "margo/runtime.h"
 
 /* The words of `state` that are no waiter. */
 enum { PENDING = 0, OVER = 1 };
+
+/* In a word that is the address of a parked thread; no waiter's has it. */
+enum { PARKED = 2 };
+_Static_assert(_Alignof(struct amg_margo_waiter) > (OVER | PARKED),
+    "the words of `state` can be told apart");
 
 /* A limit that has passed before the operation was posted: how long until that
  * is looked at again. */
@@ -61,24 +75,74 @@ static bool request_is_over(const struct margo_request_struct *req)
     return atomic_load_explicit(&req->state, memory_order_acquire) == OVER;
 }
 
+/* False: the word is another one than `from`, and stays. */
+static bool state_change(
+    struct margo_request_struct *req, uintptr_t from, uintptr_t to)
+{
+    bool is_from = false;
+
+    if (!amg_bias_take_owned(&req->mid->usual))
+        return atomic_compare_exchange_strong_explicit(
+            &req->state, &from, to, memory_order_acq_rel, memory_order_acquire);
+    is_from = atomic_load_explicit(&req->state, memory_order_relaxed) == from;
+    if (is_from)
+        atomic_store_explicit(&req->state, to, memory_order_release);
+    amg_bias_give(&req->mid->usual);
+    return is_from;
+}
+
+/* It is over; returns the word before. The request may be gone then. */
+static uintptr_t state_end(struct margo_request_struct *req)
+{
+    margo_instance_id mid = req->mid;
+    uintptr_t before = PENDING;
+
+    if (!amg_bias_take_owned(&mid->usual))
+        return atomic_exchange_explicit(
+            &req->state, OVER, memory_order_acq_rel);
+    before = atomic_load_explicit(&req->state, memory_order_relaxed);
+    atomic_store_explicit(&req->state, OVER, memory_order_release);
+    amg_bias_give(&mid->usual);
+    return before;
+}
+
 /* False: it is over, `waiter` will not be rung for it. */
 static bool request_attach(
     struct margo_request_struct *req, struct amg_margo_waiter *waiter)
 {
-    uintptr_t before = PENDING;
-
-    return atomic_compare_exchange_strong_explicit(&req->state, &before,
-        (uintptr_t)waiter, memory_order_acq_rel, memory_order_acquire);
+    return state_change(req, PENDING, (uintptr_t)waiter);
 }
 
 /* False: it is over, `waiter` is being rung for it. */
 static bool request_detach(
     struct margo_request_struct *req, struct amg_margo_waiter *waiter)
 {
-    uintptr_t before = (uintptr_t)waiter;
+    return state_change(req, (uintptr_t)waiter, PENDING);
+}
 
-    return atomic_compare_exchange_strong_explicit(&req->state, &before,
-        PENDING, memory_order_acq_rel, memory_order_acquire);
+/* Waits for the one request by its thread alone. False: that is not possible,
+ * or somebody else waits for it. */
+static bool request_park(struct margo_request_struct *req)
+{
+    struct amg_bias *usual = &req->mid->usual;
+    void *self = NULL;
+    uintptr_t now = PENDING;
+
+    if (amg_bias_is_shared(usual))
+        return false;
+    self = amg_margo_runtime_self();
+    if (self == NULL || !amg_bias_take_owned(usual))
+        return false;
+    now = atomic_load_explicit(&req->state, memory_order_relaxed);
+    if (now != PENDING) {
+        amg_bias_give(usual);
+        return now == OVER;
+    }
+    AMG_ASSERT(((uintptr_t)self & (OVER | PARKED)) == 0);
+    atomic_store_explicit(
+        &req->state, (uintptr_t)self + PARKED, memory_order_release);
+    amg_margo_runtime_park(self, usual);
+    return true;
 }
 
 /* Who waits runs in the progress loop, which ends all waits. */
@@ -185,7 +249,7 @@ static void request_wait(struct margo_request_struct *req)
 {
     struct amg_margo_waiter waiter;
 
-    if (request_is_over(req))
+    if (request_is_over(req) || request_park(req))
         return;
     amg_margo_waiter_init(&waiter);
     if (request_attach(req, &waiter))
@@ -235,10 +299,11 @@ void amg_margo_request_end(struct margo_request_struct *req, hg_return_t ret)
         amg_margo_operation_end(mid);
         return;
     }
-    before = atomic_exchange_explicit(&req->state, OVER, memory_order_acq_rel);
+    before = state_end(req);
     AMG_ASSERT(before != OVER);
-    /* From here on the request may be gone. */
-    if (before != PENDING)
+    if ((before & PARKED) != 0)
+        amg_margo_runtime_unpark((void *)(before - PARKED));
+    else if (before != PENDING)
         amg_margo_waiter_ring((struct amg_margo_waiter *)before);
     amg_margo_operation_end(mid);
 }

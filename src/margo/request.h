@@ -29,9 +29,9 @@ struct margo_request_struct {
     hg_handle_t handle; /* NULL: a bulk transfer */
     hg_op_id_t op_id;   /* of a bulk transfer */
     hg_return_t ret;    /* valid when it is over */
-    /* 0: pending; 1: over; else the address of its waiter. The exchange by who
-     * ends it publishes `ret`, and is its last access; it pairs with the
-     * acquire loads of who waits. */
+    /* 0: pending; 1: over; else the address of its waiter, or of the thread
+     * that is parked, plus 2. The change by who ends it publishes `ret`, and is
+     * its last access; it pairs with the acquire loads of who waits. */
     atomic_uintptr_t state;
     /* The `c` forms. */
     void (*callback)(void *arg, hg_return_t ret);

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/bias.h"
 #include "margo.h"
 
 /* Each instance begins the runtime, and leaves it when it has ended. False:
@@ -28,6 +29,14 @@ bool amg_margo_runtime_must_leave(void);
 /* By the loop: the progress of a context, asleep for up to so long, which ends
  * when anything becomes ready for its stream. */
 hg_return_t amg_margo_runtime_doze(hg_context_t *context, unsigned timeout_ms);
+
+/* The calling thread, where it can park as below; else NULL. */
+void *amg_margo_runtime_self(void);
+
+/* It leaves its stream to others until it is unparked, once, by any thread. The
+ * lock, which it holds, is given back when that may happen. */
+void amg_margo_runtime_park(void *self, struct amg_bias *lock);
+void amg_margo_runtime_unpark(void *self);
 
 /* Can a thread nap as below? If not, nobody calls them. */
 bool amg_margo_runtime_can_nap(void);

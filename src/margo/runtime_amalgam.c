@@ -6,6 +6,8 @@
 #include "margo/runtime.h"
 #include "mercury.h"
 #include "ult/doze.h"
+#include "ult/park.h"
+#include "ult/ult.h"
 
 static void context_ring(void *arg)
 {
@@ -32,6 +34,21 @@ hg_return_t amg_margo_runtime_doze(hg_context_t *context, unsigned timeout_ms)
     rc = HG_Progress(context, timeout_ms);
     amg_doze_end(&doze);
     return rc;
+}
+
+void *amg_margo_runtime_self(void)
+{
+    return amg_ult_self();
+}
+
+void amg_margo_runtime_park(void *self, struct amg_bias *lock)
+{
+    amg_park_biased(self, lock);
+}
+
+void amg_margo_runtime_unpark(void *self)
+{
+    amg_ult_make_ready(self);
 }
 
 bool amg_margo_runtime_can_nap(void)

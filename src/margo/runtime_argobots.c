@@ -55,6 +55,22 @@ hg_return_t amg_margo_runtime_doze(hg_context_t *context, unsigned timeout_ms)
     return HG_Progress(context, timeout_ms);
 }
 
+void *amg_margo_runtime_self(void)
+{
+    return NULL;
+}
+
+void amg_margo_runtime_park(void *self, struct amg_bias *lock)
+{
+    (void)self;
+    (void)lock;
+}
+
+void amg_margo_runtime_unpark(void *self)
+{
+    (void)self;
+}
+
 bool amg_margo_runtime_can_nap(void)
 {
     return false;

@@ -16,14 +16,19 @@
 static void settle_blocked(struct amg_ult *left)
 {
     struct amg_lock *held = left->held;
+    struct amg_bias *biased = left->biased;
 
     left->held = NULL;
+    left->biased = NULL;
     amg_ult_set_state(left, AMG_ULT_BLOCKED);
     amg_upool_count_blocked(left->pool, 1);
-    if (held != NULL) {
-        amg_lock_give(held); /* and it may be gone */
+    /* And it may be gone. */
+    if (biased != NULL)
+        amg_bias_give(biased);
+    else if (held != NULL)
+        amg_lock_give(held);
+    if (biased != NULL || held != NULL)
         return;
-    }
     /* Pairs with who resumes it, who must see that it has left. */
     atomic_fetch_or_explicit(
         &left->requests, AMG_ULT_TO_RESUME, memory_order_release);

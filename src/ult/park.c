@@ -61,6 +61,12 @@ void amg_park(struct amg_waiter *waiter, struct amg_lock *lock)
     (void)thread_sleep(waiter, AMG_NO_DEADLINE);
 }
 
+void amg_park_biased(struct amg_ult *self, struct amg_bias *lock)
+{
+    self->biased = lock;
+    amg_ult_leave(self, AMG_ULT_PARKS, NULL);
+}
+
 /* The waiter leaves its list, unless somebody took it off already. */
 static bool waiter_withdraw(struct amg_waiter *waiter, struct amg_lock *lock)
 {

@@ -25,6 +25,7 @@
 #include "base/list.h"
 #include "base/lock.h"
 
+struct amg_bias;
 struct amg_ult;
 
 /* Lies on the stack of who waits. */
@@ -45,6 +46,11 @@ void amg_park(struct amg_waiter *waiter, struct amg_lock *lock);
  * waiter is off its list then, which the lock guards. */
 bool amg_park_until(
     struct amg_waiter *waiter, struct amg_lock *lock, uint64_t deadline_ns);
+
+/* For one whose thread is known, and waits under a lock of the other kind: the
+ * caller, which is `self`, holds it, and is unparked by amg_ult_make_ready().
+ * Nothing on its stack is needed for that. */
+void amg_park_biased(struct amg_ult *self, struct amg_bias *lock);
 
 /* Lets it go on; once for each park, by any thread, and best without the lock.
  * The waiter is off its list. */

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "abt.h"
+#include "base/bias.h"
 #include "base/fibre.h"
 #include "base/list.h"
 #include "base/lock.h"
@@ -33,7 +34,7 @@ enum amg_ult_state {
 enum amg_ult_after {
     AMG_ULT_GOES_ON,
     AMG_ULT_YIELDS, /* pushed into its pool */
-    AMG_ULT_PARKS,  /* `held` is given back */
+    AMG_ULT_PARKS,  /* `held` or `biased` is given back */
     AMG_ULT_ENDS,
 };
 
@@ -59,6 +60,7 @@ struct amg_ult {
     enum amg_ult_after after;
     enum amg_ult_kind kind;
     struct amg_lock *held;
+    struct amg_bias *biased;   /* the same, for a lock of that kind */
     struct amg_ult *scheduler; /* it goes back there when it leaves */
     void (*function)(void *arg);
     void *arg;

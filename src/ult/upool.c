@@ -36,6 +36,15 @@ static void size_change_locked(struct amg_upool *pool, size_t change)
     atomic_store_explicit(&pool->size, size + change, memory_order_relaxed);
 }
 
+/* The same. Release: pairs with amg_upool_total(). */
+static void blocked_change_locked(struct amg_upool *pool, int change)
+{
+    size_t blocked = atomic_load_explicit(&pool->blocked, memory_order_relaxed);
+
+    atomic_store_explicit(
+        &pool->blocked, blocked + (size_t)change, memory_order_release);
+}
+
 struct amg_upool *amg_upool_create(
     const struct amg_upool_ops *ops, ABT_pool_access access, bool is_automatic)
 {
@@ -57,6 +66,9 @@ struct amg_upool *amg_upool_create(
 void amg_upool_destroy(struct amg_upool *pool)
 {
     AMG_ASSERT(amg_list_is_empty(&pool->watches));
+    /* Who took a blocked thread out of the count is through with the pool. */
+    amg_bias_take(&pool->lock);
+    amg_bias_give(&pool->lock);
     if (pool->user != NULL)
         amg_upool_user_close(pool);
     amg_mem_free(pool);
@@ -167,7 +179,7 @@ static void pool_push(struct amg_upool *pool, struct amg_ult *ult,
         size_change_locked(pool, 1);
     }
     if (from == FROM_BLOCKED)
-        amg_upool_count_blocked(pool, -1);
+        blocked_change_locked(pool, -1);
     if (!amg_list_is_empty(&pool->watches) &&
         !(from == FROM_YIELD && stream_will_look(pool)))
         amg_sleeper_claim_first(&pool->watches, &claim);
@@ -279,7 +291,7 @@ size_t amg_upool_size(const struct amg_upool *pool)
 size_t amg_upool_total(const struct amg_upool *pool)
 {
     /* In this order, or one that is made ready meanwhile would count in
-     * neither. Acquire: pairs with amg_upool_count_blocked(). */
+     * neither. Acquire: pairs with blocked_change_locked(). */
     size_t blocked = atomic_load_explicit(&pool->blocked, memory_order_acquire);
 
     return amg_upool_size(pool) + blocked;
@@ -304,8 +316,9 @@ void amg_upool_each(struct amg_upool *pool, void *arg,
 
 void amg_upool_count_blocked(struct amg_upool *pool, int change)
 {
-    atomic_fetch_add_explicit(
-        &pool->blocked, (size_t)change, memory_order_release);
+    amg_bias_take(&pool->lock);
+    blocked_change_locked(pool, change);
+    amg_bias_give(&pool->lock);
 }
 
 bool amg_upool_watch(struct amg_upool *pool, struct amg_watch *watch)

@@ -10,12 +10,13 @@
 
 #include "base/bias.h"
 
-enum { THREADS = 4, ROUNDS = 20000, LOCKS = 2000 };
+enum { THREADS = 4, ROUNDS = 20000, LOCKS = 2000, REPEATS = 20 };
 
 struct shared {
     struct amg_bias bias;
     uint64_t count; /* plain on purpose: only the lock guards it */
     int inside;
+    atomic_uint changes;
 };
 
 static void test_bias_try_held_fails(void **state)
@@ -121,6 +122,38 @@ static void test_bias_take_threads_exclude(void **state)
     assert_int_equal(shared.count, (uint64_t)THREADS * ROUNDS);
 }
 
+/* By plain stores as long as the lock has an owner, then without the lock. */
+static void *change_up(void *arg)
+{
+    struct shared *shared = arg;
+
+    for (int i = 0; i < ROUNDS; i++) {
+        if (!amg_bias_take_owned(&shared->bias)) {
+            atomic_fetch_add(&shared->changes, 1);
+            continue;
+        }
+        atomic_store_explicit(&shared->changes,
+            atomic_load_explicit(&shared->changes, memory_order_relaxed) + 1,
+            memory_order_relaxed);
+        amg_bias_give(&shared->bias);
+    }
+    return NULL;
+}
+
+static void test_bias_take_owned_loses_no_change(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < REPEATS; i++) {
+        struct shared shared = {.count = 0};
+
+        amg_bias_init(&shared.bias);
+        threads_run(change_up, &shared);
+        assert_int_equal(atomic_load(&shared.changes), THREADS * ROUNDS);
+        assert_true(amg_bias_is_shared(&shared.bias));
+        assert_false(amg_bias_take_owned(&shared.bias));
+    }
+}
+
 static struct shared many[LOCKS];
 
 static void *count_many(void *arg)
@@ -155,6 +188,7 @@ int main(void)
         cmocka_unit_test(test_bias_try_owner_inside_fails),
         cmocka_unit_test(test_bias_take_threads_exclude),
         cmocka_unit_test(test_bias_end_of_many_excludes),
+        cmocka_unit_test(test_bias_take_owned_loses_no_change),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -8,12 +8,14 @@
 #include <cmocka.h>
 
 #include <pthread.h>
+#include <sched.h>
 #include <unistd.h>
 
 #include "abt.h"
 #include "base/clock.h"
 #include "base/fibre.h"
 #include "ult/park.h"
+#include "ult/state.h"
 
 enum {
     ROUNDS = 2000,
@@ -267,6 +269,61 @@ static void test_park_suspended_goes_on_once_resumed(void **state)
     assert_int_equal(ABT_thread_resume(ABT_THREAD_NULL), ABT_ERR_INV_THREAD);
 }
 
+/* One thread parks under a biased lock that is its stream's. */
+struct biased {
+    struct amg_bias lock;
+    struct amg_ult *_Atomic parked;
+    bool goes_on;
+};
+
+static void biased_wait(void *arg)
+{
+    struct biased *biased = arg;
+    struct amg_ult *self = amg_ult_self();
+
+    amg_bias_take(&biased->lock);
+    atomic_store(&biased->parked, self);
+    amg_park_biased(self, &biased->lock);
+    biased->goes_on = true;
+}
+
+/* Sees what it did under the lock before the lock is given. */
+static void *biased_unpark(void *arg)
+{
+    struct biased *biased = arg;
+    struct amg_ult *ult = NULL;
+
+    while ((ult = atomic_load(&biased->parked)) == NULL)
+        sched_yield();
+    amg_bias_take(&biased->lock);
+    assert_int_equal(amg_ult_state(ult), AMG_ULT_BLOCKED);
+    amg_bias_give(&biased->lock);
+    amg_ult_make_ready(ult);
+    return NULL;
+}
+
+static void test_park_biased_ends_when_other_os_thread_has_lock(void **state)
+{
+    (void)state;
+    for (int i = 0; i < ROUNDS; i++) {
+        struct biased biased = {.goes_on = false};
+        ABT_thread waiter = ABT_THREAD_NULL;
+        pthread_t thread;
+
+        amg_bias_init(&biased.lock);
+        if (amg_bias_is_shared(&biased.lock))
+            skip();
+        assert_int_equal(
+            pthread_create(&thread, NULL, biased_unpark, &biased), 0);
+        assert_int_equal(ABT_thread_create(main_pool(), biased_wait, &biased,
+                             ABT_THREAD_ATTR_NULL, &waiter),
+            ABT_SUCCESS);
+        assert_int_equal(ABT_thread_free(&waiter), ABT_SUCCESS);
+        assert_true(biased.goes_on);
+        assert_int_equal(pthread_join(thread, NULL), 0);
+    }
+}
+
 static void gate_pass(void *arg)
 {
     gate_wait(arg, AMG_NO_DEADLINE);
@@ -332,6 +389,7 @@ int main(void)
         PARK_TEST(test_park_os_thread_and_user_level_thread_take_turns),
         PARK_TEST(test_park_until_past_moment_ends),
         PARK_TEST(test_park_until_races_with_unpark),
+        PARK_TEST(test_park_biased_ends_when_other_os_thread_has_lock),
         PARK_TEST(test_park_suspended_goes_on_once_resumed),
         PARK_TEST(test_park_many_blocked_take_little_memory),
     };

@@ -108,7 +108,8 @@ void amg_margo_deputy_start(margo_instance_id mid)
         info.pool == mid->pools.progress_pool)
         return;
     deputy->pool = info.pool;
-    atomic_store_explicit(&deputy->is_there, true, memory_order_relaxed);
+    /* Release: the loop, which runs already, sees the pool. */
+    atomic_store_explicit(&deputy->is_there, true, memory_order_release);
     if (ABT_thread_create(info.pool, deputy_main, mid, ABT_THREAD_ATTR_NULL,
             &deputy->thread) == ABT_SUCCESS)
         return;

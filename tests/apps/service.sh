@@ -63,6 +63,13 @@ ended_by_signal)
         kill -s "$name" "$pid"
         server_end "ended by signal $(kill -l "$name")"
     done
+    # Slurm and timeout ask more than once, which is no impatience.
+    server_start
+    client_run 0 3
+    for ((i = 0; i < 500; i++)); do
+        kill -s TERM "$pid" 2>/dev/null || break
+    done
+    server_end 'ended by signal 15'
     ;;
 ended_under_load)
     server_start
@@ -89,6 +96,28 @@ many_clients)
         wait "$i" || die "a client ended with $?"
     done
     client_run 0 0 --end
+    server_end 'ended by a client'
+    ;;
+service_killed)
+    server_start
+    client_run 0 3
+    kill -s KILL "$pid"
+    wait "$pid" 2>/dev/null
+    pid=
+    [ -s "$AMALGAM_SERVICE_FILE" ] || die "this test needs what is left"
+    for words in 3 '0 --end'; do
+        # shellcheck disable=SC2086 # words on purpose
+        AMALGAM_CONNECT_TIMEOUT_MS=500 client_run 1 $words
+        said "no answer from the address in $AMALGAM_SERVICE_FILE; "
+    done
+    # A new service takes the place of the old one.
+    rm "$work/server.log"
+    server_start
+    until grep -qs 'serves at' "$work/server.log"; do
+        kill -0 "$pid" 2>/dev/null || die "the second service does not start"
+    done
+    client_run 0 0 --end
+    ! grep -q 'no answer' "$work/client.log" || die "it did answer"
     server_end 'ended by a client'
     ;;
 no_service)

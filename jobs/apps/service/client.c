@@ -48,6 +48,19 @@ static bool options_read(struct options *options, char **argv)
     return true;
 }
 
+/* Of main(): the file whose address has not answered yet. */
+static const char *unheard;
+
+/* At exit. */
+static void unheard_tell(void)
+{
+    if (unheard != NULL)
+        fprintf(stderr,
+            "client: no answer from the address in %s; a service that was "
+            "killed leaves that behind: start it again, or remove the file\n",
+            unheard);
+}
+
 /* How many of the sums are wrong. */
 static unsigned calls_make(
     margo_instance_id mid, hg_addr_t server, const struct options *options)
@@ -61,6 +74,7 @@ static unsigned calls_make(
         uint64_t count = i % COUNT_MAX + 1;
         int64_t sum = sum_call(mid, id, server, count);
 
+        unheard = NULL;
         wrong += sum != (int64_t)(count * (count + 1) / 2) ? 1 : 0;
     }
     us = (ABT_get_wtime() - start) * 1e6;
@@ -95,10 +109,14 @@ int main(int argc, char **argv)
     mid = margo_init(scheme, MARGO_CLIENT_MODE, 0, 0);
     if (mid == MARGO_INSTANCE_NULL)
         return EXIT_FAILURE; /* the lines above say why */
+    unheard = path;
+    atexit(unheard_tell);
     sum_check(margo_addr_lookup(mid, address, &server), address);
     is_fine = calls_make(mid, server, &options) == 0;
     if (options.is_end && margo_shutdown_remote_instance(mid, server) != 0)
         is_fine = false; /* the lines above say why */
+    if (is_fine)
+        unheard = NULL;
     sum_check(margo_addr_free(mid, server), "margo_addr_free");
     margo_finalize(mid);
     return is_fine ? EXIT_SUCCESS : EXIT_FAILURE;

@@ -29,8 +29,9 @@ struct service {
     atomic_bool is_over;
 };
 
-/* Ends the instance at the first signal; from then on the next one ends the
- * process, as usual. The instance is referred to until this thread was
+/* Ends the instance at the first signal; from then on the next SIGINT or SIGHUP
+ * ends the process, as usual. Not SIGTERM: Slurm and timeout send that more
+ * than once, and SIGKILL when they have waited enough. The instance is referred to until this thread was
  * joined. */
 static void *signals_await(void *arg)
 {
@@ -43,6 +44,7 @@ static void *signals_await(void *arg)
     atomic_store(&service->by, number);
     if (atomic_load(&service->is_over))
         return NULL;
+    sigdelset(&service->signals, SIGTERM);
     pthread_sigmask(SIG_UNBLOCK, &service->signals, NULL);
     margo_finalize(service->mid);
     return NULL;

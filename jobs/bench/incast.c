@@ -21,7 +21,8 @@ enum {
     COUNTS_SMOKE_MS = 2,
     WINDOW_SMOKE = 8,
     RANKS_MIN = 3,
-    GBPS_LEN = 65536, /* from here on bytes are what counts */
+    GBPS_LEN = 65536,            /* from here on bytes are what counts */
+    ROOM_LEN = 64 * 1024 * 1024, /* no more than this, but where asked for */
 };
 
 static const size_t sizes[] = {0, 1024, 65536};
@@ -112,6 +113,30 @@ static const struct row figure_rows[INCAST_FIGURES] = {
     [INCAST_P99] = {.op = "incast_p99", .unit = "us", .better = "lower"},
 };
 
+/* The target's control receives from all origins, but into no more places than
+ * a window has at most. */
+static size_t room_needed(const struct pair *team, size_t size, unsigned window)
+{
+    size_t places = (size_t)window * incast_origins(team);
+
+    if (places > OPTIONS_WINDOW_MAX)
+        places = OPTIONS_WINDOW_MAX;
+    return places * (size < INCAST_HEAD_LEN ? INCAST_HEAD_LEN : size);
+}
+
+/* Of sizes that were asked for, the larger windows may need too much memory. */
+static bool window_fits(const struct pair *team, size_t size, unsigned window)
+{
+    if (window == 1 || room_needed(team, size, window) <= ROOM_LEN)
+        return true;
+    if (team->rank == 0)
+        fprintf(stderr,
+            "incast of %zu B, %u at once, is left out: it takes %zu MiB for "
+            "what is received; -w %u takes it nevertheless\n",
+            size, window, room_needed(team, size, window) >> 20, window);
+    return false;
+}
+
 static void window_run(struct incast *incast, size_t size, unsigned window)
 {
     struct pair *team = incast->team;
@@ -137,6 +162,7 @@ static void window_run(struct incast *incast, size_t size, unsigned window)
         .control = INCAST_CONTROL_TEXT,
     };
 
+    pair_need_room(team, room_needed(team, size, window));
     if (!duel_run(team, &duel, &row))
         return;
     for (unsigned i = 0; i < INCAST_FIGURES && team->rank == 0; i++)
@@ -153,14 +179,13 @@ static void size_run(struct incast *incast, size_t size)
 
     if (size > 0 && size < INCAST_HEAD_LEN)
         size = INCAST_HEAD_LEN;
-    pair_need_room(incast->team,
-        size * OPTIONS_WINDOW_MAX + INCAST_HEAD_LEN * OPTIONS_WINDOW_MAX);
     if (only == 0 && options->is_smoke)
-        only = WINDOW_SMOKE;
+        only = window_fits(incast->team, size, WINDOW_SMOKE) ? WINDOW_SMOKE : 1;
     if (only != 0)
         window_run(incast, size, only);
     for (unsigned i = 0; i < WINDOW_COUNT && only == 0; i++)
-        window_run(incast, size, windows[i]);
+        if (window_fits(incast->team, size, windows[i]))
+            window_run(incast, size, windows[i]);
 }
 
 static void sizes_run(struct incast *incast)

@@ -5,6 +5,7 @@
 #include "fabric.h"
 #include "rate.h"
 #include "rate_control.h"
+#include "results.h"
 
 enum {
     CALLS = 20000,
@@ -106,6 +107,10 @@ void rate_threads_run(struct pair *pair)
     crew_init(&crew, pair);
     wanted = threads_wanted(pair->options, &crew);
     crew_open(&crew, wanted);
+    if (pair->rank == 0 && wanted > crew.core_count)
+        results_warn("rows of %u threads tell of shared cores: each rank has "
+                     "%u of its own",
+            wanted, crew.core_count);
     for (unsigned threads = 1; threads < wanted; threads *= 2) {
         crew_set(&crew, threads);
         windows_run(&crew);

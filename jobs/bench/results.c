@@ -133,6 +133,19 @@ static bool document_close(struct document *document)
     return is_whole;
 }
 
+/* Two documents in one file would be none. */
+static bool files_differ(const char *json, const char *csv)
+{
+    struct stat old;
+
+    if (json == NULL || csv == NULL || strcmp(json, csv) != 0 ||
+        (stat(json, &old) == 0 && !S_ISREG(old.st_mode)))
+        return true;
+    fprintf(
+        stderr, "amalgam_bench: --json and --csv are both %s: name two\n", csv);
+    return false;
+}
+
 static void seconds_set(void)
 {
     run.all.seconds = (duel_now_us() - run.start_us) * 1e-6;
@@ -154,7 +167,8 @@ bool results_open(const struct options *options, const char *command,
     strftime(run.all.date, sizeof(run.all.date), "%Y-%m-%dT%H:%M:%SZ",
         gmtime_r(&now, &utc));
     machine_read(&run.all.machine);
-    return document_open(&run.json, options->json, &results_json) &&
+    return files_differ(options->json, options->csv) &&
+           document_open(&run.json, options->json, &results_json) &&
            document_open(&run.csv, options->csv, &results_csv);
 }
 
@@ -207,7 +221,9 @@ const struct results *results_get(void)
 
 const char *results_path(void)
 {
-    return run.json.option != NULL ? run.json.option : run.csv.option;
+    if (run.json.part[0] != '\0')
+        return run.json.option;
+    return run.csv.part[0] != '\0' ? run.csv.option : NULL;
 }
 
 bool results_close(const char *why)

@@ -71,8 +71,8 @@ void results_warn(const char *format, ...)
 void results_add(const struct row *row);
 /* What there is so far. */
 const struct results *results_get(void);
-/* The file to look into when a run ended before its end; NULL: there is none.
- */
+/* The file to look into when a run ended before its end; NULL: there is none,
+ * or what was named is no plain file. */
 const char *results_path(void);
 /* The end; `why` is NULL where all that was asked for was measured. False, with
  * a word why, when a file is not whole. */

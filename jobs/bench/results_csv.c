@@ -3,6 +3,7 @@
  *
  * Lines that begin with # tell of the run; the first other line names the
  * columns. A pair has two of them: spread_q1 and spread_q3. */
+#include <math.h>
 #include <string.h>
 
 #include "columns.h"
@@ -23,6 +24,13 @@ static void text_write(FILE *stream, const char *text)
         fputc('"', stream);
 }
 
+/* Nothing where there is no number, as JSON has null. */
+static void number_write(FILE *stream, double number)
+{
+    if (isfinite(number))
+        fprintf(stream, "%.6g", number);
+}
+
 static void value_write(
     FILE *stream, const struct row *row, const struct column *column)
 {
@@ -31,11 +39,12 @@ static void value_write(
         text_write(stream, column_text(row, column));
         break;
     case COLUMN_PAIR:
-        fprintf(stream, "%.6g,%.6g", column_number(row, column, 0),
-            column_number(row, column, 1));
+        number_write(stream, column_number(row, column, 0));
+        fputc(',', stream);
+        number_write(stream, column_number(row, column, 1));
         break;
     case COLUMN_NUMBER:
-        fprintf(stream, "%.6g", column_number(row, column, 0));
+        number_write(stream, column_number(row, column, 0));
         break;
     default:
         fprintf(stream, "%.0f", column_number(row, column, 0));

@@ -8,16 +8,50 @@
 #include "columns.h"
 #include "results.h"
 
+enum {
+    ASCII_END = 0x80,
+    LEAD_2 = 0xc2, /* the least that leads two bytes, three, four; RFC 3629 */
+    LEAD_3 = 0xe0,
+    LEAD_4 = 0xf0,
+    LEAD_END = 0xf5,
+    TAIL_MASK = 0xc0, /* of the bytes that follow */
+    TAIL = 0x80,
+};
+
+/* How many bytes the character has; 0: these are none of UTF-8. */
+static size_t character_len(const char *text)
+{
+    const unsigned char *bytes = (const unsigned char *)text;
+    size_t len = 1;
+
+    if (bytes[0] < ASCII_END)
+        return 1;
+    if (bytes[0] < LEAD_2 || bytes[0] >= LEAD_END)
+        return 0;
+    len = bytes[0] < LEAD_3 ? 2 : bytes[0] < LEAD_4 ? 3 : 4;
+    for (size_t i = 1; i < len; i++)
+        if ((bytes[i] & TAIL_MASK) != TAIL)
+            return 0;
+    return len;
+}
+
+/* Names of files may be of any bytes; JSON is UTF-8. */
 static void text_write(FILE *stream, const char *text)
 {
     fputc('"', stream);
-    for (; *text != '\0'; text++)
-        if (*text == '"' || *text == '\\')
+    while (*text != '\0') {
+        size_t len = character_len(text);
+
+        if (len == 0)
+            fputs("\\ufffd", stream);
+        else if (*text == '"' || *text == '\\')
             fprintf(stream, "\\%c", *text);
-        else if ((unsigned char)*text < ' ')
+        else if (len == 1 && *text < ' ')
             fprintf(stream, "\\u%04x", (unsigned)*text);
         else
-            fputc(*text, stream);
+            fwrite(text, 1, len, stream);
+        text += len == 0 ? 1 : len;
+    }
     fputc('"', stream);
 }
 

@@ -9,7 +9,7 @@
 #include "meter.h"
 #include "results.h"
 
-enum { CONTROLS_MAX = 32 };
+enum { CONTROLS_MAX = 128 }; /* all has 44 over shared memory */
 
 static struct {
     unsigned count;

@@ -93,6 +93,24 @@ static void memory_row(const struct pair *pair, const struct row *like,
     rows_add(&row);
 }
 
+/* By all ranks of the pair: rank 0 gets the figures of the one that takes most.
+ */
+static void most_find(
+    const struct pair *pair, const double *own, double *ret_most)
+{
+    struct {
+        double value;
+        int rank;
+    } most = {own[0], pair->rank};
+    double of_most[2] = {0.0, 0.0};
+
+    MPI_Allreduce(
+        MPI_IN_PLACE, &most, 1, MPI_DOUBLE_INT, MPI_MAXLOC, pair->comm);
+    for (unsigned i = 0; i < 2 && most.rank == pair->rank; i++)
+        of_most[i] = own[i];
+    MPI_Reduce(of_most, ret_most, 2, MPI_DOUBLE, MPI_SUM, 0, pair->comm);
+}
+
 /* By all ranks of the pair: the most that any of them takes, each beside what
  * that rank had before. */
 static void memory_rows(
@@ -112,7 +130,8 @@ static void memory_rows(
     int is_measured = scale->is_measured;
 
     MPI_Allreduce(MPI_IN_PLACE, &is_measured, 1, MPI_INT, MPI_MIN, pair->comm);
-    MPI_Reduce(own, most, 2 * KINDS, MPI_DOUBLE, MPI_MAX, 0, pair->comm);
+    for (unsigned i = 0; i < KINDS; i++)
+        most_find(pair, own[i], most[i]);
     if (pair->rank != 0)
         return;
     if (!is_measured) {

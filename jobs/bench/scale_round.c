@@ -27,11 +27,13 @@ static hg_return_t call_serve(hg_handle_t handle)
 }
 
 static void class_open(
-    struct pair *pair, const struct scale *scale, hg_id_t *ret_id)
+    struct pair *pair, const struct duel *duel, hg_id_t *ret_id)
 {
+    const struct scale *scale = duel->more;
+
     pair->cls = amalgam_init(pair->comm, scale->transport, NULL);
     if (pair->cls == NULL)
-        pair_fail(pair, "no class of %u ranks", pair->world->size);
+        pair_fail(pair, "no class of %u ranks", duel->ranks);
     HG_Class_set_data(pair->cls, pair, NULL);
     *ret_id =
         HG_Register_name(pair->cls, "bench scale", NULL, NULL, call_serve);
@@ -110,7 +112,7 @@ double scale_round(struct pair *pair, struct duel *duel, double *ret_samples)
     pair->served = 0;
     pair_barrier(pair);
     before_us = duel_now_us();
-    class_open(pair, scale, &id);
+    class_open(pair, duel, &id);
     times_us[SCALE_INIT] = duel_lap_us(&before_us);
     team_meet(pair);
     contact(pair, duel, id, calls, &times_us[SCALE_CONTACT]);

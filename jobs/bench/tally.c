@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "stats.h"
+#include "tries.h"
 
 enum { CAP_MORE = 32 };
 
@@ -46,8 +47,10 @@ static void row_fill(struct row *row, double *ours, double *control,
 void tally_row(const struct pair *pair, struct tally *ours,
     struct tally *control, const struct row *like, const struct row *other)
 {
-    unsigned count = ours->count - 1;
+    unsigned count = like->batches;
+    unsigned each = count + 1; /* with that which warmed up */
     double *ratios = calloc(count, sizeof(*ratios));
+    struct tries tries;
     struct row row = {
         .bench = like->bench,
         .op = other->op,
@@ -63,9 +66,15 @@ void tally_row(const struct pair *pair, struct tally *ours,
         .batches = count,
     };
 
-    if (ratios == NULL)
+    if (!tries_init(&tries, pair->options->runs) || ratios == NULL)
         pair_check(pair, HG_NOMEM, "memory for the ratios");
-    row_fill(&row, ours->figures + 1, control->figures + 1, ratios, count);
+    for (unsigned i = 0; i + each <= ours->count; i += each) {
+        row_fill(&row, ours->figures + i + 1, control->figures + i + 1, ratios,
+            count);
+        tries_add(&tries, &row);
+    }
+    tries_choose(&tries, &row);
+    tries_fini(&tries);
     pair_row(pair, &row);
     rows_add(&row);
     free(ratios);

@@ -17,8 +17,9 @@ void tally_add(struct tally *tally, const struct pair *pair, double figure);
 void tally_fini(struct tally *tally);
 
 /* Adds a row of ours beside the control, which have a number of each batch; the
- * first has warmed up. `like` is the row of the duel: what it has in common
- * with it is taken from there. The order of the numbers is lost. */
+ * first of each run has warmed up, and the runs are judged as those of the duel
+ * are. `like` is the row of the duel: what it has in common with it is taken
+ * from there. The order of the numbers is lost. */
 void tally_row(const struct pair *pair, struct tally *ours,
     struct tally *control, const struct row *like, const struct row *other);
 

@@ -7,6 +7,7 @@
 
 #include "amalgam.h"
 #include "pin.h"
+#include "results.h"
 
 /* Of those that only lead to oneself, or to whoever tells its address. */
 static bool transport_has_ranks(const char *transport)
@@ -37,6 +38,18 @@ bool team_is_possible(const struct pair *like, const char *bench)
  * ranks get done tells of the cores. */
 static struct pin pin_of_two;
 
+/* Once, of however many benchmarks. */
+static void crowd_warn(const struct pair *team)
+{
+    static bool was_said;
+
+    if (team->rank == 0 && !was_said)
+        results_warn("the %d ranks of a job have fewer cores on their machine: "
+                     "rows of more than two tell of shared cores",
+            team->world->size);
+    was_said = true;
+}
+
 void team_join(struct pair *team, const struct pair *like, MPI_Comm comm)
 {
     pair_copy(like, team);
@@ -45,6 +58,7 @@ void team_join(struct pair *team, const struct pair *like, MPI_Comm comm)
     pin_of_two.is_set = false;
     if (!team->is_crowded)
         return;
+    crowd_warn(team);
     snprintf(team->cores, sizeof(team->cores), "shared");
     if (like->pin != NULL && like->pin->is_set)
         pin_lift(like->pin, &pin_of_two);

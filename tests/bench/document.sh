@@ -53,6 +53,12 @@ run 0 "${small[@]}" --csv /dev/null
 [ -c /dev/null ] || fail "/dev/null was replaced"
 [ "$(find "$dir" -name '*.part' | wc -l)" = 0 ] || fail "parts are left"
 
+# Whatever bytes are on the command line, the document is UTF-8.
+run 0 "${small[@]}" --csv "$dir/$(printf '\303\244 \377 \303')" --json "$dir/u.json"
+[ "$(rows "$dir/u.json" complete)" = 1 ] || fail "not one row"
+iconv -f UTF-8 -t UTF-16 "$dir/u.json" >"$dir/utf16" || fail "no UTF-8"
+grep -q "$(printf '/\303\244 .ufffd .ufffd --json')" "$dir/u.json" || fail "$(head -n 2 "$dir/u.json")"
+
 # What is expected holds; does not; does not come; is of another benchmark.
 cat >"$dir/holds.json" <<'END'
 {"rows": [{"bench": "latency", "op": "rpc", "size": 8, "ratio": 1e9},
@@ -86,9 +92,7 @@ grep -q '^# incomplete: time limit$' "$dir/d.csv" || fail "$(cat "$dir/d.csv")"
 ranks=4
 run 142 incast -t mpi+p2p --time 1 --batches 15 --json "$dir/f.json"
 [ $(($(rows "$dir/f.json" incomplete) % 4)) = 0 ] || fail "$(cat "$dir/f.json")"
-run 142 scale -t mpi+p2p --time 1 --batches 200 --json "$dir/f.json"
-rows "$dir/f.json" incomplete >"$dir/count"
-run 142 dht -t mpi+p2p --time 1 --batches 900 --json "$dir/f.json"
+run 142 dht -t mpi+p2p --time 1 --batches 200 --json "$dir/f.json"
 rows "$dir/f.json" incomplete >"$dir/count"
 ! grep -q dht_crossover "$dir/f.json" || fail "$(cat "$dir/f.json")"
 ranks=2

@@ -13,6 +13,7 @@
 
 #include "jobs/bench/expectation.h"
 #include "jobs/bench/options.h"
+#include "jobs/bench/tally.h"
 #include "jobs/bench/tries.h"
 
 static struct row run_of(double ratio, bool is_noisy)
@@ -103,6 +104,57 @@ static void test_tries_not_asked_for_one_counts(void **state)
     assert_int_equal(used, 1);
     assert_int_equal(chosen.runs, 1);
     assert_true(chosen.is_noisy);
+}
+
+/* What tally_row() has added. */
+static struct row added;
+
+void rows_add(const struct row *row)
+{
+    added = *row;
+}
+
+void pair_row(const struct pair *pair, struct row *ret_row)
+{
+    (void)pair;
+    ret_row->via = "shm";
+}
+
+void pair_check(const struct pair *pair, hg_return_t ret, const char *what)
+{
+    (void)pair;
+    if (ret != HG_SUCCESS)
+        fail_msg("%s", what);
+}
+
+/* Three runs of four batches, of which the first warms up; the control of the
+ * second one is noisy. */
+static void test_tally_runs_are_judged_without_their_warm_up(void **state)
+{
+    const double ours[] = {900, 2, 2, 2, 900, 7, 7, 7, 900, 3, 3, 3};
+    const double control[] = {1, 1, 1, 1, 1, 1, 2, 9, 1, 1, 1, 1};
+    const struct options options = {.runs = 2};
+    const struct pair pair = {.options = &options};
+    const struct row like = {.bench = "incast", .batches = 3};
+    const struct row other = {.op = "p99", .better = "lower"};
+    struct tally one = {0};
+    struct tally two = {0};
+
+    (void)state;
+    for (unsigned i = 0; i < sizeof(ours) / sizeof(ours[0]); i++) {
+        tally_add(&one, &pair, ours[i]);
+        tally_add(&two, &pair, control[i]);
+    }
+    tally_row(&pair, &one, &two, &like, &other);
+    assert_int_equal(added.batches, 3);
+    assert_int_equal(added.runs, 2);
+    assert_true(added.ratio == 2.0);
+    assert_true(added.value == 2.0);
+    assert_false(added.is_noisy);
+    assert_string_equal(added.op, "p99");
+    assert_string_equal(added.via, "shm");
+    tally_fini(&one);
+    tally_fini(&two);
 }
 
 /* Reads expectations from a file with this text. */
@@ -214,6 +266,7 @@ int main(void)
         cmocka_unit_test(test_tries_too_many_noisy_row_says_so),
         cmocka_unit_test(test_tries_all_noisy_median_of_all),
         cmocka_unit_test(test_tries_not_asked_for_one_counts),
+        cmocka_unit_test(test_tally_runs_are_judged_without_their_warm_up),
         cmocka_unit_test(test_expectations_good_are_read),
         cmocka_unit_test(test_expectations_bad_are_refused),
         cmocka_unit_test(test_expectation_slack_is_on_the_right_side),

@@ -34,6 +34,9 @@ refused 2 "cannot write /nowhere/rows" latency --json /nowhere/rows
 refused 2 "ours alone" --helper
 refused 2 "cannot read /nowhere/expect" latency --expect /nowhere/expect
 
+refused 2 "are both $dir/twice: name two" latency --json "$dir/twice" --csv "$dir/twice"
+[ ! -e "$dir/twice" ]
+
 # Another program, and other words for it, at rank 1.
 cp "$program" "$dir/other"
 echo >>"$dir/other"

@@ -31,6 +31,18 @@ fi
     exit "$code"
 }
 cat "$dir/err"
+# The table sends each row to the text of its own control.
+awk 'NR == FNR && /^  \([0-9]+\) / { n = $1; sub(/^  \([0-9]+\) /, ""); text[n] = $0; next }
+    NR == FNR && /  \([0-9]+\)$/ { number[++count] = $NF }
+    NR == FNR { next }
+    /^\{"bench"/ && !index($0, "\"control\": \"" text[number[++row]] "\",") {
+        print "the table has another control for: " $0
+        bad = 1
+    }
+    END { exit bad || row != count }' "$dir/out" "$dir/rows.json" || {
+    cat "$dir/out"
+    exit 1
+}
 awk -v bench="$bench" -v transport="$transport" -v via="$via" -v ops="$ops" '
     # The text or number of the key in this row.
     function value(key,    rest) {

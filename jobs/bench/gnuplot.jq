@@ -23,7 +23,8 @@ def zero_place: [xs[] | select(. > 0)] | if length == 0 then 1 else min / 2 end;
 
 # Powers of $step between the smallest and the largest x, as "'word' place".
 def powers($step; word):
-    (xs | map(select(. > 0))) as $x | ($x | min) as $low | ($x | max) as $high |
+    # A run that was ended early may have a point at zero alone.
+    (xs | map(select(. > 0))) as $x | ($x | min) as $low | ($x | max // 0) as $high |
     [1 | while(. <= $high * 1.01; . * $step) | select(. >= $low * 0.99) |
         "\(word | quoted) \(.)"];
 

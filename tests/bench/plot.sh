@@ -88,6 +88,11 @@ partly() {
     jq '.complete = false | .why = "it was interrupted" | .rows[0:2][].noisy = true' \
         "$results" >"$dir/partly.json"
     "$plot" "$dir/partly.json" -o "$dir/partly"
+    # Ended after the null call: a picture of one point, left of all powers.
+    jq '.complete = false | .rows |= map(select(.op == "rpc" and .size == 0))' \
+        "$results" >"$dir/null.json"
+    "$plot" "$dir/null.json" -o "$dir/null"
+    whole "$dir/null" latency INCOMPLETE
     whole "$dir/partly" latency "INCOMPLETE: partly.json (it was interrupted)" \
         "hollow: noisy"
 }

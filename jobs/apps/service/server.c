@@ -31,8 +31,8 @@ struct service {
 
 /* Ends the instance at the first signal; from then on the next SIGINT or SIGHUP
  * ends the process, as usual. Not SIGTERM: Slurm and timeout send that more
- * than once, and SIGKILL when they have waited enough. The instance is referred to until this thread was
- * joined. */
+ * than once, and SIGKILL when they have waited enough. The instance is referred
+ * to until this thread was joined. */
 static void *signals_await(void *arg)
 {
     struct service *service = arg;

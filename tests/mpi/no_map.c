@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A library to preload: the rank PMI_RANK = NO_MAP_RANK finds none of the
- * others' segments, as in a container with a /dev/shm of its own. */
+ * others' segments, by their names or their owners' descriptors, as in a
+ * container with a /dev/shm of its own. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -11,13 +12,18 @@
 
 typedef int (*open_fn)(const char *path, int flags, ...);
 
-static int is_lost(const char *path)
+static int is_lost(const char *path, int flags)
 {
     const char *lost = getenv("NO_MAP_RANK");
     const char *rank = getenv("PMI_RANK");
 
-    return lost != NULL && rank != NULL && strcmp(lost, rank) == 0 &&
-           strstr(path, "/dev/shm/amalgam-") != NULL;
+    if (lost == NULL || rank == NULL || strcmp(lost, rank) != 0)
+        return 0;
+    if (strstr(path, "/dev/shm/amalgam-") != NULL)
+        return 1;
+    /* As the library opens them; MPI has its own. */
+    return (flags & O_NOCTTY) != 0 && strncmp(path, "/proc/", 6) == 0 &&
+           strstr(path, "/fd/") != NULL;
 }
 
 int open(const char *path, int flags, ...)
@@ -28,7 +34,7 @@ int open(const char *path, int flags, ...)
 
     if (real == NULL)
         *(void **)&real = dlsym(RTLD_NEXT, "open");
-    if (is_lost(path)) {
+    if (is_lost(path, flags)) {
         errno = ENOENT;
         return -1;
     }

@@ -3,7 +3,7 @@
 #ifndef BENCH_BENCHES_H
 #define BENCH_BENCHES_H
 
-#include "pair.h"
+#include "jobs/bench/frame/pair.h"
 
 /* Calls with 0 bytes to 64 KiB of input, and twice what fits. */
 void bench_latency(struct pair *pair);

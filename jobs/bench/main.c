@@ -5,18 +5,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "benches.h"
-#include "binaries.h"
-#include "expect.h"
-#include "guard.h"
-#include "helper.h"
-#include "interrupt.h"
-#include "limit.h"
-#include "meter.h"
-#include "peers.h"
-#include "pin.h"
-#include "ranks.h"
-#include "report.h"
+#include "jobs/bench/benches.h"
+#include "jobs/bench/frame/binaries.h"
+#include "jobs/bench/frame/expect.h"
+#include "jobs/bench/base/guard.h"
+#include "jobs/bench/base/helper.h"
+#include "jobs/bench/base/interrupt.h"
+#include "jobs/bench/frame/limit.h"
+#include "jobs/bench/base/meter.h"
+#include "jobs/bench/frame/peers.h"
+#include "jobs/bench/base/pin.h"
+#include "jobs/bench/frame/ranks.h"
+#include "jobs/bench/frame/report.h"
 
 static const struct bench {
     const char *name;

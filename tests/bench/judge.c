@@ -11,10 +11,10 @@
 
 #include <cmocka.h>
 
-#include "jobs/bench/expectation.h"
-#include "jobs/bench/options.h"
-#include "jobs/bench/tally.h"
-#include "jobs/bench/tries.h"
+#include "jobs/bench/frame/expectation.h"
+#include "jobs/bench/frame/options.h"
+#include "jobs/bench/frame/tally.h"
+#include "jobs/bench/frame/tries.h"
 
 static struct row run_of(double ratio, bool is_noisy)
 {

@@ -12,11 +12,11 @@
 
 #include <cmocka.h>
 
-#include "jobs/bench/mapped.h"
-#include "jobs/bench/pattern.h"
-#include "jobs/bench/reach.h"
-#include "jobs/bench/smaps.h"
-#include "jobs/bench/stats.h"
+#include "jobs/bench/base/mapped.h"
+#include "jobs/bench/base/pattern.h"
+#include "jobs/bench/base/reach.h"
+#include "jobs/bench/base/smaps.h"
+#include "jobs/bench/base/stats.h"
 
 enum { LEN_MAX = 40, SEED = 7, PAGES = 16 };
 

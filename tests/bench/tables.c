@@ -11,9 +11,9 @@
 
 #include <cmocka.h>
 
-#include "jobs/bench/dht_plan.h"
-#include "jobs/bench/dht_table.h"
-#include "jobs/bench/mix.h"
+#include "jobs/bench/dht/dht_plan.h"
+#include "jobs/bench/dht/dht_table.h"
+#include "jobs/bench/base/mix.h"
 
 enum { RANKS = 5, OPS = 200, SEED = 9, SLOTS = 100, VALUE_MAX = 40 };
 

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A build without json-c cannot read what is expected. */
+#include <stdio.h>
+
+#include "jobs/bench/frame/expect.h"
+
+bool expect_open(const char *path)
+{
+    fprintf(stderr,
+        "amalgam_bench: cannot read %s: this build has no json-c "
+        "(AMALGAM_JSON=OFF)\n",
+        path);
+    return false;
+}
+
+void expect_bench(const char *bench)
+{
+    (void)bench;
+}
+
+void expect_row(const struct row *row)
+{
+    (void)row;
+}
+
+unsigned expect_close(bool is_whole)
+{
+    (void)is_whole;
+    return 0;
+}

@@ -1,0 +1,487 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The two ranks between which all benchmarks measure. */
+#include "jobs/bench/frame/pair.h"
+
+#include <sched.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "amalgam.h"
+#include "jobs/bench/fabric/fabric.h"
+#include "jobs/bench/base/guard.h"
+#include "jobs/bench/base/pattern.h"
+#include "jobs/bench/frame/procs.h"
+#include "jobs/bench/frame/ranks.h"
+
+enum { PAGE_LEN = 4096, TEXT_LEN = 512, TAG = 3 };
+
+struct call {
+    hg_return_t ret;
+    bool is_done;
+};
+
+void pair_fail(const struct pair *pair, const char *format, ...)
+{
+    char what[256];
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(what, sizeof(what), format, args);
+    va_end(args);
+    fprintf(stderr, "amalgam_bench: rank %d: %s\n", pair->rank, what);
+    MPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE);
+    abort();
+}
+
+void pair_check(const struct pair *pair, hg_return_t ret, const char *what)
+{
+    if (ret != HG_SUCCESS)
+        pair_fail(pair, "%s: %s", what, HG_Error_to_string(ret));
+}
+
+void pair_verify(
+    const struct pair *pair, const void *buf, size_t len, const char *what)
+{
+    size_t at = pattern_check(buf, len, pair->seed);
+
+    if (at < len)
+        pair_fail(
+            pair, "%s: byte %zu of %zu is not what was sent", what, at, len);
+}
+
+void pair_verify_served(struct pair *pair, uint64_t count)
+{
+    uint64_t served = pair->served;
+
+    pair->served = 0;
+    if (pair->is_target && served != count)
+        pair_fail(pair, "%llu calls came instead of %llu",
+            (unsigned long long)served, (unsigned long long)count);
+}
+
+/* The scheme of an address string: what carries messages to it. */
+static void scheme_copy(const char *text, char *ret_name)
+{
+    int len = (int)strcspn(text, ":");
+
+    snprintf(ret_name, PAIR_NAME_CAP, "%.*s", len, text);
+}
+
+/* Whose call it is: the context's, where each thread has one, or the class's.
+ */
+static struct pair *pair_of(hg_handle_t handle)
+{
+    const struct hg_info *info = HG_Get_info(handle);
+    struct pair *own = HG_Context_get_data(info->context);
+
+    return own != NULL ? own : HG_Class_get_data(info->hg_class);
+}
+
+static hg_return_t null_serve(hg_handle_t handle)
+{
+    struct pair *pair = pair_of(handle);
+
+    pair->served++;
+    HG_Respond(handle, NULL, NULL, NULL);
+    return HG_Destroy(handle);
+}
+
+static hg_return_t bytes_serve(hg_handle_t handle)
+{
+    struct pair *pair = pair_of(handle);
+    struct payload input = {(uint32_t)pair->room_len, pair->landing};
+
+    pair_check(pair, HG_Get_input(handle, &input), "HG_Get_input");
+    HG_Free_input(handle, &input);
+    return null_serve(handle);
+}
+
+static hg_return_t echo_serve(hg_handle_t handle)
+{
+    struct pair *pair = pair_of(handle);
+    struct echo input = {{(uint32_t)pair->room_len, pair->landing}, 0};
+    struct payload output = {0, pair->room};
+
+    pair_check(pair, HG_Get_input(handle, &input), "HG_Get_input");
+    HG_Free_input(handle, &input);
+    output.len = input.wanted;
+    pair->served++;
+    pair_check(pair, HG_Respond(handle, NULL, NULL, &output), "HG_Respond");
+    return HG_Destroy(handle);
+}
+
+static hg_return_t who_serve(hg_handle_t handle)
+{
+    const struct hg_info *info = HG_Get_info(handle);
+    struct name name = {{'?'}};
+    char text[TEXT_LEN];
+    hg_size_t len = sizeof(text);
+
+    if (HG_Addr_to_string(info->hg_class, text, &len, info->addr) == HG_SUCCESS)
+        scheme_copy(text, name.text);
+    HG_Respond(handle, NULL, NULL, &name);
+    return HG_Destroy(handle);
+}
+
+static hg_return_t stop_serve(hg_handle_t handle)
+{
+    struct pair *pair = pair_of(handle);
+
+    pair->is_stopped = true;
+    HG_Respond(handle, NULL, NULL, NULL);
+    return HG_Destroy(handle);
+}
+
+static void calls_register(struct pair *pair)
+{
+    hg_class_t *cls = pair->cls;
+
+    HG_Class_set_data(cls, pair, NULL);
+    pair->null_id = HG_Register_name(cls, "bench null", NULL, NULL, null_serve);
+    pair->bytes_id =
+        HG_Register_name(cls, "bench bytes", procs_payload, NULL, bytes_serve);
+    pair->echo_id = HG_Register_name(
+        cls, "bench echo", procs_echo, procs_payload, echo_serve);
+    pair->who_id =
+        HG_Register_name(cls, "bench who", NULL, procs_name, who_serve);
+    pair->stop_id = HG_Register_name(cls, "bench stop", NULL, NULL, stop_serve);
+}
+
+/* Does the string open a class that knows nothing of ranks? */
+static bool transport_is_alone(const char *transport)
+{
+    const char *const names[] = {"self", "sm", "shm", "na+self", "na+sm", "ofi",
+        "tcp", "verbs", "cxi", "psm2", "opx", "efa"};
+
+    for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        size_t len = strlen(names[i]);
+
+        if (transport != NULL && strncmp(transport, names[i], len) == 0 &&
+            strchr(":+;", transport[len]) != NULL)
+            return true;
+    }
+    return false;
+}
+
+/* Who never sleeps says so: over libfabric that saves a descriptor. */
+static hg_class_t *alone_open(const struct pair *pair, const char *transport)
+{
+    struct hg_init_info how = HG_INIT_INFO_INITIALIZER;
+
+    how.na_init_info.progress_mode = pair->wait_ms == 0 ? NA_NO_BLOCK : 0;
+    how.na_init_info.max_contexts = (uint8_t)pair->contexts;
+    return HG_Init_opt2(transport, HG_TRUE, HG_VERSION(2, 4), &how);
+}
+
+/* One's own address, as a string if another rank wants it: `rank`, or -1. */
+static hg_addr_t self_tell(const struct pair *pair, int rank)
+{
+    hg_addr_t self = HG_ADDR_NULL;
+    char text[TEXT_LEN] = "";
+    hg_size_t len = sizeof(text);
+
+    pair_check(pair, HG_Addr_self(pair->cls, &self), "HG_Addr_self");
+    pair_check(pair, HG_Addr_to_string(pair->cls, text, &len, self),
+        "HG_Addr_to_string");
+    if (rank >= 0)
+        MPI_Send(text, sizeof(text), MPI_CHAR, rank, TAG, pair->comm);
+    return self;
+}
+
+static hg_addr_t other_learn(const struct pair *pair, int rank)
+{
+    hg_addr_t other = HG_ADDR_NULL;
+    char text[TEXT_LEN] = "";
+
+    MPI_Recv(
+        text, sizeof(text), MPI_CHAR, rank, TAG, pair->comm, MPI_STATUS_IGNORE);
+    pair_check(pair, HG_Addr_lookup2(pair->cls, text, &other), text);
+    return other;
+}
+
+/* The address of the target, which the target sends as a string. */
+static void peer_by_text(struct pair *pair)
+{
+    if (pair->is_target)
+        pair->peer = self_tell(pair, pair->is_caller ? -1 : 0);
+    else if (pair->is_caller)
+        pair->peer = other_learn(pair, 1);
+}
+
+void pair_meet_back(struct pair *pair)
+{
+    if (pair->is_collective || pair->is_caller == pair->is_target)
+        return;
+    if (pair->is_caller) {
+        HG_Addr_free(pair->cls, self_tell(pair, 1));
+        return;
+    }
+    HG_Addr_free(pair->cls, pair->peer);
+    pair->peer = other_learn(pair, 0);
+}
+
+/* An address of a rank is one of MPI also where ranks of one node go another
+ * way: they have mapped a file of each other then. Those of other nodes go by
+ * libfabric where that was asked for by its name. */
+static void via_near(struct pair *pair)
+{
+    struct mapped theirs = pair->mapped;
+    int is_near = 0;
+
+    MPI_Bcast(&theirs, sizeof(theirs), MPI_BYTE, 1, pair->comm);
+    is_near = pair->rank == 0 && pair->is_one_machine &&
+              mapped_meet(&pair->mapped, &theirs);
+    MPI_Bcast(&is_near, 1, MPI_INT, 0, pair->comm);
+    if (strcmp(pair->via, "mpi") != 0)
+        return;
+    if (is_near)
+        snprintf(pair->via, sizeof(pair->via), "shm");
+    else if (pair->is_collective && transport_is_alone(pair->transport))
+        snprintf(pair->via, sizeof(pair->via), "%s", pair->transport);
+}
+
+/* What carried a call from the caller to the target, as that sees it. */
+static void via_ask(struct pair *pair)
+{
+    struct name name;
+    hg_handle_t handle = HG_HANDLE_NULL;
+
+    pair_enter(pair);
+    ranks_see_progress(pair);
+    if (!pair->is_caller) {
+        pair_serve(pair);
+    } else {
+        handle = pair_handle(pair, pair->who_id);
+        pair_call(pair, handle, NULL);
+        pair_check(pair, HG_Get_output(handle, &name), "HG_Get_output");
+        memcpy(pair->via, name.text, sizeof(pair->via));
+        pair_check(pair, HG_Free_output(handle, &name), "HG_Free_output");
+        pair_check(pair, HG_Destroy(handle), "HG_Destroy");
+        pair_stop(pair);
+    }
+    pair_leave(pair);
+    MPI_Bcast(pair->via, PAIR_NAME_CAP, MPI_CHAR, 0, pair->comm);
+    via_near(pair);
+}
+
+/* `is_alone`: of this process; else together with the ranks of `comm`. */
+static bool class_open(
+    struct pair *pair, MPI_Comm comm, const char *transport, bool is_alone)
+{
+    struct amalgam_options how = AMALGAM_OPTIONS_INITIALIZER;
+    struct mapped before;
+
+    how.contexts = pair->contexts;
+    mapped_read(NULL, &before);
+    guard_step(
+        "opening a class over \"%s\"", transport == NULL ? "auto" : transport);
+    pair->is_collective = !is_alone;
+    pair->cls = is_alone ? alone_open(pair, transport)
+                         : amalgam_init(comm, transport, &how);
+    if (pair->cls == NULL) {
+        fprintf(stderr, "amalgam_bench: rank %d: no class over \"%s\"\n",
+            pair->rank, transport == NULL ? "auto" : transport);
+        return false;
+    }
+    mapped_read(&before, &pair->mapped);
+    pair->transport = transport == NULL ? "auto" : transport;
+    pair->is_caller = pair->rank == 0;
+    pair->is_target = pair->rank == 1;
+    if (strcmp(HG_Class_get_name(pair->cls), "self") == 0)
+        pair->is_target = pair->rank == 0;
+    calls_register(pair);
+    return true;
+}
+
+bool pair_open_alone(struct pair *pair, MPI_Comm comm, const char *transport)
+{
+    return class_open(pair, comm, transport, transport_is_alone(transport));
+}
+
+bool pair_open_ranks(struct pair *pair, MPI_Comm comm, const char *transport)
+{
+    return class_open(pair, comm, transport, false);
+}
+
+void pair_meet(struct pair *pair)
+{
+    if (!pair->is_collective)
+        peer_by_text(pair);
+    else
+        pair_check(pair,
+            amalgam_addr_rank(pair->cls, pair->rank == 1 ? 0 : 1, &pair->peer),
+            "amalgam_addr_rank");
+    if (pair->comm != MPI_COMM_NULL && pair->via[0] == '\0')
+        via_ask(pair);
+    guard_rest();
+}
+
+bool pair_open(struct pair *pair, MPI_Comm comm, const char *transport)
+{
+    if (!pair_open_alone(pair, comm, transport))
+        return false;
+    pair_meet(pair);
+    return true;
+}
+
+void pair_close(struct pair *pair)
+{
+    guard_step("closing a class over \"%s\"", pair->transport);
+    fabric_close(pair->fabric);
+    pair->fabric = NULL;
+    if (pair->peer != HG_ADDR_NULL)
+        HG_Addr_free(pair->cls, pair->peer);
+    pair_check(pair,
+        pair->is_collective ? amalgam_finalize(pair->cls)
+                            : HG_Finalize(pair->cls),
+        "the end of the class");
+    pair_free_room(pair);
+}
+
+void pair_copy(const struct pair *pair, struct pair *ret_pair)
+{
+    *ret_pair = (struct pair){
+        .rank = pair->rank,
+        .options = pair->options,
+        .comm = pair->comm,
+        .world = pair->world,
+        .is_one_machine = pair->is_one_machine,
+        .pin = pair->pin,
+    };
+    memcpy(ret_pair->cores, pair->cores, sizeof(pair->cores));
+}
+
+bool pair_is_of_two(const struct pair *pair, const char *bench)
+{
+    bool is_of_two = pair->is_caller != pair->is_target;
+
+    if (!is_of_two && pair->rank == 0)
+        fprintf(stderr,
+            "amalgam_bench: %s is left out: over self there are no two "
+            "processes\n",
+            bench);
+    return is_of_two;
+}
+
+bool pair_is_napping(const struct pair *pair)
+{
+    return strcmp(pair->via, "mpi") == 0;
+}
+
+void pair_row(const struct pair *pair, struct row *ret_row)
+{
+    ret_row->transport = pair->transport;
+    ret_row->via = pair->via;
+    ret_row->cores = pair->cores;
+}
+
+void pair_barrier(const struct pair *pair)
+{
+    MPI_Request request;
+    int is_over = 0;
+
+    if (!pair->is_crowded) {
+        MPI_Barrier(pair->comm);
+        return;
+    }
+    MPI_Ibarrier(pair->comm, &request);
+    for (;;) {
+        MPI_Test(&request, &is_over, MPI_STATUS_IGNORE);
+        if (is_over)
+            return;
+        sched_yield();
+    }
+}
+
+void pair_enter(struct pair *pair)
+{
+    pair->context = HG_Context_create(pair->cls);
+    if (pair->context == NULL)
+        pair_fail(pair, "HG_Context_create() gave none");
+    pair_barrier(pair);
+}
+
+void pair_leave(struct pair *pair)
+{
+    pair_check(pair, HG_Context_destroy(pair->context), "HG_Context_destroy");
+    pair->context = NULL;
+    pair_barrier(pair);
+}
+
+void pair_free_room(struct pair *pair)
+{
+    free(pair->room);
+    free(pair->landing);
+    pair->room = NULL;
+    pair->landing = NULL;
+    pair->room_len = 0;
+}
+
+void pair_need_room(struct pair *pair, size_t len)
+{
+    if (len <= pair->room_len)
+        return;
+    pair_free_room(pair);
+    len = (len + PAGE_LEN - 1) / PAGE_LEN * PAGE_LEN;
+    pair->room = aligned_alloc(PAGE_LEN, len);
+    pair->landing = aligned_alloc(PAGE_LEN, len);
+    if (pair->room == NULL || pair->landing == NULL)
+        pair_fail(pair, "no memory for twice %zu bytes", len);
+    pair->room_len = len;
+    memset(pair->room, 0, len);
+    memset(pair->landing, 0, len);
+}
+
+hg_handle_t pair_handle(struct pair *pair, hg_id_t id)
+{
+    hg_handle_t handle = HG_HANDLE_NULL;
+
+    pair_check(
+        pair, HG_Create(pair->context, pair->peer, id, &handle), "HG_Create");
+    if (pair->context_id != 0)
+        pair_check(pair, HG_Set_target_id(handle, pair->context_id),
+            "HG_Set_target_id");
+    return handle;
+}
+
+static hg_return_t call_ended(const struct hg_cb_info *info)
+{
+    struct call *call = info->arg;
+
+    call->ret = info->ret;
+    call->is_done = true;
+    return HG_SUCCESS;
+}
+
+void pair_call(struct pair *pair, hg_handle_t handle, void *input)
+{
+    struct call call = {HG_SUCCESS, false};
+
+    pair_check(
+        pair, HG_Forward(handle, call_ended, &call, input), "HG_Forward");
+    while (!call.is_done)
+        pair_turn(pair);
+    pair_check(pair, call.ret, "the call");
+}
+
+void pair_serve(struct pair *pair)
+{
+    if (!pair->is_target)
+        return;
+    pair->is_stopped = false;
+    while (!pair->is_stopped)
+        pair_turn(pair);
+}
+
+void pair_stop(struct pair *pair)
+{
+    hg_handle_t handle = HG_HANDLE_NULL;
+
+    if (pair->is_target)
+        return;
+    handle = pair_handle(pair, pair->stop_id);
+    pair_call(pair, handle, NULL);
+    pair_check(pair, HG_Destroy(handle), "HG_Destroy");
+}

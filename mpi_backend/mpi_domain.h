@@ -29,6 +29,7 @@ enum {
      * them: with 32, a round trip of 8 bytes took 1.5 times as long, with 8
      * one cannot tell (MPICH 4.0.2, ch4:ucx). */
     AMG_MPI_RECEIVES = 8,
+    AMG_MPI_SENDS = 8,         /* that one call asks for */
     AMG_MPI_TRANSFERS = 64,    /* puts and gets in motion to one peer */
     AMG_MPI_CONTEXTS = 256,    /* a context id is one byte */
     AMG_MPI_TAG_CONTROL = 256, /* beyond those of the contexts */
@@ -75,7 +76,11 @@ struct amg_mpi_ep {
     bool has_skipped;        /* the last poll looked for no messages */
     unsigned first;          /* the oldest posted receive */
     unsigned posted;
-    MPI_Request requests[AMG_MPI_RECEIVES]; /* a ring, in posting order */
+    /* A ring, in posting order; MPI_REQUEST_NULL: it has come, and `statuses`
+     * and `codes` say how. */
+    MPI_Request requests[AMG_MPI_RECEIVES];
+    MPI_Status statuses[AMG_MPI_RECEIVES];
+    int codes[AMG_MPI_RECEIVES];
     struct amg_mpi_slab *slabs[AMG_MPI_RECEIVES];
 };
 
@@ -125,7 +130,8 @@ struct amg_mpi_domain {
     struct amg_link *slabs;       /* free ones, single linked */
     struct amg_mpi_block *blocks; /* which they are cut from */
     size_t slab_count;            /* all there are */
-    struct amg_list sends;        /* slabs that MPI has not finished */
+    struct amg_list sends;        /* slabs that MPI has, or had */
+    unsigned send_count;          /* how many they are */
     struct amg_list orphans;      /* endpoints closed by a thread without MPI */
     struct amg_list deferred;     /* slabs of threads that may not call MPI */
     unsigned polls;               /* counts; every 64th looks for strays */

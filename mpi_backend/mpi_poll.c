@@ -5,7 +5,8 @@
  * caller waited for it, and a second look costs 0.1 us. Receives used up are
  * posted by the next poll, while the answer is under way. Under a stream of
  * messages, the loop takes as many as the caller wants. For the same reason, a
- * poll that ends an operation leaves the messages to the next one. */
+ * poll that ends an operation leaves the messages to the next one, and what was
+ * sent is asked for when nothing else came, or it is much. */
 #include "mpi_backend/mpi_poll.h"
 
 #include <stdatomic.h>
@@ -98,7 +99,8 @@ static unsigned ep_receive_locked(
 
     if (ep->posted < AMG_MPI_RECEIVES)
         amg_mpi_receive_fill_locked(ep);
-    while (count < max && amg_mpi_receive_next_locked(ep, &message)) {
+    while (
+        count < max && amg_mpi_receive_next_locked(ep, count > 0, &message)) {
         message_take_locked(domain, &message);
         count++;
     }
@@ -135,7 +137,7 @@ static void streams_move_locked(struct amg_mpi_domain *domain)
 
 static void domain_move_locked(struct amg_mpi_domain *domain)
 {
-    if (!amg_list_is_empty(&domain->sends) ||
+    if (domain->send_count >= AMG_MPI_SENDS ||
         !amg_list_is_empty(&domain->deferred))
         amg_mpi_send_poll_locked(domain);
     if (!amg_list_is_empty(&domain->moving) ||
@@ -187,10 +189,14 @@ static void ep_progress_locked(
     if (ep->has_skipped)
         return;
     count = ep_receive_locked(domain, ep, ep->was_idle ? 1 : max);
-    if ((++domain->polls & STRAY_MASK) == 0)
+    if ((++domain->polls & STRAY_MASK) == 0) {
         count += strays_take_locked(domain);
-    if (count == 0)
+        amg_mpi_send_poll_locked(domain);
+    }
+    if (count == 0) {
+        amg_mpi_send_poll_locked(domain);
         amg_mpi_msg_flush_locked(domain);
+    }
     ep->was_idle = count == 0;
 }
 
@@ -227,6 +233,7 @@ unsigned amg_mpi_poll_domain_locked(struct amg_mpi_domain *domain)
     }
     count += strays_take_locked(domain);
     domain_move_locked(domain);
+    amg_mpi_send_poll_locked(domain);
     amg_mpi_msg_flush_locked(domain);
     return count;
 }

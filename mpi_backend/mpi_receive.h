@@ -16,9 +16,10 @@ struct amg_mpi_message {
 /* Posts what is missing. No memory or no MPI: fewer, and more next time. */
 void amg_mpi_receive_fill_locked(struct amg_mpi_ep *ep);
 
-/* The next whole message of the endpoint; false: none has come. */
+/* The next whole message of the endpoint; false: none has come. `has_more`:
+ * one came just now, so that further ones are likely. */
 bool amg_mpi_receive_next_locked(
-    struct amg_mpi_ep *ep, struct amg_mpi_message *ret_message);
+    struct amg_mpi_ep *ep, bool has_more, struct amg_mpi_message *ret_message);
 
 /* Takes the oldest posted receive back. False: none is left. `ret_message`
  * has a slab when a message came first. May wait for MPI, not for a peer. */

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Slabs on their way out.
  *
- * A small message has left when MPI_Isend returns, so it is tested at once,
- * and its slab is free again. Others wait on one list for the polls; those to
- * different ranks may finish in any order, so a poll tests several. */
+ * They wait on one list until a poll asks MPI for them. A small message has
+ * left when MPI_Isend returns, but to ask for it then would be one more call
+ * for each, and each takes the lock of MPI: polls ask for several at once, when
+ * there are so many, or when no message came. Those to different ranks may
+ * finish in any order. */
 #include "mpi_backend/mpi_send.h"
 
 #include <stdatomic.h>
@@ -11,10 +13,6 @@
 #include "base/log.h"
 #include "mpi_backend/mpi_msg.h"
 #include "mpi_backend/mpi_slab.h"
-
-enum {
-    TESTS_PER_POLL = 8, /* so that a poll stays below a microsecond */
-};
 
 hg_return_t amg_mpi_send_check(const struct amg_mpi_domain *domain)
 {
@@ -45,26 +43,17 @@ static void slab_left_locked(struct amg_mpi_slab *slab, hg_return_t ret)
     amg_mpi_slab_put_locked(slab);
 }
 
-/* True: it has left, and the slab is gone. */
-static bool slab_test_locked(struct amg_mpi_slab *slab)
+static void sends_add_locked(
+    struct amg_mpi_domain *domain, struct amg_mpi_slab *slab)
 {
-    int flag = 0;
-    int rc = MPI_Test(&slab->request, &flag, MPI_STATUS_IGNORE);
-
-    if (rc != MPI_SUCCESS) {
-        slab_left_locked(slab, amg_mpi_comm_error(rc, "sending a message"));
-        return true;
-    }
-    if (flag)
-        slab_left_locked(slab, HG_SUCCESS);
-    return flag != 0;
+    amg_list_push(&domain->sends, &slab->link);
+    domain->send_count++;
 }
 
 hg_return_t amg_mpi_send_locked(struct amg_mpi_slab *slab)
 {
     struct amg_mpi_domain *domain = slab->domain;
     struct amg_flow_peer *calls = &domain->peers[slab->rank].calls;
-    int flag = 0;
     int rc = MPI_SUCCESS;
 
     if (!amg_mpi_comm_may_call(&domain->comm)) {
@@ -74,16 +63,11 @@ hg_return_t amg_mpi_send_locked(struct amg_mpi_slab *slab)
     slab->header.credits = amg_flow_take_owed(calls, UINT16_MAX);
     rc = MPI_Isend(&slab->header, (int)slab->len, MPI_BYTE, slab->rank,
         slab->tag, domain->comm.messages, &slab->request);
-    if (rc == MPI_SUCCESS)
-        rc = MPI_Test(&slab->request, &flag, MPI_STATUS_IGNORE);
     if (rc != MPI_SUCCESS) {
         amg_flow_owe_again(&domain->flow, calls, slab->header.credits);
         return amg_mpi_comm_error(rc, "MPI_Isend of a message");
     }
-    if (flag)
-        slab_left_locked(slab, HG_SUCCESS);
-    else
-        amg_list_push(&domain->sends, &slab->link);
+    sends_add_locked(domain, slab);
     return HG_SUCCESS;
 }
 
@@ -113,17 +97,69 @@ static void deferred_send_locked(struct amg_mpi_domain *domain)
     }
 }
 
+/* Those that have been under way longest, off the list; how many. */
+static int sends_take_locked(struct amg_mpi_domain *domain,
+    struct amg_mpi_slab *ret_slabs[AMG_MPI_SENDS],
+    MPI_Request ret_requests[AMG_MPI_SENDS])
+{
+    int count = 0;
+
+    while (count < AMG_MPI_SENDS && domain->send_count > 0) {
+        struct amg_mpi_slab *slab =
+            AMG_OBJECT(amg_list_pop(&domain->sends), struct amg_mpi_slab, link);
+
+        domain->send_count--;
+        ret_slabs[count] = slab;
+        ret_requests[count] = slab->request;
+        count++;
+    }
+    return count;
+}
+
+/* Asks for all of them: ret_codes[i] is for requests[i] if that is
+ * MPI_REQUEST_NULL then. */
+static void requests_test(
+    int count, MPI_Request *requests, int ret_codes[AMG_MPI_SENDS])
+{
+    MPI_Status statuses[AMG_MPI_SENDS];
+    int indices[AMG_MPI_SENDS];
+    int done = 0;
+    int rc = MPI_Testsome(count, requests, &done, indices, statuses);
+
+    if (rc != MPI_SUCCESS && rc != MPI_ERR_IN_STATUS) {
+        for (int i = 0; i < count; i++) {
+            requests[i] = MPI_REQUEST_NULL;
+            ret_codes[i] = rc;
+        }
+        return;
+    }
+    for (int i = 0; i < done; i++)
+        ret_codes[indices[i]] =
+            rc == MPI_SUCCESS ? MPI_SUCCESS : statuses[i].MPI_ERROR;
+}
+
 void amg_mpi_send_poll_locked(struct amg_mpi_domain *domain)
 {
+    struct amg_mpi_slab *slabs[AMG_MPI_SENDS];
+    MPI_Request requests[AMG_MPI_SENDS];
+    int codes[AMG_MPI_SENDS];
+    int count = 0;
+
     if (!amg_list_is_empty(&domain->deferred))
         deferred_send_locked(domain);
-    for (unsigned i = 0; i < TESTS_PER_POLL; i++) {
-        struct amg_link *link = amg_list_pop(&domain->sends);
-
-        if (link == NULL)
-            return;
-        if (!slab_test_locked(AMG_OBJECT(link, struct amg_mpi_slab, link)))
-            amg_list_push(&domain->sends, link);
+    count = sends_take_locked(domain, slabs, requests);
+    if (count == 0)
+        return;
+    requests_test(count, requests, codes);
+    for (int i = 0; i < count; i++) {
+        slabs[i]->request = requests[i];
+        if (requests[i] != MPI_REQUEST_NULL)
+            sends_add_locked(domain, slabs[i]);
+        else if (codes[i] == MPI_SUCCESS)
+            slab_left_locked(slabs[i], HG_SUCCESS);
+        else
+            slab_left_locked(
+                slabs[i], amg_mpi_comm_error(codes[i], "sending a message"));
     }
 }
 
@@ -157,4 +193,5 @@ void amg_mpi_send_abandon_locked(struct amg_mpi_domain *domain)
         amg_mpi_slab_put_locked(AMG_OBJECT(link, struct amg_mpi_slab, link));
     /* MPI may still read these slabs; they count as in use for ever. */
     amg_list_init(&domain->sends);
+    domain->send_count = 0;
 }

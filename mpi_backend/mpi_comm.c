@@ -244,23 +244,23 @@ static enum amg_mpi_who who_get(void)
 /* Fills in who shares the node, and whether cores are fewer than ranks. */
 static int node_ask(struct amg_mpi_comm *comm)
 {
-    MPI_Comm node = MPI_COMM_NULL;
     cpu_set_t mine;
     cpu_set_t all;
-    int rc = MPI_Comm_split_type(
-        comm->data, MPI_COMM_TYPE_SHARED, comm->rank, MPI_INFO_NULL, &node);
+    int rc = MPI_Comm_split_type(comm->data, MPI_COMM_TYPE_SHARED, comm->rank,
+        MPI_INFO_NULL, &comm->node);
 
     if (rc != MPI_SUCCESS)
         return rc;
-    MPI_Comm_rank(node, &comm->node_rank);
-    MPI_Comm_size(node, &comm->node_size);
+    MPI_Comm_set_errhandler(comm->node, MPI_ERRORS_RETURN);
+    MPI_Comm_rank(comm->node, &comm->node_rank);
+    MPI_Comm_size(comm->node, &comm->node_size);
     CPU_ZERO(&mine);
     CPU_ZERO(&all);
     if (sched_getaffinity(0, sizeof(mine), &mine) != 0)
         CPU_SET(0, &mine);
-    rc = MPI_Allreduce(&mine, &all, (int)sizeof(all), MPI_BYTE, MPI_BOR, node);
+    rc = MPI_Allreduce(
+        &mine, &all, (int)sizeof(all), MPI_BYTE, MPI_BOR, comm->node);
     comm->must_yield = comm->node_size > CPU_COUNT(&all);
-    MPI_Comm_free(&node);
     return rc;
 }
 
@@ -336,8 +336,9 @@ hg_return_t amg_mpi_world_set(MPI_Comm comm)
 hg_return_t amg_mpi_comm_open(
     const MPI_Comm *user, struct amg_mpi_comm *ret_comm)
 {
-    struct amg_mpi_comm comm = {
-        .messages = MPI_COMM_NULL, .data = MPI_COMM_NULL};
+    struct amg_mpi_comm comm = {.messages = MPI_COMM_NULL,
+        .data = MPI_COMM_NULL,
+        .node = MPI_COMM_NULL};
     hg_return_t rc = HG_SUCCESS;
     int flag = 0;
 
@@ -375,6 +376,8 @@ void amg_mpi_comm_close(struct amg_mpi_comm *comm, bool is_whole)
         atomic_store_explicit(&is_broken, true, memory_order_release);
         return;
     }
+    if (comm->node != MPI_COMM_NULL)
+        MPI_Comm_free(&comm->node);
     if (comm->data != MPI_COMM_NULL)
         MPI_Comm_free(&comm->data);
     if (comm->messages != MPI_COMM_NULL)

@@ -24,6 +24,7 @@ enum amg_mpi_who {
 struct amg_mpi_comm {
     MPI_Comm messages; /* our duplicates of the user's communicator */
     MPI_Comm data;
+    MPI_Comm node; /* those of `data` on this node */
     int rank;
     int size;
     int node_rank;

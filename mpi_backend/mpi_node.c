@@ -10,7 +10,7 @@
 /* Behind amg_node.medium. */
 struct mpi_node {
     struct amg_mpi_boot boot;
-    struct amg_mpi_comm comm; /* `data` is that of the node, the rest unused */
+    struct amg_mpi_comm comm; /* `data` is the domain's of the node */
     MPI_Comm all;             /* the domain's */
     void *cards;
 };
@@ -27,7 +27,6 @@ static void node_close(struct amg_node *node)
 {
     struct mpi_node *mpi = node->medium;
 
-    MPI_Comm_free(&mpi->comm.data);
     node_free(mpi);
     node->medium = NULL;
 }
@@ -57,18 +56,17 @@ static int nodes_count(const struct amg_mpi_comm *comm, bool has_memory,
     return rc;
 }
 
-static struct mpi_node *node_make(MPI_Comm all, MPI_Comm node, size_t card_len)
+static struct mpi_node *node_make(
+    const struct amg_mpi_comm *comm, size_t card_len)
 {
     struct mpi_node *mpi = amg_mem_zalloc(sizeof(*mpi));
 
     if (mpi == NULL)
         return NULL;
-    mpi->all = all;
-    mpi->comm.data = node;
-    MPI_Comm_rank(node, &mpi->comm.rank);
-    MPI_Comm_size(node, &mpi->comm.size);
-    mpi->comm.node_rank = mpi->comm.rank;
-    mpi->comm.node_size = mpi->comm.size;
+    mpi->all = comm->data;
+    mpi->comm.data = comm->node;
+    mpi->comm.rank = mpi->comm.node_rank = comm->node_rank;
+    mpi->comm.size = mpi->comm.node_size = comm->node_size;
     amg_mpi_boot_init(&mpi->comm, &mpi->boot);
     mpi->cards = amg_mem_zalloc((size_t)mpi->comm.size * card_len);
     if (mpi->cards != NULL)
@@ -81,21 +79,13 @@ static hg_return_t node_open(
     struct amg_domain *domain, size_t card_len, struct amg_node *ret_node)
 {
     const struct amg_mpi_comm *comm = &amg_mpi_domain_of(domain)->comm;
-    struct mpi_node *mpi = NULL;
-    MPI_Comm node = MPI_COMM_NULL;
+    struct mpi_node *mpi = node_make(comm, card_len);
     uint32_t nodes = 0;
     bool is_part = false;
-    int rc = MPI_Comm_split_type(
-        comm->data, MPI_COMM_TYPE_SHARED, comm->rank, MPI_INFO_NULL, &node);
+    int rc = nodes_count(comm, mpi != NULL, &nodes, &is_part);
 
-    if (rc != MPI_SUCCESS)
-        return amg_mpi_comm_error(rc, "finding the ranks of this node");
-    MPI_Comm_set_errhandler(node, MPI_ERRORS_RETURN);
-    mpi = node_make(comm->data, node, card_len);
-    rc = nodes_count(comm, mpi != NULL, &nodes, &is_part);
     if (rc != MPI_SUCCESS || nodes == 0) {
         node_free(mpi);
-        MPI_Comm_free(&node);
         return rc == MPI_SUCCESS ? HG_NOMEM
                                  : amg_mpi_comm_error(rc, "counting nodes");
     }

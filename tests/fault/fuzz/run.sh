@@ -12,7 +12,7 @@
 set -u
 
 root=$(cd "$(dirname "$0")/../../.." && pwd)
-short_seconds=5
+short_seconds=2
 input_seconds=300 # an input that hangs ends then; a busy machine needs none
 memory_mib=2048
 # Long arguments are taken memory for as long as their sender says. What the

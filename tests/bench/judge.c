@@ -43,6 +43,15 @@ static struct row choose(
     return chosen;
 }
 
+static void test_row_varied_or_stolen_is_noisy(void **state)
+{
+    (void)state;
+    assert_false(
+        row_is_noisy(&(struct row){.control_spread = 0.2, .stolen = 0.04}));
+    assert_true(row_is_noisy(&(struct row){.control_spread = 0.3}));
+    assert_true(row_is_noisy(&(struct row){.stolen = 0.06}));
+}
+
 static void test_tries_three_quiet_median_is_chosen(void **state)
 {
     const double ratios[] = {3.0, 1.0, 2.0, 9.0};
@@ -261,6 +270,7 @@ static void test_options_quick_is_less_but_something(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_row_varied_or_stolen_is_noisy),
         cmocka_unit_test(test_tries_three_quiet_median_is_chosen),
         cmocka_unit_test(test_tries_noisy_is_repeated_and_not_counted),
         cmocka_unit_test(test_tries_too_many_noisy_row_says_so),

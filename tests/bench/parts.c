@@ -17,6 +17,7 @@
 #include "jobs/bench/base/reach.h"
 #include "jobs/bench/base/smaps.h"
 #include "jobs/bench/base/stats.h"
+#include "jobs/bench/base/steal.h"
 
 enum { LEN_MAX = 40, SEED = 7, PAGES = 16 };
 
@@ -194,6 +195,28 @@ static void test_mapped_new_file_is_told(void **state)
     assert_int_equal(one.count, 0);
 }
 
+static void test_steal_eighth_number_is_read(void **state)
+{
+    unsigned long long ticks = 0;
+
+    (void)state;
+    assert_true(steal_parse("cpu  1 2 3 4 5 6 7 8 9 10\n", &ticks));
+    assert_int_equal(ticks, 8);
+    assert_false(steal_parse("cpu  1 2 3 4 5 6 7\n", &ticks));
+    assert_false(steal_parse("", &ticks));
+}
+
+static void test_steal_part_is_of_all_cores(void **state)
+{
+    struct steal before = steal_now();
+
+    (void)state;
+    /* As if a second ago nothing had been taken from any core; all since. */
+    before.at_us -= 1e6;
+    before.stolen_us -= 1e6 * (double)sysconf(_SC_NPROCESSORS_ONLN);
+    assert_true(steal_since(&before) > 0.5 && steal_since(&before) < 1.5);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -207,6 +230,8 @@ int main(void)
         cmocka_unit_test(test_reach_same_file_is_opened),
         cmocka_unit_test(test_reach_other_file_is_refused),
         cmocka_unit_test(test_mapped_new_file_is_told),
+        cmocka_unit_test(test_steal_eighth_number_is_read),
+        cmocka_unit_test(test_steal_part_is_of_all_cores),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -10,13 +10,14 @@
 #include <stdlib.h>
 
 #include "jobs/bench/base/clock.h"
-#include "jobs/bench/benches.h"
-#include "jobs/bench/calls/event.h"
 #include "jobs/bench/base/guard.h"
 #include "jobs/bench/base/pause.h"
 #include "jobs/bench/base/pin.h"
-#include "jobs/bench/calls/served.h"
 #include "jobs/bench/base/stats.h"
+#include "jobs/bench/benches.h"
+#include "jobs/bench/calls/event.h"
+#include "jobs/bench/calls/served.h"
+#include "jobs/bench/frame/repeat.h"
 
 enum {
     CALLS = 100,
@@ -113,9 +114,52 @@ static void long_calls(
     }
 }
 
-static void long_row_add(const struct pair *pair, const char *op,
-    double *samples, double *naps, unsigned count)
+/* The calls after long pauses, and their naps. */
+struct rest {
+    struct served *served;
+    unsigned count;
+    double *samples;
+    double *naps;
+};
+
+static void rest_measure(struct pair *pair, void *arg)
 {
+    struct rest *rest = arg;
+
+    pair_enter(pair);
+    long_calls(rest->served, rest->count, rest->samples, rest->naps);
+    pair_leave(pair);
+    guard_rest();
+}
+
+static void rest_fill(struct row *row, void *arg)
+{
+    struct rest *rest = arg;
+    unsigned count = rest->count;
+    double *samples = rest->samples;
+
+    stats_sort(samples, count);
+    stats_sort(rest->naps, count);
+    row->p50_us = stats_quantile(samples, count, 0.5);
+    row->p99_us = stats_quantile(samples, count, 0.99);
+    row->p999_us = stats_quantile(samples, count, 0.999);
+    row->value = row->p99_us;
+    row->control_value = stats_quantile(rest->naps, count, 0.99);
+    row->ratio = row->value / row->control_value;
+    row->spread[0] = stats_quantile(samples, count, 0.25) / row->control_value;
+    row->spread[1] = stats_quantile(samples, count, 0.75) / row->control_value;
+}
+
+static void long_row(struct wake *wake, const char *op)
+{
+    struct pair *pair = &wake->served.pair;
+    const struct options *options = pair->options;
+    struct rest rest = {
+        .served = &wake->served,
+        .count = options->calls != 0
+                     ? options->calls
+                     : options_pick(options, LONG_CALLS, LONG_CALLS_QUICK, 1),
+    };
     struct row row = {
         .bench = "wake",
         .op = op,
@@ -125,44 +169,19 @@ static void long_row_add(const struct pair *pair, const char *op,
         .against = "nap",
         .control = LONG_TEXT,
         .better = "lower",
-        .batches = count,
+        .batches = rest.count,
     };
 
-    pair_row(pair, &row);
-    stats_sort(samples, count);
-    stats_sort(naps, count);
-    row.p50_us = stats_quantile(samples, count, 0.5);
-    row.p99_us = stats_quantile(samples, count, 0.99);
-    row.p999_us = stats_quantile(samples, count, 0.999);
-    row.value = row.p99_us;
-    row.control_value = stats_quantile(naps, count, 0.99);
-    row.ratio = row.value / row.control_value;
-    row.spread[0] = stats_quantile(samples, count, 0.25) / row.control_value;
-    row.spread[1] = stats_quantile(samples, count, 0.75) / row.control_value;
-    rows_add(&row);
-}
-
-static void long_row(struct wake *wake, const char *op)
-{
-    struct served *served = &wake->served;
-    struct pair *pair = &served->pair;
-    unsigned count =
-        pair->options->calls != 0
-            ? pair->options->calls
-            : options_pick(pair->options, LONG_CALLS, LONG_CALLS_QUICK, 1);
-    double *samples = calloc(count, sizeof(*samples));
-    double *naps = calloc(count, sizeof(*naps));
-
-    if (samples == NULL || naps == NULL)
+    rest.samples = calloc(rest.count, sizeof(*rest.samples));
+    rest.naps = calloc(rest.count, sizeof(*rest.naps));
+    if (rest.samples == NULL || rest.naps == NULL)
         pair_check(pair, HG_NOMEM, "memory for the samples");
-    pair_enter(pair);
-    long_calls(served, count, samples, naps);
-    pair_leave(pair);
-    guard_rest();
+    pair_row(pair, &row);
+    repeat_run(pair, rest_measure, rest_fill, &rest, &row);
     if (pair->rank == 0)
-        long_row_add(pair, op, samples, naps, count);
-    free(naps);
-    free(samples);
+        rows_add(&row);
+    free(rest.naps);
+    free(rest.samples);
 }
 
 /* A call after a short pause, and after a long one. */

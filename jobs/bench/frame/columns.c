@@ -34,6 +34,7 @@ const struct column columns[] = {
     COLUMN(COLUMN_COUNT, "runs", runs),
     COLUMN(COLUMN_PAIR, "spread", spread),
     COLUMN(COLUMN_NUMBER, "control_spread", control_spread),
+    COLUMN(COLUMN_NUMBER, "stolen", stolen),
     COLUMN(COLUMN_FLAG, "noisy", is_noisy),
 };
 

@@ -16,7 +16,7 @@
 #include "jobs/bench/frame/limit.h"
 #include "jobs/bench/base/meter.h"
 #include "jobs/bench/base/stats.h"
-#include "jobs/bench/frame/tries.h"
+#include "jobs/bench/frame/repeat.h"
 
 /* Rank 0's numbers of one side of the duel. */
 struct side {
@@ -124,7 +124,6 @@ static void row_fill(struct row *row, const struct duel *duel,
     row->value = side_value(duel, ours);
     row->control_value = side_value(duel, control);
     row->control_spread = stats_spread(control->figures, duel->batches);
-    row->is_noisy = row->control_spread > ROWS_NOISY;
     stats_sort(control->samples, count);
     row->control_p50_us = stats_quantile(control->samples, count, 0.5);
     row->control_p99_us = stats_quantile(control->samples, count, 0.99);
@@ -160,39 +159,33 @@ static void batches_run(struct pair *pair, struct duel *duel, struct side *ours,
     guard_rest();
 }
 
-/* One run, and another one, until there are enough of them. */
-static void tries_run(struct pair *pair, struct duel *duel, struct side *ours,
-    struct side *control, struct row *row)
-{
-    double *ratios = calloc(duel->batches, sizeof(*ratios));
-    struct tries tries;
-    int is_over = 0;
+/* What one run of a duel needs. */
+struct bout {
+    struct duel *duel;
+    struct side *ours;
+    struct side *control;
+    double *ratios;
+};
 
-    if (!tries_init(&tries, pair->options->runs) || ratios == NULL)
-        pair_check(pair, HG_NOMEM, "memory for the runs");
-    while (!is_over) {
-        batches_run(pair, duel, ours, control);
-        if (pair->rank == 0) {
-            row_fill(row, duel, ours, control, ratios);
-            tries_add(&tries, row);
-            is_over = tries_are_enough(&tries);
-        }
-        if (pair->options->runs == 0)
-            break;
-        MPI_Bcast(&is_over, 1, MPI_INT, 0, pair->comm);
-        if (!is_over && limit_is_over(pair->comm))
-            break;
-    }
-    if (pair->rank == 0)
-        tries_choose(&tries, row);
-    tries_fini(&tries);
-    free(ratios);
+static void bout_measure(struct pair *pair, void *arg)
+{
+    struct bout *bout = arg;
+
+    batches_run(pair, bout->duel, bout->ours, bout->control);
+}
+
+static void bout_fill(struct row *row, void *arg)
+{
+    struct bout *bout = arg;
+
+    row_fill(row, bout->duel, bout->ours, bout->control, bout->ratios);
 }
 
 bool duel_run(struct pair *pair, struct duel *duel, struct row *row)
 {
     struct side ours;
     struct side control;
+    struct bout bout = {.duel = duel, .ours = &ours, .control = &control};
 
     if (limit_is_over(pair->comm))
         return false;
@@ -204,7 +197,11 @@ bool duel_run(struct pair *pair, struct duel *duel, struct row *row)
         duel->size, duel->window, row->against);
     side_init(pair, &ours, duel->ours, duel);
     side_init(pair, &control, duel->control, duel);
-    tries_run(pair, duel, &ours, &control, row);
+    bout.ratios = calloc(duel->batches, sizeof(*bout.ratios));
+    if (bout.ratios == NULL)
+        pair_check(pair, HG_NOMEM, "memory for the ratios");
+    repeat_run(pair, bout_measure, bout_fill, &bout, row);
+    free(bout.ratios);
     if (pair->rank == 0)
         rows_add(row);
     side_fini(&control);

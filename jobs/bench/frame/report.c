@@ -53,8 +53,10 @@ int report_close(const char *failure)
 
     if (results->noisy_count > 0)
         results_warn("%u of %u rows are noisy (!): their control varied by "
-                     "more than %.0f %%; is the machine idle?",
-            results->noisy_count, results->row_count, ROWS_NOISY * 100.0);
+                     "more than %.0f %%, or the host of this machine took "
+                     "more than %.0f %% of its cores; is it idle?",
+            results->noisy_count, results->row_count, ROWS_NOISY * 100.0,
+            ROWS_STOLEN * 100.0);
     rows_end();
     unmet = expect_close(why == NULL);
     if (why != NULL)

@@ -81,7 +81,7 @@ void rows_add(const struct row *row)
         whole.ranks = 2;
     if (whole.runs == 0)
         whole.runs = 1;
-    if (whole.control_spread > ROWS_NOISY)
+    if (row_is_noisy(&whole))
         whole.is_noisy = true;
     results_say_via(whole.via);
     meter_erase();
@@ -102,7 +102,8 @@ void rows_end(void)
         puts("\nratio: ours / control in the row's unit, the median over the "
              "batches; spread: its\nquartiles. Good is below 1 for us "
              "(microseconds) KiB and %, above 1 for GB/s and k/s\n(thousands a "
-             "second). !: the control's own figures vary by more than 25 %. "
+             "second). !: the control's own figures vary by more than 25 %, or "
+             "the\nhost of the machine took more than 5 % of its cores. "
              "via: "
              "what\ncarried the calls; cores: those of rank 0 and rank 1, when "
              "they are pinned.\n\nControls, by the same ranks in turn:");

@@ -45,11 +45,19 @@ struct row {
     /* Of the control's figures of all batches: between their quartiles, as a
      * part of their median. */
     double control_spread;
-    bool is_noisy; /* that is too much; set by rows_add(), too */
+    double stolen; /* by the host meanwhile, as a part of all cores' time */
+    bool is_noisy; /* either is too much; set by rows_add(), too */
 };
 
-/* A row is noisy whose control_spread is more. */
+/* A row is noisy whose control_spread is more, */
 #define ROWS_NOISY 0.25
+/* or what was stolen. */
+#define ROWS_STOLEN 0.05
+
+static inline bool row_is_noisy(const struct row *row)
+{
+    return row->control_spread > ROWS_NOISY || row->stolen > ROWS_STOLEN;
+}
 
 /* Prints the row to stdout, and adds it to the results. */
 void rows_add(const struct row *row);

@@ -41,7 +41,7 @@ static void row_fill(struct row *row, double *ours, double *control,
     row->value = stats_median(ours, count);
     row->control_spread = stats_spread(control, count);
     row->control_value = stats_median(control, count);
-    row->is_noisy = row->control_spread > ROWS_NOISY;
+    row->is_noisy = row_is_noisy(row);
 }
 
 void tally_row(const struct pair *pair, struct tally *ours,

@@ -237,12 +237,14 @@ void amg_mpi_close_abandon(struct amg_domain *base)
     amg_bias_give(domain->lock);
 }
 
-/* Waits until the last messages have left; peers may need them. */
+/* Waits until the last messages have left; peers may need them. Most have left
+ * when they were posted: to know of those, nothing has to be received. */
 static void sends_end_locked(struct amg_mpi_domain *domain)
 {
     uint64_t end_ns = amg_clock_ns() + CLOSE_MS * AMG_NS_PER_MS;
     unsigned looks = 0;
 
+    amg_mpi_send_poll_all_locked(domain);
     while (!amg_list_is_empty(&domain->sends) && amg_clock_ns() < end_ns)
         amg_mpi_poll_wait_locked(domain, &looks);
     amg_mpi_send_abandon_locked(domain);
@@ -271,9 +273,12 @@ void amg_mpi_close_medium(struct amg_mpi_domain *domain)
     sends_end_locked(domain);
     (void)amg_mpi_poll_domain_locked(domain);
     for (uint32_t i = 0; i < domain->max_contexts; i++) {
-        if (domain->eps[i] != NULL)
-            amg_mpi_poll_unpost_locked(domain, domain->eps[i]);
+        if (domain->eps[i] == NULL)
+            continue;
+        amg_mpi_poll_unpost_locked(domain, domain->eps[i]);
+        arrivals_refuse_locked(domain, domain->eps[i]);
     }
+    amg_mpi_send_poll_all_locked(domain);
     amg_mpi_send_abandon_locked(domain);
     (void)amg_mpi_target_forget_locked(domain);
     (void)amg_mpi_stop_forget_locked(domain);

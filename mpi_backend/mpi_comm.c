@@ -55,6 +55,21 @@ hg_return_t amg_mpi_comm_error(int code, const char *what)
     return HG_NA_ERROR;
 }
 
+int amg_mpi_comm_test_some(int count, MPI_Request *requests, int *ret_done,
+    int *ret_indices, MPI_Status *ret_statuses)
+{
+    int rc = MPI_Testsome(count, requests, ret_done, ret_indices, ret_statuses);
+    int class = rc;
+
+    if (rc != MPI_SUCCESS) {
+        MPI_Error_class(rc, &class);
+        return class == MPI_ERR_IN_STATUS ? MPI_SUCCESS : rc;
+    }
+    for (int i = 0; i < *ret_done; i++)
+        ret_statuses[i].MPI_ERROR = MPI_SUCCESS;
+    return MPI_SUCCESS;
+}
+
 bool amg_mpi_comm_is_over(void)
 {
     int flag = 0;

@@ -64,6 +64,11 @@ static inline bool amg_mpi_comm_may_call(const struct amg_mpi_comm *comm)
            (comm->who == AMG_MPI_WHO_ONE || amg_mpi_comm_is_main());
 }
 
+/* MPI_Testsome; each of those that are finished has its own code in its status,
+ * also where all went well. Fails only where the call was refused. */
+int amg_mpi_comm_test_some(int count, MPI_Request *requests, int *ret_done,
+    int *ret_indices, MPI_Status *ret_statuses);
+
 /* Logs MPI's text for `code`, and what was tried. Returns HG_NA_ERROR. */
 hg_return_t amg_mpi_comm_error(int code, const char *what);
 

@@ -50,7 +50,8 @@ static bool message_read(struct amg_mpi_domain *domain,
 {
     int len = 0;
 
-    MPI_Get_count(status, MPI_BYTE, &len);
+    if (error == MPI_SUCCESS)
+        MPI_Get_count(status, MPI_BYTE, &len);
     if (error != MPI_SUCCESS || len < (int)sizeof(slab->header) ||
         (slab->header.kind & AMG_MPI_MAGIC_MASK) != AMG_MPI_MAGIC) {
         if (status->MPI_SOURCE >= 0 && status->MPI_SOURCE < domain->comm.size)
@@ -99,21 +100,20 @@ static void ring_test(struct amg_mpi_ep *ep)
 /* Asks for the oldest and those behind it, up to the end of the ring. */
 static void ring_test_more(struct amg_mpi_ep *ep)
 {
+    static const MPI_Status nobody = {.MPI_SOURCE = MPI_ANY_SOURCE};
     unsigned to_end = AMG_MPI_RECEIVES - ep->first;
     unsigned len = ep->posted < to_end ? ep->posted : to_end;
     MPI_Status statuses[AMG_MPI_RECEIVES];
     int indices[AMG_MPI_RECEIVES];
     int count = 0;
-    int rc = MPI_Testsome(
+    int rc = amg_mpi_comm_test_some(
         (int)len, &ep->requests[ep->first], &count, indices, statuses);
 
-    if (rc != MPI_SUCCESS && rc != MPI_ERR_IN_STATUS) {
-        ring_note(ep, ep->first, &statuses[0], rc);
-        return;
-    }
-    for (int i = 0; i < count; i++)
+    if (rc != MPI_SUCCESS)
+        ring_note(ep, ep->first, &nobody, rc);
+    for (int i = 0; rc == MPI_SUCCESS && i < count; i++)
         ring_note(ep, ep->first + (unsigned)indices[i], &statuses[i],
-            rc == MPI_SUCCESS ? MPI_SUCCESS : statuses[i].MPI_ERROR);
+            statuses[i].MPI_ERROR);
 }
 
 bool amg_mpi_receive_next_locked(

@@ -124,18 +124,14 @@ static void requests_test(
     MPI_Status statuses[AMG_MPI_SENDS];
     int indices[AMG_MPI_SENDS];
     int done = 0;
-    int rc = MPI_Testsome(count, requests, &done, indices, statuses);
+    int rc = amg_mpi_comm_test_some(count, requests, &done, indices, statuses);
 
-    if (rc != MPI_SUCCESS && rc != MPI_ERR_IN_STATUS) {
-        for (int i = 0; i < count; i++) {
-            requests[i] = MPI_REQUEST_NULL;
-            ret_codes[i] = rc;
-        }
-        return;
+    for (int i = 0; rc == MPI_SUCCESS && i < done; i++)
+        ret_codes[indices[i]] = statuses[i].MPI_ERROR;
+    for (int i = 0; rc != MPI_SUCCESS && i < count; i++) {
+        requests[i] = MPI_REQUEST_NULL;
+        ret_codes[i] = rc;
     }
-    for (int i = 0; i < done; i++)
-        ret_codes[indices[i]] =
-            rc == MPI_SUCCESS ? MPI_SUCCESS : statuses[i].MPI_ERROR;
 }
 
 void amg_mpi_send_poll_locked(struct amg_mpi_domain *domain)
@@ -161,6 +157,14 @@ void amg_mpi_send_poll_locked(struct amg_mpi_domain *domain)
             slab_left_locked(
                 slabs[i], amg_mpi_comm_error(codes[i], "sending a message"));
     }
+}
+
+void amg_mpi_send_poll_all_locked(struct amg_mpi_domain *domain)
+{
+    unsigned count = domain->send_count;
+
+    for (unsigned i = 0; i < count; i += AMG_MPI_SENDS)
+        amg_mpi_send_poll_locked(domain);
 }
 
 static void list_detach_locked(

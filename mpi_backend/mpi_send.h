@@ -32,6 +32,9 @@ void amg_mpi_send_control_locked(struct amg_mpi_slab *slab, uint32_t rank,
  * without MPI have left here. Called by a thread that may call MPI. */
 void amg_mpi_send_poll_locked(struct amg_mpi_domain *domain);
 
+/* The same, once for each that is under way now. */
+void amg_mpi_send_poll_all_locked(struct amg_mpi_domain *domain);
+
 /* The operations of `ep` end as canceled; their messages go on. */
 void amg_mpi_send_detach_locked(
     struct amg_mpi_domain *domain, const struct amg_mpi_ep *ep);

@@ -1,30 +1,61 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A message that MPI takes and then cannot send ends its operation with an
- * error, and costs no credit. MPI_Test stands here, and says so. */
+ * error, and one that it does not take is the caller's; neither costs a credit.
+ * MPI_Isend and MPI_Testsome stand here, and say so. */
 #include "pair.h"
 
 enum { ROUNDS = 5 };
 
-static unsigned late_count; /* sends that are not done at once, */
-static bool is_failing;     /* and then fail */
+enum how { SENT, FAILS_LATER, REFUSED };
 
-/* The driver asks for the status of what it receives, not of what it sends. */
-int MPI_Test(MPI_Request *request, int *flag, MPI_Status *status)
+static enum how next_send;
+static MPI_Request failing = MPI_REQUEST_NULL;
+static unsigned late_count; /* looks before it fails */
+
+int MPI_Isend(const void *buf, int count, MPI_Datatype type, int rank, int tag,
+    MPI_Comm comm, MPI_Request *request)
 {
-    if (!is_failing || status != MPI_STATUS_IGNORE)
-        return PMPI_Test(request, flag, status);
+    enum how how = next_send;
+    static char nothing;
+    int rc = MPI_SUCCESS;
+
+    next_send = SENT;
+    if (how == REFUSED)
+        return MPI_ERR_OTHER;
+    if (how == SENT)
+        return PMPI_Isend(buf, count, type, rank, tag, comm, request);
+    /* Something else that is under way, and no other request. */
+    rc = PMPI_Irecv(&nothing, 1, MPI_CHAR, 0, 0, MPI_COMM_SELF, request);
+    failing = *request;
+    return rc;
+}
+
+int MPI_Testsome(int count, MPI_Request *requests, int *ret_done, int *indices,
+    MPI_Status *statuses)
+{
+    int at = 0;
+
+    while (
+        at < count && (failing == MPI_REQUEST_NULL || requests[at] != failing))
+        at++;
+    if (at == count)
+        return PMPI_Testsome(count, requests, ret_done, indices, statuses);
+    *ret_done = 0;
     if (late_count > 0) {
         late_count--;
-        *flag = 0;
         return MPI_SUCCESS;
     }
-    is_failing = false;
-    PMPI_Wait(request, status);
-    return MPI_ERR_OTHER;
+    PMPI_Cancel(&requests[at]);
+    PMPI_Wait(&requests[at], &statuses[0]);
+    failing = MPI_REQUEST_NULL;
+    *ret_done = 1;
+    indices[0] = at;
+    statuses[0].MPI_ERROR = MPI_ERR_OTHER;
+    return MPI_ERR_IN_STATUS;
 }
 
 static hg_return_t send_failing(
-    struct pair_call *call, bool wants_reply, unsigned late)
+    struct pair_call *call, enum how how, unsigned late)
 {
     struct amg_buf *buf = NULL;
     hg_return_t rc;
@@ -32,9 +63,9 @@ static hg_return_t send_failing(
     pair_call_init(call);
     CHECK(pair_t->msg.get_buf(pair_ep, pair_peer(1), &buf) == HG_SUCCESS);
     late_count = late;
-    is_failing = true;
+    next_send = how;
     rc = pair_t->msg.send_request(
-        pair_ep, pair_peer(1), 0, buf, 4, wants_reply, &call->op);
+        pair_ep, pair_peer(1), 0, buf, 4, true, &call->op);
     if (rc != HG_SUCCESS)
         pair_t->msg.put_buf(pair_ep, buf);
     return rc;
@@ -48,11 +79,12 @@ int main(int argc, char **argv)
     for (unsigned i = 0; i < ROUNDS && pair_rank == 0; i++) {
         struct pair_call call;
 
-        CHECK(send_failing(&call, true, 1) == HG_SUCCESS);
+        CHECK(send_failing(&call, FAILS_LATER, 1) == HG_SUCCESS);
         UNTIL(call.done == 1);
         CHECK(call.op.ret == HG_NA_ERROR && call.op.data == NULL);
+        CHECK(failing == MPI_REQUEST_NULL && late_count == 0);
         pair_ask(1, i);
-        CHECK(send_failing(&call, true, 0) == HG_NA_ERROR);
+        CHECK(send_failing(&call, REFUSED, 0) == HG_NA_ERROR);
         pair_ask(1, i);
     }
     pair_sync(false);

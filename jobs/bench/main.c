@@ -5,16 +5,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "jobs/bench/benches.h"
-#include "jobs/bench/frame/binaries.h"
-#include "jobs/bench/frame/expect.h"
 #include "jobs/bench/base/guard.h"
 #include "jobs/bench/base/helper.h"
 #include "jobs/bench/base/interrupt.h"
-#include "jobs/bench/frame/limit.h"
 #include "jobs/bench/base/meter.h"
-#include "jobs/bench/frame/peers.h"
 #include "jobs/bench/base/pin.h"
+#include "jobs/bench/benches.h"
+#include "jobs/bench/frame/binaries.h"
+#include "jobs/bench/frame/expect.h"
+#include "jobs/bench/frame/limit.h"
+#include "jobs/bench/frame/peers.h"
 #include "jobs/bench/frame/ranks.h"
 #include "jobs/bench/frame/report.h"
 

@@ -5,8 +5,8 @@
 
 #include <sys/types.h>
 
-#include "jobs/bench/frame/duel.h"
 #include "jobs/bench/bulk/like.h"
+#include "jobs/bench/frame/duel.h"
 #include "mercury_bulk.h"
 
 struct bulk_window;

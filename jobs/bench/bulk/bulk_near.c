@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 #include "jobs/bench/base/clock.h"
-#include "jobs/bench/bulk/bulk_move.h"
 #include "jobs/bench/base/pattern.h"
+#include "jobs/bench/bulk/bulk_move.h"
 
 /* All of it; the kernel may stop in the middle. 0, or errno. */
 static int cross_once(

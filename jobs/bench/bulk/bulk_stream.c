@@ -3,8 +3,8 @@
 #include "jobs/bench/bulk/bulk_stream.h"
 
 #include "jobs/bench/base/clock.h"
-#include "jobs/bench/bulk/bulk_move.h"
 #include "jobs/bench/base/pattern.h"
+#include "jobs/bench/bulk/bulk_move.h"
 
 enum { TAG = 4 };
 

@@ -8,10 +8,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "jobs/bench/base/guard.h"
 #include "jobs/bench/benches.h"
 #include "jobs/bench/calls/control.h"
 #include "jobs/bench/fabric/fabric.h"
-#include "jobs/bench/base/guard.h"
 
 enum { CALLS = 10000, WARM = 1000, ROOM_LEN = 4096 };
 

@@ -6,8 +6,8 @@
 
 #include <pthread.h>
 
-#include "jobs/bench/frame/duel.h"
 #include "jobs/bench/base/pin.h"
+#include "jobs/bench/frame/duel.h"
 
 /* One thread; its neighbour in the other rank has the same number. */
 struct crew_member {

@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "jobs/bench/fabric/fabric.h"
 #include "jobs/bench/base/guard.h"
+#include "jobs/bench/fabric/fabric.h"
 #include "jobs/bench/frame/peers.h"
 
 enum { TEXT_LEN = 512 };

@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 #include "jobs/bench/base/clock.h"
-#include "jobs/bench/calls/hand.h"
 #include "jobs/bench/base/pause.h"
+#include "jobs/bench/calls/hand.h"
 
 enum { WARM = 10 };
 

@@ -7,9 +7,9 @@
 #include <time.h>
 
 #include "jobs/bench/base/clock.h"
-#include "jobs/bench/benches.h"
 #include "jobs/bench/base/guard.h"
 #include "jobs/bench/base/pause.h"
+#include "jobs/bench/benches.h"
 #include "jobs/bench/calls/served.h"
 
 enum {

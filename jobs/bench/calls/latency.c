@@ -7,10 +7,10 @@
 #include "jobs/bench/calls/latency.h"
 
 #include "jobs/bench/base/clock.h"
+#include "jobs/bench/base/pattern.h"
 #include "jobs/bench/benches.h"
 #include "jobs/bench/calls/control.h"
 #include "jobs/bench/fabric/fabric.h"
-#include "jobs/bench/base/pattern.h"
 
 enum { SIZE_MIN = 8, SIZE_END = 65536 };
 

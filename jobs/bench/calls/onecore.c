@@ -12,10 +12,10 @@
 #include <unistd.h>
 
 #include "jobs/bench/base/clock.h"
-#include "jobs/bench/benches.h"
-#include "jobs/bench/calls/latency.h"
 #include "jobs/bench/base/pin.h"
 #include "jobs/bench/base/reach.h"
+#include "jobs/bench/benches.h"
+#include "jobs/bench/calls/latency.h"
 
 enum { CALLS = 1000, WAIT_MS = 100 };
 

@@ -13,8 +13,8 @@
 #include "jobs/bench/base/clock.h"
 #include "jobs/bench/base/pause.h"
 #include "jobs/bench/base/pin.h"
-#include "jobs/bench/calls/served.h"
 #include "jobs/bench/base/work.h"
+#include "jobs/bench/calls/served.h"
 
 enum {
     CALLS = 300,

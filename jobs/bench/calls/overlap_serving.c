@@ -4,9 +4,9 @@
  *
  * Rank 1 has the clock of its work, and tells rank 0. */
 #include "jobs/bench/base/clock.h"
-#include "jobs/bench/calls/overlap.h"
 #include "jobs/bench/base/pause.h"
 #include "jobs/bench/base/work.h"
+#include "jobs/bench/calls/overlap.h"
 
 enum { UNITS = 50, LOOK_US = 1000, TAG = 5 };
 

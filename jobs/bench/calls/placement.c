@@ -10,11 +10,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "jobs/bench/benches.h"
-#include "jobs/bench/calls/both.h"
 #include "jobs/bench/base/guard.h"
 #include "jobs/bench/base/pin.h"
-#include "jobs/bench/base/stats.h"
+#include "jobs/bench/benches.h"
+#include "jobs/bench/calls/both.h"
+#include "jobs/bench/frame/figures.h"
 
 enum {
     WINDOW = 64,
@@ -112,29 +112,9 @@ static void way_run(struct match *match, unsigned way, unsigned round)
     match->sample_counts[way] += both.sample_count;
 }
 
-/* What `ask` makes of the figures, which stay in their order. */
-static double asked_of(const struct match *match, const double *figures,
-    double (*ask)(double *samples, size_t count))
+static double median_of(const struct match *match, unsigned way)
 {
-    double *sorted = calloc(match->rounds, sizeof(double));
-    double answer = 0.0;
-
-    if (sorted == NULL)
-        pair_check(&match->served.pair, HG_NOMEM, "memory for a median");
-    memcpy(sorted, figures, match->rounds * sizeof(double));
-    answer = ask(sorted, match->rounds);
-    free(sorted);
-    return answer;
-}
-
-static double median_of(const struct match *match, const double *figures)
-{
-    return asked_of(match, figures, stats_median);
-}
-
-static double spread_of(const struct match *match, const double *figures)
-{
-    return asked_of(match, figures, stats_spread);
+    return figures_median(&match->served.pair, match->kps[way], match->rounds);
 }
 
 static unsigned best_of(const struct match *match)
@@ -142,8 +122,7 @@ static unsigned best_of(const struct match *match)
     unsigned best = CHOSEN + 1;
 
     for (unsigned i = best + 1; i < WAYS; i++)
-        if (median_of(match, match->kps[i]) >
-            median_of(match, match->kps[best]))
+        if (median_of(match, i) > median_of(match, best))
             best = i;
     return best;
 }
@@ -161,27 +140,17 @@ static void row_add(struct match *match, unsigned way, unsigned against)
         .better = "higher",
         .batches = match->rounds,
     };
-    unsigned count = match->sample_counts[way];
-    double *samples = match->samples[way];
-    double *ratios = calloc(match->rounds, sizeof(double));
+    const struct pair *pair = &match->served.pair;
 
-    if (ratios == NULL)
-        pair_check(&match->served.pair, HG_NOMEM, "memory for the ratios");
-    pair_row(&match->served.pair, &row);
-    for (unsigned i = 0; i < match->rounds; i++)
-        ratios[i] = match->kps[way][i] / match->kps[against][i];
-    row.value = median_of(match, match->kps[way]);
-    row.control_value = median_of(match, match->kps[against]);
-    row.ratio = stats_median(ratios, match->rounds);
-    row.control_spread = spread_of(match, match->kps[against]);
-    row.spread[0] = stats_quantile(ratios, match->rounds, 0.25);
-    row.spread[1] = stats_quantile(ratios, match->rounds, 0.75);
-    stats_sort(samples, count);
-    row.p50_us = stats_quantile(samples, count, 0.5);
-    row.p99_us = stats_quantile(samples, count, 0.99);
-    row.p999_us = stats_quantile(samples, count, 0.999);
+    pair_row(pair, &row);
+    row.value = median_of(match, way);
+    row.control_value = median_of(match, against);
+    row.control_spread =
+        figures_spread(pair, match->kps[against], match->rounds);
+    figures_compare(
+        pair, match->kps[way], match->kps[against], match->rounds, &row);
+    figures_samples(match->samples[way], match->sample_counts[way], &row);
     rows_add(&row);
-    free(ratios);
 }
 
 void bench_placement(struct pair *pair)

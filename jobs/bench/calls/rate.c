@@ -5,8 +5,8 @@
 
 #include "jobs/bench/base/clock.h"
 #include "jobs/bench/benches.h"
-#include "jobs/bench/fabric/fabric.h"
 #include "jobs/bench/calls/rate_control.h"
+#include "jobs/bench/fabric/fabric.h"
 
 enum { STEP_QUICK = 8, CALLS = 20000, CALLS_PER_WINDOW = 2000 };
 

@@ -38,6 +38,18 @@ struct side {
     double last_us; /* how long the call took that was timed last */
 };
 
+/* How many receives are finished, and which. */
+static inline int receives_look(struct side *side, int *ret_indices)
+{
+    int count = 0;
+
+    MPI_Testsome(
+        (int)side->window, side->receives, &count, ret_indices, no_statuses);
+    if (count == 0)
+        pair_idle(side->pair);
+    return count;
+}
+
 static void side_init(
     struct side *side, struct pair *pair, const struct duel *duel)
 {
@@ -101,12 +113,8 @@ static double origin_run(struct side *side, unsigned calls, double *samples)
     for (unsigned i = 0; i < side->window && i < calls; i++)
         request_post(side, i);
     while (side->ended < calls) {
-        int count = 0;
+        int count = receives_look(side, indices);
 
-        MPI_Testsome(
-            (int)side->window, side->receives, &count, indices, no_statuses);
-        if (count == 0)
-            pair_idle(side->pair);
         for (int i = 0; i < count; i++)
             reply_take(side, (unsigned)indices[i], samples);
     }
@@ -146,12 +154,8 @@ static void target_run(struct side *side, unsigned calls)
     for (unsigned i = 0; i < side->window; i++)
         receive_post(side, i);
     while (side->ended < calls) {
-        int count = 0;
+        int count = receives_look(side, indices);
 
-        MPI_Testsome(
-            (int)side->window, side->receives, &count, indices, no_statuses);
-        if (count == 0)
-            pair_idle(side->pair);
         for (int i = 0; i < count; i++)
             request_serve(side, (unsigned)indices[i]);
     }

@@ -2,9 +2,9 @@
 /* How many null calls a second several threads make of as many of the other
  * rank, each in a context of its own. */
 #include "jobs/bench/calls/crew.h"
-#include "jobs/bench/fabric/fabric.h"
 #include "jobs/bench/calls/rate.h"
 #include "jobs/bench/calls/rate_control.h"
+#include "jobs/bench/fabric/fabric.h"
 #include "jobs/bench/frame/results.h"
 
 enum {

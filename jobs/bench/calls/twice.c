@@ -5,8 +5,8 @@
  * same call with arguments that just fit. The output is decoded by the caller,
  * as a user does, and that is part of the time. */
 #include "jobs/bench/base/clock.h"
-#include "jobs/bench/calls/latency.h"
 #include "jobs/bench/base/pattern.h"
+#include "jobs/bench/calls/latency.h"
 
 enum { CALLS = 300, SLACK = 32 };
 

@@ -17,6 +17,7 @@
 #include "jobs/bench/benches.h"
 #include "jobs/bench/calls/event.h"
 #include "jobs/bench/calls/served.h"
+#include "jobs/bench/frame/figures.h"
 #include "jobs/bench/frame/repeat.h"
 
 enum {
@@ -138,11 +139,8 @@ static void rest_fill(struct row *row, void *arg)
     unsigned count = rest->count;
     double *samples = rest->samples;
 
-    stats_sort(samples, count);
+    figures_samples(samples, count, row);
     stats_sort(rest->naps, count);
-    row->p50_us = stats_quantile(samples, count, 0.5);
-    row->p99_us = stats_quantile(samples, count, 0.99);
-    row->p999_us = stats_quantile(samples, count, 0.999);
     row->value = row->p99_us;
     row->control_value = stats_quantile(rest->naps, count, 0.99);
     row->ratio = row->value / row->control_value;

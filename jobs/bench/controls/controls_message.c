@@ -3,8 +3,8 @@
 #include <stdio.h>
 
 #include "jobs/bench/bulk/bulk_stream.h"
-#include "jobs/bench/controls/controls.h"
 #include "jobs/bench/calls/rate_control.h"
+#include "jobs/bench/controls/controls.h"
 
 enum { KIB = 1024, MIB = 1024 * KIB, REQUEST_LEN = 24 };
 

@@ -3,8 +3,8 @@
 #include <stdio.h>
 
 #include "jobs/bench/bulk/bulk_near.h"
-#include "jobs/bench/controls/controls.h"
 #include "jobs/bench/calls/event.h"
+#include "jobs/bench/controls/controls.h"
 
 enum { KIB = 1024, MIB = 1024 * KIB };
 

@@ -13,8 +13,8 @@
  * which ranks of the same node reach by plain copies. */
 #include "jobs/bench/base/clock.h"
 #include "jobs/bench/dht/dht.h"
-#include "mercury_proc.h"
 #include "jobs/bench/frame/team.h"
+#include "mercury_proc.h"
 
 /* Which key lies where. */
 struct spot {

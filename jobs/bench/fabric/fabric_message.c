@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "jobs/bench/base/clock.h"
-#include "jobs/bench/fabric/fabric_end.h"
 #include "jobs/bench/base/pattern.h"
 #include "jobs/bench/calls/rate_control.h"
+#include "jobs/bench/fabric/fabric_end.h"
 
 enum {
     BACK_LEN = 8,

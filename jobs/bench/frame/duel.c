@@ -13,9 +13,10 @@
 #include <stdlib.h>
 
 #include "jobs/bench/base/guard.h"
-#include "jobs/bench/frame/limit.h"
 #include "jobs/bench/base/meter.h"
 #include "jobs/bench/base/stats.h"
+#include "jobs/bench/frame/figures.h"
+#include "jobs/bench/frame/limit.h"
 #include "jobs/bench/frame/repeat.h"
 
 /* Rank 0's numbers of one side of the duel. */
@@ -101,17 +102,13 @@ static const char *const units[] = {[DUEL_US] = "us",
     [DUEL_GBPS] = "GB/s",
     [DUEL_KPS] = "k/s"};
 
-static void row_fill(struct row *row, const struct duel *duel,
-    struct side *ours, struct side *control, double *ratios)
+static void row_fill(struct row *row, const struct pair *pair,
+    const struct duel *duel, struct side *ours, struct side *control)
 {
     size_t count = (size_t)duel->batches * duel->calls;
 
     /* First the ratios: they need the figures in the order of the batches. */
-    for (unsigned i = 0; i < duel->batches; i++)
-        ratios[i] = ours->figures[i] / control->figures[i];
-    row->ratio = stats_median(ratios, duel->batches);
-    row->spread[0] = stats_quantile(ratios, duel->batches, 0.25);
-    row->spread[1] = stats_quantile(ratios, duel->batches, 0.75);
+    figures_compare(pair, ours->figures, control->figures, duel->batches, row);
 
     row->size = duel->size;
     row->window = duel->window;
@@ -127,10 +124,7 @@ static void row_fill(struct row *row, const struct duel *duel,
     stats_sort(control->samples, count);
     row->control_p50_us = stats_quantile(control->samples, count, 0.5);
     row->control_p99_us = stats_quantile(control->samples, count, 0.99);
-    stats_sort(ours->samples, count);
-    row->p50_us = stats_quantile(ours->samples, count, 0.5);
-    row->p99_us = stats_quantile(ours->samples, count, 0.99);
-    row->p999_us = stats_quantile(ours->samples, count, 0.999);
+    figures_samples(ours->samples, count, row);
 }
 
 /* As many as this run makes, the same number by each rank. */
@@ -161,10 +155,10 @@ static void batches_run(struct pair *pair, struct duel *duel, struct side *ours,
 
 /* What one run of a duel needs. */
 struct bout {
+    const struct pair *pair;
     struct duel *duel;
     struct side *ours;
     struct side *control;
-    double *ratios;
 };
 
 static void bout_measure(struct pair *pair, void *arg)
@@ -178,14 +172,15 @@ static void bout_fill(struct row *row, void *arg)
 {
     struct bout *bout = arg;
 
-    row_fill(row, bout->duel, bout->ours, bout->control, bout->ratios);
+    row_fill(row, bout->pair, bout->duel, bout->ours, bout->control);
 }
 
 bool duel_run(struct pair *pair, struct duel *duel, struct row *row)
 {
     struct side ours;
     struct side control;
-    struct bout bout = {.duel = duel, .ours = &ours, .control = &control};
+    struct bout bout = {
+        .pair = pair, .duel = duel, .ours = &ours, .control = &control};
 
     if (limit_is_over(pair->comm))
         return false;
@@ -197,11 +192,7 @@ bool duel_run(struct pair *pair, struct duel *duel, struct row *row)
         duel->size, duel->window, row->against);
     side_init(pair, &ours, duel->ours, duel);
     side_init(pair, &control, duel->control, duel);
-    bout.ratios = calloc(duel->batches, sizeof(*bout.ratios));
-    if (bout.ratios == NULL)
-        pair_check(pair, HG_NOMEM, "memory for the ratios");
     repeat_run(pair, bout_measure, bout_fill, &bout, row);
-    free(bout.ratios);
     if (pair->rank == 0)
         rows_add(row);
     side_fini(&control);

@@ -9,9 +9,9 @@
 #include <string.h>
 
 #include "amalgam.h"
-#include "jobs/bench/fabric/fabric.h"
 #include "jobs/bench/base/guard.h"
 #include "jobs/bench/base/pattern.h"
+#include "jobs/bench/fabric/fabric.h"
 #include "jobs/bench/frame/procs.h"
 #include "jobs/bench/frame/ranks.h"
 

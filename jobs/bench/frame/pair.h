@@ -10,10 +10,10 @@
 #include <stdint.h>
 
 #include "jobs/bench/base/mapped.h"
-#include "mercury.h"
 #include "jobs/bench/frame/options.h"
 #include "jobs/bench/frame/rows.h"
 #include "jobs/bench/frame/world.h"
+#include "mercury.h"
 
 struct fabric;
 struct pin;

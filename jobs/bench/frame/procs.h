@@ -3,8 +3,8 @@
 #ifndef BENCH_PROCS_H
 #define BENCH_PROCS_H
 
-#include "mercury_proc.h"
 #include "jobs/bench/frame/pair.h"
+#include "mercury_proc.h"
 
 /* The name of a transport. */
 struct name {

@@ -5,11 +5,11 @@
 #include <signal.h>
 #include <stdlib.h>
 
-#include "jobs/bench/frame/expect.h"
 #include "jobs/bench/base/guard.h"
 #include "jobs/bench/base/interrupt.h"
-#include "jobs/bench/frame/limit.h"
 #include "jobs/bench/base/meter.h"
+#include "jobs/bench/frame/expect.h"
+#include "jobs/bench/frame/limit.h"
 
 enum { WORDS_CAP = 4300 };
 

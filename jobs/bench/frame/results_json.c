@@ -130,6 +130,15 @@ static void run_write(FILE *stream, const struct results *results)
 
 static void machine_write(FILE *stream, const struct machine *machine)
 {
+    const char *const versions[][2] = {
+        {"amalgam", machine->amalgam},
+        {"mpi", machine->mpi},
+        {"libfabric", machine->libfabric},
+        {"hwloc", machine->hwloc},
+        {"compiler", machine->compiler},
+        {"build", machine->build},
+    };
+
     fputs("\"machine\": {", stream);
     member_write(stream, "host", machine->host);
     fputs(", ", stream);
@@ -138,17 +147,10 @@ static void machine_write(FILE *stream, const struct machine *machine)
         machine->memory_mib);
     member_write(stream, "kernel", machine->kernel);
     fputs("},\n\"versions\": {", stream);
-    member_write(stream, "amalgam", machine->amalgam);
-    fputs(", ", stream);
-    member_write(stream, "mpi", machine->mpi);
-    fputs(", ", stream);
-    member_write(stream, "libfabric", machine->libfabric);
-    fputs(", ", stream);
-    member_write(stream, "hwloc", machine->hwloc);
-    fputs(", ", stream);
-    member_write(stream, "compiler", machine->compiler);
-    fputs(", ", stream);
-    member_write(stream, "build", machine->build);
+    for (unsigned i = 0; i < sizeof(versions) / sizeof(versions[0]); i++) {
+        fputs(i == 0 ? "" : ", ", stream);
+        member_write(stream, versions[i][0], versions[i][1]);
+    }
     fputs("},\n", stream);
 }
 

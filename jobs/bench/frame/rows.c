@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "jobs/bench/frame/expect.h"
 #include "jobs/bench/base/meter.h"
+#include "jobs/bench/frame/expect.h"
 #include "jobs/bench/frame/results.h"
 
 enum { CONTROLS_MAX = 128 }; /* all has 44 over shared memory */

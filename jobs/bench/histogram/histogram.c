@@ -10,8 +10,8 @@
 #include <string.h>
 
 #include "jobs/bench/base/clock.h"
-#include "jobs/bench/benches.h"
 #include "jobs/bench/base/mix.h"
+#include "jobs/bench/benches.h"
 #include "jobs/bench/frame/team.h"
 
 enum {

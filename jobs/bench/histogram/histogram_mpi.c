@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "jobs/bench/histogram/histogram.h"
 #include "jobs/bench/frame/mpi_serve.h"
+#include "jobs/bench/histogram/histogram.h"
 
 /* Owned by the batch. */
 struct histogram_mpi {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Updates by one-way calls: no answer, and the library sees to it that nobody
  * is sent more than he has room for. */
+#include "jobs/bench/frame/team.h"
 #include "jobs/bench/histogram/histogram.h"
 #include "mercury_proc.h"
-#include "jobs/bench/frame/team.h"
 
 static hg_return_t procs_message(hg_proc_t proc, void *data)
 {

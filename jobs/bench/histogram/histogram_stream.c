@@ -3,8 +3,8 @@
  *
  * Nobody is told when his update was added, so at the end the ranks sum up how
  * many were sent and how many have come, and serve, until both are the same. */
-#include "jobs/bench/histogram/histogram.h"
 #include "jobs/bench/base/mix.h"
+#include "jobs/bench/histogram/histogram.h"
 
 struct update histogram_update(const struct histogram *histogram,
     uint64_t first, int rank, unsigned number, int *ret_rank)

@@ -4,8 +4,8 @@
 #define BENCH_INCAST_H
 
 #include "jobs/bench/frame/duel.h"
-#include "jobs/bench/incast/stint.h"
 #include "jobs/bench/frame/tally.h"
+#include "jobs/bench/incast/stint.h"
 
 enum {
     INCAST_TARGET = 1,       /* the target of a pair, too */

@@ -3,10 +3,10 @@
  *
  * An origin tells the target at the end how often it has called; the target
  * serves until all have, and compares. */
-#include "jobs/bench/incast/incast_pull.h"
-#include "mercury_proc_bulk.h"
 #include "jobs/bench/frame/procs.h"
 #include "jobs/bench/frame/team.h"
+#include "jobs/bench/incast/incast_pull.h"
+#include "mercury_proc_bulk.h"
 
 /* What an origin tells when it has all its answers. */
 struct ending {

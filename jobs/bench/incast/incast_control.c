@@ -5,8 +5,8 @@
  * receives posted, answers to the place in the window that a request names, and
  * ends when each origin has sent its end, which it does when it has all its
  * answers. */
-#include "jobs/bench/incast/incast.h"
 #include "jobs/bench/frame/team.h"
+#include "jobs/bench/incast/incast.h"
 
 enum {
     WORDS = 3, /* of an answer: as long as our reply is */

@@ -8,10 +8,10 @@
 #include <stdlib.h>
 
 #include "jobs/bench/base/guard.h"
-#include "jobs/bench/incast/incast_pull.h"
-#include "jobs/bench/frame/limit.h"
 #include "jobs/bench/base/smaps.h"
+#include "jobs/bench/frame/limit.h"
 #include "jobs/bench/frame/team.h"
+#include "jobs/bench/incast/incast_pull.h"
 
 enum {
     LARGE_LEN = 1 << 20,

@@ -4,11 +4,11 @@
 
 #include "jobs/bench/benches.h"
 #include "jobs/bench/calls/latency.h"
+#include "jobs/bench/calls/rate.h"
 #include "jobs/bench/margo/margo_bulk.h"
 #include "jobs/bench/margo/margo_memory.h"
 #include "jobs/bench/margo/margo_placement.h"
 #include "jobs/bench/margo/mend.h"
-#include "jobs/bench/calls/rate.h"
 
 #define HG_LATENCY_TEXT                                                        \
     "the same null calls by HG_Forward(), HG_Progress() and HG_Trigger(), "    \

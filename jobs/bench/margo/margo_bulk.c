@@ -7,8 +7,8 @@
 #include "jobs/bench/margo/margo_bulk.h"
 
 #include "jobs/bench/base/clock.h"
-#include "jobs/bench/bulk/bulk_move.h"
 #include "jobs/bench/base/pattern.h"
+#include "jobs/bench/bulk/bulk_move.h"
 
 #define HG_BULK_TEXT                                                           \
     "the same transfers by HG_Bulk_transfer(), one at a time, from a loop of " \

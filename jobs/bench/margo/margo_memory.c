@@ -13,8 +13,8 @@
 #include <unistd.h>
 
 #include "jobs/bench/base/guard.h"
-#include "jobs/bench/margo/mend.h"
 #include "jobs/bench/base/smaps.h"
+#include "jobs/bench/margo/mend.h"
 
 #define STACKS_TEXT                                                            \
     "the resident pages of the handler's stack, which the figure leaves out"

@@ -13,12 +13,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "jobs/bench/base/clock.h"
 #include "amalgam_progress.h"
+#include "jobs/bench/base/clock.h"
 #include "jobs/bench/base/guard.h"
-#include "jobs/bench/margo/mend.h"
 #include "jobs/bench/base/pin.h"
-#include "jobs/bench/base/stats.h"
+#include "jobs/bench/frame/figures.h"
+#include "jobs/bench/margo/mend.h"
 
 enum {
     WINDOW = 64,
@@ -158,15 +158,7 @@ static void way_run(struct match *match, unsigned way, unsigned round)
 
 static double median_of(const struct match *match, unsigned way)
 {
-    double *sorted = calloc(match->rounds, sizeof(double));
-    double median = 0.0;
-
-    if (sorted == NULL)
-        pair_check(match->pair, HG_NOMEM, "memory for a median");
-    memcpy(sorted, match->kps[way], match->rounds * sizeof(double));
-    median = stats_median(sorted, match->rounds);
-    free(sorted);
-    return median;
+    return figures_median(match->pair, match->kps[way], match->rounds);
 }
 
 static unsigned best_of(const struct match *match)
@@ -196,26 +188,16 @@ static void row_add(struct match *match, unsigned way, unsigned against)
     };
     double *samples = match->samples_us[way];
     unsigned count = match->sample_counts[way];
-    double *ratios = calloc(match->rounds, sizeof(double));
 
-    if (ratios == NULL)
-        pair_check(match->pair, HG_NOMEM, "memory for the ratios");
     if (count > SAMPLES_MAX)
         count = SAMPLES_MAX;
     pair_row(match->pair, &row);
     snprintf(match->pair->cores, sizeof(match->pair->cores), "shared");
     row.cores = "shared";
-    for (unsigned i = 0; i < match->rounds; i++)
-        ratios[i] = match->kps[way][i] / match->kps[against][i];
-    row.ratio = stats_median(ratios, match->rounds);
-    row.spread[0] = stats_quantile(ratios, match->rounds, 0.25);
-    row.spread[1] = stats_quantile(ratios, match->rounds, 0.75);
-    stats_sort(samples, count);
-    row.p50_us = stats_quantile(samples, count, 0.5);
-    row.p99_us = stats_quantile(samples, count, 0.99);
-    row.p999_us = stats_quantile(samples, count, 0.999);
+    figures_compare(
+        match->pair, match->kps[way], match->kps[against], match->rounds, &row);
+    figures_samples(samples, count, &row);
     rows_add(&row);
-    free(ratios);
 }
 
 static struct match *match_create(struct pair *pair)

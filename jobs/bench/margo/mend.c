@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "jobs/bench/base/clock.h"
 #include "amalgam_margo.h"
+#include "jobs/bench/base/clock.h"
 #include "jobs/bench/base/guard.h"
 #include "jobs/bench/calls/rate_control.h"
 

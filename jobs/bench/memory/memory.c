@@ -6,10 +6,10 @@
  * taken once is counted. MPI runs by then, and is the control. */
 #include <string.h>
 
-#include "jobs/bench/benches.h"
-#include "jobs/bench/calls/crowd.h"
 #include "jobs/bench/base/guard.h"
 #include "jobs/bench/base/smaps.h"
+#include "jobs/bench/benches.h"
+#include "jobs/bench/calls/crowd.h"
 
 #define CONTROL_PROCESS_TEXT                                                   \
     "what the same process had before, with MPI started and no class open"

@@ -12,8 +12,8 @@
 #include <stdio.h>
 #include <time.h>
 
-#include "jobs/bench/benches.h"
 #include "jobs/bench/base/guard.h"
+#include "jobs/bench/benches.h"
 #include "jobs/bench/frame/team.h"
 
 enum {

@@ -4,8 +4,8 @@
 #ifndef BENCH_SCALE_H
 #define BENCH_SCALE_H
 
-#include "jobs/bench/frame/duel.h"
 #include "jobs/bench/base/smaps.h"
+#include "jobs/bench/frame/duel.h"
 #include "jobs/bench/frame/tally.h"
 
 enum { SCALE_PEERS_MAX = 64 }; /* whom a rank calls, at most */

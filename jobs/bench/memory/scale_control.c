@@ -2,8 +2,8 @@
 /* What a program has to do at least that talks to others by MPI: it duplicates
  * the communicator, sends each peer a message, and frees it. */
 #include "jobs/bench/base/clock.h"
-#include "jobs/bench/memory/scale.h"
 #include "jobs/bench/frame/team.h"
+#include "jobs/bench/memory/scale.h"
 
 enum {
     WORDS = 3, /* 24 bytes, the length of our request and of our reply */

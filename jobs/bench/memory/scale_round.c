@@ -8,8 +8,8 @@
 
 #include "amalgam.h"
 #include "jobs/bench/base/clock.h"
-#include "jobs/bench/memory/scale.h"
 #include "jobs/bench/frame/team.h"
+#include "jobs/bench/memory/scale.h"
 
 struct first_call {
     hg_addr_t addr;

@@ -181,6 +181,7 @@ static void ep_progress_locked(
     struct amg_mpi_domain *domain, struct amg_mpi_ep *ep, unsigned max)
 {
     unsigned count = 0;
+    bool is_due = false; /* for what a poll does now and then */
 
     if (!amg_list_is_empty(&domain->orphans))
         amg_mpi_poll_orphans_locked(domain);
@@ -189,14 +190,13 @@ static void ep_progress_locked(
     if (ep->has_skipped)
         return;
     count = ep_receive_locked(domain, ep, ep->was_idle ? 1 : max);
-    if ((++domain->polls & STRAY_MASK) == 0) {
+    is_due = (++domain->polls & STRAY_MASK) == 0;
+    if (is_due)
         count += strays_take_locked(domain);
+    if (is_due || count == 0)
         amg_mpi_send_poll_locked(domain);
-    }
-    if (count == 0) {
-        amg_mpi_send_poll_locked(domain);
+    if (count == 0)
         amg_mpi_msg_flush_locked(domain);
-    }
     ep->was_idle = count == 0;
 }
 

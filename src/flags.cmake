@@ -20,6 +20,10 @@ target_compile_definitions(amalgam_flags INTERFACE
     $<$<BOOL:${AMALGAM_MPI}>:AMALGAM_HAS_MPI>
     $<$<BOOL:${AMALGAM_OFI}>:AMALGAM_HAS_OFI>
     $<$<BOOL:${AMALGAM_HWLOC}>:AMALGAM_HAS_HWLOC>)
+# Where tests stop threads; see base/test_point.h.
+if(CMAKE_BUILD_TYPE STREQUAL "Debug")
+    target_compile_definitions(amalgam_flags INTERFACE AMG_TEST_POINTS)
+endif()
 target_compile_options(amalgam_flags INTERFACE
     -Wall -Wextra $<$<BOOL:${AMALGAM_WERROR}>:-Werror>)
 

@@ -52,7 +52,7 @@ HG_UTIL_PUBLIC hg_request_class_t *hg_request_init(
  * Undefined: requests of the class are left.
  * Source:    as Mercury 2.4.
  */
-HG_UTIL_PUBLIC int hg_request_finalize(
+HG_UTIL_PUBLIC void hg_request_finalize(
     hg_request_class_t *request_class, void **arg);
 
 /**
@@ -78,7 +78,7 @@ HG_UTIL_PUBLIC hg_request_t *hg_request_create(
  * Undefined: a callback completes it later.
  * Source:    as Mercury 2.4.
  */
-HG_UTIL_PUBLIC int hg_request_destroy(hg_request_t *request);
+HG_UTIL_PUBLIC void hg_request_destroy(hg_request_t *request);
 
 /**
  * Make a complete request ready to be completed again.
@@ -97,12 +97,12 @@ HG_UTIL_PUBLIC int hg_request_reset(hg_request_t *request);
  *
  * @param request  [in]
  * Owns:      nothing changes hands; it is not touched after the waiter knows.
- * Errors:    HG_UTIL_FAIL request is NULL
+ * Errors:    NULL has no effect.
  * Threads:   any thread; never blocks.
  * Undefined: nothing.
  * Source:    as Mercury 2.4.
  */
-HG_UTIL_PUBLIC int hg_request_complete(hg_request_t *request);
+HG_UTIL_PUBLIC void hg_request_complete(hg_request_t *request);
 
 /**
  * Wait until a request is complete, driving progress and trigger.

@@ -88,10 +88,10 @@ free_class:
     return NULL;
 }
 
-int hg_request_finalize(hg_request_class_t *request_class, void **arg)
+void hg_request_finalize(hg_request_class_t *request_class, void **arg)
 {
     if (request_class == NULL)
-        return HG_UTIL_SUCCESS;
+        return;
     if (arg != NULL)
         *arg = request_class->arg;
     /* Whoever completed the last request may still hold the lock. */
@@ -101,7 +101,6 @@ int hg_request_finalize(hg_request_class_t *request_class, void **arg)
     pthread_cond_destroy(&request_class->changed);
     pthread_mutex_destroy(&request_class->mutex);
     amg_mem_free(request_class);
-    return HG_UTIL_SUCCESS;
 }
 
 hg_request_t *hg_request_create(hg_request_class_t *request_class)
@@ -118,10 +117,9 @@ hg_request_t *hg_request_create(hg_request_class_t *request_class)
     return request;
 }
 
-int hg_request_destroy(hg_request_t *request)
+void hg_request_destroy(hg_request_t *request)
 {
     amg_mem_free(request);
-    return HG_UTIL_SUCCESS;
 }
 
 int hg_request_reset(hg_request_t *request)
@@ -132,12 +130,12 @@ int hg_request_reset(hg_request_t *request)
     return HG_UTIL_SUCCESS;
 }
 
-int hg_request_complete(hg_request_t *request)
+void hg_request_complete(hg_request_t *request)
 {
     hg_request_class_t *cls = NULL;
 
     if (!AMG_CONTRACT(request != NULL))
-        return HG_UTIL_FAIL;
+        return;
     cls = request->cls;
     pthread_mutex_lock(&cls->mutex);
     atomic_store_explicit(&request->completed, true, memory_order_release);
@@ -145,7 +143,6 @@ int hg_request_complete(hg_request_t *request)
     if (cls->sleepers > 0)
         pthread_cond_broadcast(&cls->changed);
     pthread_mutex_unlock(&cls->mutex);
-    return HG_UTIL_SUCCESS;
 }
 
 /* Runs callbacks until none is left. */

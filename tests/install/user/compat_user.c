@@ -115,10 +115,14 @@ static hg_return_t save_cb(hg_handle_t handle)
     return HG_SUCCESS;
 }
 
+/* Calls of requests that a program keeps pointers to. */
+static void (*const request_destroy)(hg_request_t *) = hg_request_destroy;
+static void (*const request_complete)(hg_request_t *) = hg_request_complete;
+
 static hg_return_t answered(const struct hg_cb_info *info)
 {
     CHECK(info->ret == HG_SUCCESS && info->type == HG_CB_FORWARD);
-    hg_request_complete((hg_request_t *)info->arg);
+    request_complete((hg_request_t *)info->arg);
     return HG_SUCCESS;
 }
 
@@ -168,7 +172,7 @@ static void call(struct program *program, hg_addr_t addr)
     CHECK(HG_Free_output(handle, &out) == HG_SUCCESS);
     CHECK(HG_Destroy(handle) == HG_SUCCESS);
     CHECK(HG_Bulk_free(in.data) == HG_SUCCESS);
-    hg_request_destroy(request);
+    request_destroy(request);
 }
 
 /* Uses a class that was opened some way, and closes it. */
@@ -191,7 +195,7 @@ static void run(hg_class_t *hg_class)
     CHECK(HG_Addr_self(hg_class, &addr) == HG_SUCCESS);
     call(&program, addr);
     CHECK(HG_Addr_free(hg_class, addr) == HG_SUCCESS);
-    CHECK(hg_request_finalize(program.requests, &arg) == HG_UTIL_SUCCESS);
+    hg_request_finalize(program.requests, &arg);
     CHECK(arg == &program);
     while (HG_Trigger(program.context, 0, 1, &count) == HG_SUCCESS)
         continue;

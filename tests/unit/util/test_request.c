@@ -95,7 +95,10 @@ static int fake_trigger(unsigned int timeout, unsigned int *flag, void *arg)
         fake->nested_rc =
             hg_request_wait(nested, FOREVER_MS, &fake->nested_flag);
     *flag = request != NULL;
-    return request != NULL ? hg_request_complete(request) : HG_UTIL_FAIL;
+    if (request == NULL)
+        return HG_UTIL_FAIL;
+    hg_request_complete(request);
+    return HG_UTIL_SUCCESS;
 }
 
 static void fake_post(struct fake *fake, hg_request_t *request)
@@ -117,7 +120,7 @@ static void fake_fini(struct fake *fake)
 {
     void *arg = NULL;
 
-    assert_int_equal(hg_request_finalize(fake->cls, &arg), HG_UTIL_SUCCESS);
+    hg_request_finalize(fake->cls, &arg);
     assert_ptr_equal(arg, fake);
     pthread_mutex_destroy(&fake->mutex);
 }
@@ -140,7 +143,7 @@ static void test_request_wait_drives_until_complete(void **state)
     }
     /* A long wait is cut into slices. */
     assert_true(fake.longest_ms > 0 && fake.longest_ms <= 500);
-    assert_int_equal(hg_request_destroy(request), HG_UTIL_SUCCESS);
+    hg_request_destroy(request);
     fake_fini(&fake);
 }
 
@@ -153,7 +156,7 @@ static void test_request_complete_needs_no_progress(void **state)
     (void)state;
     fake_init(&fake);
     request = hg_request_create(fake.cls);
-    assert_int_equal(hg_request_complete(request), HG_UTIL_SUCCESS);
+    hg_request_complete(request);
     assert_int_equal(hg_request_wait(request, 0, &flag), HG_UTIL_SUCCESS);
     assert_int_equal(flag, HG_UTIL_TRUE);
     assert_int_equal(hg_request_wait(request, 0, NULL), HG_UTIL_SUCCESS);
@@ -195,7 +198,7 @@ static void test_request_waitall_tells_of_all(void **state)
     fake_post(&fake, requests[0]);
     assert_int_equal(hg_request_waitall(3, requests, 3, &flag), 0);
     assert_int_equal(flag, HG_UTIL_FALSE);
-    assert_int_equal(hg_request_complete(requests[1]), HG_UTIL_SUCCESS);
+    hg_request_complete(requests[1]);
     assert_int_equal(hg_request_waitall(3, requests, 0, &flag), 0);
     assert_int_equal(flag, HG_UTIL_TRUE);
     assert_int_equal(hg_request_waitall(0, NULL, 0, &flag), 0);
@@ -311,12 +314,12 @@ static void test_request_misuse_and_no_memory_are_refused(void **state)
     assert_int_equal(hg_request_waitall(1, &request, 0, &flag), HG_UTIL_FAIL);
     assert_int_equal(hg_request_waitall(-1, NULL, 0, &flag), HG_UTIL_FAIL);
     assert_int_equal(flag, 7);
-    assert_int_equal(hg_request_complete(NULL), HG_UTIL_FAIL);
+    hg_request_complete(NULL);
     assert_int_equal(hg_request_reset(NULL), HG_UTIL_FAIL);
     assert_int_equal(hg_request_set_data(NULL, NULL), HG_UTIL_FAIL);
     assert_null(hg_request_get_data(NULL));
-    assert_int_equal(hg_request_destroy(NULL), HG_UTIL_SUCCESS);
-    assert_int_equal(hg_request_finalize(NULL, NULL), HG_UTIL_SUCCESS);
+    hg_request_destroy(NULL);
+    hg_request_finalize(NULL, NULL);
     request = hg_request_create(fake.cls);
     assert_int_equal(hg_request_set_data(request, &datum), HG_UTIL_SUCCESS);
     assert_ptr_equal(hg_request_get_data(request), &datum);

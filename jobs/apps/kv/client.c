@@ -158,6 +158,10 @@ static hg_return_t get_small(
     if (ret != HG_SUCCESS)
         return ret;
     ret = (hg_return_t)out.ret;
+    /* The provider tells the length twice; only its own proc bounds either. */
+    if (ret == HG_SUCCESS && out.value.len != out.len &&
+        out.len <= KV_SMALL_MAX)
+        ret = HG_PROTOCOL_ERROR;
     if (ret == HG_SUCCESS)
         *ret_len = out.len;
     if (ret == HG_SUCCESS && out.len <= KV_SMALL_MAX) {

@@ -138,6 +138,19 @@ case_wrong_path() {
     said 'No such file'
 }
 
+# What was named is not left out in silence.
+case_named_not_copied() {
+    mkdir "$dir/in"
+    echo fine >"$dir/in/fine"
+    mkfifo "$dir/in/fifo"
+    run 0 -o "$dir/out" "$dir/in"
+    said "note: .*/fifo: skipped, it is no file or directory"
+    run 1 -o "$dir/out" "$dir/in/fine" "$dir/in/fifo"
+    said "$dir/in/fifo: not copied, it is no file or directory"
+    run 1 -o "$dir/in" "$dir/in"
+    said "$dir/in: not copied, it is the output directory"
+}
+
 case_unwritable_output() {
     mkdir "$dir/in"
     echo one >"$dir/in/one"

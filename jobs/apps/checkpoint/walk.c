@@ -90,6 +90,15 @@ static bool is_same(const struct stat *one, const struct stat *other)
     return one->st_dev == other->st_dev && one->st_ino == other->st_ino;
 }
 
+/* Says that `path` is not copied: an error if the user has named it. */
+static void entry_skip(const char *path, const char *why, bool is_given)
+{
+    if (is_given)
+        report_error("%s: not copied, it is %s", path, why);
+    else
+        report_note("%s: skipped, it is %s", path, why);
+}
+
 /* A path of the command line may be a symbolic link: it was meant. */
 static void entry_visit(
     struct walk *walk, const char *path, const char *name, bool is_given)
@@ -104,13 +113,13 @@ static void entry_visit(
         add(walk, path, name, &status);
     } else if (S_ISDIR(status.st_mode)) {
         if (walk->has_out && is_same(&status, &walk->out))
-            report_note("%s: skipped, it is the output directory", path);
+            entry_skip(path, "the output directory", is_given);
         else
             directory_visit(walk, path, name, &status);
     } else if (S_ISLNK(status.st_mode)) {
-        report_note("%s: skipped, it is a symbolic link", path);
+        entry_skip(path, "a symbolic link", is_given);
     } else {
-        report_note("%s: skipped, it is no file or directory", path);
+        entry_skip(path, "no file or directory", is_given);
     }
 }
 

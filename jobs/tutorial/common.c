@@ -10,9 +10,24 @@
  * Far more than any of these programs needs, also under a sanitizer. */
 static const double patience_s = 40.0;
 
-void job_open(int *argc, char ***argv, struct job *job)
+void job_words(int argc, char **argv, int most)
+{
+    int rank = 0;
+
+    if (argc - 1 <= most)
+        return;
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    if (rank == SERVER)
+        fprintf(stderr, "%s takes %d words at most; what is \"%s\"?\n", argv[0],
+            most, argv[most + 1]);
+    MPI_Finalize();
+    exit(2);
+}
+
+void job_open(int *argc, char ***argv, int most, struct job *job)
 {
     MPI_Init(argc, argv);
+    job_words(*argc, *argv, most);
     MPI_Comm_rank(MPI_COMM_WORLD, &job->rank);
     MPI_Comm_size(MPI_COMM_WORLD, &job->ranks);
     job->hg_class = amalgam_init(MPI_COMM_WORLD, NULL, NULL);

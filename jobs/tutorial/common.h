@@ -21,8 +21,13 @@ struct job {
     int ranks;
 };
 
-/* MPI, and a class over all ranks. */
-void job_open(int *argc, char ***argv, struct job *job);
+/* Ends all ranks with exit code 2 if the command line has more than `most`
+ * words after the program's name. After MPI_Init. */
+void job_words(int argc, char **argv, int most);
+
+/* MPI, and a class over all ranks. The command line has `most` words at most.
+ */
+void job_open(int *argc, char ***argv, int most, struct job *job);
 
 /* One context: from now on calls arrive. Where a core is idle, a thread of the
  * library runs their handlers, at the same time as the program goes on. So what

@@ -133,7 +133,7 @@ int main(int argc, char **argv)
     hg_id_t deposit_id = 0;
     hg_id_t withdraw_id = 0;
 
-    job_open(&argc, &argv, &job);
+    job_open(&argc, &argv, 0, &job);
     threads_refuse(&job);
     if (job.rank == SERVER)
         bank_open(&job);

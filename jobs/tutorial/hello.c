@@ -66,7 +66,7 @@ int main(int argc, char **argv)
     struct job job;
     hg_id_t hello_id = 0;
 
-    job_open(&argc, &argv, &job);
+    job_open(&argc, &argv, 0, &job);
     /* `void` twice: neither input nor output. */
     hello_id = MERCURY_REGISTER(job.hg_class, "hello", void, void, hello);
     if (hello_id == 0)

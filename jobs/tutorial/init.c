@@ -75,6 +75,7 @@ int main(int argc, char **argv)
     int ranks = 0;
 
     MPI_Init(&argc, &argv);
+    job_words(argc, argv, 0);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
 

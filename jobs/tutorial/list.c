@@ -187,7 +187,7 @@ int main(int argc, char **argv)
     struct job job;
     hg_id_t id = 0;
 
-    job_open(&argc, &argv, &job);
+    job_open(&argc, &argv, 0, &job);
     id = MERCURY_REGISTER(
         job.hg_class, "reverse", reverse_in_t, reverse_out_t, reverse);
     if (id == 0)

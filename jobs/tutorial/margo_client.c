@@ -21,7 +21,7 @@ int main(int argc, char **argv)
     hg_addr_t server = HG_ADDR_NULL;
     hg_id_t id = 0;
 
-    if (argc < 2) {
+    if (argc < 2 || argc > 3 || calls < 1) {
         fputs("margo_client ADDRESS [CALLS]\n", stderr);
         return 2;
     }

@@ -30,9 +30,13 @@ int main(int argc, char **argv)
 {
     struct sum_server server = {
         ABT_MUTEX_NULL, argc > 2 ? (unsigned)atoi(argv[2]) : CALLS};
-    margo_instance_id mid =
-        margo_init(argc > 1 ? argv[1] : "tcp", MARGO_SERVER_MODE, 0, 0);
+    margo_instance_id mid = MARGO_INSTANCE_NULL;
 
+    if (argc > 3 || (argc > 2 && atoi(argv[2]) < 1)) {
+        fputs("margo_server [TRANSPORT [CALLS]]\n", stderr);
+        return 2;
+    }
+    mid = margo_init(argc > 1 ? argv[1] : "tcp", MARGO_SERVER_MODE, 0, 0);
     if (mid == MARGO_INSTANCE_NULL)
         return EXIT_FAILURE; /* the lines above say why */
     ABT_init(0, NULL); /* the lock is used until the end of this function */

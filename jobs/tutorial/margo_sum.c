@@ -39,6 +39,7 @@ int main(int argc, char **argv)
 
     /* Margo's threads may run anywhere. */
     MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &level);
+    job_words(argc, argv, 0);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     mid = amalgam_margo_init(MPI_COMM_WORLD, NULL, NULL);
     if (mid == MARGO_INSTANCE_NULL)

@@ -220,7 +220,7 @@ int main(int argc, char **argv)
     struct job job;
     hg_id_t id = 0;
 
-    job_open(&argc, &argv, &job);
+    job_open(&argc, &argv, 0, &job);
     id = MERCURY_REGISTER(
         job.hg_class, "work", work_in_t, work_out_t, pull_and_work);
     if (id == 0)

@@ -198,7 +198,7 @@ int main(int argc, char **argv)
     bool is_good = true;
     hg_id_t id = 0;
 
-    job_open(&argc, &argv, &job);
+    job_open(&argc, &argv, 2, &job);
     id = MERCURY_REGISTER(job.hg_class, "save", save_in_t, save_out_t, save);
     if (id == 0)
         job_fail("MERCURY_REGISTER: the lines above say why");

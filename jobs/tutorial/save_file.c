@@ -13,48 +13,51 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* How many bytes a regular file has. */
-static int file_len(FILE *file, size_t *ret_len)
+/* Reads to the end of `file`, whose length the file system may not tell. */
+static int stream_read(FILE *file, void **ret_bytes, size_t *ret_len)
 {
-    struct stat info;
+    size_t cap = 64 * 1024;
+    size_t len = 0;
+    char *bytes = malloc(cap);
 
-    if (fstat(fileno(file), &info) != 0)
-        return errno;
-    if (S_ISDIR(info.st_mode))
-        return EISDIR;
-    if (!S_ISREG(info.st_mode))
-        return EINVAL;
-    *ret_len = (size_t)info.st_size;
-    return 0;
+    while (bytes != NULL) {
+        char *more = NULL;
+
+        len += fread(bytes + len, 1, cap - len, file);
+        if (ferror(file)) {
+            free(bytes);
+            return EIO;
+        }
+        if (len < cap) {
+            *ret_bytes = bytes;
+            *ret_len = len;
+            return 0;
+        }
+        cap *= 2;
+        more = realloc(bytes, cap);
+        if (more == NULL)
+            free(bytes);
+        bytes = more;
+    }
+    return ENOMEM;
 }
 
 int file_read(const char *path, void **ret_bytes, size_t *ret_len)
 {
     FILE *file = fopen(path, "rb");
-    void *bytes = NULL;
-    size_t len = 0;
+    struct stat info;
     int err = 0;
 
     if (file == NULL)
         return errno;
-    err = file_len(file, &len);
-    if (err != 0)
-        goto close_file;
-    bytes = malloc(len + 1); /* so that an empty file has memory too */
-    err = ENOMEM;
-    if (bytes == NULL)
-        goto close_file;
-    err = EIO; /* also when the file has shrunk meanwhile */
-    if (fread(bytes, 1, len, file) != len)
-        goto free_bytes;
-    fclose(file);
-    *ret_bytes = bytes;
-    *ret_len = len;
-    return 0;
-
-free_bytes:
-    free(bytes);
-close_file:
+    if (fstat(fileno(file), &info) != 0)
+        err = errno;
+    else if (S_ISDIR(info.st_mode))
+        err = EISDIR;
+    else if (!S_ISREG(info.st_mode))
+        err = EINVAL;
+    else
+        err = stream_read(file, ret_bytes, ret_len);
     fclose(file);
     return err;
 }

@@ -79,7 +79,7 @@ int main(int argc, char **argv)
     struct job job;
     hg_id_t sum_id = 0;
 
-    job_open(&argc, &argv, &job);
+    job_open(&argc, &argv, 0, &job);
     sum_id = MERCURY_REGISTER(job.hg_class, "sum", sum_in_t, sum_out_t, sum);
     if (sum_id == 0)
         job_fail("MERCURY_REGISTER: the lines above say why");

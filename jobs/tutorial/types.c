@@ -269,7 +269,7 @@ int main(int argc, char **argv)
     struct job *job = &exchange.job;
     int *dims = exchange.dims;
 
-    job_open(&argc, &argv, job);
+    job_open(&argc, &argv, 0, job);
     threads_refuse(job);
     MPI_Dims_create(job->ranks, 2, dims);
     exchange.id =

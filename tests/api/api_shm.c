@@ -1,10 +1,24 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The ring of unrelated processes: over shared memory, or libfabric. */
 #include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "api.h"
 #include "processes/processes.h"
+
+/* A run under the shim without it would prove nothing. */
+static void ring_start(int *ret_rank, int *ret_size)
+{
+    if (getenv("AMALGAM_TEST_SHIM") != NULL &&
+        getenv("AMALGAM_TEST_SHIM_LOADED") == NULL) {
+        fputs(
+            "AMALGAM_TEST_SHIM is set, and the shim was not loaded\n", stderr);
+        exit(EXIT_FAILURE);
+    }
+    processes_start(ret_rank, ret_size);
+}
 
 /* All come here, once for each class they open: each shows its own address,
  * and waits until all have found their others, which may close then. */
@@ -40,7 +54,7 @@ static void ring_make_foreign(char *text)
 }
 
 const struct api_world api_world = {
-    .start = processes_start,
+    .start = ring_start,
     .open = api_init,
     .address = ring_address,
     .barrier_begin = processes_barrier_begin,

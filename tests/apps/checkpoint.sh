@@ -18,6 +18,8 @@ dir=$(mktemp -d "${TMPDIR:-/tmp}/checkpoint-test.XXXXXX") || exit 1
 trap 'rm -rf "$dir"' EXIT
 mkdir "$dir/tmp"
 export TMPDIR=$dir/tmp
+# LD_PRELOAD is a list, cut at spaces and colons, which the path may have.
+[ -z "${PRELOAD:-}" ] || ln -s "$PRELOAD" "$dir/preload.so"
 
 die() {
     echo "$case_name: $*" >&2
@@ -198,7 +200,7 @@ case_file_shrinks_late() {
     mkdir "$dir/in"
     bytes $((21 * mib)) >"$dir/in/long"
     echo fine >"$dir/in/fine"
-    export LD_PRELOAD=$PRELOAD SHRINK_AT=$((17 * mib))
+    export LD_PRELOAD=$dir/preload.so SHRINK_AT=$((17 * mib))
     run 1 -o "$dir/out" "$dir/in"
     unset LD_PRELOAD
     said "rank [0-9]+: $dir/in/long: shrank from $((21 * mib)) to $((17 * mib))"
@@ -209,7 +211,7 @@ case_file_vanishes() {
     mkdir "$dir/in"
     echo gone >"$dir/in/gone"
     echo fine >"$dir/in/fine"
-    export LD_PRELOAD=$PRELOAD VANISHED=$dir/in/gone
+    export LD_PRELOAD=$dir/preload.so VANISHED=$dir/in/gone
     run 1 -o "$dir/out" "$dir/in"
     unset LD_PRELOAD
     said "rank [0-9]+: $dir/in/gone: has vanished since it was listed"

@@ -11,6 +11,8 @@ preload=$2
 program=$3
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
+# LD_PRELOAD is a list, cut at spaces and colons, which the path may have.
+ln -s "$preload" "$work/no_map.so"
 
 fail() {
     echo "FAILED: $*" >&2
@@ -19,7 +21,7 @@ fail() {
 }
 
 run() {
-    LD_PRELOAD=$preload NO_MAP_RANK=1 AMALGAM_TRANSPORT=$1 timeout 50 \
+    LD_PRELOAD=$work/no_map.so NO_MAP_RANK=1 AMALGAM_TRANSPORT=$1 timeout 50 \
         "$mpiexec" "${@:2}" >"$work/out" 2>"$work/err"
 }
 

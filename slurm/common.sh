@@ -20,6 +20,7 @@ script=${BASH_SOURCE[1]##*/}
 # Slurm runs a copy, which has a name of its own.
 [ "$script" != slurm_script ] || script=${SLURM_JOB_NAME:-batch}
 # The scripts go elsewhere, and the ranks may begin elsewhere.
+unset CDPATH
 home=$(cd "$home" && pwd)
 build=${AMALGAM_BUILD:-$home/build}
 [[ $build == /* ]] || build=$PWD/$build

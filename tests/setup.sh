@@ -2,6 +2,7 @@
 # Sourced by jobs/run, tests/run and .ci/run: installs, configures, builds.
 # shellcheck shell=bash
 
+unset CDPATH
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 cores=$(nproc 2>/dev/null || echo 2)
 
@@ -11,45 +12,51 @@ fail() {
     exit 1
 }
 
-# Names of the packages for the purposes "$@" (run, plot ...), one per line.
-package_names() {
-    local name for rest
-    while read -r name for rest; do
+# Whether this machine has what column "found by" of tests/packages names.
+is_here() {
+    case $2 in
+    -) dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null |
+        grep -qx installed ;;
+    pc:*) pkg-config --exists "${2#pc:}" 2>/dev/null ;;
+    *.h) echo "#include <$2>" | "${CC:-cc}" -E - >/dev/null 2>&1 ;;
+    *) PATH=$PATH:/usr/sbin:/sbin command -v "$2" >/dev/null ;;
+    esac
+}
+
+# The packages for the purposes "$@" (run, plot ...) that are missing here.
+missing_packages() {
+    local name for found_by reason
+    while read -r name for found_by reason; do
         case $name in '' | '#'*) continue ;; esac
-        [[ " $* " != *" $for "* ]] || echo "$name"
+        [[ " $* " != *" $for "* ]] || is_here "$name" "$found_by" ||
+            echo "$name"
     done <"$root/tests/packages"
 }
 
-# Installs what is missing of the packages for "$@". Says which.
+# Installs what is missing of the packages for "$@", and says which. Where that
+# may not be done (AMALGAM_INSTALL=no, no root, another system), it says so and
+# goes on: the build tells what it cannot do without.
 install_packages() {
     local missing as_root=()
 
-    if ! command -v dpkg-query >/dev/null; then
-        echo "This is no Debian: have these installed under their local names:"
-        package_names "$@" | paste -sd ' '
+    missing=$(missing_packages "$@" | paste -sd ' ')
+    [ -n "$missing" ] || return 0
+    if [ "${AMALGAM_INSTALL:-yes}" = no ] || ! command -v apt-get >/dev/null ||
+        { [ "$(id -u)" -ne 0 ] && ! command -v sudo >/dev/null; }; then
+        echo "Missing here, by Debian's names, and not installed: $missing"
         return 0
     fi
-    # Virtual and foreign names count too: a package is there if dpkg says so.
-    # shellcheck disable=SC2046
-    missing=$(comm -23 <(package_names "$@" | sort -u) <(dpkg-query -W \
-        -f '${db:Status-Status} ${Package}\n' $(package_names "$@") \
-        2>/dev/null | awk '$1 == "installed" { print $2 }' | sort -u))
-    [ -n "$missing" ] || return 0
-    # shellcheck disable=SC2086
-    echo "Installing Debian packages:" $missing
-    if [ "$(id -u)" -ne 0 ]; then
-        command -v sudo >/dev/null ||
-            fail "not root, and no sudo here; install them as root"
-        as_root=(sudo)
-    fi
+    echo "Installing Debian packages: $missing"
+    [ "$(id -u)" -eq 0 ] || as_root=(sudo)
     "${as_root[@]}" apt-get update -q ||
         echo "apt-get update failed; going on with the lists that are here"
     # shellcheck disable=SC2086
     "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -q -y \
         --no-install-recommends $missing ||
-        fail "apt-get could not install:" $missing
+        fail "apt-get could not install: $missing;" \
+            "AMALGAM_INSTALL=no goes on without"
     # Its daemon may have been started; the tests have one of their own.
-    [[ $'\n'$missing$'\n' != *$'\n'munge$'\n'* ]] ||
+    [[ " $missing " != *' munge '* ]] ||
         "${as_root[@]}" service munge stop >/dev/null 2>&1 || true
 }
 

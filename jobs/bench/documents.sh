@@ -2,6 +2,7 @@
 # Sourced by plot and table: reads what amalgam_bench writes with --json.
 # shellcheck shell=bash
 
+unset CDPATH
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 me=jobs/bench/${0##*/}
 

@@ -5,6 +5,7 @@
 #
 #   batch.sh BUILD
 set -u
+unset CDPATH
 
 build=$1
 home=$(cd "$(dirname "$0")/../.." && pwd)

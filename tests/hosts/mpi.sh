@@ -7,6 +7,7 @@
 # others, so nothing is waited for beyond that. As its launcher, mpiexec calls
 # this script with the host, and what to run there.
 set -u
+unset CDPATH
 here=$(cd "$(dirname "$0")" && pwd)
 # shellcheck source=tests/hosts/hosts.sh
 . "$here/hosts.sh"

@@ -6,6 +6,7 @@
 # `PROGRAM ADDRESS` on h2 is the test. It writes what is to be done with the
 # hosts, a line for each, and reads a line when that was done. See peers.h.
 set -u
+unset CDPATH
 here=$(cd "$(dirname "$0")" && pwd)
 # shellcheck source=tests/hosts/hosts.sh
 . "$here/hosts.sh"

@@ -6,6 +6,7 @@
 # names.sh PREFIX: the headers and libraries installed there are asked.
 # PKG_CONFIG_PATH leads to its .pc files.
 set -eu
+unset CDPATH
 
 prefix=$1
 here=$(cd "$(dirname "$0")" && pwd)

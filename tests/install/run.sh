@@ -6,6 +6,7 @@
 # true), or argobots (Margo is built once more, on the Argobots of the system, if
 # there is one: at AMALGAM_ARGOBOTS_PREFIX, or known to pkg-config).
 set -eu
+unset CDPATH
 
 way=$1
 build=$(cd "$2" && pwd)

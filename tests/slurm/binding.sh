@@ -5,6 +5,7 @@
 # In a box of its own, which binds: a task with two cores has one left over for
 # the progress thread; two tasks with one core each have none.
 set -u
+unset CDPATH
 here=$(cd "$(dirname "$0")" && pwd)
 # shellcheck source=tests/slurm/slurm.sh
 . "$here/slurm.sh"

@@ -4,6 +4,7 @@
 # end with the process that they were made for, leave nothing, and refuse what
 # they cannot do.
 set -u
+unset CDPATH
 here=$(cd "$(dirname "$0")" && pwd)
 # shellcheck source=tests/slurm/slurm.sh
 . "$here/slurm.sh"

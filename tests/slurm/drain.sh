@@ -6,6 +6,7 @@
 # One that wants all nodes waits, and says for which; one that does with fewer
 # runs meanwhile; the first one runs when the node is back.
 set -u
+unset CDPATH
 here=$(cd "$(dirname "$0")" && pwd)
 # shellcheck source=tests/slurm/slurm.sh
 . "$here/slurm.sh"

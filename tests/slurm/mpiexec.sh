@@ -7,6 +7,7 @@
 # node. Either way mpiexec finds out by itself which nodes it has got. Ranks of
 # one node inherit the same SLURM_PROCID then, which nothing may rely on.
 set -u
+unset CDPATH
 here=$(cd "$(dirname "$0")" && pwd)
 # shellcheck source=tests/slurm/slurm.sh
 . "$here/slurm.sh"

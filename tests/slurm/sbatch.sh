@@ -5,6 +5,7 @@
 # OPTIONs are sbatch's, ARGs the script's. The job is to complete, and to write
 # LINE. It works in an empty directory, where it may leave what it likes.
 set -u
+unset CDPATH
 here=$(cd "$(dirname "$0")" && pwd)
 # shellcheck source=tests/slurm/slurm.sh
 . "$here/slurm.sh"

@@ -7,6 +7,7 @@
 # HOW is term, to which programs end; or kill: they do not look at SIGTERM, and
 # get a SIGKILL when KillWait is over.
 set -u
+unset CDPATH
 here=$(cd "$(dirname "$0")" && pwd)
 # shellcheck source=tests/slurm/slurm.sh
 . "$here/slurm.sh"

@@ -5,6 +5,7 @@
 # started. Where Slurm cannot be had, that wrote the reason beside it.
 # shellcheck shell=bash
 
+unset CDPATH
 box=$(cd "$(dirname "${BASH_SOURCE[0]}")/../../slurm" && pwd)/cluster-in-a-box
 
 skip() {

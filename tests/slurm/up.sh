@@ -7,6 +7,7 @@
 # A machine on which no Slurm can be started says so, and skips; but not CI,
 # which has all that is needed.
 set -u
+unset CDPATH
 here=$(cd "$(dirname "$0")" && pwd)
 # shellcheck source=tests/slurm/slurm.sh
 . "$here/slurm.sh"

@@ -10,6 +10,7 @@
 # What a run finds goes to DIR/found/NAME, and is where the next run begins,
 # besides CORPUS. An input that fails is kept in DIR/failed.
 set -u
+unset CDPATH
 
 root=$(cd "$(dirname "$0")/../../.." && pwd)
 short_seconds=2

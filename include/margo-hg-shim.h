@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Calls between a program of Mercury's API alone and one of Margo's: the id of
  * an RPC holds a provider's, and its output begins with a code.
+ * The procs are given with each call, because those registered code the header.
  *
  * A program that has no instance registers and calls by these functions in
  * place of HG_Register_name(), HG_Forward(), HG_Respond() and so on; all else,
  * as HG_Create() and HG_Progress(), stays as it is. */
 #ifndef MARGO_HG_SHIM_H
 #define MARGO_HG_SHIM_H
-
-#include <stdint.h>
 
 #include "mercury.h"
 
@@ -19,73 +18,70 @@ extern "C" {
 /**
  * Register an RPC under the id that Margo gives it.
  *
- * The registered data of the id (HG_Register_data()) is used by these
- * functions; the program keeps its hands off it.
+ * The id is that of an RPC which Margo registers for no provider:
+ * MARGO_REGISTER() or margo_register_name() of the same name.
  *
- * @param hg_class     [in]
- * @param func_name    [in]  as on the other side
- * @param provider_id  [in]  the provider's on the other side;
- *                           MARGO_DEFAULT_PROVIDER_ID (0xFFFF) where it
- *                           registered for none
- * @param in_proc_cb   [in]  NULL: no input
- * @param out_proc_cb  [in]  NULL: no output
- * @param rpc_cb       [in]  serves requests; NULL: this program only calls
+ * @param hg_class   [in]
+ * @param func_name  [in]  as on the other side
+ * @param rpc_cb     [in]  serves requests; NULL: this program only calls
  * Owns:      nothing changes hands; `func_name` is copied.
  * Errors:    0 on any failure; the log says why.
  * Threads:   any thread, one at a time per class; never blocks.
  * Undefined: the class closed meanwhile.
  * Source:    as Margo 0.24.
  */
-HG_PUBLIC hg_id_t HG_Register_name_for_margo(hg_class_t *hg_class,
-    const char *func_name, uint16_t provider_id, hg_proc_cb_t in_proc_cb,
-    hg_proc_cb_t out_proc_cb, hg_rpc_cb_t rpc_cb);
+HG_PUBLIC hg_id_t HG_Register_name_for_margo(
+    hg_class_t *hg_class, const char *func_name, hg_rpc_cb_t rpc_cb);
 
 /**
  * HG_Forward() to a program of Margo's.
  *
- * @param handle     [in]  of an id of HG_Register_name_for_margo()
- * @param callback   [in]
- * @param arg        [in]  handed to the callback
- * @param in_struct  [in]  of the type that the input proc codes; NULL: none
+ * @param handle      [in]  of an id of HG_Register_name_for_margo()
+ * @param callback    [in]
+ * @param arg         [in]  handed to the callback
+ * @param in_proc_cb  [in]  codes the input; NULL: there is none
+ * @param in_struct   [in]  of the type that `in_proc_cb` codes; NULL: none
  * Owns:      `in_struct` may be reused when the call returns; `arg` must live
  *            until the callback ran.
- * Errors:    HG_INVALID_ARG handle is NULL
+ * Errors:    HG_INVALID_ARG handle is NULL, or a struct is given without a proc
  *            HG_NO_MATCH    its id was not registered so
  *            and those of HG_Forward()
  * Threads:   any thread, one at a time per handle; never blocks.
  * Undefined: nothing.
  * Source:    as Margo 0.24.
  */
-HG_PUBLIC hg_return_t HG_Forward_to_margo(
-    hg_handle_t handle, hg_cb_t callback, void *arg, void *in_struct);
+HG_PUBLIC hg_return_t HG_Forward_to_margo(hg_handle_t handle, hg_cb_t callback,
+    void *arg, hg_proc_cb_t in_proc_cb, void *in_struct);
 
 /**
  * HG_Respond() to a program of Margo's.
  *
- * @param handle      [in]  of an id of HG_Register_name_for_margo()
- * @param callback    [in]  may be NULL
- * @param arg         [in]  handed to the callback
- * @param out_struct  [in]  of the type that the output proc codes; NULL: none
+ * @param handle       [in]  of an id of HG_Register_name_for_margo()
+ * @param callback     [in]  may be NULL
+ * @param arg          [in]  handed to the callback
+ * @param out_proc_cb  [in]  codes the output; NULL: there is none
+ * @param out_struct   [in]  of the type that `out_proc_cb` codes; NULL: none
  * Owns:      `out_struct` may be reused when the call returns; `arg` must live
  *            until the callback ran.
- * Errors:    HG_INVALID_ARG handle is NULL
+ * Errors:    HG_INVALID_ARG handle is NULL, or a struct is given without a proc
  *            HG_NO_MATCH    its id was not registered so
  *            and those of HG_Respond()
  * Threads:   any thread, one at a time per handle; never blocks.
  * Undefined: nothing.
  * Source:    as Margo 0.24.
  */
-HG_PUBLIC hg_return_t HG_Respond_to_margo(
-    hg_handle_t handle, hg_cb_t callback, void *arg, void *out_struct);
+HG_PUBLIC hg_return_t HG_Respond_to_margo(hg_handle_t handle, hg_cb_t callback,
+    void *arg, hg_proc_cb_t out_proc_cb, void *out_struct);
 
 /**
  * HG_Get_input() of what a program of Margo's sent.
  *
- * @param handle     [in]
- * @param in_struct  [out]  of the type that the input proc codes; NULL: only
- *                          look at the head
+ * @param handle      [in]
+ * @param in_proc_cb  [in]   codes the input
+ * @param in_struct   [out]  of the type that `in_proc_cb` codes; NULL: only
+ *                           look at the header
  * Owns:      the fields are the caller's until HG_Free_input_from_margo().
- * Errors:    HG_INVALID_ARG handle is NULL
+ * Errors:    HG_INVALID_ARG handle is NULL, or a struct is given without a proc
  *            HG_NO_MATCH    its id was not registered so
  *            and those of HG_Get_input()
  * Threads:   any thread, one at a time per handle; never blocks.
@@ -93,33 +89,35 @@ HG_PUBLIC hg_return_t HG_Respond_to_margo(
  * Source:    as Margo 0.24.
  */
 HG_PUBLIC hg_return_t HG_Get_input_from_margo(
-    hg_handle_t handle, void *in_struct);
+    hg_handle_t handle, hg_proc_cb_t in_proc_cb, void *in_struct);
 
 /**
  * Free what HG_Get_input_from_margo() made.
  *
- * @param handle     [in]
- * @param in_struct  [in]  as it was filled
+ * @param handle      [in]
+ * @param in_proc_cb  [in]  as it was given to HG_Get_input_from_margo()
+ * @param in_struct   [in]  as it was filled
  * Owns:      the fields are taken.
- * Errors:    HG_INVALID_ARG handle is NULL
+ * Errors:    HG_INVALID_ARG handle is NULL, or a struct is given without a proc
  *            HG_NO_MATCH    its id was not registered so
  * Threads:   any thread, one at a time per handle; never blocks.
  * Undefined: called more often than HG_Get_input_from_margo().
  * Source:    as Margo 0.24.
  */
 HG_PUBLIC hg_return_t HG_Free_input_from_margo(
-    hg_handle_t handle, void *in_struct);
+    hg_handle_t handle, hg_proc_cb_t in_proc_cb, void *in_struct);
 
 /**
  * HG_Get_output() of what a program of Margo's answered.
  *
- * @param handle      [in]
- * @param out_struct  [out]  of the type that the output proc codes; NULL: only
- *                           look at the code
+ * @param handle       [in]
+ * @param out_proc_cb  [in]   codes the output
+ * @param out_struct   [out]  of the type that `out_proc_cb` codes; NULL: only
+ *                            look at the code
  * Owns:      the fields are the caller's until HG_Free_output_from_margo().
- * Errors:    HG_INVALID_ARG handle is NULL
+ * Errors:    HG_INVALID_ARG handle is NULL, or a struct is given without a proc
  *            HG_NO_MATCH    its id was not registered so
- *            HG_NOENTRY     nobody serves the RPC or the provider there
+ *            HG_NOENTRY     nobody serves the RPC there
  *            HG_PERMISSION  the other side is ending
  *            and those of HG_Get_output()
  * Threads:   any thread, one at a time per handle; never blocks.
@@ -127,22 +125,23 @@ HG_PUBLIC hg_return_t HG_Free_input_from_margo(
  * Source:    as Margo 0.24.
  */
 HG_PUBLIC hg_return_t HG_Get_output_from_margo(
-    hg_handle_t handle, void *out_struct);
+    hg_handle_t handle, hg_proc_cb_t out_proc_cb, void *out_struct);
 
 /**
  * Free what HG_Get_output_from_margo() made.
  *
- * @param handle      [in]
- * @param out_struct  [in]  as it was filled
+ * @param handle       [in]
+ * @param out_proc_cb  [in]  as it was given to HG_Get_output_from_margo()
+ * @param out_struct   [in]  as it was filled
  * Owns:      the fields are taken.
- * Errors:    HG_INVALID_ARG handle is NULL
+ * Errors:    HG_INVALID_ARG handle is NULL, or a struct is given without a proc
  *            HG_NO_MATCH    its id was not registered so
  * Threads:   any thread, one at a time per handle; never blocks.
  * Undefined: called more often than HG_Get_output_from_margo().
  * Source:    as Margo 0.24.
  */
 HG_PUBLIC hg_return_t HG_Free_output_from_margo(
-    hg_handle_t handle, void *out_struct);
+    hg_handle_t handle, hg_proc_cb_t out_proc_cb, void *out_struct);
 
 #ifdef __cplusplus
 }

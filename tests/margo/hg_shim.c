@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A program of Mercury's API alone and one of Margo's call each other: for a
- * provider and for none, with arguments and without, and what nobody serves. */
+/* A program of Mercury's API alone and one of Margo's call each other by the
+ * signatures of Margo's shim, whose procs come with each call: with arguments
+ * and without, and what nobody serves. */
 #include <string.h>
 #include <unistd.h>
 
@@ -9,7 +10,7 @@
 #include "pair.h"
 #include "processes/processes.h"
 
-enum { ALARM_S = 50, PROVIDER = 3, NONE = MARGO_DEFAULT_PROVIDER_ID };
+enum { ALARM_S = 50 };
 
 /* What the process without an instance has. */
 static struct {
@@ -18,6 +19,7 @@ static struct {
     hg_id_t echo_id;
     hg_id_t null_id;
     hg_id_t unknown_id;
+    hg_id_t plain_id;
     bool is_over;
     hg_return_t ret;
     unsigned served;
@@ -47,10 +49,11 @@ static hg_return_t hg_echo(hg_handle_t handle)
 {
     echo_t in;
 
-    CHECK_RC(HG_Get_input_from_margo(handle, &in), HG_SUCCESS);
+    CHECK_RC(HG_Get_input_from_margo(handle, hg_proc_echo_t, &in), HG_SUCCESS);
     in.number++;
-    CHECK_RC(HG_Respond_to_margo(handle, NULL, NULL, &in), HG_SUCCESS);
-    CHECK_RC(HG_Free_input_from_margo(handle, &in), HG_SUCCESS);
+    CHECK_RC(HG_Respond_to_margo(handle, NULL, NULL, hg_proc_echo_t, &in),
+        HG_SUCCESS);
+    CHECK_RC(HG_Free_input_from_margo(handle, hg_proc_echo_t, &in), HG_SUCCESS);
     CHECK_RC(HG_Destroy(handle), HG_SUCCESS);
     hg.served++;
     return HG_SUCCESS;
@@ -58,9 +61,9 @@ static hg_return_t hg_echo(hg_handle_t handle)
 
 static hg_return_t hg_null(hg_handle_t handle)
 {
-    CHECK_RC(HG_Get_input_from_margo(handle, NULL), HG_SUCCESS);
-    CHECK_RC(HG_Free_input_from_margo(handle, NULL), HG_SUCCESS);
-    CHECK_RC(HG_Respond_to_margo(handle, NULL, NULL, NULL), HG_SUCCESS);
+    CHECK_RC(HG_Get_input_from_margo(handle, NULL, NULL), HG_SUCCESS);
+    CHECK_RC(HG_Free_input_from_margo(handle, NULL, NULL), HG_SUCCESS);
+    CHECK_RC(HG_Respond_to_margo(handle, NULL, NULL, NULL, NULL), HG_SUCCESS);
     CHECK_RC(HG_Destroy(handle), HG_SUCCESS);
     hg.served++;
     return HG_SUCCESS;
@@ -83,10 +86,10 @@ static hg_return_t hg_done(const struct hg_cb_info *info)
 }
 
 /* Calls, and comes back with the code of the call. */
-static hg_return_t hg_call(hg_handle_t handle, void *in)
+static hg_return_t hg_call(hg_handle_t handle, hg_proc_cb_t proc, void *in)
 {
     hg.is_over = false;
-    CHECK_RC(HG_Forward_to_margo(handle, hg_done, NULL, in), HG_SUCCESS);
+    CHECK_RC(HG_Forward_to_margo(handle, hg_done, NULL, proc, in), HG_SUCCESS);
     while (!hg.is_over)
         hg_turn();
     return hg.ret;
@@ -98,20 +101,26 @@ static void hg_calls(hg_addr_t other)
     echo_t echo_args = {41, "text"};
 
     CHECK_RC(HG_Create(hg.context, other, hg.echo_id, &handle), HG_SUCCESS);
-    CHECK_RC(hg_call(handle, &echo_args), HG_SUCCESS);
-    CHECK_RC(HG_Get_output_from_margo(handle, &echo_args), HG_SUCCESS);
+    CHECK_RC(hg_call(handle, hg_proc_echo_t, &echo_args), HG_SUCCESS);
+    CHECK_RC(HG_Get_output_from_margo(handle, hg_proc_echo_t, &echo_args),
+        HG_SUCCESS);
     CHECK(echo_args.number == 42 && strcmp(echo_args.text, "text") == 0);
-    CHECK_RC(HG_Free_output_from_margo(handle, &echo_args), HG_SUCCESS);
+    CHECK_RC(HG_Free_output_from_margo(handle, hg_proc_echo_t, &echo_args),
+        HG_SUCCESS);
     CHECK_RC(HG_Reset(handle, HG_ADDR_NULL, hg.null_id), HG_SUCCESS);
-    CHECK_RC(
-        HG_Forward_to_margo(handle, hg_done, NULL, &echo_args), HG_NO_MATCH);
-    CHECK_RC(hg_call(handle, NULL), HG_SUCCESS);
-    CHECK_RC(HG_Get_output_from_margo(handle, NULL), HG_SUCCESS);
-    CHECK_RC(HG_Free_output_from_margo(handle, NULL), HG_SUCCESS);
+    CHECK_RC(HG_Forward_to_margo(handle, hg_done, NULL, NULL, &echo_args),
+        HG_INVALID_ARG);
+    CHECK_RC(hg_call(handle, NULL, NULL), HG_SUCCESS);
+    CHECK_RC(HG_Get_output_from_margo(handle, NULL, NULL), HG_SUCCESS);
+    CHECK_RC(HG_Free_output_from_margo(handle, NULL, NULL), HG_SUCCESS);
     CHECK_RC(HG_Reset(handle, HG_ADDR_NULL, hg.unknown_id), HG_SUCCESS);
-    CHECK_RC(hg_call(handle, NULL), HG_NOENTRY);
+    CHECK_RC(hg_call(handle, NULL, NULL), HG_NOENTRY);
+    CHECK_RC(HG_Reset(handle, HG_ADDR_NULL, hg.plain_id), HG_SUCCESS);
+    CHECK_RC(
+        HG_Forward_to_margo(handle, hg_done, NULL, hg_proc_echo_t, &echo_args),
+        HG_NO_MATCH);
     CHECK_RC(HG_Destroy(handle), HG_SUCCESS);
-    CHECK_RC(HG_Forward_to_margo(HG_HANDLE_NULL, hg_done, NULL, NULL),
+    CHECK_RC(HG_Forward_to_margo(HG_HANDLE_NULL, hg_done, NULL, NULL, NULL),
         HG_INVALID_ARG);
 }
 
@@ -134,14 +143,13 @@ static void without_instance(const char *transport)
     CHECK(hg.cls != NULL);
     hg.context = HG_Context_create(hg.cls);
     CHECK(hg.context != NULL);
-    hg.echo_id = HG_Register_name_for_margo(
-        hg.cls, "echo", PROVIDER, hg_proc_echo_t, hg_proc_echo_t, hg_echo);
-    hg.null_id =
-        HG_Register_name_for_margo(hg.cls, "null", NONE, NULL, NULL, hg_null);
-    hg.unknown_id =
-        HG_Register_name_for_margo(hg.cls, "unknown", NONE, NULL, NULL, NULL);
+    hg.echo_id = HG_Register_name_for_margo(hg.cls, "echo", hg_echo);
+    hg.null_id = HG_Register_name_for_margo(hg.cls, "null", hg_null);
+    hg.unknown_id = HG_Register_name_for_margo(hg.cls, "unknown", NULL);
+    hg.plain_id =
+        HG_Register_name(hg.cls, "plain", hg_proc_echo_t, hg_proc_echo_t, NULL);
     CHECK(hg.echo_id != 0 && hg.null_id != 0 && hg.unknown_id != 0);
-    CHECK(HG_Register_name_for_margo(NULL, "x", 1, NULL, NULL, NULL) == 0);
+    CHECK(HG_Register_name_for_margo(NULL, "x", NULL) == 0);
     CHECK_RC(HG_Addr_self(hg.cls, &self), HG_SUCCESS);
     CHECK_RC(HG_Addr_to_string(hg.cls, text, &len, self), HG_SUCCESS);
     CHECK_RC(HG_Addr_free(hg.cls, self), HG_SUCCESS);
@@ -168,8 +176,7 @@ static void with_instance(const char *transport)
 
     pair.mid = margo_init(transport, MARGO_SERVER_MODE, 0, 0);
     CHECK(pair.mid != MARGO_INSTANCE_NULL);
-    echo_id = MARGO_REGISTER_PROVIDER(
-        pair.mid, "echo", echo_t, echo_t, echo, PROVIDER, ABT_POOL_NULL);
+    echo_id = MARGO_REGISTER(pair.mid, "echo", echo_t, echo_t, echo);
     null_id = MARGO_REGISTER(pair.mid, "null", void, void, null);
     CHECK_RC(margo_addr_self(pair.mid, &pair.self), HG_SUCCESS);
     CHECK_RC(margo_addr_to_string(pair.mid, text, &len, pair.self), HG_SUCCESS);
@@ -178,7 +185,7 @@ static void with_instance(const char *transport)
         HG_SUCCESS);
     pair_barrier();
     handle = pair_handle(echo_id);
-    CHECK_RC(margo_provider_forward(PROVIDER, handle, &echo_args), HG_SUCCESS);
+    CHECK_RC(margo_forward(handle, &echo_args), HG_SUCCESS);
     CHECK_RC(margo_get_output(handle, &echo_args), HG_SUCCESS);
     CHECK(echo_args.number == 2);
     CHECK_RC(margo_free_output(handle, &echo_args), HG_SUCCESS);

@@ -140,12 +140,12 @@ HG_PUBLIC int margo_bulk_poolset_destroy(margo_bulk_poolset_t poolset);
  * @param poolset  [in]
  * @param max      [out]  bytes
  * Owns:      nothing changes hands.
- * Errors:    -1 an argument is NULL
+ * Errors:    none: where an argument is NULL, nothing is written.
  * Threads:   any thread; never blocks.
  * Undefined: poolset destroyed meanwhile.
  * Source:    as Margo 0.24.
  */
-HG_PUBLIC int margo_bulk_poolset_get_max(
+HG_PUBLIC void margo_bulk_poolset_get_max(
     margo_bulk_poolset_t poolset, hg_size_t *max);
 
 /**

@@ -195,28 +195,33 @@ HG_PUBLIC ABT_pool margo_hg_handle_get_handler_pool(hg_handle_t h);
  *
  * For monitoring; handlers have theirs.
  *
- * @param parent_rpc_id  [in]
+ * @param mid            [in]  the calls are made by this instance
+ * @param parent_rpc_id  [in]  0: in the name of none
  * Owns:      nothing changes hands.
- * Errors:    HG_OTHER_ERROR the caller is no user-level thread, or there is no
- *            memory
+ * Errors:    HG_INVALID_ARG mid is NULL
+ *            HG_OTHER_ERROR the caller is no user-level thread, or there is no
+ *                           memory
  * Threads:   any thread; never blocks.
- * Undefined: nothing.
+ * Undefined: the instance ended meanwhile.
  * Source:    as Margo 0.24.
  */
-HG_PUBLIC hg_return_t margo_set_current_rpc_id(hg_id_t parent_rpc_id);
+HG_PUBLIC hg_return_t margo_set_current_rpc_id(
+    margo_instance_id mid, hg_id_t parent_rpc_id);
 
 /**
  * Which one that is.
  *
- * @param parent_rpc_id  [out]
+ * @param mid            [in]
+ * @param parent_rpc_id  [out]  0: none was set
  * Owns:      nothing changes hands.
- * Errors:    HG_INVALID_ARG parent_rpc_id is NULL
+ * Errors:    HG_INVALID_ARG an argument is NULL
  *            HG_OTHER_ERROR the caller is no user-level thread
  * Threads:   any thread; never blocks.
- * Undefined: nothing.
+ * Undefined: the instance ended meanwhile.
  * Source:    as Margo 0.24.
  */
-HG_PUBLIC hg_return_t margo_get_current_rpc_id(hg_id_t *parent_rpc_id);
+HG_PUBLIC hg_return_t margo_get_current_rpc_id(
+    margo_instance_id mid, hg_id_t *parent_rpc_id);
 
 #ifdef __cplusplus
 }

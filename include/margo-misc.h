@@ -52,14 +52,15 @@ HG_PUBLIC int margo_get_progress_pool(margo_instance_id mid, ABT_pool *pool);
 /**
  * Count what user-level threads do from now on.
  *
- * @param mid  [in]
+ * @param mid       [in]
+ * @param detailed  [in]  each thread by its function, and not only in all
  * Owns:      nothing changes hands.
  * Errors:    -1 this build cannot, or it was started; the log says which
  * Threads:   any thread; never blocks.
  * Undefined: the instance ended meanwhile.
  * Source:    as Margo 0.24.
  */
-HG_PUBLIC int margo_start_abt_profiling(margo_instance_id mid);
+HG_PUBLIC int margo_start_abt_profiling(margo_instance_id mid, bool detailed);
 
 /**
  * Count no longer.

@@ -2,6 +2,7 @@
 /* Pools of exposed buffers of growing sizes. */
 #include "margo/bulk_pool.h"
 
+#include "base/assert.h"
 #include "base/mem.h"
 
 struct size_class {
@@ -88,12 +89,10 @@ int margo_bulk_poolset_destroy(margo_bulk_poolset_t poolset)
     return 0;
 }
 
-int margo_bulk_poolset_get_max(margo_bulk_poolset_t poolset, hg_size_t *max)
+void margo_bulk_poolset_get_max(margo_bulk_poolset_t poolset, hg_size_t *max)
 {
-    if (poolset == MARGO_BULK_POOLSET_NULL || max == NULL)
-        return -1;
-    *max = poolset->classes[poolset->count - 1].size;
-    return 0;
+    if (AMG_CONTRACT(poolset != MARGO_BULK_POOLSET_NULL && max != NULL))
+        *max = poolset->classes[poolset->count - 1].size;
 }
 
 /* The smallest class that fits; `count` of the set: there is none. */

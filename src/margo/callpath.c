@@ -1,53 +1,36 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The RPC that a user-level thread serves, for those that it calls in turn.
  *
- * It is kept under a key of the thread's, as a number in the place of a
- * pointer. The key is made once in a process and not freed. */
-#include <stdatomic.h>
-
+ * Each instance has a key of its own, under which a thread keeps the id as a
+ * number in the place of a pointer: calls of one instance are not told to be
+ * made by a handler of another. */
 #include "base/assert.h"
-#include "base/lock.h"
-#include "margo.h"
+#include "margo/instance.h"
 
 _Static_assert(sizeof(void *) >= sizeof(hg_id_t), "an id fits into a pointer");
 
-static struct {
-    struct amg_lock lock; /* guards the making of the key */
-    /* Its release store pairs with the acquire load of who uses it. */
-    atomic_bool has_key;
-    ABT_key key;
-} current;
-
-static bool key_make(void)
+hg_return_t margo_set_current_rpc_id(
+    margo_instance_id mid, hg_id_t parent_rpc_id)
 {
-    bool has_key = false;
-
-    if (atomic_load_explicit(&current.has_key, memory_order_acquire))
-        return true;
-    amg_lock_take(&current.lock);
-    has_key = atomic_load_explicit(&current.has_key, memory_order_relaxed) ||
-              ABT_key_create(NULL, &current.key) == ABT_SUCCESS;
-    atomic_store_explicit(&current.has_key, has_key, memory_order_release);
-    amg_lock_give(&current.lock);
-    return has_key;
-}
-
-hg_return_t margo_set_current_rpc_id(hg_id_t parent_rpc_id)
-{
-    if (!key_make() || ABT_self_set_specific(current.key,
-                           (void *)(uintptr_t)parent_rpc_id) != ABT_SUCCESS)
+    if (!AMG_CONTRACT(mid != MARGO_INSTANCE_NULL))
+        return HG_INVALID_ARG;
+    if (mid->monitoring.current_rpc == ABT_KEY_NULL ||
+        ABT_self_set_specific(mid->monitoring.current_rpc,
+            (void *)(uintptr_t)parent_rpc_id) != ABT_SUCCESS)
         return HG_OTHER_ERROR;
     return HG_SUCCESS;
 }
 
-hg_return_t margo_get_current_rpc_id(hg_id_t *parent_rpc_id)
+hg_return_t margo_get_current_rpc_id(
+    margo_instance_id mid, hg_id_t *parent_rpc_id)
 {
     void *value = NULL;
 
-    if (!AMG_CONTRACT(parent_rpc_id != NULL))
+    if (!AMG_CONTRACT(mid != MARGO_INSTANCE_NULL && parent_rpc_id != NULL))
         return HG_INVALID_ARG;
-    if (!key_make() ||
-        ABT_self_get_specific(current.key, &value) != ABT_SUCCESS)
+    if (mid->monitoring.current_rpc == ABT_KEY_NULL ||
+        ABT_self_get_specific(mid->monitoring.current_rpc, &value) !=
+            ABT_SUCCESS)
         return HG_OTHER_ERROR;
     *parent_rpc_id = (hg_id_t)(uintptr_t)value;
     return HG_SUCCESS;

@@ -89,7 +89,7 @@ static void handler_main(void *arg)
 
     AMG_MARGO_TELL(mid, rpc_ult, MARGO_MONITOR_FN_START, &told);
     if (AMG_MARGO_IS_WATCHED(mid))
-        (void)margo_set_current_rpc_id(HG_Get_info(data->handle)->id);
+        (void)margo_set_current_rpc_id(mid, HG_Get_info(data->handle)->id);
     data->serve(data->handle);
     AMG_MARGO_TELL(mid, rpc_ult, MARGO_MONITOR_FN_END, &told);
     next_start(mid);

@@ -33,6 +33,11 @@ int amg_margo_monitoring_open(
     struct json_object *config = NULL;
 
     monitoring->monitor = NULL;
+    if (ABT_key_create(NULL, &monitoring->current_rpc) != ABT_SUCCESS) {
+        monitoring->current_rpc = ABT_KEY_NULL;
+        margo_error(mid, "no memory for the RPC that a thread serves");
+        return -1;
+    }
     if (wanted == NULL)
         return 0;
     if (!amg_json_section(&mid->log, "", mid->config.json, "monitoring",
@@ -60,6 +65,8 @@ void amg_margo_monitoring_close(margo_instance_id mid)
     mid->monitoring.monitor = NULL;
     if (monitor != NULL && monitor->finalize != NULL)
         monitor->finalize(monitor->uargs);
+    if (mid->monitoring.current_rpc != ABT_KEY_NULL)
+        (void)ABT_key_free(&mid->monitoring.current_rpc);
 }
 
 hg_return_t margo_monitor_dump(margo_instance_id mid,

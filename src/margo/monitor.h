@@ -12,6 +12,7 @@
 struct amg_margo_monitoring {
     const struct margo_monitor *monitor; /* `own`; NULL: nobody is told */
     struct margo_monitor own;
+    ABT_key current_rpc; /* what a thread serves: callpath.c */
 };
 
 /* AMG_MARGO_TELL(mid, forward, MARGO_MONITOR_FN_START, &args): one test where
@@ -27,8 +28,9 @@ struct amg_margo_monitoring {
 /* Does anybody listen, for what costs more than a call? */
 #define AMG_MARGO_IS_WATCHED(mid) ((mid)->monitoring.monitor != NULL)
 
-/* As the information, the configuration and the environment ask, once the class
- * is open and the configuration read. -1: refused, or no memory; logged. */
+/* Makes the monitor as the information, the configuration and the environment
+ * ask, once the class is open and the configuration read. -1: refused, or no
+ * memory; logged. */
 int amg_margo_monitoring_open(
     margo_instance_id mid, const struct margo_init_info *info);
 /* After the last event; the pools are there still. Also of what was never

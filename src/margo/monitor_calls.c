@@ -92,7 +92,7 @@ void amg_monitor_on_forward(void *uargs, double now, margo_monitor_event_t kind,
         hg_id_t parent = 0;
         margo_monitor_data_t data = {.p = NULL};
 
-        (void)margo_get_current_rpc_id(&parent);
+        (void)margo_get_current_rpc_id(monitor->mid, &parent);
         data.p = amg_monitor_call_find(
             monitor, AMG_STATS_ORIGIN, parent, args->handle);
         (void)margo_set_monitoring_data(args->handle, data);

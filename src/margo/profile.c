@@ -14,8 +14,9 @@ static int profile_refuse(margo_instance_id mid, const char *what)
     return -1;
 }
 
-int margo_start_abt_profiling(margo_instance_id mid)
+int margo_start_abt_profiling(margo_instance_id mid, bool detailed)
 {
+    (void)detailed;
     return profile_refuse(mid, "margo_start_abt_profiling()");
 }
 

@@ -82,11 +82,11 @@ static void current_rpc_id(void)
 {
     hg_id_t id = 0;
 
-    CHECK_RC(margo_set_current_rpc_id(null_id), HG_SUCCESS);
-    CHECK_RC(margo_get_current_rpc_id(&id), HG_SUCCESS);
+    CHECK_RC(margo_set_current_rpc_id(pair.mid, null_id), HG_SUCCESS);
+    CHECK_RC(margo_get_current_rpc_id(pair.mid, &id), HG_SUCCESS);
     CHECK(id == null_id);
-    CHECK_RC(margo_get_current_rpc_id(NULL), HG_INVALID_ARG);
-    CHECK_RC(margo_set_current_rpc_id(0), HG_SUCCESS);
+    CHECK_RC(margo_get_current_rpc_id(pair.mid, NULL), HG_INVALID_ARG);
+    CHECK_RC(margo_set_current_rpc_id(pair.mid, 0), HG_SUCCESS);
 }
 
 static void test(void)

@@ -143,7 +143,7 @@ static void xstreams_found(void)
 /* Its tool interface is not built: they say so, and nothing else happens. */
 static void profiling(void)
 {
-    CHECK(margo_start_abt_profiling(pair.mid) == -1);
+    CHECK(margo_start_abt_profiling(pair.mid, true) == -1);
     CHECK(margo_dump_abt_profiling(pair.mid, "none", 0, NULL) == -1);
     CHECK(margo_stop_abt_profiling(pair.mid) == -1);
 }

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* An instance from its beginning to its end.
  *
- * The count of references is 0 at first: margo_finalize() ends the instance
- * whatever the count is, and a reference keeps what remains of it until it is
- * released. So programs that share an instance take one each, and the last
- * margo_instance_release() ends it. */
+ * It is made with one reference, which the first margo_finalize() takes when
+ * serving is over. Until the last reference is released, the class, the
+ * context and the pools stay: addresses, handles, bulk handles and what was
+ * decoded can be freed after margo_finalize(). Releasing the last reference
+ * of an instance that nobody has finalized ends it. */
 #ifndef MARGO_INSTANCE_H
 #define MARGO_INSTANCE_H
 
@@ -125,8 +126,9 @@ HG_PUBLIC int margo_set_environment(const char *optional_json_config);
  * further calls have no effect.
  *
  * @param mid  [in]
- * Owns:      the instance is taken, but for what references keep.
- * Errors:    A NULL instance is said in the log.
+ * Owns:      a reference is taken; when it is the last one, the class, the
+ *            context and the pools are gone, else they stay, without progress.
+ * Errors:    A NULL instance is said in the log, as is one that has ended.
  * Threads:   any thread; a user-level thread leaves its stream to others while
  *            it waits.
  * Undefined: the instance used afterwards, but by its handlers, its callbacks,
@@ -180,11 +182,12 @@ HG_PUBLIC hg_return_t margo_instance_is_finalized(
     margo_instance_id mid, bool *flag);
 
 /**
- * Take a reference to an instance, which keeps its memory.
+ * Take a reference to an instance, which keeps it, and when it was finalized
+ * its class, context and pools.
  *
  * @param mid  [in]
  * Owns:      a reference; margo_instance_release() ends it.
- * Errors:    HG_INVALID_ARG mid is NULL
+ * Errors:    HG_INVALID_ARG mid is NULL, or has ended
  * Threads:   any thread; never blocks.
  * Undefined: the instance ended meanwhile.
  * Source:    as Margo 0.24.
@@ -206,12 +209,16 @@ HG_PUBLIC hg_return_t margo_instance_ref_count(
     margo_instance_id mid, unsigned *refcount);
 
 /**
- * Release a reference to an instance; the last one ends it, as
- * margo_finalize_and_wait() does.
+ * Release a reference to an instance.
+ *
+ * The last one of an instance that nobody has finalized ends it as
+ * margo_finalize() does; after that, the last one closes the class and the
+ * context and ends the pools.
  *
  * @param mid  [in]
  * Owns:      a reference is given back.
- * Errors:    HG_INVALID_ARG mid is NULL
+ * Errors:    HG_INVALID_ARG mid is NULL, has ended, or is ending and has no
+ *            reference but that of margo_finalize()
  * Threads:   any thread; a user-level thread leaves its stream to others while
  *            it waits.
  * Undefined: the instance used afterwards, without another reference.

@@ -41,7 +41,6 @@ static void hg_close(margo_instance_id mid)
 
 void amg_margo_close_network(margo_instance_id mid)
 {
-    amg_margo_timers_fini(mid);
     if (mid->ending.is_stuck)
         return;
     (void)amg_margo_handles_report(mid);

@@ -6,10 +6,13 @@
  *                                       loop, a thread made for that
  *   calls and handlers end, other       the loop, which still runs; in a job,
  *   ranks come as far                   until all ranks are there
- *   stop: finalize callbacks, class     a thread that waits for the end, and is
- *   and context are closed              none of the instance's; else the loop
- *   rest: the loop is joined, streams   a thread that waits for the end, and
- *   and pools end                       runs in none of these streams
+ *   stop: finalize callbacks            a thread that waits for the end, and is
+ *                                       none of the instance's; else the loop
+ *   without references: class and       the same, or who releases the last one
+ *   context are closed
+ *   then the loop is joined, streams    a thread that waits for the end, or
+ *   and pools end                       releases the last one, and runs in none
+ *                                       of these streams
  *
  * So a handler can ask for the end, and whoever waits for it does the rest. A
  * thread that runs handlers or callbacks of the instance never waits. */
@@ -168,6 +171,7 @@ static bool end_begin(margo_instance_id mid)
     give(mid);
     if (!is_first)
         return false;
+    amg_margo_life_begin_end(mid);
     /* The loop cannot wait for calls that it makes progress for. */
     if (!amg_margo_is_loop(mid) ||
         ABT_thread_create(mid->pools.progress_pool, before_run, mid,
@@ -230,21 +234,65 @@ bool amg_margo_ending_drain(margo_instance_id mid)
     return true;
 }
 
-/* Finalize callbacks, and the class is closed; then all are told. */
+/* Finalize callbacks; then all are told, and the reference of the end is given
+ * back. */
 static void stop(margo_instance_id mid)
 {
     struct margo_monitor_finalize_args told = {.uctx = {.p = NULL}};
 
+    amg_margo_timers_fini(mid);
     AMG_MARGO_TELL(mid, finalize, MARGO_MONITOR_FN_START, &told);
     runner_set(mid, true);
     amg_margo_callbacks_run(mid, false);
     runner_set(mid, false);
     AMG_MARGO_TELL(mid, finalize, MARGO_MONITOR_FN_END, &told);
-    amg_margo_close_network(mid);
+    amg_margo_life_pay(mid);
     take(mid);
     mid->ending.is_stopped = true;
     tell_locked(mid);
     give(mid);
+}
+
+/* Ends streams and pools, once; by a thread that runs in none of them. */
+static void reap(margo_instance_id mid)
+{
+    bool is_mine = false;
+
+    take(mid);
+    is_mine = !mid->ending.is_reaped;
+    mid->ending.is_reaped = true;
+    while (!is_mine && amg_margo_state_of(mid) != AMG_MARGO_ENDED)
+        await_locked(mid);
+    give(mid);
+    if (!is_mine)
+        return;
+    amg_margo_close_rest(mid);
+    take(mid);
+    amg_margo_set_state(mid, AMG_MARGO_ENDED);
+    tell_locked(mid);
+    give(mid);
+    amg_margo_runtime_leave();
+}
+
+/* What is left when nobody has a reference. */
+static void end_close(margo_instance_id mid, bool reaps)
+{
+    bool is_mine = false;
+
+    if (!amg_margo_life_close(mid, &is_mine))
+        return;
+    if (is_mine)
+        amg_margo_close_network(mid);
+    take(mid);
+    if (is_mine) {
+        mid->ending.is_closed = true;
+        tell_locked(mid);
+    }
+    while (!mid->ending.is_closed)
+        await_locked(mid);
+    give(mid);
+    if (reaps)
+        reap(mid);
 }
 
 void amg_margo_ending_drained(margo_instance_id mid)
@@ -258,8 +306,10 @@ void amg_margo_ending_drained(margo_instance_id mid)
     mid->ending.is_claimed = mid->ending.is_claimed || is_mine;
     tell_locked(mid);
     give(mid);
-    if (is_mine)
-        stop(mid);
+    if (!is_mine)
+        return;
+    stop(mid);
+    end_close(mid, false);
 }
 
 /* Waits for the end, and does what is left of it; by a thread that may wait. */
@@ -280,20 +330,9 @@ static void end_finish(margo_instance_id mid)
     take(mid);
     while (!mid->ending.is_stopped)
         await_locked(mid);
-    is_mine = reaps && !mid->ending.is_reaped;
-    mid->ending.is_reaped = mid->ending.is_reaped || is_mine;
     give(mid);
-    if (is_mine) {
-        amg_margo_close_rest(mid);
-        take(mid);
-        amg_margo_set_state(mid, AMG_MARGO_ENDED);
-        tell_locked(mid);
-        give(mid);
-        amg_margo_runtime_leave();
-    }
+    end_close(mid, reaps);
     take(mid);
-    while (reaps && amg_margo_state_of(mid) != AMG_MARGO_ENDED)
-        await_locked(mid);
     mid->ending.closers -= reaps;
     give(mid);
 }
@@ -386,15 +425,24 @@ hg_return_t margo_instance_ref_count(margo_instance_id mid, unsigned *refcount)
 
 hg_return_t margo_instance_release(margo_instance_id mid)
 {
-    bool is_last = false;
+    bool begins = false;
+    hg_return_t rc = HG_SUCCESS;
 
     if (!amg_margo_life_hold(mid))
         return HG_INVALID_ARG;
-    if (amg_margo_life_unref(mid, &is_last) && is_last) {
+    if (!amg_margo_life_unref(mid, &begins)) {
+        margo_error(mid,
+            "%s: the caller has no reference to the instance, "
+            "which is ending",
+            __func__);
+        rc = HG_INVALID_ARG;
+    } else if (!begins) {
+        end_close(mid, may_reap(mid));
+    } else {
         end_begin(mid);
         if (may_wait(mid))
             end_finish(mid);
     }
     amg_margo_life_drop(mid);
-    return HG_SUCCESS;
+    return rc;
 }

@@ -19,8 +19,8 @@ enum amg_margo_state {
     AMG_MARGO_RUNNING, /* calls are made and served */
     AMG_MARGO_ENDING,  /* prefinalize callbacks; calls and handlers end */
     AMG_MARGO_STOPPED, /* the loop has ended; finalize callbacks, then the class
-                        * is closed */
-    AMG_MARGO_ENDED,   /* its streams and pools are gone: only memory is left */
+                        * and the pools stay as long as there are references */
+    AMG_MARGO_ENDED,   /* all of them are gone: only memory is left */
     AMG_MARGO_STATE_COUNT
 };
 
@@ -46,7 +46,8 @@ struct amg_margo_ending {
     unsigned closers; /* threads that will see to the end */
     bool is_drained;  /* nothing runs in it, the loop has ended */
     bool is_claimed;  /* somebody stops it */
-    bool is_stopped;  /* finalize callbacks have run, the class is shut */
+    bool is_stopped;  /* finalize callbacks have run */
+    bool is_closed;   /* without references: the class is, too */
     bool is_reaped;   /* somebody ends streams and pools */
     ABT_cond_memory cond;
     /* Prefinalize callbacks have run: the loop may drain. Its release store
@@ -63,12 +64,16 @@ struct amg_margo_ending {
     bool was_abandoned; /* other ranks did not end in time */
 };
 
-/* How long the memory lives: while someone has a share, is in a call about the
- * end, or has not ended it. Guarded by the lock of life.c. */
+/* How long it lives: class, context and pools while there are references; the
+ * memory also while somebody is in a call about the end, or it has not ended.
+ * Guarded by the lock of life.c. */
 struct amg_margo_life {
     struct amg_link link; /* among all instances */
-    unsigned refs;        /* the program's shares */
+    unsigned refs;        /* references; one of them is the end's */
     unsigned holds;       /* calls that are under way */
+    bool has_begun;       /* the end has, */
+    bool is_paid;         /* and has given its reference back */
+    bool is_closing;      /* there are no references, nor will be */
 };
 
 enum amg_margo_state amg_margo_state_of(margo_instance_id mid);
@@ -89,14 +94,23 @@ void amg_margo_callbacks_run(margo_instance_id mid, bool before);
 /* Drops what is left. */
 void amg_margo_callbacks_fini(margo_instance_id mid);
 
-/* Is the instance known, and not ended? A hold keeps its memory until drop. */
+/* Is the instance known, and not closed? A hold keeps its memory until drop. */
 void amg_margo_life_begin(margo_instance_id mid);
 bool amg_margo_life_hold(margo_instance_id mid);
 void amg_margo_life_drop(margo_instance_id mid);
-/* One share more; or less, and was it the last? False: not known. */
+/* One reference more. False: not known, or closed. */
 bool amg_margo_life_ref(margo_instance_id mid);
-bool amg_margo_life_unref(margo_instance_id mid, bool *ret_is_last);
+/* One less, of an instance that is held. `ret_begins`: it is the last one, and
+ * the end begins instead. False: there is none that the caller could have. */
+bool amg_margo_life_unref(margo_instance_id mid, bool *ret_begins);
 bool amg_margo_life_refs(margo_instance_id mid, unsigned *ret_count);
+/* The end begins: one reference is its own. */
+void amg_margo_life_begin_end(margo_instance_id mid);
+/* It gives that back. */
+void amg_margo_life_pay(margo_instance_id mid);
+/* Are there no references? Then no more are given, and the first one who asks
+ * closes it. */
+bool amg_margo_life_close(margo_instance_id mid, bool *ret_is_mine);
 
 /* Opening: the steps that ending takes back; see close.c. */
 void amg_margo_close_network(margo_instance_id mid);

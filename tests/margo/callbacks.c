@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Callbacks of the end run last pushed first; prefinalize ones may still call,
  * finalize ones may still deregister. Another process ends an instance only
- * where it is allowed to, and the last share that is released ends it, too. */
+ * where it is allowed to, and the last reference that is released ends it, too.
+ */
 #include <string.h>
 
 #include "alone.h"
@@ -67,6 +68,8 @@ int main(void)
 
     open_and_push();
     CHECK_RC(margo_instance_ref_incr(pair.mid), HG_SUCCESS);
+    CHECK_RC(margo_instance_release(pair.mid), HG_SUCCESS);
+    CHECK(order[0] == '\0');
     CHECK_RC(margo_instance_release(pair.mid), HG_SUCCESS);
     CHECK(strcmp(order, "abcd") == 0);
     CHECK_RC(margo_instance_release(pair.mid), HG_INVALID_ARG);

@@ -70,6 +70,7 @@ int main(void)
               ABT_THREAD_ATTR_NULL, &thread) == ABT_SUCCESS);
     margo_wait_for_finalize(pair.mid);
     CHECK(ABT_thread_free(&thread) == ABT_SUCCESS);
+    CHECK_RC(margo_instance_release(pair.mid), HG_SUCCESS);
     CHECK(atomic_load(&calls) >= CALLERS);
     CHECK(ABT_xstream_join(stream) == ABT_SUCCESS);
     CHECK(ABT_xstream_free(&stream) == ABT_SUCCESS);

@@ -93,10 +93,12 @@ HG_PUBLIC hg_class_t *amalgam_init(MPI_Comm comm, const char *transport,
  *            HG_BUSY         bulk handles, RPC handles or addresses are still
  *                            open here; nothing was done, call again
  *            HG_TIMEOUT      ranks did not come within
- *                            AMALGAM_FINALIZE_TIMEOUT_MS (30 s); the log names
+ *                            AMALGAM_GIVE_UP_MS, which is set; the log names
  *                            them, and the class is closed all the same
  * Threads:   one that may call MPI, none else inside the class. Blocks until
- *            all ranks have called it, or the time is over.
+ *            all ranks have called it; the log names those that are missing
+ *            after AMALGAM_FINALIZE_TIMEOUT_MS (30 s), and those that calls
+ *            wait for when it says HG_BUSY after as long.
  * Undefined: using the class or one of its contexts afterwards.
  * Source:    Amalgam.
  */

@@ -23,9 +23,10 @@ extern "C" {
  * but together with all its ranks: when the calls of this rank are over and its
  * prefinalize callbacks have run, it goes on serving the others, handlers and
  * all, until every rank has come as far. Then the finalize callbacks run.
- * Ranks that do not come within AMALGAM_FINALIZE_TIMEOUT_MS (30 s) are named in
- * the log, and the instance ends without them. A rank may have 1,024 unanswered
- * calls at each other one, or AMALGAM_CREDITS; further ones wait.
+ * Ranks that are not there after AMALGAM_FINALIZE_TIMEOUT_MS (30 s) are named
+ * in the log, and waited for; AMALGAM_GIVE_UP_MS, where it is set, is how long.
+ * A rank may have 1,024 unanswered calls at each other one, or AMALGAM_CREDITS;
+ * further ones wait.
  *
  * @param comm       [in]  any intracommunicator, as for amalgam_init()
  * @param transport  [in]  as for amalgam_init(): NULL or "auto" lets the

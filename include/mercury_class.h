@@ -142,19 +142,19 @@ HG_PUBLIC hg_class_t *HG_Init_opt2(const char *na_info_string,
  * Close a class.
  *
  * Looks first whether bulk handles, contexts or addresses are left. Over MPI it
- * then goes on serving until every rank has called it, and not longer than
- * AMALGAM_FINALIZE_TIMEOUT_MS (30 s): after that it names the ranks that did
- * not come, and closes alone. Frees class data and RPC data by their callbacks.
- * A class over an NA class waits for nobody, and the NA class stays open:
- * calls that come meanwhile wait for the next class over it.
+ * then goes on serving until every rank has called it: it names the ranks that
+ * have not after AMALGAM_FINALIZE_TIMEOUT_MS (30 s), and waits on; for
+ * AMALGAM_GIVE_UP_MS at most, where that is set. Frees class data and RPC data
+ * by their callbacks. A class over an NA class waits for nobody, and the NA
+ * class stays open: calls that come meanwhile wait for the next class over it.
  *
  * @param hg_class  [in]  gone when HG_SUCCESS is returned
  * Owns:      the class is taken on success only.
  * Errors:    HG_INVALID_ARG hg_class is NULL
  *            HG_BUSY        something is left; nothing was done, not even a
  *                           word to the other ranks: close it and call again
- * Threads:   one thread, while no other uses the class; may wait up to its
- *            time-out. Collective over MPI_COMM_WORLD when over MPI.
+ * Threads:   one thread, while no other uses the class; may wait for the other
+ *            ranks. Collective over MPI_COMM_WORLD when over MPI.
  * Undefined: nothing.
  * Source:    as Mercury 2.4, but waits for the other ranks over MPI.
  */

@@ -10,9 +10,9 @@
 #include <stdio.h>
 
 #include "base/clock.h"
-#include "base/env.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/patience.h"
 #include "mpi_backend/mpi_barrier.h"
 #include "mpi_backend/mpi_end.h"
 #include "mpi_backend/mpi_mem.h"
@@ -138,16 +138,22 @@ static void trips_end_locked(struct amg_mpi_domain *domain)
  * though rank 0 heard from all. */
 static bool windows_meet_locked(struct amg_mpi_domain *domain)
 {
-    uint64_t end_ns = amg_clock_deadline_ns(
-        (unsigned)amg_env_number(AMG_ENV_FINALIZE_TIMEOUT));
+    struct amg_patience patience = {0, 0};
     unsigned looks = 0;
 
     if (!domain->end.is_over || domain->end.is_broken ||
         !amg_mpi_rma_is_idle_locked(domain))
         return false;
     while (domain->rma != NULL && !amg_mpi_windows_meet(domain->rma->windows)) {
-        if (amg_clock_ns() >= end_ns)
+        enum amg_patience_verdict verdict = amg_patience_look(&patience);
+
+        if (verdict == AMG_PATIENCE_OVER)
             return false;
+        if (verdict == AMG_PATIENCE_TELL)
+            AMG_LOG_WARNING("mpi",
+                "all %d ranks have ended their use of the class, but not all "
+                "have closed it; we are waiting for them to free its windows",
+                domain->comm.size);
         amg_mpi_poll_wait_locked(domain, &looks);
     }
     return true;
@@ -214,6 +220,17 @@ hg_return_t amg_mpi_close_quiesce(struct amg_domain *base)
     return is_broken ? HG_TIMEOUT : HG_SUCCESS;
 }
 
+void amg_mpi_close_report(struct amg_domain *base)
+{
+    struct amg_mpi_domain *domain = amg_mpi_domain_of(base);
+
+    if (domain->is_dead)
+        return;
+    amg_bias_take(domain->lock);
+    amg_mpi_end_report_locked(domain);
+    amg_bias_give(domain->lock);
+}
+
 /* Rank 0 alone knows who is missing, and gives up at about the same time. */
 static void verdict_await_locked(struct amg_mpi_domain *domain)
 {
@@ -250,7 +267,54 @@ static void sends_end_locked(struct amg_mpi_domain *domain)
     amg_mpi_send_abandon_locked(domain);
 }
 
-void amg_mpi_close_medium(struct amg_mpi_domain *domain)
+/* Nothing of the program is under way any more. */
+static void work_end_locked(struct amg_mpi_domain *domain)
+{
+    transfers_end_locked(domain, NULL);
+    for (uint32_t i = 0; i < domain->max_contexts; i++)
+        if (domain->eps[i] != NULL)
+            amg_mpi_msg_drop_locked(domain, domain->eps[i]);
+}
+
+/* What has come for contexts that are still open. */
+static void eps_refuse_locked(struct amg_mpi_domain *domain)
+{
+    for (uint32_t i = 0; i < domain->max_contexts; i++)
+        if (domain->eps[i] != NULL)
+            arrivals_refuse_locked(domain, domain->eps[i]);
+}
+
+static void eps_unpost_locked(struct amg_mpi_domain *domain)
+{
+    for (uint32_t i = 0; i < domain->max_contexts; i++)
+        if (domain->eps[i] != NULL)
+            amg_mpi_poll_unpost_locked(domain, domain->eps[i]);
+}
+
+bool amg_mpi_close_leave(
+    struct amg_mpi_domain *domain, enum amg_patience_verdict verdict)
+{
+    bool is_over = false;
+
+    amg_bias_take(domain->lock);
+    is_over = domain->is_dead;
+    if (!is_over) {
+        work_end_locked(domain);
+        (void)amg_mpi_poll_domain_locked(domain);
+        eps_refuse_locked(domain);
+        is_over = amg_mpi_end_step_locked(domain);
+    }
+    if (!is_over && verdict == AMG_PATIENCE_TELL)
+        amg_mpi_end_report_locked(domain);
+    if (!is_over && verdict == AMG_PATIENCE_OVER) {
+        amg_mpi_end_abandon_locked(domain);
+        is_over = true;
+    }
+    amg_bias_give(domain->lock);
+    return is_over;
+}
+
+void amg_mpi_close_medium(struct amg_mpi_domain *domain, bool frees_windows)
 {
     bool is_whole = false;
 
@@ -259,25 +323,14 @@ void amg_mpi_close_medium(struct amg_mpi_domain *domain)
         amg_bias_give(domain->lock);
         return;
     }
-    transfers_end_locked(domain, NULL);
-    for (uint32_t i = 0; i < domain->max_contexts; i++) {
-        struct amg_mpi_ep *ep = domain->eps[i];
-
-        if (ep == NULL)
-            continue;
-        amg_mpi_msg_drop_locked(domain, ep);
-        amg_mpi_poll_unpost_locked(domain, ep);
-    }
+    work_end_locked(domain);
+    eps_unpost_locked(domain);
     trips_end_locked(domain);
-    is_whole = windows_meet_locked(domain);
+    is_whole = frees_windows && windows_meet_locked(domain);
     sends_end_locked(domain);
     (void)amg_mpi_poll_domain_locked(domain);
-    for (uint32_t i = 0; i < domain->max_contexts; i++) {
-        if (domain->eps[i] == NULL)
-            continue;
-        amg_mpi_poll_unpost_locked(domain, domain->eps[i]);
-        arrivals_refuse_locked(domain, domain->eps[i]);
-    }
+    eps_unpost_locked(domain);
+    eps_refuse_locked(domain);
     amg_mpi_send_poll_all_locked(domain);
     amg_mpi_send_abandon_locked(domain);
     (void)amg_mpi_target_forget_locked(domain);
@@ -288,5 +341,7 @@ void amg_mpi_close_medium(struct amg_mpi_domain *domain)
         domain->comm.messages = MPI_COMM_NULL; /* is left to MPI */
     domain->is_dead = true;
     amg_bias_give(domain->lock);
+    if (domain->end.is_broken)
+        amg_mpi_comm_give_up();
     amg_mpi_comm_close(&domain->comm, is_whole);
 }

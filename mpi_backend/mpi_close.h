@@ -3,6 +3,7 @@
 #ifndef AMG_MPI_BACKEND_MPI_CLOSE_H
 #define AMG_MPI_BACKEND_MPI_CLOSE_H
 
+#include "base/patience.h"
 #include "mpi_backend/mpi_domain.h"
 
 /* The slots of the contract. */
@@ -10,10 +11,17 @@ hg_return_t amg_mpi_close_unreg(
     struct amg_domain *domain, struct amg_mem *mem, unsigned timeout_ms);
 void amg_mpi_close_ep(struct amg_ep *ep, struct amg_news *ret_news);
 hg_return_t amg_mpi_close_quiesce(struct amg_domain *domain);
+void amg_mpi_close_report(struct amg_domain *base);
 void amg_mpi_close_abandon(struct amg_domain *domain);
 
+/* A step of the common end for a domain that the program left open: what is
+ * under way ends, requests are refused. True: the end has come, at the latest
+ * when `verdict` says so. */
+bool amg_mpi_close_leave(
+    struct amg_mpi_domain *domain, enum amg_patience_verdict verdict);
 /* Gives back all that MPI holds of the domain; after it MPI is not called for
- * the domain any more. Waits for peers at most a second. */
-void amg_mpi_close_medium(struct amg_mpi_domain *domain);
+ * the domain any more. Waits for peers at most a second, and for all ranks to
+ * free its windows if `frees_windows`, else these are left. */
+void amg_mpi_close_medium(struct amg_mpi_domain *domain, bool frees_windows);
 
 #endif

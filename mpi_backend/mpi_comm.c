@@ -17,7 +17,7 @@
  * MPI_COMM_SELF, and so no callback: it has to close its domains itself.
  */
 #ifndef _GNU_SOURCE
-#define _GNU_SOURCE /* cpu_set_t */
+#define _GNU_SOURCE /* cpu_set_t, on_exit() */
 #endif
 #include "mpi_backend/mpi_comm.h"
 
@@ -41,9 +41,9 @@ static bool is_watched; /* the callback on MPI_COMM_SELF is set */
 static void (*stop_fn)(void);
 static bool has_world; /* the user chose one */
 static MPI_Comm world;
-/* A member of a communicator is gone, and MPI_Finalize would wait for it.
- * Published by close, read at exit. */
-static atomic_bool is_broken;
+/* Ranks were given up, and MPI_Finalize would wait for them. Published by
+ * amg_mpi_comm_give_up(), read at exit. */
+static atomic_bool has_given_up;
 
 hg_return_t amg_mpi_comm_error(int code, const char *what)
 {
@@ -106,24 +106,36 @@ bool amg_mpi_comm_is_main(void)
     return answer > 0;
 }
 
-/* Runs at process exit when we started MPI. */
-static void mpi_end(void)
+/* Runs at process exit when we started MPI. A process that fails, or has given
+ * others up, must not wait for them in MPI_Finalize, nor leave without a word:
+ * a launcher may take that for a good end. A class that is still open is ended
+ * as the program's own MPI_Finalize would. */
+static void mpi_end(int status, void *arg)
 {
+    bool is_alone = atomic_load_explicit(&has_given_up, memory_order_acquire);
+
+    (void)arg;
     if (amg_mpi_comm_is_over())
         return;
-    if (atomic_load_explicit(&is_broken, memory_order_acquire)) {
-        AMG_LOG_WARNING("mpi",
-            "MPI is left unfinalised at exit: a rank is missing, and "
-            "MPI_Finalize would wait for it");
+    if (status == 0 && !is_alone) {
+        if (!amg_mpi_comm_is_main())
+            AMG_LOG_INFO("mpi", "exit() was called by another thread than the "
+                                "one that started MPI; some MPI want that one");
+        MPI_Finalize();
         return;
     }
-    if (!amg_mpi_comm_is_main()) {
-        AMG_LOG_WARNING("mpi",
-            "MPI is left unfinalised: exit() was not called by the thread "
-            "that started MPI; call it there, or MPI_Finalize before");
-        return;
-    }
-    MPI_Finalize();
+    if (status != 0)
+        AMG_LOG_ERROR("mpi",
+            "the process leaves with exit code %d before MPI_Finalize: the job "
+            "is ended by MPI_Abort",
+            status);
+    else
+        AMG_LOG_ERROR("mpi",
+            "ranks were given up, and MPI_Finalize would wait for them: the "
+            "job is ended by MPI_Abort; who wants others to go on leaves by "
+            "_exit()");
+    fflush(NULL);
+    MPI_Abort(MPI_COMM_WORLD, status != 0 ? status : EXIT_FAILURE);
 }
 
 static int self_deleted(MPI_Comm comm, int keyval, void *value, void *extra)
@@ -211,7 +223,7 @@ static hg_return_t mpi_start_locked(bool may_start)
         if (rc != MPI_SUCCESS)
             return amg_mpi_comm_error(rc, "MPI_Init_thread");
         is_ours = true;
-        if (atexit(mpi_end) != 0)
+        if (on_exit(mpi_end, NULL) != 0)
             AMG_LOG_WARNING("mpi", "no room for an exit handler: MPI will not "
                                    "be finalised by us");
     }
@@ -385,12 +397,15 @@ hg_return_t amg_mpi_comm_open(
     return HG_SUCCESS;
 }
 
+void amg_mpi_comm_give_up(void)
+{
+    atomic_store_explicit(&has_given_up, true, memory_order_release);
+}
+
 void amg_mpi_comm_close(struct amg_mpi_comm *comm, bool is_whole)
 {
-    if (!is_whole) {
-        atomic_store_explicit(&is_broken, true, memory_order_release);
+    if (!is_whole)
         return;
-    }
     if (comm->node != MPI_COMM_NULL)
         MPI_Comm_free(&comm->node);
     if (comm->data != MPI_COMM_NULL)

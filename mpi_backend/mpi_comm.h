@@ -39,8 +39,10 @@ struct amg_mpi_comm {
  * place). Collective over it. */
 hg_return_t amg_mpi_comm_open(
     const MPI_Comm *user, struct amg_mpi_comm *ret_comm);
-/* `is_whole` false: a member is gone; the communicators stay allocated, and
- * MPI is not finalised by us any more. */
+/* From now on the exit of the process does not wait in MPI_Finalize. */
+void amg_mpi_comm_give_up(void);
+/* `is_whole` false: a member is gone, or MPI may still use them; the
+ * communicators stay allocated. */
 void amg_mpi_comm_close(struct amg_mpi_comm *comm, bool is_whole);
 
 /* MPI was finalised, or never started: it must not be called. */

@@ -70,7 +70,9 @@ void amg_mpi_end_on_bye_locked(
     amg_mpi_slab_put_locked(message->slab);
 }
 
-static void missing_log(const struct amg_mpi_all_bye *missing, int size)
+/* `is_over`: it is not waited any longer. */
+static void missing_log(
+    const struct amg_mpi_all_bye *missing, int size, bool is_over)
 {
     char names[NAMES_CAP] = "";
     uint32_t named = missing->missing_count < AMG_MPI_NAMED_MAX
@@ -81,12 +83,18 @@ static void missing_log(const struct amg_mpi_all_bye *missing, int size)
     for (uint32_t i = 0; i < named; i++)
         len += (size_t)snprintf(names + len, sizeof(names) - len, "%s%u",
             i == 0 ? "" : ", ", missing->missing[i]);
-    AMG_LOG_ERROR("cls",
-        "%u of %d ranks did not close their class in time: rank %s%s; we go "
-        "on without them (AMALGAM_FINALIZE_TIMEOUT_MS sets how long is "
-        "waited)",
-        missing->missing_count, size, names,
-        named < missing->missing_count ? ", ..." : "");
+    if (is_over)
+        AMG_LOG_ERROR("cls",
+            "%u of %d ranks did not close their class in time: rank %s%s; we "
+            "go on without them (AMALGAM_GIVE_UP_MS sets how long is waited)",
+            missing->missing_count, size, names,
+            named < missing->missing_count ? ", ..." : "");
+    else
+        AMG_LOG_WARNING("cls",
+            "%u of %d ranks have not closed their class: rank %s%s; we are "
+            "waiting for them",
+            missing->missing_count, size, names,
+            named < missing->missing_count ? ", ..." : "");
 }
 
 void amg_mpi_end_on_all_bye_locked(
@@ -107,7 +115,7 @@ void amg_mpi_end_on_all_bye_locked(
     end->is_over = true;
     end->is_broken = missing.missing_count > 0;
     if (end->is_broken)
-        missing_log(&missing, domain->comm.size);
+        missing_log(&missing, domain->comm.size, true);
 }
 
 static void control_send_locked(
@@ -180,31 +188,65 @@ bool amg_mpi_end_step_locked(struct amg_mpi_domain *domain)
     return end->is_over;
 }
 
-/* Who kept this rank from saying goodbye? */
-static void debtor_log_locked(const struct amg_mpi_domain *domain)
+/* Names the rank that keeps this one from saying goodbye; -1: none does. */
+static int debtor_log_locked(const struct amg_mpi_domain *domain)
 {
-    int rank =
-        domain->end.has_said_bye ? -1 : amg_mpi_msg_debtor_locked(domain);
+    int rank = amg_mpi_msg_debtor_locked(domain);
 
     if (rank >= 0)
-        AMG_LOG_ERROR("cls",
-            "rank %d has not answered %u requests of rank %d, which are given "
-            "up; it must make progress and trigger until all have closed",
+        AMG_LOG_WARNING("cls",
+            "rank %d has not answered %u requests of rank %d; it must make "
+            "progress and trigger until all have closed",
             rank, domain->peers[rank].calls.unanswered, domain->comm.rank);
+    return rank;
+}
+
+/* At rank 0: who has not said goodbye. */
+static void missing_find(
+    const struct amg_mpi_domain *domain, struct amg_mpi_all_bye *ret_missing)
+{
+    ret_missing->missing_count = 0;
+    for (int rank = 0; rank < domain->comm.size; rank++) {
+        if (has_come(&domain->end, rank))
+            continue;
+        if (ret_missing->missing_count < AMG_MPI_NAMED_MAX)
+            ret_missing->missing[ret_missing->missing_count] = (uint32_t)rank;
+        ret_missing->missing_count++;
+    }
+}
+
+void amg_mpi_end_report_locked(const struct amg_mpi_domain *domain)
+{
+    const struct amg_mpi_end *end = &domain->end;
+    struct amg_mpi_all_bye missing;
+
+    if (end->is_over || debtor_log_locked(domain) >= 0 || !end->has_said_bye)
+        return;
+    if (end->came == NULL) {
+        AMG_LOG_WARNING("cls",
+            "rank 0 has not said yet that all %d ranks close their class; it, "
+            "or one that it waits for, is missing; we are waiting for them",
+            domain->comm.size);
+        return;
+    }
+    missing_find(domain, &missing);
+    if (missing.missing_count > 0)
+        missing_log(&missing, domain->comm.size, false);
 }
 
 void amg_mpi_end_abandon_locked(struct amg_mpi_domain *domain)
 {
     struct amg_mpi_end *end = &domain->end;
-    struct amg_mpi_all_bye missing = {.missing_count = 0};
+    struct amg_mpi_all_bye missing;
 
     if (end->is_over)
         return;
     end->is_over = true;
     end->is_broken = true;
-    debtor_log_locked(domain);
-    if (!end->has_said_bye)
+    if (!end->has_said_bye) {
+        (void)debtor_log_locked(domain);
         bye_say_locked(domain);
+    }
     if (end->came == NULL) {
         AMG_LOG_ERROR("cls",
             "rank 0 did not say in time that all %d ranks close their class; "
@@ -212,13 +254,7 @@ void amg_mpi_end_abandon_locked(struct amg_mpi_domain *domain)
             domain->comm.size);
         return;
     }
-    for (int rank = 0; rank < domain->comm.size; rank++) {
-        if (has_come(end, rank))
-            continue;
-        if (missing.missing_count < AMG_MPI_NAMED_MAX)
-            missing.missing[missing.missing_count] = (uint32_t)rank;
-        missing.missing_count++;
-    }
-    missing_log(&missing, domain->comm.size);
+    missing_find(domain, &missing);
+    missing_log(&missing, domain->comm.size, true);
     tell_locked(domain, &missing, domain->comm.size);
 }

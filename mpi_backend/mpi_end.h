@@ -18,6 +18,8 @@ void amg_mpi_end_on_all_bye_locked(
 
 /* Says goodbye, and takes the next step. True: the end has come. */
 bool amg_mpi_end_step_locked(struct amg_mpi_domain *domain);
+/* Logs whom this rank waits for. */
+void amg_mpi_end_report_locked(const struct amg_mpi_domain *domain);
 /* Waits no longer, and logs who is missing. */
 void amg_mpi_end_abandon_locked(struct amg_mpi_domain *domain);
 

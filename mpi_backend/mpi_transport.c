@@ -30,6 +30,7 @@ enum {
     MESSAGE_LEN_MIN = 256, /* all messages of our own fit */
     MESSAGE_LEN_MAX = 65536,
     CREDITS_MAX = 32767,
+    STOP_NAP_NS = 50000, /* between two looks for the other ranks */
     TRANSFERS_MADE = 16, /* kept ready from the start */
     /* Bytes moved inside of a message, of eager ones: MPI's own cliff is beyond
      * 8 KiB, where that takes twice as long as a piece (MPICH 4.0.2 ch4:ucx).
@@ -153,19 +154,39 @@ static void domain_free(struct amg_mpi_domain *domain)
     amg_mem_free(domain);
 }
 
-/* The user's MPI_Finalize begins: MPI must hold nothing of ours any more. */
+/* A step of the common end of all open domains. True: it has come. */
+static bool domains_leave_locked(enum amg_patience_verdict verdict)
+{
+    struct amg_link *link = amg_list_first(&domains);
+    bool is_over = true;
+
+    for (; link != NULL; link = amg_list_next(&domains, link))
+        if (!amg_mpi_close_leave(
+                AMG_OBJECT(link, struct amg_mpi_domain, all), verdict))
+            is_over = false;
+    return is_over;
+}
+
+/* MPI_Finalize begins: MPI must hold nothing of ours any more. Ranks that close
+ * their classes in order wait for this one, which says goodbye and refuses what
+ * comes until they have. */
 static void domains_stop(void)
 {
+    struct amg_patience patience = {0, 0};
     struct amg_link *link = NULL;
 
     amg_lock_take(&domains_lock);
     for (link = amg_list_first(&domains); link != NULL;
-         link = amg_list_next(&domains, link)) {
+         link = amg_list_next(&domains, link))
         AMG_LOG_WARNING("mpi",
             "MPI_Finalize was called while a class is open; it is stopped, "
             "and its calls fail from now on");
-        amg_mpi_close_medium(AMG_OBJECT(link, struct amg_mpi_domain, all));
-    }
+    while (!domains_leave_locked(amg_patience_look(&patience)))
+        amg_clock_sleep_ns(STOP_NAP_NS);
+    for (link = amg_list_first(&domains); link != NULL;
+         link = amg_list_next(&domains, link))
+        amg_mpi_close_medium(
+            AMG_OBJECT(link, struct amg_mpi_domain, all), false);
     amg_mpi_windows_stop();
     amg_lock_give(&domains_lock);
 }
@@ -314,7 +335,7 @@ static void transport_close(struct amg_domain *base)
     amg_lock_take(&domains_lock);
     amg_list_remove(&domain->all);
     amg_lock_give(&domains_lock);
-    amg_mpi_close_medium(domain);
+    amg_mpi_close_medium(domain, true);
     domain_free(domain);
 }
 
@@ -389,6 +410,7 @@ const struct amg_transport amg_mpi_transport = {
             .open = transport_open,
             .limits = transport_limits,
             .quiesce = amg_mpi_close_quiesce,
+            .report = amg_mpi_close_report,
             .abandon = amg_mpi_close_abandon,
             .close = transport_close,
         },

@@ -22,10 +22,10 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/env.h"
 #include "base/lock.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/patience.h"
 
 enum {
     DESK_LEN = AMG_MPI_ENTRIES * AMG_MPI_ENTRY_LEN,
@@ -208,12 +208,20 @@ void amg_mpi_windows_close(struct amg_mpi_windows *windows, bool is_whole)
     amg_lock_give(&left_lock);
 }
 
-/* Waits until all ranks have come, or until it has taken too long. */
-static bool all_come(struct amg_mpi_windows *windows, uint64_t end_ns)
+/* Waits until all ranks have come; false: some are given up. */
+static bool all_come(
+    struct amg_mpi_windows *windows, struct amg_patience *patience)
 {
     while (!amg_mpi_windows_meet(windows)) {
-        if (amg_clock_ns() >= end_ns)
+        enum amg_patience_verdict verdict = amg_patience_look(patience);
+
+        if (verdict == AMG_PATIENCE_OVER)
             return false;
+        if (verdict == AMG_PATIENCE_TELL)
+            AMG_LOG_WARNING("mpi",
+                "MPI_Finalize waits for all %d ranks of a class that was left "
+                "open, to free its windows",
+                windows->size);
         amg_clock_sleep_ns(NAP_NS);
     }
     return true;
@@ -239,13 +247,12 @@ static struct amg_mpi_windows *left_take_locked(void)
 
 void amg_mpi_windows_stop(void)
 {
-    uint64_t end_ns = amg_clock_deadline_ns(
-        (unsigned)amg_env_number(AMG_ENV_FINALIZE_TIMEOUT));
+    struct amg_patience patience = {0, 0};
     struct amg_mpi_windows *windows = NULL;
 
     amg_lock_take(&left_lock);
     while ((windows = left_take_locked()) != NULL) {
-        if (all_come(windows, end_ns)) {
+        if (all_come(windows, &patience)) {
             windows_free(windows);
             continue;
         }

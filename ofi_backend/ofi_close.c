@@ -144,22 +144,38 @@ hg_return_t amg_ofi_close_quiesce(struct amg_domain *base)
     return is_busy ? HG_AGAIN : HG_SUCCESS;
 }
 
-/* Of a job, who is waited for is given up; else nobody is waited for. */
-void amg_ofi_close_abandon(struct amg_domain *base)
+static void debtor_log_locked(struct amg_ofi_domain *domain, const char *end)
+{
+    struct amg_peer *peer = debtor_find_locked(domain);
+    char text[AMG_OFI_TEXT_CAP];
+
+    if (peer != NULL)
+        AMG_LOG_WARNING("cls",
+            "the rank at %s has not answered %u requests%s; it must make "
+            "progress and trigger until all have closed",
+            amg_ofi_peer_name(peer, text), peer->calls.unanswered, end);
+}
+
+/* Of a job, who is waited for is named; else nobody is waited for. */
+void amg_ofi_close_report(struct amg_domain *base)
 {
     struct amg_ofi_domain *domain = amg_ofi_domain_of(base);
-    struct amg_peer *peer = NULL;
-    char text[AMG_OFI_TEXT_CAP];
 
     if (!domain->is_joined)
         return;
     amg_bias_take(&domain->lock);
-    peer = debtor_find_locked(domain);
-    if (peer != NULL)
-        AMG_LOG_ERROR("cls",
-            "the rank at %s has not answered %u requests, which are given up; "
-            "it must make progress and trigger until all have closed",
-            amg_ofi_peer_name(peer, text), peer->calls.unanswered);
+    debtor_log_locked(domain, "");
+    amg_bias_give(&domain->lock);
+}
+
+void amg_ofi_close_abandon(struct amg_domain *base)
+{
+    struct amg_ofi_domain *domain = amg_ofi_domain_of(base);
+
+    if (!domain->is_joined)
+        return;
+    amg_bias_take(&domain->lock);
+    debtor_log_locked(domain, ", which are given up");
     domain->is_leaving = true;
     amg_bias_give(&domain->lock);
 }

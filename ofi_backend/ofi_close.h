@@ -8,6 +8,7 @@
 /* The slots of the contract. */
 void amg_ofi_close_ep(struct amg_ep *base, struct amg_news *ret_news);
 hg_return_t amg_ofi_close_quiesce(struct amg_domain *base);
+void amg_ofi_close_report(struct amg_domain *base);
 void amg_ofi_close_abandon(struct amg_domain *base);
 void amg_ofi_close_domain(struct amg_domain *base);
 

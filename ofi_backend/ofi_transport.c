@@ -259,6 +259,7 @@ const struct amg_transport amg_ofi_transport = {
             .open = transport_open,
             .limits = transport_limits,
             .quiesce = amg_ofi_guard_quiesce,
+            .report = amg_ofi_close_report,
             .abandon = amg_ofi_close_abandon,
             .close = amg_ofi_guard_close_domain,
         },

@@ -323,17 +323,14 @@ hg_return_t amg_init_finalize(hg_class_t *cls, bool serve)
         contexts_settle(cls, deadline_ns);
     rc = amg_class_check_idle(cls, !serve);
     if (rc != HG_SUCCESS) {
+        if (serve && amg_clock_ns() >= deadline_ns)
+            amg_class_report(cls);
         crews_start(cls);
         return rc;
     }
     while (!is_quiet && (ended = amg_class_quiesce(cls)) == HG_AGAIN) {
         if (serve)
             contexts_serve(cls);
-        if (amg_clock_ns() >= deadline_ns) {
-            amg_class_abandon(cls);
-            ended = HG_TIMEOUT;
-            break;
-        }
         if (cls->limits.must_yield)
             amg_clock_sleep_ns(QUIET_NAP_NS);
     }

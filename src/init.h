@@ -43,9 +43,9 @@ hg_return_t amg_init_read_info(
 
 /* Ends the class. With `serve`, open contexts make progress and run callbacks
  * until every rank has come here, and are destroyed then; without, a context
- * still open is HG_BUSY. HG_BUSY leaves all as it was. Waits for the others at
- * most AMALGAM_FINALIZE_TIMEOUT_MS; returns HG_TIMEOUT when somebody did not
- * come, and the class is closed all the same. A class that borrows its domains
+ * still open is HG_BUSY. HG_BUSY leaves all as it was. Waits for the others as
+ * amg_class_quiesce() does; returns HG_TIMEOUT when somebody was given up, and
+ * the class is closed all the same. A class that borrows its domains
  * waits for nobody without `serve`; with it, the lender lends no more. */
 hg_return_t amg_init_finalize(hg_class_t *cls, bool serve);
 

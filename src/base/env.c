@@ -41,7 +41,13 @@ static const struct amg_env_var env_vars[AMG_ENV_COUNT] = {
     [AMG_ENV_FREE_TIMEOUT] = {"AMALGAM_FREE_TIMEOUT_MS", "ms", 5000, 0, 3600000,
         "how long HG_Bulk_free waits for pieces in motion"},
     [AMG_ENV_FINALIZE_TIMEOUT] = {"AMALGAM_FINALIZE_TIMEOUT_MS", "ms", 30000, 0,
-        3600000, "how long the end of a class waits for missing ranks"},
+        3600000,
+        "after so long the end of a class names the ranks that it waits for; "
+        "it waits on"},
+    [AMG_ENV_GIVE_UP] = {"AMALGAM_GIVE_UP_MS", "ms", 0, 0, 86400000,
+        "for jobs that outlive a rank: after so long the end of a class goes "
+        "on "
+        "without the ranks that are missing; 0: it waits for all"},
     [AMG_ENV_CONNECT_TIMEOUT] = {"AMALGAM_CONNECT_TIMEOUT_MS", "ms", 10000, 10,
         3600000,
         "how long a peer by libfabric may take to answer the first "

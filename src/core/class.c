@@ -303,7 +303,7 @@ hg_return_t amg_class_check_idle(const hg_class_t *cls, bool with_contexts)
 
 /* The main one comes last: to say goodbye there tells the others that nothing
  * comes any more by any way. */
-hg_return_t amg_class_quiesce(hg_class_t *cls)
+static hg_return_t class_quiesce_once(hg_class_t *cls)
 {
     struct amg_domain *main_domain = cls->domains[cls->plan.main_route];
     hg_return_t worst = HG_SUCCESS;
@@ -325,16 +325,40 @@ hg_return_t amg_class_quiesce(hg_class_t *cls)
     return worst == HG_SUCCESS ? rc : rc == HG_AGAIN ? rc : worst;
 }
 
-void amg_class_abandon(hg_class_t *cls)
+void amg_class_report(hg_class_t *cls)
 {
-    unsigned route = 0;
+    for (unsigned route = 0; route < AMG_ROUTE_COUNT; route++)
+        if (cls->domains[route] != NULL)
+            cls->domains[route]->transport->domain.report(cls->domains[route]);
+}
 
-    for (route = 0; route < AMG_ROUTE_COUNT; route++) {
-        struct amg_domain *domain = cls->domains[route];
+static void class_abandon(hg_class_t *cls)
+{
+    cls->is_abandoned = true;
+    for (unsigned route = 0; route < AMG_ROUTE_COUNT; route++)
+        if (cls->domains[route] != NULL)
+            cls->domains[route]->transport->domain.abandon(cls->domains[route]);
+}
 
-        if (domain != NULL)
-            domain->transport->domain.abandon(domain);
+hg_return_t amg_class_quiesce(hg_class_t *cls)
+{
+    bool is_of_job = cls->domains[AMG_ROUTE_MPI] != NULL;
+    enum amg_patience_verdict verdict = AMG_PATIENCE_WAIT;
+    hg_return_t rc = HG_TIMEOUT;
+
+    if (!cls->is_abandoned)
+        rc = class_quiesce_once(cls);
+    if (rc != HG_AGAIN)
+        return rc;
+    verdict = amg_patience_look(&cls->patience);
+    if (verdict == AMG_PATIENCE_WAIT)
+        return HG_AGAIN;
+    if (verdict == AMG_PATIENCE_TELL && is_of_job) {
+        amg_class_report(cls);
+        return HG_AGAIN;
     }
+    class_abandon(cls);
+    return HG_TIMEOUT;
 }
 
 void amg_class_close(hg_class_t *cls)

@@ -9,6 +9,7 @@
 
 #include "base/list.h"
 #include "base/lock.h"
+#include "base/patience.h"
 #include "core/counters.h"
 #include "core/drive.h"
 #include "core/pool.h"
@@ -100,11 +101,13 @@ struct hg_class {
     struct amg_class_pool *pool; /* memory for bulk; NULL: the heap only */
     struct amg_limits limits;    /* the smallest of all routes */
     atomic_int counts[AMG_CLASS_COUNTS];
-    struct amg_link opened;      /* on the list of diag.c */
-    uint64_t past[AMG_COUNTERS]; /* of closed contexts; guarded by the lock */
-    struct amg_lock lock;        /* guards `contexts` */
-    hg_context_t *contexts[256]; /* by id; NULL: none */
-    void *upper;                 /* the next floor's; see upper_free */
+    struct amg_patience patience; /* of amg_class_quiesce(), with the others */
+    bool is_abandoned;            /* it has gone on without some */
+    struct amg_link opened;       /* on the list of diag.c */
+    uint64_t past[AMG_COUNTERS];  /* of closed contexts; guarded by the lock */
+    struct amg_lock lock;         /* guards `contexts` */
+    hg_context_t *contexts[256];  /* by id; NULL: none */
+    void *upper;                  /* the next floor's; see upper_free */
     void (*upper_free)(hg_class_t *); /* run by amg_class_close() */
     void *data;                       /* the user's */
     void (*data_free)(void *);
@@ -132,11 +135,14 @@ bool amg_class_is_held(const hg_class_t *cls);
 hg_return_t amg_class_check_idle(const hg_class_t *cls, bool with_contexts);
 
 /* Says that this process is closing. HG_SUCCESS: so has every process of every
- * open medium; HG_AGAIN: not yet; HG_TIMEOUT: some never did. */
+ * open medium; HG_AGAIN: not yet; HG_TIMEOUT: some never did. The ranks of a
+ * job are waited for as base/patience.h says, others for
+ * AMALGAM_FINALIZE_TIMEOUT_MS. */
 hg_return_t amg_class_quiesce(hg_class_t *cls);
-void amg_class_abandon(hg_class_t *cls);
+/* Logs whom that, or a call, waits for. */
+void amg_class_report(hg_class_t *cls);
 
-/* The user holds nothing any more, and the class was quiet or abandoned. */
+/* The user holds nothing any more, and the class was quiet. */
 void amg_class_close(hg_class_t *cls);
 
 void amg_class_set_state(hg_class_t *cls, enum amg_class_state next);

@@ -4,19 +4,6 @@
 #include "core/class.h"
 #include "margo/instance.h"
 
-/* A class that the ranks of a job share was quiet, or given up. */
-static hg_return_t class_close(margo_instance_id mid)
-{
-    hg_return_t rc = HG_SUCCESS;
-
-    if (!mid->ending.was_abandoned)
-        return HG_Finalize(mid->hg_class);
-    rc = amg_class_check_idle(mid->hg_class, true);
-    if (rc == HG_SUCCESS)
-        amg_class_close(mid->hg_class);
-    return rc;
-}
-
 static void hg_close(margo_instance_id mid)
 {
     hg_return_t rc = HG_SUCCESS;
@@ -29,7 +16,7 @@ static void hg_close(margo_instance_id mid)
             "before this one says what is in use",
             HG_Error_to_string(rc));
     else if (mid->hg_class != NULL && mid->owns_class &&
-             (rc = class_close(mid)) != HG_SUCCESS)
+             (rc = HG_Finalize(mid->hg_class)) != HG_SUCCESS)
         margo_error(mid,
             "the class stays open: HG_Finalize() says %s; the line before "
             "this one says what is still held, which is to be freed before "

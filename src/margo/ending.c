@@ -217,21 +217,10 @@ static bool is_quiet(margo_instance_id mid)
 
 bool amg_margo_ending_drain(margo_instance_id mid)
 {
-    hg_return_t rc = HG_SUCCESS;
-
     if (!atomic_load_explicit(&mid->ending.is_ready, memory_order_acquire) ||
         !is_quiet(mid))
         return false;
-    if (!mid->is_collective)
-        return true;
-    rc = amg_class_quiesce(mid->hg_class);
-    if (rc != HG_AGAIN)
-        return true;
-    if (amg_clock_ns() < mid->ending.deadline_ns)
-        return false;
-    amg_class_abandon(mid->hg_class);
-    mid->ending.was_abandoned = true;
-    return true;
+    return !mid->is_collective || amg_class_quiesce(mid->hg_class) != HG_AGAIN;
 }
 
 /* Finalize callbacks; then all are told, and the reference of the end is given

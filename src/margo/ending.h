@@ -60,8 +60,7 @@ struct amg_margo_ending {
     _Atomic(uintptr_t) runner_os;
     /* For the loop alone, while it drains. */
     bool was_cancelled;
-    bool is_stuck;      /* handlers did not end in time: its memory stays */
-    bool was_abandoned; /* other ranks did not end in time */
+    bool is_stuck; /* handlers did not end in time: its memory stays */
 };
 
 /* How long it lives: class, context and pools while there are references; the

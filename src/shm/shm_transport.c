@@ -194,6 +194,11 @@ static hg_return_t transport_quiesce(struct amg_domain *base)
     return is_quiet ? HG_SUCCESS : HG_AGAIN;
 }
 
+static void transport_report(struct amg_domain *domain)
+{
+    (void)domain; /* quiesce has an end of its own, and death is told */
+}
+
 static void transport_abandon(struct amg_domain *domain)
 {
     (void)domain; /* nobody is waited for in close */
@@ -301,6 +306,7 @@ const struct amg_transport amg_shm_transport = {
             .open = transport_open,
             .limits = transport_limits,
             .quiesce = transport_quiesce,
+            .report = transport_report,
             .abandon = transport_abandon,
             .close = transport_close,
         },

@@ -79,6 +79,7 @@ static const char *slot_missing(const struct amg_transport *t)
         {t->domain.open != NULL, "domain.open"},
         {t->domain.limits != NULL, "domain.limits"},
         {t->domain.quiesce != NULL, "domain.quiesce"},
+        {t->domain.report != NULL, "domain.report"},
         {t->domain.abandon != NULL, "domain.abandon"},
         {t->domain.close != NULL, "domain.close"},
         {t->ep.open != NULL, "ep.open"},

@@ -112,6 +112,11 @@ static hg_return_t self_domain_quiesce(struct amg_domain *domain)
     return HG_SUCCESS;
 }
 
+static void self_domain_report(struct amg_domain *domain)
+{
+    (void)domain;
+}
+
 static void self_domain_abandon(struct amg_domain *domain)
 {
     (void)domain;
@@ -309,6 +314,7 @@ const struct amg_transport amg_self_transport = {
             .open = self_domain_open,
             .limits = self_domain_limits,
             .quiesce = self_domain_quiesce,
+            .report = self_domain_report,
             .abandon = self_domain_abandon,
             .close = self_domain_close,
         },

@@ -175,6 +175,8 @@ struct amg_domain_ops {
      * HG_TIMEOUT (somebody waits no longer; the log names who is missing).
      * Peers may still send requests and reach memory until it is over. */
     hg_return_t (*quiesce)(struct amg_domain *domain);
+    /* Logs the peers that quiesce, or calls of this process, wait for. */
+    void (*report)(struct amg_domain *domain);
     /* After a deadline: stops waiting for the others, and logs who did not
      * come; takes at most half a second to find out. Optional before close. */
     void (*abandon)(struct amg_domain *domain);

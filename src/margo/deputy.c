@@ -9,12 +9,16 @@
  *   that                               the deputy has woken up
  *   neither: the program computes      make progress, until it is back
  *
- * A deputy that comes back ends the sleep of who stands in for it. So a program
+ * A deputy that comes back ends the sleep of who stands in for it, and waits
+ * until that one has left its round: what the round has in hand belongs to it
+ * alone. The other way round it does not wait, since the program may compute
+ * while a callback in the deputy's round waits. So a program
  * that computes is stood in for after one or two milliseconds, as by the
  * progress threads of src/core. */
 #include "margo/deputy.h"
 
 #include "base/clock.h"
+#include "base/lock.h"
 #include "core/context.h"
 #include "margo/instance.h"
 #include "margo/runtime.h"
@@ -60,15 +64,31 @@ static void round_end(struct amg_margo_deputy *deputy)
     atomic_store_explicit(&deputy->is_busy, false, memory_order_release);
 }
 
-/* It is back: who stands in for it looks. */
-static void watcher_relieve(margo_instance_id mid)
+static bool watcher_is_in_round(const struct amg_margo_deputy *deputy)
+{
+    return atomic_load_explicit(&deputy->is_in_round, memory_order_seq_cst);
+}
+
+/* It is back: who stands in for it looks, and leaves its round. False: the
+ * deputy gives its own up, the instance ends. */
+static bool watcher_relieve(margo_instance_id mid)
 {
     struct amg_margo_deputy *deputy = &mid->deputy;
+    unsigned tries = 0;
 
     if (atomic_load_explicit(&deputy->is_relieved, memory_order_relaxed) &&
         atomic_exchange_explicit(
-            &deputy->is_relieved, false, memory_order_relaxed))
+            &deputy->is_relieved, false, memory_order_seq_cst))
         amg_context_ring(mid->hg_context);
+    while (watcher_is_in_round(deputy)) {
+        round_end(deputy);
+        if (amg_margo_runtime_ready() == 0)
+            amg_lock_rest(tries++);
+        ABT_thread_yield();
+        if (!round_begin(mid))
+            return false;
+    }
+    return true;
 }
 
 static void deputy_main(void *arg)
@@ -79,8 +99,7 @@ static void deputy_main(void *arg)
         .counts = &deputy->counts, .is_dozing = &deputy->is_dozing};
 
     amg_margo_company_enter(&rounds.company);
-    while (round_begin(mid)) {
-        watcher_relieve(mid);
+    while (round_begin(mid) && watcher_relieve(mid)) {
         amg_margo_loop_round(mid, &rounds);
         round_end(deputy);
         amg_margo_loop_give_way(mid, &rounds);
@@ -155,21 +174,20 @@ static uint64_t looks_of(const struct amg_margo_deputy *deputy)
         &deputy->counts.progress_calls, memory_order_acquire);
 }
 
-void amg_margo_deputy_watch(
-    margo_instance_id mid, struct amg_margo_rounds *rounds)
+static bool is_relieved(const struct amg_margo_deputy *deputy)
+{
+    return atomic_load_explicit(&deputy->is_relieved, memory_order_seq_cst);
+}
+
+/* Until the deputy is gone, or neither makes rounds nor sleeps: then the loop
+ * stands in. Returns whether it is in a round all the same, in a callback. */
+static bool watch(margo_instance_id mid, struct amg_margo_rounds *rounds)
 {
     struct amg_margo_deputy *deputy = &mid->deputy;
     uint64_t seen = 0;
     unsigned dozes = 0;
+    bool is_busy = false;
 
-    /* It still stands in. */
-    if (!is_there(deputy) ||
-        atomic_load_explicit(&deputy->is_relieved, memory_order_relaxed))
-        return;
-    if (mid->pools.progress_pool == deputy->pool) {
-        dismiss(mid);
-        return;
-    }
     do {
         unsigned word =
             atomic_load_explicit(&deputy->word, memory_order_acquire);
@@ -182,8 +200,50 @@ void amg_margo_deputy_watch(
             amg_margo_runtime_nap(
                 &deputy->word, word, amg_clock_deadline_ns(WATCH_MS));
         amg_margo_loop_give_way(mid, rounds);
+        is_busy = amg_margo_deputy_is_busy(mid);
     } while (
         is_there(deputy) && (is_dozing(deputy) || looks_of(deputy) != seen));
     if (is_there(deputy))
         atomic_store_explicit(&deputy->is_relieved, true, memory_order_relaxed);
+    return is_busy;
+}
+
+/* Says that the watcher is in a round. False: the deputy has come back. It says
+ * that before it looks for the watcher, so one of both sees the other. */
+static bool watcher_enter(margo_instance_id mid, bool was_busy)
+{
+    struct amg_margo_deputy *deputy = &mid->deputy;
+
+    atomic_store_explicit(&deputy->is_in_round, true, memory_order_seq_cst);
+    if (!is_there(deputy) ||
+        (is_relieved(deputy) && (was_busy || !amg_margo_deputy_is_busy(mid))))
+        return true;
+    atomic_store_explicit(&deputy->is_in_round, false, memory_order_release);
+    atomic_store_explicit(&deputy->is_relieved, false, memory_order_relaxed);
+    return false;
+}
+
+void amg_margo_deputy_watch(
+    margo_instance_id mid, struct amg_margo_rounds *rounds)
+{
+    struct amg_margo_deputy *deputy = &mid->deputy;
+    bool was_busy = true;
+
+    if (!deputy->is_wanted)
+        return;
+    if (is_there(deputy) && mid->pools.progress_pool == deputy->pool) {
+        dismiss(mid);
+        return;
+    }
+    do {
+        if (is_there(deputy) && !is_relieved(deputy))
+            was_busy = watch(mid, rounds);
+    } while (!watcher_enter(mid, was_busy));
+}
+
+void amg_margo_deputy_watched(margo_instance_id mid)
+{
+    if (mid->deputy.is_wanted)
+        atomic_store_explicit(
+            &mid->deputy.is_in_round, false, memory_order_release);
 }

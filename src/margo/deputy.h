@@ -18,6 +18,7 @@ struct amg_margo_deputy {
      * it, by the word. */
     atomic_bool is_relieved;
     atomic_bool is_parked;
+    atomic_bool is_in_round; /* the watcher, while it makes progress */
     atomic_uint word;
     struct amg_margo_loop_counts counts;
 };
@@ -29,9 +30,11 @@ void amg_margo_deputy_join(margo_instance_id mid);
 /* By the loop, when the instance ends: might the deputy touch the context? */
 bool amg_margo_deputy_is_busy(const struct margo_instance *mid);
 
-/* By the loop, before each round: comes back when the loop has to do it. */
+/* By the loop, before each round: comes back when the loop has to do it; and
+ * after it. */
 void amg_margo_deputy_watch(
     margo_instance_id mid, struct amg_margo_rounds *rounds);
+void amg_margo_deputy_watched(margo_instance_id mid);
 
 /* Lets the loop look whether it has something to do. Any thread. */
 void amg_margo_deputy_wake_watcher(margo_instance_id mid);

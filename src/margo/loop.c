@@ -301,6 +301,7 @@ static void loop_main(void *arg)
     while (!is_over(mid)) {
         amg_margo_deputy_watch(mid, &rounds);
         amg_margo_loop_round(mid, &rounds);
+        amg_margo_deputy_watched(mid);
         amg_margo_loop_give_way(mid, &rounds);
     }
     amg_margo_company_leave(&rounds.company);
@@ -342,7 +343,8 @@ void amg_margo_loop_kick(margo_instance_id mid)
         ABT_mutex_unlock(mutex_of(mid));
     }
     amg_margo_deputy_wake_watcher(mid);
-    amg_context_ring(mid->hg_context);
+    if (mid->hg_context != NULL) /* or it has ended */
+        amg_context_ring(mid->hg_context);
 }
 
 int margo_set_progress_timeout_ub_msec(margo_instance_id mid, unsigned timeout)

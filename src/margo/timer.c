@@ -10,9 +10,12 @@
 #include "margo-timer.h"
 
 #include "base/assert.h"
+#include "base/clock.h"
 #include "base/list.h"
 #include "base/mem.h"
 #include "margo/instance.h"
+
+enum { PUT_OFF_NS = 50000 };
 
 struct margo_timer {
     struct amg_margo_timer alarm;
@@ -98,6 +101,18 @@ static void timer_thread(void *arg)
     }
 }
 
+/* Fires it once more in a moment: its callback still runs, in the other loop of
+ * the instance. False: nothing fires any more. */
+static bool timer_put_off(struct margo_timer *timer)
+{
+    timer_unlock(timer);
+    if (amg_margo_timer_arm(
+            timer->mid, &timer->alarm, amg_clock_ns() + PUT_OFF_NS))
+        return true;
+    timer_lock(timer);
+    return false;
+}
+
 /* By the loop, which has the share of the start. */
 static void timer_fire(struct amg_margo_timer *alarm, bool is_due)
 {
@@ -105,6 +120,11 @@ static void timer_fire(struct amg_margo_timer *alarm, bool is_due)
     int rc = ABT_SUCCESS;
 
     timer_lock(timer);
+    if (is_due && timer->is_running && timer->pool == ABT_POOL_NULL) {
+        if (timer_put_off(timer))
+            return;
+        is_due = false;
+    }
     timer->is_started = false;
     if (!is_due) {
         timer_drop_locked(timer, 1);

@@ -42,7 +42,8 @@ void amg_margo_timers_init(margo_instance_id mid)
     timers->heap.first = NULL;
     timers->is_closed = false;
     atomic_init(&timers->next_ns, AMG_NO_DEADLINE);
-    atomic_init(&timers->firing, NULL);
+    for (unsigned i = 0; i < AMG_MARGO_FIRING_COUNT; i++)
+        atomic_init(&timers->firing[i], NULL);
 }
 
 bool amg_margo_timer_arm(
@@ -68,6 +69,24 @@ bool amg_margo_timer_arm(
     return true;
 }
 
+/* Runs its function, in another thread than the caller? */
+static bool fires_elsewhere(
+    margo_instance_id mid, const struct amg_margo_timer *timer)
+{
+    ABT_thread loops[AMG_MARGO_FIRING_COUNT] = {
+        [AMG_MARGO_FIRING_LOOP] = mid->loop.thread,
+        [AMG_MARGO_FIRING_DEPUTY] = mid->deputy.thread,
+    };
+    ABT_thread self = ABT_THREAD_NULL;
+
+    for (unsigned i = 0; i < AMG_MARGO_FIRING_COUNT; i++)
+        if (atomic_load_explicit(
+                &mid->timers.firing[i], memory_order_acquire) == timer)
+            return ABT_self_get_thread(&self) != ABT_SUCCESS ||
+                   self == ABT_THREAD_NULL || self != loops[i];
+    return false;
+}
+
 bool amg_margo_timer_disarm(
     margo_instance_id mid, struct amg_margo_timer *timer)
 {
@@ -82,12 +101,13 @@ bool amg_margo_timer_disarm(
         was_armed = timer->is_armed;
         if (was_armed)
             remove_locked(timers, timer);
-        is_firing = atomic_load_explicit(
-                        &timers->firing, memory_order_acquire) == timer &&
-                    !amg_margo_is_loop(mid);
+        is_firing = fires_elsewhere(mid, timer);
         amg_lock_give(&timers->lock);
-        if (!was_armed && is_firing)
+        /* The loop that fires it may wait for this stream. */
+        if (!was_armed && is_firing) {
+            (void)ABT_self_yield();
             amg_lock_rest(tries++);
+        }
     }
     return was_armed;
 }
@@ -98,8 +118,8 @@ uint64_t amg_margo_timers_next(margo_instance_id mid)
 }
 
 /* Takes out the first one that is due by then, and fires it. */
-static bool fire_one(
-    struct amg_margo_timers *timers, uint64_t until_ns, bool is_due)
+static bool fire_one(struct amg_margo_timers *timers, unsigned place,
+    uint64_t until_ns, bool is_due)
 {
     struct amg_margo_timer *timer = NULL;
 
@@ -108,7 +128,8 @@ static bool fire_one(
     if (timer != NULL && timer->node.key <= until_ns) {
         remove_locked(timers, timer);
         /* Under the lock: who finds it not armed sees this as well. */
-        atomic_store_explicit(&timers->firing, timer, memory_order_relaxed);
+        atomic_store_explicit(
+            &timers->firing[place], timer, memory_order_relaxed);
     } else {
         timer = NULL;
     }
@@ -116,14 +137,20 @@ static bool fire_one(
     if (timer == NULL)
         return false;
     timer->fire(timer, is_due);
-    atomic_store_explicit(&timers->firing, NULL, memory_order_release);
+    atomic_store_explicit(&timers->firing[place], NULL, memory_order_release);
     return true;
 }
 
 void amg_margo_timers_fire(margo_instance_id mid, uint64_t now_ns)
 {
+    ABT_thread self = ABT_THREAD_NULL;
+    unsigned place = AMG_MARGO_FIRING_LOOP;
+
+    if (mid->deputy.thread != ABT_THREAD_NULL &&
+        ABT_self_get_thread(&self) == ABT_SUCCESS && self == mid->deputy.thread)
+        place = AMG_MARGO_FIRING_DEPUTY;
     while (amg_margo_timers_next(mid) <= now_ns &&
-           fire_one(&mid->timers, now_ns, true))
+           fire_one(&mid->timers, place, now_ns, true))
         ;
 }
 
@@ -134,7 +161,7 @@ void amg_margo_timers_fini(margo_instance_id mid)
     amg_lock_take(&timers->lock);
     timers->is_closed = true;
     amg_lock_give(&timers->lock);
-    while (fire_one(timers, UINT64_MAX, false))
+    while (fire_one(timers, AMG_MARGO_FIRING_LOOP, UINT64_MAX, false))
         ;
 }
 

@@ -16,13 +16,20 @@
  * fires, or is taken back, it is this file's. */
 struct amg_margo_timer {
     struct amg_heap_node node; /* its key: amg_clock_ns() when it is due */
-    /* By the loop, with no lock held; `is_due` is false when the instance ends
-     * before. Its memory may be gone when this returns. It must not block. */
+    /* By a loop, with no lock held; `is_due` is false when the instance ends
+     * before. Its memory may be gone when this returns. */
     void (*fire)(struct amg_margo_timer *timer, bool is_due);
     bool is_armed;
 };
 
-/* Part "calls" owns and completes this struct. */
+/* Who fires. The deputy may be in a callback while the loop stands in for it.
+ */
+enum {
+    AMG_MARGO_FIRING_LOOP, /* or who ends the instance, after both loops */
+    AMG_MARGO_FIRING_DEPUTY,
+    AMG_MARGO_FIRING_COUNT
+};
+
 struct amg_margo_timers {
     struct amg_lock lock; /* guards the heap, is_closed, and is_armed of each */
     struct amg_heap heap;
@@ -30,9 +37,10 @@ struct amg_margo_timers {
     /* The key of the first one. Stored under the lock, read by the loop
      * without; who makes it earlier kicks the loop afterwards. */
     _Atomic(uint64_t) next_ns;
-    /* Whose fire() runs now; compared only. Its release store (NULL) pairs with
-     * the acquire load of who waits for that. */
-    _Atomic(struct amg_margo_timer *) firing;
+    /* Whose fire() runs now, by the loop and by its deputy; compared only. The
+     * release stores (NULL) pair with the acquire loads of who waits for that.
+     */
+    _Atomic(struct amg_margo_timer *) firing[AMG_MARGO_FIRING_COUNT];
 };
 
 void amg_margo_timers_init(margo_instance_id mid);
@@ -46,7 +54,8 @@ bool amg_margo_timer_arm(
     margo_instance_id mid, struct amg_margo_timer *timer, uint64_t due_ns);
 
 /* Takes it back. False: it was not armed, or has fired, and that function has
- * returned, unless it is the caller. Any thread. */
+ * returned, unless the caller runs in it. Any thread; a user-level thread
+ * leaves its stream to others while it waits. */
 bool amg_margo_timer_disarm(
     margo_instance_id mid, struct amg_margo_timer *timer);
 

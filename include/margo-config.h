@@ -103,8 +103,8 @@ HG_PUBLIC size_t margo_get_num_xstreams(margo_instance_id mid);
  * @param pool, index, name  [in]
  * @param info   [out]  may be NULL; `name` is borrowed from the pool
  * Owns:      nothing changes hands.
- * Errors:    HG_INVALID_ARG  mid or the handle or name is NULL
- *            HG_NOENTRY      the instance has no such pool
+ * Errors:    HG_INVALID_ARG  mid or the handle or name is NULL; there are not
+ * so many pools HG_NOENTRY      the instance has no pool of that handle or name
  * Threads:   any thread; never blocks for long.
  * Undefined: the instance ended meanwhile.
  * Source:    as Margo 0.24.
@@ -279,7 +279,8 @@ HG_PUBLIC hg_return_t margo_add_xstream_from_json(
 /**
  * Let an instance know an execution stream that the program made.
  *
- * Pools of its scheduler that the instance does not know are made known too.
+ * The instance has to know the pools of its scheduler before:
+ * margo_add_pool_external().
  *
  * @param mid             [in]
  * @param name            [in]   NULL: one is made up
@@ -289,7 +290,8 @@ HG_PUBLIC hg_return_t margo_add_xstream_from_json(
  * Owns:      the stream stays the caller's, and must live until it is removed
  *            or the instance ended; or it is taken.
  * Errors:    HG_INVALID_ARG  mid or xstream is NULL; the stream is known
- *                            already; the name is taken or reserved
+ *                            already; the instance does not know a pool of it;
+ *                            the name is taken or reserved
  *            HG_NOMEM        no memory
  * Threads:   any thread; never blocks for long.
  * Undefined: the instance ended meanwhile.

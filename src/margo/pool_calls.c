@@ -38,7 +38,10 @@ hg_return_t margo_find_pool_by_handle(
 hg_return_t margo_find_pool_by_index(
     margo_instance_id mid, uint32_t index, struct margo_pool_info *info)
 {
-    return pool_find(mid, amg_margo_key_index(index), info);
+    hg_return_t rc = pool_find(mid, amg_margo_key_index(index), info);
+
+    /* Out of range: not what the others say, but what programs know. */
+    return rc == HG_NOENTRY ? HG_INVALID_ARG : rc;
 }
 
 hg_return_t margo_find_pool_by_name(

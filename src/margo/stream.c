@@ -121,9 +121,7 @@ static struct amg_margo_stream *stream_plan(const struct amg_margo_log *log,
 
     if (stream == NULL)
         return NULL;
-    stream->kind = plan->kind == AMG_MARGO_SCHED_EXTERNAL
-                       ? AMG_MARGO_SCHED_BASIC_WAIT
-                       : plan->kind;
+    stream->kind = plan->kind;
     stream->cpubind = plan->cpubind;
     stream->affinity_count = plan->affinity_count;
     if (plan->affinity_count > 0)
@@ -291,6 +289,31 @@ static hg_return_t pools_adopt(const struct amg_margo_log *log,
     return HG_SUCCESS;
 }
 
+/* The stream uses its pools, which the set has to know. */
+static bool pools_known(const struct amg_margo_log *log,
+    struct amg_margo_set *set, ABT_pool *pools, int count,
+    struct amg_margo_stream *stream)
+{
+    bool is_known = true;
+
+    amg_lock_take(&set->lock);
+    for (int i = 0; i < count && is_known; i++) {
+        struct amg_margo_item *item = amg_margo_list_find_locked(
+            &set->pools, amg_margo_key_handle(pools[i]), NULL);
+
+        is_known = item != NULL;
+        if (is_known)
+            pool_use_locked(stream, (struct amg_margo_pool *)(void *)item);
+    }
+    amg_lock_give(&set->lock);
+    if (!is_known)
+        amg_margo_log_write(log, MARGO_LOG_ERROR,
+            "the stream %.60s was not added: the instance does not know all "
+            "the pools that it runs; margo_add_pool_external() adds one",
+            stream->item.name == NULL ? "without a name" : stream->item.name);
+    return is_known;
+}
+
 hg_return_t amg_margo_stream_wrap(const struct amg_margo_log *log,
     struct amg_margo_set *set, const char *name, ABT_xstream xstream,
     bool is_owned, struct amg_margo_stream **ret_stream)
@@ -307,7 +330,8 @@ hg_return_t amg_margo_stream_wrap(const struct amg_margo_log *log,
         goto free_pools;
     stream->item.handle = xstream;
     stream->kind = AMG_MARGO_SCHED_EXTERNAL;
-    rc = pools_adopt(log, set, pools, count, stream);
+    rc = pools_known(log, set, pools, count, stream) ? HG_SUCCESS
+                                                     : HG_INVALID_ARG;
     if (rc == HG_SUCCESS)
         rc = stream_add(log, set, stream);
     if (rc != HG_SUCCESS) {

@@ -26,8 +26,8 @@ hg_return_t amg_margo_stream_take(const struct amg_margo_log *log,
     struct amg_margo_set *set, const struct amg_margo_stream_plan *plan,
     bool keeps);
 
-/* Adds one that is there; the pools that it runs are added where the set does
- * not know them. */
+/* Adds one that is there; HG_INVALID_ARG: it runs a pool that the set does not
+ * know. */
 hg_return_t amg_margo_stream_wrap(const struct amg_margo_log *log,
     struct amg_margo_set *set, const char *name, ABT_xstream xstream,
     bool is_owned, struct amg_margo_stream **ret_stream);

@@ -19,7 +19,7 @@ static void found_alike(void)
     CHECK_RC(margo_find_pool(mid, info.index, &again), HG_SUCCESS);
     CHECK(strcmp(again.name, "__rpc__") == 0);
     CHECK_RC(margo_find_pool(mid, "nowhere", &again), HG_NOENTRY);
-    CHECK_RC(margo_find_pool(mid, 3, &again), HG_NOENTRY);
+    CHECK_RC(margo_find_pool(mid, 3, &again), HG_INVALID_ARG);
     CHECK_RC(margo_find_pool(mid, ABT_POOL_NULL, &again), HG_INVALID_ARG);
     CHECK_RC(margo_find_pool(mid, (const char *)NULL, &again), HG_INVALID_ARG);
     CHECK_RC(margo_find_pool(MARGO_INSTANCE_NULL, 0, &again), HG_INVALID_ARG);
@@ -147,6 +147,12 @@ static void external_ones(void)
         margo_transfer_pool_content(pools[0], ABT_POOL_NULL), HG_INVALID_ARG);
     CHECK(ABT_xstream_create_basic(ABT_SCHED_BASIC_WAIT, 1, &pools[1],
               ABT_SCHED_CONFIG_NULL, &stream) == ABT_SUCCESS);
+    CHECK_RC(margo_add_xstream_external(mid, "lent", stream, ABT_FALSE, &info),
+        HG_INVALID_ARG);
+    CHECK(one_said("margo_add_pool_external() adds one"));
+    CHECK_RC(margo_find_pool(mid, pools[1], NULL), HG_NOENTRY);
+    CHECK_RC(margo_add_pool_external(mid, NULL, pools[1], ABT_FALSE, NULL),
+        HG_SUCCESS);
     CHECK_RC(margo_add_xstream_external(mid, "lent", stream, ABT_FALSE, &info),
         HG_SUCCESS);
     CHECK_RC(margo_find_pool(mid, pools[1], NULL), HG_SUCCESS);

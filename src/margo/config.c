@@ -33,6 +33,8 @@ enum {
     OWN_ROWS = 2 /* __primary__ and __progress__; those of __rpc__ besides */
 };
 
+static const char primary_name[] = "__primary__";
+
 #define FIELD(key, KIND, member, min, max)                                     \
     {                                                                          \
         key, AMG_JSON_##KIND, offsetof(struct amg_margo_config, member), min,  \
@@ -211,7 +213,7 @@ static bool short_add(const struct amg_margo_log *log,
 static bool primary_add(
     const struct amg_margo_log *log, struct amg_margo_plan *plan)
 {
-    static const char name[] = "__primary__";
+    const char *name = primary_name;
 
     if (amg_margo_plan_find_stream(plan, name) >= 0)
         return true;
@@ -225,7 +227,7 @@ static bool primary_add(
 static void primary_ref(const struct amg_margo_plan *plan,
     const struct amg_margo_pool_ref **ret_ref)
 {
-    int at = amg_margo_plan_find_stream(plan, "__primary__");
+    int at = amg_margo_plan_find_stream(plan, primary_name);
 
     AMG_ASSERT(at >= 0 && plan->streams[at].pool_count > 0);
     *ret_ref = &plan->streams[at].pools[0];
@@ -292,20 +294,37 @@ static bool refs_check(
     return is_run;
 }
 
-/* A child shares the pools and streams of its parent. */
-static struct json_object *argobots_of(
+/* A child shares the pools and streams of its parent, and has none to ask for.
+ */
+static bool argobots_allowed(
     const struct amg_margo_log *log, struct json_object *json, bool is_child)
 {
-    struct json_object *argobots = amg_json_get(json, "argobots");
+    if (!is_child || amg_json_get(json, "argobots") == NULL)
+        return true;
+    amg_margo_log_write(log, MARGO_LOG_ERROR,
+        "configuration: argobots is not for an instance with a parent, whose "
+        "pools and streams it shares; leave it out, or leave parent_mid NULL");
+    return false;
+}
 
-    if (!is_child)
-        return argobots;
-    if (amg_json_get(argobots, "pools") != NULL ||
-        amg_json_get(argobots, "xstreams") != NULL)
-        amg_margo_log_write(log, MARGO_LOG_WARNING,
-            "configuration: argobots.pools and argobots.xstreams are without "
-            "effect: those of the parent instance are shared");
-    return NULL;
+/* The stream of a program that has started user-level threads is its own. */
+static bool primary_allowed(
+    const struct amg_margo_log *log, const struct amg_margo_plan *plan)
+{
+    const char *array = NULL;
+
+    if (amg_margo_plan_find_pool(plan, primary_name) >= 0)
+        array = "pools";
+    else if (amg_margo_plan_find_stream(plan, primary_name) >= 0)
+        array = "xstreams";
+    if (array == NULL || ABT_initialized() != ABT_SUCCESS)
+        return true;
+    amg_margo_log_write(log, MARGO_LOG_ERROR,
+        "configuration: argobots.%s defines __primary__, but ABT_init() was "
+        "called before, so that it exists; give it another name, or let the "
+        "instance start Argobots",
+        array);
+    return false;
 }
 
 static bool plan_read(const struct amg_margo_log *log, bool is_child,
@@ -314,8 +333,10 @@ static bool plan_read(const struct amg_margo_log *log, bool is_child,
     struct amg_margo_plan *plan = &config->plan;
     int threads = config->rpc_thread_count;
 
-    return amg_margo_plan_read(log, argobots_of(log, config->json, is_child),
+    return argobots_allowed(log, config->json, is_child) &&
+           amg_margo_plan_read(log, amg_json_get(config->json, "argobots"),
                OWN_ROWS + (unsigned)(threads > 0 ? threads : 1), plan) &&
+           primary_allowed(log, plan) &&
            ref_read(log, config, "progress_pool", "use_progress_thread",
                config->use_progress_thread, &plan->progress) &&
            ref_read(log, config, "rpc_pool", "rpc_thread_count", threads != 0,

@@ -94,9 +94,9 @@ static const struct amg_json_field fields[] = {
         NULL),
     FIELD("na_max_expected_size", SIZE, max_expected_size, 0, UINT32_MAX,
         NULL),
-    FIELD("na_addr_format", WORD, addr_format, 0, 0, address_formats),
+    FIELD("na_addr_format", HINT, addr_format, 0, 0, address_formats),
     FIELD("checksum_level", WORD, checksum_level, 0, 0, checksum_levels),
-    FIELD("traffic_class", WORD, traffic_class, 0, 0, traffic_classes),
+    FIELD("traffic_class", HINT, traffic_class, 0, 0, traffic_classes),
     FIELD("ip_subnet", TEXT, ip_subnet, 0, 0, NULL),
     FIELD("auth_key", TEXT, auth_key, 0, 0, NULL),
     FIELD("sm_info_string", TEXT, sm_info_string, 0, 0, NULL),
@@ -210,6 +210,7 @@ static struct json_object *field_describe(
     case AMG_JSON_SIZE:
         return json_object_new_int64((int64_t) * (const size_t *)place);
     case AMG_JSON_WORD:
+    case AMG_JSON_HINT:
         return json_object_new_string(field->words[*(const int *)place]);
     default:
         return *(const char *const *)place == NULL

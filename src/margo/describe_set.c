@@ -88,8 +88,9 @@ static struct json_object *pool_describe(const struct amg_margo_pool *pool)
         amg_margo_describe_text(object, "name", pool->item.name) &&
         amg_margo_describe_text(
             object, "kind", amg_margo_pool_kind_name(pool->kind)) &&
-        amg_margo_describe_text(
-            object, "access", amg_margo_pool_access_name(pool->access)))
+        (pool->kind == AMG_MARGO_POOL_EXTERNAL ||
+            amg_margo_describe_text(
+                object, "access", amg_margo_pool_access_name(pool->access))))
         return object;
     json_object_put(object);
     return NULL;

@@ -101,8 +101,9 @@ bool amg_json_int(const struct amg_margo_log *log, const char *path,
     return true;
 }
 
-/* A word that is none of those known: warned of, with the list of them. */
-static void word_warn(const struct amg_margo_log *log, const char *path,
+/* A word that is none of those known: told, with the list of them. `left`: the
+ * one that is taken in its place; -1: it is refused. */
+static void word_tell(const struct amg_margo_log *log, const char *path,
     const char *const *words, const char *word, int left)
 {
     char list[WORDS_CAP] = "";
@@ -111,15 +112,18 @@ static void word_warn(const struct amg_margo_log *log, const char *path,
     for (unsigned i = 0; words[i] != NULL && len < sizeof(list); i++)
         len += (size_t)snprintf(list + len, sizeof(list) - len, "%s%s",
             i == 0 ? "" : ", ", words[i]);
-    amg_margo_log_write(log, MARGO_LOG_WARNING,
-        "configuration: %s is '%.60s', which is unknown: there are %s; %s is "
-        "taken",
-        path, word, list, words[left]);
+    amg_margo_log_write(log, left < 0 ? MARGO_LOG_ERROR : MARGO_LOG_WARNING,
+        "configuration: %s is '%.60s', which is unknown: there are %s%s%s",
+        path, word, list, left < 0 ? "" : "; taken is ",
+        left < 0 ? "" : words[left]);
 }
 
 static bool word_read(const struct amg_margo_log *log, const char *path,
-    struct json_object *value, const char *const *words, int *ret_word)
+    struct json_object *value, const struct amg_json_field *field,
+    int *ret_word)
 {
+    bool is_hint = field->kind == AMG_JSON_HINT;
+    const char *const *words = field->words;
     const char *word = NULL;
 
     if (!type_is(log, path, value, json_type_string))
@@ -131,8 +135,8 @@ static bool word_read(const struct amg_margo_log *log, const char *path,
             return true;
         }
     }
-    word_warn(log, path, words, word, *ret_word);
-    return true;
+    word_tell(log, path, words, word, is_hint ? *ret_word : -1);
+    return is_hint;
 }
 
 static bool text_read(const struct amg_margo_log *log, const char *path,
@@ -190,7 +194,8 @@ static bool field_read(const struct amg_margo_log *log, const char *path,
     case AMG_JSON_TEXT:
         return text_read(log, path, value, place);
     case AMG_JSON_WORD:
-        return word_read(log, path, value, field->words, place);
+    case AMG_JSON_HINT:
+        return word_read(log, path, value, field, place);
     default:
         return true;
     }
@@ -242,6 +247,23 @@ static void position_find(
     *ret_column = (unsigned)(at - start) + 1;
 }
 
+/* What stands behind the object is left, as the original does it; anything but
+ * a comment is told. */
+static void rest_tell(const struct amg_margo_log *log, const char *what,
+    const char *text, size_t end)
+{
+    unsigned line = 0;
+    unsigned column = 0;
+
+    end += strspn(text + end, " \t\r\n");
+    if (text[end] == '\0' || text[end] == '/')
+        return;
+    position_find(text, end, &line, &column);
+    amg_margo_log_write(log, MARGO_LOG_WARNING,
+        "%s: line %u, column %u: what follows its end is without effect: %.20s",
+        what, line, column, text + end);
+}
+
 struct json_object *amg_json_parse(
     const struct amg_margo_log *log, const char *what, const char *text)
 {
@@ -249,6 +271,7 @@ struct json_object *amg_json_parse(
     struct json_object *object = NULL;
     enum json_tokener_error error = json_tokener_success;
     size_t len = strlen(text);
+    size_t end = 0;
     unsigned line = 0;
     unsigned column = 0;
 
@@ -258,10 +281,11 @@ struct json_object *amg_json_parse(
         json_tokener_free(tokener);
         return NULL;
     }
-    json_tokener_set_flags(tokener, JSON_TOKENER_STRICT);
+    /* Not strict: comments and commas at the end of a list are fine. */
     object = json_tokener_parse_ex(tokener, text, (int)len);
     error = json_tokener_get_error(tokener);
-    position_find(text, json_tokener_get_parse_end(tokener), &line, &column);
+    end = json_tokener_get_parse_end(tokener);
+    position_find(text, end, &line, &column);
     json_tokener_free(tokener);
     if (error != json_tokener_success) {
         amg_margo_log_write(log, MARGO_LOG_ERROR,
@@ -273,6 +297,7 @@ struct json_object *amg_json_parse(
             "%s has to be a JSON object, {...}, and is %s", what,
             type_name(json_object_get_type(object)));
     } else {
+        rest_tell(log, what, text, end);
         return object;
     }
     json_object_put(object);

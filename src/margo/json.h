@@ -22,6 +22,7 @@ enum amg_json_kind {
     AMG_JSON_SIZE,     /* size_t */
     AMG_JSON_TEXT,     /* const char *, which lies in the object */
     AMG_JSON_WORD,     /* one of `words`: int, its place among them */
+    AMG_JSON_HINT,     /* the same, but an unknown one is left */
     AMG_JSON_ELSEWHERE /* known, and read by somebody else */
 };
 
@@ -35,7 +36,7 @@ struct amg_json_field {
 };
 
 /* Reads `object` into `target`; what is not given, or null, is left as it is.
- * A word that is unknown is warned of and left, too. `path` is that of the
+ * A hint that is unknown is warned of and left, too. `path` is that of the
  * object, "" for the whole text. False: refused, the log says why; `target` may
  * be written in part. */
 bool amg_json_read(const struct amg_margo_log *log, const char *path,
@@ -55,8 +56,10 @@ bool amg_json_section(const struct amg_margo_log *log, const char *path,
     struct json_object *object, const char *key, enum json_type type,
     struct json_object **ret_value);
 
-/* The text, parsed: one object and nothing behind it. NULL: refused; `what`
- * says in the log which text it is. json_object_put() ends it. */
+/* The text, parsed: one object, in which comments and commas at the end of
+ * lists are fine, as well as single quotes; what follows it is warned of. NULL:
+ * refused; `what` says in the log which text it is. json_object_put() ends it.
+ */
 struct json_object *amg_json_parse(
     const struct amg_margo_log *log, const char *what, const char *text);
 

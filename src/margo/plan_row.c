@@ -13,14 +13,15 @@
 
 enum { CPU_MAX = 65535 };
 
+/* Without "external": what the program made is no kind that a text can ask for.
+ */
 static const char *const pool_kinds[] = {
     [AMG_MARGO_POOL_FIFO_WAIT] = "fifo_wait",
     [AMG_MARGO_POOL_FIFO] = "fifo",
     [AMG_MARGO_POOL_PRIO_WAIT] = "prio_wait",
     [AMG_MARGO_POOL_EARLIEST_FIRST] = "earliest_first",
     [AMG_MARGO_POOL_RANDWS] = "randws",
-    [AMG_MARGO_POOL_EXTERNAL] = "external",
-    NULL,
+    [AMG_MARGO_POOL_EXTERNAL] = NULL,
 };
 
 static const char *const pool_accesses[] = {
@@ -29,7 +30,6 @@ static const char *const pool_accesses[] = {
     [AMG_MARGO_ACCESS_SPSC] = "spsc",
     [AMG_MARGO_ACCESS_MPSC] = "mpsc",
     [AMG_MARGO_ACCESS_SPMC] = "spmc",
-    [AMG_MARGO_ACCESS_UNKNOWN] = "unknown",
     NULL,
 };
 
@@ -39,26 +39,25 @@ static const char *const sched_kinds[] = {
     [AMG_MARGO_SCHED_BASIC] = "basic",
     [AMG_MARGO_SCHED_PRIO] = "prio",
     [AMG_MARGO_SCHED_RANDWS] = "randws",
-    [AMG_MARGO_SCHED_EXTERNAL] = "external",
-    NULL,
+    [AMG_MARGO_SCHED_EXTERNAL] = NULL,
 };
 
 const char *amg_margo_pool_kind_name(int kind)
 {
     AMG_ASSERT(kind >= 0 && kind <= AMG_MARGO_POOL_EXTERNAL);
-    return pool_kinds[kind];
+    return kind == AMG_MARGO_POOL_EXTERNAL ? "external" : pool_kinds[kind];
 }
 
 const char *amg_margo_pool_access_name(int access)
 {
-    AMG_ASSERT(access >= 0 && access <= AMG_MARGO_ACCESS_UNKNOWN);
+    AMG_ASSERT(access >= 0 && access <= AMG_MARGO_ACCESS_SPMC);
     return pool_accesses[access];
 }
 
 const char *amg_margo_sched_kind_name(int kind)
 {
     AMG_ASSERT(kind >= 0 && kind <= AMG_MARGO_SCHED_EXTERNAL);
-    return sched_kinds[kind];
+    return kind == AMG_MARGO_SCHED_EXTERNAL ? "external" : sched_kinds[kind];
 }
 
 /* One of the names that margo itself gives: texts that it wrote are read. */
@@ -143,6 +142,22 @@ static bool object_is_given(const struct amg_margo_log *log, const char *path,
     return false;
 }
 
+/* A text cannot bring a pool of the program. */
+static bool kind_is_external(const struct amg_margo_log *log, const char *path,
+    struct json_object *object)
+{
+    struct json_object *kind = amg_json_get(object, "kind");
+
+    if (!json_object_is_type(kind, json_type_string) ||
+        strcmp(json_object_get_string(kind), "external") != 0)
+        return false;
+    amg_margo_log_write(log, MARGO_LOG_ERROR,
+        "configuration: %s.kind is 'external', which a text cannot bring: "
+        "margo_add_pool_external() or struct margo_init_info do",
+        path);
+    return true;
+}
+
 bool amg_margo_pool_plan_read(const struct amg_margo_log *log, const char *path,
     struct json_object *object, struct amg_margo_pool_plan *plan)
 {
@@ -155,6 +170,7 @@ bool amg_margo_pool_plan_read(const struct amg_margo_log *log, const char *path,
     struct row row = {NULL, AMG_MARGO_POOL_FIFO_WAIT, AMG_MARGO_ACCESS_MPMC, 0};
 
     if (!object_is_given(log, path, object) ||
+        kind_is_external(log, path, object) ||
         !amg_json_read(log, path, object, fields,
             sizeof(fields) / sizeof(fields[0]), &row))
         return false;

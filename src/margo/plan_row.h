@@ -12,7 +12,7 @@ struct json_object;
 
 enum { AMG_MARGO_OBJECTS_MAX = 4096 }; /* pools, and streams, of a text */
 
-/* Of the words of "kind"; the last two are not made here. */
+/* Of the words of "kind"; the last one is not made here. */
 enum amg_margo_pool_kind {
     AMG_MARGO_POOL_FIFO_WAIT,
     AMG_MARGO_POOL_FIFO,
@@ -27,8 +27,7 @@ enum amg_margo_pool_access {
     AMG_MARGO_ACCESS_PRIVATE,
     AMG_MARGO_ACCESS_SPSC,
     AMG_MARGO_ACCESS_MPSC,
-    AMG_MARGO_ACCESS_SPMC,
-    AMG_MARGO_ACCESS_UNKNOWN
+    AMG_MARGO_ACCESS_SPMC
 };
 
 enum amg_margo_sched_kind {

@@ -24,26 +24,6 @@ static ABT_pool_access access_abt(int access)
     }
 }
 
-static int access_of(ABT_pool pool)
-{
-    ABT_pool_access access = ABT_POOL_ACCESS_MPMC;
-
-    if (ABT_pool_get_access(pool, &access) != ABT_SUCCESS)
-        return AMG_MARGO_ACCESS_UNKNOWN;
-    switch (access) {
-    case ABT_POOL_ACCESS_PRIV:
-        return AMG_MARGO_ACCESS_PRIVATE;
-    case ABT_POOL_ACCESS_SPSC:
-        return AMG_MARGO_ACCESS_SPSC;
-    case ABT_POOL_ACCESS_MPSC:
-        return AMG_MARGO_ACCESS_MPSC;
-    case ABT_POOL_ACCESS_SPMC:
-        return AMG_MARGO_ACCESS_SPMC;
-    default:
-        return AMG_MARGO_ACCESS_MPMC;
-    }
-}
-
 struct amg_margo_pool *amg_margo_pool_wrap(const struct amg_margo_log *log,
     const char *name, ABT_pool handle, bool is_owned)
 {
@@ -59,21 +39,7 @@ struct amg_margo_pool *amg_margo_pool_wrap(const struct amg_margo_log *log,
     pool->item.handle = handle;
     pool->item.is_owned = is_owned;
     pool->kind = AMG_MARGO_POOL_EXTERNAL;
-    pool->access = access_of(handle);
     return pool;
-}
-
-/* What can be made: an external pool is made by whoever the text came from. */
-static ABT_pool_kind kind_choose(
-    const struct amg_margo_log *log, const struct amg_margo_pool_plan *plan)
-{
-    if (plan->kind == AMG_MARGO_POOL_EXTERNAL)
-        amg_margo_log_write(log, MARGO_LOG_WARNING,
-            "configuration: the pool %.60s is external, which a text cannot "
-            "bring: a fifo_wait pool is made in its place; "
-            "margo_add_pool_external() brings one",
-            plan->name == NULL ? "without a name" : plan->name);
-    return amg_margo_kind_abt(log, (enum amg_margo_pool_kind)plan->kind);
 }
 
 struct amg_margo_pool *amg_margo_pool_make(const struct amg_margo_log *log,
@@ -81,7 +47,8 @@ struct amg_margo_pool *amg_margo_pool_make(const struct amg_margo_log *log,
 {
     ABT_pool handle = ABT_POOL_NULL;
     struct amg_margo_pool *pool = NULL;
-    int error = ABT_pool_create_basic(kind_choose(log, plan),
+    int error = ABT_pool_create_basic(
+        amg_margo_kind_abt(log, (enum amg_margo_pool_kind)plan->kind),
         access_abt(plan->access), is_automatic ? ABT_TRUE : ABT_FALSE, &handle);
 
     if (error != ABT_SUCCESS) {
@@ -99,12 +66,8 @@ struct amg_margo_pool *amg_margo_pool_make(const struct amg_margo_log *log,
         (void)ABT_pool_free(&handle);
         return NULL;
     }
-    pool->kind = plan->kind == AMG_MARGO_POOL_EXTERNAL
-                     ? AMG_MARGO_POOL_FIFO_WAIT
-                     : plan->kind;
-    pool->access = plan->access == AMG_MARGO_ACCESS_UNKNOWN
-                       ? AMG_MARGO_ACCESS_MPMC
-                       : plan->access;
+    pool->kind = plan->kind;
+    pool->access = plan->access;
     return pool;
 }
 

@@ -23,7 +23,7 @@ struct amg_margo_item {
 struct amg_margo_pool {
     struct amg_margo_item item;
     int kind;   /* enum amg_margo_pool_kind */
-    int access; /* enum amg_margo_pool_access */
+    int access; /* enum amg_margo_pool_access; of an external one unknown */
 };
 
 struct amg_margo_stream {

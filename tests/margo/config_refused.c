@@ -16,7 +16,41 @@ static const char *const texts[][2] = {
         "scheduler.pools[0] names the pool 'p'"},
     {"{\"argobots\":{\"pools\":[{\"name\":\"p\"}]},\"progress_pool\":\"p\"}",
         "no stream runs"},
+    {"{\"argobots\":{\"pools\":[{},{},{\"kind\":\"stack\"}]}}",
+        "argobots.pools[2].kind is 'stack'"},
+    {"{\"argobots\":{\"pools\":[{\"kind\":\"external\"}]}}",
+        "argobots.pools[0].kind is 'external'"},
+    {"{\"argobots\":{\"pools\":[{\"kind\":\"custom\"}]}}",
+        "argobots.pools[0].kind is 'custom'"},
+    {"{\"argobots\":{\"pools\":[{\"access\":\"all\"}]}}",
+        "argobots.pools[0].access is 'all'"},
+    {"{\"argobots\":{\"pools\":[{}],\"xstreams\":[{\"scheduler\":{\"type\":"
+     "\"best\",\"pools\":[0]}}]}}",
+        "argobots.xstreams[0].scheduler.type is 'best'"},
+    {"{\"mercury\":{\"checksum_level\":\"crc\"}}",
+        "mercury.checksum_level is 'crc'"},
 };
+
+/* The stream of main() is the program's, once it has started Argobots. */
+static void primary_after_init(void)
+{
+    static const char *const taken[] = {
+        "{\"argobots\":{\"pools\":[{\"name\":\"__primary__\"}]}}",
+        "{\"argobots\":{\"pools\":[{\"name\":\"p\"}],\"xstreams\":[{\"name\":"
+        "\"__primary__\",\"scheduler\":{\"pools\":[\"p\"]}}]}}",
+    };
+
+    for (unsigned i = 0; i < sizeof(taken) / sizeof(taken[0]); i++) {
+        margo_instance_id mid = one_open(taken[i]);
+
+        CHECK(mid != MARGO_INSTANCE_NULL);
+        margo_finalize(mid);
+        CHECK(ABT_init(0, NULL) == ABT_SUCCESS);
+        CHECK(one_open(taken[i]) == MARGO_INSTANCE_NULL);
+        CHECK(one_said("defines __primary__, but ABT_init() was called"));
+        CHECK(ABT_finalize() == ABT_SUCCESS);
+    }
+}
 
 int main(void)
 {
@@ -29,11 +63,10 @@ int main(void)
             return 1;
         }
     }
-    mid = one_open("{\"progress_spindown\":3,\"argobots\":{\"pools\":"
-                   "[{},{},{\"kind\":\"stack\"}]}}");
+    mid = one_open("{\"progress_spindown\":3, /* and commas */}");
     CHECK(mid != MARGO_INSTANCE_NULL);
     CHECK(one_said("progress_spindown is unknown"));
-    CHECK(one_said("argobots.pools[2].kind is 'stack'"));
     margo_finalize(mid);
+    primary_after_init();
     return 0;
 }

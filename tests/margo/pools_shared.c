@@ -35,6 +35,8 @@ static void child_shares(void)
     CHECK_RC(margo_find_pool(parent, "ours", NULL), HG_SUCCESS);
     CHECK(child_open(parent, "{\"rpc_pool\":\"none\"}") == MARGO_INSTANCE_NULL);
     CHECK(one_said("rpc_pool names the pool 'none'"));
+    CHECK(child_open(parent, "{\"argobots\":{}}") == MARGO_INSTANCE_NULL);
+    CHECK(one_said("argobots is not for an instance with a parent"));
     margo_finalize(parent);
     CHECK_RC(margo_find_pool(child, "ours", NULL), HG_SUCCESS);
     margo_finalize(child);
@@ -78,7 +80,7 @@ static void step(void *arg)
     ++*(int *)arg;
 }
 
-/* Its own pool is still run when an instance asks for more of its stream. */
+/* Its own pool is still run when an instance serves in its stream. */
 static void stream_of_the_program(void)
 {
     ABT_xstream self = ABT_XSTREAM_NULL;
@@ -89,9 +91,7 @@ static void stream_of_the_program(void)
 
     CHECK(ABT_xstream_self(&self) == ABT_SUCCESS);
     CHECK(ABT_xstream_get_main_pools(self, 1, &own) == ABT_SUCCESS);
-    mid = one_open("{\"argobots\":{\"pools\":[{\"name\":\"more\"}],"
-                   "\"xstreams\":[{\"name\":\"__primary__\",\"scheduler\":"
-                   "{\"pools\":[\"more\"]}}]}}");
+    mid = one_open("{}");
     CHECK(mid != MARGO_INSTANCE_NULL);
     CHECK(ABT_thread_create(own, step, &steps, ABT_THREAD_ATTR_NULL, &thread) ==
           ABT_SUCCESS);

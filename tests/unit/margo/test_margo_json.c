@@ -33,6 +33,7 @@ static const struct amg_json_field fields[] = {
     {"size", AMG_JSON_SIZE, offsetof(struct target, size), 1, INT64_MAX, NULL},
     {"text", AMG_JSON_TEXT, offsetof(struct target, text), 0, 0, NULL},
     {"word", AMG_JSON_WORD, offsetof(struct target, word), 0, 0, words},
+    {"hint", AMG_JSON_HINT, offsetof(struct target, word), 0, 0, words},
     {"other", AMG_JSON_ELSEWHERE, 0, 0, 0, NULL},
 };
 
@@ -76,12 +77,12 @@ static void test_json_null_and_unknown_leave_it(void **state)
 
     (void)state;
     assert_true(
-        read_text("{\"number\":null,\"word\":\"three\",\"x\":1}", &target));
+        read_text("{\"number\":null,\"hint\":\"three\",\"x\":1}", &target));
     assert_int_equal(target.number, 3);
     assert_int_equal(target.word, 1);
     assert_true(lines_warned(&lines,
-        "here.word is 'three', which is unknown: there are one, two; two is "
-        "taken"));
+        "here.hint is 'three', which is unknown: there are one, two; taken is "
+        "two"));
     assert_true(lines_warned(&lines, "here.x is unknown"));
 }
 
@@ -131,6 +132,48 @@ static void test_json_long_path_is_cut(void **state)
     assert_string_equal(path, "a.b[3]");
 }
 
+/* Texts that people write by hand, as the original takes them. */
+static void test_json_comments_and_commas_are_taken(void **state)
+{
+    static const char *const texts[] = {
+        "{\"number\":3,}",
+        "{/* the count */ \"count\": 7, \"number\": 3, // the end\n}",
+        "// first\n{'number': 3}\n",
+        "{\"number\":3} /* all */\n",
+    };
+
+    (void)state;
+    for (unsigned i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+        struct target target = {0};
+
+        if (!read_text(texts[i], &target))
+            fail_msg("%s: %s", texts[i], lines.errors);
+        assert_int_equal(target.number, 3);
+        assert_string_equal(lines.warnings, "");
+    }
+}
+
+static void test_json_what_follows_the_object_is_told(void **state)
+{
+    struct target target = {0};
+
+    (void)state;
+    assert_true(read_text("{\"number\":3}\n {\"number\":4}", &target));
+    assert_int_equal(target.number, 3);
+    assert_true(lines_warned(
+        &lines, "the text: line 2, column 2: what follows its end"));
+}
+
+static void test_json_unknown_word_is_refused(void **state)
+{
+    struct target target = {.word = 1};
+
+    (void)state;
+    assert_false(read_text("{\"word\":\"three\"}", &target));
+    assert_true(lines_failed(
+        &lines, "here.word is 'three', which is unknown: there are one, two"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -139,6 +182,9 @@ int main(void)
         cmocka_unit_test(test_json_out_of_range_is_refused),
         cmocka_unit_test(test_json_broken_text_names_the_place),
         cmocka_unit_test(test_json_long_path_is_cut),
+        cmocka_unit_test(test_json_comments_and_commas_are_taken),
+        cmocka_unit_test(test_json_what_follows_the_object_is_told),
+        cmocka_unit_test(test_json_unknown_word_is_refused),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -76,11 +76,14 @@ static bool watcher_relieve(margo_instance_id mid)
     struct amg_margo_deputy *deputy = &mid->deputy;
     unsigned tries = 0;
 
-    if (atomic_load_explicit(&deputy->is_relieved, memory_order_relaxed) &&
-        atomic_exchange_explicit(
-            &deputy->is_relieved, false, memory_order_seq_cst))
+    for (;;) {
+        if (atomic_load_explicit(&deputy->is_relieved, memory_order_relaxed))
+            atomic_store_explicit(
+                &deputy->is_relieved, false, memory_order_seq_cst);
+        if (!watcher_is_in_round(deputy))
+            return true;
+        /* Each time, since it may have been about to sleep. */
         amg_context_ring(mid->hg_context);
-    while (watcher_is_in_round(deputy)) {
         round_end(deputy);
         if (amg_margo_runtime_ready() == 0)
             amg_lock_rest(tries++);
@@ -88,7 +91,6 @@ static bool watcher_relieve(margo_instance_id mid)
         if (!round_begin(mid))
             return false;
     }
-    return true;
 }
 
 static void deputy_main(void *arg)

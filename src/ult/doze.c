@@ -58,5 +58,6 @@ bool amg_doze_must_leave(void)
     return stream != NULL && self != NULL &&
            (atomic_load_explicit(&stream->asked, memory_order_acquire) &
                AMG_STREAM_TO_JOIN) != 0 &&
-           atomic_load_explicit(&self->pool->users, memory_order_relaxed) > 1;
+           atomic_load_explicit(
+               &amg_ult_pool(self)->users, memory_order_relaxed) > 1;
 }

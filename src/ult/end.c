@@ -24,12 +24,13 @@ static struct amg_ult *joiner_take(
     link = amg_list_first(&self->joiners);
     if (link != NULL && amg_list_next(&self->joiners, link) == NULL)
         joiner = AMG_OBJECT(link, struct amg_waiter, link)->ult;
-    if (joiner != NULL && (atomic_load_explicit(&joiner->stream,
-                               memory_order_relaxed) != host->stream ||
-                              !amg_ult_is_at_home(host, joiner) ||
-                              !amg_stream_serves(host->stream, joiner->pool) ||
-                              atomic_load_explicit(&joiner->migrates_to,
-                                  memory_order_relaxed) != NULL))
+    if (joiner != NULL &&
+        (atomic_load_explicit(&joiner->stream, memory_order_relaxed) !=
+                host->stream ||
+            !amg_ult_is_at_home(host, joiner) ||
+            !amg_stream_serves(host->stream, amg_ult_pool(joiner)) ||
+            atomic_load_explicit(&joiner->migrates_to, memory_order_relaxed) !=
+                NULL))
         joiner = NULL;
     if (joiner != NULL)
         amg_list_remove(link);
@@ -54,7 +55,7 @@ _Noreturn void amg_ult_end(struct amg_ult *self)
         amg_key_table_clear(&self->keys);
     joiner = joiner_take(amg_host_self(), self);
     if (joiner != NULL) {
-        amg_upool_count_blocked(joiner->pool, -1);
+        amg_upool_count_blocked(amg_ult_pool(joiner), -1);
         amg_ult_end_to(self, joiner);
     }
     amg_ult_leave(self, AMG_ULT_ENDS, NULL);

@@ -154,7 +154,7 @@ int ABT_info_print_thread(FILE *fp, ABT_thread thread)
     ABT_thread_get_id(thread, &id);
     fprintf(fp, "%s %" PRIu64 ": %s, pool %d, stack of %zu bytes%s\n",
         kind_name(ult), id, state_name(amg_ult_state(ult)),
-        ult->pool == NULL ? -1 : ult->pool->id, ult->stack_len,
+        amg_ult_pool(ult) == NULL ? -1 : amg_ult_pool(ult)->id, ult->stack_len,
         ult->is_named ? "" : ", frees itself");
     return ABT_SUCCESS;
 }

@@ -21,7 +21,7 @@ static void settle_blocked(struct amg_ult *left)
     left->held = NULL;
     left->biased = NULL;
     amg_ult_set_state(left, AMG_ULT_BLOCKED);
-    amg_upool_count_blocked(left->pool, 1);
+    amg_upool_count_blocked(amg_ult_pool(left), 1);
     /* And it may be gone. */
     if (biased != NULL)
         amg_bias_give(biased);

@@ -2,6 +2,7 @@
 /* A user-level thread goes over to another pool when it is asked to. */
 #include "ult/migrate.h"
 
+#include "base/test_point.h"
 #include "ult/handle.h"
 #include "ult/state.h"
 #include "ult/stream.h"
@@ -14,7 +15,7 @@ void amg_ult_migrate_now(struct amg_ult *ult)
 
     if (target == NULL)
         return;
-    ult->pool = target;
+    amg_ult_set_pool(ult, target);
     if (ult->on_migration != NULL)
         ult->on_migration(amg_ult_handle(ult), ult->on_migration_arg);
 }
@@ -32,13 +33,18 @@ static int migration_check(const struct amg_ult *ult)
 
 static void migration_ask(struct amg_ult *ult, struct amg_upool *target)
 {
+    struct amg_upool *pool = NULL;
+
     /* Release: pairs with the acquire of amg_ult_migrate(). */
     atomic_store_explicit(&ult->migrates_to, target, memory_order_release);
-    if (amg_ult_state(ult) != AMG_ULT_READY ||
-        !amg_upool_remove(ult->pool, ult))
+    if (amg_ult_state(ult) != AMG_ULT_READY)
         return; /* it goes when it is next made ready */
+    pool = amg_ult_pool(ult);
+    AMG_TEST_POINT("migrate.ask");
+    if (!amg_upool_remove(pool, ult))
+        return;
     amg_ult_migrate(ult);
-    amg_upool_push(ult->pool, ult);
+    amg_upool_push(amg_ult_pool(ult), ult);
 }
 
 int ABT_thread_migrate_to_pool(ABT_thread thread, ABT_pool pool)
@@ -50,7 +56,7 @@ int ABT_thread_migrate_to_pool(ABT_thread thread, ABT_pool pool)
         return rc;
     if (pool == ABT_POOL_NULL)
         return ABT_ERR_INV_POOL;
-    if (ult->pool == amg_upool_of(pool))
+    if (amg_ult_pool(ult) == amg_upool_of(pool))
         return ABT_ERR_MIGRATION_TARGET;
     migration_ask(ult, amg_upool_of(pool));
     return ABT_SUCCESS;
@@ -71,7 +77,7 @@ int ABT_thread_migrate_to_sched(ABT_thread thread, ABT_sched sched)
     for (int i = pools - 1; i >= 0; i--) {
         if (ABT_sched_get_pools(sched, 1, i, &pool) != ABT_SUCCESS)
             return ABT_ERR_INV_SCHED;
-        if (ult->pool == amg_upool_of(pool))
+        if (amg_ult_pool(ult) == amg_upool_of(pool))
             return ABT_ERR_MIGRATION_TARGET;
     }
     return pool == ABT_POOL_NULL ? ABT_ERR_INV_SCHED
@@ -99,7 +105,7 @@ int ABT_thread_migrate(ABT_thread thread)
 
     if (rc != ABT_SUCCESS)
         return rc;
-    target = amg_stream_other_pool(ult->pool);
+    target = amg_stream_other_pool(amg_ult_pool(ult));
     if (target == NULL)
         return ABT_ERR_MIGRATION_NA;
     migration_ask(ult, target);

@@ -205,7 +205,7 @@ static int push_for(
     int rc = ABT_SUCCESS;
 
     /* What was popped is ready, and on no list. */
-    if (amg_ult_state(ult) != AMG_ULT_READY || amg_link_is_listed(&ult->link))
+    if (amg_ult_state(ult) != AMG_ULT_READY || !amg_ult_is_in(ult, NULL))
         return ABT_ERR_UNIT;
     rc = amg_upool_adopt(pool, ult);
     if (rc == ABT_SUCCESS)

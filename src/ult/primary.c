@@ -54,7 +54,7 @@ bool amg_ult_primary_begin(struct amg_stream *stream, struct amg_upool *pool,
     atomic_store_explicit(&scheduler->stream, stream, memory_order_relaxed);
     amg_ult_set_state(scheduler, AMG_ULT_RUNNING);
     host->own.kind = AMG_ULT_PRIMARY;
-    host->own.pool = pool;
+    amg_ult_set_pool(&host->own, pool);
     host->own.scheduler = scheduler;
     host->own.is_named = true;
     host->scheduler = scheduler;

@@ -47,7 +47,7 @@ int ABT_thread_get_last_pool(ABT_thread thread, ABT_pool *pool)
         return ABT_ERR_INV_THREAD;
     if (pool == NULL)
         return ABT_ERR_INV_ARG;
-    *pool = amg_upool_handle(ult->pool);
+    *pool = amg_upool_handle(amg_ult_pool(ult));
     return ABT_SUCCESS;
 }
 
@@ -59,7 +59,7 @@ int ABT_thread_get_last_pool_id(ABT_thread thread, int *id)
         return ABT_ERR_INV_THREAD;
     if (id == NULL)
         return ABT_ERR_INV_ARG;
-    return ABT_pool_get_id(amg_upool_handle(ult->pool), id);
+    return ABT_pool_get_id(amg_upool_handle(amg_ult_pool(ult)), id);
 }
 
 int ABT_thread_is_primary(ABT_thread thread, ABT_bool *is_primary)

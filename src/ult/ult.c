@@ -9,21 +9,21 @@
 void amg_ult_make_ready(struct amg_ult *ult)
 {
     enum amg_ult_state was = amg_ult_state(ult);
-    struct amg_upool *from = ult->pool;
+    struct amg_upool *from = amg_ult_pool(ult);
 
     amg_ult_migrate(ult);
     /* It counts all the time in one of the two, or a stream that is joined
      * might end before it. */
-    if (was == AMG_ULT_BLOCKED && ult->pool != from) {
-        amg_upool_count_blocked(ult->pool, 1);
+    if (was == AMG_ULT_BLOCKED && amg_ult_pool(ult) != from) {
+        amg_upool_count_blocked(amg_ult_pool(ult), 1);
         amg_upool_count_blocked(from, -1);
     }
     amg_ult_set_state(ult, AMG_ULT_READY);
     /* Others may run it, and it may be gone, from here on. */
     if (was == AMG_ULT_RUNNING)
-        amg_upool_push_yielded(ult->pool, ult);
+        amg_upool_push_yielded(amg_ult_pool(ult), ult);
     else if (was == AMG_ULT_BLOCKED)
-        amg_upool_push_unblocked(ult->pool, ult);
+        amg_upool_push_unblocked(amg_ult_pool(ult), ult);
     else
-        amg_upool_push(ult->pool, ult);
+        amg_upool_push(amg_ult_pool(ult), ult);
 }

@@ -50,10 +50,14 @@ enum amg_ult_kind {
  * without a word on it are touched by who runs it, or by the one who took it
  * off a list or out of a pool. */
 struct amg_ult {
-    struct amg_link link;   /* in its pool's list, while READY */
-    void *sp;               /* where it goes on; valid while it does not run */
-    struct amg_upool *pool; /* it is pushed there when it is ready */
-    void *unit;             /* what a pool of the program's own calls it */
+    struct amg_link link; /* in the list of `in` */
+    void *sp;             /* where it goes on; valid while it does not run */
+    /* It is pushed there when it is ready. Atomic for those who only ask. */
+    struct amg_upool *_Atomic pool;
+    /* The pool, one of ours, that it is in now; changed under the lock of that
+     * one, whose holder alone can rely on it. */
+    struct amg_upool *_Atomic in;
+    void *unit; /* what a pool of the program's own calls it */
     /* That runs it, or ran it last. */
     struct amg_stream *_Atomic stream;
     _Atomic(enum amg_ult_state) state; /* only amg_ult_set_state() writes it */
@@ -87,6 +91,26 @@ enum amg_ult_request {
     AMG_ULT_TO_CANCEL = 1, /* it ends */
     AMG_ULT_TO_RESUME = 2, /* was suspended, so that it may be resumed */
 };
+
+/* Where it belongs. */
+static inline struct amg_upool *amg_ult_pool(const struct amg_ult *ult)
+{
+    return atomic_load_explicit(&ult->pool, memory_order_relaxed);
+}
+
+/* By its creator, or who has it; see amg_upool_adopt(). */
+static inline void amg_ult_set_pool(struct amg_ult *ult, struct amg_upool *pool)
+{
+    atomic_store_explicit(&ult->pool, pool, memory_order_relaxed);
+}
+
+/* Is it in that pool, one of ours? NULL: in none. Without the pool's lock a
+ * hint, unless the caller has the thread. */
+static inline bool amg_ult_is_in(
+    const struct amg_ult *ult, const struct amg_upool *pool)
+{
+    return atomic_load_explicit(&ult->in, memory_order_relaxed) == pool;
+}
 
 /* Pushes it into its pool, and wakes who waits for that pool. Any thread. */
 void amg_ult_make_ready(struct amg_ult *ult);

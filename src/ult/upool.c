@@ -12,6 +12,7 @@
 #include "base/assert.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/test_point.h"
 #include "ult/handle.h"
 #include "ult/host.h"
 #include "ult/sched.h"
@@ -36,7 +37,13 @@ static void size_change_locked(struct amg_upool *pool, size_t change)
     atomic_store_explicit(&pool->size, size + change, memory_order_relaxed);
 }
 
-/* The same. Release: pairs with amg_upool_total(). */
+/* It is on a list of the pool, or on none. */
+static void ult_is_in_locked(struct amg_ult *ult, struct amg_upool *pool)
+{
+    atomic_store_explicit(&ult->in, pool, memory_order_relaxed);
+}
+
+/* As size. Release: pairs with amg_upool_total(). */
 static void blocked_change_locked(struct amg_upool *pool, int change)
 {
     size_t blocked = atomic_load_explicit(&pool->blocked, memory_order_relaxed);
@@ -117,7 +124,7 @@ int amg_upool_adopt(struct amg_upool *pool, struct amg_ult *ult)
     if (!unit_fits(pool, ult))
         rc = unit_renew(pool, ult);
     if (rc == ABT_SUCCESS)
-        ult->pool = pool;
+        amg_ult_set_pool(ult, pool);
     return rc;
 }
 
@@ -176,6 +183,7 @@ static void pool_push(struct amg_upool *pool, struct amg_ult *ult,
         size_change(pool, 1);
     } else {
         pool->ops->push(pool, ult);
+        ult_is_in_locked(ult, pool);
         size_change_locked(pool, 1);
     }
     if (from == FROM_BLOCKED)
@@ -235,8 +243,10 @@ static struct amg_ult *pool_take(
         return NULL;
     amg_bias_take(&pool->lock);
     ult = take(pool);
-    if (ult != NULL)
+    if (ult != NULL) {
+        ult_is_in_locked(ult, NULL);
         size_change_locked(pool, (size_t)-1);
+    }
     amg_bias_give(&pool->lock);
     return ult;
 }
@@ -272,8 +282,10 @@ bool amg_upool_remove(struct amg_upool *pool, struct amg_ult *ult)
         return is_there;
     }
     amg_bias_take(&pool->lock);
-    is_there = ult->pool == pool && amg_link_is_listed(&ult->link);
+    AMG_TEST_POINT("upool.remove");
+    is_there = amg_ult_is_in(ult, pool);
     if (is_there) {
+        ult_is_in_locked(ult, NULL);
         amg_list_remove(&ult->link);
         size_change_locked(pool, (size_t)-1);
     }

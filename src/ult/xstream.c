@@ -196,8 +196,8 @@ static int self_go_with(const struct amg_sched *sched)
 {
     struct amg_ult *self = amg_ult_self();
 
-    if (self == NULL || self->pool == NULL ||
-        amg_sched_has(sched, self->pool) || sched->count == 0)
+    if (self == NULL || amg_ult_pool(self) == NULL ||
+        amg_sched_has(sched, amg_ult_pool(self)) || sched->count == 0)
         return ABT_SUCCESS;
     return amg_upool_adopt(sched->pools[0], self);
 }

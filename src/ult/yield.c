@@ -94,14 +94,14 @@ typedef bool (*take_fn)(struct amg_ult *ult);
 static bool ready_take(struct amg_ult *ult)
 {
     return amg_ult_state(ult) == AMG_ULT_READY &&
-           amg_upool_remove(ult->pool, ult);
+           amg_upool_remove(amg_ult_pool(ult), ult);
 }
 
 static bool blocked_take(struct amg_ult *ult)
 {
     if (!suspended_take(ult))
         return false;
-    amg_upool_count_blocked(ult->pool, -1);
+    amg_upool_count_blocked(amg_ult_pool(ult), -1);
     return true;
 }
 

@@ -220,6 +220,23 @@ bool amg_sched_is_to_stop(const struct amg_sched *sched)
     return false;
 }
 
+/* Lets others come to what this stream will not get to at once. */
+static void sched_pass_on(struct amg_sched *sched)
+{
+    for (int i = 0; i < sched->count; i++)
+        amg_upool_nudge(sched->pools[i]);
+}
+
+/* Main() first, if it has come home: for as long as that computes. */
+static void sched_look(struct amg_sched *sched, struct amg_stream *stream)
+{
+    struct amg_ult *primary = amg_ult_take_home();
+
+    if (primary != NULL)
+        sched_pass_on(sched);
+    amg_ult_run(stream, primary);
+}
+
 bool amg_sched_has_to_stop(struct amg_sched *sched)
 {
     struct amg_stream *stream =
@@ -232,13 +249,12 @@ bool amg_sched_has_to_stop(struct amg_sched *sched)
             AMG_STREAM_TO_LOOK) != 0) {
         atomic_fetch_and_explicit(&stream->asked, ~(unsigned)AMG_STREAM_TO_LOOK,
             memory_order_acquire);
-        amg_ult_run(stream, amg_ult_take_home());
+        sched_look(sched, stream);
     }
     return amg_sched_is_to_stop(sched);
 }
 
-/* Nothing is ready: looks for a moment, then sleeps, then lets others come to
- * what it will not get to at once. */
+/* Nothing is ready: looks for a moment, then sleeps. */
 static void sched_wait(struct amg_sched *sched, struct amg_stream *stream)
 {
     for (int looks = 0; looks < LOOKS; looks++) {
@@ -247,12 +263,6 @@ static void sched_wait(struct amg_sched *sched, struct amg_stream *stream)
         amg_relax();
     }
     amg_stream_sleep(stream);
-}
-
-static void sched_pass_on(struct amg_sched *sched)
-{
-    for (int i = 0; i < sched->count; i++)
-        amg_upool_nudge(sched->pools[i]);
 }
 
 static void sched_loop(struct amg_sched *sched)
@@ -282,6 +292,9 @@ void amg_sched_run(struct amg_sched *sched)
         sched->def.run((ABT_sched)(void *)sched);
     else
         sched_loop(sched);
+    /* A push may have rung for this stream alone, or for nobody since this
+     * stream was about to look. */
+    sched_pass_on(sched);
 }
 
 void amg_sched_run_as_thread(struct amg_sched *sched)

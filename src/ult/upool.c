@@ -152,18 +152,21 @@ static void user_push(
 }
 
 /* Need nobody be woken for the one thread that is ready? Not if the calling
- * stream, which it has just left, comes to it next: its scheduler has the
- * stack, and nothing else to run. */
+ * stream, which it has just left, comes to it next: its scheduler, one of ours,
+ * has the stack, and nothing else to run. What it does first or instead, it
+ * passes on before; see amg_sched_run(). */
 static bool stream_will_look(const struct amg_upool *pool)
 {
     const struct amg_host *host = amg_host_self();
     const struct amg_stream *stream = host == NULL ? NULL : host->stream;
+    const struct amg_sched *sched = NULL;
 
-    return stream != NULL && host->handed == NULL &&
-           host->current->kind == AMG_ULT_SCHEDULER &&
-           amg_stream_serves(stream, pool) &&
-           amg_sched_size(
-               atomic_load_explicit(&stream->sched, memory_order_relaxed)) == 1;
+    if (stream == NULL || host->handed != NULL ||
+        host->current->kind != AMG_ULT_SCHEDULER)
+        return false;
+    sched = atomic_load_explicit(&stream->sched, memory_order_relaxed);
+    return !sched->is_users && amg_sched_has(sched, pool) &&
+           amg_sched_size(sched) == 1;
 }
 
 /* Where it comes from. */

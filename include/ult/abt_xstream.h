@@ -203,8 +203,9 @@ ABT_API_PUBLIC int ABT_xstream_get_rank(ABT_xstream xstream, int *rank);
 /**
  * Give a stream another scheduler.
  *
- * The primary stream, or one that has ended; threads in pools that no
- * scheduler has any more stay there.
+ * The caller's stream, or one that has ended. Threads that are ready or
+ * blocked in automatic pools that no scheduler has any more go to the first
+ * pool of the new one.
  *
  * @param xstream  [in]  the stream
  * @param sched    [in]  what it runs from now on; ABT_SCHED_NULL: a basic_wait

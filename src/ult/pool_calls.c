@@ -271,7 +271,7 @@ static void sched_thread(void *arg)
 
     amg_sched_run_as_thread(sched);
     if (sched->is_automatic)
-        amg_sched_destroy(sched);
+        amg_sched_destroy(sched, NULL);
     else
         atomic_store_explicit(&sched->is_used, false, memory_order_release);
 }

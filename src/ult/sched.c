@@ -51,7 +51,7 @@ static struct amg_sched *sched_alloc(
         return NULL;
     sched->is_automatic = is_automatic;
     if (!pools_fill(sched, count, pools)) {
-        amg_sched_destroy(sched);
+        amg_sched_destroy(sched, NULL);
         return NULL;
     }
     return sched;
@@ -94,12 +94,12 @@ int amg_sched_create_users(const ABT_sched_def *def, int count, ABT_pool *pools,
     return ABT_SUCCESS;
 }
 
-void amg_sched_destroy(struct amg_sched *sched)
+void amg_sched_destroy(struct amg_sched *sched, struct amg_upool *heir)
 {
     if (sched->is_users && sched->def.free != NULL)
         sched->def.free((ABT_sched)(void *)sched);
     for (int i = 0; i < sched->count; i++)
-        amg_upool_drop(sched->pools[i]);
+        amg_upool_drop(sched->pools[i], heir);
     amg_mem_free(sched->watches);
     amg_mem_free(sched->pools);
     amg_mem_free(sched);

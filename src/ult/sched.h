@@ -42,8 +42,9 @@ int amg_sched_create(ABT_sched_predef kind, int count, ABT_pool *pools,
 /* The same for one of the program's; def->init is yet to be called. */
 int amg_sched_create_users(const ABT_sched_def *def, int count, ABT_pool *pools,
     bool is_automatic, struct amg_sched **ret_sched);
-/* With its pools, as far as they are automatic; nobody uses it. */
-void amg_sched_destroy(struct amg_sched *sched);
+/* With its pools, as far as they are automatic; nobody uses it. What these
+ * still have goes to `heir`, see amg_upool_drop(). */
+void amg_sched_destroy(struct amg_sched *sched, struct amg_upool *heir);
 
 /* What is to be run next, or NULL; by its stream, one of ours. */
 struct amg_ult *amg_sched_pop(struct amg_sched *sched);

@@ -59,7 +59,7 @@ int ABT_sched_create(ABT_sched_def *def, int num_pools, ABT_pool *pools,
         rc = def->init((ABT_sched)(void *)sched, config);
     if (rc != ABT_SUCCESS) {
         sched->def.free = NULL; /* what was not made */
-        amg_sched_destroy(sched);
+        amg_sched_destroy(sched, NULL);
         return rc;
     }
     *newsched = (ABT_sched)(void *)sched;
@@ -79,7 +79,7 @@ int ABT_sched_free(ABT_sched *sched)
             known->is_automatic ? ", which frees the scheduler as well" : "");
         return ABT_ERR_SCHED;
     }
-    amg_sched_destroy(known);
+    amg_sched_destroy(known, NULL);
     *sched = ABT_SCHED_NULL;
     return ABT_SUCCESS;
 }

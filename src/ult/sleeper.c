@@ -78,6 +78,19 @@ void amg_sleeper_claim_first(
     ret_claim->was = AMG_SLEEP_AWAKE;
 }
 
+void amg_sleeper_wake_all(struct amg_list *watches)
+{
+    struct amg_link *link = amg_list_first(watches);
+
+    for (; link != NULL; link = amg_list_next(watches, link)) {
+        struct amg_sleeper *sleeper =
+            AMG_OBJECT(link, struct amg_watch, link)->sleeper;
+
+        if (word_change(sleeper, AMG_SLEEP_ASLEEP, AMG_SLEEP_AWAKE))
+            amg_futex_wake(&sleeper->word, 1);
+    }
+}
+
 void amg_sleeper_ring(const struct amg_claim *claim)
 {
     struct amg_doze *doze = NULL;

@@ -63,6 +63,9 @@ bool amg_sleeper_claim(
 /* The first of a list of watches that can be had. */
 void amg_sleeper_claim_first(
     struct amg_list *watches, struct amg_claim *ret_claim);
+/* All that are asleep, and none that dozes; also with a lock held: what they
+ * wait for can only change with that lock. */
+void amg_sleeper_wake_all(struct amg_list *watches);
 /* Once for each claim, with no lock held. */
 void amg_sleeper_ring(const struct amg_claim *claim);
 

@@ -130,12 +130,13 @@ static void state_set_locked(
     stream->tid = tid;
 }
 
-static void sched_let_go(struct amg_sched *sched, bool is_destroyed)
+static void sched_let_go(
+    struct amg_sched *sched, bool is_destroyed, struct amg_upool *heir)
 {
     atomic_store_explicit(&sched->stream, NULL, memory_order_relaxed);
     atomic_store_explicit(&sched->is_used, false, memory_order_release);
     if (is_destroyed)
-        amg_sched_destroy(sched);
+        amg_sched_destroy(sched, heir);
 }
 
 void amg_stream_sched_set(struct amg_stream *stream, struct amg_sched *sched)
@@ -146,7 +147,8 @@ void amg_stream_sched_set(struct amg_stream *stream, struct amg_sched *sched)
     /* Release: who asks for the stream's scheduler finds its pools. */
     atomic_store_explicit(&stream->sched, sched, memory_order_release);
     if (former != NULL)
-        sched_let_go(former, former->is_automatic);
+        sched_let_go(former, former->is_automatic,
+            sched->count > 0 ? sched->pools[0] : NULL);
 }
 
 int amg_stream_create(
@@ -179,7 +181,7 @@ int amg_stream_create(
 void amg_stream_discard(struct amg_stream *stream, bool is_made_for_it)
 {
     amg_streams_remove(stream);
-    sched_let_go(stream_sched(stream), is_made_for_it);
+    sched_let_go(stream_sched(stream), is_made_for_it, NULL);
     amg_mem_free(stream);
 }
 
@@ -342,7 +344,7 @@ int amg_stream_primary_open(struct amg_stream **ret_stream)
         return rc;
     rc = amg_stream_create(sched, 0, &stream);
     if (rc != ABT_SUCCESS) {
-        amg_sched_destroy(sched);
+        amg_sched_destroy(sched, NULL);
         return rc;
     }
     stream->is_primary = true;

@@ -16,7 +16,7 @@ void amg_ult_make_ready(struct amg_ult *ult)
      * might end before it. */
     if (was == AMG_ULT_BLOCKED && amg_ult_pool(ult) != from) {
         amg_upool_count_blocked(amg_ult_pool(ult), 1);
-        amg_upool_count_blocked(from, -1);
+        amg_upool_left_blocked(from);
     }
     amg_ult_set_state(ult, AMG_ULT_READY);
     /* Others may run it, and it may be gone, from here on. */

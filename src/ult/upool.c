@@ -72,6 +72,16 @@ struct amg_upool *amg_upool_create(
 
 void amg_upool_destroy(struct amg_upool *pool)
 {
+    struct amg_upool *orphan =
+        atomic_load_explicit(&pool->orphans, memory_order_relaxed);
+
+    while (orphan != NULL) {
+        struct amg_upool *next = orphan->next_orphan;
+
+        amg_list_remove(&orphan->bequest.link);
+        amg_upool_destroy(orphan);
+        orphan = next;
+    }
     AMG_ASSERT(amg_list_is_empty(&pool->watches));
     /* Who took a blocked thread out of the count is through with the pool. */
     amg_bias_take(&pool->lock);
@@ -83,14 +93,12 @@ void amg_upool_destroy(struct amg_upool *pool)
 
 void amg_upool_hold(struct amg_upool *pool)
 {
-    atomic_fetch_add_explicit(&pool->users, 1, memory_order_relaxed);
-}
-
-void amg_upool_drop(struct amg_upool *pool)
-{
-    if (atomic_fetch_sub_explicit(&pool->users, 1, memory_order_acq_rel) == 1 &&
-        pool->is_automatic)
-        amg_upool_destroy(pool);
+    if (atomic_fetch_add_explicit(&pool->users, 1, memory_order_relaxed) != 1)
+        return;
+    /* The one that had it alone waits for blocked threads no longer. */
+    amg_bias_take(&pool->lock);
+    amg_sleeper_wake_all(&pool->watches);
+    amg_bias_give(&pool->lock);
 }
 
 /* Its pool has a name for it, or needs none. */
@@ -172,10 +180,29 @@ static bool stream_will_look(const struct amg_upool *pool)
 /* Where it comes from. */
 enum push_from { FROM_ELSEWHERE, FROM_YIELD, FROM_BLOCKED };
 
+/* With the lock held: who is to be rung for a push, and who inherits what was
+ * pushed: that one counts it, so as not to be joined before it comes. */
+static struct amg_upool *push_tell_locked(
+    struct amg_upool *pool, struct amg_claim *ret_claim)
+{
+    struct amg_upool *heir = pool->heir;
+
+    if (heir != NULL)
+        amg_upool_count_blocked(heir, 1);
+    else
+        amg_sleeper_claim_first(&pool->watches, ret_claim);
+    return heir;
+}
+
+/* What is ready in the pool goes to its heir, who counted one more. Calls
+ * pool_push(). */
+static void pool_hand_over(struct amg_upool *pool, struct amg_upool *heir);
+
 static void pool_push(struct amg_upool *pool, struct amg_ult *ult,
     enum push_from from, ABT_pool_context context)
 {
     struct amg_claim claim = {.was = AMG_SLEEP_AWAKE};
+    struct amg_upool *heir = NULL;
 
     if (pool->ops == NULL)
         user_push(pool, ult, context);
@@ -193,11 +220,13 @@ static void pool_push(struct amg_upool *pool, struct amg_ult *ult,
         blocked_change_locked(pool, -1);
     if (!amg_list_is_empty(&pool->watches) &&
         !(from == FROM_YIELD && stream_will_look(pool)))
-        amg_sleeper_claim_first(&pool->watches, &claim);
+        heir = push_tell_locked(pool, &claim);
     amg_bias_give(&pool->lock);
     /* The thread may have run and the pool be gone by now. */
     if (claim.was != AMG_SLEEP_AWAKE)
         amg_sleeper_ring(&claim);
+    if (heir != NULL)
+        pool_hand_over(pool, heir);
 }
 
 void amg_upool_push(struct amg_upool *pool, struct amg_ult *ult)
@@ -267,6 +296,49 @@ struct amg_ult *amg_upool_pop_for(
     return pool->ops == NULL ? user_pop(pool, context) : amg_upool_pop(pool);
 }
 
+static void pool_hand_over(struct amg_upool *pool, struct amg_upool *heir)
+{
+    struct amg_ult *ult = NULL;
+
+    while ((ult = amg_upool_pop(pool)) != NULL) {
+        amg_ult_set_pool(ult, heir);
+        amg_upool_push(heir, ult);
+    }
+    amg_upool_left_blocked(heir);
+}
+
+/* No scheduler has it any more, but threads belong to it. */
+static void pool_bequeath(struct amg_upool *pool, struct amg_upool *heir)
+{
+    /* Awake for good: nobody claims it. */
+    static struct amg_sleeper nobody;
+
+    pool->bequest.sleeper = &nobody;
+    amg_bias_take(&heir->lock);
+    pool->next_orphan =
+        atomic_load_explicit(&heir->orphans, memory_order_relaxed);
+    /* Release: pairs with amg_upool_total(). */
+    atomic_store_explicit(&heir->orphans, pool, memory_order_release);
+    amg_bias_give(&heir->lock);
+    amg_upool_count_blocked(heir, 1);
+    amg_bias_take(&pool->lock);
+    pool->heir = heir;
+    amg_list_push(&pool->watches, &pool->bequest.link);
+    amg_bias_give(&pool->lock);
+    pool_hand_over(pool, heir);
+}
+
+void amg_upool_drop(struct amg_upool *pool, struct amg_upool *heir)
+{
+    if (atomic_fetch_sub_explicit(&pool->users, 1, memory_order_acq_rel) != 1 ||
+        !pool->is_automatic)
+        return;
+    if (heir != NULL && amg_upool_total(pool) > 0)
+        pool_bequeath(pool, heir);
+    else
+        amg_upool_destroy(pool);
+}
+
 struct amg_ult *amg_upool_steal(struct amg_upool *pool)
 {
     if (pool->ops == NULL)
@@ -305,11 +377,17 @@ size_t amg_upool_size(const struct amg_upool *pool)
 
 size_t amg_upool_total(const struct amg_upool *pool)
 {
-    /* In this order, or one that is made ready meanwhile would count in
-     * neither. Acquire: pairs with blocked_change_locked(). */
-    size_t blocked = atomic_load_explicit(&pool->blocked, memory_order_acquire);
+    /* In this order, or one that is made ready meanwhile, or is handed over by
+     * an orphan, would count nowhere. Acquire: pairs with pool_bequeath() and
+     * blocked_change_locked(). */
+    const struct amg_upool *orphan =
+        atomic_load_explicit(&pool->orphans, memory_order_acquire);
+    size_t total = 0;
 
-    return amg_upool_size(pool) + blocked;
+    for (; orphan != NULL; orphan = orphan->next_orphan)
+        total += amg_upool_total(orphan);
+    total += atomic_load_explicit(&pool->blocked, memory_order_acquire);
+    return total + amg_upool_size(pool);
 }
 
 static void list_each(const struct amg_list *list, void *arg,
@@ -333,6 +411,26 @@ void amg_upool_count_blocked(struct amg_upool *pool, int change)
 {
     amg_bias_take(&pool->lock);
     blocked_change_locked(pool, change);
+    amg_bias_give(&pool->lock);
+}
+
+/* With the pool's lock held. Locks of heirs are taken in their order. */
+static void wake_all_locked(struct amg_upool *pool)
+{
+    amg_sleeper_wake_all(&pool->watches);
+    if (pool->heir == NULL)
+        return;
+    amg_bias_take(&pool->heir->lock);
+    wake_all_locked(pool->heir);
+    amg_bias_give(&pool->heir->lock);
+}
+
+void amg_upool_left_blocked(struct amg_upool *pool)
+{
+    amg_bias_take(&pool->lock);
+    blocked_change_locked(pool, -1);
+    if (atomic_load_explicit(&pool->blocked, memory_order_relaxed) == 0)
+        wake_all_locked(pool);
     amg_bias_give(&pool->lock);
 }
 

@@ -42,6 +42,12 @@ struct amg_upool {
     ABT_pool_access access;
     bool is_automatic;
     int id;
+    /* Of one whose last scheduler is gone: who gets what is pushed, and owns
+     * it. Set once, with the lock held. */
+    struct amg_upool *heir;
+    struct amg_watch bequest;          /* makes each push look at `heir` */
+    struct amg_upool *_Atomic orphans; /* whose heir it is; freed with it */
+    struct amg_upool *next_orphan;
     void *data;
     struct amg_upool_user *user; /* what the program's functions are */
 };
@@ -55,9 +61,11 @@ struct amg_upool *amg_upool_create(
 /* Nothing is in it, and no scheduler has it. */
 void amg_upool_destroy(struct amg_upool *pool);
 
-/* A scheduler has it, or has it no longer: it may be gone then. */
+/* A scheduler has it, or has it no longer: it may be gone then. Threads that an
+ * automatic one still has go to `heir` as soon as they are ready; NULL: they
+ * are dropped. */
 void amg_upool_hold(struct amg_upool *pool);
-void amg_upool_drop(struct amg_upool *pool);
+void amg_upool_drop(struct amg_upool *pool, struct amg_upool *heir);
 
 /* A thread belongs to the pool from now on, instead of the one it belonged to,
  * if any: by its creator, or who has it out of its pool. An ABT code; nothing
@@ -101,6 +109,9 @@ void amg_upool_each(struct amg_upool *pool, void *arg,
 
 /* A thread of the pool blocks (1), or is ready again (-1). */
 void amg_upool_count_blocked(struct amg_upool *pool, int change);
+/* One that was blocked left the pool, and is not pushed there: streams that are
+ * joined, and sleep as long as somebody is blocked, look again. */
+void amg_upool_left_blocked(struct amg_upool *pool);
 
 /* Each push rings for a sleeper from now on, until it is taken off again. The
  * sleeper has announced itself; false: there is something in it. */

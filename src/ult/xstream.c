@@ -25,7 +25,7 @@ static int stream_new(struct amg_sched *sched, int rank, bool is_made_here,
 
     if (rc != ABT_SUCCESS) {
         if (is_made_here)
-            amg_sched_destroy(sched);
+            amg_sched_destroy(sched, NULL);
         return rc;
     }
     rc = amg_stream_start(stream);
@@ -241,7 +241,7 @@ int ABT_xstream_set_main_sched(ABT_xstream xstream, ABT_sched sched)
         return rc;
     atomic_store_explicit(&known->is_used, false, memory_order_release);
     if (sched == ABT_SCHED_NULL)
-        amg_sched_destroy(known);
+        amg_sched_destroy(known, NULL);
     return rc;
 }
 

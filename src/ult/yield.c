@@ -101,7 +101,7 @@ static bool blocked_take(struct amg_ult *ult)
 {
     if (!suspended_take(ult))
         return false;
-    amg_upool_count_blocked(amg_ult_pool(ult), -1);
+    amg_upool_left_blocked(amg_ult_pool(ult));
     return true;
 }
 

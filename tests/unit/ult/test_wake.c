@@ -203,6 +203,92 @@ static void test_wake_yield_to_scheduler_of_the_program_wakes_another(
     assert_int_equal(ABT_sched_free(&sched), ABT_SUCCESS);
 }
 
+static void suspender(void *arg)
+{
+    (void)arg;
+    ABT_self_suspend();
+}
+
+/* What happens to the last blocked thread of a stream that is being joined. */
+struct joined {
+    ABT_xstream stream;
+    ABT_pool pool;
+    ABT_thread blocked;
+    ABT_xstream other; /* made by the helper */
+};
+
+/* On another stream, once the join sleeps. */
+static void migrating_helper(void *arg)
+{
+    struct joined *joined = arg;
+    ABT_pool mine = ABT_POOL_NULL;
+
+    wait_until_joined_asleep(joined->stream);
+    ABT_self_get_last_pool(&mine);
+    ABT_thread_migrate_to_pool(joined->blocked, mine);
+    ABT_thread_resume(joined->blocked);
+}
+
+static void resuming_helper(void *arg)
+{
+    struct joined *joined = arg;
+
+    wait_until_joined_asleep(joined->stream);
+    ABT_self_resume_yield_to(joined->blocked);
+}
+
+static void sharing_helper(void *arg)
+{
+    struct joined *joined = arg;
+
+    wait_until_joined_asleep(joined->stream);
+    joined->other = stream_on(1, &joined->pool);
+}
+
+static void join_with(void (*helper)(void *arg))
+{
+    struct joined joined = {.pool = pool_create()};
+    ABT_pool pool = pool_create();
+    ABT_xstream stream = stream_on(1, &pool);
+    ABT_thread thread = ABT_THREAD_NULL;
+    ABT_thread_state state = ABT_THREAD_STATE_READY;
+
+    joined.stream = stream_on(1, &joined.pool);
+    joined.blocked = thread_in(joined.pool, suspender, NULL);
+    while (state != ABT_THREAD_STATE_BLOCKED)
+        ABT_thread_get_state(joined.blocked, &state);
+    wait_until_asleep(joined.stream);
+    thread = thread_in(pool, helper, &joined);
+    assert_int_equal(ABT_xstream_join(joined.stream), ABT_SUCCESS);
+    assert_int_equal(ABT_thread_free(&thread), ABT_SUCCESS);
+    if (joined.other != ABT_XSTREAM_NULL)
+        assert_int_equal(ABT_thread_resume(joined.blocked), ABT_SUCCESS);
+    assert_int_equal(ABT_thread_free(&joined.blocked), ABT_SUCCESS);
+    if (joined.other != ABT_XSTREAM_NULL)
+        assert_int_equal(ABT_xstream_free(&joined.other), ABT_SUCCESS);
+    assert_int_equal(ABT_xstream_free(&joined.stream), ABT_SUCCESS);
+    assert_int_equal(ABT_xstream_free(&stream), ABT_SUCCESS);
+}
+
+static void test_wake_join_whose_blocked_thread_migrates_returns(void **state)
+{
+    (void)state;
+    join_with(migrating_helper);
+}
+
+static void test_wake_join_whose_blocked_thread_runs_elsewhere_returns(
+    void **state)
+{
+    (void)state;
+    join_with(resuming_helper);
+}
+
+static void test_wake_join_whose_pool_is_shared_returns(void **state)
+{
+    (void)state;
+    join_with(sharing_helper);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -210,6 +296,10 @@ int main(void)
         cmocka_unit_test(test_wake_yield_before_main_comes_home_wakes_another),
         cmocka_unit_test(
             test_wake_yield_to_scheduler_of_the_program_wakes_another),
+        cmocka_unit_test(test_wake_join_whose_blocked_thread_migrates_returns),
+        cmocka_unit_test(
+            test_wake_join_whose_blocked_thread_runs_elsewhere_returns),
+        cmocka_unit_test(test_wake_join_whose_pool_is_shared_returns),
     };
 
     return cmocka_run_group_tests(tests, begin, end);

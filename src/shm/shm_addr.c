@@ -101,7 +101,7 @@ static struct amg_shm_peer *peer_known_locked(
         if (peer->state == AMG_SHM_PEER_ALIVE &&
             strcmp(peer->region.name, name) == 0 &&
             !amg_shm_region_is_closed(&peer->region) &&
-            amg_shm_files_has_owner(&peer->region))
+            amg_shm_files_owner(&peer->region) != AMG_SHM_DEAD)
             return peer;
     }
     return NULL;
@@ -118,7 +118,8 @@ static hg_return_t peer_map_locked(struct amg_shm_domain *domain,
         return rc;
     rc = HG_ADDRNOTAVAIL;
     if ((incarnation != 0 && region.incarnation != incarnation) ||
-        amg_shm_region_is_closed(&region) || !amg_shm_files_has_owner(&region))
+        amg_shm_region_is_closed(&region) ||
+        amg_shm_files_owner(&region) == AMG_SHM_DEAD)
         goto unmap;
     rc = HG_NOMEM;
     peer = amg_map_get(&domain->peers, region.incarnation);
@@ -265,6 +266,13 @@ hg_return_t amg_shm_addr_parse(
         AMG_LOG_ERROR("addr",
             "'%s': no living process of this user on this host has that name",
             text);
+    if (rc == HG_AGAIN) {
+        AMG_LOG_ERROR("addr",
+            "'%s': its segment cannot be opened, because no descriptor is "
+            "left; see ulimit -n",
+            text);
+        rc = HG_NA_ERROR;
+    }
     if (rc != HG_SUCCESS)
         return rc;
     *ret_peer = amg_shm_peer_base(peer);

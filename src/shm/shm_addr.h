@@ -19,7 +19,8 @@ hg_return_t amg_shm_addr_init(struct amg_shm_domain *domain);
 void amg_shm_addr_fini(struct amg_shm_domain *domain);
 
 /* The peer of that name and incarnation (0: any that lives), with a share.
- * HG_ADDRNOTAVAIL: nobody has that name; HG_NOMEM; HG_NA_ERROR. NOTE(why): it
+ * HG_ADDRNOTAVAIL: nobody has that name; HG_NOMEM; HG_AGAIN: no descriptor is
+ * left just now; HG_PROTOCOL_ERROR; HG_NA_ERROR. NOTE(why): it
  * makes system calls under the lock, because two threads must not map one
  * peer twice; it is rare. */
 hg_return_t amg_shm_peer_find_locked(struct amg_shm_domain *domain,

@@ -200,7 +200,7 @@ void amg_shm_bell_raise(struct amg_shm_context *context, enum amg_shm_news news,
     if (*bell >= 0)
         bell_ring(*bell);
     else if (!amg_shm_region_is_closed(&peer->region) &&
-             amg_shm_files_has_owner(&peer->region))
+             amg_shm_files_owner(&peer->region) != AMG_SHM_DEAD)
         AMG_LOG_WARNING("shm", "cannot wake na+sm://%s, context %u: %s",
             peer->region.name, context_id, strerror(errno));
 }

@@ -73,7 +73,7 @@ void amg_shm_bulk_open(struct amg_shm_domain *domain)
         .start_time = region->start_time,
         .pid = region->pid};
     amg_shm_keys_init(
-        &bulk->keys, region->keys, region->incarnation, amg_shm_files_is_alive);
+        &bulk->keys, region->keys, region->incarnation, amg_shm_files_life);
     amg_pool_init(&bulk->pool, sizeof(struct amg_shm_transfer),
         _Alignof(struct amg_shm_transfer));
     amg_table_init(&bulk->transfers, TRANSFERS_MAX);

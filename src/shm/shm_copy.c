@@ -67,7 +67,7 @@ static char *area_map(const struct amg_shm_region *region, uint64_t len)
      * And it must be the file of who is alive, not of a later owner. */
     if (fstat(fd, &file) == 0 && (uint64_t)file.st_size == len &&
         is_sealed(fd) &&
-        amg_shm_files_is_alive(region->pid, region->start_time))
+        amg_shm_files_life(region->pid, region->start_time) == AMG_SHM_ALIVE)
         base = mmap(NULL, len, PROT_READ | PROT_WRITE,
             MAP_SHARED | MAP_NORESERVE, fd, 0);
     close(fd);
@@ -106,7 +106,7 @@ static void ways_find(struct amg_shm_domain *domain, struct amg_shm_peer *peer)
     if (bulk->area_len > 0 ||
         atomic_load_explicit(&bulk->has_cma, memory_order_relaxed) != 0)
         bulk->visitor = amg_shm_visit_claim(
-            bulk->table, &domain->bulk.who, amg_shm_files_is_alive);
+            bulk->table, &domain->bulk.who, amg_shm_files_life);
 }
 
 AMG_APART static void ways_learn(

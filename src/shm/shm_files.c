@@ -10,6 +10,10 @@
  * another namespace means nothing here; but each owner holds an flock on its
  * segment, so who gets that lock knows that the owner is dead.
  *
+ * What cannot be told, because /proc cannot be read or no descriptor is left,
+ * is no death: a file is removed where its owner is certainly dead, or by who
+ * has its lock, and by nobody else.
+ *
  * The segments of ranks of one job have a name for as long as these need to map
  * them, and no bells here (shm_node.h): a job that is killed leaves no file.
  *
@@ -35,38 +39,68 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/spare.h"
 
-#define FOLDER     "/dev/shm/"
-#define PREFIX     "amalgam-"
-#define BELL_MARK  ':'
-#define START_TIME 22 /* the field of /proc/PID/stat, see proc(5) */
+#define FOLDER    "/dev/shm/"
+#define PREFIX    "amalgam-"
+#define BELL_MARK ':'
 
-enum { REMOVER_TRIES = 100 /* a millisecond each */ };
+enum {
+    REMOVER_TRIES = 100, /* a millisecond each */
+    STAT_CAP = 1024,     /* more than /proc/PID/stat has */
+    /* Fields of it, see proc(5); the second one is a name in brackets. */
+    STAT_NAME = 2,
+    STAT_STATE = 3,
+    STAT_THREADS = 20,
+    STAT_START_TIME = 22,
+};
 
-/* When the process began, in ticks since the machine did; 0: there is none, or
- * it has ended and only its parent has not asked for its code yet. */
-static uint64_t start_time_of(uint32_t pid)
+/* Reads /proc/PID/stat; false: `errno` says why. */
+static bool stat_read(uint32_t pid, char ret_text[STAT_CAP])
 {
     char path[64];
-    char text[1024];
-    const char *at = NULL;
     ssize_t len = 0;
     int fd = -1;
 
     snprintf(path, sizeof(path), "/proc/%" PRIu32 "/stat", pid);
-    fd = open(path, O_RDONLY | O_CLOEXEC);
+    fd = amg_spare_open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
-        return 0;
-    len = read(fd, text, sizeof(text) - 1);
-    close(fd);
+        return false;
+    len = read(fd, ret_text, STAT_CAP - 1);
+    amg_spare_close(fd);
     if (len <= 0)
-        return 0;
-    text[len] = '\0';
-    /* The second field is a name in brackets, which may have spaces. */
-    at = strrchr(text, ')');
-    for (int field = 2; at != NULL && field < START_TIME; field++)
-        at = strchr(at + 1, ' ');
+        return false;
+    ret_text[len] = '\0';
+    return true;
+}
+
+/* A field behind the name, which may have spaces; NULL: there is none. */
+static const char *stat_field(const char *text, int number)
+{
+    const char *at = strrchr(text, ')');
+
+    for (int field = STAT_NAME; at != NULL && field < number; field++) {
+        at = strchr(at, ' ');
+        at = at == NULL ? NULL : at + 1;
+    }
+    return at;
+}
+
+static uint64_t stat_number(const char *text, int number)
+{
+    const char *at = stat_field(text, number);
+
     return at == NULL ? 0 : strtoull(at, NULL, 10);
+}
+
+/* Has it ended, and only its parent has not asked for its code yet? The state
+ * alone says that of a process, too, whose first thread has ended. */
+static bool stat_has_ended(const char *text)
+{
+    const char *state = stat_field(text, STAT_STATE);
+
+    return state != NULL && (*state == 'Z' || *state == 'X') &&
+           stat_number(text, STAT_THREADS) <= 1;
 }
 
 static uint64_t pid_namespace(void)
@@ -79,17 +113,36 @@ static uint64_t pid_namespace(void)
 
 void amg_shm_files_self(struct amg_shm_owner *ret_owner)
 {
+    char text[STAT_CAP];
+
     ret_owner->pid = (uint32_t)getpid();
-    ret_owner->start_time = start_time_of(ret_owner->pid);
+    ret_owner->start_time = stat_read(ret_owner->pid, text)
+                                ? stat_number(text, STAT_START_TIME)
+                                : 0;
     ret_owner->pid_ns = pid_namespace();
 }
 
-bool amg_shm_files_is_alive(uint32_t pid, uint64_t start_time)
+static bool is_no_process(uint32_t pid)
 {
-    if (kill((pid_t)pid, 0) != 0 && errno == ESRCH)
-        return false;
+    return kill((pid_t)pid, 0) != 0 && errno == ESRCH;
+}
+
+enum amg_shm_life amg_shm_files_life(uint32_t pid, uint64_t start_time)
+{
+    char text[STAT_CAP];
+    uint64_t began = 0;
+
+    if (is_no_process(pid))
+        return AMG_SHM_DEAD;
+    if (!stat_read(pid, text)) /* it may have ended just now */
+        return is_no_process(pid) ? AMG_SHM_DEAD : AMG_SHM_UNTOLD;
+    began = stat_number(text, STAT_START_TIME);
+    if (began == 0)
+        return AMG_SHM_UNTOLD;
     /* 0: /proc was not there when it opened. */
-    return start_time == 0 || start_time_of(pid) == start_time;
+    if (stat_has_ended(text) || (start_time != 0 && began != start_time))
+        return AMG_SHM_DEAD;
+    return AMG_SHM_ALIVE;
 }
 
 void amg_shm_files_path(const char *name, char ret_path[AMG_SHM_PATH_CAP])
@@ -143,31 +196,34 @@ static bool is_only_remover(int fd)
     return false;
 }
 
-bool amg_shm_files_remove_stale(const char *path, uint32_t *ret_pid)
+/* Is the owner of the open segment dead? A child that it forked may hold the
+ * lock: so what is known of the process counts, where that is known. */
+static bool owner_is_dead(int fd, uint32_t *ret_pid)
 {
     struct amg_shm_head head;
-    int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
-    bool is_known_dead = false;
+    enum amg_shm_life life = AMG_SHM_UNTOLD;
+
+    if (head_read(fd, &head)) {
+        *ret_pid = head.pid;
+        if (head.pid_ns == pid_namespace())
+            life = amg_shm_files_life(head.pid, head.start_time);
+    }
+    return life == AMG_SHM_DEAD ||
+           (life == AMG_SHM_UNTOLD && flock(fd, LOCK_EX | LOCK_NB) == 0);
+}
+
+bool amg_shm_files_remove_stale(const char *path, uint32_t *ret_pid)
+{
+    int fd = amg_spare_open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
     bool is_gone = false;
 
     *ret_pid = 0;
     if (fd < 0)
         return errno == ENOENT;
-    if (head_read(fd, &head)) {
-        *ret_pid = head.pid;
-        if (head.pid_ns == pid_namespace()) {
-            if (amg_shm_files_is_alive(head.pid, head.start_time)) {
-                close(fd);
-                return false;
-            }
-            is_known_dead = true;
-        }
-    }
-    /* A child that its owner forked may hold the lock: known is known. */
-    if (is_known_dead || flock(fd, LOCK_EX | LOCK_NB) == 0)
+    if (owner_is_dead(fd, ret_pid))
         is_gone =
             is_only_remover(fd) && (!is_at(path, fd) || unlink(path) == 0);
-    close(fd);
+    amg_spare_close(fd);
     return is_gone;
 }
 
@@ -178,10 +234,13 @@ int amg_shm_files_open_of(uint32_t pid, int fd, uint32_t kind)
 
     snprintf(path, sizeof(path), "/proc/%" PRIu32 "/fd/%d", pid, fd);
     /* Looks first: opening some devices does something. */
-    if (stat(path, &status) != 0 || (status.st_mode & S_IFMT) != kind ||
-        status.st_uid != geteuid())
+    if (stat(path, &status) != 0)
         return -1;
-    return open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
+    if ((status.st_mode & S_IFMT) != kind || status.st_uid != geteuid()) {
+        errno = ENOENT;
+        return -1;
+    }
+    return amg_spare_open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
 }
 
 void amg_shm_files_remove(const char *path, int fd)
@@ -190,25 +249,36 @@ void amg_shm_files_remove(const char *path, int fd)
         unlink(path);
 }
 
-bool amg_shm_files_has_owner(const struct amg_shm_region *region)
+/* The same where its pid means nothing here. */
+static enum amg_shm_life stranger_life(const struct amg_shm_region *region)
 {
     char path[AMG_SHM_PATH_CAP];
     struct amg_shm_head head;
-    bool is_alive = true;
+    enum amg_shm_life life = AMG_SHM_UNTOLD;
     int fd = -1;
 
-    if (region->pid_ns == pid_namespace())
-        return amg_shm_files_is_alive(region->pid, region->start_time);
     amg_shm_files_path(region->name, path);
-    fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    fd = amg_spare_open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
     if (fd < 0)
-        return errno != ENOENT;
+        return errno == ENOENT ? AMG_SHM_DEAD : AMG_SHM_UNTOLD;
     /* Another one of that name, or one whose lock is free: ours has gone. */
-    if (!head_read(fd, &head) || head.incarnation != region->incarnation ||
-        flock(fd, LOCK_EX | LOCK_NB) == 0)
-        is_alive = false;
-    close(fd);
-    return is_alive;
+    if (head_read(fd, &head) && head.incarnation != region->incarnation)
+        life = AMG_SHM_DEAD;
+    else if (flock(fd, LOCK_EX | LOCK_NB) == 0)
+        life = AMG_SHM_DEAD;
+    else if (errno == EWOULDBLOCK)
+        life = AMG_SHM_ALIVE;
+    amg_spare_close(fd);
+    return life;
+}
+
+enum amg_shm_life amg_shm_files_owner(const struct amg_shm_region *region)
+{
+    uint64_t own = pid_namespace();
+
+    if (region->pid_ns == own)
+        return amg_shm_files_life(region->pid, region->start_time);
+    return own == 0 ? AMG_SHM_UNTOLD : stranger_life(region);
 }
 
 /* Is it a bell whose segment is not there any more? `file` is its name. */
@@ -222,13 +292,13 @@ static bool bell_is_stale(const char *file)
     int fd = -1;
 
     snprintf(path, sizeof(path), FOLDER "%.*s", (int)(mark - file), file);
-    fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    fd = amg_spare_open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
     if (fd < 0)
         return errno == ENOENT;
     /* One of another version of this library may be alive. */
     if (head_read(fd, &head))
         is_stale = head.incarnation != strtoull(last + 1, NULL, 16);
-    close(fd);
+    amg_spare_close(fd);
     return is_stale;
 }
 

@@ -4,6 +4,7 @@
 #ifndef AMG_SHM_SHM_FILES_H
 #define AMG_SHM_SHM_FILES_H
 
+#include "shm/shm_life.h"
 #include "shm/shm_region.h"
 
 enum { AMG_SHM_PATH_CAP = 128 };
@@ -17,24 +18,27 @@ struct amg_shm_owner {
 
 void amg_shm_files_self(struct amg_shm_owner *ret_owner);
 
-/* Does the process of this pid namespace live that started at that moment? */
-bool amg_shm_files_is_alive(uint32_t pid, uint64_t start_time);
+/* Does the process of this pid namespace live that started at that moment (0:
+ * nobody knows when)? One that has ended is dead, also before its parent has
+ * waited for it. */
+enum amg_shm_life amg_shm_files_life(uint32_t pid, uint64_t start_time);
 
 /* The path of the segment `name`, and of the bell of one of its contexts. */
 void amg_shm_files_path(const char *name, char ret_path[AMG_SHM_PATH_CAP]);
 void amg_shm_files_bell(const char *name, uint64_t incarnation,
     uint8_t context_id, char ret_path[AMG_SHM_PATH_CAP]);
 
-/* Removes the segment at `path` if its owner is dead. True: it is gone now.
- * Else `*ret_pid` is the owner's pid, or 0 when that is not known. */
+/* Removes the segment at `path` if its owner is certainly dead. True: it is
+ * gone now. Else `*ret_pid` is the owner's pid, or 0 when that is not known. */
 bool amg_shm_files_remove_stale(const char *path, uint32_t *ret_pid);
 
 /* Does the owner of a mapped segment live? */
-bool amg_shm_files_has_owner(const struct amg_shm_region *region);
+enum amg_shm_life amg_shm_files_owner(const struct amg_shm_region *region);
 
-/* Opens what another process of this pid namespace, and of this user, has open
- * as `fd`; -1: it has nothing of that kind (S_IFREG, S_IFIFO) there, or we may
- * not. Who is called `pid` by then, the caller finds out. */
+/* Opens, by amg_spare_open(), what another process of this pid namespace, and
+ * of this user, has open as `fd`; -1: it has nothing of that kind (S_IFREG,
+ * S_IFIFO) there, or we may not. Who is called `pid` by then, the caller finds
+ * out. */
 int amg_shm_files_open_of(uint32_t pid, int fd, uint32_t kind);
 
 /* Removes the file at `path` if it is still the open one. */

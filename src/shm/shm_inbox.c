@@ -194,7 +194,7 @@ static void sender_refuse(struct amg_shm_domain *domain, uint32_t slot,
     struct amg_shm_ring *ring = &domain->region.rings[slot];
 
     if (why == HG_ADDRNOTAVAIL ||
-        !amg_shm_files_is_alive(amg_shm_claim_pid(claim), 0)) {
+        amg_shm_files_life(amg_shm_claim_pid(claim), 0) == AMG_SHM_DEAD) {
         slot_free(domain, slot);
         return;
     }
@@ -322,7 +322,8 @@ static bool claims_check_locked(struct amg_shm_inbox *inbox)
             continue;
         if (slot_is_of_gone_locked(domain, i, claim))
             is_done = slot_take_locked(inbox, i) && is_done;
-        else if (!amg_shm_files_is_alive(amg_shm_claim_pid(claim), 0))
+        else if (amg_shm_files_life(amg_shm_claim_pid(claim), 0) ==
+                 AMG_SHM_DEAD)
             slot_free(domain, i);
     }
     return is_done;

@@ -32,12 +32,12 @@ struct amg_shm_place {
 };
 
 void amg_shm_keys_init(struct amg_shm_keys *keys, struct amg_shm_table *table,
-    uint64_t salt, amg_shm_alive_fn is_alive)
+    uint64_t salt, amg_shm_life_fn life)
 {
     memset(keys, 0, sizeof(*keys));
     amg_lock_init(&keys->lock);
     keys->table = table;
-    keys->is_alive = is_alive;
+    keys->life = life;
     keys->salt = salt;
     keys->free = NO_PLACE;
     keys->free_beyond = NO_PLACE;
@@ -251,7 +251,8 @@ hg_return_t amg_shm_keys_read(
     return HG_SUCCESS;
 }
 
-/* The process id of a living visitor that is in entry `index`, or 0. */
+/* The process id of a visitor that is not known to be dead and is in entry
+ * `index`, or 0. */
 static uint32_t visitor_inside(const struct amg_shm_keys *keys, uint32_t index)
 {
     struct amg_shm_table *table = keys->table;
@@ -264,7 +265,7 @@ static uint32_t visitor_inside(const struct amg_shm_keys *keys, uint32_t index)
         for (unsigned k = 0; k < AMG_SHM_VISITS; k++)
             if (atomic_load_explicit(
                     &visitor->visits[k], memory_order_seq_cst) == index + 1 &&
-                !amg_shm_visit_reap(visitor, keys->is_alive))
+                !amg_shm_visit_reap(visitor, keys->life))
                 return atomic_load_explicit(
                     &visitor->pid, memory_order_relaxed);
     }

@@ -27,6 +27,7 @@
 #include <stdatomic.h>
 
 #include "base/lock.h"
+#include "shm/shm_life.h"
 #include "transport/transport.h"
 
 enum {
@@ -124,13 +125,10 @@ struct amg_shm_mem {
     struct amg_segment segments[];
 };
 
-/* Is the process that this was still alive? */
-typedef bool (*amg_shm_alive_fn)(uint32_t pid, uint64_t start_time);
-
 /* The exposer's side. Owned by the domain, which embeds it. */
 struct amg_shm_keys {
     struct amg_shm_table *table; /* in the segment; zeros at the start */
-    amg_shm_alive_fn is_alive;
+    amg_shm_life_fn life;
     uint64_t salt;
     struct amg_lock lock; /* guards all below, and the users of the memory */
     struct amg_shm_place *places;
@@ -145,7 +143,7 @@ struct amg_shm_keys {
 
 /* `salt` is random. */
 void amg_shm_keys_init(struct amg_shm_keys *keys, struct amg_shm_table *table,
-    uint64_t salt, amg_shm_alive_fn is_alive);
+    uint64_t salt, amg_shm_life_fn life);
 /* All memory was removed. */
 void amg_shm_keys_fini(struct amg_shm_keys *keys);
 

@@ -167,8 +167,9 @@ static void idle_step(struct poll *poll, bool was_asleep)
 {
     lull_note(poll->domain);
     errands_step(poll);
-    if (was_asleep) {
-        poll->ep->checked_ns = 0; /* woken, but by no message: a death? */
+    if (was_asleep) { /* woken, but by no message: a death? */
+        poll_lock(poll);
+        amg_shm_watch_told_locked(poll->domain);
         watch_step(poll);
     }
 }

@@ -15,6 +15,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/spare.h"
 #include "shm/shm_files.h"
 
 #define FOLDER "/dev/shm"
@@ -297,6 +298,7 @@ static int open_nameless(const char *name)
     unsigned number = 0;
     int fd = -1;
 
+    errno = ENOENT;
     if (sscanf(name, "%" SCNu32 "-%u.%d", &pid, &number, &fd) != 3)
         return -1;
     return amg_shm_files_open_of(pid, fd, S_IFREG);
@@ -309,7 +311,7 @@ bool amg_shm_region_is_open_to_us(
     bool is_open = fd >= 0;
 
     if (is_open)
-        close(fd);
+        amg_spare_close(fd);
     return is_open;
 }
 
@@ -320,6 +322,21 @@ void amg_shm_region_unname(struct amg_shm_region *region)
     amg_shm_files_path(region->name, path);
     amg_shm_files_remove(path, region->fd);
     region->has_lost_name = true;
+}
+
+/* Why no segment was opened: is there none, or may it be opened later? */
+static hg_return_t open_failure(int error)
+{
+    switch (error) {
+    case EMFILE:
+    case ENFILE:
+    case ENOMEM:
+        return HG_AGAIN;
+    case ENOENT:
+        return HG_ADDRNOTAVAIL;
+    default:
+        return HG_NA_ERROR;
+    }
 }
 
 hg_return_t amg_shm_region_map(
@@ -335,13 +352,11 @@ hg_return_t amg_shm_region_map(
     int fd = -1;
 
     amg_shm_files_path(name, path);
-    fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
-    if (fd < 0 && errno != ENOENT)
-        return HG_NA_ERROR;
-    if (fd < 0)
+    fd = amg_spare_open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+    if (fd < 0 && errno == ENOENT)
         fd = open_nameless(name);
     if (fd < 0)
-        return HG_ADDRNOTAVAIL;
+        return open_failure(errno);
     if (fstat(fd, &status) != 0 || status.st_uid != geteuid() ||
         pread(fd, &head, sizeof(head), 0) != (ssize_t)sizeof(head))
         fault = "it cannot be read";
@@ -349,11 +364,11 @@ hg_return_t amg_shm_region_map(
         fault = head_fault(&head, (uint64_t)status.st_size, name);
     if (fault != NULL) {
         AMG_LOG_ERROR("shm", "%s is refused: %s", path, fault);
-        close(fd);
+        amg_spare_close(fd);
         return HG_PROTOCOL_ERROR;
     }
     rc = segment_map(fd, head.len, &base);
-    close(fd);
+    amg_spare_close(fd);
     if (rc != HG_SUCCESS)
         return rc;
     region_take(&region, &head, base);

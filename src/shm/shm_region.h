@@ -194,7 +194,8 @@ struct amg_shm_plan {
 hg_return_t amg_shm_region_create(
     const struct amg_shm_plan *plan, struct amg_shm_region *ret_region);
 /* Maps the segment that is called `name` and checks it. HG_ADDRNOTAVAIL: there
- * is none; HG_PROTOCOL_ERROR: it is none of ours or broken; HG_NOMEM. */
+ * is none; HG_PROTOCOL_ERROR: it is none of ours or broken; HG_NOMEM;
+ * HG_AGAIN: no descriptor is left just now; HG_NA_ERROR. */
 hg_return_t amg_shm_region_map(
     const char *name, struct amg_shm_region *ret_region);
 /* Whether others can map a segment that has lost its name: they may look at

@@ -11,6 +11,7 @@
 #include "base/env.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/spare.h"
 #include "shm/shm_addr.h"
 #include "shm/shm_bell.h"
 #include "shm/shm_buf.h"
@@ -94,6 +95,7 @@ static void domain_free(struct amg_shm_domain *domain, bool is_whole)
     amg_shm_buf_fini(domain);
     amg_table_fini(&domain->calls);
     amg_shm_region_fini(&domain->region);
+    amg_spare_drop();
     amg_mem_free(domain);
 }
 
@@ -116,6 +118,7 @@ static hg_return_t transport_open(
         MESSAGE_LEN_MIN, MESSAGE_LEN_MAX);
     domain->max_contexts = how->max_contexts;
     domain->is_listening = how->is_listening;
+    amg_spare_hold();
     amg_bias_init(&domain->lock);
     amg_flow_init(&domain->flow,
         (uint16_t)choose(how->credits, AMG_ENV_CREDITS, 1, CREDITS_MAX));

@@ -17,15 +17,14 @@ static void visitor_clear(struct amg_shm_visitor *visitor)
     atomic_store_explicit(&visitor->id, 0, memory_order_release);
 }
 
-bool amg_shm_visit_reap(
-    struct amg_shm_visitor *visitor, amg_shm_alive_fn is_alive)
+bool amg_shm_visit_reap(struct amg_shm_visitor *visitor, amg_shm_life_fn life)
 {
     uint64_t id = atomic_load_explicit(&visitor->id, memory_order_acquire);
     uint32_t pid = atomic_load_explicit(&visitor->pid, memory_order_acquire);
 
     if (id <= CLEARING || pid == 0 ||
-        is_alive(pid,
-            atomic_load_explicit(&visitor->start_time, memory_order_relaxed)))
+        life(pid, atomic_load_explicit(&visitor->start_time,
+                      memory_order_relaxed)) != AMG_SHM_DEAD)
         return false;
     if (atomic_compare_exchange_strong_explicit(&visitor->id, &id, CLEARING,
             memory_order_acq_rel, memory_order_relaxed))
@@ -61,7 +60,7 @@ static void end_raise(struct amg_shm_table *table, uint32_t end)
 }
 
 struct amg_shm_visitor *amg_shm_visit_claim(struct amg_shm_table *table,
-    const struct amg_shm_who *who, amg_shm_alive_fn is_alive)
+    const struct amg_shm_who *who, amg_shm_life_fn life)
 {
     AMG_ASSERT(who->id > CLEARING && who->pid != 0);
     for (int pass = 0; pass < 2; pass++) {
@@ -69,7 +68,7 @@ struct amg_shm_visitor *amg_shm_visit_claim(struct amg_shm_table *table,
             struct amg_shm_visitor *visitor = &table->visitors[i];
 
             if (pass == 1) /* all were taken: by whom? */
-                (void)amg_shm_visit_reap(visitor, is_alive);
+                (void)amg_shm_visit_reap(visitor, life);
             if (visitor_take(visitor, who)) {
                 end_raise(table, i + 1);
                 return visitor;

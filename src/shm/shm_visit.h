@@ -19,9 +19,10 @@ struct amg_shm_who {
     uint32_t pid;
 };
 
-/* A place in `table`; NULL: all are taken by the living. */
+/* A place in `table`; NULL: all are taken, by nobody who is known to be dead.
+ */
 struct amg_shm_visitor *amg_shm_visit_claim(struct amg_shm_table *table,
-    const struct amg_shm_who *who, amg_shm_alive_fn is_alive);
+    const struct amg_shm_who *who, amg_shm_life_fn life);
 /* NULL is fine. Nobody is inside. */
 void amg_shm_visit_release(struct amg_shm_visitor *visitor);
 
@@ -48,8 +49,8 @@ void amg_shm_visit_leave(struct amg_shm_visitor *visitor, unsigned visit);
 uint64_t amg_shm_view_take(
     struct amg_shm_view *view, uint64_t max, uint64_t *ret_at);
 
-/* Frees the place of a visitor that died. False: it is free, or alive. */
-bool amg_shm_visit_reap(
-    struct amg_shm_visitor *visitor, amg_shm_alive_fn is_alive);
+/* Frees the place of a visitor that died. False: it is free, or
+ * its visitor may be alive. */
+bool amg_shm_visit_reap(struct amg_shm_visitor *visitor, amg_shm_life_fn life);
 
 #endif

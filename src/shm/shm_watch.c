@@ -25,7 +25,10 @@
 #include "shm/shm_link.h"
 #include "shm/shm_msg.h"
 
-enum { EVENTS = 16 };
+enum {
+    EVENTS = 16,
+    LOOKS = 16, /* at peers without a pidfd: 5 system calls each */
+};
 
 hg_return_t amg_shm_watch_init(struct amg_shm_domain *domain)
 {
@@ -61,7 +64,7 @@ void amg_shm_watch_start_locked(struct amg_shm_peer *peer)
     if (peer->pidfd < 0)
         return;
     /* The pid may have been another's by the time it was opened. */
-    if (!amg_shm_files_has_owner(&peer->region) ||
+    if (amg_shm_files_owner(&peer->region) != AMG_SHM_ALIVE ||
         epoll_ctl(domain->deaths, EPOLL_CTL_ADD, peer->pidfd, &event) != 0)
         amg_shm_watch_stop_locked(peer);
 }
@@ -198,20 +201,46 @@ static void deaths_take_locked(struct amg_shm_domain *domain)
     }
 }
 
-void amg_shm_watch_all_locked(struct amg_shm_domain *domain)
+void amg_shm_watch_told_locked(struct amg_shm_domain *domain)
 {
-    struct amg_link *link = NULL;
-
     deaths_take_locked(domain);
     amg_shm_watch_closed_locked(domain);
-    link = amg_list_first(&domain->all_peers);
-    while (link != NULL) {
-        struct amg_link *next = amg_list_next(&domain->all_peers, link);
+}
+
+/* Is it one whose death nobody tells of? */
+static bool is_unwatched(const struct amg_shm_peer *peer)
+{
+    return peer->pidfd < 0 && peer->state == AMG_SHM_PEER_ALIVE &&
+           !is_own_process(peer);
+}
+
+/* Looks at LOOKS of these; the next call goes on with the others, as those
+ * that were looked at stand at the end of the list then. */
+static void unwatched_look_locked(struct amg_shm_domain *domain)
+{
+    struct amg_list *peers = &domain->all_peers;
+    struct amg_link *link = amg_list_first(peers);
+    struct amg_list seen;
+
+    amg_list_init(&seen);
+    for (unsigned looks = 0; link != NULL && looks < LOOKS;) {
+        struct amg_link *next = amg_list_next(peers, link);
         struct amg_shm_peer *peer = AMG_OBJECT(link, struct amg_shm_peer, all);
 
-        if (peer->pidfd < 0 && peer->state == AMG_SHM_PEER_ALIVE &&
-            !is_own_process(peer) && !amg_shm_files_has_owner(&peer->region))
-            amg_shm_watch_gone_locked(peer, true);
+        if (is_unwatched(peer)) {
+            looks++;
+            amg_list_remove(link);
+            amg_list_push(&seen, link);
+            if (amg_shm_files_owner(&peer->region) == AMG_SHM_DEAD)
+                amg_shm_watch_gone_locked(peer, true);
+        }
         link = next;
     }
+    amg_list_splice(peers, &seen);
+}
+
+void amg_shm_watch_all_locked(struct amg_shm_domain *domain)
+{
+    amg_shm_watch_told_locked(domain);
+    unwatched_look_locked(domain);
 }

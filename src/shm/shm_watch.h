@@ -14,7 +14,10 @@ void amg_shm_watch_stop_locked(struct amg_shm_peer *peer);
 
 /* Looks for peers that closed: reads one word of each. */
 void amg_shm_watch_closed_locked(struct amg_shm_domain *domain);
-/* Looks for all that may have happened to peers; makes system calls. */
+/* The same, and for deaths that the kernel has told of: one system call. */
+void amg_shm_watch_told_locked(struct amg_shm_domain *domain);
+/* The same, and at some of those whose death nobody tells of; to be called from
+ * time to time. */
 void amg_shm_watch_all_locked(struct amg_shm_domain *domain);
 
 /* Nothing is sent to the peer any more; what is under way ends, calls when the

@@ -6,9 +6,13 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include <dirent.h>
+#include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/log.h"
@@ -160,10 +164,10 @@ static void test_cleaning_takes_the_dead_and_leaves_the_living(void **state)
     party_child_start(&living, PARTY_DEAF, name_choose(living_name, "living"));
     assert_int_equal(amg_shm_region_map(dead_name, &region), HG_SUCCESS);
     amg_shm_files_bell(dead_name, region.incarnation, 0, bell);
-    assert_true(amg_shm_files_has_owner(&region));
+    assert_int_equal(amg_shm_files_owner(&region), AMG_SHM_ALIVE);
     assert_int_equal(access(bell, F_OK), 0);
     party_child_kill(&dead);
-    assert_false(amg_shm_files_has_owner(&region));
+    assert_int_equal(amg_shm_files_owner(&region), AMG_SHM_DEAD);
     assert_true(has_file(dead_name));
     (void)amg_shm_files_clean();
     assert_false(has_file(dead_name));
@@ -213,6 +217,136 @@ static void test_cleaning_leaves_the_name_to_its_next_owner(void **state)
         amg_shm_region_fini(&old);
         assert_false(has_file(name));
     }
+}
+
+/* Descriptors from `limit` on are not for this process. */
+static void descriptors_use_up(struct rlimit *ret_kept, rlim_t limit)
+{
+    struct rlimit none;
+
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, ret_kept), 0);
+    none = *ret_kept;
+    none.rlim_cur = limit;
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+}
+
+static void test_ended_process_is_dead_before_its_parent_has_waited(
+    void **state)
+{
+    siginfo_t info;
+    pid_t pid = fork();
+
+    (void)state;
+    assert_true(pid >= 0);
+    if (pid == 0)
+        _exit(0);
+    assert_int_equal(waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT), 0);
+    assert_int_equal(kill(pid, 0), 0);
+    assert_int_equal(amg_shm_files_life((uint32_t)pid, 0), AMG_SHM_DEAD);
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
+    assert_int_equal(amg_shm_files_life((uint32_t)pid, 0), AMG_SHM_DEAD);
+}
+
+static void *sleeper(void *in)
+{
+    char byte = 0;
+
+    _exit(read(*(int *)in, &byte, 1) != 1);
+}
+
+/* Its state in /proc is that of a process that has ended. */
+static void test_process_whose_first_thread_has_ended_lives(void **state)
+{
+    int ends[2];
+    pid_t pid = -1;
+    char path[64];
+    char text[512];
+
+    (void)state;
+    assert_int_equal(pipe(ends), 0);
+    pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        pthread_t thread;
+
+        close(ends[1]);
+        if (pthread_create(&thread, NULL, sleeper, &ends[0]) == 0)
+            pthread_exit(NULL);
+        _exit(1);
+    }
+    snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+    do {
+        FILE *stat = fopen(path, "r");
+
+        assert_non_null(stat);
+        assert_non_null(fgets(text, sizeof(text), stat));
+        fclose(stat);
+    } while (strstr(text, ") Z ") == NULL);
+    assert_int_equal(amg_shm_files_life((uint32_t)pid, 0), AMG_SHM_ALIVE);
+    assert_int_equal(write(ends[1], "", 1), 1);
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
+    close(ends[0]);
+    close(ends[1]);
+}
+
+static void test_without_descriptors_nobody_is_known_to_be_dead(void **state)
+{
+    enum amg_shm_life life = AMG_SHM_ALIVE;
+    struct amg_shm_owner self;
+    struct rlimit kept;
+
+    (void)state;
+    amg_shm_files_self(&self);
+    descriptors_use_up(&kept, 0);
+    life = amg_shm_files_life(self.pid, self.start_time);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &kept), 0);
+    assert_int_equal(life, AMG_SHM_UNTOLD);
+    assert_int_equal(
+        amg_shm_files_life(self.pid, self.start_time), AMG_SHM_ALIVE);
+    assert_int_equal(
+        amg_shm_files_life(self.pid, self.start_time + 1), AMG_SHM_DEAD);
+}
+
+/* The next free descriptors, of which a limit allows so many. */
+static rlim_t limit_of(unsigned more)
+{
+    rlim_t limit = 0;
+    int fds[8];
+    unsigned count = 0;
+
+    assert_true(more < sizeof(fds) / sizeof(fds[0]));
+    for (count = 0; count <= more; count++) {
+        fds[count] = open("/dev/null", O_RDONLY | O_CLOEXEC);
+        assert_true(fds[count] >= 0);
+    }
+    limit = (rlim_t)fds[more];
+    while (count > 0)
+        close(fds[--count]);
+    return limit;
+}
+
+/* With 2 left it can look at a segment, and not at its owner. */
+static void test_cleaning_without_descriptors_leaves_the_living(void **state)
+{
+    struct party_child living;
+    struct amg_shm_region region;
+    struct rlimit kept;
+    char name[AMG_SHM_NAME_CAP];
+    char bell[AMG_SHM_PATH_CAP];
+
+    (void)state;
+    party_child_start(&living, PARTY_DEAF, name_choose(name, "spared"));
+    assert_int_equal(amg_shm_region_map(name, &region), HG_SUCCESS);
+    amg_shm_files_bell(name, region.incarnation, 0, bell);
+    for (unsigned more = 0; more < 4; more++) {
+        descriptors_use_up(&kept, limit_of(more));
+        (void)amg_shm_files_clean();
+        assert_int_equal(setrlimit(RLIMIT_NOFILE, &kept), 0);
+        assert_true(has_file(name));
+        assert_int_equal(access(bell, F_OK), 0);
+    }
+    amg_shm_region_fini(&region);
+    party_child_end(&living);
 }
 
 /* A segment of another version may be alive, and needs its bells. */
@@ -294,6 +428,11 @@ int main(void)
         cmocka_unit_test(test_no_name_is_refused),
         cmocka_unit_test(test_cleaning_takes_the_dead_and_leaves_the_living),
         cmocka_unit_test(test_cleaning_leaves_the_name_to_its_next_owner),
+        cmocka_unit_test(
+            test_ended_process_is_dead_before_its_parent_has_waited),
+        cmocka_unit_test(test_process_whose_first_thread_has_ended_lives),
+        cmocka_unit_test(test_without_descriptors_nobody_is_known_to_be_dead),
+        cmocka_unit_test(test_cleaning_without_descriptors_leaves_the_living),
         cmocka_unit_test(test_cleaning_leaves_bells_of_other_versions),
         cmocka_unit_test(test_damaged_segment_is_refused),
     };

@@ -15,14 +15,16 @@
 #include "shm/shm_visit.h"
 #include "transport/self.h"
 
-enum { LEN = 1000, LONG_MS = 10000, DEAD_PID = 666 };
+enum { LEN = 1000, LONG_MS = 10000, DEAD_PID = 666, UNTOLD_PID = 777 };
 
 static const struct amg_shm_who me = {.id = 77, .start_time = 5, .pid = 4};
 
-static bool all_live_but_one(uint32_t pid, uint64_t start_time)
+static enum amg_shm_life most_live(uint32_t pid, uint64_t start_time)
 {
     (void)start_time;
-    return pid != DEAD_PID;
+    return pid == DEAD_PID     ? AMG_SHM_DEAD
+           : pid == UNTOLD_PID ? AMG_SHM_UNTOLD
+                               : AMG_SHM_ALIVE;
 }
 
 struct fixture {
@@ -47,8 +49,8 @@ static int setup(void **state)
 
     f->live = live_now();
     f->table = calloc(1, sizeof(*f->table));
-    amg_shm_keys_init(&f->keys, f->table, 0x1234567890ull, all_live_but_one);
-    f->visitor = amg_shm_visit_claim(f->table, &me, all_live_but_one);
+    amg_shm_keys_init(&f->keys, f->table, 0x1234567890ull, most_live);
+    f->visitor = amg_shm_visit_claim(f->table, &me, most_live);
     *state = f;
     return f->visitor == NULL;
 }
@@ -316,7 +318,7 @@ static void test_keys_remove_does_not_wait_for_the_dead(void **state)
     struct amg_shm_access access = {.direction = AMG_MEM_READ, .len = 1};
     struct amg_mem *mem = expose(f, &part, 1, AMG_MEM_READ, &access.key);
     struct amg_shm_visitor *visitor =
-        amg_shm_visit_claim(f->table, &dead, all_live_but_one);
+        amg_shm_visit_claim(f->table, &dead, most_live);
     unsigned visit = 0;
     struct amg_shm_view view;
 
@@ -324,9 +326,33 @@ static void test_keys_remove_does_not_wait_for_the_dead(void **state)
         amg_shm_visit_enter(f->table, visitor, &access, &visit, &view),
         HG_SUCCESS);
     hide(f, mem);
-    assert_ptr_equal(
-        amg_shm_visit_claim(f->table, &me, all_live_but_one), visitor);
+    assert_ptr_equal(amg_shm_visit_claim(f->table, &me, most_live), visitor);
     amg_shm_visit_release(visitor);
+}
+
+/* A process out of descriptors cannot find out whether a visitor lives. */
+static void test_keys_remove_waits_for_who_may_live(void **state)
+{
+    struct fixture *f = *state;
+    const struct amg_shm_who untold = {.id = 99, .pid = UNTOLD_PID};
+    const struct amg_segment part = {f->bytes, LEN};
+    struct amg_shm_access access = {.direction = AMG_MEM_READ, .len = 1};
+    struct amg_mem *mem = expose(f, &part, 1, AMG_MEM_READ, &access.key);
+    struct amg_shm_visitor *visitor =
+        amg_shm_visit_claim(f->table, &untold, most_live);
+    unsigned visit = 0;
+    struct amg_shm_view view;
+
+    amg_log_level_set(AMG_LOG_LEVEL_ERROR);
+    assert_int_equal(
+        amg_shm_visit_enter(f->table, visitor, &access, &visit, &view),
+        HG_SUCCESS);
+    assert_int_equal(amg_shm_keys_remove(&f->keys, mem, 0), HG_BUSY);
+    assert_int_equal(atomic_load(&visitor->id), untold.id);
+    amg_shm_visit_leave(visitor, visit);
+    hide(f, mem);
+    amg_shm_visit_release(visitor);
+    amg_log_level_set(AMG_LOG_LEVEL_WARNING);
 }
 
 static void test_keys_visitors_of_the_dead_are_used_again(void **state)
@@ -336,11 +362,11 @@ static void test_keys_visitors_of_the_dead_are_used_again(void **state)
     struct amg_shm_visitor *last = NULL;
 
     for (int i = 1; i < AMG_SHM_VISITORS; i++)
-        assert_non_null(amg_shm_visit_claim(
-            f->table, i == 100 ? &dead : &me, all_live_but_one));
-    last = amg_shm_visit_claim(f->table, &me, all_live_but_one);
+        assert_non_null(
+            amg_shm_visit_claim(f->table, i == 100 ? &dead : &me, most_live));
+    last = amg_shm_visit_claim(f->table, &me, most_live);
     assert_ptr_equal(last, &f->table->visitors[100]);
-    assert_null(amg_shm_visit_claim(f->table, &me, all_live_but_one));
+    assert_null(amg_shm_visit_claim(f->table, &me, most_live));
     for (int i = 1; i < AMG_SHM_VISITORS; i++)
         amg_shm_visit_release(&f->table->visitors[i]);
 }
@@ -428,6 +454,7 @@ int main(void)
         TEST(test_keys_beyond_the_table_go_by_message),
         TEST(test_keys_remove_waits_for_those_inside),
         TEST(test_keys_remove_does_not_wait_for_the_dead),
+        TEST(test_keys_remove_waits_for_who_may_live),
         TEST(test_keys_visitors_of_the_dead_are_used_again),
         TEST(test_keys_too_many_visits_are_told),
         TEST(test_keys_broken_table_is_not_believed),

@@ -14,11 +14,11 @@
 
 static const struct amg_shm_who me = {.id = 77, .start_time = 5, .pid = 4};
 
-static bool is_alive(uint32_t pid, uint64_t start_time)
+static enum amg_shm_life is_alive(uint32_t pid, uint64_t start_time)
 {
     (void)pid;
     (void)start_time;
-    return true;
+    return AMG_SHM_ALIVE;
 }
 
 /* Exposed and removed again and again, while threads go in and out: what they

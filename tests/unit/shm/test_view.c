@@ -18,11 +18,11 @@ enum { LEN = 2000, LONG_MS = 10000 };
 
 static const struct amg_shm_who me = {.id = 77, .start_time = 5, .pid = 4};
 
-static bool all_live(uint32_t pid, uint64_t start_time)
+static enum amg_shm_life all_live(uint32_t pid, uint64_t start_time)
 {
     (void)pid;
     (void)start_time;
-    return true;
+    return AMG_SHM_ALIVE;
 }
 
 struct fixture {

@@ -26,9 +26,10 @@ extern "C" {
 #endif
 
 /* For margo_get_config_opt(). */
-#define MARGO_CONFIG_PRETTY_JSON   0x1 /* in many lines, indented */
-#define MARGO_CONFIG_HIDE_EXTERNAL 0x2 /* only what it made itself */
-#define MARGO_CONFIG_USE_NAMES     0x4 /* pools by name, not by index */
+#define MARGO_CONFIG_PRETTY_JSON   0x1     /* in many lines, indented */
+#define MARGO_CONFIG_HIDE_EXTERNAL 0x2     /* only what it made itself */
+#define MARGO_CONFIG_USE_NAMES     0x4     /* pools by name, not by index */
+#define MARGO_CONFIG_AMALGAM       0x10000 /* also what is Amalgam's: ours */
 
 /* A pool of an instance. */
 struct margo_pool_info {

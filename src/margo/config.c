@@ -2,8 +2,8 @@
 /* What an instance is asked to be: the JSON text and margo_init()'s arguments.
  *
  * use_progress_thread and rpc_thread_count are short forms: they are turned
- * into pools and streams of the plan, called __progress__, __rpc__ and
- * __rpc_<n>__. Where the text names a pool for the same purpose, the name
+ * into pools and streams of the plan, whose names are made up: __pool_<n>__ and
+ * __xstream_<n>__. Where the text names a pool for the same purpose, the name
  * decides. That is done apart, because who opens the class may take them back
  * before. */
 #include "margo/config.h"
@@ -23,14 +23,14 @@
 enum {
     TIMEOUT_UB_MS = 100,
     SPINDOWN_MS = 10,
-    HANDLE_CACHE = 32,
+    HANDLE_CACHE = 256,
     HANDLE_CACHE_MAX = 1 << 24,
     HANDLERS_MAX = 1 << 24,
     RPC_THREADS_MAX = 1024,
     STACKS = 8,
     STACK_BYTES = 2097152,
     STACK_BYTES_MIN = 16384,
-    OWN_ROWS = 2 /* __primary__ and __progress__; those of __rpc__ besides */
+    OWN_ROWS = 2 /* __primary__ and the progress thread; handlers besides */
 };
 
 static const char primary_name[] = "__primary__";
@@ -66,6 +66,7 @@ static const struct amg_json_field argobots_fields[] = {
     FIELD("abt_mem_max_num_stacks", UINT, max_stacks, 0, INT_MAX),
     FIELD("abt_thread_stacksize", SIZE, stack_size, STACK_BYTES_MIN, INT_MAX),
     FIELD("profiling_dir", TEXT, profiling_dir, 0, 0),
+    FIELD("lazy_stack_alloc", BOOL, wants_lazy_stacks, 0, 0),
     OTHER("version"),
     OTHER("pools"),
     OTHER("xstreams"),
@@ -75,17 +76,10 @@ static const struct amg_json_field amalgam_fields[] = {
     FIELD("max_concurrent_rpcs", UINT, max_handlers, 0, HANDLERS_MAX),
 };
 
-/* Which NIC is taken is decided by src/place: a wish without effect. */
-struct plumber {
-    const char *bucket_policy;
-    const char *nic_policy;
-};
-
+/* Which NIC is taken is decided by src/place: hints without effect. */
 static const struct amg_json_field plumber_fields[] = {
-    {"bucket_policy", AMG_JSON_TEXT, offsetof(struct plumber, bucket_policy), 0,
-        0, NULL},
-    {"nic_policy", AMG_JSON_TEXT, offsetof(struct plumber, nic_policy), 0, 0,
-        NULL},
+    FIELD("bucket_policy", TEXT, bucket_policy, 0, 0),
+    FIELD("nic_policy", TEXT, nic_policy, 0, 0),
 };
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
@@ -99,6 +93,8 @@ static void config_default(
         .handle_cache_size = HANDLE_CACHE,
         .max_handlers = (unsigned)amg_env_number(AMG_ENV_CONCURRENT_RPCS),
         .profiling_dir = ".",
+        .bucket_policy = "package",
+        .nic_policy = "roundrobin",
         .max_stacks = STACKS,
         .stack_size = STACK_BYTES,
         .hg_init = HG_INIT_INFO_INITIALIZER,
@@ -132,7 +128,7 @@ static bool fields_read(
     struct json_object *json = config->json;
     struct json_object *mercury = NULL;
     struct json_object *monitoring = NULL;
-    struct plumber plumber = {NULL, NULL};
+    struct json_object *argobots = NULL;
 
     if (!amg_json_read(log, "", json, top_fields, COUNT(top_fields), config) ||
         !section_read(log, json, "argobots", argobots_fields,
@@ -140,14 +136,18 @@ static bool fields_read(
         !section_read(log, json, "amalgam", amalgam_fields,
             COUNT(amalgam_fields), config) ||
         !section_read(log, json, "plumber", plumber_fields,
-            COUNT(plumber_fields), &plumber) ||
+            COUNT(plumber_fields), config) ||
         !amg_json_section(
             log, "", json, "mercury", json_type_object, &mercury) ||
         !amg_json_section(
             log, "", json, "monitoring", json_type_object, &monitoring))
         return false;
-    config->is_spindown_given =
-        amg_json_get(json, "progress_spindown_msec") != NULL;
+    config->is_spindown_given = config->progress_spindown_ms != SPINDOWN_MS;
+    argobots = amg_json_get(json, "argobots");
+    config->is_max_stacks_given =
+        amg_json_get(argobots, "abt_mem_max_num_stacks") != NULL;
+    config->is_stack_size_given =
+        amg_json_get(argobots, "abt_thread_stacksize") != NULL;
     return amg_margo_mercury_read(
         log, mercury, mode == MARGO_SERVER_MODE, &config->hg_init);
 }
@@ -186,26 +186,24 @@ static bool ref_set(const struct amg_margo_log *log, const char *name,
     return ref->name != NULL;
 }
 
-/* A pool and its streams, that a short form asks for; what the text defines
- * under that name is left. */
+/* A pool and streams that run it, which a short form asks for; their names are
+ * made up with those of others. */
 static bool short_add(const struct amg_margo_log *log,
-    struct amg_margo_plan *plan, const char *name, const char *stream_format,
-    int streams, struct amg_margo_pool_ref *ref)
+    struct amg_margo_plan *plan, int streams, bool is_progress,
+    struct amg_margo_pool_ref *ref)
 {
-    if (amg_margo_plan_find_pool(plan, name) < 0 &&
-        !amg_margo_plan_add_pool(log, plan, name, AMG_MARGO_POOL_FIFO_WAIT))
+    unsigned pool = plan->pool_count;
+
+    if (!amg_margo_plan_add_pool(log, plan, NULL, AMG_MARGO_POOL_FIFO_WAIT))
         return false;
     for (int i = 0; i < streams; i++) {
-        char stream[32];
-
-        (void)snprintf(stream, sizeof(stream), "%s%d__", stream_format, i);
-        if (strcmp(name, "__progress__") == 0)
-            (void)snprintf(stream, sizeof(stream), "%s", name);
-        if (amg_margo_plan_find_stream(plan, stream) < 0 &&
-            !amg_margo_plan_add_stream(log, plan, stream, name))
+        if (!amg_margo_plan_add_stream(log, plan, NULL, pool))
             return false;
+        plan->streams[plan->stream_count - 1].is_progress = is_progress;
     }
-    return ref_set(log, name, ref);
+    ref->index = (int)pool;
+    ref->is_own = true;
+    return true;
 }
 
 /* The stream of whoever opens the instance, __primary__, with a pool of that
@@ -213,14 +211,17 @@ static bool short_add(const struct amg_margo_log *log,
 static bool primary_add(
     const struct amg_margo_log *log, struct amg_margo_plan *plan)
 {
-    const char *name = primary_name;
+    int pool = amg_margo_plan_find_pool(plan, primary_name);
 
-    if (amg_margo_plan_find_stream(plan, name) >= 0)
+    if (amg_margo_plan_find_stream(plan, primary_name) >= 0)
         return true;
-    if (amg_margo_plan_find_pool(plan, name) < 0 &&
-        !amg_margo_plan_add_pool(log, plan, name, AMG_MARGO_POOL_FIFO_WAIT))
-        return false;
-    return amg_margo_plan_add_stream(log, plan, name, name);
+    if (pool < 0) {
+        pool = (int)plan->pool_count;
+        if (!amg_margo_plan_add_pool(
+                log, plan, primary_name, AMG_MARGO_POOL_FIFO_WAIT))
+            return false;
+    }
+    return amg_margo_plan_add_stream(log, plan, primary_name, (unsigned)pool);
 }
 
 /* The first pool of the stream __primary__, by default. */
@@ -251,11 +252,11 @@ static bool short_forms_plan(
     int threads = config->rpc_thread_count;
 
     if (!ref_is_given(&plan->progress) && config->use_progress_thread &&
-        !short_add(log, plan, "__progress__", "", 1, &plan->progress))
+        !short_add(log, plan, 1, true, &plan->progress))
         return false;
     plan->rpc_is_progress = !ref_is_given(&plan->rpc) && threads < 0;
     return ref_is_given(&plan->rpc) || threads <= 0 ||
-           short_add(log, plan, "__rpc__", "__rpc_", threads, &plan->rpc);
+           short_add(log, plan, threads, false, &plan->rpc);
 }
 
 /* All that the plan refers to is in it, and what makes progress is run. */

@@ -19,8 +19,10 @@ struct amg_margo_config {
     struct json_object *json;        /* the whole text, checked; never NULL */
     unsigned progress_timeout_ub_ms; /* 100 */
     unsigned progress_spindown_ms;   /* 10 */
-    bool is_spindown_given;     /* else spinning is decided by the core's use */
-    unsigned handle_cache_size; /* 32 */
+    /* Another one than 10 was given; else spinning is decided by the core's
+     * use. */
+    bool is_spindown_given;
+    unsigned handle_cache_size; /* 256 */
     unsigned max_handlers;      /* requests beyond wait; 0: no limit (ours) */
     bool use_progress_thread;
     int rpc_thread_count;
@@ -28,6 +30,11 @@ struct amg_margo_config {
     const char *profiling_dir; /* "."; what margo_start_abt_profiling() uses */
     unsigned max_stacks;       /* 8, that each stream keeps */
     size_t stack_size;         /* 2 MiB, of a user-level thread */
+    bool is_max_stacks_given;
+    bool is_stack_size_given;
+    bool wants_lazy_stacks;    /* told as it was given: ours are mapped so */
+    const char *bucket_policy; /* of the plumber; told as it was given, since */
+    const char *nic_policy;    /* src/place chooses NICs */
     struct hg_init_info hg_init; /* its strings lie in `json` or the info */
     struct amg_margo_plan plan;  /* what pools.h makes */
 };

@@ -3,8 +3,10 @@
 #include "margo/config_mercury.h"
 
 #include <limits.h>
+#include <string.h>
 
 #include "margo/json.h"
+#include "mercury_log.h"
 
 static const char *const address_formats[] = {
     [NA_ADDR_UNSPEC] = "unspec",
@@ -166,6 +168,18 @@ static void wishes_apply(const struct wishes *wishes, struct hg_init_info *info)
     info->sm_info_string = wishes->sm_info_string;
 }
 
+/* What a description tells of a log that is as it says changes nothing. */
+static void log_set(const struct wishes *wishes)
+{
+    if (wishes->log_level != NULL &&
+        strcmp(wishes->log_level, hg_log_level_to_string(hg_log_get_level())) !=
+            0)
+        HG_Set_log_level(wishes->log_level);
+    if (wishes->log_subsys != NULL &&
+        strcmp(wishes->log_subsys, hg_log_get_subsys()) != 0)
+        HG_Set_log_subsys(wishes->log_subsys);
+}
+
 bool amg_margo_mercury_read(const struct amg_margo_log *log,
     struct json_object *section, bool is_listening, struct hg_init_info *info)
 {
@@ -183,10 +197,7 @@ bool amg_margo_mercury_read(const struct amg_margo_log *log,
             "configuration: mercury.listening is %s, but the mode that was "
             "given as argument says otherwise, and decides",
             wishes.is_listening ? "true" : "false");
-    if (wishes.log_level != NULL)
-        HG_Set_log_level(wishes.log_level);
-    if (wishes.log_subsys != NULL)
-        HG_Set_log_subsys(wishes.log_subsys);
+    log_set(&wishes);
     wishes_apply(&wishes, info);
     return true;
 }

@@ -7,8 +7,9 @@
 
 #include "base/mem.h"
 #include "margo/config_mercury.h"
+#include "margo/environment.h"
 #include "margo/instance.h"
-#include "margo/json.h"
+#include "mercury_log.h"
 
 enum { ADDRESS_CAP = 256 };
 
@@ -55,6 +56,9 @@ static struct json_object *mercury_describe(margo_instance_id mid)
     if (mercury != NULL &&
         amg_margo_describe_text(mercury, "version", version) &&
         add_bool(mercury, "listening", mid->is_listening) &&
+        amg_margo_describe_text(
+            mercury, "log_level", hg_log_level_to_string(hg_log_get_level())) &&
+        amg_margo_describe_text(mercury, "log_subsys", hg_log_get_subsys()) &&
         address_add(mid, mercury) &&
         (mid->hg_class == NULL ||
             (add_number(mercury, "input_eager_size",
@@ -75,18 +79,35 @@ static struct json_object *argobots_describe(margo_instance_id mid, int options)
             argobots, "pools", amg_margo_describe_pools(mid, options)) &&
         amg_margo_describe_put(
             argobots, "xstreams", amg_margo_describe_streams(mid, options)) &&
-        add_number(
-            argobots, "abt_mem_max_num_stacks", mid->config.max_stacks) &&
+        add_number(argobots, "abt_mem_max_num_stacks",
+            amg_margo_environment_max_stacks(&mid->config)) &&
         add_number(argobots, "abt_thread_stacksize",
-            (int64_t)mid->config.stack_size) &&
+            (int64_t)amg_margo_environment_stack_size(&mid->config)) &&
+        add_bool(argobots, "lazy_stack_alloc", mid->config.wants_lazy_stacks) &&
         amg_margo_describe_text(
             argobots, "profiling_dir", mid->config.profiling_dir) &&
-        amg_margo_describe_text(argobots, "version", ABT_VERSION))
+        ((options & MARGO_CONFIG_AMALGAM) == 0 ||
+            amg_margo_describe_text(argobots, "version", ABT_VERSION)))
         return argobots;
     json_object_put(argobots);
     return NULL;
 }
 
+static struct json_object *plumber_describe(margo_instance_id mid)
+{
+    struct json_object *plumber = json_object_new_object();
+
+    if (plumber != NULL &&
+        amg_margo_describe_text(
+            plumber, "bucket_policy", mid->config.bucket_policy) &&
+        amg_margo_describe_text(plumber, "nic_policy", mid->config.nic_policy))
+        return plumber;
+    json_object_put(plumber);
+    return NULL;
+}
+
+/* What the original does not know, and programs that compare would stumble
+ * over. */
 static struct json_object *amalgam_describe(margo_instance_id mid)
 {
     struct json_object *amalgam = json_object_new_object();
@@ -130,11 +151,8 @@ static bool top_add(
     (void)margo_get_progress_timeout_ub_msec(mid, &ub_ms);
     return amg_margo_describe_text(json, "version", MARGO_VERSION) &&
            add_number(json, "progress_timeout_ub_msec", ub_ms) &&
-           /* Where it was not given, the loop decides, and so shall the loop of
-            * who reads this. */
-           (!config->is_spindown_given ||
-               add_number(json, "progress_spindown_msec",
-                   config->progress_spindown_ms)) &&
+           add_number(
+               json, "progress_spindown_msec", config->progress_spindown_ms) &&
            add_number(json, "handle_cache_size", config->handle_cache_size) &&
            add_bool(json, "enable_abt_profiling", config->is_profiling) &&
            amg_margo_describe_add(json, "progress_pool",
@@ -146,14 +164,14 @@ static bool top_add(
 struct json_object *amg_margo_describe(margo_instance_id mid, int options)
 {
     struct json_object *json = json_object_new_object();
-    struct json_object *plumber = amg_json_get(mid->config.json, "plumber");
 
     if (json != NULL && top_add(mid, options, json) &&
         amg_margo_describe_put(json, "mercury", mercury_describe(mid)) &&
         amg_margo_describe_put(
             json, "argobots", argobots_describe(mid, options)) &&
-        amg_margo_describe_put(json, "amalgam", amalgam_describe(mid)) &&
-        amg_margo_describe_add(json, "plumber", json_object_get(plumber)) &&
+        ((options & MARGO_CONFIG_AMALGAM) == 0 ||
+            amg_margo_describe_put(json, "amalgam", amalgam_describe(mid))) &&
+        amg_margo_describe_put(json, "plumber", plumber_describe(mid)) &&
         monitoring_add(mid, json))
         return json;
     json_object_put(json);

@@ -15,8 +15,8 @@ struct json_object *amg_margo_describe_pools(
     margo_instance_id mid, int options);
 struct json_object *amg_margo_describe_streams(
     margo_instance_id mid, int options);
-/* How the description refers to a pool; NULL: it is not in there, or no memory.
- */
+/* How the description refers to a pool; NULL: the instance does not know it, or
+ * no memory. */
 struct json_object *amg_margo_describe_ref(
     margo_instance_id mid, int options, ABT_pool pool);
 

@@ -19,14 +19,15 @@ static const struct amg_margo_pool *pool_at_locked(
     return (const struct amg_margo_pool *)(const void *)set->pools.items[at];
 }
 
-/* The name, or the place among those that are shown. */
+/* The name, or the index among those that are shown; of one that is not, among
+ * all. */
 static struct json_object *ref_locked(const struct amg_margo_set *set,
     const struct amg_margo_pool *pool, int options)
 {
     int index = 0;
 
     if (!pool_is_shown(pool, options))
-        return NULL;
+        options &= ~MARGO_CONFIG_HIDE_EXTERNAL;
     if ((options & MARGO_CONFIG_USE_NAMES) != 0)
         return json_object_new_string(pool->item.name);
     for (unsigned i = 0; pool_at_locked(set, i) != pool; i++)
@@ -157,9 +158,11 @@ static struct json_object *stream_describe(const struct amg_margo_set *set,
 
     if (object != NULL &&
         amg_margo_describe_text(object, "name", stream->item.name) &&
-        amg_margo_describe_put(
-            object, "cpubind", json_object_new_int(stream->cpubind)) &&
-        amg_margo_describe_put(object, "affinity", affinity_describe(stream)) &&
+        (stream->cpubind < 0 || amg_margo_describe_put(object, "cpubind",
+                                    json_object_new_int(stream->cpubind))) &&
+        (stream->affinity_count == 0 ||
+            amg_margo_describe_put(
+                object, "affinity", affinity_describe(stream))) &&
         amg_margo_describe_put(
             object, "scheduler", scheduler_describe(set, stream, options)))
         return object;

@@ -40,7 +40,8 @@ static void head_write(margo_instance_id mid, FILE *file)
 
 static void config_write(margo_instance_id mid, FILE *file)
 {
-    struct json_object *json = amg_margo_describe(mid, MARGO_CONFIG_USE_NAMES);
+    struct json_object *json =
+        amg_margo_describe(mid, MARGO_CONFIG_USE_NAMES | MARGO_CONFIG_AMALGAM);
 
     fprintf(file, "# Configuration\n\n%s\n\n",
         json == NULL

@@ -22,21 +22,63 @@ static int number_set(const char *name, unsigned long long number, int replaces)
     return setenv(name, text, replaces);
 }
 
-/* Threads have started with stacks that are smaller than wanted? */
-static void stacks_compare(
-    const struct amg_margo_log *log, const struct amg_margo_config *config)
+static size_t stack_size_now(void)
 {
     size_t size = 0;
 
-    if (ABT_info_query_config(ABT_INFO_QUERY_KIND_DEFAULT_THREAD_STACKSIZE,
-            &size) != ABT_SUCCESS ||
-        size >= config->stack_size)
-        return;
-    amg_margo_log_write(log, MARGO_LOG_WARNING,
-        "ABT_init() was called by the program, with stacks of %zu bytes; "
-        "%zu are wanted. Call margo_set_environment() before ABT_init(), or "
-        "set ABT_THREAD_STACKSIZE",
-        size, config->stack_size);
+    return ABT_info_query_config(ABT_INFO_QUERY_KIND_DEFAULT_THREAD_STACKSIZE,
+               &size) == ABT_SUCCESS
+               ? size
+               : 0;
+}
+
+/* What the environment says; `otherwise` where it says nothing. */
+static unsigned long long number_get(
+    const char *name, unsigned long long otherwise)
+{
+    const char *text = getenv(name);
+    char *end = NULL;
+    unsigned long long number = 0;
+
+    if (text == NULL)
+        return otherwise;
+    number = strtoull(text, &end, 10);
+    return end == text || *end != '\0' ? otherwise : number;
+}
+
+size_t amg_margo_environment_stack_size(const struct amg_margo_config *config)
+{
+    size_t size = ABT_initialized() == ABT_SUCCESS ? stack_size_now() : 0;
+
+    return (size_t)number_get(
+        stack_size_name, size == 0 ? config->stack_size : size);
+}
+
+unsigned amg_margo_environment_max_stacks(const struct amg_margo_config *config)
+{
+    return (unsigned)number_get(stack_count_name, config->max_stacks);
+}
+
+/* Threads have started with other stacks than the text asks for, or with
+ * smaller ones than is usual? */
+static void stacks_compare(
+    const struct amg_margo_log *log, const struct amg_margo_config *config)
+{
+    size_t size = stack_size_now();
+    unsigned count = amg_margo_environment_max_stacks(config);
+
+    if (size != 0 && (config->is_stack_size_given ? size != config->stack_size
+                                                  : size < config->stack_size))
+        amg_margo_log_write(log, MARGO_LOG_WARNING,
+            "ABT_init() was called before, with stacks of %zu bytes; %zu are "
+            "wanted. Call margo_set_environment() before ABT_init(), or set "
+            "ABT_THREAD_STACKSIZE",
+            size, config->stack_size);
+    if (config->is_max_stacks_given && count != config->max_stacks)
+        amg_margo_log_write(log, MARGO_LOG_WARNING,
+            "ABT_init() was called before, when ABT_MEM_MAX_NUM_STACKS was %u; "
+            "%u are wanted. Call margo_set_environment() before ABT_init()",
+            count, config->max_stacks);
 }
 
 void amg_margo_environment_set(

@@ -8,20 +8,28 @@
 #include "margo/stream.h"
 #include "place/policy.h"
 
-/* The stream __progress__ of that instance alone, where the text says nothing
- * of cores; or NULL. */
+/* May the stream be placed: made for use_progress_thread, and no core named? */
+static bool stream_is_meant(const struct amg_margo_stream *stream)
+{
+    return stream->is_progress && stream->item.is_owned &&
+           stream->cpubind < 0 && stream->affinity_count == 0;
+}
+
+/* That stream of the instance, which shares it with none; or NULL. */
 static ABT_xstream stream_find(margo_instance_id mid)
 {
     struct amg_margo_set *set = mid->pools.set;
-    struct amg_margo_stream *stream = NULL;
     ABT_xstream found = ABT_XSTREAM_NULL;
 
     amg_lock_take(&set->lock);
-    stream = (struct amg_margo_stream *)(void *)amg_margo_list_find_locked(
-        &set->streams, amg_margo_key_name("__progress__"), NULL);
-    if (stream != NULL && stream->item.is_owned && stream->cpubind < 0 &&
-        stream->affinity_count == 0 && set->instances == 1)
-        found = amg_margo_stream_abt(stream);
+    for (unsigned i = 0; i < set->streams.count && set->instances == 1; i++) {
+        const struct amg_margo_stream *stream =
+            (const struct amg_margo_stream *)(const void *)
+                set->streams.items[i];
+
+        if (stream_is_meant(stream))
+            found = amg_margo_stream_abt(stream);
+    }
     amg_lock_give(&set->lock);
     return found;
 }

@@ -179,14 +179,23 @@ void amg_margo_plan_free(struct amg_margo_plan *plan)
     *plan = (struct amg_margo_plan){0};
 }
 
+/* NULL stays NULL. */
+static bool name_set(
+    const struct amg_margo_log *log, const char *name, char **ret_name)
+{
+    if (name == NULL)
+        return true;
+    *ret_name = amg_mem_strdup(name);
+    return *ret_name != NULL || no_memory(log, name);
+}
+
 bool amg_margo_plan_add_pool(const struct amg_margo_log *log,
     struct amg_margo_plan *plan, const char *name, int kind)
 {
     struct amg_margo_pool_plan *pool = &plan->pools[plan->pool_count];
 
-    pool->name = amg_mem_strdup(name);
-    if (pool->name == NULL)
-        return no_memory(log, name);
+    if (!name_set(log, name, &pool->name))
+        return false;
     pool->kind = kind;
     pool->access = AMG_MARGO_ACCESS_MPMC;
     plan->pool_count++;
@@ -194,18 +203,38 @@ bool amg_margo_plan_add_pool(const struct amg_margo_log *log,
 }
 
 bool amg_margo_plan_add_stream(const struct amg_margo_log *log,
-    struct amg_margo_plan *plan, const char *name, const char *pool)
+    struct amg_margo_plan *plan, const char *name, unsigned pool)
 {
     struct amg_margo_stream_plan *stream = &plan->streams[plan->stream_count];
 
     plan->stream_count++;
     stream->kind = AMG_MARGO_SCHED_BASIC_WAIT;
     stream->cpubind = -1;
-    stream->name = amg_mem_strdup(name);
     stream->pools = amg_mem_zalloc(sizeof(stream->pools[0]));
-    if (stream->name == NULL || stream->pools == NULL)
-        return no_memory(log, name);
+    if (stream->pools == NULL)
+        return no_memory(log, "a stream");
     stream->pool_count = 1;
-    stream->pools[0].name = amg_mem_strdup(pool);
-    return stream->pools[0].name != NULL || no_memory(log, name);
+    stream->pools[0].index = (int)pool;
+    stream->pools[0].is_own = true;
+    return name_set(log, name, &stream->name);
+}
+
+static bool ref_named(const struct amg_margo_log *log, unsigned index,
+    const char *name, struct amg_margo_pool_ref *ref)
+{
+    return !ref->is_own || ref->name != NULL || ref->index != (int)index ||
+           name_set(log, name, &ref->name);
+}
+
+bool amg_margo_plan_pool_named(const struct amg_margo_log *log,
+    struct amg_margo_plan *plan, unsigned index, const char *name)
+{
+    bool is_set = ref_named(log, index, name, &plan->progress) &&
+                  ref_named(log, index, name, &plan->rpc);
+
+    for (unsigned i = 0; i < plan->stream_count; i++)
+        for (unsigned j = 0; j < plan->streams[i].pool_count; j++)
+            is_set = is_set &&
+                     ref_named(log, index, name, &plan->streams[i].pools[j]);
+    return is_set;
 }

@@ -26,12 +26,17 @@ bool amg_margo_plan_read(const struct amg_margo_log *log,
     struct json_object *argobots, unsigned more, struct amg_margo_plan *plan);
 void amg_margo_plan_free(struct amg_margo_plan *plan);
 
-/* Appends a pool, or a stream of one pool, whose names margo gives, where there
- * is room. False: no memory, which the log says. */
+/* Appends a pool, or a stream of one pool, where there is room; NULL for the
+ * name: one is to be made up. False: no memory, which the log says. */
 bool amg_margo_plan_add_pool(const struct amg_margo_log *log,
     struct amg_margo_plan *plan, const char *name, int kind);
 bool amg_margo_plan_add_stream(const struct amg_margo_log *log,
-    struct amg_margo_plan *plan, const char *name, const char *pool);
+    struct amg_margo_plan *plan, const char *name, unsigned pool);
+
+/* A pool of the plan has got a name among others: references to the plan's own
+ * pools lead there from now on. False: no memory, which the log says. */
+bool amg_margo_plan_pool_named(const struct amg_margo_log *log,
+    struct amg_margo_plan *plan, unsigned index, const char *name);
 
 /* Says that a reference leads to none of so many pools. */
 void amg_margo_plan_tell_missing(const struct amg_margo_log *log,

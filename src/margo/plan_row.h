@@ -49,6 +49,7 @@ struct amg_margo_pool_plan {
 struct amg_margo_pool_ref {
     char *name;
     int index;
+    bool is_own; /* of the plan's own pools, which a child adds to others */
 };
 
 struct amg_margo_stream_plan {
@@ -59,6 +60,7 @@ struct amg_margo_stream_plan {
     unsigned affinity_count;
     struct amg_margo_pool_ref *pools;
     unsigned pool_count;
+    bool is_progress; /* asked for by use_progress_thread */
 };
 
 /* One element of "pools", of "xstreams". False: refused, or no memory, which

@@ -90,34 +90,22 @@ static bool streams_make(const struct amg_margo_log *log,
     return true;
 }
 
-/* What a child's short forms ask for, unless its family has it. */
+/* What a child's short forms ask for, beside what its family has. */
 static bool child_make(const struct amg_margo_log *log,
-    const struct amg_margo_plan *plan, struct amg_margo_set *set)
+    struct amg_margo_plan *plan, struct amg_margo_set *set)
 {
-    const char *name = NULL;
-    ABT_pool known = ABT_POOL_NULL;
-
     for (unsigned i = 0; i < plan->pool_count; i++) {
-        struct amg_margo_pool *pool = NULL;
-        struct amg_margo_key key = amg_margo_key_name(plan->pools[i].name);
+        struct amg_margo_pool *pool =
+            amg_margo_pool_make(log, &plan->pools[i], false);
 
-        if (amg_margo_set_find(set, &set->pools, key, (void **)&known, &name,
-                NULL) == HG_SUCCESS)
-            continue;
-        pool = amg_margo_pool_make(log, &plan->pools[i], false);
-        if (pool == NULL || amg_margo_pool_add(log, set, pool) != HG_SUCCESS)
+        if (pool == NULL || amg_margo_pool_add(log, set, pool) != HG_SUCCESS ||
+            !amg_margo_plan_pool_named(log, plan, i, pool->item.name))
             return false;
     }
-    for (unsigned i = 0; i < plan->stream_count; i++) {
-        struct amg_margo_key key = amg_margo_key_name(plan->streams[i].name);
-
-        if (amg_margo_set_find(set, &set->streams, key, (void **)&known, &name,
-                NULL) == HG_SUCCESS)
-            continue;
+    for (unsigned i = 0; i < plan->stream_count; i++)
         if (amg_margo_stream_make(log, "argobots.xstreams[]", set,
                 &plan->streams[i], NULL) != HG_SUCCESS)
             return false;
-    }
     return true;
 }
 
@@ -228,7 +216,7 @@ static struct amg_margo_set *set_of(
 bool amg_margo_pools_open(
     margo_instance_id mid, const struct margo_init_info *info, bool is_first)
 {
-    const struct amg_margo_plan *plan = &mid->config.plan;
+    struct amg_margo_plan *plan = &mid->config.plan;
     bool is_child = info->parent_mid != MARGO_INSTANCE_NULL;
     struct amg_margo_set *set = NULL;
     bool is_made = false;

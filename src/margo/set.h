@@ -28,9 +28,10 @@ struct amg_margo_pool {
 
 struct amg_margo_stream {
     struct amg_margo_item item;
-    bool is_primary; /* of whoever opened the instance: never removed */
-    int kind;        /* enum amg_margo_sched_kind */
-    int cpubind;     /* as it was asked for */
+    bool is_primary;  /* of whoever opened the instance: never removed */
+    bool is_progress; /* asked for by use_progress_thread */
+    int kind;         /* enum amg_margo_sched_kind */
+    int cpubind;      /* as it was asked for */
     int *affinity;
     unsigned affinity_count;
     struct amg_margo_pool **pools; /* each used once by this stream */

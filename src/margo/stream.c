@@ -123,6 +123,7 @@ static struct amg_margo_stream *stream_plan(const struct amg_margo_log *log,
         return NULL;
     stream->kind = plan->kind;
     stream->cpubind = plan->cpubind;
+    stream->is_progress = plan->is_progress;
     stream->affinity_count = plan->affinity_count;
     if (plan->affinity_count > 0)
         memcpy(stream->affinity, plan->affinity,
@@ -388,7 +389,9 @@ hg_return_t amg_margo_stream_take(const struct amg_margo_log *log,
     if (keeps)
         rc = pools_adopt(log, set, pools, count, stream);
     /* Nothing is planned besides what it runs already? */
-    if (rc == HG_SUCCESS && !(keeps && stream->pool_count == (unsigned)count))
+    if (keeps && stream->pool_count == (unsigned)count)
+        stream->kind = AMG_MARGO_SCHED_EXTERNAL;
+    else if (rc == HG_SUCCESS)
         rc = sched_replace(log, stream);
     if (rc == HG_SUCCESS) {
         stream_pin(log, stream);

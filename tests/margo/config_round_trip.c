@@ -19,7 +19,8 @@ static const char *const texts[] = {
     "\"access\":\"mpmc\"}],\"xstreams\":[{\"name\":\"__primary__\","
     "\"scheduler\":{\"type\":\"basic\",\"pools\":[\"p\"]}},"
     "{\"name\":\"more\",\"scheduler\":{\"type\":\"basic_wait\","
-    "\"pools\":[1,\"r\",3]}}]},"
+    "\"pools\":[1]}},{\"cpubind\":-1,\"scheduler\":{\"pools\":[\"r\",3,1]}},"
+    "{\"scheduler\":{\"pools\":[3,\"r\"]}}]},"
     "\"progress_pool\":\"q\",\"rpc_pool\":2}",
 };
 
@@ -76,8 +77,11 @@ static void round_trip(const char *json, int options)
 int main(void)
 {
     for (unsigned i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
-        for (int options = 0; options < 8; options++)
-            round_trip(texts[i], options);
+        for (int options = 0; options < 8; options++) {
+            if (strstr(texts[i], "amalgam") == NULL)
+                round_trip(texts[i], options);
+            round_trip(texts[i], options | MARGO_CONFIG_AMALGAM);
+        }
     CHECK(margo_get_config(MARGO_INSTANCE_NULL) == NULL);
     return 0;
 }

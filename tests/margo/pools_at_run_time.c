@@ -13,17 +13,17 @@ static void found_alike(void)
 
     CHECK(margo_get_num_pools(mid) == 3);
     CHECK(margo_get_num_xstreams(mid) == 4);
-    CHECK_RC(margo_find_pool(mid, "__rpc__", &info), HG_SUCCESS);
+    CHECK_RC(margo_find_pool(mid, "__pool_2__", &info), HG_SUCCESS);
     CHECK_RC(margo_find_pool(mid, info.pool, &again), HG_SUCCESS);
     CHECK(again.index == info.index && again.pool == info.pool);
     CHECK_RC(margo_find_pool(mid, info.index, &again), HG_SUCCESS);
-    CHECK(strcmp(again.name, "__rpc__") == 0);
+    CHECK(strcmp(again.name, "__pool_2__") == 0);
     CHECK_RC(margo_find_pool(mid, "nowhere", &again), HG_NOENTRY);
     CHECK_RC(margo_find_pool(mid, 3, &again), HG_INVALID_ARG);
     CHECK_RC(margo_find_pool(mid, ABT_POOL_NULL, &again), HG_INVALID_ARG);
     CHECK_RC(margo_find_pool(mid, (const char *)NULL, &again), HG_INVALID_ARG);
     CHECK_RC(margo_find_pool(MARGO_INSTANCE_NULL, 0, &again), HG_INVALID_ARG);
-    CHECK_RC(margo_find_xstream(mid, "__rpc_1__", &stream), HG_SUCCESS);
+    CHECK_RC(margo_find_xstream(mid, "__xstream_3__", &stream), HG_SUCCESS);
     CHECK_RC(margo_find_xstream(mid, stream.xstream, NULL), HG_SUCCESS);
     CHECK_RC(margo_find_xstream(mid, 4, NULL), HG_NOENTRY);
     CHECK(margo_get_num_pools(MARGO_INSTANCE_NULL) == 0);
@@ -72,10 +72,10 @@ static void kept_while_in_use(void)
     unsigned count = 0;
 
     CHECK_RC(margo_remove_pool(mid, "__primary__"), HG_PERMISSION);
-    CHECK_RC(margo_remove_pool(mid, "__progress__"), HG_PERMISSION);
+    CHECK_RC(margo_remove_pool(mid, "__pool_1__"), HG_PERMISSION);
     CHECK_RC(margo_remove_xstream(mid, "__primary__"), HG_PERMISSION);
     CHECK(one_said("it is the primary one"));
-    CHECK_RC(margo_remove_xstream(mid, "__progress__"), HG_PERMISSION);
+    CHECK_RC(margo_remove_xstream(mid, "__xstream_1__"), HG_PERMISSION);
     CHECK(one_said("nobody else would run"));
     CHECK_RC(margo_add_pool_from_json(mid, NULL, NULL), HG_SUCCESS);
     CHECK_RC(margo_pool_release(mid, 3), HG_PERMISSION);
@@ -86,14 +86,14 @@ static void kept_while_in_use(void)
     CHECK_RC(margo_pool_release(mid, 3), HG_SUCCESS);
     CHECK_RC(margo_remove_pool(mid, 3), HG_SUCCESS);
     /* Of two streams of a pool, one may go, but not while it is held. */
-    CHECK_RC(margo_xstream_ref_incr(mid, "__rpc_0__"), HG_SUCCESS);
-    CHECK_RC(margo_xstream_ref_count(mid, "__rpc_0__", &count), HG_SUCCESS);
+    CHECK_RC(margo_xstream_ref_incr(mid, "__xstream_2__"), HG_SUCCESS);
+    CHECK_RC(margo_xstream_ref_count(mid, "__xstream_2__", &count), HG_SUCCESS);
     CHECK(count == 1);
-    CHECK_RC(margo_remove_xstream(mid, "__rpc_0__"), HG_PERMISSION);
-    CHECK_RC(margo_xstream_release(mid, "__rpc_0__"), HG_SUCCESS);
-    CHECK_RC(margo_xstream_release(mid, "__rpc_0__"), HG_PERMISSION);
-    CHECK_RC(margo_remove_xstream(mid, "__rpc_0__"), HG_SUCCESS);
-    CHECK_RC(margo_remove_xstream(mid, "__rpc_1__"), HG_PERMISSION);
+    CHECK_RC(margo_remove_xstream(mid, "__xstream_2__"), HG_PERMISSION);
+    CHECK_RC(margo_xstream_release(mid, "__xstream_2__"), HG_SUCCESS);
+    CHECK_RC(margo_xstream_release(mid, "__xstream_2__"), HG_PERMISSION);
+    CHECK_RC(margo_remove_xstream(mid, "__xstream_2__"), HG_SUCCESS);
+    CHECK_RC(margo_remove_xstream(mid, "__xstream_3__"), HG_PERMISSION);
 }
 
 static void nonsense_changes_nothing(void)
@@ -102,7 +102,7 @@ static void nonsense_changes_nothing(void)
     size_t pools = margo_get_num_pools(mid);
     size_t streams = margo_get_num_xstreams(mid);
 
-    CHECK_RC(margo_add_pool_from_json(mid, "{\"name\":\"__rpc__\"}", NULL),
+    CHECK_RC(margo_add_pool_from_json(mid, "{\"name\":\"__pool_2__\"}", NULL),
         HG_INVALID_ARG);
     CHECK_RC(margo_add_pool_from_json(mid, "{\"name\":\"__x\"}", NULL),
         HG_INVALID_ARG);
@@ -113,7 +113,7 @@ static void nonsense_changes_nothing(void)
         HG_INVALID_ARG);
     CHECK_RC(
         margo_add_xstream_from_json(mid,
-            "{\"name\":\"__progress__\",\"scheduler\":{\"pools\":[0]}}", NULL),
+            "{\"name\":\"__xstream_1__\",\"scheduler\":{\"pools\":[0]}}", NULL),
         HG_INVALID_ARG);
     CHECK_RC(margo_find_pool(mid, 0, &info), HG_SUCCESS);
     CHECK_RC(margo_add_pool_external(mid, "twice", info.pool, ABT_FALSE, NULL),

@@ -22,14 +22,19 @@ static void child_shares(void)
     margo_instance_id parent = one_open("{\"rpc_thread_count\":1}");
     margo_instance_id child = MARGO_INSTANCE_NULL;
     struct margo_pool_info info;
+    ABT_pool pool = ABT_POOL_NULL;
 
     CHECK(parent != MARGO_INSTANCE_NULL);
     child = child_open(parent, "{\"use_progress_thread\":true,"
-                               "\"rpc_pool\":\"__rpc__\"}");
+                               "\"rpc_pool\":\"__pool_1__\"}");
     CHECK(child != MARGO_INSTANCE_NULL);
     CHECK(margo_get_num_pools(parent) == 3);
-    CHECK_RC(margo_find_pool(parent, "__progress__", &info), HG_SUCCESS);
+    CHECK_RC(margo_find_pool(parent, "__pool_2__", &info), HG_SUCCESS);
     CHECK_RC(margo_find_pool(child, info.pool, NULL), HG_SUCCESS);
+    CHECK(margo_get_progress_pool(child, &pool) == 0 && pool == info.pool);
+    CHECK_RC(margo_find_pool(parent, "__pool_1__", &info), HG_SUCCESS);
+    CHECK(margo_get_handler_pool(child, &pool) == 0 && pool == info.pool);
+    CHECK(margo_get_handler_pool(parent, &pool) == 0 && pool == info.pool);
     CHECK_RC(margo_add_pool_from_json(child, "{\"name\":\"ours\"}", NULL),
         HG_SUCCESS);
     CHECK_RC(margo_find_pool(parent, "ours", NULL), HG_SUCCESS);

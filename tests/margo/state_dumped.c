@@ -34,7 +34,7 @@ int main(void)
     text = file_read(name);
     CHECK(strstr(text, "# Configuration") != NULL);
     CHECK(strstr(text, "\"progress_pool\"") != NULL);
-    CHECK(strstr(text, "# Pool 1, __progress__") != NULL);
+    CHECK(strstr(text, "# Pool 1, __pool_1__") != NULL);
     CHECK(strstr(text, "0, __primary__:") != NULL);
     CHECK(unlink(name) == 0);
     free(name);

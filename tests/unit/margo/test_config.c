@@ -73,7 +73,7 @@ static void test_config_empty_is_defaults(void **state)
         assert_int_equal(config.progress_timeout_ub_ms, 100);
         assert_int_equal(config.progress_spindown_ms, 10);
         assert_false(config.is_spindown_given);
-        assert_int_equal(config.handle_cache_size, 32);
+        assert_int_equal(config.handle_cache_size, 256);
         assert_int_equal(config.max_handlers, 0);
         assert_int_equal(config.max_stacks, 8);
         assert_int_equal(config.stack_size, 2097152);
@@ -99,18 +99,23 @@ static void test_config_short_forms_become_pools(void **state)
     (void)state;
     assert_int_equal(config.plan.pool_count, 3);
     assert_int_equal(config.plan.stream_count, 5);
-    assert_string_equal(
-        pool_of(&config, &config.plan.progress)->name, "__progress__");
-    assert_string_equal(pool_of(&config, &config.plan.rpc)->name, "__rpc__");
-    assert_true(amg_margo_plan_find_stream(&config.plan, "__progress__") >= 0);
-    assert_true(amg_margo_plan_find_stream(&config.plan, "__rpc_2__") >= 0);
+    assert_ptr_equal(
+        pool_of(&config, &config.plan.progress), &config.plan.pools[1]);
+    assert_ptr_equal(pool_of(&config, &config.plan.rpc), &config.plan.pools[2]);
+    assert_null(config.plan.pools[1].name);
+    assert_true(config.plan.streams[1].is_progress);
+    for (unsigned i = 2; i < 5; i++) {
+        assert_false(config.plan.streams[i].is_progress);
+        assert_null(config.plan.streams[i].name);
+        assert_ptr_equal(pool_of(&config, &config.plan.streams[i].pools[0]),
+            &config.plan.pools[2]);
+    }
     amg_margo_config_free(&config);
 
     config =
         must_read("{\"use_progress_thread\":true,\"rpc_thread_count\":-1}");
     assert_true(config.plan.rpc_is_progress);
-    assert_string_equal(
-        pool_of(&config, &config.plan.rpc)->name, "__progress__");
+    assert_ptr_equal(pool_of(&config, &config.plan.rpc), &config.plan.pools[1]);
     amg_margo_config_free(&config);
 }
 
@@ -145,6 +150,7 @@ static void test_config_fields_are_read(void **state)
         "\"monitoring\":{\"config\":{}},"
         "\"argobots\":{\"abt_mem_max_num_stacks\":3,"
         "\"abt_thread_stacksize\":65536,\"profiling_dir\":\"/tmp\","
+        "\"lazy_stack_alloc\":true,"
         "\"version\":\"1.2\"},"
         "\"mercury\":{\"address\":\"x\",\"version\":\"2\",\"listening\":true,"
         "\"auto_sm\":true,\"stats\":true,\"na_no_block\":true,"
@@ -167,6 +173,9 @@ static void test_config_fields_are_read(void **state)
     assert_int_equal(config.max_stacks, 3);
     assert_int_equal(config.stack_size, 65536);
     assert_string_equal(config.profiling_dir, "/tmp");
+    assert_true(config.wants_lazy_stacks);
+    assert_string_equal(config.bucket_policy, "numa");
+    assert_string_equal(config.nic_policy, "bycore");
     assert_int_equal(hg->auto_sm, 1);
     assert_int_equal(hg->stats, 1);
     assert_int_equal(hg->na_init_info.progress_mode,

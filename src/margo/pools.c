@@ -90,6 +90,69 @@ static bool streams_make(const struct amg_margo_log *log,
     return true;
 }
 
+/* Which streams run a pool. */
+struct runs {
+    bool is_run;
+    bool is_first;    /* somewhere */
+    bool is_in_reach; /* somewhere the progress pool does not stand before */
+};
+
+static struct runs runs_of(const struct amg_margo_set *set,
+    const struct amg_margo_pool *pool, ABT_pool progress)
+{
+    struct runs runs = {false, false, false};
+
+    for (unsigned i = 0; i < set->streams.count; i++) {
+        const struct amg_margo_stream *stream =
+            (const struct amg_margo_stream *)(const void *)
+                set->streams.items[i];
+        bool is_behind = false;
+
+        for (unsigned j = 0; j < stream->pool_count; j++) {
+            if (stream->pools[j] == pool) {
+                runs.is_run = true;
+                runs.is_first = runs.is_first || j == 0;
+                runs.is_in_reach = runs.is_in_reach || !is_behind;
+            }
+            is_behind =
+                is_behind || amg_margo_pool_abt(stream->pools[j]) == progress;
+        }
+    }
+    return runs;
+}
+
+/* Tells of pools whose threads may wait for ever; the program's may be run by
+ * streams that nobody knows here. Before anybody else knows the set. */
+static void pools_advise(margo_instance_id mid)
+{
+    const struct amg_margo_set *set = mid->pools.set;
+
+    for (unsigned i = 0; i < set->pools.count; i++) {
+        const struct amg_margo_pool *pool =
+            (const struct amg_margo_pool *)(const void *)set->pools.items[i];
+        struct runs runs = runs_of(set, pool, mid->pools.progress_pool);
+
+        if (pool->kind == AMG_MARGO_POOL_EXTERNAL)
+            continue;
+        if (!runs.is_run)
+            margo_warning(mid,
+                "no stream runs the pool %s: its threads will not run until "
+                "one does; add it to \"pools\" of the scheduler of a stream",
+                pool->item.name);
+        else if (!runs.is_in_reach)
+            margo_warning(mid,
+                "the pool %s stands behind the progress pool in every stream "
+                "that runs it: its threads run only when the loop lets them; "
+                "put it before that one, or into another stream",
+                pool->item.name);
+        else if (!runs.is_first)
+            margo_warning(mid,
+                "the pool %s is the first one of no stream: its threads run "
+                "only while the pools before it are empty",
+                pool->item.name);
+    }
+}
+
 /* What a child's short forms ask for, beside what its family has. */
 static bool child_make(const struct amg_margo_log *log,
     struct amg_margo_plan *plan, struct amg_margo_set *set)
@@ -233,6 +296,8 @@ bool amg_margo_pools_open(
         is_made = pools_make(&mid->log, plan, is_first, set) &&
                   streams_make(&mid->log, plan, is_first, set);
     if (is_made && pools_choose(mid, info)) {
+        if (!is_child)
+            pools_advise(mid);
         amg_margo_pools_retain(mid, mid->pools.progress_pool);
         amg_margo_pools_retain(mid, mid->pools.rpc_pool);
         return true;

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Threads that would wait for ever are warned of when an instance is opened:
+ * pools that no stream runs, that stand behind the progress pool, or are the
+ * first one nowhere; and stacks that are not as they were asked for. */
+#include "one.h"
+
+static const char *const texts[][2] = {
+    {"{\"argobots\":{\"pools\":[{\"name\":\"p\"}]}}",
+        "no stream runs the pool p"},
+    {"{\"argobots\":{\"pools\":[{\"name\":\"p\"}, {\"name\":\"q\"}],"
+     "\"xstreams\":[{\"scheduler\":{\"pools\":[\"p\",\"q\"]}}]}}",
+        "the pool q is the first one of no stream"},
+    {"{\"argobots\":{\"pools\":[{\"name\":\"p\"}, {\"name\":\"q\"}],"
+     "\"xstreams\":[{\"scheduler\":{\"pools\":[\"p\",\"q\"]}}]},"
+     "\"progress_pool\":\"p\"}",
+        "the pool q stands behind the progress pool"},
+};
+
+static void stacks_of_others(void)
+{
+    margo_instance_id mid = MARGO_INSTANCE_NULL;
+
+    CHECK(margo_set_environment(
+              "{\"argobots\":{\"abt_thread_stacksize\":4194304}}") == 0);
+    CHECK(ABT_init(0, NULL) == ABT_SUCCESS);
+    mid = one_open("{\"argobots\":{\"abt_thread_stacksize\":2097152,"
+                   "\"abt_mem_max_num_stacks\":5}}");
+    CHECK(mid != MARGO_INSTANCE_NULL);
+    CHECK(one_said("stacks of 4194304 bytes; 2097152 are wanted"));
+    CHECK(one_said("ABT_MEM_MAX_NUM_STACKS was 8; 5 are wanted"));
+    margo_finalize(mid);
+    mid = one_open("{}");
+    CHECK(mid != MARGO_INSTANCE_NULL && one_lines[0] == '\0');
+    margo_finalize(mid);
+    CHECK(ABT_finalize() == ABT_SUCCESS);
+}
+
+int main(void)
+{
+    for (unsigned i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+        margo_instance_id mid = one_open(texts[i][0]);
+
+        CHECK(mid != MARGO_INSTANCE_NULL);
+        if (!one_said(texts[i][1])) {
+            fprintf(stderr, "%s: %s\n", texts[i][0], one_lines);
+            return 1;
+        }
+        CHECK(strchr(one_lines, '\n') == strrchr(one_lines, '\n'));
+        margo_finalize(mid);
+    }
+    stacks_of_others();
+    return 0;
+}

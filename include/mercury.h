@@ -63,7 +63,8 @@ HG_PUBLIC hg_return_t HG_Forward(
 /**
  * Send the answer to a request and return at once.
  *
- * @param handle      [in]  as the RPC's callback got it; not answered before
+ * @param handle      [in]  as the RPC's callback got it; not answered before,
+ *                          maybe destroyed
  * @param callback    [in]  runs when the answer has left; may be NULL
  * @param arg         [in]
  * @param out_struct  [in]  NULL: no output is encoded
@@ -71,6 +72,7 @@ HG_PUBLIC hg_return_t HG_Forward(
  *            until the callback ran. The handle is still to be destroyed.
  * Errors:    HG_INVALID_ARG   handle is NULL, or this is the origin
  *            HG_BUSY          it was answered before
+ *            HG_CANCELED      it was destroyed, and is being given up
  *            HG_OPNOTSUPPORTED the RPC is one-way, or this thread may not use
  *                             the transport
  *            HG_OVERFLOW      the output fits in no message, and options forbid

@@ -36,16 +36,23 @@ HG_PUBLIC hg_return_t HG_Create(
  * Give a handle back.
  *
  * An operation in flight goes on and calls its callback: it has a share of its
- * own. At the target this ends the call.
+ * own. So has, at the target, the answer until it was sent: HG_Respond() may
+ * follow. When nobody answers, the origin is told HG_CANCELED: once the
+ * callback that destroyed the handle has returned; a second later when it was
+ * no callback; ten seconds later when that callback had started a call or a
+ * transfer whose end may answer; and at once when the handle is destroyed
+ * twice, or its context is.
  *
  * @param handle  [in]  HG_HANDLE_NULL is allowed
- * Owns:      the caller's share of the handle is taken.
- * Errors:    none.
+ * Owns:      the caller's share of the handle is taken; when it has none, that
+ *            of the answer, which ends the call.
+ * Errors:    HG_INVALID_ARG the call was given up meanwhile
  * Threads:   any thread; never blocks, but where a peer is in the middle of
  *            pulling long arguments of a call that was cancelled: then it may
  *            wait for it, up to AMALGAM_FREE_TIMEOUT_MS, and leave them to it.
  * Undefined: nothing.
- * Source:    as Mercury 2.4.
+ * Source:    as Mercury 2.4, but the origin of a call that is not answered gets
+ *            to know.
  */
 HG_PUBLIC hg_return_t HG_Destroy(hg_handle_t handle);
 
@@ -78,7 +85,8 @@ HG_PUBLIC hg_return_t HG_Reset(hg_handle_t handle, hg_addr_t addr, hg_id_t id);
 HG_PUBLIC hg_return_t HG_Ref_incr(hg_handle_t handle);
 
 /**
- * How many shares of the handle there are.
+ * How many shares of the handle there are, those of operations in flight and of
+ * an answer that is to come among them.
  *
  * @param handle  [in]
  * Owns:      nothing changes hands.

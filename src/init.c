@@ -20,6 +20,7 @@
 #include "rpc/pulls.h"
 #include "rpc/respond.h"
 #include "rpc/serve.h"
+#include "rpc/unanswered.h"
 #include "shm/shm_transport.h"
 #include "wire/header.h"
 
@@ -135,6 +136,7 @@ static hg_return_t context_settle(hg_context_t *context)
 
     amg_early_end(context);
     amg_pulls_refuse(context);
+    amg_unanswered_end(context);
     while (amg_tally_sum(&context->in_flight) > 0 &&
            !amg_context_has_due(context) && amg_clock_ns() < deadline_ns)
         amg_progress_wait(context, 1);
@@ -155,6 +157,12 @@ static hg_return_t context_settle(hg_context_t *context)
     return HG_SUCCESS;
 }
 
+static void context_look(hg_context_t *context, uint64_t now_ns)
+{
+    amg_early_look(context);
+    amg_unanswered_look(context, now_ns);
+}
+
 hg_context_t *HG_Context_create_id(hg_class_t *hg_class, uint8_t id)
 {
     hg_context_t *context = NULL;
@@ -164,6 +172,7 @@ hg_context_t *HG_Context_create_id(hg_class_t *hg_class, uint8_t id)
     if (amg_context_open(hg_class, id, amg_serve_arrived, &context) !=
         HG_SUCCESS)
         return NULL;
+    context->look = context_look;
     amg_crew_start(context);
     return context;
 }

@@ -8,6 +8,8 @@
 struct amg_role {
     bool is_ours;    /* a thread that the library started */
     bool is_serving; /* runs what a peer asked for, or what came of that */
+    bool is_running; /* runs a callback of the program */
+    bool has_posted; /* since that began; only a hint */
 };
 
 extern _Thread_local struct amg_role amg_role

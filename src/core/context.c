@@ -48,10 +48,14 @@ struct amg_cq_entry *amg_context_take_due(hg_context_t *context)
 void amg_context_run(struct amg_cq_entry *entry)
 {
     bool was_serving = amg_role.is_serving;
+    bool was_running = amg_role.is_running;
 
     amg_role.is_serving = entry->is_served;
+    amg_role.is_running = true;
+    amg_role.has_posted = false;
     entry->run(entry);
     amg_role.is_serving = was_serving;
+    amg_role.is_running = was_running;
 }
 
 void amg_context_ring(hg_context_t *context)
@@ -64,7 +68,32 @@ void amg_context_ring(hg_context_t *context)
 void amg_context_run_by_ours(hg_context_t *context, struct amg_cq_entry *entry)
 {
     amg_context_run(entry);
+    if (!AMG_LIKELY(amg_context_look_ns(context) == AMG_CONTEXT_NEVER))
+        amg_context_look(context, amg_clock_ns());
     amg_context_ring(context);
+}
+
+void amg_context_look_at(hg_context_t *context, uint64_t at_ns)
+{
+    uint_fast64_t old = amg_context_look_ns(context);
+
+    while (at_ns < old &&
+           !atomic_compare_exchange_weak_explicit(&context->look_ns, &old,
+               at_ns, memory_order_relaxed, memory_order_relaxed))
+        continue;
+    if (at_ns < old && amg_cq_has_armed(&context->cq))
+        amg_cq_wake(&context->cq);
+}
+
+void amg_context_look(hg_context_t *context, uint64_t now_ns)
+{
+    uint_fast64_t at_ns = amg_context_look_ns(context);
+
+    /* Who else comes meanwhile need not look, too. */
+    if (at_ns <= now_ns &&
+        atomic_compare_exchange_strong_explicit(&context->look_ns, &at_ns,
+            AMG_CONTEXT_NEVER, memory_order_relaxed, memory_order_relaxed))
+        context->look(context, now_ns);
 }
 
 bool amg_context_is_ready(const hg_context_t *context)
@@ -143,6 +172,12 @@ static hg_return_t context_open_eps(hg_context_t *context)
     return HG_SUCCESS;
 }
 
+static void look_nowhere(hg_context_t *context, uint64_t now_ns)
+{
+    (void)context;
+    (void)now_ns;
+}
+
 hg_return_t amg_context_open(hg_class_t *cls, uint8_t id,
     amg_arrival_fn arrived, hg_context_t **ret_context)
 {
@@ -154,6 +189,8 @@ hg_return_t amg_context_open(hg_class_t *cls, uint8_t id,
     context->cls = cls;
     context->id = id;
     context->arrived = arrived;
+    context->look = look_nowhere;
+    atomic_init(&context->look_ns, AMG_CONTEXT_NEVER);
     context->serial =
         atomic_fetch_add_explicit(&serials, 1u, memory_order_relaxed) + 1u;
     context->opened_ns = amg_clock_ns();
@@ -166,6 +203,7 @@ hg_return_t amg_context_open(hg_class_t *cls, uint8_t id,
     amg_pool_init(&context->transfers, AMG_CONTEXT_TRANSFER_LEN, CACHE_LINE);
     amg_list_init(&context->upper);
     amg_list_init(&context->early);
+    amg_list_init(&context->unanswered);
     amg_list_init(&context->pulls.waiting);
     context->pulls.cap = amg_env_number(AMG_ENV_PULL_BYTES);
     amg_lock_init(&context->upper_lock);

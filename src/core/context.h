@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "base/bias.h"
+#include "base/clock.h"
 #include "base/pool.h"
 #include "base/role.h"
 #include "base/tally.h"
@@ -15,8 +16,11 @@
 #include "core/cq.h"
 #include "core/sleep.h"
 
-/* What the floor above does when a thread of the program makes progress. */
-typedef void (*amg_driven_fn)(hg_context_t *context);
+/* What the floor above does when the moment has come that it named. */
+typedef void (*amg_look_fn)(hg_context_t *context, uint64_t now_ns);
+
+/* The moment that never comes. */
+#define AMG_CONTEXT_NEVER UINT64_MAX
 
 /* What the floor above does with a request that came in. Runs in progress, no
  * lock is held; it must see to it that the arrival is released. */
@@ -95,11 +99,13 @@ struct hg_context {
     struct amg_pool transfers;      /* the bulk floor's */
     struct amg_list upper;          /* the rpc floor's; guarded by upper_lock */
     struct amg_list early;          /* the same; see rpc/early.h */
+    struct amg_list unanswered;     /* the same; see rpc/unanswered.h */
     struct amg_context_pulls pulls; /* the same */
     struct amg_lock upper_lock;
-    /* Run by the next thread of the program that makes progress; NULL: none. A
-     * hint, so relaxed. */
-    _Atomic(amg_driven_fn) driven;
+    /* Run by who makes progress, or has run a callback, from the moment on that
+     * amg_context_look_at() names. A hint, so relaxed. */
+    amg_look_fn look; /* constant */
+    atomic_uint_fast64_t look_ns;
     void *data; /* the user's */
     void (*data_free)(void *);
 };
@@ -166,15 +172,24 @@ void amg_context_run_by_ours(hg_context_t *context, struct amg_cq_entry *entry);
 /* Has the program made progress, or had time enough to get there? */
 bool amg_context_is_ready(const hg_context_t *context);
 
-/* By who makes progress, or runs callbacks: is it the program, then the floor
- * above may have waited for that. */
+/* The floor above wants to look once that moment has come; 0: at the next
+ * occasion. Ends the sleep of who would miss it. */
+void amg_context_look_at(hg_context_t *context, uint64_t at_ns);
+/* Lets it, if the moment has come. */
+void amg_context_look(hg_context_t *context, uint64_t now_ns);
+
+/* When that is. */
+static inline uint64_t amg_context_look_ns(const hg_context_t *context)
+{
+    return atomic_load_explicit(&context->look_ns, memory_order_relaxed);
+}
+
+/* By who makes progress, or runs callbacks. */
 static inline void amg_context_drive(hg_context_t *context)
 {
-    amg_driven_fn driven =
-        atomic_load_explicit(&context->driven, memory_order_relaxed);
-
-    if (driven != NULL && !amg_role.is_ours)
-        driven(context);
+    if (!AMG_LIKELY(amg_context_look_ns(context) == AMG_CONTEXT_NEVER) &&
+        !amg_role.is_ours)
+        amg_context_look(context, amg_clock_ns());
 }
 
 /* The endpoint of a route, with its tables. */

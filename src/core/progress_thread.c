@@ -268,16 +268,6 @@ static bool is_calm(const struct driver *driver)
     return driver->calm >= (is_alone(driver) ? CALM_SPINS : CALM_NAPS);
 }
 
-/* What the floor above keeps for the program is not kept for ever. */
-static void patience_end(hg_context_t *context)
-{
-    amg_driven_fn driven =
-        atomic_load_explicit(&context->driven, memory_order_relaxed);
-
-    if (driven != NULL && amg_context_is_ready(context))
-        driven(context);
-}
-
 void amg_progress_thread_run(
     hg_context_t *context, const atomic_bool *must_stop, bool has_core)
 {
@@ -299,7 +289,8 @@ void amg_progress_thread_run(
             stand_by(&driver);
         if (is_serving(&driver) && (is_calm(&driver) || driver.is_left))
             amg_progress_thread_serve(context);
-        patience_end(context);
+        if (amg_context_look_ns(context) != AMG_CONTEXT_NEVER)
+            amg_context_look(context, amg_clock_ns());
     }
     /* Nobody is to ring for who is gone: a poll ends what was announced. */
     if (amg_progress_own(context)) {

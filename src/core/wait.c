@@ -118,9 +118,12 @@ static void owner_pause(
     struct amg_pace_step step =
         amg_pace_next(&wait->pace, quiet_ns(&context->sleep, now_ns));
     uint64_t until_ns = wait->deadline_ns;
+    uint64_t look_ns = amg_context_look_ns(context);
 
     if (step.ns < until_ns - now_ns)
         until_ns = now_ns + step.ns;
+    if (look_ns > now_ns && look_ns < until_ns)
+        until_ns = look_ns;
     switch (step.kind) {
     case AMG_PACE_LOOK:
         break;
@@ -172,6 +175,8 @@ static bool owner_rest(hg_context_t *context, struct wait *wait)
         return true;
     wait->rest_at = wait->polls + CLOCK_EVERY;
     now_ns = amg_clock_ns();
+    if (!amg_role.is_ours)
+        amg_context_look(context, now_ns);
     wait->has_ran = ran_is_news(context);
     if (wait->has_ran || now_ns >= wait->deadline_ns)
         return false;

@@ -92,7 +92,7 @@ hg_return_t HG_Free_input(hg_handle_t handle, void *in_struct)
         return rc;
     rc = amg_rpc_decode(
         handle, handle->rpc->in_proc, HG_FREE, &handle->in, in_struct);
-    amg_handle_drop(handle);
+    (void)amg_handle_let_go(handle);
     return rc;
 }
 

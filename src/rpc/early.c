@@ -29,8 +29,6 @@ static struct hg_handle *early_take(hg_context_t *context, hg_id_t id)
     }
     if (link != NULL)
         amg_list_remove(link);
-    if (amg_list_is_empty(&context->early))
-        atomic_store_explicit(&context->driven, NULL, memory_order_relaxed);
     amg_lock_give(&context->upper_lock);
     return link == NULL ? NULL : handle;
 }
@@ -52,9 +50,8 @@ bool amg_early_keep(struct hg_handle *handle)
         return false;
     amg_lock_take(&context->upper_lock);
     amg_list_push(&context->early, &handle->link);
-    atomic_store_explicit(
-        &context->driven, amg_early_end, memory_order_relaxed);
     amg_lock_give(&context->upper_lock);
+    amg_context_look_at(context, 0);
     /* Who registered it since it was looked for has not found it here. */
     if (amg_rpc_find(context->cls, id) != NULL)
         early_serve(context, id);
@@ -67,6 +64,21 @@ void amg_early_serve(hg_class_t *cls, hg_id_t id)
 
     for (; context != NULL; context = amg_class_context(cls, context->id + 1u))
         early_serve(context, id);
+}
+
+void amg_early_look(hg_context_t *context)
+{
+    bool is_empty = false;
+
+    if (!amg_role.is_ours || amg_context_is_ready(context)) {
+        early_serve(context, 0);
+        return;
+    }
+    amg_lock_take(&context->upper_lock);
+    is_empty = amg_list_is_empty(&context->early);
+    amg_lock_give(&context->upper_lock);
+    if (!is_empty)
+        amg_context_look_at(context, 0);
 }
 
 void amg_early_end(hg_context_t *context)

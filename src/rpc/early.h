@@ -14,8 +14,10 @@ bool amg_early_keep(struct hg_handle *handle);
 /* The RPC was registered. */
 void amg_early_serve(hg_class_t *cls, hg_id_t id);
 
-/* By a thread of the program, or when the context is old enough: nothing is
- * kept any longer. */
+/* When the context looks: by a thread of the program, or when it is old enough,
+ * nothing is kept any longer. */
+void amg_early_look(hg_context_t *context);
+/* Nothing is, whoever asks. */
 void amg_early_end(hg_context_t *context);
 
 #endif

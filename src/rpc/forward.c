@@ -216,6 +216,7 @@ hg_return_t HG_Forward(
     atomic_store_explicit(&handle->is_cancelled, false, memory_order_relaxed);
     handle->entry.run = forward_run;
     handle->entry.is_served = amg_role.is_serving;
+    amg_role.has_posted = true;
     handle->op.step = forward_step;
     handle->op.data = NULL;
     /* All of this before the post: the reply may be here before it returns. */

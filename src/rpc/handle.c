@@ -14,6 +14,7 @@
 #include "base/mem.h"
 #include "mercury_class.h"
 #include "rpc/raw.h"
+#include "rpc/unanswered.h"
 
 #define BIT(state) (1u << (AMG_HANDLE_##state))
 
@@ -106,7 +107,7 @@ hg_return_t amg_handle_create(
     handle->info.hg_class = context->cls;
     handle->info.context = context;
     handle->is_served = is_served;
-    atomic_init(&handle->refs, 1);
+    amg_refs_set(&handle->refs, 1);
     atomic_init(
         &handle->state, is_served ? AMG_HANDLE_ARRIVED : AMG_HANDLE_IDLE);
     amg_tally_add(&context->handles, 1);
@@ -148,6 +149,9 @@ static void handle_destroy(struct hg_handle *handle)
     hg_context_t *context = handle->info.context;
     hg_class_t *cls = handle->info.hg_class;
 
+    /* It was let go of while its answer was being sent. */
+    if (amg_link_is_listed(&handle->link))
+        (void)amg_unanswered_claim(handle);
     if (handle->arrival != NULL) {
         struct amg_ep *ep = amg_handle_ep(handle);
 
@@ -167,18 +171,19 @@ static void handle_destroy(struct hg_handle *handle)
 
 void amg_handle_drop(struct hg_handle *handle)
 {
-    /* Who has the only reference needs no locked instruction to end it. */
-    int before = atomic_load_explicit(&handle->refs, memory_order_acquire);
-
-    if (before != 1)
-        before =
-            atomic_fetch_sub_explicit(&handle->refs, 1, memory_order_acq_rel);
-    AMG_ASSERT(before > 0);
-    if (before > 1)
+    if (!amg_refs_drop(&handle->refs))
         return;
     if (amg_handle_state(handle) == AMG_HANDLE_RUNNING)
         handle->forsaken(handle);
     handle_destroy(handle);
+}
+
+bool amg_handle_let_go(struct hg_handle *handle)
+{
+    if (amg_handle_state(handle) == AMG_HANDLE_RUNNING)
+        return amg_unanswered_drop(handle);
+    amg_handle_drop(handle);
+    return true;
 }
 
 void amg_handle_finish(struct hg_handle *handle)
@@ -272,9 +277,9 @@ hg_return_t HG_Reset(hg_handle_t handle, hg_addr_t addr, hg_id_t id)
 
 hg_return_t HG_Destroy(hg_handle_t handle)
 {
-    if (handle != HG_HANDLE_NULL)
-        amg_handle_drop(handle);
-    return HG_SUCCESS;
+    if (handle == HG_HANDLE_NULL)
+        return HG_SUCCESS;
+    return amg_handle_let_go(handle) ? HG_SUCCESS : HG_INVALID_ARG;
 }
 
 hg_return_t HG_Ref_incr(hg_handle_t handle)
@@ -289,7 +294,7 @@ int32_t HG_Ref_get(hg_handle_t handle)
 {
     if (!AMG_CONTRACT(handle != HG_HANDLE_NULL))
         return 0;
-    return atomic_load_explicit(&handle->refs, memory_order_relaxed);
+    return amg_refs_get(&handle->refs);
 }
 
 const struct hg_info *HG_Get_info(hg_handle_t handle)

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "base/assert.h"
+#include "base/refcount.h"
 #include "bulk/bulk_transfer.h"
 #include "core/addr.h"
 #include "core/context.h"
@@ -43,15 +44,16 @@ struct amg_args {
     bool is_summed;
 };
 
-/* Owned by its references: the user's, and one for each operation in flight.
+/* Owned by its references: the user's, one for each operation in flight, and,
+ * at the target, one of the answer until that was sent.
  * Fields without an own word are written by whoever the state says has it. */
 struct hg_handle {
     struct amg_op op; /* the request, or the reply */
     struct amg_cq_entry entry;
     struct hg_info info;
     struct hg_addr addr; /* what info.addr points to */
-    /* What is to be done when the user lets go of it unanswered; set before it
-     * is RUNNING, by whoever made it. */
+    /* What is to be done when it ends unanswered; set before it is RUNNING, by
+     * whoever made it. */
     void (*forsaken)(struct hg_handle *);
     atomic_int state; /* written by amg_handle_set_state() alone */
     atomic_int refs;
@@ -79,8 +81,12 @@ struct hg_handle {
     struct amg_arrival *arrival; /* served: the request, until released */
     struct hg_op_id *fetch;      /* guarded by context->upper_lock */
     /* Served: on context->upper in ACK_WAIT; before, maybe on its `early`, or
-     * waiting for room (rpc/pulls.h). */
+     * waiting for room (rpc/pulls.h), or on its `unanswered`. */
     struct amg_link link;
+    /* While it is unanswered: by which thread, if that tells when to give it
+     * up, and when that is at the latest. */
+    const struct amg_role *let_go_by;
+    uint64_t let_go_ns;
     uint64_t token;    /* names it in an ACK */
     uint64_t pull_len; /* is_long: what its arguments take; else not set */
 };
@@ -111,17 +117,15 @@ static inline enum amg_handle_state amg_handle_state(
         &handle->state, memory_order_acquire);
 }
 
-/* By who has a reference: when it is the only one, nobody else changes the
- * count, and a plain store will do. */
 static inline void amg_handle_hold(struct hg_handle *handle)
 {
-    if (atomic_load_explicit(&handle->refs, memory_order_acquire) == 1)
-        atomic_store_explicit(&handle->refs, 2, memory_order_relaxed);
-    else
-        atomic_fetch_add_explicit(&handle->refs, 1, memory_order_relaxed);
+    amg_refs_hold(&handle->refs);
 }
 /* The last one gives everything back. */
 void amg_handle_drop(struct hg_handle *handle);
+/* The same by the program, which may have forgotten the answer. False: it has
+ * no reference. */
+bool amg_handle_let_go(struct hg_handle *handle);
 
 /* Runs the program's callback for new handles, if there is one; what that
  * returned, and then the handle is to be dropped. */

@@ -16,6 +16,7 @@
 #include "mercury_class.h"
 #include "rpc/encode.h"
 #include "rpc/raw.h"
+#include "rpc/unanswered.h"
 
 static void respond_run(struct amg_cq_entry *entry)
 {
@@ -90,12 +91,11 @@ static hg_return_t respond_post(
         if (rc != HG_SUCCESS)
             return rc;
         amg_handle_set_state(handle, AMG_HANDLE_ANSWERED);
+        amg_handle_drop(handle);
         return HG_SUCCESS;
     }
     /* Before it waits for the word: a peer may send that at any moment. */
-    amg_handle_hold(handle);
     amg_context_enter(handle->info.context);
-    amg_handle_set_state(handle, AMG_HANDLE_REPLYING);
     if ((flags & AMG_HEADER_MORE) != 0) {
         ack_wait_start(handle);
     } else {
@@ -111,10 +111,41 @@ static hg_return_t respond_post(
         ep->transport->msg.put_buf(ep, buf);
         return HG_SUCCESS;
     }
-    amg_handle_set_state(handle, AMG_HANDLE_RUNNING);
     amg_context_leave(handle->info.context);
-    amg_handle_drop(handle);
     return rc;
+}
+
+/* May it be answered now? It is being answered then, and nobody else may. */
+static hg_return_t respond_begin(struct hg_handle *handle)
+{
+    if (handle->is_one_way || handle->rpc->is_one_way) {
+        AMG_LOG_ERROR("rpc", "RPC id 0x%" PRIx64 " is one-way: no answer",
+            handle->info.id);
+        return HG_OPNOTSUPPORTED;
+    }
+    if (amg_handle_state(handle) != AMG_HANDLE_RUNNING) {
+        AMG_LOG_ERROR("rpc",
+            "a call of RPC id 0x%" PRIx64 " was answered before",
+            handle->info.id);
+        return HG_BUSY;
+    }
+    if (amg_refs_get(&handle->refs) == 1 && !amg_unanswered_claim(handle)) {
+        AMG_LOG_ERROR("rpc",
+            "a call of RPC id 0x%" PRIx64
+            " was destroyed, and given up before it was answered",
+            handle->info.id);
+        return HG_CANCELED;
+    }
+    amg_handle_set_state(handle, AMG_HANDLE_REPLYING);
+    return HG_SUCCESS;
+}
+
+/* It was not answered after all. */
+static void respond_undo(struct hg_handle *handle)
+{
+    amg_handle_set_state(handle, AMG_HANDLE_RUNNING);
+    if (amg_refs_get(&handle->refs) == 1)
+        amg_unanswered_again(handle);
 }
 
 hg_return_t HG_Respond(
@@ -130,23 +161,15 @@ hg_return_t HG_Respond(
 
     if (!AMG_CONTRACT(handle != HG_HANDLE_NULL && handle->is_served))
         return HG_INVALID_ARG;
-    if (handle->is_one_way || handle->rpc->is_one_way) {
-        AMG_LOG_ERROR("rpc", "RPC id 0x%" PRIx64 " is one-way: no answer",
-            handle->info.id);
-        return HG_OPNOTSUPPORTED;
-    }
-    if (amg_handle_state(handle) != AMG_HANDLE_RUNNING) {
-        AMG_LOG_ERROR("rpc",
-            "a call of RPC id 0x%" PRIx64 " was answered before",
-            handle->info.id);
-        return HG_BUSY;
-    }
+    rc = respond_begin(handle);
+    if (rc != HG_SUCCESS)
+        return rc;
     context = handle->info.context;
     route = handle->addr.route;
     ep = amg_handle_ep(handle);
     rc = ep->transport->msg.get_buf(ep, handle->addr.peer, &buf);
     if (rc != HG_SUCCESS)
-        return rc;
+        goto undo;
     handle->callback = callback;
     handle->arg = arg;
     handle->entry.run = respond_run;
@@ -172,6 +195,8 @@ hg_return_t HG_Respond(
 put_buf:
     amg_handle_forget(&handle->out);
     ep->transport->msg.put_buf(ep, buf);
+undo:
+    respond_undo(handle);
     return rc;
 }
 

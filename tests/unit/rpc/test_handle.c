@@ -3,12 +3,16 @@
  * should, and is given back with its last share. */
 #include "rpc/handle.h"
 
+#include <pthread.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <cmocka.h>
 
 #include "mercury.h"
+
+enum { THREADS = 2, ROUNDS = 20000, SPINS = 10000 };
 
 static hg_class_t *cls;
 static hg_context_t *context;
@@ -121,12 +125,65 @@ static void test_handle_data_end_with_the_last_share(void **state)
     assert_int_equal(freed, 1);
 }
 
+/* What the threads of the next test share. */
+struct sharers {
+    hg_handle_t handle;
+    atomic_uint come; /* over all rounds, two steps each */
+    atomic_uint lost;
+};
+
+static void sharers_meet(struct sharers *sharers, unsigned wanted)
+{
+    atomic_fetch_add(&sharers->come, 1u);
+    for (unsigned i = 0; atomic_load(&sharers->come) < wanted; i++)
+        if (i >= SPINS)
+            sched_yield();
+}
+
+static void *sharer_run(void *arg)
+{
+    struct sharers *sharers = arg;
+    unsigned meets = 0;
+
+    for (unsigned i = 0; i < ROUNDS; i++) {
+        sharers_meet(sharers, ++meets * THREADS);
+        (void)HG_Ref_incr(sharers->handle);
+        sharers_meet(sharers, ++meets * THREADS);
+        if (HG_Ref_get(sharers->handle) != 1 + THREADS)
+            atomic_fetch_add(&sharers->lost, 1u);
+        sharers_meet(sharers, ++meets * THREADS);
+        if (atomic_load(&sharers->lost) > 0)
+            break; /* it is gone, or will be */
+        (void)HG_Destroy(sharers->handle);
+    }
+    return NULL;
+}
+
+static void test_handle_shared_by_threads_loses_no_share(void **state)
+{
+    struct sharers sharers = {.handle = HG_HANDLE_NULL};
+    pthread_t threads[THREADS];
+
+    (void)state;
+    assert_int_equal(
+        HG_Create(context, HG_ADDR_NULL, 0, &sharers.handle), HG_SUCCESS);
+    for (unsigned i = 0; i < THREADS; i++)
+        assert_int_equal(
+            pthread_create(&threads[i], NULL, sharer_run, &sharers), 0);
+    for (unsigned i = 0; i < THREADS; i++)
+        pthread_join(threads[i], NULL);
+    assert_int_equal(sharers.lost, 0);
+    assert_int_equal(HG_Ref_get(sharers.handle), 1);
+    assert_int_equal(HG_Destroy(sharers.handle), HG_SUCCESS);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_handle_goes_through_its_states),
         cmocka_unit_test(test_handle_of_user_is_counted),
         cmocka_unit_test(test_handle_data_end_with_the_last_share),
+        cmocka_unit_test(test_handle_shared_by_threads_loses_no_share),
     };
 
     return cmocka_run_group_tests(tests, context_setup, context_teardown);

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Calls whose handle the program gave back before it answered them.
+ *
+ * The answer has a reference of its own, so that the program may destroy a
+ * handle first and answer after that. If it never does, then the origin is told
+ * HG_CANCELED, and the question is when it is clear that nobody will:
+ *
+ *  - the program destroys the handle once more: at once;
+ *  - a callback destroyed it, and had started nothing that may lead to the
+ *    answer: when that callback has returned, by the next call of its thread
+ *    that makes progress;
+ *  - anything else: after a while, because another thread or another callback
+ *    may be about to answer;
+ *  - the context ends.
+ *
+ * Such a handle stands on a list of its context, with one reference left, that
+ * of the answer. Under the context's lock one of these takes it off the list:
+ * who answers it, who gives it up, and who destroys it once more. */
+#include "rpc/unanswered.h"
+
+#include "base/clock.h"
+
+enum {
+    SOON_MS = 1000,  /* no callback: its next call is the answer, if any */
+    LATE_MS = 10000, /* what it started may take as long as a slow transfer */
+};
+
+static bool take_off(struct hg_handle *handle)
+{
+    hg_context_t *context = handle->info.context;
+    bool was_listed = false;
+
+    amg_lock_take(&context->upper_lock);
+    was_listed = amg_link_is_listed(&handle->link);
+    if (was_listed)
+        amg_list_remove(&handle->link);
+    amg_lock_give(&context->upper_lock);
+    return was_listed;
+}
+
+static void put_on_locked(struct hg_handle *handle)
+{
+    unsigned ms =
+        amg_role.is_running && amg_role.has_posted ? LATE_MS : SOON_MS;
+
+    handle->let_go_by =
+        amg_role.is_running && !amg_role.has_posted ? &amg_role : NULL;
+    handle->let_go_ns = amg_clock_deadline_ns(ms);
+    amg_list_push(&handle->info.context->unanswered, &handle->link);
+}
+
+/* Gives back the program's last reference. False: it is not the last, or the
+ * call is answered by now. */
+static bool let_go(struct hg_handle *handle)
+{
+    hg_context_t *context = handle->info.context;
+    uint64_t look_ns = 0;
+    int refs = 2;
+
+    amg_lock_take(&context->upper_lock);
+    if (amg_handle_state(handle) != AMG_HANDLE_RUNNING ||
+        !atomic_compare_exchange_strong_explicit(&handle->refs, &refs, 1,
+            memory_order_acq_rel, memory_order_relaxed)) {
+        amg_lock_give(&context->upper_lock);
+        return false;
+    }
+    put_on_locked(handle);
+    look_ns = handle->let_go_by != NULL ? 0 : handle->let_go_ns;
+    amg_lock_give(&context->upper_lock);
+    amg_context_look_at(context, look_ns);
+    return true;
+}
+
+bool amg_unanswered_drop(struct hg_handle *handle)
+{
+    for (;;) {
+        int refs = amg_refs_get(&handle->refs);
+
+        if (amg_handle_state(handle) != AMG_HANDLE_RUNNING ||
+            handle->is_one_way)
+            break;
+        if (refs < 1 || (refs == 1 && !take_off(handle)))
+            return false;
+        if (refs == 1)
+            break;
+        if (refs > 2 &&
+            atomic_compare_exchange_weak_explicit(&handle->refs, &refs,
+                refs - 1, memory_order_acq_rel, memory_order_relaxed))
+            return true;
+        if (refs == 2 && let_go(handle))
+            return true;
+    }
+    amg_handle_drop(handle);
+    return true;
+}
+
+bool amg_unanswered_claim(struct hg_handle *handle)
+{
+    return take_off(handle);
+}
+
+void amg_unanswered_again(struct hg_handle *handle)
+{
+    hg_context_t *context = handle->info.context;
+
+    amg_lock_take(&context->upper_lock);
+    put_on_locked(handle);
+    amg_lock_give(&context->upper_lock);
+    amg_context_look_at(context, 0);
+}
+
+/* Is it to be given up now? */
+static bool is_due(const struct hg_handle *handle, uint64_t now_ns)
+{
+    return handle->let_go_ns <= now_ns ||
+           (handle->let_go_by == &amg_role && !amg_role.is_running);
+}
+
+/* The first that is due, which is the caller's then; else NULL, and the moment
+ * of the next look. */
+static struct hg_handle *due_take(
+    hg_context_t *context, uint64_t now_ns, uint64_t *ret_next_ns)
+{
+    struct amg_link *link = NULL;
+    struct hg_handle *due = NULL;
+    uint64_t next_ns = AMG_CONTEXT_NEVER;
+
+    amg_lock_take(&context->upper_lock);
+    link = amg_list_first(&context->unanswered);
+    while (link != NULL && due == NULL) {
+        struct hg_handle *handle = AMG_OBJECT(link, struct hg_handle, link);
+        uint64_t at_ns = handle->let_go_by != NULL ? 0 : handle->let_go_ns;
+
+        link = amg_list_next(&context->unanswered, link);
+        if (amg_refs_get(&handle->refs) != 1) {
+            amg_list_remove(&handle->link); /* the program has one again */
+        } else if (is_due(handle, now_ns)) {
+            amg_list_remove(&handle->link);
+            due = handle;
+        } else if (at_ns < next_ns) {
+            next_ns = at_ns;
+        }
+    }
+    amg_lock_give(&context->upper_lock);
+    *ret_next_ns = next_ns;
+    return due;
+}
+
+void amg_unanswered_look(hg_context_t *context, uint64_t now_ns)
+{
+    struct hg_handle *handle = NULL;
+    uint64_t next_ns = 0;
+
+    while ((handle = due_take(context, now_ns, &next_ns)) != NULL)
+        amg_handle_drop(handle);
+    amg_context_look_at(context, next_ns);
+}
+
+void amg_unanswered_end(hg_context_t *context)
+{
+    amg_unanswered_look(context, AMG_CONTEXT_NEVER);
+}

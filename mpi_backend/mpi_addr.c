@@ -2,8 +2,8 @@
 /* The ranks of the communicator as peers, and their address strings.
  *
  * Memory: 56 bytes per rank of the communicator, in one table, and one bit
- * more at rank 0. That is two counts of flow control (24 bytes each), its flags
- * and their padding. The table does not grow with traffic.
+ * more at rank 0. That is two counts of flow control (24 bytes each) and its
+ * flags. The table does not grow with traffic.
  *
  * A peer is a pointer into the table, so rank and peer are found from each
  * other by arithmetic. An address is "mpi://NONCE/RANK": the nonce is drawn by
@@ -25,6 +25,7 @@ enum {
     TEXT_CAP = 48,     /* "mpi://" + 16 digits + '/' + 10 digits + NUL */
     NONCE_DIGITS = 16, /* hexadecimal, small letters */
     RANK_DIGITS = 10,
+    WHAT_CAP = 80,
 };
 
 static_assert(sizeof(struct amg_mpi_peer) == 56, "the text above says so");
@@ -85,6 +86,23 @@ void amg_mpi_addr_blame(struct amg_mpi_domain *domain, uint32_t rank,
         "from rank %u: %s (kind %u, number %ld); more of this from that rank "
         "is not reported",
         rank, texts[fault], kind, number);
+}
+
+hg_return_t amg_mpi_addr_lost(
+    struct amg_mpi_domain *domain, uint32_t rank, int code)
+{
+    struct amg_mpi_peer *peer = &domain->peers[rank];
+    char what[WHAT_CAP];
+
+    if ((peer->warned & 1u << AMG_MPI_FAULT_SEND) != 0) {
+        domain->watch.lost++;
+        return HG_NA_ERROR;
+    }
+    peer->warned |= 1u << AMG_MPI_FAULT_SEND;
+    snprintf(what, sizeof(what),
+        "sending a message to rank %" PRIu32 " (more of these are counted)",
+        rank);
+    return amg_mpi_comm_error(code, what);
 }
 
 struct amg_peer *amg_mpi_addr_self(struct amg_domain *base)

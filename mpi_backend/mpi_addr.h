@@ -14,6 +14,9 @@ struct amg_mpi_peer {
     struct amg_flow_peer bulk;
     uint32_t warned; /* a bit for each thing that was said of it already */
     uint8_t context; /* which its last request came from */
+    bool is_heard;   /* something came since mpi_watch.c looked */
+    uint8_t silent;  /* looks of that in a row at which it had work of ours */
+    uint8_t look;    /* the last one at which it had, a serial */
 };
 
 /* Once per peer: what was found wrong with its messages. */
@@ -22,6 +25,7 @@ enum amg_mpi_fault {
     AMG_MPI_FAULT_CREDITS, /* more credits than it was given */
     AMG_MPI_FAULT_ANSWER,  /* an answer to nothing, or one that cannot be */
     AMG_MPI_FAULT_ACCESS,  /* a refused put or get */
+    AMG_MPI_FAULT_SEND,    /* MPI could not send it a message */
 };
 
 hg_return_t amg_mpi_addr_init(struct amg_mpi_domain *domain);
@@ -37,6 +41,11 @@ struct amg_peer *amg_mpi_peer_at(
 /* Logs the fault if it is the first of its kind from `rank`. */
 void amg_mpi_addr_blame(struct amg_mpi_domain *domain, uint32_t rank,
     enum amg_mpi_fault fault, unsigned kind, long number);
+
+/* MPI could not send a message to `rank`, with `code`: once per rank its text
+ * is logged, then they are counted for mpi_watch.c. Returns HG_NA_ERROR. */
+hg_return_t amg_mpi_addr_lost(
+    struct amg_mpi_domain *domain, uint32_t rank, int code);
 
 /* The slots of the contract. */
 struct amg_peer *amg_mpi_addr_self(struct amg_domain *domain);

@@ -94,6 +94,20 @@ struct amg_mpi_end {
     int told_count; /* rank 0: ranks that were sent ALL_BYE */
 };
 
+/* Who is silent; see mpi_watch.c. */
+struct amg_mpi_watch {
+    uint64_t period_ns; /* AMALGAM_SILENT_MS */
+    uint64_t next_ns;   /* of the next look; 0: there was none */
+    unsigned looks;
+    unsigned lost; /* messages that could not be sent, since */
+};
+
+/* A message that no receive was posted for; see mpi_receive.c. */
+struct amg_mpi_stray {
+    MPI_Request request;
+    struct amg_mpi_slab *slab; /* NULL: none is on its way */
+};
+
 /* The program's barrier; see mpi_barrier.c. */
 struct amg_mpi_barrier {
     MPI_Request request; /* MPI_REQUEST_NULL: none is pending */
@@ -155,6 +169,8 @@ struct amg_mpi_domain {
     bool has_missed_window;       /* and so learns of no more; its file says */
     int user_window_key;          /* of their attribute */
     struct amg_mpi_end end;
+    struct amg_mpi_watch watch;
+    struct amg_mpi_stray stray;
     struct amg_mpi_barrier barrier;
     struct amg_mpi_rma *rma; /* NULL: it has no windows */
 };

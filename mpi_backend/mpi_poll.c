@@ -22,6 +22,7 @@
 #include "mpi_backend/mpi_slab.h"
 #include "mpi_backend/mpi_target.h"
 #include "mpi_backend/mpi_sync.h"
+#include "mpi_backend/mpi_watch.h"
 
 enum {
     STRAY_MASK = 63,    /* a probe costs 0.1 us, so one poll of 64 makes one */
@@ -86,6 +87,7 @@ static void message_take_locked(
         amg_mpi_slab_put_locked(message->slab);
         return;
     }
+    amg_mpi_watch_hear_locked(domain, message->rank);
     if (header->credits > 0)
         amg_mpi_msg_credit_locked(domain, message->rank, header->credits);
     kind_rows[kind].on_message(domain, message);
@@ -191,8 +193,10 @@ static void ep_progress_locked(
         return;
     count = ep_receive_locked(domain, ep, ep->was_idle ? 1 : max);
     is_due = (++domain->polls & STRAY_MASK) == 0;
-    if (is_due)
+    if (is_due) {
         count += strays_take_locked(domain);
+        amg_mpi_watch_locked(domain);
+    }
     if (is_due || count == 0)
         amg_mpi_send_poll_locked(domain);
     if (count == 0)

@@ -65,7 +65,7 @@ hg_return_t amg_mpi_send_locked(struct amg_mpi_slab *slab)
         slab->tag, domain->comm.messages, &slab->request);
     if (rc != MPI_SUCCESS) {
         amg_flow_owe_again(&domain->flow, calls, slab->header.credits);
-        return amg_mpi_comm_error(rc, "MPI_Isend of a message");
+        return amg_mpi_addr_lost(domain, (uint32_t)slab->rank, rc);
     }
     sends_add_locked(domain, slab);
     return HG_SUCCESS;
@@ -154,8 +154,8 @@ void amg_mpi_send_poll_locked(struct amg_mpi_domain *domain)
         else if (codes[i] == MPI_SUCCESS)
             slab_left_locked(slabs[i], HG_SUCCESS);
         else
-            slab_left_locked(
-                slabs[i], amg_mpi_comm_error(codes[i], "sending a message"));
+            slab_left_locked(slabs[i],
+                amg_mpi_addr_lost(domain, (uint32_t)slabs[i]->rank, codes[i]));
     }
 }
 

@@ -20,6 +20,7 @@
 
 #include "base/assert.h"
 #include "mpi_backend/mpi_comm.h"
+#include "mpi_backend/mpi_watch.h"
 
 enum {
     TAKES_MAX = 8, /* by one look, so that it comes to an end */
@@ -251,6 +252,7 @@ static bool look_take(
     struct amg_mpi_stream *stream = look->streams[place];
 
     piece_end(stream, rc, status);
+    amg_mpi_watch_hear_locked(look->domain, (uint32_t)stream->rank);
     amg_mpi_stream_post(stream, look->domain);
     look->requests[place] = MPI_REQUEST_NULL;
     if (stream->count > 0)

@@ -111,6 +111,8 @@ static void domain_set(struct amg_mpi_domain *domain,
     amg_list_init(&domain->accesses);
     amg_list_init(&domain->stalled);
     amg_list_init(&domain->user_windows);
+    domain->stray.request = MPI_REQUEST_NULL;
+    domain->watch.period_ns = amg_env_number(AMG_ENV_SILENT) * AMG_NS_PER_MS;
     domain->user_window_key = MPI_KEYVAL_INVALID;
     amg_table_init(&domain->calls, AMG_TABLE_INDEX_MASK + 1u);
     amg_table_init(&domain->transfers, (uint32_t)domain->tags_half);

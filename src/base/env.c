@@ -48,6 +48,9 @@ static const struct amg_env_var env_vars[AMG_ENV_COUNT] = {
         "for jobs that outlive a rank: after so long the end of a class goes "
         "on "
         "without the ranks that are missing; 0: it waits for all"},
+    [AMG_ENV_SILENT] = {"AMALGAM_SILENT_MS", "ms", 10000, 0, 86400000,
+        "after so long without an answer a rank that calls by MPI wait for is "
+        "named in the log; 0: never"},
     [AMG_ENV_CONNECT_TIMEOUT] = {"AMALGAM_CONNECT_TIMEOUT_MS", "ms", 10000, 10,
         3600000,
         "how long a peer by libfabric may take to answer the first "

@@ -188,17 +188,65 @@ static int context_of_tag(const struct amg_mpi_domain *domain, int tag)
     return context >= 0 && context <= AMG_MPI_TAG_CONTROL ? context : -1;
 }
 
+/* The stray that is on its way has come? False: not yet, or it was none of
+ * ours. */
+static bool stray_take(
+    struct amg_mpi_domain *domain, struct amg_mpi_message *ret_message)
+{
+    struct amg_mpi_slab *slab = domain->stray.slab;
+    MPI_Status status = {.MPI_TAG = -1};
+    int flag = 0;
+    int rc = MPI_Test(&domain->stray.request, &flag, &status);
+
+    if (rc == MPI_SUCCESS && !flag)
+        return false;
+    domain->stray.slab = NULL;
+    domain->stray.request = MPI_REQUEST_NULL;
+    if (context_of_tag(domain, status.MPI_TAG) < 0) { /* the domain ended */
+        amg_mpi_slab_put_locked(slab);
+        return false;
+    }
+    ret_message->ep = NULL;
+    return message_read(domain, slab, &status, rc, ret_message);
+}
+
+/* Begins to receive what the probe has found; a long one may take a while, if
+ * its sender has to take part. */
+static bool stray_begin(struct amg_mpi_domain *domain, const MPI_Status *found)
+{
+    struct amg_mpi_slab *slab = amg_mpi_slab_get_locked(domain);
+    MPI_Message message = MPI_MESSAGE_NULL;
+    int flag = 0;
+    int rc = MPI_SUCCESS;
+
+    if (slab == NULL)
+        return false;
+    rc = MPI_Improbe(found->MPI_SOURCE, found->MPI_TAG, domain->comm.messages,
+        &flag, &message, MPI_STATUS_IGNORE);
+    if (rc == MPI_SUCCESS && flag)
+        rc = MPI_Imrecv(&slab->header, (int)domain->room_len, MPI_BYTE,
+            &message, &domain->stray.request);
+    if (rc != MPI_SUCCESS || !flag) {
+        amg_mpi_slab_put_locked(slab);
+        return false;
+    }
+    domain->stray.slab = slab;
+    return true;
+}
+
 bool amg_mpi_receive_stray_locked(struct amg_mpi_domain *domain,
     struct amg_mpi_message *ret_message, struct amg_mpi_ep **ret_backlog)
 {
-    struct amg_mpi_slab *slab = NULL;
     MPI_Status status;
     int flag = 0;
     int context = -1;
-    int rc = MPI_Iprobe(
-        MPI_ANY_SOURCE, MPI_ANY_TAG, domain->comm.messages, &flag, &status);
+    int rc = MPI_SUCCESS;
 
     *ret_backlog = NULL;
+    if (domain->stray.slab != NULL)
+        return stray_take(domain, ret_message);
+    rc = MPI_Iprobe(
+        MPI_ANY_SOURCE, MPI_ANY_TAG, domain->comm.messages, &flag, &status);
     if (rc != MPI_SUCCESS || !flag)
         return false;
     context = context_of_tag(domain, status.MPI_TAG);
@@ -207,15 +255,5 @@ bool amg_mpi_receive_stray_locked(struct amg_mpi_domain *domain,
         *ret_backlog = domain->eps[context];
         return false;
     }
-    slab = amg_mpi_slab_get_locked(domain);
-    if (slab == NULL)
-        return false;
-    rc = MPI_Recv(&slab->header, (int)domain->room_len, MPI_BYTE,
-        status.MPI_SOURCE, status.MPI_TAG, domain->comm.messages, &status);
-    if (context < 0) { /* of a domain that ended */
-        amg_mpi_slab_put_locked(slab);
-        return false;
-    }
-    ret_message->ep = NULL;
-    return message_read(domain, slab, &status, rc, ret_message);
+    return stray_begin(domain, &status) && stray_take(domain, ret_message);
 }

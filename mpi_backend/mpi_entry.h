@@ -32,6 +32,9 @@ enum amg_mpi_entry_word {
 };
 
 enum {
+    /* More ranks may be inside than the door can count: a carry of visits, to
+     * which the sum of ranks adds some, would change its tag. */
+    AMG_MPI_WINDOW_RANKS_MAX = 1000000,
     AMG_MPI_VISITOR_NONE = -1,
     AMG_MPI_VISITOR_MANY = -2,   /* more than one; who they are is not known */
     AMG_MPI_VISITOR_UNSEEN = -3, /* the door is open still; who is inside is

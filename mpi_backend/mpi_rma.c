@@ -21,11 +21,21 @@
 hg_return_t amg_mpi_rma_open(
     struct amg_mpi_domain *domain, const struct amg_area *area)
 {
-    struct amg_mpi_rma *rma = amg_mem_zalloc(sizeof(*rma));
-    int mine = rma != NULL;
+    struct amg_mpi_rma *rma = NULL;
+    int mine = 0;
     int all = 0;
-    int rc = MPI_Allreduce(&mine, &all, 1, MPI_INT, MPI_MIN, domain->comm.data);
+    int rc = MPI_SUCCESS;
 
+    if (domain->comm.size > AMG_MPI_WINDOW_RANKS_MAX) {
+        AMG_LOG_WARNING("mpi",
+            "%d ranks are more than the %d that windows can count: bulk data "
+            "moves by messages; name mpi+p2p to ask for that",
+            domain->comm.size, AMG_MPI_WINDOW_RANKS_MAX);
+        return HG_OPNOTSUPPORTED;
+    }
+    rma = amg_mem_zalloc(sizeof(*rma));
+    mine = rma != NULL;
+    rc = MPI_Allreduce(&mine, &all, 1, MPI_INT, MPI_MIN, domain->comm.data);
     if (rc != MPI_SUCCESS || all == 0 ||
         amg_mpi_windows_open(&domain->comm, area, &rma->windows) !=
             HG_SUCCESS) {

@@ -21,6 +21,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "mpi_backend/mpi_domain.h"
+#include "mpi_backend/mpi_group.h"
 #include "mpi_backend/mpi_poll.h"
 #include "mpi_backend/mpi_public.h"
 #include "mpi_backend/mpi_trip.h"
@@ -96,68 +97,55 @@ static hg_return_t part_read(
     return HG_SUCCESS;
 }
 
-/* The window's ranks and ours. */
-struct groups {
-    MPI_Group theirs;
-    MPI_Group ours;
-    int size; /* of theirs */
-};
-
-static void groups_init(
-    struct groups *groups, const struct amg_mpi_domain *domain, MPI_Win win)
-{
-    MPI_Win_get_group(win, &groups->theirs);
-    MPI_Comm_group(domain->comm.data, &groups->ours);
-    MPI_Group_size(groups->theirs, &groups->size);
-}
-
-static void groups_fini(struct groups *groups)
-{
-    MPI_Group_free(&groups->ours);
-    MPI_Group_free(&groups->theirs);
-}
-
-/* What a rank of the window is called here; MPI_UNDEFINED: a stranger. */
-static int rank_here(const struct groups *groups, int rank)
-{
-    int here = MPI_UNDEFINED;
-
-    MPI_Group_translate_ranks(groups->theirs, 1, &rank, groups->ours, &here);
-    return here;
-}
-
-/* HG_ADDRNOTAVAIL: the domain lacks some, which all ranks find. */
-static hg_return_t groups_check(const struct groups *groups)
-{
-    int found = 0;
-
-    for (int rank = 0; rank < groups->size; rank++)
-        found += rank_here(groups, rank) != MPI_UNDEFINED;
-    if (found == groups->size)
-        return HG_SUCCESS;
-    AMG_LOG_ERROR("bulk",
-        "%d of the %d ranks of the window are not in this class",
-        groups->size - found, groups->size);
-    return HG_ADDRNOTAVAIL;
-}
-
 /* What the first rank sends. */
 struct naming {
     uint64_t nonce; /* of the class: MPI may give what an earlier one left */
     uint64_t id;
 };
 
-/* Tells all others the number; such a message is eager, and leaves at once. */
-static hg_return_t id_tell(
-    struct amg_mpi_domain *domain, const struct groups *groups, uint32_t id)
+/* Tells up to AMG_MPI_GROUP_BLOCK ranks, and serves them meanwhile: MPI need
+ * not send such a message before its receiver asks for it. The lock is given
+ * and taken again.
+ */
+static int block_tell_locked(struct amg_mpi_domain *domain, const int *ranks,
+    int count, const struct naming *naming)
 {
-    struct naming naming = {domain->nonce, id};
+    MPI_Request requests[AMG_MPI_GROUP_BLOCK];
+    MPI_Status statuses[AMG_MPI_GROUP_BLOCK];
+    unsigned looks = 0;
+    int posted = 0;
+    int flag = 0;
+    int rc = MPI_SUCCESS;
+
+    for (; posted < count && rc == MPI_SUCCESS; posted += rc == MPI_SUCCESS)
+        rc = MPI_Isend(naming, sizeof(*naming), MPI_BYTE, ranks[posted],
+            domain->tag_window, domain->comm.data, &requests[posted]);
+    while (!flag) {
+        int tested = MPI_Testall(posted, requests, &flag, statuses);
+
+        if (tested != MPI_SUCCESS)
+            return tested;
+        if (!flag)
+            amg_mpi_poll_wait_locked(domain, &looks);
+    }
+    return rc;
+}
+
+/* Tells all others the number. */
+static hg_return_t id_tell_locked(struct amg_mpi_domain *domain,
+    const struct amg_mpi_group *groups, uint32_t id)
+{
+    const struct naming naming = {domain->nonce, id};
     hg_return_t ret = HG_SUCCESS;
+    int here[AMG_MPI_GROUP_BLOCK];
+    int count = 0;
 
-    for (int rank = 1; rank < groups->size; rank++) {
-        int rc = MPI_Send(&naming, sizeof(naming), MPI_BYTE,
-            rank_here(groups, rank), domain->tag_window, domain->comm.data);
+    for (int first = 0; first < groups->size; first += count) {
+        int skip = first == 0; /* the caller */
+        int rc = MPI_SUCCESS;
 
+        count = amg_mpi_group_here(groups, first, here);
+        rc = block_tell_locked(domain, here + skip, count - skip, &naming);
         if (rc != MPI_SUCCESS)
             ret = amg_mpi_comm_error(rc, "naming a window");
     }
@@ -301,10 +289,12 @@ static struct amg_mpi_user_window *window_known(
 /* Makes what is kept of a window, which has no number yet. */
 static hg_return_t window_make_locked(struct amg_mpi_domain *domain,
     MPI_Win win, const struct amg_mpi_user_window *like,
-    const struct groups *groups, struct amg_mpi_user_window **ret_window)
+    const struct amg_mpi_group *groups, struct amg_mpi_user_window **ret_window)
 {
     struct amg_mpi_user_window *window = amg_mem_zalloc(
         sizeof(*window) + (size_t)domain->comm.size * sizeof(window->ranks[0]));
+    int here[AMG_MPI_GROUP_BLOCK];
+    int count = 0;
     int rc = MPI_SUCCESS;
 
     if (window == NULL)
@@ -312,8 +302,11 @@ static hg_return_t window_make_locked(struct amg_mpi_domain *domain,
     *window = *like;
     for (int rank = 0; rank < domain->comm.size; rank++)
         window->ranks[rank] = MPI_UNDEFINED;
-    for (int rank = 0; rank < groups->size; rank++)
-        window->ranks[rank_here(groups, rank)] = rank;
+    for (int first = 0; first < groups->size; first += count) {
+        count = amg_mpi_group_here(groups, first, here);
+        for (int i = 0; i < count; i++)
+            window->ranks[here[i]] = first + i;
+    }
     if (domain->user_window_key == MPI_KEYVAL_INVALID)
         rc = MPI_Win_create_keyval(
             MPI_WIN_NULL_COPY_FN, window_gone, &domain->user_window_key, NULL);
@@ -329,20 +322,20 @@ static hg_return_t window_make_locked(struct amg_mpi_domain *domain,
 }
 
 /* The first rank's part of learning; `window` is NULL where `made` is an
- * error. */
+ * error. The lock is given and taken again. */
 static hg_return_t window_name_locked(struct amg_mpi_domain *domain,
-    struct amg_mpi_user_window *window, const struct groups *groups,
+    struct amg_mpi_user_window *window, const struct amg_mpi_group *groups,
     hg_return_t made)
 {
     uint32_t id = made == HG_SUCCESS ? id_choose_locked(domain) : ID_NONE;
-    hg_return_t rc = id_tell(domain, groups, id);
+    hg_return_t rc = HG_SUCCESS;
 
+    if (id != ID_NONE)
+        window->id = id; /* nobody else chooses it meanwhile */
+    rc = id_tell_locked(domain, groups, id);
     if (made != HG_SUCCESS)
         return made;
-    if (id == ID_NONE)
-        return HG_NOMEM;
-    window->id = id;
-    return rc;
+    return id == ID_NONE ? HG_NOMEM : rc;
 }
 
 /* That of all others. The lock is given and taken again. */
@@ -374,16 +367,18 @@ static hg_return_t window_learn_locked(struct amg_mpi_domain *domain,
     struct amg_mpi_user_window found = {.domain = domain, .win = win};
     struct amg_mpi_user_window *window = NULL;
     hg_return_t rc = part_read(win, &found.part, &found.unit);
-    struct groups groups;
+    struct amg_mpi_group groups;
+    int here[AMG_MPI_GROUP_BLOCK];
     int first = 0;
 
     if (rc != HG_SUCCESS)
         return rc;
-    groups_init(&groups, domain, win);
-    rc = groups_check(&groups);
+    amg_mpi_group_init(&groups, domain, win);
+    rc = amg_mpi_group_check(&groups);
     if (rc != HG_SUCCESS)
         goto out;
-    first = rank_here(&groups, 0);
+    (void)amg_mpi_group_here(&groups, 0, here);
+    first = here[0];
     if (first != domain->comm.rank && domain->has_missed_window) {
         AMG_LOG_ERROR("bulk",
             "a window cannot be exposed: this rank has missed the number of "
@@ -401,7 +396,7 @@ static hg_return_t window_learn_locked(struct amg_mpi_domain *domain,
     else if (window != NULL)
         window_forget_locked(window);
 out:
-    groups_fini(&groups);
+    amg_mpi_group_fini(&groups);
     return rc;
 }
 

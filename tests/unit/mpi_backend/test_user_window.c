@@ -10,11 +10,29 @@
 #include "mpi_backend/mpi_user_window.h"
 #include "pair.h"
 
-enum { LEN = 4096, MANY = 300 };
+enum { LEN = 4096, MANY = 300, CALLS = 100 };
 
 static struct amg_mpi_domain *domain;
 static char memory[2][LEN]; /* of two windows */
 static atomic_bool is_over;
+
+static bool is_synchronous; /* MPI sends nothing that is not asked for */
+
+int MPI_Send(const void *buf, int count, MPI_Datatype type, int rank, int tag,
+    MPI_Comm comm)
+{
+    if (is_synchronous && tag == domain->tag_window)
+        return PMPI_Ssend(buf, count, type, rank, tag, comm);
+    return PMPI_Send(buf, count, type, rank, tag, comm);
+}
+
+int MPI_Isend(const void *buf, int count, MPI_Datatype type, int rank, int tag,
+    MPI_Comm comm, MPI_Request *request)
+{
+    if (is_synchronous && tag == domain->tag_window)
+        return PMPI_Issend(buf, count, type, rank, tag, comm, request);
+    return PMPI_Isend(buf, count, type, rank, tag, comm, request);
+}
 
 static MPI_Win window_make(int which, MPI_Comm comm)
 {
@@ -93,6 +111,29 @@ static void many_windows_have_numbers(void)
     MPI_Win_free(&kept);
 }
 
+/* Who is first serves the others until they have asked for the number. */
+static void first_serves_while_it_tells(void)
+{
+    MPI_Win win = window_make(0, MPI_COMM_WORLD);
+    pthread_t thread;
+
+    is_synchronous = true;
+    atomic_store(&is_over, false);
+    if (pair_rank == 0)
+        CHECK(pthread_create(&thread, NULL, progress, NULL) == 0);
+    else
+        for (uint32_t i = 0; i < CALLS; i++)
+            pair_ask(0, i);
+    CHECK(learn(win) == HG_SUCCESS && number_of(0) != 0);
+    MPI_Barrier(MPI_COMM_WORLD);
+    atomic_store(&is_over, true);
+    if (pair_rank == 0)
+        CHECK(pthread_join(thread, NULL) == 0);
+    is_synchronous = false;
+    numbers_agree(0);
+    MPI_Win_free(&win);
+}
+
 /* Who is first and has no memory says so, and all may try again. */
 static void first_without_memory_is_heard(void)
 {
@@ -164,6 +205,7 @@ int main(void)
     MPI_Init_thread(NULL, NULL, MPI_THREAD_MULTIPLE, &level);
     class_open();
     many_windows_have_numbers();
+    first_serves_while_it_tells();
     first_without_memory_is_heard();
     last_without_memory_learns_no_more();
     pair_close();

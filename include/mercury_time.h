@@ -97,6 +97,11 @@ static HG_UTIL_INLINE hg_time_t hg_time_from_double(double d)
     if ((double)tv.tv_sec > d)
         tv.tv_sec--;
     tv.tv_nsec = (long)((d - (double)tv.tv_sec) * 1e9);
+    /* A second less may have been rounded off. */
+    if (tv.tv_nsec >= 1000000000) {
+        tv.tv_sec++;
+        tv.tv_nsec -= 1000000000;
+    }
     return tv;
 }
 

@@ -71,6 +71,13 @@ static void test_time_conversions_come_back(void **state)
     assert_int_equal(tv.tv_sec, -1);
     assert_int_equal(tv.tv_nsec, 750000000);
     assert_true(hg_time_to_double(tv) == -0.25);
+    /* So little below 0 that a second more is a whole one. */
+    tv = hg_time_from_double(-1e-20);
+    assert_int_equal(tv.tv_sec, 0);
+    assert_int_equal(tv.tv_nsec, 0);
+    tv = hg_time_from_double(-3.0);
+    assert_int_equal(tv.tv_sec, -3);
+    assert_int_equal(tv.tv_nsec, 0);
 }
 
 static void test_time_arithmetic_carries(void **state)

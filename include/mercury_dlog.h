@@ -5,7 +5,7 @@
  *
  *   static struct hg_dlog_entry entries[256];
  *   static struct hg_dlog dlog =
- *       HG_DLOG_INITIALIZER("mine", entries, 256, 1);
+ *       HG_DLOG_INITIALIZER("mine", dlog, entries, 256, 1);
  *
  *   hg_dlog_addlog(&dlog, __FILE__, __LINE__, __func__, "began", ptr);
  */
@@ -39,18 +39,18 @@ struct hg_dlog_dcount32 {
     const char *name;
     const char *descr;
     hg_atomic_int32_t c;
-    SLIST_ENTRY(hg_dlog_dcount32) l;
+    STAILQ_ENTRY(hg_dlog_dcount32) l;
 };
 
 struct hg_dlog_dcount64 {
     const char *name;
     const char *descr;
     hg_atomic_int64_t c;
-    SLIST_ENTRY(hg_dlog_dcount64) l;
+    STAILQ_ENTRY(hg_dlog_dcount64) l;
 };
 
-SLIST_HEAD(hg_dlog_list32, hg_dlog_dcount32);
-SLIST_HEAD(hg_dlog_list64, hg_dlog_dcount64);
+STAILQ_HEAD(hg_dlog_list32, hg_dlog_dcount32);
+STAILQ_HEAD(hg_dlog_list64, hg_dlog_dcount64);
 
 /* Owned by the program; all but the magic is guarded by `dlock`. */
 struct hg_dlog {
@@ -67,11 +67,13 @@ struct hg_dlog {
     int mallocd;              /* came from hg_dlog_alloc() */
 };
 
-/* For a log that lives from the start. */
-#define HG_DLOG_INITIALIZER(NAME, LE, LESIZE, LELOOP)                          \
+/* For a log that lives from the start, in the variable VAR. */
+#define HG_DLOG_INITIALIZER(NAME, VAR, LE, LESIZE, LELOOP)                     \
     {                                                                          \
-        HG_DLOG_STDMAGIC NAME, HG_THREAD_MUTEX_INITIALIZER, {NULL}, {NULL},    \
-            LE, LESIZE, LELOOP, 0, 0, 0, 0                                     \
+        HG_DLOG_STDMAGIC NAME, HG_THREAD_MUTEX_INITIALIZER,                    \
+            STAILQ_HEAD_INITIALIZER((VAR).cnts32),                             \
+            STAILQ_HEAD_INITIALIZER((VAR).cnts64), LE, LESIZE, LELOOP, 0, 0,   \
+            0, 0                                                               \
     }
 
 #ifdef __cplusplus
@@ -182,7 +184,8 @@ HG_UTIL_PUBLIC void hg_dlog_setlogstop(struct hg_dlog *d, int stop);
 HG_UTIL_PUBLIC void hg_dlog_resetlog(struct hg_dlog *d);
 
 /**
- * Print counters and entries, the oldest first.
+ * Print the entries, the oldest first; hg_dlog_dump_counters() prints the
+ * counters.
  *
  * @param d         [in]
  * @param log_func  [in]  called as fprintf() would be, once for each line
@@ -198,7 +201,7 @@ HG_UTIL_PUBLIC void hg_dlog_dump(struct hg_dlog *d,
     int (*log_func)(FILE *, const char *, ...), FILE *stream, int trylock);
 
 /**
- * Print the counters only.
+ * Print the counters, in the order in which they were made.
  *
  * @param d         [in]
  * @param log_func  [in]  called as fprintf() would be, once for each line

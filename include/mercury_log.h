@@ -104,7 +104,8 @@ struct hg_log_outlet {
 #define HG_LOG_DEBUG_DECL_LE(name)                                             \
     struct hg_dlog_entry HG_LOG_DEBUG_LE(name)[HG_LOG_DEBUG_LESIZE]
 #define HG_LOG_DLOG_INITIALIZER(name)                                          \
-    HG_DLOG_INITIALIZER("", HG_LOG_DEBUG_LE(name), HG_LOG_DEBUG_LESIZE, 1)
+    HG_DLOG_INITIALIZER("", HG_LOG_DEBUG_DLOG(name), HG_LOG_DEBUG_LE(name),    \
+        HG_LOG_DEBUG_LESIZE, 1)
 
 /* Registers an outlet when the program (or its library) is loaded, and takes it
  * out when it is unloaded. */

@@ -31,8 +31,8 @@ struct hg_dlog *hg_dlog_alloc(char *name, unsigned int lesize, int leloop)
     }
     snprintf(d->dlog_magic, sizeof(d->dlog_magic), "%s%.*s", HG_DLOG_STDMAGIC,
         (int)(sizeof(d->dlog_magic) - sizeof(HG_DLOG_STDMAGIC)), name);
-    SLIST_INIT(&d->cnts32);
-    SLIST_INIT(&d->cnts64);
+    STAILQ_INIT(&d->cnts32);
+    STAILQ_INIT(&d->cnts64);
     d->lesize = lesize;
     d->leloop = leloop;
     d->mallocd = 1;
@@ -43,16 +43,16 @@ void hg_dlog_free(struct hg_dlog *d)
 {
     if (d == NULL)
         return;
-    while (!SLIST_EMPTY(&d->cnts32)) {
-        struct hg_dlog_dcount32 *first = SLIST_FIRST(&d->cnts32);
+    while (!STAILQ_EMPTY(&d->cnts32)) {
+        struct hg_dlog_dcount32 *first = STAILQ_FIRST(&d->cnts32);
 
-        SLIST_REMOVE_HEAD(&d->cnts32, l);
+        STAILQ_REMOVE_HEAD(&d->cnts32, l);
         amg_mem_free(first);
     }
-    while (!SLIST_EMPTY(&d->cnts64)) {
-        struct hg_dlog_dcount64 *first = SLIST_FIRST(&d->cnts64);
+    while (!STAILQ_EMPTY(&d->cnts64)) {
+        struct hg_dlog_dcount64 *first = STAILQ_FIRST(&d->cnts64);
 
-        SLIST_REMOVE_HEAD(&d->cnts64, l);
+        STAILQ_REMOVE_HEAD(&d->cnts64, l);
         amg_mem_free(first);
     }
     if (d->mallocd == 0)
@@ -76,7 +76,7 @@ void hg_dlog_mkcount32(struct hg_dlog *d, hg_atomic_int32_t **cptr,
     hg_atomic_init32(&made->c, 0);
     hg_thread_mutex_lock(&d->dlock);
     if (*cptr == NULL) {
-        SLIST_INSERT_HEAD(&d->cnts32, made, l);
+        STAILQ_INSERT_TAIL(&d->cnts32, made, l);
         *cptr = &made->c;
         made = NULL;
     }
@@ -98,7 +98,7 @@ void hg_dlog_mkcount64(struct hg_dlog *d, hg_atomic_int64_t **cptr,
     hg_atomic_init64(&made->c, 0);
     hg_thread_mutex_lock(&d->dlock);
     if (*cptr == NULL) {
-        SLIST_INSERT_HEAD(&d->cnts64, made, l);
+        STAILQ_INSERT_TAIL(&d->cnts64, made, l);
         *cptr = &made->c;
         made = NULL;
     }
@@ -160,10 +160,10 @@ static void counters_print_locked(
     struct hg_dlog_dcount32 *at32 = NULL;
     struct hg_dlog_dcount64 *at64 = NULL;
 
-    SLIST_FOREACH(at32, &d->cnts32, l)
+    STAILQ_FOREACH(at32, &d->cnts32, l)
     print(stream, "# %s: %ld (%s)\n", at32->name,
         (long)hg_atomic_get32(&at32->c), text_or_empty(at32->descr));
-    SLIST_FOREACH(at64, &d->cnts64, l)
+    STAILQ_FOREACH(at64, &d->cnts64, l)
     print(stream, "# %s: %lld (%s)\n", at64->name,
         (long long)hg_atomic_get64(&at64->c), text_or_empty(at64->descr));
 }
@@ -192,7 +192,6 @@ void hg_dlog_dump(struct hg_dlog *d, int (*log_func)(FILE *, const char *, ...),
     log_func(stream, "# debug log %.*s: %u entries\n",
         (int)(HG_DLOG_MAGICLEN - strlen(HG_DLOG_STDMAGIC)),
         d->dlog_magic + strlen(HG_DLOG_STDMAGIC), d->leadds);
-    counters_print_locked(d, log_func, stream);
     if (d->leadds > 0)
         entries_print_locked(d, log_func, stream);
     hg_thread_mutex_unlock(&d->dlock);
@@ -223,8 +222,10 @@ void hg_dlog_dump_file(
         return;
     }
     file = fopen(path, "we");
-    if (file != NULL)
+    if (file != NULL) {
+        hg_dlog_dump_counters(d, fprintf, file, trylock);
         hg_dlog_dump(d, fprintf, file, trylock);
+    }
     if (file == NULL || fclose(file) != 0)
         AMG_LOG_ERROR("hg_util", "%s: %s", path, strerror(errno));
 }

@@ -189,7 +189,8 @@ static void threads_meet(void)
 static void log_use(void)
 {
     static struct hg_dlog_entry entries[2];
-    static struct hg_dlog dlog = HG_DLOG_INITIALIZER("api", entries, 2, 1);
+    static struct hg_dlog dlog =
+        HG_DLOG_INITIALIZER("api", dlog, entries, 2, 1);
     char text[512] = "";
     FILE *file = tmpfile();
 

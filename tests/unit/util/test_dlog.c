@@ -44,7 +44,8 @@ static const char *dump(struct hg_dlog *d)
 static void test_dlog_ring_keeps_the_last(void **state)
 {
     static struct hg_dlog_entry entries[3];
-    static struct hg_dlog ring = HG_DLOG_INITIALIZER("ring", entries, 3, 1);
+    static struct hg_dlog ring =
+        HG_DLOG_INITIALIZER("ring", ring, entries, 3, 1);
     const char *const words[] = {"w0", "w1", "w2", "w3", "w4"};
 
     (void)state;
@@ -110,24 +111,58 @@ static void test_dlog_counters_are_made_once(void **state)
     hg_dlog_free(d);
 }
 
+static void test_dlog_counters_stand_in_order_of_creation_once(void **state)
+{
+    static struct hg_dlog_entry entries[2];
+    static struct hg_dlog d = HG_DLOG_INITIALIZER("order", d, entries, 2, 1);
+    hg_atomic_int32_t *small[3] = {NULL};
+    hg_atomic_int64_t *large[2] = {NULL};
+
+    (void)state;
+    hg_dlog_mkcount32(&d, &small[0], "s0", "d");
+    hg_dlog_mkcount64(&d, &large[0], "l0", "d");
+    hg_dlog_mkcount32(&d, &small[1], "s1", "d");
+    hg_dlog_mkcount64(&d, &large[1], "l1", "d");
+    hg_dlog_mkcount32(&d, &small[2], "s2", "d");
+    dlog_len = 0;
+    hg_dlog_dump_counters(&d, text_print, stderr, 0);
+    assert_string_equal(dlog_text, "# s0: 0 (d)\n# s1: 0 (d)\n# s2: 0 (d)\n"
+                                   "# l0: 0 (d)\n# l1: 0 (d)\n");
+    /* That of the entries leaves the counters to the call for them. */
+    assert_null(strstr(dump(&d), "s0"));
+    hg_dlog_free(&d);
+}
+
+/* How often a word stands in a file. */
+static unsigned count_in_file(const char *path, const char *word)
+{
+    char line[256];
+    unsigned count = 0;
+    FILE *file = fopen(path, "r");
+
+    assert_non_null(file);
+    while (fgets(line, sizeof(line), file) != NULL)
+        count += strstr(line, word) != NULL;
+    fclose(file);
+    return count;
+}
+
 static void test_dlog_is_printed_to_a_file(void **state)
 {
-    char folder[] = "/tmp/amalgam_dlog_XXXXXX", base[64], path[128], line[256];
+    char folder[] = "/tmp/amalgam_dlog_XXXXXX", base[64], path[128];
     char name[] = "file";
     struct hg_dlog *d = hg_dlog_alloc(name, 1, 1);
-    FILE *file = NULL;
+    hg_atomic_int32_t *calls = NULL;
 
     (void)state;
     assert_non_null(mkdtemp(folder));
     snprintf(base, sizeof(base), "%s/log", folder);
     hg_dlog_addlog(d, "here", 1, "me", "w0", NULL);
+    hg_dlog_mkcount32(d, &calls, "calls", "made");
     hg_dlog_dump_file(d, base, 0, 0);
     snprintf(path, sizeof(path), "%s.log", base);
-    file = fopen(path, "r");
-    assert_non_null(file);
-    assert_non_null(fgets(line, sizeof(line), file));
-    assert_string_equal(line, "# debug log file: 1 entries\n");
-    fclose(file);
+    assert_int_equal(count_in_file(path, "# debug log file: 1 entries\n"), 1);
+    assert_int_equal(count_in_file(path, "# calls: 0 (made)\n"), 1);
     unlink(path);
     hg_dlog_dump_file(d, base, 1, 0);
     snprintf(path, sizeof(path), "%s-%ld.log", base, (long)getpid());
@@ -174,6 +209,7 @@ int main(void)
         cmocka_unit_test(test_dlog_ring_keeps_the_last),
         cmocka_unit_test(test_dlog_without_loop_keeps_the_first),
         cmocka_unit_test(test_dlog_counters_are_made_once),
+        cmocka_unit_test(test_dlog_counters_stand_in_order_of_creation_once),
         cmocka_unit_test(test_dlog_is_printed_to_a_file),
         cmocka_unit_test(test_dlog_no_memory_leaves_nothing),
     };

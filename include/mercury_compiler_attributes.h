@@ -10,7 +10,8 @@
 #define HG_ATTR_ABI_HIDDEN         __attribute__((visibility("hidden")))
 #define HG_ATTR_WARN_UNUSED_RESULT __attribute__((warn_unused_result))
 #define HG_ATTR_UNUSED             __attribute__((unused))
-#define HG_ATTR_PACKED(x)          x __attribute__((packed))
+#define HG_ATTR_PACKED_PUSH
+#define HG_ATTR_PACKED_POP         __attribute__((packed))
 #define HG_ATTR_ALIGNED(x, a)      x __attribute__((aligned(a)))
 #define HG_ATTR_PRINTF(fmt, first) __attribute__((format(printf, fmt, first)))
 
@@ -23,13 +24,17 @@
 #define HG_ATTR_ABI_HIDDEN
 #define HG_ATTR_WARN_UNUSED_RESULT
 #define HG_ATTR_UNUSED
-#define HG_ATTR_PACKED(x)     x
+#define HG_ATTR_PACKED_PUSH
+#define HG_ATTR_PACKED_POP
 #define HG_ATTR_ALIGNED(x, a) x
 #define HG_ATTR_PRINTF(fmt, first)
 #define HG_ATTR_CONSTRUCTOR
 #define HG_ATTR_CONSTRUCTOR_PRIORITY(n)
 #define HG_ATTR_DESTRUCTOR
 #endif
+
+/* A type that is packed stands between the two, or in the parentheses. */
+#define HG_ATTR_PACKED(x) HG_ATTR_PACKED_PUSH x HG_ATTR_PACKED_POP
 
 #if defined(__GNUC__) && __GNUC__ >= 7
 #define HG_ATTR_FALLTHROUGH __attribute__((fallthrough))

@@ -21,9 +21,10 @@ typedef uint64_t hg_id_t;   /* names an RPC; 0 names none */
 /* The longest time-out that means "a long time", in milliseconds (1 hour). */
 #define HG_MAX_IDLE_TIME (3600 * 1000)
 
-/* One list, so that the names and the numbers cannot part; see
- * HG_Error_to_string(). The first 24 equal those of na_return_t. */
-#define HG_RETURN_VALUES(X)                                                    \
+/* One list, so that the names and the numbers cannot part; a program that
+ * defines X(name) makes what it needs of each. See HG_Error_to_string(). The
+ * first 24 equal those of na_return_t. */
+#define HG_RETURN_VALUES                                                       \
     X(HG_SUCCESS)        /* it is done, or will be */                          \
     X(HG_PERMISSION)     /* memory is not exposed for this */                  \
     X(HG_NOENTRY)        /* no such thing is known */                          \
@@ -53,8 +54,9 @@ typedef uint64_t hg_id_t;   /* names an RPC; 0 names none */
     X(HG_OTHER_ERROR)    /* none of the above; see log */                      \
     X(HG_RETURN_MAX)
 
-#define HG_ENUMERATOR(name) name,
-typedef enum hg_return { HG_RETURN_VALUES(HG_ENUMERATOR) } hg_return_t;
+#define X(name) name,
+typedef enum hg_return { HG_RETURN_VALUES } hg_return_t;
+#undef X
 
 /* Older names. */
 #define HG_INVALID_PARAM HG_INVALID_ARG

@@ -65,6 +65,23 @@ HG_UTIL_PUBLIC void *hg_dl_sym(HG_DL_HANDLE handle, const char *symbol);
  */
 HG_UTIL_PUBLIC int hg_dl_close(HG_DL_HANDLE handle);
 
+/**
+ * The file that an address of this process came from: a library, or the program
+ * itself.
+ *
+ * @param addr       [in]   of a function or a variable
+ * @param path       [out]  room for the path
+ * @param path_size  [in]   bytes of it, the 0 at the end included
+ * Owns:      nothing changes hands.
+ * Errors:    HG_UTIL_FAIL no file holds the address, path is NULL, or the room
+ *            is too small; nothing is written then
+ * Threads:   any thread; never blocks.
+ * Undefined: nothing.
+ * Source:    as Mercury 2.4.
+ */
+HG_UTIL_PUBLIC int hg_dl_get_path(
+    const void *addr, char *path, size_t path_size);
+
 #ifdef __cplusplus
 }
 #endif

@@ -32,19 +32,24 @@
 #include "mercury_queue.h"
 #include "mercury_util_config.h"
 
+/* The levels, as a list of X(enumerator, name, stream) that a program may use
+ * with an X of its own. */
+#define HG_LOG_LEVELS                                                          \
+    X(HG_LOG_LEVEL_NONE, "none", NULL)                                         \
+    X(HG_LOG_LEVEL_FATAL, "fatal", &stderr)                                    \
+    X(HG_LOG_LEVEL_ERROR, "error", &stderr)                                    \
+    X(HG_LOG_LEVEL_WARNING, "warning", &stderr)                                \
+    X(HG_LOG_LEVEL_MIN_DEBUG, "min_debug", &stderr)                            \
+    X(HG_LOG_LEVEL_INFO, "info", &stderr)                                      \
+    X(HG_LOG_LEVEL_DEBUG, "debug", &stderr)                                    \
+    X(HG_LOG_LEVEL_MAX, "", NULL)
+
 /* A line is written if its level is not above that of its outlet. At MIN_DEBUG
  * an outlet that has a log in memory keeps its debug lines there, and the next
  * error prints them. */
-enum hg_log_level {
-    HG_LOG_LEVEL_NONE,
-    HG_LOG_LEVEL_FATAL,
-    HG_LOG_LEVEL_ERROR,
-    HG_LOG_LEVEL_WARNING,
-    HG_LOG_LEVEL_MIN_DEBUG,
-    HG_LOG_LEVEL_INFO,
-    HG_LOG_LEVEL_DEBUG,
-    HG_LOG_LEVEL_MAX
-};
+#define X(level, name, stream) level,
+enum hg_log_level { HG_LOG_LEVELS };
+#undef X
 
 /* What an outlet is when no list names it. */
 enum hg_log_state {
@@ -70,8 +75,14 @@ struct hg_log_outlet {
 
 /* clang-format off: lines that belong together stand together. */
 
-#define HG_UTIL_CAT_(a, b) a##b
-#define HG_UTIL_CAT(a, b)  HG_UTIL_CAT_(a, b)
+#define HG_UTIL_CAT_(a, b)   a##b
+#define HG_UTIL_CAT(a, b)    HG_UTIL_CAT_(a, b)
+#define HG_UTIL_STRINGIFY(x) #x
+
+/* The outlet above all of the library's; a program may define its own. */
+#ifndef HG_LOG_OUTLET_ROOT_NAME
+#define HG_LOG_OUTLET_ROOT_NAME hg
+#endif
 
 /* The variable of an outlet, and its declaration. */
 #define HG_LOG_OUTLET(name)      HG_UTIL_CAT(name, _log_outlet_g)
@@ -160,6 +171,20 @@ struct hg_log_outlet {
             : (void)0)
 #define HG_LOG_SUBSYS_WRITE(sub_name, name, log_level, ...)                    \
     HG_LOG_WRITE(sub_name, log_level, __VA_ARGS__)
+
+/* The same for a place in the program that is told, not taken; and with what
+ * follows the format as a va_list. */
+#define HG_LOG_WRITE_FUNC(name, log_level, file, line, func, no_return, ...)   \
+    (hg_atomic_get32(&HG_LOG_OUTLET(name).level) >= (int32_t)(log_level)       \
+            ? hg_log_write(&HG_LOG_OUTLET(name), log_level, file, line, func,  \
+                  no_return, __VA_ARGS__)                                      \
+            : (void)0)
+#define HG_LOG_VWRITE_FUNC(                                                    \
+    name, log_level, file, line, func, no_return, format, ap)                  \
+    (hg_atomic_get32(&HG_LOG_OUTLET(name).level) >= (int32_t)(log_level)       \
+            ? hg_log_vwrite(&HG_LOG_OUTLET(name), log_level, file, line, func, \
+                  no_return, format, ap)                                       \
+            : (void)0)
 
 /* Writes a debug line at HG_LOG_LEVEL_DEBUG, and from MIN_DEBUG on keeps the
  * place and the format in the outlet's log in memory. */

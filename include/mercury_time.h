@@ -12,6 +12,9 @@
  * then tv_sec is the next whole second below. */
 typedef struct timespec hg_time_t;
 
+/* Bytes that hold any result of hg_time_stamp(). */
+#define HG_UTIL_STAMP_MAX 128
+
 #ifdef __cplusplus
 extern "C" {
 #endif

@@ -30,20 +30,31 @@ typedef uint8_t hg_util_bool_t;
 #define HG_UTIL_VERSION_PATCH HG_VERSION_PATCH
 
 #define HG_UTIL_PUBLIC             HG_PUBLIC
+#define HG_UTIL_PLUGIN             HG_PUBLIC
 #define HG_UTIL_PRIVATE            HG_PRIVATE
 #define HG_UTIL_INLINE             HG_INLINE
 #define HG_UTIL_WARN_UNUSED_RESULT HG_ATTR_WARN_UNUSED_RESULT
 #define HG_UTIL_UNUSED             HG_ATTR_UNUSED
 #define HG_UTIL_PACKED(x)          HG_ATTR_PACKED(x)
+#define HG_UTIL_ALIGNED(x, a)      HG_ATTR_ALIGNED(x, a)
+#define HG_UTIL_CONSTRUCTOR        HG_ATTR_CONSTRUCTOR
+#define HG_UTIL_DESTRUCTOR         HG_ATTR_DESTRUCTOR
 #define HG_UTIL_PRINTF(fmt, first) HG_ATTR_PRINTF(fmt, first)
 #define HG_UTIL_FALLTHROUGH        HG_ATTR_FALLTHROUGH
 
 /* What programs ask for with #ifdef: what the helpers stand on here. */
 #define HG_UTIL_BUILD_SHARED_LIBS
-#define HG_UTIL_HAS_CLOCK_MONOTONIC    1
-#define HG_UTIL_HAS_PTHREAD_SPINLOCK_T 1
-#define HG_UTIL_HAS_STDATOMIC_H        1
-#define HG_UTIL_HAS_SYSEPOLL_H         1
-#define HG_UTIL_HAS_SYSEVENTFD_H       1
+#define HG_UTIL_HAS_ATTR_CONSTRUCTOR_PRIORITY 1
+#define HG_UTIL_HAS_CLOCK_MONOTONIC           1
+#define HG_UTIL_HAS_CLOCK_MONOTONIC_COARSE    1
+#define HG_UTIL_HAS_PTHREAD_CONDATTR_SETCLOCK 1
+#define HG_UTIL_HAS_PTHREAD_MUTEX_ADAPTIVE_NP 1
+#define HG_UTIL_HAS_PTHREAD_SPINLOCK_T        1
+#define HG_UTIL_HAS_STDATOMIC_H               1
+#define HG_UTIL_HAS_SYSEPOLL_H                1
+#define HG_UTIL_HAS_SYSEVENTFD_H              1
+#define HG_UTIL_HAS_SYSPARAM_H                1
+#define HG_UTIL_HAS_SYSTIME_H                 1
+#define HG_UTIL_HAS_TIME_H                    1
 
 #endif

@@ -6,13 +6,27 @@
 #include "mercury_config.h"
 
 /* The version of Mercury's network layer whose options and names these are. */
-#define NA_VERSION_MAJOR 5
+#define NA_VERSION_MAJOR 6
 #define NA_VERSION_MINOR 0
 #define NA_VERSION_PATCH 0
 
 #define NA_WARN_UNUSED_RESULT HG_WARN_UNUSED_RESULT
+#define NA_UNUSED             HG_UNUSED
+#define NA_PACKED(x)          HG_PACKED(x)
+#define NA_FALLTHROUGH        HG_FALLTHROUGH
+#define NA_PRINTF(fmt, first) HG_PRINTF(fmt, first)
 #define NA_PUBLIC             HG_PUBLIC
+#define NA_PLUGIN             HG_PUBLIC
 #define NA_PRIVATE            HG_PRIVATE
 #define NA_INLINE             HG_INLINE
+
+/* What programs ask for with #ifdef: which transports they may name. "na+sm" is
+ * in every build; where libfabric is not, "ofi+..." is refused when the class
+ * is opened. NA_HAS_MPI stays undefined, although "mpi" may be named: by it a
+ * program asks whether it may give NA_MPI_Set_init_intra_comm() its servers'
+ * communicator only. */
+#define NA_BUILD_SHARED_LIBS
+#define NA_HAS_SM  1
+#define NA_HAS_OFI 1
 
 #endif

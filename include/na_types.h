@@ -4,6 +4,8 @@
 #ifndef NA_TYPES_H
 #define NA_TYPES_H
 
+#include <limits.h>
+
 #include "na_config.h"
 
 /* Opaque; a class is made by NA_Initialize() and given to HG_Init_opt2(). */
@@ -23,8 +25,12 @@ typedef uint32_t na_tag_t;
 #define NA_TAG_MAX        UINT32_MAX
 #define NA_CONTEXT_ID_MAX UINT8_MAX
 
-/* Numerically the same as the first 24 of hg_return_t. */
-#define NA_RETURN_VALUES(X)                                                    \
+/* The longest time-out that means "a long time", in milliseconds (1 hour). */
+#define NA_MAX_IDLE_TIME (3600 * 1000)
+
+/* Numerically the same as the first 24 of hg_return_t. A list of X(name), to
+ * be defined by the program that uses it. */
+#define NA_RETURN_VALUES                                                       \
     X(NA_SUCCESS)                                                              \
     X(NA_PERMISSION)                                                           \
     X(NA_NOENTRY)                                                              \
@@ -51,8 +57,9 @@ typedef uint32_t na_tag_t;
     X(NA_HOSTFIREWALL)                                                         \
     X(NA_RETURN_MAX)
 
-#define NA_ENUMERATOR(name) name,
-typedef enum na_return { NA_RETURN_VALUES(NA_ENUMERATOR) } na_return_t;
+#define X(name) name,
+typedef enum na_return { NA_RETURN_VALUES } na_return_t;
+#undef X
 
 /* Which kind of address strings to prefer. */
 enum na_addr_format {

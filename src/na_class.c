@@ -13,7 +13,6 @@
 #include "na.h"
 
 #define LIBRARY_VERSION NA_VERSION(NA_VERSION_MAJOR, NA_VERSION_MINOR)
-#define CODE_NAME(name) [name] = #name,
 
 na_return_t NA_Version_get(
     unsigned int *major, unsigned int *minor, unsigned int *patch)
@@ -29,7 +28,9 @@ na_return_t NA_Version_get(
 
 const char *NA_Error_to_string(na_return_t errnum)
 {
-    static const char *const names[] = {NA_RETURN_VALUES(CODE_NAME)};
+#define X(name) [name] = #name,
+    static const char *const names[] = {NA_RETURN_VALUES};
+#undef X
 
     if ((unsigned)errnum >= (unsigned)NA_RETURN_MAX)
         return NULL;

@@ -4,11 +4,11 @@
 
 #include "mercury_class.h"
 
-#define CODE_NAME(name) [name] = #name,
-
 const char *HG_Error_to_string(hg_return_t errnum)
 {
-    static const char *const names[] = {HG_RETURN_VALUES(CODE_NAME)};
+#define X(name) [name] = #name,
+    static const char *const names[] = {HG_RETURN_VALUES};
+#undef X
 
     if ((unsigned)errnum >= (unsigned)HG_RETURN_MAX)
         return NULL;

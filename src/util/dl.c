@@ -3,6 +3,7 @@
 #include "mercury_dl.h"
 
 #include <dlfcn.h>
+#include <string.h>
 
 #include "base/assert.h"
 
@@ -28,4 +29,19 @@ int hg_dl_close(HG_DL_HANDLE handle)
     if (!AMG_CONTRACT(handle != NULL))
         return HG_UTIL_FAIL;
     return dlclose(handle) == 0 ? HG_UTIL_SUCCESS : HG_UTIL_FAIL;
+}
+
+int hg_dl_get_path(const void *addr, char *path, size_t path_size)
+{
+    Dl_info info;
+    size_t len = 0;
+
+    if (!AMG_CONTRACT(path != NULL) || dladdr(addr, &info) == 0 ||
+        info.dli_fname == NULL)
+        return HG_UTIL_FAIL;
+    len = strlen(info.dli_fname);
+    if (len >= path_size)
+        return HG_UTIL_FAIL;
+    memcpy(path, info.dli_fname, len + 1);
+    return HG_UTIL_SUCCESS;
 }

@@ -18,6 +18,7 @@
 #include "ofi_backend/ofi_advice.h"
 #include "ofi_backend/ofi_select.h"
 #include "ofi_backend/ofi_text.h"
+#include "ofi_backend/ofi_token.h"
 
 enum { WARNINGS_MAX = 100 /* a process that is lied to still has a log */ };
 
@@ -159,6 +160,7 @@ static void peer_free_locked(struct amg_peer *peer)
     if (peer->at != FI_ADDR_NOTAVAIL && domain->ep != NULL)
         (void)amg_ofi_call->av_remove(domain->av, peer->at);
     amg_flow_forget(&domain->flow, &peer->calls);
+    amg_ofi_token_give_locked(peer, 0);
     amg_table_remove(&domain->peer_numbers, peer->number);
     peer_unhash_locked(domain, peer);
     if (peer->is_trying)
@@ -172,15 +174,6 @@ void amg_ofi_peer_drop_locked(struct amg_peer *peer)
 {
     if (atomic_fetch_sub_explicit(&peer->shares, 1, memory_order_acq_rel) == 1)
         peer_free_locked(peer);
-}
-
-struct amg_peer *amg_ofi_peer_find_locked(
-    const struct amg_ofi_domain *domain, uint32_t from)
-{
-    struct amg_table_place *place =
-        amg_table_find(&domain->peer_numbers, from, 0);
-
-    return place == NULL ? NULL : place->object;
 }
 
 hg_return_t amg_ofi_peer_insert_locked(struct amg_peer *peer)

@@ -19,9 +19,6 @@ hg_return_t amg_ofi_peer_get_locked(struct amg_ofi_domain *domain,
     const void *addr, uint16_t len, struct amg_peer **ret_peer);
 struct amg_peer *amg_ofi_peer_hold(struct amg_peer *peer);
 void amg_ofi_peer_drop_locked(struct amg_peer *peer);
-/* Whom `from` of a message names, or NULL. */
-struct amg_peer *amg_ofi_peer_find_locked(
-    const struct amg_ofi_domain *domain, uint32_t from);
 /* Has the provider know its address. HG_NOMEM, HG_ADDRNOTAVAIL. */
 hg_return_t amg_ofi_peer_insert_locked(struct amg_peer *peer);
 void amg_ofi_peer_set_state(

@@ -27,6 +27,7 @@
 #include "ofi_backend/ofi_rma.h"
 #include "ofi_backend/ofi_send.h"
 #include "ofi_backend/ofi_slab.h"
+#include "ofi_backend/ofi_token.h"
 #include "ofi_backend/ofi_wait.h"
 
 enum {
@@ -280,6 +281,7 @@ void amg_ofi_close_free(struct amg_ofi_domain *domain)
     amg_table_fini(&domain->pieces);
     amg_table_fini(&domain->calls);
     amg_table_fini(&domain->peer_numbers);
+    amg_ofi_token_fini(domain);
     amg_map_fini(&domain->peers_by_hash, NULL);
     amg_mem_free(domain->eps);
     amg_mem_free(domain);

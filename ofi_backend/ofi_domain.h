@@ -45,6 +45,19 @@ enum amg_ofi_op_state {
 };
 
 struct amg_ofi_domain;
+struct amg_peer;
+
+enum { AMG_OFI_TOKENS = 64 /* that are drawn at once */ };
+
+/* The tokens that peers were given, and some for those to come. As they are
+ * random, their last bits choose the bucket. */
+struct amg_ofi_tokens {
+    struct amg_peer **buckets;
+    uint32_t mask;  /* buckets - 1 */
+    uint32_t count; /* of peers that have one */
+    unsigned left;  /* fresh ones */
+    uint64_t fresh[AMG_OFI_TOKENS];
+};
 
 /* What a completion of libfabric leads to. The provider may use the first
  * bytes while it is posted (FI_CONTEXT2). */
@@ -74,10 +87,10 @@ struct amg_peer {
     struct amg_peer *next_alike;   /* another one of the same hash */
     uint64_t hash;                 /* of the address */
     fi_addr_t at;                  /* FI_ADDR_NOTAVAIL: not inserted yet */
-    uint32_t number;               /* mine for it: it says so in `from` */
-    uint32_t token;                /* the same for `stamp`; 0: none now */
-    uint32_t my_number;            /* its for me */
-    uint32_t my_token;             /* its for me; 0: not known */
+    struct amg_peer *next_token;   /* another one in the same bucket */
+    uint32_t number;               /* whose the places in our tables are */
+    uint64_t token;                /* its `stamp`; 0: none now */
+    uint64_t my_token;             /* mine for it; 0: not known */
     uint64_t incarnation;          /* 0: not known */
     uint32_t epoch;                /* counts its incarnations and losses */
     uint32_t warned;               /* a bit per kind of fault */
@@ -196,8 +209,6 @@ struct amg_ofi_domain {
     bool was_muted;
 
     uint64_t incarnation; /* of this domain; never 0 */
-    uint64_t secret;      /* what tokens are drawn from */
-    uint32_t tokens;      /* that were drawn */
     uint64_t salt;        /* in its keys */
     uint32_t serials;     /* the same: how many there were */
     uint32_t message_len; /* of an eager message, with our header */
@@ -218,6 +229,7 @@ struct amg_ofi_domain {
     struct amg_list peers;  /* all of them */
     struct amg_list trying; /* those with something to send */
     struct amg_table peer_numbers;
+    struct amg_ofi_tokens tokens;
     unsigned peer_count;
     unsigned universe; /* peers that the provider makes room for */
     unsigned welcomes; /* peers that are owed one */

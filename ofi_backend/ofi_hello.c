@@ -2,15 +2,15 @@
 /* First contact: who a peer is, whether it is still there, and its loss.
  *
  *   origin                                          target
- *   HELLO (address, incarnation, number, token) -->
+ *   HELLO (address, incarnation, token) -->
  *                                               <-- WELCOME (the same of the
  *   what waited for that                        -->          target)
  *
- * Each tells the other a number and a token, by which the other introduces
- * every later message: so the receiver finds its peer in a table, whatever its
- * provider knows of senders. An incarnation is drawn for every domain, and a
- * token for every first contact; so where another token is told, the process
- * that was there is gone, or it has given us up and begins anew.
+ * Each tells the other a token, by which the other introduces every later
+ * message: so the receiver finds its peer in a table, whatever its provider
+ * knows of senders. An incarnation is drawn for every domain, and a token for
+ * every first contact; so where another token is told, the process that was
+ * there is gone, or it has given us up and begins anew.
  *
  * Anybody may say hello in the name of any address. So a hello opens nothing,
  * and ends nothing that is under way: it is answered at that address, and who
@@ -42,6 +42,7 @@
 #include "ofi_backend/ofi_send.h"
 #include "ofi_backend/ofi_slab.h"
 #include "ofi_backend/ofi_text.h"
+#include "ofi_backend/ofi_token.h"
 
 /* Each try where nobody is begins a connection (rxm), which takes a core; so
  * each waits twice as long as the one before, up to 50 ms. */
@@ -68,18 +69,10 @@ void amg_ofi_hello_set_deadline(struct amg_peer *peer)
     peer->deadline_ns = amg_clock_ns() + peer->domain->connect_ns;
 }
 
-/* Drawn anew for each first contact; not to be guessed from others. */
+/* Drawn anew for each first contact. */
 static void token_draw(struct amg_peer *peer)
 {
-    struct amg_ofi_domain *domain = peer->domain;
-    uint64_t bits = 0;
-
-    do {
-        bits = domain->secret + ++domain->tokens * 0x9e3779b97f4a7c15ull;
-        bits = (bits ^ bits >> 30) * 0xbf58476d1ce4e5b9ull;
-        bits = (bits ^ bits >> 27) * 0x94d049bb133111ebull;
-        peer->token = (uint32_t)(bits >> 32);
-    } while (peer->token == 0);
+    amg_ofi_token_give_locked(peer, amg_ofi_token_draw_locked(peer->domain));
 }
 
 static void welcome_owe(struct amg_peer *peer, bool is_owed)
@@ -98,7 +91,6 @@ static bool hello_post_locked(struct amg_peer *peer, enum amg_ofi_kind kind)
         .magic = AMG_OFI_HELLO_MAGIC,
         .version = AMG_OFI_VERSION,
         .addr_len = domain->self->addr_len,
-        .number = peer->number,
         .token = peer->token,
         .incarnation = domain->incarnation,
         .message_len = domain->room_len,
@@ -163,7 +155,6 @@ void amg_ofi_hello_say_locked(struct amg_peer *peer)
 static void names_take(struct amg_peer *peer, const struct amg_ofi_hello *hello)
 {
     peer->incarnation = hello->incarnation;
-    peer->my_number = hello->number;
     peer->my_token = hello->token;
     peer->heard_tick = peer->domain->tick;
 }
@@ -172,7 +163,7 @@ static bool names_are_known(
     const struct amg_peer *peer, const struct amg_ofi_hello *hello)
 {
     return peer->incarnation == hello->incarnation &&
-           peer->my_number == hello->number && peer->my_token == hello->token;
+           peer->my_token == hello->token;
 }
 
 /* Both sides know each other from now on. */
@@ -293,7 +284,7 @@ void amg_ofi_hello_on_hello_locked(
 void amg_ofi_hello_on_welcome_locked(
     struct amg_peer *peer, const struct amg_ofi_hello *hello)
 {
-    uint32_t token = peer->token;
+    uint64_t token = peer->token;
     bool is_new = peer->my_token != 0 && !names_are_known(peer, hello);
 
     if (!hello_is_ours(peer->domain, hello))
@@ -307,7 +298,7 @@ void amg_ofi_hello_on_welcome_locked(
             peer, peer->incarnation != hello->incarnation
                       ? "another process is at its address now"
                       : "it has given this process up, and begins anew");
-        peer->token = token; /* that is what it goes by by now */
+        amg_ofi_token_give_locked(peer, token); /* that is what it goes by by now */
     }
     if (is_new)
         welcome_owe(peer, true); /* its hello may not have been answered */
@@ -347,9 +338,8 @@ void amg_ofi_hello_lost_locked(struct amg_peer *peer, const char *why)
             "ofi", "%s is not reached: %s", amg_ofi_peer_name(peer, text), why);
     peer->epoch++;
     peer->incarnation = 0;
-    peer->my_number = 0;
     peer->my_token = 0;
-    peer->token = 0;
+    amg_ofi_token_give_locked(peer, 0);
     peer->owes_hello = false;
     welcome_owe(peer, false);
     peer->retry_ns = 0;

@@ -22,6 +22,7 @@
 #include "ofi_backend/ofi_rma.h"
 #include "ofi_backend/ofi_send.h"
 #include "ofi_backend/ofi_small.h"
+#include "ofi_backend/ofi_token.h"
 #include "ofi_backend/ofi_wait.h"
 
 #define TICK_NS (100 * AMG_NS_PER_MS)
@@ -107,14 +108,13 @@ static void stranger_warn(struct amg_ofi_domain *domain, size_t len)
 static struct amg_peer *sender_find_locked(struct amg_ofi_domain *domain,
     const struct amg_ofi_header *header, size_t len)
 {
-    struct amg_peer *peer = amg_ofi_peer_find_locked(domain, header->from);
+    struct amg_peer *peer =
+        header->stamp == 0 ? NULL
+                           : amg_ofi_token_find_locked(domain, header->stamp);
 
-    if (peer != NULL && peer->token == 0)
-        return NULL; /* it was given up, and this was on its way */
-    if (peer != NULL && peer->token == header->stamp)
-        return peer;
-    stranger_warn(domain, len);
-    return NULL;
+    if (peer == NULL)
+        stranger_warn(domain, len);
+    return peer;
 }
 
 static void message_take_locked(

@@ -70,7 +70,6 @@ ssize_t amg_ofi_send_post_locked(struct amg_ofi_slab *slab)
         slab->len <= domain->facts.inject_len && kind > AMG_OFI_WELCOME;
     ssize_t code = 0;
 
-    slab->header.from = peer->my_number;
     slab->header.stamp = peer->my_token;
     /* A hello comes from nobody that is known yet, who can give none. */
     slab->header.credits =

@@ -3,8 +3,6 @@
  */
 #include "ofi_backend/ofi_transport.h"
 
-#include <sys/random.h>
-
 #include "base/assert.h"
 #include "base/clock.h"
 #include "base/env.h"
@@ -23,6 +21,7 @@
 #include "ofi_backend/ofi_rma.h"
 #include "ofi_backend/ofi_select.h"
 #include "ofi_backend/ofi_slab.h"
+#include "ofi_backend/ofi_token.h"
 #include "ofi_backend/ofi_tune.h"
 #include "ofi_backend/ofi_wait.h"
 
@@ -36,16 +35,6 @@ enum {
 static uint64_t clamp(uint64_t value, uint64_t min, uint64_t max)
 {
     return value < min ? min : value > max ? max : value;
-}
-
-static uint64_t random_draw(void)
-{
-    uint64_t value = 0;
-
-    if (getrandom(&value, sizeof(value), GRND_NONBLOCK) !=
-        (ssize_t)sizeof(value))
-        value = amg_clock_ns();
-    return value == 0 ? 1 : value;
 }
 
 static void domain_set(
@@ -63,11 +52,6 @@ static void domain_set(
     domain->forks = amg_fork_count();
     domain->cq_fd = -1;
     domain->muted_fd = -1;
-    domain->incarnation = random_draw();
-    domain->salt = random_draw();
-    domain->secret = random_draw();
-    /* Who was at this address before gave out other keys. */
-    domain->next_key = random_draw() & UINT32_MAX;
     domain->message_len =
         (uint32_t)clamp(message_len, MESSAGE_LEN_MIN, MESSAGE_LEN_MAX);
     domain->room_len = domain->message_len * AMG_ROOM_FACTOR;
@@ -155,7 +139,14 @@ static hg_return_t transport_open(
         return HG_NOMEM;
     domain_set(domain, how);
     amg_bias_take(&domain->lock);
-    rc = amg_ofi_select(how, &domain->info, &domain->facts);
+    rc = amg_ofi_token_init(domain);
+    if (rc == HG_SUCCESS) {
+        domain->incarnation = amg_ofi_token_draw_locked(domain);
+        domain->salt = amg_ofi_token_draw_locked(domain);
+        /* The process that was at this address before gave out other keys. */
+        domain->next_key = amg_ofi_token_draw_locked(domain) & UINT32_MAX;
+        rc = amg_ofi_select(how, &domain->info, &domain->facts);
+    }
     if (rc == HG_SUCCESS)
         rc = messages_fit(domain);
     if (rc == HG_SUCCESS)

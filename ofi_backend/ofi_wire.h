@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What processes say to each other: every message begins with sixteen bytes.
  *
- *   byte  0      1         2        3         4..7     8..11  12..15  16 ...
- *       +------+---------+--------+---------+--------+-------+-------+------+
- *       | kind | context | target | credits | cookie | from  | stamp | body |
- *       +------+---------+--------+---------+--------+-------+-------+------+
+ *   byte  0      1         2        3         4..7     8..15   16 ...
+ *       +------+---------+--------+---------+--------+-------+------+
+ *       | kind | context | target | credits | cookie | stamp | body |
+ *       +------+---------+--------+---------+--------+-------+------+
  *   kind     the high bits 101 and one of the kinds below
  *   context  the context of the sender; an answer goes there
  *   target   the context that it is for
  *   credits  as many one-way requests of the receiver were released
  *   cookie   names the call, piece or lease in the tables of who began it
- *   from     the number that the receiver gave the sender at first contact
- *   stamp    the token that came with that number, drawn at random for each
- *            first contact: nobody else knows it, and a message for a process
- *            that is gone, or has given the sender up, means nothing any more
+ *   stamp    the token that the receiver gave the sender at first contact,
+ *            64 random bits drawn for that contact alone: it names the sender,
+ *            nobody else knows it, and a message for a process that is gone, or
+ *            has given the sender up, means nothing any more
  *
  *   kind      from       body                         means
  *   HELLO     anyone     struct amg_ofi_hello         who I am; who are you?
@@ -70,7 +70,7 @@ enum amg_ofi_kind {
 #define AMG_OFI_HELLO_MAGIC 0x4f474d41u /* "AMGO" on little endian machines */
 
 enum {
-    AMG_OFI_VERSION = 1,
+    AMG_OFI_VERSION = 2,
     AMG_OFI_MAGIC = 0xa0, /* the high bits of the first byte, */
     AMG_OFI_MAGIC_MASK = 0xe0,
     AMG_OFI_ADDR_MAX = 128, /* bytes of a provider's address */
@@ -82,8 +82,7 @@ struct amg_ofi_header {
     uint8_t target;
     uint8_t credits;
     uint32_t cookie;
-    uint32_t from;
-    uint32_t stamp;
+    uint64_t stamp;
 };
 
 struct amg_ofi_refuse {
@@ -95,8 +94,7 @@ struct amg_ofi_hello {
     uint32_t magic;
     uint16_t version;
     uint16_t addr_len;
-    uint32_t number;      /* what the receiver is to say in `from`, */
-    uint32_t token;       /* and in `stamp`; never 0 */
+    uint64_t token;       /* what the receiver is to say in `stamp`; not 0 */
     uint64_t incarnation; /* of the sender; never 0 */
     uint32_t message_len; /* the longest that the sender can receive */
     uint32_t unused;

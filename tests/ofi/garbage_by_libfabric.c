@@ -130,7 +130,6 @@ static size_t hello_fill(
         .magic = AMG_OFI_HELLO_MAGIC,
         .version = (uint16_t)(AMG_OFI_VERSION + (rand() % 4 == 0)),
         .addr_len = sizeof(addr),
-        .number = noise(),
         .token = noise(),
         .incarnation = noise(),
         .message_len = rand() % 4 == 0 ? noise() : 16384,
@@ -155,8 +154,7 @@ static size_t message_fill(uint8_t *bytes)
             (uint8_t)(AMG_OFI_MAGIC | (unsigned)rand() % AMG_OFI_KIND_COUNT),
         .credits = (uint8_t)noise(),
         .cookie = (uint32_t)rand() % 8,
-        .from = (uint32_t)rand() % 8,
-        .stamp = noise(),
+        .stamp = (uint64_t)noise() << 32 | noise(),
     };
     size_t len = (size_t)rand() % 512;
 

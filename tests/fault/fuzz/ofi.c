@@ -34,8 +34,7 @@ enum step {
 
 /* What the liar knows of each side. */
 static struct lesson {
-    uint32_t number; /* to say in `from` */
-    uint32_t token;
+    uint64_t token;
     uint32_t cookies[AMG_OFI_KIND_COUNT][COOKIES];
     unsigned heard[AMG_OFI_KIND_COUNT];
 } lessons[OFI_SIDES];
@@ -64,12 +63,11 @@ static void liar_hear(const uint8_t *bytes, size_t len)
         memcpy(&addr, hello.addr, sizeof(addr));
         side = ntohs(addr.sin_port) - OFI_PORT;
         FUZZ_CHECK(side < OFI_SIDES);
-        lessons[side].number = hello.number;
         lessons[side].token = hello.token;
         return;
     }
-    /* It calls each side by its index, if it tells the truth. */
-    side = header.from % OFI_SIDES;
+    /* It names each side by the end of its token, if it tells the truth. */
+    side = header.stamp % OFI_SIDES;
     lessons[side].cookies[kind][lessons[side].heard[kind]++ % COOKIES] =
         header.cookie;
 }
@@ -107,8 +105,7 @@ static void hello_say(struct fuzz *fuzz, unsigned side)
         .magic = AMG_OFI_HELLO_MAGIC,
         .version = AMG_OFI_VERSION,
         .addr_len = sizeof(addr),
-        .number = side,
-        .token = 7,
+        .token = 8 + side,
         .incarnation = 5,
         .message_len = OFI_ROOM,
     };
@@ -117,7 +114,7 @@ static void hello_say(struct fuzz *fuzz, unsigned side)
     ofi_fake_addr(port_choose(fuzz, side), &addr);
     memcpy(hello.addr, &addr, sizeof(addr));
     hello.version += how % 16 == 1 ? 1 : 0;
-    hello.token += how % 16 == 2 ? 1 : 0;
+    hello.token += how % 16 == 2 ? OFI_SIDES : 0;
     hello.incarnation += how % 16 == 3 ? 1 : 0;
     memcpy(draft.body, &hello, sizeof(hello));
     if (how % 16 == 4)
@@ -126,7 +123,6 @@ static void hello_say(struct fuzz *fuzz, unsigned side)
         draft.len = fuzz_u16(fuzz) % (OFI_ROOM - sizeof(draft.header));
     draft.header = (struct amg_ofi_header){
         .kind = AMG_OFI_MAGIC | (how >= 64 ? AMG_OFI_WELCOME : AMG_OFI_HELLO),
-        .from = lessons[side].number,
         .stamp = lessons[side].token,
     };
     draft_send(&draft, side);
@@ -249,15 +245,14 @@ static void speak(struct fuzz *fuzz, unsigned side, bool is_forged)
         .target = how / 4 % 3,
         .credits = how < 64 ? fuzz_u8(fuzz) : 0,
         .cookie = cookie_choose(fuzz, lesson, kind),
-        .from = is_forged ? ofi_sides[side].other->number : lesson->number,
         .stamp = lesson->token,
     };
     /* Tokens are not guessed; the number of the incarnation is told to all. */
     if (is_forged)
         draft.header.stamp =
-            how < 128 ? (uint32_t)domain->incarnation : lesson->token;
+            how < 128 ? domain->incarnation : lesson->token ^ 1ull << how % 64;
     else if (how % 32 == 31)
-        draft.header.from = fuzz_u8(fuzz);
+        draft.header.stamp = fuzz_u8(fuzz);
     draft.len = body_fill(fuzz, side, kind, draft.body);
     if (how % 16 == 15)
         draft.len = fuzz_u16(fuzz) % (OFI_ROOM - 100);

@@ -84,6 +84,7 @@ static hg_return_t peer_make_locked(struct amg_ofi_domain *domain,
     amg_list_init(&peer->leases);
     amg_list_init(&peer->transfers);
     amg_list_init(&peer->crowd);
+    amg_flow_bound(&domain->flow, &peer->calls, 1); /* until it says more */
     atomic_init(&peer->shares, 1);
     rc = amg_table_add(&domain->peer_numbers, peer, 0, &peer->number);
     if (rc != HG_SUCCESS)
@@ -252,6 +253,9 @@ void amg_ofi_peer_blame(
         [AMG_OFI_FAULT_FORM] = "a message of unknown form or wrong length was "
                                "dropped",
         [AMG_OFI_FAULT_CREDITS] = "more credits came back than were taken",
+        [AMG_OFI_FAULT_ROOM] = "more requests came than it has credits for, or "
+                               "more leases were asked for than one process "
+                               "may have, and were refused",
         [AMG_OFI_FAULT_ANSWER] = "an answer that fits nothing was dropped",
         [AMG_OFI_FAULT_ACCESS] = "an access to memory was refused",
     };

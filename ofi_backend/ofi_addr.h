@@ -9,6 +9,7 @@
 enum amg_ofi_fault {
     AMG_OFI_FAULT_FORM,
     AMG_OFI_FAULT_CREDITS,
+    AMG_OFI_FAULT_ROOM,
     AMG_OFI_FAULT_ANSWER,
     AMG_OFI_FAULT_ACCESS,
 };

@@ -93,9 +93,20 @@ struct amg_peer {
     uint64_t my_token;             /* mine for it; 0: not known */
     uint64_t incarnation;          /* 0: not known */
     uint32_t epoch;                /* counts its incarnations and losses */
-    uint32_t warned;               /* a bit per kind of fault */
-    uint8_t context;               /* the last one that was heard of */
-    bool owes_hello;               /* one could not be sent yet; and why: */
+    uint32_t sent;       /* messages that were posted with `my_token`, */
+    uint32_t leaving;    /* of which so many have not left, */
+    uint32_t had;        /* and that came with `token` */
+    uint32_t asked_sent; /* `sent` at the last hello of ours, */
+    uint32_t short_sent; /* and at one that not all had come before, */
+    uint16_t short_ask;  /* which was this one; 0: none */
+    uint16_t ask;        /* numbers hellos that left; never 0 then */
+    uint16_t their_ask;  /* the number of its own last one */
+    uint16_t room;       /* requests of ours that it takes at once */
+    uint32_t open;       /* requests of its that are unanswered */
+    uint32_t granted;    /* leases of our memory that it has */
+    uint32_t warned;     /* a bit per kind of fault */
+    uint8_t context;     /* the last one that was heard of */
+    bool owes_hello;     /* one could not be sent yet; and why: */
     bool owes_welcome;
     int broken;     /* libfabric's code of a post that failed for good */
     bool is_trying; /* on the list of those with something to send */

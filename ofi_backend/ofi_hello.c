@@ -18,11 +18,13 @@
  * answered: that address is said hello to in turn, and its welcome, which bears
  * our token, is believed.
  *
- * A dead process is silent on most networks. So who waits for an answer and
- * has heard nothing for a second says hello again: that fails where nobody is,
- * and tells of another token where somebody else is. A process that is only
- * busy answers late, and nothing follows from that. One that is silent without
- * being waited for is asked now and then, to forget those that are dead. */
+ * Hellos also tell how many requests each has room for, and how many messages
+ * have come. When a connection breaks, the provider makes another without a
+ * word, and what had left by the first may be lost. Messages keep their order,
+ * so all that were posted before a hello have come before it; when the welcome
+ * names fewer, they are lost, and all that is under way between the two ends.
+ * A long message may still be leaving when a shorter one arrives, and is not
+ * missed then; and it takes two hellos in a row that find the same missing. */
 #include "ofi_backend/ofi_hello.h"
 
 #include <inttypes.h>
@@ -33,9 +35,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "ofi_backend/ofi_addr.h"
-#include "ofi_backend/ofi_auth.h"
 #include "ofi_backend/ofi_lease.h"
-#include "ofi_backend/ofi_line.h"
 #include "ofi_backend/ofi_mem.h"
 #include "ofi_backend/ofi_msg.h"
 #include "ofi_backend/ofi_rma.h"
@@ -50,15 +50,10 @@
 
 enum {
     RETRY_SHIFT_MAX = 8,
-    TICK_MS = 100,      /* see ofi_poll.c */
-    SILENT_TICKS = 10,  /* a second */
-    IDLE_TICKS = 600,   /* a minute */
     WELCOMES_MAX = 256, /* owed at once: each may be a connection to nobody */
-    BUSY_TIMES = 11,    /* more of the time to connect; 2 minutes by default */
 };
 
-/* Is something to go to it, so that its deadline counts? */
-static bool is_waiting(const struct amg_peer *peer)
+bool amg_ofi_hello_is_waiting(const struct amg_peer *peer)
 {
     return peer->state == AMG_OFI_PEER_ASKED || peer->owes_hello ||
            peer->owes_welcome || !amg_list_is_empty(&peer->unsent);
@@ -82,6 +77,11 @@ static void welcome_owe(struct amg_peer *peer, bool is_owed)
     peer->owes_welcome = is_owed;
 }
 
+static uint16_t ask_next(const struct amg_peer *peer)
+{
+    return peer->ask == UINT16_MAX ? 1 : peer->ask + 1u;
+}
+
 /* False: no room, or no memory. */
 static bool hello_post_locked(struct amg_peer *peer, enum amg_ofi_kind kind)
 {
@@ -94,6 +94,9 @@ static bool hello_post_locked(struct amg_peer *peer, enum amg_ofi_kind kind)
         .token = peer->token,
         .incarnation = domain->incarnation,
         .message_len = domain->room_len,
+        .credits = domain->flow.limit,
+        .ask = kind == AMG_OFI_HELLO ? ask_next(peer) : peer->their_ask,
+        .had = peer->had,
     };
     ssize_t code = 0;
 
@@ -107,6 +110,10 @@ static bool hello_post_locked(struct amg_peer *peer, enum amg_ofi_kind kind)
     code = amg_ofi_send_post_locked(slab);
     if (code == 0) {
         peer->tries = 0;
+        if (kind == AMG_OFI_HELLO) {
+            peer->ask = hello.ask;
+            peer->asked_sent = peer->sent;
+        }
         return true;
     }
     amg_ofi_slab_put_locked(slab);
@@ -152,18 +159,48 @@ void amg_ofi_hello_say_locked(struct amg_peer *peer)
     amg_ofi_send_try_later_locked(peer);
 }
 
-static void names_take(struct amg_peer *peer, const struct amg_ofi_hello *hello)
-{
-    peer->incarnation = hello->incarnation;
-    peer->my_token = hello->token;
-    peer->heard_tick = peer->domain->tick;
-}
-
 static bool names_are_known(
     const struct amg_peer *peer, const struct amg_ofi_hello *hello)
 {
     return peer->incarnation == hello->incarnation &&
            peer->my_token == hello->token;
+}
+
+static void names_take(struct amg_peer *peer, const struct amg_ofi_hello *hello)
+{
+    if (!names_are_known(peer, hello)) {
+        peer->sent = hello->had;
+        peer->leaving = 0;
+        peer->short_ask = 0;
+    }
+    peer->incarnation = hello->incarnation;
+    peer->my_token = hello->token;
+    peer->room = hello->credits;
+    peer->heard_tick = peer->domain->tick;
+}
+
+/* Have fewer than `sent` messages come, and not because some still leave? */
+static bool is_short(const struct amg_peer *peer,
+    const struct amg_ofi_hello *hello, uint32_t sent)
+{
+    return (int32_t)(sent - peer->leaving - hello->had) > 0;
+}
+
+/* The welcome to our last hello: were messages lost that left before it? */
+static bool is_lossy_locked(
+    struct amg_peer *peer, const struct amg_ofi_hello *hello)
+{
+    if (hello->ask != peer->ask || hello->ask == peer->short_ask)
+        return false;
+    if (peer->short_ask != 0 && is_short(peer, hello, peer->short_sent))
+        return true;
+    peer->short_ask = 0;
+    if (is_short(peer, hello, peer->asked_sent)) {
+        peer->short_ask = hello->ask;
+        peer->short_sent = peer->asked_sent;
+        amg_ofi_hello_doubt_locked(peer);
+    }
+    return false;
 }
 
 /* Both sides know each other from now on. */
@@ -172,8 +209,10 @@ static void peer_open_locked(struct amg_peer *peer)
     if (peer->state == AMG_OFI_PEER_OPEN)
         return;
     amg_ofi_peer_set_state(peer, AMG_OFI_PEER_OPEN);
+    amg_flow_bound(&peer->domain->flow, &peer->calls, peer->room);
     amg_ofi_hello_set_deadline(peer);
     amg_ofi_send_try_later_locked(peer);
+    amg_ofi_msg_credit_locked(peer, 0); /* for those that waited for that */
 }
 
 bool amg_ofi_hello_prove_locked(struct amg_peer *peer)
@@ -254,8 +293,13 @@ static void peer_greet_locked(
         return;
     }
     names_take(peer, hello);
-    if (!is_waiting(peer))
+    peer->their_ask = hello->ask;
+    if (!amg_ofi_hello_is_waiting(peer))
         amg_ofi_hello_set_deadline(peer);
+    /* Those may be on their way, so it is asked. */
+    if (peer->state == AMG_OFI_PEER_OPEN && is_short(peer, hello, peer->sent) &&
+        peer->asked_tick != domain->tick)
+        amg_ofi_hello_doubt_locked(peer);
     if (peer->state == AMG_OFI_PEER_STRANGER) {
         token_draw(peer);
         amg_ofi_peer_set_state(peer, AMG_OFI_PEER_GREETED);
@@ -285,6 +329,7 @@ void amg_ofi_hello_on_welcome_locked(
     struct amg_peer *peer, const struct amg_ofi_hello *hello)
 {
     uint64_t token = peer->token;
+    uint32_t had = peer->had;
     bool is_new = peer->my_token != 0 && !names_are_known(peer, hello);
 
     if (!hello_is_ours(peer->domain, hello))
@@ -298,7 +343,14 @@ void amg_ofi_hello_on_welcome_locked(
             peer, peer->incarnation != hello->incarnation
                       ? "another process is at its address now"
                       : "it has given this process up, and begins anew");
-        amg_ofi_token_give_locked(peer, token); /* that is what it goes by by now */
+        amg_ofi_token_give_locked(peer, token); /* it goes by that by now */
+        peer->had = had;
+    }
+    if (!is_new && peer->state == AMG_OFI_PEER_OPEN &&
+        is_lossy_locked(peer, hello)) {
+        amg_ofi_hello_lost_locked(
+            peer, "a connection to it broke, and messages were lost with it");
+        return;
     }
     if (is_new)
         welcome_owe(peer, true); /* its hello may not have been answered */
@@ -313,8 +365,7 @@ void amg_ofi_hello_on_bye_locked(struct amg_peer *peer)
     amg_ofi_hello_lost_locked(peer, NULL);
 }
 
-/* Does anything of ours wait for this peer to act? */
-static bool is_awaited(const struct amg_peer *peer)
+bool amg_ofi_hello_is_awaited(const struct amg_peer *peer)
 {
     return peer->calls.unanswered > 0 || !amg_list_is_empty(&peer->transfers) ||
            peer->revoked > 0 || peer->busy > 0;
@@ -324,7 +375,8 @@ static bool is_awaited(const struct amg_peer *peer)
  * welcome, or was silent for long: nobody here wants anything of it. */
 static bool is_missed(const struct amg_peer *peer)
 {
-    return peer->state == AMG_OFI_PEER_ASKED || is_awaited(peer) ||
+    return peer->state == AMG_OFI_PEER_ASKED ||
+           amg_ofi_hello_is_awaited(peer) ||
            !amg_list_is_empty(&peer->unsent) || peer->calls.waiting != NULL;
 }
 
@@ -340,6 +392,11 @@ void amg_ofi_hello_lost_locked(struct amg_peer *peer, const char *why)
     peer->incarnation = 0;
     peer->my_token = 0;
     amg_ofi_token_give_locked(peer, 0);
+    peer->had = 0;
+    peer->sent = 0;
+    peer->leaving = 0;
+    peer->short_ask = 0;
+    peer->open = 0;
     peer->owes_hello = false;
     welcome_owe(peer, false);
     peer->retry_ns = 0;
@@ -350,6 +407,7 @@ void amg_ofi_hello_lost_locked(struct amg_peer *peer, const char *why)
     amg_ofi_lease_lost_locked(peer);
     amg_ofi_mem_lost_locked(peer);
     amg_ofi_rma_lost_locked(peer);
+    amg_flow_bound(&peer->domain->flow, &peer->calls, 1);
     if (peer->state != AMG_OFI_PEER_STRANGER)
         amg_ofi_peer_set_state(peer, AMG_OFI_PEER_STRANGER);
     amg_ofi_peer_drop_locked(peer);
@@ -363,118 +421,8 @@ void amg_ofi_hello_doubt_locked(struct amg_peer *peer)
     }
     if (peer->state != AMG_OFI_PEER_OPEN || peer->owes_hello)
         return;
-    if (!is_waiting(peer))
+    if (!amg_ofi_hello_is_waiting(peer))
         amg_ofi_hello_set_deadline(peer);
     peer->owes_hello = true;
     amg_ofi_send_try_later_locked(peer);
-}
-
-/* The provider has taken messages to this peer that have not left yet: so there
- * is a connection, whose end would be told of. Who is only busy gets longer. */
-static uint64_t patience_ns(const struct amg_peer *peer)
-{
-    return peer->state == AMG_OFI_PEER_OPEN && peer->busy > 0
-               ? BUSY_TIMES * peer->domain->connect_ns
-               : 0;
-}
-
-static uint64_t silent_ms(const struct amg_peer *peer)
-{
-    return peer->domain->connect_ns / AMG_NS_PER_MS;
-}
-
-/* A rank of a job computes before it serves for the first time, as others do
- * later. Its host has taken the connection, and would tell of its end. */
-static bool is_granted_locked(struct amg_peer *peer)
-{
-    if (!peer->domain->is_joined || peer->state != AMG_OFI_PEER_ASKED ||
-        peer->graces >= BUSY_TIMES ||
-        !amg_ofi_line_is_there_locked(peer, silent_ms(peer)))
-        return false;
-    peer->graces++;
-    amg_ofi_hello_set_deadline(peer);
-    return true;
-}
-
-static void peer_time_out_locked(struct amg_peer *peer)
-{
-    const struct amg_ofi_domain *domain = peer->domain;
-    char key[AMG_OFI_AUTH_TEXT_CAP];
-    char why[448];
-
-    snprintf(why, sizeof(why),
-        "no answer in the time that AMALGAM_CONNECT_TIMEOUT_MS gives; is the "
-        "address right, the program there running and making progress, its "
-        "port not blocked, and does it use ofi+%s%s, too?",
-        domain->facts.stack, amg_ofi_auth_text(domain->info, key));
-    (void)amg_ofi_line_end_if_dead_locked(peer, silent_ms(peer));
-    amg_ofi_hello_lost_locked(peer, why);
-}
-
-/* Has it been silent for so long that its host has to be asked after, and is
- * that gone? */
-static bool host_is_gone_locked(struct amg_peer *peer)
-{
-    unsigned tick = peer->domain->tick;
-
-    if (peer->state != AMG_OFI_PEER_OPEN ||
-        (!is_awaited(peer) && amg_list_is_empty(&peer->unsent)) ||
-        tick - peer->line_tick < SILENT_TICKS ||
-        (tick - peer->heard_tick) * TICK_MS < silent_ms(peer))
-        return false;
-    peer->line_tick = tick;
-    return amg_ofi_line_end_if_dead_locked(peer, silent_ms(peer));
-}
-
-static void peer_tick_locked(struct amg_peer *peer, uint64_t now_ns)
-{
-    unsigned tick = peer->domain->tick;
-
-    if (host_is_gone_locked(peer)) {
-        amg_ofi_hello_lost_locked(peer,
-            "its host acknowledges nothing; is it down, or the link to it?");
-        return;
-    }
-    if (is_waiting(peer) && now_ns >= peer->deadline_ns + patience_ns(peer) &&
-        !is_granted_locked(peer)) {
-        peer_time_out_locked(peer);
-        return;
-    }
-    if (tick - peer->asked_tick < SILENT_TICKS)
-        return;
-    if (peer->state == AMG_OFI_PEER_ASKED) {
-        peer->owes_hello = true; /* it may have had too much to do */
-        amg_ofi_send_try_later_locked(peer);
-    } else if (tick - peer->heard_tick >=
-               (is_awaited(peer) ? SILENT_TICKS : IDLE_TICKS)) {
-        amg_ofi_hello_doubt_locked(peer);
-    }
-}
-
-void amg_ofi_hello_resume_locked(
-    struct amg_ofi_domain *domain, uint64_t now_ns, uint64_t away_ns)
-{
-    struct amg_link *link = amg_list_first(&domain->peers);
-
-    for (; link != NULL; link = amg_list_next(&domain->peers, link)) {
-        struct amg_peer *peer = AMG_OBJECT(link, struct amg_peer, all);
-
-        peer->deadline_ns += away_ns;
-        if (peer->deadline_ns > now_ns + domain->connect_ns)
-            peer->deadline_ns = now_ns + domain->connect_ns;
-    }
-}
-
-void amg_ofi_hello_tick_locked(struct amg_ofi_domain *domain, uint64_t now_ns)
-{
-    struct amg_link *link = amg_list_first(&domain->peers);
-
-    while (link != NULL) {
-        struct amg_peer *peer = AMG_OBJECT(link, struct amg_peer, all);
-
-        (void)amg_ofi_peer_hold(peer);
-        peer_tick_locked(peer, now_ns);
-        link = amg_list_next(&domain->peers, link);
-        amg_ofi_peer_drop_locked(peer);
-    }
 }

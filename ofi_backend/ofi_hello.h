@@ -22,17 +22,16 @@ void amg_ofi_hello_on_bye_locked(struct amg_peer *peer);
  * unless this is false: it has not told who it is. */
 bool amg_ofi_hello_prove_locked(struct amg_peer *peer);
 
+/* Is something to go to it, so that its deadline counts? */
+bool amg_ofi_hello_is_waiting(const struct amg_peer *peer);
+/* Does anything of ours wait for this peer to act? */
+bool amg_ofi_hello_is_awaited(const struct amg_peer *peer);
+
 /* Something went wrong with the peer: asks it whether it is still there. */
 void amg_ofi_hello_doubt_locked(struct amg_peer *peer);
 
 /* The process is gone, or cannot be reached: all that is under way to it ends
  * with HG_HOSTUNREACH. The next use begins anew. `why`: NULL logs nothing. */
 void amg_ofi_hello_lost_locked(struct amg_peer *peer, const char *why);
-
-/* Nobody polled for a while, of which `away_ns` is not to be counted. */
-void amg_ofi_hello_resume_locked(
-    struct amg_ofi_domain *domain, uint64_t now_ns, uint64_t away_ns);
-/* Some time has passed: looks at deadlines and at who is silent. */
-void amg_ofi_hello_tick_locked(struct amg_ofi_domain *domain, uint64_t now_ns);
 
 #endif

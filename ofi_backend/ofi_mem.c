@@ -34,7 +34,10 @@
 #include "ofi_backend/ofi_send.h"
 #include "ofi_backend/ofi_slab.h"
 
-enum { NAP_NS = 20000 /* between two looks for returned leases */ };
+enum {
+    NAP_NS = 20000,    /* between two looks for returned leases */
+    GRANTS_MAX = 4096, /* to one peer; its transfers go by messages then */
+};
 
 /* One peer's lease. Owned by the memory's list. */
 struct grant {
@@ -169,6 +172,7 @@ static void grant_end_locked(struct grant *grant)
 {
     amg_table_remove(&grant->mem->domain->grants, grant->id);
     amg_list_remove(&grant->link);
+    grant->peer->granted--;
     if (grant->is_revoked)
         grant->peer->revoked--;
     amg_ofi_peer_drop_locked(grant->peer);
@@ -193,6 +197,7 @@ static hg_return_t grant_make_locked(struct amg_ofi_mem *mem,
         return rc;
     }
     grant->peer = amg_ofi_peer_hold(message->peer);
+    grant->peer->granted++;
     amg_list_push(&mem->grants, &grant->link);
     *ret_grant = grant;
     return HG_SUCCESS;
@@ -251,8 +256,13 @@ void amg_ofi_mem_on_lease_locked(
 
     memcpy(&ask, message->body, sizeof(ask));
     mem = amg_ofi_mem_find_locked(domain, &ask.key);
-    if (mem != NULL)
+    if (mem != NULL && message->peer->granted >= GRANTS_MAX) {
+        amg_ofi_peer_blame(message->peer, AMG_OFI_FAULT_ROOM, AMG_OFI_LEASE,
+            (long)message->peer->granted);
+        rc = HG_AGAIN;
+    } else if (mem != NULL) {
         rc = mrs_open_locked(mem);
+    }
     if (mem != NULL && rc == HG_SUCCESS)
         rc = grant_make_locked(mem, message, &grant);
     if (rc == HG_SUCCESS) {

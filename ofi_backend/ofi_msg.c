@@ -11,7 +11,9 @@
  *          +------ cancel, or loss ------+--------------------> done
  *
  * A request to a context that is not open here is refused. A reply to a process
- * that is gone is not sent to the one that took its address. */
+ * that is gone is not sent to the one that took its address. Each side has told
+ * the other how many requests it holds of one peer, and counts them: what comes
+ * beyond that is refused. */
 #include "ofi_backend/ofi_msg.h"
 
 #include <string.h>
@@ -106,6 +108,12 @@ hg_return_t amg_ofi_msg_send_request(struct amg_ep *base, struct amg_peer *peer,
     return HG_SUCCESS;
 }
 
+/* One request of the peer less is open: its credit goes back. */
+static void request_close_locked(struct amg_peer *peer)
+{
+    peer->open -= peer->open > 0 ? 1 : 0;
+}
+
 hg_return_t amg_ofi_msg_send_reply(struct amg_ep *base,
     const struct amg_arrival *arrival, struct amg_buf *buf, uint32_t len,
     struct amg_op *op)
@@ -127,6 +135,7 @@ hg_return_t amg_ofi_msg_send_reply(struct amg_ep *base,
     if (op != NULL)
         amg_ofi_op_set(op, AMG_OFI_OP_LEAVING, slab, ep);
     if (asked->epoch == peer->epoch) {
+        request_close_locked(peer);
         amg_ofi_send_address(slab, peer, base->context_id,
             arrival->origin_context, AMG_OFI_REPLY, len);
         amg_ofi_send_locked(slab);
@@ -160,6 +169,7 @@ void amg_ofi_msg_release(struct amg_ep *ep, struct amg_arrival *arrival)
     (void)ep; /* it may be closed by now */
     amg_bias_take(&domain->lock);
     if (slab->has_credit && slab->epoch == slab->peer->epoch) {
+        request_close_locked(slab->peer);
         credit_owe_locked(slab->peer);
         amg_ofi_wait_busy_locked(domain);
     }
@@ -212,6 +222,7 @@ static void arrival_give_locked(struct amg_ofi_ep *ep,
     slab->arrival.is_late = is_late;
     slab->arrival.token = message->header->cookie;
     slab->has_credit = is_one_way;
+    slab->peer->open += is_late ? 0 : 1;
     amg_list_push(&ep->arrived, &slab->arrival.link);
     amg_ofi_wait_ring_locked(ep);
 }
@@ -232,7 +243,12 @@ void amg_ofi_msg_on_request_locked(
     hg_return_t why = HG_NOENTRY;
 
     message->peer->context = message->header->context;
-    if (ep != NULL && domain->is_listening) {
+    if (!amg_flow_is_within(
+            &domain->flow, &message->peer->calls, message->peer->open + 1)) {
+        amg_ofi_peer_blame(message->peer, AMG_OFI_FAULT_ROOM,
+            message->header->kind, (long)message->peer->open);
+        why = HG_AGAIN;
+    } else if (ep != NULL && domain->is_listening) {
         slab = slab_of_message_locked(domain, message);
         why = HG_NOMEM;
     }
@@ -440,9 +456,11 @@ void amg_ofi_msg_refuse_all_locked(struct amg_ofi_ep *ep)
             AMG_OBJECT(link, struct amg_ofi_slab, arrival.link);
         const struct amg_arrival *arrival = &slab->arrival;
 
-        if (!arrival->is_late && slab->epoch == slab->peer->epoch)
+        if (!arrival->is_late && slab->epoch == slab->peer->epoch) {
+            request_close_locked(slab->peer);
             request_refuse_locked(slab->peer, arrival->origin_context,
                 (uint32_t)arrival->token, arrival->is_one_way, HG_NOENTRY);
+        }
         amg_ofi_slab_put_locked(slab);
     }
 }

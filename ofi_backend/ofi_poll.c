@@ -24,6 +24,7 @@
 #include "ofi_backend/ofi_small.h"
 #include "ofi_backend/ofi_token.h"
 #include "ofi_backend/ofi_wait.h"
+#include "ofi_backend/ofi_watch.h"
 
 #define TICK_NS (100 * AMG_NS_PER_MS)
 
@@ -34,13 +35,22 @@ enum {
     CLOCK_MASK = 63,       /* when busy, one poll of 64 looks at the clock */
 };
 
+/* Those of other versions may be shorter or longer. */
+static void hello_read(
+    struct amg_ofi_hello *ret_hello, const unsigned char *body, uint32_t len)
+{
+    memset(ret_hello, 0, sizeof(*ret_hello));
+    memcpy(
+        ret_hello, body, len < sizeof(*ret_hello) ? len : sizeof(*ret_hello));
+}
+
 static void on_welcome_locked(
     struct amg_ofi_domain *domain, const struct amg_ofi_message *message)
 {
     struct amg_ofi_hello hello;
 
     (void)domain;
-    memcpy(&hello, message->body, sizeof(hello));
+    hello_read(&hello, message->body, message->len);
     amg_ofi_hello_on_welcome_locked(message->peer, &hello);
 }
 
@@ -67,8 +77,7 @@ static const struct kind_row {
     void (*on_message)(
         struct amg_ofi_domain *domain, const struct amg_ofi_message *message);
 } kind_rows[AMG_OFI_KIND_COUNT] = {
-    [AMG_OFI_WELCOME] = {sizeof(struct amg_ofi_hello), UINT32_MAX,
-        on_welcome_locked},
+    [AMG_OFI_WELCOME] = {AMG_OFI_HELLO_MIN, UINT32_MAX, on_welcome_locked},
     [AMG_OFI_BYE] = {0, 0, on_bye_locked},
     [AMG_OFI_REQUEST] = {0, UINT32_MAX, amg_ofi_msg_on_request_locked},
     [AMG_OFI_ONEWAY] = {0, UINT32_MAX, amg_ofi_msg_on_request_locked},
@@ -139,17 +148,18 @@ static void message_take_locked(
         return;
     }
     if (kind == AMG_OFI_HELLO) {
-        if (message.len < sizeof(hello)) {
+        if (message.len < AMG_OFI_HELLO_MIN) {
             stranger_warn(domain, len);
             return;
         }
-        memcpy(&hello, message.body, sizeof(hello));
+        hello_read(&hello, message.body, message.len);
         amg_ofi_hello_on_hello_locked(domain, &hello);
         return;
     }
     message.peer = sender_find_locked(domain, &header, len);
     if (message.peer == NULL)
         return;
+    message.peer->had++;
     if (message.peer->state != AMG_OFI_PEER_OPEN && kind != AMG_OFI_WELCOME &&
         !amg_ofi_hello_prove_locked(message.peer))
         return;
@@ -295,12 +305,12 @@ static void clock_look_locked(struct amg_ofi_domain *domain)
         return;
     away = away_ns(domain, now_ns);
     if (away > 0)
-        amg_ofi_hello_resume_locked(domain, now_ns, away);
+        amg_ofi_watch_resume_locked(domain, now_ns, away);
     domain->tick_ns = now_ns + TICK_NS;
     domain->tick++;
     amg_ofi_ep_refill_all_locked(domain);
     amg_ofi_wait_tick_locked(domain);
-    amg_ofi_hello_tick_locked(domain, now_ns);
+    amg_ofi_watch_tick_locked(domain, now_ns);
     amg_ofi_lease_tick_locked(domain);
 }
 

@@ -185,8 +185,18 @@ void amg_ofi_rma_granted_locked(struct amg_link *link)
 
 void amg_ofi_rma_denied_locked(struct amg_link *link, hg_return_t ret)
 {
-    amg_ofi_rma_stop_locked(
-        AMG_OBJECT(link, struct amg_ofi_transfer, link), ret);
+    struct amg_ofi_transfer *transfer =
+        AMG_OBJECT(link, struct amg_ofi_transfer, link);
+    struct amg_ofi_lease *lease = transfer->lease;
+
+    if (ret != HG_AGAIN) {
+        amg_ofi_rma_stop_locked(transfer, ret);
+        return;
+    }
+    /* This process has as many leases of the peer as it may have. */
+    transfer->lease = NULL;
+    transfer_move_locked(transfer);
+    amg_ofi_lease_put_locked(lease);
 }
 
 void amg_ofi_rma_revoked_locked(struct amg_ofi_lease *lease)

@@ -43,6 +43,12 @@ static void slab_left_locked(struct amg_ofi_slab *slab, hg_return_t ret)
     amg_ofi_slab_put_locked(slab);
 }
 
+/* A hello names no sender, and is not counted. */
+static bool is_counted(const struct amg_ofi_slab *slab)
+{
+    return slab->header.kind != (AMG_OFI_MAGIC | AMG_OFI_HELLO);
+}
+
 static void on_sent_locked(struct amg_ofi_domain *domain,
     struct amg_ofi_work *work, const struct fi_cq_data_entry *entry, int error)
 {
@@ -54,6 +60,9 @@ static void on_sent_locked(struct amg_ofi_domain *domain,
     (void)entry;
     amg_list_remove(&slab->link);
     peer->busy--;
+    if (is_counted(slab) && epoch == peer->epoch &&
+        slab->header.stamp == peer->my_token)
+        peer->leaving--;
     slab_left_locked(slab, error == 0 ? HG_SUCCESS : HG_HOSTUNREACH);
     if (error != 0 && peer->epoch == epoch)
         amg_ofi_hello_lost_locked(
@@ -92,9 +101,11 @@ ssize_t amg_ofi_send_post_locked(struct amg_ofi_slab *slab)
     if (peer->calls.owed > 0) /* more than one message tells of */
         amg_flow_owe_again(&domain->flow, &peer->calls,
             amg_flow_take_owed(&peer->calls, UINT16_MAX));
+    peer->sent += kind == AMG_OFI_HELLO ? 0 : 1;
     if (is_short) {
         slab_left_locked(slab, HG_SUCCESS);
     } else {
+        peer->leaving += kind == AMG_OFI_HELLO ? 0 : 1;
         peer->busy++;
         amg_list_push(&domain->sends, &slab->link);
     }

@@ -18,8 +18,7 @@ void amg_ofi_token_give_locked(struct amg_peer *peer, uint64_t token);
 static inline struct amg_peer *amg_ofi_token_find_locked(
     const struct amg_ofi_domain *domain, uint64_t token)
 {
-    struct amg_peer *peer =
-        domain->tokens.buckets[token & domain->tokens.mask];
+    struct amg_peer *peer = domain->tokens.buckets[token & domain->tokens.mask];
 
     while (peer != NULL && peer->token != token)
         peer = peer->next_token;

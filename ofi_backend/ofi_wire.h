@@ -74,6 +74,7 @@ enum {
     AMG_OFI_MAGIC = 0xa0, /* the high bits of the first byte, */
     AMG_OFI_MAGIC_MASK = 0xe0,
     AMG_OFI_ADDR_MAX = 128, /* bytes of a provider's address */
+    AMG_OFI_HELLO_MIN = 32 + AMG_OFI_ADDR_MAX, /* of any version */
 };
 
 struct amg_ofi_header {
@@ -97,8 +98,12 @@ struct amg_ofi_hello {
     uint64_t token;       /* what the receiver is to say in `stamp`; not 0 */
     uint64_t incarnation; /* of the sender; never 0 */
     uint32_t message_len; /* the longest that the sender can receive */
-    uint32_t unused;
+    uint16_t credits;     /* requests of the receiver that it has room for */
+    uint16_t ask;         /* HELLO: counts those to the receiver; WELCOME: that
+                           * of the HELLO that it answers */
     uint8_t addr[AMG_OFI_ADDR_MAX]; /* where the sender is reached */
+    uint32_t had; /* messages of the receiver that came with its token */
+    uint32_t unused;
 };
 
 struct amg_ofi_key {
@@ -135,7 +140,7 @@ struct amg_ofi_grant {
 };
 
 static_assert(sizeof(struct amg_ofi_header) == 16, "the table above");
-static_assert(sizeof(struct amg_ofi_hello) == 32 + AMG_OFI_ADDR_MAX, "no hole");
+static_assert(sizeof(struct amg_ofi_hello) == 40 + AMG_OFI_ADDR_MAX, "no hole");
 static_assert(sizeof(struct amg_ofi_key) == 16, "no hole");
 static_assert(sizeof(struct amg_ofi_access) == 48, "no hole");
 static_assert(sizeof(struct amg_ofi_grant) == 16, "no hole");

@@ -56,7 +56,8 @@ struct amg_link *amg_flow_evict(struct amg_flow_peer *peer)
 struct amg_link *amg_flow_next(
     const struct amg_flow *flow, struct amg_flow_peer *peer)
 {
-    if (peer->waiting == NULL || peer->unanswered >= flow->limit)
+    if (peer->waiting == NULL ||
+        !amg_flow_is_within(flow, peer, peer->unanswered + 1u))
         return NULL;
     peer->unanswered++;
     return amg_flow_evict(peer);

@@ -33,6 +33,7 @@ struct amg_flow_peer {
     struct amg_flow_peer *next_owing;
     uint16_t unanswered; /* credits taken and not given back */
     uint16_t owed;       /* credits this process owes the peer */
+    uint16_t reserve;    /* of the limit, those that the two do not use */
     uint8_t is_owing;    /* stands on the list of those that may be owed */
 };
 
@@ -40,7 +41,6 @@ struct amg_flow_peer {
 struct amg_flow {
     struct amg_flow_peer *owing; /* single linked; some may owe 0 by now */
     uint16_t limit;              /* credits per peer, >= 1 */
-    uint16_t owed_max;           /* owed credits that a message is worth */
 };
 
 /* `limit` is from 1 to 65535. */
@@ -48,7 +48,22 @@ static inline void amg_flow_init(struct amg_flow *flow, uint16_t limit)
 {
     flow->owing = NULL;
     flow->limit = limit;
-    flow->owed_max = limit < 2 ? 1 : limit / 2;
+}
+
+/* The two have no more than `limit` credits at each other: the peer has less
+ * room than this process, which may have taken more already. At least 1. */
+static inline void amg_flow_bound(
+    const struct amg_flow *flow, struct amg_flow_peer *peer, uint16_t limit)
+{
+    limit = limit == 0 ? 1 : limit;
+    peer->reserve = limit < flow->limit ? flow->limit - limit : 0;
+}
+
+/* May so many be in use with this peer? */
+static inline bool amg_flow_is_within(const struct amg_flow *flow,
+    const struct amg_flow_peer *peer, uint32_t count)
+{
+    return count + peer->reserve <= flow->limit;
 }
 
 /* Takes a credit for a new request. False: it has to wait, because there is
@@ -56,7 +71,8 @@ static inline void amg_flow_init(struct amg_flow *flow, uint16_t limit)
 static inline bool amg_flow_take(
     const struct amg_flow *flow, struct amg_flow_peer *peer)
 {
-    if (peer->waiting != NULL || peer->unanswered >= flow->limit)
+    if (peer->waiting != NULL ||
+        !amg_flow_is_within(flow, peer, peer->unanswered + 1u))
         return false;
     peer->unanswered++;
     return true;
@@ -102,7 +118,7 @@ static inline bool amg_flow_owe(
         peer->next_owing = flow->owing;
         flow->owing = peer;
     }
-    return peer->owed >= flow->owed_max;
+    return !amg_flow_is_within(flow, peer, 2u * peer->owed + 2);
 }
 
 /* At most `max` of the credits owed to the peer; they are owed no more. The

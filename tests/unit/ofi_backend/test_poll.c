@@ -16,7 +16,13 @@
 #include "ofi_backend/ofi_poll.h"
 #include "ofi_backend/ofi_transport.h"
 
-enum { MESSAGES = 60000, POLL_EVERY = 64, LEN = 65536 };
+enum {
+    MESSAGES = 60000,
+    POLL_EVERY = 64,
+    LEN = 65536,
+    LEASES = 6000,
+    LEASES_MAX = 4096
+};
 
 static uint8_t exposed[LEN];
 
@@ -110,7 +116,6 @@ static void say_hello(struct world *world)
             .version = AMG_OFI_VERSION,
             .addr_len = world->peer->addr_len,
             .incarnation = 77,
-            .number = 3,
             .token = 9,
             .message_len = inside(world)->room_len},
     };
@@ -167,7 +172,6 @@ static void test_poll_lies_of_a_peer_do_no_harm(void **state)
         fill_random(&header, sizeof(header));
         header.kind =
             (uint8_t)(AMG_OFI_MAGIC | (unsigned)rand() % AMG_OFI_KIND_COUNT);
-        header.from = world.peer->number;
         header.stamp = world.peer->token;
         header.credits = (uint8_t)(rand() % 3);
         header.target = (uint8_t)(rand() % 3);
@@ -182,11 +186,39 @@ static void test_poll_lies_of_a_peer_do_no_harm(void **state)
     world_close(&world);
 }
 
+/* It asks for the same memory again and again, and returns nothing. */
+static void test_poll_leases_of_one_peer_are_bounded(void **state)
+{
+    struct {
+        struct amg_ofi_header header;
+        struct amg_ofi_lease_ask ask;
+    } message = {.header = {.kind = AMG_OFI_MAGIC | AMG_OFI_LEASE}};
+    struct world world;
+    struct amg_key key;
+    unsigned count = 0;
+
+    (void)state;
+    world_open(&world);
+    amg_ofi_transport.bulk.key(world.mem, &key);
+    memcpy(&message.ask, key.bytes, sizeof(message.ask));
+    say_hello(&world);
+    message.header.stamp = world.peer->token;
+    for (unsigned i = 0; i < LEASES; i++) {
+        message.header.cookie = i;
+        receive(&world, &message, sizeof(message));
+    }
+    for (uint32_t i = 0; i < inside(&world)->grants.cap; i++)
+        count += inside(&world)->grants.places[i].object != NULL ? 1 : 0;
+    assert_in_range(count, 1, LEASES_MAX);
+    world_close(&world);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_poll_random_bytes_are_dropped),
         cmocka_unit_test(test_poll_lies_of_a_peer_do_no_harm),
+        cmocka_unit_test(test_poll_leases_of_one_peer_are_bounded),
     };
 
     srand(5);

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Watch over peers: who is silent for how long, and what follows from that.
+ *
+ * A dead process is silent on most networks. So who waits for an answer and
+ * has heard nothing for a second says hello again: that fails where nobody is,
+ * and tells of another token where somebody else is. A process that is only
+ * busy answers late, and nothing follows from that. One that is silent without
+ * being waited for is asked now and then, to forget those that are dead. */
+#include "ofi_backend/ofi_watch.h"
+
+#include <stdio.h>
+
+#include "base/clock.h"
+#include "ofi_backend/ofi_addr.h"
+#include "ofi_backend/ofi_auth.h"
+#include "ofi_backend/ofi_hello.h"
+#include "ofi_backend/ofi_line.h"
+#include "ofi_backend/ofi_send.h"
+
+enum {
+    TICK_MS = 100,     /* see ofi_poll.c */
+    SILENT_TICKS = 10, /* a second */
+    IDLE_TICKS = 600,  /* a minute */
+    BUSY_TIMES = 11,   /* more of the time to connect; 2 minutes by default */
+};
+
+/* The provider has taken messages to this peer that have not left yet: so there
+ * is a connection, whose end would be told of. Who is only busy gets longer. */
+static uint64_t patience_ns(const struct amg_peer *peer)
+{
+    return peer->state == AMG_OFI_PEER_OPEN && peer->busy > 0
+               ? BUSY_TIMES * peer->domain->connect_ns
+               : 0;
+}
+
+static uint64_t silent_ms(const struct amg_peer *peer)
+{
+    return peer->domain->connect_ns / AMG_NS_PER_MS;
+}
+
+/* A rank of a job computes before it serves for the first time, as others do
+ * later. Its host has taken the connection, and would tell of its end. */
+static bool is_granted_locked(struct amg_peer *peer)
+{
+    if (!peer->domain->is_joined || peer->state != AMG_OFI_PEER_ASKED ||
+        peer->graces >= BUSY_TIMES ||
+        !amg_ofi_line_is_there_locked(peer, silent_ms(peer)))
+        return false;
+    peer->graces++;
+    amg_ofi_hello_set_deadline(peer);
+    return true;
+}
+
+static void peer_time_out_locked(struct amg_peer *peer)
+{
+    const struct amg_ofi_domain *domain = peer->domain;
+    char key[AMG_OFI_AUTH_TEXT_CAP];
+    char why[448];
+
+    snprintf(why, sizeof(why),
+        "no answer in the time that AMALGAM_CONNECT_TIMEOUT_MS gives; is the "
+        "address right, the program there running and making progress, its "
+        "port not blocked, and does it use ofi+%s%s, too?",
+        domain->facts.stack, amg_ofi_auth_text(domain->info, key));
+    (void)amg_ofi_line_end_if_dead_locked(peer, silent_ms(peer));
+    amg_ofi_hello_lost_locked(peer, why);
+}
+
+/* Has it been silent for so long that its host has to be asked after, and is
+ * that gone? */
+static bool host_is_gone_locked(struct amg_peer *peer)
+{
+    unsigned tick = peer->domain->tick;
+
+    if (peer->state != AMG_OFI_PEER_OPEN ||
+        (!amg_ofi_hello_is_awaited(peer) && amg_list_is_empty(&peer->unsent)) ||
+        tick - peer->line_tick < SILENT_TICKS ||
+        (tick - peer->heard_tick) * TICK_MS < silent_ms(peer))
+        return false;
+    peer->line_tick = tick;
+    return amg_ofi_line_end_if_dead_locked(peer, silent_ms(peer));
+}
+
+static void peer_tick_locked(struct amg_peer *peer, uint64_t now_ns)
+{
+    unsigned tick = peer->domain->tick;
+
+    if (host_is_gone_locked(peer)) {
+        amg_ofi_hello_lost_locked(peer,
+            "its host acknowledges nothing; is it down, or the link to it?");
+        return;
+    }
+    if (amg_ofi_hello_is_waiting(peer) &&
+        now_ns >= peer->deadline_ns + patience_ns(peer) &&
+        !is_granted_locked(peer)) {
+        peer_time_out_locked(peer);
+        return;
+    }
+    if (tick - peer->asked_tick < SILENT_TICKS)
+        return;
+    if (peer->state == AMG_OFI_PEER_ASKED) {
+        peer->owes_hello = true; /* it may have had too much to do */
+        amg_ofi_send_try_later_locked(peer);
+    } else if (tick - peer->heard_tick >=
+               (amg_ofi_hello_is_awaited(peer) ? SILENT_TICKS : IDLE_TICKS)) {
+        amg_ofi_hello_doubt_locked(peer);
+    }
+}
+
+void amg_ofi_watch_resume_locked(
+    struct amg_ofi_domain *domain, uint64_t now_ns, uint64_t away_ns)
+{
+    struct amg_link *link = amg_list_first(&domain->peers);
+
+    for (; link != NULL; link = amg_list_next(&domain->peers, link)) {
+        struct amg_peer *peer = AMG_OBJECT(link, struct amg_peer, all);
+
+        peer->deadline_ns += away_ns;
+        if (peer->deadline_ns > now_ns + domain->connect_ns)
+            peer->deadline_ns = now_ns + domain->connect_ns;
+    }
+}
+
+void amg_ofi_watch_tick_locked(struct amg_ofi_domain *domain, uint64_t now_ns)
+{
+    struct amg_link *link = amg_list_first(&domain->peers);
+
+    while (link != NULL) {
+        struct amg_peer *peer = AMG_OBJECT(link, struct amg_peer, all);
+
+        (void)amg_ofi_peer_hold(peer);
+        peer_tick_locked(peer, now_ns);
+        link = amg_list_next(&domain->peers, link);
+        amg_ofi_peer_drop_locked(peer);
+    }
+}

@@ -140,6 +140,7 @@ void amg_ult_renew(struct amg_ult *ult, void (*function)(void *arg), void *arg)
 {
     ult->function = function;
     ult->arg = arg;
+    ult->caught = (struct amg_caught){.exceptions = NULL};
     atomic_store_explicit(&ult->requests, 0, memory_order_relaxed);
     atomic_store_explicit(&ult->migrates_to, NULL, memory_order_relaxed);
     if (ult->kind != AMG_ULT_TASKLET) {

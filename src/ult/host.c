@@ -30,6 +30,7 @@ struct amg_host *amg_host_open(struct amg_stream *stream)
         return NULL;
     }
     host->stream = stream;
+    host->caught = amg_caught_of_thread();
     host->current = &host->own;
     amg_ult_init(&host->own, AMG_ULT_SCHEDULER);
     atomic_store_explicit(&host->own.stream, stream, memory_order_relaxed);

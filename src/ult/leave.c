@@ -67,6 +67,10 @@ static void host_switch(
 {
     host->current = to;
     host->left = from;
+    if (host->caught != NULL) {
+        from->caught = *host->caught;
+        *host->caught = to->caught;
+    }
     amg_fibre_leave(&from->fibre, &to->fibre, from->after == AMG_ULT_ENDS);
     amg_switch(&from->sp, to->sp);
     amg_ult_arrive();

@@ -13,6 +13,7 @@
 #include "base/fibre.h"
 #include "base/list.h"
 #include "base/lock.h"
+#include "ult/caught.h"
 #include "ult/key.h"
 
 struct amg_stack;
@@ -70,8 +71,9 @@ struct amg_ult {
     void *arg;
     struct amg_stack *stack; /* NULL: the program's, or none */
     void *stack_base;
-    size_t stack_room;      /* what it has of it */
-    struct amg_fibre fibre; /* for the sanitizers */
+    size_t stack_room;        /* what it has of it */
+    struct amg_fibre fibre;   /* for the sanitizers */
+    struct amg_caught caught; /* while it does not run */
     /* From here on other threads come near, too. */
     struct amg_lock lock;    /* guards joiners, keys' writers */
     struct amg_list joiners; /* of struct amg_waiter */

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The C++ exceptions that a thread handles: their list and number, which the
+ * C++ runtime keeps for each OS thread (Itanium C++ ABI, exception handling
+ * 2.2.2), and a switch of stacks for each user-level thread. */
+#ifndef AMG_ULT_CAUGHT_H
+#define AMG_ULT_CAUGHT_H
+
+struct amg_caught {
+    void *exceptions;
+    unsigned uncaught;
+};
+
+/* The calling OS thread's, at an address that does not change while it lives;
+ * NULL: no C++ runtime was loaded before the library. */
+struct amg_caught *amg_caught_of_thread(void);
+
+#endif

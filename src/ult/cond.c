@@ -14,6 +14,7 @@
 #include "base/assert.h"
 #include "base/clock.h"
 #include "base/mem.h"
+#include "ult/end.h"
 #include "ult/mutex.h"
 #include "ult/ult.h"
 #include "ult/waiters.h"
@@ -115,6 +116,9 @@ static int cond_wait(
         return ABT_ERR_INV_MUTEX;
     depth = amg_mutex_give_all(mutex);
     is_signaled = cond_sleep(cond, &self, deadline_ns);
+    /* Before it has the mutex again, which nobody would give. */
+    if (!is_signaled && amg_ult_self() != NULL)
+        amg_ult_go_on(amg_ult_self());
     amg_mutex_take_all(mutex, depth);
     return is_signaled ? ABT_SUCCESS : ABT_ERR_COND_TIMEDOUT;
 }

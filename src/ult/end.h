@@ -11,6 +11,14 @@ _Noreturn void amg_ult_end(struct amg_ult *self);
  */
 _Noreturn void amg_ult_end_to(struct amg_ult *self, struct amg_ult *to);
 
+/* Back on its stack: ends instead, when that was asked for. */
+static inline void amg_ult_go_on(struct amg_ult *self)
+{
+    if ((atomic_load_explicit(&self->requests, memory_order_relaxed) &
+            AMG_ULT_TO_CANCEL) != 0)
+        amg_ult_end(self);
+}
+
 /* By who runs next on that stream: tells those who wait; frees it when it has
  * no name. The last access of a stream to the thread. */
 void amg_ult_has_ended(struct amg_ult *ult);

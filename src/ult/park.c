@@ -111,7 +111,7 @@ bool amg_park_until(
         amg_list_remove(&waiter->link);
         amg_lock_give(lock);
         /* Or who looks again and again would keep others from the stream. */
-        (void)ABT_thread_yield();
+        amg_ult_leave(waiter->ult, AMG_ULT_YIELDS, NULL);
         return false;
     }
     /* NOTE(why): called with the lock held, which ring() takes: the alarm holds

@@ -306,10 +306,13 @@ void amg_sched_run_as_thread(struct amg_sched *sched)
         return;
     }
     while (!amg_sched_is_to_stop(sched)) {
+        struct amg_stream *stream = amg_stream_self();
         struct amg_ult *ult = amg_sched_pop(sched);
 
         if (ult != NULL)
-            amg_ult_run(amg_stream_self(), ult);
-        ABT_thread_yield();
+            amg_ult_run(stream, ult);
+        if (ult == NULL ||
+            atomic_load_explicit(&stream->asked, memory_order_relaxed) != 0)
+            ABT_thread_yield();
     }
 }

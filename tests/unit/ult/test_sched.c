@@ -261,6 +261,50 @@ static void test_sched_in_a_pool_runs_until_its_own_are_empty(void **state)
     assert_int_equal(atomic_load(&ran), POOLS);
 }
 
+/* Its own number comes into `order`. */
+static int order[POOLS + 1];
+static atomic_int ordered;
+
+static void order_take(void *arg)
+{
+    order[atomic_fetch_add(&ordered, 1)] = *(int *)arg;
+}
+
+static ABT_thread order_thread(ABT_pool pool, int *number)
+{
+    ABT_thread thread = ABT_THREAD_NULL;
+
+    assert_int_equal(ABT_thread_create(pool, order_take, number,
+                         ABT_THREAD_ATTR_NULL, &thread),
+        ABT_SUCCESS);
+    return thread;
+}
+
+static void test_sched_in_a_pool_runs_its_own_first(void **state)
+{
+    ABT_pool pools[POOLS];
+    ABT_sched sched = sched_create(ABT_SCHED_BASIC, pools);
+    ABT_xstream self = ABT_XSTREAM_NULL;
+    ABT_pool main_pool = ABT_POOL_NULL;
+    ABT_thread threads[POOLS + 1];
+    int numbers[POOLS + 1];
+
+    (void)state;
+    assert_int_equal(ABT_xstream_self(&self), ABT_SUCCESS);
+    assert_int_equal(
+        ABT_xstream_get_main_pools(self, 1, &main_pool), ABT_SUCCESS);
+    for (int i = 0; i <= POOLS; i++)
+        numbers[i] = i;
+    for (int i = 0; i < POOLS; i++)
+        threads[i] = order_thread(pools[i], &numbers[i]);
+    assert_int_equal(ABT_pool_add_sched(main_pool, sched), ABT_SUCCESS);
+    threads[POOLS] = order_thread(main_pool, &numbers[POOLS]);
+    for (int i = 0; i <= POOLS; i++)
+        assert_int_equal(ABT_thread_free(&threads[i]), ABT_SUCCESS);
+    for (int i = 0; i <= POOLS; i++)
+        assert_int_equal(order[i], i);
+}
+
 static void test_sched_bad_arguments_change_nothing(void **state)
 {
     ABT_sched sched = ABT_SCHED_NULL;
@@ -294,6 +338,7 @@ int main(void)
         cmocka_unit_test(test_sched_has_to_stop_when_asked),
         cmocka_unit_test(test_sched_of_the_program_runs_a_stream),
         cmocka_unit_test(test_sched_in_a_pool_runs_until_its_own_are_empty),
+        cmocka_unit_test(test_sched_in_a_pool_runs_its_own_first),
         cmocka_unit_test(test_sched_bad_arguments_change_nothing),
     };
 

@@ -8,6 +8,7 @@
 #include "base/list.h"
 #include "base/lock.h"
 #include "base/log.h"
+#include "base/test_point.h"
 #include "ult/alarm.h"
 #include "ult/handle.h"
 #include "ult/leave.h"
@@ -20,6 +21,7 @@
 static struct {
     struct amg_lock lock; /* guards what follows */
     unsigned count;       /* of ABT_init() without its ABT_finalize() */
+    bool is_closing;      /* the last ABT_finalize() is under way */
     struct amg_stream *stream;
     struct amg_ult *primary;
 } runtime;
@@ -105,6 +107,21 @@ static void runtime_close(void)
     runtime.primary = NULL;
 }
 
+/* Not in the middle of the last ABT_finalize(), which waits for its own
+ * threads; so these may come in. */
+static void runtime_lock_steady(void)
+{
+    bool is_inside = amg_ult_current() != NULL;
+
+    amg_lock_take(&runtime.lock);
+    for (unsigned tries = 0; runtime.is_closing && !is_inside; tries++) {
+        amg_lock_give(&runtime.lock);
+        AMG_TEST_POINT("runtime.waits");
+        amg_lock_rest(tries);
+        amg_lock_take(&runtime.lock);
+    }
+}
+
 int ABT_init(int argc, char **argv)
 {
     int rc = ABT_SUCCESS;
@@ -113,7 +130,7 @@ int ABT_init(int argc, char **argv)
     (void)argv;
     /* NOTE(why): held while streams are opened. One who comes meanwhile must
      * wait for it, and nobody inside asks for this lock. */
-    amg_lock_take(&runtime.lock);
+    runtime_lock_steady();
     if (runtime.count == 0)
         rc = runtime_open();
     if (rc == ABT_SUCCESS)
@@ -151,13 +168,17 @@ int ABT_finalize(void)
         is_last = runtime.count == 1;
     if (rc == ABT_SUCCESS && !is_last)
         runtime.count--;
+    if (is_last)
+        runtime.is_closing = true;
     amg_lock_give(&runtime.lock);
     if (!is_last)
         return rc;
+    AMG_TEST_POINT("runtime.closes");
     /* Threads that still run may ask ABT_initialized(). */
     runtime_close();
     amg_lock_take(&runtime.lock);
-    runtime.count--;
+    runtime.count = 0; /* also of threads that began it once more meanwhile */
+    runtime.is_closing = false;
     amg_lock_give(&runtime.lock);
     return ABT_SUCCESS;
 }
@@ -167,7 +188,8 @@ int ABT_initialized(void)
     bool is_open = false;
 
     amg_lock_take(&runtime.lock);
-    is_open = runtime.count > 0;
+    is_open =
+        runtime.count > 0 && (!runtime.is_closing || amg_ult_current() != NULL);
     amg_lock_give(&runtime.lock);
     return is_open ? ABT_SUCCESS : ABT_ERR_UNINITIALIZED;
 }

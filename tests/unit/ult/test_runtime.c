@@ -8,9 +8,14 @@
 #include <cmocka.h>
 
 #include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <string.h>
 
 #include "abt.h"
 #include "base/mem.h"
+#include "base/test_point.h"
 
 enum { STEPS = 3, NTH = 30 };
 
@@ -67,11 +72,63 @@ static void test_runtime_without_memory_is_not_begun(void **state)
     assert_int_equal(after.live, before.live);
 }
 
+static atomic_bool is_closing;
+static atomic_bool has_come;
+
+/* The last finalize goes on when the other thread wants to begin the runtime,
+ * whether that waits or returns. */
+static void closing_hook(const char *name)
+{
+    if (strcmp(name, "runtime.waits") == 0)
+        atomic_store(&has_come, true);
+    if (strcmp(name, "runtime.closes") != 0)
+        return;
+    atomic_store(&is_closing, true);
+    while (!atomic_load(&has_come))
+        sched_yield();
+}
+
+static void *successor(void *arg)
+{
+    ABT_xstream stream = ABT_XSTREAM_NULL;
+    int *rc = arg;
+
+    while (!atomic_load(&is_closing))
+        sched_yield();
+    *rc = ABT_init(0, NULL);
+    amg_test_point_set(NULL);
+    atomic_store(&has_come, true);
+    if (*rc == ABT_SUCCESS)
+        *rc = ABT_xstream_self(&stream);
+    if (*rc == ABT_SUCCESS)
+        *rc = ABT_finalize();
+    return NULL;
+}
+
+static void test_runtime_that_ends_is_begun_anew(void **state)
+{
+    pthread_t thread;
+    int rc = ABT_ERR_OTHER;
+
+    (void)state;
+#if !defined(AMG_TEST_POINTS)
+    skip();
+#endif
+    assert_int_equal(ABT_init(0, NULL), ABT_SUCCESS);
+    amg_test_point_set(closing_hook);
+    assert_int_equal(pthread_create(&thread, NULL, successor, &rc), 0);
+    assert_int_equal(ABT_finalize(), ABT_SUCCESS);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    assert_int_equal(rc, ABT_SUCCESS);
+    assert_int_equal(ABT_initialized(), ABT_ERR_UNINITIALIZED);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_runtime_nests_and_comes_again),
         cmocka_unit_test(test_runtime_without_memory_is_not_begun),
+        cmocka_unit_test(test_runtime_that_ends_is_begun_anew),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

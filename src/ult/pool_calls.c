@@ -24,6 +24,17 @@ static uint64_t deadline_after(double secs)
     return amg_clock_ns() + (uint64_t)(secs * NS_PER_S);
 }
 
+/* Has the scheduler of the caller's stream something else to do than to wait?
+ * Not merely since it is joined, while threads of its pools are blocked. */
+static bool stream_is_asked(struct amg_stream *stream)
+{
+    return stream != NULL &&
+           ((atomic_load_explicit(&stream->asked, memory_order_acquire) &
+                ~(unsigned)AMG_STREAM_TO_JOIN) != 0 ||
+               amg_sched_is_to_stop(
+                   atomic_load_explicit(&stream->sched, memory_order_relaxed)));
+}
+
 /* Sleeps until the pool has something, the moment has come, or the caller's
  * stream is asked for something. */
 static void pool_wait(struct amg_upool *pool, uint64_t deadline_ns)
@@ -35,28 +46,18 @@ static void pool_wait(struct amg_upool *pool, uint64_t deadline_ns)
     amg_sleeper_init(&own);
     watch.sleeper = stream == NULL ? &own : &stream->sleeper;
     amg_sleeper_announce(watch.sleeper, NULL);
-    if (amg_upool_watch(pool, &watch) &&
-        (stream == NULL ||
-            atomic_load_explicit(&stream->asked, memory_order_acquire) == 0))
+    if (amg_upool_watch(pool, &watch) && !stream_is_asked(stream))
         amg_sleeper_sleep(watch.sleeper, deadline_ns);
     amg_sleeper_rise(watch.sleeper);
     amg_upool_unwatch(pool, &watch);
-}
-
-/* Is there a reason to stop waiting but the time? */
-static bool caller_is_asked(void)
-{
-    struct amg_stream *stream = amg_stream_self();
-
-    return stream != NULL &&
-           atomic_load_explicit(&stream->asked, memory_order_acquire) != 0;
 }
 
 static struct amg_ult *pop_until(struct amg_upool *pool, uint64_t deadline_ns)
 {
     struct amg_ult *ult = amg_upool_pop(pool);
 
-    while (ult == NULL && amg_clock_ns() < deadline_ns && !caller_is_asked()) {
+    while (ult == NULL && amg_clock_ns() < deadline_ns &&
+           !stream_is_asked(amg_stream_self())) {
         pool_wait(pool, deadline_ns);
         ult = amg_upool_pop(pool);
     }

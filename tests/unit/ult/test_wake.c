@@ -289,6 +289,55 @@ static void test_wake_join_whose_pool_is_shared_returns(void **state)
     join_with(sharing_helper);
 }
 
+/* A scheduler that waits in its pool for as long as there is nothing. */
+static void waiting_run(ABT_sched sched)
+{
+    ABT_pool pool = ABT_POOL_NULL;
+    ABT_bool stop = ABT_FALSE;
+
+    ABT_sched_get_pools(sched, 1, 0, &pool);
+    while (stop == ABT_FALSE) {
+        ABT_thread thread = ABT_THREAD_NULL;
+
+        ABT_pool_pop_wait_thread(pool, &thread, 1e9);
+        if (thread != ABT_THREAD_NULL)
+            ABT_self_schedule(thread, ABT_POOL_NULL);
+        ABT_sched_has_to_stop(sched, &stop);
+    }
+}
+
+static void resuming_when_joined(void *arg)
+{
+    struct joined *joined = arg;
+
+    wait_until_joined_asleep(joined->stream);
+    ABT_thread_resume(joined->blocked);
+}
+
+static void test_wake_pop_wait_of_joined_stream_sleeps(void **state)
+{
+    ABT_sched_def def = {.type = ABT_SCHED_TYPE_ULT, .run = waiting_run};
+    struct joined joined = {.pool = pool_create()};
+    ABT_sched sched = ABT_SCHED_NULL;
+    ABT_thread thread = ABT_THREAD_NULL;
+    ABT_pool pool = pool_create();
+    ABT_xstream stream = stream_on(1, &pool);
+
+    (void)state;
+    assert_int_equal(
+        ABT_sched_create(&def, 1, &joined.pool, ABT_SCHED_CONFIG_NULL, &sched),
+        ABT_SUCCESS);
+    assert_int_equal(ABT_xstream_create(sched, &joined.stream), ABT_SUCCESS);
+    joined.blocked = thread_in(joined.pool, suspender, NULL);
+    wait_until_asleep(joined.stream);
+    thread = thread_in(pool, resuming_when_joined, &joined);
+    assert_int_equal(ABT_xstream_free(&joined.stream), ABT_SUCCESS);
+    assert_int_equal(ABT_thread_free(&thread), ABT_SUCCESS);
+    assert_int_equal(ABT_thread_free(&joined.blocked), ABT_SUCCESS);
+    assert_int_equal(ABT_xstream_free(&stream), ABT_SUCCESS);
+    assert_int_equal(ABT_sched_free(&sched), ABT_SUCCESS);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -300,6 +349,7 @@ int main(void)
         cmocka_unit_test(
             test_wake_join_whose_blocked_thread_runs_elsewhere_returns),
         cmocka_unit_test(test_wake_join_whose_pool_is_shared_returns),
+        cmocka_unit_test(test_wake_pop_wait_of_joined_stream_sleeps),
     };
 
     return cmocka_run_group_tests(tests, begin, end);

@@ -33,7 +33,7 @@ static struct amg_ult *joiner_take(
                 NULL))
         joiner = NULL;
     if (joiner != NULL)
-        amg_list_remove(link);
+        amg_list_init(&self->joiners); /* it was the only one */
     amg_lock_give(&self->lock);
     return joiner;
 }

@@ -7,6 +7,7 @@
 #include "ult/leave.h"
 
 #include "base/assert.h"
+#include "base/test_point.h"
 #include "ult/end.h"
 #include "ult/state.h"
 #include "ult/stream.h"
@@ -20,18 +21,19 @@ static void settle_blocked(struct amg_ult *left)
 
     left->held = NULL;
     left->biased = NULL;
-    amg_ult_set_state(left, AMG_ULT_BLOCKED);
     amg_upool_count_blocked(amg_ult_pool(left), 1);
+    /* Pairs with who resumes it, who may come as soon as the state says that it
+     * is blocked; who comes before waits for the state. */
+    if (biased == NULL && held == NULL)
+        atomic_fetch_or_explicit(
+            &left->requests, AMG_ULT_TO_RESUME, memory_order_release);
+    AMG_TEST_POINT("leave.suspended");
+    amg_ult_set_state(left, AMG_ULT_BLOCKED);
     /* And it may be gone. */
     if (biased != NULL)
         amg_bias_give(biased);
     else if (held != NULL)
         amg_lock_give(held);
-    if (biased != NULL || held != NULL)
-        return;
-    /* Pairs with who resumes it, who must see that it has left. */
-    atomic_fetch_or_explicit(
-        &left->requests, AMG_ULT_TO_RESUME, memory_order_release);
 }
 
 static void settle(struct amg_ult *left)

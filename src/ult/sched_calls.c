@@ -5,9 +5,11 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "base/test_point.h"
 #include "ult/handle.h"
 #include "ult/sched.h"
 #include "ult/stream.h"
+#include "ult/streams.h"
 #include "ult/ult.h"
 #include "ult/unit.h"
 #include "ult/upool.h"
@@ -133,18 +135,43 @@ int ABT_sched_get_total_size(ABT_sched sched, size_t *size)
     return ABT_SUCCESS;
 }
 
+struct sched_wish {
+    struct amg_sched *sched;
+    enum amg_sched_ask ask;
+    struct amg_claim claim;
+};
+
+static void wish_make(struct sched_wish *wish)
+{
+    /* Release: pairs with the look of amg_sched_is_to_stop(). */
+    atomic_fetch_or_explicit(
+        &wish->sched->asked, wish->ask, memory_order_release);
+}
+
+/* A stream that ends by the wish is freed, with its scheduler, only when it is
+ * off the list of all, which is locked. */
+static bool wish_visit(struct amg_stream *stream, void *arg)
+{
+    struct sched_wish *wish = arg;
+
+    if (atomic_load_explicit(&stream->sched, memory_order_acquire) !=
+        wish->sched)
+        return false;
+    wish_make(wish);
+    amg_stream_ask_claim(stream, AMG_STREAM_TO_LOOK, &wish->claim);
+    return true;
+}
+
 static int sched_ask(ABT_sched sched, enum amg_sched_ask ask)
 {
-    struct amg_sched *known = sched_of(sched);
-    struct amg_stream *stream = NULL;
+    struct sched_wish wish = {.sched = sched_of(sched), .ask = ask};
 
-    if (known == NULL)
+    if (wish.sched == NULL)
         return ABT_ERR_INV_SCHED;
-    /* Release: pairs with the look of amg_sched_is_to_stop(). */
-    atomic_fetch_or_explicit(&known->asked, ask, memory_order_release);
-    stream = atomic_load_explicit(&known->stream, memory_order_acquire);
-    if (stream != NULL)
-        amg_stream_wake(stream);
+    if (!amg_streams_each(wish_visit, &wish))
+        wish_make(&wish); /* what runs in a pool, or nowhere yet */
+    AMG_TEST_POINT("sched.asked");
+    amg_sleeper_ring(&wish.claim);
     return ABT_SUCCESS;
 }
 

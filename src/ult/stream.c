@@ -61,16 +61,23 @@ bool amg_stream_serves(
         atomic_load_explicit(&stream->sched, memory_order_relaxed), pool);
 }
 
-void amg_stream_ask(struct amg_stream *stream, enum amg_stream_ask ask)
+void amg_stream_ask_claim(struct amg_stream *stream, enum amg_stream_ask ask,
+    struct amg_claim *ret_claim)
 {
-    struct amg_claim claim = {.was = AMG_SLEEP_AWAKE};
-
     /* Full barriers both: either its look after amg_sleeper_announce() sees
      * what is asked, or the claim sees that it sleeps. */
     atomic_fetch_or_explicit(&stream->asked, ask, memory_order_seq_cst);
     atomic_thread_fence(memory_order_seq_cst);
-    if (amg_sleeper_claim(&stream->sleeper, &claim))
-        amg_sleeper_ring(&claim);
+    if (!amg_sleeper_claim(&stream->sleeper, ret_claim))
+        ret_claim->was = AMG_SLEEP_AWAKE;
+}
+
+void amg_stream_ask(struct amg_stream *stream, enum amg_stream_ask ask)
+{
+    struct amg_claim claim = {.was = AMG_SLEEP_AWAKE};
+
+    amg_stream_ask_claim(stream, ask, &claim);
+    amg_sleeper_ring(&claim);
 }
 
 void amg_stream_wake(struct amg_stream *stream)

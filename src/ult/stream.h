@@ -69,6 +69,9 @@ bool amg_stream_serves(
 /* Something is to be looked at by the scheduler, if it sleeps. */
 void amg_stream_wake(struct amg_stream *stream);
 
+/* Asks for it, and says who is to be rung with no lock held. */
+void amg_stream_ask_claim(struct amg_stream *stream, enum amg_stream_ask ask,
+    struct amg_claim *ret_claim);
 /* Asks for it, and wakes it; by any thread. */
 void amg_stream_ask(struct amg_stream *stream, enum amg_stream_ask ask);
 

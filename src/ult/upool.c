@@ -70,6 +70,20 @@ struct amg_upool *amg_upool_create(
     return pool;
 }
 
+void amg_upool_settle(const struct amg_upool *pool)
+{
+    /* Acquire: pairs with user_push(). */
+    for (unsigned tries = 0;
+         atomic_load_explicit(&pool->pushes, memory_order_acquire) != 0;
+         tries++) {
+        AMG_TEST_POINT("upool.settles");
+        if (amg_ult_self() == NULL)
+            amg_lock_rest(tries);
+        else
+            (void)ABT_thread_yield();
+    }
+}
+
 void amg_upool_destroy(struct amg_upool *pool)
 {
     struct amg_upool *orphan =
@@ -82,6 +96,7 @@ void amg_upool_destroy(struct amg_upool *pool)
         amg_upool_destroy(orphan);
         orphan = next;
     }
+    amg_upool_settle(pool);
     AMG_ASSERT(amg_list_is_empty(&pool->watches));
     /* Who took a blocked thread out of the count is through with the pool. */
     amg_bias_take(&pool->lock);
@@ -143,22 +158,6 @@ void amg_upool_disown(struct amg_ult *ult)
     ult->unit = NULL;
 }
 
-/* A thread that went over to a pool of the program's without being adopted has
- * no way back. */
-static void user_push(
-    struct amg_upool *pool, struct amg_ult *ult, ABT_pool_context context)
-{
-    if (!unit_fits(pool, ult) && unit_renew(pool, ult) != ABT_SUCCESS) {
-        AMG_LOG_ERROR("ult",
-            "pool %d, which is the program's, has no unit for a thread that is "
-            "ready: its function gave none, or there is no memory; the process "
-            "is stopped, since the thread would be lost",
-            pool->id);
-        abort();
-    }
-    amg_upool_user_push(pool, ult, context);
-}
-
 /* Need nobody be woken for the one thread that is ready? Not if the calling
  * stream, which it has just left, comes to it next: its scheduler, one of ours,
  * has the stack, and nothing else to run. What it does first or instead, it
@@ -180,53 +179,80 @@ static bool stream_will_look(const struct amg_upool *pool)
 /* Where it comes from. */
 enum push_from { FROM_ELSEWHERE, FROM_YIELD, FROM_BLOCKED };
 
-/* With the lock held: who is to be rung for a push, and who inherits what was
- * pushed: that one counts it, so as not to be joined before it comes. */
-static struct amg_upool *push_tell_locked(
-    struct amg_upool *pool, struct amg_claim *ret_claim)
+/* What is ready in the pool goes to its heir, which counted one more. Calls
+ * pool_push(). */
+static void pool_hand_over(struct amg_upool *pool, struct amg_upool *heir);
+
+/* Something was pushed, and somebody is on the list of watches; gives the lock.
+ * An heir counts what it gets before, so as not to be joined meanwhile. */
+static AMG_APART void push_tell_locked(
+    struct amg_upool *pool, enum push_from from)
 {
+    struct amg_claim claim = {.was = AMG_SLEEP_AWAKE};
     struct amg_upool *heir = pool->heir;
 
     if (heir != NULL)
         amg_upool_count_blocked(heir, 1);
-    else
-        amg_sleeper_claim_first(&pool->watches, ret_claim);
-    return heir;
-}
-
-/* What is ready in the pool goes to its heir, who counted one more. Calls
- * pool_push(). */
-static void pool_hand_over(struct amg_upool *pool, struct amg_upool *heir);
-
-static void pool_push(struct amg_upool *pool, struct amg_ult *ult,
-    enum push_from from, ABT_pool_context context)
-{
-    struct amg_claim claim = {.was = AMG_SLEEP_AWAKE};
-    struct amg_upool *heir = NULL;
-
-    if (pool->ops == NULL)
-        user_push(pool, ult, context);
-    else if (ult->unit != NULL)
-        amg_upool_disown(ult);
-    amg_bias_take(&pool->lock);
-    if (pool->ops == NULL) {
-        size_change(pool, 1);
-    } else {
-        pool->ops->push(pool, ult);
-        ult_is_in_locked(ult, pool);
-        size_change_locked(pool, 1);
-    }
-    if (from == FROM_BLOCKED)
-        blocked_change_locked(pool, -1);
-    if (!amg_list_is_empty(&pool->watches) &&
-        !(from == FROM_YIELD && stream_will_look(pool)))
-        heir = push_tell_locked(pool, &claim);
+    else if (from != FROM_YIELD || !stream_will_look(pool))
+        amg_sleeper_claim_first(&pool->watches, &claim);
     amg_bias_give(&pool->lock);
     /* The thread may have run and the pool be gone by now. */
     if (claim.was != AMG_SLEEP_AWAKE)
         amg_sleeper_ring(&claim);
     if (heir != NULL)
         pool_hand_over(pool, heir);
+}
+
+/* Something was pushed; gives the lock. */
+static inline void push_give_locked(struct amg_upool *pool, enum push_from from)
+{
+    if (amg_list_is_empty(&pool->watches))
+        amg_bias_give(&pool->lock);
+    else
+        push_tell_locked(pool, from);
+}
+
+/* A thread that went over to a pool of the program's without being adopted has
+ * no way back. */
+static AMG_APART void user_push(struct amg_upool *pool, struct amg_ult *ult,
+    enum push_from from, ABT_pool_context context)
+{
+    if (!unit_fits(pool, ult) && unit_renew(pool, ult) != ABT_SUCCESS) {
+        AMG_LOG_ERROR("ult",
+            "pool %d, which is the program's, has no unit for a thread that is "
+            "ready: its function gave none, or there is no memory; the process "
+            "is stopped, since the thread would be lost",
+            pool->id);
+        abort();
+    }
+    atomic_fetch_add_explicit(&pool->pushes, 1, memory_order_relaxed);
+    amg_upool_user_push(pool, ult, context);
+    AMG_TEST_POINT("upool.pushed");
+    amg_bias_take(&pool->lock);
+    size_change(pool, 1);
+    if (from == FROM_BLOCKED)
+        blocked_change_locked(pool, -1);
+    push_give_locked(pool, from);
+    /* Release: pairs with amg_upool_settle(). */
+    atomic_fetch_sub_explicit(&pool->pushes, 1, memory_order_release);
+}
+
+static void pool_push(struct amg_upool *pool, struct amg_ult *ult,
+    enum push_from from, ABT_pool_context context)
+{
+    if (pool->ops == NULL) {
+        user_push(pool, ult, from, context);
+        return;
+    }
+    if (ult->unit != NULL)
+        amg_upool_disown(ult);
+    amg_bias_take(&pool->lock);
+    pool->ops->push(pool, ult);
+    ult_is_in_locked(ult, pool);
+    size_change_locked(pool, 1);
+    if (from == FROM_BLOCKED)
+        blocked_change_locked(pool, -1);
+    push_give_locked(pool, from);
 }
 
 void amg_upool_push(struct amg_upool *pool, struct amg_ult *ult)

@@ -49,6 +49,8 @@ struct amg_upool {
     struct amg_upool *_Atomic orphans; /* whose heir it is; freed with it */
     struct amg_upool *next_orphan;
     void *data;
+    /* Of one of the program's own: by threads that have not let go of it. */
+    atomic_uint pushes;
     struct amg_upool_user *user; /* what the program's functions are */
 };
 
@@ -58,6 +60,9 @@ const struct amg_upool_ops *amg_upool_ops_of(ABT_pool_kind kind);
 /* NULL: no memory. */
 struct amg_upool *amg_upool_create(
     const struct amg_upool_ops *ops, ABT_pool_access access, bool is_automatic);
+/* Waits for pushes that have done all but let go of the pool: what they pushed
+ * may have run to its end. */
+void amg_upool_settle(const struct amg_upool *pool);
 /* Nothing is in it, and no scheduler has it. */
 void amg_upool_destroy(struct amg_upool *pool);
 

@@ -35,9 +35,16 @@ static void fifo_push(struct amg_upool *pool, struct amg_ult *ult)
     amg_list_push(&pool->ready, &ult->link);
 }
 
+/* Without a word in the link that it is on no list: amg_ult.in says so. */
 static struct amg_ult *fifo_pop(struct amg_upool *pool)
 {
-    return ult_of(amg_list_pop(&pool->ready));
+    struct amg_link *link = amg_list_first(&pool->ready);
+
+    if (link == NULL)
+        return NULL;
+    pool->ready.head.next = link->next;
+    link->next->prev = &pool->ready.head;
+    return ult_of(link);
 }
 
 /* The owner's end is the other one. */

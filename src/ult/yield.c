@@ -22,19 +22,6 @@ static int self_find(struct amg_ult **ret_self)
     return ABT_SUCCESS;
 }
 
-static bool is_cancelled(const struct amg_ult *self)
-{
-    return (atomic_load_explicit(&self->requests, memory_order_relaxed) &
-               AMG_ULT_TO_CANCEL) != 0;
-}
-
-/* Back again: ends instead, when that was asked for. */
-static void go_on(struct amg_ult *self)
-{
-    if (is_cancelled(self))
-        amg_ult_end(self);
-}
-
 int ABT_self_yield(void)
 {
     struct amg_ult *self = NULL;
@@ -42,9 +29,9 @@ int ABT_self_yield(void)
 
     if (rc != ABT_SUCCESS)
         return rc;
-    go_on(self);
+    amg_ult_go_on(self);
     amg_ult_leave(self, AMG_ULT_YIELDS, NULL);
-    go_on(self);
+    amg_ult_go_on(self);
     return ABT_SUCCESS;
 }
 
@@ -63,17 +50,21 @@ int ABT_self_suspend(void)
     if (rc != ABT_SUCCESS)
         return rc;
     amg_ult_leave(self, AMG_ULT_PARKS, NULL);
-    go_on(self);
+    amg_ult_go_on(self);
     return ABT_SUCCESS;
 }
 
 /* True: it had suspended itself, and is the caller's to make ready now. */
 static bool suspended_take(struct amg_ult *ult)
 {
-    /* Acquire: pairs with who settled it. */
-    return (atomic_fetch_and_explicit(&ult->requests,
-                ~(unsigned)AMG_ULT_TO_RESUME, memory_order_acquire) &
-               AMG_ULT_TO_RESUME) != 0;
+    /* Acquire: pairs with who settled it, and says so in a moment. */
+    if ((atomic_fetch_and_explicit(&ult->requests, ~(unsigned)AMG_ULT_TO_RESUME,
+             memory_order_acquire) &
+            AMG_ULT_TO_RESUME) == 0)
+        return false;
+    for (unsigned tries = 0; amg_ult_state(ult) != AMG_ULT_BLOCKED; tries++)
+        amg_lock_rest(tries);
+    return true;
 }
 
 int ABT_thread_resume(ABT_thread thread)
@@ -124,7 +115,7 @@ static int leave_to(ABT_thread thread, take_fn take, enum amg_ult_after after)
     if (after == AMG_ULT_ENDS)
         amg_ult_end_to(self, to);
     amg_ult_leave_to(self, after, NULL, to);
-    go_on(self);
+    amg_ult_go_on(self);
     return ABT_SUCCESS;
 }
 

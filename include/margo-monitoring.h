@@ -52,40 +52,76 @@ typedef enum margo_monitor_event_t {
 typedef void (*margo_monitor_dump_fn)(
     void *uargs, const char *content, size_t size);
 
-/* All events; X(name, NAME) is what the includer makes of each. */
+/* All events; X(NAME, name) is what the includer makes of each. */
 #define MARGO_EXPAND_MONITOR_MACROS                                            \
-    X(progress, PROGRESS)                                                      \
-    X(trigger, TRIGGER)                                                        \
-    X(register, REGISTER)                                                      \
-    X(deregister, DEREGISTER)                                                  \
-    X(lookup, LOOKUP)                                                          \
-    X(create, CREATE)                                                          \
-    X(forward, FORWARD)                                                        \
-    X(forward_cb, FORWARD_CB)                                                  \
-    X(respond, RESPOND)                                                        \
-    X(respond_cb, RESPOND_CB)                                                  \
-    X(destroy, DESTROY)                                                        \
-    X(bulk_create, BULK_CREATE)                                                \
-    X(bulk_transfer, BULK_TRANSFER)                                            \
-    X(bulk_transfer_cb, BULK_TRANSFER_CB)                                      \
-    X(bulk_free, BULK_FREE)                                                    \
-    X(rpc_handler, RPC_HANDLER)                                                \
-    X(rpc_ult, RPC_ULT)                                                        \
-    X(wait, WAIT)                                                              \
-    X(sleep, SLEEP)                                                            \
-    X(set_input, SET_INPUT)                                                    \
-    X(set_output, SET_OUTPUT)                                                  \
-    X(get_input, GET_INPUT)                                                    \
-    X(get_output, GET_OUTPUT)                                                  \
-    X(free_input, FREE_INPUT)                                                  \
-    X(free_output, FREE_OUTPUT)                                                \
-    X(prefinalize, PREFINALIZE)                                                \
-    X(finalize, FINALIZE)                                                      \
-    X(add_pool, ADD_POOL)                                                      \
-    X(remove_pool, REMOVE_POOL)                                                \
-    X(add_xstream, ADD_XSTREAM)                                                \
-    X(remove_xstream, REMOVE_XSTREAM)                                          \
-    X(user, USER)
+    X(PROGRESS, progress)                                                      \
+    X(TRIGGER, trigger)                                                        \
+    X(REGISTER, register)                                                      \
+    X(DEREGISTER, deregister)                                                  \
+    X(LOOKUP, lookup)                                                          \
+    X(CREATE, create)                                                          \
+    X(FORWARD, forward)                                                        \
+    X(FORWARD_CB, forward_cb)                                                  \
+    X(RESPOND, respond)                                                        \
+    X(RESPOND_CB, respond_cb)                                                  \
+    X(DESTROY, destroy)                                                        \
+    X(BULK_CREATE, bulk_create)                                                \
+    X(BULK_TRANSFER, bulk_transfer)                                            \
+    X(BULK_TRANSFER_CB, bulk_transfer_cb)                                      \
+    X(BULK_FREE, bulk_free)                                                    \
+    X(RPC_HANDLER, rpc_handler)                                                \
+    X(RPC_ULT, rpc_ult)                                                        \
+    X(WAIT, wait)                                                              \
+    X(SLEEP, sleep)                                                            \
+    X(SET_INPUT, set_input)                                                    \
+    X(SET_OUTPUT, set_output)                                                  \
+    X(GET_INPUT, get_input)                                                    \
+    X(GET_OUTPUT, get_output)                                                  \
+    X(FREE_INPUT, free_input)                                                  \
+    X(FREE_OUTPUT, free_output)                                                \
+    X(PREFINALIZE, prefinalize)                                                \
+    X(FINALIZE, finalize)                                                      \
+    X(ADD_POOL, add_pool)                                                      \
+    X(REMOVE_POOL, remove_pool)                                                \
+    X(ADD_XSTREAM, add_xstream)                                                \
+    X(REMOVE_XSTREAM, remove_xstream)                                          \
+    X(USER, user)
+
+/* A bit for each event, in the same order, for sets of them in 32 bits; and how
+ * many there are. */
+#define MARGO_MONITOR_ON_PROGRESS         (1u << 0)
+#define MARGO_MONITOR_ON_TRIGGER          (1u << 1)
+#define MARGO_MONITOR_ON_REGISTER         (1u << 2)
+#define MARGO_MONITOR_ON_DEREGISTER       (1u << 3)
+#define MARGO_MONITOR_ON_LOOKUP           (1u << 4)
+#define MARGO_MONITOR_ON_CREATE           (1u << 5)
+#define MARGO_MONITOR_ON_FORWARD          (1u << 6)
+#define MARGO_MONITOR_ON_FORWARD_CB       (1u << 7)
+#define MARGO_MONITOR_ON_RESPOND          (1u << 8)
+#define MARGO_MONITOR_ON_RESPOND_CB       (1u << 9)
+#define MARGO_MONITOR_ON_DESTROY          (1u << 10)
+#define MARGO_MONITOR_ON_BULK_CREATE      (1u << 11)
+#define MARGO_MONITOR_ON_BULK_TRANSFER    (1u << 12)
+#define MARGO_MONITOR_ON_BULK_TRANSFER_CB (1u << 13)
+#define MARGO_MONITOR_ON_BULK_FREE        (1u << 14)
+#define MARGO_MONITOR_ON_RPC_HANDLER      (1u << 15)
+#define MARGO_MONITOR_ON_RPC_ULT          (1u << 16)
+#define MARGO_MONITOR_ON_WAIT             (1u << 17)
+#define MARGO_MONITOR_ON_SLEEP            (1u << 18)
+#define MARGO_MONITOR_ON_SET_INPUT        (1u << 19)
+#define MARGO_MONITOR_ON_SET_OUTPUT       (1u << 20)
+#define MARGO_MONITOR_ON_GET_INPUT        (1u << 21)
+#define MARGO_MONITOR_ON_GET_OUTPUT       (1u << 22)
+#define MARGO_MONITOR_ON_FREE_INPUT       (1u << 23)
+#define MARGO_MONITOR_ON_FREE_OUTPUT      (1u << 24)
+#define MARGO_MONITOR_ON_PREFINALIZE      (1u << 25)
+#define MARGO_MONITOR_ON_FINALIZE         (1u << 26)
+#define MARGO_MONITOR_ON_ADD_POOL         (1u << 27)
+#define MARGO_MONITOR_ON_REMOVE_POOL      (1u << 28)
+#define MARGO_MONITOR_ON_ADD_XSTREAM      (1u << 29)
+#define MARGO_MONITOR_ON_REMOVE_XSTREAM   (1u << 30)
+#define MARGO_MONITOR_ON_USER             (1u << 31)
+#define MARGO_MONITOR_MAX                 32
 
 /* The results of an event stand below a line that says so; before
  * MARGO_MONITOR_FN_END they are 0 or NULL. */
@@ -101,7 +137,10 @@ struct margo_monitor_progress_args {
 /* The loop runs what has completed. */
 struct margo_monitor_trigger_args {
     margo_monitor_data_t uctx;
+    unsigned int timeout_ms;
+    unsigned int max_count; /* callbacks that may run */
     /* results */
+    unsigned int actual_count; /* that ran */
     hg_return_t ret;
 };
 
@@ -116,6 +155,7 @@ struct margo_monitor_register_args {
     ABT_pool pool;
     /* results */
     hg_id_t id; /* 0: it failed */
+    hg_return_t ret;
 };
 
 struct margo_monitor_deregister_args {
@@ -125,10 +165,10 @@ struct margo_monitor_deregister_args {
     hg_return_t ret;
 };
 
-/* An address is made of its text. */
+/* An address is made of its text, or is asked for as the process's own. */
 struct margo_monitor_lookup_args {
     margo_monitor_data_t uctx;
-    const char *name;
+    const char *name; /* NULL: the own one, by margo_addr_self() */
     /* results */
     hg_addr_t addr;
     hg_return_t ret;
@@ -156,14 +196,17 @@ struct margo_monitor_forward_args {
     hg_return_t ret;
 };
 
-/* The callback of a call runs: it is over. */
-struct margo_monitor_forward_cb_args {
+/* The callback of a call, an answer or a transfer runs: it is over. */
+struct margo_monitor_cb_args {
     margo_monitor_data_t uctx;
     const struct hg_cb_info *info;
     margo_request request;
     /* results */
     hg_return_t ret;
 };
+#define margo_monitor_forward_cb_args       margo_monitor_cb_args
+#define margo_monitor_respond_cb_args       margo_monitor_cb_args
+#define margo_monitor_bulk_transfer_cb_args margo_monitor_cb_args
 
 /* An answer is sent; its end is that it is under way. */
 struct margo_monitor_respond_args {
@@ -172,14 +215,6 @@ struct margo_monitor_respond_args {
     const void *data;
     double timeout_ms; /* 0: none */
     bool error;        /* Margo answers with an error code in its stead */
-    margo_request request;
-    /* results */
-    hg_return_t ret;
-};
-
-struct margo_monitor_respond_cb_args {
-    margo_monitor_data_t uctx;
-    const struct hg_cb_info *info;
     margo_request request;
     /* results */
     hg_return_t ret;
@@ -216,14 +251,6 @@ struct margo_monitor_bulk_transfer_args {
     size_t local_offset;
     size_t size;
     double timeout_ms; /* 0: none */
-    margo_request request;
-    /* results */
-    hg_return_t ret;
-};
-
-struct margo_monitor_bulk_transfer_cb_args {
-    margo_monitor_data_t uctx;
-    const struct hg_cb_info *info;
     margo_request request;
     /* results */
     hg_return_t ret;
@@ -365,7 +392,7 @@ struct margo_monitor_user_args {
 };
 
 /* margo_monitor_progress_args_t, and so on for each event. */
-#define X(name, NAME)                                                          \
+#define X(NAME, name)                                                          \
     typedef struct margo_monitor_##name##_args *margo_monitor_##name##_args_t;
 MARGO_EXPAND_MONITOR_MACROS
 #undef X
@@ -387,7 +414,7 @@ struct margo_monitor {
      * gives up; for margo_get_config(). */
     struct json_object *(*config)(void *uargs);
 /* on_progress, and so on; the time is that of ABT_get_wtime(). */
-#define X(name, NAME)                                                          \
+#define X(NAME, name)                                                          \
     void (*on_##name)(void *uargs, double timestamp,                           \
         margo_monitor_event_t event_type,                                      \
         margo_monitor_##name##_args_t event_args);
@@ -425,8 +452,8 @@ HG_PUBLIC hg_return_t margo_monitor_dump(margo_instance_id mid,
  * @param args        [in]  handed to on_user() as it is
  * Owns:      nothing changes hands.
  * Errors:    HG_INVALID_ARG  mid is NULL, or event_type is none
- *            HG_NOENTRY      the instance has no monitor, or one that has no
- *                            on_user()
+ *            HG_NOENTRY      the instance has no monitor; one without on_user()
+ *                            is told nothing, and this succeeds
  * Threads:   any thread; never blocks.
  * Undefined: the instance ended meanwhile.
  * Source:    as Margo 0.24.

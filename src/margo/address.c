@@ -34,9 +34,16 @@ hg_return_t margo_addr_free(margo_instance_id mid, hg_addr_t addr)
 
 hg_return_t margo_addr_self(margo_instance_id mid, hg_addr_t *addr)
 {
+    struct margo_monitor_lookup_args told = {.name = NULL};
+
     if (!is_open(mid) || !AMG_CONTRACT(addr != NULL))
         return HG_INVALID_ARG;
-    return HG_Addr_self(mid->hg_class, addr);
+    AMG_MARGO_TELL(mid, lookup, MARGO_MONITOR_FN_START, &told);
+    told.ret = HG_Addr_self(mid->hg_class, &told.addr);
+    AMG_MARGO_TELL(mid, lookup, MARGO_MONITOR_FN_END, &told);
+    if (told.ret == HG_SUCCESS)
+        *addr = told.addr;
+    return told.ret;
 }
 
 hg_return_t margo_addr_dup(

@@ -50,11 +50,12 @@ static ABT_cond cond_of(margo_instance_id mid)
 /* True: some ran. */
 static bool trigger(margo_instance_id mid, struct amg_margo_rounds *rounds)
 {
-    struct margo_monitor_trigger_args told = {.ret = HG_SUCCESS};
+    struct margo_monitor_trigger_args told = {.max_count = TRIGGER_BATCH};
     unsigned ran = 0;
 
     AMG_MARGO_TELL(mid, trigger, MARGO_MONITOR_FN_START, &told);
     told.ret = HG_Trigger(mid->hg_context, 0, TRIGGER_BATCH, &ran);
+    told.actual_count = ran;
     AMG_MARGO_TELL(mid, trigger, MARGO_MONITOR_FN_END, &told);
     count(&rounds->counts->trigger_calls);
     return ran > 0;

@@ -92,9 +92,10 @@ hg_return_t margo_monitor_call_user(margo_instance_id mid,
         event_type > MARGO_MONITOR_POINT)
         return HG_INVALID_ARG;
     monitor = mid->monitoring.monitor;
-    if (monitor == NULL || monitor->on_user == NULL)
+    if (monitor == NULL)
         return HG_NOENTRY;
-    monitor->on_user(monitor->uargs, ABT_get_wtime(), event_type, args);
+    if (monitor->on_user != NULL)
+        monitor->on_user(monitor->uargs, ABT_get_wtime(), event_type, args);
     return HG_SUCCESS;
 }
 

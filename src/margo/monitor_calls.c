@@ -143,6 +143,19 @@ void amg_monitor_on_respond_cb(void *uargs, double now,
         args->uctx.f = now;
 }
 
+void amg_monitor_on_register(void *uargs, double now,
+    margo_monitor_event_t kind, margo_monitor_register_args_t args)
+{
+    struct amg_monitor *monitor = uargs;
+
+    (void)now;
+    if (kind != MARGO_MONITOR_FN_END || args->ret != HG_SUCCESS)
+        return;
+    amg_lock_take(&monitor->lock);
+    amg_series_rpc(&monitor->series, args->id, args->name);
+    amg_lock_give(&monitor->lock);
+}
+
 /* Until its thread begins, a handle keeps the operation; afterwards the entry,
  * as those of calls do. */
 void amg_monitor_on_rpc_handler(void *uargs, double now,

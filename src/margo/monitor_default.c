@@ -217,6 +217,7 @@ static const struct margo_monitor default_monitor = {
     .config = monitor_config,
     .on_progress = amg_monitor_on_progress,
     .on_trigger = amg_monitor_on_trigger,
+    .on_register = amg_monitor_on_register,
     .on_forward = amg_monitor_on_forward,
     .on_forward_cb = amg_monitor_on_forward_cb,
     .on_respond = amg_monitor_on_respond,

@@ -95,6 +95,7 @@ void amg_monitor_count(struct amg_monitor *monitor,
         margo_monitor_event_t kind, margo_monitor_##name##_args_t args)
 
 /* monitor_calls.c */
+AMG_MONITOR_EVENT(register);
 AMG_MONITOR_EVENT(forward);
 AMG_MONITOR_EVENT(forward_cb);
 AMG_MONITOR_EVENT(respond);

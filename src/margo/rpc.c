@@ -159,6 +159,7 @@ out:
     else
         margo_error(mid, "RPC \"%s\" (provider %u) cannot be registered: %s",
             func_name, (unsigned)provider_id, HG_Error_to_string(rc));
+    told.ret = rc;
     AMG_MARGO_TELL(mid, register, MARGO_MONITOR_FN_END, &told);
     return told.id;
 }

@@ -2,7 +2,6 @@
 /* Time series: what is counted in each interval, and how full pools are. */
 #include "margo/series.h"
 
-#include <inttypes.h>
 #include <json-c/json.h>
 #include <stdio.h>
 #include <string.h>
@@ -13,7 +12,8 @@
 enum {
     NUMBERS = 3, /* of a point */
     FIRST_CAP = 64,
-    PROVIDER_BITS = 16
+    KEY_CAP = 256,
+    PROVIDER_LEN = 8 /* ":65535" */
 };
 
 static void line_free(struct amg_series_line *line)
@@ -67,6 +67,11 @@ static void line_add(struct amg_series *series, struct amg_series_line *line,
     line->points[NUMBERS * line->len + 1] = first;
     line->points[NUMBERS * line->len + 2] = second;
     line->len++;
+}
+
+void amg_series_rpc(struct amg_series *series, hg_id_t id, const char *name)
+{
+    (void)line_find(series, &series->rpcs, &series->all_rpcs, id, name);
 }
 
 void amg_series_request(struct amg_series *series, hg_id_t id, const char *name)
@@ -186,11 +191,10 @@ void amg_series_json(
 
     for (const struct amg_series_line *line = series->all_rpcs; line != NULL;
          line = line->next) {
-        char key[48];
+        char key[KEY_CAP];
 
-        (void)snprintf(key, sizeof(key), "%" PRIu64 ":%u",
-            line->id >> PROVIDER_BITS,
-            (unsigned)(line->id & MARGO_MAX_PROVIDER_ID));
+        (void)snprintf(key, sizeof(key), "%.*s:%u", KEY_CAP - PROVIDER_LEN,
+            line->name, (unsigned)(line->id & MARGO_MAX_PROVIDER_ID));
         line_add_json(rpcs, key, line, rpc_names, precision);
     }
     for (const struct amg_series_line *line = series->all_pools; line != NULL;

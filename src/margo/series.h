@@ -35,6 +35,8 @@ struct amg_series {
     bool is_short; /* points are missing, since there was no memory */
 };
 
+/* An RPC is registered: it has a line, also when no request comes. */
+void amg_series_rpc(struct amg_series *series, hg_id_t id, const char *name);
 /* A request of an RPC has come in; and so many bytes have been moved for it. */
 void amg_series_request(
     struct amg_series *series, hg_id_t id, const char *name);

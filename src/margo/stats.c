@@ -4,6 +4,7 @@
 
 #include <json-c/json.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/assert.h"
 
@@ -29,6 +30,9 @@ struct json_object *amg_stats_number(double number, unsigned precision)
     char text[40];
     int len = snprintf(text, sizeof(text), "%.*g", (int)precision, number);
 
+    /* A whole number is one with a fraction still, to readers of JSON. */
+    if (strpbrk(text, ".eEni") == NULL)
+        len += snprintf(text + len, sizeof(text) - (size_t)len, ".0");
     AMG_ASSERT(len > 0 && (size_t)len < sizeof(text));
     return json_object_new_double_s(number, text);
 }

@@ -8,14 +8,14 @@
 #include "alone.h"
 
 enum event {
-#define X(name, NAME) EVENT_##NAME,
+#define X(NAME, name) EVENT_##NAME,
     MARGO_EXPAND_MONITOR_MACROS
 #undef X
         EVENT_COUNT
 };
 
 static const char *const names[EVENT_COUNT] = {
-#define X(name, NAME) [EVENT_##NAME] = #name,
+#define X(NAME, name) [EVENT_##NAME] = #name,
     MARGO_EXPAND_MONITOR_MACROS
 #undef X
 };
@@ -43,12 +43,62 @@ static void count(enum event event, double timestamp,
     }
 }
 
-#define X(name, NAME)                                                          \
+/* Callbacks of calls, answers and transfers have arguments of one type. */
+static void done_check(
+    margo_monitor_event_t kind, const struct margo_monitor_cb_args *args)
+{
+    CHECK(args->info != NULL && args->request != MARGO_REQUEST_NULL);
+    CHECK(kind != MARGO_MONITOR_FN_END || args->ret == HG_SUCCESS);
+}
+
+static void trigger_check(
+    margo_monitor_event_t kind, const struct margo_monitor_trigger_args *args)
+{
+    CHECK(args->timeout_ms == 0 && args->max_count > 0);
+    if (kind == MARGO_MONITOR_FN_END)
+        CHECK(args->actual_count <= args->max_count);
+}
+
+static void register_check(
+    margo_monitor_event_t kind, const struct margo_monitor_register_args *args)
+{
+    if (kind == MARGO_MONITOR_FN_END)
+        CHECK(args->ret == HG_SUCCESS && args->id != 0);
+}
+
+static atomic_uint selves;
+
+static void lookup_check(
+    margo_monitor_event_t kind, const struct margo_monitor_lookup_args *args)
+{
+    if (args->name == NULL && kind == MARGO_MONITOR_FN_END) {
+        CHECK(args->addr != HG_ADDR_NULL && args->ret == HG_SUCCESS);
+        atomic_fetch_add(&selves, 1);
+    }
+}
+
+/* What else is looked at, by the type of the arguments. */
+#define MORE(kind, args)                                                       \
+    _Generic((args), struct margo_monitor_cb_args *                            \
+             : done_check, struct margo_monitor_trigger_args *                 \
+             : trigger_check, struct margo_monitor_register_args *             \
+             : register_check, struct margo_monitor_lookup_args *              \
+             : lookup_check, default                                           \
+             : nothing_check)(kind, args)
+
+static void nothing_check(margo_monitor_event_t kind, const void *args)
+{
+    (void)kind;
+    CHECK(args != NULL);
+}
+
+#define X(NAME, name)                                                          \
     static void on_##name(void *uargs, double timestamp,                       \
         margo_monitor_event_t kind, margo_monitor_##name##_args_t args)        \
     {                                                                          \
         CHECK(uargs == &initialized);                                          \
         count(EVENT_##NAME, timestamp, kind, &args->uctx);                     \
+        MORE(kind, args);                                                      \
     }
 MARGO_EXPAND_MONITOR_MACROS
 #undef X
@@ -81,7 +131,7 @@ static const struct margo_monitor monitor = {.uargs = &finalized,
     .initialize = initialize,
     .finalize = finalize,
     .dump = dump,
-#define X(name, NAME) .on_##name = on_##name,
+#define X(NAME, name) .on_##name = on_##name,
     MARGO_EXPAND_MONITOR_MACROS
 #undef X
 };
@@ -179,14 +229,30 @@ static void others(void)
     margo_thread_sleep(pair.mid, 1);
 }
 
+/* Each event has a bit of its own, in the order of the list. */
+static void bits_check(void)
+{
+    static const uint32_t bits[] = {
+#define X(NAME, name) MARGO_MONITOR_ON_##NAME,
+        MARGO_EXPAND_MONITOR_MACROS
+#undef X
+    };
+
+    CHECK(sizeof(bits) / sizeof(bits[0]) == MARGO_MONITOR_MAX);
+    for (unsigned i = 0; i < MARGO_MONITOR_MAX; i++)
+        CHECK(bits[i] == (uint32_t)1 << i);
+}
+
 int main(void)
 {
     struct margo_monitor_user_args args = {.args = NULL};
     unsigned dumps = 0;
     hg_id_t id = 0;
 
+    bits_check();
     alone_open(NULL, &monitor);
     CHECK(initialized == 1);
+    CHECK(atomic_load(&selves) >= 1);
     id = MARGO_REGISTER(pair.mid, "pull", hg_bulk_t, int32_t, pull);
     for (unsigned i = 0; i < 10; i++)
         one_call(id);

@@ -49,13 +49,13 @@ static void test_series_counts_by_interval(void **state)
     assert_false(amg_series_is_due(&series, 4.4));
     amg_series_request(&series, 0x70003, "sum");
     amg_series_close(&series, 4.5);
-    assert_true(point(&series, "rpcs", "7:3", "timestamps", 0) == 2.5);
-    assert_true(point(&series, "rpcs", "7:3", "count", 0) == 2);
-    assert_true(point(&series, "rpcs", "7:3", "bulk_size", 0) == 100);
-    assert_true(point(&series, "rpcs", "7:3", "count", 1) == 1);
-    assert_true(point(&series, "rpcs", "7:3", "bulk_size", 1) == 0);
-    assert_true(point(&series, "rpcs", "7:3", "count", 2) == -1);
-    assert_true(point(&series, "rpcs", "9:3", "count", 0) == -1);
+    assert_true(point(&series, "rpcs", "sum:3", "timestamps", 0) == 2.5);
+    assert_true(point(&series, "rpcs", "sum:3", "count", 0) == 2);
+    assert_true(point(&series, "rpcs", "sum:3", "bulk_size", 0) == 100);
+    assert_true(point(&series, "rpcs", "sum:3", "count", 1) == 1);
+    assert_true(point(&series, "rpcs", "sum:3", "bulk_size", 1) == 0);
+    assert_true(point(&series, "rpcs", "sum:3", "count", 2) == -1);
+    assert_true(point(&series, "rpcs", "none:3", "count", 0) == -1);
     amg_series_fini(&series);
 }
 
@@ -86,7 +86,7 @@ static void test_series_no_memory_is_told(void **state)
     assert_true(series.is_short);
     amg_series_request(&series, 1, "sum");
     amg_series_close(&series, 1);
-    assert_true(point(&series, "rpcs", "0:1", "count", 0) == 1);
+    assert_true(point(&series, "rpcs", "sum:1", "count", 0) == 1);
     amg_series_fini(&series);
 }
 

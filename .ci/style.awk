@@ -65,7 +65,7 @@ function check_name(head, name, line) {
     if (head ~ /(^|[ \t])static[ \t]/) {
         if (file ~ /\.c$/ && name ~ /^amg_/)
             complain(line, name "() is static, and so has no amg_ in front")
-    } else if (name !~ /^(amg|hg|HG|na|NA|amalgam|margo|ABT)_/)
+    } else if (name !~ /^(amg|hg|HG|na|NA|amalgam|margo|__margo|ABT)_/)
         complain(line, name "() is not static, and has no amg_ in front")
 }
 

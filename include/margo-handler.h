@@ -12,18 +12,47 @@
  *   void _wrapper_for_sum(hg_handle_t handle);
  *   void _wrapper_for_sum(hg_handle_t handle)
  *   {
+ *       margo_instance_id mid_ = margo_hg_handle_get_instance(handle);
+ *       struct margo_monitor_rpc_ult_args told_;
+ *       __margo_internal_pre_wrapper_hooks(mid_, handle, &told_);
  *       sum(handle);
+ *       __margo_internal_post_wrapper_hooks(mid_, &told_);
  *   }
  *   hg_return_t _handler_for_sum(hg_handle_t handle)
  *   {
  *       return amalgam_margo_serve(handle, _wrapper_for_sum);
  *   }
  *
- * of which the second is what MARGO_REGISTER() gives to the library. */
+ * of which the second is what MARGO_REGISTER() gives to the library. A program
+ * that writes these two by hand uses the functions of the second part below,
+ * by which amalgam_margo_serve() is made, in the order in which they stand:
+ *
+ *   hg_return_t _handler_for_sum(hg_handle_t handle)
+ *   {
+ *       margo_instance_id mid = margo_hg_handle_get_instance(handle);
+ *       ABT_pool pool = margo_hg_handle_get_handler_pool(handle);
+ *       struct margo_monitor_rpc_handler_args told;
+ *       if (__margo_internal_finalize_requested(mid)) {
+ *           __margo_respond_with_error(handle, HG_PERMISSION);
+ *           return margo_destroy(handle);
+ *       }
+ *       __margo_internal_set_handle_data(handle);
+ *       __margo_internal_incr_pending(mid);
+ *       __margo_internal_pre_handler_hooks(mid, handle, pool, &told);
+ *       ABT_thread_create(pool, (void (*)(void *))_wrapper_for_sum, handle,
+ *           ABT_THREAD_ATTR_NULL, NULL);
+ *       __margo_internal_post_handler_hooks(mid, &told);
+ *       return HG_SUCCESS;
+ *   } */
 #ifndef MARGO_HANDLER_H
 #define MARGO_HANDLER_H
 
+#include "margo-monitoring.h"
 #include "margo-types.h"
+
+/* Bytes of an id: the provider's, which are the low ones, and the name's. */
+#define __MARGO_PROVIDER_ID_SIZE (sizeof(hg_id_t) / 4)
+#define __MARGO_RPC_HASH_SIZE    (__MARGO_PROVIDER_ID_SIZE * 3)
 
 #ifdef __cplusplus
 extern "C" {
@@ -49,6 +78,47 @@ extern "C" {
 HG_PUBLIC hg_return_t amalgam_margo_serve(
     hg_handle_t handle, void (*function)(hg_handle_t));
 
+/**
+ * The steps of serving a request, for programs that write the two functions by
+ * hand.
+ *
+ * A request that is counted as pending by __margo_internal_incr_pending() keeps
+ * an instance from ending until __margo_internal_post_wrapper_hooks(), or
+ * __margo_internal_decr_pending() where there is no thread that comes to it.
+ * __margo_respond_with_error() answers with a code and without an output; the
+ * handle stays the caller's. Between the hooks of the wrapper the calling
+ * thread is a handler: margo_finalize() does not wait in it.
+ *
+ * @param mid     [in]   of the handle
+ * @param handle  [in]   as the callback of the RPC has got it
+ * @param pool    [in]   in which the thread is made
+ * @param args    [out]  for the monitor; the same for the hooks before and
+ * after
+ * @param ret     [in]   what the origin's margo_forward() returns
+ * Owns:      __margo_internal_set_handle_data() takes the handle for a
+ *            margo_destroy(), which ends it.
+ * Errors:    HG_INVALID_ARG the handle is NULL, or of no instance
+ *            HG_NOMEM       no memory
+ *            others: none; nothing is done where mid is NULL.
+ * Threads:   any thread; never blocks.
+ * Undefined: in another order.
+ * Source:    as Margo 0.24.
+ */
+HG_PUBLIC int __margo_internal_finalize_requested(margo_instance_id mid);
+HG_PUBLIC void __margo_respond_with_error(hg_handle_t handle, hg_return_t ret);
+HG_PUBLIC hg_return_t __margo_internal_set_handle_data(hg_handle_t handle);
+HG_PUBLIC void __margo_internal_incr_pending(margo_instance_id mid);
+HG_PUBLIC void __margo_internal_decr_pending(margo_instance_id mid);
+HG_PUBLIC void __margo_internal_pre_handler_hooks(margo_instance_id mid,
+    hg_handle_t handle, ABT_pool pool,
+    struct margo_monitor_rpc_handler_args *args);
+HG_PUBLIC void __margo_internal_post_handler_hooks(
+    margo_instance_id mid, struct margo_monitor_rpc_handler_args *args);
+HG_PUBLIC void __margo_internal_pre_wrapper_hooks(margo_instance_id mid,
+    hg_handle_t handle, struct margo_monitor_rpc_ult_args *args);
+HG_PUBLIC void __margo_internal_post_wrapper_hooks(
+    margo_instance_id mid, struct margo_monitor_rpc_ult_args *args);
+
 #ifdef __cplusplus
 }
 #endif
@@ -62,7 +132,12 @@ HG_PUBLIC hg_return_t amalgam_margo_serve(
 
 /* The two functions, and what stands in them; `static` or `inline` may be put
  * in front. */
-#define __MARGO_INTERNAL_RPC_WRAPPER_BODY(name_) name_(handle);
+#define __MARGO_INTERNAL_RPC_WRAPPER_BODY(name_)                               \
+    margo_instance_id mid_ = margo_hg_handle_get_instance(handle);             \
+    struct margo_monitor_rpc_ult_args told_;                                   \
+    __margo_internal_pre_wrapper_hooks(mid_, handle, &told_);                  \
+    name_(handle);                                                             \
+    __margo_internal_post_wrapper_hooks(mid_, &told_);
 #define __MARGO_INTERNAL_RPC_WRAPPER(name_)                                    \
     void _wrapper_for_##name_(hg_handle_t handle);                             \
     void _wrapper_for_##name_(hg_handle_t handle)                              \

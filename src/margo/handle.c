@@ -135,6 +135,7 @@ static void data_begin(struct amg_margo_handle *data, margo_instance_id mid)
     data->is_answered = false;
     data->ret = HG_SUCCESS;
     data->monitor_data.p = NULL;
+    data->serve = NULL;
     atomic_store_explicit(&data->shares, 1u, memory_order_relaxed);
     atomic_store_explicit(&data->is_out, true, memory_order_release);
 }

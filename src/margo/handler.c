@@ -80,19 +80,64 @@ static void next_start(margo_instance_id mid)
     }
 }
 
-/* A handler's thread. When the function has returned the handle may be gone. */
+/* A handler's thread. The function is the wrapper of the program's, whose hooks
+ * tell that it begins and ends; when it has returned the handle may be gone. */
 static void handler_main(void *arg)
 {
     struct amg_margo_handle *data = arg;
-    margo_instance_id mid = data->mid;
-    struct margo_monitor_rpc_ult_args told = {.handle = data->handle};
 
-    AMG_MARGO_TELL(mid, rpc_ult, MARGO_MONITOR_FN_START, &told);
-    if (AMG_MARGO_IS_WATCHED(mid))
-        (void)margo_set_current_rpc_id(mid, HG_Get_info(data->handle)->id);
     data->serve(data->handle);
-    AMG_MARGO_TELL(mid, rpc_ult, MARGO_MONITOR_FN_END, &told);
-    next_start(mid);
+}
+
+bool amg_margo_dispatch_open(margo_instance_id mid)
+{
+    if (ABT_key_create(NULL, &mid->dispatch.by_hand) == ABT_SUCCESS)
+        return true;
+    mid->dispatch.by_hand = ABT_KEY_NULL;
+    margo_error(mid, "no memory for what threads of the program serve");
+    return false;
+}
+
+void amg_margo_dispatch_close(margo_instance_id mid)
+{
+    if (mid->dispatch.by_hand != ABT_KEY_NULL)
+        (void)ABT_key_free(&mid->dispatch.by_hand);
+}
+
+/* Does the calling thread serve a request, and was made by the program? */
+static bool is_by_hand(margo_instance_id mid)
+{
+    void *value = NULL;
+
+    return mid->dispatch.by_hand != ABT_KEY_NULL &&
+           ABT_self_get_specific(mid->dispatch.by_hand, &value) ==
+               ABT_SUCCESS &&
+           value != NULL;
+}
+
+void __margo_internal_pre_wrapper_hooks(margo_instance_id mid,
+    hg_handle_t handle, struct margo_monitor_rpc_ult_args *args)
+{
+    const struct amg_margo_handle *data = amg_margo_handle_find(handle);
+
+    *args = (struct margo_monitor_rpc_ult_args){.handle = handle};
+    if (!AMG_CONTRACT(mid != MARGO_INSTANCE_NULL))
+        return;
+    if (data == NULL || data->serve == NULL)
+        (void)ABT_self_set_specific(mid->dispatch.by_hand, mid);
+    AMG_MARGO_TELL(mid, rpc_ult, MARGO_MONITOR_FN_START, args);
+    if (AMG_MARGO_IS_WATCHED(mid))
+        (void)margo_set_current_rpc_id(mid, HG_Get_info(handle)->id);
+}
+
+void __margo_internal_post_wrapper_hooks(
+    margo_instance_id mid, struct margo_monitor_rpc_ult_args *args)
+{
+    if (mid == MARGO_INSTANCE_NULL)
+        return;
+    AMG_MARGO_TELL(mid, rpc_ult, MARGO_MONITOR_FN_END, args);
+    if (mid->config.max_handlers != 0 && !is_by_hand(mid))
+        next_start(mid);
     handler_over(mid);
 }
 
@@ -101,8 +146,11 @@ bool amg_margo_handler_is_self(margo_instance_id mid)
     void (*function)(void *) = NULL;
     void *arg = NULL;
 
-    return ABT_self_get_thread_func(&function) == ABT_SUCCESS &&
-           function == handler_main && ABT_self_get_arg(&arg) == ABT_SUCCESS &&
+    if (ABT_self_get_thread_func(&function) != ABT_SUCCESS)
+        return false;
+    if (function != handler_main)
+        return is_by_hand(mid);
+    return ABT_self_get_arg(&arg) == ABT_SUCCESS &&
            ((struct amg_margo_handle *)arg)->mid == mid;
 }
 
@@ -133,11 +181,67 @@ static hg_return_t refuse(
     return margo_destroy(handle);
 }
 
+int __margo_internal_finalize_requested(margo_instance_id mid)
+{
+    return mid != MARGO_INSTANCE_NULL && !mid->is_collective &&
+           atomic_load_explicit(&mid->ending.is_ready, memory_order_acquire);
+}
+
+void __margo_respond_with_error(hg_handle_t handle, hg_return_t ret)
+{
+    if (AMG_CONTRACT(handle != HG_HANDLE_NULL))
+        amg_margo_handle_refuse(handle, ret);
+}
+
+hg_return_t __margo_internal_set_handle_data(hg_handle_t handle)
+{
+    const struct hg_info *info = HG_Get_info(handle);
+    const struct amg_margo_rpc *rpc =
+        info == NULL ? NULL : HG_Registered_data(info->hg_class, info->id);
+
+    if (!AMG_CONTRACT(rpc != NULL))
+        return HG_INVALID_ARG;
+    return amg_margo_handle_take(rpc->mid, handle) == NULL ? HG_NOMEM
+                                                           : HG_SUCCESS;
+}
+
+void __margo_internal_incr_pending(margo_instance_id mid)
+{
+    if (mid != MARGO_INSTANCE_NULL)
+        amg_margo_count(mid, &mid->handlers, 1u);
+}
+
+void __margo_internal_decr_pending(margo_instance_id mid)
+{
+    if (mid != MARGO_INSTANCE_NULL)
+        handler_over(mid);
+}
+
+void __margo_internal_pre_handler_hooks(margo_instance_id mid,
+    hg_handle_t handle, ABT_pool pool,
+    struct margo_monitor_rpc_handler_args *args)
+{
+    *args =
+        (struct margo_monitor_rpc_handler_args){.handle = handle, .pool = pool};
+    if (mid == MARGO_INSTANCE_NULL)
+        return;
+    if (AMG_MARGO_IS_WATCHED(mid))
+        args->parent_rpc_id = amg_margo_peek_parent(handle);
+    AMG_MARGO_TELL(mid, rpc_handler, MARGO_MONITOR_FN_START, args);
+}
+
+void __margo_internal_post_handler_hooks(
+    margo_instance_id mid, struct margo_monitor_rpc_handler_args *args)
+{
+    if (mid != MARGO_INSTANCE_NULL)
+        AMG_MARGO_TELL(mid, rpc_handler, MARGO_MONITOR_FN_END, args);
+}
+
 hg_return_t amalgam_margo_serve(
     hg_handle_t handle, void (*function)(hg_handle_t))
 {
     const struct hg_info *info = HG_Get_info(handle);
-    struct margo_monitor_rpc_handler_args told = {.handle = handle};
+    struct margo_monitor_rpc_handler_args told;
     const struct amg_margo_rpc *rpc = NULL;
     struct amg_margo_handle *data = NULL;
     margo_instance_id mid = MARGO_INSTANCE_NULL;
@@ -148,21 +252,17 @@ hg_return_t amalgam_margo_serve(
     if (rpc == NULL || (data = amg_margo_handle_take(rpc->mid, handle)) == NULL)
         return HG_Destroy(handle);
     mid = rpc->mid;
-    if (atomic_load_explicit(&mid->ending.is_ready, memory_order_acquire) &&
-        !mid->is_collective)
+    if (__margo_internal_finalize_requested(mid))
         return refuse(mid, handle, HG_PERMISSION);
-    told.pool = rpc->pool;
-    if (AMG_MARGO_IS_WATCHED(mid))
-        told.parent_rpc_id = amg_margo_peek_parent(handle);
-    AMG_MARGO_TELL(mid, rpc_handler, MARGO_MONITOR_FN_START, &told);
-    amg_margo_count(mid, &mid->handlers, 1u);
+    __margo_internal_pre_handler_hooks(mid, handle, rpc->pool, &told);
+    __margo_internal_incr_pending(mid);
     data->serve = function;
     if (place_take(mid, data) && !handler_start(data, rpc->pool)) {
         told.ret = HG_NOMEM;
         next_start(mid);
         handler_over(mid);
     }
-    AMG_MARGO_TELL(mid, rpc_handler, MARGO_MONITOR_FN_END, &told);
+    __margo_internal_post_handler_hooks(mid, &told);
     return told.ret;
 }
 

@@ -17,9 +17,14 @@ struct amg_margo_dispatch {
     struct amg_lock lock; /* guards all that follows, where there is a limit */
     struct amg_list waiting; /* of struct amg_margo_handle, by `queued` */
     unsigned running;
+    ABT_key by_hand; /* set in threads of the program that serve */
 };
 
 void amg_margo_dispatch_init(margo_instance_id mid);
+/* While the runtime of user-level threads is there. False: no memory, logged.
+ */
+bool amg_margo_dispatch_open(margo_instance_id mid);
+void amg_margo_dispatch_close(margo_instance_id mid);
 
 /* Is the caller a handler of the instance? */
 bool amg_margo_handler_is_self(margo_instance_id mid);

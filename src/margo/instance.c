@@ -108,7 +108,8 @@ static bool services_open(
         margo_error(mid, "handles cannot be watched for");
         return false;
     }
-    return amg_margo_monitoring_open(mid, info) == 0 &&
+    return amg_margo_dispatch_open(mid) &&
+           amg_margo_monitoring_open(mid, info) == 0 &&
            amg_margo_identities_init(mid) && amg_margo_shutdown_init(mid);
 }
 

@@ -5,10 +5,11 @@
  * looks at `sleep` then. Both fence in between (the sleeper by membarrier,
  * where that is needed for the sake of the rings, see shm_inbox.c), so one sees
  * the other. The first one that finds ASLEEP makes it RUNG and writes one byte
- * into the FIFO: a sleep is rung out of once. A FIFO, because it can be opened
- * by its name, by unrelated processes, or as a descriptor of its owner, where
- * the segment has lost its name (shm_node.h); each opens it for reading, too,
- * so that writing to one that lost its reader is no signal.
+ * into the FIFO: a sleep is rung out of once. Who cannot do that makes it
+ * ASLEEP again, if it is the same sleep, and tries again later. A FIFO, because
+ * it can be opened by its name, by unrelated processes, or as a descriptor of
+ * its owner, where the segment has lost its name (shm_node.h); each opens it
+ * for reading, too, so that writing to one that lost its reader is no signal.
  *
  * What other threads of this process post ends up on lists of the endpoint,
  * under the lock; arm() looks at them under the lock, too. */
@@ -26,9 +27,13 @@
 
 #include "base/env.h"
 #include "base/log.h"
+#include "base/spare.h"
 #include "shm/shm_files.h"
 #include "shm/shm_inbox.h"
 #include "shm/shm_send.h"
+#include "shm/shm_watch.h"
+
+enum { WARNED_OF_BELL = 1 << 14 }; /* in amg_shm_peer.warned */
 
 static long membarrier(int command)
 {
@@ -148,14 +153,24 @@ void amg_shm_bell_remove(struct amg_shm_inbox *inbox)
 }
 
 /* Is it ours to ring? Only one is. */
-static bool sleeper_claim(struct amg_shm_context *context)
+static bool sleeper_claim(struct amg_shm_context *context, uint32_t *ret_sleep)
 {
-    uint32_t expected = AMG_SHM_ASLEEP;
+    uint32_t sleep =
+        atomic_load_explicit(&context->sleep, memory_order_relaxed);
 
-    return atomic_load_explicit(&context->sleep, memory_order_relaxed) ==
-               AMG_SHM_ASLEEP &&
-           atomic_compare_exchange_strong_explicit(&context->sleep, &expected,
-               AMG_SHM_RUNG, memory_order_acq_rel, memory_order_relaxed);
+    *ret_sleep = sleep - AMG_SHM_ASLEEP + AMG_SHM_RUNG;
+    return (sleep & AMG_SHM_SLEEP_MASK) == AMG_SHM_ASLEEP &&
+           atomic_compare_exchange_strong_explicit(&context->sleep, &sleep,
+               *ret_sleep, memory_order_acq_rel, memory_order_relaxed);
+}
+
+/* It was claimed, and cannot be rung now. If it still is in the same sleep, the
+ * next one who has news tries again. */
+static void sleeper_leave(struct amg_shm_context *context, uint32_t sleep)
+{
+    (void)atomic_compare_exchange_strong_explicit(&context->sleep, &sleep,
+        sleep - AMG_SHM_RUNG + AMG_SHM_ASLEEP, memory_order_acq_rel,
+        memory_order_relaxed);
 }
 
 static void bell_ring(int bell)
@@ -176,38 +191,62 @@ static int bell_open(const struct amg_shm_context *context,
     if (word == 0) {
         amg_shm_files_bell(
             peer->region.name, peer->region.incarnation, context_id, path);
-        return open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC);
+        return amg_spare_open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC);
     }
     bell =
         amg_shm_files_open_of(peer->region.pid, (int)(word >> 32) - 1, S_IFIFO);
     /* It closed meanwhile, or is gone, and another one has that number. */
     if (bell >= 0 && (uint32_t)bell_word(bell) != (uint32_t)word) {
-        close(bell);
+        amg_spare_close(bell);
+        errno = ENOENT;
         bell = -1;
     }
     return bell;
 }
 
-void amg_shm_bell_raise(struct amg_shm_context *context, enum amg_shm_news news,
-    const struct amg_shm_peer *peer, uint8_t context_id, int *bell)
+/* Says so once of each peer. */
+static void cannot_wake(
+    struct amg_shm_peer *peer, uint8_t context_id, int error)
 {
+    if ((peer->warned & WARNED_OF_BELL) == 0)
+        AMG_LOG_WARNING("shm",
+            "cannot wake na+sm://%s, context %u (%s): tries again",
+            peer->region.name, context_id, strerror(error));
+    peer->warned |= WARNED_OF_BELL;
+}
+
+bool amg_shm_bell_raise(struct amg_shm_context *context, enum amg_shm_news news,
+    struct amg_shm_peer *peer, uint8_t context_id, int *bell)
+{
+    uint32_t sleep = 0;
+
     atomic_fetch_or_explicit(&context->news, news, memory_order_seq_cst);
     atomic_thread_fence(memory_order_seq_cst);
-    if (!sleeper_claim(context))
-        return;
+    if (!sleeper_claim(context, &sleep))
+        return true;
     if (*bell < 0)
         *bell = bell_open(context, peer, context_id);
-    if (*bell >= 0)
+    if (*bell >= 0) {
         bell_ring(*bell);
-    else if (!amg_shm_region_is_closed(&peer->region) &&
-             amg_shm_files_owner(&peer->region) != AMG_SHM_DEAD)
-        AMG_LOG_WARNING("shm", "cannot wake na+sm://%s, context %u: %s",
-            peer->region.name, context_id, strerror(errno));
+        if (amg_spare_is_out()) { /* no descriptor to keep */
+            amg_spare_close(*bell);
+            *bell = -1;
+        }
+        return true;
+    }
+    if (peer->state != AMG_SHM_PEER_ALIVE ||
+        amg_shm_region_is_closed(&peer->region))
+        return true;
+    cannot_wake(peer, context_id, errno);
+    sleeper_leave(context, sleep);
+    return false;
 }
 
 void amg_shm_bell_self_locked(struct amg_shm_ep *ep)
 {
-    if (sleeper_claim(ep->inbox->context))
+    uint32_t sleep = 0;
+
+    if (sleeper_claim(ep->inbox->context, &sleep))
         bell_ring(ep->inbox->bell);
 }
 
@@ -223,8 +262,9 @@ void amg_shm_bell_disarm(struct amg_shm_ep *ep)
     ssize_t len = 0;
 
     ep->is_armed = false;
-    if (atomic_exchange_explicit(&inbox->context->sleep, AMG_SHM_AWAKE,
-            memory_order_acq_rel) == AMG_SHM_RUNG)
+    if ((atomic_exchange_explicit(
+             &inbox->context->sleep, AMG_SHM_AWAKE, memory_order_acq_rel) &
+            AMG_SHM_SLEEP_MASK) == AMG_SHM_RUNG)
         inbox->bytes_due++;
     if (inbox->bytes_due == 0)
         return;
@@ -268,9 +308,13 @@ static bool sleep_announce(struct amg_shm_ep *ep, bool *ret_is_stuck)
         *ret_is_stuck = amg_shm_send_is_stuck_locked(domain);
         if (*ret_is_stuck)
             amg_shm_send_wait_locked(domain);
+        is_busy = !amg_shm_watch_tick_locked(domain);
+    }
+    if (!is_busy) {
         ep->is_armed = true;
-        atomic_store_explicit(
-            &ep->inbox->context->sleep, AMG_SHM_ASLEEP, memory_order_release);
+        ep->inbox->sleeps += AMG_SHM_SLEEP_NEXT;
+        atomic_store_explicit(&ep->inbox->context->sleep,
+            ep->inbox->sleeps | AMG_SHM_ASLEEP, memory_order_release);
     }
     amg_bias_give(&domain->lock);
     return !is_busy;

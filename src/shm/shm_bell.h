@@ -13,9 +13,10 @@ void amg_shm_bell_close(struct amg_shm_ep *ep);
 void amg_shm_bell_remove(struct amg_shm_inbox *inbox);
 
 /* Sets `news` at a context of a peer, and rings where it sleeps. `*bell` is
- * our end of its FIFO, opened here when it is first needed. */
-void amg_shm_bell_raise(struct amg_shm_context *context, enum amg_shm_news news,
-    const struct amg_shm_peer *peer, uint8_t context_id, int *bell);
+ * our end of its FIFO, opened here when it is first needed. False: it sleeps
+ * on, and is to be rung later. */
+bool amg_shm_bell_raise(struct amg_shm_context *context, enum amg_shm_news news,
+    struct amg_shm_peer *peer, uint8_t context_id, int *bell);
 
 /* Something came for `ep` from another thread of this process. */
 void amg_shm_bell_self_locked(struct amg_shm_ep *ep);

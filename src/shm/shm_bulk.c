@@ -18,6 +18,7 @@
 #include "base/assert.h"
 #include "base/env.h"
 #include "base/log.h"
+#include "base/test_point.h"
 #include "shm/shm_addr.h"
 #include "shm/shm_bell.h"
 #include "shm/shm_copy.h"
@@ -238,7 +239,7 @@ static void transfer_place_locked(
         transfer->ret = rc;
     if (transfer_is_over_locked(transfer, &ret)) {
         amg_shm_transfer_end_locked(transfer, ret);
-    } else if (rc == HG_BUSY) {
+    } else if (rc == HG_BUSY && !amg_shm_chunk_is_free_locked(transfer)) {
         transfer->state = AMG_SHM_TRANSFER_STARVING;
         amg_list_push(&transfer->ep->bulk.starving, &transfer->link);
     } else if (transfer->in_motion > 0 && rc != HG_NOMEM) {
@@ -267,6 +268,7 @@ void amg_shm_bulk_poll(struct amg_shm_ep *ep)
         if (!transfer_is_over_locked(transfer, &ret)) {
             amg_bias_give(&domain->lock);
             rc = transfer_move(transfer, &budget);
+            AMG_TEST_POINT("shm_transfer_moved");
             amg_bias_take(&domain->lock);
         }
         transfer_place_locked(transfer, rc);

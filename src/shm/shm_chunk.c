@@ -17,13 +17,25 @@ static char *chunk_at(const struct amg_shm_region *region, uint32_t chunk)
     return (char *)region->chunks + (size_t)chunk * AMG_SHM_CHUNK_LEN;
 }
 
+static bool chunk_is_free_locked(
+    const struct amg_shm_domain *domain, const struct amg_shm_peer *peer)
+{
+    return ~domain->bulk.chunks_used != 0 &&
+           peer->bulk.chunks_used < AMG_SHM_PEER_CHUNKS;
+}
+
+bool amg_shm_chunk_is_free_locked(const struct amg_shm_transfer *transfer)
+{
+    return chunk_is_free_locked(transfer->domain, transfer->peer);
+}
+
 /* A chunk of ours for a piece to `peer`. */
 static bool chunk_take_locked(struct amg_shm_domain *domain,
     struct amg_shm_peer *peer, uint32_t *ret_chunk)
 {
     uint32_t free = ~domain->bulk.chunks_used;
 
-    if (free == 0 || peer->bulk.chunks_used >= AMG_SHM_PEER_CHUNKS)
+    if (!chunk_is_free_locked(domain, peer))
         return false;
     *ret_chunk = (uint32_t)__builtin_ctz(free);
     domain->bulk.chunks_used |= 1u << *ret_chunk;

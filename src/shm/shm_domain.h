@@ -36,6 +36,8 @@ struct amg_shm_ep;
 struct amg_shm_peer;
 struct amg_shm_block;
 
+enum { AMG_SHM_REFUSED_KEPT = 16 }; /* senders whose refusal was told */
+
 /* What the words of amg_op.priv hold here, while it is posted. After that the
  * reply may lie in the words behind the first one. */
 enum { AMG_SHM_PRIV_STATE, AMG_SHM_PRIV_PTR, AMG_SHM_PRIV_EP };
@@ -74,6 +76,7 @@ struct amg_shm_link {
     struct amg_shm_out out;
     struct amg_shm_context *context; /* at the peer */
     uint32_t slot;
+    uint64_t claim; /* of the slot, live; 0: none was free yet */
     uint8_t context_id;
     int bell;              /* its FIFO, opened when it is first rung; or -1 */
     struct amg_list queue; /* bufs without credits that found no room */
@@ -94,6 +97,7 @@ struct amg_shm_peer {
     uint16_t warned;     /* a bit for each thing that was said of it already */
     uint8_t context;     /* which its last request came from */
     bool has_died;       /* without closing */
+    bool is_unrung;      /* it could not be woken, and may sleep */
     uint32_t slabs_held; /* its slabs that arrivals here point into */
     uint32_t slabs_lent; /* our slabs that it has */
     struct amg_flow_peer calls;
@@ -139,6 +143,7 @@ struct amg_shm_inbox {
     struct amg_shm_context *context; /* the shared part */
     uint8_t context_id;
     bool is_open;
+    uint32_t sleeps; /* how often it was announced */
     /* Our FIFO, or -1; it outlives the endpoint, because peers keep theirs. */
     int bell;
     uint32_t bytes_due; /* how many rang whose byte was not there yet */
@@ -185,7 +190,14 @@ struct amg_shm_domain {
     struct amg_list stuck;
     struct amg_shm_peer *self; /* has a share */
     uint32_t next_peer_id;
-    int deaths; /* epoll over the pidfds of all peers; -1: none */
+    int deaths;         /* epoll over the pidfds of all peers; -1: none */
+    int ticks;          /* a timer in `deaths`, made when first needed; or -1 */
+    uint64_t tick_ns;   /* how often it ends a sleep; 0: never */
+    bool wants_retry;   /* something waits for a slot, or to ring a bell */
+    bool has_unwatched; /* there may be peers whose death nobody tells of */
+    bool has_unseen;    /* there may be rings that nobody has opened yet */
+    uint64_t starved_ns; /* since when a sender could not be mapped; or 0 */
+    uint64_t refused[AMG_SHM_REFUSED_KEPT]; /* who was, by incarnation */
 
     struct amg_link *free_bufs;
     struct amg_list out_bufs; /* whose slab a receiver has; oldest first */
@@ -194,7 +206,7 @@ struct amg_shm_domain {
     struct amg_shm_arrival *free_arrivals;
     struct amg_shm_block *blocks; /* which they are cut from */
 
-    struct amg_shm_inring *inrings[AMG_SHM_SLOTS];   /* NULL: not known */
+    struct amg_shm_inring **inrings; /* by slot; NULL: not known */
     struct amg_shm_inbox *inboxes[AMG_SHM_CONTEXTS]; /* NULL: never opened */
     struct amg_shm_ep *eps[AMG_SHM_CONTEXTS];        /* NULL: not open */
     unsigned closed_inboxes;

@@ -249,20 +249,19 @@ void amg_shm_files_remove(const char *path, int fd)
         unlink(path);
 }
 
-/* The same where its pid means nothing here. */
-static enum amg_shm_life stranger_life(const struct amg_shm_region *region)
+enum amg_shm_life amg_shm_files_stranger(const char *name, uint64_t incarnation)
 {
     char path[AMG_SHM_PATH_CAP];
     struct amg_shm_head head;
     enum amg_shm_life life = AMG_SHM_UNTOLD;
     int fd = -1;
 
-    amg_shm_files_path(region->name, path);
+    amg_shm_files_path(name, path);
     fd = amg_spare_open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
     if (fd < 0)
         return errno == ENOENT ? AMG_SHM_DEAD : AMG_SHM_UNTOLD;
     /* Another one of that name, or one whose lock is free: ours has gone. */
-    if (head_read(fd, &head) && head.incarnation != region->incarnation)
+    if (head_read(fd, &head) && head.incarnation != incarnation)
         life = AMG_SHM_DEAD;
     else if (flock(fd, LOCK_EX | LOCK_NB) == 0)
         life = AMG_SHM_DEAD;
@@ -278,7 +277,8 @@ enum amg_shm_life amg_shm_files_owner(const struct amg_shm_region *region)
 
     if (region->pid_ns == own)
         return amg_shm_files_life(region->pid, region->start_time);
-    return own == 0 ? AMG_SHM_UNTOLD : stranger_life(region);
+    return own == 0 ? AMG_SHM_UNTOLD
+                    : amg_shm_files_stranger(region->name, region->incarnation);
 }
 
 /* Is it a bell whose segment is not there any more? `file` is its name. */

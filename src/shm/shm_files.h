@@ -32,6 +32,11 @@ void amg_shm_files_bell(const char *name, uint64_t incarnation,
  * gone now. Else `*ret_pid` is the owner's pid, or 0 when that is not known. */
 bool amg_shm_files_remove_stale(const char *path, uint32_t *ret_pid);
 
+/* Does the owner of the segment of that name and incarnation live, whose pid
+ * means nothing here? */
+enum amg_shm_life amg_shm_files_stranger(
+    const char *name, uint64_t incarnation);
+
 /* Does the owner of a mapped segment live? */
 enum amg_shm_life amg_shm_files_owner(const struct amg_shm_region *region);
 

@@ -20,13 +20,11 @@
 #include <string.h>
 
 #include "base/assert.h"
-#include "base/log.h"
 #include "base/mem.h"
-#include "mercury_class.h"
 #include "shm/shm_addr.h"
 #include "shm/shm_bell.h"
-#include "shm/shm_files.h"
 #include "shm/shm_link.h"
+#include "shm/shm_slot.h"
 #include "shm/shm_watch.h"
 
 enum { KEPT = 4, ACTIVE_FIRST = 8 };
@@ -132,6 +130,21 @@ void amg_shm_inbox_close_locked(struct amg_shm_inbox *inbox)
     amg_shm_bell_fence(inbox->domain);
 }
 
+void amg_shm_inbox_never_locked(
+    struct amg_shm_domain *domain, uint8_t context_id)
+{
+    struct amg_shm_context *context = &domain->region.contexts[context_id];
+    struct amg_shm_inbox *inbox = NULL;
+
+    atomic_store_explicit(
+        &context->is_open, AMG_SHM_CONTEXT_CLOSED, memory_order_seq_cst);
+    /* Dekker: a sender writes its news, and looks at `is_open` then. */
+    atomic_thread_fence(memory_order_seq_cst);
+    if (atomic_load_explicit(&context->news, memory_order_relaxed) != 0 &&
+        amg_shm_inbox_open_locked(domain, context_id, &inbox) == HG_SUCCESS)
+        amg_shm_inbox_close_locked(inbox);
+}
+
 static void active_remove(
     struct amg_shm_inbox *inbox, struct amg_shm_inring *ring)
 {
@@ -145,14 +158,6 @@ static void active_remove(
     ring->is_active = false;
 }
 
-/* The slot is free for the next sender. */
-static void slot_free(struct amg_shm_domain *domain, uint32_t slot)
-{
-    amg_shm_ring_reset(&domain->region.rings[slot]);
-    atomic_store_explicit(
-        &domain->region.claims[slot], 0, memory_order_release);
-}
-
 static void ring_free_locked(
     struct amg_shm_inbox *inbox, struct amg_shm_inring *ring)
 {
@@ -163,7 +168,7 @@ static void ring_free_locked(
         inbox->leaving_count--;
     amg_list_remove(&ring->link);
     domain->inrings[ring->slot] = NULL;
-    slot_free(domain, ring->slot);
+    amg_shm_slot_free(domain, ring->slot);
     amg_shm_peer_drop_locked(ring->peer);
     amg_mem_free(ring);
 }
@@ -186,58 +191,6 @@ void amg_shm_inbox_fini_locked(struct amg_shm_domain *domain)
     }
 }
 
-/* A claim of somebody who cannot be reached. Alive, it will see that it is
- * refused, and leave; dead, its slot is free. */
-static void sender_refuse(struct amg_shm_domain *domain, uint32_t slot,
-    uint64_t claim, const char *name, hg_return_t why)
-{
-    struct amg_shm_ring *ring = &domain->region.rings[slot];
-
-    if (why == HG_ADDRNOTAVAIL ||
-        amg_shm_files_life(amg_shm_claim_pid(claim), 0) == AMG_SHM_DEAD) {
-        slot_free(domain, slot);
-        return;
-    }
-    atomic_store_explicit(&ring->watch, AMG_SHM_REFUSED, memory_order_release);
-    AMG_LOG_WARNING("shm",
-        "na+sm://%s sends here, but its segment cannot be mapped (%s): it is "
-        "refused",
-        name, HG_Error_to_string(why));
-}
-
-/* Opens the ring of a new sender. HG_NOMEM: to be tried again. */
-static hg_return_t ring_make_locked(struct amg_shm_inbox *inbox, uint32_t slot,
-    uint64_t claim, struct amg_shm_inring **ret_ring)
-{
-    struct amg_shm_domain *domain = inbox->domain;
-    struct amg_shm_ring *shared = &domain->region.rings[slot];
-    struct amg_shm_inring *ring = amg_mem_zalloc(sizeof(*ring));
-    char name[AMG_SHM_NAME_CAP];
-    hg_return_t rc = HG_NOMEM;
-
-    if (ring == NULL)
-        return HG_NOMEM;
-    memcpy(name, shared->name, sizeof(name));
-    name[sizeof(name) - 1] = '\0';
-    rc = amg_shm_name_is_valid(name) ? amg_shm_peer_find_locked(domain, name,
-                                           shared->incarnation, &ring->peer)
-                                     : HG_PROTOCOL_ERROR;
-    if (rc != HG_SUCCESS) {
-        amg_mem_free(ring);
-        if (rc != HG_NOMEM)
-            sender_refuse(domain, slot, claim, name, rc);
-        return rc;
-    }
-    amg_shm_in_init(&ring->in, shared,
-        !domain->region.has_membarrier || !ring->peer->region.has_membarrier);
-    ring->slot = slot;
-    ring->context_id = inbox->context_id;
-    amg_list_push(&inbox->rings, &ring->link);
-    domain->inrings[slot] = ring;
-    *ret_ring = ring;
-    return HG_SUCCESS;
-}
-
 static void ring_leave(struct amg_shm_inbox *inbox, struct amg_shm_inring *ring)
 {
     if (ring->is_leaving)
@@ -246,7 +199,8 @@ static void ring_leave(struct amg_shm_inbox *inbox, struct amg_shm_inring *ring)
     inbox->leaving_count++;
 }
 
-/* News of one slot. False: no memory, to be tried again. */
+/* News of one slot. False: no memory, or no descriptor yet; to be tried again.
+ */
 static bool slot_take_locked(struct amg_shm_inbox *inbox, uint32_t slot)
 {
     struct amg_shm_domain *domain = inbox->domain;
@@ -258,8 +212,14 @@ static bool slot_take_locked(struct amg_shm_inbox *inbox, uint32_t slot)
     if (amg_shm_claim_context(claim) != inbox->context_id ||
         (state != AMG_SHM_CLAIM_LIVE && state != AMG_SHM_CLAIM_LEAVING))
         return true;
+    if (ring == NULL && amg_shm_slot_is_refused(domain, slot)) {
+        if (state == AMG_SHM_CLAIM_LEAVING ||
+            amg_shm_slot_is_of_gone_locked(domain, slot, claim))
+            amg_shm_slot_free(domain, slot);
+        return true;
+    }
     if (ring == NULL) {
-        hg_return_t rc = ring_make_locked(inbox, slot, claim, &ring);
+        hg_return_t rc = amg_shm_slot_open_locked(inbox, slot, claim, &ring);
 
         if (rc != HG_SUCCESS)
             return rc != HG_NOMEM;
@@ -271,9 +231,21 @@ static bool slot_take_locked(struct amg_shm_inbox *inbox, uint32_t slot)
     return ring_activate(inbox, ring);
 }
 
+static bool slots_of_bit_take_locked(
+    struct amg_shm_inbox *inbox, uint32_t bit, uint32_t end)
+{
+    bool is_done = true;
+
+    for (uint32_t slot = bit; slot < end; slot += AMG_SHM_BITS)
+        is_done = slot_take_locked(inbox, slot) && is_done;
+    return is_done;
+}
+
 static void slots_take_locked(struct amg_shm_inbox *inbox)
 {
-    for (uint32_t i = 0; i < AMG_SHM_SLOTS / 64; i++) {
+    uint32_t end = amg_shm_region_slot_end(&inbox->domain->region);
+
+    for (uint32_t i = 0; i < AMG_SHM_BITS / 64; i++) {
         _Atomic uint64_t *word = &inbox->context->rings[i];
         uint64_t bits = 0;
 
@@ -281,29 +253,17 @@ static void slots_take_locked(struct amg_shm_inbox *inbox)
             continue;
         bits = atomic_exchange_explicit(word, 0, memory_order_acquire);
         while (bits != 0) {
-            uint32_t slot = i * 64 + (uint32_t)__builtin_ctzll(bits);
+            uint32_t bit = i * 64 + (uint32_t)__builtin_ctzll(bits);
 
             bits &= bits - 1;
-            if (slot_take_locked(inbox, slot))
+            if (slots_of_bit_take_locked(inbox, bit, end))
                 continue;
             atomic_fetch_or_explicit(
-                word, 1ull << slot % 64, memory_order_relaxed);
+                word, 1ull << bit % 64, memory_order_relaxed);
             atomic_fetch_or_explicit(&inbox->context->news, AMG_SHM_NEWS_RINGS,
                 memory_order_release);
         }
     }
-}
-
-/* Did a peer that we know, and that has gone, write to the slot? */
-static bool slot_is_of_gone_locked(
-    const struct amg_shm_domain *domain, uint32_t slot, uint64_t claim)
-{
-    const struct amg_shm_peer *peer = NULL;
-
-    if (amg_shm_claim_state(claim) < AMG_SHM_CLAIM_LIVE)
-        return false;
-    peer = amg_map_get(&domain->peers, domain->region.rings[slot].incarnation);
-    return peer != NULL && peer->state == AMG_SHM_PEER_GONE;
 }
 
 /* Claims without an open ring: those of peers that have gone are opened, those
@@ -311,51 +271,23 @@ static bool slot_is_of_gone_locked(
 static bool claims_check_locked(struct amg_shm_inbox *inbox)
 {
     struct amg_shm_domain *domain = inbox->domain;
+    uint32_t end = amg_shm_region_slot_end(&domain->region);
     bool is_done = true;
 
-    for (uint32_t i = 0; i < AMG_SHM_SLOTS; i++) {
+    for (uint32_t i = 0; i < end; i++) {
         uint64_t claim = atomic_load_explicit(
             &domain->region.claims[i], memory_order_acquire);
 
-        if (claim == 0 || domain->inrings[i] != NULL ||
+        if (amg_shm_claim_state(claim) == AMG_SHM_CLAIM_FREE ||
+            domain->inrings[i] != NULL ||
             amg_shm_claim_context(claim) != inbox->context_id)
             continue;
-        if (slot_is_of_gone_locked(domain, i, claim))
+        if (amg_shm_slot_is_of_gone_locked(domain, i, claim))
             is_done = slot_take_locked(inbox, i) && is_done;
-        else if (amg_shm_files_life(amg_shm_claim_pid(claim), 0) ==
-                 AMG_SHM_DEAD)
-            slot_free(domain, i);
+        else if (amg_shm_slot_life(domain, i, claim) == AMG_SHM_DEAD)
+            amg_shm_slot_free(domain, i);
     }
     return is_done;
-}
-
-/* Wakes who claimed the slot, by the name that it left there. */
-static void stranger_tell_locked(struct amg_shm_domain *domain, uint32_t slot)
-{
-    const struct amg_shm_ring *shared = &domain->region.rings[slot];
-    struct amg_shm_peer *peer = NULL;
-    char name[AMG_SHM_NAME_CAP];
-
-    memcpy(name, shared->name, sizeof(name));
-    name[sizeof(name) - 1] = '\0';
-    if (!amg_shm_name_is_valid(name) ||
-        amg_shm_peer_find_locked(domain, name, shared->incarnation, &peer) !=
-            HG_SUCCESS)
-        return;
-    amg_shm_link_raise_all(peer);
-    amg_shm_peer_drop_locked(peer);
-}
-
-void amg_shm_inbox_farewell_locked(struct amg_shm_domain *domain)
-{
-    for (uint32_t i = 0; i < AMG_SHM_SLOTS; i++) {
-        uint64_t claim = atomic_load_explicit(
-            &domain->region.claims[i], memory_order_acquire);
-
-        if (domain->inrings[i] == NULL &&
-            amg_shm_claim_state(claim) == AMG_SHM_CLAIM_LIVE)
-            stranger_tell_locked(domain, i);
-    }
 }
 
 /* The rings of peers that have gone are to be read to their ends. False: no

@@ -12,6 +12,10 @@ hg_return_t amg_shm_inbox_open_locked(struct amg_shm_domain *domain,
     uint8_t context_id, struct amg_shm_inbox **ret_inbox);
 /* The endpoint closes; answers may still come. */
 void amg_shm_inbox_close_locked(struct amg_shm_inbox *inbox);
+/* No endpoint of this context comes any more, nor was there one: what is sent
+ * to it is refused as by one that has closed. */
+void amg_shm_inbox_never_locked(
+    struct amg_shm_domain *domain, uint8_t context_id);
 /* With the domain. */
 void amg_shm_inbox_fini_locked(struct amg_shm_domain *domain);
 
@@ -29,10 +33,6 @@ void amg_shm_inbox_news_locked(struct amg_shm_inbox *inbox);
 /* Frees the rings whose writers are gone, once they are empty; the calls that
  * they did not answer end. */
 void amg_shm_inbox_reap_locked(struct amg_shm_inbox *inbox);
-
-/* The domain has said that it is closed: tells those who claimed a slot and
- * were never looked at. Others are told as peers. */
-void amg_shm_inbox_farewell_locked(struct amg_shm_domain *domain);
 
 /* Publishes how far a ring was read, and wakes a writer that waits for it. */
 void amg_shm_inbox_report(struct amg_shm_inring *ring);

@@ -9,7 +9,12 @@
  * FREE
  *
  * Only the owner of the segment frees a claim, after it has read all cells; it
- * also frees those of dead senders (shm_inbox.c). */
+ * also frees those of dead senders (shm_inbox.c).
+ *
+ * Where no slot is free, a link has a ring that is always full: so what needs
+ * no credit (answers above all, whose origins wait) queues as for any other
+ * full ring, and each try to send it tries to claim a slot first. Requests are
+ * told that there is none. */
 #include "shm/shm_link.h"
 
 #include <errno.h>
@@ -19,8 +24,14 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/spare.h"
 #include "shm/shm_bell.h"
 #include "shm/shm_watch.h"
+
+/* Of links without a slot. Never seen, and never read. */
+static struct amg_shm_ring no_ring;
+
+enum { WARNED_OF_SLOTS = 1 << 15 }; /* in amg_shm_peer.warned */
 
 void amg_shm_link_init(struct amg_shm_link *link)
 {
@@ -40,14 +51,13 @@ static struct amg_shm_link *link_at(
 static void link_leave_locked(
     struct amg_shm_peer *peer, struct amg_shm_link *link)
 {
-    uint32_t pid = peer->domain->region.pid;
-    uint64_t claim = amg_shm_claim(AMG_SHM_CLAIM_LIVE, link->context_id, pid);
+    uint64_t claim = link->claim;
 
     /* Once we are closed, the slot may be another's by now. */
-    if (atomic_compare_exchange_strong_explicit(
-            &peer->region.claims[link->slot], &claim,
-            amg_shm_claim(AMG_SHM_CLAIM_LEAVING, link->context_id, pid),
-            memory_order_release, memory_order_relaxed))
+    if (claim != 0 && atomic_compare_exchange_strong_explicit(
+                          &peer->region.claims[link->slot], &claim,
+                          amg_shm_claim_in(claim, AMG_SHM_CLAIM_LEAVING),
+                          memory_order_release, memory_order_relaxed))
         amg_shm_link_raise_locked(peer, link);
 }
 
@@ -67,8 +77,9 @@ static void link_close_locked(
     if (peer->state == AMG_SHM_PEER_ALIVE)
         link_leave_locked(peer, link);
     if (link->bell >= 0)
-        close(link->bell);
+        amg_spare_close(link->bell);
     link->bell = -1;
+    link->claim = 0;
     link->out.ring = NULL;
 }
 
@@ -139,23 +150,68 @@ static bool context_may_come(
     return true;
 }
 
-/* Finds a free slot and takes it. */
-static bool slot_claim(const struct amg_shm_region *region, uint8_t context_id,
-    uint32_t pid, uint32_t *ret_slot)
+/* Nobody looks beyond the end: it grows before the claim is live. */
+static void end_raise(const struct amg_shm_region *region, uint32_t end)
 {
-    for (uint32_t i = 0; i < AMG_SHM_SLOTS; i++) {
-        uint64_t expected = 0;
+    _Atomic uint32_t *word = &region->head->slot_end;
+    uint32_t seen = atomic_load_explicit(word, memory_order_relaxed);
 
-        if (atomic_load_explicit(&region->claims[i], memory_order_relaxed) != 0)
-            continue;
-        if (atomic_compare_exchange_strong_explicit(&region->claims[i],
-                &expected, amg_shm_claim(AMG_SHM_CLAIM_MAKING, context_id, pid),
-                memory_order_acquire, memory_order_relaxed)) {
-            *ret_slot = i;
+    while (seen < end && !atomic_compare_exchange_weak_explicit(word, &seen,
+                             end, memory_order_acq_rel, memory_order_relaxed))
+        ;
+}
+
+/* Finds a free slot and takes it. */
+static bool slot_claim(struct amg_shm_peer *peer, struct amg_shm_link *link)
+{
+    const struct amg_shm_region *own = &peer->domain->region;
+    const struct amg_shm_region *region = &peer->region;
+
+    for (uint32_t i = 0; i < AMG_SHM_SLOTS; i++) {
+        uint64_t free =
+            atomic_load_explicit(&region->claims[i], memory_order_relaxed);
+        uint64_t taken = amg_shm_claim_take(
+            free, link->context_id, own->pid_ns != region->pid_ns, own->pid);
+
+        if (amg_shm_claim_state(free) == AMG_SHM_CLAIM_FREE &&
+            atomic_compare_exchange_strong_explicit(&region->claims[i], &free,
+                taken, memory_order_acquire, memory_order_relaxed)) {
+            link->slot = i;
+            link->claim = amg_shm_claim_in(taken, AMG_SHM_CLAIM_LIVE);
+            end_raise(region, i + 1);
             return true;
         }
     }
     return false;
+}
+
+bool amg_shm_link_claim_locked(
+    struct amg_shm_peer *peer, struct amg_shm_link *link)
+{
+    const struct amg_shm_region *own = &peer->domain->region;
+    struct amg_shm_region *region = &peer->region;
+    struct amg_shm_ring *ring = NULL;
+
+    if (!slot_claim(peer, link)) {
+        if ((peer->warned & WARNED_OF_SLOTS) == 0)
+            AMG_LOG_ERROR("shm",
+                "na+sm://%s: all of its %d slots for senders are taken (a slot "
+                "is one context of one process); answers to it wait for one",
+                region->name, AMG_SHM_SLOTS);
+        peer->warned |= WARNED_OF_SLOTS;
+        return false;
+    }
+    ring = &region->rings[link->slot];
+    memcpy(ring->name, own->name, sizeof(ring->name));
+    ring->incarnation = own->incarnation;
+    amg_shm_out_init(
+        &link->out, ring, !region->has_membarrier || !own->has_membarrier);
+    peer->domain->has_unseen = true;
+    atomic_store_explicit(
+        &region->claims[link->slot], link->claim, memory_order_release);
+    /* One that closes now sees the claim and tells us, or we see that. */
+    atomic_thread_fence(memory_order_seq_cst);
+    return true;
 }
 
 /* Room for the link of a context other than 0. */
@@ -180,11 +236,8 @@ static struct amg_shm_link *link_alloc(
 hg_return_t amg_shm_link_open_locked(struct amg_shm_peer *peer,
     uint8_t context_id, struct amg_shm_link **ret_link)
 {
-    const struct amg_shm_region *own = &peer->domain->region;
     struct amg_shm_region *region = &peer->region;
     struct amg_shm_link *link = NULL;
-    struct amg_shm_ring *ring = NULL;
-    uint32_t slot = 0;
 
     if (amg_shm_region_is_closed(region)) {
         amg_shm_watch_gone_locked(peer, false);
@@ -195,32 +248,15 @@ hg_return_t amg_shm_link_open_locked(struct amg_shm_peer *peer,
     link = link_alloc(peer, context_id);
     if (link == NULL)
         return HG_NOMEM;
-    if (!slot_claim(region, context_id, own->pid, &slot)) {
-        if (context_id != 0)
-            amg_mem_free(link);
-        /* Some may be of the dead, which their owner finds out. */
-        amg_shm_link_raise_all(peer);
-        AMG_LOG_ERROR("shm",
-            "na+sm://%s: all of its %d slots for senders are taken; a slot is "
-            "one context of one process",
-            region->name, AMG_SHM_SLOTS);
-        return HG_NA_ERROR;
-    }
-    ring = &region->rings[slot];
-    memcpy(ring->name, own->name, sizeof(ring->name));
-    ring->incarnation = own->incarnation;
-    amg_shm_out_init(
-        &link->out, ring, !region->has_membarrier || !own->has_membarrier);
     link->context = &region->contexts[context_id];
     link->context_id = context_id;
-    link->slot = slot;
     if (context_id != 0)
         peer->more[context_id] = link;
-    atomic_store_explicit(&region->claims[slot],
-        amg_shm_claim(AMG_SHM_CLAIM_LIVE, context_id, own->pid),
-        memory_order_release);
-    /* One that closes now sees the claim and tells us, or we see that. */
-    atomic_thread_fence(memory_order_seq_cst);
+    amg_shm_out_init(&link->out, &no_ring, false);
+    link->out.tail = AMG_SHM_CELLS; /* full */
+    if (!amg_shm_link_claim_locked(peer, link))
+        /* Some may be of the dead, which their owner finds out. */
+        (void)amg_shm_link_raise_all(peer);
     if (amg_shm_region_is_closed(region)) {
         amg_shm_watch_gone_locked(peer, false);
         return HG_HOSTUNREACH;
@@ -229,17 +265,34 @@ hg_return_t amg_shm_link_open_locked(struct amg_shm_peer *peer,
     return HG_SUCCESS;
 }
 
+/* It may sleep on, with news: polls try again to wake it. */
+static void unrung_note_locked(struct amg_shm_peer *peer)
+{
+    struct amg_shm_domain *domain = peer->domain;
+
+    peer->is_unrung = true;
+    domain->wants_retry = true;
+    if (!amg_link_is_listed(&peer->stuck))
+        amg_list_push(&domain->stuck, &peer->stuck);
+    atomic_store_explicit(&domain->has_errands, 1, memory_order_relaxed);
+}
+
 void amg_shm_link_raise_locked(
     struct amg_shm_peer *peer, struct amg_shm_link *link)
 {
-    atomic_fetch_or_explicit(&link->context->rings[link->slot / 64],
-        1ull << link->slot % 64, memory_order_relaxed);
-    amg_shm_bell_raise(
-        link->context, AMG_SHM_NEWS_RINGS, peer, link->context_id, &link->bell);
+    uint32_t bit = link->slot % AMG_SHM_BITS;
+
+    atomic_fetch_or_explicit(&link->context->rings[bit / 64], 1ull << bit % 64,
+        memory_order_relaxed);
+    if (!amg_shm_bell_raise(link->context, AMG_SHM_NEWS_RINGS, peer,
+            link->context_id, &link->bell))
+        unrung_note_locked(peer);
 }
 
-void amg_shm_link_raise_all(struct amg_shm_peer *peer)
+bool amg_shm_link_raise_all(struct amg_shm_peer *peer)
 {
+    bool is_rung = true;
+
     for (uint32_t i = 0; i < peer->region.max_contexts; i++) {
         struct amg_shm_context *context = &peer->region.contexts[i];
         int bell = -1;
@@ -247,9 +300,11 @@ void amg_shm_link_raise_all(struct amg_shm_peer *peer)
         if (atomic_load_explicit(&context->is_open, memory_order_acquire) !=
             AMG_SHM_CONTEXT_OPEN)
             continue;
-        amg_shm_bell_raise(
-            context, AMG_SHM_NEWS_PEERS, peer, (uint8_t)i, &bell);
+        if (!amg_shm_bell_raise(
+                context, AMG_SHM_NEWS_PEERS, peer, (uint8_t)i, &bell))
+            is_rung = false;
         if (bell >= 0)
-            close(bell);
+            amg_spare_close(bell);
     }
+    return is_rung;
 }

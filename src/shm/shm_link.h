@@ -20,9 +20,19 @@ bool amg_shm_link_is_seen_locked(const struct amg_shm_peer *peer);
 
 /* Claims a ring. HG_NOENTRY: the peer will not have that context;
  * HG_HOSTUNREACH: it has closed, and is gone now, also from memory if nobody
- * had a share of it; HG_NOMEM; HG_NA_ERROR: all its slots are taken. */
+ * had a share of it; HG_NOMEM. Where all its slots are taken, the link has
+ * none, and takes what may wait in its queue. */
 hg_return_t amg_shm_link_open_locked(struct amg_shm_peer *peer,
     uint8_t context_id, struct amg_shm_link **ret_link);
+
+/* Tries to claim a slot for a link that has none. */
+bool amg_shm_link_claim_locked(
+    struct amg_shm_peer *peer, struct amg_shm_link *link);
+
+static inline bool amg_shm_link_has_slot(const struct amg_shm_link *link)
+{
+    return link->claim != 0;
+}
 
 /* The link of a context, or NULL where none was opened. */
 static inline struct amg_shm_link *amg_shm_link_at_locked(
@@ -49,7 +59,8 @@ static inline hg_return_t amg_shm_link_find_locked(struct amg_shm_peer *peer,
 /* The reader does not look at the ring: tells it that there is a cell. */
 void amg_shm_link_raise_locked(
     struct amg_shm_peer *peer, struct amg_shm_link *link);
-/* Tells all contexts of the peer to look after their peers. */
-void amg_shm_link_raise_all(struct amg_shm_peer *peer);
+/* Tells all contexts of the peer to look after their peers. False: one sleeps,
+ * and could not be woken. */
+bool amg_shm_link_raise_all(struct amg_shm_peer *peer);
 
 #endif

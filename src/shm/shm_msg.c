@@ -31,9 +31,6 @@ enum {
     IN_OP = (AMG_OP_PRIV_WORDS - 1) * 8,
 };
 
-/* Stands in the table for a call whose caller gave up. */
-static struct amg_op call_cancelled;
-
 /* A cell with what was checked of it. */
 struct message {
     const struct amg_shm_cell *cell;
@@ -251,7 +248,7 @@ static inline bool on_answer_locked(struct amg_shm_inbox *inbox,
         slab_return(message);
         return true;
     }
-    if (!AMG_LIKELY(op != &call_cancelled)) {
+    if (!AMG_LIKELY(op != &amg_shm_call_over)) {
         if (!late_take_locked(inbox, ep, message, news))
             return false;
     } else {
@@ -348,7 +345,7 @@ void amg_shm_msg_cancel_locked(struct amg_shm_domain *domain, struct amg_op *op)
         return;
     case AMG_SHM_OP_ASKED:
         amg_table_at(&domain->calls, (uint32_t)op->priv[AMG_SHM_PRIV_PTR])
-            ->object = &call_cancelled;
+            ->object = &amg_shm_call_over;
         op_end_locked(op, HG_CANCELED);
         return;
     case AMG_SHM_OP_LEAVING:
@@ -429,7 +426,7 @@ void amg_shm_msg_drop_locked(
     for (uint32_t i = 0; i < domain->calls.cap; i++) {
         struct amg_op *op = domain->calls.places[i].object;
 
-        if (op != NULL && op != &call_cancelled && amg_shm_op_ep(op) == ep)
+        if (op != NULL && op != &amg_shm_call_over && amg_shm_op_ep(op) == ep)
             amg_shm_msg_cancel_locked(domain, op);
     }
 }
@@ -457,15 +454,15 @@ void amg_shm_msg_silent_locked(
 
         if (op == NULL || place->owner_or_next != peer->id)
             continue;
-        if (op == &call_cancelled ? !is_last
-                                  : amg_shm_op_ep(op)->inbox != inbox) {
+        if (op == &amg_shm_call_over ? !is_last
+                                     : amg_shm_op_ep(op)->inbox != inbox) {
             left++;
             continue;
         }
         amg_table_remove(
             calls, i | place->generation % (1u << (32 - AMG_TABLE_INDEX_BITS))
                            << AMG_TABLE_INDEX_BITS);
-        if (op != &call_cancelled)
+        if (op != &amg_shm_call_over)
             op_end_locked(op, HG_HOSTUNREACH);
     }
     peer->calls.unanswered = left;

@@ -124,11 +124,14 @@ void amg_shm_poll_closed_locked(struct amg_shm_inbox *inbox)
         amg_shm_inbox_reap_locked(inbox);
 }
 
-static void strays_take_locked(struct amg_shm_domain *domain)
+void amg_shm_poll_strays_locked(struct amg_shm_domain *domain, bool is_last)
 {
-    for (uint32_t i = 0; i < domain->max_contexts; i++)
+    for (uint32_t i = 0; i < domain->max_contexts; i++) {
+        if (domain->inboxes[i] == NULL && is_last)
+            amg_shm_inbox_never_locked(domain, (uint8_t)i);
         if (domain->inboxes[i] != NULL && !domain->inboxes[i]->is_open)
             amg_shm_poll_closed_locked(domain->inboxes[i]);
+    }
 }
 
 /* Looks whether peers live. */
@@ -187,7 +190,7 @@ static void rare_step(struct poll *poll)
             amg_shm_inbox_report(inbox->active[i]);
     poll_lock(poll);
     if (domain->closed_inboxes > 0)
-        strays_take_locked(domain);
+        amg_shm_poll_strays_locked(domain, false);
 }
 
 static unsigned ep_poll(

@@ -11,5 +11,8 @@ unsigned amg_shm_poll(
 
 /* Takes what came to a context that is closed; requests are refused. */
 void amg_shm_poll_closed_locked(struct amg_shm_inbox *inbox);
+/* The same for all contexts that are closed; `is_last`: also for those that
+ * were never open, as none will be any more. */
+void amg_shm_poll_strays_locked(struct amg_shm_domain *domain, bool is_last);
 
 #endif

@@ -6,7 +6,7 @@
  *   contexts   256 bytes    max_contexts   see struct amg_shm_context
  *   claims     8 bytes      SLOTS          who sends here, by slot
  *   keys       AMG_SHM_KEYS_LEN            exposed memory, see shm_keys.h
- *   rings      2816 bytes   SLOTS          shm_ring.h
+ *   rings      2816 bytes   SLOTS          shm_ring.h; slot_end in the head
  *   slabs      64 + message SLABS          owner's long messages
  *   chunks     AMG_SHM_CHUNKS_LEN          copying through the segment
  *
@@ -38,10 +38,11 @@
 #define AMG_SHM_MAGIC 0x3130616d676c616dull /* "malgma01" */
 
 enum {
-    AMG_SHM_VERSION = 1,
+    AMG_SHM_VERSION = 2,
     AMG_SHM_PAGE = 4096,
     AMG_SHM_CONTEXTS = 256,      /* a context id is one byte */
-    AMG_SHM_SLOTS = 1024,        /* processes times contexts that send here */
+    AMG_SHM_SLOTS = 4096,        /* processes times contexts that send here */
+    AMG_SHM_BITS = 1024,         /* that tell which of them has news */
     AMG_SHM_SLABS = 1024,        /* long messages under way */
     AMG_SHM_KEYS_LEN = 4 << 20,  /* reserved for the table of live keys */
     AMG_SHM_CHUNKS_LEN = 2 << 20 /* reserved for copying through here */
@@ -75,6 +76,9 @@ struct amg_shm_head {
     /* 1: the owner has closed, in order. Its release pairs with the acquire
      * of amg_shm_region_is_closed(). */
     _Alignas(AMG_SHM_LINE) _Atomic uint32_t is_closed;
+    /* No slot was ever claimed from here on; raised by senders, before a claim
+     * is live. */
+    _Atomic uint32_t slot_end;
 };
 
 static_assert(sizeof(struct amg_shm_head) <= AMG_SHM_PAGE, "one page");
@@ -90,6 +94,8 @@ enum amg_shm_sleep {
     AMG_SHM_AWAKE,
     AMG_SHM_ASLEEP, /* whoever raises news rings the bell, and writes RUNG */
     AMG_SHM_RUNG,
+    AMG_SHM_SLEEP_MASK = 3, /* above these bits: which sleep it is */
+    AMG_SHM_SLEEP_NEXT = 4,
 };
 
 /* Values of amg_shm_context.is_open. */
@@ -104,8 +110,9 @@ struct amg_shm_context {
     /* Publishes `rings` and what the senders wrote to their rings; or'ed by
      * senders, exchanged by the owner when it is not 0. */
     _Alignas(AMG_SHM_LINE) _Atomic uint32_t news;
-    /* A bit per slot: its ring has cells, or is new. */
-    _Alignas(AMG_SHM_LINE) _Atomic uint64_t rings[AMG_SHM_SLOTS / 64];
+    /* A bit for the slots that are alike modulo AMG_SHM_BITS: the ring of one
+     * has cells, or is new. */
+    _Alignas(AMG_SHM_LINE) _Atomic uint64_t rings[AMG_SHM_BITS / 64];
     /* Dekker with `news`: see shm_bell.c. */
     _Alignas(AMG_SHM_LINE) _Atomic uint32_t sleep;
     _Atomic uint32_t is_open; /* enum amg_shm_context_state */
@@ -125,11 +132,36 @@ enum amg_shm_claim_state {
     AMG_SHM_CLAIM_LEAVING, /* none will come any more; the owner frees it */
 };
 
-/* A claim: state, the context it sends to, and the pid of who claimed. */
-static inline uint64_t amg_shm_claim(
-    enum amg_shm_claim_state state, uint8_t context, uint32_t pid)
+/* A claim, from its lowest bit on: state (8 bits), the context it sends to (8),
+ * whether its pid means nothing to the owner (1), how often the slot was freed
+ * (15), and the pid of who claimed. So nobody takes a slot that was freed and
+ * claimed again, be it by the same process, for its own. */
+enum {
+    AMG_SHM_CLAIM_STRANGER = 1 << 16, /* of another pid namespace */
+    AMG_SHM_CLAIM_TURN = 1 << 17,
+};
+
+static inline uint64_t amg_shm_claim_in(
+    uint64_t claim, enum amg_shm_claim_state state)
 {
-    return (uint64_t)state | (uint64_t)context << 8 | (uint64_t)pid << 32;
+    return (claim & ~0xffull) | (uint64_t)state;
+}
+
+/* What a sender makes of a free one. */
+static inline uint64_t amg_shm_claim_take(
+    uint64_t free, uint8_t context, bool is_stranger, uint32_t pid)
+{
+    return (uint64_t)AMG_SHM_CLAIM_MAKING | (uint64_t)context << 8 |
+           (is_stranger ? (uint64_t)AMG_SHM_CLAIM_STRANGER : 0) |
+           (free & (0xffffffffull & ~(AMG_SHM_CLAIM_TURN - 1ull))) |
+           (uint64_t)pid << 32;
+}
+
+/* What its owner makes of one that is not used any more. */
+static inline uint64_t amg_shm_claim_free(uint64_t claim)
+{
+    return (claim + AMG_SHM_CLAIM_TURN) &
+           (0xffffffffull & ~(AMG_SHM_CLAIM_TURN - 1ull));
 }
 
 static inline enum amg_shm_claim_state amg_shm_claim_state(uint64_t claim)
@@ -140,6 +172,11 @@ static inline enum amg_shm_claim_state amg_shm_claim_state(uint64_t claim)
 static inline uint8_t amg_shm_claim_context(uint64_t claim)
 {
     return (uint8_t)(claim >> 8);
+}
+
+static inline bool amg_shm_claim_is_stranger(uint64_t claim)
+{
+    return (claim & AMG_SHM_CLAIM_STRANGER) != 0;
 }
 
 static inline uint32_t amg_shm_claim_pid(uint64_t claim)
@@ -213,6 +250,16 @@ static inline bool amg_shm_region_is_closed(const struct amg_shm_region *region)
 {
     return atomic_load_explicit(
                &region->head->is_closed, memory_order_acquire) != 0;
+}
+
+/* The slots that may have been claimed: from 0 up to here. */
+static inline uint32_t amg_shm_region_slot_end(
+    const struct amg_shm_region *region)
+{
+    uint32_t end =
+        atomic_load_explicit(&region->head->slot_end, memory_order_acquire);
+
+    return end < AMG_SHM_SLOTS ? end : AMG_SHM_SLOTS;
 }
 
 static inline struct amg_shm_slab *amg_shm_region_slab(

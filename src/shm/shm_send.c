@@ -10,12 +10,28 @@
 #include <string.h>
 
 #include "base/assert.h"
+#include "base/test_point.h"
 #include "shm/shm_addr.h"
 #include "shm/shm_bell.h"
 #include "shm/shm_buf.h"
 #include "shm/shm_link.h"
 
 enum { CELL_HALF = 16 };
+
+struct amg_op amg_shm_call_over;
+
+/* What became of a message. */
+enum sent {
+    SENT_NOT, /* no room */
+    SENT,
+    SENT_LATE, /* it left, to a context that is closed */
+};
+
+static bool context_is_closed(const struct amg_shm_context *context)
+{
+    return atomic_load_explicit(&context->is_open, memory_order_acquire) ==
+           AMG_SHM_CONTEXT_CLOSED;
+}
 
 static void errands_note_locked(struct amg_shm_domain *domain)
 {
@@ -29,19 +45,31 @@ static void stuck_note_locked(struct amg_shm_peer *peer)
     errands_note_locked(peer->domain);
 }
 
+/* The reader does not look at the ring, and is told. Its context may have
+ * closed since we looked, and nobody look there any more. */
+AMG_APART static enum sent cell_tell_locked(
+    struct amg_shm_peer *peer, struct amg_shm_link *link)
+{
+    amg_shm_link_raise_locked(peer, link);
+    return context_is_closed(link->context) ? SENT_LATE : SENT;
+}
+
 /* Fills in all but the bytes, hands the cell over, and wakes who sleeps. */
-static inline void cell_send_locked(struct amg_shm_peer *peer,
+static inline enum sent cell_send_locked(struct amg_shm_peer *peer,
     struct amg_shm_link *link, struct amg_shm_cell *cell, unsigned kind,
     uint8_t origin_context, uint32_t cookie)
 {
+    enum sent sent = SENT;
+
     cell->kind = (uint8_t)kind;
     cell->context = origin_context;
     cell->cookie = cookie;
     cell->credits = amg_flow_take_owed(&peer->calls, UINT16_MAX);
     if (!AMG_LIKELY(!amg_shm_out_push(&link->out, cell)))
-        amg_shm_link_raise_locked(peer, link);
+        sent = cell_tell_locked(peer, link);
     amg_shm_out_prefetch(&link->out,
         atomic_load_explicit(&peer->domain->lull, memory_order_relaxed));
+    return sent;
 }
 
 /* Copies a line's worth: whole words are quicker than the exact length, and
@@ -56,33 +84,33 @@ static inline void cell_fill(
             AMG_SHM_INLINE - CELL_HALF);
 }
 
-/* Sends a buf, and takes it. False: no room, it is still the caller's, which
- * may be another one now. */
-static inline bool buf_send_locked(struct amg_shm_peer *peer,
+/* Sends a buf, and takes it. SENT_NOT: it is still the caller's, which may be
+ * another one now. */
+static inline enum sent buf_send_locked(struct amg_shm_peer *peer,
     struct amg_shm_link *link, struct amg_shm_buf **buf, unsigned kind,
     uint8_t origin_context, uint32_t cookie, uint32_t len)
 {
     struct amg_shm_cell *cell = amg_shm_out_next(&link->out);
     struct amg_shm_buf *settled = NULL;
+    enum sent sent = SENT_NOT;
 
     if (!AMG_LIKELY(cell != NULL))
-        return false;
+        return SENT_NOT;
     if (AMG_LIKELY(len <= AMG_SHM_INLINE)) {
         cell_fill(cell, (*buf)->buf.data, len);
-        cell_send_locked(peer, link, cell, kind, origin_context, cookie);
+        sent = cell_send_locked(peer, link, cell, kind, origin_context, cookie);
         amg_shm_buf_put_locked(*buf);
-        return true;
+        return sent;
     }
     (*buf)->len = len;
     settled = amg_shm_buf_settle_locked(*buf);
     if (settled == NULL)
-        return false;
+        return SENT_NOT;
     amg_shm_buf_out_locked(settled, peer);
     cell->len = sizeof(cell->far);
     cell->far = (struct amg_shm_far){.slab = settled->index, .len = len};
-    cell_send_locked(
+    return cell_send_locked(
         peer, link, cell, kind | AMG_SHM_FAR, origin_context, cookie);
-    return true;
 }
 
 /* What a message needs to know while it waits. */
@@ -109,9 +137,16 @@ static void op_end_locked(
 }
 
 /* A request has left. */
-static inline void request_gone_locked(
-    struct amg_shm_ep *ep, struct amg_op *op, unsigned kind, uint32_t cookie)
+static inline void request_gone_locked(struct amg_shm_ep *ep, struct amg_op *op,
+    unsigned kind, uint32_t cookie, enum sent sent)
 {
+    if (!AMG_LIKELY(sent != SENT_LATE) && kind == AMG_SHM_REQUEST) {
+        /* Whoever opens that context again refuses what is in its rings. */
+        amg_table_at(&amg_shm_domain_of_ep(ep)->calls, cookie)->object =
+            &amg_shm_call_over;
+        op_end_locked(ep, op, HG_NOENTRY);
+        return;
+    }
     if (AMG_LIKELY(kind == AMG_SHM_REQUEST)) {
         op->priv[AMG_SHM_PRIV_STATE] = AMG_SHM_OP_ASKED;
         op->priv[AMG_SHM_PRIV_PTR] = cookie;
@@ -120,13 +155,24 @@ static inline void request_gone_locked(
     }
 }
 
-/* Does the context refuse, as far as can be seen here? */
-static bool context_is_closed(const struct amg_shm_link *link)
+/* Do polls of the context look there, as far as can be seen here? */
+static inline bool link_is_read(const struct amg_shm_link *link)
 {
-    return atomic_load_explicit(&link->out.ring->watch, memory_order_relaxed) >=
-               AMG_SHM_CLOSED &&
-           atomic_load_explicit(&link->context->is_open,
-               memory_order_acquire) == AMG_SHM_CONTEXT_CLOSED;
+    unsigned watch =
+        atomic_load_explicit(&link->out.ring->watch, memory_order_relaxed);
+
+    return watch - AMG_SHM_DORMANT <= AMG_SHM_WATCHED - AMG_SHM_DORMANT;
+}
+
+/* A link that its reader has not opened yet, or reads no more. */
+AMG_APART static hg_return_t link_check_locked(
+    struct amg_shm_peer *peer, struct amg_shm_link *link)
+{
+    if (context_is_closed(link->context))
+        return HG_NOENTRY;
+    if (!amg_shm_link_has_slot(link) && !amg_shm_link_claim_locked(peer, link))
+        return HG_NA_ERROR;
+    return HG_SUCCESS;
 }
 
 /* The link for a request. Anything but HG_SUCCESS and HG_NOMEM is how the
@@ -142,10 +188,9 @@ static inline hg_return_t request_link_locked(
     rc = amg_shm_link_find_locked(peer, context, &link);
     if (!AMG_LIKELY(rc == HG_SUCCESS))
         return rc;
-    if (!AMG_LIKELY(!context_is_closed(link)))
-        return HG_NOENTRY;
     *ret_link = link;
-    return HG_SUCCESS;
+    return AMG_LIKELY(link_is_read(link)) ? HG_SUCCESS
+                                          : link_check_locked(peer, link);
 }
 
 static inline hg_return_t request_post_locked(struct amg_shm_ep *ep,
@@ -169,9 +214,13 @@ static inline hg_return_t request_post_locked(struct amg_shm_ep *ep,
             return rc;
     }
     if (AMG_LIKELY(amg_flow_take(&domain->flow, &peer->calls))) {
-        if (AMG_LIKELY(buf_send_locked(peer, link, &buf, note->kind,
-                note->origin_context, note->cookie, len))) {
-            request_gone_locked(ep, op, note->kind, note->cookie);
+        enum sent sent = SENT;
+
+        AMG_TEST_POINT("shm_request_checked");
+        sent = buf_send_locked(peer, link, &buf, note->kind,
+            note->origin_context, note->cookie, len);
+        if (AMG_LIKELY(sent != SENT_NOT)) {
+            request_gone_locked(ep, op, note->kind, note->cookie, sent);
             return HG_SUCCESS;
         }
         (void)amg_flow_give(&peer->calls, 1);
@@ -308,14 +357,15 @@ static bool requests_go_locked(struct amg_shm_peer *peer)
         struct amg_shm_ep *ep = buf->ep;
         unsigned kind = buf->kind;
         uint32_t cookie = buf->cookie;
+        enum sent sent = buf_send_locked(peer,
+            amg_shm_link_at_locked(peer, buf->target_context), &buf, kind,
+            buf->origin_context, cookie, buf->len);
 
-        if (!buf_send_locked(peer,
-                amg_shm_link_at_locked(peer, buf->target_context), &buf, kind,
-                buf->origin_context, cookie, buf->len)) {
+        if (sent == SENT_NOT) {
             amg_flow_unnext(&peer->calls, &buf->link);
             return false;
         }
-        request_gone_locked(ep, op, kind, cookie);
+        request_gone_locked(ep, op, kind, cookie, sent);
     }
     return true;
 }
@@ -355,13 +405,24 @@ static bool queue_go_locked(struct amg_shm_link *link)
 
 static bool peer_go_locked(struct amg_shm_peer *peer)
 {
+    struct amg_shm_domain *domain = peer->domain;
     bool is_free = true;
 
     for (uint32_t i = 0; i < peer->region.max_contexts; i++) {
         struct amg_shm_link *link = amg_shm_link_at_locked(peer, (uint8_t)i);
 
-        if (link != NULL && !queue_go_locked(link))
+        if (link == NULL || amg_list_is_empty(&link->queue))
+            continue;
+        if (!amg_shm_link_has_slot(link))
+            domain->wants_retry =
+                !amg_shm_link_claim_locked(peer, link) || domain->wants_retry;
+        if (!queue_go_locked(link))
             is_free = false;
+    }
+    if (peer->is_unrung) {
+        peer->is_unrung = !amg_shm_link_raise_all(peer);
+        domain->wants_retry = domain->wants_retry || peer->is_unrung;
+        is_free = is_free && !peer->is_unrung;
     }
     return requests_go_locked(peer) && is_free;
 }
@@ -419,6 +480,7 @@ void amg_shm_send_errands_locked(struct amg_shm_domain *domain)
     struct amg_link *link = NULL;
 
     amg_list_init(&again);
+    domain->wants_retry = false; /* those who want it say so again */
     while ((link = amg_list_pop(&domain->stuck)) != NULL) {
         struct amg_shm_peer *peer =
             AMG_OBJECT(link, struct amg_shm_peer, stuck);

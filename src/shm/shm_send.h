@@ -13,6 +13,9 @@ struct amg_shm_note {
     uint32_t cookie;
 };
 
+/* Stands in the table of calls for one whose caller is not there any more. */
+extern struct amg_op amg_shm_call_over;
+
 /* Sends up to AMG_SHM_INLINE bytes. Where there is no room now it waits in
  * order, in memory of its own. HG_NOMEM; HG_HOSTUNREACH: the peer is gone;
  * HG_NOENTRY: the peer has no such context. */

@@ -111,6 +111,9 @@ void amg_shm_transfer_free_locked(struct amg_shm_transfer *transfer);
 /* Sends what may be sent. HG_SUCCESS: it has all been; HG_AGAIN: answers will
  * bring it on; HG_BUSY: no chunk is free. Other codes end it. */
 hg_return_t amg_shm_chunk_move(struct amg_shm_transfer *transfer);
+/* Is there a chunk for a piece of it? Who found none looks once more before it
+ * waits for one, as the last one may have come back meanwhile. */
+bool amg_shm_chunk_is_free_locked(const struct amg_shm_transfer *transfer);
 /* Gives the chunks of pieces back that nobody will answer for. */
 void amg_shm_chunk_forget_locked(struct amg_shm_transfer *transfer);
 

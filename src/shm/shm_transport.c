@@ -22,6 +22,7 @@
 #include "shm/shm_msg.h"
 #include "shm/shm_poll.h"
 #include "shm/shm_send.h"
+#include "shm/shm_slot.h"
 #include "shm/shm_watch.h"
 
 enum {
@@ -68,6 +69,9 @@ static hg_return_t domain_fill(
     if (rc != HG_SUCCESS)
         return rc;
     amg_shm_watch_init(domain);
+    domain->inrings = amg_mem_zalloc(AMG_SHM_SLOTS * sizeof(*domain->inrings));
+    if (domain->inrings == NULL)
+        return HG_NOMEM;
     rc = amg_shm_buf_init(domain);
     if (rc == HG_SUCCESS)
         rc = amg_shm_addr_init(domain);
@@ -92,6 +96,7 @@ static void domain_free(struct amg_shm_domain *domain, bool is_whole)
     amg_bias_give(&domain->lock);
     if (domain->region.head != NULL)
         amg_shm_watch_fini(domain);
+    amg_mem_free(domain->inrings);
     amg_shm_buf_fini(domain);
     amg_table_fini(&domain->calls);
     amg_shm_region_fini(&domain->region);
@@ -192,6 +197,7 @@ static hg_return_t transport_quiesce(struct amg_domain *base)
     if (domain->quiet_ns == 0)
         domain->quiet_ns = now_ns + QUIET_MS * AMG_NS_PER_MS;
     amg_shm_watch_all_locked(domain);
+    amg_shm_poll_strays_locked(domain, true);
     is_quiet = is_quiet_locked(domain) || now_ns >= domain->quiet_ns;
     amg_bias_give(&domain->lock);
     return is_quiet ? HG_SUCCESS : HG_AGAIN;
@@ -217,7 +223,7 @@ static void transport_close(struct amg_domain *base)
         &domain->region.head->is_closed, 1, memory_order_seq_cst);
     /* Dekker with amg_shm_link_open_locked(). */
     atomic_thread_fence(memory_order_seq_cst);
-    amg_shm_inbox_farewell_locked(domain);
+    amg_shm_slot_farewell_locked(domain);
     link = amg_list_first(&domain->all_peers);
     for (; link != NULL; link = amg_list_next(&domain->all_peers, link)) {
         struct amg_shm_peer *peer = AMG_OBJECT(link, struct amg_shm_peer, all);
@@ -249,6 +255,8 @@ static hg_return_t ep_open(
     amg_bias_take(&domain->lock);
     if (domain->eps[context_id] != NULL)
         goto free_ep;
+    if (domain->inboxes[context_id] != NULL) /* refuses what came too early */
+        amg_shm_poll_closed_locked(domain->inboxes[context_id]);
     rc = amg_shm_inbox_open_locked(domain, context_id, &ep->inbox);
     if (rc != HG_SUCCESS)
         goto free_ep;

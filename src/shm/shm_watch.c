@@ -5,7 +5,9 @@
  * dies is told of by the kernel: a pidfd becomes readable, and all of them are
  * in one epoll set, which is in those that the endpoints sleep on. A peer of
  * another pid namespace, or where the kernel has no pidfd, is looked after
- * from time to time, for which a sleeper wakes by its own upper bound.
+ * from time to time, for which a timer ends sleeps. The same timer is there for
+ * what is to be tried again: a bell that could not be rung, a slot that was not
+ * free.
  *
  * Who has gone may have answered before: a call to it ends when the ring by
  * which its answer would come was read to the end (shm_inbox.c). A cell that
@@ -15,8 +17,11 @@
 #include <errno.h>
 #include <sys/epoll.h>
 #include <sys/syscall.h>
+#include <sys/timerfd.h>
+#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "shm/shm_addr.h"
 #include "shm/shm_bell.h"
@@ -24,6 +29,9 @@
 #include "shm/shm_files.h"
 #include "shm/shm_link.h"
 #include "shm/shm_msg.h"
+
+#define RETRY_NS (10 * AMG_NS_PER_MS)
+#define LOOK_NS  (100 * AMG_NS_PER_MS)
 
 enum {
     EVENTS = 16,
@@ -33,13 +41,17 @@ enum {
 hg_return_t amg_shm_watch_init(struct amg_shm_domain *domain)
 {
     domain->deaths = epoll_create1(EPOLL_CLOEXEC);
+    domain->ticks = -1;
     return HG_SUCCESS; /* without it, peers are looked after by their pids */
 }
 
 void amg_shm_watch_fini(struct amg_shm_domain *domain)
 {
+    if (domain->ticks >= 0)
+        close(domain->ticks);
     if (domain->deaths >= 0)
         close(domain->deaths);
+    domain->ticks = -1;
     domain->deaths = -1;
 }
 
@@ -53,20 +65,21 @@ static bool is_own_process(const struct amg_shm_peer *peer)
 
 void amg_shm_watch_start_locked(struct amg_shm_peer *peer)
 {
-    const struct amg_shm_domain *domain = peer->domain;
+    struct amg_shm_domain *domain = peer->domain;
     struct epoll_event event = {
         .events = EPOLLIN, .data.u64 = peer->region.incarnation};
 
-    if (domain->deaths < 0 || peer->region.pid_ns != domain->region.pid_ns ||
-        is_own_process(peer))
+    if (is_own_process(peer))
         return;
-    peer->pidfd = (int)syscall(SYS_pidfd_open, (pid_t)peer->region.pid, 0);
-    if (peer->pidfd < 0)
-        return;
+    if (domain->deaths >= 0 && peer->region.pid_ns == domain->region.pid_ns)
+        peer->pidfd = (int)syscall(SYS_pidfd_open, (pid_t)peer->region.pid, 0);
     /* The pid may have been another's by the time it was opened. */
-    if (amg_shm_files_owner(&peer->region) != AMG_SHM_ALIVE ||
-        epoll_ctl(domain->deaths, EPOLL_CTL_ADD, peer->pidfd, &event) != 0)
+    if (peer->pidfd >= 0 &&
+        (amg_shm_files_owner(&peer->region) != AMG_SHM_ALIVE ||
+            epoll_ctl(domain->deaths, EPOLL_CTL_ADD, peer->pidfd, &event) != 0))
         amg_shm_watch_stop_locked(peer);
+    if (peer->pidfd < 0)
+        domain->has_unwatched = true;
 }
 
 void amg_shm_watch_stop_locked(struct amg_shm_peer *peer)
@@ -192,13 +205,67 @@ static void deaths_take_locked(struct amg_shm_domain *domain)
         domain->deaths < 0 ? 0 : epoll_wait(domain->deaths, events, EVENTS, 0);
 
     for (int i = 0; i < count; i++) {
+        uint64_t times = 0;
         struct amg_shm_peer *peer =
             amg_map_get(&domain->peers, events[i].data.u64);
 
+        if (events[i].data.u64 == 0)
+            (void)!read(domain->ticks, &times, sizeof(times));
         if (peer != NULL)
             amg_shm_watch_gone_locked(
                 peer, !amg_shm_region_is_closed(&peer->region));
     }
+}
+
+/* How often a sleep has to end; 0: never. */
+static uint64_t tick_wish_locked(struct amg_shm_domain *domain)
+{
+    struct amg_link *link = amg_list_first(&domain->all_peers);
+
+    if (domain->wants_retry)
+        return RETRY_NS;
+    for (; link != NULL && domain->has_unseen;
+         link = amg_list_next(&domain->all_peers, link)) {
+        struct amg_shm_peer *peer = AMG_OBJECT(link, struct amg_shm_peer, all);
+
+        /* It may refuse us, and cannot ring. */
+        if (peer != domain->self && peer->state == AMG_SHM_PEER_ALIVE &&
+            !amg_shm_link_is_seen_locked(peer))
+            return LOOK_NS;
+    }
+    domain->has_unseen = false;
+    return domain->has_unwatched ? LOOK_NS : 0;
+}
+
+/* Makes the timer; false: no descriptor for it. */
+static bool ticks_make(struct amg_shm_domain *domain)
+{
+    struct epoll_event event = {.events = EPOLLIN, .data.u64 = 0};
+
+    if (domain->ticks >= 0)
+        return true;
+    domain->ticks = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
+    if (domain->ticks >= 0 &&
+        epoll_ctl(domain->deaths, EPOLL_CTL_ADD, domain->ticks, &event) != 0) {
+        close(domain->ticks);
+        domain->ticks = -1;
+    }
+    return domain->ticks >= 0;
+}
+
+bool amg_shm_watch_tick_locked(struct amg_shm_domain *domain)
+{
+    uint64_t wish_ns = tick_wish_locked(domain);
+    const struct timespec period = {.tv_nsec = (long)wish_ns};
+    const struct itimerspec when = {period, period};
+
+    if (wish_ns == domain->tick_ns)
+        return true;
+    if (domain->deaths < 0 || !ticks_make(domain) ||
+        timerfd_settime(domain->ticks, 0, &when, NULL) != 0)
+        return wish_ns != RETRY_NS;
+    domain->tick_ns = wish_ns;
+    return true;
 }
 
 void amg_shm_watch_told_locked(struct amg_shm_domain *domain)
@@ -236,6 +303,7 @@ static void unwatched_look_locked(struct amg_shm_domain *domain)
         }
         link = next;
     }
+    domain->has_unwatched = link != NULL || !amg_list_is_empty(&seen);
     amg_list_splice(peers, &seen);
 }
 

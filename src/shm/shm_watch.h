@@ -20,6 +20,11 @@ void amg_shm_watch_told_locked(struct amg_shm_domain *domain);
  * time to time. */
 void amg_shm_watch_all_locked(struct amg_shm_domain *domain);
 
+/* Before a sleep: sees to it that it ends soon where something is to be tried
+ * again, or looked at from time to time. False: that cannot be, do not sleep.
+ */
+bool amg_shm_watch_tick_locked(struct amg_shm_domain *domain);
+
 /* Nothing is sent to the peer any more; what is under way ends, calls when the
  * answers that it left are read. */
 void amg_shm_watch_gone_locked(struct amg_shm_peer *peer, bool has_died);

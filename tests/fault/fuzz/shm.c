@@ -156,8 +156,10 @@ static void claim(struct fuzz *fuzz, struct shm_side *side)
     ring->incarnation = named->region.incarnation;
     fuzz_spoil(fuzz, ring->name, (how & 1) != 0 ? sizeof(ring->name) : 0);
     atomic_store(&domain->region.claims[slot],
-        amg_shm_claim((enum amg_shm_claim_state)(how / 2 % 5), context,
-            named->region.pid));
+        amg_shm_claim_in(
+            amg_shm_claim_take(0, context, false, named->region.pid),
+            (enum amg_shm_claim_state)(how / 2 % 5)));
+    atomic_store(&domain->region.head->slot_end, SLOTS);
     atomic_fetch_or(
         &domain->region.contexts[context].rings[0], (uint64_t)1 << slot);
     atomic_fetch_or(&domain->region.contexts[context].news, how / 16 % 4);

@@ -349,7 +349,7 @@ static void visitors_come(struct party *party, unsigned count)
 static bool has_only_itself(const struct amg_shm_domain *domain)
 {
     for (uint32_t i = 0; i < AMG_SHM_SLOTS; i++)
-        if (domain->region.claims[i] != 0)
+        if (amg_shm_claim_state(domain->region.claims[i]) != AMG_SHM_CLAIM_FREE)
             return false;
     return domain->all_peers.head.next == domain->all_peers.head.prev;
 }

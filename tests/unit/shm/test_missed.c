@@ -1,0 +1,334 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What might be missed: a context that closes before it was called, a bell that
+ * cannot be rung, and a chunk that comes back just before one waits for it. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/test_point.h"
+#include "shm/shm_files.h"
+#include "shm/shm_transfer.h"
+#include "shm/shm_transport.h"
+#include "unit/shm/party.h"
+
+enum { SHORT = 16, POLLS = 200, LEN = 4 * AMG_SHM_CHUNK_LEN, MOVERS = 3 };
+
+static const struct amg_transport *const shm = &amg_shm_transport;
+
+static struct amg_peer *meet(struct party *party, const struct party *other)
+{
+    char text[PARTY_TEXT_CAP];
+
+    snprintf(text, sizeof(text), "na+sm://%s",
+        amg_shm_domain_of(other->domain)->region.name);
+    return party_find(party, text);
+}
+
+static void context_close(struct party *party)
+{
+    struct amg_news news;
+
+    amg_news_init(&news);
+    shm->ep.close(party->ep, &news);
+}
+
+static void call_passes(
+    struct party *client, struct amg_peer *peer, struct party *server)
+{
+    struct party_call call;
+
+    party_ask(client, peer, &call, 4, SHORT);
+    while (call.done == 0) {
+        party_poll(server);
+        party_poll(client);
+    }
+    assert_true(party_answer_is(client, &call, 4));
+}
+
+static void test_first_call_to_a_closed_context_is_refused(void **state)
+{
+    struct party server;
+    struct party client;
+    struct party_call call;
+    struct amg_peer *peer = NULL;
+
+    (void)state;
+    party_open(&server, "", 0);
+    party_open(&client, "", 0);
+    peer = meet(&client, &server);
+    context_close(&server);
+    party_ask(&client, peer, &call, 1, SHORT);
+    party_poll(&client);
+    assert_int_equal(call.done, 1);
+    assert_int_equal(call.op.ret, HG_NOENTRY);
+    assert_int_equal(shm->ep.open(server.domain, 0, &server.ep), HG_SUCCESS);
+    call_passes(&client, peer, &server);
+    assert_int_equal(server.served, 1);
+    shm->addr.drop(client.domain, peer);
+    party_close(&client);
+    party_close(&server);
+}
+
+/* Nobody has opened a context there, and nobody will. */
+static void test_call_to_a_class_that_ends_without_a_context(void **state)
+{
+    const struct amg_open how = {
+        .info = "", .is_listening = true, .max_contexts = 1};
+    struct party server;
+    struct party client;
+    struct party_call call;
+    struct amg_peer *peer = NULL;
+
+    (void)state;
+    assert_int_equal(shm->domain.open(&how, &server.domain), HG_SUCCESS);
+    party_open(&client, "", 0);
+    peer = meet(&client, &server);
+    party_ask(&client, peer, &call, 1, SHORT);
+    party_poll(&client);
+    assert_int_equal(call.done, 0);
+    for (unsigned i = 0; i < POLLS && call.done == 0; i++) {
+        (void)shm->domain.quiesce(server.domain);
+        party_poll(&client);
+    }
+    assert_int_equal(call.done, 1);
+    assert_int_equal(call.op.ret, HG_NOENTRY);
+    party_ask(&client, peer, &call, 2, SHORT);
+    party_poll(&client);
+    assert_int_equal(call.done, 1);
+    assert_int_equal(call.op.ret, HG_NOENTRY);
+    shm->addr.drop(client.domain, peer);
+    shm->domain.close(server.domain);
+    party_close(&client);
+}
+
+#if defined(AMG_TEST_POINTS)
+static struct party *closing;
+
+static void close_at_point(const char *name)
+{
+    struct party *party = closing;
+
+    if (party == NULL || strcmp(name, "shm_request_checked") != 0)
+        return;
+    closing = NULL;
+    context_close(party);
+}
+
+/* It closes between the caller's look and the caller's message. */
+static void test_call_to_a_context_that_closes_meanwhile(void **state)
+{
+    struct party server;
+    struct party client;
+    struct party_call call;
+    struct amg_peer *peer = NULL;
+
+    (void)state;
+    amg_test_point_set(close_at_point);
+    for (int knows = 0; knows < 2; knows++) {
+        party_open(&server, "", 0);
+        party_open(&client, "", 0);
+        peer = meet(&client, &server);
+        if (knows == 1)
+            call_passes(&client, peer, &server);
+        server.served = 0;
+        closing = &server;
+        party_ask(&client, peer, &call, 1, SHORT);
+        party_poll(&client);
+        assert_int_equal(call.done, 1);
+        assert_int_equal(call.op.ret, HG_NOENTRY);
+        /* What was refused is not served by who comes next. */
+        assert_int_equal(
+            shm->ep.open(server.domain, 0, &server.ep), HG_SUCCESS);
+        call_passes(&client, peer, &server);
+        assert_int_equal(server.served, 1);
+        shm->addr.drop(client.domain, peer);
+        party_close(&client);
+        party_close(&server);
+    }
+    amg_test_point_set(NULL);
+}
+
+/* Two contexts of one process that move data by messages. */
+struct mover {
+    struct amg_domain *domain;
+    struct amg_ep *eps[2];
+    struct amg_op ops[MOVERS];
+    unsigned done[MOVERS];
+    char *bytes;
+    struct amg_segment local;
+};
+
+static struct mover *waiting;
+static struct party *exposer;
+
+static void mover_step(struct amg_op *op)
+{
+    for (unsigned i = 0; i < MOVERS; i++)
+        waiting->done[i] += op == &waiting->ops[i];
+}
+
+static void mover_poll(struct mover *mover, unsigned ep)
+{
+    struct amg_news news;
+    struct amg_link *link = NULL;
+
+    amg_news_init(&news);
+    (void)shm->ep.poll(mover->eps[ep], 1, &news);
+    while ((link = amg_list_pop(&news.done)) != NULL) {
+        struct amg_op *op = AMG_OBJECT(link, struct amg_op, link);
+
+        op->step(op);
+    }
+}
+
+/* The second context has found no chunk: now all of the first come back. */
+static void drain_at_point(const char *name)
+{
+    static bool is_inside;
+
+    if (is_inside || strcmp(name, "shm_transfer_moved") != 0 ||
+        amg_shm_ep_of(waiting->eps[1])->bulk.has_moving == 0 ||
+        waiting->done[0] + waiting->done[1] == 2)
+        return;
+    is_inside = true;
+    while (waiting->done[0] + waiting->done[1] < 2) {
+        party_poll(exposer);
+        mover_poll(waiting, 0);
+    }
+    is_inside = false;
+}
+
+static void get_post(struct mover *mover, unsigned ep, unsigned i,
+    struct amg_peer *peer, const struct amg_remote *remote)
+{
+    const struct amg_place local = {&mover->local, 1, 0, 0};
+
+    mover->ops[i].step = mover_step;
+    assert_int_equal(shm->bulk.get(mover->eps[ep], peer, 0, &local, remote, LEN,
+                         &mover->ops[i]),
+        HG_SUCCESS);
+}
+
+static void test_chunk_that_comes_back_before_the_wait_is_seen(void **state)
+{
+    const struct amg_open how = {
+        .info = "", .is_listening = true, .max_contexts = 2};
+    struct party server;
+    struct mover mover = {.bytes = malloc(LEN)};
+    char *shown = calloc(1, LEN);
+    struct amg_segment segment = {shown, LEN};
+    struct amg_remote remote = {.at = {&segment, 1, 0, 0}};
+    struct amg_mem *mem = NULL;
+    struct amg_peer *peer = NULL;
+    char text[PARTY_TEXT_CAP];
+
+    (void)state;
+    setenv("AMALGAM_SHM_COPY", "segment", 1);
+    party_open(&server, "", 0);
+    assert_int_equal(shm->domain.open(&how, &mover.domain), HG_SUCCESS);
+    for (uint8_t i = 0; i < 2; i++)
+        assert_int_equal(
+            shm->ep.open(mover.domain, i, &mover.eps[i]), HG_SUCCESS);
+    mover.local = (struct amg_segment){mover.bytes, LEN};
+    waiting = &mover;
+    exposer = &server;
+    assert_int_equal(
+        shm->bulk.reg(server.domain, &segment, 1, AMG_MEM_READ, &mem),
+        HG_SUCCESS);
+    shm->bulk.key(mem, &remote.key);
+    snprintf(text, sizeof(text), "na+sm://%s",
+        amg_shm_domain_of(server.domain)->region.name);
+    assert_int_equal(shm->addr.parse(mover.domain, text, &peer), HG_SUCCESS);
+    get_post(&mover, 0, 0, peer, &remote);
+    get_post(&mover, 0, 1, peer, &remote);
+    mover_poll(&mover, 0);
+    get_post(&mover, 1, 2, peer, &remote);
+    amg_test_point_set(drain_at_point);
+    mover_poll(&mover, 1);
+    amg_test_point_set(NULL);
+    assert_int_equal(mover.done[0] + mover.done[1], 2);
+    for (unsigned i = 0; i < POLLS && mover.done[2] == 0; i++) {
+        mover_poll(&mover, 1);
+        party_poll(&server);
+    }
+    assert_int_equal(mover.done[2], 1);
+    assert_int_equal(mover.ops[2].ret, HG_SUCCESS);
+    assert_int_equal(shm->bulk.unreg(server.domain, mem, 0), HG_SUCCESS);
+    shm->addr.drop(mover.domain, peer);
+    for (unsigned i = 0; i < 2; i++) {
+        struct amg_news news;
+
+        amg_news_init(&news);
+        shm->ep.close(mover.eps[i], &news);
+    }
+    shm->domain.close(mover.domain);
+    party_close(&server);
+    unsetenv("AMALGAM_SHM_COPY");
+    free(shown);
+    free(mover.bytes);
+}
+#endif
+
+/* The sleeper's bell cannot be opened for a moment. */
+static void test_sleeper_that_could_not_be_rung_is_rung_later(void **state)
+{
+    struct party_child child;
+    struct party client;
+    struct party_call call;
+    struct amg_shm_region region;
+    struct amg_peer *peer = NULL;
+    char bell[AMG_SHM_PATH_CAP];
+    char kept[AMG_SHM_PATH_CAP + 8];
+
+    (void)state;
+    amg_log_level_set(AMG_LOG_LEVEL_ERROR);
+    party_child_start(&child, PARTY_SLEEPER, "");
+    assert_int_equal(
+        amg_shm_region_map(strstr(child.address, "//") + 2, &region),
+        HG_SUCCESS);
+    amg_shm_files_bell(region.name, region.incarnation, 0, bell);
+    snprintf(kept, sizeof(kept), "%s.kept", bell);
+    party_open(&client, "", 0);
+    peer = party_find(&client, child.address);
+    while ((atomic_load(&region.contexts[0].sleep) & AMG_SHM_SLEEP_MASK) !=
+           AMG_SHM_ASLEEP)
+        continue;
+    assert_int_equal(rename(bell, kept), 0);
+    party_ask(&client, peer, &call, 6, SHORT);
+    party_poll(&client);
+    assert_int_equal(
+        atomic_load(&region.contexts[0].sleep) & AMG_SHM_SLEEP_MASK,
+        AMG_SHM_ASLEEP);
+    assert_int_equal(call.done, 0);
+    assert_int_equal(rename(kept, bell), 0);
+    /* Asleep itself: what is to be tried again ends its sleep. */
+    assert_int_equal(party_wait_asleep(&client, &call), HG_SUCCESS);
+    assert_true(party_answer_is(&client, &call, 6));
+    shm->addr.drop(client.domain, peer);
+    amg_shm_region_fini(&region);
+    party_child_end(&child);
+    party_close(&client);
+    amg_log_level_set(AMG_LOG_LEVEL_WARNING);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_first_call_to_a_closed_context_is_refused),
+        cmocka_unit_test(test_call_to_a_class_that_ends_without_a_context),
+#if defined(AMG_TEST_POINTS)
+        cmocka_unit_test(test_call_to_a_context_that_closes_meanwhile),
+        cmocka_unit_test(test_chunk_that_comes_back_before_the_wait_is_seen),
+#endif
+        cmocka_unit_test(test_sleeper_that_could_not_be_rung_is_rung_later),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

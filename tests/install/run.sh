@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # Installs a build to a fresh prefix, and uses it from there: run.sh WAY BUILD
-# with WAY pkgconfig, cmake, readme (the example of README.md compiles without
+# with WAY pkgconfig, cmake, refused (an original is not overwritten, and the
+# names of the originals can be left out), readme (the example of README.md compiles without
 # a warning, and prints what it promises), names (the table of public names is
 # true), or argobots (Margo is built once more, on the Argobots of the system, if
 # there is one: at AMALGAM_ARGOBOTS_PREFIX, or known to pkg-config).
@@ -78,6 +79,39 @@ check_headers() {
     done
 }
 
+# refuses PREFIX FILE [DESTDIR]: FILE, of somebody else, stops the install, and
+# nothing is changed.
+refuses() {
+    local to=${3:-}$1
+    mkdir -p "$(dirname "$to/$2")"
+    echo "somebody else's" >"$to/$2"
+    if DESTDIR=${3:-} cmake --install "$build" --prefix "$1" >"$work/log" 2>&1
+    then
+        fail "$2 of somebody else was no reason to stop"
+    fi
+    tr -s ' \n' ' ' <"$work/log" | grep -qF "$to/$2 is not Amalgam's" ||
+        fail "the error does not name $2: $(cat "$work/log")"
+    [ "$(cat "$to/$2")" = "somebody else's" ] || fail "$2 was changed"
+    [ "$(find "$to" -type f | wc -l)" = 1 ] ||
+        fail "something was installed all the same: $(find "$to" -type f)"
+}
+
+check_refused() {
+    local one=$work/one
+    # Ours may be installed over ours.
+    cmake --install "$build" --prefix "$prefix" >"$work/log" 2>&1 ||
+        fail "the second install: $(tail "$work/log")"
+    refuses "$one" "${pc#"$prefix"/}"
+    refuses "$work/two" "lib/libmercury.so"
+    refuses /usr/somewhere "lib/cmake/mercury/mercury-config.cmake" \
+        "$work/three"
+    cmake --install "$build" --prefix "$one" --component amalgam \
+        >"$work/log" 2>&1 || fail "without compat: $(tail "$work/log")"
+    [ -z "$(find "$one" -name 'libmercury*' -o -name 'na.pc' \
+        -o -name 'mercury-config*')" ] || fail "compat came without being asked"
+    [ -f "$one/include/mercury.h" ] || fail "no headers without compat"
+}
+
 # What a system's Argobots says to CMake; empty: there is none.
 system_argobots() {
     if [ -n "${AMALGAM_ARGOBOTS_PREFIX:-}" ]; then
@@ -89,7 +123,7 @@ system_argobots() {
 
 by_cmake() {
     cmake -S "$here/user" -B "$work/user" -DWITH_MPI=$has_mpi \
-        -DWITH_MARGO=$has_margo -G "$(sed -n \
+        -DWITH_MARGO=$has_margo -DWITH_ABT=$has_abt -G "$(sed -n \
         's/^CMAKE_GENERATOR:INTERNAL=//p' "$build/CMakeCache.txt")" \
         -DCMAKE_PREFIX_PATH="$prefix" && cmake --build "$work/user"
 }
@@ -124,9 +158,14 @@ pkgconfig)
     pkg-config --exists 'mercury >= 2.2' || fail "mercury.pc is too old"
     by_pkgconfig "$here/user/mercury_user.c" "$work/mercury_user" mercury
     check_mercury_user "$work/mercury_user"
+    for module in mercury_util na; do
+        pkg-config --exists "$module >= 2.2" || fail "$module.pc is too old"
+        by_pkgconfig "$here/user/mercury_user.c" "$work/$module" $module
+        check_mercury_user "$work/$module"
+    done
     check_compat_user
     if [ $has_abt = yes ]; then
-        pkg-config --exists 'argobots >= 1.1' || fail "argobots.pc is too old"
+        pkg-config --exists 'argobots >= 1.2' || fail "argobots.pc is too old"
         by_pkgconfig "$here/user/abt_user.c" "$work/abt_user" argobots
         check_mercury_user "$work/abt_user"
     fi
@@ -134,6 +173,10 @@ pkgconfig)
         pkg-config --exists 'margo >= 0.24' || fail "margo.pc is too old"
         by_pkgconfig "$here/user/margo_user.c" "$work/margo_user" margo
         check_mercury_user "$work/margo_user"
+        pkg-config --print-requires margo >"$work/requires"
+        grep -qx 'mercury' "$work/requires" || fail "margo.pc needs no mercury"
+        by_pkgconfig "$here/user/mercury_user.c" "$work/shim" margo-hg-shim
+        check_mercury_user "$work/shim"
     fi
     if [ $has_mpi = yes ]; then
         by_pkgconfig "$here/user/amalgam_user.c" "$work/amalgam_user" amalgam
@@ -145,6 +188,12 @@ cmake)
         fail "the user's build: $(cat "$work/user.log")"
     check_mercury_user "$work/user/mercury_user"
     check_mercury_user "$work/user/mercury_user_2"
+    check_mercury_user "$work/user/mercury_user_3"
+    check_mercury_user "$work/user/mercury_user_4"
+    if [ $has_abt = yes ]; then
+        check_mercury_user "$work/user/abt_user"
+        [ $has_margo = no ] || check_mercury_user "$work/user/margo_user_3"
+    fi
     if [ $has_margo = yes ]; then
         check_mercury_user "$work/user/margo_user"
         check_mercury_user "$work/user/margo_user_2"
@@ -167,6 +216,9 @@ readme)
     ;;
 names)
     "$here/names.sh" "$prefix" || fail "include/README.md is not true"
+    ;;
+refused)
+    check_refused
     ;;
 *)
     fail "no way called $way"

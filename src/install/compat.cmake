@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# The component `compat` of the install: what projects look for that were
+# written for Mercury, Margo or Argobots, under the names of the originals. It
+# may stand beside the rest, but never in the place of an original.
+
+# compat_install(FILE FOLDER): FILE of the build, to FOLDER of the prefix; it is
+# one of compat_paths, which must not be there.
+function(compat_install file folder)
+    install(FILES ${CMAKE_CURRENT_BINARY_DIR}/${file} DESTINATION ${folder}
+        COMPONENT compat)
+    set_property(DIRECTORY APPEND PROPERTY compat_paths ${folder}/${file})
+endfunction()
+
+# compat_pc(NAME VERSION REQUIRES LIBS CFLAGS): NAME.pc
+function(compat_pc name version requires libs cflags)
+    configure_file(compat.pc.in ${name}.pc @ONLY)
+    compat_install(${name}.pc ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+endfunction()
+
+# compat_package(PACKAGE VERSION TARGETS): for find_package(PACKAGE).
+function(compat_package package version targets)
+    configure_package_config_file(compat-config.cmake.in
+        ${package}-config.cmake PATH_VARS CMAKE_INSTALL_INCLUDEDIR
+        INSTALL_DESTINATION ${cmake_dir}/${package})
+    write_basic_package_version_file(
+        ${CMAKE_CURRENT_BINARY_DIR}/${package}-config-version.cmake
+        VERSION ${version} COMPATIBILITY SameMajorVersion)
+    file(APPEND ${CMAKE_CURRENT_BINARY_DIR}/${package}-config-version.cmake
+        "# Amalgam, with the API of this version\n")
+    compat_install(${package}-config.cmake ${cmake_dir}/${package})
+    compat_install(${package}-config-version.cmake ${cmake_dir}/${package})
+endfunction()
+
+# compat_library(NAME...): libNAME.so, by which a linker finds libamalgam.so in
+# the same folder, whether it was given -lNAME or the file's path.
+function(compat_library)
+    foreach(name ${ARGN})
+        file(WRITE ${CMAKE_CURRENT_BINARY_DIR}/lib${name}.so
+            "/* Amalgam: a linker script */ INPUT(libamalgam.so)\n")
+        compat_install(lib${name}.so ${CMAKE_INSTALL_LIBDIR})
+    endforeach()
+endfunction()
+
+compat_library(mercury mercury_util na)
+compat_package(mercury ${AMALGAM_MERCURY_VERSION} "mercury mercury_util na")
+compat_pc(mercury_util ${AMALGAM_MERCURY_VERSION} "" "" "")
+compat_pc(na ${AMALGAM_NA_VERSION} "" "" "")
+compat_pc(mercury ${AMALGAM_MERCURY_VERSION} "" "" "")
+if(has_abt)
+    compat_library(abt)
+    compat_pc(argobots ${AMALGAM_ARGOBOTS_VERSION} "" "" " -I\${includedir}/ult")
+endif()
+if(has_margo)
+    set(requires_abt "argobots >= 1.2, ")
+    if(NOT has_abt)
+        set(requires_abt "") # its folders are told, and need no .pc of its own
+    endif()
+    compat_library(margo)
+    compat_package(margo ${AMALGAM_MARGO_VERSION} "margo")
+    compat_pc(margo ${AMALGAM_MARGO_VERSION} "mercury, ${requires_abt}json-c"
+        "${AMALGAM_PC_ABT_LIBS}" "${AMALGAM_PC_ABT}")
+    compat_pc(margo-hg-shim ${AMALGAM_MARGO_VERSION} "mercury" "" "")
+endif()
+get_property(compat_paths DIRECTORY PROPERTY compat_paths)

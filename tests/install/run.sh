@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Installs a build to a fresh prefix, and uses it from there: run.sh WAY BUILD
 # with WAY pkgconfig, cmake, refused (an original is not overwritten, and the
-# names of the originals can be left out), readme (the example of README.md compiles without
+# names of the originals can be left out), facts (the headers declare what the
+# tables facts-*.txt state), readme (the example of README.md compiles without
 # a warning, and prints what it promises), names (the table of public names is
 # true), or argobots (Margo is built once more, on the Argobots of the system, if
 # there is one: at AMALGAM_ARGOBOTS_PREFIX, or known to pkg-config).
@@ -216,6 +217,10 @@ readme)
     ;;
 names)
     "$here/names.sh" "$prefix" || fail "include/README.md is not true"
+    ;;
+facts)
+    "$here/facts.sh" "$prefix/include" ||
+        fail "headers do not declare what the originals do"
     ;;
 refused)
     check_refused

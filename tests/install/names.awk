@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Compares the table of include/README.md with what the headers declare:
-#     awk -v table=README.md -v has_mpi=yes -v uses=uses.c -f names.awk DECLARED
-# with DECLARED from declared.awk. Says what does not agree, and writes a C
-# program that uses every name of the table.
+#     awk -v table=README.md -v has_mpi=yes -v uses=uses.c -v facts=NAMES \
+#         -f names.awk DECLARED
+# with DECLARED from declared.awk, and NAMES, those of facts-mercury.txt, one in
+# a line. Says what does not agree, and writes a C program that uses every name
+# of the table.
 
 function complain(text) {
     print text
@@ -93,10 +95,20 @@ function check_row(line,    cell, n, i, names, header, status) {
             check_refused(names[i])
         else
             check_declared(names[i], header)
+        if (status ~ /^(done|differs)/) {
+            is_promised[names[i]] = 1
+            if (!(names[i] in is_fact) && header != "na_mpi.h")
+                complain(where ": " names[i] " is said to be Mercury's, but " \
+                    "facts-mercury.txt does not know it")
+        }
     }
 }
 
-BEGIN { FS = "\t" }
+BEGIN {
+    while ((getline line < facts) > 0)
+        is_fact[line] = 1
+    FS = "\t"
+}
 
 {
     kind[$2] = $1
@@ -111,6 +123,10 @@ END {
     }
     if (count == 0)
         complain(table ": no row that names anything")
+    for (name in is_fact)
+        if (!(name in is_promised) && has_mpi == "yes")
+            complain("facts-mercury.txt has " name ", which has no row in " \
+                "include/README.md that says done or differs")
     for (name in kind)
         if (kind[name] != "enumerator" && !(name in has_row))
             complain(place[name] " declares " name ", which has no row in " \

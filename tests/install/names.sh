@@ -41,8 +41,9 @@ declared "$work/all.c" "$folder" >"$work/declared"
 
 bad=0
 cp "$work/all.c" "$work/uses.c"
+awk -v list=names -f "$here/facts.awk" "$here/facts-mercury.txt" >"$work/facts"
 awk -v table="$here/../../include/README.md" -v has_mpi=$has_mpi \
-    -v uses="$work/uses.part" -f "$here/names.awk" "$work/declared" || bad=1
+    -v facts="$work/facts" -v uses="$work/uses.part" -f "$here/names.awk" "$work/declared" || bad=1
 cat "$work/uses.part" >>"$work/uses.c"
 if [ $bad = 0 ]; then
     "${CC:-cc}" -std=c11 "${cflags[@]}" "$work/uses.c" -o "$work/uses" \

@@ -33,7 +33,7 @@ arities_agree() {
     awk -v gaps="$here/facts-gaps.txt" -f "$here/facts.awk" "$1" \
         >"$work/facts.c"
     # shellcheck disable=SC2086
-    "${CC:-cc}" -std=c11 ${flags/-fsyntax-only/} -E -dM "$work/facts.c" |
+    "${CC:-cc}" -std=c11 ${flags/-fsyntax-only/} -E -dM "$work/facts.c" 2>/dev/null |
         awk 'NR == FNR { want[$1] = $2; next }
             match($2, /\(/) || sub(/\(.*/, "(", $2) {
                 text = $0

@@ -58,12 +58,31 @@ static void data_drop(struct amg_margo_rpc *rpc)
         data_free(data);
 }
 
-/* A new one, which HG does not know yet; NULL: no memory. */
-static struct amg_margo_rpc *rpc_make(margo_instance_id mid, const char *name)
+/* The one that was registered by that name and is no longer, or NULL. */
+static struct amg_margo_rpc *rpc_again(
+    margo_instance_id mid, const char *name, hg_id_t id)
 {
-    struct amg_margo_rpc *rpc = amg_mem_zalloc(sizeof(*rpc));
+    struct amg_margo_rpc *rpc = NULL;
+
+    amg_lock_take(&mid->rpcs.lock);
+    rpc = amg_map_remove(&mid->rpcs.gone, id);
+    amg_lock_give(&mid->rpcs.lock);
+    if (rpc == NULL || strcmp(rpc->name, name) != 0)
+        return NULL;
+    rpc->has_no_response = false;
+    return rpc;
+}
+
+/* One that HG does not know; NULL: no memory. */
+static struct amg_margo_rpc *rpc_make(
+    margo_instance_id mid, const char *name, hg_id_t id)
+{
+    struct amg_margo_rpc *rpc = rpc_again(mid, name, id);
     size_t len = strlen(name) + 1;
 
+    if (rpc != NULL)
+        return rpc;
+    rpc = amg_mem_zalloc(sizeof(*rpc));
     if (rpc == NULL)
         return NULL;
     rpc->name = amg_mem_alloc(len);
@@ -135,7 +154,7 @@ hg_id_t margo_provider_register_name(margo_instance_id mid,
     before = amg_margo_rpc_find(mid, id);
     if (!name_is_free(mid, func_name, before, id))
         goto out;
-    rpc = before != NULL ? before : rpc_make(mid, func_name);
+    rpc = before != NULL ? before : rpc_make(mid, func_name, id);
     if (rpc == NULL || !again_begin(mid, before, rpc_cb != NULL))
         goto out;
     if (before != NULL)
@@ -174,6 +193,9 @@ static void rpc_forget(struct amg_margo_rpc *rpc)
     (void)HG_Deregister(rpc->mid->hg_class, rpc->id);
     amg_margo_pools_release(rpc->mid, rpc->pool);
     data_drop(rpc);
+    amg_lock_take(&rpc->mid->rpcs.lock);
+    (void)amg_map_put(&rpc->mid->rpcs.gone, rpc->id, rpc);
+    amg_lock_give(&rpc->mid->rpcs.lock);
 }
 
 hg_return_t margo_deregister(margo_instance_id mid, hg_id_t rpc_id)
@@ -203,4 +225,5 @@ void amg_margo_rpcs_fini(margo_instance_id mid)
         rpc_forget(rpc);
         rpc_free(rpc);
     }
+    amg_map_fini(&mid->rpcs.gone, NULL);
 }

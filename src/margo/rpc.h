@@ -7,11 +7,13 @@
 
 #include "base/list.h"
 #include "base/lock.h"
+#include "base/map.h"
 #include "margo.h"
 #include "mercury.h"
 
 /* HG_Registered_data() of its id; owned by its instance, from registration
- * until that ends, also when it is deregistered: requests may still name it. */
+ * until that ends, also when it is deregistered: requests may still name it.
+ * Who registers that name again gets it back. */
 struct amg_margo_rpc {
     struct amg_link link; /* among those of the instance */
     margo_instance_id mid;
@@ -27,8 +29,9 @@ struct amg_margo_rpc {
 };
 
 struct amg_margo_rpcs {
-    struct amg_lock lock; /* guards the list */
+    struct amg_lock lock; /* guards what follows */
     struct amg_list all;
+    struct amg_map gone; /* those that are deregistered, by id */
 };
 
 /* NULL: nothing is registered under it. */

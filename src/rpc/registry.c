@@ -29,6 +29,7 @@ static void rpc_class_free(hg_class_t *cls)
 
     amg_diag_leave(cls);
     amg_map_fini(&rpcs->rpcs, NULL);
+    amg_map_fini(&rpcs->gone, NULL);
     amg_pool_each(&rpcs->handles, amg_handle_free_kept);
     amg_pool_each(&rpcs->served, amg_handle_free_kept);
     while ((link = amg_list_pop(&rpcs->all)) != NULL) {
@@ -83,25 +84,30 @@ static hg_return_t rpc_add(hg_class_t *cls, hg_id_t id, hg_proc_cb_t in_proc,
     hg_proc_cb_t out_proc, hg_rpc_cb_t callback)
 {
     struct amg_rpc_class *rpcs = amg_rpc_class_of(cls);
-    struct amg_rpc *rpc = amg_mem_zalloc(sizeof(*rpc));
+    struct amg_rpc *rpc = NULL;
     hg_return_t rc = HG_SUCCESS;
 
+    amg_lock_take(&rpcs->lock);
+    rpc = amg_map_remove(&rpcs->gone, id);
+    if (rpc != NULL)
+        amg_list_remove(&rpc->link);
+    amg_lock_give(&rpcs->lock);
+    if (rpc == NULL)
+        rpc = amg_mem_zalloc(sizeof(*rpc));
     if (rpc == NULL)
         return HG_NOMEM;
     rpc->id = id;
+    rpc->is_one_way = false;
     rpc->in_proc = in_proc;
     rpc->out_proc = out_proc;
     rpc->callback = callback;
     /* NOTE(not a leaf): the map allocates; the memory room takes no lock. */
     amg_lock_take(&rpcs->lock);
     rc = amg_map_put(&rpcs->rpcs, id, rpc);
-    if (rc == HG_SUCCESS)
-        amg_list_push(&rpcs->all, &rpc->link);
+    amg_list_push(&rpcs->all, &rpc->link);
     amg_lock_give(&rpcs->lock);
-    if (rc != HG_SUCCESS) {
-        amg_mem_free(rpc);
-        return rc;
-    }
+    if (rc != HG_SUCCESS)
+        return rc; /* it may have been in use before */
     amg_early_serve(cls, id);
     return HG_SUCCESS;
 }
@@ -174,6 +180,8 @@ hg_return_t HG_Deregister(hg_class_t *hg_class, hg_id_t id)
     rpcs = amg_rpc_class_of(hg_class);
     amg_lock_take(&rpcs->lock);
     rpc = amg_map_remove(&rpcs->rpcs, id);
+    if (rpc != NULL) /* without memory it is forgotten until the class closes */
+        (void)amg_map_put(&rpcs->gone, id, rpc);
     atomic_store_explicit(&rpcs->last, NULL, memory_order_release);
     amg_lock_give(&rpcs->lock);
     if (rpc == NULL) {

@@ -14,8 +14,9 @@
 #include "mercury_types.h"
 
 /* One RPC. Lives until its class is closed, also when it is deregistered, so
- * handles may keep a pointer to it. Fields are written by the registering
- * thread, which must not be while the RPC is called (as in Mercury). */
+ * handles may keep a pointer to it; who registers its id again gets it back.
+ * Fields are written by the registering thread, which must not be while the RPC
+ * is called (as in Mercury). */
 struct amg_rpc {
     struct amg_link link;
     hg_id_t id;
@@ -29,9 +30,10 @@ struct amg_rpc {
 
 /* What the rpc floor keeps with a class. */
 struct amg_rpc_class {
-    struct amg_lock lock; /* guards rpcs, all */
+    struct amg_lock lock; /* guards rpcs, gone, all */
     struct amg_map rpcs;  /* by id */
-    struct amg_list all;  /* deregistered ones too */
+    struct amg_map gone;  /* those that are deregistered, by id */
+    struct amg_list all;  /* both */
     /* The one found last, because calls come in runs. Its release store pairs
      * with the acquire load of the next look-up. */
     _Atomic(struct amg_rpc *) last;

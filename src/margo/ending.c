@@ -27,6 +27,7 @@
 #include "base/mem.h"
 #include "core/class.h"
 #include "margo/instance.h"
+#include "margo/request.h"
 #include "margo/runtime.h"
 
 static const bool edges[AMG_MARGO_STATE_COUNT][AMG_MARGO_STATE_COUNT] = {
@@ -68,6 +69,7 @@ void amg_margo_ending_init(margo_instance_id mid)
 void amg_margo_ending_fini(margo_instance_id mid)
 {
     amg_margo_callbacks_fini(mid);
+    amg_margo_requests_close(mid);
 }
 
 static void take(margo_instance_id mid)

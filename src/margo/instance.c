@@ -13,6 +13,7 @@
 #include "base/mem.h"
 #include "init.h"
 #include "margo/environment.h"
+#include "margo/request.h"
 #include "margo/runtime.h"
 #include "margo/shutdown.h"
 
@@ -142,6 +143,7 @@ static margo_instance_id instance_make(const struct margo_init_info *info)
     amg_margo_log_init(&mid->log, info->logger);
     amg_margo_ending_init(mid);
     amg_margo_rpcs_init(mid);
+    amg_margo_requests_open(mid);
     amg_margo_dispatch_init(mid);
     mid->loop.thread = ABT_THREAD_NULL;
     mid->deputy.thread = ABT_THREAD_NULL;

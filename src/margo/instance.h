@@ -9,6 +9,7 @@
 
 #include "base/bias.h"
 #include "base/list.h"
+#include "base/pool.h"
 #include "margo.h"
 #include "margo/config.h"
 #include "margo/ending.h"
@@ -39,6 +40,7 @@ struct margo_instance {
     struct amg_margo_deputy deputy;
     struct amg_margo_timers timers;
     struct amg_margo_handles handles; /* kept for later calls */
+    struct amg_pool requests;         /* of struct margo_request_struct */
     struct amg_margo_monitoring monitoring;
     struct amg_margo_rpcs rpcs;
     struct amg_margo_identities identities;

@@ -130,7 +130,7 @@ hg_return_t margo_request_set_monitoring_data(
 {
     if (req == MARGO_REQUEST_NULL)
         return HG_INVALID_ARG;
-    req->monitor_data = data;
+    amg_margo_request_of(req)->monitor_data = data;
     return HG_SUCCESS;
 }
 
@@ -139,6 +139,6 @@ hg_return_t margo_request_get_monitoring_data(
 {
     if (req == MARGO_REQUEST_NULL || data == NULL)
         return HG_INVALID_ARG;
-    *data = req->monitor_data;
+    *data = amg_margo_request_of(req)->monitor_data;
     return HG_SUCCESS;
 }

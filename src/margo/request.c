@@ -34,6 +34,18 @@ _Static_assert(_Alignof(struct amg_margo_waiter) > (OVER | PARKED),
  * is looked at again. */
 enum { LATE_AGAIN_NS = 50000 };
 
+void amg_margo_requests_open(margo_instance_id mid)
+{
+    amg_pool_init(&mid->requests, sizeof(struct margo_request_struct),
+        _Alignof(struct margo_request_struct));
+}
+
+void amg_margo_requests_close(margo_instance_id mid)
+{
+    if (mid->requests.live == 0)
+        amg_pool_fini(&mid->requests);
+}
+
 void amg_margo_waiter_init(struct amg_margo_waiter *waiter)
 {
     static const ABT_eventual_memory fresh = ABT_EVENTUAL_INITIALIZER;
@@ -187,9 +199,11 @@ hg_return_t amg_margo_request_make(const struct amg_margo_form *form,
     if (rc != HG_SUCCESS)
         return rc;
     if (!form->blocks) {
-        req = amg_mem_alloc(sizeof(*req));
+        req = amg_pool_get(&mid->requests);
         if (req == NULL)
             return HG_NOMEM;
+        if (req->use == 0) /* it is new */
+            req->use = 1;
     }
     req->type = type;
     req->mid = mid;
@@ -209,11 +223,38 @@ hg_return_t amg_margo_request_make(const struct amg_margo_form *form,
     return HG_SUCCESS;
 }
 
+/* Its memory is used anew: what the program has of it is void. */
+static void request_free(struct margo_request_struct *req)
+{
+    req->use = req->use % (AMG_MARGO_REQUEST_USES - 1) + 1;
+    amg_pool_put(&req->mid->requests, req);
+}
+
 static void request_drop(struct margo_request_struct *req)
 {
     if (req->is_kept &&
         atomic_fetch_sub_explicit(&req->shares, 1u, memory_order_acq_rel) == 1u)
-        amg_mem_free(req);
+        request_free(req);
+}
+
+/* What a program that is told of one has; or NULL: it was waited for before. */
+static struct margo_request_struct *request_find(
+    margo_request req, const char *caller)
+{
+    struct margo_request_struct *found = amg_margo_request_of(req);
+
+    if (AMG_CONTRACT(
+            ((uintptr_t)req & AMG_MARGO_REQUEST_USE_MASK) == found->use))
+        return found;
+    margo_error(MARGO_INSTANCE_NULL,
+        "%s: request %p was waited for before, which has ended it", caller,
+        (void *)req);
+    return NULL;
+}
+
+static margo_request request_public(struct margo_request_struct *req)
+{
+    return (margo_request)((uintptr_t)req | req->use);
 }
 
 static void request_late(struct amg_margo_timer *timer, bool is_due)
@@ -244,28 +285,34 @@ hg_return_t amg_margo_request_arm(
                : HG_OTHER_ERROR;
 }
 
-/* Until it is over, by a waiter of the caller's. */
-static void request_wait(struct margo_request_struct *req)
+/* Until it is over, by a waiter of the caller's. False: somebody else waits for
+ * it, and will end it. */
+static bool request_wait(struct margo_request_struct *req)
 {
     struct amg_margo_waiter waiter;
 
     if (request_is_over(req) || request_park(req))
-        return;
+        return true;
     amg_margo_waiter_init(&waiter);
-    if (request_attach(req, &waiter))
-        amg_margo_waiter_wait(&waiter, 1);
+    if (!request_attach(req, &waiter))
+        return AMG_CONTRACT(request_is_over(req));
+    amg_margo_waiter_wait(&waiter, 1);
+    return true;
 }
 
 /* The same, told to the monitor. */
-static hg_return_t request_wait_told(struct margo_request_struct *req)
+static bool request_wait_told(
+    struct margo_request_struct *req, hg_return_t *ret_rc)
 {
     struct margo_monitor_wait_args args = {.request = req};
 
     AMG_MARGO_TELL(req->mid, wait, MARGO_MONITOR_FN_START, &args);
-    request_wait(req);
+    if (!request_wait(req))
+        return false;
     args.ret = req->ret;
     AMG_MARGO_TELL(req->mid, wait, MARGO_MONITOR_FN_END, &args);
-    return args.ret;
+    *ret_rc = args.ret;
+    return true;
 }
 
 hg_return_t amg_margo_request_posted(const struct amg_margo_form *form,
@@ -273,17 +320,19 @@ hg_return_t amg_margo_request_posted(const struct amg_margo_form *form,
 {
     if (rc != HG_SUCCESS) {
         if (req->is_kept)
-            amg_mem_free(req);
+            request_free(req);
         return rc;
     }
     if (req->is_timed)
         atomic_store(&req->is_posted, true);
-    if (form->blocks)
-        return request_wait_told(req);
+    if (form->blocks) {
+        (void)request_wait_told(req, &rc);
+        return rc;
+    }
     if (form->callback != NULL)
         request_drop(req);
     else
-        *form->ret_req = req;
+        *form->ret_req = request_public(req);
     return HG_SUCCESS;
 }
 
@@ -308,18 +357,38 @@ void amg_margo_request_end(struct margo_request_struct *req, hg_return_t ret)
     amg_margo_operation_end(mid);
 }
 
-hg_return_t margo_wait(margo_request req)
+hg_return_t margo_wait(margo_request request)
 {
+    struct margo_request_struct *req = NULL;
     hg_return_t ret = HG_SUCCESS;
 
-    if (!AMG_CONTRACT(req != MARGO_REQUEST_NULL))
+    if (!AMG_CONTRACT(request != MARGO_REQUEST_NULL))
+        return HG_INVALID_ARG;
+    req = request_find(request, __func__);
+    if (req == NULL)
         return HG_INVALID_ARG;
     if (!request_is_over(req) &&
         would_wait_for_itself(req->mid, "margo_wait()"))
         return HG_OTHER_ERROR;
-    ret = request_wait_told(req);
+    if (!request_wait_told(req, &ret)) {
+        margo_error(MARGO_INSTANCE_NULL,
+            "%s: another thread waits for request %p already", __func__,
+            (void *)request);
+        return HG_INVALID_ARG;
+    }
     request_drop(req);
     return ret;
+}
+
+/* Are all of them null, or not waited for before? */
+static bool any_are_there(
+    size_t count, const margo_request *reqs, const char *caller)
+{
+    for (size_t i = 0; i < count; i++)
+        if (reqs[i] != MARGO_REQUEST_NULL &&
+            request_find(reqs[i], caller) == NULL)
+            return false;
+    return true;
 }
 
 /* One that is over, or `count`; `ret_some` is one that is there, or null. */
@@ -333,7 +402,7 @@ static size_t any_find(
         if (reqs[i] == MARGO_REQUEST_NULL)
             continue;
         *ret_some = reqs[i];
-        if (request_is_over(reqs[i]))
+        if (request_is_over(amg_margo_request_of(reqs[i])))
             break;
     }
     return i;
@@ -359,9 +428,9 @@ static void any_wait(size_t count, margo_request *reqs)
     amg_margo_waiter_init(&waiter);
     waiter.is_of_one = false;
     for (; attached < count && !is_over; attached++) {
-        margo_request req = reqs[attached];
+        struct margo_request_struct *req = amg_margo_request_of(reqs[attached]);
 
-        if (req == MARGO_REQUEST_NULL)
+        if (req == NULL)
             continue;
         if (atomic_load_explicit(&req->state, memory_order_relaxed) ==
             (uintptr_t)&waiter)
@@ -376,7 +445,8 @@ static void any_wait(size_t count, margo_request *reqs)
         (void)ABT_eventual_wait(
             ABT_EVENTUAL_MEMORY_GET_HANDLE(&waiter.eventual), NULL);
     for (size_t i = 0; i < attached; i++)
-        if (reqs[i] != MARGO_REQUEST_NULL && !request_detach(reqs[i], &waiter))
+        if (reqs[i] != MARGO_REQUEST_NULL &&
+            !request_detach(amg_margo_request_of(reqs[i]), &waiter))
             rings++;
     amg_margo_waiter_wait(&waiter, rings);
 }
@@ -387,11 +457,13 @@ hg_return_t margo_wait_any(size_t count, margo_request *reqs, size_t *index)
     size_t found = 0;
     hg_return_t ret = HG_SUCCESS;
 
-    if (!AMG_CONTRACT(index != NULL && (reqs != NULL || count == 0)))
+    if (!AMG_CONTRACT(index != NULL && (reqs != NULL || count == 0)) ||
+        !any_are_there(count, reqs, __func__))
         return HG_INVALID_ARG;
     found = any_find(count, reqs, &some);
     while (some != MARGO_REQUEST_NULL && found == count) {
-        if (would_wait_for_itself(some->mid, "margo_wait_any()"))
+        if (would_wait_for_itself(
+                amg_margo_request_of(some)->mid, "margo_wait_any()"))
             return HG_OTHER_ERROR;
         any_wait(count, reqs);
         found = any_find(count, reqs, &some);
@@ -405,9 +477,14 @@ hg_return_t margo_wait_any(size_t count, margo_request *reqs, size_t *index)
     return ret;
 }
 
-int margo_test(margo_request req, int *flag)
+int margo_test(margo_request request, int *flag)
 {
-    if (!AMG_CONTRACT(req != MARGO_REQUEST_NULL && flag != NULL))
+    struct margo_request_struct *req = NULL;
+
+    if (!AMG_CONTRACT(request != MARGO_REQUEST_NULL && flag != NULL))
+        return -1;
+    req = request_find(request, __func__);
+    if (req == NULL)
         return -1;
     /* Who tests in a loop must not keep the loop that ends it off the core. */
     if (!request_is_over(req))
@@ -418,18 +495,21 @@ int margo_test(margo_request req, int *flag)
 
 hg_handle_t margo_request_get_handle(margo_request req)
 {
-    return AMG_CONTRACT(req != MARGO_REQUEST_NULL) ? req->handle
-                                                   : HG_HANDLE_NULL;
+    return AMG_CONTRACT(req != MARGO_REQUEST_NULL)
+               ? amg_margo_request_of(req)->handle
+               : HG_HANDLE_NULL;
 }
 
 margo_request_type margo_request_get_type(margo_request req)
 {
-    return AMG_CONTRACT(req != MARGO_REQUEST_NULL) ? req->type
-                                                   : MARGO_INVALID_REQUEST;
+    return AMG_CONTRACT(req != MARGO_REQUEST_NULL)
+               ? amg_margo_request_of(req)->type
+               : MARGO_INVALID_REQUEST;
 }
 
 margo_instance_id margo_request_get_instance(margo_request req)
 {
-    return AMG_CONTRACT(req != MARGO_REQUEST_NULL) ? req->mid
-                                                   : MARGO_INSTANCE_NULL;
+    return AMG_CONTRACT(req != MARGO_REQUEST_NULL)
+               ? amg_margo_request_of(req)->mid
+               : MARGO_INSTANCE_NULL;
 }

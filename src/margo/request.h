@@ -21,11 +21,21 @@ struct amg_margo_waiter {
     atomic_uint rings;
 };
 
+/* The low bits of what a program has of a request: how often its memory was
+ * used, so that one that was waited for is known. */
+enum {
+    AMG_MARGO_REQUEST_USES = 16,
+    AMG_MARGO_REQUEST_USE_MASK = AMG_MARGO_REQUEST_USES - 1,
+};
+
 /* Owned by the call that blocks, on its stack; by the program, from an `i` form
- * to margo_wait(); or by itself, in a `c` form. */
+ * to margo_wait(); or by itself, in a `c` form. The latter are the instance's
+ * pool's in between, and their memory stays until that is gone. */
 struct margo_request_struct {
-    margo_request_type type;
+    /* The pool's while nobody has it. */
+    _Alignas(AMG_MARGO_REQUEST_USES) margo_request_type type;
     margo_instance_id mid;
+    unsigned use;       /* 1 to AMG_MARGO_REQUEST_USES - 1, in turn */
     hg_handle_t handle; /* NULL: a bulk transfer */
     hg_op_id_t op_id;   /* of a bulk transfer */
     hg_return_t ret;    /* valid when it is over */
@@ -48,6 +58,15 @@ struct margo_request_struct {
     struct amg_link link; /* of bulk transfers in flight; see bulk_transfer.c */
     margo_monitor_data_t monitor_data;
 };
+
+/* What it is, without that. */
+static inline struct margo_request_struct *amg_margo_request_of(
+    margo_request request)
+{
+    return (
+        struct margo_request_struct *)((uintptr_t)request &
+                                       ~(uintptr_t)AMG_MARGO_REQUEST_USE_MASK);
+}
 
 /* How an operation is asked for; the forms of a call differ in nothing else. */
 struct amg_margo_form {
@@ -82,6 +101,10 @@ static inline void amg_margo_request_disarm(struct margo_request_struct *req)
     if (req->is_timed)
         amg_margo_timer_disarm(req->mid, &req->timer);
 }
+
+/* The instance's memory for them; closed when nobody has any, else kept. */
+void amg_margo_requests_open(margo_instance_id mid);
+void amg_margo_requests_close(margo_instance_id mid);
 
 /* For others that wait: until rung `count` times. Only one will ring, unless
  * `is_of_one` is taken back before it waits. */

@@ -136,6 +136,7 @@ static void round_begin(struct round *round, unsigned number)
     round->calls = amg_mem_zalloc(CALLERS * sizeof(*round->calls));
     assert_non_null(round->calls);
     amg_bias_init(&round->mid.usual);
+    amg_margo_requests_open(&round->mid);
     round->is_biased = !amg_bias_is_shared(&round->mid.usual);
     atomic_store(&round->mid.state, AMG_MARGO_RUNNING);
     for (unsigned i = 0; i < CALLERS; i++) {
@@ -150,6 +151,7 @@ static void round_end(struct round *round)
         assert_int_equal(round->calls[i].good, AGAIN);
     amg_margo_counts_settle(&round->mid);
     assert_int_equal(atomic_load(&round->mid.operations), 0);
+    amg_margo_requests_close(&round->mid);
     amg_mem_free(round->calls);
 }
 

@@ -32,7 +32,7 @@ HG_PUBLIC hg_return_t margo_create(
  *
  * @param handle  [in]
  * Owns:      the share of the handle is taken.
- * Errors:    HG_INVALID_ARG handle is NULL
+ * Errors:    HG_INVALID_ARG it was destroyed before; HG_SUCCESS for NULL
  * Threads:   any thread, one at a time per handle; never blocks.
  * Undefined: the instance ended meanwhile.
  * Source:    as Margo 0.24.

@@ -39,9 +39,10 @@ static inline bool amg_refs_drop(atomic_int *refs)
     return before == 1;
 }
 
+/* Acquire: who finds one left has the object alone. */
 static inline int amg_refs_get(const atomic_int *refs)
 {
-    return atomic_load_explicit(refs, memory_order_relaxed);
+    return atomic_load_explicit(refs, memory_order_acquire);
 }
 
 #endif

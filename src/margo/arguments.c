@@ -11,12 +11,15 @@
 static hg_return_t args_prepare(
     hg_handle_t handle, bool is_input, void *user, struct amg_margo_args *args)
 {
+    const struct amg_margo_handle *data = amg_margo_handle_find(handle);
     margo_instance_id mid = margo_hg_handle_get_instance(handle);
     const struct amg_margo_rpc *rpc = NULL;
 
     if (!AMG_CONTRACT(mid != MARGO_INSTANCE_NULL))
         return HG_INVALID_ARG;
-    rpc = amg_margo_rpc_of(mid, HG_Get_info(handle)->id);
+    rpc = data != NULL && data->mid != MARGO_INSTANCE_NULL
+              ? amg_margo_handle_rpc(data)
+              : amg_margo_rpc_of(mid, HG_Get_info(handle)->id);
     if (rpc == NULL) {
         margo_error(mid,
             "RPC id 0x%llx is not registered, or no longer: its arguments "

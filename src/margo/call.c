@@ -98,7 +98,7 @@ static void call_cancel(struct margo_request_struct *req)
 static void call_tell(const struct amg_margo_handle *data, hg_return_t ret)
 {
     const struct hg_info *info = HG_Get_info(data->handle);
-    const struct amg_margo_rpc *rpc = amg_margo_rpc_of(data->mid, info->id);
+    const struct amg_margo_rpc *rpc = amg_margo_handle_rpc(data);
     char text[256] = "?";
     hg_size_t len = sizeof(text);
 
@@ -271,6 +271,7 @@ hg_return_t amg_margo_call(struct amg_margo_handle *data,
         rc = call_post_watched(data, form, req, post, args);
     else
         rc = call_post(data, form, req, post, args->user == NULL ? NULL : args);
+    args->is_posted = rc == HG_SUCCESS;
     if (rc != HG_SUCCESS)
         amg_margo_operation_end(mid);
     return amg_margo_request_posted(form, req, rc);

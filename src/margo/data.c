@@ -60,8 +60,9 @@ ABT_pool margo_hg_handle_get_handler_pool(hg_handle_t h)
 {
     margo_instance_id mid = margo_hg_handle_get_instance(h);
     const struct amg_margo_rpc *rpc =
-        mid == MARGO_INSTANCE_NULL ? NULL
-                                   : amg_margo_rpc_of(mid, HG_Get_info(h)->id);
+        mid == MARGO_INSTANCE_NULL
+            ? NULL
+            : amg_margo_rpc_find(mid, HG_Get_info(h)->id);
     ABT_pool pool = ABT_POOL_NULL;
 
     if (rpc != NULL && rpc->pool != ABT_POOL_NULL)

@@ -26,9 +26,14 @@
 #include "base/env.h"
 #include "base/mem.h"
 #include "core/class.h"
+#include "margo/bulk_transfer.h"
 #include "margo/instance.h"
 #include "margo/request.h"
 #include "margo/runtime.h"
+
+/* What the end waits for is told for the first time after such a part of the
+ * time that it waits, and again each time after twice as long. */
+enum { TELL_PART = 10 };
 
 static const bool edges[AMG_MARGO_STATE_COUNT][AMG_MARGO_STATE_COUNT] = {
     [AMG_MARGO_OPENING] =
@@ -145,6 +150,15 @@ static bool may_reap(margo_instance_id mid)
     return margo_find_xstream_by_handle(mid, self, &info) != HG_SUCCESS;
 }
 
+static void deadline_set(margo_instance_id mid)
+{
+    unsigned timeout_ms = (unsigned)amg_env_number(AMG_ENV_FINALIZE_TIMEOUT);
+
+    mid->ending.deadline_ns = amg_clock_deadline_ns(timeout_ms);
+    mid->ending.tell_ms = timeout_ms / TELL_PART;
+    mid->ending.tell_ns = amg_clock_deadline_ns(mid->ending.tell_ms);
+}
+
 static void before_run(void *arg)
 {
     margo_instance_id mid = arg;
@@ -155,8 +169,7 @@ static void before_run(void *arg)
     amg_margo_callbacks_run(mid, true);
     runner_set(mid, false);
     AMG_MARGO_TELL(mid, prefinalize, MARGO_MONITOR_FN_END, &told);
-    mid->ending.deadline_ns = amg_clock_deadline_ns(
-        (unsigned)amg_env_number(AMG_ENV_FINALIZE_TIMEOUT));
+    deadline_set(mid);
     atomic_store_explicit(&mid->ending.is_ready, true, memory_order_release);
     amg_margo_loop_kick(mid);
 }
@@ -182,6 +195,21 @@ static bool end_begin(margo_instance_id mid)
     return true;
 }
 
+/* Tells what the end waits for, now and then. */
+static void wait_tell(
+    margo_instance_id mid, unsigned operations, unsigned handlers)
+{
+    if (amg_clock_ns() < mid->ending.tell_ns)
+        return;
+    mid->ending.tell_ms *= 2;
+    mid->ending.tell_ns = amg_clock_deadline_ns(mid->ending.tell_ms);
+    margo_warning(mid,
+        "the end of the instance waits for %u handlers that run and %u calls "
+        "in flight:",
+        handlers, operations);
+    amg_margo_handles_tell(mid);
+}
+
 /* All of this process is over? Gives up on what is not, when it is time. */
 static bool is_quiet(margo_instance_id mid)
 {
@@ -194,6 +222,7 @@ static bool is_quiet(margo_instance_id mid)
         amg_margo_counts_settle(mid);
         return true;
     }
+    wait_tell(mid, operations, handlers);
     if (amg_clock_ns() < mid->ending.deadline_ns)
         return false;
     if (!mid->ending.was_cancelled) {
@@ -203,9 +232,9 @@ static bool is_quiet(margo_instance_id mid)
             "cancelled",
             operations, handlers);
         mid->ending.was_cancelled = true;
-        mid->ending.deadline_ns = amg_clock_deadline_ns(
-            (unsigned)amg_env_number(AMG_ENV_FINALIZE_TIMEOUT));
+        deadline_set(mid);
         amg_margo_handles_cancel(mid);
+        amg_margo_bulk_cancel(mid);
         return false;
     }
     margo_error(mid,
@@ -262,7 +291,9 @@ static void reap(margo_instance_id mid)
     amg_margo_set_state(mid, AMG_MARGO_ENDED);
     tell_locked(mid);
     give(mid);
-    amg_margo_runtime_leave();
+    /* Its handlers still have their streams: these would be joined for ever. */
+    if (!mid->ending.is_stuck)
+        amg_margo_runtime_leave();
 }
 
 /* What is left when nobody has a reference. */

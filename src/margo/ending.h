@@ -59,6 +59,8 @@ struct amg_margo_ending {
     _Atomic(ABT_thread) runner;
     _Atomic(uintptr_t) runner_os;
     /* For the loop alone, while it drains. */
+    uint64_t tell_ns; /* when it tells what it waits for, */
+    unsigned tell_ms; /* and how long it has waited by then */
     bool was_cancelled;
     bool is_stuck; /* handlers did not end in time: its memory stays */
 };

@@ -11,13 +11,13 @@
 
 /* The RPC of the handle, aimed at another provider; registered here for it when
  * it is not. */
-static hg_return_t provider_aim(
-    struct amg_margo_handle *data, hg_id_t from_id, hg_id_t id)
+static hg_return_t provider_aim(struct amg_margo_handle *data, hg_id_t id)
 {
     margo_instance_id mid = data->mid;
-    const struct amg_margo_rpc *from = amg_margo_rpc_of(mid, from_id);
+    const struct amg_margo_rpc *from = amg_margo_handle_rpc(data);
+    hg_return_t rc = HG_SUCCESS;
 
-    if (amg_margo_rpc_of(mid, id) == NULL) {
+    if (amg_margo_rpc_find(mid, id) == NULL) {
         if (from == NULL)
             return HG_OTHER_ERROR;
         if (margo_provider_register_name(mid, from->name, from->in_proc,
@@ -25,13 +25,15 @@ static hg_return_t provider_aim(
                 ABT_POOL_NULL) == 0)
             return HG_NOMEM;
         if (from->has_no_response) {
-            hg_return_t rc = margo_registered_disable_response(mid, id, 1);
-
+            rc = margo_registered_disable_response(mid, id, 1);
             if (rc != HG_SUCCESS)
                 return rc;
         }
     }
-    return HG_Reset(data->handle, HG_ADDR_NULL, id);
+    rc = HG_Reset(data->handle, HG_ADDR_NULL, id);
+    if (rc == HG_SUCCESS)
+        data->rpc = amg_margo_rpc_of(mid, id);
+    return rc;
 }
 
 /* Aims the handle at the provider, and finds how its input is encoded. */
@@ -46,10 +48,10 @@ static hg_return_t input_prepare(struct amg_margo_handle *data,
     hg_return_t rc = HG_SUCCESS;
 
     if (id != info->id)
-        rc = provider_aim(data, info->id, id);
+        rc = provider_aim(data, id);
     if (rc != HG_SUCCESS || in_struct == NULL)
         return rc;
-    rpc = amg_margo_rpc_of(data->mid, id);
+    rpc = amg_margo_handle_rpc(data);
     if (rpc == NULL)
         return HG_OTHER_ERROR;
     if (rpc->in_proc == NULL) {

@@ -15,6 +15,9 @@
 #include "margo/rpc.h"
 #include "mercury.h"
 
+/* Handlers and calls that are named at a time, by who waits for them. */
+enum { TOLD_MAX = 8 };
+
 /* Of the process, because a class that the program opened outlives the
  * instances that used it. */
 static struct {
@@ -39,6 +42,7 @@ static void data_free(void *arg)
     struct amg_margo_handle *data = arg;
 
     data_user_free(data);
+    (void)HG_Set_data(data->handle, NULL, NULL);
     amg_lock_take(&all.lock);
     amg_list_remove(&data->link);
     amg_lock_give(&all.lock);
@@ -128,27 +132,39 @@ void amg_margo_handles_close(margo_instance_id mid)
         HG_Destroy(data->handle);
 }
 
-/* Begins a use of the handle. */
-static void data_begin(struct amg_margo_handle *data, margo_instance_id mid)
+struct amg_margo_rpc *amg_margo_handle_rpc(const struct amg_margo_handle *data)
 {
-    data->mid = mid;
+    hg_id_t id = HG_Get_info(data->handle)->id;
+
+    /* Or the program has aimed it anew, by HG_Reset(). */
+    return data->rpc != NULL && data->rpc->id == id
+               ? data->rpc
+               : amg_margo_rpc_of(data->mid, id);
+}
+
+/* Begins a use of the handle. */
+static void data_begin(struct amg_margo_handle *data, struct amg_margo_rpc *rpc)
+{
+    data->mid = rpc->mid;
+    data->rpc = rpc;
     data->is_answered = false;
     data->ret = HG_SUCCESS;
     data->monitor_data.p = NULL;
     data->serve = NULL;
     atomic_store_explicit(&data->shares, 1u, memory_order_relaxed);
-    atomic_store_explicit(&data->is_out, true, memory_order_release);
+    atomic_store_explicit(
+        &data->use, AMG_MARGO_HANDLE_OUT, memory_order_release);
 }
 
 struct amg_margo_handle *amg_margo_handle_take(
-    margo_instance_id mid, hg_handle_t handle)
+    struct amg_margo_rpc *rpc, hg_handle_t handle)
 {
     struct amg_margo_handle *data = amg_margo_handle_of(handle);
 
     if (data == NULL)
         return NULL;
     data->is_served = true;
-    data_begin(data, mid);
+    data_begin(data, rpc);
     return data;
 }
 
@@ -174,13 +190,15 @@ static hg_return_t handle_make(
     margo_instance_id mid, hg_addr_t addr, hg_id_t id, hg_handle_t *ret_handle)
 {
     struct amg_margo_handle *data = NULL;
+    struct amg_margo_rpc *rpc = NULL;
     hg_handle_t made = HG_HANDLE_NULL;
     hg_return_t rc = handle_get(mid, addr, id, &made);
 
     if (rc != HG_SUCCESS)
         return rc;
     data = amg_margo_handle_of(made);
-    if (data == NULL || amg_margo_rpc_of(mid, id) == NULL) {
+    rpc = amg_margo_rpc_of(mid, id);
+    if (data == NULL || rpc == NULL) {
         margo_error(mid,
             "RPC id 0x%llx is registered, but not by margo: register it by "
             "MARGO_REGISTER() or margo_provider_register_name()",
@@ -189,7 +207,7 @@ static hg_return_t handle_make(
         return HG_OTHER_ERROR;
     }
     data->is_served = false;
-    data_begin(data, mid);
+    data_begin(data, rpc);
     *ret_handle = made;
     return HG_SUCCESS;
 }
@@ -225,29 +243,26 @@ void amg_margo_handle_refuse(hg_handle_t handle, hg_return_t ret)
 {
     struct amg_margo_args args = {.code = ret};
     struct amg_margo_handle *data = amg_margo_handle_find(handle);
-    const struct hg_info *info = HG_Get_info(handle);
-    uint8_t is_disabled = 0;
-    hg_return_t rc =
-        HG_Registered_disabled_response(info->hg_class, info->id, &is_disabled);
+    hg_return_t rc = HG_SUCCESS;
 
     if (data != NULL)
         data->is_answered = true;
-    if (rc == HG_SUCCESS && !is_disabled)
+    if (data == NULL || !data->rpc->has_no_response)
         rc = HG_Respond(handle, NULL, NULL, &args);
     if (rc != HG_SUCCESS)
         margo_error(margo_hg_handle_get_instance(handle),
             "a call of RPC id 0x%llx cannot be refused (%s): %s",
-            (unsigned long long)info->id, HG_Error_to_string(ret),
-            HG_Error_to_string(rc));
+            (unsigned long long)HG_Get_info(handle)->id,
+            HG_Error_to_string(ret), HG_Error_to_string(rc));
 }
 
 /* The program lets go of a call that it has not answered. */
 static void served_check(struct amg_margo_handle *data)
 {
     const struct hg_info *info = HG_Get_info(data->handle);
-    const struct amg_margo_rpc *rpc = amg_margo_rpc_of(data->mid, info->id);
+    const struct amg_margo_rpc *rpc = data->rpc;
 
-    if (data->is_answered || rpc == NULL || rpc->has_no_response)
+    if (data->is_answered || rpc->has_no_response)
         return;
     margo_error(data->mid,
         "the handler of RPC \"%s\" (provider %u) destroyed its handle without "
@@ -257,6 +272,20 @@ static void served_check(struct amg_margo_handle *data)
     amg_margo_handle_refuse(data->handle, HG_CANCELED);
 }
 
+void amg_margo_handle_give_up(struct amg_margo_handle *data)
+{
+    served_check(data);
+    (void)HG_Destroy(data->handle);
+}
+
+/* A handler may destroy its handle first, and answer then: so this last share
+ * stays until it returns. */
+static bool leave_to_handler(struct amg_margo_handle *data)
+{
+    return !data->is_answered && !data->rpc->has_no_response &&
+           amg_margo_handler_keeps(data);
+}
+
 /* The program's last share is gone. */
 static hg_return_t data_end(struct amg_margo_handle *data)
 {
@@ -264,9 +293,13 @@ static hg_return_t data_end(struct amg_margo_handle *data)
 
     if (data->user_free != NULL || data->user_data != NULL)
         data_user_free(data);
-    if (data->is_served)
+    atomic_store_explicit(
+        &data->use, AMG_MARGO_HANDLE_BACK, memory_order_release);
+    if (data->is_served) {
+        if (leave_to_handler(data))
+            return HG_SUCCESS;
         served_check(data);
-    atomic_store_explicit(&data->is_out, false, memory_order_release);
+    }
     /* A handle in flight, or whose output is held, is not kept: it belongs to
      * others as well. The reset gives its message back. */
     if (!data->is_served && HG_Ref_get(data->handle) == 1 &&
@@ -288,17 +321,33 @@ static hg_return_t handle_drop(
     return HG_Destroy(handle);
 }
 
+/* The program destroys it once more. */
+static hg_return_t destroyed_tell(const struct amg_margo_handle *data)
+{
+    margo_error(data->mid,
+        "margo_destroy(): handle %p of RPC \"%s\" was destroyed before; one "
+        "margo_destroy() belongs to each margo_create(), margo_ref_incr() and "
+        "request that is served",
+        (void *)data->handle, data->rpc->name);
+    return HG_INVALID_ARG;
+}
+
 hg_return_t margo_destroy(hg_handle_t handle)
 {
     struct amg_margo_handle *data = amg_margo_handle_find(handle);
     struct margo_monitor_destroy_args told = {.handle = handle};
     margo_instance_id mid = MARGO_INSTANCE_NULL;
+    unsigned use = AMG_MARGO_HANDLE_NONE;
 
-    if (!AMG_CONTRACT(handle != HG_HANDLE_NULL))
-        return HG_INVALID_ARG;
-    if (data != NULL &&
-        !atomic_load_explicit(&data->is_out, memory_order_acquire))
+    if (data != NULL)
+        use = atomic_load_explicit(&data->use, memory_order_acquire);
+    if (!AMG_LIKELY(use == AMG_MARGO_HANDLE_OUT)) {
+        if (handle == HG_HANDLE_NULL)
+            return HG_SUCCESS;
+        if (!AMG_CONTRACT(use == AMG_MARGO_HANDLE_NONE))
+            return destroyed_tell(data);
         data = NULL; /* made by HG_Create() */
+    }
     if (data == NULL || !AMG_MARGO_IS_WATCHED(data->mid))
         return handle_drop(handle, data);
     mid = data->mid;
@@ -331,6 +380,40 @@ void amg_margo_handles_cancel(margo_instance_id mid)
     amg_lock_give(&all.lock);
 }
 
+static bool is_in_flight(const struct amg_margo_handle *data)
+{
+    return !data->is_served &&
+           atomic_load_explicit(&data->request, memory_order_relaxed) != NULL;
+}
+
+void amg_margo_handles_tell(margo_instance_id mid)
+{
+    struct amg_link *link = NULL;
+    unsigned left = TOLD_MAX;
+
+    /* NOTE(lock): as below. */
+    amg_lock_take(&all.lock);
+    link = all.is_init ? amg_list_first(&all.handles) : NULL;
+    for (; link != NULL && left > 0; link = amg_list_next(&all.handles, link)) {
+        struct amg_margo_handle *data =
+            AMG_OBJECT(link, struct amg_margo_handle, link);
+        bool is_out = atomic_load_explicit(&data->use, memory_order_acquire) ==
+                      AMG_MARGO_HANDLE_OUT;
+
+        if (data->mid != mid ||
+            !(data->is_served ? is_out : is_in_flight(data)))
+            continue;
+        left--;
+        margo_warning(mid, "  %s RPC \"%s\", provider %u, %s",
+            data->is_served ? "a handler of" : "a call of", data->rpc->name,
+            (unsigned)(data->rpc->id & MARGO_MAX_PROVIDER_ID),
+            !data->is_served    ? "which has no answer"
+            : data->is_answered ? "which has answered, and has its handle"
+                                : "which has not answered");
+    }
+    amg_lock_give(&all.lock);
+}
+
 unsigned amg_margo_handles_report(margo_instance_id mid)
 {
     struct amg_link *link = NULL;
@@ -345,7 +428,8 @@ unsigned amg_margo_handles_report(margo_instance_id mid)
         const char *name = NULL;
 
         if (data->mid != mid ||
-            !atomic_load_explicit(&data->is_out, memory_order_acquire))
+            atomic_load_explicit(&data->use, memory_order_acquire) !=
+                AMG_MARGO_HANDLE_OUT)
             continue;
         name = margo_handle_get_name(data->handle);
         margo_warning(mid,

@@ -12,16 +12,24 @@
 #include "mercury.h"
 
 struct margo_request_struct;
+struct amg_margo_rpc;
+
+/* What the program has of a handle. */
+enum amg_margo_handle_use {
+    AMG_MARGO_HANDLE_NONE, /* nothing that Margo gave it */
+    AMG_MARGO_HANDLE_OUT,  /* from margo_create(), or amg_margo_handle_take(),
+                            * until the last margo_destroy() */
+    AMG_MARGO_HANDLE_BACK, /* from then on */
+};
 
 /* Owned by its handle: made with it, for a call that is served also for the
  * calls after it, and freed with it. */
 struct amg_margo_handle {
     struct amg_link link; /* among all of the process */
     hg_handle_t handle;
-    margo_instance_id mid; /* of its present use */
-    /* In use: from margo_create(), or from amg_margo_handle_take(), until the
-     * last margo_destroy(). Also read by who lists all. */
-    atomic_bool is_out;
+    margo_instance_id mid;     /* of its present use */
+    struct amg_margo_rpc *rpc; /* the same; it may be deregistered */
+    atomic_uint use; /* enum amg_margo_handle_use; also read by who lists all */
     atomic_uint shares; /* the program's */
     bool is_served;
     bool is_answered; /* served: the program has given an answer */
@@ -36,6 +44,7 @@ struct amg_margo_handle {
     struct amg_margo_handle *next; /* kept by an instance */
     /* Part "instance": who serves it, and the queue where it waits for that. */
     void (*serve)(hg_handle_t handle);
+    struct amg_margo_handle **left; /* its handler's; see leave_to_handler() */
     struct amg_link queued;
 };
 
@@ -63,7 +72,15 @@ struct amg_margo_handle *amg_margo_handle_of(hg_handle_t handle);
 /* A request came in: the program gets its handle, and owes a margo_destroy().
  */
 struct amg_margo_handle *amg_margo_handle_take(
-    margo_instance_id mid, hg_handle_t handle);
+    struct amg_margo_rpc *rpc, hg_handle_t handle);
+
+/* The RPC of its present use, also when that was deregistered meanwhile; NULL:
+ * none of Margo's. */
+struct amg_margo_rpc *amg_margo_handle_rpc(const struct amg_margo_handle *data);
+
+/* The handler that destroyed its handle without an answer has returned: that
+ * comes too late now. */
+void amg_margo_handle_give_up(struct amg_margo_handle *data);
 
 /* Answers a call that the program does not, by a code and nothing else. */
 void amg_margo_handle_refuse(hg_handle_t handle, hg_return_t ret);
@@ -71,6 +88,9 @@ void amg_margo_handle_refuse(hg_handle_t handle, hg_return_t ret);
 /* Cancels all calls of the instance that are in flight; they still end by
  * themselves. */
 void amg_margo_handles_cancel(margo_instance_id mid);
+
+/* Says by RPC name which handlers and calls the instance waits for. */
+void amg_margo_handles_tell(margo_instance_id mid);
 
 /* At the end: says by RPC name which handles the program never destroyed.
  * Returns how many. */

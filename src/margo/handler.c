@@ -46,12 +46,10 @@ static bool handler_start(struct amg_margo_handle *data, ABT_pool pool)
     return false;
 }
 
-static ABT_pool pool_of(margo_instance_id mid, hg_handle_t handle)
+/* A pool may be gone that only a deregistered RPC had. */
+static ABT_pool pool_of(const struct amg_margo_rpc *rpc)
 {
-    const struct amg_margo_rpc *rpc =
-        amg_margo_rpc_of(mid, HG_Get_info(handle)->id);
-
-    return rpc == NULL ? mid->pools.rpc_pool : rpc->pool;
+    return rpc->is_registered ? rpc->pool : rpc->mid->pools.rpc_pool;
 }
 
 /* With a limit: one of those that wait takes the place of one that has ended,
@@ -74,7 +72,7 @@ static void next_start(margo_instance_id mid)
         if (link == NULL)
             return;
         data = AMG_OBJECT(link, struct amg_margo_handle, queued);
-        has_next = !handler_start(data, pool_of(mid, data->handle));
+        has_next = !handler_start(data, pool_of(data->rpc));
         if (has_next)
             handler_over(mid);
     }
@@ -85,8 +83,39 @@ static void next_start(margo_instance_id mid)
 static void handler_main(void *arg)
 {
     struct amg_margo_handle *data = arg;
+    struct amg_margo_handle *left = NULL;
+    margo_instance_id mid = MARGO_INSTANCE_NULL;
 
+    data->left = &left;
     data->serve(data->handle);
+    if (left == NULL)
+        return;
+    mid = left->mid;
+    amg_margo_handle_give_up(left);
+    handler_over(mid);
+}
+
+/* What the calling thread was started with, if it is a handler; else NULL. */
+static const struct amg_margo_handle *handler_self(void)
+{
+    void (*function)(void *) = NULL;
+    void *arg = NULL;
+
+    return ABT_self_get_thread_func(&function) == ABT_SUCCESS &&
+                   function == handler_main &&
+                   ABT_self_get_arg(&arg) == ABT_SUCCESS
+               ? arg
+               : NULL;
+}
+
+bool amg_margo_handler_keeps(struct amg_margo_handle *data)
+{
+    if (handler_self() != data)
+        return false;
+    /* The wrapper's hooks come before the end of the thread. */
+    amg_margo_count(data->mid, &data->mid->handlers, 1u);
+    *data->left = data;
+    return true;
 }
 
 bool amg_margo_dispatch_open(margo_instance_id mid)
@@ -143,15 +172,9 @@ void __margo_internal_post_wrapper_hooks(
 
 bool amg_margo_handler_is_self(margo_instance_id mid)
 {
-    void (*function)(void *) = NULL;
-    void *arg = NULL;
+    const struct amg_margo_handle *data = handler_self();
 
-    if (ABT_self_get_thread_func(&function) != ABT_SUCCESS)
-        return false;
-    if (function != handler_main)
-        return is_by_hand(mid);
-    return ABT_self_get_arg(&arg) == ABT_SUCCESS &&
-           ((struct amg_margo_handle *)arg)->mid == mid;
+    return data != NULL ? data->mid == mid : is_by_hand(mid);
 }
 
 /* With a limit: takes a place, or lets the request wait. False: it waits. */
@@ -196,13 +219,12 @@ void __margo_respond_with_error(hg_handle_t handle, hg_return_t ret)
 hg_return_t __margo_internal_set_handle_data(hg_handle_t handle)
 {
     const struct hg_info *info = HG_Get_info(handle);
-    const struct amg_margo_rpc *rpc =
+    struct amg_margo_rpc *rpc =
         info == NULL ? NULL : HG_Registered_data(info->hg_class, info->id);
 
     if (!AMG_CONTRACT(rpc != NULL))
         return HG_INVALID_ARG;
-    return amg_margo_handle_take(rpc->mid, handle) == NULL ? HG_NOMEM
-                                                           : HG_SUCCESS;
+    return amg_margo_handle_take(rpc, handle) == NULL ? HG_NOMEM : HG_SUCCESS;
 }
 
 void __margo_internal_incr_pending(margo_instance_id mid)
@@ -242,14 +264,14 @@ hg_return_t amalgam_margo_serve(
 {
     const struct hg_info *info = HG_Get_info(handle);
     struct margo_monitor_rpc_handler_args told;
-    const struct amg_margo_rpc *rpc = NULL;
+    struct amg_margo_rpc *rpc = NULL;
     struct amg_margo_handle *data = NULL;
     margo_instance_id mid = MARGO_INSTANCE_NULL;
 
     if (!AMG_CONTRACT(info != NULL && function != NULL))
         return HG_INVALID_ARG;
     rpc = HG_Registered_data(info->hg_class, info->id);
-    if (rpc == NULL || (data = amg_margo_handle_take(rpc->mid, handle)) == NULL)
+    if (rpc == NULL || (data = amg_margo_handle_take(rpc, handle)) == NULL)
         return HG_Destroy(handle);
     mid = rpc->mid;
     if (__margo_internal_finalize_requested(mid))
@@ -269,12 +291,11 @@ hg_return_t amalgam_margo_serve(
 hg_return_t amg_margo_serve_none(hg_handle_t handle)
 {
     const struct hg_info *info = HG_Get_info(handle);
-    const struct amg_margo_rpc *rpc =
-        HG_Registered_data(info->hg_class, info->id);
+    struct amg_margo_rpc *rpc = HG_Registered_data(info->hg_class, info->id);
     char from[256] = "?";
     hg_size_t len = sizeof(from);
 
-    if (rpc == NULL || amg_margo_handle_take(rpc->mid, handle) == NULL)
+    if (rpc == NULL || amg_margo_handle_take(rpc, handle) == NULL)
         return HG_Destroy(handle);
     if (HG_Addr_to_string(info->hg_class, from, &len, info->addr) != HG_SUCCESS)
         (void)snprintf(from, sizeof(from), "?");

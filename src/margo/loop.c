@@ -337,6 +337,10 @@ void amg_margo_loop_stop(margo_instance_id mid)
 
 void amg_margo_loop_kick(margo_instance_id mid)
 {
+    /* What the caller has stored comes before the look at the gate, as the
+     * gate is shut before the loop looks for that: one of both sees the other.
+     */
+    atomic_thread_fence(memory_order_seq_cst);
     if (atomic_load_explicit(&mid->loop.is_gated, memory_order_seq_cst)) {
         ABT_mutex_lock(mutex_of(mid));
         mid->loop.kicks++;

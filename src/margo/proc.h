@@ -37,6 +37,7 @@ struct amg_margo_args {
     hg_return_t code;  /* output */
     /* Encoded for this request; the monitor is told. NULL: it is not. */
     struct margo_request_struct *watched;
+    bool is_posted; /* afterwards: HG has taken them */
 };
 
 /* To be registered with HG, for whatever types: `data` is a struct

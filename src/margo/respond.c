@@ -17,9 +17,7 @@ static hg_return_t output_prepare(const struct amg_margo_handle *data,
 
     if (out_struct == NULL)
         return HG_SUCCESS;
-    rpc = amg_margo_rpc_of(data->mid, HG_Get_info(data->handle)->id);
-    if (rpc == NULL)
-        return HG_OTHER_ERROR;
+    rpc = data->rpc;
     if (rpc->out_proc == NULL) {
         margo_error(data->mid,
             "RPC \"%s\" was given an output, and is registered without one",
@@ -54,7 +52,8 @@ static hg_return_t respond(
     else
         rc = amg_margo_call(
             data, form, MARGO_RESPONSE_REQUEST, HG_Respond, &args);
-    if (rc != HG_SUCCESS && rc != HG_TIMEOUT)
+    /* It has answered, also if that does not reach the caller. */
+    if (rc != HG_SUCCESS && !args.is_posted)
         data->is_answered = was_answered;
     return rc;
 }

@@ -96,7 +96,10 @@ const char *margo_rpc_get_name(margo_instance_id mid, hg_id_t id)
 const char *margo_handle_get_name(hg_handle_t handle)
 {
     const struct hg_info *info = HG_Get_info(handle);
+    const struct amg_margo_handle *data = amg_margo_handle_find(handle);
 
+    if (data != NULL && data->rpc != NULL && data->rpc->id == info->id)
+        return data->rpc->name;
     return info == NULL ? NULL
                         : margo_rpc_get_name(
                               margo_hg_handle_get_instance(handle), info->id);

@@ -3,6 +3,7 @@
 #include "base/assert.h"
 #include "margo/handle.h"
 #include "margo/instance.h"
+#include "margo/request.h"
 #include "margo/rpc.h"
 #include "mercury.h"
 
@@ -70,4 +71,25 @@ ABT_pool margo_hg_handle_get_handler_pool(hg_handle_t h)
     if (mid != MARGO_INSTANCE_NULL)
         (void)margo_get_handler_pool(mid, &pool);
     return pool;
+}
+
+hg_handle_t margo_request_get_handle(margo_request req)
+{
+    return AMG_CONTRACT(req != MARGO_REQUEST_NULL)
+               ? amg_margo_request_of(req)->handle
+               : HG_HANDLE_NULL;
+}
+
+margo_request_type margo_request_get_type(margo_request req)
+{
+    return AMG_CONTRACT(req != MARGO_REQUEST_NULL)
+               ? amg_margo_request_of(req)->type
+               : MARGO_INVALID_REQUEST;
+}
+
+margo_instance_id margo_request_get_instance(margo_request req)
+{
+    return AMG_CONTRACT(req != MARGO_REQUEST_NULL)
+               ? amg_margo_request_of(req)->mid
+               : MARGO_INSTANCE_NULL;
 }

@@ -492,24 +492,3 @@ int margo_test(margo_request request, int *flag)
     *flag = request_is_over(req);
     return 0;
 }
-
-hg_handle_t margo_request_get_handle(margo_request req)
-{
-    return AMG_CONTRACT(req != MARGO_REQUEST_NULL)
-               ? amg_margo_request_of(req)->handle
-               : HG_HANDLE_NULL;
-}
-
-margo_request_type margo_request_get_type(margo_request req)
-{
-    return AMG_CONTRACT(req != MARGO_REQUEST_NULL)
-               ? amg_margo_request_of(req)->type
-               : MARGO_INVALID_REQUEST;
-}
-
-margo_instance_id margo_request_get_instance(margo_request req)
-{
-    return AMG_CONTRACT(req != MARGO_REQUEST_NULL)
-               ? amg_margo_request_of(req)->mid
-               : MARGO_INSTANCE_NULL;
-}

@@ -5,6 +5,7 @@
 # First, does the check see what is wrong? Each of some facts that are not true
 # must be refused.
 set -u
+unset CDPATH
 
 include=$(cd "$1" && pwd)
 here=$(cd "$(dirname "$0")" && pwd)

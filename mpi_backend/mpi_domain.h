@@ -99,7 +99,8 @@ struct amg_mpi_watch {
     uint64_t period_ns; /* AMALGAM_SILENT_MS */
     uint64_t next_ns;   /* of the next look; 0: there was none */
     unsigned looks;
-    unsigned lost; /* messages that could not be sent, since */
+    unsigned heard; /* counts what came from peers */
+    unsigned lost;  /* messages that could not be sent, since */
 };
 
 /* A message that no receive was posted for; see mpi_receive.c. */

@@ -209,6 +209,7 @@ unsigned amg_mpi_poll(
 {
     struct amg_mpi_ep *ep = amg_mpi_ep_of(base);
     struct amg_mpi_domain *domain = amg_mpi_domain_of_ep(ep);
+    unsigned heard = 0;
     unsigned count = 0;
 
     if (!amg_mpi_comm_may_call(&domain->comm)) {
@@ -217,8 +218,11 @@ unsigned amg_mpi_poll(
         return 0;
     }
     amg_bias_take(domain->lock);
+    heard = domain->watch.heard;
     if (!domain->is_dead)
         ep_progress_locked(domain, ep, max);
+    if (domain->watch.heard != heard)
+        ret_news->has_moved = true;
     count = list_take(&ret_news->done, &ep->done, max);
     count += list_take(&ret_news->arrived, &ep->arrived, max);
     amg_bias_give(domain->lock);

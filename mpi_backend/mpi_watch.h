@@ -10,6 +10,7 @@ static inline void amg_mpi_watch_hear_locked(
     struct amg_mpi_domain *domain, uint32_t rank)
 {
     domain->peers[rank].is_heard = true;
+    domain->watch.heard++;
 }
 
 /* Called now and then: looks when it is time. */

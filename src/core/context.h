@@ -199,6 +199,19 @@ static inline struct amg_ep *amg_context_ep(
     return context->eps[route];
 }
 
+/* By the owner: a peer goes on with something here, though there are no news of
+ * it. No wait is to think that nothing comes. */
+static inline void amg_context_moved(hg_context_t *context)
+{
+    unsigned moves =
+        atomic_load_explicit(&context->sleep.moves, memory_order_relaxed);
+
+    atomic_store_explicit(
+        &context->sleep.moves, moves + 1u, memory_order_relaxed);
+    context->sleep.quiet_since_ns = 0;
+    context->rare.quiet = 0;
+}
+
 /* Something was posted, or cancelled: what has ended by that is seen only by
  * this context's progress, which may be asleep. Who is about to sleep announces
  * it first, and then looks for posts under the lock that a post takes: so

@@ -96,5 +96,7 @@ unsigned amg_progress_poll(hg_context_t *context)
         happened += route_poll(context, context->open[i], &news);
     if (context->rare.route != AMG_ROUTE_COUNT)
         happened += rare_poll(context, &news);
+    if (news.has_moved)
+        amg_context_moved(context);
     return happened;
 }

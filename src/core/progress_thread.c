@@ -39,6 +39,7 @@ struct driver {
     const atomic_bool *must_stop;
     struct amg_pace pace;
     uint64_t quiet_since_ns; /* 0: something came */
+    unsigned moves;          /* as last seen */
     unsigned turns;          /* of callers, as last seen */
     unsigned calm;           /* looks at that since one came */
     unsigned kept;           /* naps in which the owner stayed */
@@ -81,8 +82,12 @@ static bool is_alone(const struct driver *driver)
 
 static struct amg_pace_step pace_now(struct driver *driver, uint64_t now_ns)
 {
-    if (driver->quiet_since_ns == 0)
+    unsigned moves = atomic_load_explicit(
+        &driver->context->sleep.moves, memory_order_relaxed);
+
+    if (driver->quiet_since_ns == 0 || driver->moves != moves)
         driver->quiet_since_ns = now_ns;
+    driver->moves = moves;
     return amg_pace_next(&driver->pace, now_ns - driver->quiet_since_ns);
 }
 

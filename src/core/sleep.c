@@ -49,6 +49,7 @@ void amg_sleep_init(hg_context_t *context)
     sleep->is_crowded = false;
     sleep->quiet_since_ns = 0;
     atomic_init(&sleep->was_posted, false);
+    atomic_init(&sleep->moves, 0);
     sleep->is_blind = false;
     sleep->is_thread_blind = false;
     for (i = 0; i < context->open_count; i++) {

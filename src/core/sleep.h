@@ -30,6 +30,9 @@ struct amg_sleep {
     /* The owner's: since when nothing has come, as far as waits know, so that
      * one goes on where the last one ended; 0: something has. */
     uint64_t quiet_since_ns;
+    /* Counts polls in which a peer moved something. Written by the owner; a
+     * hint, so relaxed. */
+    atomic_uint moves;
     /* Something was posted since a wait looked; a hint, so relaxed. */
     atomic_bool was_posted;
 };

@@ -60,12 +60,16 @@ struct amg_arrival {
 struct amg_news {
     struct amg_list done;
     struct amg_list arrived;
+    /* A peer moved something that is no news here, as a piece of a transfer of
+     * its own: more may follow soon, so that a wait should look on. */
+    bool has_moved;
 };
 
 static inline void amg_news_init(struct amg_news *news)
 {
     amg_list_init(&news->done);
     amg_list_init(&news->arrived);
+    news->has_moved = false;
 }
 
 #endif

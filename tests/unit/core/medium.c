@@ -76,7 +76,7 @@ static unsigned fake_poll(
 {
     (void)ep;
     (void)max;
-    (void)ret_news;
+    ret_news->has_moved = medium.has_moved;
     atomic_fetch_add(&medium.polls, 1);
     if (atomic_exchange(&medium.is_armed, false) && !medium.is_blind)
         amg_bell_drain(medium.bell);

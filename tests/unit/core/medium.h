@@ -19,7 +19,8 @@ struct medium {
     atomic_uint arms;
     atomic_uint asked; /* for company */
     atomic_bool is_crowded;
-    bool is_blind; /* has no descriptor */
+    bool has_moved; /* each poll says so */
+    bool is_blind;  /* has no descriptor */
     int bell;
 };
 

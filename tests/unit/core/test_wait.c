@@ -10,6 +10,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "base/clock.h"
 #include "core/progress.h"
 #include "medium.h"
 #include "mercury_context.h"
@@ -321,6 +322,25 @@ static void test_wait_without_descriptor_only_looks(void **state)
     assert_true(HG_Event_ready(medium_context));
 }
 
+/* As long as a peer moves something here it does not nap. */
+static void test_wait_while_peer_moves_is_not_quiet(void **state)
+{
+    uint64_t start_ns = amg_clock_ns();
+
+    (void)state;
+    (void)amg_progress_wait(medium_context, 1); /* takes note of the opening */
+    for (int moves = 0; moves < 2; moves++) {
+        medium.has_moved = moves != 0;
+        medium_context->sleep.quiet_since_ns = 1;
+        assert_int_equal(amg_progress_wait(medium_context, 5), HG_TIMEOUT);
+        if (moves)
+            assert_true(medium_context->sleep.quiet_since_ns == 0 ||
+                        medium_context->sleep.quiet_since_ns >= start_ns);
+        else
+            assert_int_equal(medium_context->sleep.quiet_since_ns, 1);
+    }
+}
+
 static void test_wait_that_may_not_block_only_looks(void **state)
 {
     (void)state;
@@ -359,6 +379,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_wait_on_shared_core_sleeps_at_once,
             medium_open_sleeping, close_all),
         cmocka_unit_test_setup_teardown(test_wait_without_descriptor_only_looks,
+            medium_open_blind, close_all),
+        cmocka_unit_test_setup_teardown(test_wait_while_peer_moves_is_not_quiet,
             medium_open_blind, close_all),
         cmocka_unit_test_setup_teardown(test_wait_that_may_not_block_only_looks,
             open_unblocking, close_all),

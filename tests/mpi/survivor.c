@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Proves that the others go on when a rank is killed: their calls to it end by
  * HG_Cancel after a time of their own, and they go on calling each other. Run
- * by apart.sh. */
+ * by apart.sh. The rank is the last one, or the one that is named; with a word
+ * more it is stopped for a while instead: then all calls to it end well. */
 #include <signal.h>
+#include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "ranks.h"
@@ -48,16 +51,69 @@ static void others_call(int dead, unsigned long rounds)
             }
 }
 
-int main(void)
+/* Is the process stopped by a signal? */
+static bool is_stopped(pid_t pid)
+{
+    char path[64];
+    char text[512] = "";
+    const char *state = NULL;
+    FILE *file = NULL;
+
+    snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+    file = fopen(path, "r");
+    if (file != NULL && fgets(text, sizeof(text), file) != NULL)
+        state = strrchr(text, ')');
+    if (file != NULL)
+        (void)fclose(file);
+    return state != NULL && state[1] == ' ' && state[2] == 'T';
+}
+
+/* The others call each other, and the stopped one, which a neighbour wakes. */
+static int stopped_outlive(int stopped)
+{
+    static struct ranks_call calls[CALLS];
+    unsigned long others = (unsigned long)(all.size - 2) * CALLS;
+    unsigned long before = atomic_load(&all.echoed);
+    int pid = (int)getpid();
+
+    MPI_Bcast(&pid, 1, MPI_INT, stopped, MPI_COMM_WORLD);
+    if (all.rank == stopped)
+        raise(SIGSTOP);
+    UNTIL(all.rank == stopped || is_stopped(pid));
+    for (uint64_t i = 0; i < CALLS && all.rank != stopped; i++) {
+        ranks_echo_t in = {i, all.rank};
+
+        OK(ranks_begin(&all, &calls[i], stopped, all.echo, &in));
+    }
+    if (all.rank != stopped) {
+        others_call(stopped, CALLS);
+        UNTIL(atomic_load(&all.echoed) - before >= others);
+    }
+    if (all.rank == (stopped + 1) % all.size)
+        kill(pid, SIGCONT);
+    for (int i = 0; i < CALLS && all.rank != stopped; i++) {
+        OK(ranks_wait(&calls[i]));
+        ranks_end(&calls[i]);
+    }
+    ranks_meet(MPI_COMM_WORLD);
+    ranks_close(&all);
+    printf("rank %d survived\n", all.rank);
+    fflush(stdout);
+    return ranks_stop();
+}
+
+int main(int argc, char **argv)
 {
     unsigned long before = 0;
     int dead = 0;
 
     ranks_start(MPI_THREAD_MULTIPLE);
     ranks_open(&all, MPI_COMM_WORLD);
-    dead = all.size - 1;
+    dead = argc > 1 ? atoi(argv[1]) : all.size - 1;
     ranks_exchange(&all);
     ranks_meet(MPI_COMM_WORLD);
+    if (argc > 2)
+        return stopped_outlive(dead);
     before = atomic_load(&all.echoed);
     if (all.rank == dead)
         raise(SIGKILL);

@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A server, or a client that always has some calls under way; see survive.sh.
+ *
+ *   peer server TRANSPORT FILE    its address goes to FILE
+ *   peer client TRANSPORT FILE    calls who is there
+ *
+ * A client whose call fails lets all the others end, and begins anew with the
+ * server whose address it finds then. After SIGUSR1 it writes a line when a
+ * call that it began later was answered: "PID answered ERRORS", with the number
+ * of its calls that failed since the line before. SIGTERM ends both in order.
+ */
+#include <mercury.h>
+#include <mercury_macros.h>
+#include <mercury_proc_string.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { CALLS = 6, TEXT_LEN = 100003, BULK_LEN = 300007, ADDR_CAP = 256 };
+
+MERCURY_GEN_PROC(text_t, ((uint64_t)(number))((hg_string_t)(text)))
+MERCURY_GEN_PROC(pull_t, ((uint64_t)(number))((hg_bulk_t)(bulk)))
+MERCURY_GEN_PROC(out_t, ((uint64_t)(number)))
+
+/* One of a client's calls. */
+struct call {
+    hg_handle_t handle;
+    uint64_t number;
+    bool is_busy;
+};
+
+/* A call that pulls, at the server. */
+struct pull {
+    hg_handle_t handle;
+    pull_t in;
+    hg_bulk_t local;
+    unsigned char *bytes;
+};
+
+static hg_class_t *cls;
+static hg_context_t *context;
+static hg_id_t text_id;
+static hg_id_t pull_id;
+static struct call calls[CALLS];
+static unsigned busy;
+static char text[TEXT_LEN + 1];
+static unsigned char bytes[BULK_LEN];
+static hg_bulk_t exposed;
+static hg_addr_t server = HG_ADDR_NULL;
+static uint64_t next_number = 1;
+static uint64_t asked_at; /* calls from this number on are later; 0: none */
+static unsigned errors;   /* since the last line */
+static bool has_failed;   /* the server is gone */
+static volatile sig_atomic_t is_asked;
+static volatile sig_atomic_t is_over;
+
+static void fail(const char *what)
+{
+    fprintf(stderr, "%d: %s\n", (int)getpid(), what);
+    _exit(EXIT_FAILURE);
+}
+
+static void check(bool holds, const char *what)
+{
+    if (!holds)
+        fail(what);
+}
+
+static void on_signal(int number)
+{
+    if (number == SIGTERM)
+        is_over = 1;
+    else
+        is_asked = 1;
+}
+
+static void turn(void)
+{
+    unsigned count = 0;
+
+    (void)HG_Progress(context, 20);
+    do
+        count = 0;
+    while (HG_Trigger(context, 0, 1, &count) == HG_SUCCESS && count > 0);
+}
+
+/* The client may be dead by now: then the answer goes nowhere. */
+static void answer(hg_handle_t handle, uint64_t number)
+{
+    out_t out = {number};
+
+    (void)HG_Respond(handle, NULL, NULL, &out);
+    (void)HG_Destroy(handle);
+}
+
+static hg_return_t text_serve(hg_handle_t handle)
+{
+    text_t in;
+    uint64_t number = 0;
+
+    if (HG_Get_input(handle, &in) != HG_SUCCESS)
+        return HG_Destroy(handle);
+    check(strspn(in.text, "a") == strlen(in.text), "wrong text");
+    number = in.number + strlen(in.text);
+    (void)HG_Free_input(handle, &in);
+    answer(handle, number);
+    return HG_SUCCESS;
+}
+
+static hg_return_t pull_done(const struct hg_cb_info *info)
+{
+    struct pull *pull = info->arg;
+    uint64_t number = pull->in.number;
+
+    if (info->ret == HG_SUCCESS)
+        for (int i = 0; i < BULK_LEN; i++)
+            check(pull->bytes[i] == (unsigned char)i, "wrong bytes");
+    (void)HG_Bulk_free(pull->local);
+    (void)HG_Free_input(pull->handle, &pull->in);
+    if (info->ret == HG_SUCCESS)
+        answer(pull->handle, number + 1);
+    else
+        (void)HG_Destroy(pull->handle);
+    free(pull->bytes);
+    free(pull);
+    return HG_SUCCESS;
+}
+
+static hg_return_t pull_serve(hg_handle_t handle)
+{
+    const struct hg_info *info = HG_Get_info(handle);
+    struct pull *pull = calloc(1, sizeof(*pull));
+    hg_size_t len = BULK_LEN;
+    void *at = NULL;
+
+    check(pull != NULL, "no memory");
+    pull->handle = handle;
+    if (HG_Get_input(handle, &pull->in) != HG_SUCCESS) {
+        free(pull);
+        return HG_Destroy(handle);
+    }
+    at = pull->bytes = calloc(1, BULK_LEN);
+    check(at != NULL && HG_Bulk_create(cls, 1, &at, &len, HG_BULK_WRITE_ONLY,
+                            &pull->local) == HG_SUCCESS,
+        "no memory");
+    if (HG_Bulk_transfer(context, pull_done, pull, HG_BULK_PULL, info->addr,
+            pull->in.bulk, 0, pull->local, 0, len,
+            HG_OP_ID_IGNORE) == HG_SUCCESS)
+        return HG_SUCCESS;
+    (void)HG_Bulk_free(pull->local);
+    (void)HG_Free_input(handle, &pull->in);
+    (void)HG_Destroy(handle);
+    free(pull->bytes);
+    free(pull);
+    return HG_SUCCESS;
+}
+
+static void call_begin(struct call *call);
+
+static hg_return_t call_done(const struct hg_cb_info *info)
+{
+    struct call *call = info->arg;
+    out_t out;
+
+    check(call->is_busy, "a callback came twice");
+    call->is_busy = false;
+    busy--;
+    if (info->ret == HG_SUCCESS &&
+        HG_Get_output(call->handle, &out) == HG_SUCCESS) {
+        check(out.number > call->number, "a wrong answer");
+        (void)HG_Free_output(call->handle, &out);
+        if (asked_at != 0 && call->number >= asked_at) {
+            printf("%d answered %u\n", (int)getpid(), errors);
+            fflush(stdout);
+            asked_at = errors = 0;
+        }
+    } else {
+        errors++;
+        has_failed = true;
+    }
+    (void)HG_Destroy(call->handle);
+    if (!has_failed && !is_over)
+        call_begin(call);
+    return HG_SUCCESS;
+}
+
+static void call_begin(struct call *call)
+{
+    bool pulls = (call - calls) % 3 == 2;
+    bool is_long = (call - calls) % 3 == 1;
+    text_t text_in = {next_number, is_long ? text : text + TEXT_LEN - 64};
+    pull_t pull_in = {next_number, exposed};
+
+    call->number = next_number++;
+    if (HG_Create(context, server, pulls ? pull_id : text_id, &call->handle) !=
+        HG_SUCCESS) {
+        has_failed = true;
+        return;
+    }
+    call->is_busy = true;
+    busy++;
+    if (HG_Forward(call->handle, call_done, call,
+            pulls ? (void *)&pull_in : (void *)&text_in) == HG_SUCCESS)
+        return;
+    call->is_busy = false;
+    busy--;
+    errors++;
+    has_failed = true;
+    (void)HG_Destroy(call->handle);
+}
+
+/* The server whose address stands in the file; false: none answers there. */
+static bool server_find(const char *path)
+{
+    char address[ADDR_CAP] = "";
+    FILE *file = fopen(path, "r");
+
+    if (file == NULL || fgets(address, sizeof(address), file) == NULL)
+        address[0] = '\0';
+    if (file != NULL)
+        (void)fclose(file);
+    address[strcspn(address, "\n")] = '\0';
+    return address[0] != '\0' &&
+           HG_Addr_lookup2(cls, address, &server) == HG_SUCCESS;
+}
+
+static void say(const char *what)
+{
+    printf("%d %s\n", (int)getpid(), what);
+    fflush(stdout);
+}
+
+static void client_run(const char *path)
+{
+    void *at = bytes;
+    hg_size_t len = BULK_LEN;
+
+    memset(text, 'a', TEXT_LEN);
+    for (int i = 0; i < BULK_LEN; i++)
+        bytes[i] = (unsigned char)i;
+    check(HG_Bulk_create(cls, 1, &at, &len, HG_BULK_READ_ONLY, &exposed) ==
+              HG_SUCCESS,
+        "cannot expose");
+    say("begins");
+    while (!is_over) {
+        has_failed = false;
+        if (!server_find(path)) {
+            turn();
+            continue;
+        }
+        for (int i = 0; i < CALLS; i++)
+            call_begin(&calls[i]);
+        while (!has_failed && !is_over) {
+            if (is_asked) {
+                is_asked = 0;
+                asked_at = next_number;
+            }
+            turn();
+        }
+        while (busy > 0) /* each call ends */
+            turn();
+        (void)HG_Addr_free(cls, server);
+    }
+    check(HG_Bulk_free(exposed) == HG_SUCCESS, "the memory is in use");
+}
+
+static void server_run(const char *path)
+{
+    char address[ADDR_CAP];
+    char part[4096];
+    hg_size_t cap = sizeof(address);
+    hg_addr_t self = HG_ADDR_NULL;
+    FILE *file = NULL;
+
+    check(HG_Addr_self(cls, &self) == HG_SUCCESS &&
+              HG_Addr_to_string(cls, address, &cap, self) == HG_SUCCESS,
+        "no address");
+    (void)HG_Addr_free(cls, self);
+    snprintf(part, sizeof(part), "%s.%d", path, (int)getpid());
+    file = fopen(part, "w");
+    check(file != NULL && fprintf(file, "%s\n", address) > 0 &&
+              fclose(file) == 0 && rename(part, path) == 0,
+        "cannot write the address");
+    say("serves");
+    while (!is_over)
+        turn();
+}
+
+int main(int argc, char **argv)
+{
+    bool is_server = argc == 4 && strcmp(argv[1], "server") == 0;
+    struct sigaction action = {.sa_handler = on_signal};
+
+    check(argc == 4, "peer server|client TRANSPORT FILE");
+    cls = HG_Init(argv[2], is_server);
+    context = cls == NULL ? NULL : HG_Context_create(cls);
+    check(context != NULL, "cannot open");
+    (void)sigaction(SIGTERM, &action, NULL);
+    (void)sigaction(SIGUSR1, &action, NULL);
+    text_id = MERCURY_REGISTER(cls, "text", text_t, out_t, text_serve);
+    pull_id = MERCURY_REGISTER(cls, "pull", pull_t, out_t, pull_serve);
+    if (is_server)
+        server_run(argv[3]);
+    else
+        client_run(argv[3]);
+    check(HG_Context_destroy(context) == HG_SUCCESS, "the context is in use");
+    check(HG_Finalize(cls) == HG_SUCCESS, "the class is in use");
+    HG_Cleanup();
+    return EXIT_SUCCESS;
+}

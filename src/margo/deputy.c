@@ -231,8 +231,6 @@ void amg_margo_deputy_watch(
     struct amg_margo_deputy *deputy = &mid->deputy;
     bool was_busy = true;
 
-    if (!deputy->is_wanted)
-        return;
     if (is_there(deputy) && mid->pools.progress_pool == deputy->pool) {
         dismiss(mid);
         return;
@@ -245,7 +243,6 @@ void amg_margo_deputy_watch(
 
 void amg_margo_deputy_watched(margo_instance_id mid)
 {
-    if (mid->deputy.is_wanted)
-        atomic_store_explicit(
-            &mid->deputy.is_in_round, false, memory_order_release);
+    atomic_store_explicit(
+        &mid->deputy.is_in_round, false, memory_order_release);
 }

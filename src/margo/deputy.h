@@ -30,8 +30,8 @@ void amg_margo_deputy_join(margo_instance_id mid);
 /* By the loop, when the instance ends: might the deputy touch the context? */
 bool amg_margo_deputy_is_busy(const struct margo_instance *mid);
 
-/* By the loop, before each round: comes back when the loop has to do it; and
- * after it. */
+/* By the loop where one is wanted, before each round: comes back when the loop
+ * has to do it; and after it. */
 void amg_margo_deputy_watch(
     margo_instance_id mid, struct amg_margo_rounds *rounds);
 void amg_margo_deputy_watched(margo_instance_id mid);

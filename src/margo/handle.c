@@ -295,7 +295,7 @@ static hg_return_t data_end(struct amg_margo_handle *data)
         data_user_free(data);
     atomic_store_explicit(
         &data->use, AMG_MARGO_HANDLE_BACK, memory_order_release);
-    if (data->is_served) {
+    if (data->is_served && !data->is_answered) {
         if (leave_to_handler(data))
             return HG_SUCCESS;
         served_check(data);

@@ -297,12 +297,15 @@ static void loop_main(void *arg)
 {
     margo_instance_id mid = arg;
     struct amg_margo_rounds rounds = {.counts = &mid->loop.counts};
+    bool has_deputy = mid->deputy.is_wanted;
 
     amg_margo_company_enter(&rounds.company);
     while (!is_over(mid)) {
-        amg_margo_deputy_watch(mid, &rounds);
+        if (has_deputy)
+            amg_margo_deputy_watch(mid, &rounds);
         amg_margo_loop_round(mid, &rounds);
-        amg_margo_deputy_watched(mid);
+        if (has_deputy)
+            amg_margo_deputy_watched(mid);
         amg_margo_loop_give_way(mid, &rounds);
     }
     amg_margo_company_leave(&rounds.company);

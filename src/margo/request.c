@@ -300,19 +300,20 @@ static bool request_wait(struct margo_request_struct *req)
     return true;
 }
 
-/* The same, told to the monitor. */
-static bool request_wait_told(
-    struct margo_request_struct *req, hg_return_t *ret_rc)
+/* What request_wait_told() says where somebody else waits. */
+enum { OTHERS_WAIT = HG_RETURN_MAX };
+
+/* The same, told to the monitor. Returns how it ended, or OTHERS_WAIT. */
+static hg_return_t request_wait_told(struct margo_request_struct *req)
 {
     struct margo_monitor_wait_args args = {.request = req};
 
     AMG_MARGO_TELL(req->mid, wait, MARGO_MONITOR_FN_START, &args);
-    if (!request_wait(req))
-        return false;
+    if (!AMG_LIKELY(request_wait(req)))
+        return (hg_return_t)OTHERS_WAIT;
     args.ret = req->ret;
     AMG_MARGO_TELL(req->mid, wait, MARGO_MONITOR_FN_END, &args);
-    *ret_rc = args.ret;
-    return true;
+    return args.ret;
 }
 
 hg_return_t amg_margo_request_posted(const struct amg_margo_form *form,
@@ -325,10 +326,8 @@ hg_return_t amg_margo_request_posted(const struct amg_margo_form *form,
     }
     if (req->is_timed)
         atomic_store(&req->is_posted, true);
-    if (form->blocks) {
-        (void)request_wait_told(req, &rc);
-        return rc;
-    }
+    if (form->blocks)
+        return request_wait_told(req);
     if (form->callback != NULL)
         request_drop(req);
     else
@@ -370,7 +369,8 @@ hg_return_t margo_wait(margo_request request)
     if (!request_is_over(req) &&
         would_wait_for_itself(req->mid, "margo_wait()"))
         return HG_OTHER_ERROR;
-    if (!request_wait_told(req, &ret)) {
+    ret = request_wait_told(req);
+    if (ret == (hg_return_t)OTHERS_WAIT) {
         margo_error(MARGO_INSTANCE_NULL,
             "%s: another thread waits for request %p already", __func__,
             (void *)request);

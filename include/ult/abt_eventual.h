@@ -3,6 +3,8 @@
 #ifndef ABT_EVENTUAL_H
 #define ABT_EVENTUAL_H
 
+#include <time.h>
+
 #include "abt_types.h"
 
 #ifdef __cplusplus
@@ -50,6 +52,24 @@ ABT_API_PUBLIC int ABT_eventual_free(ABT_eventual *eventual);
  * Source:    as Argobots 1.2.
  */
 ABT_API_PUBLIC int ABT_eventual_wait(ABT_eventual eventual, void **value);
+
+/**
+ * Wait until it is set, or a moment has come.
+ *
+ * @param eventual  [in]  the eventual
+ * @param value     [out]  its value, or NULL if it has none; may be NULL
+ * @param abstime   [in]  the moment, by CLOCK_REALTIME
+ * Owns:      the value is borrowed from the eventual.
+ * Errors:    ABT_ERR_INV_EVENTUAL  eventual is NULL
+ *            ABT_ERR_INV_ARG  abstime is NULL, or no moment
+ *            ABT_ERR_COND_TIMEDOUT  the moment came first; value is not written
+ *            ABT_ERR_EVENTUAL  a tasklet would have to wait
+ * Threads:   waits; other user-level threads of the stream run meanwhile.
+ * Undefined: the object is freed meanwhile.
+ * Source:    as Argobots after 1.2.
+ */
+ABT_API_PUBLIC int ABT_eventual_timedwait(
+    ABT_eventual eventual, void **value, const struct timespec *abstime);
 
 /**
  * Is it set?

@@ -61,6 +61,10 @@ ABT_API_PUBLIC int ABT_self_get_thread(ABT_thread *thread);
  */
 ABT_API_PUBLIC int ABT_self_get_thread_id(ABT_unit_id *id);
 
+/* The same, in words of tasklets. */
+#define ABT_self_get_task    ABT_self_get_thread
+#define ABT_self_get_task_id ABT_self_get_thread_id
+
 /**
  * What the caller is; ABT_UNIT_TYPE_EXT for an OS thread that is no stream.
  *

@@ -115,6 +115,22 @@ ABT_API_PUBLIC int ABT_thread_get_stacksize(
     ABT_thread thread, size_t *stacksize);
 
 /**
+ * Its stack: the lowest address, and bytes; NULL and 0: it has none of its own.
+ *
+ * @param thread     [in]  the thread
+ * @param stackaddr  [out]  where it lies
+ * @param stacksize  [out]  what the thread can use of it
+ * Owns:      the stack is borrowed from the thread.
+ * Errors:    ABT_ERR_INV_THREAD  thread is NULL
+ *            ABT_ERR_INV_ARG  stackaddr or stacksize is NULL
+ * Threads:   any thread; never blocks.
+ * Undefined: the object is freed meanwhile.
+ * Source:    as Argobots after 1.2.
+ */
+ABT_API_PUBLIC int ABT_thread_get_stack(
+    ABT_thread thread, void **stackaddr, size_t *stacksize);
+
+/**
  * A number that no other thread of the process has, ever.
  *
  * @param thread     [in]  the thread

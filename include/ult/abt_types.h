@@ -12,6 +12,14 @@
 #define ABT_VERSION    "1.2"
 #define ABT_NUMVERSION 10200300
 
+/* That number, made of its parts. */
+#define ABT_RELEASE_TYPE_ALPHA 0
+#define ABT_RELEASE_TYPE_BETA  1
+#define ABT_RELEASE_TYPE_RC    2
+#define ABT_RELEASE_TYPE_PATCH 3
+#define ABT_CALC_VERSION(major, minor, revision, type, patch)                  \
+    ((major)*10000000 + (minor)*100000 + (revision)*1000 + (type)*100 + (patch))
+
 #define ABT_API_PUBLIC  __attribute__((visibility("default")))
 #define ABT_API_PRIVATE __attribute__((visibility("hidden")))
 
@@ -48,6 +56,8 @@ typedef uint64_t ABT_thread_id;
 typedef uint64_t ABT_task_id;
 typedef uint64_t ABT_pool_context;
 
+#define ABT_NULL                 0
+#define ABT_XSTREAM_ANY_RANK     (-1)
 #define ABT_XSTREAM_NULL         ((ABT_xstream)NULL)
 #define ABT_XSTREAM_BARRIER_NULL ((ABT_xstream_barrier)NULL)
 #define ABT_SCHED_NULL           ((ABT_sched)NULL)
@@ -103,6 +113,14 @@ typedef enum ABT_sched_predef {
     ABT_SCHED_BASIC_WAIT, /* its pools in turn */
 } ABT_sched_predef;
 
+/* Nothing tells it any more. */
+typedef enum ABT_sched_state {
+    ABT_SCHED_STATE_READY,
+    ABT_SCHED_STATE_RUNNING,
+    ABT_SCHED_STATE_STOPPED,
+    ABT_SCHED_STATE_TERMINATED,
+} ABT_sched_state;
+
 typedef enum ABT_sched_type {
     ABT_SCHED_TYPE_ULT,
     ABT_SCHED_TYPE_TASK,
@@ -125,19 +143,25 @@ typedef enum ABT_pool_access {
     ABT_POOL_ACCESS_MPMC,
 } ABT_pool_access;
 
-/* Why a user-defined pool is called: one of these and one of the next. */
-#define ABT_POOL_CONTEXT_OP_POOL_OTHER             ((ABT_pool_context)0x0)
-#define ABT_POOL_CONTEXT_OP_THREAD_CREATE          ((ABT_pool_context)0x1)
-#define ABT_POOL_CONTEXT_OP_THREAD_CREATE_TO       ((ABT_pool_context)0x2)
-#define ABT_POOL_CONTEXT_OP_THREAD_REVIVE          ((ABT_pool_context)0x3)
-#define ABT_POOL_CONTEXT_OP_THREAD_REVIVE_TO       ((ABT_pool_context)0x4)
-#define ABT_POOL_CONTEXT_OP_THREAD_YIELD           ((ABT_pool_context)0x5)
-#define ABT_POOL_CONTEXT_OP_THREAD_YIELD_TO        ((ABT_pool_context)0x6)
-#define ABT_POOL_CONTEXT_OP_THREAD_RESUME          ((ABT_pool_context)0x7)
-#define ABT_POOL_CONTEXT_OP_THREAD_RESUME_YIELD_TO ((ABT_pool_context)0x8)
-#define ABT_POOL_CONTEXT_OP_THREAD_MIGRATE         ((ABT_pool_context)0x9)
-#define ABT_POOL_CONTEXT_OWNER_PRIMARY             ((ABT_pool_context)0x10000)
-#define ABT_POOL_CONTEXT_OWNER_SECONDARY           ((ABT_pool_context)0x20000)
+/* Why a user-defined pool is called: bits, to be tested by masks; one of each
+ * group, or none. */
+#define ABT_POOL_CONTEXT_PRIO_DEFAULT              ((ABT_pool_context)0x0)
+#define ABT_POOL_CONTEXT_PRIO_HIGH                 ((ABT_pool_context)0x1)
+#define ABT_POOL_CONTEXT_PRIO_LOW                  ((ABT_pool_context)0x2)
+#define ABT_POOL_CONTEXT_OWNER_DEFAULT             ((ABT_pool_context)0x0)
+#define ABT_POOL_CONTEXT_OWNER_PRIMARY             ((ABT_pool_context)0x100)
+#define ABT_POOL_CONTEXT_OWNER_SECONDARY           ((ABT_pool_context)0x200)
+#define ABT_POOL_CONTEXT_OP_POOL_OTHER             ((ABT_pool_context)0x800)
+#define ABT_POOL_CONTEXT_OP_THREAD_CREATE          ((ABT_pool_context)0x1000)
+#define ABT_POOL_CONTEXT_OP_THREAD_CREATE_TO       ((ABT_pool_context)0x2000)
+#define ABT_POOL_CONTEXT_OP_THREAD_REVIVE          ((ABT_pool_context)0x4000)
+#define ABT_POOL_CONTEXT_OP_THREAD_REVIVE_TO       ((ABT_pool_context)0x8000)
+#define ABT_POOL_CONTEXT_OP_THREAD_YIELD           ((ABT_pool_context)0x10000)
+#define ABT_POOL_CONTEXT_OP_THREAD_YIELD_TO        ((ABT_pool_context)0x20000)
+#define ABT_POOL_CONTEXT_OP_THREAD_YIELD_LOOP      ((ABT_pool_context)0x40000)
+#define ABT_POOL_CONTEXT_OP_THREAD_RESUME          ((ABT_pool_context)0x80000)
+#define ABT_POOL_CONTEXT_OP_THREAD_RESUME_YIELD_TO ((ABT_pool_context)0x100000)
+#define ABT_POOL_CONTEXT_OP_THREAD_MIGRATE         ((ABT_pool_context)0x200000)
 
 /* A pool of the program's own, as ABT_pool_user_def_create() wants it. */
 typedef ABT_unit (*ABT_pool_user_create_unit_fn)(
@@ -365,10 +389,13 @@ typedef enum ABT_sync_event_type {
     ABT_SYNC_EVENT_TYPE_EVENTUAL,
     ABT_SYNC_EVENT_TYPE_FUTURE,
     ABT_SYNC_EVENT_TYPE_BARRIER,
+    ABT_SYNC_EVENT_TYPE_XSTREAM_JOIN,
 } ABT_sync_event_type;
 
 typedef void (*ABT_tool_thread_callback_fn)(ABT_thread thread,
     ABT_xstream xstream, uint64_t event, ABT_tool_context context,
     void *user_arg);
+typedef void (*ABT_tool_task_callback_fn)(ABT_task task, ABT_xstream xstream,
+    uint64_t event, ABT_tool_context context, void *user_arg);
 
 #endif

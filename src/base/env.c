@@ -116,6 +116,8 @@ static const struct amg_env_var env_vars[AMG_ENV_COUNT] = {
         65536,
         "stacks that each stream keeps for its next threads; all streams "
         "together keep 16 times as many"},
+    [AMG_ENV_ULT_AFFINITY] = {"ABT_SET_AFFINITY", "", 0, 0, 0,
+        "0 or no: ABT_xstream_set_affinity() and _cpubind() are refused"},
 };
 
 const struct amg_env_var *amg_env_var(enum amg_env_id id)

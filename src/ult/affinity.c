@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/env.h"
 #include "base/log.h"
 #include "place/bind.h"
 #include "ult/handle.h"
@@ -41,13 +42,20 @@ static int stream_bind_told(
     return rc == ENOSYS ? ABT_ERR_FEATURE_NA : ABT_ERR_CPUID;
 }
 
-/* May the process run there, as far as is known? */
-static bool cpu_is_ours(int cpuid)
+/* Did the user say that streams stay where the system puts them? */
+static bool affinity_is_off(void)
 {
-    const struct amg_cpuset *all = amg_bind_process();
+    const char *wish = amg_env_text(AMG_ENV_ULT_AFFINITY);
 
-    return cpuid >= 0 && cpuid < AMG_CPUS_MAX &&
-           (amg_cpuset_count(all) == 0 || amg_cpuset_has(all, (unsigned)cpuid));
+    return wish != NULL &&
+           (strcmp(wish, "0") == 0 || wish[0] == 'n' || wish[0] == 'N');
+}
+
+/* Any number will do, as in the original; the system takes those that there
+ * are. */
+static unsigned cpu_wrap(int cpuid)
+{
+    return (unsigned)(cpuid % AMG_CPUS_MAX + AMG_CPUS_MAX) % AMG_CPUS_MAX;
 }
 
 int ABT_xstream_set_affinity(ABT_xstream xstream, int num_cpuids, int *cpuids)
@@ -58,19 +66,10 @@ int ABT_xstream_set_affinity(ABT_xstream xstream, int num_cpuids, int *cpuids)
         return ABT_ERR_INV_XSTREAM;
     if (num_cpuids < 0 || (cpuids == NULL && num_cpuids > 0))
         return ABT_ERR_INV_ARG;
-    for (int i = 0; i < num_cpuids; i++) {
-        if (!cpu_is_ours(cpuids[i])) {
-            char given[64];
-
-            AMG_LOG_ERROR("ult",
-                "stream %d cannot be bound to cpu %d: the process may use cpus "
-                "%s",
-                amg_streams_rank(amg_stream_of(xstream)), cpuids[i],
-                amg_cpuset_format(amg_bind_process(), given, sizeof(given)));
-            return ABT_ERR_CPUID;
-        }
-        amg_cpuset_add(&cpus, (unsigned)cpuids[i]);
-    }
+    if (affinity_is_off())
+        return ABT_ERR_FEATURE_NA;
+    for (int i = 0; i < num_cpuids; i++)
+        amg_cpuset_add(&cpus, cpu_wrap(cpuids[i]));
     if (num_cpuids == 0)
         cpus = *amg_bind_process();
     if (amg_cpuset_count(&cpus) == 0)
@@ -109,6 +108,8 @@ int ABT_xstream_get_affinity(
         return ABT_ERR_INV_XSTREAM;
     if (max_cpuids < 0 || (cpuids == NULL && max_cpuids > 0))
         return ABT_ERR_INV_ARG;
+    if (affinity_is_off())
+        return ABT_ERR_FEATURE_NA;
     if (!stream_cpus(amg_stream_of(xstream), &cpus))
         return ABT_ERR_FEATURE_NA;
     for (int cpu = 0; cpu < AMG_CPUS_MAX; cpu++) {

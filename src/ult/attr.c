@@ -14,6 +14,7 @@ int ABT_thread_attr_create(ABT_thread_attr *newattr)
 {
     struct amg_uattr *attr = NULL;
 
+    amg_handle_clear(newattr);
     if (newattr == NULL)
         return ABT_ERR_INV_ARG;
     attr = amg_mem_zalloc(sizeof(*attr));
@@ -81,8 +82,9 @@ int ABT_thread_attr_get_stacksize(ABT_thread_attr attr, size_t *stacksize)
         return ABT_ERR_INV_THREAD_ATTR;
     if (stacksize == NULL)
         return ABT_ERR_INV_ARG;
-    *stacksize =
-        uattr->stack_len != 0 ? uattr->stack_len : amg_stack_default_len();
+    *stacksize = uattr->stack_len != 0 || uattr->is_of_primary
+                     ? uattr->stack_len
+                     : amg_stack_default_len();
     return ABT_SUCCESS;
 }
 
@@ -113,6 +115,7 @@ int ABT_thread_get_attr(ABT_thread thread, ABT_thread_attr *attr)
     const struct amg_ult *ult = amg_ult_of(thread);
     int rc = ABT_ERR_INV_THREAD;
 
+    amg_handle_clear(attr);
     if (ult == NULL)
         return rc;
     rc = ABT_thread_attr_create(attr);
@@ -120,6 +123,7 @@ int ABT_thread_get_attr(ABT_thread thread, ABT_thread_attr *attr)
         *amg_uattr_of(*attr) = (struct amg_uattr){
             .stack = ult->stack == NULL ? ult->stack_base : NULL,
             .stack_len = ult->stack_len,
+            .is_of_primary = ult->kind == AMG_ULT_PRIMARY,
             .is_migratable = ult->is_migratable,
             .on_migration = ult->on_migration,
             .on_migration_arg = ult->on_migration_arg,

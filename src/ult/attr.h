@@ -11,8 +11,9 @@
 
 /* The program's. */
 struct amg_uattr {
-    void *stack;      /* NULL: the library's */
-    size_t stack_len; /* 0: the default */
+    void *stack;        /* NULL: the library's */
+    size_t stack_len;   /* 0: the default */
+    bool is_of_primary; /* main()'s, whose stack is not known */
     bool is_migratable;
     void (*on_migration)(ABT_thread thread, void *arg);
     void *on_migration_arg;

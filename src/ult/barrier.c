@@ -3,6 +3,7 @@
 #include "abt.h"
 #include "base/assert.h"
 #include "base/mem.h"
+#include "ult/handle.h"
 #include "ult/meeting.h"
 
 /* What ABT_barrier points to; its creator's until it is freed. */
@@ -15,6 +16,7 @@ int ABT_barrier_create(uint32_t num_waiters, ABT_barrier *newbarrier)
 {
     struct amg_meeting *self = NULL;
 
+    amg_handle_clear(newbarrier);
     if (!AMG_CONTRACT(num_waiters > 0 && newbarrier != NULL))
         return ABT_ERR_INV_ARG;
     self = amg_mem_zalloc(sizeof(*self));

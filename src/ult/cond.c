@@ -8,18 +8,15 @@
  * Who was signaled and had parked does not touch the condition again. Others do
  * once, and are counted by `inside`: ABT_cond_free() lets them leave first. */
 #include <stddef.h>
-#include <time.h>
 
 #include "abt.h"
 #include "base/assert.h"
-#include "base/clock.h"
 #include "base/mem.h"
 #include "ult/end.h"
+#include "ult/handle.h"
 #include "ult/mutex.h"
 #include "ult/ult.h"
 #include "ult/waiters.h"
-
-#define NS_PER_S 1000000000ull
 
 /* What ABT_cond points to; zeros make one. Owned by who created it, or by the
  * program whose memory it lies in. The lock guards all. */
@@ -144,28 +141,11 @@ static bool cond_signal_locked(
     return true;
 }
 
-/* The moment of amg_clock_ns() that is one of CLOCK_REALTIME. */
-static uint64_t moment_of(const struct timespec *abstime)
-{
-    struct timespec now;
-    int64_t left_s = 0;
-    int64_t left_ns = 0;
-
-    clock_gettime(CLOCK_REALTIME, &now);
-    left_s = (int64_t)abstime->tv_sec - (int64_t)now.tv_sec;
-    left_ns = (int64_t)abstime->tv_nsec - (int64_t)now.tv_nsec;
-    if (left_s > (int64_t)(INT64_MAX / NS_PER_S / 2))
-        return AMG_NO_DEADLINE;
-    if (left_s < -1)
-        return 0;
-    left_ns += left_s * (int64_t)NS_PER_S;
-    return left_ns <= 0 ? 0 : amg_clock_ns() + (uint64_t)left_ns;
-}
-
 int ABT_cond_create(ABT_cond *newcond)
 {
     struct cond *cond = NULL;
 
+    amg_handle_clear(newcond);
     if (!AMG_CONTRACT(newcond != NULL))
         return ABT_ERR_INV_ARG;
     cond = amg_mem_zalloc(sizeof(*cond));
@@ -213,10 +193,9 @@ int ABT_cond_timedwait(
 {
     uint64_t deadline_ns = 0;
 
-    if (!AMG_CONTRACT(abstime != NULL && abstime->tv_nsec >= 0 &&
-                      abstime->tv_nsec < (long)NS_PER_S))
+    if (!AMG_CONTRACT(amg_park_moment_is_good(abstime)))
         return ABT_ERR_INV_ARG;
-    deadline_ns = moment_of(abstime);
+    deadline_ns = amg_park_moment(abstime);
     return cond_wait(
         cond_of(cond), (struct amg_mutex *)(void *)mutex, &deadline_ns);
 }

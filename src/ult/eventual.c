@@ -10,7 +10,9 @@
 
 #include "abt.h"
 #include "base/assert.h"
+#include "base/clock.h"
 #include "base/mem.h"
+#include "ult/handle.h"
 #include "ult/waiters.h"
 
 /* What ABT_eventual points to; zeros make one without memory. Owned by who
@@ -55,6 +57,7 @@ int ABT_eventual_create(int nbytes, ABT_eventual *neweventual)
 {
     struct eventual *self = NULL;
 
+    amg_handle_clear(neweventual);
     if (!AMG_CONTRACT(nbytes >= 0 && neweventual != NULL))
         return ABT_ERR_INV_ARG;
     self = amg_mem_zalloc(sizeof(*self) + (size_t)nbytes);
@@ -81,9 +84,19 @@ int ABT_eventual_free(ABT_eventual *eventual)
     return ABT_SUCCESS;
 }
 
-int ABT_eventual_wait(ABT_eventual eventual, void **value)
+/* With the lock held, which is given. False: the moment has come first. */
+static bool eventual_sleep(struct eventual *self, uint64_t deadline_ns)
 {
-    struct eventual *self = eventual_of(eventual);
+    struct amg_waiter waiter;
+
+    amg_waiter_init(&waiter);
+    amg_waiters_push(&self->waiters, &waiter);
+    return amg_park_until(&waiter, &self->lock, deadline_ns);
+}
+
+static int eventual_wait(
+    struct eventual *self, void **value, uint64_t deadline_ns)
+{
     void *ready_value = NULL;
 
     if (!AMG_CONTRACT(self != NULL))
@@ -93,7 +106,8 @@ int ABT_eventual_wait(ABT_eventual eventual, void **value)
     if (is_ready(self)) {
         amg_lock_give(&self->lock);
     } else if (AMG_CONTRACT(!amg_waiters_caller_is_task())) {
-        amg_waiters_wait(&self->waiters, &self->lock);
+        if (!eventual_sleep(self, deadline_ns))
+            return ABT_ERR_COND_TIMEDOUT;
     } else {
         amg_lock_give(&self->lock);
         return ABT_ERR_EVENTUAL;
@@ -101,6 +115,20 @@ int ABT_eventual_wait(ABT_eventual eventual, void **value)
     if (value != NULL)
         *value = ready_value;
     return ABT_SUCCESS;
+}
+
+int ABT_eventual_wait(ABT_eventual eventual, void **value)
+{
+    return eventual_wait(eventual_of(eventual), value, AMG_NO_DEADLINE);
+}
+
+int ABT_eventual_timedwait(
+    ABT_eventual eventual, void **value, const struct timespec *abstime)
+{
+    if (!AMG_CONTRACT(amg_park_moment_is_good(abstime)))
+        return ABT_ERR_INV_ARG;
+    return eventual_wait(
+        eventual_of(eventual), value, amg_park_moment(abstime));
 }
 
 int ABT_eventual_test(ABT_eventual eventual, void **value, ABT_bool *ready)

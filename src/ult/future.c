@@ -8,6 +8,7 @@
 #include "abt.h"
 #include "base/assert.h"
 #include "base/mem.h"
+#include "ult/handle.h"
 #include "ult/waiters.h"
 
 /* What ABT_future points to; its creator's until it is freed. */
@@ -41,6 +42,7 @@ int ABT_future_create(uint32_t num_compartments, void (*cb_func)(void **arg),
 {
     struct future *self = NULL;
 
+    amg_handle_clear(newfuture);
     if (!AMG_CONTRACT(newfuture != NULL))
         return ABT_ERR_INV_ARG;
     self = amg_mem_zalloc(

@@ -3,12 +3,22 @@
 #ifndef AMG_ULT_HANDLE_H
 #define AMG_ULT_HANDLE_H
 
+#include <string.h>
+
 #include "abt.h"
 
 struct amg_stream;
 struct amg_uattr;
 struct amg_ult;
 struct amg_upool;
+
+/* What a function that makes something leaves in the program's variable, of any
+ * type of handle, when it fails. NULL: the program wants none. */
+static inline void amg_handle_clear(void *ret_handle)
+{
+    if (ret_handle != NULL)
+        memset(ret_handle, 0, sizeof(void *));
+}
 
 static inline struct amg_ult *amg_ult_of(ABT_thread thread)
 {

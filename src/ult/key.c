@@ -145,6 +145,7 @@ int ABT_key_create(void (*destructor)(void *value), ABT_key *newkey)
 {
     struct amg_key *key = NULL;
 
+    amg_handle_clear(newkey);
     if (newkey == NULL)
         return ABT_ERR_INV_ARG;
     key = amg_mem_alloc(sizeof(*key));

@@ -44,7 +44,8 @@ static void migration_ask(struct amg_ult *ult, struct amg_upool *target)
     if (!amg_upool_remove(pool, ult))
         return;
     amg_ult_migrate(ult);
-    amg_upool_push(amg_ult_pool(ult), ult);
+    amg_upool_push_for(
+        amg_ult_pool(ult), ult, ABT_POOL_CONTEXT_OP_THREAD_MIGRATE);
 }
 
 int ABT_thread_migrate_to_pool(ABT_thread thread, ABT_pool pool)

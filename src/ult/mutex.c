@@ -21,6 +21,7 @@
 #include "base/assert.h"
 #include "base/mem.h"
 #include "base/relax.h"
+#include "ult/handle.h"
 #include "ult/ult.h"
 #include "ult/waiters.h"
 
@@ -265,6 +266,7 @@ int ABT_mutex_create_with_attr(ABT_mutex_attr attr, ABT_mutex *newmutex)
 {
     struct amg_mutex *mutex = NULL;
 
+    amg_handle_clear(newmutex);
     if (!AMG_CONTRACT(newmutex != NULL))
         return ABT_ERR_INV_ARG;
     mutex = amg_mem_zalloc(sizeof(*mutex));

@@ -6,6 +6,7 @@
 
 #include "base/assert.h"
 #include "base/mem.h"
+#include "ult/handle.h"
 
 /* What ABT_mutex_attr points to; the program's until it is freed. */
 struct mutex_attr {
@@ -30,6 +31,7 @@ static int attr_create(ABT_bool is_recursive, ABT_mutex_attr *ret_attr)
 
 int ABT_mutex_attr_create(ABT_mutex_attr *newattr)
 {
+    amg_handle_clear(newattr);
     if (!AMG_CONTRACT(newattr != NULL))
         return ABT_ERR_INV_ARG;
     return attr_create(ABT_FALSE, newattr);

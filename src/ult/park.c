@@ -3,12 +3,16 @@
  * futex in its waiter. */
 #include "ult/park.h"
 
+#include <time.h>
+
 #include "abt.h"
 #include "base/clock.h"
 #include "base/futex.h"
 #include "base/relax.h"
 #include "ult/alarm.h"
 #include "ult/leave.h"
+
+#define NS_PER_S 1000000000ull
 
 enum {
     WORD_WAITS,
@@ -147,4 +151,27 @@ void amg_unpark(struct amg_waiter *waiter)
     if (atomic_exchange_explicit(
             &waiter->is_woken, WORD_WOKEN, memory_order_acq_rel) == WORD_SLEEPS)
         amg_futex_wake(&waiter->is_woken, 1);
+}
+
+bool amg_park_moment_is_good(const struct timespec *abstime)
+{
+    return abstime != NULL && abstime->tv_nsec >= 0 &&
+           abstime->tv_nsec < (long)NS_PER_S;
+}
+
+uint64_t amg_park_moment(const struct timespec *abstime)
+{
+    struct timespec now;
+    int64_t left_s = 0;
+    int64_t left_ns = 0;
+
+    clock_gettime(CLOCK_REALTIME, &now);
+    left_s = (int64_t)abstime->tv_sec - (int64_t)now.tv_sec;
+    left_ns = (int64_t)abstime->tv_nsec - (int64_t)now.tv_nsec;
+    if (left_s > (int64_t)(INT64_MAX / NS_PER_S / 2))
+        return AMG_NO_DEADLINE;
+    if (left_s < -1)
+        return 0;
+    left_ns += left_s * (int64_t)NS_PER_S;
+    return left_ns <= 0 ? 0 : amg_clock_ns() + (uint64_t)left_ns;
 }

@@ -21,6 +21,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <time.h>
 
 #include "base/list.h"
 #include "base/lock.h"
@@ -55,5 +56,10 @@ void amg_park_biased(struct amg_ult *self, struct amg_bias *lock);
 /* Lets it go on; once for each park, by any thread, and best without the lock.
  * The waiter is off its list. */
 void amg_unpark(struct amg_waiter *waiter);
+
+/* A moment that the program gives, by CLOCK_REALTIME: may it be one? And the
+ * same by amg_clock_ns(). */
+bool amg_park_moment_is_good(const struct timespec *abstime);
+uint64_t amg_park_moment(const struct timespec *abstime);
 
 #endif

@@ -21,6 +21,7 @@ int ABT_pool_create_basic(ABT_pool_kind kind, ABT_pool_access access,
     const struct amg_upool_ops *ops = amg_upool_ops_of(kind);
     struct amg_upool *pool = NULL;
 
+    amg_handle_clear(newpool);
     if (newpool == NULL)
         return ABT_ERR_INV_ARG;
     if (ops == NULL)
@@ -52,6 +53,7 @@ int ABT_pool_create(
     ABT_pool_access access = ABT_POOL_ACCESS_MPMC;
     int rc = ABT_SUCCESS;
 
+    amg_handle_clear(newpool);
     if (def == ABT_POOL_USER_DEF_NULL)
         return ABT_ERR_INV_POOL_USER_DEF;
     if (newpool == NULL)
@@ -122,15 +124,17 @@ int ABT_pool_get_size(ABT_pool pool, size_t *size)
 
 int ABT_pool_is_empty(ABT_pool pool, ABT_bool *is_empty)
 {
-    size_t size = 0;
-    int rc = ABT_SUCCESS;
+    const struct amg_upool *known = amg_upool_of(pool);
 
+    if (known == NULL)
+        return ABT_ERR_INV_POOL;
     if (is_empty == NULL)
-        return pool == ABT_POOL_NULL ? ABT_ERR_INV_POOL : ABT_ERR_INV_ARG;
-    rc = ABT_pool_get_size(pool, &size);
-    if (rc == ABT_SUCCESS)
-        *is_empty = size == 0 ? ABT_TRUE : ABT_FALSE;
-    return rc;
+        return ABT_ERR_INV_ARG;
+    if (known->user != NULL && !known->user->is_old)
+        *is_empty = known->user->is_empty(pool);
+    else
+        *is_empty = amg_upool_size(known) == 0 ? ABT_TRUE : ABT_FALSE;
+    return ABT_SUCCESS;
 }
 
 int ABT_pool_get_id(ABT_pool pool, int *id)

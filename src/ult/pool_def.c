@@ -2,6 +2,7 @@
 /* Definitions of the program's own pools, and values that are handed to them:
  * the functions of abt_pool_def.h. */
 #include "base/mem.h"
+#include "ult/handle.h"
 #include "ult/upool_user.h"
 #include "ult/values.h"
 
@@ -15,6 +16,7 @@ int ABT_pool_user_def_create(ABT_pool_user_create_unit_fn p_create_unit,
 {
     struct amg_upool_user *user = NULL;
 
+    amg_handle_clear(newdef);
     if (p_create_unit == NULL || p_free_unit == NULL || p_is_empty == NULL ||
         p_pop == NULL || p_push == NULL || newdef == NULL)
         return ABT_ERR_INV_ARG;
@@ -134,6 +136,7 @@ int ABT_pool_config_create(ABT_pool_config *config)
 {
     struct amg_values *values = NULL;
 
+    amg_handle_clear(config);
     if (config == NULL)
         return ABT_ERR_INV_ARG;
     values = amg_mem_zalloc(sizeof(*values));

@@ -193,3 +193,10 @@ int ABT_initialized(void)
     amg_lock_give(&runtime.lock);
     return is_open ? ABT_SUCCESS : ABT_ERR_UNINITIALIZED;
 }
+
+int amg_ult_none_code(void)
+{
+    int rc = ABT_initialized();
+
+    return rc == ABT_SUCCESS ? ABT_ERR_INV_XSTREAM : rc;
+}

@@ -10,6 +10,7 @@
 #include "abt.h"
 #include "base/assert.h"
 #include "base/mem.h"
+#include "ult/handle.h"
 #include "ult/waiters.h"
 
 /* What ABT_rwlock points to; zeros make one. Owned by who created it, or by the
@@ -83,6 +84,7 @@ int ABT_rwlock_create(ABT_rwlock *newrwlock)
 {
     struct rwlock *self = NULL;
 
+    amg_handle_clear(newrwlock);
     if (!AMG_CONTRACT(newrwlock != NULL))
         return ABT_ERR_INV_ARG;
     self = amg_mem_zalloc(sizeof(*self));

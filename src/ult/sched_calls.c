@@ -36,6 +36,7 @@ int ABT_sched_create_basic(ABT_sched_predef predef, int num_pools,
     struct amg_sched *sched = NULL;
     int rc = ABT_ERR_INV_ARG;
 
+    amg_handle_clear(newsched);
     if (newsched == NULL)
         return rc;
     rc = amg_sched_create(
@@ -51,6 +52,7 @@ int ABT_sched_create(ABT_sched_def *def, int num_pools, ABT_pool *pools,
     struct amg_sched *sched = NULL;
     int rc = ABT_ERR_INV_ARG;
 
+    amg_handle_clear(newsched);
     if (newsched == NULL)
         return rc;
     rc = amg_sched_create_users(
@@ -225,7 +227,7 @@ static int schedule(struct amg_ult *ult, struct amg_upool *pool)
     int rc = ABT_SUCCESS;
 
     if (stream == NULL)
-        return ABT_ERR_INV_XSTREAM;
+        return amg_ult_none_code();
     if (pool != NULL)
         rc = amg_upool_adopt(pool, ult);
     if (rc == ABT_SUCCESS)

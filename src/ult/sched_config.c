@@ -4,6 +4,7 @@
 
 #include "abt.h"
 #include "base/mem.h"
+#include "ult/handle.h"
 #include "ult/values.h"
 
 /* Negative indices are the library's. */
@@ -46,6 +47,7 @@ int ABT_sched_config_create(ABT_sched_config *config, ...)
     int rc = ABT_SUCCESS;
     va_list list;
 
+    amg_handle_clear(config);
     if (config == NULL)
         return ABT_ERR_INV_ARG;
     values = amg_mem_zalloc(sizeof(*values));

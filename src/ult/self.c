@@ -20,7 +20,7 @@ int ABT_thread_self(ABT_thread *thread)
         return ABT_ERR_INV_ARG;
     *thread = ABT_THREAD_NULL;
     if (self == NULL)
-        return ABT_ERR_INV_XSTREAM;
+        return amg_ult_none_code();
     if (self->kind == AMG_ULT_TASKLET)
         return ABT_ERR_INV_THREAD;
     *thread = amg_ult_handle(self);
@@ -41,10 +41,8 @@ int ABT_self_get_thread(ABT_thread *thread)
 
     if (thread == NULL)
         return ABT_ERR_INV_ARG;
-    if (self == ABT_THREAD_NULL)
-        return ABT_ERR_INV_XSTREAM;
     *thread = self;
-    return ABT_SUCCESS;
+    return self == ABT_THREAD_NULL ? amg_ult_none_code() : ABT_SUCCESS;
 }
 
 int ABT_self_get_thread_id(ABT_unit_id *id)
@@ -53,7 +51,7 @@ int ABT_self_get_thread_id(ABT_unit_id *id)
 
     if (id == NULL)
         return ABT_ERR_INV_ARG;
-    return self == ABT_THREAD_NULL ? ABT_ERR_INV_XSTREAM
+    return self == ABT_THREAD_NULL ? amg_ult_none_code()
                                    : ABT_thread_get_id(self, id);
 }
 
@@ -77,7 +75,7 @@ int ABT_self_get_xstream(ABT_xstream *xstream)
 
     if (xstream == NULL)
         return ABT_ERR_INV_ARG;
-    return self == ABT_THREAD_NULL ? ABT_ERR_INV_XSTREAM
+    return self == ABT_THREAD_NULL ? amg_ult_none_code()
                                    : ABT_thread_get_last_xstream(self, xstream);
 }
 
@@ -109,7 +107,7 @@ int ABT_self_is_primary(ABT_bool *is_primary)
 
     if (is_primary == NULL)
         return ABT_ERR_INV_ARG;
-    return self == ABT_THREAD_NULL ? ABT_ERR_INV_XSTREAM
+    return self == ABT_THREAD_NULL ? amg_ult_none_code()
                                    : ABT_thread_is_primary(self, is_primary);
 }
 
@@ -119,7 +117,7 @@ int ABT_self_is_unnamed(ABT_bool *is_unnamed)
 
     if (is_unnamed == NULL)
         return ABT_ERR_INV_ARG;
-    return self == ABT_THREAD_NULL ? ABT_ERR_INV_XSTREAM
+    return self == ABT_THREAD_NULL ? amg_ult_none_code()
                                    : ABT_thread_is_unnamed(self, is_unnamed);
 }
 
@@ -129,7 +127,7 @@ int ABT_self_get_last_pool(ABT_pool *pool)
 
     if (pool == NULL)
         return ABT_ERR_INV_ARG;
-    return self == ABT_THREAD_NULL ? ABT_ERR_INV_XSTREAM
+    return self == ABT_THREAD_NULL ? amg_ult_none_code()
                                    : ABT_thread_get_last_pool(self, pool);
 }
 
@@ -139,7 +137,7 @@ int ABT_self_get_last_pool_id(int *pool_id)
 
     if (pool_id == NULL)
         return ABT_ERR_INV_ARG;
-    return self == ABT_THREAD_NULL ? ABT_ERR_INV_XSTREAM
+    return self == ABT_THREAD_NULL ? amg_ult_none_code()
                                    : ABT_thread_get_last_pool_id(self, pool_id);
 }
 
@@ -147,7 +145,7 @@ int ABT_self_set_associated_pool(ABT_pool pool)
 {
     ABT_thread self = self_handle();
 
-    return self == ABT_THREAD_NULL ? ABT_ERR_INV_XSTREAM
+    return self == ABT_THREAD_NULL ? amg_ult_none_code()
                                    : ABT_thread_set_associated_pool(self, pool);
 }
 
@@ -157,7 +155,7 @@ int ABT_self_get_unit(ABT_unit *unit)
 
     if (unit == NULL)
         return ABT_ERR_INV_ARG;
-    return self == ABT_THREAD_NULL ? ABT_ERR_INV_XSTREAM
+    return self == ABT_THREAD_NULL ? amg_ult_none_code()
                                    : ABT_thread_get_unit(self, unit);
 }
 
@@ -165,7 +163,7 @@ int ABT_self_set_arg(void *arg)
 {
     ABT_thread self = self_handle();
 
-    return self == ABT_THREAD_NULL ? ABT_ERR_INV_XSTREAM
+    return self == ABT_THREAD_NULL ? amg_ult_none_code()
                                    : ABT_thread_set_arg(self, arg);
 }
 
@@ -175,7 +173,7 @@ int ABT_self_get_arg(void **arg)
 
     if (arg == NULL)
         return ABT_ERR_INV_ARG;
-    return self == ABT_THREAD_NULL ? ABT_ERR_INV_XSTREAM
+    return self == ABT_THREAD_NULL ? amg_ult_none_code()
                                    : ABT_thread_get_arg(self, arg);
 }
 
@@ -186,7 +184,7 @@ int ABT_self_get_thread_func(void (**thread_func)(void *))
     if (thread_func == NULL)
         return ABT_ERR_INV_ARG;
     return self == ABT_THREAD_NULL
-               ? ABT_ERR_INV_XSTREAM
+               ? amg_ult_none_code()
                : ABT_thread_get_thread_func(self, thread_func);
 }
 

@@ -18,6 +18,7 @@ int ABT_task_create(
     };
     struct amg_ult *ult = NULL;
 
+    amg_handle_clear(newtask);
     if (pool == ABT_POOL_NULL)
         return ABT_ERR_INV_POOL;
     if (task_func == NULL)
@@ -37,6 +38,7 @@ int ABT_task_create_on_xstream(ABT_xstream xstream, void (*task_func)(void *),
     ABT_pool pool = ABT_POOL_NULL;
     int rc = ABT_SUCCESS;
 
+    amg_handle_clear(newtask);
     if (xstream == ABT_XSTREAM_NULL)
         return ABT_ERR_INV_XSTREAM;
     rc = ABT_xstream_get_main_pools(xstream, 1, &pool);
@@ -79,7 +81,7 @@ int ABT_task_self(ABT_task *task)
         return ABT_ERR_INV_ARG;
     *task = ABT_TASK_NULL;
     if (self == NULL)
-        return ABT_ERR_INV_XSTREAM;
+        return amg_ult_none_code();
     if (self->kind != AMG_ULT_TASKLET)
         return ABT_ERR_INV_TASK;
     *task = amg_ult_handle(self);

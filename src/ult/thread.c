@@ -45,11 +45,14 @@ int ABT_thread_create(ABT_pool pool, void (*thread_func)(void *), void *arg,
     int rc = ABT_SUCCESS;
 
     if (pool == ABT_POOL_NULL)
-        return ABT_ERR_INV_POOL;
-    rc = thread_new(amg_upool_of(pool), thread_func, arg, amg_uattr_of(attr),
-        newthread != NULL, &ult);
-    if (rc != ABT_SUCCESS)
+        rc = ABT_ERR_INV_POOL;
+    else
+        rc = thread_new(amg_upool_of(pool), thread_func, arg,
+            amg_uattr_of(attr), newthread != NULL, &ult);
+    if (rc != ABT_SUCCESS) {
+        amg_handle_clear(newthread);
         return rc;
+    }
     if (newthread != NULL)
         *newthread = amg_ult_handle(ult);
     amg_ult_make_ready(ult);
@@ -63,10 +66,11 @@ int ABT_thread_create_to(ABT_pool pool, void (*thread_func)(void *), void *arg,
     struct amg_ult *ult = NULL;
     int rc = ABT_SUCCESS;
 
+    amg_handle_clear(newthread);
     if (pool == ABT_POOL_NULL)
         return ABT_ERR_INV_POOL;
     if (self == NULL)
-        return amg_ult_current() == NULL ? ABT_ERR_INV_XSTREAM
+        return amg_ult_current() == NULL ? amg_ult_none_code()
                                          : ABT_ERR_INV_THREAD;
     rc = thread_new(amg_upool_of(pool), thread_func, arg, amg_uattr_of(attr),
         newthread != NULL, &ult);
@@ -85,6 +89,7 @@ int ABT_thread_create_on_xstream(ABT_xstream xstream,
     ABT_pool pool = ABT_POOL_NULL;
     int rc = ABT_SUCCESS;
 
+    amg_handle_clear(newthread);
     if (xstream == ABT_XSTREAM_NULL)
         return ABT_ERR_INV_XSTREAM;
     rc = ABT_xstream_get_main_pools(xstream, 1, &pool);

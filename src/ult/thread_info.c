@@ -106,6 +106,19 @@ int ABT_thread_get_stacksize(ABT_thread thread, size_t *stacksize)
     return ABT_SUCCESS;
 }
 
+int ABT_thread_get_stack(ABT_thread thread, void **stackaddr, size_t *stacksize)
+{
+    const struct amg_ult *ult = amg_ult_of(thread);
+
+    if (ult == NULL)
+        return ABT_ERR_INV_THREAD;
+    if (stackaddr == NULL || stacksize == NULL)
+        return ABT_ERR_INV_ARG;
+    *stackaddr = ult->stack_base;
+    *stacksize = ult->stack_room;
+    return ABT_SUCCESS;
+}
+
 int ABT_thread_get_id(ABT_thread thread, ABT_unit_id *thread_id)
 {
     static _Atomic uint64_t last_id;

@@ -6,6 +6,7 @@
 #include "base/assert.h"
 #include "base/clock.h"
 #include "base/mem.h"
+#include "ult/handle.h"
 
 /* What ABT_timer points to; its creator's until it is freed, and of one thread
  * at a time. */
@@ -40,6 +41,7 @@ double ABT_get_wtime(void)
 
 int ABT_timer_create(ABT_timer *newtimer)
 {
+    amg_handle_clear(newtimer);
     if (!AMG_CONTRACT(newtimer != NULL))
         return ABT_ERR_INV_ARG;
     return timer_copy(NULL, newtimer);
@@ -47,6 +49,7 @@ int ABT_timer_create(ABT_timer *newtimer)
 
 int ABT_timer_dup(ABT_timer timer, ABT_timer *newtimer)
 {
+    amg_handle_clear(newtimer);
     if (!AMG_CONTRACT(timer != ABT_TIMER_NULL))
         return ABT_ERR_INV_TIMER;
     if (!AMG_CONTRACT(newtimer != NULL))

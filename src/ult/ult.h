@@ -135,6 +135,9 @@ struct amg_ult *amg_ult_self(void);
 /* The same, with tasklets and schedulers; NULL: the OS thread is no stream. */
 struct amg_ult *amg_ult_current(void);
 
+/* What a call says whose caller is on no stream, and so none of these. */
+int amg_ult_none_code(void);
+
 /* The next ones are for who makes streams. An OS thread begins to be `stream`,
  * and its own stack is that of the scheduler, which then calls amg_ult_run().
  * False: no memory, said in the log. After end nothing runs there. */

@@ -77,10 +77,8 @@ void amg_upool_settle(const struct amg_upool *pool)
          atomic_load_explicit(&pool->pushes, memory_order_acquire) != 0;
          tries++) {
         AMG_TEST_POINT("upool.settles");
-        if (amg_ult_self() == NULL)
-            amg_lock_rest(tries);
-        else
-            (void)ABT_thread_yield();
+        amg_lock_rest(tries);
+        (void)ABT_thread_yield();
     }
 }
 
@@ -212,6 +210,18 @@ static inline void push_give_locked(struct amg_upool *pool, enum push_from from)
         push_tell_locked(pool, from);
 }
 
+/* Why a thread is pushed, where nobody says. */
+static ABT_pool_context context_of(
+    const struct amg_ult *ult, enum push_from from)
+{
+    if (from != FROM_ELSEWHERE)
+        return from == FROM_YIELD ? ABT_POOL_CONTEXT_OP_THREAD_YIELD
+                                  : ABT_POOL_CONTEXT_OP_THREAD_RESUME;
+    return atomic_load_explicit(&ult->stream, memory_order_relaxed) == NULL
+               ? ABT_POOL_CONTEXT_OP_THREAD_CREATE
+               : ABT_POOL_CONTEXT_OP_THREAD_REVIVE;
+}
+
 /* A thread that went over to a pool of the program's without being adopted has
  * no way back. */
 static AMG_APART void user_push(struct amg_upool *pool, struct amg_ult *ult,
@@ -226,7 +236,8 @@ static AMG_APART void user_push(struct amg_upool *pool, struct amg_ult *ult,
         abort();
     }
     atomic_fetch_add_explicit(&pool->pushes, 1, memory_order_relaxed);
-    amg_upool_user_push(pool, ult, context);
+    amg_upool_user_push(
+        pool, ult, context != 0 ? context : context_of(ult, from));
     AMG_TEST_POINT("upool.pushed");
     amg_bias_take(&pool->lock);
     size_change(pool, 1);
@@ -257,17 +268,17 @@ static void pool_push(struct amg_upool *pool, struct amg_ult *ult,
 
 void amg_upool_push(struct amg_upool *pool, struct amg_ult *ult)
 {
-    pool_push(pool, ult, FROM_ELSEWHERE, ABT_POOL_CONTEXT_OP_POOL_OTHER);
+    pool_push(pool, ult, FROM_ELSEWHERE, 0);
 }
 
 void amg_upool_push_unblocked(struct amg_upool *pool, struct amg_ult *ult)
 {
-    pool_push(pool, ult, FROM_BLOCKED, ABT_POOL_CONTEXT_OP_POOL_OTHER);
+    pool_push(pool, ult, FROM_BLOCKED, 0);
 }
 
 void amg_upool_push_yielded(struct amg_upool *pool, struct amg_ult *ult)
 {
-    pool_push(pool, ult, FROM_YIELD, ABT_POOL_CONTEXT_OP_THREAD_YIELD);
+    pool_push(pool, ult, FROM_YIELD, 0);
 }
 
 void amg_upool_push_for(
@@ -328,7 +339,7 @@ static void pool_hand_over(struct amg_upool *pool, struct amg_upool *heir)
 
     while ((ult = amg_upool_pop(pool)) != NULL) {
         amg_ult_set_pool(ult, heir);
-        amg_upool_push(heir, ult);
+        amg_upool_push_for(heir, ult, ABT_POOL_CONTEXT_OP_THREAD_MIGRATE);
     }
     amg_upool_left_blocked(heir);
 }
@@ -336,8 +347,7 @@ static void pool_hand_over(struct amg_upool *pool, struct amg_upool *heir)
 /* No scheduler has it any more, but threads belong to it. */
 static void pool_bequeath(struct amg_upool *pool, struct amg_upool *heir)
 {
-    /* Awake for good: nobody claims it. */
-    static struct amg_sleeper nobody;
+    static struct amg_sleeper nobody; /* awake for good: not to be claimed */
 
     pool->bequest.sleeper = &nobody;
     amg_bias_take(&heir->lock);
@@ -444,11 +454,11 @@ void amg_upool_count_blocked(struct amg_upool *pool, int change)
 static void wake_all_locked(struct amg_upool *pool)
 {
     amg_sleeper_wake_all(&pool->watches);
-    if (pool->heir == NULL)
-        return;
-    amg_bias_take(&pool->heir->lock);
-    wake_all_locked(pool->heir);
-    amg_bias_give(&pool->heir->lock);
+    if (pool->heir != NULL) {
+        amg_bias_take(&pool->heir->lock);
+        wake_all_locked(pool->heir);
+        amg_bias_give(&pool->heir->lock);
+    }
 }
 
 void amg_upool_left_blocked(struct amg_upool *pool)

@@ -63,12 +63,14 @@ static int stream_create(ABT_sched sched, int rank, ABT_xstream *ret_xstream)
 
 int ABT_xstream_create(ABT_sched sched, ABT_xstream *newxstream)
 {
+    amg_handle_clear(newxstream);
     return stream_create(sched, -1, newxstream);
 }
 
 int ABT_xstream_create_with_rank(
     ABT_sched sched, int rank, ABT_xstream *newxstream)
 {
+    amg_handle_clear(newxstream);
     if (rank < 0)
         return ABT_ERR_INV_XSTREAM_RANK;
     return stream_create(sched, rank, newxstream);
@@ -80,6 +82,7 @@ int ABT_xstream_create_basic(ABT_sched_predef predef, int num_pools,
     ABT_sched sched = ABT_SCHED_NULL;
     int rc = ABT_ERR_INV_ARG;
 
+    amg_handle_clear(newxstream);
     if (newxstream == NULL)
         return rc;
     if (ABT_initialized() != ABT_SUCCESS)
@@ -150,7 +153,7 @@ int ABT_xstream_self(ABT_xstream *xstream)
     if (xstream == NULL)
         return ABT_ERR_INV_ARG;
     *xstream = amg_stream_handle(amg_stream_self());
-    return *xstream == ABT_XSTREAM_NULL ? ABT_ERR_INV_XSTREAM : ABT_SUCCESS;
+    return *xstream == ABT_XSTREAM_NULL ? amg_ult_none_code() : ABT_SUCCESS;
 }
 
 int ABT_xstream_self_rank(int *rank)
@@ -160,7 +163,7 @@ int ABT_xstream_self_rank(int *rank)
     if (rank == NULL)
         return ABT_ERR_INV_ARG;
     if (stream == NULL)
-        return ABT_ERR_INV_XSTREAM;
+        return amg_ult_none_code();
     *rank = amg_streams_rank(stream);
     return ABT_SUCCESS;
 }

@@ -5,6 +5,7 @@
 #include "base/assert.h"
 #include "base/mem.h"
 #include "ult/meeting.h"
+#include "ult/handle.h"
 
 /* What ABT_xstream_barrier points to; its creator's until it is freed. */
 static struct amg_meeting *barrier_of(ABT_xstream_barrier barrier)
@@ -17,6 +18,7 @@ int ABT_xstream_barrier_create(
 {
     struct amg_meeting *self = NULL;
 
+    amg_handle_clear(newbarrier);
     if (!AMG_CONTRACT(num_waiters > 0 && newbarrier != NULL))
         return ABT_ERR_INV_ARG;
     self = amg_mem_zalloc(sizeof(*self));

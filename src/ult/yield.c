@@ -15,7 +15,7 @@ static int self_find(struct amg_ult **ret_self)
     struct amg_ult *self = amg_ult_current();
 
     if (self == NULL)
-        return ABT_ERR_INV_XSTREAM;
+        return amg_ult_none_code();
     if (self->kind != AMG_ULT_THREAD && self->kind != AMG_ULT_PRIMARY)
         return ABT_ERR_INV_THREAD;
     *ret_self = self;
@@ -37,7 +37,7 @@ int ABT_self_yield(void)
 
 int ABT_thread_yield(void)
 {
-    if (ABT_self_yield() == ABT_ERR_INV_XSTREAM)
+    if (ABT_self_yield() != ABT_SUCCESS && amg_ult_current() == NULL)
         sched_yield();
     return ABT_SUCCESS;
 }
@@ -88,6 +88,15 @@ static bool ready_take(struct amg_ult *ult)
            amg_upool_remove(amg_ult_pool(ult), ult);
 }
 
+/* The same where the program may have popped it before, as the original wants
+ * it: then it is the program's. */
+static bool popped_take(struct amg_ult *ult)
+{
+    return amg_ult_state(ult) == AMG_ULT_READY &&
+           (amg_ult_is_in(ult, NULL) ||
+               amg_upool_remove(amg_ult_pool(ult), ult));
+}
+
 static bool blocked_take(struct amg_ult *ult)
 {
     if (!suspended_take(ult))
@@ -126,7 +135,7 @@ int ABT_thread_yield_to(ABT_thread thread)
 
 int ABT_self_yield_to(ABT_thread thread)
 {
-    return leave_to(thread, ready_take, AMG_ULT_YIELDS);
+    return leave_to(thread, popped_take, AMG_ULT_YIELDS);
 }
 
 int ABT_self_resume_yield_to(ABT_thread thread)
@@ -136,7 +145,7 @@ int ABT_self_resume_yield_to(ABT_thread thread)
 
 int ABT_self_suspend_to(ABT_thread thread)
 {
-    return leave_to(thread, ready_take, AMG_ULT_PARKS);
+    return leave_to(thread, popped_take, AMG_ULT_PARKS);
 }
 
 int ABT_self_resume_suspend_to(ABT_thread thread)
@@ -146,7 +155,7 @@ int ABT_self_resume_suspend_to(ABT_thread thread)
 
 int ABT_self_exit_to(ABT_thread thread)
 {
-    return leave_to(thread, ready_take, AMG_ULT_ENDS);
+    return leave_to(thread, popped_take, AMG_ULT_ENDS);
 }
 
 int ABT_self_resume_exit_to(ABT_thread thread)

@@ -214,6 +214,7 @@ static void test_sched_of_the_program_runs_a_stream(void **state)
     ABT_sched_config config = ABT_SCHED_CONFIG_NULL;
     ABT_sched sched = ABT_SCHED_NULL;
     ABT_xstream stream = ABT_XSTREAM_NULL;
+    ABT_xstream none = ABT_XSTREAM_NULL;
     ABT_pool pool = ABT_POOL_NULL;
 
     (void)state;
@@ -226,7 +227,7 @@ static void test_sched_of_the_program_runs_a_stream(void **state)
     assert_int_equal(ABT_sched_config_free(&config), ABT_SUCCESS);
     assert_int_equal(users.start, 42);
     assert_int_equal(ABT_xstream_create(sched, &stream), ABT_SUCCESS);
-    assert_int_equal(ABT_xstream_create(sched, &stream), ABT_ERR_SCHED);
+    assert_int_equal(ABT_xstream_create(sched, &none), ABT_ERR_SCHED);
     assert_int_equal(ABT_sched_free(&sched), ABT_ERR_SCHED);
     assert_int_equal(ABT_xstream_get_main_pools(stream, 1, &pool), ABT_SUCCESS);
     for (int i = 0; i < ROUNDS; i++) {

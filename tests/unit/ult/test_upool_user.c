@@ -73,10 +73,12 @@ static ABT_thread shelf_pop(ABT_pool pool, ABT_pool_context context)
                             : *(ABT_thread *)shelf.items[--shelf.count];
 }
 
+static ABT_pool_context pushed_for;
+
 static void shelf_push(ABT_pool pool, ABT_unit unit, ABT_pool_context context)
 {
     (void)pool;
-    (void)context;
+    pushed_for |= context;
     shelf.items[shelf.count++] = unit;
 }
 
@@ -156,7 +158,42 @@ static void test_upool_of_the_program_is_run(void **state)
     assert_int_equal(
         ABT_pool_create(def, ABT_POOL_CONFIG_NULL, &pool), ABT_SUCCESS);
     assert_int_equal(ABT_pool_user_def_free(&def), ABT_SUCCESS);
+    pushed_for = 0;
     users_pool_run(pool);
+    assert_true(pushed_for == (ABT_POOL_CONTEXT_OP_THREAD_CREATE |
+                                  ABT_POOL_CONTEXT_OP_POOL_OTHER));
+}
+
+/* Counts more than can be popped at the moment. */
+static size_t larger = MANY;
+
+static size_t larger_size(ABT_pool pool)
+{
+    (void)pool;
+    return larger;
+}
+
+static void test_upool_of_the_program_says_whether_it_is_empty(void **state)
+{
+    ABT_pool_user_def def = ABT_POOL_USER_DEF_NULL;
+    ABT_pool pool = ABT_POOL_NULL;
+    ABT_bool is_empty = ABT_FALSE;
+
+    (void)state;
+    shelf.count = 0;
+    assert_int_equal(
+        ABT_pool_user_def_create(shelf_unit_create, shelf_unit_free,
+            shelf_is_empty, shelf_pop, shelf_push, &def),
+        ABT_SUCCESS);
+    assert_int_equal(
+        ABT_pool_user_def_set_get_size(def, larger_size), ABT_SUCCESS);
+    assert_int_equal(
+        ABT_pool_create(def, ABT_POOL_CONFIG_NULL, &pool), ABT_SUCCESS);
+    assert_int_equal(ABT_pool_is_empty(pool, &is_empty), ABT_SUCCESS);
+    assert_int_equal(is_empty, ABT_TRUE);
+    assert_int_equal(ABT_pool_user_def_free(&def), ABT_SUCCESS);
+    larger = 0;
+    assert_int_equal(ABT_pool_free(&pool), ABT_SUCCESS);
 }
 
 static void test_upool_of_the_older_form_is_run(void **state)
@@ -182,6 +219,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_upool_of_the_program_is_run),
         cmocka_unit_test(test_upool_of_the_older_form_is_run),
+        cmocka_unit_test(test_upool_of_the_program_says_whether_it_is_empty),
     };
 
     return cmocka_run_group_tests(tests, begin, end);

@@ -80,7 +80,9 @@ HG_PUBLIC void HG_Free_na_protocol_info(
  * @param na_listen       [in]  HG_TRUE: others may call this process
  * Owns:      the result is the caller's; HG_Finalize() ends it.
  * Errors:    NULL on any failure; the log says why.
- * Threads:   any thread; collective over MPI_COMM_WORLD when over MPI.
+ * Threads:   any thread; collective over MPI_COMM_WORLD when over MPI. The
+ *            first one over libfabric sets environment variables: no other
+ *            thread reads the environment, or sets a handler of a signal.
  * Undefined: nothing.
  * Source:    as Mercury 2.4, but over MPI as HG_Init_opt2() says.
  */
@@ -97,7 +99,9 @@ HG_PUBLIC hg_class_t *HG_Init(const char *na_info_string, uint8_t na_listen);
  * Owns:      the result is the caller's; HG_Finalize() ends it. The options
  *            may be reused when the call returns.
  * Errors:    NULL on any failure; the log says why.
- * Threads:   any thread; collective over MPI_COMM_WORLD when over MPI.
+ * Threads:   any thread; collective over MPI_COMM_WORLD when over MPI. The
+ *            first one over libfabric sets environment variables: no other
+ *            thread reads the environment, or sets a handler of a signal.
  * Undefined: nothing.
  * Source:    as Mercury 2.4, but over MPI as HG_Init_opt2() says.
  */
@@ -130,7 +134,9 @@ HG_PUBLIC hg_class_t *HG_Init_opt(const char *na_info_string, uint8_t na_listen,
  * Errors:    NULL on any failure; the log says why: no such transport, not in
  *            this build, options without a version or of a newer one, options
  *            that contradict each other, an NA class in use, no memory.
- * Threads:   any thread; collective over MPI_COMM_WORLD when over MPI.
+ * Threads:   any thread; collective over MPI_COMM_WORLD when over MPI. The
+ *            first one over libfabric sets environment variables: no other
+ *            thread reads the environment, or sets a handler of a signal.
  * Undefined: nothing.
  * Source:    as Mercury 2.4, but collective over MPI.
  */

@@ -2,17 +2,22 @@
 /* What providers read from the environment only.
  *
  * Libfabric reads it once, when a process first looks for providers. What the
- * user has set stays; and what is set here is taken back, so that no child and
- * no other library sees it. Where another library (MPI) has looked before,
- * nothing here has any effect. */
+ * user has set stays; what is set here stays, too: another thread may be
+ * reading the environment, and each change can take away what it reads. Where
+ * another library (MPI) has looked before, nothing here has any effect.
+ *
+ * Providers also install signal handlers then; the program's own are put back.
+ */
 #include "ofi_backend/ofi_tune.h"
 
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/env.h"
 #include "base/lock.h"
+#include "base/signals.h"
 
 #define UNIVERSE_NAME "FI_UNIVERSE_SIZE"
 
@@ -25,17 +30,16 @@ enum {
 static struct tune {
     const char *name;
     char value[VALUE_CAP]; /* "": left alone */
-    bool is_ours;
 } tunes[] = {
-    {UNIVERSE_NAME, "", false},
+    {UNIVERSE_NAME, ""},
     /* The layer over connections makes room for so many messages of 16 KiB at
      * once: by default for 4096, which takes 64 MiB before anybody calls. With
      * 128 a class over tcp;ofi_rxm has 22 MiB resident instead of 74. */
-    {"FI_OFI_RXM_MSG_RX_SIZE", "128", false},
+    {"FI_OFI_RXM_MSG_RX_SIZE", "128"},
     /* Memory that was unregistered on Slingshot could else still be reached
      * (libfabric, fi_cxi(7)). */
-    {"FI_CXI_OPTIMIZED_MRS", "0", false},
-    {"FI_CXI_MR_MATCH_EVENTS", "1", false},
+    {"FI_CXI_OPTIMIZED_MRS", "0"},
+    {"FI_CXI_MR_MATCH_EVENTS", "1"},
 };
 
 /* Where launchers tell how many processes a job has. */
@@ -44,6 +48,7 @@ static const char *const job_sizes[] = {
 
 static struct amg_lock tune_lock;
 static bool was_tuned;
+static struct amg_signals signals; /* of the program, while it is held */
 
 static unsigned number_of(const char *name)
 {
@@ -58,8 +63,12 @@ static unsigned number_of(const char *name)
 
 unsigned amg_ofi_tune_universe(void)
 {
-    unsigned size = number_of(UNIVERSE_NAME);
+    const char *set = getenv(UNIVERSE_NAME);
+    unsigned size = 0;
 
+    /* What this process has set itself is no wish of the user's. */
+    if (set != NULL && strcmp(set, tunes[0].value) != 0)
+        size = number_of(UNIVERSE_NAME);
     if (size == 0)
         size = (unsigned)amg_env_number(AMG_ENV_UNIVERSE);
     for (unsigned i = 0;
@@ -72,7 +81,7 @@ static void universe_set(struct tune *tune)
 {
     unsigned size = amg_ofi_tune_universe();
 
-    if (size > UNIVERSE_DEFAULT)
+    if (size > UNIVERSE_DEFAULT && getenv(UNIVERSE_NAME) == NULL)
         snprintf(tune->value, sizeof(tune->value), "%u", size);
 }
 
@@ -80,21 +89,18 @@ static void universe_set(struct tune *tune)
 void amg_ofi_tune_begin(void)
 {
     amg_lock_take(&tune_lock);
+    amg_signals_save(&signals);
     if (was_tuned)
         return;
     universe_set(&tunes[0]);
     for (unsigned i = 0; i < sizeof(tunes) / sizeof(tunes[0]); i++)
-        if (tunes[i].value[0] != '\0' && getenv(tunes[i].name) == NULL)
-            tunes[i].is_ours = setenv(tunes[i].name, tunes[i].value, 0) == 0;
+        if (tunes[i].value[0] != '\0')
+            (void)setenv(tunes[i].name, tunes[i].value, 0);
 }
 
 void amg_ofi_tune_end(void)
 {
-    for (unsigned i = 0; i < sizeof(tunes) / sizeof(tunes[0]); i++) {
-        if (tunes[i].is_ours)
-            (void)unsetenv(tunes[i].name);
-        tunes[i].is_ours = false;
-    }
+    amg_signals_restore(&signals);
     was_tuned = true;
     amg_lock_give(&tune_lock);
 }

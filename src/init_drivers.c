@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "base/signals.h"
 #include "init_plan.h"
 #include "shm/shm_transport.h"
 #include "transport/registry.h"
@@ -33,12 +34,15 @@ static const struct amg_transport *driver_find(const char *library_name,
     const char *symbol, const char *what, bool may_load)
 {
     const struct amg_transport *found = dlsym(RTLD_DEFAULT, symbol);
+    struct amg_signals signals;
     void *library = NULL;
 
     if (found != NULL || !may_load)
         return found;
     /* Stays loaded: MPI cannot be unloaded and started again. */
+    amg_signals_save(&signals);
     library = dlopen(library_name, RTLD_NOW | RTLD_GLOBAL | RTLD_NODELETE);
+    amg_signals_restore(&signals);
     if (library == NULL) {
         AMG_LOG_ERROR(
             "cls", "the %s transport cannot be loaded: %s", what, dlerror());

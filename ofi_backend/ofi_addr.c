@@ -78,6 +78,7 @@ static hg_return_t peer_make_locked(struct amg_ofi_domain *domain,
     peer->state = AMG_OFI_PEER_STRANGER;
     peer->hash = hash;
     peer->at = FI_ADDR_NOTAVAIL;
+    peer->probe = -1;
     peer->addr_len = len;
     memcpy(peer->addr, addr, len);
     amg_list_init(&peer->unsent);

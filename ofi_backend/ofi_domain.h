@@ -45,6 +45,7 @@ enum amg_ofi_op_state {
 };
 
 struct amg_ofi_domain;
+struct amg_ofi_line;
 struct amg_peer;
 
 enum { AMG_OFI_TOKENS = 64 /* that are drawn at once */ };
@@ -114,6 +115,11 @@ struct amg_peer {
     unsigned heard_tick; /* when the last message came */
     unsigned asked_tick; /* when the last hello left */
     unsigned line_tick;  /* when its connections were looked at */
+    unsigned probe_tick; /* no connection of our own to it before; see */
+    int probe;           /* ofi_probe.c. -1: none is being made */
+    int probe_error;     /* why the last one could not be */
+    uint8_t probe_wait;  /* ticks before the next one */
+    uint8_t refusals;    /* of it, in a row */
     uint64_t deadline_ns;
     uint64_t retry_ns; /* no hello before; 0: now */
     uint8_t tries;     /* of the one that is owed */
@@ -193,6 +199,7 @@ struct amg_ofi_facts {
     bool binds_memory;             /* FI_MR_ENDPOINT */
     bool can_sleep;                /* its queue has a descriptor */
     bool is_multi;                 /* a buffer takes many messages */
+    bool is_tcp;                   /* its connections are the kernel's */
     uint32_t addr_format;
     size_t inject_len;
     size_t iov_max;
@@ -271,6 +278,12 @@ struct amg_ofi_domain {
     unsigned idle_count;
     uint64_t next_key;
     uint64_t seen[AMG_OFI_SEEN]; /* hashes of keys that were leased before */
+
+    struct amg_ofi_line *lines; /* connections, as they last were; */
+    unsigned line_count;        /* see ofi_line.c */
+    unsigned line_cap;
+    unsigned lines_tick; /* when that was */
+    bool has_lines;
 
     unsigned polls;   /* counts; now and then one looks at the clock */
     unsigned tick;    /* counts intervals of the clock */

@@ -38,6 +38,7 @@
 #include "ofi_backend/ofi_lease.h"
 #include "ofi_backend/ofi_mem.h"
 #include "ofi_backend/ofi_msg.h"
+#include "ofi_backend/ofi_probe.h"
 #include "ofi_backend/ofi_rma.h"
 #include "ofi_backend/ofi_send.h"
 #include "ofi_backend/ofi_slab.h"
@@ -47,6 +48,9 @@
 /* Each try where nobody is begins a connection (rxm), which takes a core; so
  * each waits twice as long as the one before, up to 50 ms. */
 #define RETRY_NS (AMG_NS_PER_MS / 5)
+
+/* So long a peer was silent before it is doubted: of the time to connect. */
+#define SILENT_NS (1000 * AMG_NS_PER_MS)
 
 enum {
     RETRY_SHIFT_MAX = 8,
@@ -176,6 +180,7 @@ static void names_take(struct amg_peer *peer, const struct amg_ofi_hello *hello)
     peer->incarnation = hello->incarnation;
     peer->my_token = hello->token;
     peer->room = hello->credits;
+    amg_ofi_probe_end_locked(peer);
     peer->heard_tick = peer->domain->tick;
 }
 
@@ -403,6 +408,7 @@ void amg_ofi_hello_lost_locked(struct amg_peer *peer, const char *why)
     peer->tries = 0;
     peer->is_stale = true;
     peer->broken = 0;
+    amg_ofi_probe_end_locked(peer);
     amg_ofi_msg_lost_locked(peer);
     amg_ofi_lease_lost_locked(peer);
     amg_ofi_mem_lost_locked(peer);
@@ -421,8 +427,12 @@ void amg_ofi_hello_doubt_locked(struct amg_peer *peer)
     }
     if (peer->state != AMG_OFI_PEER_OPEN || peer->owes_hello)
         return;
-    if (!amg_ofi_hello_is_waiting(peer))
+    if (!amg_ofi_hello_is_waiting(peer)) {
         amg_ofi_hello_set_deadline(peer);
+        peer->deadline_ns -= peer->domain->connect_ns > 2 * SILENT_NS
+                                 ? SILENT_NS
+                                 : peer->domain->connect_ns / 2;
+    }
     peer->owes_hello = true;
     amg_ofi_send_try_later_locked(peer);
 }

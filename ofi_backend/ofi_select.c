@@ -73,6 +73,20 @@ hg_return_t amg_ofi_error(int code, const char *what)
     }
 }
 
+/* NOTE(names): no field of a provider says so of the layer below another. */
+static bool is_of_tcp(const struct fi_info *info)
+{
+    static const char *const names[] = {"tcp", "net", "sockets"};
+    const char *stack = info->fabric_attr->prov_name;
+    size_t len = strcspn(stack, ";");
+
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        if (strlen(names[i]) == len && strncmp(stack, names[i], len) == 0)
+            return info->addr_format == FI_SOCKADDR_IN ||
+                   info->addr_format == FI_SOCKADDR_IN6;
+    return false;
+}
+
 static void facts_read(
     const struct fi_info *info, struct amg_ofi_facts *ret_facts)
 {
@@ -88,6 +102,7 @@ static void facts_read(
     ret_facts->needs_pages = (mode & FI_MR_ALLOCATED) != 0;
     ret_facts->binds_memory = (mode & FI_MR_ENDPOINT) != 0;
     ret_facts->addr_format = info->addr_format;
+    ret_facts->is_tcp = is_of_tcp(info);
     ret_facts->inject_len = info->tx_attr->inject_size;
     /* 0: the provider did not say; one piece always goes. */
     ret_facts->iov_max =

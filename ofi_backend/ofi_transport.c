@@ -153,6 +153,11 @@ static hg_return_t transport_open(
         rc = domain_fill(domain, how);
     amg_bias_give(&domain->lock);
     if (rc != HG_SUCCESS) {
+        if (rc == HG_NOMEM)
+            AMG_LOG_ERROR("cls",
+                "ofi+%s: there is no memory for a class; raise the limits of "
+                "this process (ulimit -v), or set AMALGAM_MESSAGE_BYTES lower",
+                how->protocol == NULL ? "tcp" : how->protocol);
         amg_ofi_close_free(domain);
         return rc;
     }

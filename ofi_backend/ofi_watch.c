@@ -8,20 +8,24 @@
  * being waited for is asked now and then, to forget those that are dead. */
 #include "ofi_backend/ofi_watch.h"
 
+#include <errno.h>
 #include <stdio.h>
 
 #include "base/clock.h"
+#include "base/mem.h"
 #include "ofi_backend/ofi_addr.h"
 #include "ofi_backend/ofi_auth.h"
 #include "ofi_backend/ofi_hello.h"
 #include "ofi_backend/ofi_line.h"
+#include "ofi_backend/ofi_probe.h"
 #include "ofi_backend/ofi_send.h"
 
 enum {
-    TICK_MS = 100,     /* see ofi_poll.c */
-    SILENT_TICKS = 10, /* a second */
-    IDLE_TICKS = 600,  /* a minute */
-    BUSY_TIMES = 11,   /* more of the time to connect; 2 minutes by default */
+    TICK_MS = 100,      /* see ofi_poll.c */
+    SILENT_TICKS = 10,  /* a second */
+    IDLE_TICKS = 600,   /* a minute */
+    BUSY_TIMES = 11,    /* more of the time to connect; 2 minutes by default */
+    LINE_LEN = 1 << 20, /* about what a provider needs for a connection */
 };
 
 /* The provider has taken messages to this peer that have not left yet: so there
@@ -38,32 +42,70 @@ static uint64_t silent_ms(const struct amg_peer *peer)
     return peer->domain->connect_ns / AMG_NS_PER_MS;
 }
 
-/* A rank of a job computes before it serves for the first time, as others do
- * later. Its host has taken the connection, and would tell of its end. */
+/* A process computes before it serves for the first time, as others do later.
+ * Where its host has taken the connection, that would tell of its end; of other
+ * networks nothing is known, but posts that fail for good. So ranks of a job
+ * are waited for, and others as long as those that are busy. */
 static bool is_granted_locked(struct amg_peer *peer)
 {
-    if (!peer->domain->is_joined || peer->state != AMG_OFI_PEER_ASKED ||
-        peer->graces >= BUSY_TIMES ||
-        !amg_ofi_line_is_there_locked(peer, silent_ms(peer)))
+    if (peer->state != AMG_OFI_PEER_ASKED ||
+        (!peer->domain->is_joined && peer->graces >= BUSY_TIMES) ||
+        (peer->domain->facts.is_tcp && !amg_ofi_line_is_there_locked(peer)))
         return false;
-    peer->graces++;
+    peer->graces += peer->graces < BUSY_TIMES ? 1 : 0;
     amg_ofi_hello_set_deadline(peer);
     return true;
+}
+
+/* What this process lacks itself for a connection, or "". */
+static const char *lack_of(const struct amg_peer *peer)
+{
+    void *room = amg_mem_alloc(LINE_LEN);
+
+    if (room == NULL)
+        return "this process has no memory left for a connection; ";
+    amg_mem_free(room);
+    switch (peer->probe_error) {
+    case EMFILE:
+        return "this process has no file descriptor left (ulimit -n); ";
+    case ENFILE:
+        return "this host has no file descriptor left; ";
+    case ENOMEM:
+    case ENOBUFS:
+        return "this host has no memory left for a connection; ";
+    default:
+        return "";
+    }
 }
 
 static void peer_time_out_locked(struct amg_peer *peer)
 {
     const struct amg_ofi_domain *domain = peer->domain;
     char key[AMG_OFI_AUTH_TEXT_CAP];
-    char why[448];
+    char why[512];
 
     snprintf(why, sizeof(why),
-        "no answer in the time that AMALGAM_CONNECT_TIMEOUT_MS gives; is the "
+        "%sno answer in the time that AMALGAM_CONNECT_TIMEOUT_MS gives; is the "
         "address right, the program there running and making progress, its "
         "port not blocked, and does it use ofi+%s%s, too?",
-        domain->facts.stack, amg_ofi_auth_text(domain->info, key));
-    (void)amg_ofi_line_end_if_dead_locked(peer, silent_ms(peer));
+        lack_of(peer), domain->facts.stack,
+        amg_ofi_auth_text(domain->info, key));
+    (void)amg_ofi_line_end_if_dead_locked(peer);
     amg_ofi_hello_lost_locked(peer, why);
+}
+
+/* Is it waited for, and for longer than an answer takes, so that it is worth
+ * a connection to see whether anybody is there? */
+static bool is_missing(const struct amg_peer *peer)
+{
+    unsigned tick = peer->domain->tick;
+
+    if (peer->state == AMG_OFI_PEER_ASKED)
+        return true;
+    return peer->state == AMG_OFI_PEER_OPEN &&
+           (amg_ofi_hello_is_awaited(peer) ||
+               !amg_list_is_empty(&peer->unsent)) &&
+           tick - peer->heard_tick >= SILENT_TICKS;
 }
 
 /* Has it been silent for so long that its host has to be asked after, and is
@@ -78,7 +120,7 @@ static bool host_is_gone_locked(struct amg_peer *peer)
         (tick - peer->heard_tick) * TICK_MS < silent_ms(peer))
         return false;
     peer->line_tick = tick;
-    return amg_ofi_line_end_if_dead_locked(peer, silent_ms(peer));
+    return amg_ofi_line_end_if_dead_locked(peer);
 }
 
 static void peer_tick_locked(struct amg_peer *peer, uint64_t now_ns)
@@ -88,6 +130,12 @@ static void peer_tick_locked(struct amg_peer *peer, uint64_t now_ns)
     if (host_is_gone_locked(peer)) {
         amg_ofi_hello_lost_locked(peer,
             "its host acknowledges nothing; is it down, or the link to it?");
+        return;
+    }
+    if (is_missing(peer) && amg_ofi_probe_is_refused_locked(peer)) {
+        amg_ofi_hello_lost_locked(peer,
+            "its host refuses connections to that port; is the address right, "
+            "and the program there running?");
         return;
     }
     if (amg_ofi_hello_is_waiting(peer) &&

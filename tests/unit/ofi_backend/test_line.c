@@ -6,6 +6,8 @@
 #include <stdint.h>
 #include <setjmp.h>
 #include <arpa/inet.h>
+#include <dirent.h>
+#include <dlfcn.h>
 #include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>
@@ -63,7 +65,9 @@ static int world_open(void **state)
     addr.sin_port = 0;
     world.self = peer_make(&world.domain, &addr);
     world.domain.self = world.self;
-    world.domain.facts.addr_format = FI_SOCKADDR_IN;
+    world.domain.facts.is_tcp = true;
+    world.domain.has_lines = false;
+    world.domain.connect_ns = MINUTE_MS * 1000000ull;
     *state = &world;
     return 0;
 }
@@ -75,9 +79,23 @@ static int world_close(void **state)
     close(world->near);
     close(world->far);
     close(world->listener);
+    amg_ofi_line_fini(&world->domain);
+    world->domain.line_cap = 0;
     free(world->peer);
     free(world->self);
     return 0;
+}
+
+static unsigned scans;
+
+/* In the place of the C library's. */
+DIR *opendir(const char *name)
+{
+    DIR *(*real)(const char *) =
+        (DIR * (*)(const char *)) dlsym(RTLD_NEXT, "opendir");
+
+    scans += strcmp(name, "/proc/self/fd") == 0 ? 1 : 0;
+    return real(name);
 }
 
 /* Both ends still pass a byte on. */
@@ -96,7 +114,7 @@ static void test_line_that_answers_stays(void **state)
     struct world *world = *state;
 
     lines_check(world);
-    assert_false(amg_ofi_line_end_if_dead_locked(world->peer, MINUTE_MS));
+    assert_false(amg_ofi_line_end_if_dead_locked(world->peer));
     lines_check(world);
 }
 
@@ -105,8 +123,9 @@ static void test_line_without_news_stays(void **state)
 {
     struct world *world = *state;
 
-    assert_false(amg_ofi_line_end_if_dead_locked(world->peer, 0));
-    assert_true(amg_ofi_line_is_there_locked(world->peer, 0));
+    world->domain.connect_ns = 0;
+    assert_false(amg_ofi_line_end_if_dead_locked(world->peer));
+    assert_true(amg_ofi_line_is_there_locked(world->peer));
     lines_check(world);
 }
 
@@ -116,18 +135,19 @@ static void test_line_that_ended_is_not_there(void **state)
     struct world *world = *state;
     char byte = 0;
 
-    assert_true(amg_ofi_line_is_there_locked(world->peer, MINUTE_MS));
+    assert_true(amg_ofi_line_is_there_locked(world->peer));
     assert_int_equal(shutdown(world->far, SHUT_RDWR), 0);
     assert_int_equal(recv(world->near, &byte, 1, 0), 0);
-    assert_false(amg_ofi_line_is_there_locked(world->peer, MINUTE_MS));
+    world->domain.tick++;
+    assert_false(amg_ofi_line_is_there_locked(world->peer));
 }
 
 static void test_line_of_others_stays(void **state)
 {
     struct world *world = *state;
 
-    assert_false(amg_ofi_line_end_if_dead_locked(world->self, 0));
-    assert_false(amg_ofi_line_is_there_locked(world->self, MINUTE_MS));
+    assert_false(amg_ofi_line_end_if_dead_locked(world->self));
+    assert_false(amg_ofi_line_is_there_locked(world->self));
     lines_check(world);
 }
 
@@ -141,17 +161,33 @@ static void test_line_that_came_in_is_of_anybody(void **state)
     memcpy(world->self->addr, &addr, sizeof(addr));
     addr.sin_port ^= 1;
     memcpy(world->peer->addr, &addr, sizeof(addr));
-    assert_false(amg_ofi_line_is_there_locked(world->peer, MINUTE_MS));
+    assert_false(amg_ofi_line_is_there_locked(world->peer));
 }
 
 static void test_line_without_tcp_is_unknown(void **state)
 {
     struct world *world = *state;
 
-    world->domain.facts.addr_format = FI_ADDR_STR;
-    assert_false(amg_ofi_line_end_if_dead_locked(world->peer, 0));
-    assert_false(amg_ofi_line_is_there_locked(world->peer, 0));
+    world->domain.facts.is_tcp = false;
+    assert_false(amg_ofi_line_end_if_dead_locked(world->peer));
+    assert_false(amg_ofi_line_is_there_locked(world->peer));
     lines_check(world);
+}
+
+/* However many peers are silent, the descriptors are read once in a tick. */
+static void test_line_is_sought_once_in_a_tick(void **state)
+{
+    struct world *world = *state;
+
+    scans = 0;
+    for (unsigned i = 0; i < 50; i++) {
+        assert_true(amg_ofi_line_is_there_locked(world->peer));
+        assert_false(amg_ofi_line_end_if_dead_locked(world->self));
+    }
+    assert_int_equal(scans, 1);
+    world->domain.tick++;
+    assert_true(amg_ofi_line_is_there_locked(world->peer));
+    assert_int_equal(scans, 2);
 }
 
 int main(void)
@@ -167,6 +203,8 @@ int main(void)
             test_line_that_ended_is_not_there, world_open, world_close),
         cmocka_unit_test_setup_teardown(
             test_line_of_others_stays, world_open, world_close),
+        cmocka_unit_test_setup_teardown(
+            test_line_is_sought_once_in_a_tick, world_open, world_close),
         cmocka_unit_test_setup_teardown(
             test_line_without_tcp_is_unknown, world_open, world_close),
     };

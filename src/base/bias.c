@@ -132,5 +132,9 @@ bool amg_bias_try_slowly(struct amg_bias *bias)
         if (!bias_leave(bias))
             return false;
     }
-    return amg_lock_try(&bias->lock);
+    /* For the promise: in the one order of sequentially consistent accesses,
+     * the caller's writes come before this, and this before a give_fenced()
+     * whose lock it finds held. */
+    return atomic_exchange_explicit(
+               &bias->lock.held, 1, memory_order_seq_cst) == 0;
 }

@@ -19,7 +19,9 @@
  * Where the kernel has no membarrier (before 4.14) all locks begin SHARED.
  *
  * Who fails to try it has a promise: what it wrote before the try is seen by
- * the holder after give_fenced(). So a holder can look for those who wait. */
+ * the holder after give_fenced(). So a holder can look for those who wait. Both
+ * accesses to what was written are sequentially consistent: an acquire load may
+ * pass the exchange before it (ARM), a seq_cst one may not, and is as cheap. */
 #ifndef AMG_BASE_BIAS_H
 #define AMG_BASE_BIAS_H
 
@@ -145,7 +147,7 @@ static inline void amg_bias_give(struct amg_bias *bias)
 static inline void amg_bias_give_fenced(struct amg_bias *bias)
 {
     if (atomic_load_explicit(&bias->is_shared, memory_order_relaxed)) {
-        /* Full barrier: the store and the caller's next load stay in order. */
+        /* The caller's next seq_cst load stays behind it. */
         atomic_exchange_explicit(&bias->lock.held, 0, memory_order_seq_cst);
         return;
     }

@@ -229,6 +229,8 @@ bool amg_cq_arm(struct amg_cq *cq, enum amg_cq_who who, unsigned epoch)
     if (is_quiet)
         waiting_set_locked(cq, waiting_get(cq) | 1u << who);
     amg_bias_give(&cq->lock);
+    /* Before the next try to own the context: base/bias.h. */
+    atomic_thread_fence(memory_order_seq_cst);
     return is_quiet;
 }
 

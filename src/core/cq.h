@@ -106,7 +106,7 @@ static inline bool amg_cq_is_armed(const struct amg_cq *cq, enum amg_cq_who who)
  * are not the owner? */
 static inline bool amg_cq_has_standby(const struct amg_cq *cq)
 {
-    return (atomic_load_explicit(&cq->waiting, memory_order_acquire) &
+    return (atomic_load_explicit(&cq->waiting, memory_order_seq_cst) &
                (1u << AMG_CQ_LOOP | 1u << AMG_CQ_THREAD)) != 0;
 }
 

@@ -18,7 +18,7 @@ static inline bool amg_progress_own(hg_context_t *context)
  * tried to own the context, so an owner that leaves sees it (base/bias.h). */
 static inline bool amg_progress_is_awaited(const hg_context_t *context)
 {
-    return atomic_load_explicit(&context->awaiting, memory_order_acquire) != 0;
+    return atomic_load_explicit(&context->awaiting, memory_order_seq_cst) != 0;
 }
 
 /* Stops owning it: does a thread wait, which is to be woken? */

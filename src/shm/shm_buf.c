@@ -77,7 +77,11 @@ static struct amg_shm_buf *buf_fresh_locked(struct amg_shm_domain *domain)
     uint32_t index = domain->fresh_bufs;
     struct amg_shm_buf *buf = NULL;
 
-    if (index == AMG_SHM_SLABS)
+    /* The first one was reserved with the segment: so there is one at least. */
+    if (index == AMG_SHM_SLABS ||
+        (index > 0 && !amg_shm_region_reserve(&domain->region,
+                          amg_shm_region_slab(&domain->region, index),
+                          domain->region.slab_stride)))
         return NULL;
     domain->fresh_bufs++;
     buf = &domain->bufs[index];

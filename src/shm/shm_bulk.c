@@ -13,7 +13,6 @@
 #include "shm/shm_bulk.h"
 
 #include <string.h>
-#include <sys/prctl.h>
 
 #include "base/assert.h"
 #include "base/env.h"
@@ -21,6 +20,7 @@
 #include "base/test_point.h"
 #include "shm/shm_addr.h"
 #include "shm/shm_bell.h"
+#include "shm/shm_cma.h"
 #include "shm/shm_copy.h"
 #include "shm/shm_files.h"
 #include "shm/shm_transfer.h"
@@ -64,6 +64,11 @@ static enum amg_shm_copy copy_choose(void)
     return AMG_SHM_COPY_AUTO;
 }
 
+static bool keys_reserve(const void *region, const void *at, uint64_t len)
+{
+    return amg_shm_region_reserve(region, at, len);
+}
+
 void amg_shm_bulk_open(struct amg_shm_domain *domain)
 {
     struct amg_shm_bulk *bulk = &domain->bulk;
@@ -75,14 +80,14 @@ void amg_shm_bulk_open(struct amg_shm_domain *domain)
         .pid = region->pid};
     amg_shm_keys_init(
         &bulk->keys, region->keys, region->incarnation, amg_shm_files_life);
+    bulk->keys.reserve = keys_reserve;
+    bulk->keys.owner = region;
     amg_pool_init(&bulk->pool, sizeof(struct amg_shm_transfer),
         _Alignof(struct amg_shm_transfer));
     amg_table_init(&bulk->transfers, TRANSFERS_MAX);
-    /* Where Yama lets only parents look into a process, this lets the others
-     * of the same user in; where there is no Yama it fails, and is not needed.
-     */
-    if (bulk->copy == AMG_SHM_COPY_AUTO || bulk->copy == AMG_SHM_COPY_CMA)
-        (void)prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
+    bulk->lets_peers_in =
+        (bulk->copy == AMG_SHM_COPY_AUTO || bulk->copy == AMG_SHM_COPY_CMA) &&
+        amg_shm_cma_let_in();
 }
 
 /* Nobody answers any more: what still waits is let go. */
@@ -108,6 +113,8 @@ void amg_shm_bulk_close(struct amg_shm_domain *domain)
     amg_bias_give(&domain->lock);
     amg_table_fini(&domain->bulk.transfers);
     amg_pool_fini(&domain->bulk.pool);
+    if (domain->bulk.lets_peers_in)
+        amg_shm_cma_keep_out();
     amg_shm_keys_fini(&domain->bulk.keys);
 }
 

@@ -40,9 +40,11 @@ struct amg_shm_bulk {
     struct amg_shm_keys keys;
     struct amg_shm_who who;
     enum amg_shm_copy copy;
-    struct amg_pool pool;       /* of transfers */
+    bool lets_peers_in;   /* counts among those for whom Yama was told so */
+    struct amg_pool pool; /* of transfers */
     struct amg_table transfers; /* those that peers answer; the lock's */
     uint32_t chunks_used;       /* a bit per chunk; the lock's */
+    uint32_t chunks_reserved;   /* those that may be written to; the same */
 };
 
 /* In the endpoint; all zero but the lists at the start. */

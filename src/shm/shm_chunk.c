@@ -38,6 +38,11 @@ static bool chunk_take_locked(struct amg_shm_domain *domain,
     if (!chunk_is_free_locked(domain, peer))
         return false;
     *ret_chunk = (uint32_t)__builtin_ctz(free);
+    if ((domain->bulk.chunks_reserved & 1u << *ret_chunk) == 0 &&
+        !amg_shm_region_reserve(&domain->region,
+            chunk_at(&domain->region, *ret_chunk), AMG_SHM_CHUNK_LEN))
+        return false; /* polls try again */
+    domain->bulk.chunks_reserved |= 1u << *ret_chunk;
     domain->bulk.chunks_used |= 1u << *ret_chunk;
     peer->bulk.chunks_used++;
     return true;

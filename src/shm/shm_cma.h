@@ -21,4 +21,10 @@ hg_return_t amg_shm_cma_copy_lists(struct amg_shm_peer *peer,
     const struct amg_shm_access *access, struct amg_place *local,
     struct amg_shm_step *step, uint64_t *budget);
 
+/* Lets the processes of this user look into this one, where Yama lets only its
+ * parents. False: that is not needed. */
+bool amg_shm_cma_let_in(void);
+/* Takes it back, with the last one who asked for it. */
+void amg_shm_cma_keep_out(void);
+
 #endif

@@ -55,6 +55,12 @@ void amg_shm_keys_fini(struct amg_shm_keys *keys)
     amg_mem_free(keys->list_next);
 }
 
+static bool part_reserve(
+    const struct amg_shm_keys *keys, const void *at, uint64_t len)
+{
+    return keys->reserve == NULL || keys->reserve(keys->owner, at, len);
+}
+
 static void place_give_locked(struct amg_shm_keys *keys, uint32_t index)
 {
     uint32_t *list = index < AMG_SHM_ENTRIES ? &keys->free : &keys->free_beyond;
@@ -67,8 +73,13 @@ static void place_give_locked(struct amg_shm_keys *keys, uint32_t index)
 static hg_return_t places_grow_locked(struct amg_shm_keys *keys)
 {
     uint32_t cap = keys->cap == 0 ? PLACES_FIRST : 2 * keys->cap;
-    struct amg_shm_place *grown =
-        amg_mem_realloc(keys->places, cap * sizeof(*grown));
+    struct amg_shm_place *grown = NULL;
+
+    if (keys->cap < AMG_SHM_ENTRIES &&
+        !part_reserve(keys, &keys->table->entries[keys->cap],
+            (cap - keys->cap) * sizeof(struct amg_shm_entry)))
+        return HG_NOMEM;
+    grown = amg_mem_realloc(keys->places, cap * sizeof(*grown));
 
     if (grown == NULL)
         return HG_NOMEM;
@@ -120,7 +131,9 @@ static uint32_t list_take_locked(struct amg_shm_keys *keys, uint32_t count)
         keys->list_next =
             amg_mem_zalloc(AMG_SHM_LIST * sizeof(*keys->list_next));
     if (keys->list_next == NULL ||
-        (1u << class) > AMG_SHM_LIST - keys->list_end)
+        (1u << class) > AMG_SHM_LIST - keys->list_end ||
+        !part_reserve(keys, &keys->table->list[keys->list_end],
+            sizeof(struct amg_shm_listed) << class))
         return NO_LIST;
     at = keys->list_end;
     keys->list_end += 1u << class;

@@ -125,10 +125,16 @@ struct amg_shm_mem {
     struct amg_segment segments[];
 };
 
+/* Takes the pages of a part of the table; false: there is no room for them. */
+typedef bool (*amg_shm_reserve_fn)(
+    const void *owner, const void *at, uint64_t len);
+
 /* The exposer's side. Owned by the domain, which embeds it. */
 struct amg_shm_keys {
     struct amg_shm_table *table; /* in the segment; zeros at the start */
     amg_shm_life_fn life;
+    amg_shm_reserve_fn reserve; /* NULL: all is there; set after init */
+    const void *owner;          /* its first argument */
     uint64_t salt;
     struct amg_lock lock; /* guards all below, and the users of the memory */
     struct amg_shm_place *places;

@@ -168,9 +168,16 @@ static bool slot_claim(struct amg_shm_peer *peer, struct amg_shm_link *link)
     const struct amg_shm_region *region = &peer->region;
 
     for (uint32_t i = 0; i < AMG_SHM_SLOTS; i++) {
-        uint64_t free =
-            atomic_load_explicit(&region->claims[i], memory_order_relaxed);
-        uint64_t taken = amg_shm_claim_take(
+        uint64_t free = 0;
+        uint64_t taken = 0;
+
+        if (i > 0 && i % AMG_SHM_CLAIMS_AT_ONCE == 0 &&
+            !amg_shm_region_reserve(region,
+                (void *)(uintptr_t)&region->claims[i],
+                AMG_SHM_CLAIMS_AT_ONCE * sizeof(uint64_t)))
+            return false;
+        free = atomic_load_explicit(&region->claims[i], memory_order_relaxed);
+        taken = amg_shm_claim_take(
             free, link->context_id, own->pid_ns != region->pid_ns, own->pid);
 
         if (amg_shm_claim_state(free) == AMG_SHM_CLAIM_FREE &&
@@ -183,6 +190,23 @@ static bool slot_claim(struct amg_shm_peer *peer, struct amg_shm_link *link)
         }
     }
     return false;
+}
+
+/* There is no room in /dev/shm for its ring, which nobody has looked at. */
+static void slot_unclaim(struct amg_shm_peer *peer, struct amg_shm_link *link)
+{
+    uint64_t claim = amg_shm_claim_in(link->claim, AMG_SHM_CLAIM_MAKING);
+
+    (void)atomic_compare_exchange_strong_explicit(
+        &peer->region.claims[link->slot], &claim, amg_shm_claim_free(claim),
+        memory_order_release, memory_order_relaxed);
+    link->claim = 0;
+    if ((peer->warned & WARNED_OF_SLOTS) == 0)
+        AMG_LOG_ERROR("shm",
+            "na+sm://%s: /dev/shm has no room for a ring to it; answers to it "
+            "wait for one",
+            peer->region.name);
+    peer->warned |= WARNED_OF_SLOTS;
 }
 
 bool amg_shm_link_claim_locked(
@@ -202,6 +226,10 @@ bool amg_shm_link_claim_locked(
         return false;
     }
     ring = &region->rings[link->slot];
+    if (!amg_shm_region_reserve(region, ring, sizeof(*ring))) {
+        slot_unclaim(peer, link);
+        return false;
+    }
     memcpy(ring->name, own->name, sizeof(ring->name));
     ring->incarnation = own->incarnation;
     amg_shm_out_init(

@@ -210,6 +210,51 @@ static hg_return_t file_make(uint64_t len, int *ret_fd)
     return HG_SUCCESS;
 }
 
+/* Opens the segment of that name by the descriptor of its owner; -1. */
+static int open_nameless(const char *name)
+{
+    uint32_t pid = 0;
+    unsigned number = 0;
+    int fd = -1;
+
+    errno = ENOENT;
+    if (sscanf(name, "%" SCNu32 "-%u.%d", &pid, &number, &fd) != 3)
+        return -1;
+    return amg_shm_files_open_of(pid, fd, S_IFREG);
+}
+
+/* Takes pages of the file; false: there are too few. */
+static bool file_reserve(int fd, uint64_t at, uint64_t len)
+{
+    int err = posix_fallocate(fd, (off_t)at, (off_t)len);
+
+    return err != ENOSPC && err != ENOMEM;
+}
+
+bool amg_shm_region_reserve(
+    const struct amg_shm_region *region, const void *at, uint64_t len)
+{
+    uint64_t offset = (uint64_t)((const char *)at - (const char *)region->head);
+    bool is_there = true;
+    struct stat status;
+    char path[AMG_SHM_PATH_CAP];
+    int fd = -1;
+
+    if (region->fd >= 0)
+        return file_reserve(region->fd, offset, len);
+    amg_shm_files_path(region->name, path);
+    fd = amg_spare_open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+    if (fd < 0 && errno == ENOENT)
+        fd = open_nameless(region->name);
+    if (fd < 0)
+        return true;
+    /* Another one may have that name by now. */
+    if (fstat(fd, &status) == 0 && status.st_ino == region->inode)
+        is_there = file_reserve(fd, offset, len);
+    amg_spare_close(fd);
+    return is_there;
+}
+
 hg_return_t amg_shm_region_create(
     const struct amg_shm_plan *plan, struct amg_shm_region *ret_region)
 {
@@ -230,6 +275,17 @@ hg_return_t amg_shm_region_create(
     rc = file_make(head.len, &region.fd);
     if (rc != HG_SUCCESS)
         return rc;
+    rc = HG_NOMEM;
+    if (!file_reserve(region.fd, 0,
+            head.claims_at + AMG_SHM_CLAIMS_AT_ONCE * sizeof(uint64_t)) ||
+        !file_reserve(
+            region.fd, head.keys_at, AMG_SHM_KEYS_FIRST_PAGES * AMG_SHM_PAGE) ||
+        !file_reserve(region.fd, head.slabs_at, head.slab_stride)) {
+        AMG_LOG_ERROR("shm",
+            "no room for a segment in " FOLDER "; remove files there, or make "
+            "it larger (docker run --shm-size)");
+        goto close_fd;
+    }
     rc = segment_map(region.fd, head.len, &base);
     if (rc != HG_SUCCESS)
         goto close_fd;
@@ -289,19 +345,6 @@ static const char *head_fault(
         !part_is_inside(head, head->chunks_at, AMG_SHM_CHUNKS_LEN))
         return "its parts do not lie inside";
     return NULL;
-}
-
-/* Opens the segment of that name by the descriptor of its owner; -1. */
-static int open_nameless(const char *name)
-{
-    uint32_t pid = 0;
-    unsigned number = 0;
-    int fd = -1;
-
-    errno = ENOENT;
-    if (sscanf(name, "%" SCNu32 "-%u.%d", &pid, &number, &fd) != 3)
-        return -1;
-    return amg_shm_files_open_of(pid, fd, S_IFREG);
 }
 
 bool amg_shm_region_is_open_to_us(
@@ -372,6 +415,7 @@ hg_return_t amg_shm_region_map(
     if (rc != HG_SUCCESS)
         return rc;
     region_take(&region, &head, base);
+    region.inode = status.st_ino;
     *ret_region = region;
     return HG_SUCCESS;
 }

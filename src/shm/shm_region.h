@@ -13,9 +13,11 @@
  * Keys and what follows begin at a page each; what stands before them is so
  * little that a peer of a domain with few contexts touches one page of it, and
  * its ring. The file has its whole length from the start, and no memory before
- * it is touched. The offsets stand in the head; who maps a segment checks the
- * head once, keeps what it needs in private memory, and never looks again, so
- * that an owner gone mad can spoil messages but not lead us astray.
+ * that is needed: each part is reserved before it is first written, as who
+ * writes to a page that /dev/shm has no room for is killed by SIGBUS. The
+ * offsets stand in the head; who maps a segment checks the head once, keeps
+ * what it needs in private memory, and never looks again, so that an owner gone
+ * mad can spoil messages but not lead us astray.
  *
  * The file appears under its name when it is whole: it is made without a name
  * and linked then. So there is no moment at which another process could take a
@@ -40,11 +42,14 @@
 enum {
     AMG_SHM_VERSION = 2,
     AMG_SHM_PAGE = 4096,
-    AMG_SHM_CONTEXTS = 256,      /* a context id is one byte */
-    AMG_SHM_SLOTS = 4096,        /* processes times contexts that send here */
-    AMG_SHM_BITS = 1024,         /* that tell which of them has news */
-    AMG_SHM_SLABS = 1024,        /* long messages under way */
-    AMG_SHM_KEYS_LEN = 4 << 20,  /* reserved for the table of live keys */
+    AMG_SHM_CONTEXTS = 256,       /* a context id is one byte */
+    AMG_SHM_SLOTS = 4096,         /* processes times contexts that send here */
+    AMG_SHM_CLAIMS_AT_ONCE = 512, /* whose pages are taken together */
+    AMG_SHM_BITS = 1024,          /* that tell which of them has news */
+    AMG_SHM_SLABS = 1024,         /* long messages under way */
+    AMG_SHM_KEYS_LEN = 4 << 20, /* for the table of live keys; of these pages */
+    AMG_SHM_KEYS_FIRST_PAGES =
+        3, /* have room for 191 visitors, who write there */
     AMG_SHM_CHUNKS_LEN = 2 << 20 /* reserved for copying through here */
 };
 
@@ -200,6 +205,7 @@ struct amg_shm_region {
     uint64_t len;
     int fd;             /* the owner's, which holds its lock; -1 at peers */
     bool has_lost_name; /* own ones only */
+    uint64_t inode;     /* of the file; peers only */
     char name[AMG_SHM_NAME_CAP];
     uint64_t incarnation;
     uint64_t pid_ns;
@@ -239,6 +245,11 @@ hg_return_t amg_shm_region_map(
  * the descriptors of its owner, which is in the same pid namespace. */
 bool amg_shm_region_is_open_to_us(
     const struct amg_shm_region *own, const struct amg_shm_region *other);
+/* Takes the pages of `len` bytes at `at`, which is in the segment, so that to
+ * write there is not the end of the process. False: there is no room for them
+ * in /dev/shm. Where nobody can tell, there may be. System calls. */
+bool amg_shm_region_reserve(
+    const struct amg_shm_region *region, const void *at, uint64_t len);
 /* Takes the name away from an own segment, for good. It is still found by it
  * where amg_shm_region_is_open_to_us(). */
 void amg_shm_region_unname(struct amg_shm_region *region);

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Other processes are let in only where Yama keeps them out, and no longer than
+ * until the last class is closed. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <stdio.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "unit/shm/party.h"
+
+static unsigned long told[8];
+static unsigned told_count;
+
+/* Stands before that of the C library. */
+int prctl(int option, ...)
+{
+    unsigned long words[4];
+    va_list list;
+
+    va_start(list, option);
+    for (unsigned i = 0; i < 4; i++)
+        words[i] = va_arg(list, unsigned long);
+    va_end(list);
+    if (option == PR_SET_PTRACER && told_count < 8)
+        told[told_count++] = words[0];
+    return (int)syscall(
+        SYS_prctl, option, words[0], words[1], words[2], words[3]);
+}
+
+static bool is_restricted(void)
+{
+    FILE *file = fopen("/proc/sys/kernel/yama/ptrace_scope", "r");
+    bool is = file != NULL && fgetc(file) != '0';
+
+    if (file != NULL)
+        fclose(file);
+    return is;
+}
+
+static void test_processes_are_let_in_while_a_class_is_open(void **state)
+{
+    struct party one;
+    struct party two;
+
+    (void)state;
+    party_open(&one, "", 0);
+    party_open(&two, "", 0);
+    assert_int_equal(told_count, is_restricted() ? 1 : 0);
+    party_close(&one);
+    assert_int_equal(told_count, is_restricted() ? 1 : 0);
+    party_close(&two);
+    if (!is_restricted()) {
+        assert_int_equal(told_count, 0);
+        return;
+    }
+    assert_int_equal(told_count, 2);
+    assert_int_equal(told[0], PR_SET_PTRACER_ANY);
+    assert_int_equal(told[1], 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_processes_are_let_in_while_a_class_is_open),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

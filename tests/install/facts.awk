@@ -18,8 +18,7 @@
 #   any          NAME...    a macro, a function or an enumerator
 #
 # With -v list=names it lists the names instead; with -v list=arity, the macros
-# with the number of their parameters. -v gaps=FILE: a list of names, or of
-# NAME.FIELD, one in a line, that are left out.
+# with the number of their parameters.
 
 function trim(text) {
     gsub(/^[ \t]+|[ \t]+$/, "", text)
@@ -56,8 +55,6 @@ function same(what, rest, is_function) {
 }
 
 function fact(kind, rest,    dot) {
-    if (name in is_gap)
-        return
     id++
     if (list == "names" && kind != "value")
         print kind == "field" ? substr(name, 1, index(name, ".") - 1) : name
@@ -91,8 +88,6 @@ function fact(kind, rest,    dot) {
 }
 
 BEGIN {
-    while (gaps != "" && (getline line < gaps) > 0)
-        is_gap[line] = 1
     FS = "|"
     say("#include <pthread.h>")
     say("#include <sched.h>")
@@ -134,8 +129,6 @@ BEGIN {
         if (kind == "headers")
             say("#include <" name ">")
         else if (kind == "enumerators") {
-            if (name in is_gap)
-                continue
             if (list == "names")
                 print name
             say("FACT_TRUE((int)(" name ") == " rest " + " i - 1 ", \"" \

@@ -21,7 +21,7 @@ compiles() {
     case $1 in
     c++*) compiler=${CXX:-c++} language=c++ ;;
     esac
-    awk -v gaps="$here/facts-gaps.txt" -f "$here/facts.awk" "$2" \
+    awk -f "$here/facts.awk" "$2" \
         >"$work/facts.$language" || return 1
     # shellcheck disable=SC2086
     "$compiler" "-std=$1" $flags -x $language "$work/facts.$language" 2>&1
@@ -29,9 +29,9 @@ compiles() {
 
 # Every macro takes as many parameters as the table says.
 arities_agree() {
-    awk -v gaps="$here/facts-gaps.txt" -v list=arity -f "$here/facts.awk" \
+    awk -v list=arity -f "$here/facts.awk" \
         "$1" >"$work/arity"
-    awk -v gaps="$here/facts-gaps.txt" -f "$here/facts.awk" "$1" \
+    awk -f "$here/facts.awk" "$1" \
         >"$work/facts.c"
     # shellcheck disable=SC2086
     "${CC:-cc}" -std=c11 ${flags/-fsyntax-only/} -E -dM "$work/facts.c" 2>/dev/null |

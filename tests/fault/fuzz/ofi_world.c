@@ -241,6 +241,8 @@ static void side_open(struct ofi_side *side, uint16_t port)
     amg_list_init(&side->held);
     ofi_fake_port(port);
     FUZZ_CHECK(driver->domain.open(&how, &side->domain) == HG_SUCCESS);
+    /* Its network is no kernel's, which knows nobody at these ports. */
+    amg_ofi_domain_of(side->domain)->facts.is_tcp = false;
     for (uint8_t id = 0; id < OFI_CONTEXTS; id++)
         FUZZ_CHECK(
             driver->ep.open(side->domain, id, &side->eps[id]) == HG_SUCCESS);

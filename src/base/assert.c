@@ -16,6 +16,19 @@ void amg_assert_fail(const char *what, const char *file, int line)
     abort();
 }
 
+bool amg_contract_gone(const char *call, const char *kind, const void *object)
+{
+    if (object == NULL)
+        AMG_LOG_ERROR("cls", "%s(): the %s is NULL", call, kind);
+    else
+        AMG_LOG_ERROR("cls",
+            "%s(): the %s %p is gone: it was destroyed or freed before", call,
+            kind, object);
+    if (amg_env_number(AMG_ENV_CONTRACT_STOP) != 0)
+        amg_assert_fail(kind, call, 0);
+    return false;
+}
+
 bool amg_contract_broken(const char *what, const char *file, int line)
 {
     AMG_LOG_ERROR(

@@ -12,6 +12,10 @@ void amg_assert_fail(const char *what, const char *file, int line);
  * AMALGAM_CONTRACT_STOP is set in the environment, else returns false. */
 bool amg_contract_broken(const char *what, const char *file, int line);
 
+/* Says which call was given an object of `kind` that is not there any more, or
+ * none; stops as amg_contract_broken(). False. */
+bool amg_contract_gone(const char *call, const char *kind, const void *object);
+
 /* Lays the other branch out of the way. */
 #define AMG_LIKELY(expr) __builtin_expect(!!(expr), 1)
 
@@ -30,5 +34,14 @@ bool amg_contract_broken(const char *what, const char *file, int line);
     (AMG_LIKELY(expr)                                                          \
             ? true                                                             \
             : (amg_contract_broken(#expr, __FILE__, __LINE__), false))
+
+/* The same of an object that the caller names: is it there? It lies in memory
+ * that holds nothing but objects of its kind, as long as the process lives
+ * (base/attic.h), so that one which is gone can be told from one that is not.
+ */
+#define AMG_ALIVE(is_alive, kind, object)                                      \
+    (AMG_LIKELY(is_alive)                                                      \
+            ? true                                                             \
+            : (amg_contract_gone(__func__, (kind), (object)), false))
 
 #endif

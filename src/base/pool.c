@@ -7,7 +7,8 @@
 #include "base/assert.h"
 #include "base/mem.h"
 
-void amg_pool_init(struct amg_pool *pool, size_t object_len, size_t align)
+void amg_pool_init_kept(struct amg_pool *pool, size_t object_len, size_t align,
+    struct amg_attic *attic)
 {
     AMG_ASSERT(object_len >= sizeof(struct amg_link));
     amg_bias_init(&pool->lock);
@@ -15,6 +16,12 @@ void amg_pool_init(struct amg_pool *pool, size_t object_len, size_t align)
     pool->object_len = object_len;
     pool->align = align;
     pool->live = 0;
+    pool->attic = attic;
+}
+
+void amg_pool_init(struct amg_pool *pool, size_t object_len, size_t align)
+{
+    amg_pool_init_kept(pool, object_len, align, NULL);
 }
 
 void amg_pool_fini(struct amg_pool *pool)
@@ -23,7 +30,10 @@ void amg_pool_fini(struct amg_pool *pool)
     while (pool->free != NULL) {
         struct amg_link *next = pool->free->next;
 
-        amg_mem_free(pool->free);
+        if (pool->attic != NULL)
+            amg_attic_put(pool->attic, pool->free);
+        else
+            amg_mem_free(pool->free);
         pool->free = next;
     }
 }
@@ -38,8 +48,11 @@ void amg_pool_each(struct amg_pool *pool, void (*fn)(void *object))
 
 static void *pool_make(const struct amg_pool *pool)
 {
-    void *object = amg_mem_alloc_aligned(pool->align, pool->object_len);
+    void *object = NULL;
 
+    if (pool->attic != NULL)
+        return amg_attic_get(pool->attic, pool->align, pool->object_len);
+    object = amg_mem_alloc_aligned(pool->align, pool->object_len);
     if (object != NULL)
         memset(object, 0, pool->object_len);
     return object;

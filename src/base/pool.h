@@ -5,8 +5,9 @@
 
 #include <stddef.h>
 
-#include "base/list.h"
+#include "base/attic.h"
 #include "base/bias.h"
+#include "base/list.h"
 
 /* Owned by whoever embeds it. Any thread may get and put. */
 struct amg_pool {
@@ -14,11 +15,15 @@ struct amg_pool {
     struct amg_link *free; /* single linked through .next */
     size_t object_len;
     size_t align;
-    size_t live; /* objects handed out */
+    size_t live;             /* objects handed out */
+    struct amg_attic *attic; /* where its memory is from; NULL: the heap */
 };
 
 /* `align` is a power of two, at least that of a pointer. */
 void amg_pool_init(struct amg_pool *pool, size_t object_len, size_t align);
+/* The same with memory of an attic, which gets it back in the end. */
+void amg_pool_init_kept(struct amg_pool *pool, size_t object_len, size_t align,
+    struct amg_attic *attic);
 /* Frees the kept objects; those still out are the caller's mistake. */
 void amg_pool_fini(struct amg_pool *pool);
 /* Calls `fn` for each kept object, for what it owns besides its own bytes. No

@@ -167,7 +167,7 @@ hg_context_t *HG_Context_create_id(hg_class_t *hg_class, uint8_t id)
 {
     hg_context_t *context = NULL;
 
-    if (!AMG_CONTRACT(hg_class != NULL))
+    if (!AMG_CLASS_OK(hg_class))
         return NULL;
     if (amg_context_open(hg_class, id, amg_serve_arrived, &context) !=
         HG_SUCCESS)
@@ -179,12 +179,21 @@ hg_context_t *HG_Context_create_id(hg_class_t *hg_class, uint8_t id)
 
 hg_context_t *HG_Context_create(hg_class_t *hg_class)
 {
-    return HG_Context_create_id(hg_class, 0);
+    unsigned id = 0;
+    hg_context_t *taken = NULL;
+
+    if (!AMG_CLASS_OK(hg_class))
+        return NULL;
+    /* The lowest id that no open context has. */
+    while (id < UINT8_MAX &&
+           (taken = amg_class_context(hg_class, id)) != NULL && taken->id == id)
+        id++;
+    return HG_Context_create_id(hg_class, (uint8_t)id);
 }
 
 hg_return_t HG_Context_unpost(hg_context_t *context)
 {
-    if (!AMG_CONTRACT(context != NULL))
+    if (!AMG_CONTEXT_OK(context))
         return HG_INVALID_ARG;
     atomic_store_explicit(&context->is_unposted, true, memory_order_release);
     return HG_SUCCESS;
@@ -214,7 +223,7 @@ hg_return_t HG_Context_destroy(hg_context_t *context)
 {
     hg_return_t rc = HG_SUCCESS;
 
-    if (!AMG_CONTRACT(context != NULL))
+    if (!AMG_CONTEXT_OK(context))
         return HG_INVALID_ARG;
     if (!amg_crew_stop(context)) {
         AMG_LOG_WARNING("ctx",
@@ -361,7 +370,7 @@ hg_return_t HG_Finalize(hg_class_t *hg_class)
 {
     hg_return_t rc = HG_SUCCESS;
 
-    if (!AMG_CONTRACT(hg_class != NULL))
+    if (!AMG_CLASS_OK(hg_class))
         return HG_INVALID_ARG;
     rc = amg_init_finalize(hg_class, false);
     /* As in Mercury, somebody else's absence is no error of this call. */

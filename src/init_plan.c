@@ -14,6 +14,8 @@
 #include "transport/self.h"
 #include "transport/uri.h"
 
+enum { CONTEXTS_UNASKED = 4 };
+
 /* Does the string leave open which way bulk data take, and nothing else? */
 static bool info_is_open(const char *info)
 {
@@ -195,5 +197,9 @@ hg_return_t amg_init_plan(
         plan_auto_sm(plan, info);
     if (plan->how.max_contexts == 0)
         plan->how.max_contexts = 1;
+    /* Programs open a second one where Mercury gives that without asking. */
+    if (plan->how.max_contexts == 1 && (plan->main_route == AMG_ROUTE_SHM ||
+                                           plan->main_route == AMG_ROUTE_OFI))
+        plan->how.max_contexts = CONTEXTS_UNASKED;
     return HG_SUCCESS;
 }

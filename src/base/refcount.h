@@ -25,18 +25,18 @@ static inline void amg_refs_hold(atomic_int *refs)
     atomic_fetch_add_explicit(refs, 1, memory_order_relaxed);
 }
 
-/* True: that was the last one, and the object is the caller's to end; all that
- * others did with it has happened before. */
-static inline bool amg_refs_drop(atomic_int *refs)
+/* Drops `count`. True: these were the last ones, and the object is the caller's
+ * to end; all that others did with it has happened before. */
+static inline bool amg_refs_drop(atomic_int *refs, int count)
 {
     int before = atomic_load_explicit(refs, memory_order_acquire);
 
-    if (before == 1)
+    if (before == count)
         atomic_store_explicit(refs, 0, memory_order_relaxed);
     else
-        before = atomic_fetch_sub_explicit(refs, 1, memory_order_acq_rel);
-    AMG_ASSERT(before > 0);
-    return before == 1;
+        before = atomic_fetch_sub_explicit(refs, count, memory_order_acq_rel);
+    AMG_ASSERT(before >= count);
+    return before == count;
 }
 
 /* Acquire: who finds one left has the object alone. */

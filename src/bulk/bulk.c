@@ -7,12 +7,16 @@
  * freed it may unmap the segments at once. */
 #include "bulk/bulk.h"
 
+#include <stddef.h>
 #include <string.h>
 
 #include "base/assert.h"
+#include "base/attic.h"
 #include "base/env.h"
 #include "base/log.h"
 #include "base/mem.h"
+
+static struct amg_attic attic; /* of bulk handles */
 
 #define BULK_FLAGS (HG_BULK_READ_ONLY | HG_BULK_WRITE_ONLY)
 
@@ -27,16 +31,26 @@ static size_t starts_count(uint32_t count)
 hg_return_t amg_bulk_make(
     hg_class_t *cls, uint32_t count, struct hg_bulk **ret_bulk)
 {
-    struct hg_bulk *bulk =
-        amg_mem_alloc(sizeof(*bulk) + count * sizeof(struct amg_segment) +
-                      starts_count(count) * sizeof(uint64_t));
+    struct amg_segment *segments = NULL;
+    struct hg_bulk *bulk = NULL;
 
-    if (bulk == NULL)
+    if (count > AMG_BULK_NEAR) {
+        segments = amg_mem_alloc(count * sizeof(struct amg_segment) +
+                                 starts_count(count) * sizeof(uint64_t));
+        if (segments == NULL)
+            return HG_NOMEM;
+    }
+    bulk = amg_attic_get(&attic, _Alignof(struct hg_bulk), sizeof(*bulk));
+    if (bulk == NULL) {
+        amg_mem_free(segments);
         return HG_NOMEM;
-    memset(bulk, 0, sizeof(*bulk)); /* the segments are yet to be written */
+    }
+    /* The segments are yet to be written. */
+    memset(bulk, 0, offsetof(struct hg_bulk, near));
     bulk->cls = cls;
     bulk->count = count;
-    atomic_init(&bulk->refs, 1);
+    bulk->segments = segments == NULL ? bulk->near : segments;
+    amg_refs_set(&bulk->refs, 1);
     amg_lock_init(&bulk->lock);
     *ret_bulk = bulk;
     return HG_SUCCESS;
@@ -49,12 +63,15 @@ static void bulk_destroy(struct hg_bulk *bulk)
     amg_addr_fini(&bulk->bound);
     amg_class_pool_free(bulk->cls->pool, bulk->owned);
     amg_mem_free(bulk->eager);
-    amg_mem_free(bulk);
+    if (bulk->segments != bulk->near)
+        amg_mem_free(bulk->segments);
+    amg_refs_set(&bulk->refs, 0);
+    amg_attic_put(&attic, bulk);
 }
 
 void amg_bulk_hold(struct hg_bulk *bulk)
 {
-    atomic_fetch_add_explicit(&bulk->refs, 1, memory_order_relaxed);
+    amg_refs_hold(&bulk->refs);
 }
 
 static hg_return_t bulk_unregister(struct hg_bulk *bulk)
@@ -81,11 +98,8 @@ static hg_return_t bulk_unregister(struct hg_bulk *bulk)
 hg_return_t amg_bulk_drop(struct hg_bulk *bulk)
 {
     hg_return_t rc = HG_SUCCESS;
-    int before =
-        atomic_fetch_sub_explicit(&bulk->refs, 1, memory_order_acq_rel);
 
-    AMG_ASSERT(before > 0);
-    if (before > 1)
+    if (!amg_refs_drop(&bulk->refs, 1))
         return HG_SUCCESS;
     rc = bulk_unregister(bulk);
     if (rc != HG_SUCCESS) {
@@ -288,8 +302,8 @@ hg_return_t HG_Bulk_create(hg_class_t *hg_class, hg_uint32_t count,
     uint64_t len = 0;
     hg_return_t rc = HG_SUCCESS;
 
-    if (!AMG_CONTRACT(hg_class != NULL && count > 0 && buf_sizes != NULL &&
-                      handle != NULL))
+    if (!AMG_CLASS_OK(hg_class) ||
+        !AMG_CONTRACT(count > 0 && buf_sizes != NULL && handle != NULL))
         return HG_INVALID_ARG;
     if (!AMG_CONTRACT(flags != 0 && (flags & ~BULK_FLAGS) == 0))
         return HG_INVALID_ARG;
@@ -330,12 +344,14 @@ hg_return_t HG_Bulk_create_attr(hg_class_t *hg_class, hg_uint32_t count,
 
 hg_return_t HG_Bulk_free(hg_bulk_t handle)
 {
-    return handle == HG_BULK_NULL ? HG_SUCCESS : amg_bulk_drop(handle);
+    if (handle == HG_BULK_NULL)
+        return HG_SUCCESS;
+    return AMG_BULK_OK(handle) ? amg_bulk_drop(handle) : HG_INVALID_ARG;
 }
 
 hg_return_t HG_Bulk_ref_incr(hg_bulk_t handle)
 {
-    if (!AMG_CONTRACT(handle != HG_BULK_NULL))
+    if (!AMG_BULK_OK(handle))
         return HG_INVALID_ARG;
     amg_bulk_hold(handle);
     return HG_SUCCESS;
@@ -350,7 +366,7 @@ hg_return_t HG_Bulk_access(hg_bulk_t handle, hg_size_t offset, hg_size_t size,
     uint64_t into = 0;
 
     (void)flags;
-    if (!AMG_CONTRACT(handle != HG_BULK_NULL))
+    if (!AMG_BULK_OK(handle))
         return HG_INVALID_ARG;
     if (size == 0 || max_count == 0)
         return HG_SUCCESS;

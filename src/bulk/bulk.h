@@ -9,11 +9,12 @@
 #include <stdint.h>
 
 #include "base/lock.h"
+#include "base/refcount.h"
 #include "core/addr.h"
 #include "core/class.h"
 #include "mercury_bulk.h"
 
-enum { AMG_BULK_STARTS_STEP = 64 };
+enum { AMG_BULK_STARTS_STEP = 64, AMG_BULK_NEAR = 4 };
 
 /* Writes as many segments as were asked for. */
 typedef void (*amg_bulk_fill_fn)(void *arg, struct amg_segment *ret_segments);
@@ -21,8 +22,9 @@ typedef void (*amg_bulk_fill_fn)(void *arg, struct amg_segment *ret_segments);
 /* Owned by those who hold a reference; transfers in flight do. Constant once
  * made, but for the fields that name a guard. */
 struct hg_bulk {
+    struct amg_link kept; /* the attic's, once it is gone */
     hg_class_t *cls;
-    atomic_int refs;
+    atomic_int refs;  /* 0: it is gone */
     uint8_t flags;    /* HG_BULK_READ_ONLY, ...: what the others may do */
     bool is_local;    /* the segments are addresses of this process */
     bool is_internal; /* not counted as the user's */
@@ -39,8 +41,14 @@ struct hg_bulk {
      * the segments are too few for that to pay. */
     const uint64_t *starts;
     uint32_t count;
-    struct amg_segment segments[];
+    struct amg_segment *segments; /* `near`, or memory of its own */
+    struct amg_segment near[AMG_BULK_NEAR];
 };
+
+/* Is it one that is there? By the functions that programs call. */
+#define AMG_BULK_OK(bulk)                                                      \
+    AMG_ALIVE((bulk) != HG_BULK_NULL && amg_refs_get(&(bulk)->refs) > 0,       \
+        "bulk handle", (bulk))
 
 /* An empty handle for `count` segments, which are not set, with one reference.
  * HG_NOMEM. */

@@ -111,7 +111,7 @@ hg_return_t HG_Bulk_serialize(
     unsigned pack_flags = 0;
     uint64_t len = 0;
 
-    if (!AMG_CONTRACT(buf != NULL && handle != HG_BULK_NULL))
+    if (!AMG_BULK_OK(handle) || !AMG_CONTRACT(buf != NULL))
         return HG_INVALID_ARG;
     rc = amg_bulk_register(handle);
     if (rc != HG_SUCCESS)
@@ -130,7 +130,7 @@ hg_return_t HG_Bulk_serialize(
 hg_return_t HG_Bulk_deserialize(hg_class_t *hg_class, hg_bulk_t *handle,
     const void *buf, hg_size_t buf_size)
 {
-    if (!AMG_CONTRACT(hg_class != NULL && handle != NULL && buf != NULL))
+    if (!AMG_CLASS_OK(hg_class) || !AMG_CONTRACT(handle != NULL && buf != NULL))
         return HG_INVALID_ARG;
     return amg_bulk_unpack(hg_class, buf, buf_size, false, handle);
 }

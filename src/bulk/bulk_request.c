@@ -111,9 +111,9 @@ hg_return_t HG_Bulk_transfer_id(hg_context_t *context, hg_cb_t callback,
         .len = size,
     };
 
-    if (!AMG_CONTRACT(context != NULL && origin_addr != HG_ADDR_NULL &&
-                      origin_handle != HG_BULK_NULL &&
-                      local_handle != HG_BULK_NULL))
+    if (!AMG_CONTEXT_OK(context) ||
+        !AMG_CONTRACT(origin_addr != HG_ADDR_NULL) ||
+        !AMG_BULK_OK(origin_handle) || !AMG_BULK_OK(local_handle))
         return HG_INVALID_ARG;
     if (origin_handle->bound.peer != NULL) {
         AMG_LOG_ERROR("bulk", "the origin's handle is bound to an address: use "
@@ -147,8 +147,8 @@ hg_return_t HG_Bulk_bind_transfer(hg_context_t *context, hg_cb_t callback,
         .len = size,
     };
 
-    if (!AMG_CONTRACT(context != NULL && origin_handle != HG_BULK_NULL &&
-                      local_handle != HG_BULK_NULL))
+    if (!AMG_CONTEXT_OK(context) || !AMG_BULK_OK(origin_handle) ||
+        !AMG_BULK_OK(local_handle))
         return HG_INVALID_ARG;
     if (origin_handle->bound.peer == NULL) {
         AMG_LOG_ERROR("bulk",
@@ -179,7 +179,7 @@ hg_return_t HG_Bulk_cancel(hg_op_id_t op_id)
 
 hg_return_t HG_Bulk_bind(hg_bulk_t handle, hg_context_t *context)
 {
-    if (!AMG_CONTRACT(handle != HG_BULK_NULL && context != NULL))
+    if (!AMG_BULK_OK(handle) || !AMG_CONTEXT_OK(context))
         return HG_INVALID_ARG;
     if (!AMG_CONTRACT(handle->is_local && handle->cls == context->cls))
         return HG_INVALID_ARG;

@@ -6,11 +6,13 @@
 #include <string.h>
 
 #include "base/assert.h"
+#include "base/attic.h"
 #include "base/log.h"
-#include "base/mem.h"
 #include "core/far.h"
 #include "core/twin.h"
 #include "transport/registry.h"
+
+static struct amg_attic attic; /* of the program's addresses */
 
 static const struct amg_addr_ops *addr_ops(const struct hg_addr *addr)
 {
@@ -99,7 +101,8 @@ void amg_addr_fini(struct hg_addr *addr)
 hg_return_t amg_addr_create(
     const struct hg_addr *value, struct hg_addr **ret_addr)
 {
-    struct hg_addr *addr = amg_mem_alloc(sizeof(*addr));
+    struct hg_addr *addr =
+        amg_attic_get(&attic, _Alignof(struct hg_addr), sizeof(*addr));
 
     if (addr == NULL)
         return HG_NOMEM;
@@ -116,7 +119,8 @@ void amg_addr_destroy(struct hg_addr *addr)
 
     AMG_ASSERT(addr->is_users);
     amg_addr_fini(addr);
-    amg_mem_free(addr);
+    addr->cls = NULL;
+    amg_attic_put(&attic, addr);
     amg_class_count(cls, AMG_CLASS_ADDRS, -1);
 }
 

@@ -11,12 +11,17 @@
 /* Owned by the user when amg_addr_create() made it, else it lies in a handle
  * and lives as long as that. Has one share of its peer. Constant once made. */
 struct hg_addr {
-    hg_class_t *cls;
+    struct amg_link kept;  /* the attic's, once it is gone */
+    hg_class_t *cls;       /* NULL: it is gone */
     struct amg_peer *peer; /* NULL: none yet */
     uint8_t route;
     bool is_users;    /* made by amg_addr_create(), counted in the class */
     bool is_borrowed; /* the share is that of an arrival */
 };
+
+/* Is it one that is there? By the functions that programs call. */
+#define AMG_ADDR_OK(addr)                                                      \
+    AMG_ALIVE((addr) != HG_ADDR_NULL && (addr)->cls != NULL, "address", (addr))
 
 /* Fills `ret_addr` in place, for a peer of an open route. A peer that is this
  * process itself is replaced by the loopback route, or with no_loopback by the

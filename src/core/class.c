@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/assert.h"
+#include "base/attic.h"
 #include "base/env.h"
 #include "base/log.h"
 #include "base/mem.h"
@@ -31,6 +32,8 @@ static const char *const count_advice[AMG_CLASS_COUNTS] = {
     [AMG_CLASS_HANDLES] = "HG_Destroy()",
     [AMG_CLASS_BORROWERS] = "HG_Finalize()",
 };
+
+static struct amg_attic attic; /* of classes */
 
 /* state_edges[from] has a bit for each state that may follow. */
 static const unsigned state_edges[AMG_CLASS_STATE_COUNT] = {
@@ -235,9 +238,10 @@ hg_return_t amg_class_open(
 
     AMG_ASSERT(plan->transports[AMG_ROUTE_SELF] != NULL);
     AMG_ASSERT(plan->transports[plan->main_route] != NULL);
-    cls = amg_mem_zalloc(sizeof(*cls));
+    cls = amg_attic_get(&attic, _Alignof(hg_class_t), sizeof(*cls));
     if (cls == NULL)
         return HG_NOMEM;
+    memset(cls, 0, sizeof(*cls));
     cls->plan = *plan;
     cls->drive.is_mercury = plan->is_mercury;
     amg_lock_init(&cls->lock);
@@ -258,7 +262,7 @@ close_domains:
     amg_class_pool_destroy(cls->pool);
     amg_drive_fini(&cls->drive);
     amg_class_set_state(cls, AMG_CLASS_CLOSED);
-    amg_mem_free(cls);
+    amg_attic_put(&attic, cls);
     return rc;
 }
 
@@ -373,7 +377,7 @@ void amg_class_close(hg_class_t *cls)
         cls->data_free(cls->data);
     amg_drive_fini(&cls->drive);
     amg_class_set_state(cls, AMG_CLASS_CLOSED);
-    amg_mem_free(cls);
+    amg_attic_put(&attic, cls);
 }
 
 void amg_class_count(hg_class_t *cls, enum amg_class_count what, int change)

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/assert.h"
 #include "base/list.h"
 #include "base/lock.h"
 #include "base/patience.h"
@@ -86,6 +87,7 @@ struct amg_class_plan {
 /* Owned by whoever opened it, until amg_class_close(). Fields without an own
  * word are constant while it is open. */
 struct hg_class {
+    struct amg_link kept;       /* the attic's, once it is gone */
     enum amg_class_state state; /* written by amg_class_set_state() alone */
     struct amg_domain *domains[AMG_ROUTE_COUNT]; /* NULL: not open */
     /* Open for the common end only: no peer is reached that way, so that
@@ -112,6 +114,11 @@ struct hg_class {
     void *data;                       /* the user's */
     void (*data_free)(void *);
 };
+
+/* Is it one that is there? By the functions that programs call. */
+#define AMG_CLASS_OK(hg_class)                                                 \
+    AMG_ALIVE((hg_class) != NULL && (hg_class)->state != AMG_CLASS_CLOSED,     \
+        "class", (hg_class))
 
 /* May only threads of the program move this open route? */
 bool amg_class_is_user_bound(const hg_class_t *cls, unsigned route);

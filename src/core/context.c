@@ -2,10 +2,12 @@
 /* A context: one endpoint of every open transport, and one completion queue. */
 #include "core/context.h"
 
+#include <string.h>
+
 #include "base/assert.h"
+#include "base/attic.h"
 #include "base/clock.h"
 #include "base/env.h"
-#include "base/mem.h"
 #include "core/progress.h"
 
 #define NS_PER_US 1000ull
@@ -14,7 +16,8 @@
 
 enum { CACHE_LINE = 64 };
 
-static atomic_uint serials; /* of contexts, from 1 */
+static struct amg_attic attic; /* of contexts */
+static atomic_uint serials;    /* of contexts, from 1 */
 
 void amg_context_queue_apart(hg_context_t *context, struct amg_cq_entry *entry)
 {
@@ -181,11 +184,13 @@ static void look_nowhere(hg_context_t *context, uint64_t now_ns)
 hg_return_t amg_context_open(hg_class_t *cls, uint8_t id,
     amg_arrival_fn arrived, hg_context_t **ret_context)
 {
-    hg_context_t *context = amg_mem_zalloc(sizeof(*context));
+    hg_context_t *context =
+        amg_attic_get(&attic, _Alignof(hg_context_t), sizeof(*context));
     hg_return_t rc = HG_NOMEM;
 
     if (context == NULL)
         return HG_NOMEM;
+    memset(context, 0, sizeof(*context));
     context->cls = cls;
     context->id = id;
     context->arrived = arrived;
@@ -225,7 +230,8 @@ free_context:
     amg_pool_fini(&context->transfers);
     amg_cq_fini(&context->served);
     amg_cq_fini(&context->cq);
-    amg_mem_free(context);
+    context->cls = NULL;
+    amg_attic_put(&attic, context);
     return rc;
 }
 
@@ -253,5 +259,6 @@ void amg_context_close(hg_context_t *context)
     amg_pool_fini(&context->transfers);
     amg_cq_fini(&context->served);
     amg_cq_fini(&context->cq);
-    amg_mem_free(context);
+    context->cls = NULL;
+    amg_attic_put(&attic, context);
 }

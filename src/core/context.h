@@ -59,7 +59,8 @@ enum { AMG_CONTEXT_TRANSFER_LEN = 384 };
 
 /* Owned by the user between HG_Context_create() and HG_Context_destroy(). */
 struct hg_context {
-    hg_class_t *cls;
+    struct amg_link kept; /* the attic's, once it is gone */
+    hg_class_t *cls;      /* NULL: it is gone */
     uint8_t id;
     struct amg_ep *eps[AMG_ROUTE_COUNT]; /* NULL: route not open */
     unsigned open[AMG_ROUTE_COUNT];      /* the routes that are */
@@ -109,6 +110,10 @@ struct hg_context {
     void *data; /* the user's */
     void (*data_free)(void *);
 };
+
+/* Is it one that is there? By the functions that programs call. */
+#define AMG_CONTEXT_OK(context)                                                \
+    AMG_ALIVE((context) != NULL && (context)->cls != NULL, "context", (context))
 
 hg_return_t amg_context_open(hg_class_t *cls, uint8_t id,
     amg_arrival_fn arrived, hg_context_t **ret_context);

@@ -350,7 +350,7 @@ hg_return_t amalgam_set_progress(
 {
     hg_return_t rc = HG_SUCCESS;
 
-    if (!AMG_CONTRACT(hg_class != NULL))
+    if (!AMG_CLASS_OK(hg_class))
         return HG_INVALID_ARG;
     if (amg_class_counted(hg_class, AMG_CLASS_CONTEXTS) > 0) {
         AMG_LOG_WARNING("cls",

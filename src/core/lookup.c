@@ -34,7 +34,8 @@ hg_return_t HG_Addr_lookup1(hg_context_t *context, hg_cb_t callback, void *arg,
     hg_addr_t addr = HG_ADDR_NULL;
     hg_return_t rc = HG_SUCCESS;
 
-    if (!AMG_CONTRACT(context != NULL && callback != NULL && name != NULL))
+    if (!AMG_CONTEXT_OK(context) ||
+        !AMG_CONTRACT(callback != NULL && name != NULL))
         return HG_INVALID_ARG;
     lookup = amg_mem_zalloc(sizeof(*lookup));
     if (lookup == NULL)
@@ -65,7 +66,7 @@ hg_return_t HG_Addr_lookup2(
     struct hg_addr value;
     hg_return_t rc = HG_SUCCESS;
 
-    if (!AMG_CONTRACT(hg_class != NULL && name != NULL && addr != NULL))
+    if (!AMG_CLASS_OK(hg_class) || !AMG_CONTRACT(name != NULL && addr != NULL))
         return HG_INVALID_ARG;
     rc = amg_addr_parse(hg_class, name, &value);
     if (rc != HG_SUCCESS)
@@ -77,11 +78,11 @@ hg_return_t HG_Addr_lookup2(
 
 hg_return_t HG_Addr_free(hg_class_t *hg_class, hg_addr_t addr)
 {
-    if (!AMG_CONTRACT(hg_class != NULL))
+    if (!AMG_CLASS_OK(hg_class))
         return HG_INVALID_ARG;
     if (addr == HG_ADDR_NULL)
         return HG_SUCCESS;
-    if (!AMG_CONTRACT(addr->cls == hg_class))
+    if (!AMG_ADDR_OK(addr) || !AMG_CONTRACT(addr->cls == hg_class))
         return HG_INVALID_ARG;
     if (!addr->is_users) {
         AMG_LOG_ERROR("addr",
@@ -95,7 +96,7 @@ hg_return_t HG_Addr_free(hg_class_t *hg_class, hg_addr_t addr)
 
 hg_return_t HG_Addr_set_remove(hg_class_t *hg_class, hg_addr_t addr)
 {
-    if (!AMG_CONTRACT(hg_class != NULL && addr != HG_ADDR_NULL))
+    if (!AMG_CLASS_OK(hg_class) || !AMG_ADDR_OK(addr))
         return HG_INVALID_ARG;
     return HG_SUCCESS; /* a hint; no transport here caches connections */
 }
@@ -105,7 +106,7 @@ hg_return_t HG_Addr_self(hg_class_t *hg_class, hg_addr_t *addr)
     struct hg_addr value;
     hg_return_t rc = HG_SUCCESS;
 
-    if (!AMG_CONTRACT(hg_class != NULL && addr != NULL))
+    if (!AMG_CLASS_OK(hg_class) || !AMG_CONTRACT(addr != NULL))
         return HG_INVALID_ARG;
     amg_addr_init_self(hg_class, &value);
     rc = amg_addr_create(&value, addr);
@@ -116,8 +117,8 @@ hg_return_t HG_Addr_self(hg_class_t *hg_class, hg_addr_t *addr)
 hg_return_t HG_Addr_dup(
     hg_class_t *hg_class, hg_addr_t addr, hg_addr_t *new_addr)
 {
-    if (!AMG_CONTRACT(
-            hg_class != NULL && addr != HG_ADDR_NULL && new_addr != NULL))
+    if (!AMG_CLASS_OK(hg_class) || !AMG_ADDR_OK(addr) ||
+        !AMG_CONTRACT(new_addr != NULL))
         return HG_INVALID_ARG;
     if (!AMG_CONTRACT(addr->cls == hg_class))
         return HG_INVALID_ARG;
@@ -126,7 +127,7 @@ hg_return_t HG_Addr_dup(
 
 uint8_t HG_Addr_cmp(hg_class_t *hg_class, hg_addr_t addr1, hg_addr_t addr2)
 {
-    if (!AMG_CONTRACT(hg_class != NULL))
+    if (!AMG_CLASS_OK(hg_class))
         return HG_FALSE;
     if (addr1 == HG_ADDR_NULL || addr2 == HG_ADDR_NULL)
         return addr1 == addr2;
@@ -150,8 +151,9 @@ hg_return_t HG_Addr_to_string(
     size_t len = 0;
     hg_return_t rc = HG_SUCCESS;
 
-    if (!AMG_CONTRACT(hg_class != NULL && buf_size != NULL &&
-                      addr != HG_ADDR_NULL && addr->cls == hg_class))
+    if (!AMG_CLASS_OK(hg_class) ||
+        !AMG_CONTRACT(
+            buf_size != NULL && addr != HG_ADDR_NULL && addr->cls == hg_class))
         return HG_INVALID_ARG;
     len = buf == NULL ? 0 : *buf_size;
     rc = amg_addr_format(addr, buf, &len);

@@ -10,7 +10,7 @@
 
 hg_return_t HG_Progress(hg_context_t *context, unsigned int timeout)
 {
-    if (!AMG_CONTRACT(context != NULL))
+    if (!AMG_CONTEXT_OK(context))
         return HG_INVALID_ARG;
     return amg_progress_wait(context, timeout);
 }
@@ -55,7 +55,7 @@ hg_return_t HG_Trigger(hg_context_t *context, unsigned int timeout,
 {
     unsigned count = 0;
 
-    if (!AMG_CONTRACT(context != NULL))
+    if (!AMG_CONTEXT_OK(context))
         return HG_INVALID_ARG;
     amg_context_drive(context);
     count = entries_run(context, max_count);
@@ -68,7 +68,7 @@ hg_return_t HG_Trigger(hg_context_t *context, unsigned int timeout,
 
 int HG_Event_get_wait_fd(const hg_context_t *context)
 {
-    if (!AMG_CONTRACT(context != NULL))
+    if (!AMG_CONTEXT_OK(context))
         return -1;
     if (context->sleep.is_blind || context->cls->plan.no_block)
         return -1;
@@ -78,14 +78,14 @@ int HG_Event_get_wait_fd(const hg_context_t *context)
 
 bool HG_Event_ready(hg_context_t *context)
 {
-    if (!AMG_CONTRACT(context != NULL))
+    if (!AMG_CONTEXT_OK(context))
         return false;
     return amg_progress_is_due(context);
 }
 
 hg_return_t HG_Event_progress(hg_context_t *context, unsigned int *count_p)
 {
-    if (!AMG_CONTRACT(context != NULL))
+    if (!AMG_CONTEXT_OK(context))
         return HG_INVALID_ARG;
     if (amg_cq_is_armed(&context->cq, AMG_CQ_LOOP))
         amg_cq_disarm(&context->cq, AMG_CQ_LOOP);
@@ -101,7 +101,7 @@ hg_return_t HG_Event_trigger(
 {
     unsigned count = 0;
 
-    if (!AMG_CONTRACT(context != NULL))
+    if (!AMG_CONTEXT_OK(context))
         return HG_INVALID_ARG;
     count = entries_run(context, max_count);
     if (actual_count != NULL)
@@ -111,18 +111,18 @@ hg_return_t HG_Event_trigger(
 
 hg_class_t *HG_Context_get_class(const hg_context_t *context)
 {
-    return AMG_CONTRACT(context != NULL) ? context->cls : NULL;
+    return AMG_CONTEXT_OK(context) ? context->cls : NULL;
 }
 
 uint8_t HG_Context_get_id(const hg_context_t *context)
 {
-    return AMG_CONTRACT(context != NULL) ? context->id : 0;
+    return AMG_CONTEXT_OK(context) ? context->id : 0;
 }
 
 hg_return_t HG_Context_set_data(
     hg_context_t *context, void *data, void (*free_callback)(void *))
 {
-    if (!AMG_CONTRACT(context != NULL))
+    if (!AMG_CONTEXT_OK(context))
         return HG_INVALID_ARG;
     context->data = data;
     context->data_free = free_callback;
@@ -131,5 +131,5 @@ hg_return_t HG_Context_set_data(
 
 void *HG_Context_get_data(const hg_context_t *context)
 {
-    return AMG_CONTRACT(context != NULL) ? context->data : NULL;
+    return AMG_CONTEXT_OK(context) ? context->data : NULL;
 }

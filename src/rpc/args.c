@@ -14,9 +14,7 @@ static hg_return_t args_check(
 {
     enum amg_handle_state state;
 
-    if (!AMG_CONTRACT(handle != HG_HANDLE_NULL && user != NULL))
-        return HG_INVALID_ARG;
-    if (!AMG_CONTRACT(handle->is_served == wants_input))
+    if (!AMG_CONTRACT(user != NULL && handle->is_served == wants_input))
         return HG_INVALID_ARG;
     state = amg_handle_state(handle);
     /* An origin's output is there once its callback runs. */
@@ -59,7 +57,8 @@ static hg_return_t args_get(struct hg_handle *handle, hg_proc_cb_t proc_cb,
             (unsigned long long)args->len, (unsigned long long)handle->info.id);
         return rc;
     }
-    amg_handle_hold(handle);
+    atomic_fetch_add_explicit(
+        &handle->refs, AMG_HANDLE_GOT, memory_order_relaxed);
     rc = amg_rpc_decode(handle, proc_cb, HG_DECODE, args, user);
     if (rc != HG_SUCCESS) {
         AMG_LOG_ERROR("rpc",
@@ -67,15 +66,36 @@ static hg_return_t args_get(struct hg_handle *handle, hg_proc_cb_t proc_cb,
             "both sides register the same types?",
             (unsigned long long)handle->info.id, (unsigned long long)args->len,
             HG_Error_to_string(rc));
-        amg_handle_drop(handle);
+        (void)amg_handle_let_go(handle, AMG_HANDLE_GOT);
     }
+    return rc;
+}
+
+/* Frees what one of the functions above made, for the function `call`. */
+static hg_return_t args_free(struct hg_handle *handle, const char *call,
+    hg_proc_cb_t proc_cb, const struct amg_args *args, void *user)
+{
+    hg_return_t rc = HG_SUCCESS;
+
+    if (amg_refs_get(&handle->refs) < AMG_HANDLE_GOT) {
+        AMG_LOG_ERROR("rpc",
+            "%s(): nothing was got from handle %p (RPC id 0x%llx) that is not "
+            "freed; look at what HG_Get_input() or HG_Get_output() returned",
+            call, (void *)handle, (unsigned long long)handle->info.id);
+        return HG_INVALID_ARG;
+    }
+    rc = amg_rpc_decode(handle, proc_cb, HG_FREE, args, user);
+    (void)amg_handle_let_go(handle, AMG_HANDLE_GOT);
     return rc;
 }
 
 hg_return_t HG_Get_input(hg_handle_t handle, void *in_struct)
 {
-    hg_return_t rc = args_check(handle, true, in_struct);
+    hg_return_t rc = HG_INVALID_ARG;
 
+    if (!AMG_HANDLE_OK(handle))
+        return HG_INVALID_ARG;
+    rc = args_check(handle, true, in_struct);
     if (rc != HG_SUCCESS)
         return rc;
     rc = args_get(handle, handle->rpc->in_proc, &handle->in, in_struct);
@@ -86,20 +106,24 @@ hg_return_t HG_Get_input(hg_handle_t handle, void *in_struct)
 
 hg_return_t HG_Free_input(hg_handle_t handle, void *in_struct)
 {
-    hg_return_t rc = args_check(handle, true, in_struct);
+    hg_return_t rc = HG_INVALID_ARG;
 
+    if (!AMG_HANDLE_OK(handle))
+        return HG_INVALID_ARG;
+    rc = args_check(handle, true, in_struct);
     if (rc != HG_SUCCESS)
         return rc;
-    rc = amg_rpc_decode(
-        handle, handle->rpc->in_proc, HG_FREE, &handle->in, in_struct);
-    (void)amg_handle_let_go(handle);
-    return rc;
+    return args_free(
+        handle, __func__, handle->rpc->in_proc, &handle->in, in_struct);
 }
 
 hg_return_t HG_Get_output(hg_handle_t handle, void *out_struct)
 {
-    hg_return_t rc = args_check(handle, false, out_struct);
+    hg_return_t rc = HG_INVALID_ARG;
 
+    if (!AMG_HANDLE_OK(handle))
+        return HG_INVALID_ARG;
+    rc = args_check(handle, false, out_struct);
     return rc != HG_SUCCESS ? rc
                             : args_get(handle, handle->rpc->out_proc,
                                   &handle->out, out_struct);
@@ -107,22 +131,28 @@ hg_return_t HG_Get_output(hg_handle_t handle, void *out_struct)
 
 hg_return_t HG_Free_output(hg_handle_t handle, void *out_struct)
 {
-    hg_return_t rc = args_check(handle, false, out_struct);
+    hg_return_t rc = HG_INVALID_ARG;
 
+    if (!AMG_HANDLE_OK(handle))
+        return HG_INVALID_ARG;
+    /* The target's own output: what the program allocated for it. */
+    if (handle->is_served && out_struct != NULL && handle->rpc != NULL &&
+        handle->rpc->out_proc != NULL)
+        return amg_rpc_decode(
+            handle, handle->rpc->out_proc, HG_FREE, &handle->out, out_struct);
+    rc = args_check(handle, false, out_struct);
     if (rc != HG_SUCCESS)
         return rc;
-    rc = amg_rpc_decode(
-        handle, handle->rpc->out_proc, HG_FREE, &handle->out, out_struct);
-    amg_handle_drop(handle);
-    return rc;
+    return args_free(
+        handle, __func__, handle->rpc->out_proc, &handle->out, out_struct);
 }
 
 hg_size_t HG_Get_input_payload_size(hg_handle_t handle)
 {
-    return AMG_CONTRACT(handle != HG_HANDLE_NULL) ? handle->in.len : 0;
+    return AMG_HANDLE_OK(handle) ? handle->in.len : 0;
 }
 
 hg_size_t HG_Get_output_payload_size(hg_handle_t handle)
 {
-    return AMG_CONTRACT(handle != HG_HANDLE_NULL) ? handle->out.len : 0;
+    return AMG_HANDLE_OK(handle) ? handle->out.len : 0;
 }

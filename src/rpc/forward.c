@@ -118,7 +118,8 @@ static void reply_take(struct hg_handle *handle)
         return;
     }
     amg_handle_set_state(handle, AMG_HANDLE_FETCHING);
-    rc = amg_overflow_fetch(handle, &handle->out, reply_fetched);
+    rc = amg_overflow_fetch(
+        handle, &handle->out, amg_overflow_len(&handle->out), reply_fetched);
     if (rc != HG_SUCCESS)
         reply_fetched(handle, rc);
 }
@@ -199,7 +200,7 @@ hg_return_t HG_Forward(
     unsigned route = 0;
     hg_return_t rc = HG_SUCCESS;
 
-    if (!AMG_CONTRACT(handle != HG_HANDLE_NULL))
+    if (!AMG_HANDLE_OK(handle))
         return HG_INVALID_ARG;
     rc = forward_check(handle);
     if (rc != HG_SUCCESS)
@@ -241,7 +242,7 @@ hg_return_t HG_Cancel(hg_handle_t handle)
 {
     struct amg_ep *ep = NULL;
 
-    if (!AMG_CONTRACT(handle != HG_HANDLE_NULL && !handle->is_served))
+    if (!AMG_HANDLE_OK(handle) || !AMG_CONTRACT(!handle->is_served))
         return HG_INVALID_ARG;
     if (handle->addr.peer != NULL && amg_addr_is_self(&handle->addr)) {
         AMG_LOG_ERROR("rpc", "a call to oneself cannot be canceled");

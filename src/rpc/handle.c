@@ -71,8 +71,10 @@ void amg_handle_free_kept(void *object)
     struct hg_handle *handle = object;
 
     amg_mem_free(handle->raw);
+    handle->raw = NULL;
     if (handle->keeps_data && handle->data_free != NULL)
         handle->data_free(handle->data);
+    handle->keeps_data = false;
 }
 
 hg_return_t amg_handle_greet(struct hg_handle *handle)
@@ -169,20 +171,25 @@ static void handle_destroy(struct hg_handle *handle)
     amg_tally_add(&context->handles, -1);
 }
 
-void amg_handle_drop(struct hg_handle *handle)
+static void handle_drop(struct hg_handle *handle, int share)
 {
-    if (!amg_refs_drop(&handle->refs))
+    if (!amg_refs_drop(&handle->refs, share))
         return;
     if (amg_handle_state(handle) == AMG_HANDLE_RUNNING)
         handle->forsaken(handle);
     handle_destroy(handle);
 }
 
-bool amg_handle_let_go(struct hg_handle *handle)
+void amg_handle_drop(struct hg_handle *handle)
 {
-    if (amg_handle_state(handle) == AMG_HANDLE_RUNNING)
-        return amg_unanswered_drop(handle);
-    amg_handle_drop(handle);
+    handle_drop(handle, 1);
+}
+
+bool amg_handle_let_go(struct hg_handle *handle, int share)
+{
+    if (amg_handle_state(handle) == AMG_HANDLE_RUNNING && !handle->is_one_way)
+        return amg_unanswered_drop(handle, share);
+    handle_drop(handle, share);
     return true;
 }
 
@@ -201,9 +208,10 @@ hg_return_t HG_Create(
     struct amg_rpc *rpc = NULL;
     hg_return_t rc = HG_SUCCESS;
 
-    if (!AMG_CONTRACT(context != NULL && handle != NULL))
+    if (!AMG_CONTEXT_OK(context) || !AMG_CONTRACT(handle != NULL))
         return HG_INVALID_ARG;
-    if (!AMG_CONTRACT(addr == HG_ADDR_NULL || addr->cls == context->cls))
+    if (addr != HG_ADDR_NULL &&
+        (!AMG_ADDR_OK(addr) || !AMG_CONTRACT(addr->cls == context->cls)))
         return HG_INVALID_ARG;
     if (id != 0) {
         rpc = amg_rpc_find(context->cls, id);
@@ -239,7 +247,7 @@ hg_return_t HG_Reset(hg_handle_t handle, hg_addr_t addr, hg_id_t id)
     enum amg_handle_state state;
     struct amg_rpc *rpc = NULL;
 
-    if (!AMG_CONTRACT(handle != HG_HANDLE_NULL && !handle->is_served))
+    if (!AMG_HANDLE_OK(handle) || !AMG_CONTRACT(!handle->is_served))
         return HG_INVALID_ARG;
     if (!AMG_CONTRACT(
             addr == HG_ADDR_NULL || addr->cls == handle->info.hg_class))
@@ -279,12 +287,14 @@ hg_return_t HG_Destroy(hg_handle_t handle)
 {
     if (handle == HG_HANDLE_NULL)
         return HG_SUCCESS;
-    return amg_handle_let_go(handle) ? HG_SUCCESS : HG_INVALID_ARG;
+    if (!AMG_HANDLE_OK(handle))
+        return HG_INVALID_ARG;
+    return amg_handle_let_go(handle, 1) ? HG_SUCCESS : HG_INVALID_ARG;
 }
 
 hg_return_t HG_Ref_incr(hg_handle_t handle)
 {
-    if (!AMG_CONTRACT(handle != HG_HANDLE_NULL))
+    if (!AMG_HANDLE_OK(handle))
         return HG_INVALID_ARG;
     amg_handle_hold(handle);
     return HG_SUCCESS;
@@ -292,20 +302,20 @@ hg_return_t HG_Ref_incr(hg_handle_t handle)
 
 int32_t HG_Ref_get(hg_handle_t handle)
 {
-    if (!AMG_CONTRACT(handle != HG_HANDLE_NULL))
+    if (!AMG_HANDLE_OK(handle))
         return 0;
-    return amg_refs_get(&handle->refs);
+    return amg_handle_refs(handle);
 }
 
 const struct hg_info *HG_Get_info(hg_handle_t handle)
 {
-    return AMG_CONTRACT(handle != HG_HANDLE_NULL) ? &handle->info : NULL;
+    return AMG_HANDLE_OK(handle) ? &handle->info : NULL;
 }
 
 hg_return_t HG_Class_set_handle_create_callback(hg_class_t *hg_class,
     hg_return_t (*callback)(hg_handle_t handle, void *arg), void *arg)
 {
-    if (!AMG_CONTRACT(hg_class != NULL))
+    if (!AMG_CLASS_OK(hg_class))
         return HG_INVALID_ARG;
     amg_rpc_class_of(hg_class)->on_create = callback;
     amg_rpc_class_of(hg_class)->on_create_arg = arg;
@@ -315,7 +325,7 @@ hg_return_t HG_Class_set_handle_create_callback(hg_class_t *hg_class,
 hg_return_t HG_Set_data(
     hg_handle_t handle, void *data, void (*free_callback)(void *))
 {
-    if (!AMG_CONTRACT(handle != HG_HANDLE_NULL))
+    if (!AMG_HANDLE_OK(handle))
         return HG_INVALID_ARG;
     handle->data = data;
     handle->data_free = free_callback;
@@ -324,12 +334,12 @@ hg_return_t HG_Set_data(
 
 void *HG_Get_data(hg_handle_t handle)
 {
-    return AMG_CONTRACT(handle != HG_HANDLE_NULL) ? handle->data : NULL;
+    return AMG_HANDLE_OK(handle) ? handle->data : NULL;
 }
 
 hg_return_t HG_Set_target_id(hg_handle_t handle, uint8_t id)
 {
-    if (!AMG_CONTRACT(handle != HG_HANDLE_NULL && !handle->is_served))
+    if (!AMG_HANDLE_OK(handle) || !AMG_CONTRACT(!handle->is_served))
         return HG_INVALID_ARG;
     handle->info.context_id = id;
     return HG_SUCCESS;

@@ -56,9 +56,9 @@ struct hg_handle {
      * whoever made it. */
     void (*forsaken)(struct hg_handle *);
     atomic_int state; /* written by amg_handle_set_state() alone */
-    atomic_int refs;
-    bool is_served;  /* a call at its target */
-    bool keeps_data; /* served: also when it serves another call */
+    atomic_int refs;  /* as at AMG_HANDLE_GOT; 0: it is gone */
+    bool is_served;   /* a call at its target */
+    bool keeps_data;  /* served: also when it serves another call */
     /* The program's own place for the header it sends (see rpc/raw.c), once it
      * asked for one; it stays with the object from use to use. */
     void *raw;
@@ -117,15 +117,30 @@ static inline enum amg_handle_state amg_handle_state(
         &handle->state, memory_order_acquire);
 }
 
+/* A reference of arguments that were decoded and not freed yet: it is counted
+ * as one, and once more in the upper bits. */
+enum { AMG_HANDLE_GOT = (1 << 20) + 1 };
+
+/* How many references there are in all. */
+static inline int amg_handle_refs(const struct hg_handle *handle)
+{
+    return amg_refs_get(&handle->refs) & (AMG_HANDLE_GOT - 2);
+}
+
+/* Is it one that is there? By the functions that programs call. */
+#define AMG_HANDLE_OK(handle)                                                  \
+    AMG_ALIVE((handle) != HG_HANDLE_NULL && amg_refs_get(&(handle)->refs) > 0, \
+        "handle", (handle))
+
 static inline void amg_handle_hold(struct hg_handle *handle)
 {
     amg_refs_hold(&handle->refs);
 }
 /* The last one gives everything back. */
 void amg_handle_drop(struct hg_handle *handle);
-/* The same by the program, which may have forgotten the answer. False: it has
- * no reference. */
-bool amg_handle_let_go(struct hg_handle *handle);
+/* The same by the program, which may have forgotten the answer, of one or of
+ * AMG_HANDLE_GOT. False: it has no such reference. */
+bool amg_handle_let_go(struct hg_handle *handle, int share);
 
 /* Runs the program's callback for new handles, if there is one; what that
  * returned, and then the handle is to be dropped. */

@@ -137,12 +137,12 @@ static void fetch_done(struct hg_op_id *transfer)
     done(handle, rc);
 }
 
-/* Reads length, sum and descriptor, and makes room for the bytes. */
-static hg_return_t fetch_prepare(struct fetch *fetch, hg_class_t *cls)
+/* Reads sum and descriptor, and makes room for the bytes. */
+static hg_return_t fetch_prepare(
+    struct fetch *fetch, hg_class_t *cls, uint64_t total)
 {
     struct amg_args *args = fetch->args;
     const char *bytes = args->data;
-    uint64_t total = amg_overflow_len(args);
     uint64_t front = sizeof(total) + (args->is_summed ? sizeof(args->sum) : 0);
     void *data = NULL;
     hg_return_t rc = HG_SUCCESS;
@@ -175,8 +175,8 @@ drop_remote:
     return rc;
 }
 
-hg_return_t amg_overflow_fetch(
-    struct hg_handle *handle, struct amg_args *args, amg_overflow_done_fn done)
+hg_return_t amg_overflow_fetch(struct hg_handle *handle, struct amg_args *args,
+    uint64_t len, amg_overflow_done_fn done)
 {
     struct amg_transfer_plan plan = {
         .context = handle->info.context,
@@ -193,7 +193,7 @@ hg_return_t amg_overflow_fetch(
     fetch->handle = handle;
     fetch->args = args;
     fetch->done = done;
-    rc = fetch_prepare(fetch, handle->info.hg_class);
+    rc = fetch_prepare(fetch, handle->info.hg_class, len);
     if (rc != HG_SUCCESS)
         goto free_fetch;
     plan.origin = fetch->remote;

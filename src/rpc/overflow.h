@@ -23,10 +23,11 @@ uint64_t amg_overflow_len(const struct amg_args *args);
 /* Told in progress, when `args` has the bytes, or why not. */
 typedef void (*amg_overflow_done_fn)(struct hg_handle *handle, hg_return_t rc);
 
-/* Starts to pull what the bytes that `args` has so far describe. On success
- * `done` follows. HG_PROTOCOL_ERROR: they describe nothing. */
-hg_return_t amg_overflow_fetch(
-    struct hg_handle *handle, struct amg_args *args, amg_overflow_done_fn done);
+/* Starts to pull `len` bytes, as amg_overflow_len() said, of what the bytes
+ * that `args` has so far describe: a sender may change these between two looks.
+ * On success `done` follows. HG_PROTOCOL_ERROR: they describe nothing. */
+hg_return_t amg_overflow_fetch(struct hg_handle *handle, struct amg_args *args,
+    uint64_t len, amg_overflow_done_fn done);
 
 /* Asks a pull in motion to end early. */
 void amg_overflow_cancel(struct hg_handle *handle);

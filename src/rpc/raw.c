@@ -107,7 +107,7 @@ static void extra_give(const struct amg_args *args, const void *message,
 hg_return_t HG_Get_input_buf(
     hg_handle_t handle, void **in_buf, hg_size_t *in_buf_size)
 {
-    if (!AMG_CONTRACT(handle != HG_HANDLE_NULL && in_buf != NULL))
+    if (!AMG_HANDLE_OK(handle) || !AMG_CONTRACT(in_buf != NULL))
         return HG_INVALID_ARG;
     if (!handle->is_served)
         return place_give(handle,
@@ -125,7 +125,7 @@ hg_return_t HG_Get_input_buf(
 hg_return_t HG_Get_output_buf(
     hg_handle_t handle, void **out_buf, hg_size_t *out_buf_size)
 {
-    if (!AMG_CONTRACT(handle != HG_HANDLE_NULL && out_buf != NULL))
+    if (!AMG_HANDLE_OK(handle) || !AMG_CONTRACT(out_buf != NULL))
         return HG_INVALID_ARG;
     if (handle->is_served)
         return place_give(handle,
@@ -143,7 +143,7 @@ hg_return_t HG_Get_output_buf(
 hg_return_t HG_Get_input_extra_buf(
     hg_handle_t handle, void **in_buf, hg_size_t *in_buf_size)
 {
-    if (!AMG_CONTRACT(handle != HG_HANDLE_NULL && in_buf != NULL))
+    if (!AMG_HANDLE_OK(handle) || !AMG_CONTRACT(in_buf != NULL))
         return HG_INVALID_ARG;
     extra_give(&handle->in,
         handle->arrival == NULL ? NULL : handle->arrival->data,
@@ -155,7 +155,7 @@ hg_return_t HG_Get_input_extra_buf(
 hg_return_t HG_Get_output_extra_buf(
     hg_handle_t handle, void **out_buf, hg_size_t *out_buf_size)
 {
-    if (!AMG_CONTRACT(handle != HG_HANDLE_NULL && out_buf != NULL))
+    if (!AMG_HANDLE_OK(handle) || !AMG_CONTRACT(out_buf != NULL))
         return HG_INVALID_ARG;
     extra_give(&handle->out, handle->has_reply ? handle->op.data : NULL,
         HG_Class_get_output_eager_size(handle->info.hg_class), out_buf,
@@ -165,7 +165,7 @@ hg_return_t HG_Get_output_extra_buf(
 
 hg_return_t HG_Release_input_buf(hg_handle_t handle)
 {
-    if (!AMG_CONTRACT(handle != HG_HANDLE_NULL && handle->is_served))
+    if (!AMG_HANDLE_OK(handle) || !AMG_CONTRACT(handle->is_served))
         return HG_INVALID_ARG;
     if (!handle->is_released)
         amg_raw_release(handle);
@@ -194,7 +194,7 @@ static hg_return_t offset_set(hg_class_t *cls, const char *what,
 
 hg_return_t HG_Class_set_input_offset(hg_class_t *hg_class, hg_size_t offset)
 {
-    if (!AMG_CONTRACT(hg_class != NULL))
+    if (!AMG_CLASS_OK(hg_class))
         return HG_INVALID_ARG;
     return offset_set(hg_class, "request",
         HG_Class_get_input_eager_size(hg_class), offset,
@@ -203,7 +203,7 @@ hg_return_t HG_Class_set_input_offset(hg_class_t *hg_class, hg_size_t offset)
 
 hg_return_t HG_Class_set_output_offset(hg_class_t *hg_class, hg_size_t offset)
 {
-    if (!AMG_CONTRACT(hg_class != NULL))
+    if (!AMG_CLASS_OK(hg_class))
         return HG_INVALID_ARG;
     return offset_set(hg_class, "reply",
         HG_Class_get_output_eager_size(hg_class), offset,

@@ -14,6 +14,8 @@
 
 enum { CACHE_LINE = 64 };
 
+static struct amg_attic attic; /* of handles */
+
 static void rpc_drop_data(struct amg_rpc *rpc)
 {
     if (rpc->data_free != NULL)
@@ -53,8 +55,10 @@ hg_return_t amg_rpc_class_attach(hg_class_t *cls)
     amg_lock_init(&rpcs->lock);
     amg_list_init(&rpcs->all);
     atomic_init(&rpcs->next_token, 1);
-    amg_pool_init(&rpcs->handles, sizeof(struct hg_handle), CACHE_LINE);
-    amg_pool_init(&rpcs->served, sizeof(struct hg_handle), CACHE_LINE);
+    amg_pool_init_kept(
+        &rpcs->handles, sizeof(struct hg_handle), CACHE_LINE, &attic);
+    amg_pool_init_kept(
+        &rpcs->served, sizeof(struct hg_handle), CACHE_LINE, &attic);
     rpcs->checksum_level = cls->plan.checksum_level;
     rpcs->is_plain = rpcs->checksum_level == HG_CHECKSUM_NONE;
     cls->upper = rpcs;
@@ -117,7 +121,7 @@ hg_return_t HG_Register(hg_class_t *hg_class, hg_id_t id,
 {
     struct amg_rpc *rpc = NULL;
 
-    if (!AMG_CONTRACT(hg_class != NULL && id != 0))
+    if (!AMG_CLASS_OK(hg_class) || !AMG_CONTRACT(id != 0))
         return HG_INVALID_ARG;
     rpc = amg_rpc_find(hg_class, id);
     if (rpc == NULL)
@@ -147,7 +151,7 @@ hg_id_t HG_Register_name(hg_class_t *hg_class, const char *func_name,
 {
     hg_id_t id = 0;
 
-    if (!AMG_CONTRACT(hg_class != NULL && func_name != NULL))
+    if (!AMG_CLASS_OK(hg_class) || !AMG_CONTRACT(func_name != NULL))
         return 0;
     id = name_id(func_name);
     if (HG_Register(hg_class, id, in_proc_cb, out_proc_cb, rpc_cb) !=
@@ -161,7 +165,8 @@ hg_return_t HG_Registered_name(
 {
     hg_id_t found = 0;
 
-    if (!AMG_CONTRACT(hg_class != NULL && func_name != NULL && flag != NULL))
+    if (!AMG_CLASS_OK(hg_class) ||
+        !AMG_CONTRACT(func_name != NULL && flag != NULL))
         return HG_INVALID_ARG;
     found = name_id(func_name);
     *flag = amg_rpc_find(hg_class, found) != NULL;
@@ -175,7 +180,7 @@ hg_return_t HG_Deregister(hg_class_t *hg_class, hg_id_t id)
     struct amg_rpc_class *rpcs = NULL;
     struct amg_rpc *rpc = NULL;
 
-    if (!AMG_CONTRACT(hg_class != NULL))
+    if (!AMG_CLASS_OK(hg_class))
         return HG_INVALID_ARG;
     rpcs = amg_rpc_class_of(hg_class);
     amg_lock_take(&rpcs->lock);
@@ -184,17 +189,15 @@ hg_return_t HG_Deregister(hg_class_t *hg_class, hg_id_t id)
         (void)amg_map_put(&rpcs->gone, id, rpc);
     atomic_store_explicit(&rpcs->last, NULL, memory_order_release);
     amg_lock_give(&rpcs->lock);
-    if (rpc == NULL) {
-        AMG_LOG_ERROR("rpc", "RPC id 0x%" PRIx64 " is not registered", id);
+    if (rpc == NULL)
         return HG_NOENTRY;
-    }
     rpc_drop_data(rpc);
     return HG_SUCCESS;
 }
 
 hg_return_t HG_Registered(hg_class_t *hg_class, hg_id_t id, uint8_t *flag)
 {
-    if (!AMG_CONTRACT(hg_class != NULL && flag != NULL))
+    if (!AMG_CLASS_OK(hg_class) || !AMG_CONTRACT(flag != NULL))
         return HG_INVALID_ARG;
     *flag = amg_rpc_find(hg_class, id) != NULL;
     return HG_SUCCESS;
@@ -205,7 +208,7 @@ hg_return_t HG_Registered_proc_cb(hg_class_t *hg_class, hg_id_t id,
 {
     struct amg_rpc *rpc = NULL;
 
-    if (!AMG_CONTRACT(hg_class != NULL && flag != NULL))
+    if (!AMG_CLASS_OK(hg_class) || !AMG_CONTRACT(flag != NULL))
         return HG_INVALID_ARG;
     rpc = amg_rpc_find(hg_class, id);
     *flag = rpc != NULL;
@@ -216,27 +219,14 @@ hg_return_t HG_Registered_proc_cb(hg_class_t *hg_class, hg_id_t id,
     return HG_SUCCESS;
 }
 
-/* The RPC, or NULL with a line in the log. */
-static struct amg_rpc *rpc_known(const hg_class_t *cls, hg_id_t id)
-{
-    struct amg_rpc *rpc = amg_rpc_find(cls, id);
-
-    if (rpc == NULL)
-        AMG_LOG_ERROR("rpc",
-            "RPC id 0x%" PRIx64 " is not registered; call HG_Register_name() "
-            "first",
-            id);
-    return rpc;
-}
-
 hg_return_t HG_Register_data(
     hg_class_t *hg_class, hg_id_t id, void *data, void (*free_callback)(void *))
 {
     struct amg_rpc *rpc = NULL;
 
-    if (!AMG_CONTRACT(hg_class != NULL))
+    if (!AMG_CLASS_OK(hg_class))
         return HG_INVALID_ARG;
-    rpc = rpc_known(hg_class, id);
+    rpc = amg_rpc_find(hg_class, id);
     if (rpc == NULL)
         return HG_NOENTRY;
     rpc_drop_data(rpc);
@@ -249,9 +239,9 @@ void *HG_Registered_data(hg_class_t *hg_class, hg_id_t id)
 {
     struct amg_rpc *rpc = NULL;
 
-    if (!AMG_CONTRACT(hg_class != NULL))
+    if (!AMG_CLASS_OK(hg_class))
         return NULL;
-    rpc = rpc_known(hg_class, id);
+    rpc = amg_rpc_find(hg_class, id);
     return rpc == NULL ? NULL : rpc->data;
 }
 
@@ -260,9 +250,9 @@ hg_return_t HG_Registered_disable_response(
 {
     struct amg_rpc *rpc = NULL;
 
-    if (!AMG_CONTRACT(hg_class != NULL))
+    if (!AMG_CLASS_OK(hg_class))
         return HG_INVALID_ARG;
-    rpc = rpc_known(hg_class, id);
+    rpc = amg_rpc_find(hg_class, id);
     if (rpc == NULL)
         return HG_NOENTRY;
     rpc->is_one_way = disable != 0;
@@ -274,9 +264,9 @@ hg_return_t HG_Registered_disabled_response(
 {
     struct amg_rpc *rpc = NULL;
 
-    if (!AMG_CONTRACT(hg_class != NULL && disabled != NULL))
+    if (!AMG_CLASS_OK(hg_class) || !AMG_CONTRACT(disabled != NULL))
         return HG_INVALID_ARG;
-    rpc = rpc_known(hg_class, id);
+    rpc = amg_rpc_find(hg_class, id);
     if (rpc == NULL)
         return HG_NOENTRY;
     *disabled = rpc->is_one_way;

@@ -159,7 +159,7 @@ hg_return_t HG_Respond(
     uint8_t flags = 0;
     hg_return_t rc = HG_SUCCESS;
 
-    if (!AMG_CONTRACT(handle != HG_HANDLE_NULL && handle->is_served))
+    if (!AMG_HANDLE_OK(handle) || !AMG_CONTRACT(handle->is_served))
         return HG_INVALID_ARG;
     rc = respond_begin(handle);
     if (rc != HG_SUCCESS)

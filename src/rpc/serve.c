@@ -64,7 +64,8 @@ static void args_pulled(struct hg_handle *handle, hg_return_t rc)
 
 void amg_serve_pull(struct hg_handle *handle)
 {
-    hg_return_t rc = amg_overflow_fetch(handle, &handle->in, args_pulled);
+    hg_return_t rc =
+        amg_overflow_fetch(handle, &handle->in, handle->pull_len, args_pulled);
 
     if (rc == HG_SUCCESS)
         return;

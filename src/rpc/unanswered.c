@@ -49,13 +49,12 @@ static void put_on_locked(struct hg_handle *handle)
     amg_list_push(&handle->info.context->unanswered, &handle->link);
 }
 
-/* Gives back the program's last reference. False: it is not the last, or the
- * call is answered by now. */
-static bool let_go(struct hg_handle *handle)
+/* Drops a share, by which there are `refs`, when what is left is the answer's.
+ * False: something else has happened meanwhile. */
+static bool let_go(struct hg_handle *handle, int refs)
 {
     hg_context_t *context = handle->info.context;
     uint64_t look_ns = 0;
-    int refs = 2;
 
     amg_lock_take(&context->upper_lock);
     if (amg_handle_state(handle) != AMG_HANDLE_RUNNING ||
@@ -71,27 +70,27 @@ static bool let_go(struct hg_handle *handle)
     return true;
 }
 
-bool amg_unanswered_drop(struct hg_handle *handle)
+bool amg_unanswered_drop(struct hg_handle *handle, int share)
 {
-    for (;;) {
+    while (amg_handle_state(handle) == AMG_HANDLE_RUNNING) {
         int refs = amg_refs_get(&handle->refs);
 
-        if (amg_handle_state(handle) != AMG_HANDLE_RUNNING ||
-            handle->is_one_way)
-            break;
-        if (refs < 1 || (refs == 1 && !take_off(handle)))
-            return false;
-        if (refs == 1)
-            break;
-        if (refs > 2 &&
-            atomic_compare_exchange_weak_explicit(&handle->refs, &refs,
-                refs - 1, memory_order_acq_rel, memory_order_relaxed))
+        if (refs == 1 && share == 1) { /* that of the answer */
+            if (!take_off(handle))
+                return false;
+            amg_handle_drop(handle);
             return true;
-        if (refs == 2 && let_go(handle))
+        }
+        if (refs <= share)
+            return false;
+        if (refs - share == 1 && let_go(handle, refs))
+            return true;
+        if (refs - share > 1 &&
+            atomic_compare_exchange_weak_explicit(&handle->refs, &refs,
+                refs - share, memory_order_acq_rel, memory_order_relaxed))
             return true;
     }
-    amg_handle_drop(handle);
-    return true;
+    return amg_handle_let_go(handle, share);
 }
 
 bool amg_unanswered_claim(struct hg_handle *handle)

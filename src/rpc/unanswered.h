@@ -5,9 +5,9 @@
 
 #include "rpc/handle.h"
 
-/* The program gives a reference of a call back that it may not have answered.
- * False: it has none, the call was given up. */
-bool amg_unanswered_drop(struct hg_handle *handle);
+/* The program gives a reference of a call back that it has not answered, as
+ * amg_handle_let_go(). False: it has none, or the call is being given up. */
+bool amg_unanswered_drop(struct hg_handle *handle, int share);
 
 /* The program answers a call of which it has no reference. False: it is being
  * given up. */

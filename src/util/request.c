@@ -14,6 +14,7 @@
 #include <time.h>
 
 #include "base/assert.h"
+#include "base/attic.h"
 #include "base/clock.h"
 #include "base/mem.h"
 #include "mercury_core_types.h"
@@ -27,26 +28,45 @@ struct hg_request_class {
     hg_request_progress_func_t progress;
     hg_request_trigger_func_t trigger;
     void *arg;
-    pthread_mutex_t mutex; /* guards all below and changes of `completed` */
+    pthread_mutex_t mutex; /* guards all below and changes of states */
     pthread_cond_t changed;
     unsigned sleepers;
     unsigned drives; /* nested waits of the driver's thread; 0: no driver */
     pthread_t driver;
 };
 
+enum request_state {
+    REQUEST_GONE, /* destroyed */
+    REQUEST_OPEN, /* not completed, or reset */
+    REQUEST_DONE, /* completed */
+};
+
 /* Owned by the program, from create to destroy. */
 struct hg_request {
+    struct amg_link kept; /* the attic's, once it is gone */
     hg_request_class_t *cls;
     void *data;
     /* Publishes what the callback wrote: the release store of complete() pairs
      * with the acquire load of request_is_done(). */
-    atomic_bool completed;
+    _Atomic(enum request_state) state;
 };
+
+static struct amg_attic attic; /* of requests */
+
+static enum request_state state_of(const hg_request_t *request)
+{
+    return atomic_load_explicit(&request->state, memory_order_acquire);
+}
 
 static bool request_is_done(const hg_request_t *request)
 {
-    return atomic_load_explicit(&request->completed, memory_order_acquire);
+    return state_of(request) == REQUEST_DONE;
 }
+
+/* Is it one that is there? By the functions that programs call. */
+#define REQUEST_OK(request)                                                    \
+    AMG_ALIVE((request) != NULL && state_of(request) != REQUEST_GONE,          \
+        "request", (request))
 
 static hg_return_t changed_init(pthread_cond_t *cond)
 {
@@ -109,24 +129,28 @@ hg_request_t *hg_request_create(hg_request_class_t *request_class)
 
     if (!AMG_CONTRACT(request_class != NULL))
         return NULL;
-    request = amg_mem_zalloc(sizeof(*request));
+    request = amg_attic_get(&attic, _Alignof(hg_request_t), sizeof(*request));
     if (request == NULL)
         return NULL;
     request->cls = request_class;
-    atomic_init(&request->completed, false);
+    request->data = NULL;
+    atomic_store_explicit(&request->state, REQUEST_OPEN, memory_order_relaxed);
     return request;
 }
 
 void hg_request_destroy(hg_request_t *request)
 {
-    amg_mem_free(request);
+    if (request == NULL || !REQUEST_OK(request))
+        return;
+    atomic_store_explicit(&request->state, REQUEST_GONE, memory_order_relaxed);
+    amg_attic_put(&attic, request);
 }
 
 int hg_request_reset(hg_request_t *request)
 {
-    if (!AMG_CONTRACT(request != NULL))
+    if (!REQUEST_OK(request))
         return HG_UTIL_FAIL;
-    atomic_store_explicit(&request->completed, false, memory_order_relaxed);
+    atomic_store_explicit(&request->state, REQUEST_OPEN, memory_order_relaxed);
     return HG_UTIL_SUCCESS;
 }
 
@@ -134,11 +158,11 @@ void hg_request_complete(hg_request_t *request)
 {
     hg_request_class_t *cls = NULL;
 
-    if (!AMG_CONTRACT(request != NULL))
+    if (!REQUEST_OK(request))
         return;
     cls = request->cls;
     pthread_mutex_lock(&cls->mutex);
-    atomic_store_explicit(&request->completed, true, memory_order_release);
+    atomic_store_explicit(&request->state, REQUEST_DONE, memory_order_release);
     /* The request may be gone from here on; the class is not while locked. */
     if (cls->sleepers > 0)
         pthread_cond_broadcast(&cls->changed);
@@ -241,7 +265,7 @@ int hg_request_waitall(int count, hg_request_t *request[], unsigned int timeout,
     if (!AMG_CONTRACT(count >= 0 && (count == 0 || request != NULL)))
         return HG_UTIL_FAIL;
     for (int i = 0; i < count; i++) {
-        if (!AMG_CONTRACT(request[i] != NULL))
+        if (!REQUEST_OK(request[i]))
             return HG_UTIL_FAIL;
     }
     for (int i = 0; i < count; i++) {
@@ -256,7 +280,7 @@ int hg_request_waitall(int count, hg_request_t *request[], unsigned int timeout,
 
 int hg_request_set_data(hg_request_t *request, void *data)
 {
-    if (!AMG_CONTRACT(request != NULL))
+    if (!REQUEST_OK(request))
         return HG_UTIL_FAIL;
     request->data = data;
     return HG_UTIL_SUCCESS;
@@ -264,5 +288,5 @@ int hg_request_set_data(hg_request_t *request, void *data)
 
 void *hg_request_get_data(hg_request_t *request)
 {
-    return request != NULL ? request->data : NULL;
+    return request != NULL && REQUEST_OK(request) ? request->data : NULL;
 }

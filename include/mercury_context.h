@@ -14,7 +14,10 @@ extern "C" {
 #endif
 
 /**
- * Open the context with id 0: HG_Context_create_id() for programs with one.
+ * Open the context with the lowest id that none has: 0 for programs with one.
+ *
+ * Over na+sm and ofi a class that did not ask for more (max_contexts) may have
+ * up to four.
  *
  * @param hg_class  [in]
  * Owns:      the result is the caller's; HG_Context_destroy() ends it.

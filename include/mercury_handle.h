@@ -181,10 +181,11 @@ HG_PUBLIC hg_return_t HG_Get_input(hg_handle_t handle, void *in_struct);
  * @param handle     [in]
  * @param in_struct  [in]  as HG_Get_input() filled it
  * Owns:      the fields are taken.
- * Errors:    HG_INVALID_ARG an argument is NULL
+ * Errors:    HG_INVALID_ARG an argument is NULL, or no input was got that
+ *                           is not freed: the fields are not touched
  *            HG_FAULT       the RPC has no input proc
  * Threads:   any thread, one at a time per handle; never blocks.
- * Undefined: called more often than HG_Get_input().
+ * Undefined: nothing.
  * Source:    as Mercury 2.4.
  */
 HG_PUBLIC hg_return_t HG_Free_input(hg_handle_t handle, void *in_struct);
@@ -210,15 +211,17 @@ HG_PUBLIC hg_return_t HG_Free_input(hg_handle_t handle, void *in_struct);
 HG_PUBLIC hg_return_t HG_Get_output(hg_handle_t handle, void *out_struct);
 
 /**
- * Free what HG_Get_output() made.
+ * Free what HG_Get_output() made; at the target, what the program allocated for
+ * the output that it sent, by the output proc.
  *
  * @param handle      [in]
  * @param out_struct  [in]  as HG_Get_output() filled it
  * Owns:      the fields are taken.
- * Errors:    HG_INVALID_ARG an argument is NULL
+ * Errors:    HG_INVALID_ARG an argument is NULL, or no output was got that
+ *                           is not freed: the fields are not touched
  *            HG_FAULT       the RPC has no output proc
  * Threads:   any thread, one at a time per handle; never blocks.
- * Undefined: called more often than HG_Get_output().
+ * Undefined: nothing.
  * Source:    as Mercury 2.4.
  */
 HG_PUBLIC hg_return_t HG_Free_output(hg_handle_t handle, void *out_struct);

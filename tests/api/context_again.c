@@ -7,6 +7,8 @@
 #include <stdatomic.h>
 #include <time.h>
 
+#include <string.h>
+
 #include "api.h"
 #include "mercury_macros.h"
 
@@ -122,6 +124,20 @@ static void call(struct api *api, hg_handle_t handle, uint32_t value)
     } while (call.ret != HG_SUCCESS);
 }
 
+/* Programs open a second one where Mercury gives it without asking. */
+static void second(struct api *api)
+{
+    hg_context_t *context = NULL;
+
+    if (strcmp(api->transport, "na+sm") != 0 &&
+        strncmp(api->transport, "ofi", 3) != 0)
+        return;
+    context = HG_Context_create(api->cls);
+    CHECK(api, context != NULL);
+    CHECK(api, HG_Context_get_id(context) == 1);
+    OK(api, HG_Context_destroy(context));
+}
+
 static void test(struct api *api)
 {
     hg_id_t id = MERCURY_REGISTER(api->cls, "again", number_t, number_t, serve);
@@ -150,6 +166,7 @@ static void test(struct api *api)
     CHECK(api, lives > 1 && answered > CALLS);
     OK(api, HG_Destroy(handle));
     OK(api, HG_Destroy(last));
+    second(api);
 }
 
 int main(int argc, char **argv)

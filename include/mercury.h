@@ -63,6 +63,11 @@ HG_PUBLIC hg_return_t HG_Forward(
 /**
  * Send the answer to a request and return at once.
  *
+ * An answer too long for one message has left when its origin has pulled it.
+ * The callback gets HG_HOSTUNREACH when the origin is gone before that; where
+ * the transport tells of it, which is asked for after a second, and then less
+ * often.
+ *
  * @param handle      [in]  as the RPC's callback got it; not answered before,
  *                          maybe destroyed
  * @param callback    [in]  runs when the answer has left; may be NULL
@@ -89,18 +94,20 @@ HG_PUBLIC hg_return_t HG_Respond(
     hg_handle_t handle, hg_cb_t callback, void *arg, void *out_struct);
 
 /**
- * Ask that a call ends early.
+ * Ask that a call ends early; or, at its target, an answer.
  *
  * The callback still runs, once: with HG_CANCELED, or with the result that came
  * first. A reply that comes later is dropped. Has no effect on a call that has
  * ended, and needs progress like any other. The target is not asked: it serves
  * the call, which until its answer came counts among those that this process
- * may have open at it (AMALGAM_CREDITS).
+ * may have open at it (AMALGAM_CREDITS). At the target it ends the wait for an
+ * origin that does not pull a long answer; a call that is not answered yet is
+ * not touched.
  *
  * @param handle  [in]
  * Owns:      nothing changes hands.
- * Errors:    HG_INVALID_ARG   handle is NULL, or this is the target
- *            HG_OPNOTSUPPORTED the target is this process
+ * Errors:    HG_INVALID_ARG   handle is NULL
+ *            HG_OPNOTSUPPORTED the target is this process, and so is the origin
  * Threads:   any thread, once HG_Forward() has returned; never blocks.
  * Undefined: handle destroyed meanwhile.
  * Source:    as Mercury 2.4.

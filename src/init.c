@@ -26,6 +26,7 @@
 
 enum {
     DESTROY_TIMEOUT_MS = 5000, /* for operations in flight, as in Mercury */
+    ABANDON_TIMEOUT_MS = 200,  /* for those that were cancelled then */
     QUIET_NAP_NS = 100000,     /* between two looks for the other ranks */
 };
 
@@ -143,6 +144,11 @@ static hg_return_t context_settle(hg_context_t *context)
     if (context_is_untriggered(context))
         return HG_BUSY;
     amg_respond_abandon(context);
+    /* What that has cancelled ends at once. */
+    deadline_ns = amg_clock_deadline_ns(ABANDON_TIMEOUT_MS);
+    while (amg_tally_sum(&context->in_flight) > 0 &&
+           !amg_context_has_due(context) && amg_clock_ns() < deadline_ns)
+        amg_progress_wait(context, 1);
     if (context_is_untriggered(context))
         return HG_BUSY;
     if (amg_tally_sum(&context->handles) > 0 ||
@@ -161,6 +167,7 @@ static void context_look(hg_context_t *context, uint64_t now_ns)
 {
     amg_early_look(context);
     amg_unanswered_look(context, now_ns);
+    amg_respond_look(context, now_ns);
 }
 
 hg_context_t *HG_Context_create_id(hg_class_t *hg_class, uint8_t id)

@@ -19,9 +19,11 @@ void *amg_attic_get(struct amg_attic *attic, size_t align, size_t len)
     struct amg_link *object = NULL;
 
     amg_lock_take(&attic->lock);
-    object = attic->free;
-    if (object != NULL)
+    if (attic->count > attic->rest) {
+        object = attic->free;
         attic->free = object->next;
+        attic->count--;
+    }
     amg_lock_give(&attic->lock);
     if (object != NULL)
         return object;
@@ -38,7 +40,16 @@ void amg_attic_put(struct amg_attic *attic, void *object)
     if (link == NULL)
         return;
     amg_lock_take(&attic->lock);
-    link->next = attic->free;
-    attic->free = link;
+    /* What rests comes last, else what is warm comes first. */
+    if (attic->free == NULL || attic->rest == 0) {
+        link->next = attic->free;
+        attic->free = link;
+    } else {
+        link->next = NULL;
+        attic->last->next = link;
+    }
+    if (link->next == NULL)
+        attic->last = link;
+    attic->count++;
     amg_lock_give(&attic->lock);
 }

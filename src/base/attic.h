@@ -12,6 +12,9 @@
 struct amg_attic {
     struct amg_lock lock;  /* guards what follows */
     struct amg_link *free; /* single linked through .next */
+    struct amg_link *last; /* of these */
+    size_t count;
+    size_t rest; /* so many are not used again before others; constant */
 };
 
 /* `len` bytes as put left them, but for the first two words; zeros when they

@@ -227,6 +227,7 @@ leave_class:
     context_close_eps(context);
     amg_class_leave_context(cls, id);
 free_context:
+    amg_map_fini(&context->acks, NULL);
     amg_pool_fini(&context->transfers);
     amg_cq_fini(&context->served);
     amg_cq_fini(&context->cq);
@@ -256,6 +257,7 @@ void amg_context_close(hg_context_t *context)
     amg_class_leave_context(context->cls, context->id);
     if (context->data_free != NULL)
         context->data_free(context->data);
+    amg_map_fini(&context->acks, NULL);
     amg_pool_fini(&context->transfers);
     amg_cq_fini(&context->served);
     amg_cq_fini(&context->cq);

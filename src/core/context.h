@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "base/bias.h"
+#include "base/map.h"
 #include "base/clock.h"
 #include "base/pool.h"
 #include "base/role.h"
@@ -99,6 +100,7 @@ struct hg_context {
     struct amg_counters counters;
     struct amg_pool transfers;      /* the bulk floor's */
     struct amg_list upper;          /* the rpc floor's; guarded by upper_lock */
+    struct amg_map acks;            /* the same; see rpc/acks.c */
     struct amg_list early;          /* the same; see rpc/early.h */
     struct amg_list unanswered;     /* the same; see rpc/unanswered.h */
     struct amg_context_pulls pulls; /* the same */

@@ -242,8 +242,16 @@ hg_return_t HG_Cancel(hg_handle_t handle)
 {
     struct amg_ep *ep = NULL;
 
-    if (!AMG_HANDLE_OK(handle) || !AMG_CONTRACT(!handle->is_served))
+    if (!AMG_HANDLE_OK(handle))
         return HG_INVALID_ARG;
+    if (handle->is_served) {
+        enum amg_handle_state state = amg_handle_state(handle);
+
+        if (state == AMG_HANDLE_ACK_WAIT ||
+            (state == AMG_HANDLE_REPLYING && handle->callback != NULL))
+            amg_respond_cancel(handle);
+        return HG_SUCCESS;
+    }
     if (handle->addr.peer != NULL && amg_addr_is_self(&handle->addr)) {
         AMG_LOG_ERROR("rpc", "a call to oneself cannot be canceled");
         return HG_OPNOTSUPPORTED;

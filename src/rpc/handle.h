@@ -87,8 +87,13 @@ struct hg_handle {
      * up, and when that is at the latest. */
     const struct amg_role *let_go_by;
     uint64_t let_go_ns;
-    uint64_t token;    /* names it in an ACK */
-    uint64_t pull_len; /* is_long: what its arguments take; else not set */
+    /* In ACK_WAIT, guarded by context->upper_lock; see rpc/acks.c. */
+    struct amg_ask *ask;  /* what its origin is being asked; NULL: nothing */
+    uint64_t ask_ns;      /* when it will be, */
+    uint64_t ask_wait_ns; /* and how long after that again */
+    bool is_leaving;      /* its message is with the driver */
+    uint64_t token;       /* names it in an ACK */
+    uint64_t pull_len;    /* is_long: what its arguments take; else not set */
 };
 
 /* A fresh one with a reference. HG_NOMEM. */

@@ -3,8 +3,8 @@
  *
  * An answer too long for one message stays exposed here until its origin says,
  * in a one-way message of our own (AMG_HEADER_ACK), that it has pulled it. Such
- * a handle waits on its context's list under a token, which the reply carries
- * and the ACK names. */
+ * a handle waits (rpc/acks.c) under a token, which the reply carries and the
+ * ACK names. */
 #include "rpc/respond.h"
 
 #include <inttypes.h>
@@ -14,6 +14,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "mercury_class.h"
+#include "rpc/acks.h"
 #include "rpc/encode.h"
 #include "rpc/raw.h"
 #include "rpc/unanswered.h"
@@ -47,28 +48,26 @@ static void respond_step(struct amg_op *op)
     respond_end(AMG_OBJECT(op, struct hg_handle, op), op->ret);
 }
 
-static void ack_wait_start(struct hg_handle *handle)
+/* A long one has left, or never will. */
+static void respond_long_step(struct amg_op *op)
 {
-    hg_context_t *context = handle->info.context;
+    struct hg_handle *handle = AMG_OBJECT(op, struct hg_handle, op);
 
-    amg_lock_take(&context->upper_lock);
-    amg_list_push(&context->upper, &handle->link);
-    amg_handle_set_state(handle, AMG_HANDLE_ACK_WAIT);
-    amg_lock_give(&context->upper_lock);
+    if (amg_acks_left(handle, op->ret))
+        respond_end(handle, handle->ret);
 }
 
-/* Takes it off the list; false when somebody else did. */
-static bool ack_wait_stop(struct hg_handle *handle)
+/* The origin of a long answer is gone. */
+static void respond_lost(struct hg_handle *handle)
 {
-    hg_context_t *context = handle->info.context;
-    bool was_listed = false;
+    char text[256];
 
-    amg_lock_take(&context->upper_lock);
-    was_listed = amg_link_is_listed(&handle->link);
-    if (was_listed)
-        amg_list_remove(&handle->link);
-    amg_lock_give(&context->upper_lock);
-    return was_listed;
+    AMG_LOG_WARNING("rpc",
+        "%s is gone before it pulled the long answer to a call of RPC id "
+        "0x%" PRIx64 ": %s",
+        amg_addr_text(&handle->addr, text, sizeof(text)), handle->info.id,
+        HG_Error_to_string(handle->ret));
+    respond_end(handle, handle->ret);
 }
 
 /* Sends the encoded answer, and sets what will happen when it is through. */
@@ -78,14 +77,17 @@ static hg_return_t respond_post(
     hg_class_t *cls = handle->info.hg_class;
     uint16_t user_len = amg_rpc_class_of(cls)->out_offset;
     struct amg_ep *ep = amg_handle_ep(handle);
-    struct amg_op *op = NULL;
+    bool is_long = (flags & AMG_HEADER_MORE) != 0;
     hg_return_t rc = HG_SUCCESS;
 
+    /* Before it is sent: the word of its origin may come at any moment. */
+    if (is_long && (rc = amg_acks_wait(handle)) != HG_SUCCESS)
+        return rc;
     amg_header_write_reply(buf->data, flags, HG_SUCCESS, handle->token);
     if (user_len != 0)
         amg_raw_send(handle, buf->data, user_len);
     amg_rpc_seal(cls, buf->data, user_len);
-    if (handle->callback == NULL && (flags & AMG_HEADER_MORE) == 0) {
+    if (handle->callback == NULL && !is_long) {
         /* Nobody wants to know when it has left. */
         rc = ep->transport->msg.send_reply(ep, handle->arrival, buf, len, NULL);
         if (rc != HG_SUCCESS)
@@ -94,21 +96,17 @@ static hg_return_t respond_post(
         amg_handle_drop(handle);
         return HG_SUCCESS;
     }
-    /* Before it waits for the word: a peer may send that at any moment. */
     amg_context_enter(handle->info.context);
-    if ((flags & AMG_HEADER_MORE) != 0) {
-        ack_wait_start(handle);
-    } else {
-        handle->op.step = respond_step;
-        handle->op.data = NULL;
-        op = &handle->op;
-    }
-    rc = ep->transport->msg.send_reply(ep, handle->arrival, buf, len, op);
+    handle->op.step = is_long ? respond_long_step : respond_step;
+    handle->op.data = NULL;
+    rc = ep->transport->msg.send_reply(
+        ep, handle->arrival, buf, len, &handle->op);
     if (rc == HG_SUCCESS)
         return HG_SUCCESS;
-    if ((flags & AMG_HEADER_MORE) != 0 && !ack_wait_stop(handle)) {
+    if (is_long && !amg_acks_unwait(handle)) {
         /* A word of what was not sent: the peer lies, but the call is over. */
         ep->transport->msg.put_buf(ep, buf);
+        respond_end(handle, handle->ret);
         return HG_SUCCESS;
     }
     amg_context_leave(handle->info.context);
@@ -179,10 +177,6 @@ hg_return_t HG_Respond(
         amg_rpc_class_of(context->cls)->out_offset, &handle->out, &len, &flags);
     if (rc != HG_SUCCESS)
         goto put_buf;
-    if ((flags & AMG_HEADER_MORE) != 0)
-        handle->token = atomic_fetch_add_explicit(
-            &amg_rpc_class_of(context->cls)->next_token, 1,
-            memory_order_relaxed);
     rc = respond_post(handle, buf, len, flags);
     if (rc != HG_SUCCESS)
         goto put_buf;
@@ -296,39 +290,16 @@ give_up:
         amg_addr_text(to, text, sizeof(text)), token, HG_Error_to_string(rc));
 }
 
-/* Takes the handle that waits for this word off the list (`from` NULL: any
- * that waits), or gives NULL. */
-static struct hg_handle *ack_wait_find(
-    hg_context_t *context, const struct hg_addr *from, uint64_t token)
-{
-    struct hg_handle *found = NULL;
-    struct amg_link *link = NULL;
-
-    amg_lock_take(&context->upper_lock);
-    link = amg_list_first(&context->upper);
-    while (link != NULL && found == NULL) {
-        struct hg_handle *handle = AMG_OBJECT(link, struct hg_handle, link);
-
-        link = amg_list_next(&context->upper, link);
-        if (from == NULL ||
-            (handle->token == token && amg_addr_is_same(&handle->addr, from)))
-            found = handle;
-    }
-    if (found != NULL)
-        amg_list_remove(&found->link);
-    amg_lock_give(&context->upper_lock);
-    return found;
-}
-
 void amg_respond_take_ack(
     hg_context_t *context, const struct hg_addr *from, uint64_t token)
 {
-    struct hg_handle *handle = ack_wait_find(context, from, token);
+    bool is_known = false;
+    struct hg_handle *handle = amg_acks_take(context, from, token, &is_known);
     char text[256];
 
     if (handle != NULL)
         respond_end(handle, HG_SUCCESS);
-    else
+    else if (!is_known)
         AMG_LOG_WARNING("rpc",
             "%s acknowledges a reply 0x%" PRIx64 " that nobody waits for",
             amg_addr_text(from, text, sizeof(text)), token);
@@ -338,7 +309,7 @@ void amg_respond_abandon(hg_context_t *context)
 {
     struct hg_handle *handle = NULL;
 
-    while ((handle = ack_wait_find(context, NULL, 0)) != NULL) {
+    while ((handle = amg_acks_give_up_any(context)) != NULL) {
         char text[256];
 
         AMG_LOG_WARNING("rpc",
@@ -347,4 +318,22 @@ void amg_respond_abandon(hg_context_t *context)
             amg_addr_text(&handle->addr, text, sizeof(text)));
         respond_end(handle, HG_CANCELED);
     }
+}
+
+void amg_respond_cancel(struct hg_handle *handle)
+{
+    struct amg_ep *ep = amg_handle_ep(handle);
+
+    if (amg_handle_state(handle) == AMG_HANDLE_ACK_WAIT) {
+        if (amg_acks_give_up(handle, HG_CANCELED))
+            respond_end(handle, HG_CANCELED);
+    } else {
+        ep->transport->ep.cancel(ep, &handle->op);
+        amg_context_posted(handle->info.context, handle->addr.route);
+    }
+}
+
+void amg_respond_look(hg_context_t *context, uint64_t now_ns)
+{
+    amg_acks_look(context, now_ns, respond_lost);
 }

@@ -20,6 +20,12 @@ void amg_respond_send_ack(hg_context_t *context, const struct hg_addr *to,
 void amg_respond_take_ack(
     hg_context_t *context, const struct hg_addr *from, uint64_t token);
 
+/* The program does not want to wait for the end of its answer. */
+void amg_respond_cancel(struct hg_handle *handle);
+
+/* When the context looks: after origins that do not pull. */
+void amg_respond_look(hg_context_t *context, uint64_t now_ns);
+
 /* Ends all waiting for such words; the context is about to go. */
 void amg_respond_abandon(hg_context_t *context);
 

@@ -149,6 +149,9 @@ static bool flags_are_right(
         (flags & AMG_HEADER_ACK) != 0 ||
         ((flags & AMG_HEADER_ONE_WAY) != 0 && (flags & AMG_HEADER_MORE) == 0);
 
+    /* Is this process still there, asks who waits for that word. */
+    if (flags == AMG_HEADER_ACK && !arrival->is_one_way)
+        return true;
     return is_one_way == (arrival->is_one_way != 0);
 }
 
@@ -215,7 +218,10 @@ void amg_serve_arrived(
             serve_request(handle, &header);
         return;
     }
-    amg_respond_take_ack(context, &handle->addr, header.id);
+    if (arrival->is_one_way)
+        amg_respond_take_ack(context, &handle->addr, header.id);
+    else
+        amg_respond_code(handle, HG_SUCCESS);
     amg_handle_set_state(handle, AMG_HANDLE_ANSWERED);
     amg_handle_drop(handle);
 }

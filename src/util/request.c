@@ -23,6 +23,10 @@
  * request again, in case a thread outside completed it. */
 enum { SLICE_MS = 100 };
 
+/* Requests that were destroyed and whose memory is not used again yet: so long
+ * at least a wait for one of them is told from a wait for another. */
+enum { REST = 1024 };
+
 /* Owned by the program, from init to finalize. */
 struct hg_request_class {
     hg_request_progress_func_t progress;
@@ -51,7 +55,7 @@ struct hg_request {
     _Atomic(enum request_state) state;
 };
 
-static struct amg_attic attic; /* of requests */
+static struct amg_attic attic = {.rest = REST}; /* of requests */
 
 static enum request_state state_of(const hg_request_t *request)
 {

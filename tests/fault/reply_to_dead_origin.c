@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A long answer ends once, with an error, when its origin was killed before or
+ * after it was sent, or when the target cancels it; and the context closes. */
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "mercury.h"
+#include "mercury_proc.h"
+
+enum { LEN = 1 << 20, TEXT_CAP = 256, DEADLINE_S = 60 };
+
+static char bytes[LEN];
+static hg_handle_t held;
+static unsigned ended;
+static hg_return_t ended_ret;
+
+static void fail(int line, const char *what)
+{
+    fprintf(stderr, "reply_to_dead_origin: line %d: %s\n", line, what);
+    exit(EXIT_FAILURE);
+}
+
+#define CHECK(expr) ((expr) ? (void)0 : fail(__LINE__, #expr))
+
+static hg_return_t hg_proc_long(hg_proc_t proc, void *data)
+{
+    return hg_proc_get_op(proc) == HG_FREE ? HG_SUCCESS
+                                           : hg_proc_raw(proc, data, LEN);
+}
+
+static hg_return_t answered(const struct hg_cb_info *info)
+{
+    ended_ret = info->ret;
+    ended++;
+    return HG_SUCCESS;
+}
+
+static hg_return_t serve(hg_handle_t handle)
+{
+    held = handle;
+    return HG_SUCCESS;
+}
+
+/* Asks, and makes no progress any more. */
+static void be_client(const char *transport, int from, int to)
+{
+    char text[TEXT_CAP];
+    hg_class_t *cls = NULL;
+    hg_context_t *context = NULL;
+    hg_addr_t addr = HG_ADDR_NULL;
+    hg_handle_t handle = HG_HANDLE_NULL;
+    hg_id_t id = 0;
+
+    CHECK(read(from, text, sizeof(text)) == sizeof(text));
+    cls = HG_Init(transport, HG_FALSE);
+    CHECK(cls != NULL);
+    context = HG_Context_create(cls);
+    id = HG_Register_name(cls, "long", NULL, hg_proc_long, NULL);
+    CHECK(HG_Addr_lookup2(cls, text, &addr) == HG_SUCCESS);
+    CHECK(HG_Create(context, addr, id, &handle) == HG_SUCCESS);
+    CHECK(HG_Forward(handle, NULL, NULL, NULL) == HG_SUCCESS);
+    /* Until the server has it, and ends this process. */
+    while (write(to, "", 0) == 0)
+        (void)HG_Progress(context, 0);
+}
+
+static void until(hg_context_t *context, const unsigned *count, unsigned wanted)
+{
+    time_t deadline = time(NULL) + DEADLINE_S;
+
+    while (*count < wanted) {
+        CHECK(time(NULL) < deadline);
+        (void)HG_Progress(context, 100);
+        (void)HG_Trigger(context, 0, 10, NULL);
+    }
+}
+
+static void client_kill(pid_t client)
+{
+    CHECK(kill(client, SIGKILL) == 0);
+    CHECK(waitpid(client, NULL, 0) == client);
+}
+
+int main(int argc, char **argv)
+{
+    const char *transport = argc > 1 ? argv[1] : "na+sm";
+    const char *when = argc > 2 ? argv[2] : "after";
+    unsigned is_held = 0;
+    char text[TEXT_CAP];
+    hg_size_t len = sizeof(text);
+    hg_addr_t self = HG_ADDR_NULL;
+    hg_class_t *cls = NULL;
+    hg_context_t *context = NULL;
+    int pipes[2];
+    pid_t client = 0;
+
+    CHECK(pipe(pipes) == 0);
+    client = fork();
+    CHECK(client >= 0);
+    if (client == 0) {
+        be_client(transport, pipes[0], pipes[1]);
+        return EXIT_FAILURE;
+    }
+    cls = HG_Init(transport, HG_TRUE);
+    if (cls == NULL) {
+        client_kill(client);
+        return 77;
+    }
+    context = HG_Context_create(cls);
+    (void)HG_Register_name(cls, "long", NULL, hg_proc_long, serve);
+    CHECK(HG_Addr_self(cls, &self) == HG_SUCCESS);
+    memset(text, 0, sizeof(text));
+    CHECK(HG_Addr_to_string(cls, text, &len, self) == HG_SUCCESS);
+    CHECK(HG_Addr_free(cls, self) == HG_SUCCESS);
+    CHECK(write(pipes[1], text, sizeof(text)) == sizeof(text));
+    while (held == HG_HANDLE_NULL) {
+        (void)HG_Progress(context, 100);
+        (void)HG_Trigger(context, 0, 1, NULL);
+    }
+    CHECK(kill(client, SIGSTOP) == 0); /* so it does not pull */
+    CHECK(waitpid(client, NULL, WUNTRACED) == client);
+    if (strcmp(when, "before") == 0)
+        client_kill(client);
+    CHECK(HG_Respond(held, answered, NULL, bytes) == HG_SUCCESS);
+    while (is_held++ < 10) /* it has left, as far as it can */
+        (void)HG_Progress(context, 0);
+    CHECK(ended == 0);
+    if (strcmp(when, "after") == 0)
+        client_kill(client);
+    if (strcmp(when, "cancel") == 0)
+        CHECK(HG_Cancel(held) == HG_SUCCESS);
+    until(context, &ended, 1);
+    CHECK(ended_ret ==
+          (strcmp(when, "cancel") == 0 ? HG_CANCELED : HG_HOSTUNREACH));
+    CHECK(HG_Cancel(held) == HG_SUCCESS); /* ended: no effect */
+    CHECK(HG_Destroy(held) == HG_SUCCESS);
+    CHECK(HG_Context_destroy(context) == HG_SUCCESS);
+    CHECK(ended == 1);
+    if (strcmp(when, "cancel") == 0)
+        client_kill(client);
+    CHECK(HG_Finalize(cls) == HG_SUCCESS);
+    return EXIT_SUCCESS;
+}

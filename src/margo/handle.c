@@ -42,7 +42,6 @@ static void data_free(void *arg)
     struct amg_margo_handle *data = arg;
 
     data_user_free(data);
-    (void)HG_Set_data(data->handle, NULL, NULL);
     amg_lock_take(&all.lock);
     amg_list_remove(&data->link);
     amg_lock_give(&all.lock);

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Arguments, outputs and bulk handles that are freed once more, or without a
+ * get, and a handle that is destroyed when nothing is left of it: told, refused
+ * with HG_INVALID_ARG, and the process goes on, with whatever came after them
+ * whole. With AMALGAM_CONTRACT_STOP=1 the process ends there. */
+#include <signal.h>
+#include <stdarg.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "alone.h"
+
+enum { LEN = 64 };
+
+static hg_id_t echo_id;
+static unsigned lines;
+
+/* Counts what the library says. */
+static int listen_to(FILE *stream, const char *format, ...)
+{
+    va_list args;
+    int len = 0;
+
+    va_start(args, format);
+    len = vfprintf(stream, format, args);
+    va_end(args);
+    lines++;
+    return len;
+}
+
+/* The call is refused, and a line says so. */
+#define REFUSED(call)                                                          \
+    do {                                                                       \
+        lines = 0;                                                             \
+        CHECK_RC(call, HG_INVALID_ARG);                                        \
+        CHECK(lines > 0);                                                      \
+    } while (0)
+
+static void echo(hg_handle_t handle)
+{
+    uint64_t number = 0;
+
+    REFUSED(margo_free_input(handle, &number));
+    CHECK_RC(margo_get_input(handle, &number), HG_SUCCESS);
+    CHECK_RC(margo_free_input(handle, &number), HG_SUCCESS);
+    REFUSED(margo_free_input(handle, &number));
+    number++;
+    CHECK_RC(margo_respond(handle, &number), HG_SUCCESS);
+    CHECK_RC(margo_destroy(handle), HG_SUCCESS);
+}
+DEFINE_MARGO_RPC_HANDLER(echo)
+
+static void arguments(void)
+{
+    hg_handle_t handle = alone_handle(echo_id);
+    uint64_t number = 1;
+
+    for (unsigned i = 0; i < 3; i++) {
+        CHECK_RC(margo_forward(handle, &number), HG_SUCCESS);
+        REFUSED(margo_free_output(handle, &number));
+        CHECK_RC(margo_get_output(handle, &number), HG_SUCCESS);
+        CHECK(number == i + 2u);
+        CHECK_RC(margo_free_output(handle, &number), HG_SUCCESS);
+        REFUSED(margo_free_output(handle, &number));
+    }
+    CHECK_RC(margo_destroy(handle), HG_SUCCESS);
+}
+
+static hg_bulk_t bulk_make(void *bytes)
+{
+    hg_bulk_t bulk = HG_BULK_NULL;
+    hg_size_t len = LEN;
+
+    CHECK_RC(
+        margo_bulk_create(pair.mid, 1, &bytes, &len, HG_BULK_READWRITE, &bulk),
+        HG_SUCCESS);
+    return bulk;
+}
+
+static void bulk_handles(void)
+{
+    static char from[LEN] = "bytes";
+    static char to[LEN];
+    hg_bulk_t first = bulk_make(from);
+    hg_bulk_t second = HG_BULK_NULL;
+
+    CHECK_RC(margo_bulk_free(first), HG_SUCCESS);
+    REFUSED(margo_bulk_free(first));
+    REFUSED(margo_bulk_ref_incr(first));
+    first = bulk_make(from);
+    second = bulk_make(to);
+    CHECK(first != second);
+    CHECK_RC(margo_bulk_transfer(
+                 pair.mid, HG_BULK_PULL, pair.self, first, 0, second, 0, LEN),
+        HG_SUCCESS);
+    CHECK(to[0] == from[0]);
+    CHECK_RC(margo_bulk_free(first), HG_SUCCESS);
+    CHECK_RC(margo_bulk_free(second), HG_SUCCESS);
+    REFUSED(margo_bulk_free(second));
+}
+
+/* One that the instance does not keep for later calls. */
+static void handles(void)
+{
+    hg_handle_t first = alone_handle(echo_id);
+    hg_handle_t second = HG_HANDLE_NULL;
+    uint64_t number = 1;
+
+    lines = 0;
+    CHECK_RC(margo_destroy(first), HG_SUCCESS);
+    CHECK(lines == 0);
+    REFUSED(margo_destroy(first));
+    REFUSED(margo_ref_incr(first));
+    REFUSED(margo_forward(first, &number));
+    REFUSED(margo_respond(first, &number));
+    REFUSED(margo_get_input(first, &number));
+    REFUSED(margo_free_output(first, &number));
+    first = alone_handle(echo_id);
+    second = alone_handle(echo_id);
+    CHECK(first != second);
+    CHECK_RC(margo_forward(first, &number), HG_SUCCESS);
+    CHECK_RC(margo_forward(second, &number), HG_SUCCESS);
+    CHECK_RC(margo_destroy(first), HG_SUCCESS);
+    CHECK_RC(margo_destroy(second), HG_SUCCESS);
+}
+
+static void open_up(void)
+{
+    alone_open("{\"handle_cache_size\":0}", NULL);
+    HG_Set_log_func(listen_to);
+    echo_id = MARGO_REGISTER(pair.mid, "echo", uint64_t, uint64_t, echo);
+}
+
+/* A process that is told to stop at the first of them. */
+static void stopped(void (*what)(void))
+{
+    int status = 0;
+    pid_t child = fork();
+
+    CHECK(child >= 0);
+    if (child == 0) {
+        CHECK(setenv("AMALGAM_CONTRACT_STOP", "1", 1) == 0);
+        open_up();
+        what();
+        _exit(0);
+    }
+    CHECK(waitpid(child, &status, 0) == child);
+    CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT);
+}
+
+int main(void)
+{
+    stopped(bulk_handles);
+    stopped(handles);
+    open_up();
+    arguments();
+    bulk_handles();
+    handles();
+    lines = 0;
+    alone_close();
+    CHECK(lines == 0);
+    return 0;
+}

@@ -1,21 +1,25 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Proves how a job ends whose MPI the library started; run by ends.sh.
+/* Proves how a job ends whose MPI the library started; run by ends.sh:
+ * ends MODE FIFO
  *
- *   early   rank 1 is done long before the others: they finish their work
+ *   early   rank 1 closes before rank 0 has done its work, which lasts until
+ *           rank 1 has said twice whom it waits for; rank 1 must not leave
+ *           before. FIFO is its stderr, which rank 0 reads
  *   die     rank 1 calls exit(3): the job ends at once with that code
  *   late    the same, after all have closed their classes
  *   open    rank 1 returns from main with its class open: calls to it end
  *   gone    the same by all ranks */
+#include <fcntl.h>
 #include <mercury.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "amalgam.h"
 
-enum { WORK_MS = 500, LIMIT_S = 50, TRIGGER_MAX = 16 };
+enum { SAID_MIN = 2, LIMIT_S = 50, TRIGGER_MAX = 16, LINE_CAP = 1024 };
 
 static hg_class_t *cls;
 static hg_context_t *context;
@@ -36,18 +40,49 @@ static void turn(void)
     (void)HG_Trigger(context, 0, TRIGGER_MAX, &count);
 }
 
-static double now_ms(void)
+/* Nothing blocks here: the other rank may not have opened it yet. */
+static int fifo_open(const char *path, int flags)
 {
-    struct timespec now;
+    int fd = open(path, flags | O_NONBLOCK);
 
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec * 1e3 + (double)now.tv_nsec / 1e6;
+    if (fd < 0)
+        fail("cannot open the FIFO");
+    return fd;
 }
 
-static void work(void)
+static void stderr_move(const char *path)
 {
-    for (double end_ms = now_ms() + WORK_MS; now_ms() < end_ms;)
-        turn();
+    int fd = fifo_open(path, O_RDWR);
+
+    if (dup2(fd, STDERR_FILENO) < 0)
+        fail("cannot move stderr");
+    (void)close(fd);
+    fprintf(stderr, "rank %d closes its class\n", rank);
+}
+
+/* Works until rank 1 has said often enough that it waits. */
+static void work(const char *path)
+{
+    char text[LINE_CAP];
+    size_t len = 0;
+    int fd = fifo_open(path, O_RDONLY);
+    int said = 0;
+    ssize_t got = 0;
+
+    for (bool has_begun = false; said < SAID_MIN; turn()) {
+        got = read(fd, text + len, 1);
+        if (got == 0 && has_begun)
+            fail("rank 1 left before rank 0 had done its work");
+        if (got <= 0)
+            continue;
+        has_begun = true;
+        if (text[len++] != '\n' && len < LINE_CAP - 1)
+            continue;
+        text[len] = '\0';
+        fputs(text, stderr);
+        said += strstr(text, "waiting for them") != NULL;
+        len = 0;
+    }
 }
 
 static hg_return_t note(const struct hg_cb_info *info)
@@ -88,7 +123,7 @@ static void say(const char *what)
 
 int main(int argc, char **argv)
 {
-    const char *mode = argc == 2 ? argv[1] : "";
+    const char *mode = argc == 3 ? argv[1] : "";
     hg_id_t id = 0;
 
     alarm(LIMIT_S);
@@ -107,8 +142,10 @@ int main(int argc, char **argv)
         turn();
     while (strcmp(mode, "open") == 0 && call(id) != HG_CANCELED)
         continue;
-    if (rank != 1)
-        work();
+    if (strcmp(mode, "early") == 0 && rank == 0)
+        work(argv[2]);
+    if (strcmp(mode, "early") == 0 && rank == 1)
+        stderr_move(argv[2]);
     (void)HG_Context_destroy(context);
     if (HG_Finalize(cls) != HG_SUCCESS)
         fail("cannot close");

@@ -10,20 +10,10 @@
  * of its calls that failed since the line before. SIGTERM ends both in order.
  */
 #include <mercury.h>
-#include <mercury_macros.h>
-#include <mercury_proc_string.h>
-#include <signal.h>
-#include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-enum { CALLS = 6, TEXT_LEN = 100003, BULK_LEN = 300007, ADDR_CAP = 256 };
-
-MERCURY_GEN_PROC(text_t, ((uint64_t)(number))((hg_string_t)(text)))
-MERCURY_GEN_PROC(pull_t, ((uint64_t)(number))((hg_bulk_t)(bulk)))
-MERCURY_GEN_PROC(out_t, ((uint64_t)(number)))
+#include "survivor.h"
 
 /* One of a client's calls. */
 struct call {
@@ -54,28 +44,6 @@ static uint64_t next_number = 1;
 static uint64_t asked_at; /* calls from this number on are later; 0: none */
 static unsigned errors;   /* since the last line */
 static bool has_failed;   /* the server is gone */
-static volatile sig_atomic_t is_asked;
-static volatile sig_atomic_t is_over;
-
-static void fail(const char *what)
-{
-    fprintf(stderr, "%d: %s\n", (int)getpid(), what);
-    _exit(EXIT_FAILURE);
-}
-
-static void check(bool holds, const char *what)
-{
-    if (!holds)
-        fail(what);
-}
-
-static void on_signal(int number)
-{
-    if (number == SIGTERM)
-        is_over = 1;
-    else
-        is_asked = 1;
-}
 
 static void turn(void)
 {
@@ -103,7 +71,7 @@ static hg_return_t text_serve(hg_handle_t handle)
 
     if (HG_Get_input(handle, &in) != HG_SUCCESS)
         return HG_Destroy(handle);
-    check(strspn(in.text, "a") == strlen(in.text), "wrong text");
+    survivor_check(strspn(in.text, "a") == strlen(in.text), "wrong text");
     number = in.number + strlen(in.text);
     (void)HG_Free_input(handle, &in);
     answer(handle, number);
@@ -117,7 +85,7 @@ static hg_return_t pull_done(const struct hg_cb_info *info)
 
     if (info->ret == HG_SUCCESS)
         for (int i = 0; i < BULK_LEN; i++)
-            check(pull->bytes[i] == (unsigned char)i, "wrong bytes");
+            survivor_check(pull->bytes[i] == (unsigned char)i, "wrong bytes");
     (void)HG_Bulk_free(pull->local);
     (void)HG_Free_input(pull->handle, &pull->in);
     if (info->ret == HG_SUCCESS)
@@ -136,15 +104,16 @@ static hg_return_t pull_serve(hg_handle_t handle)
     hg_size_t len = BULK_LEN;
     void *at = NULL;
 
-    check(pull != NULL, "no memory");
+    survivor_check(pull != NULL, "no memory");
     pull->handle = handle;
     if (HG_Get_input(handle, &pull->in) != HG_SUCCESS) {
         free(pull);
         return HG_Destroy(handle);
     }
     at = pull->bytes = calloc(1, BULK_LEN);
-    check(at != NULL && HG_Bulk_create(cls, 1, &at, &len, HG_BULK_WRITE_ONLY,
-                            &pull->local) == HG_SUCCESS,
+    survivor_check(
+        at != NULL && HG_Bulk_create(cls, 1, &at, &len, HG_BULK_WRITE_ONLY,
+                          &pull->local) == HG_SUCCESS,
         "no memory");
     if (HG_Bulk_transfer(context, pull_done, pull, HG_BULK_PULL, info->addr,
             pull->in.bulk, 0, pull->local, 0, len,
@@ -165,16 +134,15 @@ static hg_return_t call_done(const struct hg_cb_info *info)
     struct call *call = info->arg;
     out_t out;
 
-    check(call->is_busy, "a callback came twice");
+    survivor_check(call->is_busy, "a callback came twice");
     call->is_busy = false;
     busy--;
     if (info->ret == HG_SUCCESS &&
         HG_Get_output(call->handle, &out) == HG_SUCCESS) {
-        check(out.number > call->number, "a wrong answer");
+        survivor_check(out.number > call->number, "a wrong answer");
         (void)HG_Free_output(call->handle, &out);
         if (asked_at != 0 && call->number >= asked_at) {
-            printf("%d answered %u\n", (int)getpid(), errors);
-            fflush(stdout);
+            survivor_say_number("answered", errors);
             asked_at = errors = 0;
         }
     } else {
@@ -182,7 +150,7 @@ static hg_return_t call_done(const struct hg_cb_info *info)
         has_failed = true;
     }
     (void)HG_Destroy(call->handle);
-    if (!has_failed && !is_over)
+    if (!has_failed && !survivor_is_over)
         call_begin(call);
     return HG_SUCCESS;
 }
@@ -212,25 +180,14 @@ static void call_begin(struct call *call)
     (void)HG_Destroy(call->handle);
 }
 
-/* The server whose address stands in the file; false: none answers there. */
+/* False: no server can be found. */
 static bool server_find(const char *path)
 {
-    char address[ADDR_CAP] = "";
-    FILE *file = fopen(path, "r");
+    char address[ADDR_CAP];
 
-    if (file == NULL || fgets(address, sizeof(address), file) == NULL)
-        address[0] = '\0';
-    if (file != NULL)
-        (void)fclose(file);
-    address[strcspn(address, "\n")] = '\0';
+    survivor_address_read(path, address);
     return address[0] != '\0' &&
            HG_Addr_lookup2(cls, address, &server) == HG_SUCCESS;
-}
-
-static void say(const char *what)
-{
-    printf("%d %s\n", (int)getpid(), what);
-    fflush(stdout);
 }
 
 static void client_run(const char *path)
@@ -241,11 +198,11 @@ static void client_run(const char *path)
     memset(text, 'a', TEXT_LEN);
     for (int i = 0; i < BULK_LEN; i++)
         bytes[i] = (unsigned char)i;
-    check(HG_Bulk_create(cls, 1, &at, &len, HG_BULK_READ_ONLY, &exposed) ==
-              HG_SUCCESS,
+    survivor_check(HG_Bulk_create(cls, 1, &at, &len, HG_BULK_READ_ONLY,
+                       &exposed) == HG_SUCCESS,
         "cannot expose");
-    say("begins");
-    while (!is_over) {
+    survivor_say("begins");
+    while (!survivor_is_over) {
         has_failed = false;
         if (!server_find(path)) {
             turn();
@@ -253,9 +210,9 @@ static void client_run(const char *path)
         }
         for (int i = 0; i < CALLS; i++)
             call_begin(&calls[i]);
-        while (!has_failed && !is_over) {
-            if (is_asked) {
-                is_asked = 0;
+        while (!has_failed && !survivor_is_over) {
+            if (survivor_is_asked) {
+                survivor_is_asked = 0;
                 asked_at = next_number;
             }
             turn();
@@ -264,50 +221,44 @@ static void client_run(const char *path)
             turn();
         (void)HG_Addr_free(cls, server);
     }
-    check(HG_Bulk_free(exposed) == HG_SUCCESS, "the memory is in use");
+    survivor_check(HG_Bulk_free(exposed) == HG_SUCCESS, "the memory is in use");
 }
 
 static void server_run(const char *path)
 {
     char address[ADDR_CAP];
-    char part[4096];
     hg_size_t cap = sizeof(address);
     hg_addr_t self = HG_ADDR_NULL;
-    FILE *file = NULL;
 
-    check(HG_Addr_self(cls, &self) == HG_SUCCESS &&
-              HG_Addr_to_string(cls, address, &cap, self) == HG_SUCCESS,
+    survivor_check(
+        HG_Addr_self(cls, &self) == HG_SUCCESS &&
+            HG_Addr_to_string(cls, address, &cap, self) == HG_SUCCESS,
         "no address");
     (void)HG_Addr_free(cls, self);
-    snprintf(part, sizeof(part), "%s.%d", path, (int)getpid());
-    file = fopen(part, "w");
-    check(file != NULL && fprintf(file, "%s\n", address) > 0 &&
-              fclose(file) == 0 && rename(part, path) == 0,
-        "cannot write the address");
-    say("serves");
-    while (!is_over)
+    survivor_address_write(path, address);
+    survivor_say("serves");
+    while (!survivor_is_over)
         turn();
 }
 
 int main(int argc, char **argv)
 {
     bool is_server = argc == 4 && strcmp(argv[1], "server") == 0;
-    struct sigaction action = {.sa_handler = on_signal};
 
-    check(argc == 4, "peer server|client TRANSPORT FILE");
+    survivor_check(argc == 4, "peer server|client TRANSPORT FILE");
     cls = HG_Init(argv[2], is_server);
     context = cls == NULL ? NULL : HG_Context_create(cls);
-    check(context != NULL, "cannot open");
-    (void)sigaction(SIGTERM, &action, NULL);
-    (void)sigaction(SIGUSR1, &action, NULL);
+    survivor_check(context != NULL, "cannot open");
+    survivor_signals();
     text_id = MERCURY_REGISTER(cls, "text", text_t, out_t, text_serve);
     pull_id = MERCURY_REGISTER(cls, "pull", pull_t, out_t, pull_serve);
     if (is_server)
         server_run(argv[3]);
     else
         client_run(argv[3]);
-    check(HG_Context_destroy(context) == HG_SUCCESS, "the context is in use");
-    check(HG_Finalize(cls) == HG_SUCCESS, "the class is in use");
+    survivor_check(
+        HG_Context_destroy(context) == HG_SUCCESS, "the context is in use");
+    survivor_check(HG_Finalize(cls) == HG_SUCCESS, "the class is in use");
     HG_Cleanup();
     return EXIT_SUCCESS;
 }

@@ -248,14 +248,16 @@ void amg_margo_handle_refuse(hg_handle_t handle, hg_return_t ret)
         data->is_answered = true;
     if (data == NULL || !data->rpc->has_no_response)
         rc = HG_Respond(handle, NULL, NULL, &args);
+    /* That its origin is gone is no error of this process. */
     if (rc != HG_SUCCESS)
-        margo_error(margo_hg_handle_get_instance(handle),
+        (rc == HG_HOSTUNREACH ? margo_warning : margo_error)(
+            margo_hg_handle_get_instance(handle),
             "a call of RPC id 0x%llx cannot be refused (%s): %s",
             (unsigned long long)HG_Get_info(handle)->id,
             HG_Error_to_string(ret), HG_Error_to_string(rc));
 }
 
-/* The program lets go of a call that it has not answered. */
+/* The program lets go of a call that it has not answered, or could not. */
 static void served_check(struct amg_margo_handle *data)
 {
     const struct hg_info *info = HG_Get_info(data->handle);
@@ -263,11 +265,18 @@ static void served_check(struct amg_margo_handle *data)
 
     if (data->is_answered || rpc->has_no_response)
         return;
-    margo_error(data->mid,
-        "the handler of RPC \"%s\" (provider %u) destroyed its handle without "
-        "an answer: the caller gets HG_CANCELED; call margo_respond() first, "
-        "or disable the response on both sides",
-        rpc->name, (unsigned)(info->id & 0xffffu));
+    if (data->ret == HG_SUCCESS)
+        margo_error(data->mid,
+            "the handler of RPC \"%s\" (provider %u) destroyed its handle "
+            "without an answer: the caller gets HG_CANCELED; call "
+            "margo_respond() first, or disable the response on both sides",
+            rpc->name, (unsigned)(info->id & 0xffffu));
+    else
+        margo_warning(data->mid,
+            "a call of RPC \"%s\" (provider %u) ends by HG_CANCELED: "
+            "margo_respond() failed with %s",
+            rpc->name, (unsigned)(info->id & 0xffffu),
+            HG_Error_to_string(data->ret));
     amg_margo_handle_refuse(data->handle, HG_CANCELED);
 }
 

@@ -53,8 +53,10 @@ static hg_return_t respond(
         rc = amg_margo_call(
             data, form, MARGO_RESPONSE_REQUEST, HG_Respond, &args);
     /* It has answered, also if that does not reach the caller. */
-    if (rc != HG_SUCCESS && !args.is_posted)
+    if (rc != HG_SUCCESS && !args.is_posted) {
         data->is_answered = was_answered;
+        data->ret = rc;
+    }
     return rc;
 }
 

@@ -139,8 +139,9 @@ static hg_return_t respond_begin(struct hg_handle *handle)
 }
 
 /* It was not answered after all. */
-static void respond_undo(struct hg_handle *handle)
+static void respond_undo(struct hg_handle *handle, hg_return_t why)
 {
+    handle->ret = why;
     amg_handle_set_state(handle, AMG_HANDLE_RUNNING);
     if (amg_refs_get(&handle->refs) == 1)
         amg_unanswered_again(handle);
@@ -190,7 +191,7 @@ put_buf:
     amg_handle_forget(&handle->out);
     ep->transport->msg.put_buf(ep, buf);
 undo:
-    respond_undo(handle);
+    respond_undo(handle, rc);
     return rc;
 }
 
@@ -212,7 +213,10 @@ void amg_respond_code(struct hg_handle *handle, hg_return_t ret)
             ep->transport->msg.put_buf(ep, buf);
     }
     if (rc != HG_SUCCESS) {
-        AMG_LOG_ERROR("rpc", "RPC id 0x%" PRIx64 " cannot be answered: %s",
+        /* That a peer is gone is no error of this process. */
+        AMG_LOG(
+            rc == HG_HOSTUNREACH ? AMG_LOG_LEVEL_WARNING : AMG_LOG_LEVEL_ERROR,
+            "rpc", "RPC id 0x%" PRIx64 " cannot be answered: %s",
             handle->info.id, HG_Error_to_string(rc));
         return;
     }
@@ -225,11 +229,18 @@ void amg_respond_for_user(struct hg_handle *handle)
     char text[256];
 
     if (!handle->is_one_way) {
-        AMG_LOG_WARNING("rpc",
-            "a call of RPC id 0x%" PRIx64 " from %s was destroyed without an "
-            "answer; HG_CANCELED is sent. HG_Respond() first, or disable the "
-            "response on both sides",
-            handle->info.id, amg_addr_text(&handle->addr, text, sizeof(text)));
+        (void)amg_addr_text(&handle->addr, text, sizeof(text));
+        if (handle->ret == HG_SUCCESS)
+            AMG_LOG_WARNING("rpc",
+                "a call of RPC id 0x%" PRIx64 " from %s was destroyed without "
+                "an answer; HG_CANCELED is sent. HG_Respond() first, or "
+                "disable the response on both sides",
+                handle->info.id, text);
+        else
+            AMG_LOG_WARNING("rpc",
+                "a call of RPC id 0x%" PRIx64 " from %s ends by HG_CANCELED: "
+                "HG_Respond() failed with %s",
+                handle->info.id, text, HG_Error_to_string(handle->ret));
         amg_respond_code(handle, HG_CANCELED);
     }
     amg_handle_set_state(handle, AMG_HANDLE_ANSWERED);

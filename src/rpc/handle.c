@@ -123,10 +123,8 @@ void amg_handle_count(struct hg_handle *handle)
     amg_class_count(handle->info.hg_class, AMG_CLASS_HANDLES, 1);
 }
 
-void amg_handle_forget(struct amg_args *args)
+void amg_handle_forget_some(struct amg_args *args)
 {
-    if (args->data == NULL && args->extra == NULL && args->len == 0)
-        return;
     if (args->extra_bulk != NULL)
         amg_bulk_leave(args->extra_bulk); /* it owns `extra` */
     else

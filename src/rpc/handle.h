@@ -156,8 +156,13 @@ void amg_handle_free_kept(void *object);
 
 /* Gives back the encoded arguments of an origin's call, both ways. */
 void amg_handle_forget_args(struct hg_handle *handle);
-/* The same of one direction, at either side. */
-void amg_handle_forget(struct amg_args *args);
+/* The same of one direction, at either side; not where there are none. */
+void amg_handle_forget_some(struct amg_args *args);
+static inline void amg_handle_forget(struct amg_args *args)
+{
+    if (args->data != NULL || args->extra != NULL || args->len != 0)
+        amg_handle_forget_some(args);
+}
 
 static inline struct amg_ep *amg_handle_ep(const struct hg_handle *handle)
 {

@@ -83,6 +83,21 @@ struct amg_rpc *amg_rpc_find(const hg_class_t *cls, hg_id_t id)
     return rpc;
 }
 
+/* The memory that a deregistered RPC left, if the functions are the same: calls
+ * in flight may still use it. NULL: there is none. */
+static struct amg_rpc *gone_take_locked(struct amg_rpc_class *rpcs, hg_id_t id,
+    hg_proc_cb_t in_proc, hg_proc_cb_t out_proc, hg_rpc_cb_t callback)
+{
+    struct amg_rpc *rpc = amg_map_get(&rpcs->gone, id);
+
+    if (rpc == NULL || rpc->in_proc != in_proc || rpc->out_proc != out_proc ||
+        rpc->callback != callback)
+        return NULL;
+    (void)amg_map_remove(&rpcs->gone, id);
+    amg_list_remove(&rpc->link);
+    return rpc;
+}
+
 /* Adds an RPC that is not there. */
 static hg_return_t rpc_add(hg_class_t *cls, hg_id_t id, hg_proc_cb_t in_proc,
     hg_proc_cb_t out_proc, hg_rpc_cb_t callback)
@@ -92,9 +107,7 @@ static hg_return_t rpc_add(hg_class_t *cls, hg_id_t id, hg_proc_cb_t in_proc,
     hg_return_t rc = HG_SUCCESS;
 
     amg_lock_take(&rpcs->lock);
-    rpc = amg_map_remove(&rpcs->gone, id);
-    if (rpc != NULL)
-        amg_list_remove(&rpc->link);
+    rpc = gone_take_locked(rpcs, id, in_proc, out_proc, callback);
     amg_lock_give(&rpcs->lock);
     if (rpc == NULL)
         rpc = amg_mem_zalloc(sizeof(*rpc));

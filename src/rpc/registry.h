@@ -14,7 +14,7 @@
 #include "mercury_types.h"
 
 /* One RPC. Lives until its class is closed, also when it is deregistered, so
- * handles may keep a pointer to it; who registers its id again gets it back.
+ * handles may keep a pointer to it; registering the same again takes it back.
  * Fields are written by the registering thread, which must not be while the RPC
  * is called (as in Mercury). */
 struct amg_rpc {

@@ -60,6 +60,11 @@ static void test_registry_forgotten_rpc_stays_valid(void **state)
     assert_int_equal(HG_Register(cls, 77, NULL, NULL, NULL), HG_SUCCESS);
     assert_ptr_equal(rpc->callback, serve);
     assert_null(amg_rpc_find(cls, 77)->callback);
+    /* The same again takes the same memory. */
+    rpc = amg_rpc_find(cls, 77);
+    assert_int_equal(HG_Deregister(cls, 77), HG_SUCCESS);
+    assert_int_equal(HG_Register(cls, 77, NULL, NULL, NULL), HG_SUCCESS);
+    assert_ptr_equal(amg_rpc_find(cls, 77), rpc);
 }
 
 static void test_registry_without_memory_registers_nothing(void **state)

@@ -278,16 +278,31 @@ static struct amg_mpi_ep *ep_of_op(const struct amg_op *op)
     return (struct amg_mpi_ep *)(uintptr_t)op->priv[AMG_MPI_PRIV_EP];
 }
 
+/* The reply to a call that was cancelled, for its context, or any other that
+ * is open. */
+static void late_give_locked(
+    struct amg_mpi_domain *domain, const struct amg_mpi_message *message)
+{
+    struct amg_mpi_message late = *message;
+
+    for (uint32_t i = 0; i < domain->max_contexts && late.ep == NULL; i++)
+        late.ep = domain->eps[i];
+    if (late.ep != NULL)
+        arrival_give_locked(domain, &late, false, true);
+    else
+        amg_mpi_slab_put_locked(late.slab);
+}
+
 void amg_mpi_msg_on_reply_locked(
     struct amg_mpi_domain *domain, const struct amg_mpi_message *message)
 {
     struct amg_op *op = call_end_locked(domain, message);
 
-    if (op == &call_cancelled && message->ep != NULL) {
-        arrival_give_locked(domain, message, false, true);
+    if (op == &call_cancelled) {
+        late_give_locked(domain, message);
         return;
     }
-    if (op == NULL || op == &call_cancelled) {
+    if (op == NULL) {
         amg_mpi_slab_put_locked(message->slab);
         return;
     }

@@ -233,6 +233,17 @@ static struct amg_ofi_ep *ep_at(
     return context < domain->max_contexts ? domain->eps[context] : NULL;
 }
 
+/* The same, or any other that is open. */
+static struct amg_ofi_ep *ep_for_late(
+    const struct amg_ofi_domain *domain, uint8_t context)
+{
+    struct amg_ofi_ep *ep = ep_at(domain, context);
+
+    for (uint32_t i = 0; i < domain->max_contexts && ep == NULL; i++)
+        ep = domain->eps[i];
+    return ep;
+}
+
 void amg_ofi_msg_on_request_locked(
     struct amg_ofi_domain *domain, const struct amg_ofi_message *message)
 {
@@ -290,7 +301,7 @@ void amg_ofi_msg_on_reply_locked(
         return;
     slab = slab_of_message_locked(domain, message);
     if (op == &call_cancelled) {
-        ep = ep_at(domain, message->header->target);
+        ep = ep_for_late(domain, message->header->target);
         if (ep != NULL && slab != NULL)
             arrival_give_locked(ep, slab, message, false, true);
         else if (slab != NULL)

@@ -159,7 +159,9 @@ struct amg_shm_ep {
     struct amg_ep base;
     struct amg_shm_inbox *inbox;
     struct amg_list done; /* operations for the next poll; the lock's */
-    /* `done` is not empty; set under the lock, looked at without it. */
+    /* Late replies to contexts that are closed, likewise. */
+    struct amg_list late;
+    /* Those are not empty; set under the lock, looked at without it. */
     _Atomic uint32_t has_done;
     uint32_t polls;      /* since it was last looked for rare things */
     uint64_t checked_ns; /* when peers were last looked after */

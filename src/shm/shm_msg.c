@@ -116,7 +116,7 @@ static inline struct amg_shm_arrival *arrival_make_locked(
 }
 
 static bool arrival_give_locked(struct amg_shm_domain *domain,
-    const struct message *message, bool is_late, struct amg_news *news)
+    const struct message *message, bool is_late, struct amg_list *list)
 {
     struct amg_shm_arrival *arrival = arrival_make_locked(domain, message);
 
@@ -126,7 +126,7 @@ static bool arrival_give_locked(struct amg_shm_domain *domain,
     arrival->base.is_one_way = message->kind == AMG_SHM_ONEWAY;
     arrival->base.is_late = is_late;
     arrival->base.token = message->cell->cookie;
-    amg_list_push(&news->arrived, &arrival->base.link);
+    amg_list_push(list, &arrival->base.link);
     return true;
 }
 
@@ -169,7 +169,7 @@ static inline bool on_request_locked(struct amg_shm_inbox *inbox,
     message->peer->context = message->cell->context;
     if (!AMG_LIKELY(ep != NULL && inbox->domain->is_listening))
         return request_refuse_locked(message);
-    return arrival_give_locked(inbox->domain, message, false, news);
+    return arrival_give_locked(inbox->domain, message, false, &news->arrived);
 }
 
 /* A reply is given to the operation that waits for it. */
@@ -222,12 +222,26 @@ static void refusal_read(struct amg_op *op, const struct amg_shm_cell *cell)
     op->ret = (hg_return_t)code;
 }
 
-static bool late_take_locked(struct amg_shm_inbox *inbox,
+/* The reply to a call that was cancelled goes to its context, or to any other
+ * that is open. */
+static bool late_take_locked(struct amg_shm_domain *domain,
     const struct amg_shm_ep *ep, const struct message *message,
     struct amg_news *news)
 {
-    if (ep != NULL && message->kind == AMG_SHM_REPLY)
-        return arrival_give_locked(inbox->domain, message, true, news);
+    if (message->kind == AMG_SHM_REPLY && ep != NULL)
+        return arrival_give_locked(domain, message, true, &news->arrived);
+    for (uint32_t i = 0;
+         i < domain->max_contexts && message->kind == AMG_SHM_REPLY; i++) {
+        struct amg_shm_ep *other = domain->eps[i];
+
+        if (other == NULL || !other->inbox->is_open)
+            continue;
+        if (!arrival_give_locked(domain, message, true, &other->late))
+            return false;
+        atomic_store_explicit(&other->has_done, 1, memory_order_relaxed);
+        amg_shm_bell_self_locked(other);
+        return true;
+    }
     slab_return(message);
     return true;
 }
@@ -249,7 +263,7 @@ static inline bool on_answer_locked(struct amg_shm_inbox *inbox,
         return true;
     }
     if (!AMG_LIKELY(op != &amg_shm_call_over)) {
-        if (!late_take_locked(inbox, ep, message, news))
+        if (!late_take_locked(domain, ep, message, news))
             return false;
     } else {
         struct amg_shm_ep *op_ep = amg_shm_op_ep(op);

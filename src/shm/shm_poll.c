@@ -106,7 +106,15 @@ static unsigned done_take_locked(struct poll *poll, unsigned max)
         amg_list_push(&poll->news->done, link);
         count++;
     }
-    if (amg_list_is_empty(&ep->done))
+    while (count < max) {
+        struct amg_link *link = amg_list_pop(&ep->late);
+
+        if (link == NULL)
+            break;
+        amg_list_push(&poll->news->arrived, link);
+        count++;
+    }
+    if (amg_list_is_empty(&ep->done) && amg_list_is_empty(&ep->late))
         atomic_store_explicit(&ep->has_done, 0, memory_order_relaxed);
     return count;
 }

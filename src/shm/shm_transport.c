@@ -251,6 +251,7 @@ static hg_return_t ep_open(
     ep->base.domain = base;
     ep->base.context_id = context_id;
     amg_list_init(&ep->done);
+    amg_list_init(&ep->late);
     amg_shm_bulk_ep_open(ep);
     amg_bias_take(&domain->lock);
     if (domain->eps[context_id] != NULL)
@@ -280,6 +281,7 @@ static void ep_close(struct amg_ep *base, struct amg_news *ret_news)
 {
     struct amg_shm_ep *ep = amg_shm_ep_of(base);
     struct amg_shm_domain *domain = amg_shm_domain_of_ep(ep);
+    struct amg_link *late = NULL;
 
     if (ep->is_armed)
         amg_shm_bell_disarm(ep);
@@ -289,6 +291,9 @@ static void ep_close(struct amg_ep *base, struct amg_news *ret_news)
     amg_shm_inbox_close_locked(ep->inbox);
     amg_shm_poll_closed_locked(ep->inbox);
     amg_list_splice(&ret_news->done, &ep->done);
+    while ((late = amg_list_pop(&ep->late)) != NULL)
+        amg_shm_arrival_put_locked(
+            amg_shm_arrival_of(AMG_OBJECT(late, struct amg_arrival, link)));
     domain->eps[base->context_id] = NULL;
     amg_bias_give(&domain->lock);
     amg_shm_bell_close(ep);

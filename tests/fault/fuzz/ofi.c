@@ -35,6 +35,8 @@ enum step {
 /* What the liar knows of each side. */
 static struct lesson {
     uint64_t token;
+    uint16_t ask;  /* of its last hello */
+    uint32_t said; /* messages of its, but for hellos */
     uint32_t cookies[AMG_OFI_KIND_COUNT][COOKIES];
     unsigned heard[AMG_OFI_KIND_COUNT];
 } lessons[OFI_SIDES];
@@ -64,10 +66,15 @@ static void liar_hear(const uint8_t *bytes, size_t len)
         side = ntohs(addr.sin_port) - OFI_PORT;
         FUZZ_CHECK(side < OFI_SIDES);
         lessons[side].token = hello.token;
+        if (kind == AMG_OFI_HELLO)
+            lessons[side].ask = hello.ask;
+        else
+            lessons[side].said++;
         return;
     }
     /* It names each side by the end of its token, if it tells the truth. */
     side = header.stamp % OFI_SIDES;
+    lessons[side].said++;
     lessons[side].cookies[kind][lessons[side].heard[kind]++ % COOKIES] =
         header.cookie;
 }
@@ -97,6 +104,18 @@ static uint16_t port_choose(struct fuzz *fuzz, unsigned side)
     }
 }
 
+/* Room and counts; the truth in most hellos, else near it or far from it. */
+static void counts_choose(
+    struct fuzz *fuzz, const struct lesson *lesson, struct amg_ofi_hello *hello)
+{
+    uint8_t how = fuzz_u8(fuzz);
+
+    hello->credits = (uint16_t)(how % 2 == 0 ? OFI_CREDITS : fuzz_u8(fuzz));
+    hello->ask = how / 2 % 4 == 3 ? fuzz_u16(fuzz) : lesson->ask;
+    hello->had = how / 8 % 4 == 3 ? (uint32_t)fuzz_near(fuzz, lesson->said)
+                                  : lesson->said;
+}
+
 static void hello_say(struct fuzz *fuzz, unsigned side)
 {
     struct draft draft = {.len = sizeof(struct amg_ofi_hello)};
@@ -112,6 +131,7 @@ static void hello_say(struct fuzz *fuzz, unsigned side)
     uint8_t how = fuzz_u8(fuzz);
 
     ofi_fake_addr(port_choose(fuzz, side), &addr);
+    counts_choose(fuzz, &lessons[side], &hello);
     memcpy(hello.addr, &addr, sizeof(addr));
     hello.version += how % 16 == 1 ? 1 : 0;
     hello.token += how % 16 == 2 ? OFI_SIDES : 0;

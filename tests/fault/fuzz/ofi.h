@@ -19,6 +19,7 @@ enum {
     OFI_SEGMENTS = 4, /* that an operation names at most, on each side */
     OFI_PORT = 1000,  /* of the first side; the others follow */
     OFI_PEERS_MAX = 300,
+    OFI_CREDITS = 4, /* of each side at the other */
 };
 
 /* One domain, and what it needs. */

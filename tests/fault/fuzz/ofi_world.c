@@ -12,7 +12,6 @@
 enum {
     POLL_MAX = 16,
     DRAIN = 200, /* polls of each side */
-    CREDITS = 4, /* of each side at the other */
 };
 
 /* One operation; on the list of those that have not completed. */
@@ -233,7 +232,7 @@ static void side_open(struct ofi_side *side, uint16_t port)
         .protocol = "tcp",
         .is_listening = true,
         .message_len = OFI_MESSAGE,
-        .credits = CREDITS,
+        .credits = OFI_CREDITS,
         .max_contexts = OFI_CONTEXTS,
     };
 
@@ -328,7 +327,7 @@ void ofi_close(void)
     for (side = ofi_sides; side < ofi_sides + OFI_SIDES; side++)
         ofi_poll(side, 2);
     FUZZ_CHECK(good_count == 0);
-    if (drop_count < CREDITS)
+    if (drop_count < OFI_CREDITS)
         good_ask();
     for (side = ofi_sides; side < ofi_sides + OFI_SIDES; side++) {
         ofi_release(side, false);

@@ -52,7 +52,8 @@ enum {
 enum amg_header_flags {
     AMG_HEADER_MORE = 1,       /* arguments are to be fetched */
     AMG_HEADER_ONE_WAY = 2,    /* no answer is expected */
-    AMG_HEADER_ACK = 4,        /* not a call: a long reply was fetched */
+    AMG_HEADER_ACK = 4,        /* not a call: a long reply was fetched; or, if
+                                * an answer is wanted: is this process there? */
     AMG_HEADER_SUMMED = 8,     /* the arguments have a sum */
     AMG_HEADER_FLAGS_ALL = 15, /* any other bit is of a later version */
 };

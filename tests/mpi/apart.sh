@@ -4,7 +4,9 @@
 # when one dies: apart.sh MPIEXEC RANKS SURVIVORS PROGRAM [ARG...]
 #
 # mpiexec reports the dead rank as a failure of the job, so the survivors are
-# counted by the line that each writes last.
+# counted by the line that each writes last. They write to a file: this mpiexec
+# dies of SIGPIPE when it writes to the proxy of a dead rank, and what it has not
+# passed on by then is lost.
 set -u
 mpiexec=$1 ranks=$2 survivors=$3
 shift 3
@@ -14,9 +16,12 @@ shift 3
     exit 77
 }
 hosts=$(seq -s, -f 'host%g' "$ranks")
-out=$("$mpiexec" -disable-auto-cleanup -launcher fork -hosts "$hosts" \
-    -n "$ranks" "$@" </dev/null 2>&1)
-echo "$out"
-count=$(grep -c '^rank [0-9]* survived$' <<<"$out")
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+# shellcheck disable=SC2016 # for the shell of each rank
+"$mpiexec" -disable-auto-cleanup -launcher fork -hosts "$hosts" -n "$ranks" \
+    sh -c 'exec "$@" >>"$0" 2>&1' "$log" "$@" </dev/null
+cat "$log"
+count=$(grep -c '^rank [0-9]* survived$' "$log")
 echo "$count of $survivors survivors"
 [ "$count" -eq "$survivors" ]

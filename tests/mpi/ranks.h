@@ -46,6 +46,11 @@ void ranks_start(int level);
 void ranks_limit(unsigned seconds);
 /* Ends: MPI_Finalize, and EXIT_SUCCESS. */
 int ranks_stop(void);
+/* Ends a rank that outlived `dead`: writes the line that apart.sh counts, waits
+ * until the other survivors wrote theirs, and leaves without MPI_Finalize,
+ * which would wait for the dead rank. The wait is needed because mpiexec may
+ * kill the others as soon as one rank has left without MPI_Finalize. */
+__attribute__((noreturn)) void ranks_survived(int dead);
 
 /* Opens a class, its context, and registers the RPCs above. */
 void ranks_open(struct ranks *ranks, MPI_Comm comm);

@@ -36,7 +36,6 @@ void amg_margo_close_network(margo_instance_id mid)
     amg_margo_handles_close(mid);
     hg_close(mid);
     amg_margo_monitoring_close(mid);
-    amg_margo_dispatch_close(mid);
 }
 
 void amg_margo_close_rest(margo_instance_id mid)

@@ -150,6 +150,14 @@ static margo_instance_id instance_make(const struct margo_init_info *info)
     return mid;
 }
 
+void amg_margo_instance_free(margo_instance_id mid)
+{
+    /* A call that comes late asks by its key whether it is in a handler. */
+    amg_margo_dispatch_close(mid);
+    amg_margo_ending_fini(mid);
+    amg_mem_free(mid);
+}
+
 margo_instance_id amg_margo_instance_open(const struct amg_margo_opener *opener,
     const char *address, int mode, const struct margo_init_info *info)
 {
@@ -183,8 +191,7 @@ free_config:
     amg_margo_config_free(&mid->config);
 free_instance:
     amg_margo_set_state(mid, AMG_MARGO_ENDED);
-    amg_margo_ending_fini(mid);
-    amg_mem_free(mid);
+    amg_margo_instance_free(mid);
     amg_margo_runtime_settle();
     return MARGO_INSTANCE_NULL;
 }

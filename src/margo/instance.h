@@ -81,6 +81,8 @@ struct amg_margo_opener {
  * without `opener`. */
 margo_instance_id amg_margo_instance_open(const struct amg_margo_opener *opener,
     const char *address, int mode, const struct margo_init_info *info);
+/* Frees the memory of one that is closed and that nobody asks for any more. */
+void amg_margo_instance_free(margo_instance_id mid);
 
 /* Runs the caller in a progress loop, as callbacks do? */
 static inline bool amg_margo_is_loop(margo_instance_id mid)

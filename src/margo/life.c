@@ -13,8 +13,6 @@
 #include <stdlib.h>
 
 #include "base/assert.h"
-#include "base/mem.h"
-#include "margo/ending.h"
 #include "margo/instance.h"
 #include "margo/runtime.h"
 
@@ -95,10 +93,8 @@ void amg_margo_life_drop(margo_instance_id mid)
         !mid->ending.is_stuck)
         old = retire_locked(mid);
     amg_lock_give(&all.lock);
-    if (old != MARGO_INSTANCE_NULL) {
-        amg_margo_ending_fini(old);
-        amg_mem_free(old);
-    }
+    if (old != MARGO_INSTANCE_NULL)
+        amg_margo_instance_free(old);
     amg_margo_runtime_settle();
 }
 

@@ -1,17 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Registering and deregistering in turn takes the memory of one RPC, of Margo
- * and of HG; what it was told before is not kept. */
+ * and of HG; what it was told before is not kept. The first call to a provider
+ * registers the RPC for it, and who deregisters what is not there is told so by
+ * a code: neither logs anything. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <cmocka.h>
 
+#include "base/log.h"
 #include "core/context.h"
 #include "margo/instance.h"
 #include "rpc/registry.h"
 
-enum { CYCLES = 100 };
+enum { CYCLES = 100, PROVIDER = 7 };
 
 static unsigned length_of(const struct amg_list *list)
 {
@@ -54,10 +58,45 @@ static void test_rpc_registered_in_turn_takes_memory_once(void **state)
     margo_finalize(mid);
 }
 
+static void log_to(FILE *stream)
+{
+    for (int level = AMG_LOG_LEVEL_FATAL; level < AMG_LOG_LEVEL_COUNT; level++)
+        amg_log_stream_set((enum amg_log_level)level, stream);
+}
+
+/* As `margo_forward` where nobody serves the provider: HG_NOENTRY is right. */
+static void test_rpc_of_new_provider_is_found_without_a_line(void **state)
+{
+    margo_instance_id mid = margo_init("self", MARGO_CLIENT_MODE, 0, 0);
+    hg_handle_t handle = HG_HANDLE_NULL;
+    hg_addr_t self = HG_ADDR_NULL;
+    hg_id_t id = 0;
+    FILE *log = tmpfile();
+
+    (void)state;
+    assert_non_null(mid);
+    assert_non_null(log);
+    id = MARGO_REGISTER(mid, "served_nowhere", void, void, NULL);
+    assert_int_equal(margo_addr_self(mid, &self), HG_SUCCESS);
+    assert_int_equal(margo_create(mid, self, id, &handle), HG_SUCCESS);
+    log_to(log);
+    assert_int_equal(margo_registered_disable_response(mid, id, 1), HG_SUCCESS);
+    assert_int_equal(
+        margo_provider_forward(PROVIDER, handle, NULL), HG_SUCCESS);
+    assert_int_equal(margo_deregister(mid, id + PROVIDER + 1), HG_NOENTRY);
+    log_to(NULL);
+    assert_int_equal(ftell(log), 0);
+    assert_int_equal(fclose(log), 0);
+    assert_int_equal(margo_destroy(handle), HG_SUCCESS);
+    assert_int_equal(margo_addr_free(mid, self), HG_SUCCESS);
+    margo_finalize(mid);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_rpc_registered_in_turn_takes_memory_once),
+        cmocka_unit_test(test_rpc_of_new_provider_is_found_without_a_line),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

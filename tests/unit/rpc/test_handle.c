@@ -177,6 +177,38 @@ static void test_handle_shared_by_threads_loses_no_share(void **state)
     assert_int_equal(HG_Destroy(sharers.handle), HG_SUCCESS);
 }
 
+struct writer {
+    hg_handle_t handle;
+    unsigned written;
+};
+
+static void *writer_run(void *arg)
+{
+    struct writer *writer = arg;
+
+    writer->written = 1;
+    (void)HG_Destroy(writer->handle);
+    return NULL;
+}
+
+/* For a thread sanitizer, and for machines that reorder loads. */
+static void test_handle_that_is_alone_shows_what_others_wrote(void **state)
+{
+    struct writer writer = {.handle = HG_HANDLE_NULL};
+    pthread_t thread;
+
+    (void)state;
+    assert_int_equal(
+        HG_Create(context, HG_ADDR_NULL, 0, &writer.handle), HG_SUCCESS);
+    assert_int_equal(HG_Ref_incr(writer.handle), HG_SUCCESS);
+    assert_int_equal(pthread_create(&thread, NULL, writer_run, &writer), 0);
+    while (HG_Ref_get(writer.handle) != 1)
+        sched_yield();
+    assert_int_equal(writer.written, 1);
+    pthread_join(thread, NULL);
+    assert_int_equal(HG_Destroy(writer.handle), HG_SUCCESS);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -184,6 +216,7 @@ int main(void)
         cmocka_unit_test(test_handle_of_user_is_counted),
         cmocka_unit_test(test_handle_data_end_with_the_last_share),
         cmocka_unit_test(test_handle_shared_by_threads_loses_no_share),
+        cmocka_unit_test(test_handle_that_is_alone_shows_what_others_wrote),
     };
 
     return cmocka_run_group_tests(tests, context_setup, context_teardown);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Long arguments of calls that have not run take so many bytes and no more;
- * the rest waits, in order, and ends with its context. */
+ * the rest waits, in order, and ends with its context. A peer that says another
+ * length while it waits changes nothing. */
 #include "rpc/pulls.h"
 
 #include <setjmp.h>
@@ -30,12 +31,15 @@ struct call {
 struct liar {
     struct amg_op op;
     bool is_answered;
+    void *data; /* of its message */
 };
 
 static hg_class_t *cls;
 static hg_context_t *context;
 static struct call calls[CALLS];
 static unsigned served;
+static bool is_lied_to; /* the call after the first FIT is no struct call */
+static size_t pulled;   /* for that one */
 
 static hg_return_t call_code(hg_proc_t proc, void *data)
 {
@@ -62,6 +66,12 @@ static hg_return_t serve(hg_handle_t handle)
 {
     struct call call = {0};
 
+    if (is_lied_to && served == FIT) {
+        pulled = handle->in.len;
+        served++;
+        assert_int_equal(HG_Respond(handle, NULL, NULL, NULL), HG_SUCCESS);
+        return HG_Destroy(handle);
+    }
     assert_int_equal(HG_Get_input(handle, &call), HG_SUCCESS);
     assert_int_equal(call.number, served);
     served++;
@@ -219,10 +229,17 @@ static void lie(struct liar *liar, const void *bytes, size_t len)
         ep->transport->msg.get_buf(ep, self.peer, &buf), HG_SUCCESS);
     amg_header_write_request(buf->data, AMG_HEADER_MORE, ID);
     memcpy((char *)buf->data + AMG_HEADER_LEN, bytes, len);
+    liar->data = buf->data;
     assert_int_equal(ep->transport->msg.send_request(ep, self.peer, 0, buf,
                          AMG_HEADER_LEN + (uint32_t)len, true, &liar->op),
         HG_SUCCESS);
     amg_addr_fini(&self);
+}
+
+/* It is memory of the sender over shared memory. */
+static void lie_again(const struct liar *liar, uint64_t len)
+{
+    memcpy((char *)liar->data + AMG_HEADER_LEN, &len, sizeof(len));
 }
 
 static hg_return_t lie_answer(struct liar *liar)
@@ -266,6 +283,42 @@ static void test_pulls_damaged_gives_room_back(void **state)
     assert_int_equal(waiting(), 0);
 }
 
+/* What may be pulled was counted when the request came. */
+static void test_pulls_length_that_changes_is_not_believed(void **state)
+{
+    static char lent[3 * ROOM];
+    void *bytes = lent;
+    hg_size_t size = sizeof(lent);
+    hg_bulk_t bulk = HG_BULK_NULL;
+    uint64_t front[32];
+    struct liar liar;
+
+    (void)state;
+    front[0] = LEN;
+    assert_int_equal(
+        HG_Bulk_create(cls, 1, &bytes, &size, HG_BULK_READ_ONLY, &bulk),
+        HG_SUCCESS);
+    assert_int_equal(amg_bulk_register(bulk), HG_SUCCESS);
+    assert_in_range(
+        amg_bulk_packed_len(bulk, 0), 1, sizeof(front) - sizeof(front[0]));
+    amg_bulk_pack(bulk, 0, &front[1]);
+    for (unsigned i = 0; i < FIT; i++)
+        forward(i, LEN);
+    lie(&liar, front, sizeof(front[0]) + amg_bulk_packed_len(bulk, 0));
+    look();
+    assert_int_equal(waiting(), 1);
+    lie_again(&liar, size);
+    is_lied_to = true;
+    drive();
+    is_lied_to = false;
+    assert_int_equal(served, FIT + 1);
+    assert_int_equal(pulled, LEN);
+    assert_int_equal(lie_answer(&liar), HG_SUCCESS);
+    assert_in_range(context->pulls.peak, FIT * LEN, ROOM);
+    assert_int_equal(context->pulls.len, 0);
+    assert_int_equal(HG_Bulk_free(bulk), HG_SUCCESS);
+}
+
 static int start(void **state)
 {
     (void)state;
@@ -299,6 +352,7 @@ int main(void)
         UNIT_TEST(test_pulls_waiting_ends_with_context),
         UNIT_TEST(test_pulls_waiting_is_served_after_unpost),
         UNIT_TEST(test_pulls_damaged_gives_room_back),
+        UNIT_TEST(test_pulls_length_that_changes_is_not_believed),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Ids follow from names as other programs compute them; an RPC that was
- * forgotten is not found, but what points to it stays valid. */
+ * forgotten is not found, but what points to it stays valid; to ask for one
+ * that is not there is no mistake, and nothing is logged. */
 #include "rpc/registry.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <cmocka.h>
 
+#include "base/log.h"
 #include "base/mem.h"
 #include "mercury_class.h"
 #include "mercury_register.h"
@@ -81,12 +84,44 @@ static void test_registry_without_memory_registers_nothing(void **state)
     amg_mem_fail_nth(0);
 }
 
+static void test_registry_question_for_absent_rpc_logs_nothing(void **state)
+{
+    FILE *log = tmpfile();
+    uint8_t is_there = 1;
+    hg_id_t id = 0;
+
+    (void)state;
+    assert_non_null(log);
+    for (int level = AMG_LOG_LEVEL_FATAL; level < AMG_LOG_LEVEL_COUNT; level++)
+        amg_log_stream_set((enum amg_log_level)level, log);
+    amg_log_level_set(AMG_LOG_LEVEL_WARNING);
+    assert_int_equal(HG_Registered(cls, 99, &is_there), HG_SUCCESS);
+    assert_int_equal(is_there, 0);
+    assert_int_equal(
+        HG_Registered_name(cls, "absent", &id, &is_there), HG_SUCCESS);
+    assert_int_equal(is_there, 0);
+    assert_int_equal(
+        HG_Registered_proc_cb(cls, 99, &is_there, NULL, NULL), HG_SUCCESS);
+    assert_int_equal(is_there, 0);
+    assert_null(HG_Registered_data(cls, 99));
+    assert_int_equal(HG_Register_data(cls, 99, NULL, NULL), HG_NOENTRY);
+    assert_int_equal(
+        HG_Registered_disabled_response(cls, 99, &is_there), HG_NOENTRY);
+    assert_int_equal(HG_Deregister(cls, 99), HG_NOENTRY);
+    amg_log_level_set(AMG_LOG_LEVEL_NONE);
+    for (int level = AMG_LOG_LEVEL_FATAL; level < AMG_LOG_LEVEL_COUNT; level++)
+        amg_log_stream_set((enum amg_log_level)level, NULL);
+    assert_int_equal(ftell(log), 0);
+    assert_int_equal(fclose(log), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_registry_ids_are_those_of_mercury),
         cmocka_unit_test(test_registry_forgotten_rpc_stays_valid),
         cmocka_unit_test(test_registry_without_memory_registers_nothing),
+        cmocka_unit_test(test_registry_question_for_absent_rpc_logs_nothing),
     };
 
     return cmocka_run_group_tests(tests, class_setup, class_teardown);

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A loop that shuts its gate and a thread that gives it something to do: one of
+ * both sees the other, however they meet, or the loop would sleep for ever. The
+ * loop is played by the test, in the order of the real one. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <pthread.h>
+#include <sched.h>
+
+#include "margo/instance.h"
+#include "margo/loop.h"
+
+enum { ROUNDS = 50000, SPINS = 20000, SKEWS = 128 };
+
+static struct margo_instance mid;
+static atomic_uint round_begun; /* by the thread that kicks */
+static atomic_uint round_done;  /* by the one that plays the loop */
+static bool has_seen;           /* the loop, in this round */
+
+static void wait_for(const atomic_uint *word, unsigned wanted)
+{
+    for (unsigned i = 0; atomic_load(word) != wanted; i++)
+        if (i >= SPINS)
+            sched_yield();
+}
+
+/* The line of `is_ready` is the loop's when a round begins, so that the store
+ * of the other thread takes longer than the look that follows it. */
+static void *gate_run(void *arg)
+{
+    (void)arg;
+    for (unsigned i = 1; i <= ROUNDS; i++) {
+        atomic_store(&mid.ending.is_ready, false);
+        atomic_store(&round_done, i);
+        wait_for(&round_begun, i);
+        atomic_store_explicit(&mid.loop.is_gated, true, memory_order_seq_cst);
+        has_seen =
+            atomic_load_explicit(&mid.ending.is_ready, memory_order_acquire);
+    }
+    atomic_store(&round_done, ROUNDS + 1);
+    return NULL;
+}
+
+static void test_gate_that_shuts_misses_no_kick(void **state)
+{
+    pthread_t thread;
+    unsigned lost = 0;
+    unsigned before = 0;
+
+    (void)state;
+    assert_int_equal(ABT_init(0, NULL), ABT_SUCCESS);
+    assert_int_equal(pthread_create(&thread, NULL, gate_run, NULL), 0);
+    wait_for(&round_done, 1);
+    for (unsigned i = 1; i <= ROUNDS; i++) {
+        before = mid.loop.kicks;
+        atomic_store(&mid.loop.is_gated, false);
+        atomic_store(&round_begun, i);
+        for (volatile unsigned skew = i % SKEWS; skew > 0; skew--)
+            continue;
+        atomic_store_explicit(&mid.ending.is_ready, true, memory_order_release);
+        amg_margo_loop_kick(&mid);
+        wait_for(&round_done, i + 1);
+        lost += mid.loop.kicks == before && !has_seen;
+    }
+    pthread_join(thread, NULL);
+    assert_int_equal(lost, 0);
+    assert_int_equal(ABT_finalize(), ABT_SUCCESS);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_gate_that_shuts_misses_no_kick),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -124,6 +124,15 @@ static hg_return_t domain_fill(
     return HG_SUCCESS;
 }
 
+static hg_return_t open_without_memory(const struct amg_open *how)
+{
+    AMG_LOG_ERROR("cls",
+        "ofi+%s: there is no memory for a class; raise the limits of this "
+        "process (ulimit -v), or set AMALGAM_MESSAGE_BYTES lower",
+        how->protocol == NULL ? "tcp" : how->protocol);
+    return HG_NOMEM;
+}
+
 static hg_return_t transport_open(
     const struct amg_open *how, struct amg_domain **ret_domain)
 {
@@ -136,7 +145,7 @@ static hg_return_t transport_open(
         return HG_INVALID_ARG;
     domain = amg_mem_zalloc(sizeof(*domain));
     if (domain == NULL)
-        return HG_NOMEM;
+        return open_without_memory(how);
     domain_set(domain, how);
     amg_bias_take(&domain->lock);
     rc = amg_ofi_token_init(domain);
@@ -153,13 +162,8 @@ static hg_return_t transport_open(
         rc = domain_fill(domain, how);
     amg_bias_give(&domain->lock);
     if (rc != HG_SUCCESS) {
-        if (rc == HG_NOMEM)
-            AMG_LOG_ERROR("cls",
-                "ofi+%s: there is no memory for a class; raise the limits of "
-                "this process (ulimit -v), or set AMALGAM_MESSAGE_BYTES lower",
-                how->protocol == NULL ? "tcp" : how->protocol);
         amg_ofi_close_free(domain);
-        return rc;
+        return rc == HG_NOMEM ? open_without_memory(how) : rc;
     }
     domain->base.wants_mem = domain->facts.needs_desc;
     amg_ofi_nic_read(domain->info, &domain->nic);

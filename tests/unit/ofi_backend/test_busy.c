@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A peer that takes no messages is given up in time, and one that is only busy
  * is not: where the provider still has messages to it, it is waited for longer.
+ * Where this process lacks what a connection needs, that is told as the reason.
  * By two domains of this process, and a provider that says EAGAIN. */
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,7 +12,10 @@
 
 #include <cmocka.h>
 
+#include <sys/resource.h>
+
 #include "base/clock.h"
+#include "base/mem.h"
 #include "fake.h"
 #include "ofi_backend/ofi_hello.h"
 #include "ofi_backend/ofi_transport.h"
@@ -21,6 +25,10 @@ enum { LEN = 900 };
 
 /* What becomes of what the client sends. */
 static enum { SEND_GOES, SEND_STAYS, SEND_AGAIN } sending;
+
+/* What the client lacks while it is late. */
+static const struct rlimit *lack; /* descriptors, so; NULL: none */
+static bool is_out_of_memory;
 
 static struct amg_ofi_call real;
 
@@ -104,8 +112,13 @@ static hg_return_t poll_late(const struct amg_op *op, unsigned times)
     hg_return_t ret = HG_AGAIN;
 
     peer->deadline_ns = amg_clock_ns() - (times - 1) * domain->connect_ns - 1;
-    while (ret == HG_AGAIN && domain->tick - tick < 2)
+    if (lack != NULL)
+        assert_int_equal(setrlimit(RLIMIT_NOFILE, lack), 0);
+    while (ret == HG_AGAIN && domain->tick - tick < 2) {
+        amg_mem_fail_nth(is_out_of_memory ? 1 : 0);
         ret = poll_both(op);
+    }
+    amg_mem_fail_nth(0);
     return ret;
 }
 
@@ -240,6 +253,50 @@ static void test_silent_peer_is_given_up_in_time(void **state)
     assert_int_equal(wait_for(&waits), HG_SUCCESS);
 }
 
+/* A peer that the client has never met, and cannot, for want of something. */
+static void stranger_is_not_reached(struct party *stranger)
+{
+    struct amg_op waits;
+
+    sending = SEND_AGAIN;
+    party_open(stranger, 0, 1);
+    amg_ofi_transport.addr.drop(client.domain, peer);
+    peer = party_meet(&client, stranger);
+    post(&waits);
+    assert_int_equal(poll_late(&waits, 1), HG_HOSTUNREACH);
+}
+
+static void test_busy_process_without_descriptors_is_told_so(void **state)
+{
+    struct party stranger;
+    struct rlimit limit;
+    struct rlimit none;
+
+    (void)state;
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
+    none = (struct rlimit){.rlim_cur = 0, .rlim_max = limit.rlim_max};
+    lack = &none;
+    stranger_is_not_reached(&stranger);
+    lack = NULL;
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+    assert_true(fake_has_logged(
+        "this process has no file descriptor left (ulimit -n); no answer"));
+    (void)party_close(&stranger);
+}
+
+static void test_busy_process_without_memory_is_told_so(void **state)
+{
+    struct party stranger;
+
+    (void)state;
+    is_out_of_memory = true;
+    stranger_is_not_reached(&stranger);
+    is_out_of_memory = false;
+    assert_true(fake_has_logged(
+        "this process has no memory left for a connection; no answer"));
+    (void)party_close(&stranger);
+}
+
 /* As if nobody had polled for so long, and then somebody did. */
 static hg_return_t poll_after(const struct amg_op *op, uint64_t away_ns)
 {
@@ -356,6 +413,8 @@ int main(void)
         UNIT_TEST(test_busy_peer_is_given_up_at_last),
         UNIT_TEST(test_silent_peer_is_given_up_in_time),
         UNIT_TEST(test_silent_peer_is_waited_for_while_looked_at),
+        UNIT_TEST(test_busy_process_without_descriptors_is_told_so),
+        UNIT_TEST(test_busy_process_without_memory_is_told_so),
         UNIT_TEST(test_busy_peer_calls_can_be_cancelled),
         UNIT_TEST(test_busy_answer_to_a_doubt_has_time),
         UNIT_TEST(test_busy_doubt_keeps_credits),

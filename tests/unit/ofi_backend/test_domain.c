@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/mem.h"
 #include "fake.h"
 #include "ofi_backend/ofi_domain.h"
 #include "ofi_backend/ofi_transport.h"
@@ -325,6 +326,20 @@ static void test_domain_at_a_port_in_use_is_refused(void **state)
     world_close(&world);
 }
 
+static void test_domain_without_memory_tells_of_it(void **state)
+{
+    struct world world;
+
+    (void)state;
+    for (uint64_t n = 1; n <= 4; n++) {
+        fake_log_clear();
+        amg_mem_fail_nth(n);
+        assert_int_equal(world_try(&world, "127.0.0.1", false), HG_NOMEM);
+        amg_mem_fail_nth(0);
+        assert_true(fake_has_logged("ofi+tcp: there is no memory for a class"));
+    }
+}
+
 static void test_domain_elsewhere_is_refused(void **state)
 {
     struct world world;
@@ -415,6 +430,7 @@ int main(void)
         UNIT_TEST(test_domain_at_ipv6),
         UNIT_TEST(test_domain_at_no_address_is_refused),
         UNIT_TEST(test_domain_at_a_port_in_use_is_refused),
+        UNIT_TEST(test_domain_without_memory_tells_of_it),
         UNIT_TEST(test_domain_elsewhere_is_refused),
         UNIT_TEST(test_domain_in_a_child_is_left_alone),
     };

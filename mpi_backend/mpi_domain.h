@@ -152,6 +152,7 @@ struct amg_mpi_domain {
     unsigned polls;               /* counts; every 64th looks for strays */
 
     struct amg_table calls;     /* operations that wait for a reply */
+    struct amg_list late;       /* replies to those that were cancelled */
     struct amg_table transfers; /* struct amg_mpi_transfer */
     struct amg_table mems;      /* struct amg_mpi_mem */
     struct amg_pool transfer_pool;

@@ -5,7 +5,8 @@
  * the number of its place is the cookie that the reply brings back. When it is
  * cancelled its place stays taken, by nobody, until the late reply: that reply
  * returns the credit, because until then the target holds the request. It is
- * given out as an arrival, so that its sender can be told that it is read.
+ * given out as an arrival, by whichever context polls next, so that its sender
+ * can be told that it is read.
  *
  *     waiting (in flow) --credit--> asked (in calls) --reply--> done
  *          |                             |
@@ -207,17 +208,14 @@ static void request_refuse_locked(
 void amg_mpi_msg_refuse_locked(
     struct amg_mpi_domain *domain, struct amg_arrival *arrival)
 {
-    if (arrival->is_late) {
-        amg_mpi_slab_put_locked(amg_mpi_slab_of_arrival(arrival));
-        return;
-    }
     request_refuse_locked(amg_mpi_slab_of_arrival(arrival),
         amg_mpi_rank_of(domain, arrival->from), arrival->is_one_way,
         HG_CANCELED);
 }
 
 static void arrival_give_locked(struct amg_mpi_domain *domain,
-    const struct amg_mpi_message *message, bool is_one_way, bool is_late)
+    const struct amg_mpi_message *message, struct amg_list *list,
+    bool is_one_way)
 {
     struct amg_mpi_slab *slab = message->slab;
 
@@ -226,9 +224,9 @@ static void arrival_give_locked(struct amg_mpi_domain *domain,
     slab->arrival.len = message->len;
     slab->arrival.origin_context = slab->header.context;
     slab->arrival.is_one_way = is_one_way;
-    slab->arrival.is_late = is_late;
+    slab->arrival.is_late = list == &domain->late;
     slab->arrival.token = slab->header.cookie;
-    amg_list_push(&message->ep->arrived, &slab->arrival.link);
+    amg_list_push(list, &slab->arrival.link);
 }
 
 void amg_mpi_msg_on_request_locked(
@@ -239,12 +237,13 @@ void amg_mpi_msg_on_request_locked(
         (slab->header.kind & ~AMG_MPI_MAGIC_MASK) == AMG_MPI_ONEWAY;
 
     domain->peers[message->rank].context = slab->header.context;
-    if (message->ep == NULL || !domain->is_listening) {
+    if (message->ep != NULL && domain->is_listening)
+        arrival_give_locked(domain, message, &message->ep->arrived, is_one_way);
+    else
         request_refuse_locked(slab, message->rank, is_one_way,
-            domain->end.has_said_bye ? HG_CANCELED : HG_NOENTRY);
-        return;
-    }
-    arrival_give_locked(domain, message, is_one_way, false);
+            domain->end.has_said_bye ? HG_CANCELED
+            : message->ep == NULL    ? HG_NOENTRY
+                                     : HG_OPNOTSUPPORTED);
 }
 
 /* The operation that waits for this answer; NULL: none does. It may be
@@ -278,28 +277,13 @@ static struct amg_mpi_ep *ep_of_op(const struct amg_op *op)
     return (struct amg_mpi_ep *)(uintptr_t)op->priv[AMG_MPI_PRIV_EP];
 }
 
-/* The reply to a call that was cancelled, for its context, or any other that
- * is open. */
-static void late_give_locked(
-    struct amg_mpi_domain *domain, const struct amg_mpi_message *message)
-{
-    struct amg_mpi_message late = *message;
-
-    for (uint32_t i = 0; i < domain->max_contexts && late.ep == NULL; i++)
-        late.ep = domain->eps[i];
-    if (late.ep != NULL)
-        arrival_give_locked(domain, &late, false, true);
-    else
-        amg_mpi_slab_put_locked(late.slab);
-}
-
 void amg_mpi_msg_on_reply_locked(
     struct amg_mpi_domain *domain, const struct amg_mpi_message *message)
 {
     struct amg_op *op = call_end_locked(domain, message);
 
     if (op == &call_cancelled) {
-        late_give_locked(domain, message);
+        arrival_give_locked(domain, message, &domain->late, false);
         return;
     }
     if (op == NULL) {

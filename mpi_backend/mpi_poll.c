@@ -151,23 +151,6 @@ static void domain_move_locked(struct amg_mpi_domain *domain)
         amg_mpi_rma_move_locked(domain);
 }
 
-/* Moves at most `max` objects; returns how many. */
-static unsigned list_take(
-    struct amg_list *to, struct amg_list *from, unsigned max)
-{
-    unsigned count = 0;
-
-    while (count < max) {
-        struct amg_link *link = amg_list_pop(from);
-
-        if (link == NULL)
-            break;
-        amg_list_push(to, link);
-        count++;
-    }
-    return count;
-}
-
 static void wrong_thread_warn(void)
 {
     static atomic_bool was_told;
@@ -223,8 +206,9 @@ unsigned amg_mpi_poll(
         ep_progress_locked(domain, ep, max);
     if (domain->watch.heard != heard)
         ret_news->has_moved = true;
-    count = list_take(&ret_news->done, &ep->done, max);
-    count += list_take(&ret_news->arrived, &ep->arrived, max);
+    count = amg_list_take(&ret_news->done, &ep->done, max);
+    count += amg_list_take(&ret_news->arrived, &ep->arrived, max);
+    count += amg_list_take(&ret_news->arrived, &domain->late, max);
     amg_bias_give(domain->lock);
     return count;
 }

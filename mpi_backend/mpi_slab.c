@@ -91,9 +91,13 @@ void amg_mpi_slab_fini(struct amg_mpi_domain *domain)
 {
     struct amg_mpi_slab *hot =
         atomic_exchange_explicit(&domain->hot, NULL, memory_order_acquire);
+    struct amg_link *late = NULL;
 
     if (hot != NULL)
         amg_mpi_slab_put_locked(hot);
+    while ((late = amg_list_pop(&domain->late)) != NULL)
+        amg_mpi_slab_put_locked(
+            AMG_OBJECT(late, struct amg_mpi_slab, arrival.link));
     while (domain->slabs != NULL) {
         domain->slabs = domain->slabs->next;
         domain->slab_count--;

@@ -104,6 +104,7 @@ static void domain_set(struct amg_mpi_domain *domain,
     tags_lay(domain);
     amg_flow_init(&domain->flow, (uint16_t)agreement->credits);
     amg_flow_init(&domain->bulk, AMG_MPI_TRANSFERS);
+    amg_list_init(&domain->late);
     amg_list_init(&domain->sends);
     amg_list_init(&domain->deferred);
     amg_list_init(&domain->orphans);

@@ -264,9 +264,14 @@ static void ep_end_locked(struct amg_ofi_domain *domain)
 
 void amg_ofi_close_free(struct amg_ofi_domain *domain)
 {
+    struct amg_link *late = NULL;
+
     amg_bias_take(&domain->lock);
     domain->is_closing = true;
     ep_end_locked(domain);
+    while ((late = amg_list_pop(&domain->late)) != NULL)
+        amg_ofi_slab_put_locked(
+            AMG_OBJECT(late, struct amg_ofi_slab, arrival.link));
     amg_ofi_send_abandon_locked(domain);
     peers_end_locked(domain);
     if (domain->self != NULL)

@@ -256,6 +256,7 @@ struct amg_ofi_domain {
 
     struct amg_flow flow;
     struct amg_table calls;  /* operations that wait for a reply */
+    struct amg_list late;    /* replies to those that were cancelled */
     struct amg_table pieces; /* struct amg_ofi_piece, by message */
     struct amg_table leases; /* struct amg_ofi_lease, ours */
     struct amg_table grants; /* struct amg_ofi_grant_of, to others */

@@ -210,38 +210,47 @@ static struct amg_ofi_slab *slab_of_message_locked(
     return slab;
 }
 
-static void arrival_give_locked(struct amg_ofi_ep *ep,
-    struct amg_ofi_slab *slab, const struct amg_ofi_message *message,
-    bool is_one_way, bool is_late)
+static void arrival_fill(
+    struct amg_ofi_slab *slab, const struct amg_ofi_message *message)
 {
     slab->arrival.from = slab->peer;
     slab->arrival.data = slab->data;
     slab->arrival.len = message->len;
     slab->arrival.origin_context = message->header->context;
-    slab->arrival.is_one_way = is_one_way;
-    slab->arrival.is_late = is_late;
     slab->arrival.token = message->header->cookie;
+}
+
+static void request_give_locked(struct amg_ofi_ep *ep,
+    struct amg_ofi_slab *slab, const struct amg_ofi_message *message,
+    bool is_one_way)
+{
+    arrival_fill(slab, message);
+    slab->arrival.is_one_way = is_one_way;
+    slab->arrival.is_late = false;
     slab->has_credit = is_one_way;
-    slab->peer->open += is_late ? 0 : 1;
+    slab->peer->open++;
     amg_list_push(&ep->arrived, &slab->arrival.link);
     amg_ofi_wait_ring_locked(ep);
+}
+
+/* The reply to a call that was cancelled, for whichever context polls next. */
+static void late_give_locked(struct amg_ofi_domain *domain,
+    struct amg_ofi_slab *slab, const struct amg_ofi_message *message)
+{
+    arrival_fill(slab, message);
+    slab->arrival.is_one_way = false;
+    slab->arrival.is_late = true;
+    slab->has_credit = false;
+    amg_list_push(&domain->late, &slab->arrival.link);
+    for (uint32_t i = 0; i < domain->max_contexts; i++)
+        if (domain->eps[i] != NULL)
+            amg_ofi_wait_ring_locked(domain->eps[i]);
 }
 
 static struct amg_ofi_ep *ep_at(
     const struct amg_ofi_domain *domain, uint8_t context)
 {
     return context < domain->max_contexts ? domain->eps[context] : NULL;
-}
-
-/* The same, or any other that is open. */
-static struct amg_ofi_ep *ep_for_late(
-    const struct amg_ofi_domain *domain, uint8_t context)
-{
-    struct amg_ofi_ep *ep = ep_at(domain, context);
-
-    for (uint32_t i = 0; i < domain->max_contexts && ep == NULL; i++)
-        ep = domain->eps[i];
-    return ep;
 }
 
 void amg_ofi_msg_on_request_locked(
@@ -251,7 +260,7 @@ void amg_ofi_msg_on_request_locked(
         (message->header->kind & ~AMG_OFI_MAGIC_MASK) == AMG_OFI_ONEWAY;
     struct amg_ofi_ep *ep = ep_at(domain, message->header->target);
     struct amg_ofi_slab *slab = NULL;
-    hg_return_t why = HG_NOENTRY;
+    hg_return_t why = ep == NULL ? HG_NOENTRY : HG_OPNOTSUPPORTED;
 
     message->peer->context = message->header->context;
     if (!amg_flow_is_within(
@@ -267,7 +276,7 @@ void amg_ofi_msg_on_request_locked(
         request_refuse_locked(message->peer, message->header->context,
             message->header->cookie, is_one_way, why);
     else
-        arrival_give_locked(ep, slab, message, is_one_way, false);
+        request_give_locked(ep, slab, message, is_one_way);
 }
 
 /* The operation that waits for this answer; NULL: none does. It may be
@@ -294,18 +303,14 @@ void amg_ofi_msg_on_reply_locked(
     struct amg_ofi_domain *domain, const struct amg_ofi_message *message)
 {
     struct amg_op *op = call_end_locked(domain, message);
-    struct amg_ofi_ep *ep = NULL;
     struct amg_ofi_slab *slab = NULL;
 
     if (op == NULL)
         return;
     slab = slab_of_message_locked(domain, message);
     if (op == &call_cancelled) {
-        ep = ep_for_late(domain, message->header->target);
-        if (ep != NULL && slab != NULL)
-            arrival_give_locked(ep, slab, message, false, true);
-        else if (slab != NULL)
-            amg_ofi_slab_put_locked(slab);
+        if (slab != NULL)
+            late_give_locked(domain, slab, message);
         return;
     }
     if (slab == NULL) {
@@ -467,7 +472,7 @@ void amg_ofi_msg_refuse_all_locked(struct amg_ofi_ep *ep)
             AMG_OBJECT(link, struct amg_ofi_slab, arrival.link);
         const struct amg_arrival *arrival = &slab->arrival;
 
-        if (!arrival->is_late && slab->epoch == slab->peer->epoch) {
+        if (slab->epoch == slab->peer->epoch) {
             request_close_locked(slab->peer);
             request_refuse_locked(slab->peer, arrival->origin_context,
                 (uint32_t)arrival->token, arrival->is_one_way, HG_NOENTRY);

@@ -333,23 +333,6 @@ static unsigned progress_locked(struct amg_ofi_domain *domain, unsigned max)
     return count;
 }
 
-/* Moves at most `max` objects; returns how many. */
-static unsigned list_take(
-    struct amg_list *to, struct amg_list *from, unsigned max)
-{
-    unsigned count = 0;
-
-    while (count < max) {
-        struct amg_link *link = amg_list_pop(from);
-
-        if (link == NULL)
-            break;
-        amg_list_push(to, link);
-        count++;
-    }
-    return count;
-}
-
 unsigned amg_ofi_poll(
     struct amg_ep *base, unsigned max, struct amg_news *ret_news)
 {
@@ -361,8 +344,9 @@ unsigned amg_ofi_poll(
     /* First, or what comes for this very context would ring for it. */
     amg_ofi_wait_end_locked(ep);
     (void)progress_locked(domain, max);
-    count = list_take(&ret_news->done, &ep->done, max);
-    count += list_take(&ret_news->arrived, &ep->arrived, max);
+    count = amg_list_take(&ret_news->done, &ep->done, max);
+    count += amg_list_take(&ret_news->arrived, &ep->arrived, max);
+    count += amg_list_take(&ret_news->arrived, &domain->late, max);
     amg_bias_give(&domain->lock);
     return count;
 }

@@ -62,6 +62,7 @@ static void domain_set(
     domain->is_listening = how->is_listening;
     domain->is_joined = how->is_joined;
     domain->no_block = how->no_block;
+    amg_list_init(&domain->late);
     amg_list_init(&domain->peers);
     amg_list_init(&domain->trying);
     amg_list_init(&domain->sends);

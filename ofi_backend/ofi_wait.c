@@ -159,6 +159,7 @@ bool amg_ofi_wait_arm(struct amg_ep *base)
     amg_bias_take(&domain->lock);
     is_quiet = amg_list_is_empty(&ep->done) &&
                amg_list_is_empty(&ep->arrived) &&
+               amg_list_is_empty(&domain->late) &&
                amg_ofi_poll_is_quiet_locked(domain);
     if (is_quiet) {
         domain->armed_count += ep->is_armed ? 0 : 1;

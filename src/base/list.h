@@ -89,6 +89,20 @@ static inline void amg_list_splice(struct amg_list *to, struct amg_list *from)
     amg_list_init(from);
 }
 
+/* Moves at most `max` objects from one to the end of the other; how many. */
+static inline unsigned amg_list_take(
+    struct amg_list *to, struct amg_list *from, unsigned max)
+{
+    struct amg_link *link = NULL;
+    unsigned count = 0;
+
+    while (count < max && (link = amg_list_pop(from)) != NULL) {
+        amg_list_push(to, link);
+        count++;
+    }
+    return count;
+}
+
 /* A link that is on no list says so; see amg_list_remove(). */
 static inline bool amg_link_is_listed(const struct amg_link *link)
 {

@@ -159,9 +159,8 @@ struct amg_shm_ep {
     struct amg_ep base;
     struct amg_shm_inbox *inbox;
     struct amg_list done; /* operations for the next poll; the lock's */
-    /* Late replies to contexts that are closed, likewise. */
-    struct amg_list late;
-    /* Those are not empty; set under the lock, looked at without it. */
+    /* There may be some, or late replies; set under the lock, looked at without
+     * it. */
     _Atomic uint32_t has_done;
     uint32_t polls;      /* since it was last looked for rare things */
     uint64_t checked_ns; /* when peers were last looked after */
@@ -187,6 +186,7 @@ struct amg_shm_domain {
     struct amg_bias lock; /* guards all below */
     struct amg_flow flow;
     struct amg_table calls; /* operations that wait for a reply */
+    struct amg_list late;   /* replies to those that were cancelled */
     struct amg_map peers;   /* by incarnation */
     struct amg_list all_peers;
     struct amg_list stuck;

@@ -145,9 +145,8 @@ static void credit_owe_locked(struct amg_shm_peer *peer, uint8_t context)
 }
 
 /* The request will not be served; its origin is told. */
-static bool request_refuse_locked(const struct message *message)
+static bool request_refuse_locked(const struct message *message, uint32_t code)
 {
-    const uint32_t code = HG_NOENTRY;
     const struct amg_shm_note note = {
         .kind = AMG_SHM_REFUSE,
         .target_context = message->cell->context,
@@ -168,7 +167,8 @@ static inline bool on_request_locked(struct amg_shm_inbox *inbox,
 {
     message->peer->context = message->cell->context;
     if (!AMG_LIKELY(ep != NULL && inbox->domain->is_listening))
-        return request_refuse_locked(message);
+        return request_refuse_locked(
+            message, ep == NULL ? HG_NOENTRY : HG_OPNOTSUPPORTED);
     return arrival_give_locked(inbox->domain, message, false, &news->arrived);
 }
 
@@ -222,27 +222,24 @@ static void refusal_read(struct amg_op *op, const struct amg_shm_cell *cell)
     op->ret = (hg_return_t)code;
 }
 
-/* The reply to a call that was cancelled goes to its context, or to any other
- * that is open. */
-static bool late_take_locked(struct amg_shm_domain *domain,
-    const struct amg_shm_ep *ep, const struct message *message,
-    struct amg_news *news)
+/* The reply to a call that was cancelled, for whichever context polls next. */
+static bool late_take_locked(
+    struct amg_shm_domain *domain, const struct message *message)
 {
-    if (message->kind == AMG_SHM_REPLY && ep != NULL)
-        return arrival_give_locked(domain, message, true, &news->arrived);
-    for (uint32_t i = 0;
-         i < domain->max_contexts && message->kind == AMG_SHM_REPLY; i++) {
-        struct amg_shm_ep *other = domain->eps[i];
-
-        if (other == NULL || !other->inbox->is_open)
-            continue;
-        if (!arrival_give_locked(domain, message, true, &other->late))
-            return false;
-        atomic_store_explicit(&other->has_done, 1, memory_order_relaxed);
-        amg_shm_bell_self_locked(other);
+    if (message->kind != AMG_SHM_REPLY) {
+        slab_return(message);
         return true;
     }
-    slab_return(message);
+    if (!arrival_give_locked(domain, message, true, &domain->late))
+        return false;
+    for (uint32_t i = 0; i < domain->max_contexts; i++) {
+        struct amg_shm_ep *ep = domain->eps[i];
+
+        if (ep == NULL)
+            continue;
+        atomic_store_explicit(&ep->has_done, 1, memory_order_relaxed);
+        amg_shm_bell_self_locked(ep);
+    }
     return true;
 }
 
@@ -263,7 +260,7 @@ static inline bool on_answer_locked(struct amg_shm_inbox *inbox,
         return true;
     }
     if (!AMG_LIKELY(op != &amg_shm_call_over)) {
-        if (!late_take_locked(domain, ep, message, news))
+        if (!late_take_locked(domain, message))
             return false;
     } else {
         struct amg_shm_ep *op_ep = amg_shm_op_ep(op);

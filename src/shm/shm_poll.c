@@ -91,30 +91,17 @@ static inline unsigned rings_take(struct poll *poll, unsigned max)
     return count;
 }
 
-/* Operations that ended elsewhere. */
+/* Operations that ended elsewhere, and replies that nobody waits for. */
 static unsigned done_take_locked(struct poll *poll, unsigned max)
 {
     struct amg_shm_ep *ep = poll->ep;
+    struct amg_list *late = &poll->domain->late;
     unsigned count = 0;
 
     atomic_store_explicit(&ep->bulk.copied, 0, memory_order_relaxed);
-    while (count < max) {
-        struct amg_link *link = amg_list_pop(&ep->done);
-
-        if (link == NULL)
-            break;
-        amg_list_push(&poll->news->done, link);
-        count++;
-    }
-    while (count < max) {
-        struct amg_link *link = amg_list_pop(&ep->late);
-
-        if (link == NULL)
-            break;
-        amg_list_push(&poll->news->arrived, link);
-        count++;
-    }
-    if (amg_list_is_empty(&ep->done) && amg_list_is_empty(&ep->late))
+    count = amg_list_take(&poll->news->done, &ep->done, max);
+    count += amg_list_take(&poll->news->arrived, late, max - count);
+    if (amg_list_is_empty(&ep->done) && amg_list_is_empty(late))
         atomic_store_explicit(&ep->has_done, 0, memory_order_relaxed);
     return count;
 }

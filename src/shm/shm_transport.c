@@ -87,9 +87,14 @@ static hg_return_t domain_fill(
 /* Of a domain in any state that domain_fill() left. */
 static void domain_free(struct amg_shm_domain *domain, bool is_whole)
 {
+    struct amg_link *late = NULL;
+
     if (is_whole)
         amg_shm_bulk_close(domain); /* gives shares of peers back */
     amg_bias_take(&domain->lock);
+    while ((late = amg_list_pop(&domain->late)) != NULL)
+        amg_shm_arrival_put_locked(
+            amg_shm_arrival_of(AMG_OBJECT(late, struct amg_arrival, link)));
     amg_shm_inbox_fini_locked(domain);
     if (domain->self != NULL)
         amg_shm_addr_fini(domain);
@@ -128,6 +133,7 @@ static hg_return_t transport_open(
     amg_flow_init(&domain->flow,
         (uint16_t)choose(how->credits, AMG_ENV_CREDITS, 1, CREDITS_MAX));
     amg_table_init(&domain->calls, AMG_TABLE_INDEX_MASK + 1u);
+    amg_list_init(&domain->late);
     amg_list_init(&domain->all_peers);
     amg_list_init(&domain->stuck);
     amg_list_init(&domain->out_bufs);
@@ -251,7 +257,6 @@ static hg_return_t ep_open(
     ep->base.domain = base;
     ep->base.context_id = context_id;
     amg_list_init(&ep->done);
-    amg_list_init(&ep->late);
     amg_shm_bulk_ep_open(ep);
     amg_bias_take(&domain->lock);
     if (domain->eps[context_id] != NULL)
@@ -265,6 +270,7 @@ static hg_return_t ep_open(
     if (rc != HG_SUCCESS)
         goto close_inbox;
     domain->eps[context_id] = ep;
+    atomic_init(&ep->has_done, 1); /* there may be late replies */
     amg_bias_give(&domain->lock);
     *ret_ep = &ep->base;
     return HG_SUCCESS;
@@ -281,7 +287,6 @@ static void ep_close(struct amg_ep *base, struct amg_news *ret_news)
 {
     struct amg_shm_ep *ep = amg_shm_ep_of(base);
     struct amg_shm_domain *domain = amg_shm_domain_of_ep(ep);
-    struct amg_link *late = NULL;
 
     if (ep->is_armed)
         amg_shm_bell_disarm(ep);
@@ -291,9 +296,6 @@ static void ep_close(struct amg_ep *base, struct amg_news *ret_news)
     amg_shm_inbox_close_locked(ep->inbox);
     amg_shm_poll_closed_locked(ep->inbox);
     amg_list_splice(&ret_news->done, &ep->done);
-    while ((late = amg_list_pop(&ep->late)) != NULL)
-        amg_shm_arrival_put_locked(
-            amg_shm_arrival_of(AMG_OBJECT(late, struct amg_arrival, link)));
     domain->eps[base->context_id] = NULL;
     amg_bias_give(&domain->lock);
     amg_shm_bell_close(ep);

@@ -221,8 +221,9 @@ struct amg_ep_ops {
         struct amg_ep *ep, unsigned max, struct amg_news *ret_news);
     /* Asks that a posted operation (request, reply, put or get) ends early.
      * HG_SUCCESS: it will, or has already ended. The reply that comes to a
-     * cancelled request is given out as an arrival, where its endpoint is
-     * still open; a driver whose peer is this process may drop it. */
+     * cancelled request is given out as an arrival, by any endpoint of the
+     * domain, also one that is opened later; a driver whose peer is this
+     * process may drop it. */
     hg_return_t (*cancel)(struct amg_ep *ep, struct amg_op *op);
 };
 
@@ -261,7 +262,8 @@ struct amg_msg_ops {
      * A call beyond the credits of the peer waits inside, in order, and is
      * sent when credits come back. On an error `buf` stays the caller's.
      * Completes with HG_SUCCESS, HG_CANCELED, HG_HOSTUNREACH (the peer is
-     * gone), HG_NOENTRY (the peer has no such context open), HG_NA_ERROR.
+     * gone), HG_NOENTRY (the peer has no such context open),
+     * HG_OPNOTSUPPORTED (it has, but does not listen), HG_NA_ERROR.
      * Returns HG_MSGSIZE (longer than `buf->cap`), HG_NOMEM,
      * HG_OPNOTSUPPORTED (this thread may not use the medium). */
     hg_return_t (*send_request)(struct amg_ep *ep, struct amg_peer *peer,

@@ -19,6 +19,7 @@ enum event {
     CANCEL_ANSWER,        /* the target cancels its answer */
     ORIGIN_CLOSED,        /* the answer comes to a closed context */
     ORIGIN_CLOSES,        /* or to one that is being closed */
+    ORIGIN_LEFT,          /* or to a class that has none open now */
     TARGET_CLOSES,        /* with an answer on its way */
     TARGET_CLOSES_SILENT, /* without an answer */
     TARGET_CLOSED,        /* the call comes to a context that closes */
@@ -77,6 +78,17 @@ static void open_context(uint8_t id)
     api_drive(contexts[id]);
 }
 
+/* Those that are not. */
+static void contexts_open(void)
+{
+    for (uint8_t id = ORIGIN; id < CONTEXTS; id++)
+        if (contexts[id] == NULL)
+            open_context(id);
+    if (the->context == NULL)
+        the->context = HG_Context_create(the->cls);
+    CHECK(the, the->context != NULL);
+}
+
 static void close_context(uint8_t id)
 {
     uint64_t until_ns = api_now_ns() + PATIENCE_MS * 1000000ull;
@@ -96,6 +108,7 @@ static void be_target(enum event event, uint64_t out_len)
     switch (event) {
     case LATE_REPLY:
     case ORIGIN_CLOSED:
+    case ORIGIN_LEFT:
     case CANCEL_ANSWER:
     case TARGET_CLOSES:
         answer(kept, out_len);
@@ -111,7 +124,11 @@ static void be_target(enum event event, uint64_t out_len)
     if (event == TARGET_CLOSES || event == TARGET_CLOSES_SILENT ||
         event == TARGET_CLOSED)
         close_context(TARGET);
+    if (event == ORIGIN_LEFT)
+        api_sync(the); /* the origin opens contexts again */
     UNTIL(the, begun == ended);
+    if (event == ORIGIN_LEFT) /* as it is told, or finds out itself */
+        CHECK(the, ended_ret == HG_SUCCESS || ended_ret == HG_CANCELED);
     if (event == LATE_REPLY || event == ORIGIN_CLOSED || event == TARGET_CLOSES)
         OK(the, ended_ret);
     if (event == CANCEL_ANSWER)
@@ -121,7 +138,7 @@ static void be_target(enum event event, uint64_t out_len)
 static bool is_cancelled_first(enum event event)
 {
     return event == LATE_REPLY || event == CANCEL || event == ORIGIN_CLOSED ||
-           event == ORIGIN_CLOSES;
+           event == ORIGIN_CLOSES || event == ORIGIN_LEFT;
 }
 
 /* The call has ended, as it may. */
@@ -130,7 +147,7 @@ static void origin_end(
 {
     hg_return_t rc = api_wait(the, call);
 
-    if (event == LATE_REPLY || event == ORIGIN_CLOSED ||
+    if (event == LATE_REPLY || event == ORIGIN_CLOSED || event == ORIGIN_LEFT ||
         event == TARGET_CLOSES_SILENT)
         EXPECT(the, HG_CANCELED, rc);
     if (event == TARGET_CLOSES)
@@ -138,8 +155,14 @@ static void origin_end(
     if (event == TARGET_CLOSED)
         CHECK(the, rc == HG_SUCCESS || rc == HG_CANCELED || rc == HG_NOENTRY);
     OK(the, HG_Destroy(handle));
-    if (event == ORIGIN_CLOSED || event == ORIGIN_CLOSES)
+    if (event == ORIGIN_CLOSED || event == ORIGIN_CLOSES ||
+        event == ORIGIN_LEFT)
         close_context(ORIGIN);
+    if (event == ORIGIN_LEFT) {
+        close_context(TARGET);
+        OK(the, HG_Context_destroy(the->context));
+        the->context = NULL;
+    }
 }
 
 /* One call of one to the other. */
@@ -167,8 +190,12 @@ static void play(
         OK(the, HG_Cancel(handle));
         origin_end(event, handle, &call);
     }
-    if (event == LATE_REPLY || event == ORIGIN_CLOSED)
+    if (event == LATE_REPLY || event == ORIGIN_CLOSED || event == ORIGIN_LEFT)
         api_sync(the);
+    if (is_origin && event == ORIGIN_LEFT) {
+        api_sync(the); /* the answer has left */
+        contexts_open();
+    }
     if (is_target)
         be_target(event, out_len);
     if (event == CANCEL_ANSWER) {
@@ -180,9 +207,7 @@ static void play(
         origin_end(event, handle, &call);
     api_sync(the);
     CHECK(the, !is_origin || call.done == 1);
-    for (uint8_t id = ORIGIN; id < CONTEXTS; id++)
-        if (contexts[id] == NULL)
-            open_context(id);
+    contexts_open();
     api_sync(the);
 }
 

@@ -50,9 +50,9 @@ extern "C" {
  *            and what the proc returns; no callback follows an error. The
  *            output of the handle's last call is gone all the same.
  *            The callback gets HG_SUCCESS, HG_CANCELED, HG_NOENTRY (the target
- *            does not know the RPC, or has no such context), HG_INVALID_ARG
- *            (it has no callback for it), HG_HOSTUNREACH, HG_NA_ERROR,
- *            HG_PROTOCOL_ERROR.
+ *            does not know the RPC, or has no such context),
+ *            HG_OPNOTSUPPORTED (it does not listen), HG_INVALID_ARG (it has no
+ *            callback for it), HG_HOSTUNREACH, HG_NA_ERROR, HG_PROTOCOL_ERROR.
  * Threads:   any thread, one at a time per handle; never blocks.
  * Undefined: nothing.
  * Source:    as Mercury 2.4.
@@ -64,9 +64,9 @@ HG_PUBLIC hg_return_t HG_Forward(
  * Send the answer to a request and return at once.
  *
  * An answer too long for one message has left when its origin has pulled it.
- * The callback gets HG_HOSTUNREACH when the origin is gone before that; where
- * the transport tells of it, which is asked for after a second, and then less
- * often.
+ * The callback gets HG_HOSTUNREACH when the origin is gone before that, and
+ * HG_CANCELED when its context is; where the transport tells of it, which is
+ * asked for after a second, and then less often.
  *
  * @param handle      [in]  as the RPC's callback got it; not answered before,
  *                          maybe destroyed

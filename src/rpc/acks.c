@@ -14,6 +14,8 @@
  * peer or its context is gone. */
 #include "rpc/acks.h"
 
+#include <inttypes.h>
+
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
@@ -115,19 +117,42 @@ static bool settle_locked(struct hg_handle *handle, hg_return_t ret)
     return !handle->is_leaving;
 }
 
-struct hg_handle *amg_acks_take(hg_context_t *context,
-    const struct hg_addr *from, uint64_t token, bool *ret_is_known)
+/* The word of an answer that nobody waits for. After a cancel it comes too
+ * late; one that was never sent is told of, once. */
+static void stray_tell(
+    hg_context_t *context, const struct hg_addr *from, uint64_t token)
+{
+    struct amg_rpc_class *rpcs = amg_rpc_class_of(context->cls);
+    char text[256];
+
+    if (token - 1 <
+            atomic_load_explicit(&rpcs->next_token, memory_order_relaxed) - 1 ||
+        atomic_exchange_explicit(
+            &rpcs->has_told_stray, true, memory_order_relaxed))
+        return;
+    AMG_LOG_WARNING("rpc",
+        "%s acknowledges a long answer 0x%" PRIx64
+        " that was never sent; it is a program gone mad, or of another "
+        "version; more of this is not reported",
+        amg_addr_text(from, text, sizeof(text)), token);
+}
+
+struct hg_handle *amg_acks_take(
+    hg_context_t *context, const struct hg_addr *from, uint64_t token)
 {
     struct hg_handle *handle = NULL;
+    bool is_known = false;
 
     amg_lock_take(&context->upper_lock);
     handle = amg_map_get(&context->acks, token);
     if (handle != NULL && !amg_addr_is_same(&handle->addr, from))
         handle = NULL;
-    *ret_is_known = handle != NULL;
+    is_known = handle != NULL;
     if (handle != NULL && !settle_locked(handle, HG_SUCCESS))
         handle = NULL;
     amg_lock_give(&context->upper_lock);
+    if (!is_known)
+        stray_tell(context, from, token);
     return handle;
 }
 
@@ -169,11 +194,13 @@ static void ask_free(struct amg_ask *ask)
     amg_mem_free(ask);
 }
 
-/* Is the origin gone for certain? HG_NOENTRY is no proof: so a process answers
- * that does not listen. */
-static bool is_lost(hg_return_t ret)
+/* What a question tells that ends the wait, else HG_SUCCESS. A context that is
+ * closed pulls nothing. */
+static hg_return_t loss_of(hg_return_t ret)
 {
-    return ret == HG_HOSTUNREACH || ret == HG_CANCELED;
+    if (ret == HG_NOENTRY)
+        return HG_CANCELED;
+    return ret == HG_HOSTUNREACH || ret == HG_CANCELED ? ret : HG_SUCCESS;
 }
 
 /* The origin has answered, or never will. */
@@ -181,6 +208,7 @@ static void ask_ended(struct amg_op *op)
 {
     struct amg_ask *ask = AMG_OBJECT(op, struct amg_ask, op);
     hg_context_t *context = ask->context;
+    hg_return_t loss = loss_of(op->ret);
     struct hg_handle *handle = NULL;
     bool is_ours = false;
 
@@ -188,7 +216,7 @@ static void ask_ended(struct amg_op *op)
     handle = amg_map_get(&context->acks, ask->token);
     if (handle != NULL && handle->ask == ask) {
         handle->ask = NULL;
-        is_ours = is_lost(op->ret) && settle_locked(handle, op->ret);
+        is_ours = loss != HG_SUCCESS && settle_locked(handle, loss);
     }
     amg_lock_give(&context->upper_lock);
     if (op->ret == HG_SUCCESS && op->data != NULL) {

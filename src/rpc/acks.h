@@ -15,10 +15,10 @@ bool amg_acks_unwait(struct hg_handle *handle);
  * with handle->ret, and the caller's to end. */
 bool amg_acks_left(struct hg_handle *handle, hg_return_t ret);
 
-/* That word came. The handle that waited, for the caller to end, or NULL and
- * `*ret_is_known` says whether one waits for its message to leave. */
-struct hg_handle *amg_acks_take(hg_context_t *context,
-    const struct hg_addr *from, uint64_t token, bool *ret_is_known);
+/* That word came. The handle that waited, for the caller to end; NULL: none
+ * does any more, or its message has yet to leave. */
+struct hg_handle *amg_acks_take(
+    hg_context_t *context, const struct hg_addr *from, uint64_t token);
 
 /* Ends the wait of one, as `ret` says. True: the caller is to end it; false: it
  * has ended, or will when its message is given up. */

@@ -50,6 +50,7 @@ struct amg_rpc_class {
     hg_checksum_level_t checksum_level;
     /* Gives each long reply a token; see respond.c. A counter only. */
     atomic_uint_fast64_t next_token;
+    atomic_bool has_told_stray; /* of a token that was never given; a flag */
 };
 
 /* Makes it, and hangs it on the class. HG_NOMEM. */

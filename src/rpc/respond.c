@@ -304,16 +304,10 @@ give_up:
 void amg_respond_take_ack(
     hg_context_t *context, const struct hg_addr *from, uint64_t token)
 {
-    bool is_known = false;
-    struct hg_handle *handle = amg_acks_take(context, from, token, &is_known);
-    char text[256];
+    struct hg_handle *handle = amg_acks_take(context, from, token);
 
     if (handle != NULL)
         respond_end(handle, HG_SUCCESS);
-    else if (!is_known)
-        AMG_LOG_WARNING("rpc",
-            "%s acknowledges a reply 0x%" PRIx64 " that nobody waits for",
-            amg_addr_text(from, text, sizeof(text)), token);
 }
 
 void amg_respond_abandon(hg_context_t *context)

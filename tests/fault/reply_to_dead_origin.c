@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A long answer ends once, with an error, when its origin was killed before or
- * after it was sent, or when the target cancels it; and the context closes. */
+ * after it was sent, has closed its context and lives on, or when the target
+ * cancels it; and the context closes. */
+#include <fcntl.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -47,7 +50,8 @@ static hg_return_t serve(hg_handle_t handle)
     return HG_SUCCESS;
 }
 
-/* Asks, and makes no progress any more. */
+/* Asks, and makes no progress any more. Told to by a byte, it cancels, and
+ * closes its context. */
 static void be_client(const char *transport, int from, int to)
 {
     char text[TEXT_CAP];
@@ -66,8 +70,15 @@ static void be_client(const char *transport, int from, int to)
     CHECK(HG_Create(context, addr, id, &handle) == HG_SUCCESS);
     CHECK(HG_Forward(handle, NULL, NULL, NULL) == HG_SUCCESS);
     /* Until the server has it, and ends this process. */
-    while (write(to, "", 0) == 0)
+    CHECK(fcntl(from, F_SETFL, O_NONBLOCK) == 0);
+    while (read(from, text, 1) != 1)
         (void)HG_Progress(context, 0);
+    CHECK(HG_Cancel(handle) == HG_SUCCESS);
+    CHECK(HG_Destroy(handle) == HG_SUCCESS);
+    while (HG_Context_destroy(context) == HG_BUSY)
+        (void)HG_Trigger(context, 0, 1, NULL);
+    CHECK(write(to, "", 1) == 1);
+    (void)pause();
 }
 
 static void until(hg_context_t *context, const unsigned *count, unsigned wanted)
@@ -87,24 +98,38 @@ static void client_kill(pid_t client)
     CHECK(waitpid(client, NULL, 0) == client);
 }
 
+/* Where others reach this process. */
+static void address_write(hg_class_t *cls, int to)
+{
+    char text[TEXT_CAP] = "";
+    hg_size_t len = sizeof(text);
+    hg_addr_t self = HG_ADDR_NULL;
+
+    CHECK(HG_Addr_self(cls, &self) == HG_SUCCESS);
+    CHECK(HG_Addr_to_string(cls, text, &len, self) == HG_SUCCESS);
+    CHECK(HG_Addr_free(cls, self) == HG_SUCCESS);
+    CHECK(write(to, text, sizeof(text)) == sizeof(text));
+}
+
 int main(int argc, char **argv)
 {
     const char *transport = argc > 1 ? argv[1] : "na+sm";
     const char *when = argc > 2 ? argv[2] : "after";
+    bool is_to_live = strcmp(when, "closed") == 0;
+    bool is_killed = strcmp(when, "before") == 0 || strcmp(when, "after") == 0;
     unsigned is_held = 0;
-    char text[TEXT_CAP];
-    hg_size_t len = sizeof(text);
-    hg_addr_t self = HG_ADDR_NULL;
     hg_class_t *cls = NULL;
     hg_context_t *context = NULL;
     int pipes[2];
+    int back[2];
+    char byte = 0;
     pid_t client = 0;
 
-    CHECK(pipe(pipes) == 0);
+    CHECK(pipe(pipes) == 0 && pipe(back) == 0);
     client = fork();
     CHECK(client >= 0);
     if (client == 0) {
-        be_client(transport, pipes[0], pipes[1]);
+        be_client(transport, pipes[0], back[1]);
         return EXIT_FAILURE;
     }
     cls = HG_Init(transport, HG_TRUE);
@@ -114,17 +139,18 @@ int main(int argc, char **argv)
     }
     context = HG_Context_create(cls);
     (void)HG_Register_name(cls, "long", NULL, hg_proc_long, serve);
-    CHECK(HG_Addr_self(cls, &self) == HG_SUCCESS);
-    memset(text, 0, sizeof(text));
-    CHECK(HG_Addr_to_string(cls, text, &len, self) == HG_SUCCESS);
-    CHECK(HG_Addr_free(cls, self) == HG_SUCCESS);
-    CHECK(write(pipes[1], text, sizeof(text)) == sizeof(text));
+    address_write(cls, pipes[1]);
     while (held == HG_HANDLE_NULL) {
         (void)HG_Progress(context, 100);
         (void)HG_Trigger(context, 0, 1, NULL);
     }
-    CHECK(kill(client, SIGSTOP) == 0); /* so it does not pull */
-    CHECK(waitpid(client, NULL, WUNTRACED) == client);
+    if (is_to_live) {
+        CHECK(write(pipes[1], "", 1) == 1);
+        CHECK(read(back[0], &byte, 1) == 1);
+    } else {
+        CHECK(kill(client, SIGSTOP) == 0); /* so it does not pull */
+        CHECK(waitpid(client, NULL, WUNTRACED) == client);
+    }
     if (strcmp(when, "before") == 0)
         client_kill(client);
     CHECK(HG_Respond(held, answered, NULL, bytes) == HG_SUCCESS);
@@ -136,13 +162,12 @@ int main(int argc, char **argv)
     if (strcmp(when, "cancel") == 0)
         CHECK(HG_Cancel(held) == HG_SUCCESS);
     until(context, &ended, 1);
-    CHECK(ended_ret ==
-          (strcmp(when, "cancel") == 0 ? HG_CANCELED : HG_HOSTUNREACH));
+    CHECK(ended_ret == (is_killed ? HG_HOSTUNREACH : HG_CANCELED));
     CHECK(HG_Cancel(held) == HG_SUCCESS); /* ended: no effect */
     CHECK(HG_Destroy(held) == HG_SUCCESS);
     CHECK(HG_Context_destroy(context) == HG_SUCCESS);
     CHECK(ended == 1);
-    if (strcmp(when, "cancel") == 0)
+    if (!is_killed)
         client_kill(client);
     CHECK(HG_Finalize(cls) == HG_SUCCESS);
     return EXIT_SUCCESS;

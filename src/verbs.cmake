@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# The four verbs of the folders' lists: room, job, test, run.
+# The five verbs of the folders' lists: room, job, objects, test, run.
 
 # amalgam_room(ROOM [LIBRARY amalgam_mpi] FILE...)
 #
@@ -56,6 +56,22 @@ function(amalgam_script name ranks_word ranks file)
     string(JOIN "\t" row ${name} ${CMAKE_CURRENT_SOURCE_DIR}/${file} ${ranks}
         ${CMAKE_CURRENT_SOURCE_DIR}/${file})
     set_property(GLOBAL APPEND_STRING PROPERTY AMALGAM_JOBS "${row}\n")
+endfunction()
+
+# amalgam_objects(TARGET "LIB..." FILE...)
+#
+# Files that several tests link, compiled once, against the libraries LIB...
+# (libamalgam and what else they include): $<TARGET_OBJECTS:TARGET> is one of
+# the SOURCES of each of those tests. Nothing where the first LIB is not built.
+function(amalgam_objects target libs)
+    list(GET libs 0 library)
+    if(NOT TARGET ${library})
+        return()
+    endif()
+    add_library(${target} OBJECT ${ARGN})
+    target_link_libraries(${target} PRIVATE amalgam_flags ${libs})
+    target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/src
+        ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/tests)
 endfunction()
 
 # amalgam_test(LABEL NAME [option of amalgam_run]... [LIBS lib...]

@@ -372,6 +372,7 @@ int main(void)
 {
     unsigned bad = 0;
 
+    rig_load();
     for (size_t i = 0; i < sizeof(breaches) / sizeof(breaches[0]); i++)
         bad += is_caught(&breaches[i]) ? 0 : 1;
     return bad == 0 ? EXIT_SUCCESS : EXIT_FAILURE;

@@ -120,6 +120,7 @@ int main(void)
         "cxi", "cxi-keys", "verbs", "efa", "opx", "worst"};
     int bad = 0;
 
+    rig_load();
     for (unsigned i = 0; i < sizeof(profiles) / sizeof(profiles[0]); i++) {
         int status = 0;
         pid_t child = fork();

@@ -57,6 +57,14 @@ void rig_info(struct rig *rig)
     amg_ofi_call->freeinfo(hints);
 }
 
+void rig_load(void)
+{
+    struct rig rig;
+
+    rig_info(&rig);
+    amg_ofi_call->freeinfo(rig.info);
+}
+
 unsigned char *rig_pages(bool are_there)
 {
     void *bytes = mmap(NULL, RIG_LEN, PROT_READ | PROT_WRITE,

@@ -37,6 +37,8 @@ void rig_profile(const char *name);
 /* What a user says that can meet all demands. */
 struct fi_info *rig_hints(void);
 void rig_info(struct rig *rig);
+/* Loads the providers of libfabric, so that the children of fork() need not. */
+void rig_load(void);
 /* All of it, a posted buffer for messages too. */
 void rig_open(struct rig *rig);
 void rig_close(struct rig *rig);

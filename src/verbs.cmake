@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# The five verbs of the folders' lists: room, job, objects, test, run.
+# The verbs of the folders' lists: room, job, objects, test, run, repeats.
 
 # amalgam_room(ROOM [LIBRARY amalgam_mpi] FILE...)
 #
@@ -119,17 +119,19 @@ endfunction()
 
 # What amalgam_run() and amalgam_test() understand besides their names.
 set(run_flags SERIAL)
-set(run_values TIMEOUT)
+set(run_values PROCESSORS TIMEOUT)
 set(run_lists RANKS ARGS ENV LABELS)
 
 # amalgam_run(LABEL NAME PROGRAM target-or-path [RANKS n...] [ARGS word...]
-#     [ENV name=value...] [TIMEOUT seconds] [LABELS label...] [SERIAL])
+#     [ENV name=value...] [TIMEOUT seconds] [LABELS label...] [PROCESSORS n]
+#     [SERIAL])
 #
 # Registers a test called LABEL.NAME, which runs PROGRAM alone; or, with RANKS,
 # one test LABEL.NAME.nN for each number, under `mpiexec -n N`. It passes with
-# exit code 0, and 77 skips it. AMALGAM_PROGRESS is caller, unless ENV says so. TIMEOUT is 60 s, and three times that under a
-# sanitizer. LABELS are more labels, for instance long. SERIAL: nothing else
-# runs at the same time; so it is for more ranks than the usual machine's cores.
+# exit code 0, and 77 skips it. AMALGAM_PROGRESS is caller, unless ENV says so.
+# TIMEOUT is 60 s, and three times that under a sanitizer. LABELS are more labels, for instance long. SERIAL: nothing else
+# runs at the same time; so it is for more ranks than the usual machine's cores,
+# unless PROCESSORS says how many of them are busy at once.
 function(amalgam_run label name)
     cmake_parse_arguments(PARSE_ARGV 2 arg "${run_flags}"
         "PROGRAM;${run_values}" "${run_lists}")
@@ -174,6 +176,10 @@ function(amalgam_test_settings test ranks)
         math(EXPR arg_TIMEOUT "3 * ${arg_TIMEOUT}")
         list(PREPEND arg_ENV ${sanitize_env})
     endif()
+    set(busy ${ranks})
+    if(arg_PROCESSORS)
+        set(busy ${arg_PROCESSORS})
+    endif()
     # What a test says must not depend on the machine it runs on.
     if(NOT "${arg_ENV}" MATCHES "AMALGAM_PROGRESS=")
         list(APPEND arg_ENV AMALGAM_PROGRESS=caller)
@@ -182,9 +188,27 @@ function(amalgam_test_settings test ranks)
         LABELS "${label};${arg_LABELS}"
         ENVIRONMENT "${arg_ENV}"
         TIMEOUT ${arg_TIMEOUT}
-        PROCESSORS ${ranks}
+        PROCESSORS ${busy}
         SKIP_RETURN_CODE 77)
-    if(arg_SERIAL OR ranks GREATER 2)
+    if(arg_SERIAL OR busy GREATER 2)
         set_tests_properties(${test} PROPERTIES RUN_SERIAL ON)
     endif()
+endfunction()
+
+# amalgam_repeats(REGEX...)
+#
+# Tests of this folder whose names without the label match one REGEX repeat what
+# another test shows, with another number of ranks or over another way: they are
+# left to the long run. Under a sanitizer they stay, because its runs have no
+# long tests.
+function(amalgam_repeats)
+    if(AMALGAM_SANITIZE)
+        return()
+    endif()
+    get_property(tests DIRECTORY PROPERTY TESTS)
+    foreach(regex IN LISTS ARGN)
+        set(repeats ${tests})
+        list(FILTER repeats INCLUDE REGEX "^[a-z]+\\.(${regex})$")
+        set_property(TEST ${repeats} APPEND PROPERTY LABELS long)
+    endforeach()
 endfunction()

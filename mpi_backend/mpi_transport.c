@@ -115,9 +115,12 @@ static void domain_set(struct amg_mpi_domain *domain,
     domain->stray.request = MPI_REQUEST_NULL;
     domain->watch.period_ns = amg_env_number(AMG_ENV_SILENT) * AMG_NS_PER_MS;
     domain->user_window_key = MPI_KEYVAL_INVALID;
-    amg_table_init(&domain->calls, AMG_TABLE_INDEX_MASK + 1u);
-    amg_table_init(&domain->transfers, (uint32_t)domain->tags_half);
-    amg_table_init(&domain->mems, AMG_TABLE_INDEX_MASK + 1u);
+    amg_table_init(
+        &domain->calls, AMG_TABLE_INDEX_MASK + 1u, "calls in flight");
+    amg_table_init(
+        &domain->transfers, (uint32_t)domain->tags_half, "transfers in flight");
+    amg_table_init(
+        &domain->mems, AMG_TABLE_INDEX_MASK + 1u, "exposed memories");
     amg_pool_init(
         &domain->transfer_pool, amg_mpi_transfer_len(), sizeof(void *) * 2);
     amg_pool_init(

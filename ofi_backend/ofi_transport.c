@@ -69,12 +69,17 @@ static void domain_set(
     amg_list_init(&domain->transfers);
     amg_list_init(&domain->idle);
     amg_flow_init(&domain->flow, (uint16_t)clamp(credits, 1, CREDITS_MAX));
-    amg_table_init(&domain->peer_numbers, AMG_TABLE_INDEX_MASK + 1u);
-    amg_table_init(&domain->calls, AMG_TABLE_INDEX_MASK + 1u);
-    amg_table_init(&domain->pieces, AMG_TABLE_INDEX_MASK + 1u);
-    amg_table_init(&domain->leases, AMG_TABLE_INDEX_MASK + 1u);
-    amg_table_init(&domain->grants, AMG_TABLE_INDEX_MASK + 1u);
-    amg_table_init(&domain->mems, AMG_TABLE_INDEX_MASK + 1u);
+    amg_table_init(&domain->peer_numbers, AMG_TABLE_INDEX_MASK + 1u, "peers");
+    amg_table_init(
+        &domain->calls, AMG_TABLE_INDEX_MASK + 1u, "calls in flight");
+    amg_table_init(&domain->pieces, AMG_TABLE_INDEX_MASK + 1u,
+        "pieces of transfers in flight");
+    amg_table_init(&domain->leases, AMG_TABLE_INDEX_MASK + 1u,
+        "leases of memory of others");
+    amg_table_init(
+        &domain->grants, AMG_TABLE_INDEX_MASK + 1u, "leases given to others");
+    amg_table_init(
+        &domain->mems, AMG_TABLE_INDEX_MASK + 1u, "exposed memories");
     amg_pool_init(&domain->transfer_pool, sizeof(struct amg_ofi_transfer),
         _Alignof(struct amg_ofi_transfer));
     amg_pool_init(&domain->piece_pool, sizeof(struct amg_ofi_piece),

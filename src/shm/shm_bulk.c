@@ -84,7 +84,7 @@ void amg_shm_bulk_open(struct amg_shm_domain *domain)
     bulk->keys.owner = region;
     amg_pool_init(&bulk->pool, sizeof(struct amg_shm_transfer),
         _Alignof(struct amg_shm_transfer));
-    amg_table_init(&bulk->transfers, TRANSFERS_MAX);
+    amg_table_init(&bulk->transfers, TRANSFERS_MAX, "transfers in flight");
     bulk->lets_peers_in =
         (bulk->copy == AMG_SHM_COPY_AUTO || bulk->copy == AMG_SHM_COPY_CMA) &&
         amg_shm_cma_let_in();

@@ -132,7 +132,8 @@ static hg_return_t transport_open(
     amg_bias_init(&domain->lock);
     amg_flow_init(&domain->flow,
         (uint16_t)choose(how->credits, AMG_ENV_CREDITS, 1, CREDITS_MAX));
-    amg_table_init(&domain->calls, AMG_TABLE_INDEX_MASK + 1u);
+    amg_table_init(
+        &domain->calls, AMG_TABLE_INDEX_MASK + 1u, "calls in flight");
     amg_list_init(&domain->late);
     amg_list_init(&domain->all_peers);
     amg_list_init(&domain->stuck);

@@ -6,6 +6,7 @@
 #include "transport/table.h"
 
 #include "base/assert.h"
+#include "base/log.h"
 #include "base/mem.h"
 
 enum {
@@ -13,12 +14,14 @@ enum {
     GENERATION_MASK = (1 << (32 - AMG_TABLE_INDEX_BITS)) - 1,
 };
 
-void amg_table_init(struct amg_table *table, uint32_t max)
+void amg_table_init(struct amg_table *table, uint32_t max, const char *what)
 {
     AMG_ASSERT(max <= AMG_TABLE_INDEX_MASK + 1u);
     table->places = NULL;
     table->cap = 0;
     table->max = max;
+    table->what = what;
+    table->is_told = false;
     table->free = 0;
 }
 
@@ -30,6 +33,17 @@ void amg_table_fini(struct amg_table *table)
     table->free = 0;
 }
 
+static hg_return_t table_full(struct amg_table *table)
+{
+    if (!table->is_told)
+        AMG_LOG_ERROR("cls",
+            "there are %u %s, and a class has no numbers for more: let some "
+            "end before others begin, or open another class",
+            table->max, table->what);
+    table->is_told = true;
+    return HG_NOMEM;
+}
+
 static hg_return_t table_grow(struct amg_table *table)
 {
     uint32_t cap = table->cap == 0 ? TABLE_CAP_FIRST : table->cap * 2;
@@ -38,7 +52,7 @@ static hg_return_t table_grow(struct amg_table *table)
     if (cap > table->max)
         cap = table->max;
     if (cap == table->cap)
-        return HG_NOMEM;
+        return table_full(table);
     grown = amg_mem_realloc(table->places, cap * sizeof(*grown));
     if (grown == NULL)
         return HG_NOMEM;

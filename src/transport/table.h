@@ -3,6 +3,7 @@
 #ifndef AMG_TRANSPORT_TABLE_H
 #define AMG_TRANSPORT_TABLE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "mercury_core_types.h"
@@ -22,14 +23,18 @@ struct amg_table_place {
 struct amg_table {
     struct amg_table_place *places;
     uint32_t cap;
-    uint32_t max;  /* places it may grow to */
-    uint32_t free; /* the first free one; cap: none */
+    uint32_t max;     /* places it may grow to */
+    const char *what; /* they are for, in words */
+    bool is_told;     /* the log, that all are taken */
+    uint32_t free;    /* the first free one; cap: none */
 };
 
-void amg_table_init(struct amg_table *table, uint32_t max);
+/* `what`, for the log: "calls in flight". */
+void amg_table_init(struct amg_table *table, uint32_t max, const char *what);
 void amg_table_fini(struct amg_table *table);
 
-/* Gives `object` (not NULL) a number that `owner` will name. HG_NOMEM. */
+/* Gives `object` (not NULL) a number that `owner` will name. HG_NOMEM: also
+ * when all places are taken. */
 hg_return_t amg_table_add(struct amg_table *table, void *object, uint32_t owner,
     uint32_t *ret_cookie);
 /* What `owner` means by `cookie`, or NULL when that is gone, or never was. */

@@ -4,8 +4,11 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <string.h>
 #include <cmocka.h>
 
+#include "base/log.h"
 #include "base/mem.h"
 #include "transport/table.h"
 
@@ -19,7 +22,7 @@ static void test_table_find_gives_what_was_added(void **state)
     uint32_t cookies[MANY];
 
     (void)state;
-    amg_table_init(&table, MANY);
+    amg_table_init(&table, MANY, "things");
     for (int i = 0; i < MANY; i++)
         assert_int_equal(
             amg_table_add(&table, &objects[i], OWNER, &cookies[i]), HG_SUCCESS);
@@ -32,15 +35,27 @@ static void test_table_find_gives_what_was_added(void **state)
 static void test_table_full_refuses(void **state)
 {
     struct amg_table table;
+    FILE *log = tmpfile();
+    char line[512];
     uint32_t cookie = 0;
 
     (void)state;
-    amg_table_init(&table, 2);
+    assert_non_null(log);
+    amg_table_init(&table, 2, "things");
     assert_int_equal(
         amg_table_add(&table, objects, OWNER, &cookie), HG_SUCCESS);
     assert_int_equal(
         amg_table_add(&table, objects, OWNER, &cookie), HG_SUCCESS);
+    amg_log_stream_set(AMG_LOG_LEVEL_ERROR, log);
     assert_int_equal(amg_table_add(&table, objects, OWNER, &cookie), HG_NOMEM);
+    assert_int_equal(amg_table_add(&table, objects, OWNER, &cookie), HG_NOMEM);
+    amg_log_stream_set(AMG_LOG_LEVEL_ERROR, NULL);
+    rewind(log);
+    assert_non_null(fgets(line, sizeof(line), log));
+    assert_non_null(strstr(line, "there are 2 things, and a class has no "
+                                 "numbers for more: let some end"));
+    assert_null(fgets(line, sizeof(line), log)); /* said once */
+    assert_int_equal(fclose(log), 0);
     amg_table_remove(&table, cookie);
     assert_int_equal(
         amg_table_add(&table, objects, OWNER, &cookie), HG_SUCCESS);
@@ -54,7 +69,7 @@ static void test_table_number_removed_is_stale(void **state)
     uint32_t cookie = 0;
 
     (void)state;
-    amg_table_init(&table, MANY);
+    amg_table_init(&table, MANY, "things");
     assert_int_equal(amg_table_add(&table, objects, OWNER, &old), HG_SUCCESS);
     amg_table_remove(&table, old);
     assert_null(amg_table_find(&table, old, OWNER));
@@ -72,7 +87,7 @@ static void test_table_number_of_other_owner_is_refused(void **state)
     uint32_t cookie = 0;
 
     (void)state;
-    amg_table_init(&table, MANY);
+    amg_table_init(&table, MANY, "things");
     assert_null(amg_table_find(&table, 0, OWNER));
     assert_int_equal(
         amg_table_add(&table, objects, OWNER, &cookie), HG_SUCCESS);
@@ -87,7 +102,7 @@ static void test_table_without_memory_stays_whole(void **state)
     uint32_t cookie = 0;
 
     (void)state;
-    amg_table_init(&table, MANY);
+    amg_table_init(&table, MANY, "things");
     amg_mem_fail_nth(1);
     assert_int_equal(amg_table_add(&table, objects, OWNER, &cookie), HG_NOMEM);
     assert_int_equal(

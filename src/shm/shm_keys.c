@@ -174,13 +174,14 @@ static void entry_open_locked(
             &entry->len, mem->segments[0].len, memory_order_relaxed);
     } else if (mem->count > 1) {
         mem->list = list_take_locked(keys, mem->count);
+        atomic_store_explicit(&entry->base, mem->list, memory_order_relaxed);
         if (mem->list == NO_LIST)
             state |= AMG_SHM_ENTRY_BY_MESSAGE;
         for (uint32_t i = 0; i < mem->count && mem->list != NO_LIST; i++)
             listed_set(keys->table, mem, i);
     }
     atomic_store_explicit(&entry->count, mem->count, memory_order_relaxed);
-    atomic_store_explicit(&entry->list, mem->list, memory_order_relaxed);
+    atomic_store_explicit(&entry->visited, 0, memory_order_relaxed);
     /* Publishes the lines above to entry_check() of the peers. */
     atomic_store_explicit(&entry->state, state, memory_order_seq_cst);
 }
@@ -265,16 +266,22 @@ hg_return_t amg_shm_keys_read(
 }
 
 /* The process id of a visitor that is not known to be dead and is in entry
- * `index`, or 0. */
+ * `index`, which is closed; or 0. */
 static uint32_t visitor_inside(const struct amg_shm_keys *keys, uint32_t index)
 {
     struct amg_shm_table *table = keys->table;
+    uint32_t visited = atomic_load_explicit(
+        &table->entries[index].visited, memory_order_seq_cst);
     uint32_t end =
         atomic_load_explicit(&table->visitor_end, memory_order_seq_cst);
 
+    if (visited == 0)
+        return 0;
     for (uint32_t i = 0; i < end && i < AMG_SHM_VISITORS; i++) {
         struct amg_shm_visitor *visitor = &table->visitors[i];
 
+        if ((visited & amg_shm_visitor_bit(i)) == 0)
+            continue;
         for (unsigned k = 0; k < AMG_SHM_VISITS; k++)
             if (atomic_load_explicit(
                     &visitor->visits[k], memory_order_seq_cst) == index + 1 &&

@@ -31,7 +31,7 @@
 #include "transport/transport.h"
 
 enum {
-    AMG_SHM_KEYS_MAGIC = 0x6b657933,
+    AMG_SHM_KEYS_MAGIC = 0x6b657934,
     AMG_SHM_VISITORS = 1024,
     AMG_SHM_VISITS = 8, /* of one visitor at once: threads that copy */
     AMG_SHM_ENTRIES = 8192,
@@ -68,12 +68,21 @@ struct amg_shm_entry {
      * it is live and a visit is announced, the rest does not change. */
     _Atomic uint64_t state;
     _Atomic uint32_t count;
-    _Atomic uint32_t list; /* count > 1: where its segments begin */
-    _Atomic uint64_t base; /* count 1: its segment */
-    _Atomic uint64_t len;
+    /* Who has ever announced a visit, since it is live: bit i % 32 for visitor
+     * i, set between the announcement and the look at the state. So removal
+     * looks at those visitors alone, whose lines are in other cores' caches. */
+    _Atomic uint32_t visited;
+    _Atomic uint64_t
+        base;             /* count 1: its segment; else where its list begins */
+    _Atomic uint64_t len; /* count 1 */
 };
 
 static_assert(sizeof(struct amg_shm_entry) == 32, "two entries per line");
+
+static inline uint32_t amg_shm_visitor_bit(uint32_t index)
+{
+    return 1u << index % 32;
+}
 
 /* The end saves who looks for a byte from walking over the segments. */
 struct amg_shm_listed {

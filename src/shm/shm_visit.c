@@ -146,16 +146,15 @@ static hg_return_t entry_find(const struct amg_shm_table *table,
     struct amg_shm_view *ret_view)
 {
     uint32_t count = atomic_load_explicit(&entry->count, memory_order_relaxed);
-    uint32_t list = atomic_load_explicit(&entry->list, memory_order_relaxed);
     uint64_t base = atomic_load_explicit(&entry->base, memory_order_relaxed);
     uint64_t len = atomic_load_explicit(&entry->len, memory_order_relaxed);
 
     if (access->segment >= count)
         return HG_OVERFLOW;
     if (count > 1) {
-        if (list >= AMG_SHM_LIST || count > AMG_SHM_LIST - list)
+        if (base >= AMG_SHM_LIST || count > AMG_SHM_LIST - base)
             return HG_PROTOCOL_ERROR;
-        return list_find(&table->list[list], count, access, ret_view);
+        return list_find(&table->list[base], count, access, ret_view);
     }
     if (access->offset > len || access->len > len - access->offset)
         return HG_OVERFLOW;
@@ -184,6 +183,19 @@ static hg_return_t entry_check(const struct amg_shm_table *table,
     return entry_find(table, entry, access, ret_view);
 }
 
+/* One locked operation for the first visit; later ones only look. */
+static void entry_mark(struct amg_shm_table *table,
+    const struct amg_shm_visitor *visitor, uint32_t index)
+{
+    struct amg_shm_entry *entry = &table->entries[index];
+    uint32_t bit = amg_shm_visitor_bit((uint32_t)(visitor - table->visitors));
+
+    if ((atomic_load_explicit(&entry->visited, memory_order_seq_cst) & bit) ==
+        0)
+        (void)atomic_fetch_or_explicit(
+            &entry->visited, bit, memory_order_seq_cst);
+}
+
 hg_return_t amg_shm_visit_enter(struct amg_shm_table *table,
     struct amg_shm_visitor *visitor, const struct amg_shm_access *access,
     unsigned *ret_visit, struct amg_shm_view *ret_view)
@@ -203,6 +215,7 @@ hg_return_t amg_shm_visit_enter(struct amg_shm_table *table,
     }
     if (visit == AMG_SHM_VISITS)
         return HG_AGAIN;
+    entry_mark(table, visitor, access->key.index);
     rc = entry_check(table, access, ret_view);
     if (rc != HG_SUCCESS) {
         amg_shm_visit_leave(visitor, visit);

@@ -16,6 +16,7 @@
 #include "transport/self.h"
 
 enum { LEN = 1000, LONG_MS = 10000, DEAD_PID = 666, UNTOLD_PID = 777 };
+enum { VISITORS = 127 }; /* of a large node */
 
 static const struct amg_shm_who me = {.id = 77, .start_time = 5, .pid = 4};
 
@@ -371,6 +372,39 @@ static void test_keys_visitors_of_the_dead_are_used_again(void **state)
         amg_shm_visit_release(&f->table->visitors[i]);
 }
 
+static void test_keys_remove_looks_only_at_who_was_there(void **state)
+{
+    struct fixture *f = *state;
+    const struct amg_segment part = {f->bytes, LEN};
+    struct amg_shm_access access = {.direction = AMG_MEM_READ, .len = 1};
+    struct amg_mem *mem = expose(f, &part, 1, AMG_MEM_READ, &access.key);
+    struct amg_shm_visitor *visitor = NULL;
+    unsigned visit = 0;
+    struct amg_shm_view view;
+
+    for (int i = 1; i < VISITORS; i++)
+        visitor = amg_shm_visit_claim(f->table, &me, most_live);
+    /* As many lines as removal would read, if it looked at them. */
+    for (int i = 0; i < VISITORS; i++)
+        atomic_store(&f->table->visitors[i].visits[0], access.key.index + 1);
+    hide(f, mem);
+    for (int i = 0; i < VISITORS; i++)
+        atomic_store(&f->table->visitors[i].visits[0], 0);
+
+    /* The place is used again, and one of them is there. */
+    mem = expose(f, &part, 1, AMG_MEM_READ, &access.key);
+    assert_int_equal(
+        amg_shm_visit_enter(f->table, visitor, &access, &visit, &view),
+        HG_SUCCESS);
+    amg_log_level_set(AMG_LOG_LEVEL_ERROR);
+    assert_int_equal(amg_shm_keys_remove(&f->keys, mem, 0), HG_BUSY);
+    amg_log_level_set(AMG_LOG_LEVEL_WARNING);
+    amg_shm_visit_leave(visitor, visit);
+    hide(f, mem);
+    for (int i = 1; i < VISITORS; i++)
+        amg_shm_visit_release(&f->table->visitors[i]);
+}
+
 static void test_keys_too_many_visits_are_told(void **state)
 {
     struct fixture *f = *state;
@@ -400,19 +434,19 @@ static void test_keys_broken_table_is_not_believed(void **state)
         .segment = 1, .direction = AMG_MEM_READ, .len = 1};
     struct amg_mem *mem = expose(f, parts, 2, AMG_MEM_READ, &access.key);
     struct amg_shm_entry *entry = &f->table->entries[access.key.index];
-    const uint32_t lists[] = {
-        AMG_SHM_LIST, AMG_SHM_LIST - 1, UINT32_MAX, UINT32_MAX - 1};
+    const uint64_t lists[] = {AMG_SHM_LIST, AMG_SHM_LIST - 1, UINT32_MAX,
+        UINT32_MAX - 1, UINT64_MAX, 1ull << 32};
     unsigned visit = 0;
     struct amg_shm_view view;
 
     for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++) {
-        atomic_store(&entry->list, lists[i]);
+        atomic_store(&entry->base, lists[i]);
         assert_int_equal(
             amg_shm_visit_enter(f->table, f->visitor, &access, &visit, &view),
             HG_PROTOCOL_ERROR);
     }
     atomic_store(&entry->count, UINT32_MAX);
-    atomic_store(&entry->list, 5);
+    atomic_store(&entry->base, 5);
     access.segment = AMG_SHM_LIST;
     assert_int_equal(
         amg_shm_visit_enter(f->table, f->visitor, &access, &visit, &view),
@@ -456,6 +490,7 @@ int main(void)
         TEST(test_keys_remove_does_not_wait_for_the_dead),
         TEST(test_keys_remove_waits_for_who_may_live),
         TEST(test_keys_visitors_of_the_dead_are_used_again),
+        TEST(test_keys_remove_looks_only_at_who_was_there),
         TEST(test_keys_too_many_visits_are_told),
         TEST(test_keys_broken_table_is_not_believed),
         TEST(test_keys_without_memory_stay_as_they_are),

@@ -209,7 +209,7 @@ static void test_view_broken_list_is_not_believed(void **state)
     for (uint32_t i = 0; i < SEGMENTS; i++)
         parts[i] = (struct amg_segment){f->bytes + i * 20, 10};
     mem = expose(f, parts, SEGMENTS, &access.key);
-    list = &f->table->list[f->table->entries[access.key.index].list];
+    list = &f->table->list[f->table->entries[access.key.index].base];
     for (uint32_t i = 0; i < 2 * SEGMENTS * 50; i++) {
         uint32_t wrong = i % SEGMENTS;
         uint64_t end = list[wrong].end;

@@ -11,10 +11,9 @@
  * Only the owner of the segment frees a claim, after it has read all cells; it
  * also frees those of dead senders (shm_inbox.c).
  *
- * Where no slot is free, a link has a ring that is always full: so what needs
- * no credit (answers above all, whose origins wait) queues as for any other
- * full ring, and each try to send it tries to claim a slot first. Requests are
- * told that there is none. */
+ * Where no slot is free, a link has a ring that is always full: so all that is
+ * sent queues as for any other full ring, and each try to send it tries to
+ * claim a slot first. */
 #include "shm/shm_link.h"
 
 #include <errno.h>
@@ -203,8 +202,8 @@ static void slot_unclaim(struct amg_shm_peer *peer, struct amg_shm_link *link)
     link->claim = 0;
     if ((peer->warned & WARNED_OF_SLOTS) == 0)
         AMG_LOG_ERROR("shm",
-            "na+sm://%s: /dev/shm has no room for a ring to it; answers to it "
-            "wait for one",
+            "na+sm://%s: /dev/shm has no room for a ring to it; what is sent "
+            "there waits for one",
             peer->region.name);
     peer->warned |= WARNED_OF_SLOTS;
 }
@@ -220,7 +219,8 @@ bool amg_shm_link_claim_locked(
         if ((peer->warned & WARNED_OF_SLOTS) == 0)
             AMG_LOG_ERROR("shm",
                 "na+sm://%s: all of its %d slots for senders are taken (a slot "
-                "is one context of one process); answers to it wait for one",
+                "is one context of one process); what is sent there waits for "
+                "one",
                 region->name, AMG_SHM_SLOTS);
         peer->warned |= WARNED_OF_SLOTS;
         return false;
@@ -240,6 +240,15 @@ bool amg_shm_link_claim_locked(
     /* One that closes now sees the claim and tells us, or we see that. */
     atomic_thread_fence(memory_order_seq_cst);
     return true;
+}
+
+bool amg_shm_link_slot_locked(
+    struct amg_shm_peer *peer, struct amg_shm_link *link)
+{
+    if (amg_shm_link_has_slot(link) || amg_shm_link_claim_locked(peer, link))
+        return true;
+    peer->domain->wants_retry = true;
+    return false;
 }
 
 /* Room for the link of a context other than 0. */

@@ -29,6 +29,10 @@ hg_return_t amg_shm_link_open_locked(struct amg_shm_peer *peer,
 bool amg_shm_link_claim_locked(
     struct amg_shm_peer *peer, struct amg_shm_link *link);
 
+/* For what waits: has it a slot, or gets one now? Else polls try again. */
+bool amg_shm_link_slot_locked(
+    struct amg_shm_peer *peer, struct amg_shm_link *link);
+
 static inline bool amg_shm_link_has_slot(const struct amg_shm_link *link)
 {
     return link->claim != 0;

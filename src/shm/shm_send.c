@@ -170,8 +170,7 @@ AMG_APART static hg_return_t link_check_locked(
 {
     if (context_is_closed(link->context))
         return HG_NOENTRY;
-    if (!amg_shm_link_has_slot(link) && !amg_shm_link_claim_locked(peer, link))
-        return HG_NA_ERROR;
+    (void)amg_shm_link_slot_locked(peer, link); /* else it waits for one */
     return HG_SUCCESS;
 }
 
@@ -357,10 +356,13 @@ static bool requests_go_locked(struct amg_shm_peer *peer)
         struct amg_shm_ep *ep = buf->ep;
         unsigned kind = buf->kind;
         uint32_t cookie = buf->cookie;
-        enum sent sent = buf_send_locked(peer,
-            amg_shm_link_at_locked(peer, buf->target_context), &buf, kind,
-            buf->origin_context, cookie, buf->len);
+        struct amg_shm_link *to =
+            amg_shm_link_at_locked(peer, buf->target_context);
+        enum sent sent = SENT_NOT;
 
+        if (amg_shm_link_slot_locked(peer, to))
+            sent = buf_send_locked(
+                peer, to, &buf, kind, buf->origin_context, cookie, buf->len);
         if (sent == SENT_NOT) {
             amg_flow_unnext(&peer->calls, &buf->link);
             return false;
@@ -413,10 +415,7 @@ static bool peer_go_locked(struct amg_shm_peer *peer)
 
         if (link == NULL || amg_list_is_empty(&link->queue))
             continue;
-        if (!amg_shm_link_has_slot(link))
-            domain->wants_retry =
-                !amg_shm_link_claim_locked(peer, link) || domain->wants_retry;
-        if (!queue_go_locked(link))
+        if (!amg_shm_link_slot_locked(peer, link) || !queue_go_locked(link))
             is_free = false;
     }
     if (peer->is_unrung) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Senders that are refused, and slots: what was refused is never served, no
- * slot is lost, and answers wait where all are taken. */
+ * slot is lost, and answers and requests wait where all are taken. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -133,10 +133,8 @@ static void test_sender_is_served_when_there_is_a_descriptor_again(void **state)
 }
 
 /* The slots of `party` are taken by somebody who lives, or free again. */
-static void slots_fill(const struct party *party, bool is_full)
+static void slots_fill_at(const struct amg_shm_region *region, bool is_full)
 {
-    const struct amg_shm_region *region = region_of(party);
-
     for (uint32_t i = 0; i < AMG_SHM_SLOTS; i++) {
         uint64_t claim = atomic_load(&region->claims[i]);
 
@@ -146,6 +144,11 @@ static void slots_fill(const struct party *party, bool is_full)
         else if (!is_full && amg_shm_claim_state(claim) == AMG_SHM_CLAIM_MAKING)
             atomic_store(&region->claims[i], amg_shm_claim_free(claim));
     }
+}
+
+static void slots_fill(const struct party *party, bool is_full)
+{
+    slots_fill_at(region_of(party), is_full);
 }
 
 static void test_answer_waits_for_a_slot(void **state)
@@ -178,11 +181,13 @@ static void test_answer_waits_for_a_slot(void **state)
     party_close(&client);
 }
 
-static void test_request_without_a_slot_fails_until_there_is_one(void **state)
+/* And one that is cancelled meanwhile is not sent. */
+static void test_requests_wait_for_a_slot_in_order(void **state)
 {
     struct party server;
     struct party client;
-    struct party_call call;
+    struct party_call calls[TRIES];
+    struct party_call dropped;
     struct amg_peer *peer = NULL;
 
     (void)state;
@@ -191,20 +196,49 @@ static void test_request_without_a_slot_fails_until_there_is_one(void **state)
     party_open(&client, "", 0);
     slots_fill(&server, true);
     peer = meet(&client, &server);
-    for (uint32_t i = 0; i < TRIES; i++) {
-        party_ask(&client, peer, &call, i, SHORT);
-        assert_int_equal(party_wait(&client, &call), HG_NA_ERROR);
-    }
+    party_ask(&client, peer, &dropped, 99, SHORT);
+    for (uint32_t i = 0; i < TRIES; i++)
+        party_ask(&client, peer, &calls[i], i, SHORT);
+    for (unsigned i = 0; i < POLLS; i++)
+        party_poll(&client);
+    assert_int_equal(shm->ep.cancel(client.ep, &dropped.op), HG_SUCCESS);
+    assert_int_equal(party_wait(&client, &dropped), HG_CANCELED);
+    assert_int_equal(calls[0].done, 0);
     slots_fill(&server, false);
-    party_ask(&client, peer, &call, 3, SHORT);
-    while (call.done == 0) {
+    while (calls[TRIES - 1].done == 0) {
         party_poll(&server);
         party_poll(&client);
     }
-    assert_true(party_answer_is(&client, &call, 3));
+    for (uint32_t i = 0; i < TRIES; i++)
+        assert_true(party_answer_is(&client, &calls[i], i));
+    assert_int_equal(server.served, TRIES);
     shm->addr.drop(client.domain, peer);
     party_close(&client);
     party_close(&server);
+    amg_log_level_set(AMG_LOG_LEVEL_WARNING);
+}
+
+static void test_request_without_a_slot_ends_with_its_peer(void **state)
+{
+    struct party_child server;
+    struct party client;
+    struct party_call call;
+    struct amg_peer *peer = NULL;
+
+    (void)state;
+    amg_log_level_set(0);
+    party_child_start(&server, PARTY_SLEEPER, "");
+    party_open(&client, "", 0);
+    peer = party_find(&client, server.address);
+    slots_fill_at(&amg_shm_peer_of(peer)->region, true);
+    party_ask(&client, peer, &call, 1, SHORT);
+    for (unsigned i = 0; i < POLLS; i++)
+        party_poll(&client);
+    assert_int_equal(call.done, 0);
+    party_child_end(&server);
+    assert_int_equal(party_wait(&client, &call), HG_HOSTUNREACH);
+    shm->addr.drop(client.domain, peer);
+    party_close(&client);
     amg_log_level_set(AMG_LOG_LEVEL_WARNING);
 }
 
@@ -287,7 +321,8 @@ int main(void)
         cmocka_unit_test(
             test_sender_is_served_when_there_is_a_descriptor_again),
         cmocka_unit_test(test_answer_waits_for_a_slot),
-        cmocka_unit_test(test_request_without_a_slot_fails_until_there_is_one),
+        cmocka_unit_test(test_requests_wait_for_a_slot_in_order),
+        cmocka_unit_test(test_request_without_a_slot_ends_with_its_peer),
         cmocka_unit_test(test_slot_that_was_freed_is_left_alone),
         cmocka_unit_test(test_stranger_keeps_its_slot),
     };

@@ -72,7 +72,8 @@ void amg_shm_buf_fini(struct amg_shm_domain *domain)
     domain->bufs = NULL;
 }
 
-static struct amg_shm_buf *buf_fresh_locked(struct amg_shm_domain *domain)
+AMG_APART static struct amg_shm_buf *buf_fresh_locked(
+    struct amg_shm_domain *domain)
 {
     uint32_t index = domain->fresh_bufs;
     struct amg_shm_buf *buf = NULL;

@@ -5,12 +5,18 @@
  * thread keeps for it: so even a count of 1 may be changed by several at once,
  * and is changed by locked instructions only. Two cases need none: nobody else
  * knows the object yet; or the caller gives back the only reference, which
- * nobody may be using then. */
+ * nobody may be using then.
+ *
+ * Some of a count may be spare: nobody has these references. Who alone may
+ * begin an operation on the object takes a spare one for it, by a plain store
+ * and not by a locked instruction; it is dropped like any other. `spare` grows
+ * only where the count was not about to end. */
 #ifndef AMG_BASE_REFCOUNT_H
 #define AMG_BASE_REFCOUNT_H
 
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "base/assert.h"
 
@@ -25,18 +31,41 @@ static inline void amg_refs_hold(atomic_int *refs)
     atomic_fetch_add_explicit(refs, 1, memory_order_relaxed);
 }
 
-/* Drops `count`. True: these were the last ones, and the object is the caller's
- * to end; all that others did with it has happened before. */
-static inline bool amg_refs_drop(atomic_int *refs, int count)
+/* Takes a spare one. False: there is none. */
+static inline bool amg_refs_take_spare(atomic_int *spare)
+{
+    int count = atomic_load_explicit(spare, memory_order_relaxed);
+
+    if (!AMG_LIKELY(count > 0))
+        return false;
+    atomic_store_explicit(spare, count - 1, memory_order_relaxed);
+    return true;
+}
+
+static inline int amg_refs_spare(const atomic_int *spare)
+{
+    return spare == NULL ? 0
+                         : atomic_load_explicit(spare, memory_order_relaxed);
+}
+
+/* Drops `count` of an object that has `spare` ones, or NULL. True: these were
+ * the last ones but those, and the object is the caller's to end; all that
+ * others did with it has happened before. The count comes before the spare: so
+ * one that was taken meanwhile makes it look larger, not smaller. */
+static inline bool amg_refs_drop(
+    atomic_int *refs, int count, const atomic_int *spare)
 {
     int before = atomic_load_explicit(refs, memory_order_acquire);
+    bool is_last = before == count + amg_refs_spare(spare);
 
-    if (before == count)
-        atomic_store_explicit(refs, 0, memory_order_relaxed);
-    else
+    if (!is_last) {
         before = atomic_fetch_sub_explicit(refs, count, memory_order_acq_rel);
+        is_last = before == count + amg_refs_spare(spare);
+    }
     AMG_ASSERT(before >= count);
-    return before == count;
+    if (is_last)
+        atomic_store_explicit(refs, 0, memory_order_relaxed);
+    return is_last;
 }
 
 /* Acquire: who finds one left has the object alone. */

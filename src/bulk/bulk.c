@@ -99,7 +99,7 @@ hg_return_t amg_bulk_drop(struct hg_bulk *bulk)
 {
     hg_return_t rc = HG_SUCCESS;
 
-    if (!amg_refs_drop(&bulk->refs, 1))
+    if (!amg_refs_drop(&bulk->refs, 1, NULL))
         return HG_SUCCESS;
     rc = bulk_unregister(bulk);
     if (rc != HG_SUCCESS) {

@@ -49,6 +49,8 @@ hg_return_t amg_acks_wait(struct hg_handle *handle)
     amg_lock_take(&context->upper_lock);
     rc = amg_map_put(&context->acks, handle->token, handle);
     if (rc == HG_SUCCESS) {
+        if (amg_link_is_listed(&handle->link)) /* see rpc/unanswered.c */
+            amg_list_remove(&handle->link);
         amg_list_push(&context->upper, &handle->link);
         amg_handle_set_state(handle, AMG_HANDLE_ACK_WAIT);
     }

@@ -191,6 +191,14 @@ static hg_return_t forward_post(
         handle->info.context_id, buf, len, wants_reply, &handle->op);
 }
 
+/* For the call that begins, and those that come after it. */
+AMG_APART static void spare_make(struct hg_handle *handle)
+{
+    atomic_fetch_add_explicit(
+        &handle->refs, AMG_HANDLE_SPARE, memory_order_relaxed);
+    amg_refs_set(&handle->spare, AMG_HANDLE_SPARE - 1);
+}
+
 hg_return_t HG_Forward(
     hg_handle_t handle, hg_cb_t callback, void *arg, void *in_struct)
 {
@@ -222,7 +230,8 @@ hg_return_t HG_Forward(
     handle->op.data = NULL;
     /* All of this before the post: the reply may be here before it returns. */
     amg_handle_set_state(handle, AMG_HANDLE_POSTED);
-    amg_handle_hold(handle);
+    if (!AMG_LIKELY(amg_refs_take_spare(&handle->spare)))
+        spare_make(handle);
     amg_context_enter(context);
     rc = forward_post(handle, buf, in_struct);
     if (rc == HG_SUCCESS) {

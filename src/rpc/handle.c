@@ -100,6 +100,7 @@ hg_return_t amg_handle_create(
     struct amg_rpc_class *rpcs = amg_rpc_class_of(context->cls);
     struct hg_handle *handle =
         amg_pool_get(is_served ? &rpcs->served : &rpcs->handles);
+    int spare = is_served ? 0 : AMG_HANDLE_SPARE;
 
     if (handle == NULL)
         return HG_NOMEM;
@@ -109,7 +110,8 @@ hg_return_t amg_handle_create(
     handle->info.hg_class = context->cls;
     handle->info.context = context;
     handle->is_served = is_served;
-    amg_refs_set(&handle->refs, 1);
+    amg_refs_set(&handle->refs, 1 + spare);
+    amg_refs_set(&handle->spare, spare);
     atomic_init(
         &handle->state, is_served ? AMG_HANDLE_ARRIVED : AMG_HANDLE_IDLE);
     amg_tally_add(&context->handles, 1);
@@ -169,25 +171,18 @@ static void handle_destroy(struct hg_handle *handle)
     amg_tally_add(&context->handles, -1);
 }
 
-static void handle_drop(struct hg_handle *handle, int share)
+void amg_handle_end(struct hg_handle *handle)
 {
-    if (!amg_refs_drop(&handle->refs, share))
-        return;
     if (amg_handle_state(handle) == AMG_HANDLE_RUNNING)
         handle->forsaken(handle);
     handle_destroy(handle);
 }
 
-void amg_handle_drop(struct hg_handle *handle)
-{
-    handle_drop(handle, 1);
-}
-
 bool amg_handle_let_go(struct hg_handle *handle, int share)
 {
-    if (amg_handle_state(handle) == AMG_HANDLE_RUNNING && !handle->is_one_way)
+    if (amg_unanswered_is_open(handle) && !handle->is_one_way)
         return amg_unanswered_drop(handle, share);
-    handle_drop(handle, share);
+    amg_handle_drop_some(handle, share);
     return true;
 }
 

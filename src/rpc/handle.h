@@ -45,7 +45,7 @@ struct amg_args {
 };
 
 /* Owned by its references: the user's, one for each operation in flight, and,
- * at the target, one of the answer until that was sent.
+ * at the target, one of the answer.
  * Fields without an own word are written by whoever the state says has it. */
 struct hg_handle {
     struct amg_op op; /* the request, or the reply */
@@ -57,6 +57,10 @@ struct hg_handle {
     void (*forsaken)(struct hg_handle *);
     atomic_int state; /* written by amg_handle_set_state() alone */
     atomic_int refs;  /* as at AMG_HANDLE_GOT; 0: it is gone */
+    /* Of these, those that nobody has: at the origin, for the next calls; at
+     * the target, that of the answer until an operation or who claims the call
+     * takes it, and for good where the answer took none. */
+    atomic_int spare;
     bool is_served;   /* a call at its target */
     bool keeps_data;  /* served: also when it serves another call */
     /* The program's own place for the header it sends (see rpc/raw.c), once it
@@ -126,10 +130,18 @@ static inline enum amg_handle_state amg_handle_state(
  * as one, and once more in the upper bits. */
 enum { AMG_HANDLE_GOT = (1 << 20) + 1 };
 
-/* How many references there are in all. */
+/* Spare ones are made so many at once. */
+enum { AMG_HANDLE_SPARE = 1 << 16 };
+
+/* How many references there are in all; that of an answer counts as one until
+ * it is given. */
 static inline int amg_handle_refs(const struct hg_handle *handle)
 {
-    return amg_refs_get(&handle->refs) & (AMG_HANDLE_GOT - 2);
+    int refs = amg_refs_get(&handle->refs) & (AMG_HANDLE_GOT - 2);
+
+    return amg_handle_state(handle) == AMG_HANDLE_RUNNING
+               ? refs
+               : refs - amg_refs_spare(&handle->spare);
 }
 
 /* Is it one that is there? By the functions that programs call. */
@@ -141,8 +153,17 @@ static inline void amg_handle_hold(struct hg_handle *handle)
 {
     amg_refs_hold(&handle->refs);
 }
-/* The last one gives everything back. */
-void amg_handle_drop(struct hg_handle *handle);
+/* Nobody has a reference any more: gives everything back. */
+void amg_handle_end(struct hg_handle *handle);
+static inline void amg_handle_drop_some(struct hg_handle *handle, int share)
+{
+    if (amg_refs_drop(&handle->refs, share, &handle->spare))
+        amg_handle_end(handle);
+}
+static inline void amg_handle_drop(struct hg_handle *handle)
+{
+    amg_handle_drop_some(handle, 1);
+}
 /* The same by the program, which may have forgotten the answer, of one or of
  * AMG_HANDLE_GOT. False: it has no such reference. */
 bool amg_handle_let_go(struct hg_handle *handle, int share);

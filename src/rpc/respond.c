@@ -78,6 +78,10 @@ static hg_return_t respond_post(
     uint16_t user_len = amg_rpc_class_of(cls)->out_offset;
     struct amg_ep *ep = amg_handle_ep(handle);
     bool is_long = (flags & AMG_HEADER_MORE) != 0;
+    bool has_op = handle->callback != NULL || is_long;
+    /* That of the answer: the operation's, or of who claimed the call. */
+    bool has_share = has_op ? amg_refs_take_spare(&handle->spare)
+                            : amg_refs_spare(&handle->spare) == 0;
     hg_return_t rc = HG_SUCCESS;
 
     /* Before it is sent: the word of its origin may come at any moment. */
@@ -87,13 +91,14 @@ static hg_return_t respond_post(
     if (user_len != 0)
         amg_raw_send(handle, buf->data, user_len);
     amg_rpc_seal(cls, buf->data, user_len);
-    if (handle->callback == NULL && !is_long) {
-        /* Nobody wants to know when it has left. */
+    if (!has_op) { /* nobody wants to know when it has left */
         rc = ep->transport->msg.send_reply(ep, handle->arrival, buf, len, NULL);
         if (rc != HG_SUCCESS)
             return rc;
         amg_handle_set_state(handle, AMG_HANDLE_ANSWERED);
-        amg_handle_drop(handle);
+        /* Else the program may have ended it by now. */
+        if (!AMG_LIKELY(!has_share))
+            amg_handle_drop(handle);
         return HG_SUCCESS;
     }
     amg_context_enter(handle->info.context);
@@ -142,9 +147,7 @@ static hg_return_t respond_begin(struct hg_handle *handle)
 static void respond_undo(struct hg_handle *handle, hg_return_t why)
 {
     handle->ret = why;
-    amg_handle_set_state(handle, AMG_HANDLE_RUNNING);
-    if (amg_refs_get(&handle->refs) == 1)
-        amg_unanswered_again(handle);
+    amg_unanswered_again(handle);
 }
 
 hg_return_t HG_Respond(

@@ -25,8 +25,10 @@ static void serve_run(struct amg_cq_entry *entry)
     amg_handle_set_state(handle, AMG_HANDLE_RUNNING);
     if (handle->is_long)
         amg_pulls_end(handle);
-    if (!handle->is_one_way)
+    if (!handle->is_one_way) {
         amg_refs_set(&handle->refs, 2); /* the program's, and the answer's */
+        amg_refs_set(&handle->spare, 1);
+    }
     handle->rpc->callback(handle);
 }
 

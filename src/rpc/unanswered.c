@@ -15,7 +15,13 @@
  *
  * Such a handle stands on a list of its context, with one reference left, that
  * of the answer. Under the context's lock one of these takes it off the list:
- * who answers it, who gives it up, and who destroys it once more. */
+ * who answers it, who gives it up, and who destroys it once more.
+ *
+ * Who answers a handle that the program has leaves that reference where it is,
+ * as a spare one (base/refcount.h), and does not look whether the program has
+ * let go of it meanwhile: that would take a locked instruction, behind a store
+ * that waits for the line of another core. So a handle that is let go of while
+ * it is being answered stands on the list, too, until it was. */
 #include "rpc/unanswered.h"
 
 #include "base/clock.h"
@@ -32,8 +38,10 @@ static bool take_off(struct hg_handle *handle)
 
     amg_lock_take(&context->upper_lock);
     was_listed = amg_link_is_listed(&handle->link);
-    if (was_listed)
+    if (was_listed) {
         amg_list_remove(&handle->link);
+        amg_refs_set(&handle->spare, 0); /* the caller has it */
+    }
     amg_lock_give(&context->upper_lock);
     return was_listed;
 }
@@ -46,7 +54,8 @@ static void put_on_locked(struct hg_handle *handle)
     handle->let_go_by =
         amg_role.is_running && !amg_role.has_posted ? &amg_role : NULL;
     handle->let_go_ns = amg_clock_deadline_ns(ms);
-    amg_list_push(&handle->info.context->unanswered, &handle->link);
+    if (!amg_link_is_listed(&handle->link))
+        amg_list_push(&handle->info.context->unanswered, &handle->link);
 }
 
 /* Drops a share, by which there are `refs`, when what is left is the answer's.
@@ -57,7 +66,7 @@ static bool let_go(struct hg_handle *handle, int refs)
     uint64_t look_ns = 0;
 
     amg_lock_take(&context->upper_lock);
-    if (amg_handle_state(handle) != AMG_HANDLE_RUNNING ||
+    if (!amg_unanswered_is_open(handle) ||
         !atomic_compare_exchange_strong_explicit(&handle->refs, &refs, 1,
             memory_order_acq_rel, memory_order_relaxed)) {
         amg_lock_give(&context->upper_lock);
@@ -72,11 +81,12 @@ static bool let_go(struct hg_handle *handle, int refs)
 
 bool amg_unanswered_drop(struct hg_handle *handle, int share)
 {
-    while (amg_handle_state(handle) == AMG_HANDLE_RUNNING) {
+    while (amg_unanswered_is_open(handle)) {
         int refs = amg_refs_get(&handle->refs);
 
         if (refs == 1 && share == 1) { /* that of the answer */
-            if (!take_off(handle))
+            if (amg_handle_state(handle) != AMG_HANDLE_RUNNING ||
+                !take_off(handle))
                 return false;
             amg_handle_drop(handle);
             return true;
@@ -101,18 +111,39 @@ bool amg_unanswered_claim(struct hg_handle *handle)
 void amg_unanswered_again(struct hg_handle *handle)
 {
     hg_context_t *context = handle->info.context;
+    bool is_ours = false;
 
     amg_lock_take(&context->upper_lock);
-    put_on_locked(handle);
+    is_ours = amg_refs_get(&handle->refs) == 1;
+    amg_refs_set(&handle->spare, 1);
+    amg_handle_set_state(handle, AMG_HANDLE_RUNNING);
+    if (is_ours)
+        put_on_locked(handle);
     amg_lock_give(&context->upper_lock);
-    amg_context_look_at(context, 0);
+    if (is_ours)
+        amg_context_look_at(context, 0);
 }
 
-/* Is it to be given up now? */
+/* Is it to be given up now, or to end, because it was answered? */
 static bool is_due(const struct hg_handle *handle, uint64_t now_ns)
 {
-    return handle->let_go_ns <= now_ns ||
-           (handle->let_go_by == &amg_role && !amg_role.is_running);
+    switch (amg_handle_state(handle)) {
+    case AMG_HANDLE_RUNNING:
+        return handle->let_go_ns <= now_ns ||
+               (handle->let_go_by == &amg_role && !amg_role.is_running);
+    case AMG_HANDLE_REPLYING:
+        return false;
+    default:
+        return true;
+    }
+}
+
+/* Does it end by itself, as the program has a reference again, or an operation
+ * has that of the answer? */
+static bool is_held(const struct hg_handle *handle)
+{
+    return amg_refs_get(&handle->refs) != 1 ||
+           amg_refs_spare(&handle->spare) == 0;
 }
 
 /* The first that is due, which is the caller's then; else NULL, and the moment
@@ -130,11 +161,16 @@ static struct hg_handle *due_take(
         struct hg_handle *handle = AMG_OBJECT(link, struct hg_handle, link);
         uint64_t at_ns = handle->let_go_by != NULL ? 0 : handle->let_go_ns;
 
+        /* First its state: an operation has what it takes before that says so.
+         */
+        bool is_over = is_due(handle, now_ns);
+
         link = amg_list_next(&context->unanswered, link);
-        if (amg_refs_get(&handle->refs) != 1) {
-            amg_list_remove(&handle->link); /* the program has one again */
-        } else if (is_due(handle, now_ns)) {
+        if (is_held(handle)) {
             amg_list_remove(&handle->link);
+        } else if (is_over) {
+            amg_list_remove(&handle->link);
+            amg_refs_set(&handle->spare, 0);
             due = handle;
         } else if (at_ns < next_ns) {
             next_ns = at_ns;

@@ -84,6 +84,38 @@ static void test_handle_goes_through_its_states(void **state)
     assert_int_equal(HG_Destroy(handle), HG_SUCCESS);
 }
 
+/* One call to oneself, from beginning to end. */
+static void call(hg_handle_t handle)
+{
+    bool is_ended = false;
+
+    assert_int_equal(HG_Forward(handle, ended, &is_ended, NULL), HG_SUCCESS);
+    assert_int_equal(HG_Ref_get(handle), 2);
+    while (!is_ended) {
+        (void)HG_Progress(context, 100);
+        (void)HG_Trigger(context, 0, 1, NULL);
+    }
+    assert_int_equal(HG_Ref_get(handle), 1);
+}
+
+static void test_handle_without_spare_shares_makes_some(void **state)
+{
+    hg_handle_t handle = HG_HANDLE_NULL;
+    int spare = 0;
+
+    (void)state;
+    assert_int_equal(HG_Create(context, self, id, &handle), HG_SUCCESS);
+    spare = atomic_load(&handle->spare);
+    /* As if all but one had been used. */
+    atomic_fetch_sub(&handle->refs, spare - 1);
+    atomic_store(&handle->spare, 1);
+    for (unsigned i = 0; i < 3; i++)
+        call(handle);
+    assert_int_equal(atomic_load(&handle->spare), spare - 2);
+    assert_int_equal(HG_Destroy(handle), HG_SUCCESS);
+    assert_int_equal(amg_tally_sum(&context->handles), 0);
+}
+
 static void test_handle_of_user_is_counted(void **state)
 {
     hg_handle_t handle = HG_HANDLE_NULL;
@@ -213,6 +245,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_handle_goes_through_its_states),
+        cmocka_unit_test(test_handle_without_spare_shares_makes_some),
         cmocka_unit_test(test_handle_of_user_is_counted),
         cmocka_unit_test(test_handle_data_end_with_the_last_share),
         cmocka_unit_test(test_handle_shared_by_threads_loses_no_share),

@@ -206,6 +206,7 @@ hg_return_t amg_context_open(hg_class_t *cls, uint8_t id,
     amg_cq_init(&context->cq);
     amg_cq_init(&context->served);
     amg_pool_init(&context->transfers, AMG_CONTEXT_TRANSFER_LEN, CACHE_LINE);
+    amg_news_init(&context->news);
     amg_list_init(&context->upper);
     amg_list_init(&context->early);
     amg_list_init(&context->unanswered);

@@ -16,6 +16,7 @@
 #include "core/class.h"
 #include "core/cq.h"
 #include "core/sleep.h"
+#include "transport/op.h"
 
 /* What the floor above does when the moment has come that it named. */
 typedef void (*amg_look_fn)(hg_context_t *context, uint64_t now_ns);
@@ -69,6 +70,7 @@ struct hg_context {
     unsigned hot_count; /* the first of `open` are looked at in every poll */
     struct amg_context_rare rare;
     amg_arrival_fn arrived;
+    struct amg_news news; /* of a poll, by its owner; else empty */
     struct amg_cq cq;
     struct amg_cq
         served; /* calls served, unless HG_Trigger() alone runs them */

@@ -87,16 +87,17 @@ static unsigned rare_poll(hg_context_t *context, struct amg_news *news)
 
 unsigned amg_progress_poll(hg_context_t *context)
 {
-    struct amg_news news;
+    struct amg_news *news = &context->news;
     unsigned happened = 0;
     unsigned i = 0;
 
-    amg_news_init(&news);
     for (i = 0; i < context->hot_count; i++)
-        happened += route_poll(context, context->open[i], &news);
+        happened += route_poll(context, context->open[i], news);
     if (context->rare.route != AMG_ROUTE_COUNT)
-        happened += rare_poll(context, &news);
-    if (news.has_moved)
+        happened += rare_poll(context, news);
+    if (!AMG_LIKELY(!news->has_moved)) {
+        news->has_moved = false;
         amg_context_moved(context);
+    }
     return happened;
 }

@@ -48,24 +48,38 @@ static inline int amg_refs_spare(const atomic_int *spare)
                          : atomic_load_explicit(spare, memory_order_relaxed);
 }
 
-/* Drops `count` of an object that has `spare` ones, or NULL. True: these were
- * the last ones but those, and the object is the caller's to end; all that
- * others did with it has happened before. The count comes before the spare: so
- * one that was taken meanwhile makes it look larger, not smaller. */
+/* Are `count` all that there are but the spare ones, of which there may be
+ * NULL? The count comes before the spare: so one that was taken meanwhile makes
+ * it look larger, not smaller. */
+static inline bool amg_refs_are_last(
+    const atomic_int *refs, int count, const atomic_int *spare)
+{
+    return atomic_load_explicit(refs, memory_order_acquire) ==
+           count + amg_refs_spare(spare);
+}
+
+/* Drops `count`, of which others have some, as far as is known. As below. */
+static inline bool amg_refs_drop_shared(
+    atomic_int *refs, int count, const atomic_int *spare)
+{
+    int before = atomic_fetch_sub_explicit(refs, count, memory_order_acq_rel);
+    bool is_last = before == count + amg_refs_spare(spare);
+
+    AMG_ASSERT(before >= count);
+    if (!AMG_LIKELY(!is_last))
+        atomic_store_explicit(refs, 0, memory_order_relaxed);
+    return is_last;
+}
+
+/* Drops `count`. True: these were the last ones, and the object is the caller's
+ * to end; all that others did with it has happened before. */
 static inline bool amg_refs_drop(
     atomic_int *refs, int count, const atomic_int *spare)
 {
-    int before = atomic_load_explicit(refs, memory_order_acquire);
-    bool is_last = before == count + amg_refs_spare(spare);
-
-    if (!is_last) {
-        before = atomic_fetch_sub_explicit(refs, count, memory_order_acq_rel);
-        is_last = before == count + amg_refs_spare(spare);
-    }
-    AMG_ASSERT(before >= count);
-    if (is_last)
-        atomic_store_explicit(refs, 0, memory_order_relaxed);
-    return is_last;
+    if (!amg_refs_are_last(refs, count, spare))
+        return amg_refs_drop_shared(refs, count, spare);
+    atomic_store_explicit(refs, 0, memory_order_relaxed);
+    return true;
 }
 
 /* Acquire: who finds one left has the object alone. */

@@ -31,7 +31,9 @@ static void forward_run(struct amg_cq_entry *entry)
     amg_handle_set_state(handle, AMG_HANDLE_DONE);
     if (callback != NULL)
         callback(&info);
-    amg_handle_drop(handle);
+    /* The program has one more, mostly. */
+    if (!AMG_LIKELY(!amg_refs_drop_shared(&handle->refs, 1, &handle->spare)))
+        amg_handle_end(handle);
     amg_context_leave(context);
 }
 
@@ -158,7 +160,7 @@ static hg_return_t forward_check(struct hg_handle *handle)
         return HG_BUSY;
     }
     amg_handle_forget_args(handle);
-    amg_handle_set_state(handle, AMG_HANDLE_IDLE);
+    amg_handle_move_state(handle, AMG_HANDLE_DONE, AMG_HANDLE_IDLE);
     return HG_SUCCESS;
 }
 
@@ -229,7 +231,7 @@ hg_return_t HG_Forward(
     handle->op.step = forward_step;
     handle->op.data = NULL;
     /* All of this before the post: the reply may be here before it returns. */
-    amg_handle_set_state(handle, AMG_HANDLE_POSTED);
+    amg_handle_move_state(handle, AMG_HANDLE_IDLE, AMG_HANDLE_POSTED);
     if (!AMG_LIKELY(amg_refs_take_spare(&handle->spare)))
         spare_make(handle);
     amg_context_enter(context);

@@ -16,23 +16,6 @@
 #include "rpc/raw.h"
 #include "rpc/unanswered.h"
 
-#define BIT(state) (1u << (AMG_HANDLE_##state))
-
-const unsigned amg_handle_edges[AMG_HANDLE_STATE_COUNT] = {
-    [AMG_HANDLE_IDLE] = BIT(POSTED),
-    [AMG_HANDLE_POSTED] = BIT(FETCHING) | BIT(READY) | BIT(IDLE),
-    [AMG_HANDLE_FETCHING] = BIT(READY),
-    [AMG_HANDLE_READY] = BIT(DONE),
-    [AMG_HANDLE_DONE] = BIT(IDLE),
-    [AMG_HANDLE_ARRIVED] =
-        BIT(PULLING) | BIT(WAITING) | BIT(REPLYING) | BIT(ANSWERED),
-    [AMG_HANDLE_PULLING] = BIT(WAITING) | BIT(REPLYING) | BIT(ANSWERED),
-    [AMG_HANDLE_WAITING] = BIT(RUNNING),
-    [AMG_HANDLE_RUNNING] = BIT(REPLYING) | BIT(ANSWERED),
-    [AMG_HANDLE_REPLYING] = BIT(RUNNING) | BIT(ACK_WAIT) | BIT(ANSWERED),
-    [AMG_HANDLE_ACK_WAIT] = BIT(RUNNING) | BIT(ANSWERED),
-};
-
 /* What a use leaves behind; the operations and the entry are written before
  * each use. The whole struct is eight cache lines, and this is on the path of
  * every call served. */
@@ -125,13 +108,14 @@ void amg_handle_count(struct hg_handle *handle)
     amg_class_count(handle->info.hg_class, AMG_CLASS_HANDLES, 1);
 }
 
-void amg_handle_forget_some(struct amg_args *args)
+void amg_handle_forget_extra(struct amg_args *args)
 {
     if (args->extra_bulk != NULL)
         amg_bulk_leave(args->extra_bulk); /* it owns `extra` */
     else
         amg_mem_free(args->extra);
-    memset(args, 0, sizeof(*args));
+    args->extra_bulk = NULL;
+    args->extra = NULL;
 }
 
 void amg_handle_forget_args(struct hg_handle *handle)
@@ -282,7 +266,12 @@ hg_return_t HG_Destroy(hg_handle_t handle)
         return HG_SUCCESS;
     if (!AMG_HANDLE_OK(handle))
         return HG_INVALID_ARG;
-    return amg_handle_let_go(handle, 1) ? HG_SUCCESS : HG_INVALID_ARG;
+    if (!AMG_LIKELY(!amg_unanswered_is_open(handle) &&
+                    amg_refs_are_last(&handle->refs, 1, &handle->spare)))
+        return amg_handle_let_go(handle, 1) ? HG_SUCCESS : HG_INVALID_ARG;
+    amg_refs_set(&handle->refs, 0);
+    amg_handle_end(handle);
+    return HG_SUCCESS;
 }
 
 hg_return_t HG_Ref_incr(hg_handle_t handle)

@@ -61,8 +61,8 @@ struct hg_handle {
      * the target, that of the answer until an operation or who claims the call
      * takes it, and for good where the answer took none. */
     atomic_int spare;
-    bool is_served;   /* a call at its target */
-    bool keeps_data;  /* served: also when it serves another call */
+    bool is_served;  /* a call at its target */
+    bool keeps_data; /* served: also when it serves another call */
     /* The program's own place for the header it sends (see rpc/raw.c), once it
      * asked for one; it stays with the object from use to use. */
     void *raw;
@@ -106,18 +106,42 @@ hg_return_t amg_handle_create(
 /* Counts it as one the user holds. */
 void amg_handle_count(struct hg_handle *handle);
 
-/* Has a bit for each state that may follow. */
-extern const unsigned amg_handle_edges[AMG_HANDLE_STATE_COUNT];
+#define AMG_HANDLE_BIT(state) (1u << (AMG_HANDLE_##state))
 
-/* The only writer of the state. */
+/* Has a bit for each state that may follow. Here, so that where both states are
+ * known to the compiler nothing is left of the check. */
+static const unsigned amg_handle_edges[AMG_HANDLE_STATE_COUNT] = {
+    [AMG_HANDLE_IDLE] = AMG_HANDLE_BIT(POSTED),
+    [AMG_HANDLE_POSTED] =
+        AMG_HANDLE_BIT(FETCHING) | AMG_HANDLE_BIT(READY) | AMG_HANDLE_BIT(IDLE),
+    [AMG_HANDLE_FETCHING] = AMG_HANDLE_BIT(READY),
+    [AMG_HANDLE_READY] = AMG_HANDLE_BIT(DONE),
+    [AMG_HANDLE_DONE] = AMG_HANDLE_BIT(IDLE),
+    [AMG_HANDLE_ARRIVED] = AMG_HANDLE_BIT(PULLING) | AMG_HANDLE_BIT(WAITING) |
+                           AMG_HANDLE_BIT(REPLYING) | AMG_HANDLE_BIT(ANSWERED),
+    [AMG_HANDLE_PULLING] = AMG_HANDLE_BIT(WAITING) | AMG_HANDLE_BIT(REPLYING) |
+                           AMG_HANDLE_BIT(ANSWERED),
+    [AMG_HANDLE_WAITING] = AMG_HANDLE_BIT(RUNNING),
+    [AMG_HANDLE_RUNNING] = AMG_HANDLE_BIT(REPLYING) | AMG_HANDLE_BIT(ANSWERED),
+    [AMG_HANDLE_REPLYING] = AMG_HANDLE_BIT(RUNNING) | AMG_HANDLE_BIT(ACK_WAIT) |
+                            AMG_HANDLE_BIT(ANSWERED),
+    [AMG_HANDLE_ACK_WAIT] = AMG_HANDLE_BIT(RUNNING) | AMG_HANDLE_BIT(ANSWERED),
+};
+
+/* The only writer of the state, which the caller has just found to be `now`. */
+static inline void amg_handle_move_state(struct hg_handle *handle,
+    enum amg_handle_state now, enum amg_handle_state next)
+{
+    AMG_ASSERT((amg_handle_edges[now] >> next & 1u) != 0);
+    atomic_store_explicit(&handle->state, (int)next, memory_order_release);
+}
+/* The same, whatever it is. */
 static inline void amg_handle_set_state(
     struct hg_handle *handle, enum amg_handle_state next)
 {
-    unsigned now =
-        (unsigned)atomic_load_explicit(&handle->state, memory_order_relaxed);
+    int now = atomic_load_explicit(&handle->state, memory_order_relaxed);
 
-    AMG_ASSERT((amg_handle_edges[now] >> next & 1u) != 0);
-    atomic_store_explicit(&handle->state, (int)next, memory_order_release);
+    amg_handle_move_state(handle, (enum amg_handle_state)now, next);
 }
 static inline enum amg_handle_state amg_handle_state(
     const struct hg_handle *handle)
@@ -177,12 +201,16 @@ void amg_handle_free_kept(void *object);
 
 /* Gives back the encoded arguments of an origin's call, both ways. */
 void amg_handle_forget_args(struct hg_handle *handle);
-/* The same of one direction, at either side; not where there are none. */
-void amg_handle_forget_some(struct amg_args *args);
+/* The same of one direction, at either side. */
+void amg_handle_forget_extra(struct amg_args *args);
 static inline void amg_handle_forget(struct amg_args *args)
 {
-    if (args->data != NULL || args->extra != NULL || args->len != 0)
-        amg_handle_forget_some(args);
+    if (!AMG_LIKELY(args->extra == NULL))
+        amg_handle_forget_extra(args);
+    args->data = NULL;
+    args->len = 0;
+    args->sum = 0;
+    args->is_summed = false;
 }
 
 static inline struct amg_ep *amg_handle_ep(const struct hg_handle *handle)

@@ -79,11 +79,10 @@ static hg_return_t respond_post(
     struct amg_ep *ep = amg_handle_ep(handle);
     bool is_long = (flags & AMG_HEADER_MORE) != 0;
     bool has_op = handle->callback != NULL || is_long;
-    /* That of the answer: the operation's, or of who claimed the call. */
-    bool has_share = has_op ? amg_refs_take_spare(&handle->spare)
-                            : amg_refs_spare(&handle->spare) == 0;
     hg_return_t rc = HG_SUCCESS;
 
+    if (has_op) /* it has the reference of the answer */
+        (void)amg_refs_take_spare(&handle->spare);
     /* Before it is sent: the word of its origin may come at any moment. */
     if (is_long && (rc = amg_acks_wait(handle)) != HG_SUCCESS)
         return rc;
@@ -92,12 +91,14 @@ static hg_return_t respond_post(
         amg_raw_send(handle, buf->data, user_len);
     amg_rpc_seal(cls, buf->data, user_len);
     if (!has_op) { /* nobody wants to know when it has left */
+        bool is_claimed = amg_refs_spare(&handle->spare) == 0;
+
         rc = ep->transport->msg.send_reply(ep, handle->arrival, buf, len, NULL);
         if (rc != HG_SUCCESS)
             return rc;
-        amg_handle_set_state(handle, AMG_HANDLE_ANSWERED);
+        amg_handle_move_state(handle, AMG_HANDLE_REPLYING, AMG_HANDLE_ANSWERED);
         /* Else the program may have ended it by now. */
-        if (!AMG_LIKELY(!has_share))
+        if (!AMG_LIKELY(!is_claimed))
             amg_handle_drop(handle);
         return HG_SUCCESS;
     }
@@ -139,7 +140,7 @@ static hg_return_t respond_begin(struct hg_handle *handle)
             handle->info.id);
         return HG_CANCELED;
     }
-    amg_handle_set_state(handle, AMG_HANDLE_REPLYING);
+    amg_handle_move_state(handle, AMG_HANDLE_RUNNING, AMG_HANDLE_REPLYING);
     return HG_SUCCESS;
 }
 

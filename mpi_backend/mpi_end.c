@@ -83,18 +83,14 @@ static void missing_log(
     for (uint32_t i = 0; i < named; i++)
         len += (size_t)snprintf(names + len, sizeof(names) - len, "%s%u",
             i == 0 ? "" : ", ", missing->missing[i]);
-    if (is_over)
-        AMG_LOG_ERROR("cls",
-            "%u of %d ranks did not close their class in time: rank %s%s; we "
-            "go on without them (AMALGAM_GIVE_UP_MS sets how long is waited)",
-            missing->missing_count, size, names,
-            named < missing->missing_count ? ", ..." : "");
-    else
-        AMG_LOG_WARNING("cls",
-            "%u of %d ranks have not closed their class: rank %s%s; we are "
-            "waiting for them",
-            missing->missing_count, size, names,
-            named < missing->missing_count ? ", ..." : "");
+    AMG_LOG(is_over ? AMG_LOG_LEVEL_ERROR : AMG_LOG_LEVEL_WARNING, "cls",
+        "%u of %d ranks %s: rank %s%s; we %s", missing->missing_count, size,
+        is_over ? "did not close their class in time"
+                : "have not closed their class",
+        names, named < missing->missing_count ? ", ..." : "",
+        is_over ? "go on without them (AMALGAM_GIVE_UP_MS sets how long is "
+                  "waited)"
+                : "are waiting for them");
 }
 
 void amg_mpi_end_on_all_bye_locked(
@@ -188,8 +184,8 @@ bool amg_mpi_end_step_locked(struct amg_mpi_domain *domain)
     return end->is_over;
 }
 
-/* Names the rank that keeps this one from saying goodbye; -1: none does. */
-static int debtor_log_locked(const struct amg_mpi_domain *domain)
+/* Names the rank that keeps this one from saying goodbye; false: none does. */
+static bool debtor_log_locked(const struct amg_mpi_domain *domain)
 {
     int rank = amg_mpi_msg_debtor_locked(domain);
 
@@ -198,15 +194,16 @@ static int debtor_log_locked(const struct amg_mpi_domain *domain)
             "rank %d has not answered %u requests of rank %d; it must make "
             "progress and trigger until all have closed",
             rank, domain->peers[rank].calls.unanswered, domain->comm.rank);
-    return rank;
+    return rank >= 0;
 }
 
-/* At rank 0: who has not said goodbye. */
+/* Who has not said goodbye; rank 0 alone knows of any. */
 static void missing_find(
     const struct amg_mpi_domain *domain, struct amg_mpi_all_bye *ret_missing)
 {
     ret_missing->missing_count = 0;
-    for (int rank = 0; rank < domain->comm.size; rank++) {
+    for (int rank = 0; rank < domain->comm.size && domain->end.came != NULL;
+         rank++) {
         if (has_come(&domain->end, rank))
             continue;
         if (ret_missing->missing_count < AMG_MPI_NAMED_MAX)
@@ -215,23 +212,29 @@ static void missing_find(
     }
 }
 
+/* Names who is missing, as far as this rank knows. `is_over`: as above. */
+static void end_log(const struct amg_mpi_domain *domain,
+    const struct amg_mpi_all_bye *missing, bool is_over)
+{
+    if (domain->end.came == NULL)
+        AMG_LOG(is_over ? AMG_LOG_LEVEL_ERROR : AMG_LOG_LEVEL_WARNING, "cls",
+            "rank 0 has not said%s that all %d ranks close their class; it, or "
+            "one that it waits for, is missing; we %s them",
+            is_over ? " in time" : " yet", domain->comm.size,
+            is_over ? "go on without" : "are waiting for");
+    else if (is_over || missing->missing_count > 0)
+        missing_log(missing, domain->comm.size, is_over);
+}
+
 void amg_mpi_end_report_locked(const struct amg_mpi_domain *domain)
 {
     const struct amg_mpi_end *end = &domain->end;
     struct amg_mpi_all_bye missing;
 
-    if (end->is_over || debtor_log_locked(domain) >= 0 || !end->has_said_bye)
+    if (end->is_over || debtor_log_locked(domain) || !end->has_said_bye)
         return;
-    if (end->came == NULL) {
-        AMG_LOG_WARNING("cls",
-            "rank 0 has not said yet that all %d ranks close their class; it, "
-            "or one that it waits for, is missing; we are waiting for them",
-            domain->comm.size);
-        return;
-    }
     missing_find(domain, &missing);
-    if (missing.missing_count > 0)
-        missing_log(&missing, domain->comm.size, false);
+    end_log(domain, &missing, false);
 }
 
 void amg_mpi_end_abandon_locked(struct amg_mpi_domain *domain)
@@ -247,14 +250,8 @@ void amg_mpi_end_abandon_locked(struct amg_mpi_domain *domain)
         (void)debtor_log_locked(domain);
         bye_say_locked(domain);
     }
-    if (end->came == NULL) {
-        AMG_LOG_ERROR("cls",
-            "rank 0 did not say in time that all %d ranks close their class; "
-            "it, or one it waits for, is missing; we go on without them",
-            domain->comm.size);
-        return;
-    }
     missing_find(domain, &missing);
-    missing_log(&missing, domain->comm.size, true);
-    tell_locked(domain, &missing, domain->comm.size);
+    end_log(domain, &missing, true);
+    if (end->came != NULL)
+        tell_locked(domain, &missing, domain->comm.size);
 }

@@ -98,35 +98,33 @@ static struct amg_rpc *gone_take_locked(struct amg_rpc_class *rpcs, hg_id_t id,
     return rpc;
 }
 
-/* Adds an RPC that is not there. */
+/* Adds an RPC that is not there. NOTE(not a leaf): it allocates under the lock;
+ * the memory room takes none. */
 static hg_return_t rpc_add(hg_class_t *cls, hg_id_t id, hg_proc_cb_t in_proc,
     hg_proc_cb_t out_proc, hg_rpc_cb_t callback)
 {
     struct amg_rpc_class *rpcs = amg_rpc_class_of(cls);
     struct amg_rpc *rpc = NULL;
-    hg_return_t rc = HG_SUCCESS;
+    hg_return_t rc = HG_NOMEM;
 
     amg_lock_take(&rpcs->lock);
     rpc = gone_take_locked(rpcs, id, in_proc, out_proc, callback);
-    amg_lock_give(&rpcs->lock);
     if (rpc == NULL)
         rpc = amg_mem_zalloc(sizeof(*rpc));
-    if (rpc == NULL)
-        return HG_NOMEM;
-    rpc->id = id;
-    rpc->is_one_way = false;
-    rpc->in_proc = in_proc;
-    rpc->out_proc = out_proc;
-    rpc->callback = callback;
-    /* NOTE(not a leaf): the map allocates; the memory room takes no lock. */
-    amg_lock_take(&rpcs->lock);
-    rc = amg_map_put(&rpcs->rpcs, id, rpc);
-    amg_list_push(&rpcs->all, &rpc->link);
+    if (rpc != NULL) {
+        rpc->id = id;
+        rpc->is_one_way = false;
+        rpc->in_proc = in_proc;
+        rpc->out_proc = out_proc;
+        rpc->callback = callback;
+        rc = amg_map_put(&rpcs->rpcs, id, rpc);
+        /* Also then: it may have been in use before. */
+        amg_list_push(&rpcs->all, &rpc->link);
+    }
     amg_lock_give(&rpcs->lock);
-    if (rc != HG_SUCCESS)
-        return rc; /* it may have been in use before */
-    amg_early_serve(cls, id);
-    return HG_SUCCESS;
+    if (rc == HG_SUCCESS)
+        amg_early_serve(cls, id);
+    return rc;
 }
 
 hg_return_t HG_Register(hg_class_t *hg_class, hg_id_t id,

@@ -10,8 +10,4 @@ struct amg_caught {
     unsigned uncaught;
 };
 
-/* The calling OS thread's, at an address that does not change while it lives;
- * NULL: no C++ runtime was loaded before the library. */
-struct amg_caught *amg_caught_of_thread(void);
-
 #endif

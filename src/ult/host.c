@@ -20,6 +20,9 @@ AMG_APART struct amg_host *amg_host_self(void)
     return host_of_thread;
 }
 
+/* NOTE(why): the C++ runtime's name. Weak, since few programs have that. */
+__attribute__((weak)) struct amg_caught *__cxa_get_globals(void);
+
 struct amg_host *amg_host_open(struct amg_stream *stream)
 {
     struct amg_host *host = amg_mem_zalloc(sizeof(*host));
@@ -30,7 +33,8 @@ struct amg_host *amg_host_open(struct amg_stream *stream)
         return NULL;
     }
     host->stream = stream;
-    host->caught = amg_caught_of_thread();
+    if (__cxa_get_globals != NULL)
+        host->caught = __cxa_get_globals();
     host->current = &host->own;
     amg_ult_init(&host->own, AMG_ULT_SCHEDULER);
     atomic_store_explicit(&host->own.stream, stream, memory_order_relaxed);

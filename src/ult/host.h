@@ -13,7 +13,9 @@ struct amg_host {
     struct amg_ult *left;   /* who has just left its stack */
     struct amg_ult *handed; /* the scheduler runs it first, see leave.c */
     struct amg_stream *stream;
-    struct amg_caught *caught; /* of who runs; NULL: there is no C++ */
+    /* Of who runs, at an address that does not change while this OS thread
+     * lives; NULL: no C++ runtime was loaded before the library. */
+    struct amg_caught *caught;
     struct amg_stack_cache stacks;
     struct amg_ult *scheduler; /* of a primary stream: its loop; else NULL */
     struct amg_overflow overflow;

@@ -36,7 +36,7 @@ struct amg_shm_ep;
 struct amg_shm_peer;
 struct amg_shm_block;
 
-enum { AMG_SHM_REFUSED_KEPT = 16 }; /* senders whose refusal was told */
+enum { AMG_SHM_REFUSED_KEPT = 16 }; /* processes whose refusal was told */
 
 /* What the words of amg_op.priv hold here, while it is posted. After that the
  * reply may lie in the words behind the first one. */
@@ -199,7 +199,8 @@ struct amg_shm_domain {
     bool has_unwatched; /* there may be peers whose death nobody tells of */
     bool has_unseen;    /* there may be rings that nobody has opened yet */
     uint64_t starved_ns; /* since when a sender could not be mapped; or 0 */
-    uint64_t refused[AMG_SHM_REFUSED_KEPT]; /* who was, by incarnation */
+    uint64_t refused[AMG_SHM_REFUSED_KEPT];  /* who was, by incarnation */
+    uint64_t refusing[AMG_SHM_REFUSED_KEPT]; /* who refuses us */
 
     struct amg_link *free_bufs;
     struct amg_list out_bufs; /* whose slab a receiver has; oldest first */
@@ -241,6 +242,17 @@ static inline struct amg_shm_peer *amg_shm_peer_of(const struct amg_peer *peer)
 static inline struct amg_peer *amg_shm_peer_base(struct amg_shm_peer *peer)
 {
     return (struct amg_peer *)(void *)peer;
+}
+
+/* Is it the first time of this process, as far as `kept` reaches back? */
+static inline bool amg_shm_refusal_is_new(
+    uint64_t kept[AMG_SHM_REFUSED_KEPT], uint64_t incarnation)
+{
+    uint64_t *place = &kept[incarnation % AMG_SHM_REFUSED_KEPT];
+    bool is_new = *place != incarnation;
+
+    *place = incarnation;
+    return is_new;
 }
 
 /* The operation comes back with the next poll of its endpoint. */

@@ -69,16 +69,6 @@ enum amg_shm_life amg_shm_slot_life(
     return amg_shm_files_stranger(name, ring->incarnation);
 }
 
-/* Is it the first time that this sender is refused? */
-static bool refusal_is_new(struct amg_shm_domain *domain, uint64_t incarnation)
-{
-    uint64_t *kept = &domain->refused[incarnation % AMG_SHM_REFUSED_KEPT];
-    bool is_new = *kept != incarnation;
-
-    *kept = incarnation;
-    return is_new;
-}
-
 /* A claim of somebody who cannot be reached. Alive, it will see that it is
  * refused, and leave; dead, or left already, its slot is free. A ring that was
  * refused is never read: what is in it, its sender was told, did not come. */
@@ -86,7 +76,7 @@ static void sender_refuse(struct amg_shm_domain *domain, uint32_t slot,
     uint64_t claim, const char *name, hg_return_t why)
 {
     struct amg_shm_ring *ring = &domain->region.rings[slot];
-    bool is_new = refusal_is_new(domain, ring->incarnation);
+    bool is_new = amg_shm_refusal_is_new(domain->refused, ring->incarnation);
 
     if (why == HG_ADDRNOTAVAIL ||
         amg_shm_claim_state(claim) == AMG_SHM_CLAIM_LEAVING ||

@@ -177,10 +177,12 @@ static void peer_look_locked(struct amg_shm_peer *peer)
     if (amg_shm_region_is_closed(&peer->region)) {
         amg_shm_watch_gone_locked(peer, false);
     } else if (amg_shm_link_is_refused_locked(peer)) {
-        AMG_LOG_WARNING("shm",
-            "na+sm://%s cannot map the segment of this process: calls to it "
-            "end",
-            peer->region.name);
+        if (amg_shm_refusal_is_new(
+                peer->domain->refusing, peer->region.incarnation))
+            AMG_LOG_WARNING("shm",
+                "na+sm://%s cannot map the segment of this process: calls to "
+                "it end",
+                peer->region.name);
         amg_shm_link_leave_locked(peer);
         amg_shm_watch_gone_locked(peer, false);
     }

@@ -6,7 +6,9 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -62,7 +64,20 @@ static void poll_starved(struct party *party)
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &kept), 0);
 }
 
-/* The server has no descriptor, refuses, and has one again. */
+/* How many lines of `log` say that. */
+static unsigned lines_count(FILE *log, const char *words)
+{
+    char line[1024];
+    unsigned count = 0;
+
+    rewind(log);
+    while (fgets(line, sizeof(line), log) != NULL)
+        count += strstr(line, words) != NULL;
+    return count;
+}
+
+/* The server has no descriptor, refuses, and has one again. Both say so once,
+ * however often the client comes. */
 static void test_what_was_refused_is_never_served(void **state)
 {
     struct party server;
@@ -70,8 +85,11 @@ static void test_what_was_refused_is_never_served(void **state)
     struct party_call call;
     struct amg_peer *peer = NULL;
 
+    FILE *log = tmpfile();
+
     (void)state;
-    amg_log_level_set(AMG_LOG_LEVEL_ERROR);
+    assert_non_null(log);
+    amg_log_stream_set(AMG_LOG_LEVEL_WARNING, log);
     party_open(&server, "", 0);
     party_open(&client, "", 0);
     for (uint32_t i = 1; i <= TRIES; i++) {
@@ -84,6 +102,9 @@ static void test_what_was_refused_is_never_served(void **state)
         assert_int_equal(slots_taken(&server), 0);
     }
     assert_int_equal(server.served, 0);
+    assert_int_equal(lines_count(log, "sends here, but its segment"), 1);
+    assert_int_equal(
+        lines_count(log, "cannot map the segment of this process"), 1);
     peer = meet(&client, &server);
     party_ask(&client, peer, &call, 77, SHORT);
     while (call.done == 0) {
@@ -98,7 +119,8 @@ static void test_what_was_refused_is_never_served(void **state)
     assert_int_equal(server.served, 1);
     assert_int_equal(slots_taken(&server), 0);
     party_close(&server);
-    amg_log_level_set(AMG_LOG_LEVEL_WARNING);
+    amg_log_stream_set(AMG_LOG_LEVEL_WARNING, NULL);
+    assert_int_equal(fclose(log), 0);
 }
 
 /* A sender waits for a while until there is a descriptor to map it by. */

@@ -93,8 +93,11 @@ hg_return_t margo_get_input(hg_handle_t handle, void *in_struct)
 {
     struct margo_monitor_get_input_args told = {
         .handle = handle, .data = in_struct};
-    margo_instance_id mid = watched(handle);
+    margo_instance_id mid = MARGO_INSTANCE_NULL;
 
+    if (!amg_margo_handle_is_there(handle, __func__))
+        return HG_INVALID_ARG;
+    mid = watched(handle);
     if (mid == MARGO_INSTANCE_NULL)
         return input_get(handle, in_struct);
     AMG_MARGO_TELL(mid, get_input, MARGO_MONITOR_FN_START, &told);
@@ -107,8 +110,11 @@ hg_return_t margo_free_input(hg_handle_t handle, void *in_struct)
 {
     struct margo_monitor_free_input_args told = {
         .handle = handle, .data = in_struct};
-    margo_instance_id mid = watched(handle);
+    margo_instance_id mid = MARGO_INSTANCE_NULL;
 
+    if (!amg_margo_handle_is_there(handle, __func__))
+        return HG_INVALID_ARG;
+    mid = watched(handle);
     if (mid == MARGO_INSTANCE_NULL)
         return input_free(handle, in_struct);
     AMG_MARGO_TELL(mid, free_input, MARGO_MONITOR_FN_START, &told);
@@ -121,8 +127,11 @@ hg_return_t margo_get_output(hg_handle_t handle, void *out_struct)
 {
     struct margo_monitor_get_output_args told = {
         .handle = handle, .data = out_struct};
-    margo_instance_id mid = watched(handle);
+    margo_instance_id mid = MARGO_INSTANCE_NULL;
 
+    if (!amg_margo_handle_is_there(handle, __func__))
+        return HG_INVALID_ARG;
+    mid = watched(handle);
     if (mid == MARGO_INSTANCE_NULL)
         return output_get(handle, out_struct);
     AMG_MARGO_TELL(mid, get_output, MARGO_MONITOR_FN_START, &told);
@@ -135,8 +144,11 @@ hg_return_t margo_free_output(hg_handle_t handle, void *out_struct)
 {
     struct margo_monitor_free_output_args told = {
         .handle = handle, .data = out_struct};
-    margo_instance_id mid = watched(handle);
+    margo_instance_id mid = MARGO_INSTANCE_NULL;
 
+    if (!amg_margo_handle_is_there(handle, __func__))
+        return HG_INVALID_ARG;
+    mid = watched(handle);
     if (mid == MARGO_INSTANCE_NULL)
         return output_free(handle, out_struct);
     AMG_MARGO_TELL(mid, free_output, MARGO_MONITOR_FN_START, &told);

@@ -68,12 +68,15 @@ static hg_return_t input_prepare(struct amg_margo_handle *data,
 static hg_return_t forward(uint16_t provider_id, hg_handle_t handle,
     void *in_struct, const struct amg_margo_form *form)
 {
-    struct amg_margo_handle *data = amg_margo_handle_find(handle);
+    struct amg_margo_handle *data = NULL;
     struct amg_margo_args args = {.proc = NULL};
     hg_return_t rc = HG_SUCCESS;
 
-    if (!AMG_CONTRACT(handle != HG_HANDLE_NULL && data != NULL &&
-                      data->mid != MARGO_INSTANCE_NULL && !data->is_served))
+    if (!amg_margo_handle_is_there(handle, "margo_forward"))
+        return HG_INVALID_ARG;
+    data = amg_margo_handle_find(handle);
+    if (!AMG_CONTRACT(data != NULL && data->mid != MARGO_INSTANCE_NULL &&
+                      !data->is_served))
         return HG_INVALID_ARG;
     rc = input_prepare(data, provider_id, in_struct, &args);
     if (rc != HG_SUCCESS)

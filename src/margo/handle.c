@@ -342,16 +342,19 @@ static hg_return_t destroyed_tell(const struct amg_margo_handle *data)
 
 hg_return_t margo_destroy(hg_handle_t handle)
 {
-    struct amg_margo_handle *data = amg_margo_handle_find(handle);
+    struct amg_margo_handle *data = NULL;
     struct margo_monitor_destroy_args told = {.handle = handle};
     margo_instance_id mid = MARGO_INSTANCE_NULL;
     unsigned use = AMG_MARGO_HANDLE_NONE;
 
+    if (handle == HG_HANDLE_NULL)
+        return HG_SUCCESS;
+    if (!amg_margo_handle_is_there(handle, __func__))
+        return HG_INVALID_ARG;
+    data = amg_margo_handle_find(handle);
     if (data != NULL)
         use = atomic_load_explicit(&data->use, memory_order_acquire);
     if (!AMG_LIKELY(use == AMG_MARGO_HANDLE_OUT)) {
-        if (handle == HG_HANDLE_NULL)
-            return HG_SUCCESS;
         if (!AMG_CONTRACT(use == AMG_MARGO_HANDLE_NONE))
             return destroyed_tell(data);
         data = NULL; /* made by HG_Create() */

@@ -6,10 +6,12 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
+#include "base/assert.h"
 #include "base/list.h"
 #include "base/lock.h"
 #include "margo.h"
 #include "mercury.h"
+#include "rpc/handle.h"
 
 struct margo_request_struct;
 struct amg_margo_rpc;
@@ -60,6 +62,15 @@ struct amg_margo_handles {
 hg_return_t amg_margo_handles_open(margo_instance_id mid);
 /* Before the context is destroyed: the kept ones go. */
 void amg_margo_handles_close(margo_instance_id mid);
+
+/* False: there is none, or it is gone; one line says so of `call`. */
+static inline bool amg_margo_handle_is_there(
+    hg_handle_t handle, const char *call)
+{
+    return AMG_LIKELY(
+               handle != HG_HANDLE_NULL && amg_refs_get(&handle->refs) > 0) ||
+           amg_contract_gone(call, "handle", handle);
+}
 
 /* What margo keeps with it; NULL: nothing, or no handle. */
 static inline struct amg_margo_handle *amg_margo_handle_find(hg_handle_t handle)

@@ -32,13 +32,16 @@ static hg_return_t output_prepare(const struct amg_margo_handle *data,
 static hg_return_t respond(
     hg_handle_t handle, void *out_struct, const struct amg_margo_form *form)
 {
-    struct amg_margo_handle *data = amg_margo_handle_find(handle);
+    struct amg_margo_handle *data = NULL;
     struct amg_margo_args args = {.proc = NULL};
     bool was_answered = false;
     hg_return_t rc = HG_SUCCESS;
 
-    if (!AMG_CONTRACT(handle != HG_HANDLE_NULL && data != NULL &&
-                      data->mid != MARGO_INSTANCE_NULL && data->is_served))
+    if (!amg_margo_handle_is_there(handle, "margo_respond"))
+        return HG_INVALID_ARG;
+    data = amg_margo_handle_find(handle);
+    if (!AMG_CONTRACT(data != NULL && data->mid != MARGO_INSTANCE_NULL &&
+                      data->is_served))
         return HG_INVALID_ARG;
     rc = output_prepare(data, out_struct, &args);
     if (rc != HG_SUCCESS)

@@ -115,6 +115,10 @@ void amg_shm_inbox_close_locked(struct amg_shm_inbox *inbox)
 {
     struct amg_link *link = amg_list_first(&inbox->rings);
 
+    /* Writers that see it closed see what was read before. */
+    for (; link != NULL; link = amg_list_next(&inbox->rings, link))
+        amg_shm_inbox_report(AMG_OBJECT(link, struct amg_shm_inring, link));
+    link = amg_list_first(&inbox->rings);
     atomic_store_explicit(
         &inbox->context->is_open, AMG_SHM_CONTEXT_CLOSED, memory_order_release);
     inbox->is_open = false;

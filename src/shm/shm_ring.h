@@ -187,6 +187,13 @@ static inline bool amg_shm_out_push(
            AMG_SHM_WATCHED;
 }
 
+/* Has the reader not said that it read all cells? */
+static inline bool amg_shm_out_is_unread(const struct amg_shm_out *out)
+{
+    return atomic_load_explicit(&out->ring->consumed, memory_order_acquire) !=
+           out->tail;
+}
+
 /* After a push: if there was no lull since the one before, others may follow.
  */
 static inline void amg_shm_out_prefetch(struct amg_shm_out *out, uint32_t lull)

@@ -46,12 +46,15 @@ static void stuck_note_locked(struct amg_shm_peer *peer)
 }
 
 /* The reader does not look at the ring, and is told. Its context may have
- * closed since we looked, and nobody look there any more. */
+ * closed since we looked; what it did not read by then nobody reads. */
 AMG_APART static enum sent cell_tell_locked(
     struct amg_shm_peer *peer, struct amg_shm_link *link)
 {
     amg_shm_link_raise_locked(peer, link);
-    return context_is_closed(link->context) ? SENT_LATE : SENT;
+    AMG_TEST_POINT("shm_request_told");
+    return context_is_closed(link->context) && amg_shm_out_is_unread(&link->out)
+               ? SENT_LATE
+               : SENT;
 }
 
 /* Fills in all but the bytes, hands the cell over, and wakes who sleeps. */

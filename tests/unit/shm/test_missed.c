@@ -155,6 +155,43 @@ static void test_call_to_a_context_that_closes_meanwhile(void **state)
     amg_test_point_set(NULL);
 }
 
+static void serve_and_close_at_point(const char *name)
+{
+    struct party *party = closing;
+
+    if (party == NULL || strcmp(name, "shm_request_told") != 0)
+        return;
+    closing = NULL;
+    while (party->served == 0)
+        party_poll(party);
+    context_close(party);
+}
+
+/* It is served, and the context closes, before the caller goes on. */
+static void test_call_that_is_served_by_a_context_that_closes(void **state)
+{
+    struct party server;
+    struct party client;
+    struct party_call call;
+    struct amg_peer *peer = NULL;
+
+    (void)state;
+    amg_test_point_set(serve_and_close_at_point);
+    party_open(&server, "", 0);
+    party_open(&client, "", 0);
+    peer = meet(&client, &server);
+    closing = &server;
+    party_ask(&client, peer, &call, 1, SHORT);
+    while (call.done == 0)
+        party_poll(&client);
+    assert_true(party_answer_is(&client, &call, 1));
+    amg_test_point_set(NULL);
+    assert_int_equal(shm->ep.open(server.domain, 0, &server.ep), HG_SUCCESS);
+    shm->addr.drop(client.domain, peer);
+    party_close(&client);
+    party_close(&server);
+}
+
 /* Two contexts of one process that move data by messages. */
 struct mover {
     struct amg_domain *domain;
@@ -325,6 +362,7 @@ int main(void)
         cmocka_unit_test(test_call_to_a_class_that_ends_without_a_context),
 #if defined(AMG_TEST_POINTS)
         cmocka_unit_test(test_call_to_a_context_that_closes_meanwhile),
+        cmocka_unit_test(test_call_that_is_served_by_a_context_that_closes),
         cmocka_unit_test(test_chunk_that_comes_back_before_the_wait_is_seen),
 #endif
         cmocka_unit_test(test_sleeper_that_could_not_be_rung_is_rung_later),

@@ -175,7 +175,7 @@ static bool owner_rest(hg_context_t *context, struct wait *wait)
         return true;
     wait->rest_at = wait->polls + CLOCK_EVERY;
     now_ns = amg_clock_ns();
-    if (!amg_role.is_ours)
+    if (amg_context_look_ns(context) <= now_ns && !amg_role.is_ours)
         amg_context_look(context, now_ns);
     wait->has_ran = ran_is_news(context);
     if (wait->has_ran || now_ns >= wait->deadline_ns)

@@ -204,10 +204,15 @@ static hg_return_t refuse(
     return margo_destroy(handle);
 }
 
+static inline bool refuses_more(margo_instance_id mid)
+{
+    return !mid->is_collective &&
+           atomic_load_explicit(&mid->ending.is_ready, memory_order_acquire);
+}
+
 int __margo_internal_finalize_requested(margo_instance_id mid)
 {
-    return mid != MARGO_INSTANCE_NULL && !mid->is_collective &&
-           atomic_load_explicit(&mid->ending.is_ready, memory_order_acquire);
+    return mid != MARGO_INSTANCE_NULL && refuses_more(mid);
 }
 
 void __margo_respond_with_error(hg_handle_t handle, hg_return_t ret)
@@ -239,24 +244,40 @@ void __margo_internal_decr_pending(margo_instance_id mid)
         handler_over(mid);
 }
 
+/* The steps of amalgam_margo_serve(), and of programs that write it by hand.
+ */
+static inline void serving_begins(margo_instance_id mid, hg_handle_t handle,
+    ABT_pool pool, struct margo_monitor_rpc_handler_args *args)
+{
+    *args =
+        (struct margo_monitor_rpc_handler_args){.handle = handle, .pool = pool};
+    if (AMG_MARGO_IS_WATCHED(mid))
+        args->parent_rpc_id = amg_margo_peek_parent(handle);
+    AMG_MARGO_TELL(mid, rpc_handler, MARGO_MONITOR_FN_START, args);
+}
+
+static inline void serving_ends(
+    margo_instance_id mid, struct margo_monitor_rpc_handler_args *args)
+{
+    AMG_MARGO_TELL(mid, rpc_handler, MARGO_MONITOR_FN_END, args);
+}
+
 void __margo_internal_pre_handler_hooks(margo_instance_id mid,
     hg_handle_t handle, ABT_pool pool,
     struct margo_monitor_rpc_handler_args *args)
 {
-    *args =
-        (struct margo_monitor_rpc_handler_args){.handle = handle, .pool = pool};
-    if (mid == MARGO_INSTANCE_NULL)
-        return;
-    if (AMG_MARGO_IS_WATCHED(mid))
-        args->parent_rpc_id = amg_margo_peek_parent(handle);
-    AMG_MARGO_TELL(mid, rpc_handler, MARGO_MONITOR_FN_START, args);
+    if (mid != MARGO_INSTANCE_NULL)
+        serving_begins(mid, handle, pool, args);
+    else
+        *args = (struct margo_monitor_rpc_handler_args){
+            .handle = handle, .pool = pool};
 }
 
 void __margo_internal_post_handler_hooks(
     margo_instance_id mid, struct margo_monitor_rpc_handler_args *args)
 {
     if (mid != MARGO_INSTANCE_NULL)
-        AMG_MARGO_TELL(mid, rpc_handler, MARGO_MONITOR_FN_END, args);
+        serving_ends(mid, args);
 }
 
 hg_return_t amalgam_margo_serve(
@@ -274,17 +295,17 @@ hg_return_t amalgam_margo_serve(
     if (rpc == NULL || (data = amg_margo_handle_take(rpc, handle)) == NULL)
         return HG_Destroy(handle);
     mid = rpc->mid;
-    if (__margo_internal_finalize_requested(mid))
+    if (refuses_more(mid))
         return refuse(mid, handle, HG_PERMISSION);
-    __margo_internal_pre_handler_hooks(mid, handle, rpc->pool, &told);
-    __margo_internal_incr_pending(mid);
+    serving_begins(mid, handle, rpc->pool, &told);
+    amg_margo_count(mid, &mid->handlers, 1u);
     data->serve = function;
     if (place_take(mid, data) && !handler_start(data, rpc->pool)) {
         told.ret = HG_NOMEM;
         next_start(mid);
         handler_over(mid);
     }
-    __margo_internal_post_handler_hooks(mid, &told);
+    serving_ends(mid, &told);
     return told.ret;
 }
 

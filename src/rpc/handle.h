@@ -209,7 +209,6 @@ static inline void amg_handle_forget(struct amg_args *args)
         amg_handle_forget_extra(args);
     args->data = NULL;
     args->len = 0;
-    args->sum = 0;
     args->is_summed = false;
 }
 

@@ -9,9 +9,25 @@
 #include "base/assert.h"
 #include "base/clock.h"
 
-static MPI_Comm comm_of(struct amg_boot *boot)
+/* The communicator, and the turn to call MPI. */
+static MPI_Comm call_begin(struct amg_boot *boot)
 {
-    return ((struct amg_mpi_boot *)(void *)boot)->comm;
+    const struct amg_mpi_boot *mpi = (const struct amg_mpi_boot *)(void *)boot;
+
+    if (!mpi->has_turn)
+        amg_mpi_comm_turn_take(mpi->comm);
+    return mpi->comm->data;
+}
+
+static hg_return_t call_end(struct amg_boot *boot, int rc, const char *what)
+{
+    const struct amg_mpi_boot *mpi = (const struct amg_mpi_boot *)(void *)boot;
+    hg_return_t ret =
+        rc == MPI_SUCCESS ? HG_SUCCESS : amg_mpi_comm_error(rc, what);
+
+    if (!mpi->has_turn)
+        amg_mpi_comm_turn_give(mpi->comm);
+    return ret;
 }
 
 static hg_return_t boot_allgather(
@@ -21,10 +37,9 @@ static hg_return_t boot_allgather(
 
     if (!AMG_CONTRACT(len <= INT_MAX))
         return HG_INVALID_ARG;
-    rc = MPI_Allgather(
-        mine, (int)len, MPI_BYTE, ret_all, (int)len, MPI_BYTE, comm_of(boot));
-    return rc == MPI_SUCCESS ? HG_SUCCESS
-                             : amg_mpi_comm_error(rc, "MPI_Allgather");
+    rc = MPI_Allgather(mine, (int)len, MPI_BYTE, ret_all, (int)len, MPI_BYTE,
+        call_begin(boot));
+    return call_end(boot, rc, "MPI_Allgather");
 }
 
 static hg_return_t boot_bcast(
@@ -34,16 +49,15 @@ static hg_return_t boot_bcast(
 
     if (!AMG_CONTRACT(len <= INT_MAX && root < boot->size))
         return HG_INVALID_ARG;
-    rc = MPI_Bcast(bytes, (int)len, MPI_BYTE, (int)root, comm_of(boot));
-    return rc == MPI_SUCCESS ? HG_SUCCESS : amg_mpi_comm_error(rc, "MPI_Bcast");
+    rc = MPI_Bcast(bytes, (int)len, MPI_BYTE, (int)root, call_begin(boot));
+    return call_end(boot, rc, "MPI_Bcast");
 }
 
 static hg_return_t boot_barrier(struct amg_boot *boot)
 {
-    int rc = MPI_Barrier(comm_of(boot));
+    int rc = MPI_Barrier(call_begin(boot));
 
-    return rc == MPI_SUCCESS ? HG_SUCCESS
-                             : amg_mpi_comm_error(rc, "MPI_Barrier");
+    return call_end(boot, rc, "MPI_Barrier");
 }
 
 hg_return_t amg_mpi_boot_nonce(struct amg_mpi_boot *boot, uint64_t *ret_nonce)
@@ -74,5 +88,6 @@ void amg_mpi_boot_init(
     ret_boot->base.size = (uint32_t)comm->size;
     ret_boot->base.node_rank = (uint32_t)comm->node_rank;
     ret_boot->base.node_size = (uint32_t)comm->node_size;
-    ret_boot->comm = comm->data;
+    ret_boot->comm = comm;
+    ret_boot->has_turn = false;
 }

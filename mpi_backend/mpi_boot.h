@@ -9,7 +9,8 @@
 /* Owned by who embeds it; valid while the communicator is. */
 struct amg_mpi_boot {
     struct amg_boot base;
-    MPI_Comm comm;
+    const struct amg_mpi_comm *comm;
+    bool has_turn; /* who calls has taken it */
 };
 
 void amg_mpi_boot_init(

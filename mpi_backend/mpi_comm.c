@@ -95,6 +95,18 @@ struct amg_bias *amg_mpi_comm_turn(void)
     return &turn_lock;
 }
 
+void amg_mpi_comm_turn_take(const struct amg_mpi_comm *comm)
+{
+    if (comm->who == AMG_MPI_WHO_ONE)
+        amg_bias_take(amg_mpi_comm_turn());
+}
+
+void amg_mpi_comm_turn_give(const struct amg_mpi_comm *comm)
+{
+    if (comm->who == AMG_MPI_WHO_ONE)
+        amg_bias_give(amg_mpi_comm_turn());
+}
+
 bool amg_mpi_comm_is_main(void)
 {
     /* 0 not asked yet, 1 yes, -1 no */
@@ -227,6 +239,8 @@ static hg_return_t mpi_start_locked(bool may_start)
             AMG_LOG_WARNING("mpi", "no room for an exit handler: MPI will not "
                                    "be finalised by us");
     }
+    if (is_watched)
+        return HG_SUCCESS; /* the rest was done before */
     speaker_name(MPI_COMM_WORLD);
     singleton_warn();
     finalize_watch();
@@ -374,10 +388,6 @@ hg_return_t amg_mpi_comm_open(
     amg_lock_give(&start_lock);
     if (rc != HG_SUCCESS)
         return rc;
-    if (user != NULL)
-        rc = comm_check(*user);
-    if (rc != HG_SUCCESS)
-        return rc;
     comm.who = who_get();
     if (!amg_mpi_comm_may_call(&comm)) {
         AMG_LOG_ERROR("mpi",
@@ -385,8 +395,13 @@ hg_return_t amg_mpi_comm_open(
             "started MPI, or start it with MPI_THREAD_MULTIPLE");
         return HG_OPNOTSUPPORTED;
     }
-    rc = comm_fill(user != NULL ? *user : world_get(), &comm);
+    amg_mpi_comm_turn_take(&comm);
+    if (user != NULL)
+        rc = comm_check(*user);
+    if (rc == HG_SUCCESS)
+        rc = comm_fill(user != NULL ? *user : world_get(), &comm);
     if (rc != HG_SUCCESS) {
+        amg_mpi_comm_turn_give(&comm);
         amg_mpi_comm_close(&comm, true);
         return rc;
     }
@@ -406,10 +421,12 @@ void amg_mpi_comm_close(struct amg_mpi_comm *comm, bool is_whole)
 {
     if (!is_whole)
         return;
+    amg_mpi_comm_turn_take(comm);
     if (comm->node != MPI_COMM_NULL)
         MPI_Comm_free(&comm->node);
     if (comm->data != MPI_COMM_NULL)
         MPI_Comm_free(&comm->data);
     if (comm->messages != MPI_COMM_NULL)
         MPI_Comm_free(&comm->messages);
+    amg_mpi_comm_turn_give(comm);
 }

@@ -36,13 +36,14 @@ struct amg_mpi_comm {
 
 /* Starts MPI with MPI_THREAD_MULTIPLE when `user` is NULL and nobody did, and
  * duplicates `user` (NULL: the world, or what amg_mpi_world_set() put in its
- * place). Collective over it. */
+ * place). Collective over it. Where calls take turns, the caller has the turn
+ * afterwards, and gives it back when the domain is open. */
 hg_return_t amg_mpi_comm_open(
     const MPI_Comm *user, struct amg_mpi_comm *ret_comm);
 /* From now on the exit of the process does not wait in MPI_Finalize. */
 void amg_mpi_comm_give_up(void);
 /* `is_whole` false: a member is gone, or MPI may still use them; the
- * communicators stay allocated. */
+ * communicators stay allocated. Takes the turn. */
 void amg_mpi_comm_close(struct amg_mpi_comm *comm, bool is_whole);
 
 /* MPI was finalised, or never started: it must not be called. */
@@ -53,6 +54,10 @@ void amg_mpi_comm_on_finalize(void (*stop)(void));
 
 /* The lock of all MPI calls where they must come one at a time. */
 struct amg_bias *amg_mpi_comm_turn(void);
+/* For calls that no domain's lock covers, those that wait for other ranks among
+ * them. Nothing where calls need no turns. */
+void amg_mpi_comm_turn_take(const struct amg_mpi_comm *comm);
+void amg_mpi_comm_turn_give(const struct amg_mpi_comm *comm);
 
 /* Is this the thread that started MPI? */
 bool amg_mpi_comm_is_main(void);

@@ -65,6 +65,7 @@ static struct mpi_node *node_make(
         return NULL;
     mpi->all = comm->data;
     mpi->comm.data = comm->node;
+    mpi->comm.who = comm->who;
     mpi->comm.rank = mpi->comm.node_rank = comm->node_rank;
     mpi->comm.size = mpi->comm.node_size = comm->node_size;
     amg_mpi_boot_init(&mpi->comm, &mpi->boot);
@@ -82,8 +83,11 @@ static hg_return_t node_open(
     struct mpi_node *mpi = node_make(comm, card_len);
     uint32_t nodes = 0;
     bool is_part = false;
-    int rc = nodes_count(comm, mpi != NULL, &nodes, &is_part);
+    int rc = MPI_SUCCESS;
 
+    amg_mpi_comm_turn_take(comm);
+    rc = nodes_count(comm, mpi != NULL, &nodes, &is_part);
+    amg_mpi_comm_turn_give(comm);
     if (rc != MPI_SUCCESS || nodes == 0) {
         node_free(mpi);
         return rc == MPI_SUCCESS ? HG_NOMEM
@@ -113,15 +117,26 @@ static uint32_t node_rank(
     return (uint32_t)amg_mpi_rank_of_peer(domain, peer);
 }
 
-static hg_return_t node_largest(
-    const struct amg_node *node, uint64_t *words, uint32_t count)
+static hg_return_t largest_agree(
+    const struct mpi_node *mpi, uint64_t *words, uint32_t count)
 {
-    const struct mpi_node *mpi = node->medium;
     int rc = MPI_Allreduce(
         MPI_IN_PLACE, words, (int)count, MPI_UINT64_T, MPI_MAX, mpi->all);
 
     return rc == MPI_SUCCESS ? HG_SUCCESS
                              : amg_mpi_comm_error(rc, "agreeing on a number");
+}
+
+static hg_return_t node_largest(
+    const struct amg_node *node, uint64_t *words, uint32_t count)
+{
+    const struct mpi_node *mpi = node->medium;
+    hg_return_t rc = HG_SUCCESS;
+
+    amg_mpi_comm_turn_take(&mpi->comm);
+    rc = largest_agree(mpi, words, count);
+    amg_mpi_comm_turn_give(&mpi->comm);
+    return rc;
 }
 
 /* What the first ranks of all nodes need to exchange records. */
@@ -179,9 +194,11 @@ static hg_return_t node_collect(const struct amg_node *node, const void *record,
         .firsts = MPI_COMM_NULL, .record = MPI_DATATYPE_NULL};
     uint64_t lacks_memory =
         is_first && !exchange_make(node, len, &exchange) ? 1 : 0;
-    hg_return_t rc = node_largest(node, &lacks_memory, 1);
+    hg_return_t rc = HG_SUCCESS;
     int code = MPI_SUCCESS;
 
+    amg_mpi_comm_turn_take(&mpi->comm);
+    rc = largest_agree(mpi, &lacks_memory, 1);
     if (rc == HG_SUCCESS && lacks_memory != 0)
         rc = HG_NOMEM;
     if (rc != HG_SUCCESS)
@@ -202,6 +219,7 @@ static hg_return_t node_collect(const struct amg_node *node, const void *record,
 
 out:
     exchange_end(&exchange);
+    amg_mpi_comm_turn_give(&mpi->comm);
     return rc;
 }
 

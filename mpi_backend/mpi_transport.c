@@ -90,8 +90,7 @@ static void domain_set(struct amg_mpi_domain *domain,
 {
     domain->base.transport = &amg_mpi_transport;
     amg_bias_init(&domain->own_lock);
-    domain->lock = domain->comm.who == AMG_MPI_WHO_ONE ? amg_mpi_comm_turn()
-                                                       : &domain->own_lock;
+    domain->lock = &domain->own_lock; /* who opens it has the turn */
     domain->message_len = agreement->message_len;
     domain->room_len = agreement->message_len * AMG_ROOM_FACTOR;
     domain->small_len = SMALL_FACTOR * agreement->message_len;
@@ -253,6 +252,7 @@ static hg_return_t domain_make(const struct amg_open *how,
     hg_return_t rc = HG_SUCCESS;
 
     amg_mpi_boot_init(comm, &boot);
+    boot.has_turn = true;
     rc = wishes_agree(&shared, how, &boot, agreement);
     if (rc != HG_SUCCESS)
         return rc;
@@ -292,10 +292,14 @@ static hg_return_t transport_open(
         return rc;
     rc = domain_make(how, &comm, &agreement, &domain);
     if (rc != HG_SUCCESS) {
+        amg_mpi_comm_turn_give(&comm);
         amg_mpi_comm_close(&comm, true);
         return rc;
     }
     rc = amg_mpi_select(domain, how);
+    if (comm.who == AMG_MPI_WHO_ONE)
+        domain->lock = amg_mpi_comm_turn();
+    amg_mpi_comm_turn_give(&comm);
     if (rc != HG_SUCCESS) {
         /* MPI may still use what the domain has. */
         amg_mpi_comm_close(&comm, false);

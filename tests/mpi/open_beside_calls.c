@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Proves that at MPI_THREAD_SERIALIZED a class may open and close while another
+ * thread makes progress in another class: no two calls of MPI come at once. */
+#include <pthread.h>
+#include <sched.h>
+
+#include "ranks.h"
+
+enum { ROUNDS = 3, YIELDS = 50 };
+
+static struct ranks all;
+static struct ranks other;
+static atomic_bool is_over;
+static atomic_int inside;
+static atomic_uint overlaps;
+static atomic_uint polls;
+
+/* A call of the library begins; it takes long if `is_long`. */
+static void call_begin(bool is_long)
+{
+    if (atomic_fetch_add(&inside, 1) > 0)
+        atomic_fetch_add(&overlaps, 1u);
+    for (int i = 0; is_long && i < YIELDS; i++)
+        sched_yield();
+}
+
+static int call_end(int rc)
+{
+    atomic_fetch_sub(&inside, 1);
+    return rc;
+}
+
+int MPI_Testsome(int count, MPI_Request requests[], int *done, int indices[],
+    MPI_Status statuses[])
+{
+    call_begin(false);
+    atomic_fetch_add(&polls, 1u);
+    return call_end(PMPI_Testsome(count, requests, done, indices, statuses));
+}
+
+int MPI_Improbe(int source, int tag, MPI_Comm comm, int *flag,
+    MPI_Message *message, MPI_Status *status)
+{
+    call_begin(false);
+    atomic_fetch_add(&polls, 1u);
+    return call_end(PMPI_Improbe(source, tag, comm, flag, message, status));
+}
+
+int MPI_Test(MPI_Request *request, int *flag, MPI_Status *status)
+{
+    call_begin(false);
+    atomic_fetch_add(&polls, 1u);
+    return call_end(PMPI_Test(request, flag, status));
+}
+
+int MPI_Iprobe(
+    int source, int tag, MPI_Comm comm, int *flag, MPI_Status *status)
+{
+    call_begin(false);
+    atomic_fetch_add(&polls, 1u);
+    return call_end(PMPI_Iprobe(source, tag, comm, flag, status));
+}
+
+int MPI_Testany(int count, MPI_Request requests[], int *index, int *flag,
+    MPI_Status *status)
+{
+    call_begin(false);
+    atomic_fetch_add(&polls, 1u);
+    return call_end(PMPI_Testany(count, requests, index, flag, status));
+}
+
+int MPI_Comm_dup(MPI_Comm comm, MPI_Comm *dup)
+{
+    call_begin(true);
+    return call_end(PMPI_Comm_dup(comm, dup));
+}
+
+int MPI_Comm_free(MPI_Comm *comm)
+{
+    call_begin(true);
+    return call_end(PMPI_Comm_free(comm));
+}
+
+int MPI_Allreduce(const void *mine, void *all_of, int count, MPI_Datatype type,
+    MPI_Op op, MPI_Comm comm)
+{
+    call_begin(true);
+    return call_end(PMPI_Allreduce(mine, all_of, count, type, op, comm));
+}
+
+int MPI_Bcast(
+    void *bytes, int count, MPI_Datatype type, int root, MPI_Comm comm)
+{
+    call_begin(true);
+    return call_end(PMPI_Bcast(bytes, count, type, root, comm));
+}
+
+int MPI_Allgather(const void *mine, int count, MPI_Datatype type, void *all_of,
+    int each, MPI_Datatype type_of_all, MPI_Comm comm)
+{
+    call_begin(true);
+    return call_end(
+        PMPI_Allgather(mine, count, type, all_of, each, type_of_all, comm));
+}
+
+static void *progress(void *arg)
+{
+    (void)arg;
+    while (!atomic_load(&is_over)) {
+        unsigned count = 0;
+
+        (void)HG_Progress(all.context, 0);
+        (void)HG_Trigger(all.context, 0, 1, &count);
+    }
+    return NULL;
+}
+
+int main(void)
+{
+    pthread_t thread;
+
+    ranks_start(MPI_THREAD_SERIALIZED);
+    ranks_open(&all, MPI_COMM_WORLD);
+    CHECK(pthread_create(&thread, NULL, progress, NULL) == 0);
+    while (atomic_load(&polls) == 0)
+        sched_yield();
+    for (int i = 0; i < ROUNDS; i++) {
+        ranks_open(&other, MPI_COMM_WORLD);
+        ranks_close(&other);
+    }
+    atomic_store(&is_over, true);
+    pthread_join(thread, NULL);
+    CHECK(atomic_load(&overlaps) == 0);
+    ranks_meet(MPI_COMM_WORLD);
+    ranks_close(&all);
+    return ranks_stop();
+}

@@ -67,12 +67,17 @@ static bool let_go(struct hg_handle *handle, int refs)
 
     amg_lock_take(&context->upper_lock);
     if (!amg_unanswered_is_open(handle) ||
-        !atomic_compare_exchange_strong_explicit(&handle->refs, &refs, 1,
+        amg_refs_get(&handle->refs) != refs) {
+        amg_lock_give(&context->upper_lock);
+        return false;
+    }
+    /* First on the list: who ends the handle then looks whether it is there. */
+    put_on_locked(handle);
+    if (!atomic_compare_exchange_strong_explicit(&handle->refs, &refs, 1,
             memory_order_acq_rel, memory_order_relaxed)) {
         amg_lock_give(&context->upper_lock);
         return false;
     }
-    put_on_locked(handle);
     look_ns = handle->let_go_by != NULL ? 0 : handle->let_go_ns;
     amg_lock_give(&context->upper_lock);
     amg_context_look_at(context, look_ns);
@@ -167,7 +172,9 @@ static struct hg_handle *due_take(
 
         link = amg_list_next(&context->unanswered, link);
         if (is_held(handle)) {
-            amg_list_remove(&handle->link);
+            /* It stays, as who ends it looks for it here without the lock. */
+            if (now_ns == AMG_CONTEXT_NEVER)
+                amg_list_remove(&handle->link);
         } else if (is_over) {
             amg_list_remove(&handle->link);
             amg_refs_set(&handle->spare, 0);

@@ -162,7 +162,7 @@ static void active_remove(
     ring->is_active = false;
 }
 
-static void ring_free_locked(
+static void ring_drop_locked(
     struct amg_shm_inbox *inbox, struct amg_shm_inring *ring)
 {
     struct amg_shm_domain *domain = inbox->domain;
@@ -172,9 +172,17 @@ static void ring_free_locked(
         inbox->leaving_count--;
     amg_list_remove(&ring->link);
     domain->inrings[ring->slot] = NULL;
-    amg_shm_slot_free(domain, ring->slot);
     amg_shm_peer_drop_locked(ring->peer);
     amg_mem_free(ring);
+}
+
+static void ring_free_locked(
+    struct amg_shm_inbox *inbox, struct amg_shm_inring *ring)
+{
+    uint32_t slot = ring->slot;
+
+    ring_drop_locked(inbox, ring);
+    amg_shm_slot_free(inbox->domain, slot);
 }
 
 void amg_shm_inbox_fini_locked(struct amg_shm_domain *domain)
@@ -185,8 +193,9 @@ void amg_shm_inbox_fini_locked(struct amg_shm_domain *domain)
 
         if (inbox == NULL)
             continue;
+        /* Its writer may still look whether its last message was read. */
         while ((link = amg_list_first(&inbox->rings)) != NULL)
-            ring_free_locked(
+            ring_drop_locked(
                 inbox, AMG_OBJECT(link, struct amg_shm_inring, link));
         amg_shm_bell_remove(inbox);
         amg_mem_free(inbox->active);

@@ -110,6 +110,7 @@ static void test_call_to_a_class_that_ends_without_a_context(void **state)
 
 #if defined(AMG_TEST_POINTS)
 static struct party *closing;
+static bool closes_class;
 
 static void close_at_point(const char *name)
 {
@@ -164,18 +165,22 @@ static void serve_and_close_at_point(const char *name)
     closing = NULL;
     while (party->served == 0)
         party_poll(party);
-    context_close(party);
+    if (closes_class)
+        party_close(party);
+    else
+        context_close(party);
 }
 
-/* It is served, and the context closes, before the caller goes on. */
-static void test_call_that_is_served_by_a_context_that_closes(void **state)
+/* It is served, and the context or its class closes, before the caller goes on.
+ */
+static void served_before_close(bool is_class)
 {
     struct party server;
     struct party client;
     struct party_call call;
     struct amg_peer *peer = NULL;
 
-    (void)state;
+    closes_class = is_class;
     amg_test_point_set(serve_and_close_at_point);
     party_open(&server, "", 0);
     party_open(&client, "", 0);
@@ -186,10 +191,24 @@ static void test_call_that_is_served_by_a_context_that_closes(void **state)
         party_poll(&client);
     assert_true(party_answer_is(&client, &call, 1));
     amg_test_point_set(NULL);
-    assert_int_equal(shm->ep.open(server.domain, 0, &server.ep), HG_SUCCESS);
     shm->addr.drop(client.domain, peer);
     party_close(&client);
+    if (is_class)
+        return;
+    assert_int_equal(shm->ep.open(server.domain, 0, &server.ep), HG_SUCCESS);
     party_close(&server);
+}
+
+static void test_call_that_is_served_by_a_context_that_closes(void **state)
+{
+    (void)state;
+    served_before_close(false);
+}
+
+static void test_call_that_is_served_by_a_class_that_ends(void **state)
+{
+    (void)state;
+    served_before_close(true);
 }
 
 /* Two contexts of one process that move data by messages. */
@@ -363,6 +382,7 @@ int main(void)
 #if defined(AMG_TEST_POINTS)
         cmocka_unit_test(test_call_to_a_context_that_closes_meanwhile),
         cmocka_unit_test(test_call_that_is_served_by_a_context_that_closes),
+        cmocka_unit_test(test_call_that_is_served_by_a_class_that_ends),
         cmocka_unit_test(test_chunk_that_comes_back_before_the_wait_is_seen),
 #endif
         cmocka_unit_test(test_sleeper_that_could_not_be_rung_is_rung_later),

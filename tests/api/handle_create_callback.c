@@ -2,22 +2,25 @@
 /* The callback for new handles sees each one once, at both sides; what it keeps
  * with a target's handle is there for every call which that one serves, and is
  * freed once. Its failure is the caller's, or the origin's. */
+#include <stdatomic.h>
+
 #include "api.h"
 
 enum { CALLS = 200 };
 
 /* Kept with each handle. */
 struct note {
-    unsigned served;
-    bool is_freed;
+    atomic_uint served;
+    atomic_bool is_freed;
 };
 
 static struct api *the;
 static struct note notes[4 * CALLS];
-static unsigned made;
-static unsigned freed;
-static unsigned served;
-static bool fails;
+/* A progress thread may greet and serve while the program looks. */
+static atomic_uint made;
+static atomic_uint freed;
+static atomic_uint served;
+static atomic_bool fails;
 
 static void note_free(void *data)
 {
@@ -30,14 +33,16 @@ static void note_free(void *data)
 
 static hg_return_t greet(hg_handle_t handle, void *arg)
 {
+    unsigned number = 0;
+
     CHECK(the, arg == &made);
     CHECK(the, HG_Get_info(handle)->hg_class == the->cls);
     CHECK(the, HG_Get_data(handle) == NULL);
     if (fails)
         return HG_ACCESS;
-    CHECK(the, made < sizeof(notes) / sizeof(notes[0]));
-    OK(the, HG_Set_data(handle, &notes[made], note_free));
-    made++;
+    number = made++;
+    CHECK(the, number < sizeof(notes) / sizeof(notes[0]));
+    OK(the, HG_Set_data(handle, &notes[number], note_free));
     return HG_SUCCESS;
 }
 

@@ -8,7 +8,13 @@
 
 #include "alone.h"
 
+/* Thread sanitizer follows at most 8,128 threads, and keeps memory of its own
+ * for each. */
+#if defined(__SANITIZE_THREAD__)
+enum { HANDLERS = 1000, COST_MAX = 4 * 1024 * 1024, STACK_PAGES = 2 };
+#else
 enum { HANDLERS = 10000, COST_MAX = 16 * 1024, STACK_PAGES = 2 };
+#endif
 
 static unsigned blocked;
 static ABT_eventual gate;

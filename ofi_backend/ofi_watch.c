@@ -21,11 +21,11 @@
 #include "ofi_backend/ofi_send.h"
 
 enum {
-    TICK_MS = 100,      /* see ofi_poll.c */
-    SILENT_TICKS = 10,  /* a second */
-    IDLE_TICKS = 600,   /* a minute */
-    BUSY_TIMES = 11,    /* more of the time to connect; 2 minutes by default */
-    LINE_LEN = 1 << 20, /* about what a provider needs for a connection */
+    TICK_MS = 100,       /* see ofi_poll.c */
+    SILENT_TICKS = 10,   /* a second */
+    IDLE_TICKS = 600,    /* a minute */
+    BUSY_TIMES = 11,     /* more of the time to connect; 2 minutes by default */
+    LINE_LEN = 20 << 20, /* tcp;ofi_rxm maps 17 MiB for a connection */
 };
 
 /* The provider has taken messages to this peer that have not left yet: so there
@@ -42,6 +42,16 @@ static uint64_t silent_ms(const struct amg_peer *peer)
     return peer->domain->connect_ns / AMG_NS_PER_MS;
 }
 
+/* Has this process the memory for a connection, which is then used as it comes?
+ */
+static bool has_room(void)
+{
+    void *room = amg_mem_alloc(LINE_LEN);
+
+    amg_mem_free(room);
+    return room != NULL;
+}
+
 /* A process computes before it serves for the first time, as others do later.
  * Where its host has taken the connection, that would tell of its end; of other
  * networks nothing is known, but posts that fail for good. So ranks of a job
@@ -50,7 +60,8 @@ static bool is_granted_locked(struct amg_peer *peer)
 {
     if (peer->state != AMG_OFI_PEER_ASKED ||
         (!peer->domain->is_joined && peer->graces >= BUSY_TIMES) ||
-        (peer->domain->facts.is_tcp && !amg_ofi_line_is_there_locked(peer)))
+        (peer->domain->facts.is_tcp && !amg_ofi_line_is_there_locked(peer)) ||
+        !has_room())
         return false;
     peer->graces += peer->graces < BUSY_TIMES ? 1 : 0;
     amg_ofi_hello_set_deadline(peer);
@@ -60,11 +71,8 @@ static bool is_granted_locked(struct amg_peer *peer)
 /* What this process lacks itself for a connection, or "". */
 static const char *lack_of(const struct amg_peer *peer)
 {
-    void *room = amg_mem_alloc(LINE_LEN);
-
-    if (room == NULL)
+    if (!has_room())
         return "this process has no memory left for a connection; ";
-    amg_mem_free(room);
     switch (peer->probe_error) {
     case EMFILE:
         return "this process has no file descriptor left (ulimit -n); ";

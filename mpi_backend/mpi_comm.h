@@ -36,8 +36,8 @@ struct amg_mpi_comm {
 
 /* Starts MPI with MPI_THREAD_MULTIPLE when `user` is NULL and nobody did, and
  * duplicates `user` (NULL: the world, or what amg_mpi_world_set() put in its
- * place). Collective over it. Where calls take turns, the caller has the turn
- * afterwards, and gives it back when the domain is open. */
+ * place). Collective over it. At MPI_THREAD_SERIALIZED the caller holds the
+ * lock of MPI calls afterwards, and releases it when the domain is open. */
 hg_return_t amg_mpi_comm_open(
     const MPI_Comm *user, struct amg_mpi_comm *ret_comm);
 /* From now on the exit of the process does not wait in MPI_Finalize. */

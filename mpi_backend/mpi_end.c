@@ -197,7 +197,7 @@ static bool debtor_log_locked(const struct amg_mpi_domain *domain)
     return rank >= 0;
 }
 
-/* Who has not said goodbye; rank 0 alone knows of any. */
+/* The ranks that have not said goodbye; only rank 0 can know them. */
 static void missing_find(
     const struct amg_mpi_domain *domain, struct amg_mpi_all_bye *ret_missing)
 {

@@ -7,10 +7,10 @@
  * knows the object yet; or the caller gives back the only reference, which
  * nobody may be using then.
  *
- * Some of a count may be spare: nobody has these references. Who alone may
- * begin an operation on the object takes a spare one for it, by a plain store
- * and not by a locked instruction; it is dropped like any other. `spare` grows
- * only where the count was not about to end. */
+ * A count may include spare references, which nobody holds yet. The only thread
+ * that may begin an operation on the object takes one of them for it, by a
+ * plain store and not by a locked instruction; it is dropped like any other.
+ * `spare` grows only while the caller holds a reference. */
 #ifndef AMG_BASE_REFCOUNT_H
 #define AMG_BASE_REFCOUNT_H
 

@@ -119,8 +119,8 @@ static bool settle_locked(struct hg_handle *handle, hg_return_t ret)
     return !handle->is_leaving;
 }
 
-/* The word of an answer that nobody waits for. After a cancel it comes too
- * late; one that was never sent is told of, once. */
+/* Handles an acknowledgement that no handle waits for. After a cancel it is
+ * merely late; if its token was never given out, this is logged once. */
 static void stray_tell(
     hg_context_t *context, const struct hg_addr *from, uint64_t token)
 {
@@ -196,8 +196,8 @@ static void ask_free(struct amg_ask *ask)
     amg_mem_free(ask);
 }
 
-/* What a question tells that ends the wait, else HG_SUCCESS. A context that is
- * closed pulls nothing. */
+/* The error that ends the wait after the origin was probed with the result
+ * `ret`; HG_SUCCESS: go on waiting. A closed context fetches no answer. */
 static hg_return_t loss_of(hg_return_t ret)
 {
     if (ret == HG_NOENTRY)

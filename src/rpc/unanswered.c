@@ -17,11 +17,11 @@
  * of the answer. Under the context's lock one of these takes it off the list:
  * who answers it, who gives it up, and who destroys it once more.
  *
- * Who answers a handle that the program has leaves that reference where it is,
- * as a spare one (base/refcount.h), and does not look whether the program has
- * let go of it meanwhile: that would take a locked instruction, behind a store
- * that waits for the line of another core. So a handle that is let go of while
- * it is being answered stands on the list, too, until it was. */
+ * HG_Respond() leaves that reference in the count, as a spare one
+ * (base/refcount.h), and does not check whether the program has destroyed the
+ * handle meanwhile: the check would take a locked instruction, behind a store
+ * that waits for the cache line of another core. So a handle that is destroyed
+ * while it is being answered is on the list, too, until the answer was sent. */
 #include "rpc/unanswered.h"
 
 #include "base/clock.h"

@@ -68,9 +68,10 @@ struct amg_shm_entry {
      * it is live and a visit is announced, the rest does not change. */
     _Atomic uint64_t state;
     _Atomic uint32_t count;
-    /* Who has ever announced a visit, since it is live: bit i % 32 for visitor
-     * i, set between the announcement and the look at the state. So removal
-     * looks at those visitors alone, whose lines are in other cores' caches. */
+    /* The visitors that announced themselves since the entry became live: bit
+     * i % 32 stands for visitor i, which sets it between its announcement and
+     * its look at the state. So removal reads the cache lines of these visitors
+     * only. */
     _Atomic uint32_t visited;
     _Atomic uint64_t
         base;             /* count 1: its segment; else where its list begins */

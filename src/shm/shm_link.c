@@ -11,9 +11,8 @@
  * Only the owner of the segment frees a claim, after it has read all cells; it
  * also frees those of dead senders (shm_inbox.c).
  *
- * Where no slot is free, a link has a ring that is always full: so all that is
- * sent queues as for any other full ring, and each try to send it tries to
- * claim a slot first. */
+ * A link without a slot behaves as if its ring were full: messages queue, and
+ * each attempt to send one first tries to claim a slot. */
 #include "shm/shm_link.h"
 
 #include <errno.h>

@@ -72,8 +72,8 @@ function check_name(head, name, line) {
 function end_file() {
     if (file == "")
         return
-    if (lines > 500 && !excused("file " file, lines, lines))
-        complain(lines, lines " lines; 500 are the limit of a file")
+    if (lines > 700 && !excused("file " file, lines, lines))
+        complain(lines, lines " lines; 700 are the limit of a file")
 }
 
 function begin_file() {

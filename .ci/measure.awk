@@ -1,0 +1,324 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# Counts what measure prints. Its arguments are the C files of the library, the
+# same files again, and those of jobs and tests. The first pass finds functions,
+# tags and includes; the second one finds the callers of the functions.
+#
+# A unit is a .c file and the header beside it. One unit depends on another one
+# when it includes its header. A circle is a set of units each of which depends
+# on all others over some path.
+
+function unit_of(path) {
+    sub(/\.[ch]$/, "", path)
+    return path
+}
+
+function module_of(path) {
+    if (path ~ /^src\//)
+        return "src"
+    sub(/\/.*/, "", path)
+    return path
+}
+
+# The folder that a file lies in.
+function folder_of(path) {
+    sub(/\/[^\/]*$/, "", path)
+    return path
+}
+
+# The line without comments and the inside of strings; collects the comments.
+function code_of(text,    out, start, end) {
+    gsub(/\\./, "", text)
+    gsub(/"[^"]*"/, "\"\"", text)
+    out = ""
+    comment = ""
+    while (text != "") {
+        if (in_comment) {
+            end = index(text, "*/")
+            if (end == 0) {
+                comment = comment text
+                return out
+            }
+            comment = comment substr(text, 1, end - 1)
+            text = substr(text, end + 2)
+            in_comment = 0
+        }
+        start = index(text, "/*")
+        if (start == 0)
+            return out text
+        out = out substr(text, 1, start - 1)
+        text = substr(text, start + 2)
+        in_comment = 1
+        opened = 1
+    }
+    return out
+}
+
+# Counts sentences of comments that begin with a relative Who, What or Where.
+# A sentence may begin on one line with the word, or after a full stop.
+function count_relative(text,    line) {
+    line = text
+    sub(/^[ \t*]+/, "", line)
+    if ((opened || ended) && line ~ /^(Who|What|Where|Whoever|Whatever)[ ]/ &&
+        line !~ /\?/)
+        relative++
+    while (match(line, /[.!] +(Who|What|Where|Whoever|Whatever) /)) {
+        line = substr(line, RSTART + 2)
+        if (line !~ /^[^.]*\?/)
+            relative++
+    }
+    if (text ~ /[^ \t*]/)
+        ended = text ~ /[.:][ \t]*$/
+    opened = 0
+}
+
+# The number of parameters in the head of a function.
+function parameters(head,    i, c, depth, count, seen) {
+    sub(/^[^(]*\(/, "", head)
+    count = 1
+    for (i = 1; i <= length(head); i++) {
+        c = substr(head, i, 1)
+        if (c == "(")
+            depth++
+        else if (c == ")" && depth-- == 0)
+            break
+        else if (c == "," && depth == 0)
+            count++
+        seen = seen c
+    }
+    return seen ~ /^[ \t]*(void)?[ \t]*$/ ? 0 : count
+}
+
+function name_of(head) {
+    gsub(/__attribute__ *\(\([^)]*(\([^)]*\))*[^)]*\)\)/, "", head)
+    sub(/\(.*/, "", head)
+    gsub(/[ \t*]+$/, "", head)
+    sub(/.*[ \t*]/, "", head)
+    return head
+}
+
+function detail(text) {
+    if (details)
+        print text
+}
+
+function begin_function() {
+    in_function = 1
+    start = FNR
+    functions++
+    name = name_of(head)
+    if (parameters(head) >= 7) {
+        wide++
+        detail(FILENAME ":" FNR ": " name "() has " parameters(head) \
+               " parameters")
+    }
+    if (FILENAME ~ /\.c$/ && head !~ /(^|[ \t])static[ \t]/ && name ~ /^amg_/)
+        home[name] = unit_of(FILENAME)
+}
+
+function tag(code,    what) {
+    if (code !~ /^(struct|union|enum)[ \t]+[a-z_0-9]+[ \t]*\{/)
+        return
+    split(code, part, /[ \t{]+/)
+    what = part[2]
+    if (what in tag_at) {
+        twice++
+        detail(FILENAME ":" FNR ": " what " is defined in " tag_at[what] " too")
+    } else
+        tag_at[what] = FILENAME
+}
+
+# An include of a header of the library, as written or in the same folder.
+function include(text,    part, to) {
+    split(text, part, "\"")
+    to = part[2]
+    if (("src/" to) in known)
+        to = "src/" to
+    else if ((folder_of(FILENAME) "/" to) in known)
+        to = folder_of(FILENAME) "/" to
+    else if (!(to in known))
+        return
+    if (unit_of(to) != unit_of(FILENAME))
+        edge[unit_of(FILENAME), unit_of(to)] = 1
+}
+
+# Tarjan's strongly connected components.
+function visit(u,    list, n, i, v, size) {
+    number[u] = low[u] = ++visited
+    stack[++depth] = u
+    on_stack[u] = 1
+    n = split(next_of[u], list, " ")
+    for (i = 1; i <= n; i++) {
+        v = list[i]
+        if (!(v in number)) {
+            visit(v)
+            if (low[v] < low[u])
+                low[u] = low[v]
+        } else if (on_stack[v] && number[v] < low[u])
+            low[u] = number[v]
+    }
+    if (low[u] != number[u])
+        return
+    circles++
+    do {
+        v = stack[depth--]
+        on_stack[v] = 0
+        circle[v] = circles
+        members[circles] = members[circles] " " v
+        size++
+    } while (v != u)
+    size_of[circles] = size
+}
+
+# Arrows between units of one folder that lead upward, where the units of each
+# circle stand in the order that the heuristic of Eades, Lin and Smyth finds.
+function upward_in(c,    list, n, i, j, out, into, best, place, left, first, last, k, up) {
+    n = split(members[c], list, " ")
+    for (i = 1; i <= n; i++) {
+        left[list[i]] = 1
+        for (j = 1; j <= n; j++)
+            if ((list[i], list[j]) in edge) {
+                out[list[i]]++
+                into[list[j]]++
+            }
+    }
+    first = 1
+    last = n
+    for (k = 1; k <= n; k++) {
+        best = ""
+        for (i = 1; i <= n; i++)
+            if (list[i] in left && (best == "" ||
+                out[list[i]] - into[list[i]] > out[best] - into[best]))
+                best = list[i]
+        place[best] = first++
+        delete left[best]
+        for (i = 1; i <= n; i++) {
+            if ((best, list[i]) in edge)
+                into[list[i]]--
+            if ((list[i], best) in edge)
+                out[list[i]]--
+        }
+    }
+    for (i = 1; i <= n; i++)
+        for (j = 1; j <= n; j++)
+            if (((list[i], list[j]) in edge) && place[list[i]] > place[list[j]] &&
+                folder_of(list[i]) == folder_of(list[j])) {
+                up++
+                detail("upward: " list[i] " -> " list[j])
+            }
+    return up + 0
+}
+
+BEGIN {
+    for (i = 1; i < ARGC; i++)
+        if (ARGV[i] ~ /\.[ch]$/)
+            known[ARGV[i]] = 1
+}
+
+FNR == 1 {
+    pass[FILENAME] += FILENAME ~ /^(tests|jobs)\// ? 2 : 1
+    in_comment = in_function = 0
+    head = ""
+    ended = 1
+    if (pass[FILENAME] == 1)
+        files++
+}
+
+pass[FILENAME] == 1 {
+    lines++
+    length_of[FILENAME] = FNR
+    module_lines[module_of(FILENAME)]++
+    code = code_of($0)
+    if (code ~ /[^ \t]/)
+        code_lines++
+    count_relative(comment)
+    if (code ~ /AMG_(ASSERT|CONTRACT)[A-Z_]*[ \t]*\(/)
+        asserts[module_of(FILENAME)]++
+    tag(code)
+    if ($0 ~ /^[ \t]*#[ \t]*include[ \t]*"/)
+        include($0)
+    if (!in_function && code ~ /^\{[ \t]*$/ && head ~ /\)[ \t]*$/)
+        begin_function()
+    else if (!in_function) {
+        if (code ~ /^[ \t]*(#|$)/ || code ~ /[;}][ \t]*$/)
+            head = ""
+        else
+            head = head " " code
+    } else if (code ~ /^\}/) {
+        in_function = 0
+        head = ""
+        if (FNR - start + 1 > 60)
+            long_functions++
+    }
+    next
+}
+
+# The second pass: the calls of global functions.
+{
+    code = code_of($0)
+    while (match(code, /amg_[a-z0-9_]+\(/)) {
+        name = substr(code, RSTART, RLENGTH - 1)
+        code = substr(code, RSTART + RLENGTH)
+        if ((name in home) && home[name] != unit_of(FILENAME) &&
+            !((name, FILENAME) in uses)) {
+            uses[name, FILENAME] = 1
+            users[name]++
+            user[name] = FILENAME
+        }
+    }
+}
+
+END {
+    for (file in length_of) {
+        sorted[++n] = length_of[file]
+        if (length_of[file] < 80) {
+            small++
+            detail(file ": " length_of[file] " lines")
+        }
+    }
+    for (i = 2; i <= n; i++) {
+        value = sorted[i]
+        for (j = i - 1; j > 0 && sorted[j] > value; j--)
+            sorted[j + 1] = sorted[j]
+        sorted[j + 1] = value
+    }
+    for (name in home) {
+        globals++
+        if (users[name] == 1) {
+            single++
+            detail(home[name] ".c: " name "() is used by " user[name] " alone")
+        }
+    }
+    for (pair in edge) {
+        split(pair, part, SUBSEP)
+        next_of[part[1]] = next_of[part[1]] " " part[2]
+        unit[part[1]] = unit[part[2]] = 1
+    }
+    for (u in unit)
+        if (!(u in number))
+            visit(u)
+    for (c = 1; c <= circles; c++)
+        if (size_of[c] > 1) {
+            real++
+            if (size_of[c] > largest)
+                largest = size_of[c]
+            detail("circle of " size_of[c] ":" members[c])
+            upward += upward_in(c)
+        }
+    print "lines", lines
+    print "code_lines", code_lines
+    print "files", files
+    print "median_length", sorted[int((n + 1) / 2)]
+    print "files_below_80", small + 0
+    print "long_functions", long_functions + 0
+    print "functions", functions
+    print "single_caller", single + 0
+    print "globals", globals
+    print "circles", real + 0
+    print "largest_circle", largest + 0
+    print "upward", upward + 0
+    for (m in module_lines)
+        printf "asserts_%s %.1f\n", m, 1000 * asserts[m] / module_lines[m]
+    print "wide_functions", wide + 0
+    print "relative_sentences", relative + 0
+    print "double_tags", twice + 0
+}

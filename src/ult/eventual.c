@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Eventuals: something that one sets, with some bytes or none, and others wait
- * for.
+/* Eventuals, which one caller sets, with some bytes or none, and futures, which
+ * are ready when as many values as they have room for were set. Others wait
+ * for both.
  *
- * An eventual may be freed by the first one that saw it ready. So whoever sees
- * that takes the lock before it returns: then the setter has left. */
+ * The first caller that finds an eventual ready may free it. So every caller
+ * that finds it ready takes the lock before it returns: the setter has left
+ * then. */
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -15,13 +17,18 @@
 #include "ult/handle.h"
 #include "ult/waiters.h"
 
-/* What ABT_eventual points to; zeros make one without memory. Owned by who
- * created it, or by the program whose memory it lies in. */
-struct eventual {
-    uint64_t kind;        /* 0; there is one only */
-    struct amg_lock lock; /* guards all */
-    atomic_bool is_ready; /* also read without, as a hint */
+/* What both have in common; zeros make one that is not ready. */
+struct event {
+    struct amg_lock lock; /* guards all of the object */
+    atomic_bool is_ready; /* also read without the lock, as a hint */
     struct amg_list waiters;
+};
+
+/* What ABT_eventual points to; zeros make one without memory. Owned by the
+ * caller that created it, or by the program whose memory it lies in. */
+struct eventual {
+    uint64_t kind; /* 0; there is one only */
+    struct event event;
     int64_t value_cap;
     uint64_t unused;
     uint64_t value[];
@@ -33,19 +40,68 @@ _Static_assert(offsetof(struct eventual, value) % 16 == 0,
 _Static_assert(sizeof(struct eventual) <= sizeof(ABT_eventual_memory),
     "an eventual fits into the memory that abt.h gives it");
 
+/* What ABT_future points to; its creator's until it is freed. */
+struct future {
+    struct event event;
+    uint32_t count; /* of values that were set */
+    uint32_t cap;
+    void (*all_set)(void **values); /* NULL: none was given */
+    void *values[];
+};
+
+static bool is_ready(const struct event *event)
+{
+    return atomic_load_explicit(&event->is_ready, memory_order_relaxed);
+}
+
+static void ready_set(struct event *event, bool value)
+{
+    atomic_store_explicit(&event->is_ready, value, memory_order_relaxed);
+}
+
+/* `refused`: the code for a tasklet, which cannot wait. */
+static int event_wait(struct event *event, uint64_t deadline_ns, int refused)
+{
+    struct amg_waiter waiter;
+
+    amg_lock_take(&event->lock);
+    if (is_ready(event)) {
+        amg_lock_give(&event->lock);
+        return ABT_SUCCESS;
+    }
+    if (!AMG_CONTRACT(!amg_waiters_caller_is_task())) {
+        amg_lock_give(&event->lock);
+        return refused;
+    }
+    amg_waiter_init(&waiter);
+    amg_waiters_push(&event->waiters, &waiter);
+    return amg_park_until(&waiter, &event->lock, deadline_ns)
+               ? ABT_SUCCESS
+               : ABT_ERR_COND_TIMEDOUT;
+}
+
+static bool event_test(struct event *event)
+{
+    bool is_set = false;
+
+    if (is_ready(event)) {
+        amg_lock_take(&event->lock);
+        is_set = is_ready(event);
+        amg_lock_give(&event->lock);
+    }
+    return is_set;
+}
+
+/* Its waiters, for amg_waiters_wake() without the lock. */
+static struct amg_waiters_taken event_set_locked(struct event *event)
+{
+    ready_set(event, true);
+    return amg_waiters_take_all(&event->waiters);
+}
+
 static struct eventual *eventual_of(ABT_eventual eventual)
 {
     return (struct eventual *)(void *)eventual;
-}
-
-static bool is_ready(const struct eventual *self)
-{
-    return atomic_load_explicit(&self->is_ready, memory_order_relaxed);
-}
-
-static void ready_set(struct eventual *self, bool value)
-{
-    atomic_store_explicit(&self->is_ready, value, memory_order_relaxed);
 }
 
 static void *value_of(struct eventual *self)
@@ -77,44 +133,27 @@ int ABT_eventual_free(ABT_eventual *eventual)
     old = eventual_of(*eventual);
     if (!AMG_CONTRACT(old != NULL))
         return ABT_ERR_INV_EVENTUAL;
-    if (!AMG_CONTRACT(amg_waiters_have_gone(&old->lock, &old->waiters)))
+    if (!AMG_CONTRACT(
+            amg_waiters_have_gone(&old->event.lock, &old->event.waiters)))
         return ABT_ERR_EVENTUAL;
     amg_mem_free(old);
     *eventual = ABT_EVENTUAL_NULL;
     return ABT_SUCCESS;
 }
 
-/* With the lock held, which is given. False: the moment has come first. */
-static bool eventual_sleep(struct eventual *self, uint64_t deadline_ns)
-{
-    struct amg_waiter waiter;
-
-    amg_waiter_init(&waiter);
-    amg_waiters_push(&self->waiters, &waiter);
-    return amg_park_until(&waiter, &self->lock, deadline_ns);
-}
-
 static int eventual_wait(
     struct eventual *self, void **value, uint64_t deadline_ns)
 {
     void *ready_value = NULL;
+    int rc = ABT_ERR_INV_EVENTUAL;
 
     if (!AMG_CONTRACT(self != NULL))
-        return ABT_ERR_INV_EVENTUAL;
+        return rc;
     ready_value = value_of(self);
-    amg_lock_take(&self->lock);
-    if (is_ready(self)) {
-        amg_lock_give(&self->lock);
-    } else if (AMG_CONTRACT(!amg_waiters_caller_is_task())) {
-        if (!eventual_sleep(self, deadline_ns))
-            return ABT_ERR_COND_TIMEDOUT;
-    } else {
-        amg_lock_give(&self->lock);
-        return ABT_ERR_EVENTUAL;
-    }
-    if (value != NULL)
+    rc = event_wait(&self->event, deadline_ns, ABT_ERR_EVENTUAL);
+    if (rc == ABT_SUCCESS && value != NULL)
         *value = ready_value;
-    return ABT_SUCCESS;
+    return rc;
 }
 
 int ABT_eventual_wait(ABT_eventual eventual, void **value)
@@ -140,11 +179,7 @@ int ABT_eventual_test(ABT_eventual eventual, void **value, ABT_bool *ready)
         return ABT_ERR_INV_EVENTUAL;
     if (!AMG_CONTRACT(ready != NULL))
         return ABT_ERR_INV_ARG;
-    if (is_ready(self)) {
-        amg_lock_take(&self->lock);
-        is_set = is_ready(self);
-        amg_lock_give(&self->lock);
-    }
+    is_set = event_test(&self->event);
     if (is_set && value != NULL)
         *value = value_of(self);
     *ready = is_set ? ABT_TRUE : ABT_FALSE;
@@ -162,15 +197,14 @@ int ABT_eventual_set(ABT_eventual eventual, void *value, int nbytes)
     if (!AMG_CONTRACT(nbytes >= 0 && nbytes <= self->value_cap &&
                       (nbytes == 0 || value != NULL)))
         return ABT_ERR_INV_ARG;
-    amg_lock_take(&self->lock);
-    was_ready = is_ready(self);
+    amg_lock_take(&self->event.lock);
+    was_ready = is_ready(&self->event);
     if (!was_ready) {
         if (nbytes > 0)
             memcpy(self->value, value, (size_t)nbytes);
-        ready_set(self, true);
-        taken = amg_waiters_take_all(&self->waiters);
+        taken = event_set_locked(&self->event);
     }
-    amg_lock_give(&self->lock);
+    amg_lock_give(&self->event.lock);
     amg_waiters_wake(taken);
     return AMG_CONTRACT(!was_ready) ? ABT_SUCCESS : ABT_ERR_EVENTUAL;
 }
@@ -181,8 +215,117 @@ int ABT_eventual_reset(ABT_eventual eventual)
 
     if (!AMG_CONTRACT(self != NULL))
         return ABT_ERR_INV_EVENTUAL;
-    amg_lock_take(&self->lock);
-    ready_set(self, false);
-    amg_lock_give(&self->lock);
+    amg_lock_take(&self->event.lock);
+    ready_set(&self->event, false);
+    amg_lock_give(&self->event.lock);
+    return ABT_SUCCESS;
+}
+
+static struct future *future_of(ABT_future future)
+{
+    return (struct future *)(void *)future;
+}
+
+int ABT_future_create(uint32_t num_compartments, void (*cb_func)(void **arg),
+    ABT_future *newfuture)
+{
+    struct future *self = NULL;
+
+    amg_handle_clear(newfuture);
+    if (!AMG_CONTRACT(newfuture != NULL))
+        return ABT_ERR_INV_ARG;
+    self = amg_mem_zalloc(
+        sizeof(*self) + (size_t)num_compartments * sizeof(self->values[0]));
+    if (self == NULL)
+        return ABT_ERR_MEM;
+    self->cap = num_compartments;
+    self->all_set = cb_func;
+    ready_set(&self->event, num_compartments == 0);
+    *newfuture = (ABT_future)(void *)self;
+    return ABT_SUCCESS;
+}
+
+int ABT_future_free(ABT_future *future)
+{
+    struct future *old = NULL;
+
+    if (!AMG_CONTRACT(future != NULL))
+        return ABT_ERR_INV_ARG;
+    old = future_of(*future);
+    if (!AMG_CONTRACT(old != NULL))
+        return ABT_ERR_INV_FUTURE;
+    if (!AMG_CONTRACT(
+            amg_waiters_have_gone(&old->event.lock, &old->event.waiters)))
+        return ABT_ERR_FUTURE;
+    amg_mem_free(old);
+    *future = ABT_FUTURE_NULL;
+    return ABT_SUCCESS;
+}
+
+int ABT_future_wait(ABT_future future)
+{
+    struct future *self = future_of(future);
+
+    if (!AMG_CONTRACT(self != NULL))
+        return ABT_ERR_INV_FUTURE;
+    return event_wait(&self->event, AMG_NO_DEADLINE, ABT_ERR_FUTURE);
+}
+
+int ABT_future_test(ABT_future future, ABT_bool *ready)
+{
+    struct future *self = future_of(future);
+
+    if (!AMG_CONTRACT(self != NULL))
+        return ABT_ERR_INV_FUTURE;
+    if (!AMG_CONTRACT(ready != NULL))
+        return ABT_ERR_INV_ARG;
+    *ready = event_test(&self->event) ? ABT_TRUE : ABT_FALSE;
+    return ABT_SUCCESS;
+}
+
+/* All values are there: the program's function runs first, with no lock. */
+static void future_complete(struct future *self)
+{
+    struct amg_waiters_taken taken;
+
+    if (self->all_set != NULL)
+        self->all_set(self->values);
+    amg_lock_take(&self->event.lock);
+    taken = event_set_locked(&self->event);
+    amg_lock_give(&self->event.lock);
+    amg_waiters_wake(taken);
+}
+
+int ABT_future_set(ABT_future future, void *value)
+{
+    struct future *self = future_of(future);
+    bool has_room = false;
+    bool is_last = false;
+
+    if (!AMG_CONTRACT(self != NULL))
+        return ABT_ERR_INV_FUTURE;
+    amg_lock_take(&self->event.lock);
+    has_room = self->count < self->cap;
+    if (has_room)
+        self->values[self->count++] = value;
+    is_last = has_room && self->count == self->cap;
+    amg_lock_give(&self->event.lock);
+    if (!AMG_CONTRACT(has_room))
+        return ABT_ERR_FUTURE;
+    if (is_last)
+        future_complete(self);
+    return ABT_SUCCESS;
+}
+
+int ABT_future_reset(ABT_future future)
+{
+    struct future *self = future_of(future);
+
+    if (!AMG_CONTRACT(self != NULL))
+        return ABT_ERR_INV_FUTURE;
+    amg_lock_take(&self->event.lock);
+    self->count = 0;
+    ready_set(&self->event, self->cap == 0);
+    amg_lock_give(&self->event.lock);
     return ABT_SUCCESS;
 }

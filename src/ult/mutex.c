@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Mutual exclusion between user-level threads and OS threads of any kind.
+/* Mutexes, for user-level threads and OS threads of any kind.
  *
  *          take              give
  *   FREE -------> HELD ------------> FREE      one exchange each, no lock
@@ -262,6 +262,75 @@ static int mutex_lock(struct amg_mutex *mutex, unsigned looks)
     return ABT_SUCCESS;
 }
 
+/* What ABT_mutex_attr points to; the program's until it is freed. */
+struct mutex_attr {
+    ABT_bool is_recursive;
+};
+
+static struct mutex_attr *attr_of(ABT_mutex_attr attr)
+{
+    return (struct mutex_attr *)(void *)attr;
+}
+
+static int attr_create(ABT_bool is_recursive, ABT_mutex_attr *ret_attr)
+{
+    struct mutex_attr *attr = amg_mem_zalloc(sizeof(*attr));
+
+    if (attr == NULL)
+        return ABT_ERR_MEM;
+    attr->is_recursive = is_recursive;
+    *ret_attr = (ABT_mutex_attr)(void *)attr;
+    return ABT_SUCCESS;
+}
+
+int ABT_mutex_attr_create(ABT_mutex_attr *newattr)
+{
+    amg_handle_clear(newattr);
+    if (!AMG_CONTRACT(newattr != NULL))
+        return ABT_ERR_INV_ARG;
+    return attr_create(ABT_FALSE, newattr);
+}
+
+int ABT_mutex_attr_free(ABT_mutex_attr *attr)
+{
+    if (!AMG_CONTRACT(attr != NULL))
+        return ABT_ERR_INV_ARG;
+    if (!AMG_CONTRACT(*attr != ABT_MUTEX_ATTR_NULL))
+        return ABT_ERR_INV_MUTEX_ATTR;
+    amg_mem_free(attr_of(*attr));
+    *attr = ABT_MUTEX_ATTR_NULL;
+    return ABT_SUCCESS;
+}
+
+int ABT_mutex_attr_set_recursive(ABT_mutex_attr attr, ABT_bool recursive)
+{
+    if (!AMG_CONTRACT(attr != ABT_MUTEX_ATTR_NULL))
+        return ABT_ERR_INV_MUTEX_ATTR;
+    attr_of(attr)->is_recursive = recursive == ABT_FALSE ? ABT_FALSE : ABT_TRUE;
+    return ABT_SUCCESS;
+}
+
+int ABT_mutex_attr_get_recursive(ABT_mutex_attr attr, ABT_bool *recursive)
+{
+    if (!AMG_CONTRACT(attr != ABT_MUTEX_ATTR_NULL))
+        return ABT_ERR_INV_MUTEX_ATTR;
+    if (!AMG_CONTRACT(recursive != NULL))
+        return ABT_ERR_INV_ARG;
+    *recursive = attr_of(attr)->is_recursive;
+    return ABT_SUCCESS;
+}
+
+int ABT_mutex_get_attr(ABT_mutex mutex, ABT_mutex_attr *attr)
+{
+    const struct amg_mutex *self = (const struct amg_mutex *)(void *)mutex;
+
+    if (!AMG_CONTRACT(self != NULL))
+        return ABT_ERR_INV_MUTEX;
+    if (!AMG_CONTRACT(attr != NULL))
+        return ABT_ERR_INV_ARG;
+    return attr_create(self->is_recursive ? ABT_TRUE : ABT_FALSE, attr);
+}
+
 int ABT_mutex_create_with_attr(ABT_mutex_attr attr, ABT_mutex *newmutex)
 {
     struct amg_mutex *mutex = NULL;
@@ -272,12 +341,8 @@ int ABT_mutex_create_with_attr(ABT_mutex_attr attr, ABT_mutex *newmutex)
     mutex = amg_mem_zalloc(sizeof(*mutex));
     if (mutex == NULL)
         return ABT_ERR_MEM;
-    if (attr != ABT_MUTEX_ATTR_NULL) {
-        ABT_bool is_recursive = ABT_FALSE;
-
-        (void)ABT_mutex_attr_get_recursive(attr, &is_recursive);
-        mutex->is_recursive = is_recursive == ABT_TRUE;
-    }
+    mutex->is_recursive =
+        attr != ABT_MUTEX_ATTR_NULL && attr_of(attr)->is_recursive == ABT_TRUE;
     *newmutex = (ABT_mutex)(void *)mutex;
     return ABT_SUCCESS;
 }

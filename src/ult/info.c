@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the runtime can tell of itself as text: the functions of abt_info.h. */
+/* Facts that the runtime tells of itself: the functions of abt_info.h, the
+ * names of error codes, and the tool interface, which is not available. */
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/assert.h"
+#include "place/bind.h"
 #include "ult/attr.h"
 #include "ult/handle.h"
 #include "ult/sched.h"
@@ -13,6 +16,88 @@
 #include "ult/switch.h"
 #include "ult/ult.h"
 #include "ult/upool.h"
+
+static void bool_answer(void *val, bool is_so)
+{
+    *(ABT_bool *)val = is_so ? ABT_TRUE : ABT_FALSE;
+}
+
+/* False: it is not a yes or no, or none of ours. */
+static bool yes_no_answer(ABT_info_query_kind kind, void *val)
+{
+    switch (kind) {
+    case ABT_INFO_QUERY_KIND_ENABLED_CHECK_ERROR:
+    case ABT_INFO_QUERY_KIND_ENABLED_PRESERVE_FPU:
+    case ABT_INFO_QUERY_KIND_ENABLED_THREAD_CANCEL:
+    case ABT_INFO_QUERY_KIND_ENABLED_TASK_CANCEL:
+    case ABT_INFO_QUERY_KIND_ENABLED_MIGRATION:
+    case ABT_INFO_QUERY_KIND_ENABLED_STACKABLE_SCHED:
+    case ABT_INFO_QUERY_KIND_ENABLED_EXTERNAL_THREAD:
+    case ABT_INFO_QUERY_KIND_ENABLED_SCHED_SLEEP:
+    case ABT_INFO_QUERY_KIND_FCONTEXT:
+        bool_answer(val, true);
+        return true;
+    case ABT_INFO_QUERY_KIND_ENABLED_AFFINITY:
+        bool_answer(val, amg_cpuset_count(amg_bind_process()) > 0);
+        return true;
+    case ABT_INFO_QUERY_KIND_ENABLED_DEBUG:
+    case ABT_INFO_QUERY_KIND_ENABLED_PRINT_ERRNO:
+    case ABT_INFO_QUERY_KIND_ENABLED_LOG:
+    case ABT_INFO_QUERY_KIND_ENABLED_VALGRIND:
+    case ABT_INFO_QUERY_KIND_ENABLED_CHECK_POOL_PRODUCER:
+    case ABT_INFO_QUERY_KIND_ENABLED_CHECK_POOL_CONSUMER:
+    case ABT_INFO_QUERY_KIND_ENABLED_PRINT_CONFIG:
+    case ABT_INFO_QUERY_KIND_ENABLED_TOOL:
+    case ABT_INFO_QUERY_KIND_DYNAMIC_PROMOTION:
+    case ABT_INFO_QUERY_KIND_ENABLED_STACK_UNWIND:
+    case ABT_INFO_QUERY_KIND_ENABLED_LAZY_STACK_ALLOC:
+        bool_answer(val, false);
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* As many streams as cores are worth having; there is no limit. */
+static unsigned core_count(void)
+{
+    unsigned count = amg_cpuset_count(amg_bind_process());
+
+    return count > 0 ? count : 1;
+}
+
+int ABT_info_query_config(ABT_info_query_kind query_kind, void *val)
+{
+    enum { GUARD_PAGE = 2, SLEEPS = 0 };
+
+    if (val == NULL)
+        return ABT_ERR_INV_ARG;
+    if (yes_no_answer(query_kind, val))
+        return ABT_SUCCESS;
+    switch (query_kind) {
+    case ABT_INFO_QUERY_KIND_MAX_NUM_XSTREAMS:
+        *(unsigned *)val = core_count();
+        return ABT_SUCCESS;
+    case ABT_INFO_QUERY_KIND_DEFAULT_THREAD_STACKSIZE:
+    case ABT_INFO_QUERY_KIND_DEFAULT_SCHED_STACKSIZE:
+        *(size_t *)val = amg_stack_default_len();
+        return ABT_SUCCESS;
+    case ABT_INFO_QUERY_KIND_DEFAULT_SCHED_EVENT_FREQ:
+        *(uint64_t *)val = 1; /* always */
+        return ABT_SUCCESS;
+    case ABT_INFO_QUERY_KIND_DEFAULT_SCHED_SLEEP_NSEC:
+        *(uint64_t *)val = 0; /* sleeps until it is woken */
+        return ABT_SUCCESS;
+    case ABT_INFO_QUERY_KIND_ENABLED_STACK_OVERFLOW_CHECK:
+        *(int *)val = GUARD_PAGE;
+        return ABT_SUCCESS;
+    case ABT_INFO_QUERY_KIND_WAIT_POLICY:
+        *(int *)val = SLEEPS;
+        return ABT_SUCCESS;
+    default:
+        return ABT_ERR_INV_QUERY_KIND;
+    }
+}
 
 #define AMG_READS_ALL __attribute__((no_sanitize_address, noinline))
 
@@ -238,5 +323,101 @@ int ABT_info_trigger_print_all_thread_stacks(
     (void)timeout;
     (void)cb_func;
     (void)arg;
+    return ABT_ERR_FEATURE_NA;
+}
+
+static const char *const names[] = {
+#define NAME(code) [code] = #code
+    NAME(ABT_SUCCESS),
+    NAME(ABT_ERR_UNINITIALIZED),
+    NAME(ABT_ERR_MEM),
+    NAME(ABT_ERR_OTHER),
+    NAME(ABT_ERR_INV_XSTREAM),
+    NAME(ABT_ERR_INV_XSTREAM_RANK),
+    NAME(ABT_ERR_INV_XSTREAM_BARRIER),
+    NAME(ABT_ERR_INV_SCHED),
+    NAME(ABT_ERR_INV_SCHED_KIND),
+    NAME(ABT_ERR_INV_SCHED_PREDEF),
+    NAME(ABT_ERR_INV_SCHED_TYPE),
+    NAME(ABT_ERR_INV_SCHED_CONFIG),
+    NAME(ABT_ERR_INV_POOL),
+    NAME(ABT_ERR_INV_POOL_KIND),
+    NAME(ABT_ERR_INV_POOL_ACCESS),
+    NAME(ABT_ERR_INV_UNIT),
+    NAME(ABT_ERR_INV_THREAD),
+    NAME(ABT_ERR_INV_THREAD_ATTR),
+    NAME(ABT_ERR_INV_TASK),
+    NAME(ABT_ERR_INV_KEY),
+    NAME(ABT_ERR_INV_MUTEX),
+    NAME(ABT_ERR_INV_MUTEX_ATTR),
+    NAME(ABT_ERR_INV_COND),
+    NAME(ABT_ERR_INV_RWLOCK),
+    NAME(ABT_ERR_INV_EVENTUAL),
+    NAME(ABT_ERR_INV_FUTURE),
+    NAME(ABT_ERR_INV_BARRIER),
+    NAME(ABT_ERR_INV_TIMER),
+    NAME(ABT_ERR_INV_QUERY_KIND),
+    NAME(ABT_ERR_XSTREAM),
+    NAME(ABT_ERR_XSTREAM_STATE),
+    NAME(ABT_ERR_XSTREAM_BARRIER),
+    NAME(ABT_ERR_SCHED),
+    NAME(ABT_ERR_SCHED_CONFIG),
+    NAME(ABT_ERR_POOL),
+    NAME(ABT_ERR_UNIT),
+    NAME(ABT_ERR_THREAD),
+    NAME(ABT_ERR_TASK),
+    NAME(ABT_ERR_KEY),
+    NAME(ABT_ERR_MUTEX),
+    NAME(ABT_ERR_MUTEX_LOCKED),
+    NAME(ABT_ERR_COND),
+    NAME(ABT_ERR_COND_TIMEDOUT),
+    NAME(ABT_ERR_RWLOCK),
+    NAME(ABT_ERR_EVENTUAL),
+    NAME(ABT_ERR_FUTURE),
+    NAME(ABT_ERR_BARRIER),
+    NAME(ABT_ERR_TIMER),
+    NAME(ABT_ERR_MIGRATION_TARGET),
+    NAME(ABT_ERR_MIGRATION_NA),
+    NAME(ABT_ERR_MISSING_JOIN),
+    NAME(ABT_ERR_FEATURE_NA),
+    NAME(ABT_ERR_INV_TOOL_CONTEXT),
+    NAME(ABT_ERR_INV_ARG),
+    NAME(ABT_ERR_SYS),
+    NAME(ABT_ERR_CPUID),
+    NAME(ABT_ERR_INV_POOL_CONFIG),
+    NAME(ABT_ERR_INV_POOL_USER_DEF),
+#undef NAME
+};
+
+enum { NAMES = sizeof(names) / sizeof(names[0]) };
+
+int ABT_error_get_str(int err, char *str, size_t *len)
+{
+    if (!AMG_CONTRACT(err >= 0 && err < NAMES))
+        return ABT_ERR_INV_ARG;
+    AMG_ASSERT(names[err] != NULL);
+    if (str != NULL)
+        strcpy(str, names[err]);
+    if (len != NULL)
+        *len = strlen(names[err]);
+    return ABT_SUCCESS;
+}
+
+int ABT_tool_register_thread_callback(
+    ABT_tool_thread_callback_fn cb_func, uint64_t event_mask, void *user_arg)
+{
+    (void)cb_func;
+    (void)event_mask;
+    (void)user_arg;
+    return ABT_ERR_FEATURE_NA;
+}
+
+int ABT_tool_query_thread(ABT_tool_context context, uint64_t event,
+    ABT_tool_query_kind query_kind, void *val)
+{
+    (void)context;
+    (void)event;
+    (void)query_kind;
+    (void)val;
     return ABT_ERR_FEATURE_NA;
 }

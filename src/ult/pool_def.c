@@ -1,13 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Definitions of the program's own pools, and values that are handed to them:
- * the functions of abt_pool_def.h. */
+/* Definitions of the program's own pools. */
 #include "base/mem.h"
 #include "ult/handle.h"
 #include "ult/upool_user.h"
-#include "ult/values.h"
-
-/* Negative keys are the library's. */
-const ABT_pool_config_var ABT_pool_config_automatic = {-1, ABT_POOL_CONFIG_INT};
 
 int ABT_pool_user_def_create(ABT_pool_user_create_unit_fn p_create_unit,
     ABT_pool_user_free_unit_fn p_free_unit,
@@ -125,54 +120,4 @@ int ABT_pool_user_def_set_print_all(
         return ABT_ERR_INV_POOL_USER_DEF;
     user->print_all = p_print_all;
     return ABT_SUCCESS;
-}
-
-static struct amg_values *values_of(ABT_pool_config config)
-{
-    return (struct amg_values *)(void *)config;
-}
-
-int ABT_pool_config_create(ABT_pool_config *config)
-{
-    struct amg_values *values = NULL;
-
-    amg_handle_clear(config);
-    if (config == NULL)
-        return ABT_ERR_INV_ARG;
-    values = amg_mem_zalloc(sizeof(*values));
-    if (values == NULL)
-        return ABT_ERR_MEM;
-    *config = (ABT_pool_config)(void *)values;
-    return ABT_SUCCESS;
-}
-
-int ABT_pool_config_free(ABT_pool_config *config)
-{
-    if (config == NULL || *config == ABT_POOL_CONFIG_NULL)
-        return ABT_ERR_INV_POOL_CONFIG;
-    amg_values_destroy(values_of(*config));
-    *config = ABT_POOL_CONFIG_NULL;
-    return ABT_SUCCESS;
-}
-
-int ABT_pool_config_set(
-    ABT_pool_config config, int key, ABT_pool_config_type type, const void *val)
-{
-    if (config == ABT_POOL_CONFIG_NULL)
-        return ABT_ERR_INV_POOL_CONFIG;
-    return amg_values_set(values_of(config), key, (int)type, val);
-}
-
-int ABT_pool_config_get(
-    ABT_pool_config config, int key, ABT_pool_config_type *type, void *val)
-{
-    int known = 0;
-    int rc = ABT_SUCCESS;
-
-    if (config == ABT_POOL_CONFIG_NULL)
-        return ABT_ERR_INV_POOL_CONFIG;
-    rc = amg_values_get(values_of(config), key, &known, val);
-    if (rc == ABT_SUCCESS && type != NULL)
-        *type = (ABT_pool_config_type)known;
-    return rc;
 }

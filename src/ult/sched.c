@@ -296,23 +296,3 @@ void amg_sched_run(struct amg_sched *sched)
      * stream was about to look. */
     sched_pass_on(sched);
 }
-
-void amg_sched_run_as_thread(struct amg_sched *sched)
-{
-    atomic_fetch_or_explicit(
-        &sched->asked, AMG_SCHED_TO_FINISH, memory_order_relaxed);
-    if (sched->is_users) {
-        sched->def.run((ABT_sched)(void *)sched);
-        return;
-    }
-    while (!amg_sched_is_to_stop(sched)) {
-        struct amg_stream *stream = amg_stream_self();
-        struct amg_ult *ult = amg_sched_pop(sched);
-
-        if (ult != NULL)
-            amg_ult_run(stream, ult);
-        if (ult == NULL ||
-            atomic_load_explicit(&stream->asked, memory_order_relaxed) != 0)
-            ABT_thread_yield();
-    }
-}

@@ -252,3 +252,56 @@ int ABT_self_schedule(ABT_thread thread, ABT_pool pool)
         return ABT_ERR_INV_THREAD;
     return schedule(amg_ult_of(thread), amg_upool_of(pool));
 }
+
+/* Runs it by a thread that stands for it in a pool, until it is to stop or its
+ * pools are empty. Its own threads go first: its stream's scheduler goes on
+ * when none is ready, or when the stream is asked for something. */
+static void run_as_thread(struct amg_sched *sched)
+{
+    atomic_fetch_or_explicit(
+        &sched->asked, AMG_SCHED_TO_FINISH, memory_order_relaxed);
+    if (sched->is_users) {
+        sched->def.run((ABT_sched)(void *)sched);
+        return;
+    }
+    while (!amg_sched_is_to_stop(sched)) {
+        struct amg_stream *stream = amg_stream_self();
+        struct amg_ult *ult = amg_sched_pop(sched);
+
+        if (ult != NULL)
+            amg_ult_run(stream, ult);
+        if (ult == NULL ||
+            atomic_load_explicit(&stream->asked, memory_order_relaxed) != 0)
+            ABT_thread_yield();
+    }
+}
+
+/* What a thread runs that stands for a scheduler. */
+static void sched_thread(void *arg)
+{
+    struct amg_sched *sched = arg;
+
+    run_as_thread(sched);
+    if (sched->is_automatic)
+        amg_sched_destroy(sched, NULL);
+    else
+        atomic_store_explicit(&sched->is_used, false, memory_order_release);
+}
+
+int ABT_pool_add_sched(ABT_pool pool, ABT_sched sched)
+{
+    struct amg_sched *known = sched_of(sched);
+    int rc = ABT_ERR_INV_POOL;
+
+    if (pool == ABT_POOL_NULL)
+        return rc;
+    if (known == NULL)
+        return ABT_ERR_INV_SCHED;
+    if (atomic_exchange_explicit(&known->is_used, true, memory_order_acquire))
+        return ABT_ERR_SCHED;
+    rc = ABT_thread_create(
+        pool, sched_thread, known, ABT_THREAD_ATTR_NULL, NULL);
+    if (rc != ABT_SUCCESS)
+        atomic_store_explicit(&known->is_used, false, memory_order_release);
+    return rc;
+}

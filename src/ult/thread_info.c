@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What can be asked and set of a user-level thread. */
+/* What can be asked and set of threads, tasklets and the units that stand for
+ * them in pools: by handle, and of the caller itself. */
 #include <stddef.h>
 
+#include "ult/create.h"
 #include "ult/handle.h"
 #include "ult/key_value.h"
 #include "ult/state.h"
+#include "ult/ult.h"
+#include "ult/unit.h"
 #include "ult/upool.h"
 
 int ABT_thread_get_last_xstream(ABT_thread thread, ABT_xstream *xstream)
@@ -189,4 +193,390 @@ int ABT_thread_get_specific(ABT_thread thread, ABT_key key, void **value)
     struct amg_ult *ult = amg_ult_of(thread);
 
     return ult == NULL ? ABT_ERR_INV_THREAD : amg_key_get(ult, key, value);
+}
+
+int ABT_thread_get_unit(ABT_thread thread, ABT_unit *unit)
+{
+    if (thread == ABT_THREAD_NULL)
+        return ABT_ERR_INV_THREAD;
+    if (unit == NULL)
+        return ABT_ERR_INV_ARG;
+    *unit = amg_unit_of(amg_ult_of(thread));
+    return ABT_SUCCESS;
+}
+
+int ABT_thread_set_associated_pool(ABT_thread thread, ABT_pool pool)
+{
+    if (thread == ABT_THREAD_NULL)
+        return ABT_ERR_INV_THREAD;
+    if (pool == ABT_POOL_NULL)
+        return ABT_ERR_INV_POOL;
+    return amg_upool_adopt(amg_upool_of(pool), amg_ult_of(thread));
+}
+
+int ABT_unit_get_thread(ABT_unit unit, ABT_thread *thread)
+{
+    struct amg_ult *ult = NULL;
+
+    if (thread == NULL)
+        return ABT_ERR_INV_ARG;
+    ult = unit == ABT_UNIT_NULL ? NULL : amg_unit_ult(unit);
+    if (ult == NULL)
+        return ABT_ERR_INV_UNIT;
+    *thread = amg_ult_handle(ult);
+    return ABT_SUCCESS;
+}
+
+int ABT_unit_set_associated_pool(ABT_unit unit, ABT_pool pool)
+{
+    struct amg_ult *ult = unit == ABT_UNIT_NULL ? NULL : amg_unit_ult(unit);
+
+    if (ult == NULL)
+        return ABT_ERR_INV_UNIT;
+    if (pool == ABT_POOL_NULL)
+        return ABT_ERR_INV_POOL;
+    return amg_upool_adopt(amg_upool_of(pool), ult);
+}
+
+/* The answer to who is on no stream. */
+static ABT_thread self_handle(void)
+{
+    return amg_ult_handle(amg_ult_current());
+}
+
+/* May the caller be told of itself in `out`? */
+static int self_check(const void *out)
+{
+    if (out == NULL)
+        return ABT_ERR_INV_ARG;
+    return self_handle() == ABT_THREAD_NULL ? amg_ult_none_code() : ABT_SUCCESS;
+}
+
+int ABT_thread_self(ABT_thread *thread)
+{
+    struct amg_ult *self = amg_ult_current();
+
+    if (thread == NULL)
+        return ABT_ERR_INV_ARG;
+    *thread = ABT_THREAD_NULL;
+    if (self == NULL)
+        return amg_ult_none_code();
+    if (self->kind == AMG_ULT_TASKLET)
+        return ABT_ERR_INV_THREAD;
+    *thread = amg_ult_handle(self);
+    return ABT_SUCCESS;
+}
+
+int ABT_thread_self_id(ABT_unit_id *id)
+{
+    ABT_thread self = ABT_THREAD_NULL;
+    int rc = ABT_thread_self(&self);
+
+    return rc != ABT_SUCCESS ? rc : ABT_thread_get_id(self, id);
+}
+
+int ABT_self_get_thread(ABT_thread *thread)
+{
+    ABT_thread self = self_handle();
+
+    if (thread == NULL)
+        return ABT_ERR_INV_ARG;
+    *thread = self;
+    return self == ABT_THREAD_NULL ? amg_ult_none_code() : ABT_SUCCESS;
+}
+
+int ABT_self_get_thread_id(ABT_unit_id *id)
+{
+    int rc = self_check(id);
+
+    return rc != ABT_SUCCESS ? rc : ABT_thread_get_id(self_handle(), id);
+}
+
+int ABT_self_get_type(ABT_unit_type *type)
+{
+    const struct amg_ult *self = amg_ult_current();
+
+    if (type == NULL)
+        return ABT_ERR_INV_ARG;
+    if (self == NULL)
+        *type = ABT_UNIT_TYPE_EXT;
+    else
+        *type = self->kind == AMG_ULT_TASKLET ? ABT_UNIT_TYPE_TASK
+                                              : ABT_UNIT_TYPE_THREAD;
+    return ABT_SUCCESS;
+}
+
+int ABT_self_get_xstream(ABT_xstream *xstream)
+{
+    int rc = self_check(xstream);
+
+    return rc != ABT_SUCCESS
+               ? rc
+               : ABT_thread_get_last_xstream(self_handle(), xstream);
+}
+
+int ABT_self_get_xstream_rank(int *rank)
+{
+    ABT_xstream xstream = ABT_XSTREAM_NULL;
+    int rc = ABT_SUCCESS;
+
+    if (rank == NULL)
+        return ABT_ERR_INV_ARG;
+    rc = ABT_self_get_xstream(&xstream);
+    return rc != ABT_SUCCESS ? rc : ABT_xstream_get_rank(xstream, rank);
+}
+
+int ABT_self_on_primary_xstream(ABT_bool *on_primary)
+{
+    ABT_xstream xstream = ABT_XSTREAM_NULL;
+    int rc = ABT_SUCCESS;
+
+    if (on_primary == NULL)
+        return ABT_ERR_INV_ARG;
+    rc = ABT_self_get_xstream(&xstream);
+    return rc != ABT_SUCCESS ? rc : ABT_xstream_is_primary(xstream, on_primary);
+}
+
+int ABT_self_is_primary(ABT_bool *is_primary)
+{
+    int rc = self_check(is_primary);
+
+    return rc != ABT_SUCCESS ? rc
+                             : ABT_thread_is_primary(self_handle(), is_primary);
+}
+
+int ABT_self_is_unnamed(ABT_bool *is_unnamed)
+{
+    int rc = self_check(is_unnamed);
+
+    return rc != ABT_SUCCESS ? rc
+                             : ABT_thread_is_unnamed(self_handle(), is_unnamed);
+}
+
+int ABT_self_get_last_pool(ABT_pool *pool)
+{
+    int rc = self_check(pool);
+
+    return rc != ABT_SUCCESS ? rc
+                             : ABT_thread_get_last_pool(self_handle(), pool);
+}
+
+int ABT_self_get_last_pool_id(int *pool_id)
+{
+    int rc = self_check(pool_id);
+
+    return rc != ABT_SUCCESS
+               ? rc
+               : ABT_thread_get_last_pool_id(self_handle(), pool_id);
+}
+
+int ABT_self_set_associated_pool(ABT_pool pool)
+{
+    ABT_thread self = self_handle();
+
+    return self == ABT_THREAD_NULL ? amg_ult_none_code()
+                                   : ABT_thread_set_associated_pool(self, pool);
+}
+
+int ABT_self_get_unit(ABT_unit *unit)
+{
+    int rc = self_check(unit);
+
+    return rc != ABT_SUCCESS ? rc : ABT_thread_get_unit(self_handle(), unit);
+}
+
+int ABT_self_set_arg(void *arg)
+{
+    ABT_thread self = self_handle();
+
+    return self == ABT_THREAD_NULL ? amg_ult_none_code()
+                                   : ABT_thread_set_arg(self, arg);
+}
+
+int ABT_self_get_arg(void **arg)
+{
+    int rc = self_check(arg);
+
+    return rc != ABT_SUCCESS ? rc : ABT_thread_get_arg(self_handle(), arg);
+}
+
+int ABT_self_get_thread_func(void (**thread_func)(void *))
+{
+    int rc = self_check(thread_func);
+
+    return rc != ABT_SUCCESS
+               ? rc
+               : ABT_thread_get_thread_func(self_handle(), thread_func);
+}
+
+int ABT_self_set_specific(ABT_key key, void *value)
+{
+    return ABT_key_set(key, value);
+}
+
+int ABT_self_get_specific(ABT_key key, void **value)
+{
+    return ABT_key_get(key, value);
+}
+
+int ABT_task_create(
+    ABT_pool pool, void (*task_func)(void *), void *arg, ABT_task *newtask)
+{
+    const struct amg_ult_wish wish = {
+        .kind = AMG_ULT_TASKLET,
+        .pool = amg_upool_of(pool),
+        .function = task_func,
+        .arg = arg,
+        .is_named = newtask != NULL,
+    };
+    struct amg_ult *ult = NULL;
+
+    amg_handle_clear(newtask);
+    if (pool == ABT_POOL_NULL)
+        return ABT_ERR_INV_POOL;
+    if (task_func == NULL)
+        return ABT_ERR_INV_ARG;
+    ult = amg_ult_create(&wish);
+    if (ult == NULL)
+        return ABT_ERR_MEM;
+    if (newtask != NULL)
+        *newtask = amg_ult_handle(ult);
+    amg_ult_make_ready(ult);
+    return ABT_SUCCESS;
+}
+
+int ABT_task_create_on_xstream(ABT_xstream xstream, void (*task_func)(void *),
+    void *arg, ABT_task *newtask)
+{
+    ABT_pool pool = ABT_POOL_NULL;
+    int rc = ABT_SUCCESS;
+
+    amg_handle_clear(newtask);
+    if (xstream == ABT_XSTREAM_NULL)
+        return ABT_ERR_INV_XSTREAM;
+    rc = ABT_xstream_get_main_pools(xstream, 1, &pool);
+    return rc != ABT_SUCCESS ? rc
+                             : ABT_task_create(pool, task_func, arg, newtask);
+}
+
+/* What the functions of threads say, in words of tasklets. */
+static int code_of_task(int rc)
+{
+    return rc == ABT_ERR_INV_THREAD ? ABT_ERR_INV_TASK : rc;
+}
+
+int ABT_task_revive(
+    ABT_pool pool, void (*task_func)(void *), void *arg, ABT_task *task)
+{
+    return code_of_task(ABT_thread_revive(pool, task_func, arg, task));
+}
+
+int ABT_task_free(ABT_task *task)
+{
+    return code_of_task(ABT_thread_free(task));
+}
+
+int ABT_task_join(ABT_task task)
+{
+    return code_of_task(ABT_thread_join(task));
+}
+
+int ABT_task_cancel(ABT_task task)
+{
+    return code_of_task(ABT_thread_cancel(task));
+}
+
+int ABT_task_self(ABT_task *task)
+{
+    struct amg_ult *self = amg_ult_current();
+
+    if (task == NULL)
+        return ABT_ERR_INV_ARG;
+    *task = ABT_TASK_NULL;
+    if (self == NULL)
+        return amg_ult_none_code();
+    if (self->kind != AMG_ULT_TASKLET)
+        return ABT_ERR_INV_TASK;
+    *task = amg_ult_handle(self);
+    return ABT_SUCCESS;
+}
+
+int ABT_task_self_id(ABT_unit_id *id)
+{
+    ABT_task self = ABT_TASK_NULL;
+    int rc = ABT_task_self(&self);
+
+    return rc != ABT_SUCCESS ? rc : ABT_task_get_id(self, id);
+}
+
+int ABT_task_get_xstream(ABT_task task, ABT_xstream *xstream)
+{
+    return code_of_task(ABT_thread_get_last_xstream(task, xstream));
+}
+
+int ABT_task_get_state(ABT_task task, ABT_task_state *state)
+{
+    ABT_thread_state now = ABT_THREAD_STATE_READY;
+    int rc = code_of_task(ABT_thread_get_state(task, &now));
+
+    if (rc != ABT_SUCCESS)
+        return rc;
+    if (state == NULL)
+        return ABT_ERR_INV_ARG;
+    *state = ABT_TASK_STATE_READY;
+    if (now == ABT_THREAD_STATE_RUNNING)
+        *state = ABT_TASK_STATE_RUNNING;
+    if (now == ABT_THREAD_STATE_TERMINATED)
+        *state = ABT_TASK_STATE_TERMINATED;
+    return ABT_SUCCESS;
+}
+
+int ABT_task_get_last_pool(ABT_task task, ABT_pool *pool)
+{
+    return code_of_task(ABT_thread_get_last_pool(task, pool));
+}
+
+int ABT_task_get_last_pool_id(ABT_task task, int *id)
+{
+    return code_of_task(ABT_thread_get_last_pool_id(task, id));
+}
+
+int ABT_task_set_migratable(ABT_task task, ABT_bool flag)
+{
+    return code_of_task(ABT_thread_set_migratable(task, flag));
+}
+
+int ABT_task_is_migratable(ABT_task task, ABT_bool *flag)
+{
+    return code_of_task(ABT_thread_is_migratable(task, flag));
+}
+
+int ABT_task_is_unnamed(ABT_task task, ABT_bool *flag)
+{
+    return code_of_task(ABT_thread_is_unnamed(task, flag));
+}
+
+int ABT_task_equal(ABT_task task1, ABT_task task2, ABT_bool *result)
+{
+    return ABT_thread_equal(task1, task2, result);
+}
+
+int ABT_task_get_id(ABT_task task, ABT_unit_id *task_id)
+{
+    return code_of_task(ABT_thread_get_id(task, task_id));
+}
+
+int ABT_task_get_arg(ABT_task task, void **arg)
+{
+    return code_of_task(ABT_thread_get_arg(task, arg));
+}
+
+int ABT_task_set_specific(ABT_task task, ABT_key key, void *value)
+{
+    return code_of_task(ABT_thread_set_specific(task, key, value));
+}
+
+int ABT_task_get_specific(ABT_task task, ABT_key key, void **value)
+{
+    return code_of_task(ABT_thread_get_specific(task, key, value));
 }

@@ -2,9 +2,22 @@
 /* A user-level thread becomes ready, wherever it was blocked or has run. */
 #include "ult/ult.h"
 
+#include "ult/handle.h"
 #include "ult/migrate.h"
 #include "ult/state.h"
 #include "ult/upool.h"
+
+void amg_ult_migrate_now(struct amg_ult *ult)
+{
+    struct amg_upool *target =
+        atomic_exchange_explicit(&ult->migrates_to, NULL, memory_order_acquire);
+
+    if (target == NULL)
+        return;
+    amg_ult_set_pool(ult, target);
+    if (ult->on_migration != NULL)
+        ult->on_migration(amg_ult_handle(ult), ult->on_migration_arg);
+}
 
 void amg_ult_make_ready(struct amg_ult *ult)
 {

@@ -1,0 +1,413 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Configurations of pools and schedulers, and attributes of threads: what the
+ * program fills in before it creates these. A configuration has few values, so
+ * they stand in an array. */
+#include <stdarg.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "abt.h"
+#include "base/mem.h"
+#include "ult/attr.h"
+#include "ult/create.h"
+#include "ult/handle.h"
+#include "ult/stack.h"
+#include "ult/ult.h"
+
+struct value {
+    int key;
+    int type;
+    union {
+        int number;
+        double real;
+        void *pointer;
+    } is;
+};
+
+/* Values under numbers: what ABT_pool_config and ABT_sched_config point to; the
+ * program's. */
+struct values {
+    struct value *items;
+    size_t count;
+    size_t cap;
+};
+
+enum { FIRST_CAP = 4 };
+
+_Static_assert(
+    (int)ABT_POOL_CONFIG_INT == (int)ABT_SCHED_CONFIG_INT &&
+        (int)ABT_POOL_CONFIG_DOUBLE == (int)ABT_SCHED_CONFIG_DOUBLE &&
+        (int)ABT_POOL_CONFIG_PTR == (int)ABT_SCHED_CONFIG_PTR,
+    "both kinds of configuration have the same types");
+
+/* 0: no such type. */
+static size_t type_len(int type)
+{
+    switch (type) {
+    case ABT_POOL_CONFIG_INT:
+        return sizeof(int);
+    case ABT_POOL_CONFIG_DOUBLE:
+        return sizeof(double);
+    case ABT_POOL_CONFIG_PTR:
+        return sizeof(void *);
+    default:
+        return 0;
+    }
+}
+
+static struct value *value_find(const struct values *values, int key)
+{
+    for (size_t i = 0; i < values->count; i++)
+        if (values->items[i].key == key)
+            return &values->items[i];
+    return NULL;
+}
+
+/* NULL: no memory. */
+static struct value *value_add(struct values *values)
+{
+    size_t cap = values->cap == 0 ? FIRST_CAP : 2 * values->cap;
+    struct value *items = values->items;
+
+    if (values->count == values->cap) {
+        items = amg_mem_realloc(items, cap * sizeof(*items));
+        if (items == NULL)
+            return NULL;
+        values->items = items;
+        values->cap = cap;
+    }
+    return &values->items[values->count++];
+}
+
+/* The types are those of ABT_POOL_CONFIG_* and ABT_SCHED_CONFIG_*. `value` NULL
+ * removes the number. An ABT code. */
+static int values_set(
+    struct values *values, int key, int type, const void *value)
+{
+    struct value *item = value_find(values, key);
+    size_t len = type_len(type);
+
+    if (value == NULL) {
+        if (item != NULL)
+            *item = values->items[--values->count];
+        return ABT_SUCCESS;
+    }
+    if (len == 0)
+        return ABT_ERR_INV_ARG;
+    if (item == NULL)
+        item = value_add(values);
+    if (item == NULL)
+        return ABT_ERR_MEM;
+    item->key = key;
+    item->type = type;
+    memcpy(&item->is, value, len);
+    return ABT_SUCCESS;
+}
+
+/* `ret_value` may be NULL. ABT_ERR_INV_ARG: it was not set. */
+static int values_get(
+    const struct values *values, int key, int *ret_type, void *ret_value)
+{
+    const struct value *item = value_find(values, key);
+
+    if (item == NULL)
+        return ABT_ERR_INV_ARG;
+    *ret_type = item->type;
+    if (ret_value != NULL)
+        memcpy(ret_value, &item->is, type_len(item->type));
+    return ABT_SUCCESS;
+}
+
+static void values_destroy(struct values *values)
+{
+    if (values == NULL)
+        return;
+    amg_mem_free(values->items);
+    amg_mem_free(values);
+}
+
+/* Negative keys are the library's. */
+const ABT_pool_config_var ABT_pool_config_automatic = {-1, ABT_POOL_CONFIG_INT};
+
+static struct values *pool_values(ABT_pool_config config)
+{
+    return (struct values *)(void *)config;
+}
+
+int ABT_pool_config_create(ABT_pool_config *config)
+{
+    struct values *values = NULL;
+
+    amg_handle_clear(config);
+    if (config == NULL)
+        return ABT_ERR_INV_ARG;
+    values = amg_mem_zalloc(sizeof(*values));
+    if (values == NULL)
+        return ABT_ERR_MEM;
+    *config = (ABT_pool_config)(void *)values;
+    return ABT_SUCCESS;
+}
+
+int ABT_pool_config_free(ABT_pool_config *config)
+{
+    if (config == NULL || *config == ABT_POOL_CONFIG_NULL)
+        return ABT_ERR_INV_POOL_CONFIG;
+    values_destroy(pool_values(*config));
+    *config = ABT_POOL_CONFIG_NULL;
+    return ABT_SUCCESS;
+}
+
+int ABT_pool_config_set(
+    ABT_pool_config config, int key, ABT_pool_config_type type, const void *val)
+{
+    if (config == ABT_POOL_CONFIG_NULL)
+        return ABT_ERR_INV_POOL_CONFIG;
+    return values_set(pool_values(config), key, (int)type, val);
+}
+
+int ABT_pool_config_get(
+    ABT_pool_config config, int key, ABT_pool_config_type *type, void *val)
+{
+    int known = 0;
+    int rc = ABT_SUCCESS;
+
+    if (config == ABT_POOL_CONFIG_NULL)
+        return ABT_ERR_INV_POOL_CONFIG;
+    rc = values_get(pool_values(config), key, &known, val);
+    if (rc == ABT_SUCCESS && type != NULL)
+        *type = (ABT_pool_config_type)known;
+    return rc;
+}
+
+/* Negative indices are the library's. */
+ABT_sched_config_var ABT_sched_config_var_end = {-1, ABT_SCHED_CONFIG_INT};
+ABT_sched_config_var ABT_sched_config_access = {-2, ABT_SCHED_CONFIG_INT};
+ABT_sched_config_var ABT_sched_config_automatic = {-3, ABT_SCHED_CONFIG_INT};
+ABT_sched_config_var ABT_sched_basic_freq = {-4, ABT_SCHED_CONFIG_INT};
+
+static struct values *sched_values(ABT_sched_config config)
+{
+    return (struct values *)(void *)config;
+}
+
+/* One value of the list; an ABT code. */
+static int value_read(
+    struct values *values, ABT_sched_config_var var, va_list *list)
+{
+    int number = 0;
+    double real = 0;
+    void *pointer = NULL;
+
+    switch (var.type) {
+    case ABT_SCHED_CONFIG_INT:
+        number = va_arg(*list, int);
+        return values_set(values, var.idx, var.type, &number);
+    case ABT_SCHED_CONFIG_DOUBLE:
+        real = va_arg(*list, double);
+        return values_set(values, var.idx, var.type, &real);
+    case ABT_SCHED_CONFIG_PTR:
+        pointer = va_arg(*list, void *);
+        return values_set(values, var.idx, var.type, &pointer);
+    default:
+        return ABT_ERR_INV_SCHED_CONFIG;
+    }
+}
+
+int ABT_sched_config_create(ABT_sched_config *config, ...)
+{
+    struct values *values = NULL;
+    int rc = ABT_SUCCESS;
+    va_list list;
+
+    amg_handle_clear(config);
+    if (config == NULL)
+        return ABT_ERR_INV_ARG;
+    values = amg_mem_zalloc(sizeof(*values));
+    if (values == NULL)
+        return ABT_ERR_MEM;
+    va_start(list, config);
+    while (rc == ABT_SUCCESS) {
+        ABT_sched_config_var var = va_arg(list, ABT_sched_config_var);
+
+        if (var.idx == ABT_sched_config_var_end.idx)
+            break;
+        rc = value_read(values, var, &list);
+    }
+    va_end(list);
+    if (rc != ABT_SUCCESS) {
+        values_destroy(values);
+        return rc;
+    }
+    *config = (ABT_sched_config)(void *)values;
+    return ABT_SUCCESS;
+}
+
+int ABT_sched_config_read(ABT_sched_config config, int num_vars, ...)
+{
+    va_list list;
+
+    if (config == ABT_SCHED_CONFIG_NULL)
+        return ABT_ERR_INV_SCHED_CONFIG;
+    va_start(list, num_vars);
+    for (int i = 0; i < num_vars; i++) {
+        void *to = va_arg(list, void *);
+        int type = 0;
+
+        if (to != NULL)
+            (void)values_get(sched_values(config), i, &type, to);
+    }
+    va_end(list);
+    return ABT_SUCCESS;
+}
+
+int ABT_sched_config_set(ABT_sched_config config, int idx,
+    ABT_sched_config_type type, const void *val)
+{
+    if (config == ABT_SCHED_CONFIG_NULL)
+        return ABT_ERR_INV_SCHED_CONFIG;
+    return values_set(sched_values(config), idx, (int)type, val);
+}
+
+int ABT_sched_config_get(
+    ABT_sched_config config, int idx, ABT_sched_config_type *type, void *val)
+{
+    int known = 0;
+    int rc = ABT_SUCCESS;
+
+    if (config == ABT_SCHED_CONFIG_NULL)
+        return ABT_ERR_INV_SCHED_CONFIG;
+    rc = values_get(sched_values(config), idx, &known, val);
+    if (rc == ABT_SUCCESS && type != NULL)
+        *type = (ABT_sched_config_type)known;
+    return rc;
+}
+
+int ABT_sched_config_free(ABT_sched_config *config)
+{
+    if (config == NULL || *config == ABT_SCHED_CONFIG_NULL)
+        return ABT_ERR_INV_SCHED_CONFIG;
+    values_destroy(sched_values(*config));
+    *config = ABT_SCHED_CONFIG_NULL;
+    return ABT_SUCCESS;
+}
+
+int ABT_thread_attr_create(ABT_thread_attr *newattr)
+{
+    struct amg_uattr *attr = NULL;
+
+    amg_handle_clear(newattr);
+    if (newattr == NULL)
+        return ABT_ERR_INV_ARG;
+    attr = amg_mem_zalloc(sizeof(*attr));
+    if (attr == NULL)
+        return ABT_ERR_MEM;
+    attr->is_migratable = true;
+    *newattr = amg_uattr_handle(attr);
+    return ABT_SUCCESS;
+}
+
+int ABT_thread_attr_free(ABT_thread_attr *attr)
+{
+    if (attr == NULL || *attr == ABT_THREAD_ATTR_NULL)
+        return ABT_ERR_INV_THREAD_ATTR;
+    amg_mem_free(amg_uattr_of(*attr));
+    *attr = ABT_THREAD_ATTR_NULL;
+    return ABT_SUCCESS;
+}
+
+int ABT_thread_attr_set_stack(
+    ABT_thread_attr attr, void *stackaddr, size_t stacksize)
+{
+    struct amg_uattr *uattr = amg_uattr_of(attr);
+
+    if (uattr == NULL)
+        return ABT_ERR_INV_THREAD_ATTR;
+    if ((uintptr_t)stackaddr % 8 != 0 ||
+        (stackaddr != NULL && stacksize < amg_ult_least_stack_len()))
+        return ABT_ERR_INV_ARG;
+    uattr->stack = stackaddr;
+    uattr->stack_len = stacksize;
+    return ABT_SUCCESS;
+}
+
+int ABT_thread_attr_get_stack(
+    ABT_thread_attr attr, void **stackaddr, size_t *stacksize)
+{
+    const struct amg_uattr *uattr = amg_uattr_of(attr);
+
+    if (uattr == NULL)
+        return ABT_ERR_INV_THREAD_ATTR;
+    if (stackaddr == NULL || stacksize == NULL)
+        return ABT_ERR_INV_ARG;
+    *stackaddr = uattr->stack;
+    return ABT_thread_attr_get_stacksize(attr, stacksize);
+}
+
+int ABT_thread_attr_set_stacksize(ABT_thread_attr attr, size_t stacksize)
+{
+    struct amg_uattr *uattr = amg_uattr_of(attr);
+
+    if (uattr == NULL)
+        return ABT_ERR_INV_THREAD_ATTR;
+    if (stacksize < amg_ult_least_stack_len())
+        return ABT_ERR_INV_ARG;
+    uattr->stack_len = stacksize;
+    return ABT_SUCCESS;
+}
+
+int ABT_thread_attr_get_stacksize(ABT_thread_attr attr, size_t *stacksize)
+{
+    const struct amg_uattr *uattr = amg_uattr_of(attr);
+
+    if (uattr == NULL)
+        return ABT_ERR_INV_THREAD_ATTR;
+    if (stacksize == NULL)
+        return ABT_ERR_INV_ARG;
+    *stacksize = uattr->stack_len != 0 || uattr->is_of_primary
+                     ? uattr->stack_len
+                     : amg_stack_default_len();
+    return ABT_SUCCESS;
+}
+
+int ABT_thread_attr_set_callback(ABT_thread_attr attr,
+    void (*cb_func)(ABT_thread thread, void *cb_arg), void *cb_arg)
+{
+    struct amg_uattr *uattr = amg_uattr_of(attr);
+
+    if (uattr == NULL)
+        return ABT_ERR_INV_THREAD_ATTR;
+    uattr->on_migration = cb_func;
+    uattr->on_migration_arg = cb_arg;
+    return ABT_SUCCESS;
+}
+
+int ABT_thread_attr_set_migratable(ABT_thread_attr attr, ABT_bool is_migratable)
+{
+    struct amg_uattr *uattr = amg_uattr_of(attr);
+
+    if (uattr == NULL)
+        return ABT_ERR_INV_THREAD_ATTR;
+    uattr->is_migratable = is_migratable != ABT_FALSE;
+    return ABT_SUCCESS;
+}
+
+int ABT_thread_get_attr(ABT_thread thread, ABT_thread_attr *attr)
+{
+    const struct amg_ult *ult = amg_ult_of(thread);
+    int rc = ABT_ERR_INV_THREAD;
+
+    amg_handle_clear(attr);
+    if (ult == NULL)
+        return rc;
+    rc = ABT_thread_attr_create(attr);
+    if (rc == ABT_SUCCESS)
+        *amg_uattr_of(*attr) = (struct amg_uattr){
+            .stack = ult->stack == NULL ? ult->stack_base : NULL,
+            .stack_len = ult->stack_len,
+            .is_of_primary = ult->kind == AMG_ULT_PRIMARY,
+            .is_migratable = ult->is_migratable,
+            .on_migration = ult->on_migration,
+            .on_migration_arg = ult->on_migration_arg,
+        };
+    return rc;
+}

@@ -1,0 +1,544 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What programs do with user-level threads: they create, join, resume, migrate
+ * and free them, and a thread yields, suspends itself or ends. */
+#include <sched.h>
+#include <stddef.h>
+
+#include "base/test_point.h"
+#include "ult/attr.h"
+#include "ult/create.h"
+#include "ult/end.h"
+#include "ult/handle.h"
+#include "ult/leave.h"
+#include "ult/migrate.h"
+#include "ult/state.h"
+#include "ult/stream.h"
+#include "ult/upool.h"
+#include "ult/waiters.h"
+
+/* NEW; an ABT code. */
+static int thread_new(struct amg_upool *pool, void (*function)(void *),
+    void *arg, const struct amg_uattr *attr, bool is_named,
+    struct amg_ult **ret_ult)
+{
+    struct amg_ult_wish wish = {
+        .kind = AMG_ULT_THREAD,
+        .pool = pool,
+        .function = function,
+        .arg = arg,
+        .is_named = is_named,
+    };
+
+    if (function == NULL)
+        return ABT_ERR_INV_ARG;
+    if (attr != NULL) {
+        wish.stack = attr->stack;
+        wish.stack_len = attr->stack_len;
+        wish.is_fixed = !attr->is_migratable;
+        wish.on_migration = attr->on_migration;
+        wish.on_migration_arg = attr->on_migration_arg;
+    }
+    *ret_ult = amg_ult_create(&wish);
+    return *ret_ult == NULL ? ABT_ERR_MEM : ABT_SUCCESS;
+}
+
+int ABT_thread_create(ABT_pool pool, void (*thread_func)(void *), void *arg,
+    ABT_thread_attr attr, ABT_thread *newthread)
+{
+    struct amg_ult *ult = NULL;
+    int rc = ABT_SUCCESS;
+
+    if (pool == ABT_POOL_NULL)
+        rc = ABT_ERR_INV_POOL;
+    else
+        rc = thread_new(amg_upool_of(pool), thread_func, arg,
+            amg_uattr_of(attr), newthread != NULL, &ult);
+    if (rc != ABT_SUCCESS) {
+        amg_handle_clear(newthread);
+        return rc;
+    }
+    if (newthread != NULL)
+        *newthread = amg_ult_handle(ult);
+    amg_ult_make_ready(ult);
+    return ABT_SUCCESS;
+}
+
+int ABT_thread_create_to(ABT_pool pool, void (*thread_func)(void *), void *arg,
+    ABT_thread_attr attr, ABT_thread *newthread)
+{
+    struct amg_ult *self = amg_ult_self();
+    struct amg_ult *ult = NULL;
+    int rc = ABT_SUCCESS;
+
+    amg_handle_clear(newthread);
+    if (pool == ABT_POOL_NULL)
+        return ABT_ERR_INV_POOL;
+    if (self == NULL)
+        return amg_ult_current() == NULL ? amg_ult_none_code()
+                                         : ABT_ERR_INV_THREAD;
+    rc = thread_new(amg_upool_of(pool), thread_func, arg, amg_uattr_of(attr),
+        newthread != NULL, &ult);
+    if (rc != ABT_SUCCESS)
+        return rc;
+    if (newthread != NULL)
+        *newthread = amg_ult_handle(ult);
+    amg_ult_leave_to(self, AMG_ULT_YIELDS, NULL, ult);
+    return ABT_SUCCESS;
+}
+
+int ABT_thread_create_on_xstream(ABT_xstream xstream,
+    void (*thread_func)(void *), void *arg, ABT_thread_attr attr,
+    ABT_thread *newthread)
+{
+    ABT_pool pool = ABT_POOL_NULL;
+    int rc = ABT_SUCCESS;
+
+    amg_handle_clear(newthread);
+    if (xstream == ABT_XSTREAM_NULL)
+        return ABT_ERR_INV_XSTREAM;
+    rc = ABT_xstream_get_main_pools(xstream, 1, &pool);
+    if (rc != ABT_SUCCESS)
+        return rc;
+    return ABT_thread_create(pool, thread_func, arg, attr, newthread);
+}
+
+int ABT_thread_create_many(int num_threads, ABT_pool *pool_list,
+    void (**thread_func_list)(void *), void **arg_list, ABT_thread_attr attr,
+    ABT_thread *newthread_list)
+{
+    const struct amg_uattr *uattr = amg_uattr_of(attr);
+
+    if (num_threads < 0 ||
+        (num_threads > 0 && (pool_list == NULL || thread_func_list == NULL)) ||
+        (uattr != NULL && uattr->stack != NULL))
+        return ABT_ERR_INV_ARG;
+    for (int i = 0; i < num_threads; i++) {
+        int rc = ABT_thread_create(pool_list[i], thread_func_list[i],
+            arg_list == NULL ? NULL : arg_list[i], attr,
+            newthread_list == NULL ? NULL : &newthread_list[i]);
+
+        if (rc != ABT_SUCCESS)
+            return rc;
+    }
+    return ABT_SUCCESS;
+}
+
+/* It has ended, and is NEW but in name. An ABT code. */
+static int thread_renew(ABT_pool pool, void (*function)(void *), void *arg,
+    const ABT_thread *thread)
+{
+    struct amg_ult *ult = NULL;
+    int rc = ABT_SUCCESS;
+
+    if (pool == ABT_POOL_NULL)
+        return ABT_ERR_INV_POOL;
+    if (thread == NULL || function == NULL)
+        return ABT_ERR_INV_ARG;
+    ult = amg_ult_of(*thread);
+    if (ult == NULL || amg_ult_state(ult) != AMG_ULT_ENDED)
+        return ABT_ERR_INV_THREAD;
+    amg_ult_join(ult); /* who ended it has let go of it */
+    rc = amg_upool_adopt(amg_upool_of(pool), ult);
+    if (rc == ABT_SUCCESS)
+        amg_ult_renew(ult, function, arg);
+    return rc;
+}
+
+int ABT_thread_revive(
+    ABT_pool pool, void (*thread_func)(void *), void *arg, ABT_thread *thread)
+{
+    int rc = thread_renew(pool, thread_func, arg, thread);
+
+    if (rc == ABT_SUCCESS)
+        amg_ult_make_ready(amg_ult_of(*thread));
+    return rc;
+}
+
+int ABT_thread_revive_to(
+    ABT_pool pool, void (*thread_func)(void *), void *arg, ABT_thread *thread)
+{
+    struct amg_ult *self = amg_ult_self();
+    int rc = ABT_SUCCESS;
+
+    if (self == NULL)
+        return ABT_ERR_INV_THREAD;
+    if (thread != NULL && *thread != ABT_THREAD_NULL &&
+        amg_ult_of(*thread)->kind != AMG_ULT_THREAD)
+        return ABT_ERR_INV_THREAD;
+    rc = thread_renew(pool, thread_func, arg, thread);
+    if (rc == ABT_SUCCESS)
+        amg_ult_leave_to(self, AMG_ULT_YIELDS, NULL, amg_ult_of(*thread));
+    return rc;
+}
+
+int ABT_thread_join(ABT_thread thread)
+{
+    struct amg_ult *ult = amg_ult_of(thread);
+
+    if (ult == NULL || !ult->is_named || ult == amg_ult_current() ||
+        ult->kind == AMG_ULT_PRIMARY || ult->kind == AMG_ULT_SCHEDULER)
+        return ABT_ERR_INV_THREAD;
+    /* What it waits for might be behind it on the same stream. */
+    if (amg_waiters_caller_is_task() && amg_ult_state(ult) != AMG_ULT_ENDED)
+        return ABT_ERR_INV_THREAD;
+    amg_ult_join(ult);
+    return ABT_SUCCESS;
+}
+
+int ABT_thread_free(ABT_thread *thread)
+{
+    int rc = ABT_ERR_INV_THREAD;
+
+    if (thread == NULL)
+        return rc;
+    rc = ABT_thread_join(*thread);
+    if (rc != ABT_SUCCESS)
+        return rc;
+    amg_ult_destroy(amg_ult_of(*thread));
+    *thread = ABT_THREAD_NULL;
+    return ABT_SUCCESS;
+}
+
+static int thread_join(ABT_thread *thread)
+{
+    return ABT_thread_join(*thread);
+}
+
+/* Ends each of them that is one; the first error, after all. */
+static int threads_end(
+    int num_threads, ABT_thread *thread_list, int (*end)(ABT_thread *thread))
+{
+    int rc = ABT_SUCCESS;
+
+    if (thread_list == NULL && num_threads > 0)
+        return ABT_ERR_INV_ARG;
+    for (int i = 0; i < num_threads; i++) {
+        int one = ABT_SUCCESS;
+
+        if (thread_list[i] != ABT_THREAD_NULL)
+            one = end(&thread_list[i]);
+        if (rc == ABT_SUCCESS)
+            rc = one;
+    }
+    return rc;
+}
+
+int ABT_thread_join_many(int num_threads, ABT_thread *thread_list)
+{
+    return threads_end(num_threads, thread_list, thread_join);
+}
+
+int ABT_thread_free_many(int num_threads, ABT_thread *thread_list)
+{
+    return threads_end(num_threads, thread_list, ABT_thread_free);
+}
+
+/* ABT_SUCCESS: the caller can leave its stack to others. */
+static int self_find(struct amg_ult **ret_self)
+{
+    struct amg_ult *self = amg_ult_current();
+
+    if (self == NULL)
+        return amg_ult_none_code();
+    if (self->kind != AMG_ULT_THREAD && self->kind != AMG_ULT_PRIMARY)
+        return ABT_ERR_INV_THREAD;
+    *ret_self = self;
+    return ABT_SUCCESS;
+}
+
+int ABT_self_yield(void)
+{
+    struct amg_ult *self = NULL;
+    int rc = self_find(&self);
+
+    if (rc != ABT_SUCCESS)
+        return rc;
+    amg_ult_go_on(self);
+    amg_ult_leave(self, AMG_ULT_YIELDS, NULL);
+    amg_ult_go_on(self);
+    return ABT_SUCCESS;
+}
+
+int ABT_thread_yield(void)
+{
+    if (ABT_self_yield() != ABT_SUCCESS && amg_ult_current() == NULL)
+        sched_yield();
+    return ABT_SUCCESS;
+}
+
+int ABT_self_suspend(void)
+{
+    struct amg_ult *self = NULL;
+    int rc = self_find(&self);
+
+    if (rc != ABT_SUCCESS)
+        return rc;
+    amg_ult_leave(self, AMG_ULT_PARKS, NULL);
+    amg_ult_go_on(self);
+    return ABT_SUCCESS;
+}
+
+/* True: it had suspended itself, and is the caller's to make ready now. */
+static bool suspended_take(struct amg_ult *ult)
+{
+    /* Acquire: pairs with who settled it, and says so in a moment. */
+    if ((atomic_fetch_and_explicit(&ult->requests, ~(unsigned)AMG_ULT_TO_RESUME,
+             memory_order_acquire) &
+            AMG_ULT_TO_RESUME) == 0)
+        return false;
+    for (unsigned tries = 0; amg_ult_state(ult) != AMG_ULT_BLOCKED; tries++)
+        amg_lock_rest(tries);
+    return true;
+}
+
+int ABT_thread_resume(ABT_thread thread)
+{
+    struct amg_ult *ult = amg_ult_of(thread);
+
+    if (ult == NULL)
+        return ABT_ERR_INV_THREAD;
+    if (!suspended_take(ult))
+        return ABT_ERR_THREAD;
+    amg_ult_make_ready(ult);
+    return ABT_SUCCESS;
+}
+
+/* How the other one is got that goes on in the caller's place. */
+typedef bool (*take_fn)(struct amg_ult *ult);
+
+static bool ready_take(struct amg_ult *ult)
+{
+    return amg_ult_state(ult) == AMG_ULT_READY &&
+           amg_upool_remove(amg_ult_pool(ult), ult);
+}
+
+/* The same where the program may have popped it before, as the original wants
+ * it: then it is the program's. */
+static bool popped_take(struct amg_ult *ult)
+{
+    return amg_ult_state(ult) == AMG_ULT_READY &&
+           (amg_ult_is_in(ult, NULL) ||
+               amg_upool_remove(amg_ult_pool(ult), ult));
+}
+
+static bool blocked_take(struct amg_ult *ult)
+{
+    if (!suspended_take(ult))
+        return false;
+    amg_upool_left_blocked(amg_ult_pool(ult));
+    return true;
+}
+
+static int leave_to(ABT_thread thread, take_fn take, enum amg_ult_after after)
+{
+    struct amg_ult *to = amg_ult_of(thread);
+    struct amg_ult *self = NULL;
+    int rc = ABT_SUCCESS;
+
+    if (to == NULL)
+        return ABT_ERR_INV_THREAD;
+    rc = self_find(&self);
+    if (rc != ABT_SUCCESS)
+        return rc;
+    if (to == self ||
+        (to->kind != AMG_ULT_THREAD && to->kind != AMG_ULT_PRIMARY) ||
+        !amg_ult_is_at_home(amg_host_self(), to) ||
+        (after == AMG_ULT_ENDS && self->kind == AMG_ULT_PRIMARY) || !take(to))
+        return ABT_ERR_INV_THREAD;
+    if (after == AMG_ULT_ENDS)
+        amg_ult_end_to(self, to);
+    amg_ult_leave_to(self, after, NULL, to);
+    amg_ult_go_on(self);
+    return ABT_SUCCESS;
+}
+
+int ABT_thread_yield_to(ABT_thread thread)
+{
+    return leave_to(thread, ready_take, AMG_ULT_YIELDS);
+}
+
+int ABT_self_yield_to(ABT_thread thread)
+{
+    return leave_to(thread, popped_take, AMG_ULT_YIELDS);
+}
+
+int ABT_self_resume_yield_to(ABT_thread thread)
+{
+    return leave_to(thread, blocked_take, AMG_ULT_YIELDS);
+}
+
+int ABT_self_suspend_to(ABT_thread thread)
+{
+    return leave_to(thread, popped_take, AMG_ULT_PARKS);
+}
+
+int ABT_self_resume_suspend_to(ABT_thread thread)
+{
+    return leave_to(thread, blocked_take, AMG_ULT_PARKS);
+}
+
+int ABT_self_exit_to(ABT_thread thread)
+{
+    return leave_to(thread, popped_take, AMG_ULT_ENDS);
+}
+
+int ABT_self_resume_exit_to(ABT_thread thread)
+{
+    return leave_to(thread, blocked_take, AMG_ULT_ENDS);
+}
+
+int ABT_self_exit(void)
+{
+    struct amg_ult *self = NULL;
+    int rc = self_find(&self);
+
+    if (rc != ABT_SUCCESS)
+        return rc;
+    if (self->kind == AMG_ULT_PRIMARY)
+        return ABT_ERR_INV_THREAD;
+    amg_ult_end(self);
+}
+
+int ABT_thread_exit(void)
+{
+    return ABT_self_exit();
+}
+
+int ABT_thread_cancel(ABT_thread thread)
+{
+    struct amg_ult *ult = amg_ult_of(thread);
+
+    if (ult == NULL || ult->kind == AMG_ULT_PRIMARY ||
+        ult->kind == AMG_ULT_SCHEDULER)
+        return ABT_ERR_INV_THREAD;
+    atomic_fetch_or_explicit(
+        &ult->requests, AMG_ULT_TO_CANCEL, memory_order_relaxed);
+    return ABT_SUCCESS;
+}
+
+/* May it go anywhere? An ABT code. */
+static int migration_check(const struct amg_ult *ult)
+{
+    if (ult == NULL)
+        return ABT_ERR_INV_THREAD;
+    if (ult->kind == AMG_ULT_PRIMARY || ult->kind == AMG_ULT_SCHEDULER ||
+        amg_ult_state(ult) == AMG_ULT_ENDED)
+        return ABT_ERR_INV_THREAD;
+    return ult->is_migratable ? ABT_SUCCESS : ABT_ERR_MIGRATION_NA;
+}
+
+static void migration_ask(struct amg_ult *ult, struct amg_upool *target)
+{
+    struct amg_upool *pool = NULL;
+
+    /* Release: pairs with the acquire of amg_ult_migrate(). */
+    atomic_store_explicit(&ult->migrates_to, target, memory_order_release);
+    if (amg_ult_state(ult) != AMG_ULT_READY)
+        return; /* it goes when it is next made ready */
+    pool = amg_ult_pool(ult);
+    AMG_TEST_POINT("migrate.ask");
+    if (!amg_upool_remove(pool, ult))
+        return;
+    amg_ult_migrate(ult);
+    amg_upool_push_for(
+        amg_ult_pool(ult), ult, ABT_POOL_CONTEXT_OP_THREAD_MIGRATE);
+}
+
+int ABT_thread_migrate_to_pool(ABT_thread thread, ABT_pool pool)
+{
+    struct amg_ult *ult = amg_ult_of(thread);
+    int rc = migration_check(ult);
+
+    if (rc != ABT_SUCCESS)
+        return rc;
+    if (pool == ABT_POOL_NULL)
+        return ABT_ERR_INV_POOL;
+    if (amg_ult_pool(ult) == amg_upool_of(pool))
+        return ABT_ERR_MIGRATION_TARGET;
+    migration_ask(ult, amg_upool_of(pool));
+    return ABT_SUCCESS;
+}
+
+int ABT_thread_migrate_to_sched(ABT_thread thread, ABT_sched sched)
+{
+    struct amg_ult *ult = amg_ult_of(thread);
+    ABT_pool pool = ABT_POOL_NULL;
+    int pools = 0;
+    int rc = migration_check(ult);
+
+    if (rc != ABT_SUCCESS)
+        return rc;
+    if (sched == ABT_SCHED_NULL ||
+        ABT_sched_get_num_pools(sched, &pools) != ABT_SUCCESS)
+        return ABT_ERR_INV_SCHED;
+    for (int i = pools - 1; i >= 0; i--) {
+        if (ABT_sched_get_pools(sched, 1, i, &pool) != ABT_SUCCESS)
+            return ABT_ERR_INV_SCHED;
+        if (amg_ult_pool(ult) == amg_upool_of(pool))
+            return ABT_ERR_MIGRATION_TARGET;
+    }
+    return pool == ABT_POOL_NULL ? ABT_ERR_INV_SCHED
+                                 : ABT_thread_migrate_to_pool(thread, pool);
+}
+
+int ABT_thread_migrate_to_xstream(ABT_thread thread, ABT_xstream xstream)
+{
+    ABT_sched sched = ABT_SCHED_NULL;
+    int rc = migration_check(amg_ult_of(thread));
+
+    if (rc != ABT_SUCCESS)
+        return rc;
+    if (xstream == ABT_XSTREAM_NULL ||
+        ABT_xstream_get_main_sched(xstream, &sched) != ABT_SUCCESS)
+        return ABT_ERR_INV_XSTREAM;
+    return ABT_thread_migrate_to_sched(thread, sched);
+}
+
+int ABT_thread_migrate(ABT_thread thread)
+{
+    struct amg_ult *ult = amg_ult_of(thread);
+    struct amg_upool *target = NULL;
+    int rc = migration_check(ult);
+
+    if (rc != ABT_SUCCESS)
+        return rc;
+    target = amg_stream_other_pool(amg_ult_pool(ult));
+    if (target == NULL)
+        return ABT_ERR_MIGRATION_NA;
+    migration_ask(ult, target);
+    return ABT_SUCCESS;
+}
+
+int ABT_thread_set_callback(ABT_thread thread,
+    void (*cb_func)(ABT_thread thread, void *cb_arg), void *cb_arg)
+{
+    struct amg_ult *ult = amg_ult_of(thread);
+
+    if (ult == NULL)
+        return ABT_ERR_INV_THREAD;
+    ult->on_migration = cb_func;
+    ult->on_migration_arg = cb_arg;
+    return ABT_SUCCESS;
+}
+
+int ABT_thread_set_migratable(ABT_thread thread, ABT_bool migratable)
+{
+    struct amg_ult *ult = amg_ult_of(thread);
+
+    if (ult == NULL || ult->kind == AMG_ULT_PRIMARY)
+        return ABT_ERR_INV_THREAD;
+    ult->is_migratable = migratable != ABT_FALSE;
+    return ABT_SUCCESS;
+}
+
+int ABT_thread_is_migratable(ABT_thread thread, ABT_bool *is_migratable)
+{
+    const struct amg_ult *ult = amg_ult_of(thread);
+
+    if (ult == NULL)
+        return ABT_ERR_INV_THREAD;
+    if (is_migratable == NULL)
+        return ABT_ERR_INV_ARG;
+    *is_migratable = ult->is_migratable ? ABT_TRUE : ABT_FALSE;
+    return ABT_SUCCESS;
+}

@@ -16,7 +16,7 @@
 #include "base/bias.h"
 #include "base/pool.h"
 #include "mpi_backend/mpi_addr.h"
-#include "mpi_backend/mpi_choice.h"
+#include "mpi_backend/mpi_bulk_select.h"
 #include "mpi_backend/mpi_comm.h"
 #include "transport/table.h"
 #include "mpi_backend/mpi_stage.h"

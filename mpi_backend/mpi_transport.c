@@ -12,6 +12,7 @@
 #include "base/mem.h"
 #include "mpi_backend/mpi_barrier.h"
 #include "mpi_backend/mpi_boot.h"
+#include "mpi_backend/mpi_bulk_select.h"
 #include "mpi_backend/mpi_close.h"
 #include "mpi_backend/mpi_domain.h"
 #include "mpi_backend/mpi_end.h"
@@ -22,7 +23,6 @@
 #include "mpi_backend/mpi_poll.h"
 #include "mpi_backend/mpi_receive.h"
 #include "mpi_backend/mpi_rma.h"
-#include "mpi_backend/mpi_select.h"
 #include "mpi_backend/mpi_slab.h"
 #include "mpi_backend/mpi_target.h"
 
@@ -209,6 +209,23 @@ static hg_return_t success_agree(
     return all ? HG_SUCCESS : HG_NOMEM;
 }
 
+/* FNV-1a, 32 bits. */
+static uint32_t text_hash(uint32_t hash, const char *text)
+{
+    for (; text != NULL && *text != '\0'; text++)
+        hash = (hash ^ (unsigned char)*text) * 16777619u;
+    return hash;
+}
+
+/* A number that differs between protocols, and between those of what leads to
+ * other nodes instead, for ranks to compare; each may be NULL. */
+static uint32_t protocol_id(const char *protocol, const char *beside)
+{
+    uint32_t id = text_hash(2166136261u, protocol);
+
+    return beside == NULL ? id : text_hash(text_hash(id, " "), beside);
+}
+
 static hg_return_t wishes_read(
     const struct amg_open *how, struct agreement *ret_wish)
 {
@@ -235,7 +252,7 @@ static hg_return_t wishes_read(
         credits = CREDITS_MAX;
     ret_wish->message_len = (uint32_t)message_len;
     ret_wish->credits = (uint32_t)credits;
-    ret_wish->protocol = amg_mpi_select_id(how->protocol, how->beside);
+    ret_wish->protocol = protocol_id(how->protocol, how->beside);
     ret_wish->inverse = ~ret_wish->protocol;
     return HG_SUCCESS;
 }
@@ -296,7 +313,7 @@ static hg_return_t transport_open(
         amg_mpi_comm_close(&comm, true);
         return rc;
     }
-    rc = amg_mpi_select(domain, how);
+    rc = amg_mpi_bulk_select(domain, how);
     if (comm.who == AMG_MPI_WHO_ONE)
         domain->lock = amg_mpi_comm_turn();
     amg_mpi_comm_turn_give(&comm);

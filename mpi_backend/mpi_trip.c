@@ -92,7 +92,7 @@ static bool errand_is_chosen(const struct amg_mpi_domain *domain,
     return amg_mpi_choice_is_window(&domain->choice,
         way == AMG_MPI_WAY_DYNAMIC ? AMG_MPI_MEMORY_USER
                                    : AMG_MPI_MEMORY_LIBRARY,
-        errand->is_put, errand->len);
+        errand->len);
 }
 
 struct amg_mpi_trip *amg_mpi_trip_plan(

@@ -1,15 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A domain opens with the way of bulk data that its init string asks for, or
- * that measuring chose, and keeps no window that nobody uses:
+ * that the first ranks of its nodes measured, and keeps no window that nobody
+ * uses:
  *
- *   test_select PROTOCOL [late]
+ *   test_bulk_select PROTOCOL [CASE]
  *
- * late: a rank comes later than the rest. PROTOCOL "differ": rank 0 asks for
- * something else than the others. */
+ *   late    a rank comes later than the rest
+ *   error   MPI fails in a get of rank 0
+ *   wrong   a window gives rank 0 other bytes than there are
+ *   memory  rank 0 has no memory to measure with
+ *   slow    messages are slow, so that windows win
+ *
+ * PROTOCOL "differ": rank 0 asks for something else than the others. */
 #include <string.h>
 
 #include "base/clock.h"
 #include "base/mapping.h"
+#include "base/mem.h"
 #include "mpi_backend/mpi_rma.h"
 #include "pair.h"
 
@@ -18,6 +25,7 @@ enum { AREA_LEN = 8 * 1024 * 1024, LATE_NS = 200000000 };
 static unsigned made; /* windows, by this rank */
 static unsigned freed;
 static unsigned attached;
+static const char *fault = "";
 static struct amg_mpi_domain *domain;
 
 int MPI_Win_create(void *base, MPI_Aint size, int disp_unit, MPI_Info info,
@@ -51,9 +59,46 @@ int MPI_Win_detach(MPI_Win win, const void *base)
     return PMPI_Win_detach(win, base);
 }
 
+int MPI_Rget(void *to, int count, MPI_Datatype type, int rank, MPI_Aint at,
+    int target_count, MPI_Datatype target_type, MPI_Win win,
+    MPI_Request *request)
+{
+    if (strcmp(fault, "error") == 0 && pair_rank == 0) {
+        *request = MPI_REQUEST_NULL;
+        return MPI_ERR_RMA_RANGE;
+    }
+    if (strcmp(fault, "wrong") == 0 && pair_rank == 0)
+        count = target_count = count / 2;
+    return PMPI_Rget(
+        to, count, type, rank, at, target_count, target_type, win, request);
+}
+
+/* The measurement begins. */
+int MPI_Exscan(const void *mine, void *before, int count, MPI_Datatype type,
+    MPI_Op op, MPI_Comm comm)
+{
+    if (strcmp(fault, "memory") == 0 && pair_rank == 0)
+        amg_mem_fail_nth(1);
+    return PMPI_Exscan(mine, before, count, type, op, comm);
+}
+
+/* 200 us for 64 KiB, 3 ms for 1 MiB. */
+int MPI_Isend(const void *bytes, int count, MPI_Datatype type, int rank,
+    int tag, MPI_Comm comm, MPI_Request *request)
+{
+    if (strcmp(fault, "slow") == 0 && type == MPI_BYTE)
+        amg_clock_sleep_ns((uint64_t)count * 3);
+    return PMPI_Isend(bytes, count, type, rank, tag, comm, request);
+}
+
 static bool says(const char *text)
 {
     return strstr(domain->choice.reason, text) != NULL;
+}
+
+static bool uses_windows(void)
+{
+    return strcmp(amg_mpi_choice_name(&domain->choice), "mpi+p2p") != 0;
 }
 
 /* All ranks have the same table and reason. */
@@ -65,36 +110,49 @@ static void same_check(void)
     CHECK(memcmp(first.is_window, domain->choice.is_window,
               sizeof(first.is_window)) == 0);
     CHECK(first.is_passive == domain->choice.is_passive);
-    CHECK(!domain->choice.was_probed ||
+    CHECK(!domain->choice.is_measured ||
           strcmp(first.reason, domain->choice.reason) == 0);
 }
 
-/* Large pulls of user memory: ten times as fast by messages on this MPI. */
-static void probed_check(void)
+static void fault_check(void)
 {
-    bool uses_windows = amg_mpi_choice_uses_windows(&domain->choice);
+    bool is_bad = strcmp(fault, "error") == 0 || strcmp(fault, "wrong") == 0 ||
+                  strcmp(fault, "memory") == 0;
 
-    CHECK(domain->choice.was_probed);
+    CHECK(says("; rank 0 failed, see its log") == is_bad);
+    CHECK(!is_bad || !uses_windows());
+    if (strcmp(fault, "slow") == 0 && says("64 KiB"))
+        CHECK(amg_mpi_choice_is_window(
+            &domain->choice, AMG_MPI_MEMORY_LIBRARY, 64 * 1024));
+}
+
+/* Large pulls of user memory: ten times as fast by messages on this MPI. */
+static void measured_check(void)
+{
+    unsigned tried = domain->comm.node_rank == 0 && made > 0 ? 2 : 0;
+
+    CHECK(domain->choice.is_measured);
     CHECK(says("bulk between nodes: user memory by "));
-    CHECK(says("; windows took ") && says(" ms, the probe "));
-    CHECK(made == 3);
-    CHECK((domain->rma != NULL) == uses_windows);
-    CHECK(freed == (uses_windows ? 0 : 3));
+    CHECK(says("; RMA ") && says("2 ranks measured in "));
+    CHECK(tried > 0 || !uses_windows() || made == 3);
+    CHECK(made == tried + (uses_windows() ? 3 : 0));
+    CHECK((domain->rma != NULL) == uses_windows());
+    CHECK(freed == tried);
     CHECK(attached == 0);
-    CHECK(!amg_mpi_choice_is_window(
-        &domain->choice, AMG_MPI_MEMORY_USER, false, 1024 * 1024));
-    CHECK(!amg_mpi_choice_is_window(
-        &domain->choice, AMG_MPI_MEMORY_USER, true, 1024 * 1024));
+    if (strcmp(fault, "slow") != 0)
+        CHECK(!amg_mpi_choice_is_window(
+            &domain->choice, AMG_MPI_MEMORY_USER, 1024 * 1024));
+    fault_check();
 }
 
 static void asked_check(bool is_rma)
 {
-    CHECK(!domain->choice.was_probed);
-    CHECK(says("nothing was measured"));
-    CHECK(says(is_rma ? "as mpi+rma asks for" : "as mpi+p2p asks for"));
+    CHECK(!domain->choice.is_measured);
+    CHECK(says("not measured"));
+    CHECK(says(is_rma ? "mpi+rma asked for" : "mpi+p2p asked for"));
     CHECK(made == (is_rma ? 3 : 0));
     CHECK((domain->rma != NULL) == is_rma);
-    CHECK(amg_mpi_choice_uses_windows(&domain->choice) == is_rma);
+    CHECK(uses_windows() == is_rma);
 }
 
 /* The pool's memory has to be as if nobody had used it. */
@@ -109,10 +167,10 @@ static void protocol_check(const char *protocol)
     if (strcmp(protocol, "rma") == 0 || strcmp(protocol, "p2p") == 0) {
         asked_check(strcmp(protocol, "rma") == 0);
     } else if (domain->comm.node_size == domain->comm.size) {
-        CHECK(!domain->choice.was_probed && made == 0 && domain->rma == NULL);
+        CHECK(!domain->choice.is_measured && made == 0 && domain->rma == NULL);
         CHECK(says("no rank is on another node"));
     } else {
-        probed_check();
+        measured_check();
     }
 }
 
@@ -133,7 +191,9 @@ int main(int argc, char **argv)
     area = (struct amg_area){mapping.base, mapping.len, mapping.fd};
     how.area = &area;
     how.protocol = !must_differ ? protocol : pair_rank == 0 ? "auto" : "p2p";
-    if (argc > 2 && pair_rank == 1)
+    if (argc > 2)
+        fault = argv[2];
+    if (strcmp(fault, "late") == 0 && pair_rank == 1)
         amg_clock_sleep_ns(LATE_NS);
     rc = pair_t->domain.open(&how, &pair_domain);
     CHECK(rc == (must_differ ? HG_INVALID_ARG : HG_SUCCESS));

@@ -5,14 +5,10 @@
  * stale number fits again only after 4096 uses of its place. */
 #include "transport/table.h"
 
-#include "base/assert.h"
 #include "base/log.h"
 #include "base/mem.h"
 
-enum {
-    TABLE_CAP_FIRST = 256,
-    GENERATION_MASK = (1 << (32 - AMG_TABLE_INDEX_BITS)) - 1,
-};
+enum { TABLE_CAP_FIRST = 256 };
 
 void amg_table_init(struct amg_table *table, uint32_t max, const char *what)
 {
@@ -44,7 +40,7 @@ static hg_return_t table_full(struct amg_table *table)
     return HG_NOMEM;
 }
 
-static hg_return_t table_grow(struct amg_table *table)
+hg_return_t amg_table_grow(struct amg_table *table)
 {
     uint32_t cap = table->cap == 0 ? TABLE_CAP_FIRST : table->cap * 2;
     struct amg_table_place *grown = NULL;
@@ -61,48 +57,4 @@ static hg_return_t table_grow(struct amg_table *table)
     table->places = grown;
     table->cap = cap;
     return HG_SUCCESS;
-}
-
-hg_return_t amg_table_add(
-    struct amg_table *table, void *object, uint32_t owner, uint32_t *ret_cookie)
-{
-    struct amg_table_place *place = NULL;
-
-    AMG_ASSERT(object != NULL);
-    if (table->free == table->cap && table_grow(table) != HG_SUCCESS)
-        return HG_NOMEM;
-    place = &table->places[table->free];
-    *ret_cookie = table->free | (place->generation & GENERATION_MASK)
-                                    << AMG_TABLE_INDEX_BITS;
-    table->free = place->owner_or_next;
-    place->object = object;
-    place->owner_or_next = owner;
-    return HG_SUCCESS;
-}
-
-struct amg_table_place *amg_table_find(
-    const struct amg_table *table, uint32_t cookie, uint32_t owner)
-{
-    uint32_t index = cookie & AMG_TABLE_INDEX_MASK;
-    struct amg_table_place *place = NULL;
-
-    if (index >= table->cap)
-        return NULL;
-    place = &table->places[index];
-    if (place->object == NULL || place->owner_or_next != owner ||
-        (place->generation & GENERATION_MASK) != cookie >> AMG_TABLE_INDEX_BITS)
-        return NULL;
-    return place;
-}
-
-void amg_table_remove(struct amg_table *table, uint32_t cookie)
-{
-    uint32_t index = cookie & AMG_TABLE_INDEX_MASK;
-    struct amg_table_place *place = &table->places[index];
-
-    AMG_ASSERT(index < table->cap && place->object != NULL);
-    place->object = NULL;
-    place->generation++;
-    place->owner_or_next = table->free;
-    table->free = index;
 }

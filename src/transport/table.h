@@ -4,13 +4,16 @@
 #define AMG_TRANSPORT_TABLE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
+#include "base/assert.h"
 #include "mercury_core_types.h"
 
 enum {
     AMG_TABLE_INDEX_BITS = 20, /* a million things in flight; the rest of the */
     AMG_TABLE_INDEX_MASK = (1 << AMG_TABLE_INDEX_BITS) - 1, /* 32 counts uses */
+    AMG_TABLE_USES_MASK = (1 << (32 - AMG_TABLE_INDEX_BITS)) - 1,
 };
 
 struct amg_table_place {
@@ -33,20 +36,64 @@ struct amg_table {
 void amg_table_init(struct amg_table *table, uint32_t max, const char *what);
 void amg_table_fini(struct amg_table *table);
 
+/* Makes room for one more. HG_NOMEM. */
+hg_return_t amg_table_grow(struct amg_table *table);
+
 /* Gives `object` (not NULL) a number that `owner` will name. HG_NOMEM: also
  * when all places are taken. */
-hg_return_t amg_table_add(struct amg_table *table, void *object, uint32_t owner,
-    uint32_t *ret_cookie);
-/* What `owner` means by `cookie`, or NULL when that is gone, or never was. */
-struct amg_table_place *amg_table_find(
-    const struct amg_table *table, uint32_t cookie, uint32_t owner);
+static inline hg_return_t amg_table_add(
+    struct amg_table *table, void *object, uint32_t owner, uint32_t *ret_cookie)
+{
+    struct amg_table_place *place = NULL;
+
+    AMG_ASSERT(object != NULL);
+    if (!AMG_LIKELY(table->free != table->cap) &&
+        amg_table_grow(table) != HG_SUCCESS)
+        return HG_NOMEM;
+    place = &table->places[table->free];
+    *ret_cookie = table->free | (place->generation & AMG_TABLE_USES_MASK)
+                                    << AMG_TABLE_INDEX_BITS;
+    table->free = place->owner_or_next;
+    place->object = object;
+    place->owner_or_next = owner;
+    return HG_SUCCESS;
+}
+
 /* The place of a number that is known to be in use. */
 static inline struct amg_table_place *amg_table_at(
     const struct amg_table *table, uint32_t cookie)
 {
     return &table->places[cookie & AMG_TABLE_INDEX_MASK];
 }
+
+/* What `owner` means by `cookie`, or NULL when that is gone, or never was. */
+static inline struct amg_table_place *amg_table_find(
+    const struct amg_table *table, uint32_t cookie, uint32_t owner)
+{
+    uint32_t index = cookie & AMG_TABLE_INDEX_MASK;
+    struct amg_table_place *place = NULL;
+
+    if (!AMG_LIKELY(index < table->cap))
+        return NULL;
+    place = &table->places[index];
+    if (!AMG_LIKELY(place->object != NULL && place->owner_or_next == owner) ||
+        (place->generation & AMG_TABLE_USES_MASK) !=
+            cookie >> AMG_TABLE_INDEX_BITS)
+        return NULL;
+    return place;
+}
+
 /* The number is stale from now on. */
-void amg_table_remove(struct amg_table *table, uint32_t cookie);
+static inline void amg_table_remove(struct amg_table *table, uint32_t cookie)
+{
+    uint32_t index = cookie & AMG_TABLE_INDEX_MASK;
+    struct amg_table_place *place = &table->places[index];
+
+    AMG_ASSERT(index < table->cap && place->object != NULL);
+    place->object = NULL;
+    place->generation++;
+    place->owner_or_next = table->free;
+    table->free = index;
+}
 
 #endif

@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Call engine: what waits, and how calls end before their answer. */
+#include "transport/calls.h"
+
+struct amg_op amg_call_cancelled;
+
+void amg_calls_init(
+    struct amg_calls *calls, uint16_t credits, const struct amg_calls_ops *ops)
+{
+    calls->ops = ops;
+    amg_flow_init(&calls->flow, credits);
+    amg_table_init(&calls->table, AMG_TABLE_INDEX_MASK + 1u, "calls in flight");
+    amg_list_init(&calls->waiting);
+    amg_list_init(&calls->late);
+}
+
+void amg_calls_fini(struct amg_calls *calls)
+{
+    amg_table_fini(&calls->table);
+}
+
+/* The post waits, and the flow control has queued it. */
+static void waiting_note_locked(
+    struct amg_calls *calls, struct amg_post *post, struct amg_op *op)
+{
+    AMG_ASSERT(op != NULL);
+    post->op = op;
+    op->priv[AMG_CALL_PRIV_STATE] = AMG_CALL_WAITING;
+    op->priv[AMG_CALL_PRIV_PTR] = (uint64_t)(uintptr_t)post;
+    amg_list_push(&calls->waiting, &post->waiting);
+}
+
+void amg_calls_wait_locked(struct amg_calls *calls, struct amg_post *post)
+{
+    waiting_note_locked(calls, post, post->op);
+    amg_flow_wait(post->peer, &post->link);
+}
+
+/* A message that never leaves: its operation ends with `ret`. */
+static void post_end_locked(struct amg_calls *calls, struct amg_post *post,
+    struct amg_op *op, hg_return_t ret)
+{
+    if (post->wants_reply)
+        amg_table_remove(&calls->table, post->cookie);
+    calls->ops->put(calls, post);
+    calls->ops->end(op, ret);
+}
+
+void amg_calls_not_sent_locked(struct amg_calls *calls, struct amg_post *post,
+    struct amg_op *op, hg_return_t ret)
+{
+    if (ret == HG_AGAIN) {
+        waiting_note_locked(calls, post, op);
+        amg_flow_unnext(post->peer, &post->link);
+        return;
+    }
+    (void)amg_flow_give(post->peer, 1);
+    post_end_locked(calls, post, op, ret);
+}
+
+void amg_calls_go_locked(struct amg_calls *calls, struct amg_flow_peer *peer)
+{
+    struct amg_link *link = NULL;
+
+    while ((link = amg_flow_next(&calls->flow, peer)) != NULL) {
+        struct amg_post *post = AMG_OBJECT(link, struct amg_post, link);
+
+        amg_list_remove(&post->waiting);
+        if (!amg_calls_send_locked(calls, post, calls->ops->send))
+            return;
+    }
+}
+
+bool amg_calls_pay_one_locked(struct amg_calls *calls)
+{
+    struct amg_flow_peer *peer = amg_flow_next_owing(&calls->flow);
+
+    if (peer == NULL)
+        return false;
+    if (calls->ops->pay(calls, peer))
+        return true;
+    amg_flow_owe_again(
+        &calls->flow, peer, amg_flow_take_owed(peer, UINT16_MAX));
+    return false;
+}
+
+void amg_calls_abandon_locked(
+    struct amg_calls *calls, struct amg_op *op, hg_return_t ret)
+{
+    struct amg_table_place *slot =
+        amg_table_at(&calls->table, (uint32_t)op->priv[AMG_CALL_PRIV_PTR]);
+
+    AMG_ASSERT(slot->object == op);
+    slot->object = &amg_call_cancelled;
+    calls->ops->end(op, ret);
+}
+
+void amg_calls_cancel_locked(struct amg_calls *calls, struct amg_op *op)
+{
+    struct amg_post *post = amg_call_ptr(op);
+
+    switch (op->priv[AMG_CALL_PRIV_STATE]) {
+    case AMG_CALL_WAITING:
+        AMG_ASSERT(post->op == op);
+        amg_flow_unwait(post->peer, &post->link);
+        amg_list_remove(&post->waiting);
+        post_end_locked(calls, post, op, HG_CANCELED);
+        return;
+    case AMG_CALL_ASKED:
+        amg_calls_abandon_locked(calls, op, HG_CANCELED);
+        return;
+    case AMG_CALL_LEAVING:
+        AMG_ASSERT(post->op == op);
+        post->op = NULL;
+        calls->ops->end(op, HG_CANCELED);
+        return;
+    default:
+        return;
+    }
+}
+
+void amg_calls_drop_locked(struct amg_calls *calls, const struct amg_ep *ep)
+{
+    struct amg_link *link = amg_list_first(&calls->waiting);
+
+    while (link != NULL) {
+        struct amg_post *post = AMG_OBJECT(link, struct amg_post, waiting);
+
+        link = amg_list_next(&calls->waiting, link);
+        if (post->ep == ep)
+            amg_calls_cancel_locked(calls, post->op);
+    }
+    for (uint32_t i = 0; i < calls->table.cap; i++) {
+        struct amg_op *op = calls->table.places[i].object;
+
+        if (op != NULL && op != &amg_call_cancelled && amg_call_ep(op) == ep)
+            amg_calls_cancel_locked(calls, op);
+    }
+}
+
+void amg_calls_detach_locked(struct amg_calls *calls,
+    const struct amg_list *posts, const struct amg_ep *ep)
+{
+    struct amg_link *link = amg_list_first(posts);
+
+    for (; link != NULL; link = amg_list_next(posts, link)) {
+        struct amg_post *post = AMG_OBJECT(link, struct amg_post, link);
+
+        if (post->op != NULL && post->ep == ep)
+            amg_calls_cancel_locked(calls, post->op);
+    }
+}
+
+void amg_calls_unsent_locked(struct amg_calls *calls, struct amg_post *post,
+    uint32_t owner, hg_return_t ret)
+{
+    if (post->wants_reply) {
+        struct amg_op *op = amg_calls_find_locked(calls, post->cookie, owner);
+
+        if (op == NULL)
+            return;
+        amg_table_remove(&calls->table, post->cookie);
+        if (op != &amg_call_cancelled)
+            calls->ops->end(op, ret);
+    }
+    (void)amg_calls_credit_locked(calls, post->peer, 1);
+}
+
+void amg_calls_lost_waiting_locked(
+    struct amg_calls *calls, struct amg_flow_peer *peer)
+{
+    struct amg_link *link = NULL;
+
+    while ((link = amg_flow_evict(peer)) != NULL) {
+        struct amg_post *post = AMG_OBJECT(link, struct amg_post, link);
+
+        amg_list_remove(&post->waiting);
+        post_end_locked(calls, post, post->op, HG_HOSTUNREACH);
+    }
+}
+
+void amg_calls_lost_asked_locked(struct amg_calls *calls,
+    struct amg_flow_peer *peer, uint32_t owner,
+    bool (*is_lost)(const struct amg_op *op, const void *arg), const void *arg)
+{
+    uint16_t left = 0;
+
+    for (uint32_t i = 0; i < calls->table.cap; i++) {
+        struct amg_table_place *slot = &calls->table.places[i];
+        struct amg_op *op = slot->object;
+
+        if (op == NULL || slot->owner_or_next != owner)
+            continue;
+        if (is_lost != NULL && !is_lost(op, arg)) {
+            left++;
+            continue;
+        }
+        amg_table_remove(&calls->table, i);
+        if (op != &amg_call_cancelled)
+            calls->ops->end(op, HG_HOSTUNREACH);
+    }
+    peer->unanswered = left;
+}
+
+bool amg_calls_is_waiting_locked(const struct amg_calls *calls,
+    const struct amg_flow_peer *peer, uint32_t owner)
+{
+    uint32_t cancelled = 0;
+
+    if (peer->waiting != NULL || peer->unanswered == 0)
+        return peer->waiting != NULL;
+    for (uint32_t i = 0; i < calls->table.cap; i++) {
+        const struct amg_table_place *slot = &calls->table.places[i];
+
+        cancelled +=
+            slot->object == &amg_call_cancelled && slot->owner_or_next == owner;
+    }
+    return peer->unanswered > cancelled;
+}

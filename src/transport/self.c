@@ -24,7 +24,6 @@
 #include "base/mem.h"
 #include "transport/self_bulk.h"
 #include "transport/self_msg.h"
-#include "transport/self_news.h"
 
 enum {
     TEXT_CAP = 48,      /* "self://" + 10 digits + '-' + 16 digits + NUL */
@@ -142,10 +141,8 @@ static hg_return_t self_ep_open(
     ep->base.transport = &amg_self_transport;
     ep->base.domain = domain;
     ep->base.context_id = context_id;
-    amg_self_news_init(ep);
     rc = amg_self_msgs_join(&domain_of(domain)->msgs, ep);
     if (rc != HG_SUCCESS) {
-        amg_self_news_fini(ep);
         amg_mem_free(ep);
         return rc;
     }
@@ -158,7 +155,6 @@ static void self_ep_close(struct amg_ep *base, struct amg_news *ret_news)
     struct amg_self_ep *ep = AMG_OBJECT(base, struct amg_self_ep, base);
 
     amg_self_msgs_leave(ep, ret_news);
-    amg_self_news_fini(ep);
     amg_mem_free(ep);
 }
 

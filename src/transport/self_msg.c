@@ -3,32 +3,34 @@
  *
  * A message is written into a buffer of the pool, and that buffer itself is
  * put on a list of the other endpoint: nothing is copied. A small call costs
- * the lock five times: request, poll, reply, poll, release.
+ * the lock four times: request, poll, reply, poll. The reply to a call that
+ * was cancelled returns the credit, and is dropped.
  *
- * A request that wants a reply takes a place in the table of calls when it
- * leaves; the place's number and generation are the token that the reply
- * brings back. Cancel frees the place, and so the late reply finds another
- * generation and is dropped. There are as many places as credits. A place is
- * free again at the latest when its credit is, so there is always one.
- *
- *     waiting (in flow) --credit--> posted (in calls) --reply--> done
- *          |                             |
- *          +----------- cancel ----------+---------------------> done
- */
+ * The state of an endpoint is one word: how many entries its two lists have,
+ * and whether a thread sleeps on its bell. So a poll that finds nothing reads
+ * one word, and a thread that brings news to an endpoint that is awake rings no
+ * bell. Arm and everything that brings news hold the lock: one of the two sees
+ * the other. */
 #include "transport/self_msg.h"
 
-#include "base/assert.h"
+#include "base/bell.h"
 #include "base/env.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "transport/self_news.h"
 
 enum {
     MESSAGE_LEN_MIN = 256,
     MESSAGE_LEN_MAX = 65536,
     CREDITS_MAX = 32767,
     POOL_FILL = 16, /* messages made at open: a few calls at once */
-    GENERATION_SHIFT = 32,
+    OWNER = 0,      /* of all calls: there is one peer */
+};
+
+/* Bits of the state of an endpoint. */
+enum {
+    ARMED = 1, /* somebody sleeps on the bell, or is about to */
+    RUNG = 2,  /* the bell is to be drained */
+    ENTRY = 4, /* each entry counts so much */
 };
 
 /* One request or reply; in the pool while nobody uses it. */
@@ -37,18 +39,9 @@ struct self_msg {
     struct amg_buf buf;
     struct amg_arrival arrival; /* used by requests, as all below */
     struct amg_self_msgs *msgs;
-    struct amg_self_ep *origin; /* valid until the request has left */
-    struct amg_op *op;          /* the same */
+    struct amg_post post;
     uint8_t target_context;
-    bool has_credit; /* its credit was not given back yet */
     uint64_t bytes[];
-};
-
-struct amg_self_call {
-    struct amg_self_ep *origin;
-    struct amg_op *op; /* NULL: the place is free */
-    uint32_t generation;
-    uint32_t next_free;
 };
 
 static struct amg_self_ep *ep_of(struct amg_ep *ep)
@@ -66,113 +59,101 @@ static struct self_msg *msg_of_arrival(const struct amg_arrival *arrival)
     return AMG_OBJECT(arrival, struct self_msg, arrival);
 }
 
-static struct self_msg *msg_of_op(const struct amg_op *op)
+static unsigned state_get(const struct amg_self_ep *ep)
 {
-    return (struct self_msg *)(uintptr_t)op->priv[AMG_SELF_PRIV_MSG];
+    return atomic_load_explicit(&ep->state, memory_order_relaxed);
 }
 
-static uint64_t call_open_locked(
-    struct amg_self_msgs *msgs, struct amg_self_ep *origin, struct amg_op *op)
+static void state_set_locked(struct amg_self_ep *ep, unsigned state)
 {
-    uint32_t index = msgs->call_free;
-    struct amg_self_call *call = &msgs->calls[index];
-
-    AMG_ASSERT(index < msgs->limits.credits && call->op == NULL);
-    msgs->call_free = call->next_free;
-    call->origin = origin;
-    call->op = op;
-    return (uint64_t)call->generation << GENERATION_SHIFT | index;
+    atomic_store_explicit(&ep->state, state, memory_order_relaxed);
 }
 
-/* The call that `token` names, or NULL when it has ended. */
-static struct amg_self_call *call_find_locked(
-    struct amg_self_msgs *msgs, uint64_t token)
+static void entry_add_locked(struct amg_self_ep *ep)
 {
-    uint32_t index = (uint32_t)token;
-    struct amg_self_call *call = NULL;
+    unsigned state = state_get(ep) + ENTRY;
 
-    if (index >= msgs->limits.credits)
-        return NULL;
-    call = &msgs->calls[index];
-    if (call->op == NULL ||
-        call->generation != (uint32_t)(token >> GENERATION_SHIFT))
-        return NULL;
-    return call;
+    /* NOTE(system call under the lock): only for who sleeps, and then the
+     * endpoint cannot be closed, with its bell, before it has rung. */
+    if ((state & (ARMED | RUNG)) == ARMED) {
+        state |= RUNG;
+        amg_bell_ring(ep->bell);
+    }
+    state_set_locked(ep, state);
 }
 
-static void call_close_locked(
-    struct amg_self_msgs *msgs, struct amg_self_call *call)
+static void finish_locked(
+    struct amg_self_ep *ep, struct amg_op *op, hg_return_t ret)
 {
-    call->op = NULL;
-    call->generation++;
-    call->next_free = msgs->call_free;
-    msgs->call_free = (uint32_t)(call - msgs->calls);
+    op->priv[AMG_CALL_PRIV_STATE] = AMG_CALL_DONE;
+    op->ret = ret;
+    amg_list_push(&ep->news.done, &op->link);
+    entry_add_locked(ep);
 }
 
-/* Ends the call that `token` names, if it has not ended. */
-static void call_refuse_locked(
-    struct amg_self_msgs *msgs, uint64_t token, hg_return_t ret)
+void amg_self_finish(
+    struct amg_self_ep *ep, struct amg_op *op, hg_return_t ret, uint64_t len)
 {
-    struct amg_self_call *call = call_find_locked(msgs, token);
-    struct amg_self_ep *origin = NULL;
-    struct amg_op *op = NULL;
-
-    if (call == NULL)
-        return;
-    origin = call->origin;
-    op = call->op;
-    call_close_locked(msgs, call);
-    amg_self_finish_locked(origin, op, ret, NULL, 0);
+    amg_bias_take(&ep->msgs->lock);
+    op->data = NULL;
+    op->len = len;
+    finish_locked(ep, op, ret);
+    amg_bias_give(&ep->msgs->lock);
 }
 
-/* Brings a request that has its credit to the endpoint it is for. */
-static void request_leave_locked(
-    struct amg_self_msgs *msgs, struct self_msg *msg)
+/* Slots of the call engine. */
+
+static void call_end_locked(struct amg_op *op, hg_return_t ret)
 {
+    finish_locked(ep_of(amg_call_ep(op)), op, ret);
+}
+
+static void request_put_locked(struct amg_calls *calls, struct amg_post *post)
+{
+    struct amg_self_msgs *msgs = AMG_OBJECT(calls, struct amg_self_msgs, calls);
+
+    amg_pool_put(&msgs->pool, AMG_OBJECT(post, struct self_msg, post));
+}
+
+/* Brings a request to the endpoint it is for. */
+static hg_return_t request_send_locked(
+    struct amg_calls *calls, struct amg_post *post)
+{
+    struct amg_self_msgs *msgs = AMG_OBJECT(calls, struct amg_self_msgs, calls);
+    struct self_msg *msg = AMG_OBJECT(post, struct self_msg, post);
     struct amg_self_ep *target = msg->target_context < msgs->max_contexts
                                      ? msgs->eps[msg->target_context]
                                      : NULL;
-    struct amg_op *op = msg->op;
 
-    if (target == NULL) {
-        amg_self_finish_locked(msg->origin, op, HG_NOENTRY, NULL, 0);
-        (void)amg_flow_give(&msgs->peer, 1);
-        amg_pool_put(&msgs->pool, msg);
-        return;
+    if (target == NULL)
+        return HG_NOENTRY;
+    msg->arrival.token = post->cookie;
+    if (post->op != NULL) {
+        post->op->len = msg->arrival.len;
+        call_end_locked(post->op, HG_SUCCESS);
     }
-    msg->has_credit = true;
-    if (msg->arrival.is_one_way) {
-        msg->arrival.token = UINT64_MAX;
-        amg_self_finish_locked(
-            msg->origin, op, HG_SUCCESS, NULL, msg->arrival.len);
-    } else {
-        msg->arrival.token = call_open_locked(msgs, msg->origin, op);
-        op->priv[AMG_SELF_PRIV_STATE] = AMG_SELF_OP_POSTED;
-        op->priv[AMG_SELF_PRIV_TOKEN] = msg->arrival.token;
-    }
-    amg_self_arrive_locked(target, &msg->arrival);
+    amg_list_push(&target->news.arrived, &msg->arrival.link);
+    entry_add_locked(target);
+    return HG_SUCCESS;
 }
 
-/* Sends what waits, as far as the credits go. */
-static void waiting_leave_locked(struct amg_self_msgs *msgs)
+/* Credits are given back at once, so that none is owed. */
+static bool credits_pay_locked(
+    struct amg_calls *calls, struct amg_flow_peer *peer)
 {
-    struct amg_link *link = NULL;
-
-    while ((link = amg_flow_next(&msgs->flow, &msgs->peer)) != NULL)
-        request_leave_locked(
-            msgs, msg_of_op(AMG_OBJECT(link, struct amg_op, link)));
+    (void)calls;
+    (void)peer;
+    return false;
 }
 
-/* Gives the credit of a request that arrived back to its origin, once. */
-static void credit_return_locked(
-    struct amg_self_msgs *msgs, struct self_msg *msg)
-{
-    if (!msg->has_credit)
-        return;
-    msg->has_credit = false;
-    (void)amg_flow_give(&msgs->peer, 1);
-    waiting_leave_locked(msgs);
-}
+static const struct amg_calls_ops calls_ops = {
+    .send = request_send_locked,
+    .put = request_put_locked,
+    .end = call_end_locked,
+    .pay = credits_pay_locked,
+};
+
+/* Slots of the contract. */
 
 hg_return_t amg_self_get_buf(
     struct amg_ep *ep, struct amg_peer *peer, struct amg_buf **ret_buf)
@@ -208,9 +189,9 @@ hg_return_t amg_self_send_request(struct amg_ep *ep, struct amg_peer *peer,
     uint8_t target_context, struct amg_buf *buf, uint32_t len, bool wants_reply,
     struct amg_op *op)
 {
-    struct amg_self_ep *self = ep_of(ep);
-    struct amg_self_msgs *msgs = self->msgs;
+    struct amg_self_msgs *msgs = ep_of(ep)->msgs;
     struct self_msg *msg = msg_of_buf(buf);
+    hg_return_t rc = HG_SUCCESS;
 
     if (!AMG_CONTRACT(op != NULL))
         return HG_INVALID_ARG;
@@ -222,19 +203,36 @@ hg_return_t amg_self_send_request(struct amg_ep *ep, struct amg_peer *peer,
     msg->arrival.origin_context = ep->context_id;
     msg->arrival.is_one_way = !wants_reply;
     msg->arrival.is_late = false;
-    msg->origin = self;
-    msg->op = op;
     msg->target_context = target_context;
+    msg->post.op = op;
+    msg->post.ep = ep;
+    msg->post.peer = &msgs->peer;
+    msg->post.wants_reply = wants_reply;
     amg_bias_take(&msgs->lock);
-    if (amg_flow_take(&msgs->flow, &msgs->peer)) {
-        request_leave_locked(msgs, msg);
-    } else {
-        op->priv[AMG_SELF_PRIV_STATE] = AMG_SELF_OP_WAITING;
-        op->priv[AMG_SELF_PRIV_MSG] = (uintptr_t)msg;
-        amg_flow_wait(&msgs->peer, &op->link);
-    }
+    rc = amg_calls_post_locked(
+        &msgs->calls, &msg->post, OWNER, request_send_locked);
     amg_bias_give(&msgs->lock);
-    return HG_SUCCESS;
+    return rc;
+}
+
+/* The call that `token` names is answered. It ends with `ret`, unless it was
+ * cancelled; false then. */
+static bool call_answer_locked(struct amg_self_msgs *msgs, uint64_t token,
+    struct self_msg *reply, uint32_t len, hg_return_t ret)
+{
+    struct amg_op *op =
+        amg_calls_find_locked(&msgs->calls, (uint32_t)token, OWNER);
+    bool is_awaited = op != &amg_call_cancelled;
+
+    AMG_ASSERT(op != NULL);
+    if (AMG_LIKELY(is_awaited)) {
+        op->priv[AMG_CALL_PRIV_PTR] = (uintptr_t)reply;
+        op->data = reply == NULL ? NULL : reply->buf.data;
+        op->len = len;
+        call_end_locked(op, ret);
+    }
+    (void)amg_calls_settle_locked(&msgs->calls, (uint32_t)token, &msgs->peer);
+    return is_awaited;
 }
 
 hg_return_t amg_self_send_reply(struct amg_ep *ep,
@@ -243,28 +241,22 @@ hg_return_t amg_self_send_reply(struct amg_ep *ep,
 {
     struct amg_self_msgs *msgs = ep_of(ep)->msgs;
     struct self_msg *reply = msg_of_buf(buf);
-    struct amg_self_call *call = NULL;
+    bool is_awaited = false;
 
     if (!AMG_CONTRACT(!arrival->is_one_way))
         return HG_INVALID_ARG;
     if (!len_is_right(msgs, len))
         return HG_MSGSIZE;
     amg_bias_take(&msgs->lock);
-    call = call_find_locked(msgs, arrival->token);
-    if (call != NULL) {
-        struct amg_self_ep *origin = call->origin;
-        struct amg_op *asked = call->op;
-
-        call_close_locked(msgs, call);
-        asked->priv[AMG_SELF_PRIV_MSG] = (uintptr_t)reply;
-        amg_self_finish_locked(origin, asked, HG_SUCCESS, buf->data, len);
-        reply = NULL;
+    is_awaited =
+        call_answer_locked(msgs, arrival->token, reply, len, HG_SUCCESS);
+    if (op != NULL) {
+        op->data = NULL;
+        op->len = len;
+        finish_locked(ep_of(ep), op, HG_SUCCESS);
     }
-    if (op != NULL)
-        amg_self_finish_locked(ep_of(ep), op, HG_SUCCESS, NULL, len);
-    credit_return_locked(msgs, msg_of_arrival(arrival));
     amg_bias_give(&msgs->lock);
-    if (reply != NULL)
+    if (!AMG_LIKELY(is_awaited))
         amg_pool_put(&msgs->pool, reply);
     return HG_SUCCESS;
 }
@@ -276,9 +268,9 @@ void amg_self_release(struct amg_ep *ep, struct amg_arrival *arrival)
     struct amg_self_msgs *msgs = msg->msgs;
 
     (void)ep;
-    if (msg->has_credit) {
+    if (arrival->is_one_way) {
         amg_bias_take(&msgs->lock);
-        credit_return_locked(msgs, msg);
+        (void)amg_calls_credit_locked(&msgs->calls, &msgs->peer, 1);
         amg_bias_give(&msgs->lock);
     }
     amg_pool_put(&msgs->pool, msg);
@@ -286,7 +278,7 @@ void amg_self_release(struct amg_ep *ep, struct amg_arrival *arrival)
 
 void amg_self_release_reply(struct amg_ep *ep, struct amg_op *op)
 {
-    struct self_msg *msg = msg_of_op(op);
+    struct self_msg *msg = amg_call_ptr(op);
 
     (void)ep;
     if (op->data == NULL)
@@ -297,22 +289,66 @@ void amg_self_release_reply(struct amg_ep *ep, struct amg_op *op)
 
 hg_return_t amg_self_cancel(struct amg_ep *ep, struct amg_op *op)
 {
-    struct amg_self_ep *self = ep_of(ep);
-    struct amg_self_msgs *msgs = self->msgs;
-    struct self_msg *unsent = NULL;
+    struct amg_self_msgs *msgs = ep_of(ep)->msgs;
 
     amg_bias_take(&msgs->lock);
-    if (op->priv[AMG_SELF_PRIV_STATE] == AMG_SELF_OP_WAITING) {
-        unsent = msg_of_op(op);
-        amg_flow_unwait(&msgs->peer, &op->link);
-        amg_self_finish_locked(self, op, HG_CANCELED, NULL, 0);
-    } else if (op->priv[AMG_SELF_PRIV_STATE] == AMG_SELF_OP_POSTED) {
-        call_refuse_locked(msgs, op->priv[AMG_SELF_PRIV_TOKEN], HG_CANCELED);
-    }
+    amg_calls_cancel_locked(&msgs->calls, op);
     amg_bias_give(&msgs->lock);
-    if (unsent != NULL)
-        amg_pool_put(&msgs->pool, unsent);
     return HG_SUCCESS;
+}
+
+unsigned amg_self_poll(
+    struct amg_ep *base, unsigned max, struct amg_news *ret_news)
+{
+    struct amg_self_ep *ep = ep_of(base);
+    unsigned state = state_get(ep);
+    unsigned count = 0;
+
+    if (state == 0)
+        return 0;
+    amg_bias_take(&ep->msgs->lock);
+    count = amg_list_take(&ret_news->done, &ep->news.done, max);
+    count += amg_list_take(&ret_news->arrived, &ep->news.arrived, max - count);
+    state = state_get(ep);
+    state_set_locked(ep, (state & ~(unsigned)(ARMED | RUNG)) - count * ENTRY);
+    amg_bias_give(&ep->msgs->lock);
+    if ((state & RUNG) != 0)
+        amg_bell_drain(ep->bell);
+    return count;
+}
+
+int amg_self_wait_fd(const struct amg_ep *base)
+{
+    return AMG_OBJECT(base, struct amg_self_ep, base)->bell;
+}
+
+bool amg_self_arm(struct amg_ep *base)
+{
+    struct amg_self_ep *ep = ep_of(base);
+    bool is_quiet = false;
+
+    if (ep->bell < 0)
+        return true;
+    amg_bias_take(&ep->msgs->lock);
+    is_quiet = state_get(ep) < ENTRY;
+    if (is_quiet)
+        state_set_locked(ep, state_get(ep) | ARMED);
+    amg_bias_give(&ep->msgs->lock);
+    return is_quiet;
+}
+
+/* Life of endpoints and of what they share. */
+
+static void news_init(struct amg_self_ep *ep)
+{
+    atomic_init(&ep->state, 0);
+    ep->base.pending = &ep->state;
+    amg_news_init(&ep->news);
+    ep->bell = amg_bell_open();
+    if (ep->bell < 0)
+        AMG_LOG_WARNING("ctx",
+            "self: no descriptor left to sleep on; waiting will look now and "
+            "then, which takes time of the core (see ulimit -n)");
 }
 
 hg_return_t amg_self_msgs_join(
@@ -322,41 +358,21 @@ hg_return_t amg_self_msgs_join(
     hg_return_t rc = HG_SUCCESS;
 
     ep->msgs = msgs;
+    news_init(ep);
     amg_bias_take(&msgs->lock);
     if (id >= msgs->max_contexts || msgs->eps[id] != NULL)
         rc = HG_INVALID_ARG;
     else
         msgs->eps[id] = ep;
     amg_bias_give(&msgs->lock);
-    if (rc != HG_SUCCESS)
-        AMG_LOG_ERROR("ctx",
-            "self: context %u is open already, or not below the %u that the "
-            "class was opened for",
-            id, msgs->max_contexts);
+    if (rc == HG_SUCCESS)
+        return HG_SUCCESS;
+    amg_bell_close(ep->bell);
+    AMG_LOG_ERROR("ctx",
+        "self: context %u is open already, or not below the %u that the class "
+        "was opened for",
+        id, msgs->max_contexts);
     return rc;
-}
-
-/* Ends the requests of `ep` that wait for credits; the others wait on. */
-static void waiting_end_locked(
-    struct amg_self_msgs *msgs, struct amg_self_ep *ep)
-{
-    struct amg_list others;
-    struct amg_link *link = amg_flow_evict(&msgs->peer);
-
-    amg_list_init(&others);
-    for (; link != NULL; link = amg_flow_evict(&msgs->peer)) {
-        struct amg_op *op = AMG_OBJECT(link, struct amg_op, link);
-        struct self_msg *msg = msg_of_op(op);
-
-        if (msg->origin != ep) {
-            amg_list_push(&others, link);
-            continue;
-        }
-        amg_self_finish_locked(ep, op, HG_CANCELED, NULL, 0);
-        amg_pool_put(&msgs->pool, msg);
-    }
-    while ((link = amg_list_pop(&others)) != NULL)
-        amg_flow_wait(&msgs->peer, link);
 }
 
 void amg_self_msgs_leave(struct amg_self_ep *ep, struct amg_news *ret_news)
@@ -366,24 +382,20 @@ void amg_self_msgs_leave(struct amg_self_ep *ep, struct amg_news *ret_news)
 
     amg_bias_take(&msgs->lock);
     msgs->eps[ep->base.context_id] = NULL;
-    waiting_end_locked(msgs, ep);
-    for (uint32_t i = 0; i < msgs->limits.credits; i++) {
-        struct amg_self_call *call = &msgs->calls[i];
-
-        if (call->op != NULL && call->origin == ep) {
-            amg_self_finish_locked(ep, call->op, HG_CANCELED, NULL, 0);
-            call_close_locked(msgs, call);
-        }
-    }
+    amg_calls_drop_locked(&msgs->calls, &ep->base);
     while ((link = amg_list_pop(&ep->news.arrived)) != NULL) {
         struct self_msg *msg = AMG_OBJECT(link, struct self_msg, arrival.link);
 
-        call_refuse_locked(msgs, msg->arrival.token, HG_NOENTRY);
-        credit_return_locked(msgs, msg);
+        if (msg->arrival.is_one_way)
+            (void)amg_calls_credit_locked(&msgs->calls, &msgs->peer, 1);
+        else
+            (void)call_answer_locked(
+                msgs, msg->arrival.token, NULL, 0, HG_NOENTRY);
         amg_pool_put(&msgs->pool, msg);
     }
     amg_list_splice(&ret_news->done, &ep->news.done);
     amg_bias_give(&msgs->lock);
+    amg_bell_close(ep->bell);
 }
 
 static uint32_t choose(
@@ -411,22 +423,18 @@ hg_return_t amg_self_msgs_init(
     };
     msgs->max_contexts = how->max_contexts;
     amg_bias_init(&msgs->lock);
-    amg_flow_init(&msgs->flow, (uint16_t)credits);
+    amg_calls_init(&msgs->calls, (uint16_t)credits, &calls_ops);
     amg_pool_init(&msgs->pool, sizeof(struct self_msg) + len, sizeof(uint64_t));
     msgs->eps =
         amg_mem_zalloc(how->max_contexts * sizeof(struct amg_self_ep *));
-    msgs->calls = amg_mem_zalloc(credits * sizeof(struct amg_self_call));
-    if (msgs->eps == NULL || msgs->calls == NULL ||
-        amg_pool_fill(&msgs->pool, POOL_FILL) < POOL_FILL)
+    if (msgs->eps == NULL || amg_pool_fill(&msgs->pool, POOL_FILL) < POOL_FILL)
         return HG_NOMEM;
-    for (uint32_t i = 0; i < credits; i++)
-        msgs->calls[i].next_free = i + 1;
     return HG_SUCCESS;
 }
 
 void amg_self_msgs_fini(struct amg_self_msgs *msgs)
 {
     amg_pool_fini(&msgs->pool);
-    amg_mem_free(msgs->calls);
+    amg_calls_fini(&msgs->calls);
     amg_mem_free(msgs->eps);
 }

@@ -7,10 +7,8 @@
 
 #include "base/bias.h"
 #include "base/pool.h"
-#include "transport/flow.h"
+#include "transport/calls.h"
 #include "transport/transport.h"
-
-struct amg_self_call;
 
 /* What the endpoints of a domain share. Owned by the domain, which embeds it.
  * Lock order: `lock`, then the pool's own. */
@@ -20,9 +18,7 @@ struct amg_self_msgs {
     uint32_t max_contexts;
     struct amg_bias lock;     /* guards all below, and the endpoints' lists */
     struct amg_self_ep **eps; /* by context id; NULL: not open */
-    struct amg_self_call *calls; /* one for each credit */
-    uint32_t call_free;          /* the first free one; credits: none is */
-    struct amg_flow flow;
+    struct amg_calls calls;
     struct amg_flow_peer peer; /* the only one: this process */
 };
 
@@ -30,21 +26,12 @@ struct amg_self_msgs {
 struct amg_self_ep {
     struct amg_ep base;
     struct amg_self_msgs *msgs;
-    /* See self_news.c. Written under the lock; poll reads it without, only to
-     * see whether the lock is worth taking, so it is relaxed. */
+    /* How many entries `news` has, and whether a thread sleeps; see poll.
+     * Written under the lock; poll reads it without, only to see whether the
+     * lock is worth taking, so it is relaxed. */
     atomic_uint state;
     struct amg_news news; /* what the next polls give out */
     int bell;             /* rung for who sleeps; -1: none could be made */
-};
-
-/* What the words of amg_op.priv hold here. */
-enum { AMG_SELF_PRIV_STATE, AMG_SELF_PRIV_MSG, AMG_SELF_PRIV_TOKEN };
-
-/* Where an operation stands. */
-enum amg_self_op_state {
-    AMG_SELF_OP_DONE,    /* with its owner, or about to be */
-    AMG_SELF_OP_WAITING, /* a request without a credit; MSG is its message */
-    AMG_SELF_OP_POSTED, /* a request that waits for its reply; TOKEN names it */
 };
 
 /* 0 in `message_len` or `credits` takes the default. HG_NOMEM. */
@@ -53,12 +40,21 @@ hg_return_t amg_self_msgs_init(
 /* Fine after a failed init, and on zeroed memory. */
 void amg_self_msgs_fini(struct amg_self_msgs *msgs);
 
-/* Makes `ep` reachable, or not any more; see amg_ep_ops. */
+/* Makes `ep`, which is zeroed but for its base, reachable, or not any more;
+ * see amg_ep_ops. */
 hg_return_t amg_self_msgs_join(
     struct amg_self_msgs *msgs, struct amg_self_ep *ep);
 void amg_self_msgs_leave(struct amg_self_ep *ep, struct amg_news *ret_news);
 
+/* Gives `op`, which moved `len` bytes, to the next poll of `ep`. */
+void amg_self_finish(
+    struct amg_self_ep *ep, struct amg_op *op, hg_return_t ret, uint64_t len);
+
 /* Slots of the contract. */
+unsigned amg_self_poll(
+    struct amg_ep *ep, unsigned max, struct amg_news *ret_news);
+int amg_self_wait_fd(const struct amg_ep *ep);
+bool amg_self_arm(struct amg_ep *ep);
 hg_return_t amg_self_cancel(struct amg_ep *ep, struct amg_op *op);
 hg_return_t amg_self_get_buf(
     struct amg_ep *ep, struct amg_peer *peer, struct amg_buf **ret_buf);

@@ -21,7 +21,7 @@
 #include "ofi_backend/ofi_ep.h"
 #include "ofi_backend/ofi_hello.h"
 #include "ofi_backend/ofi_lease.h"
-#include "ofi_backend/ofi_line.h"
+#include "ofi_backend/ofi_tcp_state.h"
 #include "ofi_backend/ofi_mem.h"
 #include "ofi_backend/ofi_msg.h"
 #include "ofi_backend/ofi_poll.h"
@@ -288,7 +288,7 @@ void amg_ofi_close_free(struct amg_ofi_domain *domain)
     amg_table_fini(&domain->calls);
     amg_table_fini(&domain->peer_numbers);
     amg_ofi_token_fini(domain);
-    amg_ofi_line_fini(domain);
+    amg_ofi_tcp_fini(domain);
     amg_map_fini(&domain->peers_by_hash, NULL);
     amg_mem_free(domain->eps);
     amg_mem_free(domain);

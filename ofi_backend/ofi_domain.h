@@ -114,9 +114,8 @@ struct amg_peer {
     uint16_t addr_len;
     unsigned heard_tick; /* when the last message came */
     unsigned asked_tick; /* when the last hello left */
-    unsigned line_tick;  /* when its connections were looked at */
     unsigned probe_tick; /* no connection of our own to it before; see */
-    int probe;           /* ofi_probe.c. -1: none is being made */
+    int probe;           /* ofi_tcp_state.c. -1: none is being made */
     int probe_error;     /* why the last one could not be */
     uint8_t probe_wait;  /* ticks before the next one */
     uint8_t refusals;    /* of it, in a row */
@@ -281,7 +280,7 @@ struct amg_ofi_domain {
     uint64_t seen[AMG_OFI_SEEN]; /* hashes of keys that were leased before */
 
     struct amg_ofi_line *lines; /* connections, as they last were; */
-    unsigned line_count;        /* see ofi_line.c */
+    unsigned line_count;        /* see ofi_tcp_state.c */
     unsigned line_cap;
     unsigned lines_tick; /* when that was */
     bool has_lines;

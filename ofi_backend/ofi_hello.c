@@ -38,7 +38,7 @@
 #include "ofi_backend/ofi_lease.h"
 #include "ofi_backend/ofi_mem.h"
 #include "ofi_backend/ofi_msg.h"
-#include "ofi_backend/ofi_probe.h"
+#include "ofi_backend/ofi_tcp_state.h"
 #include "ofi_backend/ofi_rma.h"
 #include "ofi_backend/ofi_send.h"
 #include "ofi_backend/ofi_slab.h"
@@ -180,7 +180,7 @@ static void names_take(struct amg_peer *peer, const struct amg_ofi_hello *hello)
     peer->incarnation = hello->incarnation;
     peer->my_token = hello->token;
     peer->room = hello->credits;
-    amg_ofi_probe_end_locked(peer);
+    amg_ofi_tcp_probe_end_locked(peer);
     peer->heard_tick = peer->domain->tick;
 }
 
@@ -408,7 +408,7 @@ void amg_ofi_hello_lost_locked(struct amg_peer *peer, const char *why)
     peer->tries = 0;
     peer->is_stale = true;
     peer->broken = 0;
-    amg_ofi_probe_end_locked(peer);
+    amg_ofi_tcp_probe_end_locked(peer);
     amg_ofi_msg_lost_locked(peer);
     amg_ofi_lease_lost_locked(peer);
     amg_ofi_mem_lost_locked(peer);

@@ -16,9 +16,8 @@
 #include "ofi_backend/ofi_addr.h"
 #include "ofi_backend/ofi_auth.h"
 #include "ofi_backend/ofi_hello.h"
-#include "ofi_backend/ofi_line.h"
-#include "ofi_backend/ofi_probe.h"
 #include "ofi_backend/ofi_send.h"
+#include "ofi_backend/ofi_tcp_state.h"
 
 enum {
     TICK_MS = 100,       /* see ofi_poll.c */
@@ -35,11 +34,6 @@ static uint64_t patience_ns(const struct amg_peer *peer)
     return peer->state == AMG_OFI_PEER_OPEN && peer->busy > 0
                ? BUSY_TIMES * peer->domain->connect_ns
                : 0;
-}
-
-static uint64_t silent_ms(const struct amg_peer *peer)
-{
-    return peer->domain->connect_ns / AMG_NS_PER_MS;
 }
 
 /* Has this process the memory for a connection, which is then used as it comes?
@@ -60,7 +54,7 @@ static bool is_granted_locked(struct amg_peer *peer)
 {
     if (peer->state != AMG_OFI_PEER_ASKED ||
         (!peer->domain->is_joined && peer->graces >= BUSY_TIMES) ||
-        (peer->domain->facts.is_tcp && !amg_ofi_line_is_there_locked(peer)) ||
+        (peer->domain->facts.is_tcp && !amg_ofi_tcp_is_there_locked(peer)) ||
         !has_room())
         return false;
     peer->graces += peer->graces < BUSY_TIMES ? 1 : 0;
@@ -98,7 +92,7 @@ static void peer_time_out_locked(struct amg_peer *peer)
         "port not blocked, and does it use ofi+%s%s, too?",
         lack_of(peer), domain->facts.stack,
         amg_ofi_auth_text(domain->info, key));
-    (void)amg_ofi_line_end_if_dead_locked(peer);
+    (void)amg_ofi_tcp_end_if_dead_locked(peer);
     amg_ofi_hello_lost_locked(peer, why);
 }
 
@@ -120,15 +114,14 @@ static bool is_missing(const struct amg_peer *peer)
  * that gone? */
 static bool host_is_gone_locked(struct amg_peer *peer)
 {
-    unsigned tick = peer->domain->tick;
+    uint64_t silent_ms =
+        (uint64_t)(peer->domain->tick - peer->heard_tick) * TICK_MS;
 
-    if (peer->state != AMG_OFI_PEER_OPEN ||
-        (!amg_ofi_hello_is_awaited(peer) && amg_list_is_empty(&peer->unsent)) ||
-        tick - peer->line_tick < SILENT_TICKS ||
-        (tick - peer->heard_tick) * TICK_MS < silent_ms(peer))
-        return false;
-    peer->line_tick = tick;
-    return amg_ofi_line_end_if_dead_locked(peer);
+    return peer->state == AMG_OFI_PEER_OPEN &&
+           (amg_ofi_hello_is_awaited(peer) ||
+               !amg_list_is_empty(&peer->unsent)) &&
+           silent_ms >= peer->domain->connect_ns / AMG_NS_PER_MS &&
+           amg_ofi_tcp_end_if_dead_locked(peer);
 }
 
 static void peer_tick_locked(struct amg_peer *peer, uint64_t now_ns)
@@ -140,7 +133,7 @@ static void peer_tick_locked(struct amg_peer *peer, uint64_t now_ns)
             "its host acknowledges nothing; is it down, or the link to it?");
         return;
     }
-    if (is_missing(peer) && amg_ofi_probe_is_refused_locked(peer)) {
+    if (is_missing(peer) && amg_ofi_tcp_is_refused_locked(peer)) {
         amg_ofi_hello_lost_locked(peer,
             "its host refuses connections to that port; is the address right, "
             "and the program there running?");

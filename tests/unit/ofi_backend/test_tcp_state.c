@@ -16,9 +16,9 @@
 
 #include <cmocka.h>
 
-#include "ofi_backend/ofi_line.h"
+#include "ofi_backend/ofi_tcp_state.h"
 
-enum { MINUTE_MS = 60000 };
+enum { MINUTE_MS = 60000, HALF_A_SECOND = 5 /* ticks */ };
 
 /* A connection of this process to itself, and a peer where it leads to. */
 struct world {
@@ -67,6 +67,7 @@ static int world_open(void **state)
     world.domain.self = world.self;
     world.domain.facts.is_tcp = true;
     world.domain.has_lines = false;
+    world.domain.tick = 0;
     world.domain.connect_ns = MINUTE_MS * 1000000ull;
     *state = &world;
     return 0;
@@ -79,7 +80,7 @@ static int world_close(void **state)
     close(world->near);
     close(world->far);
     close(world->listener);
-    amg_ofi_line_fini(&world->domain);
+    amg_ofi_tcp_fini(&world->domain);
     world->domain.line_cap = 0;
     free(world->peer);
     free(world->self);
@@ -114,7 +115,7 @@ static void test_line_that_answers_stays(void **state)
     struct world *world = *state;
 
     lines_check(world);
-    assert_false(amg_ofi_line_end_if_dead_locked(world->peer));
+    assert_false(amg_ofi_tcp_end_if_dead_locked(world->peer));
     lines_check(world);
 }
 
@@ -124,8 +125,8 @@ static void test_line_without_news_stays(void **state)
     struct world *world = *state;
 
     world->domain.connect_ns = 0;
-    assert_false(amg_ofi_line_end_if_dead_locked(world->peer));
-    assert_true(amg_ofi_line_is_there_locked(world->peer));
+    assert_false(amg_ofi_tcp_end_if_dead_locked(world->peer));
+    assert_true(amg_ofi_tcp_is_there_locked(world->peer));
     lines_check(world);
 }
 
@@ -135,19 +136,19 @@ static void test_line_that_ended_is_not_there(void **state)
     struct world *world = *state;
     char byte = 0;
 
-    assert_true(amg_ofi_line_is_there_locked(world->peer));
+    assert_true(amg_ofi_tcp_is_there_locked(world->peer));
     assert_int_equal(shutdown(world->far, SHUT_RDWR), 0);
     assert_int_equal(recv(world->near, &byte, 1, 0), 0);
-    world->domain.tick++;
-    assert_false(amg_ofi_line_is_there_locked(world->peer));
+    world->domain.tick += HALF_A_SECOND;
+    assert_false(amg_ofi_tcp_is_there_locked(world->peer));
 }
 
 static void test_line_of_others_stays(void **state)
 {
     struct world *world = *state;
 
-    assert_false(amg_ofi_line_end_if_dead_locked(world->self));
-    assert_false(amg_ofi_line_is_there_locked(world->self));
+    assert_false(amg_ofi_tcp_end_if_dead_locked(world->self));
+    assert_false(amg_ofi_tcp_is_there_locked(world->self));
     lines_check(world);
 }
 
@@ -161,7 +162,7 @@ static void test_line_that_came_in_is_of_anybody(void **state)
     memcpy(world->self->addr, &addr, sizeof(addr));
     addr.sin_port ^= 1;
     memcpy(world->peer->addr, &addr, sizeof(addr));
-    assert_false(amg_ofi_line_is_there_locked(world->peer));
+    assert_false(amg_ofi_tcp_is_there_locked(world->peer));
 }
 
 static void test_line_without_tcp_is_unknown(void **state)
@@ -169,24 +170,25 @@ static void test_line_without_tcp_is_unknown(void **state)
     struct world *world = *state;
 
     world->domain.facts.is_tcp = false;
-    assert_false(amg_ofi_line_end_if_dead_locked(world->peer));
-    assert_false(amg_ofi_line_is_there_locked(world->peer));
+    assert_false(amg_ofi_tcp_end_if_dead_locked(world->peer));
+    assert_false(amg_ofi_tcp_is_there_locked(world->peer));
     lines_check(world);
 }
 
-/* However many peers are silent, the descriptors are read once in a tick. */
-static void test_line_is_sought_once_in_a_tick(void **state)
+/* However many peers are silent, the descriptors are read twice a second. */
+static void test_lines_are_sought_twice_a_second(void **state)
 {
     struct world *world = *state;
 
     scans = 0;
     for (unsigned i = 0; i < 50; i++) {
-        assert_true(amg_ofi_line_is_there_locked(world->peer));
-        assert_false(amg_ofi_line_end_if_dead_locked(world->self));
+        assert_true(amg_ofi_tcp_is_there_locked(world->peer));
+        assert_false(amg_ofi_tcp_end_if_dead_locked(world->self));
+        world->domain.tick = i % HALF_A_SECOND;
     }
     assert_int_equal(scans, 1);
-    world->domain.tick++;
-    assert_true(amg_ofi_line_is_there_locked(world->peer));
+    world->domain.tick = HALF_A_SECOND;
+    assert_true(amg_ofi_tcp_is_there_locked(world->peer));
     assert_int_equal(scans, 2);
 }
 
@@ -204,7 +206,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(
             test_line_of_others_stays, world_open, world_close),
         cmocka_unit_test_setup_teardown(
-            test_line_is_sought_once_in_a_tick, world_open, world_close),
+            test_lines_are_sought_twice_a_second, world_open, world_close),
         cmocka_unit_test_setup_teardown(
             test_line_without_tcp_is_unknown, world_open, world_close),
     };

@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* State of the TCP connections to a silent peer.
+ *
+ * A process that computes is as silent as one whose host is gone, and is to be
+ * waited for. Its kernel is not silent: it acknowledges what comes in, or says
+ * that there is no room. A host that does neither is gone, or the link to it.
+ *
+ * TCP's own time-outs cannot be used for that. By default TCP gives up after a
+ * quarter of an hour; until then the provider may still read and write the
+ * memory of a transfer, and it asks for a connection that is being made after
+ * 1, 2, 4 ... seconds only, so that a host that is back would long not be
+ * reached. The providers tcp and net set neither keepalive nor
+ * TCP_USER_TIMEOUT (1.17), and the second one also ends connections to a
+ * process that is only busy, once its buffers are full (Linux 6.18: with 2 s,
+ * the connection to a stopped reader after 2.3 s).
+ *
+ * So the connections of the provider are sought among the descriptors of this
+ * process: those that lead to the peer's address, and those from its host that
+ * came in at ours. They are read while a peer is silent only, twice a second
+ * for all peers together. Dead ones are shut down, which the provider takes for
+ * the end of the connection.
+ *
+ * The host of a process that was killed refuses connections at once, of which
+ * providers do not tell: rxm says EAGAIN for as long as it is asked. So where a
+ * peer is silent and no connection leads to it, this process makes one to its
+ * port, without waiting, and closes it. Nobody listens where two in a row are
+ * refused; all other answers, and none, mean nothing, and the next try comes
+ * after twice the time: the peer's program sees a connection that says nothing
+ * for each. */
+#include "ofi_backend/ofi_tcp_state.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/assert.h"
+#include "base/clock.h"
+#include "base/mem.h"
+
+enum {
+    LOOK_TICKS = 5, /* 0.5 s between two looks at the connections */
+    LINES_MIN = 64,
+    REFUSALS = 2,
+    WAIT_MAX = 100, /* ticks; 10 s between two probes */
+};
+
+/* An address of either family, or none. */
+union addr {
+    struct sockaddr any;
+    struct sockaddr_in four;
+    struct sockaddr_in6 six;
+};
+
+/* A connection of this process, as it was at the last look. QUIET: it was sent
+ * nothing that is not acknowledged. */
+struct amg_ofi_line {
+    union addr there; /* without its port if the peer made it */
+    int fd;
+    enum { LINE_ALIVE, LINE_DEAD, LINE_QUIET } state;
+};
+
+static union addr addr_of(const struct amg_peer *peer)
+{
+    union addr addr;
+
+    memset(&addr, 0, sizeof(addr));
+    if (peer->addr_len <= sizeof(addr))
+        memcpy(&addr, peer->addr, peer->addr_len);
+    return addr;
+}
+
+/* The port lies at the same place in both families. */
+static bool is_same(const union addr *one, const union addr *other)
+{
+    if (one->four.sin_port != other->four.sin_port ||
+        one->any.sa_family != other->any.sa_family)
+        return false;
+    return one->any.sa_family == AF_INET
+               ? one->four.sin_addr.s_addr == other->four.sin_addr.s_addr
+               : memcmp(&one->six.sin6_addr, &other->six.sin6_addr,
+                     sizeof(one->six.sin6_addr)) == 0;
+}
+
+/* False: `fd` is no connection of TCP. */
+static bool line_read(
+    const struct amg_ofi_domain *domain, int fd, struct amg_ofi_line *ret_line)
+{
+    struct amg_ofi_line line = {.fd = fd};
+    union addr here = {.any.sa_family = AF_UNSPEC};
+    union addr self = addr_of(domain->self);
+    struct tcp_info info;
+    socklen_t len = domain->self->addr_len;
+
+    /* getpeername() says nothing of a connection that is being made; this does
+     * if it is given just as many bytes as there are. */
+    if (getsockopt(fd, SOL_SOCKET, SO_PEERNAME, &line.there, &len) != 0)
+        return false;
+    len = sizeof(info);
+    memset(&info, 0, sizeof(info));
+    if (getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &len) != 0)
+        return false;
+    if (info.tcpi_state == TCP_SYN_SENT)
+        line.state = LINE_DEAD;
+    else if (info.tcpi_state != TCP_ESTABLISHED)
+        return false;
+    else if (info.tcpi_last_ack_recv < domain->connect_ns / AMG_NS_PER_MS)
+        line.state = LINE_ALIVE;
+    else
+        line.state = info.tcpi_unacked == 0 ? LINE_QUIET : LINE_DEAD;
+    len = sizeof(here);
+    if (getsockname(fd, &here.any, &len) == 0 &&
+        here.four.sin_port == self.four.sin_port)
+        line.there.four.sin_port = 0; /* it was made by any process there */
+    *ret_line = line;
+    return true;
+}
+
+static bool line_push(
+    struct amg_ofi_domain *domain, const struct amg_ofi_line *line)
+{
+    if (domain->line_count == domain->line_cap) {
+        unsigned cap = domain->line_cap == 0 ? LINES_MIN : 2 * domain->line_cap;
+        struct amg_ofi_line *more =
+            amg_mem_realloc(domain->lines, cap * sizeof(*more));
+
+        if (more == NULL)
+            return false;
+        domain->lines = more;
+        domain->line_cap = cap;
+    }
+    domain->lines[domain->line_count++] = *line;
+    return true;
+}
+
+/* False: nothing is known of the connections to this peer. */
+static bool lines_read_locked(const struct amg_peer *peer)
+{
+    struct amg_ofi_domain *domain = peer->domain;
+    struct dirent *entry = NULL;
+    struct amg_ofi_line line;
+    DIR *all = NULL;
+
+    if (!domain->facts.is_tcp || peer->addr_len > sizeof(union addr))
+        return false;
+    if (domain->has_lines && domain->tick - domain->lines_tick < LOOK_TICKS)
+        return true;
+    domain->has_lines = false;
+    domain->line_count = 0;
+    all = opendir("/proc/self/fd");
+    if (all == NULL)
+        return false;
+    domain->has_lines = true;
+    domain->lines_tick = domain->tick;
+    while ((entry = readdir(all)) != NULL)
+        if (entry->d_name[0] != '.' &&
+            line_read(domain, (int)strtol(entry->d_name, NULL, 10), &line) &&
+            !line_push(domain, &line))
+            domain->has_lines = false;
+    closedir(all);
+    return domain->has_lines;
+}
+
+/* How many of the connections that lead to `there` are in this state. */
+static unsigned lines_count(const struct amg_ofi_domain *domain,
+    const union addr *there, unsigned state)
+{
+    unsigned count = 0;
+
+    for (unsigned i = 0; i < domain->line_count; i++)
+        count += domain->lines[i].state == state &&
+                 is_same(&domain->lines[i].there, there);
+    return count;
+}
+
+/* Shuts the dead ones down. Each descriptor is duplicated and read again: by
+ * now it may be closed, and be that of something else. */
+static void lines_end(
+    const struct amg_ofi_domain *domain, const union addr *there)
+{
+    for (unsigned i = 0; i < domain->line_count; i++) {
+        struct amg_ofi_line now;
+        int fd = -1;
+
+        if (!is_same(&domain->lines[i].there, there))
+            continue;
+        fd = fcntl(domain->lines[i].fd, F_DUPFD_CLOEXEC, 0);
+        if (fd < 0)
+            continue;
+        if (line_read(domain, fd, &now) && now.state == LINE_DEAD &&
+            is_same(&now.there, there))
+            (void)shutdown(fd, SHUT_RDWR);
+        close(fd);
+    }
+}
+
+bool amg_ofi_tcp_is_there_locked(const struct amg_peer *peer)
+{
+    const struct amg_ofi_domain *domain = peer->domain;
+    union addr there = addr_of(peer);
+
+    return lines_read_locked(peer) &&
+           lines_count(domain, &there, LINE_DEAD) == 0 &&
+           (lines_count(domain, &there, LINE_ALIVE) > 0 ||
+               lines_count(domain, &there, LINE_QUIET) > 0);
+}
+
+bool amg_ofi_tcp_end_if_dead_locked(const struct amg_peer *peer)
+{
+    const struct amg_ofi_domain *domain = peer->domain;
+    union addr there = addr_of(peer);
+    union addr anybody = there;
+
+    anybody.four.sin_port = 0;
+    if (!lines_read_locked(peer) ||
+        lines_count(domain, &there, LINE_ALIVE) > 0 ||
+        lines_count(domain, &anybody, LINE_ALIVE) > 0 ||
+        (lines_count(domain, &there, LINE_DEAD) == 0 &&
+            lines_count(domain, &anybody, LINE_DEAD) == 0))
+        return false;
+    lines_end(domain, &there);
+    lines_end(domain, &anybody);
+    return true;
+}
+
+void amg_ofi_tcp_fini(struct amg_ofi_domain *domain)
+{
+    amg_mem_free(domain->lines);
+    domain->lines = NULL;
+}
+
+static void probe_close(struct amg_peer *peer)
+{
+    if (peer->probe >= 0)
+        close(peer->probe);
+    peer->probe = -1;
+}
+
+/* 0, or why there is no connection; EINPROGRESS: not yet. */
+static int probe_begin(struct amg_peer *peer)
+{
+    const union addr there = addr_of(peer);
+
+    AMG_ASSERT(peer->probe < 0);
+    peer->probe = socket(
+        there.any.sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (peer->probe < 0)
+        return errno;
+    return connect(peer->probe, &there.any, peer->addr_len) == 0 ? 0 : errno;
+}
+
+static int probe_look(const struct amg_peer *peer)
+{
+    struct pollfd news = {.fd = peer->probe, .events = POLLOUT};
+    socklen_t len = sizeof(int);
+    int error = 0;
+
+    if (poll(&news, 1, 0) <= 0)
+        return EINPROGRESS;
+    (void)getsockopt(peer->probe, SOL_SOCKET, SO_ERROR, &error, &len);
+    return error;
+}
+
+bool amg_ofi_tcp_is_refused_locked(struct amg_peer *peer)
+{
+    unsigned tick = peer->domain->tick;
+
+    if (!peer->domain->facts.is_tcp)
+        return false;
+    if (peer->probe >= 0) {
+        peer->probe_error = probe_look(peer);
+    } else if ((int)(tick - peer->probe_tick) < 0) {
+        return false;
+    } else if (amg_ofi_tcp_is_there_locked(peer)) {
+        peer->probe_tick = tick + LOOK_TICKS;
+        return false;
+    } else {
+        peer->probe_error = probe_begin(peer);
+    }
+    if (peer->probe_error == EINPROGRESS)
+        return false;
+    probe_close(peer);
+    if (peer->probe_error == ECONNREFUSED) {
+        peer->probe_tick = tick + 1;
+        return ++peer->refusals >= REFUSALS;
+    }
+    peer->refusals = 0;
+    peer->probe_wait = peer->probe_wait == 0             ? 1
+                       : peer->probe_wait < WAIT_MAX / 2 ? 2 * peer->probe_wait
+                                                         : WAIT_MAX;
+    peer->probe_tick = tick + peer->probe_wait;
+    return false;
+}
+
+void amg_ofi_tcp_probe_end_locked(struct amg_peer *peer)
+{
+    probe_close(peer);
+    peer->refusals = 0;
+    peer->probe_wait = 0;
+    peer->probe_error = 0;
+    peer->probe_tick = peer->domain->tick;
+}

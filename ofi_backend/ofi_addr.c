@@ -13,9 +13,9 @@
 #include <string.h>
 
 #include "base/assert.h"
+#include "base/fork.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "ofi_backend/ofi_advice.h"
 #include "ofi_backend/ofi_select.h"
 #include "ofi_backend/ofi_text.h"
 #include "ofi_backend/ofi_token.h"
@@ -35,6 +35,22 @@ static const unsigned state_edges[AMG_OFI_PEER_STATES] = {
     [AMG_OFI_PEER_OPEN] = 1u << AMG_OFI_PEER_STRANGER,
     [AMG_OFI_PEER_FOREIGN] = 1u << AMG_OFI_PEER_STRANGER,
 };
+
+bool amg_ofi_is_child(const struct amg_ofi_domain *domain)
+{
+    static atomic_bool was_told;
+
+    if (amg_fork_count() == domain->forks)
+        return false;
+    if (!atomic_exchange_explicit(&was_told, true, memory_order_relaxed))
+        AMG_LOG_ERROR("cls",
+            "ofi+%s: this process was forked from the one that opened the "
+            "class, and cannot use it; open a class after the fork, or start "
+            "the child by exec, and mind that RDMAV_FORK_SAFE or CXI_FORK_SAFE "
+            "may be needed for the parent's sake",
+            domain->facts.stack);
+    return true;
+}
 
 /* FNV-1a, 64 bits. */
 static uint64_t hash_of(const uint8_t *bytes, size_t len)
@@ -95,8 +111,6 @@ static hg_return_t peer_make_locked(struct amg_ofi_domain *domain,
     if (rc != HG_SUCCESS)
         goto remove_number;
     amg_list_push(&domain->peers, &peer->all);
-    domain->peer_count++;
-    amg_ofi_advice_peers_locked(domain);
     *ret_peer = peer;
     return HG_SUCCESS;
 
@@ -168,7 +182,6 @@ static void peer_free_locked(struct amg_peer *peer)
     if (peer->is_trying)
         amg_list_remove(&peer->trying);
     amg_list_remove(&peer->all);
-    domain->peer_count--;
     amg_mem_free(peer);
 }
 
@@ -281,6 +294,8 @@ void amg_ofi_addr_drop(struct amg_domain *base, struct amg_peer *peer)
 {
     struct amg_ofi_domain *domain = amg_ofi_domain_of(base);
 
+    if (amg_ofi_is_child(domain))
+        return;
     amg_bias_take(&domain->lock);
     amg_ofi_peer_drop_locked(peer);
     amg_bias_give(&domain->lock);
@@ -320,8 +335,11 @@ hg_return_t amg_ofi_addr_parse(
     struct amg_ofi_domain *domain = amg_ofi_domain_of(base);
     uint8_t addr[AMG_OFI_ADDR_MAX];
     uint16_t len = 0;
-    hg_return_t rc = amg_ofi_text_read(&domain->facts, text, addr, &len);
+    hg_return_t rc = HG_OPNOTSUPPORTED;
 
+    if (amg_ofi_is_child(domain))
+        return rc;
+    rc = amg_ofi_text_read(&domain->facts, text, addr, &len);
     if (rc != HG_SUCCESS)
         return rc;
     amg_bias_take(&domain->lock);

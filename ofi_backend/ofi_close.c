@@ -98,6 +98,8 @@ void amg_ofi_close_ep(struct amg_ep *base, struct amg_news *ret_news)
     struct amg_ofi_ep *ep = amg_ofi_ep_of(base);
     struct amg_ofi_domain *domain = amg_ofi_domain_of_ep(ep);
 
+    if (amg_ofi_is_child(domain))
+        return;
     amg_bias_take(&domain->lock);
     amg_ofi_msg_drop_locked(domain, ep);
     amg_ofi_rma_drop_locked(domain, ep);
@@ -132,6 +134,8 @@ hg_return_t amg_ofi_close_quiesce(struct amg_domain *base)
     struct amg_ofi_domain *domain = amg_ofi_domain_of(base);
     bool is_busy = false;
 
+    if (amg_ofi_is_child(domain))
+        return HG_SUCCESS;
     amg_bias_take(&domain->lock);
     (void)amg_ofi_poll_domain_locked(domain);
     is_busy = is_sending(domain) ||
@@ -298,6 +302,8 @@ void amg_ofi_close_domain(struct amg_domain *base)
 {
     struct amg_ofi_domain *domain = amg_ofi_domain_of(base);
 
+    if (amg_ofi_is_child(domain))
+        return;
     amg_bias_take(&domain->lock);
     bye_say_locked(domain);
     amg_bias_give(&domain->lock);

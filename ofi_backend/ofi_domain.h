@@ -232,7 +232,7 @@ struct amg_ofi_domain {
     uint32_t room_len;    /* of the longest one */
     uint32_t max_contexts;
     uint64_t connect_ns; /* how long a peer may take to answer */
-    unsigned forks;      /* before it was opened; see ofi_guard.c */
+    unsigned forks;      /* before it was opened; see amg_ofi_is_child() */
     bool is_listening;
     bool no_block; /* nobody will sleep */
     bool is_closing;
@@ -247,7 +247,6 @@ struct amg_ofi_domain {
     struct amg_list trying; /* those with something to send */
     struct amg_table peer_numbers;
     struct amg_ofi_tokens tokens;
-    unsigned peer_count;
     unsigned universe; /* peers that the provider makes room for */
     unsigned welcomes; /* peers that are owed one */
     bool has_warned;   /* of messages from nobody known */
@@ -326,6 +325,14 @@ static inline struct amg_ofi_ep *amg_ofi_op_ep(const struct amg_op *op)
 {
     return (struct amg_ofi_ep *)(uintptr_t)op->priv[AMG_OFI_PRIV_EP];
 }
+
+/* Is this process a child of the one that opened the domain? Nothing of
+ * libfabric may be used after a fork(): connections and queues are the
+ * parent's, pinned pages may be missing, and a lock may be held by a thread
+ * that is not there. So every slot of the contract asks this first, and in a
+ * child refuses what begins anything, and ignores what ends anything, which
+ * leaves the parent's objects alone. The first time, the log says so. */
+bool amg_ofi_is_child(const struct amg_ofi_domain *domain);
 
 /* The operation comes back with the next poll of its endpoint. */
 void amg_ofi_op_end_locked(struct amg_op *op, hg_return_t ret);

@@ -11,7 +11,7 @@
 #include "ofi_backend/ofi_addr.h"
 #include "ofi_backend/ofi_hints.h"
 #include "ofi_backend/ofi_transport.h"
-#include "ofi_backend/ofi_tune.h"
+#include "ofi_backend/ofi_env.h"
 
 enum {
     NICS_CAP = 256,
@@ -89,10 +89,10 @@ static struct fi_info *all_find(void)
         amg_ofi_hints_make(&how, NULL, &none, AMG_OFI_HINTS_LEAST, &hints) !=
             HG_SUCCESS)
         return NULL;
-    amg_ofi_tune_begin();
+    amg_ofi_env_begin();
     if (amg_ofi_call->getinfo(version, NULL, NULL, 0, hints, &all) != 0)
         all = NULL;
-    amg_ofi_tune_end();
+    amg_ofi_env_end();
     amg_ofi_call->freeinfo(hints);
     return all;
 }

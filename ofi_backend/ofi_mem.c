@@ -56,9 +56,12 @@ hg_return_t amg_ofi_mem_reg(struct amg_domain *base,
 {
     struct amg_ofi_domain *domain = amg_ofi_domain_of(base);
     size_t list_len = count * sizeof(*segments);
-    struct amg_ofi_mem *mem = amg_mem_zalloc(sizeof(*mem) + list_len);
+    struct amg_ofi_mem *mem = NULL;
     hg_return_t rc = HG_SUCCESS;
 
+    if (amg_ofi_is_child(domain))
+        return HG_OPNOTSUPPORTED;
+    mem = amg_mem_zalloc(sizeof(*mem) + list_len);
     if (mem == NULL)
         return HG_NOMEM;
     mem->base.transport = base->transport;
@@ -344,6 +347,8 @@ hg_return_t amg_ofi_mem_unreg(
     struct amg_ofi_domain *domain = amg_ofi_domain_of(base);
     uint64_t deadline_ns = 0;
 
+    if (amg_ofi_is_child(domain))
+        return HG_SUCCESS;
     amg_bias_take(&domain->lock);
     mem->is_closed = true;
     while (!amg_list_is_empty(&mem->grants)) {

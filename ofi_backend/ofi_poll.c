@@ -340,6 +340,8 @@ unsigned amg_ofi_poll(
     struct amg_ofi_domain *domain = amg_ofi_domain_of_ep(ep);
     unsigned count = 0;
 
+    if (amg_ofi_is_child(domain))
+        return 0;
     amg_bias_take(&domain->lock);
     /* First, or what comes for this very context would ring for it. */
     amg_ofi_wait_end_locked(ep);

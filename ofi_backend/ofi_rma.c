@@ -275,6 +275,8 @@ static hg_return_t transfer_post(struct amg_ep *base, struct amg_peer *peer,
 
     if (!AMG_CONTRACT(remote->key.len == sizeof(transfer->key) && len > 0))
         return HG_INVALID_ARG;
+    if (amg_ofi_is_child(domain))
+        return HG_OPNOTSUPPORTED;
     transfer = amg_pool_get(&domain->transfer_pool);
     if (transfer == NULL)
         return HG_NOMEM;

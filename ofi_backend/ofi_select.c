@@ -14,12 +14,11 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "ofi_backend/ofi_advice.h"
 #include "ofi_backend/ofi_auth.h"
 #include "ofi_backend/ofi_hints.h"
 #include "ofi_backend/ofi_nic.h"
 #include "ofi_backend/ofi_text.h"
-#include "ofi_backend/ofi_tune.h"
+#include "ofi_backend/ofi_env.h"
 #include "ofi_backend/ofi_where.h"
 
 enum {
@@ -171,10 +170,10 @@ static hg_return_t look(const struct search *search, const char *stack,
     rc = amg_ofi_hints_make(search->how, name, &search->key, level, &hints);
     if (rc != HG_SUCCESS)
         return rc;
-    amg_ofi_tune_begin();
+    amg_ofi_env_begin();
     code = amg_ofi_call->getinfo(
         search->version, node, service, is_named ? FI_SOURCE : 0, hints, &all);
-    amg_ofi_tune_end();
+    amg_ofi_env_end();
     amg_ofi_call->freeinfo(hints);
     if (code == -FI_ENOMEM)
         return HG_NOMEM;
@@ -312,6 +311,13 @@ hg_return_t amg_ofi_select(const struct amg_open *how,
     }
     facts_read(*ret_info, ret_facts);
     if (search.where.is_any)
-        amg_ofi_advice_any(search.where.wish, *ret_info);
+        AMG_LOG_WARNING("cls",
+            "%s is no address that others can call: that of %s is taken; name "
+            "an interface or host to be reached elsewhere, and give clients "
+            "what HG_Addr_to_string() says",
+            search.where.wish,
+            (*ret_info)->domain_attr->name == NULL
+                ? "one interface"
+                : (*ret_info)->domain_attr->name);
     return HG_SUCCESS;
 }

@@ -10,10 +10,8 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "ofi_backend/ofi_addr.h"
-#include "ofi_backend/ofi_advice.h"
 #include "ofi_backend/ofi_close.h"
 #include "ofi_backend/ofi_ep.h"
-#include "ofi_backend/ofi_guard.h"
 #include "ofi_backend/ofi_mem.h"
 #include "ofi_backend/ofi_msg.h"
 #include "ofi_backend/ofi_nic.h"
@@ -22,7 +20,7 @@
 #include "ofi_backend/ofi_select.h"
 #include "ofi_backend/ofi_slab.h"
 #include "ofi_backend/ofi_token.h"
-#include "ofi_backend/ofi_tune.h"
+#include "ofi_backend/ofi_env.h"
 #include "ofi_backend/ofi_wait.h"
 
 enum {
@@ -55,7 +53,7 @@ static void domain_set(
     domain->message_len =
         (uint32_t)clamp(message_len, MESSAGE_LEN_MIN, MESSAGE_LEN_MAX);
     domain->room_len = domain->message_len * AMG_ROOM_FACTOR;
-    domain->universe = amg_ofi_tune_universe();
+    domain->universe = amg_ofi_env_universe();
     domain->max_contexts = how->max_contexts;
     domain->connect_ns =
         amg_env_number(AMG_ENV_CONNECT_TIMEOUT) * AMG_NS_PER_MS;
@@ -177,7 +175,6 @@ static hg_return_t transport_open(
     AMG_LOG_INFO("ofi", "reached at %s; %s",
         amg_ofi_peer_text(domain->self, text),
         domain->facts.can_sleep ? "waiting sleeps" : "waiting means polling");
-    amg_ofi_advice_mpi(domain);
     *ret_domain = &domain->base;
     return HG_SUCCESS;
 }
@@ -207,7 +204,7 @@ static hg_return_t ep_open(
 
     if (!AMG_CONTRACT(context_id < domain->max_contexts))
         return HG_INVALID_ARG;
-    if (amg_ofi_guard_is_child(base))
+    if (amg_ofi_is_child(domain))
         return HG_OPNOTSUPPORTED;
     ep = amg_mem_zalloc(sizeof(*ep));
     if (ep == NULL)
@@ -243,7 +240,7 @@ static hg_return_t ep_cancel(struct amg_ep *base, struct amg_op *op)
 {
     struct amg_ofi_domain *domain = amg_ofi_domain_of(base->domain);
 
-    if (amg_ofi_guard_is_child(base->domain))
+    if (amg_ofi_is_child(domain))
         return HG_SUCCESS;
     amg_bias_take(&domain->lock);
     if (op->priv[AMG_OFI_PRIV_STATE] == AMG_OFI_OP_TRANSFER)
@@ -252,6 +249,54 @@ static hg_return_t ep_cancel(struct amg_ep *base, struct amg_op *op)
         amg_ofi_msg_cancel_locked(domain, op);
     amg_bias_give(&domain->lock);
     return HG_SUCCESS;
+}
+
+static hg_return_t msg_get_buf(
+    struct amg_ep *ep, struct amg_peer *peer, struct amg_buf **ret_buf)
+{
+    return amg_ofi_is_child(amg_ofi_domain_of(ep->domain))
+               ? HG_OPNOTSUPPORTED
+               : amg_ofi_msg_get_buf(ep, peer, ret_buf);
+}
+
+/* NOTE(slab->domain): the endpoint may be closed when a slab is given back. */
+static void msg_put_buf(struct amg_ep *ep, struct amg_buf *buf)
+{
+    if (!amg_ofi_is_child(amg_ofi_slab_of_buf(buf)->domain))
+        amg_ofi_msg_put_buf(ep, buf);
+}
+
+static hg_return_t msg_send_request(struct amg_ep *ep, struct amg_peer *peer,
+    uint8_t target_context, struct amg_buf *buf, uint32_t len, bool wants_reply,
+    struct amg_op *op)
+{
+    return amg_ofi_is_child(amg_ofi_domain_of(ep->domain))
+               ? HG_OPNOTSUPPORTED
+               : amg_ofi_msg_send_request(
+                     ep, peer, target_context, buf, len, wants_reply, op);
+}
+
+static hg_return_t msg_send_reply(struct amg_ep *ep,
+    const struct amg_arrival *arrival, struct amg_buf *buf, uint32_t len,
+    struct amg_op *op)
+{
+    return amg_ofi_is_child(amg_ofi_domain_of(ep->domain))
+               ? HG_OPNOTSUPPORTED
+               : amg_ofi_msg_send_reply(ep, arrival, buf, len, op);
+}
+
+static void msg_release(struct amg_ep *ep, struct amg_arrival *arrival)
+{
+    if (!amg_ofi_is_child(amg_ofi_slab_of_arrival(arrival)->domain))
+        amg_ofi_msg_release(ep, arrival);
+}
+
+static void msg_release_reply(struct amg_ep *ep, struct amg_op *op)
+{
+    const struct amg_ofi_slab *slab = amg_ofi_op_ptr(op);
+
+    if (op->data != NULL && !amg_ofi_is_child(slab->domain))
+        amg_ofi_msg_release_reply(ep, op);
 }
 
 const struct amg_transport amg_ofi_transport = {
@@ -264,46 +309,46 @@ const struct amg_transport amg_ofi_transport = {
         {
             .open = transport_open,
             .limits = transport_limits,
-            .quiesce = amg_ofi_guard_quiesce,
+            .quiesce = amg_ofi_close_quiesce,
             .report = amg_ofi_close_report,
             .abandon = amg_ofi_close_abandon,
-            .close = amg_ofi_guard_close_domain,
+            .close = amg_ofi_close_domain,
         },
     .ep =
         {
             .open = ep_open,
-            .close = amg_ofi_guard_close_ep,
+            .close = amg_ofi_close_ep,
             .wait_fd = amg_ofi_wait_fd,
-            .arm = amg_ofi_guard_arm,
+            .arm = amg_ofi_wait_arm,
             .is_crowded = ep_is_crowded,
-            .poll = amg_ofi_guard_poll,
+            .poll = amg_ofi_poll,
             .cancel = ep_cancel,
         },
     .addr =
         {
             .self = amg_ofi_addr_self,
             .hold = amg_ofi_peer_hold,
-            .drop = amg_ofi_guard_drop,
+            .drop = amg_ofi_addr_drop,
             .is_self = amg_ofi_addr_is_self,
             .is_same = amg_ofi_addr_is_same,
             .format = amg_ofi_addr_format,
-            .parse = amg_ofi_guard_parse,
+            .parse = amg_ofi_addr_parse,
         },
     .msg =
         {
-            .get_buf = amg_ofi_guard_get_buf,
-            .put_buf = amg_ofi_guard_put_buf,
-            .send_request = amg_ofi_guard_send_request,
-            .send_reply = amg_ofi_guard_send_reply,
-            .release = amg_ofi_guard_release,
-            .release_reply = amg_ofi_guard_release_reply,
+            .get_buf = msg_get_buf,
+            .put_buf = msg_put_buf,
+            .send_request = msg_send_request,
+            .send_reply = msg_send_reply,
+            .release = msg_release,
+            .release_reply = msg_release_reply,
         },
     .bulk =
         {
-            .reg = amg_ofi_guard_reg,
-            .unreg = amg_ofi_guard_unreg,
+            .reg = amg_ofi_mem_reg,
+            .unreg = amg_ofi_mem_unreg,
             .key = amg_ofi_mem_key,
-            .put = amg_ofi_guard_put,
-            .get = amg_ofi_guard_get,
+            .put = amg_ofi_rma_put,
+            .get = amg_ofi_rma_get,
         },
 };

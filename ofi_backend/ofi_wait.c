@@ -154,7 +154,7 @@ bool amg_ofi_wait_arm(struct amg_ep *base)
     struct amg_ofi_domain *domain = amg_ofi_domain_of_ep(ep);
     bool is_quiet = false;
 
-    if (ep->wait_fd < 0)
+    if (ep->wait_fd < 0 || amg_ofi_is_child(domain))
         return true;
     amg_bias_take(&domain->lock);
     is_quiet = amg_list_is_empty(&ep->done) &&

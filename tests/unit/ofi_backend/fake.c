@@ -10,8 +10,7 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "ofi_backend/ofi_advice.h"
-#include "ofi_backend/ofi_tune.h"
+#include "ofi_backend/ofi_env.h"
 
 enum { LOG_CAP = 1 << 16, INJECT_LEN = 64, NICS_MAX = 64 };
 
@@ -234,8 +233,7 @@ void fake_start(const struct fake_offer *offers, size_t count)
     memset(&fake_look, 0, sizeof(fake_look));
     fake_log_clear();
     amg_log_func_set(log_keep);
-    amg_ofi_advice_forget();
-    amg_ofi_tune_forget();
+    amg_ofi_env_forget();
 }
 
 void fake_stop(void)

@@ -50,7 +50,7 @@ extern uint32_t fake_version;
 extern struct amg_ofi_call fake_call;
 
 /* Offers these from now on; `offers` NULL: libfabric's own. Forgets the last
- * look, the log, and what was advised. */
+ * look and the log. */
 void fake_start(const struct fake_offer *offers, size_t count);
 void fake_stop(void);
 

@@ -11,10 +11,9 @@
 #include <cmocka.h>
 
 #include "fake.h"
-#include "ofi_backend/ofi_advice.h"
 #include "ofi_backend/ofi_auth.h"
+#include "ofi_backend/ofi_env.h"
 #include "ofi_backend/ofi_select.h"
-#include "ofi_backend/ofi_tune.h"
 
 static const struct fake_offer nics[] = {
     {.stack = "cxi", .nic = "cxi0"},
@@ -105,76 +104,27 @@ static void test_auth_missing_vni_is_told_of(void **state)
     assert_true(fake_has_logged("SLINGSHOT_VNIS is unset: without a VNI"));
 }
 
-static void test_tune_universe_comes_from_the_job(void **state)
+static void test_env_universe_comes_from_the_job(void **state)
 {
     (void)state;
-    assert_int_equal(amg_ofi_tune_universe(), 256);
+    assert_int_equal(amg_ofi_env_universe(), 256);
     setenv("PMI_SIZE", "4", 1);
-    assert_int_equal(amg_ofi_tune_universe(), 256);
+    assert_int_equal(amg_ofi_env_universe(), 256);
     setenv("SLURM_NTASKS", "70000", 1);
-    assert_int_equal(amg_ofi_tune_universe(), 70000);
+    assert_int_equal(amg_ofi_env_universe(), 70000);
     assert_int_equal(choose("tcp", "", NULL), HG_SUCCESS);
     assert_string_equal(fake_look.universe, "70000");
     /* What is set stays, as other threads may be reading it. */
     assert_string_equal(getenv("FI_UNIVERSE_SIZE"), "70000");
-    assert_int_equal(amg_ofi_tune_universe(), 70000);
+    assert_int_equal(amg_ofi_env_universe(), 70000);
     setenv("AMALGAM_UNIVERSE_SIZE", "5000", 1);
-    assert_int_equal(amg_ofi_tune_universe(), 5000);
+    assert_int_equal(amg_ofi_env_universe(), 5000);
     setenv("FI_UNIVERSE_SIZE", "300", 1);
-    amg_ofi_tune_forget();
+    amg_ofi_env_forget();
     assert_int_equal(choose("tcp", "", NULL), HG_SUCCESS);
     assert_string_equal(fake_look.universe, "300");
     assert_string_equal(getenv("FI_UNIVERSE_SIZE"), "300");
-    assert_int_equal(amg_ofi_tune_universe(), 300);
-}
-
-/* Stands for that of an MPI that the program brings. */
-static int is_mpi_started;
-int MPI_Initialized(int *flag);
-int MPI_Initialized(int *flag)
-{
-    *flag = is_mpi_started;
-    return 0;
-}
-
-static void test_advice_mpi_on_the_same_nic(void **state)
-{
-    struct amg_ofi_domain domain = {.facts = {.stack = "verbs;ofi_rxm"}};
-
-    (void)state;
-    assert_int_equal(choose("tcp", "", NULL), HG_SUCCESS);
-    domain.info = chosen;
-    is_mpi_started = 1;
-    amg_ofi_advice_mpi(&domain);
-    assert_false(fake_has_logged("MPI runs"));
-    chosen->domain_attr->mr_mode = FI_MR_ALLOCATED;
-    is_mpi_started = 0;
-    amg_ofi_advice_mpi(&domain);
-    setenv("FI_MR_CACHE_MAX_COUNT", "0", 1);
-    is_mpi_started = 1;
-    amg_ofi_advice_mpi(&domain);
-    unsetenv("FI_MR_CACHE_MAX_COUNT");
-    assert_false(fake_has_logged("MPI runs"));
-    amg_ofi_advice_mpi(&domain);
-    assert_true(fake_has_logged("verbs;ofi_rxm: MPI runs in this process"));
-    assert_true(fake_has_logged("FI_MR_CACHE_MAX_COUNT=0"));
-    fake_log_clear();
-    amg_ofi_advice_mpi(&domain);
-    assert_false(fake_has_logged("MPI runs"));
-}
-
-static void test_advice_more_peers_than_room(void **state)
-{
-    struct amg_ofi_domain domain = {
-        .facts = {.stack = "tcp"}, .universe = 300, .peer_count = 300};
-
-    (void)state;
-    amg_ofi_advice_peers_locked(&domain);
-    assert_false(fake_has_logged("peers"));
-    domain.peer_count++;
-    amg_ofi_advice_peers_locked(&domain);
-    assert_true(fake_has_logged("more than 300 peers"));
-    assert_true(fake_has_logged("FI_UNIVERSE_SIZE"));
+    assert_int_equal(amg_ofi_env_universe(), 300);
 }
 
 static int start(void **state)
@@ -212,9 +162,7 @@ int main(void)
         UNIT_TEST(test_auth_by_the_job_unless_chosen),
         UNIT_TEST(test_auth_of_no_vni_is_refused),
         UNIT_TEST(test_auth_missing_vni_is_told_of),
-        UNIT_TEST(test_tune_universe_comes_from_the_job),
-        UNIT_TEST(test_advice_mpi_on_the_same_nic),
-        UNIT_TEST(test_advice_more_peers_than_room),
+        UNIT_TEST(test_env_universe_comes_from_the_job),
     };
 
     (void)stop(NULL);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What providers read from the environment only.
+/* Environment variables that providers read.
  *
- * Libfabric reads it once, when a process first looks for providers. What the
- * user has set stays; what is set here stays, too: another thread may be
- * reading the environment, and each change can take away what it reads. Where
- * another library (MPI) has looked before, nothing here has any effect.
+ * Libfabric reads them once, when a process first looks for providers. A value
+ * that the user has set stays; one that is set here stays, too: another thread
+ * may be reading the environment, and each change can take away what it reads.
+ * Where another library (MPI) has looked before, nothing here has any effect.
  *
  * Providers also install signal handlers then; the program's own are put back.
  */
-#include "ofi_backend/ofi_tune.h"
+#include "ofi_backend/ofi_env.h"
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -24,14 +24,12 @@
 enum {
     UNIVERSE_DEFAULT = 256, /* libfabric's own */
     UNIVERSE_MAX = 1 << 24,
-    VALUE_CAP = 16,
 };
 
-static struct tune {
+static const struct {
     const char *name;
-    char value[VALUE_CAP]; /* "": left alone */
-} tunes[] = {
-    {UNIVERSE_NAME, ""},
+    const char *value;
+} settings[] = {
     /* The layer over connections makes room for so many messages of 16 KiB at
      * once: by default for 4096, which takes 64 MiB before anybody calls. With
      * 128 a class over tcp;ofi_rxm has 22 MiB resident instead of 74. */
@@ -46,9 +44,10 @@ static struct tune {
 static const char *const job_sizes[] = {
     "SLURM_STEP_NUM_TASKS", "SLURM_NTASKS", "PMI_SIZE", "OMPI_COMM_WORLD_SIZE"};
 
-static struct amg_lock tune_lock;
-static bool was_tuned;
-static struct amg_signals signals; /* of the program, while it is held */
+static struct amg_lock env_lock;
+static bool was_set;
+static char universe[16];          /* that was set here; "": none was */
+static struct amg_signals signals; /* of the program, while env_lock is held */
 
 static unsigned number_of(const char *name)
 {
@@ -61,13 +60,12 @@ static unsigned number_of(const char *name)
                : (unsigned)value;
 }
 
-unsigned amg_ofi_tune_universe(void)
+unsigned amg_ofi_env_universe(void)
 {
     const char *set = getenv(UNIVERSE_NAME);
     unsigned size = 0;
 
-    /* What this process has set itself is no wish of the user's. */
-    if (set != NULL && strcmp(set, tunes[0].value) != 0)
+    if (set != NULL && strcmp(set, universe) != 0)
         size = number_of(UNIVERSE_NAME);
     if (size == 0)
         size = (unsigned)amg_env_number(AMG_ENV_UNIVERSE);
@@ -77,37 +75,34 @@ unsigned amg_ofi_tune_universe(void)
     return size < UNIVERSE_DEFAULT ? UNIVERSE_DEFAULT : size;
 }
 
-static void universe_set(struct tune *tune)
+/* NOTE(locked until the end): another thread that looks meanwhile waits. */
+void amg_ofi_env_begin(void)
 {
-    unsigned size = amg_ofi_tune_universe();
+    unsigned size = 0;
 
-    if (size > UNIVERSE_DEFAULT && getenv(UNIVERSE_NAME) == NULL)
-        snprintf(tune->value, sizeof(tune->value), "%u", size);
-}
-
-/* NOTE(held until the end): who looks meanwhile waits, and finds it done. */
-void amg_ofi_tune_begin(void)
-{
-    amg_lock_take(&tune_lock);
+    amg_lock_take(&env_lock);
     amg_signals_save(&signals);
-    if (was_tuned)
+    if (was_set)
         return;
-    universe_set(&tunes[0]);
-    for (unsigned i = 0; i < sizeof(tunes) / sizeof(tunes[0]); i++)
-        if (tunes[i].value[0] != '\0')
-            (void)setenv(tunes[i].name, tunes[i].value, 0);
+    size = amg_ofi_env_universe();
+    if (size > UNIVERSE_DEFAULT && getenv(UNIVERSE_NAME) == NULL) {
+        snprintf(universe, sizeof(universe), "%u", size);
+        (void)setenv(UNIVERSE_NAME, universe, 0);
+    }
+    for (unsigned i = 0; i < sizeof(settings) / sizeof(settings[0]); i++)
+        (void)setenv(settings[i].name, settings[i].value, 0);
 }
 
-void amg_ofi_tune_end(void)
+void amg_ofi_env_end(void)
 {
     amg_signals_restore(&signals);
-    was_tuned = true;
-    amg_lock_give(&tune_lock);
+    was_set = true;
+    amg_lock_give(&env_lock);
 }
 
-void amg_ofi_tune_forget(void)
+void amg_ofi_env_forget(void)
 {
-    amg_lock_take(&tune_lock);
-    was_tuned = false;
-    amg_lock_give(&tune_lock);
+    amg_lock_take(&env_lock);
+    was_set = false;
+    amg_lock_give(&env_lock);
 }

@@ -1,14 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Exposed memory: HG's, told to the monitor.
+/* Exposed memory and bulk transfers.
  *
- * Only who makes it names an instance. So where a monitor is told, the handle
- * is kept in a map with its instance, for whoever frees it. */
+ * All forms of a transfer differ in the members of their form alone. Only those
+ * with a limit of time can be cancelled: a transfer that could be is posted and
+ * stepped under a lock (bulk/bulk_transfer.c), which takes a sixth of the rate
+ * of 64 KiB. The others end with their peer.
+ *
+ * Only the creator of exposed memory names an instance. So where a monitor is
+ * told, a map keeps the instance of each handle until it is freed. */
 #include <stdatomic.h>
 
 #include "base/assert.h"
 #include "base/lock.h"
 #include "base/map.h"
+#include "base/mem.h"
+#include "margo-bulk-util.h"
 #include "margo/instance.h"
+#include "margo/request.h"
 #include "mercury_bulk.h"
 
 static struct {
@@ -136,4 +144,259 @@ hg_return_t margo_bulk_deserialize(margo_instance_id mid, hg_bulk_t *handle,
     if (!AMG_CONTRACT(mid != MARGO_INSTANCE_NULL && mid->hg_class != NULL))
         return HG_INVALID_ARG;
     return HG_Bulk_deserialize(mid->hg_class, handle, buf, buf_size);
+}
+
+/* Those in flight that can be cancelled, of all instances. */
+static struct {
+    struct amg_lock lock;
+    struct amg_list requests;
+    bool is_init;
+} all;
+
+/* What to move: the arguments that all forms share. */
+struct move {
+    hg_bulk_op_t op;
+    hg_addr_t origin_addr;
+    hg_bulk_t origin_handle;
+    size_t origin_offset;
+    hg_bulk_t local_handle;
+    size_t local_offset;
+    size_t size;
+};
+
+static void request_list(struct margo_request_struct *req)
+{
+    amg_lock_take(&all.lock);
+    if (!all.is_init)
+        amg_list_init(&all.requests);
+    all.is_init = true;
+    amg_list_push(&all.requests, &req->link);
+    amg_lock_give(&all.lock);
+}
+
+static void request_unlist(struct margo_request_struct *req)
+{
+    amg_lock_take(&all.lock);
+    amg_list_remove(&req->link);
+    amg_lock_give(&all.lock);
+}
+
+void amg_margo_bulk_cancel(margo_instance_id mid)
+{
+    struct amg_link *link = NULL;
+
+    /* NOTE(lock): held over a call into HG, which takes no lock of ours: who
+     * ends a transfer waits here until it was looked at. */
+    amg_lock_take(&all.lock);
+    link = all.is_init ? amg_list_first(&all.requests) : NULL;
+    for (; link != NULL; link = amg_list_next(&all.requests, link)) {
+        struct margo_request_struct *req =
+            AMG_OBJECT(link, struct margo_request_struct, link);
+
+        if (req->mid == mid && atomic_load(&req->is_posted))
+            (void)HG_Bulk_cancel(req->op_id);
+    }
+    amg_lock_give(&all.lock);
+}
+
+/* Its time has passed. The request is there until the callback has disarmed
+ * the timer, which waits for this. */
+static void transfer_cancel(struct margo_request_struct *req)
+{
+    (void)HG_Bulk_cancel(req->op_id);
+}
+
+static hg_return_t transfer_done(const struct hg_cb_info *info)
+{
+    struct margo_request_struct *req = info->arg;
+    struct margo_monitor_bulk_transfer_cb_args told = {
+        .info = info, .request = req};
+    hg_return_t ret = info->ret;
+
+    if (req->is_timed)
+        request_unlist(req);
+    amg_margo_request_disarm(req);
+    AMG_MARGO_TELL(req->mid, bulk_transfer_cb, MARGO_MONITOR_FN_START, &told);
+    if (ret == HG_CANCELED && req->is_timed && atomic_load(&req->is_late))
+        ret = HG_TIMEOUT;
+    told.ret = ret;
+    AMG_MARGO_TELL(req->mid, bulk_transfer_cb, MARGO_MONITOR_FN_END, &told);
+    amg_margo_request_end(req, ret);
+    return HG_SUCCESS;
+}
+
+static hg_return_t transfer_post(margo_instance_id mid,
+    const struct amg_margo_form *form, struct margo_request_struct *req,
+    const struct move *move)
+{
+    bool is_timed = req->is_timed;
+    hg_return_t rc = amg_margo_request_arm(form, req);
+
+    if (rc != HG_SUCCESS)
+        return rc;
+    if (is_timed)
+        request_list(req);
+    rc = HG_Bulk_transfer(mid->hg_context, transfer_done, req, move->op,
+        move->origin_addr, move->origin_handle, move->origin_offset,
+        move->local_handle, move->local_offset, move->size,
+        is_timed ? &req->op_id : HG_OP_ID_IGNORE);
+    if (!is_timed)
+        return rc;
+    if (rc == HG_SUCCESS) {
+        /* For amg_margo_bulk_cancel(): there is an id now. */
+        atomic_store_explicit(&req->is_posted, true, memory_order_release);
+        return HG_SUCCESS;
+    }
+    request_unlist(req);
+    amg_margo_request_disarm(req);
+    return rc;
+}
+
+/* It is about to be posted, or was. */
+static AMG_APART void transfer_watch(const struct amg_margo_form *form,
+    struct margo_request_struct *req, const struct move *move,
+    margo_monitor_event_t kind, hg_return_t ret, margo_monitor_data_t *uctx)
+{
+    struct margo_monitor_bulk_transfer_args told = {
+        .uctx = *uctx,
+        .op = move->op,
+        .origin_addr = move->origin_addr,
+        .origin_handle = move->origin_handle,
+        .origin_offset = move->origin_offset,
+        .local_handle = move->local_handle,
+        .local_offset = move->local_offset,
+        .size = move->size,
+        .timeout_ms = form->timeout_ms,
+        .request = req,
+        .ret = ret,
+    };
+
+    AMG_MARGO_TELL(req->mid, bulk_transfer, kind, &told);
+    *uctx = told.uctx;
+}
+
+static hg_return_t transfer(margo_instance_id mid, const struct move *move,
+    const struct amg_margo_form *form)
+{
+    struct margo_request_struct place;
+    struct margo_request_struct *req = NULL;
+    margo_monitor_data_t uctx = {.p = NULL};
+    hg_return_t rc = HG_SUCCESS;
+
+    if (!AMG_CONTRACT(mid != MARGO_INSTANCE_NULL &&
+                      move->origin_addr != HG_ADDR_NULL &&
+                      move->origin_handle != HG_BULK_NULL &&
+                      move->local_handle != HG_BULK_NULL))
+        return HG_INVALID_ARG;
+    rc = amg_margo_request_make(form, &place, mid, MARGO_BULK_REQUEST, &req);
+    if (rc != HG_SUCCESS)
+        return rc;
+    req->cancel = transfer_cancel;
+    amg_margo_operation_begin(mid);
+    if (AMG_MARGO_IS_WATCHED(mid))
+        transfer_watch(
+            form, req, move, MARGO_MONITOR_FN_START, HG_SUCCESS, &uctx);
+    rc = transfer_post(mid, form, req, move);
+    if (AMG_MARGO_IS_WATCHED(mid))
+        transfer_watch(form, req, move, MARGO_MONITOR_FN_END, rc, &uctx);
+    if (rc != HG_SUCCESS)
+        amg_margo_operation_end(mid);
+    return amg_margo_request_posted(form, req, rc);
+}
+
+hg_return_t margo_bulk_transfer_timed(margo_instance_id mid, hg_bulk_op_t op,
+    hg_addr_t origin_addr, hg_bulk_t origin_handle, size_t origin_offset,
+    hg_bulk_t local_handle, size_t local_offset, size_t size, double timeout_ms)
+{
+    const struct move move = {op, origin_addr, origin_handle, origin_offset,
+        local_handle, local_offset, size};
+    const struct amg_margo_form form = {
+        .timeout_ms = timeout_ms, .blocks = true};
+
+    return transfer(mid, &move, &form);
+}
+
+hg_return_t margo_bulk_itransfer_timed(margo_instance_id mid, hg_bulk_op_t op,
+    hg_addr_t origin_addr, hg_bulk_t origin_handle, size_t origin_offset,
+    hg_bulk_t local_handle, size_t local_offset, size_t size, double timeout_ms,
+    margo_request *req)
+{
+    const struct move move = {op, origin_addr, origin_handle, origin_offset,
+        local_handle, local_offset, size};
+    const struct amg_margo_form form = {
+        .timeout_ms = timeout_ms, .ret_req = req};
+
+    if (!AMG_CONTRACT(req != NULL))
+        return HG_INVALID_ARG;
+    return transfer(mid, &move, &form);
+}
+
+hg_return_t margo_bulk_ctransfer_timed(margo_instance_id mid, hg_bulk_op_t op,
+    hg_addr_t origin_addr, hg_bulk_t origin_handle, size_t origin_offset,
+    hg_bulk_t local_handle, size_t local_offset, size_t size, double timeout_ms,
+    void (*on_complete)(void *, hg_return_t), void *uargs)
+{
+    const struct move move = {op, origin_addr, origin_handle, origin_offset,
+        local_handle, local_offset, size};
+    const struct amg_margo_form form = {
+        .timeout_ms = timeout_ms, .callback = on_complete, .arg = uargs};
+
+    if (!AMG_CONTRACT(on_complete != NULL))
+        return HG_INVALID_ARG;
+    return transfer(mid, &move, &form);
+}
+
+/* Requests of the chunks: on the stack where they are few. */
+enum { FEW = 32 };
+
+/* Waits for `count` chunks; the result is the first error, or `rc` if that is
+ * one. */
+static hg_return_t chunks_wait(
+    margo_request *requests, size_t count, hg_return_t rc)
+{
+    for (size_t i = 0; i < count; i++) {
+        hg_return_t ret = margo_wait(requests[i]);
+
+        if (rc == HG_SUCCESS)
+            rc = ret;
+    }
+    return rc;
+}
+
+hg_return_t margo_bulk_parallel_transfer(margo_instance_id mid, hg_bulk_op_t op,
+    hg_addr_t origin_addr, hg_bulk_t origin_handle, size_t origin_offset,
+    hg_bulk_t local_handle, size_t local_offset, size_t size, size_t chunk_size)
+{
+    margo_request few[FEW];
+    margo_request *requests = few;
+    size_t count = 0;
+    size_t posted = 0;
+    hg_return_t rc = HG_SUCCESS;
+
+    if (mid == MARGO_INSTANCE_NULL || (chunk_size == 0 && size > 0))
+        return HG_INVALID_PARAM;
+    if (size == 0)
+        return HG_SUCCESS;
+    count = size / chunk_size + (size % chunk_size != 0);
+    if (count > FEW) {
+        requests = count > SIZE_MAX / sizeof(requests[0])
+                       ? NULL
+                       : amg_mem_alloc(count * sizeof(requests[0]));
+        if (requests == NULL)
+            return HG_NOMEM;
+    }
+    for (posted = 0; posted < count; posted++) {
+        size_t done = posted * chunk_size;
+        size_t rest = size - done;
+
+        rc = margo_bulk_itransfer(mid, op, origin_addr, origin_handle,
+            origin_offset + done, local_handle, local_offset + done,
+            rest < chunk_size ? rest : chunk_size, &requests[posted]);
+        if (rc != HG_SUCCESS)
+            break;
+    }
+    rc = chunks_wait(requests, posted, rc);
+    if (requests != few)
+        amg_mem_free(requests);
+    return rc;
 }

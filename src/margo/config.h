@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What an instance is asked to be: the JSON text and margo_init()'s arguments,
- * with the defaults. Unknown keys and values are warned of with their path. */
+/* The configuration of an instance: the JSON text and the arguments of
+ * margo_init(), with the defaults. Unknown keys and values are warned of with
+ * their path. */
 #ifndef AMG_MARGO_CONFIG_H
 #define AMG_MARGO_CONFIG_H
 
@@ -8,7 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "margo/plan.h"
+#include "margo/log.h"
+#include "margo/pool_spec.h"
 #include "mercury.h"
 
 struct json_object;
@@ -51,5 +53,26 @@ bool amg_margo_config_plan(const struct amg_margo_log *log, bool is_child,
     struct amg_margo_config *config);
 /* Also of one that is all zero. */
 void amg_margo_config_free(struct amg_margo_config *config);
+
+/* Reads the section, which may be NULL, over what `info` has. Strings lie in
+ * the section. What it says of Mercury's log takes effect at once. False:
+ * refused, the log says why. `is_listening`: what the arguments say. */
+bool amg_margo_mercury_read(const struct amg_margo_log *log,
+    struct json_object *section, bool is_listening, struct hg_init_info *info);
+
+/* The section of such options, without address and limits; NULL: no memory. */
+struct json_object *amg_margo_mercury_describe(const struct hg_init_info *info);
+
+/* Before the ABT_init() of margo: what the configuration says of stacks; what
+ * the user has set in the environment stays. Where ABT_init() was called
+ * already, and with other stacks, says so. */
+void amg_margo_environment_set(
+    const struct amg_margo_log *log, const struct amg_margo_config *config);
+
+/* What holds: as the environment says, else as the runtime was started, else as
+ * the configuration says. */
+size_t amg_margo_environment_stack_size(const struct amg_margo_config *config);
+unsigned amg_margo_environment_max_stacks(
+    const struct amg_margo_config *config);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The section "mercury": Mercury's options as text, in both directions. */
-#include "margo/config_mercury.h"
+#include "margo/config.h"
 
 #include <limits.h>
 #include <string.h>

@@ -1,28 +1,219 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* An instance as JSON, from which its like can be made. */
-#include "margo/describe.h"
+/* An instance as JSON, from which a similar one can be made, and its state as
+ * text for somebody who looks for the reason of a hang. */
 
+#include <errno.h>
+#include <inttypes.h>
 #include <json-c/json.h>
+#include <stdio.h>
 #include <string.h>
+#include <time.h>
+#include <unistd.h>
 
+#include "base/env.h"
 #include "base/mem.h"
-#include "margo/config_mercury.h"
-#include "margo/environment.h"
+#include "margo-util.h"
 #include "margo/instance.h"
+#include "margo/registry.h"
 #include "mercury_log.h"
+
+static bool pool_is_shown(const struct amg_margo_pool *pool, int options)
+{
+    return (options & MARGO_CONFIG_HIDE_EXTERNAL) == 0 ||
+           pool->kind != AMG_MARGO_POOL_EXTERNAL;
+}
+
+/* The name, or the index among those that are shown; of one that is not, among
+ * all. */
+static struct json_object *ref_locked(const struct amg_margo_set *set,
+    const struct amg_margo_pool *pool, int options)
+{
+    int index = 0;
+
+    if (!pool_is_shown(pool, options))
+        options &= ~MARGO_CONFIG_HIDE_EXTERNAL;
+    if ((options & MARGO_CONFIG_USE_NAMES) != 0)
+        return json_object_new_string(pool->item.name);
+    for (unsigned i = 0; amg_margo_pool_at_locked(set, i) != pool; i++)
+        index += pool_is_shown(amg_margo_pool_at_locked(set, i), options);
+    return json_object_new_int(index);
+}
+
+static struct json_object *ref_describe(
+    margo_instance_id mid, int options, ABT_pool pool)
+{
+    struct amg_margo_set *set = mid->pools.set;
+    struct amg_margo_item *item = NULL;
+    struct json_object *ref = NULL;
+
+    amg_lock_take(&set->lock);
+    item = amg_margo_list_find_locked(
+        &set->pools, amg_margo_key_handle(pool), NULL);
+    if (item != NULL)
+        ref = ref_locked(
+            set, (const struct amg_margo_pool *)(const void *)item, options);
+    amg_lock_give(&set->lock);
+    return ref;
+}
+
+static bool put_if(
+    struct json_object *object, const char *key, struct json_object *value)
+{
+    if (value == NULL || json_object_object_add(object, key, value) == 0)
+        return true;
+    json_object_put(value);
+    return false;
+}
+
+static bool array_add(struct json_object *array, struct json_object *value)
+{
+    if (value != NULL && json_object_array_add(array, value) == 0)
+        return true;
+    json_object_put(value);
+    return false;
+}
+
+static bool put(
+    struct json_object *object, const char *key, struct json_object *value)
+{
+    return value != NULL && put_if(object, key, value);
+}
+
+static bool put_text(
+    struct json_object *object, const char *key, const char *text)
+{
+    return put(object, key, json_object_new_string(text));
+}
+
+static struct json_object *pool_describe(const struct amg_margo_pool *pool)
+{
+    struct json_object *object = json_object_new_object();
+
+    if (object != NULL && put_text(object, "name", pool->item.name) &&
+        put_text(object, "kind", amg_margo_pool_kind_name(pool->kind)) &&
+        (pool->kind == AMG_MARGO_POOL_EXTERNAL ||
+            put_text(
+                object, "access", amg_margo_pool_access_name(pool->access))))
+        return object;
+    json_object_put(object);
+    return NULL;
+}
+
+static struct json_object *pools_describe(margo_instance_id mid, int options)
+{
+    struct amg_margo_set *set = mid->pools.set;
+    struct json_object *array = json_object_new_array();
+    bool is_done = array != NULL;
+
+    amg_lock_take(&set->lock);
+    for (unsigned i = 0; is_done && i < set->pools.count; i++) {
+        const struct amg_margo_pool *pool = amg_margo_pool_at_locked(set, i);
+
+        if (pool_is_shown(pool, options))
+            is_done = array_add(array, pool_describe(pool));
+    }
+    amg_lock_give(&set->lock);
+    if (is_done)
+        return array;
+    json_object_put(array);
+    return NULL;
+}
+
+static struct json_object *scheduler_describe(const struct amg_margo_set *set,
+    const struct amg_margo_stream *stream, int options)
+{
+    struct json_object *object = json_object_new_object();
+    struct json_object *pools = json_object_new_array();
+    bool is_done = object != NULL && pools != NULL;
+
+    is_done = is_done &&
+              put_text(object, "type", amg_margo_sched_kind_name(stream->kind));
+    for (unsigned i = 0; is_done && i < stream->pool_count; i++)
+        if (pool_is_shown(stream->pools[i], options))
+            is_done =
+                array_add(pools, ref_locked(set, stream->pools[i], options));
+    if (is_done && json_object_object_add(object, "pools", pools) == 0)
+        return object;
+    json_object_put(object);
+    json_object_put(pools);
+    return NULL;
+}
+
+static struct json_object *affinity_describe(
+    const struct amg_margo_stream *stream)
+{
+    struct json_object *array = json_object_new_array();
+    bool is_done = array != NULL;
+
+    for (unsigned i = 0; is_done && i < stream->affinity_count; i++)
+        is_done = array_add(array, json_object_new_int(stream->affinity[i]));
+    if (is_done)
+        return array;
+    json_object_put(array);
+    return NULL;
+}
+
+static struct json_object *stream_describe(const struct amg_margo_set *set,
+    const struct amg_margo_stream *stream, int options)
+{
+    struct json_object *object = json_object_new_object();
+
+    if (object != NULL && put_text(object, "name", stream->item.name) &&
+        (stream->cpubind < 0 ||
+            put(object, "cpubind", json_object_new_int(stream->cpubind))) &&
+        (stream->affinity_count == 0 ||
+            put(object, "affinity", affinity_describe(stream))) &&
+        put(object, "scheduler", scheduler_describe(set, stream, options)))
+        return object;
+    json_object_put(object);
+    return NULL;
+}
+
+/* One that runs pools which are shown, and was not made by the program. */
+static bool stream_is_shown(const struct amg_margo_stream *stream, int options)
+{
+    if ((options & MARGO_CONFIG_HIDE_EXTERNAL) == 0)
+        return true;
+    if (stream->kind == AMG_MARGO_SCHED_EXTERNAL)
+        return false;
+    for (unsigned i = 0; i < stream->pool_count; i++)
+        if (pool_is_shown(stream->pools[i], options))
+            return true;
+    return false;
+}
+
+static struct json_object *streams_describe(margo_instance_id mid, int options)
+{
+    struct amg_margo_set *set = mid->pools.set;
+    struct json_object *array = json_object_new_array();
+    bool is_done = array != NULL;
+
+    amg_lock_take(&set->lock);
+    for (unsigned i = 0; is_done && i < set->streams.count; i++) {
+        const struct amg_margo_stream *stream =
+            amg_margo_stream_at_locked(set, i);
+
+        if (stream_is_shown(stream, options))
+            is_done = array_add(array, stream_describe(set, stream, options));
+    }
+    amg_lock_give(&set->lock);
+    if (is_done)
+        return array;
+    json_object_put(array);
+    return NULL;
+}
 
 enum { ADDRESS_CAP = 256 };
 
-static bool add_number(
+static bool put_number(
     struct json_object *object, const char *key, int64_t number)
 {
-    return amg_margo_describe_put(object, key, json_object_new_int64(number));
+    return put(object, key, json_object_new_int64(number));
 }
 
-static bool add_bool(struct json_object *object, const char *key, bool is_true)
+static bool put_bool(struct json_object *object, const char *key, bool is_true)
 {
-    return amg_margo_describe_put(
-        object, key, json_object_new_boolean(is_true));
+    return put(object, key, json_object_new_boolean(is_true));
 }
 
 /* The own address; an instance that has none says nothing of it. */
@@ -38,8 +229,7 @@ static bool address_add(margo_instance_id mid, struct json_object *mercury)
         return true;
     rc = HG_Addr_to_string(mid->hg_class, text, &len, self);
     (void)HG_Addr_free(mid->hg_class, self);
-    return rc != HG_SUCCESS ||
-           amg_margo_describe_text(mercury, "address", text);
+    return rc != HG_SUCCESS || put_text(mercury, "address", text);
 }
 
 static struct json_object *mercury_describe(margo_instance_id mid)
@@ -53,17 +243,16 @@ static struct json_object *mercury_describe(margo_instance_id mid)
 
     (void)HG_Version_get(&major, &minor, &patch);
     (void)snprintf(version, sizeof(version), "%u.%u.%u", major, minor, patch);
-    if (mercury != NULL &&
-        amg_margo_describe_text(mercury, "version", version) &&
-        add_bool(mercury, "listening", mid->is_listening) &&
-        amg_margo_describe_text(
+    if (mercury != NULL && put_text(mercury, "version", version) &&
+        put_bool(mercury, "listening", mid->is_listening) &&
+        put_text(
             mercury, "log_level", hg_log_level_to_string(hg_log_get_level())) &&
-        amg_margo_describe_text(mercury, "log_subsys", hg_log_get_subsys()) &&
+        put_text(mercury, "log_subsys", hg_log_get_subsys()) &&
         address_add(mid, mercury) &&
         (mid->hg_class == NULL ||
-            (add_number(mercury, "input_eager_size",
+            (put_number(mercury, "input_eager_size",
                  (int64_t)HG_Class_get_input_eager_size(mid->hg_class)) &&
-                add_number(mercury, "output_eager_size",
+                put_number(mercury, "output_eager_size",
                     (int64_t)HG_Class_get_output_eager_size(mid->hg_class)))))
         return mercury;
     json_object_put(mercury);
@@ -75,19 +264,16 @@ static struct json_object *argobots_describe(margo_instance_id mid, int options)
     struct json_object *argobots = json_object_new_object();
 
     if (argobots != NULL &&
-        amg_margo_describe_put(
-            argobots, "pools", amg_margo_describe_pools(mid, options)) &&
-        amg_margo_describe_put(
-            argobots, "xstreams", amg_margo_describe_streams(mid, options)) &&
-        add_number(argobots, "abt_mem_max_num_stacks",
+        put(argobots, "pools", pools_describe(mid, options)) &&
+        put(argobots, "xstreams", streams_describe(mid, options)) &&
+        put_number(argobots, "abt_mem_max_num_stacks",
             amg_margo_environment_max_stacks(&mid->config)) &&
-        add_number(argobots, "abt_thread_stacksize",
+        put_number(argobots, "abt_thread_stacksize",
             (int64_t)amg_margo_environment_stack_size(&mid->config)) &&
-        add_bool(argobots, "lazy_stack_alloc", mid->config.wants_lazy_stacks) &&
-        amg_margo_describe_text(
-            argobots, "profiling_dir", mid->config.profiling_dir) &&
+        put_bool(argobots, "lazy_stack_alloc", mid->config.wants_lazy_stacks) &&
+        put_text(argobots, "profiling_dir", mid->config.profiling_dir) &&
         ((options & MARGO_CONFIG_AMALGAM) == 0 ||
-            amg_margo_describe_text(argobots, "version", ABT_VERSION)))
+            put_text(argobots, "version", ABT_VERSION)))
         return argobots;
     json_object_put(argobots);
     return NULL;
@@ -98,9 +284,8 @@ static struct json_object *plumber_describe(margo_instance_id mid)
     struct json_object *plumber = json_object_new_object();
 
     if (plumber != NULL &&
-        amg_margo_describe_text(
-            plumber, "bucket_policy", mid->config.bucket_policy) &&
-        amg_margo_describe_text(plumber, "nic_policy", mid->config.nic_policy))
+        put_text(plumber, "bucket_policy", mid->config.bucket_policy) &&
+        put_text(plumber, "nic_policy", mid->config.nic_policy))
         return plumber;
     json_object_put(plumber);
     return NULL;
@@ -113,7 +298,7 @@ static struct json_object *amalgam_describe(margo_instance_id mid)
     struct json_object *amalgam = json_object_new_object();
 
     if (amalgam != NULL &&
-        add_number(amalgam, "max_concurrent_rpcs", mid->config.max_handlers))
+        put_number(amalgam, "max_concurrent_rpcs", mid->config.max_handlers))
         return amalgam;
     json_object_put(amalgam);
     return NULL;
@@ -134,7 +319,7 @@ static bool monitoring_add(margo_instance_id mid, struct json_object *json)
     section = json_object_new_object();
     if (section != NULL &&
         json_object_object_add(section, "config", config) == 0)
-        return amg_margo_describe_add(json, "monitoring", section);
+        return put_if(json, "monitoring", section);
     json_object_put(section);
     json_object_put(config);
     return false;
@@ -149,29 +334,28 @@ static bool top_add(
     unsigned ub_ms = config->progress_timeout_ub_ms;
 
     (void)margo_get_progress_timeout_ub_msec(mid, &ub_ms);
-    return amg_margo_describe_text(json, "version", MARGO_VERSION) &&
-           add_number(json, "progress_timeout_ub_msec", ub_ms) &&
-           add_number(
+    return put_text(json, "version", MARGO_VERSION) &&
+           put_number(json, "progress_timeout_ub_msec", ub_ms) &&
+           put_number(
                json, "progress_spindown_msec", config->progress_spindown_ms) &&
-           add_number(json, "handle_cache_size", config->handle_cache_size) &&
-           add_bool(json, "enable_abt_profiling", config->is_profiling) &&
-           amg_margo_describe_add(json, "progress_pool",
-               amg_margo_describe_ref(mid, options, pools->progress_pool)) &&
-           amg_margo_describe_add(json, "rpc_pool",
-               amg_margo_describe_ref(mid, options, pools->rpc_pool));
+           put_number(json, "handle_cache_size", config->handle_cache_size) &&
+           put_bool(json, "enable_abt_profiling", config->is_profiling) &&
+           put_if(json, "progress_pool",
+               ref_describe(mid, options, pools->progress_pool)) &&
+           put_if(
+               json, "rpc_pool", ref_describe(mid, options, pools->rpc_pool));
 }
 
-struct json_object *amg_margo_describe(margo_instance_id mid, int options)
+static struct json_object *instance_describe(margo_instance_id mid, int options)
 {
     struct json_object *json = json_object_new_object();
 
     if (json != NULL && top_add(mid, options, json) &&
-        amg_margo_describe_put(json, "mercury", mercury_describe(mid)) &&
-        amg_margo_describe_put(
-            json, "argobots", argobots_describe(mid, options)) &&
+        put(json, "mercury", mercury_describe(mid)) &&
+        put(json, "argobots", argobots_describe(mid, options)) &&
         ((options & MARGO_CONFIG_AMALGAM) == 0 ||
-            amg_margo_describe_put(json, "amalgam", amalgam_describe(mid))) &&
-        amg_margo_describe_put(json, "plumber", plumber_describe(mid)) &&
+            put(json, "amalgam", amalgam_describe(mid))) &&
+        put(json, "plumber", plumber_describe(mid)) &&
         monitoring_add(mid, json))
         return json;
     json_object_put(json);
@@ -189,7 +373,7 @@ char *margo_get_config_opt(margo_instance_id mid, int options)
 
     if (mid == MARGO_INSTANCE_NULL)
         return NULL;
-    json = amg_margo_describe(mid, options);
+    json = instance_describe(mid, options);
     if (json != NULL)
         text = json_object_to_json_string_ext(json, how);
     if (text != NULL)
@@ -203,4 +387,144 @@ char *margo_get_config_opt(margo_instance_id mid, int options)
 char *margo_get_config(margo_instance_id mid)
 {
     return margo_get_config_opt(mid, 0);
+}
+
+enum { HOST_CAP = 256, PATH_CAP = 4096, TIME_CAP = 64 };
+
+static void head_write(margo_instance_id mid, FILE *file)
+{
+    char host[HOST_CAP] = "";
+    char when[TIME_CAP] = "";
+    time_t now = time(NULL);
+    struct tm parts;
+
+    (void)gethostname(host, sizeof(host) - 1);
+    if (localtime_r(&now, &parts) != NULL)
+        (void)strftime(when, sizeof(when), "%Y-%m-%dT%H:%M:%S%z", &parts);
+    fprintf(file,
+        "# An instance of Margo %s, process %ld of %s, at %s\n\n"
+        "calls under way: %u\nhandlers running: %u\n"
+        "calls of HG_Progress: %" PRIu64 "\ncalls of HG_Trigger: %" PRIu64
+        "\n\n",
+        MARGO_VERSION, (long)getpid(), host, when,
+        atomic_load_explicit(&mid->operations, memory_order_relaxed),
+        atomic_load_explicit(&mid->handlers, memory_order_relaxed),
+        margo_get_num_progress_calls(mid), margo_get_num_trigger_calls(mid));
+}
+
+static void config_write(margo_instance_id mid, FILE *file)
+{
+    struct json_object *json =
+        instance_describe(mid, MARGO_CONFIG_USE_NAMES | MARGO_CONFIG_AMALGAM);
+
+    fprintf(file, "# Configuration\n\n%s\n\n",
+        json == NULL
+            ? "(no memory)"
+            : json_object_to_json_string_ext(json,
+                  JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_NOSLASHESCAPE));
+    json_object_put(json);
+}
+
+static void pools_write(margo_instance_id mid, FILE *file)
+{
+    struct margo_pool_info info;
+
+    for (uint32_t i = 0; margo_find_pool_by_index(mid, i, &info) == HG_SUCCESS;
+         i++) {
+        size_t ready = 0;
+        size_t total = 0;
+
+        (void)ABT_pool_get_size(info.pool, &ready);
+        (void)ABT_pool_get_total_size(info.pool, &total);
+        fprintf(file,
+            "# Pool %" PRIu32 ", %s: %zu threads are ready, %zu wait\n\n", i,
+            info.name, ready, total > ready ? total - ready : 0);
+        (void)ABT_info_print_pool(file, info.pool);
+        (void)ABT_info_print_thread_stacks_in_pool(file, info.pool);
+        fputc('\n', file);
+    }
+}
+
+static void streams_write(margo_instance_id mid, FILE *file)
+{
+    struct margo_xstream_info info;
+
+    fputs("# Streams\n\n", file);
+    for (uint32_t i = 0;
+         margo_find_xstream_by_index(mid, i, &info) == HG_SUCCESS; i++) {
+        fprintf(file, "%" PRIu32 ", %s:\n", i, info.name);
+        (void)ABT_info_print_xstream(file, info.xstream);
+    }
+    fputc('\n', file);
+}
+
+/* "FILE", or "FILE-HOST-PID" with its ending behind that. False: too long. */
+static bool name_resolve(
+    const char *file_name, bool is_unique, char ret_name[PATH_CAP])
+{
+    const char *folder =
+        file_name[0] == '/' ? NULL : amg_env_text(AMG_ENV_MARGO_OUTPUT_DIR);
+    const char *slash = strrchr(file_name, '/');
+    const char *end = strrchr(file_name, '.');
+    char host[HOST_CAP] = "";
+    char middle[HOST_CAP + TIME_CAP] = "";
+    int len = 0;
+
+    if (end == NULL || (slash != NULL && end < slash) || end == file_name)
+        end = file_name + strlen(file_name);
+    if (is_unique) {
+        (void)gethostname(host, sizeof(host) - 1);
+        (void)snprintf(middle, sizeof(middle), "-%s-%ld", host, (long)getpid());
+    }
+    len = snprintf(ret_name, PATH_CAP, "%s%s%.*s%s%s",
+        folder != NULL ? folder : "", folder != NULL ? "/" : "",
+        (int)(end - file_name), file_name, middle, end);
+    return len > 0 && len < PATH_CAP;
+}
+
+/* -1: the log says why. */
+static int dump_failed(
+    margo_instance_id mid, const char *name, const char *reason)
+{
+    margo_error(mid, "the state was not written to '%.200s': %s", name, reason);
+    return -1;
+}
+
+int margo_state_dump(margo_instance_id mid, const char *file_name, int uniquify,
+    char **resolved_file_name)
+{
+    bool is_stdout = file_name != NULL && strcmp(file_name, "-") == 0;
+    char name[PATH_CAP] = "-";
+    char *copy = NULL;
+    FILE *file = stdout;
+    bool failed = false;
+
+    if (mid == MARGO_INSTANCE_NULL || file_name == NULL || file_name[0] == '\0')
+        return dump_failed(mid, "", "the instance or the name is missing");
+    if (!is_stdout && !name_resolve(file_name, uniquify != 0, name))
+        return dump_failed(mid, file_name, "the name is too long");
+    if (resolved_file_name != NULL) {
+        copy = amg_mem_strdup(name);
+        if (copy == NULL)
+            return dump_failed(mid, name, "no memory");
+    }
+    if (!is_stdout)
+        file = fopen(name, "w");
+    if (file == NULL) {
+        amg_mem_free(copy);
+        return dump_failed(mid, name, strerror(errno));
+    }
+    head_write(mid, file);
+    config_write(mid, file);
+    streams_write(mid, file);
+    pools_write(mid, file);
+    failed = fflush(file) != 0 || ferror(file) != 0;
+    failed = (!is_stdout && fclose(file) != 0) || failed;
+    if (failed) {
+        amg_mem_free(copy);
+        return dump_failed(mid, name, strerror(errno));
+    }
+    if (resolved_file_name != NULL)
+        *resolved_file_name = amg_mem_hand_over(copy);
+    return 0;
 }

@@ -26,7 +26,6 @@
 #include "base/env.h"
 #include "base/mem.h"
 #include "core/class.h"
-#include "margo/bulk_transfer.h"
 #include "margo/instance.h"
 #include "margo/request.h"
 #include "margo/runtime.h"

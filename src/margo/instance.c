@@ -12,7 +12,7 @@
 #include "base/env.h"
 #include "base/mem.h"
 #include "init.h"
-#include "margo/environment.h"
+#include "margo/config.h"
 #include "margo/request.h"
 #include "margo/runtime.h"
 #include "margo/shutdown.h"

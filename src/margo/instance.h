@@ -22,7 +22,7 @@
 #include "margo/monitor.h"
 #include "margo/pools.h"
 #include "margo/rpc.h"
-#include "margo/timers.h"
+#include "margo/timer.h"
 
 /* Owned by its references; each member with a header of its own is that
  * header's, and touched by its functions alone. */

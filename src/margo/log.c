@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "abt.h"
 #include "base/env.h"
 #include "base/mem.h"
 #include "margo/instance.h"
@@ -269,4 +270,18 @@ void margo_critical(margo_instance_id mid, const char *fmt, ...)
     va_start(args, fmt);
     log_print(log_of(mid), MARGO_LOG_CRITICAL, fmt, args);
     va_end(args);
+}
+
+const char *amg_margo_abt_error(
+    int error, char ret_text[AMG_MARGO_ABT_ERROR_CAP])
+{
+    size_t len = 0;
+
+    /* The length first: it is without the zero at the end. */
+    if (ABT_error_get_str(error, NULL, &len) != ABT_SUCCESS ||
+        len >= AMG_MARGO_ABT_ERROR_CAP ||
+        ABT_error_get_str(error, ret_text, NULL) != ABT_SUCCESS)
+        (void)snprintf(
+            ret_text, AMG_MARGO_ABT_ERROR_CAP, "error %d of Argobots", error);
+    return ret_text;
 }

@@ -5,11 +5,12 @@
 
 #include <json-c/json.h>
 
+#include "base/assert.h"
 #include "base/env.h"
 #include "margo/instance.h"
 #include "margo/handle.h"
 #include "margo/json.h"
-#include "margo/monitor_config.h"
+#include "margo/monitor_data.h"
 #include "margo/request.h"
 
 /* The one that was asked for, or NULL. */
@@ -140,5 +141,38 @@ hg_return_t margo_request_get_monitoring_data(
     if (req == MARGO_REQUEST_NULL || data == NULL)
         return HG_INVALID_ARG;
     *data = amg_margo_request_of(req)->monitor_data;
+    return HG_SUCCESS;
+}
+
+/* Breadcrumbs: under a key of its own, each instance keeps in every thread that
+ * serves a request the id of the served RPC, as a number in the place of a
+ * pointer. So an instance does not tell its calls as made by the handler of
+ * another one. */
+_Static_assert(sizeof(void *) >= sizeof(hg_id_t), "an id fits into a pointer");
+
+hg_return_t margo_set_current_rpc_id(
+    margo_instance_id mid, hg_id_t parent_rpc_id)
+{
+    if (!AMG_CONTRACT(mid != MARGO_INSTANCE_NULL))
+        return HG_INVALID_ARG;
+    if (mid->monitoring.current_rpc == ABT_KEY_NULL ||
+        ABT_self_set_specific(mid->monitoring.current_rpc,
+            (void *)(uintptr_t)parent_rpc_id) != ABT_SUCCESS)
+        return HG_OTHER_ERROR;
+    return HG_SUCCESS;
+}
+
+hg_return_t margo_get_current_rpc_id(
+    margo_instance_id mid, hg_id_t *parent_rpc_id)
+{
+    void *value = NULL;
+
+    if (!AMG_CONTRACT(mid != MARGO_INSTANCE_NULL && parent_rpc_id != NULL))
+        return HG_INVALID_ARG;
+    if (mid->monitoring.current_rpc == ABT_KEY_NULL ||
+        ABT_self_get_specific(mid->monitoring.current_rpc, &value) !=
+            ABT_SUCCESS)
+        return HG_OTHER_ERROR;
+    *parent_rpc_id = (hg_id_t)(uintptr_t)value;
     return HG_SUCCESS;
 }

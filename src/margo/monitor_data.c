@@ -1,220 +1,503 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the default monitor makes of arguments and of bulk. */
-#include "margo/monitor_default.h"
+/* Figures of an instance that the default monitor gathers, and its files. */
+#include "margo/monitor_data.h"
 
-#include <stddef.h>
+#include <errno.h>
+#include <json-c/json.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
 
-/* The entry of a handle whose call was made, or that is served. */
-static struct amg_stats_call *call_of(hg_handle_t handle)
+#include "base/env.h"
+#include "base/mem.h"
+#include "margo/instance.h"
+#include "margo/json.h"
+
+#define FIELD(key, kind, member, min, max)                                     \
+    {                                                                          \
+        (key), (kind), offsetof(struct amg_monitor_config, member), (min),     \
+            (max), NULL                                                        \
+    }
+
+static const struct amg_json_field config_fields[] = {
+    FIELD("filename_prefix", AMG_JSON_TEXT, prefix, 0, 0),
+    FIELD("statistics", AMG_JSON_ELSEWHERE, stats, 0, 0),
+    FIELD("time_series", AMG_JSON_ELSEWHERE, series, 0, 0),
+};
+
+static const struct amg_json_field stats_fields[] = {
+    FIELD("disable", AMG_JSON_BOOL, stats.is_disabled, 0, 0),
+    FIELD("precision", AMG_JSON_UINT, stats.precision, 1, 17),
+    FIELD("pretty_json", AMG_JSON_BOOL, stats.is_pretty, 0, 0),
+    FIELD("sample_progress_every", AMG_JSON_UINT, sample_every, 1, 1000000000),
+};
+
+/* "time_interval_sec" may have a fraction, and is read by itself. */
+static const struct amg_json_field series_fields[] = {
+    FIELD("disable", AMG_JSON_BOOL, series.is_disabled, 0, 0),
+    FIELD("precision", AMG_JSON_UINT, series.precision, 1, 17),
+    FIELD("pretty_json", AMG_JSON_BOOL, series.is_pretty, 0, 0),
+    FIELD("time_interval_sec", AMG_JSON_ELSEWHERE, interval_s, 0, 0),
+};
+
+bool amg_monitor_env_is_on(enum amg_env_id id)
 {
-    margo_monitor_data_t data = {.p = NULL};
+    const char *text = amg_env_text(id);
 
-    (void)margo_get_monitoring_data(handle, &data);
-    return data.p;
+    return text != NULL && strcmp(text, "0") != 0 &&
+           strcasecmp(text, "false") != 0 && strcasecmp(text, "no") != 0 &&
+           strcasecmp(text, "off") != 0;
 }
 
-/* Since when the operation of a request is under way; -1: nobody knows. */
-static double since_post(margo_request request, double began)
+static bool interval_read(const struct amg_margo_log *log,
+    struct json_object *section, double *interval_s)
 {
-    margo_monitor_data_t data = {.p = NULL};
-    struct amg_monitor_operation *operation = NULL;
+    static const char path[] = "monitoring.config.time_series";
+    struct json_object *value = amg_json_get(section, "time_interval_sec");
+    double seconds = 0;
 
-    if (request != MARGO_REQUEST_NULL)
-        (void)margo_request_get_monitoring_data(request, &data);
-    operation = data.p;
-    return operation == NULL ? -1 : began - operation->start;
+    if (value == NULL)
+        return true;
+    if (json_object_is_type(value, json_type_int) ||
+        json_object_is_type(value, json_type_double))
+        seconds = json_object_get_double(value);
+    /* Said so that what is no number at all is refused, too. */
+    if (!(seconds >= 0.001 && seconds <= 1e9)) {
+        amg_margo_log_write(log, MARGO_LOG_ERROR,
+            "configuration: %s.time_interval_sec has to be a number from 0.001 "
+            "to 1000000000, and is %.80s",
+            path, json_object_to_json_string(value));
+        return false;
+    }
+    *interval_s = seconds;
+    return true;
 }
 
-/* Since when the calling thread serves that call; -1: it does not. */
-static double since_ult(const struct amg_monitor *monitor,
-    const struct amg_stats_call *call, double began)
+/* A section of the section. */
+static bool part_read(const struct amg_margo_log *log,
+    struct json_object *section, const char *key,
+    const struct amg_json_field *fields, size_t count,
+    struct amg_monitor_config *config, struct json_object **ret_part)
 {
-    const struct amg_monitor_operation *served = amg_monitor_served(monitor);
+    char path[AMG_JSON_PATH_CAP];
 
-    return served == NULL || served->call != call ? -1
-                                                  : began - served->ult_start;
+    amg_json_path_key(path, "monitoring.config", key);
+    return amg_json_section(log, "monitoring.config", section, key,
+               json_type_object, ret_part) &&
+           (*ret_part == NULL ||
+               amg_json_read(log, path, *ret_part, fields, count, config));
 }
 
-static void count_data(struct amg_monitor *monitor, hg_handle_t handle,
-    enum amg_stats_what what, double began, double now, double relative)
+static bool config_read(const struct amg_margo_log *log,
+    struct json_object *section, struct amg_monitor_config *ret_config)
 {
-    struct amg_stats_call *call = call_of(handle);
+    const char *prefix = amg_env_text(AMG_ENV_MONITORING_PREFIX);
+    struct amg_monitor_config config = {
+        .prefix = prefix == NULL ? "margo" : prefix,
+        .stats = {.precision = 9},
+        .sample_every = 1,
+        .series = {.precision = 9},
+        .interval_s = 1.0,
+    };
+    struct json_object *part = NULL;
 
-    if (call != NULL)
-        amg_monitor_count(
-            monitor, &call->measures[what], now - began, relative, -1);
+    config.stats.is_disabled =
+        amg_monitor_env_is_on(AMG_ENV_MONITORING_NO_STATS);
+    config.series.is_disabled =
+        amg_monitor_env_is_on(AMG_ENV_MONITORING_NO_SERIES);
+    if (section != NULL) {
+        if (!amg_json_read(log, "monitoring.config", section, config_fields,
+                sizeof(config_fields) / sizeof(config_fields[0]), &config) ||
+            !part_read(log, section, "statistics", stats_fields,
+                sizeof(stats_fields) / sizeof(stats_fields[0]), &config,
+                &part) ||
+            !part_read(log, section, "time_series", series_fields,
+                sizeof(series_fields) / sizeof(series_fields[0]), &config,
+                &part) ||
+            !interval_read(log, part, &config.interval_s))
+            return false;
+    }
+    *ret_config = config;
+    return true;
 }
 
-void amg_monitor_on_set_input(void *uargs, double now,
-    margo_monitor_event_t kind, margo_monitor_set_input_args_t args)
+static void output_add(struct json_object *to, const char *key,
+    const struct amg_monitor_output *output, const char *more,
+    struct json_object *value)
 {
-    if (kind == MARGO_MONITOR_FN_END)
-        count_data(uargs, args->handle, AMG_STATS_SET_INPUT, args->uctx.f, now,
-            since_post(args->request, args->uctx.f));
-    else
-        args->uctx.f = now;
+    struct json_object *part = json_object_new_object();
+
+    json_object_object_add(
+        part, "disable", json_object_new_boolean(output->is_disabled));
+    json_object_object_add(
+        part, "precision", json_object_new_int64(output->precision));
+    json_object_object_add(
+        part, "pretty_json", json_object_new_boolean(output->is_pretty));
+    json_object_object_add(part, more, value);
+    json_object_object_add(to, key, part);
 }
 
-void amg_monitor_on_set_output(void *uargs, double now,
-    margo_monitor_event_t kind, margo_monitor_set_output_args_t args)
+static struct json_object *config_json(const struct amg_monitor_config *config)
 {
-    if (kind == MARGO_MONITOR_FN_END)
-        count_data(uargs, args->handle, AMG_STATS_SET_OUTPUT, args->uctx.f, now,
-            since_post(args->request, args->uctx.f));
-    else
-        args->uctx.f = now;
+    struct json_object *section = json_object_new_object();
+
+    if (section == NULL)
+        return NULL;
+    json_object_object_add(
+        section, "filename_prefix", json_object_new_string(config->prefix));
+    output_add(section, "statistics", &config->stats, "sample_progress_every",
+        json_object_new_int64(config->sample_every));
+    output_add(section, "time_series", &config->series, "time_interval_sec",
+        json_object_new_double(config->interval_s));
+    return section;
 }
 
-void amg_monitor_on_get_input(void *uargs, double now,
-    margo_monitor_event_t kind, margo_monitor_get_input_args_t args)
+enum { HOST_CAP = 64, COMMAND_CAP = 4096 };
+
+static void address_set(struct amg_monitor *monitor)
 {
-    if (kind == MARGO_MONITOR_FN_END)
-        count_data(uargs, args->handle, AMG_STATS_GET_INPUT, args->uctx.f, now,
-            since_ult(uargs, call_of(args->handle), args->uctx.f));
-    else
-        args->uctx.f = now;
-}
+    hg_addr_t self = HG_ADDR_NULL;
+    hg_size_t size = sizeof(monitor->address);
 
-void amg_monitor_on_free_input(void *uargs, double now,
-    margo_monitor_event_t kind, margo_monitor_free_input_args_t args)
-{
-    if (kind == MARGO_MONITOR_FN_END)
-        count_data(uargs, args->handle, AMG_STATS_FREE_INPUT, args->uctx.f, now,
-            since_ult(uargs, call_of(args->handle), args->uctx.f));
-    else
-        args->uctx.f = now;
-}
-
-void amg_monitor_on_get_output(void *uargs, double now,
-    margo_monitor_event_t kind, margo_monitor_get_output_args_t args)
-{
-    if (kind == MARGO_MONITOR_FN_END)
-        count_data(
-            uargs, args->handle, AMG_STATS_GET_OUTPUT, args->uctx.f, now, -1);
-    else
-        args->uctx.f = now;
-}
-
-void amg_monitor_on_free_output(void *uargs, double now,
-    margo_monitor_event_t kind, margo_monitor_free_output_args_t args)
-{
-    if (kind == MARGO_MONITOR_FN_END)
-        count_data(
-            uargs, args->handle, AMG_STATS_FREE_OUTPUT, args->uctx.f, now, -1);
-    else
-        args->uctx.f = now;
-}
-
-/* What bulk is counted for: the request that the thread serves, or nothing. */
-static struct amg_stats_call *bulk_call(struct amg_monitor *monitor)
-{
-    struct amg_monitor_operation *served = amg_monitor_served(monitor);
-
-    if (served != NULL)
-        return served->call;
-    return amg_monitor_call_find(monitor, AMG_STATS_TARGET, 0, HG_HANDLE_NULL);
-}
-
-static void count_bulk(struct amg_monitor *monitor, enum amg_stats_what what,
-    double duration, double size)
-{
-    struct amg_stats_call *call = bulk_call(monitor);
-
-    if (call != NULL)
-        amg_monitor_count(monitor, &call->measures[what], duration, -1, size);
-}
-
-void amg_monitor_on_bulk_create(void *uargs, double now,
-    margo_monitor_event_t kind, margo_monitor_bulk_create_args_t args)
-{
-    double size = 0;
-
-    if (kind != MARGO_MONITOR_FN_END) {
-        args->uctx.f = now;
+    if (HG_Addr_self(monitor->mid->hg_class, &self) != HG_SUCCESS)
         return;
+    if (HG_Addr_to_string(monitor->mid->hg_class, monitor->address, &size,
+            self) != HG_SUCCESS)
+        monitor->address[0] = '\0';
+    (void)HG_Addr_free(monitor->mid->hg_class, self);
+}
+
+static void host_name(char host[HOST_CAP])
+{
+    if (gethostname(host, HOST_CAP) != 0)
+        (void)snprintf(host, HOST_CAP, "localhost");
+    host[HOST_CAP - 1] = '\0';
+}
+
+/* A second instance of the process has a number behind its pid, so that it does
+ * not write over the files of the first one. */
+static void file_name_set(struct amg_monitor *monitor)
+{
+    static atomic_uint opened;
+    unsigned number =
+        1 + atomic_fetch_add_explicit(&opened, 1, memory_order_relaxed);
+    const char *folder = amg_env_text(AMG_ENV_MARGO_OUTPUT_DIR);
+    char host[HOST_CAP];
+    char suffix[16] = "";
+
+    host_name(host);
+    if (number > 1)
+        (void)snprintf(suffix, sizeof(suffix), "-%u", number);
+    if (monitor->config.prefix[0] == '/')
+        folder = NULL;
+    (void)snprintf(monitor->file, sizeof(monitor->file), "%s%s%s.%s.%ld%s",
+        folder == NULL ? "" : folder, folder == NULL ? "" : "/",
+        monitor->config.prefix, host, (long)getpid(), suffix);
+}
+
+/* The words that the process was started with. */
+static struct json_object *command_json(void)
+{
+    struct json_object *words = json_object_new_array();
+    FILE *file = fopen("/proc/self/cmdline", "re");
+    char text[COMMAND_CAP + 1];
+    size_t len = 0;
+
+    if (file == NULL)
+        return words;
+    len = fread(text, 1, COMMAND_CAP, file);
+    (void)fclose(file);
+    text[len] = '\0';
+    for (size_t i = 0; i < len; i += strlen(text + i) + 1)
+        json_object_array_add(words, json_object_new_string(text + i));
+    return words;
+}
+
+/* What both documents begin with. */
+static struct json_object *document_begin(const struct amg_monitor *monitor)
+{
+    struct json_object *object = json_object_new_object();
+    char host[HOST_CAP];
+
+    if (object == NULL)
+        return NULL;
+    host_name(host);
+    json_object_object_add(
+        object, "address", json_object_new_string(monitor->address));
+    json_object_object_add(object, "hostname", json_object_new_string(host));
+    json_object_object_add(
+        object, "pid", json_object_new_int64((int64_t)getpid()));
+    json_object_object_add(object, "cmdline", command_json());
+    return object;
+}
+
+static struct json_object *stats_json_locked(const struct amg_monitor *monitor)
+{
+    unsigned precision = monitor->config.stats.precision;
+    struct json_object *object = document_begin(monitor);
+    struct json_object *loop = json_object_new_object();
+
+    if (object == NULL)
+        return NULL;
+    json_object_object_add(loop, "progress_with_timeout",
+        amg_stats_json(&monitor->progress_with_timeout, precision));
+    json_object_object_add(loop, "progress_timeout_value_msec",
+        amg_stats_json(&monitor->progress_timeout_ms, precision));
+    json_object_object_add(loop, "progress_without_timeout",
+        amg_stats_json(&monitor->progress_without_timeout, precision));
+    json_object_object_add(
+        loop, "trigger", amg_stats_json(&monitor->trigger, precision));
+    json_object_object_add(object, "progress_loop", loop);
+    json_object_object_add(
+        object, "rpcs", amg_stats_book_json(&monitor->book, precision));
+    return object;
+}
+
+static struct json_object *series_json_locked(const struct amg_monitor *monitor)
+{
+    struct json_object *object = document_begin(monitor);
+
+    if (object != NULL)
+        amg_series_json(
+            &monitor->series, monitor->config.series.precision, object);
+    return object;
+}
+
+static void file_write(struct amg_monitor *monitor, const char *end,
+    const struct amg_monitor_output *output, struct json_object *object)
+{
+    char path[AMG_MONITOR_PATH_CAP + 16];
+    const char *text = json_object_to_json_string_ext(
+        object, output->is_pretty
+                    ? JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_NOSLASHESCAPE
+                    : JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE);
+    FILE *file = NULL;
+    bool is_written = false;
+
+    (void)snprintf(path, sizeof(path), "%s%s", monitor->file, end);
+    errno = 0;
+    if (text != NULL)
+        file = fopen(path, "we");
+    if (file != NULL) {
+        is_written = fprintf(file, "%s\n", text) > 0;
+        is_written = fclose(file) == 0 && is_written;
     }
-    for (uint32_t i = 0; args->sizes != NULL && i < args->count; i++)
-        size += (double)args->sizes[i];
-    count_bulk(uargs, AMG_STATS_BULK_CREATE, now - args->uctx.f, size);
+    if (!is_written)
+        margo_error(monitor->mid,
+            "monitoring: '%s' cannot be written (%s); what was gathered is "
+            "lost. Set filename_prefix or MARGO_OUTPUT_DIR to where there is "
+            "room",
+            path, errno == 0 ? "no memory" : strerror(errno));
 }
 
-void amg_monitor_on_bulk_free(void *uargs, double now,
-    margo_monitor_event_t kind, margo_monitor_bulk_free_args_t args)
+/* By now nobody tells any more, so that no lock is needed. */
+static void files_write(struct amg_monitor *monitor)
 {
-    if (kind == MARGO_MONITOR_FN_END)
-        count_bulk(uargs, AMG_STATS_BULK_FREE, now - args->uctx.f, -1);
-    else
-        args->uctx.f = now;
-}
+    struct json_object *object = NULL;
 
-/* Pushes stand behind pulls, in the same order. */
-static struct amg_stats_measure *transfer_measure(
-    const struct amg_monitor_operation *operation, enum amg_stats_what pull)
-{
-    return &operation->call
-                ->measures[pull + (operation->is_push
-                                          ? AMG_STATS_PUSH - AMG_STATS_PULL
-                                          : 0)];
-}
-
-static void transfer_begin(struct amg_monitor *monitor,
-    margo_monitor_bulk_transfer_args_t args, double now)
-{
-    struct amg_stats_call *call = bulk_call(monitor);
-    struct amg_monitor_operation *operation = NULL;
-    margo_monitor_data_t data = {.p = NULL};
-
-    if (call != NULL)
-        operation = amg_monitor_operation_begin(monitor, call, now, 2);
-    if (operation != NULL) {
-        operation->size = args->size;
-        operation->is_push = args->op == HG_BULK_PUSH;
-        data.p = operation;
+    if (!monitor->config.stats.is_disabled) {
+        object = stats_json_locked(monitor);
+        file_write(monitor, ".stats.json", &monitor->config.stats, object);
+        json_object_put(object);
     }
-    args->uctx.p = operation;
-    (void)margo_request_set_monitoring_data(args->request, data);
-}
-
-void amg_monitor_on_bulk_transfer(void *uargs, double now,
-    margo_monitor_event_t kind, margo_monitor_bulk_transfer_args_t args)
-{
-    struct amg_monitor *monitor = uargs;
-    struct amg_monitor_operation *operation = args->uctx.p;
-
-    if (kind == MARGO_MONITOR_FN_START) {
-        transfer_begin(monitor, args, now);
-    } else if (kind == MARGO_MONITOR_FN_END && operation != NULL) {
-        amg_monitor_count(monitor, transfer_measure(operation, AMG_STATS_IPULL),
-            now - operation->start, -1, (double)operation->size);
-        amg_monitor_operation_release(
-            monitor, operation, args->ret == HG_SUCCESS ? 1 : 2);
+    if (!monitor->config.series.is_disabled) {
+        object = series_json_locked(monitor);
+        file_write(monitor, ".series.json", &monitor->config.series, object);
+        json_object_put(object);
     }
 }
 
-void amg_monitor_on_bulk_transfer_cb(void *uargs, double now,
-    margo_monitor_event_t kind, margo_monitor_bulk_transfer_cb_args_t args)
+struct amg_monitor_operation *amg_monitor_served(
+    const struct amg_monitor *monitor)
 {
-    struct amg_monitor *monitor = uargs;
-    struct amg_monitor_operation *operation = NULL;
-    margo_monitor_data_t data = {.p = NULL};
+    void *served = NULL;
 
-    if (kind != MARGO_MONITOR_FN_END) {
-        args->uctx.f = now;
-        return;
+    (void)ABT_key_get(monitor->current, &served);
+    return served;
+}
+
+struct amg_stats_call *amg_monitor_call_find(struct amg_monitor *monitor,
+    enum amg_stats_side side, hg_id_t parent, hg_handle_t handle)
+{
+    const struct hg_info *info =
+        handle == HG_HANDLE_NULL ? NULL : HG_Get_info(handle);
+    struct amg_stats_path path = {.parent = parent, .side = side};
+    char peer[AMG_MONITOR_ADDRESS_CAP] = "nobody";
+    hg_size_t size = sizeof(peer);
+    struct amg_stats_call *call = NULL;
+
+    if (info != NULL) {
+        path.id = info->id;
+        path.name = margo_handle_get_name(handle);
+        if (HG_Addr_to_string(info->hg_class, peer, &size, info->addr) !=
+            HG_SUCCESS)
+            (void)strcpy(peer, "unknown");
     }
-    (void)margo_request_get_monitoring_data(args->request, &data);
-    operation = data.p;
-    if (operation == NULL)
-        return;
-    amg_monitor_count(monitor, transfer_measure(operation, AMG_STATS_PULL_CB),
-        now - args->uctx.f, args->uctx.f - operation->start, -1);
-    amg_monitor_count(monitor, transfer_measure(operation, AMG_STATS_PULL),
-        args->uctx.f - operation->start, -1, (double)operation->size);
+    if (path.name == NULL)
+        path.name = "";
+    path.peer = peer;
     amg_lock_take(&monitor->lock);
-    amg_series_bytes(
-        &monitor->series, operation->call->path.id, operation->size);
+    call = amg_stats_book_find(&monitor->book, &path);
+    if (call == NULL)
+        monitor->is_short = true;
     amg_lock_give(&monitor->lock);
-    data.p = transfer_measure(operation, AMG_STATS_PULL_WAIT);
-    (void)margo_request_set_monitoring_data(args->request, data);
-    amg_monitor_operation_release(monitor, operation, 1);
+    return call;
+}
+
+struct amg_monitor_operation *amg_monitor_operation_begin(
+    struct amg_monitor *monitor, struct amg_stats_call *call, double start,
+    unsigned holds)
+{
+    struct amg_monitor_operation *operation = NULL;
+
+    amg_lock_take(&monitor->lock);
+    operation = monitor->spare;
+    if (operation != NULL)
+        monitor->spare = operation->next;
+    else
+        operation = amg_mem_alloc(sizeof(*operation));
+    if (operation == NULL)
+        monitor->is_short = true;
+    amg_lock_give(&monitor->lock);
+    if (operation != NULL)
+        *operation = (struct amg_monitor_operation){
+            .call = call, .start = start, .holds = holds};
+    return operation;
+}
+
+void amg_monitor_operation_release(struct amg_monitor *monitor,
+    struct amg_monitor_operation *operation, unsigned holds)
+{
+    amg_lock_take(&monitor->lock);
+    operation->holds -= holds;
+    if (operation->holds == 0) {
+        operation->next = monitor->spare;
+        monitor->spare = operation;
+    }
+    amg_lock_give(&monitor->lock);
+}
+
+void amg_monitor_count(struct amg_monitor *monitor,
+    struct amg_stats_measure *measure, double duration, double relative,
+    double size)
+{
+    if (measure == NULL || monitor->config.stats.is_disabled)
+        return;
+    amg_lock_take(&monitor->lock);
+    amg_stats_add(&measure->duration, duration);
+    if (relative >= 0)
+        amg_stats_add(&measure->relative, relative);
+    if (size >= 0)
+        amg_stats_add(&measure->size, size);
+    amg_lock_give(&monitor->lock);
+}
+
+static void monitor_free(struct amg_monitor *monitor)
+{
+    while (monitor->spare != NULL) {
+        struct amg_monitor_operation *operation = monitor->spare;
+
+        monitor->spare = operation->next;
+        amg_mem_free(operation);
+    }
+    amg_stats_book_fini(&monitor->book);
+    amg_series_fini(&monitor->series);
+    amg_mem_free((char *)monitor->config.prefix);
+    amg_mem_free(monitor);
+}
+
+void *amg_monitor_initialize(
+    margo_instance_id mid, void *uargs, struct json_object *config)
+{
+    struct amg_monitor *monitor = amg_mem_zalloc(sizeof(*monitor));
+
+    (void)uargs;
+    if (monitor == NULL)
+        goto no_memory;
+    if (!config_read(&mid->log, config, &monitor->config)) {
+        amg_mem_free(monitor);
+        return NULL;
+    }
+    monitor->config.prefix = amg_mem_strdup(monitor->config.prefix);
+    if (monitor->config.prefix == NULL ||
+        ABT_key_create(NULL, &monitor->current) != ABT_SUCCESS) {
+        monitor_free(monitor);
+        goto no_memory;
+    }
+    monitor->mid = mid;
+    monitor->opened_s = ABT_get_wtime();
+    amg_lock_init(&monitor->lock);
+    monitor->series.interval_s = monitor->config.interval_s;
+    monitor->series.next_s = monitor->config.interval_s;
+    file_name_set(monitor);
+    address_set(monitor);
+    return monitor;
+
+no_memory:
+    margo_error(mid, "monitoring: no memory to begin with");
+    return NULL;
+}
+
+void amg_monitor_finalize(void *uargs)
+{
+    struct amg_monitor *monitor = uargs;
+
+    /* What the last interval has seen, however short it was. */
+    amg_series_close(&monitor->series, ABT_get_wtime() - monitor->opened_s);
+    if (monitor->is_short || monitor->series.is_short)
+        margo_warning(monitor->mid,
+            "monitoring: some figures are missing, since there was no memory");
+    files_write(monitor);
+    (void)ABT_key_free(&monitor->current);
+    monitor_free(monitor);
+}
+
+static void monitor_reset_locked(struct amg_monitor *monitor)
+{
+    static const struct amg_stats none;
+
+    monitor->progress_with_timeout = none;
+    monitor->progress_timeout_ms = none;
+    monitor->progress_without_timeout = none;
+    monitor->trigger = none;
+    amg_stats_book_reset(&monitor->book);
+    amg_series_reset(&monitor->series);
+}
+
+/* {"stats", "series"}, without what is disabled.
+ * NOTE(why): allocates under the lock: who comes in between would see figures
+ * of two moments, and a dump is made seldom. */
+void amg_monitor_dump(
+    void *uargs, margo_monitor_dump_fn dump_fn, void *dump_args, bool reset)
+{
+    struct amg_monitor *monitor = uargs;
+    struct json_object *object = json_object_new_object();
+    const char *text = NULL;
+    size_t len = 0;
+
+    amg_lock_take(&monitor->lock);
+    if (!monitor->config.stats.is_disabled)
+        json_object_object_add(object, "stats", stats_json_locked(monitor));
+    if (!monitor->config.series.is_disabled)
+        json_object_object_add(object, "series", series_json_locked(monitor));
+    if (reset)
+        monitor_reset_locked(monitor);
+    amg_lock_give(&monitor->lock);
+    text = json_object_to_json_string_length(object,
+        JSON_C_TO_STRING_NOSLASHESCAPE |
+            (monitor->config.stats.is_pretty ? JSON_C_TO_STRING_PRETTY
+                                             : JSON_C_TO_STRING_PLAIN),
+        &len);
+    if (text != NULL)
+        dump_fn(dump_args, text, len);
+    json_object_put(object);
+}
+
+struct json_object *amg_monitor_config_get(void *uargs)
+{
+    const struct amg_monitor *monitor = uargs;
+
+    return config_json(&monitor->config);
 }

@@ -1,240 +1,554 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The default monitor: statistics and time series of an instance. */
-#include "margo/monitor_default.h"
+/* The default monitor: what it counts at each event. */
+#include <stddef.h>
 
-#include <json-c/json.h>
-#include <string.h>
+#include "margo/monitor_data.h"
 
-#include "base/mem.h"
-#include "margo/instance.h"
-
-struct amg_monitor_operation *amg_monitor_served(
-    const struct amg_monitor *monitor)
+/* The measure of an entry; NULL: there is none. */
+static struct amg_stats_measure *measure_of(
+    struct amg_stats_call *call, enum amg_stats_what what)
 {
-    void *served = NULL;
-
-    (void)ABT_key_get(monitor->current, &served);
-    return served;
+    return call == NULL ? NULL : &call->measures[what];
 }
 
-struct amg_stats_call *amg_monitor_call_find(struct amg_monitor *monitor,
-    enum amg_stats_side side, hg_id_t parent, hg_handle_t handle)
+static struct amg_stats_call *call_of(hg_handle_t handle)
 {
-    const struct hg_info *info =
-        handle == HG_HANDLE_NULL ? NULL : HG_Get_info(handle);
-    struct amg_stats_path path = {.parent = parent, .side = side};
-    char peer[AMG_MONITOR_ADDRESS_CAP] = "nobody";
-    hg_size_t size = sizeof(peer);
-    struct amg_stats_call *call = NULL;
+    margo_monitor_data_t data = {.p = NULL};
 
-    if (info != NULL) {
-        path.id = info->id;
-        path.name = margo_handle_get_name(handle);
-        if (HG_Addr_to_string(info->hg_class, peer, &size, info->addr) !=
-            HG_SUCCESS)
-            (void)strcpy(peer, "unknown");
-    }
-    if (path.name == NULL)
-        path.name = "";
-    path.peer = peer;
-    amg_lock_take(&monitor->lock);
-    call = amg_stats_book_find(&monitor->book, &path);
-    if (call == NULL)
-        monitor->is_short = true;
-    amg_lock_give(&monitor->lock);
-    return call;
+    (void)margo_get_monitoring_data(handle, &data);
+    return data.p;
 }
 
-struct amg_monitor_operation *amg_monitor_operation_begin(
-    struct amg_monitor *monitor, struct amg_stats_call *call, double start,
-    unsigned holds)
+static void request_set(margo_request request, void *kept)
+{
+    margo_monitor_data_t data = {.p = kept};
+
+    (void)margo_request_set_monitoring_data(request, data);
+}
+
+static void *request_get(margo_request request)
+{
+    margo_monitor_data_t data = {.p = NULL};
+
+    (void)margo_request_get_monitoring_data(request, &data);
+    return data.p;
+}
+
+/* The post of a call or answer begins: held by the post and by the callback. */
+static void *post_begin(struct amg_monitor *monitor,
+    struct amg_stats_call *call, margo_request request, double now)
 {
     struct amg_monitor_operation *operation = NULL;
 
-    amg_lock_take(&monitor->lock);
-    operation = monitor->spare;
-    if (operation != NULL)
-        monitor->spare = operation->next;
-    else
-        operation = amg_mem_alloc(sizeof(*operation));
-    if (operation == NULL)
-        monitor->is_short = true;
-    amg_lock_give(&monitor->lock);
-    if (operation != NULL)
-        *operation = (struct amg_monitor_operation){
-            .call = call, .start = start, .holds = holds};
+    if (call != NULL)
+        operation = amg_monitor_operation_begin(monitor, call, now, 2);
+    request_set(request, operation);
     return operation;
 }
 
-void amg_monitor_operation_release(struct amg_monitor *monitor,
-    struct amg_monitor_operation *operation, unsigned holds)
+/* It has ended; by now the callback may have run, and the request be gone. */
+static void post_end(struct amg_monitor *monitor,
+    struct amg_monitor_operation *operation, enum amg_stats_what what,
+    double now, double relative, hg_return_t ret)
 {
-    amg_lock_take(&monitor->lock);
-    operation->holds -= holds;
-    if (operation->holds == 0) {
-        operation->next = monitor->spare;
-        monitor->spare = operation;
-    }
-    amg_lock_give(&monitor->lock);
+    if (operation == NULL)
+        return;
+    amg_monitor_count(monitor, measure_of(operation->call, what),
+        now - operation->start, relative, -1);
+    amg_monitor_operation_release(
+        monitor, operation, ret == HG_SUCCESS ? 1 : 2);
 }
 
-void amg_monitor_count(struct amg_monitor *monitor,
-    struct amg_stats_measure *measure, double duration, double relative,
-    double size)
+/* Its callback has run. `whole` is from the post on, or has no measure. The
+ * request keeps where its wait is to be counted. */
+static void post_done(struct amg_monitor *monitor, margo_request request,
+    double began, double now, struct amg_stats_measure *(*whole)(void *call),
+    enum amg_stats_what cb, enum amg_stats_what wait)
 {
-    if (measure == NULL || monitor->config.stats.is_disabled)
+    struct amg_monitor_operation *operation = request_get(request);
+
+    if (operation == NULL)
+        return;
+    amg_monitor_count(monitor, measure_of(operation->call, cb), now - began,
+        began - operation->start, -1);
+    if (whole != NULL)
+        amg_monitor_count(
+            monitor, whole(operation->call), began - operation->start, -1, -1);
+    request_set(request, measure_of(operation->call, wait));
+    amg_monitor_operation_release(monitor, operation, 1);
+}
+
+static struct amg_stats_measure *forward_whole(void *call)
+{
+    return measure_of(call, AMG_STATS_FORWARD);
+}
+
+static void on_forward(void *uargs, double now, margo_monitor_event_t kind,
+    margo_monitor_forward_args_t args)
+{
+    struct amg_monitor *monitor = uargs;
+
+    if (kind == MARGO_MONITOR_FN_START) {
+        hg_id_t parent = 0;
+        margo_monitor_data_t data = {.p = NULL};
+
+        (void)margo_get_current_rpc_id(monitor->mid, &parent);
+        data.p = amg_monitor_call_find(
+            monitor, AMG_STATS_ORIGIN, parent, args->handle);
+        (void)margo_set_monitoring_data(args->handle, data);
+        args->uctx.p = post_begin(monitor, data.p, args->request, now);
+    } else if (kind == MARGO_MONITOR_FN_END) {
+        post_end(monitor, args->uctx.p, AMG_STATS_IFORWARD, now, -1, args->ret);
+    }
+}
+
+static void on_forward_cb(void *uargs, double now, margo_monitor_event_t kind,
+    margo_monitor_forward_cb_args_t args)
+{
+    if (kind == MARGO_MONITOR_FN_END)
+        post_done(uargs, args->request, args->uctx.f, now, forward_whole,
+            AMG_STATS_FORWARD_CB, AMG_STATS_FORWARD_WAIT);
+    else
+        args->uctx.f = now;
+}
+
+static void on_respond(void *uargs, double now, margo_monitor_event_t kind,
+    margo_monitor_respond_args_t args)
+{
+    struct amg_monitor *monitor = uargs;
+
+    if (kind == MARGO_MONITOR_FN_START) {
+        args->uctx.p =
+            post_begin(monitor, call_of(args->handle), args->request, now);
+    } else if (kind == MARGO_MONITOR_FN_END) {
+        struct amg_monitor_operation *served = amg_monitor_served(monitor);
+        struct amg_monitor_operation *operation = args->uctx.p;
+        double relative = -1;
+
+        if (served != NULL && operation != NULL &&
+            served->call == operation->call)
+            relative = operation->start - served->ult_start;
+        post_end(
+            monitor, operation, AMG_STATS_IRESPOND, now, relative, args->ret);
+    }
+}
+
+static void on_respond_cb(void *uargs, double now, margo_monitor_event_t kind,
+    margo_monitor_respond_cb_args_t args)
+{
+    if (kind == MARGO_MONITOR_FN_END)
+        post_done(uargs, args->request, args->uctx.f, now, NULL,
+            AMG_STATS_RESPOND_CB, AMG_STATS_RESPOND_WAIT);
+    else
+        args->uctx.f = now;
+}
+
+static void on_register(void *uargs, double now, margo_monitor_event_t kind,
+    margo_monitor_register_args_t args)
+{
+    struct amg_monitor *monitor = uargs;
+
+    (void)now;
+    if (kind != MARGO_MONITOR_FN_END || args->ret != HG_SUCCESS)
         return;
     amg_lock_take(&monitor->lock);
-    amg_stats_add(&measure->duration, duration);
-    if (relative >= 0)
-        amg_stats_add(&measure->relative, relative);
-    if (size >= 0)
-        amg_stats_add(&measure->size, size);
+    amg_series_rpc(&monitor->series, args->id, args->name);
     amg_lock_give(&monitor->lock);
 }
 
-static void monitor_free(struct amg_monitor *monitor)
-{
-    while (monitor->spare != NULL) {
-        struct amg_monitor_operation *operation = monitor->spare;
-
-        monitor->spare = operation->next;
-        amg_mem_free(operation);
-    }
-    amg_stats_book_fini(&monitor->book);
-    amg_series_fini(&monitor->series);
-    amg_mem_free((char *)monitor->config.prefix);
-    amg_mem_free(monitor);
-}
-
-static void *monitor_initialize(
-    margo_instance_id mid, void *uargs, struct json_object *config)
-{
-    struct amg_monitor *monitor = amg_mem_zalloc(sizeof(*monitor));
-
-    (void)uargs;
-    if (monitor == NULL)
-        goto no_memory;
-    if (!amg_monitor_config_read(&mid->log, config, &monitor->config)) {
-        amg_mem_free(monitor);
-        return NULL;
-    }
-    monitor->config.prefix = amg_mem_strdup(monitor->config.prefix);
-    if (monitor->config.prefix == NULL ||
-        ABT_key_create(NULL, &monitor->current) != ABT_SUCCESS) {
-        monitor_free(monitor);
-        goto no_memory;
-    }
-    monitor->mid = mid;
-    monitor->opened_s = ABT_get_wtime();
-    amg_lock_init(&monitor->lock);
-    monitor->series.interval_s = monitor->config.interval_s;
-    monitor->series.next_s = monitor->config.interval_s;
-    amg_monitor_name(monitor);
-    amg_monitor_address(monitor);
-    return monitor;
-
-no_memory:
-    margo_error(mid, "monitoring: no memory to begin with");
-    return NULL;
-}
-
-static void monitor_finalize(void *uargs)
+/* Until its thread begins, a handle keeps the operation; afterwards the entry,
+ * as those of calls do. */
+static void on_rpc_handler(void *uargs, double now, margo_monitor_event_t kind,
+    margo_monitor_rpc_handler_args_t args)
 {
     struct amg_monitor *monitor = uargs;
+    struct amg_monitor_operation *operation = args->uctx.p;
 
-    /* What the last interval has seen, however short it was. */
-    amg_series_close(&monitor->series, ABT_get_wtime() - monitor->opened_s);
-    if (monitor->is_short || monitor->series.is_short)
-        margo_warning(monitor->mid,
-            "monitoring: some figures are missing, since there was no memory");
-    amg_monitor_write(monitor);
-    (void)ABT_key_free(&monitor->current);
-    monitor_free(monitor);
+    if (kind == MARGO_MONITOR_FN_START) {
+        struct amg_stats_call *call = amg_monitor_call_find(
+            monitor, AMG_STATS_TARGET, args->parent_rpc_id, args->handle);
+        margo_monitor_data_t data = {.p = NULL};
+
+        if (call != NULL) {
+            operation = amg_monitor_operation_begin(monitor, call, now, 2);
+            amg_lock_take(&monitor->lock);
+            amg_series_request(
+                &monitor->series, call->path.id, call->path.name);
+            amg_lock_give(&monitor->lock);
+        }
+        data.p = operation;
+        args->uctx.p = operation;
+        (void)margo_set_monitoring_data(args->handle, data);
+    } else if (kind == MARGO_MONITOR_FN_END && operation != NULL) {
+        amg_monitor_count(monitor,
+            measure_of(operation->call, AMG_STATS_HANDLER),
+            now - operation->start, -1, -1);
+        if (args->ret != HG_SUCCESS) {
+            margo_monitor_data_t data = {.p = NULL};
+
+            (void)margo_set_monitoring_data(args->handle, data);
+        }
+        amg_monitor_operation_release(
+            monitor, operation, args->ret == HG_SUCCESS ? 1 : 2);
+    }
 }
 
-static void monitor_reset_locked(struct amg_monitor *monitor)
-{
-    static const struct amg_stats none;
-
-    monitor->progress_with_timeout = none;
-    monitor->progress_timeout_ms = none;
-    monitor->progress_without_timeout = none;
-    monitor->trigger = none;
-    amg_stats_book_reset(&monitor->book);
-    amg_series_reset(&monitor->series);
-}
-
-/* {"stats", "series"}, without what is disabled.
- * NOTE(why): allocates under the lock: who comes in between would see figures
- * of two moments, and a dump is made seldom. */
-static void monitor_dump(
-    void *uargs, margo_monitor_dump_fn dump_fn, void *dump_args, bool reset)
+static void on_rpc_ult(void *uargs, double now, margo_monitor_event_t kind,
+    margo_monitor_rpc_ult_args_t args)
 {
     struct amg_monitor *monitor = uargs;
-    struct json_object *object = json_object_new_object();
-    const char *text = NULL;
-    size_t len = 0;
+    margo_monitor_data_t data = {.p = NULL};
 
+    if (kind == MARGO_MONITOR_FN_START) {
+        struct amg_monitor_operation *operation = NULL;
+
+        (void)margo_get_monitoring_data(args->handle, &data);
+        operation = data.p;
+        args->uctx.p = operation;
+        if (operation == NULL)
+            return;
+        operation->ult_start = now;
+        data.p = operation->call;
+        (void)margo_set_monitoring_data(args->handle, data);
+        (void)ABT_key_set(monitor->current, operation);
+    } else if (kind == MARGO_MONITOR_FN_END && args->uctx.p != NULL) {
+        /* The handle may be gone: its function has destroyed it. */
+        struct amg_monitor_operation *operation = args->uctx.p;
+
+        (void)ABT_key_set(monitor->current, NULL);
+        amg_monitor_count(monitor, measure_of(operation->call, AMG_STATS_ULT),
+            now - operation->ult_start, operation->ult_start - operation->start,
+            -1);
+        amg_monitor_operation_release(monitor, operation, 1);
+    }
+}
+
+/* The end is told when the request has completed, and keeps a measure. */
+static void on_wait(void *uargs, double now, margo_monitor_event_t kind,
+    margo_monitor_wait_args_t args)
+{
+    if (kind == MARGO_MONITOR_FN_END)
+        amg_monitor_count(
+            uargs, request_get(args->request), now - args->uctx.f, -1, -1);
+    else
+        args->uctx.f = now;
+}
+
+/* Since when the operation of a request is under way; -1: nobody knows. */
+static double since_post(margo_request request, double began)
+{
+    margo_monitor_data_t data = {.p = NULL};
+    struct amg_monitor_operation *operation = NULL;
+
+    if (request != MARGO_REQUEST_NULL)
+        (void)margo_request_get_monitoring_data(request, &data);
+    operation = data.p;
+    return operation == NULL ? -1 : began - operation->start;
+}
+
+/* Since when the calling thread serves that call; -1: it does not. */
+static double since_ult(const struct amg_monitor *monitor,
+    const struct amg_stats_call *call, double began)
+{
+    const struct amg_monitor_operation *served = amg_monitor_served(monitor);
+
+    return served == NULL || served->call != call ? -1
+                                                  : began - served->ult_start;
+}
+
+static void count_data(struct amg_monitor *monitor, hg_handle_t handle,
+    enum amg_stats_what what, double began, double now, double relative)
+{
+    struct amg_stats_call *call = call_of(handle);
+
+    if (call != NULL)
+        amg_monitor_count(
+            monitor, &call->measures[what], now - began, relative, -1);
+}
+
+static void on_set_input(void *uargs, double now, margo_monitor_event_t kind,
+    margo_monitor_set_input_args_t args)
+{
+    if (kind == MARGO_MONITOR_FN_END)
+        count_data(uargs, args->handle, AMG_STATS_SET_INPUT, args->uctx.f, now,
+            since_post(args->request, args->uctx.f));
+    else
+        args->uctx.f = now;
+}
+
+static void on_set_output(void *uargs, double now, margo_monitor_event_t kind,
+    margo_monitor_set_output_args_t args)
+{
+    if (kind == MARGO_MONITOR_FN_END)
+        count_data(uargs, args->handle, AMG_STATS_SET_OUTPUT, args->uctx.f, now,
+            since_post(args->request, args->uctx.f));
+    else
+        args->uctx.f = now;
+}
+
+static void on_get_input(void *uargs, double now, margo_monitor_event_t kind,
+    margo_monitor_get_input_args_t args)
+{
+    if (kind == MARGO_MONITOR_FN_END)
+        count_data(uargs, args->handle, AMG_STATS_GET_INPUT, args->uctx.f, now,
+            since_ult(uargs, call_of(args->handle), args->uctx.f));
+    else
+        args->uctx.f = now;
+}
+
+static void on_free_input(void *uargs, double now, margo_monitor_event_t kind,
+    margo_monitor_free_input_args_t args)
+{
+    if (kind == MARGO_MONITOR_FN_END)
+        count_data(uargs, args->handle, AMG_STATS_FREE_INPUT, args->uctx.f, now,
+            since_ult(uargs, call_of(args->handle), args->uctx.f));
+    else
+        args->uctx.f = now;
+}
+
+static void on_get_output(void *uargs, double now, margo_monitor_event_t kind,
+    margo_monitor_get_output_args_t args)
+{
+    if (kind == MARGO_MONITOR_FN_END)
+        count_data(
+            uargs, args->handle, AMG_STATS_GET_OUTPUT, args->uctx.f, now, -1);
+    else
+        args->uctx.f = now;
+}
+
+static void on_free_output(void *uargs, double now, margo_monitor_event_t kind,
+    margo_monitor_free_output_args_t args)
+{
+    if (kind == MARGO_MONITOR_FN_END)
+        count_data(
+            uargs, args->handle, AMG_STATS_FREE_OUTPUT, args->uctx.f, now, -1);
+    else
+        args->uctx.f = now;
+}
+
+/* What bulk is counted for: the request that the thread serves, or nothing. */
+static struct amg_stats_call *bulk_call(struct amg_monitor *monitor)
+{
+    struct amg_monitor_operation *served = amg_monitor_served(monitor);
+
+    if (served != NULL)
+        return served->call;
+    return amg_monitor_call_find(monitor, AMG_STATS_TARGET, 0, HG_HANDLE_NULL);
+}
+
+static void count_bulk(struct amg_monitor *monitor, enum amg_stats_what what,
+    double duration, double size)
+{
+    struct amg_stats_call *call = bulk_call(monitor);
+
+    if (call != NULL)
+        amg_monitor_count(monitor, &call->measures[what], duration, -1, size);
+}
+
+static void on_bulk_create(void *uargs, double now, margo_monitor_event_t kind,
+    margo_monitor_bulk_create_args_t args)
+{
+    double size = 0;
+
+    if (kind != MARGO_MONITOR_FN_END) {
+        args->uctx.f = now;
+        return;
+    }
+    for (uint32_t i = 0; args->sizes != NULL && i < args->count; i++)
+        size += (double)args->sizes[i];
+    count_bulk(uargs, AMG_STATS_BULK_CREATE, now - args->uctx.f, size);
+}
+
+static void on_bulk_free(void *uargs, double now, margo_monitor_event_t kind,
+    margo_monitor_bulk_free_args_t args)
+{
+    if (kind == MARGO_MONITOR_FN_END)
+        count_bulk(uargs, AMG_STATS_BULK_FREE, now - args->uctx.f, -1);
+    else
+        args->uctx.f = now;
+}
+
+/* Pushes stand behind pulls, in the same order. */
+static struct amg_stats_measure *transfer_measure(
+    const struct amg_monitor_operation *operation, enum amg_stats_what pull)
+{
+    return &operation->call
+                ->measures[pull + (operation->is_push
+                                          ? AMG_STATS_PUSH - AMG_STATS_PULL
+                                          : 0)];
+}
+
+static void transfer_begin(struct amg_monitor *monitor,
+    margo_monitor_bulk_transfer_args_t args, double now)
+{
+    struct amg_stats_call *call = bulk_call(monitor);
+    struct amg_monitor_operation *operation = NULL;
+    margo_monitor_data_t data = {.p = NULL};
+
+    if (call != NULL)
+        operation = amg_monitor_operation_begin(monitor, call, now, 2);
+    if (operation != NULL) {
+        operation->size = args->size;
+        operation->is_push = args->op == HG_BULK_PUSH;
+        data.p = operation;
+    }
+    args->uctx.p = operation;
+    (void)margo_request_set_monitoring_data(args->request, data);
+}
+
+static void on_bulk_transfer(void *uargs, double now,
+    margo_monitor_event_t kind, margo_monitor_bulk_transfer_args_t args)
+{
+    struct amg_monitor *monitor = uargs;
+    struct amg_monitor_operation *operation = args->uctx.p;
+
+    if (kind == MARGO_MONITOR_FN_START) {
+        transfer_begin(monitor, args, now);
+    } else if (kind == MARGO_MONITOR_FN_END && operation != NULL) {
+        amg_monitor_count(monitor, transfer_measure(operation, AMG_STATS_IPULL),
+            now - operation->start, -1, (double)operation->size);
+        amg_monitor_operation_release(
+            monitor, operation, args->ret == HG_SUCCESS ? 1 : 2);
+    }
+}
+
+static void on_bulk_transfer_cb(void *uargs, double now,
+    margo_monitor_event_t kind, margo_monitor_bulk_transfer_cb_args_t args)
+{
+    struct amg_monitor *monitor = uargs;
+    struct amg_monitor_operation *operation = NULL;
+    margo_monitor_data_t data = {.p = NULL};
+
+    if (kind != MARGO_MONITOR_FN_END) {
+        args->uctx.f = now;
+        return;
+    }
+    (void)margo_request_get_monitoring_data(args->request, &data);
+    operation = data.p;
+    if (operation == NULL)
+        return;
+    amg_monitor_count(monitor, transfer_measure(operation, AMG_STATS_PULL_CB),
+        now - args->uctx.f, args->uctx.f - operation->start, -1);
+    amg_monitor_count(monitor, transfer_measure(operation, AMG_STATS_PULL),
+        args->uctx.f - operation->start, -1, (double)operation->size);
     amg_lock_take(&monitor->lock);
-    if (!monitor->config.stats.is_disabled)
-        json_object_object_add(
-            object, "stats", amg_monitor_stats_json_locked(monitor));
-    if (!monitor->config.series.is_disabled)
-        json_object_object_add(
-            object, "series", amg_monitor_series_json_locked(monitor));
-    if (reset)
-        monitor_reset_locked(monitor);
+    amg_series_bytes(
+        &monitor->series, operation->call->path.id, operation->size);
     amg_lock_give(&monitor->lock);
-    text = json_object_to_json_string_length(object,
-        JSON_C_TO_STRING_NOSLASHESCAPE |
-            (monitor->config.stats.is_pretty ? JSON_C_TO_STRING_PRETTY
-                                             : JSON_C_TO_STRING_PLAIN),
-        &len);
-    if (text != NULL)
-        dump_fn(dump_args, text, len);
-    json_object_put(object);
+    data.p = transfer_measure(operation, AMG_STATS_PULL_WAIT);
+    (void)margo_request_set_monitoring_data(args->request, data);
+    amg_monitor_operation_release(monitor, operation, 1);
 }
 
-static const char *monitor_name(void)
+/* One point of each pool, and of each RPC. No lock of the monitor is held while
+ * the pools are asked. */
+static void series_sample(struct amg_monitor *monitor, double now)
+{
+    margo_instance_id mid = monitor->mid;
+    double moment = now - monitor->opened_s;
+    struct margo_pool_info info;
+
+    for (uint32_t i = 0; margo_find_pool_by_index(mid, i, &info) == HG_SUCCESS;
+         i++) {
+        size_t size = 0;
+        size_t total = 0;
+
+        /* It may have been removed since: then it cannot be held. */
+        if (margo_pool_ref_incr_by_handle(mid, info.pool) != HG_SUCCESS)
+            continue;
+        if (margo_find_pool_by_handle(mid, info.pool, &info) == HG_SUCCESS &&
+            ABT_pool_get_size(info.pool, &size) == ABT_SUCCESS &&
+            ABT_pool_get_total_size(info.pool, &total) == ABT_SUCCESS) {
+            amg_lock_take(&monitor->lock);
+            amg_series_pool(
+                &monitor->series, moment, info.pool, info.name, size, total);
+            amg_lock_give(&monitor->lock);
+        }
+        (void)margo_pool_release_by_handle(mid, info.pool);
+    }
+    amg_lock_take(&monitor->lock);
+    amg_series_close(&monitor->series, moment);
+    amg_lock_give(&monitor->lock);
+}
+
+static void on_progress(void *uargs, double now, margo_monitor_event_t kind,
+    margo_monitor_progress_args_t args)
+{
+    struct amg_monitor *monitor = uargs;
+    double duration = now - args->uctx.f;
+    bool is_due = false;
+
+    if (kind != MARGO_MONITOR_FN_END) {
+        args->uctx.f = now;
+        return;
+    }
+    amg_lock_take(&monitor->lock);
+    if (!monitor->config.stats.is_disabled &&
+        monitor->looks++ % monitor->config.sample_every == 0) {
+        if (args->timeout_ms == 0) {
+            amg_stats_add(&monitor->progress_without_timeout, duration);
+        } else {
+            amg_stats_add(&monitor->progress_with_timeout, duration);
+            amg_stats_add(
+                &monitor->progress_timeout_ms, (double)args->timeout_ms);
+        }
+    }
+    is_due = !monitor->config.series.is_disabled &&
+             amg_series_is_due(&monitor->series, now - monitor->opened_s);
+    amg_lock_give(&monitor->lock);
+    if (is_due)
+        series_sample(monitor, now);
+}
+
+static void on_trigger(void *uargs, double now, margo_monitor_event_t kind,
+    margo_monitor_trigger_args_t args)
+{
+    struct amg_monitor *monitor = uargs;
+
+    if (kind != MARGO_MONITOR_FN_END) {
+        args->uctx.f = now;
+        return;
+    }
+    if (monitor->config.stats.is_disabled)
+        return;
+    amg_lock_take(&monitor->lock);
+    if (monitor->rounds++ % monitor->config.sample_every == 0)
+        amg_stats_add(&monitor->trigger, now - args->uctx.f);
+    amg_lock_give(&monitor->lock);
+}
+
+static const char *default_name(void)
 {
     return "default";
 }
 
-static struct json_object *monitor_config(void *uargs)
-{
-    const struct amg_monitor *monitor = uargs;
-
-    return amg_monitor_config_json(&monitor->config);
-}
-
 /* Of the rest nothing is kept. */
 static const struct margo_monitor default_monitor = {
-    .initialize = monitor_initialize,
-    .finalize = monitor_finalize,
-    .dump = monitor_dump,
-    .name = monitor_name,
-    .config = monitor_config,
-    .on_progress = amg_monitor_on_progress,
-    .on_trigger = amg_monitor_on_trigger,
-    .on_register = amg_monitor_on_register,
-    .on_forward = amg_monitor_on_forward,
-    .on_forward_cb = amg_monitor_on_forward_cb,
-    .on_respond = amg_monitor_on_respond,
-    .on_respond_cb = amg_monitor_on_respond_cb,
-    .on_bulk_create = amg_monitor_on_bulk_create,
-    .on_bulk_transfer = amg_monitor_on_bulk_transfer,
-    .on_bulk_transfer_cb = amg_monitor_on_bulk_transfer_cb,
-    .on_bulk_free = amg_monitor_on_bulk_free,
-    .on_rpc_handler = amg_monitor_on_rpc_handler,
-    .on_rpc_ult = amg_monitor_on_rpc_ult,
-    .on_wait = amg_monitor_on_wait,
-    .on_set_input = amg_monitor_on_set_input,
-    .on_set_output = amg_monitor_on_set_output,
-    .on_get_input = amg_monitor_on_get_input,
-    .on_get_output = amg_monitor_on_get_output,
-    .on_free_input = amg_monitor_on_free_input,
-    .on_free_output = amg_monitor_on_free_output,
+    .initialize = amg_monitor_initialize,
+    .finalize = amg_monitor_finalize,
+    .dump = amg_monitor_dump,
+    .name = default_name,
+    .config = amg_monitor_config_get,
+    .on_progress = on_progress,
+    .on_trigger = on_trigger,
+    .on_register = on_register,
+    .on_forward = on_forward,
+    .on_forward_cb = on_forward_cb,
+    .on_respond = on_respond,
+    .on_respond_cb = on_respond_cb,
+    .on_bulk_create = on_bulk_create,
+    .on_bulk_transfer = on_bulk_transfer,
+    .on_bulk_transfer_cb = on_bulk_transfer_cb,
+    .on_bulk_free = on_bulk_free,
+    .on_rpc_handler = on_rpc_handler,
+    .on_rpc_ult = on_rpc_ult,
+    .on_wait = on_wait,
+    .on_set_input = on_set_input,
+    .on_set_output = on_set_output,
+    .on_get_input = on_get_input,
+    .on_get_output = on_get_output,
+    .on_free_input = on_free_input,
+    .on_free_output = on_free_output,
 };
 
 const struct margo_monitor *margo_default_monitor = &default_monitor;

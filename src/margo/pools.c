@@ -2,7 +2,7 @@
 /* The pools and streams of an instance: made when it opens, by its plan, and
  * ended with it.
  *
- * The stream __primary__ is the caller's. Where margo has started Argobots, its
+ * The stream __primary__ is the caller's. Where Margo has started Argobots, its
  * scheduler is replaced by the one that the plan asks for; where the program
  * did, the pool called __primary__ is the one that this stream runs already,
  * and other pools of the plan are added to those. Pools of that scheduler end
@@ -13,9 +13,10 @@
 
 #include "base/assert.h"
 #include "base/mem.h"
+#include "core/class.h"
 #include "margo/instance.h"
-#include "margo/pool.h"
-#include "margo/stream.h"
+#include "margo/registry.h"
+#include "place/policy.h"
 
 static const char primary_name[] = "__primary__";
 
@@ -104,8 +105,7 @@ static struct runs runs_of(const struct amg_margo_set *set,
 
     for (unsigned i = 0; i < set->streams.count; i++) {
         const struct amg_margo_stream *stream =
-            (const struct amg_margo_stream *)(const void *)
-                set->streams.items[i];
+            amg_margo_stream_at_locked(set, i);
         bool is_behind = false;
 
         for (unsigned j = 0; j < stream->pool_count; j++) {
@@ -128,8 +128,7 @@ static void pools_advise(margo_instance_id mid)
     const struct amg_margo_set *set = mid->pools.set;
 
     for (unsigned i = 0; i < set->pools.count; i++) {
-        const struct amg_margo_pool *pool =
-            (const struct amg_margo_pool *)(const void *)set->pools.items[i];
+        const struct amg_margo_pool *pool = amg_margo_pool_at_locked(set, i);
         struct runs runs = runs_of(set, pool, mid->pools.progress_pool);
 
         if (pool->kind == AMG_MARGO_POOL_EXTERNAL)
@@ -342,4 +341,105 @@ void amg_margo_pools_retain(margo_instance_id mid, ABT_pool pool)
 void amg_margo_pools_release(margo_instance_id mid, ABT_pool pool)
 {
     pool_count(mid, pool, -1);
+}
+
+/* May the stream be placed: made for use_progress_thread, and no core named? */
+static bool stream_is_meant(const struct amg_margo_stream *stream)
+{
+    return stream->is_progress && stream->item.is_owned &&
+           stream->cpubind < 0 && stream->affinity_count == 0;
+}
+
+/* That stream of the instance, which shares it with none; or NULL. */
+static ABT_xstream stream_find(margo_instance_id mid)
+{
+    struct amg_margo_set *set = mid->pools.set;
+    ABT_xstream found = ABT_XSTREAM_NULL;
+
+    amg_lock_take(&set->lock);
+    for (unsigned i = 0; i < set->streams.count && set->instances == 1; i++) {
+        const struct amg_margo_stream *stream =
+            amg_margo_stream_at_locked(set, i);
+
+        if (stream_is_meant(stream))
+            found = amg_margo_stream_abt(stream);
+    }
+    amg_lock_give(&set->lock);
+    return found;
+}
+
+/* True: the stream has a core of its own. */
+static bool stream_pin(margo_instance_id mid, ABT_xstream stream,
+    struct amg_place_ask *ask, struct amg_placement *placement)
+{
+    const struct amg_seat *seat = &placement->seat;
+    char words[AMG_MARGO_ABT_ERROR_CAP];
+    int error = ABT_SUCCESS;
+
+    ask->progress = AMALGAM_PROGRESS_THREAD;
+    ask->handlers = 0;
+    amg_policy_place(ask, placement);
+    /* On a core that others use the system sees better where there is room. */
+    if (seat->cpu < 0 || !seat->is_dedicated)
+        return false;
+    error = ABT_xstream_set_cpubind(stream, seat->cpu);
+    if (error != ABT_SUCCESS)
+        margo_warning(mid, "the progress stream was not pinned to core %d: %s",
+            seat->cpu, amg_margo_abt_error(error, words));
+    else
+        margo_debug(mid, "the progress stream is pinned to core %d: %s",
+            seat->cpu, seat->reason);
+    return error == ABT_SUCCESS;
+}
+
+bool amg_margo_pools_place(margo_instance_id mid)
+{
+    ABT_xstream stream = stream_find(mid);
+    struct amg_placement *placement = NULL;
+    struct amg_place_ask ask;
+    bool has_core = false;
+
+    if (stream == ABT_XSTREAM_NULL)
+        return true;
+    if (!amg_drive_question(mid->hg_class, mid->hg_class->drive.self, &ask))
+        return false;
+    /* Too large for the stack of a user-level thread. */
+    placement = amg_mem_alloc(sizeof(*placement));
+    if (placement != NULL)
+        has_core = stream_pin(mid, stream, &ask, placement);
+    amg_mem_free(placement);
+    return has_core;
+}
+
+hg_return_t margo_transfer_pool_content(
+    ABT_pool origin_pool, ABT_pool target_pool)
+{
+    size_t left = 0;
+    int error = ABT_SUCCESS;
+
+    if (origin_pool == ABT_POOL_NULL || target_pool == ABT_POOL_NULL)
+        return HG_INVALID_ARG;
+    if (origin_pool == target_pool)
+        return HG_SUCCESS;
+    /* Those that are there now: what is pushed meanwhile could go on for ever.
+     */
+    error = ABT_pool_get_size(origin_pool, &left);
+    while (error == ABT_SUCCESS && left-- > 0) {
+        ABT_thread thread = ABT_THREAD_NULL;
+
+        error = ABT_pool_pop_thread(origin_pool, &thread);
+        if (error != ABT_SUCCESS || thread == ABT_THREAD_NULL)
+            break;
+        error = ABT_pool_push_thread(target_pool, thread);
+        if (error != ABT_SUCCESS)
+            (void)ABT_pool_push_thread(origin_pool, thread);
+    }
+    if (error != ABT_SUCCESS) {
+        char words[AMG_MARGO_ABT_ERROR_CAP];
+
+        margo_error(MARGO_INSTANCE_NULL,
+            "threads were not moved from one pool to another: %s",
+            amg_margo_abt_error(error, words));
+    }
+    return error == ABT_SUCCESS ? HG_SUCCESS : HG_OTHER_ERROR;
 }

@@ -9,7 +9,7 @@
 
 #include "base/list.h"
 #include "margo.h"
-#include "margo/timers.h"
+#include "margo/timer.h"
 
 /* Who waits for one request or for several; on its stack. */
 struct amg_margo_waiter {
@@ -101,6 +101,10 @@ static inline void amg_margo_request_disarm(struct margo_request_struct *req)
     if (req->is_timed)
         amg_margo_timer_disarm(req->mid, &req->timer);
 }
+
+/* Cancels the transfers of the instance that have a limit of time (bulk.c);
+ * they still end by themselves. */
+void amg_margo_bulk_cancel(margo_instance_id mid);
 
 /* The instance's memory for them; closed when nobody has any, else kept. */
 void amg_margo_requests_open(margo_instance_id mid);

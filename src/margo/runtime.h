@@ -11,6 +11,7 @@
 
 #include "base/bias.h"
 #include "margo.h"
+#include "margo/pool_spec.h"
 
 /* Each instance begins the runtime, and leaves it when it has ended. False:
  * it cannot begin, said in the log. `ret_is_first`: nobody had. */
@@ -19,6 +20,11 @@ bool amg_margo_runtime_enter(bool *ret_is_first);
  * last, it is owed until the primary one settles that. */
 void amg_margo_runtime_leave(void);
 void amg_margo_runtime_settle(void);
+
+/* The runtime's kind of pool for a kind of the configuration, or the nearest
+ * one. False: it has none of that kind. */
+bool amg_margo_runtime_pool_kind(
+    enum amg_margo_pool_kind kind, ABT_pool_kind *ret_kind);
 
 /* By the loop: how many others are ready in its stream. */
 unsigned amg_margo_runtime_ready(void);

@@ -14,6 +14,21 @@ static void context_ring(void *arg)
     amg_context_ring(arg);
 }
 
+bool amg_margo_runtime_pool_kind(
+    enum amg_margo_pool_kind kind, ABT_pool_kind *ret_kind)
+{
+    static const ABT_pool_kind kinds[] = {
+        [AMG_MARGO_POOL_FIFO_WAIT] = ABT_POOL_FIFO_WAIT,
+        [AMG_MARGO_POOL_FIFO] = ABT_POOL_FIFO,
+        [AMG_MARGO_POOL_PRIO_WAIT] = AMALGAM_POOL_PRIO_WAIT,
+        [AMG_MARGO_POOL_EARLIEST_FIRST] = AMALGAM_POOL_EARLIEST_FIRST,
+        [AMG_MARGO_POOL_RANDWS] = ABT_POOL_RANDWS,
+    };
+
+    *ret_kind = kinds[kind];
+    return true;
+}
+
 unsigned amg_margo_runtime_ready(void)
 {
     return amg_doze_ready();

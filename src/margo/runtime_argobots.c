@@ -37,6 +37,19 @@ static size_t others(int (*size_of)(ABT_pool pool, size_t *size))
     return total;
 }
 
+/* Argobots has no pools with priorities. */
+bool amg_margo_runtime_pool_kind(
+    enum amg_margo_pool_kind kind, ABT_pool_kind *ret_kind)
+{
+    *ret_kind = ABT_POOL_FIFO_WAIT;
+    if (kind == AMG_MARGO_POOL_FIFO)
+        *ret_kind = ABT_POOL_FIFO;
+    if (kind == AMG_MARGO_POOL_RANDWS)
+        *ret_kind = ABT_POOL_RANDWS;
+    return kind != AMG_MARGO_POOL_PRIO_WAIT &&
+           kind != AMG_MARGO_POOL_EARLIEST_FIRST;
+}
+
 unsigned amg_margo_runtime_ready(void)
 {
     return (unsigned)others(ABT_pool_get_size);

@@ -4,14 +4,12 @@
  * A stream uses its pools, in the sense of struct amg_margo_item, from the
  * moment when they are looked up until it has ended: so they cannot be removed
  * while it starts or ends, for which no lock is held. */
-#include "margo/stream.h"
+#include "margo/registry.h"
 
 #include <string.h>
 
 #include "base/mem.h"
-#include "margo/abt_error.h"
 #include "margo/json.h"
-#include "margo/pool.h"
 
 static ABT_sched_predef kind_abt(int kind)
 {

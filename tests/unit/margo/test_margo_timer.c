@@ -12,7 +12,7 @@
 
 #include "base/clock.h"
 #include "margo/instance.h"
-#include "margo/timers.h"
+#include "margo/timer.h"
 
 enum { ALARM_S = 20, TURNS = 5 };
 

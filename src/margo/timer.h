@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The timers of an instance; the loop fires them. */
-#ifndef AMG_MARGO_TIMERS_H
-#define AMG_MARGO_TIMERS_H
+/* Timers of an instance, which its loop fires. */
+#ifndef AMG_MARGO_TIMER_H
+#define AMG_MARGO_TIMER_H
 
 #include <stdatomic.h>
 #include <stdbool.h>

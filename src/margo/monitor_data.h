@@ -1,22 +1,42 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the default monitor has gathered of an instance.
+/* Figures of an instance that the default monitor gathers, and its files.
  *
- * An operation - a call, an answer, a transfer, or a request that is served -
- * is followed by an object from its begin to its end. It is held by whoever
- * will still come to it: the function that posts it, its callback, its thread.
- * What outlives it in a handle or request are pointers into the book of calls,
- * whose entries stay. */
-#ifndef AMG_MARGO_MONITOR_DEFAULT_H
-#define AMG_MARGO_MONITOR_DEFAULT_H
+ * An operation - a call, an answer, a transfer, or a served request - has an
+ * object from its begin to its end. The function that posts the operation, its
+ * callback and its thread each hold the object. Handles and requests outlive
+ * it: they keep pointers into the book of calls, whose entries stay. */
+#ifndef AMG_MARGO_MONITOR_DATA_H
+#define AMG_MARGO_MONITOR_DATA_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/env.h"
 #include "base/lock.h"
 #include "margo.h"
-#include "margo/monitor_config.h"
-#include "margo/series.h"
-#include "margo/stats_call.h"
+#include "margo/monitor_stats.h"
+
+/* One kind of output. */
+struct amg_monitor_output {
+    bool is_disabled;
+    bool is_pretty;
+    unsigned precision; /* digits of numbers with a fraction */
+};
+
+/* Owned by the monitor. */
+struct amg_monitor_config {
+    const char *prefix; /* lies in the text, or the environment */
+    struct amg_monitor_output stats;
+    unsigned sample_every; /* of so many looks of the loop one is counted */
+    struct amg_monitor_output series;
+    double interval_s; /* between two samples */
+};
+
+/* Is a switch of the environment on? Not if it is unset, 0, false, no or off.
+ */
+bool amg_monitor_env_is_on(enum amg_env_id id);
+
+struct json_object;
 
 enum { AMG_MONITOR_ADDRESS_CAP = 256, AMG_MONITOR_PATH_CAP = 1024 };
 
@@ -53,18 +73,14 @@ struct amg_monitor {
     bool is_short; /* something was not counted, since there was no memory */
 };
 
-/* Write `file` and `address`, while the instance opens. */
-void amg_monitor_name(struct amg_monitor *monitor);
-void amg_monitor_address(struct amg_monitor *monitor);
-
-/* The two documents. NULL: no memory. The caller has the lock. */
-struct json_object *amg_monitor_stats_json_locked(
-    const struct amg_monitor *monitor);
-struct json_object *amg_monitor_series_json_locked(
-    const struct amg_monitor *monitor);
-
-/* Writes the two files; what cannot be written is told in the log. */
-void amg_monitor_write(struct amg_monitor *monitor);
+/* Slots of struct margo_monitor. The first one fails, with a log line, on a
+ * `config` that makes no sense; the second one writes the two files. */
+void *amg_monitor_initialize(
+    margo_instance_id mid, void *uargs, struct json_object *config);
+void amg_monitor_finalize(void *uargs);
+void amg_monitor_dump(
+    void *uargs, margo_monitor_dump_fn dump_fn, void *dump_args, bool reset);
+struct json_object *amg_monitor_config_get(void *uargs);
 
 /* The operation that the calling thread serves; NULL: none. */
 struct amg_monitor_operation *amg_monitor_served(
@@ -88,36 +104,5 @@ void amg_monitor_operation_release(struct amg_monitor *monitor,
 void amg_monitor_count(struct amg_monitor *monitor,
     struct amg_stats_measure *measure, double duration, double relative,
     double size);
-
-/* What a monitor is told of, one function each. */
-#define AMG_MONITOR_EVENT(name)                                                \
-    void amg_monitor_on_##name(void *uargs, double now,                        \
-        margo_monitor_event_t kind, margo_monitor_##name##_args_t args)
-
-/* monitor_calls.c */
-AMG_MONITOR_EVENT(register);
-AMG_MONITOR_EVENT(forward);
-AMG_MONITOR_EVENT(forward_cb);
-AMG_MONITOR_EVENT(respond);
-AMG_MONITOR_EVENT(respond_cb);
-AMG_MONITOR_EVENT(rpc_handler);
-AMG_MONITOR_EVENT(rpc_ult);
-AMG_MONITOR_EVENT(wait);
-
-/* monitor_data.c */
-AMG_MONITOR_EVENT(set_input);
-AMG_MONITOR_EVENT(set_output);
-AMG_MONITOR_EVENT(get_input);
-AMG_MONITOR_EVENT(get_output);
-AMG_MONITOR_EVENT(free_input);
-AMG_MONITOR_EVENT(free_output);
-AMG_MONITOR_EVENT(bulk_create);
-AMG_MONITOR_EVENT(bulk_free);
-AMG_MONITOR_EVENT(bulk_transfer);
-AMG_MONITOR_EVENT(bulk_transfer_cb);
-
-/* monitor_loop.c */
-AMG_MONITOR_EVENT(progress);
-AMG_MONITOR_EVENT(trigger);
 
 #endif

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The pools and streams that an instance knows, by handle, index and name;
- * shared by the instances that a parent has. */
-#ifndef AMG_MARGO_SET_H
-#define AMG_MARGO_SET_H
+ * an instance shares them with its parent and children. */
+#ifndef AMG_MARGO_REGISTRY_H
+#define AMG_MARGO_REGISTRY_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "abt.h"
 #include "base/lock.h"
+#include "margo/log.h"
+#include "margo/pool_spec.h"
 #include "mercury_types.h"
 
 /* What a pool and a stream have in common; in their struct it comes first. */
@@ -54,6 +56,29 @@ struct amg_margo_set {
     struct amg_margo_list streams;
 };
 
+static inline struct amg_margo_pool *amg_margo_pool_at_locked(
+    const struct amg_margo_set *set, unsigned index)
+{
+    return (struct amg_margo_pool *)(void *)set->pools.items[index];
+}
+
+static inline struct amg_margo_stream *amg_margo_stream_at_locked(
+    const struct amg_margo_set *set, unsigned index)
+{
+    return (struct amg_margo_stream *)(void *)set->streams.items[index];
+}
+
+static inline ABT_pool amg_margo_pool_abt(const struct amg_margo_pool *pool)
+{
+    return (ABT_pool)pool->item.handle;
+}
+
+static inline ABT_xstream amg_margo_stream_abt(
+    const struct amg_margo_stream *stream)
+{
+    return (ABT_xstream)stream->item.handle;
+}
+
 /* Which of a list. */
 struct amg_margo_key {
     enum { AMG_MARGO_BY_HANDLE, AMG_MARGO_BY_INDEX, AMG_MARGO_BY_NAME } by;
@@ -95,17 +120,50 @@ hg_return_t amg_margo_list_add_locked(
 void amg_margo_list_remove_locked(
     struct amg_margo_list *list, const struct amg_margo_item *item);
 
-/* What the public calls of pools and streams have in common: HG_INVALID_ARG
- * for a set, handle or name that is NULL, HG_NOENTRY for what is not there. */
-hg_return_t amg_margo_set_find(struct amg_margo_set *set,
-    struct amg_margo_list *list, struct amg_margo_key key, void **ret_handle,
-    const char **ret_name, uint32_t *ret_index);
-hg_return_t amg_margo_set_hold(struct amg_margo_set *set,
-    struct amg_margo_list *list, struct amg_margo_key key);
-hg_return_t amg_margo_set_count(struct amg_margo_set *set,
-    struct amg_margo_list *list, struct amg_margo_key key, unsigned *ret_count);
-/* HG_PERMISSION: the program holds none. */
-hg_return_t amg_margo_set_drop(struct amg_margo_set *set,
-    struct amg_margo_list *list, struct amg_margo_key key);
+/* A pool as it is planned. `is_automatic`: it ends with the scheduler that runs
+ * it. NULL: the log says why. */
+struct amg_margo_pool *amg_margo_pool_make(const struct amg_margo_log *log,
+    const struct amg_margo_pool_plan *plan, bool is_automatic);
+
+/* One that is there, and called so; NULL: a name is made up later. NULL: no
+ * memory, the log says so. */
+struct amg_margo_pool *amg_margo_pool_wrap(const struct amg_margo_log *log,
+    const char *name, ABT_pool pool, bool is_owned);
+
+/* That is in no set. NULL is fine. */
+void amg_margo_pool_end(
+    const struct amg_margo_log *log, struct amg_margo_pool *pool);
+
+/* Adds it to the set, or ends it: then the log says why. */
+hg_return_t amg_margo_pool_add(const struct amg_margo_log *log,
+    struct amg_margo_set *set, struct amg_margo_pool *pool);
+
+/* The pool that is meant, or NULL: the log says so. */
+struct amg_margo_pool *amg_margo_pool_resolve_locked(
+    const struct amg_margo_log *log, const char *path,
+    const struct amg_margo_set *set, const struct amg_margo_pool_ref *ref);
+
+/* Starts a stream as it is planned, with pools of the set, and adds it. NULL in
+ * `ret_stream` is fine. An error leaves nothing behind; the log says why. */
+hg_return_t amg_margo_stream_make(const struct amg_margo_log *log,
+    const char *path, struct amg_margo_set *set,
+    const struct amg_margo_stream_plan *plan,
+    struct amg_margo_stream **ret_stream);
+
+/* The calling stream gets a scheduler with the pools of the plan, in the place
+ * of its own; `keeps`: it goes on to run the pools that it runs now, too. */
+hg_return_t amg_margo_stream_take(const struct amg_margo_log *log,
+    struct amg_margo_set *set, const struct amg_margo_stream_plan *plan,
+    bool keeps);
+
+/* Adds one that is there; HG_INVALID_ARG: it runs a pool that the set does not
+ * know. */
+hg_return_t amg_margo_stream_wrap(const struct amg_margo_log *log,
+    struct amg_margo_set *set, const char *name, ABT_xstream xstream,
+    bool is_owned, struct amg_margo_stream **ret_stream);
+
+/* One that was taken off the set: joined and freed, if it is owned. */
+void amg_margo_stream_end(const struct amg_margo_log *log,
+    struct amg_margo_set *set, struct amg_margo_stream *stream);
 
 #endif

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Statistics say of numbers what adding them up by hand says, also where the
- * distances are small beside the numbers; and call paths have their keys. */
+/* Statistics of numbers are what adding them up by hand gives, also where the
+ * distances are small beside the numbers. Call paths have their keys. Each
+ * interval of a time series has one point of each line, with what came in it;
+ * points may be many; a reset forgets them. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,8 +14,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "margo/stats.h"
-#include "margo/stats_call.h"
+#include "margo/monitor_stats.h"
 
 static double member(struct json_object *object, const char *key)
 {
@@ -79,11 +80,16 @@ static void test_stats_large_numbers_keep_variance(void **state)
 
 static void test_stats_precision_cuts_digits(void **state)
 {
-    struct json_object *number = amg_stats_number(1.0 / 3.0, 3);
+    struct amg_stats stats = {0};
+    struct json_object *object = NULL;
+    struct json_object *number = NULL;
 
     (void)state;
+    amg_stats_add(&stats, 1.0 / 3.0);
+    object = amg_stats_json(&stats, 3);
+    assert_true(json_object_object_get_ex(object, "avg", &number));
     assert_string_equal(json_object_to_json_string(number), "0.333");
-    json_object_put(number);
+    json_object_put(object);
 }
 
 static struct amg_stats_call *entry(struct amg_stats_book *book, hg_id_t parent,
@@ -180,6 +186,83 @@ static void test_book_no_memory_changes_nothing(void **state)
     amg_stats_book_fini(&book);
 }
 
+enum { MANY = 1000 };
+
+/* One number of one line; -1: there is none. */
+static double point(const struct amg_series *series, const char *kind,
+    const char *line, const char *column, size_t index)
+{
+    struct json_object *root = json_object_new_object();
+    struct json_object *value = NULL;
+    double number = -1;
+
+    amg_series_json(series, 9, root);
+    if (json_object_object_get_ex(root, kind, &value) &&
+        json_object_object_get_ex(value, line, &value) &&
+        json_object_object_get_ex(value, column, &value) &&
+        index < json_object_array_length(value))
+        number =
+            json_object_get_double(json_object_array_get_idx(value, index));
+    json_object_put(root);
+    return number;
+}
+
+static void test_series_counts_by_interval(void **state)
+{
+    struct amg_series series = {.interval_s = 2, .next_s = 2};
+
+    (void)state;
+    amg_series_request(&series, 0x70003, "sum");
+    amg_series_request(&series, 0x70003, "sum");
+    amg_series_bytes(&series, 0x70003, 100);
+    amg_series_bytes(&series, 0x90003, 100);
+    assert_false(amg_series_is_due(&series, 1.9));
+    assert_true(amg_series_is_due(&series, 2.5));
+    amg_series_close(&series, 2.5);
+    assert_false(amg_series_is_due(&series, 4.4));
+    amg_series_request(&series, 0x70003, "sum");
+    amg_series_close(&series, 4.5);
+    assert_true(point(&series, "rpcs", "sum:3", "timestamps", 0) == 2.5);
+    assert_true(point(&series, "rpcs", "sum:3", "count", 0) == 2);
+    assert_true(point(&series, "rpcs", "sum:3", "bulk_size", 0) == 100);
+    assert_true(point(&series, "rpcs", "sum:3", "count", 1) == 1);
+    assert_true(point(&series, "rpcs", "sum:3", "bulk_size", 1) == 0);
+    assert_true(point(&series, "rpcs", "sum:3", "count", 2) == -1);
+    assert_true(point(&series, "rpcs", "none:3", "count", 0) == -1);
+    amg_series_fini(&series);
+}
+
+static void test_series_keeps_many_points(void **state)
+{
+    struct amg_series series = {.interval_s = 1};
+    ABT_pool pool = (ABT_pool)(uintptr_t)64;
+
+    (void)state;
+    for (size_t i = 0; i < MANY; i++)
+        amg_series_pool(&series, (double)i, pool, "__primary__", i, 2 * i);
+    assert_true(
+        point(&series, "pools", "__primary__", "size", MANY - 1) == MANY - 1);
+    assert_true(point(&series, "pools", "__primary__", "total_size", 7) == 14);
+    amg_series_reset(&series);
+    assert_true(point(&series, "pools", "__primary__", "size", 0) == -1);
+    amg_series_fini(&series);
+}
+
+static void test_series_no_memory_is_told(void **state)
+{
+    struct amg_series series = {.interval_s = 1};
+
+    (void)state;
+    amg_mem_fail_nth(1);
+    amg_series_request(&series, 1, "sum");
+    amg_mem_fail_nth(0);
+    assert_true(series.is_short);
+    amg_series_request(&series, 1, "sum");
+    amg_series_close(&series, 1);
+    assert_true(point(&series, "rpcs", "sum:1", "count", 0) == 1);
+    amg_series_fini(&series);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -190,6 +273,9 @@ int main(void)
         cmocka_unit_test(test_book_same_path_is_same_entry),
         cmocka_unit_test(test_book_json_has_paths),
         cmocka_unit_test(test_book_no_memory_changes_nothing),
+        cmocka_unit_test(test_series_counts_by_interval),
+        cmocka_unit_test(test_series_keeps_many_points),
+        cmocka_unit_test(test_series_no_memory_is_told),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

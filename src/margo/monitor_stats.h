@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Statistics and time series that the default monitor keeps.
+ *
+ * A call path is an RPC with its provider, and the RPC whose handler makes the
+ * call. A book has an entry for each call path, side and peer; an entry lives
+ * as long as its book, so handles and requests may keep a pointer to it. */
+#ifndef AMG_MARGO_MONITOR_STATS_H
+#define AMG_MARGO_MONITOR_STATS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/map.h"
+#include "margo.h"
+#include "mercury_types.h"
+
+struct json_object;
+
+/* Summary of many numbers; all zero: of none. Guarded by its owner. */
+struct amg_stats {
+    uint64_t num;
+    double min;
+    double max;
+    double avg;
+    double squares; /* of the distances from the mean, summed up */
+    double sum;
+};
+
+void amg_stats_add(struct amg_stats *stats, double number);
+
+/* {"num", "min", "max", "avg", "var", "sum"}. NULL: no memory. */
+struct json_object *amg_stats_json(
+    const struct amg_stats *stats, unsigned precision);
+
+enum amg_stats_side { AMG_STATS_ORIGIN, AMG_STATS_TARGET };
+
+/* What is measured; the table in monitor_stats.c names each. */
+enum amg_stats_what {
+    AMG_STATS_FORWARD, /* origin: from the post to the answer */
+    AMG_STATS_IFORWARD,
+    AMG_STATS_SET_INPUT,
+    AMG_STATS_FORWARD_CB,
+    AMG_STATS_FORWARD_WAIT,
+    AMG_STATS_GET_OUTPUT,
+    AMG_STATS_FREE_OUTPUT,
+    AMG_STATS_HANDLER, /* target */
+    AMG_STATS_ULT,
+    AMG_STATS_GET_INPUT,
+    AMG_STATS_FREE_INPUT,
+    AMG_STATS_IRESPOND,
+    AMG_STATS_SET_OUTPUT,
+    AMG_STATS_RESPOND_CB,
+    AMG_STATS_RESPOND_WAIT,
+    AMG_STATS_BULK_CREATE, /* within a handler, or within none */
+    AMG_STATS_BULK_FREE,
+    AMG_STATS_PULL, /* from the post to the end of the transfer */
+    AMG_STATS_IPULL,
+    AMG_STATS_PULL_CB,
+    AMG_STATS_PULL_WAIT,
+    AMG_STATS_PUSH, /* in the order of the pulls */
+    AMG_STATS_IPUSH,
+    AMG_STATS_PUSH_CB,
+    AMG_STATS_PUSH_WAIT,
+    AMG_STATS_WHAT_COUNT
+};
+
+struct amg_stats_measure {
+    struct amg_stats duration;
+    struct amg_stats relative; /* since what the table names */
+    struct amg_stats size;     /* bytes, of bulk */
+};
+
+/* What an entry is of. */
+struct amg_stats_path {
+    hg_id_t parent; /* 0: called in no handler */
+    hg_id_t id;     /* 0: no RPC, but bulk in no handler */
+    enum amg_stats_side side;
+    const char *peer; /* its address */
+    const char *name; /* of the RPC; no part of what is looked for */
+};
+
+struct amg_stats_call {
+    struct amg_stats_path path;  /* with texts of its own */
+    struct amg_stats_call *same; /* another one of the same hash */
+    struct amg_stats_call *next; /* of all */
+    struct amg_stats_measure measures[AMG_STATS_WHAT_COUNT];
+};
+
+/* All zero is an empty one. Guarded by its owner. */
+struct amg_stats_book {
+    struct amg_map by_hash; /* to the first of each hash */
+    struct amg_stats_call *all;
+    struct amg_stats_call **end; /* of `all` */
+};
+
+/* The entry, made where there was none. NULL: no memory. */
+struct amg_stats_call *amg_stats_book_find(
+    struct amg_stats_book *book, const struct amg_stats_path *path);
+/* Forgets the numbers, not the entries. */
+void amg_stats_book_reset(struct amg_stats_book *book);
+void amg_stats_book_fini(struct amg_stats_book *book);
+
+/* The object "rpcs" of the file. NULL: no memory. */
+struct json_object *amg_stats_book_json(
+    const struct amg_stats_book *book, unsigned precision);
+
+/* Points of one thing, each a moment and two numbers. */
+struct amg_series_line {
+    struct amg_series_line *next; /* of all */
+    char *name;
+    uint64_t id;
+    uint64_t counts[2]; /* of the interval that runs */
+    double *points;     /* three numbers each: the moment, and those two */
+    size_t len;         /* points */
+    size_t cap;
+};
+
+/* All zero, and then `interval_s` and `next_s`, is an empty one. Guarded by its
+ * owner. Lines of RPCs are kept by their id, those of pools by their handle. */
+struct amg_series {
+    double interval_s;
+    double next_s; /* when the next point is due, of ABT_get_wtime() */
+    struct amg_map rpcs;
+    struct amg_series_line *all_rpcs;
+    struct amg_map pools;
+    struct amg_series_line *all_pools;
+    bool is_short; /* points are missing, since there was no memory */
+};
+
+/* An RPC is registered: it has a line, also when no request comes. */
+void amg_series_rpc(struct amg_series *series, hg_id_t id, const char *name);
+/* A request of an RPC has come in; and so many bytes have been moved for it. */
+void amg_series_request(
+    struct amg_series *series, hg_id_t id, const char *name);
+void amg_series_bytes(struct amg_series *series, hg_id_t id, uint64_t bytes);
+
+/* Is a point due? */
+bool amg_series_is_due(const struct amg_series *series, double now_s);
+/* A point for each RPC, and the next one is due an interval from now. Those of
+ * pools are told before by the next call. */
+void amg_series_close(struct amg_series *series, double now_s);
+void amg_series_pool(struct amg_series *series, double now_s, ABT_pool pool,
+    const char *name, size_t size, size_t total_size);
+
+/* Forgets all points. */
+void amg_series_reset(struct amg_series *series);
+void amg_series_fini(struct amg_series *series);
+
+/* Adds "rpcs" and "pools" to an object. */
+void amg_series_json(const struct amg_series *series, unsigned precision,
+    struct json_object *to);
+
+#endif

@@ -106,6 +106,7 @@ case_tree() {
     run 0 -o "$dir/out" "$dir/in" "$program"
     said 'note: .*/link: skipped, it is a symbolic link'
     said '^ +310 +[0-9]+ +[0-9.]+ +[0-9.]+ +[0-9]+ +[0-9.]+ +[0-9.]+$'
+    said '^checkpoint: 310 files, [0-9.]+ MB, [0-9]+ client ranks? -> '
     said "All files were verified in $dir/out"
     rm "$dir/in/link"
     same "$dir/in" "$dir/out/in"

@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Shared declarations of the checkpoint job.
+ *
+ *   main.c      options, the loop, the order of opening and closing
+ *   list.c      the files to send, the same list on all ranks
+ *   sender.c    reads files and sends them in parts
+ *   server.c    pulls the parts, verifies and writes them
+ *   output.c    the output directory, partial files, signals
+ *   progress.c  error lines, the progress bar, the table at the end
+ *
+ * RPCs:
+ *
+ *   checkpoint_part   one part of a file, at most PART_LEN bytes: the server
+ *                     pulls them, and names the file once all of its bytes are
+ *                     stored, so a small file is one call. Or, with `is_drop`:
+ *                     the server removes what it has of the file
+ *   checkpoint_beat   to rank 0: files and bytes verified since the last beat
+ *
+ * A file is known by the rank that sends it and its index in the list. */
+#ifndef CHECKPOINT_CHECKPOINT_H
+#define CHECKPOINT_CHECKPOINT_H
+
+#include <limits.h>
+#include <mpi.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <time.h>
+
+#include "mercury.h"
+#include "mercury_macros.h"
+#include "mercury_proc_string.h"
+
+enum {
+    PART_LEN = 1 << 20, /* bytes that a server pulls at once */
+    FILE_PARTS = 8,     /* parts of one file in flight */
+    STOP_CODE = 130,    /* exit code of a job that a signal stopped */
+    STATS_LEN = 1025,   /* buckets of a histogram of durations */
+};
+
+#define NS_PER_S 1000000000ull
+
+/* `hash` is that of the part. */
+MERCURY_GEN_PROC(
+    part_in_t, ((uint64_t)(file))((uint64_t)(size))((uint64_t)(offset))(
+                   (uint64_t)(len))((uint64_t)(hash))((uint32_t)(mode))(
+                   (uint32_t)(is_drop))((hg_string_t)(name))((hg_bulk_t)(data)))
+
+/* `error` is an errno, 0 on success; `text` says what failed. */
+MERCURY_GEN_PROC(part_out_t, ((int32_t)(error))((hg_string_t)(text)))
+
+MERCURY_GEN_PROC(
+    beat_in_t, ((uint64_t)(files))((uint64_t)(bytes))((uint32_t)(is_done)))
+
+/* What a rank has done; zeros where it had no such role. */
+struct totals {
+    uint64_t files; /* sent and verified */
+    uint64_t bytes;
+    uint64_t stored_files;
+    uint64_t stored_bytes;
+};
+
+/* One rank of the job. Owned by main(). */
+struct job {
+    hg_class_t *cls;
+    hg_context_t *context;
+    hg_id_t part_id;
+    hg_id_t beat_id;
+    int rank;
+    int size;
+    int servers; /* ranks 0 to servers - 1 serve */
+    int senders; /* the others send; a single rank does both */
+    int depth;   /* files that a sender has in flight */
+    int wait_s;  /* limit for the reply of a server */
+    struct totals totals;
+    uint64_t calls[STATS_LEN]; /* durations of this rank's calls */
+    bool has_silent; /* some server did not reply in time, and may never end */
+};
+
+static inline uint64_t now_ns(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
+}
+
+/* list.c */
+
+/* One file, or one empty directory. */
+struct entry {
+    uint64_t size; /* as listed; the file may have changed since */
+    uint64_t path; /* where its path begins in the text of the list */
+    uint32_t name; /* where its name in the output begins in the path */
+    uint32_t mode; /* as of stat() */
+};
+
+/* Owned by main(). */
+struct list {
+    struct entry *entries;
+    char *text; /* all paths */
+    uint64_t count, cap;
+    uint64_t text_len, text_cap;
+    uint64_t files; /* the other entries are empty directories */
+    uint64_t bytes;
+};
+
+/* Adds all files and empty directories below `paths`, named as `cp -r` would
+ * name them. What cannot be read is reported and left out; links and special
+ * files below a path, and `out_dir`, are left out with a note. False: reported,
+ * and nothing may be sent. */
+bool list_find(
+    struct list *list, char *const *paths, int count, const char *out_dir);
+/* Collective: gives the list of rank 0 to all. False: no memory somewhere. */
+bool list_share(struct list *list);
+const char *list_path(const struct list *list, uint64_t i);
+void list_free(struct list *list);
+
+/* Collective: whether all ranks are fine. */
+bool all_agree(bool is_fine);
+
+/* sender.c */
+
+/* NULL: reported. `list` must outlive it. */
+struct sender *sender_open(struct job *job, const struct list *list);
+/* Sends what can be sent now. True: all files are sent or have failed, and rank
+ * 0 knows. */
+bool sender_step(struct sender *sender);
+/* Starts no more files, and gives up those in flight. */
+void sender_stop(struct sender *sender);
+void sender_close(struct sender *sender);
+
+/* server.c */
+
+/* Files go below the open directory `root`. NULL: no memory. */
+struct server *server_open(struct job *job, int root);
+/* Starts pulls. */
+void server_step(struct server *server);
+/* Gives up all files that are not whole, and refuses new ones. */
+void server_stop(struct server *server);
+/* False: a pull is still in flight, so that not all could be freed. */
+bool server_close(struct server *server);
+hg_return_t server_on_part(hg_handle_t handle);
+
+/* output.c */
+
+/* The directory that the servers write into. Owned by main(). */
+struct outdir {
+    char path[PATH_MAX];
+    bool is_fresh; /* made by this job, which removes it after success */
+    int fd;        /* on a server, else -1 */
+};
+
+/* Collective: takes `wanted`, or makes a fresh directory where that is NULL.
+ * False, on every rank: some rank could not, and has reported it. */
+bool outdir_open(
+    struct outdir *outdir, const char *wanted, const struct job *job);
+/* On a server: removes it with all that is in it. */
+void outdir_remove(struct outdir *outdir);
+
+/* A file that is being written, `.NAME.partial.RANK.NUMBER` until it is whole.
+ * Functions that return int return 0 or an errno. */
+struct partial;
+
+/* Whether a name from another rank stays below the output directory: relative,
+ * without empty, "." and ".." components. */
+bool partial_name_is_safe(const char *name);
+/* Makes the directories down to `name`. */
+int partial_make_directories(int root, const char *name);
+int partial_create(int root, const char *name, int from, uint64_t number,
+    struct partial **ret_partial);
+/* The file `number` of rank `from`, or NULL. */
+struct partial *partial_find(int from, uint64_t number);
+int partial_write(
+    struct partial *partial, const void *bytes, size_t len, uint64_t offset);
+/* Bytes written. */
+uint64_t partial_len(const struct partial *partial);
+/* Renames it to its final name, and frees it. On an error nothing is left. */
+int partial_commit(struct partial *partial, uint32_t mode);
+/* Removes the file, and frees it. NULL is fine. */
+void partial_remove(struct partial *partial);
+void partial_remove_all(void);
+
+/* From now on SIGINT and SIGTERM only set a mark. If the process has not ended
+ * some seconds later, partial files are removed and it exits at once. */
+void stop_install(void);
+bool stop_is_asked(void);
+/* Ends the process the same way, with code 1 and a message, unless it is called
+ * again within `seconds`; 0 ends the watch. */
+void stop_watch(unsigned seconds);
+
+/* progress.c */
+
+/* One line to stderr, with the rank in front; errors are counted. */
+__attribute__((format(printf, 1, 2))) void report_error(const char *, ...);
+__attribute__((format(printf, 1, 2))) void report_note(const char *, ...);
+void report_rank_set(int rank);
+unsigned long report_error_count(void);
+
+void stats_add(uint64_t *counts, uint64_t duration_ns);
+/* Microseconds below which `percent` of the durations lie; 0 when empty. */
+double stats_percentile_us(const uint64_t *counts, double percent);
+
+/* On rank 0: takes beats from now on. NULL: no memory. */
+struct progress *progress_open(struct job *job, const struct list *list);
+/* Shows what has changed: a bar on a terminal, else a line a second. */
+void progress_show(struct progress *progress);
+/* A sender that was silent for `limit_s` and has not ended; -1: none. */
+int progress_silent_rank(const struct progress *progress, int limit_s);
+void progress_close(struct progress *progress);
+hg_return_t progress_on_beat(hg_handle_t handle);
+
+/* Collective: rank 0 prints the table of all ranks. */
+void table_print(const struct job *job, double seconds);
+
+#endif

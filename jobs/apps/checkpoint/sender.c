@@ -1,0 +1,458 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Sender of files: `depth` lanes, each with one file in flight.
+ *
+ * Up to FILE_PARTS parts of a file are in flight: one is read while others are
+ * pulled. A file that failed is dropped at its server by a call of its own,
+ * once the calls in flight are answered. A file must not change while it is
+ * read. It is read by calls and not mapped: behind the end of a file that
+ * shrinks, a mapping ends the process by a signal, and a read just ends. */
+#include "jobs/apps/checkpoint/checkpoint.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <xxhash.h>
+
+#include "amalgam.h"
+
+#define BEAT_MAX_NS NS_PER_S        /* rank 0 hears of this rank that often */
+#define BEAT_MIN_NS (NS_PER_S / 10) /* and not more often */
+
+/* One call at a time to one server. */
+struct call {
+    struct sender *sender;
+    struct lane *lane; /* NULL: a beat */
+    hg_handle_t handle;
+    int server;
+    uint64_t start_ns;
+    bool is_busy;
+    bool is_late; /* canceled; its callback comes */
+    void *bytes;  /* PART_LEN of them, from the first use on */
+    hg_bulk_t bulk;
+};
+
+/* One file after the other. */
+struct lane {
+    struct sender *sender;
+    uint64_t number; /* of the file in the list */
+    const char *path;
+    const char *name;
+    int server;
+    int fd;
+    struct stat status; /* when it was opened */
+    uint64_t offset;    /* bytes read so far */
+    bool is_busy;       /* there is a file */
+    bool is_sent;       /* to its last part */
+    bool is_opened;     /* the server may have it open */
+    bool has_failed;    /* and was reported */
+    struct call parts[FILE_PARTS];
+};
+
+/* Owned by main(). */
+struct sender {
+    struct job *job;
+    const struct list *list;
+    uint64_t next; /* in the list */
+    bool is_stopped;
+    struct totals told; /* rank 0 knows of these */
+    uint64_t told_ns;
+    bool is_end_told;
+    bool *is_silent;  /* servers that let a call wait too long */
+    hg_addr_t *addrs; /* of the servers */
+    struct call beat;
+    struct lane lanes[];
+};
+
+/* Reports the first error of a file. Returns false. */
+__attribute__((format(printf, 2, 3))) static bool lane_fail(
+    struct lane *lane, const char *format, ...)
+{
+    char text[512];
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(text, sizeof(text), format, args);
+    va_end(args);
+    if (!lane->has_failed)
+        report_error("%s: %s", lane->path, text);
+    lane->has_failed = true;
+    return false;
+}
+
+static void call_unexpose(struct call *call)
+{
+    if (HG_Bulk_free(call->bulk) != HG_SUCCESS) {
+        report_note("server rank %d still uses memory of this rank, which is "
+                    "not freed",
+            call->server);
+        call->bytes = NULL;
+    }
+    call->bulk = HG_BULK_NULL;
+}
+
+static hg_return_t on_reply(const struct hg_cb_info *info)
+{
+    struct call *call = info->arg;
+    hg_return_t ret = info->ret;
+    const char *why = NULL;
+    part_out_t out;
+
+    call->is_busy = false;
+    if (ret == HG_SUCCESS)
+        stats_add(call->sender->job->calls, now_ns() - call->start_ns);
+    if (ret == HG_SUCCESS && call->lane != NULL) {
+        ret = HG_Get_output(call->handle, &out);
+        if (ret == HG_SUCCESS) {
+            if (out.error != 0)
+                lane_fail(
+                    call->lane, "server rank %d: %s", call->server, out.text);
+            HG_Free_output(call->handle, &out);
+        }
+    }
+    why = call->is_late ? "it did not answer in time" : HG_Error_to_string(ret);
+    if (ret != HG_SUCCESS && call->lane != NULL)
+        lane_fail(call->lane, "server rank %d: %s", call->server, why);
+    else if (ret != HG_SUCCESS && !call->is_late)
+        report_error("rank 0 does not take beats: %s", why);
+    call_unexpose(call);
+    return HG_SUCCESS;
+}
+
+static hg_return_t call_forward(
+    struct call *call, int server, hg_id_t id, void *in)
+{
+    struct sender *sender = call->sender;
+    hg_return_t rc = HG_SUCCESS;
+
+    if (call->handle == HG_HANDLE_NULL)
+        rc = HG_Create(
+            sender->job->context, sender->addrs[server], id, &call->handle);
+    else
+        rc = HG_Reset(call->handle, sender->addrs[server], id);
+    if (rc != HG_SUCCESS)
+        return rc;
+    call->server = server;
+    call->is_late = false;
+    call->start_ns = now_ns();
+    rc = HG_Forward(call->handle, on_reply, call, in);
+    call->is_busy = rc == HG_SUCCESS;
+    return rc;
+}
+
+/* Cancels a call that takes too long. */
+static void call_poll(struct call *call)
+{
+    struct sender *sender = call->sender;
+    int wait_s = sender->job->wait_s;
+
+    if (!call->is_busy || call->is_late ||
+        now_ns() - call->start_ns < (uint64_t)wait_s * NS_PER_S)
+        return;
+    call->is_late = true;
+    sender->job->has_silent = true;
+    if (!sender->is_silent[call->server])
+        report_error("server rank %d did not answer within %d s; nothing more "
+                     "is sent there (-w sets the time)",
+            call->server, wait_s);
+    sender->is_silent[call->server] = true;
+    /* A call to oneself cannot be canceled, and cannot be late for long. */
+    (void)HG_Cancel(call->handle);
+}
+
+/* Makes a call about the file. False: reported. */
+static bool part_forward(struct call *part, part_in_t *in)
+{
+    struct lane *lane = part->lane;
+    const struct job *job = lane->sender->job;
+    const hg_size_t len = in->len;
+    hg_return_t rc = HG_SUCCESS;
+
+    if (len > 0)
+        rc = HG_Bulk_create(
+            job->cls, 1, &part->bytes, &len, HG_BULK_READ_ONLY, &part->bulk);
+    in->file = lane->number;
+    in->size = (uint64_t)lane->status.st_size;
+    in->mode = lane->status.st_mode;
+    in->name = (char *)lane->name;
+    in->data = part->bulk;
+    if (rc == HG_SUCCESS)
+        rc = call_forward(part, lane->server, job->part_id, in);
+    if (rc == HG_SUCCESS)
+        return true;
+    call_unexpose(part);
+    return lane_fail(lane, "cannot call server rank %d: %s", lane->server,
+        HG_Error_to_string(rc));
+}
+
+/* Reads `len` bytes or up to the end. False: reported. */
+static bool lane_read(
+    struct lane *lane, char *ret_bytes, uint64_t len, uint64_t *ret_done)
+{
+    uint64_t done = 0;
+    ssize_t now = 1;
+
+    while (done < len && now != 0) {
+        now = pread(lane->fd, ret_bytes + done, len - done,
+            (off_t)(lane->offset + done));
+        if (now < 0 && errno != EINTR)
+            return lane_fail(lane, "cannot read at %" PRIu64 ": %s",
+                lane->offset + done, strerror(errno));
+        done += now > 0 ? (uint64_t)now : 0;
+    }
+    *ret_done = done;
+    return true;
+}
+
+/* Checks at the end that the file is as it was when it was opened. */
+static bool lane_is_unchanged(struct lane *lane)
+{
+    struct stat now;
+    char beyond = 0;
+    uint64_t more = 0;
+
+    if (!lane_read(lane, &beyond, 1, &more))
+        return false;
+    if (more > 0)
+        return lane_fail(lane,
+            "grew beyond its %" PRIu64 " bytes while it was read",
+            lane->offset);
+    if (fstat(lane->fd, &now) != 0 ||
+        now.st_mtim.tv_sec != lane->status.st_mtim.tv_sec ||
+        now.st_mtim.tv_nsec != lane->status.st_mtim.tv_nsec)
+        return lane_fail(lane, "was changed while it was read");
+    return true;
+}
+
+/* Reads and sends the next part. False: reported. */
+static bool part_send(struct call *part)
+{
+    struct lane *lane = part->lane;
+    uint64_t size = (uint64_t)lane->status.st_size;
+    uint64_t left = size - lane->offset;
+    uint64_t done = 0;
+    part_in_t in = {
+        .offset = lane->offset, .len = left < PART_LEN ? left : PART_LEN};
+
+    if (part->bytes == NULL)
+        part->bytes = malloc(PART_LEN);
+    if (part->bytes == NULL)
+        return lane_fail(lane, "no memory to read it into");
+    if (lane->fd >= 0) { /* else it is a directory */
+        if (!lane_read(lane, part->bytes, in.len, &done))
+            return false;
+        lane->offset += done;
+        if (done < in.len)
+            return lane_fail(lane,
+                "shrank from %" PRIu64 " to %" PRIu64
+                " bytes while it was read",
+                size, lane->offset);
+        if (lane->offset == size && !lane_is_unchanged(lane))
+            return false;
+    }
+    lane->is_sent = lane->offset == size;
+    in.hash = XXH3_64bits(part->bytes, in.len);
+    if (!part_forward(part, &in))
+        return false;
+    lane->is_opened = true;
+    return true;
+}
+
+/* False: reported. */
+static bool lane_open(struct lane *lane, uint32_t mode)
+{
+    memset(&lane->status, 0, sizeof(lane->status));
+    lane->status.st_mode = mode;
+    if (lane->sender->is_silent[lane->server])
+        return lane_fail(
+            lane, "not sent, server rank %d does not answer", lane->server);
+    if (S_ISDIR(mode))
+        return true;
+    /* Must not wait if a pipe has taken the file's place. */
+    lane->fd = open(lane->path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    if (lane->fd < 0 && errno == ENOENT)
+        return lane_fail(lane, "has vanished since it was listed");
+    if (lane->fd < 0 || fstat(lane->fd, &lane->status) != 0)
+        return lane_fail(lane, "cannot open: %s", strerror(errno));
+    if (!S_ISREG(lane->status.st_mode))
+        return lane_fail(lane, "is no file any more");
+    return true;
+}
+
+/* Takes the next file of the list that falls to this rank. */
+static void lane_start(struct lane *lane)
+{
+    struct sender *sender = lane->sender;
+    const struct entry *entry = &sender->list->entries[sender->next];
+
+    lane->number = sender->next;
+    lane->path = list_path(sender->list, sender->next);
+    lane->name = lane->path + entry->name;
+    lane->server = (int)(XXH3_64bits(lane->name, strlen(lane->name)) %
+                         (uint64_t)sender->job->servers);
+    lane->offset = 0;
+    lane->is_busy = true;
+    lane->is_sent = false;
+    lane->is_opened = false;
+    lane->has_failed = false;
+    lane_open(lane, entry->mode);
+    sender->next += (uint64_t)sender->job->senders;
+}
+
+/* The file has come to its end. */
+static void lane_end(struct lane *lane)
+{
+    struct totals *totals = &lane->sender->job->totals;
+
+    if (lane->fd >= 0)
+        close(lane->fd);
+    lane->fd = -1;
+    lane->is_busy = false;
+    if (lane->has_failed || !S_ISREG(lane->status.st_mode))
+        return;
+    totals->files++;
+    totals->bytes += (uint64_t)lane->status.st_size;
+}
+
+/* Sends what can be sent now. */
+static void lane_step(struct lane *lane)
+{
+    bool is_silent = lane->sender->is_silent[lane->server];
+    unsigned busy = 0;
+    unsigned i = 0;
+
+    for (i = 0; i < FILE_PARTS; i++) {
+        call_poll(&lane->parts[i]);
+        if (!lane->parts[i].is_busy && !lane->has_failed && !lane->is_sent)
+            part_send(&lane->parts[i]);
+        busy += lane->parts[i].is_busy;
+    }
+    if (busy > 0)
+        return;
+    if (lane->has_failed && lane->is_opened && !is_silent) {
+        part_in_t in = {.is_drop = 1};
+
+        lane->is_opened = false;
+        part_forward(&lane->parts[0], &in);
+    } else if (lane->has_failed || lane->is_sent) {
+        lane_end(lane);
+    }
+}
+
+static bool has_files(const struct sender *sender)
+{
+    return !sender->is_stopped && sender->next < sender->list->count;
+}
+
+/* Tells rank 0 how far this rank has come, when it is time to. */
+static void beat_step(struct sender *sender, bool is_done)
+{
+    const struct totals *totals = &sender->job->totals;
+    uint64_t quiet_ns = now_ns() - sender->told_ns;
+    beat_in_t beat = {totals->files - sender->told.files,
+        totals->bytes - sender->told.bytes, is_done};
+
+    call_poll(&sender->beat);
+    if (sender->beat.is_busy || sender->is_end_told ||
+        (!is_done && (beat.files == 0 || quiet_ns < BEAT_MIN_NS) &&
+            quiet_ns < BEAT_MAX_NS))
+        return;
+    if (!sender->is_silent[0] && call_forward(&sender->beat, 0,
+                                     sender->job->beat_id, &beat) != HG_SUCCESS)
+        return;
+    sender->told = *totals;
+    sender->told_ns = now_ns();
+    sender->is_end_told = is_done;
+}
+
+bool sender_step(struct sender *sender)
+{
+    bool is_idle = true;
+    int i = 0;
+
+    for (i = 0; i < sender->job->depth; i++) {
+        struct lane *lane = &sender->lanes[i];
+
+        if (lane->is_busy)
+            lane_step(lane);
+        while (!lane->is_busy && has_files(sender)) {
+            lane_start(lane);
+            lane_step(lane);
+        }
+        is_idle = is_idle && !lane->is_busy;
+    }
+    beat_step(sender, is_idle && !has_files(sender));
+    return sender->is_end_told && !sender->beat.is_busy;
+}
+
+void sender_stop(struct sender *sender)
+{
+    int i = 0;
+
+    sender->is_stopped = true;
+    for (i = 0; i < sender->job->depth; i++)
+        sender->lanes[i].has_failed = true;
+}
+
+struct sender *sender_open(struct job *job, const struct list *list)
+{
+    struct sender *sender =
+        calloc(1, sizeof(*sender) + (size_t)job->depth * sizeof(struct lane));
+    hg_return_t rc = HG_NOMEM;
+    int i = 0;
+    int k = 0;
+
+    if (sender == NULL) {
+        report_error("no memory for %d files in flight", job->depth);
+        return NULL;
+    }
+    sender->job = job;
+    sender->list = list;
+    sender->next = job->size == 1 ? 0 : (uint64_t)(job->rank - job->servers);
+    sender->beat.sender = sender;
+    for (i = 0; i < job->depth; i++) {
+        struct lane *lane = &sender->lanes[i];
+
+        lane->sender = sender;
+        lane->fd = -1;
+        for (k = 0; k < FILE_PARTS; k++)
+            lane->parts[k] = (struct call){.sender = sender, .lane = lane};
+    }
+    sender->addrs = calloc((size_t)job->servers, sizeof(*sender->addrs));
+    sender->is_silent = calloc((size_t)job->servers, sizeof(bool));
+    if (sender->addrs != NULL && sender->is_silent != NULL)
+        rc = HG_SUCCESS;
+    for (i = 0; rc == HG_SUCCESS && i < job->servers; i++)
+        rc = amalgam_addr_rank(job->cls, i, &sender->addrs[i]);
+    if (rc == HG_SUCCESS)
+        return sender;
+    report_error("no addresses of %d server ranks: %s", job->servers,
+        HG_Error_to_string(rc));
+    sender_close(sender);
+    return NULL;
+}
+
+void sender_close(struct sender *sender)
+{
+    int i = 0;
+    int k = 0;
+
+    if (sender == NULL)
+        return;
+    for (i = 0; i < sender->job->depth; i++)
+        for (k = 0; k < FILE_PARTS; k++) {
+            HG_Destroy(sender->lanes[i].parts[k].handle);
+            free(sender->lanes[i].parts[k].bytes);
+        }
+    HG_Destroy(sender->beat.handle);
+    for (i = 0; sender->addrs != NULL && i < sender->job->servers; i++)
+        HG_Addr_free(sender->job->cls, sender->addrs[i]);
+    free(sender->addrs);
+    free(sender->is_silent);
+    free(sender);
+}

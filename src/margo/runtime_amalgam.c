@@ -5,9 +5,8 @@
 #include "core/context.h"
 #include "margo/runtime.h"
 #include "mercury.h"
-#include "ult/doze.h"
 #include "ult/park.h"
-#include "ult/ult.h"
+#include "ult/sched.h"
 
 static void context_ring(void *arg)
 {

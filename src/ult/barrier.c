@@ -5,8 +5,7 @@
 #include "abt.h"
 #include "base/assert.h"
 #include "base/mem.h"
-#include "ult/handle.h"
-#include "ult/waiters.h"
+#include "ult/park.h"
 
 /* What ABT_barrier and ABT_xstream_barrier point to; its creator's until it is
  * freed. The lock guards all. Callers that waited do not touch it once they
@@ -107,7 +106,7 @@ int ABT_barrier_wait(ABT_barrier barrier)
 {
     if (!AMG_CONTRACT(barrier != ABT_BARRIER_NULL))
         return ABT_ERR_INV_BARRIER;
-    if (!AMG_CONTRACT(!amg_waiters_caller_is_task()))
+    if (!AMG_CONTRACT(!amg_ult_caller_is_task()))
         return ABT_ERR_BARRIER;
     barrier_wait(barrier_of(barrier), false);
     return ABT_SUCCESS;

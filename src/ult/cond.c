@@ -12,11 +12,9 @@
 #include "abt.h"
 #include "base/assert.h"
 #include "base/mem.h"
-#include "ult/end.h"
-#include "ult/handle.h"
 #include "ult/mutex.h"
-#include "ult/ult.h"
-#include "ult/waiters.h"
+#include "ult/park.h"
+#include "ult/switch_to.h"
 
 /* What ABT_cond points to; zeros make one. Owned by who created it, or by the
  * program whose memory it lies in. The lock guards all. */
@@ -103,7 +101,7 @@ static int cond_wait(
         return ABT_ERR_INV_COND;
     if (!AMG_CONTRACT(mutex != NULL))
         return ABT_ERR_INV_MUTEX;
-    if (!AMG_CONTRACT(!amg_waiters_caller_is_task()))
+    if (!AMG_CONTRACT(!amg_ult_caller_is_task()))
         return ABT_ERR_COND;
     if (!AMG_CONTRACT(amg_mutex_may_give(mutex)))
         return ABT_ERR_MUTEX;

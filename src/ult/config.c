@@ -8,9 +8,6 @@
 
 #include "abt.h"
 #include "base/mem.h"
-#include "ult/attr.h"
-#include "ult/create.h"
-#include "ult/handle.h"
 #include "ult/stack.h"
 #include "ult/ult.h"
 
@@ -32,7 +29,10 @@ struct values {
     size_t cap;
 };
 
-enum { FIRST_CAP = 4 };
+enum {
+    FIRST_CAP = 4,
+    LEAST_STACK = 4096, /* bytes that the program gives */
+};
 
 _Static_assert(
     (int)ABT_POOL_CONFIG_INT == (int)ABT_SCHED_CONFIG_INT &&
@@ -302,7 +302,7 @@ int ABT_thread_attr_create(ABT_thread_attr *newattr)
     if (attr == NULL)
         return ABT_ERR_MEM;
     attr->is_migratable = true;
-    *newattr = amg_uattr_handle(attr);
+    *newattr = (ABT_thread_attr)(void *)attr;
     return ABT_SUCCESS;
 }
 
@@ -323,7 +323,7 @@ int ABT_thread_attr_set_stack(
     if (uattr == NULL)
         return ABT_ERR_INV_THREAD_ATTR;
     if ((uintptr_t)stackaddr % 8 != 0 ||
-        (stackaddr != NULL && stacksize < amg_ult_least_stack_len()))
+        (stackaddr != NULL && stacksize < LEAST_STACK))
         return ABT_ERR_INV_ARG;
     uattr->stack = stackaddr;
     uattr->stack_len = stacksize;
@@ -349,7 +349,7 @@ int ABT_thread_attr_set_stacksize(ABT_thread_attr attr, size_t stacksize)
 
     if (uattr == NULL)
         return ABT_ERR_INV_THREAD_ATTR;
-    if (stacksize < amg_ult_least_stack_len())
+    if (stacksize < LEAST_STACK)
         return ABT_ERR_INV_ARG;
     uattr->stack_len = stacksize;
     return ABT_SUCCESS;

@@ -14,8 +14,7 @@
 #include "base/assert.h"
 #include "base/clock.h"
 #include "base/mem.h"
-#include "ult/handle.h"
-#include "ult/waiters.h"
+#include "ult/park.h"
 
 /* What both have in common; zeros make one that is not ready. */
 struct event {
@@ -60,7 +59,8 @@ static void ready_set(struct event *event, bool value)
 }
 
 /* `refused`: the code for a tasklet, which cannot wait. */
-static int event_wait(struct event *event, uint64_t deadline_ns, int refused)
+static inline int event_wait(
+    struct event *event, uint64_t deadline_ns, int refused)
 {
     struct amg_waiter waiter;
 
@@ -69,7 +69,7 @@ static int event_wait(struct event *event, uint64_t deadline_ns, int refused)
         amg_lock_give(&event->lock);
         return ABT_SUCCESS;
     }
-    if (!AMG_CONTRACT(!amg_waiters_caller_is_task())) {
+    if (!AMG_CONTRACT(!amg_ult_caller_is_task())) {
         amg_lock_give(&event->lock);
         return refused;
     }

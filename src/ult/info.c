@@ -6,16 +6,12 @@
 
 #include "base/assert.h"
 #include "place/bind.h"
-#include "ult/attr.h"
-#include "ult/handle.h"
+#include "ult/ready_pool.h"
 #include "ult/sched.h"
 #include "ult/stack.h"
-#include "ult/state.h"
-#include "ult/stream.h"
-#include "ult/streams.h"
 #include "ult/switch.h"
 #include "ult/ult.h"
-#include "ult/upool.h"
+#include "ult/xstream.h"
 
 static void bool_answer(void *val, bool is_so)
 {
@@ -168,8 +164,7 @@ static bool stream_print(struct amg_stream *stream, void *arg)
     fprintf(fp, "stream %d: %s%s\n", stream->rank,
         amg_stream_has_ended(stream) ? "ended" : "runs",
         stream->is_primary ? ", primary" : "");
-    sched_print(
-        fp, atomic_load_explicit(&stream->sched, memory_order_acquire), 2);
+    sched_print(fp, amg_stream_sched(stream), 2);
     return false;
 }
 
@@ -213,7 +208,7 @@ int ABT_info_print_sched(FILE *fp, ABT_sched sched)
         return ABT_ERR_INV_ARG;
     if (sched == ABT_SCHED_NULL)
         return ABT_ERR_INV_SCHED;
-    sched_print(fp, (const struct amg_sched *)(void *)sched, 0);
+    sched_print(fp, amg_sched_of(sched), 0);
     return ABT_SUCCESS;
 }
 

@@ -1,23 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Values that a user-level thread keeps under keys.
  *
- * A table is a chain of a few slots each, and read without a lock; who writes
- * holds the thread's. A slot belongs to the number of a key, which no other key
- * ever gets, and remembers the destructor: so keys may go before threads. */
+ * A table is a chain of a few slots each, and read without a lock; writers hold
+ * the thread's. A slot belongs to the number of a key, which no other key ever
+ * gets, and remembers the destructor: so keys may go before threads. */
 #include "ult/key.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "base/lock.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "ult/handle.h"
-#include "ult/key_value.h"
-#include "ult/ult.h"
 
 /* What ABT_key points to; the program's. */
-struct amg_key {
+struct key {
     uint32_t number;
     void (*destructor)(void *value);
 };
@@ -72,10 +68,9 @@ static struct amg_key_slot *slot_find(
     return NULL;
 }
 
-/* By who holds the lock of the thread; the number is in no slot. False: no
- * memory. */
+/* The number is in no slot. False: no memory. */
 static bool slot_add_locked(
-    struct amg_key_table *table, const struct amg_key *key, void *value)
+    struct amg_key_table *table, const struct key *key, void *value)
 {
     struct amg_key_slot *slot = slot_find(table, 0);
     struct amg_key_table *more = NULL;
@@ -99,42 +94,43 @@ static bool slot_add_locked(
     return true;
 }
 
-int amg_key_set(struct amg_ult *ult, ABT_key handle, void *value)
+int amg_key_set(struct amg_key_table *table, struct amg_lock *lock,
+    ABT_key handle, void *value)
 {
-    const struct amg_key *key = (const struct amg_key *)(void *)handle;
+    const struct key *key = (const struct key *)(void *)handle;
     struct amg_key_slot *slot = NULL;
     bool is_set = true;
 
     if (key == NULL)
         return ABT_ERR_INV_KEY;
-    slot = slot_find(&ult->keys, key->number);
+    slot = slot_find(table, key->number);
     if (slot != NULL) {
         atomic_store_explicit(&slot->value, value, memory_order_release);
         return ABT_SUCCESS;
     }
-    amg_lock_take(&ult->lock);
-    slot = slot_find(&ult->keys, key->number);
+    amg_lock_take(lock);
+    slot = slot_find(table, key->number);
     if (slot != NULL)
         atomic_store_explicit(&slot->value, value, memory_order_release);
     else
-        is_set = slot_add_locked(&ult->keys, key, value);
-    amg_lock_give(&ult->lock);
+        is_set = slot_add_locked(table, key, value);
+    amg_lock_give(lock);
     if (is_set)
         return ABT_SUCCESS;
     AMG_LOG_ERROR("ult", "no memory for a value of key %u", key->number);
     return ABT_ERR_MEM;
 }
 
-int amg_key_get(struct amg_ult *ult, ABT_key handle, void **ret_value)
+int amg_key_get(struct amg_key_table *table, ABT_key handle, void **ret_value)
 {
-    const struct amg_key *key = (const struct amg_key *)(void *)handle;
+    const struct key *key = (const struct key *)(void *)handle;
     struct amg_key_slot *slot = NULL;
 
     if (key == NULL)
         return ABT_ERR_INV_KEY;
     if (ret_value == NULL)
         return ABT_ERR_INV_ARG;
-    slot = slot_find(&ult->keys, key->number);
+    slot = slot_find(table, key->number);
     *ret_value = slot == NULL
                      ? NULL
                      : atomic_load_explicit(&slot->value, memory_order_acquire);
@@ -143,11 +139,11 @@ int amg_key_get(struct amg_ult *ult, ABT_key handle, void **ret_value)
 
 int ABT_key_create(void (*destructor)(void *value), ABT_key *newkey)
 {
-    struct amg_key *key = NULL;
+    struct key *key = NULL;
 
-    amg_handle_clear(newkey);
     if (newkey == NULL)
         return ABT_ERR_INV_ARG;
+    *newkey = ABT_KEY_NULL;
     key = amg_mem_alloc(sizeof(*key));
     if (key == NULL)
         return ABT_ERR_MEM;
@@ -165,18 +161,4 @@ int ABT_key_free(ABT_key *key)
     amg_mem_free(*key);
     *key = ABT_KEY_NULL;
     return ABT_SUCCESS;
-}
-
-int ABT_key_set(ABT_key key, void *value)
-{
-    struct amg_ult *self = amg_ult_current();
-
-    return self == NULL ? ABT_ERR_INV_XSTREAM : amg_key_set(self, key, value);
-}
-
-int ABT_key_get(ABT_key key, void **value)
-{
-    struct amg_ult *self = amg_ult_current();
-
-    return self == NULL ? ABT_ERR_INV_XSTREAM : amg_key_get(self, key, value);
 }

@@ -6,6 +6,9 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
+#include "abt.h"
+#include "base/lock.h"
+
 /* The first ones lie in the thread itself, so that few keys need no memory. */
 enum { AMG_KEY_SLOTS = 4 };
 
@@ -23,6 +26,11 @@ struct amg_key_table {
     struct amg_key_slot slots[AMG_KEY_SLOTS];
     struct amg_key_table *_Atomic more; /* of the heap */
 };
+
+/* ABT codes. Writers take the lock when they add a slot. */
+int amg_key_set(struct amg_key_table *table, struct amg_lock *lock, ABT_key key,
+    void *value);
+int amg_key_get(struct amg_key_table *table, ABT_key key, void **ret_value);
 
 /* Hands all values to the destructors of their keys, and frees what setting
  * them took; all zeros, as in the beginning. */

@@ -21,9 +21,7 @@
 #include "base/assert.h"
 #include "base/mem.h"
 #include "base/relax.h"
-#include "ult/handle.h"
-#include "ult/ult.h"
-#include "ult/waiters.h"
+#include "ult/park.h"
 
 enum {
     /* Looks of an OS thread, about 1 us, before it sleeps: to sleep and to be

@@ -1,45 +1,29 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Waiting: a user-level thread leaves its stack, an OS thread sleeps on the
+/* Parking: a user-level thread leaves its stack, an OS thread sleeps on the
  * futex in its waiter. */
 #include "ult/park.h"
 
-#include <time.h>
-
-#include "abt.h"
 #include "base/clock.h"
-#include "base/futex.h"
 #include "base/relax.h"
-#include "ult/alarm.h"
-#include "ult/leave.h"
+#include "ult/switch_to.h"
+#include "ult/timeout.h"
 
 #define NS_PER_S 1000000000ull
 
-enum {
-    WORD_WAITS,
-    WORD_SLEEPS, /* a system call is needed to wake it */
-    WORD_WOKEN,
-    LOOKS =
-        64, /* about 1 to 2 us before the system call, which takes as long */
-};
-
-void amg_waiter_init(struct amg_waiter *waiter)
-{
-    waiter->link = (struct amg_link){.next = NULL};
-    waiter->ult = amg_ult_self();
-    atomic_init(&waiter->is_woken, WORD_WAITS);
-}
+/* About 1 to 2 us before the system call, which takes as long. */
+enum { LOOKS = 64 };
 
 /* Acquire: pairs with the exchange of amg_unpark(). */
 static bool is_woken(const struct amg_waiter *waiter)
 {
-    return atomic_load_explicit(&waiter->is_woken, memory_order_acquire) ==
-           WORD_WOKEN;
+    return atomic_load_explicit(&waiter->word, memory_order_acquire) ==
+           AMG_WAITER_WOKEN;
 }
 
 /* False: the deadline has come. */
 static bool thread_sleep(struct amg_waiter *waiter, uint64_t deadline_ns)
 {
-    unsigned waits = WORD_WAITS;
+    unsigned waits = AMG_WAITER_WAITS;
 
     for (unsigned i = 0; i < LOOKS; i++) {
         if (is_woken(waiter))
@@ -47,10 +31,11 @@ static bool thread_sleep(struct amg_waiter *waiter, uint64_t deadline_ns)
         amg_relax();
     }
     /* Fails when it is woken already, or was announced before. */
-    (void)atomic_compare_exchange_strong_explicit(&waiter->is_woken, &waits,
-        WORD_SLEEPS, memory_order_acquire, memory_order_acquire);
+    (void)atomic_compare_exchange_strong_explicit(&waiter->word, &waits,
+        AMG_WAITER_SLEEPS, memory_order_acquire, memory_order_acquire);
     while (!is_woken(waiter))
-        if (!amg_futex_wait_until(&waiter->is_woken, WORD_SLEEPS, deadline_ns))
+        if (!amg_futex_wait_until(
+                &waiter->word, AMG_WAITER_SLEEPS, deadline_ns))
             return is_woken(waiter);
     return true;
 }
@@ -63,6 +48,15 @@ void amg_park(struct amg_waiter *waiter, struct amg_lock *lock)
     }
     amg_lock_give(lock);
     (void)thread_sleep(waiter, AMG_NO_DEADLINE);
+}
+
+void amg_park_in(struct amg_list *list, struct amg_lock *lock)
+{
+    struct amg_waiter waiter;
+
+    amg_waiter_init(&waiter);
+    amg_waiters_push(list, &waiter);
+    amg_park(&waiter, lock);
 }
 
 void amg_park_biased(struct amg_ult *self, struct amg_bias *lock)
@@ -137,20 +131,6 @@ bool amg_park_until(
     /* Somebody has taken it off: he is about to wake it. */
     (void)thread_sleep(waiter, AMG_NO_DEADLINE);
     return true;
-}
-
-void amg_unpark(struct amg_waiter *waiter)
-{
-    struct amg_ult *ult = waiter->ult;
-
-    if (ult != NULL) {
-        amg_ult_make_ready(ult);
-        return;
-    }
-    /* Release: what was done before is seen by the waiter. */
-    if (atomic_exchange_explicit(
-            &waiter->is_woken, WORD_WOKEN, memory_order_acq_rel) == WORD_SLEEPS)
-        amg_futex_wake(&waiter->is_woken, 1);
 }
 
 bool amg_park_moment_is_good(const struct timespec *abstime)

@@ -1,61 +1,42 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* How anything waits: a user-level thread leaves its stream to others, an OS
- * thread that is none sleeps on a futex. All that can be waited for (mutex,
- * eventual, join ...) keeps a list of waiters under its own lock, and stands on
- * these four calls.
+ * thread sleeps on a futex. All that can be waited for (mutex, eventual, join
+ * ...) keeps a list of waiters under its own lock:
  *
  *   struct amg_waiter waiter;
  *
  *   amg_lock_take(&object->lock);
  *   if (must wait) {
  *       amg_waiter_init(&waiter);
- *       amg_list_push(&object->waiters, &waiter.link);
+ *       amg_waiters_push(&object->waiters, &waiter);
  *       amg_park(&waiter, &object->lock);           gives the lock back
  *   }
  *
- * and whoever makes it true takes the waiter off the list under the lock, and
- * calls amg_unpark(), which may be the last access to the waiter's memory. */
+ * and the caller that makes it true takes the waiter off the list under the
+ * lock, and calls amg_unpark(). */
 #ifndef AMG_ULT_PARK_H
 #define AMG_ULT_PARK_H
 
-#include <stdatomic.h>
-#include <stdbool.h>
-#include <stdint.h>
 #include <time.h>
 
-#include "base/list.h"
-#include "base/lock.h"
-
-struct amg_bias;
-struct amg_ult;
-
-/* Lies on the stack of who waits. */
-struct amg_waiter {
-    struct amg_link link; /* for the list of what is waited for */
-    struct amg_ult *ult;  /* NULL: an OS thread, or a tasklet */
-    atomic_uint is_woken; /* the futex word of an OS thread */
-};
-
-/* For the caller. */
-void amg_waiter_init(struct amg_waiter *waiter);
+#include "ult/waiters.h"
 
 /* Waits until unparked. The lock, which the caller holds, is given back when
  * the waiter can be unparked, and not taken again. */
 void amg_park(struct amg_waiter *waiter, struct amg_lock *lock);
+
+/* The same as the last of `list`. */
+void amg_park_in(struct amg_list *list, struct amg_lock *lock);
 
 /* The same until the moment of amg_clock_ns(). False: it has come first; the
  * waiter is off its list then, which the lock guards. */
 bool amg_park_until(
     struct amg_waiter *waiter, struct amg_lock *lock, uint64_t deadline_ns);
 
-/* For one whose thread is known, and waits under a lock of the other kind: the
- * caller, which is `self`, holds it, and is unparked by amg_ult_make_ready().
- * Nothing on its stack is needed for that. */
+/* The same for a thread that is known, and waits under a lock of the other
+ * kind: the caller, which is `self`, holds it, and is unparked by
+ * amg_ult_make_ready(). Nothing on its stack is needed for that. */
 void amg_park_biased(struct amg_ult *self, struct amg_bias *lock);
-
-/* Lets it go on; once for each park, by any thread, and best without the lock.
- * The waiter is off its list. */
-void amg_unpark(struct amg_waiter *waiter);
 
 /* A moment that the program gives, by CLOCK_REALTIME: may it be one? And the
  * same by amg_clock_ns(). */

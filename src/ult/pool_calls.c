@@ -2,14 +2,11 @@
 /* What programs do with pools: the functions of abt_pool.h. */
 #include "base/clock.h"
 #include "base/log.h"
-#include "ult/handle.h"
+#include "base/mem.h"
+#include "ult/ready_pool.h"
 #include "ult/sched.h"
-#include "ult/state.h"
-#include "ult/stream.h"
-#include "ult/ult.h"
-#include "ult/unit.h"
-#include "ult/upool.h"
-#include "ult/upool_user.h"
+#include "ult/user_pool.h"
+#include "ult/xstream_local.h"
 
 static bool access_is_known(ABT_pool_access access)
 {
@@ -60,18 +57,24 @@ int ABT_pool_create(
         return ABT_ERR_INV_POOL_USER_DEF;
     if (newpool == NULL)
         return ABT_ERR_INV_ARG;
-    if (amg_upool_user_of(def) == NULL && access_is_known(def->access))
+    if (amg_user_pool_of(def) == NULL && access_is_known(def->access))
         access = def->access;
+    if (!amg_user_pool_is_whole(def))
+        return ABT_ERR_INV_POOL_USER_DEF;
     pool = amg_upool_create(NULL, access, config_is_automatic(config));
     if (pool == NULL)
         return ABT_ERR_MEM;
-    rc = amg_upool_user_open(pool, def, config);
-    if (rc != ABT_SUCCESS) {
-        amg_upool_destroy(pool);
-        return rc;
+    pool->user = amg_user_pool_create(amg_upool_handle(pool), def);
+    rc = pool->user == NULL ? ABT_ERR_MEM
+                            : amg_user_pool_init(pool->user, config);
+    if (rc == ABT_SUCCESS) {
+        *newpool = amg_upool_handle(pool);
+        return ABT_SUCCESS;
     }
-    *newpool = amg_upool_handle(pool);
-    return ABT_SUCCESS;
+    amg_mem_free(pool->user);
+    pool->user = NULL; /* what was not made is not freed by its function */
+    amg_upool_destroy(pool);
+    return rc;
 }
 
 int ABT_pool_free(ABT_pool *pool)
@@ -274,7 +277,7 @@ static struct amg_ult *pop_until(struct amg_upool *pool, uint64_t deadline_ns)
 static struct amg_ult *pop_wait(
     struct amg_upool *pool, double secs, ABT_pool_context context)
 {
-    const struct amg_upool_user *user = pool->user;
+    const struct amg_user_pool *user = pool->user;
     struct amg_ult *ult = NULL;
     ABT_unit unit = ABT_UNIT_NULL;
 
@@ -416,7 +419,7 @@ static int push_for(
         return ABT_ERR_UNIT;
     rc = amg_upool_adopt(pool, ult);
     if (rc == ABT_SUCCESS)
-        amg_upool_push_for(pool, ult, context);
+        amg_upool_push(pool, ult, context);
     return rc;
 }
 

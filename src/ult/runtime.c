@@ -2,6 +2,8 @@
 /* The runtime begins with the first ABT_init() and ends with the last
  * ABT_finalize(). */
 #include <stddef.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "base/assert.h"
 #include "base/clock.h"
@@ -9,14 +11,11 @@
 #include "base/lock.h"
 #include "base/log.h"
 #include "base/test_point.h"
-#include "ult/alarm.h"
-#include "ult/handle.h"
-#include "ult/leave.h"
-#include "ult/overflow.h"
 #include "ult/park.h"
-#include "ult/sched.h"
 #include "ult/stack.h"
-#include "ult/stream.h"
+#include "ult/switch_to.h"
+#include "ult/timeout.h"
+#include "ult/xstream.h"
 
 static struct {
     struct amg_lock lock; /* guards what follows */
@@ -26,6 +25,93 @@ static struct {
     struct amg_ult *primary;
 } runtime;
 
+/* Makes the primary stream, with its main scheduler and that one's pool, and
+ * makes it the calling OS thread's. An ABT code. */
+static int stream_open(struct amg_stream **ret_stream)
+{
+    struct amg_sched *sched = NULL;
+    struct amg_stream *stream = NULL;
+    int rc = amg_sched_create(ABT_SCHED_DEFAULT, 0, NULL, true, &sched);
+
+    if (rc != ABT_SUCCESS)
+        return rc;
+    rc = amg_stream_create(sched, 0, &stream);
+    if (rc != ABT_SUCCESS) {
+        amg_sched_destroy(sched, NULL);
+        return rc;
+    }
+    stream->is_primary = true;
+    stream->tid = (int)syscall(SYS_gettid);
+    stream->thread = pthread_self();
+    atomic_store_explicit(
+        &stream->state, ABT_XSTREAM_STATE_RUNNING, memory_order_release);
+    *ret_stream = stream;
+    return ABT_SUCCESS;
+}
+
+/* Runs the main scheduler as long as there is one, also while none is to be
+ * run; it does not return, but is dropped where it stands by
+ * primary_close(). */
+static void primary_loop(void *arg)
+{
+    struct amg_stream *stream = arg;
+
+    /* Threads may have followed each other since main() left for the first
+     * time; the one that began this loop may have handed it one of another
+     * kind. */
+    amg_ult_run(stream, NULL);
+    for (;;) {
+        amg_stream_run(stream);
+        /* Nobody ends the primary stream but ABT_finalize(), so what it was
+         * asked for is done. */
+        atomic_store_explicit(&stream->asked, 0, memory_order_relaxed);
+        atomic_store_explicit(
+            &amg_stream_sched(stream)->asked, 0, memory_order_relaxed);
+    }
+}
+
+/* The caller goes on as a thread of the stream's pool, and the scheduler has a
+ * stack of its own. NULL: no memory, said in the log. */
+static struct amg_ult *primary_open(struct amg_stream *stream)
+{
+    const struct amg_uattr fixed = {.is_migratable = false};
+    const struct amg_ult_spec spec = {
+        .kind = AMG_ULT_SCHEDULER,
+        .function = primary_loop,
+        .arg = stream,
+        .is_named = true,
+        .attr = &fixed,
+    };
+    struct amg_host *host = amg_host_open(stream);
+
+    if (host == NULL)
+        return NULL;
+    host->scheduler = amg_ult_create(&spec);
+    if (host->scheduler == NULL) {
+        amg_host_close(host);
+        return NULL;
+    }
+    atomic_store_explicit(
+        &host->scheduler->stream, stream, memory_order_relaxed);
+    amg_ult_set_state(host->scheduler, AMG_ULT_RUNNING);
+    host->own.kind = AMG_ULT_PRIMARY;
+    amg_ult_set_pool(&host->own, amg_stream_sched(stream)->pools[0]);
+    host->own.scheduler = host->scheduler;
+    host->own.is_named = true;
+    return &host->own;
+}
+
+static void primary_close(struct amg_ult *primary)
+{
+    struct amg_host *host = AMG_OBJECT(primary, struct amg_host, own);
+
+    AMG_ASSERT(host == amg_host_self() && host->current == primary);
+    amg_key_table_clear(&primary->keys);
+    amg_upool_disown(primary);
+    amg_ult_destroy(host->scheduler);
+    amg_host_close(host);
+}
+
 /* By the thread that becomes the primary one. */
 static int runtime_open(void)
 {
@@ -33,12 +119,12 @@ static int runtime_open(void)
     int rc = ABT_SUCCESS;
 
     amg_stack_room_open();
-    amg_overflow_open();
-    rc = amg_stream_primary_open(&stream);
+    amg_stack_guard_open();
+    rc = stream_open(&stream);
     if (rc != ABT_SUCCESS)
         goto close_room;
-    if (!amg_ult_primary_begin(stream, amg_stream_main_pool(stream),
-            amg_stream_primary_loop, stream, &runtime.primary)) {
+    runtime.primary = primary_open(stream);
+    if (runtime.primary == NULL) {
         rc = ABT_ERR_MEM;
         goto close_stream;
     }
@@ -46,9 +132,9 @@ static int runtime_open(void)
     return ABT_SUCCESS;
 
 close_stream:
-    amg_stream_primary_close(stream);
+    amg_stream_destroy(stream);
 close_room:
-    amg_overflow_close();
+    amg_stack_guard_close();
     amg_stack_room_close();
     return rc;
 }
@@ -94,14 +180,36 @@ static void runtime_drain(void)
             left);
 }
 
+static bool secondary_visit(struct amg_stream *stream, void *arg)
+{
+    struct amg_stream **found = arg;
+
+    if (!stream->is_primary)
+        *found = stream;
+    return *found != NULL;
+}
+
+/* Joins and frees all streams but the primary one. */
+static void join_others(void)
+{
+    for (;;) {
+        struct amg_stream *stream = NULL;
+
+        if (!amg_streams_each(secondary_visit, &stream))
+            return;
+        amg_stream_join(stream);
+        amg_stream_destroy(stream);
+    }
+}
+
 static void runtime_close(void)
 {
-    amg_stream_join_others();
+    join_others();
     runtime_drain();
-    amg_ult_primary_end(runtime.primary);
-    amg_stream_primary_close(runtime.stream);
+    primary_close(runtime.primary);
+    amg_stream_destroy(runtime.stream);
     amg_alarm_fini();
-    amg_overflow_close();
+    amg_stack_guard_close();
     amg_stack_room_close();
     runtime.stream = NULL;
     runtime.primary = NULL;
@@ -192,11 +300,4 @@ int ABT_initialized(void)
         runtime.count > 0 && (!runtime.is_closing || amg_ult_current() != NULL);
     amg_lock_give(&runtime.lock);
     return is_open ? ABT_SUCCESS : ABT_ERR_UNINITIALIZED;
-}
-
-int amg_ult_none_code(void)
-{
-    int rc = ABT_initialized();
-
-    return rc == ABT_SUCCESS ? ABT_ERR_INV_XSTREAM : rc;
 }

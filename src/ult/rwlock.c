@@ -10,8 +10,7 @@
 #include "abt.h"
 #include "base/assert.h"
 #include "base/mem.h"
-#include "ult/handle.h"
-#include "ult/waiters.h"
+#include "ult/park.h"
 
 /* What ABT_rwlock points to; zeros make one. Owned by who created it, or by the
  * program whose memory it lies in. The lock guards all. */
@@ -43,12 +42,11 @@ static int rwlock_enter(struct rwlock *self, bool to_write)
         return ABT_ERR_INV_RWLOCK;
     amg_lock_take(&self->lock);
     if (must_wait(self, to_write)) {
-        if (!AMG_CONTRACT(!amg_waiters_caller_is_task())) {
+        if (!AMG_CONTRACT(!amg_ult_caller_is_task())) {
             amg_lock_give(&self->lock);
             return ABT_ERR_RWLOCK;
         }
-        amg_waiters_wait(
-            to_write ? &self->waiting_writers : &self->waiting_readers,
+        amg_park_in(to_write ? &self->waiting_writers : &self->waiting_readers,
             &self->lock);
         return ABT_SUCCESS;
     }

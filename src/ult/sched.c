@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A scheduler, which says what a stream runs next.
+/* Schedulers, which say what an execution stream runs next.
  *
  * A basic one goes over its pools in turn: a thread that never stops yielding
  * in one of them does not keep the others from being run. All of them sleep
@@ -9,14 +9,7 @@
 #include "base/assert.h"
 #include "base/clock.h"
 #include "base/mem.h"
-#include "base/relax.h"
-#include "ult/stream.h"
-#include "ult/ult.h"
-#include "ult/upool.h"
-
-/* How often it looks before it sleeps: some two microseconds, which is what it
- * takes to fall asleep and to be woken. */
-enum { LOOKS = 64 };
+#include "ult/xstream_local.h"
 
 static bool pools_fill(struct amg_sched *sched, int count, ABT_pool *pools)
 {
@@ -50,6 +43,7 @@ static struct amg_sched *sched_alloc(
     if (sched == NULL)
         return NULL;
     sched->is_automatic = is_automatic;
+    sched->seed = 1;
     if (!pools_fill(sched, count, pools)) {
         amg_sched_destroy(sched, NULL);
         return NULL;
@@ -139,21 +133,17 @@ static unsigned seed_next(unsigned seed)
 
 static struct amg_ult *pop_or_steal(struct amg_sched *sched)
 {
-    struct amg_stream *stream =
-        atomic_load_explicit(&sched->stream, memory_order_relaxed);
     int others = sched->count - 1;
     struct amg_ult *ult = NULL;
-    unsigned first = 0;
 
     if (sched->count > 0)
         ult = amg_upool_pop(sched->pools[0]);
     if (ult != NULL || others <= 0)
         return ult;
-    if (stream != NULL)
-        first = stream->seed = seed_next(stream->seed);
+    sched->seed = seed_next(sched->seed);
     for (int i = 0; i < others && ult == NULL; i++)
         ult = amg_upool_steal(
-            sched->pools[1 + (first + (unsigned)i) % (unsigned)others]);
+            sched->pools[1 + (sched->seed + (unsigned)i) % (unsigned)others]);
     return ult;
 }
 
@@ -220,79 +210,143 @@ bool amg_sched_is_to_stop(const struct amg_sched *sched)
     return false;
 }
 
-/* Lets others come to what this stream will not get to at once. */
-static void sched_pass_on(struct amg_sched *sched)
+struct amg_ult *amg_stream_next(struct amg_stream *stream)
+{
+    struct amg_sched *sched =
+        atomic_load_explicit(&stream->sched, memory_order_relaxed);
+
+    if ((atomic_load_explicit(&stream->asked, memory_order_relaxed) &
+            ~(unsigned)AMG_STREAM_TO_JOIN) != 0 ||
+        sched->is_users ||
+        atomic_load_explicit(&sched->asked, memory_order_relaxed) != 0)
+        return NULL;
+    return amg_sched_pop(sched);
+}
+
+bool amg_stream_runs_next(
+    const struct amg_stream *stream, const struct amg_upool *pool)
+{
+    const struct amg_sched *sched =
+        atomic_load_explicit(&stream->sched, memory_order_relaxed);
+
+    return !sched->is_users && amg_sched_has(sched, pool) &&
+           amg_sched_size(sched) == 1;
+}
+
+void amg_stream_ask_claim(struct amg_stream *stream, enum amg_stream_ask ask,
+    struct amg_claim *ret_claim)
+{
+    /* Full barriers both: either its look after amg_sleeper_announce() sees
+     * what is asked, or the claim sees that it sleeps. */
+    atomic_fetch_or_explicit(&stream->asked, ask, memory_order_seq_cst);
+    atomic_thread_fence(memory_order_seq_cst);
+    if (!amg_sleeper_claim(&stream->sleeper, ret_claim))
+        ret_claim->was = AMG_SLEEP_AWAKE;
+}
+
+void amg_stream_ask(struct amg_stream *stream, enum amg_stream_ask ask)
+{
+    struct amg_claim claim = {.was = AMG_SLEEP_AWAKE};
+
+    amg_stream_ask_claim(stream, ask, &claim);
+    amg_sleeper_ring(&claim);
+}
+
+/* On the lists of all its pools; false: there is something already. */
+static bool pools_watch(struct amg_stream *stream, struct amg_sched *sched)
+{
+    bool is_quiet =
+        (amg_stream_asked(stream) & ~(unsigned)AMG_STREAM_TO_JOIN) == 0;
+
+    for (int i = 0; i < sched->count; i++) {
+        sched->watches[i].sleeper = &stream->sleeper;
+        if (!amg_upool_watch(sched->pools[i], &sched->watches[i]))
+            is_quiet = false;
+    }
+    return is_quiet;
+}
+
+static void pools_unwatch(struct amg_sched *sched)
 {
     for (int i = 0; i < sched->count; i++)
-        amg_upool_nudge(sched->pools[i]);
+        amg_upool_unwatch(sched->pools[i], &sched->watches[i]);
 }
 
-/* Main() first, if it has come home: for as long as that computes. */
-static void sched_look(struct amg_sched *sched, struct amg_stream *stream)
+static void stream_rise(struct amg_stream *stream)
 {
-    struct amg_ult *primary = amg_ult_take_home();
-
-    if (primary != NULL)
-        sched_pass_on(sched);
-    amg_ult_run(stream, primary);
+    amg_sleeper_rise(&stream->sleeper);
+    pools_unwatch(amg_stream_sched(stream));
 }
 
-bool amg_sched_has_to_stop(struct amg_sched *sched)
+/* `doze` is NULL for the scheduler itself. False: there is something to do, do
+ * not sleep. */
+static bool stream_rest(struct amg_stream *stream, struct amg_doze *doze)
 {
-    struct amg_stream *stream =
-        atomic_load_explicit(&sched->stream, memory_order_relaxed);
+    struct amg_sched *sched = amg_stream_sched(stream);
 
-    /* Acquire: pairs with amg_stream_ask(), whose caller has brought main()
-     * home before. */
-    if (stream != NULL &&
-        (atomic_load_explicit(&stream->asked, memory_order_relaxed) &
-            AMG_STREAM_TO_LOOK) != 0) {
-        atomic_fetch_and_explicit(&stream->asked, ~(unsigned)AMG_STREAM_TO_LOOK,
-            memory_order_acquire);
-        sched_look(sched, stream);
-    }
-    return amg_sched_is_to_stop(sched);
+    amg_sleeper_announce(&stream->sleeper, doze);
+    if (pools_watch(stream, sched) &&
+        (doze != NULL || !amg_sched_is_to_stop(sched)))
+        return true;
+    stream_rise(stream);
+    return false;
 }
 
-/* Nothing is ready: looks for a moment, then sleeps. */
-static void sched_wait(struct amg_sched *sched, struct amg_stream *stream)
+void amg_stream_sleep(struct amg_stream *stream)
 {
-    for (int looks = 0; looks < LOOKS; looks++) {
-        if (amg_sched_size(sched) > 0)
-            return;
-        amg_relax();
-    }
-    amg_stream_sleep(stream);
+    if (!stream_rest(stream, NULL))
+        return;
+    amg_sleeper_sleep(&stream->sleeper, AMG_NO_DEADLINE);
+    stream_rise(stream);
 }
 
-static void sched_loop(struct amg_sched *sched)
+bool amg_doze_begin(struct amg_doze *doze)
 {
-    struct amg_stream *stream =
-        atomic_load_explicit(&sched->stream, memory_order_relaxed);
-    bool has_slept = false;
+    struct amg_stream *stream = amg_stream_self();
 
-    while (!amg_sched_has_to_stop(sched)) {
-        struct amg_ult *ult = amg_sched_pop(sched);
-
-        if (ult == NULL) {
-            sched_wait(sched, stream);
-            has_slept = true;
-            continue;
-        }
-        if (has_slept)
-            sched_pass_on(sched);
-        has_slept = false;
-        amg_ult_run(stream, ult);
-    }
+    if (!AMG_CONTRACT(stream != NULL && doze != NULL && doze->ring != NULL))
+        return false;
+    if (!stream_rest(stream, doze))
+        return false;
+    /* Asked before it was announced: nobody rings. */
+    if (!amg_doze_must_leave())
+        return true;
+    stream_rise(stream);
+    return false;
 }
 
-void amg_sched_run(struct amg_sched *sched)
+void amg_doze_end(struct amg_doze *doze)
 {
-    if (sched->is_users)
-        sched->def.run((ABT_sched)(void *)sched);
-    else
-        sched_loop(sched);
-    /* A push may have rung for this stream alone, or for nobody since this
-     * stream was about to look. */
-    sched_pass_on(sched);
+    struct amg_stream *stream = amg_stream_self();
+
+    AMG_ASSERT(stream->sleeper.doze == doze);
+    (void)doze;
+    stream_rise(stream);
+}
+
+unsigned amg_doze_ready(void)
+{
+    struct amg_stream *stream = amg_stream_self();
+    bool is_asked = false;
+
+    if (stream == NULL)
+        return 0;
+    /* The scheduler has something to look at, such as main() that came home. */
+    is_asked = (atomic_load_explicit(&stream->asked, memory_order_acquire) &
+                   ~(unsigned)AMG_STREAM_TO_JOIN) != 0;
+    return (unsigned)amg_sched_size(
+               atomic_load_explicit(&stream->sched, memory_order_relaxed)) +
+           (is_asked ? 1u : 0u);
+}
+
+bool amg_doze_must_leave(void)
+{
+    struct amg_stream *stream = amg_stream_self();
+    struct amg_ult *self = amg_ult_self();
+
+    return stream != NULL && self != NULL &&
+           (atomic_load_explicit(&stream->asked, memory_order_acquire) &
+               AMG_STREAM_TO_JOIN) != 0 &&
+           atomic_load_explicit(
+               &amg_ult_pool(self)->users, memory_order_relaxed) > 1;
 }

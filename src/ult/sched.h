@@ -1,17 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A scheduler, which says what a stream runs next: what ABT_sched points to. */
+/* Schedulers, which say what an execution stream runs next, and how streams
+ * sleep and are woken. */
 #ifndef AMG_ULT_SCHED_H
 #define AMG_ULT_SCHED_H
 
-#include <stdatomic.h>
-#include <stdbool.h>
+#include <pthread.h>
 
-#include "abt.h"
+#include "place/cpuset.h"
+#include "ult/ready_pool.h"
 #include "ult/sleeper.h"
-
-struct amg_stream;
-struct amg_ult;
-struct amg_upool;
 
 /* What it is asked for; it looks between two threads. */
 enum amg_sched_ask {
@@ -30,8 +27,9 @@ struct amg_sched {
     atomic_bool is_used;               /* a stream or a pool has it */
     struct amg_stream *_Atomic stream; /* that runs it, or will */
     void *data;
-    int next;  /* the pool whose turn it is */
-    int count; /* of pools; does not change */
+    int next;      /* the pool whose turn it is */
+    unsigned seed; /* of the next victim to steal from; not 0 */
+    int count;     /* of pools; does not change */
     struct amg_upool **pools;
     struct amg_watch *watches; /* one for each pool, for when it sleeps */
 };
@@ -51,16 +49,94 @@ struct amg_ult *amg_sched_pop(struct amg_sched *sched);
 
 bool amg_sched_has(const struct amg_sched *sched, const struct amg_upool *pool);
 
+/* What a stream is asked for; it looks between two threads. */
+enum amg_stream_ask {
+    AMG_STREAM_TO_END = 1,  /* at once */
+    AMG_STREAM_TO_JOIN = 2, /* when its pools are empty */
+    AMG_STREAM_TO_SWAP = 4, /* `next_sched` is its scheduler from now on */
+    AMG_STREAM_TO_LOOK = 8, /* its scheduler is to have a round */
+};
+
+/* An execution stream, an OS thread that runs pools: what ABT_xstream points
+ * to. Its creator's until it is freed. */
+struct amg_stream {
+    struct amg_link link; /* on the list of all, guarded by that one's lock */
+    int rank;             /* the same */
+    bool is_primary;
+    struct amg_sched *_Atomic sched; /* published with the begin of its thread;
+                                      * changed by its own thread */
+    struct amg_sched *next_sched;    /* its own thread's */
+    atomic_uint asked; /* of enum amg_stream_ask; see amg_stream_ask() */
+    struct amg_sleeper sleeper;
+    /* The rest is guarded by the lock. */
+    struct amg_lock lock;
+    _Atomic(ABT_xstream_state) state; /* read without it, too */
+    struct amg_list joiners;          /* of struct amg_waiter */
+    struct amg_cpuset cpus;           /* as asked for; none: not at all */
+    int tid; /* of the OS; 0: it has not begun, or has ended */
+    pthread_t thread;
+    atomic_bool has_thread; /* nobody has joined it yet */
+    atomic_uint begun;      /* futex word: enum in xstream.c */
+};
+
 /* Is it to return? */
 bool amg_sched_is_to_stop(const struct amg_sched *sched);
-/* The same in each round, by its stream: does what else the stream is asked
- * for. */
-bool amg_sched_has_to_stop(struct amg_sched *sched);
-
-/* Runs it until it is to stop; by the scheduler's thread of its stream. */
-void amg_sched_run(struct amg_sched *sched);
 
 /* Threads that are ready in its pools; no lock. */
 size_t amg_sched_size(const struct amg_sched *sched);
+
+/* Acquire: its pools are found, see amg_stream_sched_set(). */
+static inline struct amg_sched *amg_stream_sched(
+    const struct amg_stream *stream)
+{
+    return atomic_load_explicit(&stream->sched, memory_order_acquire);
+}
+
+/* Of enum amg_stream_ask. */
+static inline unsigned amg_stream_asked(const struct amg_stream *stream)
+{
+    return atomic_load_explicit(&stream->asked, memory_order_acquire);
+}
+
+/* The next thread that the scheduler of this stream would run, or NULL: for
+ * yields and parks that go to it without a way over the scheduler. NULL also
+ * where the scheduler is not one of ours, or has something else to do. */
+struct amg_ult *amg_stream_next(struct amg_stream *stream);
+
+/* Does its scheduler, one of ours, have that pool, and nothing else to run but
+ * the one thread that is ready there? */
+bool amg_stream_runs_next(
+    const struct amg_stream *stream, const struct amg_upool *pool);
+
+/* Asks the stream for something, and returns the sleeper that is to be rung
+ * with no lock held. */
+void amg_stream_ask_claim(struct amg_stream *stream, enum amg_stream_ask ask,
+    struct amg_claim *ret_claim);
+/* Asks for it, and wakes it; by any thread. */
+void amg_stream_ask(struct amg_stream *stream, enum amg_stream_ask ask);
+
+/* Sleeps until something is pushed into a pool of the scheduler that it runs,
+ * or is asked for; by its own thread. */
+void amg_stream_sleep(struct amg_stream *stream);
+
+/* A user-level thread that blocks its whole stream in a call of another module,
+ * such as a progress loop that sleeps on descriptors, sleeps in the place of
+ * the scheduler: from begin to end a push into one of the pools of its stream
+ * rings. False: something is ready there already, or the stream has been asked
+ * for something; nothing was announced, do not sleep. */
+bool amg_doze_begin(struct amg_doze *doze);
+
+/* It is awake again; after a begin that returned true. Waits for rings that
+ * are under way. */
+void amg_doze_end(struct amg_doze *doze);
+
+/* How many threads other than the caller are ready in the pools of its stream,
+ * and one more when its scheduler has something to look at; no lock. 0 for a
+ * caller that is no user-level thread. */
+unsigned amg_doze_ready(void);
+
+/* Is the stream of the caller asked to end, and does another one run its pool?
+ * It should block for a moment then, to go on there. */
+bool amg_doze_must_leave(void);
 
 #endif

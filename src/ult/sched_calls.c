@@ -6,18 +6,9 @@
 
 #include "base/log.h"
 #include "base/test_point.h"
-#include "ult/handle.h"
-#include "ult/sched.h"
-#include "ult/stream.h"
-#include "ult/streams.h"
-#include "ult/ult.h"
-#include "ult/unit.h"
-#include "ult/upool.h"
-
-static struct amg_sched *sched_of(ABT_sched sched)
-{
-    return (struct amg_sched *)(void *)sched;
-}
+#include "ult/switch_to.h"
+#include "ult/user_pool.h"
+#include "ult/xstream.h"
 
 static bool config_is_automatic(ABT_sched_config config, bool is_default)
 {
@@ -42,7 +33,7 @@ int ABT_sched_create_basic(ABT_sched_predef predef, int num_pools,
     rc = amg_sched_create(
         predef, num_pools, pools, config_is_automatic(config, true), &sched);
     if (rc == ABT_SUCCESS)
-        *newsched = (ABT_sched)(void *)sched;
+        *newsched = amg_sched_handle(sched);
     return rc;
 }
 
@@ -60,19 +51,19 @@ int ABT_sched_create(ABT_sched_def *def, int num_pools, ABT_pool *pools,
     if (rc != ABT_SUCCESS)
         return rc;
     if (def->init != NULL)
-        rc = def->init((ABT_sched)(void *)sched, config);
+        rc = def->init(amg_sched_handle(sched), config);
     if (rc != ABT_SUCCESS) {
         sched->def.free = NULL; /* what was not made */
         amg_sched_destroy(sched, NULL);
         return rc;
     }
-    *newsched = (ABT_sched)(void *)sched;
+    *newsched = amg_sched_handle(sched);
     return ABT_SUCCESS;
 }
 
 int ABT_sched_free(ABT_sched *sched)
 {
-    struct amg_sched *known = sched == NULL ? NULL : sched_of(*sched);
+    struct amg_sched *known = sched == NULL ? NULL : amg_sched_of(*sched);
 
     if (known == NULL)
         return ABT_ERR_INV_SCHED;
@@ -94,14 +85,14 @@ int ABT_sched_get_num_pools(ABT_sched sched, int *num_pools)
         return ABT_ERR_INV_SCHED;
     if (num_pools == NULL)
         return ABT_ERR_INV_ARG;
-    *num_pools = sched_of(sched)->count;
+    *num_pools = amg_sched_of(sched)->count;
     return ABT_SUCCESS;
 }
 
 int ABT_sched_get_pools(
     ABT_sched sched, int max_pools, int idx, ABT_pool *pools)
 {
-    const struct amg_sched *known = sched_of(sched);
+    const struct amg_sched *known = amg_sched_of(sched);
 
     if (known == NULL)
         return ABT_ERR_INV_SCHED;
@@ -119,13 +110,13 @@ int ABT_sched_get_size(ABT_sched sched, size_t *size)
         return ABT_ERR_INV_SCHED;
     if (size == NULL)
         return ABT_ERR_INV_ARG;
-    *size = amg_sched_size(sched_of(sched));
+    *size = amg_sched_size(amg_sched_of(sched));
     return ABT_SUCCESS;
 }
 
 int ABT_sched_get_total_size(ABT_sched sched, size_t *size)
 {
-    const struct amg_sched *known = sched_of(sched);
+    const struct amg_sched *known = amg_sched_of(sched);
 
     if (known == NULL)
         return ABT_ERR_INV_SCHED;
@@ -156,8 +147,7 @@ static bool wish_visit(struct amg_stream *stream, void *arg)
 {
     struct sched_wish *wish = arg;
 
-    if (atomic_load_explicit(&stream->sched, memory_order_acquire) !=
-        wish->sched)
+    if (amg_stream_sched(stream) != wish->sched)
         return false;
     wish_make(wish);
     amg_stream_ask_claim(stream, AMG_STREAM_TO_LOOK, &wish->claim);
@@ -166,7 +156,7 @@ static bool wish_visit(struct amg_stream *stream, void *arg)
 
 static int sched_ask(ABT_sched sched, enum amg_sched_ask ask)
 {
-    struct sched_wish wish = {.sched = sched_of(sched), .ask = ask};
+    struct sched_wish wish = {.sched = amg_sched_of(sched), .ask = ask};
 
     if (wish.sched == NULL)
         return ABT_ERR_INV_SCHED;
@@ -193,7 +183,7 @@ int ABT_sched_has_to_stop(ABT_sched sched, ABT_bool *stop)
         return ABT_ERR_INV_SCHED;
     if (stop == NULL)
         return ABT_ERR_INV_ARG;
-    *stop = amg_sched_has_to_stop(sched_of(sched)) ? ABT_TRUE : ABT_FALSE;
+    *stop = amg_sched_has_to_stop(amg_sched_of(sched)) ? ABT_TRUE : ABT_FALSE;
     return ABT_SUCCESS;
 }
 
@@ -201,7 +191,7 @@ int ABT_sched_set_data(ABT_sched sched, void *data)
 {
     if (sched == ABT_SCHED_NULL)
         return ABT_ERR_INV_SCHED;
-    sched_of(sched)->data = data;
+    amg_sched_of(sched)->data = data;
     return ABT_SUCCESS;
 }
 
@@ -211,7 +201,7 @@ int ABT_sched_get_data(ABT_sched sched, void **data)
         return ABT_ERR_INV_SCHED;
     if (data == NULL)
         return ABT_ERR_INV_ARG;
-    *data = sched_of(sched)->data;
+    *data = amg_sched_of(sched)->data;
     return ABT_SUCCESS;
 }
 
@@ -261,7 +251,7 @@ static void run_as_thread(struct amg_sched *sched)
     atomic_fetch_or_explicit(
         &sched->asked, AMG_SCHED_TO_FINISH, memory_order_relaxed);
     if (sched->is_users) {
-        sched->def.run((ABT_sched)(void *)sched);
+        sched->def.run(amg_sched_handle(sched));
         return;
     }
     while (!amg_sched_is_to_stop(sched)) {
@@ -290,7 +280,7 @@ static void sched_thread(void *arg)
 
 int ABT_pool_add_sched(ABT_pool pool, ABT_sched sched)
 {
-    struct amg_sched *known = sched_of(sched);
+    struct amg_sched *known = amg_sched_of(sched);
     int rc = ABT_ERR_INV_POOL;
 
     if (pool == ABT_POOL_NULL)

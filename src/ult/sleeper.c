@@ -6,10 +6,9 @@
 #include "base/clock.h"
 #include "base/futex.h"
 #include "base/lock.h"
-#include "ult/doze.h"
 
-static bool word_change(
-    struct amg_sleeper *sleeper, enum amg_sleep from, enum amg_sleep to)
+static bool word_change(struct amg_sleeper *sleeper,
+    enum amg_sleeper_state from, enum amg_sleeper_state to)
 {
     unsigned was = from;
 

@@ -17,20 +17,26 @@
 
 #include "base/list.h"
 
-struct amg_doze;
-struct amg_upool;
-
-enum amg_sleep {
+enum amg_sleeper_state {
     AMG_SLEEP_AWAKE,
     AMG_SLEEP_ASLEEP,
     AMG_SLEEP_DOZING,
     AMG_SLEEP_RINGING,
 };
 
-/* Of a stream, or on the stack of who waits. */
+/* A user-level thread that blocks its whole stream in a call which is no
+ * concern of this module; the caller's while it does. */
+struct amg_doze {
+    void (*ring)(void *arg); /* from any thread, also before the sleep begins,
+                              * which it then has to end as well */
+    void *arg;
+};
+
+/* Of a stream, or on the stack of the caller that waits. */
 struct amg_sleeper {
-    atomic_uint word; /* of enum amg_sleep; the futex word, too. A change of it
-                       * publishes `doze`, and in ringing what was asked */
+    atomic_uint
+        word; /* of enum amg_sleeper_state; the futex word, too. A change of it
+               * publishes `doze`, and in ringing what was asked */
     struct amg_doze *doze; /* while DOZING or RINGING */
 };
 
@@ -43,7 +49,7 @@ struct amg_watch {
 /* Who was claimed and is yet to be rung. */
 struct amg_claim {
     struct amg_sleeper *sleeper;
-    enum amg_sleep was; /* AWAKE: nobody */
+    enum amg_sleeper_state was; /* AWAKE: nobody */
 };
 
 void amg_sleeper_init(struct amg_sleeper *sleeper);

@@ -5,40 +5,28 @@
 #include <stddef.h>
 
 #include "base/test_point.h"
-#include "ult/attr.h"
-#include "ult/create.h"
-#include "ult/end.h"
-#include "ult/handle.h"
-#include "ult/leave.h"
-#include "ult/migrate.h"
-#include "ult/state.h"
-#include "ult/stream.h"
-#include "ult/upool.h"
-#include "ult/waiters.h"
+#include "ult/park.h"
+#include "ult/switch_to.h"
+#include "ult/xstream.h"
 
 /* NEW; an ABT code. */
-static int thread_new(struct amg_upool *pool, void (*function)(void *),
-    void *arg, const struct amg_uattr *attr, bool is_named,
-    struct amg_ult **ret_ult)
+static int thread_new(ABT_pool pool, void (*function)(void *), void *arg,
+    ABT_thread_attr attr, bool is_named, struct amg_ult **ret_ult)
 {
-    struct amg_ult_wish wish = {
+    const struct amg_ult_spec spec = {
         .kind = AMG_ULT_THREAD,
-        .pool = pool,
+        .pool = amg_upool_of(pool),
         .function = function,
         .arg = arg,
+        .attr = amg_uattr_of(attr),
         .is_named = is_named,
     };
 
+    if (pool == ABT_POOL_NULL)
+        return ABT_ERR_INV_POOL;
     if (function == NULL)
         return ABT_ERR_INV_ARG;
-    if (attr != NULL) {
-        wish.stack = attr->stack;
-        wish.stack_len = attr->stack_len;
-        wish.is_fixed = !attr->is_migratable;
-        wish.on_migration = attr->on_migration;
-        wish.on_migration_arg = attr->on_migration_arg;
-    }
-    *ret_ult = amg_ult_create(&wish);
+    *ret_ult = amg_ult_create(&spec);
     return *ret_ult == NULL ? ABT_ERR_MEM : ABT_SUCCESS;
 }
 
@@ -46,13 +34,8 @@ int ABT_thread_create(ABT_pool pool, void (*thread_func)(void *), void *arg,
     ABT_thread_attr attr, ABT_thread *newthread)
 {
     struct amg_ult *ult = NULL;
-    int rc = ABT_SUCCESS;
+    int rc = thread_new(pool, thread_func, arg, attr, newthread != NULL, &ult);
 
-    if (pool == ABT_POOL_NULL)
-        rc = ABT_ERR_INV_POOL;
-    else
-        rc = thread_new(amg_upool_of(pool), thread_func, arg,
-            amg_uattr_of(attr), newthread != NULL, &ult);
     if (rc != ABT_SUCCESS) {
         amg_handle_clear(newthread);
         return rc;
@@ -76,8 +59,7 @@ int ABT_thread_create_to(ABT_pool pool, void (*thread_func)(void *), void *arg,
     if (self == NULL)
         return amg_ult_current() == NULL ? amg_ult_none_code()
                                          : ABT_ERR_INV_THREAD;
-    rc = thread_new(amg_upool_of(pool), thread_func, arg, amg_uattr_of(attr),
-        newthread != NULL, &ult);
+    rc = thread_new(pool, thread_func, arg, attr, newthread != NULL, &ult);
     if (rc != ABT_SUCCESS)
         return rc;
     if (newthread != NULL)
@@ -123,6 +105,24 @@ int ABT_thread_create_many(int num_threads, ABT_pool *pool_list,
     return ABT_SUCCESS;
 }
 
+/* Waits until it has ended. */
+static void ult_join(struct amg_ult *ult)
+{
+    struct amg_waiter waiter;
+
+    amg_lock_take(&ult->lock);
+    if (amg_ult_state(ult) == AMG_ULT_ENDED) {
+        amg_lock_give(&ult->lock);
+        return;
+    }
+    amg_waiter_init(&waiter);
+    amg_list_push(&ult->joiners, &waiter.link);
+    amg_park(&waiter, &ult->lock);
+    /* Handed over before the end was settled: by the time it returns from the
+     * switch it is. */
+    AMG_ASSERT(amg_ult_state(ult) == AMG_ULT_ENDED);
+}
+
 /* It has ended, and is NEW but in name. An ABT code. */
 static int thread_renew(ABT_pool pool, void (*function)(void *), void *arg,
     const ABT_thread *thread)
@@ -137,7 +137,7 @@ static int thread_renew(ABT_pool pool, void (*function)(void *), void *arg,
     ult = amg_ult_of(*thread);
     if (ult == NULL || amg_ult_state(ult) != AMG_ULT_ENDED)
         return ABT_ERR_INV_THREAD;
-    amg_ult_join(ult); /* who ended it has let go of it */
+    ult_join(ult); /* who ended it has let go of it */
     rc = amg_upool_adopt(amg_upool_of(pool), ult);
     if (rc == ABT_SUCCESS)
         amg_ult_renew(ult, function, arg);
@@ -179,9 +179,9 @@ int ABT_thread_join(ABT_thread thread)
         ult->kind == AMG_ULT_PRIMARY || ult->kind == AMG_ULT_SCHEDULER)
         return ABT_ERR_INV_THREAD;
     /* What it waits for might be behind it on the same stream. */
-    if (amg_waiters_caller_is_task() && amg_ult_state(ult) != AMG_ULT_ENDED)
+    if (amg_ult_caller_is_task() && amg_ult_state(ult) != AMG_ULT_ENDED)
         return ABT_ERR_INV_THREAD;
-    amg_ult_join(ult);
+    ult_join(ult);
     return ABT_SUCCESS;
 }
 
@@ -440,8 +440,7 @@ static void migration_ask(struct amg_ult *ult, struct amg_upool *target)
     if (!amg_upool_remove(pool, ult))
         return;
     amg_ult_migrate(ult);
-    amg_upool_push_for(
-        amg_ult_pool(ult), ult, ABT_POOL_CONTEXT_OP_THREAD_MIGRATE);
+    amg_upool_push(amg_ult_pool(ult), ult, ABT_POOL_CONTEXT_OP_THREAD_MIGRATE);
 }
 
 int ABT_thread_migrate_to_pool(ABT_thread thread, ABT_pool pool)
@@ -494,6 +493,33 @@ int ABT_thread_migrate_to_xstream(ABT_thread thread, ABT_xstream xstream)
     return ABT_thread_migrate_to_sched(thread, sched);
 }
 
+struct other_search {
+    const struct amg_upool *pool;
+    struct amg_upool *found;
+};
+
+static bool other_visit(struct amg_stream *stream, void *arg)
+{
+    struct other_search *search = arg;
+    const struct amg_sched *sched = amg_stream_sched(stream);
+
+    if (atomic_load_explicit(&stream->state, memory_order_relaxed) ==
+            ABT_XSTREAM_STATE_RUNNING &&
+        sched->count > 0 && !amg_sched_has(sched, search->pool))
+        search->found = sched->pools[0];
+    return search->found != NULL;
+}
+
+/* The first pool of a running stream other than those that run `pool`; NULL:
+ * there is none. */
+static struct amg_upool *other_pool(const struct amg_upool *pool)
+{
+    struct other_search search = {.pool = pool};
+
+    amg_streams_each(other_visit, &search);
+    return search.found;
+}
+
 int ABT_thread_migrate(ABT_thread thread)
 {
     struct amg_ult *ult = amg_ult_of(thread);
@@ -502,7 +528,7 @@ int ABT_thread_migrate(ABT_thread thread)
 
     if (rc != ABT_SUCCESS)
         return rc;
-    target = amg_stream_other_pool(amg_ult_pool(ult));
+    target = other_pool(amg_ult_pool(ult));
     if (target == NULL)
         return ABT_ERR_MIGRATION_NA;
     migration_ask(ult, target);

@@ -3,13 +3,9 @@
  * them in pools: by handle, and of the caller itself. */
 #include <stddef.h>
 
-#include "ult/create.h"
-#include "ult/handle.h"
-#include "ult/key_value.h"
-#include "ult/state.h"
-#include "ult/ult.h"
-#include "ult/unit.h"
-#include "ult/upool.h"
+#include "ult/ready_pool.h"
+#include "ult/switch_to.h"
+#include "ult/user_pool.h"
 
 int ABT_thread_get_last_xstream(ABT_thread thread, ABT_xstream *xstream)
 {
@@ -185,14 +181,16 @@ int ABT_thread_set_specific(ABT_thread thread, ABT_key key, void *value)
 {
     struct amg_ult *ult = amg_ult_of(thread);
 
-    return ult == NULL ? ABT_ERR_INV_THREAD : amg_key_set(ult, key, value);
+    return ult == NULL ? ABT_ERR_INV_THREAD
+                       : amg_key_set(&ult->keys, &ult->lock, key, value);
 }
 
 int ABT_thread_get_specific(ABT_thread thread, ABT_key key, void **value)
 {
     struct amg_ult *ult = amg_ult_of(thread);
 
-    return ult == NULL ? ABT_ERR_INV_THREAD : amg_key_get(ult, key, value);
+    return ult == NULL ? ABT_ERR_INV_THREAD
+                       : amg_key_get(&ult->keys, key, value);
 }
 
 int ABT_thread_get_unit(ABT_thread thread, ABT_unit *unit)
@@ -409,6 +407,22 @@ int ABT_self_get_thread_func(void (**thread_func)(void *))
                : ABT_thread_get_thread_func(self_handle(), thread_func);
 }
 
+int ABT_key_set(ABT_key key, void *value)
+{
+    ABT_thread self = self_handle();
+
+    return self == ABT_THREAD_NULL ? ABT_ERR_INV_XSTREAM
+                                   : ABT_thread_set_specific(self, key, value);
+}
+
+int ABT_key_get(ABT_key key, void **value)
+{
+    ABT_thread self = self_handle();
+
+    return self == ABT_THREAD_NULL ? ABT_ERR_INV_XSTREAM
+                                   : ABT_thread_get_specific(self, key, value);
+}
+
 int ABT_self_set_specific(ABT_key key, void *value)
 {
     return ABT_key_set(key, value);
@@ -422,7 +436,7 @@ int ABT_self_get_specific(ABT_key key, void **value)
 int ABT_task_create(
     ABT_pool pool, void (*task_func)(void *), void *arg, ABT_task *newtask)
 {
-    const struct amg_ult_wish wish = {
+    const struct amg_ult_spec spec = {
         .kind = AMG_ULT_TASKLET,
         .pool = amg_upool_of(pool),
         .function = task_func,
@@ -436,7 +450,7 @@ int ABT_task_create(
         return ABT_ERR_INV_POOL;
     if (task_func == NULL)
         return ABT_ERR_INV_ARG;
-    ult = amg_ult_create(&wish);
+    ult = amg_ult_create(&spec);
     if (ult == NULL)
         return ABT_ERR_MEM;
     if (newtask != NULL)

@@ -6,7 +6,7 @@
 #include "base/assert.h"
 #include "base/clock.h"
 #include "base/mem.h"
-#include "ult/handle.h"
+#include "ult/ult.h"
 
 /* What ABT_timer points to; its creator's until it is freed, and of one thread
  * at a time. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A user-level thread: what ABT_thread points to. */
+/* A user-level thread, its states, and the handles of abt.h. */
 #ifndef AMG_ULT_ULT_H
 #define AMG_ULT_ULT_H
 
@@ -7,15 +7,17 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "abt.h"
+#include "base/assert.h"
 #include "base/bias.h"
 #include "base/fibre.h"
 #include "base/list.h"
 #include "base/lock.h"
-#include "ult/caught.h"
 #include "ult/key.h"
 
+struct amg_sched;
 struct amg_stack;
 struct amg_stream;
 struct amg_upool;
@@ -26,16 +28,16 @@ enum amg_ult_state {
     AMG_ULT_NEW,
     AMG_ULT_READY,   /* in its pool */
     AMG_ULT_RUNNING, /* on a stream */
-    AMG_ULT_BLOCKED, /* parked or suspended: who unparks it pushes it */
+    AMG_ULT_BLOCKED, /* parked or suspended: unparking pushes it */
     AMG_ULT_ENDED,   /* its function has returned; kept until it is freed */
 };
 
-/* What is done for a thread that has left its stack, by whoever runs next on
- * that stream: only then may others have it. */
+/* What the thread that runs next on a stream does for the one that has left
+ * its stack there: only then may others have that one. */
 enum amg_ult_after {
     AMG_ULT_GOES_ON,
-    AMG_ULT_YIELDS, /* pushed into its pool */
-    AMG_ULT_PARKS,  /* `held` or `biased` is given back */
+    AMG_ULT_YIELDS, /* pushes it into its pool */
+    AMG_ULT_PARKS,  /* gives `held` or `biased` back */
     AMG_ULT_ENDS,
 };
 
@@ -47,13 +49,38 @@ enum amg_ult_kind {
     AMG_ULT_SCHEDULER, /* the loop of a stream; in no pool */
 };
 
-/* Owned by its creator until it is freed; without a name, by itself. Fields
- * without a word on it are touched by who runs it, or by the one who took it
- * off a list or out of a pool. */
+/* What a thread is asked for; it looks when it goes on. */
+enum amg_ult_request {
+    AMG_ULT_TO_CANCEL = 1, /* it ends */
+    AMG_ULT_TO_RESUME = 2, /* was suspended, so that it may be resumed */
+};
+
+/* The C++ exceptions that a thread handles: their list and number, which the
+ * C++ runtime keeps for each OS thread (Itanium C++ ABI, exception handling
+ * 2.2.2), and a switch of stacks for each user-level thread. */
+struct amg_caught {
+    void *exceptions;
+    unsigned uncaught;
+};
+
+/* What ABT_thread_attr points to; the program's. */
+struct amg_uattr {
+    void *stack;        /* NULL: the library's */
+    size_t stack_len;   /* 0: the default */
+    bool is_of_primary; /* main()'s, whose stack is not known */
+    bool is_migratable;
+    void (*on_migration)(ABT_thread thread, void *arg);
+    void *on_migration_arg;
+};
+
+/* What ABT_thread points to. Owned by its creator until it is freed; without a
+ * name, by itself. A field without a comment on threads is touched by the
+ * stream that runs the thread, or by the caller that took it off a list or out
+ * of a pool. */
 struct amg_ult {
     struct amg_link link; /* in the list of `in` */
     void *sp;             /* where it goes on; valid while it does not run */
-    /* It is pushed there when it is ready. Atomic for those who only ask. */
+    /* It is pushed there when it is ready. Atomic for callers that only ask. */
     struct amg_upool *_Atomic pool;
     /* The pool, one of ours, that it is in now; changed under the lock of that
      * one, whose holder alone can rely on it. */
@@ -74,7 +101,7 @@ struct amg_ult {
     size_t stack_room;        /* what it has of it */
     struct amg_fibre fibre;   /* for the sanitizers */
     struct amg_caught caught; /* while it does not run */
-    /* From here on other threads come near, too. */
+    /* Other threads touch the following fields, too. */
     struct amg_lock lock;    /* guards joiners, keys' writers */
     struct amg_list joiners; /* of struct amg_waiter */
     atomic_uint requests;    /* of enum amg_ult_request */
@@ -88,11 +115,13 @@ struct amg_ult {
     bool is_migratable;
 };
 
-/* What it does as soon as it can. */
-enum amg_ult_request {
-    AMG_ULT_TO_CANCEL = 1, /* it ends */
-    AMG_ULT_TO_RESUME = 2, /* was suspended, so that it may be resumed */
-};
+/* The fields every one has, all other zeros. */
+static inline void amg_ult_init(struct amg_ult *ult, enum amg_ult_kind kind)
+{
+    memset(ult, 0, sizeof(*ult));
+    ult->kind = kind;
+    amg_list_init(&ult->joiners);
+}
 
 /* Where it belongs. */
 static inline struct amg_upool *amg_ult_pool(const struct amg_ult *ult)
@@ -100,7 +129,7 @@ static inline struct amg_upool *amg_ult_pool(const struct amg_ult *ult)
     return atomic_load_explicit(&ult->pool, memory_order_relaxed);
 }
 
-/* By its creator, or who has it; see amg_upool_adopt(). */
+/* By its creator, or the caller that has it; see amg_upool_adopt(). */
 static inline void amg_ult_set_pool(struct amg_ult *ult, struct amg_upool *pool)
 {
     atomic_store_explicit(&ult->pool, pool, memory_order_relaxed);
@@ -114,42 +143,91 @@ static inline bool amg_ult_is_in(
     return atomic_load_explicit(&ult->in, memory_order_relaxed) == pool;
 }
 
-/* Pushes it into its pool, and wakes who waits for that pool. Any thread. */
-void amg_ult_make_ready(struct amg_ult *ult);
+/* Acquire: pairs with amg_ult_set_state(). */
+static inline enum amg_ult_state amg_ult_state(const struct amg_ult *ult)
+{
+    return atomic_load_explicit(&ult->state, memory_order_acquire);
+}
 
-/* By the scheduler of a stream, with what it popped from a pool: runs it until
- * it yields, parks or ends. Tasklets run on the scheduler's own stack. NULL:
- * what was left for the scheduler to run, if anything. */
-void amg_ult_run(struct amg_stream *stream, struct amg_ult *ult);
+#define AMG_ULT_MAY(to) (1u << (to))
 
-/* By a scheduler in each round, and before it sleeps: main(), which runs on its
- * own OS thread only, when another stream has popped it; to be run next. Else
- * NULL. */
-struct amg_ult *amg_ult_take_home(void);
+/* By the caller that has the thread: its creator, a scheduler that popped it,
+ * the next to run where it has left, or a caller that took it off a list.
+ * Release: a caller that sees that the thread has ended sees all it did. */
+static inline void amg_ult_set_state(
+    struct amg_ult *ult, enum amg_ult_state state)
+{
+    static const unsigned char may[] = {
+        [AMG_ULT_NEW] =
+            AMG_ULT_MAY(AMG_ULT_READY) | AMG_ULT_MAY(AMG_ULT_RUNNING),
+        [AMG_ULT_READY] = AMG_ULT_MAY(AMG_ULT_RUNNING),
+        [AMG_ULT_RUNNING] = AMG_ULT_MAY(AMG_ULT_READY) |
+                            AMG_ULT_MAY(AMG_ULT_BLOCKED) |
+                            AMG_ULT_MAY(AMG_ULT_ENDED),
+        /* Running at once: by a thread that goes straight over to it. */
+        [AMG_ULT_BLOCKED] =
+            AMG_ULT_MAY(AMG_ULT_READY) | AMG_ULT_MAY(AMG_ULT_RUNNING),
+        [AMG_ULT_ENDED] =
+            AMG_ULT_MAY(AMG_ULT_READY) | AMG_ULT_MAY(AMG_ULT_RUNNING),
+    };
+    enum amg_ult_state now =
+        atomic_load_explicit(&ult->state, memory_order_relaxed);
 
-/* The calling thread's; NULL: not a user-level thread, or a tasklet or a
- * scheduler, which cannot leave their stack to others. Never inlined, since the
- * OS thread may change at every call that switches. */
-struct amg_ult *amg_ult_self(void);
+    AMG_ASSERT((may[now] & AMG_ULT_MAY(state)) != 0);
+    atomic_store_explicit(&ult->state, state, memory_order_release);
+}
 
-/* The same, with tasklets and schedulers; NULL: the OS thread is no stream. */
-struct amg_ult *amg_ult_current(void);
+/* Clears the program's variable, of any type of handle, which a function that
+ * makes something leaves so when it fails. NULL: the program wants none. */
+static inline void amg_handle_clear(void *ret_handle)
+{
+    if (ret_handle != NULL)
+        memset(ret_handle, 0, sizeof(void *));
+}
 
-/* What a call says whose caller is on no stream, and so none of these. */
-int amg_ult_none_code(void);
+static inline struct amg_ult *amg_ult_of(ABT_thread thread)
+{
+    return (struct amg_ult *)(void *)thread;
+}
 
-/* The next ones are for who makes streams. An OS thread begins to be `stream`,
- * and its own stack is that of the scheduler, which then calls amg_ult_run().
- * False: no memory, said in the log. After end nothing runs there. */
-bool amg_ult_stream_begin(struct amg_stream *stream);
-void amg_ult_stream_end(void);
+static inline ABT_thread amg_ult_handle(struct amg_ult *ult)
+{
+    return (ABT_thread)(void *)ult;
+}
 
-/* The OS thread begins to be the primary stream: the caller goes on as a
- * thread of `pool`, and `loop(arg)` is the scheduler, on a stack of its own.
- * The loop does not return; it is dropped where it stands by end, which the
- * primary thread calls. False: no memory, said in the log. */
-bool amg_ult_primary_begin(struct amg_stream *stream, struct amg_upool *pool,
-    void (*loop)(void *arg), void *arg, struct amg_ult **ret_primary);
-void amg_ult_primary_end(struct amg_ult *primary);
+static inline struct amg_upool *amg_upool_of(ABT_pool pool)
+{
+    return (struct amg_upool *)(void *)pool;
+}
+
+static inline ABT_pool amg_upool_handle(struct amg_upool *pool)
+{
+    return (ABT_pool)(void *)pool;
+}
+
+static inline struct amg_sched *amg_sched_of(ABT_sched sched)
+{
+    return (struct amg_sched *)(void *)sched;
+}
+
+static inline ABT_sched amg_sched_handle(struct amg_sched *sched)
+{
+    return (ABT_sched)(void *)sched;
+}
+
+static inline struct amg_stream *amg_stream_of(ABT_xstream xstream)
+{
+    return (struct amg_stream *)(void *)xstream;
+}
+
+static inline ABT_xstream amg_stream_handle(struct amg_stream *stream)
+{
+    return (ABT_xstream)(void *)stream;
+}
+
+static inline struct amg_uattr *amg_uattr_of(ABT_thread_attr attr)
+{
+    return (struct amg_uattr *)(void *)attr;
+}
 
 #endif

@@ -1,21 +1,57 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The waiters of one object, guarded by its lock. A list of zeros is empty, so
- * that objects may be made by static initialisers.
+/* Waiters, and the list of those of one object, guarded by its lock. A list of
+ * zeros is empty, so that objects may be made by static initialisers.
  *
  * Objects whose memory may be gone as soon as a waiter goes on (an eventual on
- * the stack of who waits for it) are woken in two steps: take all under the
- * lock, give the lock back, wake. Whoever returns from a wait without having
- * parked has held the lock, and so knows that its holder is done. */
+ * the stack of the thread that waits for it) wake their waiters in two steps:
+ * take all under the lock, give the lock back, wake. A caller that returns from
+ * a wait without having parked has held the lock, and so knows that its former
+ * holder is done. */
 #ifndef AMG_ULT_WAITERS_H
 #define AMG_ULT_WAITERS_H
 
-#include <stdbool.h>
-#include <stddef.h>
-
+#include "base/futex.h"
 #include "base/list.h"
 #include "base/lock.h"
-#include "ult/park.h"
-#include "ult/ult.h"
+#include "ult/ready_pool.h"
+#include "ult/xstream_local.h"
+
+enum amg_waiter_word {
+    AMG_WAITER_WAITS,
+    AMG_WAITER_SLEEPS, /* a system call is needed to wake it */
+    AMG_WAITER_WOKEN,
+};
+
+/* Lies on the stack of the caller that waits. */
+struct amg_waiter {
+    struct amg_link link; /* for the list of what is waited for */
+    struct amg_ult *ult;  /* NULL: an OS thread, or a tasklet */
+    atomic_uint word;     /* of enum amg_waiter_word: futex of an OS thread */
+};
+
+/* For the caller. */
+static inline void amg_waiter_init(struct amg_waiter *waiter)
+{
+    waiter->link = (struct amg_link){.next = NULL};
+    waiter->ult = amg_ult_self();
+    atomic_init(&waiter->word, AMG_WAITER_WAITS);
+}
+
+/* Lets it go on; once for each park, by any thread, and best without the lock.
+ * The waiter is off its list, and its memory may be gone afterwards. */
+static inline void amg_unpark(struct amg_waiter *waiter)
+{
+    struct amg_ult *ult = waiter->ult;
+
+    if (ult != NULL) {
+        amg_ult_make_ready(ult);
+        return;
+    }
+    /* Release: what was done before is seen by the waiter. */
+    if (atomic_exchange_explicit(&waiter->word, AMG_WAITER_WOKEN,
+            memory_order_acq_rel) == AMG_WAITER_SLEEPS)
+        amg_futex_wake(&waiter->word, 1);
+}
 
 static inline void amg_waiters_ready(struct amg_list *list)
 {
@@ -72,17 +108,6 @@ static inline struct amg_waiter *amg_waiters_pop(struct amg_list *list)
     return waiter;
 }
 
-/* Waits for its turn: the lock, which the caller holds, is given back. */
-static inline void amg_waiters_wait(
-    struct amg_list *list, struct amg_lock *lock)
-{
-    struct amg_waiter waiter;
-
-    amg_waiter_init(&waiter);
-    amg_waiters_push(list, &waiter);
-    amg_park(&waiter, lock);
-}
-
 /* Waiters that were taken off their list and are yet to be unparked, linked by
  * `prev`, which a link on no list does not use. Zeros: none. */
 struct amg_waiters_taken {
@@ -124,14 +149,6 @@ static inline void amg_waiters_wake(struct amg_waiters_taken taken)
         waiter =
             next == NULL ? NULL : AMG_OBJECT(next, struct amg_waiter, link);
     }
-}
-
-/* What runs on its scheduler's stack cannot wait for others of its stream. */
-static inline bool amg_waiters_caller_is_task(void)
-{
-    const struct amg_ult *ult = amg_ult_current();
-
-    return ult != NULL && ult->kind == AMG_ULT_TASKLET;
 }
 
 #endif

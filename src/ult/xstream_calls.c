@@ -6,18 +6,8 @@
 #include "base/env.h"
 #include "base/log.h"
 #include "place/bind.h"
-#include "ult/handle.h"
-#include "ult/sched.h"
-#include "ult/stream.h"
-#include "ult/streams.h"
-#include "ult/ult.h"
-#include "ult/unit.h"
-#include "ult/upool.h"
-
-static struct amg_sched *sched_of(ABT_sched sched)
-{
-    return (struct amg_sched *)(void *)sched;
-}
+#include "ult/switch_to.h"
+#include "ult/xstream.h"
 
 /* The scheduler is freed when there is no stream for it, if it was made here.
  */
@@ -46,7 +36,7 @@ static int sched_default(ABT_sched sched, struct amg_sched **ret_sched)
 {
     if (sched == ABT_SCHED_NULL)
         return amg_sched_create(ABT_SCHED_DEFAULT, 0, NULL, true, ret_sched);
-    *ret_sched = sched_of(sched);
+    *ret_sched = amg_sched_of(sched);
     return ABT_SUCCESS;
 }
 
@@ -94,7 +84,7 @@ int ABT_xstream_create_basic(ABT_sched_predef predef, int num_pools,
     rc = ABT_sched_create_basic(predef, num_pools, pools, config, &sched);
     if (rc != ABT_SUCCESS)
         return rc;
-    return stream_new(sched_of(sched), -1, true, newxstream);
+    return stream_new(amg_sched_of(sched), -1, true, newxstream);
 }
 
 int ABT_xstream_revive(ABT_xstream xstream)
@@ -276,8 +266,7 @@ int ABT_xstream_get_main_sched(ABT_xstream xstream, ABT_sched *sched)
         return ABT_ERR_INV_XSTREAM;
     if (sched == NULL)
         return ABT_ERR_INV_ARG;
-    *sched = (ABT_sched)(void *)atomic_load_explicit(
-        &amg_stream_of(xstream)->sched, memory_order_acquire);
+    *sched = (ABT_sched)(void *)amg_stream_sched(amg_stream_of(xstream));
     return ABT_SUCCESS;
 }
 
@@ -290,8 +279,7 @@ int ABT_xstream_get_main_pools(
         return ABT_ERR_INV_XSTREAM;
     if (max_pools < 0 || pools == NULL)
         return ABT_ERR_INV_ARG;
-    sched = atomic_load_explicit(
-        &amg_stream_of(xstream)->sched, memory_order_acquire);
+    sched = amg_stream_sched(amg_stream_of(xstream));
     for (int i = 0; i < max_pools && i < sched->count; i++)
         pools[i] = amg_upool_handle(sched->pools[i]);
     return ABT_SUCCESS;

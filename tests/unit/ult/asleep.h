@@ -8,8 +8,7 @@
 #include <stdio.h>
 
 #include "abt.h"
-#include "ult/handle.h"
-#include "ult/stream.h"
+#include "ult/sched.h"
 
 /* Does the system say that the OS thread sleeps? */
 static inline bool thread_is_asleep(int tid)

@@ -13,7 +13,7 @@
 #include "base/clock.h"
 #include "base/futex.h"
 #include "base/list.h"
-#include "ult/alarm.h"
+#include "ult/timeout.h"
 
 enum { MANY = 2000, THREADS = 4, ROUNDS = 400 };
 

@@ -13,7 +13,7 @@
 
 #include "abt.h"
 #include "base/futex.h"
-#include "ult/doze.h"
+#include "ult/sched.h"
 #include "unit/ult/begun.h"
 
 enum { PUSHERS = 3, PUSHES = 3000 };

@@ -11,7 +11,7 @@
 #include <sched.h>
 
 #include "ult/mutex.h"
-#include "ult/waiters.h"
+#include "ult/park.h"
 
 enum { THREADS = 4, ROUNDS = 20000 };
 

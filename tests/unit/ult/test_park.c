@@ -15,7 +15,6 @@
 #include "base/clock.h"
 #include "base/fibre.h"
 #include "ult/park.h"
-#include "ult/state.h"
 
 enum {
     ROUNDS = 2000,

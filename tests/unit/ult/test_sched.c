@@ -11,9 +11,7 @@
 #include <stdbool.h>
 
 #include "abt.h"
-#include "ult/handle.h"
 #include "ult/sched.h"
-#include "ult/upool.h"
 #include "unit/ult/begun.h"
 
 enum { POOLS = 3, ROUNDS = 100 };

@@ -13,8 +13,7 @@
 #include <stdio.h>
 
 #include "abt.h"
-#include "ult/handle.h"
-#include "ult/stream.h"
+#include "ult/sched.h"
 #include "unit/ult/begun.h"
 
 enum { FEW = 4, MANY = 200, NO_RANK = 17 };

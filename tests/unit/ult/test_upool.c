@@ -11,9 +11,7 @@
 #include <stdbool.h>
 
 #include "abt.h"
-#include "ult/handle.h"
-#include "ult/sleeper.h"
-#include "ult/upool.h"
+#include "ult/ready_pool.h"
 #include "unit/ult/begun.h"
 
 enum { FEW = 4, MANY = 64 };

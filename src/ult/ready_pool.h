@@ -1,20 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A pool of user-level threads that are ready: what ABT_pool points to. */
-#ifndef AMG_ULT_UPOOL_H
-#define AMG_ULT_UPOOL_H
+#ifndef AMG_ULT_READY_POOL_H
+#define AMG_ULT_READY_POOL_H
 
-#include <stdatomic.h>
-#include <stdbool.h>
-#include <stddef.h>
-
-#include "abt.h"
-#include "base/bias.h"
-#include "base/list.h"
 #include "ult/sleeper.h"
+#include "ult/ult.h"
 
-struct amg_ult;
-struct amg_upool;
-struct amg_upool_user;
+struct amg_user_pool;
 
 /* What a kind of pool does; with its lock held. */
 struct amg_upool_ops {
@@ -51,7 +43,7 @@ struct amg_upool {
     void *data;
     /* Of one of the program's own: by threads that have not let go of it. */
     atomic_uint pushes;
-    struct amg_upool_user *user; /* what the program's functions are */
+    struct amg_user_pool *user; /* what the program's functions are */
 };
 
 /* The kinds that are built in; NULL: no such one. */
@@ -79,16 +71,21 @@ int amg_upool_adopt(struct amg_upool *pool, struct amg_ult *ult);
 /* Before it is freed. */
 void amg_upool_disown(struct amg_ult *ult);
 
-/* By any thread. Rings for those who sleep until something is pushed. */
-void amg_upool_push(struct amg_upool *pool, struct amg_ult *ult);
+/* A thread that was new, blocked or has ended becomes ready: follows a wish to
+ * migrate, pushes it into its pool, and wakes a sleeper that watches that. By
+ * any thread. */
+void amg_ult_make_ready(struct amg_ult *ult);
+/* The same for one that yields, and has left the stack of the calling stream.
+ * No sleeper is woken if `will_look` says that the stream comes to it next. */
+void amg_ult_yielded(
+    struct amg_ult *ult, bool (*will_look)(const struct amg_upool *pool));
 
-/* The same for one that has left the calling stream: if it is the only one
- * there, and that stream is about to look, who sleeps is let alone. */
-void amg_upool_push_yielded(struct amg_upool *pool, struct amg_ult *ult);
-/* The same for one that was blocked, and counts as such no longer. */
-void amg_upool_push_unblocked(struct amg_upool *pool, struct amg_ult *ult);
-/* The same as push, and tells a pool of the program's why. */
-void amg_upool_push_for(
+/* Follows the wish to migrate, if there is one. */
+void amg_ult_migrate(struct amg_ult *ult);
+
+/* By any thread. Wakes a sleeper that watches the pool, and tells a pool of the
+ * program's why; 0: it was created or revived. */
+void amg_upool_push(
     struct amg_upool *pool, struct amg_ult *ult, ABT_pool_context context);
 
 /* The next one, or NULL. */

@@ -4,9 +4,7 @@
  * Threads that have run before go first in two of them, so that what was begun
  * ends before more is begun. One that only yields would keep the others out for
  * ever; so now and then somebody else has a turn. */
-#include "ult/upool.h"
-
-#include "ult/ult.h"
+#include "ult/ready_pool.h"
 
 enum { TURNS_OLD = 8, TURNS_EARLIEST = 4 };
 

@@ -1,25 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A pool of user-level threads that are ready.
  *
- * Who sleeps until something is pushed is on the pool's list of watches. Both
- * the push and the watch take the pool's lock, and the watcher looks into the
- * pool after it has put itself on the list; so either it finds what was pushed,
- * or the push finds it. A push that finds nobody costs nothing more. */
-#include "ult/upool.h"
+ * A sleeper that waits for a push is on the pool's list of watches. Both the
+ * push and the watch take the pool's lock, and the watcher looks into the pool
+ * after it has put itself on the list; so either it finds what was pushed, or
+ * the push finds it. A push that finds nobody costs nothing more. */
+#include "ult/ready_pool.h"
 
 #include <stdlib.h>
 
-#include "base/assert.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/test_point.h"
-#include "ult/handle.h"
-#include "ult/host.h"
-#include "ult/sched.h"
-#include "ult/stream.h"
-#include "ult/ult.h"
-#include "ult/unit.h"
-#include "ult/upool_user.h"
+#include "ult/user_pool.h"
 
 /* Says where pools came from, by number. */
 static atomic_int next_id;
@@ -100,7 +93,8 @@ void amg_upool_destroy(struct amg_upool *pool)
     amg_bias_take(&pool->lock);
     amg_bias_give(&pool->lock);
     if (pool->user != NULL)
-        amg_upool_user_close(pool);
+        amg_user_pool_free(pool->user);
+    amg_mem_free(pool->user);
     amg_mem_free(pool);
 }
 
@@ -119,7 +113,7 @@ static bool unit_fits(const struct amg_upool *pool, const struct amg_ult *ult)
 {
     const struct amg_unit *unit = ult->unit;
 
-    return unit == NULL ? pool->user == NULL : unit->pool == pool;
+    return unit == NULL ? pool->user == NULL : unit->pool == pool->user;
 }
 
 /* An ABT code. */
@@ -129,11 +123,11 @@ static int unit_renew(struct amg_upool *pool, struct amg_ult *ult)
     int rc = ABT_SUCCESS;
 
     if (pool->user != NULL)
-        rc = amg_upool_user_unit_create(pool, ult, &unit);
+        rc = amg_unit_create(pool->user, ult, &unit);
     if (rc != ABT_SUCCESS)
         return rc;
     if (ult->unit != NULL)
-        amg_upool_user_unit_free(ult->unit);
+        amg_unit_destroy(ult->unit);
     ult->unit = unit;
     return ABT_SUCCESS;
 }
@@ -152,30 +146,15 @@ int amg_upool_adopt(struct amg_upool *pool, struct amg_ult *ult)
 void amg_upool_disown(struct amg_ult *ult)
 {
     if (ult->unit != NULL)
-        amg_upool_user_unit_free(ult->unit);
+        amg_unit_destroy(ult->unit);
     ult->unit = NULL;
 }
 
-/* Need nobody be woken for the one thread that is ready? Not if the calling
- * stream, which it has just left, comes to it next: its scheduler, one of ours,
- * has the stack, and nothing else to run. What it does first or instead, it
- * passes on before; see amg_sched_run(). */
-static bool stream_will_look(const struct amg_upool *pool)
-{
-    const struct amg_host *host = amg_host_self();
-    const struct amg_stream *stream = host == NULL ? NULL : host->stream;
-    const struct amg_sched *sched = NULL;
-
-    if (stream == NULL || host->handed != NULL ||
-        host->current->kind != AMG_ULT_SCHEDULER)
-        return false;
-    sched = atomic_load_explicit(&stream->sched, memory_order_relaxed);
-    return !sched->is_users && amg_sched_has(sched, pool) &&
-           amg_sched_size(sched) == 1;
-}
-
-/* Where it comes from. */
+/* Where a thread that is pushed comes from. */
 enum push_from { FROM_ELSEWHERE, FROM_YIELD, FROM_BLOCKED };
+
+/* Need nobody be woken for the one thread that is ready in the pool? */
+typedef bool (*will_look_fn)(const struct amg_upool *pool);
 
 /* What is ready in the pool goes to its heir, which counted one more. Calls
  * pool_push(). */
@@ -184,14 +163,14 @@ static void pool_hand_over(struct amg_upool *pool, struct amg_upool *heir);
 /* Something was pushed, and somebody is on the list of watches; gives the lock.
  * An heir counts what it gets before, so as not to be joined meanwhile. */
 static AMG_APART void push_tell_locked(
-    struct amg_upool *pool, enum push_from from)
+    struct amg_upool *pool, will_look_fn will_look)
 {
     struct amg_claim claim = {.was = AMG_SLEEP_AWAKE};
     struct amg_upool *heir = pool->heir;
 
     if (heir != NULL)
         amg_upool_count_blocked(heir, 1);
-    else if (from != FROM_YIELD || !stream_will_look(pool))
+    else if (will_look == NULL || !will_look(pool))
         amg_sleeper_claim_first(&pool->watches, &claim);
     amg_bias_give(&pool->lock);
     /* The thread may have run and the pool be gone by now. */
@@ -202,12 +181,13 @@ static AMG_APART void push_tell_locked(
 }
 
 /* Something was pushed; gives the lock. */
-static inline void push_give_locked(struct amg_upool *pool, enum push_from from)
+static inline void push_give_locked(
+    struct amg_upool *pool, will_look_fn will_look)
 {
     if (amg_list_is_empty(&pool->watches))
         amg_bias_give(&pool->lock);
     else
-        push_tell_locked(pool, from);
+        push_tell_locked(pool, will_look);
 }
 
 /* Why a thread is pushed, where nobody says. */
@@ -225,7 +205,7 @@ static ABT_pool_context context_of(
 /* A thread that went over to a pool of the program's without being adopted has
  * no way back. */
 static AMG_APART void user_push(struct amg_upool *pool, struct amg_ult *ult,
-    enum push_from from, ABT_pool_context context)
+    enum push_from from, ABT_pool_context context, will_look_fn will_look)
 {
     if (!unit_fits(pool, ult) && unit_renew(pool, ult) != ABT_SUCCESS) {
         AMG_LOG_ERROR("ult",
@@ -236,23 +216,23 @@ static AMG_APART void user_push(struct amg_upool *pool, struct amg_ult *ult,
         abort();
     }
     atomic_fetch_add_explicit(&pool->pushes, 1, memory_order_relaxed);
-    amg_upool_user_push(
-        pool, ult, context != 0 ? context : context_of(ult, from));
+    amg_user_pool_push(
+        pool->user, ult, context != 0 ? context : context_of(ult, from));
     AMG_TEST_POINT("upool.pushed");
     amg_bias_take(&pool->lock);
     size_change(pool, 1);
     if (from == FROM_BLOCKED)
         blocked_change_locked(pool, -1);
-    push_give_locked(pool, from);
+    push_give_locked(pool, will_look);
     /* Release: pairs with amg_upool_settle(). */
     atomic_fetch_sub_explicit(&pool->pushes, 1, memory_order_release);
 }
 
 static void pool_push(struct amg_upool *pool, struct amg_ult *ult,
-    enum push_from from, ABT_pool_context context)
+    enum push_from from, ABT_pool_context context, will_look_fn will_look)
 {
     if (pool->ops == NULL) {
-        user_push(pool, ult, from, context);
+        user_push(pool, ult, from, context, will_look);
         return;
     }
     if (ult->unit != NULL)
@@ -263,28 +243,13 @@ static void pool_push(struct amg_upool *pool, struct amg_ult *ult,
     size_change_locked(pool, 1);
     if (from == FROM_BLOCKED)
         blocked_change_locked(pool, -1);
-    push_give_locked(pool, from);
+    push_give_locked(pool, will_look);
 }
 
-void amg_upool_push(struct amg_upool *pool, struct amg_ult *ult)
-{
-    pool_push(pool, ult, FROM_ELSEWHERE, 0);
-}
-
-void amg_upool_push_unblocked(struct amg_upool *pool, struct amg_ult *ult)
-{
-    pool_push(pool, ult, FROM_BLOCKED, 0);
-}
-
-void amg_upool_push_yielded(struct amg_upool *pool, struct amg_ult *ult)
-{
-    pool_push(pool, ult, FROM_YIELD, 0);
-}
-
-void amg_upool_push_for(
+void amg_upool_push(
     struct amg_upool *pool, struct amg_ult *ult, ABT_pool_context context)
 {
-    pool_push(pool, ult, FROM_ELSEWHERE, context);
+    pool_push(pool, ult, FROM_ELSEWHERE, context, NULL);
 }
 
 void amg_upool_count_popped(struct amg_upool *pool)
@@ -295,7 +260,7 @@ void amg_upool_count_popped(struct amg_upool *pool)
 static struct amg_ult *user_pop(
     struct amg_upool *pool, ABT_pool_context context)
 {
-    struct amg_ult *ult = amg_upool_user_pop(pool, context);
+    struct amg_ult *ult = amg_user_pool_pop(pool->user, context);
 
     if (ult != NULL)
         size_change(pool, (size_t)-1);
@@ -339,7 +304,7 @@ static void pool_hand_over(struct amg_upool *pool, struct amg_upool *heir)
 
     while ((ult = amg_upool_pop(pool)) != NULL) {
         amg_ult_set_pool(ult, heir);
-        amg_upool_push_for(heir, ult, ABT_POOL_CONTEXT_OP_THREAD_MIGRATE);
+        amg_upool_push(heir, ult, ABT_POOL_CONTEXT_OP_THREAD_MIGRATE);
     }
     amg_upool_left_blocked(heir);
 }
@@ -387,7 +352,7 @@ bool amg_upool_remove(struct amg_upool *pool, struct amg_ult *ult)
     bool is_there = false;
 
     if (pool->ops == NULL) {
-        is_there = amg_upool_user_remove(pool, ult);
+        is_there = amg_user_pool_remove(pool->user, ult);
         if (is_there)
             size_change(pool, (size_t)-1);
         return is_there;
@@ -406,9 +371,11 @@ bool amg_upool_remove(struct amg_upool *pool, struct amg_ult *ult)
 
 size_t amg_upool_size(const struct amg_upool *pool)
 {
+    size_t size = atomic_load_explicit(&pool->size, memory_order_relaxed);
+
     if (pool->ops == NULL)
-        return amg_upool_user_size(pool);
-    return atomic_load_explicit(&pool->size, memory_order_relaxed);
+        return amg_user_pool_size(pool->user, size);
+    return size;
 }
 
 size_t amg_upool_total(const struct amg_upool *pool)
@@ -497,4 +464,45 @@ void amg_upool_nudge(struct amg_upool *pool)
     amg_bias_give(&pool->lock);
     if (claim.was != AMG_SLEEP_AWAKE)
         amg_sleeper_ring(&claim);
+}
+
+void amg_ult_migrate(struct amg_ult *ult)
+{
+    struct amg_upool *target = NULL;
+
+    if (atomic_load_explicit(&ult->migrates_to, memory_order_relaxed) == NULL)
+        return;
+    /* Acquire: pairs with the release of ABT_thread_migrate_to_pool(). */
+    target =
+        atomic_exchange_explicit(&ult->migrates_to, NULL, memory_order_acquire);
+    if (target == NULL)
+        return;
+    amg_ult_set_pool(ult, target);
+    if (ult->on_migration != NULL)
+        ult->on_migration(amg_ult_handle(ult), ult->on_migration_arg);
+}
+
+void amg_ult_make_ready(struct amg_ult *ult)
+{
+    bool was_blocked = amg_ult_state(ult) == AMG_ULT_BLOCKED;
+    struct amg_upool *from = amg_ult_pool(ult);
+
+    amg_ult_migrate(ult);
+    /* It counts all the time in one of the two, or a stream that is joined
+     * might end before it. */
+    if (was_blocked && amg_ult_pool(ult) != from) {
+        amg_upool_count_blocked(amg_ult_pool(ult), 1);
+        amg_upool_left_blocked(from);
+    }
+    amg_ult_set_state(ult, AMG_ULT_READY);
+    /* Others may run it, and it may be gone, from here on. */
+    pool_push(amg_ult_pool(ult), ult,
+        was_blocked ? FROM_BLOCKED : FROM_ELSEWHERE, 0, NULL);
+}
+
+void amg_ult_yielded(struct amg_ult *ult, will_look_fn will_look)
+{
+    amg_ult_migrate(ult);
+    amg_ult_set_state(ult, AMG_ULT_READY);
+    pool_push(amg_ult_pool(ult), ult, FROM_YIELD, 0, will_look);
 }

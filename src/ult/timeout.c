@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Calls a function at a moment, by one thread that sleeps until the next one,
  * and wakes for a new alarm only when that comes before all others. */
-#include "ult/alarm.h"
+#include "ult/timeout.h"
 
 #include <pthread.h>
 #include <signal.h>

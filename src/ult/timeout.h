@@ -2,8 +2,8 @@
 /* Calls a function at a moment, for those who wait but not for ever. One thread
  * stands behind it, which is started when it is first needed and sleeps until
  * the next moment. */
-#ifndef AMG_ULT_ALARM_H
-#define AMG_ULT_ALARM_H
+#ifndef AMG_ULT_TIMEOUT_H
+#define AMG_ULT_TIMEOUT_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -11,7 +11,7 @@
 #include "base/heap.h"
 
 /* The caller's from set until cancel has returned; on its stack, usually. Only
- * alarm.c reads the fields, and writes them under its lock. */
+ * timeout.c reads the fields, and writes them under its lock. */
 struct amg_alarm {
     struct amg_heap_node node; /* by its moment */
     void (*ring)(struct amg_alarm *alarm);

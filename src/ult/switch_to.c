@@ -1,0 +1,417 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* User-level threads are created, leave their stack to others, and end.
+ *
+ * A thread lies at the upper end of its own stack, so it takes no further
+ * memory, and its first page is one that it touches anyway.
+ *
+ * Nobody else may run a thread before it has left its stack, so what makes it
+ * ready, blocked or ended for others is done by the thread that runs next:
+ * settle(). It knows the one that has left by the host, which both share as
+ * long as the switch lasts. */
+#include "ult/switch_to.h"
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/test_point.h"
+#include "ult/sched.h"
+#include "ult/switch.h"
+#include "ult/waiters.h"
+
+/* More than a thread and the hue of its stack take. */
+enum { OWN_LEN = 4096 };
+
+void amg_ult_destroy(struct amg_ult *ult)
+{
+    struct amg_host *host = amg_host_self();
+    struct amg_stack *stack = ult->stack;
+
+    amg_key_table_clear(&ult->keys);
+    if (ult->unit != NULL)
+        amg_upool_disown(ult);
+    amg_fibre_clean(&ult->fibre, ult->sp);
+    if (stack != NULL) {
+        amg_stack_give(host == NULL ? NULL : &host->stacks, stack);
+        return;
+    }
+    if (ult->stack_base != NULL)
+        amg_fibre_close(&ult->fibre);
+    amg_mem_free(ult);
+}
+
+/* Tells the waiting threads; frees it when it has no name. The last access of a
+ * stream to the thread. */
+static void has_ended(struct amg_ult *ult)
+{
+    struct amg_list joiners;
+    struct amg_link *link = NULL;
+
+    if (!ult->is_named) {
+        amg_ult_set_state(ult, AMG_ULT_ENDED);
+        amg_ult_destroy(ult);
+        return;
+    }
+    amg_list_init(&joiners);
+    amg_lock_take(&ult->lock);
+    amg_list_splice(&joiners, &ult->joiners);
+    amg_ult_set_state(ult, AMG_ULT_ENDED);
+    amg_lock_give(&ult->lock); /* from here on it may be freed */
+    while ((link = amg_list_pop(&joiners)) != NULL)
+        amg_unpark(AMG_OBJECT(link, struct amg_waiter, link));
+}
+
+/* Need nobody be woken for the one thread that is ready in the pool? Not if the
+ * calling stream, which it has just left, comes to it next: its scheduler, one
+ * of ours, has the stack, and nothing else to run. What it does first or
+ * instead, it passes on before; see amg_stream_run(). */
+static bool stream_will_look(const struct amg_upool *pool)
+{
+    const struct amg_host *host = amg_host_self();
+
+    return host != NULL && host->handed == NULL &&
+           host->current->kind == AMG_ULT_SCHEDULER &&
+           amg_stream_runs_next(host->stream, pool);
+}
+
+static void settle_blocked(struct amg_ult *left)
+{
+    struct amg_lock *held = left->held;
+    struct amg_bias *biased = left->biased;
+
+    left->held = NULL;
+    left->biased = NULL;
+    amg_upool_count_blocked(amg_ult_pool(left), 1);
+    /* Pairs with who resumes it, who may come as soon as the state says that it
+     * is blocked; who comes before waits for the state. */
+    if (biased == NULL && held == NULL)
+        atomic_fetch_or_explicit(
+            &left->requests, AMG_ULT_TO_RESUME, memory_order_release);
+    AMG_TEST_POINT("leave.suspended");
+    amg_ult_set_state(left, AMG_ULT_BLOCKED);
+    /* And it may be gone. */
+    if (biased != NULL)
+        amg_bias_give(biased);
+    else if (held != NULL)
+        amg_lock_give(held);
+}
+
+static void settle(struct amg_ult *left)
+{
+    switch (left->after) {
+    case AMG_ULT_GOES_ON:
+        break;
+    case AMG_ULT_YIELDS:
+        amg_ult_yielded(left, stream_will_look);
+        break;
+    case AMG_ULT_PARKS:
+        settle_blocked(left);
+        break;
+    case AMG_ULT_ENDS:
+        has_ended(left);
+        break;
+    }
+}
+
+/* Apart, since thread-local memory is that of another OS thread from here on.
+ */
+AMG_APART static void arrive(void)
+{
+    struct amg_host *host = amg_host_self();
+    struct amg_ult *left = host->left;
+
+    amg_fibre_arrive(&host->current->fibre, &left->fibre);
+    settle(left);
+}
+
+static void host_switch(
+    struct amg_host *host, struct amg_ult *from, struct amg_ult *to)
+{
+    host->current = to;
+    host->left = from;
+    if (host->caught != NULL) {
+        from->caught = *host->caught;
+        *host->caught = to->caught;
+    }
+    amg_fibre_leave(&from->fibre, &to->fibre, from->after == AMG_ULT_ENDS);
+    amg_switch(&from->sp, to->sp);
+    arrive();
+}
+
+/* Makes `to` the one that runs, as the scheduler of `self` would have. */
+static void take_over(
+    struct amg_host *host, const struct amg_ult *self, struct amg_ult *to)
+{
+    to->scheduler = self->scheduler;
+    atomic_store_explicit(&to->stream, host->stream, memory_order_relaxed);
+    amg_ult_set_state(to, AMG_ULT_RUNNING);
+}
+
+/* May another thread go on in its place? One that was run by a scheduler in a
+ * pool goes back there: that one has more to run. */
+static bool may_pass_on(const struct amg_ult *self)
+{
+    return self->scheduler->kind == AMG_ULT_SCHEDULER;
+}
+
+void amg_ult_leave(
+    struct amg_ult *self, enum amg_ult_after after, struct amg_lock *held)
+{
+    struct amg_host *host = amg_host_self();
+    struct amg_ult *next = NULL;
+
+    if (may_pass_on(self))
+        next = amg_stream_next(host->stream);
+    self->after = after;
+    self->held = held;
+    if (next != NULL && next->kind != AMG_ULT_TASKLET &&
+        amg_ult_is_at_home(host, next)) {
+        take_over(host, self, next);
+    } else {
+        /* What the scheduler has to run itself, it runs first. */
+        host->handed = next;
+        next = self->scheduler;
+    }
+    host_switch(host, self, next);
+}
+
+void amg_ult_leave_to(struct amg_ult *self, enum amg_ult_after after,
+    struct amg_lock *held, struct amg_ult *to)
+{
+    struct amg_host *host = amg_host_self();
+
+    self->after = after;
+    self->held = held;
+    take_over(host, self, to);
+    host_switch(host, self, to);
+}
+
+/* Runs it on the scheduler's stack. */
+static void tasklet_run(struct amg_host *host, struct amg_ult *tasklet)
+{
+    struct amg_ult *caller = host->current;
+
+    atomic_store_explicit(&tasklet->stream, host->stream, memory_order_relaxed);
+    amg_ult_set_state(tasklet, AMG_ULT_RUNNING);
+    tasklet->scheduler = caller;
+    host->current = tasklet;
+    if ((atomic_load_explicit(&tasklet->requests, memory_order_relaxed) &
+            AMG_ULT_TO_CANCEL) == 0)
+        tasklet->function(tasklet->arg);
+    host->current = caller;
+    has_ended(tasklet);
+}
+
+/* main() that was popped by another stream is brought back to its own. */
+static void send_home(struct amg_ult *primary)
+{
+    struct amg_host *home = AMG_OBJECT(primary, struct amg_host, own);
+
+    /* Release: pairs with the exchange of amg_ult_take_home(). */
+    atomic_store_explicit(&home->is_own_ready, true, memory_order_release);
+    amg_stream_ask(home->stream, AMG_STREAM_TO_LOOK);
+}
+
+static void run_one(struct amg_host *host, struct amg_ult *ult)
+{
+    struct amg_ult *caller = host->current;
+
+    if (ult->kind == AMG_ULT_TASKLET) {
+        tasklet_run(host, ult);
+        return;
+    }
+    if (!amg_ult_is_at_home(host, ult)) {
+        send_home(ult);
+        return;
+    }
+    ult->scheduler = caller;
+    atomic_store_explicit(&ult->stream, host->stream, memory_order_relaxed);
+    amg_ult_set_state(ult, AMG_ULT_RUNNING);
+    caller->after = AMG_ULT_GOES_ON;
+    host_switch(host, caller, ult);
+}
+
+void amg_ult_run(struct amg_stream *stream, struct amg_ult *ult)
+{
+    /* A scheduler stays on its OS thread while what it runs is there. */
+    struct amg_host *host = amg_host_self();
+
+    AMG_ASSERT(host != NULL && host->stream == stream);
+    if (ult == NULL) {
+        ult = host->handed;
+        host->handed = NULL;
+    }
+    while (ult != NULL) {
+        run_one(host, ult);
+        ult = host->handed;
+        host->handed = NULL;
+    }
+}
+
+struct amg_ult *amg_ult_take_home(void)
+{
+    struct amg_host *host = amg_host_self();
+
+    if (host->own.kind != AMG_ULT_PRIMARY ||
+        !atomic_load_explicit(&host->is_own_ready, memory_order_relaxed) ||
+        !atomic_exchange_explicit(
+            &host->is_own_ready, false, memory_order_acquire))
+        return NULL;
+    return &host->own;
+}
+
+/* The one who waits for `self` to end, if it may go on right here: saves the
+ * way through a pool. NULL: nobody, several, or elsewhere. */
+static struct amg_ult *joiner_take(
+    const struct amg_host *host, struct amg_ult *self)
+{
+    struct amg_link *link = NULL;
+    struct amg_ult *joiner = NULL;
+
+    if (!may_pass_on(self))
+        return NULL;
+    amg_lock_take(&self->lock);
+    link = amg_list_first(&self->joiners);
+    if (link != NULL && amg_list_next(&self->joiners, link) == NULL)
+        joiner = AMG_OBJECT(link, struct amg_waiter, link)->ult;
+    if (joiner != NULL &&
+        (atomic_load_explicit(&joiner->stream, memory_order_relaxed) !=
+                host->stream ||
+            !amg_ult_is_at_home(host, joiner) ||
+            !amg_sched_has(atomic_load_explicit(
+                               &host->stream->sched, memory_order_relaxed),
+                amg_ult_pool(joiner)) ||
+            atomic_load_explicit(&joiner->migrates_to, memory_order_relaxed) !=
+                NULL))
+        joiner = NULL;
+    if (joiner != NULL)
+        amg_list_init(&self->joiners); /* it was the only one */
+    amg_lock_give(&self->lock);
+    return joiner;
+}
+
+_Noreturn void amg_ult_end_to(struct amg_ult *self, struct amg_ult *to)
+{
+    if (!self->is_named)
+        amg_key_table_clear(&self->keys);
+    amg_ult_leave_to(self, AMG_ULT_ENDS, NULL, to);
+    AMG_ASSERT(!"a thread that has ended was run");
+    __builtin_unreachable();
+}
+
+_Noreturn void amg_ult_end(struct amg_ult *self)
+{
+    struct amg_ult *joiner = NULL;
+
+    if (!self->is_named)
+        amg_key_table_clear(&self->keys);
+    joiner = joiner_take(amg_host_self(), self);
+    if (joiner != NULL) {
+        amg_upool_count_blocked(amg_ult_pool(joiner), -1);
+        amg_ult_end_to(self, joiner);
+    }
+    amg_ult_leave(self, AMG_ULT_ENDS, NULL);
+    AMG_ASSERT(!"a thread that has ended was run");
+    __builtin_unreachable();
+}
+
+/* The first function on its stack. */
+static void ult_entry(void *arg)
+{
+    struct amg_ult *self = arg;
+
+    arrive();
+    if ((atomic_load_explicit(&self->requests, memory_order_relaxed) &
+            AMG_ULT_TO_CANCEL) == 0)
+        self->function(self->arg);
+    amg_ult_end(self);
+}
+
+/* Its stack as it was before the first switch to it. */
+static void stack_prepare(struct amg_ult *ult)
+{
+    ult->sp =
+        amg_switch_prepare(ult->stack_base, ult->stack_room, ult_entry, ult);
+}
+
+/* On a stack of ours; its memory is the upper end of that. */
+static struct amg_ult *create_on_ours(
+    enum amg_ult_kind kind, const struct amg_uattr *attr)
+{
+    size_t len = amg_stack_default_len();
+    struct amg_host *host = amg_host_self();
+    struct amg_stack *stack = NULL;
+    struct amg_ult *ult = NULL;
+
+    if (attr->stack_len != 0 && attr->stack_len != len)
+        len = attr->stack_len + OWN_LEN;
+    stack = amg_stack_take(host == NULL ? NULL : &host->stacks, len);
+    if (stack == NULL)
+        return NULL;
+    ult = amg_stack_top(stack, sizeof(*ult));
+    amg_ult_init(ult, kind);
+    ult->stack = stack;
+    amg_fibre_reuse(&stack->fibre);
+    ult->fibre = stack->fibre;
+    ult->stack_base = stack->base;
+    ult->stack_room = (size_t)((char *)ult - (char *)stack->base);
+    ult->stack_len =
+        attr->stack_len != 0 ? attr->stack_len : amg_stack_default_len();
+    return ult;
+}
+
+/* Without a stack, or on one of the program. */
+static struct amg_ult *create_beside(
+    enum amg_ult_kind kind, const struct amg_uattr *attr)
+{
+    struct amg_ult *ult = amg_mem_alloc(sizeof(*ult));
+
+    if (ult == NULL) {
+        AMG_LOG_ERROR("ult", "no memory for a user-level thread");
+        return NULL;
+    }
+    amg_ult_init(ult, kind);
+    ult->stack_base = attr->stack;
+    ult->stack_room = attr->stack_len;
+    if (attr->stack != NULL)
+        amg_fibre_open(&ult->fibre, attr->stack, attr->stack_len);
+    ult->stack_len = attr->stack_len;
+    return ult;
+}
+
+struct amg_ult *amg_ult_create(const struct amg_ult_spec *spec)
+{
+    static const struct amg_uattr usual = {.is_migratable = true};
+    const struct amg_uattr *attr = spec->attr != NULL ? spec->attr : &usual;
+    bool has_stack = spec->kind != AMG_ULT_TASKLET;
+    struct amg_ult *ult = has_stack && attr->stack == NULL
+                              ? create_on_ours(spec->kind, attr)
+                              : create_beside(spec->kind, attr);
+
+    if (ult == NULL)
+        return NULL;
+    ult->function = spec->function;
+    ult->arg = spec->arg;
+    ult->is_named = spec->is_named;
+    ult->is_migratable = attr->is_migratable;
+    ult->on_migration = attr->on_migration;
+    ult->on_migration_arg = attr->on_migration_arg;
+    if (has_stack)
+        stack_prepare(ult);
+    if (spec->pool != NULL && amg_upool_adopt(spec->pool, ult) != ABT_SUCCESS) {
+        amg_ult_destroy(ult);
+        return NULL;
+    }
+    return ult;
+}
+
+void amg_ult_renew(struct amg_ult *ult, void (*function)(void *arg), void *arg)
+{
+    ult->function = function;
+    ult->arg = arg;
+    ult->caught = (struct amg_caught){.exceptions = NULL};
+    atomic_store_explicit(&ult->requests, 0, memory_order_relaxed);
+    atomic_store_explicit(&ult->migrates_to, NULL, memory_order_relaxed);
+    if (ult->kind != AMG_ULT_TASKLET) {
+        amg_fibre_clean(&ult->fibre, ult->sp);
+        stack_prepare(ult);
+    }
+}

@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* State of an execution stream that only its OS thread touches.
+ *
+ * A user-level thread that overruns its stack is named before the process ends:
+ * the guard page below the stack raises SIGSEGV. The handler runs on a stack of
+ * its own, looks where the fault was, writes a line where it was in a guard,
+ * and leaves the rest to the action that was set before: the fault comes again
+ * when the handler returns, and the signal is raised again if it was sent. */
+#include "ult/xstream_local.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "base/guarded.h"
+#include "base/log.h"
+#include "base/mem.h"
+
+enum {
+    SIGNAL_STACK = 64 * 1024, /* the state of the vector registers alone may
+                               * take 11 KiB (AMX) */
+    LINE_CAP = 320,
+};
+
+/* Read through amg_host_self() alone: a compiler that saw it here would keep
+ * its address in a register over a switch, after which that is another OS
+ * thread's. */
+static _Thread_local struct amg_host *host_of_thread
+    __attribute__((tls_model("initial-exec")));
+
+AMG_APART struct amg_host *amg_host_self(void)
+{
+    /* Keeps the compiler from finding out that two calls give the same. */
+    __asm__ volatile("" : : : "memory");
+    return host_of_thread;
+}
+
+/* NOTE(why): the C++ runtime's name. Weak, since few programs have that. */
+__attribute__((weak)) struct amg_caught *__cxa_get_globals(void);
+
+/* A stack for the signal handler, unless the OS thread has one. False: no
+ * memory. */
+static bool signal_stack_set(struct amg_host *host)
+{
+    stack_t stack;
+
+    if (sigaltstack(NULL, &stack) != 0 || (stack.ss_flags & SS_DISABLE) == 0)
+        return true;
+    host->signal_stack = amg_mem_alloc(SIGNAL_STACK);
+    if (host->signal_stack == NULL)
+        return false;
+    stack = (stack_t){.ss_sp = host->signal_stack, .ss_size = SIGNAL_STACK};
+    sigaltstack(&stack, NULL);
+    return true;
+}
+
+struct amg_host *amg_host_open(struct amg_stream *stream)
+{
+    struct amg_host *host = amg_mem_zalloc(sizeof(*host));
+
+    AMG_ASSERT(host_of_thread == NULL);
+    if (host == NULL || !signal_stack_set(host)) {
+        AMG_LOG_ERROR("ult", "no memory for the state of an execution stream");
+        amg_mem_free(host);
+        return NULL;
+    }
+    host->stream = stream;
+    if (__cxa_get_globals != NULL)
+        host->caught = __cxa_get_globals();
+    host->current = &host->own;
+    amg_ult_init(&host->own, AMG_ULT_SCHEDULER);
+    atomic_store_explicit(&host->own.stream, stream, memory_order_relaxed);
+    amg_fibre_open_own(&host->own.fibre);
+    amg_ult_set_state(&host->own, AMG_ULT_RUNNING);
+    host_of_thread = host;
+    return host;
+}
+
+void amg_host_close(struct amg_host *host)
+{
+    const stack_t none = {.ss_flags = SS_DISABLE};
+
+    AMG_ASSERT(host_of_thread == host && host->current == &host->own);
+    if (host->signal_stack != NULL)
+        sigaltstack(&none, NULL);
+    amg_mem_free(host->signal_stack);
+    amg_stack_cache_flush(&host->stacks);
+    host_of_thread = NULL;
+    amg_mem_free(host);
+}
+
+struct amg_stream *amg_stream_self(void)
+{
+    struct amg_host *host = amg_host_self();
+
+    return host == NULL ? NULL : host->stream;
+}
+
+struct amg_ult *amg_ult_current(void)
+{
+    struct amg_host *host = amg_host_self();
+
+    return host == NULL ? NULL : host->current;
+}
+
+struct amg_ult *amg_ult_self(void)
+{
+    struct amg_ult *ult = amg_ult_current();
+
+    if (ult == NULL ||
+        (ult->kind != AMG_ULT_THREAD && ult->kind != AMG_ULT_PRIMARY))
+        return NULL;
+    return ult;
+}
+
+int amg_ult_none_code(void)
+{
+    int rc = ABT_initialized();
+
+    return rc == ABT_SUCCESS ? ABT_ERR_INV_XSTREAM : rc;
+}
+
+static struct sigaction action_before;
+
+/* The thread whose guard `address` lies in, or NULL. */
+static const struct amg_ult *overrun_of(uintptr_t address)
+{
+    const struct amg_ult *ult = amg_ult_current();
+    uintptr_t base = 0;
+
+    if (ult == NULL || ult->stack == NULL)
+        return NULL;
+    base = (uintptr_t)ult->stack_base;
+    return address < base && address >= base - AMG_GUARD_LEN ? ult : NULL;
+}
+
+static void overrun_report(const struct amg_ult *ult)
+{
+    char line[LINE_CAP];
+    int len = snprintf(line, sizeof(line),
+        "amalgam: user-level thread %p (id %llu, function %p) has used up its "
+        "stack of %zu bytes, from %p on; give it more by "
+        "ABT_thread_attr_set_stacksize(), or all threads by "
+        "ABT_THREAD_STACKSIZE=%zu in the environment\n",
+        (const void *)ult, (unsigned long long)ult->id,
+        (void *)(uintptr_t)ult->function, ult->stack_len, ult->stack_base,
+        ult->stack_len * 4);
+
+    if (len > 0 &&
+        write(STDERR_FILENO, line,
+            (size_t)len < sizeof(line) ? (size_t)len : sizeof(line) - 1) < 0)
+        return; /* nobody listens */
+}
+
+static void segv_handle(int number, siginfo_t *info, void *context)
+{
+    /* By kill() and the like: no fault, so it does not come again. */
+    bool is_sent = info->si_code <= 0;
+    const struct amg_ult *ult =
+        is_sent ? NULL : overrun_of((uintptr_t)info->si_addr);
+
+    if (ult != NULL)
+        overrun_report(ult);
+    if ((action_before.sa_flags & SA_SIGINFO) != 0) {
+        action_before.sa_sigaction(number, info, context);
+        return;
+    }
+    if (action_before.sa_handler != SIG_DFL &&
+        action_before.sa_handler != SIG_IGN) {
+        action_before.sa_handler(number);
+        return;
+    }
+    if (is_sent && action_before.sa_handler == SIG_IGN)
+        return;
+    signal(number, SIG_DFL);
+    if (is_sent)
+        raise(number);
+}
+
+void amg_stack_guard_open(void)
+{
+    struct sigaction action = {.sa_sigaction = segv_handle,
+        .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER};
+
+    sigemptyset(&action.sa_mask);
+    sigaction(SIGSEGV, &action, &action_before);
+}
+
+void amg_stack_guard_close(void)
+{
+    struct sigaction now;
+
+    /* Who has set another one meanwhile keeps it. */
+    if (sigaction(SIGSEGV, NULL, &now) == 0 &&
+        (now.sa_flags & SA_SIGINFO) != 0 && now.sa_sigaction == segv_handle)
+        sigaction(SIGSEGV, &action_before, NULL);
+}

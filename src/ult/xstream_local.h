@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* State of an execution stream that only its OS thread touches. */
+#ifndef AMG_ULT_XSTREAM_LOCAL_H
+#define AMG_ULT_XSTREAM_LOCAL_H
+
+#include "ult/stack.h"
+#include "ult/ult.h"
+
+/* One per stream. */
+struct amg_host {
+    struct amg_ult *current;
+    struct amg_ult *left;   /* the thread that has just left its stack */
+    struct amg_ult *handed; /* the scheduler runs it first, see switch_to.c */
+    struct amg_stream *stream;
+    /* Of the running thread, at an address that does not change while this OS
+     * thread lives; NULL: no C++ runtime was loaded before the library. */
+    struct amg_caught *caught;
+    struct amg_stack_cache stacks;
+    struct amg_ult *scheduler; /* of a primary stream: its loop; else NULL */
+    void *signal_stack;        /* NULL: the OS thread had one of its own */
+    /* main() is ready, and was popped by another stream. */
+    atomic_bool is_own_ready;
+    struct amg_ult own; /* has the OS thread's stack: main(), else the
+                         * scheduler */
+};
+
+/* Makes the calling OS thread that of `stream`; its own stack is that of the
+ * scheduler. NULL: no memory, said in the log. After close nothing runs there.
+ */
+struct amg_host *amg_host_open(struct amg_stream *stream);
+void amg_host_close(struct amg_host *host);
+
+/* The calling OS thread's; NULL: it is no stream. Never inlined, nor its result
+ * kept over a call that switches: the OS thread may be another one then. */
+struct amg_host *amg_host_self(void);
+
+/* The calling OS thread's, or NULL. */
+struct amg_stream *amg_stream_self(void);
+
+/* The calling thread's; NULL: not a user-level thread, or a tasklet or a
+ * scheduler, which cannot leave their stack to others. */
+struct amg_ult *amg_ult_self(void);
+
+/* The same, with tasklets and schedulers; NULL: the OS thread is no stream. */
+struct amg_ult *amg_ult_current(void);
+
+/* The code for a caller that is on no stream, and so none of these. */
+int amg_ult_none_code(void);
+
+/* Tasklets run on their scheduler's stack, so they cannot wait for others of
+ * their stream. */
+static inline bool amg_ult_caller_is_task(void)
+{
+    const struct amg_ult *ult = amg_ult_current();
+
+    return ult != NULL && ult->kind == AMG_ULT_TASKLET;
+}
+
+/* May this OS thread run it? Not where main() belongs to another one. */
+static inline bool amg_ult_is_at_home(
+    const struct amg_host *host, const struct amg_ult *ult)
+{
+    return ult->kind != AMG_ULT_PRIMARY || ult == &host->own;
+}
+
+/* Begins to report threads that overrun their stack into its guard page; when
+ * nothing runs. Close restores the signal action that was before. */
+void amg_stack_guard_open(void);
+void amg_stack_guard_close(void);
+
+#endif

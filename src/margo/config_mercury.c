@@ -34,32 +34,13 @@ static const char *const traffic_classes[] = {
     NULL,
 };
 
-/* The section with the types of the table below. */
-struct wishes {
+/* The options, with what the section says in another form. */
+struct section {
+    struct hg_init_info info;
     bool is_listening;
     bool no_block;
     bool no_retry;
-    bool wants_device;
-    uint8_t auto_sm;
-    uint8_t stats;
-    uint8_t no_bulk_eager;
-    uint8_t no_loopback;
-    uint8_t no_multi_recv;
-    uint8_t release_input_early;
-    bool no_overflow;
     unsigned max_contexts;
-    unsigned request_post_init;
-    int request_post_incr;
-    unsigned multi_recv_op_max;
-    unsigned multi_recv_copy_threshold;
-    size_t max_unexpected_size;
-    size_t max_expected_size;
-    int addr_format;
-    int checksum_level;
-    int traffic_class;
-    const char *ip_subnet;
-    const char *auth_key;
-    const char *sm_info_string;
     const char *log_level;
     const char *log_subsys;
 };
@@ -67,147 +48,108 @@ struct wishes {
 /* Lines that belong together stand together. */
 /* clang-format off */
 #define FIELD(key, KIND, member, min, max, words)                              \
-    {key, AMG_JSON_##KIND, offsetof(struct wishes, member), min, max, words}
+    {key, AMG_JSON_##KIND, offsetof(struct section, member), min, max, words}
+#define FLAG(key, KIND, member) FIELD(key, KIND, member, 0, 0, NULL)
+#define SIZE(key, KIND, member) FIELD(key, KIND, member, 0, UINT32_MAX, NULL)
+#define TEXT(key, member) FIELD(key, TEXT, member, 0, 0, NULL)
 #define TOLD(key) {key, AMG_JSON_ELSEWHERE, 0, 0, 0, NULL}
+#define NA(member) info.na_init_info.member
 
 static const struct amg_json_field fields[] = {
     /* What a description tells, and the instance knows otherwise. */
     TOLD("address"), TOLD("version"),
     TOLD("input_eager_size"), TOLD("output_eager_size"),
-    FIELD("listening", BOOL, is_listening, 0, 0, NULL),
-    FIELD("auto_sm", BYTE, auto_sm, 0, 0, NULL),
-    FIELD("stats", BYTE, stats, 0, 0, NULL),
-    FIELD("na_no_block", BOOL, no_block, 0, 0, NULL),
-    FIELD("na_no_retry", BOOL, no_retry, 0, 0, NULL),
-    FIELD("no_bulk_eager", BYTE, no_bulk_eager, 0, 0, NULL),
-    FIELD("no_loopback", BYTE, no_loopback, 0, 0, NULL),
-    FIELD("no_multi_recv", BYTE, no_multi_recv, 0, 0, NULL),
-    FIELD("release_input_early", BYTE, release_input_early, 0, 0, NULL),
-    FIELD("no_overflow", BOOL, no_overflow, 0, 0, NULL),
-    FIELD("na_request_mem_device", BOOL, wants_device, 0, 0, NULL),
+    FLAG("listening", BOOL, is_listening),
+    FLAG("auto_sm", BYTE, info.auto_sm),
+    FLAG("stats", BYTE, info.stats),
+    FLAG("na_no_block", BOOL, no_block),
+    FLAG("na_no_retry", BOOL, no_retry),
+    FLAG("no_bulk_eager", BYTE, info.no_bulk_eager),
+    FLAG("no_loopback", BYTE, info.no_loopback),
+    FLAG("no_multi_recv", BYTE, info.no_multi_recv),
+    FLAG("release_input_early", BYTE, info.release_input_early),
+    FLAG("no_overflow", BOOL, info.no_overflow),
+    FLAG("na_request_mem_device", BOOL, NA(request_mem_device)),
     FIELD("max_contexts", UINT, max_contexts, 0, UINT8_MAX, NULL),
-    FIELD("request_post_init", UINT, request_post_init, 0, UINT32_MAX, NULL),
-    FIELD("request_post_incr", INT, request_post_incr, INT32_MIN, INT32_MAX,
-        NULL),
-    FIELD("multi_recv_op_max", UINT, multi_recv_op_max, 0, UINT32_MAX, NULL),
-    FIELD("multi_recv_copy_threshold", UINT, multi_recv_copy_threshold, 0,
-        UINT32_MAX, NULL),
-    FIELD("na_max_unexpected_size", SIZE, max_unexpected_size, 0, UINT32_MAX,
-        NULL),
-    FIELD("na_max_expected_size", SIZE, max_expected_size, 0, UINT32_MAX,
-        NULL),
-    FIELD("na_addr_format", HINT, addr_format, 0, 0, address_formats),
-    FIELD("checksum_level", WORD, checksum_level, 0, 0, checksum_levels),
-    FIELD("traffic_class", HINT, traffic_class, 0, 0, traffic_classes),
-    FIELD("ip_subnet", TEXT, ip_subnet, 0, 0, NULL),
-    FIELD("auth_key", TEXT, auth_key, 0, 0, NULL),
-    FIELD("sm_info_string", TEXT, sm_info_string, 0, 0, NULL),
-    FIELD("log_level", TEXT, log_level, 0, 0, NULL),
-    FIELD("log_subsys", TEXT, log_subsys, 0, 0, NULL),
+    SIZE("request_post_init", UINT, info.request_post_init),
+    FIELD("request_post_incr", INT, info.request_post_incr, INT32_MIN,
+        INT32_MAX, NULL),
+    SIZE("multi_recv_op_max", UINT, info.multi_recv_op_max),
+    SIZE("multi_recv_copy_threshold", UINT, info.multi_recv_copy_threshold),
+    SIZE("na_max_unexpected_size", SIZE, NA(max_unexpected_size)),
+    SIZE("na_max_expected_size", SIZE, NA(max_expected_size)),
+    FIELD("na_addr_format", HINT, NA(addr_format), 0, 0, address_formats),
+    FIELD("checksum_level", WORD, info.checksum_level, 0, 0, checksum_levels),
+    FIELD("traffic_class", HINT, info.traffic_class, 0, 0, traffic_classes),
+    TEXT("ip_subnet", NA(ip_subnet)),
+    TEXT("auth_key", NA(auth_key)),
+    TEXT("sm_info_string", info.sm_info_string),
+    TEXT("log_level", log_level),
+    TEXT("log_subsys", log_subsys),
 };
+
+/* Options are read in place, as the types that the table names. */
+_Static_assert(sizeof(enum na_addr_format) == sizeof(int) &&
+    sizeof(hg_checksum_level_t) == sizeof(int) &&
+    sizeof(enum na_traffic_class) == sizeof(int), "words are read as int");
 /* clang-format on */
 
-static void wishes_of(const struct hg_init_info *info, struct wishes *wishes)
+static struct section section_of(const struct hg_init_info *info)
 {
     const struct na_init_info_4_0 *na = &info->na_init_info;
 
-    *wishes = (struct wishes){
+    return (struct section){
+        .info = *info,
         .no_block = (na->progress_mode & NA_NO_BLOCK) != 0,
         .no_retry = (na->progress_mode & NA_NO_RETRY) != 0,
-        .wants_device = na->request_mem_device,
-        .auto_sm = info->auto_sm,
-        .stats = info->stats,
-        .no_bulk_eager = info->no_bulk_eager,
-        .no_loopback = info->no_loopback,
-        .no_multi_recv = info->no_multi_recv,
-        .release_input_early = info->release_input_early,
-        .no_overflow = info->no_overflow,
         .max_contexts = na->max_contexts,
-        .request_post_init = info->request_post_init,
-        .request_post_incr = info->request_post_incr,
-        .multi_recv_op_max = info->multi_recv_op_max,
-        .multi_recv_copy_threshold = info->multi_recv_copy_threshold,
-        .max_unexpected_size = na->max_unexpected_size,
-        .max_expected_size = na->max_expected_size,
-        .addr_format = (int)na->addr_format,
-        .checksum_level = (int)info->checksum_level,
-        .traffic_class = (int)info->traffic_class,
-        .ip_subnet = na->ip_subnet,
-        .auth_key = na->auth_key,
-        .sm_info_string = info->sm_info_string,
     };
 }
 
-static void wishes_apply(const struct wishes *wishes, struct hg_init_info *info)
-{
-    struct na_init_info_4_0 *na = &info->na_init_info;
-    uint8_t mode = na->progress_mode & (uint8_t) ~(NA_NO_BLOCK | NA_NO_RETRY);
-
-    na->ip_subnet = wishes->ip_subnet;
-    na->auth_key = wishes->auth_key;
-    na->max_unexpected_size = wishes->max_unexpected_size;
-    na->max_expected_size = wishes->max_expected_size;
-    na->progress_mode = (uint8_t)(mode | (wishes->no_block ? NA_NO_BLOCK : 0) |
-                                  (wishes->no_retry ? NA_NO_RETRY : 0));
-    na->addr_format = (enum na_addr_format)wishes->addr_format;
-    na->max_contexts = (uint8_t)wishes->max_contexts;
-    na->request_mem_device = wishes->wants_device;
-    info->auto_sm = wishes->auto_sm;
-    info->stats = wishes->stats;
-    info->no_bulk_eager = wishes->no_bulk_eager;
-    info->no_loopback = wishes->no_loopback;
-    info->no_multi_recv = wishes->no_multi_recv;
-    info->release_input_early = wishes->release_input_early;
-    info->no_overflow = wishes->no_overflow;
-    info->request_post_init = wishes->request_post_init;
-    info->request_post_incr = wishes->request_post_incr;
-    info->multi_recv_op_max = wishes->multi_recv_op_max;
-    info->multi_recv_copy_threshold = wishes->multi_recv_copy_threshold;
-    info->checksum_level = (hg_checksum_level_t)wishes->checksum_level;
-    info->traffic_class = (enum na_traffic_class)wishes->traffic_class;
-    info->sm_info_string = wishes->sm_info_string;
-}
-
 /* What a description tells of a log that is as it says changes nothing. */
-static void log_set(const struct wishes *wishes)
+static void log_set(const struct section *section)
 {
-    if (wishes->log_level != NULL &&
-        strcmp(wishes->log_level, hg_log_level_to_string(hg_log_get_level())) !=
-            0)
-        HG_Set_log_level(wishes->log_level);
-    if (wishes->log_subsys != NULL &&
-        strcmp(wishes->log_subsys, hg_log_get_subsys()) != 0)
-        HG_Set_log_subsys(wishes->log_subsys);
+    if (section->log_level != NULL &&
+        strcmp(section->log_level,
+            hg_log_level_to_string(hg_log_get_level())) != 0)
+        HG_Set_log_level(section->log_level);
+    if (section->log_subsys != NULL &&
+        strcmp(section->log_subsys, hg_log_get_subsys()) != 0)
+        HG_Set_log_subsys(section->log_subsys);
 }
 
 bool amg_margo_mercury_read(const struct amg_margo_log *log,
     struct json_object *section, bool is_listening, struct hg_init_info *info)
 {
-    struct wishes wishes;
+    struct section read = section_of(info);
+    struct na_init_info_4_0 *na = &info->na_init_info;
 
     if (section == NULL)
         return true;
-    wishes_of(info, &wishes);
-    wishes.is_listening = is_listening;
+    read.is_listening = is_listening;
     if (!amg_json_read(log, "mercury", section, fields,
-            sizeof(fields) / sizeof(fields[0]), &wishes))
+            sizeof(fields) / sizeof(fields[0]), &read))
         return false;
-    if (wishes.is_listening != is_listening)
+    if (read.is_listening != is_listening)
         amg_margo_log_write(log, MARGO_LOG_WARNING,
             "configuration: mercury.listening is %s, but the mode that was "
             "given as argument says otherwise, and decides",
-            wishes.is_listening ? "true" : "false");
-    log_set(&wishes);
-    wishes_apply(&wishes, info);
+            read.is_listening ? "true" : "false");
+    log_set(&read);
+    *info = read.info;
+    na->max_contexts = (uint8_t)read.max_contexts;
+    na->progress_mode =
+        (uint8_t)((na->progress_mode & ~(NA_NO_BLOCK | NA_NO_RETRY)) |
+                  (read.no_block ? NA_NO_BLOCK : 0) |
+                  (read.no_retry ? NA_NO_RETRY : 0));
     return true;
 }
 
-/* What the section says of one field of the wishes; NULL: no memory, or a text
- * that was not given. */
+/* What the section says of one field; NULL: no memory. */
 static struct json_object *field_describe(
-    const struct amg_json_field *field, const struct wishes *wishes)
+    const struct amg_json_field *field, const struct section *section)
 {
-    const void *place = (const char *)wishes + field->offset;
+    const void *place = (const char *)section + field->offset;
 
     switch (field->kind) {
     case AMG_JSON_BOOL:
@@ -230,30 +172,37 @@ static struct json_object *field_describe(
     }
 }
 
+/* The log is told as it is when an instance is described. */
+static bool is_described(
+    const struct amg_json_field *field, const struct section *section)
+{
+    const char *text = NULL;
+
+    if (field->kind == AMG_JSON_ELSEWHERE ||
+        field->offset == offsetof(struct section, is_listening))
+        return false;
+    if (field->kind == AMG_JSON_TEXT)
+        memcpy(&text, (const char *)section + field->offset, sizeof(text));
+    return field->kind != AMG_JSON_TEXT || text != NULL;
+}
+
 struct json_object *amg_margo_mercury_describe(const struct hg_init_info *info)
 {
-    struct json_object *section = json_object_new_object();
-    struct wishes wishes;
+    struct json_object *object = json_object_new_object();
+    struct section section = section_of(info);
 
-    wishes_of(info, &wishes);
     for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++) {
         struct json_object *value = NULL;
-        const char *const *text = NULL;
 
-        if (fields[i].kind == AMG_JSON_ELSEWHERE ||
-            fields[i].offset == offsetof(struct wishes, is_listening))
+        if (!is_described(&fields[i], &section))
             continue;
-        text = (const char *const *)(const void *)((const char *)&wishes +
-                                                   fields[i].offset);
-        if (fields[i].kind == AMG_JSON_TEXT && *text == NULL)
-            continue;
-        value = field_describe(&fields[i], &wishes);
-        if (section == NULL || value == NULL ||
-            json_object_object_add(section, fields[i].key, value) != 0) {
+        value = field_describe(&fields[i], &section);
+        if (object == NULL || value == NULL ||
+            json_object_object_add(object, fields[i].key, value) != 0) {
             json_object_put(value);
-            json_object_put(section);
+            json_object_put(object);
             return NULL;
         }
     }
-    return section;
+    return object;
 }

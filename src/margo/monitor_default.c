@@ -11,12 +11,21 @@ static struct amg_stats_measure *measure_of(
     return call == NULL ? NULL : &call->measures[what];
 }
 
-static struct amg_stats_call *call_of(hg_handle_t handle)
+/* What a handle keeps: the entry of a call that was made, or is served; the
+ * operation of a request until its thread begins. */
+static void *handle_get(hg_handle_t handle)
 {
     margo_monitor_data_t data = {.p = NULL};
 
     (void)margo_get_monitoring_data(handle, &data);
     return data.p;
+}
+
+static void handle_set(hg_handle_t handle, void *kept)
+{
+    margo_monitor_data_t data = {.p = kept};
+
+    (void)margo_set_monitoring_data(handle, data);
 }
 
 static void request_set(margo_request request, void *kept)
@@ -90,13 +99,13 @@ static void on_forward(void *uargs, double now, margo_monitor_event_t kind,
 
     if (kind == MARGO_MONITOR_FN_START) {
         hg_id_t parent = 0;
-        margo_monitor_data_t data = {.p = NULL};
+        struct amg_stats_call *call = NULL;
 
         (void)margo_get_current_rpc_id(monitor->mid, &parent);
-        data.p = amg_monitor_call_find(
+        call = amg_monitor_call_find(
             monitor, AMG_STATS_ORIGIN, parent, args->handle);
-        (void)margo_set_monitoring_data(args->handle, data);
-        args->uctx.p = post_begin(monitor, data.p, args->request, now);
+        handle_set(args->handle, call);
+        args->uctx.p = post_begin(monitor, call, args->request, now);
     } else if (kind == MARGO_MONITOR_FN_END) {
         post_end(monitor, args->uctx.p, AMG_STATS_IFORWARD, now, -1, args->ret);
     }
@@ -119,7 +128,7 @@ static void on_respond(void *uargs, double now, margo_monitor_event_t kind,
 
     if (kind == MARGO_MONITOR_FN_START) {
         args->uctx.p =
-            post_begin(monitor, call_of(args->handle), args->request, now);
+            post_begin(monitor, handle_get(args->handle), args->request, now);
     } else if (kind == MARGO_MONITOR_FN_END) {
         struct amg_monitor_operation *served = amg_monitor_served(monitor);
         struct amg_monitor_operation *operation = args->uctx.p;
@@ -167,7 +176,6 @@ static void on_rpc_handler(void *uargs, double now, margo_monitor_event_t kind,
     if (kind == MARGO_MONITOR_FN_START) {
         struct amg_stats_call *call = amg_monitor_call_find(
             monitor, AMG_STATS_TARGET, args->parent_rpc_id, args->handle);
-        margo_monitor_data_t data = {.p = NULL};
 
         if (call != NULL) {
             operation = amg_monitor_operation_begin(monitor, call, now, 2);
@@ -176,18 +184,14 @@ static void on_rpc_handler(void *uargs, double now, margo_monitor_event_t kind,
                 &monitor->series, call->path.id, call->path.name);
             amg_lock_give(&monitor->lock);
         }
-        data.p = operation;
         args->uctx.p = operation;
-        (void)margo_set_monitoring_data(args->handle, data);
+        handle_set(args->handle, operation);
     } else if (kind == MARGO_MONITOR_FN_END && operation != NULL) {
         amg_monitor_count(monitor,
             measure_of(operation->call, AMG_STATS_HANDLER),
             now - operation->start, -1, -1);
-        if (args->ret != HG_SUCCESS) {
-            margo_monitor_data_t data = {.p = NULL};
-
-            (void)margo_set_monitoring_data(args->handle, data);
-        }
+        if (args->ret != HG_SUCCESS)
+            handle_set(args->handle, NULL);
         amg_monitor_operation_release(
             monitor, operation, args->ret == HG_SUCCESS ? 1 : 2);
     }
@@ -197,19 +201,15 @@ static void on_rpc_ult(void *uargs, double now, margo_monitor_event_t kind,
     margo_monitor_rpc_ult_args_t args)
 {
     struct amg_monitor *monitor = uargs;
-    margo_monitor_data_t data = {.p = NULL};
 
     if (kind == MARGO_MONITOR_FN_START) {
-        struct amg_monitor_operation *operation = NULL;
+        struct amg_monitor_operation *operation = handle_get(args->handle);
 
-        (void)margo_get_monitoring_data(args->handle, &data);
-        operation = data.p;
         args->uctx.p = operation;
         if (operation == NULL)
             return;
         operation->ult_start = now;
-        data.p = operation->call;
-        (void)margo_set_monitoring_data(args->handle, data);
+        handle_set(args->handle, operation->call);
         (void)ABT_key_set(monitor->current, operation);
     } else if (kind == MARGO_MONITOR_FN_END && args->uctx.p != NULL) {
         /* The handle may be gone: its function has destroyed it. */
@@ -237,12 +237,8 @@ static void on_wait(void *uargs, double now, margo_monitor_event_t kind,
 /* Since when the operation of a request is under way; -1: nobody knows. */
 static double since_post(margo_request request, double began)
 {
-    margo_monitor_data_t data = {.p = NULL};
-    struct amg_monitor_operation *operation = NULL;
+    const struct amg_monitor_operation *operation = request_get(request);
 
-    if (request != MARGO_REQUEST_NULL)
-        (void)margo_request_get_monitoring_data(request, &data);
-    operation = data.p;
     return operation == NULL ? -1 : began - operation->start;
 }
 
@@ -259,7 +255,7 @@ static double since_ult(const struct amg_monitor *monitor,
 static void count_data(struct amg_monitor *monitor, hg_handle_t handle,
     enum amg_stats_what what, double began, double now, double relative)
 {
-    struct amg_stats_call *call = call_of(handle);
+    struct amg_stats_call *call = handle_get(handle);
 
     if (call != NULL)
         amg_monitor_count(
@@ -291,7 +287,7 @@ static void on_get_input(void *uargs, double now, margo_monitor_event_t kind,
 {
     if (kind == MARGO_MONITOR_FN_END)
         count_data(uargs, args->handle, AMG_STATS_GET_INPUT, args->uctx.f, now,
-            since_ult(uargs, call_of(args->handle), args->uctx.f));
+            since_ult(uargs, handle_get(args->handle), args->uctx.f));
     else
         args->uctx.f = now;
 }
@@ -301,7 +297,7 @@ static void on_free_input(void *uargs, double now, margo_monitor_event_t kind,
 {
     if (kind == MARGO_MONITOR_FN_END)
         count_data(uargs, args->handle, AMG_STATS_FREE_INPUT, args->uctx.f, now,
-            since_ult(uargs, call_of(args->handle), args->uctx.f));
+            since_ult(uargs, handle_get(args->handle), args->uctx.f));
     else
         args->uctx.f = now;
 }
@@ -382,18 +378,14 @@ static void transfer_begin(struct amg_monitor *monitor,
     margo_monitor_bulk_transfer_args_t args, double now)
 {
     struct amg_stats_call *call = bulk_call(monitor);
-    struct amg_monitor_operation *operation = NULL;
-    margo_monitor_data_t data = {.p = NULL};
+    struct amg_monitor_operation *operation =
+        post_begin(monitor, call, args->request, now);
 
-    if (call != NULL)
-        operation = amg_monitor_operation_begin(monitor, call, now, 2);
     if (operation != NULL) {
         operation->size = args->size;
         operation->is_push = args->op == HG_BULK_PUSH;
-        data.p = operation;
     }
     args->uctx.p = operation;
-    (void)margo_request_set_monitoring_data(args->request, data);
 }
 
 static void on_bulk_transfer(void *uargs, double now,
@@ -416,15 +408,12 @@ static void on_bulk_transfer_cb(void *uargs, double now,
     margo_monitor_event_t kind, margo_monitor_bulk_transfer_cb_args_t args)
 {
     struct amg_monitor *monitor = uargs;
-    struct amg_monitor_operation *operation = NULL;
-    margo_monitor_data_t data = {.p = NULL};
+    struct amg_monitor_operation *operation = request_get(args->request);
 
     if (kind != MARGO_MONITOR_FN_END) {
         args->uctx.f = now;
         return;
     }
-    (void)margo_request_get_monitoring_data(args->request, &data);
-    operation = data.p;
     if (operation == NULL)
         return;
     amg_monitor_count(monitor, transfer_measure(operation, AMG_STATS_PULL_CB),
@@ -435,8 +424,8 @@ static void on_bulk_transfer_cb(void *uargs, double now,
     amg_series_bytes(
         &monitor->series, operation->call->path.id, operation->size);
     amg_lock_give(&monitor->lock);
-    data.p = transfer_measure(operation, AMG_STATS_PULL_WAIT);
-    (void)margo_request_set_monitoring_data(args->request, data);
+    request_set(
+        args->request, transfer_measure(operation, AMG_STATS_PULL_WAIT));
     amg_monitor_operation_release(monitor, operation, 1);
 }
 

@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "comm/given.h"
 #include "init.h"
+#include "margo/config.h"
 #include "margo/instance.h"
 
 /* For the opener; the caller's of amalgam_margo_init(). */

@@ -103,9 +103,7 @@ hg_return_t margo_get_input(hg_handle_t handle, void *in_struct)
     mid = watched(handle);
     if (mid == MARGO_INSTANCE_NULL)
         return input_get(handle, in_struct);
-    AMG_MARGO_TELL(mid, get_input, MARGO_MONITOR_FN_START, &told);
-    told.ret = input_get(handle, in_struct);
-    AMG_MARGO_TELL(mid, get_input, MARGO_MONITOR_FN_END, &told);
+    AMG_MARGO_TOLD(mid, get_input, &told, input_get(handle, in_struct));
     return told.ret;
 }
 
@@ -120,9 +118,7 @@ hg_return_t margo_free_input(hg_handle_t handle, void *in_struct)
     mid = watched(handle);
     if (mid == MARGO_INSTANCE_NULL)
         return input_free(handle, in_struct);
-    AMG_MARGO_TELL(mid, free_input, MARGO_MONITOR_FN_START, &told);
-    told.ret = input_free(handle, in_struct);
-    AMG_MARGO_TELL(mid, free_input, MARGO_MONITOR_FN_END, &told);
+    AMG_MARGO_TOLD(mid, free_input, &told, input_free(handle, in_struct));
     return told.ret;
 }
 
@@ -137,9 +133,7 @@ hg_return_t margo_get_output(hg_handle_t handle, void *out_struct)
     mid = watched(handle);
     if (mid == MARGO_INSTANCE_NULL)
         return output_get(handle, out_struct);
-    AMG_MARGO_TELL(mid, get_output, MARGO_MONITOR_FN_START, &told);
-    told.ret = output_get(handle, out_struct);
-    AMG_MARGO_TELL(mid, get_output, MARGO_MONITOR_FN_END, &told);
+    AMG_MARGO_TOLD(mid, get_output, &told, output_get(handle, out_struct));
     return told.ret;
 }
 
@@ -154,9 +148,7 @@ hg_return_t margo_free_output(hg_handle_t handle, void *out_struct)
     mid = watched(handle);
     if (mid == MARGO_INSTANCE_NULL)
         return output_free(handle, out_struct);
-    AMG_MARGO_TELL(mid, free_output, MARGO_MONITOR_FN_START, &told);
-    told.ret = output_free(handle, out_struct);
-    AMG_MARGO_TELL(mid, free_output, MARGO_MONITOR_FN_END, &told);
+    AMG_MARGO_TOLD(mid, free_output, &told, output_free(handle, out_struct));
     return told.ret;
 }
 

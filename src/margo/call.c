@@ -67,13 +67,19 @@ static bool call_is_to_self(hg_handle_t handle)
     return is_self;
 }
 
-void amg_margo_call_cancel(struct amg_margo_handle *data)
+static void in_flight_cancel(struct amg_margo_handle *data)
 {
     const struct margo_request_struct *req =
         atomic_load_explicit(&data->request, memory_order_relaxed);
 
-    if (req != NULL && req != &abandoned && !call_is_to_self(data->handle))
+    if (!data->is_served && req != NULL && req != &abandoned &&
+        !call_is_to_self(data->handle))
         (void)HG_Cancel(data->handle);
+}
+
+void amg_margo_calls_cancel(margo_instance_id mid)
+{
+    amg_margo_handles_each(mid, in_flight_cancel);
 }
 
 /* Its time has passed, or the instance ends. */

@@ -20,8 +20,8 @@ hg_return_t amg_margo_call(struct amg_margo_handle *data,
     const struct amg_margo_form *form, margo_request_type type,
     amg_margo_post_fn post, struct amg_margo_args *args);
 
-/* Cancels the call of this origin, if one is in flight that can be cancelled;
- * it still ends by itself. */
-void amg_margo_call_cancel(struct amg_margo_handle *data);
+/* Cancels all calls of the instance that are in flight, where that is possible;
+ * they still end by themselves. */
+void amg_margo_calls_cancel(margo_instance_id mid);
 
 #endif

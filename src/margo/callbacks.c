@@ -5,17 +5,25 @@
 #include "margo/ending.h"
 #include "margo/instance.h"
 
+/* One function that is called while the instance ends; owned by its list. */
+struct callback {
+    struct amg_link link;
+    const void *owner; /* NULL: the program's, of no provider */
+    margo_finalize_callback_t function;
+    void *arg;
+};
+
 static struct amg_list *list_of(margo_instance_id mid, bool before)
 {
-    return before ? &mid->ending.callbacks.before
-                  : &mid->ending.callbacks.after;
+    return before ? &mid->ending->callbacks.before
+                  : &mid->ending->callbacks.after;
 }
 
 /* `caller`: the public call, for the log. */
 static void callback_push(margo_instance_id mid, bool before, const void *owner,
     margo_finalize_callback_t function, void *arg, const char *caller)
 {
-    struct amg_margo_callback *callback = NULL;
+    struct callback *callback = NULL;
 
     if (!AMG_CONTRACT(mid != MARGO_INSTANCE_NULL && function != NULL)) {
         margo_error(mid, "%s: the %s is NULL; nothing is pushed", caller,
@@ -30,20 +38,18 @@ static void callback_push(margo_instance_id mid, bool before, const void *owner,
     callback->owner = owner;
     callback->function = function;
     callback->arg = arg;
-    amg_lock_take(&mid->ending.callbacks.lock);
+    amg_lock_take(&mid->ending->callbacks.lock);
     amg_list_push_front(list_of(mid, before), &callback->link);
-    amg_lock_give(&mid->ending.callbacks.lock);
+    amg_lock_give(&mid->ending->callbacks.lock);
 }
 
 /* The last one of an owner, or NULL. */
-static struct amg_margo_callback *find_locked(
-    struct amg_list *list, const void *owner)
+static struct callback *find_locked(struct amg_list *list, const void *owner)
 {
     struct amg_link *link = amg_list_first(list);
 
     for (; link != NULL; link = amg_list_next(list, link)) {
-        struct amg_margo_callback *callback =
-            AMG_OBJECT(link, struct amg_margo_callback, link);
+        struct callback *callback = AMG_OBJECT(link, struct callback, link);
 
         if (callback->owner == owner)
             return callback;
@@ -53,15 +59,15 @@ static struct amg_margo_callback *find_locked(
 
 static int callback_pop(margo_instance_id mid, bool before, const void *owner)
 {
-    struct amg_margo_callback *callback = NULL;
+    struct callback *callback = NULL;
 
     if (!AMG_CONTRACT(mid != MARGO_INSTANCE_NULL))
         return 0;
-    amg_lock_take(&mid->ending.callbacks.lock);
+    amg_lock_take(&mid->ending->callbacks.lock);
     callback = find_locked(list_of(mid, before), owner);
     if (callback != NULL)
         amg_list_remove(&callback->link);
-    amg_lock_give(&mid->ending.callbacks.lock);
+    amg_lock_give(&mid->ending->callbacks.lock);
     if (callback == NULL)
         return 0;
     amg_mem_free(callback);
@@ -71,36 +77,34 @@ static int callback_pop(margo_instance_id mid, bool before, const void *owner)
 static int callback_top(margo_instance_id mid, bool before, const void *owner,
     margo_finalize_callback_t *ret_function, void **ret_arg)
 {
-    const struct amg_margo_callback *callback = NULL;
+    const struct callback *callback = NULL;
 
     if (!AMG_CONTRACT(mid != MARGO_INSTANCE_NULL))
         return 0;
-    amg_lock_take(&mid->ending.callbacks.lock);
+    amg_lock_take(&mid->ending->callbacks.lock);
     callback = find_locked(list_of(mid, before), owner);
     if (callback != NULL && ret_function != NULL)
         *ret_function = callback->function;
     if (callback != NULL && ret_arg != NULL)
         *ret_arg = callback->arg;
-    amg_lock_give(&mid->ending.callbacks.lock);
+    amg_lock_give(&mid->ending->callbacks.lock);
     return callback != NULL;
 }
 
 /* Takes the first one off, or NULL. */
-static struct amg_margo_callback *callback_take(
-    margo_instance_id mid, bool before)
+static struct callback *callback_take(margo_instance_id mid, bool before)
 {
     struct amg_link *link = NULL;
 
-    amg_lock_take(&mid->ending.callbacks.lock);
+    amg_lock_take(&mid->ending->callbacks.lock);
     link = amg_list_pop(list_of(mid, before));
-    amg_lock_give(&mid->ending.callbacks.lock);
-    return link == NULL ? NULL
-                        : AMG_OBJECT(link, struct amg_margo_callback, link);
+    amg_lock_give(&mid->ending->callbacks.lock);
+    return link == NULL ? NULL : AMG_OBJECT(link, struct callback, link);
 }
 
 void amg_margo_callbacks_run(margo_instance_id mid, bool before)
 {
-    struct amg_margo_callback *callback = NULL;
+    struct callback *callback = NULL;
 
     while ((callback = callback_take(mid, before)) != NULL) {
         margo_finalize_callback_t function = callback->function;
@@ -116,7 +120,7 @@ void amg_margo_callbacks_fini(margo_instance_id mid)
     unsigned before = 0;
 
     for (before = 0; before < 2; before++) {
-        struct amg_margo_callback *callback = NULL;
+        struct callback *callback = NULL;
 
         while ((callback = callback_take(mid, before != 0)) != NULL)
             amg_mem_free(callback);

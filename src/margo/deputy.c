@@ -15,12 +15,12 @@
  * while a callback in the deputy's round waits. So a program
  * that computes is stood in for after one or two milliseconds, as by the
  * progress threads of src/core. */
-#include "margo/deputy.h"
-
 #include "base/clock.h"
 #include "base/lock.h"
 #include "core/context.h"
 #include "margo/instance.h"
+#include "margo/loop.h"
+#include "margo/pools.h"
 #include "margo/runtime.h"
 
 enum {
@@ -33,29 +33,14 @@ static bool is_there(const struct amg_margo_deputy *deputy)
     return atomic_load_explicit(&deputy->is_there, memory_order_acquire);
 }
 
-static void watcher_rouse(struct amg_margo_deputy *deputy)
-{
-    /* Sequentially consistent, as is the watcher's look after it has announced
-     * its sleep: one of both sees the other. */
-    if (atomic_load_explicit(&deputy->is_parked, memory_order_seq_cst) &&
-        atomic_exchange_explicit(
-            &deputy->is_parked, false, memory_order_seq_cst))
-        amg_margo_runtime_nap_end(&deputy->word);
-}
-
-void amg_margo_deputy_wake_watcher(margo_instance_id mid)
-{
-    watcher_rouse(&mid->deputy);
-}
-
 /* False: the instance ends, or does without it. Sequentially consistent, as is
  * the loop's look at is_busy: one of both sees the other. */
 static bool round_begin(margo_instance_id mid)
 {
-    struct amg_margo_deputy *deputy = &mid->deputy;
+    struct amg_margo_deputy *deputy = &mid->loop->deputy;
 
     atomic_store_explicit(&deputy->is_busy, true, memory_order_seq_cst);
-    return !atomic_load_explicit(&mid->ending.is_ready, memory_order_seq_cst) &&
+    return !atomic_load_explicit(&mid->is_draining, memory_order_seq_cst) &&
            !atomic_load_explicit(&deputy->is_dismissed, memory_order_relaxed);
 }
 
@@ -73,7 +58,7 @@ static bool watcher_is_in_round(const struct amg_margo_deputy *deputy)
  * deputy gives its own up, the instance ends. */
 static bool watcher_relieve(margo_instance_id mid)
 {
-    struct amg_margo_deputy *deputy = &mid->deputy;
+    struct amg_margo_deputy *deputy = &mid->loop->deputy;
     unsigned tries = 0;
 
     for (;;) {
@@ -96,59 +81,57 @@ static bool watcher_relieve(margo_instance_id mid)
 static void deputy_main(void *arg)
 {
     margo_instance_id mid = arg;
-    struct amg_margo_deputy *deputy = &mid->deputy;
-    struct amg_margo_rounds rounds = {
-        .counts = &deputy->counts, .is_dozing = &deputy->is_dozing};
+    struct amg_margo_deputy *deputy = &mid->loop->deputy;
+    struct amg_margo_rounds rounds;
 
-    amg_margo_company_enter(&rounds.company);
+    amg_margo_rounds_begin(mid, &rounds, &deputy->counts);
+    rounds.is_dozing = &deputy->is_dozing;
     while (round_begin(mid) && watcher_relieve(mid)) {
-        amg_margo_loop_round(mid, &rounds);
+        amg_margo_rounds_turn(mid, &rounds);
         round_end(deputy);
-        amg_margo_loop_give_way(mid, &rounds);
+        amg_margo_rounds_give_way(mid, &rounds);
     }
-    amg_margo_company_leave(&rounds.company);
+    amg_margo_rounds_end(&rounds);
     round_end(deputy);
     atomic_store_explicit(&deputy->is_there, false, memory_order_seq_cst);
-    watcher_rouse(deputy);
+    amg_margo_wake_watcher(mid);
 }
 
 static void dismiss(margo_instance_id mid)
 {
     atomic_store_explicit(
-        &mid->deputy.is_dismissed, true, memory_order_relaxed);
-    amg_margo_loop_kick(mid);
+        &mid->loop->deputy.is_dismissed, true, memory_order_relaxed);
+    amg_margo_wake(mid);
 }
 
 void amg_margo_deputy_start(margo_instance_id mid)
 {
-    struct amg_margo_deputy *deputy = &mid->deputy;
+    struct amg_margo_deputy *deputy = &mid->loop->deputy;
     struct margo_pool_info info;
 
-    if (!deputy->is_wanted || !amg_margo_runtime_can_nap() ||
+    if (!amg_margo_runtime_can_nap() ||
         margo_find_pool_by_name(mid, "__primary__", &info) != HG_SUCCESS ||
-        info.pool == mid->pools.progress_pool)
+        info.pool == mid->pools->progress_pool)
         return;
     deputy->pool = info.pool;
     /* Release: the loop, which runs already, sees the pool. */
     atomic_store_explicit(&deputy->is_there, true, memory_order_release);
     if (ABT_thread_create(info.pool, deputy_main, mid, ABT_THREAD_ATTR_NULL,
-            &deputy->thread) == ABT_SUCCESS)
+            &mid->loops[AMG_MARGO_DEPUTY]) == ABT_SUCCESS)
         return;
-    deputy->thread = ABT_THREAD_NULL;
+    mid->loops[AMG_MARGO_DEPUTY] = ABT_THREAD_NULL;
     atomic_store_explicit(&deputy->is_there, false, memory_order_release);
 }
 
 void amg_margo_deputy_join(margo_instance_id mid)
 {
-    if (mid->deputy.thread != ABT_THREAD_NULL)
-        ABT_thread_free(&mid->deputy.thread);
-    mid->deputy.thread = ABT_THREAD_NULL;
+    if (mid->loops[AMG_MARGO_DEPUTY] != ABT_THREAD_NULL)
+        ABT_thread_free(&mid->loops[AMG_MARGO_DEPUTY]);
+    mid->loops[AMG_MARGO_DEPUTY] = ABT_THREAD_NULL;
 }
 
-bool amg_margo_deputy_is_busy(const struct margo_instance *mid)
+bool amg_margo_deputy_is_busy(const struct amg_margo_deputy *deputy)
 {
-    const struct amg_margo_deputy *deputy = &mid->deputy;
-
     atomic_thread_fence(memory_order_seq_cst);
     return atomic_load_explicit(&deputy->is_busy, memory_order_seq_cst);
 }
@@ -158,15 +141,17 @@ static bool is_dozing(const struct amg_margo_deputy *deputy)
     return atomic_load_explicit(&deputy->is_dozing, memory_order_seq_cst);
 }
 
-/* Sleeps until the deputy has woken up, or somebody has something to say. */
-static void watcher_park(struct amg_margo_deputy *deputy)
+/* Sleeps until the deputy has woken up, or another thread has news for it. */
+static void watcher_park(margo_instance_id mid)
 {
-    unsigned seen = atomic_load_explicit(&deputy->word, memory_order_acquire);
+    struct amg_margo_deputy *deputy = &mid->loop->deputy;
+    struct amg_margo_wakeup *wakeup = &mid->wakeup;
+    unsigned seen = atomic_load_explicit(&wakeup->word, memory_order_acquire);
 
-    atomic_store_explicit(&deputy->is_parked, true, memory_order_seq_cst);
+    atomic_store_explicit(&wakeup->is_parked, true, memory_order_seq_cst);
     if (is_dozing(deputy) && is_there(deputy))
-        amg_margo_runtime_nap(&deputy->word, seen, AMG_NO_DEADLINE);
-    atomic_store_explicit(&deputy->is_parked, false, memory_order_relaxed);
+        amg_margo_runtime_nap(&wakeup->word, seen, AMG_NO_DEADLINE);
+    atomic_store_explicit(&wakeup->is_parked, false, memory_order_relaxed);
 }
 
 /* How often it has looked; each round looks. */
@@ -185,24 +170,24 @@ static bool is_relieved(const struct amg_margo_deputy *deputy)
  * stands in. Returns whether it is in a round all the same, in a callback. */
 static bool watch(margo_instance_id mid, struct amg_margo_rounds *rounds)
 {
-    struct amg_margo_deputy *deputy = &mid->deputy;
+    struct amg_margo_deputy *deputy = &mid->loop->deputy;
     uint64_t seen = 0;
     unsigned dozes = 0;
     bool is_busy = false;
 
     do {
         unsigned word =
-            atomic_load_explicit(&deputy->word, memory_order_acquire);
+            atomic_load_explicit(&mid->wakeup.word, memory_order_acquire);
 
         seen = looks_of(deputy);
         dozes = is_dozing(deputy) ? dozes + 1 : 0;
         if (dozes > DOZE_LOOKS)
-            watcher_park(deputy);
+            watcher_park(mid);
         else
             amg_margo_runtime_nap(
-                &deputy->word, word, amg_clock_deadline_ns(WATCH_MS));
-        amg_margo_loop_give_way(mid, rounds);
-        is_busy = amg_margo_deputy_is_busy(mid);
+                &mid->wakeup.word, word, amg_clock_deadline_ns(WATCH_MS));
+        amg_margo_rounds_give_way(mid, rounds);
+        is_busy = amg_margo_deputy_is_busy(deputy);
     } while (
         is_there(deputy) && (is_dozing(deputy) || looks_of(deputy) != seen));
     if (is_there(deputy))
@@ -214,11 +199,12 @@ static bool watch(margo_instance_id mid, struct amg_margo_rounds *rounds)
  * that before it looks for the watcher, so one of both sees the other. */
 static bool watcher_enter(margo_instance_id mid, bool was_busy)
 {
-    struct amg_margo_deputy *deputy = &mid->deputy;
+    struct amg_margo_deputy *deputy = &mid->loop->deputy;
 
     atomic_store_explicit(&deputy->is_in_round, true, memory_order_seq_cst);
     if (!is_there(deputy) ||
-        (is_relieved(deputy) && (was_busy || !amg_margo_deputy_is_busy(mid))))
+        (is_relieved(deputy) &&
+            (was_busy || !amg_margo_deputy_is_busy(deputy))))
         return true;
     atomic_store_explicit(&deputy->is_in_round, false, memory_order_release);
     atomic_store_explicit(&deputy->is_relieved, false, memory_order_relaxed);
@@ -228,10 +214,10 @@ static bool watcher_enter(margo_instance_id mid, bool was_busy)
 void amg_margo_deputy_watch(
     margo_instance_id mid, struct amg_margo_rounds *rounds)
 {
-    struct amg_margo_deputy *deputy = &mid->deputy;
+    struct amg_margo_deputy *deputy = &mid->loop->deputy;
     bool was_busy = true;
 
-    if (is_there(deputy) && mid->pools.progress_pool == deputy->pool) {
+    if (is_there(deputy) && mid->pools->progress_pool == deputy->pool) {
         dismiss(mid);
         return;
     }
@@ -241,8 +227,7 @@ void amg_margo_deputy_watch(
     } while (!watcher_enter(mid, was_busy));
 }
 
-void amg_margo_deputy_watched(margo_instance_id mid)
+void amg_margo_deputy_watched(struct amg_margo_deputy *deputy)
 {
-    atomic_store_explicit(
-        &mid->deputy.is_in_round, false, memory_order_release);
+    atomic_store_explicit(&deputy->is_in_round, false, memory_order_release);
 }

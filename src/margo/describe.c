@@ -13,9 +13,13 @@
 #include "base/env.h"
 #include "base/mem.h"
 #include "margo-util.h"
+#include "margo/config.h"
 #include "margo/instance.h"
+#include "margo/pools.h"
 #include "margo/registry.h"
 #include "mercury_log.h"
+
+enum { ADDRESS_CAP = 256, HOST_CAP = 256, PATH_CAP = 4096, TIME_CAP = 64 };
 
 static bool pool_is_shown(const struct amg_margo_pool *pool, int options)
 {
@@ -42,7 +46,7 @@ static struct json_object *ref_locked(const struct amg_margo_set *set,
 static struct json_object *ref_describe(
     margo_instance_id mid, int options, ABT_pool pool)
 {
-    struct amg_margo_set *set = mid->pools.set;
+    struct amg_margo_set *set = mid->pools->set;
     struct amg_margo_item *item = NULL;
     struct json_object *ref = NULL;
 
@@ -56,117 +60,129 @@ static struct json_object *ref_describe(
     return ref;
 }
 
-static bool put_if(
-    struct json_object *object, const char *key, struct json_object *value)
+/* An object or array that is filled; `has_failed`: there was no memory. */
+struct out {
+    struct json_object *json;
+    bool has_failed;
+};
+
+static struct out object_begin(void)
 {
-    if (value == NULL || json_object_object_add(object, key, value) == 0)
-        return true;
+    struct out out = {.json = json_object_new_object()};
+
+    out.has_failed = out.json == NULL;
+    return out;
+}
+
+static struct out array_begin(void)
+{
+    struct out out = {.json = json_object_new_array()};
+
+    out.has_failed = out.json == NULL;
+    return out;
+}
+
+/* NULL: there was no memory. */
+static struct json_object *end(struct out *out)
+{
+    if (!out->has_failed)
+        return out->json;
+    json_object_put(out->json);
+    return NULL;
+}
+
+/* Takes `value`, where NULL stands for no memory. */
+static void put(struct out *out, const char *key, struct json_object *value)
+{
+    if (!out->has_failed && value != NULL &&
+        json_object_object_add(out->json, key, value) == 0)
+        return;
+    out->has_failed = true;
     json_object_put(value);
-    return false;
 }
 
-static bool array_add(struct json_object *array, struct json_object *value)
+static void append(struct out *out, struct json_object *value)
 {
-    if (value != NULL && json_object_array_add(array, value) == 0)
-        return true;
+    if (!out->has_failed && value != NULL &&
+        json_object_array_add(out->json, value) == 0)
+        return;
+    out->has_failed = true;
     json_object_put(value);
-    return false;
 }
 
-static bool put(
-    struct json_object *object, const char *key, struct json_object *value)
+static void put_text(struct out *out, const char *key, const char *text)
 {
-    return value != NULL && put_if(object, key, value);
+    put(out, key, json_object_new_string(text));
 }
 
-static bool put_text(
-    struct json_object *object, const char *key, const char *text)
+static void put_number(struct out *out, const char *key, int64_t number)
 {
-    return put(object, key, json_object_new_string(text));
+    put(out, key, json_object_new_int64(number));
+}
+
+static void put_bool(struct out *out, const char *key, bool is_true)
+{
+    put(out, key, json_object_new_boolean(is_true));
 }
 
 static struct json_object *pool_describe(const struct amg_margo_pool *pool)
 {
-    struct json_object *object = json_object_new_object();
+    struct out out = object_begin();
 
-    if (object != NULL && put_text(object, "name", pool->item.name) &&
-        put_text(object, "kind", amg_margo_pool_kind_name(pool->kind)) &&
-        (pool->kind == AMG_MARGO_POOL_EXTERNAL ||
-            put_text(
-                object, "access", amg_margo_pool_access_name(pool->access))))
-        return object;
-    json_object_put(object);
-    return NULL;
+    put_text(&out, "name", pool->item.name);
+    put_text(&out, "kind", amg_margo_pool_kind_name(pool->kind));
+    if (pool->kind != AMG_MARGO_POOL_EXTERNAL)
+        put_text(&out, "access", amg_margo_pool_access_name(pool->access));
+    return end(&out);
 }
 
 static struct json_object *pools_describe(margo_instance_id mid, int options)
 {
-    struct amg_margo_set *set = mid->pools.set;
-    struct json_object *array = json_object_new_array();
-    bool is_done = array != NULL;
+    struct amg_margo_set *set = mid->pools->set;
+    struct out out = array_begin();
 
     amg_lock_take(&set->lock);
-    for (unsigned i = 0; is_done && i < set->pools.count; i++) {
+    for (unsigned i = 0; i < set->pools.count; i++) {
         const struct amg_margo_pool *pool = amg_margo_pool_at_locked(set, i);
 
         if (pool_is_shown(pool, options))
-            is_done = array_add(array, pool_describe(pool));
+            append(&out, pool_describe(pool));
     }
     amg_lock_give(&set->lock);
-    if (is_done)
-        return array;
-    json_object_put(array);
-    return NULL;
+    return end(&out);
 }
 
 static struct json_object *scheduler_describe(const struct amg_margo_set *set,
     const struct amg_margo_stream *stream, int options)
 {
-    struct json_object *object = json_object_new_object();
-    struct json_object *pools = json_object_new_array();
-    bool is_done = object != NULL && pools != NULL;
+    struct out out = object_begin();
+    struct out pools = array_begin();
 
-    is_done = is_done &&
-              put_text(object, "type", amg_margo_sched_kind_name(stream->kind));
-    for (unsigned i = 0; is_done && i < stream->pool_count; i++)
+    for (unsigned i = 0; i < stream->pool_count; i++)
         if (pool_is_shown(stream->pools[i], options))
-            is_done =
-                array_add(pools, ref_locked(set, stream->pools[i], options));
-    if (is_done && json_object_object_add(object, "pools", pools) == 0)
-        return object;
-    json_object_put(object);
-    json_object_put(pools);
-    return NULL;
-}
-
-static struct json_object *affinity_describe(
-    const struct amg_margo_stream *stream)
-{
-    struct json_object *array = json_object_new_array();
-    bool is_done = array != NULL;
-
-    for (unsigned i = 0; is_done && i < stream->affinity_count; i++)
-        is_done = array_add(array, json_object_new_int(stream->affinity[i]));
-    if (is_done)
-        return array;
-    json_object_put(array);
-    return NULL;
+            append(&pools, ref_locked(set, stream->pools[i], options));
+    put_text(&out, "type", amg_margo_sched_kind_name(stream->kind));
+    put(&out, "pools", end(&pools));
+    return end(&out);
 }
 
 static struct json_object *stream_describe(const struct amg_margo_set *set,
     const struct amg_margo_stream *stream, int options)
 {
-    struct json_object *object = json_object_new_object();
+    struct out out = object_begin();
 
-    if (object != NULL && put_text(object, "name", stream->item.name) &&
-        (stream->cpubind < 0 ||
-            put(object, "cpubind", json_object_new_int(stream->cpubind))) &&
-        (stream->affinity_count == 0 ||
-            put(object, "affinity", affinity_describe(stream))) &&
-        put(object, "scheduler", scheduler_describe(set, stream, options)))
-        return object;
-    json_object_put(object);
-    return NULL;
+    put_text(&out, "name", stream->item.name);
+    if (stream->cpubind >= 0)
+        put_number(&out, "cpubind", stream->cpubind);
+    if (stream->affinity_count > 0) {
+        struct out cpus = array_begin();
+
+        for (unsigned i = 0; i < stream->affinity_count; i++)
+            append(&cpus, json_object_new_int(stream->affinity[i]));
+        put(&out, "affinity", end(&cpus));
+    }
+    put(&out, "scheduler", scheduler_describe(set, stream, options));
+    return end(&out);
 }
 
 /* One that runs pools which are shown, and was not made by the program. */
@@ -184,182 +200,148 @@ static bool stream_is_shown(const struct amg_margo_stream *stream, int options)
 
 static struct json_object *streams_describe(margo_instance_id mid, int options)
 {
-    struct amg_margo_set *set = mid->pools.set;
-    struct json_object *array = json_object_new_array();
-    bool is_done = array != NULL;
+    struct amg_margo_set *set = mid->pools->set;
+    struct out out = array_begin();
 
     amg_lock_take(&set->lock);
-    for (unsigned i = 0; is_done && i < set->streams.count; i++) {
+    for (unsigned i = 0; i < set->streams.count; i++) {
         const struct amg_margo_stream *stream =
             amg_margo_stream_at_locked(set, i);
 
         if (stream_is_shown(stream, options))
-            is_done = array_add(array, stream_describe(set, stream, options));
+            append(&out, stream_describe(set, stream, options));
     }
     amg_lock_give(&set->lock);
-    if (is_done)
-        return array;
-    json_object_put(array);
-    return NULL;
-}
-
-enum { ADDRESS_CAP = 256 };
-
-static bool put_number(
-    struct json_object *object, const char *key, int64_t number)
-{
-    return put(object, key, json_object_new_int64(number));
-}
-
-static bool put_bool(struct json_object *object, const char *key, bool is_true)
-{
-    return put(object, key, json_object_new_boolean(is_true));
+    return end(&out);
 }
 
 /* The own address; an instance that has none says nothing of it. */
-static bool address_add(margo_instance_id mid, struct json_object *mercury)
+static void put_address(struct out *out, hg_class_t *hg_class)
 {
     hg_addr_t self = HG_ADDR_NULL;
     char text[ADDRESS_CAP];
     hg_size_t len = sizeof(text);
     hg_return_t rc = HG_OTHER_ERROR;
 
-    if (mid->hg_class == NULL ||
-        HG_Addr_self(mid->hg_class, &self) != HG_SUCCESS)
-        return true;
-    rc = HG_Addr_to_string(mid->hg_class, text, &len, self);
-    (void)HG_Addr_free(mid->hg_class, self);
-    return rc != HG_SUCCESS || put_text(mercury, "address", text);
+    if (HG_Addr_self(hg_class, &self) != HG_SUCCESS)
+        return;
+    rc = HG_Addr_to_string(hg_class, text, &len, self);
+    (void)HG_Addr_free(hg_class, self);
+    if (rc == HG_SUCCESS)
+        put_text(out, "address", text);
 }
 
 static struct json_object *mercury_describe(margo_instance_id mid)
 {
-    struct json_object *mercury =
-        amg_margo_mercury_describe(&mid->config.hg_init);
+    struct out out = {
+        .json = amg_margo_mercury_describe(&mid->config->hg_init)};
     unsigned major = 0;
     unsigned minor = 0;
     unsigned patch = 0;
     char version[ADDRESS_CAP];
 
+    out.has_failed = out.json == NULL;
     (void)HG_Version_get(&major, &minor, &patch);
     (void)snprintf(version, sizeof(version), "%u.%u.%u", major, minor, patch);
-    if (mercury != NULL && put_text(mercury, "version", version) &&
-        put_bool(mercury, "listening", mid->is_listening) &&
-        put_text(
-            mercury, "log_level", hg_log_level_to_string(hg_log_get_level())) &&
-        put_text(mercury, "log_subsys", hg_log_get_subsys()) &&
-        address_add(mid, mercury) &&
-        (mid->hg_class == NULL ||
-            (put_number(mercury, "input_eager_size",
-                 (int64_t)HG_Class_get_input_eager_size(mid->hg_class)) &&
-                put_number(mercury, "output_eager_size",
-                    (int64_t)HG_Class_get_output_eager_size(mid->hg_class)))))
-        return mercury;
-    json_object_put(mercury);
-    return NULL;
+    put_text(&out, "version", version);
+    put_bool(&out, "listening", mid->is_listening);
+    put_text(&out, "log_level", hg_log_level_to_string(hg_log_get_level()));
+    put_text(&out, "log_subsys", hg_log_get_subsys());
+    if (mid->hg_class != NULL) {
+        put_address(&out, mid->hg_class);
+        put_number(&out, "input_eager_size",
+            (int64_t)HG_Class_get_input_eager_size(mid->hg_class));
+        put_number(&out, "output_eager_size",
+            (int64_t)HG_Class_get_output_eager_size(mid->hg_class));
+    }
+    return end(&out);
 }
 
 static struct json_object *argobots_describe(margo_instance_id mid, int options)
 {
-    struct json_object *argobots = json_object_new_object();
+    const struct amg_margo_config *config = mid->config;
+    struct out out = object_begin();
 
-    if (argobots != NULL &&
-        put(argobots, "pools", pools_describe(mid, options)) &&
-        put(argobots, "xstreams", streams_describe(mid, options)) &&
-        put_number(argobots, "abt_mem_max_num_stacks",
-            amg_margo_environment_max_stacks(&mid->config)) &&
-        put_number(argobots, "abt_thread_stacksize",
-            (int64_t)amg_margo_environment_stack_size(&mid->config)) &&
-        put_bool(argobots, "lazy_stack_alloc", mid->config.wants_lazy_stacks) &&
-        put_text(argobots, "profiling_dir", mid->config.profiling_dir) &&
-        ((options & MARGO_CONFIG_AMALGAM) == 0 ||
-            put_text(argobots, "version", ABT_VERSION)))
-        return argobots;
-    json_object_put(argobots);
-    return NULL;
+    put(&out, "pools", pools_describe(mid, options));
+    put(&out, "xstreams", streams_describe(mid, options));
+    put_number(&out, "abt_mem_max_num_stacks",
+        amg_margo_environment_max_stacks(config));
+    put_number(&out, "abt_thread_stacksize",
+        (int64_t)amg_margo_environment_stack_size(config));
+    put_bool(&out, "lazy_stack_alloc", config->wants_lazy_stacks);
+    put_text(&out, "profiling_dir", config->profiling_dir);
+    if ((options & MARGO_CONFIG_AMALGAM) != 0)
+        put_text(&out, "version", ABT_VERSION);
+    return end(&out);
 }
 
 static struct json_object *plumber_describe(margo_instance_id mid)
 {
-    struct json_object *plumber = json_object_new_object();
+    struct out out = object_begin();
 
-    if (plumber != NULL &&
-        put_text(plumber, "bucket_policy", mid->config.bucket_policy) &&
-        put_text(plumber, "nic_policy", mid->config.nic_policy))
-        return plumber;
-    json_object_put(plumber);
-    return NULL;
+    put_text(&out, "bucket_policy", mid->config->bucket_policy);
+    put_text(&out, "nic_policy", mid->config->nic_policy);
+    return end(&out);
 }
 
-/* What the original does not know, and programs that compare would stumble
- * over. */
+/* What Margo does not know, which would mislead programs that compare. */
 static struct json_object *amalgam_describe(margo_instance_id mid)
 {
-    struct json_object *amalgam = json_object_new_object();
+    struct out out = object_begin();
 
-    if (amalgam != NULL &&
-        put_number(amalgam, "max_concurrent_rpcs", mid->config.max_handlers))
-        return amalgam;
-    json_object_put(amalgam);
-    return NULL;
+    put_number(&out, "max_concurrent_rpcs", mid->config->max_handlers);
+    return end(&out);
 }
 
-/* With the configuration of the monitor where there is one. */
-static bool monitoring_add(margo_instance_id mid, struct json_object *json)
+/* The configuration of the monitor, where there is one. */
+static void put_monitoring(struct out *out, margo_instance_id mid)
 {
     const struct margo_monitor *monitor = mid->monitoring.monitor;
     struct json_object *config = NULL;
-    struct json_object *section = NULL;
+    struct out section;
 
     if (monitor == NULL || monitor->config == NULL)
-        return true;
+        return;
     config = monitor->config(monitor->uargs);
     if (config == NULL)
-        return true;
-    section = json_object_new_object();
-    if (section != NULL &&
-        json_object_object_add(section, "config", config) == 0)
-        return put_if(json, "monitoring", section);
-    json_object_put(section);
-    json_object_put(config);
-    return false;
+        return;
+    section = object_begin();
+    put(&section, "config", config);
+    put(out, "monitoring", end(&section));
 }
 
-/* What stands at the top, without the sections. */
-static bool top_add(
-    margo_instance_id mid, int options, struct json_object *json)
+/* A pool that the instance does not know is not named. */
+static void put_pool(struct out *out, const char *key, margo_instance_id mid,
+    int options, ABT_pool pool)
 {
-    const struct amg_margo_config *config = &mid->config;
-    const struct amg_margo_pools *pools = &mid->pools;
+    struct json_object *ref = ref_describe(mid, options, pool);
+
+    if (ref != NULL)
+        put(out, key, ref);
+}
+
+/* `options` are MARGO_CONFIG_*. NULL: no memory. */
+static struct json_object *instance_describe(margo_instance_id mid, int options)
+{
+    const struct amg_margo_config *config = mid->config;
+    struct out out = object_begin();
     unsigned ub_ms = config->progress_timeout_ub_ms;
 
     (void)margo_get_progress_timeout_ub_msec(mid, &ub_ms);
-    return put_text(json, "version", MARGO_VERSION) &&
-           put_number(json, "progress_timeout_ub_msec", ub_ms) &&
-           put_number(
-               json, "progress_spindown_msec", config->progress_spindown_ms) &&
-           put_number(json, "handle_cache_size", config->handle_cache_size) &&
-           put_bool(json, "enable_abt_profiling", config->is_profiling) &&
-           put_if(json, "progress_pool",
-               ref_describe(mid, options, pools->progress_pool)) &&
-           put_if(
-               json, "rpc_pool", ref_describe(mid, options, pools->rpc_pool));
-}
-
-static struct json_object *instance_describe(margo_instance_id mid, int options)
-{
-    struct json_object *json = json_object_new_object();
-
-    if (json != NULL && top_add(mid, options, json) &&
-        put(json, "mercury", mercury_describe(mid)) &&
-        put(json, "argobots", argobots_describe(mid, options)) &&
-        ((options & MARGO_CONFIG_AMALGAM) == 0 ||
-            put(json, "amalgam", amalgam_describe(mid))) &&
-        put(json, "plumber", plumber_describe(mid)) &&
-        monitoring_add(mid, json))
-        return json;
-    json_object_put(json);
-    return NULL;
+    put_text(&out, "version", MARGO_VERSION);
+    put_number(&out, "progress_timeout_ub_msec", ub_ms);
+    put_number(&out, "progress_spindown_msec", config->progress_spindown_ms);
+    put_number(&out, "handle_cache_size", config->handle_cache_size);
+    put_bool(&out, "enable_abt_profiling", config->is_profiling);
+    put_pool(&out, "progress_pool", mid, options, mid->pools->progress_pool);
+    put_pool(&out, "rpc_pool", mid, options, mid->pools->rpc_pool);
+    put(&out, "mercury", mercury_describe(mid));
+    put(&out, "argobots", argobots_describe(mid, options));
+    if ((options & MARGO_CONFIG_AMALGAM) != 0)
+        put(&out, "amalgam", amalgam_describe(mid));
+    put(&out, "plumber", plumber_describe(mid));
+    put_monitoring(&out, mid);
+    return end(&out);
 }
 
 char *margo_get_config_opt(margo_instance_id mid, int options)
@@ -388,8 +370,6 @@ char *margo_get_config(margo_instance_id mid)
 {
     return margo_get_config_opt(mid, 0);
 }
-
-enum { HOST_CAP = 256, PATH_CAP = 4096, TIME_CAP = 64 };
 
 static void head_write(margo_instance_id mid, FILE *file)
 {

@@ -18,83 +18,59 @@
  * thread that runs handlers or callbacks of the instance never waits. */
 #include "margo/ending.h"
 
-#include <string.h>
-
 #include "base/assert.h"
 #include "base/bias.h"
 #include "base/clock.h"
 #include "base/env.h"
 #include "base/mem.h"
 #include "core/class.h"
+#include "margo/call.h"
+#include "margo/config.h"
+#include "margo/handle.h"
+#include "margo/handler.h"
 #include "margo/instance.h"
+#include "margo/pools.h"
 #include "margo/request.h"
-#include "margo/runtime.h"
+#include "margo/rpc.h"
+#include "margo/timer.h"
 
 /* What the end waits for is told for the first time after such a part of the
  * time that it waits, and again each time after twice as long. */
 enum { TELL_PART = 10 };
 
-static const bool edges[AMG_MARGO_STATE_COUNT][AMG_MARGO_STATE_COUNT] = {
-    [AMG_MARGO_OPENING] =
-        {[AMG_MARGO_RUNNING] = true, [AMG_MARGO_ENDED] = true},
-    [AMG_MARGO_RUNNING] = {[AMG_MARGO_ENDING] = true},
-    [AMG_MARGO_ENDING] = {[AMG_MARGO_STOPPED] = true},
-    [AMG_MARGO_STOPPED] = {[AMG_MARGO_ENDED] = true},
-};
-
-void amg_margo_set_state(margo_instance_id mid, enum amg_margo_state next)
-{
-    AMG_ASSERT(
-        edges[atomic_load_explicit(&mid->state, memory_order_relaxed)][next]);
-    atomic_store_explicit(&mid->state, next, memory_order_release);
-}
-
-enum amg_margo_state amg_margo_state_of(margo_instance_id mid)
-{
-    return atomic_load_explicit(&mid->state, memory_order_acquire);
-}
-
 void amg_margo_ending_init(margo_instance_id mid)
 {
     static const ABT_mutex_memory mutex = ABT_MUTEX_INITIALIZER;
     static const ABT_cond_memory cond = ABT_COND_INITIALIZER;
+    struct amg_margo_ending *ending = mid->ending;
 
-    memcpy(&mid->ending.mutex, &mutex, sizeof(mutex));
-    memcpy(&mid->ending.cond, &cond, sizeof(cond));
-    memcpy(&mid->loop.mutex, &mutex, sizeof(mutex));
-    memcpy(&mid->loop.cond, &cond, sizeof(cond));
-    amg_bias_init(&mid->usual);
-    amg_lock_init(&mid->ending.callbacks.lock);
-    amg_list_init(&mid->ending.callbacks.before);
-    amg_list_init(&mid->ending.callbacks.after);
-    atomic_init(&mid->ending.runner, ABT_THREAD_NULL);
-}
-
-void amg_margo_ending_fini(margo_instance_id mid)
-{
-    amg_margo_callbacks_fini(mid);
-    amg_margo_requests_close(mid);
+    ending->mutex = mutex;
+    ending->cond = cond;
+    amg_lock_init(&ending->callbacks.lock);
+    amg_list_init(&ending->callbacks.before);
+    amg_list_init(&ending->callbacks.after);
+    atomic_init(&ending->runner, ABT_THREAD_NULL);
 }
 
 static void take(margo_instance_id mid)
 {
-    ABT_mutex_lock(ABT_MUTEX_MEMORY_GET_HANDLE(&mid->ending.mutex));
+    ABT_mutex_lock(ABT_MUTEX_MEMORY_GET_HANDLE(&mid->ending->mutex));
 }
 
 static void give(margo_instance_id mid)
 {
-    ABT_mutex_unlock(ABT_MUTEX_MEMORY_GET_HANDLE(&mid->ending.mutex));
+    ABT_mutex_unlock(ABT_MUTEX_MEMORY_GET_HANDLE(&mid->ending->mutex));
 }
 
 static void tell_locked(margo_instance_id mid)
 {
-    ABT_cond_broadcast(ABT_COND_MEMORY_GET_HANDLE(&mid->ending.cond));
+    ABT_cond_broadcast(ABT_COND_MEMORY_GET_HANDLE(&mid->ending->cond));
 }
 
 static void await_locked(margo_instance_id mid)
 {
-    ABT_cond_wait(ABT_COND_MEMORY_GET_HANDLE(&mid->ending.cond),
-        ABT_MUTEX_MEMORY_GET_HANDLE(&mid->ending.mutex));
+    ABT_cond_wait(ABT_COND_MEMORY_GET_HANDLE(&mid->ending->cond),
+        ABT_MUTEX_MEMORY_GET_HANDLE(&mid->ending->mutex));
 }
 
 static ABT_thread self_thread(void)
@@ -109,9 +85,9 @@ static void runner_set(margo_instance_id mid, bool runs)
 {
     ABT_thread self = self_thread();
 
-    atomic_store_explicit(&mid->ending.runner, runs ? self : ABT_THREAD_NULL,
+    atomic_store_explicit(&mid->ending->runner, runs ? self : ABT_THREAD_NULL,
         memory_order_relaxed);
-    atomic_store_explicit(&mid->ending.runner_os,
+    atomic_store_explicit(&mid->ending->runner_os,
         runs && self == ABT_THREAD_NULL ? amg_bias_mark() : 0,
         memory_order_relaxed);
 }
@@ -122,9 +98,9 @@ static bool is_runner(margo_instance_id mid)
 
     if (self != ABT_THREAD_NULL)
         return self ==
-               atomic_load_explicit(&mid->ending.runner, memory_order_relaxed);
+               atomic_load_explicit(&mid->ending->runner, memory_order_relaxed);
     return amg_bias_mark() ==
-           atomic_load_explicit(&mid->ending.runner_os, memory_order_relaxed);
+           atomic_load_explicit(&mid->ending->runner_os, memory_order_relaxed);
 }
 
 /* May the calling thread wait for the end of the instance? */
@@ -153,9 +129,9 @@ static void deadline_set(margo_instance_id mid)
 {
     unsigned timeout_ms = (unsigned)amg_env_number(AMG_ENV_FINALIZE_TIMEOUT);
 
-    mid->ending.deadline_ns = amg_clock_deadline_ns(timeout_ms);
-    mid->ending.tell_ms = timeout_ms / TELL_PART;
-    mid->ending.tell_ns = amg_clock_deadline_ns(mid->ending.tell_ms);
+    mid->ending->deadline_ns = amg_clock_deadline_ns(timeout_ms);
+    mid->ending->tell_ms = timeout_ms / TELL_PART;
+    mid->ending->tell_ns = amg_clock_deadline_ns(mid->ending->tell_ms);
 }
 
 static void before_run(void *arg)
@@ -169,8 +145,8 @@ static void before_run(void *arg)
     runner_set(mid, false);
     AMG_MARGO_TELL(mid, prefinalize, MARGO_MONITOR_FN_END, &told);
     deadline_set(mid);
-    atomic_store_explicit(&mid->ending.is_ready, true, memory_order_release);
-    amg_margo_loop_kick(mid);
+    atomic_store_explicit(&mid->is_draining, true, memory_order_release);
+    amg_margo_wake(mid);
 }
 
 /* Asks for the end. False: somebody has, before. */
@@ -188,7 +164,7 @@ static bool end_begin(margo_instance_id mid)
     amg_margo_life_begin_end(mid);
     /* The loop cannot wait for calls that it makes progress for. */
     if (!amg_margo_is_loop(mid) ||
-        ABT_thread_create(mid->pools.progress_pool, before_run, mid,
+        ABT_thread_create(mid->pools->progress_pool, before_run, mid,
             ABT_THREAD_ATTR_NULL, NULL) != ABT_SUCCESS)
         before_run(mid);
     return true;
@@ -198,10 +174,10 @@ static bool end_begin(margo_instance_id mid)
 static void wait_tell(
     margo_instance_id mid, unsigned operations, unsigned handlers)
 {
-    if (amg_clock_ns() < mid->ending.tell_ns)
+    if (amg_clock_ns() < mid->ending->tell_ns)
         return;
-    mid->ending.tell_ms *= 2;
-    mid->ending.tell_ns = amg_clock_deadline_ns(mid->ending.tell_ms);
+    mid->ending->tell_ms *= 2;
+    mid->ending->tell_ns = amg_clock_deadline_ns(mid->ending->tell_ms);
     margo_warning(mid,
         "the end of the instance waits for %u handlers that run and %u calls "
         "in flight:",
@@ -222,17 +198,17 @@ static bool is_quiet(margo_instance_id mid)
         return true;
     }
     wait_tell(mid, operations, handlers);
-    if (amg_clock_ns() < mid->ending.deadline_ns)
+    if (amg_clock_ns() < mid->ending->deadline_ns)
         return false;
-    if (!mid->ending.was_cancelled) {
+    if (!mid->ending->was_cancelled) {
         margo_warning(mid,
             "the instance ends, but %u calls of it are in flight and %u "
             "handlers run: after AMALGAM_FINALIZE_TIMEOUT_MS the calls are "
             "cancelled",
             operations, handlers);
-        mid->ending.was_cancelled = true;
+        mid->ending->was_cancelled = true;
         deadline_set(mid);
-        amg_margo_handles_cancel(mid);
+        amg_margo_calls_cancel(mid);
         amg_margo_bulk_cancel(mid);
         return false;
     }
@@ -241,13 +217,14 @@ static bool is_quiet(margo_instance_id mid)
         "what they use stays in memory. See where handlers wait by "
         "margo_state_dump()",
         operations, handlers);
-    mid->ending.is_stuck = true;
+    mid->is_stuck = true;
     return true;
 }
 
-bool amg_margo_ending_drain(margo_instance_id mid)
+/* By the loop, between two rounds: has all ended that it is needed for? */
+static bool has_drained(margo_instance_id mid)
 {
-    if (!atomic_load_explicit(&mid->ending.is_ready, memory_order_acquire) ||
+    if (!atomic_load_explicit(&mid->is_draining, memory_order_acquire) ||
         !is_quiet(mid))
         return false;
     return !mid->is_collective || amg_class_quiesce(mid->hg_class) != HG_AGAIN;
@@ -267,9 +244,61 @@ static void stop(margo_instance_id mid)
     AMG_MARGO_TELL(mid, finalize, MARGO_MONITOR_FN_END, &told);
     amg_margo_life_pay(mid);
     take(mid);
-    mid->ending.is_stopped = true;
+    mid->ending->is_stopped = true;
     tell_locked(mid);
     give(mid);
+}
+
+static void hg_close(margo_instance_id mid)
+{
+    hg_return_t rc = HG_SUCCESS;
+
+    if (mid->hg_context != NULL && mid->owns_context)
+        rc = HG_Context_destroy(mid->hg_context);
+    if (rc != HG_SUCCESS)
+        margo_error(mid,
+            "the context stays open: HG_Context_destroy() says %s; the line "
+            "before this one says what is in use",
+            HG_Error_to_string(rc));
+    else if (mid->hg_class != NULL && mid->owns_class &&
+             (rc = HG_Finalize(mid->hg_class)) != HG_SUCCESS)
+        margo_error(mid,
+            "the class stays open: HG_Finalize() says %s; the line before "
+            "this one says what is still held, which is to be freed before "
+            "margo_finalize()",
+            HG_Error_to_string(rc));
+    mid->hg_context = NULL;
+    mid->hg_class = NULL;
+}
+
+void amg_margo_close_network(margo_instance_id mid)
+{
+    if (mid->is_stuck)
+        return;
+    (void)amg_margo_handles_report(mid);
+    amg_margo_rpcs_fini(mid);
+    amg_margo_services_close(mid);
+    amg_margo_handles_close(mid);
+    hg_close(mid);
+    amg_margo_monitoring_close(mid);
+}
+
+static void close_rest(margo_instance_id mid)
+{
+    amg_margo_loop_stop(mid);
+    if (mid->is_stuck)
+        return;
+    amg_margo_pools_close(mid);
+    amg_margo_config_free(mid->config);
+}
+
+void amg_margo_instance_free(margo_instance_id mid)
+{
+    /* A call that comes late asks by its key whether it is in a handler. */
+    amg_margo_dispatch_close(mid);
+    amg_margo_callbacks_fini(mid);
+    amg_margo_requests_close(mid);
+    amg_mem_free(mid);
 }
 
 /* Ends streams and pools, once; by a thread that runs in none of them. */
@@ -278,20 +307,20 @@ static void reap(margo_instance_id mid)
     bool is_mine = false;
 
     take(mid);
-    is_mine = !mid->ending.is_reaped;
-    mid->ending.is_reaped = true;
+    is_mine = !mid->ending->is_reaped;
+    mid->ending->is_reaped = true;
     while (!is_mine && amg_margo_state_of(mid) != AMG_MARGO_ENDED)
         await_locked(mid);
     give(mid);
     if (!is_mine)
         return;
-    amg_margo_close_rest(mid);
+    close_rest(mid);
     take(mid);
     amg_margo_set_state(mid, AMG_MARGO_ENDED);
     tell_locked(mid);
     give(mid);
     /* Its handlers still have their streams: these would be joined for ever. */
-    if (!mid->ending.is_stuck)
+    if (!mid->is_stuck)
         amg_margo_runtime_leave();
 }
 
@@ -306,31 +335,47 @@ static void end_close(margo_instance_id mid, bool reaps)
         amg_margo_close_network(mid);
     take(mid);
     if (is_mine) {
-        mid->ending.is_closed = true;
+        mid->ending->is_closed = true;
         tell_locked(mid);
     }
-    while (!mid->ending.is_closed)
+    while (!mid->ending->is_closed)
         await_locked(mid);
     give(mid);
     if (reaps)
         reap(mid);
 }
 
-void amg_margo_ending_drained(margo_instance_id mid)
+/* By the loop, as its last act. */
+static void loop_ended(margo_instance_id mid)
 {
     bool is_mine = false;
 
     amg_margo_set_state(mid, AMG_MARGO_STOPPED);
     take(mid);
-    mid->ending.is_drained = true;
-    is_mine = mid->ending.closers == 0 && !mid->ending.is_claimed;
-    mid->ending.is_claimed = mid->ending.is_claimed || is_mine;
+    mid->ending->is_drained = true;
+    is_mine = mid->ending->closers == 0 && !mid->ending->is_claimed;
+    mid->ending->is_claimed = mid->ending->is_claimed || is_mine;
     tell_locked(mid);
     give(mid);
     if (!is_mine)
         return;
     stop(mid);
     end_close(mid, false);
+}
+
+const struct amg_margo_loop_end amg_margo_ending_of_loop = {
+    .has_drained = has_drained,
+    .ended = loop_ended,
+};
+
+/* A public call is through with the instance. */
+static void release(margo_instance_id mid)
+{
+    margo_instance_id old = amg_margo_life_drop(mid);
+
+    if (old != MARGO_INSTANCE_NULL)
+        amg_margo_instance_free(old);
+    amg_margo_runtime_settle();
 }
 
 /* Waits for the end, and does what is left of it; by a thread that may wait. */
@@ -340,21 +385,21 @@ static void end_finish(margo_instance_id mid)
     bool is_mine = false;
 
     take(mid);
-    mid->ending.closers += reaps;
-    while (!mid->ending.is_drained)
+    mid->ending->closers += reaps;
+    while (!mid->ending->is_drained)
         await_locked(mid);
-    is_mine = reaps && !mid->ending.is_claimed;
-    mid->ending.is_claimed = mid->ending.is_claimed || is_mine;
+    is_mine = reaps && !mid->ending->is_claimed;
+    mid->ending->is_claimed = mid->ending->is_claimed || is_mine;
     give(mid);
     if (is_mine)
         stop(mid);
     take(mid);
-    while (!mid->ending.is_stopped)
+    while (!mid->ending->is_stopped)
         await_locked(mid);
     give(mid);
     end_close(mid, reaps);
     take(mid);
-    mid->ending.closers -= reaps;
+    mid->ending->closers -= reaps;
     give(mid);
 }
 
@@ -387,11 +432,11 @@ void margo_finalize(margo_instance_id mid)
     }
     is_first = end_begin(mid);
     take(mid);
-    is_alone = mid->ending.closers == 0;
+    is_alone = mid->ending->closers == 0;
     give(mid);
     if (may_wait(mid) && (is_first || is_alone))
         end_finish(mid);
-    amg_margo_life_drop(mid);
+    release(mid);
 }
 
 void margo_finalize_and_wait(margo_instance_id mid)
@@ -405,7 +450,7 @@ void margo_finalize_and_wait(margo_instance_id mid)
         end_finish(mid);
     else
         wait_refused(mid, __func__);
-    amg_margo_life_drop(mid);
+    release(mid);
 }
 
 void margo_wait_for_finalize(margo_instance_id mid)
@@ -418,7 +463,7 @@ void margo_wait_for_finalize(margo_instance_id mid)
         end_finish(mid);
     else
         wait_refused(mid, __func__);
-    amg_margo_life_drop(mid);
+    release(mid);
 }
 
 hg_return_t margo_instance_is_finalized(margo_instance_id mid, bool *flag)
@@ -426,9 +471,9 @@ hg_return_t margo_instance_is_finalized(margo_instance_id mid, bool *flag)
     if (!AMG_CONTRACT(flag != NULL) || !amg_margo_life_hold(mid))
         return HG_INVALID_ARG;
     take(mid);
-    *flag = mid->ending.is_stopped;
+    *flag = mid->ending->is_stopped;
     give(mid);
-    amg_margo_life_drop(mid);
+    release(mid);
     return HG_SUCCESS;
 }
 
@@ -464,6 +509,6 @@ hg_return_t margo_instance_release(margo_instance_id mid)
         if (may_wait(mid))
             end_finish(mid);
     }
-    amg_margo_life_drop(mid);
+    release(mid);
     return rc;
 }

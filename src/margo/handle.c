@@ -8,10 +8,9 @@
 
 #include "base/assert.h"
 #include "base/mem.h"
-#include "margo/call.h"
+#include "margo/config.h"
 #include "margo/instance.h"
 #include "margo/proc.h"
-#include "margo/request.h"
 #include "margo/rpc.h"
 #include "mercury.h"
 
@@ -80,10 +79,10 @@ struct amg_margo_handle *amg_margo_handle_of(hg_handle_t handle)
 
 hg_return_t amg_margo_handles_open(margo_instance_id mid)
 {
-    amg_lock_init(&mid->handles.lock);
-    mid->handles.first = NULL;
-    mid->handles.count = 0;
-    mid->handles.cap = mid->config.handle_cache_size;
+    amg_lock_init(&mid->handles->lock);
+    mid->handles->first = NULL;
+    mid->handles->count = 0;
+    mid->handles->cap = mid->config->handle_cache_size;
     return HG_Class_set_handle_create_callback(
         mid->hg_class, data_attach, NULL);
 }
@@ -124,10 +123,10 @@ void amg_margo_handles_close(margo_instance_id mid)
 {
     struct amg_margo_handle *data = NULL;
 
-    amg_lock_take(&mid->handles.lock);
-    mid->handles.cap = 0;
-    amg_lock_give(&mid->handles.lock);
-    while ((data = kept_pop(&mid->handles)) != NULL)
+    amg_lock_take(&mid->handles->lock);
+    mid->handles->cap = 0;
+    amg_lock_give(&mid->handles->lock);
+    while ((data = kept_pop(mid->handles)) != NULL)
         HG_Destroy(data->handle);
 }
 
@@ -171,7 +170,7 @@ struct amg_margo_handle *amg_margo_handle_take(
 static hg_return_t handle_get(
     margo_instance_id mid, hg_addr_t addr, hg_id_t id, hg_handle_t *ret_handle)
 {
-    struct amg_margo_handle *data = kept_pop(&mid->handles);
+    struct amg_margo_handle *data = kept_pop(mid->handles);
     hg_return_t rc = HG_SUCCESS;
 
     if (data == NULL)
@@ -179,7 +178,7 @@ static hg_return_t handle_get(
     rc = HG_Reset(data->handle, addr, id);
     if (rc == HG_SUCCESS)
         *ret_handle = data->handle;
-    else if (!kept_push(&mid->handles, data))
+    else if (!kept_push(mid->handles, data))
         HG_Destroy(data->handle);
     return rc;
 }
@@ -219,9 +218,8 @@ hg_return_t margo_create(
     if (!AMG_CONTRACT(mid != MARGO_INSTANCE_NULL && addr != HG_ADDR_NULL &&
                       handle != NULL))
         return HG_INVALID_ARG;
-    AMG_MARGO_TELL(mid, create, MARGO_MONITOR_FN_START, &told);
-    told.ret = handle_make(mid, addr, id, &told.handle);
-    AMG_MARGO_TELL(mid, create, MARGO_MONITOR_FN_END, &told);
+    AMG_MARGO_TOLD(
+        mid, create, &told, handle_make(mid, addr, id, &told.handle));
     if (told.ret == HG_SUCCESS)
         *handle = told.handle;
     return told.ret;
@@ -286,12 +284,21 @@ void amg_margo_handle_give_up(struct amg_margo_handle *data)
     (void)HG_Destroy(data->handle);
 }
 
-/* A handler may destroy its handle first, and answer then: so this last share
- * stays until it returns. */
+/* A handler may destroy its handle first, and answer then. So where the caller
+ * is the handler that was started with this handle, the last share stays until
+ * it returns, and counts as a handler that runs: the wrapper's hooks come
+ * before the end of the thread. */
 static bool leave_to_handler(struct amg_margo_handle *data)
 {
-    return !data->is_answered && !data->rpc->has_no_response &&
-           amg_margo_handler_keeps(data);
+    void *arg = NULL;
+
+    /* Only the thread of its handler has been given this pointer. */
+    if (data->is_answered || data->rpc->has_no_response ||
+        ABT_self_get_arg(&arg) != ABT_SUCCESS || arg != data)
+        return false;
+    amg_margo_count(data->mid, &data->mid->handlers, 1u);
+    *data->left = data;
+    return true;
 }
 
 /* The program's last share is gone. */
@@ -312,7 +319,7 @@ static hg_return_t data_end(struct amg_margo_handle *data)
      * others as well. The reset gives its message back. */
     if (!data->is_served && HG_Ref_get(data->handle) == 1 &&
         HG_Reset(data->handle, HG_ADDR_NULL, 0) == HG_SUCCESS &&
-        kept_push(&mid->handles, data))
+        kept_push(mid->handles, data))
         return HG_SUCCESS;
     return HG_Destroy(data->handle);
 }
@@ -362,9 +369,7 @@ hg_return_t margo_destroy(hg_handle_t handle)
     if (data == NULL || !AMG_MARGO_IS_WATCHED(data->mid))
         return handle_drop(handle, data);
     mid = data->mid;
-    AMG_MARGO_TELL(mid, destroy, MARGO_MONITOR_FN_START, &told);
-    told.ret = handle_drop(handle, data);
-    AMG_MARGO_TELL(mid, destroy, MARGO_MONITOR_FN_END, &told);
+    AMG_MARGO_TOLD(mid, destroy, &told, handle_drop(handle, data));
     return told.ret;
 }
 
@@ -373,20 +378,34 @@ const struct hg_info *margo_get_info(hg_handle_t handle)
     return AMG_CONTRACT(handle != HG_HANDLE_NULL) ? HG_Get_info(handle) : NULL;
 }
 
-void amg_margo_handles_cancel(margo_instance_id mid)
+const char *margo_handle_get_name(hg_handle_t handle)
+{
+    const struct hg_info *info = HG_Get_info(handle);
+    const struct amg_margo_handle *data = amg_margo_handle_find(handle);
+
+    if (data != NULL && data->rpc != NULL && data->rpc->id == info->id)
+        return data->rpc->name;
+    return info == NULL ? NULL
+                        : margo_rpc_get_name(
+                              margo_hg_handle_get_instance(handle), info->id);
+}
+
+void amg_margo_handles_each(
+    margo_instance_id mid, void (*visit)(struct amg_margo_handle *data))
 {
     struct amg_link *link = NULL;
 
-    /* NOTE(lock): held over calls into HG, which takes no lock of ours: whoever
-     * ends a handle waits here until it was looked at. */
+    /* NOTE(lock): held over calls into HG, which takes no lock of ours, and
+     * over the program's logger: a thread that ends a handle waits here until
+     * it was looked at. */
     amg_lock_take(&all.lock);
     link = all.is_init ? amg_list_first(&all.handles) : NULL;
     for (; link != NULL; link = amg_list_next(&all.handles, link)) {
         struct amg_margo_handle *data =
             AMG_OBJECT(link, struct amg_margo_handle, link);
 
-        if (data->mid == mid && !data->is_served)
-            amg_margo_call_cancel(data);
+        if (data->mid == mid)
+            visit(data);
     }
     amg_lock_give(&all.lock);
 }
@@ -425,36 +444,27 @@ void amg_margo_handles_tell(margo_instance_id mid)
     amg_lock_give(&all.lock);
 }
 
-unsigned amg_margo_handles_report(margo_instance_id mid)
+/* One that the program never destroyed. */
+static void handle_report(struct amg_margo_handle *data)
 {
-    struct amg_link *link = NULL;
-    unsigned count = 0;
+    const char *name = NULL;
 
-    /* NOTE(lock): held over the program's logger, which gets to no handle. */
-    amg_lock_take(&all.lock);
-    link = all.is_init ? amg_list_first(&all.handles) : NULL;
-    for (; link != NULL; link = amg_list_next(&all.handles, link)) {
-        struct amg_margo_handle *data =
-            AMG_OBJECT(link, struct amg_margo_handle, link);
-        const char *name = NULL;
+    if (atomic_load_explicit(&data->use, memory_order_acquire) !=
+        AMG_MARGO_HANDLE_OUT)
+        return;
+    name = margo_handle_get_name(data->handle);
+    margo_warning(data->mid,
+        "a handle of RPC \"%s\" was never destroyed%s; margo_destroy() belongs "
+        "to each margo_create(), and to each request that is served",
+        name == NULL ? "?" : name,
+        !data->is_served    ? ""
+        : data->is_answered ? ", but answered"
+                            : ", nor answered");
+}
 
-        if (data->mid != mid ||
-            atomic_load_explicit(&data->use, memory_order_acquire) !=
-                AMG_MARGO_HANDLE_OUT)
-            continue;
-        name = margo_handle_get_name(data->handle);
-        margo_warning(mid,
-            "a handle of RPC \"%s\" was never destroyed%s; margo_destroy() "
-            "belongs to each margo_create(), and to each request that is "
-            "served",
-            name == NULL ? "?" : name,
-            !data->is_served    ? ""
-            : data->is_answered ? ", but answered"
-                                : ", nor answered");
-        count++;
-    }
-    amg_lock_give(&all.lock);
-    return count;
+void amg_margo_handles_report(margo_instance_id mid)
+{
+    amg_margo_handles_each(mid, handle_report);
 }
 
 hg_return_t margo_set_data(
@@ -521,25 +531,4 @@ ABT_pool margo_hg_handle_get_handler_pool(hg_handle_t h)
     if (mid != MARGO_INSTANCE_NULL)
         (void)margo_get_handler_pool(mid, &pool);
     return pool;
-}
-
-hg_handle_t margo_request_get_handle(margo_request req)
-{
-    return AMG_CONTRACT(req != MARGO_REQUEST_NULL)
-               ? amg_margo_request_of(req)->handle
-               : HG_HANDLE_NULL;
-}
-
-margo_request_type margo_request_get_type(margo_request req)
-{
-    return AMG_CONTRACT(req != MARGO_REQUEST_NULL)
-               ? amg_margo_request_of(req)->type
-               : MARGO_INVALID_REQUEST;
-}
-
-margo_instance_id margo_request_get_instance(margo_request req)
-{
-    return AMG_CONTRACT(req != MARGO_REQUEST_NULL)
-               ? amg_margo_request_of(req)->mid
-               : MARGO_INSTANCE_NULL;
 }

@@ -96,15 +96,14 @@ void amg_margo_handle_give_up(struct amg_margo_handle *data);
 /* Answers a call that the program does not, by a code and nothing else. */
 void amg_margo_handle_refuse(hg_handle_t handle, hg_return_t ret);
 
-/* Cancels all calls of the instance that are in flight; they still end by
- * themselves. */
-void amg_margo_handles_cancel(margo_instance_id mid);
+/* Visits all handles of the instance, under a lock. */
+void amg_margo_handles_each(
+    margo_instance_id mid, void (*visit)(struct amg_margo_handle *data));
 
 /* Says by RPC name which handlers and calls the instance waits for. */
 void amg_margo_handles_tell(margo_instance_id mid);
 
-/* At the end: says by RPC name which handles the program never destroyed.
- * Returns how many. */
-unsigned amg_margo_handles_report(margo_instance_id mid);
+/* At the end: says by RPC name which handles the program never destroyed. */
+void amg_margo_handles_report(margo_instance_id mid);
 
 #endif

@@ -10,13 +10,15 @@
 
 #include "base/assert.h"
 #include "margo/instance.h"
+#include "margo/pools.h"
 #include "margo/proc.h"
+#include "margo/rpc.h"
 #include "mercury.h"
 
 void amg_margo_dispatch_init(margo_instance_id mid)
 {
-    amg_lock_init(&mid->dispatch.lock);
-    amg_list_init(&mid->dispatch.waiting);
+    amg_lock_init(&mid->dispatch->lock);
+    amg_list_init(&mid->dispatch->waiting);
 }
 
 /* A request is over, as far as its handler goes. The last access to an instance
@@ -49,7 +51,7 @@ static bool handler_start(struct amg_margo_handle *data, ABT_pool pool)
 /* A pool may be gone that only a deregistered RPC had. */
 static ABT_pool pool_of(const struct amg_margo_rpc *rpc)
 {
-    return rpc->is_registered ? rpc->pool : rpc->mid->pools.rpc_pool;
+    return rpc->is_registered ? rpc->pool : rpc->mid->pools->rpc_pool;
 }
 
 /* With a limit: one of those that wait takes the place of one that has ended,
@@ -58,17 +60,17 @@ static void next_start(margo_instance_id mid)
 {
     bool has_next = true;
 
-    if (mid->config.max_handlers == 0)
+    if (mid->max_handlers == 0)
         return;
     while (has_next) {
         struct amg_link *link = NULL;
         struct amg_margo_handle *data = NULL;
 
-        amg_lock_take(&mid->dispatch.lock);
-        link = amg_list_pop(&mid->dispatch.waiting);
+        amg_lock_take(&mid->dispatch->lock);
+        link = amg_list_pop(&mid->dispatch->waiting);
         if (link == NULL)
-            mid->dispatch.running--;
-        amg_lock_give(&mid->dispatch.lock);
+            mid->dispatch->running--;
+        amg_lock_give(&mid->dispatch->lock);
         if (link == NULL)
             return;
         data = AMG_OBJECT(link, struct amg_margo_handle, queued);
@@ -108,29 +110,19 @@ static const struct amg_margo_handle *handler_self(void)
                : NULL;
 }
 
-bool amg_margo_handler_keeps(struct amg_margo_handle *data)
-{
-    if (handler_self() != data)
-        return false;
-    /* The wrapper's hooks come before the end of the thread. */
-    amg_margo_count(data->mid, &data->mid->handlers, 1u);
-    *data->left = data;
-    return true;
-}
-
 bool amg_margo_dispatch_open(margo_instance_id mid)
 {
-    if (ABT_key_create(NULL, &mid->dispatch.by_hand) == ABT_SUCCESS)
+    if (ABT_key_create(NULL, &mid->dispatch->by_hand) == ABT_SUCCESS)
         return true;
-    mid->dispatch.by_hand = ABT_KEY_NULL;
+    mid->dispatch->by_hand = ABT_KEY_NULL;
     margo_error(mid, "no memory for what threads of the program serve");
     return false;
 }
 
 void amg_margo_dispatch_close(margo_instance_id mid)
 {
-    if (mid->dispatch.by_hand != ABT_KEY_NULL)
-        (void)ABT_key_free(&mid->dispatch.by_hand);
+    if (mid->dispatch->by_hand != ABT_KEY_NULL)
+        (void)ABT_key_free(&mid->dispatch->by_hand);
 }
 
 /* Does the calling thread serve a request, and was made by the program? */
@@ -138,8 +130,8 @@ static bool is_by_hand(margo_instance_id mid)
 {
     void *value = NULL;
 
-    return mid->dispatch.by_hand != ABT_KEY_NULL &&
-           ABT_self_get_specific(mid->dispatch.by_hand, &value) ==
+    return mid->dispatch->by_hand != ABT_KEY_NULL &&
+           ABT_self_get_specific(mid->dispatch->by_hand, &value) ==
                ABT_SUCCESS &&
            value != NULL;
 }
@@ -153,7 +145,7 @@ void __margo_internal_pre_wrapper_hooks(margo_instance_id mid,
     if (!AMG_CONTRACT(mid != MARGO_INSTANCE_NULL))
         return;
     if (data == NULL || data->serve == NULL)
-        (void)ABT_self_set_specific(mid->dispatch.by_hand, mid);
+        (void)ABT_self_set_specific(mid->dispatch->by_hand, mid);
     AMG_MARGO_TELL(mid, rpc_ult, MARGO_MONITOR_FN_START, args);
     if (AMG_MARGO_IS_WATCHED(mid))
         (void)margo_set_current_rpc_id(mid, HG_Get_info(handle)->id);
@@ -165,7 +157,7 @@ void __margo_internal_post_wrapper_hooks(
     if (mid == MARGO_INSTANCE_NULL)
         return;
     AMG_MARGO_TELL(mid, rpc_ult, MARGO_MONITOR_FN_END, args);
-    if (mid->config.max_handlers != 0 && !is_by_hand(mid))
+    if (mid->max_handlers != 0 && !is_by_hand(mid))
         next_start(mid);
     handler_over(mid);
 }
@@ -182,15 +174,15 @@ static bool place_take(margo_instance_id mid, struct amg_margo_handle *data)
 {
     bool has_place = true;
 
-    if (mid->config.max_handlers == 0)
+    if (mid->max_handlers == 0)
         return true;
-    amg_lock_take(&mid->dispatch.lock);
-    has_place = mid->dispatch.running < mid->config.max_handlers;
+    amg_lock_take(&mid->dispatch->lock);
+    has_place = mid->dispatch->running < mid->max_handlers;
     if (has_place)
-        mid->dispatch.running++;
+        mid->dispatch->running++;
     else
-        amg_list_push(&mid->dispatch.waiting, &data->queued);
-    amg_lock_give(&mid->dispatch.lock);
+        amg_list_push(&mid->dispatch->waiting, &data->queued);
+    amg_lock_give(&mid->dispatch->lock);
     return has_place;
 }
 
@@ -207,7 +199,7 @@ static hg_return_t refuse(
 static inline bool refuses_more(margo_instance_id mid)
 {
     return !mid->is_collective &&
-           atomic_load_explicit(&mid->ending.is_ready, memory_order_acquire);
+           atomic_load_explicit(&mid->is_draining, memory_order_acquire);
 }
 
 int __margo_internal_finalize_requested(margo_instance_id mid)

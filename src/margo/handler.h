@@ -29,10 +29,6 @@ void amg_margo_dispatch_close(margo_instance_id mid);
 /* Is the caller a handler of the instance? */
 bool amg_margo_handler_is_self(margo_instance_id mid);
 
-/* If the caller is the handler that was started with this handle: it gives that
- * up when it returns. */
-bool amg_margo_handler_keeps(struct amg_margo_handle *data);
-
 /* The handler of an RPC that has none: it is registered for calls alone. */
 hg_return_t amg_margo_serve_none(hg_handle_t handle);
 

@@ -1,317 +1,261 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Opens an instance, and says what it stands on. */
+/* What all parts of an instance share: its state, the end of a sleep of its
+ * loop, its references, and the runtime of user-level threads that it stands
+ * on.
+ *
+ * Calls about the end may come late, or twice, or from several threads. So all
+ * instances are known here, with their references. An instance is opened with
+ * one reference. margo_finalize() takes that, or the margo_instance_release()
+ * that is left with it: either begins the end, and the end itself gives the
+ * reference back when serving is over. So the count never is 0 while callbacks
+ * of the end take references and release them. When it is 0, the class, the
+ * context and the pools are closed. The memory of the last few instances that
+ * were closed is kept, so that a late call finds out that its instance has
+ * ended. */
 #include "margo/instance.h"
 
-#include <errno.h>
-#include <limits.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "amalgam_progress.h"
 #include "base/assert.h"
-#include "base/env.h"
-#include "base/mem.h"
-#include "init.h"
-#include "margo/config.h"
-#include "margo/request.h"
+#include "base/lock.h"
+#include "core/context.h"
 #include "margo/runtime.h"
-#include "margo/shutdown.h"
 
-/* Handlers that wait keep their callers' credits, and may call further: calls
- * that go to and fro between two processes need one for each level. So there
- * are more than HG's default of 64. */
-enum { CREDITS = 1024 };
+enum { CLOSED_KEPT = 8 };
 
-/* What the caller of the public call has said. */
-struct opening {
-    const struct amg_margo_opener *opener;
-    const char *address;
-    int mode;
-    const struct margo_init_info *info;
+/* All instances of the process. */
+static struct {
+    struct amg_lock lock;      /* guards all that is here, and in each `life` */
+    struct amg_list instances; /* of struct margo_instance */
+    struct amg_list closed;    /* the same; the oldest first */
+    unsigned closed_count;
+    bool is_init;
+} all;
+
+/* What instances that have ended still owe: calls of ABT_finalize(); a counter.
+ */
+static atomic_uint owed;
+static atomic_bool is_registered; /* with atexit() */
+
+static const bool edges[AMG_MARGO_STATE_COUNT][AMG_MARGO_STATE_COUNT] = {
+    [AMG_MARGO_OPENING] =
+        {[AMG_MARGO_RUNNING] = true, [AMG_MARGO_ENDED] = true},
+    [AMG_MARGO_RUNNING] = {[AMG_MARGO_ENDING] = true},
+    [AMG_MARGO_ENDING] = {[AMG_MARGO_STOPPED] = true},
+    [AMG_MARGO_STOPPED] = {[AMG_MARGO_ENDED] = true},
 };
 
-uint32_t amg_margo_credits(void)
+void amg_margo_set_state(margo_instance_id mid, enum amg_margo_state next)
 {
-    return amg_env_text(AMG_ENV_CREDITS) == NULL ? CREDITS : 0;
+    AMG_ASSERT(
+        edges[atomic_load_explicit(&mid->state, memory_order_relaxed)][next]);
+    atomic_store_explicit(&mid->state, next, memory_order_release);
 }
 
-/* HG_Init_opt2() with more credits. */
-static hg_class_t *string_open(
-    const char *address, bool is_listening, const struct hg_init_info *hg_init)
+void amg_margo_wake_watcher(margo_instance_id mid)
 {
-    struct amg_init init = {
-        .info = address,
-        .how.is_listening = is_listening,
-        .how.credits = amg_margo_credits(),
-        .is_mercury = true,
-    };
-    hg_class_t *cls = NULL;
+    struct amg_margo_wakeup *wakeup = &mid->wakeup;
 
-    if (amg_init_read_info(hg_init, &init) != HG_SUCCESS ||
-        !AMG_CONTRACT(address != NULL || init.lender != NULL))
-        return NULL;
-    return amg_init_class(&init, &cls) == HG_SUCCESS ? cls : NULL;
+    /* Sequentially consistent, as is the look of the watcher after it has
+     * announced its sleep: one of both sees the other. */
+    if (atomic_load_explicit(&wakeup->is_parked, memory_order_seq_cst) &&
+        atomic_exchange_explicit(
+            &wakeup->is_parked, false, memory_order_seq_cst))
+        amg_margo_runtime_nap_end(&wakeup->word);
 }
 
-/* The class: given, of a communicator, or opened by its string. */
-static bool class_open(margo_instance_id mid, const struct opening *opening)
+void amg_margo_wake(margo_instance_id mid)
 {
-    const struct margo_init_info *info = opening->info;
-    struct hg_init_info hg_init = mid->config.hg_init;
-    bool is_listening = opening->mode == MARGO_SERVER_MODE;
+    struct amg_margo_wakeup *wakeup = &mid->wakeup;
+    ABT_mutex mutex = ABT_MUTEX_MEMORY_GET_HANDLE(&wakeup->mutex);
 
-    mid->hg_class = info->hg_class;
-    if (mid->hg_class == NULL && info->hg_context != NULL)
-        mid->hg_class = HG_Context_get_class(info->hg_context);
-    mid->owns_class = mid->hg_class == NULL;
-    /* Margo's own threads make the progress. */
-    hg_init.na_init_info.progress_mode |=
-        AMALGAM_NA_PROGRESS(AMALGAM_PROGRESS_CALLER, AMALGAM_WAIT_AUTO);
-    if (opening->opener != NULL)
-        mid->hg_class = opening->opener->open(
-            opening->opener->arg, opening->address, is_listening, &hg_init);
-    else if (mid->owns_class)
-        mid->hg_class = string_open(opening->address, is_listening, &hg_init);
-    if (mid->hg_class == NULL) {
-        margo_error(mid,
-            "transport \"%s\" cannot be opened; the line before this one says "
-            "why, and margo-info lists those there are",
-            opening->address == NULL ? "" : opening->address);
+    /* What the caller has stored comes before the look at the gate, as the
+     * gate is shut before the loop looks for that: one of both sees the other.
+     */
+    atomic_thread_fence(memory_order_seq_cst);
+    if (atomic_load_explicit(&wakeup->is_gated, memory_order_seq_cst)) {
+        ABT_mutex_lock(mutex);
+        wakeup->kicks++;
+        ABT_cond_broadcast(ABT_COND_MEMORY_GET_HANDLE(&wakeup->cond));
+        ABT_mutex_unlock(mutex);
+    }
+    amg_margo_wake_watcher(mid);
+    if (mid->hg_context != NULL) /* or it has ended */
+        amg_context_ring(mid->hg_context);
+}
+
+bool amg_margo_runtime_enter(bool *ret_is_first)
+{
+    bool is_first = ABT_initialized() != ABT_SUCCESS;
+    int rc = ABT_init(0, NULL);
+
+    if (rc != ABT_SUCCESS) {
+        margo_error(MARGO_INSTANCE_NULL,
+            "user-level threads cannot be started: ABT_init() says %d", rc);
         return false;
     }
-    mid->is_listening = HG_Class_is_listening(mid->hg_class);
-    mid->is_collective =
-        opening->opener != NULL ||
-        (mid->owns_class &&
-            strcmp(HG_Class_get_name(mid->hg_class), "mpi") == 0);
+    if (!atomic_exchange_explicit(&is_registered, true, memory_order_relaxed))
+        (void)atexit(amg_margo_runtime_settle);
+    *ret_is_first = is_first;
     return true;
 }
 
-static bool context_open(
-    margo_instance_id mid, const struct margo_init_info *info)
+void amg_margo_runtime_leave(void)
 {
-    mid->hg_context = info->hg_context;
-    if (mid->hg_context != NULL)
-        return true;
-    mid->hg_context = HG_Context_create(mid->hg_class);
-    mid->owns_context = mid->hg_context != NULL;
-    if (mid->hg_context == NULL)
-        margo_error(mid, "the class has no room for another context");
-    return mid->hg_context != NULL;
+    atomic_fetch_add_explicit(&owed, 1u, memory_order_relaxed);
 }
 
-/* What stands on an open context. */
-static bool services_open(
-    margo_instance_id mid, const struct margo_init_info *info)
+void amg_margo_runtime_settle(void)
 {
-    mid->deputy.is_wanted = !amg_margo_pools_place(mid);
-    if (amg_margo_handles_open(mid) != HG_SUCCESS) {
-        margo_error(mid, "handles cannot be watched for");
-        return false;
+    unsigned count = atomic_load_explicit(&owed, memory_order_relaxed);
+
+    while (count > 0) {
+        if (!atomic_compare_exchange_weak_explicit(&owed, &count, count - 1u,
+                memory_order_relaxed, memory_order_relaxed))
+            continue;
+        if (ABT_finalize() != ABT_SUCCESS) {
+            /* Not ours to end: the primary thread comes by later. */
+            atomic_fetch_add_explicit(&owed, 1u, memory_order_relaxed);
+            return;
+        }
+        count = atomic_load_explicit(&owed, memory_order_relaxed);
     }
-    return amg_margo_dispatch_open(mid) &&
-           amg_margo_monitoring_open(mid, info) == 0 &&
-           amg_margo_identities_init(mid) && amg_margo_shutdown_init(mid);
 }
 
-/* All after the runtime has begun. */
-static bool parts_open(
-    margo_instance_id mid, const struct opening *opening, bool is_first)
+static margo_instance_id instance_of(struct amg_link *link)
 {
-    if (!amg_margo_pools_open(mid, opening->info, is_first))
-        return false;
-    amg_margo_timers_init(mid);
-    if (class_open(mid, opening) && context_open(mid, opening->info) &&
-        services_open(mid, opening->info) && amg_margo_loop_start(mid) == 0)
-        return true;
-    if (mid->hg_class != NULL && mid->hg_context != NULL)
-        amg_margo_close_network(mid);
-    else if (mid->hg_class != NULL && mid->owns_class)
-        (void)HG_Finalize(mid->hg_class);
-    amg_margo_pools_close(mid);
+    return AMG_OBJECT(link, struct margo_instance, life.link);
+}
+
+/* Its lock is held. The id is only compared, since it may be an old one. */
+static bool is_known_locked(margo_instance_id mid)
+{
+    struct amg_link *link = all.is_init ? amg_list_first(&all.instances) : NULL;
+
+    for (; link != NULL; link = amg_list_next(&all.instances, link))
+        if (instance_of(link) == mid)
+            return true;
     return false;
 }
 
-static margo_instance_id instance_make(const struct margo_init_info *info)
+void amg_margo_life_begin(margo_instance_id mid)
 {
-    margo_instance_id mid = amg_mem_zalloc(sizeof(*mid));
-
-    if (mid == NULL) {
-        margo_error(MARGO_INSTANCE_NULL, "no memory for an instance");
-        return NULL;
+    amg_lock_take(&all.lock);
+    if (!all.is_init) {
+        amg_list_init(&all.instances);
+        amg_list_init(&all.closed);
     }
-    amg_margo_log_init(&mid->log, info->logger);
-    amg_margo_ending_init(mid);
-    amg_margo_rpcs_init(mid);
-    amg_margo_requests_open(mid);
-    amg_margo_dispatch_init(mid);
-    mid->loop.thread = ABT_THREAD_NULL;
-    mid->deputy.thread = ABT_THREAD_NULL;
-    return mid;
+    all.is_init = true;
+    mid->life.refs = 1;
+    amg_list_push(&all.instances, &mid->life.link);
+    amg_lock_give(&all.lock);
 }
 
-void amg_margo_instance_free(margo_instance_id mid)
+bool amg_margo_life_hold(margo_instance_id mid)
 {
-    /* A call that comes late asks by its key whether it is in a handler. */
-    amg_margo_dispatch_close(mid);
-    amg_margo_ending_fini(mid);
-    amg_mem_free(mid);
+    bool is_known = false;
+
+    amg_lock_take(&all.lock);
+    is_known = mid != MARGO_INSTANCE_NULL && is_known_locked(mid);
+    if (is_known)
+        mid->life.holds++;
+    amg_lock_give(&all.lock);
+    return is_known;
 }
 
-margo_instance_id amg_margo_instance_open(const struct amg_margo_opener *opener,
-    const char *address, int mode, const struct margo_init_info *info)
+/* Keeps the memory of one that is closed; returns what need not be kept longer,
+ * or NULL. */
+static margo_instance_id retire_locked(margo_instance_id mid)
 {
-    static const struct margo_init_info none = MARGO_INIT_INFO_INITIALIZER;
-    struct opening opening = {.opener = opener,
-        .address = address,
-        .mode = mode,
-        .info = info == NULL ? &none : info};
-    margo_instance_id mid = instance_make(opening.info);
-    bool is_first = false;
-
-    if (mid == NULL)
+    amg_list_remove(&mid->life.link);
+    amg_list_push(&all.closed, &mid->life.link);
+    if (all.closed_count < CLOSED_KEPT) {
+        all.closed_count++;
         return MARGO_INSTANCE_NULL;
-    amg_margo_runtime_settle();
-    if (!amg_margo_config_read(opening.info, address, mode, &mid->config))
-        goto free_instance;
-    if (opener != NULL)
-        opener->adapt(opener->arg, &mid->config);
-    amg_margo_environment_set(&mid->log, &mid->config);
-    if (!amg_margo_runtime_enter(&is_first))
-        goto free_config;
-    if (!parts_open(mid, &opening, is_first))
-        goto leave_runtime;
-    amg_margo_life_begin(mid);
-    amg_margo_set_state(mid, AMG_MARGO_RUNNING);
-    return mid;
-
-leave_runtime:
-    amg_margo_runtime_leave();
-free_config:
-    amg_margo_config_free(&mid->config);
-free_instance:
-    amg_margo_set_state(mid, AMG_MARGO_ENDED);
-    amg_margo_instance_free(mid);
-    amg_margo_runtime_settle();
-    return MARGO_INSTANCE_NULL;
-}
-
-margo_instance_id margo_init_ext(
-    const char *addr_str, int mode, const struct margo_init_info *args)
-{
-    return amg_margo_instance_open(NULL, addr_str, mode, args);
-}
-
-/* The text of what margo_init() says besides. */
-static margo_instance_id init_with(const char *addr_str, int mode,
-    struct margo_init_info *info, int use_progress_thread, int rpc_thread_count)
-{
-    char text[96];
-
-    (void)snprintf(text, sizeof(text),
-        "{\"use_progress_thread\": %s, \"rpc_thread_count\": %d}",
-        use_progress_thread ? "true" : "false", rpc_thread_count);
-    info->json_config = text;
-    return amg_margo_instance_open(NULL, addr_str, mode, info);
-}
-
-margo_instance_id margo_init(const char *addr_str, int mode,
-    int use_progress_thread, int rpc_thread_count)
-{
-    struct margo_init_info info = MARGO_INIT_INFO_INITIALIZER;
-
-    return init_with(
-        addr_str, mode, &info, use_progress_thread, rpc_thread_count);
-}
-
-margo_instance_id margo_init_opt(const char *addr_str, int mode,
-    const struct hg_init_info *hg_init_info, int use_progress_thread,
-    int rpc_thread_count)
-{
-    struct margo_init_info info = MARGO_INIT_INFO_INITIALIZER;
-    struct hg_init_info copy;
-
-    if (hg_init_info != NULL) {
-        copy = *hg_init_info;
-        info.hg_init_info = &copy;
     }
-    return init_with(
-        addr_str, mode, &info, use_progress_thread, rpc_thread_count);
+    return instance_of(amg_list_pop(&all.closed));
 }
 
-margo_instance_id margo_init_pool(
-    ABT_pool progress_pool, ABT_pool handler_pool, hg_context_t *hg_context)
+margo_instance_id amg_margo_life_drop(margo_instance_id mid)
 {
-    struct margo_init_info info = MARGO_INIT_INFO_INITIALIZER;
+    margo_instance_id old = MARGO_INSTANCE_NULL;
 
-    if (!AMG_CONTRACT(hg_context != NULL))
-        return MARGO_INSTANCE_NULL;
-    info.progress_pool = progress_pool;
-    info.rpc_pool = handler_pool;
-    info.hg_context = hg_context;
-    info.hg_class = HG_Context_get_class(hg_context);
-    return amg_margo_instance_open(NULL, NULL,
-        HG_Class_is_listening(info.hg_class) ? MARGO_SERVER_MODE
-                                             : MARGO_CLIENT_MODE,
-        &info);
+    amg_lock_take(&all.lock);
+    AMG_ASSERT(mid->life.holds > 0);
+    mid->life.holds--;
+    if (mid->life.holds == 0 && mid->life.refs == 0 &&
+        amg_margo_state_of(mid) == AMG_MARGO_ENDED && !mid->is_stuck)
+        old = retire_locked(mid);
+    amg_lock_give(&all.lock);
+    return old;
 }
 
-hg_bool_t margo_is_listening(margo_instance_id mid)
+bool amg_margo_life_ref(margo_instance_id mid)
 {
-    return mid != MARGO_INSTANCE_NULL && mid->is_listening;
+    bool is_open = false;
+
+    amg_lock_take(&all.lock);
+    is_open = mid != MARGO_INSTANCE_NULL && is_known_locked(mid) &&
+              !mid->life.is_closing;
+    if (is_open)
+        mid->life.refs++;
+    amg_lock_give(&all.lock);
+    return is_open;
 }
 
-hg_context_t *margo_get_context(margo_instance_id mid)
+bool amg_margo_life_unref(margo_instance_id mid, bool *ret_begins)
 {
-    return mid == MARGO_INSTANCE_NULL ? NULL : mid->hg_context;
+    struct amg_margo_life *life = &mid->life;
+    unsigned owed = 0;
+    bool is_held = false;
+
+    amg_lock_take(&all.lock);
+    *ret_begins = life->refs == 1 && !life->has_begun;
+    life->has_begun = life->has_begun || *ret_begins;
+    owed = life->has_begun && !life->is_paid;
+    is_held = life->refs > owed;
+    life->refs -= is_held;
+    amg_lock_give(&all.lock);
+    return is_held || *ret_begins;
 }
 
-hg_class_t *margo_get_class(margo_instance_id mid)
+void amg_margo_life_begin_end(margo_instance_id mid)
 {
-    return mid == MARGO_INSTANCE_NULL ? NULL : mid->hg_class;
+    amg_lock_take(&all.lock);
+    mid->life.has_begun = true;
+    amg_lock_give(&all.lock);
 }
 
-int margo_get_handler_pool(margo_instance_id mid, ABT_pool *pool)
+void amg_margo_life_pay(margo_instance_id mid)
 {
-    if (!AMG_CONTRACT(mid != MARGO_INSTANCE_NULL && pool != NULL))
-        return -1;
-    *pool = mid->pools.rpc_pool;
-    return 0;
+    amg_lock_take(&all.lock);
+    AMG_ASSERT(mid->life.has_begun && !mid->life.is_paid);
+    AMG_ASSERT(mid->life.refs > 0);
+    mid->life.is_paid = true;
+    mid->life.refs--;
+    amg_lock_give(&all.lock);
 }
 
-int margo_get_progress_pool(margo_instance_id mid, ABT_pool *pool)
+bool amg_margo_life_close(margo_instance_id mid, bool *ret_is_mine)
 {
-    if (!AMG_CONTRACT(mid != MARGO_INSTANCE_NULL && pool != NULL))
-        return -1;
-    *pool = mid->pools.progress_pool;
-    return 0;
+    bool is_over = false;
+
+    amg_lock_take(&all.lock);
+    is_over = mid->life.refs == 0;
+    *ret_is_mine = is_over && !mid->life.is_closing;
+    mid->life.is_closing = is_over;
+    amg_lock_give(&all.lock);
+    return is_over;
 }
 
-int margo_set_param(margo_instance_id mid, const char *key, const char *value)
+bool amg_margo_life_refs(margo_instance_id mid, unsigned *ret_count)
 {
-    unsigned long number = 0;
-    char *end = NULL;
+    bool is_known = false;
 
-    if (!AMG_CONTRACT(
-            mid != MARGO_INSTANCE_NULL && key != NULL && value != NULL))
-        return -1;
-    if (strcmp(key, "progress_timeout_ub_msec") != 0 &&
-        strcmp(key, "progress_timeout_ub_msecs") != 0) {
-        margo_error(mid,
-            "margo_set_param(): no parameter is called \"%s\"; there is "
-            "\"progress_timeout_ub_msec\"",
-            key);
-        return -1;
-    }
-    errno = 0;
-    number = strtoul(value, &end, 10);
-    if (errno != 0 || end == value || *end != '\0' || value[0] == '-' ||
-        number > UINT_MAX) {
-        margo_error(mid,
-            "margo_set_param(): \"%s\" is \"%s\", and should be a number of "
-            "milliseconds, 0 to %u",
-            key, value, UINT_MAX);
-        return -1;
-    }
-    return margo_set_progress_timeout_ub_msec(mid, (unsigned)number);
+    amg_lock_take(&all.lock);
+    is_known = mid != MARGO_INSTANCE_NULL && is_known_locked(mid);
+    if (is_known)
+        *ret_count = mid->life.refs;
+    amg_lock_give(&all.lock);
+    return is_known;
 }

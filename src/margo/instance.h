@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* An instance: what margo_instance_id points to. */
+/* An instance, as far as all its parts share it: what margo_instance_id points
+ * to. Each part keeps a struct of its own behind a pointer; only the files that
+ * the pointer names read or write it. */
 #ifndef AMG_MARGO_INSTANCE_H
 #define AMG_MARGO_INSTANCE_H
 
@@ -10,47 +12,91 @@
 #include "base/bias.h"
 #include "base/list.h"
 #include "base/pool.h"
+#include "margo-monitoring.h"
 #include "margo.h"
-#include "margo/config.h"
-#include "margo/ending.h"
-#include "margo/handler.h"
-#include "margo/identity.h"
-#include "margo/handle.h"
-#include "margo/log.h"
-#include "margo/deputy.h"
-#include "margo/loop.h"
-#include "margo/monitor.h"
-#include "margo/pools.h"
-#include "margo/rpc.h"
-#include "margo/timer.h"
 
-/* Owned by its references; each member with a header of its own is that
- * header's, and touched by its functions alone. */
+struct amg_margo_config;
+struct amg_margo_dispatch;
+struct amg_margo_ending;
+struct amg_margo_handles;
+struct amg_margo_log;
+struct amg_margo_loop;
+struct amg_margo_pools;
+struct amg_margo_rpcs;
+struct amg_margo_services;
+struct amg_margo_timers;
+
+/* OPENING -> RUNNING -> ENDING -> STOPPED -> ENDED; a failed open goes from
+ * OPENING to ENDED. */
+enum amg_margo_state {
+    AMG_MARGO_OPENING, /* nobody else knows it yet */
+    AMG_MARGO_RUNNING, /* calls are made and served */
+    AMG_MARGO_ENDING,  /* prefinalize callbacks; calls and handlers end */
+    AMG_MARGO_STOPPED, /* the loop has ended; finalize callbacks, then the class
+                        * and the pools stay as long as there are references */
+    AMG_MARGO_ENDED,   /* all references are gone: only memory is left */
+    AMG_MARGO_STATE_COUNT
+};
+
+/* References of the program keep class, context and pools; they and the calls
+ * that hold the instance keep its memory. Guarded by the lock of instance.c. */
+struct amg_margo_life {
+    struct amg_link link; /* among all instances */
+    unsigned refs;        /* references; one of them is the end's */
+    unsigned holds;       /* calls that are under way */
+    bool has_begun;       /* the end has, */
+    bool is_paid;         /* and has given its reference back */
+    bool is_closing;      /* there are no references, nor will be */
+};
+
+/* What other threads tell the loops, and the sleeps that they end. */
+struct amg_margo_wakeup {
+    /* Settings, and requests of others; lone values, relaxed. */
+    atomic_uint timeout_ub_ms;
+    atomic_bool is_when_needed; /* sleeps until an operation is in flight */
+    atomic_bool is_moving;      /* to another pool: has to yield */
+    /* The loop sleeps at the gate, or has gone away for a while. Partner of the
+     * counter of operations. */
+    atomic_bool is_gated;
+    /* Guards `kicks`; the condition tells of more of them. */
+    ABT_mutex_memory mutex;
+    ABT_cond_memory cond;
+    unsigned kicks;
+    /* The loop, while a deputy makes progress: sleeps until the word changes.
+     */
+    atomic_bool is_parked;
+    atomic_uint word;
+    /* When the first timer is due. Stored under the lock of the timers, read by
+     * the loop without; a thread that makes it earlier wakes the loop after. */
+    _Atomic(uint64_t) next_timer_ns;
+};
+
+/* The user-level threads that make progress. */
+enum { AMG_MARGO_LOOP, AMG_MARGO_DEPUTY, AMG_MARGO_LOOP_COUNT };
+
+/* Written while the instance opens and closes, when nobody tells. */
+struct amg_margo_monitoring {
+    const struct margo_monitor *monitor; /* `own`; NULL: nobody is told */
+    struct margo_monitor own;
+    ABT_key current_rpc; /* the RPC that a thread serves */
+};
+
+/* Owned by its references. */
 struct margo_instance {
     hg_class_t *hg_class;
     hg_context_t *hg_context;
     bool is_listening;
-    bool owns_class;    /* opened here, and closed here */
-    bool owns_context;  /* the same */
-    bool is_collective; /* over a communicator: all ranks end together */
-    struct amg_margo_log log;
-    struct amg_margo_config config; /* what was asked, with the defaults */
-    struct amg_margo_pools pools;
-    struct amg_margo_loop loop;
-    struct amg_margo_deputy deputy;
-    struct amg_margo_timers timers;
-    struct amg_margo_handles handles; /* kept for later calls */
-    struct amg_pool requests;         /* of struct margo_request_struct */
-    struct amg_margo_monitoring monitoring;
-    struct amg_margo_rpcs rpcs;
-    struct amg_margo_identities identities;
-    struct amg_margo_dispatch dispatch;
-    struct amg_margo_ending ending;
-    struct amg_margo_life life;
+    bool owns_class;       /* opened here, and closed here */
+    bool owns_context;     /* the same */
+    bool is_collective;    /* over a communicator: all ranks end together */
+    bool is_stuck;         /* handlers did not end in time: its memory stays */
+    unsigned max_handlers; /* requests beyond wait; 0: no limit; constant */
     /* Only amg_margo_set_state() writes it. Its release store pairs with the
-     * acquire load of who looks whether it has ended. */
+     * acquire load of amg_margo_state_of(). */
     _Atomic(enum amg_margo_state) state;
-    atomic_bool allows_shutdown; /* by other processes; a lone flag */
+    /* Prefinalize callbacks have run: the loop may drain. Its release store
+     * pairs with the acquire load of the loop. */
+    atomic_bool is_draining;
     /* Of the thread that makes and ends most calls: guards the counts, and the
      * states of requests, as long as it has an owner. From then on these are
      * changed by locked instructions, and without it. */
@@ -59,11 +105,46 @@ struct margo_instance {
      * ENDING waits for. Read by anyone. */
     atomic_uint operations;
     atomic_uint handlers;
+    ABT_thread loops[AMG_MARGO_LOOP_COUNT];
+    struct amg_margo_wakeup wakeup;
+    struct amg_margo_monitoring monitoring;
+    struct amg_pool requests; /* of struct margo_request_struct */
+    struct amg_margo_life life;
+    /* The parts; allocated with the instance by init.c. */
+    struct amg_margo_log *log;
+    struct amg_margo_config *config; /* what was asked, with the defaults */
+    struct amg_margo_pools *pools;
+    struct amg_margo_loop *loop;
+    struct amg_margo_timers *timers;
+    struct amg_margo_handles *handles; /* kept for later calls */
+    struct amg_margo_rpcs *rpcs;
+    struct amg_margo_services *services;
+    struct amg_margo_dispatch *dispatch;
+    struct amg_margo_ending *ending;
 };
 
-/* How many calls one instance may have unanswered at another; 0: as
- * AMALGAM_CREDITS says. */
-uint32_t amg_margo_credits(void);
+/* AMG_MARGO_TELL(mid, forward, MARGO_MONITOR_FN_START, &args): one test where
+ * nobody is told. No lock is held. The end of an operation that completes a
+ * request is told before its waiter is woken, and no event names a request that
+ * may be gone. */
+#define AMG_MARGO_TELL(mid, event, kind, args)                                 \
+    do {                                                                       \
+        const struct margo_monitor *told_ = (mid)->monitoring.monitor;         \
+        if (__builtin_expect(told_ != NULL, 0) && told_->on_##event != NULL)   \
+            told_->on_##event(told_->uargs, ABT_get_wtime(), (kind), (args));  \
+    } while (0)
+
+/* Tells of a call before and after it, with its result in the `ret` of `args`:
+ * AMG_MARGO_TOLD(mid, destroy, &args, HG_Destroy(handle)). */
+#define AMG_MARGO_TOLD(mid, event, args, call)                                 \
+    do {                                                                       \
+        AMG_MARGO_TELL(mid, event, MARGO_MONITOR_FN_START, args);              \
+        (args)->ret = (call);                                                  \
+        AMG_MARGO_TELL(mid, event, MARGO_MONITOR_FN_END, args);                \
+    } while (0)
+
+/* Does anybody listen, for what costs more than a call? */
+#define AMG_MARGO_IS_WATCHED(mid) ((mid)->monitoring.monitor != NULL)
 
 /* Opens the class of an instance in the place of margo_init_ext(). */
 struct amg_margo_opener {
@@ -76,27 +157,81 @@ struct amg_margo_opener {
     void *arg;
 };
 
-/* margo_init_ext() with a class that is opened by src/comm over a communicator,
- * owned by the instance, and ended with all ranks (is_collective); and that
- * without `opener`. */
+/* init.c: margo_init_ext() with a class that is opened by src/comm over a
+ * communicator, owned by the instance, and ended with all ranks
+ * (is_collective); NULL for `opener`: by margo_init_ext() itself. */
 margo_instance_id amg_margo_instance_open(const struct amg_margo_opener *opener,
     const char *address, int mode, const struct margo_init_info *info);
-/* Frees the memory of one that is closed and that nobody asks for any more. */
-void amg_margo_instance_free(margo_instance_id mid);
+/* How many calls one instance may have unanswered at another; 0: as
+ * AMALGAM_CREDITS says. */
+uint32_t amg_margo_credits(void);
 
-/* Runs the caller in a progress loop, as callbacks do? */
+/* monitor.c: makes the monitor as the information, the configuration and the
+ * environment ask, once the class is open and the configuration read. False:
+ * refused, or no memory; logged. */
+bool amg_margo_monitoring_open(
+    margo_instance_id mid, const struct margo_init_info *info);
+/* After the last event; the pools are there still. Also of what was never
+ * opened. */
+void amg_margo_monitoring_close(margo_instance_id mid);
+
+/* Asserts that the edge is allowed. */
+void amg_margo_set_state(margo_instance_id mid, enum amg_margo_state next);
+
+static inline enum amg_margo_state amg_margo_state_of(margo_instance_id mid)
+{
+    return atomic_load_explicit(&mid->state, memory_order_acquire);
+}
+
+/* The loop has something to look at (an earlier timer, an end): ends its sleep.
+ * Any thread. */
+void amg_margo_wake(margo_instance_id mid);
+/* Ends the sleep of a loop whose deputy makes progress. Any thread. */
+void amg_margo_wake_watcher(margo_instance_id mid);
+
+/* Each instance begins the runtime of user-level threads, and leaves it when it
+ * has ended. False: it cannot begin, said in the log. `ret_is_first`: nobody
+ * had. */
+bool amg_margo_runtime_enter(bool *ret_is_first);
+/* The last ABT_finalize() is the primary thread's: where another one leaves
+ * last, it is owed until the primary one settles that. */
+void amg_margo_runtime_leave(void);
+void amg_margo_runtime_settle(void);
+
+/* The instance has one reference, and is known from now on. */
+void amg_margo_life_begin(margo_instance_id mid);
+/* False: it is not known, or closed. A hold keeps its memory until the drop,
+ * which returns an instance whose memory is to be freed, or NULL. */
+bool amg_margo_life_hold(margo_instance_id mid);
+margo_instance_id amg_margo_life_drop(margo_instance_id mid);
+/* One reference more. False: not known, or closed. */
+bool amg_margo_life_ref(margo_instance_id mid);
+/* One less, of an instance that is held. `ret_begins`: it is the last one, and
+ * the end begins instead. False: there is none that the caller could have. */
+bool amg_margo_life_unref(margo_instance_id mid, bool *ret_begins);
+bool amg_margo_life_refs(margo_instance_id mid, unsigned *ret_count);
+/* The end begins: one reference is its own. */
+void amg_margo_life_begin_end(margo_instance_id mid);
+/* It gives that back. */
+void amg_margo_life_pay(margo_instance_id mid);
+/* Are there no references? Then no more are given, and the first caller, by
+ * `ret_is_mine`, closes the instance. */
+bool amg_margo_life_close(margo_instance_id mid, bool *ret_is_mine);
+
+/* Does the caller run in a progress loop, as callbacks do? */
 static inline bool amg_margo_is_loop(margo_instance_id mid)
 {
     ABT_thread self = ABT_THREAD_NULL;
 
     return ABT_self_get_thread(&self) == ABT_SUCCESS &&
            self != ABT_THREAD_NULL &&
-           (self == mid->loop.thread || self == mid->deputy.thread);
+           (self == mid->loops[AMG_MARGO_LOOP] ||
+               self == mid->loops[AMG_MARGO_DEPUTY]);
 }
 
 /* Changes one of the counts. Sequentially consistent where it is shared, and
- * the last access to an instance that ends; where it is not, whoever wants to
- * be sure of both takes the lock: see amg_margo_counts_settle(). */
+ * the last access to an instance that ends; where it is not, a thread that has
+ * to be sure of both takes the lock: see amg_margo_counts_settle(). */
 static inline void amg_margo_count(
     margo_instance_id mid, atomic_uint *count, unsigned change)
 {
@@ -110,8 +245,8 @@ static inline void amg_margo_count(
     }
 }
 
-/* Who changed a count before is through with the instance, and who changes one
- * later sees what the caller did before. */
+/* A thread that changed a count before is through with the instance, and one
+ * that changes a count later sees what the caller did before. */
 static inline void amg_margo_counts_settle(margo_instance_id mid)
 {
     if (amg_bias_take_owned(&mid->usual))
@@ -124,8 +259,8 @@ static inline void amg_margo_operation_begin(margo_instance_id mid)
     /* The gate looks at the count after it was shut: one of both sees the
      * other. */
     amg_margo_count(mid, &mid->operations, 1u);
-    if (atomic_load_explicit(&mid->loop.is_gated, memory_order_seq_cst))
-        amg_margo_loop_kick(mid);
+    if (atomic_load_explicit(&mid->wakeup.is_gated, memory_order_seq_cst))
+        amg_margo_wake(mid);
 }
 static inline void amg_margo_operation_end(margo_instance_id mid)
 {

@@ -28,41 +28,20 @@ static const char *const level_names[] = {
 
 enum { LEVELS = sizeof(level_names) / sizeof(level_names[0]) };
 
-static void print_trace(void *uargs, const char *message)
-{
-    (void)uargs;
-    fprintf(stderr, "[trace] %s\n", message);
-}
+/* PRINTER(info) is print_info(), which prints "[info] message". */
+#define PRINTER(name)                                                          \
+    static void print_##name(void *uargs, const char *message)                 \
+    {                                                                          \
+        (void)uargs;                                                           \
+        fprintf(stderr, "[" #name "] %s\n", message);                          \
+    }
 
-static void print_debug(void *uargs, const char *message)
-{
-    (void)uargs;
-    fprintf(stderr, "[debug] %s\n", message);
-}
-
-static void print_info(void *uargs, const char *message)
-{
-    (void)uargs;
-    fprintf(stderr, "[info] %s\n", message);
-}
-
-static void print_warning(void *uargs, const char *message)
-{
-    (void)uargs;
-    fprintf(stderr, "[warning] %s\n", message);
-}
-
-static void print_error(void *uargs, const char *message)
-{
-    (void)uargs;
-    fprintf(stderr, "[error] %s\n", message);
-}
-
-static void print_critical(void *uargs, const char *message)
-{
-    (void)uargs;
-    fprintf(stderr, "[critical] %s\n", message);
-}
+PRINTER(trace)
+PRINTER(debug)
+PRINTER(info)
+PRINTER(warning)
+PRINTER(error)
+PRINTER(critical)
 
 static struct amg_margo_log log_global = {
     .to =
@@ -150,11 +129,6 @@ static void log_print(const struct amg_margo_log *log, margo_log_level level,
     amg_mem_free(longer);
 }
 
-static const struct amg_margo_log *log_of(margo_instance_id mid)
-{
-    return mid == NULL ? &log_global : &mid->log;
-}
-
 void amg_margo_log_init(
     struct amg_margo_log *log, const struct margo_logger *own)
 {
@@ -200,12 +174,12 @@ static int level_set(struct amg_margo_log *log, margo_log_level level)
 
 int margo_set_logger(margo_instance_id mid, const struct margo_logger *logger)
 {
-    return logger_set(mid == NULL ? &log_global : &mid->log, logger);
+    return logger_set(mid == NULL ? &log_global : mid->log, logger);
 }
 
 int margo_set_log_level(margo_instance_id mid, margo_log_level level)
 {
-    return level_set(mid == NULL ? &log_global : &mid->log, level);
+    return level_set(mid == NULL ? &log_global : mid->log, level);
 }
 
 int margo_set_global_logger(const struct margo_logger *logger)
@@ -218,59 +192,23 @@ int margo_set_global_log_level(margo_log_level level)
     return level_set(&log_global, level);
 }
 
-void margo_trace(margo_instance_id mid, const char *fmt, ...)
-{
-    va_list args;
+/* LINE(info, MARGO_LOG_INFO) is margo_info(). */
+#define LINE(name, level)                                                      \
+    void margo_##name(margo_instance_id mid, const char *fmt, ...)             \
+    {                                                                          \
+        va_list args;                                                          \
+                                                                               \
+        va_start(args, fmt);                                                   \
+        log_print(mid == NULL ? &log_global : mid->log, level, fmt, args);     \
+        va_end(args);                                                          \
+    }
 
-    va_start(args, fmt);
-    log_print(log_of(mid), MARGO_LOG_TRACE, fmt, args);
-    va_end(args);
-}
-
-void margo_debug(margo_instance_id mid, const char *fmt, ...)
-{
-    va_list args;
-
-    va_start(args, fmt);
-    log_print(log_of(mid), MARGO_LOG_DEBUG, fmt, args);
-    va_end(args);
-}
-
-void margo_info(margo_instance_id mid, const char *fmt, ...)
-{
-    va_list args;
-
-    va_start(args, fmt);
-    log_print(log_of(mid), MARGO_LOG_INFO, fmt, args);
-    va_end(args);
-}
-
-void margo_warning(margo_instance_id mid, const char *fmt, ...)
-{
-    va_list args;
-
-    va_start(args, fmt);
-    log_print(log_of(mid), MARGO_LOG_WARNING, fmt, args);
-    va_end(args);
-}
-
-void margo_error(margo_instance_id mid, const char *fmt, ...)
-{
-    va_list args;
-
-    va_start(args, fmt);
-    log_print(log_of(mid), MARGO_LOG_ERROR, fmt, args);
-    va_end(args);
-}
-
-void margo_critical(margo_instance_id mid, const char *fmt, ...)
-{
-    va_list args;
-
-    va_start(args, fmt);
-    log_print(log_of(mid), MARGO_LOG_CRITICAL, fmt, args);
-    va_end(args);
-}
+LINE(trace, MARGO_LOG_TRACE)
+LINE(debug, MARGO_LOG_DEBUG)
+LINE(info, MARGO_LOG_INFO)
+LINE(warning, MARGO_LOG_WARNING)
+LINE(error, MARGO_LOG_ERROR)
+LINE(critical, MARGO_LOG_CRITICAL)
 
 const char *amg_margo_abt_error(
     int error, char ret_text[AMG_MARGO_ABT_ERROR_CAP])

@@ -1,358 +1,105 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Makes progress in a user-level thread, so that others of its stream run
- * whenever they can, and the stream sleeps when nobody can.
- *
- * A round: callbacks that are due run; if others are ready in the stream, one
- * look at the network and their turn; else a sleep in HG_Progress(), which ends
- * when a message comes, a thread becomes ready for this stream, or somebody
- * kicks. How long to look on before it really sleeps is decided in there, by
- * the use of the core (core/pace.c); a progress_spindown_msec that was given
- * adds so long without sleep after the last event. The upper bound ends no wait
- * that anything depends on. On a stream of its own it may have a deputy on the
- * program's (deputy.c). */
+/* The progress loop of an instance, and the public calls about it. On a stream
+ * that shares its core it may have a deputy on the program's stream. */
 #include "margo/loop.h"
 
-#include <time.h>
-
 #include "base/assert.h"
-#include "base/clock.h"
-#include "core/context.h"
-#include "margo/deputy.h"
+#include "margo-util.h"
+#include "margo/config.h"
 #include "margo/instance.h"
-#include "margo/runtime.h"
-#include "mercury.h"
-
-enum {
-    TRIGGER_BATCH = 64, /* callbacks at a time, then others get their turn */
-    ENDING_MS = 1,      /* between two looks whether all has ended */
-    IN_VAIN = 64,       /* rounds, before one loop of two goes away */
-    AWAY_MAX_MS = 5,
-    NS_PER_S = 1000000000,
-};
-
-static void count(_Atomic(uint64_t) *calls)
-{
-    atomic_store_explicit(calls,
-        atomic_load_explicit(calls, memory_order_relaxed) + 1,
-        memory_order_relaxed);
-}
-
-static ABT_mutex mutex_of(margo_instance_id mid)
-{
-    return ABT_MUTEX_MEMORY_GET_HANDLE(&mid->loop.mutex);
-}
-
-static ABT_cond cond_of(margo_instance_id mid)
-{
-    return ABT_COND_MEMORY_GET_HANDLE(&mid->loop.cond);
-}
-
-/* True: some ran. */
-static bool trigger(margo_instance_id mid, struct amg_margo_rounds *rounds)
-{
-    struct margo_monitor_trigger_args told = {.max_count = TRIGGER_BATCH};
-    unsigned ran = 0;
-
-    AMG_MARGO_TELL(mid, trigger, MARGO_MONITOR_FN_START, &told);
-    told.ret = HG_Trigger(mid->hg_context, 0, TRIGGER_BATCH, &ran);
-    told.actual_count = ran;
-    AMG_MARGO_TELL(mid, trigger, MARGO_MONITOR_FN_END, &told);
-    count(&rounds->counts->trigger_calls);
-    return ran > 0;
-}
-
-/* Asleep, where nobody else can do anything. */
-static hg_return_t doze(margo_instance_id mid,
-    const struct amg_margo_rounds *rounds, unsigned timeout_ms)
-{
-    hg_return_t rc = HG_SUCCESS;
-
-    if (rounds->is_dozing != NULL)
-        atomic_store_explicit(rounds->is_dozing, true, memory_order_seq_cst);
-    rc = amg_margo_runtime_doze(mid->hg_context, timeout_ms);
-    if (rounds->is_dozing != NULL) {
-        atomic_store_explicit(rounds->is_dozing, false, memory_order_seq_cst);
-        amg_margo_deputy_wake_watcher(mid);
-    }
-    return rc;
-}
-
-static hg_return_t progress(
-    margo_instance_id mid, struct amg_margo_rounds *rounds, unsigned timeout_ms)
-{
-    struct margo_monitor_progress_args told = {.timeout_ms = timeout_ms};
-
-    AMG_MARGO_TELL(mid, progress, MARGO_MONITOR_FN_START, &told);
-    told.ret = timeout_ms == 0 ? HG_Progress(mid->hg_context, 0)
-                               : doze(mid, rounds, timeout_ms);
-    AMG_MARGO_TELL(mid, progress, MARGO_MONITOR_FN_END, &told);
-    count(&rounds->counts->progress_calls);
-    if (told.ret != HG_SUCCESS && told.ret != HG_TIMEOUT)
-        margo_critical(mid,
-            "progress failed: HG_Progress() says %s; the lines of the "
-            "transport before this one say why",
-            HG_Error_to_string(told.ret));
-    return told.ret;
-}
-
-/* How long it may sleep: until a timer is due, but not longer than the upper
- * bound, nor long while the instance ends: who ends the last operation cannot
- * tell the loop, which may have ended by then. 0: a timer is due. */
-static unsigned sleep_ms(margo_instance_id mid)
-{
-    uint64_t due_ns = amg_margo_timers_next(mid);
-    uint64_t now_ns = 0;
-    unsigned bound_ms =
-        atomic_load_explicit(&mid->loop.timeout_ub_ms, memory_order_relaxed);
-    uint64_t wait_ms = 0;
-
-    if (atomic_load_explicit(&mid->ending.is_ready, memory_order_acquire) &&
-        bound_ms > ENDING_MS)
-        bound_ms = ENDING_MS;
-    if (due_ns == UINT64_MAX)
-        return bound_ms;
-    now_ns = amg_clock_ns();
-    if (due_ns <= now_ns)
-        return 0;
-    wait_ms = (due_ns - now_ns + AMG_NS_PER_MS - 1) / AMG_NS_PER_MS;
-    return wait_ms < bound_ms ? (unsigned)wait_ms : bound_ms;
-}
-
-/* Is there anything to do for who only makes progress when needed? */
-static bool is_needed(margo_instance_id mid)
-{
-    return atomic_load_explicit(&mid->operations, memory_order_seq_cst) > 0 ||
-           atomic_load_explicit(&mid->handlers, memory_order_relaxed) > 0 ||
-           !atomic_load_explicit(
-               &mid->loop.is_when_needed, memory_order_relaxed) ||
-           amg_margo_timers_next(mid) != UINT64_MAX ||
-           atomic_load_explicit(&mid->ending.is_ready, memory_order_acquire);
-}
-
-/* Waits until there is. */
-static void gate_pass(margo_instance_id mid)
-{
-    unsigned seen = 0;
-
-    ABT_mutex_lock(mutex_of(mid));
-    atomic_store_explicit(&mid->loop.is_gated, true, memory_order_seq_cst);
-    amg_margo_counts_settle(mid);
-    seen = mid->loop.kicks;
-    while (!is_needed(mid)) {
-        while (seen == mid->loop.kicks)
-            ABT_cond_wait(cond_of(mid), mutex_of(mid));
-        seen = mid->loop.kicks;
-    }
-    atomic_store_explicit(&mid->loop.is_gated, false, memory_order_relaxed);
-    ABT_mutex_unlock(mutex_of(mid));
-}
-
-/* Puts a sleep off, as progress_spindown_msec says? */
-static bool spins_on(const struct amg_margo_rounds *rounds)
-{
-    return rounds->spin_until_ns != 0 && amg_clock_ns() < rounds->spin_until_ns;
-}
-
-/* With the mutex held: leaves the stream to others for so long, or until it is
- * kicked. */
-static void away_locked(margo_instance_id mid, unsigned time_ms)
-{
-    struct timespec moment;
-
-    clock_gettime(CLOCK_REALTIME, &moment);
-    moment.tv_nsec += (long)time_ms * AMG_NS_PER_MS;
-    if (moment.tv_nsec >= NS_PER_S) {
-        moment.tv_sec++;
-        moment.tv_nsec -= NS_PER_S;
-    }
-    (void)ABT_cond_timedwait(cond_of(mid), mutex_of(mid), &moment);
-}
-
-/* Others run the pool as well, and the stream is about to end: lets it, and
- * goes on in another one. A moment later, since it comes to where it is ready.
- */
-static void stream_leave(margo_instance_id mid)
-{
-    ABT_mutex_lock(mutex_of(mid));
-    away_locked(mid, 1);
-    ABT_mutex_unlock(mutex_of(mid));
-}
-
-/* The loop of another instance is in the pool, and neither has anything to do:
- * one of both has to go away, or they would yield to each other for ever. Calls
- * that are made here end that, requests wait so long: first 1 ms, then 5 ms. */
-static void go_away(margo_instance_id mid, struct amg_margo_rounds *rounds)
-{
-    unsigned bound_ms = sleep_ms(mid);
-
-    if (bound_ms == 0) {
-        ABT_thread_yield();
-        return;
-    }
-    rounds->away_ms = rounds->away_ms == 0 ? 1 : AWAY_MAX_MS;
-    if (bound_ms > rounds->away_ms)
-        bound_ms = rounds->away_ms;
-    ABT_mutex_lock(mutex_of(mid));
-    atomic_store_explicit(&mid->loop.is_gated, true, memory_order_seq_cst);
-    amg_margo_counts_settle(mid);
-    if (atomic_load_explicit(&mid->operations, memory_order_seq_cst) == 0)
-        away_locked(mid, bound_ms);
-    atomic_store_explicit(&mid->loop.is_gated, false, memory_order_relaxed);
-    ABT_mutex_unlock(mutex_of(mid));
-}
-
-/* One look at the network; asleep, where nobody else can do anything. */
-static hg_return_t look(margo_instance_id mid, struct amg_margo_rounds *rounds)
-{
-    hg_return_t rc = HG_SUCCESS;
-    unsigned timeout_ms = 0;
-
-    /* What is there already needs no announcement. */
-    rc = progress(mid, rounds, 0);
-    if (rc == HG_SUCCESS || amg_margo_runtime_ready() > 0 || spins_on(rounds) ||
-        amg_margo_runtime_must_leave())
-        return rc;
-    timeout_ms = sleep_ms(mid);
-    return timeout_ms == 0 ? rc : progress(mid, rounds, timeout_ms);
-}
-
-/* As progress_spindown_msec says, where it was given. */
-static void spin_on(margo_instance_id mid, struct amg_margo_rounds *rounds)
-{
-    if (mid->config.is_spindown_given && mid->config.progress_spindown_ms > 0)
-        rounds->spin_until_ns =
-            amg_clock_deadline_ns(mid->config.progress_spindown_ms);
-}
-
-static void timers_look(margo_instance_id mid)
-{
-    uint64_t due_ns = amg_margo_timers_next(mid);
-    uint64_t now_ns = 0;
-
-    if (due_ns == UINT64_MAX)
-        return;
-    now_ns = amg_clock_ns();
-    if (due_ns <= now_ns)
-        amg_margo_timers_fire(mid, now_ns);
-}
-
-void amg_margo_loop_round(
-    margo_instance_id mid, struct amg_margo_rounds *rounds)
-{
-    rounds->in_vain++;
-    if (look(mid, rounds) == HG_SUCCESS) {
-        rounds->in_vain = 0;
-        rounds->away_ms = 0;
-        spin_on(mid, rounds);
-    }
-    while (trigger(mid, rounds))
-        if (amg_margo_runtime_ready() > 0)
-            break;
-    timers_look(mid);
-}
-
-/* Is there nothing to be done, beside another loop that looks? */
-static bool is_idle_in_company(
-    margo_instance_id mid, struct amg_margo_rounds *rounds)
-{
-    return rounds->in_vain >= IN_VAIN && amg_margo_runtime_ready() > 0 &&
-           !spins_on(rounds) &&
-           atomic_load_explicit(&mid->operations, memory_order_relaxed) == 0 &&
-           amg_margo_company_has(&rounds->company);
-}
-
-void amg_margo_loop_give_way(
-    margo_instance_id mid, struct amg_margo_rounds *rounds)
-{
-    bool is_moving =
-        atomic_load_explicit(&mid->loop.is_moving, memory_order_relaxed);
-
-    if (is_moving) {
-        atomic_store_explicit(
-            &mid->loop.is_moving, false, memory_order_relaxed);
-        ABT_thread_yield();
-    } else if (is_idle_in_company(mid, rounds)) {
-        go_away(mid, rounds);
-    } else if (amg_margo_runtime_ready() > 0) {
-        ABT_thread_yield();
-    }
-    if (amg_margo_runtime_must_leave())
-        stream_leave(mid);
-    if (atomic_load_explicit(&mid->loop.is_when_needed, memory_order_relaxed) &&
-        !is_needed(mid))
-        gate_pass(mid);
-}
+#include "margo/pools.h"
 
 /* The network is the loop's alone when the instance ends. */
 static bool is_over(margo_instance_id mid)
 {
-    bool is_ending =
-        atomic_load_explicit(&mid->ending.is_ready, memory_order_acquire);
+    struct amg_margo_loop *loop = mid->loop;
 
-    return !(is_ending && amg_margo_deputy_is_busy(mid)) &&
-           amg_margo_ending_drain(mid);
+    return !(atomic_load_explicit(&mid->is_draining, memory_order_acquire) &&
+               amg_margo_deputy_is_busy(&loop->deputy)) &&
+           loop->end->has_drained(mid);
 }
 
 static void loop_main(void *arg)
 {
     margo_instance_id mid = arg;
-    struct amg_margo_rounds rounds = {.counts = &mid->loop.counts};
-    bool has_deputy = mid->deputy.is_wanted;
+    struct amg_margo_loop *loop = mid->loop;
+    struct amg_margo_rounds rounds;
+    bool has_watch = loop->has_watch;
 
-    amg_margo_company_enter(&rounds.company);
+    amg_margo_rounds_begin(mid, &rounds, &loop->counts);
     while (!is_over(mid)) {
-        if (has_deputy)
+        if (has_watch)
             amg_margo_deputy_watch(mid, &rounds);
-        amg_margo_loop_round(mid, &rounds);
-        if (has_deputy)
-            amg_margo_deputy_watched(mid);
-        amg_margo_loop_give_way(mid, &rounds);
+        amg_margo_rounds_turn(mid, &rounds);
+        if (has_watch)
+            amg_margo_deputy_watched(&loop->deputy);
+        amg_margo_rounds_give_way(mid, &rounds);
     }
-    amg_margo_company_leave(&rounds.company);
-    amg_margo_ending_drained(mid);
+    amg_margo_rounds_end(&rounds);
+    loop->end->ended(mid);
 }
 
-int amg_margo_loop_start(margo_instance_id mid)
+void amg_margo_loop_init(margo_instance_id mid)
+{
+    static const ABT_mutex_memory mutex = ABT_MUTEX_INITIALIZER;
+    static const ABT_cond_memory cond = ABT_COND_INITIALIZER;
+
+    mid->wakeup.mutex = mutex;
+    mid->wakeup.cond = cond;
+    for (unsigned i = 0; i < AMG_MARGO_LOOP_COUNT; i++)
+        mid->loops[i] = ABT_THREAD_NULL;
+}
+
+bool amg_margo_loop_start(margo_instance_id mid,
+    const struct amg_margo_loop_end *end, bool shares_core)
 {
     int rc = ABT_SUCCESS;
 
-    atomic_store_explicit(&mid->loop.timeout_ub_ms,
-        mid->config.progress_timeout_ub_ms, memory_order_relaxed);
-    rc = ABT_thread_create(mid->pools.progress_pool, loop_main, mid,
-        ABT_THREAD_ATTR_NULL, &mid->loop.thread);
-    if (rc != ABT_SUCCESS)
+    mid->loop->end = end;
+    mid->loop->has_watch = shares_core;
+    atomic_store_explicit(&mid->wakeup.timeout_ub_ms,
+        mid->config->progress_timeout_ub_ms, memory_order_relaxed);
+    rc = ABT_thread_create(mid->pools->progress_pool, loop_main, mid,
+        ABT_THREAD_ATTR_NULL, &mid->loops[AMG_MARGO_LOOP]);
+    if (rc != ABT_SUCCESS) {
         margo_error(mid,
             "the thread that makes progress cannot be made: "
             "ABT_thread_create() says %d",
             rc);
-    else
+        return false;
+    }
+    if (shares_core)
         amg_margo_deputy_start(mid);
-    return rc == ABT_SUCCESS ? 0 : -1;
+    return true;
 }
 
 void amg_margo_loop_stop(margo_instance_id mid)
 {
     amg_margo_deputy_join(mid);
-    if (mid->loop.thread != ABT_THREAD_NULL)
-        ABT_thread_free(&mid->loop.thread);
-    mid->loop.thread = ABT_THREAD_NULL;
+    if (mid->loops[AMG_MARGO_LOOP] != ABT_THREAD_NULL)
+        ABT_thread_free(&mid->loops[AMG_MARGO_LOOP]);
+    mid->loops[AMG_MARGO_LOOP] = ABT_THREAD_NULL;
 }
 
-void amg_margo_loop_kick(margo_instance_id mid)
+static uint64_t calls(const _Atomic(uint64_t) *count)
 {
-    /* What the caller has stored comes before the look at the gate, as the
-     * gate is shut before the loop looks for that: one of both sees the other.
-     */
-    atomic_thread_fence(memory_order_seq_cst);
-    if (atomic_load_explicit(&mid->loop.is_gated, memory_order_seq_cst)) {
-        ABT_mutex_lock(mutex_of(mid));
-        mid->loop.kicks++;
-        ABT_cond_broadcast(cond_of(mid));
-        ABT_mutex_unlock(mutex_of(mid));
-    }
-    amg_margo_deputy_wake_watcher(mid);
-    if (mid->hg_context != NULL) /* or it has ended */
-        amg_context_ring(mid->hg_context);
+    return atomic_load_explicit(count, memory_order_relaxed);
+}
+
+uint64_t margo_get_num_progress_calls(margo_instance_id mid)
+{
+    return mid == MARGO_INSTANCE_NULL
+               ? 0
+               : calls(&mid->loop->counts.progress_calls) +
+                     calls(&mid->loop->deputy.counts.progress_calls);
+}
+
+uint64_t margo_get_num_trigger_calls(margo_instance_id mid)
+{
+    return mid == MARGO_INSTANCE_NULL
+               ? 0
+               : calls(&mid->loop->counts.trigger_calls) +
+                     calls(&mid->loop->deputy.counts.trigger_calls);
 }
 
 int margo_set_progress_timeout_ub_msec(margo_instance_id mid, unsigned timeout)
@@ -360,8 +107,8 @@ int margo_set_progress_timeout_ub_msec(margo_instance_id mid, unsigned timeout)
     if (!AMG_CONTRACT(mid != MARGO_INSTANCE_NULL))
         return -1;
     atomic_store_explicit(
-        &mid->loop.timeout_ub_ms, timeout, memory_order_relaxed);
-    amg_margo_loop_kick(mid);
+        &mid->wakeup.timeout_ub_ms, timeout, memory_order_relaxed);
+    amg_margo_wake(mid);
     return 0;
 }
 
@@ -370,7 +117,7 @@ int margo_get_progress_timeout_ub_msec(margo_instance_id mid, unsigned *timeout)
     if (!AMG_CONTRACT(mid != MARGO_INSTANCE_NULL && timeout != NULL))
         return -1;
     *timeout =
-        atomic_load_explicit(&mid->loop.timeout_ub_ms, memory_order_relaxed);
+        atomic_load_explicit(&mid->wakeup.timeout_ub_ms, memory_order_relaxed);
     return 0;
 }
 
@@ -379,8 +126,8 @@ int margo_set_progress_when_needed(margo_instance_id mid, bool when_needed)
     if (!AMG_CONTRACT(mid != MARGO_INSTANCE_NULL))
         return -1;
     atomic_store_explicit(
-        &mid->loop.is_when_needed, when_needed, memory_order_relaxed);
-    amg_margo_loop_kick(mid);
+        &mid->wakeup.is_when_needed, when_needed, memory_order_relaxed);
+    amg_margo_wake(mid);
     return 0;
 }
 
@@ -395,15 +142,15 @@ int margo_migrate_progress_loop(margo_instance_id mid, uint32_t pool_idx)
         return ABT_ERR_INV_ARG;
     if (margo_find_pool_by_index(mid, pool_idx, &info) != HG_SUCCESS)
         return ABT_ERR_INV_POOL;
-    if (info.pool == mid->pools.progress_pool)
+    if (info.pool == mid->pools->progress_pool)
         return ABT_SUCCESS;
-    rc = ABT_thread_migrate_to_pool(mid->loop.thread, info.pool);
+    rc = ABT_thread_migrate_to_pool(mid->loops[AMG_MARGO_LOOP], info.pool);
     if (rc != ABT_SUCCESS)
         return rc;
     amg_margo_pools_retain(mid, info.pool);
-    amg_margo_pools_release(mid, mid->pools.progress_pool);
-    mid->pools.progress_pool = info.pool;
-    atomic_store_explicit(&mid->loop.is_moving, true, memory_order_relaxed);
-    amg_margo_loop_kick(mid);
+    amg_margo_pools_release(mid, mid->pools->progress_pool);
+    mid->pools->progress_pool = info.pool;
+    atomic_store_explicit(&mid->wakeup.is_moving, true, memory_order_relaxed);
+    amg_margo_wake(mid);
     return ABT_SUCCESS;
 }

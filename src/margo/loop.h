@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The user-level thread that makes progress: spins or sleeps. */
+/* The user-level threads of an instance that make progress: its loop, and the
+ * deputy of a loop whose progress stream has no core of its own. */
 #ifndef AMG_MARGO_LOOP_H
 #define AMG_MARGO_LOOP_H
 
@@ -7,8 +8,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/list.h"
 #include "margo.h"
-#include "margo/company.h"
 
 /* How often a loop did what. Written by it alone; lone values, relaxed. */
 struct amg_margo_loop_counts {
@@ -20,43 +21,68 @@ struct amg_margo_loop_counts {
 struct amg_margo_rounds {
     struct amg_margo_loop_counts *counts;
     atomic_bool *is_dozing; /* told before and after a sleep; or NULL */
+    unsigned spindown_ms; /* without sleep after an event; 0: no time is set */
     uint64_t spin_until_ns; /* 0: no sleep is put off */
     unsigned in_vain;       /* rounds since something came */
     unsigned away_ms;       /* how long it last went away for others; or 0 */
-    struct amg_margo_company company;
+    struct amg_link link;   /* among all loops of the process */
+    ABT_pool pool;          /* where it was when it last looked for others */
 };
 
-struct amg_margo_loop {
-    ABT_thread thread;
-    /* Settings, and wishes of others; lone values, relaxed. */
-    atomic_uint timeout_ub_ms;
-    atomic_bool is_when_needed; /* sleeps until an operation is in flight */
-    atomic_bool is_moving;      /* to another pool: has to yield */
-    /* It sleeps at the gate, or has gone away for a while. Partner of the
-     * counter of operations. */
-    atomic_bool is_gated;
-    /* Guards `kicks`; the condition tells of more of them. */
-    ABT_mutex_memory mutex;
-    ABT_cond_memory cond;
-    unsigned kicks;
+struct amg_margo_deputy {
+    ABT_pool pool;            /* its own; NULL: there is no deputy */
+    atomic_bool is_there;     /* false for good when it has ended */
+    atomic_bool is_busy;      /* may touch the context */
+    atomic_bool is_dismissed; /* the loop has come to its pool */
+    atomic_bool is_dozing;    /* asleep, and any news ends that */
+    atomic_bool is_relieved;  /* the watcher makes progress itself, */
+    atomic_bool is_in_round;  /* and does so just now */
     struct amg_margo_loop_counts counts;
 };
 
-/* What is there to be done, or a sleep until there is something. */
-void amg_margo_loop_round(
-    margo_instance_id mid, struct amg_margo_rounds *rounds);
+/* How the loop takes part in the end of the instance. */
+struct amg_margo_loop_end {
+    bool (*has_drained)(margo_instance_id mid); /* between two rounds */
+    void (*ended)(margo_instance_id mid);       /* its last act */
+};
 
-/* Between two rounds: others of the stream run, if any is ready; who only makes
- * progress when needed waits for that. */
-void amg_margo_loop_give_way(
-    margo_instance_id mid, struct amg_margo_rounds *rounds);
+struct amg_margo_loop {
+    const struct amg_margo_loop_end *end;
+    bool has_watch; /* the progress stream shares its core; constant */
+    struct amg_margo_loop_counts counts;
+    struct amg_margo_deputy deputy;
+};
 
-int amg_margo_loop_start(margo_instance_id mid);
-/* Joins it; it ends by itself, see amg_margo_ending_drain(). */
+/* Nothing runs yet. */
+void amg_margo_loop_init(margo_instance_id mid);
+/* `shares_core`: so there is a deputy, where the program has a pool for it.
+ * False: no thread, logged. */
+bool amg_margo_loop_start(margo_instance_id mid,
+    const struct amg_margo_loop_end *end, bool shares_core);
+/* Joins the loops, which end by themselves. */
 void amg_margo_loop_stop(margo_instance_id mid);
 
-/* It has something to look at (a timer that is due earlier, an end): ends its
- * sleep. Any thread. */
-void amg_margo_loop_kick(margo_instance_id mid);
+/* loop_round.c: what both loops do. First and last. */
+void amg_margo_rounds_begin(margo_instance_id mid,
+    struct amg_margo_rounds *rounds, struct amg_margo_loop_counts *counts);
+void amg_margo_rounds_end(struct amg_margo_rounds *rounds);
+/* Does what there is to be done, or sleeps until there is something. */
+void amg_margo_rounds_turn(
+    margo_instance_id mid, struct amg_margo_rounds *rounds);
+/* Between two rounds: others of the stream run, if any is ready; a loop that
+ * only makes progress when needed waits for that. */
+void amg_margo_rounds_give_way(
+    margo_instance_id mid, struct amg_margo_rounds *rounds);
+
+/* deputy.c, where the progress stream shares its core. */
+void amg_margo_deputy_start(margo_instance_id mid);
+void amg_margo_deputy_join(margo_instance_id mid);
+/* By the loop, when the instance ends: might the deputy touch the context? */
+bool amg_margo_deputy_is_busy(const struct amg_margo_deputy *deputy);
+/* By the loop before each round: comes back when the loop has to do it; and
+ * after it. */
+void amg_margo_deputy_watch(
+    margo_instance_id mid, struct amg_margo_rounds *rounds);
+void amg_margo_deputy_watched(struct amg_margo_deputy *deputy);
 
 #endif

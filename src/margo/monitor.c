@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The monitor of an instance: which one it is, and what programs may do with
  * it. */
-#include "margo/monitor.h"
-
 #include <json-c/json.h>
 
 #include "base/assert.h"
 #include "base/env.h"
-#include "margo/instance.h"
+#include "margo/config.h"
 #include "margo/handle.h"
+#include "margo/instance.h"
 #include "margo/json.h"
 #include "margo/monitor_data.h"
 #include "margo/request.h"
@@ -19,13 +18,13 @@ static const struct margo_monitor *monitor_wanted(
 {
     if (info != NULL && info->monitor != NULL)
         return info->monitor;
-    if (amg_json_get(mid->config.json, "monitoring") != NULL ||
+    if (amg_json_get(mid->config->json, "monitoring") != NULL ||
         amg_monitor_env_is_on(AMG_ENV_MONITORING))
         return margo_default_monitor;
     return NULL;
 }
 
-int amg_margo_monitoring_open(
+bool amg_margo_monitoring_open(
     margo_instance_id mid, const struct margo_init_info *info)
 {
     struct amg_margo_monitoring *monitoring = &mid->monitoring;
@@ -37,26 +36,26 @@ int amg_margo_monitoring_open(
     if (ABT_key_create(NULL, &monitoring->current_rpc) != ABT_SUCCESS) {
         monitoring->current_rpc = ABT_KEY_NULL;
         margo_error(mid, "no memory for the RPC that a thread serves");
-        return -1;
+        return false;
     }
     if (wanted == NULL)
-        return 0;
-    if (!amg_json_section(&mid->log, "", mid->config.json, "monitoring",
+        return true;
+    if (!amg_json_section(mid->log, "", mid->config->json, "monitoring",
             json_type_object, &section) ||
-        !amg_json_section(&mid->log, "monitoring", section, "config",
+        !amg_json_section(mid->log, "monitoring", section, "config",
             json_type_object, &config))
-        return -1;
+        return false;
     monitoring->own = *wanted;
     if (wanted->initialize != NULL) {
         void *uargs = wanted->initialize(mid, wanted->uargs, config);
 
         /* Another one's initialize() may well have nothing to give back. */
         if (uargs == NULL && wanted == margo_default_monitor)
-            return -1;
+            return false;
         monitoring->own.uargs = uargs;
     }
     monitoring->monitor = &monitoring->own;
-    return 0;
+    return true;
 }
 
 void amg_margo_monitoring_close(margo_instance_id mid)

@@ -416,7 +416,7 @@ void *amg_monitor_initialize(
     (void)uargs;
     if (monitor == NULL)
         goto no_memory;
-    if (!config_read(&mid->log, config, &monitor->config)) {
+    if (!config_read(mid->log, config, &monitor->config)) {
         amg_mem_free(monitor);
         return NULL;
     }

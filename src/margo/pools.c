@@ -14,7 +14,9 @@
 #include "base/assert.h"
 #include "base/mem.h"
 #include "core/class.h"
+#include "margo/config.h"
 #include "margo/instance.h"
+#include "margo/log.h"
 #include "margo/registry.h"
 #include "place/policy.h"
 
@@ -125,11 +127,11 @@ static struct runs runs_of(const struct amg_margo_set *set,
  * streams that nobody knows here. Before anybody else knows the set. */
 static void pools_advise(margo_instance_id mid)
 {
-    const struct amg_margo_set *set = mid->pools.set;
+    const struct amg_margo_set *set = mid->pools->set;
 
     for (unsigned i = 0; i < set->pools.count; i++) {
         const struct amg_margo_pool *pool = amg_margo_pool_at_locked(set, i);
-        struct runs runs = runs_of(set, pool, mid->pools.progress_pool);
+        struct runs runs = runs_of(set, pool, mid->pools->progress_pool);
 
         if (pool->kind == AMG_MARGO_POOL_EXTERNAL)
             continue;
@@ -203,13 +205,13 @@ static ABT_pool pool_choose(const struct amg_margo_log *log,
 static bool pools_choose(
     margo_instance_id mid, const struct margo_init_info *info)
 {
-    const struct amg_margo_plan *plan = &mid->config.plan;
-    struct amg_margo_pools *pools = &mid->pools;
+    const struct amg_margo_plan *plan = &mid->config->plan;
+    struct amg_margo_pools *pools = mid->pools;
     const struct amg_margo_pools *parent =
-        info->parent_mid == NULL ? NULL : &info->parent_mid->pools;
+        info->parent_mid == NULL ? NULL : info->parent_mid->pools;
     ABT_pool otherwise = parent == NULL ? ABT_POOL_NULL : parent->progress_pool;
 
-    pools->progress_pool = pool_choose(&mid->log, pools->set, "progress_pool",
+    pools->progress_pool = pool_choose(mid->log, pools->set, "progress_pool",
         info->progress_pool, &plan->progress, otherwise);
     if (pools->progress_pool == ABT_POOL_NULL)
         return false;
@@ -219,7 +221,7 @@ static bool pools_choose(
         return true;
     }
     otherwise = parent == NULL ? ABT_POOL_NULL : parent->rpc_pool;
-    pools->rpc_pool = pool_choose(&mid->log, pools->set, "rpc_pool",
+    pools->rpc_pool = pool_choose(mid->log, pools->set, "rpc_pool",
         info->rpc_pool, &plan->rpc, otherwise);
     return pools->rpc_pool != ABT_POOL_NULL;
 }
@@ -262,7 +264,7 @@ static struct amg_margo_set *set_of(
     struct amg_margo_set *set = NULL;
 
     if (parent != NULL) {
-        set = parent->pools.set;
+        set = parent->pools->set;
         amg_lock_take(&set->lock);
         set->instances++;
         amg_lock_give(&set->lock);
@@ -278,49 +280,49 @@ static struct amg_margo_set *set_of(
 bool amg_margo_pools_open(
     margo_instance_id mid, const struct margo_init_info *info, bool is_first)
 {
-    struct amg_margo_plan *plan = &mid->config.plan;
+    struct amg_margo_plan *plan = &mid->config->plan;
     bool is_child = info->parent_mid != MARGO_INSTANCE_NULL;
     struct amg_margo_set *set = NULL;
     bool is_made = false;
 
-    if (!amg_margo_config_plan(&mid->log, is_child, &mid->config))
+    if (!amg_margo_config_plan(mid->log, is_child, mid->config))
         return false;
-    set = set_of(&mid->log, info->parent_mid);
+    set = set_of(mid->log, info->parent_mid);
     if (set == NULL)
         return false;
-    mid->pools = (struct amg_margo_pools){.set = set};
+    *mid->pools = (struct amg_margo_pools){.set = set};
     if (is_child)
-        is_made = child_make(&mid->log, plan, set);
+        is_made = child_make(mid->log, plan, set);
     else
-        is_made = pools_make(&mid->log, plan, is_first, set) &&
-                  streams_make(&mid->log, plan, is_first, set);
+        is_made = pools_make(mid->log, plan, is_first, set) &&
+                  streams_make(mid->log, plan, is_first, set);
     if (is_made && pools_choose(mid, info)) {
         if (!is_child)
             pools_advise(mid);
-        amg_margo_pools_retain(mid, mid->pools.progress_pool);
-        amg_margo_pools_retain(mid, mid->pools.rpc_pool);
+        amg_margo_pools_retain(mid, mid->pools->progress_pool);
+        amg_margo_pools_retain(mid, mid->pools->rpc_pool);
         return true;
     }
-    set_leave(&mid->log, set);
-    mid->pools = (struct amg_margo_pools){ABT_POOL_NULL, ABT_POOL_NULL, NULL};
+    set_leave(mid->log, set);
+    *mid->pools = (struct amg_margo_pools){ABT_POOL_NULL, ABT_POOL_NULL, NULL};
     return false;
 }
 
 void amg_margo_pools_close(margo_instance_id mid)
 {
-    struct amg_margo_set *set = mid->pools.set;
+    struct amg_margo_set *set = mid->pools->set;
 
     if (set == NULL)
         return;
-    amg_margo_pools_release(mid, mid->pools.progress_pool);
-    amg_margo_pools_release(mid, mid->pools.rpc_pool);
-    set_leave(&mid->log, set);
-    mid->pools = (struct amg_margo_pools){ABT_POOL_NULL, ABT_POOL_NULL, NULL};
+    amg_margo_pools_release(mid, mid->pools->progress_pool);
+    amg_margo_pools_release(mid, mid->pools->rpc_pool);
+    set_leave(mid->log, set);
+    *mid->pools = (struct amg_margo_pools){ABT_POOL_NULL, ABT_POOL_NULL, NULL};
 }
 
 static void pool_count(margo_instance_id mid, ABT_pool pool, int change)
 {
-    struct amg_margo_set *set = mid->pools.set;
+    struct amg_margo_set *set = mid->pools->set;
     struct amg_margo_item *item = NULL;
 
     amg_lock_take(&set->lock);
@@ -353,7 +355,7 @@ static bool stream_is_meant(const struct amg_margo_stream *stream)
 /* That stream of the instance, which shares it with none; or NULL. */
 static ABT_xstream stream_find(margo_instance_id mid)
 {
-    struct amg_margo_set *set = mid->pools.set;
+    struct amg_margo_set *set = mid->pools->set;
     ABT_xstream found = ABT_XSTREAM_NULL;
 
     amg_lock_take(&set->lock);

@@ -166,8 +166,7 @@ struct amg_margo_pool *amg_margo_pool_make(const struct amg_margo_log *log,
     struct amg_margo_pool *pool = NULL;
     int error = ABT_SUCCESS;
 
-    if (!amg_margo_runtime_pool_kind(
-            (enum amg_margo_pool_kind)plan->kind, &kind))
+    if (!amg_margo_runtime_pool_kind(plan->kind, &kind))
         amg_margo_log_write(log, MARGO_LOG_WARNING,
             "configuration: pools of the kind %s are of Amalgam's own threads; "
             "this build uses Argobots, and takes fifo_wait",

@@ -5,6 +5,8 @@
 #include "base/mem.h"
 #include "margo/instance.h"
 #include "margo/json.h"
+#include "margo/log.h"
+#include "margo/pools.h"
 #include "margo/registry.h"
 
 enum kind { POOL, STREAM };
@@ -22,7 +24,7 @@ struct found {
 
 static struct amg_margo_set *registry_of(margo_instance_id mid)
 {
-    return mid == MARGO_INSTANCE_NULL ? NULL : mid->pools.set;
+    return mid == MARGO_INSTANCE_NULL ? NULL : mid->pools->set;
 }
 
 static bool key_is_valid(struct amg_margo_key key)
@@ -295,7 +297,7 @@ static hg_return_t pool_enter(margo_instance_id mid,
     ABT_pool handle = amg_margo_pool_abt(pool);
 
     AMG_MARGO_TELL(mid, add_pool, MARGO_MONITOR_FN_START, &args);
-    args.ret = amg_margo_pool_add(&mid->log, mid->pools.set, pool);
+    args.ret = amg_margo_pool_add(mid->log, mid->pools->set, pool);
     if (args.ret == HG_SUCCESS)
         args.ret = margo_find_pool_by_handle(mid, handle, &info);
     args.info = args.ret == HG_SUCCESS ? &info : NULL;
@@ -316,13 +318,13 @@ hg_return_t margo_add_pool_from_json(
     if (registry_of(mid) == NULL)
         return HG_INVALID_ARG;
     object = amg_json_parse(
-        &mid->log, "the text of a pool", json == NULL ? "{}" : json);
+        mid->log, "the text of a pool", json == NULL ? "{}" : json);
     if (object == NULL)
         return HG_INVALID_ARG;
-    is_read = amg_margo_pool_plan_read(&mid->log, "pool", object, &plan);
+    is_read = amg_margo_pool_plan_read(mid->log, "pool", object, &plan);
     json_object_put(object);
     if (is_read)
-        pool = amg_margo_pool_make(&mid->log, &plan, false);
+        pool = amg_margo_pool_make(mid->log, &plan, false);
     amg_margo_pool_plan_free(&plan);
     if (!is_read)
         return HG_INVALID_ARG;
@@ -336,9 +338,9 @@ hg_return_t margo_add_pool_external(margo_instance_id mid, const char *name,
 
     if (registry_of(mid) == NULL || pool == ABT_POOL_NULL)
         return HG_INVALID_ARG;
-    if (name != NULL && !amg_margo_name_is_valid(&mid->log, "the name", name))
+    if (name != NULL && !amg_margo_name_is_valid(mid->log, "the name", name))
         return HG_INVALID_ARG;
-    made = amg_margo_pool_wrap(&mid->log, name, pool, take_ownership != 0);
+    made = amg_margo_pool_wrap(mid->log, name, pool, take_ownership != 0);
     return made == NULL ? HG_NOMEM : pool_enter(mid, made, info);
 }
 
@@ -358,7 +360,7 @@ static const char *pool_reason_locked(
 static hg_return_t pool_take_off(margo_instance_id mid,
     struct amg_margo_key key, struct amg_margo_pool **ret_pool)
 {
-    struct amg_margo_set *set = mid->pools.set;
+    struct amg_margo_set *set = mid->pools->set;
     struct amg_margo_pool *pool = NULL;
     const char *reason = NULL;
     size_t threads = 0;
@@ -398,7 +400,7 @@ static hg_return_t pool_remove(margo_instance_id mid, struct amg_margo_key key)
     if (args.ret == HG_SUCCESS)
         args.info = NULL;
     AMG_MARGO_TELL(mid, remove_pool, MARGO_MONITOR_FN_END, &args);
-    amg_margo_pool_end(&mid->log, pool);
+    amg_margo_pool_end(mid->log, pool);
     return args.ret;
 }
 
@@ -448,13 +450,13 @@ hg_return_t margo_add_xstream_from_json(
     if (registry_of(mid) == NULL)
         return HG_INVALID_ARG;
     object = amg_json_parse(
-        &mid->log, "the text of a stream", json == NULL ? "{}" : json);
+        mid->log, "the text of a stream", json == NULL ? "{}" : json);
     if (object == NULL)
         return HG_INVALID_ARG;
     AMG_MARGO_TELL(mid, add_xstream, MARGO_MONITOR_FN_START, &args);
-    if (amg_margo_stream_plan_read(&mid->log, "xstream", object, &plan))
+    if (amg_margo_stream_plan_read(mid->log, "xstream", object, &plan))
         rc = amg_margo_stream_make(
-            &mid->log, "xstream", mid->pools.set, &plan, &stream);
+            mid->log, "xstream", mid->pools->set, &plan, &stream);
     json_object_put(object);
     amg_margo_stream_plan_free(&plan);
     if (rc == HG_SUCCESS)
@@ -471,11 +473,11 @@ hg_return_t margo_add_xstream_external(margo_instance_id mid, const char *name,
 
     if (registry_of(mid) == NULL || xstream == ABT_XSTREAM_NULL)
         return HG_INVALID_ARG;
-    if (name != NULL && !amg_margo_name_is_valid(&mid->log, "the name", name))
+    if (name != NULL && !amg_margo_name_is_valid(mid->log, "the name", name))
         return HG_INVALID_ARG;
     AMG_MARGO_TELL(mid, add_xstream, MARGO_MONITOR_FN_START, &args);
     rc = amg_margo_stream_wrap(
-        &mid->log, mid->pools.set, name, xstream, take_ownership != 0, NULL);
+        mid->log, mid->pools->set, name, xstream, take_ownership != 0, NULL);
     return stream_entered(mid, rc, xstream, &args, info);
 }
 
@@ -532,7 +534,7 @@ static const char *stream_reason_locked(
 static hg_return_t stream_take_off(margo_instance_id mid,
     struct amg_margo_key key, struct amg_margo_stream **ret_stream)
 {
-    struct amg_margo_set *set = mid->pools.set;
+    struct amg_margo_set *set = mid->pools->set;
     struct amg_margo_stream *stream = NULL;
     const char *reason = NULL;
 
@@ -569,7 +571,7 @@ static hg_return_t stream_remove(
     args.ret =
         stream_take_off(mid, amg_margo_key_handle(info.xstream), &stream);
     if (args.ret == HG_SUCCESS) {
-        amg_margo_stream_end(&mid->log, mid->pools.set, stream);
+        amg_margo_stream_end(mid->log, mid->pools->set, stream);
         args.info = NULL;
     }
     AMG_MARGO_TELL(mid, remove_xstream, MARGO_MONITOR_FN_END, &args);

@@ -179,8 +179,7 @@ static hg_return_t request_check(
             form->timeout_ms);
         return HG_INVALID_ARG;
     }
-    if (atomic_load_explicit(&mid->state, memory_order_acquire) >=
-        AMG_MARGO_STOPPED) {
+    if (amg_margo_state_of(mid) >= AMG_MARGO_STOPPED) {
         margo_error(mid, "a call after the instance was finalized: nobody "
                          "makes progress any more");
         return HG_OTHER_ERROR;
@@ -536,4 +535,25 @@ void margo_thread_sleep(margo_instance_id mid, double timeout_ms)
     else
         (void)ABT_self_yield();
     AMG_MARGO_TELL(mid, sleep, MARGO_MONITOR_FN_END, &args);
+}
+
+hg_handle_t margo_request_get_handle(margo_request req)
+{
+    return AMG_CONTRACT(req != MARGO_REQUEST_NULL)
+               ? amg_margo_request_of(req)->handle
+               : HG_HANDLE_NULL;
+}
+
+margo_request_type margo_request_get_type(margo_request req)
+{
+    return AMG_CONTRACT(req != MARGO_REQUEST_NULL)
+               ? amg_margo_request_of(req)->type
+               : MARGO_INVALID_REQUEST;
+}
+
+margo_instance_id margo_request_get_instance(margo_request req)
+{
+    return AMG_CONTRACT(req != MARGO_REQUEST_NULL)
+               ? amg_margo_request_of(req)->mid
+               : MARGO_INSTANCE_NULL;
 }

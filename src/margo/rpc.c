@@ -9,8 +9,8 @@
 
 #include "base/assert.h"
 #include "base/mem.h"
-#include "margo/handler.h"
 #include "margo/instance.h"
+#include "margo/pools.h"
 #include "margo/proc.h"
 #include "mercury_hash_string.h"
 
@@ -36,15 +36,16 @@ hg_id_t amg_margo_rpc_id(const char *name, uint16_t provider_id)
     return ((hg_id_t)hg_hash_string(name) << NAME_SHIFT) | provider_id;
 }
 
-void amg_margo_rpcs_init(margo_instance_id mid)
+void amg_margo_rpcs_init(margo_instance_id mid, hg_rpc_cb_t refuse)
 {
-    amg_lock_init(&mid->rpcs.lock);
-    amg_list_init(&mid->rpcs.all);
+    mid->rpcs->refuse = refuse;
+    amg_lock_init(&mid->rpcs->lock);
+    amg_list_init(&mid->rpcs->all);
 }
 
 static ABT_pool pool_or_default(margo_instance_id mid, ABT_pool pool)
 {
-    return pool == ABT_POOL_NULL ? mid->pools.rpc_pool : pool;
+    return pool == ABT_POOL_NULL ? mid->pools->rpc_pool : pool;
 }
 
 static void data_drop(struct amg_margo_rpc *rpc)
@@ -64,9 +65,9 @@ static struct amg_margo_rpc *rpc_again(
 {
     struct amg_margo_rpc *rpc = NULL;
 
-    amg_lock_take(&mid->rpcs.lock);
-    rpc = amg_map_remove(&mid->rpcs.gone, id);
-    amg_lock_give(&mid->rpcs.lock);
+    amg_lock_take(&mid->rpcs->lock);
+    rpc = amg_map_remove(&mid->rpcs->gone, id);
+    amg_lock_give(&mid->rpcs->lock);
     if (rpc == NULL || strcmp(rpc->name, name) != 0)
         return NULL;
     rpc->has_no_response = false;
@@ -92,9 +93,9 @@ static struct amg_margo_rpc *rpc_make(
     }
     memcpy(rpc->name, name, len);
     rpc->mid = mid;
-    amg_lock_take(&mid->rpcs.lock);
-    amg_list_push(&mid->rpcs.all, &rpc->link);
-    amg_lock_give(&mid->rpcs.lock);
+    amg_lock_take(&mid->rpcs->lock);
+    amg_list_push(&mid->rpcs->all, &rpc->link);
+    amg_lock_give(&mid->rpcs->lock);
     return rpc;
 }
 
@@ -165,7 +166,7 @@ hg_id_t margo_provider_register_name(margo_instance_id mid,
     rpc->pool = pool_or_default(mid, pool);
     amg_margo_pools_retain(mid, rpc->pool);
     rc = HG_Register(mid->hg_class, id, amg_margo_proc_input,
-        amg_margo_proc_output, rpc_cb == NULL ? amg_margo_serve_none : rpc_cb);
+        amg_margo_proc_output, rpc_cb == NULL ? mid->rpcs->refuse : rpc_cb);
     if (rc == HG_SUCCESS)
         rc = HG_Register_data(mid->hg_class, id, rpc, NULL);
     if (rc == HG_SUCCESS && rpc->has_no_response)
@@ -193,9 +194,9 @@ static void rpc_forget(struct amg_margo_rpc *rpc)
     (void)HG_Deregister(rpc->mid->hg_class, rpc->id);
     amg_margo_pools_release(rpc->mid, rpc->pool);
     data_drop(rpc);
-    amg_lock_take(&rpc->mid->rpcs.lock);
-    (void)amg_map_put(&rpc->mid->rpcs.gone, rpc->id, rpc);
-    amg_lock_give(&rpc->mid->rpcs.lock);
+    amg_lock_take(&rpc->mid->rpcs->lock);
+    (void)amg_map_put(&rpc->mid->rpcs->gone, rpc->id, rpc);
+    amg_lock_give(&rpc->mid->rpcs->lock);
 }
 
 hg_return_t margo_deregister(margo_instance_id mid, hg_id_t rpc_id)
@@ -218,14 +219,14 @@ void amg_margo_rpcs_fini(margo_instance_id mid)
 {
     struct amg_link *link = NULL;
 
-    while ((link = amg_list_pop(&mid->rpcs.all)) != NULL) {
+    while ((link = amg_list_pop(&mid->rpcs->all)) != NULL) {
         struct amg_margo_rpc *rpc =
             AMG_OBJECT(link, struct amg_margo_rpc, link);
 
         rpc_forget(rpc);
         rpc_free(rpc);
     }
-    amg_map_fini(&mid->rpcs.gone, NULL);
+    amg_map_fini(&mid->rpcs->gone, NULL);
 }
 
 /* Of an instance that has a class still. */
@@ -318,18 +319,6 @@ const char *margo_rpc_get_name(margo_instance_id mid, hg_id_t id)
     return rpc == NULL ? NULL : rpc->name;
 }
 
-const char *margo_handle_get_name(hg_handle_t handle)
-{
-    const struct hg_info *info = HG_Get_info(handle);
-    const struct amg_margo_handle *data = amg_margo_handle_find(handle);
-
-    if (data != NULL && data->rpc != NULL && data->rpc->id == info->id)
-        return data->rpc->name;
-    return info == NULL ? NULL
-                        : margo_rpc_get_name(
-                              margo_hg_handle_get_instance(handle), info->id);
-}
-
 hg_return_t margo_rpc_get_pool(
     margo_instance_id mid, hg_id_t id, ABT_pool *pool)
 {
@@ -353,7 +342,7 @@ hg_return_t margo_rpc_set_pool(margo_instance_id mid, hg_id_t id, ABT_pool pool)
     if (rpc == NULL)
         return HG_NOENTRY;
     old = rpc->pool;
-    rpc->pool = pool == ABT_POOL_NULL ? mid->pools.rpc_pool : pool;
+    rpc->pool = pool == ABT_POOL_NULL ? mid->pools->rpc_pool : pool;
     amg_margo_pools_retain(mid, rpc->pool);
     amg_margo_pools_release(mid, old);
     return HG_SUCCESS;

@@ -3,6 +3,7 @@
 #ifndef AMG_MARGO_RPC_H
 #define AMG_MARGO_RPC_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 
 #include "base/list.h"
@@ -29,6 +30,7 @@ struct amg_margo_rpc {
 };
 
 struct amg_margo_rpcs {
+    hg_rpc_cb_t refuse;   /* of RPCs without a handler; constant */
     struct amg_lock lock; /* guards what follows */
     struct amg_list all;
     struct amg_map gone; /* those that are deregistered, by id */
@@ -42,8 +44,21 @@ struct amg_margo_rpc *amg_margo_rpc_find(margo_instance_id mid, hg_id_t id);
 /* The id of `name` for a provider: a hash of the name in the upper half. */
 hg_id_t amg_margo_rpc_id(const char *name, uint16_t provider_id);
 
-void amg_margo_rpcs_init(margo_instance_id mid);
+/* `refuse` gets the requests of RPCs that are registered without a handler. */
+void amg_margo_rpcs_init(margo_instance_id mid, hg_rpc_cb_t refuse);
 /* Forgets all of them. */
 void amg_margo_rpcs_fini(margo_instance_id mid);
+
+/* services.c: the RPCs that each instance serves itself. */
+struct amg_margo_services {
+    struct amg_lock lock;        /* guards the map */
+    struct amg_map identities;   /* texts, by provider id */
+    hg_id_t identity_id;         /* the RPC that asks another process */
+    atomic_bool allows_shutdown; /* by other processes; a lone flag */
+};
+
+/* Registers them. False: logged. */
+bool amg_margo_services_open(margo_instance_id mid);
+void amg_margo_services_close(margo_instance_id mid);
 
 #endif

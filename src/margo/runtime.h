@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What Margo asks of the runtime of user-level threads beyond abt.h, or has to
  * do without. runtime_amalgam.c answers for ours, runtime_argobots.c for
- * Argobots; runtime.c is the same for both. */
+ * Argobots. */
 #ifndef AMG_MARGO_RUNTIME_H
 #define AMG_MARGO_RUNTIME_H
 
@@ -11,20 +11,10 @@
 
 #include "base/bias.h"
 #include "margo.h"
-#include "margo/pool_spec.h"
 
-/* Each instance begins the runtime, and leaves it when it has ended. False:
- * it cannot begin, said in the log. `ret_is_first`: nobody had. */
-bool amg_margo_runtime_enter(bool *ret_is_first);
-/* The last ABT_finalize() is the primary thread's: where another one leaves
- * last, it is owed until the primary one settles that. */
-void amg_margo_runtime_leave(void);
-void amg_margo_runtime_settle(void);
-
-/* The runtime's kind of pool for a kind of the configuration, or the nearest
+/* The runtime's kind of pool for an enum amg_margo_pool_kind, or the nearest
  * one. False: it has none of that kind. */
-bool amg_margo_runtime_pool_kind(
-    enum amg_margo_pool_kind kind, ABT_pool_kind *ret_kind);
+bool amg_margo_runtime_pool_kind(int kind, ABT_pool_kind *ret_kind);
 
 /* By the loop: how many others are ready in its stream. */
 unsigned amg_margo_runtime_ready(void);

@@ -3,6 +3,7 @@
  * its sleep. */
 #include "base/futex.h"
 #include "core/context.h"
+#include "margo/pool_spec.h"
 #include "margo/runtime.h"
 #include "mercury.h"
 #include "ult/park.h"
@@ -13,8 +14,7 @@ static void context_ring(void *arg)
     amg_context_ring(arg);
 }
 
-bool amg_margo_runtime_pool_kind(
-    enum amg_margo_pool_kind kind, ABT_pool_kind *ret_kind)
+bool amg_margo_runtime_pool_kind(int kind, ABT_pool_kind *ret_kind)
 {
     static const ABT_pool_kind kinds[] = {
         [AMG_MARGO_POOL_FIFO_WAIT] = ABT_POOL_FIFO_WAIT,

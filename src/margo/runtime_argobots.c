@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What the loop asks of a runtime that is not ours: nobody can wake it, so it
  * sleeps for short whiles where others share its stream. */
+#include "margo/pool_spec.h"
 #include "margo/runtime.h"
 #include "mercury.h"
 
@@ -38,8 +39,7 @@ static size_t others(int (*size_of)(ABT_pool pool, size_t *size))
 }
 
 /* Argobots has no pools with priorities. */
-bool amg_margo_runtime_pool_kind(
-    enum amg_margo_pool_kind kind, ABT_pool_kind *ret_kind)
+bool amg_margo_runtime_pool_kind(int kind, ABT_pool_kind *ret_kind)
 {
     *ret_kind = ABT_POOL_FIFO_WAIT;
     if (kind == AMG_MARGO_POOL_FIFO)

@@ -6,6 +6,7 @@
 #include "base/assert.h"
 #include "base/mem.h"
 #include "margo/instance.h"
+#include "margo/rpc.h"
 #include "mercury_proc_string.h"
 
 MERCURY_GEN_PROC(identity_out_t, ((int32_t)(ret))((hg_const_string_t)(text)))
@@ -19,13 +20,13 @@ static DECLARE_MARGO_RPC_HANDLER(identity_serve)
     const char *text = NULL;
     char *copy = NULL;
 
-    amg_lock_take(&mid->identities.lock);
-    text = amg_map_get(&mid->identities.texts, provider_id);
+    amg_lock_take(&mid->services->lock);
+    text = amg_map_get(&mid->services->identities, provider_id);
     if (text != NULL)
         copy = amg_mem_alloc(strlen(text) + 1);
     if (copy != NULL)
         memcpy(copy, text, strlen(text) + 1);
-    amg_lock_give(&mid->identities.lock);
+    amg_lock_give(&mid->services->lock);
     return copy;
 }
 
@@ -53,21 +54,8 @@ static void identity_serve(hg_handle_t handle)
 }
 static DEFINE_MARGO_RPC_HANDLER(identity_serve)
 
-    bool amg_margo_identities_init(margo_instance_id mid)
-{
-    amg_lock_init(&mid->identities.lock);
-    mid->identities.rpc_id = MARGO_REGISTER(
-        mid, "__identity__", uint16_t, identity_out_t, identity_serve);
-    return mid->identities.rpc_id != 0;
-}
-
-void amg_margo_identities_fini(margo_instance_id mid)
-{
-    amg_map_fini(&mid->identities.texts, amg_mem_free);
-}
-
-hg_return_t margo_provider_register_identity(
-    margo_instance_id mid, uint16_t provider_id, const char *identity)
+    hg_return_t margo_provider_register_identity(
+        margo_instance_id mid, uint16_t provider_id, const char *identity)
 {
     hg_return_t rc = HG_INVALID_ARG;
     char *copy = NULL;
@@ -78,10 +66,10 @@ hg_return_t margo_provider_register_identity(
     if (copy == NULL)
         return HG_NOMEM;
     memcpy(copy, identity, strlen(identity) + 1);
-    amg_lock_take(&mid->identities.lock);
-    if (amg_map_get(&mid->identities.texts, provider_id) == NULL)
-        rc = amg_map_put(&mid->identities.texts, provider_id, copy);
-    amg_lock_give(&mid->identities.lock);
+    amg_lock_take(&mid->services->lock);
+    if (amg_map_get(&mid->services->identities, provider_id) == NULL)
+        rc = amg_map_put(&mid->services->identities, provider_id, copy);
+    amg_lock_give(&mid->services->lock);
     if (rc == HG_INVALID_ARG)
         margo_error(mid,
             "provider %u has said of what kind it is; "
@@ -99,9 +87,9 @@ hg_return_t margo_provider_deregister_identity(
 
     if (!AMG_CONTRACT(mid != MARGO_INSTANCE_NULL))
         return HG_INVALID_ARG;
-    amg_lock_take(&mid->identities.lock);
-    text = amg_map_remove(&mid->identities.texts, provider_id);
-    amg_lock_give(&mid->identities.lock);
+    amg_lock_take(&mid->services->lock);
+    text = amg_map_remove(&mid->services->identities, provider_id);
+    amg_lock_give(&mid->services->lock);
     if (text == NULL)
         return HG_NOENTRY;
     amg_mem_free(text);
@@ -115,9 +103,9 @@ const char *margo_provider_registered_identity(
 
     if (!AMG_CONTRACT(mid != MARGO_INSTANCE_NULL))
         return NULL;
-    amg_lock_take(&mid->identities.lock);
-    text = amg_map_get(&mid->identities.texts, provider_id);
-    amg_lock_give(&mid->identities.lock);
+    amg_lock_take(&mid->services->lock);
+    text = amg_map_get(&mid->services->identities, provider_id);
+    amg_lock_give(&mid->services->lock);
     return text;
 }
 
@@ -154,7 +142,7 @@ hg_return_t margo_provider_get_identity(margo_instance_id mid,
     if (!AMG_CONTRACT(mid != MARGO_INSTANCE_NULL && address != HG_ADDR_NULL &&
                       bufsize != NULL && (buffer != NULL || *bufsize == 0)))
         return HG_INVALID_ARG;
-    rc = margo_create(mid, address, mid->identities.rpc_id, &handle);
+    rc = margo_create(mid, address, mid->services->identity_id, &handle);
     if (rc != HG_SUCCESS)
         return rc;
     rc = margo_forward(handle, &provider_id);
@@ -174,8 +162,8 @@ static DECLARE_MARGO_RPC_HANDLER(shutdown_serve)
     static void shutdown_serve(hg_handle_t handle)
 {
     margo_instance_id mid = margo_hg_handle_get_instance(handle);
-    bool is_allowed =
-        atomic_load_explicit(&mid->allows_shutdown, memory_order_relaxed);
+    bool is_allowed = atomic_load_explicit(
+        &mid->services->allows_shutdown, memory_order_relaxed);
     int32_t out = is_allowed ? 0 : -1;
 
     if (!is_allowed)
@@ -189,12 +177,21 @@ static DECLARE_MARGO_RPC_HANDLER(shutdown_serve)
 }
 static DEFINE_MARGO_RPC_HANDLER(shutdown_serve)
 
-    bool amg_margo_shutdown_init(margo_instance_id mid)
+    bool amg_margo_services_open(margo_instance_id mid)
 {
-    hg_id_t id =
-        MARGO_REGISTER(mid, "__shutdown__", void, int32_t, shutdown_serve);
+    hg_id_t shutdown_id = 0;
 
-    return id != 0;
+    amg_lock_init(&mid->services->lock);
+    mid->services->identity_id = MARGO_REGISTER(
+        mid, "__identity__", uint16_t, identity_out_t, identity_serve);
+    shutdown_id =
+        MARGO_REGISTER(mid, "__shutdown__", void, int32_t, shutdown_serve);
+    return mid->services->identity_id != 0 && shutdown_id != 0;
+}
+
+void amg_margo_services_close(margo_instance_id mid)
+{
+    amg_map_fini(&mid->services->identities, amg_mem_free);
 }
 
 void margo_enable_remote_shutdown(margo_instance_id mid)
@@ -203,7 +200,7 @@ void margo_enable_remote_shutdown(margo_instance_id mid)
         margo_error(mid, "%s: the instance is NULL", __func__);
     else
         atomic_store_explicit(
-            &mid->allows_shutdown, true, memory_order_relaxed);
+            &mid->services->allows_shutdown, true, memory_order_relaxed);
 }
 
 int margo_shutdown_remote_instance(margo_instance_id mid, hg_addr_t remote_addr)

@@ -11,6 +11,8 @@
  * come: it makes the new thread void instead of waiting for it, and waits only
  * for a callback that runs. The program, the heap and each such thread have a
  * reference to the timer; the last one frees it. */
+#include "margo/timer.h"
+
 #include "base/assert.h"
 #include "base/clock.h"
 #include "base/list.h"
@@ -23,41 +25,41 @@ static struct amg_margo_timer *timer_of(struct amg_heap_node *node)
     return node == NULL ? NULL : AMG_OBJECT(node, struct amg_margo_timer, node);
 }
 
-static void next_store_locked(struct amg_margo_timers *timers)
+static void next_store_locked(margo_instance_id mid)
 {
-    const struct amg_heap_node *first = timers->heap.first;
+    const struct amg_heap_node *first = mid->timers->heap.first;
 
-    atomic_store_explicit(&timers->next_ns,
+    atomic_store_explicit(&mid->wakeup.next_timer_ns,
         first == NULL ? AMG_NO_DEADLINE : first->key, memory_order_release);
 }
 
-static void remove_locked(
-    struct amg_margo_timers *timers, struct amg_margo_timer *timer)
+static void remove_locked(margo_instance_id mid, struct amg_margo_timer *timer)
 {
-    bool was_first = timers->heap.first == &timer->node;
+    bool was_first = mid->timers->heap.first == &timer->node;
 
-    amg_heap_remove(&timers->heap, &timer->node);
+    AMG_ASSERT(timer->is_armed);
+    amg_heap_remove(&mid->timers->heap, &timer->node);
     timer->is_armed = false;
     if (was_first)
-        next_store_locked(timers);
+        next_store_locked(mid);
 }
 
 void amg_margo_timers_init(margo_instance_id mid)
 {
-    struct amg_margo_timers *timers = &mid->timers;
+    struct amg_margo_timers *timers = mid->timers;
 
     amg_lock_init(&timers->lock);
     timers->heap.first = NULL;
     timers->is_closed = false;
-    atomic_init(&timers->next_ns, AMG_NO_DEADLINE);
-    for (unsigned i = 0; i < AMG_MARGO_FIRING_COUNT; i++)
+    atomic_init(&mid->wakeup.next_timer_ns, AMG_NO_DEADLINE);
+    for (unsigned i = 0; i < AMG_MARGO_LOOP_COUNT; i++)
         atomic_init(&timers->firing[i], NULL);
 }
 
 bool amg_margo_timer_arm(
     margo_instance_id mid, struct amg_margo_timer *timer, uint64_t due_ns)
 {
-    struct amg_margo_timers *timers = &mid->timers;
+    struct amg_margo_timers *timers = mid->timers;
     bool is_first = false;
 
     amg_lock_take(&timers->lock);
@@ -70,35 +72,32 @@ bool amg_margo_timer_arm(
     amg_heap_push(&timers->heap, &timer->node);
     is_first = timers->heap.first == &timer->node;
     if (is_first)
-        next_store_locked(timers);
+        next_store_locked(mid);
     amg_lock_give(&timers->lock);
     if (is_first)
-        amg_margo_loop_kick(mid);
+        amg_margo_wake(mid);
     return true;
 }
 
-/* Runs its function, in another thread than the caller? */
+/* Does its function run, in another thread than the caller? */
 static bool fires_elsewhere(
     margo_instance_id mid, const struct amg_margo_timer *timer)
 {
-    ABT_thread loops[AMG_MARGO_FIRING_COUNT] = {
-        [AMG_MARGO_FIRING_LOOP] = mid->loop.thread,
-        [AMG_MARGO_FIRING_DEPUTY] = mid->deputy.thread,
-    };
+    const struct amg_margo_timers *timers = mid->timers;
     ABT_thread self = ABT_THREAD_NULL;
 
-    for (unsigned i = 0; i < AMG_MARGO_FIRING_COUNT; i++)
-        if (atomic_load_explicit(
-                &mid->timers.firing[i], memory_order_acquire) == timer)
+    for (unsigned i = 0; i < AMG_MARGO_LOOP_COUNT; i++)
+        if (atomic_load_explicit(&timers->firing[i], memory_order_acquire) ==
+            timer)
             return ABT_self_get_thread(&self) != ABT_SUCCESS ||
-                   self == ABT_THREAD_NULL || self != loops[i];
+                   self == ABT_THREAD_NULL || self != mid->loops[i];
     return false;
 }
 
 bool amg_margo_timer_disarm(
     margo_instance_id mid, struct amg_margo_timer *timer)
 {
-    struct amg_margo_timers *timers = &mid->timers;
+    struct amg_margo_timers *timers = mid->timers;
     bool was_armed = false;
     bool is_firing = true;
     unsigned tries = 0;
@@ -108,7 +107,7 @@ bool amg_margo_timer_disarm(
         amg_lock_take(&timers->lock);
         was_armed = timer->is_armed;
         if (was_armed)
-            remove_locked(timers, timer);
+            remove_locked(mid, timer);
         is_firing = fires_elsewhere(mid, timer);
         amg_lock_give(&timers->lock);
         /* The loop that fires it may wait for this stream. */
@@ -120,24 +119,20 @@ bool amg_margo_timer_disarm(
     return was_armed;
 }
 
-uint64_t amg_margo_timers_next(margo_instance_id mid)
-{
-    return atomic_load_explicit(&mid->timers.next_ns, memory_order_acquire);
-}
-
 /* Takes out the first one that is due by then, and fires it. */
-static bool fire_one(struct amg_margo_timers *timers, unsigned place,
-    uint64_t until_ns, bool is_due)
+static bool fire_one(
+    margo_instance_id mid, unsigned loop, uint64_t until_ns, bool is_due)
 {
+    struct amg_margo_timers *timers = mid->timers;
     struct amg_margo_timer *timer = NULL;
 
     amg_lock_take(&timers->lock);
     timer = timer_of(timers->heap.first);
     if (timer != NULL && timer->node.key <= until_ns) {
-        remove_locked(timers, timer);
+        remove_locked(mid, timer);
         /* Under the lock: who finds it not armed sees this as well. */
         atomic_store_explicit(
-            &timers->firing[place], timer, memory_order_relaxed);
+            &timers->firing[loop], timer, memory_order_relaxed);
     } else {
         timer = NULL;
     }
@@ -145,31 +140,31 @@ static bool fire_one(struct amg_margo_timers *timers, unsigned place,
     if (timer == NULL)
         return false;
     timer->fire(timer, is_due);
-    atomic_store_explicit(&timers->firing[place], NULL, memory_order_release);
+    atomic_store_explicit(&timers->firing[loop], NULL, memory_order_release);
     return true;
 }
 
 void amg_margo_timers_fire(margo_instance_id mid, uint64_t now_ns)
 {
     ABT_thread self = ABT_THREAD_NULL;
-    unsigned place = AMG_MARGO_FIRING_LOOP;
+    unsigned loop = AMG_MARGO_LOOP;
 
-    if (mid->deputy.thread != ABT_THREAD_NULL &&
-        ABT_self_get_thread(&self) == ABT_SUCCESS && self == mid->deputy.thread)
-        place = AMG_MARGO_FIRING_DEPUTY;
-    while (amg_margo_timers_next(mid) <= now_ns &&
-           fire_one(&mid->timers, place, now_ns, true))
+    if (mid->loops[AMG_MARGO_DEPUTY] != ABT_THREAD_NULL &&
+        ABT_self_get_thread(&self) == ABT_SUCCESS &&
+        self == mid->loops[AMG_MARGO_DEPUTY])
+        loop = AMG_MARGO_DEPUTY;
+    while (atomic_load_explicit(
+               &mid->wakeup.next_timer_ns, memory_order_acquire) <= now_ns &&
+           fire_one(mid, loop, now_ns, true))
         ;
 }
 
 void amg_margo_timers_fini(margo_instance_id mid)
 {
-    struct amg_margo_timers *timers = &mid->timers;
-
-    amg_lock_take(&timers->lock);
-    timers->is_closed = true;
-    amg_lock_give(&timers->lock);
-    while (fire_one(timers, AMG_MARGO_FIRING_LOOP, UINT64_MAX, false))
+    amg_lock_take(&mid->timers->lock);
+    mid->timers->is_closed = true;
+    amg_lock_give(&mid->timers->lock);
+    while (fire_one(mid, AMG_MARGO_LOOP, UINT64_MAX, false))
         ;
 }
 

@@ -9,7 +9,7 @@
 
 #include "base/heap.h"
 #include "base/lock.h"
-#include "margo.h"
+#include "margo/instance.h"
 
 /* Something that happens at a moment, once. Lies in what it belongs to: a
  * request, the stack of who sleeps, a timer of the program's. From arm until it
@@ -22,25 +22,14 @@ struct amg_margo_timer {
     bool is_armed;
 };
 
-/* Who fires. The deputy may be in a callback while the loop stands in for it.
- */
-enum {
-    AMG_MARGO_FIRING_LOOP, /* or who ends the instance, after both loops */
-    AMG_MARGO_FIRING_DEPUTY,
-    AMG_MARGO_FIRING_COUNT
-};
-
 struct amg_margo_timers {
     struct amg_lock lock; /* guards the heap, is_closed, and is_armed of each */
     struct amg_heap heap;
     bool is_closed; /* nothing fires any more */
-    /* The key of the first one. Stored under the lock, read by the loop
-     * without; who makes it earlier kicks the loop afterwards. */
-    _Atomic(uint64_t) next_ns;
     /* Whose fire() runs now, by the loop and by its deputy; compared only. The
      * release stores (NULL) pair with the acquire loads of who waits for that.
      */
-    _Atomic(struct amg_margo_timer *) firing[AMG_MARGO_FIRING_COUNT];
+    _Atomic(struct amg_margo_timer *) firing[AMG_MARGO_LOOP_COUNT];
 };
 
 void amg_margo_timers_init(margo_instance_id mid);
@@ -58,9 +47,6 @@ bool amg_margo_timer_arm(
  * leaves its stream to others while it waits. */
 bool amg_margo_timer_disarm(
     margo_instance_id mid, struct amg_margo_timer *timer);
-
-/* When the first one is due, of amg_clock_ns(); UINT64_MAX: none. No lock. */
-uint64_t amg_margo_timers_next(margo_instance_id mid);
 
 /* By the loop: runs, or hands to their pools, all that are due. */
 void amg_margo_timers_fire(margo_instance_id mid, uint64_t now_ns);

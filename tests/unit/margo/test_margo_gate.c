@@ -12,7 +12,6 @@
 #include <sched.h>
 
 #include "margo/instance.h"
-#include "margo/loop.h"
 
 enum { ROUNDS = 50000, SPINS = 20000, SKEWS = 128 };
 
@@ -28,18 +27,17 @@ static void wait_for(const atomic_uint *word, unsigned wanted)
             sched_yield();
 }
 
-/* The line of `is_ready` is the loop's when a round begins, so that the store
- * of the other thread takes longer than the look that follows it. */
+/* The line of `is_draining` is the loop's when a round begins, so that the
+ * store of the other thread takes longer than the look that follows it. */
 static void *gate_run(void *arg)
 {
     (void)arg;
     for (unsigned i = 1; i <= ROUNDS; i++) {
-        atomic_store(&mid.ending.is_ready, false);
+        atomic_store(&mid.is_draining, false);
         atomic_store(&round_done, i);
         wait_for(&round_begun, i);
-        atomic_store_explicit(&mid.loop.is_gated, true, memory_order_seq_cst);
-        has_seen =
-            atomic_load_explicit(&mid.ending.is_ready, memory_order_acquire);
+        atomic_store_explicit(&mid.wakeup.is_gated, true, memory_order_seq_cst);
+        has_seen = atomic_load_explicit(&mid.is_draining, memory_order_acquire);
     }
     atomic_store(&round_done, ROUNDS + 1);
     return NULL;
@@ -56,15 +54,15 @@ static void test_gate_that_shuts_misses_no_kick(void **state)
     assert_int_equal(pthread_create(&thread, NULL, gate_run, NULL), 0);
     wait_for(&round_done, 1);
     for (unsigned i = 1; i <= ROUNDS; i++) {
-        before = mid.loop.kicks;
-        atomic_store(&mid.loop.is_gated, false);
+        before = mid.wakeup.kicks;
+        atomic_store(&mid.wakeup.is_gated, false);
         atomic_store(&round_begun, i);
         for (volatile unsigned skew = i % SKEWS; skew > 0; skew--)
             continue;
-        atomic_store_explicit(&mid.ending.is_ready, true, memory_order_release);
-        amg_margo_loop_kick(&mid);
+        atomic_store_explicit(&mid.is_draining, true, memory_order_release);
+        amg_margo_wake(&mid);
         wait_for(&round_done, i + 1);
-        lost += mid.loop.kicks == before && !has_seen;
+        lost += mid.wakeup.kicks == before && !has_seen;
     }
     pthread_join(thread, NULL);
     assert_int_equal(lost, 0);

@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "core/context.h"
 #include "margo/instance.h"
+#include "margo/rpc.h"
 #include "rpc/registry.h"
 
 enum { CYCLES = 100, PROVIDER = 7 };
@@ -37,7 +38,7 @@ static void test_rpc_registered_in_turn_takes_memory_once(void **state)
     (void)state;
     assert_non_null(mid);
     rpcs = amg_rpc_class_of(mid->hg_class);
-    before = length_of(&mid->rpcs.all);
+    before = length_of(&mid->rpcs->all);
     before_hg = length_of(&rpcs->all);
     for (unsigned i = 0; i < CYCLES; i++) {
         int is_disabled = 1;
@@ -53,7 +54,7 @@ static void test_rpc_registered_in_turn_takes_memory_once(void **state)
             margo_registered_disable_response(mid, id, 1), HG_SUCCESS);
         assert_int_equal(margo_deregister(mid, id), HG_SUCCESS);
     }
-    assert_int_equal(length_of(&mid->rpcs.all), before + 1);
+    assert_int_equal(length_of(&mid->rpcs->all), before + 1);
     assert_int_equal(length_of(&rpcs->all), before_hg + 1);
     margo_finalize(mid);
 }

@@ -16,7 +16,8 @@
 
 enum { ALARM_S = 20, TURNS = 5 };
 
-static struct margo_instance mid;
+static struct amg_margo_timers timers;
+static struct margo_instance mid = {.timers = &timers};
 
 /* One whose function lets others run for some turns, or until it may go on. */
 struct shot {
@@ -83,10 +84,10 @@ static void test_disarm_of_firing_timer_leaves_the_stream_to_its_loop(
 
     (void)state;
     shot_arm(&shot, true);
-    start(loop, NULL, &mid.loop.thread);
+    start(loop, NULL, &mid.loops[AMG_MARGO_LOOP]);
     begun_wait(&shot);
     taker(&shot);
-    assert_int_equal(ABT_thread_free(&mid.loop.thread), ABT_SUCCESS);
+    assert_int_equal(ABT_thread_free(&mid.loops[AMG_MARGO_LOOP]), ABT_SUCCESS);
 }
 
 static void test_disarm_waits_while_the_other_loop_fires_another_one(
@@ -98,10 +99,10 @@ static void test_disarm_waits_while_the_other_loop_fires_another_one(
 
     (void)state;
     shot_arm(&first, false);
-    start(loop, NULL, &mid.loop.thread);
+    start(loop, NULL, &mid.loops[AMG_MARGO_LOOP]);
     begun_wait(&first);
     shot_arm(&second, true);
-    start(loop, NULL, &mid.deputy.thread);
+    start(loop, NULL, &mid.loops[AMG_MARGO_DEPUTY]);
     start(taker, &first, &thread);
     while (!second.has_ended)
         ABT_thread_yield();
@@ -109,8 +110,9 @@ static void test_disarm_waits_while_the_other_loop_fires_another_one(
         ABT_thread_yield();
     atomic_store(&first.is_open, true);
     assert_int_equal(ABT_thread_free(&thread), ABT_SUCCESS);
-    assert_int_equal(ABT_thread_free(&mid.loop.thread), ABT_SUCCESS);
-    assert_int_equal(ABT_thread_free(&mid.deputy.thread), ABT_SUCCESS);
+    assert_int_equal(ABT_thread_free(&mid.loops[AMG_MARGO_LOOP]), ABT_SUCCESS);
+    assert_int_equal(
+        ABT_thread_free(&mid.loops[AMG_MARGO_DEPUTY]), ABT_SUCCESS);
 }
 
 static void test_disarm_by_one_loop_waits_for_the_other(void **state)
@@ -119,22 +121,23 @@ static void test_disarm_by_one_loop_waits_for_the_other(void **state)
 
     (void)state;
     shot_arm(&shot, false);
-    start(loop, NULL, &mid.loop.thread);
+    start(loop, NULL, &mid.loops[AMG_MARGO_LOOP]);
     begun_wait(&shot);
-    start(taker, &shot, &mid.deputy.thread);
+    start(taker, &shot, &mid.loops[AMG_MARGO_DEPUTY]);
     for (unsigned i = 0; i < TURNS; i++)
         ABT_thread_yield();
     atomic_store(&shot.is_open, true);
-    assert_int_equal(ABT_thread_free(&mid.deputy.thread), ABT_SUCCESS);
-    assert_int_equal(ABT_thread_free(&mid.loop.thread), ABT_SUCCESS);
+    assert_int_equal(
+        ABT_thread_free(&mid.loops[AMG_MARGO_DEPUTY]), ABT_SUCCESS);
+    assert_int_equal(ABT_thread_free(&mid.loops[AMG_MARGO_LOOP]), ABT_SUCCESS);
 }
 
 static int timers_setup(void **state)
 {
     (void)state;
     alarm(ALARM_S);
-    mid.loop.thread = ABT_THREAD_NULL;
-    mid.deputy.thread = ABT_THREAD_NULL;
+    mid.loops[AMG_MARGO_LOOP] = ABT_THREAD_NULL;
+    mid.loops[AMG_MARGO_DEPUTY] = ABT_THREAD_NULL;
     amg_margo_timers_init(&mid);
     return ABT_init(0, NULL);
 }

@@ -1,0 +1,448 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Opening of an instance, and the public calls about what it stands on: class,
+ * context, pools, addresses, counters. */
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "amalgam_progress.h"
+#include "base/assert.h"
+#include "base/env.h"
+#include "base/mem.h"
+#include "init.h"
+#include "margo-util.h"
+#include "margo/config.h"
+#include "margo/ending.h"
+#include "margo/handle.h"
+#include "margo/handler.h"
+#include "margo/instance.h"
+#include "margo/log.h"
+#include "margo/loop.h"
+#include "margo/pools.h"
+#include "margo/request.h"
+#include "margo/rpc.h"
+#include "margo/timer.h"
+
+/* An instance with the structs of its parts, in one piece of memory. */
+struct whole {
+    struct margo_instance instance; /* the first, which is freed */
+    struct amg_margo_log log;
+    struct amg_margo_config config;
+    struct amg_margo_pools pools;
+    struct amg_margo_loop loop;
+    struct amg_margo_timers timers;
+    struct amg_margo_handles handles;
+    struct amg_margo_rpcs rpcs;
+    struct amg_margo_services services;
+    struct amg_margo_dispatch dispatch;
+    struct amg_margo_ending ending;
+};
+
+/* Handlers that wait keep their callers' credits, and may call further: calls
+ * that go to and fro between two processes need one for each level. So there
+ * are more than HG's default of 64. */
+enum { CREDITS = 1024 };
+
+/* What the caller of the public call has said. */
+struct opening {
+    const struct amg_margo_opener *opener;
+    const char *address;
+    int mode;
+    const struct margo_init_info *info;
+};
+
+uint32_t amg_margo_credits(void)
+{
+    return amg_env_text(AMG_ENV_CREDITS) == NULL ? CREDITS : 0;
+}
+
+/* HG_Init_opt2() with more credits. */
+static hg_class_t *string_open(
+    const char *address, bool is_listening, const struct hg_init_info *hg_init)
+{
+    struct amg_init init = {
+        .info = address,
+        .how.is_listening = is_listening,
+        .how.credits = amg_margo_credits(),
+        .is_mercury = true,
+    };
+    hg_class_t *cls = NULL;
+
+    if (amg_init_read_info(hg_init, &init) != HG_SUCCESS ||
+        !AMG_CONTRACT(address != NULL || init.lender != NULL))
+        return NULL;
+    return amg_init_class(&init, &cls) == HG_SUCCESS ? cls : NULL;
+}
+
+/* The class: given, of a communicator, or opened by its string. */
+static bool class_open(margo_instance_id mid, const struct opening *opening)
+{
+    const struct margo_init_info *info = opening->info;
+    struct hg_init_info hg_init = mid->config->hg_init;
+    bool is_listening = opening->mode == MARGO_SERVER_MODE;
+
+    mid->hg_class = info->hg_class;
+    if (mid->hg_class == NULL && info->hg_context != NULL)
+        mid->hg_class = HG_Context_get_class(info->hg_context);
+    mid->owns_class = mid->hg_class == NULL;
+    /* Margo's own threads make the progress. */
+    hg_init.na_init_info.progress_mode |=
+        AMALGAM_NA_PROGRESS(AMALGAM_PROGRESS_CALLER, AMALGAM_WAIT_AUTO);
+    if (opening->opener != NULL)
+        mid->hg_class = opening->opener->open(
+            opening->opener->arg, opening->address, is_listening, &hg_init);
+    else if (mid->owns_class)
+        mid->hg_class = string_open(opening->address, is_listening, &hg_init);
+    if (mid->hg_class == NULL) {
+        margo_error(mid,
+            "transport \"%s\" cannot be opened; the line before this one says "
+            "why, and margo-info lists those there are",
+            opening->address == NULL ? "" : opening->address);
+        return false;
+    }
+    mid->is_listening = HG_Class_is_listening(mid->hg_class);
+    mid->is_collective =
+        opening->opener != NULL ||
+        (mid->owns_class &&
+            strcmp(HG_Class_get_name(mid->hg_class), "mpi") == 0);
+    return true;
+}
+
+static bool context_open(
+    margo_instance_id mid, const struct margo_init_info *info)
+{
+    mid->hg_context = info->hg_context;
+    if (mid->hg_context != NULL)
+        return true;
+    mid->hg_context = HG_Context_create(mid->hg_class);
+    mid->owns_context = mid->hg_context != NULL;
+    if (mid->hg_context == NULL)
+        margo_error(mid, "the class has no room for another context");
+    return mid->hg_context != NULL;
+}
+
+/* What stands on an open context. */
+static bool services_open(
+    margo_instance_id mid, const struct margo_init_info *info)
+{
+    bool has_core = amg_margo_pools_place(mid);
+
+    if (amg_margo_handles_open(mid) != HG_SUCCESS) {
+        margo_error(mid, "handles cannot be watched for");
+        return false;
+    }
+    return amg_margo_dispatch_open(mid) &&
+           amg_margo_monitoring_open(mid, info) &&
+           amg_margo_services_open(mid) &&
+           amg_margo_loop_start(mid, &amg_margo_ending_of_loop, !has_core);
+}
+
+/* All after the runtime has begun. */
+static bool parts_open(
+    margo_instance_id mid, const struct opening *opening, bool is_first)
+{
+    if (!amg_margo_pools_open(mid, opening->info, is_first))
+        return false;
+    amg_margo_timers_init(mid);
+    if (class_open(mid, opening) && context_open(mid, opening->info) &&
+        services_open(mid, opening->info))
+        return true;
+    if (mid->hg_class != NULL && mid->hg_context != NULL)
+        amg_margo_close_network(mid);
+    else if (mid->hg_class != NULL && mid->owns_class)
+        (void)HG_Finalize(mid->hg_class);
+    amg_margo_pools_close(mid);
+    return false;
+}
+
+static margo_instance_id instance_make(const struct margo_init_info *info)
+{
+    struct whole *whole = amg_mem_zalloc(sizeof(*whole));
+    margo_instance_id mid = NULL;
+
+    if (whole == NULL) {
+        margo_error(MARGO_INSTANCE_NULL, "no memory for an instance");
+        return NULL;
+    }
+    mid = &whole->instance;
+    mid->log = &whole->log;
+    mid->config = &whole->config;
+    mid->pools = &whole->pools;
+    mid->loop = &whole->loop;
+    mid->timers = &whole->timers;
+    mid->handles = &whole->handles;
+    mid->rpcs = &whole->rpcs;
+    mid->services = &whole->services;
+    mid->dispatch = &whole->dispatch;
+    mid->ending = &whole->ending;
+    amg_margo_log_init(mid->log, info->logger);
+    amg_bias_init(&mid->usual);
+    amg_margo_ending_init(mid);
+    amg_margo_rpcs_init(mid, amg_margo_serve_none);
+    amg_margo_requests_open(mid);
+    amg_margo_dispatch_init(mid);
+    amg_margo_loop_init(mid);
+    return mid;
+}
+
+margo_instance_id amg_margo_instance_open(const struct amg_margo_opener *opener,
+    const char *address, int mode, const struct margo_init_info *info)
+{
+    static const struct margo_init_info none = MARGO_INIT_INFO_INITIALIZER;
+    struct opening opening = {.opener = opener,
+        .address = address,
+        .mode = mode,
+        .info = info == NULL ? &none : info};
+    margo_instance_id mid = instance_make(opening.info);
+    bool is_first = false;
+
+    if (mid == NULL)
+        return MARGO_INSTANCE_NULL;
+    amg_margo_runtime_settle();
+    if (!amg_margo_config_read(opening.info, address, mode, mid->config))
+        goto free_instance;
+    if (opener != NULL)
+        opener->adapt(opener->arg, mid->config);
+    mid->max_handlers = mid->config->max_handlers;
+    amg_margo_environment_set(mid->log, mid->config);
+    if (!amg_margo_runtime_enter(&is_first))
+        goto free_config;
+    if (!parts_open(mid, &opening, is_first))
+        goto leave_runtime;
+    amg_margo_life_begin(mid);
+    amg_margo_set_state(mid, AMG_MARGO_RUNNING);
+    return mid;
+
+leave_runtime:
+    amg_margo_runtime_leave();
+free_config:
+    amg_margo_config_free(mid->config);
+free_instance:
+    amg_margo_set_state(mid, AMG_MARGO_ENDED);
+    amg_margo_instance_free(mid);
+    amg_margo_runtime_settle();
+    return MARGO_INSTANCE_NULL;
+}
+
+margo_instance_id margo_init_ext(
+    const char *addr_str, int mode, const struct margo_init_info *args)
+{
+    return amg_margo_instance_open(NULL, addr_str, mode, args);
+}
+
+/* The text of what margo_init() says besides. */
+static margo_instance_id init_with(const char *addr_str, int mode,
+    struct margo_init_info *info, int use_progress_thread, int rpc_thread_count)
+{
+    char text[96];
+
+    (void)snprintf(text, sizeof(text),
+        "{\"use_progress_thread\": %s, \"rpc_thread_count\": %d}",
+        use_progress_thread ? "true" : "false", rpc_thread_count);
+    info->json_config = text;
+    return amg_margo_instance_open(NULL, addr_str, mode, info);
+}
+
+margo_instance_id margo_init(const char *addr_str, int mode,
+    int use_progress_thread, int rpc_thread_count)
+{
+    struct margo_init_info info = MARGO_INIT_INFO_INITIALIZER;
+
+    return init_with(
+        addr_str, mode, &info, use_progress_thread, rpc_thread_count);
+}
+
+margo_instance_id margo_init_opt(const char *addr_str, int mode,
+    const struct hg_init_info *hg_init_info, int use_progress_thread,
+    int rpc_thread_count)
+{
+    struct margo_init_info info = MARGO_INIT_INFO_INITIALIZER;
+    struct hg_init_info copy;
+
+    if (hg_init_info != NULL) {
+        copy = *hg_init_info;
+        info.hg_init_info = &copy;
+    }
+    return init_with(
+        addr_str, mode, &info, use_progress_thread, rpc_thread_count);
+}
+
+margo_instance_id margo_init_pool(
+    ABT_pool progress_pool, ABT_pool handler_pool, hg_context_t *hg_context)
+{
+    struct margo_init_info info = MARGO_INIT_INFO_INITIALIZER;
+
+    if (!AMG_CONTRACT(hg_context != NULL))
+        return MARGO_INSTANCE_NULL;
+    info.progress_pool = progress_pool;
+    info.rpc_pool = handler_pool;
+    info.hg_context = hg_context;
+    info.hg_class = HG_Context_get_class(hg_context);
+    return amg_margo_instance_open(NULL, NULL,
+        HG_Class_is_listening(info.hg_class) ? MARGO_SERVER_MODE
+                                             : MARGO_CLIENT_MODE,
+        &info);
+}
+
+hg_bool_t margo_is_listening(margo_instance_id mid)
+{
+    return mid != MARGO_INSTANCE_NULL && mid->is_listening;
+}
+
+hg_context_t *margo_get_context(margo_instance_id mid)
+{
+    return mid == MARGO_INSTANCE_NULL ? NULL : mid->hg_context;
+}
+
+hg_class_t *margo_get_class(margo_instance_id mid)
+{
+    return mid == MARGO_INSTANCE_NULL ? NULL : mid->hg_class;
+}
+
+int margo_get_handler_pool(margo_instance_id mid, ABT_pool *pool)
+{
+    if (!AMG_CONTRACT(mid != MARGO_INSTANCE_NULL && pool != NULL))
+        return -1;
+    *pool = mid->pools->rpc_pool;
+    return 0;
+}
+
+int margo_get_progress_pool(margo_instance_id mid, ABT_pool *pool)
+{
+    if (!AMG_CONTRACT(mid != MARGO_INSTANCE_NULL && pool != NULL))
+        return -1;
+    *pool = mid->pools->progress_pool;
+    return 0;
+}
+
+int margo_set_param(margo_instance_id mid, const char *key, const char *value)
+{
+    unsigned long number = 0;
+    char *end = NULL;
+
+    if (!AMG_CONTRACT(
+            mid != MARGO_INSTANCE_NULL && key != NULL && value != NULL))
+        return -1;
+    if (strcmp(key, "progress_timeout_ub_msec") != 0 &&
+        strcmp(key, "progress_timeout_ub_msecs") != 0) {
+        margo_error(mid,
+            "margo_set_param(): no parameter is called \"%s\"; there is "
+            "\"progress_timeout_ub_msec\"",
+            key);
+        return -1;
+    }
+    errno = 0;
+    number = strtoul(value, &end, 10);
+    if (errno != 0 || end == value || *end != '\0' || value[0] == '-' ||
+        number > UINT_MAX) {
+        margo_error(mid,
+            "margo_set_param(): \"%s\" is \"%s\", and should be a number of "
+            "milliseconds, 0 to %u",
+            key, value, UINT_MAX);
+        return -1;
+    }
+    return margo_set_progress_timeout_ub_msec(mid, (unsigned)number);
+}
+
+static bool is_open(margo_instance_id mid)
+{
+    return AMG_CONTRACT(mid != MARGO_INSTANCE_NULL && mid->hg_class != NULL);
+}
+
+hg_return_t margo_addr_lookup(
+    margo_instance_id mid, const char *name, hg_addr_t *addr)
+{
+    struct margo_monitor_lookup_args told = {.name = name};
+
+    if (!is_open(mid) || !AMG_CONTRACT(name != NULL && addr != NULL))
+        return HG_INVALID_ARG;
+    AMG_MARGO_TOLD(
+        mid, lookup, &told, HG_Addr_lookup2(mid->hg_class, name, &told.addr));
+    if (told.ret == HG_SUCCESS)
+        *addr = told.addr;
+    return told.ret;
+}
+
+hg_return_t margo_addr_free(margo_instance_id mid, hg_addr_t addr)
+{
+    if (!is_open(mid))
+        return HG_INVALID_ARG;
+    return addr == HG_ADDR_NULL ? HG_SUCCESS
+                                : HG_Addr_free(mid->hg_class, addr);
+}
+
+hg_return_t margo_addr_self(margo_instance_id mid, hg_addr_t *addr)
+{
+    struct margo_monitor_lookup_args told = {.name = NULL};
+
+    if (!is_open(mid) || !AMG_CONTRACT(addr != NULL))
+        return HG_INVALID_ARG;
+    AMG_MARGO_TOLD(mid, lookup, &told, HG_Addr_self(mid->hg_class, &told.addr));
+    if (told.ret == HG_SUCCESS)
+        *addr = told.addr;
+    return told.ret;
+}
+
+hg_return_t margo_addr_dup(
+    margo_instance_id mid, hg_addr_t addr, hg_addr_t *new_addr)
+{
+    if (!is_open(mid) ||
+        !AMG_CONTRACT(addr != HG_ADDR_NULL && new_addr != NULL))
+        return HG_INVALID_ARG;
+    return HG_Addr_dup(mid->hg_class, addr, new_addr);
+}
+
+hg_bool_t margo_addr_cmp(
+    margo_instance_id mid, hg_addr_t addr1, hg_addr_t addr2)
+{
+    return is_open(mid) ? HG_Addr_cmp(mid->hg_class, addr1, addr2) : HG_FALSE;
+}
+
+hg_return_t margo_addr_set_remove(margo_instance_id mid, hg_addr_t addr)
+{
+    if (!is_open(mid) || !AMG_CONTRACT(addr != HG_ADDR_NULL))
+        return HG_INVALID_ARG;
+    return HG_Addr_set_remove(mid->hg_class, addr);
+}
+
+hg_return_t margo_addr_to_string(
+    margo_instance_id mid, char *buf, hg_size_t *buf_size, hg_addr_t addr)
+{
+    if (!is_open(mid) ||
+        !AMG_CONTRACT(buf_size != NULL && addr != HG_ADDR_NULL))
+        return HG_INVALID_ARG;
+    return HG_Addr_to_string(mid->hg_class, buf, buf_size, addr);
+}
+
+/* Profiling by the tool interface of Argobots is not built: says so. */
+static int profile_refuse(margo_instance_id mid, const char *what)
+{
+    if (!AMG_CONTRACT(mid != MARGO_INSTANCE_NULL))
+        return -1;
+    margo_error(mid,
+        "%s: no profile, the tool interface of Argobots is not used; "
+        "monitoring tells of calls, margo_state_dump() of threads",
+        what);
+    return -1;
+}
+
+int margo_start_abt_profiling(margo_instance_id mid, bool detailed)
+{
+    (void)detailed;
+    return profile_refuse(mid, "margo_start_abt_profiling()");
+}
+
+int margo_stop_abt_profiling(margo_instance_id mid)
+{
+    return profile_refuse(mid, "margo_stop_abt_profiling()");
+}
+
+int margo_dump_abt_profiling(
+    margo_instance_id mid, const char *file, int uniquify, char **resolved)
+{
+    (void)file;
+    (void)uniquify;
+    (void)resolved;
+    return profile_refuse(mid, "margo_dump_abt_profiling()");
+}

@@ -216,7 +216,7 @@ hg_return_t amg_self_send_request(struct amg_ep *ep, struct amg_peer *peer,
 }
 
 /* The call that `token` names is answered. It ends with `ret`, unless it was
- * cancelled; false then. */
+ * cancelled or answered before; false then. */
 static bool call_answer_locked(struct amg_self_msgs *msgs, uint64_t token,
     struct self_msg *reply, uint32_t len, hg_return_t ret)
 {
@@ -224,7 +224,8 @@ static bool call_answer_locked(struct amg_self_msgs *msgs, uint64_t token,
         amg_calls_find_locked(&msgs->calls, (uint32_t)token, OWNER);
     bool is_awaited = op != &amg_call_cancelled;
 
-    AMG_ASSERT(op != NULL);
+    if (!AMG_LIKELY(op != NULL))
+        return false;
     if (AMG_LIKELY(is_awaited)) {
         op->priv[AMG_CALL_PRIV_PTR] = (uintptr_t)reply;
         op->data = reply == NULL ? NULL : reply->buf.data;

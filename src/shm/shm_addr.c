@@ -70,7 +70,7 @@ void amg_shm_peer_free_locked(struct amg_shm_peer *peer)
     amg_list_remove(&peer->all);
     if (amg_link_is_listed(&peer->stuck))
         amg_list_remove(&peer->stuck);
-    amg_flow_forget(&domain->flow, &peer->calls);
+    amg_flow_forget(&domain->calls.flow, &peer->calls);
     amg_shm_bulk_peer_fini(peer);
     amg_shm_link_fini_locked(peer);
     amg_shm_watch_stop_locked(peer);

@@ -109,8 +109,8 @@ static struct amg_shm_buf *buf_heap(struct amg_shm_domain *domain)
 
 static void buf_push_locked(struct amg_shm_buf *buf)
 {
-    buf->link.next = buf->domain->free_bufs;
-    buf->domain->free_bufs = &buf->link;
+    buf->post.link.next = buf->domain->free_bufs;
+    buf->domain->free_bufs = &buf->post.link;
 }
 
 static struct amg_shm_buf *buf_pop_locked(struct amg_shm_domain *domain)
@@ -120,7 +120,7 @@ static struct amg_shm_buf *buf_pop_locked(struct amg_shm_domain *domain)
     if (link == NULL)
         return NULL;
     domain->free_bufs = link->next;
-    return AMG_OBJECT(link, struct amg_shm_buf, link);
+    return AMG_OBJECT(link, struct amg_shm_buf, post.link);
 }
 
 /* One whose receiver is done with it becomes free. */
@@ -130,7 +130,7 @@ static bool buf_reclaim_locked(struct amg_shm_buf *buf)
 
     if (atomic_load_explicit(&buf->slab->is_out, memory_order_acquire) != 0)
         return false;
-    amg_list_remove(&buf->link);
+    amg_list_remove(&buf->post.link);
     buf_push_locked(buf);
     peer->slabs_lent--;
     amg_shm_peer_reap_locked(peer);
@@ -146,7 +146,7 @@ static bool bufs_reclaim_locked(struct amg_shm_domain *domain, unsigned max)
     for (; link != NULL && max > 0; max--) {
         struct amg_link *next = amg_list_next(&domain->out_bufs, link);
 
-        if (buf_reclaim_locked(AMG_OBJECT(link, struct amg_shm_buf, link)))
+        if (buf_reclaim_locked(AMG_OBJECT(link, struct amg_shm_buf, post.link)))
             any = true;
         link = next;
     }
@@ -206,7 +206,7 @@ void amg_shm_buf_out_locked(struct amg_shm_buf *buf, struct amg_shm_peer *peer)
     atomic_store_explicit(&buf->slab->is_out, 1, memory_order_relaxed);
     buf->peer = peer;
     peer->slabs_lent++;
-    amg_list_push(&buf->domain->out_bufs, &buf->link);
+    amg_list_push(&buf->domain->out_bufs, &buf->post.link);
 }
 
 void amg_shm_buf_gone_locked(struct amg_shm_peer *peer)
@@ -216,7 +216,8 @@ void amg_shm_buf_gone_locked(struct amg_shm_peer *peer)
 
     while (link != NULL) {
         struct amg_link *next = amg_list_next(out, link);
-        struct amg_shm_buf *buf = AMG_OBJECT(link, struct amg_shm_buf, link);
+        struct amg_shm_buf *buf =
+            AMG_OBJECT(link, struct amg_shm_buf, post.link);
 
         if (buf->peer == peer) {
             atomic_store_explicit(&buf->slab->is_out, 0, memory_order_relaxed);
@@ -253,7 +254,8 @@ void amg_shm_buf_want_locked(struct amg_shm_domain *domain)
     struct amg_link *link = amg_list_first(&domain->out_bufs);
 
     for (; link != NULL; link = amg_list_next(&domain->out_bufs, link)) {
-        struct amg_shm_buf *buf = AMG_OBJECT(link, struct amg_shm_buf, link);
+        struct amg_shm_buf *buf =
+            AMG_OBJECT(link, struct amg_shm_buf, post.link);
         uint32_t expected = 1;
 
         (void)atomic_compare_exchange_strong_explicit(&buf->slab->is_out,

@@ -42,6 +42,11 @@ static inline struct amg_shm_buf *amg_shm_buf_of(struct amg_buf *buf)
     return AMG_OBJECT(buf, struct amg_shm_buf, buf);
 }
 
+static inline struct amg_shm_buf *amg_shm_buf_of_post(struct amg_post *post)
+{
+    return AMG_OBJECT(post, struct amg_shm_buf, post);
+}
+
 static inline struct amg_shm_arrival *amg_shm_arrival_of(
     const struct amg_arrival *arrival)
 {

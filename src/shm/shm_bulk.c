@@ -297,7 +297,7 @@ static void transfer_stir_locked(struct amg_shm_transfer *transfer)
 
 void amg_shm_bulk_cancel_locked(struct amg_shm_ep *ep, struct amg_op *op)
 {
-    struct amg_shm_transfer *transfer = amg_shm_op_ptr(op);
+    struct amg_shm_transfer *transfer = amg_call_ptr(op);
 
     AMG_ASSERT(transfer->op == op && transfer->ep == ep);
     transfer->is_cancelled = true;
@@ -428,7 +428,7 @@ AMG_APART static hg_return_t transfer_post(struct amg_shm_ep *ep,
         transfer->pieces[i].len = 0;
     amg_bias_take(&domain->lock);
     peer->shares++;
-    amg_shm_op_set(op, AMG_SHM_OP_BULK, transfer, ep);
+    amg_call_set(op, AMG_SHM_OP_BULK, transfer, &ep->base);
     amg_shm_transfer_wake_locked(transfer);
     amg_bias_give(&domain->lock);
     return HG_SUCCESS;

@@ -27,8 +27,7 @@
 #include "shm/shm_bulk.h"
 #include "shm/shm_region.h"
 #include "shm/shm_ring.h"
-#include "transport/flow.h"
-#include "transport/table.h"
+#include "transport/calls.h"
 #include "transport/transport.h"
 
 struct amg_shm_domain;
@@ -38,37 +37,29 @@ struct amg_shm_block;
 
 enum { AMG_SHM_REFUSED_KEPT = 16 }; /* processes whose refusal was told */
 
-/* What the words of amg_op.priv hold here, while it is posted. After that the
- * reply may lie in the words behind the first one. */
-enum { AMG_SHM_PRIV_STATE, AMG_SHM_PRIV_PTR, AMG_SHM_PRIV_EP };
-
-/* Where an operation stands. */
+/* Where an operation stands, besides those of a call. After that the reply may
+ * lie in the words behind the first one. */
 enum amg_shm_op_state {
-    AMG_SHM_OP_DONE,    /* on a done list, or with its owner */
-    AMG_SHM_OP_HOLDING, /* the same; PTR is the arrival with its reply */
-    AMG_SHM_OP_WAITING, /* has no credit or no room yet; PTR is its buf */
-    AMG_SHM_OP_ASKED,   /* waits for a reply; PTR is its cookie */
-    AMG_SHM_OP_LEAVING, /* a reply without room yet; PTR is its buf */
-    AMG_SHM_OP_BULK,    /* a put or get; the rest is shm_bulk.c's */
+    AMG_SHM_OP_HOLDING = AMG_CALL_STATES, /* done; PTR: what has its reply */
+    AMG_SHM_OP_BULK, /* a put or get; the rest is shm_bulk.c's */
 };
 
 /* A place for one message of ours. In the free list, with the user, waiting to
  * leave, or its slab with a receiver. */
 struct amg_shm_buf {
-    struct amg_link link; /* free: single linked through next */
+    struct amg_post
+        post; /* post.link, while free: single linked through next */
     struct amg_buf buf;
     struct amg_shm_domain *domain;
     struct amg_shm_slab *slab; /* NULL: it lies on the heap */
     uint32_t index;            /* of the slab */
     /* From here on while it waits. */
     uint32_t len;
-    uint32_t cookie;
     uint8_t kind;
     uint8_t origin_context;
     uint8_t target_context;
     struct amg_shm_peer *peer;
-    struct amg_shm_ep *ep; /* whose `op` it is */
-    struct amg_op *op;     /* may be NULL */
+    struct amg_shm_link *to;
 };
 
 /* Our ring to one context of a peer. Guarded by the lock. */
@@ -184,10 +175,8 @@ struct amg_shm_domain {
     _Atomic uint32_t lull;
 
     struct amg_bias lock; /* guards all below */
-    struct amg_flow flow;
-    struct amg_table calls; /* operations that wait for a reply */
-    struct amg_list late;   /* replies to those that were cancelled */
-    struct amg_map peers;   /* by incarnation */
+    struct amg_calls calls;
+    struct amg_map peers; /* by incarnation */
     struct amg_list all_peers;
     struct amg_list stuck;
     struct amg_shm_peer *self; /* has a share */
@@ -259,28 +248,10 @@ static inline bool amg_shm_refusal_is_new(
 static inline void amg_shm_op_end_locked(
     struct amg_shm_ep *ep, struct amg_op *op, hg_return_t ret)
 {
-    op->priv[AMG_SHM_PRIV_STATE] = AMG_SHM_OP_DONE;
+    op->priv[AMG_CALL_PRIV_STATE] = AMG_CALL_DONE;
     op->ret = ret;
     amg_list_push(&ep->done, &op->link);
     atomic_store_explicit(&ep->has_done, 1, memory_order_relaxed);
-}
-
-static inline void amg_shm_op_set(struct amg_op *op,
-    enum amg_shm_op_state state, const void *ptr, struct amg_shm_ep *ep)
-{
-    op->priv[AMG_SHM_PRIV_STATE] = state;
-    op->priv[AMG_SHM_PRIV_PTR] = (uint64_t)(uintptr_t)ptr;
-    op->priv[AMG_SHM_PRIV_EP] = (uint64_t)(uintptr_t)ep;
-}
-
-static inline void *amg_shm_op_ptr(const struct amg_op *op)
-{
-    return (void *)(uintptr_t)op->priv[AMG_SHM_PRIV_PTR];
-}
-
-static inline struct amg_shm_ep *amg_shm_op_ep(const struct amg_op *op)
-{
-    return (struct amg_shm_ep *)(uintptr_t)op->priv[AMG_SHM_PRIV_EP];
 }
 
 #endif

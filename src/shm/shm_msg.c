@@ -1,14 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Requests, replies and refusals that come in, and the end of calls.
- *
- * A request that wants a reply stands in the table of calls from its post, and
- * the number of its place is the cookie that the reply brings back. When it is
- * cancelled its place stays taken, by nobody, until the late reply: that reply
- * returns the credit, because until then the target holds the request.
- *
- *     waiting (in flow) --credit, cell--> asked (in calls) --reply--> done
- *          |                                   |
- *          +------------- cancel --------------+--------------------> done
+/* Requests, replies and refusals that come in, for the call engine.
  *
  * Short bytes are copied out of the cell, into an arrival or, of a reply, into
  * the words of its operation, so that the cell is free at once. Long ones are
@@ -131,16 +122,12 @@ static bool arrival_give_locked(struct amg_shm_domain *domain,
 }
 
 /* One more credit is owed to the peer; enough of them are worth a message. */
-static void credit_owe_locked(struct amg_shm_peer *peer, uint8_t context)
+static void credit_owe_locked(struct amg_shm_peer *peer)
 {
     struct amg_shm_domain *domain = peer->domain;
-    const struct amg_shm_note note = {
-        .kind = AMG_SHM_CREDIT, .target_context = context};
 
-    if (peer->state != AMG_SHM_PEER_ALIVE)
-        return;
-    if (!amg_flow_owe(&domain->flow, &peer->calls) ||
-        amg_shm_send_word_locked(peer, &note, NULL, 0) == HG_NOMEM)
+    if (peer->state == AMG_SHM_PEER_ALIVE &&
+        !amg_calls_owe_locked(&domain->calls, &peer->calls))
         atomic_store_explicit(&domain->has_errands, 1, memory_order_relaxed);
 }
 
@@ -154,7 +141,7 @@ static bool request_refuse_locked(const struct message *message, uint32_t code)
     };
 
     if (message->kind == AMG_SHM_ONEWAY)
-        credit_owe_locked(message->peer, message->cell->context);
+        credit_owe_locked(message->peer);
     else if (amg_shm_send_word_locked(
                  message->peer, &note, &code, sizeof(code)) == HG_NOMEM)
         return false;
@@ -181,15 +168,15 @@ static inline bool op_give_locked(struct amg_shm_domain *domain,
         if (message->len > CELL_HALF)
             memcpy(&op->priv[3], message->cell->bytes + CELL_HALF,
                 IN_OP - CELL_HALF);
-        op->priv[AMG_SHM_PRIV_STATE] = AMG_SHM_OP_DONE;
+        op->priv[AMG_CALL_PRIV_STATE] = AMG_CALL_DONE;
         op->data = &op->priv[1];
     } else {
         struct amg_shm_arrival *arrival = arrival_make_locked(domain, message);
 
         if (arrival == NULL)
             return false;
-        op->priv[AMG_SHM_PRIV_STATE] = AMG_SHM_OP_HOLDING;
-        op->priv[AMG_SHM_PRIV_PTR] = (uint64_t)(uintptr_t)arrival;
+        op->priv[AMG_CALL_PRIV_STATE] = AMG_SHM_OP_HOLDING;
+        op->priv[AMG_CALL_PRIV_PTR] = (uint64_t)(uintptr_t)arrival;
         op->data = arrival->base.data;
     }
     op->len = message->len;
@@ -216,10 +203,8 @@ static void refusal_read(struct amg_op *op, const struct amg_shm_cell *cell)
     uint32_t code = 0;
 
     memcpy(&code, cell->bytes, sizeof(code));
-    if (code == HG_SUCCESS || code >= HG_RETURN_MAX)
-        code = HG_NA_ERROR;
-    op->priv[AMG_SHM_PRIV_STATE] = AMG_SHM_OP_DONE;
-    op->ret = (hg_return_t)code;
+    op->priv[AMG_CALL_PRIV_STATE] = AMG_CALL_DONE;
+    op->ret = amg_call_refusal(code);
 }
 
 /* The reply to a call that was cancelled, for whichever context polls next. */
@@ -230,7 +215,7 @@ static bool late_take_locked(
         slab_return(message);
         return true;
     }
-    if (!arrival_give_locked(domain, message, true, &domain->late))
+    if (!arrival_give_locked(domain, message, true, &domain->calls.late))
         return false;
     for (uint32_t i = 0; i < domain->max_contexts; i++) {
         struct amg_shm_ep *ep = domain->eps[i];
@@ -243,27 +228,33 @@ static bool late_take_locked(
     return true;
 }
 
+/* Those of a peer that is gone were forgotten. */
+static inline void credits_check(
+    struct amg_shm_peer *peer, uint16_t count, bool are_right)
+{
+    if (!AMG_LIKELY(are_right) && peer->state == AMG_SHM_PEER_ALIVE)
+        amg_shm_addr_blame(peer, AMG_SHM_FAULT_CREDITS, 0, count);
+}
+
 static inline bool on_answer_locked(struct amg_shm_inbox *inbox,
     struct amg_shm_ep *ep, const struct message *message, struct amg_news *news)
 {
     struct amg_shm_domain *domain = inbox->domain;
     uint32_t cookie = message->cell->cookie;
-    struct amg_table_place *place =
-        amg_table_find(&domain->calls, cookie, message->peer->id);
-    struct amg_op *op = place == NULL ? NULL : place->object;
+    struct amg_op *op =
+        amg_calls_find_locked(&domain->calls, cookie, message->peer->id);
 
-    if (!AMG_LIKELY(op != NULL) ||
-        op->priv[AMG_SHM_PRIV_STATE] == AMG_SHM_OP_WAITING) {
+    if (!AMG_LIKELY(op != NULL)) {
         amg_shm_addr_blame(
             message->peer, AMG_SHM_FAULT_ANSWER, message->kind, (long)cookie);
         slab_return(message);
         return true;
     }
-    if (!AMG_LIKELY(op != &amg_shm_call_over)) {
+    if (!AMG_LIKELY(op != &amg_call_cancelled)) {
         if (!late_take_locked(domain, message))
             return false;
     } else {
-        struct amg_shm_ep *op_ep = amg_shm_op_ep(op);
+        struct amg_shm_ep *op_ep = amg_shm_ep_of(amg_call_ep(op));
 
         if (!AMG_LIKELY(message->kind == AMG_SHM_REPLY))
             refusal_read(op, message->cell);
@@ -271,8 +262,8 @@ static inline bool on_answer_locked(struct amg_shm_inbox *inbox,
             return false;
         op_finish_locked(op_ep, op, ep, news);
     }
-    amg_table_remove(&domain->calls, cookie);
-    amg_shm_send_credit_locked(message->peer, 1);
+    credits_check(message->peer, 1,
+        amg_calls_settle_locked(&domain->calls, cookie, &message->peer->calls));
     return true;
 }
 
@@ -294,7 +285,9 @@ bool amg_shm_msg_take_locked(struct amg_shm_inbox *inbox, struct amg_shm_ep *ep,
     else if (message.kind != AMG_SHM_CREDIT)
         is_taken = on_request_locked(inbox, ep, &message, news);
     if (!AMG_LIKELY(credits == 0) && is_taken)
-        amg_shm_send_credit_locked(ring->peer, credits);
+        credits_check(ring->peer, credits,
+            amg_calls_credit_locked(
+                &inbox->domain->calls, &ring->peer->calls, credits));
     return is_taken;
 }
 
@@ -306,102 +299,23 @@ void amg_shm_msg_release(struct amg_ep *ep, struct amg_arrival *base)
     (void)ep; /* may be closed already */
     amg_bias_take(&domain->lock);
     if (base->is_one_way)
-        credit_owe_locked(amg_shm_peer_of(base->from), base->origin_context);
+        credit_owe_locked(amg_shm_peer_of(base->from));
     amg_shm_arrival_put_locked(arrival);
     amg_bias_give(&domain->lock);
 }
 
 void amg_shm_msg_release_reply(struct amg_ep *ep, struct amg_op *op)
 {
-    struct amg_shm_arrival *arrival = amg_shm_op_ptr(op);
+    struct amg_shm_arrival *arrival = amg_call_ptr(op);
 
     (void)ep; /* may be closed already */
     op->data = NULL;
-    if (AMG_LIKELY(op->priv[AMG_SHM_PRIV_STATE] != AMG_SHM_OP_HOLDING))
+    if (AMG_LIKELY(op->priv[AMG_CALL_PRIV_STATE] != AMG_SHM_OP_HOLDING))
         return;
-    op->priv[AMG_SHM_PRIV_STATE] = AMG_SHM_OP_DONE;
+    op->priv[AMG_CALL_PRIV_STATE] = AMG_CALL_DONE;
     amg_bias_take(&arrival->domain->lock);
     amg_shm_arrival_put_locked(arrival);
     amg_bias_give(&arrival->domain->lock);
-}
-
-/* Ends an operation of a call or reply before its time. */
-static void op_end_locked(struct amg_op *op, hg_return_t ret)
-{
-    struct amg_shm_ep *ep = amg_shm_op_ep(op);
-
-    amg_shm_op_end_locked(ep, op, ret);
-    amg_shm_bell_self_locked(ep);
-}
-
-/* A request that has not left; it is on no queue any more. */
-static void request_end_locked(struct amg_shm_buf *buf, hg_return_t ret)
-{
-    struct amg_op *op = buf->op;
-
-    if (buf->kind == AMG_SHM_REQUEST)
-        amg_table_remove(&buf->domain->calls, buf->cookie);
-    amg_shm_buf_put_locked(buf);
-    op_end_locked(op, ret);
-}
-
-void amg_shm_msg_cancel_locked(struct amg_shm_domain *domain, struct amg_op *op)
-{
-    struct amg_shm_buf *buf = amg_shm_op_ptr(op);
-
-    switch (op->priv[AMG_SHM_PRIV_STATE]) {
-    case AMG_SHM_OP_WAITING:
-        amg_flow_unwait(&buf->peer->calls, &buf->link);
-        request_end_locked(buf, HG_CANCELED);
-        return;
-    case AMG_SHM_OP_ASKED:
-        amg_table_at(&domain->calls, (uint32_t)op->priv[AMG_SHM_PRIV_PTR])
-            ->object = &amg_shm_call_over;
-        op_end_locked(op, HG_CANCELED);
-        return;
-    case AMG_SHM_OP_LEAVING:
-        buf->op = NULL;
-        op_end_locked(op, HG_CANCELED);
-        return;
-    default:
-        return;
-    }
-}
-
-/* The requests that wait at `peer`: those of `ep`, or all. */
-static void waiting_end_locked(
-    struct amg_shm_peer *peer, const struct amg_shm_ep *ep, hg_return_t ret)
-{
-    struct amg_list kept;
-    struct amg_link *link = NULL;
-
-    amg_list_init(&kept);
-    while ((link = amg_flow_evict(&peer->calls)) != NULL)
-        amg_list_push(&kept, link);
-    while ((link = amg_list_pop(&kept)) != NULL) {
-        struct amg_shm_buf *buf = AMG_OBJECT(link, struct amg_shm_buf, link);
-
-        if (ep != NULL && buf->ep != ep)
-            amg_flow_wait(&peer->calls, link);
-        else
-            request_end_locked(buf, ret);
-    }
-}
-
-/* The operations of replies that wait in a link: those of `ep`. */
-static void queue_detach_locked(
-    struct amg_shm_link *link, const struct amg_shm_ep *ep)
-{
-    struct amg_link *at = amg_list_first(&link->queue);
-
-    for (; at != NULL; at = amg_list_next(&link->queue, at)) {
-        struct amg_shm_buf *buf = AMG_OBJECT(at, struct amg_shm_buf, link);
-
-        if (buf->op != NULL && buf->ep == ep) {
-            op_end_locked(buf->op, HG_CANCELED);
-            buf->op = NULL;
-        }
-    }
 }
 
 static void queue_end_locked(struct amg_shm_link *link)
@@ -409,10 +323,10 @@ static void queue_end_locked(struct amg_shm_link *link)
     struct amg_link *at = NULL;
 
     while ((at = amg_list_pop(&link->queue)) != NULL) {
-        struct amg_shm_buf *buf = AMG_OBJECT(at, struct amg_shm_buf, link);
+        struct amg_shm_buf *buf = AMG_OBJECT(at, struct amg_shm_buf, post.link);
 
-        if (buf->op != NULL)
-            op_end_locked(buf->op, HG_HOSTUNREACH);
+        if (buf->post.op != NULL)
+            amg_shm_send_end_locked(buf->post.op, HG_HOSTUNREACH);
         amg_shm_buf_put_locked(buf);
     }
 }
@@ -422,29 +336,24 @@ void amg_shm_msg_drop_locked(
 {
     struct amg_link *at = amg_list_first(&domain->all_peers);
 
+    amg_calls_drop_locked(&domain->calls, &ep->base);
     for (; at != NULL; at = amg_list_next(&domain->all_peers, at)) {
         struct amg_shm_peer *peer = AMG_OBJECT(at, struct amg_shm_peer, all);
 
-        waiting_end_locked(peer, ep, HG_CANCELED);
         for (uint32_t i = 0; i < peer->region.max_contexts; i++) {
             struct amg_shm_link *link =
                 amg_shm_link_at_locked(peer, (uint8_t)i);
 
             if (link != NULL)
-                queue_detach_locked(link, ep);
+                amg_calls_detach_locked(
+                    &domain->calls, &link->queue, &ep->base);
         }
-    }
-    for (uint32_t i = 0; i < domain->calls.cap; i++) {
-        struct amg_op *op = domain->calls.places[i].object;
-
-        if (op != NULL && op != &amg_shm_call_over && amg_shm_op_ep(op) == ep)
-            amg_shm_msg_cancel_locked(domain, op);
     }
 }
 
 void amg_shm_msg_gone_locked(struct amg_shm_peer *peer)
 {
-    waiting_end_locked(peer, NULL, HG_HOSTUNREACH);
+    amg_calls_lost_waiting_locked(&peer->domain->calls, &peer->calls);
     for (uint32_t i = 0; i < peer->region.max_contexts; i++) {
         struct amg_shm_link *link = amg_shm_link_at_locked(peer, (uint8_t)i);
 
@@ -453,28 +362,26 @@ void amg_shm_msg_gone_locked(struct amg_shm_peer *peer)
     }
 }
 
+/* What was read to its end. */
+struct silence {
+    const struct amg_shm_inbox *inbox;
+    bool is_last;
+};
+
+static bool is_silent(const struct amg_op *op, const void *arg)
+{
+    const struct silence *silence = arg;
+
+    if (op == &amg_call_cancelled)
+        return silence->is_last;
+    return amg_shm_ep_of(amg_call_ep(op))->inbox == silence->inbox;
+}
+
 void amg_shm_msg_silent_locked(
     struct amg_shm_peer *peer, const struct amg_shm_inbox *inbox, bool is_last)
 {
-    struct amg_table *calls = &peer->domain->calls;
-    uint16_t left = 0;
+    const struct silence silence = {inbox, is_last};
 
-    for (uint32_t i = 0; i < calls->cap; i++) {
-        struct amg_table_place *place = &calls->places[i];
-        struct amg_op *op = place->object;
-
-        if (op == NULL || place->owner_or_next != peer->id)
-            continue;
-        if (op == &amg_shm_call_over ? !is_last
-                                     : amg_shm_op_ep(op)->inbox != inbox) {
-            left++;
-            continue;
-        }
-        amg_table_remove(
-            calls, i | place->generation % (1u << (32 - AMG_TABLE_INDEX_BITS))
-                           << AMG_TABLE_INDEX_BITS);
-        if (op != &amg_shm_call_over)
-            op_end_locked(op, HG_HOSTUNREACH);
-    }
-    peer->calls.unanswered = left;
+    amg_calls_lost_asked_locked(
+        &peer->domain->calls, &peer->calls, peer->id, is_silent, &silence);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Requests, replies and refusals that come in, and the end of calls. */
+/* Requests, replies and refusals that come in, for the call engine. */
 #ifndef AMG_SHM_SHM_MSG_H
 #define AMG_SHM_SHM_MSG_H
 
@@ -12,10 +12,7 @@ bool amg_shm_msg_take_locked(struct amg_shm_inbox *inbox, struct amg_shm_ep *ep,
     struct amg_shm_inring *ring, const struct amg_shm_cell *cell,
     struct amg_news *news);
 
-/* Ends `op`, a request or a reply, as canceled. */
-void amg_shm_msg_cancel_locked(
-    struct amg_shm_domain *domain, struct amg_op *op);
-/* The same for all of an endpoint that is closing. */
+/* Ends all requests and replies of an endpoint that is closing as canceled. */
 void amg_shm_msg_drop_locked(
     struct amg_shm_domain *domain, struct amg_shm_ep *ep);
 /* The peer is gone: what has not left for it ends with HG_HOSTUNREACH. */

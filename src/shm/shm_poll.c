@@ -95,7 +95,7 @@ static inline unsigned rings_take(struct poll *poll, unsigned max)
 static unsigned done_take_locked(struct poll *poll, unsigned max)
 {
     struct amg_shm_ep *ep = poll->ep;
-    struct amg_list *late = &poll->domain->late;
+    struct amg_list *late = &poll->domain->calls.late;
     unsigned count = 0;
 
     atomic_store_explicit(&ep->bulk.copied, 0, memory_order_relaxed);

@@ -18,8 +18,6 @@
 
 enum { CELL_HALF = 16 };
 
-struct amg_op amg_shm_call_over;
-
 /* What became of a message. */
 enum sent {
     SENT_NOT, /* no room */
@@ -87,26 +85,28 @@ static inline void cell_fill(
             AMG_SHM_INLINE - CELL_HALF);
 }
 
-/* Sends a buf, and takes it. SENT_NOT: it is still the caller's, which may be
- * another one now. */
-static inline enum sent buf_send_locked(struct amg_shm_peer *peer,
-    struct amg_shm_link *link, struct amg_shm_buf **buf, unsigned kind,
-    uint8_t origin_context, uint32_t cookie, uint32_t len)
+/* Sends a buf, and takes it. SENT_NOT: it is still the caller's. */
+static inline enum sent buf_send_locked(struct amg_shm_buf *buf)
 {
+    struct amg_shm_peer *peer = buf->peer;
+    struct amg_shm_link *link = buf->to;
     struct amg_shm_cell *cell = amg_shm_out_next(&link->out);
+    unsigned kind = buf->kind;
+    uint8_t origin_context = buf->origin_context;
+    uint32_t cookie = buf->post.cookie;
+    uint32_t len = buf->len;
     struct amg_shm_buf *settled = NULL;
     enum sent sent = SENT_NOT;
 
     if (!AMG_LIKELY(cell != NULL))
         return SENT_NOT;
     if (AMG_LIKELY(len <= AMG_SHM_INLINE)) {
-        cell_fill(cell, (*buf)->buf.data, len);
+        cell_fill(cell, buf->buf.data, len);
         sent = cell_send_locked(peer, link, cell, kind, origin_context, cookie);
-        amg_shm_buf_put_locked(*buf);
+        amg_shm_buf_put_locked(buf);
         return sent;
     }
-    (*buf)->len = len;
-    settled = amg_shm_buf_settle_locked(*buf);
+    settled = amg_shm_buf_settle_locked(buf);
     if (settled == NULL)
         return SENT_NOT;
     amg_shm_buf_out_locked(settled, peer);
@@ -116,46 +116,88 @@ static inline enum sent buf_send_locked(struct amg_shm_peer *peer,
         peer, link, cell, kind | AMG_SHM_FAR, origin_context, cookie);
 }
 
-/* What a message needs to know while it waits. */
-static void buf_note(struct amg_shm_buf *buf, struct amg_shm_peer *peer,
-    const struct amg_shm_note *note, uint32_t len, struct amg_shm_ep *ep,
-    struct amg_op *op)
+/* Writes who sends the buf to whom. */
+static inline void buf_address(struct amg_shm_buf *buf,
+    struct amg_shm_peer *peer, const struct amg_shm_note *note, uint32_t len)
 {
-    buf->peer = peer;
+    buf->len = len;
     buf->kind = note->kind;
     buf->origin_context = note->origin_context;
     buf->target_context = note->target_context;
-    buf->cookie = note->cookie;
-    buf->len = len;
-    buf->ep = ep;
-    buf->op = op;
+    buf->peer = peer;
+    buf->post.cookie = note->cookie;
+    buf->post.wants_reply = note->kind == AMG_SHM_REQUEST;
 }
 
-/* It has left, or never will: tells who waits for that. */
-static void op_end_locked(
-    struct amg_shm_ep *ep, struct amg_op *op, hg_return_t ret)
+void amg_shm_send_end_locked(struct amg_op *op, hg_return_t ret)
 {
+    struct amg_shm_ep *ep = amg_shm_ep_of(amg_call_ep(op));
+
     amg_shm_op_end_locked(ep, op, ret);
     amg_shm_bell_self_locked(ep);
 }
 
-/* A request has left. */
-static inline void request_gone_locked(struct amg_shm_ep *ep, struct amg_op *op,
-    unsigned kind, uint32_t cookie, enum sent sent)
+/* The four functions of the call engine's table. */
+
+static hg_return_t request_send_locked(
+    struct amg_calls *calls, struct amg_post *post)
 {
-    if (!AMG_LIKELY(sent != SENT_LATE) && kind == AMG_SHM_REQUEST) {
+    struct amg_shm_buf *buf = amg_shm_buf_of_post(post);
+    struct amg_shm_peer *peer = buf->peer;
+    struct amg_op *one_way = post->op;
+    uint32_t cookie = post->cookie;
+    enum sent sent = SENT_NOT;
+
+    AMG_TEST_POINT("shm_request_checked");
+    if (AMG_LIKELY(amg_shm_link_has_slot(buf->to)) ||
+        amg_shm_link_slot_locked(peer, buf->to))
+        sent = buf_send_locked(buf);
+    if (!AMG_LIKELY(sent != SENT_NOT)) {
+        stuck_note_locked(peer);
+        return HG_AGAIN;
+    }
+    if (!AMG_LIKELY(one_way == NULL))
+        amg_shm_send_end_locked(one_way, HG_SUCCESS);
+    else if (!AMG_LIKELY(sent != SENT_LATE))
         /* Whoever opens that context again refuses what is in its rings. */
-        amg_table_at(&amg_shm_domain_of_ep(ep)->calls, cookie)->object =
-            &amg_shm_call_over;
-        op_end_locked(ep, op, HG_NOENTRY);
-        return;
-    }
-    if (AMG_LIKELY(kind == AMG_SHM_REQUEST)) {
-        op->priv[AMG_SHM_PRIV_STATE] = AMG_SHM_OP_ASKED;
-        op->priv[AMG_SHM_PRIV_PTR] = cookie;
-    } else {
-        op_end_locked(ep, op, HG_SUCCESS);
-    }
+        amg_calls_abandon_locked(
+            calls, amg_table_at(&calls->table, cookie)->object, HG_NOENTRY);
+    return HG_SUCCESS;
+}
+
+static void request_put_locked(struct amg_calls *calls, struct amg_post *post)
+{
+    (void)calls;
+    amg_shm_buf_put_locked(amg_shm_buf_of_post(post));
+}
+
+/* Nobody else may have a share of the peer, and looking for room reaps those
+ * that are done with. */
+static bool credits_pay_locked(
+    struct amg_calls *calls, struct amg_flow_peer *owed)
+{
+    struct amg_shm_peer *peer = AMG_OBJECT(owed, struct amg_shm_peer, calls);
+    const struct amg_shm_note note = {
+        .kind = AMG_SHM_CREDIT, .target_context = peer->context};
+    hg_return_t rc = HG_SUCCESS;
+
+    (void)calls;
+    peer->shares++;
+    rc = amg_shm_send_word_locked(peer, &note, NULL, 0);
+    amg_shm_peer_drop_locked(peer);
+    return rc != HG_NOMEM;
+}
+
+static const struct amg_calls_ops calls_ops = {
+    .send = request_send_locked,
+    .put = request_put_locked,
+    .end = amg_shm_send_end_locked,
+    .pay = credits_pay_locked,
+};
+
+void amg_shm_send_init(struct amg_shm_domain *domain, uint16_t credits)
+{
+    amg_calls_init(&domain->calls, credits, &calls_ops);
 }
 
 /* Do polls of the context look there, as far as can be seen here? */
@@ -165,16 +207,6 @@ static inline bool link_is_read(const struct amg_shm_link *link)
         atomic_load_explicit(&link->out.ring->watch, memory_order_relaxed);
 
     return watch - AMG_SHM_DORMANT <= AMG_SHM_WATCHED - AMG_SHM_DORMANT;
-}
-
-/* A link that its reader has not opened yet, or reads no more. */
-AMG_APART static hg_return_t link_check_locked(
-    struct amg_shm_peer *peer, struct amg_shm_link *link)
-{
-    if (context_is_closed(link->context))
-        return HG_NOENTRY;
-    (void)amg_shm_link_slot_locked(peer, link); /* else it waits for one */
-    return HG_SUCCESS;
 }
 
 /* The link for a request. Anything but HG_SUCCESS and HG_NOMEM is how the
@@ -190,119 +222,90 @@ static inline hg_return_t request_link_locked(
     rc = amg_shm_link_find_locked(peer, context, &link);
     if (!AMG_LIKELY(rc == HG_SUCCESS))
         return rc;
+    if (!AMG_LIKELY(link_is_read(link)) && context_is_closed(link->context))
+        return HG_NOENTRY;
     *ret_link = link;
-    return AMG_LIKELY(link_is_read(link)) ? HG_SUCCESS
-                                          : link_check_locked(peer, link);
-}
-
-static inline hg_return_t request_post_locked(struct amg_shm_ep *ep,
-    struct amg_shm_peer *peer, struct amg_shm_buf *buf,
-    struct amg_shm_note *note, uint32_t len, struct amg_op *op)
-{
-    struct amg_shm_domain *domain = buf->domain;
-    struct amg_shm_link *link = NULL;
-    hg_return_t rc = request_link_locked(peer, note->target_context, &link);
-
-    if (!AMG_LIKELY(rc == HG_SUCCESS)) {
-        if (rc == HG_NOMEM)
-            return rc;
-        amg_shm_buf_put_locked(buf);
-        op_end_locked(ep, op, rc);
-        return HG_SUCCESS;
-    }
-    if (note->kind == AMG_SHM_REQUEST) {
-        rc = amg_table_add(&domain->calls, op, peer->id, &note->cookie);
-        if (rc != HG_SUCCESS)
-            return rc;
-    }
-    if (AMG_LIKELY(amg_flow_take(&domain->flow, &peer->calls))) {
-        enum sent sent = SENT;
-
-        AMG_TEST_POINT("shm_request_checked");
-        sent = buf_send_locked(peer, link, &buf, note->kind,
-            note->origin_context, note->cookie, len);
-        if (AMG_LIKELY(sent != SENT_NOT)) {
-            request_gone_locked(ep, op, note->kind, note->cookie, sent);
-            return HG_SUCCESS;
-        }
-        (void)amg_flow_give(&peer->calls, 1);
-        stuck_note_locked(peer);
-    }
-    buf_note(buf, peer, note, len, ep, op);
-    op->priv[AMG_SHM_PRIV_STATE] = AMG_SHM_OP_WAITING;
-    op->priv[AMG_SHM_PRIV_PTR] = (uint64_t)(uintptr_t)buf;
-    amg_flow_wait(&peer->calls, &buf->link);
     return HG_SUCCESS;
 }
 
-hg_return_t amg_shm_send_request(struct amg_ep *base, struct amg_peer *peer,
-    uint8_t target_context, struct amg_buf *buf, uint32_t len, bool wants_reply,
-    struct amg_op *op)
+/* It cannot be sent, and is not taken when there is no memory. */
+static hg_return_t buf_end_locked(struct amg_shm_buf *buf, hg_return_t ret)
 {
-    struct amg_shm_ep *ep = amg_shm_ep_of(base);
-    struct amg_shm_domain *domain = amg_shm_domain_of_ep(ep);
-    struct amg_shm_note note = {
+    struct amg_op *op = buf->post.op;
+
+    if (ret == HG_NOMEM)
+        return ret;
+    amg_shm_buf_put_locked(buf);
+    if (op != NULL)
+        amg_shm_send_end_locked(op, ret);
+    return HG_SUCCESS;
+}
+
+hg_return_t amg_shm_send_request(struct amg_ep *base, struct amg_peer *to,
+    uint8_t target_context, struct amg_buf *buf_base, uint32_t len,
+    bool wants_reply, struct amg_op *op)
+{
+    struct amg_shm_domain *domain = amg_shm_domain_of(base->domain);
+    struct amg_shm_buf *buf = amg_shm_buf_of(buf_base);
+    struct amg_shm_peer *peer = amg_shm_peer_of(to);
+    const struct amg_shm_note note = {
         .kind = wants_reply ? AMG_SHM_REQUEST : AMG_SHM_ONEWAY,
         .origin_context = base->context_id,
         .target_context = target_context,
     };
     hg_return_t rc = HG_SUCCESS;
 
-    if (!AMG_LIKELY(len <= buf->cap))
+    if (!AMG_LIKELY(len <= buf_base->cap))
         return HG_MSGSIZE;
+    buf_address(buf, peer, &note, len);
+    buf->post.op = op;
+    buf->post.ep = base;
+    buf->post.peer = &peer->calls;
     amg_bias_take(&domain->lock);
-    /* Under the lock: a cancel may come before the post, and finds it done. */
-    op->data = NULL;
-    op->len = 0;
-    op->priv[AMG_SHM_PRIV_STATE] = AMG_SHM_OP_DONE;
-    op->priv[AMG_SHM_PRIV_EP] = (uint64_t)(uintptr_t)ep;
-    rc = request_post_locked(
-        ep, amg_shm_peer_of(peer), amg_shm_buf_of(buf), &note, len, op);
+    rc = request_link_locked(peer, target_context, &buf->to);
+    if (AMG_LIKELY(rc == HG_SUCCESS)) {
+        rc = amg_calls_post_locked(
+            &domain->calls, &buf->post, peer->id, request_send_locked);
+    } else {
+        amg_call_begin(op, base);
+        rc = buf_end_locked(buf, rc);
+    }
     amg_bias_give(&domain->lock);
     return rc;
 }
 
 /* Sends what needs no credit, or queues it; takes the buf. */
-static hg_return_t reply_post_locked(struct amg_shm_ep *ep,
-    struct amg_shm_peer *peer, struct amg_shm_buf *buf,
-    const struct amg_shm_note *note, uint32_t len, struct amg_op *op)
+static hg_return_t reply_post_locked(struct amg_shm_buf *buf)
 {
-    struct amg_shm_link *link = NULL;
+    struct amg_shm_peer *peer = buf->peer;
+    struct amg_op *op = buf->post.op;
     hg_return_t rc =
         AMG_LIKELY(peer->state == AMG_SHM_PEER_ALIVE)
-            ? amg_shm_link_find_locked(peer, note->target_context, &link)
+            ? amg_shm_link_find_locked(peer, buf->target_context, &buf->to)
             : HG_HOSTUNREACH;
 
-    if (!AMG_LIKELY(rc == HG_SUCCESS)) {
-        if (rc == HG_NOMEM)
-            return rc;
-        amg_shm_buf_put_locked(buf);
+    if (!AMG_LIKELY(rc == HG_SUCCESS))
+        return buf_end_locked(buf, rc);
+    if (AMG_LIKELY(amg_list_is_empty(&buf->to->queue)) &&
+        AMG_LIKELY(buf_send_locked(buf) != SENT_NOT)) {
         if (op != NULL)
-            op_end_locked(ep, op, rc);
+            amg_shm_send_end_locked(op, HG_SUCCESS);
         return HG_SUCCESS;
     }
-    if (AMG_LIKELY(amg_list_is_empty(&link->queue)) &&
-        AMG_LIKELY(buf_send_locked(peer, link, &buf, note->kind,
-            note->origin_context, note->cookie, len))) {
-        if (op != NULL)
-            op_end_locked(ep, op, HG_SUCCESS);
-        return HG_SUCCESS;
-    }
-    buf_note(buf, peer, note, len, ep, op);
     if (op != NULL)
-        amg_shm_op_set(op, AMG_SHM_OP_LEAVING, buf, ep);
-    amg_list_push(&link->queue, &buf->link);
+        amg_call_set(op, AMG_CALL_LEAVING, &buf->post, buf->post.ep);
+    amg_list_push(&buf->to->queue, &buf->post.link);
     stuck_note_locked(peer);
     return HG_SUCCESS;
 }
 
 hg_return_t amg_shm_send_reply(struct amg_ep *base,
-    const struct amg_arrival *arrival, struct amg_buf *buf, uint32_t len,
+    const struct amg_arrival *arrival, struct amg_buf *buf_base, uint32_t len,
     struct amg_op *op)
 {
-    struct amg_shm_ep *ep = amg_shm_ep_of(base);
-    struct amg_shm_domain *domain = amg_shm_domain_of_ep(ep);
-    struct amg_shm_note note = {
+    struct amg_shm_domain *domain = amg_shm_domain_of(base->domain);
+    struct amg_shm_buf *buf = amg_shm_buf_of(buf_base);
+    const struct amg_shm_note note = {
         .kind = AMG_SHM_REPLY,
         .origin_context = base->context_id,
         .target_context = arrival->origin_context,
@@ -310,16 +313,15 @@ hg_return_t amg_shm_send_reply(struct amg_ep *base,
     };
     hg_return_t rc = HG_SUCCESS;
 
-    if (!AMG_LIKELY(len <= buf->cap))
+    if (!AMG_LIKELY(len <= buf_base->cap))
         return HG_MSGSIZE;
+    buf_address(buf, amg_shm_peer_of(arrival->from), &note, len);
+    buf->post.op = op;
+    buf->post.ep = base;
     amg_bias_take(&domain->lock);
-    if (op != NULL) {
-        op->data = NULL;
-        op->len = 0;
-        amg_shm_op_set(op, AMG_SHM_OP_DONE, NULL, ep);
-    }
-    rc = reply_post_locked(ep, amg_shm_peer_of(arrival->from),
-        amg_shm_buf_of(buf), &note, len, op);
+    if (op != NULL)
+        amg_call_begin(op, base);
+    rc = reply_post_locked(buf);
     amg_bias_give(&domain->lock);
     return rc;
 }
@@ -341,49 +343,13 @@ hg_return_t amg_shm_send_word_locked(struct amg_shm_peer *peer,
         return HG_NOMEM;
     if (len > 0)
         memcpy(buf->buf.data, bytes, len);
-    rc = reply_post_locked(NULL, peer, buf, note, len, NULL);
+    buf_address(buf, peer, note, len);
+    buf->post.op = NULL;
+    buf->post.ep = NULL;
+    rc = reply_post_locked(buf);
     if (rc != HG_SUCCESS)
         amg_shm_buf_put_locked(buf);
     return rc;
-}
-
-/* Requests that may go now. False: there is no room. */
-static bool requests_go_locked(struct amg_shm_peer *peer)
-{
-    struct amg_shm_domain *domain = peer->domain;
-    struct amg_link *link = NULL;
-
-    while ((link = amg_flow_next(&domain->flow, &peer->calls)) != NULL) {
-        struct amg_shm_buf *buf = AMG_OBJECT(link, struct amg_shm_buf, link);
-        struct amg_op *op = buf->op;
-        struct amg_shm_ep *ep = buf->ep;
-        unsigned kind = buf->kind;
-        uint32_t cookie = buf->cookie;
-        struct amg_shm_link *to =
-            amg_shm_link_at_locked(peer, buf->target_context);
-        enum sent sent = SENT_NOT;
-
-        if (amg_shm_link_slot_locked(peer, to))
-            sent = buf_send_locked(
-                peer, to, &buf, kind, buf->origin_context, cookie, buf->len);
-        if (sent == SENT_NOT) {
-            amg_flow_unnext(&peer->calls, &buf->link);
-            return false;
-        }
-        request_gone_locked(ep, op, kind, cookie, sent);
-    }
-    return true;
-}
-
-void amg_shm_send_credit_locked(struct amg_shm_peer *peer, uint16_t count)
-{
-    if (!AMG_LIKELY(amg_flow_give(&peer->calls, count))) {
-        if (peer->state == AMG_SHM_PEER_ALIVE) /* else they were forgotten */
-            amg_shm_addr_blame(peer, AMG_SHM_FAULT_CREDITS, 0, count);
-        return;
-    }
-    if (!AMG_LIKELY(peer->calls.waiting == NULL) && !requests_go_locked(peer))
-        stuck_note_locked(peer);
 }
 
 /* Replies and words that may go now. False: there is no room. */
@@ -392,18 +358,17 @@ static bool queue_go_locked(struct amg_shm_link *link)
     struct amg_link *first = NULL;
 
     while ((first = amg_list_first(&link->queue)) != NULL) {
-        struct amg_shm_buf *buf = AMG_OBJECT(first, struct amg_shm_buf, link);
-        struct amg_op *op = buf->op;
-        struct amg_shm_ep *ep = buf->ep;
+        struct amg_shm_buf *buf =
+            AMG_OBJECT(first, struct amg_shm_buf, post.link);
+        struct amg_op *op = buf->post.op;
 
         amg_list_remove(first);
-        if (!buf_send_locked(buf->peer, link, &buf, buf->kind,
-                buf->origin_context, buf->cookie, buf->len)) {
-            amg_list_push_front(&link->queue, &buf->link);
+        if (buf_send_locked(buf) == SENT_NOT) {
+            amg_list_push_front(&link->queue, first);
             return false;
         }
         if (op != NULL)
-            op_end_locked(ep, op, HG_SUCCESS);
+            amg_shm_send_end_locked(op, HG_SUCCESS);
     }
     return true;
 }
@@ -426,30 +391,8 @@ static bool peer_go_locked(struct amg_shm_peer *peer)
         domain->wants_retry = domain->wants_retry || peer->is_unrung;
         is_free = is_free && !peer->is_unrung;
     }
-    return requests_go_locked(peer) && is_free;
-}
-
-/* Credits that no message took along. Nobody else may have a share of the peer,
- * and looking for room reaps those that are done with. */
-static void owed_go_locked(struct amg_shm_domain *domain)
-{
-    struct amg_flow_peer *owed = NULL;
-    bool has_room = true;
-
-    while (has_room && (owed = amg_flow_next_owing(&domain->flow)) != NULL) {
-        struct amg_shm_peer *peer =
-            AMG_OBJECT(owed, struct amg_shm_peer, calls);
-        const struct amg_shm_note note = {
-            .kind = AMG_SHM_CREDIT, .target_context = peer->context};
-
-        peer->shares++;
-        if (amg_shm_send_word_locked(peer, &note, NULL, 0) == HG_NOMEM) {
-            has_room = false;
-            amg_flow_owe_again(
-                &domain->flow, owed, amg_flow_take_owed(owed, UINT16_MAX));
-        }
-        amg_shm_peer_drop_locked(peer);
-    }
+    amg_calls_go_locked(&domain->calls, &peer->calls);
+    return is_free;
 }
 
 bool amg_shm_send_is_stuck_locked(const struct amg_shm_domain *domain)
@@ -478,23 +421,25 @@ void amg_shm_send_wait_locked(struct amg_shm_domain *domain)
 
 void amg_shm_send_errands_locked(struct amg_shm_domain *domain)
 {
-    struct amg_list again;
+    struct amg_list all;
     struct amg_link *link = NULL;
 
-    amg_list_init(&again);
+    amg_list_init(&all);
+    amg_list_splice(&all, &domain->stuck);
     domain->wants_retry = false; /* those who want it say so again */
-    while ((link = amg_list_pop(&domain->stuck)) != NULL) {
+    while ((link = amg_list_pop(&all)) != NULL) {
         struct amg_shm_peer *peer =
             AMG_OBJECT(link, struct amg_shm_peer, stuck);
 
         if (peer->state == AMG_SHM_PEER_ALIVE && !peer_go_locked(peer))
-            amg_list_push(&again, link);
+            stuck_note_locked(peer);
         else
             amg_shm_peer_reap_locked(peer);
     }
-    amg_list_splice(&domain->stuck, &again);
-    owed_go_locked(domain);
+    while (amg_calls_pay_one_locked(&domain->calls))
+        continue;
     atomic_store_explicit(&domain->has_errands,
-        amg_shm_send_is_stuck_locked(domain) || domain->flow.owing != NULL,
+        amg_shm_send_is_stuck_locked(domain) ||
+            domain->calls.flow.owing != NULL,
         memory_order_relaxed);
 }

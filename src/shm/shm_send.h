@@ -13,17 +13,17 @@ struct amg_shm_note {
     uint32_t cookie;
 };
 
-/* Stands in the table of calls for one whose caller is not there any more. */
-extern struct amg_op amg_shm_call_over;
+void amg_shm_send_init(struct amg_shm_domain *domain, uint16_t credits);
+
+/* The operation comes back with the next poll of its endpoint, whose owner is
+ * woken. */
+void amg_shm_send_end_locked(struct amg_op *op, hg_return_t ret);
 
 /* Sends up to AMG_SHM_INLINE bytes. Where there is no room now it waits in
  * order, in memory of its own. HG_NOMEM; HG_HOSTUNREACH: the peer is gone;
  * HG_NOENTRY: the peer has no such context. */
 hg_return_t amg_shm_send_word_locked(struct amg_shm_peer *peer,
     const struct amg_shm_note *note, const void *bytes, uint16_t len);
-
-/* `count` credits came back: sends what waited for them. */
-void amg_shm_send_credit_locked(struct amg_shm_peer *peer, uint16_t count);
 
 /* Sends what waited for room, and credits that are owed, as far as it goes. */
 void amg_shm_send_errands_locked(struct amg_shm_domain *domain);

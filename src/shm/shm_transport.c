@@ -92,7 +92,7 @@ static void domain_free(struct amg_shm_domain *domain, bool is_whole)
     if (is_whole)
         amg_shm_bulk_close(domain); /* gives shares of peers back */
     amg_bias_take(&domain->lock);
-    while ((late = amg_list_pop(&domain->late)) != NULL)
+    while ((late = amg_list_pop(&domain->calls.late)) != NULL)
         amg_shm_arrival_put_locked(
             amg_shm_arrival_of(AMG_OBJECT(late, struct amg_arrival, link)));
     amg_shm_inbox_fini_locked(domain);
@@ -103,7 +103,7 @@ static void domain_free(struct amg_shm_domain *domain, bool is_whole)
         amg_shm_watch_fini(domain);
     amg_mem_free(domain->inrings);
     amg_shm_buf_fini(domain);
-    amg_table_fini(&domain->calls);
+    amg_calls_fini(&domain->calls);
     amg_shm_region_fini(&domain->region);
     amg_spare_drop();
     amg_mem_free(domain);
@@ -130,11 +130,8 @@ static hg_return_t transport_open(
     domain->is_listening = how->is_listening;
     amg_spare_hold();
     amg_bias_init(&domain->lock);
-    amg_flow_init(&domain->flow,
+    amg_shm_send_init(domain,
         (uint16_t)choose(how->credits, AMG_ENV_CREDITS, 1, CREDITS_MAX));
-    amg_table_init(
-        &domain->calls, AMG_TABLE_INDEX_MASK + 1u, "calls in flight");
-    amg_list_init(&domain->late);
     amg_list_init(&domain->all_peers);
     amg_list_init(&domain->stuck);
     amg_list_init(&domain->out_bufs);
@@ -165,7 +162,7 @@ static void transport_limits(
     *ret_limits = (struct amg_limits){
         .request_len = domain->message_len,
         .reply_len = domain->message_len,
-        .credits = domain->flow.limit,
+        .credits = domain->calls.flow.limit,
         .is_spinning = false,
         .must_yield = must_yield(),
         .reaches_self = domain->is_listening,
@@ -309,10 +306,10 @@ static hg_return_t ep_cancel(struct amg_ep *base, struct amg_op *op)
     struct amg_shm_domain *domain = amg_shm_domain_of_ep(ep);
 
     amg_bias_take(&domain->lock);
-    if (op->priv[AMG_SHM_PRIV_STATE] == AMG_SHM_OP_BULK)
+    if (op->priv[AMG_CALL_PRIV_STATE] == AMG_SHM_OP_BULK)
         amg_shm_bulk_cancel_locked(ep, op);
     else
-        amg_shm_msg_cancel_locked(domain, op);
+        amg_calls_cancel_locked(&domain->calls, op);
     amg_bias_give(&domain->lock);
     return HG_SUCCESS;
 }

@@ -121,7 +121,7 @@ void amg_shm_watch_gone_locked(struct amg_shm_peer *peer, bool has_died)
     amg_shm_msg_gone_locked(peer);
     amg_shm_bulk_peer_gone_locked(domain, peer);
     amg_shm_buf_gone_locked(peer);
-    amg_flow_forget(&domain->flow, &peer->calls);
+    amg_flow_forget(&domain->calls.flow, &peer->calls);
     inboxes_tell_locked(domain);
     amg_shm_peer_drop_locked(peer);
 }

@@ -96,6 +96,16 @@ void amg_calls_init(
 /* Fine on zeroed memory. The driver has emptied `late`. */
 void amg_calls_fini(struct amg_calls *calls);
 
+/* A post takes the operation, under the lock: a cancel that comes before it
+ * finds the operation DONE. */
+static inline void amg_call_begin(struct amg_op *op, struct amg_ep *ep)
+{
+    op->data = NULL;
+    op->len = 0;
+    op->priv[AMG_CALL_PRIV_STATE] = AMG_CALL_DONE;
+    op->priv[AMG_CALL_PRIV_EP] = (uint64_t)(uintptr_t)ep;
+}
+
 static inline void amg_call_set(
     struct amg_op *op, unsigned state, const void *ptr, const struct amg_ep *ep)
 {
@@ -162,9 +172,7 @@ static inline hg_return_t amg_calls_post_locked(struct amg_calls *calls,
     if (post->wants_reply && !AMG_LIKELY(amg_table_add(&calls->table, op, owner,
                                              &post->cookie) == HG_SUCCESS))
         return HG_NOMEM;
-    op->data = NULL;
-    op->len = 0;
-    op->priv[AMG_CALL_PRIV_EP] = (uint64_t)(uintptr_t)post->ep;
+    amg_call_begin(op, post->ep);
     if (AMG_LIKELY(amg_flow_take(&calls->flow, post->peer)))
         (void)amg_calls_send_locked(calls, post, send);
     else

@@ -18,10 +18,9 @@
 #include "mpi_backend/mpi_addr.h"
 #include "mpi_backend/mpi_bulk_select.h"
 #include "mpi_backend/mpi_comm.h"
-#include "transport/table.h"
 #include "mpi_backend/mpi_stage.h"
 #include "mpi_backend/mpi_wire.h"
-#include "transport/flow.h"
+#include "transport/calls.h"
 #include "transport/transport.h"
 
 enum {
@@ -36,30 +35,18 @@ enum {
     AMG_MPI_TAG_BITS = 9,      /* what lies above is the domain's stamp */
 };
 
-/* What the words of amg_op.priv hold here. */
-enum { AMG_MPI_PRIV_STATE, AMG_MPI_PRIV_PTR, AMG_MPI_PRIV_EP };
-
-/* Where an operation stands. */
-enum amg_mpi_op_state {
-    AMG_MPI_OP_DONE,     /* on the done list, or with its owner */
-    AMG_MPI_OP_WAITING,  /* has no credit yet; the pointer is its slab */
-    AMG_MPI_OP_ASKED,    /* waits for a reply; the word is its cookie */
-    AMG_MPI_OP_LEAVING,  /* is being sent; the pointer is its slab */
-    AMG_MPI_OP_TRANSFER, /* a put or get; the pointer is its transfer */
-};
+/* The state of a put or get, besides those of calls; PTR is its transfer. */
+enum { AMG_MPI_OP_TRANSFER = AMG_CALL_STATES };
 
 /* A place for one message: in the free list, with the user as a buffer, on its
  * way out, posted for receiving, or with the user as an arrival. */
 struct amg_mpi_slab {
-    struct amg_link link;
+    struct amg_post post;
     struct amg_mpi_domain *domain;
-    struct amg_mpi_ep *ep; /* whose `op` it is */
-    struct amg_op *op;     /* ends when this has left; may be NULL */
     MPI_Request request;
     int rank; /* where it goes */
     int tag;
     uint32_t len;       /* with the header */
-    bool wants_reply;   /* then `op` is only set while it waits */
     struct amg_buf buf; /* buf.data points to data[] below */
     struct amg_arrival arrival;
     _Alignas(64) struct amg_mpi_header header; /* the message begins here */
@@ -137,8 +124,8 @@ struct amg_mpi_domain {
      * that takes it pairs with the exchange that put it there. */
     _Atomic(struct amg_mpi_slab *) hot;
 
-    struct amg_flow flow; /* of requests; the peers hold their parts */
-    struct amg_flow bulk; /* of transfers */
+    struct amg_calls calls; /* the peers hold their parts of the credits */
+    struct amg_flow bulk;   /* of transfers, the same */
     struct amg_mpi_peer *peers;
     struct amg_mpi_ep **eps; /* by context; NULL where none is open */
 
@@ -151,8 +138,6 @@ struct amg_mpi_domain {
     struct amg_list deferred;     /* slabs of threads that may not call MPI */
     unsigned polls;               /* counts; every 64th looks for strays */
 
-    struct amg_table calls;     /* operations that wait for a reply */
-    struct amg_list late;       /* replies to those that were cancelled */
     struct amg_table transfers; /* struct amg_mpi_transfer */
     struct amg_table mems;      /* struct amg_mpi_mem */
     struct amg_pool transfer_pool;
@@ -200,25 +185,11 @@ static inline int amg_mpi_tag(const struct amg_mpi_domain *domain, int context)
 }
 
 /* The operation comes back with the next poll of its endpoint. */
-static inline void amg_mpi_op_end_locked(
-    struct amg_mpi_ep *ep, struct amg_op *op, hg_return_t ret)
+static inline void amg_mpi_op_end_locked(struct amg_op *op, hg_return_t ret)
 {
-    op->priv[AMG_MPI_PRIV_STATE] = AMG_MPI_OP_DONE;
+    op->priv[AMG_CALL_PRIV_STATE] = AMG_CALL_DONE;
     op->ret = ret;
-    amg_list_push(&ep->done, &op->link);
-}
-
-static inline void amg_mpi_op_set(struct amg_op *op,
-    enum amg_mpi_op_state state, void *ptr, struct amg_mpi_ep *ep)
-{
-    op->priv[AMG_MPI_PRIV_STATE] = state;
-    op->priv[AMG_MPI_PRIV_PTR] = (uint64_t)(uintptr_t)ptr;
-    op->priv[AMG_MPI_PRIV_EP] = (uint64_t)(uintptr_t)ep;
-}
-
-static inline void *amg_mpi_op_ptr(const struct amg_op *op)
-{
-    return (void *)(uintptr_t)op->priv[AMG_MPI_PRIV_PTR];
+    amg_list_push(&amg_mpi_ep_of(amg_call_ep(op))->done, &op->link);
 }
 
 #endif

@@ -117,7 +117,7 @@ void amg_mpi_end_on_all_bye_locked(
 static void control_send_locked(
     struct amg_mpi_slab *slab, int rank, enum amg_mpi_kind kind, uint32_t len)
 {
-    slab->op = NULL;
+    slab->post.op = NULL;
     slab->header.context = 0;
     slab->header.cookie = 0;
     amg_mpi_send_address(slab, (uint32_t)rank, 0, kind, len);

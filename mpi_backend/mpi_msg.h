@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Requests, replies and their credits. */
+/* Requests, replies and refusals, for the call engine. */
 #ifndef AMG_MPI_BACKEND_MPI_MSG_H
 #define AMG_MPI_BACKEND_MPI_MSG_H
 
 #include "mpi_backend/mpi_domain.h"
 #include "mpi_backend/mpi_receive.h"
+
+void amg_mpi_msg_init(struct amg_mpi_domain *domain, uint16_t credits);
 
 /* The slots of the contract. */
 hg_return_t amg_mpi_msg_get_buf(
@@ -38,17 +40,12 @@ void amg_mpi_msg_lost_locked(struct amg_mpi_slab *slab, hg_return_t ret);
 /* `count` credits came back from `rank`: sends what waited for them. */
 void amg_mpi_msg_credit_locked(
     struct amg_mpi_domain *domain, uint32_t rank, uint16_t count);
-/* Sends the credits that are owed to one peer, if there is one. */
-void amg_mpi_msg_flush_locked(struct amg_mpi_domain *domain);
 
 /* A rank that has not answered a request of ours, or given back the credit of
  * a one-way one, or -1. Calls that were cancelled do not count. */
 int amg_mpi_msg_debtor_locked(const struct amg_mpi_domain *domain);
 
-/* Ends `op`, a request or reply, as canceled. */
-void amg_mpi_msg_cancel_locked(
-    struct amg_mpi_domain *domain, struct amg_op *op);
-/* The same for all of an endpoint that is closing. */
+/* Ends all requests and replies of an endpoint that is closing as canceled. */
 void amg_mpi_msg_drop_locked(
     struct amg_mpi_domain *domain, struct amg_mpi_ep *ep);
 

@@ -183,7 +183,7 @@ static void ep_progress_locked(
     if (is_due || count == 0)
         amg_mpi_send_poll_locked(domain);
     if (count == 0)
-        amg_mpi_msg_flush_locked(domain);
+        (void)amg_calls_pay_one_locked(&domain->calls);
     ep->was_idle = count == 0;
 }
 
@@ -208,7 +208,7 @@ unsigned amg_mpi_poll(
         ret_news->has_moved = true;
     count = amg_list_take(&ret_news->done, &ep->done, max);
     count += amg_list_take(&ret_news->arrived, &ep->arrived, max);
-    count += amg_list_take(&ret_news->arrived, &domain->late, max);
+    count += amg_list_take(&ret_news->arrived, &domain->calls.late, max);
     amg_bias_give(domain->lock);
     return count;
 }
@@ -226,7 +226,7 @@ unsigned amg_mpi_poll_domain_locked(struct amg_mpi_domain *domain)
     count += strays_take_locked(domain);
     domain_move_locked(domain);
     amg_mpi_send_poll_locked(domain);
-    amg_mpi_msg_flush_locked(domain);
+    (void)amg_calls_pay_one_locked(&domain->calls);
     return count;
 }
 

@@ -36,8 +36,8 @@ hg_return_t amg_mpi_send_check(const struct amg_mpi_domain *domain)
 
 static void slab_left_locked(struct amg_mpi_slab *slab, hg_return_t ret)
 {
-    if (slab->op != NULL)
-        amg_mpi_op_end_locked(slab->ep, slab->op, ret);
+    if (slab->post.op != NULL)
+        amg_mpi_op_end_locked(slab->post.op, ret);
     if (ret != HG_SUCCESS)
         amg_mpi_msg_lost_locked(slab, ret);
     amg_mpi_slab_put_locked(slab);
@@ -46,7 +46,7 @@ static void slab_left_locked(struct amg_mpi_slab *slab, hg_return_t ret)
 static void sends_add_locked(
     struct amg_mpi_domain *domain, struct amg_mpi_slab *slab)
 {
-    amg_list_push(&domain->sends, &slab->link);
+    amg_list_push(&domain->sends, &slab->post.link);
     domain->send_count++;
 }
 
@@ -57,14 +57,14 @@ hg_return_t amg_mpi_send_locked(struct amg_mpi_slab *slab)
     int rc = MPI_SUCCESS;
 
     if (!amg_mpi_comm_may_call(&domain->comm)) {
-        amg_list_push(&domain->deferred, &slab->link);
+        amg_list_push(&domain->deferred, &slab->post.link);
         return HG_SUCCESS;
     }
     slab->header.credits = amg_flow_take_owed(calls, UINT16_MAX);
     rc = MPI_Isend(&slab->header, (int)slab->len, MPI_BYTE, slab->rank,
         slab->tag, domain->comm.messages, &slab->request);
     if (rc != MPI_SUCCESS) {
-        amg_flow_owe_again(&domain->flow, calls, slab->header.credits);
+        amg_flow_owe_again(&domain->calls.flow, calls, slab->header.credits);
         return amg_mpi_addr_lost(domain, (uint32_t)slab->rank, rc);
     }
     sends_add_locked(domain, slab);
@@ -74,7 +74,7 @@ hg_return_t amg_mpi_send_locked(struct amg_mpi_slab *slab)
 void amg_mpi_send_control_locked(struct amg_mpi_slab *slab, uint32_t rank,
     uint8_t context, enum amg_mpi_kind kind, uint32_t cookie, uint32_t body_len)
 {
-    slab->op = NULL;
+    slab->post.op = NULL;
     slab->header.cookie = cookie;
     amg_mpi_send_address(slab, rank, context, kind, body_len);
     if (amg_mpi_send_locked(slab) != HG_SUCCESS)
@@ -89,7 +89,8 @@ static void deferred_send_locked(struct amg_mpi_domain *domain)
     amg_list_init(&all);
     amg_list_splice(&all, &domain->deferred);
     while ((link = amg_list_pop(&all)) != NULL) {
-        struct amg_mpi_slab *slab = AMG_OBJECT(link, struct amg_mpi_slab, link);
+        struct amg_mpi_slab *slab =
+            AMG_OBJECT(link, struct amg_mpi_slab, post.link);
         hg_return_t rc = amg_mpi_send_locked(slab);
 
         if (rc != HG_SUCCESS)
@@ -105,8 +106,8 @@ static int sends_take_locked(struct amg_mpi_domain *domain,
     int count = 0;
 
     while (count < AMG_MPI_SENDS && domain->send_count > 0) {
-        struct amg_mpi_slab *slab =
-            AMG_OBJECT(amg_list_pop(&domain->sends), struct amg_mpi_slab, link);
+        struct amg_mpi_slab *slab = AMG_OBJECT(
+            amg_list_pop(&domain->sends), struct amg_mpi_slab, post.link);
 
         domain->send_count--;
         ret_slabs[count] = slab;
@@ -167,34 +168,13 @@ void amg_mpi_send_poll_all_locked(struct amg_mpi_domain *domain)
         amg_mpi_send_poll_locked(domain);
 }
 
-static void list_detach_locked(
-    struct amg_list *list, const struct amg_mpi_ep *ep)
-{
-    struct amg_link *link = amg_list_first(list);
-
-    for (; link != NULL; link = amg_list_next(list, link)) {
-        struct amg_mpi_slab *slab = AMG_OBJECT(link, struct amg_mpi_slab, link);
-
-        if (slab->op == NULL || slab->ep != ep)
-            continue;
-        amg_mpi_op_end_locked(slab->ep, slab->op, HG_CANCELED);
-        slab->op = NULL;
-    }
-}
-
-void amg_mpi_send_detach_locked(
-    struct amg_mpi_domain *domain, const struct amg_mpi_ep *ep)
-{
-    list_detach_locked(&domain->sends, ep);
-    list_detach_locked(&domain->deferred, ep);
-}
-
 void amg_mpi_send_abandon_locked(struct amg_mpi_domain *domain)
 {
     struct amg_link *link = NULL;
 
     while ((link = amg_list_pop(&domain->deferred)) != NULL)
-        amg_mpi_slab_put_locked(AMG_OBJECT(link, struct amg_mpi_slab, link));
+        amg_mpi_slab_put_locked(
+            AMG_OBJECT(link, struct amg_mpi_slab, post.link));
     /* MPI may still read these slabs; they count as in use for ever. */
     amg_list_init(&domain->sends);
     domain->send_count = 0;

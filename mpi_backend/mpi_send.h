@@ -19,8 +19,8 @@ static inline void amg_mpi_send_address(struct amg_mpi_slab *slab,
     slab->header.kind = (uint8_t)(AMG_MPI_MAGIC | kind);
 }
 
-/* Sends an addressed slab, and takes it; `slab->op` ends when it has left. On
- * an error the slab stays the caller's, and MPI's reason is logged. */
+/* Sends an addressed slab, and takes it; `slab->post.op` ends when it has left.
+ * On an error the slab stays the caller's, and MPI's reason is logged. */
 hg_return_t amg_mpi_send_locked(struct amg_mpi_slab *slab);
 
 /* For messages of our own, which nobody waits for: takes the slab always. */
@@ -34,10 +34,6 @@ void amg_mpi_send_poll_locked(struct amg_mpi_domain *domain);
 
 /* The same, once for each that is under way now. */
 void amg_mpi_send_poll_all_locked(struct amg_mpi_domain *domain);
-
-/* The operations of `ep` end as canceled; their messages go on. */
-void amg_mpi_send_detach_locked(
-    struct amg_mpi_domain *domain, const struct amg_mpi_ep *ep);
 
 /* At close: leaves what MPI never finished to MPI. */
 void amg_mpi_send_abandon_locked(struct amg_mpi_domain *domain);

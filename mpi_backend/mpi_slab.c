@@ -64,12 +64,12 @@ static struct amg_mpi_slab *slab_make(struct amg_mpi_domain *domain)
     slab = (void *)((unsigned char *)block + SLAB_ALIGN +
                     block->cut_count * slab_len(domain));
     block->cut_count++;
-    slab->link = (struct amg_link){NULL, NULL};
+    slab->post.link = (struct amg_link){NULL, NULL};
     slab->domain = domain;
-    slab->ep = NULL;
-    slab->op = NULL;
+    slab->post.ep = NULL;
+    slab->post.op = NULL;
     slab->request = MPI_REQUEST_NULL;
-    slab->wants_reply = false;
+    slab->post.wants_reply = false;
     slab->header = (struct amg_mpi_header){.kind = 0};
     slab->buf.data = slab->data;
     slab->buf.cap = domain->room_len - (uint32_t)sizeof(slab->header);
@@ -80,7 +80,7 @@ static struct amg_mpi_slab *slab_make(struct amg_mpi_domain *domain)
 
 hg_return_t amg_mpi_slab_init(struct amg_mpi_domain *domain)
 {
-    unsigned credits = domain->flow.limit;
+    unsigned credits = domain->calls.flow.limit;
 
     if (credits > CREDITS_RESERVED)
         credits = CREDITS_RESERVED;
@@ -95,7 +95,7 @@ void amg_mpi_slab_fini(struct amg_mpi_domain *domain)
 
     if (hot != NULL)
         amg_mpi_slab_put_locked(hot);
-    while ((late = amg_list_pop(&domain->late)) != NULL)
+    while ((late = amg_list_pop(&domain->calls.late)) != NULL)
         amg_mpi_slab_put_locked(
             AMG_OBJECT(late, struct amg_mpi_slab, arrival.link));
     while (domain->slabs != NULL) {
@@ -125,14 +125,14 @@ struct amg_mpi_slab *amg_mpi_slab_get_locked(struct amg_mpi_domain *domain)
         return slab_make(domain);
     domain->slabs = link->next;
     link->next = NULL;
-    return AMG_OBJECT(link, struct amg_mpi_slab, link);
+    return AMG_OBJECT(link, struct amg_mpi_slab, post.link);
 }
 
 void amg_mpi_slab_put_locked(struct amg_mpi_slab *slab)
 {
-    slab->op = NULL;
-    slab->link.next = slab->domain->slabs;
-    slab->domain->slabs = &slab->link;
+    slab->post.op = NULL;
+    slab->post.link.next = slab->domain->slabs;
+    slab->domain->slabs = &slab->post.link;
 }
 
 struct amg_mpi_slab *amg_mpi_slab_get(struct amg_mpi_domain *domain)

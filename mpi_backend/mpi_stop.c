@@ -77,7 +77,7 @@ void amg_mpi_stop_move_locked(
 void amg_mpi_stop_cancel_locked(
     struct amg_mpi_domain *domain, struct amg_op *op)
 {
-    struct amg_mpi_transfer *transfer = amg_mpi_op_ptr(op);
+    struct amg_mpi_transfer *transfer = amg_call_ptr(op);
 
     if (transfer->is_cancelled)
         return;

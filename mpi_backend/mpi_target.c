@@ -122,7 +122,7 @@ static void message_stall_locked(
 
     slab->rank = (int)message->rank;
     slab->len = message->len;
-    amg_list_push(&domain->stalled, &slab->link);
+    amg_list_push(&domain->stalled, &slab->post.link);
 }
 
 /* There is no memory for a visit. One that goes ahead has to wait for it. */
@@ -293,7 +293,8 @@ static bool access_is_stalled_locked(
     struct amg_link *link = amg_list_first(&domain->stalled);
 
     for (; link != NULL; link = amg_list_next(&domain->stalled, link)) {
-        struct amg_mpi_slab *slab = AMG_OBJECT(link, struct amg_mpi_slab, link);
+        struct amg_mpi_slab *slab =
+            AMG_OBJECT(link, struct amg_mpi_slab, post.link);
 
         if (slab->header.kind == (AMG_MPI_MAGIC | AMG_MPI_PUT_AHEAD) &&
             slab->rank == (int)message->rank &&
@@ -338,7 +339,8 @@ void amg_mpi_target_retry_locked(struct amg_mpi_domain *domain)
     amg_list_init(&all);
     amg_list_splice(&all, &domain->stalled);
     while ((link = amg_list_pop(&all)) != NULL) {
-        struct amg_mpi_slab *slab = AMG_OBJECT(link, struct amg_mpi_slab, link);
+        struct amg_mpi_slab *slab =
+            AMG_OBJECT(link, struct amg_mpi_slab, post.link);
         const struct amg_mpi_message message = {
             .slab = slab, .rank = (uint32_t)slab->rank, .len = slab->len};
 
@@ -462,7 +464,8 @@ unsigned amg_mpi_target_forget_locked(struct amg_mpi_domain *domain)
     unsigned count = 0;
 
     while ((link = amg_list_pop(&domain->stalled)) != NULL)
-        amg_mpi_slab_put_locked(AMG_OBJECT(link, struct amg_mpi_slab, link));
+        amg_mpi_slab_put_locked(
+            AMG_OBJECT(link, struct amg_mpi_slab, post.link));
     while ((link = amg_list_pop(&domain->accesses)) != NULL) {
         struct amg_mpi_visit *visit = visit_of(link);
 

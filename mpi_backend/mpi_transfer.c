@@ -57,7 +57,7 @@ void amg_mpi_transfer_op_end_locked(
     if (transfer->op == NULL)
         return;
     transfer->op->len = len;
-    amg_mpi_op_end_locked(transfer->ep, transfer->op, ret);
+    amg_mpi_op_end_locked(transfer->op, ret);
     transfer->op = NULL;
 }
 
@@ -141,7 +141,7 @@ hg_return_t amg_mpi_transfer_start_locked(
     if (kind == AMG_MPI_GET && !transfer->is_small &&
         !amg_list_is_empty(&domain->moving))
         amg_mpi_stream_post(stream, domain);
-    slab->op = NULL;
+    slab->post.op = NULL;
     slab->header.context = transfer->origin_context;
     slab->header.cookie = transfer->cookie;
     amg_mpi_send_address(
@@ -249,10 +249,10 @@ static hg_return_t transfer_begin(struct amg_ep *base, struct amg_peer *peer,
     /* Under the lock: a cancel may come before the post, and finds it done. */
     op->len = 0;
     op->data = NULL;
-    amg_mpi_op_set(op, AMG_MPI_OP_TRANSFER, transfer, ep);
+    amg_call_set(op, AMG_MPI_OP_TRANSFER, transfer, &ep->base);
     rc = transfer_post_locked(domain, transfer);
     if (rc != HG_SUCCESS) {
-        op->priv[AMG_MPI_PRIV_STATE] = AMG_MPI_OP_DONE;
+        op->priv[AMG_CALL_PRIV_STATE] = AMG_CALL_DONE;
         amg_mpi_trip_drop_locked(domain, transfer);
     }
     amg_bias_give(domain->lock);

@@ -101,9 +101,8 @@ static void domain_set(struct amg_mpi_domain *domain,
         (ssize_t)sizeof(domain->salt))
         domain->salt = amg_clock_ns();
     tags_lay(domain);
-    amg_flow_init(&domain->flow, (uint16_t)agreement->credits);
+    amg_mpi_msg_init(domain, (uint16_t)agreement->credits);
     amg_flow_init(&domain->bulk, AMG_MPI_TRANSFERS);
-    amg_list_init(&domain->late);
     amg_list_init(&domain->sends);
     amg_list_init(&domain->deferred);
     amg_list_init(&domain->orphans);
@@ -114,8 +113,6 @@ static void domain_set(struct amg_mpi_domain *domain,
     domain->stray.request = MPI_REQUEST_NULL;
     domain->watch.period_ns = amg_env_number(AMG_ENV_SILENT) * AMG_NS_PER_MS;
     domain->user_window_key = MPI_KEYVAL_INVALID;
-    amg_table_init(
-        &domain->calls, AMG_TABLE_INDEX_MASK + 1u, "calls in flight");
     amg_table_init(
         &domain->transfers, (uint32_t)domain->tags_half, "transfers in flight");
     amg_table_init(
@@ -151,7 +148,7 @@ static void domain_free(struct amg_mpi_domain *domain)
     amg_pool_fini(&domain->transfer_pool);
     amg_table_fini(&domain->mems);
     amg_table_fini(&domain->transfers);
-    amg_table_fini(&domain->calls);
+    amg_calls_fini(&domain->calls);
     amg_mem_free(domain->eps);
     amg_mpi_slab_fini(domain);
     amg_mpi_end_fini(domain);
@@ -338,7 +335,7 @@ static void transport_limits(
 
     *ret_limits = (struct amg_limits){.request_len = body_len,
         .reply_len = body_len,
-        .credits = domain->flow.limit,
+        .credits = domain->calls.flow.limit,
         .is_spinning = true,
         .must_yield = domain->comm.must_yield,
         .reaches_self = domain->is_listening,
@@ -421,10 +418,10 @@ static hg_return_t ep_cancel(struct amg_ep *base, struct amg_op *op)
     struct amg_mpi_domain *domain = amg_mpi_domain_of(base->domain);
 
     amg_bias_take(domain->lock);
-    if (op->priv[AMG_MPI_PRIV_STATE] == AMG_MPI_OP_TRANSFER)
+    if (op->priv[AMG_CALL_PRIV_STATE] == AMG_MPI_OP_TRANSFER)
         amg_mpi_stop_cancel_locked(domain, op);
     else
-        amg_mpi_msg_cancel_locked(domain, op);
+        amg_calls_cancel_locked(&domain->calls, op);
     amg_bias_give(domain->lock);
     return HG_SUCCESS;
 }

@@ -24,7 +24,8 @@ enum {
 /* Work of this rank that `rank` has, in calls and in transfers. */
 static unsigned work_count(const struct amg_mpi_domain *domain, uint32_t rank)
 {
-    const struct amg_table *tables[] = {&domain->calls, &domain->transfers};
+    const struct amg_table *tables[] = {
+        &domain->calls.table, &domain->transfers};
     unsigned count = 0;
 
     for (unsigned t = 0; t < 2; t++)
@@ -85,7 +86,7 @@ static void all_look(struct amg_mpi_domain *domain)
     unsigned named = 0;
 
     domain->watch.looks++;
-    table_look(domain, &domain->calls, &named);
+    table_look(domain, &domain->calls.table, &named);
     table_look(domain, &domain->transfers, &named);
     if (named > NAMED_MAX)
         AMG_LOG_WARNING("mpi", "%u further ranks have answered nothing, too",
@@ -103,7 +104,7 @@ void amg_mpi_watch_locked(struct amg_mpi_domain *domain)
     uint64_t period_ns = domain->watch.period_ns;
     uint64_t now_ns = 0;
 
-    if (period_ns == 0 || domain->calls.cap + domain->transfers.cap == 0)
+    if (period_ns == 0 || domain->calls.table.cap + domain->transfers.cap == 0)
         return;
     now_ns = amg_clock_ns();
     if (now_ns < domain->watch.next_ns)

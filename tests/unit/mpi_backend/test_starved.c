@@ -125,7 +125,7 @@ static void initiator_has_no_memory(void)
         struct amg_mpi_transfer *transfer = NULL;
 
         put_begin(&call, &list, false);
-        transfer = amg_mpi_op_ptr(&call.op);
+        transfer = amg_call_ptr(&call.op);
         count = bufs_take(bufs);
         amg_mem_fail_nth(1);
         CHECK(pair_t->ep.cancel(pair_ep, &call.op) == HG_SUCCESS);

@@ -101,7 +101,8 @@ static hg_return_t peer_make_locked(struct amg_ofi_domain *domain,
     amg_list_init(&peer->leases);
     amg_list_init(&peer->transfers);
     amg_list_init(&peer->crowd);
-    amg_flow_bound(&domain->flow, &peer->calls, 1); /* until it says more */
+    amg_flow_bound(
+        &domain->calls.flow, &peer->calls, 1); /* until it says more */
     atomic_init(&peer->shares, 1);
     rc = amg_table_add(&domain->peer_numbers, peer, 0, &peer->number);
     if (rc != HG_SUCCESS)
@@ -175,7 +176,7 @@ static void peer_free_locked(struct amg_peer *peer)
     AMG_ASSERT(amg_list_is_empty(&peer->leases) && peer->busy == 0);
     if (peer->at != FI_ADDR_NOTAVAIL && domain->ep != NULL)
         (void)amg_ofi_call->av_remove(domain->av, peer->at);
-    amg_flow_forget(&domain->flow, &peer->calls);
+    amg_flow_forget(&domain->calls.flow, &peer->calls);
     amg_ofi_token_give_locked(peer, 0);
     amg_table_remove(&domain->peer_numbers, peer->number);
     peer_unhash_locked(domain, peer);

@@ -239,7 +239,7 @@ static void retreat_locked(struct amg_ofi_domain *domain)
                 domain->ep, &domain->receives[i].work.context);
     for (; link != NULL; link = amg_list_next(&domain->sends, link))
         (void)amg_ofi_call->cancel(domain->ep,
-            &AMG_OBJECT(link, struct amg_ofi_slab, link)->work.context);
+            &AMG_OBJECT(link, struct amg_ofi_slab, post.link)->work.context);
     /* Nothing can arrive in a domain that was never quite open. */
     while (domain->eps != NULL && is_posted(domain) &&
            amg_clock_ns() < deadline_ns) {
@@ -273,7 +273,7 @@ void amg_ofi_close_free(struct amg_ofi_domain *domain)
     amg_bias_take(&domain->lock);
     domain->is_closing = true;
     ep_end_locked(domain);
-    while ((late = amg_list_pop(&domain->late)) != NULL)
+    while ((late = amg_list_pop(&domain->calls.late)) != NULL)
         amg_ofi_slab_put_locked(
             AMG_OBJECT(late, struct amg_ofi_slab, arrival.link));
     amg_ofi_send_abandon_locked(domain);
@@ -289,7 +289,7 @@ void amg_ofi_close_free(struct amg_ofi_domain *domain)
     amg_table_fini(&domain->grants);
     amg_table_fini(&domain->leases);
     amg_table_fini(&domain->pieces);
-    amg_table_fini(&domain->calls);
+    amg_calls_fini(&domain->calls);
     amg_table_fini(&domain->peer_numbers);
     amg_ofi_token_fini(domain);
     amg_ofi_tcp_fini(domain);

@@ -21,8 +21,7 @@
 #include "base/pool.h"
 #include "ofi_backend/ofi_call.h"
 #include "ofi_backend/ofi_wire.h"
-#include "transport/flow.h"
-#include "transport/table.h"
+#include "transport/calls.h"
 #include "transport/transport.h"
 
 enum {
@@ -32,17 +31,8 @@ enum {
     AMG_OFI_TEXT_CAP = 384, /* an address string with its NUL */
 };
 
-/* What the words of amg_op.priv hold here. */
-enum { AMG_OFI_PRIV_STATE, AMG_OFI_PRIV_PTR, AMG_OFI_PRIV_EP };
-
-/* Where an operation stands. */
-enum amg_ofi_op_state {
-    AMG_OFI_OP_DONE,     /* on the done list, or with its owner */
-    AMG_OFI_OP_WAITING,  /* has no credit yet; the pointer is its slab */
-    AMG_OFI_OP_ASKED,    /* waits for a reply; the word is its cookie */
-    AMG_OFI_OP_LEAVING,  /* is being sent; the pointer is its slab */
-    AMG_OFI_OP_TRANSFER, /* a put or get; the pointer is its transfer */
-};
+/* The state of a put or get, besides those of calls; PTR is its transfer. */
+enum { AMG_OFI_OP_TRANSFER = AMG_CALL_STATES };
 
 struct amg_ofi_domain;
 struct amg_ofi_line;
@@ -140,16 +130,12 @@ struct amg_peer {
  * out, or with the user as an arrival. */
 struct amg_ofi_slab {
     struct amg_ofi_work work;
-    struct amg_link link;
+    struct amg_post post;
     struct amg_ofi_domain *domain;
-    struct amg_ofi_ep *ep; /* whose `op` it is */
-    struct amg_op *op;     /* ends when this has left; may be NULL */
     struct amg_peer *peer; /* where it goes to or came from; a share */
     struct amg_ofi_block *block;
     uint32_t epoch;     /* of the peer when it came or was posted */
     uint32_t len;       /* with the header */
-    uint32_t cookie;    /* of the call that it asks */
-    bool wants_reply;   /* then `op` is only set while it waits */
     bool has_credit;    /* an arrival that will give one back */
     struct amg_buf buf; /* buf.data points to data[] below */
     struct amg_arrival arrival;
@@ -252,9 +238,7 @@ struct amg_ofi_domain {
     bool has_warned;   /* of messages from nobody known */
     unsigned warnings; /* of peers' faults, all of them */
 
-    struct amg_flow flow;
-    struct amg_table calls;  /* operations that wait for a reply */
-    struct amg_list late;    /* replies to those that were cancelled */
+    struct amg_calls calls;
     struct amg_table pieces; /* struct amg_ofi_piece, by message */
     struct amg_table leases; /* struct amg_ofi_lease, ours */
     struct amg_table grants; /* struct amg_ofi_grant_of, to others */
@@ -304,26 +288,6 @@ static inline struct amg_ofi_domain *amg_ofi_domain_of_ep(
     const struct amg_ofi_ep *ep)
 {
     return amg_ofi_domain_of(ep->base.domain);
-}
-
-static inline void amg_ofi_op_set(struct amg_op *op,
-    enum amg_ofi_op_state state, void *ptr, struct amg_ofi_ep *ep)
-{
-    op->data = NULL;
-    op->len = 0;
-    op->priv[AMG_OFI_PRIV_STATE] = state;
-    op->priv[AMG_OFI_PRIV_PTR] = (uint64_t)(uintptr_t)ptr;
-    op->priv[AMG_OFI_PRIV_EP] = (uint64_t)(uintptr_t)ep;
-}
-
-static inline void *amg_ofi_op_ptr(const struct amg_op *op)
-{
-    return (void *)(uintptr_t)op->priv[AMG_OFI_PRIV_PTR];
-}
-
-static inline struct amg_ofi_ep *amg_ofi_op_ep(const struct amg_op *op)
-{
-    return (struct amg_ofi_ep *)(uintptr_t)op->priv[AMG_OFI_PRIV_EP];
 }
 
 /* Is this process a child of the one that opened the domain? Nothing of

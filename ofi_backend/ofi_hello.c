@@ -98,7 +98,7 @@ static bool hello_post_locked(struct amg_peer *peer, enum amg_ofi_kind kind)
         .token = peer->token,
         .incarnation = domain->incarnation,
         .message_len = domain->room_len,
-        .credits = domain->flow.limit,
+        .credits = domain->calls.flow.limit,
         .ask = kind == AMG_OFI_HELLO ? ask_next(peer) : peer->their_ask,
         .had = peer->had,
     };
@@ -109,7 +109,7 @@ static bool hello_post_locked(struct amg_peer *peer, enum amg_ofi_kind kind)
     memcpy(hello.addr, domain->self->addr, domain->self->addr_len);
     memcpy(slab->data, &hello, sizeof(hello));
     slab->header.cookie = 0;
-    slab->op = NULL;
+    slab->post.op = NULL;
     amg_ofi_send_address(slab, peer, 0, 0, kind, sizeof(hello));
     code = amg_ofi_send_post_locked(slab);
     if (code == 0) {
@@ -214,7 +214,7 @@ static void peer_open_locked(struct amg_peer *peer)
     if (peer->state == AMG_OFI_PEER_OPEN)
         return;
     amg_ofi_peer_set_state(peer, AMG_OFI_PEER_OPEN);
-    amg_flow_bound(&peer->domain->flow, &peer->calls, peer->room);
+    amg_flow_bound(&peer->domain->calls.flow, &peer->calls, peer->room);
     amg_ofi_hello_set_deadline(peer);
     amg_ofi_send_try_later_locked(peer);
     amg_ofi_msg_credit_locked(peer, 0); /* for those that waited for that */
@@ -413,7 +413,7 @@ void amg_ofi_hello_lost_locked(struct amg_peer *peer, const char *why)
     amg_ofi_lease_lost_locked(peer);
     amg_ofi_mem_lost_locked(peer);
     amg_ofi_rma_lost_locked(peer);
-    amg_flow_bound(&peer->domain->flow, &peer->calls, 1);
+    amg_flow_bound(&peer->domain->calls.flow, &peer->calls, 1);
     if (peer->state != AMG_OFI_PEER_STRANGER)
         amg_ofi_peer_set_state(peer, AMG_OFI_PEER_STRANGER);
     amg_ofi_peer_drop_locked(peer);

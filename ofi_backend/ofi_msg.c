@@ -1,14 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Requests, replies and their credits.
- *
- * A request that wants a reply stands in the table of calls from its post, and
- * the number of its place is the cookie that the reply brings back. When it is
- * cancelled its place stays taken, by nobody, until the late reply: that reply
- * returns the credit, because until then the target holds the request.
- *
- *     waiting (in flow) --credit--> asked (in calls) --reply--> done
- *          |                             |
- *          +------ cancel, or loss ------+--------------------> done
+/* Requests, replies and refusals, for the call engine.
  *
  * A request to a context that is not open here is refused. A reply to a process
  * that is gone is not sent to the one that took its address. Each side has told
@@ -24,8 +15,49 @@
 #include "ofi_backend/ofi_slab.h"
 #include "ofi_backend/ofi_wait.h"
 
-/* Stands in the table for a call whose caller gave up. */
-static struct amg_op call_cancelled;
+static struct amg_ofi_slab *slab_of_post(struct amg_post *post)
+{
+    return AMG_OBJECT(post, struct amg_ofi_slab, post);
+}
+
+static hg_return_t request_send_locked(
+    struct amg_calls *calls, struct amg_post *post)
+{
+    struct amg_ofi_slab *slab = slab_of_post(post);
+
+    (void)calls;
+    slab->header.cookie = post->cookie;
+    amg_ofi_send_locked(slab);
+    return HG_SUCCESS;
+}
+
+static void request_put_locked(struct amg_calls *calls, struct amg_post *post)
+{
+    (void)calls;
+    amg_ofi_slab_put_locked(slab_of_post(post));
+}
+
+static bool credits_pay_locked(
+    struct amg_calls *calls, struct amg_flow_peer *owed)
+{
+    struct amg_peer *peer = AMG_OBJECT(owed, struct amg_peer, calls);
+
+    (void)calls;
+    return amg_ofi_send_control_locked(
+        peer, 0, peer->context, AMG_OFI_CREDIT, 0, NULL, 0);
+}
+
+static const struct amg_calls_ops calls_ops = {
+    .send = request_send_locked,
+    .put = request_put_locked,
+    .end = amg_ofi_op_end_locked,
+    .pay = credits_pay_locked,
+};
+
+void amg_ofi_msg_init(struct amg_ofi_domain *domain, uint16_t credits)
+{
+    amg_calls_init(&domain->calls, credits, &calls_ops);
+}
 
 hg_return_t amg_ofi_msg_get_buf(
     struct amg_ep *ep, struct amg_peer *peer, struct amg_buf **ret_buf)
@@ -58,54 +90,28 @@ void amg_ofi_msg_put_buf(struct amg_ep *ep, struct amg_buf *buf)
     slab_put(amg_ofi_slab_of_buf(buf));
 }
 
-/* Sends a request that has its credit. */
-static void request_go_locked(struct amg_ofi_slab *slab)
-{
-    struct amg_op *op = slab->op;
-
-    if (slab->wants_reply) {
-        op->priv[AMG_OFI_PRIV_STATE] = AMG_OFI_OP_ASKED;
-        op->priv[AMG_OFI_PRIV_PTR] = slab->header.cookie;
-        slab->op = NULL;
-    } else {
-        op->priv[AMG_OFI_PRIV_STATE] = AMG_OFI_OP_LEAVING;
-    }
-    amg_ofi_send_locked(slab);
-}
-
 hg_return_t amg_ofi_msg_send_request(struct amg_ep *base, struct amg_peer *peer,
     uint8_t target_context, struct amg_buf *buf, uint32_t len, bool wants_reply,
     struct amg_op *op)
 {
-    struct amg_ofi_ep *ep = amg_ofi_ep_of(base);
-    struct amg_ofi_domain *domain = amg_ofi_domain_of_ep(ep);
+    struct amg_ofi_domain *domain = amg_ofi_domain_of(base->domain);
     struct amg_ofi_slab *slab = amg_ofi_slab_of_buf(buf);
     hg_return_t rc = HG_SUCCESS;
 
     if (len > buf->cap)
         return HG_MSGSIZE;
     amg_bias_take(&domain->lock);
-    slab->header.cookie = 0;
-    if (wants_reply)
-        rc = amg_table_add(
-            &domain->calls, op, peer->number, &slab->header.cookie);
-    if (rc != HG_SUCCESS) {
-        amg_bias_give(&domain->lock);
-        return rc;
-    }
-    slab->op = op;
-    slab->ep = ep;
-    slab->wants_reply = wants_reply;
+    slab->post.op = op;
+    slab->post.ep = base;
+    slab->post.peer = &peer->calls;
+    slab->post.wants_reply = wants_reply;
     amg_ofi_send_address(slab, peer, base->context_id, target_context,
         wants_reply ? AMG_OFI_REQUEST : AMG_OFI_ONEWAY, len);
-    amg_ofi_op_set(op, AMG_OFI_OP_WAITING, slab, ep);
-    if (amg_flow_take(&domain->flow, &peer->calls))
-        request_go_locked(slab);
-    else
-        amg_flow_wait(&peer->calls, &slab->link);
+    rc = amg_calls_post_locked(
+        &domain->calls, &slab->post, peer->number, request_send_locked);
     amg_ofi_wait_busy_locked(domain);
     amg_bias_give(&domain->lock);
-    return HG_SUCCESS;
+    return rc;
 }
 
 /* One request of the peer less is open: its credit goes back. */
@@ -118,8 +124,7 @@ hg_return_t amg_ofi_msg_send_reply(struct amg_ep *base,
     const struct amg_arrival *arrival, struct amg_buf *buf, uint32_t len,
     struct amg_op *op)
 {
-    struct amg_ofi_ep *ep = amg_ofi_ep_of(base);
-    struct amg_ofi_domain *domain = amg_ofi_domain_of_ep(ep);
+    struct amg_ofi_domain *domain = amg_ofi_domain_of(base->domain);
     struct amg_ofi_slab *slab = amg_ofi_slab_of_buf(buf);
     struct amg_ofi_slab *asked = amg_ofi_slab_of_arrival(arrival);
     struct amg_peer *peer = arrival->from;
@@ -129,11 +134,13 @@ hg_return_t amg_ofi_msg_send_reply(struct amg_ep *base,
     if (len > buf->cap)
         return HG_MSGSIZE;
     amg_bias_take(&domain->lock);
-    slab->op = op;
-    slab->ep = ep;
+    slab->post.op = op;
+    slab->post.ep = base;
     slab->header.cookie = (uint32_t)arrival->token;
-    if (op != NULL)
-        amg_ofi_op_set(op, AMG_OFI_OP_LEAVING, slab, ep);
+    if (op != NULL) {
+        amg_call_begin(op, base);
+        amg_call_set(op, AMG_CALL_LEAVING, &slab->post, base);
+    }
     if (asked->epoch == peer->epoch) {
         request_close_locked(peer);
         amg_ofi_send_address(slab, peer, base->context_id,
@@ -154,11 +161,12 @@ static void credit_owe_locked(struct amg_peer *peer)
 {
     struct amg_ofi_domain *domain = peer->domain;
 
-    if (peer->state == AMG_OFI_PEER_OPEN &&
-        amg_flow_owe(&domain->flow, &peer->calls) &&
-        amg_list_is_empty(&peer->unsent)) /* or those take them along */
-        (void)amg_ofi_send_control_locked(
-            peer, 0, peer->context, AMG_OFI_CREDIT, 0, NULL, 0);
+    if (peer->state != AMG_OFI_PEER_OPEN)
+        return;
+    if (amg_list_is_empty(&peer->unsent))
+        (void)amg_calls_owe_locked(&domain->calls, &peer->calls);
+    else /* those take them along */
+        (void)amg_flow_owe(&domain->calls.flow, &peer->calls);
 }
 
 void amg_ofi_msg_release(struct amg_ep *ep, struct amg_arrival *arrival)
@@ -183,7 +191,7 @@ void amg_ofi_msg_release_reply(struct amg_ep *ep, struct amg_op *op)
     if (op->data == NULL)
         return;
     op->data = NULL;
-    slab_put(amg_ofi_op_ptr(op));
+    slab_put(amg_call_ptr(op));
 }
 
 static void request_refuse_locked(struct amg_peer *peer, uint8_t context,
@@ -241,7 +249,7 @@ static void late_give_locked(struct amg_ofi_domain *domain,
     slab->arrival.is_one_way = false;
     slab->arrival.is_late = true;
     slab->has_credit = false;
-    amg_list_push(&domain->late, &slab->arrival.link);
+    amg_list_push(&domain->calls.late, &slab->arrival.link);
     for (uint32_t i = 0; i < domain->max_contexts; i++)
         if (domain->eps[i] != NULL)
             amg_ofi_wait_ring_locked(domain->eps[i]);
@@ -263,8 +271,8 @@ void amg_ofi_msg_on_request_locked(
     hg_return_t why = ep == NULL ? HG_NOENTRY : HG_OPNOTSUPPORTED;
 
     message->peer->context = message->header->context;
-    if (!amg_flow_is_within(
-            &domain->flow, &message->peer->calls, message->peer->open + 1)) {
+    if (!amg_flow_is_within(&domain->calls.flow, &message->peer->calls,
+            message->peer->open + 1)) {
         amg_ofi_peer_blame(message->peer, AMG_OFI_FAULT_ROOM,
             message->header->kind, (long)message->peer->open);
         why = HG_AGAIN;
@@ -279,23 +287,21 @@ void amg_ofi_msg_on_request_locked(
         request_give_locked(ep, slab, message, is_one_way);
 }
 
-/* The operation that waits for this answer; NULL: none does. It may be
- * `call_cancelled`. */
+/* The operation that waits for this answer, or amg_call_cancelled; NULL: none
+ * does. */
 static struct amg_op *call_end_locked(
     struct amg_ofi_domain *domain, const struct amg_ofi_message *message)
 {
+    struct amg_peer *peer = message->peer;
     uint32_t cookie = message->header->cookie;
-    struct amg_table_place *place =
-        amg_table_find(&domain->calls, cookie, message->peer->number);
-    struct amg_op *op = place == NULL ? NULL : place->object;
+    struct amg_op *op =
+        amg_calls_find_locked(&domain->calls, cookie, peer->number);
 
-    if (op == NULL || op->priv[AMG_OFI_PRIV_STATE] == AMG_OFI_OP_WAITING) {
+    if (op == NULL)
         amg_ofi_peer_blame(
-            message->peer, AMG_OFI_FAULT_ANSWER, AMG_OFI_REPLY, (long)cookie);
-        return NULL; /* it was never asked */
-    }
-    amg_table_remove(&domain->calls, cookie);
-    amg_ofi_msg_credit_locked(message->peer, 1);
+            peer, AMG_OFI_FAULT_ANSWER, AMG_OFI_REPLY, (long)cookie);
+    else if (!amg_calls_settle_locked(&domain->calls, cookie, &peer->calls))
+        amg_ofi_peer_blame(peer, AMG_OFI_FAULT_CREDITS, 0, 1);
     return op;
 }
 
@@ -308,7 +314,7 @@ void amg_ofi_msg_on_reply_locked(
     if (op == NULL)
         return;
     slab = slab_of_message_locked(domain, message);
-    if (op == &call_cancelled) {
+    if (op == &amg_call_cancelled) {
         if (slab != NULL)
             late_give_locked(domain, slab, message);
         return;
@@ -319,7 +325,7 @@ void amg_ofi_msg_on_reply_locked(
     }
     op->data = slab->data;
     op->len = message->len;
-    op->priv[AMG_OFI_PRIV_PTR] = (uint64_t)(uintptr_t)slab;
+    op->priv[AMG_CALL_PRIV_PTR] = (uint64_t)(uintptr_t)slab;
     amg_ofi_op_end_locked(op, HG_SUCCESS);
 }
 
@@ -330,105 +336,21 @@ void amg_ofi_msg_on_refuse_locked(
     struct amg_ofi_refuse refuse;
 
     memcpy(&refuse, message->body, sizeof(refuse));
-    if (op == NULL || op == &call_cancelled)
+    if (op == NULL || op == &amg_call_cancelled)
         return;
-    if (refuse.code == HG_SUCCESS || refuse.code >= HG_RETURN_MAX)
-        refuse.code = HG_NA_ERROR;
-    amg_ofi_op_end_locked(op, (hg_return_t)refuse.code);
+    amg_ofi_op_end_locked(op, amg_call_refusal(refuse.code));
 }
 
 void amg_ofi_msg_credit_locked(struct amg_peer *peer, uint16_t count)
 {
-    struct amg_link *link = NULL;
-
-    if (!amg_flow_give(&peer->calls, count)) {
+    if (!amg_calls_credit_locked(&peer->domain->calls, &peer->calls, count))
         amg_ofi_peer_blame(peer, AMG_OFI_FAULT_CREDITS, 0, count);
-        return;
-    }
-    (void)amg_ofi_peer_hold(peer);
-    while ((link = amg_flow_next(&peer->domain->flow, &peer->calls)) != NULL)
-        request_go_locked(AMG_OBJECT(link, struct amg_ofi_slab, link));
-    amg_ofi_peer_drop_locked(peer);
-}
-
-void amg_ofi_msg_flush_locked(struct amg_ofi_domain *domain)
-{
-    struct amg_flow_peer *owed = amg_flow_next_owing(&domain->flow);
-    struct amg_peer *peer = NULL;
-
-    if (owed == NULL)
-        return;
-    peer = AMG_OBJECT(owed, struct amg_peer, calls);
-    if (!amg_ofi_send_control_locked(
-            peer, 0, peer->context, AMG_OFI_CREDIT, 0, NULL, 0))
-        amg_flow_owe_again(
-            &domain->flow, owed, amg_flow_take_owed(owed, UINT16_MAX));
-}
-
-void amg_ofi_msg_cancel_locked(struct amg_ofi_domain *domain, struct amg_op *op)
-{
-    struct amg_ofi_slab *slab = NULL;
-
-    switch (op->priv[AMG_OFI_PRIV_STATE]) {
-    case AMG_OFI_OP_WAITING:
-        slab = amg_ofi_op_ptr(op);
-        amg_flow_unwait(&slab->peer->calls, &slab->link);
-        if (slab->wants_reply)
-            amg_table_remove(&domain->calls, slab->header.cookie);
-        amg_ofi_slab_put_locked(slab);
-        break;
-    case AMG_OFI_OP_ASKED:
-        amg_table_at(&domain->calls, (uint32_t)op->priv[AMG_OFI_PRIV_PTR])
-            ->object = &call_cancelled;
-        break;
-    case AMG_OFI_OP_LEAVING:
-        slab = amg_ofi_op_ptr(op);
-        slab->op = NULL;
-        break;
-    default:
-        return;
-    }
-    amg_ofi_op_end_locked(op, HG_CANCELED);
-}
-
-/* The requests of `ep` that wait for a credit of `peer`. */
-static void waiting_drop_locked(
-    struct amg_peer *peer, const struct amg_ofi_ep *ep)
-{
-    struct amg_list kept;
-    struct amg_link *link = NULL;
-
-    amg_list_init(&kept);
-    while ((link = amg_flow_evict(&peer->calls)) != NULL)
-        amg_list_push(&kept, link);
-    while ((link = amg_list_pop(&kept)) != NULL) {
-        struct amg_ofi_slab *slab = AMG_OBJECT(link, struct amg_ofi_slab, link);
-
-        amg_flow_wait(&peer->calls, link);
-        if (slab->ep == ep)
-            amg_ofi_msg_cancel_locked(peer->domain, slab->op);
-    }
 }
 
 void amg_ofi_msg_drop_locked(
     struct amg_ofi_domain *domain, struct amg_ofi_ep *ep)
 {
-    struct amg_link *link = amg_list_first(&domain->peers);
-
-    while (link != NULL) {
-        struct amg_peer *peer =
-            amg_ofi_peer_hold(AMG_OBJECT(link, struct amg_peer, all));
-
-        waiting_drop_locked(peer, ep);
-        link = amg_list_next(&domain->peers, link);
-        amg_ofi_peer_drop_locked(peer);
-    }
-    for (uint32_t i = 0; i < domain->calls.cap; i++) {
-        struct amg_op *op = domain->calls.places[i].object;
-
-        if (op != NULL && op != &call_cancelled && amg_ofi_op_ep(op) == ep)
-            amg_ofi_msg_cancel_locked(domain, op);
-    }
+    amg_calls_drop_locked(&domain->calls, &ep->base);
     amg_ofi_send_detach_locked(domain, ep);
 }
 
@@ -437,30 +359,19 @@ void amg_ofi_msg_lost_locked(struct amg_peer *peer)
     struct amg_ofi_domain *domain = peer->domain;
     struct amg_link *link = NULL;
 
-    while ((link = amg_flow_evict(&peer->calls)) != NULL ||
-           (link = amg_list_pop(&peer->unsent)) != NULL) {
-        struct amg_ofi_slab *slab = AMG_OBJECT(link, struct amg_ofi_slab, link);
+    amg_calls_lost_waiting_locked(&domain->calls, &peer->calls);
+    while ((link = amg_list_pop(&peer->unsent)) != NULL) {
+        struct amg_ofi_slab *slab =
+            AMG_OBJECT(link, struct amg_ofi_slab, post.link);
 
-        if (slab->op != NULL && slab->wants_reply)
-            amg_table_remove(&domain->calls, slab->header.cookie);
-        if (slab->op != NULL)
-            amg_ofi_op_end_locked(slab->op, HG_HOSTUNREACH);
+        if (slab->post.op != NULL)
+            amg_ofi_op_end_locked(slab->post.op, HG_HOSTUNREACH);
         amg_ofi_slab_put_locked(slab);
     }
-    for (uint32_t i = 0; i < domain->calls.cap; i++) {
-        struct amg_table_place *place = &domain->calls.places[i];
-        struct amg_op *op = place->object;
-
-        if (op == NULL || place->owner_or_next != peer->number)
-            continue;
-        amg_table_remove(
-            &domain->calls, i | (place->generation << AMG_TABLE_INDEX_BITS));
-        if (op != &call_cancelled)
-            amg_ofi_op_end_locked(op, HG_HOSTUNREACH);
-    }
+    amg_calls_lost_asked_locked(
+        &domain->calls, &peer->calls, peer->number, NULL, NULL);
     amg_ofi_send_lost_locked(peer);
-    amg_flow_forget(&domain->flow, &peer->calls);
-    peer->calls.unanswered = 0;
+    amg_flow_forget(&domain->calls.flow, &peer->calls);
 }
 
 void amg_ofi_msg_refuse_all_locked(struct amg_ofi_ep *ep)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Requests, replies and their credits. */
+/* Requests, replies and refusals, for the call engine. */
 #ifndef AMG_OFI_BACKEND_OFI_MSG_H
 #define AMG_OFI_BACKEND_OFI_MSG_H
 
@@ -12,6 +12,8 @@ struct amg_ofi_message {
     const unsigned char *body;
     uint32_t len; /* of the body */
 };
+
+void amg_ofi_msg_init(struct amg_ofi_domain *domain, uint16_t credits);
 
 /* The slots of the contract. */
 hg_return_t amg_ofi_msg_get_buf(
@@ -36,13 +38,8 @@ void amg_ofi_msg_on_refuse_locked(
 
 /* `count` credits came back: sends what waited for them. */
 void amg_ofi_msg_credit_locked(struct amg_peer *peer, uint16_t count);
-/* Sends the credits that are owed to one peer, if there is one. */
-void amg_ofi_msg_flush_locked(struct amg_ofi_domain *domain);
 
-/* Ends `op`, a request or reply, as canceled. */
-void amg_ofi_msg_cancel_locked(
-    struct amg_ofi_domain *domain, struct amg_op *op);
-/* The same for all of an endpoint that is closing. */
+/* Ends all requests and replies of an endpoint that is closing as canceled. */
 void amg_ofi_msg_drop_locked(
     struct amg_ofi_domain *domain, struct amg_ofi_ep *ep);
 /* The peer is gone: all that is under way to it ends, and no credit is taken

@@ -326,8 +326,8 @@ static unsigned progress_locked(struct amg_ofi_domain *domain, unsigned max)
         amg_ofi_send_retry_locked(domain);
     if (!amg_list_is_empty(&domain->transfers))
         amg_ofi_rma_move_locked(domain);
-    if (count == 0 && domain->flow.owing != NULL)
-        amg_ofi_msg_flush_locked(domain);
+    if (count == 0 && domain->calls.flow.owing != NULL)
+        (void)amg_calls_pay_one_locked(&domain->calls);
     if (count == 0 || (++domain->polls & CLOCK_MASK) == 0)
         clock_look_locked(domain);
     return count;
@@ -348,7 +348,7 @@ unsigned amg_ofi_poll(
     (void)progress_locked(domain, max);
     count = amg_list_take(&ret_news->done, &ep->done, max);
     count += amg_list_take(&ret_news->arrived, &ep->arrived, max);
-    count += amg_list_take(&ret_news->arrived, &domain->late, max);
+    count += amg_list_take(&ret_news->arrived, &domain->calls.late, max);
     amg_bias_give(&domain->lock);
     return count;
 }

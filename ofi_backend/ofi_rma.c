@@ -296,10 +296,11 @@ static hg_return_t transfer_post(struct amg_ep *base, struct amg_peer *peer,
     amg_list_init(&transfer->pieces);
     memcpy(&transfer->key, remote->key.bytes, sizeof(transfer->key));
     amg_bias_take(&domain->lock);
-    amg_ofi_op_set(op, AMG_OFI_OP_TRANSFER, transfer, transfer->ep);
+    amg_call_begin(op, &transfer->ep->base);
+    amg_call_set(op, AMG_OFI_OP_TRANSFER, transfer, &transfer->ep->base);
     rc = transfer_begin_locked(transfer);
     if (rc != HG_SUCCESS) {
-        op->priv[AMG_OFI_PRIV_STATE] = AMG_OFI_OP_DONE;
+        op->priv[AMG_CALL_PRIV_STATE] = AMG_CALL_DONE;
         amg_ofi_peer_drop_locked(peer);
         amg_pool_put(&domain->transfer_pool, transfer);
     }
@@ -326,7 +327,7 @@ hg_return_t amg_ofi_rma_get(struct amg_ep *ep, struct amg_peer *peer,
 
 void amg_ofi_rma_cancel_locked(struct amg_ofi_domain *domain, struct amg_op *op)
 {
-    struct amg_ofi_transfer *transfer = amg_ofi_op_ptr(op);
+    struct amg_ofi_transfer *transfer = amg_call_ptr(op);
 
     (void)domain;
     if (transfer->posted < transfer->len || transfer->lease == NULL)

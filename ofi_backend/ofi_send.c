@@ -38,8 +38,8 @@ void amg_ofi_send_address(struct amg_ofi_slab *slab, struct amg_peer *peer,
 
 static void slab_left_locked(struct amg_ofi_slab *slab, hg_return_t ret)
 {
-    if (slab->op != NULL)
-        amg_ofi_op_end_locked(slab->op, ret);
+    if (slab->post.op != NULL)
+        amg_ofi_op_end_locked(slab->post.op, ret);
     amg_ofi_slab_put_locked(slab);
 }
 
@@ -58,7 +58,7 @@ static void on_sent_locked(struct amg_ofi_domain *domain,
 
     (void)domain;
     (void)entry;
-    amg_list_remove(&slab->link);
+    amg_list_remove(&slab->post.link);
     peer->busy--;
     if (is_counted(slab) && epoch == peer->epoch &&
         slab->header.stamp == peer->my_token)
@@ -95,11 +95,12 @@ ssize_t amg_ofi_send_post_locked(struct amg_ofi_slab *slab)
             amg_ofi_reg_desc(slab->block->mr), peer->at, &slab->work.context);
     }
     if (code != 0) {
-        amg_flow_owe_again(&domain->flow, &peer->calls, slab->header.credits);
+        amg_flow_owe_again(
+            &domain->calls.flow, &peer->calls, slab->header.credits);
         return code;
     }
     if (peer->calls.owed > 0) /* more than one message tells of */
-        amg_flow_owe_again(&domain->flow, &peer->calls,
+        amg_flow_owe_again(&domain->calls.flow, &peer->calls,
             amg_flow_take_owed(&peer->calls, UINT16_MAX));
     peer->sent += kind == AMG_OFI_HELLO ? 0 : 1;
     if (is_short) {
@@ -107,7 +108,7 @@ ssize_t amg_ofi_send_post_locked(struct amg_ofi_slab *slab)
     } else {
         peer->leaving += kind == AMG_OFI_HELLO ? 0 : 1;
         peer->busy++;
-        amg_list_push(&domain->sends, &slab->link);
+        amg_list_push(&domain->sends, &slab->post.link);
     }
     return 0;
 }
@@ -124,7 +125,7 @@ static void queue_push_locked(struct amg_ofi_slab *slab)
 {
     struct amg_peer *peer = slab->peer;
 
-    amg_list_push(&peer->unsent, &slab->link);
+    amg_list_push(&peer->unsent, &slab->post.link);
     amg_ofi_send_try_later_locked(peer);
 }
 
@@ -205,7 +206,7 @@ static bool send_try_locked(struct amg_peer *peer)
 
         if (link == NULL)
             break;
-        slab = AMG_OBJECT(link, struct amg_ofi_slab, link);
+        slab = AMG_OBJECT(link, struct amg_ofi_slab, post.link);
         code = amg_ofi_send_post_locked(slab);
         if (code == 0) {
             has_left = true;
@@ -248,30 +249,15 @@ void amg_ofi_send_retry_locked(struct amg_ofi_domain *domain)
     amg_list_splice(&domain->trying, &served);
 }
 
-static void list_detach_locked(
-    struct amg_list *list, const struct amg_ofi_ep *ep)
-{
-    struct amg_link *link = amg_list_first(list);
-
-    for (; link != NULL; link = amg_list_next(list, link)) {
-        struct amg_ofi_slab *slab = AMG_OBJECT(link, struct amg_ofi_slab, link);
-
-        if (slab->op == NULL || slab->ep != ep)
-            continue;
-        amg_ofi_op_end_locked(slab->op, HG_CANCELED);
-        slab->op = NULL;
-    }
-}
-
 void amg_ofi_send_detach_locked(
     struct amg_ofi_domain *domain, const struct amg_ofi_ep *ep)
 {
     struct amg_link *link = amg_list_first(&domain->trying);
 
-    list_detach_locked(&domain->sends, ep);
+    amg_calls_detach_locked(&domain->calls, &domain->sends, &ep->base);
     for (; link != NULL; link = amg_list_next(&domain->trying, link))
-        list_detach_locked(
-            &AMG_OBJECT(link, struct amg_peer, trying)->unsent, ep);
+        amg_calls_detach_locked(&domain->calls,
+            &AMG_OBJECT(link, struct amg_peer, trying)->unsent, &ep->base);
 }
 
 void amg_ofi_send_lost_locked(const struct amg_peer *peer)
@@ -280,12 +266,13 @@ void amg_ofi_send_lost_locked(const struct amg_peer *peer)
     struct amg_link *link = peer->busy > 0 ? amg_list_first(sends) : NULL;
 
     for (; link != NULL; link = amg_list_next(sends, link)) {
-        struct amg_ofi_slab *slab = AMG_OBJECT(link, struct amg_ofi_slab, link);
+        struct amg_ofi_slab *slab =
+            AMG_OBJECT(link, struct amg_ofi_slab, post.link);
 
-        if (slab->op == NULL || slab->peer != peer)
+        if (slab->post.op == NULL || slab->peer != peer)
             continue;
-        amg_ofi_op_end_locked(slab->op, HG_HOSTUNREACH);
-        slab->op = NULL;
+        amg_ofi_op_end_locked(slab->post.op, HG_HOSTUNREACH);
+        slab->post.op = NULL;
     }
 }
 
@@ -294,7 +281,8 @@ void amg_ofi_send_abandon_locked(struct amg_ofi_domain *domain)
     struct amg_link *link = NULL;
 
     while ((link = amg_list_pop(&domain->sends)) != NULL) {
-        struct amg_ofi_slab *slab = AMG_OBJECT(link, struct amg_ofi_slab, link);
+        struct amg_ofi_slab *slab =
+            AMG_OBJECT(link, struct amg_ofi_slab, post.link);
 
         slab->peer->busy--;
         slab_left_locked(slab, HG_CANCELED);

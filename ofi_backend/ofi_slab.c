@@ -89,13 +89,13 @@ static struct amg_ofi_slab *slab_make(struct amg_ofi_domain *domain)
     }
     slab = (void *)(block->bytes + block->cut_count * slab_len(domain));
     block->cut_count++;
-    slab->link = (struct amg_link){NULL, NULL};
+    slab->post.link = (struct amg_link){NULL, NULL};
     slab->domain = domain;
-    slab->ep = NULL;
-    slab->op = NULL;
+    slab->post.ep = NULL;
+    slab->post.op = NULL;
     slab->peer = NULL;
     slab->block = block;
-    slab->wants_reply = false;
+    slab->post.wants_reply = false;
     slab->has_credit = false;
     slab->header = (struct amg_ofi_header){.kind = 0};
     slab->buf.data = slab->data;
@@ -107,7 +107,7 @@ static struct amg_ofi_slab *slab_make(struct amg_ofi_domain *domain)
 
 hg_return_t amg_ofi_slab_init(struct amg_ofi_domain *domain)
 {
-    unsigned credits = domain->flow.limit;
+    unsigned credits = domain->calls.flow.limit;
 
     if (credits > CREDITS_RESERVED)
         credits = CREDITS_RESERVED;
@@ -157,7 +157,7 @@ struct amg_ofi_slab *amg_ofi_slab_get_locked(struct amg_ofi_domain *domain)
         return slab_make(domain);
     domain->slabs = link->next;
     link->next = NULL;
-    return AMG_OBJECT(link, struct amg_ofi_slab, link);
+    return AMG_OBJECT(link, struct amg_ofi_slab, post.link);
 }
 
 void amg_ofi_slab_put_locked(struct amg_ofi_slab *slab)
@@ -165,9 +165,9 @@ void amg_ofi_slab_put_locked(struct amg_ofi_slab *slab)
     if (slab->peer != NULL)
         amg_ofi_peer_drop_locked(slab->peer);
     slab->peer = NULL;
-    slab->op = NULL;
+    slab->post.op = NULL;
     slab->has_credit = false;
-    slab->wants_reply = false;
-    slab->link.next = slab->domain->slabs;
-    slab->domain->slabs = &slab->link;
+    slab->post.wants_reply = false;
+    slab->post.link.next = slab->domain->slabs;
+    slab->domain->slabs = &slab->post.link;
 }

@@ -60,16 +60,13 @@ static void domain_set(
     domain->is_listening = how->is_listening;
     domain->is_joined = how->is_joined;
     domain->no_block = how->no_block;
-    amg_list_init(&domain->late);
     amg_list_init(&domain->peers);
     amg_list_init(&domain->trying);
     amg_list_init(&domain->sends);
     amg_list_init(&domain->transfers);
     amg_list_init(&domain->idle);
-    amg_flow_init(&domain->flow, (uint16_t)clamp(credits, 1, CREDITS_MAX));
+    amg_ofi_msg_init(domain, (uint16_t)clamp(credits, 1, CREDITS_MAX));
     amg_table_init(&domain->peer_numbers, AMG_TABLE_INDEX_MASK + 1u, "peers");
-    amg_table_init(
-        &domain->calls, AMG_TABLE_INDEX_MASK + 1u, "calls in flight");
     amg_table_init(&domain->pieces, AMG_TABLE_INDEX_MASK + 1u,
         "pieces of transfers in flight");
     amg_table_init(&domain->leases, AMG_TABLE_INDEX_MASK + 1u,
@@ -188,7 +185,7 @@ static void transport_limits(
 
     *ret_limits = (struct amg_limits){.request_len = body_len,
         .reply_len = body_len,
-        .credits = domain->flow.limit,
+        .credits = domain->calls.flow.limit,
         .is_spinning = !domain->facts.can_sleep,
         /* Who does not insist on looking shall not take a core for it. */
         .must_yield = !domain->facts.can_sleep && !domain->no_block,
@@ -243,10 +240,10 @@ static hg_return_t ep_cancel(struct amg_ep *base, struct amg_op *op)
     if (amg_ofi_is_child(domain))
         return HG_SUCCESS;
     amg_bias_take(&domain->lock);
-    if (op->priv[AMG_OFI_PRIV_STATE] == AMG_OFI_OP_TRANSFER)
+    if (op->priv[AMG_CALL_PRIV_STATE] == AMG_OFI_OP_TRANSFER)
         amg_ofi_rma_cancel_locked(domain, op);
     else
-        amg_ofi_msg_cancel_locked(domain, op);
+        amg_calls_cancel_locked(&domain->calls, op);
     amg_bias_give(&domain->lock);
     return HG_SUCCESS;
 }
@@ -293,7 +290,7 @@ static void msg_release(struct amg_ep *ep, struct amg_arrival *arrival)
 
 static void msg_release_reply(struct amg_ep *ep, struct amg_op *op)
 {
-    const struct amg_ofi_slab *slab = amg_ofi_op_ptr(op);
+    const struct amg_ofi_slab *slab = amg_call_ptr(op);
 
     if (op->data != NULL && !amg_ofi_is_child(slab->domain))
         amg_ofi_msg_release_reply(ep, op);

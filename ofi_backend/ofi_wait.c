@@ -106,7 +106,7 @@ static uint64_t nap_ns(const struct amg_ofi_domain *domain)
     if (domain->cq_fd < 0)
         return NAP_MUTE_NS;
     if (!amg_list_is_empty(&domain->sends) || domain->moving > 0 ||
-        domain->flow.owing != NULL)
+        domain->calls.flow.owing != NULL)
         return NAP_MOVING_NS;
     return NAP_IDLE_NS;
 }
@@ -159,7 +159,7 @@ bool amg_ofi_wait_arm(struct amg_ep *base)
     amg_bias_take(&domain->lock);
     is_quiet = amg_list_is_empty(&ep->done) &&
                amg_list_is_empty(&ep->arrived) &&
-               amg_list_is_empty(&domain->late) &&
+               amg_list_is_empty(&domain->calls.late) &&
                amg_ofi_poll_is_quiet_locked(domain);
     if (is_quiet) {
         domain->armed_count += ep->is_armed ? 0 : 1;
@@ -229,9 +229,9 @@ void amg_ofi_wait_end_locked(struct amg_ofi_ep *ep)
 
 void amg_ofi_op_end_locked(struct amg_op *op, hg_return_t ret)
 {
-    struct amg_ofi_ep *ep = amg_ofi_op_ep(op);
+    struct amg_ofi_ep *ep = amg_ofi_ep_of(amg_call_ep(op));
 
-    op->priv[AMG_OFI_PRIV_STATE] = AMG_OFI_OP_DONE;
+    op->priv[AMG_CALL_PRIV_STATE] = AMG_CALL_DONE;
     op->ret = ret;
     amg_list_push(&ep->done, &op->link);
     amg_ofi_wait_ring_locked(ep);

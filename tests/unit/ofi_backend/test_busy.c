@@ -153,7 +153,7 @@ static void test_busy_peer_is_given_up_at_last(void **state)
     post(&waits);
     assert_int_equal(poll_late(&waits, 12), HG_HOSTUNREACH);
     /* What the provider has not sent yet waits no longer, either. */
-    assert_int_equal(stays.priv[AMG_OFI_PRIV_STATE], AMG_OFI_OP_DONE);
+    assert_int_equal(stays.priv[AMG_CALL_PRIV_STATE], AMG_CALL_DONE);
     assert_int_equal(stays.ret, HG_HOSTUNREACH);
 }
 

@@ -104,7 +104,7 @@ static void post(struct amg_op *op, bool wants_reply)
 /* As if the client did not care: it takes as many as it likes. */
 static void be_greedy(void)
 {
-    amg_ofi_domain_of(client.domain)->flow.limit = 2 * MANY;
+    amg_ofi_domain_of(client.domain)->calls.flow.limit = 2 * MANY;
 }
 
 static void calls_end_well(unsigned limit)

@@ -58,7 +58,7 @@ static void post(struct amg_peer *peer, struct amg_op *op)
 
 static bool has_ended(const struct amg_op *op)
 {
-    return op->priv[AMG_OFI_PRIV_STATE] == AMG_OFI_OP_DONE;
+    return op->priv[AMG_CALL_PRIV_STATE] == AMG_CALL_DONE;
 }
 
 /* Polls all; what arrived is kept in `ret_news`. */

@@ -13,7 +13,7 @@
 
 #include "base/env.h"
 #include "base/log.h"
-#include "core/far.h"
+#include "core/route_map.h"
 #include "init_drivers.h"
 #include "init_far_table.h"
 #include "mercury_class.h"
@@ -153,7 +153,7 @@ static hg_return_t addresses_swap(struct far_join *join)
 static hg_return_t all_join(struct far_join *join)
 {
     hg_class_t *cls = join->cls;
-    struct amg_far_table table;
+    struct amg_rank_table table;
     hg_return_t rc = wishes_agree(join);
 
     if (rc == HG_SUCCESS) {
@@ -164,16 +164,12 @@ static hg_return_t all_join(struct far_join *join)
         rc = addresses_swap(join);
     if (rc != HG_SUCCESS)
         return rc;
-    amg_init_far_table_take(&join->table, &table);
-    rc = amg_far_create(cls, AMG_ROUTE_OFI, join->ops, &table, &cls->far);
+    rc = agree(join, amg_route_map_create(cls), "use");
     if (rc != HG_SUCCESS)
-        table.release(table.memory);
-    rc = agree(join, rc, "use");
-    if (rc != HG_SUCCESS) {
-        amg_far_destroy(cls->far);
-        cls->far = NULL;
-    }
-    return rc;
+        return rc;
+    amg_init_far_table_take(&join->table, &table);
+    amg_route_map_add_table(cls->route_map, AMG_ROUTE_OFI, join->ops, &table);
+    return HG_SUCCESS;
 }
 
 /* The NIC that the threads of this node keep to: that of its first rank, for

@@ -2,7 +2,7 @@
 /* The addresses of all ranks, once for each node.
  *
  *   part      each                          how many   in the order of
- *   records   struct amg_far_record, text   ranks      ranks
+ *   records   struct amg_rank_record, text   ranks      ranks
  *   order     a rank, 4 bytes               ranks      texts
  *
  * The first rank of each node gets the records of all, puts them in order and
@@ -62,19 +62,19 @@ static unsigned char *table_bytes(const struct amg_init_far_table *table)
                                : amg_shm_table_bytes(&holder->shared);
 }
 
-static const struct amg_far_record *record_at(
+static const struct amg_rank_record *record_at(
     const unsigned char *bytes, uint32_t record_len, uint32_t i)
 {
     return (
-        const struct amg_far_record *)(const void *)(bytes +
-                                                     (uint64_t)i * record_len);
+        const struct amg_rank_record *)(const void *)(bytes +
+                                                      (uint64_t)i * record_len);
 }
 
 hg_return_t amg_init_far_table_begin(struct amg_init_far_table *table,
     const struct amg_node_ops *ops, const struct amg_node *node,
     uint32_t text_len)
 {
-    uint32_t len = (uint32_t)sizeof(struct amg_far_record) + text_len;
+    uint32_t len = (uint32_t)sizeof(struct amg_rank_record) + text_len;
 
     *table = (struct amg_init_far_table){
         .ops = ops,
@@ -100,7 +100,7 @@ hg_return_t amg_init_far_table_swap(
     struct amg_init_far_table *table, const char *text)
 {
     struct amg_boot *boot = table->node->boot;
-    struct amg_far_record *record = amg_mem_zalloc(table->record_len);
+    struct amg_rank_record *record = amg_mem_zalloc(table->record_len);
     uint64_t lacks_memory = record == NULL ? 1 : 0;
     uint32_t first = table->node->rank;
     hg_return_t rc = table->ops->largest(table->node, &lacks_memory, 1);
@@ -122,8 +122,8 @@ hg_return_t amg_init_far_table_swap(
 
 static int by_text(const void *one, const void *other)
 {
-    const struct amg_far_record *const *left = one;
-    const struct amg_far_record *const *right = other;
+    const struct amg_rank_record *const *left = one;
+    const struct amg_rank_record *const *right = other;
 
     return strcmp((*left)->text, (*right)->text);
 }
@@ -134,8 +134,8 @@ static hg_return_t order_write(
 {
     uint32_t size = table->node->size;
     uint32_t *order = (uint32_t *)(void *)(bytes + records_len(table));
-    const struct amg_far_record **sorted =
-        amg_mem_alloc(size * sizeof(const struct amg_far_record *));
+    const struct amg_rank_record **sorted =
+        amg_mem_alloc(size * sizeof(const struct amg_rank_record *));
     hg_return_t rc = HG_SUCCESS;
 
     if (sorted == NULL)
@@ -198,7 +198,7 @@ hg_return_t amg_init_far_table_sort(struct amg_init_far_table *table)
         return HG_SUCCESS;
     bytes = table_bytes(table);
     for (uint32_t i = 0; i < table->node->size; i++) {
-        const struct amg_far_record *record =
+        const struct amg_rank_record *record =
             record_at(table->all, table->record_len, i);
 
         if (record->rank >= table->node->size)
@@ -283,13 +283,13 @@ hg_return_t amg_init_far_table_share(struct amg_init_far_table *table)
 }
 
 void amg_init_far_table_take(
-    struct amg_init_far_table *table, struct amg_far_table *ret_table)
+    struct amg_init_far_table *table, struct amg_rank_table *ret_table)
 {
     unsigned char *bytes = table_bytes(table);
-    const struct amg_far_record *mine =
+    const struct amg_rank_record *mine =
         record_at(bytes, table->record_len, table->node->rank);
 
-    *ret_table = (struct amg_far_table){
+    *ret_table = (struct amg_rank_table){
         .records = bytes,
         .order = (const uint32_t *)(const void *)(bytes + records_len(table)),
         .record_len = table->record_len,

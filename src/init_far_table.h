@@ -4,7 +4,7 @@
 #define AMG_INIT_FAR_TABLE_H
 
 #include "boot/node.h"
-#include "core/far.h"
+#include "core/route_map.h"
 
 /* Making one, step by step. Every rank takes every step, also one that has
  * failed before, and between them all agree on whether to go on. */
@@ -30,9 +30,9 @@ hg_return_t amg_init_far_table_sort(struct amg_init_far_table *table);
 /* Gives all ranks of the node the same memory, or copies where they cannot
  * share it; collective over the node. HG_NOMEM, HG_NA_ERROR. */
 hg_return_t amg_init_far_table_share(struct amg_init_far_table *table);
-/* Hands the result on, for amg_far_create(). */
+/* Hands the result on, for amg_route_map_add_table(). */
 void amg_init_far_table_take(
-    struct amg_init_far_table *table, struct amg_far_table *ret_table);
+    struct amg_init_far_table *table, struct amg_rank_table *ret_table);
 /* Frees what was not handed on; fine after any of these. */
 void amg_init_far_table_end(struct amg_init_far_table *table);
 

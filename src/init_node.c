@@ -17,7 +17,7 @@
 
 #include "base/log.h"
 #include "base/mem.h"
-#include "core/twin.h"
+#include "core/route_map.h"
 #include "init_far.h"
 #include "mercury_class.h"
 #include "place/bind.h"
@@ -60,7 +60,8 @@ static void others_map(hg_class_t *cls, const struct amg_node_ops *ops,
         if (rc == HG_SUCCESS)
             rc = amg_shm_node_find(domain, &cards[i].id, &near);
         if (rc == HG_SUCCESS) {
-            rc = amg_twins_add(cls->twins, main_peer, near);
+            rc = amg_route_map_add(
+                cls->route_map, AMG_ROUTE_SHM, main_peer, near);
             mine->needs_names |= !amg_shm_node_is_open_to_us(domain, near);
             domain->transport->addr.drop(domain, near);
         }
@@ -158,7 +159,7 @@ static hg_return_t node_meet(hg_class_t *cls, const struct amg_node_ops *ops,
 
     if (rc == HG_SUCCESS) {
         amg_shm_node_id(cls->domains[AMG_ROUTE_SHM], &mine.id);
-        rc = amg_twins_create(cls, AMG_ROUTE_SHM, &cls->twins);
+        rc = amg_route_map_create(cls);
     }
     mine.ret = (uint32_t)rc;
     rc = cards_swap(node, &mine, &bad);
@@ -194,12 +195,11 @@ static const char *plural(uint32_t count)
 }
 
 static void reach_write(hg_class_t *cls, const struct amg_node_ops *ops,
-    const struct amg_node *node, bool is_near)
+    const struct amg_node *node, bool is_near, bool is_far)
 {
     const struct amg_domain *domain = cls->domains[cls->plan.main_route];
     const char *way = ops->way(domain);
     char far[AMG_CLASS_REACH_CAP / 2];
-    bool is_far = cls->far != NULL;
     uint32_t here = node->boot->size - 1;
     uint32_t there = node->size - node->boot->size;
     uint32_t nodes = node->node_count - 1;
@@ -236,8 +236,7 @@ static hg_return_t node_use(hg_class_t *cls, const struct amg_node_ops *ops,
     if (cls->plan.wants_near && !is_alone)
         rc = node_meet(cls, ops, node, &is_near);
     if (!is_near) {
-        amg_twins_destroy(cls->twins);
-        cls->twins = NULL;
+        amg_route_map_destroy(cls);
         amg_class_remove_route(cls, AMG_ROUTE_SHM);
     }
     if (rc != HG_SUCCESS)
@@ -264,7 +263,7 @@ static hg_return_t node_use(hg_class_t *cls, const struct amg_node_ops *ops,
         (is_far || node->size == node->boot->size) && (is_near || is_alone) &&
         !cls->plan.no_loopback;
     cls->is_first = node->rank == 0;
-    reach_write(cls, ops, node, is_near);
+    reach_write(cls, ops, node, is_near, is_far);
     return HG_SUCCESS;
 }
 

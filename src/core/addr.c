@@ -8,8 +8,7 @@
 #include "base/assert.h"
 #include "base/attic.h"
 #include "base/log.h"
-#include "core/far.h"
-#include "core/twin.h"
+#include "core/route_map.h"
 #include "transport/registry.h"
 
 static struct amg_attic attic; /* of the program's addresses */
@@ -58,13 +57,8 @@ hg_return_t amg_addr_init(hg_class_t *cls, unsigned route,
         return HG_SUCCESS;
     }
     if (route == cls->plan.main_route) {
-        struct amg_peer *near = amg_twin_of(cls, route, peer, &route);
-        hg_return_t rc = HG_NOENTRY;
+        hg_return_t rc = amg_route_map_find(cls, peer, &route, &peer);
 
-        if (near == NULL)
-            rc = amg_far_find(cls, peer, &route, &peer);
-        else
-            peer = near;
         if (rc != HG_SUCCESS && rc != HG_NOENTRY)
             return rc;
     }
@@ -159,17 +153,12 @@ hg_return_t amg_addr_parse(
     return strstr(text, "://") == NULL ? HG_INVALID_ARG : HG_PROTONOSUPPORT;
 }
 
-/* The same without a share, of a peer that is not the loopback's. */
+/* The peer of the main route, without a reference; not for the loopback. */
 static struct amg_peer *main_peer_find(const struct hg_addr *addr)
 {
-    struct amg_peer *peer = NULL;
-    unsigned route = addr->route;
-
-    if (route == addr->cls->plan.main_route)
+    if (addr->route == addr->cls->plan.main_route)
         return addr->peer;
-    peer = amg_twin_of(addr->cls, route, addr->peer, &route);
-    return peer != NULL ? peer
-                        : amg_far_main_of(addr->cls, addr->route, addr->peer);
+    return amg_route_map_main_peer(addr->cls, addr->route, addr->peer);
 }
 
 struct amg_peer *amg_addr_main_peer(const struct hg_addr *addr)
@@ -209,7 +198,8 @@ const char *amg_addr_text(const struct hg_addr *addr, char *room, size_t len)
 }
 
 /* The same process by two routes? */
-static bool addr_is_twin(const struct hg_addr *one, const struct hg_addr *other)
+static bool addr_is_same_rank(
+    const struct hg_addr *one, const struct hg_addr *other)
 {
     struct amg_domain *domain = one->cls->domains[one->cls->plan.main_route];
     struct amg_peer *main_peer = NULL;
@@ -230,6 +220,6 @@ bool amg_addr_is_same(const struct hg_addr *one, const struct hg_addr *other)
     if (one->peer == NULL || other->peer == NULL)
         return one->peer == other->peer;
     if (one->route != other->route)
-        return addr_is_twin(one, other);
+        return addr_is_same_rank(one, other);
     return addr_ops(one)->is_same(addr_domain(one), one->peer, other->peer);
 }

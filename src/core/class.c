@@ -11,9 +11,8 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "core/context.h"
-#include "core/far.h"
 #include "core/nics.h"
-#include "core/twin.h"
+#include "core/route_map.h"
 
 static const char *const count_names[AMG_CLASS_COUNTS] = {
     [AMG_CLASS_CONTEXTS] = "context",
@@ -132,8 +131,7 @@ static hg_return_t class_borrow(hg_class_t *cls)
     memcpy(cls->reach, lender->reach, sizeof(cls->reach));
     memcpy(cls->reason, lender->reason, sizeof(cls->reason));
     amg_drive_borrow(&cls->drive, &lender->drive);
-    cls->twins = lender->twins;
-    cls->far = lender->far;
+    cls->route_map = lender->route_map;
     cls->pool = lender->pool; /* the one that the domains know */
     /* Calls to oneself may go by it, which none of the lender's do. */
     if (cls->plan.no_loopback)
@@ -146,8 +144,7 @@ static void class_give_back(hg_class_t *cls)
     if (cls->domains[AMG_ROUTE_SELF] == NULL)
         return; /* it got none */
     memset(cls->domains, 0, sizeof(cls->domains));
-    cls->twins = NULL;
-    cls->far = NULL;
+    cls->route_map = NULL;
     cls->pool = NULL;
     amg_class_count(cls->plan.lender, AMG_CLASS_BORROWERS, -1);
 }
@@ -187,10 +184,7 @@ static void class_close_domains(hg_class_t *cls)
         class_give_back(cls);
         return;
     }
-    amg_far_destroy(cls->far);
-    cls->far = NULL;
-    amg_twins_destroy(cls->twins);
-    cls->twins = NULL;
+    amg_route_map_destroy(cls);
     while (route-- > 0)
         amg_class_remove_route(cls, route);
 }

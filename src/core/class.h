@@ -62,8 +62,8 @@ struct amg_class_plan {
     struct amg_open how;
     /* Its open domains are used, and stay its own; NULL: all are opened. */
     hg_class_t *lender;
-    /* Called once when they are open: may open more of them, fill `twins`,
-     * `far`, `is_idle`, `reach` and `reason` in. NULL: nothing more. */
+    /* Called once when they are open: may open more of them, fill
+     * `route_map`, `is_idle`, `reach` and `reason` in. NULL: nothing more. */
     hg_return_t (*join)(hg_class_t *cls);
     bool wants_near;       /* for `join`: shared memory within the node, */
     bool needs_near;       /* and nothing else */
@@ -93,8 +93,7 @@ struct hg_class {
     /* Open for the common end only: no peer is reached that way, so that
      * waiting needs not look there. */
     bool is_idle[AMG_ROUTE_COUNT];
-    struct amg_twins *twins; /* NULL: no peer is reached by two routes */
-    struct amg_far *far;     /* NULL: none is, that is of another node */
+    struct amg_route_map *route_map;   /* NULL: the main route leads to all */
     char reach[AMG_CLASS_REACH_CAP];   /* who is reached how, for a person */
     char reason[AMG_CLASS_REASON_CAP]; /* for the ways of bulk data, or "" */
     bool is_first; /* the first rank of its job, which speaks for all */

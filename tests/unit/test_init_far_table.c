@@ -42,7 +42,7 @@ static hg_return_t node_collect(
     memset(to, 0, (size_t)RANKS * len);
     for (uint32_t i = 0; i < RANKS; i++) {
         uint32_t rank = RANKS - 1 - i;
-        struct amg_far_record head = {.rank = rank, .node = NODE};
+        struct amg_rank_record head = {.rank = rank, .node = NODE};
 
         if (rank == MINE) {
             memcpy(to + (size_t)i * len, record, len);
@@ -113,7 +113,7 @@ static void test_table_has_ranks_and_texts_in_order(void **state)
 {
     static const uint32_t by_text[RANKS] = {4, 0, 3, 1, 2};
     struct amg_init_far_table table;
-    struct amg_far_table made;
+    struct amg_rank_table made;
     struct amg_mem_stats before;
     struct amg_mem_stats after;
 
@@ -127,7 +127,7 @@ static void test_table_has_ranks_and_texts_in_order(void **state)
     assert_int_equal(made.size, RANKS);
     assert_int_equal(made.node, MINE);
     for (uint32_t i = 0; i < RANKS; i++) {
-        const struct amg_far_record *record = amg_far_record_of(&made, i);
+        const struct amg_rank_record *record = amg_rank_record_of(&made, i);
 
         assert_int_equal(record->rank, i);
         assert_int_equal(record->node, i == MINE ? MINE : NODE);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A peer that is reached by two routes is called by the near one, and named by
  * the main one. */
-#include "core/twin.h"
+#include "core/route_map.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -106,9 +106,10 @@ static hg_return_t join(hg_class_t *opened)
         amg_class_add_route(opened, AMG_ROUTE_SHM, &near, NULL, "");
 
     if (rc == HG_SUCCESS)
-        rc = amg_twins_create(opened, AMG_ROUTE_SHM, &opened->twins);
+        rc = amg_route_map_create(opened);
     for (int i = 0; i < 2 && rc == HG_SUCCESS; i++)
-        rc = amg_twins_add(opened->twins, &far_peers[i], &near_peers[i]);
+        rc = amg_route_map_add(
+            opened->route_map, AMG_ROUTE_SHM, &far_peers[i], &near_peers[i]);
     return rc;
 }
 
@@ -151,7 +152,7 @@ static int class_teardown(void **state)
     return 0;
 }
 
-static void test_twin_is_called_by_near_route(void **state)
+static void test_route_is_called_by_near_route(void **state)
 {
     struct hg_addr addr;
 
@@ -175,7 +176,7 @@ static void assert_text(struct hg_addr *addr, const char *text)
     assert_string_equal(amg_addr_text(addr, room, sizeof(room)), text);
 }
 
-static void test_twin_is_named_by_main_route(void **state)
+static void test_route_is_named_by_main_route(void **state)
 {
     struct hg_addr addr;
     struct amg_peer *peer = NULL;
@@ -194,7 +195,7 @@ static void test_twin_is_named_by_main_route(void **state)
     amg_addr_fini(&addr);
 }
 
-static void test_twin_is_the_same_by_both_routes(void **state)
+static void test_route_is_the_same_by_both_routes(void **state)
 {
     struct hg_addr far_addr;
     struct hg_addr near_addr;
@@ -214,7 +215,7 @@ static void test_twin_is_the_same_by_both_routes(void **state)
 }
 
 /* Each allocation fails once, and nothing is left behind. */
-static void test_twin_without_memory_leaves_nothing(void **state)
+static void test_route_without_memory_leaves_nothing(void **state)
 {
     hg_return_t rc = HG_NOMEM;
 
@@ -236,10 +237,10 @@ static void test_twin_without_memory_leaves_nothing(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_twin_is_called_by_near_route),
-        cmocka_unit_test(test_twin_is_named_by_main_route),
-        cmocka_unit_test(test_twin_is_the_same_by_both_routes),
-        cmocka_unit_test(test_twin_without_memory_leaves_nothing),
+        cmocka_unit_test(test_route_is_called_by_near_route),
+        cmocka_unit_test(test_route_is_named_by_main_route),
+        cmocka_unit_test(test_route_is_the_same_by_both_routes),
+        cmocka_unit_test(test_route_without_memory_leaves_nothing),
     };
 
     return cmocka_run_group_tests(tests, class_setup, class_teardown);

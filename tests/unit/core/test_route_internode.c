@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A rank of another node is called by the far route, and named by the main one,
  * whether it was called or heard of first. */
-#include "core/far.h"
+#include "core/route_map.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -160,7 +160,7 @@ static void table_release(void *memory)
 
 static hg_return_t join(hg_class_t *opened)
 {
-    struct amg_far_table table = {
+    struct amg_rank_table table = {
         .records = records,
         .order = order,
         .record_len = RECORD_LEN,
@@ -172,15 +172,17 @@ static hg_return_t join(hg_class_t *opened)
         amg_class_add_route(opened, AMG_ROUTE_OFI, &far_medium, "net", "");
 
     if (rc == HG_SUCCESS)
-        rc = amg_far_create(
-            opened, AMG_ROUTE_OFI, &node_ops, &table, &opened->far);
+        rc = amg_route_map_create(opened);
+    if (rc == HG_SUCCESS)
+        amg_route_map_add_table(
+            opened->route_map, AMG_ROUTE_OFI, &node_ops, &table);
     return rc;
 }
 
 static void records_fill(void)
 {
     for (uint32_t i = 0; i < RANKS; i++) {
-        struct amg_far_record head = {.rank = i, .node = i / 2 * 2};
+        struct amg_rank_record head = {.rank = i, .node = i / 2 * 2};
 
         memcpy(records + i * RECORD_LEN, &head, sizeof(head));
         strcpy((char *)records + i * RECORD_LEN + sizeof(head), texts[i]);
@@ -229,7 +231,7 @@ static int class_teardown(void **state)
     return released != 1;
 }
 
-static void test_far_rank_is_called_by_far_route(void **state)
+static void test_route_rank_is_called_by_far_route(void **state)
 {
     struct hg_addr addr;
 
@@ -246,7 +248,7 @@ static void test_far_rank_is_called_by_far_route(void **state)
     assert_int_equal(far_peers[3].shares, 1);
 }
 
-static void test_far_rank_of_this_node_is_called_by_main_route(void **state)
+static void test_route_rank_of_this_node_is_called_by_main_route(void **state)
 {
     struct hg_addr addr;
 
@@ -257,24 +259,26 @@ static void test_far_rank_of_this_node_is_called_by_main_route(void **state)
     amg_addr_fini(&addr);
     assert_int_equal(parsed, 0);
     /* Should it be heard of all the same, it is who it is, and not kept. */
-    assert_ptr_equal(
-        amg_far_main_of(cls, AMG_ROUTE_OFI, &far_peers[1]), &main_peers[1]);
+    assert_ptr_equal(amg_route_map_main_peer(cls, AMG_ROUTE_OFI, &far_peers[1]),
+        &main_peers[1]);
     assert_int_equal(far_peers[1].shares, 0);
 }
 
-static void test_far_origin_is_found_by_its_text(void **state)
+static void test_route_origin_is_found_by_its_text(void **state)
 {
     (void)state;
     for (int i = 0; i < RANKS; i++)
         assert_ptr_equal(
-            amg_far_main_of(cls, AMG_ROUTE_OFI, &far_peers[i]), &main_peers[i]);
-    assert_null(amg_far_main_of(cls, AMG_ROUTE_OFI, &far_peers[STRANGER]));
-    assert_null(amg_far_main_of(cls, AMG_ROUTE_MPI, &main_peers[2]));
+            amg_route_map_main_peer(cls, AMG_ROUTE_OFI, &far_peers[i]),
+            &main_peers[i]);
+    assert_null(
+        amg_route_map_main_peer(cls, AMG_ROUTE_OFI, &far_peers[STRANGER]));
+    assert_null(amg_route_map_main_peer(cls, AMG_ROUTE_MPI, &main_peers[2]));
     assert_int_equal(far_peers[STRANGER].shares, 0);
 }
 
 /* So its driver can say in a log line who is not reached. */
-static void test_far_peer_has_its_rank(void **state)
+static void test_route_peer_has_its_rank(void **state)
 {
     const struct amg_domain *domain = cls->domains[AMG_ROUTE_OFI];
 
@@ -284,12 +288,12 @@ static void test_far_peer_has_its_rank(void **state)
             assert_int_equal(domain->rank_of(domain->ranks, &far_peers[i]), i);
         assert_int_equal(
             domain->rank_of(domain->ranks, &far_peers[STRANGER]), UINT32_MAX);
-        assert_non_null(
-            amg_far_main_of(cls, AMG_ROUTE_OFI, &far_peers[2])); /* is kept */
+        assert_non_null(amg_route_map_main_peer(
+            cls, AMG_ROUTE_OFI, &far_peers[2])); /* is kept */
     }
 }
 
-static void test_far_origin_and_rank_are_the_same(void **state)
+static void test_route_origin_and_rank_are_the_same(void **state)
 {
     struct hg_addr heard;
     struct hg_addr called;
@@ -320,7 +324,7 @@ static void test_far_origin_and_rank_are_the_same(void **state)
     amg_addr_fini(&heard);
 }
 
-static void test_far_rank_not_reached_is_an_error(void **state)
+static void test_route_rank_not_reached_is_an_error(void **state)
 {
     struct hg_addr addr = {.peer = NULL};
 
@@ -335,8 +339,8 @@ static void test_far_rank_not_reached_is_an_error(void **state)
     assert_null(addr.peer);
     /* Who is heard of is known, also when it cannot be kept. */
     amg_mem_fail_nth(1);
-    assert_ptr_equal(
-        amg_far_main_of(cls, AMG_ROUTE_OFI, &far_peers[2]), &main_peers[2]);
+    assert_ptr_equal(amg_route_map_main_peer(cls, AMG_ROUTE_OFI, &far_peers[2]),
+        &main_peers[2]);
     amg_mem_fail_nth(0);
     assert_int_equal(main_peers[2].shares, 0);
     assert_int_equal(far_peers[2].shares, 0);
@@ -348,12 +352,12 @@ static void test_far_rank_not_reached_is_an_error(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        FRESH(test_far_rank_is_called_by_far_route),
-        FRESH(test_far_rank_of_this_node_is_called_by_main_route),
-        FRESH(test_far_origin_is_found_by_its_text),
-        FRESH(test_far_peer_has_its_rank),
-        FRESH(test_far_origin_and_rank_are_the_same),
-        FRESH(test_far_rank_not_reached_is_an_error),
+        FRESH(test_route_rank_is_called_by_far_route),
+        FRESH(test_route_rank_of_this_node_is_called_by_main_route),
+        FRESH(test_route_origin_is_found_by_its_text),
+        FRESH(test_route_peer_has_its_rank),
+        FRESH(test_route_origin_and_rank_are_the_same),
+        FRESH(test_route_rank_not_reached_is_an_error),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Route map of a class: ranks that are called by another route than the main
+ * one. */
+#ifndef AMG_CORE_ROUTE_MAP_H
+#define AMG_CORE_ROUTE_MAP_H
+
+#include <stdint.h>
+
+#include "boot/node.h"
+#include "core/class.h"
+
+/* The address of a rank by the internode route: plain bytes, one length for
+ * all of a table. */
+struct amg_rank_record {
+    uint32_t rank;
+    uint32_t node; /* the same number for all ranks of a node */
+    char text[];   /* with its NUL */
+};
+
+/* Of all ranks of the job; constant, and the same memory for all ranks of a
+ * node where that can be. */
+struct amg_rank_table {
+    const unsigned char *records; /* in the order of ranks, */
+    const uint32_t *order;        /* and ranks in that of their texts */
+    uint32_t record_len;          /* a multiple of their alignment */
+    uint32_t size;                /* ranks */
+    uint32_t node;                /* that of this process */
+    void *memory;                 /* what `release` gives back */
+    void (*release)(void *memory);
+};
+
+/* Owned by the class that made it, while it opens and until its domains close;
+ * a class that borrows these domains uses it, too. */
+struct amg_route_map;
+
+/* Makes `cls->route_map`, unless it is there. HG_NOMEM. */
+hg_return_t amg_route_map_create(hg_class_t *cls);
+/* From now on `main_peer` is called by `route`, as `peer`. Takes a reference
+ * to each. HG_NOMEM: nothing was added. */
+hg_return_t amg_route_map_add(struct amg_route_map *map, unsigned route,
+    struct amg_peer *main_peer, struct amg_peer *peer);
+/* From now on ranks of other nodes are called by `route`, which is open; `ops`
+ * knows the ranks of the main one. Takes the table. */
+void amg_route_map_add_table(struct amg_route_map *map, unsigned route,
+    const struct amg_node_ops *ops, const struct amg_rank_table *table);
+/* Takes that back, while the class opens. */
+void amg_route_map_remove_table(struct amg_route_map *map);
+/* Gives references and table back; fine without a map. */
+void amg_route_map_destroy(hg_class_t *cls);
+
+static inline const struct amg_rank_record *amg_rank_record_of(
+    const struct amg_rank_table *table, uint32_t rank)
+{
+    return (
+        const struct amg_rank_record *)(const void *)(table->records +
+                                                      (uint64_t)rank *
+                                                          table->record_len);
+}
+
+/* Any thread. Without a reference: the map keeps a peer that it has found
+ * until the class closes. Fine without a map. */
+
+/* The peer by which a peer of the main route is called; `ret_route` leads to
+ * it. HG_NOENTRY: by the main route itself; else the driver's code for its
+ * address, or HG_NOMEM. */
+hg_return_t amg_route_map_find(const hg_class_t *cls,
+    struct amg_peer *main_peer, unsigned *ret_route,
+    struct amg_peer **ret_peer);
+/* The peer of the main route that is the same process as a peer of `route`, or
+ * NULL: no rank of the job. */
+struct amg_peer *amg_route_map_main_peer(
+    const hg_class_t *cls, unsigned route, struct amg_peer *peer);
+
+#endif

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Compares the table of include/README.md with what the headers declare:
-#     awk -v table=README.md -v has_mpi=yes -v uses=uses.c -v facts=NAMES \
+# Compares the table of include/COMPATIBILITY.md with what the headers declare:
+#     awk -v table=COMPATIBILITY.md -v has_mpi=yes -v uses=uses.c -v facts=NAMES \
 #         -f names.awk DECLARED
 # with DECLARED from declared.awk, and NAMES, those of facts-mercury.txt, one in
 # a line. Says what does not agree, and writes a C program that uses every name
@@ -117,7 +117,7 @@ BEGIN {
 
 END {
     while ((getline line < table) > 0) {
-        where = "include/README.md:" ++number
+        where = "include/COMPATIBILITY.md:" ++number
         if (line ~ /^\| `/)
             check_row(line)
     }
@@ -126,17 +126,17 @@ END {
     for (name in is_fact)
         if (!(name in is_promised) && has_mpi == "yes")
             complain("facts-mercury.txt has " name ", which has no row in " \
-                "include/README.md that says done or differs")
+                "include/COMPATIBILITY.md that says done or differs")
     for (name in kind)
         if (kind[name] != "enumerator" && !(name in has_row))
             complain(place[name] " declares " name ", which has no row in " \
-                "include/README.md; add one")
+                "include/COMPATIBILITY.md; add one")
     print "void (*const functions[])(void) = {" >uses
     for (i in used)
         print "    (void (*)(void))" used[i] "," >uses
     print "};" >uses
     print "int main(void) { return functions[0] == 0; }" >uses
     if (bad == 0)
-        print count " names are as include/README.md says"
+        print count " names are as include/COMPATIBILITY.md says"
     exit bad > 0
 }

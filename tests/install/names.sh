@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # Is every public name of Mercury's API and of ours in the table of
-# include/README.md, and is the table true? Margo's and Argobots' headers declare
+# include/COMPATIBILITY.md, and is the table true? Margo's and Argobots' headers declare
 # what those do, and only have to declare all that the libraries give out.
 # names.sh PREFIX: the headers and libraries installed there are asked.
 # PKG_CONFIG_PATH leads to its .pc files.
@@ -42,7 +42,7 @@ declared "$work/all.c" "$folder" >"$work/declared"
 bad=0
 cp "$work/all.c" "$work/uses.c"
 awk -v list=names -f "$here/facts.awk" "$here/facts-mercury.txt" >"$work/facts"
-awk -v table="$here/../../include/README.md" -v has_mpi=$has_mpi \
+awk -v table="$here/../../include/COMPATIBILITY.md" -v has_mpi=$has_mpi \
     -v facts="$work/facts" -v uses="$work/uses.part" -f "$here/names.awk" "$work/declared" || bad=1
 cat "$work/uses.part" >>"$work/uses.c"
 if [ $bad = 0 ]; then

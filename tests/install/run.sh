@@ -204,19 +204,29 @@ cmake)
     fi
     ;;
 readme)
-    awk '/^```c$/ { inside = 1; next } /^```/ && inside { exit } inside' \
-        "$here/../../README.md" >"$work/example.c"
-    [ -s "$work/example.c" ] || fail "README.md has no example in C"
+    # The second example takes its types and check() from the first.
+    awk -v dir="$work" '
+        /^```c$/ { inside = 1; count++; next }
+        /^```/ { inside = 0 }
+        inside { print >(dir "/example" count ".c") }' "$here/../../README.md"
+    [ -s "$work/example2.c" ] || fail "README.md has no two examples in C"
+    sed '/^static hg_return_t sum/,$d' "$work/example1.c" |
+        cat - "$work/example2.c" >"$work/example3.c"
     [ $has_mpi = yes ] || exit 77
-    CC="${CC:-cc} -Wall -Wextra -Werror" \
-        by_pkgconfig "$work/example.c" "$work/example" amalgam
-    "${MPIEXEC:-mpiexec}" -n 2 "$work/example" >"$work/example.out" ||
-        fail "the example of README.md returned $?"
-    printf '40 + 2 = 42, says rank 0\n' | cmp - "$work/example.out" ||
-        fail "the example of README.md printed: $(cat "$work/example.out")"
+    examples=1
+    [ $has_margo = no ] || examples='1 3'
+    for example in $examples; do
+        CC="${CC:-cc} -Wall -Wextra -Werror" \
+            by_pkgconfig "$work/example$example.c" "$work/example" amalgam
+        "${MPIEXEC:-mpiexec}" -n 2 "$work/example" >"$work/example.out" ||
+            fail "example $example of README.md returned $?"
+        printf '40 + 2 = 42, says rank 0\n' | cmp - "$work/example.out" ||
+            fail "example $example of README.md printed:" \
+                "$(cat "$work/example.out")"
+    done
     ;;
 names)
-    "$here/names.sh" "$prefix" || fail "include/README.md is not true"
+    "$here/names.sh" "$prefix" || fail "include/COMPATIBILITY.md is not true"
     ;;
 facts)
     "$here/facts.sh" "$prefix/include" ||

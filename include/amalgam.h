@@ -31,7 +31,7 @@ struct amalgam_options {
                               * 4096, from 256 to 65536 */
     unsigned contexts;       /* contexts with ids of their own; default 1, at
                               * most 256 */
-    hg_bool_t is_deaf;       /* true: receives no requests, only calls */
+    hg_bool_t client_only;   /* true: receives no requests, only calls */
     hg_bool_t no_overflow;   /* arguments beyond one message fail */
     hg_bool_t no_bulk_eager; /* bulk data never travel in a request */
     /* Who makes progress; read in the call. NULL takes all defaults. */

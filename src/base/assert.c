@@ -24,7 +24,7 @@ bool amg_contract_gone(const char *call, const char *kind, const void *object)
         AMG_LOG_ERROR("cls",
             "%s(): the %s %p is gone: it was destroyed or freed before", call,
             kind, object);
-    if (amg_env_number(AMG_ENV_CONTRACT_STOP) != 0)
+    if (amg_env_number(AMG_ENV_ABORT_ON_MISUSE) != 0)
         amg_assert_fail(kind, call, 0);
     return false;
 }
@@ -33,7 +33,7 @@ bool amg_contract_broken(const char *what, const char *file, int line)
 {
     AMG_LOG_ERROR(
         "cls", "%s:%d: the call broke its contract: %s", file, line, what);
-    if (amg_env_number(AMG_ENV_CONTRACT_STOP) != 0)
+    if (amg_env_number(AMG_ENV_ABORT_ON_MISUSE) != 0)
         amg_assert_fail(what, file, line);
     return false;
 }

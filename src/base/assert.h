@@ -9,7 +9,8 @@
 void amg_assert_fail(const char *what, const char *file, int line);
 
 /* Says which documented contract a call broke; ends the process, in any build,
- * when AMALGAM_CONTRACT_STOP is set in the environment, else returns false. */
+ * when AMALGAM_ABORT_ON_MISUSE is set in the environment, else returns false.
+ */
 bool amg_contract_broken(const char *what, const char *file, int line);
 
 /* Says which call was given an object of `kind` that is not there any more, or

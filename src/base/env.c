@@ -29,8 +29,8 @@ static const struct amg_env_var env_vars[AMG_ENV_COUNT] = {
         1099511627776,
         "address space kept for memory that the library hands out, per "
         "class; 0: it comes from the heap"},
-    [AMG_ENV_PULL_BYTES] = {"AMALGAM_PULL_BYTES", "bytes", 8388608, 0,
-        1099511627776,
+    [AMG_ENV_MAX_PENDING_BYTES] = {"AMALGAM_MAX_PENDING_BYTES", "bytes",
+        8388608, 0, 1099511627776,
         "arguments beyond one message that a context pulls, or has pulled for "
         "calls that wait for their handler; further calls wait for room"},
     [AMG_ENV_SHM_COPY] = {"AMALGAM_SHM_COPY", "", 0, 0, 0,
@@ -82,7 +82,7 @@ static const struct amg_env_var env_vars[AMG_ENV_COUNT] = {
         86400000, "how long amalgam_barrier waits for missing ranks"},
     [AMG_ENV_REPORT] = {"AMALGAM_REPORT", "", 0, 0, 1,
         "1: the first rank says who is reached how, and who makes progress"},
-    [AMG_ENV_CONTRACT_STOP] = {"AMALGAM_CONTRACT_STOP", "", 0, 0, 1,
+    [AMG_ENV_ABORT_ON_MISUSE] = {"AMALGAM_ABORT_ON_MISUSE", "", 0, 0, 1,
         "1: end the process where a call breaks its contract"},
     [AMG_ENV_CONCURRENT_RPCS] = {"AMALGAM_MAX_CONCURRENT_RPCS", "handlers", 0,
         0, 16777216,

@@ -67,7 +67,7 @@ hg_class_t *amalgam_init(
         !options_are_valid(&wanted))
         return NULL;
     init.how.comm = &comm;
-    init.how.is_listening = !wanted.is_deaf;
+    init.how.is_listening = !wanted.client_only;
     init.how.credits = wanted.credits;
     init.how.message_len = wanted.message_bytes;
     init.how.max_contexts = wanted.contexts;

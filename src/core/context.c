@@ -211,7 +211,7 @@ hg_return_t amg_context_open(hg_class_t *cls, uint8_t id,
     amg_list_init(&context->early);
     amg_list_init(&context->unanswered);
     amg_list_init(&context->pulls.waiting);
-    context->pulls.cap = amg_env_number(AMG_ENV_PULL_BYTES);
+    context->pulls.cap = amg_env_number(AMG_ENV_MAX_PENDING_BYTES);
     amg_lock_init(&context->upper_lock);
     rc = amg_class_enter_context(cls, id, context);
     if (rc != HG_SUCCESS)

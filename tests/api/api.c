@@ -33,7 +33,7 @@ hg_class_t *api_init(const char *transport, const struct api_wish *wish)
     info.no_bulk_eager = wish->no_bulk_eager;
     if (wish->tune != NULL)
         wish->tune(own_rank, &info);
-    return HG_Init_opt2(transport, !wish->is_deaf,
+    return HG_Init_opt2(transport, !wish->client_only,
         HG_VERSION(HG_VERSION_MAJOR, HG_VERSION_MINOR), &info);
 }
 

@@ -22,8 +22,8 @@ struct api_wish {
     uint8_t contexts;
     bool no_overflow;
     bool no_bulk_eager;
-    bool is_deaf; /* the class does not listen */
-    int ranks;    /* fewer than these: the test is skipped */
+    bool client_only; /* the class does not listen */
+    int ranks;        /* fewer than these: the test is skipped */
     /* Sets what else is wanted, on this rank; the class is opened by
      * HG_Init_opt2() then, in every world. May be NULL. */
     void (*tune)(int rank, struct hg_init_info *info);

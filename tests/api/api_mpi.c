@@ -27,7 +27,7 @@ static hg_class_t *ring_open(const char *transport, const struct api_wish *wish)
     options.contexts = wish->contexts;
     options.no_overflow = wish->no_overflow;
     options.no_bulk_eager = wish->no_bulk_eager;
-    options.is_deaf = wish->is_deaf;
+    options.client_only = wish->client_only;
     return amalgam_init(MPI_COMM_WORLD, transport, &options);
 }
 

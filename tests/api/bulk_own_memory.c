@@ -80,5 +80,5 @@ static void test(struct api *api)
 
 int main(int argc, char **argv)
 {
-    return api_main(argc, argv, &(struct api_wish){.is_deaf = true}, test);
+    return api_main(argc, argv, &(struct api_wish){.client_only = true}, test);
 }

@@ -130,6 +130,6 @@ int main(int argc, char **argv)
 {
     /* Room for a few of them, and not for the longest. */
     CHECK(&(struct api){.test = argv[0]},
-        setenv("AMALGAM_PULL_BYTES", "100000", 1) == 0);
+        setenv("AMALGAM_MAX_PENDING_BYTES", "100000", 1) == 0);
     return api_main(argc, argv, &(struct api_wish){0}, test);
 }

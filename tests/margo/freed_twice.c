@@ -2,7 +2,7 @@
 /* Arguments, outputs and bulk handles that are freed once more, or without a
  * get, and a handle that is destroyed when nothing is left of it: told, refused
  * with HG_INVALID_ARG, and the process goes on, with whatever came after them
- * whole. With AMALGAM_CONTRACT_STOP=1 the process ends there. */
+ * whole. With AMALGAM_ABORT_ON_MISUSE=1 the process ends there. */
 #include <signal.h>
 #include <stdarg.h>
 #include <sys/wait.h>
@@ -139,7 +139,7 @@ static void stopped(void (*what)(void))
 
     CHECK(child >= 0);
     if (child == 0) {
-        CHECK(setenv("AMALGAM_CONTRACT_STOP", "1", 1) == 0);
+        CHECK(setenv("AMALGAM_ABORT_ON_MISUSE", "1", 1) == 0);
         open_up();
         what();
         _exit(0);

@@ -23,7 +23,7 @@ int main(void)
 
     ranks_start(MPI_THREAD_MULTIPLE);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    options.is_deaf = rank == 0;
+    options.client_only = rank == 0;
     ranks_open_with(&all, MPI_COMM_WORLD, &options);
     ranks_meet(MPI_COMM_WORLD);
     if (rank != 0)

@@ -13,7 +13,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "core/pace.h"
-#include "init_plan.h"
+#include "init/plan.h"
 #include "mercury.h"
 #include "place/bind.h"
 #include "place/topo.h"

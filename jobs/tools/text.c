@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #include "base/env.h"
-#include "init_plan.h"
+#include "init/plan.h"
 #include "mercury.h"
 #include "words.h"
 #include "writers.h"

@@ -8,7 +8,7 @@
 #include "base/env.h"
 #include "base/log.h"
 #include "comm/given.h"
-#include "init.h"
+#include "init/init.h"
 
 enum { CONTEXTS_MAX = 256 };
 

@@ -10,7 +10,7 @@
 
 #include "base/log.h"
 #include "comm/given.h"
-#include "init.h"
+#include "init/init.h"
 #include "margo/config.h"
 #include "margo/instance.h"
 

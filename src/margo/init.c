@@ -10,7 +10,7 @@
 #include "base/assert.h"
 #include "base/env.h"
 #include "base/mem.h"
-#include "init.h"
+#include "init/init.h"
 #include "margo-util.h"
 #include "margo/config.h"
 #include "margo/ending.h"

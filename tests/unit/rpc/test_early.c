@@ -14,7 +14,7 @@
 #include "base/log.h"
 #include "core/crew.h"
 #include "core/progress.h"
-#include "init.h"
+#include "init/init.h"
 #include "mercury.h"
 #include "wire/header.h"
 

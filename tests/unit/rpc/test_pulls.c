@@ -12,7 +12,7 @@
 
 #include "base/log.h"
 #include "core/progress.h"
-#include "init.h"
+#include "init/init.h"
 #include "mercury.h"
 #include "mercury_proc.h"
 #include "wire/header.h"

@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "init.h"
+#include "init/init.h"
 #include "mercury.h"
 #include "mercury_log.h"
 #include "mercury_proc.h"

@@ -1,31 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Opens and closes classes: the composition root. */
-#ifndef AMG_INIT_H
-#define AMG_INIT_H
+/* Opening and closing of classes and contexts (HG_Init and its forms). */
+#ifndef AMG_INIT_INIT_H
+#define AMG_INIT_INIT_H
 
-#include "core/class.h"
-
-/* What the faces ask for; all zero takes the defaults. */
-struct amg_init {
-    const char *info;    /* init string; NULL or "auto": the library chooses */
-    struct amg_open how; /* info is filled in */
-    /* Use the domains of this class, and neither `info` nor `how`; or NULL. */
-    hg_class_t *lender;
-    bool auto_sm;        /* shared memory beside the transport named */
-    const char *sm_info; /* what follows its name then; NULL: nothing */
-    bool no_overflow;
-    bool no_bulk_eager;
-    bool release_input_early;
-    bool no_loopback;
-    bool wants_stats;
-    hg_checksum_level_t checksum_level;
-    bool no_block; /* progress never sleeps */
-    /* Who makes progress: these options, or NULL: the two words. */
-    const struct amalgam_progress_options *progress_options;
-    enum amalgam_progress progress;
-    enum amalgam_wait wait;
-    bool is_mercury; /* callbacks run in HG_Trigger() where all that is open */
-};
+#include "init/plan.h"
 
 /* HG_PROTONOSUPPORT: no such transport here (the log lists those there are);
  * HG_INVALID_ARG: no init string; or what the transport's open returned. */

@@ -1,14 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The addresses of all ranks, once for each node.
- *
- *   part      each                          how many   in the order of
- *   records   struct amg_rank_record, text   ranks      ranks
- *   order     a rank, 4 bytes               ranks      texts
- *
- * The first rank of each node gets the records of all, puts them in order and
- * writes them into memory that the ranks of its node map. Who cannot map it
- * gets a copy. */
-#include "init_far_table.h"
+/* Table of the addresses of all ranks, one copy for each node. */
+#include "init/rank_table.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +8,14 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "shm/shm_table.h"
+
+/* part      each                          how many   in the order of
+ *   records   struct amg_rank_record, text   ranks      ranks
+ *   order     a rank, 4 bytes               ranks      texts
+ *
+ * The first rank of each node gets the records of all, puts them in order and
+ * writes them into memory that the ranks of its node map. Who cannot map it
+ * gets a copy. */
 
 enum {
     RECORD_ALIGN = 8,
@@ -39,22 +39,22 @@ static void holder_free(void *memory)
     amg_mem_free(holder);
 }
 
-static bool is_first(const struct amg_init_far_table *table)
+static bool is_first(const struct amg_rank_table_maker *table)
 {
     return table->node->boot->rank == 0;
 }
 
-static uint64_t records_len(const struct amg_init_far_table *table)
+static uint64_t records_len(const struct amg_rank_table_maker *table)
 {
     return (uint64_t)table->node->size * table->record_len;
 }
 
-static uint64_t table_len(const struct amg_init_far_table *table)
+static uint64_t table_len(const struct amg_rank_table_maker *table)
 {
     return records_len(table) + (uint64_t)table->node->size * sizeof(uint32_t);
 }
 
-static unsigned char *table_bytes(const struct amg_init_far_table *table)
+static unsigned char *table_bytes(const struct amg_rank_table_maker *table)
 {
     const struct table_holder *holder = table->holder;
 
@@ -70,13 +70,13 @@ static const struct amg_rank_record *record_at(
                                                       (uint64_t)i * record_len);
 }
 
-hg_return_t amg_init_far_table_begin(struct amg_init_far_table *table,
+hg_return_t amg_rank_table_maker_begin(struct amg_rank_table_maker *table,
     const struct amg_node_ops *ops, const struct amg_node *node,
     uint32_t text_len)
 {
     uint32_t len = (uint32_t)sizeof(struct amg_rank_record) + text_len;
 
-    *table = (struct amg_init_far_table){
+    *table = (struct amg_rank_table_maker){
         .ops = ops,
         .node = node,
         .record_len = (len + RECORD_ALIGN - 1) / RECORD_ALIGN * RECORD_ALIGN,
@@ -96,8 +96,8 @@ hg_return_t amg_init_far_table_begin(struct amg_init_far_table *table,
     return table->holder->own == NULL ? HG_NOMEM : HG_SUCCESS;
 }
 
-hg_return_t amg_init_far_table_swap(
-    struct amg_init_far_table *table, const char *text)
+hg_return_t amg_rank_table_maker_swap(
+    struct amg_rank_table_maker *table, const char *text)
 {
     struct amg_boot *boot = table->node->boot;
     struct amg_rank_record *record = amg_mem_zalloc(table->record_len);
@@ -130,7 +130,7 @@ static int by_text(const void *one, const void *other)
 
 /* From ranks' texts to ranks in that order. */
 static hg_return_t order_write(
-    const struct amg_init_far_table *table, unsigned char *bytes)
+    const struct amg_rank_table_maker *table, unsigned char *bytes)
 {
     uint32_t size = table->node->size;
     uint32_t *order = (uint32_t *)(void *)(bytes + records_len(table));
@@ -169,7 +169,7 @@ static size_t stack_len(const char *text)
 
 /* Only the same providers understand each other. */
 static hg_return_t stacks_compare(
-    const struct amg_init_far_table *table, const unsigned char *bytes)
+    const struct amg_rank_table_maker *table, const unsigned char *bytes)
 {
     const char *first = record_at(bytes, table->record_len, 0)->text;
     size_t len = stack_len(first);
@@ -189,7 +189,7 @@ static hg_return_t stacks_compare(
     return HG_SUCCESS;
 }
 
-hg_return_t amg_init_far_table_sort(struct amg_init_far_table *table)
+hg_return_t amg_rank_table_maker_sort(struct amg_rank_table_maker *table)
 {
     unsigned char *bytes = NULL;
     hg_return_t rc = HG_SUCCESS;
@@ -214,7 +214,7 @@ hg_return_t amg_init_far_table_sort(struct amg_init_far_table *table)
 
 /* Maps what the first rank of the node has. True: so could all. */
 static hg_return_t table_map(
-    struct amg_init_far_table *table, bool *ret_is_shared)
+    struct amg_rank_table_maker *table, bool *ret_is_shared)
 {
     struct amg_boot *boot = table->node->boot;
     struct table_holder *holder = table->holder;
@@ -246,7 +246,7 @@ static hg_return_t table_map(
 }
 
 /* All bytes to all of the node, of whom some have them already. */
-static hg_return_t table_copy(struct amg_init_far_table *table)
+static hg_return_t table_copy(struct amg_rank_table_maker *table)
 {
     struct amg_boot *boot = table->node->boot;
     struct table_holder *holder = table->holder;
@@ -271,7 +271,7 @@ static hg_return_t table_copy(struct amg_init_far_table *table)
     return rc;
 }
 
-hg_return_t amg_init_far_table_share(struct amg_init_far_table *table)
+hg_return_t amg_rank_table_maker_share(struct amg_rank_table_maker *table)
 {
     bool is_shared = false;
     hg_return_t rc = HG_SUCCESS;
@@ -282,8 +282,8 @@ hg_return_t amg_init_far_table_share(struct amg_init_far_table *table)
     return rc == HG_SUCCESS && !is_shared ? table_copy(table) : rc;
 }
 
-void amg_init_far_table_take(
-    struct amg_init_far_table *table, struct amg_rank_table *ret_table)
+void amg_rank_table_maker_take(
+    struct amg_rank_table_maker *table, struct amg_rank_table *ret_table)
 {
     unsigned char *bytes = table_bytes(table);
     const struct amg_rank_record *mine =
@@ -301,7 +301,7 @@ void amg_init_far_table_take(
     table->holder = NULL;
 }
 
-void amg_init_far_table_end(struct amg_init_far_table *table)
+void amg_rank_table_maker_end(struct amg_rank_table_maker *table)
 {
     amg_mem_free(table->all);
     table->all = NULL;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The table of addresses is in order, and refused where ranks could not reach
  * each other by it. */
-#include "init_far_table.h"
+#include "init/rank_table.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -88,16 +88,16 @@ static bool log_has(const char *wanted)
     return is_found;
 }
 
-static hg_return_t table_make(struct amg_init_far_table *table)
+static hg_return_t table_make(struct amg_rank_table_maker *table)
 {
-    hg_return_t rc = amg_init_far_table_begin(table, &ops, &node, 32);
+    hg_return_t rc = amg_rank_table_maker_begin(table, &ops, &node, 32);
 
     if (rc == HG_SUCCESS)
-        rc = amg_init_far_table_swap(table, texts[MINE]);
+        rc = amg_rank_table_maker_swap(table, texts[MINE]);
     if (rc == HG_SUCCESS)
-        rc = amg_init_far_table_sort(table);
+        rc = amg_rank_table_maker_sort(table);
     if (rc == HG_SUCCESS)
-        rc = amg_init_far_table_share(table);
+        rc = amg_rank_table_maker_share(table);
     return rc;
 }
 
@@ -112,7 +112,7 @@ static void texts_set(const char *zero, const char *one, const char *two,
 static void test_table_has_ranks_and_texts_in_order(void **state)
 {
     static const uint32_t by_text[RANKS] = {4, 0, 3, 1, 2};
-    struct amg_init_far_table table;
+    struct amg_rank_table_maker table;
     struct amg_rank_table made;
     struct amg_mem_stats before;
     struct amg_mem_stats after;
@@ -122,8 +122,8 @@ static void test_table_has_ranks_and_texts_in_order(void **state)
     texts_set("ofi+net://b", "ofi+net://d", "ofi+net://e", "ofi+net://c",
         "ofi+net://a");
     assert_int_equal(table_make(&table), HG_SUCCESS);
-    amg_init_far_table_take(&table, &made);
-    amg_init_far_table_end(&table);
+    amg_rank_table_maker_take(&table, &made);
+    amg_rank_table_maker_end(&table);
     assert_int_equal(made.size, RANKS);
     assert_int_equal(made.node, MINE);
     for (uint32_t i = 0; i < RANKS; i++) {
@@ -141,26 +141,26 @@ static void test_table_has_ranks_and_texts_in_order(void **state)
 
 static void test_table_of_different_stacks_is_refused(void **state)
 {
-    struct amg_init_far_table table;
+    struct amg_rank_table_maker table;
 
     (void)state;
     texts_set("ofi+tcp;ofi_rxm://a", "ofi+tcp;ofi_rxm://b",
         "ofi+tcp;ofi_rxm://c", "ofi+tcp://d", "ofi+tcp;ofi_rxm://e");
     assert_int_equal(table_make(&table), HG_PROTOCOL_ERROR);
-    amg_init_far_table_end(&table);
+    amg_rank_table_maker_end(&table);
     assert_true(log_has("rank 0 has the provider ofi+tcp;ofi_rxm, and rank 3 "
                         "has ofi+tcp;"));
 }
 
 static void test_table_of_one_address_twice_is_refused(void **state)
 {
-    struct amg_init_far_table table;
+    struct amg_rank_table_maker table;
 
     (void)state;
     texts_set("ofi+tcp://127.0.0.1:5", "ofi+tcp://127.0.0.1:6", "ofi+tcp://c",
         "ofi+tcp://d", "ofi+tcp://127.0.0.1:6");
     assert_int_equal(table_make(&table), HG_PROTOCOL_ERROR);
-    amg_init_far_table_end(&table);
+    amg_rank_table_maker_end(&table);
     assert_true(log_has("127.0.0.1:6"));
     assert_true(log_has("name the interface"));
 }
@@ -177,12 +177,12 @@ static void test_table_without_memory_leaves_nothing(void **state)
         "ofi+net://a");
     amg_mem_stats_get(&before);
     for (uint64_t n = 1; rc == HG_NOMEM && n < 100; n++) {
-        struct amg_init_far_table table = {.ops = NULL};
+        struct amg_rank_table_maker table = {.ops = NULL};
 
         amg_mem_fail_nth(n);
         rc = table_make(&table);
         amg_mem_fail_nth(0);
-        amg_init_far_table_end(&table);
+        amg_rank_table_maker_end(&table);
         amg_mem_stats_get(&after);
         assert_int_equal(after.live, before.live);
     }

@@ -1,10 +1,32 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* From an init string to the drivers that serve it. */
+/* Plan of a class: from an init string to the drivers that serve it. */
 #ifndef AMG_INIT_PLAN_H
 #define AMG_INIT_PLAN_H
 
-#include "init.h"
+#include "core/class.h"
 #include "transport/providers.h"
+
+/* What the faces ask for; all zero takes the defaults. */
+struct amg_init {
+    const char *info;    /* init string; NULL or "auto": the library chooses */
+    struct amg_open how; /* info is filled in */
+    /* Use the domains of this class, and neither `info` nor `how`; or NULL. */
+    hg_class_t *lender;
+    bool auto_sm;        /* shared memory beside the transport named */
+    const char *sm_info; /* what follows its name then; NULL: nothing */
+    bool no_overflow;
+    bool no_bulk_eager;
+    bool release_input_early;
+    bool no_loopback;
+    bool wants_stats;
+    hg_checksum_level_t checksum_level;
+    bool no_block; /* progress never sleeps */
+    /* Who makes progress: these options, or NULL: the two words. */
+    const struct amalgam_progress_options *progress_options;
+    enum amalgam_progress progress;
+    enum amalgam_wait wait;
+    bool is_mercury; /* callbacks run in HG_Trigger() where all that is open */
+};
 
 /* The init string after defaults: "auto" is what the environment names, and so
  * is the way of bulk data where "mpi" leaves that open. */

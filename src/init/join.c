@@ -1,7 +1,241 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Joins the ranks of one node by shared memory while a class opens.
- *
- * Each rank opens its segment, and the ranks of a node tell each other its name
+/* Joining of a job's ranks while a class opens: shared memory within a node,
+ * libfabric between nodes. */
+#include "init/join.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/env.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "core/route_map.h"
+#include "init/rank_table.h"
+#include "mercury_class.h"
+#include "place/bind.h"
+#include "shm/shm_node.h"
+#include "shm/shm_transport.h"
+#include "transport/registry.h"
+
+/* Each rank opens its own domain, and tells the others where it is reached; no
+ * rank connects to another before it is called. After every step that may fail
+ * at one rank, all agree on whether to go on: a rank that went by another way
+ * than the others would wait for answers on one that nobody looks at. */
+
+enum { TEXT_CAP = 512, HOST_CAP = 64 };
+
+/* What the steps share. */
+struct internode {
+    hg_class_t *cls;
+    const struct amg_node_ops *ops;
+    const struct amg_node *node;
+    amg_init_driver_fn find_driver;
+    char text[TEXT_CAP]; /* where this rank is reached */
+    struct amg_rank_table_maker table;
+};
+
+/* Who failed says so, for all; and the first rank, where that is an end. */
+static void internode_failure_log(const struct internode *join, uint32_t rank,
+    hg_return_t ret, const char *what)
+{
+    const struct amg_class_plan *plan = &join->cls->plan;
+    char host[HOST_CAP] = "?";
+
+    (void)gethostname(host, sizeof(host) - 1);
+    if (rank == join->node->rank && plan->needs_far)
+        AMG_LOG_ERROR("cls",
+            "rank %u on %s cannot %s ofi+%s: %s; so the class is opened on "
+            "none of the %u ranks",
+            rank, host, what, plan->far_protocol, HG_Error_to_string(ret),
+            join->node->size);
+    else if (rank == join->node->rank)
+        AMG_LOG_WARNING("cls",
+            "rank %u on %s cannot %s ofi+%s: %s; so all %u ranks reach other "
+            "nodes by MPI, not as AMALGAM_INTERNODE asks for",
+            rank, host, what, plan->far_protocol, HG_Error_to_string(ret),
+            join->node->size);
+    else if (join->node->rank == 0 && plan->needs_far)
+        AMG_LOG_ERROR("cls",
+            "rank %u cannot %s ofi+%s: %s; what that rank has logged says why",
+            rank, what, plan->far_protocol, HG_Error_to_string(ret));
+}
+
+/* All go on, or none does: then what the first that failed got. */
+static hg_return_t agree(
+    const struct internode *join, hg_return_t mine, const char *what)
+{
+    uint32_t size = join->node->size;
+    uint64_t worst = 0;
+    hg_return_t rc = HG_SUCCESS;
+
+    /* The largest is that of the lowest rank. */
+    if (mine != HG_SUCCESS)
+        worst = (uint64_t)(size - join->node->rank) << 32 | (uint32_t)mine;
+    rc = join->ops->largest(join->node, &worst, 1);
+    if (rc != HG_SUCCESS || worst == 0)
+        return rc;
+    rc = (hg_return_t)(uint32_t)worst;
+    internode_failure_log(join, size - (uint32_t)(worst >> 32), rc, what);
+    return rc;
+}
+
+/* The smallest of what the ranks wish, as they must be the same. */
+static hg_return_t wishes_agree(const struct internode *join)
+{
+    struct amg_open *how = &join->cls->plan.how;
+    uint64_t words[2] = {
+        UINT32_MAX - (how->message_len != 0
+                             ? how->message_len
+                             : amg_env_number(AMG_ENV_MESSAGE_BYTES)),
+        UINT32_MAX - (how->credits != 0 ? how->credits
+                                        : amg_env_number(AMG_ENV_CREDITS)),
+    };
+    hg_return_t rc = join->ops->largest(join->node, words, 2);
+
+    if (rc != HG_SUCCESS)
+        return rc;
+    how->message_len = (uint32_t)(UINT32_MAX - words[0]);
+    how->credits = (uint32_t)(UINT32_MAX - words[1]);
+    return HG_SUCCESS;
+}
+
+static hg_return_t self_write(const hg_class_t *cls, char *ret_text, size_t cap)
+{
+    struct amg_domain *domain = cls->domains[AMG_ROUTE_OFI];
+    const struct amg_addr_ops *ops = &domain->transport->addr;
+    struct amg_peer *self = ops->self(domain);
+    hg_return_t rc = ops->format(domain, self, ret_text, &cap);
+
+    ops->drop(domain, self);
+    return rc;
+}
+
+static hg_return_t domain_open(struct internode *join)
+{
+    hg_class_t *cls = join->cls;
+    const struct amg_transport *driver = join->find_driver();
+    hg_return_t rc = HG_PROTONOSUPPORT;
+
+    if (driver != NULL)
+        rc = amg_registry_check(driver);
+    cls->plan.how.nic_turn = join->node->boot->rank;
+    if (rc == HG_SUCCESS)
+        rc = amg_class_add_route(cls, AMG_ROUTE_OFI, driver,
+            cls->plan.far_protocol, cls->plan.far_info);
+    if (rc == HG_SUCCESS)
+        rc = self_write(cls, join->text, sizeof(join->text));
+    return rc;
+}
+
+/* Until all have the addresses of all. */
+static hg_return_t addresses_swap(struct internode *join)
+{
+    struct amg_rank_table_maker *table = &join->table;
+    uint64_t text_len = strlen(join->text) + 1;
+    hg_return_t rc = join->ops->largest(join->node, &text_len, 1);
+
+    if (rc == HG_SUCCESS) {
+        rc = amg_rank_table_maker_begin(
+            table, join->ops, join->node, (uint32_t)text_len);
+        rc = agree(join, rc, "keep the addresses of");
+    }
+    if (rc == HG_SUCCESS) {
+        rc = amg_rank_table_maker_swap(table, join->text);
+        rc = agree(join, rc, "tell the addresses of");
+    }
+    if (rc == HG_SUCCESS) {
+        rc = amg_rank_table_maker_sort(table);
+        rc = agree(join, rc, "use the addresses of");
+    }
+    if (rc == HG_SUCCESS) {
+        rc = amg_rank_table_maker_share(table);
+        rc = agree(join, rc, "get the addresses of");
+    }
+    return rc;
+}
+
+static hg_return_t all_join(struct internode *join)
+{
+    hg_class_t *cls = join->cls;
+    struct amg_rank_table table;
+    hg_return_t rc = wishes_agree(join);
+
+    if (rc == HG_SUCCESS) {
+        rc = domain_open(join);
+        rc = agree(join, rc, "open");
+    }
+    if (rc == HG_SUCCESS)
+        rc = addresses_swap(join);
+    if (rc != HG_SUCCESS)
+        return rc;
+    rc = agree(join, amg_route_map_create(cls), "use");
+    if (rc != HG_SUCCESS)
+        return rc;
+    amg_rank_table_maker_take(&join->table, &table);
+    amg_route_map_add_table(cls->route_map, AMG_ROUTE_OFI, join->ops, &table);
+    return HG_SUCCESS;
+}
+
+/* The NIC that the threads of this node keep to: that of its first rank, for
+ * all of them make one map. */
+static void nic_agree(const struct internode *join)
+{
+    struct amg_drive *drive = &join->cls->drive;
+    const struct amg_nic_id *nic = join->cls->domains[AMG_ROUTE_OFI]->nic;
+    const char *text = "";
+
+    if (nic != NULL)
+        text = nic->bus[0] != '\0'     ? nic->bus
+               : nic->iface[0] != '\0' ? nic->iface
+                                       : nic->name;
+    if (strlen(text) < sizeof(drive->nic))
+        memcpy(drive->nic, text, strlen(text) + 1);
+    if (join->node->boot->ops->bcast(
+            join->node->boot, drive->nic, sizeof(drive->nic), 0) != HG_SUCCESS)
+        drive->nic[0] = '\0';
+}
+
+/* Opens libfabric for a job of several nodes: collective over all its ranks.
+ * When all could open it, ranks of other nodes are called by it from now on,
+ * and `ret_is_far` is true; else none are. Then HG_SUCCESS, with one warning;
+ * or where the plan allows nothing else, the code of the first rank that
+ * failed. */
+static hg_return_t internode_join(hg_class_t *cls,
+    const struct amg_node_ops *ops, const struct amg_node *node,
+    amg_init_driver_fn find_driver, bool *ret_is_far)
+{
+    struct internode join = {
+        .cls = cls, .ops = ops, .node = node, .find_driver = find_driver};
+    hg_return_t rc = all_join(&join);
+
+    if (rc == HG_SUCCESS)
+        nic_agree(&join);
+    amg_rank_table_maker_end(&join.table);
+    *ret_is_far = rc == HG_SUCCESS;
+    if (rc == HG_SUCCESS)
+        return HG_SUCCESS;
+    amg_class_remove_route(cls, AMG_ROUTE_OFI);
+    return cls->plan.needs_far ? rc : HG_SUCCESS;
+}
+
+/* Writes how others are reached: "ofi+net". Returns `ret_text`. */
+static const char *internode_way(
+    const hg_class_t *cls, char *ret_text, size_t cap)
+{
+    char *mark = NULL;
+
+    ret_text[0] = '\0';
+    if (self_write(cls, ret_text, cap) == HG_SUCCESS)
+        mark = strstr(ret_text, "://");
+    if (mark != NULL)
+        *mark = '\0';
+    else
+        snprintf(ret_text, cap, "ofi+%s", cls->plan.far_protocol);
+    return ret_text;
+}
+
+/* Each rank opens its segment, and the ranks of a node tell each other its name
  * and the random word in it. Each then maps the segments of all others, and
  * says whether it could. Only if all could, the node uses them: a pair that
  * took different ways to each other would answer calls by a way that nobody
@@ -9,20 +243,6 @@
  * failed before. Tables are as long as the node has ranks.
  * Then the files lose their names, so that a job leaves none, however it ends.
  */
-#include "init_node.h"
-
-#include <stdio.h>
-#include <string.h>
-#include <string.h>
-
-#include "base/log.h"
-#include "base/mem.h"
-#include "core/route_map.h"
-#include "init_far.h"
-#include "mercury_class.h"
-#include "place/bind.h"
-#include "shm/shm_node.h"
-#include "shm/shm_transport.h"
 
 /* What a rank tells the others of its node, in two rounds. */
 struct card {
@@ -99,7 +319,7 @@ static bool names_are_vain(const struct amg_node *node)
 }
 
 /* Who found the failure tells of it, for all. */
-static void failure_log(
+static void intranode_failure_log(
     const struct amg_node *node, const struct card *bad, bool was_open)
 {
     const char *why = HG_Error_to_string((hg_return_t)bad->ret);
@@ -169,7 +389,7 @@ static hg_return_t node_meet(hg_class_t *cls, const struct amg_node_ops *ops,
         rc = cards_swap(node, &mine, &bad);
     }
     if (bad != NULL)
-        failure_log(node, bad, was_open);
+        intranode_failure_log(node, bad, was_open);
     *ret_is_near = rc == HG_SUCCESS && bad == NULL;
     if (*ret_is_near && names_are_vain(node))
         amg_shm_node_unname(cls->domains[AMG_ROUTE_SHM]);
@@ -214,7 +434,7 @@ static void reach_write(hg_class_t *cls, const struct amg_node_ops *ops,
     if (there > 0)
         snprintf(cls->reach + len, sizeof(cls->reach) - len,
             "%s to %u rank%s of %u other node%s",
-            is_far ? amg_init_far_way(cls, far, sizeof(far)) : way, there,
+            is_far ? internode_way(cls, far, sizeof(far)) : way, there,
             plural(there), nodes, plural(nodes));
     snprintf(cls->reason, sizeof(cls->reason), "%s%s",
         is_far ? "libfabric leads to other nodes, as was asked for; "
@@ -226,7 +446,7 @@ static void reach_write(hg_class_t *cls, const struct amg_node_ops *ops,
 
 /* What the plan wants, with the node open. */
 static hg_return_t node_use(hg_class_t *cls, const struct amg_node_ops *ops,
-    const struct amg_node *node)
+    const struct amg_node *node, amg_init_driver_fn find_driver)
 {
     bool is_alone = node->boot->size == 1;
     bool is_near = false;
@@ -254,7 +474,7 @@ static hg_return_t node_use(hg_class_t *cls, const struct amg_node_ops *ops,
         return HG_OPNOTSUPPORTED;
     }
     if (cls->plan.far_protocol[0] != '\0' && node->node_count > 1)
-        rc = amg_init_far_join(cls, ops, node, &is_far);
+        rc = internode_join(cls, ops, node, find_driver, &is_far);
     if (rc != HG_SUCCESS)
         return rc;
     /* Calls to oneself go by the main route, where they must not stay inside.
@@ -267,7 +487,8 @@ static hg_return_t node_use(hg_class_t *cls, const struct amg_node_ops *ops,
     return HG_SUCCESS;
 }
 
-hg_return_t amg_init_node_join(hg_class_t *cls, const struct amg_node_ops *ops)
+hg_return_t amg_init_join(hg_class_t *cls, const struct amg_node_ops *ops,
+    amg_init_driver_fn find_driver)
 {
     struct amg_domain *domain = cls->domains[cls->plan.main_route];
     struct amg_node node;
@@ -277,7 +498,7 @@ hg_return_t amg_init_node_join(hg_class_t *cls, const struct amg_node_ops *ops)
         return rc;
     rc = ranks_swap(cls, &node);
     if (rc == HG_SUCCESS)
-        rc = node_use(cls, ops, &node);
+        rc = node_use(cls, ops, &node, find_driver);
     ops->close(&node);
     return rc;
 }

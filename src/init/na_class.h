@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* An opaque network class: a class without RPC, whose transports others use. */
-#ifndef AMG_NA_CLASS_H
-#define AMG_NA_CLASS_H
+/* NA classes: classes without RPC that lend their transports. */
+#ifndef AMG_INIT_NA_CLASS_H
+#define AMG_INIT_NA_CLASS_H
 
 #include "mercury_types.h"
 #include "na_types.h"

@@ -1,0 +1,359 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Plan of a class: from an init string to the drivers that serve it. */
+#include "init/plan.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/env.h"
+#include "base/log.h"
+#include "base/signals.h"
+#include "init/join.h"
+#include "shm/shm_transport.h"
+#include "transport/registry.h"
+#include "transport/self.h"
+#include "transport/uri.h"
+
+/* Those for MPI and libfabric bring large libraries with them, which run code
+ * when they are loaded: a program that uses neither must not carry them. So
+ * each is looked up among what is loaded, and loaded when an init string asks
+ * for it. */
+
+#define MPI_LIBRARY "libamalgam_mpi.so.0"
+#define MPI_SYMBOL  "amg_mpi_transport"
+#define NODE_SYMBOL "amg_mpi_node"
+#define OFI_LIBRARY "libamalgam_ofi.so.0"
+#define OFI_SYMBOL  "amg_ofi_transport"
+#define LIST_SYMBOL "amg_ofi_providers"
+
+enum { OFFER_CAP = 512 };
+
+/* Protocols that mean libfabric also without "ofi+". */
+static const char *const ofi_protocols[] = {
+    "ofi", "tcp", "verbs", "cxi", "psm2", "opx", "efa"};
+
+static const struct amg_transport *driver_find(const char *library_name,
+    const char *symbol, const char *what, bool may_load)
+{
+    const struct amg_transport *found = dlsym(RTLD_DEFAULT, symbol);
+    struct amg_signals signals;
+    void *library = NULL;
+
+    if (found != NULL || !may_load)
+        return found;
+    /* Stays loaded: MPI cannot be unloaded and started again. */
+    amg_signals_save(&signals);
+    library = dlopen(library_name, RTLD_NOW | RTLD_GLOBAL | RTLD_NODELETE);
+    amg_signals_restore(&signals);
+    if (library == NULL) {
+        AMG_LOG_ERROR(
+            "cls", "the %s transport cannot be loaded: %s", what, dlerror());
+        return NULL;
+    }
+    return dlsym(library, symbol);
+}
+
+/* The driver, or NULL; loads its library only when `may_load`, and logs why it
+ * cannot. */
+static const struct amg_transport *mpi_driver(bool may_load)
+{
+    return driver_find(MPI_LIBRARY, MPI_SYMBOL, "MPI", may_load);
+}
+
+static const struct amg_transport *ofi_driver(bool may_load)
+{
+    return driver_find(OFI_LIBRARY, OFI_SYMBOL, "libfabric", may_load);
+}
+
+const struct amg_providers *amg_init_providers(void)
+{
+    return ofi_driver(true) == NULL ? NULL : dlsym(RTLD_DEFAULT, LIST_SYMBOL);
+}
+
+/* How ranks of a node meet, or NULL, with a log line. The MPI driver is there.
+ */
+static const struct amg_node_ops *node_ops_find(void)
+{
+    const struct amg_node_ops *ops = dlsym(RTLD_DEFAULT, NODE_SYMBOL);
+
+    if (ops == NULL)
+        AMG_LOG_ERROR("cls", "%s is of another version: it has no " NODE_SYMBOL,
+            MPI_LIBRARY);
+    return ops;
+}
+
+static bool scheme_is(const struct amg_uri *uri, const char *name)
+{
+    return strlen(name) == uri->scheme_len &&
+           strncmp(uri->scheme, name, uri->scheme_len) == 0;
+}
+
+static bool scheme_is_shm(const struct amg_uri *uri)
+{
+    return scheme_is(uri, "na+sm") || scheme_is(uri, "sm") ||
+           scheme_is(uri, "shm");
+}
+
+static bool scheme_is_mpi(const struct amg_uri *uri)
+{
+    return scheme_is(uri, "mpi") || scheme_is(uri, "mpi+p2p") ||
+           scheme_is(uri, "mpi+rma") || scheme_is(uri, "mpi+static") ||
+           scheme_is(uri, "auto");
+}
+
+static bool scheme_is_ofi(const struct amg_uri *uri)
+{
+    if (uri->class_len == strlen("ofi") &&
+        strncmp(uri->scheme, "ofi", uri->class_len) == 0)
+        return true;
+    for (size_t i = 0; i < sizeof(ofi_protocols) / sizeof(ofi_protocols[0]);
+         i++)
+        if (scheme_is(uri, ofi_protocols[i]))
+            return true;
+    return false;
+}
+
+void amg_init_transports(const char *wanted,
+    const struct amg_transport *ret_all[AMG_ROUTE_COUNT + 1])
+{
+    struct amg_uri uri;
+    bool is_uri = wanted != NULL && amg_uri_split(wanted, &uri) == HG_SUCCESS;
+    const struct amg_transport *found[] = {
+        &amg_self_transport,
+        &amg_shm_transport,
+        mpi_driver(is_uri && scheme_is_mpi(&uri)),
+        ofi_driver(is_uri && scheme_is_ofi(&uri)),
+    };
+    unsigned count = 0;
+
+    for (unsigned i = 0; i < sizeof(found) / sizeof(found[0]); i++)
+        if (found[i] != NULL)
+            ret_all[count++] = found[i];
+    ret_all[count] = NULL;
+}
+
+const char *amg_init_offer(char *ret_text, size_t cap)
+{
+    const struct amg_transport *all[AMG_ROUTE_COUNT + 1];
+
+    amg_init_transports(NULL, all);
+    return amg_registry_offer(all, ret_text, cap);
+}
+
+/* Says that nothing here opens the init string, and what would be opened; for
+ * the ranks of a communicator, what reaches them. */
+static void init_string_refuse(const char *info, bool is_of_ranks)
+{
+    const struct amg_transport *mpi[2] = {mpi_driver(false), NULL};
+    bool has_ofi = ofi_driver(false) != NULL;
+    char offer[OFFER_CAP];
+
+    if (is_of_ranks && mpi[0] != NULL)
+        AMG_LOG_ERROR("cls",
+            "no transport '%s' here; this build offers: %s; and shm, where all "
+            "ranks are on one node; and ofi+PROVIDER (as ofi+tcp), for "
+            "libfabric between nodes",
+            info, amg_registry_offer(mpi, offer, sizeof(offer)));
+    else
+        AMG_LOG_ERROR("cls",
+            "no transport '%s' here; this build offers: %s%s%s", info,
+            amg_init_offer(offer, sizeof(offer)),
+            mpi[0] != NULL ? "" : " (and mpi, where " MPI_LIBRARY " is found)",
+            has_ofi ? ""
+                    : " (and tcp, ofi+PROVIDER, where " OFI_LIBRARY
+                      " is found)");
+}
+
+enum { CONTEXTS_UNASKED = 4 };
+
+/* Does the string leave open which way bulk data take, and nothing else? */
+static bool info_is_open(const char *info)
+{
+    return strcmp(info, "mpi") == 0 || strcmp(info, "mpi+static") == 0;
+}
+
+static bool info_is_way(const char *info)
+{
+    return strcmp(info, "mpi+p2p") == 0 || strcmp(info, "mpi+rma") == 0;
+}
+
+const char *amg_init_plan_info(const char *info)
+{
+    const char *wanted = amg_env_text(AMG_ENV_TRANSPORT);
+
+    if (info == NULL || strcmp(info, "auto") == 0)
+        return wanted == NULL ? "auto" : wanted;
+    return wanted != NULL && info_is_open(info) && info_is_way(wanted) ? wanted
+                                                                       : info;
+}
+
+/* The ranks of a node may share its memory: the plan says whether. */
+static const struct amg_transport *ofi_load(void)
+{
+    return ofi_driver(true);
+}
+
+static hg_return_t ranks_join(hg_class_t *cls)
+{
+    const struct amg_node_ops *ops = node_ops_find();
+
+    return ops == NULL ? HG_PROTONOSUPPORT : amg_init_join(cls, ops, ofi_load);
+}
+
+/* Ranks have their names from MPI, whatever else leads to them. */
+static void plan_ranks(struct amg_class_plan *plan)
+{
+    plan->transports[AMG_ROUTE_MPI] = mpi_driver(true);
+    plan->main_route = AMG_ROUTE_MPI;
+    plan->join = ranks_join;
+}
+
+/* Ranks of other nodes are to be reached by libfabric, as `uri` names it. */
+static void plan_far(struct amg_class_plan *plan, const struct amg_uri *uri)
+{
+    size_t skip = uri->class_len > 0 ? uri->class_len + 1 : 0;
+
+    snprintf(plan->far_protocol, sizeof(plan->far_protocol), "%.*s",
+        (int)(uri->scheme_len - skip), uri->scheme + skip);
+    plan->far_info = uri->rest;
+}
+
+/* In place of ranks_join(), so that no rank waits for one that cannot go on:
+ * by then each knows whether all of them were to open the same. */
+static hg_return_t ranks_refuse(hg_class_t *cls)
+{
+    (void)cls;
+    return HG_PROTONOSUPPORT;
+}
+
+/* What the environment says of other nodes, where all is left to us. */
+static void plan_internode(struct amg_class_plan *plan)
+{
+    const char *wanted = amg_env_text(AMG_ENV_INTERNODE);
+    struct amg_uri uri;
+
+    if (wanted == NULL)
+        return;
+    if (amg_uri_split(wanted, &uri) == HG_SUCCESS) {
+        if (scheme_is_ofi(&uri))
+            plan_far(plan, &uri);
+        if (scheme_is_ofi(&uri) || scheme_is(&uri, "mpi"))
+            return;
+    }
+    snprintf(plan->far_protocol, sizeof(plan->far_protocol), "%s", wanted);
+    plan->join = ranks_refuse;
+    AMG_LOG_ERROR("cls",
+        "AMALGAM_INTERNODE is '%s': mpi, or a transport of libfabric as "
+        "ofi+tcp or verbs, can lead to other nodes",
+        wanted);
+}
+
+/* Which drivers serve the init string. Over `is_of_ranks`, a communicator's
+ * class, shared memory is a way to ranks, who keep their names. */
+static hg_return_t plan_transports(struct amg_class_plan *plan,
+    const char *info, const struct amg_uri *uri, bool is_of_ranks)
+{
+    const char *protocol = uri->scheme + uri->class_len;
+    size_t protocol_len = uri->scheme_len - uri->class_len;
+
+    if (uri->class_len > 0) { /* the '+' between the two */
+        protocol++;
+        protocol_len--;
+    }
+    snprintf(plan->protocol, sizeof(plan->protocol), "%.*s", (int)protocol_len,
+        protocol);
+    plan->transports[AMG_ROUTE_SELF] = &amg_self_transport;
+    plan->main_route = AMG_ROUTE_SELF;
+    plan->name = amg_self_transport.name;
+    if ((scheme_is(uri, "self") || scheme_is(uri, "na+self")) && !is_of_ranks)
+        return HG_SUCCESS;
+    if (scheme_is(uri, "mpi+dynamic")) {
+        AMG_LOG_ERROR("cls",
+            "mpi+dynamic: MPI cannot join two jobs dependably; use mpi within "
+            "a job, or a libfabric transport between jobs");
+        return HG_OPNOTSUPPORTED;
+    }
+    if (scheme_is_shm(uri) && !is_of_ranks) {
+        plan->transports[AMG_ROUTE_SHM] = &amg_shm_transport;
+        plan->main_route = AMG_ROUTE_SHM;
+        /* As Mercury says, which programs compare with. */
+        plan->name = "na";
+        snprintf(plan->protocol, sizeof(plan->protocol), "sm");
+        return HG_SUCCESS;
+    }
+    if (scheme_is_mpi(uri) || scheme_is_shm(uri)) {
+        plan_ranks(plan);
+        plan->needs_near = scheme_is_shm(uri);
+        plan->wants_near = plan->needs_near || scheme_is(uri, "auto");
+        plan->name = "mpi";
+        if (scheme_is(uri, "auto"))
+            plan_internode(plan);
+    } else if (scheme_is_ofi(uri) && is_of_ranks) {
+        plan_ranks(plan);
+        plan->wants_near = plan->needs_far = true;
+        plan_far(plan, uri);
+        plan->name = "ofi";
+    } else if (scheme_is_ofi(uri)) {
+        plan->transports[AMG_ROUTE_OFI] = ofi_driver(true);
+        plan->main_route = AMG_ROUTE_OFI;
+        plan->name = "ofi";
+    }
+    if (plan->main_route == AMG_ROUTE_SELF ||
+        plan->transports[plan->main_route] == NULL) {
+        init_string_refuse(info, is_of_ranks);
+        return HG_PROTONOSUPPORT;
+    }
+    return HG_SUCCESS;
+}
+
+/* Shared memory beside the transport that is named. */
+static void plan_auto_sm(struct amg_class_plan *plan, const char *info)
+{
+    if (plan->join != NULL)
+        plan->wants_near = true;
+    else
+        AMG_LOG_WARNING("cls",
+            "auto_sm: '%s' reaches nobody whom shared memory would reach "
+            "faster; it is opened as if auto_sm were false",
+            info);
+}
+
+hg_return_t amg_init_plan(
+    const struct amg_init *init, struct amg_class_plan *plan)
+{
+    const char *info = amg_init_plan_info(init->info);
+    struct amg_uri uri;
+    hg_return_t rc = amg_uri_split(info, &uri);
+    unsigned route = 0;
+
+    if (rc != HG_SUCCESS) {
+        AMG_LOG_ERROR("cls", "'%s' is no init string", info);
+        return rc;
+    }
+    rc = plan_transports(plan, info, &uri, init->how.comm != NULL);
+    if (rc != HG_SUCCESS)
+        return rc;
+    for (route = 0; route < AMG_ROUTE_COUNT; route++)
+        if (plan->transports[route] != NULL &&
+            amg_registry_check(plan->transports[route]) != HG_SUCCESS)
+            return HG_PROTONOSUPPORT;
+    plan->how = init->how;
+    plan->how.info = uri.rest;
+    plan->near_info = init->sm_info;
+    if (plan->needs_far)
+        plan->how.info = "";
+    if (plan->needs_near) {
+        plan->near_info = uri.rest;
+        plan->how.info = "";
+    }
+    if (init->auto_sm)
+        plan_auto_sm(plan, info);
+    if (plan->how.max_contexts == 0)
+        plan->how.max_contexts = 1;
+    /* Programs open a second one where Mercury gives that without asking. */
+    if (plan->how.max_contexts == 1 && (plan->main_route == AMG_ROUTE_SHM ||
+                                           plan->main_route == AMG_ROUTE_OFI))
+        plan->how.max_contexts = CONTEXTS_UNASKED;
+    return HG_SUCCESS;
+}

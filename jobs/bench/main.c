@@ -5,18 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "jobs/bench/base/guard.h"
-#include "jobs/bench/base/helper.h"
-#include "jobs/bench/base/interrupt.h"
-#include "jobs/bench/base/meter.h"
-#include "jobs/bench/base/pin.h"
 #include "jobs/bench/benches.h"
-#include "jobs/bench/frame/binaries.h"
 #include "jobs/bench/frame/expect.h"
-#include "jobs/bench/frame/limit.h"
+#include "jobs/bench/frame/helper.h"
 #include "jobs/bench/frame/peers.h"
-#include "jobs/bench/frame/ranks.h"
 #include "jobs/bench/frame/report.h"
+#include "jobs/bench/frame/watch.h"
 
 static const struct bench {
     const char *name;
@@ -109,9 +103,15 @@ static void place_tell(struct pair *pair, const struct place *place)
     if (pair->rank != 0 || strcmp(pair->options->bench, "count") == 0)
         return;
     if (!is_placed)
-        results_warn("the ranks share cores: expect figures that say little");
+        report_warn("the ranks share cores: expect figures that say little");
     for (int i = 0; i < 2 && is_placed; i++)
-        results_say_core(i, place->cores[i]);
+        report_core(i, place->cores[i]);
+}
+
+static void bench_run(struct pair *pair, unsigned number)
+{
+    pair->bench = benches[number].name;
+    benches[number].run(pair);
 }
 
 static void kind_run(struct pair *pair, unsigned kind)
@@ -124,15 +124,9 @@ static void kind_run(struct pair *pair, unsigned kind)
         meter_begin("%s", benches[i].name);
         expect_bench(benches[i].name);
         if (kind == BENCH_OF_TEAM)
-            peers_tell_team(pair, i);
-        benches[i].run(pair);
+            peers_tell(pair, PEERS_TEAM + (int)i);
+        bench_run(pair, i);
     }
-}
-
-/* What a rank beyond two does of it. */
-static void team_run(struct pair *pair, unsigned number)
-{
-    benches[number].run(pair);
 }
 
 static bool kind_is_asked(const struct options *options, unsigned kind)
@@ -160,7 +154,7 @@ static bool benches_run(struct pair *pair)
 
 /* By the two ranks, between the start and the end of MPI. */
 static int two_run(
-    struct pair *pair, const char *command, struct results_rank *ranks)
+    struct pair *pair, const char *command, struct machine_rank *ranks)
 {
     struct place place;
     struct pin pin;
@@ -168,7 +162,7 @@ static int two_run(
     bool is_done = false;
 
     if (pair->rank == 0)
-        rc = report_open(pair, command, ranks);
+        rc = report_open(pair->options, command, pair->world, ranks);
     MPI_Bcast(&rc, 1, MPI_INT, 0, pair->comm);
     if (rc != EXIT_SUCCESS)
         return rc;
@@ -188,7 +182,7 @@ static int two_run(
 static int ranks_run(const struct options *options, const char *command,
     const struct world *world)
 {
-    struct results_rank *ranks = ranks_gather(world);
+    struct machine_rank *ranks = machine_ranks(world);
     struct pair pair = {
         .rank = world->rank,
         .options = options,
@@ -196,13 +190,13 @@ static int ranks_run(const struct options *options, const char *command,
     };
     int rc = EXIT_SUCCESS;
 
-    guard_init(world->rank, options->deadline_s);
-    limit_init(options->time_s);
-    interrupt_init(NULL);
+    watch_init(world->rank, options->deadline_s, options->time_s);
     MPI_Comm_split(world->comm, world->rank < 2 ? 0 : MPI_UNDEFINED,
         world->rank, &pair.comm);
-    if (world->rank >= 2)
-        return peers_run(&pair, team_run);
+    if (world->rank >= 2) {
+        peers_run(&pair, bench_run);
+        return EXIT_SUCCESS;
+    }
     rc = two_run(&pair, command, ranks);
     free(ranks);
     peers_tell(&pair, PEERS_END);
@@ -264,13 +258,13 @@ static void command_join(int argc, char **argv, char *ret_command, size_t cap)
 
 static int command_run(int argc, char **argv, int rank, int size)
 {
-    char command[RESULTS_COMMAND_CAP];
+    char command[DOCUMENT_COMMAND_CAP];
     struct options options = {0};
     struct world world;
     const char *wrong = NULL;
     int rc = 0;
 
-    if (!binaries_are_same(argc, argv))
+    if (!world_is_same(argc, argv))
         return REPORT_EXIT_USAGE;
     if (argc == 2 && strcmp(argv[1], "--help") == 0) {
         if (rank == 0)

@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "jobs/bench/base/helper.h"
+#include "jobs/bench/frame/helper.h"
 
 enum { COUNT = 5, DEADLINE_S = 30 };
 

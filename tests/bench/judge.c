@@ -11,10 +11,9 @@
 
 #include <cmocka.h>
 
-#include "jobs/bench/frame/expectation.h"
+#include "jobs/bench/frame/expect.h"
+#include "jobs/bench/frame/figures.h"
 #include "jobs/bench/frame/options.h"
-#include "jobs/bench/frame/tally.h"
-#include "jobs/bench/frame/tries.h"
 
 static struct row run_of(double ratio, bool is_noisy)
 {
@@ -39,7 +38,6 @@ static struct row choose(
     }
     assert_true(tries_are_enough(&tries));
     tries_choose(&tries, &chosen);
-    tries_fini(&tries);
     return chosen;
 }
 
@@ -115,55 +113,34 @@ static void test_tries_not_asked_for_one_counts(void **state)
     assert_true(chosen.is_noisy);
 }
 
-/* What tally_row() has added. */
-static struct row added;
-
-void rows_add(const struct row *row)
+/* Ratios are those of batches that were run side by side, whatever the order in
+ * which their figures rise. */
+static void test_figures_ratio_is_of_neighbouring_batches(void **state)
 {
-    added = *row;
-}
-
-void pair_row(const struct pair *pair, struct row *ret_row)
-{
-    (void)pair;
-    ret_row->via = "shm";
-}
-
-void pair_check(const struct pair *pair, hg_return_t ret, const char *what)
-{
-    (void)pair;
-    if (ret != HG_SUCCESS)
-        fail_msg("%s", what);
-}
-
-/* Three runs of four batches, of which the first warms up; the control of the
- * second one is noisy. */
-static void test_tally_runs_are_judged_without_their_warm_up(void **state)
-{
-    const double ours[] = {900, 2, 2, 2, 900, 7, 7, 7, 900, 3, 3, 3};
-    const double control[] = {1, 1, 1, 1, 1, 1, 2, 9, 1, 1, 1, 1};
-    const struct options options = {.runs = 2};
-    const struct pair pair = {.options = &options};
-    const struct row like = {.bench = "incast", .batches = 3};
-    const struct row other = {.op = "p99", .better = "lower"};
-    struct tally one = {0};
-    struct tally two = {0};
+    double ours[] = {2.0, 30.0, 4.0};
+    double control[] = {1.0, 10.0, 1.0};
+    struct row row = {.op = "p99"};
 
     (void)state;
-    for (unsigned i = 0; i < sizeof(ours) / sizeof(ours[0]); i++) {
-        tally_add(&one, &pair, ours[i]);
-        tally_add(&two, &pair, control[i]);
-    }
-    tally_row(&pair, &one, &two, &like, &other);
-    assert_int_equal(added.batches, 3);
-    assert_int_equal(added.runs, 2);
-    assert_true(added.ratio == 2.0);
-    assert_true(added.value == 2.0);
-    assert_false(added.is_noisy);
-    assert_string_equal(added.op, "p99");
-    assert_string_equal(added.via, "shm");
-    tally_fini(&one);
-    tally_fini(&two);
+    assert_true(figures_compare(ours, control, 3, &row));
+    assert_int_equal(row.batches, 3);
+    assert_true(row.ratio == 3.0);
+    assert_true(row.spread[0] == 2.5 && row.spread[1] == 3.5);
+    assert_true(row.value == 4.0 && row.control_value == 1.0);
+    assert_true(row.control_spread == 4.5);
+    assert_true(row_is_noisy(&row));
+    assert_string_equal(row.op, "p99");
+}
+
+static void test_figures_without_a_control_have_no_ratio(void **state)
+{
+    double ours[] = {2.0};
+    double control[] = {0.0};
+    struct row row = {.ratio = 1.0};
+
+    (void)state;
+    assert_true(figures_compare(ours, control, 1, &row));
+    assert_true(row.ratio == 0.0);
 }
 
 /* Reads expectations from a file with this text. */
@@ -276,7 +253,8 @@ int main(void)
         cmocka_unit_test(test_tries_too_many_noisy_row_says_so),
         cmocka_unit_test(test_tries_all_noisy_median_of_all),
         cmocka_unit_test(test_tries_not_asked_for_one_counts),
-        cmocka_unit_test(test_tally_runs_are_judged_without_their_warm_up),
+        cmocka_unit_test(test_figures_ratio_is_of_neighbouring_batches),
+        cmocka_unit_test(test_figures_without_a_control_have_no_ratio),
         cmocka_unit_test(test_expectations_good_are_read),
         cmocka_unit_test(test_expectations_bad_are_refused),
         cmocka_unit_test(test_expectation_slack_is_on_the_right_side),

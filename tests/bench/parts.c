@@ -7,17 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include <fcntl.h>
 #include <sys/mman.h>
 
 #include <cmocka.h>
 
-#include "jobs/bench/base/mapped.h"
-#include "jobs/bench/base/pattern.h"
-#include "jobs/bench/base/reach.h"
-#include "jobs/bench/base/smaps.h"
-#include "jobs/bench/base/stats.h"
-#include "jobs/bench/base/steal.h"
+#include "jobs/bench/frame/figures.h"
+#include "jobs/bench/frame/pattern.h"
+#include "jobs/bench/frame/proc.h"
 
 enum { LEN_MAX = 40, SEED = 7, PAGES = 16 };
 
@@ -113,42 +109,6 @@ static void test_smaps_shared_pages_touched_are_counted(void **state)
     munmap(shared, PAGES * page);
 }
 
-static void test_reach_same_file_is_opened(void **state)
-{
-    struct reach reach;
-    int ends[2] = {-1, -1};
-    char byte = 0;
-    int fd = -1;
-
-    (void)state;
-    assert_int_equal(pipe(ends), 0);
-    reach_offer(ends[1], &reach);
-    fd = reach_open(&reach, O_WRONLY);
-    assert_true(fd >= 0 && fd != ends[1]);
-    assert_int_equal(write(fd, "x", 1), 1);
-    assert_int_equal(read(ends[0], &byte, 1), 1);
-    assert_int_equal(byte, 'x');
-    close(fd);
-    close(ends[0]);
-    close(ends[1]);
-}
-
-static void test_reach_other_file_is_refused(void **state)
-{
-    struct reach reach;
-    int ends[2] = {-1, -1};
-
-    (void)state;
-    assert_int_equal(pipe(ends), 0);
-    reach_offer(ends[1], &reach);
-    reach.inode++;
-    assert_int_equal(reach_open(&reach, O_WRONLY), -1);
-    reach_offer(-1, &reach);
-    assert_int_equal(reach_open(&reach, O_WRONLY), -1);
-    close(ends[0]);
-    close(ends[1]);
-}
-
 /* A page of a new file, which has no name any more where `is_nameless`. */
 static void *file_map(bool is_nameless)
 {
@@ -227,8 +187,6 @@ int main(void)
         cmocka_unit_test(test_stats_quantiles_lie_between),
         cmocka_unit_test(test_stats_spread_is_of_the_median),
         cmocka_unit_test(test_smaps_shared_pages_touched_are_counted),
-        cmocka_unit_test(test_reach_same_file_is_opened),
-        cmocka_unit_test(test_reach_other_file_is_refused),
         cmocka_unit_test(test_mapped_new_file_is_told),
         cmocka_unit_test(test_steal_eighth_number_is_read),
         cmocka_unit_test(test_steal_part_is_of_all_cores),

@@ -11,9 +11,8 @@
 
 #include <cmocka.h>
 
-#include "jobs/bench/dht/dht_plan.h"
-#include "jobs/bench/dht/dht_table.h"
-#include "jobs/bench/base/mix.h"
+#include "jobs/bench/benches/dht_data.h"
+#include "jobs/bench/frame/pattern.h"
 
 enum { RANKS = 5, OPS = 200, SEED = 9, SLOTS = 100, VALUE_MAX = 40 };
 
@@ -27,6 +26,12 @@ void pair_fail(const struct pair *pair, const char *format, ...)
     vfprintf(stderr, format, args);
     va_end(args);
     abort();
+}
+
+void *pair_alloc(const struct pair *pair, size_t count, size_t len)
+{
+    (void)pair;
+    return calloc(count, len);
 }
 
 /* A job of `ranks` ranks, as each of them plans it. */

@@ -1,58 +1,130 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a row says of the figures of its batches, and of its operations. */
+/* Statistics of samples, and the row that they make. */
 #include "jobs/bench/frame/figures.h"
 
 #include <stdlib.h>
-#include <string.h>
 
-#include "jobs/bench/base/stats.h"
+enum { EXTRA = 2 }; /* noisy runs for each that is wanted */
 
-/* What `ask` makes of them. */
-static double asked_of(const struct pair *pair, const double *figures,
-    unsigned count, double (*ask)(double *samples, size_t count))
+static int sample_compare(const void *one, const void *other)
 {
-    double *sorted = calloc(count, sizeof(*sorted));
-    double answer = 0.0;
+    const double *a = one;
+    const double *b = other;
 
-    if (sorted == NULL)
-        pair_check(pair, HG_NOMEM, "memory for the figures");
-    memcpy(sorted, figures, count * sizeof(*sorted));
-    answer = ask(sorted, count);
-    free(sorted);
-    return answer;
+    return (*a > *b) - (*a < *b);
 }
 
-double figures_median(
-    const struct pair *pair, const double *figures, unsigned count)
+void stats_sort(double *samples, size_t count)
 {
-    return asked_of(pair, figures, count, stats_median);
+    qsort(samples, count, sizeof(*samples), sample_compare);
 }
 
-double figures_spread(
-    const struct pair *pair, const double *figures, unsigned count)
+double stats_quantile(const double *sorted, size_t count, double q)
 {
-    return asked_of(pair, figures, count, stats_spread);
+    double place = q * (double)(count - 1);
+    size_t below = (size_t)place;
+
+    if (count == 0)
+        return 0.0;
+    if (below + 1 >= count)
+        return sorted[count - 1];
+    return sorted[below] +
+           (place - (double)below) * (sorted[below + 1] - sorted[below]);
 }
 
-void figures_compare(const struct pair *pair, const double *ours,
-    const double *control, unsigned count, struct row *row)
+double stats_median(double *samples, size_t count)
+{
+    stats_sort(samples, count);
+    return stats_quantile(samples, count, 0.5);
+}
+
+double stats_spread(double *samples, size_t count)
+{
+    double median = stats_median(samples, count);
+
+    if (median == 0.0)
+        return 0.0;
+    return (stats_quantile(samples, count, 0.75) -
+               stats_quantile(samples, count, 0.25)) /
+           median;
+}
+
+bool figures_compare(
+    double *ours, double *control, unsigned count, struct row *row)
 {
     double *ratios = calloc(count, sizeof(*ratios));
 
     if (ratios == NULL)
-        pair_check(pair, HG_NOMEM, "memory for the ratios");
+        return false;
     for (unsigned i = 0; i < count; i++)
-        ratios[i] = ours[i] / control[i];
+        ratios[i] = control[i] > 0.0 ? ours[i] / control[i] : 0.0;
+    row->batches = count;
     row->ratio = stats_median(ratios, count);
     row->spread[0] = stats_quantile(ratios, count, 0.25);
     row->spread[1] = stats_quantile(ratios, count, 0.75);
+    row->value = stats_median(ours, count);
+    row->control_value = stats_median(control, count);
+    row->control_spread = stats_spread(control, count);
     free(ratios);
+    return true;
 }
 
-void figures_samples(double *samples, size_t count, struct row *row)
+void figures_samples(
+    double *ours, double *control, size_t count, struct row *row)
 {
-    stats_sort(samples, count);
-    row->p50_us = stats_quantile(samples, count, 0.5);
-    row->p99_us = stats_quantile(samples, count, 0.99);
-    row->p999_us = stats_quantile(samples, count, 0.999);
+    stats_sort(ours, count);
+    row->p50_us = stats_quantile(ours, count, 0.5);
+    row->p99_us = stats_quantile(ours, count, 0.99);
+    row->p999_us = stats_quantile(ours, count, 0.999);
+    if (control == NULL)
+        return;
+    stats_sort(control, count);
+    row->control_p50_us = stats_quantile(control, count, 0.5);
+    row->control_p99_us = stats_quantile(control, count, 0.99);
+}
+
+bool tries_init(struct tries *tries, unsigned runs)
+{
+    *tries = (struct tries){.wanted = runs == 0 ? 1 : runs};
+    tries->max = runs == 0 ? 1 : runs * (1 + EXTRA);
+    tries->rows = calloc(tries->max, sizeof(*tries->rows));
+    return tries->rows != NULL;
+}
+
+void tries_add(struct tries *tries, const struct row *row)
+{
+    if (tries->count == tries->max)
+        return;
+    tries->rows[tries->count++] = *row;
+    tries->good += row->is_noisy ? 0 : 1;
+}
+
+bool tries_are_enough(const struct tries *tries)
+{
+    return tries->good >= tries->wanted || tries->count == tries->max;
+}
+
+/* Those that are not noisy first, and each kind by its ratios. */
+static int row_compare(const void *one, const void *other)
+{
+    const struct row *a = one;
+    const struct row *b = other;
+
+    if (a->is_noisy != b->is_noisy)
+        return a->is_noisy ? 1 : -1;
+    return (a->ratio > b->ratio) - (a->ratio < b->ratio);
+}
+
+void tries_choose(struct tries *tries, struct row *ret_row)
+{
+    unsigned counted = tries->good > 0 ? tries->good : tries->count;
+
+    if (counted > 0) {
+        qsort(tries->rows, tries->count, sizeof(*tries->rows), row_compare);
+        *ret_row = tries->rows[(counted - 1) / 2];
+        ret_row->runs = counted;
+        ret_row->is_noisy = tries->good < tries->wanted;
+    }
+    free(tries->rows);
+    tries->rows = NULL;
 }

@@ -1,25 +1,102 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a row says of the figures of its batches, and of its operations.
- *
- * All `count` are at least 1. Figures of batches stay in their order. */
+/* Statistics of samples, and the row that they make. */
 #ifndef BENCH_FIGURES_H
 #define BENCH_FIGURES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
-#include "jobs/bench/frame/pair.h"
-#include "jobs/bench/frame/rows.h"
+/* One result beside its control. Documents have these as their keys, see
+ * document.c. Strings belong to the caller; those of `control` and `against`
+ * are literals. 0 or NULL means unknown, unless something else is said.
+ *
+ * The ratio is always ours / control in the row's own unit: of two times it is
+ * good below 1, of two rates above it. `better` tells which. */
+struct row {
+    const char *bench;
+    const char *transport; /* as it was asked for */
+    const char *via;       /* what carried a call from rank 0 to rank 1 */
+    const char *cores; /* "0 1": pinned there; "pinned": each thread is; else
+                        * "shared" */
+    const char *op;
+    size_t size;        /* bytes of payload; 0: the null call */
+    unsigned window;    /* operations in flight at once */
+    unsigned threads;   /* of each rank, that call; 0: one */
+    unsigned ranks;     /* that take part; 0: two */
+    unsigned peers;     /* that have called the target, besides rank 0 */
+    const char *memory; /* of the payload: "host" (also NULL) is the program's
+                         * own, and "library" is from HG_Bulk_create() */
+    const char *unit;   /* of value and control_value */
+    double value;       /* median of all calls, or of all batches */
+    double p50_us;      /* of one operation, like the next two */
+    double p99_us;
+    double p999_us;
+    const char *against; /* what the figure is compared with, in a word */
+    const char *control; /* and in many */
+    double control_value;
+    double control_p50_us; /* of one operation of the control */
+    double control_p99_us;
+    double ratio;       /* ours / control: the median of the batches' */
+    const char *better; /* "lower" or "higher": what is good for `value` */
+    unsigned batches;
+    unsigned runs;         /* that this is the median of; 0: one */
+    double spread[2];      /* the quartiles of the batches' ratios */
+    double control_spread; /* of the control's figures of all batches: between
+                            * their quartiles, as a part of their median */
+    double stolen; /* by the host meanwhile, as a part of all cores' time */
+    bool is_noisy; /* control_spread or stolen is too much */
+};
 
-double figures_median(
-    const struct pair *pair, const double *figures, unsigned count);
-double figures_spread(
-    const struct pair *pair, const double *figures, unsigned count);
+/* A row is noisy with more control_spread, or more stolen time, than this. */
+#define ROWS_NOISY  0.25
+#define ROWS_STOLEN 0.05
 
-/* Fills in the ratio of batches that were run side by side, and its spread. */
-void figures_compare(const struct pair *pair, const double *ours,
-    const double *control, unsigned count, struct row *row);
+static inline bool row_is_noisy(const struct row *row)
+{
+    return row->control_spread > ROWS_NOISY || row->stolen > ROWS_STOLEN;
+}
 
-/* Fills in how long an operation took. Sorts the samples. */
-void figures_samples(double *samples, size_t count, struct row *row);
+/* Puts `count` numbers into rising order. */
+void stats_sort(double *samples, size_t count);
+/* The value below which the part `q` (0 to 1) of sorted numbers lies, between
+ * two of them by a straight line; 0 when there are none. */
+double stats_quantile(const double *sorted, size_t count, double q);
+/* Sorts, and returns the value in the middle. */
+double stats_median(double *samples, size_t count);
+/* Sorts, and returns what lies between the quartiles, as a part of the median;
+ * 0 when that is 0. */
+double stats_spread(double *samples, size_t count);
+
+/* Fills in what the figures of `count` (1 at least) batches tell, which were
+ * run side by side: both values, the ratio and the spreads. Sorts the figures.
+ * False: no memory. */
+bool figures_compare(
+    double *ours, double *control, unsigned count, struct row *row);
+/* Fills in how long an operation took, ours and the control's; sorts. `control`
+ * may be NULL. */
+void figures_samples(
+    double *ours, double *control, size_t count, struct row *row);
+
+/* The runs of one row, of which the median counts. Owned by the caller, who
+ * fills it with zeros first. */
+struct tries {
+    struct row *rows; /* as they were filled */
+    unsigned wanted;
+    unsigned max;
+    unsigned count;
+    unsigned good; /* of these, those that are not noisy */
+};
+
+/* `runs` as the user asked for them; with 0 there is one, noisy or not.
+ * Otherwise a noisy one is tried again, but no more than 2 * runs of them.
+ * False: no memory. */
+bool tries_init(struct tries *tries, unsigned runs);
+void tries_add(struct tries *tries, const struct row *row);
+/* No more are needed, or allowed. */
+bool tries_are_enough(const struct tries *tries);
+/* The run with the median ratio of those that are not noisy, or of all where
+ * all are. It is noisy when fewer than were wanted are not. Frees the memory.
+ */
+void tries_choose(struct tries *tries, struct row *ret_row);
 
 #endif

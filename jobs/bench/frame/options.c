@@ -1,26 +1,48 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the command line asks for. */
+/* The options of the command line. */
 #include "jobs/bench/frame/options.h"
 
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "jobs/bench/frame/duel.h"
-
 enum {
-    CALLS_LIMIT = 1000000,
-    BATCHES_LIMIT = 1000,
-    DEADLINE_LIMIT_S = 3600,
     DEADLINE_S = 60,
-    TIME_LIMIT_S = 7 * 24 * 3600,
     PEERS = 64,
-    RUNS_LIMIT = 100,
     SMOKE_BATCHES = 2,
     SMOKE_CALLS = 4,
     QUICK_BATCHES = 5,
     QUICK_PART = 10,     /* of the usual calls; but not fewer than */
     QUICK_CALLS_MIN = 8, /* these */
     QUICK_EACH = 4,
+};
+
+#define AT(member) offsetof(struct options, member)
+
+/* What follows an option, and where it goes. */
+static const struct option {
+    const char *name;
+    enum { TEXT, NUMBER, FLAG } kind;
+    size_t offset;
+    unsigned min;
+    unsigned max;
+} all[] = {
+    {"-t", TEXT, AT(transport), 0, 0},
+    {"--json", TEXT, AT(json), 0, 0},
+    {"--csv", TEXT, AT(csv), 0, 0},
+    {"--expect", TEXT, AT(expect), 0, 0},
+    {"--what", TEXT, AT(what), 0, 0},
+    {"--calls", NUMBER, AT(calls), 1, 1000000},
+    {"--batches", NUMBER, AT(batches), OPTIONS_BATCHES_MIN, 1000},
+    {"--deadline", NUMBER, AT(deadline_s), 1, 3600},
+    {"--peers", NUMBER, AT(peers), 1, 512},
+    {"--runs", NUMBER, AT(runs), 1, 100},
+    {"--time", NUMBER, AT(time_s), 1, 7 * 24 * 3600},
+    {"--threads", NUMBER, AT(threads), 1, OPTIONS_THREADS_MAX},
+    {"-w", NUMBER, AT(window), 1, OPTIONS_WINDOW_MAX},
+    {"--smoke", FLAG, AT(is_smoke), 0, 0},
+    {"--quick", FLAG, AT(is_quick), 0, 0},
+    {"--near", FLAG, AT(is_near), 0, 0},
 };
 
 void options_print(FILE *stream)
@@ -47,7 +69,8 @@ void options_print(FILE *stream)
         "row\n"
         "                 that is under way\n"
         "  --what WHAT    with count: rpc, or raw for the control\n",
-        OPTIONS_WINDOW_MAX, PEERS, DUEL_BATCHES_MIN, DUEL_BATCHES, DEADLINE_S);
+        OPTIONS_WINDOW_MAX, PEERS, OPTIONS_BATCHES_MIN, OPTIONS_BATCHES,
+        DEADLINE_S);
 }
 
 /* A whole number from `min` to `max`; false when `text` is none. */
@@ -64,80 +87,34 @@ static bool number_read(
     return true;
 }
 
-static bool size_read(const char *text, struct options *options)
+/* The option at argv[*at], and its value behind it. False: it is not known. */
+static bool option_read(struct options *options, char **argv, int *at)
 {
     static unsigned size;
+    const char *name = argv[*at];
+    const char *value = argv[*at + 1];
 
-    options->size = &size;
-    return number_read(text, 0, OPTIONS_SIZE_MAX, &size);
-}
+    if (strcmp(name, "--size") == 0 && value != NULL) {
+        options->size = &size;
+        *at += 1;
+        return number_read(value, 0, OPTIONS_SIZE_MAX, &size);
+    }
+    for (unsigned i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+        void *member = (char *)options + all[i].offset;
 
-static bool what_read(const char *text, struct options *options)
-{
-    options->what = text;
-    return strcmp(text, "rpc") == 0 || strcmp(text, "raw") == 0 ||
-           strcmp(text, "mpi") == 0;
-}
-
-/* One option that is a number; false when there is no such thing. */
-static bool number_option_read(
-    struct options *options, const char *name, const char *value)
-{
-    const struct {
-        const char *name;
-        unsigned min;
-        unsigned max;
-        unsigned *number;
-    } numbers[] = {
-        {"--calls", 1, CALLS_LIMIT, &options->calls},
-        {"--batches", DUEL_BATCHES_MIN, BATCHES_LIMIT, &options->batches},
-        {"--deadline", 1, DEADLINE_LIMIT_S, &options->deadline_s},
-        {"--peers", 1, OPTIONS_PEERS_MAX, &options->peers},
-        {"--runs", 1, RUNS_LIMIT, &options->runs},
-        {"--time", 1, TIME_LIMIT_S, &options->time_s},
-        {"--threads", 1, OPTIONS_THREADS_MAX, &options->threads},
-        {"-w", 1, OPTIONS_WINDOW_MAX, &options->window},
-    };
-
-    for (unsigned i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
-        if (strcmp(numbers[i].name, name) == 0)
-            return number_read(
-                value, numbers[i].min, numbers[i].max, numbers[i].number);
+        if (strcmp(all[i].name, name) != 0)
+            continue;
+        if (all[i].kind == FLAG)
+            return *(bool *)member = true;
+        if (value == NULL)
+            return false;
+        *at += 1;
+        if (all[i].kind == NUMBER)
+            return number_read(value, all[i].min, all[i].max, member);
+        *(const char **)member = value;
+        return true;
+    }
     return false;
-}
-
-/* One option with its value; false when there is no such thing. */
-static bool option_read(
-    struct options *options, const char *name, const char *value)
-{
-    if (value == NULL)
-        return false;
-    if (strcmp(name, "-t") == 0)
-        options->transport = value;
-    else if (strcmp(name, "--json") == 0)
-        options->json = value;
-    else if (strcmp(name, "--csv") == 0)
-        options->csv = value;
-    else if (strcmp(name, "--expect") == 0)
-        options->expect = value;
-    else if (strcmp(name, "--size") == 0)
-        return size_read(value, options);
-    else if (strcmp(name, "--what") == 0)
-        return what_read(value, options);
-    else
-        return number_option_read(options, name, value);
-    return true;
-}
-
-/* Few of everything, where nothing else was asked for. */
-static void few_set(struct options *options)
-{
-    if (options->is_smoke && options->batches == 0)
-        options->batches = SMOKE_BATCHES;
-    if (options->is_smoke && options->calls == 0)
-        options->calls = SMOKE_CALLS;
-    if (options->is_quick && options->batches == 0)
-        options->batches = QUICK_BATCHES;
 }
 
 unsigned options_calls(const struct options *options, unsigned usual)
@@ -162,6 +139,17 @@ unsigned options_pick(const struct options *options, unsigned usual,
     return options->is_quick ? quick : usual;
 }
 
+/* Few of everything, where nothing else was asked for. */
+static void few_set(struct options *options)
+{
+    if (options->is_smoke && options->batches == 0)
+        options->batches = SMOKE_BATCHES;
+    if (options->is_smoke && options->calls == 0)
+        options->calls = SMOKE_CALLS;
+    if (options->is_quick && options->batches == 0)
+        options->batches = QUICK_BATCHES;
+}
+
 bool options_read(
     struct options *options, int argc, char **argv, const char **ret_wrong)
 {
@@ -174,22 +162,15 @@ bool options_read(
         options->transport = wanted;
     for (int i = 1; i < argc; i++) {
         *ret_wrong = argv[i];
-        if (argv[i][0] != '-') {
-            if (options->bench != NULL)
-                return false;
-            options->bench = argv[i];
-        } else if (strcmp(argv[i], "--smoke") == 0) {
-            options->is_smoke = true;
-        } else if (strcmp(argv[i], "--quick") == 0) {
-            options->is_quick = true;
-        } else if (strcmp(argv[i], "--near") == 0) {
-            options->is_near = true;
-        } else if (option_read(options, argv[i], argv[i + 1])) {
-            i++;
-        } else {
+        if (argv[i][0] == '-' ? !option_read(options, argv, &i)
+                              : options->bench != NULL)
             return false;
-        }
+        if ((*ret_wrong)[0] != '-')
+            options->bench = *ret_wrong;
     }
+    *ret_wrong = "--what";
     few_set(options);
-    return true;
+    return options->what == NULL || strcmp(options->what, "rpc") == 0 ||
+           strcmp(options->what, "raw") == 0 ||
+           strcmp(options->what, "mpi") == 0;
 }

@@ -2,24 +2,22 @@
 /* The two ranks between which all benchmarks measure. */
 #include "jobs/bench/frame/pair.h"
 
-#include <sched.h>
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "amalgam.h"
-#include "jobs/bench/base/guard.h"
-#include "jobs/bench/base/pattern.h"
-#include "jobs/bench/fabric/fabric.h"
-#include "jobs/bench/frame/procs.h"
-#include "jobs/bench/frame/ranks.h"
+#include "jobs/bench/frame/pattern.h"
+#include "jobs/bench/frame/report.h"
+#include "jobs/bench/frame/watch.h"
 
-enum { PAGE_LEN = 4096, TEXT_LEN = 512, TAG = 3 };
+enum { PAGE_LEN = 4096, TEXT_LEN = 512, TAG = 3, TAG_PROGRESS = 12 };
 
-struct call {
-    hg_return_t ret;
-    bool is_done;
+/* The name of what carried a call. */
+struct name {
+    char text[PAIR_NAME_CAP];
 };
 
 void pair_fail(const struct pair *pair, const char *format, ...)
@@ -41,6 +39,28 @@ void pair_check(const struct pair *pair, hg_return_t ret, const char *what)
         pair_fail(pair, "%s: %s", what, HG_Error_to_string(ret));
 }
 
+void pair_say(const struct pair *pair, const char *format, ...)
+{
+    va_list args;
+
+    if (pair->rank != 0)
+        return;
+    va_start(args, format);
+    fputs("amalgam_bench: ", stderr);
+    vfprintf(stderr, format, args);
+    fputc('\n', stderr);
+    va_end(args);
+}
+
+void *pair_alloc(const struct pair *pair, size_t count, size_t len)
+{
+    void *memory = calloc(count == 0 ? 1 : count, len);
+
+    if (memory == NULL)
+        pair_fail(pair, "no memory for %zu times %zu bytes", count, len);
+    return memory;
+}
+
 void pair_verify(
     const struct pair *pair, const void *buf, size_t len, const char *what)
 {
@@ -53,20 +73,41 @@ void pair_verify(
 
 void pair_verify_served(struct pair *pair, uint64_t count)
 {
-    uint64_t served = pair->served;
+    uint64_t served = atomic_exchange(&pair->served, 0);
 
-    pair->served = 0;
     if (pair->is_target && served != count)
         pair_fail(pair, "%llu calls came instead of %llu",
             (unsigned long long)served, (unsigned long long)count);
 }
 
-/* The scheme of an address string: what carries messages to it. */
-static void scheme_copy(const char *text, char *ret_name)
+hg_return_t procs_payload(hg_proc_t proc, void *data)
 {
-    int len = (int)strcspn(text, ":");
+    struct payload *payload = data;
+    uint32_t cap = payload->len;
+    hg_return_t ret = HG_SUCCESS;
 
-    snprintf(ret_name, PAIR_NAME_CAP, "%.*s", len, text);
+    if (hg_proc_get_op(proc) == HG_FREE)
+        return HG_SUCCESS;
+    ret = hg_proc_uint32_t(proc, &payload->len);
+    if (ret == HG_SUCCESS && payload->len > cap)
+        ret = HG_OVERFLOW;
+    return ret != HG_SUCCESS ? ret
+                             : hg_proc_raw(proc, payload->data, payload->len);
+}
+
+static hg_return_t procs_echo(hg_proc_t proc, void *data)
+{
+    struct echo *echo = data;
+    hg_return_t ret = procs_payload(proc, &echo->payload);
+
+    return ret != HG_SUCCESS ? ret : hg_proc_uint32_t(proc, &echo->wanted);
+}
+
+static hg_return_t procs_name(hg_proc_t proc, void *data)
+{
+    struct name *name = data;
+
+    return hg_proc_raw(proc, name->text, sizeof(name->text));
 }
 
 /* Whose call it is: the context's, where each thread has one, or the class's.
@@ -83,7 +124,7 @@ static hg_return_t null_serve(hg_handle_t handle)
 {
     struct pair *pair = pair_of(handle);
 
-    pair->served++;
+    pair_count_served(pair);
     HG_Respond(handle, NULL, NULL, NULL);
     return HG_Destroy(handle);
 }
@@ -93,7 +134,7 @@ static hg_return_t bytes_serve(hg_handle_t handle)
     struct pair *pair = pair_of(handle);
     struct payload input = {(uint32_t)pair->room_len, pair->landing};
 
-    pair_check(pair, HG_Get_input(handle, &input), "HG_Get_input");
+    CHECK(pair, HG_Get_input(handle, &input));
     HG_Free_input(handle, &input);
     return null_serve(handle);
 }
@@ -104,11 +145,11 @@ static hg_return_t echo_serve(hg_handle_t handle)
     struct echo input = {{(uint32_t)pair->room_len, pair->landing}, 0};
     struct payload output = {0, pair->room};
 
-    pair_check(pair, HG_Get_input(handle, &input), "HG_Get_input");
+    CHECK(pair, HG_Get_input(handle, &input));
     HG_Free_input(handle, &input);
     output.len = input.wanted;
-    pair->served++;
-    pair_check(pair, HG_Respond(handle, NULL, NULL, &output), "HG_Respond");
+    pair_count_served(pair);
+    CHECK(pair, HG_Respond(handle, NULL, NULL, &output));
     return HG_Destroy(handle);
 }
 
@@ -119,8 +160,10 @@ static hg_return_t who_serve(hg_handle_t handle)
     char text[TEXT_LEN];
     hg_size_t len = sizeof(text);
 
+    /* The scheme of the address is what carries messages to it. */
     if (HG_Addr_to_string(info->hg_class, text, &len, info->addr) == HG_SUCCESS)
-        scheme_copy(text, name.text);
+        snprintf(name.text, sizeof(name.text), "%.*s", (int)strcspn(text, ":"),
+            text);
     HG_Respond(handle, NULL, NULL, &name);
     return HG_Destroy(handle);
 }
@@ -129,9 +172,11 @@ static hg_return_t stop_serve(hg_handle_t handle)
 {
     struct pair *pair = pair_of(handle);
 
-    pair->is_stopped = true;
     HG_Respond(handle, NULL, NULL, NULL);
-    return HG_Destroy(handle);
+    HG_Destroy(handle);
+    atomic_store_explicit(&pair->is_stopped, true, memory_order_release);
+    sem_post(&pair->stopped);
+    return HG_SUCCESS;
 }
 
 static void calls_register(struct pair *pair)
@@ -165,7 +210,8 @@ static bool transport_is_alone(const char *transport)
     return false;
 }
 
-/* Who never sleeps says so: over libfabric that saves a descriptor. */
+/* A process that never sleeps says so: over libfabric that saves a descriptor.
+ */
 static hg_class_t *alone_open(const struct pair *pair, const char *transport)
 {
     struct hg_init_info how = HG_INIT_INFO_INITIALIZER;
@@ -182,9 +228,8 @@ static hg_addr_t self_tell(const struct pair *pair, int rank)
     char text[TEXT_LEN] = "";
     hg_size_t len = sizeof(text);
 
-    pair_check(pair, HG_Addr_self(pair->cls, &self), "HG_Addr_self");
-    pair_check(pair, HG_Addr_to_string(pair->cls, text, &len, self),
-        "HG_Addr_to_string");
+    CHECK(pair, HG_Addr_self(pair->cls, &self));
+    CHECK(pair, HG_Addr_to_string(pair->cls, text, &len, self));
     if (rank >= 0)
         MPI_Send(text, sizeof(text), MPI_CHAR, rank, TAG, pair->comm);
     return self;
@@ -242,6 +287,23 @@ static void via_near(struct pair *pair)
         snprintf(pair->via, sizeof(pair->via), "%s", pair->transport);
 }
 
+/* The report names who makes progress at each of the two. */
+static void progress_tell(const struct pair *pair)
+{
+    char own[MACHINE_NAME_CAP];
+    char other[MACHINE_NAME_CAP];
+
+    machine_progress(own, sizeof(own));
+    if (pair->rank == 1)
+        MPI_Send(own, sizeof(own), MPI_CHAR, 0, TAG_PROGRESS, pair->comm);
+    if (pair->rank != 0)
+        return;
+    MPI_Recv(other, sizeof(other), MPI_CHAR, 1, TAG_PROGRESS, pair->comm,
+        MPI_STATUS_IGNORE);
+    report_progress(0, own);
+    report_progress(1, other);
+}
+
 /* What carried a call from the caller to the target, as that sees it. */
 static void via_ask(struct pair *pair)
 {
@@ -249,16 +311,16 @@ static void via_ask(struct pair *pair)
     hg_handle_t handle = HG_HANDLE_NULL;
 
     pair_enter(pair);
-    ranks_see_progress(pair);
+    progress_tell(pair);
     if (!pair->is_caller) {
         pair_serve(pair);
     } else {
         handle = pair_handle(pair, pair->who_id);
         pair_call(pair, handle, NULL);
-        pair_check(pair, HG_Get_output(handle, &name), "HG_Get_output");
+        CHECK(pair, HG_Get_output(handle, &name));
         memcpy(pair->via, name.text, sizeof(pair->via));
-        pair_check(pair, HG_Free_output(handle, &name), "HG_Free_output");
-        pair_check(pair, HG_Destroy(handle), "HG_Destroy");
+        CHECK(pair, HG_Free_output(handle, &name));
+        CHECK(pair, HG_Destroy(handle));
         pair_stop(pair);
     }
     pair_leave(pair);
@@ -291,11 +353,14 @@ static bool class_open(
     pair->is_target = pair->rank == 1;
     if (strcmp(HG_Class_get_name(pair->cls), "self") == 0)
         pair->is_target = pair->rank == 0;
+    atomic_init(&pair->is_stopped, false);
+    atomic_init(&pair->served, 0);
+    sem_init(&pair->stopped, 0, 0);
     calls_register(pair);
     return true;
 }
 
-bool pair_open_alone(struct pair *pair, MPI_Comm comm, const char *transport)
+bool pair_open_class(struct pair *pair, MPI_Comm comm, const char *transport)
 {
     return class_open(pair, comm, transport, transport_is_alone(transport));
 }
@@ -320,7 +385,7 @@ void pair_meet(struct pair *pair)
 
 bool pair_open(struct pair *pair, MPI_Comm comm, const char *transport)
 {
-    if (!pair_open_alone(pair, comm, transport))
+    if (!pair_open_class(pair, comm, transport))
         return false;
     pair_meet(pair);
     return true;
@@ -329,7 +394,8 @@ bool pair_open(struct pair *pair, MPI_Comm comm, const char *transport)
 void pair_close(struct pair *pair)
 {
     guard_step("closing a class over \"%s\"", pair->transport);
-    fabric_close(pair->fabric);
+    if (pair->fabric != NULL)
+        pair->fabric_close(pair->fabric);
     pair->fabric = NULL;
     if (pair->peer != HG_ADDR_NULL)
         HG_Addr_free(pair->cls, pair->peer);
@@ -337,6 +403,7 @@ void pair_close(struct pair *pair)
         pair->is_collective ? amalgam_finalize(pair->cls)
                             : HG_Finalize(pair->cls),
         "the end of the class");
+    sem_destroy(&pair->stopped);
     pair_free_room(pair);
 }
 
@@ -344,6 +411,7 @@ void pair_copy(const struct pair *pair, struct pair *ret_pair)
 {
     *ret_pair = (struct pair){
         .rank = pair->rank,
+        .bench = pair->bench,
         .options = pair->options,
         .comm = pair->comm,
         .world = pair->world,
@@ -353,15 +421,24 @@ void pair_copy(const struct pair *pair, struct pair *ret_pair)
     memcpy(ret_pair->cores, pair->cores, sizeof(pair->cores));
 }
 
-bool pair_is_of_two(const struct pair *pair, const char *bench)
+void pair_open_like(struct pair *pair, const struct pair *like,
+    unsigned contexts, unsigned wait_ms)
+{
+    pair_copy(like, pair);
+    memcpy(pair->via, like->via, sizeof(pair->via)); /* the same transport */
+    pair->contexts = contexts;
+    pair->wait_ms = wait_ms;
+    if (!pair_open(pair, pair->comm, pair->options->transport))
+        pair_fail(pair, "no class for %s", pair->bench);
+}
+
+bool pair_is_of_two(const struct pair *pair, const char *what)
 {
     bool is_of_two = pair->is_caller != pair->is_target;
 
-    if (!is_of_two && pair->rank == 0)
-        fprintf(stderr,
-            "amalgam_bench: %s is left out: over self there are no two "
-            "processes\n",
-            bench);
+    if (!is_of_two)
+        pair_say(pair, "%s is left out: over self there are no two processes",
+            what == NULL ? pair->bench : what);
     return is_of_two;
 }
 
@@ -370,11 +447,26 @@ bool pair_is_napping(const struct pair *pair)
     return strcmp(pair->via, "mpi") == 0;
 }
 
-void pair_row(const struct pair *pair, struct row *ret_row)
+void pair_row(const struct pair *pair, struct row *row)
 {
-    ret_row->transport = pair->transport;
-    ret_row->via = pair->via;
-    ret_row->cores = pair->cores;
+    row->bench = pair->bench;
+    row->transport = pair->transport;
+    row->via = pair->via;
+    row->cores = pair->cores;
+    if (pair->rank == 0)
+        report_row(row);
+}
+
+void pair_value(const struct pair *pair, struct row *row)
+{
+    if (row->control_value > 0.0)
+        row->ratio = row->value / row->control_value;
+    row->spread[0] = row->spread[1] = row->ratio;
+    if (row->batches == 0)
+        row->batches = 1;
+    if (row->better == NULL)
+        row->better = "lower";
+    pair_row(pair, row);
 }
 
 void pair_barrier(const struct pair *pair)
@@ -395,19 +487,62 @@ void pair_barrier(const struct pair *pair)
     }
 }
 
+void pair_barrier_serving(struct pair *pair)
+{
+    MPI_Request request;
+    int is_over = 0;
+
+    MPI_Ibarrier(pair->comm, &request);
+    while (!is_over)
+        if (!pair_turn(pair))
+            MPI_Test(&request, &is_over, MPI_STATUS_IGNORE);
+}
+
 void pair_enter(struct pair *pair)
 {
     pair->context = HG_Context_create(pair->cls);
     if (pair->context == NULL)
         pair_fail(pair, "HG_Context_create() gave none");
+    atomic_store_explicit(&pair->served, 0, memory_order_relaxed);
     pair_barrier(pair);
 }
 
 void pair_leave(struct pair *pair)
 {
-    pair_check(pair, HG_Context_destroy(pair->context), "HG_Context_destroy");
+    CHECK(pair, HG_Context_destroy(pair->context));
     pair->context = NULL;
     pair_barrier(pair);
+}
+
+void pair_set_progress(
+    struct pair *pair, const struct amalgam_progress_options *options)
+{
+    CHECK(pair, amalgam_set_progress(pair->cls, options));
+    pair->has_thread = options->progress == AMALGAM_PROGRESS_THREAD;
+}
+
+void pair_by_caller(struct pair *pair, enum amalgam_wait wait)
+{
+    struct amalgam_progress_options options =
+        AMALGAM_PROGRESS_OPTIONS_INITIALIZER;
+
+    options.progress = AMALGAM_PROGRESS_CALLER;
+    options.wait = wait;
+    pair_set_progress(pair, &options);
+}
+
+void pair_by_thread(struct pair *pair, enum amalgam_wait wait, int core)
+{
+    struct amalgam_progress_options options =
+        AMALGAM_PROGRESS_OPTIONS_INITIALIZER;
+    char cpus[32];
+
+    /* Whether it is the first rank of its node or the second. */
+    snprintf(cpus, sizeof(cpus), "%d,%d", core, core);
+    options.progress = AMALGAM_PROGRESS_THREAD;
+    options.wait = wait;
+    options.progress_cpus = core >= 0 ? cpus : NULL;
+    pair_set_progress(pair, &options);
 }
 
 void pair_free_room(struct pair *pair)
@@ -438,50 +573,78 @@ hg_handle_t pair_handle(struct pair *pair, hg_id_t id)
 {
     hg_handle_t handle = HG_HANDLE_NULL;
 
-    pair_check(
-        pair, HG_Create(pair->context, pair->peer, id, &handle), "HG_Create");
+    CHECK(pair, HG_Create(pair->context, pair->peer, id, &handle));
     if (pair->context_id != 0)
-        pair_check(pair, HG_Set_target_id(handle, pair->context_id),
-            "HG_Set_target_id");
+        CHECK(pair, HG_Set_target_id(handle, pair->context_id));
     return handle;
+}
+
+void pair_handle_free(struct pair *pair, hg_handle_t handle)
+{
+    CHECK(pair, HG_Destroy(handle));
 }
 
 static hg_return_t call_ended(const struct hg_cb_info *info)
 {
-    struct call *call = info->arg;
-
-    call->ret = info->ret;
-    call->is_done = true;
+    *(hg_return_t *)info->arg = info->ret;
     return HG_SUCCESS;
 }
 
 void pair_call(struct pair *pair, hg_handle_t handle, void *input)
 {
-    struct call call = {HG_SUCCESS, false};
+    hg_return_t ret = HG_RETURN_MAX; /* no call ends with this */
 
-    pair_check(
-        pair, HG_Forward(handle, call_ended, &call, input), "HG_Forward");
-    while (!call.is_done)
+    CHECK(pair, HG_Forward(handle, call_ended, &ret, input));
+    while (ret == HG_RETURN_MAX)
         pair_turn(pair);
-    pair_check(pair, call.ret, "the call");
+    pair_check(pair, ret, "the call");
+}
+
+bool pair_is_stopped(const struct pair *pair)
+{
+    return atomic_load_explicit(&pair->is_stopped, memory_order_acquire);
+}
+
+void pair_await_stop(struct pair *pair)
+{
+    if (pair->has_thread)
+        while (sem_wait(&pair->stopped) != 0 && errno == EINTR)
+            ;
+    while (!pair_is_stopped(pair))
+        pair_turn(pair);
+    /* As at the start, for the next batch. */
+    atomic_store_explicit(&pair->is_stopped, false, memory_order_relaxed);
+    while (sem_trywait(&pair->stopped) == 0)
+        ;
 }
 
 void pair_serve(struct pair *pair)
 {
-    if (!pair->is_target)
-        return;
-    pair->is_stopped = false;
-    while (!pair->is_stopped)
-        pair_turn(pair);
+    if (pair->is_target)
+        pair_await_stop(pair);
 }
 
 void pair_stop(struct pair *pair)
 {
     hg_handle_t handle = HG_HANDLE_NULL;
 
-    if (pair->is_target)
+    if (pair->is_target && pair->is_caller)
         return;
     handle = pair_handle(pair, pair->stop_id);
     pair_call(pair, handle, NULL);
-    pair_check(pair, HG_Destroy(handle), "HG_Destroy");
+    pair_handle_free(pair, handle);
+}
+
+void pair_greet(struct pair *pair)
+{
+    if (pair->rank == 0) {
+        hg_handle_t handle = pair_handle(pair, pair->null_id);
+
+        pair_call(pair, handle, NULL);
+        pair_handle_free(pair, handle);
+        pair_stop(pair);
+    } else {
+        pair_await_stop(pair);
+    }
+    MPI_Barrier(pair->comm);
 }

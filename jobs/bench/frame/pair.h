@@ -1,30 +1,35 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The two ranks between which all benchmarks measure. */
+/* The two ranks between which all benchmarks measure, and teams of all ranks.
+ *
+ * Rank 0 calls and holds the clock; rank 1 serves. Where a transport leads to
+ * oneself only, rank 0 does both, and rank 1 takes part in the controls. A team
+ * is a pair whose `comm` is that of all ranks: each has the class open, and
+ * takes part in each batch of a duel; its rank 0 keeps the clock and gets the
+ * rows. */
 #ifndef BENCH_PAIR_H
 #define BENCH_PAIR_H
 
-#include <mpi.h>
 #include <sched.h>
-#include <stdbool.h>
-#include <stddef.h>
+#include <semaphore.h>
+#include <stdatomic.h>
 #include <stdint.h>
 
-#include "jobs/bench/base/mapped.h"
+#include "amalgam_progress.h"
+#include "jobs/bench/frame/figures.h"
 #include "jobs/bench/frame/options.h"
-#include "jobs/bench/frame/rows.h"
+#include "jobs/bench/frame/proc.h"
 #include "jobs/bench/frame/world.h"
 #include "mercury.h"
+#include "mercury_proc.h"
 
 struct fabric;
-struct pin;
 
-enum { PAIR_NAME_CAP = 32, PAIR_TURN_MAX = 64 };
+enum { PAIR_NAME_CAP = 64, PAIR_TURN_MAX = 64, PAIR_WAIT_MS = 100 };
 
-/* Rank 0 calls and holds the clock; rank 1 serves. Where a transport leads to
- * oneself only, rank 0 does both, and rank 1 takes part in the controls. Owned
- * by whoever opened it. */
+/* Owned by whoever opened it. */
 struct pair {
     int rank;
+    const char *bench; /* that is run */
     const struct options *options;
     MPI_Comm comm; /* the two ranks, NULL for others; of a team all */
     const struct world *world; /* all ranks */
@@ -39,7 +44,8 @@ struct pair {
     bool is_collective;   /* the class ends together with all its ranks */
     bool is_caller;
     bool is_target;
-    unsigned wait_ms;  /* how long a turn may sleep; 0: not at all */
+    bool has_thread;  /* a thread of the library serves: the program need not */
+    unsigned wait_ms; /* how long a turn may sleep; 0: not at all */
     unsigned contexts; /* of the class, as many at once; 0: one */
     hg_context_t *context;
     uint8_t context_id; /* of `context`, and of that which is called */
@@ -49,13 +55,17 @@ struct pair {
     hg_id_t echo_id;    /* carries a struct echo there, a struct payload back */
     hg_id_t who_id;     /* tells what carried it */
     hg_id_t stop_id;    /* ends pair_serve() */
-    bool is_stopped;    /* the target's */
-    uint64_t served;    /* calls that came to the target, but stop and who */
-    uint32_t seed;      /* of the bytes of this batch, the same in both */
-    unsigned char *room;    /* `room_len` bytes to send from */
+    /* Written by a handler, which may run in a thread of the library: the
+     * release store pairs with the acquire load of pair_is_stopped(). */
+    atomic_bool is_stopped;
+    sem_t stopped;        /* posted then */
+    atomic_ullong served; /* calls that came to the target, but stop and who */
+    uint32_t seed;        /* of the bytes of this batch, the same in all */
+    unsigned char *room;  /* `room_len` bytes to send from */
     unsigned char *landing; /* the same, to receive into */
     size_t room_len;
     struct fabric *fabric; /* of the control; NULL: not needed yet */
+    void (*fabric_close)(struct fabric *fabric); /* set together with it */
 };
 
 /* Bytes as RPCs carry them: four of length, then they. */
@@ -69,14 +79,16 @@ struct echo {
     uint32_t wanted; /* bytes of the reply */
 };
 
+hg_return_t procs_payload(hg_proc_t proc, void *data);
+
 /* Opens a class over `comm`, of which `pair->comm` are the first two; others
- * have the address of rank 1 only. Strings of transports without ranks
- * ("self", "na+sm") open one for each of the two. NULL: the library chooses.
- * False, with a word why, when it cannot. */
+ * have the address of rank 1 only. Strings of transports without ranks ("self",
+ * "na+sm") open one for each of the two. NULL: the library chooses. False, with
+ * a line why, when it cannot. */
 bool pair_open(struct pair *pair, MPI_Comm comm, const char *transport);
 /* The same in two steps: the class; then the peer, and what leads to it unless
  * that is known. */
-bool pair_open_alone(struct pair *pair, MPI_Comm comm, const char *transport);
+bool pair_open_class(struct pair *pair, MPI_Comm comm, const char *transport);
 void pair_meet(struct pair *pair);
 /* The first step for a class of all ranks of `comm`, whichever transport. */
 bool pair_open_ranks(struct pair *pair, MPI_Comm comm, const char *transport);
@@ -86,65 +98,122 @@ void pair_meet_back(struct pair *pair);
 void pair_close(struct pair *pair);
 /* Another pair of the same two ranks, not open. */
 void pair_copy(const struct pair *pair, struct pair *ret_pair);
-/* Are caller and target two processes? If not, says that `bench` is left out.
- */
-bool pair_is_of_two(const struct pair *pair, const char *bench);
-/* Does nothing but looking now and then tell a sleeper of calls? */
+/* The same, open over the same transport, with so many contexts (0: one), and
+ * turns that may sleep for so long. Ends the job when it cannot. */
+void pair_open_like(struct pair *pair, const struct pair *like,
+    unsigned contexts, unsigned wait_ms);
+/* Are caller and target two processes? If not, says that the benchmark, or
+ * `what` of it, is left out. */
+bool pair_is_of_two(const struct pair *pair, const char *what);
+/* Can a sleeping rank be woken only by looking now and then? */
 bool pair_is_napping(const struct pair *pair);
 
 /* At least `len` bytes of each kind, the pages of which are there. */
 void pair_need_room(struct pair *pair, size_t len);
 void pair_free_room(struct pair *pair);
 
-/* What a row says of the pair. */
-void pair_row(const struct pair *pair, struct row *ret_row);
+/* Fills in what a row says of the pair; rank 0 reports it. */
+void pair_row(const struct pair *pair, struct row *row);
+/* The same, with a ratio that follows from value and control_value. */
+void pair_value(const struct pair *pair, struct row *row);
+/* Rank 0 says that something is left out, in a line. */
+void pair_say(const struct pair *pair, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 
 /* Returns when all ranks have come; gives the core away where ranks share it.
  */
 void pair_barrier(const struct pair *pair);
-/* Both ranks: opens the context; until then and after pair_leave() there is
+/* The same with a context open: serves until all have come. */
+void pair_barrier_serving(struct pair *pair);
+/* All ranks: opens the context; until then and after pair_leave() there is
  * none, and nothing of the library is under way in MPI. */
 void pair_enter(struct pair *pair);
 void pair_leave(struct pair *pair);
+/* How this rank makes progress from the next pair_enter() on. */
+void pair_set_progress(
+    struct pair *pair, const struct amalgam_progress_options *options);
+/* Progress by the program alone; or by a thread, too, on that core (-1: where
+ * the library wants it). */
+void pair_by_caller(struct pair *pair, enum amalgam_wait wait);
+void pair_by_thread(struct pair *pair, enum amalgam_wait wait, int core);
 
-/* The caller's, within these: a handle for calls to the target, to be ended by
- * HG_Destroy(). */
+/* The caller's, within these: a handle for calls to the target. */
 hg_handle_t pair_handle(struct pair *pair, hg_id_t id);
+void pair_handle_free(struct pair *pair, hg_handle_t handle);
 /* Calls and waits for the answer. */
 void pair_call(struct pair *pair, hg_handle_t handle, void *input);
-/* Who is not the caller: serves, if it is the target, until the caller calls
- * pair_stop(). */
+/* By a rank that is not the caller: serves, if it is the target, until the
+ * caller calls pair_stop(). */
 void pair_serve(struct pair *pair);
 void pair_stop(struct pair *pair);
+/* Has the other rank called it? */
+bool pair_is_stopped(const struct pair *pair);
+/* Until it has, by either rank: asleep where a thread serves. */
+void pair_await_stop(struct pair *pair);
+/* One call from rank 0 to rank 1, so that the ranks know each other. */
+void pair_greet(struct pair *pair);
 
-/* Ends the job with a word when `ret` is not HG_SUCCESS. */
+/* Ends the job with a line when `call` does not return HG_SUCCESS. */
+#define CHECK(pair, call) pair_check((pair), (call), #call)
 void pair_check(const struct pair *pair, hg_return_t ret, const char *what);
-/* Ends the job with a word. */
+/* Ends the job with a line. */
 void pair_fail(const struct pair *pair, const char *format, ...)
     __attribute__((noreturn, format(printf, 2, 3)));
+/* Zeroed memory, to be freed by free(); ends the job when there is none. */
+void *pair_alloc(const struct pair *pair, size_t count, size_t len);
 /* Ends the job when `buf` has other bytes than those of this batch. */
 void pair_verify(
     const struct pair *pair, const void *buf, size_t len, const char *what);
 /* The target: ends the job when others than `count` calls came since the last
- * time; who is not the target asks nothing. */
+ * time. */
 void pair_verify_served(struct pair *pair, uint64_t count);
 
-/* Who has looked and found nothing: gives the core away where it is shared. */
+/* After a look that found nothing: gives the core away where it is shared. */
 static inline void pair_idle(const struct pair *pair)
 {
     if (pair->is_crowded)
         sched_yield();
 }
 
-/* One look for news, and the callbacks that are due. */
-static inline void pair_turn(struct pair *pair)
+/* One look for news, and the callbacks that are due. Were there any? Where a
+ * thread makes progress, the program waits for its answers only. */
+static inline bool pair_turn(struct pair *pair)
 {
     unsigned count = 0;
 
-    HG_Progress(pair->context, pair->wait_ms);
-    HG_Trigger(pair->context, 0, PAIR_TURN_MAX, &count);
+    if (!pair->has_thread)
+        HG_Progress(pair->context, pair->wait_ms);
+    HG_Trigger(pair->context, pair->has_thread ? pair->wait_ms : 0,
+        PAIR_TURN_MAX, &count);
     if (count == 0)
         pair_idle(pair);
+    return count > 0;
 }
+
+/* A handler has served a call. Not one atomic operation, which would cost a
+ * call more than the call is told apart by: calls that count come to one
+ * thread. */
+static inline void pair_count_served(struct pair *pair)
+{
+    atomic_store_explicit(&pair->served,
+        atomic_load_explicit(&pair->served, memory_order_relaxed) + 1,
+        memory_order_relaxed);
+}
+
+/* False at all ranks, with a line why at rank 0, where a team cannot be opened:
+ * the transport knows no ranks. */
+bool team_is_possible(const struct pair *like);
+/* By all ranks of `comm`, which stays the caller's: a team without a class. If
+ * they are more than the cores, none of them is pinned until team_leave(). */
+void team_join(struct pair *team, const struct pair *like, MPI_Comm comm);
+void team_leave(struct pair *team);
+/* By all ranks, with a class of all. False as above. */
+bool team_open(struct pair *team, const struct pair *like);
+void team_close(struct pair *team);
+/* The address of a rank of the team; to be freed by HG_Addr_free(). */
+hg_addr_t team_addr(struct pair *team, int rank);
+/* Those of all ranks; and their end. */
+hg_addr_t *team_addrs(struct pair *team);
+void team_addrs_free(struct pair *team, hg_addr_t *addrs);
 
 #endif

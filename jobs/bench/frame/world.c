@@ -1,12 +1,125 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* All ranks of the job, in the order in which the benchmarks number them. */
+/* All ranks of the job: their order, their nodes, and the cores they run on.
+ *
+ * Ranks are of one machine when their kernels were started by the same boot:
+ * host names, and what MPI calls a node, may pretend otherwise. */
 #include "jobs/bench/frame/world.h"
 
-#include <stddef.h>
+#include <dlfcn.h>
+#include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
-/* Where a rank comes when it is not one of the two. */
-enum { KEY_FIRST = 0, KEY_SECOND = 1, KEY_OTHERS = 2 };
+enum { ID_LEN = 64, BLOCK = 65536 };
+
+/* FNV-1a, draft-eastlake-fnv: where a hash starts, and what it is multiplied by
+ * for each byte. */
+#define HASH_START UINT64_C(0xcbf29ce484222325)
+#define HASH_PRIME UINT64_C(0x100000001b3)
+
+/* What may differ from rank to rank, in the order of `print.hashes`. */
+static const char *const differences[] = {"another amalgam_bench",
+    "another libamalgam", "another libamalgam_mpi", "other arguments"};
+
+enum { HASHES = sizeof(differences) / sizeof(differences[0]) };
+
+struct print {
+    uint64_t hashes[HASHES]; /* 0 where a file could not be read */
+    char host[ID_LEN];
+};
+
+/* `own` of each rank of `comm`, in their order; freed by the caller. */
+static void *all_gather(MPI_Comm comm, const void *own, size_t len)
+{
+    int size = 0;
+    void *all = NULL;
+
+    MPI_Comm_size(comm, &size);
+    all = calloc((size_t)size, len);
+    if (all == NULL)
+        MPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE);
+    MPI_Allgather(own, (int)len, MPI_BYTE, all, (int)len, MPI_BYTE, comm);
+    return all;
+}
+
+static uint64_t hash_add(uint64_t hash, const void *bytes, size_t len)
+{
+    const unsigned char *at = bytes;
+
+    for (size_t i = 0; i < len; i++)
+        hash = (hash ^ at[i]) * HASH_PRIME;
+    return hash;
+}
+
+static uint64_t file_hash(const char *path)
+{
+    static unsigned char block[BLOCK];
+    FILE *file = fopen(path, "rb");
+    uint64_t hash = HASH_START;
+    size_t len = 0;
+
+    if (file == NULL)
+        return 0;
+    while ((len = fread(block, 1, sizeof(block), file)) > 0)
+        hash = hash_add(hash, block, len);
+    if (ferror(file))
+        hash = 0;
+    fclose(file);
+    return hash;
+}
+
+/* Of the library that a symbol is in. */
+static uint64_t library_hash(const char *symbol)
+{
+    void *found = dlsym(RTLD_DEFAULT, symbol);
+    Dl_info info;
+
+    if (found == NULL || dladdr(found, &info) == 0 || info.dli_fname == NULL)
+        return 0;
+    return file_hash(info.dli_fname);
+}
+
+/* What of them is not the same; NULL: all is. */
+static const char *difference_of(
+    const struct print *one, const struct print *other)
+{
+    for (unsigned i = 0; i < HASHES; i++)
+        if (one->hashes[i] != 0 && other->hashes[i] != 0 &&
+            one->hashes[i] != other->hashes[i])
+            return differences[i];
+    return NULL;
+}
+
+bool world_is_same(int argc, char **argv)
+{
+    struct print own = {{file_hash("/proc/self/exe"), library_hash("HG_Init"),
+                            library_hash("amalgam_init"), HASH_START},
+        ""};
+    struct print *all = NULL;
+    const char *what = NULL;
+    int rank = 0;
+    int size = 0;
+
+    for (int i = 1; i < argc; i++)
+        own.hashes[HASHES - 1] =
+            hash_add(own.hashes[HASHES - 1], argv[i], strlen(argv[i]) + 1);
+    gethostname(own.host, ID_LEN - 1);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    all = all_gather(MPI_COMM_WORLD, &own, sizeof(own));
+    for (int i = 1; i < size && what == NULL; i++) {
+        what = difference_of(&all[0], &all[i]);
+        if (what != NULL && rank == 0)
+            fprintf(stderr,
+                "amalgam_bench: rank %d on %s has %s than rank 0 on %s: start "
+                "the same build in the same way everywhere\n",
+                i, all[i].host, what, all[0].host);
+    }
+    free(all);
+    return what == NULL;
+}
 
 /* The number of this rank's node, the same at all of its ranks: the lowest of
  * their ranks. */
@@ -22,53 +135,172 @@ static int node_number(int rank)
     return lowest;
 }
 
-/* The first rank on the same node as rank 0, or on another one; 1 where there
- * is none. */
-static int second_choose(const int *nodes, int size, bool is_near)
-{
-    for (int i = 1; i < size; i++)
-        if ((nodes[i] == nodes[0]) == is_near)
-            return i;
-    return 1;
-}
-
-static int nodes_count(const int *nodes, int size)
-{
-    int count = 0;
-
-    for (int i = 0; i < size; i++)
-        count += nodes[i] == i ? 1 : 0;
-    return count;
-}
-
 void world_make(bool is_near, struct world *ret_world)
 {
     int *nodes = NULL;
-    int rank = 0;
-    int size = 0;
     int node = 0;
-    int key = 0;
+    int rank = 0;
+    int second = 0;
 
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    MPI_Comm_size(MPI_COMM_WORLD, &size);
-    nodes = calloc((size_t)size, sizeof(*nodes));
-    if (nodes == NULL)
-        MPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE);
+    MPI_Comm_size(MPI_COMM_WORLD, &ret_world->size);
     node = node_number(rank);
-    MPI_Allgather(&node, 1, MPI_INT, nodes, 1, MPI_INT, MPI_COMM_WORLD);
-    key = KEY_OTHERS + rank;
-    if (rank == 0)
-        key = KEY_FIRST;
-    else if (rank == second_choose(nodes, size, is_near))
-        key = KEY_SECOND;
-    MPI_Comm_split(MPI_COMM_WORLD, 0, key, &ret_world->comm);
-    MPI_Comm_rank(ret_world->comm, &ret_world->rank);
-    ret_world->size = size;
-    ret_world->nodes = nodes_count(nodes, size);
+    nodes = all_gather(MPI_COMM_WORLD, &node, sizeof(node));
+    ret_world->nodes = 0;
+    for (int i = 0; i < ret_world->size; i++) {
+        ret_world->nodes += nodes[i] == i ? 1 : 0;
+        if (i > 0 && second == 0 && (nodes[i] == nodes[0]) == is_near)
+            second = i;
+    }
     free(nodes);
+    if (second == 0)
+        second = 1;
+    /* Rank 0, the second one, and then the others by their ranks. */
+    MPI_Comm_split(MPI_COMM_WORLD, 0,
+        rank == 0        ? 0
+        : rank == second ? 1
+                         : 2 + rank,
+        &ret_world->comm);
+    MPI_Comm_rank(ret_world->comm, &ret_world->rank);
 }
 
 void world_free(struct world *world)
 {
     MPI_Comm_free(&world->comm);
+}
+
+/* Where a rank may run: its machine and, before it was pinned, the cores. */
+struct stand {
+    char machine[ID_LEN];
+    cpu_set_t cores;
+};
+
+/* The ranks of `comm` on this machine: how many come before this one, and how
+ * many there are in all; and `cores` becomes what all of them may use. */
+static int machine_count(MPI_Comm comm, cpu_set_t *cores, int *ret_count)
+{
+    struct stand own;
+    struct stand *all = NULL;
+    FILE *file = fopen("/proc/sys/kernel/random/boot_id", "r");
+    int rank = 0;
+    int size = 0;
+    int before = 0;
+
+    memset(&own, 0, sizeof(own));
+    if (file == NULL || fgets(own.machine, ID_LEN, file) == NULL)
+        gethostname(own.machine, ID_LEN - 1);
+    if (file != NULL)
+        fclose(file);
+    own.cores = *cores;
+    MPI_Comm_rank(comm, &rank);
+    MPI_Comm_size(comm, &size);
+    all = all_gather(comm, &own, sizeof(own));
+    *ret_count = 0;
+    for (int i = 0; i < size; i++) {
+        if (memcmp(own.machine, all[i].machine, ID_LEN) != 0)
+            continue;
+        CPU_OR(cores, cores, &all[i].cores);
+        *ret_count += 1;
+        before += i < rank ? 1 : 0;
+    }
+    free(all);
+    return before;
+}
+
+/* The core with `place` others of the set in front of it; -1: there is none. */
+static int core_of(const cpu_set_t *set, int place)
+{
+    for (int core = 0; core < CPU_SETSIZE; core++)
+        if (CPU_ISSET(core, set) && place-- == 0)
+            return core;
+    return -1;
+}
+
+static bool core_bind(int core)
+{
+    cpu_set_t one;
+
+    CPU_ZERO(&one);
+    if (core >= 0)
+        CPU_SET((unsigned)core, &one);
+    return core >= 0 && sched_setaffinity(0, sizeof(one), &one) == 0;
+}
+
+void pin_set(struct pin *pin, MPI_Comm comm, struct place *ret_place)
+{
+    cpu_set_t all;
+    int count = 0;
+    int place = 0;
+    int core = -1;
+    int cores = 0;
+
+    CPU_ZERO(&pin->before);
+    sched_getaffinity(0, sizeof(pin->before), &pin->before);
+    all = pin->before;
+    place = machine_count(comm, &all, &count);
+    cores = CPU_COUNT(&pin->before);
+    pin->is_set =
+        cores > 1 && cores >= count && core_bind(core_of(&pin->before, place));
+    if (cores == 1 || pin->is_set)
+        core = pin_core();
+    MPI_Allgather(&core, 1, MPI_INT, ret_place->cores, 1, MPI_INT, comm);
+    ret_place->is_one_machine = count == 2;
+}
+
+bool pin_set_together(struct pin *pin, MPI_Comm comm, int *ret_core)
+{
+    cpu_set_t all;
+    int count = 0;
+    int is_done = 0;
+
+    CPU_ZERO(&pin->before);
+    pin->is_set = sched_getaffinity(0, sizeof(pin->before), &pin->before) == 0;
+    all = pin->before;
+    machine_count(comm, &all, &count);
+    *ret_core = core_of(&pin->before, 0);
+    MPI_Bcast(ret_core, 1, MPI_INT, 0, comm);
+    is_done = count == 2 && pin->is_set && core_bind(*ret_core);
+    MPI_Allreduce(MPI_IN_PLACE, &is_done, 1, MPI_INT, MPI_MIN, comm);
+    if (!is_done)
+        pin_restore(pin);
+    return is_done != 0;
+}
+
+void pin_restore(const struct pin *pin)
+{
+    if (pin->is_set)
+        sched_setaffinity(0, sizeof(pin->before), &pin->before);
+}
+
+void pin_lift(const struct pin *pin, struct pin *ret_now)
+{
+    ret_now->is_set =
+        sched_getaffinity(0, sizeof(ret_now->before), &ret_now->before) == 0;
+    pin_restore(pin);
+}
+
+bool pin_is_crowded(const struct pin *pin, MPI_Comm comm)
+{
+    cpu_set_t cores;
+    int count = 0;
+    int is_crowded = 0;
+
+    CPU_ZERO(&cores);
+    if (pin != NULL && pin->is_set)
+        cores = pin->before;
+    else
+        sched_getaffinity(0, sizeof(cores), &cores);
+    machine_count(comm, &cores, &count);
+    is_crowded = count > CPU_COUNT(&cores);
+    MPI_Allreduce(MPI_IN_PLACE, &is_crowded, 1, MPI_INT, MPI_MAX, comm);
+    return is_crowded != 0;
+}
+
+int pin_core(void)
+{
+    cpu_set_t set;
+
+    if (sched_getaffinity(0, sizeof(set), &set) != 0 || CPU_COUNT(&set) != 1)
+        return -1;
+    return core_of(&set, 0);
 }

@@ -1,0 +1,335 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Pulls from exposed memory of the other rank, and pushes to it.
+ *
+ * The exposed memory is the program's own, or the library's; each has the
+ * controls that do the least work for it: what MPI does with messages, or with
+ * windows where the library uses such, and what a node can do without MPI.
+ * Blocks with gaps stand beside the same bytes in one piece; and where the
+ * library chooses how bytes move, its choice beside each way that can be asked
+ * for. */
+#include <string.h>
+
+#include "jobs/bench/benches.h"
+#include "jobs/bench/raw/bulk.h"
+#include "jobs/bench/raw/fabric.h"
+
+enum {
+    WINDOW = 4,
+    ROUND_SIZE_MAX = 4096,
+    KIB = 1024,
+    MIB = 1024 * KIB,
+    SIZE_LAST = 64 * MIB,
+    MANY = 100000,
+    MANY_BLOCK = 8,
+    MANY_CALLS = 8,
+};
+
+static const size_t sizes[] = {4, KIB, 4 * KIB, 16 * KIB, 64 * KIB, 256 * KIB,
+    MIB, 4 * MIB, 16 * MIB, SIZE_LAST};
+static const size_t quick_sizes[] = {4, 4 * KIB, 64 * KIB, 4 * MIB};
+static const size_t choice_sizes[] = {64 * KIB, 4 * KIB, MIB, 16 * MIB};
+static const unsigned windows[] = {1, WINDOW, 16};
+
+/* What a row is compared with. */
+struct against {
+    const char *name;
+    const char *text;
+    duel_batch_fn control;
+    enum duel_figure figure;
+    bool is_open; /* the control is no MPI: a context may be there */
+};
+
+static const struct against
+    by_stream = {"mpi", BULK_STREAM_TEXT, bulk_stream, DUEL_GBPS, false},
+    by_fabric = {"libfabric", FABRIC_BULK_TEXT, fabric_bulk, DUEL_GBPS, false},
+    by_round = {"round_trip", BULK_ROUND_TEXT, bulk_round, DUEL_US, false},
+    by_fixed = {"win_create", BULK_FIXED_TEXT, bulk_window, DUEL_GBPS, false},
+    by_dynamic = {"win_dynamic", BULK_DYNAMIC_TEXT, bulk_window, DUEL_GBPS,
+        false},
+    by_cross = {"process_vm", BULK_CROSS_TEXT, bulk_cross, DUEL_GBPS, true},
+    by_copy = {"memcpy", BULK_COPY_TEXT, bulk_copy, DUEL_GBPS, true};
+
+/* The sizes of rows; `ret_count` of them. */
+static const size_t *sizes_of(
+    const struct options *options, unsigned *ret_count)
+{
+    static size_t asked;
+
+    *ret_count = sizeof(sizes) / sizeof(sizes[0]);
+    if (options->size != NULL && *options->size != 0) {
+        asked = *options->size;
+        *ret_count = 1;
+        return &asked;
+    }
+    if (!options->is_smoke && !options->is_quick)
+        return sizes;
+    *ret_count = options->is_smoke ? 3 : 4;
+    return quick_sizes;
+}
+
+static void row_run(struct pair *pair, struct bulk *bulk, size_t size,
+    unsigned window, const struct against *against)
+{
+    struct duel duel = {
+        .op = bulk->is_push ? "bulk_push" : "bulk_pull",
+        .memory = bulk_memory(bulk),
+        .against = against->name,
+        .text = against->text,
+        .size = size,
+        .window = window,
+        .calls = bulk_calls(size, window),
+        .warm = bulk_warm(size),
+        .figure = against->figure,
+        .is_open = against->is_open,
+        .ours = {.run = bulk_move, .arg = bulk, .enters = !against->is_open},
+        .control = {.run = against->control, .arg = bulk},
+    };
+
+    if (window * size <= pair->room_len)
+        duel_run(pair, &duel, NULL);
+}
+
+/* One at a time and several, or as many as were asked for. */
+static void windows_run(struct pair *pair, struct bulk *bulk, size_t size,
+    const struct against *against)
+{
+    const struct options *options = pair->options;
+
+    if (options->window > 0)
+        row_run(pair, bulk, size, options->window, against);
+    for (unsigned i = 0; options->window == 0 && i < 3; i++)
+        if (windows[i] <= WINDOW || !(options->is_smoke || options->is_quick))
+            row_run(pair, bulk, size, windows[i], against);
+}
+
+static void size_run(struct pair *pair, struct bulk *bulk, size_t size)
+{
+    bool is_library = bulk->shape.is_library;
+
+    if (fabric_is_way(pair)) {
+        windows_run(pair, bulk, size, &by_fabric);
+        return;
+    }
+    if (bulk->window != NULL)
+        windows_run(pair, bulk, size, is_library ? &by_fixed : &by_dynamic);
+    else
+        windows_run(pair, bulk, size, &by_stream);
+    if (size <= ROUND_SIZE_MAX)
+        row_run(pair, bulk, size, 1, &by_round);
+    if (bulk->far_pid != 0)
+        row_run(pair, bulk, size, 1, &by_cross);
+    /* What goes through MPI within a node is compared with MPI alone. */
+    if (is_library && bulk->like->is_shared && strcmp(pair->via, "mpi") != 0)
+        row_run(pair, bulk, size, 1, &by_copy);
+}
+
+/* The rows of one kind of memory, in both directions. */
+static void memory_run(struct pair *pair, bool is_library,
+    const struct like *like, const struct bulk_window *window)
+{
+    size_t len = pair->room_len;
+    struct bulk_shape shape = {is_library, 1, len, len, len};
+    unsigned count = 0;
+    const size_t *all = sizes_of(pair->options, &count);
+    struct bulk bulk;
+
+    bulk_open(pair, &shape, like, &bulk);
+    bulk.window = window;
+    if (!is_library && strcmp(pair->via, "mpi") != 0 && !fabric_is_way(pair))
+        bulk_cross_init(pair, &bulk);
+    for (unsigned direction = 0; direction < 2; direction++) {
+        bulk.is_push = direction == 1;
+        for (unsigned i = 0; i < count; i++)
+            size_run(pair, &bulk, all[i]);
+    }
+    bulk_close(pair, &bulk);
+}
+
+/* Blocks with gaps between them. */
+static const struct layout {
+    const char *ops[2]; /* pull, push */
+    uint32_t blocks;
+    size_t block;
+    size_t far_stride;
+    size_t near_stride;
+    unsigned calls; /* in a batch; 0: as others of the size */
+} layouts[] = {
+    {{"strided_pull", "strided_push"}, KIB, 4 * KIB, 8 * KIB, 4 * KIB, 0},
+    {{"strided2_pull", "strided2_push"}, KIB, 4 * KIB, 8 * KIB, 8 * KIB, 0},
+    {{"blocks8_pull", "blocks8_push"}, MANY, MANY_BLOCK, 2 * MANY_BLOCK,
+        MANY_BLOCK, MANY_CALLS},
+};
+
+enum { STRIDED_ROOM = KIB * 8 * KIB };
+
+static void layout_run(struct pair *pair, const struct layout *layout,
+    bool is_library, const struct like *like)
+{
+    size_t len = layout->blocks * layout->block;
+    struct bulk_shape gaps = {is_library, layout->blocks, layout->block,
+        layout->far_stride, layout->near_stride};
+    struct bulk_shape piece = {is_library, 1, len, len, len};
+    struct bulk apart;
+    struct bulk whole;
+
+    bulk_open(pair, &gaps, like, &apart);
+    bulk_open(pair, &piece, like, &whole);
+    for (unsigned direction = 0; direction < 2; direction++) {
+        struct duel duel = {
+            .op = layout->ops[direction],
+            .memory = bulk_memory(&apart),
+            .against = "contiguous",
+            .text = "the same transfer of as many bytes that lie in one piece "
+                    "at both ends",
+            .size = len,
+            .calls = layout->calls != 0 ? layout->calls : bulk_calls(len, 1),
+            .warm = bulk_warm(len),
+            .figure = DUEL_GBPS,
+            .is_open = true,
+            .ours = {.run = bulk_move, .arg = &apart},
+            .control = {.run = bulk_move, .arg = &whole},
+        };
+
+        apart.is_push = whole.is_push = direction == 1;
+        duel_run(pair, &duel, NULL);
+    }
+    bulk_close(pair, &whole);
+    bulk_close(pair, &apart);
+}
+
+static bool is_named(const struct pair *pair, const char *name)
+{
+    const char *asked = pair->options->transport;
+
+    return strcmp(asked == NULL ? "auto" : asked, name) == 0;
+}
+
+static void choice_size_run(struct pair *pair, struct bulk *chosen,
+    struct pair *asked_pair, struct bulk *asked, size_t size)
+{
+    struct duel duel = {
+        .op = chosen->is_push ? "choice_push" : "choice_pull",
+        .memory = bulk_memory(chosen),
+        .against = asked_pair->transport,
+        .text = "the same transfers in a class over the transport that is "
+                "named; the best of them counts",
+        .size = size,
+        .window = WINDOW,
+        .calls = bulk_calls(size, WINDOW),
+        .warm = bulk_warm(size),
+        .figure = DUEL_GBPS,
+        .ours = {.run = bulk_move, .arg = chosen, .enters = true},
+        .control = {.run = bulk_move,
+            .arg = asked,
+            .pair = asked_pair,
+            .enters = true},
+    };
+
+    if (WINDOW * size <= pair->room_len)
+        duel_run(pair, &duel, NULL);
+}
+
+static void choice_memory_run(struct pair *pair, struct pair *asked_pair,
+    bool is_library, const struct like *like)
+{
+    const unsigned *only = pair->options->size;
+    size_t len = pair->room_len;
+    struct bulk_shape shape = {is_library, 1, len, len, len};
+    struct bulk chosen;
+    struct bulk asked;
+
+    bulk_open(pair, &shape, like, &chosen);
+    bulk_open(asked_pair, &shape, like, &asked);
+    for (unsigned direction = 0; direction < 2; direction++) {
+        chosen.is_push = asked.is_push = direction == 1;
+        if (only != NULL && *only > 0)
+            choice_size_run(pair, &chosen, asked_pair, &asked, *only);
+        for (unsigned i = 0; (only == NULL || *only == 0) && i < 4; i++)
+            if (options_takes(pair->options, i))
+                choice_size_run(
+                    pair, &chosen, asked_pair, &asked, choice_sizes[i]);
+    }
+    bulk_close(asked_pair, &asked);
+    bulk_close(pair, &chosen);
+}
+
+/* The choice beside a class over one way, open during all rows; only the one
+ * that moves has a context, and the two share their memory. */
+static void way_run(struct pair *pair, const char *way, const struct like *like)
+{
+    struct pair asked;
+
+    pair_copy(pair, &asked);
+    if (!pair_open(&asked, pair->comm, way)) {
+        pair_say(pair,
+            "the rows against %s are left out: there is no such way here", way);
+        return;
+    }
+    asked.room = pair->room;
+    asked.landing = pair->landing;
+    asked.room_len = pair->room_len;
+    for (unsigned is_library = 0; is_library < 2; is_library++)
+        choice_memory_run(pair, &asked, is_library == 1, like);
+    asked.room = NULL;
+    asked.landing = NULL;
+    pair_close(&asked);
+}
+
+/* The smallest of the ratios tells what the choice reaches of the best way. */
+static void choice_run(struct pair *pair, const struct like *like)
+{
+    static const char *const ways[] = {"shm", "mpi+p2p", "mpi+rma"};
+
+    if (!is_named(pair, "auto") && !is_named(pair, "mpi"))
+        return;
+    for (unsigned i = 0; i < 3; i++)
+        if (i > 0 || (is_named(pair, "auto") && strcmp(pair->via, "shm") == 0))
+            way_run(pair, ways[i], like);
+}
+
+/* Do the transfers go through windows of MPI, because that was asked for? */
+static bool has_windows(const struct pair *pair)
+{
+    size_t len = strlen(pair->transport);
+
+    return len >= 4 && strcmp(pair->transport + len - 4, "+rma") == 0;
+}
+
+/* So much that the longest fit, and several of the others. */
+static size_t room_needed(const struct pair *pair)
+{
+    const struct options *options = pair->options;
+    unsigned window = options->window > WINDOW ? options->window : WINDOW;
+    unsigned count = 0;
+    const size_t *all = sizes_of(options, &count);
+    size_t len = all[count - 1];
+
+    if (len <= SIZE_LAST / window)
+        len *= window;
+    if (options->size == NULL && len < STRIDED_ROOM)
+        len = STRIDED_ROOM;
+    return len;
+}
+
+void bench_bulk(struct pair *pair)
+{
+    struct bulk_window all[2]; /* the program's memory, the library's */
+    bool has_all = has_windows(pair);
+    struct like like;
+
+    pair_need_room(pair, room_needed(pair));
+    like_open(pair, pair->room_len, &like);
+    for (unsigned i = 0; has_all && i < 2; i++)
+        bulk_window_open(pair,
+            i == 1 ? BULK_WINDOW_CREATED : BULK_WINDOW_DYNAMIC,
+            i == 1 ? like.base : pair->landing, pair->room_len, &all[i]);
+    for (unsigned i = 0; i < 2; i++)
+        memory_run(pair, i == 1, &like, has_all ? &all[i] : NULL);
+    for (unsigned i = 0; pair->options->size == NULL && i < 6; i++)
+        layout_run(pair, &layouts[i % 3], i >= 3, &like);
+    for (unsigned i = 0; has_all && i < 2; i++)
+        bulk_window_close(pair, &all[i]);
+    choice_run(pair, &like);
+    like_close(&like);
+    pair_free_room(pair);
+}

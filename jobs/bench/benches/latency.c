@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The time of a call: with 0 bytes to 64 KiB of input; with twice as much as
+ * fits into one message; and calls without a clock, for counting what they
+ * cost.
+ *
+ * The reply is empty. Sizes beyond one message are measured as a user gets
+ * them: the target pulls such an input before it serves the call. */
+#include <string.h>
+#include <unistd.h>
+
+#include "jobs/bench/benches.h"
+#include "jobs/bench/frame/watch.h"
+#include "jobs/bench/raw/calls.h"
+#include "jobs/bench/raw/fabric.h"
+#include "jobs/bench/raw/mpi_calls.h"
+
+enum {
+    SIZE_MIN = 8,
+    SIZE_END = 65536,
+    TWICE_CALLS = 300,
+    TWICE_SLACK = 32,
+    COUNT_CALLS = 10000,
+    COUNT_WARM = 1000,
+    COUNT_ROOM = 4096,
+};
+
+static void size_run(struct pair *pair, size_t size)
+{
+    bool is_fabric = fabric_is_way(pair);
+    struct duel duel = {
+        .op = "rpc",
+        .against = is_fabric ? "libfabric" : "mpi",
+        .text = is_fabric ? FABRIC_TRIP_TEXT : MPI_TRIP_TEXT,
+        .size = size,
+        .calls = CALLS_LATENCY,
+        .warm = DUEL_WARM,
+        .figure = DUEL_US,
+        .ours = {.run = calls_latency, .enters = true},
+        .control = {.run = is_fabric ? fabric_trip : mpi_trip},
+    };
+
+    duel_run(pair, &duel, NULL);
+}
+
+/* Twice as much as fits, beside the same call with arguments that just fit. */
+static void twice_run(struct pair *pair)
+{
+    uint32_t in = (uint32_t)HG_Class_get_input_eager_size(pair->cls);
+    uint32_t out = (uint32_t)HG_Class_get_output_eager_size(pair->cls);
+    const struct {
+        const char *op;
+        struct calls_echo twice;
+        struct calls_echo fitting;
+    } loads[] = {
+        {"rpc_2x_in", {2 * in, 0}, {in - TWICE_SLACK, 0}},
+        {"rpc_2x_out", {0, 2 * out}, {0, out - TWICE_SLACK}},
+        {"rpc_2x_both", {2 * in, 2 * out},
+            {in - TWICE_SLACK, out - TWICE_SLACK}},
+    };
+
+    if (in <= TWICE_SLACK || out <= TWICE_SLACK)
+        pair_fail(pair, "messages of %u and %u bytes are too short", in, out);
+    pair_need_room(pair, 2 * (size_t)(in > out ? in : out));
+    for (unsigned i = 0; i < sizeof(loads) / sizeof(loads[0]); i++) {
+        struct duel duel = {
+            .op = loads[i].op,
+            .against = "fitting",
+            .text = "the same call with arguments that just fit into one "
+                    "message",
+            .size = loads[i].twice.in + loads[i].twice.out,
+            .calls = TWICE_CALLS,
+            .warm = DUEL_WARM,
+            .figure = DUEL_US,
+            .is_open = true,
+            .ours = {.run = calls_echo, .arg = (void *)&loads[i].twice},
+            .control = {.run = calls_echo, .arg = (void *)&loads[i].fitting},
+        };
+
+        duel_run(pair, &duel, NULL);
+    }
+}
+
+void bench_latency(struct pair *pair)
+{
+    const unsigned *only = pair->options->size;
+    unsigned i = 0;
+
+    pair_need_room(
+        pair, only != NULL && *only > SIZE_END ? *only : (size_t)SIZE_END);
+    if (only != NULL) {
+        size_run(pair, *only);
+        return;
+    }
+    size_run(pair, 0);
+    for (size_t size = SIZE_MIN; size <= SIZE_END; size *= 2)
+        if (options_takes(pair->options, i++))
+            size_run(pair, size);
+    twice_run(pair);
+}
+
+static void counted_calls(struct pair *pair, unsigned calls)
+{
+    hg_handle_t handle = HG_HANDLE_NULL;
+
+    if (!pair->is_caller) {
+        pair_serve(pair);
+        return;
+    }
+    handle = pair_handle(pair, pair->null_id);
+    for (unsigned i = 0; i < calls; i++)
+        pair_call(pair, handle, NULL);
+    pair_handle_free(pair, handle);
+    pair_stop(pair);
+}
+
+static void counted_trips(struct pair *pair, unsigned calls)
+{
+    if (fabric_is_way(pair))
+        fabric_trips(pair, calls);
+    else
+        mpi_trips(pair, calls);
+}
+
+/* The part to be counted lies between two system calls that do nothing, so that
+ * a trace shows where it begins and ends. */
+static void mark(const char *name)
+{
+    if (access(name, F_OK) == 0)
+        return;
+}
+
+void bench_count(struct pair *pair)
+{
+    const struct options *options = pair->options;
+    unsigned calls = options->calls == 0 ? COUNT_CALLS : options->calls;
+    bool is_raw = options->what != NULL && strcmp(options->what, "rpc") != 0;
+
+    guard_step("%u counted calls", calls);
+    pair_need_room(pair, COUNT_ROOM);
+    pair_enter(pair);
+    counted_calls(pair, COUNT_WARM);
+    counted_trips(pair, COUNT_WARM);
+    mark("/amalgam_bench/begin");
+    if (is_raw)
+        counted_trips(pair, calls);
+    else
+        counted_calls(pair, calls);
+    mark("/amalgam_bench/end");
+    pair_leave(pair);
+}

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Is the division of work that the library chooses as good as the best that one
+ * can ask for?
+ *
+ * Two ranks that may run wherever they want call each other, both ways at once,
+ * in each of the ways to divide the work among threads: progress by the program
+ * or by a thread, which spin or sleep, without and with a thread for handlers.
+ */
+#include <stdio.h>
+
+#include "jobs/bench/benches.h"
+#include "jobs/bench/frame/flight.h"
+#include "jobs/bench/frame/ways.h"
+
+static const struct {
+    enum amalgam_progress progress;
+    enum amalgam_wait wait;
+    unsigned handlers;
+} hows[] = {
+    {AMALGAM_PROGRESS_AUTO, AMALGAM_WAIT_AUTO, AMALGAM_HANDLERS_AUTO},
+    {AMALGAM_PROGRESS_CALLER, AMALGAM_WAIT_SPIN, 0},
+    {AMALGAM_PROGRESS_CALLER, AMALGAM_WAIT_SPIN, 1},
+    {AMALGAM_PROGRESS_CALLER, AMALGAM_WAIT_SLEEP, 0},
+    {AMALGAM_PROGRESS_CALLER, AMALGAM_WAIT_SLEEP, 1},
+    {AMALGAM_PROGRESS_THREAD, AMALGAM_WAIT_SPIN, 0},
+    {AMALGAM_PROGRESS_THREAD, AMALGAM_WAIT_SPIN, 1},
+    {AMALGAM_PROGRESS_THREAD, AMALGAM_WAIT_SLEEP, 0},
+    {AMALGAM_PROGRESS_THREAD, AMALGAM_WAIT_SLEEP, 1},
+};
+
+/* The calls of one rank. */
+struct load {
+    struct ways_slice *slice;
+    double end_us;
+};
+
+/* Takes the time of a call, and looks whether it was the last. */
+static void call_timed(struct flight *flight, double us)
+{
+    const struct load *load = flight->timed_arg;
+
+    ways_sample(load->slice, us);
+    if (clock_now_us() >= load->end_us)
+        flight->calls = flight->posted;
+}
+
+static void slice_run(struct pair *pair, void *arg, unsigned way,
+    unsigned window, double us, struct ways_slice *ret_slice)
+{
+    struct amalgam_progress_options options =
+        AMALGAM_PROGRESS_OPTIONS_INITIALIZER;
+    double start_us = 0.0;
+    struct load load = {.slice = ret_slice};
+    struct flight flight = {.pair = pair,
+        .timed_arg = &load,
+        .post = flight_null,
+        .look = flight_turn,
+        .timed = call_timed,
+        .window = window,
+        .timed_every = FLIGHT_TIMED_EVERY,
+        .calls = UINT64_MAX};
+
+    (void)arg;
+    options.progress = hows[way].progress;
+    options.wait = hows[way].wait;
+    options.handlers = hows[way].handlers;
+    pair_set_progress(pair, &options);
+    pair_enter(pair);
+    flight_handles(&flight, pair->null_id);
+    start_us = clock_now_us();
+    load.end_us = start_us + us;
+    flight_start(&flight);
+    while (flight.ended < flight.posted)
+        flight.look(&flight);
+    ret_slice->kps = (double)flight.ended / (clock_now_us() - start_us) * 1e3;
+    flight_handles_free(&flight);
+    /* The other rank has this one's last call, and this one the other's. */
+    pair_stop(pair);
+    pair_await_stop(pair);
+    pair_leave(pair);
+}
+
+void bench_placement(struct pair *pair)
+{
+    static const struct ways ways = {
+        .count = sizeof(hows) / sizeof(hows[0]),
+        .ops = {"chosen", "caller_spin", "caller_spin_1", "caller_sleep",
+            "caller_slp_1", "thread_spin", "thread_spin_1", "thread_sleep",
+            "thread_slp_1"},
+        .best_text = "the best of the eight ways to divide the work, of the "
+                     "same run: the one with the highest rate",
+        .chosen_text = "the way that the library chooses by itself",
+        .slice = slice_run,
+    };
+    struct pair both;
+    struct pin pinned;
+
+    pin_lift(pair->pin, &pinned);
+    pair_open_like(&both, pair, 0, PAIR_WAIT_MS);
+    pair_meet_back(&both);
+    snprintf(both.cores, sizeof(both.cores), "shared");
+    if (pair_is_of_two(&both, NULL))
+        ways_run(&both, &ways);
+    pair_close(&both);
+    pin_restore(&pinned);
+}

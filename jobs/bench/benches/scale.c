@@ -1,0 +1,316 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* How long a class takes to start and to end, and how much memory, by the
+ * number of its ranks.
+ *
+ * The first 2, 4, 8 ... of all ranks open one together, again and again: each
+ * opens the class and a context, calls each of its peers once, all at the same
+ * time, and ends. All ranks wait for each other before each of these steps; the
+ * rank that takes longest counts, or that takes most memory. Memory is that of
+ * the first round, after what was freed before was given back to the kernel: in
+ * it, some ranks open a class for the first time. The control is what a program
+ * has to do at least that talks to others by MPI: it duplicates the
+ * communicator, sends each peer a message, and frees it. */
+#include <malloc.h>
+#include <stdio.h>
+
+#include "amalgam.h"
+#include "jobs/bench/benches.h"
+#include "jobs/bench/frame/flight.h"
+#include "jobs/bench/frame/watch.h"
+#include "jobs/bench/raw/mpi_calls.h"
+
+enum {
+    BATCHES_FEW = 5, /* of so many ranks, or in a quick run */
+    RANKS_MANY = 8,
+    NAP_US = 2000,
+    PEERS_MAX = 64, /* that a rank calls, at most */
+};
+
+#define PROCESS_TEXT "what the same process had before"
+
+/* What a round consists of; the first is the row's own figure. */
+enum step { INIT, CONTACT, FINAL, STEPS };
+
+static const struct row step_rows[] = {
+    {.op = "scale_contact",
+        .unit = "us",
+        .better = "lower",
+        .control = "24 B to each of the same ranks and back, over the "
+                   "duplicate, by MPI_Isend and MPI_Irecv"},
+    {.op = "scale_final",
+        .unit = "us",
+        .better = "lower",
+        .control = "MPI_Barrier and MPI_Comm_free of the duplicate"},
+};
+
+/* All ranks of the pair have the same. */
+struct scale {
+    const char *transport; /* NULL: the library chooses */
+    unsigned peers;        /* that each rank calls */
+    bool is_measured;      /* before and after are there */
+    struct smaps before;
+    struct smaps after;
+};
+
+/* The end of a batch, by all ranks: the times of this one for each step. */
+static double round_end(
+    struct pair *pair, struct duel *duel, const double *times_us)
+{
+    double slowest[STEPS] = {0.0};
+
+    MPI_Gather(&times_us[INIT], 1, MPI_DOUBLE, duel->samples, 1, MPI_DOUBLE, 0,
+        pair->comm);
+    MPI_Reduce(times_us, slowest, STEPS, MPI_DOUBLE, MPI_MAX, 0, pair->comm);
+    for (unsigned i = CONTACT; i < STEPS; i++)
+        duel->more[i - CONTACT] = slowest[i];
+    /* Of a mean time: so that the slowest one is what counts. */
+    return slowest[INIT] * duel->calls;
+}
+
+static hg_return_t call_serve(hg_handle_t handle)
+{
+    struct pair *pair = HG_Class_get_data(HG_Get_info(handle)->hg_class);
+
+    pair_count_served(pair);
+    CHECK(pair, HG_Respond(handle, NULL, NULL, NULL));
+    return HG_Destroy(handle);
+}
+
+/* Calls each peer, and serves until all have been served; the time until this
+ * one has its answers. */
+static double peers_call(struct pair *pair, unsigned count, hg_id_t id,
+    hg_addr_t *ret_addrs, struct flight *flight)
+{
+    double before_us = clock_now_us();
+    int size = 0;
+
+    MPI_Comm_size(pair->comm, &size);
+    for (unsigned i = 0; i < count; i++) {
+        ret_addrs[i] = team_addr(pair, (pair->rank + (int)i + 1) % size);
+        CHECK(pair, HG_Create(pair->context, ret_addrs[i], id,
+                        &flight->slots[i].handle));
+    }
+    flight_run(flight, count, NULL);
+    before_us = clock_now_us() - before_us;
+    while (pair->served < count)
+        pair_turn(pair);
+    pair_barrier_serving(pair);
+    if (pair->served != count)
+        pair_fail(pair, "%llu first calls came instead of %u",
+            (unsigned long long)pair->served, count);
+    return before_us;
+}
+
+static double class_round(struct pair *pair, struct duel *duel)
+{
+    struct scale *scale = duel->arg;
+    hg_addr_t addrs[PEERS_MAX];
+    struct flight flight = {.pair = pair,
+        .post = flight_null,
+        .look = flight_turn,
+        .window = scale->peers,
+        .timed_every = 1};
+    double times_us[STEPS];
+    double before_us = 0.0;
+    hg_id_t id = 0;
+    bool is_first = !scale->is_measured;
+
+    if (is_first)
+        scale->is_measured = smaps_read(&scale->before);
+    atomic_store(&pair->served, 0);
+    pair_barrier(pair);
+    before_us = clock_now_us();
+    pair->cls = amalgam_init(pair->comm, scale->transport, NULL);
+    if (pair->cls == NULL)
+        pair_fail(pair, "no class of %u ranks", duel->ranks);
+    HG_Class_set_data(pair->cls, pair, NULL);
+    id = HG_Register_name(pair->cls, "bench scale", NULL, NULL, call_serve);
+    pair->context = HG_Context_create(pair->cls);
+    if (pair->context == NULL)
+        pair_fail(pair, "HG_Context_create() gave none");
+    times_us[INIT] = clock_lap_us(&before_us);
+    pair_barrier_serving(pair);
+    times_us[CONTACT] = peers_call(pair, scale->peers, id, addrs, &flight);
+    if (is_first && scale->is_measured)
+        scale->is_measured = smaps_read(&scale->after);
+    flight_handles_free(&flight);
+    for (unsigned i = 0; i < scale->peers; i++)
+        CHECK(pair, HG_Addr_free(pair->cls, addrs[i]));
+    pair_barrier_serving(pair);
+    before_us = clock_now_us();
+    CHECK(pair, amalgam_finalize(pair->cls));
+    times_us[FINAL] = clock_lap_us(&before_us);
+    return round_end(pair, duel, times_us);
+}
+
+static double control_round(struct pair *pair, struct duel *duel)
+{
+    const struct scale *scale = duel->arg;
+    struct mpi_calls calls;
+    double times_us[STEPS];
+    double before_us = 0.0;
+    MPI_Comm comm = MPI_COMM_NULL;
+
+    pair_barrier(pair);
+    before_us = clock_now_us();
+    MPI_Comm_dup(pair->comm, &comm);
+    MPI_Barrier(comm);
+    times_us[INIT] = clock_lap_us(&before_us);
+    pair_barrier(pair);
+    before_us = clock_now_us();
+    mpi_calls_open(&calls, pair, comm, HEAD_LEN, scale->peers, scale->peers);
+    calls.is_ring = true;
+    flight_run(&calls.flight, scale->peers, NULL);
+    times_us[CONTACT] = clock_lap_us(&before_us);
+    mpi_calls_close(&calls);
+    pair_barrier(pair);
+    before_us = clock_now_us();
+    MPI_Barrier(comm);
+    MPI_Comm_free(&comm);
+    times_us[FINAL] = clock_lap_us(&before_us);
+    return round_end(pair, duel, times_us);
+}
+
+/* By all ranks of the pair: the row of the rank that takes most, whose figures
+ * are `value`, and `control` of what it had before. In KiB. */
+static void memory_row(const struct pair *pair, const struct row *like,
+    const char *op, double value, double control)
+{
+    struct {
+        double value;
+        int rank;
+    } most = {value, pair->rank};
+    double own[2] = {0.0, 0.0};
+    double of_most[2] = {0.0, 0.0};
+    struct row row = *like;
+
+    MPI_Allreduce(
+        MPI_IN_PLACE, &most, 1, MPI_DOUBLE_INT, MPI_MAXLOC, pair->comm);
+    if (most.rank == pair->rank) {
+        own[0] = value;
+        own[1] = control;
+    }
+    MPI_Allreduce(own, of_most, 2, MPI_DOUBLE, MPI_SUM, pair->comm);
+    row.op = op;
+    row.value = of_most[0];
+    row.control_value = of_most[1];
+    if (of_most[1] > 0.0)
+        pair_value(pair, &row);
+}
+
+static void memory_rows(
+    const struct pair *pair, const struct scale *scale, const struct duel *duel)
+{
+    const struct smaps *before = &scale->before;
+    const struct smaps *after = &scale->after;
+    int is_measured = scale->is_measured;
+    struct row row = {.ranks = duel->ranks,
+        .peers = duel->peers,
+        .unit = "KiB",
+        .against = "process",
+        .control = PROCESS_TEXT};
+
+    MPI_Allreduce(MPI_IN_PLACE, &is_measured, 1, MPI_INT, MPI_MIN, pair->comm);
+    if (!is_measured) {
+        pair_say(pair, "the memory of a rank is left out: "
+                       "/proc/self/smaps_rollup cannot be read");
+        return;
+    }
+    memory_row(pair, &row, "scale_rss", after->rss - before->rss, before->rss);
+    memory_row(pair, &row, "scale_pss", after->pss - before->pss, before->pss);
+    memory_row(pair, &row, "scale_own", after->anonymous - before->anonymous,
+        before->anonymous);
+    row.against = "length";
+    row.control =
+        "the length of the shared mappings of the class, touched or not";
+    memory_row(pair, &row, "scale_segment",
+        after->shared_touched - before->shared_touched,
+        after->shared_len - before->shared_len);
+}
+
+static void class_run(struct pair *pair, const char *transport, unsigned ranks)
+{
+    const struct options *options = pair->options;
+    struct scale scale = {.transport = transport,
+        .peers = ranks - 1 < PEERS_MAX ? ranks - 1 : PEERS_MAX};
+    struct duel duel = {
+        .op = "scale_init",
+        .against = "mpi",
+        .text = "MPI_Comm_dup and MPI_Barrier of the same ranks",
+        .calls = ranks,
+        .ranks = ranks,
+        .peers = scale.peers - 1,
+        .batches = options->batches,
+        .figure = DUEL_MEAN_US,
+        .ours = {.run = class_round, .arg = &scale},
+        .control = {.run = control_round, .arg = &scale},
+        .more_rows = step_rows,
+        .more_count = STEPS - CONTACT,
+    };
+
+    if (duel.batches == 0)
+        duel.batches = ranks < RANKS_MANY ? OPTIONS_BATCHES_MIN : BATCHES_FEW;
+    if (options->is_quick && duel.batches > BATCHES_FEW)
+        duel.batches = BATCHES_FEW;
+    malloc_trim(0);
+    if (duel_run(pair, &duel, NULL))
+        memory_rows(pair, &scale, &duel);
+}
+
+/* What rows say of the transport. */
+struct words {
+    char transport[PAIR_NAME_CAP];
+    char via[PAIR_NAME_CAP];
+};
+
+/* By all ranks: the first so many open classes, or one to learn what carries a
+ * call from rank 0 to rank 1; then all wait, asleep, as others may still
+ * measure. */
+static void part_run(
+    const struct pair *pair, struct words *words, unsigned ranks, bool learns)
+{
+    MPI_Comm comm = MPI_COMM_NULL;
+    MPI_Request request;
+    struct pair part;
+    int is_over = 0;
+
+    MPI_Comm_split(pair->world->comm,
+        pair->world->rank < (int)ranks ? 0 : MPI_UNDEFINED, pair->world->rank,
+        &comm);
+    if (comm != MPI_COMM_NULL) {
+        team_join(&part, pair, comm);
+        if (learns) {
+            if (!pair_open_ranks(&part, comm, pair->options->transport))
+                pair_fail(pair, "no class for scale");
+            pair_meet(&part);
+            snprintf(words->transport, sizeof(words->transport), "%s",
+                part.transport);
+            snprintf(words->via, sizeof(words->via), "%s", part.via);
+            pair_close(&part);
+        } else {
+            part.transport = words->transport;
+            snprintf(part.via, sizeof(part.via), "%s", words->via);
+            class_run(&part, pair->options->transport, ranks);
+        }
+        MPI_Comm_free(&comm);
+        team_leave(&part);
+    }
+    guard_rest();
+    MPI_Ibarrier(pair->world->comm, &request);
+    while (MPI_Test(&request, &is_over, MPI_STATUS_IGNORE), !is_over)
+        pause_us(NAP_US);
+}
+
+void bench_scale(struct pair *pair)
+{
+    bool is_short = pair->options->is_quick || pair->options->is_smoke;
+    unsigned all = (unsigned)pair->world->size;
+    struct words words = {{0}, {0}};
+
+    if (!team_is_possible(pair))
+        return;
+    part_run(pair, &words, 2, true);
+    for (unsigned ranks = 2; ranks < all; ranks = is_short ? all : 2 * ranks)
+        part_run(pair, &words, ranks, false);
+    part_run(pair, &words, all, false);
+}

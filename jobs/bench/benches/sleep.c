@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Ranks that sleep: on one core, idle for long, and woken by a call.
+ *
+ * onecore: two ranks share one core, so a rank that spins takes the time that
+ * the other one needs to answer. Both wait inside HG_Progress(); the control is
+ * what the kernel needs to wake the one and the other. The class is opened when
+ * the ranks are on that core already, as it may decide then how to wait.
+ *
+ * idle: both ranks have called, and so know each other. Then the program of
+ * both waits in HG_Progress(), or elsewhere while a progress thread waits for
+ * it; after a second without news all threads of the process are counted.
+ *
+ * wake: at the target its progress thread sleeps, or the program in
+ * HG_Progress(); the caller looks for the answer as the library does by itself,
+ * or sleeps at once (wake_asleep). After a short pause the kernel's own wake-up
+ * is the measure; after a long one what may be expected of a medium on which a
+ * process cannot sleep, so that it looks for news now and then. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "jobs/bench/benches.h"
+#include "jobs/bench/frame/watch.h"
+#include "jobs/bench/raw/calls.h"
+#include "jobs/bench/raw/wakeup.h"
+
+enum {
+    US_PER_MS = 1000,
+    ONECORE_CALLS = 1000,
+    REST_MS = 1000,
+    REST_QUICK_MS = 500,
+    IDLE_MS = 3000,
+    IDLE_QUICK_MS = 1000,
+    IDLE_SMOKE_MS = 200,
+    PERCENT = 100,
+    WAKE_CALLS = 100,
+    WAKE_WARM = 20,
+    WAKE_REST_US = 2000,
+    LONG_CALLS = 20,
+    LONG_CALLS_QUICK = 5,
+    LONG_US = 1000000,
+    LONG_QUICK_US = 500000,
+    LONG_SMOKE_US = 10000,
+    LONG_STEP_US = 370, /* more of a pause each time: no call keeps in step */
+    NAP_US = 5000,      /* the longest of the library's */
+};
+
+void bench_onecore(struct pair *pair)
+{
+    struct pair one;
+    struct pipes pipes;
+    struct pin pin;
+    int core = -1;
+    struct duel duel = {
+        .op = "rpc_onecore",
+        .against = "pipe",
+        .text = "round trips of one byte by read() and write() on two pipes, "
+                "between the same two ranks on the same core",
+        .calls = ONECORE_CALLS,
+        .warm = DUEL_WARM,
+        .figure = DUEL_KPS,
+        .is_open = true,
+        .ours = {.run = calls_latency},
+        .control = {.run = pipes_batch, .arg = &pipes},
+    };
+
+    if (!pair_is_of_two(pair, NULL))
+        return;
+    if (!pin_set_together(&pin, pair->comm, &core)) {
+        pair_say(pair, "onecore is left out: the ranks have no core in common");
+        return;
+    }
+    pair_open_like(&one, pair, 0, PAIR_WAIT_MS);
+    snprintf(one.cores, sizeof(one.cores), "%d %d", core, core);
+    pipes_open(&one, &pipes);
+    duel_run(&one, &duel, NULL);
+    pipes_close(&pipes);
+    pair_close(&one);
+    pin_restore(&pin);
+}
+
+/* In HG_Progress(), or where the library knows nothing of it. */
+static void idle_wait(struct pair *pair, unsigned ms)
+{
+    double end_us = clock_now_us() + (double)ms * US_PER_MS;
+
+    if (pair->has_thread)
+        pause_us(ms * US_PER_MS);
+    while (!pair->has_thread && clock_now_us() < end_us) {
+        pair->wait_ms = (unsigned)((end_us - clock_now_us()) / US_PER_MS) + 1;
+        pair_turn(pair);
+    }
+    pair->wait_ms = PAIR_WAIT_MS;
+}
+
+static double cpu_us(void)
+{
+    struct timespec used;
+
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
+    return (double)used.tv_sec * 1e6 + (double)used.tv_nsec * 1e-3;
+}
+
+static void idle_row(struct pair *pair, const char *op)
+{
+    const struct options *options = pair->options;
+    unsigned idle_ms =
+        options_pick(options, IDLE_MS, IDLE_QUICK_MS, IDLE_SMOKE_MS);
+    double start_us = 0.0;
+    double before_us = 0.0;
+    struct row row = {.op = op,
+        .unit = "%",
+        .against = "spinning",
+        .control = "one core, which a rank takes that spins",
+        .control_value = PERCENT};
+
+    pair_enter(pair);
+    pair_greet(pair);
+    guard_step("waiting for %u ms", idle_ms);
+    idle_wait(
+        pair, options_pick(options, REST_MS, REST_QUICK_MS, IDLE_SMOKE_MS));
+    start_us = clock_now_us();
+    before_us = cpu_us();
+    idle_wait(pair, idle_ms);
+    row.value = (cpu_us() - before_us) / (clock_now_us() - start_us) * PERCENT;
+    guard_rest();
+    pair_leave(pair);
+    MPI_Allreduce(MPI_IN_PLACE, &row.value, 1, MPI_DOUBLE, MPI_MAX, pair->comm);
+    pair_value(pair, &row);
+}
+
+void bench_idle(struct pair *pair)
+{
+    struct pair idle;
+
+    pair_open_like(&idle, pair, 0, PAIR_WAIT_MS);
+    pair_by_caller(&idle, AMALGAM_WAIT_AUTO);
+    idle_row(&idle, "idle_cpu");
+    pair_by_thread(&idle, AMALGAM_WAIT_AUTO, -1);
+    idle_row(&idle, "idle_thread");
+    pair_close(&idle);
+}
+
+static void wake_row(
+    struct pair *pair, struct event_pair *events, const char *op)
+{
+    struct duel duel = {
+        .op = op,
+        .against = "eventfd",
+        .text = EVENT_TEXT,
+        .calls = WAKE_CALLS,
+        .warm = WAKE_WARM,
+        .rest_us = WAKE_REST_US,
+        .figure = DUEL_US,
+        .is_open = true,
+        .ours = {.run = calls_latency},
+        .control = {.run = event_batch, .arg = events},
+    };
+
+    if (pair->is_one_machine)
+        duel_run(pair, &duel, NULL);
+}
+
+/* The calls after long pauses, and naps of the longest kind. */
+struct rest {
+    unsigned count;
+    double *samples;
+    double *naps;
+};
+
+static void rest_measure(struct pair *pair, void *arg)
+{
+    struct rest *rest = arg;
+    unsigned idle_us =
+        options_pick(pair->options, LONG_US, LONG_QUICK_US, LONG_SMOKE_US);
+
+    pair_enter(pair);
+    pair_greet(pair);
+    for (unsigned i = 0; i < rest->count; i++) {
+        hg_handle_t handle = HG_HANDLE_NULL;
+        double start_us = 0.0;
+
+        guard_step("call %u after %u us of rest", i, idle_us);
+        if (pair->rank == 1) {
+            pair_await_stop(pair);
+            continue;
+        }
+        handle = pair_handle(pair, pair->null_id);
+        pause_us(idle_us + i * LONG_STEP_US);
+        start_us = clock_now_us();
+        pair_call(pair, handle, NULL);
+        rest->samples[i] = clock_now_us() - start_us;
+        pair_handle_free(pair, handle);
+        pair_stop(pair);
+        start_us = clock_now_us();
+        pause_us(NAP_US);
+        rest->naps[i] = clock_now_us() - start_us;
+    }
+    pair_leave(pair);
+    guard_rest();
+}
+
+static void rest_fill(struct row *row, void *arg)
+{
+    struct rest *rest = arg;
+    double *samples = rest->samples;
+
+    figures_samples(samples, NULL, rest->count, row);
+    stats_sort(rest->naps, rest->count);
+    row->value = row->p99_us;
+    row->control_value = stats_quantile(rest->naps, rest->count, 0.99);
+    row->ratio = row->value / row->control_value;
+    row->spread[0] =
+        stats_quantile(samples, rest->count, 0.25) / row->control_value;
+    row->spread[1] =
+        stats_quantile(samples, rest->count, 0.75) / row->control_value;
+}
+
+static void rest_row(struct pair *pair, const char *op)
+{
+    const struct options *options = pair->options;
+    struct rest rest = {
+        .count = options->calls != 0
+                     ? options->calls
+                     : options_pick(options, LONG_CALLS, LONG_CALLS_QUICK, 1),
+    };
+    struct row row = {
+        .op = op,
+        .window = 1,
+        .unit = "us",
+        .against = "nap",
+        .control = "a sleep of 5 ms, the longest nap there is, by rank 0 after "
+                   "each call; the 99th percentile of both",
+        .better = "lower",
+        .batches = rest.count,
+    };
+
+    rest.samples = pair_alloc(pair, rest.count, sizeof(*rest.samples));
+    rest.naps = pair_alloc(pair, rest.count, sizeof(*rest.naps));
+    duel_repeat(pair, rest_measure, rest_fill, &rest, &row, 1);
+    pair_row(pair, &row);
+    free(rest.naps);
+    free(rest.samples);
+}
+
+/* Rank 1 has a thread on the core of its program, which is not there. */
+static void target_by_thread(struct pair *pair, enum amalgam_wait wait)
+{
+    if (pair->rank == 0)
+        pair_by_caller(pair, wait);
+    else
+        pair_by_thread(pair, wait, pin_core());
+}
+
+void bench_wake(struct pair *pair)
+{
+    struct pair sleeper;
+    struct event_pair events;
+
+    if (!pair_is_of_two(pair, NULL))
+        return;
+    pair_open_like(&sleeper, pair, 0, PAIR_WAIT_MS);
+    if (pair->is_one_machine)
+        event_open(pair, &events);
+    pair_by_caller(&sleeper, AMALGAM_WAIT_AUTO);
+    wake_row(&sleeper, &events, "wake_caller");
+    rest_row(&sleeper, "rest_caller");
+    target_by_thread(&sleeper, AMALGAM_WAIT_AUTO);
+    wake_row(&sleeper, &events, "wake_thread");
+    rest_row(&sleeper, "rest_thread");
+    target_by_thread(&sleeper, AMALGAM_WAIT_SLEEP);
+    wake_row(&sleeper, &events, "wake_asleep");
+    if (pair->is_one_machine)
+        event_close(&events);
+    pair_close(&sleeper);
+}

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What user-level threads cost beside glibc's swapcontext(). */
+#include <stdlib.h>
+#include <ucontext.h>
+
+#include "abt.h"
+#include "jobs/bench/benches.h"
+#include "jobs/bench/frame/duel.h"
+
+enum { SWITCHES = 20000, CREATIONS = 5000, STACK_LEN = 64 * 1024, TWO = 2 };
+
+/* Each has the mean of the batch. */
+static double samples_fill(const struct duel *duel, double elapsed_us)
+{
+    for (unsigned i = 0; i < duel->calls; i++)
+        duel->samples[i] = elapsed_us / duel->calls;
+    return elapsed_us;
+}
+
+static ucontext_t main_context;
+static ucontext_t other_context;
+
+static void other_run(void)
+{
+    for (;;)
+        swapcontext(&other_context, &main_context);
+}
+
+/* Half of them go there, half come back. */
+static double swaps_run(struct pair *pair, struct duel *duel)
+{
+    void *stack = NULL;
+    double start_us = 0.0;
+
+    if (pair->rank != 0)
+        return 0.0;
+    stack = malloc(STACK_LEN);
+    if (stack == NULL || getcontext(&other_context) != 0)
+        pair_fail(pair, "no memory for a stack");
+    other_context.uc_stack.ss_sp = stack;
+    other_context.uc_stack.ss_size = STACK_LEN;
+    other_context.uc_link = NULL;
+    makecontext(&other_context, other_run, 0);
+    swapcontext(&main_context, &other_context);
+    start_us = clock_now_us();
+    for (unsigned i = 0; i < duel->calls; i += TWO)
+        swapcontext(&main_context, &other_context);
+    start_us = clock_now_us() - start_us;
+    free(stack);
+    return samples_fill(duel, start_us);
+}
+
+static void pool_get(struct pair *pair, ABT_pool *ret_pool)
+{
+    ABT_xstream stream = ABT_XSTREAM_NULL;
+
+    if (ABT_xstream_self(&stream) != ABT_SUCCESS ||
+        ABT_xstream_get_main_pools(stream, 1, ret_pool) != ABT_SUCCESS)
+        pair_fail(pair, "there is no stream of user-level threads here");
+}
+
+static void thread_start(
+    struct pair *pair, void (*run)(void *), void *arg, ABT_thread *ret_thread)
+{
+    ABT_pool pool = ABT_POOL_NULL;
+
+    pool_get(pair, &pool);
+    if (ABT_thread_create(pool, run, arg, ABT_THREAD_ATTR_NULL, ret_thread) !=
+        ABT_SUCCESS)
+        pair_fail(pair, "no memory for a thread");
+}
+
+static void yields_make(void *arg)
+{
+    const struct duel *duel = arg;
+
+    for (unsigned i = 0; i < duel->calls; i += TWO)
+        ABT_thread_yield();
+}
+
+/* Two threads yield in turn, half of the times each. */
+static double yields_run(struct pair *pair, struct duel *duel)
+{
+    ABT_thread threads[TWO];
+    double start_us = 0.0;
+
+    if (pair->rank != 0)
+        return 0.0;
+    for (unsigned i = 0; i < TWO; i++)
+        thread_start(pair, yields_make, duel, &threads[i]);
+    start_us = clock_now_us();
+    for (unsigned i = 0; i < TWO; i++)
+        ABT_thread_join(threads[i]);
+    start_us = clock_now_us() - start_us;
+    for (unsigned i = 0; i < TWO; i++)
+        ABT_thread_free(&threads[i]);
+    return samples_fill(duel, start_us);
+}
+
+static void nothing_do(void *arg)
+{
+    (void)arg;
+}
+
+static double creations_run(struct pair *pair, struct duel *duel)
+{
+    ABT_pool pool = ABT_POOL_NULL;
+    double start_us = 0.0;
+
+    if (pair->rank != 0)
+        return 0.0;
+    pool_get(pair, &pool);
+    start_us = clock_now_us();
+    for (unsigned i = 0; i < duel->calls; i++) {
+        ABT_thread thread = ABT_THREAD_NULL;
+
+        if (ABT_thread_create(pool, nothing_do, NULL, ABT_THREAD_ATTR_NULL,
+                &thread) != ABT_SUCCESS)
+            pair_fail(pair, "no memory for a thread");
+        ABT_thread_free(&thread); /* joins it first */
+    }
+    return samples_fill(duel, clock_now_us() - start_us);
+}
+
+static void op_run(
+    struct pair *pair, const char *op, duel_batch_fn ours, unsigned calls)
+{
+    struct duel duel = {
+        .op = op,
+        .against = "swapcontext",
+        .text = "one swapcontext() of glibc between two stacks of one thread; "
+                "mean time",
+        .calls = calls,
+        .figure = DUEL_MEAN_US,
+        .ours = {.run = ours},
+        .control = {.run = swaps_run},
+    };
+
+    duel_run(pair, &duel, NULL);
+}
+
+void bench_ult(struct pair *pair)
+{
+    if (ABT_init(0, NULL) != ABT_SUCCESS)
+        pair_fail(pair, "ABT_init failed");
+    op_run(pair, "ult_yield", yields_run, SWITCHES);
+    op_run(pair, "ult_create", creations_run, CREATIONS);
+    ABT_finalize();
+}

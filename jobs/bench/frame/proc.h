@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Figures of /proc: the memory of this process, the files that it has mapped,
+ * and the time that the host of a virtual machine took from it. */
+#ifndef BENCH_PROC_H
+#define BENCH_PROC_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* In KiB. */
+struct smaps {
+    double rss;            /* resident pages */
+    double pss;            /* the same, shared ones divided by their users */
+    double anonymous;      /* of rss, the pages of this process alone */
+    double shared_len;     /* of all shared writable mappings */
+    double shared_touched; /* pages of these that exist, whoever touched them */
+};
+
+/* False when the kernel does not tell. */
+bool smaps_read(struct smaps *ret_smaps);
+/* Resets the high water mark of resident memory. False when the kernel refuses.
+ */
+bool smaps_peak_reset(void);
+/* The high water mark since then, in KiB; 0: the kernel does not tell. */
+double smaps_peak(void);
+
+enum { MAPPED_MAX = 640 }; /* one for each rank, and a few */
+
+/* Mapped files of /dev/shm by their inodes, which are the same in all processes
+ * of a machine. */
+struct mapped {
+    uint32_t count;
+    uint64_t files[MAPPED_MAX];
+};
+
+/* All that are mapped now, except those of `without` (may be NULL). */
+void mapped_read(const struct mapped *without, struct mapped *ret_mapped);
+/* Is a file in both? */
+bool mapped_meet(const struct mapped *one, const struct mapped *other);
+
+/* A moment, and the time stolen from all cores together until then. */
+struct steal {
+    double at_us;
+    double stolen_us;
+};
+
+/* Reads the ticks of stolen time from the first line of /proc/stat. False: it
+ * has none. */
+bool steal_parse(const char *line, unsigned long long *ret_ticks);
+struct steal steal_now(void);
+/* The part of the time of all cores that was stolen since; 0 where the kernel
+ * does not tell. */
+double steal_since(const struct steal *before);
+
+#endif

@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Memory that the target exposes, the caller's room for it, and their bytes;
+ * and our side of the rows, HG_Bulk_transfer().
+ *
+ * All bytes are written anew for each batch, and looked at after it, outside of
+ * the measured time. Those of blocks are as if they lay in one piece. */
+#include "jobs/bench/raw/bulk.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "jobs/bench/frame/flight.h"
+#include "jobs/bench/frame/pattern.h"
+#include "jobs/bench/raw/wakeup.h"
+
+enum {
+    TAG = 2,
+    BATCH_BYTES = 32 * 1024 * 1024,
+    CALLS_MAX = 200,
+    WARM = 8,
+    WARM_SIZE_MAX = 65536,
+};
+
+void like_open(struct pair *pair, size_t len, struct like *ret_like)
+{
+    void *mapped = MAP_FAILED;
+    int is_mapped = 0;
+    int fd = -1;
+
+    *ret_like = (struct like){.len = len};
+    if (pair->rank == 1) {
+        fd = memfd_create("amalgam_bench", MFD_CLOEXEC);
+        if (fd < 0 || ftruncate(fd, (off_t)len) != 0)
+            pair_fail(pair, "no file of %zu bytes in memory: %s", len,
+                strerror(errno));
+    }
+    if (pair->is_one_machine)
+        fd = hand_over(pair, fd);
+    if (fd >= 0)
+        mapped = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    is_mapped = mapped != MAP_FAILED;
+    if (!is_mapped && pair->rank == 1)
+        pair_fail(pair, "cannot map %zu bytes: %s", len, strerror(errno));
+    if (!is_mapped)
+        pair_say(pair, "the rows against memcpy are left out: no memory is "
+                       "shared with the other rank");
+    else
+        ret_like->base = mapped;
+    MPI_Allreduce(MPI_IN_PLACE, &is_mapped, 1, MPI_INT, MPI_MIN, pair->comm);
+    if (fd >= 0)
+        close(fd);
+    ret_like->is_shared = is_mapped != 0;
+    /* The pages are there then, and known to either rank. */
+    if (ret_like->base != NULL)
+        memset(ret_like->base, 0, len);
+    MPI_Barrier(pair->comm);
+}
+
+void like_close(struct like *like)
+{
+    if (like->base != NULL)
+        munmap(like->base, like->len);
+    like->base = NULL;
+}
+
+/* Blocks at one end of a transfer. */
+struct view {
+    unsigned char *base; /* NULL: not of this process */
+    size_t block;
+    size_t stride;
+};
+
+static struct view near_view(const struct pair *pair, const struct bulk *bulk)
+{
+    struct view view = {pair->is_caller ? pair->room : NULL, bulk->shape.block,
+        bulk->shape.near_stride};
+
+    return view;
+}
+
+static struct view far_view(const struct bulk *bulk, unsigned char *far)
+{
+    return (struct view){far, bulk->shape.block, bulk->shape.far_stride};
+}
+
+/* From one piece to the blocks, or from them. */
+static void blocks_copy(
+    const struct view *view, unsigned char *piece, size_t len, bool is_to)
+{
+    for (size_t at = 0, i = 0; at < len; at += view->block, i++) {
+        unsigned char *block = view->base + i * view->stride;
+        size_t part = len - at < view->block ? len - at : view->block;
+
+        memcpy(is_to ? block : piece + at, is_to ? piece + at : block, part);
+    }
+}
+
+void bulk_fill(struct pair *pair, const struct duel *duel,
+    const struct bulk *bulk, unsigned char *far)
+{
+    struct view view =
+        bulk->is_push ? near_view(pair, bulk) : far_view(bulk, far);
+    size_t len = duel->window * duel->size;
+
+    if (view.base != NULL && view.stride == view.block) {
+        pattern_fill(view.base, len, pair->seed);
+    } else if (view.base != NULL) {
+        pattern_fill(bulk->scratch, len, pair->seed);
+        blocks_copy(&view, bulk->scratch, len, true);
+    }
+    MPI_Barrier(pair->comm);
+}
+
+void bulk_verify(struct pair *pair, const struct duel *duel,
+    const struct bulk *bulk, unsigned char *far)
+{
+    struct view view =
+        bulk->is_push ? far_view(bulk, far) : near_view(pair, bulk);
+    unsigned used = duel->window < duel->calls ? duel->window : duel->calls;
+    size_t len = used * duel->size;
+
+    MPI_Barrier(pair->comm);
+    if (view.base != NULL && view.stride == view.block) {
+        pair_verify(pair, view.base, len, "the bulk data");
+    } else if (view.base != NULL) {
+        blocks_copy(&view, bulk->scratch, len, false);
+        pair_verify(pair, bulk->scratch, len, "the blocks");
+    }
+}
+
+/* A handle of blocks; one that has no gaps is one segment. */
+static hg_bulk_t blocks_create(struct pair *pair,
+    const struct bulk_shape *shape, unsigned char *base, size_t stride)
+{
+    uint32_t count = stride == shape->block ? 1 : shape->blocks;
+    hg_bulk_t handle = HG_BULK_NULL;
+    void **bases = pair_alloc(pair, count, sizeof(*bases));
+    hg_size_t *lens = pair_alloc(pair, count, sizeof(*lens));
+
+    for (uint32_t i = 0; i < count; i++) {
+        bases[i] = base + i * stride;
+        lens[i] = shape->block;
+    }
+    if (count == 1)
+        lens[0] = (hg_size_t)shape->blocks * shape->block;
+    CHECK(pair, HG_Bulk_create(
+                    pair->cls, count, bases, lens, HG_BULK_READWRITE, &handle));
+    free(bases);
+    free(lens);
+    return handle;
+}
+
+/* Memory of the library, as long as the room. */
+static void *library_take(struct pair *pair, struct bulk *bulk)
+{
+    hg_size_t len = pair->room_len;
+    void *memory = NULL;
+
+    CHECK(pair, HG_Bulk_create(pair->cls, 1, NULL, &len, HG_BULK_READWRITE,
+                    &bulk->holder));
+    CHECK(pair, HG_Bulk_access(bulk->holder, 0, len, HG_BULK_READWRITE, 1,
+                    &memory, NULL, NULL));
+    return memory;
+}
+
+/* The target's: its landing, or as much from the library. Where one piece of
+ * the library is exposed, its own handle does that. */
+static void expose(struct pair *pair, struct bulk *bulk)
+{
+    const struct bulk_shape *shape = &bulk->shape;
+
+    bulk->far = shape->is_library ? library_take(pair, bulk) : pair->landing;
+    if (shape->is_library && shape->blocks == 1 &&
+        shape->block == pair->room_len) {
+        bulk->exposed = bulk->holder;
+        bulk->holder = HG_BULK_NULL;
+        return;
+    }
+    bulk->exposed = blocks_create(pair, shape, bulk->far, shape->far_stride);
+}
+
+/* The caller gets to know the exposed handle. */
+static void descriptor_pass(struct pair *pair, struct bulk *bulk)
+{
+    hg_size_t len = 0;
+    void *bytes = NULL;
+
+    if (pair->is_target) {
+        len = HG_Bulk_get_serialize_size(bulk->exposed, 0);
+        bytes = pair_alloc(pair, 1, len);
+        CHECK(pair, HG_Bulk_serialize(bytes, len, 0, bulk->exposed));
+        if (!pair->is_caller) {
+            MPI_Send(&len, sizeof(len), MPI_BYTE, 0, TAG, pair->comm);
+            MPI_Send(bytes, (int)len, MPI_BYTE, 0, TAG, pair->comm);
+        }
+    } else if (pair->is_caller) {
+        MPI_Recv(
+            &len, sizeof(len), MPI_BYTE, 1, TAG, pair->comm, MPI_STATUS_IGNORE);
+        bytes = pair_alloc(pair, 1, len);
+        MPI_Recv(
+            bytes, (int)len, MPI_BYTE, 1, TAG, pair->comm, MPI_STATUS_IGNORE);
+    }
+    if (pair->is_caller)
+        CHECK(pair, HG_Bulk_deserialize(pair->cls, &bulk->theirs, bytes, len));
+    free(bytes);
+}
+
+void bulk_open(struct pair *pair, const struct bulk_shape *shape,
+    const struct like *like, struct bulk *ret_bulk)
+{
+    size_t len = shape->blocks * shape->block;
+
+    *ret_bulk = (struct bulk){.shape = *shape, .like = like};
+    ret_bulk->end = shape->is_library ? like->base : pair->landing;
+    if (shape->far_stride != shape->block || shape->near_stride != shape->block)
+        ret_bulk->scratch = pair_alloc(pair, 1, len);
+    if (pair->is_target)
+        expose(pair, ret_bulk);
+    descriptor_pass(pair, ret_bulk);
+    if (pair->is_caller)
+        ret_bulk->ours =
+            blocks_create(pair, shape, pair->room, shape->near_stride);
+}
+
+void bulk_close(struct pair *pair, struct bulk *bulk)
+{
+    CHECK(pair, HG_Bulk_free(bulk->theirs));
+    CHECK(pair, HG_Bulk_free(bulk->ours));
+    MPI_Barrier(pair->comm);
+    CHECK(pair, HG_Bulk_free(bulk->exposed));
+    CHECK(pair, HG_Bulk_free(bulk->holder));
+    free(bulk->scratch);
+    bulk->scratch = NULL;
+}
+
+unsigned bulk_calls(size_t size, unsigned window)
+{
+    size_t calls = BATCH_BYTES / (size + 1);
+
+    if (calls < 2 * window)
+        return 2 * window;
+    return calls > CALLS_MAX ? (unsigned)CALLS_MAX : (unsigned)calls;
+}
+
+unsigned bulk_warm(size_t size)
+{
+    return size > WARM_SIZE_MAX ? 0 : WARM;
+}
+
+struct mover {
+    const struct duel *duel;
+    const struct bulk *bulk;
+};
+
+static void move_post(struct flight_slot *slot)
+{
+    struct pair *pair = slot->flight->pair;
+    const struct mover *mover = slot->flight->arg;
+    const struct bulk *bulk = mover->bulk;
+    hg_size_t offset = slot->number * mover->duel->size;
+
+    CHECK(pair, HG_Bulk_transfer(pair->context, flight_call_ended, slot,
+                    bulk->is_push ? HG_BULK_PUSH : HG_BULK_PULL, pair->peer,
+                    bulk->theirs, offset, bulk->ours, offset, mover->duel->size,
+                    HG_OP_ID_IGNORE));
+}
+
+double bulk_move(struct pair *pair, struct duel *duel)
+{
+    const struct bulk *bulk = duel->arg;
+    struct mover mover = {duel, bulk};
+    struct flight flight = {.pair = pair,
+        .arg = &mover,
+        .post = move_post,
+        .look = flight_turn,
+        .window = duel->window,
+        .timed_every = 1};
+    double elapsed_us = 0.0;
+
+    bulk_fill(pair, duel, bulk, bulk->far);
+    if (pair->is_caller) {
+        flight_run(&flight, duel_warm(duel), NULL);
+        elapsed_us = flight_run(&flight, duel->calls, duel->samples);
+        pair_stop(pair);
+    } else {
+        pair_serve(pair);
+    }
+    bulk_verify(pair, duel, bulk, bulk->far);
+    return elapsed_us;
+}

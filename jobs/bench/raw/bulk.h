@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Bulk data between the two ranks: memory that the target exposes, and all that
+ * moves it, ours and the controls. */
+#ifndef BENCH_BULK_H
+#define BENCH_BULK_H
+
+#include "jobs/bench/frame/duel.h"
+#include "mercury_bulk.h"
+
+/* Memory of rank 1 like the library's: a mapping of a file without a name,
+ * which another process of the machine can map too. Owned by whoever opened it.
+ */
+struct like {
+    unsigned char *base; /* rank 0: NULL where it cannot map it */
+    size_t len;
+    bool is_shared; /* both ranks have it */
+};
+
+/* By both ranks. Rank 1 must have it; rank 0 says so when it has not. */
+void like_open(struct pair *pair, size_t len, struct like *ret_like);
+void like_close(struct like *like);
+
+/* A window of MPI to memory of rank 1. They are dear, tens of milliseconds
+ * each.
+ */
+struct bulk_window {
+    enum bulk_window_kind {
+        BULK_WINDOW_CREATED,   /* over memory there is */
+        BULK_WINDOW_DYNAMIC,   /* to which memory there is was attached */
+        BULK_WINDOW_ALLOCATED, /* with memory of its own */
+        BULK_WINDOW_SHARED,    /* the same, mapped by either rank */
+    } kind;
+    MPI_Win win;
+    MPI_Aint base;         /* of the memory, as rank 0 names it */
+    unsigned char *memory; /* rank 1 */
+};
+
+/* By both ranks. `memory` is what rank 1 has, for windows that need some, and
+ * lives until bulk_window_close(). BULK_WINDOW_SHARED needs two ranks that MPI
+ * takes for neighbours: bulk_window_can_share(). */
+void bulk_window_open(struct pair *pair, enum bulk_window_kind kind,
+    unsigned char *memory, size_t len, struct bulk_window *ret_window);
+void bulk_window_close(struct pair *pair, struct bulk_window *window);
+bool bulk_window_can_share(const struct pair *pair);
+
+/* How exposed memory lies, and that of the caller. */
+struct bulk_shape {
+    bool is_library;    /* the exposed memory is the library's */
+    uint32_t blocks;    /* 1: in one piece */
+    size_t block;       /* bytes of each */
+    size_t far_stride;  /* from one to the next, in exposed memory */
+    size_t near_stride; /* the same, in the caller's room */
+};
+
+/* What a row moves; duel->arg of most batches of bulk data. Owned by whoever
+ * opened it. */
+struct bulk {
+    struct bulk_shape shape;
+    bool is_push;
+    hg_bulk_t holder;     /* the target's: memory of the library */
+    hg_bulk_t exposed;    /* the target's: its blocks */
+    hg_bulk_t theirs;     /* the same, as the caller knows it */
+    hg_bulk_t ours;       /* the caller's room */
+    unsigned char *far;   /* the exposed memory, where it is exposed */
+    uint64_t far_address; /* of the same, for bulk_cross() */
+    pid_t far_pid;
+    const struct like *like;
+    const struct bulk_window *window; /* for bulk_window(); else NULL */
+    /* Rank 1: what controls have in its place, as far as they need it: its
+     * landing, or memory like the library's. */
+    unsigned char *end;
+    unsigned char *scratch; /* as long, to look at blocks; else NULL */
+};
+
+/* Both ranks. The room of the pair is long enough; `like` is as long. */
+void bulk_open(struct pair *pair, const struct bulk_shape *shape,
+    const struct like *like, struct bulk *ret_bulk);
+void bulk_close(struct pair *pair, struct bulk *bulk);
+
+/* The end of the target in a batch of duel->size bytes at a time: the exposed
+ * memory, or what the control has in its place. The caller's is its room. */
+void bulk_fill(struct pair *pair, const struct duel *duel,
+    const struct bulk *bulk, unsigned char *far);
+void bulk_verify(struct pair *pair, const struct duel *duel,
+    const struct bulk *bulk, unsigned char *far);
+
+/* For a row: where the payload lies at the target. */
+static inline const char *bulk_memory(const struct bulk *bulk)
+{
+    return bulk->shape.is_library ? "library" : "host";
+}
+
+/* Transfers in a batch: what takes a few milliseconds, and fills the window
+ * twice.
+ */
+unsigned bulk_calls(size_t size, unsigned window);
+/* Those before the clock of a batch starts, in all that moves bulk data: what
+ * is long is warm in its middle. */
+unsigned bulk_warm(size_t size);
+
+/* Batches; duel->arg is a struct bulk. Ours, within a context:
+ * HG_Bulk_transfer().
+ */
+double bulk_move(struct pair *pair, struct duel *duel);
+
+/* Messages of duel->size bytes, duel->window at a time. */
+#define BULK_STREAM_TEXT                                                       \
+    "stream of messages of the same size, as many in flight: MPI_Send to "     \
+    "MPI_Recv, and MPI_Isend to MPI_Irecv for windows beyond 1"
+double bulk_stream(struct pair *pair, struct duel *duel);
+
+#define BULK_ROUND_TEXT                                                        \
+    "round trip of MPI_Send and MPI_Recv: that size there, and the same back"
+double bulk_round(struct pair *pair, struct duel *duel);
+
+#define BULK_FIXED_TEXT                                                        \
+    "MPI_Rget (pull), or MPI_Put and MPI_Win_flush (push), of the same size, " \
+    "as many in flight, in a window of MPI_Win_create over memory like the "   \
+    "library's; the target in MPI_Barrier"
+#define BULK_DYNAMIC_TEXT                                                      \
+    "MPI_Rget (pull), or MPI_Put and MPI_Win_flush (push), of the same size, " \
+    "as many in flight, in a dynamic window to which the same memory is "      \
+    "attached; the target in MPI_Barrier"
+/* In bulk->window; bulk->end is the memory of that. */
+double bulk_window(struct pair *pair, struct duel *duel);
+
+/* One system call for each. */
+#define BULK_CROSS_TEXT                                                        \
+    "bare process_vm_readv (pull) or process_vm_writev (push) of that size "   \
+    "between the same buffers of the same processes"
+double bulk_cross(struct pair *pair, struct duel *duel);
+/* Both ranks: what bulk_cross() needs. Without bulk->far_pid, and with a line
+ * why, when one process may not reach into the other. */
+void bulk_cross_init(struct pair *pair, struct bulk *bulk);
+
+/* Where bulk->like is shared. */
+#define BULK_COPY_TEXT                                                         \
+    "memcpy of that size between the same private buffer and memory that "     \
+    "both ranks have mapped"
+double bulk_copy(struct pair *pair, struct duel *duel);
+
+#endif

@@ -1,0 +1,429 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The controls of bulk data: messages of MPI, its one-sided operations, and
+ * what a node does without a library: the kernel, memcpy.
+ *
+ * A pull in a window is over when its request is, and the next one takes its
+ * place. The request of a put says nothing of the target; so puts go out in
+ * groups, as many as may be in flight, and a flush ends each. The target waits
+ * in a barrier, where MPI serves it as it does ours in HG_Progress(). */
+#include "jobs/bench/raw/bulk.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "jobs/bench/frame/pattern.h"
+
+enum { TAG = 4, TARGET = 1 };
+
+/* A batch of `once` by the caller alone, with its bytes. */
+static double caller_batch(struct pair *pair, struct duel *duel,
+    unsigned char *far, void (*once)(struct pair *pair, void *arg))
+{
+    const struct bulk *bulk = duel->arg;
+    struct duel single = *duel; /* whatever the window of the other side */
+    double elapsed_us = 0.0;
+
+    single.window = 1;
+    bulk_fill(pair, &single, bulk, far);
+    if (pair->is_caller)
+        elapsed_us = duel_each(pair, &single, once, &single);
+    bulk_verify(pair, &single, bulk, far);
+    return elapsed_us;
+}
+
+/* All of it; the kernel may stop in the middle. 0, or errno. */
+static int cross_once(
+    const struct bulk *bulk, unsigned char *near, size_t offset, size_t len)
+{
+    while (len > 0) {
+        struct iovec here = {near, len};
+        struct iovec there = {
+            (void *)(uintptr_t)(bulk->far_address + offset), len};
+        ssize_t moved =
+            bulk->is_push
+                ? process_vm_writev(bulk->far_pid, &here, 1, &there, 1, 0)
+                : process_vm_readv(bulk->far_pid, &here, 1, &there, 1, 0);
+
+        if (moved < 0 && errno == EINTR)
+            continue;
+        if (moved <= 0)
+            return moved == 0 ? EFAULT : errno;
+        near += moved;
+        offset += (size_t)moved;
+        len -= (size_t)moved;
+    }
+    return 0;
+}
+
+static void cross(struct pair *pair, void *arg)
+{
+    const struct duel *duel = arg;
+    int err = cross_once(duel->arg, pair->room, 0, duel->size);
+
+    if (err != 0)
+        pair_fail(pair, "process_vm: %s", strerror(err));
+}
+
+double bulk_cross(struct pair *pair, struct duel *duel)
+{
+    const struct bulk *bulk = duel->arg;
+
+    return caller_batch(pair, duel, bulk->far, cross);
+}
+
+void bulk_cross_init(struct pair *pair, struct bulk *bulk)
+{
+    uint64_t place[2] = {(uint64_t)getpid(), (uint64_t)(uintptr_t)bulk->far};
+    int target = pair->is_target ? pair->rank : 0;
+    int err = 0;
+
+    /* Where the kernel lets relatives only, as Yama does. */
+    prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
+    MPI_Allreduce(MPI_IN_PLACE, &target, 1, MPI_INT, MPI_MAX, pair->comm);
+    MPI_Bcast(place, 2, MPI_UINT64_T, target, pair->comm);
+    bulk->far_pid = (pid_t)place[0];
+    bulk->far_address = place[1];
+    bulk->is_push = false;
+    pair->seed++;
+    if (pair->is_target)
+        pattern_fill(bulk->far, sizeof(place), pair->seed);
+    MPI_Barrier(pair->comm);
+    if (pair->is_caller) {
+        err = pair->is_one_machine
+                  ? cross_once(bulk, pair->room, 0, sizeof(place))
+                  : EXDEV;
+        if (err == 0 && pattern_check(pair->room, sizeof(place), pair->seed) <
+                            sizeof(place))
+            err = ESRCH;
+    }
+    MPI_Bcast(&err, 1, MPI_INT, 0, pair->comm);
+    if (err == 0)
+        return;
+    bulk->far_pid = 0;
+    pair_say(
+        pair, "the rows against process_vm are left out: %s", strerror(err));
+}
+
+static void copy(struct pair *pair, void *arg)
+{
+    const struct duel *duel = arg;
+    const struct bulk *bulk = duel->arg;
+
+    memcpy(bulk->is_push ? bulk->like->base : pair->room,
+        bulk->is_push ? pair->room : bulk->like->base, duel->size);
+}
+
+double bulk_copy(struct pair *pair, struct duel *duel)
+{
+    const struct bulk *bulk = duel->arg;
+
+    return caller_batch(
+        pair, duel, pair->is_target ? bulk->like->base : NULL, copy);
+}
+
+/* Of the two ranks, in a stream. */
+static bool is_sender(const struct pair *pair, const struct bulk *bulk)
+{
+    return bulk->is_push == (pair->rank == 0);
+}
+
+/* Rank 0 says that its clock runs. */
+static void stream_start(const struct pair *pair)
+{
+    unsigned char go = 0;
+
+    if (pair->rank == 0)
+        MPI_Send(&go, 1, MPI_BYTE, 1, TAG, pair->comm);
+    else
+        MPI_Recv(&go, 1, MPI_BYTE, 0, TAG, pair->comm, MPI_STATUS_IGNORE);
+}
+
+/* Rank 1's end of the stream is the same also where it is no target. */
+static unsigned char *stream_end(
+    const struct pair *pair, const struct bulk *bulk)
+{
+    return pair->rank == 0 ? pair->room : bulk->end;
+}
+
+/* Message `i` of the stream starts, at the place of its turn in the window. */
+static void stream_post(
+    struct pair *pair, const struct duel *duel, unsigned i, MPI_Request *ret)
+{
+    unsigned char *place =
+        stream_end(pair, duel->arg) + (size_t)(i % duel->window) * duel->size;
+    int other = 1 - pair->rank;
+
+    if (is_sender(pair, duel->arg))
+        MPI_Isend(
+            place, (int)duel->size, MPI_BYTE, other, TAG, pair->comm, ret);
+    else
+        MPI_Irecv(
+            place, (int)duel->size, MPI_BYTE, other, TAG, pair->comm, ret);
+}
+
+/* Window 1, and so with blocking calls. */
+static void stream_once(struct pair *pair, const struct duel *duel)
+{
+    int other = 1 - pair->rank;
+
+    if (is_sender(pair, duel->arg))
+        MPI_Send(stream_end(pair, duel->arg), (int)duel->size, MPI_BYTE, other,
+            TAG, pair->comm);
+    else
+        MPI_Recv(stream_end(pair, duel->arg), (int)duel->size, MPI_BYTE, other,
+            TAG, pair->comm, MPI_STATUS_IGNORE);
+}
+
+/* A push is over when the bytes are there: the last message says so. */
+static void stream_end_wait(const struct pair *pair, const struct bulk *bulk)
+{
+    unsigned char done = 0;
+
+    if (!bulk->is_push)
+        return;
+    if (pair->rank == 1)
+        MPI_Send(&done, 1, MPI_BYTE, 0, TAG, pair->comm);
+    else
+        MPI_Recv(&done, 1, MPI_BYTE, 1, TAG, pair->comm, MPI_STATUS_IGNORE);
+}
+
+static double stream_run(
+    struct pair *pair, const struct duel *duel, unsigned calls, double *samples)
+{
+    MPI_Request requests[OPTIONS_WINDOW_MAX];
+    double posted_us[OPTIONS_WINDOW_MAX];
+    double start_us = clock_now_us();
+    double now_us = start_us;
+    unsigned window = duel->window;
+
+    stream_start(pair);
+    for (unsigned i = 0; window > 1 && i < window && i < calls; i++) {
+        stream_post(pair, duel, i, &requests[i]);
+        posted_us[i] = now_us;
+    }
+    for (unsigned i = 0; i < calls; i++) {
+        unsigned turn = i % window;
+        double before_us = now_us;
+
+        if (window == 1)
+            stream_once(pair, duel);
+        else
+            MPI_Wait(&requests[turn], MPI_STATUS_IGNORE);
+        now_us = clock_now_us();
+        samples[i] = now_us - (window == 1 ? before_us : posted_us[turn]);
+        if (window > 1 && i + window < calls) {
+            stream_post(pair, duel, i + window, &requests[turn]);
+            posted_us[turn] = now_us;
+        }
+    }
+    stream_end_wait(pair, duel->arg);
+    return clock_now_us() - start_us;
+}
+
+double bulk_stream(struct pair *pair, struct duel *duel)
+{
+    struct bulk *bulk = duel->arg;
+    unsigned char *end = stream_end(pair, bulk);
+    unsigned used = duel->window < duel->calls ? duel->window : duel->calls;
+    double elapsed_us = 0.0;
+
+    if (is_sender(pair, bulk))
+        pattern_fill(end, duel->window * duel->size, pair->seed);
+    MPI_Barrier(pair->comm);
+    stream_run(pair, duel, duel_warm(duel), duel->samples);
+    elapsed_us = stream_run(pair, duel, duel->calls, duel->samples);
+    if (!is_sender(pair, bulk))
+        pair_verify(pair, end, used * duel->size, "the stream");
+    return elapsed_us;
+}
+
+/* One round trip, seen from either rank. */
+static void round_once(struct pair *pair, void *arg)
+{
+    const struct duel *duel = arg;
+    unsigned char *end = stream_end(pair, duel->arg);
+    int len = (int)duel->size;
+    int other = 1 - pair->rank;
+
+    if (pair->rank == 0)
+        MPI_Send(end, len, MPI_BYTE, other, TAG, pair->comm);
+    MPI_Recv(end, len, MPI_BYTE, other, TAG, pair->comm, MPI_STATUS_IGNORE);
+    if (pair->rank == 1)
+        MPI_Send(end, len, MPI_BYTE, other, TAG, pair->comm);
+}
+
+double bulk_round(struct pair *pair, struct duel *duel)
+{
+    unsigned char *end = stream_end(pair, duel->arg);
+    double elapsed_us = 0.0;
+
+    if (pair->rank == 0)
+        pattern_fill(end, duel->size, pair->seed);
+    MPI_Barrier(pair->comm);
+    elapsed_us = duel_each(pair, duel, round_once, duel);
+    pair_verify(pair, end, duel->size, "the round trip");
+    return elapsed_us;
+}
+
+static void memory_attach(
+    struct pair *pair, size_t len, struct bulk_window *window)
+{
+    MPI_Win_create_dynamic(MPI_INFO_NULL, pair->comm, &window->win);
+    if (pair->rank == TARGET) {
+        MPI_Win_attach(window->win, window->memory, (MPI_Aint)len);
+        MPI_Get_address(window->memory, &window->base);
+    }
+    MPI_Bcast(&window->base, 1, MPI_AINT, TARGET, pair->comm);
+}
+
+void bulk_window_open(struct pair *pair, enum bulk_window_kind kind,
+    unsigned char *memory, size_t len, struct bulk_window *ret_window)
+{
+    MPI_Aint own_len = pair->rank == TARGET ? (MPI_Aint)len : 0;
+    struct bulk_window *window = ret_window;
+
+    *window = (struct bulk_window){
+        .kind = kind, .memory = pair->rank == TARGET ? memory : NULL};
+    switch (kind) {
+    case BULK_WINDOW_CREATED:
+        MPI_Win_create(window->memory, own_len, 1, MPI_INFO_NULL, pair->comm,
+            &window->win);
+        break;
+    case BULK_WINDOW_DYNAMIC:
+        memory_attach(pair, len, window);
+        break;
+    case BULK_WINDOW_ALLOCATED:
+        MPI_Win_allocate(own_len, 1, MPI_INFO_NULL, pair->comm, &window->memory,
+            &window->win);
+        break;
+    default:
+        MPI_Win_allocate_shared(own_len, 1, MPI_INFO_NULL, pair->comm,
+            &window->memory, &window->win);
+    }
+    MPI_Win_lock_all(MPI_MODE_NOCHECK, window->win);
+}
+
+void bulk_window_close(struct pair *pair, struct bulk_window *window)
+{
+    MPI_Win_unlock_all(window->win);
+    MPI_Barrier(pair->comm);
+    if (window->kind == BULK_WINDOW_DYNAMIC && pair->rank == TARGET)
+        MPI_Win_detach(window->win, window->memory);
+    MPI_Win_free(&window->win);
+}
+
+bool bulk_window_can_share(const struct pair *pair)
+{
+    MPI_Comm node = MPI_COMM_NULL;
+    int size = 0;
+
+    MPI_Comm_split_type(
+        pair->comm, MPI_COMM_TYPE_SHARED, pair->rank, MPI_INFO_NULL, &node);
+    MPI_Comm_size(node, &size);
+    MPI_Comm_free(&node);
+    return size == 2;
+}
+
+static const struct bulk_window *window_of(const struct duel *duel)
+{
+    const struct bulk *bulk = duel->arg;
+
+    return bulk->window;
+}
+
+/* Where the `i`th finds its place, in the room and in the window. */
+static size_t place_of(const struct duel *duel, unsigned i)
+{
+    return (size_t)(i % duel->window) * duel->size;
+}
+
+static void pull_post(
+    struct pair *pair, const struct duel *duel, unsigned i, MPI_Request *ret)
+{
+    const struct bulk_window *window = window_of(duel);
+    size_t place = place_of(duel, i);
+
+    MPI_Rget(pair->room + place, (int)duel->size, MPI_BYTE, TARGET,
+        window->base + (MPI_Aint)place, (int)duel->size, MPI_BYTE, window->win,
+        ret);
+}
+
+static void pulls_run(
+    struct pair *pair, const struct duel *duel, unsigned calls, double *samples)
+{
+    MPI_Request requests[OPTIONS_WINDOW_MAX];
+    double posted_us[OPTIONS_WINDOW_MAX];
+    unsigned window = duel->window;
+
+    for (unsigned i = 0; i < window && i < calls; i++) {
+        posted_us[i] = clock_now_us();
+        pull_post(pair, duel, i, &requests[i]);
+    }
+    for (unsigned i = 0; i < calls; i++) {
+        unsigned turn = i % window;
+        double now_us = 0.0;
+
+        MPI_Wait(&requests[turn], MPI_STATUS_IGNORE);
+        now_us = clock_now_us();
+        samples[i] = now_us - posted_us[turn];
+        if (i + window < calls) {
+            posted_us[turn] = now_us;
+            pull_post(pair, duel, i + window, &requests[turn]);
+        }
+    }
+}
+
+static void pushes_run(
+    struct pair *pair, const struct duel *duel, unsigned calls, double *samples)
+{
+    const struct bulk_window *window = window_of(duel);
+    unsigned done = 0;
+
+    while (done < calls) {
+        double before_us = clock_now_us();
+        unsigned end =
+            done + duel->window < calls ? done + duel->window : calls;
+
+        for (unsigned i = done; i < end; i++)
+            MPI_Put(pair->room + place_of(duel, i), (int)duel->size, MPI_BYTE,
+                TARGET, window->base + (MPI_Aint)place_of(duel, i),
+                (int)duel->size, MPI_BYTE, window->win);
+        MPI_Win_flush(TARGET, window->win);
+        before_us = clock_now_us() - before_us;
+        while (done < end)
+            samples[done++] = before_us;
+    }
+}
+
+static void window_run(
+    struct pair *pair, const struct duel *duel, unsigned calls, double *samples)
+{
+    const struct bulk *bulk = duel->arg;
+
+    if (bulk->is_push)
+        pushes_run(pair, duel, calls, samples);
+    else
+        pulls_run(pair, duel, calls, samples);
+}
+
+double bulk_window(struct pair *pair, struct duel *duel)
+{
+    const struct bulk *bulk = duel->arg;
+    unsigned char *far = pair->rank == TARGET ? bulk->end : NULL;
+    double start_us = 0.0;
+    double elapsed_us = 0.0;
+
+    bulk_fill(pair, duel, bulk, far);
+    if (pair->rank != TARGET) {
+        window_run(pair, duel, duel_warm(duel), duel->samples);
+        start_us = clock_now_us();
+        window_run(pair, duel, duel->calls, duel->samples);
+        elapsed_us = clock_now_us() - start_us;
+    }
+    bulk_verify(pair, duel, bulk, far);
+    return elapsed_us;
+}

@@ -1,0 +1,697 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The control over bare libfabric: a round trip of messages, calls with several
+ * in flight, reads and writes.
+ *
+ * Opened as the class's driver does, on the same host address, but without what
+ * only a library needs: nothing to sleep on, no demands on memory but the
+ * provider's. The addresses go by MPI. Libfabric is loaded when it is needed,
+ * because it is large, and other benchmarks measure memory. Receives are posted
+ * before what they wait for is asked for, and short messages are injected. */
+#include "jobs/bench/raw/fabric.h"
+
+#include <dlfcn.h>
+#include <rdma/fabric.h>
+#include <rdma/fi_cm.h>
+#include <rdma/fi_domain.h>
+#include <rdma/fi_endpoint.h>
+#include <rdma/fi_errno.h>
+#include <rdma/fi_rma.h>
+#include <rdma/fi_tagged.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "jobs/bench/frame/flight.h"
+#include "jobs/bench/frame/pattern.h"
+#include "jobs/bench/raw/bulk.h"
+#include "jobs/bench/raw/mpi_calls.h"
+
+enum {
+    BATCH = 16, /* completions that are read at once */
+    /* Ended operations that nobody has taken yet: all there can be. */
+    ENDED_MAX = 4 * OPTIONS_WINDOW_MAX,
+    ADDR_CAP = 256,
+    TEXT_CAP = 512,
+    QUEUE_LEN = 256,
+    CQ_LEN = 1024,
+    BACK_LEN = 8,
+    TAG_HELLO = 1,
+    TAG_PING = 2,
+    TAG_PONG = 3,
+    TAG_STOP = 4,
+    TAG_REQUEST = 100,
+    TAG_REPLY = 101, /* and one more for each place in the window */
+};
+
+/* One operation, in flight or not. The provider may use the context. */
+struct fabric_op {
+    struct fi_context2 context;
+    bool is_send;  /* its end is only looked at before it is used again */
+    bool is_going; /* in flight */
+    unsigned place;
+};
+
+/* One side of the window of messages. */
+struct fabric_lane {
+    struct fabric_op receive;
+    struct fabric_op send;
+    struct head in;
+    struct head out;
+};
+
+/* Memory that libfabric knows. */
+struct fabric_memory {
+    unsigned char *base;
+    size_t len;
+    struct fid_mr *mr;
+    uint64_t remote; /* what the other side calls its first byte */
+};
+
+/* Owned by its pair, from the first use to pair_close(). */
+struct fabric {
+    struct pair *pair;
+    struct fi_info *info;
+    struct fid_fabric *fabric;
+    struct fid_domain *domain;
+    struct fid_av *av;
+    struct fid_cq *cq;
+    struct fid_ep *ep;
+    fi_addr_t peer;
+    uint64_t next_key;
+    struct fabric_memory room;    /* of the pair, as long as it stays there */
+    struct fabric_memory landing; /* the same */
+    struct fabric_memory end;     /* rank 1's of the last bulk */
+    struct fabric_memory own;     /* the lanes */
+    struct fabric_lane lanes[OPTIONS_WINDOW_MAX];
+    struct fabric_op *ended[ENDED_MAX];
+    unsigned ended_count;
+    unsigned taken_count;
+};
+
+/* What libfabric exports; all else is reached through its objects. */
+static struct {
+    void *library;
+    uint32_t (*version)(void);
+    int (*getinfo)(uint32_t version, const char *node, const char *service,
+        uint64_t flags, const struct fi_info *hints, struct fi_info **info);
+    struct fi_info *(*dupinfo)(const struct fi_info *info);
+    void (*freeinfo)(struct fi_info *info);
+    int (*fabric)(
+        struct fi_fabric_attr *attr, struct fid_fabric **fabric, void *context);
+    const char *(*strerror)(int code);
+} calls;
+
+/* False where there is none. */
+static bool library_load(const struct pair *pair)
+{
+    const struct {
+        const char *name;
+        void *function;
+    } symbols[] = {{"fi_version", &calls.version},
+        {"fi_getinfo", &calls.getinfo}, {"fi_dupinfo", &calls.dupinfo},
+        {"fi_freeinfo", &calls.freeinfo}, {"fi_fabric", &calls.fabric},
+        {"fi_strerror", &calls.strerror}};
+
+    if (calls.library != NULL)
+        return true;
+    calls.library = dlopen("libfabric.so.1", RTLD_NOW | RTLD_LOCAL);
+    if (calls.library == NULL)
+        return false;
+    for (unsigned i = 0; i < sizeof(symbols) / sizeof(symbols[0]); i++) {
+        void *found = dlsym(calls.library, symbols[i].name);
+
+        if (found == NULL)
+            pair_fail(pair, "libfabric has no %s", symbols[i].name);
+        memcpy(symbols[i].function, &found, sizeof(found));
+    }
+    return true;
+}
+
+bool fabric_is_way(const struct pair *pair)
+{
+    return strncmp(pair->via, "ofi+", strlen("ofi+")) == 0;
+}
+
+static void fabric_check(
+    const struct fabric *fabric, ssize_t code, const char *what)
+{
+    if (code != 0)
+        pair_fail(fabric->pair, "the control over libfabric: %s: %s", what,
+            calls.strerror((int)(code < 0 ? -code : code)));
+}
+
+#define TRY(fabric, call) fabric_check((fabric), (call), #call)
+
+/* Where an end is to be. */
+struct fabric_place {
+    char stack[TEXT_CAP];
+    char host[TEXT_CAP]; /* "": where libfabric likes it best */
+};
+
+/* That of the class, from its address: "ofi+STACK://HOST:PORT", or with
+ * something else behind the slashes. */
+static void place_read(const struct pair *pair, struct fabric_place *ret_place)
+{
+    char text[TEXT_CAP];
+    hg_size_t len = sizeof(text);
+    hg_addr_t self = HG_ADDR_NULL;
+    const char *host = NULL;
+    const char *port = NULL;
+
+    CHECK(pair, HG_Addr_self(pair->cls, &self));
+    CHECK(pair, HG_Addr_to_string(pair->cls, text, &len, self));
+    HG_Addr_free(pair->cls, self);
+    host = strstr(text, "://");
+    port = strrchr(text, ':');
+    if (host == NULL)
+        pair_fail(pair, "no provider is named by %s", text);
+    snprintf(ret_place->stack, TEXT_CAP, "%.*s",
+        (int)(host - text - (int)strlen("ofi+")), text + strlen("ofi+"));
+    host += strlen("://");
+    /* Version 6 stands in brackets. */
+    host += host[0] == '[';
+    snprintf(ret_place->host, TEXT_CAP, "%.*s",
+        port > host ? (int)(port - host - (port[-1] == ']')) : 0, host);
+}
+
+/* That stack of providers, at that address if it has such. 0, or libfabric's
+ * code. */
+static int info_find(struct fabric *fabric, const struct fabric_place *place)
+{
+    uint32_t ours = FI_VERSION(FI_MAJOR_VERSION, FI_MINOR_VERSION);
+    uint32_t version = calls.version();
+    struct fi_info *hints = calls.dupinfo(NULL);
+    int code = 0;
+
+    if (hints == NULL)
+        pair_fail(fabric->pair, "no memory for libfabric");
+    if (FI_VERSION_LT(ours, version))
+        version = ours;
+    hints->caps = FI_TAGGED | FI_RMA;
+    hints->mode = FI_CONTEXT | FI_CONTEXT2;
+    hints->ep_attr->type = FI_EP_RDM;
+    hints->domain_attr->mr_mode = FI_MR_LOCAL | FI_MR_VIRT_ADDR |
+                                  FI_MR_ALLOCATED | FI_MR_PROV_KEY |
+                                  FI_MR_ENDPOINT;
+    hints->domain_attr->threading = FI_THREAD_DOMAIN;
+    hints->domain_attr->data_progress = FI_PROGRESS_MANUAL;
+    hints->domain_attr->resource_mgmt = FI_RM_ENABLED;
+    hints->tx_attr->size = QUEUE_LEN;
+    hints->rx_attr->size = QUEUE_LEN;
+    hints->fabric_attr->prov_name = strdup(place->stack);
+    code = calls.getinfo(version, NULL, NULL, 0, hints, &fabric->info);
+    if (code == 0 && place->host[0] != '\0' &&
+        (fabric->info->addr_format == FI_SOCKADDR_IN ||
+            fabric->info->addr_format == FI_SOCKADDR_IN6)) {
+        calls.freeinfo(fabric->info);
+        fabric->info = NULL;
+        code = calls.getinfo(
+            version, place->host, NULL, FI_SOURCE, hints, &fabric->info);
+    }
+    calls.freeinfo(hints);
+    if (code == 0 &&
+        strcmp(fabric->info->fabric_attr->prov_name, place->stack) != 0)
+        pair_fail(fabric->pair, "the control got %s instead of %s",
+            fabric->info->fabric_attr->prov_name, place->stack);
+    return code;
+}
+
+static void objects_make(struct fabric *fabric)
+{
+    struct fi_av_attr av_attr = {.type = FI_AV_TABLE};
+    struct fi_cq_attr cq_attr = {
+        .size = CQ_LEN,
+        .format = FI_CQ_FORMAT_CONTEXT,
+        .wait_obj = FI_WAIT_NONE,
+    };
+    struct fi_info *info = fabric->info;
+
+    TRY(fabric, calls.fabric(info->fabric_attr, &fabric->fabric, NULL));
+    TRY(fabric, fi_domain(fabric->fabric, info, &fabric->domain, NULL));
+    TRY(fabric, fi_av_open(fabric->domain, &av_attr, &fabric->av, NULL));
+    TRY(fabric, fi_cq_open(fabric->domain, &cq_attr, &fabric->cq, NULL));
+    TRY(fabric, fi_endpoint(fabric->domain, info, &fabric->ep, NULL));
+    TRY(fabric, fi_ep_bind(fabric->ep, &fabric->av->fid, 0));
+    TRY(fabric,
+        fi_ep_bind(fabric->ep, &fabric->cq->fid, FI_TRANSMIT | FI_RECV));
+    TRY(fabric, fi_enable(fabric->ep));
+}
+
+static void addresses_swap(struct fabric *fabric)
+{
+    struct pair *pair = fabric->pair;
+    unsigned char own[ADDR_CAP] = {0};
+    unsigned char addrs[2][ADDR_CAP];
+    size_t len = ADDR_CAP;
+
+    TRY(fabric, fi_getname(&fabric->ep->fid, own, &len));
+    MPI_Allgather(
+        own, ADDR_CAP, MPI_BYTE, addrs, ADDR_CAP, MPI_BYTE, pair->comm);
+    if (fi_av_insert(
+            fabric->av, addrs[1 - pair->rank], 1, &fabric->peer, 0, NULL) != 1)
+        pair_fail(pair, "libfabric cannot read the other rank's address");
+}
+
+static void fabric_know(struct fabric *fabric, struct fabric_memory *memory,
+    unsigned char *base, size_t len)
+{
+    int mode = fabric->info->domain_attr->mr_mode;
+
+    if (memory->mr != NULL && memory->base == base && memory->len == len)
+        return;
+    if (memory->mr != NULL)
+        fi_close(&memory->mr->fid);
+    *memory = (struct fabric_memory){.base = base, .len = len};
+    TRY(fabric, fi_mr_reg(fabric->domain, base, len,
+                    FI_SEND | FI_RECV | FI_READ | FI_WRITE | FI_REMOTE_READ |
+                        FI_REMOTE_WRITE,
+                    0, ++fabric->next_key, 0, &memory->mr, NULL));
+    if ((mode & FI_MR_ENDPOINT) != 0) {
+        TRY(fabric, fi_mr_bind(memory->mr, &fabric->ep->fid, 0));
+        TRY(fabric, fi_mr_enable(memory->mr));
+    }
+    if ((mode & FI_MR_VIRT_ADDR) != 0)
+        memory->remote = (uint64_t)(uintptr_t)base;
+}
+
+static void fabric_look(struct fabric *fabric)
+{
+    struct fi_cq_entry entries[BATCH];
+    struct fi_cq_err_entry error = {.err = 0};
+    ssize_t count = fi_cq_read(fabric->cq, entries, BATCH);
+
+    if (count == -FI_EAGAIN) {
+        pair_idle(fabric->pair);
+        return;
+    }
+    if (count == -FI_EAVAIL && fi_cq_readerr(fabric->cq, &error, 0) == 1)
+        count = -error.err;
+    if (count < 0)
+        fabric_check(fabric, count, "an operation");
+    for (ssize_t i = 0; i < count; i++) {
+        struct fabric_op *op = entries[i].op_context;
+
+        op->is_going = false;
+        if (!op->is_send)
+            fabric->ended[fabric->ended_count++ % ENDED_MAX] = op;
+    }
+}
+
+static struct fabric_op *fabric_take(struct fabric *fabric)
+{
+    while (fabric->taken_count == fabric->ended_count)
+        fabric_look(fabric);
+    return fabric->ended[fabric->taken_count++ % ENDED_MAX];
+}
+
+static void fabric_settle(struct fabric *fabric, const struct fabric_op *op)
+{
+    while (op->is_going)
+        fabric_look(fabric);
+}
+
+static void fabric_receive(struct fabric *fabric, struct fabric_op *op,
+    void *buf, size_t len, const struct fabric_memory *memory, uint64_t tag)
+{
+    ssize_t code = -FI_EAGAIN;
+
+    op->is_send = false;
+    op->is_going = true;
+    while (code == -FI_EAGAIN) {
+        code = fi_trecv(fabric->ep, buf, len, fi_mr_desc(memory->mr),
+            FI_ADDR_UNSPEC, tag, 0, &op->context);
+        if (code == -FI_EAGAIN)
+            fabric_look(fabric);
+    }
+    fabric_check(fabric, code, "fi_trecv");
+}
+
+static void fabric_send(struct fabric *fabric, struct fabric_op *op,
+    const void *buf, size_t len, const struct fabric_memory *memory,
+    uint64_t tag)
+{
+    bool is_short = len <= fabric->info->tx_attr->inject_size;
+    ssize_t code = -FI_EAGAIN;
+
+    op->is_send = true;
+    op->is_going = !is_short;
+    while (code == -FI_EAGAIN) {
+        code = is_short ? fi_tinject(fabric->ep, buf, len, fabric->peer, tag)
+                        : fi_tsend(fabric->ep, buf, len, fi_mr_desc(memory->mr),
+                              fabric->peer, tag, &op->context);
+        if (code == -FI_EAGAIN)
+            fabric_look(fabric);
+    }
+    fabric_check(fabric, code, "fi_tsend");
+}
+
+static void lane_receive(
+    struct fabric *fabric, struct fabric_lane *lane, uint64_t tag)
+{
+    fabric_receive(
+        fabric, &lane->receive, &lane->in, HEAD_LEN, &fabric->own, tag);
+}
+
+static void lane_send(
+    struct fabric *fabric, struct fabric_lane *lane, uint64_t tag)
+{
+    fabric_send(fabric, &lane->send, &lane->out, HEAD_LEN, &fabric->own, tag);
+}
+
+/* A message in each direction, so that both have a connection. */
+static void greet(struct fabric *fabric)
+{
+    struct fabric_lane *lane = &fabric->lanes[0];
+
+    lane_receive(fabric, lane, TAG_HELLO);
+    MPI_Barrier(fabric->pair->comm);
+    if (fabric->pair->rank == 1)
+        (void)fabric_take(fabric);
+    lane_send(fabric, lane, TAG_HELLO);
+    if (fabric->pair->rank == 0)
+        (void)fabric_take(fabric);
+    fabric_settle(fabric, &lane->send);
+    MPI_Barrier(fabric->pair->comm);
+}
+
+void fabric_close(struct fabric *fabric)
+{
+    if (fabric == NULL)
+        return;
+    /* Objects are there all, or none is. */
+    if (fabric->ep != NULL) {
+        struct fid_mr *mrs[] = {fabric->room.mr, fabric->landing.mr,
+            fabric->end.mr, fabric->own.mr};
+
+        fi_close(&fabric->ep->fid);
+        for (unsigned i = 0; i < 4; i++)
+            if (mrs[i] != NULL)
+                fi_close(&mrs[i]->fid);
+        fi_close(&fabric->cq->fid);
+        fi_close(&fabric->av->fid);
+        fi_close(&fabric->domain->fid);
+        fi_close(&fabric->fabric->fid);
+    }
+    if (fabric->info != NULL)
+        calls.freeinfo(fabric->info);
+    free(fabric);
+}
+
+/* Without its objects. */
+static struct fabric *end_make(struct pair *pair)
+{
+    struct fabric *fabric = pair_alloc(pair, 1, sizeof(*fabric));
+
+    fabric->pair = pair;
+    for (unsigned i = 0; i < OPTIONS_WINDOW_MAX; i++)
+        fabric->lanes[i].receive.place = fabric->lanes[i].send.place = i;
+    return fabric;
+}
+
+/* The rest, when it is known what to open. */
+static void end_open(struct fabric *fabric)
+{
+    objects_make(fabric);
+    addresses_swap(fabric);
+    fabric_know(fabric, &fabric->own, (unsigned char *)fabric->lanes,
+        sizeof(fabric->lanes));
+    greet(fabric);
+    fabric->pair->fabric = fabric;
+    fabric->pair->fabric_close = fabric_close;
+}
+
+struct fabric *fabric_prepare(struct pair *pair)
+{
+    struct fabric *fabric = pair->fabric;
+    struct fabric_place place;
+
+    if (fabric != NULL)
+        return fabric;
+    if (!library_load(pair))
+        pair_fail(pair, "libfabric for the control: %s", dlerror());
+    fabric = end_make(pair);
+    place_read(pair, &place);
+    fabric_check(fabric, info_find(fabric, &place), place.stack);
+    end_open(fabric);
+    return fabric;
+}
+
+bool fabric_open(struct pair *pair, const char *stack)
+{
+    struct fabric *fabric = NULL;
+    struct fabric_place place = {.host = ""};
+    int is_there = library_load(pair) ? 1 : 0;
+
+    snprintf(place.stack, TEXT_CAP, "%s", stack);
+    if (is_there) {
+        fabric = end_make(pair);
+        is_there = info_find(fabric, &place) == 0;
+    }
+    MPI_Allreduce(MPI_IN_PLACE, &is_there, 1, MPI_INT, MPI_MIN, pair->comm);
+    if (!is_there) {
+        fabric_close(fabric);
+        return false;
+    }
+    end_open(fabric);
+    return true;
+}
+
+/* Rank 1: there is room for the next ping. */
+static void ping_await(struct fabric *fabric, size_t len)
+{
+    fabric_receive(fabric, &fabric->lanes[0].receive, fabric->landing.base, len,
+        &fabric->landing, TAG_PING);
+}
+
+/* Rank 0's round trip. */
+static void ping(struct pair *pair, void *arg)
+{
+    struct fabric *fabric = pair->fabric;
+    size_t len = *(const size_t *)arg;
+    struct fabric_lane *lane = &fabric->lanes[0];
+
+    fabric_receive(
+        fabric, &lane->receive, &lane->in, BACK_LEN, &fabric->own, TAG_PONG);
+    fabric_send(
+        fabric, &lane->send, fabric->room.base, len, &fabric->room, TAG_PING);
+    (void)fabric_take(fabric);
+    fabric_settle(fabric, &lane->send);
+}
+
+/* Rank 1's `calls` round trips, the first of which is awaited. */
+static void pongs(struct fabric *fabric, size_t len, unsigned calls)
+{
+    struct fabric_lane *lane = &fabric->lanes[0];
+
+    for (unsigned i = 0; i < calls; i++) {
+        (void)fabric_take(fabric);
+        fabric_settle(fabric, &lane->send);
+        if (i + 1 < calls)
+            ping_await(fabric, len);
+        fabric_send(
+            fabric, &lane->send, &lane->out, BACK_LEN, &fabric->own, TAG_PONG);
+    }
+    fabric_settle(fabric, &lane->send);
+}
+
+static struct fabric *fabric_with_room(struct pair *pair)
+{
+    struct fabric *fabric = fabric_prepare(pair);
+
+    fabric_know(fabric, &fabric->room, pair->room, pair->room_len);
+    fabric_know(fabric, &fabric->landing, pair->landing, pair->room_len);
+    return fabric;
+}
+
+double fabric_trip(struct pair *pair, struct duel *duel)
+{
+    struct fabric *fabric = fabric_with_room(pair);
+    size_t len = duel->size == 0 ? BACK_LEN : duel->size;
+
+    pattern_fill(pair->room, len, pair->seed);
+    if (pair->rank == 1)
+        ping_await(fabric, len);
+    MPI_Barrier(pair->comm);
+    if (pair->rank == 0)
+        return duel_each(pair, duel, ping, &len);
+    pongs(fabric, len, duel_warm(duel) + duel->calls);
+    pair_verify(pair, pair->landing, len, "the ping");
+    return 0.0;
+}
+
+void fabric_trips(struct pair *pair, unsigned calls)
+{
+    struct fabric *fabric = fabric_with_room(pair);
+    size_t len = BACK_LEN;
+
+    if (pair->rank == 1)
+        ping_await(fabric, len);
+    MPI_Barrier(pair->comm);
+    if (pair->rank == 1)
+        pongs(fabric, len, calls);
+    for (unsigned i = 0; pair->rank == 0 && i < calls; i++)
+        ping(pair, &len);
+}
+
+/* Rank 0: the next request of that place of the window. */
+static void request_post(struct flight_slot *slot)
+{
+    struct fabric *fabric = slot->flight->arg;
+    struct fabric_lane *lane = &fabric->lanes[slot->number];
+
+    fabric_settle(fabric, &lane->send);
+    head_write(fabric->pair, slot->flight->posted, slot->number, &lane->out);
+    lane_receive(fabric, lane, TAG_REPLY + slot->number);
+    lane_send(fabric, lane, TAG_REQUEST);
+}
+
+static bool replies_look(struct flight *flight)
+{
+    struct fabric *fabric = flight->arg;
+    struct fabric_op *op = fabric_take(fabric);
+    struct fabric_lane *lane = &fabric->lanes[op->place];
+
+    if (memcmp(&lane->in, &lane->out, HEAD_LEN) != 0)
+        pair_fail(fabric->pair, "a reply of the control is another's");
+    flight_ended(&flight->slots[op->place]);
+    return true;
+}
+
+/* Rank 1: answers each of `calls` requests, at the place that it names. */
+static void requests_serve(
+    struct fabric *fabric, unsigned window, unsigned calls)
+{
+    for (unsigned i = 0; i < calls; i++) {
+        struct fabric_lane *lane = &fabric->lanes[fabric_take(fabric)->place];
+        struct head head = head_check(fabric->pair, &lane->in, HEAD_LEN);
+        struct fabric_lane *out = &fabric->lanes[head.place];
+
+        fabric_settle(fabric, &out->send);
+        out->out = head;
+        /* One more receive, while there is more to come. */
+        if (i + window < calls)
+            lane_receive(fabric, lane, TAG_REQUEST);
+        lane_send(fabric, out, TAG_REPLY + head.place);
+    }
+    for (unsigned i = 0; i < OPTIONS_WINDOW_MAX; i++)
+        fabric_settle(fabric, &fabric->lanes[i].send);
+}
+
+double fabric_rate(struct pair *pair, struct duel *duel)
+{
+    struct fabric *fabric = fabric_prepare(pair);
+    unsigned calls = DUEL_WARM + duel->calls;
+    struct flight flight = {.pair = pair,
+        .arg = fabric,
+        .post = request_post,
+        .look = replies_look,
+        .window = duel->window,
+        .timed_every = FLIGHT_TIMED_EVERY};
+    double elapsed_us = 0.0;
+
+    for (unsigned i = 0; pair->rank == 1 && i < duel->window && i < calls; i++)
+        lane_receive(fabric, &fabric->lanes[i], TAG_REQUEST);
+    pair_barrier(pair);
+    if (pair->rank == 1) {
+        requests_serve(fabric, duel->window, calls);
+        return 0.0;
+    }
+    flight_run(&flight, DUEL_WARM, NULL);
+    elapsed_us = flight_run(&flight, duel->calls, duel->samples);
+    duel->ended_us = clock_now_us();
+    return elapsed_us;
+}
+
+/* Transfers in flight; rank 0's. */
+struct mover {
+    struct fabric *fabric;
+    const struct duel *duel;
+    uint64_t base; /* of rank 1's memory, as rank 0 names it */
+    uint64_t key;
+};
+
+static ssize_t move_try(const struct mover *mover, struct fabric_op *op)
+{
+    struct fabric *fabric = mover->fabric;
+    const struct bulk *bulk = mover->duel->arg;
+    size_t size = mover->duel->size;
+    size_t at = op->place * size;
+    struct iovec here = {fabric->room.base + at, size};
+    struct fi_rma_iov there = {mover->base + at, size, mover->key};
+    void *desc = fi_mr_desc(fabric->room.mr);
+    struct fi_msg_rma msg = {
+        .msg_iov = &here,
+        .desc = &desc,
+        .iov_count = 1,
+        .addr = fabric->peer,
+        .rma_iov = &there,
+        .rma_iov_count = 1,
+        .context = &op->context,
+    };
+
+    if (bulk->is_push)
+        return fi_writemsg(
+            fabric->ep, &msg, FI_COMPLETION | FI_DELIVERY_COMPLETE);
+    return fi_readmsg(fabric->ep, &msg, FI_COMPLETION);
+}
+
+static void move_post(struct flight_slot *slot)
+{
+    struct mover *mover = slot->flight->arg;
+    struct fabric_op *op = &mover->fabric->lanes[slot->number].receive;
+    ssize_t code = -FI_EAGAIN;
+
+    op->is_send = false;
+    op->is_going = true;
+    while (code == -FI_EAGAIN) {
+        code = move_try(mover, op);
+        if (code == -FI_EAGAIN)
+            fabric_look(mover->fabric);
+    }
+    fabric_check(mover->fabric, code, "fi_read or fi_write");
+}
+
+static bool moves_look(struct flight *flight)
+{
+    struct mover *mover = flight->arg;
+
+    flight_ended(&flight->slots[fabric_take(mover->fabric)->place]);
+    return true;
+}
+
+double fabric_bulk(struct pair *pair, struct duel *duel)
+{
+    const struct bulk *bulk = duel->arg;
+    struct fabric *fabric = fabric_prepare(pair);
+    struct fabric_lane *lane = &fabric->lanes[0];
+    struct mover mover = {.fabric = fabric, .duel = duel};
+    struct flight flight = {.pair = pair,
+        .arg = &mover,
+        .post = move_post,
+        .look = moves_look,
+        .window = duel->window,
+        .timed_every = 1};
+    unsigned char *far = pair->rank == 1 ? bulk->end : NULL;
+    double elapsed_us = 0.0;
+
+    fabric_know(fabric, &fabric->room, pair->room, pair->room_len);
+    if (pair->rank == 1) {
+        fabric_know(fabric, &fabric->end, bulk->end, pair->room_len);
+        mover.base = fabric->end.remote;
+        mover.key = fi_mr_key(fabric->end.mr);
+        lane_receive(fabric, lane, TAG_STOP);
+    }
+    MPI_Bcast(&mover.base, 1, MPI_UINT64_T, 1, pair->comm);
+    MPI_Bcast(&mover.key, 1, MPI_UINT64_T, 1, pair->comm);
+    bulk_fill(pair, duel, bulk, far);
+    if (pair->rank == 0) {
+        flight_run(&flight, duel_warm(duel), duel->samples);
+        elapsed_us = flight_run(&flight, duel->calls, duel->samples);
+        lane_send(fabric, lane, TAG_STOP);
+        fabric_settle(fabric, &lane->send);
+    } else {
+        /* Moves the provider along until it is told to stop. */
+        (void)fabric_take(fabric);
+    }
+    bulk_verify(pair, duel, bulk, far);
+    return elapsed_us;
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What the same two ranks reach with plain libfabric calls, over the stack of
+ * providers that the class uses. */
+#ifndef BENCH_FABRIC_H
+#define BENCH_FABRIC_H
+
+#include "jobs/bench/frame/duel.h"
+
+/* Does libfabric carry the calls? The batches below are only for pairs of which
+ * this is true, or fabric_open() was. */
+bool fabric_is_way(const struct pair *pair);
+/* By both ranks of a pair without a class: opens that stack of providers for
+ * it, as libfabric names it. False at both where one of them has none. */
+bool fabric_open(struct pair *pair, const char *stack);
+/* Opens the control now and not in its first batch, so that several threads can
+ * run batches, each of a pair of its own. By both ranks. */
+struct fabric *fabric_prepare(struct pair *pair);
+/* By pair_close(), or by the rank that called fabric_open(); NULL is fine. */
+void fabric_close(struct fabric *fabric);
+
+#define FABRIC_TRIP_TEXT                                                       \
+    "round trip of tagged messages of libfabric, the receives posted before, " \
+    "fi_cq_read until they are there: the same bytes there (8 for the null "   \
+    "call), 8 bytes back"
+double fabric_trip(struct pair *pair, struct duel *duel);
+/* `calls` round trips of 8 bytes, without a clock. */
+void fabric_trips(struct pair *pair, unsigned calls);
+
+#define FABRIC_RATE_TEXT                                                       \
+    "24 B requests and 24 B replies by tagged messages of libfabric, as many " \
+    "in flight: fi_tinject and fi_trecv for each, fi_cq_read of 16 at once"
+double fabric_rate(struct pair *pair, struct duel *duel);
+
+/* duel->arg is a struct bulk. */
+#define FABRIC_BULK_TEXT                                                       \
+    "fi_read (pull), or a write that ends when the bytes are there "           \
+    "(FI_DELIVERY_COMPLETE; push), of the same size, as many in flight; the "  \
+    "target in fi_cq_read"
+double fabric_bulk(struct pair *pair, struct duel *duel);
+
+#endif

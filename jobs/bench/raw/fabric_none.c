@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Replacement of the control over libfabric in builds without its driver, where
+ * no class is carried by it. */
+#include "jobs/bench/raw/fabric.h"
+
+bool fabric_is_way(const struct pair *pair)
+{
+    (void)pair;
+    return false;
+}
+
+bool fabric_open(struct pair *pair, const char *stack)
+{
+    (void)pair;
+    (void)stack;
+    return false;
+}
+
+void fabric_close(struct fabric *fabric)
+{
+    (void)fabric;
+}
+
+struct fabric *fabric_prepare(struct pair *pair)
+{
+    pair_fail(pair, "this build has no control over libfabric");
+}
+
+double fabric_trip(struct pair *pair, struct duel *duel)
+{
+    (void)duel;
+    fabric_prepare(pair);
+    return 0.0;
+}
+
+void fabric_trips(struct pair *pair, unsigned calls)
+{
+    (void)calls;
+    fabric_prepare(pair);
+}
+
+double fabric_rate(struct pair *pair, struct duel *duel)
+{
+    return fabric_trip(pair, duel);
+}
+
+double fabric_bulk(struct pair *pair, struct duel *duel)
+{
+    return fabric_trip(pair, duel);
+}

@@ -263,14 +263,11 @@ HG_PUBLIC hg_return_t amalgam_bulk_create_type(hg_class_t *hg_class, void *buf,
 /**
  * Expose this rank's part of a window of the program.
  *
- * The memory is not registered a second time. Peers reach it through the
- * window itself while they hold a lock on it that covers this rank (best:
- * MPI_Win_lock_all() for its whole life) and the class moves bulk data by
- * MPI-3 RMA; in any other case by messages, which needs no epoch. Both respect
- * what the handle allows, and neither takes a lock of its own. The first call
- * for a window is collective over the window's ranks, later ones are local.
+ * The memory is exposed as HG_Bulk_create() exposes any other: peers of the
+ * class reach it without the window, so no epoch is needed, and the window is
+ * neither locked nor used. Local.
  *
- * @param hg_class  [in]   a class over MPI; all ranks of the window are in it
+ * @param hg_class  [in]   a class over MPI
  * @param win       [in]   made by MPI_Win_create(), MPI_Win_allocate() or
  *                         MPI_Win_allocate_shared()
  * @param offset    [in]   bytes from the start of this rank's part
@@ -279,30 +276,19 @@ HG_PUBLIC hg_return_t amalgam_bulk_create_type(hg_class_t *hg_class, void *buf,
  * @param handle    [out]  like one of HG_Bulk_create()
  * @return HG_SUCCESS or an error
  * Owns:      `win` stays the caller's; MPI_Win_free() it after all handles of
- *            its memory were freed, on all ranks. `handle` is the caller's:
- *            HG_Bulk_free() it.
+ *            its memory were freed. `handle` is the caller's: HG_Bulk_free()
+ *            it.
  * Errors:    HG_INVALID_ARG     a NULL argument, MPI_WIN_NULL, a dynamic window
  *                               (it has no part of its own: HG_Bulk_create()),
  *                               a range beyond the part, flags that are none
- *            HG_ADDRNOTAVAIL    a rank of the window is not in the class; all
- *                               ranks are told so
  *            HG_OPNOTSUPPORTED  the class is not over MPI, or this thread may
  *                               not call MPI
- *            HG_TIMEOUT         the first call, and the window's first rank did
- *                               not make it within AMALGAM_FINALIZE_TIMEOUT_MS;
- *                               or such an error came before, see below
- *            HG_NOMEM           no memory, here or at the window's first rank
+ *            HG_NOMEM           no memory
  *            HG_NA_ERROR        MPI failed
- *            After HG_TIMEOUT, or HG_NOMEM of its own, in a first call a rank
- *            other than the window's first learns of no further windows by this
- *            class, and gets HG_TIMEOUT for them at once: it cannot tell their
- *            names from the one it missed. HG_Bulk_create() exposes the memory
- *            nevertheless.
- * Threads:   one that may call MPI, and for the first call no other with the
- *            same window. The first call for a window blocks until its first
- *            rank has made it; later ones never block.
- * Undefined: first calls for two windows in different orders on two ranks.
- * Source:    Amalgam.
+ * Threads:   one that may call MPI. Never blocks.
+ * Undefined: accesses of the program through the window that conflict with
+ *            those of peers, in the same epoch.
+ * Source:    ours.
  */
 HG_PUBLIC hg_return_t amalgam_bulk_from_win(hg_class_t *hg_class, MPI_Win win,
     hg_size_t offset, hg_size_t len, hg_uint8_t flags, hg_bulk_t *handle);

@@ -22,7 +22,6 @@
 #include "mpi_backend/mpi_rma.h"
 #include "mpi_backend/mpi_send.h"
 #include "mpi_backend/mpi_target.h"
-#include "mpi_backend/mpi_user_window.h"
 
 enum {
     CLOSE_MS = 1000,  /* the contract's bound for closing an endpoint */
@@ -336,7 +335,6 @@ void amg_mpi_close_medium(struct amg_mpi_domain *domain, bool frees_windows)
     (void)amg_mpi_target_forget_locked(domain);
     (void)amg_mpi_stop_forget_locked(domain);
     amg_mpi_rma_close_locked(domain, is_whole);
-    amg_mpi_user_window_fini_locked(domain);
     if (!amg_mpi_barrier_fini_locked(domain))
         domain->comm.messages = MPI_COMM_NULL; /* is left to MPI */
     domain->is_dead = true;

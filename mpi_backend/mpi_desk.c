@@ -173,9 +173,8 @@ static void index_give(struct amg_mpi_desk *desk, uint32_t index)
     desk->free[desk->free_count++] = (uint16_t)index;
 }
 
-static hg_return_t entry_open(struct amg_mpi_desk *desk,
-    const struct amg_mpi_mem *mem, uint32_t index,
-    const struct amg_mpi_user_window *window)
+static hg_return_t entry_open(
+    struct amg_mpi_desk *desk, const struct amg_mpi_mem *mem, uint32_t index)
 {
     enum amg_mpi_way way = amg_mpi_key_way(&mem->key);
     struct amg_mpi_exposed exposed = {
@@ -188,31 +187,27 @@ static hg_return_t entry_open(struct amg_mpi_desk *desk,
     };
     uint64_t words[AMG_MPI_ENTRY_WORDS];
 
-    if (way == AMG_MPI_WAY_PROGRAM) {
-        exposed.origin = (uintptr_t)window->part.base;
-        exposed.window = window->id | (uint64_t)window->unit << 32;
-    }
     amg_mpi_entry_set(&exposed, words);
     for (unsigned i = AMG_MPI_ENTRY_DOOR + 1; i < AMG_MPI_ENTRY_WORDS; i++)
         words[i] -= word_of(desk, index, i);
     return words_add(desk, index, words);
 }
 
-void amg_mpi_desk_open_locked(struct amg_mpi_desk *desk,
-    struct amg_mpi_mem *mem, const struct amg_mpi_user_window *window)
+void amg_mpi_desk_open_locked(
+    struct amg_mpi_desk *desk, struct amg_mpi_mem *mem)
 {
     enum amg_mpi_way way = AMG_MPI_WAY_MESSAGES;
     uint32_t index = AMG_MPI_ENTRIES;
 
     if (!mem_is_fit(desk, mem))
         return;
-    way = window != NULL ? AMG_MPI_WAY_PROGRAM : mem_attach(desk, mem);
+    way = mem_attach(desk, mem);
     if (way == AMG_MPI_WAY_MESSAGES)
         return;
     index = index_take(desk);
     if (index < AMG_MPI_ENTRIES) {
         mem->key.entry = amg_mpi_key_entry(way, index);
-        if (entry_open(desk, mem, index, window) == HG_SUCCESS)
+        if (entry_open(desk, mem, index) == HG_SUCCESS)
             return;
         mem->key.entry = 0; /* what stands there now is not known */
     } else if (!desk->has_warned) {

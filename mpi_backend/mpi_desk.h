@@ -5,7 +5,6 @@
 
 #include "mpi_backend/mpi_attach.h"
 #include "mpi_backend/mpi_mem.h"
-#include "mpi_backend/mpi_user_window.h"
 #include "mpi_backend/mpi_window.h"
 
 /* Owned by the domain's one-sided part, which embeds it; guarded by the
@@ -28,10 +27,9 @@ void amg_mpi_desk_init(struct amg_mpi_desk *desk,
 void amg_mpi_desk_fini(struct amg_mpi_desk *desk);
 
 /* Opens an entry for `mem`, and says so in its key; it stays without one where
- * there is no room, or where messages are better. `window` of the program has
- * the memory; NULL: none has. Calls MPI. */
-void amg_mpi_desk_open_locked(struct amg_mpi_desk *desk,
-    struct amg_mpi_mem *mem, const struct amg_mpi_user_window *window);
+ * there is no room, or where messages are better. Calls MPI. */
+void amg_mpi_desk_open_locked(
+    struct amg_mpi_desk *desk, struct amg_mpi_mem *mem);
 /* Its entry is to close, by the next move. */
 void amg_mpi_desk_leave_locked(
     struct amg_mpi_desk *desk, struct amg_mpi_mem *mem);

@@ -149,12 +149,7 @@ struct amg_mpi_domain {
                                * and what came for them since */
     void *sink;          /* where refused pieces go; made when one is needed */
     uint32_t mem_serial; /* of the newest exposed memory */
-    int tags_half;       /* the tags of gets; those of puts follow, */
-    int tag_window;      /* and one that names a window */
-    struct amg_list user_windows; /* struct amg_mpi_user_window */
-    uint32_t user_window_count;   /* the last number that this rank gave */
-    bool has_missed_window;       /* and so learns of no more; its file says */
-    int user_window_key;          /* of their attribute */
+    int tags_half;       /* the tags of gets; those of puts follow */
     struct amg_mpi_end end;
     struct amg_mpi_watch watch;
     struct amg_mpi_stray stray;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a peer reads of exposed memory before it uses a window: six words.
+/* What a peer reads of exposed memory before it uses a window: five words.
  *
  * The segments are not among them. The descriptor that a peer holds states
  * them, and a sum over all of them tells whether it is true; so any number fits
@@ -56,7 +56,6 @@ void amg_mpi_entry_set(const struct amg_mpi_exposed *exposed,
         key->cookie | (uint64_t)exposed->flags << FLAGS_SHIFT |
         (uint64_t)amg_mpi_key_way(key) << WAY_SHIFT;
     ret_words[AMG_MPI_ENTRY_ORIGIN] = exposed->origin;
-    ret_words[AMG_MPI_ENTRY_WINDOW] = exposed->window;
     ret_words[AMG_MPI_ENTRY_LIST] = list_sum(exposed->segments, exposed->count);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a peer reads of exposed memory before it uses a window: six words.
+/* What a peer reads of exposed memory before it uses a window: five words.
  *
  *   word      bits                          meaning
  *   DOOR      63..52 tag                    0: closed
@@ -10,7 +10,6 @@
  *             way << 40                     enum amg_mpi_way
  *   ORIGIN    address                       that displacement 0 stands for
  *   LIST      a sum over the segments       what a descriptor must agree with
- *   WINDOW    number, unit << 32            of a window of the program; else 0
  *
  * A peer knocks: by one operation it adds its visit to the door and reads all
  * words. MPI makes each word's step atomic, and the door tells both that it
@@ -28,7 +27,6 @@ enum amg_mpi_entry_word {
     AMG_MPI_ENTRY_PLACE,
     AMG_MPI_ENTRY_ORIGIN,
     AMG_MPI_ENTRY_LIST,
-    AMG_MPI_ENTRY_WINDOW,
 };
 
 enum {
@@ -56,7 +54,6 @@ struct amg_mpi_exposed {
     const struct amg_segment *segments;
     uint32_t count;
     uint64_t origin;
-    uint64_t window;
 };
 
 static inline uint32_t amg_mpi_key_entry(enum amg_mpi_way way, uint32_t index)

@@ -13,7 +13,6 @@
 #include "base/mem.h"
 #include "mpi_backend/mpi_public.h"
 #include "mpi_backend/mpi_rma.h"
-#include "mpi_backend/mpi_user_window.h"
 
 static_assert(sizeof(struct amg_mpi_key) <= AMG_KEY_LEN_MAX, "must fit a key");
 
@@ -45,8 +44,7 @@ hg_return_t amg_mpi_mem_reg(struct amg_domain *base,
     rc = amg_table_add(&domain->mems, mem, 0, &mem->key.cookie);
     if (rc == HG_SUCCESS && domain->rma != NULL &&
         amg_mpi_comm_may_call(&domain->comm))
-        amg_mpi_desk_open_locked(&domain->rma->desk, mem,
-            amg_mpi_user_window_of_locked(domain, segments, count));
+        amg_mpi_desk_open_locked(&domain->rma->desk, mem);
     amg_bias_give(domain->lock);
     if (rc != HG_SUCCESS) {
         amg_mem_free(mem);

@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include "base/assert.h"
-#include "mpi_backend/mpi_user_window.h"
 
 void amg_mpi_pieces_init(struct amg_mpi_pieces *pieces,
     const struct amg_place *local, const struct amg_place *remote, uint64_t len)
@@ -62,62 +61,12 @@ static uint64_t run_take(struct amg_mpi_pieces *pieces, uint64_t max,
     return run;
 }
 
-/* A displacement counts units: pieces begin at whole ones, or there are none
- * that could be moved. */
-static bool units_fit(
-    const struct amg_mpi_domain *domain, const struct amg_mpi_pieces *pieces)
-{
-    struct amg_place there = pieces->remote;
-    void *at = NULL;
-
-    if (pieces->unit == 1)
-        return true;
-    return pieces->unit > 0 && amg_place_take(&there, pieces->left, &at) > 0 &&
-           ((uintptr_t)at - pieces->origin) % pieces->unit == 0 &&
-           amg_place_is_whole(&pieces->remote, pieces->left) &&
-           amg_place_is_whole(&pieces->local, pieces->left) &&
-           domain->piece_len % pieces->unit == 0 &&
-           AMG_MPI_STAGE_LEN % pieces->unit == 0;
-}
-
-hg_return_t amg_mpi_pieces_aim_locked(const struct amg_mpi_domain *domain,
-    struct amg_mpi_pieces *pieces, const uint64_t words[AMG_MPI_ENTRY_WORDS])
-{
-    uint64_t window = words[AMG_MPI_ENTRY_WINDOW];
-    const struct amg_mpi_user_window *theirs = NULL;
-
-    pieces->origin = words[AMG_MPI_ENTRY_ORIGIN];
-    pieces->window = domain->rma->windows->ways[pieces->way];
-    pieces->window_rank = pieces->rank;
-    pieces->unit = 1;
-    if (pieces->way != AMG_MPI_WAY_PROGRAM)
-        return HG_SUCCESS;
-    theirs = amg_mpi_user_window_find_locked(domain, (uint32_t)window);
-    if (theirs == NULL || theirs->ranks[pieces->rank] == MPI_UNDEFINED)
-        return HG_OPNOTSUPPORTED;
-    pieces->window = theirs->win;
-    pieces->window_rank = theirs->ranks[pieces->rank];
-    pieces->unit = (uint32_t)(window >> 32);
-    return units_fit(domain, pieces) ? HG_SUCCESS : HG_OPNOTSUPPORTED;
-}
-
 hg_return_t amg_mpi_pieces_flush(const struct amg_mpi_pieces *pieces)
 {
-    bool is_theirs = pieces->way == AMG_MPI_WAY_PROGRAM;
-    MPI_Errhandler handler = MPI_ERRHANDLER_NULL;
-    int rc = MPI_SUCCESS;
+    int rc = MPI_Win_flush(pieces->rank, pieces->window);
 
-    if (pieces->window == MPI_WIN_NULL)
-        return HG_SUCCESS; /* first its epoch had to end, which flushes */
-    if (is_theirs)
-        handler = amg_mpi_user_window_begin(pieces->window);
-    rc = MPI_Win_flush(pieces->window_rank, pieces->window);
-    if (is_theirs)
-        amg_mpi_user_window_end(pieces->window, handler);
-    if (rc == MPI_SUCCESS)
-        return HG_SUCCESS;
-    return is_theirs ? HG_OPNOTSUPPORTED
-                     : amg_mpi_comm_error(rc, "flushing a window");
+    return rc == MPI_SUCCESS ? HG_SUCCESS
+                             : amg_mpi_comm_error(rc, "flushing a window");
 }
 
 /* Memory of ours for the piece, where it needs some. False: not now. */
@@ -139,8 +88,8 @@ static int piece_move(const struct amg_mpi_pieces *pieces,
     struct amg_mpi_piece *piece, uint64_t remote)
 {
     void *at = piece->stage != NULL ? piece->stage->bytes : piece->user;
-    MPI_Aint there = (MPI_Aint)((remote - pieces->origin) / pieces->unit);
-    int rank = pieces->window_rank;
+    MPI_Aint there = (MPI_Aint)(remote - pieces->origin);
+    int rank = pieces->rank;
     int len = (int)piece->len;
 
     if (!pieces->is_put)
@@ -152,34 +101,13 @@ static int piece_move(const struct amg_mpi_pieces *pieces,
         pieces->window, &piece->request);
 }
 
-/* The same, with the errors of a window of the program coming back to us. */
-static hg_return_t piece_begin(const struct amg_mpi_pieces *pieces,
-    struct amg_mpi_piece *piece, uint64_t remote)
-{
-    MPI_Errhandler handler = MPI_ERRHANDLER_NULL;
-    int rc = MPI_SUCCESS;
-
-    if (pieces->way != AMG_MPI_WAY_PROGRAM) {
-        rc = piece_move(pieces, piece, remote);
-        return rc == MPI_SUCCESS
-                   ? HG_SUCCESS
-                   : amg_mpi_comm_error(rc, "posting a piece to a window");
-    }
-    if (pieces->window == MPI_WIN_NULL)
-        return HG_OPNOTSUPPORTED; /* the program freed it */
-    handler = amg_mpi_user_window_begin(pieces->window);
-    rc = piece_move(pieces, piece, remote);
-    amg_mpi_user_window_end(pieces->window, handler);
-    return rc == MPI_SUCCESS ? HG_SUCCESS : HG_OPNOTSUPPORTED; /* no epoch */
-}
-
 /* Posts the next one, if it can be. */
 static void piece_post_locked(struct amg_mpi_domain *domain,
     struct amg_mpi_pieces *pieces, struct amg_mpi_piece *piece)
 {
     uint64_t max = domain->piece_len;
     uint64_t remote = 0;
-    hg_return_t rc = HG_SUCCESS;
+    int rc = MPI_SUCCESS;
 
     if (!stage_take(domain, pieces, piece))
         return;
@@ -188,9 +116,9 @@ static void piece_post_locked(struct amg_mpi_domain *domain,
     max = max < pieces->left ? max : pieces->left;
     piece->len = run_take(pieces, max, &piece->user, &remote);
     AMG_ASSERT(piece->len > 0);
-    rc = piece_begin(pieces, piece, remote);
-    if (rc != HG_SUCCESS) {
-        pieces->ret = rc;
+    rc = piece_move(pieces, piece, remote);
+    if (rc != MPI_SUCCESS) {
+        pieces->ret = amg_mpi_comm_error(rc, "posting a piece to a window");
         piece->request = MPI_REQUEST_NULL;
         if (piece->stage != NULL)
             amg_mpi_stage_put(&domain->stages, piece->stage);

@@ -24,9 +24,7 @@ struct amg_mpi_pieces {
     struct amg_mpi_lane *lane;
     int rank;
     enum amg_mpi_way way;
-    MPI_Win window;  /* where that leads; MPI_WIN_NULL: the program freed it, */
-    int window_rank; /* who the target is there, */
-    uint32_t unit;   /* and what its displacements count */
+    MPI_Win window; /* where that leads */
     bool is_put;
     bool is_direct; /* from and into the user's memory */
     unsigned in_motion;
@@ -43,19 +41,12 @@ void amg_mpi_pieces_init(struct amg_mpi_pieces *pieces,
     const struct amg_place *local, const struct amg_place *remote,
     uint64_t len);
 
-/* Finds the window; `words` are those of the entry. HG_OPNOTSUPPORTED: this
- * rank does not have it, or it cannot name all of these bytes. */
-hg_return_t amg_mpi_pieces_aim_locked(const struct amg_mpi_domain *domain,
-    struct amg_mpi_pieces *pieces, const uint64_t words[AMG_MPI_ENTRY_WORDS]);
-
-/* Takes what has ended, and posts more. Ends with HG_OPNOTSUPPORTED where the
- * program has not locked its window. Not `is_wanted`: nothing more, and the
+/* Takes what has ended, and posts more. Not `is_wanted`: nothing more, and the
  * user's lists and memory are not touched, but by pieces that are direct. */
 void amg_mpi_pieces_move_locked(struct amg_mpi_domain *domain,
     struct amg_mpi_pieces *pieces, bool is_wanted);
 
-/* What was put is at the target then; and where the program has freed its
- * window. HG_OPNOTSUPPORTED: it has unlocked it. */
+/* What was put is at the target then. */
 hg_return_t amg_mpi_pieces_flush(const struct amg_mpi_pieces *pieces);
 
 /* All pieces in motion, looked at by one call: a test that finds nothing makes

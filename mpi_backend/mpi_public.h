@@ -27,14 +27,6 @@ hg_return_t amg_mpi_peer_of_rank(
 int amg_mpi_rank_of_peer(
     const struct amg_domain *domain, const struct amg_peer *peer);
 int amg_mpi_size(const struct amg_domain *domain);
-/* What this rank has in a window of the program, which peers may then use to
- * reach it. The first call for a window is made by all ranks of it, which wait
- * for their first. HG_INVALID_ARG: a dynamic one; HG_ADDRNOTAVAIL: ranks of it
- * are not in the domain; HG_TIMEOUT: their first did not call, or this rank
- * missed a window before; HG_NOMEM: also where their first has none;
- * HG_OPNOTSUPPORTED: this thread may not call MPI; HG_NA_ERROR. */
-hg_return_t amg_mpi_window_learn(
-    struct amg_domain *domain, MPI_Win win, struct amg_segment *ret_part);
 /* The domain's own duplicate: it may be asked, and used for collective calls
  * while the domain opens; no messages may be sent over it. */
 MPI_Comm amg_mpi_comm(const struct amg_domain *domain);

@@ -82,7 +82,6 @@ static void tags_lay(struct amg_mpi_domain *domain)
     domain->stamp = (int)(domain->nonce % stamps) << AMG_MPI_TAG_BITS;
     domain->tags_half =
         (int)(half <= AMG_TABLE_INDEX_MASK ? half : AMG_TABLE_INDEX_MASK + 1u);
-    domain->tag_window = 2 * domain->tags_half;
 }
 
 static void domain_set(struct amg_mpi_domain *domain,
@@ -109,10 +108,8 @@ static void domain_set(struct amg_mpi_domain *domain,
     amg_list_init(&domain->moving);
     amg_list_init(&domain->accesses);
     amg_list_init(&domain->stalled);
-    amg_list_init(&domain->user_windows);
     domain->stray.request = MPI_REQUEST_NULL;
     domain->watch.period_ns = amg_env_number(AMG_ENV_SILENT) * AMG_NS_PER_MS;
-    domain->user_window_key = MPI_KEYVAL_INVALID;
     amg_table_init(
         &domain->transfers, (uint32_t)domain->tags_half, "transfers in flight");
     amg_table_init(

@@ -84,8 +84,7 @@ static bool errand_is_fit(const struct amg_mpi_errand *errand)
     return runs == 1 || runs < max;
 }
 
-/* Is that way the faster one for it? A window of the program is like the one
- * over the library's memory. */
+/* Is that way the faster one for it? */
 static bool errand_is_chosen(const struct amg_mpi_domain *domain,
     const struct amg_mpi_errand *errand, enum amg_mpi_way way)
 {
@@ -129,6 +128,7 @@ struct amg_mpi_trip *amg_mpi_trip_plan(
     trip->pieces.way = amg_mpi_key_way(&key);
     trip->pieces.is_put = errand->is_put;
     trip->pieces.is_direct = errand->is_final;
+    trip->pieces.window = rma->windows->ways[trip->pieces.way];
     return trip;
 }
 
@@ -183,8 +183,7 @@ static void refusal_log(const struct amg_mpi_trip *trip, hg_return_t rc)
 }
 
 /* May it go on? What the entry says holds for all who stay there. */
-static hg_return_t trip_judge_locked(
-    const struct amg_mpi_domain *domain, struct amg_mpi_trip *trip)
+static hg_return_t trip_judge(struct amg_mpi_trip *trip)
 {
     hg_return_t rc = HG_SUCCESS;
 
@@ -195,8 +194,7 @@ static hg_return_t trip_judge_locked(
     rc = amg_mpi_entry_judge(trip->stay->seen, &trip->key,
         trip->pieces.is_put ? AMG_MEM_WRITE : AMG_MEM_READ,
         trip->pieces.remote.segments, trip->pieces.remote.count);
-    if (rc == HG_SUCCESS)
-        rc = amg_mpi_pieces_aim_locked(domain, &trip->pieces, trip->stay->seen);
+    trip->pieces.origin = trip->stay->seen[AMG_MPI_ENTRY_ORIGIN];
     return rc;
 }
 
@@ -207,7 +205,7 @@ static bool knock_move_locked(
 
     if (trip->stay->state == AMG_MPI_STAY_KNOCKING)
         return false;
-    rc = trip_judge_locked(domain, trip);
+    rc = trip_judge(trip);
     if (rc == HG_SUCCESS) {
         trip_set_state(trip, TRIP_MOVING);
         return true;
@@ -245,10 +243,6 @@ static bool pieces_over_locked(
 {
     struct amg_mpi_pieces *pieces = &trip->pieces;
 
-    if (pieces->ret == HG_OPNOTSUPPORTED && trip_is_wanted(trip)) {
-        trip_give_up_locked(domain, trip);
-        return false;
-    }
     if (pieces->ret == HG_SUCCESS &&
         (pieces->left > 0 || (pieces->is_put && !trip_is_wanted(trip))))
         pieces->ret = HG_CANCELED;
@@ -308,18 +302,13 @@ static bool flush_move_locked(
     uint64_t *flushes = &pieces->lane->flushes[pieces->way];
     hg_return_t rc = HG_SUCCESS;
 
-    /* Windows of the program are several, and each needs its own. */
-    if (*flushes == trip->flushes || pieces->way == AMG_MPI_WAY_PROGRAM) {
+    if (*flushes == trip->flushes) {
         if (pieces->lane->in_motion > 0)
             return false;
         rc = amg_mpi_pieces_flush(pieces);
         (*flushes)++;
     }
     pieces->lane->wishes--;
-    if (rc == HG_OPNOTSUPPORTED && trip_is_wanted(trip)) {
-        trip_give_up_locked(domain, trip);
-        return false;
-    }
     if (rc != HG_SUCCESS)
         pieces->ret = rc;
     trip_finish_locked(domain, trip, pieces->ret);
@@ -351,7 +340,7 @@ bool amg_mpi_trip_start_locked(
     trip_set_state(trip, TRIP_KNOCKING);
     amg_list_push(&domain->rma->trips, &trip->link);
     if (trip->stay->state != AMG_MPI_STAY_KNOCKING &&
-        trip_judge_locked(domain, trip) == HG_SUCCESS) {
+        trip_judge(trip) == HG_SUCCESS) {
         trip_set_state(trip, TRIP_MOVING);
         amg_mpi_pieces_move_locked(domain, &trip->pieces, true);
     }
@@ -421,19 +410,6 @@ void amg_mpi_trip_drop_locked(
     trip->transfer = NULL;
     if (trip->state == TRIP_PLANNED)
         trip_free_locked(domain, trip);
-}
-
-void amg_mpi_trip_window_gone_locked(struct amg_mpi_rma *rma, MPI_Win window)
-{
-    struct amg_link *link = amg_list_first(&rma->trips);
-
-    for (; link != NULL; link = amg_list_next(&rma->trips, link)) {
-        struct amg_mpi_trip *trip = AMG_OBJECT(link, struct amg_mpi_trip, link);
-
-        if (trip->pieces.way == AMG_MPI_WAY_PROGRAM &&
-            trip->pieces.window == window)
-            trip->pieces.window = MPI_WIN_NULL;
-    }
 }
 
 unsigned amg_mpi_trip_forget_locked(struct amg_mpi_rma *rma)

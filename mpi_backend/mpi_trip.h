@@ -34,8 +34,6 @@ void amg_mpi_trip_drop_locked(
     struct amg_mpi_domain *domain, struct amg_mpi_transfer *transfer);
 /* Moves all trips along. */
 void amg_mpi_trip_move_locked(struct amg_mpi_domain *domain);
-/* The program frees its window: what is left to move goes by messages. */
-void amg_mpi_trip_window_gone_locked(struct amg_mpi_rma *rma, MPI_Win window);
 /* At close: how many MPI has not finished; they are left to it. */
 unsigned amg_mpi_trip_forget_locked(struct amg_mpi_rma *rma);
 

@@ -16,13 +16,12 @@ enum amg_mpi_way {
     AMG_MPI_WAY_MESSAGES, /* its exposer sends and receives it */
     AMG_MPI_WAY_POOL,     /* the window over the memory of the library */
     AMG_MPI_WAY_DYNAMIC,  /* the window that any memory is attached to */
-    AMG_MPI_WAY_PROGRAM,  /* a window of the program; see mpi_user_window.h */
     AMG_MPI_WAY_COUNT
 };
 
 enum {
     AMG_MPI_ENTRIES = 8192, /* exposed memory that windows lead to, at once */
-    AMG_MPI_ENTRY_WORDS = 6,
+    AMG_MPI_ENTRY_WORDS = 5,
     AMG_MPI_ENTRY_LEN = 64, /* a cache line each; the rest is unused */
     /* Bytes of a transfer and of its runs; shorter ones are faster by messages,
      * which gather: 4 KiB take 2.2 us, and 4.1 by a window with its knock

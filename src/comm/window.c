@@ -7,6 +7,26 @@
 #include "mercury_bulk.h"
 #include "mpi_backend/mpi_public.h"
 
+/* What this rank has in the window. HG_INVALID_ARG: it is dynamic. */
+static hg_return_t part_read(MPI_Win win, struct amg_segment *ret_part)
+{
+    void *base = NULL;
+    MPI_Aint *len = NULL;
+    int *flavor = NULL;
+    int flag = 0;
+
+    MPI_Win_get_attr(win, MPI_WIN_CREATE_FLAVOR, &flavor, &flag);
+    if (!flag || *flavor == MPI_WIN_FLAVOR_DYNAMIC) {
+        AMG_LOG_ERROR("bulk", "a dynamic window has no memory of its own: give "
+                              "what is attached to it to HG_Bulk_create()");
+        return HG_INVALID_ARG;
+    }
+    MPI_Win_get_attr(win, MPI_WIN_BASE, &base, &flag);
+    MPI_Win_get_attr(win, MPI_WIN_SIZE, &len, &flag);
+    *ret_part = (struct amg_segment){base, (uint64_t)*len};
+    return HG_SUCCESS;
+}
+
 /* HG_INVALID_ARG: that is not inside of it. */
 static hg_return_t range_check(
     const struct amg_segment *part, hg_size_t offset, hg_size_t *len)
@@ -43,7 +63,11 @@ hg_return_t amalgam_bulk_from_win(hg_class_t *hg_class, MPI_Win win,
                               "part in a window");
         return HG_OPNOTSUPPORTED;
     }
-    rc = amg_mpi_window_learn(domain, win, &part);
+    rc = amg_mpi_turn_begin(domain);
+    if (rc != HG_SUCCESS)
+        return rc;
+    rc = part_read(win, &part);
+    amg_mpi_turn_end(domain);
     if (rc == HG_SUCCESS)
         rc = range_check(&part, offset, &len);
     if (rc != HG_SUCCESS)

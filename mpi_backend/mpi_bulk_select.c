@@ -38,7 +38,7 @@ enum {
     ROUNDS = 7,       /* of each length; the first one only connects */
     ROUNDS_MIN = 4,   /* that tell something */
     AREA_LEN = 1048576,
-    ACCESS_WORDS = 8, /* an access word and its descriptor; see mpi_entry.h */
+    ACCESS_WORDS = 8, /* an access word and its descriptor; see mpi_export.h */
     AREA_CAP = AREA_LEN + ACCESS_WORDS * sizeof(int64_t),
     NOTE_WORDS = 6,    /* as long as a header and an access of ours */
     NAP_NS = 2000000,  /* far above the time of a get */
@@ -551,10 +551,10 @@ static void windows_open(
             "the log");
         return;
     }
-    domain->rma->desk.is_unused[AMG_MPI_WAY_POOL] =
+    domain->rma->exports.is_unused[AMG_MPI_WAY_POOL] =
         !choice->is_window[AMG_MPI_MEMORY_LIBRARY][AMG_MPI_SIZE_MEDIUM] &&
         !choice->is_window[AMG_MPI_MEMORY_LIBRARY][AMG_MPI_SIZE_LARGE];
-    domain->rma->desk.is_unused[AMG_MPI_WAY_DYNAMIC] =
+    domain->rma->exports.is_unused[AMG_MPI_WAY_DYNAMIC] =
         !choice->is_window[AMG_MPI_MEMORY_USER][AMG_MPI_SIZE_MEDIUM] &&
         !choice->is_window[AMG_MPI_MEMORY_USER][AMG_MPI_SIZE_LARGE];
 }

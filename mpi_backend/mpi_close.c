@@ -15,13 +15,13 @@
 #include "base/patience.h"
 #include "mpi_backend/mpi_barrier.h"
 #include "mpi_backend/mpi_end.h"
-#include "mpi_backend/mpi_mem.h"
+#include "mpi_backend/mpi_export.h"
 #include "mpi_backend/mpi_msg.h"
-#include "mpi_backend/mpi_stop.h"
 #include "mpi_backend/mpi_poll.h"
 #include "mpi_backend/mpi_rma.h"
 #include "mpi_backend/mpi_send.h"
 #include "mpi_backend/mpi_target.h"
+#include "mpi_backend/mpi_transfer.h"
 
 enum {
     CLOSE_MS = 1000,  /* the contract's bound for closing an endpoint */
@@ -30,23 +30,22 @@ enum {
     WHO_CAP = 32,
 };
 
-/* The rank of one that keeps the memory in use, or one of AMG_MPI_VISITOR_. */
-static int visitor_find_locked(
+/* The rank of one that keeps the memory in use, or one of AMG_MPI_ACCESSOR_. */
+static int accessor_find_locked(
     struct amg_mpi_domain *domain, const struct amg_mpi_mem *mem)
 {
-    struct amg_mpi_desk *desk = domain->rma == NULL ? NULL : &domain->rma->desk;
-    int rank = amg_mpi_target_visitor_locked(mem);
+    int rank = amg_mpi_target_accessor_locked(mem);
 
     if (rank >= 0)
         return rank;
-    return amg_mpi_desk_visitor_locked(desk, mem);
+    return amg_mpi_export_accessor_locked(domain->exports, mem);
 }
 
-static void visitor_log(int rank, unsigned timeout_ms)
+static void accessor_log(int rank, unsigned timeout_ms)
 {
     char who[WHO_CAP] = "several ranks";
 
-    if (rank == AMG_MPI_VISITOR_UNSEEN) {
+    if (rank == AMG_MPI_ACCESSOR_UNSEEN) {
         AMG_LOG_WARNING("bulk",
             "no thread that may call MPI made progress for %u ms, and only "
             "such a one can close the memory to other ranks; it stays exposed; "
@@ -70,26 +69,26 @@ hg_return_t amg_mpi_close_unreg(
     struct amg_mpi_mem *mem = AMG_OBJECT(base_mem, struct amg_mpi_mem, base);
     uint64_t deadline_ns = 0;
     unsigned looks = 0;
-    int rank = AMG_MPI_VISITOR_NONE;
+    int rank = AMG_MPI_ACCESSOR_NONE;
 
     amg_bias_take(domain->lock);
     amg_mpi_mem_close_locked(domain, mem);
-    if (domain->rma != NULL && amg_mpi_comm_may_call(&domain->comm))
-        amg_mpi_desk_move_locked(&domain->rma->desk);
-    rank = visitor_find_locked(domain, mem);
-    if (rank != AMG_MPI_VISITOR_NONE) {
+    if (domain->exports != NULL && amg_mpi_comm_may_call(&domain->comm))
+        amg_mpi_export_move_locked(domain->exports);
+    rank = accessor_find_locked(domain, mem);
+    if (rank != AMG_MPI_ACCESSOR_NONE) {
         deadline_ns = amg_clock_deadline_ns(timeout_ms);
         amg_mpi_target_halt_locked(mem);
     }
-    while (rank != AMG_MPI_VISITOR_NONE) {
+    while (rank != AMG_MPI_ACCESSOR_NONE) {
         amg_mpi_poll_wait_locked(domain, &looks);
-        rank = visitor_find_locked(domain, mem);
-        if (rank != AMG_MPI_VISITOR_NONE && amg_clock_ns() >= deadline_ns)
+        rank = accessor_find_locked(domain, mem);
+        if (rank != AMG_MPI_ACCESSOR_NONE && amg_clock_ns() >= deadline_ns)
             break;
     }
     amg_bias_give(domain->lock);
-    if (rank != AMG_MPI_VISITOR_NONE) {
-        visitor_log(rank, timeout_ms);
+    if (rank != AMG_MPI_ACCESSOR_NONE) {
+        accessor_log(rank, timeout_ms);
         return HG_BUSY;
     }
     amg_mem_free(mem);
@@ -124,7 +123,7 @@ static void transfers_end_locked(
 }
 
 /* Waits until nothing of ours uses a window of another rank. */
-static void trips_end_locked(struct amg_mpi_domain *domain)
+static void rma_end_locked(struct amg_mpi_domain *domain)
 {
     uint64_t end_ns = amg_clock_ns() + CLOSE_MS * AMG_NS_PER_MS;
     unsigned looks = 0;
@@ -324,7 +323,7 @@ void amg_mpi_close_medium(struct amg_mpi_domain *domain, bool frees_windows)
     }
     work_end_locked(domain);
     eps_unpost_locked(domain);
-    trips_end_locked(domain);
+    rma_end_locked(domain);
     is_whole = frees_windows && windows_meet_locked(domain);
     sends_end_locked(domain);
     (void)amg_mpi_poll_domain_locked(domain);

@@ -154,7 +154,8 @@ struct amg_mpi_domain {
     struct amg_mpi_watch watch;
     struct amg_mpi_stray stray;
     struct amg_mpi_barrier barrier;
-    struct amg_mpi_rma *rma; /* NULL: it has no windows */
+    struct amg_mpi_rma *rma;         /* NULL: it has no windows */
+    struct amg_mpi_exports *exports; /* of `rma`, or NULL */
 };
 
 static inline struct amg_mpi_domain *amg_mpi_domain_of(

@@ -1,11 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The answers to our puts and gets, and what follows from them. */
+/* Puts and gets of this rank: their posts, and their messages. */
 #ifndef AMG_MPI_BACKEND_MPI_ORIGIN_H
 #define AMG_MPI_BACKEND_MPI_ORIGIN_H
 
 #include "mpi_backend/mpi_domain.h"
 #include "mpi_backend/mpi_receive.h"
 #include "mpi_backend/mpi_stream.h"
+
+/* The slots of the contract. */
+hg_return_t amg_mpi_origin_put(struct amg_ep *ep, struct amg_peer *peer,
+    uint8_t target_context, const struct amg_place *local,
+    const struct amg_remote *remote, uint64_t len, struct amg_op *op);
+hg_return_t amg_mpi_origin_get(struct amg_ep *ep, struct amg_peer *peer,
+    uint8_t target_context, const struct amg_place *local,
+    const struct amg_remote *remote, uint64_t len, struct amg_op *op);
 
 /* What came in; each takes the message's slab. */
 void amg_mpi_origin_on_data_locked(

@@ -18,10 +18,10 @@
 #include "mpi_backend/mpi_msg.h"
 #include "mpi_backend/mpi_origin.h"
 #include "mpi_backend/mpi_receive.h"
+#include "mpi_backend/mpi_rma.h"
 #include "mpi_backend/mpi_send.h"
 #include "mpi_backend/mpi_slab.h"
 #include "mpi_backend/mpi_target.h"
-#include "mpi_backend/mpi_sync.h"
 #include "mpi_backend/mpi_watch.h"
 
 enum {

@@ -449,7 +449,7 @@ void amg_mpi_target_halt_locked(struct amg_mpi_mem *mem)
     }
 }
 
-int amg_mpi_target_visitor_locked(const struct amg_mpi_mem *mem)
+int amg_mpi_target_accessor_locked(const struct amg_mpi_mem *mem)
 {
     struct amg_link *link = amg_list_first(&mem->visits);
 

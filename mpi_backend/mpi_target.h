@@ -4,7 +4,7 @@
 #define AMG_MPI_BACKEND_MPI_TARGET_H
 
 #include "mpi_backend/mpi_domain.h"
-#include "mpi_backend/mpi_mem.h"
+#include "mpi_backend/mpi_export.h"
 #include "mpi_backend/mpi_receive.h"
 #include "mpi_backend/mpi_stream.h"
 
@@ -31,7 +31,7 @@ void amg_mpi_target_move_locked(struct amg_mpi_domain *domain);
 void amg_mpi_target_halt_locked(struct amg_mpi_mem *mem);
 
 /* The rank of one that visits `mem`, or -1. */
-int amg_mpi_target_visitor_locked(const struct amg_mpi_mem *mem);
+int amg_mpi_target_accessor_locked(const struct amg_mpi_mem *mem);
 
 /* At close: takes the receives back, and forgets all visits. Returns how many
  * there were. */

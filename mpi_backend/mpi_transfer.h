@@ -1,31 +1,39 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* One put or get of ours: how it begins, and how it ends. */
+/* One put or get of this rank: its states, and its end, early or not. */
 #ifndef AMG_MPI_BACKEND_MPI_TRANSFER_H
 #define AMG_MPI_BACKEND_MPI_TRANSFER_H
 
 #include "mpi_backend/mpi_domain.h"
+#include "mpi_backend/mpi_rma.h"
 #include "mpi_backend/mpi_stream.h"
 
-/* Where a transfer stands, as the peer sees it. */
 enum amg_mpi_transfer_state {
     AMG_MPI_TRANSFER_QUEUED,    /* waits for others to the same peer */
     AMG_MPI_TRANSFER_UNSTARTED, /* its turn, but nothing was sent yet */
-    AMG_MPI_TRANSFER_ASKED,     /* the first message is out */
-    AMG_MPI_TRANSFER_MOVING,    /* a put whose peer has posted receives */
-    AMG_MPI_TRANSFER_ANSWERED,  /* the peer has said its last word */
-    AMG_MPI_TRANSFER_AWAY,      /* goes by a window: its trip has it */
+    /* by messages: mpi_origin.c */
+    AMG_MPI_TRANSFER_ASKED,    /* the first message is out */
+    AMG_MPI_TRANSFER_MOVING,   /* a put whose peer has posted receives */
+    AMG_MPI_TRANSFER_ANSWERED, /* the peer has said its last word */
+    /* through a window: mpi_rma_op.c */
+    AMG_MPI_TRANSFER_ACQUIRING, /* the descriptor is being read */
+    AMG_MPI_TRANSFER_ACCESSING, /* fragments move */
+    AMG_MPI_TRANSFER_SYNCING,   /* the target is asked to make progress */
+    AMG_MPI_TRANSFER_FLUSHING,  /* other fragments end before the flush */
+    AMG_MPI_TRANSFER_STATE_COUNT
 };
 
 /* From the pool; in the table of transfers until it ends. */
 struct amg_mpi_transfer {
-    struct amg_link link; /* in the peer's queue, or on the moving list */
+    struct amg_link link; /* the peer's queue, domain->moving or rma->ops */
     struct amg_mpi_ep *ep;
     struct amg_op *op; /* NULL: ended before the peer's last word */
     enum amg_mpi_transfer_state state;
     uint32_t cookie;
+    int rank;               /* the target */
     uint8_t context;        /* the target's */
     uint8_t origin_context; /* where answers go; the endpoint may be closed */
     bool is_put;
+    bool is_rma;          /* through a window; decided before the post */
     bool is_small;        /* moves inside of messages */
     bool is_ahead;        /* a put whose first pieces go unasked */
     bool is_cancelled;    /* by the poster */
@@ -34,25 +42,16 @@ struct amg_mpi_transfer {
     hg_return_t ret;      /* the peer's last word */
     uint64_t deadline_ns; /* of a cancelled get */
     void *scratch;        /* where late pieces go */
-    struct amg_mpi_trip *trip; /* through a window; NULL: by messages */
     struct amg_mpi_access access;
-    struct amg_mpi_stream stream;
+    union {
+        struct amg_mpi_stream stream;
+        struct amg_mpi_rma_op rma; /* is_rma */
+    };
 };
 
 /* Bytes of one, for the pool. */
 size_t amg_mpi_transfer_len(void);
 
-/* The slots of the contract. */
-hg_return_t amg_mpi_transfer_put(struct amg_ep *ep, struct amg_peer *peer,
-    uint8_t target_context, const struct amg_place *local,
-    const struct amg_remote *remote, uint64_t len, struct amg_op *op);
-hg_return_t amg_mpi_transfer_get(struct amg_ep *ep, struct amg_peer *peer,
-    uint8_t target_context, const struct amg_place *local,
-    const struct amg_remote *remote, uint64_t len, struct amg_op *op);
-
-/* Sends the first message. HG_NOMEM: nothing was sent. */
-hg_return_t amg_mpi_transfer_start_locked(
-    struct amg_mpi_domain *domain, struct amg_mpi_transfer *transfer);
 /* Puts it on the moving list, if it is not there. */
 void amg_mpi_transfer_list_locked(
     struct amg_mpi_domain *domain, struct amg_mpi_transfer *transfer);
@@ -68,6 +67,35 @@ void amg_mpi_transfer_free_locked(
 /* Where those to the same peer wait. */
 struct amg_flow_peer *amg_mpi_transfer_queue(
     struct amg_mpi_domain *domain, const struct amg_mpi_transfer *transfer);
+
+/* Early ends; what is said is in mpi_origin.c. */
+
+/* Tells the peer that no piece follows; with `slab`, or one of the pool. */
+void amg_mpi_stop_send_locked(struct amg_mpi_domain *domain,
+    struct amg_mpi_transfer *transfer, struct amg_mpi_slab *slab);
+/* A cancelled transfer: ends its operation as soon as MPI does not use the
+ * user's memory, although the peer has not answered. */
+void amg_mpi_stop_move_locked(
+    struct amg_mpi_domain *domain, struct amg_mpi_transfer *transfer);
+
+/* A cancelled get whose peer gave no word in time takes its receives back. */
+void amg_mpi_stop_withdraw_locked(
+    struct amg_mpi_domain *domain, struct amg_mpi_transfer *transfer);
+/* Pieces are on their way to a get that took its receives back. */
+void amg_mpi_stop_sink_locked(struct amg_mpi_transfer *transfer);
+
+/* Asks that `op`, a put or get, ends early. */
+void amg_mpi_stop_cancel_locked(
+    struct amg_mpi_domain *domain, struct amg_op *op);
+/* The same for all of `ep` (NULL: of all). True: one of them still uses its
+ * user's memory. `is_late`: peers had their time to answer. */
+bool amg_mpi_stop_drop_locked(
+    struct amg_mpi_domain *domain, const struct amg_mpi_ep *ep, bool is_late);
+/* The time is over: ends the operations although MPI may use their memory. */
+void amg_mpi_stop_force_locked(
+    struct amg_mpi_domain *domain, const struct amg_mpi_ep *ep);
+/* At close: forgets what peers never answered. Returns how many. */
+unsigned amg_mpi_stop_forget_locked(struct amg_mpi_domain *domain);
 
 static inline struct amg_mpi_transfer *amg_mpi_transfer_of(
     struct amg_link *link)

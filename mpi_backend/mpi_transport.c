@@ -16,13 +16,13 @@
 #include "mpi_backend/mpi_close.h"
 #include "mpi_backend/mpi_domain.h"
 #include "mpi_backend/mpi_end.h"
-#include "mpi_backend/mpi_mem.h"
+#include "mpi_backend/mpi_export.h"
 #include "mpi_backend/mpi_msg.h"
-#include "mpi_backend/mpi_stop.h"
 #include "mpi_backend/mpi_transfer.h"
 #include "mpi_backend/mpi_poll.h"
 #include "mpi_backend/mpi_receive.h"
 #include "mpi_backend/mpi_rma.h"
+#include "mpi_backend/mpi_origin.h"
 #include "mpi_backend/mpi_slab.h"
 #include "mpi_backend/mpi_target.h"
 
@@ -469,7 +469,7 @@ const struct amg_transport amg_mpi_transport = {
             .reg = amg_mpi_mem_reg,
             .unreg = amg_mpi_close_unreg,
             .key = amg_mpi_mem_key,
-            .put = amg_mpi_transfer_put,
-            .get = amg_mpi_transfer_get,
+            .put = amg_mpi_origin_put,
+            .get = amg_mpi_origin_get,
         },
 };

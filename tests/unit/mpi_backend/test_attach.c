@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "mpi_backend/mpi_attach.h"
+#include "mpi_backend/mpi_export.h"
 
 enum { SPACE = 512, HOLDS = 64, ROUNDS = 200000 };
 

@@ -7,12 +7,12 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "mpi_backend/mpi_piece.h"
+#include "mpi_backend/mpi_rma.h"
 #include "pair.h"
 
 enum {
     LEN = 1 << 20, /* in pieces of 1 KiB, so that there is a middle */
-    CROWD = AMG_MPI_PIECES_LOOK / AMG_MPI_PIECES + 4,
+    CROWD = AMG_MPI_FRAGMENTS_TEST / AMG_MPI_FRAGMENTS + 4,
 };
 
 static struct amg_segment mine; /* exposed by ranks 0 and 2 */
@@ -38,7 +38,7 @@ static void gets_check(void)
 
     for (int i = 0; i < CROWD; i++)
         get(&crowd[i], 0);
-    UNTIL(amg_mpi_rma_lane_locked(rma, 0)->in_motion > AMG_MPI_PIECES_LOOK);
+    UNTIL(amg_mpi_rma_peer_locked(rma, 0)->in_flight > AMG_MPI_FRAGMENTS_TEST);
     atomic_store(pair_turns, 1);
     get(&call, 2);
     UNTIL(call.done == 1);

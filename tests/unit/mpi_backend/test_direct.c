@@ -2,7 +2,7 @@
 /* Transfers by windows that use the user's memory directly, and whose endpoint
  * is closed: they end, and MPI is through with the memory; what came in is what
  * the operation says, and not a byte more. Where the peer does not call MPI,
- * they end nevertheless, and the trip is over when the peer is back. */
+ * they end nevertheless, and the transfer is over when the peer is back. */
 #include <sched.h>
 #include <stdatomic.h>
 #include <string.h>
@@ -33,7 +33,7 @@ static void middle_reach(struct pair_call *call, bool is_put)
     call->op.is_final = true;
     CHECK((is_put ? pair_t->bulk.put : pair_t->bulk.get)(pair_ep, pair_peer(0),
               0, &near_at, &remote, LEN, &call->op) == HG_SUCCESS);
-    UNTIL(amg_mpi_rma_lane_locked(rma(), 0)->in_motion > 0);
+    UNTIL(amg_mpi_rma_peer_locked(rma(), 0)->in_flight > 0);
     CHECK(call->done == 0);
 }
 
@@ -51,9 +51,9 @@ static uint64_t endpoint_close(const struct pair_call *call)
     return call->op.len;
 }
 
-static void trips_await(void)
+static void ops_await(void)
 {
-    UNTIL(amg_list_is_empty(&rma()->trips) && amg_list_is_empty(&rma()->asked));
+    UNTIL(amg_list_is_empty(&rma()->ops) && amg_list_is_empty(&rma()->pending));
 }
 
 static void bytes_check(
@@ -75,13 +75,13 @@ static void closed_in_the_middle(bool is_put)
     if (pair_rank == 1) {
         middle_reach(&call, is_put);
         len = endpoint_close(&call);
-        CHECK(amg_mpi_rma_lane_locked(rma(), 0)->in_motion == 0);
+        CHECK(amg_mpi_rma_peer_locked(rma(), 0)->in_flight == 0);
         if (!is_put) {
             bytes_check(near, 0, len, 1);
             bytes_check(near, len, LEN, 2);
         }
         memset(near, 3, LEN);
-        trips_await();
+        ops_await();
     }
     pair_sync(false);
     MPI_Bcast(&len, 1, MPI_UINT64_T, 1, MPI_COMM_WORLD);
@@ -105,7 +105,7 @@ static void closed_in_silence(bool is_put, int round)
         atomic_store(pair_turns, round);
         (void)endpoint_close(&call);
         atomic_store(pair_turns, -round);
-        trips_await();
+        ops_await();
     } else {
         uint64_t end_ns = pair_deadline_ns();
 

@@ -49,9 +49,9 @@ static void *other_lives(void *arg)
     return NULL;
 }
 
-static struct amg_mpi_desk *desk(void)
+static struct amg_mpi_exports *exports(void)
 {
-    return &amg_mpi_domain_of(pair_domain)->rma->desk;
+    return &amg_mpi_domain_of(pair_domain)->rma->exports;
 }
 
 int main(void)
@@ -68,13 +68,13 @@ int main(void)
     amg_log_func_set(log_keep);
     CHECK(pair_t->bulk.reg(pair_domain, &segment, 1, AMG_MEM_READ, &mem) ==
           HG_SUCCESS);
-    CHECK(desk()->attach.count == 1);
+    CHECK(exports()->attach.count == 1);
     CHECK(pthread_create(&other, NULL, other_lives, NULL) == 0);
     while (atomic_load(&stage) < 1)
         sched_yield();
     UNTIL(atomic_load(&stage) == 2);
     pthread_join(other, NULL);
-    CHECK(desk()->attach.count == 0);
+    CHECK(exports()->attach.count == 0);
     pair_close();
     MPI_Finalize();
     return EXIT_SUCCESS;

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "mpi_backend/mpi_stop.h"
+#include "mpi_backend/mpi_transfer.h"
 #include "pair.h"
 
 enum { LEN = 4 << 20, BUFS_MAX = 4096, TURNS = 200 };

@@ -25,11 +25,11 @@ static void other_poll(void)
     pair_ep = first;
 }
 
-static struct amg_mpi_lane *lane(void)
+static struct amg_mpi_rma_peer *peer(void)
 {
     struct amg_mpi_rma *rma = amg_mpi_domain_of(pair_domain)->rma;
 
-    return amg_mpi_rma_lane_locked(rma, 0);
+    return amg_mpi_rma_peer_locked(rma, 0);
 }
 
 static void put(struct pair_call *call, struct amg_ep *ep, uint8_t context)
@@ -69,9 +69,9 @@ static void stuck_keeps_nobody(bool is_at_target)
     memset(near, is_at_target ? 1 : 2, LEN);
     pair_sync(false);
     if (pair_rank == 1) {
-        asked = lane()->asked;
+        asked = peer()->asked;
         put(&stuck, is_at_target ? pair_ep : other, is_at_target ? 1 : 0);
-        UNTIL(lane()->asked != asked);
+        UNTIL(peer()->asked != asked);
         put(&call, pair_ep, 0);
         UNTIL(call.done == 1);
         call_check(&call);

@@ -61,7 +61,7 @@ static void transfer_begin(struct pair_call *call, bool is_put)
     else
         CHECK(pair_t->bulk.get(pair_ep, pair_peer(0), 0, &near_at, &remote, LEN,
                   &call->op) == HG_SUCCESS);
-    CHECK(!amg_list_is_empty(&rma()->trips)); /* it goes by a window */
+    CHECK(!amg_list_is_empty(&rma()->ops)); /* it goes by a window */
 }
 
 /* Rank 1 gets (or puts) while rank 0 is silent, and gives up. */
@@ -83,10 +83,10 @@ static void initiator_gives_up(int round)
     pair_poll();
     CHECK(call.done == 1);
     CHECK(call.op.ret == HG_CANCELED && call.op.len == 0);
-    CHECK(!amg_list_is_empty(&rma()->trips)); /* MPI cannot take it back */
-    near_list.base = NULL;                    /* nobody reads the list now */
+    CHECK(!amg_list_is_empty(&rma()->ops)); /* MPI cannot take it back */
+    near_list.base = NULL;                  /* nobody reads the list now */
     atomic_store(pair_turns, round + 1);
-    UNTIL(amg_list_is_empty(&rma()->trips) && amg_list_is_empty(&rma()->asked));
+    UNTIL(amg_list_is_empty(&rma()->ops) && amg_list_is_empty(&rma()->pending));
     near_list.base = near;
     for (int i = 0; i < LEN; i++)
         CHECK(near[i] == 0xee);
@@ -119,9 +119,9 @@ static void exposer_has_to_wait(struct amg_mem *mem)
     pair_sync(false);
     if (pair_rank == 1) {
         transfer_begin(&call, false);
-        while (!is_inside) { /* the knock was answered */
+        while (!is_inside) { /* the access was answered */
             pair_poll();
-            is_inside = amg_list_is_empty(&rma()->asked);
+            is_inside = amg_list_is_empty(&rma()->pending);
         }
         atomic_store(pair_turns, -1);
         turn_await(-2);
@@ -135,7 +135,7 @@ static void exposer_has_to_wait(struct amg_mem *mem)
         CHECK(strstr(log_text, "rank 1 ") != NULL);
         atomic_store(pair_turns, -2);
         CHECK(pair_t->bulk.unreg(pair_domain, mem, 9000) == HG_SUCCESS);
-        CHECK(rma()->desk.attach.count == 0);
+        CHECK(rma()->exports.attach.count == 0);
     }
     pair_sync(false);
 }
@@ -153,7 +153,7 @@ static struct amg_mem *expose(void)
     if (pair_rank == 0) {
         CHECK(pair_t->bulk.reg(pair_domain, &segment, 1,
                   AMG_MEM_READ | AMG_MEM_WRITE, &mem) == HG_SUCCESS);
-        CHECK(rma()->desk.attach.count == 1);
+        CHECK(rma()->exports.attach.count == 1);
         pair_t->bulk.key(mem, &remote.key);
     }
     pair_key(&remote.key, 0);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The windows of a domain: where its ranks reach each other's memory.
  *
- * There are three. The desk holds the table of what each rank exposes, in
+ * There are three. One holds the descriptors of what each rank exposes, in
  * memory of the driver. The pool window lies over the memory that the library
  * hands out; making it touches none of its pages. To the dynamic window any
  * memory can be attached; with MPICH 4.0.2 (ch4:ucx) it is ten times slower.
@@ -12,12 +12,13 @@
  *
  * Freeing is collective, and blocks. So all ranks meet before, which does not:
  * one may have given the others up, although these know of nobody missing.
- * Where a rank does not come they are left as they are, with the desk's memory,
- * since the silent one may yet look there. MPICH aborts in MPI_Finalize over
- * memory that a window still holds; but that is collective as well, and so
- * those that were left are freed when it begins, at all ranks in one order.
+ * Where a rank does not come they are left as they are, with the
+ * descriptors, since the silent one may yet look there. MPICH aborts in
+ * MPI_Finalize over memory that a window still holds; but that is collective as
+ * well, and so those that were left are freed when it begins, at all ranks in
+ * one order.
  */
-#include "mpi_backend/mpi_window.h"
+#include "mpi_backend/mpi_rma_window.h"
 
 #include <string.h>
 
@@ -28,7 +29,7 @@
 #include "base/patience.h"
 
 enum {
-    DESK_LEN = AMG_MPI_ENTRIES * AMG_MPI_ENTRY_LEN,
+    DESCS_LEN = AMG_MPI_DESCS * AMG_MPI_DESC_LEN,
     NAP_NS = 50000, /* between two looks for the others */
 };
 
@@ -95,8 +96,8 @@ static bool windows_make(struct amg_mpi_windows *windows, MPI_Comm comm)
     if (!all_have(comm, rc == MPI_SUCCESS))
         return false;
     rc = MPI_Win_create(
-        windows->entries, DESK_LEN, 1, MPI_INFO_NULL, comm, &windows->desk);
-    if (!window_agree(comm, rc, &windows->desk, "making the window of keys"))
+        windows->bytes, DESCS_LEN, 1, MPI_INFO_NULL, comm, &windows->descs);
+    if (!window_agree(comm, rc, &windows->descs, "making the window of keys"))
         return false;
     rc = MPI_Win_create(windows->area.base, (MPI_Aint)windows->area.len, 1,
         MPI_INFO_NULL, comm, pool);
@@ -120,10 +121,10 @@ static void windows_free(struct amg_mpi_windows *windows)
 {
     for (unsigned way = 0; way < AMG_MPI_WAY_COUNT; way++)
         window_free(&windows->ways[way]);
-    window_free(&windows->desk);
+    window_free(&windows->descs);
     if (windows->comm != MPI_COMM_NULL)
         MPI_Comm_free(&windows->comm);
-    amg_mem_free(windows->entries);
+    amg_mem_free(windows->bytes);
     amg_mem_free(windows);
 }
 
@@ -137,18 +138,18 @@ static struct amg_mpi_windows *windows_alloc(
     windows->comm = MPI_COMM_NULL;
     windows->rank = comm->rank;
     windows->size = comm->size;
-    windows->desk = MPI_WIN_NULL;
+    windows->descs = MPI_WIN_NULL;
     windows->meeting = MPI_REQUEST_NULL;
     for (unsigned way = 0; way < AMG_MPI_WAY_COUNT; way++)
         windows->ways[way] = MPI_WIN_NULL;
     if (area != NULL)
         windows->area = *area;
-    windows->entries = amg_mem_alloc_aligned(AMG_MPI_ENTRY_LEN, DESK_LEN);
-    if (windows->entries == NULL) {
+    windows->bytes = amg_mem_alloc_aligned(AMG_MPI_DESC_LEN, DESCS_LEN);
+    if (windows->bytes == NULL) {
         amg_mem_free(windows);
         return NULL;
     }
-    memset(windows->entries, 0, DESK_LEN);
+    memset(windows->bytes, 0, DESCS_LEN);
     return windows;
 }
 
@@ -162,7 +163,7 @@ hg_return_t amg_mpi_windows_open(const struct amg_mpi_comm *comm,
         AMG_LOG_WARNING("mpi",
             "a rank has no memory for %d bytes of keys: bulk data moves by "
             "messages, not by windows",
-            DESK_LEN);
+            DESCS_LEN);
         if (windows != NULL)
             windows_free(windows);
         return HG_OPNOTSUPPORTED;

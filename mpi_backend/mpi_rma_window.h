@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The windows of a domain: where its ranks reach each other's memory. */
-#ifndef AMG_MPI_BACKEND_MPI_WINDOW_H
-#define AMG_MPI_BACKEND_MPI_WINDOW_H
+#ifndef AMG_MPI_BACKEND_MPI_RMA_WINDOW_H
+#define AMG_MPI_BACKEND_MPI_RMA_WINDOW_H
 
 #include <mpi.h>
 #include <stdbool.h>
@@ -20,11 +20,11 @@ enum amg_mpi_way {
 };
 
 enum {
-    AMG_MPI_ENTRIES = 8192, /* exposed memory that windows lead to, at once */
-    AMG_MPI_ENTRY_WORDS = 5,
-    AMG_MPI_ENTRY_LEN = 64, /* a cache line each; the rest is unused */
+    AMG_MPI_DESCS = 8192, /* exposed memory that windows lead to, at once */
+    AMG_MPI_DESC_WORDS = 5,
+    AMG_MPI_DESC_LEN = 64, /* a cache line each; the rest is unused */
     /* Bytes of a transfer and of its runs; shorter ones are faster by messages,
-     * which gather: 4 KiB take 2.2 us, and 4.1 by a window with its knock
+     * which gather: 4 KiB take 2.2 us, and 4.1 by a window with its access
      * (MPICH 4.0.2, ch4:ucx, one node). */
     AMG_MPI_WINDOW_LEN_MIN = 16 * 1024,
 };
@@ -36,9 +36,9 @@ struct amg_mpi_windows {
     MPI_Comm comm;        /* of its own */
     int rank;
     int size;
-    MPI_Win desk;                    /* everybody's entries; see mpi_desk.h */
+    MPI_Win descs;                   /* of all ranks; see mpi_export.h */
     MPI_Win ways[AMG_MPI_WAY_COUNT]; /* null where it is none of ours */
-    unsigned char *entries;          /* this rank's; zeros at the start */
+    unsigned char *bytes;            /* this rank's; zeros at the start */
     struct amg_area area;            /* behind the pool window; len 0: none */
     uint64_t open_ns;                /* what making them took */
     uint64_t number;     /* tells them from others; the same at all ranks */

@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Exposed memory: what is alive, and what peers may do with it.
+ *
+ * A peer that uses a window reads a descriptor of the memory first, of five
+ * words in a window:
+ *
+ *   word      bits                          meaning
+ *   ACCESS    63..52 tag                    0: closed
+ *             51..32 accesses               so many are held
+ *             31..0  sum of rank + 1        of those; names a single one
+ *   ID        serial, salt << 32            of the key
+ *   PLACE     cookie, flags << 32,          of the key; enum amg_mem_flags
+ *             way << 40                     enum amg_mpi_way
+ *   ORIGIN    address                       that displacement 0 stands for
+ *   LIST      a sum over the segments       what the peer's list must agree
+ * with
+ *
+ * By one operation the peer adds its access to the first word and reads all of
+ * them. MPI makes each word's step atomic, and the access word tells both that
+ * it was open and that the access is counted; so the exposer, which closes the
+ * word by the same kind of operation, sees every peer that it did not keep out.
+ * All other words are constant while the word is open or an access is held. */
+#ifndef AMG_MPI_BACKEND_MPI_EXPORT_H
+#define AMG_MPI_BACKEND_MPI_EXPORT_H
+
+#include "mpi_backend/mpi_domain.h"
+#include "mpi_backend/mpi_rma_window.h"
+
+enum amg_mpi_desc_word {
+    AMG_MPI_DESC_ACCESS,
+    AMG_MPI_DESC_ID,
+    AMG_MPI_DESC_PLACE,
+    AMG_MPI_DESC_ORIGIN,
+    AMG_MPI_DESC_LIST,
+};
+
+enum {
+    /* More ranks might hold accesses than the word can count: a carry of the
+     * count, to which the sum of ranks adds some, would change its tag. */
+    AMG_MPI_WINDOW_RANKS_MAX = 1000000,
+    AMG_MPI_ACCESSOR_NONE = -1,
+    AMG_MPI_ACCESSOR_MANY = -2,   /* several; which is not known */
+    AMG_MPI_ACCESSOR_UNSEEN = -3, /* the word is still open */
+};
+
+/* A key on the wire. */
+struct amg_mpi_key {
+    uint32_t cookie; /* its place in the table of the exposer */
+    uint32_t serial; /* never used twice by one exposer */
+    uint32_t salt;   /* of the exposer */
+    uint32_t desc;   /* way << 30, and which descriptor; 0: by messages */
+};
+
+/* What an open descriptor says. */
+struct amg_mpi_exposed {
+    struct amg_mpi_key key;
+    uint8_t flags;
+    const struct amg_segment *segments;
+    uint32_t count;
+    uint64_t origin;
+};
+
+static inline uint32_t amg_mpi_key_desc(enum amg_mpi_way way, uint32_t index)
+{
+    return (uint32_t)way << 30 | index;
+}
+
+static inline enum amg_mpi_way amg_mpi_key_way(const struct amg_mpi_key *key)
+{
+    return key->desc >> 30;
+}
+
+static inline uint32_t amg_mpi_key_index(const struct amg_mpi_key *key)
+{
+    return key->desc & 0x3fffffffu;
+}
+
+/* What one access of `rank` adds to the word. */
+static inline uint64_t amg_mpi_desc_access(int rank)
+{
+    return (1ull << 32) + (uint64_t)rank + 1;
+}
+
+/* The words of an open descriptor without accesses. */
+void amg_mpi_desc_set(const struct amg_mpi_exposed *exposed,
+    uint64_t ret_words[AMG_MPI_DESC_WORDS]);
+
+/* The part of the word that closes it when it is taken away. */
+uint64_t amg_mpi_desc_tag(uint64_t word);
+/* The rank that holds an access; or AMG_MPI_ACCESSOR_NONE, _MANY. */
+int amg_mpi_desc_accessor(uint64_t word);
+
+/* May the peer that read these words do that? HG_NOENTRY: the memory was freed;
+ * HG_PERMISSION; HG_OVERFLOW: its list is not that of the memory. */
+hg_return_t amg_mpi_desc_judge(const uint64_t words[AMG_MPI_DESC_WORDS],
+    const struct amg_mpi_key *key, enum amg_mem_flags direction,
+    const struct amg_segment *segments, uint32_t count);
+
+/* Owned by the caller of reg(), until unreg() succeeded. */
+struct amg_mpi_mem {
+    struct amg_mem base;
+    struct amg_mpi_key key;
+    struct amg_list visits; /* accesses of peers by messages, in flight */
+    bool is_closed;         /* no new ones begin */
+    struct amg_link
+        leaving;   /* exports->leaving: its descriptor is to be free */
+    bool has_left; /* the access word is closed */
+    int accessor;  /* the rank that held an access then */
+    uint8_t flags;
+    uint32_t count;
+    struct amg_segment segments[];
+};
+
+/* The slots of the contract; unreg is in mpi_close.c. */
+hg_return_t amg_mpi_mem_reg(struct amg_domain *domain,
+    const struct amg_segment *segments, uint32_t count, uint8_t flags,
+    struct amg_mem **ret_mem);
+void amg_mpi_mem_key(const struct amg_mem *mem, struct amg_key *ret_key);
+
+/* Writes the key's words into `access`. HG_INVALID_ARG: no key of ours. */
+hg_return_t amg_mpi_mem_key_read(
+    const struct amg_key *key, struct amg_mpi_access *access);
+
+/* Is this access allowed? HG_NOENTRY, HG_PERMISSION, HG_OVERFLOW: no. */
+hg_return_t amg_mpi_mem_check_locked(const struct amg_mpi_domain *domain,
+    const struct amg_mpi_access *access, enum amg_mem_flags direction,
+    struct amg_mpi_mem **ret_mem, struct amg_place *ret_place);
+
+/* The key is dead from now on. */
+void amg_mpi_mem_close_locked(
+    struct amg_mpi_domain *domain, struct amg_mpi_mem *mem);
+
+struct amg_mpi_region {
+    uintptr_t base;
+    uint64_t len;
+    uint32_t refs;
+};
+
+/* How memory is attached and detached. */
+struct amg_mpi_attacher {
+    hg_return_t (*attach)(void *arg, void *base, uint64_t len);
+    void (*detach)(void *arg, void *base);
+    void *arg;
+};
+
+/* Owned by who embeds it, and guarded by its lock. */
+struct amg_mpi_attach {
+    struct amg_mpi_attacher by;
+    struct amg_mpi_region *regions; /* in the order of their bases; apart */
+    uint32_t count;
+    uint32_t cap;
+};
+
+void amg_mpi_attach_init(
+    struct amg_mpi_attach *attach, const struct amg_mpi_attacher *by);
+/* Detaches what is attached still. */
+void amg_mpi_attach_fini(struct amg_mpi_attach *attach);
+
+/* Makes `len` bytes (> 0) at `base` part of one region. HG_OPNOTSUPPORTED: a
+ * part of them lies in other regions; HG_NOMEM; what attach() returned. */
+hg_return_t amg_mpi_attach_hold(
+    struct amg_mpi_attach *attach, const void *base, uint64_t len);
+/* Ends one hold of the same bytes; the last one in a region detaches it. */
+void amg_mpi_attach_drop(
+    struct amg_mpi_attach *attach, const void *base, uint64_t len);
+
+/* Owned by the domain's one-sided part, which embeds it; guarded by the
+ * domain's lock. */
+struct amg_mpi_exports {
+    struct amg_mpi_windows *windows;
+    struct amg_mpi_attach attach;
+    struct amg_list leaving; /* struct amg_mpi_mem, whose exposure ends */
+    uint64_t len_min;        /* shorter memory has no descriptor */
+    bool is_unused[AMG_MPI_WAY_COUNT]; /* no transfer uses that window */
+    uint32_t used;                     /* descriptors below were used before */
+    uint32_t free_count;
+    uint16_t free[AMG_MPI_DESCS]; /* of those, the ones that are free */
+    bool has_warned;
+};
+
+void amg_mpi_export_init(struct amg_mpi_exports *exports,
+    struct amg_mpi_windows *windows, uint64_t len_min);
+/* Detaches all memory. */
+void amg_mpi_export_fini(struct amg_mpi_exports *exports);
+
+/* Opens a descriptor for `mem`, and names it in the key; there is none where
+ * there is no room, or where messages are better. Calls MPI. */
+void amg_mpi_export_open_locked(
+    struct amg_mpi_exports *exports, struct amg_mpi_mem *mem);
+/* The next move is to close its descriptor. */
+void amg_mpi_export_leave_locked(
+    struct amg_mpi_exports *exports, struct amg_mpi_mem *mem);
+/* Closes the access words of what leaves, and frees the descriptors without
+ * accesses. Calls MPI. */
+void amg_mpi_export_move_locked(struct amg_mpi_exports *exports);
+/* The rank whose access keeps the descriptor of `mem` from being freed, or one
+ * of AMG_MPI_ACCESSOR_; _NONE: `mem` has no descriptor any more. */
+int amg_mpi_export_accessor_locked(
+    const struct amg_mpi_exports *exports, const struct amg_mpi_mem *mem);
+
+#endif

@@ -1,0 +1,576 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Puts and gets of this rank through windows of their targets.
+ *
+ *   ACQUIRING  an access is announced and the descriptor read
+ *              (mpi_rma_access.c); what the descriptor refuses ends here
+ *   ACCESSING  fragments move, a few at a time, by MPI_Rget or MPI_Rput
+ *   SYNCING    (a put) SYNC goes to the target, and comes back
+ *   FLUSHING   (a put) MPI_Win_flush: the bytes are there
+ *
+ * The request of an Rput may end when its bytes have left, and MPI_Win_flush
+ * blocks until the target calls MPI (measured: 280 ms behind one that slept
+ * for 300 ms). So the flush comes when it returns at once: the target has just
+ * answered, from within its progress, and nothing else is in flight to it.
+ * While a transfer wants that, no new fragment to that target is posted. One
+ * SYNC and one flush serve all transfers that waited when it began. Where the
+ * medium is passive, SYNC is left out.
+ *
+ * MPI cannot cancel any of this. A transfer that may be cancelled moves its
+ * fragments through bounce buffers, so that its operation can end at once, and
+ * the transfer goes on without new fragments; it ends when MPI is through. One
+ * that is final uses the user's memory directly.
+ *
+ * Windows or messages are decided before the post, and for good. */
+#include "mpi_backend/mpi_rma.h"
+
+#include <string.h>
+
+#include "base/assert.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "mpi_backend/mpi_transfer.h"
+
+static const unsigned state_edges[AMG_MPI_TRANSFER_STATE_COUNT] = {
+    [AMG_MPI_TRANSFER_QUEUED] = 1u << AMG_MPI_TRANSFER_ACQUIRING,
+    [AMG_MPI_TRANSFER_UNSTARTED] = 1u << AMG_MPI_TRANSFER_ACQUIRING,
+    [AMG_MPI_TRANSFER_ACQUIRING] = 1u << AMG_MPI_TRANSFER_ACCESSING,
+    [AMG_MPI_TRANSFER_ACCESSING] =
+        1u << AMG_MPI_TRANSFER_SYNCING | 1u << AMG_MPI_TRANSFER_FLUSHING,
+    [AMG_MPI_TRANSFER_SYNCING] = 1u << AMG_MPI_TRANSFER_FLUSHING,
+};
+
+static void op_set_state(
+    struct amg_mpi_transfer *transfer, enum amg_mpi_transfer_state next)
+{
+    AMG_ASSERT((state_edges[transfer->state] >> next & 1u) != 0);
+    transfer->state = next;
+}
+
+/* Are both lists in runs that are long enough? */
+static bool lists_are_fit(
+    const struct amg_place *local, const struct amg_place *remote, uint64_t len)
+{
+    uint64_t max = len / AMG_MPI_WINDOW_LEN_MIN + 2;
+    uint64_t runs =
+        amg_place_runs(local, len, max) + amg_place_runs(remote, len, max) - 1;
+
+    return runs == 1 || runs < max;
+}
+
+/* Does the key lead to a window, and is that the faster way? */
+static bool key_is_fit(const struct amg_mpi_domain *domain,
+    const struct amg_mpi_key *key, uint64_t len)
+{
+    enum amg_mpi_way way = amg_mpi_key_way(key);
+
+    return way != AMG_MPI_WAY_MESSAGES && way < AMG_MPI_WAY_COUNT &&
+           amg_mpi_key_index(key) < AMG_MPI_DESCS &&
+           amg_mpi_choice_is_window(&domain->choice,
+               way == AMG_MPI_WAY_DYNAMIC ? AMG_MPI_MEMORY_USER
+                                          : AMG_MPI_MEMORY_LIBRARY,
+               len);
+}
+
+bool amg_mpi_rma_op_plan(const struct amg_mpi_domain *domain,
+    struct amg_mpi_transfer *transfer, const struct amg_place *local,
+    const struct amg_remote *remote, uint64_t len)
+{
+    const struct amg_place *there = &remote->at;
+    struct amg_mpi_rma_op *op = &transfer->rma;
+    struct amg_mpi_key key;
+
+    memcpy(&key, remote->key.bytes, sizeof(key));
+    if (len < AMG_MPI_WINDOW_LEN_MIN || !key_is_fit(domain, &key, len) ||
+        transfer->rank == domain->comm.rank)
+        return false;
+    if (there->segment >= there->count ||
+        there->into > there->segments[there->segment].len ||
+        amg_place_left(there, len) < len || !lists_are_fit(local, there, len))
+        return false;
+    *op = (struct amg_mpi_rma_op){.key = key,
+        .way = amg_mpi_key_way(&key),
+        .window = domain->rma->windows->ways[amg_mpi_key_way(&key)],
+        .is_direct = transfer->op->is_final,
+        .local = *local,
+        .remote = *there,
+        .left = len,
+        .ret = HG_SUCCESS};
+    for (unsigned i = 0; i < AMG_MPI_FRAGMENTS; i++)
+        op->fragments[i].request = MPI_REQUEST_NULL;
+    return true;
+}
+
+static void refusal_log(const struct amg_mpi_transfer *transfer, hg_return_t rc)
+{
+    AMG_LOG_WARNING("bulk",
+        "a %s of %llu bytes %s memory of rank %d is refused: it %s",
+        transfer->is_put ? "put" : "get",
+        (unsigned long long)transfer->rma.left,
+        transfer->is_put ? "to" : "from", transfer->rank,
+        rc == HG_NOENTRY      ? "was freed, or never exposed"
+        : rc == HG_PERMISSION ? "is not exposed for that"
+                              : "is not what its descriptor says");
+}
+
+/* May it go on? What the descriptor says holds for all that share the access.
+ */
+static hg_return_t op_judge(struct amg_mpi_transfer *transfer)
+{
+    struct amg_mpi_rma_op *op = &transfer->rma;
+
+    if (transfer->op == NULL)
+        return HG_CANCELED; /* the list may be gone */
+    if (op->access->state == AMG_MPI_RMA_ACCESS_FAILED)
+        return HG_NA_ERROR;
+    op->origin = op->access->seen[AMG_MPI_DESC_ORIGIN];
+    return amg_mpi_desc_judge(op->access->seen, &op->key,
+        transfer->is_put ? AMG_MEM_WRITE : AMG_MEM_READ, op->remote.segments,
+        op->remote.count);
+}
+
+/* Does anybody still wait for what it moves? */
+static bool op_is_wanted(const struct amg_mpi_transfer *transfer)
+{
+    return transfer->op != NULL && !transfer->is_cancelled;
+}
+
+/* Is there more to post, now or later? */
+static bool op_goes_on(const struct amg_mpi_transfer *transfer)
+{
+    return transfer->rma.left > 0 && transfer->rma.ret == HG_SUCCESS &&
+           op_is_wanted(transfer);
+}
+
+/* The next run that is whole on both sides, at most `max`. Attached regions may
+ * touch, and one operation must not reach into two: there, segments are not
+ * joined. */
+static uint64_t run_take(struct amg_mpi_rma_op *op, uint64_t max,
+    void **ret_local, uint64_t *ret_remote)
+{
+    struct amg_place there = op->remote;
+    struct amg_place here = op->local;
+    void *remote = NULL;
+    uint64_t run = amg_place_take(&there, 1, &remote); /* now in its segment */
+
+    if (run == 0)
+        return 0;
+    there.into--;
+    run = max;
+    if (op->way == AMG_MPI_WAY_DYNAMIC &&
+        run > there.segments[there.segment].len - there.into)
+        run = there.segments[there.segment].len - there.into;
+    run = amg_place_take(&there, run, &remote);
+    run = amg_place_take(&here, run, ret_local);
+    *ret_remote = (uintptr_t)remote;
+    amg_place_skip(&op->remote, run);
+    amg_place_skip(&op->local, run);
+    return run;
+}
+
+/* A bounce buffer for the fragment, where it needs one. False: not now. */
+static bool stage_take(struct amg_mpi_domain *domain, struct amg_mpi_rma_op *op,
+    struct amg_mpi_fragment *fragment)
+{
+    bool is_needed = op->in_flight == 0;
+
+    fragment->stage = NULL;
+    if (op->is_direct)
+        return true;
+    fragment->stage = amg_mpi_stage_get(&domain->stages, is_needed);
+    if (fragment->stage == NULL && is_needed)
+        op->ret = HG_NOMEM;
+    return fragment->stage != NULL;
+}
+
+static int fragment_begin(const struct amg_mpi_transfer *transfer,
+    struct amg_mpi_fragment *fragment, uint64_t remote)
+{
+    const struct amg_mpi_rma_op *op = &transfer->rma;
+    void *at =
+        fragment->stage != NULL ? fragment->stage->bytes : fragment->user;
+    MPI_Aint there = (MPI_Aint)(remote - op->origin);
+    int len = (int)fragment->len;
+
+    if (!transfer->is_put)
+        return MPI_Rget(at, len, MPI_BYTE, transfer->rank, there, len, MPI_BYTE,
+            op->window, &fragment->request);
+    if (fragment->stage != NULL)
+        memcpy(at, fragment->user, fragment->len);
+    return MPI_Rput(at, len, MPI_BYTE, transfer->rank, there, len, MPI_BYTE,
+        op->window, &fragment->request);
+}
+
+/* Posts the next fragment, if it can be. */
+static void fragment_post_locked(struct amg_mpi_domain *domain,
+    struct amg_mpi_transfer *transfer, struct amg_mpi_fragment *fragment)
+{
+    struct amg_mpi_rma_op *op = &transfer->rma;
+    uint64_t max = domain->piece_len;
+    uint64_t remote = 0;
+    int rc = MPI_SUCCESS;
+
+    if (!stage_take(domain, op, fragment))
+        return;
+    if (fragment->stage != NULL && max > AMG_MPI_STAGE_LEN)
+        max = AMG_MPI_STAGE_LEN;
+    max = max < op->left ? max : op->left;
+    fragment->len = run_take(op, max, &fragment->user, &remote);
+    AMG_ASSERT(fragment->len > 0);
+    rc = fragment_begin(transfer, fragment, remote);
+    if (rc != MPI_SUCCESS) {
+        op->ret = amg_mpi_comm_error(rc, "posting a fragment to a window");
+        fragment->request = MPI_REQUEST_NULL;
+        if (fragment->stage != NULL)
+            amg_mpi_stage_put(&domain->stages, fragment->stage);
+        return;
+    }
+    op->left -= fragment->len;
+    op->in_flight++;
+    op->peer->in_flight++;
+}
+
+static void fragment_end_locked(struct amg_mpi_domain *domain,
+    struct amg_mpi_transfer *transfer, struct amg_mpi_fragment *fragment)
+{
+    struct amg_mpi_rma_op *op = &transfer->rma;
+
+    AMG_ASSERT(op->in_flight > 0 && op->peer->in_flight > 0);
+    if (fragment->stage != NULL) {
+        if (!transfer->is_put && op_is_wanted(transfer) &&
+            op->ret == HG_SUCCESS)
+            memcpy(fragment->user, fragment->stage->bytes, fragment->len);
+        amg_mpi_stage_put(&domain->stages, fragment->stage);
+    }
+    fragment->is_done = false;
+    op->done += fragment->len;
+    op->in_flight--;
+    op->peer->in_flight--;
+}
+
+/* Takes what has ended, and posts more. Where nobody wants the transfer, the
+ * user's lists and memory are not touched, but by direct fragments. */
+static void fragments_move_locked(
+    struct amg_mpi_domain *domain, struct amg_mpi_transfer *transfer)
+{
+    struct amg_mpi_rma_op *op = &transfer->rma;
+
+    for (unsigned i = 0; i < AMG_MPI_FRAGMENTS; i++) {
+        struct amg_mpi_fragment *fragment = &op->fragments[i];
+
+        if (fragment->is_done)
+            fragment_end_locked(domain, transfer, fragment);
+        /* A flush waits until nothing is in flight. */
+        if (fragment->request == MPI_REQUEST_NULL && op_goes_on(transfer) &&
+            op->peer->flush_waits == 0)
+            fragment_post_locked(domain, transfer, fragment);
+    }
+}
+
+static bool acquiring_move_locked(
+    struct amg_mpi_domain *domain, struct amg_mpi_transfer *transfer)
+{
+    hg_return_t rc = HG_SUCCESS;
+
+    if (transfer->rma.access->state == AMG_MPI_RMA_ACCESS_ACQUIRING)
+        return false;
+    rc = op_judge(transfer);
+    if (rc == HG_SUCCESS) {
+        op_set_state(transfer, AMG_MPI_TRANSFER_ACCESSING);
+        return true;
+    }
+    if (rc != HG_CANCELED && rc != HG_NA_ERROR)
+        refusal_log(transfer, rc);
+    amg_mpi_transfer_finish_locked(domain, transfer, rc, 0);
+    return false;
+}
+
+/* From now on nothing is posted to its peer, until there was a flush. */
+static void flush_want(struct amg_mpi_transfer *transfer)
+{
+    struct amg_mpi_rma_op *op = &transfer->rma;
+
+    op_set_state(transfer, AMG_MPI_TRANSFER_FLUSHING);
+    op->peer->flush_waits++;
+    op->flushes = op->peer->flushes[op->way];
+}
+
+/* All that was posted has ended. False: the transfer is gone. */
+static bool fragments_over_locked(
+    struct amg_mpi_domain *domain, struct amg_mpi_transfer *transfer)
+{
+    struct amg_mpi_rma_op *op = &transfer->rma;
+
+    if (op->ret == HG_SUCCESS &&
+        (op->left > 0 || (transfer->is_put && !op_is_wanted(transfer))))
+        op->ret = HG_CANCELED;
+    if (!transfer->is_put || op->done == 0) {
+        amg_mpi_transfer_finish_locked(domain, transfer, op->ret, op->done);
+        return false;
+    }
+    /* The user's memory is not used any more. */
+    if (op->ret != HG_SUCCESS)
+        amg_mpi_transfer_op_end_locked(transfer, op->ret, op->done);
+    if (domain->choice.is_passive) {
+        flush_want(transfer);
+        return true;
+    }
+    op->sync = amg_mpi_sync_next(op->peer);
+    op->has_asked = false;
+    op_set_state(transfer, AMG_MPI_TRANSFER_SYNCING);
+    return true;
+}
+
+static bool accessing_move_locked(
+    struct amg_mpi_domain *domain, struct amg_mpi_transfer *transfer)
+{
+    struct amg_mpi_rma_op *op = &transfer->rma;
+    uint64_t done = op->done;
+
+    fragments_move_locked(domain, transfer);
+    amg_mpi_rma_access_moved_locked(domain, op->access, op->done - done);
+    if (op->access->is_revoked && op->left > 0 && op->ret == HG_SUCCESS)
+        op->ret = HG_CANCELED;
+    return op->in_flight == 0 && !op_goes_on(transfer) &&
+           fragments_over_locked(domain, transfer);
+}
+
+/* Asks the target to make progress, and waits for its word. */
+static bool syncing_move_locked(
+    struct amg_mpi_domain *domain, struct amg_mpi_transfer *transfer)
+{
+    struct amg_mpi_rma_op *op = &transfer->rma;
+
+    if (amg_mpi_sync_is_answered(op->peer, op->sync)) {
+        flush_want(transfer);
+        return true;
+    }
+    if (!op->has_asked)
+        op->has_asked = amg_mpi_sync_ask_locked(domain, transfer);
+    return false;
+}
+
+static bool flushing_move_locked(
+    struct amg_mpi_domain *domain, struct amg_mpi_transfer *transfer)
+{
+    struct amg_mpi_rma_op *op = &transfer->rma;
+    uint64_t *flushes = &op->peer->flushes[op->way];
+
+    if (*flushes == op->flushes) {
+        int rc = MPI_SUCCESS;
+
+        if (op->peer->in_flight > 0)
+            return false;
+        rc = MPI_Win_flush(transfer->rank, op->window);
+        if (rc != MPI_SUCCESS)
+            op->ret = amg_mpi_comm_error(rc, "flushing a window");
+        (*flushes)++;
+    }
+    AMG_ASSERT(op->peer->flush_waits > 0);
+    op->peer->flush_waits--;
+    amg_mpi_transfer_finish_locked(domain, transfer, op->ret, op->done);
+    return false;
+}
+
+hg_return_t amg_mpi_rma_op_start_locked(
+    struct amg_mpi_domain *domain, struct amg_mpi_transfer *transfer)
+{
+    struct amg_mpi_rma_op *op = &transfer->rma;
+    hg_return_t rc = HG_NOMEM;
+
+    AMG_ASSERT(transfer->is_rma && op->access == NULL);
+    op->peer = amg_mpi_rma_peer_locked(domain->rma, transfer->rank);
+    if (op->peer != NULL)
+        rc = amg_mpi_rma_access_join_locked(
+            domain, op->peer, transfer->rank, &op->key, &op->access);
+    if (rc != HG_SUCCESS)
+        return rc;
+    if (amg_link_is_listed(&transfer->link))
+        amg_list_remove(&transfer->link);
+    op_set_state(transfer, AMG_MPI_TRANSFER_ACQUIRING);
+    amg_list_push(&domain->rma->ops, &transfer->link);
+    if (op->access->state != AMG_MPI_RMA_ACCESS_ACQUIRING &&
+        op_judge(transfer) == HG_SUCCESS) {
+        op_set_state(transfer, AMG_MPI_TRANSFER_ACCESSING);
+        fragments_move_locked(domain, transfer);
+    }
+    return HG_SUCCESS;
+}
+
+/* All fragments in flight, tested by one call: a test that finds nothing makes
+ * MPI progress like one that does, and takes 0.1 us. Those beyond the room are
+ * tested by further calls: what is in it may be a silent rank's. */
+struct look {
+    MPI_Request requests[AMG_MPI_FRAGMENTS_TEST];
+    struct amg_mpi_fragment *fragments[AMG_MPI_FRAGMENTS_TEST];
+    struct amg_mpi_rma_op *owners[AMG_MPI_FRAGMENTS_TEST];
+    int count;
+};
+
+/* Marks those that have ended. */
+static void look_end(struct look *look)
+{
+    for (int i = 0; i < look->count; i++) {
+        int flag = 0;
+        int at = MPI_UNDEFINED;
+        int rc = MPI_Testany(
+            look->count, look->requests, &at, &flag, MPI_STATUS_IGNORE);
+
+        if (rc == MPI_SUCCESS && !flag)
+            return;
+        if (at == MPI_UNDEFINED)
+            return;
+        if (rc != MPI_SUCCESS)
+            look->owners[at]->ret =
+                amg_mpi_comm_error(rc, "moving data by a window");
+        look->requests[at] = MPI_REQUEST_NULL;
+        look->fragments[at]->request = MPI_REQUEST_NULL;
+        look->fragments[at]->is_done = true;
+    }
+}
+
+static void look_add(struct look *look, struct amg_mpi_rma_op *op)
+{
+    for (unsigned i = 0; i < AMG_MPI_FRAGMENTS; i++) {
+        struct amg_mpi_fragment *fragment = &op->fragments[i];
+
+        if (fragment->request == MPI_REQUEST_NULL)
+            continue;
+        if (look->count == AMG_MPI_FRAGMENTS_TEST) {
+            look_end(look);
+            look->count = 0;
+        }
+        look->requests[look->count] = fragment->request;
+        look->fragments[look->count] = fragment;
+        look->owners[look->count] = op;
+        look->count++;
+    }
+}
+
+static void fragments_test(const struct amg_mpi_rma *rma)
+{
+    struct amg_link *link = amg_list_first(&rma->ops);
+    struct look look;
+
+    look.count = 0;
+    for (; link != NULL; link = amg_list_next(&rma->ops, link))
+        if (amg_mpi_transfer_of(link)->state == AMG_MPI_TRANSFER_ACCESSING)
+            look_add(&look, &amg_mpi_transfer_of(link)->rma);
+    look_end(&look);
+}
+
+/* Each takes one step. True: there may be another one; false: the transfer
+ * waits, or is gone. */
+static bool (*const state_moves[AMG_MPI_TRANSFER_STATE_COUNT])(
+    struct amg_mpi_domain *domain, struct amg_mpi_transfer *transfer) = {
+    [AMG_MPI_TRANSFER_ACQUIRING] = acquiring_move_locked,
+    [AMG_MPI_TRANSFER_ACCESSING] = accessing_move_locked,
+    [AMG_MPI_TRANSFER_SYNCING] = syncing_move_locked,
+    [AMG_MPI_TRANSFER_FLUSHING] = flushing_move_locked,
+};
+
+static void ops_move_locked(struct amg_mpi_domain *domain)
+{
+    struct amg_link *link = amg_list_first(&domain->rma->ops);
+
+    fragments_test(domain->rma);
+    while (link != NULL) {
+        struct amg_mpi_transfer *transfer = amg_mpi_transfer_of(link);
+        /* One that ends takes only itself off. */
+        struct amg_link *next = amg_list_next(&domain->rma->ops, link);
+
+        while (state_moves[transfer->state](domain, transfer))
+            ;
+        link = next;
+    }
+}
+
+void amg_mpi_rma_move_locked(struct amg_mpi_domain *domain)
+{
+    struct amg_mpi_rma *rma = domain->rma;
+
+    if (!amg_list_is_empty(&rma->exports.leaving))
+        amg_mpi_export_move_locked(&rma->exports);
+    if (!amg_list_is_empty(&rma->pending))
+        amg_mpi_rma_access_move_locked(domain);
+    if (!amg_list_is_empty(&rma->ops))
+        ops_move_locked(domain);
+}
+
+bool amg_mpi_rma_is_idle_locked(const struct amg_mpi_domain *domain)
+{
+    const struct amg_mpi_rma *rma = domain->rma;
+
+    return rma == NULL ||
+           (amg_list_is_empty(&rma->ops) && amg_list_is_empty(&rma->pending));
+}
+
+hg_return_t amg_mpi_rma_open(
+    struct amg_mpi_domain *domain, const struct amg_area *area)
+{
+    struct amg_mpi_rma *rma = NULL;
+    int mine = 0;
+    int all = 0;
+    int rc = MPI_SUCCESS;
+
+    if (domain->comm.size > AMG_MPI_WINDOW_RANKS_MAX) {
+        AMG_LOG_WARNING("mpi",
+            "%d ranks are more than the %d that windows can count: bulk data "
+            "moves by messages; name mpi+p2p to ask for that",
+            domain->comm.size, AMG_MPI_WINDOW_RANKS_MAX);
+        return HG_OPNOTSUPPORTED;
+    }
+    rma = amg_mem_zalloc(sizeof(*rma));
+    mine = rma != NULL;
+    rc = MPI_Allreduce(&mine, &all, 1, MPI_INT, MPI_MIN, domain->comm.data);
+    if (rc != MPI_SUCCESS || all == 0 ||
+        amg_mpi_windows_open(&domain->comm, area, &rma->windows) !=
+            HG_SUCCESS) {
+        amg_mem_free(rma);
+        return rc == MPI_SUCCESS && all != 0 ? HG_OPNOTSUPPORTED : HG_NOMEM;
+    }
+    amg_mpi_export_init(&rma->exports, rma->windows, AMG_MPI_WINDOW_LEN_MIN);
+    amg_list_init(&rma->ops);
+    amg_list_init(&rma->pending);
+    amg_pool_init(&rma->access_pool, sizeof(struct amg_mpi_rma_access),
+        sizeof(void *) * 2);
+    domain->rma = rma;
+    domain->exports = &rma->exports;
+    return HG_SUCCESS;
+}
+
+/* At close: how many MPI has not finished; they are left to it. */
+static unsigned ops_forget_locked(struct amg_mpi_rma *rma)
+{
+    struct amg_link *link = NULL;
+    unsigned count = 0;
+
+    for (; (link = amg_list_pop(&rma->ops)) != NULL; count++)
+        AMG_LOG_WARNING("bulk",
+            "rank %d did not let a %s by a window end; MPI keeps its memory",
+            amg_mpi_transfer_of(link)->rank,
+            amg_mpi_transfer_of(link)->is_put ? "put" : "get");
+    return count;
+}
+
+void amg_mpi_rma_close_locked(struct amg_mpi_domain *domain, bool is_whole)
+{
+    struct amg_mpi_rma *rma = domain->rma;
+    unsigned count = 0;
+
+    if (rma == NULL)
+        return;
+    domain->rma = NULL;
+    domain->exports = NULL;
+    count = ops_forget_locked(rma) + amg_mpi_rma_access_forget_locked(rma);
+    amg_mpi_export_fini(&rma->exports);
+    if (!is_whole || count > 0)
+        AMG_LOG_WARNING("mpi",
+            "the windows of the class stay open until MPI_Finalize, because "
+            "freeing them would wait for the rank that is missing");
+    amg_mpi_windows_close(rma->windows, is_whole && count == 0);
+    amg_map_fini(&rma->peers, amg_mem_free);
+    if (count > 0)
+        return; /* MPI may still write into accesses: they are left to it */
+    amg_pool_fini(&rma->access_pool);
+    amg_mem_free(rma);
+}

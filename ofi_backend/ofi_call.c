@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The one door to libfabric: every call of the driver goes through this table.
- */
+/* Table of the calls of libfabric, and its error codes as ours. */
 #include "ofi_backend/ofi_call.h"
+
+#include "base/log.h"
 
 static int call_setopt(
     struct fid_ep *ep, int option, const void *value, size_t len)
@@ -55,11 +56,6 @@ static int call_cq_open(
     return fi_cq_open(domain, attr, ret_cq, NULL);
 }
 
-static ssize_t call_cq_read(struct fid_cq *cq, void *entries, size_t count)
-{
-    return fi_cq_read(cq, entries, count);
-}
-
 static ssize_t call_cq_readerr(struct fid_cq *cq, struct fi_cq_err_entry *entry)
 {
     return fi_cq_readerr(cq, entry, 0);
@@ -75,36 +71,6 @@ static int call_cq_trywait(struct fid_fabric *fabric, struct fid_cq *cq)
     struct fid *fids[] = {&cq->fid};
 
     return fi_trywait(fabric, fids, 1);
-}
-
-static ssize_t call_recvmsg(
-    struct fid_ep *ep, const struct fi_msg *msg, uint64_t flags)
-{
-    return fi_recvmsg(ep, msg, flags);
-}
-
-static ssize_t call_send(struct fid_ep *ep, const void *bytes, size_t len,
-    void *desc, fi_addr_t to, void *context)
-{
-    return fi_send(ep, bytes, len, desc, to, context);
-}
-
-static ssize_t call_inject(
-    struct fid_ep *ep, const void *bytes, size_t len, fi_addr_t to)
-{
-    return fi_inject(ep, bytes, len, to);
-}
-
-static ssize_t call_readmsg(
-    struct fid_ep *ep, const struct fi_msg_rma *msg, uint64_t flags)
-{
-    return fi_readmsg(ep, msg, flags);
-}
-
-static ssize_t call_writemsg(
-    struct fid_ep *ep, const struct fi_msg_rma *msg, uint64_t flags)
-{
-    return fi_writemsg(ep, msg, flags);
 }
 
 static ssize_t call_cancel(struct fid_ep *ep, void *context)
@@ -123,36 +89,6 @@ static int call_mr_bind(struct fid_mr *mr, struct fid *fid)
     return fi_mr_bind(mr, fid, 0);
 }
 
-static int call_mr_enable(struct fid_mr *mr)
-{
-    return fi_mr_enable(mr);
-}
-
-static uint64_t call_mr_key(struct fid_mr *mr)
-{
-    return fi_mr_key(mr);
-}
-
-static void *call_mr_desc(struct fid_mr *mr)
-{
-    return fi_mr_desc(mr);
-}
-
-static int call_close(struct fid *fid)
-{
-    return fi_close(fid);
-}
-
-static int call_enable(struct fid_ep *ep)
-{
-    return fi_enable(ep);
-}
-
-static int call_ep_bind(struct fid_ep *ep, struct fid *fid, uint64_t flags)
-{
-    return fi_ep_bind(ep, fid, flags);
-}
-
 static const struct amg_ofi_call call_libfabric = {
     .version = fi_version,
     .strerror = fi_strerror,
@@ -161,31 +97,31 @@ static const struct amg_ofi_call call_libfabric = {
     .freeinfo = fi_freeinfo,
     .fabric = call_fabric,
     .domain = call_domain,
-    .close = call_close,
+    .close = fi_close,
     .endpoint = call_endpoint,
-    .ep_bind = call_ep_bind,
-    .enable = call_enable,
+    .ep_bind = fi_ep_bind,
+    .enable = fi_enable,
     .getname = call_getname,
     .setopt = call_setopt,
     .av_open = call_av_open,
     .av_insert = call_av_insert,
     .av_remove = call_av_remove,
     .cq_open = call_cq_open,
-    .cq_read = call_cq_read,
+    .cq_read = fi_cq_read,
     .cq_readerr = call_cq_readerr,
     .cq_wait_fd = call_cq_wait_fd,
     .cq_trywait = call_cq_trywait,
-    .recvmsg = call_recvmsg,
-    .send = call_send,
-    .inject = call_inject,
-    .readmsg = call_readmsg,
-    .writemsg = call_writemsg,
+    .recvmsg = fi_recvmsg,
+    .send = fi_send,
+    .inject = fi_inject,
+    .readmsg = fi_readmsg,
+    .writemsg = fi_writemsg,
     .cancel = call_cancel,
     .mr_reg = call_mr_reg,
     .mr_bind = call_mr_bind,
-    .mr_enable = call_mr_enable,
-    .mr_key = call_mr_key,
-    .mr_desc = call_mr_desc,
+    .mr_enable = fi_mr_enable,
+    .mr_key = fi_mr_key,
+    .mr_desc = fi_mr_desc,
 };
 
 const struct amg_ofi_call *amg_ofi_call = &call_libfabric;
@@ -193,4 +129,28 @@ const struct amg_ofi_call *amg_ofi_call = &call_libfabric;
 void amg_ofi_call_set(const struct amg_ofi_call *call)
 {
     amg_ofi_call = call == NULL ? &call_libfabric : call;
+}
+
+hg_return_t amg_ofi_error(int code, const char *what)
+{
+    int positive = code < 0 ? -code : code;
+
+    AMG_LOG_ERROR("ofi", "%s: %s (libfabric code %d)", what,
+        amg_ofi_call->strerror(positive), positive);
+    switch (positive) {
+    case FI_ENOMEM:
+        return HG_NOMEM;
+    case FI_ENODATA:
+    case FI_ENOSYS:
+        return HG_OPNOTSUPPORTED;
+    case FI_EADDRINUSE:
+        return HG_ADDRINUSE;
+    case FI_EADDRNOTAVAIL:
+        return HG_ADDRNOTAVAIL;
+    case FI_EACCES:
+    case FI_EPERM:
+        return HG_PERMISSION;
+    default:
+        return HG_NA_ERROR;
+    }
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The one door to libfabric: every call of the driver goes through this table.
+/* Table of the calls of libfabric: the driver makes all of them through it.
  *
  * A test may put a table of its own in its place (amg_ofi_call_set(), before
- * the first domain is opened), and see or change all that passes. A slot does
- * what the call of the same name in libfabric's manual does; slots with no call
- * of their own say so. */
+ * the first domain is opened), and see or change every call. A slot does what
+ * the call of the same name in libfabric's manual does; slots with no call of
+ * their own say so. */
 #ifndef AMG_OFI_BACKEND_OFI_CALL_H
 #define AMG_OFI_BACKEND_OFI_CALL_H
 
@@ -15,6 +15,8 @@
 #include <rdma/fi_eq.h>
 #include <rdma/fi_errno.h>
 #include <rdma/fi_rma.h>
+
+#include "mercury_core_types.h"
 
 struct amg_ofi_call {
     uint32_t (*version)(void);
@@ -74,5 +76,9 @@ extern const struct amg_ofi_call *amg_ofi_call;
 
 /* NULL: libfabric itself again. No domain is open. */
 void amg_ofi_call_set(const struct amg_ofi_call *call);
+
+/* Logs a failed call of libfabric, and returns its code as one of ours. `what`
+ * says what was tried; `code` may be negative or positive. */
+hg_return_t amg_ofi_error(int code, const char *what);
 
 #endif

@@ -50,13 +50,17 @@ struct amg_ofi_tokens {
     uint64_t fresh[AMG_OFI_TOKENS];
 };
 
+struct amg_ofi_work;
+
+/* Runs once for each completion; `error` is 0 or libfabric's code. */
+typedef void (*amg_ofi_done_fn)(struct amg_ofi_domain *domain,
+    struct amg_ofi_work *work, const struct fi_cq_data_entry *entry, int error);
+
 /* What a completion of libfabric leads to. The provider may use the first
  * bytes while it is posted (FI_CONTEXT2). */
 struct amg_ofi_work {
     struct fi_context2 context;
-    /* Runs once for each completion; `error` is 0 or libfabric's code. */
-    void (*done)(struct amg_ofi_domain *domain, struct amg_ofi_work *work,
-        const struct fi_cq_data_entry *entry, int error);
+    amg_ofi_done_fn done;
 };
 
 enum amg_ofi_peer_state {

@@ -1,5 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The objects of libfabric that a domain is made of, and what it receives.
+/* Objects of libfabric that a domain is made of, memory that it has registered,
+ * and buffers that it receives into.
+ *
+ * Where keys of memory are ours to choose they are counted up, from anywhere
+ * beyond the first 256 (Slingshot gives small ones a meaning of their own), so
+ * that the key of memory that is gone, of the process that was here before,
+ * too, does not soon name other memory. Where memory belongs to endpoints it is
+ * bound before its key is read.
  *
  * Requests and replies land in the same few large buffers, each of which takes
  * messages until less than the longest one would fit (FI_MULTI_RECV). They are
@@ -20,14 +27,17 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/assert.h"
 #include "base/log.h"
-#include "ofi_backend/ofi_auth.h"
-#include "ofi_backend/ofi_poll.h"
-#include "ofi_backend/ofi_select.h"
-#include "ofi_backend/ofi_slab.h"
-#include "ofi_backend/ofi_where.h"
+#include "base/mem.h"
+#include "base/pages.h"
+#include "ofi_backend/ofi_bind_addr.h"
+#include "ofi_backend/ofi_env.h"
 
 enum {
+    KEY_FIRST = 256,
+    KEY_TRIES = 64,           /* keys that may still be in use after a wrap */
+    BLOCK_ALIGN = 64,         /* a cache line, on all machines we know */
     RECEIVE_LEN_MIN = 131072, /* bytes of a buffer, */
     RECEIVE_MESSAGES = 4,     /* and of the longest messages so many */
     CQ_LEN = 1024,
@@ -36,6 +46,119 @@ enum {
     QUIET_TICKS_LONG = 100, /* where no memory is given any more */
     LEFT_MAX = 16,          /* pieces of memory that are kept */
 };
+
+static uint64_t key_next_locked(struct amg_ofi_domain *domain)
+{
+    if (domain->facts.makes_keys)
+        return 0;
+    if (domain->next_key < KEY_FIRST ||
+        domain->next_key >= domain->facts.key_max)
+        domain->next_key = KEY_FIRST;
+    return domain->next_key++;
+}
+
+static int mr_attach(struct amg_ofi_domain *domain, struct fid_mr *mr)
+{
+    int code = amg_ofi_call->mr_bind(mr, &domain->ep->fid);
+
+    if (code == 0)
+        code = amg_ofi_call->mr_enable(mr);
+    return code;
+}
+
+/* Some want pages behind memory that they are to know. */
+static hg_return_t pages_back(const struct amg_ofi_domain *domain,
+    const void *base, uint64_t len, uint64_t access)
+{
+    bool is_written = (access & (FI_RECV | FI_READ | FI_REMOTE_WRITE)) != 0;
+    hg_return_t rc = HG_SUCCESS;
+
+    if (!domain->facts.needs_pages)
+        return HG_SUCCESS;
+    rc = amg_pages_back(base, len, is_written);
+    if (rc != HG_INVALID_ARG)
+        return rc;
+    AMG_LOG_ERROR("ofi",
+        "of %llu bytes of memory at %p, not all can be %s by this process; is "
+        "it freed already, or constant?",
+        (unsigned long long)len, base, is_written ? "written" : "read");
+    return HG_NA_ERROR;
+}
+
+hg_return_t amg_ofi_reg_locked(struct amg_ofi_domain *domain, const void *base,
+    uint64_t len, uint64_t access, struct fid_mr **ret_mr)
+{
+    struct fid_mr *mr = NULL;
+    hg_return_t rc = pages_back(domain, base, len, access);
+    int code = 0;
+
+    if (rc != HG_SUCCESS)
+        return rc;
+    for (unsigned i = 0; i < KEY_TRIES; i++) {
+        code = amg_ofi_call->mr_reg(
+            domain->fid, base, len, access, key_next_locked(domain), &mr);
+        if (code != -FI_ENOKEY && code != -FI_EKEYREJECTED)
+            break;
+    }
+    if (code == 0 && domain->facts.binds_memory) {
+        code = mr_attach(domain, mr);
+        if (code != 0)
+            (void)amg_ofi_call->close(&mr->fid);
+    }
+    if (code != 0)
+        return amg_ofi_error(
+            code, "registering memory (see ulimit -l, and the NIC's limits)");
+    *ret_mr = mr;
+    return HG_SUCCESS;
+}
+
+void amg_ofi_unreg_locked(struct fid_mr *mr)
+{
+    int code = mr == NULL ? 0 : amg_ofi_call->close(&mr->fid);
+
+    if (code != 0)
+        (void)amg_ofi_error(code, "ending the registration of memory");
+}
+
+hg_return_t amg_ofi_block_make(struct amg_ofi_domain *domain, size_t len,
+    uint64_t access, struct amg_ofi_block **ret_block)
+{
+    size_t head_len = (sizeof(struct amg_ofi_block) + BLOCK_ALIGN - 1) /
+                      BLOCK_ALIGN * BLOCK_ALIGN;
+    struct amg_ofi_block *block =
+        amg_mem_alloc_aligned(BLOCK_ALIGN, head_len + len);
+    hg_return_t rc = HG_SUCCESS;
+
+    if (block == NULL)
+        return HG_NOMEM;
+    *block = (struct amg_ofi_block){
+        .bytes = (unsigned char *)block + head_len,
+    };
+    if (domain->facts.needs_desc)
+        rc = amg_ofi_reg_locked(domain, block->bytes, len, access, &block->mr);
+    if (rc != HG_SUCCESS) {
+        amg_mem_free(block);
+        return rc;
+    }
+    *ret_block = block;
+    return HG_SUCCESS;
+}
+
+void amg_ofi_block_free(struct amg_ofi_block *block)
+{
+    if (block == NULL)
+        return;
+    amg_ofi_unreg_locked(block->mr);
+    amg_mem_free(block);
+}
+
+void amg_ofi_blocks_unreg_locked(struct amg_ofi_block *block)
+{
+    for (; block != NULL; block = block->next) {
+        amg_ofi_unreg_locked(block->mr);
+        block->mr = NULL;
+    }
+}
 
 static hg_return_t enable_error(
     int code, const struct amg_open *how, const struct amg_ofi_domain *domain)
@@ -155,7 +278,7 @@ hg_return_t amg_ofi_ep_open(struct amg_ofi_domain *domain,
     if (code != 0 || addr_len > AMG_OFI_ADDR_MAX)
         return amg_ofi_error(
             code != 0 ? code : -FI_ETOOSMALL, "asking for the own address");
-    if (amg_ofi_where_is_any(domain->facts.addr_format, ret_addr)) {
+    if (amg_ofi_bind_addr_is_any(domain->facts.addr_format, ret_addr)) {
         AMG_LOG_ERROR("cls",
             "ofi+%s listens at every interface and cannot say where others "
             "reach it; name an interface or host, as in tcp://eth0",
@@ -171,9 +294,7 @@ static hg_return_t receive_post_locked(
     struct amg_ofi_domain *domain, struct amg_ofi_receive *receive)
 {
     struct iovec iov = {receive->bytes, receive_len(domain)};
-    void *desc = receive->block->mr == NULL
-                     ? NULL
-                     : amg_ofi_call->mr_desc(receive->block->mr);
+    void *desc = amg_ofi_reg_desc(receive->block->mr);
     const struct fi_msg msg = {
         .msg_iov = &iov,
         .desc = &desc,
@@ -297,7 +418,8 @@ void amg_ofi_ep_refill_all_locked(struct amg_ofi_domain *domain)
         amg_ofi_ep_refill_locked(domain, &domain->receives[i]);
 }
 
-hg_return_t amg_ofi_ep_listen_locked(struct amg_ofi_domain *domain)
+hg_return_t amg_ofi_ep_listen_locked(
+    struct amg_ofi_domain *domain, amg_ofi_done_fn on_received)
 {
     size_t len = receive_len(domain);
     hg_return_t rc = amg_ofi_block_make(
@@ -308,7 +430,7 @@ hg_return_t amg_ofi_ep_listen_locked(struct amg_ofi_domain *domain)
     for (unsigned i = 0; i < AMG_OFI_RECEIVES; i++) {
         struct amg_ofi_receive *receive = &domain->receives[i];
 
-        receive->work.done = amg_ofi_poll_on_received_locked;
+        receive->work.done = on_received;
         receive->block = domain->receive_block;
         receive->bytes = domain->receive_block->bytes + i * len;
         /* One for which there is no room now is posted by a later poll. */

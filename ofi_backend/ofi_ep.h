@@ -1,9 +1,40 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The objects of libfabric that a domain is made of, and what it receives. */
+/* Objects of libfabric that a domain is made of, memory that it has registered,
+ * and buffers that it receives into. */
 #ifndef AMG_OFI_BACKEND_OFI_EP_H
 #define AMG_OFI_BACKEND_OFI_EP_H
 
 #include "ofi_backend/ofi_domain.h"
+
+/* Memory that is registered at once, where the provider asks for that. */
+struct amg_ofi_block {
+    struct amg_ofi_block *next;
+    struct fid_mr *mr; /* NULL: not needed */
+    size_t cut_count;  /* slabs that were handed out before */
+    size_t count;
+    unsigned char *bytes; /* aligned to cache lines */
+};
+
+/* `access` are FI_SEND and its like. HG_NOMEM, HG_NA_ERROR, with a log line. */
+hg_return_t amg_ofi_reg_locked(struct amg_ofi_domain *domain, const void *base,
+    uint64_t len, uint64_t access, struct fid_mr **ret_mr);
+/* NULL is fine. */
+void amg_ofi_unreg_locked(struct fid_mr *mr);
+
+/* What a post of own memory passes as its descriptor; NULL where none is
+ * asked for. */
+static inline void *amg_ofi_reg_desc(struct fid_mr *mr)
+{
+    return mr == NULL ? NULL : amg_ofi_call->mr_desc(mr);
+}
+
+/* A block of `len` bytes. HG_NOMEM, or what registering returned. */
+hg_return_t amg_ofi_block_make(struct amg_ofi_domain *domain, size_t len,
+    uint64_t access, struct amg_ofi_block **ret_block);
+void amg_ofi_block_free(struct amg_ofi_block *block);
+/* No message moves any more: the provider forgets the memory of all blocks from
+ * this one on. */
+void amg_ofi_blocks_unreg_locked(struct amg_ofi_block *block);
 
 /* Opens all of them for domain->info, and knows where it is reached then.
  * HG_ADDRINUSE: the port is taken; HG_ADDRNOTAVAIL: the host is none of this
@@ -12,7 +43,8 @@
 hg_return_t amg_ofi_ep_open(struct amg_ofi_domain *domain,
     const struct amg_open *how, uint8_t *ret_addr, uint16_t *ret_len);
 /* Receives from now on. HG_NOMEM, HG_NA_ERROR. */
-hg_return_t amg_ofi_ep_listen_locked(struct amg_ofi_domain *domain);
+hg_return_t amg_ofi_ep_listen_locked(
+    struct amg_ofi_domain *domain, amg_ofi_done_fn on_received);
 /* Fine after a failed open. */
 void amg_ofi_ep_close(struct amg_ofi_domain *domain);
 /* The memory of what was received, once the endpoint is closed. */

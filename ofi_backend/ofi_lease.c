@@ -17,8 +17,7 @@
 
 #include "base/assert.h"
 #include "base/mem.h"
-#include "ofi_backend/ofi_addr.h"
-#include "ofi_backend/ofi_rma.h"
+#include "ofi_backend/ofi_peer.h"
 #include "ofi_backend/ofi_send.h"
 
 enum {
@@ -202,39 +201,12 @@ hg_return_t amg_ofi_lease_get_locked(struct amg_peer *peer, uint8_t context,
     return HG_SUCCESS;
 }
 
-/* Ends what waits for it. `lease` may be gone then, if nobody else uses it. */
-static void lease_fail_locked(struct amg_ofi_lease *lease, hg_return_t ret)
-{
-    struct amg_list waiting;
-    struct amg_link *link = NULL;
-
-    amg_list_init(&waiting);
-    amg_list_splice(&waiting, &lease->waiting);
-    lease->users++;
-    while ((link = amg_list_pop(&waiting)) != NULL)
-        amg_ofi_rma_denied_locked(link, ret);
-    amg_ofi_lease_put_locked(lease);
-}
-
-static void lease_open_locked(struct amg_ofi_lease *lease)
-{
-    struct amg_list waiting;
-    struct amg_link *link = NULL;
-
-    lease_set_state(lease, AMG_OFI_LEASE_OPEN);
-    amg_list_init(&waiting);
-    amg_list_splice(&waiting, &lease->waiting);
-    lease->users++;
-    while ((link = amg_list_pop(&waiting)) != NULL)
-        amg_ofi_rma_granted_locked(link);
-    amg_ofi_lease_put_locked(lease);
-}
-
 static struct amg_ofi_lease *lease_find_locked(
-    struct amg_ofi_domain *domain, const struct amg_ofi_message *message)
+    const struct amg_ofi_message *message)
 {
-    struct amg_table_place *place = amg_table_find(
-        &domain->leases, message->header->cookie, message->peer->number);
+    struct amg_table_place *place =
+        amg_table_find(&message->peer->domain->leases, message->header->cookie,
+            message->peer->number);
 
     return place == NULL ? NULL : place->object;
 }
@@ -289,72 +261,80 @@ static bool grant_fits(const struct amg_ofi_lease *lease,
            len == sizeof(*head) + rows * sizeof(struct amg_ofi_row);
 }
 
-void amg_ofi_lease_on_grant_locked(
-    struct amg_ofi_domain *domain, const struct amg_ofi_message *message)
+/* It ends, and what waits for it; a later grant is none. */
+static struct amg_ofi_lease *lease_end(
+    struct amg_ofi_lease *lease, hg_return_t why, hg_return_t *ret)
 {
-    struct amg_ofi_lease *lease = lease_find_locked(domain, message);
+    lease_set_state(lease, AMG_OFI_LEASE_ENDED);
+    lease->users++;
+    *ret = why;
+    return lease;
+}
+
+struct amg_ofi_lease *amg_ofi_lease_granted_locked(
+    const struct amg_ofi_message *message, hg_return_t *ret)
+{
+    struct amg_ofi_lease *lease = lease_find_locked(message);
     struct amg_ofi_grant head;
     uint32_t rows = (message->len - (uint32_t)sizeof(head)) /
                     (uint32_t)sizeof(struct amg_ofi_row);
+    bool is_asked = lease != NULL && lease->state == AMG_OFI_LEASE_ASKED;
     hg_return_t rc = HG_SUCCESS;
-    bool is_good = false;
 
     memcpy(&head, message->body, sizeof(head));
-    is_good = lease != NULL && lease->state == AMG_OFI_LEASE_ASKED &&
-              grant_fits(lease, &head, rows, message->len);
-    if (!is_good)
+    if (!is_asked || !grant_fits(lease, &head, rows, message->len)) {
         amg_ofi_peer_blame(message->peer, AMG_OFI_FAULT_ANSWER, AMG_OFI_GRANT,
             (long)message->len);
-    if (lease == NULL || lease->state != AMG_OFI_LEASE_ASKED)
-        return;
-    lease->id = head.id;
-    if (!is_good) {
-        lease_set_state(lease, AMG_OFI_LEASE_ENDED);
-        lease_fail_locked(lease, HG_PROTOCOL_ERROR); /* no other will come */
-        return;
+        if (!is_asked)
+            return NULL;
+        lease->id = head.id;
+        return lease_end(lease, HG_PROTOCOL_ERROR, ret);
     }
+    lease->id = head.id;
     lease->flags = (uint8_t)head.flags;
     lease->count = head.count;
     rc = rows_fit(lease, rows);
-    if (rc != HG_SUCCESS) {
-        lease_set_state(lease, AMG_OFI_LEASE_ENDED);
-        lease_fail_locked(lease, rc);
-        return;
-    }
+    if (rc != HG_SUCCESS)
+        return lease_end(lease, rc, ret);
     rows_take(lease, message, rows);
-    if (lease->got == lease->count)
-        lease_open_locked(lease);
+    if (lease->got < lease->count)
+        return NULL;
+    lease_set_state(lease, AMG_OFI_LEASE_OPEN);
+    lease->users++;
+    *ret = HG_SUCCESS;
+    return lease;
 }
 
-void amg_ofi_lease_on_deny_locked(
-    struct amg_ofi_domain *domain, const struct amg_ofi_message *message)
+struct amg_ofi_lease *amg_ofi_lease_denied_locked(
+    const struct amg_ofi_message *message, hg_return_t *ret)
 {
-    struct amg_ofi_lease *lease = lease_find_locked(domain, message);
+    struct amg_ofi_lease *lease = lease_find_locked(message);
     struct amg_ofi_refuse refuse;
 
     memcpy(&refuse, message->body, sizeof(refuse));
     if (lease == NULL || lease->state == AMG_OFI_LEASE_OPEN) {
         amg_ofi_peer_blame(message->peer, AMG_OFI_FAULT_ANSWER, AMG_OFI_DENY,
             (long)message->header->cookie);
-        return;
+        return NULL;
     }
-    if (refuse.code == HG_SUCCESS || refuse.code >= HG_RETURN_MAX)
-        refuse.code = HG_NA_ERROR;
     lease->is_gone = true; /* there is nothing to return */
-    lease_fail_locked(lease, (hg_return_t)refuse.code);
+    lease->users++;
+    *ret = refuse.code == HG_SUCCESS || refuse.code >= HG_RETURN_MAX
+               ? HG_NA_ERROR
+               : (hg_return_t)refuse.code;
+    return lease;
 }
 
-void amg_ofi_lease_on_revoke_locked(
-    struct amg_ofi_domain *domain, const struct amg_ofi_message *message)
+struct amg_ofi_lease *amg_ofi_lease_revoked_locked(
+    const struct amg_ofi_message *message)
 {
-    struct amg_ofi_lease *lease = lease_find_locked(domain, message);
+    struct amg_ofi_lease *lease = lease_find_locked(message);
 
     if (lease == NULL || lease->state != AMG_OFI_LEASE_OPEN)
-        return; /* our word is on its way */
+        return NULL; /* our word is on its way */
     lease_set_state(lease, AMG_OFI_LEASE_ENDED);
     lease->users++;
-    amg_ofi_rma_revoked_locked(lease);
-    amg_ofi_lease_put_locked(lease);
+    return lease;
 }
 
 void amg_ofi_lease_lost_locked(struct amg_peer *peer)

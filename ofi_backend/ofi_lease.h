@@ -50,13 +50,15 @@ bool amg_ofi_lease_is_open_locked(
 bool amg_ofi_lease_is_new_locked(
     struct amg_peer *peer, const struct amg_ofi_key *key);
 
-/* What came in. */
-void amg_ofi_lease_on_grant_locked(
-    struct amg_ofi_domain *domain, const struct amg_ofi_message *message);
-void amg_ofi_lease_on_deny_locked(
-    struct amg_ofi_domain *domain, const struct amg_ofi_message *message);
-void amg_ofi_lease_on_revoke_locked(
-    struct amg_ofi_domain *domain, const struct amg_ofi_message *message);
+/* What came in. Each returns the lease if what waits for it, or uses it, is to
+ * be told; the caller then uses the lease, too. `ret`: HG_SUCCESS, or why the
+ * lease is not open. */
+struct amg_ofi_lease *amg_ofi_lease_granted_locked(
+    const struct amg_ofi_message *message, hg_return_t *ret);
+struct amg_ofi_lease *amg_ofi_lease_denied_locked(
+    const struct amg_ofi_message *message, hg_return_t *ret);
+struct amg_ofi_lease *amg_ofi_lease_revoked_locked(
+    const struct amg_ofi_message *message);
 
 /* The peer is gone. */
 void amg_ofi_lease_lost_locked(struct amg_peer *peer);

@@ -1,17 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Lists the providers that a class can be opened over.
+/* List of the providers that a class can be opened over, for amalgam_info.
  *
  * A stack is listed when a domain over it could really be opened: what a
  * provider says of itself is read from that. */
-#include "ofi_backend/ofi_list.h"
+#include "ofi_backend/ofi_transport.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#include "ofi_backend/ofi_addr.h"
-#include "ofi_backend/ofi_hints.h"
-#include "ofi_backend/ofi_transport.h"
-#include "ofi_backend/ofi_env.h"
+#include "ofi_backend/ofi_peer.h"
+#include "ofi_backend/ofi_select.h"
 
 enum {
     NICS_CAP = 256,
@@ -76,27 +74,6 @@ static bool is_first(const struct fi_info *all, const struct fi_info *info)
     return true;
 }
 
-/* All that libfabric has for this driver; NULL: nothing. */
-static struct fi_info *all_find(void)
-{
-    const struct amg_open how = {.info = ""};
-    const struct amg_ofi_auth none = {.len = 0};
-    struct fi_info *hints = NULL;
-    struct fi_info *all = NULL;
-    uint32_t version = 0;
-
-    if (amg_ofi_hints_version(&version) != HG_SUCCESS ||
-        amg_ofi_hints_make(&how, NULL, &none, AMG_OFI_HINTS_LEAST, &hints) !=
-            HG_SUCCESS)
-        return NULL;
-    amg_ofi_env_begin();
-    if (amg_ofi_call->getinfo(version, NULL, NULL, 0, hints, &all) != 0)
-        all = NULL;
-    amg_ofi_env_end();
-    amg_ofi_call->freeinfo(hints);
-    return all;
-}
-
 /* False: it cannot be opened. */
 static bool stack_tell(const struct fi_info *all, const char *stack,
     void (*each)(const struct amg_provider *provider, void *arg), void *arg)
@@ -148,7 +125,7 @@ static void versions_tell(char *ret_loaded, char *ret_built, size_t cap)
 static unsigned providers_list(
     void (*each)(const struct amg_provider *provider, void *arg), void *arg)
 {
-    struct fi_info *all = all_find();
+    struct fi_info *all = amg_ofi_select_all();
     unsigned count = 0;
 
     for (const struct fi_info *info = all; info != NULL; info = info->next)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Memory that this process exposes, and who was given a lease of it.
+/* Exposed memory, and the leases of it that peers were given.
  *
  * A key is a number in a table, which comes again, a serial number, which does
  * not, and the salt of the domain; it fits no more once the memory is
@@ -25,17 +25,13 @@
 #include <string.h>
 
 #include "base/assert.h"
-#include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "ofi_backend/ofi_addr.h"
-#include "ofi_backend/ofi_poll.h"
-#include "ofi_backend/ofi_reg.h"
+#include "ofi_backend/ofi_ep.h"
+#include "ofi_backend/ofi_peer.h"
 #include "ofi_backend/ofi_send.h"
-#include "ofi_backend/ofi_slab.h"
 
 enum {
-    NAP_NS = 20000,    /* between two looks for returned leases */
     GRANTS_MAX = 4096, /* to one peer; its transfers go by messages then */
 };
 
@@ -173,6 +169,7 @@ static hg_return_t mrs_open_locked(struct amg_ofi_mem *mem)
 
 static void grant_end_locked(struct grant *grant)
 {
+    AMG_ASSERT(grant->peer->granted > 0);
     amg_table_remove(&grant->mem->domain->grants, grant->id);
     amg_list_remove(&grant->link);
     grant->peer->granted--;
@@ -314,25 +311,27 @@ static struct grant *grant_unasked(const struct amg_ofi_mem *mem)
     return link == NULL ? NULL : AMG_OBJECT(link, struct grant, link);
 }
 
-/* Asks all holders to return their leases. */
-static void grants_revoke_locked(struct amg_ofi_mem *mem)
+bool amg_ofi_mem_revoke_locked(struct amg_ofi_mem *mem)
 {
     struct grant *grant = NULL;
 
+    mem->is_closed = true;
     while ((grant = grant_unasked(mem)) != NULL) {
         if (!amg_ofi_send_control_locked(grant->peer, 0, grant->context,
                 AMG_OFI_REVOKE, grant->cookie, NULL, 0))
-            return; /* no memory; the next turn tries again */
+            break; /* no memory; the next turn tries again */
         grant->is_revoked = true;
         grant->peer->revoked++;
     }
+    return amg_list_is_empty(&mem->grants);
 }
 
-static void busy_log(const struct amg_ofi_mem *mem, unsigned timeout_ms)
+void amg_ofi_mem_busy_log(const struct amg_ofi_mem *mem, unsigned timeout_ms)
 {
     const struct amg_link *link = amg_list_first(&mem->grants);
     char text[AMG_OFI_TEXT_CAP];
 
+    AMG_ASSERT(mem->is_closed && link != NULL);
     AMG_LOG_WARNING("bulk",
         "ofi: %s may still access the memory after %u ms; it stays exposed to "
         "it; free it again later, when the program there makes progress",
@@ -340,36 +339,10 @@ static void busy_log(const struct amg_ofi_mem *mem, unsigned timeout_ms)
         timeout_ms);
 }
 
-hg_return_t amg_ofi_mem_unreg(
-    struct amg_domain *base, struct amg_mem *mem_base, unsigned timeout_ms)
+void amg_ofi_mem_free_locked(struct amg_ofi_mem *mem)
 {
-    struct amg_ofi_mem *mem = AMG_OBJECT(mem_base, struct amg_ofi_mem, base);
-    struct amg_ofi_domain *domain = amg_ofi_domain_of(base);
-    uint64_t deadline_ns = 0;
-
-    if (amg_ofi_is_child(domain))
-        return HG_SUCCESS;
-    amg_bias_take(&domain->lock);
-    mem->is_closed = true;
-    while (!amg_list_is_empty(&mem->grants)) {
-        grants_revoke_locked(mem);
-        (void)amg_ofi_poll_domain_locked(domain);
-        if (amg_list_is_empty(&mem->grants))
-            break;
-        if (deadline_ns == 0)
-            deadline_ns = amg_clock_deadline_ns(timeout_ms);
-        if (amg_clock_ns() >= deadline_ns) {
-            busy_log(mem, timeout_ms);
-            amg_bias_give(&domain->lock);
-            return HG_BUSY;
-        }
-        amg_bias_give(&domain->lock);
-        amg_clock_sleep_ns(NAP_NS);
-        amg_bias_take(&domain->lock);
-    }
+    AMG_ASSERT(mem->is_closed && amg_list_is_empty(&mem->grants));
     mrs_close_locked(mem);
-    amg_table_remove(&domain->mems, mem->number);
-    amg_bias_give(&domain->lock);
+    amg_table_remove(&mem->domain->mems, mem->number);
     amg_mem_free(mem);
-    return HG_SUCCESS;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Memory that this process exposes, and who was given a lease of it. */
+/* Exposed memory, and the leases of it that peers were given. */
 #ifndef AMG_OFI_BACKEND_OFI_MEM_H
 #define AMG_OFI_BACKEND_OFI_MEM_H
 
@@ -23,9 +23,14 @@ struct amg_ofi_mem {
 hg_return_t amg_ofi_mem_reg(struct amg_domain *base,
     const struct amg_segment *segments, uint32_t count, uint8_t flags,
     struct amg_mem **ret_mem);
-hg_return_t amg_ofi_mem_unreg(
-    struct amg_domain *base, struct amg_mem *mem, unsigned timeout_ms);
 void amg_ofi_mem_key(const struct amg_mem *base, struct amg_key *ret_key);
+
+/* Its key fits no more, and all holders are asked to return their leases. True:
+ * all have. */
+bool amg_ofi_mem_revoke_locked(struct amg_ofi_mem *mem);
+void amg_ofi_mem_busy_log(const struct amg_ofi_mem *mem, unsigned timeout_ms);
+/* It is revoked, and no lease is out. */
+void amg_ofi_mem_free_locked(struct amg_ofi_mem *mem);
 
 /* The memory that a key names, or NULL. */
 struct amg_ofi_mem *amg_ofi_mem_find_locked(

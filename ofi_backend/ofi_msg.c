@@ -10,9 +10,8 @@
 #include <string.h>
 
 #include "base/assert.h"
-#include "ofi_backend/ofi_addr.h"
+#include "ofi_backend/ofi_peer.h"
 #include "ofi_backend/ofi_send.h"
-#include "ofi_backend/ofi_slab.h"
 #include "ofi_backend/ofi_wait.h"
 
 static struct amg_ofi_slab *slab_of_post(struct amg_post *post)

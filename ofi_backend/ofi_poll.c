@@ -13,16 +13,14 @@
 #include "base/assert.h"
 #include "base/clock.h"
 #include "base/log.h"
-#include "ofi_backend/ofi_addr.h"
+#include "ofi_backend/ofi_connect.h"
 #include "ofi_backend/ofi_ep.h"
-#include "ofi_backend/ofi_hello.h"
 #include "ofi_backend/ofi_lease.h"
 #include "ofi_backend/ofi_mem.h"
 #include "ofi_backend/ofi_msg.h"
+#include "ofi_backend/ofi_peer.h"
 #include "ofi_backend/ofi_rma.h"
-#include "ofi_backend/ofi_send.h"
 #include "ofi_backend/ofi_small.h"
-#include "ofi_backend/ofi_token.h"
 #include "ofi_backend/ofi_wait.h"
 #include "ofi_backend/ofi_watch.h"
 
@@ -34,32 +32,6 @@ enum {
     AWAY_LOOKS = 10,       /* that a peer has at least to answer in */
     CLOCK_MASK = 63,       /* when busy, one poll of 64 looks at the clock */
 };
-
-/* Those of other versions may be shorter or longer. */
-static void hello_read(
-    struct amg_ofi_hello *ret_hello, const unsigned char *body, uint32_t len)
-{
-    memset(ret_hello, 0, sizeof(*ret_hello));
-    memcpy(
-        ret_hello, body, len < sizeof(*ret_hello) ? len : sizeof(*ret_hello));
-}
-
-static void on_welcome_locked(
-    struct amg_ofi_domain *domain, const struct amg_ofi_message *message)
-{
-    struct amg_ofi_hello hello;
-
-    (void)domain;
-    hello_read(&hello, message->body, message->len);
-    amg_ofi_hello_on_welcome_locked(message->peer, &hello);
-}
-
-static void on_bye_locked(
-    struct amg_ofi_domain *domain, const struct amg_ofi_message *message)
-{
-    (void)domain;
-    amg_ofi_hello_on_bye_locked(message->peer);
-}
 
 /* Only its credits count. */
 static void on_credit_locked(
@@ -77,8 +49,9 @@ static const struct kind_row {
     void (*on_message)(
         struct amg_ofi_domain *domain, const struct amg_ofi_message *message);
 } kind_rows[AMG_OFI_KIND_COUNT] = {
-    [AMG_OFI_WELCOME] = {AMG_OFI_HELLO_MIN, UINT32_MAX, on_welcome_locked},
-    [AMG_OFI_BYE] = {0, 0, on_bye_locked},
+    [AMG_OFI_WELCOME] = {AMG_OFI_HELLO_MIN, UINT32_MAX,
+        amg_ofi_connect_on_welcome_locked},
+    [AMG_OFI_BYE] = {0, 0, amg_ofi_connect_on_bye_locked},
     [AMG_OFI_REQUEST] = {0, UINT32_MAX, amg_ofi_msg_on_request_locked},
     [AMG_OFI_ONEWAY] = {0, UINT32_MAX, amg_ofi_msg_on_request_locked},
     [AMG_OFI_REPLY] = {0, UINT32_MAX, amg_ofi_msg_on_reply_locked},
@@ -95,10 +68,10 @@ static const struct kind_row {
     [AMG_OFI_LEASE] = {sizeof(struct amg_ofi_lease_ask),
         sizeof(struct amg_ofi_lease_ask), amg_ofi_mem_on_lease_locked},
     [AMG_OFI_GRANT] = {sizeof(struct amg_ofi_grant), UINT32_MAX,
-        amg_ofi_lease_on_grant_locked},
+        amg_ofi_rma_on_grant_locked},
     [AMG_OFI_DENY] = {sizeof(struct amg_ofi_refuse),
-        sizeof(struct amg_ofi_refuse), amg_ofi_lease_on_deny_locked},
-    [AMG_OFI_REVOKE] = {0, 0, amg_ofi_lease_on_revoke_locked},
+        sizeof(struct amg_ofi_refuse), amg_ofi_rma_on_deny_locked},
+    [AMG_OFI_REVOKE] = {0, 0, amg_ofi_rma_on_revoke_locked},
     [AMG_OFI_RETURN] = {0, 0, amg_ofi_mem_on_return_locked},
 };
 
@@ -113,24 +86,10 @@ static void stranger_warn(struct amg_ofi_domain *domain, size_t len)
     domain->has_warned = true;
 }
 
-/* Who it is from; NULL: nobody that may speak. */
-static struct amg_peer *sender_find_locked(struct amg_ofi_domain *domain,
-    const struct amg_ofi_header *header, size_t len)
-{
-    struct amg_peer *peer =
-        header->stamp == 0 ? NULL
-                           : amg_ofi_token_find_locked(domain, header->stamp);
-
-    if (peer == NULL)
-        stranger_warn(domain, len);
-    return peer;
-}
-
 static void message_take_locked(
     struct amg_ofi_domain *domain, const unsigned char *bytes, size_t len)
 {
     struct amg_ofi_header header;
-    struct amg_ofi_hello hello;
     struct amg_ofi_message message = {.header = &header};
     unsigned kind = 0;
 
@@ -148,20 +107,21 @@ static void message_take_locked(
         return;
     }
     if (kind == AMG_OFI_HELLO) {
-        if (message.len < AMG_OFI_HELLO_MIN) {
+        if (message.len < AMG_OFI_HELLO_MIN)
             stranger_warn(domain, len);
-            return;
-        }
-        hello_read(&hello, message.body, message.len);
-        amg_ofi_hello_on_hello_locked(domain, &hello);
+        else
+            amg_ofi_connect_on_hello_locked(domain, message.body, message.len);
         return;
     }
-    message.peer = sender_find_locked(domain, &header, len);
-    if (message.peer == NULL)
+    if (header.stamp != 0)
+        message.peer = amg_ofi_token_find_locked(domain, header.stamp);
+    if (message.peer == NULL) {
+        stranger_warn(domain, len);
         return;
+    }
     message.peer->had++;
     if (message.peer->state != AMG_OFI_PEER_OPEN && kind != AMG_OFI_WELCOME &&
-        !amg_ofi_hello_prove_locked(message.peer))
+        !amg_ofi_connect_prove_locked(message.peer))
         return;
     if (message.len < kind_rows[kind].len_min ||
         message.len > kind_rows[kind].len_max) {
@@ -260,7 +220,9 @@ static unsigned completions_take_locked(
     return count;
 }
 
-bool amg_ofi_poll_is_quiet_locked(struct amg_ofi_domain *domain)
+/* Before a sleep: is there nothing in the queue, and will its descriptor tell
+ * of what comes? */
+static bool is_quiet_locked(struct amg_ofi_domain *domain)
 {
     struct pollfd news = {.fd = domain->cq_fd, .events = POLLIN};
     struct fi_cq_data_entry entry;
@@ -323,7 +285,7 @@ static unsigned progress_locked(struct amg_ofi_domain *domain, unsigned max)
         amg_ofi_ep_refill_all_locked(domain);
     count = completions_take_locked(domain, max);
     if (!amg_list_is_empty(&domain->trying))
-        amg_ofi_send_retry_locked(domain);
+        amg_ofi_connect_retry_locked(domain);
     if (!amg_list_is_empty(&domain->transfers))
         amg_ofi_rma_move_locked(domain);
     if (count == 0 && domain->calls.flow.owing != NULL)
@@ -351,6 +313,24 @@ unsigned amg_ofi_poll(
     count += amg_list_take(&ret_news->arrived, &domain->calls.late, max);
     amg_bias_give(&domain->lock);
     return count;
+}
+
+bool amg_ofi_arm(struct amg_ep *base)
+{
+    struct amg_ofi_ep *ep = amg_ofi_ep_of(base);
+    struct amg_ofi_domain *domain = amg_ofi_domain_of_ep(ep);
+    bool is_quiet = false;
+
+    if (ep->wait_fd < 0 || amg_ofi_is_child(domain))
+        return true;
+    amg_bias_take(&domain->lock);
+    is_quiet =
+        amg_list_is_empty(&ep->done) && amg_list_is_empty(&ep->arrived) &&
+        amg_list_is_empty(&domain->calls.late) && is_quiet_locked(domain);
+    if (is_quiet)
+        amg_ofi_wait_arm_locked(ep);
+    amg_bias_give(&domain->lock);
+    return is_quiet;
 }
 
 unsigned amg_ofi_poll_domain_locked(struct amg_ofi_domain *domain)

@@ -5,17 +5,14 @@
 
 #include "ofi_backend/ofi_domain.h"
 
-/* The slot of the contract. */
+/* The slots of the contract. */
+bool amg_ofi_arm(struct amg_ep *base);
 unsigned amg_ofi_poll(
     struct amg_ep *base, unsigned max, struct amg_news *ret_news);
 
 /* The same for a whole domain, of which no endpoint needs to be open; what is
  * found stays on the lists of the endpoints. Returns how much it was. */
 unsigned amg_ofi_poll_domain_locked(struct amg_ofi_domain *domain);
-
-/* Before a sleep: is there nothing in the queue, and will its descriptor tell
- * of what comes? */
-bool amg_ofi_poll_is_quiet_locked(struct amg_ofi_domain *domain);
 
 /* A message is in a posted buffer, or the buffer comes back. */
 void amg_ofi_poll_on_received_locked(struct amg_ofi_domain *domain,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Reads and writes of the provider.
+/* Reads and writes of the provider: pieces of a transfer, as it names them.
  *
  * A piece takes runs from both sides until one of them has as many as the
  * provider names in one post, or the piece is as long as it may be. Segments of
@@ -7,11 +7,8 @@
 #include "ofi_backend/ofi_post.h"
 
 #include "base/assert.h"
-#include "ofi_backend/ofi_addr.h"
-#include "ofi_backend/ofi_hello.h"
+#include "ofi_backend/ofi_ep.h"
 #include "ofi_backend/ofi_mem.h"
-#include "ofi_backend/ofi_reg.h"
-#include "ofi_backend/ofi_select.h"
 
 /* Bytes of one piece, so that several keep the medium busy: one write of
  * 16 MiB stalled in libfabric 1.17 for a quarter of a second (net, tcp). */
@@ -126,7 +123,7 @@ static void shape_cut(const struct amg_ofi_transfer *transfer,
     (void)here_take(here, len, local_max, are_known, ret_shape);
 }
 
-static void descs_close_locked(struct amg_ofi_piece *piece)
+void amg_ofi_post_left_locked(struct amg_ofi_piece *piece)
 {
     while (piece->mr_count > 0)
         amg_ofi_unreg_locked(piece->mrs[--piece->mr_count]);
@@ -169,8 +166,7 @@ static hg_return_t descs_open_locked(
     return HG_SUCCESS;
 }
 
-/* Libfabric's code of an access that failed. */
-static hg_return_t code_of(int error)
+hg_return_t amg_ofi_post_error(int error)
 {
     switch (error) {
     case FI_ECANCELED:
@@ -186,32 +182,6 @@ static hg_return_t code_of(int error)
     default:
         return HG_HOSTUNREACH;
     }
-}
-
-void amg_ofi_post_left_locked(struct amg_ofi_piece *piece)
-{
-    const struct amg_ofi_transfer *transfer = piece->transfer;
-
-    descs_close_locked(piece);
-    transfer->peer->domain->moving--;
-    transfer->peer->busy--;
-    if (transfer->ep != NULL)
-        transfer->ep->moving--;
-}
-
-static void on_moved_locked(struct amg_ofi_domain *domain,
-    struct amg_ofi_work *work, const struct fi_cq_data_entry *entry, int error)
-{
-    struct amg_ofi_piece *piece = AMG_OBJECT(work, struct amg_ofi_piece, work);
-    struct amg_peer *peer = piece->transfer->peer;
-
-    (void)domain;
-    (void)entry;
-    amg_ofi_post_left_locked(piece);
-    if (error != 0)
-        amg_ofi_hello_doubt_locked(peer);
-    amg_ofi_rma_piece_end_locked(
-        piece, error == 0 ? HG_SUCCESS : code_of(error));
 }
 
 static ssize_t shape_post_locked(
@@ -234,38 +204,29 @@ static ssize_t shape_post_locked(
     return amg_ofi_call->readmsg(peer->domain->ep, &msg, FI_COMPLETION);
 }
 
-hg_return_t amg_ofi_post_next_locked(struct amg_ofi_transfer *transfer)
+hg_return_t amg_ofi_post_piece_locked(struct amg_ofi_piece *piece)
 {
-    struct amg_ofi_domain *domain = transfer->peer->domain;
+    struct amg_ofi_transfer *transfer = piece->transfer;
     struct amg_place here = transfer->here;
     struct amg_place there = transfer->there;
-    struct amg_ofi_piece *piece = NULL;
     struct shape shape;
     hg_return_t rc = HG_SUCCESS;
     ssize_t code = 0;
 
+    AMG_ASSERT(transfer->posted < transfer->len && transfer->lease != NULL);
     shape_cut(transfer, &here, &there, &shape);
-    piece = amg_ofi_rma_piece_get_locked(transfer, shape.len);
-    if (piece == NULL)
-        return HG_NOMEM;
-    piece->work.done = on_moved_locked;
     rc = descs_open_locked(piece, &shape);
     if (rc == HG_SUCCESS)
         code = shape_post_locked(piece, &shape);
-    if (rc != HG_SUCCESS || code != 0) {
-        descs_close_locked(piece);
-        amg_pool_put(&domain->piece_pool, piece);
-        if (rc != HG_SUCCESS)
-            return rc;
-        return code == -FI_EAGAIN ? HG_AGAIN : code_of((int)-code);
+    if (rc == HG_SUCCESS && code == 0) {
+        piece->len = shape.len;
+        transfer->here = here;
+        transfer->there = there;
+        transfer->posted += shape.len;
+        return HG_SUCCESS;
     }
-    transfer->here = here;
-    transfer->there = there;
-    transfer->posted += shape.len;
-    transfer->piece_count++;
-    amg_list_push(&transfer->pieces, &piece->link);
-    domain->moving++;
-    transfer->peer->busy++;
-    transfer->ep->moving++;
-    return HG_SUCCESS;
+    amg_ofi_post_left_locked(piece);
+    if (rc != HG_SUCCESS)
+        return rc;
+    return code == -FI_EAGAIN ? HG_AGAIN : amg_ofi_post_error((int)-code);
 }

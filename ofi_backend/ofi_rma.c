@@ -8,9 +8,9 @@
  *                            no room +---+ the next poll
  *
  * A piece by the provider names up to as many runs of memory on either side as
- * it takes at once; a write ends when its bytes are there. What is short and
- * has no lease yet, or scattered in runs shorter than RUN_SHORT, goes by
- * messages (ofi_small.c).
+ * it takes at once (ofi_post.c); a write ends when its bytes are there. What is
+ * short and has no lease yet, or scattered in runs shorter than RUN_SHORT, goes
+ * by messages (ofi_small.c).
  * A transfer that is cancelled, or whose memory is revoked, posts no more, and
  * ends when nothing of it moves: a provider cannot be stopped. */
 #include "ofi_backend/ofi_rma.h"
@@ -19,9 +19,8 @@
 
 #include "base/assert.h"
 #include "base/log.h"
-#include "ofi_backend/ofi_addr.h"
 #include "ofi_backend/ofi_mem.h"
-#include "ofi_backend/ofi_post.h"
+#include "ofi_backend/ofi_peer.h"
 #include "ofi_backend/ofi_small.h"
 #include "ofi_backend/ofi_wait.h"
 
@@ -61,7 +60,9 @@ static void transfer_settle_locked(struct amg_ofi_transfer *transfer)
         transfer_end_locked(transfer);
 }
 
-void amg_ofi_rma_stop_locked(struct amg_ofi_transfer *transfer, hg_return_t ret)
+/* Posts no more of it; it ends when nothing of it moves. */
+static void transfer_stop_locked(
+    struct amg_ofi_transfer *transfer, hg_return_t ret)
 {
     if (transfer->ret == HG_SUCCESS)
         transfer->ret = ret;
@@ -108,13 +109,65 @@ void amg_ofi_rma_piece_end_locked(struct amg_ofi_piece *piece, hg_return_t ret)
         transfer->done += piece->len;
     amg_pool_put(&domain->piece_pool, piece);
     if (ret != HG_SUCCESS) {
-        amg_ofi_rma_stop_locked(transfer, ret);
+        transfer_stop_locked(transfer, ret);
         return;
     }
     if (transfer->posted < transfer->len && !transfer->is_over &&
         !amg_link_is_listed(&transfer->link))
         amg_list_push(&domain->transfers, &transfer->link);
     transfer_settle_locked(transfer);
+}
+
+/* The provider uses no memory of the piece any more. */
+static void piece_left_locked(struct amg_ofi_piece *piece)
+{
+    const struct amg_ofi_transfer *transfer = piece->transfer;
+
+    AMG_ASSERT(transfer->peer->domain->moving > 0 && transfer->peer->busy > 0);
+    amg_ofi_post_left_locked(piece);
+    transfer->peer->domain->moving--;
+    transfer->peer->busy--;
+    if (transfer->ep != NULL)
+        transfer->ep->moving--;
+}
+
+static void on_moved_locked(struct amg_ofi_domain *domain,
+    struct amg_ofi_work *work, const struct fi_cq_data_entry *entry, int error)
+{
+    struct amg_ofi_piece *piece = AMG_OBJECT(work, struct amg_ofi_piece, work);
+    struct amg_peer *peer = piece->transfer->peer;
+
+    (void)domain;
+    (void)entry;
+    piece_left_locked(piece);
+    if (error != 0)
+        amg_ofi_peer_doubt_locked(peer);
+    amg_ofi_rma_piece_end_locked(
+        piece, error == 0 ? HG_SUCCESS : amg_ofi_post_error(error));
+}
+
+/* HG_AGAIN: no room, and nothing has changed; HG_NOMEM, or what the provider
+ * refused it with. */
+static hg_return_t piece_post_locked(struct amg_ofi_transfer *transfer)
+{
+    struct amg_ofi_domain *domain = transfer->peer->domain;
+    struct amg_ofi_piece *piece = amg_ofi_rma_piece_get_locked(transfer, 0);
+    hg_return_t rc = HG_SUCCESS;
+
+    if (piece == NULL)
+        return HG_NOMEM;
+    piece->work.done = on_moved_locked;
+    rc = amg_ofi_post_piece_locked(piece);
+    if (rc != HG_SUCCESS) {
+        amg_pool_put(&domain->piece_pool, piece);
+        return rc;
+    }
+    transfer->piece_count++;
+    amg_list_push(&transfer->pieces, &piece->link);
+    domain->moving++;
+    transfer->peer->busy++;
+    transfer->ep->moving++;
+    return HG_SUCCESS;
 }
 
 /* Posts as much as there is room for. */
@@ -127,7 +180,7 @@ static void transfer_move_locked(struct amg_ofi_transfer *transfer)
     while (transfer->posted < transfer->len && transfer->piece_count < max &&
            rc == HG_SUCCESS)
         rc = transfer->lease == NULL ? amg_ofi_small_post_locked(transfer)
-                                     : amg_ofi_post_next_locked(transfer);
+                                     : piece_post_locked(transfer);
     if (rc == HG_AGAIN) {
         if (!amg_link_is_listed(&transfer->link))
             amg_list_push(transfer->lease == NULL ? &transfer->peer->crowd
@@ -138,7 +191,7 @@ static void transfer_move_locked(struct amg_ofi_transfer *transfer)
     if (amg_link_is_listed(&transfer->link))
         amg_list_remove(&transfer->link); /* a piece that ends brings it back */
     if (rc != HG_SUCCESS)
-        amg_ofi_rma_stop_locked(transfer, rc);
+        transfer_stop_locked(transfer, rc);
 }
 
 void amg_ofi_rma_move_locked(struct amg_ofi_domain *domain)
@@ -168,10 +221,8 @@ static hg_return_t granted_check(const struct amg_ofi_transfer *transfer)
     return HG_SUCCESS;
 }
 
-void amg_ofi_rma_granted_locked(struct amg_link *link)
+static void transfer_granted_locked(struct amg_ofi_transfer *transfer)
 {
-    struct amg_ofi_transfer *transfer =
-        AMG_OBJECT(link, struct amg_ofi_transfer, link);
     hg_return_t rc = HG_SUCCESS;
 
     transfer->there.segments = transfer->lease->segments;
@@ -180,17 +231,16 @@ void amg_ofi_rma_granted_locked(struct amg_link *link)
     if (rc == HG_SUCCESS)
         transfer_move_locked(transfer);
     else
-        amg_ofi_rma_stop_locked(transfer, rc);
+        transfer_stop_locked(transfer, rc);
 }
 
-void amg_ofi_rma_denied_locked(struct amg_link *link, hg_return_t ret)
+static void transfer_denied_locked(
+    struct amg_ofi_transfer *transfer, hg_return_t ret)
 {
-    struct amg_ofi_transfer *transfer =
-        AMG_OBJECT(link, struct amg_ofi_transfer, link);
     struct amg_ofi_lease *lease = transfer->lease;
 
     if (ret != HG_AGAIN) {
-        amg_ofi_rma_stop_locked(transfer, ret);
+        transfer_stop_locked(transfer, ret);
         return;
     }
     /* This process has as many leases of the peer as it may have. */
@@ -199,18 +249,69 @@ void amg_ofi_rma_denied_locked(struct amg_link *link, hg_return_t ret)
     amg_ofi_lease_put_locked(lease);
 }
 
-void amg_ofi_rma_revoked_locked(struct amg_ofi_lease *lease)
+/* Tells the transfers that wait for the lease, which the caller uses no more.
+ */
+static void lease_settle_locked(struct amg_ofi_lease *lease, hg_return_t ret)
 {
-    struct amg_link *link = amg_list_first(&lease->peer->transfers);
+    struct amg_list waiting;
+    struct amg_link *link = NULL;
 
+    amg_list_init(&waiting);
+    amg_list_splice(&waiting, &lease->waiting);
+    while ((link = amg_list_pop(&waiting)) != NULL) {
+        struct amg_ofi_transfer *transfer =
+            AMG_OBJECT(link, struct amg_ofi_transfer, link);
+
+        AMG_ASSERT(transfer->lease == lease && transfer->posted == 0);
+        if (ret == HG_SUCCESS)
+            transfer_granted_locked(transfer);
+        else
+            transfer_denied_locked(transfer, ret);
+    }
+    amg_ofi_lease_put_locked(lease);
+}
+
+void amg_ofi_rma_on_grant_locked(
+    struct amg_ofi_domain *domain, const struct amg_ofi_message *message)
+{
+    hg_return_t rc = HG_SUCCESS;
+    struct amg_ofi_lease *lease = amg_ofi_lease_granted_locked(message, &rc);
+
+    (void)domain;
+    if (lease != NULL)
+        lease_settle_locked(lease, rc);
+}
+
+void amg_ofi_rma_on_deny_locked(
+    struct amg_ofi_domain *domain, const struct amg_ofi_message *message)
+{
+    hg_return_t rc = HG_SUCCESS;
+    struct amg_ofi_lease *lease = amg_ofi_lease_denied_locked(message, &rc);
+
+    (void)domain;
+    if (lease != NULL)
+        lease_settle_locked(lease, rc);
+}
+
+/* The memory goes away: what is not posted yet will not be. */
+void amg_ofi_rma_on_revoke_locked(
+    struct amg_ofi_domain *domain, const struct amg_ofi_message *message)
+{
+    struct amg_ofi_lease *lease = amg_ofi_lease_revoked_locked(message);
+    struct amg_link *link =
+        lease == NULL ? NULL : amg_list_first(&message->peer->transfers);
+
+    (void)domain;
     while (link != NULL) {
         struct amg_ofi_transfer *transfer =
             AMG_OBJECT(link, struct amg_ofi_transfer, of_peer);
 
-        link = amg_list_next(&lease->peer->transfers, link);
+        link = amg_list_next(&message->peer->transfers, link);
         if (transfer->lease == lease && transfer->posted < transfer->len)
-            amg_ofi_rma_stop_locked(transfer, HG_NOENTRY);
+            transfer_stop_locked(transfer, HG_NOENTRY);
     }
+    if (lease != NULL)
+        amg_ofi_lease_put_locked(lease);
 }
 
 /* Are there so many runs that naming them does not pay? */
@@ -258,7 +359,7 @@ static hg_return_t transfer_begin_locked(struct amg_ofi_transfer *transfer)
     if (lease != NULL && lease->state == AMG_OFI_LEASE_ASKED)
         amg_list_push(&lease->waiting, &transfer->link);
     else if (lease != NULL)
-        amg_ofi_rma_granted_locked(&transfer->link);
+        transfer_granted_locked(transfer);
     else
         transfer_move_locked(transfer);
     return HG_SUCCESS;
@@ -331,7 +432,7 @@ void amg_ofi_rma_cancel_locked(struct amg_ofi_domain *domain, struct amg_op *op)
 
     (void)domain;
     if (transfer->posted < transfer->len || transfer->lease == NULL)
-        amg_ofi_rma_stop_locked(transfer, HG_CANCELED);
+        transfer_stop_locked(transfer, HG_CANCELED);
 }
 
 /* Calls `fn` for each transfer of an endpoint, which it may end. */
@@ -360,7 +461,7 @@ static void transfers_each_locked(struct amg_ofi_domain *domain,
 
 static void transfer_cancel_locked(struct amg_ofi_transfer *transfer)
 {
-    amg_ofi_rma_stop_locked(transfer, HG_CANCELED);
+    transfer_stop_locked(transfer, HG_CANCELED);
 }
 
 static void transfer_detach_locked(struct amg_ofi_transfer *transfer)
@@ -397,7 +498,7 @@ static void transfer_abandon_locked(struct amg_ofi_transfer *transfer)
         struct amg_ofi_piece *piece =
             AMG_OBJECT(link, struct amg_ofi_piece, link);
 
-        amg_ofi_post_left_locked(piece);
+        piece_left_locked(piece);
         transfer->piece_count--;
         amg_pool_put(&transfer->peer->domain->piece_pool, piece);
     }
@@ -417,6 +518,6 @@ void amg_ofi_rma_lost_locked(struct amg_peer *peer)
             AMG_OBJECT(link, struct amg_ofi_transfer, of_peer);
 
         link = amg_list_next(&peer->transfers, link);
-        amg_ofi_rma_stop_locked(transfer, HG_HOSTUNREACH);
+        transfer_stop_locked(transfer, HG_HOSTUNREACH);
     }
 }

@@ -1,30 +1,47 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Finds the provider that an init string names, and what it can do.
+/* Choice of the provider that an init string names.
  *
  * A protocol is a list of provider stacks, best first: what "tcp" is, libfabric
  * knows best. Since 1.18 that speaks reliable datagrams by itself; before, it
  * is completed by the layer ofi_rxm, which costs a fifth more time per message.
  * The "net" of 1.17 has no such layer, but its queue's descriptor cannot be
- * slept upon; it is there for who asks for it by name, and became the "tcp"
- * of 1.18. Both sides have to use the same, so that addresses name it. */
+ * slept upon; it is there for users that ask for it by name, and became the
+ * "tcp" of 1.18. Both sides have to use the same, so that addresses name it.
+ *
+ * All demands on memory that this driver can meet are offered, and those that
+ * come back are obeyed; no provider's name is asked after that. */
 #include "ofi_backend/ofi_select.h"
 
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/assert.h"
 #include "base/log.h"
-#include "ofi_backend/ofi_auth.h"
-#include "ofi_backend/ofi_hints.h"
-#include "ofi_backend/ofi_nic.h"
-#include "ofi_backend/ofi_text.h"
+#include "na_types.h"
+#include "ofi_backend/ofi_bind_addr.h"
 #include "ofi_backend/ofi_env.h"
-#include "ofi_backend/ofi_where.h"
+
+/* Of all that have been tried anywhere; and what this code was written against.
+ */
+#define API_OLDEST FI_VERSION(1, 15)
+#define API_NEWEST FI_VERSION(1, 20)
+
+/* How much is asked for; each asks for less than the one before. */
+enum hints_level {
+    HINTS_ALL,    /* short queues, the least locks, no threads */
+    HINTS_QUEUES, /* queues as long as the provider likes */
+    HINTS_LEAST,  /* also its own locks and threads */
+    HINTS_LEVELS
+};
 
 enum {
     STACKS_MAX = 3,
     PIECE_LEN_MAX = 1 << 30,
     KEY_LEN_FULL = 8,
+    QUEUE_LEN = 256, /* operations posted at once; providers' own defaults of
+                      * 2048 cost tens of MiB (tcp;ofi_rxm: 75) */
 };
 
 /* What each protocol means. One that is not here means itself. A stack that
@@ -43,33 +60,117 @@ static const struct {
 struct search {
     const struct amg_open *how;
     const char *protocol;
-    struct amg_ofi_where where;
+    struct amg_ofi_bind_addr bind;
     struct amg_ofi_auth key;
     uint32_t version;
 };
 
-hg_return_t amg_ofi_error(int code, const char *what)
+/* The version of the interface to ask for: what the headers, the library that
+ * is loaded, and this code all know. */
+static hg_return_t version_choose(uint32_t *ret_version)
 {
-    int positive = code < 0 ? -code : code;
+    static atomic_bool has_warned;
+    uint32_t there = amg_ofi_call->version();
+    uint32_t ours = FI_VERSION(FI_MAJOR_VERSION, FI_MINOR_VERSION);
+    uint32_t version = FI_VERSION_LT(ours, API_NEWEST) ? ours : API_NEWEST;
 
-    AMG_LOG_ERROR("ofi", "%s: %s (libfabric code %d)", what,
-        amg_ofi_call->strerror(positive), positive);
-    switch (positive) {
-    case FI_ENOMEM:
-        return HG_NOMEM;
-    case FI_ENODATA:
-    case FI_ENOSYS:
+    if (FI_VERSION_LT(there, API_OLDEST)) {
+        AMG_LOG_ERROR("cls",
+            "libfabric %u.%u is loaded, and %u.%u is the oldest that will do; "
+            "put a newer one into LD_LIBRARY_PATH",
+            FI_MAJOR(there), FI_MINOR(there), FI_MAJOR(API_OLDEST),
+            FI_MINOR(API_OLDEST));
         return HG_OPNOTSUPPORTED;
-    case FI_EADDRINUSE:
-        return HG_ADDRINUSE;
-    case FI_EADDRNOTAVAIL:
-        return HG_ADDRNOTAVAIL;
-    case FI_EACCES:
-    case FI_EPERM:
-        return HG_PERMISSION;
-    default:
-        return HG_NA_ERROR;
     }
+    if ((FI_MAJOR(there) != FI_MAJOR(ours) ||
+            FI_MINOR(there) != FI_MINOR(ours)) &&
+        !atomic_exchange_explicit(&has_warned, true, memory_order_relaxed))
+        AMG_LOG_WARNING("cls",
+            "libfabric %u.%u is loaded, and this library was built with %u.%u; "
+            "should it misbehave, look which one LD_LIBRARY_PATH and MPI bring",
+            FI_MAJOR(there), FI_MINOR(there), FI_MAJOR(ours), FI_MINOR(ours));
+    *ret_version = FI_VERSION_LT(there, version) ? there : version;
+    return HG_SUCCESS;
+}
+
+static uint32_t format_of(uint8_t wish)
+{
+    switch (wish) {
+    case NA_ADDR_IPV4:
+        return FI_SOCKADDR_IN;
+    case NA_ADDR_IPV6:
+        return FI_SOCKADDR_IN6;
+    default:
+        return FI_FORMAT_UNSPEC;
+    }
+}
+
+static void wishes_set(struct fi_info *hints, enum hints_level level)
+{
+    hints->caps = FI_MSG | FI_RMA | FI_MULTI_RECV;
+    hints->mode = FI_CONTEXT | FI_CONTEXT2;
+    hints->ep_attr->type = FI_EP_RDM;
+    hints->domain_attr->mr_mode = FI_MR_LOCAL | FI_MR_VIRT_ADDR |
+                                  FI_MR_ALLOCATED | FI_MR_PROV_KEY |
+                                  FI_MR_ENDPOINT;
+    hints->domain_attr->resource_mgmt = FI_RM_ENABLED;
+    hints->tx_attr->msg_order = FI_ORDER_SAS;
+    hints->rx_attr->msg_order = FI_ORDER_SAS;
+    if (level < HINTS_QUEUES) {
+        hints->tx_attr->size = QUEUE_LEN;
+        hints->rx_attr->size = QUEUE_LEN;
+    }
+    if (level < HINTS_LEAST) {
+        hints->domain_attr->threading = FI_THREAD_DOMAIN;
+        hints->domain_attr->data_progress = FI_PROGRESS_MANUAL;
+    }
+}
+
+/* NOTE(not amg_mem): fi_freeinfo() frees what these two make. */
+static hg_return_t key_set(
+    struct fi_info *hints, const struct amg_ofi_auth *key)
+{
+    if (key->len == 0)
+        return HG_SUCCESS;
+    hints->domain_attr->auth_key = malloc(key->len);
+    if (hints->domain_attr->auth_key == NULL)
+        return HG_NOMEM;
+    memcpy(hints->domain_attr->auth_key, key->bytes, key->len);
+    hints->domain_attr->auth_key_size = key->len;
+    return HG_SUCCESS;
+}
+
+static hg_return_t names_set(
+    struct fi_info *hints, const char *stack, const char *device)
+{
+    if (stack != NULL) {
+        hints->fabric_attr->prov_name = strdup(stack);
+        if (hints->fabric_attr->prov_name == NULL)
+            return HG_NOMEM;
+    }
+    if (device[0] == '\0')
+        return HG_SUCCESS;
+    hints->domain_attr->name = strdup(device);
+    return hints->domain_attr->name == NULL ? HG_NOMEM : HG_SUCCESS;
+}
+
+static hg_return_t hints_make(const struct amg_open *how, const char *stack,
+    const struct amg_ofi_auth *key, enum hints_level level,
+    struct fi_info **ret_hints)
+{
+    struct fi_info *hints = amg_ofi_call->dupinfo(NULL);
+
+    if (hints == NULL)
+        return HG_NOMEM;
+    wishes_set(hints, level);
+    hints->addr_format = format_of(how->addr_format);
+    if (names_set(hints, stack, key->device) != HG_SUCCESS ||
+        key_set(hints, key) != HG_SUCCESS) {
+        amg_ofi_call->freeinfo(hints);
+        return HG_NOMEM;
+    }
+    *ret_hints = hints;
+    return HG_SUCCESS;
 }
 
 /* NOTE(names): no field of a provider says so of the layer below another. */
@@ -136,10 +237,10 @@ static const struct fi_info *info_best(const struct search *search,
 
     for (; all != NULL; all = all->next) {
         const char *name = all->fabric_attr->prov_name;
-        int rank = amg_ofi_where_rank(&search->where, all);
+        int rank = amg_ofi_bind_addr_rank(&search->bind, all);
 
         if (!is_stack(name, stack) || rank < 0 ||
-            (by_nic && !amg_ofi_where_is_nic(&search->where, all)) ||
+            (by_nic && !amg_ofi_bind_addr_is_nic(&search->bind, all)) ||
             (first != NULL && strcmp(first, name) != 0))
             continue;
         first = name;
@@ -153,12 +254,11 @@ static const struct fi_info *info_best(const struct search *search,
 
 /* One look; HG_OPNOTSUPPORTED: it is not there, which is not logged. */
 static hg_return_t look(const struct search *search, const char *stack,
-    enum amg_ofi_hints_level level, bool by_nic, struct fi_info **ret_info)
+    enum hints_level level, bool by_nic, struct fi_info **ret_info)
 {
-    const struct amg_ofi_where *where = &search->where;
-    const char *node = by_nic || where->host[0] == '\0' ? NULL : where->host;
-    const char *service = where->port[0] == '\0' ? NULL : where->port;
-    bool is_named = node != NULL || service != NULL;
+    const struct amg_ofi_bind_addr *bind = &search->bind;
+    const char *node = by_nic || bind->host[0] == '\0' ? NULL : bind->host;
+    const char *service = bind->port[0] == '\0' ? NULL : bind->port;
     const struct fi_info *best = NULL;
     struct fi_info *hints = NULL;
     struct fi_info *all = NULL;
@@ -167,13 +267,10 @@ static hg_return_t look(const struct search *search, const char *stack,
     int code = 0;
 
     snprintf(name, sizeof(name), "%.*s", (int)strcspn(stack, "!"), stack);
-    rc = amg_ofi_hints_make(search->how, name, &search->key, level, &hints);
+    rc = hints_make(search->how, name, &search->key, level, &hints);
     if (rc != HG_SUCCESS)
         return rc;
-    amg_ofi_env_begin();
-    code = amg_ofi_call->getinfo(
-        search->version, node, service, is_named ? FI_SOURCE : 0, hints, &all);
-    amg_ofi_env_end();
+    code = amg_ofi_env_getinfo(search->version, node, service, hints, &all);
     amg_ofi_call->freeinfo(hints);
     if (code == -FI_ENOMEM)
         return HG_NOMEM;
@@ -181,7 +278,7 @@ static hg_return_t look(const struct search *search, const char *stack,
         return HG_OPNOTSUPPORTED;
     best = info_best(search, all, stack, by_nic);
     if (best != NULL && !by_nic)
-        best = amg_ofi_nic_nearest(search->how, &search->where, best);
+        best = amg_ofi_nic_nearest(search->how, &search->bind, best);
     rc = HG_OPNOTSUPPORTED;
     if (best != NULL) {
         *ret_info = amg_ofi_call->dupinfo(best);
@@ -196,8 +293,8 @@ static hg_return_t stack_try(const struct search *search, const char *stack,
 {
     hg_return_t rc = HG_OPNOTSUPPORTED;
 
-    for (unsigned level = 0;
-         level < AMG_OFI_HINTS_LEVELS && rc == HG_OPNOTSUPPORTED; level++)
+    for (unsigned level = 0; level < HINTS_LEVELS && rc == HG_OPNOTSUPPORTED;
+         level++)
         rc = look(search, stack, level, by_nic, ret_info);
     return rc;
 }
@@ -210,11 +307,11 @@ static void hint_write(const struct search *search, char *ret_text, size_t cap)
     size_t used = 0;
 
     ret_text[0] = '\0';
-    if (search->where.wish[0] != '\0')
+    if (search->bind.wish[0] != '\0')
         used = (size_t)snprintf(ret_text, cap,
             "; is that an address, interface or NIC of this machine?%s%s",
-            search->where.unknown == NULL ? "" : " As a host: ",
-            search->where.unknown == NULL ? "" : search->where.unknown);
+            search->bind.unknown == NULL ? "" : " As a host: ",
+            search->bind.unknown == NULL ? "" : search->bind.unknown);
     if (filter != NULL && filter[0] != '\0')
         used += (size_t)snprintf(ret_text + used, cap - used,
             "; FI_PROVIDER is '%.80s' and hides all others from this process",
@@ -241,9 +338,9 @@ static void refuse_log(const struct search *search)
         "ofi: no provider for '%s'%s%s%s%s that passes reliable messages, "
         "remote reads and writes, and multi-receive buffers; libfabric %u.%u "
         "is in use%s; see `amalgam_info` for those that can be opened",
-        search->protocol, search->where.wish[0] == '\0' ? "" : " at ",
-        search->where.wish, search->where.has_subnet ? " in subnet " : "",
-        search->where.has_subnet ? how->ip_subnet : "", FI_MAJOR(there),
+        search->protocol, search->bind.wish[0] == '\0' ? "" : " at ",
+        search->bind.wish, search->bind.has_subnet ? " in subnet " : "",
+        search->bind.has_subnet ? how->ip_subnet : "", FI_MAJOR(there),
         FI_MINOR(there), hint);
 }
 
@@ -271,10 +368,10 @@ static hg_return_t search_do(struct search *search, struct fi_info **ret_info)
 {
     hg_return_t rc = HG_OPNOTSUPPORTED;
 
-    if (search->where.is_name)
+    if (search->bind.is_name)
         rc = stacks_try(search, true, ret_info);
-    if (rc == HG_OPNOTSUPPORTED && search->where.is_name)
-        amg_ofi_where_resolve(&search->where);
+    if (rc == HG_OPNOTSUPPORTED && search->bind.is_name)
+        amg_ofi_bind_addr_resolve(&search->bind);
     if (rc == HG_OPNOTSUPPORTED)
         rc = stacks_try(search, false, ret_info);
     if (rc == HG_OPNOTSUPPORTED)
@@ -289,12 +386,12 @@ hg_return_t amg_ofi_select(const struct amg_open *how,
         .how = how,
         .protocol = how->protocol == NULL ? "tcp" : how->protocol,
     };
-    hg_return_t rc = amg_ofi_where_read(how, &search.where);
+    hg_return_t rc = amg_ofi_bind_addr_read(how, &search.bind);
 
     if (rc == HG_SUCCESS)
-        rc = amg_ofi_auth_read(how, search.where.wish, &search.key);
+        rc = amg_ofi_auth_read(how, search.bind.wish, &search.key);
     if (rc == HG_SUCCESS)
-        rc = amg_ofi_hints_version(&search.version);
+        rc = version_choose(&search.version);
     if (rc == HG_SUCCESS)
         rc = search_do(&search, ret_info);
     if (rc != HG_SUCCESS)
@@ -310,14 +407,31 @@ hg_return_t amg_ofi_select(const struct amg_open *how,
         return HG_OPNOTSUPPORTED;
     }
     facts_read(*ret_info, ret_facts);
-    if (search.where.is_any)
+    if (search.bind.is_any)
         AMG_LOG_WARNING("cls",
             "%s is no address that others can call: that of %s is taken; name "
             "an interface or host to be reached elsewhere, and give clients "
             "what HG_Addr_to_string() says",
-            search.where.wish,
+            search.bind.wish,
             (*ret_info)->domain_attr->name == NULL
                 ? "one interface"
                 : (*ret_info)->domain_attr->name);
     return HG_SUCCESS;
+}
+
+struct fi_info *amg_ofi_select_all(void)
+{
+    const struct amg_open how = {.info = ""};
+    const struct amg_ofi_auth none = {.len = 0};
+    struct fi_info *hints = NULL;
+    struct fi_info *all = NULL;
+    uint32_t version = 0;
+
+    if (version_choose(&version) != HG_SUCCESS ||
+        hints_make(&how, NULL, &none, HINTS_LEAST, &hints) != HG_SUCCESS)
+        return NULL;
+    if (amg_ofi_env_getinfo(version, NULL, NULL, hints, &all) != 0)
+        all = NULL;
+    amg_ofi_call->freeinfo(hints);
+    return all;
 }

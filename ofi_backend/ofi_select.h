@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Finds the provider that an init string names, and what it can do. */
+/* Choice of the provider that an init string names. */
 #ifndef AMG_OFI_BACKEND_OFI_SELECT_H
 #define AMG_OFI_BACKEND_OFI_SELECT_H
 
@@ -11,8 +11,7 @@
 hg_return_t amg_ofi_select(const struct amg_open *how,
     struct fi_info **ret_info, struct amg_ofi_facts *ret_facts);
 
-/* A failed call of libfabric, in the log and as one of our codes. `what` says
- * what was tried; `code` may be negative or positive. */
-hg_return_t amg_ofi_error(int code, const char *what);
+/* All that libfabric has for this driver, for freeinfo; NULL: nothing. */
+struct fi_info *amg_ofi_select_all(void);
 
 #endif

@@ -1,25 +1,140 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Slabs on their way out.
+/* Message buffers (slabs), and their way out.
+ *
+ * There are as many slabs as were ever in use at once: messages on their way
+ * out, replies, and requests of peers that the user has not released, which the
+ * credits bound. What came in is copied out of the buffers it was received in
+ * (a message of 4 KiB in 0.1 us), so that a handler that keeps its request
+ * never keeps a whole buffer from being posted again. What no message filled
+ * is never touched.
  *
  * A short message is injected: it has left when the post returns. For a longer
  * one a completion comes. A provider that has no room, or no connection yet,
  * says EAGAIN, at any post; then the message waits in its peer's queue, in
  * order, and the polls try again. So do messages to a peer that has not yet
- * told who it is. How long, is decided in ofi_hello.c. A post that fails for
- * good loses the peer, but not before the next poll: whoever sends need not
- * fear that what it works on ends meanwhile. */
+ * told who it is. How long, is decided in ofi_connect.c. A post that fails for
+ * good loses the peer, but not before the next poll: a sender need not fear
+ * that what it works on ends meanwhile. */
 #include "ofi_backend/ofi_send.h"
 
 #include <string.h>
 
+#include "base/assert.h"
 #include "base/log.h"
-#include "ofi_backend/ofi_addr.h"
-#include "ofi_backend/ofi_hello.h"
-#include "ofi_backend/ofi_msg.h"
-#include "ofi_backend/ofi_reg.h"
-#include "ofi_backend/ofi_slab.h"
+#include "base/mem.h"
+#include "ofi_backend/ofi_ep.h"
+#include "ofi_backend/ofi_peer.h"
+#include "ofi_backend/ofi_wait.h"
 
-enum { CREDITS_PER_MESSAGE = UINT8_MAX };
+enum {
+    CREDITS_PER_MESSAGE = UINT8_MAX,
+    SLAB_ALIGN = 64,        /* a cache line, on all machines we know */
+    CREDITS_RESERVED = 128, /* at most so many are reserved for */
+    SLABS_SPARE = 32, /* of the first block, for what credits do not bound */
+    SLABS_MORE = 2,   /* in each later block: what is bounded stays so */
+};
+
+static size_t slab_len(const struct amg_ofi_domain *domain)
+{
+    return (sizeof(struct amg_ofi_slab) + domain->room_len + SLAB_ALIGN - 1) /
+           SLAB_ALIGN * SLAB_ALIGN;
+}
+
+static hg_return_t slabs_make(struct amg_ofi_domain *domain, size_t count)
+{
+    struct amg_ofi_block *block = NULL;
+    hg_return_t rc = amg_ofi_block_make(domain, count * slab_len(domain),
+        FI_SEND | FI_RECV | FI_READ | FI_WRITE, &block);
+
+    if (rc != HG_SUCCESS)
+        return rc;
+    block->count = count;
+    block->next = domain->blocks;
+    domain->blocks = block;
+    return HG_SUCCESS;
+}
+
+/* The newest block is the only one with slabs left to cut. */
+static struct amg_ofi_slab *slab_make(struct amg_ofi_domain *domain)
+{
+    struct amg_ofi_block *block = domain->blocks;
+    struct amg_ofi_slab *slab = NULL;
+
+    if (block->cut_count == block->count) {
+        if (slabs_make(domain, SLABS_MORE) != HG_SUCCESS)
+            return NULL;
+        block = domain->blocks;
+    }
+    slab = (void *)(block->bytes + block->cut_count * slab_len(domain));
+    block->cut_count++;
+    slab->post.link = (struct amg_link){NULL, NULL};
+    slab->domain = domain;
+    slab->post.ep = NULL;
+    slab->post.op = NULL;
+    slab->peer = NULL;
+    slab->block = block;
+    slab->post.wants_reply = false;
+    slab->has_credit = false;
+    slab->header = (struct amg_ofi_header){.kind = 0};
+    slab->buf.data = slab->data;
+    slab->buf.cap = domain->room_len - (uint32_t)sizeof(slab->header);
+    slab->arrival.link = (struct amg_link){NULL, NULL};
+    domain->slab_count++;
+    return slab;
+}
+
+hg_return_t amg_ofi_slab_init(struct amg_ofi_domain *domain)
+{
+    unsigned credits = domain->calls.flow.limit;
+
+    if (credits > CREDITS_RESERVED)
+        credits = CREDITS_RESERVED;
+    return slabs_make(domain, 2 * credits + SLABS_SPARE);
+}
+
+void amg_ofi_slab_fini(struct amg_ofi_domain *domain)
+{
+    while (domain->slabs != NULL) {
+        domain->slabs = domain->slabs->next;
+        domain->slab_count--;
+    }
+    if (domain->slab_count > 0) {
+        AMG_LOG_WARNING("ofi",
+            "%zu messages were still in use when the class was closed; the "
+            "memory of all is not given back",
+            domain->slab_count);
+        return;
+    }
+    while (domain->blocks != NULL) {
+        struct amg_ofi_block *block = domain->blocks;
+
+        domain->blocks = block->next;
+        amg_ofi_block_free(block);
+    }
+}
+
+struct amg_ofi_slab *amg_ofi_slab_get_locked(struct amg_ofi_domain *domain)
+{
+    struct amg_link *link = domain->slabs;
+
+    if (link == NULL)
+        return slab_make(domain);
+    domain->slabs = link->next;
+    link->next = NULL;
+    return AMG_OBJECT(link, struct amg_ofi_slab, post.link);
+}
+
+void amg_ofi_slab_put_locked(struct amg_ofi_slab *slab)
+{
+    if (slab->peer != NULL)
+        amg_ofi_peer_drop_locked(slab->peer);
+    slab->peer = NULL;
+    slab->post.op = NULL;
+    slab->has_credit = false;
+    slab->post.wants_reply = false;
+    slab->post.link.next = slab->domain->slabs;
+    slab->domain->slabs = &slab->post.link;
+}
 
 void amg_ofi_send_address(struct amg_ofi_slab *slab, struct amg_peer *peer,
     uint8_t context, uint8_t target, enum amg_ofi_kind kind, uint32_t body_len)
@@ -65,8 +180,7 @@ static void on_sent_locked(struct amg_ofi_domain *domain,
         peer->leaving--;
     slab_left_locked(slab, error == 0 ? HG_SUCCESS : HG_HOSTUNREACH);
     if (error != 0 && peer->epoch == epoch)
-        amg_ofi_hello_lost_locked(
-            peer, amg_ofi_call->strerror(error < 0 ? -error : error));
+        amg_ofi_peer_break_locked(peer, error < 0 ? -error : error);
     amg_ofi_peer_drop_locked(peer);
 }
 
@@ -113,22 +227,6 @@ ssize_t amg_ofi_send_post_locked(struct amg_ofi_slab *slab)
     return 0;
 }
 
-void amg_ofi_send_try_later_locked(struct amg_peer *peer)
-{
-    if (peer->is_trying)
-        return;
-    peer->is_trying = true;
-    amg_list_push(&peer->domain->trying, &peer->trying);
-}
-
-static void queue_push_locked(struct amg_ofi_slab *slab)
-{
-    struct amg_peer *peer = slab->peer;
-
-    amg_list_push(&peer->unsent, &slab->post.link);
-    amg_ofi_send_try_later_locked(peer);
-}
-
 void amg_ofi_send_locked(struct amg_ofi_slab *slab)
 {
     struct amg_peer *peer = slab->peer;
@@ -141,13 +239,14 @@ void amg_ofi_send_locked(struct amg_ofi_slab *slab)
     if (code == 0)
         return;
     if (amg_list_is_empty(&peer->unsent))
-        amg_ofi_hello_set_deadline(peer);
-    queue_push_locked(slab);
+        amg_ofi_peer_set_deadline(peer);
+    amg_list_push(&peer->unsent, &slab->post.link);
+    amg_ofi_peer_try_later_locked(peer);
     if (code != -FI_EAGAIN)
-        peer->broken = (int)-code;
+        amg_ofi_peer_break_locked(peer, (int)-code);
     else if (peer->state == AMG_OFI_PEER_STRANGER ||
              peer->state == AMG_OFI_PEER_GREETED)
-        amg_ofi_hello_say_locked(peer);
+        amg_ofi_peer_ask_locked(peer);
 }
 
 bool amg_ofi_send_control_locked(struct amg_peer *peer, uint8_t context,
@@ -180,73 +279,7 @@ void amg_ofi_send_answer_locked(struct amg_peer *peer, uint8_t context,
         "there is no memory to answer %s; what is under way between the two is "
         "given up, and they begin anew",
         amg_ofi_peer_text(peer, text));
-    peer->broken = FI_ENOMEM;
-    amg_ofi_send_try_later_locked(peer);
-}
-
-/* All that waits for this peer, until it waits again. True: some has left. */
-static bool send_try_locked(struct amg_peer *peer)
-{
-    bool has_left = false;
-
-    if (peer->broken != 0) {
-        amg_ofi_hello_lost_locked(peer, amg_ofi_call->strerror(peer->broken));
-        return false;
-    }
-    if ((peer->owes_hello || peer->owes_welcome ||
-            peer->at == FI_ADDR_NOTAVAIL) &&
-        !amg_ofi_hello_try_locked(peer))
-        return false;
-    if (peer->state == AMG_OFI_PEER_FOREIGN)
-        amg_ofi_hello_lost_locked(peer, NULL); /* it was told why */
-    while (peer->state == AMG_OFI_PEER_OPEN) {
-        struct amg_link *link = amg_list_pop(&peer->unsent);
-        struct amg_ofi_slab *slab = NULL;
-        ssize_t code = 0;
-
-        if (link == NULL)
-            break;
-        slab = AMG_OBJECT(link, struct amg_ofi_slab, post.link);
-        code = amg_ofi_send_post_locked(slab);
-        if (code == 0) {
-            has_left = true;
-            amg_ofi_hello_set_deadline(peer);
-            continue;
-        }
-        amg_list_push_front(&peer->unsent, link);
-        if (code != -FI_EAGAIN)
-            amg_ofi_hello_lost_locked(peer, amg_ofi_call->strerror((int)-code));
-        break;
-    }
-    return has_left;
-}
-
-void amg_ofi_send_retry_locked(struct amg_ofi_domain *domain)
-{
-    struct amg_list all;
-    struct amg_list served;
-    struct amg_link *link = NULL;
-
-    amg_list_init(&all);
-    amg_list_init(&served);
-    amg_list_splice(&all, &domain->trying);
-    while ((link = amg_list_pop(&all)) != NULL) {
-        struct amg_peer *peer = AMG_OBJECT(link, struct amg_peer, trying);
-        bool has_left = false;
-
-        peer->is_trying = false;
-        (void)amg_ofi_peer_hold(peer);
-        has_left = send_try_locked(peer);
-        if ((peer->owes_hello || peer->owes_welcome ||
-                !amg_list_is_empty(&peer->unsent)) &&
-            !peer->is_trying) {
-            peer->is_trying = true;
-            amg_list_push(has_left ? &served : &domain->trying, link);
-        }
-        amg_ofi_peer_drop_locked(peer);
-    }
-    /* Peers share the room: who got some is behind who got none. */
-    amg_list_splice(&domain->trying, &served);
+    amg_ofi_peer_break_locked(peer, FI_ENOMEM);
 }
 
 void amg_ofi_send_detach_locked(

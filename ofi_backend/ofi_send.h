@@ -1,9 +1,29 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Slabs on their way out. */
+/* Message buffers (slabs), and their way out. */
 #ifndef AMG_OFI_BACKEND_OFI_SEND_H
 #define AMG_OFI_BACKEND_OFI_SEND_H
 
 #include "ofi_backend/ofi_domain.h"
+
+static inline struct amg_ofi_slab *amg_ofi_slab_of_buf(struct amg_buf *buf)
+{
+    return AMG_OBJECT(buf, struct amg_ofi_slab, buf);
+}
+
+static inline struct amg_ofi_slab *amg_ofi_slab_of_arrival(
+    const struct amg_arrival *arrival)
+{
+    return AMG_OBJECT(arrival, struct amg_ofi_slab, arrival);
+}
+
+/* HG_NOMEM, or what registering returned. */
+hg_return_t amg_ofi_slab_init(struct amg_ofi_domain *domain);
+void amg_ofi_slab_fini(struct amg_ofi_domain *domain);
+
+/* NULL: no memory. */
+struct amg_ofi_slab *amg_ofi_slab_get_locked(struct amg_ofi_domain *domain);
+/* Ends its share of the peer, too. */
+void amg_ofi_slab_put_locked(struct amg_ofi_slab *slab);
 
 /* Fills in all of the head but its cookie: a message of `body_len` bytes to
  * context `target`. Takes a share of the peer for the slab. */
@@ -28,12 +48,6 @@ void amg_ofi_send_answer_locked(struct amg_peer *peer, uint8_t context,
 
 /* Posts one slab: 0, or libfabric's code, and then it is the caller's. */
 ssize_t amg_ofi_send_post_locked(struct amg_ofi_slab *slab);
-
-/* Has the next poll look at what the peer is owed, or what waits for it. */
-void amg_ofi_send_try_later_locked(struct amg_peer *peer);
-
-/* Sends what waits for room. */
-void amg_ofi_send_retry_locked(struct amg_ofi_domain *domain);
 
 /* Nobody is told any more when what `ep` sends has left. */
 void amg_ofi_send_detach_locked(

@@ -11,10 +11,9 @@
 
 #include "base/assert.h"
 #include "base/log.h"
-#include "ofi_backend/ofi_addr.h"
+#include "ofi_backend/ofi_peer.h"
 #include "ofi_backend/ofi_mem.h"
 #include "ofi_backend/ofi_send.h"
-#include "ofi_backend/ofi_slab.h"
 
 /* Messages that a peer has not answered. What it has no buffer for takes of
  * what it needs to post one (shm, 1.17, has 256 of both together), so that the

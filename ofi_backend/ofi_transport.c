@@ -1,6 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The libfabric driver: opens domain and endpoints, and fills the contract in.
- */
+/* Driver for libfabric: its domains and endpoints, from open to close.
+ *
+ * Processes that talk by libfabric come and go; none waits for the others. One
+ * that closes lets what it has sent leave first, and then says goodbye to those
+ * that know it, so that what they wait for ends.
+ *
+ * Ranks of a job end together, which another medium sees to. A rank is quiet
+ * here when all have answered it, and given their credits back: what it sent
+ * has been served. From then on nobody is missed that is gone.
+ *
+ * Where memory belongs to the endpoint, that cannot be closed before all of it
+ * is forgotten; and what is posted keeps memory from being forgotten. So all
+ * posts are taken back first. Elsewhere the end of the endpoint ends them. */
 #include "ofi_backend/ofi_transport.h"
 
 #include "base/assert.h"
@@ -9,18 +20,19 @@
 #include "base/fork.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "ofi_backend/ofi_addr.h"
-#include "ofi_backend/ofi_close.h"
+#include "ofi_backend/ofi_bind_addr.h"
+#include "ofi_backend/ofi_connect.h"
+#include "ofi_backend/ofi_env.h"
 #include "ofi_backend/ofi_ep.h"
+#include "ofi_backend/ofi_lease.h"
 #include "ofi_backend/ofi_mem.h"
 #include "ofi_backend/ofi_msg.h"
-#include "ofi_backend/ofi_nic.h"
+#include "ofi_backend/ofi_peer.h"
 #include "ofi_backend/ofi_poll.h"
 #include "ofi_backend/ofi_rma.h"
 #include "ofi_backend/ofi_select.h"
-#include "ofi_backend/ofi_slab.h"
-#include "ofi_backend/ofi_token.h"
-#include "ofi_backend/ofi_env.h"
+#include "ofi_backend/ofi_send.h"
+#include "ofi_backend/ofi_tcp_state.h"
 #include "ofi_backend/ofi_wait.h"
 
 enum {
@@ -28,7 +40,301 @@ enum {
     MESSAGE_LEN_MAX = 65536,
     CREDITS_MAX = 32767,
     TRANSFERS_MADE = 16, /* kept ready from the start */
+    EP_CLOSE_MS = 1000,  /* for reads and writes of an endpoint's transfers */
+    BYE_MS = 200,        /* for the last messages */
+    RETREAT_MS = 200,    /* for posts that are taken back */
+    NAP_NS = 20000,
 };
+
+/* Polls until `is_busy(arg)` is false. False: the time was up before that. */
+static bool settle_locked(struct amg_ofi_domain *domain, unsigned timeout_ms,
+    bool (*is_busy)(void *arg), void *arg)
+{
+    uint64_t deadline_ns = amg_clock_deadline_ns(timeout_ms);
+
+    while (is_busy(arg)) {
+        if (amg_clock_ns() >= deadline_ns)
+            return false;
+        if (amg_ofi_poll_domain_locked(domain) > 0)
+            continue;
+        amg_bias_give(&domain->lock);
+        amg_clock_sleep_ns(NAP_NS);
+        amg_bias_take(&domain->lock);
+    }
+    return true;
+}
+
+static bool is_moving(void *arg)
+{
+    return ((const struct amg_ofi_ep *)arg)->moving > 0;
+}
+
+/* Is anything of ours still to leave? */
+static bool is_sending(void *arg)
+{
+    const struct amg_ofi_domain *domain = arg;
+    const struct amg_link *link = amg_list_first(&domain->trying);
+
+    if (!amg_list_is_empty(&domain->sends) || domain->moving > 0)
+        return true;
+    for (; link != NULL; link = amg_list_next(&domain->trying, link))
+        if (!amg_list_is_empty(
+                &AMG_OBJECT(link, struct amg_peer, trying)->unsent))
+            return true;
+    return false;
+}
+
+/* Without a context nobody polls, so that no lease could be asked back. */
+static void leases_return_locked(struct amg_ofi_domain *domain)
+{
+    for (uint32_t i = 0; i < domain->max_contexts; i++)
+        if (domain->eps[i] != NULL)
+            return;
+    if (domain->idle_count == 0)
+        return;
+    amg_ofi_lease_return_all_locked(domain);
+    (void)settle_locked(domain, BYE_MS, is_sending, domain);
+}
+
+static void ep_close(struct amg_ep *base, struct amg_news *ret_news)
+{
+    struct amg_ofi_ep *ep = amg_ofi_ep_of(base);
+    struct amg_ofi_domain *domain = amg_ofi_domain_of_ep(ep);
+
+    if (amg_ofi_is_child(domain))
+        return;
+    amg_bias_take(&domain->lock);
+    amg_ofi_msg_drop_locked(domain, ep);
+    amg_ofi_rma_drop_locked(domain, ep);
+    (void)settle_locked(domain, EP_CLOSE_MS, is_moving, ep);
+    amg_ofi_rma_detach_locked(domain, ep);
+    domain->eps[base->context_id] = NULL;
+    leases_return_locked(domain);
+    amg_ofi_wait_end_locked(ep);
+    amg_ofi_msg_refuse_all_locked(ep);
+    amg_list_splice(&ret_news->done, &ep->done);
+    amg_bias_give(&domain->lock);
+    amg_ofi_wait_fini(ep);
+    amg_mem_free(ep);
+}
+
+/* One that has not done what this process asked of it, or NULL. */
+static struct amg_peer *debtor_find_locked(const struct amg_ofi_domain *domain)
+{
+    struct amg_link *link = amg_list_first(&domain->peers);
+
+    for (; link != NULL; link = amg_list_next(&domain->peers, link)) {
+        struct amg_peer *peer = AMG_OBJECT(link, struct amg_peer, all);
+
+        if (peer->calls.unanswered > 0 || !amg_list_is_empty(&peer->transfers))
+            return peer;
+    }
+    return NULL;
+}
+
+static hg_return_t domain_quiesce(struct amg_domain *base)
+{
+    struct amg_ofi_domain *domain = amg_ofi_domain_of(base);
+    bool is_busy = false;
+
+    if (amg_ofi_is_child(domain))
+        return HG_SUCCESS;
+    amg_bias_take(&domain->lock);
+    (void)amg_ofi_poll_domain_locked(domain);
+    is_busy = is_sending(domain) ||
+              (domain->is_joined && debtor_find_locked(domain) != NULL);
+    if (!is_busy && domain->is_joined && !domain->is_leaving) {
+        domain->is_leaving = true;
+        /* Soon nobody may be there to take them. */
+        amg_ofi_lease_return_all_locked(domain);
+        is_busy = is_sending(domain);
+    }
+    amg_bias_give(&domain->lock);
+    return is_busy ? HG_AGAIN : HG_SUCCESS;
+}
+
+static void debtor_log_locked(struct amg_ofi_domain *domain, const char *end)
+{
+    struct amg_peer *peer = debtor_find_locked(domain);
+    char text[AMG_OFI_TEXT_CAP];
+
+    if (peer != NULL)
+        AMG_LOG_WARNING("cls",
+            "the rank at %s has not answered %u requests%s; it must make "
+            "progress and trigger until all have closed",
+            amg_ofi_peer_name(peer, text), peer->calls.unanswered, end);
+}
+
+/* Of a job, who is waited for is named; else nobody is waited for. */
+static void domain_report(struct amg_domain *base)
+{
+    struct amg_ofi_domain *domain = amg_ofi_domain_of(base);
+
+    if (!domain->is_joined)
+        return;
+    amg_bias_take(&domain->lock);
+    debtor_log_locked(domain, "");
+    amg_bias_give(&domain->lock);
+}
+
+static void domain_abandon(struct amg_domain *base)
+{
+    struct amg_ofi_domain *domain = amg_ofi_domain_of(base);
+
+    if (!domain->is_joined)
+        return;
+    amg_bias_take(&domain->lock);
+    debtor_log_locked(domain, ", which are given up");
+    domain->is_leaving = true;
+    amg_bias_give(&domain->lock);
+}
+
+/* Tells all that know this process, and lets that leave. */
+static void bye_say_locked(struct amg_ofi_domain *domain)
+{
+    struct amg_link *link = NULL;
+
+    /* Who has said goodbye is told nothing. */
+    (void)amg_ofi_poll_domain_locked(domain);
+    amg_ofi_lease_return_all_locked(domain);
+    link = amg_list_first(&domain->peers);
+    for (; link != NULL; link = amg_list_next(&domain->peers, link)) {
+        struct amg_peer *peer = AMG_OBJECT(link, struct amg_peer, all);
+
+        if (peer->state == AMG_OFI_PEER_OPEN && peer != domain->self)
+            (void)amg_ofi_send_control_locked(
+                peer, 0, peer->context, AMG_OFI_BYE, 0, NULL, 0);
+    }
+    (void)settle_locked(domain, BYE_MS, is_sending, domain);
+}
+
+/* All peers are strangers again, and only the user may still hold some. */
+static void peers_end_locked(struct amg_ofi_domain *domain)
+{
+    struct amg_link *link = amg_list_first(&domain->peers);
+
+    while (link != NULL) {
+        struct amg_peer *peer =
+            amg_ofi_peer_hold(AMG_OBJECT(link, struct amg_peer, all));
+
+        amg_ofi_connect_lost_locked(peer, NULL);
+        link = amg_list_next(&domain->peers, link);
+        amg_ofi_peer_drop_locked(peer);
+    }
+}
+
+static bool is_posted(void *arg)
+{
+    const struct amg_ofi_domain *domain = arg;
+
+    for (unsigned i = 0; i < AMG_OFI_RECEIVES; i++)
+        if (domain->receives[i].is_posted)
+            return true;
+    return !amg_list_is_empty(&domain->sends) || domain->moving > 0;
+}
+
+static void retreat_locked(struct amg_ofi_domain *domain)
+{
+    struct amg_link *link = amg_list_first(&domain->sends);
+
+    for (unsigned i = 0; i < AMG_OFI_RECEIVES; i++)
+        if (domain->receives[i].is_posted)
+            (void)amg_ofi_call->cancel(
+                domain->ep, &domain->receives[i].work.context);
+    for (; link != NULL; link = amg_list_next(&domain->sends, link))
+        (void)amg_ofi_call->cancel(domain->ep,
+            &AMG_OBJECT(link, struct amg_ofi_slab, post.link)->work.context);
+    /* Nothing can arrive in a domain that was never quite open. */
+    if (domain->eps != NULL)
+        (void)settle_locked(domain, RETREAT_MS, is_posted, domain);
+}
+
+/* Ends the endpoint, and the provider's knowledge of our memory. */
+static void ep_end_locked(struct amg_ofi_domain *domain)
+{
+    bool goes_first = domain->facts.binds_memory && domain->ep != NULL;
+
+    if (goes_first)
+        retreat_locked(domain);
+    else
+        amg_ofi_ep_close(domain);
+    amg_ofi_rma_abandon_locked(domain);
+    amg_ofi_blocks_unreg_locked(domain->blocks);
+    amg_ofi_blocks_unreg_locked(domain->receive_block);
+    amg_ofi_mem_forget_all_locked(domain);
+    amg_ofi_ep_close(domain);
+}
+
+/* Frees a domain, which may be half made; nothing of it is in use. */
+static void domain_free(struct amg_ofi_domain *domain)
+{
+    struct amg_link *late = NULL;
+
+    amg_bias_take(&domain->lock);
+    domain->is_closing = true;
+    ep_end_locked(domain);
+    while ((late = amg_list_pop(&domain->calls.late)) != NULL)
+        amg_ofi_slab_put_locked(
+            AMG_OBJECT(late, struct amg_ofi_slab, arrival.link));
+    amg_ofi_send_abandon_locked(domain);
+    peers_end_locked(domain);
+    if (domain->self != NULL)
+        amg_ofi_peer_drop_locked(domain->self);
+    amg_ofi_slab_fini(domain);
+    amg_ofi_ep_fini(domain);
+    amg_bias_give(&domain->lock);
+    amg_pool_fini(&domain->piece_pool);
+    amg_pool_fini(&domain->transfer_pool);
+    amg_table_fini(&domain->mems);
+    amg_table_fini(&domain->grants);
+    amg_table_fini(&domain->leases);
+    amg_table_fini(&domain->pieces);
+    amg_calls_fini(&domain->calls);
+    amg_table_fini(&domain->peer_numbers);
+    amg_ofi_token_fini(domain);
+    amg_ofi_tcp_fini(domain);
+    amg_map_fini(&domain->peers_by_hash, NULL);
+    amg_mem_free(domain->eps);
+    amg_mem_free(domain);
+}
+
+static void domain_close(struct amg_domain *base)
+{
+    struct amg_ofi_domain *domain = amg_ofi_domain_of(base);
+
+    if (amg_ofi_is_child(domain))
+        return;
+    amg_bias_take(&domain->lock);
+    bye_say_locked(domain);
+    amg_bias_give(&domain->lock);
+    domain_free(domain);
+}
+
+static bool is_leased(void *arg)
+{
+    return !amg_ofi_mem_revoke_locked(arg);
+}
+
+static hg_return_t mem_unreg(
+    struct amg_domain *base, struct amg_mem *mem_base, unsigned timeout_ms)
+{
+    struct amg_ofi_mem *mem = AMG_OBJECT(mem_base, struct amg_ofi_mem, base);
+    struct amg_ofi_domain *domain = amg_ofi_domain_of(base);
+    bool is_free = false;
+
+    if (amg_ofi_is_child(domain))
+        return HG_SUCCESS;
+    amg_bias_take(&domain->lock);
+    if (is_leased(mem))
+        (void)amg_ofi_poll_domain_locked(domain);
+    is_free = settle_locked(domain, timeout_ms, is_leased, mem);
+    if (is_free)
+        amg_ofi_mem_free_locked(mem);
+    else
+        amg_ofi_mem_busy_log(mem, timeout_ms);
+    amg_bias_give(&domain->lock);
+    return is_free ? HG_SUCCESS : HG_BUSY;
+}
 
 static uint64_t clamp(uint64_t value, uint64_t min, uint64_t max)
 {
@@ -38,6 +344,7 @@ static uint64_t clamp(uint64_t value, uint64_t min, uint64_t max)
 static void domain_set(
     struct amg_ofi_domain *domain, const struct amg_open *how)
 {
+    const uint32_t table_max = AMG_TABLE_INDEX_MASK + 1u;
     uint64_t message_len = how->message_len != 0
                                ? how->message_len
                                : amg_env_number(AMG_ENV_MESSAGE_BYTES);
@@ -66,15 +373,11 @@ static void domain_set(
     amg_list_init(&domain->transfers);
     amg_list_init(&domain->idle);
     amg_ofi_msg_init(domain, (uint16_t)clamp(credits, 1, CREDITS_MAX));
-    amg_table_init(&domain->peer_numbers, AMG_TABLE_INDEX_MASK + 1u, "peers");
-    amg_table_init(&domain->pieces, AMG_TABLE_INDEX_MASK + 1u,
-        "pieces of transfers in flight");
-    amg_table_init(&domain->leases, AMG_TABLE_INDEX_MASK + 1u,
-        "leases of memory of others");
-    amg_table_init(
-        &domain->grants, AMG_TABLE_INDEX_MASK + 1u, "leases given to others");
-    amg_table_init(
-        &domain->mems, AMG_TABLE_INDEX_MASK + 1u, "exposed memories");
+    amg_table_init(&domain->peer_numbers, table_max, "peers");
+    amg_table_init(&domain->pieces, table_max, "pieces of transfers in flight");
+    amg_table_init(&domain->leases, table_max, "leases of memory of others");
+    amg_table_init(&domain->grants, table_max, "leases given to others");
+    amg_table_init(&domain->mems, table_max, "exposed memories");
     amg_pool_init(&domain->transfer_pool, sizeof(struct amg_ofi_transfer),
         _Alignof(struct amg_ofi_transfer));
     amg_pool_init(&domain->piece_pool, sizeof(struct amg_ofi_piece),
@@ -113,7 +416,7 @@ static hg_return_t domain_fill(
     if (rc == HG_SUCCESS)
         rc = amg_ofi_slab_init(domain);
     if (rc == HG_SUCCESS)
-        rc = amg_ofi_ep_listen_locked(domain);
+        rc = amg_ofi_ep_listen_locked(domain, amg_ofi_poll_on_received_locked);
     if (rc != HG_SUCCESS)
         return rc;
     domain->eps = amg_mem_zalloc(domain->max_contexts * sizeof(domain->eps[0]));
@@ -134,7 +437,7 @@ static hg_return_t open_without_memory(const struct amg_open *how)
     return HG_NOMEM;
 }
 
-static hg_return_t transport_open(
+static hg_return_t domain_open(
     const struct amg_open *how, struct amg_domain **ret_domain)
 {
     struct amg_ofi_domain *domain = NULL;
@@ -163,7 +466,7 @@ static hg_return_t transport_open(
         rc = domain_fill(domain, how);
     amg_bias_give(&domain->lock);
     if (rc != HG_SUCCESS) {
-        amg_ofi_close_free(domain);
+        domain_free(domain);
         return rc == HG_NOMEM ? open_without_memory(how) : rc;
     }
     domain->base.wants_mem = domain->facts.needs_desc;
@@ -176,7 +479,7 @@ static hg_return_t transport_open(
     return HG_SUCCESS;
 }
 
-static void transport_limits(
+static void domain_limits(
     const struct amg_domain *base, struct amg_limits *ret_limits)
 {
     const struct amg_ofi_domain *domain = amg_ofi_domain_of(base);
@@ -304,19 +607,19 @@ const struct amg_transport amg_ofi_transport = {
                "ofi+udp ofi+udp;ofi_rxd",
     .domain =
         {
-            .open = transport_open,
-            .limits = transport_limits,
-            .quiesce = amg_ofi_close_quiesce,
-            .report = amg_ofi_close_report,
-            .abandon = amg_ofi_close_abandon,
-            .close = amg_ofi_close_domain,
+            .open = domain_open,
+            .limits = domain_limits,
+            .quiesce = domain_quiesce,
+            .report = domain_report,
+            .abandon = domain_abandon,
+            .close = domain_close,
         },
     .ep =
         {
             .open = ep_open,
-            .close = amg_ofi_close_ep,
+            .close = ep_close,
             .wait_fd = amg_ofi_wait_fd,
-            .arm = amg_ofi_wait_arm,
+            .arm = amg_ofi_arm,
             .is_crowded = ep_is_crowded,
             .poll = amg_ofi_poll,
             .cancel = ep_cancel,
@@ -343,7 +646,7 @@ const struct amg_transport amg_ofi_transport = {
     .bulk =
         {
             .reg = amg_ofi_mem_reg,
-            .unreg = amg_ofi_mem_unreg,
+            .unreg = mem_unreg,
             .key = amg_ofi_mem_key,
             .put = amg_ofi_rma_put,
             .get = amg_ofi_rma_get,

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The driver for libfabric: processes of different jobs, between hosts. */
+/* Driver for libfabric: processes of different jobs, between hosts. */
 #ifndef AMG_OFI_BACKEND_OFI_TRANSPORT_H
 #define AMG_OFI_BACKEND_OFI_TRANSPORT_H
 
+#include "transport/providers.h"
 #include "transport/transport.h"
 
 extern const struct amg_transport amg_ofi_transport;
+/* What amalgam_info lists; it finds it by this name. */
+extern const struct amg_providers amg_ofi_providers;
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a context sleeps upon, and how it is woken.
+/* Descriptor that a context sleeps on, and its wake-ups.
  *
  * One descriptor stands for three: that of the provider's queue; a bell, rung
  * by another context of this class that found news for this one; and a timer.
@@ -25,10 +25,10 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
+#include "base/assert.h"
 #include "base/bell.h"
 #include "base/clock.h"
 #include "base/log.h"
-#include "ofi_backend/ofi_poll.h"
 
 #define NS_PER_S      1000000000ull
 #define NAP_RETRY_NS  (1 * AMG_NS_PER_MS)   /* a post found no room */
@@ -148,30 +148,18 @@ void amg_ofi_wait_tick_locked(struct amg_ofi_domain *domain)
     }
 }
 
-bool amg_ofi_wait_arm(struct amg_ep *base)
+void amg_ofi_wait_arm_locked(struct amg_ofi_ep *ep)
 {
-    struct amg_ofi_ep *ep = amg_ofi_ep_of(base);
     struct amg_ofi_domain *domain = amg_ofi_domain_of_ep(ep);
-    bool is_quiet = false;
 
-    if (ep->wait_fd < 0 || amg_ofi_is_child(domain))
-        return true;
-    amg_bias_take(&domain->lock);
-    is_quiet = amg_list_is_empty(&ep->done) &&
-               amg_list_is_empty(&ep->arrived) &&
-               amg_list_is_empty(&domain->calls.late) &&
-               amg_ofi_poll_is_quiet_locked(domain);
-    if (is_quiet) {
-        domain->armed_count += ep->is_armed ? 0 : 1;
-        ep->is_armed = true;
-        queue_join_locked(ep);
-        ep->nap_ns = nap_ns(domain);
-        if (!ep->is_joined && ep->nap_ns > NAP_MUTE_NS)
-            ep->nap_ns = NAP_MUTE_NS;
-        timer_set(ep, ep->nap_ns);
-    }
-    amg_bias_give(&domain->lock);
-    return is_quiet;
+    AMG_ASSERT(ep->wait_fd >= 0);
+    domain->armed_count += ep->is_armed ? 0 : 1;
+    ep->is_armed = true;
+    queue_join_locked(ep);
+    ep->nap_ns = nap_ns(domain);
+    if (!ep->is_joined && ep->nap_ns > NAP_MUTE_NS)
+        ep->nap_ns = NAP_MUTE_NS;
+    timer_set(ep, ep->nap_ns);
 }
 
 void amg_ofi_wait_mute_locked(struct amg_ofi_domain *domain)
@@ -220,6 +208,7 @@ void amg_ofi_wait_end_locked(struct amg_ofi_ep *ep)
     if (!ep->is_armed)
         return;
     ep->is_armed = false;
+    AMG_ASSERT(amg_ofi_domain_of_ep(ep)->armed_count > 0);
     amg_ofi_domain_of_ep(ep)->armed_count--;
     if (ep->is_rung)
         amg_bell_drain(ep->bell);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a context sleeps upon, and how it is woken. */
+/* Descriptor that a context sleeps on, and its wake-ups. */
 #ifndef AMG_OFI_BACKEND_OFI_WAIT_H
 #define AMG_OFI_BACKEND_OFI_WAIT_H
 
@@ -10,9 +10,11 @@
 void amg_ofi_wait_init(struct amg_ofi_ep *ep);
 void amg_ofi_wait_fini(struct amg_ofi_ep *ep);
 
-/* The slots of the contract. */
+/* The slot of the contract. */
 int amg_ofi_wait_fd(const struct amg_ep *base);
-bool amg_ofi_wait_arm(struct amg_ep *base);
+
+/* The endpoint, which has a descriptor, is about to sleep. */
+void amg_ofi_wait_arm_locked(struct amg_ofi_ep *ep);
 
 /* Something was put on a list of `ep`: wakes who sleeps there. */
 void amg_ofi_wait_ring_locked(struct amg_ofi_ep *ep);

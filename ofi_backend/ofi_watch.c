@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Watch over peers: who is silent for how long, and what follows from that.
+/* Watch over silent peers.
  *
  * A dead process is silent on most networks. So who waits for an answer and
  * has heard nothing for a second says hello again: that fails where nobody is,
@@ -13,10 +13,9 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "ofi_backend/ofi_addr.h"
-#include "ofi_backend/ofi_auth.h"
-#include "ofi_backend/ofi_hello.h"
-#include "ofi_backend/ofi_send.h"
+#include "ofi_backend/ofi_connect.h"
+#include "ofi_backend/ofi_env.h"
+#include "ofi_backend/ofi_peer.h"
 #include "ofi_backend/ofi_tcp_state.h"
 
 enum {
@@ -58,7 +57,7 @@ static bool is_granted_locked(struct amg_peer *peer)
         !has_room())
         return false;
     peer->graces += peer->graces < BUSY_TIMES ? 1 : 0;
-    amg_ofi_hello_set_deadline(peer);
+    amg_ofi_peer_set_deadline(peer);
     return true;
 }
 
@@ -93,7 +92,7 @@ static void peer_time_out_locked(struct amg_peer *peer)
         lack_of(peer), domain->facts.stack,
         amg_ofi_auth_text(domain->info, key));
     (void)amg_ofi_tcp_end_if_dead_locked(peer);
-    amg_ofi_hello_lost_locked(peer, why);
+    amg_ofi_connect_lost_locked(peer, why);
 }
 
 /* Is it waited for, and for longer than an answer takes, so that it is worth
@@ -105,7 +104,7 @@ static bool is_missing(const struct amg_peer *peer)
     if (peer->state == AMG_OFI_PEER_ASKED)
         return true;
     return peer->state == AMG_OFI_PEER_OPEN &&
-           (amg_ofi_hello_is_awaited(peer) ||
+           (amg_ofi_peer_is_awaited(peer) ||
                !amg_list_is_empty(&peer->unsent)) &&
            tick - peer->heard_tick >= SILENT_TICKS;
 }
@@ -118,7 +117,7 @@ static bool host_is_gone_locked(struct amg_peer *peer)
         (uint64_t)(peer->domain->tick - peer->heard_tick) * TICK_MS;
 
     return peer->state == AMG_OFI_PEER_OPEN &&
-           (amg_ofi_hello_is_awaited(peer) ||
+           (amg_ofi_peer_is_awaited(peer) ||
                !amg_list_is_empty(&peer->unsent)) &&
            silent_ms >= peer->domain->connect_ns / AMG_NS_PER_MS &&
            amg_ofi_tcp_end_if_dead_locked(peer);
@@ -129,17 +128,17 @@ static void peer_tick_locked(struct amg_peer *peer, uint64_t now_ns)
     unsigned tick = peer->domain->tick;
 
     if (host_is_gone_locked(peer)) {
-        amg_ofi_hello_lost_locked(peer,
+        amg_ofi_connect_lost_locked(peer,
             "its host acknowledges nothing; is it down, or the link to it?");
         return;
     }
     if (is_missing(peer) && amg_ofi_tcp_is_refused_locked(peer)) {
-        amg_ofi_hello_lost_locked(peer,
+        amg_ofi_connect_lost_locked(peer,
             "its host refuses connections to that port; is the address right, "
             "and the program there running?");
         return;
     }
-    if (amg_ofi_hello_is_waiting(peer) &&
+    if (amg_ofi_peer_is_waiting(peer) &&
         now_ns >= peer->deadline_ns + patience_ns(peer) &&
         !is_granted_locked(peer)) {
         peer_time_out_locked(peer);
@@ -149,10 +148,10 @@ static void peer_tick_locked(struct amg_peer *peer, uint64_t now_ns)
         return;
     if (peer->state == AMG_OFI_PEER_ASKED) {
         peer->owes_hello = true; /* it may have had too much to do */
-        amg_ofi_send_try_later_locked(peer);
+        amg_ofi_peer_try_later_locked(peer);
     } else if (tick - peer->heard_tick >=
-               (amg_ofi_hello_is_awaited(peer) ? SILENT_TICKS : IDLE_TICKS)) {
-        amg_ofi_hello_doubt_locked(peer);
+               (amg_ofi_peer_is_awaited(peer) ? SILENT_TICKS : IDLE_TICKS)) {
+        amg_ofi_peer_doubt_locked(peer);
     }
 }
 

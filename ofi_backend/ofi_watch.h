@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Watch over peers: who is silent for how long, and what follows from that. */
+/* Watch over silent peers. */
 #ifndef AMG_OFI_BACKEND_OFI_WATCH_H
 #define AMG_OFI_BACKEND_OFI_WATCH_H
 

@@ -8,7 +8,7 @@
 
 #include "base/clock.h"
 #include "ofi.h"
-#include "ofi_backend/ofi_hello.h"
+#include "ofi_backend/ofi_connect.h"
 #include "ofi_backend/ofi_transport.h"
 
 enum {
@@ -320,7 +320,7 @@ static void memory_take_back(struct ofi_side *side)
 
     if (rc == HG_BUSY) {
         amg_bias_take(&domain->lock);
-        amg_ofi_hello_lost_locked(side->liar, "it lied");
+        amg_ofi_connect_lost_locked(side->liar, "it lied");
         amg_bias_give(&domain->lock);
         rc = driver->bulk.unreg(side->domain, side->mem, 0);
     }

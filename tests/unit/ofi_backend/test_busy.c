@@ -17,7 +17,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "fake.h"
-#include "ofi_backend/ofi_hello.h"
+#include "ofi_backend/ofi_peer.h"
 #include "ofi_backend/ofi_transport.h"
 #include "party.h"
 
@@ -173,7 +173,7 @@ static void doubt_client(void)
     struct amg_ofi_domain *domain = amg_ofi_domain_of(server.domain);
 
     amg_bias_take(&domain->lock);
-    amg_ofi_hello_doubt_locked(client_at_server());
+    amg_ofi_peer_doubt_locked(client_at_server());
     amg_bias_give(&domain->lock);
 }
 

@@ -12,7 +12,7 @@
 
 #include "base/log.h"
 #include "base/mem.h"
-#include "ofi_backend/ofi_addr.h"
+#include "ofi_backend/ofi_peer.h"
 #include "ofi_backend/ofi_poll.h"
 #include "ofi_backend/ofi_transport.h"
 

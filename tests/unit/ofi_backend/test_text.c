@@ -12,7 +12,7 @@
 #include <netinet/in.h>
 
 #include "base/log.h"
-#include "ofi_backend/ofi_text.h"
+#include "ofi_backend/ofi_addrstr.h"
 
 static const struct amg_ofi_facts rxm = {
     .stack = "tcp;ofi_rxm", .addr_format = FI_SOCKADDR_IN};
@@ -32,10 +32,10 @@ static void comes_back(const struct amg_ofi_facts *facts, const void *addr,
     uint8_t again[AMG_OFI_ADDR_MAX];
     uint16_t again_len = 0;
 
-    amg_ofi_text_write(facts, addr, len, text);
+    amg_ofi_addrstr_write(facts, addr, len, text);
     assert_string_equal(text, expected);
     assert_int_equal(
-        amg_ofi_text_read(facts, text, again, &again_len), HG_SUCCESS);
+        amg_ofi_addrstr_read(facts, text, again, &again_len), HG_SUCCESS);
     assert_int_equal(again_len, len);
     assert_memory_equal(again, addr, len);
 }
@@ -61,7 +61,7 @@ static hg_return_t read_of(const struct amg_ofi_facts *facts, const char *text)
     uint8_t addr[AMG_OFI_ADDR_MAX];
     uint16_t len = 0;
 
-    return amg_ofi_text_read(facts, text, addr, &len);
+    return amg_ofi_addrstr_read(facts, text, addr, &len);
 }
 
 static void test_text_by_its_protocol_is_understood(void **state)
@@ -106,20 +106,20 @@ static void test_text_of_no_address_is_refused(void **state)
     const char name[] = "fi_shm://7";
 
     (void)state;
-    assert_true(amg_ofi_text_is_addr(&rxm, &four, sizeof(four), 16));
-    assert_false(amg_ofi_text_is_addr(&rxm, &four, sizeof(four) - 1, 16));
-    assert_false(amg_ofi_text_is_addr(&rxm, &big, sizeof(big), 28));
+    assert_true(amg_ofi_addrstr_is_addr(&rxm, &four, sizeof(four), 16));
+    assert_false(amg_ofi_addrstr_is_addr(&rxm, &four, sizeof(four) - 1, 16));
+    assert_false(amg_ofi_addrstr_is_addr(&rxm, &big, sizeof(big), 28));
     four.sin_port = 0;
-    assert_false(amg_ofi_text_is_addr(&rxm, &four, sizeof(four), 16));
-    assert_true(amg_ofi_text_is_addr(&six, &big, sizeof(big), 28));
+    assert_false(amg_ofi_addrstr_is_addr(&rxm, &four, sizeof(four), 16));
+    assert_true(amg_ofi_addrstr_is_addr(&six, &big, sizeof(big), 28));
     big.sin6_family = AF_INET;
-    assert_false(amg_ofi_text_is_addr(&six, &big, sizeof(big), 28));
-    assert_true(amg_ofi_text_is_addr(&shm, name, sizeof(name), 4));
-    assert_false(amg_ofi_text_is_addr(&shm, name, sizeof(name) - 1, 4));
-    assert_false(amg_ofi_text_is_addr(&shm, "a%n", 4, 4));
-    assert_true(amg_ofi_text_is_addr(&cxi, name, 8, 8));
-    assert_false(amg_ofi_text_is_addr(&cxi, name, 7, 8));
-    assert_false(amg_ofi_text_is_addr(&cxi, name, 0, 0));
+    assert_false(amg_ofi_addrstr_is_addr(&six, &big, sizeof(big), 28));
+    assert_true(amg_ofi_addrstr_is_addr(&shm, name, sizeof(name), 4));
+    assert_false(amg_ofi_addrstr_is_addr(&shm, name, sizeof(name) - 1, 4));
+    assert_false(amg_ofi_addrstr_is_addr(&shm, "a%n", 4, 4));
+    assert_true(amg_ofi_addrstr_is_addr(&cxi, name, 8, 8));
+    assert_false(amg_ofi_addrstr_is_addr(&cxi, name, 7, 8));
+    assert_false(amg_ofi_addrstr_is_addr(&cxi, name, 0, 0));
 }
 
 int main(void)

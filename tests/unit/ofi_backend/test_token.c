@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "ofi_backend/ofi_token.h"
+#include "ofi_backend/ofi_peer.h"
 
 enum { COUNT = 1000 };
 

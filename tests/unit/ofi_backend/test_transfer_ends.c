@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "base/mem.h"
-#include "ofi_backend/ofi_lease.h"
+#include "ofi_backend/ofi_rma.h"
 #include "ofi_backend/ofi_transport.h"
 #include "party.h"
 
@@ -342,7 +342,7 @@ static void grant_give_bad(struct world *world)
         if (lease != NULL)
             header.cookie = lease->cookie;
     }
-    amg_ofi_lease_on_grant_locked(domain, &message);
+    amg_ofi_rma_on_grant_locked(domain, &message);
     amg_bias_give(&domain->lock);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Addresses of providers as text, and back.
+/* Address strings: addresses of providers as text, and back.
  *
  *   the provider's format     the text
  *   FI_SOCKADDR_IN            ofi+net://192.0.2.7:4242
@@ -10,7 +10,7 @@
  * What stands before "://" is the whole stack of providers, since both sides
  * have to use the same one. A text that names the protocol only ("tcp://...",
  * as a person types it) is read with the own stack. */
-#include "ofi_backend/ofi_text.h"
+#include "ofi_backend/ofi_addrstr.h"
 
 #include <arpa/inet.h>
 #include <ctype.h>
@@ -47,7 +47,7 @@ static bool is_sockaddr(const struct amg_ofi_facts *facts)
            facts->addr_format == FI_SOCKADDR;
 }
 
-void amg_ofi_text_write(const struct amg_ofi_facts *facts, const void *addr,
+void amg_ofi_addrstr_write(const struct amg_ofi_facts *facts, const void *addr,
     size_t len, char *ret_text)
 {
     const uint8_t *bytes = addr;
@@ -160,7 +160,7 @@ static bool stack_is_mine(
            strncmp(name, "tcp", 3) == 0;
 }
 
-hg_return_t amg_ofi_text_read(const struct amg_ofi_facts *facts,
+hg_return_t amg_ofi_addrstr_read(const struct amg_ofi_facts *facts,
     const char *text, void *ret_addr, uint16_t *ret_len)
 {
     struct amg_uri uri;
@@ -221,8 +221,8 @@ static bool is_six(const void *addr, size_t len)
     return six.sin6_family == AF_INET6 && six.sin6_port != 0;
 }
 
-bool amg_ofi_text_is_addr(const struct amg_ofi_facts *facts, const void *addr,
-    size_t len, size_t own_len)
+bool amg_ofi_addrstr_is_addr(const struct amg_ofi_facts *facts,
+    const void *addr, size_t len, size_t own_len)
 {
     if (len == 0 || len > AMG_OFI_ADDR_MAX)
         return false;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* First contact: who a peer is, whether it is still there, and its loss.
+/* Connecting to peers: first contact, what waits for it, and loss.
  *
  *   origin                                          target
  *   HELLO (address, incarnation, token) -->
@@ -25,7 +25,7 @@
  * names fewer, they are lost, and all that is under way between the two ends.
  * A long message may still be leaving when a shorter one arrives, and is not
  * missed then; and it takes two hellos in a row that find the same missing. */
-#include "ofi_backend/ofi_hello.h"
+#include "ofi_backend/ofi_connect.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -34,51 +34,70 @@
 #include "base/assert.h"
 #include "base/clock.h"
 #include "base/log.h"
-#include "ofi_backend/ofi_addr.h"
+#include "ofi_backend/ofi_addrstr.h"
 #include "ofi_backend/ofi_lease.h"
 #include "ofi_backend/ofi_mem.h"
-#include "ofi_backend/ofi_msg.h"
-#include "ofi_backend/ofi_tcp_state.h"
+#include "ofi_backend/ofi_peer.h"
 #include "ofi_backend/ofi_rma.h"
 #include "ofi_backend/ofi_send.h"
-#include "ofi_backend/ofi_slab.h"
-#include "ofi_backend/ofi_text.h"
-#include "ofi_backend/ofi_token.h"
+#include "ofi_backend/ofi_tcp_state.h"
 
 /* Each try where nobody is begins a connection (rxm), which takes a core; so
  * each waits twice as long as the one before, up to 50 ms. */
 #define RETRY_NS (AMG_NS_PER_MS / 5)
-
-/* So long a peer was silent before it is doubted: of the time to connect. */
-#define SILENT_NS (1000 * AMG_NS_PER_MS)
 
 enum {
     RETRY_SHIFT_MAX = 8,
     WELCOMES_MAX = 256, /* owed at once: each may be a connection to nobody */
 };
 
-bool amg_ofi_hello_is_waiting(const struct amg_peer *peer)
-{
-    return peer->state == AMG_OFI_PEER_ASKED || peer->owes_hello ||
-           peer->owes_welcome || !amg_list_is_empty(&peer->unsent);
-}
-
-void amg_ofi_hello_set_deadline(struct amg_peer *peer)
-{
-    peer->deadline_ns = amg_clock_ns() + peer->domain->connect_ns;
-}
-
-/* Drawn anew for each first contact. */
-static void token_draw(struct amg_peer *peer)
-{
-    amg_ofi_token_give_locked(peer, amg_ofi_token_draw_locked(peer->domain));
-}
-
 static void welcome_owe(struct amg_peer *peer, bool is_owed)
 {
     if (peer->owes_welcome != is_owed)
         peer->domain->welcomes += is_owed ? 1u : -1u;
     peer->owes_welcome = is_owed;
+}
+
+/* Is its loss worth a line? Not if it only said hello, and could not be told
+ * welcome, or was silent for long: nobody here wants anything of it. */
+static bool is_missed(const struct amg_peer *peer)
+{
+    return peer->state == AMG_OFI_PEER_ASKED || amg_ofi_peer_is_awaited(peer) ||
+           !amg_list_is_empty(&peer->unsent) || peer->calls.waiting != NULL;
+}
+
+void amg_ofi_connect_lost_locked(struct amg_peer *peer, const char *why)
+{
+    char text[AMG_OFI_TEXT_CAP];
+
+    (void)amg_ofi_peer_hold(peer);
+    if (why != NULL && is_missed(peer) && !peer->domain->is_leaving)
+        AMG_LOG_WARNING(
+            "ofi", "%s is not reached: %s", amg_ofi_peer_name(peer, text), why);
+    peer->epoch++;
+    peer->incarnation = 0;
+    peer->my_token = 0;
+    amg_ofi_token_give_locked(peer, 0);
+    peer->had = 0;
+    peer->sent = 0;
+    peer->leaving = 0;
+    peer->short_ask = 0;
+    peer->open = 0;
+    peer->owes_hello = false;
+    welcome_owe(peer, false);
+    peer->retry_ns = 0;
+    peer->tries = 0;
+    peer->is_stale = true;
+    peer->broken = 0;
+    amg_ofi_tcp_probe_end_locked(peer);
+    amg_ofi_msg_lost_locked(peer);
+    amg_ofi_lease_lost_locked(peer);
+    amg_ofi_mem_lost_locked(peer);
+    amg_ofi_rma_lost_locked(peer);
+    amg_flow_bound(&peer->domain->calls.flow, &peer->calls, 1);
+    if (peer->state != AMG_OFI_PEER_STRANGER)
+        amg_ofi_peer_set_state(peer, AMG_OFI_PEER_STRANGER);
+    amg_ofi_peer_drop_locked(peer);
 }
 
 static uint16_t ask_next(const struct amg_peer *peer)
@@ -125,17 +144,18 @@ static bool hello_post_locked(struct amg_peer *peer, enum amg_ofi_kind kind)
     if (peer->tries < RETRY_SHIFT_MAX)
         peer->tries++;
     if (code != -FI_EAGAIN)
-        amg_ofi_hello_lost_locked(peer, amg_ofi_call->strerror((int)-code));
+        amg_ofi_connect_lost_locked(peer, amg_ofi_call->strerror((int)-code));
     return false;
 }
 
-bool amg_ofi_hello_try_locked(struct amg_peer *peer)
+/* Sends the hello or welcome that is owed. False: there was no room. */
+static bool hello_try_locked(struct amg_peer *peer)
 {
     if (peer->retry_ns != 0 && amg_clock_ns() < peer->retry_ns)
         return false;
     peer->retry_ns = 0;
     if (amg_ofi_peer_insert_locked(peer) != HG_SUCCESS) {
-        amg_ofi_hello_lost_locked(peer, "its address is not taken");
+        amg_ofi_connect_lost_locked(peer, "its address is not taken");
         return false;
     }
     if (peer->owes_welcome) {
@@ -150,17 +170,6 @@ bool amg_ofi_hello_try_locked(struct amg_peer *peer)
         peer->asked_tick = peer->domain->tick;
     }
     return true;
-}
-
-void amg_ofi_hello_say_locked(struct amg_peer *peer)
-{
-    if (peer->state == AMG_OFI_PEER_STRANGER)
-        token_draw(peer);
-    peer->graces = 0;
-    amg_ofi_peer_set_state(peer, AMG_OFI_PEER_ASKED);
-    amg_ofi_hello_set_deadline(peer);
-    peer->owes_hello = true;
-    amg_ofi_send_try_later_locked(peer);
 }
 
 static bool names_are_known(
@@ -203,7 +212,7 @@ static bool is_lossy_locked(
     if (is_short(peer, hello, peer->asked_sent)) {
         peer->short_ask = hello->ask;
         peer->short_sent = peer->asked_sent;
-        amg_ofi_hello_doubt_locked(peer);
+        amg_ofi_peer_doubt_locked(peer);
     }
     return false;
 }
@@ -215,12 +224,12 @@ static void peer_open_locked(struct amg_peer *peer)
         return;
     amg_ofi_peer_set_state(peer, AMG_OFI_PEER_OPEN);
     amg_flow_bound(&peer->domain->calls.flow, &peer->calls, peer->room);
-    amg_ofi_hello_set_deadline(peer);
-    amg_ofi_send_try_later_locked(peer);
+    amg_ofi_peer_set_deadline(peer);
+    amg_ofi_peer_try_later_locked(peer);
     amg_ofi_msg_credit_locked(peer, 0); /* for those that waited for that */
 }
 
-bool amg_ofi_hello_prove_locked(struct amg_peer *peer)
+bool amg_ofi_connect_prove_locked(struct amg_peer *peer)
 {
     if ((peer->state != AMG_OFI_PEER_ASKED &&
             peer->state != AMG_OFI_PEER_GREETED) ||
@@ -230,12 +239,23 @@ bool amg_ofi_hello_prove_locked(struct amg_peer *peer)
     return true;
 }
 
+/* Those of other versions may be shorter or longer. */
+static struct amg_ofi_hello hello_read(const unsigned char *body, uint32_t len)
+{
+    struct amg_ofi_hello hello;
+
+    AMG_ASSERT(len >= AMG_OFI_HELLO_MIN);
+    memset(&hello, 0, sizeof(hello));
+    memcpy(&hello, body, len < sizeof(hello) ? len : sizeof(hello));
+    return hello;
+}
+
 static bool hello_is_ours(
     struct amg_ofi_domain *domain, const struct amg_ofi_hello *hello)
 {
     if (hello->magic == AMG_OFI_HELLO_MAGIC && hello->incarnation != 0 &&
         (hello->token != 0 || hello->version != AMG_OFI_VERSION) &&
-        amg_ofi_text_is_addr(&domain->facts, hello->addr, hello->addr_len,
+        amg_ofi_addrstr_is_addr(&domain->facts, hello->addr, hello->addr_len,
             domain->self->addr_len))
         return true;
     if (!domain->has_warned)
@@ -279,43 +299,45 @@ static void foreigner_greet_locked(
         return; /* who is there is being asked, or was told */
     amg_ofi_peer_set_state(peer, AMG_OFI_PEER_FOREIGN);
     names_take(peer, hello);
-    amg_ofi_hello_set_deadline(peer);
+    amg_ofi_peer_set_deadline(peer);
     welcome_owe(peer, true);
-    amg_ofi_send_try_later_locked(peer);
+    amg_ofi_peer_try_later_locked(peer);
 }
 
 static void peer_greet_locked(
     struct amg_peer *peer, const struct amg_ofi_hello *hello)
 {
-    const struct amg_ofi_domain *domain = peer->domain;
+    struct amg_ofi_domain *domain = peer->domain;
 
     if (peer == domain->self && hello->incarnation != domain->incarnation)
         return; /* nobody else is here */
     if (peer->state == AMG_OFI_PEER_FOREIGN)
-        amg_ofi_hello_lost_locked(peer, NULL);
+        amg_ofi_connect_lost_locked(peer, NULL);
     if (peer->my_token != 0 && !names_are_known(peer, hello)) {
-        amg_ofi_hello_doubt_locked(peer);
+        amg_ofi_peer_doubt_locked(peer);
         return;
     }
     names_take(peer, hello);
     peer->their_ask = hello->ask;
-    if (!amg_ofi_hello_is_waiting(peer))
-        amg_ofi_hello_set_deadline(peer);
+    if (!amg_ofi_peer_is_waiting(peer))
+        amg_ofi_peer_set_deadline(peer);
     /* Those may be on their way, so it is asked. */
     if (peer->state == AMG_OFI_PEER_OPEN && is_short(peer, hello, peer->sent) &&
         peer->asked_tick != domain->tick)
-        amg_ofi_hello_doubt_locked(peer);
+        amg_ofi_peer_doubt_locked(peer);
     if (peer->state == AMG_OFI_PEER_STRANGER) {
-        token_draw(peer);
+        amg_ofi_token_give_locked(peer, amg_ofi_token_draw_locked(domain));
         amg_ofi_peer_set_state(peer, AMG_OFI_PEER_GREETED);
     }
     welcome_owe(peer, true);
-    amg_ofi_send_try_later_locked(peer);
+    amg_ofi_peer_try_later_locked(peer);
 }
 
-void amg_ofi_hello_on_hello_locked(
-    struct amg_ofi_domain *domain, const struct amg_ofi_hello *hello)
+void amg_ofi_connect_on_hello_locked(
+    struct amg_ofi_domain *domain, const unsigned char *body, uint32_t len)
 {
+    const struct amg_ofi_hello read = hello_read(body, len);
+    const struct amg_ofi_hello *hello = &read;
     struct amg_peer *peer = NULL;
 
     /* When too many are to be answered, others may ask again in a second. */
@@ -330,21 +352,25 @@ void amg_ofi_hello_on_hello_locked(
     amg_ofi_peer_drop_locked(peer);
 }
 
-void amg_ofi_hello_on_welcome_locked(
-    struct amg_peer *peer, const struct amg_ofi_hello *hello)
+void amg_ofi_connect_on_welcome_locked(
+    struct amg_ofi_domain *domain, const struct amg_ofi_message *message)
 {
+    const struct amg_ofi_hello read = hello_read(message->body, message->len);
+    const struct amg_ofi_hello *hello = &read;
+    struct amg_peer *peer = message->peer;
     uint64_t token = peer->token;
     uint32_t had = peer->had;
     bool is_new = peer->my_token != 0 && !names_are_known(peer, hello);
 
+    (void)domain;
     if (!hello_is_ours(peer->domain, hello))
         return;
     if (!version_is_ours(peer, hello)) {
-        amg_ofi_hello_lost_locked(peer, "it cannot be understood");
+        amg_ofi_connect_lost_locked(peer, "it cannot be understood");
         return;
     }
     if (is_new && peer->state == AMG_OFI_PEER_OPEN) {
-        amg_ofi_hello_lost_locked(
+        amg_ofi_connect_lost_locked(
             peer, peer->incarnation != hello->incarnation
                       ? "another process is at its address now"
                       : "it has given this process up, and begins anew");
@@ -353,7 +379,7 @@ void amg_ofi_hello_on_welcome_locked(
     }
     if (!is_new && peer->state == AMG_OFI_PEER_OPEN &&
         is_lossy_locked(peer, hello)) {
-        amg_ofi_hello_lost_locked(
+        amg_ofi_connect_lost_locked(
             peer, "a connection to it broke, and messages were lost with it");
         return;
     }
@@ -362,77 +388,78 @@ void amg_ofi_hello_on_welcome_locked(
     names_take(peer, hello);
     peer->is_stale = false; /* whoever is there now has answered */
     peer_open_locked(peer);
-    amg_ofi_send_try_later_locked(peer);
+    amg_ofi_peer_try_later_locked(peer);
 }
 
-void amg_ofi_hello_on_bye_locked(struct amg_peer *peer)
+void amg_ofi_connect_on_bye_locked(
+    struct amg_ofi_domain *domain, const struct amg_ofi_message *message)
 {
-    amg_ofi_hello_lost_locked(peer, NULL);
+    (void)domain;
+    amg_ofi_connect_lost_locked(message->peer, NULL);
 }
 
-bool amg_ofi_hello_is_awaited(const struct amg_peer *peer)
+/* All that waits for this peer, until it waits again. True: some has left. */
+static bool send_try_locked(struct amg_peer *peer)
 {
-    return peer->calls.unanswered > 0 || !amg_list_is_empty(&peer->transfers) ||
-           peer->revoked > 0 || peer->busy > 0;
-}
+    bool has_left = false;
 
-/* Is its loss worth a line? Not if it only said hello, and could not be told
- * welcome, or was silent for long: nobody here wants anything of it. */
-static bool is_missed(const struct amg_peer *peer)
-{
-    return peer->state == AMG_OFI_PEER_ASKED ||
-           amg_ofi_hello_is_awaited(peer) ||
-           !amg_list_is_empty(&peer->unsent) || peer->calls.waiting != NULL;
-}
-
-void amg_ofi_hello_lost_locked(struct amg_peer *peer, const char *why)
-{
-    char text[AMG_OFI_TEXT_CAP];
-
-    (void)amg_ofi_peer_hold(peer);
-    if (why != NULL && is_missed(peer) && !peer->domain->is_leaving)
-        AMG_LOG_WARNING(
-            "ofi", "%s is not reached: %s", amg_ofi_peer_name(peer, text), why);
-    peer->epoch++;
-    peer->incarnation = 0;
-    peer->my_token = 0;
-    amg_ofi_token_give_locked(peer, 0);
-    peer->had = 0;
-    peer->sent = 0;
-    peer->leaving = 0;
-    peer->short_ask = 0;
-    peer->open = 0;
-    peer->owes_hello = false;
-    welcome_owe(peer, false);
-    peer->retry_ns = 0;
-    peer->tries = 0;
-    peer->is_stale = true;
-    peer->broken = 0;
-    amg_ofi_tcp_probe_end_locked(peer);
-    amg_ofi_msg_lost_locked(peer);
-    amg_ofi_lease_lost_locked(peer);
-    amg_ofi_mem_lost_locked(peer);
-    amg_ofi_rma_lost_locked(peer);
-    amg_flow_bound(&peer->domain->calls.flow, &peer->calls, 1);
-    if (peer->state != AMG_OFI_PEER_STRANGER)
-        amg_ofi_peer_set_state(peer, AMG_OFI_PEER_STRANGER);
-    amg_ofi_peer_drop_locked(peer);
-}
-
-void amg_ofi_hello_doubt_locked(struct amg_peer *peer)
-{
-    if (peer->state == AMG_OFI_PEER_GREETED) {
-        amg_ofi_hello_say_locked(peer);
-        return;
+    if (peer->broken != 0) {
+        amg_ofi_connect_lost_locked(peer, amg_ofi_call->strerror(peer->broken));
+        return false;
     }
-    if (peer->state != AMG_OFI_PEER_OPEN || peer->owes_hello)
-        return;
-    if (!amg_ofi_hello_is_waiting(peer)) {
-        amg_ofi_hello_set_deadline(peer);
-        peer->deadline_ns -= peer->domain->connect_ns > 2 * SILENT_NS
-                                 ? SILENT_NS
-                                 : peer->domain->connect_ns / 2;
+    if ((peer->owes_hello || peer->owes_welcome ||
+            peer->at == FI_ADDR_NOTAVAIL) &&
+        !hello_try_locked(peer))
+        return false;
+    if (peer->state == AMG_OFI_PEER_FOREIGN)
+        amg_ofi_connect_lost_locked(peer, NULL); /* it was told why */
+    while (peer->state == AMG_OFI_PEER_OPEN) {
+        struct amg_link *link = amg_list_pop(&peer->unsent);
+        struct amg_ofi_slab *slab = NULL;
+        ssize_t code = 0;
+
+        if (link == NULL)
+            break;
+        slab = AMG_OBJECT(link, struct amg_ofi_slab, post.link);
+        code = amg_ofi_send_post_locked(slab);
+        if (code == 0) {
+            has_left = true;
+            amg_ofi_peer_set_deadline(peer);
+            continue;
+        }
+        amg_list_push_front(&peer->unsent, link);
+        if (code != -FI_EAGAIN)
+            amg_ofi_connect_lost_locked(
+                peer, amg_ofi_call->strerror((int)-code));
+        break;
     }
-    peer->owes_hello = true;
-    amg_ofi_send_try_later_locked(peer);
+    return has_left;
+}
+
+void amg_ofi_connect_retry_locked(struct amg_ofi_domain *domain)
+{
+    struct amg_list all;
+    struct amg_list served;
+    struct amg_link *link = NULL;
+
+    amg_list_init(&all);
+    amg_list_init(&served);
+    amg_list_splice(&all, &domain->trying);
+    while ((link = amg_list_pop(&all)) != NULL) {
+        struct amg_peer *peer = AMG_OBJECT(link, struct amg_peer, trying);
+        bool has_left = false;
+
+        peer->is_trying = false;
+        (void)amg_ofi_peer_hold(peer);
+        has_left = send_try_locked(peer);
+        if ((peer->owes_hello || peer->owes_welcome ||
+                !amg_list_is_empty(&peer->unsent)) &&
+            !peer->is_trying) {
+            peer->is_trying = true;
+            amg_list_push(has_left ? &served : &domain->trying, link);
+        }
+        amg_ofi_peer_drop_locked(peer);
+    }
+    /* Peers share the room: who got some is behind who got none. */
+    amg_list_splice(&domain->trying, &served);
 }

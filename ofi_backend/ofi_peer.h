@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Other processes as peers, and their address strings. */
-#ifndef AMG_OFI_BACKEND_OFI_ADDR_H
-#define AMG_OFI_BACKEND_OFI_ADDR_H
+/* Peers: other processes, as addresses, tokens and states. */
+#ifndef AMG_OFI_BACKEND_OFI_PEER_H
+#define AMG_OFI_BACKEND_OFI_PEER_H
 
 #include "ofi_backend/ofi_domain.h"
 
@@ -32,6 +32,44 @@ const char *amg_ofi_peer_name(const struct amg_peer *peer, char *ret_text);
 bool amg_ofi_peer_may_warn(struct amg_ofi_domain *domain);
 void amg_ofi_peer_blame(struct amg_peer *peer, enum amg_ofi_fault fault,
     unsigned kind, long number);
+
+/* Something is to go to it, so that its deadline counts. */
+bool amg_ofi_peer_is_waiting(const struct amg_peer *peer);
+/* Something of ours waits for this peer to act. */
+bool amg_ofi_peer_is_awaited(const struct amg_peer *peer);
+/* What waits for this peer waits from now on. */
+void amg_ofi_peer_set_deadline(struct amg_peer *peer);
+/* Has the next poll look at what the peer is owed, or what waits for it. */
+void amg_ofi_peer_try_later_locked(struct amg_peer *peer);
+/* Has the next poll lose the peer, for which it is too early now: the caller
+ * still uses what would end. `code`: libfabric's, positive. */
+void amg_ofi_peer_break_locked(struct amg_peer *peer, int code);
+/* Asks a stranger who it is; what is sent to it waits for the answer. */
+void amg_ofi_peer_ask_locked(struct amg_peer *peer);
+/* Something went wrong with the peer: asks whether it is still there. */
+void amg_ofi_peer_doubt_locked(struct amg_peer *peer);
+
+/* Tokens: random numbers by which peers introduce what they send. */
+
+/* HG_NOMEM, HG_OPNOTSUPPORTED: this system gives no random numbers. */
+hg_return_t amg_ofi_token_init(struct amg_ofi_domain *domain);
+void amg_ofi_token_fini(struct amg_ofi_domain *domain);
+
+/* A random number, not 0. */
+uint64_t amg_ofi_token_draw_locked(struct amg_ofi_domain *domain);
+
+/* The peer goes by this token from now on; 0: by none. */
+void amg_ofi_token_give_locked(struct amg_peer *peer, uint64_t token);
+/* Whose token this is, or NULL. `token` is not 0. */
+static inline struct amg_peer *amg_ofi_token_find_locked(
+    const struct amg_ofi_domain *domain, uint64_t token)
+{
+    struct amg_peer *peer = domain->tokens.buckets[token & domain->tokens.mask];
+
+    while (peer != NULL && peer->token != token)
+        peer = peer->next_token;
+    return peer;
+}
 
 /* The slots of the contract. */
 struct amg_peer *amg_ofi_addr_self(struct amg_domain *base);

@@ -1,26 +1,40 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Other processes as peers, and their address strings.
+/* Peers: other processes, as addresses, tokens and states.
  *
  * Memory: about 300 bytes per peer, found by a hash of its address; the
  * provider has its own. A peer is one process address, whatever process is
- * there: who that is, is learnt at first contact (ofi_hello.c). It lives while
- * somebody has a share of it: the user, a message, and itself as long as it is
- * no stranger. */
-#include "ofi_backend/ofi_addr.h"
+ * there: which one that is, is learnt at first contact (ofi_connect.c). It
+ * lives while it is referenced: by the user, by a message, and by itself as
+ * long as it is no stranger.
+ *
+ * A process that tells a peer's token is that peer, so all 64 bits of each come
+ * from the system's generator: those that a process was given itself tell
+ * nothing of the others. One call draws many. The sender of a message is found
+ * by its token in a table of chains, which grows with the peers; where there is
+ * no memory for that, the chains get longer. */
+#include "ofi_backend/ofi_peer.h"
 
+#include <errno.h>
 #include <netinet/in.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/random.h>
 
 #include "base/assert.h"
+#include "base/clock.h"
 #include "base/fork.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "ofi_backend/ofi_select.h"
-#include "ofi_backend/ofi_text.h"
-#include "ofi_backend/ofi_token.h"
+#include "ofi_backend/ofi_addrstr.h"
 
-enum { WARNINGS_MAX = 100 /* a process that is lied to still has a log */ };
+/* So long a peer was silent before it is doubted: of the time to connect. */
+#define SILENT_NS (1000 * AMG_NS_PER_MS)
+
+enum {
+    WARNINGS_MAX = 100, /* a process that is lied to still has a log */
+    BUCKETS_MIN = 64,
+    DRAW_LEN = 256, /* bytes that getrandom(2) gives whole, or not at all */
+};
 
 /* state_edges[from] has a bit for each state that may follow. */
 static const unsigned state_edges[AMG_OFI_PEER_STATES] = {
@@ -50,6 +64,106 @@ bool amg_ofi_is_child(const struct amg_ofi_domain *domain)
             "may be needed for the parent's sake",
             domain->facts.stack);
     return true;
+}
+
+static bool fresh_draw(struct amg_ofi_tokens *tokens)
+{
+    uint8_t *at = (uint8_t *)tokens->fresh;
+
+    for (size_t done = 0; done < sizeof(tokens->fresh); done += DRAW_LEN)
+        if (getrandom(at + done, DRAW_LEN, 0) != DRAW_LEN)
+            return false;
+    tokens->left = AMG_OFI_TOKENS;
+    return true;
+}
+
+hg_return_t amg_ofi_token_init(struct amg_ofi_domain *domain)
+{
+    struct amg_ofi_tokens *tokens = &domain->tokens;
+
+    static_assert(sizeof(tokens->fresh) % DRAW_LEN == 0, "whole draws");
+    if (!fresh_draw(tokens)) {
+        AMG_LOG_ERROR("cls",
+            "ofi: getrandom() gives no random numbers: %s; peers are told "
+            "apart by them; does a seccomp filter forbid it?",
+            strerror(errno));
+        return HG_OPNOTSUPPORTED;
+    }
+    tokens->buckets = amg_mem_zalloc(BUCKETS_MIN * sizeof(tokens->buckets[0]));
+    if (tokens->buckets == NULL)
+        return HG_NOMEM;
+    tokens->mask = BUCKETS_MIN - 1;
+    return HG_SUCCESS;
+}
+
+void amg_ofi_token_fini(struct amg_ofi_domain *domain)
+{
+    amg_mem_free(domain->tokens.buckets);
+    domain->tokens.buckets = NULL;
+}
+
+uint64_t amg_ofi_token_draw_locked(struct amg_ofi_domain *domain)
+{
+    struct amg_ofi_tokens *tokens = &domain->tokens;
+    uint64_t token = 0;
+
+    while (token == 0) {
+        if (tokens->left == 0 && !fresh_draw(tokens))
+            /* NOTE(abort): it worked before; with numbers that can be guessed
+             * anybody could speak in a peer's name. */
+            AMG_ASSERT(tokens->left > 0);
+        token = tokens->fresh[--tokens->left];
+        tokens->fresh[tokens->left] = 0;
+    }
+    return token;
+}
+
+static void bucket_push(struct amg_ofi_tokens *tokens, struct amg_peer *peer)
+{
+    struct amg_peer **bucket = &tokens->buckets[peer->token & tokens->mask];
+
+    peer->next_token = *bucket;
+    *bucket = peer;
+}
+
+static void buckets_grow(struct amg_ofi_tokens *tokens)
+{
+    struct amg_peer **before = tokens->buckets;
+    uint32_t count = tokens->mask + 1;
+    struct amg_peer **more = amg_mem_zalloc(2 * count * sizeof(more[0]));
+
+    if (more == NULL)
+        return;
+    tokens->buckets = more;
+    tokens->mask = 2 * count - 1;
+    for (uint32_t i = 0; i < count; i++)
+        while (before[i] != NULL) {
+            struct amg_peer *peer = before[i];
+
+            before[i] = peer->next_token;
+            bucket_push(tokens, peer);
+        }
+    amg_mem_free(before);
+}
+
+void amg_ofi_token_give_locked(struct amg_peer *peer, uint64_t token)
+{
+    struct amg_ofi_tokens *tokens = &peer->domain->tokens;
+
+    if (peer->token != 0) {
+        struct amg_peer **at = &tokens->buckets[peer->token & tokens->mask];
+
+        while (*at != peer)
+            at = &(*at)->next_token;
+        *at = peer->next_token;
+        tokens->count--;
+    }
+    peer->token = token;
+    if (token == 0)
+        return;
+    bucket_push(tokens, peer);
+    if (++tokens->count > tokens->mask)
+        buckets_grow(tokens);
 }
 
 /* FNV-1a, 64 bits. */
@@ -233,7 +347,7 @@ void amg_ofi_peer_set_state(struct amg_peer *peer, enum amg_ofi_peer_state next)
 
 const char *amg_ofi_peer_text(const struct amg_peer *peer, char *ret_text)
 {
-    amg_ofi_text_write(
+    amg_ofi_addrstr_write(
         &peer->domain->facts, peer->addr, peer->addr_len, ret_text);
     return ret_text;
 }
@@ -284,6 +398,70 @@ void amg_ofi_peer_blame(
         "from %s: %s (kind %u, number %ld); more of this from there is not "
         "reported",
         amg_ofi_peer_name(peer, text), texts[fault], kind, number);
+}
+
+bool amg_ofi_peer_is_waiting(const struct amg_peer *peer)
+{
+    return peer->state == AMG_OFI_PEER_ASKED || peer->owes_hello ||
+           peer->owes_welcome || !amg_list_is_empty(&peer->unsent);
+}
+
+bool amg_ofi_peer_is_awaited(const struct amg_peer *peer)
+{
+    return peer->calls.unanswered > 0 || !amg_list_is_empty(&peer->transfers) ||
+           peer->revoked > 0 || peer->busy > 0;
+}
+
+void amg_ofi_peer_set_deadline(struct amg_peer *peer)
+{
+    peer->deadline_ns = amg_clock_ns() + peer->domain->connect_ns;
+}
+
+void amg_ofi_peer_try_later_locked(struct amg_peer *peer)
+{
+    if (peer->is_trying)
+        return;
+    peer->is_trying = true;
+    amg_list_push(&peer->domain->trying, &peer->trying);
+}
+
+void amg_ofi_peer_break_locked(struct amg_peer *peer, int code)
+{
+    AMG_ASSERT(code > 0);
+    peer->broken = code;
+    amg_ofi_peer_try_later_locked(peer);
+}
+
+void amg_ofi_peer_ask_locked(struct amg_peer *peer)
+{
+    AMG_ASSERT(peer->state == AMG_OFI_PEER_STRANGER ||
+               peer->state == AMG_OFI_PEER_GREETED);
+    if (peer->state == AMG_OFI_PEER_STRANGER)
+        amg_ofi_token_give_locked(
+            peer, amg_ofi_token_draw_locked(peer->domain));
+    peer->graces = 0;
+    amg_ofi_peer_set_state(peer, AMG_OFI_PEER_ASKED);
+    amg_ofi_peer_set_deadline(peer);
+    peer->owes_hello = true;
+    amg_ofi_peer_try_later_locked(peer);
+}
+
+void amg_ofi_peer_doubt_locked(struct amg_peer *peer)
+{
+    if (peer->state == AMG_OFI_PEER_GREETED) {
+        amg_ofi_peer_ask_locked(peer);
+        return;
+    }
+    if (peer->state != AMG_OFI_PEER_OPEN || peer->owes_hello)
+        return;
+    if (!amg_ofi_peer_is_waiting(peer)) {
+        amg_ofi_peer_set_deadline(peer);
+        peer->deadline_ns -= peer->domain->connect_ns > 2 * SILENT_NS
+                                 ? SILENT_NS
+                                 : peer->domain->connect_ns / 2;
+    }
+    peer->owes_hello = true;
+    amg_ofi_peer_try_later_locked(peer);
 }
 
 struct amg_peer *amg_ofi_addr_self(struct amg_domain *base)
@@ -340,7 +518,7 @@ hg_return_t amg_ofi_addr_parse(
 
     if (amg_ofi_is_child(domain))
         return rc;
-    rc = amg_ofi_text_read(&domain->facts, text, addr, &len);
+    rc = amg_ofi_addrstr_read(&domain->facts, text, addr, &len);
     if (rc != HG_SUCCESS)
         return rc;
     amg_bias_take(&domain->lock);

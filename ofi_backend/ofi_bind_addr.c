@@ -1,0 +1,474 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Address that a domain binds to, and the NIC that has it.
+ *
+ * What is told to peers is always the address of one interface. The address of
+ * all of them (0.0.0.0) means nothing to others, and libfabric makes of it what
+ * it likes, for instance the loopback; so it is read as "choose one". Of
+ * several addresses the first is taken that other hosts can reach.
+ *
+ * Of several NICs only those that are alike are compared: of one network, which
+ * is what libfabric names a fabric for, equally fast, and with addresses of the
+ * same kind. So ranks that take different ones reach each other, and none takes
+ * a slow NIC because it is near. NICs that are not alike stay in libfabric's
+ * order. The machine is asked only where there is a choice. */
+#include "ofi_backend/ofi_bind_addr.h"
+
+#include <arpa/inet.h>
+#include <ifaddrs.h>
+#include <net/if.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/assert.h"
+#include "base/log.h"
+#include "na_types.h"
+#include "transport/uri.h"
+
+enum {
+    RANK_LINK = 1, /* addresses that need to be told the interface, too */
+    RANK_LOOPBACK = 2,
+    RANK_OTHER_FAMILY = 4,
+    BITS_PER_BYTE = 8,
+    WHY_CAP = 128,
+};
+
+/* Those that can be chosen, each once. */
+struct choice {
+    const struct fi_info *infos[AMG_NICS_ALIKE_MAX];
+    struct amg_nic_id nics[AMG_NICS_ALIKE_MAX];
+    uint32_t count;
+};
+
+static const char *family_name(int family)
+{
+    return family == AF_INET6 ? "IPv6" : "IPv4";
+}
+
+/* The bytes of an IP address, or NULL where it is none. */
+static const uint8_t *ip_of(const struct sockaddr *addr)
+{
+    const struct sockaddr_in *four = (const void *)addr;
+    const struct sockaddr_in6 *six = (const void *)addr;
+
+    if (addr != NULL && addr->sa_family == AF_INET)
+        return (const uint8_t *)&four->sin_addr;
+    return addr != NULL && addr->sa_family == AF_INET6 ? six->sin6_addr.s6_addr
+                                                       : NULL;
+}
+
+static size_t ip_len(int family)
+{
+    return family == AF_INET ? sizeof(struct in_addr) : AMG_OFI_IP_LEN;
+}
+
+static bool is_ip_format(uint32_t format)
+{
+    return format == FI_SOCKADDR || format == FI_SOCKADDR_IN ||
+           format == FI_SOCKADDR_IN6;
+}
+
+static bool is_loopback(int family, const uint8_t *ip)
+{
+    return family == AF_INET
+               ? ip[0] == 127
+               : memcmp(ip, &in6addr_loopback, sizeof(in6addr_loopback)) == 0;
+}
+
+/* fe80::/10 and 169.254.0.0/16 */
+static bool is_link_local(int family, const uint8_t *ip)
+{
+    if (family == AF_INET)
+        return ip[0] == 169 && ip[1] == 254;
+    return ip[0] == 0xfe && (ip[1] & 0xc0) == 0x80;
+}
+
+static bool is_zero(const uint8_t *ip, size_t len)
+{
+    for (size_t i = 0; i < len; i++)
+        if (ip[i] != 0)
+            return false;
+    return true;
+}
+
+/* AF_UNSPEC: it is no number. */
+static int family_of(const char *host)
+{
+    uint8_t ip[AMG_OFI_IP_LEN];
+    char bare[AMG_OFI_HOST_CAP];
+
+    snprintf(bare, sizeof(bare), "%.*s", (int)strcspn(host, "%"), host);
+    if (inet_pton(AF_INET, bare, ip) == 1)
+        return AF_INET;
+    return inet_pton(AF_INET6, bare, ip) == 1 ? AF_INET6 : AF_UNSPEC;
+}
+
+/* The address of a network interface, as text; rather not a link-local one. */
+static bool iface_read(const char *name, int family, char *ret_host)
+{
+    struct ifaddrs *all = NULL;
+    const struct ifaddrs *at = NULL;
+    char text[AMG_OFI_HOST_CAP];
+    bool is_found = false;
+
+    if (getifaddrs(&all) != 0)
+        return false;
+    for (at = all; at != NULL; at = at->ifa_next) {
+        const uint8_t *ip = ip_of(at->ifa_addr);
+
+        if (ip == NULL || strcmp(at->ifa_name, name) != 0 ||
+            at->ifa_addr->sa_family != family ||
+            (is_found && is_link_local(family, ip)) ||
+            inet_ntop(family, ip, text, sizeof(text)) == NULL)
+            continue;
+        strcpy(ret_host, text);
+        if (is_link_local(family, ip) && family == AF_INET6)
+            snprintf(ret_host, AMG_OFI_HOST_CAP, "%.60s%%%.60s", text, name);
+        is_found = true;
+        if (!is_link_local(family, ip))
+            break;
+    }
+    freeifaddrs(all);
+    return is_found;
+}
+
+/* Which families an interface may have that is named: the one wanted, or the
+ * older one first. */
+static bool iface_find(struct amg_ofi_bind_addr *bind)
+{
+    if (bind->family != AF_UNSPEC)
+        return iface_read(bind->wish, bind->family, bind->host);
+    return iface_read(bind->wish, AF_INET, bind->host) ||
+           iface_read(bind->wish, AF_INET6, bind->host);
+}
+
+static hg_return_t host_read(struct amg_ofi_bind_addr *bind)
+{
+    uint8_t ip[AMG_OFI_IP_LEN] = {0};
+    int family = family_of(bind->wish);
+
+    if (bind->wish[0] == '\0')
+        return HG_SUCCESS;
+    if (if_nametoindex(bind->wish) != 0) {
+        if (iface_find(bind))
+            return HG_SUCCESS;
+        AMG_LOG_ERROR("cls",
+            "the interface %s has no %s address; give it one, or name a host",
+            bind->wish,
+            bind->family == AF_UNSPEC ? "IP" : family_name(bind->family));
+        return HG_INVALID_ARG;
+    }
+    if (family != AF_UNSPEC && bind->family != AF_UNSPEC &&
+        family != bind->family) {
+        AMG_LOG_ERROR("cls",
+            "'%s' is an %s address, and addr_format asks for %s; let one of "
+            "them go",
+            bind->wish, family_name(family), family_name(bind->family));
+        return HG_INVALID_ARG;
+    }
+    if (family != AF_UNSPEC && inet_pton(family, bind->wish, ip) == 1 &&
+        is_zero(ip, sizeof(ip))) {
+        bind->is_any = true;
+        bind->family = family;
+        return HG_SUCCESS;
+    }
+    bind->is_name = family == AF_UNSPEC;
+    strcpy(bind->host, bind->wish);
+    return HG_SUCCESS;
+}
+
+static hg_return_t subnet_read(const char *text, struct amg_ofi_bind_addr *bind)
+{
+    char ip[INET6_ADDRSTRLEN] = "";
+    size_t len = strcspn(text, "/");
+    char *end = NULL;
+    unsigned long bits = 0;
+    unsigned long most = 0;
+
+    if (len < sizeof(ip)) {
+        memcpy(ip, text, len);
+        bind->subnet_family = family_of(ip);
+        most = bind->subnet_family == AF_INET6 ? 128 : 32;
+        bits = text[len] == '/' ? strtoul(text + len + 1, &end, 10) : most;
+        bind->has_subnet =
+            bind->subnet_family != AF_UNSPEC && bits <= most &&
+            inet_pton(bind->subnet_family, ip, bind->subnet) == 1 &&
+            (end == NULL || (end != text + len + 1 && *end == '\0' &&
+                                text[len + 1] != '-'));
+        bind->subnet_bits = (unsigned)bits;
+    }
+    if (bind->has_subnet)
+        return HG_SUCCESS;
+    AMG_LOG_ERROR("cls",
+        "ip_subnet is '%s'; an address and a number of bits are wanted, as in "
+        "10.1.0.0/16",
+        text);
+    return HG_INVALID_ARG;
+}
+
+/* 0: others can reach it. */
+static int ip_rank(int family, const uint8_t *ip)
+{
+    if (is_loopback(family, ip))
+        return RANK_LOOPBACK;
+    return is_link_local(family, ip) ? RANK_LINK : 0;
+}
+
+/* NOTE(here, not by libfabric): which would ask once for each provider, and
+ * take the first address, even one of the loopback. */
+void amg_ofi_bind_addr_resolve(struct amg_ofi_bind_addr *bind)
+{
+    const struct addrinfo hints = {
+        .ai_family = bind->family, .ai_socktype = SOCK_STREAM};
+    struct addrinfo *all = NULL;
+    const struct addrinfo *best = NULL;
+    int best_rank = 0;
+    int code = getaddrinfo(bind->wish, NULL, &hints, &all);
+
+    if (code != 0) {
+        bind->unknown = gai_strerror(code);
+        return;
+    }
+    for (const struct addrinfo *at = all; at != NULL; at = at->ai_next) {
+        const uint8_t *ip = ip_of(at->ai_addr);
+        int rank = 0;
+
+        if (ip == NULL)
+            continue;
+        /* Of two that are as good, the older kind. */
+        rank = 2 * ip_rank(at->ai_family, ip) + (at->ai_family == AF_INET6);
+        if (best != NULL && rank >= best_rank)
+            continue;
+        best = at;
+        best_rank = rank;
+    }
+    if (best != NULL)
+        (void)getnameinfo(best->ai_addr, best->ai_addrlen, bind->host,
+            sizeof(bind->host), NULL, 0, NI_NUMERICHOST);
+    if (best_rank / 2 == RANK_LOOPBACK &&
+        strncmp(bind->wish, "localhost", 9) != 0)
+        AMG_LOG_WARNING("cls",
+            "the host '%s' is %s here, which no other machine reaches; name an "
+            "interface, or mend /etc/hosts",
+            bind->wish, bind->host);
+    freeaddrinfo(all);
+}
+
+hg_return_t amg_ofi_bind_addr_read(
+    const struct amg_open *how, struct amg_ofi_bind_addr *ret_bind)
+{
+    const char *info = how->info == NULL ? "" : how->info;
+    struct amg_ofi_bind_addr bind = {.family = AF_UNSPEC};
+    struct amg_uri_host split;
+    hg_return_t rc = HG_SUCCESS;
+
+    if (amg_uri_split_host(info, &split) != HG_SUCCESS ||
+        split.name_len >= AMG_OFI_HOST_CAP) {
+        AMG_LOG_ERROR("cls",
+            "'%s' is no [host or interface][:port], the port from 1 to 65535, "
+            "an IPv6 host in brackets",
+            info);
+        return HG_INVALID_ARG;
+    }
+    memcpy(bind.wish, split.name, split.name_len);
+    if (split.port != 0)
+        snprintf(bind.port, sizeof(bind.port), "%u", split.port);
+    if (how->addr_format == NA_ADDR_IPV4)
+        bind.family = AF_INET;
+    if (how->addr_format == NA_ADDR_IPV6)
+        bind.family = AF_INET6;
+    rc = host_read(&bind);
+    if (rc == HG_SUCCESS && how->ip_subnet != NULL && how->ip_subnet[0] != '\0')
+        rc = subnet_read(how->ip_subnet, &bind);
+    if (rc == HG_SUCCESS)
+        *ret_bind = bind;
+    return rc;
+}
+
+static bool is_in_subnet(
+    const struct amg_ofi_bind_addr *bind, int family, const uint8_t *ip)
+{
+    unsigned whole = bind->subnet_bits / BITS_PER_BYTE;
+    unsigned rest = bind->subnet_bits % BITS_PER_BYTE;
+
+    if (family != bind->subnet_family || memcmp(ip, bind->subnet, whole) != 0)
+        return false;
+    return rest == 0 ||
+           ((ip[whole] ^ bind->subnet[whole]) >> (BITS_PER_BYTE - rest)) == 0;
+}
+
+int amg_ofi_bind_addr_rank(
+    const struct amg_ofi_bind_addr *bind, const struct fi_info *info)
+{
+    const struct sockaddr *addr = info->src_addr;
+    const uint8_t *ip = NULL;
+    int rank = 0;
+
+    if (!is_ip_format(info->addr_format))
+        return 0; /* subnets and families say nothing of it */
+    ip = ip_of(addr);
+    if (ip == NULL)
+        return bind->has_subnet ? -1 : RANK_OTHER_FAMILY;
+    if (bind->has_subnet && !is_in_subnet(bind, addr->sa_family, ip))
+        return -1;
+    if (bind->family != AF_UNSPEC && bind->family != addr->sa_family)
+        rank += RANK_OTHER_FAMILY;
+    return rank + ip_rank(addr->sa_family, ip);
+}
+
+bool amg_ofi_bind_addr_is_nic(
+    const struct amg_ofi_bind_addr *bind, const struct fi_info *info)
+{
+    const char *name = info->domain_attr->name;
+
+    if (name != NULL && strcmp(name, bind->wish) == 0)
+        return true;
+    name = info->nic == NULL || info->nic->device_attr == NULL
+               ? NULL
+               : info->nic->device_attr->name;
+    return name != NULL && strcmp(name, bind->wish) == 0;
+}
+
+bool amg_ofi_bind_addr_is_any(uint32_t format, const void *addr)
+{
+    const struct sockaddr *any = addr;
+    const uint8_t *ip = NULL;
+
+    if (!is_ip_format(format))
+        return false;
+    ip = ip_of(any);
+    return ip != NULL && is_zero(ip, ip_len(any->sa_family));
+}
+
+static bool is_same_text(const char *one, const char *other)
+{
+    if (one == NULL || other == NULL)
+        return one == other;
+    return strcmp(one, other) == 0;
+}
+
+static void text_copy(const char *text, char *ret_text)
+{
+    snprintf(ret_text, AMG_NIC_TEXT_CAP, "%s", text == NULL ? "" : text);
+}
+
+static bool is_same_ip(const struct sockaddr *one, const struct sockaddr *other)
+{
+    const struct sockaddr_in6 *six = (const void *)one;
+    const struct sockaddr_in6 *other_six = (const void *)other;
+
+    if (other == NULL || one->sa_family != other->sa_family ||
+        ip_of(one) == NULL ||
+        memcmp(ip_of(one), ip_of(other), ip_len(one->sa_family)) != 0)
+        return false;
+    return one->sa_family == AF_INET || six->sin6_scope_id == 0 ||
+           six->sin6_scope_id == other_six->sin6_scope_id;
+}
+
+/* The interface that has the address; "": none has, or it is no IP address. */
+static void iface_of(const struct fi_info *info, char *ret_iface)
+{
+    struct ifaddrs *all = NULL;
+
+    ret_iface[0] = '\0';
+    if (info->src_addr == NULL || !is_ip_format(info->addr_format) ||
+        getifaddrs(&all) != 0)
+        return;
+    for (const struct ifaddrs *at = all; at != NULL; at = at->ifa_next)
+        if (is_same_ip(info->src_addr, at->ifa_addr)) {
+            text_copy(at->ifa_name, ret_iface);
+            break;
+        }
+    freeifaddrs(all);
+}
+
+void amg_ofi_nic_read(const struct fi_info *info, struct amg_nic_id *ret_nic)
+{
+    const struct fi_device_attr *device =
+        info->nic == NULL ? NULL : info->nic->device_attr;
+    const struct fi_bus_attr *bus =
+        info->nic == NULL ? NULL : info->nic->bus_attr;
+    const char *name = device == NULL ? NULL : device->name;
+
+    memset(ret_nic, 0, sizeof(*ret_nic));
+    text_copy(name == NULL ? info->domain_attr->name : name, ret_nic->name);
+    iface_of(info, ret_nic->iface);
+    if (bus != NULL && bus->bus_type == FI_BUS_PCI)
+        snprintf(ret_nic->bus, sizeof(ret_nic->bus), "%04x:%02x:%02x.%x",
+            bus->attr.pci.domain_id, bus->attr.pci.bus_id,
+            bus->attr.pci.device_id, bus->attr.pci.function_id);
+}
+
+/* 0: the provider does not say. */
+static size_t speed_of(const struct fi_info *info)
+{
+    return info->nic == NULL || info->nic->link_attr == NULL
+               ? 0
+               : info->nic->link_attr->speed;
+}
+
+static bool is_down(const struct fi_info *info)
+{
+    return info->nic != NULL && info->nic->link_attr != NULL &&
+           info->nic->link_attr->state == FI_LINK_DOWN;
+}
+
+static bool is_alike(const struct amg_ofi_bind_addr *bind,
+    const struct fi_info *first, const struct fi_info *other)
+{
+    return is_same_text(
+               first->fabric_attr->prov_name, other->fabric_attr->prov_name) &&
+           is_same_text(first->fabric_attr->name, other->fabric_attr->name) &&
+           first->addr_format == other->addr_format &&
+           amg_ofi_bind_addr_rank(bind, first) ==
+               amg_ofi_bind_addr_rank(bind, other) &&
+           speed_of(first) == speed_of(other) &&
+           (is_down(first) || !is_down(other));
+}
+
+static bool is_same_nic(
+    const struct amg_nic_id *one, const struct amg_nic_id *other)
+{
+    if (one->bus[0] != '\0' && other->bus[0] != '\0')
+        return strcmp(one->bus, other->bus) == 0;
+    return strcmp(one->name, other->name) == 0;
+}
+
+static void choice_add(struct choice *choice, const struct fi_info *info)
+{
+    struct amg_nic_id *nic = &choice->nics[choice->count];
+
+    amg_ofi_nic_read(info, nic);
+    for (uint32_t i = 0; i < choice->count; i++)
+        if (is_same_nic(&choice->nics[i], nic))
+            return;
+    choice->infos[choice->count++] = info;
+}
+
+const struct fi_info *amg_ofi_nic_nearest(const struct amg_open *how,
+    const struct amg_ofi_bind_addr *bind, const struct fi_info *first)
+{
+    struct choice choice = {.count = 0};
+    char why[WHY_CAP] = "";
+    uint32_t chosen = 0;
+
+    if (how->nic_nearest == NULL || (bind->wish[0] != '\0' && !bind->is_any))
+        return first;
+    for (const struct fi_info *at = first;
+         at != NULL && choice.count < AMG_NICS_ALIKE_MAX; at = at->next)
+        if (is_alike(bind, first, at))
+            choice_add(&choice, at);
+    if (choice.count < 2)
+        return first;
+    chosen = how->nic_nearest(
+        choice.nics, choice.count, how->nic_turn, why, sizeof(why));
+    if (chosen >= choice.count)
+        snprintf(why, sizeof(why),
+            "libfabric's first, as the machine knows none of them");
+    chosen = chosen < choice.count ? chosen : 0;
+    AMG_LOG_INFO("ofi", "%s is used, of %u NICs alike: it is %s",
+        choice.nics[chosen].name, choice.count, why);
+    return choice.infos[chosen];
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Connecting to peers: first contact, what waits for it, and loss. */
+#ifndef AMG_OFI_BACKEND_OFI_CONNECT_H
+#define AMG_OFI_BACKEND_OFI_CONNECT_H
+
+#include "ofi_backend/ofi_msg.h"
+
+/* What came in. A hello has at least AMG_OFI_HELLO_MIN bytes. */
+void amg_ofi_connect_on_hello_locked(
+    struct amg_ofi_domain *domain, const unsigned char *body, uint32_t len);
+void amg_ofi_connect_on_welcome_locked(
+    struct amg_ofi_domain *domain, const struct amg_ofi_message *message);
+void amg_ofi_connect_on_bye_locked(
+    struct amg_ofi_domain *domain, const struct amg_ofi_message *message);
+/* A message with its token came of a peer that is not open; it is from now on,
+ * unless this is false: it has not told who it is. */
+bool amg_ofi_connect_prove_locked(struct amg_peer *peer);
+
+/* Sends what waits for peers, or for room. */
+void amg_ofi_connect_retry_locked(struct amg_ofi_domain *domain);
+
+/* The process is gone, or cannot be reached: all that is under way to it ends
+ * with HG_HOSTUNREACH. The next use begins anew. `why`: NULL logs nothing. */
+void amg_ofi_connect_lost_locked(struct amg_peer *peer, const char *why);
+
+#endif

@@ -12,7 +12,7 @@
 #include "base/env.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "core/pace.h"
+#include "core/wait_policy.h"
 #include "init/plan.h"
 #include "mercury.h"
 #include "place/bind.h"
@@ -38,20 +38,20 @@ static void address_learn(struct report *report)
 static const char *idle_of(const hg_class_t *cls,
     const struct amg_placement *placement, char *ret_text, size_t cap)
 {
-    const struct amg_pace pace = {
-        .wish = cls->drive.wait,
+    const struct amg_wait_policy pace = {
+        .hint = cls->drive.wait,
         .core = amg_policy_has_thread(placement->progress)
-                    ? (placement->seat.is_dedicated ? AMG_PACE_DEDICATED
-                                                    : AMG_PACE_SHARED)
-                    : (cls->drive.is_crowded ? AMG_PACE_SHARED : AMG_PACE_OWN),
-        .is_blind = cls->limits.is_spinning,
+                    ? (placement->seat.is_dedicated ? AMG_CORE_DEDICATED
+                                                    : AMG_CORE_SHARED)
+                    : (cls->drive.is_crowded ? AMG_CORE_SHARED : AMG_CORE_OWN),
+        .is_not_pollable = cls->limits.is_spinning,
         .no_block = cls->plan.no_block,
         .must_yield = cls->limits.must_yield,
         .spin_ns = amg_env_number(AMG_ENV_SPIN_US) * 1000,
     };
-    struct amg_pace_step step = amg_pace_next(&pace, LONG_IDLE_NS);
+    struct amg_wait_step step = amg_wait_policy_next(&pace, LONG_IDLE_NS);
 
-    if (step.kind != AMG_PACE_NAP && step.kind != AMG_PACE_SLEEP)
+    if (step.kind != AMG_WAIT_PAUSE && step.kind != AMG_WAIT_SLEEP)
         return "";
     if (step.ns == UINT64_MAX)
         return "; a descriptor wakes it";

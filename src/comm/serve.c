@@ -2,17 +2,17 @@
 /* Serves the contexts of a class while the program waits for MPI.
  *
  * MPI has no descriptor, so who waits for it has to look, at the pace of any
- * wait without one (core/pace.c): on a core of one's own without pause for 200
- * ms; where others want the core, that is yielded for 0.1 ms, and then given
- * away for a millisecond between two looks, for five once nothing has come for
- * 20 ms. A nap is a wait for the news of a context, which end it.
+ * wait without one (core/wait_policy.c): on a core of one's own without pause
+ * for 200 ms; where others want the core, that is yielded for 0.1 ms, and then
+ * given away for a millisecond between two looks, for five once nothing has
+ * come for 20 ms. A nap is a wait for the news of a context, which end it.
  */
 #include "comm/serve.h"
 
 #include <sched.h>
 
 #include "base/clock.h"
-#include "core/pace.h"
+#include "core/wait_policy.h"
 #include "core/progress.h"
 #include "mercury_context.h"
 
@@ -64,24 +64,24 @@ static bool context_is_crowded(hg_context_t *context)
 
     if (!amg_progress_own(context))
         return false;
-    is_crowded = amg_sleep_is_crowded(context);
+    is_crowded = amg_wakeup_is_core_shared(context);
     amg_progress_disown(context);
     return is_crowded;
 }
 
 /* What is to be done after so long without news. */
-static struct amg_pace_step pace_step(
+static struct amg_wait_step pace_step(
     struct amg_comm_serve *serve, hg_context_t *context, uint64_t quiet_ns)
 {
-    struct amg_pace pace =
-        amg_progress_pace(serve->cls, context == NULL ? 0 : context->spin_ns);
+    struct amg_wait_policy pace = amg_progress_wait_policy(
+        serve->cls, context == NULL ? 0 : context->spin_ns);
 
-    pace.is_blind = true;
+    pace.is_not_pollable = true;
     if (context != NULL && serve->turns % ASK_EVERY == 0)
         serve->is_crowded = context_is_crowded(context);
     if (serve->is_crowded)
-        pace.core = AMG_PACE_SHARED;
-    return amg_pace_next(&pace, quiet_ns);
+        pace.core = AMG_CORE_SHARED;
+    return amg_wait_policy_next(&pace, quiet_ns);
 }
 
 /* The contexts take turns. */
@@ -118,7 +118,7 @@ static void nap(struct amg_comm_serve *serve, hg_context_t *context,
 void amg_comm_serve_turn(
     struct amg_comm_serve *serve, uint64_t now_ns, uint64_t deadline_ns)
 {
-    struct amg_pace_step step;
+    struct amg_wait_step step;
     hg_context_t *context = NULL;
     uint64_t quiet_ns = 0;
 
@@ -131,10 +131,10 @@ void amg_comm_serve_turn(
     context = context_next(serve);
     quiet_ns = now_ns - serve->news_ns;
     step = pace_step(serve, context, quiet_ns);
-    if (step.kind == AMG_PACE_YIELD ||
-        (step.kind == AMG_PACE_GO_ON && serve->turns % YIELD_EVERY == 0)) {
+    if (step.kind == AMG_WAIT_YIELD || (step.kind == AMG_WAIT_POLL_AND_YIELD &&
+                                           serve->turns % YIELD_EVERY == 0)) {
         sched_yield();
-    } else if (step.kind == AMG_PACE_NAP || step.kind == AMG_PACE_SLEEP) {
+    } else if (step.kind == AMG_WAIT_PAUSE || step.kind == AMG_WAIT_SLEEP) {
         /* What takes less than a nap is seen sooner by who only yields. */
         if (quiet_ns <= YIELD_NS)
             sched_yield();

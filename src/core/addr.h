@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* An address: a peer and the route that leads to it, chosen once. */
+/* Addresses: a peer and the route that leads to it. */
 #ifndef AMG_CORE_ADDR_H
 #define AMG_CORE_ADDR_H
 

@@ -220,7 +220,7 @@ hg_return_t amg_context_open(hg_class_t *cls, uint8_t id,
     if (rc != HG_SUCCESS)
         goto leave_class;
     context_set_rare(context);
-    amg_sleep_init(context);
+    amg_wakeup_init(context);
     *ret_context = context;
     return HG_SUCCESS;
 
@@ -250,7 +250,7 @@ void amg_context_close(hg_context_t *context)
 {
     struct amg_cq_entry *entry = NULL;
 
-    amg_sleep_fini(context);
+    amg_wakeup_fini(context);
     context_close_eps(context);
     while ((entry = amg_cq_pop(&context->cq)) != NULL ||
            (entry = amg_cq_pop(&context->served)) != NULL)

@@ -15,7 +15,7 @@
 #include "base/tally.h"
 #include "core/class.h"
 #include "core/cq.h"
-#include "core/sleep.h"
+#include "core/wakeup.h"
 #include "transport/op.h"
 
 /* What the floor above does when the moment has come that it named. */
@@ -75,8 +75,8 @@ struct hg_context {
     struct amg_cq
         served; /* calls served, unless HG_Trigger() alone runs them */
     enum amg_serve serve_by; /* changes only while no thread of ours runs */
-    struct amg_crew *crew;   /* the threads of ours; NULL: none */
-    struct amg_sleep sleep;
+    struct amg_service_threads *crew; /* the threads of ours; NULL: none */
+    struct amg_wakeup sleep;
     struct amg_bias owner; /* who makes progress has it; core/progress.h */
     atomic_uint awaiting;  /* threads that wait to be the next owner */
     /* Counts calls that made progress, or would have; relaxed, a hint for the

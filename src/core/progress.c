@@ -1,7 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Progress: polls each transport of a context and steps what is finished.
- *
- * A look at MPI takes 125 ns, a whole poll without it 16 ns (two ranks,
+/* Progress of a context: polls, waits and callbacks. */
+#include "core/progress.h"
+
+#include <sched.h>
+#include <stddef.h>
+
+#include "base/assert.h"
+#include "base/clock.h"
+#include "base/relax.h"
+#include "core/context.h"
+#include "core/wait_policy.h"
+#include "core/wakeup.h"
+#include "mercury_context.h"
+
+/* A look at MPI takes 125 ns, a whole poll without it 16 ns (two ranks,
  * ch4:ucx). So where a class has both, MPI is looked at in every poll only
  * while it has something to do: since a post, or since news, until RARE_AFTER
  * looks found nothing. A call that waits longer than these (about a
@@ -10,9 +22,6 @@
  * that leads to the ranks of other nodes, and MPI to nobody. Then MPI is not
  * looked at: the common end of all ranks does that itself
  * (amg_class_quiesce()). */
-#include "core/progress.h"
-
-#include "base/assert.h"
 
 /* POLL_MAX: enough for a burst of small messages, few enough that the user's
  * trigger is not kept waiting (about 30 us at 0.2 us each). */
@@ -100,4 +109,487 @@ unsigned amg_progress_poll(hg_context_t *context)
         amg_context_moved(context);
     }
     return happened;
+}
+
+/* One thread of a context makes progress, the others sleep on the completion
+ * queue and are woken when something is queued or the owner leaves. What the
+ * owner does between two polls is settled by policy.c; how long nothing has
+ * come is counted over calls, so that a program that waits 1 ms at a time
+ * sleeps as well as one that waits for ever.
+ *
+ * An owner on whose very core a peer runs keeps that one from sending as long
+ * as it looks. So after some polls that found nothing it asks its drivers; then
+ * it yields a few times and sleeps at once. The next wait remembers that, and
+ * asks after its first poll. */
+
+enum {
+    CLOCK_EVERY = 32,    /* polls between two looks at the clock */
+    NAP_EVERY = 4,       /* polls between two naps: some media need more than
+                          * one to bring a message */
+    YIELD_EVERY = 256,   /* polls between two yields, on a core of one's own */
+    CROWD_AFTER = 64,    /* polls before the drivers are asked, about 2 us */
+    CROWD_AFTER_ONE = 1, /* the same when the core was shared the last time */
+    CROWD_YIELDS = 3,
+    OWN_TRIES = 100, /* 1 to 5 us, in which the progress thread leaves */
+    SEEN = 8,        /* contexts that a thread remembers */
+};
+
+/* One wait of the progress owner. */
+struct wait {
+    struct amg_wait_policy policy;
+    uint64_t deadline_ns;
+    unsigned polls;
+    unsigned rest_at;  /* polls when the clock is looked at */
+    unsigned yield_at; /* polls when the core is offered to others */
+    unsigned ask_at;   /* polls when the drivers are asked for company */
+    unsigned yields;
+    unsigned epoch; /* before the last poll */
+    bool has_ran;   /* threads of ours ran callbacks */
+};
+
+/* What a thread saw last of contexts in which threads of ours run callbacks.
+ * They may have run what the program waits for before it waits. */
+struct seen {
+    unsigned serial;
+    unsigned ran;
+};
+
+static _Thread_local struct seen seen[SEEN]
+    __attribute__((tls_model("initial-exec")));
+
+/* Have they run any since the calling thread asked? */
+static bool ran_is_news(const hg_context_t *context)
+{
+    unsigned ran = atomic_load_explicit(&context->ran, memory_order_acquire);
+    struct seen *mine = &seen[context->serial % SEEN];
+
+    if (ran == (mine->serial == context->serial ? mine->ran : 0))
+        return false;
+    mine->serial = context->serial;
+    mine->ran = ran;
+    return true;
+}
+
+/* The program finds what is served, and did not run it: the thread is to. */
+static void served_leave(hg_context_t *context)
+{
+    if (context->serve_by == AMG_SERVE_THREAD && !amg_role.is_ours &&
+        !amg_cq_is_empty(&context->served))
+        amg_wakeup_wake(context, AMG_CQ_THREAD);
+}
+
+struct amg_wait_policy amg_progress_wait_policy(
+    const hg_class_t *cls, uint64_t spin_ns)
+{
+    const struct amg_placement *placement = cls->drive.placement;
+    bool is_shared =
+        amg_role.is_ours || (placement != NULL && placement->is_crowded);
+
+    return (struct amg_wait_policy){
+        .hint = cls->drive.wait,
+        .core = is_shared ? AMG_CORE_SHARED : AMG_CORE_OWN,
+        .no_block = cls->plan.no_block,
+        .must_yield = cls->limits.must_yield,
+        .spin_ns = spin_ns,
+    };
+}
+
+static struct amg_wait_policy policy_of(const hg_context_t *context)
+{
+    struct amg_wait_policy policy =
+        amg_progress_wait_policy(context->cls, context->spin_ns);
+
+    policy.is_not_pollable = amg_role.is_ours
+                                 ? context->sleep.is_thread_not_pollable
+                                 : context->sleep.is_not_pollable;
+    return policy;
+}
+
+/* How long nothing has come. */
+static uint64_t quiet_ns(struct amg_wakeup *sleep, uint64_t now_ns)
+{
+    if (atomic_load_explicit(&sleep->was_posted, memory_order_relaxed)) {
+        atomic_store_explicit(&sleep->was_posted, false, memory_order_relaxed);
+        sleep->quiet_since_ns = now_ns;
+    } else if (sleep->quiet_since_ns == 0) {
+        sleep->quiet_since_ns = now_ns;
+    }
+    return now_ns - sleep->quiet_since_ns;
+}
+
+/* One thing to do between two polls. */
+static void owner_pause(
+    hg_context_t *context, struct wait *wait, uint64_t now_ns)
+{
+    struct amg_wait_step step =
+        amg_wait_policy_next(&wait->policy, quiet_ns(&context->sleep, now_ns));
+    uint64_t until_ns = wait->deadline_ns;
+    uint64_t look_ns = amg_context_look_ns(context);
+
+    if (step.ns < until_ns - now_ns)
+        until_ns = now_ns + step.ns;
+    if (look_ns > now_ns && look_ns < until_ns)
+        until_ns = look_ns;
+    switch (step.kind) {
+    case AMG_WAIT_POLL:
+        break;
+    case AMG_WAIT_POLL_AND_YIELD:
+        if (wait->polls >= wait->yield_at) {
+            wait->yield_at = wait->polls + YIELD_EVERY;
+            sched_yield();
+        }
+        break;
+    case AMG_WAIT_YIELD:
+        sched_yield();
+        break;
+    case AMG_WAIT_PAUSE:
+        (void)amg_wakeup_pause(context, AMG_CQ_OWNER, wait->epoch, until_ns);
+        wait->rest_at = wait->polls + NAP_EVERY;
+        break;
+    case AMG_WAIT_SLEEP:
+        amg_wakeup_block_until(context, wait->epoch, until_ns);
+        wait->rest_at = wait->polls + NAP_EVERY;
+        break;
+    }
+}
+
+/* The same on a core that a peer wants. */
+static void owner_give_way(
+    hg_context_t *context, struct wait *wait, uint64_t now_ns)
+{
+    if (wait->yields < CROWD_YIELDS || wait->policy.no_block) {
+        wait->yields++;
+        sched_yield();
+        return;
+    }
+    wait->policy.core = AMG_CORE_SHARED;
+    owner_pause(context, wait, now_ns);
+}
+
+/* After a poll that found nothing; false when the moment has come. */
+static bool owner_rest(hg_context_t *context, struct wait *wait)
+{
+    struct amg_wakeup *sleep = &context->sleep;
+    uint64_t now_ns = 0;
+
+    wait->polls++;
+    if (wait->polls == wait->ask_at)
+        sleep->is_crowded = wait->policy.hint != AMALGAM_WAIT_SPIN &&
+                            amg_wakeup_is_core_shared(context);
+    if (!(sleep->is_crowded && wait->polls >= wait->ask_at) &&
+        wait->polls < wait->rest_at)
+        return true;
+    wait->rest_at = wait->polls + CLOCK_EVERY;
+    now_ns = amg_clock_ns();
+    if (amg_context_look_ns(context) <= now_ns && !amg_role.is_ours)
+        amg_context_look(context, now_ns);
+    wait->has_ran = ran_is_news(context);
+    if (wait->has_ran || now_ns >= wait->deadline_ns)
+        return false;
+    if (sleep->is_crowded)
+        owner_give_way(context, wait, now_ns);
+    else
+        owner_pause(context, wait, now_ns);
+    return true;
+}
+
+/* By the owner: polls until there is news or the moment has come. */
+static hg_return_t owner_wait(hg_context_t *context, uint64_t deadline_ns)
+{
+    struct wait wait = {
+        .policy = policy_of(context),
+        .deadline_ns = deadline_ns,
+        .rest_at = CLOCK_EVERY,
+        .yield_at = YIELD_EVERY,
+        .ask_at = context->sleep.is_crowded ? CROWD_AFTER_ONE : CROWD_AFTER,
+    };
+
+    do {
+        wait.epoch = amg_cq_epoch(&context->cq);
+        if (amg_progress_poll(context) > 0 || amg_context_has_due(context)) {
+            context->sleep.quiet_since_ns = 0;
+            return HG_SUCCESS;
+        }
+    } while (owner_rest(context, &wait));
+    return wait.has_ran ? HG_SUCCESS : HG_TIMEOUT;
+}
+
+/* By the owner, who leaves then. */
+static hg_return_t owner_progress(
+    hg_context_t *context, unsigned timeout_ms, uint64_t deadline_ns)
+{
+    hg_return_t rc = HG_TIMEOUT;
+
+    if (amg_progress_poll(context) > 0) {
+        context->sleep.quiet_since_ns = 0;
+        rc = HG_SUCCESS;
+    } else if (amg_context_has_due(context)) {
+        context->sleep.quiet_since_ns = 0;
+        rc = HG_SUCCESS;
+        served_leave(context);
+    } else if (timeout_ms > 0) {
+        rc = owner_wait(context,
+            deadline_ns != 0 ? deadline_ns : amg_clock_deadline_ns(timeout_ms));
+    }
+    amg_progress_disown(context);
+    return rc;
+}
+
+/* The progress thread leaves as soon as it sees who waits; to be woken by it
+ * would take longer. */
+static bool own_soon(hg_context_t *context)
+{
+    const struct amg_placement *placement = context->cls->drive.placement;
+    bool may_spin = context->crew != NULL && !placement->is_crowded;
+    unsigned tries = may_spin ? OWN_TRIES : 1;
+
+    while (!amg_progress_own(context)) {
+        if (--tries == 0 || amg_context_has_due(context))
+            return false;
+        amg_relax();
+    }
+    return true;
+}
+
+/* By a thread that found an owner: sleeps until something is queued, the owner
+ * leaves, or the moment has come. Who counts itself as waiting before it tries
+ * again is either let in or woken by the owner that leaves. */
+static hg_return_t waiter_wait(hg_context_t *context, unsigned timeout_ms)
+{
+    uint64_t deadline_ns = amg_clock_deadline_ns(timeout_ms);
+    hg_return_t rc = HG_TIMEOUT;
+
+    atomic_fetch_add_explicit(&context->awaiting, 1u, memory_order_seq_cst);
+    do {
+        unsigned epoch = amg_cq_epoch(&context->cq);
+
+        if (amg_context_has_due(context) || ran_is_news(context)) {
+            rc = HG_SUCCESS;
+            break;
+        }
+        if (own_soon(context)) {
+            atomic_fetch_sub_explicit(
+                &context->awaiting, 1u, memory_order_relaxed);
+            return owner_progress(context, timeout_ms, deadline_ns);
+        }
+        amg_cq_sleep(&context->cq, epoch, deadline_ns);
+    } while (amg_clock_ns() < deadline_ns);
+    atomic_fetch_sub_explicit(&context->awaiting, 1u, memory_order_relaxed);
+    return rc;
+}
+
+/* Who makes progress, and who would, tells the progress thread that it need
+ * not. A count that is lost between two of them is none of its concern. */
+static inline void turn_take(hg_context_t *context)
+{
+    unsigned turns =
+        atomic_load_explicit(&context->turns, memory_order_relaxed);
+
+    atomic_store_explicit(&context->turns, turns + 1u, memory_order_relaxed);
+}
+
+/* In a handler that a thread of ours runs. */
+static hg_return_t nested_wait(hg_context_t *context, unsigned timeout_ms)
+{
+    hg_return_t rc = HG_TIMEOUT;
+
+    atomic_fetch_add_explicit(&context->nested, 1u, memory_order_seq_cst);
+    if (context->serve_by == AMG_SERVE_POOL) /* else it is that thread */
+        turn_take(context);
+    if (amg_progress_own(context))
+        rc = owner_progress(context, timeout_ms, 0);
+    else if (amg_context_has_due(context))
+        rc = HG_SUCCESS;
+    else if (timeout_ms > 0)
+        rc = waiter_wait(context, timeout_ms);
+    atomic_fetch_sub_explicit(&context->nested, 1u, memory_order_relaxed);
+    return rc;
+}
+
+hg_return_t amg_progress_wait(hg_context_t *context, unsigned timeout_ms)
+{
+    if (amg_role.is_ours)
+        return nested_wait(context, timeout_ms);
+    turn_take(context);
+    amg_context_drive(context);
+    if (amg_progress_own(context))
+        return owner_progress(context, timeout_ms, 0);
+    if (amg_context_has_due(context)) {
+        served_leave(context);
+        return HG_SUCCESS;
+    }
+    return timeout_ms == 0 ? HG_TIMEOUT : waiter_wait(context, timeout_ms);
+}
+
+/* By the owner of progress for a moment: nothing is due, and the event loop
+ * will be told of all that comes. */
+static bool loop_arm(hg_context_t *context)
+{
+    unsigned epoch = amg_cq_epoch(&context->cq);
+
+    return amg_progress_poll(context) == 0 &&
+           amg_wakeup_arm(context, AMG_CQ_LOOP, epoch);
+}
+
+/* By a thread that found an owner. That one's news are told by the queue, and
+ * so is that it leaves, if it does after this. */
+static bool loop_arm_behind(hg_context_t *context)
+{
+    unsigned epoch = amg_cq_epoch(&context->cq);
+
+    if (!amg_cq_arm(&context->cq, AMG_CQ_LOOP, epoch))
+        return false;
+    if (!amg_progress_own(context))
+        return true;
+    amg_cq_disarm(&context->cq, AMG_CQ_LOOP);
+    amg_progress_disown(context);
+    return false;
+}
+
+/* As HG_Event_ready(). */
+static bool progress_is_due(hg_context_t *context)
+{
+    bool is_asleep = false;
+
+    if (context->sleep.is_not_pollable || context->cls->plan.no_block ||
+        amg_wakeup_fd(context, AMG_CQ_LOOP) < 0)
+        return amg_progress_wait(context, 0) == HG_SUCCESS;
+    amg_cq_disarm(&context->cq, AMG_CQ_LOOP);
+    if (amg_context_has_due(context))
+        return true;
+    if (!amg_progress_own(context))
+        return !loop_arm_behind(context);
+    is_asleep = loop_arm(context);
+    /* What the poll has ended of the progress thread's announcement, the arming
+     * of the loop has made again. */
+    if (amg_progress_leave(context) ||
+        (!is_asleep && amg_cq_is_armed(&context->cq, AMG_CQ_THREAD)))
+        amg_cq_wake(&context->cq);
+    return !is_asleep;
+}
+
+hg_return_t HG_Progress(hg_context_t *context, unsigned int timeout)
+{
+    if (!AMG_CONTEXT_OK(context))
+        return HG_INVALID_ARG;
+    return amg_progress_wait(context, timeout);
+}
+
+/* Runs up to `max_count` callbacks; how many there were. */
+static unsigned entries_run(hg_context_t *context, unsigned max_count)
+{
+    unsigned count = 0;
+
+    while (count < max_count) {
+        struct amg_cq_entry *entry = amg_context_take_due(context);
+
+        if (entry == NULL)
+            break;
+        amg_context_run(entry);
+        count++;
+    }
+    return count;
+}
+
+/* The same, once there are some. */
+AMG_APART static unsigned entries_await(
+    hg_context_t *context, unsigned max_count, unsigned timeout_ms)
+{
+    struct amg_cq *cq = amg_role.is_ours ? &context->served : &context->cq;
+    uint64_t deadline_ns = amg_clock_deadline_ns(timeout_ms);
+    unsigned count = 0;
+
+    for (;;) {
+        /* First this: what is queued apart is told by a wake alone. */
+        unsigned epoch = amg_cq_epoch(cq);
+
+        count = entries_run(context, max_count);
+        if (count > 0 || amg_clock_ns() >= deadline_ns)
+            return count;
+        amg_cq_sleep(cq, epoch, deadline_ns);
+    }
+}
+
+hg_return_t HG_Trigger(hg_context_t *context, unsigned int timeout,
+    unsigned int max_count, unsigned int *actual_count)
+{
+    unsigned count = 0;
+
+    if (!AMG_CONTEXT_OK(context))
+        return HG_INVALID_ARG;
+    amg_context_drive(context);
+    count = entries_run(context, max_count);
+    if (count == 0 && max_count > 0 && timeout > 0)
+        count = entries_await(context, max_count, timeout);
+    if (actual_count != NULL)
+        *actual_count = count;
+    return count > 0 || max_count == 0 ? HG_SUCCESS : HG_TIMEOUT;
+}
+
+int HG_Event_get_wait_fd(const hg_context_t *context)
+{
+    if (!AMG_CONTEXT_OK(context))
+        return -1;
+    if (context->sleep.is_not_pollable || context->cls->plan.no_block)
+        return -1;
+    /* Made when first asked for, by which nothing changes for the user. */
+    return amg_wakeup_fd((hg_context_t *)context, AMG_CQ_LOOP);
+}
+
+bool HG_Event_ready(hg_context_t *context)
+{
+    if (!AMG_CONTEXT_OK(context))
+        return false;
+    return progress_is_due(context);
+}
+
+hg_return_t HG_Event_progress(hg_context_t *context, unsigned int *count_p)
+{
+    if (!AMG_CONTEXT_OK(context))
+        return HG_INVALID_ARG;
+    if (amg_cq_is_armed(&context->cq, AMG_CQ_LOOP))
+        amg_cq_disarm(&context->cq, AMG_CQ_LOOP);
+    amg_progress_wait(context, 0);
+    if (count_p != NULL)
+        *count_p =
+            atomic_load_explicit(&context->cq.count, memory_order_acquire);
+    return HG_SUCCESS;
+}
+
+hg_return_t HG_Event_trigger(
+    hg_context_t *context, unsigned int max_count, unsigned int *actual_count)
+{
+    unsigned count = 0;
+
+    if (!AMG_CONTEXT_OK(context))
+        return HG_INVALID_ARG;
+    count = entries_run(context, max_count);
+    if (actual_count != NULL)
+        *actual_count = count;
+    return HG_SUCCESS;
+}
+
+hg_class_t *HG_Context_get_class(const hg_context_t *context)
+{
+    return AMG_CONTEXT_OK(context) ? context->cls : NULL;
+}
+
+uint8_t HG_Context_get_id(const hg_context_t *context)
+{
+    return AMG_CONTEXT_OK(context) ? context->id : 0;
+}
+
+hg_return_t HG_Context_set_data(
+    hg_context_t *context, void *data, void (*free_callback)(void *))
+{
+    if (!AMG_CONTEXT_OK(context))
+        return HG_INVALID_ARG;
+    context->data = data;
+    context->data_free = free_callback;
+    return HG_SUCCESS;
+}
+
+void *HG_Context_get_data(const hg_context_t *context)
+{
+    return AMG_CONTEXT_OK(context) ? context->data : NULL;
 }

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Progress: polls each transport of a context and steps what is finished. */
+/* Progress of a context: polls, waits and callbacks. */
 #ifndef AMG_CORE_PROGRESS_H
 #define AMG_CORE_PROGRESS_H
 
 #include <stdbool.h>
 
 #include "core/context.h"
-#include "core/pace.h"
+#include "core/wait_policy.h"
 
 /* Becomes the progress owner of the context, if nobody is. */
 static inline bool amg_progress_own(hg_context_t *context)
@@ -50,9 +50,7 @@ hg_return_t amg_progress_wait(hg_context_t *context, unsigned timeout_ms);
 
 /* At which pace the calling thread waits in a class, for what descriptors tell
  * of; one of the program's, or one that runs a handler. */
-struct amg_pace amg_progress_pace(const hg_class_t *cls, uint64_t spin_ns);
-
-/* As HG_Event_ready(). */
-bool amg_progress_is_due(hg_context_t *context);
+struct amg_wait_policy amg_progress_wait_policy(
+    const hg_class_t *cls, uint64_t spin_ns);
 
 #endif

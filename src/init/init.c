@@ -11,7 +11,7 @@
 #include "base/clock.h"
 #include "base/env.h"
 #include "base/log.h"
-#include "core/crew.h"
+#include "core/service_threads.h"
 #include "core/progress.h"
 #include "init/plan.h"
 #include "mercury_class.h"
@@ -182,7 +182,7 @@ hg_context_t *HG_Context_create_id(hg_class_t *hg_class, uint8_t id)
         HG_SUCCESS)
         return NULL;
     context->look = context_look;
-    amg_crew_start(context);
+    amg_service_threads_start(context);
     return context;
 }
 
@@ -234,7 +234,7 @@ hg_return_t HG_Context_destroy(hg_context_t *context)
 
     if (!AMG_CONTEXT_OK(context))
         return HG_INVALID_ARG;
-    if (!amg_crew_stop(context)) {
+    if (!amg_service_threads_stop(context)) {
         AMG_LOG_WARNING("ctx",
             "a context cannot be destroyed by a handler that its own threads "
             "run");
@@ -244,7 +244,7 @@ hg_return_t HG_Context_destroy(hg_context_t *context)
     if (rc == HG_SUCCESS)
         rc = context_end(context);
     if (rc != HG_SUCCESS)
-        amg_crew_start(context);
+        amg_service_threads_start(context);
     return rc;
 }
 
@@ -291,7 +291,7 @@ static void crews_start(hg_class_t *cls)
 
     for (; context != NULL; context = amg_class_context(cls, context->id + 1u))
         if (context->crew == NULL)
-            amg_crew_start(context);
+            amg_service_threads_start(context);
 }
 
 /* What handlers hold while they run is not the program's: they end first, and
@@ -301,7 +301,7 @@ static hg_return_t crews_stop(hg_class_t *cls)
     hg_context_t *context = amg_class_context(cls, 0);
 
     for (; context != NULL; context = amg_class_context(cls, context->id + 1u))
-        if (!amg_crew_stop(context)) {
+        if (!amg_service_threads_stop(context)) {
             AMG_LOG_WARNING("cls",
                 "a class cannot be closed by a handler that its own threads "
                 "run");

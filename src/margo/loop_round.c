@@ -6,9 +6,9 @@
  * look at the network and their turn; else a sleep in HG_Progress(), which ends
  * when a message comes, a thread becomes ready for this stream, or another
  * thread wakes the loop. HG_Progress() decides by the use of the core how long
- * to look on before it really sleeps (core/pace.c); a progress_spindown_msec
- * that was given adds so long without sleep after the last event. The upper
- * bound ends no wait that anything depends on.
+ * to look on before it really sleeps (core/wait_policy.c); a
+ * progress_spindown_msec that was given adds so long without sleep after the
+ * last event. The upper bound ends no wait that anything depends on.
  *
  * Each of two loops in one pool, as those of two instances in one stream, is
  * ready whenever the other one looks, so neither would ever sleep. All loops of

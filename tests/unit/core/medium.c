@@ -31,7 +31,7 @@ static void fake_limits(
     const struct amg_domain *domain, struct amg_limits *ret_limits)
 {
     amg_self_transport.domain.limits(domain, ret_limits);
-    ret_limits->is_spinning = medium.is_blind;
+    ret_limits->is_spinning = medium.is_not_pollable;
     ret_limits->must_yield = false;
 }
 
@@ -50,7 +50,7 @@ static hg_return_t fake_ep_open(
 static int fake_wait_fd(const struct amg_ep *ep)
 {
     (void)ep;
-    return medium.is_blind ? -1 : medium.bell;
+    return medium.is_not_pollable ? -1 : medium.bell;
 }
 
 /* Announce, then look; medium_send() does the two the other way round. */
@@ -58,7 +58,7 @@ static bool fake_arm(struct amg_ep *ep)
 {
     (void)ep;
     atomic_fetch_add(&medium.arms, 1);
-    if (medium.is_blind)
+    if (medium.is_not_pollable)
         return true;
     atomic_store(&medium.is_armed, true);
     return atomic_load(&medium.news) == 0;
@@ -78,7 +78,7 @@ static unsigned fake_poll(
     (void)max;
     ret_news->has_moved = medium.has_moved;
     atomic_fetch_add(&medium.polls, 1);
-    if (atomic_exchange(&medium.is_armed, false) && !medium.is_blind)
+    if (atomic_exchange(&medium.is_armed, false) && !medium.is_not_pollable)
         amg_bell_drain(medium.bell);
     return atomic_exchange(&medium.news, 0);
 }
@@ -99,7 +99,7 @@ static void never_arrives(
     fail();
 }
 
-hg_context_t *medium_open(bool is_blind, bool no_block)
+hg_context_t *medium_open(bool is_not_pollable, bool no_block)
 {
     struct amg_class_plan plan = {
         .transports[AMG_ROUTE_SELF] = &amg_self_transport,
@@ -120,7 +120,7 @@ hg_context_t *medium_open(bool is_blind, bool no_block)
     transport.ep.is_crowded = fake_is_crowded;
     transport.ep.poll = fake_poll;
     memset(&medium, 0, sizeof(medium));
-    medium.is_blind = is_blind;
+    medium.is_not_pollable = is_not_pollable;
     medium.bell = amg_bell_open();
     assert_true(medium.bell >= 0);
     assert_int_equal(amg_class_open(&plan, &cls), HG_SUCCESS);

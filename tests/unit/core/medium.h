@@ -19,8 +19,8 @@ struct medium {
     atomic_uint arms;
     atomic_uint asked; /* for company */
     atomic_bool is_crowded;
-    bool has_moved; /* each poll says so */
-    bool is_blind;  /* has no descriptor */
+    bool has_moved;       /* each poll says so */
+    bool is_not_pollable; /* has no descriptor */
     int bell;
 };
 
@@ -34,7 +34,7 @@ int medium_open_sleeping(void **state);
 int medium_open_blind(void **state);
 
 /* A class with the loopback and this as its main route, and a context. */
-hg_context_t *medium_open(bool is_blind, bool no_block);
+hg_context_t *medium_open(bool is_not_pollable, bool no_block);
 void medium_close(hg_context_t *context);
 
 /* Somebody sends: the descriptor is rung when the endpoint is armed. */

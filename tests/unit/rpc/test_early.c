@@ -12,7 +12,7 @@
 #include "amalgam_progress.h"
 #include "base/clock.h"
 #include "base/log.h"
-#include "core/crew.h"
+#include "core/service_threads.h"
 #include "core/progress.h"
 #include "init/init.h"
 #include "mercury.h"
@@ -213,12 +213,12 @@ static void test_early_is_refused_by_thread(void **state)
     amg_context_posted(context, AMG_ROUTE_SELF);
     while (early_is_empty())
         sched_yield();
-    assert_true(amg_crew_stop(context));
+    assert_true(amg_service_threads_stop(context));
     context->opened_ns -= OLD_NS;
-    amg_crew_start(context);
+    amg_service_threads_start(context);
     while (!early_is_empty())
         sched_yield();
-    assert_true(amg_crew_stop(context));
+    assert_true(amg_service_threads_stop(context));
     look();
     assert_int_equal(answer(&origin), HG_NOENTRY);
 }

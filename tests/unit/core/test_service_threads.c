@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The threads of a context: one makes progress while no caller does, and sleeps
  * when nothing comes; others run what peers asked for. */
-#include "core/crew.h"
+#include "core/service_threads.h"
 
 #include <pthread.h>
 #include <sched.h>
@@ -43,7 +43,7 @@ static void crew_begin_on(
     for (unsigned i = 0; i < handlers; i++)
         placement->handler_seats[i] = seat;
     medium_context->cls->drive.placement = placement;
-    amg_crew_start(medium_context);
+    amg_service_threads_start(medium_context);
     assert_non_null(medium_context->crew);
 }
 
@@ -60,7 +60,7 @@ static void crew_begin(
 static int close_all(void **state)
 {
     (void)state;
-    assert_true(amg_crew_stop(medium_context));
+    assert_true(amg_service_threads_stop(medium_context));
     assert_null(medium_context->crew);
     assert_int_equal(medium_context->serve_by, AMG_SERVE_TRIGGER);
     /* Nobody is rung for who is gone. */
@@ -73,7 +73,7 @@ static int close_all(void **state)
 static void until_thread_sleeps(void)
 {
     while (!amg_cq_is_armed(&medium_context->cq, AMG_CQ_THREAD) ||
-           (!medium.is_blind && !atomic_load(&medium.is_armed)))
+           (!medium.is_not_pollable && !atomic_load(&medium.is_armed)))
         sched_yield();
 }
 
@@ -321,7 +321,7 @@ static atomic_bool was_refused;
 static void stop_run(struct amg_cq_entry *entry)
 {
     (void)entry;
-    atomic_store(&was_refused, !amg_crew_stop(medium_context));
+    atomic_store(&was_refused, !amg_service_threads_stop(medium_context));
     atomic_fetch_add(&nested_ended, 1);
 }
 
@@ -347,10 +347,10 @@ static void test_crew_stops_and_starts_again(void **state)
         told_await(0);
         if (i % 2 == 0)
             until_thread_sleeps();
-        assert_true(amg_crew_stop(medium_context));
+        assert_true(amg_service_threads_stop(medium_context));
         assert_false(amg_cq_has_armed(&medium_context->cq));
         assert_false(atomic_load(&medium.is_armed));
-        amg_crew_start(medium_context);
+        amg_service_threads_start(medium_context);
     }
 }
 
@@ -418,7 +418,7 @@ static void test_crew_is_forgotten_by_child(void **state)
     child = fork();
     assert_true(child >= 0);
     if (child == 0) {
-        bool has_stopped = amg_crew_stop(medium_context);
+        bool has_stopped = amg_service_threads_stop(medium_context);
 
         medium_close(medium_context);
         _exit(has_stopped ? 0 : 1);

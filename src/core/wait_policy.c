@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a wait does between two looks for news: a pure function.
- *
- *   core       looks for           then, with descriptors   and without (blind)
+/* Wait policy: what a waiting thread does between two polls. */
+#include "core/wait_policy.h"
+
+/* core       looks for           then, with descriptors   and without (blind)
  *   own        spin_ns             sleeps                    looks on to 200
  * ms, naps 1 to 5 ms dedicated  200 ms              sleeps naps 1 to 5 ms
  *   shared     not at all          sleeps                    naps 20 us to 1
@@ -10,7 +11,6 @@
  * Where a class has descriptors for some of its media, a nap sleeps on these.
  * Measured with 16 receives of MPI: a look every 200 us takes 11 % of a core
  * from who computes there, every 1 ms 2.9 %, every 5 ms 0.5 %. */
-#include "core/pace.h"
 
 #define FIRST_NAP_NS  20000ull
 #define SHORT_NAP_NS  1000000ull
@@ -47,42 +47,43 @@ static uint64_t nap_long_ns(uint64_t past_ns)
 }
 
 /* How long looking alone goes on. */
-static uint64_t spin_ns(const struct amg_pace *pace)
+static uint64_t spin_ns(const struct amg_wait_policy *policy)
 {
-    if (pace->wish == AMALGAM_WAIT_SPIN || pace->no_block)
+    if (policy->hint == AMALGAM_WAIT_SPIN || policy->no_block)
         return FOR_EVER;
-    if (pace->wish != AMALGAM_WAIT_AUTO || pace->core == AMG_PACE_SHARED)
+    if (policy->hint != AMALGAM_WAIT_AUTO || policy->core == AMG_CORE_SHARED)
         return 0;
-    if (pace->core == AMG_PACE_DEDICATED ||
-        (pace->is_blind && !pace->must_yield))
-        return longer(pace->spin_ns, LONG_SPIN_NS);
-    return pace->spin_ns;
+    if (policy->core == AMG_CORE_DEDICATED ||
+        (policy->is_not_pollable && !policy->must_yield))
+        return longer(policy->spin_ns, LONG_SPIN_NS);
+    return policy->spin_ns;
 }
 
-static enum amg_pace_kind spin_kind(
-    const struct amg_pace *pace, uint64_t quiet_ns)
+static enum amg_wait_kind spin_kind(
+    const struct amg_wait_policy *policy, uint64_t quiet_ns)
 {
-    if (pace->wish == AMALGAM_WAIT_SPIN || pace->core == AMG_PACE_DEDICATED)
-        return AMG_PACE_LOOK;
-    if (pace->must_yield)
-        return AMG_PACE_YIELD;
-    return quiet_ns <= pace->spin_ns ? AMG_PACE_LOOK : AMG_PACE_GO_ON;
+    if (policy->hint == AMALGAM_WAIT_SPIN || policy->core == AMG_CORE_DEDICATED)
+        return AMG_WAIT_POLL;
+    if (policy->must_yield)
+        return AMG_WAIT_YIELD;
+    return quiet_ns <= policy->spin_ns ? AMG_WAIT_POLL
+                                       : AMG_WAIT_POLL_AND_YIELD;
 }
 
-struct amg_pace_step amg_pace_next(
-    const struct amg_pace *pace, uint64_t quiet_ns)
+struct amg_wait_step amg_wait_policy_next(
+    const struct amg_wait_policy *policy, uint64_t quiet_ns)
 {
-    uint64_t looked_ns = spin_ns(pace);
-    struct amg_pace_step step = {.kind = AMG_PACE_SLEEP, .ns = FOR_EVER};
+    uint64_t looked_ns = spin_ns(policy);
+    struct amg_wait_step step = {.kind = AMG_WAIT_SLEEP, .ns = FOR_EVER};
 
     if (looked_ns != 0 && quiet_ns <= looked_ns) {
-        step.kind = spin_kind(pace, quiet_ns);
+        step.kind = spin_kind(policy, quiet_ns);
         step.ns = 0;
         return step;
     }
-    if (pace->wish == AMALGAM_WAIT_BACKOFF)
-        step.kind = AMG_PACE_NAP;
-    if (pace->is_blind || pace->wish == AMALGAM_WAIT_BACKOFF)
+    if (policy->hint == AMALGAM_WAIT_BACKOFF)
+        step.kind = AMG_WAIT_PAUSE;
+    if (policy->is_not_pollable || policy->hint == AMALGAM_WAIT_BACKOFF)
         step.ns = looked_ns >= LONG_SPIN_NS
                       ? nap_long_ns(quiet_ns - looked_ns)
                       : nap_short_ns(quiet_ns - looked_ns);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The descriptors that a context is slept upon. */
-#ifndef AMG_CORE_SLEEP_H
-#define AMG_CORE_SLEEP_H
+/* Sleep and wake-up of the threads that wait for a context. */
+#ifndef AMG_CORE_WAKEUP_H
+#define AMG_CORE_WAKEUP_H
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -12,19 +12,19 @@
 #include "mercury_types.h"
 
 /* Owned by its context. */
-struct amg_sleep {
+struct amg_wakeup {
     struct amg_lock lock; /* guards the making of what follows */
     /* One for each who may sleep, which stands for its bell and for all
      * endpoints that have a descriptor; -1: not made yet, -2: could not be.
      * The release store by who made it pairs with the acquire in
-     * amg_sleep_fd(). */
+     * amg_wakeup_fd(). */
     atomic_int fds[AMG_CQ_BELLS];
     int bells[AMG_CQ_BELLS];
     /* Some endpoint has to be polled for its news to be seen. Constant. */
-    bool is_blind;
+    bool is_not_pollable;
     /* The same for a thread of the library, which leaves those alone that only
      * the program's threads may move. Constant. */
-    bool is_thread_blind;
+    bool is_thread_not_pollable;
     /* The owner's: others wanted its core when it last looked. */
     bool is_crowded;
     /* The owner's: since when nothing has come, as far as waits know, so that
@@ -38,48 +38,49 @@ struct amg_sleep {
 };
 
 /* What ended a sleep. */
-enum amg_sleep_end {
-    AMG_SLEEP_TIME, /* it was long enough */
-    AMG_SLEEP_BELL, /* somebody of this process */
-    AMG_SLEEP_NEWS, /* an endpoint, as its descriptor says */
+enum amg_wakeup_reason {
+    AMG_WAKEUP_TIMEOUT, /* it was long enough */
+    AMG_WAKEUP_SIGNAL,  /* somebody of this process */
+    AMG_WAKEUP_EVENT,   /* an endpoint, as its descriptor says */
 };
 
 /* When the endpoints are open, and before they are closed. */
-void amg_sleep_init(hg_context_t *context);
-void amg_sleep_fini(hg_context_t *context);
+void amg_wakeup_init(hg_context_t *context);
+void amg_wakeup_fini(hg_context_t *context);
 
 /* The descriptor of `who`, made when first asked for, or -1 and one line in
  * the log when the process has none left. Any thread. */
-int amg_sleep_fd(hg_context_t *context, enum amg_cq_who who);
+int amg_wakeup_fd(hg_context_t *context, enum amg_cq_who who);
 
 /* Announces to all who bring news that `who` is about to sleep. By the
  * progress owner. False: there is some since `epoch`; nobody is armed then,
  * or the next poll ends it. */
-bool amg_sleep_arm(hg_context_t *context, enum amg_cq_who who, unsigned epoch);
+bool amg_wakeup_arm(hg_context_t *context, enum amg_cq_who who, unsigned epoch);
 
 /* By who is armed: sleeps until its descriptor tells of news, or the moment has
  * come; disarmed then. The progress thread owns nothing meanwhile. */
-enum amg_sleep_end amg_sleep_on(
+enum amg_wakeup_reason amg_wakeup_block(
     hg_context_t *context, enum amg_cq_who who, uint64_t until_ns);
 
 /* Sleeps until the own process has news since `epoch`, or the moment has come;
  * what endpoints have is not told. By the owner or the progress thread. */
-enum amg_sleep_end amg_sleep_doze(hg_context_t *context, enum amg_cq_who who,
-    unsigned epoch, uint64_t until_ns);
+enum amg_wakeup_reason amg_wakeup_pause(hg_context_t *context,
+    enum amg_cq_who who, unsigned epoch, uint64_t until_ns);
 
 /* By the progress thread, not armed: sleeps so long, unless it is roused. */
-void amg_sleep_nap(
+void amg_wakeup_timed_wait(
     hg_context_t *context, enum amg_cq_who who, uint64_t until_ns);
 
 /* Ends the sleep of `who`, also the one that it may be about to begin. */
-void amg_sleep_rouse(hg_context_t *context, enum amg_cq_who who);
+void amg_wakeup_wake(hg_context_t *context, enum amg_cq_who who);
 
 /* By the progress owner: sleeps until there is news, or the moment has come.
  * Returns at once when there is some since `epoch`. */
-void amg_sleep_until(hg_context_t *context, unsigned epoch, uint64_t until_ns);
+void amg_wakeup_block_until(
+    hg_context_t *context, unsigned epoch, uint64_t until_ns);
 
 /* By the progress owner, which found nothing: does who brings its news run on
  * this very core? */
-bool amg_sleep_is_crowded(hg_context_t *context);
+bool amg_wakeup_is_core_shared(hg_context_t *context);
 
 #endif

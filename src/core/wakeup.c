@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The descriptors that a context is slept upon.
- *
- * Made when first needed: a context that is only ever polled has none. The
- * progress owner and the user's event loop have one each, because each drains
- * its own bell, and what wakes the one must not be taken from the other. */
+/* Sleep and wake-up of the threads that wait for a context. */
 #ifndef _GNU_SOURCE
-#define _GNU_SOURCE /* epoll_pwait2 */
+#define _GNU_SOURCE
 #endif
-#include "core/sleep.h"
+#include "core/wakeup.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -20,6 +16,10 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "core/context.h"
+
+/* Made when first needed: a context that is only ever polled has none. The
+ * progress owner and the user's event loop have one each, because each drains
+ * its own bell, and what wakes the one must not be taken from the other. */
 
 #define NS_PER_S 1000000000ull
 
@@ -36,9 +36,9 @@ static int ep_fd(const struct amg_ep *ep)
     return ep->transport->ep.wait_fd(ep);
 }
 
-void amg_sleep_init(hg_context_t *context)
+void amg_wakeup_init(hg_context_t *context)
 {
-    struct amg_sleep *sleep = &context->sleep;
+    struct amg_wakeup *sleep = &context->sleep;
     unsigned i = 0;
 
     amg_lock_init(&sleep->lock);
@@ -50,22 +50,22 @@ void amg_sleep_init(hg_context_t *context)
     sleep->quiet_since_ns = 0;
     atomic_init(&sleep->was_posted, false);
     atomic_init(&sleep->moves, 0);
-    sleep->is_blind = false;
-    sleep->is_thread_blind = false;
+    sleep->is_not_pollable = false;
+    sleep->is_thread_not_pollable = false;
     for (i = 0; i < context->open_count; i++) {
         unsigned route = context->open[i];
 
         if (context->cls->is_idle[route] || ep_fd(context->eps[route]) >= 0)
             continue;
-        sleep->is_blind = true;
+        sleep->is_not_pollable = true;
         if (!amg_class_is_user_bound(context->cls, route))
-            sleep->is_thread_blind = true;
+            sleep->is_thread_not_pollable = true;
     }
 }
 
-void amg_sleep_fini(hg_context_t *context)
+void amg_wakeup_fini(hg_context_t *context)
 {
-    struct amg_sleep *sleep = &context->sleep;
+    struct amg_wakeup *sleep = &context->sleep;
     unsigned i = 0;
 
     for (i = 0; i < AMG_CQ_BELLS; i++) {
@@ -112,7 +112,7 @@ close_all:
 
 static int fd_make_locked(hg_context_t *context, enum amg_cq_who who)
 {
-    struct amg_sleep *sleep = &context->sleep;
+    struct amg_wakeup *sleep = &context->sleep;
     int fd = -1;
 
     sleep->bells[who] = amg_bell_open();
@@ -129,9 +129,9 @@ static int fd_make_locked(hg_context_t *context, enum amg_cq_who who)
     return fd;
 }
 
-int amg_sleep_fd(hg_context_t *context, enum amg_cq_who who)
+int amg_wakeup_fd(hg_context_t *context, enum amg_cq_who who)
 {
-    struct amg_sleep *sleep = &context->sleep;
+    struct amg_wakeup *sleep = &context->sleep;
     int fd = atomic_load_explicit(&sleep->fds[who], memory_order_acquire);
 
     if (fd == NOT_MADE) {
@@ -148,7 +148,7 @@ int amg_sleep_fd(hg_context_t *context, enum amg_cq_who who)
     return fd < 0 ? -1 : fd;
 }
 
-bool amg_sleep_arm(hg_context_t *context, enum amg_cq_who who, unsigned epoch)
+bool amg_wakeup_arm(hg_context_t *context, enum amg_cq_who who, unsigned epoch)
 {
     unsigned i = 0;
 
@@ -168,7 +168,7 @@ bool amg_sleep_arm(hg_context_t *context, enum amg_cq_who who, unsigned epoch)
 }
 
 /* What it was that endpoints tell is of no interest: the next poll looks. */
-static enum amg_sleep_end fd_sleep(int fd, int bell, uint64_t ns)
+static enum amg_wakeup_reason fd_sleep(int fd, int bell, uint64_t ns)
 {
     struct epoll_event events[EVENTS];
     struct timespec time = {
@@ -184,18 +184,18 @@ static enum amg_sleep_end fd_sleep(int fd, int bell, uint64_t ns)
         count = epoll_wait(fd, events, EVENTS, ms < MS_MAX ? (int)ms : MS_MAX);
     for (i = 0; i < count; i++)
         if (events[i].data.fd == bell)
-            return AMG_SLEEP_BELL;
-    return count > 0 ? AMG_SLEEP_NEWS : AMG_SLEEP_TIME;
+            return AMG_WAKEUP_SIGNAL;
+    return count > 0 ? AMG_WAKEUP_EVENT : AMG_WAKEUP_TIMEOUT;
 }
 
-enum amg_sleep_end amg_sleep_on(
+enum amg_wakeup_reason amg_wakeup_block(
     hg_context_t *context, enum amg_cq_who who, uint64_t until_ns)
 {
-    enum amg_sleep_end end = AMG_SLEEP_TIME;
+    enum amg_wakeup_reason end = AMG_WAKEUP_TIMEOUT;
     uint64_t now_ns = amg_clock_ns();
 
     if (until_ns > now_ns)
-        end = fd_sleep(amg_sleep_fd(context, who), context->sleep.bells[who],
+        end = fd_sleep(amg_wakeup_fd(context, who), context->sleep.bells[who],
             until_ns - now_ns);
     amg_cq_disarm(&context->cq, who);
     return end;
@@ -209,7 +209,7 @@ static void blind_nap(uint64_t now_ns, uint64_t until_ns)
     amg_clock_sleep_ns(until_ns - now_ns < nap_ns ? until_ns - now_ns : nap_ns);
 }
 
-void amg_sleep_nap(
+void amg_wakeup_timed_wait(
     hg_context_t *context, enum amg_cq_who who, uint64_t until_ns)
 {
     struct pollfd bell = {.events = POLLIN};
@@ -218,7 +218,7 @@ void amg_sleep_nap(
 
     if (until_ns <= now_ns)
         return;
-    if (amg_sleep_fd(context, who) < 0) {
+    if (amg_wakeup_fd(context, who) < 0) {
         blind_nap(now_ns, until_ns);
         return;
     }
@@ -228,30 +228,31 @@ void amg_sleep_nap(
     (void)ppoll(&bell, 1, &time, NULL);
 }
 
-enum amg_sleep_end amg_sleep_doze(hg_context_t *context, enum amg_cq_who who,
-    unsigned epoch, uint64_t until_ns)
+enum amg_wakeup_reason amg_wakeup_pause(hg_context_t *context,
+    enum amg_cq_who who, unsigned epoch, uint64_t until_ns)
 {
-    if (amg_sleep_fd(context, who) < 0) {
-        amg_sleep_nap(context, who, until_ns);
-        return AMG_SLEEP_TIME;
+    if (amg_wakeup_fd(context, who) < 0) {
+        amg_wakeup_timed_wait(context, who, until_ns);
+        return AMG_WAKEUP_TIMEOUT;
     }
     if (!amg_cq_arm(&context->cq, who, epoch))
-        return AMG_SLEEP_BELL;
-    amg_sleep_nap(context, who, until_ns);
+        return AMG_WAKEUP_SIGNAL;
+    amg_wakeup_timed_wait(context, who, until_ns);
     amg_cq_disarm(&context->cq, who);
-    return amg_clock_ns() < until_ns ? AMG_SLEEP_BELL : AMG_SLEEP_TIME;
+    return amg_clock_ns() < until_ns ? AMG_WAKEUP_SIGNAL : AMG_WAKEUP_TIMEOUT;
 }
 
-void amg_sleep_rouse(hg_context_t *context, enum amg_cq_who who)
+void amg_wakeup_wake(hg_context_t *context, enum amg_cq_who who)
 {
-    if (amg_sleep_fd(context, who) >= 0)
+    if (amg_wakeup_fd(context, who) >= 0)
         amg_cq_ring(&context->cq, who);
 }
 
-void amg_sleep_until(hg_context_t *context, unsigned epoch, uint64_t until_ns)
+void amg_wakeup_block_until(
+    hg_context_t *context, unsigned epoch, uint64_t until_ns)
 {
     uint64_t now_ns = amg_clock_ns();
-    int fd = amg_sleep_fd(context, AMG_CQ_OWNER);
+    int fd = amg_wakeup_fd(context, AMG_CQ_OWNER);
 
     if (until_ns <= now_ns)
         return;
@@ -262,11 +263,11 @@ void amg_sleep_until(hg_context_t *context, unsigned epoch, uint64_t until_ns)
             &context->cq, epoch, nap_ns < until_ns ? nap_ns : until_ns);
         return;
     }
-    if (amg_sleep_arm(context, AMG_CQ_OWNER, epoch))
-        (void)amg_sleep_on(context, AMG_CQ_OWNER, until_ns);
+    if (amg_wakeup_arm(context, AMG_CQ_OWNER, epoch))
+        (void)amg_wakeup_block(context, AMG_CQ_OWNER, until_ns);
 }
 
-bool amg_sleep_is_crowded(hg_context_t *context)
+bool amg_wakeup_is_core_shared(hg_context_t *context)
 {
     bool is_crowded = false;
     unsigned i = 0;

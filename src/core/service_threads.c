@@ -1,0 +1,561 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Service threads of a context: its progress thread and its handler threads. */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include "core/service_threads.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/fork.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/relax.h"
+#include "core/progress.h"
+#include "core/wait_policy.h"
+#include "place/bind.h"
+#include "place/topo.h"
+
+/* It owns the context only while it looks. Before it sleeps it announces that
+ * to all who bring news and gives the context away, so that a caller who waits
+ * takes over at once. A caller's first poll ends what was announced, and the
+ * caller tells the thread when it leaves: one system call, and the last one
+ * while calls go on. From then on the thread stands by, in short naps on a
+ * shared core, spinning on one of its own, and sees by the count of turns
+ * whether callers still come. When none has for that long, it takes over.
+ *
+ *   drives --(nothing comes)--> sleeps, armed, owning nothing
+ *   drives or sleeps --(a caller came)--> stands by
+ *   stands by --(none came for one nap, or 10 us)--> drives
+ *   stands by --(somebody keeps the context)--> sleeps until that one leaves
+ *
+ * A descriptor that tells of news again and again where there are none would
+ * keep it running: after some of these it naps instead. */
+
+enum {
+    SERVE_MAX = 64,     /* callbacks between two looks for news */
+    CLOCK_EVERY = 32,   /* polls between two looks at the clock */
+    STANDBY_MS = 1,     /* a nap while callers make progress */
+    STANDBY_NS = 4000,  /* a spin instead */
+    CALM_SPINS = 3,     /* without a caller, and it takes over */
+    CALM_NAPS = 1,      /* the same */
+    KEPT_NAPS = 10,     /* after which it waits for the owner to leave */
+    FRUITLESS_MAX = 16, /* wake-ups that brought nothing */
+};
+
+struct driver {
+    hg_context_t *context;
+    const atomic_bool *must_stop;
+    struct amg_wait_policy policy;
+    uint64_t quiet_since_ns; /* 0: something came */
+    unsigned moves;          /* as last seen */
+    unsigned turns;          /* of callers, as last seen */
+    unsigned calm;           /* looks at that since one came */
+    unsigned kept;           /* naps in which the owner stayed */
+    unsigned fruitless;
+    bool is_left; /* callers leave to it what is served */
+};
+
+/* Runs served calls that are queued, but not for ever; how many. */
+static unsigned progress_thread_serve(hg_context_t *context)
+{
+    struct amg_cq_entry *entry = NULL;
+    unsigned count = 0;
+
+    while (
+        count < SERVE_MAX && (entry = amg_context_take_due(context)) != NULL) {
+        amg_context_run_by_ours(context, entry);
+        count++;
+    }
+    return count;
+}
+
+static bool driver_is_over(const struct driver *driver)
+{
+    return atomic_load_explicit(driver->must_stop, memory_order_acquire);
+}
+
+static bool is_serving(const struct driver *driver)
+{
+    return driver->context->serve_by == AMG_SERVE_THREAD;
+}
+
+static bool has_served(const struct driver *driver)
+{
+    return is_serving(driver) && !amg_cq_is_empty(&driver->context->served);
+}
+
+static bool is_alone(const struct driver *driver)
+{
+    return driver->policy.core == AMG_CORE_DEDICATED;
+}
+
+static struct amg_wait_step pace_now(struct driver *driver, uint64_t now_ns)
+{
+    unsigned moves = atomic_load_explicit(
+        &driver->context->sleep.moves, memory_order_relaxed);
+
+    if (driver->quiet_since_ns == 0 || driver->moves != moves)
+        driver->quiet_since_ns = now_ns;
+    driver->moves = moves;
+    return amg_wait_policy_next(
+        &driver->policy, now_ns - driver->quiet_since_ns);
+}
+
+/* Have callers come since the last look? */
+static bool turns_changed(struct driver *driver)
+{
+    unsigned turns =
+        atomic_load_explicit(&driver->context->turns, memory_order_relaxed);
+
+    if (turns == driver->turns)
+        return false;
+    driver->turns = turns;
+    driver->calm = 0;
+    driver->kept = 0;
+    driver->quiet_since_ns = 0;
+    return true;
+}
+
+/* For a moment, on a core of its own. */
+static void spin_by(uint64_t now_ns)
+{
+    while (amg_clock_ns() - now_ns < STANDBY_NS)
+        amg_relax();
+}
+
+/* Until the owner leaves: that one sees the announcement, or this finds it
+ * gone (base/bias.h). */
+static void sleep_behind(struct driver *driver)
+{
+    hg_context_t *context = driver->context;
+    unsigned epoch = amg_cq_epoch(&context->cq);
+
+    if (amg_wakeup_fd(context, AMG_CQ_THREAD) < 0 ||
+        !amg_cq_arm(&context->cq, AMG_CQ_THREAD, epoch)) {
+        amg_wakeup_timed_wait(context, AMG_CQ_THREAD,
+            amg_clock_ns() + STANDBY_MS * AMG_NS_PER_MS);
+        return;
+    }
+    if (!amg_progress_own(context)) {
+        amg_wakeup_timed_wait(
+            context, AMG_CQ_THREAD, amg_clock_ns() + AMG_WAIT_LONG_NS);
+        amg_cq_disarm(&context->cq, AMG_CQ_THREAD);
+        return;
+    }
+    amg_cq_disarm(&context->cq, AMG_CQ_THREAD);
+    amg_progress_disown(context);
+}
+
+/* Ends early when it is roused. */
+static void nap(struct driver *driver, uint64_t now_ns)
+{
+    hg_context_t *context = driver->context;
+
+    amg_wakeup_timed_wait(
+        context, AMG_CQ_THREAD, now_ns + STANDBY_MS * AMG_NS_PER_MS);
+    if (amg_wakeup_fd(context, AMG_CQ_THREAD) >= 0)
+        amg_cq_disarm(&context->cq, AMG_CQ_THREAD);
+}
+
+/* Callers make progress, or did a moment ago. What is served is theirs for that
+ * moment, and for no longer: they may never call HG_Trigger(). */
+static void stand_by(struct driver *driver)
+{
+    uint64_t now_ns = amg_clock_ns();
+
+    driver->is_left = has_served(driver);
+    if (is_alone(driver) && pace_now(driver, now_ns).kind == AMG_WAIT_POLL) {
+        spin_by(now_ns);
+    } else if (driver->kept < KEPT_NAPS) {
+        driver->kept++;
+        nap(driver, now_ns);
+        driver->is_left = true;
+        driver->calm = CALM_SPINS; /* as good as all of them */
+    } else {
+        sleep_behind(driver);
+        driver->is_left = true;
+    }
+    if (!turns_changed(driver))
+        driver->calm++;
+}
+
+/* By the owner, who leaves: sleeps until there is news. */
+static void drive_sleep(
+    struct driver *driver, unsigned epoch, uint64_t now_ns, uint64_t ns)
+{
+    hg_context_t *context = driver->context;
+    enum amg_wakeup_reason end = AMG_WAKEUP_EVENT;
+    bool is_armed = driver->fruitless < FRUITLESS_MAX &&
+                    amg_wakeup_fd(context, AMG_CQ_THREAD) >= 0;
+
+    if (!is_armed) {
+        amg_progress_disown(context);
+        driver->fruitless = 0;
+        amg_wakeup_timed_wait(
+            context, AMG_CQ_THREAD, now_ns + STANDBY_MS * AMG_NS_PER_MS);
+        return;
+    }
+    is_armed = amg_wakeup_arm(context, AMG_CQ_THREAD, epoch);
+    if (!is_armed) {
+        amg_progress_disown(context);
+    } else {
+        if (amg_progress_leave(context))
+            amg_cq_wake(&context->cq);
+        end = amg_wakeup_block(context, AMG_CQ_THREAD,
+            now_ns + (ns < AMG_WAIT_LONG_NS ? ns : AMG_WAIT_LONG_NS));
+    }
+    if (end == AMG_WAKEUP_SIGNAL)
+        driver->quiet_since_ns = 0;
+    driver->fruitless = end == AMG_WAKEUP_EVENT ? driver->fruitless + 1 : 0;
+}
+
+/* By the owner, who found nothing. False: it has left, and slept. */
+static bool drive_rest(struct driver *driver, unsigned epoch)
+{
+    hg_context_t *context = driver->context;
+    uint64_t now_ns = amg_clock_ns();
+    struct amg_wait_step step = pace_now(driver, now_ns);
+
+    if (step.kind == AMG_WAIT_SLEEP) {
+        drive_sleep(driver, epoch, now_ns, step.ns);
+        return false;
+    }
+    if (step.kind == AMG_WAIT_PAUSE) {
+        amg_progress_disown(context);
+        if (amg_wakeup_pause(context, AMG_CQ_THREAD, epoch, now_ns + step.ns) ==
+            AMG_WAKEUP_SIGNAL)
+            driver->quiet_since_ns = 0;
+        return false;
+    }
+    return true;
+}
+
+/* Something came, which the next wait of a caller is to know, too. */
+static void drive_found(struct driver *driver)
+{
+    driver->quiet_since_ns = 0;
+    driver->fruitless = 0;
+    driver->context->sleep.quiet_since_ns = 0;
+}
+
+/* By the owner, who leaves: looks until nothing comes or somebody else does. */
+static void drive(struct driver *driver)
+{
+    hg_context_t *context = driver->context;
+    unsigned polls = 0;
+
+    driver->kept = 0;
+    driver->is_left = false;
+    do {
+        unsigned epoch = amg_cq_epoch(&context->cq);
+        bool has_found = amg_progress_poll(context) > 0;
+
+        polls++;
+        if (has_found)
+            drive_found(driver);
+        if (amg_progress_is_awaited(context) || turns_changed(driver)) {
+            driver->calm = 0;
+            break;
+        }
+        if (has_served(driver))
+            break;
+        if (!has_found &&
+            (driver->policy.core == AMG_CORE_SHARED ||
+                polls % CLOCK_EVERY == 0) &&
+            !drive_rest(driver, epoch))
+            return;
+    } while (!driver_is_over(driver));
+    amg_progress_disown(context);
+}
+
+static struct amg_wait_policy policy_of(
+    const hg_context_t *context, bool has_core)
+{
+    return (struct amg_wait_policy){
+        .hint = context->cls->drive.wait,
+        .core = has_core ? AMG_CORE_DEDICATED : AMG_CORE_SHARED,
+        .is_not_pollable = context->sleep.is_thread_not_pollable,
+        .spin_ns = context->spin_ns,
+    };
+}
+
+/* Has no caller come for long enough? */
+static bool is_calm(const struct driver *driver)
+{
+    return driver->calm >= (is_alone(driver) ? CALM_SPINS : CALM_NAPS);
+}
+
+/* All that it does, until `must_stop` is set and AMG_CQ_THREAD is roused; its
+ * release store pairs with an acquire load here. `is_alone`: nobody else uses
+ * its core. */
+static void progress_thread_run(
+    hg_context_t *context, const atomic_bool *must_stop, bool has_core)
+{
+    struct driver driver = {
+        .context = context,
+        .must_stop = must_stop,
+        .policy = policy_of(context, has_core),
+        .calm = CALM_SPINS,
+    };
+
+    driver.turns = atomic_load_explicit(&context->turns, memory_order_relaxed);
+    if (amg_wakeup_fd(context, AMG_CQ_THREAD) >= 0)
+        amg_cq_disarm(&context->cq, AMG_CQ_THREAD);
+    while (!driver_is_over(&driver)) {
+        (void)turns_changed(&driver);
+        if (is_calm(&driver) && amg_progress_own(context))
+            drive(&driver);
+        else
+            stand_by(&driver);
+        if (is_serving(&driver) && (is_calm(&driver) || driver.is_left))
+            progress_thread_serve(context);
+        if (amg_context_look_ns(context) != AMG_CONTEXT_NEVER)
+            amg_context_look(context, amg_clock_ns());
+    }
+    /* Nobody is to ring for who is gone: a poll ends what was announced. */
+    if (amg_progress_own(context)) {
+        amg_progress_poll(context);
+        amg_progress_disown(context);
+    }
+}
+
+/* One makes progress (progress_thread.c), the others run handlers: they wait
+ * for what is queued for them, and each push wakes one. All signals are left to
+ * the program's threads.
+ *
+ * A child of fork() has the crew's memory, but not its threads: it forgets
+ * them, with what they held when it began. */
+
+enum { LOOKS = 64 /* at the queue, between two looks at the clock */ };
+
+/* One thread. */
+struct member {
+    struct amg_service_threads *crew;
+    const struct amg_seat *seat;
+    const char *who;  /* for the log */
+    const char *name; /* for the system, at most 15 bytes */
+    void (*run)(struct member *);
+    bool is_alone; /* on its core; its own, after it is pinned */
+    pthread_t id;
+};
+
+/* Owned by its context, from start to stop. */
+struct amg_service_threads {
+    hg_context_t *context;
+    unsigned forks; /* as amg_fork_count() said at the start */
+    /* The release store of stop pairs with the acquire load of each thread. */
+    atomic_bool must_stop;
+    bool has_thread;
+    unsigned handlers; /* that run */
+    struct member thread;
+    struct member handler[AMALGAM_HANDLERS_MAX];
+};
+
+/* Which crew the thread is of; NULL: the program's. */
+static _Thread_local struct amg_service_threads *crew_mine;
+
+static bool is_over(const struct amg_service_threads *crew)
+{
+    return atomic_load_explicit(&crew->must_stop, memory_order_acquire);
+}
+
+static void thread_run(struct member *member)
+{
+    progress_thread_run(
+        member->crew->context, &member->crew->must_stop, member->is_alone);
+}
+
+/* Looks for a moment whether something is queued. */
+static void handler_look(const hg_context_t *context)
+{
+    unsigned looks = 0;
+
+    while (looks++ < LOOKS && amg_cq_is_empty(&context->served))
+        amg_relax();
+}
+
+static void handler_rest(hg_context_t *context,
+    const struct amg_wait_policy *policy, unsigned epoch,
+    uint64_t quiet_since_ns)
+{
+    uint64_t now_ns = amg_clock_ns();
+    struct amg_wait_step step =
+        amg_wait_policy_next(policy, now_ns - quiet_since_ns);
+
+    if (step.kind != AMG_WAIT_PAUSE && step.kind != AMG_WAIT_SLEEP)
+        handler_look(context);
+    else
+        amg_cq_sleep(&context->served, epoch,
+            now_ns + (step.ns < AMG_WAIT_LONG_NS ? step.ns : AMG_WAIT_LONG_NS));
+}
+
+static void handler_run(struct member *member)
+{
+    hg_context_t *context = member->crew->context;
+    struct amg_wait_policy policy = {
+        .hint = context->cls->drive.wait,
+        .core = member->is_alone ? AMG_CORE_OWN : AMG_CORE_SHARED,
+        .spin_ns = context->spin_ns,
+    };
+    uint64_t quiet_since_ns = amg_clock_ns();
+
+    for (;;) {
+        unsigned epoch = amg_cq_epoch(&context->served);
+
+        if (is_over(member->crew))
+            return;
+        if (progress_thread_serve(context) == 0)
+            handler_rest(context, &policy, epoch, quiet_since_ns);
+        else
+            quiet_since_ns = amg_clock_ns();
+    }
+}
+
+static void *member_main(void *arg)
+{
+    struct member *member = arg;
+
+    crew_mine = member->crew;
+    amg_role.is_ours = true;
+    /* Whose seat the system refuses runs where others compute. */
+    member->is_alone =
+        amg_bind_seat(amg_topo_this(), member->seat, member->who) &&
+        member->seat->is_dedicated;
+    member->run(member);
+    return NULL;
+}
+
+/* What pthread_create() returned. */
+static int member_start(struct member *member)
+{
+    sigset_t all;
+    sigset_t before;
+    int rc = 0;
+
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    rc = pthread_create(&member->id, NULL, member_main, member);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (rc == 0)
+        (void)pthread_setname_np(member->id, member->name);
+    return rc;
+}
+
+static void handlers_start(struct amg_service_threads *crew)
+{
+    const struct amg_placement *placement = crew->context->cls->drive.placement;
+    int rc = 0;
+
+    while (crew->handlers < placement->handlers) {
+        struct member *member = &crew->handler[crew->handlers];
+
+        *member = (struct member){
+            .crew = crew,
+            .seat = &placement->handler_seats[crew->handlers],
+            .who = "a handler thread",
+            .name = "amg-handler",
+            .run = handler_run,
+        };
+        rc = member_start(member);
+        if (rc != 0)
+            break;
+        crew->handlers++;
+    }
+    if (rc != 0)
+        AMG_LOG_WARNING("ctx",
+            "context %u: only %u of %u handler threads can be started (%s), "
+            "see ulimit -u: %s",
+            crew->context->id, crew->handlers, placement->handlers,
+            strerror(rc),
+            crew->handlers > 0 ? "these run all handlers"
+                               : "handlers run as if none were asked for");
+}
+
+static void thread_start(struct amg_service_threads *crew)
+{
+    hg_context_t *context = crew->context;
+    int rc = 0;
+
+    crew->thread = (struct member){
+        .crew = crew,
+        .seat = &context->cls->drive.placement->seat,
+        .who = "the progress thread",
+        .name = "amg-progress",
+        .run = thread_run,
+    };
+    rc = member_start(&crew->thread);
+    crew->has_thread = rc == 0;
+    if (rc == 0)
+        return;
+    if (context->serve_by == AMG_SERVE_THREAD)
+        context->serve_by = AMG_SERVE_TRIGGER;
+    AMG_LOG_WARNING("ctx",
+        "context %u: the progress thread cannot be started (%s), see ulimit "
+        "-u: the calls that wait make progress instead",
+        context->id, strerror(rc));
+}
+
+void amg_service_threads_start(hg_context_t *context)
+{
+    const struct amg_placement *placement = context->cls->drive.placement;
+    struct amg_service_threads *crew = NULL;
+
+    if (placement == NULL || (placement->handlers == 0 &&
+                                 !amg_policy_has_thread(placement->progress)))
+        return;
+    crew = amg_mem_zalloc(sizeof(*crew));
+    if (crew == NULL) {
+        AMG_LOG_WARNING("ctx",
+            "context %u: no memory for its threads: the calls that wait make "
+            "progress instead",
+            context->id);
+        return;
+    }
+    amg_fork_watch();
+    crew->context = context;
+    crew->forks = amg_fork_count();
+    context->crew = crew;
+    handlers_start(crew);
+    if (crew->handlers > 0)
+        context->serve_by = AMG_SERVE_POOL;
+    else if (placement->progress == AMALGAM_PROGRESS_THREAD)
+        context->serve_by = AMG_SERVE_THREAD;
+    if (amg_policy_has_thread(placement->progress))
+        thread_start(crew);
+}
+
+static void crew_join(struct amg_service_threads *crew)
+{
+    hg_context_t *context = crew->context;
+
+    atomic_store_explicit(&crew->must_stop, true, memory_order_release);
+    if (crew->has_thread)
+        amg_wakeup_wake(context, AMG_CQ_THREAD);
+    amg_cq_wake(&context->served);
+    if (crew->has_thread)
+        pthread_join(crew->thread.id, NULL);
+    while (crew->handlers > 0)
+        pthread_join(crew->handler[--crew->handlers].id, NULL);
+}
+
+bool amg_service_threads_stop(hg_context_t *context)
+{
+    struct amg_service_threads *crew = context->crew;
+
+    if (crew == NULL)
+        return true;
+    if (crew_mine == crew)
+        return false;
+    if (crew->forks == amg_fork_count())
+        crew_join(crew);
+    else
+        amg_context_forget_threads(context);
+    context->serve_by = AMG_SERVE_TRIGGER;
+    context->crew = NULL;
+    amg_mem_free(crew);
+    return true;
+}

@@ -17,16 +17,6 @@ struct barrier {
     struct amg_list waiters;
 };
 
-/* NULL: no memory. */
-static struct barrier *barrier_new(uint32_t cap)
-{
-    struct barrier *self = amg_mem_zalloc(sizeof(*self));
-
-    if (self != NULL)
-        self->cap = cap;
-    return self;
-}
-
 /* Changes it to be for `cap` callers, unless that is 0. False: some wait. */
 static bool barrier_set(struct barrier *self, uint32_t cap)
 {
@@ -70,11 +60,15 @@ static struct barrier *barrier_of(ABT_barrier barrier)
 
 int ABT_barrier_create(uint32_t num_waiters, ABT_barrier *newbarrier)
 {
+    int rc = ABT_ERR_INV_ARG;
+
     amg_handle_clear(newbarrier);
     if (!AMG_CONTRACT(num_waiters > 0 && newbarrier != NULL))
-        return ABT_ERR_INV_ARG;
-    *newbarrier = (ABT_barrier)(void *)barrier_new(num_waiters);
-    return *newbarrier == ABT_BARRIER_NULL ? ABT_ERR_MEM : ABT_SUCCESS;
+        return rc;
+    rc = amg_handle_create(newbarrier, sizeof(struct barrier));
+    if (rc == ABT_SUCCESS)
+        barrier_of(*newbarrier)->cap = num_waiters;
+    return rc;
 }
 
 int ABT_barrier_reinit(ABT_barrier barrier, uint32_t num_waiters)
@@ -134,11 +128,15 @@ static struct barrier *xbarrier_of(ABT_xstream_barrier barrier)
 int ABT_xstream_barrier_create(
     uint32_t num_waiters, ABT_xstream_barrier *newbarrier)
 {
+    int rc = ABT_ERR_INV_ARG;
+
     amg_handle_clear(newbarrier);
     if (!AMG_CONTRACT(num_waiters > 0 && newbarrier != NULL))
-        return ABT_ERR_INV_ARG;
-    *newbarrier = (ABT_xstream_barrier)(void *)barrier_new(num_waiters);
-    return *newbarrier == ABT_XSTREAM_BARRIER_NULL ? ABT_ERR_MEM : ABT_SUCCESS;
+        return rc;
+    rc = amg_handle_create(newbarrier, sizeof(struct barrier));
+    if (rc == ABT_SUCCESS)
+        xbarrier_of(*newbarrier)->cap = num_waiters;
+    return rc;
 }
 
 int ABT_xstream_barrier_free(ABT_xstream_barrier *barrier)

@@ -141,16 +141,9 @@ static bool cond_signal_locked(
 
 int ABT_cond_create(ABT_cond *newcond)
 {
-    struct cond *cond = NULL;
-
-    amg_handle_clear(newcond);
     if (!AMG_CONTRACT(newcond != NULL))
         return ABT_ERR_INV_ARG;
-    cond = amg_mem_zalloc(sizeof(*cond));
-    if (cond == NULL)
-        return ABT_ERR_MEM;
-    *newcond = (ABT_cond)(void *)cond;
-    return ABT_SUCCESS;
+    return amg_handle_create(newcond, sizeof(struct cond));
 }
 
 int ABT_cond_free(ABT_cond *cond)

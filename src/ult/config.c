@@ -126,33 +126,26 @@ static void values_destroy(struct values *values)
     amg_mem_free(values);
 }
 
+static struct values *values_of(void *config)
+{
+    return config;
+}
+
 /* Negative keys are the library's. */
 const ABT_pool_config_var ABT_pool_config_automatic = {-1, ABT_POOL_CONFIG_INT};
 
-static struct values *pool_values(ABT_pool_config config)
-{
-    return (struct values *)(void *)config;
-}
-
 int ABT_pool_config_create(ABT_pool_config *config)
 {
-    struct values *values = NULL;
-
-    amg_handle_clear(config);
     if (config == NULL)
         return ABT_ERR_INV_ARG;
-    values = amg_mem_zalloc(sizeof(*values));
-    if (values == NULL)
-        return ABT_ERR_MEM;
-    *config = (ABT_pool_config)(void *)values;
-    return ABT_SUCCESS;
+    return amg_handle_create(config, sizeof(struct values));
 }
 
 int ABT_pool_config_free(ABT_pool_config *config)
 {
     if (config == NULL || *config == ABT_POOL_CONFIG_NULL)
         return ABT_ERR_INV_POOL_CONFIG;
-    values_destroy(pool_values(*config));
+    values_destroy(values_of(*config));
     *config = ABT_POOL_CONFIG_NULL;
     return ABT_SUCCESS;
 }
@@ -162,7 +155,7 @@ int ABT_pool_config_set(
 {
     if (config == ABT_POOL_CONFIG_NULL)
         return ABT_ERR_INV_POOL_CONFIG;
-    return values_set(pool_values(config), key, (int)type, val);
+    return values_set(values_of(config), key, (int)type, val);
 }
 
 int ABT_pool_config_get(
@@ -173,7 +166,7 @@ int ABT_pool_config_get(
 
     if (config == ABT_POOL_CONFIG_NULL)
         return ABT_ERR_INV_POOL_CONFIG;
-    rc = values_get(pool_values(config), key, &known, val);
+    rc = values_get(values_of(config), key, &known, val);
     if (rc == ABT_SUCCESS && type != NULL)
         *type = (ABT_pool_config_type)known;
     return rc;
@@ -184,11 +177,6 @@ ABT_sched_config_var ABT_sched_config_var_end = {-1, ABT_SCHED_CONFIG_INT};
 ABT_sched_config_var ABT_sched_config_access = {-2, ABT_SCHED_CONFIG_INT};
 ABT_sched_config_var ABT_sched_config_automatic = {-3, ABT_SCHED_CONFIG_INT};
 ABT_sched_config_var ABT_sched_basic_freq = {-4, ABT_SCHED_CONFIG_INT};
-
-static struct values *sched_values(ABT_sched_config config)
-{
-    return (struct values *)(void *)config;
-}
 
 /* One value of the list; an ABT code. */
 static int value_read(
@@ -254,7 +242,7 @@ int ABT_sched_config_read(ABT_sched_config config, int num_vars, ...)
         int type = 0;
 
         if (to != NULL)
-            (void)values_get(sched_values(config), i, &type, to);
+            (void)values_get(values_of(config), i, &type, to);
     }
     va_end(list);
     return ABT_SUCCESS;
@@ -265,7 +253,7 @@ int ABT_sched_config_set(ABT_sched_config config, int idx,
 {
     if (config == ABT_SCHED_CONFIG_NULL)
         return ABT_ERR_INV_SCHED_CONFIG;
-    return values_set(sched_values(config), idx, (int)type, val);
+    return values_set(values_of(config), idx, (int)type, val);
 }
 
 int ABT_sched_config_get(
@@ -276,7 +264,7 @@ int ABT_sched_config_get(
 
     if (config == ABT_SCHED_CONFIG_NULL)
         return ABT_ERR_INV_SCHED_CONFIG;
-    rc = values_get(sched_values(config), idx, &known, val);
+    rc = values_get(values_of(config), idx, &known, val);
     if (rc == ABT_SUCCESS && type != NULL)
         *type = (ABT_sched_config_type)known;
     return rc;
@@ -286,24 +274,21 @@ int ABT_sched_config_free(ABT_sched_config *config)
 {
     if (config == NULL || *config == ABT_SCHED_CONFIG_NULL)
         return ABT_ERR_INV_SCHED_CONFIG;
-    values_destroy(sched_values(*config));
+    values_destroy(values_of(*config));
     *config = ABT_SCHED_CONFIG_NULL;
     return ABT_SUCCESS;
 }
 
 int ABT_thread_attr_create(ABT_thread_attr *newattr)
 {
-    struct amg_uattr *attr = NULL;
+    int rc = ABT_ERR_INV_ARG;
 
-    amg_handle_clear(newattr);
     if (newattr == NULL)
-        return ABT_ERR_INV_ARG;
-    attr = amg_mem_zalloc(sizeof(*attr));
-    if (attr == NULL)
-        return ABT_ERR_MEM;
-    attr->is_migratable = true;
-    *newattr = (ABT_thread_attr)(void *)attr;
-    return ABT_SUCCESS;
+        return rc;
+    rc = amg_handle_create(newattr, sizeof(struct amg_uattr));
+    if (rc == ABT_SUCCESS)
+        amg_uattr_of(*newattr)->is_migratable = true;
+    return rc;
 }
 
 int ABT_thread_attr_free(ABT_thread_attr *attr)

@@ -272,18 +272,15 @@ static struct mutex_attr *attr_of(ABT_mutex_attr attr)
 
 static int attr_create(ABT_bool is_recursive, ABT_mutex_attr *ret_attr)
 {
-    struct mutex_attr *attr = amg_mem_zalloc(sizeof(*attr));
+    int rc = amg_handle_create(ret_attr, sizeof(struct mutex_attr));
 
-    if (attr == NULL)
-        return ABT_ERR_MEM;
-    attr->is_recursive = is_recursive;
-    *ret_attr = (ABT_mutex_attr)(void *)attr;
-    return ABT_SUCCESS;
+    if (rc == ABT_SUCCESS)
+        attr_of(*ret_attr)->is_recursive = is_recursive;
+    return rc;
 }
 
 int ABT_mutex_attr_create(ABT_mutex_attr *newattr)
 {
-    amg_handle_clear(newattr);
     if (!AMG_CONTRACT(newattr != NULL))
         return ABT_ERR_INV_ARG;
     return attr_create(ABT_FALSE, newattr);

@@ -50,15 +50,6 @@ void amg_park(struct amg_waiter *waiter, struct amg_lock *lock)
     (void)thread_sleep(waiter, AMG_NO_DEADLINE);
 }
 
-void amg_park_in(struct amg_list *list, struct amg_lock *lock)
-{
-    struct amg_waiter waiter;
-
-    amg_waiter_init(&waiter);
-    amg_waiters_push(list, &waiter);
-    amg_park(&waiter, lock);
-}
-
 void amg_park_biased(struct amg_ult *self, struct amg_bias *lock)
 {
     self->biased = lock;

@@ -25,9 +25,6 @@
  * the waiter can be unparked, and not taken again. */
 void amg_park(struct amg_waiter *waiter, struct amg_lock *lock);
 
-/* The same as the last of `list`. */
-void amg_park_in(struct amg_list *list, struct amg_lock *lock);
-
 /* The same until the moment of amg_clock_ns(). False: it has come first; the
  * waiter is off its list then, which the lock guards. */
 bool amg_park_until(

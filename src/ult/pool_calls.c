@@ -99,32 +99,29 @@ int ABT_pool_free(ABT_pool *pool)
 
 int ABT_pool_get_access(ABT_pool pool, ABT_pool_access *access)
 {
-    if (pool == ABT_POOL_NULL)
-        return ABT_ERR_INV_POOL;
-    if (access == NULL)
-        return ABT_ERR_INV_ARG;
-    *access = amg_upool_of(pool)->access;
-    return ABT_SUCCESS;
+    int rc = amg_get_check(pool, ABT_ERR_INV_POOL, access);
+
+    if (rc == ABT_SUCCESS)
+        *access = amg_upool_of(pool)->access;
+    return rc;
 }
 
 int ABT_pool_get_total_size(ABT_pool pool, size_t *size)
 {
-    if (pool == ABT_POOL_NULL)
-        return ABT_ERR_INV_POOL;
-    if (size == NULL)
-        return ABT_ERR_INV_ARG;
-    *size = amg_upool_total(amg_upool_of(pool));
-    return ABT_SUCCESS;
+    int rc = amg_get_check(pool, ABT_ERR_INV_POOL, size);
+
+    if (rc == ABT_SUCCESS)
+        *size = amg_upool_total(amg_upool_of(pool));
+    return rc;
 }
 
 int ABT_pool_get_size(ABT_pool pool, size_t *size)
 {
-    if (pool == ABT_POOL_NULL)
-        return ABT_ERR_INV_POOL;
-    if (size == NULL)
-        return ABT_ERR_INV_ARG;
-    *size = amg_upool_size(amg_upool_of(pool));
-    return ABT_SUCCESS;
+    int rc = amg_get_check(pool, ABT_ERR_INV_POOL, size);
+
+    if (rc == ABT_SUCCESS)
+        *size = amg_upool_size(amg_upool_of(pool));
+    return rc;
 }
 
 int ABT_pool_is_empty(ABT_pool pool, ABT_bool *is_empty)
@@ -144,12 +141,11 @@ int ABT_pool_is_empty(ABT_pool pool, ABT_bool *is_empty)
 
 int ABT_pool_get_id(ABT_pool pool, int *id)
 {
-    if (pool == ABT_POOL_NULL)
-        return ABT_ERR_INV_POOL;
-    if (id == NULL)
-        return ABT_ERR_INV_ARG;
-    *id = amg_upool_of(pool)->id;
-    return ABT_SUCCESS;
+    int rc = amg_get_check(pool, ABT_ERR_INV_POOL, id);
+
+    if (rc == ABT_SUCCESS)
+        *id = amg_upool_of(pool)->id;
+    return rc;
 }
 
 int ABT_pool_set_data(ABT_pool pool, void *data)
@@ -162,12 +158,11 @@ int ABT_pool_set_data(ABT_pool pool, void *data)
 
 int ABT_pool_get_data(ABT_pool pool, void **data)
 {
-    if (pool == ABT_POOL_NULL)
-        return ABT_ERR_INV_POOL;
-    if (data == NULL)
-        return ABT_ERR_INV_ARG;
-    *data = amg_upool_of(pool)->data;
-    return ABT_SUCCESS;
+    int rc = amg_get_check(pool, ABT_ERR_INV_POOL, data);
+
+    if (rc == ABT_SUCCESS)
+        *data = amg_upool_of(pool)->data;
+    return rc;
 }
 
 int ABT_pool_print_all_threads(
@@ -279,13 +274,11 @@ static struct amg_ult *pop_wait(
 {
     const struct amg_user_pool *user = pool->user;
     struct amg_ult *ult = NULL;
-    ABT_unit unit = ABT_UNIT_NULL;
 
     if (user != NULL && !user->is_old && user->pop_wait != NULL) {
         ult = amg_ult_of(user->pop_wait(amg_upool_handle(pool), secs, context));
     } else if (user != NULL && user->is_old && user->def.p_pop_wait != NULL) {
-        unit = user->def.p_pop_wait(amg_upool_handle(pool), secs);
-        ult = unit == ABT_UNIT_NULL ? NULL : amg_unit_ult(unit);
+        ult = amg_unit_ult(user->def.p_pop_wait(amg_upool_handle(pool), secs));
     } else {
         return pop_until(pool, deadline_after(secs));
     }
@@ -297,13 +290,12 @@ static struct amg_ult *pop_wait(
 int ABT_pool_pop_wait_thread_ex(ABT_pool pool, ABT_thread *thread,
     double time_secs, ABT_pool_context pool_context)
 {
-    if (pool == ABT_POOL_NULL)
-        return ABT_ERR_INV_POOL;
-    if (thread == NULL)
-        return ABT_ERR_INV_ARG;
-    *thread =
-        amg_ult_handle(pop_wait(amg_upool_of(pool), time_secs, pool_context));
-    return ABT_SUCCESS;
+    int rc = amg_get_check(pool, ABT_ERR_INV_POOL, thread);
+
+    if (rc == ABT_SUCCESS)
+        *thread = amg_ult_handle(
+            pop_wait(amg_upool_of(pool), time_secs, pool_context));
+    return rc;
 }
 
 int ABT_pool_pop_wait_thread(
@@ -320,13 +312,12 @@ static ABT_unit unit_or_null(struct amg_ult *ult)
 
 int ABT_pool_pop_wait(ABT_pool pool, ABT_unit *unit, double time_secs)
 {
-    if (pool == ABT_POOL_NULL)
-        return ABT_ERR_INV_POOL;
-    if (unit == NULL)
-        return ABT_ERR_INV_ARG;
-    *unit = unit_or_null(pop_wait(
-        amg_upool_of(pool), time_secs, ABT_POOL_CONTEXT_OP_POOL_OTHER));
-    return ABT_SUCCESS;
+    int rc = amg_get_check(pool, ABT_ERR_INV_POOL, unit);
+
+    if (rc == ABT_SUCCESS)
+        *unit = unit_or_null(pop_wait(
+            amg_upool_of(pool), time_secs, ABT_POOL_CONTEXT_OP_POOL_OTHER));
+    return rc;
 }
 
 int ABT_pool_pop_timedwait(ABT_pool pool, ABT_unit *unit, double abstime_secs)
@@ -373,13 +364,12 @@ int ABT_pool_pop_threads(
 int ABT_pool_pop_thread_ex(
     ABT_pool pool, ABT_thread *thread, ABT_pool_context pool_context)
 {
-    if (pool == ABT_POOL_NULL)
-        return ABT_ERR_INV_POOL;
-    if (thread == NULL)
-        return ABT_ERR_INV_ARG;
-    *thread =
-        amg_ult_handle(amg_upool_pop_for(amg_upool_of(pool), pool_context));
-    return ABT_SUCCESS;
+    int rc = amg_get_check(pool, ABT_ERR_INV_POOL, thread);
+
+    if (rc == ABT_SUCCESS)
+        *thread =
+            amg_ult_handle(amg_upool_pop_for(amg_upool_of(pool), pool_context));
+    return rc;
 }
 
 int ABT_pool_pop_thread(ABT_pool pool, ABT_thread *thread)
@@ -389,17 +379,16 @@ int ABT_pool_pop_thread(ABT_pool pool, ABT_thread *thread)
 
 int ABT_pool_pop(ABT_pool pool, ABT_unit *unit)
 {
-    if (pool == ABT_POOL_NULL)
-        return ABT_ERR_INV_POOL;
-    if (unit == NULL)
-        return ABT_ERR_INV_ARG;
-    *unit = unit_or_null(amg_upool_pop(amg_upool_of(pool)));
-    return ABT_SUCCESS;
+    int rc = amg_get_check(pool, ABT_ERR_INV_POOL, unit);
+
+    if (rc == ABT_SUCCESS)
+        *unit = unit_or_null(amg_upool_pop(amg_upool_of(pool)));
+    return rc;
 }
 
 int ABT_pool_remove(ABT_pool pool, ABT_unit unit)
 {
-    struct amg_ult *ult = unit == ABT_UNIT_NULL ? NULL : amg_unit_ult(unit);
+    struct amg_ult *ult = amg_unit_ult(unit);
 
     if (pool == ABT_POOL_NULL)
         return ABT_ERR_INV_POOL;
@@ -425,7 +414,7 @@ static int push_for(
 
 int ABT_pool_push(ABT_pool pool, ABT_unit unit)
 {
-    struct amg_ult *ult = unit == ABT_UNIT_NULL ? NULL : amg_unit_ult(unit);
+    struct amg_ult *ult = amg_unit_ult(unit);
 
     if (pool == ABT_POOL_NULL)
         return ABT_ERR_INV_POOL;

@@ -38,6 +38,8 @@ static bool must_wait(const struct rwlock *self, bool to_write)
 
 static int rwlock_enter(struct rwlock *self, bool to_write)
 {
+    struct amg_waiter waiter;
+
     if (!AMG_CONTRACT(self != NULL))
         return ABT_ERR_INV_RWLOCK;
     amg_lock_take(&self->lock);
@@ -46,8 +48,11 @@ static int rwlock_enter(struct rwlock *self, bool to_write)
             amg_lock_give(&self->lock);
             return ABT_ERR_RWLOCK;
         }
-        amg_park_in(to_write ? &self->waiting_writers : &self->waiting_readers,
-            &self->lock);
+        amg_waiter_init(&waiter);
+        amg_waiters_push(
+            to_write ? &self->waiting_writers : &self->waiting_readers,
+            &waiter);
+        amg_park(&waiter, &self->lock);
         return ABT_SUCCESS;
     }
     if (to_write)
@@ -80,16 +85,9 @@ static struct amg_waiters_taken hand_over_locked(struct rwlock *self)
 
 int ABT_rwlock_create(ABT_rwlock *newrwlock)
 {
-    struct rwlock *self = NULL;
-
-    amg_handle_clear(newrwlock);
     if (!AMG_CONTRACT(newrwlock != NULL))
         return ABT_ERR_INV_ARG;
-    self = amg_mem_zalloc(sizeof(*self));
-    if (self == NULL)
-        return ABT_ERR_MEM;
-    *newrwlock = (ABT_rwlock)(void *)self;
-    return ABT_SUCCESS;
+    return amg_handle_create(newrwlock, sizeof(struct rwlock));
 }
 
 int ABT_rwlock_free(ABT_rwlock *rwlock)

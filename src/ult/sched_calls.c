@@ -81,12 +81,11 @@ int ABT_sched_free(ABT_sched *sched)
 
 int ABT_sched_get_num_pools(ABT_sched sched, int *num_pools)
 {
-    if (sched == ABT_SCHED_NULL)
-        return ABT_ERR_INV_SCHED;
-    if (num_pools == NULL)
-        return ABT_ERR_INV_ARG;
-    *num_pools = amg_sched_of(sched)->count;
-    return ABT_SUCCESS;
+    int rc = amg_get_check(sched, ABT_ERR_INV_SCHED, num_pools);
+
+    if (rc == ABT_SUCCESS)
+        *num_pools = amg_sched_of(sched)->count;
+    return rc;
 }
 
 int ABT_sched_get_pools(
@@ -106,12 +105,11 @@ int ABT_sched_get_pools(
 
 int ABT_sched_get_size(ABT_sched sched, size_t *size)
 {
-    if (sched == ABT_SCHED_NULL)
-        return ABT_ERR_INV_SCHED;
-    if (size == NULL)
-        return ABT_ERR_INV_ARG;
-    *size = amg_sched_size(amg_sched_of(sched));
-    return ABT_SUCCESS;
+    int rc = amg_get_check(sched, ABT_ERR_INV_SCHED, size);
+
+    if (rc == ABT_SUCCESS)
+        *size = amg_sched_size(amg_sched_of(sched));
+    return rc;
 }
 
 int ABT_sched_get_total_size(ABT_sched sched, size_t *size)
@@ -179,12 +177,12 @@ int ABT_sched_exit(ABT_sched sched)
 
 int ABT_sched_has_to_stop(ABT_sched sched, ABT_bool *stop)
 {
-    if (sched == ABT_SCHED_NULL)
-        return ABT_ERR_INV_SCHED;
-    if (stop == NULL)
-        return ABT_ERR_INV_ARG;
-    *stop = amg_sched_has_to_stop(amg_sched_of(sched)) ? ABT_TRUE : ABT_FALSE;
-    return ABT_SUCCESS;
+    int rc = amg_get_check(sched, ABT_ERR_INV_SCHED, stop);
+
+    if (rc == ABT_SUCCESS)
+        *stop =
+            amg_sched_has_to_stop(amg_sched_of(sched)) ? ABT_TRUE : ABT_FALSE;
+    return rc;
 }
 
 int ABT_sched_set_data(ABT_sched sched, void *data)
@@ -197,12 +195,11 @@ int ABT_sched_set_data(ABT_sched sched, void *data)
 
 int ABT_sched_get_data(ABT_sched sched, void **data)
 {
-    if (sched == ABT_SCHED_NULL)
-        return ABT_ERR_INV_SCHED;
-    if (data == NULL)
-        return ABT_ERR_INV_ARG;
-    *data = amg_sched_of(sched)->data;
-    return ABT_SUCCESS;
+    int rc = amg_get_check(sched, ABT_ERR_INV_SCHED, data);
+
+    if (rc == ABT_SUCCESS)
+        *data = amg_sched_of(sched)->data;
+    return rc;
 }
 
 int ABT_xstream_check_events(ABT_sched sched)
@@ -227,7 +224,7 @@ static int schedule(struct amg_ult *ult, struct amg_upool *pool)
 
 int ABT_xstream_run_unit(ABT_unit unit, ABT_pool pool)
 {
-    struct amg_ult *ult = unit == ABT_UNIT_NULL ? NULL : amg_unit_ult(unit);
+    struct amg_ult *ult = amg_unit_ult(unit);
 
     if (ult == NULL)
         return ABT_ERR_INV_UNIT;

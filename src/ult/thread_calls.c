@@ -559,12 +559,10 @@ int ABT_thread_set_migratable(ABT_thread thread, ABT_bool migratable)
 
 int ABT_thread_is_migratable(ABT_thread thread, ABT_bool *is_migratable)
 {
-    const struct amg_ult *ult = amg_ult_of(thread);
+    int rc = amg_get_check(thread, ABT_ERR_INV_THREAD, is_migratable);
 
-    if (ult == NULL)
-        return ABT_ERR_INV_THREAD;
-    if (is_migratable == NULL)
-        return ABT_ERR_INV_ARG;
-    *is_migratable = ult->is_migratable ? ABT_TRUE : ABT_FALSE;
-    return ABT_SUCCESS;
+    if (rc == ABT_SUCCESS)
+        *is_migratable =
+            amg_ult_of(thread)->is_migratable ? ABT_TRUE : ABT_FALSE;
+    return rc;
 }

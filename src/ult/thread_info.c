@@ -9,15 +9,12 @@
 
 int ABT_thread_get_last_xstream(ABT_thread thread, ABT_xstream *xstream)
 {
-    struct amg_ult *ult = amg_ult_of(thread);
+    int rc = amg_get_check(thread, ABT_ERR_INV_THREAD, xstream);
 
-    if (ult == NULL)
-        return ABT_ERR_INV_THREAD;
-    if (xstream == NULL)
-        return ABT_ERR_INV_ARG;
-    *xstream = amg_stream_handle(
-        atomic_load_explicit(&ult->stream, memory_order_relaxed));
-    return ABT_SUCCESS;
+    if (rc == ABT_SUCCESS)
+        *xstream = amg_stream_handle(atomic_load_explicit(
+            &amg_ult_of(thread)->stream, memory_order_relaxed));
+    return rc;
 }
 
 int ABT_thread_get_state(ABT_thread thread, ABT_thread_state *state)
@@ -41,14 +38,11 @@ int ABT_thread_get_state(ABT_thread thread, ABT_thread_state *state)
 
 int ABT_thread_get_last_pool(ABT_thread thread, ABT_pool *pool)
 {
-    const struct amg_ult *ult = amg_ult_of(thread);
+    int rc = amg_get_check(thread, ABT_ERR_INV_THREAD, pool);
 
-    if (ult == NULL)
-        return ABT_ERR_INV_THREAD;
-    if (pool == NULL)
-        return ABT_ERR_INV_ARG;
-    *pool = amg_upool_handle(amg_ult_pool(ult));
-    return ABT_SUCCESS;
+    if (rc == ABT_SUCCESS)
+        *pool = amg_upool_handle(amg_ult_pool(amg_ult_of(thread)));
+    return rc;
 }
 
 int ABT_thread_get_last_pool_id(ABT_thread thread, int *id)
@@ -64,26 +58,21 @@ int ABT_thread_get_last_pool_id(ABT_thread thread, int *id)
 
 int ABT_thread_is_primary(ABT_thread thread, ABT_bool *is_primary)
 {
-    const struct amg_ult *ult = amg_ult_of(thread);
+    int rc = amg_get_check(thread, ABT_ERR_INV_THREAD, is_primary);
 
-    if (ult == NULL)
-        return ABT_ERR_INV_THREAD;
-    if (is_primary == NULL)
-        return ABT_ERR_INV_ARG;
-    *is_primary = ult->kind == AMG_ULT_PRIMARY ? ABT_TRUE : ABT_FALSE;
-    return ABT_SUCCESS;
+    if (rc == ABT_SUCCESS)
+        *is_primary =
+            amg_ult_of(thread)->kind == AMG_ULT_PRIMARY ? ABT_TRUE : ABT_FALSE;
+    return rc;
 }
 
 int ABT_thread_is_unnamed(ABT_thread thread, ABT_bool *is_unnamed)
 {
-    const struct amg_ult *ult = amg_ult_of(thread);
+    int rc = amg_get_check(thread, ABT_ERR_INV_THREAD, is_unnamed);
 
-    if (ult == NULL)
-        return ABT_ERR_INV_THREAD;
-    if (is_unnamed == NULL)
-        return ABT_ERR_INV_ARG;
-    *is_unnamed = ult->is_named ? ABT_FALSE : ABT_TRUE;
-    return ABT_SUCCESS;
+    if (rc == ABT_SUCCESS)
+        *is_unnamed = amg_ult_of(thread)->is_named ? ABT_FALSE : ABT_TRUE;
+    return rc;
 }
 
 int ABT_thread_equal(ABT_thread thread1, ABT_thread thread2, ABT_bool *result)
@@ -96,14 +85,11 @@ int ABT_thread_equal(ABT_thread thread1, ABT_thread thread2, ABT_bool *result)
 
 int ABT_thread_get_stacksize(ABT_thread thread, size_t *stacksize)
 {
-    const struct amg_ult *ult = amg_ult_of(thread);
+    int rc = amg_get_check(thread, ABT_ERR_INV_THREAD, stacksize);
 
-    if (ult == NULL)
-        return ABT_ERR_INV_THREAD;
-    if (stacksize == NULL)
-        return ABT_ERR_INV_ARG;
-    *stacksize = ult->stack_len;
-    return ABT_SUCCESS;
+    if (rc == ABT_SUCCESS)
+        *stacksize = amg_ult_of(thread)->stack_len;
+    return rc;
 }
 
 int ABT_thread_get_stack(ABT_thread thread, void **stackaddr, size_t *stacksize)
@@ -155,26 +141,20 @@ int ABT_thread_set_arg(ABT_thread thread, void *arg)
 
 int ABT_thread_get_arg(ABT_thread thread, void **arg)
 {
-    const struct amg_ult *ult = amg_ult_of(thread);
+    int rc = amg_get_check(thread, ABT_ERR_INV_THREAD, arg);
 
-    if (ult == NULL)
-        return ABT_ERR_INV_THREAD;
-    if (arg == NULL)
-        return ABT_ERR_INV_ARG;
-    *arg = ult->arg;
-    return ABT_SUCCESS;
+    if (rc == ABT_SUCCESS)
+        *arg = amg_ult_of(thread)->arg;
+    return rc;
 }
 
 int ABT_thread_get_thread_func(ABT_thread thread, void (**thread_func)(void *))
 {
-    const struct amg_ult *ult = amg_ult_of(thread);
+    int rc = amg_get_check(thread, ABT_ERR_INV_THREAD, thread_func);
 
-    if (ult == NULL)
-        return ABT_ERR_INV_THREAD;
-    if (thread_func == NULL)
-        return ABT_ERR_INV_ARG;
-    *thread_func = ult->function;
-    return ABT_SUCCESS;
+    if (rc == ABT_SUCCESS)
+        *thread_func = amg_ult_of(thread)->function;
+    return rc;
 }
 
 int ABT_thread_set_specific(ABT_thread thread, ABT_key key, void *value)
@@ -195,12 +175,11 @@ int ABT_thread_get_specific(ABT_thread thread, ABT_key key, void **value)
 
 int ABT_thread_get_unit(ABT_thread thread, ABT_unit *unit)
 {
-    if (thread == ABT_THREAD_NULL)
-        return ABT_ERR_INV_THREAD;
-    if (unit == NULL)
-        return ABT_ERR_INV_ARG;
-    *unit = amg_unit_of(amg_ult_of(thread));
-    return ABT_SUCCESS;
+    int rc = amg_get_check(thread, ABT_ERR_INV_THREAD, unit);
+
+    if (rc == ABT_SUCCESS)
+        *unit = amg_unit_of(amg_ult_of(thread));
+    return rc;
 }
 
 int ABT_thread_set_associated_pool(ABT_thread thread, ABT_pool pool)
@@ -218,7 +197,7 @@ int ABT_unit_get_thread(ABT_unit unit, ABT_thread *thread)
 
     if (thread == NULL)
         return ABT_ERR_INV_ARG;
-    ult = unit == ABT_UNIT_NULL ? NULL : amg_unit_ult(unit);
+    ult = amg_unit_ult(unit);
     if (ult == NULL)
         return ABT_ERR_INV_UNIT;
     *thread = amg_ult_handle(ult);
@@ -227,7 +206,7 @@ int ABT_unit_get_thread(ABT_unit unit, ABT_thread *thread)
 
 int ABT_unit_set_associated_pool(ABT_unit unit, ABT_pool pool)
 {
-    struct amg_ult *ult = unit == ABT_UNIT_NULL ? NULL : amg_unit_ult(unit);
+    struct amg_ult *ult = amg_unit_ult(unit);
 
     if (ult == NULL)
         return ABT_ERR_INV_UNIT;
@@ -242,12 +221,12 @@ static ABT_thread self_handle(void)
     return amg_ult_handle(amg_ult_current());
 }
 
-/* May the caller be told of itself in `out`? */
-static int self_check(const void *out)
+/* What the functions of threads say, for the caller: it may be none. */
+static int code_of_self(const void *out, int rc)
 {
     if (out == NULL)
         return ABT_ERR_INV_ARG;
-    return self_handle() == ABT_THREAD_NULL ? amg_ult_none_code() : ABT_SUCCESS;
+    return rc == ABT_ERR_INV_THREAD ? amg_ult_none_code() : rc;
 }
 
 int ABT_thread_self(ABT_thread *thread)
@@ -285,9 +264,7 @@ int ABT_self_get_thread(ABT_thread *thread)
 
 int ABT_self_get_thread_id(ABT_unit_id *id)
 {
-    int rc = self_check(id);
-
-    return rc != ABT_SUCCESS ? rc : ABT_thread_get_id(self_handle(), id);
+    return code_of_self(id, ABT_thread_get_id(self_handle(), id));
 }
 
 int ABT_self_get_type(ABT_unit_type *type)
@@ -306,11 +283,8 @@ int ABT_self_get_type(ABT_unit_type *type)
 
 int ABT_self_get_xstream(ABT_xstream *xstream)
 {
-    int rc = self_check(xstream);
-
-    return rc != ABT_SUCCESS
-               ? rc
-               : ABT_thread_get_last_xstream(self_handle(), xstream);
+    return code_of_self(
+        xstream, ABT_thread_get_last_xstream(self_handle(), xstream));
 }
 
 int ABT_self_get_xstream_rank(int *rank)
@@ -337,35 +311,25 @@ int ABT_self_on_primary_xstream(ABT_bool *on_primary)
 
 int ABT_self_is_primary(ABT_bool *is_primary)
 {
-    int rc = self_check(is_primary);
-
-    return rc != ABT_SUCCESS ? rc
-                             : ABT_thread_is_primary(self_handle(), is_primary);
+    return code_of_self(
+        is_primary, ABT_thread_is_primary(self_handle(), is_primary));
 }
 
 int ABT_self_is_unnamed(ABT_bool *is_unnamed)
 {
-    int rc = self_check(is_unnamed);
-
-    return rc != ABT_SUCCESS ? rc
-                             : ABT_thread_is_unnamed(self_handle(), is_unnamed);
+    return code_of_self(
+        is_unnamed, ABT_thread_is_unnamed(self_handle(), is_unnamed));
 }
 
 int ABT_self_get_last_pool(ABT_pool *pool)
 {
-    int rc = self_check(pool);
-
-    return rc != ABT_SUCCESS ? rc
-                             : ABT_thread_get_last_pool(self_handle(), pool);
+    return code_of_self(pool, ABT_thread_get_last_pool(self_handle(), pool));
 }
 
 int ABT_self_get_last_pool_id(int *pool_id)
 {
-    int rc = self_check(pool_id);
-
-    return rc != ABT_SUCCESS
-               ? rc
-               : ABT_thread_get_last_pool_id(self_handle(), pool_id);
+    return code_of_self(
+        pool_id, ABT_thread_get_last_pool_id(self_handle(), pool_id));
 }
 
 int ABT_self_set_associated_pool(ABT_pool pool)
@@ -378,9 +342,7 @@ int ABT_self_set_associated_pool(ABT_pool pool)
 
 int ABT_self_get_unit(ABT_unit *unit)
 {
-    int rc = self_check(unit);
-
-    return rc != ABT_SUCCESS ? rc : ABT_thread_get_unit(self_handle(), unit);
+    return code_of_self(unit, ABT_thread_get_unit(self_handle(), unit));
 }
 
 int ABT_self_set_arg(void *arg)
@@ -393,18 +355,13 @@ int ABT_self_set_arg(void *arg)
 
 int ABT_self_get_arg(void **arg)
 {
-    int rc = self_check(arg);
-
-    return rc != ABT_SUCCESS ? rc : ABT_thread_get_arg(self_handle(), arg);
+    return code_of_self(arg, ABT_thread_get_arg(self_handle(), arg));
 }
 
 int ABT_self_get_thread_func(void (**thread_func)(void *))
 {
-    int rc = self_check(thread_func);
-
-    return rc != ABT_SUCCESS
-               ? rc
-               : ABT_thread_get_thread_func(self_handle(), thread_func);
+    return code_of_self(
+        thread_func, ABT_thread_get_thread_func(self_handle(), thread_func));
 }
 
 int ABT_key_set(ABT_key key, void *value)

@@ -22,18 +22,6 @@ static struct timer *timer_of(ABT_timer timer)
     return (struct timer *)(void *)timer;
 }
 
-static int timer_copy(const struct timer *from, ABT_timer *ret_timer)
-{
-    struct timer *self = amg_mem_zalloc(sizeof(*self));
-
-    if (self == NULL)
-        return ABT_ERR_MEM;
-    if (from != NULL)
-        *self = *from;
-    *ret_timer = (ABT_timer)(void *)self;
-    return ABT_SUCCESS;
-}
-
 double ABT_get_wtime(void)
 {
     return (double)amg_clock_ns() * 1e-9;
@@ -41,20 +29,22 @@ double ABT_get_wtime(void)
 
 int ABT_timer_create(ABT_timer *newtimer)
 {
-    amg_handle_clear(newtimer);
     if (!AMG_CONTRACT(newtimer != NULL))
         return ABT_ERR_INV_ARG;
-    return timer_copy(NULL, newtimer);
+    return amg_handle_create(newtimer, sizeof(struct timer));
 }
 
 int ABT_timer_dup(ABT_timer timer, ABT_timer *newtimer)
 {
+    int rc = ABT_ERR_INV_TIMER;
+
     amg_handle_clear(newtimer);
     if (!AMG_CONTRACT(timer != ABT_TIMER_NULL))
-        return ABT_ERR_INV_TIMER;
-    if (!AMG_CONTRACT(newtimer != NULL))
-        return ABT_ERR_INV_ARG;
-    return timer_copy(timer_of(timer), newtimer);
+        return rc;
+    rc = ABT_timer_create(newtimer);
+    if (rc == ABT_SUCCESS)
+        *timer_of(*newtimer) = *timer_of(timer);
+    return rc;
 }
 
 int ABT_timer_free(ABT_timer *timer)

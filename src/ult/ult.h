@@ -15,6 +15,7 @@
 #include "base/fibre.h"
 #include "base/list.h"
 #include "base/lock.h"
+#include "base/mem.h"
 #include "ult/key.h"
 
 struct amg_sched;
@@ -183,6 +184,26 @@ static inline void amg_handle_clear(void *ret_handle)
 {
     if (ret_handle != NULL)
         memset(ret_handle, 0, sizeof(void *));
+}
+
+/* Makes an object of zeros in the program's variable, which is not NULL. An ABT
+ * code. */
+static inline int amg_handle_create(void *ret_handle, size_t len)
+{
+    void *object = amg_mem_zalloc(len);
+
+    memcpy(ret_handle, &object, sizeof(object));
+    return object == NULL ? ABT_ERR_MEM : ABT_SUCCESS;
+}
+
+/* For functions that tell a fact of an object in `*out`: `none_code` where
+ * there is no object, ABT_ERR_INV_ARG where there is no `out`. */
+static inline int amg_get_check(
+    const void *object, int none_code, const void *out)
+{
+    if (object == NULL)
+        return none_code;
+    return out == NULL ? ABT_ERR_INV_ARG : ABT_SUCCESS;
 }
 
 static inline struct amg_ult *amg_ult_of(ABT_thread thread)

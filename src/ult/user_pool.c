@@ -76,6 +76,8 @@ struct amg_ult *amg_unit_ult(ABT_unit unit)
     uintptr_t key = (uintptr_t)unit;
     struct amg_unit *known = NULL;
 
+    if (unit == ABT_UNIT_NULL)
+        return NULL;
     if ((key & 1) != 0)
         return (struct amg_ult *)(void *)((char *)unit - 1);
     amg_lock_take(&lock);
@@ -169,12 +171,8 @@ void amg_user_pool_push(const struct amg_user_pool *user, struct amg_ult *ult,
 struct amg_ult *amg_user_pool_pop(
     const struct amg_user_pool *user, ABT_pool_context context)
 {
-    ABT_unit unit = ABT_UNIT_NULL;
-
-    if (!user->is_old)
-        return amg_ult_of(user->pop(user->pool, context));
-    unit = user->def.p_pop(user->pool);
-    return unit == ABT_UNIT_NULL ? NULL : amg_unit_ult(unit);
+    return user->is_old ? amg_unit_ult(user->def.p_pop(user->pool))
+                        : amg_ult_of(user->pop(user->pool, context));
 }
 
 bool amg_user_pool_remove(const struct amg_user_pool *user, struct amg_ult *ult)
@@ -226,6 +224,11 @@ static struct amg_user_pool *user_of(ABT_pool_user_def def)
     return def == ABT_POOL_USER_DEF_NULL ? NULL : amg_user_pool_of(def);
 }
 
+static int code_of(const struct amg_user_pool *user)
+{
+    return user == NULL ? ABT_ERR_INV_POOL_USER_DEF : ABT_SUCCESS;
+}
+
 int ABT_pool_user_def_free(ABT_pool_user_def *def)
 {
     struct amg_user_pool *user = def == NULL ? NULL : user_of(*def);
@@ -242,10 +245,9 @@ int ABT_pool_user_def_set_init(
 {
     struct amg_user_pool *user = user_of(def);
 
-    if (user == NULL)
-        return ABT_ERR_INV_POOL_USER_DEF;
-    user->init = p_init;
-    return ABT_SUCCESS;
+    if (user != NULL)
+        user->init = p_init;
+    return code_of(user);
 }
 
 int ABT_pool_user_def_set_free(
@@ -253,10 +255,9 @@ int ABT_pool_user_def_set_free(
 {
     struct amg_user_pool *user = user_of(def);
 
-    if (user == NULL)
-        return ABT_ERR_INV_POOL_USER_DEF;
-    user->free = p_free;
-    return ABT_SUCCESS;
+    if (user != NULL)
+        user->free = p_free;
+    return code_of(user);
 }
 
 int ABT_pool_user_def_set_get_size(
@@ -264,10 +265,9 @@ int ABT_pool_user_def_set_get_size(
 {
     struct amg_user_pool *user = user_of(def);
 
-    if (user == NULL)
-        return ABT_ERR_INV_POOL_USER_DEF;
-    user->get_size = p_get_size;
-    return ABT_SUCCESS;
+    if (user != NULL)
+        user->get_size = p_get_size;
+    return code_of(user);
 }
 
 int ABT_pool_user_def_set_pop_wait(
@@ -275,10 +275,9 @@ int ABT_pool_user_def_set_pop_wait(
 {
     struct amg_user_pool *user = user_of(def);
 
-    if (user == NULL)
-        return ABT_ERR_INV_POOL_USER_DEF;
-    user->pop_wait = p_pop_wait;
-    return ABT_SUCCESS;
+    if (user != NULL)
+        user->pop_wait = p_pop_wait;
+    return code_of(user);
 }
 
 int ABT_pool_user_def_set_pop_many(
@@ -286,10 +285,9 @@ int ABT_pool_user_def_set_pop_many(
 {
     struct amg_user_pool *user = user_of(def);
 
-    if (user == NULL)
-        return ABT_ERR_INV_POOL_USER_DEF;
-    user->pop_many = p_pop_many;
-    return ABT_SUCCESS;
+    if (user != NULL)
+        user->pop_many = p_pop_many;
+    return code_of(user);
 }
 
 int ABT_pool_user_def_set_push_many(
@@ -297,10 +295,9 @@ int ABT_pool_user_def_set_push_many(
 {
     struct amg_user_pool *user = user_of(def);
 
-    if (user == NULL)
-        return ABT_ERR_INV_POOL_USER_DEF;
-    user->push_many = p_push_many;
-    return ABT_SUCCESS;
+    if (user != NULL)
+        user->push_many = p_push_many;
+    return code_of(user);
 }
 
 int ABT_pool_user_def_set_print_all(
@@ -308,8 +305,7 @@ int ABT_pool_user_def_set_print_all(
 {
     struct amg_user_pool *user = user_of(def);
 
-    if (user == NULL)
-        return ABT_ERR_INV_POOL_USER_DEF;
-    user->print_all = p_print_all;
-    return ABT_SUCCESS;
+    if (user != NULL)
+        user->print_all = p_print_all;
+    return code_of(user);
 }

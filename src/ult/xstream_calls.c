@@ -175,12 +175,11 @@ int ABT_xstream_set_rank(ABT_xstream xstream, int rank)
 
 int ABT_xstream_get_rank(ABT_xstream xstream, int *rank)
 {
-    if (xstream == ABT_XSTREAM_NULL)
-        return ABT_ERR_INV_XSTREAM;
-    if (rank == NULL)
-        return ABT_ERR_INV_ARG;
-    *rank = amg_streams_rank(amg_stream_of(xstream));
-    return ABT_SUCCESS;
+    int rc = amg_get_check(xstream, ABT_ERR_INV_XSTREAM, rank);
+
+    if (rc == ABT_SUCCESS)
+        *rank = amg_streams_rank(amg_stream_of(xstream));
+    return rc;
 }
 
 static bool stream_runs_here(const struct amg_stream *stream)
@@ -262,12 +261,11 @@ int ABT_xstream_set_main_sched_basic(ABT_xstream xstream,
 
 int ABT_xstream_get_main_sched(ABT_xstream xstream, ABT_sched *sched)
 {
-    if (xstream == ABT_XSTREAM_NULL)
-        return ABT_ERR_INV_XSTREAM;
-    if (sched == NULL)
-        return ABT_ERR_INV_ARG;
-    *sched = (ABT_sched)(void *)amg_stream_sched(amg_stream_of(xstream));
-    return ABT_SUCCESS;
+    int rc = amg_get_check(xstream, ABT_ERR_INV_XSTREAM, sched);
+
+    if (rc == ABT_SUCCESS)
+        *sched = (ABT_sched)(void *)amg_stream_sched(amg_stream_of(xstream));
+    return rc;
 }
 
 int ABT_xstream_get_main_pools(
@@ -287,14 +285,13 @@ int ABT_xstream_get_main_pools(
 
 int ABT_xstream_get_state(ABT_xstream xstream, ABT_xstream_state *state)
 {
-    if (xstream == ABT_XSTREAM_NULL)
-        return ABT_ERR_INV_XSTREAM;
-    if (state == NULL)
-        return ABT_ERR_INV_ARG;
-    *state = amg_stream_has_ended(amg_stream_of(xstream))
-                 ? ABT_XSTREAM_STATE_TERMINATED
-                 : ABT_XSTREAM_STATE_RUNNING;
-    return ABT_SUCCESS;
+    int rc = amg_get_check(xstream, ABT_ERR_INV_XSTREAM, state);
+
+    if (rc == ABT_SUCCESS)
+        *state = amg_stream_has_ended(amg_stream_of(xstream))
+                     ? ABT_XSTREAM_STATE_TERMINATED
+                     : ABT_XSTREAM_STATE_RUNNING;
+    return rc;
 }
 
 int ABT_xstream_equal(
@@ -320,12 +317,11 @@ int ABT_xstream_get_num(int *num_xstreams)
 
 int ABT_xstream_is_primary(ABT_xstream xstream, ABT_bool *is_primary)
 {
-    if (xstream == ABT_XSTREAM_NULL)
-        return ABT_ERR_INV_XSTREAM;
-    if (is_primary == NULL)
-        return ABT_ERR_INV_ARG;
-    *is_primary = amg_stream_of(xstream)->is_primary ? ABT_TRUE : ABT_FALSE;
-    return ABT_SUCCESS;
+    int rc = amg_get_check(xstream, ABT_ERR_INV_XSTREAM, is_primary);
+
+    if (rc == ABT_SUCCESS)
+        *is_primary = amg_stream_of(xstream)->is_primary ? ABT_TRUE : ABT_FALSE;
+    return rc;
 }
 
 /* NOTE(why): the system is asked with the lock held, so that the thread which

@@ -43,7 +43,7 @@ static bool thread_sleep(struct amg_waiter *waiter, uint64_t deadline_ns)
 void amg_park(struct amg_waiter *waiter, struct amg_lock *lock)
 {
     if (waiter->ult != NULL) {
-        amg_ult_leave(waiter->ult, AMG_ULT_PARKS, lock);
+        amg_ult_switch(waiter->ult, AMG_SWITCH_PARK, lock);
         return;
     }
     amg_lock_give(lock);
@@ -53,7 +53,7 @@ void amg_park(struct amg_waiter *waiter, struct amg_lock *lock)
 void amg_park_biased(struct amg_ult *self, struct amg_bias *lock)
 {
     self->biased = lock;
-    amg_ult_leave(self, AMG_ULT_PARKS, NULL);
+    amg_ult_switch(self, AMG_SWITCH_PARK, NULL);
 }
 
 /* The waiter leaves its list, unless somebody took it off already. */
@@ -100,7 +100,7 @@ bool amg_park_until(
         amg_list_remove(&waiter->link);
         amg_lock_give(lock);
         /* Or who looks again and again would keep others from the stream. */
-        amg_ult_leave(waiter->ult, AMG_ULT_YIELDS, NULL);
+        amg_ult_switch(waiter->ult, AMG_SWITCH_YIELD, NULL);
         return false;
     }
     /* NOTE(why): called with the lock held, which ring() takes: the alarm holds
@@ -108,7 +108,7 @@ bool amg_park_until(
      * announced. */
     if (waiter->ult != NULL &&
         amg_alarm_set(&park.alarm, deadline_ns, park_ring)) {
-        amg_ult_leave(waiter->ult, AMG_ULT_PARKS, lock);
+        amg_ult_switch(waiter->ult, AMG_SWITCH_PARK, lock);
         (void)amg_alarm_cancel(&park.alarm);
         return !park.has_come;
     }

@@ -83,7 +83,7 @@ int ABT_pool_free(ABT_pool *pool)
 
     if (known == NULL)
         return ABT_ERR_INV_POOL;
-    amg_upool_settle(known);
+    amg_upool_quiesce(known);
     if (atomic_load_explicit(&known->users, memory_order_acquire) != 0 ||
         amg_upool_total(known) != 0) {
         AMG_LOG_ERROR("ult",

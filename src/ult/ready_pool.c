@@ -63,13 +63,13 @@ struct amg_upool *amg_upool_create(
     return pool;
 }
 
-void amg_upool_settle(const struct amg_upool *pool)
+void amg_upool_quiesce(const struct amg_upool *pool)
 {
     /* Acquire: pairs with user_push(). */
     for (unsigned tries = 0;
          atomic_load_explicit(&pool->pushes, memory_order_acquire) != 0;
          tries++) {
-        AMG_TEST_POINT("upool.settles");
+        AMG_TEST_POINT("upool.quiesce");
         amg_lock_rest(tries);
         (void)ABT_thread_yield();
     }
@@ -87,7 +87,7 @@ void amg_upool_destroy(struct amg_upool *pool)
         amg_upool_destroy(orphan);
         orphan = next;
     }
-    amg_upool_settle(pool);
+    amg_upool_quiesce(pool);
     AMG_ASSERT(amg_list_is_empty(&pool->watches));
     /* Who took a blocked thread out of the count is through with the pool. */
     amg_bias_take(&pool->lock);
@@ -224,7 +224,7 @@ static AMG_APART void user_push(struct amg_upool *pool, struct amg_ult *ult,
     if (from == FROM_BLOCKED)
         blocked_change_locked(pool, -1);
     push_give_locked(pool, will_look);
-    /* Release: pairs with amg_upool_settle(). */
+    /* Release: pairs with amg_upool_quiesce(). */
     atomic_fetch_sub_explicit(&pool->pushes, 1, memory_order_release);
 }
 

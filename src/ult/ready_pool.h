@@ -54,7 +54,7 @@ struct amg_upool *amg_upool_create(
     const struct amg_upool_ops *ops, ABT_pool_access access, bool is_automatic);
 /* Waits for pushes that have done all but let go of the pool: what they pushed
  * may have run to its end. */
-void amg_upool_settle(const struct amg_upool *pool);
+void amg_upool_quiesce(const struct amg_upool *pool);
 /* Nothing is in it, and no scheduler has it. */
 void amg_upool_destroy(struct amg_upool *pool);
 

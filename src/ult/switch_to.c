@@ -6,8 +6,8 @@
  *
  * Nobody else may run a thread before it has left its stack, so what makes it
  * ready, blocked or ended for others is done by the thread that runs next:
- * settle(). It knows the one that has left by the host, which both share as
- * long as the switch lasts. */
+ * post_switch(). It knows the one that has left by the host, which both share
+ * as long as the switch lasts. */
 #include "ult/switch_to.h"
 
 #include "base/log.h"
@@ -72,7 +72,7 @@ static bool stream_will_look(const struct amg_upool *pool)
            amg_stream_runs_next(host->stream, pool);
 }
 
-static void settle_blocked(struct amg_ult *left)
+static void post_switch_park(struct amg_ult *left)
 {
     struct amg_lock *held = left->held;
     struct amg_bias *biased = left->biased;
@@ -85,7 +85,7 @@ static void settle_blocked(struct amg_ult *left)
     if (biased == NULL && held == NULL)
         atomic_fetch_or_explicit(
             &left->requests, AMG_ULT_TO_RESUME, memory_order_release);
-    AMG_TEST_POINT("leave.suspended");
+    AMG_TEST_POINT("switch_to.suspended");
     amg_ult_set_state(left, AMG_ULT_BLOCKED);
     /* And it may be gone. */
     if (biased != NULL)
@@ -94,18 +94,18 @@ static void settle_blocked(struct amg_ult *left)
         amg_lock_give(held);
 }
 
-static void settle(struct amg_ult *left)
+static void post_switch(struct amg_ult *left)
 {
-    switch (left->after) {
-    case AMG_ULT_GOES_ON:
+    switch (left->switch_action) {
+    case AMG_SWITCH_NONE:
         break;
-    case AMG_ULT_YIELDS:
+    case AMG_SWITCH_YIELD:
         amg_ult_yielded(left, stream_will_look);
         break;
-    case AMG_ULT_PARKS:
-        settle_blocked(left);
+    case AMG_SWITCH_PARK:
+        post_switch_park(left);
         break;
-    case AMG_ULT_ENDS:
+    case AMG_SWITCH_END:
         has_ended(left);
         break;
     }
@@ -113,16 +113,16 @@ static void settle(struct amg_ult *left)
 
 /* Apart, since thread-local memory is that of another OS thread from here on.
  */
-AMG_APART static void arrive(void)
+AMG_APART static void switch_arrived(void)
 {
     struct amg_host *host = amg_host_self();
     struct amg_ult *left = host->left;
 
     amg_fibre_arrive(&host->current->fibre, &left->fibre);
-    settle(left);
+    post_switch(left);
 }
 
-static void host_switch(
+static void stack_switch(
     struct amg_host *host, struct amg_ult *from, struct amg_ult *to)
 {
     host->current = to;
@@ -131,9 +131,10 @@ static void host_switch(
         from->caught = *host->caught;
         *host->caught = to->caught;
     }
-    amg_fibre_leave(&from->fibre, &to->fibre, from->after == AMG_ULT_ENDS);
+    amg_fibre_leave(
+        &from->fibre, &to->fibre, from->switch_action == AMG_SWITCH_END);
     amg_switch(&from->sp, to->sp);
-    arrive();
+    switch_arrived();
 }
 
 /* Makes `to` the one that runs, as the scheduler of `self` would have. */
@@ -152,15 +153,15 @@ static bool may_pass_on(const struct amg_ult *self)
     return self->scheduler->kind == AMG_ULT_SCHEDULER;
 }
 
-void amg_ult_leave(
-    struct amg_ult *self, enum amg_ult_after after, struct amg_lock *held)
+void amg_ult_switch(
+    struct amg_ult *self, enum amg_switch_action action, struct amg_lock *held)
 {
     struct amg_host *host = amg_host_self();
     struct amg_ult *next = NULL;
 
     if (may_pass_on(self))
         next = amg_stream_next(host->stream);
-    self->after = after;
+    self->switch_action = action;
     self->held = held;
     if (next != NULL && next->kind != AMG_ULT_TASKLET &&
         amg_ult_is_at_home(host, next)) {
@@ -170,18 +171,18 @@ void amg_ult_leave(
         host->handed = next;
         next = self->scheduler;
     }
-    host_switch(host, self, next);
+    stack_switch(host, self, next);
 }
 
-void amg_ult_leave_to(struct amg_ult *self, enum amg_ult_after after,
+void amg_ult_switch_to(struct amg_ult *self, enum amg_switch_action action,
     struct amg_lock *held, struct amg_ult *to)
 {
     struct amg_host *host = amg_host_self();
 
-    self->after = after;
+    self->switch_action = action;
     self->held = held;
     take_over(host, self, to);
-    host_switch(host, self, to);
+    stack_switch(host, self, to);
 }
 
 /* Runs it on the scheduler's stack. */
@@ -225,8 +226,8 @@ static void run_one(struct amg_host *host, struct amg_ult *ult)
     ult->scheduler = caller;
     atomic_store_explicit(&ult->stream, host->stream, memory_order_relaxed);
     amg_ult_set_state(ult, AMG_ULT_RUNNING);
-    caller->after = AMG_ULT_GOES_ON;
-    host_switch(host, caller, ult);
+    caller->switch_action = AMG_SWITCH_NONE;
+    stack_switch(host, caller, ult);
 }
 
 void amg_ult_run(struct amg_stream *stream, struct amg_ult *ult)
@@ -292,7 +293,7 @@ _Noreturn void amg_ult_end_to(struct amg_ult *self, struct amg_ult *to)
 {
     if (!self->is_named)
         amg_key_table_clear(&self->keys);
-    amg_ult_leave_to(self, AMG_ULT_ENDS, NULL, to);
+    amg_ult_switch_to(self, AMG_SWITCH_END, NULL, to);
     AMG_ASSERT(!"a thread that has ended was run");
     __builtin_unreachable();
 }
@@ -308,7 +309,7 @@ _Noreturn void amg_ult_end(struct amg_ult *self)
         amg_upool_count_blocked(amg_ult_pool(joiner), -1);
         amg_ult_end_to(self, joiner);
     }
-    amg_ult_leave(self, AMG_ULT_ENDS, NULL);
+    amg_ult_switch(self, AMG_SWITCH_END, NULL);
     AMG_ASSERT(!"a thread that has ended was run");
     __builtin_unreachable();
 }
@@ -318,7 +319,7 @@ static void ult_entry(void *arg)
 {
     struct amg_ult *self = arg;
 
-    arrive();
+    switch_arrived();
     if ((atomic_load_explicit(&self->requests, memory_order_relaxed) &
             AMG_ULT_TO_CANCEL) == 0)
         self->function(self->arg);

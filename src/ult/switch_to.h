@@ -26,19 +26,19 @@ void amg_ult_destroy(struct amg_ult *ult);
 void amg_ult_renew(struct amg_ult *ult, void (*function)(void *arg), void *arg);
 
 /* Leaves for the next one that is ready on this stream, or for the scheduler;
- * `after` and `held` as in ult.h. Returns when a stream runs it again, maybe
+ * `action` and `held` as in ult.h. Returns when a stream runs it again, maybe
  * another one. */
-void amg_ult_leave(
-    struct amg_ult *self, enum amg_ult_after after, struct amg_lock *held);
+void amg_ult_switch(
+    struct amg_ult *self, enum amg_switch_action action, struct amg_lock *held);
 
 /* Leaves for `to`, a thread that the caller has taken out of its pool or off a
  * list of waiters. */
-void amg_ult_leave_to(struct amg_ult *self, enum amg_ult_after after,
+void amg_ult_switch_to(struct amg_ult *self, enum amg_switch_action action,
     struct amg_lock *held, struct amg_ult *to);
 
 /* The calling thread ends; its stack is left for good. */
 _Noreturn void amg_ult_end(struct amg_ult *self);
-/* The same, for a thread that the caller has taken as for amg_ult_leave_to().
+/* The same, for a thread that the caller has taken as for amg_ult_switch_to().
  */
 _Noreturn void amg_ult_end_to(struct amg_ult *self, struct amg_ult *to);
 

@@ -64,7 +64,7 @@ int ABT_thread_create_to(ABT_pool pool, void (*thread_func)(void *), void *arg,
         return rc;
     if (newthread != NULL)
         *newthread = amg_ult_handle(ult);
-    amg_ult_leave_to(self, AMG_ULT_YIELDS, NULL, ult);
+    amg_ult_switch_to(self, AMG_SWITCH_YIELD, NULL, ult);
     return ABT_SUCCESS;
 }
 
@@ -167,7 +167,7 @@ int ABT_thread_revive_to(
         return ABT_ERR_INV_THREAD;
     rc = thread_renew(pool, thread_func, arg, thread);
     if (rc == ABT_SUCCESS)
-        amg_ult_leave_to(self, AMG_ULT_YIELDS, NULL, amg_ult_of(*thread));
+        amg_ult_switch_to(self, AMG_SWITCH_YIELD, NULL, amg_ult_of(*thread));
     return rc;
 }
 
@@ -254,7 +254,7 @@ int ABT_self_yield(void)
     if (rc != ABT_SUCCESS)
         return rc;
     amg_ult_go_on(self);
-    amg_ult_leave(self, AMG_ULT_YIELDS, NULL);
+    amg_ult_switch(self, AMG_SWITCH_YIELD, NULL);
     amg_ult_go_on(self);
     return ABT_SUCCESS;
 }
@@ -273,7 +273,7 @@ int ABT_self_suspend(void)
 
     if (rc != ABT_SUCCESS)
         return rc;
-    amg_ult_leave(self, AMG_ULT_PARKS, NULL);
+    amg_ult_switch(self, AMG_SWITCH_PARK, NULL);
     amg_ult_go_on(self);
     return ABT_SUCCESS;
 }
@@ -329,7 +329,8 @@ static bool blocked_take(struct amg_ult *ult)
     return true;
 }
 
-static int leave_to(ABT_thread thread, take_fn take, enum amg_ult_after after)
+static int switch_over(
+    ABT_thread thread, take_fn take, enum amg_switch_action action)
 {
     struct amg_ult *to = amg_ult_of(thread);
     struct amg_ult *self = NULL;
@@ -343,48 +344,49 @@ static int leave_to(ABT_thread thread, take_fn take, enum amg_ult_after after)
     if (to == self ||
         (to->kind != AMG_ULT_THREAD && to->kind != AMG_ULT_PRIMARY) ||
         !amg_ult_is_at_home(amg_host_self(), to) ||
-        (after == AMG_ULT_ENDS && self->kind == AMG_ULT_PRIMARY) || !take(to))
+        (action == AMG_SWITCH_END && self->kind == AMG_ULT_PRIMARY) ||
+        !take(to))
         return ABT_ERR_INV_THREAD;
-    if (after == AMG_ULT_ENDS)
+    if (action == AMG_SWITCH_END)
         amg_ult_end_to(self, to);
-    amg_ult_leave_to(self, after, NULL, to);
+    amg_ult_switch_to(self, action, NULL, to);
     amg_ult_go_on(self);
     return ABT_SUCCESS;
 }
 
 int ABT_thread_yield_to(ABT_thread thread)
 {
-    return leave_to(thread, ready_take, AMG_ULT_YIELDS);
+    return switch_over(thread, ready_take, AMG_SWITCH_YIELD);
 }
 
 int ABT_self_yield_to(ABT_thread thread)
 {
-    return leave_to(thread, popped_take, AMG_ULT_YIELDS);
+    return switch_over(thread, popped_take, AMG_SWITCH_YIELD);
 }
 
 int ABT_self_resume_yield_to(ABT_thread thread)
 {
-    return leave_to(thread, blocked_take, AMG_ULT_YIELDS);
+    return switch_over(thread, blocked_take, AMG_SWITCH_YIELD);
 }
 
 int ABT_self_suspend_to(ABT_thread thread)
 {
-    return leave_to(thread, popped_take, AMG_ULT_PARKS);
+    return switch_over(thread, popped_take, AMG_SWITCH_PARK);
 }
 
 int ABT_self_resume_suspend_to(ABT_thread thread)
 {
-    return leave_to(thread, blocked_take, AMG_ULT_PARKS);
+    return switch_over(thread, blocked_take, AMG_SWITCH_PARK);
 }
 
 int ABT_self_exit_to(ABT_thread thread)
 {
-    return leave_to(thread, popped_take, AMG_ULT_ENDS);
+    return switch_over(thread, popped_take, AMG_SWITCH_END);
 }
 
 int ABT_self_resume_exit_to(ABT_thread thread)
 {
-    return leave_to(thread, blocked_take, AMG_ULT_ENDS);
+    return switch_over(thread, blocked_take, AMG_SWITCH_END);
 }
 
 int ABT_self_exit(void)

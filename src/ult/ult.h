@@ -35,11 +35,11 @@ enum amg_ult_state {
 
 /* What the thread that runs next on a stream does for the one that has left
  * its stack there: only then may others have that one. */
-enum amg_ult_after {
-    AMG_ULT_GOES_ON,
-    AMG_ULT_YIELDS, /* pushes it into its pool */
-    AMG_ULT_PARKS,  /* gives `held` or `biased` back */
-    AMG_ULT_ENDS,
+enum amg_switch_action {
+    AMG_SWITCH_NONE,
+    AMG_SWITCH_YIELD, /* pushes it into its pool */
+    AMG_SWITCH_PARK,  /* gives `held` or `biased` back */
+    AMG_SWITCH_END,
 };
 
 /* What runs under the handle. */
@@ -90,7 +90,7 @@ struct amg_ult {
     /* That runs it, or ran it last. */
     struct amg_stream *_Atomic stream;
     _Atomic(enum amg_ult_state) state; /* only amg_ult_set_state() writes it */
-    enum amg_ult_after after;
+    enum amg_switch_action switch_action;
     enum amg_ult_kind kind;
     struct amg_lock *held;
     struct amg_bias *biased;   /* the same, for a lock of that kind */

@@ -57,7 +57,7 @@ static void push(ABT_pool pool, ABT_unit unit, ABT_pool_context context)
 /* In the thread that pushes, or asks. */
 static void hook(const char *name)
 {
-    if (strcmp(name, "upool.settles") == 0)
+    if (strcmp(name, "upool.quiesce") == 0)
         atomic_store(&is_settling, true);
     if (strcmp(name, "sched.asked") == 0)
         atomic_store(&is_asked, true);
@@ -177,7 +177,7 @@ static void suspend_hook(const char *name)
 {
     ABT_thread_state now = ABT_THREAD_STATE_READY;
 
-    if (strcmp(name, "leave.suspended") != 0 ||
+    if (strcmp(name, "switch_to.suspended") != 0 ||
         atomic_load(&suspended) == ABT_THREAD_NULL)
         return;
     ABT_thread_get_state(atomic_load(&suspended), &now);

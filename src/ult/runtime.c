@@ -82,34 +82,35 @@ static struct amg_ult *primary_open(struct amg_stream *stream)
         .is_named = true,
         .attr = &fixed,
     };
-    struct amg_host *host = amg_host_open(stream);
+    struct amg_xstream_local *local = amg_xstream_local_open(stream);
 
-    if (host == NULL)
+    if (local == NULL)
         return NULL;
-    host->scheduler = amg_ult_create(&spec);
-    if (host->scheduler == NULL) {
-        amg_host_close(host);
+    local->scheduler = amg_ult_create(&spec);
+    if (local->scheduler == NULL) {
+        amg_xstream_local_close(local);
         return NULL;
     }
     atomic_store_explicit(
-        &host->scheduler->stream, stream, memory_order_relaxed);
-    amg_ult_set_state(host->scheduler, AMG_ULT_RUNNING);
-    host->own.kind = AMG_ULT_PRIMARY;
-    amg_ult_set_pool(&host->own, amg_stream_sched(stream)->pools[0]);
-    host->own.scheduler = host->scheduler;
-    host->own.is_named = true;
-    return &host->own;
+        &local->scheduler->stream, stream, memory_order_relaxed);
+    amg_ult_set_state(local->scheduler, AMG_ULT_RUNNING);
+    local->own.kind = AMG_ULT_PRIMARY;
+    amg_ult_set_pool(&local->own, amg_stream_sched(stream)->pools[0]);
+    local->own.scheduler = local->scheduler;
+    local->own.is_named = true;
+    return &local->own;
 }
 
 static void primary_close(struct amg_ult *primary)
 {
-    struct amg_host *host = AMG_OBJECT(primary, struct amg_host, own);
+    struct amg_xstream_local *local =
+        AMG_OBJECT(primary, struct amg_xstream_local, own);
 
-    AMG_ASSERT(host == amg_host_self() && host->current == primary);
+    AMG_ASSERT(local == amg_xstream_local_self() && local->current == primary);
     amg_key_table_clear(&primary->keys);
     amg_upool_disown(primary);
-    amg_ult_destroy(host->scheduler);
-    amg_host_close(host);
+    amg_ult_destroy(local->scheduler);
+    amg_xstream_local_close(local);
 }
 
 /* By the thread that becomes the primary one. */

@@ -6,7 +6,7 @@
  *
  * Nobody else may run a thread before it has left its stack, so what makes it
  * ready, blocked or ended for others is done by the thread that runs next:
- * post_switch(). It knows the one that has left by the host, which both share
+ * post_switch(). It knows the one that has left by the local, which both share
  * as long as the switch lasts. */
 #include "ult/switch_to.h"
 
@@ -22,7 +22,7 @@ enum { OWN_LEN = 4096 };
 
 void amg_ult_destroy(struct amg_ult *ult)
 {
-    struct amg_host *host = amg_host_self();
+    struct amg_xstream_local *local = amg_xstream_local_self();
     struct amg_stack *stack = ult->stack;
 
     amg_key_table_clear(&ult->keys);
@@ -30,7 +30,7 @@ void amg_ult_destroy(struct amg_ult *ult)
         amg_upool_disown(ult);
     amg_fibre_clean(&ult->fibre, ult->sp);
     if (stack != NULL) {
-        amg_stack_give(host == NULL ? NULL : &host->stacks, stack);
+        amg_stack_give(local == NULL ? NULL : &local->stacks, stack);
         return;
     }
     if (ult->stack_base != NULL)
@@ -65,11 +65,11 @@ static void has_ended(struct amg_ult *ult)
  * instead, it passes on before; see amg_stream_run(). */
 static bool stream_will_look(const struct amg_upool *pool)
 {
-    const struct amg_host *host = amg_host_self();
+    const struct amg_xstream_local *local = amg_xstream_local_self();
 
-    return host != NULL && host->handed == NULL &&
-           host->current->kind == AMG_ULT_SCHEDULER &&
-           amg_stream_runs_next(host->stream, pool);
+    return local != NULL && local->handed == NULL &&
+           local->current->kind == AMG_ULT_SCHEDULER &&
+           amg_stream_runs_next(local->stream, pool);
 }
 
 static void post_switch_park(struct amg_ult *left)
@@ -115,21 +115,21 @@ static void post_switch(struct amg_ult *left)
  */
 AMG_APART static void switch_arrived(void)
 {
-    struct amg_host *host = amg_host_self();
-    struct amg_ult *left = host->left;
+    struct amg_xstream_local *local = amg_xstream_local_self();
+    struct amg_ult *left = local->left;
 
-    amg_fibre_arrive(&host->current->fibre, &left->fibre);
+    amg_fibre_arrive(&local->current->fibre, &left->fibre);
     post_switch(left);
 }
 
 static void stack_switch(
-    struct amg_host *host, struct amg_ult *from, struct amg_ult *to)
+    struct amg_xstream_local *local, struct amg_ult *from, struct amg_ult *to)
 {
-    host->current = to;
-    host->left = from;
-    if (host->caught != NULL) {
-        from->caught = *host->caught;
-        *host->caught = to->caught;
+    local->current = to;
+    local->left = from;
+    if (local->caught != NULL) {
+        from->caught = *local->caught;
+        *local->caught = to->caught;
     }
     amg_fibre_leave(
         &from->fibre, &to->fibre, from->switch_action == AMG_SWITCH_END);
@@ -138,11 +138,11 @@ static void stack_switch(
 }
 
 /* Makes `to` the one that runs, as the scheduler of `self` would have. */
-static void take_over(
-    struct amg_host *host, const struct amg_ult *self, struct amg_ult *to)
+static void take_over(struct amg_xstream_local *local,
+    const struct amg_ult *self, struct amg_ult *to)
 {
     to->scheduler = self->scheduler;
-    atomic_store_explicit(&to->stream, host->stream, memory_order_relaxed);
+    atomic_store_explicit(&to->stream, local->stream, memory_order_relaxed);
     amg_ult_set_state(to, AMG_ULT_RUNNING);
 }
 
@@ -156,113 +156,116 @@ static bool may_pass_on(const struct amg_ult *self)
 void amg_ult_switch(
     struct amg_ult *self, enum amg_switch_action action, struct amg_lock *held)
 {
-    struct amg_host *host = amg_host_self();
+    struct amg_xstream_local *local = amg_xstream_local_self();
     struct amg_ult *next = NULL;
 
     if (may_pass_on(self))
-        next = amg_stream_next(host->stream);
+        next = amg_stream_next(local->stream);
     self->switch_action = action;
     self->held = held;
     if (next != NULL && next->kind != AMG_ULT_TASKLET &&
-        amg_ult_is_at_home(host, next)) {
-        take_over(host, self, next);
+        amg_ult_is_at_home(local, next)) {
+        take_over(local, self, next);
     } else {
         /* What the scheduler has to run itself, it runs first. */
-        host->handed = next;
+        local->handed = next;
         next = self->scheduler;
     }
-    stack_switch(host, self, next);
+    stack_switch(local, self, next);
 }
 
 void amg_ult_switch_to(struct amg_ult *self, enum amg_switch_action action,
     struct amg_lock *held, struct amg_ult *to)
 {
-    struct amg_host *host = amg_host_self();
+    struct amg_xstream_local *local = amg_xstream_local_self();
 
     self->switch_action = action;
     self->held = held;
-    take_over(host, self, to);
-    stack_switch(host, self, to);
+    take_over(local, self, to);
+    stack_switch(local, self, to);
 }
 
 /* Runs it on the scheduler's stack. */
-static void tasklet_run(struct amg_host *host, struct amg_ult *tasklet)
+static void tasklet_run(
+    struct amg_xstream_local *local, struct amg_ult *tasklet)
 {
-    struct amg_ult *caller = host->current;
+    struct amg_ult *caller = local->current;
 
-    atomic_store_explicit(&tasklet->stream, host->stream, memory_order_relaxed);
+    atomic_store_explicit(
+        &tasklet->stream, local->stream, memory_order_relaxed);
     amg_ult_set_state(tasklet, AMG_ULT_RUNNING);
     tasklet->scheduler = caller;
-    host->current = tasklet;
+    local->current = tasklet;
     if ((atomic_load_explicit(&tasklet->requests, memory_order_relaxed) &
             AMG_ULT_TO_CANCEL) == 0)
         tasklet->function(tasklet->arg);
-    host->current = caller;
+    local->current = caller;
     has_ended(tasklet);
 }
 
 /* main() that was popped by another stream is brought back to its own. */
 static void send_home(struct amg_ult *primary)
 {
-    struct amg_host *home = AMG_OBJECT(primary, struct amg_host, own);
+    struct amg_xstream_local *home =
+        AMG_OBJECT(primary, struct amg_xstream_local, own);
 
     /* Release: pairs with the exchange of amg_ult_take_home(). */
     atomic_store_explicit(&home->is_own_ready, true, memory_order_release);
     amg_stream_ask(home->stream, AMG_STREAM_TO_LOOK);
 }
 
-static void run_one(struct amg_host *host, struct amg_ult *ult)
+static void run_one(struct amg_xstream_local *local, struct amg_ult *ult)
 {
-    struct amg_ult *caller = host->current;
+    struct amg_ult *caller = local->current;
 
     if (ult->kind == AMG_ULT_TASKLET) {
-        tasklet_run(host, ult);
+        tasklet_run(local, ult);
         return;
     }
-    if (!amg_ult_is_at_home(host, ult)) {
+    if (!amg_ult_is_at_home(local, ult)) {
         send_home(ult);
         return;
     }
     ult->scheduler = caller;
-    atomic_store_explicit(&ult->stream, host->stream, memory_order_relaxed);
+    atomic_store_explicit(&ult->stream, local->stream, memory_order_relaxed);
     amg_ult_set_state(ult, AMG_ULT_RUNNING);
     caller->switch_action = AMG_SWITCH_NONE;
-    stack_switch(host, caller, ult);
+    stack_switch(local, caller, ult);
 }
 
 void amg_ult_run(struct amg_stream *stream, struct amg_ult *ult)
 {
     /* A scheduler stays on its OS thread while what it runs is there. */
-    struct amg_host *host = amg_host_self();
+    struct amg_xstream_local *local = amg_xstream_local_self();
 
-    AMG_ASSERT(host != NULL && host->stream == stream);
+    AMG_ASSERT(local != NULL && local->stream == stream);
     if (ult == NULL) {
-        ult = host->handed;
-        host->handed = NULL;
+        ult = local->handed;
+        local->handed = NULL;
     }
     while (ult != NULL) {
-        run_one(host, ult);
-        ult = host->handed;
-        host->handed = NULL;
+        run_one(local, ult);
+        ult = local->handed;
+        local->handed = NULL;
     }
 }
 
 struct amg_ult *amg_ult_take_home(void)
 {
-    struct amg_host *host = amg_host_self();
+    struct amg_xstream_local *local = amg_xstream_local_self();
 
-    if (host->own.kind != AMG_ULT_PRIMARY ||
-        !atomic_load_explicit(&host->is_own_ready, memory_order_relaxed) ||
+    if (local->own.kind != AMG_ULT_PRIMARY ||
+        !atomic_load_explicit(&local->is_own_ready, memory_order_relaxed) ||
         !atomic_exchange_explicit(
-            &host->is_own_ready, false, memory_order_acquire))
+            &local->is_own_ready, false, memory_order_acquire))
         return NULL;
-    return &host->own;
+    return &local->own;
 }
 
 /* The one who waits for `self` to end, if it may go on right here: saves the
  * way through a pool. NULL: nobody, several, or elsewhere. */
 static struct amg_ult *joiner_take(
-    const struct amg_host *host, struct amg_ult *self)
+    const struct amg_xstream_local *local, struct amg_ult *self)
 {
     struct amg_link *link = NULL;
     struct amg_ult *joiner = NULL;
@@ -275,10 +278,10 @@ static struct amg_ult *joiner_take(
         joiner = AMG_OBJECT(link, struct amg_waiter, link)->ult;
     if (joiner != NULL &&
         (atomic_load_explicit(&joiner->stream, memory_order_relaxed) !=
-                host->stream ||
-            !amg_ult_is_at_home(host, joiner) ||
+                local->stream ||
+            !amg_ult_is_at_home(local, joiner) ||
             !amg_sched_has(atomic_load_explicit(
-                               &host->stream->sched, memory_order_relaxed),
+                               &local->stream->sched, memory_order_relaxed),
                 amg_ult_pool(joiner)) ||
             atomic_load_explicit(&joiner->migrates_to, memory_order_relaxed) !=
                 NULL))
@@ -304,7 +307,7 @@ _Noreturn void amg_ult_end(struct amg_ult *self)
 
     if (!self->is_named)
         amg_key_table_clear(&self->keys);
-    joiner = joiner_take(amg_host_self(), self);
+    joiner = joiner_take(amg_xstream_local_self(), self);
     if (joiner != NULL) {
         amg_upool_count_blocked(amg_ult_pool(joiner), -1);
         amg_ult_end_to(self, joiner);
@@ -338,13 +341,13 @@ static struct amg_ult *create_on_ours(
     enum amg_ult_kind kind, const struct amg_uattr *attr)
 {
     size_t len = amg_stack_default_len();
-    struct amg_host *host = amg_host_self();
+    struct amg_xstream_local *local = amg_xstream_local_self();
     struct amg_stack *stack = NULL;
     struct amg_ult *ult = NULL;
 
     if (attr->stack_len != 0 && attr->stack_len != len)
         len = attr->stack_len + OWN_LEN;
-    stack = amg_stack_take(host == NULL ? NULL : &host->stacks, len);
+    stack = amg_stack_take(local == NULL ? NULL : &local->stacks, len);
     if (stack == NULL)
         return NULL;
     ult = amg_stack_top(stack, sizeof(*ult));

@@ -343,7 +343,7 @@ static int switch_over(
         return rc;
     if (to == self ||
         (to->kind != AMG_ULT_THREAD && to->kind != AMG_ULT_PRIMARY) ||
-        !amg_ult_is_at_home(amg_host_self(), to) ||
+        !amg_ult_is_at_home(amg_xstream_local_self(), to) ||
         (action == AMG_SWITCH_END && self->kind == AMG_ULT_PRIMARY) ||
         !take(to))
         return ABT_ERR_INV_THREAD;

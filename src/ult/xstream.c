@@ -323,7 +323,7 @@ static void begun_set(struct amg_stream *stream, unsigned how)
 static void *stream_main(void *arg)
 {
     struct amg_stream *stream = arg;
-    struct amg_host *host = NULL;
+    struct amg_xstream_local *local = NULL;
 
     amg_lock_take(&stream->lock);
     state_set_locked(
@@ -331,14 +331,14 @@ static void *stream_main(void *arg)
     amg_lock_give(&stream->lock);
     if (amg_cpuset_count(&stream->cpus) > 0)
         amg_bind_thread(0, &stream->cpus);
-    host = amg_host_open(stream);
-    if (host == NULL) {
+    local = amg_xstream_local_open(stream);
+    if (local == NULL) {
         begun_set(stream, BEGIN_FAILED);
         return NULL;
     }
     begun_set(stream, BEGIN_RUNS);
     amg_stream_run(stream);
-    amg_host_close(host);
+    amg_xstream_local_close(local);
     stream_ends(stream);
     return NULL;
 }

@@ -22,17 +22,17 @@ enum {
     LINE_CAP = 320,
 };
 
-/* Read through amg_host_self() alone: a compiler that saw it here would keep
- * its address in a register over a switch, after which that is another OS
- * thread's. */
-static _Thread_local struct amg_host *host_of_thread
+/* Read through amg_xstream_local_self() alone: a compiler that saw it here
+ * would keep its address in a register over a switch, after which that is
+ * another OS thread's. */
+static _Thread_local struct amg_xstream_local *local_of_thread
     __attribute__((tls_model("initial-exec")));
 
-AMG_APART struct amg_host *amg_host_self(void)
+AMG_APART struct amg_xstream_local *amg_xstream_local_self(void)
 {
     /* Keeps the compiler from finding out that two calls give the same. */
     __asm__ volatile("" : : : "memory");
-    return host_of_thread;
+    return local_of_thread;
 }
 
 /* NOTE(why): the C++ runtime's name. Weak, since few programs have that. */
@@ -40,67 +40,67 @@ __attribute__((weak)) struct amg_caught *__cxa_get_globals(void);
 
 /* A stack for the signal handler, unless the OS thread has one. False: no
  * memory. */
-static bool signal_stack_set(struct amg_host *host)
+static bool signal_stack_set(struct amg_xstream_local *local)
 {
     stack_t stack;
 
     if (sigaltstack(NULL, &stack) != 0 || (stack.ss_flags & SS_DISABLE) == 0)
         return true;
-    host->signal_stack = amg_mem_alloc(SIGNAL_STACK);
-    if (host->signal_stack == NULL)
+    local->signal_stack = amg_mem_alloc(SIGNAL_STACK);
+    if (local->signal_stack == NULL)
         return false;
-    stack = (stack_t){.ss_sp = host->signal_stack, .ss_size = SIGNAL_STACK};
+    stack = (stack_t){.ss_sp = local->signal_stack, .ss_size = SIGNAL_STACK};
     sigaltstack(&stack, NULL);
     return true;
 }
 
-struct amg_host *amg_host_open(struct amg_stream *stream)
+struct amg_xstream_local *amg_xstream_local_open(struct amg_stream *stream)
 {
-    struct amg_host *host = amg_mem_zalloc(sizeof(*host));
+    struct amg_xstream_local *local = amg_mem_zalloc(sizeof(*local));
 
-    AMG_ASSERT(host_of_thread == NULL);
-    if (host == NULL || !signal_stack_set(host)) {
+    AMG_ASSERT(local_of_thread == NULL);
+    if (local == NULL || !signal_stack_set(local)) {
         AMG_LOG_ERROR("ult", "no memory for the state of an execution stream");
-        amg_mem_free(host);
+        amg_mem_free(local);
         return NULL;
     }
-    host->stream = stream;
+    local->stream = stream;
     if (__cxa_get_globals != NULL)
-        host->caught = __cxa_get_globals();
-    host->current = &host->own;
-    amg_ult_init(&host->own, AMG_ULT_SCHEDULER);
-    atomic_store_explicit(&host->own.stream, stream, memory_order_relaxed);
-    amg_fibre_open_own(&host->own.fibre);
-    amg_ult_set_state(&host->own, AMG_ULT_RUNNING);
-    host_of_thread = host;
-    return host;
+        local->caught = __cxa_get_globals();
+    local->current = &local->own;
+    amg_ult_init(&local->own, AMG_ULT_SCHEDULER);
+    atomic_store_explicit(&local->own.stream, stream, memory_order_relaxed);
+    amg_fibre_open_own(&local->own.fibre);
+    amg_ult_set_state(&local->own, AMG_ULT_RUNNING);
+    local_of_thread = local;
+    return local;
 }
 
-void amg_host_close(struct amg_host *host)
+void amg_xstream_local_close(struct amg_xstream_local *local)
 {
     const stack_t none = {.ss_flags = SS_DISABLE};
 
-    AMG_ASSERT(host_of_thread == host && host->current == &host->own);
-    if (host->signal_stack != NULL)
+    AMG_ASSERT(local_of_thread == local && local->current == &local->own);
+    if (local->signal_stack != NULL)
         sigaltstack(&none, NULL);
-    amg_mem_free(host->signal_stack);
-    amg_stack_cache_flush(&host->stacks);
-    host_of_thread = NULL;
-    amg_mem_free(host);
+    amg_mem_free(local->signal_stack);
+    amg_stack_cache_flush(&local->stacks);
+    local_of_thread = NULL;
+    amg_mem_free(local);
 }
 
 struct amg_stream *amg_stream_self(void)
 {
-    struct amg_host *host = amg_host_self();
+    struct amg_xstream_local *local = amg_xstream_local_self();
 
-    return host == NULL ? NULL : host->stream;
+    return local == NULL ? NULL : local->stream;
 }
 
 struct amg_ult *amg_ult_current(void)
 {
-    struct amg_host *host = amg_host_self();
+    struct amg_xstream_local *local = amg_xstream_local_self();
 
-    return host == NULL ? NULL : host->current;
+    return local == NULL ? NULL : local->current;
 }
 
 struct amg_ult *amg_ult_self(void)

@@ -7,7 +7,7 @@
 #include "ult/ult.h"
 
 /* One per stream. */
-struct amg_host {
+struct amg_xstream_local {
     struct amg_ult *current;
     struct amg_ult *left;   /* the thread that has just left its stack */
     struct amg_ult *handed; /* the scheduler runs it first, see switch_to.c */
@@ -27,12 +27,12 @@ struct amg_host {
 /* Makes the calling OS thread that of `stream`; its own stack is that of the
  * scheduler. NULL: no memory, said in the log. After close nothing runs there.
  */
-struct amg_host *amg_host_open(struct amg_stream *stream);
-void amg_host_close(struct amg_host *host);
+struct amg_xstream_local *amg_xstream_local_open(struct amg_stream *stream);
+void amg_xstream_local_close(struct amg_xstream_local *local);
 
 /* The calling OS thread's; NULL: it is no stream. Never inlined, nor its result
  * kept over a call that switches: the OS thread may be another one then. */
-struct amg_host *amg_host_self(void);
+struct amg_xstream_local *amg_xstream_local_self(void);
 
 /* The calling OS thread's, or NULL. */
 struct amg_stream *amg_stream_self(void);
@@ -58,9 +58,9 @@ static inline bool amg_ult_caller_is_task(void)
 
 /* May this OS thread run it? Not where main() belongs to another one. */
 static inline bool amg_ult_is_at_home(
-    const struct amg_host *host, const struct amg_ult *ult)
+    const struct amg_xstream_local *local, const struct amg_ult *ult)
 {
-    return ult->kind != AMG_ULT_PRIMARY || ult == &host->own;
+    return ult->kind != AMG_ULT_PRIMARY || ult == &local->own;
 }
 
 /* Begins to report threads that overrun their stack into its guard page; when

@@ -138,12 +138,12 @@ static const char *sched_name(const struct amg_sched *sched)
     return sched->is_users ? "of the program" : names[sched->kind];
 }
 
-static void pool_print(FILE *fp, const struct amg_upool *pool, int depth)
+static void pool_print(FILE *fp, const struct amg_ready_pool *pool, int depth)
 {
     fprintf(fp, "%*spool %d: %s, %zu ready, %zu blocked, of %u schedulers%s\n",
         depth, "", pool->id,
         pool->ops == NULL ? "of the program" : pool->ops->name,
-        amg_upool_size(pool),
+        amg_ready_pool_size(pool),
         atomic_load_explicit(&pool->blocked, memory_order_relaxed),
         atomic_load_explicit(&pool->users, memory_order_relaxed),
         pool->is_automatic ? ", freed with the last" : "");
@@ -218,7 +218,7 @@ int ABT_info_print_pool(FILE *fp, ABT_pool pool)
         return ABT_ERR_INV_ARG;
     if (pool == ABT_POOL_NULL)
         return ABT_ERR_INV_POOL;
-    pool_print(fp, amg_upool_of(pool), 0);
+    pool_print(fp, amg_ready_pool_of(pool), 0);
     return ABT_SUCCESS;
 }
 

@@ -17,8 +17,8 @@ static bool access_is_known(ABT_pool_access access)
 int ABT_pool_create_basic(ABT_pool_kind kind, ABT_pool_access access,
     ABT_bool automatic, ABT_pool *newpool)
 {
-    const struct amg_upool_ops *ops = amg_upool_ops_of(kind);
-    struct amg_upool *pool = NULL;
+    const struct amg_ready_pool_ops *ops = amg_ready_pool_ops_of(kind);
+    struct amg_ready_pool *pool = NULL;
 
     amg_handle_clear(newpool);
     if (newpool == NULL)
@@ -27,10 +27,10 @@ int ABT_pool_create_basic(ABT_pool_kind kind, ABT_pool_access access,
         return ABT_ERR_INV_POOL_KIND;
     if (!access_is_known(access))
         return ABT_ERR_INV_POOL_ACCESS;
-    pool = amg_upool_create(ops, access, automatic != ABT_FALSE);
+    pool = amg_ready_pool_create(ops, access, automatic != ABT_FALSE);
     if (pool == NULL)
         return ABT_ERR_MEM;
-    *newpool = amg_upool_handle(pool);
+    *newpool = amg_ready_pool_handle(pool);
     return ABT_SUCCESS;
 }
 
@@ -48,7 +48,7 @@ static bool config_is_automatic(ABT_pool_config config)
 int ABT_pool_create(
     ABT_pool_user_def def, ABT_pool_config config, ABT_pool *newpool)
 {
-    struct amg_upool *pool = NULL;
+    struct amg_ready_pool *pool = NULL;
     ABT_pool_access access = ABT_POOL_ACCESS_MPMC;
     int rc = ABT_SUCCESS;
 
@@ -61,38 +61,39 @@ int ABT_pool_create(
         access = def->access;
     if (!amg_user_pool_is_whole(def))
         return ABT_ERR_INV_POOL_USER_DEF;
-    pool = amg_upool_create(NULL, access, config_is_automatic(config));
+    pool = amg_ready_pool_create(NULL, access, config_is_automatic(config));
     if (pool == NULL)
         return ABT_ERR_MEM;
-    pool->user = amg_user_pool_create(amg_upool_handle(pool), def);
+    pool->user = amg_user_pool_create(amg_ready_pool_handle(pool), def);
     rc = pool->user == NULL ? ABT_ERR_MEM
                             : amg_user_pool_init(pool->user, config);
     if (rc == ABT_SUCCESS) {
-        *newpool = amg_upool_handle(pool);
+        *newpool = amg_ready_pool_handle(pool);
         return ABT_SUCCESS;
     }
     amg_mem_free(pool->user);
     pool->user = NULL; /* what was not made is not freed by its function */
-    amg_upool_destroy(pool);
+    amg_ready_pool_destroy(pool);
     return rc;
 }
 
 int ABT_pool_free(ABT_pool *pool)
 {
-    struct amg_upool *known = pool == NULL ? NULL : amg_upool_of(*pool);
+    struct amg_ready_pool *known =
+        pool == NULL ? NULL : amg_ready_pool_of(*pool);
 
     if (known == NULL)
         return ABT_ERR_INV_POOL;
-    amg_upool_quiesce(known);
+    amg_ready_pool_quiesce(known);
     if (atomic_load_explicit(&known->users, memory_order_acquire) != 0 ||
-        amg_upool_total(known) != 0) {
+        amg_ready_pool_total(known) != 0) {
         AMG_LOG_ERROR("ult",
             "ABT_pool_free: pool %d is used by %u schedulers and has %zu "
             "threads; free these first",
-            known->id, atomic_load(&known->users), amg_upool_total(known));
+            known->id, atomic_load(&known->users), amg_ready_pool_total(known));
         return ABT_ERR_POOL;
     }
-    amg_upool_destroy(known);
+    amg_ready_pool_destroy(known);
     *pool = ABT_POOL_NULL;
     return ABT_SUCCESS;
 }
@@ -102,7 +103,7 @@ int ABT_pool_get_access(ABT_pool pool, ABT_pool_access *access)
     int rc = amg_get_check(pool, ABT_ERR_INV_POOL, access);
 
     if (rc == ABT_SUCCESS)
-        *access = amg_upool_of(pool)->access;
+        *access = amg_ready_pool_of(pool)->access;
     return rc;
 }
 
@@ -111,7 +112,7 @@ int ABT_pool_get_total_size(ABT_pool pool, size_t *size)
     int rc = amg_get_check(pool, ABT_ERR_INV_POOL, size);
 
     if (rc == ABT_SUCCESS)
-        *size = amg_upool_total(amg_upool_of(pool));
+        *size = amg_ready_pool_total(amg_ready_pool_of(pool));
     return rc;
 }
 
@@ -120,13 +121,13 @@ int ABT_pool_get_size(ABT_pool pool, size_t *size)
     int rc = amg_get_check(pool, ABT_ERR_INV_POOL, size);
 
     if (rc == ABT_SUCCESS)
-        *size = amg_upool_size(amg_upool_of(pool));
+        *size = amg_ready_pool_size(amg_ready_pool_of(pool));
     return rc;
 }
 
 int ABT_pool_is_empty(ABT_pool pool, ABT_bool *is_empty)
 {
-    const struct amg_upool *known = amg_upool_of(pool);
+    const struct amg_ready_pool *known = amg_ready_pool_of(pool);
 
     if (known == NULL)
         return ABT_ERR_INV_POOL;
@@ -135,7 +136,7 @@ int ABT_pool_is_empty(ABT_pool pool, ABT_bool *is_empty)
     if (known->user != NULL && !known->user->is_old)
         *is_empty = known->user->is_empty(pool);
     else
-        *is_empty = amg_upool_size(known) == 0 ? ABT_TRUE : ABT_FALSE;
+        *is_empty = amg_ready_pool_size(known) == 0 ? ABT_TRUE : ABT_FALSE;
     return ABT_SUCCESS;
 }
 
@@ -144,7 +145,7 @@ int ABT_pool_get_id(ABT_pool pool, int *id)
     int rc = amg_get_check(pool, ABT_ERR_INV_POOL, id);
 
     if (rc == ABT_SUCCESS)
-        *id = amg_upool_of(pool)->id;
+        *id = amg_ready_pool_of(pool)->id;
     return rc;
 }
 
@@ -152,7 +153,7 @@ int ABT_pool_set_data(ABT_pool pool, void *data)
 {
     if (pool == ABT_POOL_NULL)
         return ABT_ERR_INV_POOL;
-    amg_upool_of(pool)->data = data;
+    amg_ready_pool_of(pool)->data = data;
     return ABT_SUCCESS;
 }
 
@@ -161,21 +162,21 @@ int ABT_pool_get_data(ABT_pool pool, void **data)
     int rc = amg_get_check(pool, ABT_ERR_INV_POOL, data);
 
     if (rc == ABT_SUCCESS)
-        *data = amg_upool_of(pool)->data;
+        *data = amg_ready_pool_of(pool)->data;
     return rc;
 }
 
 int ABT_pool_print_all_threads(
     ABT_pool pool, void *arg, void (*print_fn)(void *, ABT_thread))
 {
-    struct amg_upool *known = amg_upool_of(pool);
+    struct amg_ready_pool *known = amg_ready_pool_of(pool);
 
     if (known == NULL)
         return ABT_ERR_INV_POOL;
     if (print_fn == NULL)
         return ABT_ERR_INV_ARG;
     if (known->ops != NULL) {
-        amg_upool_each(known, arg, print_fn);
+        amg_ready_pool_each(known, arg, print_fn);
         return ABT_SUCCESS;
     }
     if (known->user->is_old || known->user->print_all == NULL)
@@ -200,7 +201,7 @@ int ABT_pool_print_all(
     ABT_pool pool, void *arg, void (*print_fn)(void *, ABT_unit))
 {
     struct print_units print = {.arg = arg, .print_fn = print_fn};
-    struct amg_upool *known = amg_upool_of(pool);
+    struct amg_ready_pool *known = amg_ready_pool_of(pool);
 
     if (known == NULL)
         return ABT_ERR_INV_POOL;
@@ -241,7 +242,7 @@ static bool stream_is_asked(struct amg_stream *stream)
 
 /* Sleeps until the pool has something, the moment has come, or the caller's
  * stream is asked for something. */
-static void pool_wait(struct amg_upool *pool, uint64_t deadline_ns)
+static void pool_wait(struct amg_ready_pool *pool, uint64_t deadline_ns)
 {
     struct amg_stream *stream = amg_stream_self();
     struct amg_sleeper own;
@@ -250,40 +251,43 @@ static void pool_wait(struct amg_upool *pool, uint64_t deadline_ns)
     amg_sleeper_init(&own);
     watch.sleeper = stream == NULL ? &own : &stream->sleeper;
     amg_sleeper_announce(watch.sleeper, NULL);
-    if (amg_upool_watch(pool, &watch) && !stream_is_asked(stream))
+    if (amg_ready_pool_watch(pool, &watch) && !stream_is_asked(stream))
         amg_sleeper_sleep(watch.sleeper, deadline_ns);
     amg_sleeper_rise(watch.sleeper);
-    amg_upool_unwatch(pool, &watch);
+    amg_ready_pool_unwatch(pool, &watch);
 }
 
-static struct amg_ult *pop_until(struct amg_upool *pool, uint64_t deadline_ns)
+static struct amg_ult *pop_until(
+    struct amg_ready_pool *pool, uint64_t deadline_ns)
 {
-    struct amg_ult *ult = amg_upool_pop(pool);
+    struct amg_ult *ult = amg_ready_pool_pop(pool);
 
     while (ult == NULL && amg_clock_ns() < deadline_ns &&
            !stream_is_asked(amg_stream_self())) {
         pool_wait(pool, deadline_ns);
-        ult = amg_upool_pop(pool);
+        ult = amg_ready_pool_pop(pool);
     }
     return ult;
 }
 
 /* By the definition, where it can. */
 static struct amg_ult *pop_wait(
-    struct amg_upool *pool, double secs, ABT_pool_context context)
+    struct amg_ready_pool *pool, double secs, ABT_pool_context context)
 {
     const struct amg_user_pool *user = pool->user;
     struct amg_ult *ult = NULL;
 
     if (user != NULL && !user->is_old && user->pop_wait != NULL) {
-        ult = amg_ult_of(user->pop_wait(amg_upool_handle(pool), secs, context));
+        ult = amg_ult_of(
+            user->pop_wait(amg_ready_pool_handle(pool), secs, context));
     } else if (user != NULL && user->is_old && user->def.p_pop_wait != NULL) {
-        ult = amg_unit_ult(user->def.p_pop_wait(amg_upool_handle(pool), secs));
+        ult = amg_unit_ult(
+            user->def.p_pop_wait(amg_ready_pool_handle(pool), secs));
     } else {
         return pop_until(pool, deadline_after(secs));
     }
     if (ult != NULL)
-        amg_upool_count_popped(pool);
+        amg_ready_pool_count_popped(pool);
     return ult;
 }
 
@@ -294,7 +298,7 @@ int ABT_pool_pop_wait_thread_ex(ABT_pool pool, ABT_thread *thread,
 
     if (rc == ABT_SUCCESS)
         *thread = amg_ult_handle(
-            pop_wait(amg_upool_of(pool), time_secs, pool_context));
+            pop_wait(amg_ready_pool_of(pool), time_secs, pool_context));
     return rc;
 }
 
@@ -315,8 +319,8 @@ int ABT_pool_pop_wait(ABT_pool pool, ABT_unit *unit, double time_secs)
     int rc = amg_get_check(pool, ABT_ERR_INV_POOL, unit);
 
     if (rc == ABT_SUCCESS)
-        *unit = unit_or_null(pop_wait(
-            amg_upool_of(pool), time_secs, ABT_POOL_CONTEXT_OP_POOL_OTHER));
+        *unit = unit_or_null(pop_wait(amg_ready_pool_of(pool), time_secs,
+            ABT_POOL_CONTEXT_OP_POOL_OTHER));
     return rc;
 }
 
@@ -328,7 +332,7 @@ int ABT_pool_pop_timedwait(ABT_pool pool, ABT_unit *unit, double abstime_secs)
 int ABT_pool_pop_threads_ex(ABT_pool pool, ABT_thread *threads, size_t len,
     size_t *num, ABT_pool_context pool_context)
 {
-    struct amg_upool *known = amg_upool_of(pool);
+    struct amg_ready_pool *known = amg_ready_pool_of(pool);
     size_t count = 0;
 
     if (known == NULL)
@@ -339,12 +343,12 @@ int ABT_pool_pop_threads_ex(ABT_pool pool, ABT_thread *threads, size_t len,
         known->user->pop_many != NULL) {
         known->user->pop_many(pool, threads, len, &count, pool_context);
         for (size_t i = 0; i < count; i++)
-            amg_upool_count_popped(known);
+            amg_ready_pool_count_popped(known);
         *num = count;
         return ABT_SUCCESS;
     }
     while (count < len) {
-        struct amg_ult *ult = amg_upool_pop_for(known, pool_context);
+        struct amg_ult *ult = amg_ready_pool_pop_for(known, pool_context);
 
         if (ult == NULL)
             break;
@@ -367,8 +371,8 @@ int ABT_pool_pop_thread_ex(
     int rc = amg_get_check(pool, ABT_ERR_INV_POOL, thread);
 
     if (rc == ABT_SUCCESS)
-        *thread =
-            amg_ult_handle(amg_upool_pop_for(amg_upool_of(pool), pool_context));
+        *thread = amg_ult_handle(
+            amg_ready_pool_pop_for(amg_ready_pool_of(pool), pool_context));
     return rc;
 }
 
@@ -382,7 +386,7 @@ int ABT_pool_pop(ABT_pool pool, ABT_unit *unit)
     int rc = amg_get_check(pool, ABT_ERR_INV_POOL, unit);
 
     if (rc == ABT_SUCCESS)
-        *unit = unit_or_null(amg_upool_pop(amg_upool_of(pool)));
+        *unit = unit_or_null(amg_ready_pool_pop(amg_ready_pool_of(pool)));
     return rc;
 }
 
@@ -394,21 +398,21 @@ int ABT_pool_remove(ABT_pool pool, ABT_unit unit)
         return ABT_ERR_INV_POOL;
     if (ult == NULL)
         return ABT_ERR_INV_UNIT;
-    return amg_upool_remove(amg_upool_of(pool), ult) ? ABT_SUCCESS
-                                                     : ABT_ERR_POOL;
+    return amg_ready_pool_remove(amg_ready_pool_of(pool), ult) ? ABT_SUCCESS
+                                                               : ABT_ERR_POOL;
 }
 
 static int push_for(
-    struct amg_upool *pool, struct amg_ult *ult, ABT_pool_context context)
+    struct amg_ready_pool *pool, struct amg_ult *ult, ABT_pool_context context)
 {
     int rc = ABT_SUCCESS;
 
     /* What was popped is ready, and on no list. */
     if (amg_ult_state(ult) != AMG_ULT_READY || !amg_ult_is_in(ult, NULL))
         return ABT_ERR_UNIT;
-    rc = amg_upool_adopt(pool, ult);
+    rc = amg_ready_pool_adopt(pool, ult);
     if (rc == ABT_SUCCESS)
-        amg_upool_push(pool, ult, context);
+        amg_ready_pool_push(pool, ult, context);
     return rc;
 }
 
@@ -420,7 +424,8 @@ int ABT_pool_push(ABT_pool pool, ABT_unit unit)
         return ABT_ERR_INV_POOL;
     if (ult == NULL)
         return ABT_ERR_INV_UNIT;
-    return push_for(amg_upool_of(pool), ult, ABT_POOL_CONTEXT_OP_POOL_OTHER);
+    return push_for(
+        amg_ready_pool_of(pool), ult, ABT_POOL_CONTEXT_OP_POOL_OTHER);
 }
 
 int ABT_pool_push_thread_ex(
@@ -430,7 +435,7 @@ int ABT_pool_push_thread_ex(
         return ABT_ERR_INV_POOL;
     if (thread == ABT_THREAD_NULL)
         return ABT_ERR_INV_THREAD;
-    return push_for(amg_upool_of(pool), amg_ult_of(thread), pool_context);
+    return push_for(amg_ready_pool_of(pool), amg_ult_of(thread), pool_context);
 }
 
 int ABT_pool_push_thread(ABT_pool pool, ABT_thread thread)

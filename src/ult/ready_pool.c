@@ -17,13 +17,13 @@
 /* Says where pools came from, by number. */
 static atomic_int next_id;
 
-static void size_change(struct amg_upool *pool, size_t change)
+static void size_change(struct amg_ready_pool *pool, size_t change)
 {
     atomic_fetch_add_explicit(&pool->size, change, memory_order_relaxed);
 }
 
 /* Under the lock nobody else changes it. */
-static void size_change_locked(struct amg_upool *pool, size_t change)
+static void size_change_locked(struct amg_ready_pool *pool, size_t change)
 {
     size_t size = atomic_load_explicit(&pool->size, memory_order_relaxed);
 
@@ -31,13 +31,13 @@ static void size_change_locked(struct amg_upool *pool, size_t change)
 }
 
 /* It is on a list of the pool, or on none. */
-static void ult_is_in_locked(struct amg_ult *ult, struct amg_upool *pool)
+static void ult_is_in_locked(struct amg_ult *ult, struct amg_ready_pool *pool)
 {
     atomic_store_explicit(&ult->in, pool, memory_order_relaxed);
 }
 
-/* As size. Release: pairs with amg_upool_total(). */
-static void blocked_change_locked(struct amg_upool *pool, int change)
+/* As size. Release: pairs with amg_ready_pool_total(). */
+static void blocked_change_locked(struct amg_ready_pool *pool, int change)
 {
     size_t blocked = atomic_load_explicit(&pool->blocked, memory_order_relaxed);
 
@@ -45,10 +45,11 @@ static void blocked_change_locked(struct amg_upool *pool, int change)
         &pool->blocked, blocked + (size_t)change, memory_order_release);
 }
 
-struct amg_upool *amg_upool_create(
-    const struct amg_upool_ops *ops, ABT_pool_access access, bool is_automatic)
+struct amg_ready_pool *amg_ready_pool_create(
+    const struct amg_ready_pool_ops *ops, ABT_pool_access access,
+    bool is_automatic)
 {
-    struct amg_upool *pool = amg_mem_zalloc(sizeof(*pool));
+    struct amg_ready_pool *pool = amg_mem_zalloc(sizeof(*pool));
 
     if (pool == NULL)
         return NULL;
@@ -63,31 +64,31 @@ struct amg_upool *amg_upool_create(
     return pool;
 }
 
-void amg_upool_quiesce(const struct amg_upool *pool)
+void amg_ready_pool_quiesce(const struct amg_ready_pool *pool)
 {
     /* Acquire: pairs with user_push(). */
     for (unsigned tries = 0;
          atomic_load_explicit(&pool->pushes, memory_order_acquire) != 0;
          tries++) {
-        AMG_TEST_POINT("upool.quiesce");
+        AMG_TEST_POINT("ready_pool.quiesce");
         amg_lock_rest(tries);
         (void)ABT_thread_yield();
     }
 }
 
-void amg_upool_destroy(struct amg_upool *pool)
+void amg_ready_pool_destroy(struct amg_ready_pool *pool)
 {
-    struct amg_upool *orphan =
-        atomic_load_explicit(&pool->orphans, memory_order_relaxed);
+    struct amg_ready_pool *predecessor =
+        atomic_load_explicit(&pool->predecessors, memory_order_relaxed);
 
-    while (orphan != NULL) {
-        struct amg_upool *next = orphan->next_orphan;
+    while (predecessor != NULL) {
+        struct amg_ready_pool *next = predecessor->next_predecessor;
 
-        amg_list_remove(&orphan->bequest.link);
-        amg_upool_destroy(orphan);
-        orphan = next;
+        amg_list_remove(&predecessor->successor_watch.link);
+        amg_ready_pool_destroy(predecessor);
+        predecessor = next;
     }
-    amg_upool_quiesce(pool);
+    amg_ready_pool_quiesce(pool);
     AMG_ASSERT(amg_list_is_empty(&pool->watches));
     /* Who took a blocked thread out of the count is through with the pool. */
     amg_bias_take(&pool->lock);
@@ -98,7 +99,7 @@ void amg_upool_destroy(struct amg_upool *pool)
     amg_mem_free(pool);
 }
 
-void amg_upool_hold(struct amg_upool *pool)
+void amg_ready_pool_ref(struct amg_ready_pool *pool)
 {
     if (atomic_fetch_add_explicit(&pool->users, 1, memory_order_relaxed) != 1)
         return;
@@ -109,7 +110,8 @@ void amg_upool_hold(struct amg_upool *pool)
 }
 
 /* Its pool has a name for it, or needs none. */
-static bool unit_fits(const struct amg_upool *pool, const struct amg_ult *ult)
+static bool unit_fits(
+    const struct amg_ready_pool *pool, const struct amg_ult *ult)
 {
     const struct amg_unit *unit = ult->unit;
 
@@ -117,7 +119,7 @@ static bool unit_fits(const struct amg_upool *pool, const struct amg_ult *ult)
 }
 
 /* An ABT code. */
-static int unit_renew(struct amg_upool *pool, struct amg_ult *ult)
+static int unit_renew(struct amg_ready_pool *pool, struct amg_ult *ult)
 {
     struct amg_unit *unit = NULL;
     int rc = ABT_SUCCESS;
@@ -132,7 +134,7 @@ static int unit_renew(struct amg_upool *pool, struct amg_ult *ult)
     return ABT_SUCCESS;
 }
 
-int amg_upool_adopt(struct amg_upool *pool, struct amg_ult *ult)
+int amg_ready_pool_adopt(struct amg_ready_pool *pool, struct amg_ult *ult)
 {
     int rc = ABT_SUCCESS;
 
@@ -143,7 +145,7 @@ int amg_upool_adopt(struct amg_upool *pool, struct amg_ult *ult)
     return rc;
 }
 
-void amg_upool_disown(struct amg_ult *ult)
+void amg_ready_pool_disown(struct amg_ult *ult)
 {
     if (ult->unit != NULL)
         amg_unit_destroy(ult->unit);
@@ -154,35 +156,36 @@ void amg_upool_disown(struct amg_ult *ult)
 enum push_from { FROM_ELSEWHERE, FROM_YIELD, FROM_BLOCKED };
 
 /* Need nobody be woken for the one thread that is ready in the pool? */
-typedef bool (*will_look_fn)(const struct amg_upool *pool);
+typedef bool (*will_look_fn)(const struct amg_ready_pool *pool);
 
-/* What is ready in the pool goes to its heir, which counted one more. Calls
- * pool_push(). */
-static void pool_hand_over(struct amg_upool *pool, struct amg_upool *heir);
+/* What is ready in the pool goes to its successor, which counted one more.
+ * Calls pool_push(). */
+static void pool_hand_over(
+    struct amg_ready_pool *pool, struct amg_ready_pool *successor);
 
 /* Something was pushed, and somebody is on the list of watches; gives the lock.
- * An heir counts what it gets before, so as not to be joined meanwhile. */
+ * An successor counts what it gets before, so as not to be joined meanwhile. */
 static AMG_APART void push_tell_locked(
-    struct amg_upool *pool, will_look_fn will_look)
+    struct amg_ready_pool *pool, will_look_fn will_look)
 {
     struct amg_claim claim = {.was = AMG_SLEEP_AWAKE};
-    struct amg_upool *heir = pool->heir;
+    struct amg_ready_pool *successor = pool->successor;
 
-    if (heir != NULL)
-        amg_upool_count_blocked(heir, 1);
+    if (successor != NULL)
+        amg_ready_pool_count_blocked(successor, 1);
     else if (will_look == NULL || !will_look(pool))
         amg_sleeper_claim_first(&pool->watches, &claim);
     amg_bias_give(&pool->lock);
     /* The thread may have run and the pool be gone by now. */
     if (claim.was != AMG_SLEEP_AWAKE)
         amg_sleeper_ring(&claim);
-    if (heir != NULL)
-        pool_hand_over(pool, heir);
+    if (successor != NULL)
+        pool_hand_over(pool, successor);
 }
 
 /* Something was pushed; gives the lock. */
 static inline void push_give_locked(
-    struct amg_upool *pool, will_look_fn will_look)
+    struct amg_ready_pool *pool, will_look_fn will_look)
 {
     if (amg_list_is_empty(&pool->watches))
         amg_bias_give(&pool->lock);
@@ -204,8 +207,9 @@ static ABT_pool_context context_of(
 
 /* A thread that went over to a pool of the program's without being adopted has
  * no way back. */
-static AMG_APART void user_push(struct amg_upool *pool, struct amg_ult *ult,
-    enum push_from from, ABT_pool_context context, will_look_fn will_look)
+static AMG_APART void user_push(struct amg_ready_pool *pool,
+    struct amg_ult *ult, enum push_from from, ABT_pool_context context,
+    will_look_fn will_look)
 {
     if (!unit_fits(pool, ult) && unit_renew(pool, ult) != ABT_SUCCESS) {
         AMG_LOG_ERROR("ult",
@@ -218,17 +222,17 @@ static AMG_APART void user_push(struct amg_upool *pool, struct amg_ult *ult,
     atomic_fetch_add_explicit(&pool->pushes, 1, memory_order_relaxed);
     amg_user_pool_push(
         pool->user, ult, context != 0 ? context : context_of(ult, from));
-    AMG_TEST_POINT("upool.pushed");
+    AMG_TEST_POINT("ready_pool.pushed");
     amg_bias_take(&pool->lock);
     size_change(pool, 1);
     if (from == FROM_BLOCKED)
         blocked_change_locked(pool, -1);
     push_give_locked(pool, will_look);
-    /* Release: pairs with amg_upool_quiesce(). */
+    /* Release: pairs with amg_ready_pool_quiesce(). */
     atomic_fetch_sub_explicit(&pool->pushes, 1, memory_order_release);
 }
 
-static void pool_push(struct amg_upool *pool, struct amg_ult *ult,
+static void pool_push(struct amg_ready_pool *pool, struct amg_ult *ult,
     enum push_from from, ABT_pool_context context, will_look_fn will_look)
 {
     if (pool->ops == NULL) {
@@ -236,7 +240,7 @@ static void pool_push(struct amg_upool *pool, struct amg_ult *ult,
         return;
     }
     if (ult->unit != NULL)
-        amg_upool_disown(ult);
+        amg_ready_pool_disown(ult);
     amg_bias_take(&pool->lock);
     pool->ops->push(pool, ult);
     ult_is_in_locked(ult, pool);
@@ -246,19 +250,19 @@ static void pool_push(struct amg_upool *pool, struct amg_ult *ult,
     push_give_locked(pool, will_look);
 }
 
-void amg_upool_push(
-    struct amg_upool *pool, struct amg_ult *ult, ABT_pool_context context)
+void amg_ready_pool_push(
+    struct amg_ready_pool *pool, struct amg_ult *ult, ABT_pool_context context)
 {
     pool_push(pool, ult, FROM_ELSEWHERE, context, NULL);
 }
 
-void amg_upool_count_popped(struct amg_upool *pool)
+void amg_ready_pool_count_popped(struct amg_ready_pool *pool)
 {
     size_change(pool, (size_t)-1);
 }
 
 static struct amg_ult *user_pop(
-    struct amg_upool *pool, ABT_pool_context context)
+    struct amg_ready_pool *pool, ABT_pool_context context)
 {
     struct amg_ult *ult = amg_user_pool_pop(pool->user, context);
 
@@ -268,8 +272,8 @@ static struct amg_ult *user_pop(
 }
 
 /* By one of the functions of its kind. */
-static struct amg_ult *pool_take(
-    struct amg_upool *pool, struct amg_ult *(*take)(struct amg_upool *pool))
+static struct amg_ult *pool_take(struct amg_ready_pool *pool,
+    struct amg_ult *(*take)(struct amg_ready_pool *pool))
 {
     struct amg_ult *ult = NULL;
 
@@ -285,69 +289,73 @@ static struct amg_ult *pool_take(
     return ult;
 }
 
-struct amg_ult *amg_upool_pop(struct amg_upool *pool)
+struct amg_ult *amg_ready_pool_pop(struct amg_ready_pool *pool)
 {
     if (pool->ops == NULL)
         return user_pop(pool, ABT_POOL_CONTEXT_OP_POOL_OTHER);
     return pool_take(pool, pool->ops->pop);
 }
 
-struct amg_ult *amg_upool_pop_for(
-    struct amg_upool *pool, ABT_pool_context context)
+struct amg_ult *amg_ready_pool_pop_for(
+    struct amg_ready_pool *pool, ABT_pool_context context)
 {
-    return pool->ops == NULL ? user_pop(pool, context) : amg_upool_pop(pool);
+    return pool->ops == NULL ? user_pop(pool, context)
+                             : amg_ready_pool_pop(pool);
 }
 
-static void pool_hand_over(struct amg_upool *pool, struct amg_upool *heir)
+static void pool_hand_over(
+    struct amg_ready_pool *pool, struct amg_ready_pool *successor)
 {
     struct amg_ult *ult = NULL;
 
-    while ((ult = amg_upool_pop(pool)) != NULL) {
-        amg_ult_set_pool(ult, heir);
-        amg_upool_push(heir, ult, ABT_POOL_CONTEXT_OP_THREAD_MIGRATE);
+    while ((ult = amg_ready_pool_pop(pool)) != NULL) {
+        amg_ult_set_pool(ult, successor);
+        amg_ready_pool_push(successor, ult, ABT_POOL_CONTEXT_OP_THREAD_MIGRATE);
     }
-    amg_upool_left_blocked(heir);
+    amg_ready_pool_left_blocked(successor);
 }
 
 /* No scheduler has it any more, but threads belong to it. */
-static void pool_bequeath(struct amg_upool *pool, struct amg_upool *heir)
+static void pool_succeed(
+    struct amg_ready_pool *pool, struct amg_ready_pool *successor)
 {
     static struct amg_sleeper nobody; /* awake for good: not to be claimed */
 
-    pool->bequest.sleeper = &nobody;
-    amg_bias_take(&heir->lock);
-    pool->next_orphan =
-        atomic_load_explicit(&heir->orphans, memory_order_relaxed);
-    /* Release: pairs with amg_upool_total(). */
-    atomic_store_explicit(&heir->orphans, pool, memory_order_release);
-    amg_bias_give(&heir->lock);
-    amg_upool_count_blocked(heir, 1);
+    pool->successor_watch.sleeper = &nobody;
+    amg_bias_take(&successor->lock);
+    pool->next_predecessor =
+        atomic_load_explicit(&successor->predecessors, memory_order_relaxed);
+    /* Release: pairs with amg_ready_pool_total(). */
+    atomic_store_explicit(&successor->predecessors, pool, memory_order_release);
+    amg_bias_give(&successor->lock);
+    amg_ready_pool_count_blocked(successor, 1);
     amg_bias_take(&pool->lock);
-    pool->heir = heir;
-    amg_list_push(&pool->watches, &pool->bequest.link);
+    pool->successor = successor;
+    amg_list_push(&pool->watches, &pool->successor_watch.link);
     amg_bias_give(&pool->lock);
-    pool_hand_over(pool, heir);
+    pool_hand_over(pool, successor);
 }
 
-void amg_upool_drop(struct amg_upool *pool, struct amg_upool *heir)
+void amg_ready_pool_unref(
+    struct amg_ready_pool *pool, struct amg_ready_pool *successor)
 {
     if (atomic_fetch_sub_explicit(&pool->users, 1, memory_order_acq_rel) != 1 ||
         !pool->is_automatic)
         return;
-    if (heir != NULL && amg_upool_total(pool) > 0)
-        pool_bequeath(pool, heir);
+    if (successor != NULL && amg_ready_pool_total(pool) > 0)
+        pool_succeed(pool, successor);
     else
-        amg_upool_destroy(pool);
+        amg_ready_pool_destroy(pool);
 }
 
-struct amg_ult *amg_upool_steal(struct amg_upool *pool)
+struct amg_ult *amg_ready_pool_steal(struct amg_ready_pool *pool)
 {
     if (pool->ops == NULL)
         return user_pop(pool, ABT_POOL_CONTEXT_OP_POOL_OTHER);
     return pool_take(pool, pool->ops->steal);
 }
 
-bool amg_upool_remove(struct amg_upool *pool, struct amg_ult *ult)
+bool amg_ready_pool_remove(struct amg_ready_pool *pool, struct amg_ult *ult)
 {
     bool is_there = false;
 
@@ -358,7 +366,7 @@ bool amg_upool_remove(struct amg_upool *pool, struct amg_ult *ult)
         return is_there;
     }
     amg_bias_take(&pool->lock);
-    AMG_TEST_POINT("upool.remove");
+    AMG_TEST_POINT("ready_pool.remove");
     is_there = amg_ult_is_in(ult, pool);
     if (is_there) {
         ult_is_in_locked(ult, NULL);
@@ -369,7 +377,7 @@ bool amg_upool_remove(struct amg_upool *pool, struct amg_ult *ult)
     return is_there;
 }
 
-size_t amg_upool_size(const struct amg_upool *pool)
+size_t amg_ready_pool_size(const struct amg_ready_pool *pool)
 {
     size_t size = atomic_load_explicit(&pool->size, memory_order_relaxed);
 
@@ -378,19 +386,19 @@ size_t amg_upool_size(const struct amg_upool *pool)
     return size;
 }
 
-size_t amg_upool_total(const struct amg_upool *pool)
+size_t amg_ready_pool_total(const struct amg_ready_pool *pool)
 {
     /* In this order, or one that is made ready meanwhile, or is handed over by
-     * an orphan, would count nowhere. Acquire: pairs with pool_bequeath() and
-     * blocked_change_locked(). */
-    const struct amg_upool *orphan =
-        atomic_load_explicit(&pool->orphans, memory_order_acquire);
+     * an predecessor, would count nowhere. Acquire: pairs with pool_succeed()
+     * and blocked_change_locked(). */
+    const struct amg_ready_pool *predecessor =
+        atomic_load_explicit(&pool->predecessors, memory_order_acquire);
     size_t total = 0;
 
-    for (; orphan != NULL; orphan = orphan->next_orphan)
-        total += amg_upool_total(orphan);
+    for (; predecessor != NULL; predecessor = predecessor->next_predecessor)
+        total += amg_ready_pool_total(predecessor);
     total += atomic_load_explicit(&pool->blocked, memory_order_acquire);
-    return total + amg_upool_size(pool);
+    return total + amg_ready_pool_size(pool);
 }
 
 static void list_each(const struct amg_list *list, void *arg,
@@ -401,7 +409,7 @@ static void list_each(const struct amg_list *list, void *arg,
         visit(arg, amg_ult_handle(AMG_OBJECT(link, struct amg_ult, link)));
 }
 
-void amg_upool_each(struct amg_upool *pool, void *arg,
+void amg_ready_pool_each(struct amg_ready_pool *pool, void *arg,
     void (*visit)(void *arg, ABT_thread thread))
 {
     amg_bias_take(&pool->lock);
@@ -410,25 +418,25 @@ void amg_upool_each(struct amg_upool *pool, void *arg,
     amg_bias_give(&pool->lock);
 }
 
-void amg_upool_count_blocked(struct amg_upool *pool, int change)
+void amg_ready_pool_count_blocked(struct amg_ready_pool *pool, int change)
 {
     amg_bias_take(&pool->lock);
     blocked_change_locked(pool, change);
     amg_bias_give(&pool->lock);
 }
 
-/* With the pool's lock held. Locks of heirs are taken in their order. */
-static void wake_all_locked(struct amg_upool *pool)
+/* With the pool's lock held. Locks of successors are taken in their order. */
+static void wake_all_locked(struct amg_ready_pool *pool)
 {
     amg_sleeper_wake_all(&pool->watches);
-    if (pool->heir != NULL) {
-        amg_bias_take(&pool->heir->lock);
-        wake_all_locked(pool->heir);
-        amg_bias_give(&pool->heir->lock);
+    if (pool->successor != NULL) {
+        amg_bias_take(&pool->successor->lock);
+        wake_all_locked(pool->successor);
+        amg_bias_give(&pool->successor->lock);
     }
 }
 
-void amg_upool_left_blocked(struct amg_upool *pool)
+void amg_ready_pool_left_blocked(struct amg_ready_pool *pool)
 {
     amg_bias_take(&pool->lock);
     blocked_change_locked(pool, -1);
@@ -437,15 +445,16 @@ void amg_upool_left_blocked(struct amg_upool *pool)
     amg_bias_give(&pool->lock);
 }
 
-bool amg_upool_watch(struct amg_upool *pool, struct amg_watch *watch)
+bool amg_ready_pool_watch(struct amg_ready_pool *pool, struct amg_watch *watch)
 {
     amg_bias_take(&pool->lock);
     amg_list_push(&pool->watches, &watch->link);
     amg_bias_give(&pool->lock);
-    return amg_upool_size(pool) == 0;
+    return amg_ready_pool_size(pool) == 0;
 }
 
-void amg_upool_unwatch(struct amg_upool *pool, struct amg_watch *watch)
+void amg_ready_pool_unwatch(
+    struct amg_ready_pool *pool, struct amg_watch *watch)
 {
     amg_bias_take(&pool->lock);
     if (amg_link_is_listed(&watch->link))
@@ -453,11 +462,11 @@ void amg_upool_unwatch(struct amg_upool *pool, struct amg_watch *watch)
     amg_bias_give(&pool->lock);
 }
 
-void amg_upool_nudge(struct amg_upool *pool)
+void amg_ready_pool_nudge(struct amg_ready_pool *pool)
 {
     struct amg_claim claim = {.was = AMG_SLEEP_AWAKE};
 
-    if (amg_upool_size(pool) == 0)
+    if (amg_ready_pool_size(pool) == 0)
         return;
     amg_bias_take(&pool->lock);
     amg_sleeper_claim_first(&pool->watches, &claim);
@@ -468,7 +477,7 @@ void amg_upool_nudge(struct amg_upool *pool)
 
 void amg_ult_migrate(struct amg_ult *ult)
 {
-    struct amg_upool *target = NULL;
+    struct amg_ready_pool *target = NULL;
 
     if (atomic_load_explicit(&ult->migrates_to, memory_order_relaxed) == NULL)
         return;
@@ -485,14 +494,14 @@ void amg_ult_migrate(struct amg_ult *ult)
 void amg_ult_make_ready(struct amg_ult *ult)
 {
     bool was_blocked = amg_ult_state(ult) == AMG_ULT_BLOCKED;
-    struct amg_upool *from = amg_ult_pool(ult);
+    struct amg_ready_pool *from = amg_ult_pool(ult);
 
     amg_ult_migrate(ult);
     /* It counts all the time in one of the two, or a stream that is joined
      * might end before it. */
     if (was_blocked && amg_ult_pool(ult) != from) {
-        amg_upool_count_blocked(amg_ult_pool(ult), 1);
-        amg_upool_left_blocked(from);
+        amg_ready_pool_count_blocked(amg_ult_pool(ult), 1);
+        amg_ready_pool_left_blocked(from);
     }
     amg_ult_set_state(ult, AMG_ULT_READY);
     /* Others may run it, and it may be gone, from here on. */

@@ -9,19 +9,20 @@
 struct amg_user_pool;
 
 /* What a kind of pool does; with its lock held. */
-struct amg_upool_ops {
+struct amg_ready_pool_ops {
     ABT_pool_kind kind;
     const char *name;
-    void (*push)(struct amg_upool *pool, struct amg_ult *ult);
-    struct amg_ult *(*pop)(struct amg_upool *pool);
+    void (*push)(struct amg_ready_pool *pool, struct amg_ult *ult);
+    struct amg_ult *(*pop)(struct amg_ready_pool *pool);
     /* By a stream whose first pool it is not. */
-    struct amg_ult *(*steal)(struct amg_upool *pool);
+    struct amg_ult *(*steal)(struct amg_ready_pool *pool);
 };
 
 /* Its creator's; an automatic one is freed with the last scheduler that has
  * it. The lock guards lists and turns, and is the pool's own. */
-struct amg_upool {
-    const struct amg_upool_ops *ops; /* NULL: the program's own, see `user` */
+struct amg_ready_pool {
+    const struct amg_ready_pool_ops
+        *ops; /* NULL: the program's own, see `user` */
     struct amg_bias lock;
     struct amg_list ready;
     struct amg_list fresh;   /* have never run; where that makes a difference */
@@ -36,10 +37,11 @@ struct amg_upool {
     int id;
     /* Of one whose last scheduler is gone: who gets what is pushed, and owns
      * it. Set once, with the lock held. */
-    struct amg_upool *heir;
-    struct amg_watch bequest;          /* makes each push look at `heir` */
-    struct amg_upool *_Atomic orphans; /* whose heir it is; freed with it */
-    struct amg_upool *next_orphan;
+    struct amg_ready_pool *successor;
+    struct amg_watch successor_watch; /* makes each push look at `successor` */
+    struct amg_ready_pool
+        *_Atomic predecessors; /* whose successor it is; freed with it */
+    struct amg_ready_pool *next_predecessor;
     void *data;
     /* Of one of the program's own: by threads that have not let go of it. */
     atomic_uint pushes;
@@ -47,29 +49,31 @@ struct amg_upool {
 };
 
 /* The kinds that are built in; NULL: no such one. */
-const struct amg_upool_ops *amg_upool_ops_of(ABT_pool_kind kind);
+const struct amg_ready_pool_ops *amg_ready_pool_ops_of(ABT_pool_kind kind);
 
 /* NULL: no memory. */
-struct amg_upool *amg_upool_create(
-    const struct amg_upool_ops *ops, ABT_pool_access access, bool is_automatic);
+struct amg_ready_pool *amg_ready_pool_create(
+    const struct amg_ready_pool_ops *ops, ABT_pool_access access,
+    bool is_automatic);
 /* Waits for pushes that have done all but let go of the pool: what they pushed
  * may have run to its end. */
-void amg_upool_quiesce(const struct amg_upool *pool);
+void amg_ready_pool_quiesce(const struct amg_ready_pool *pool);
 /* Nothing is in it, and no scheduler has it. */
-void amg_upool_destroy(struct amg_upool *pool);
+void amg_ready_pool_destroy(struct amg_ready_pool *pool);
 
 /* A scheduler has it, or has it no longer: it may be gone then. Threads that an
- * automatic one still has go to `heir` as soon as they are ready; NULL: they
- * are dropped. */
-void amg_upool_hold(struct amg_upool *pool);
-void amg_upool_drop(struct amg_upool *pool, struct amg_upool *heir);
+ * automatic one still has go to `successor` as soon as they are ready; NULL:
+ * they are dropped. */
+void amg_ready_pool_ref(struct amg_ready_pool *pool);
+void amg_ready_pool_unref(
+    struct amg_ready_pool *pool, struct amg_ready_pool *successor);
 
 /* A thread belongs to the pool from now on, instead of the one it belonged to,
  * if any: by its creator, or who has it out of its pool. An ABT code; nothing
  * changes on an error. */
-int amg_upool_adopt(struct amg_upool *pool, struct amg_ult *ult);
+int amg_ready_pool_adopt(struct amg_ready_pool *pool, struct amg_ult *ult);
 /* Before it is freed. */
-void amg_upool_disown(struct amg_ult *ult);
+void amg_ready_pool_disown(struct amg_ult *ult);
 
 /* A thread that was new, blocked or has ended becomes ready: follows a wish to
  * migrate, pushes it into its pool, and wakes a sleeper that watches that. By
@@ -78,48 +82,49 @@ void amg_ult_make_ready(struct amg_ult *ult);
 /* The same for one that yields, and has left the stack of the calling stream.
  * No sleeper is woken if `will_look` says that the stream comes to it next. */
 void amg_ult_yielded(
-    struct amg_ult *ult, bool (*will_look)(const struct amg_upool *pool));
+    struct amg_ult *ult, bool (*will_look)(const struct amg_ready_pool *pool));
 
 /* Follows the wish to migrate, if there is one. */
 void amg_ult_migrate(struct amg_ult *ult);
 
 /* By any thread. Wakes a sleeper that watches the pool, and tells a pool of the
  * program's why; 0: it was created or revived. */
-void amg_upool_push(
-    struct amg_upool *pool, struct amg_ult *ult, ABT_pool_context context);
+void amg_ready_pool_push(
+    struct amg_ready_pool *pool, struct amg_ult *ult, ABT_pool_context context);
 
 /* The next one, or NULL. */
-struct amg_ult *amg_upool_pop(struct amg_upool *pool);
-struct amg_ult *amg_upool_pop_for(
-    struct amg_upool *pool, ABT_pool_context context);
-struct amg_ult *amg_upool_steal(struct amg_upool *pool);
+struct amg_ult *amg_ready_pool_pop(struct amg_ready_pool *pool);
+struct amg_ult *amg_ready_pool_pop_for(
+    struct amg_ready_pool *pool, ABT_pool_context context);
+struct amg_ult *amg_ready_pool_steal(struct amg_ready_pool *pool);
 
 /* One was popped from a pool of the program's by another function of it. */
-void amg_upool_count_popped(struct amg_upool *pool);
+void amg_ready_pool_count_popped(struct amg_ready_pool *pool);
 
 /* Takes out that one; false: it is not in there. */
-bool amg_upool_remove(struct amg_upool *pool, struct amg_ult *ult);
+bool amg_ready_pool_remove(struct amg_ready_pool *pool, struct amg_ult *ult);
 
 /* Ready ones, and with those that are blocked. No lock. */
-size_t amg_upool_size(const struct amg_upool *pool);
-size_t amg_upool_total(const struct amg_upool *pool);
+size_t amg_ready_pool_size(const struct amg_ready_pool *pool);
+size_t amg_ready_pool_total(const struct amg_ready_pool *pool);
 
 /* Calls a function for each that is ready, with the lock held; not for the
  * program's own pools. */
-void amg_upool_each(struct amg_upool *pool, void *arg,
+void amg_ready_pool_each(struct amg_ready_pool *pool, void *arg,
     void (*visit)(void *arg, ABT_thread thread));
 
 /* A thread of the pool blocks (1), or is ready again (-1). */
-void amg_upool_count_blocked(struct amg_upool *pool, int change);
+void amg_ready_pool_count_blocked(struct amg_ready_pool *pool, int change);
 /* One that was blocked left the pool, and is not pushed there: streams that are
  * joined, and sleep as long as somebody is blocked, look again. */
-void amg_upool_left_blocked(struct amg_upool *pool);
+void amg_ready_pool_left_blocked(struct amg_ready_pool *pool);
 
 /* Each push rings for a sleeper from now on, until it is taken off again. The
  * sleeper has announced itself; false: there is something in it. */
-bool amg_upool_watch(struct amg_upool *pool, struct amg_watch *watch);
-void amg_upool_unwatch(struct amg_upool *pool, struct amg_watch *watch);
+bool amg_ready_pool_watch(struct amg_ready_pool *pool, struct amg_watch *watch);
+void amg_ready_pool_unwatch(
+    struct amg_ready_pool *pool, struct amg_watch *watch);
 /* If there is something in it, lets one who sleeps look. */
-void amg_upool_nudge(struct amg_upool *pool);
+void amg_ready_pool_nudge(struct amg_ready_pool *pool);
 
 #endif

@@ -28,13 +28,13 @@ static struct amg_ult *list_pop_last(struct amg_list *list)
     return ult_of(link);
 }
 
-static void fifo_push(struct amg_upool *pool, struct amg_ult *ult)
+static void fifo_push(struct amg_ready_pool *pool, struct amg_ult *ult)
 {
     amg_list_push(&pool->ready, &ult->link);
 }
 
 /* Without a word in the link that it is on no list: amg_ult.in says so. */
-static struct amg_ult *fifo_pop(struct amg_upool *pool)
+static struct amg_ult *fifo_pop(struct amg_ready_pool *pool)
 {
     struct amg_link *link = amg_list_first(&pool->ready);
 
@@ -46,18 +46,18 @@ static struct amg_ult *fifo_pop(struct amg_upool *pool)
 }
 
 /* The owner's end is the other one. */
-static struct amg_ult *randws_steal(struct amg_upool *pool)
+static struct amg_ult *randws_steal(struct amg_ready_pool *pool)
 {
     return list_pop_last(&pool->ready);
 }
 
-static void prio_push(struct amg_upool *pool, struct amg_ult *ult)
+static void prio_push(struct amg_ready_pool *pool, struct amg_ult *ult)
 {
     amg_list_push(ult_has_run(ult) ? &pool->ready : &pool->fresh, &ult->link);
 }
 
 /* Is it the turn of who has not run yet? */
-static bool fresh_is_due(struct amg_upool *pool)
+static bool fresh_is_due(struct amg_ready_pool *pool)
 {
     if (amg_list_is_empty(&pool->fresh)) {
         pool->turns = 0;
@@ -69,7 +69,7 @@ static bool fresh_is_due(struct amg_upool *pool)
     return true;
 }
 
-static struct amg_ult *prio_pop(struct amg_upool *pool)
+static struct amg_ult *prio_pop(struct amg_ready_pool *pool)
 {
     if (fresh_is_due(pool))
         return ult_of(amg_list_pop(&pool->fresh));
@@ -86,7 +86,7 @@ static ABT_unit_id id_of(struct amg_link *link)
 
 /* Ids rise with creation, since the first push asks for it. Who is new has its
  * place at the end, who has run before rather at the beginning. */
-static void earliest_push(struct amg_upool *pool, struct amg_ult *ult)
+static void earliest_push(struct amg_ready_pool *pool, struct amg_ult *ult)
 {
     ABT_unit_id id = id_of(&ult->link);
     struct amg_link *after = &pool->ready.head;
@@ -105,7 +105,7 @@ static void earliest_push(struct amg_upool *pool, struct amg_ult *ult)
     after->next = &ult->link;
 }
 
-static struct amg_ult *earliest_pop(struct amg_upool *pool)
+static struct amg_ult *earliest_pop(struct amg_ready_pool *pool)
 {
     if (++pool->turns < TURNS_EARLIEST)
         return ult_of(amg_list_pop(&pool->ready));
@@ -113,9 +113,9 @@ static struct amg_ult *earliest_pop(struct amg_upool *pool)
     return list_pop_last(&pool->ready);
 }
 
-const struct amg_upool_ops *amg_upool_ops_of(ABT_pool_kind kind)
+const struct amg_ready_pool_ops *amg_ready_pool_ops_of(ABT_pool_kind kind)
 {
-    static const struct amg_upool_ops kinds[] = {
+    static const struct amg_ready_pool_ops kinds[] = {
         {ABT_POOL_FIFO, "fifo", fifo_push, fifo_pop, fifo_pop},
         {ABT_POOL_FIFO_WAIT, "fifo_wait", fifo_push, fifo_pop, fifo_pop},
         {ABT_POOL_RANDWS, "randws", fifo_push, fifo_pop, randws_steal},

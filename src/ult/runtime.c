@@ -108,7 +108,7 @@ static void primary_close(struct amg_ult *primary)
 
     AMG_ASSERT(local == amg_xstream_local_self() && local->current == primary);
     amg_key_table_clear(&primary->keys);
-    amg_upool_disown(primary);
+    amg_ready_pool_disown(primary);
     amg_ult_destroy(local->scheduler);
     amg_xstream_local_close(local);
 }

@@ -14,22 +14,23 @@
 static bool pools_fill(struct amg_sched *sched, int count, ABT_pool *pools)
 {
     sched->pools =
-        amg_mem_zalloc(sizeof(struct amg_upool *) * (size_t)(count + 1));
+        amg_mem_zalloc(sizeof(struct amg_ready_pool *) * (size_t)(count + 1));
     sched->watches =
         amg_mem_zalloc(sizeof(struct amg_watch) * (size_t)(count + 1));
     if (sched->pools == NULL || sched->watches == NULL)
         return false;
     for (; sched->count < count; sched->count++) {
-        struct amg_upool *pool = NULL;
+        struct amg_ready_pool *pool = NULL;
 
         if (pools != NULL)
-            pool = (struct amg_upool *)(void *)pools[sched->count];
+            pool = (struct amg_ready_pool *)(void *)pools[sched->count];
         if (pool == NULL)
-            pool = amg_upool_create(amg_upool_ops_of(ABT_POOL_FIFO_WAIT),
-                ABT_POOL_ACCESS_MPMC, true);
+            pool =
+                amg_ready_pool_create(amg_ready_pool_ops_of(ABT_POOL_FIFO_WAIT),
+                    ABT_POOL_ACCESS_MPMC, true);
         if (pool == NULL)
             return false;
-        amg_upool_hold(pool);
+        amg_ready_pool_ref(pool);
         sched->pools[sched->count] = pool;
     }
     return true;
@@ -88,12 +89,13 @@ int amg_sched_create_users(const ABT_sched_def *def, int count, ABT_pool *pools,
     return ABT_SUCCESS;
 }
 
-void amg_sched_destroy(struct amg_sched *sched, struct amg_upool *heir)
+void amg_sched_destroy(
+    struct amg_sched *sched, struct amg_ready_pool *successor)
 {
     if (sched->is_users && sched->def.free != NULL)
         sched->def.free((ABT_sched)(void *)sched);
     for (int i = 0; i < sched->count; i++)
-        amg_upool_drop(sched->pools[i], heir);
+        amg_ready_pool_unref(sched->pools[i], successor);
     amg_mem_free(sched->watches);
     amg_mem_free(sched->pools);
     amg_mem_free(sched);
@@ -106,7 +108,7 @@ static struct amg_ult *pop_in_turn(struct amg_sched *sched)
 
         if (sched->next >= sched->count)
             sched->next = 0;
-        ult = amg_upool_pop(sched->pools[sched->next++]);
+        ult = amg_ready_pool_pop(sched->pools[sched->next++]);
         if (ult != NULL)
             return ult;
     }
@@ -118,7 +120,7 @@ static struct amg_ult *pop_by_rank(struct amg_sched *sched)
     struct amg_ult *ult = NULL;
 
     for (int i = 0; i < sched->count && ult == NULL; i++)
-        ult = amg_upool_pop(sched->pools[i]);
+        ult = amg_ready_pool_pop(sched->pools[i]);
     return ult;
 }
 
@@ -137,12 +139,12 @@ static struct amg_ult *pop_or_steal(struct amg_sched *sched)
     struct amg_ult *ult = NULL;
 
     if (sched->count > 0)
-        ult = amg_upool_pop(sched->pools[0]);
+        ult = amg_ready_pool_pop(sched->pools[0]);
     if (ult != NULL || others <= 0)
         return ult;
     sched->seed = seed_next(sched->seed);
     for (int i = 0; i < others && ult == NULL; i++)
-        ult = amg_upool_steal(
+        ult = amg_ready_pool_steal(
             sched->pools[1 + (sched->seed + (unsigned)i) % (unsigned)others]);
     return ult;
 }
@@ -155,12 +157,13 @@ struct amg_ult *amg_sched_pop(struct amg_sched *sched)
     case ABT_SCHED_RANDWS:
         return pop_or_steal(sched);
     default:
-        return sched->count == 1 ? amg_upool_pop(sched->pools[0])
+        return sched->count == 1 ? amg_ready_pool_pop(sched->pools[0])
                                  : pop_in_turn(sched);
     }
 }
 
-bool amg_sched_has(const struct amg_sched *sched, const struct amg_upool *pool)
+bool amg_sched_has(
+    const struct amg_sched *sched, const struct amg_ready_pool *pool)
 {
     for (int i = 0; i < sched->count; i++)
         if (sched->pools[i] == pool)
@@ -173,7 +176,7 @@ size_t amg_sched_size(const struct amg_sched *sched)
     size_t size = 0;
 
     for (int i = 0; i < sched->count; i++)
-        size += amg_upool_size(sched->pools[i]);
+        size += amg_ready_pool_size(sched->pools[i]);
     return size;
 }
 
@@ -182,11 +185,12 @@ size_t amg_sched_size(const struct amg_sched *sched)
 static bool sched_is_empty(const struct amg_sched *sched)
 {
     for (int i = 0; i < sched->count; i++) {
-        const struct amg_upool *pool = sched->pools[i];
+        const struct amg_ready_pool *pool = sched->pools[i];
         bool is_only =
             atomic_load_explicit(&pool->users, memory_order_relaxed) == 1;
 
-        if ((is_only ? amg_upool_total(pool) : amg_upool_size(pool)) > 0)
+        if ((is_only ? amg_ready_pool_total(pool) : amg_ready_pool_size(pool)) >
+            0)
             return false;
     }
     return true;
@@ -224,7 +228,7 @@ struct amg_ult *amg_stream_next(struct amg_stream *stream)
 }
 
 bool amg_stream_runs_next(
-    const struct amg_stream *stream, const struct amg_upool *pool)
+    const struct amg_stream *stream, const struct amg_ready_pool *pool)
 {
     const struct amg_sched *sched =
         atomic_load_explicit(&stream->sched, memory_order_relaxed);
@@ -260,7 +264,7 @@ static bool pools_watch(struct amg_stream *stream, struct amg_sched *sched)
 
     for (int i = 0; i < sched->count; i++) {
         sched->watches[i].sleeper = &stream->sleeper;
-        if (!amg_upool_watch(sched->pools[i], &sched->watches[i]))
+        if (!amg_ready_pool_watch(sched->pools[i], &sched->watches[i]))
             is_quiet = false;
     }
     return is_quiet;
@@ -269,7 +273,7 @@ static bool pools_watch(struct amg_stream *stream, struct amg_sched *sched)
 static void pools_unwatch(struct amg_sched *sched)
 {
     for (int i = 0; i < sched->count; i++)
-        amg_upool_unwatch(sched->pools[i], &sched->watches[i]);
+        amg_ready_pool_unwatch(sched->pools[i], &sched->watches[i]);
 }
 
 static void stream_rise(struct amg_stream *stream)

@@ -30,7 +30,7 @@ struct amg_sched {
     int next;      /* the pool whose turn it is */
     unsigned seed; /* of the next victim to steal from; not 0 */
     int count;     /* of pools; does not change */
-    struct amg_upool **pools;
+    struct amg_ready_pool **pools;
     struct amg_watch *watches; /* one for each pool, for when it sleeps */
 };
 
@@ -41,13 +41,15 @@ int amg_sched_create(ABT_sched_predef kind, int count, ABT_pool *pools,
 int amg_sched_create_users(const ABT_sched_def *def, int count, ABT_pool *pools,
     bool is_automatic, struct amg_sched **ret_sched);
 /* With its pools, as far as they are automatic; nobody uses it. What these
- * still have goes to `heir`, see amg_upool_drop(). */
-void amg_sched_destroy(struct amg_sched *sched, struct amg_upool *heir);
+ * still have goes to `successor`, see amg_ready_pool_unref(). */
+void amg_sched_destroy(
+    struct amg_sched *sched, struct amg_ready_pool *successor);
 
 /* What is to be run next, or NULL; by its stream, one of ours. */
 struct amg_ult *amg_sched_pop(struct amg_sched *sched);
 
-bool amg_sched_has(const struct amg_sched *sched, const struct amg_upool *pool);
+bool amg_sched_has(
+    const struct amg_sched *sched, const struct amg_ready_pool *pool);
 
 /* What a stream is asked for; it looks between two threads. */
 enum amg_stream_ask {
@@ -106,7 +108,7 @@ struct amg_ult *amg_stream_next(struct amg_stream *stream);
 /* Does its scheduler, one of ours, have that pool, and nothing else to run but
  * the one thread that is ready there? */
 bool amg_stream_runs_next(
-    const struct amg_stream *stream, const struct amg_upool *pool);
+    const struct amg_stream *stream, const struct amg_ready_pool *pool);
 
 /* Asks the stream for something, and returns the sleeper that is to be rung
  * with no lock held. */

@@ -99,7 +99,7 @@ int ABT_sched_get_pools(
         (pools == NULL && max_pools > 0))
         return ABT_ERR_INV_ARG;
     for (int i = 0; i < max_pools; i++)
-        pools[i] = amg_upool_handle(known->pools[idx + i]);
+        pools[i] = amg_ready_pool_handle(known->pools[idx + i]);
     return ABT_SUCCESS;
 }
 
@@ -122,7 +122,7 @@ int ABT_sched_get_total_size(ABT_sched sched, size_t *size)
         return ABT_ERR_INV_ARG;
     *size = 0;
     for (int i = 0; i < known->count; i++)
-        *size += amg_upool_total(known->pools[i]);
+        *size += amg_ready_pool_total(known->pools[i]);
     return ABT_SUCCESS;
 }
 
@@ -208,7 +208,7 @@ int ABT_xstream_check_events(ABT_sched sched)
 }
 
 /* By a scheduler, with a pool that the thread is to belong to, or NULL. */
-static int schedule(struct amg_ult *ult, struct amg_upool *pool)
+static int schedule(struct amg_ult *ult, struct amg_ready_pool *pool)
 {
     struct amg_stream *stream = amg_stream_self();
     int rc = ABT_SUCCESS;
@@ -216,7 +216,7 @@ static int schedule(struct amg_ult *ult, struct amg_upool *pool)
     if (stream == NULL)
         return amg_ult_none_code();
     if (pool != NULL)
-        rc = amg_upool_adopt(pool, ult);
+        rc = amg_ready_pool_adopt(pool, ult);
     if (rc == ABT_SUCCESS)
         amg_ult_run(stream, ult);
     return rc;
@@ -230,14 +230,14 @@ int ABT_xstream_run_unit(ABT_unit unit, ABT_pool pool)
         return ABT_ERR_INV_UNIT;
     if (pool == ABT_POOL_NULL)
         return ABT_ERR_INV_POOL;
-    return schedule(ult, amg_upool_of(pool));
+    return schedule(ult, amg_ready_pool_of(pool));
 }
 
 int ABT_self_schedule(ABT_thread thread, ABT_pool pool)
 {
     if (thread == ABT_THREAD_NULL)
         return ABT_ERR_INV_THREAD;
-    return schedule(amg_ult_of(thread), amg_upool_of(pool));
+    return schedule(amg_ult_of(thread), amg_ready_pool_of(pool));
 }
 
 /* Runs it by a thread that stands for it in a pool, until it is to stop or its

@@ -27,7 +27,7 @@ void amg_ult_destroy(struct amg_ult *ult)
 
     amg_key_table_clear(&ult->keys);
     if (ult->unit != NULL)
-        amg_upool_disown(ult);
+        amg_ready_pool_disown(ult);
     amg_fibre_clean(&ult->fibre, ult->sp);
     if (stack != NULL) {
         amg_stack_give(local == NULL ? NULL : &local->stacks, stack);
@@ -63,7 +63,7 @@ static void has_ended(struct amg_ult *ult)
  * calling stream, which it has just left, comes to it next: its scheduler, one
  * of ours, has the stack, and nothing else to run. What it does first or
  * instead, it passes on before; see amg_stream_run(). */
-static bool stream_will_look(const struct amg_upool *pool)
+static bool stream_will_look(const struct amg_ready_pool *pool)
 {
     const struct amg_xstream_local *local = amg_xstream_local_self();
 
@@ -79,7 +79,7 @@ static void post_switch_park(struct amg_ult *left)
 
     left->held = NULL;
     left->biased = NULL;
-    amg_upool_count_blocked(amg_ult_pool(left), 1);
+    amg_ready_pool_count_blocked(amg_ult_pool(left), 1);
     /* Pairs with who resumes it, who may come as soon as the state says that it
      * is blocked; who comes before waits for the state. */
     if (biased == NULL && held == NULL)
@@ -309,7 +309,7 @@ _Noreturn void amg_ult_end(struct amg_ult *self)
         amg_key_table_clear(&self->keys);
     joiner = joiner_take(amg_xstream_local_self(), self);
     if (joiner != NULL) {
-        amg_upool_count_blocked(amg_ult_pool(joiner), -1);
+        amg_ready_pool_count_blocked(amg_ult_pool(joiner), -1);
         amg_ult_end_to(self, joiner);
     }
     amg_ult_switch(self, AMG_SWITCH_END, NULL);
@@ -400,7 +400,8 @@ struct amg_ult *amg_ult_create(const struct amg_ult_spec *spec)
     ult->on_migration_arg = attr->on_migration_arg;
     if (has_stack)
         stack_prepare(ult);
-    if (spec->pool != NULL && amg_upool_adopt(spec->pool, ult) != ABT_SUCCESS) {
+    if (spec->pool != NULL &&
+        amg_ready_pool_adopt(spec->pool, ult) != ABT_SUCCESS) {
         amg_ult_destroy(ult);
         return NULL;
     }

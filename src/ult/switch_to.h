@@ -9,7 +9,7 @@
 struct amg_ult_spec {
     enum amg_ult_kind kind; /* THREAD, TASKLET or SCHEDULER */
     bool is_named;
-    struct amg_upool *pool; /* NULL for a SCHEDULER */
+    struct amg_ready_pool *pool; /* NULL for a SCHEDULER */
     void (*function)(void *arg);
     void *arg;
     const struct amg_uattr *attr; /* NULL: the usual */

@@ -15,7 +15,7 @@ static int thread_new(ABT_pool pool, void (*function)(void *), void *arg,
 {
     const struct amg_ult_spec spec = {
         .kind = AMG_ULT_THREAD,
-        .pool = amg_upool_of(pool),
+        .pool = amg_ready_pool_of(pool),
         .function = function,
         .arg = arg,
         .attr = amg_uattr_of(attr),
@@ -138,7 +138,7 @@ static int thread_renew(ABT_pool pool, void (*function)(void *), void *arg,
     if (ult == NULL || amg_ult_state(ult) != AMG_ULT_ENDED)
         return ABT_ERR_INV_THREAD;
     ult_join(ult); /* who ended it has let go of it */
-    rc = amg_upool_adopt(amg_upool_of(pool), ult);
+    rc = amg_ready_pool_adopt(amg_ready_pool_of(pool), ult);
     if (rc == ABT_SUCCESS)
         amg_ult_renew(ult, function, arg);
     return rc;
@@ -309,7 +309,7 @@ typedef bool (*take_fn)(struct amg_ult *ult);
 static bool ready_take(struct amg_ult *ult)
 {
     return amg_ult_state(ult) == AMG_ULT_READY &&
-           amg_upool_remove(amg_ult_pool(ult), ult);
+           amg_ready_pool_remove(amg_ult_pool(ult), ult);
 }
 
 /* The same where the program may have popped it before, as the original wants
@@ -318,14 +318,14 @@ static bool popped_take(struct amg_ult *ult)
 {
     return amg_ult_state(ult) == AMG_ULT_READY &&
            (amg_ult_is_in(ult, NULL) ||
-               amg_upool_remove(amg_ult_pool(ult), ult));
+               amg_ready_pool_remove(amg_ult_pool(ult), ult));
 }
 
 static bool blocked_take(struct amg_ult *ult)
 {
     if (!suspended_take(ult))
         return false;
-    amg_upool_left_blocked(amg_ult_pool(ult));
+    amg_ready_pool_left_blocked(amg_ult_pool(ult));
     return true;
 }
 
@@ -429,9 +429,9 @@ static int migration_check(const struct amg_ult *ult)
     return ult->is_migratable ? ABT_SUCCESS : ABT_ERR_MIGRATION_NA;
 }
 
-static void migration_ask(struct amg_ult *ult, struct amg_upool *target)
+static void migration_ask(struct amg_ult *ult, struct amg_ready_pool *target)
 {
-    struct amg_upool *pool = NULL;
+    struct amg_ready_pool *pool = NULL;
 
     /* Release: pairs with the acquire of amg_ult_migrate(). */
     atomic_store_explicit(&ult->migrates_to, target, memory_order_release);
@@ -439,10 +439,11 @@ static void migration_ask(struct amg_ult *ult, struct amg_upool *target)
         return; /* it goes when it is next made ready */
     pool = amg_ult_pool(ult);
     AMG_TEST_POINT("migrate.ask");
-    if (!amg_upool_remove(pool, ult))
+    if (!amg_ready_pool_remove(pool, ult))
         return;
     amg_ult_migrate(ult);
-    amg_upool_push(amg_ult_pool(ult), ult, ABT_POOL_CONTEXT_OP_THREAD_MIGRATE);
+    amg_ready_pool_push(
+        amg_ult_pool(ult), ult, ABT_POOL_CONTEXT_OP_THREAD_MIGRATE);
 }
 
 int ABT_thread_migrate_to_pool(ABT_thread thread, ABT_pool pool)
@@ -454,9 +455,9 @@ int ABT_thread_migrate_to_pool(ABT_thread thread, ABT_pool pool)
         return rc;
     if (pool == ABT_POOL_NULL)
         return ABT_ERR_INV_POOL;
-    if (amg_ult_pool(ult) == amg_upool_of(pool))
+    if (amg_ult_pool(ult) == amg_ready_pool_of(pool))
         return ABT_ERR_MIGRATION_TARGET;
-    migration_ask(ult, amg_upool_of(pool));
+    migration_ask(ult, amg_ready_pool_of(pool));
     return ABT_SUCCESS;
 }
 
@@ -475,7 +476,7 @@ int ABT_thread_migrate_to_sched(ABT_thread thread, ABT_sched sched)
     for (int i = pools - 1; i >= 0; i--) {
         if (ABT_sched_get_pools(sched, 1, i, &pool) != ABT_SUCCESS)
             return ABT_ERR_INV_SCHED;
-        if (amg_ult_pool(ult) == amg_upool_of(pool))
+        if (amg_ult_pool(ult) == amg_ready_pool_of(pool))
             return ABT_ERR_MIGRATION_TARGET;
     }
     return pool == ABT_POOL_NULL ? ABT_ERR_INV_SCHED
@@ -496,8 +497,8 @@ int ABT_thread_migrate_to_xstream(ABT_thread thread, ABT_xstream xstream)
 }
 
 struct other_search {
-    const struct amg_upool *pool;
-    struct amg_upool *found;
+    const struct amg_ready_pool *pool;
+    struct amg_ready_pool *found;
 };
 
 static bool other_visit(struct amg_stream *stream, void *arg)
@@ -514,7 +515,7 @@ static bool other_visit(struct amg_stream *stream, void *arg)
 
 /* The first pool of a running stream other than those that run `pool`; NULL:
  * there is none. */
-static struct amg_upool *other_pool(const struct amg_upool *pool)
+static struct amg_ready_pool *other_pool(const struct amg_ready_pool *pool)
 {
     struct other_search search = {.pool = pool};
 
@@ -525,7 +526,7 @@ static struct amg_upool *other_pool(const struct amg_upool *pool)
 int ABT_thread_migrate(ABT_thread thread)
 {
     struct amg_ult *ult = amg_ult_of(thread);
-    struct amg_upool *target = NULL;
+    struct amg_ready_pool *target = NULL;
     int rc = migration_check(ult);
 
     if (rc != ABT_SUCCESS)

@@ -41,7 +41,7 @@ int ABT_thread_get_last_pool(ABT_thread thread, ABT_pool *pool)
     int rc = amg_get_check(thread, ABT_ERR_INV_THREAD, pool);
 
     if (rc == ABT_SUCCESS)
-        *pool = amg_upool_handle(amg_ult_pool(amg_ult_of(thread)));
+        *pool = amg_ready_pool_handle(amg_ult_pool(amg_ult_of(thread)));
     return rc;
 }
 
@@ -53,7 +53,7 @@ int ABT_thread_get_last_pool_id(ABT_thread thread, int *id)
         return ABT_ERR_INV_THREAD;
     if (id == NULL)
         return ABT_ERR_INV_ARG;
-    return ABT_pool_get_id(amg_upool_handle(amg_ult_pool(ult)), id);
+    return ABT_pool_get_id(amg_ready_pool_handle(amg_ult_pool(ult)), id);
 }
 
 int ABT_thread_is_primary(ABT_thread thread, ABT_bool *is_primary)
@@ -188,7 +188,7 @@ int ABT_thread_set_associated_pool(ABT_thread thread, ABT_pool pool)
         return ABT_ERR_INV_THREAD;
     if (pool == ABT_POOL_NULL)
         return ABT_ERR_INV_POOL;
-    return amg_upool_adopt(amg_upool_of(pool), amg_ult_of(thread));
+    return amg_ready_pool_adopt(amg_ready_pool_of(pool), amg_ult_of(thread));
 }
 
 int ABT_unit_get_thread(ABT_unit unit, ABT_thread *thread)
@@ -212,7 +212,7 @@ int ABT_unit_set_associated_pool(ABT_unit unit, ABT_pool pool)
         return ABT_ERR_INV_UNIT;
     if (pool == ABT_POOL_NULL)
         return ABT_ERR_INV_POOL;
-    return amg_upool_adopt(amg_upool_of(pool), ult);
+    return amg_ready_pool_adopt(amg_ready_pool_of(pool), ult);
 }
 
 /* The answer to who is on no stream. */
@@ -395,7 +395,7 @@ int ABT_task_create(
 {
     const struct amg_ult_spec spec = {
         .kind = AMG_ULT_TASKLET,
-        .pool = amg_upool_of(pool),
+        .pool = amg_ready_pool_of(pool),
         .function = task_func,
         .arg = arg,
         .is_named = newtask != NULL,

@@ -21,7 +21,7 @@
 struct amg_sched;
 struct amg_stack;
 struct amg_stream;
-struct amg_upool;
+struct amg_ready_pool;
 
 /* NEW -> READY <-> RUNNING -> { READY | BLOCKED -> READY | ENDED }; ENDED ->
  * READY by revival. */
@@ -82,10 +82,10 @@ struct amg_ult {
     struct amg_link link; /* in the list of `in` */
     void *sp;             /* where it goes on; valid while it does not run */
     /* It is pushed there when it is ready. Atomic for callers that only ask. */
-    struct amg_upool *_Atomic pool;
+    struct amg_ready_pool *_Atomic pool;
     /* The pool, one of ours, that it is in now; changed under the lock of that
      * one, whose holder alone can rely on it. */
-    struct amg_upool *_Atomic in;
+    struct amg_ready_pool *_Atomic in;
     void *unit; /* what a pool of the program's own calls it */
     /* That runs it, or ran it last. */
     struct amg_stream *_Atomic stream;
@@ -106,7 +106,7 @@ struct amg_ult {
     struct amg_lock lock;    /* guards joiners, keys' writers */
     struct amg_list joiners; /* of struct amg_waiter */
     atomic_uint requests;    /* of enum amg_ult_request */
-    struct amg_upool *_Atomic migrates_to;
+    struct amg_ready_pool *_Atomic migrates_to;
     void (*on_migration)(ABT_thread thread, void *arg);
     void *on_migration_arg;
     struct amg_key_table keys;
@@ -125,13 +125,14 @@ static inline void amg_ult_init(struct amg_ult *ult, enum amg_ult_kind kind)
 }
 
 /* Where it belongs. */
-static inline struct amg_upool *amg_ult_pool(const struct amg_ult *ult)
+static inline struct amg_ready_pool *amg_ult_pool(const struct amg_ult *ult)
 {
     return atomic_load_explicit(&ult->pool, memory_order_relaxed);
 }
 
-/* By its creator, or the caller that has it; see amg_upool_adopt(). */
-static inline void amg_ult_set_pool(struct amg_ult *ult, struct amg_upool *pool)
+/* By its creator, or the caller that has it; see amg_ready_pool_adopt(). */
+static inline void amg_ult_set_pool(
+    struct amg_ult *ult, struct amg_ready_pool *pool)
 {
     atomic_store_explicit(&ult->pool, pool, memory_order_relaxed);
 }
@@ -139,7 +140,7 @@ static inline void amg_ult_set_pool(struct amg_ult *ult, struct amg_upool *pool)
 /* Is it in that pool, one of ours? NULL: in none. Without the pool's lock a
  * hint, unless the caller has the thread. */
 static inline bool amg_ult_is_in(
-    const struct amg_ult *ult, const struct amg_upool *pool)
+    const struct amg_ult *ult, const struct amg_ready_pool *pool)
 {
     return atomic_load_explicit(&ult->in, memory_order_relaxed) == pool;
 }
@@ -216,12 +217,12 @@ static inline ABT_thread amg_ult_handle(struct amg_ult *ult)
     return (ABT_thread)(void *)ult;
 }
 
-static inline struct amg_upool *amg_upool_of(ABT_pool pool)
+static inline struct amg_ready_pool *amg_ready_pool_of(ABT_pool pool)
 {
-    return (struct amg_upool *)(void *)pool;
+    return (struct amg_ready_pool *)(void *)pool;
 }
 
-static inline ABT_pool amg_upool_handle(struct amg_upool *pool)
+static inline ABT_pool amg_ready_pool_handle(struct amg_ready_pool *pool)
 {
     return (ABT_pool)(void *)pool;
 }

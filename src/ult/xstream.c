@@ -142,13 +142,13 @@ static void state_set_locked(
     stream->tid = tid;
 }
 
-static void sched_let_go(
-    struct amg_sched *sched, bool is_destroyed, struct amg_upool *heir)
+static void sched_let_go(struct amg_sched *sched, bool is_destroyed,
+    struct amg_ready_pool *successor)
 {
     atomic_store_explicit(&sched->stream, NULL, memory_order_relaxed);
     atomic_store_explicit(&sched->is_used, false, memory_order_release);
     if (is_destroyed)
-        amg_sched_destroy(sched, heir);
+        amg_sched_destroy(sched, successor);
 }
 
 void amg_stream_sched_set(struct amg_stream *stream, struct amg_sched *sched)
@@ -212,7 +212,7 @@ bool amg_stream_has_ended(struct amg_stream *stream)
 static void sched_pass_on(struct amg_sched *sched)
 {
     for (int i = 0; i < sched->count; i++)
-        amg_upool_nudge(sched->pools[i]);
+        amg_ready_pool_nudge(sched->pools[i]);
 }
 
 /* Main() first, if it has come home: for as long as that computes. */

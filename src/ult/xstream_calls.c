@@ -195,7 +195,7 @@ static int self_go_with(const struct amg_sched *sched)
     if (self == NULL || amg_ult_pool(self) == NULL ||
         amg_sched_has(sched, amg_ult_pool(self)) || sched->count == 0)
         return ABT_SUCCESS;
-    return amg_upool_adopt(sched->pools[0], self);
+    return amg_ready_pool_adopt(sched->pools[0], self);
 }
 
 /* The scheduler has been claimed. */
@@ -279,7 +279,7 @@ int ABT_xstream_get_main_pools(
         return ABT_ERR_INV_ARG;
     sched = amg_stream_sched(amg_stream_of(xstream));
     for (int i = 0; i < max_pools && i < sched->count; i++)
-        pools[i] = amg_upool_handle(sched->pools[i]);
+        pools[i] = amg_ready_pool_handle(sched->pools[i]);
     return ABT_SUCCESS;
 }
 

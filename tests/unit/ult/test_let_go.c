@@ -57,11 +57,12 @@ static void push(ABT_pool pool, ABT_unit unit, ABT_pool_context context)
 /* In the thread that pushes, or asks. */
 static void hook(const char *name)
 {
-    if (strcmp(name, "upool.quiesce") == 0)
+    if (strcmp(name, "ready_pool.quiesce") == 0)
         atomic_store(&is_settling, true);
     if (strcmp(name, "sched.asked") == 0)
         atomic_store(&is_asked, true);
-    if (strcmp(name, "upool.pushed") == 0 || strcmp(name, "sched.asked") == 0)
+    if (strcmp(name, "ready_pool.pushed") == 0 ||
+        strcmp(name, "sched.asked") == 0)
         while (!atomic_load(&is_freed) && !atomic_load(&is_settling))
             sched_yield();
 }

@@ -58,7 +58,7 @@ static void hook(const char *name)
         atomic_store(&gate, 1);
         while (!atomic_load(&is_running))
             sched_yield();
-    } else if (strcmp(name, "upool.remove") == 0) {
+    } else if (strcmp(name, "ready_pool.remove") == 0) {
         atomic_store(&gate, 2);
         while (size_of(away) == 0)
             sched_yield();

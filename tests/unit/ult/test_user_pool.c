@@ -141,7 +141,7 @@ static void users_pool_run(ABT_pool pool)
     assert_int_equal(ABT_pool_free(&pool), ABT_SUCCESS);
 }
 
-static void test_upool_of_the_program_is_run(void **state)
+static void test_ready_pool_of_the_program_is_run(void **state)
 {
     ABT_pool_user_def def = ABT_POOL_USER_DEF_NULL;
     ABT_pool pool = ABT_POOL_NULL;
@@ -173,7 +173,8 @@ static size_t larger_size(ABT_pool pool)
     return larger;
 }
 
-static void test_upool_of_the_program_says_whether_it_is_empty(void **state)
+static void test_ready_pool_of_the_program_says_whether_it_is_empty(
+    void **state)
 {
     ABT_pool_user_def def = ABT_POOL_USER_DEF_NULL;
     ABT_pool pool = ABT_POOL_NULL;
@@ -196,7 +197,7 @@ static void test_upool_of_the_program_says_whether_it_is_empty(void **state)
     assert_int_equal(ABT_pool_free(&pool), ABT_SUCCESS);
 }
 
-static void test_upool_of_the_older_form_is_run(void **state)
+static void test_ready_pool_of_the_older_form_is_run(void **state)
 {
     ABT_pool_def def = {.access = ABT_POOL_ACCESS_MPMC,
         .u_create_from_thread = old_unit_create,
@@ -217,9 +218,10 @@ static void test_upool_of_the_older_form_is_run(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_upool_of_the_program_is_run),
-        cmocka_unit_test(test_upool_of_the_older_form_is_run),
-        cmocka_unit_test(test_upool_of_the_program_says_whether_it_is_empty),
+        cmocka_unit_test(test_ready_pool_of_the_program_is_run),
+        cmocka_unit_test(test_ready_pool_of_the_older_form_is_run),
+        cmocka_unit_test(
+            test_ready_pool_of_the_program_says_whether_it_is_empty),
     };
 
     return cmocka_run_group_tests(tests, begin, end);

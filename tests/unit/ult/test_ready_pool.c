@@ -71,7 +71,7 @@ static ABT_thread pop(ABT_pool pool)
     return thread;
 }
 
-static void test_upool_fresh_threads_leave_in_order(void **state)
+static void test_ready_pool_fresh_threads_leave_in_order(void **state)
 {
     static const ABT_pool_kind kinds[] = {ABT_POOL_FIFO, ABT_POOL_FIFO_WAIT,
         ABT_POOL_RANDWS, AMALGAM_POOL_PRIO_WAIT};
@@ -95,17 +95,18 @@ static void test_upool_fresh_threads_leave_in_order(void **state)
     }
 }
 
-static void test_upool_thieves_take_the_other_end(void **state)
+static void test_ready_pool_thieves_take_the_other_end(void **state)
 {
     ABT_pool pool = pool_of(ABT_POOL_RANDWS);
     ABT_thread threads[FEW];
 
     (void)state;
     few_create(pool, threads);
-    assert_ptr_equal(amg_upool_steal(amg_upool_of(pool)), threads[FEW - 1]);
+    assert_ptr_equal(
+        amg_ready_pool_steal(amg_ready_pool_of(pool)), threads[FEW - 1]);
     assert_ptr_equal(pop(pool), threads[0]);
     assert_ptr_equal(pop(pool), threads[1]);
-    assert_ptr_equal(amg_upool_steal(amg_upool_of(pool)), threads[2]);
+    assert_ptr_equal(amg_ready_pool_steal(amg_ready_pool_of(pool)), threads[2]);
     few_free(threads, FEW);
     assert_int_equal(ABT_pool_free(&pool), ABT_SUCCESS);
 }
@@ -131,13 +132,13 @@ static ABT_thread veteran_create(ABT_pool pool)
         assert_int_equal(ABT_thread_get_state(thread, &state), ABT_SUCCESS);
     }
     assert_int_equal(ABT_thread_resume(thread), ABT_SUCCESS);
-    assert_true(
-        amg_upool_remove(amg_upool_of(main_pool()), amg_ult_of(thread)));
+    assert_true(amg_ready_pool_remove(
+        amg_ready_pool_of(main_pool()), amg_ult_of(thread)));
     assert_int_equal(ABT_pool_push_thread(pool, thread), ABT_SUCCESS);
     return thread;
 }
 
-static void test_upool_prio_lets_veterans_go_first_but_not_for_ever(
+static void test_ready_pool_prio_lets_veterans_go_first_but_not_for_ever(
     void **state)
 {
     ABT_pool pool = pool_of(AMALGAM_POOL_PRIO_WAIT);
@@ -165,7 +166,8 @@ static void test_upool_prio_lets_veterans_go_first_but_not_for_ever(
     assert_int_equal(ABT_pool_free(&pool), ABT_SUCCESS);
 }
 
-static void test_upool_earliest_goes_by_creation_but_not_for_ever(void **state)
+static void test_ready_pool_earliest_goes_by_creation_but_not_for_ever(
+    void **state)
 {
     ABT_pool pool = pool_of(AMALGAM_POOL_EARLIEST_FIRST);
     ABT_thread threads[FEW];
@@ -198,7 +200,7 @@ static void test_upool_earliest_goes_by_creation_but_not_for_ever(void **state)
     assert_int_equal(ABT_pool_free(&pool), ABT_SUCCESS);
 }
 
-static void test_upool_units_name_their_threads(void **state)
+static void test_ready_pool_units_name_their_threads(void **state)
 {
     ABT_pool pool = pool_of(ABT_POOL_FIFO);
     ABT_pool other = pool_of(ABT_POOL_FIFO);
@@ -226,7 +228,7 @@ static void test_upool_units_name_their_threads(void **state)
     assert_int_equal(ABT_pool_free(&other), ABT_SUCCESS);
 }
 
-static void test_upool_push_claims_one_sleeper(void **state)
+static void test_ready_pool_push_claims_one_sleeper(void **state)
 {
     ABT_pool pool = pool_of(ABT_POOL_FIFO);
     struct amg_sleeper sleepers[2];
@@ -238,25 +240,25 @@ static void test_upool_push_claims_one_sleeper(void **state)
         amg_sleeper_init(&sleepers[i]);
         watches[i].sleeper = &sleepers[i];
         amg_sleeper_announce(&sleepers[i], NULL);
-        assert_true(amg_upool_watch(amg_upool_of(pool), &watches[i]));
+        assert_true(amg_ready_pool_watch(amg_ready_pool_of(pool), &watches[i]));
     }
     assert_int_equal(ABT_thread_create(pool, count_one, NULL,
                          ABT_THREAD_ATTR_NULL, &threads[0]),
         ABT_SUCCESS);
     assert_int_equal(atomic_load(&sleepers[0].word), AMG_SLEEP_AWAKE);
     assert_int_equal(atomic_load(&sleepers[1].word), AMG_SLEEP_ASLEEP);
-    amg_upool_nudge(amg_upool_of(pool));
+    amg_ready_pool_nudge(amg_ready_pool_of(pool));
     assert_int_equal(atomic_load(&sleepers[1].word), AMG_SLEEP_AWAKE);
     /* Claimed, so it does not sleep. */
     assert_true(amg_sleeper_sleep(&sleepers[1], 0));
     for (int i = 0; i < 2; i++) {
         amg_sleeper_rise(&sleepers[i]);
-        amg_upool_unwatch(amg_upool_of(pool), &watches[i]);
+        amg_ready_pool_unwatch(amg_ready_pool_of(pool), &watches[i]);
     }
     amg_sleeper_announce(&sleepers[0], NULL);
-    assert_false(amg_upool_watch(amg_upool_of(pool), &watches[0]));
+    assert_false(amg_ready_pool_watch(amg_ready_pool_of(pool), &watches[0]));
     amg_sleeper_rise(&sleepers[0]);
-    amg_upool_unwatch(amg_upool_of(pool), &watches[0]);
+    amg_ready_pool_unwatch(amg_ready_pool_of(pool), &watches[0]);
     assert_ptr_equal(pop(pool), threads[0]);
     few_free(threads, 1);
     assert_int_equal(ABT_pool_free(&pool), ABT_SUCCESS);
@@ -271,7 +273,8 @@ static void *pusher_main(void *arg)
     return rc == ABT_SUCCESS ? thread : ABT_THREAD_NULL;
 }
 
-static void test_upool_pop_wait_is_ended_by_a_push_or_the_moment(void **state)
+static void test_ready_pool_pop_wait_is_ended_by_a_push_or_the_moment(
+    void **state)
 {
     ABT_pool pool = pool_of(ABT_POOL_FIFO_WAIT);
 
@@ -298,7 +301,7 @@ static void test_upool_pop_wait_is_ended_by_a_push_or_the_moment(void **state)
     assert_int_equal(ABT_pool_free(&pool), ABT_SUCCESS);
 }
 
-static void test_upool_bad_arguments_change_nothing(void **state)
+static void test_ready_pool_bad_arguments_change_nothing(void **state)
 {
     ABT_pool pool = ABT_POOL_NULL;
     ABT_pool_config config = ABT_POOL_CONFIG_NULL;
@@ -333,15 +336,17 @@ static void test_upool_bad_arguments_change_nothing(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_upool_fresh_threads_leave_in_order),
-        cmocka_unit_test(test_upool_thieves_take_the_other_end),
+        cmocka_unit_test(test_ready_pool_fresh_threads_leave_in_order),
+        cmocka_unit_test(test_ready_pool_thieves_take_the_other_end),
         cmocka_unit_test(
-            test_upool_prio_lets_veterans_go_first_but_not_for_ever),
-        cmocka_unit_test(test_upool_earliest_goes_by_creation_but_not_for_ever),
-        cmocka_unit_test(test_upool_units_name_their_threads),
-        cmocka_unit_test(test_upool_push_claims_one_sleeper),
-        cmocka_unit_test(test_upool_pop_wait_is_ended_by_a_push_or_the_moment),
-        cmocka_unit_test(test_upool_bad_arguments_change_nothing),
+            test_ready_pool_prio_lets_veterans_go_first_but_not_for_ever),
+        cmocka_unit_test(
+            test_ready_pool_earliest_goes_by_creation_but_not_for_ever),
+        cmocka_unit_test(test_ready_pool_units_name_their_threads),
+        cmocka_unit_test(test_ready_pool_push_claims_one_sleeper),
+        cmocka_unit_test(
+            test_ready_pool_pop_wait_is_ended_by_a_push_or_the_moment),
+        cmocka_unit_test(test_ready_pool_bad_arguments_change_nothing),
     };
 
     return cmocka_run_group_tests(tests, begin, end);

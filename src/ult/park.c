@@ -69,17 +69,17 @@ static bool waiter_withdraw(struct amg_waiter *waiter, struct amg_lock *lock)
     return is_listed;
 }
 
-/* What the alarm of a parked thread knows; on the stack of that thread. */
-struct park_alarm {
-    struct amg_alarm alarm;
+/* What the timeout of a parked thread knows; on the stack of that thread. */
+struct park_timeout {
+    struct amg_timeout timeout;
     struct amg_waiter *waiter;
     struct amg_lock *lock;
     bool has_come; /* written before the unpark that lets its reader go on */
 };
 
-static void park_ring(struct amg_alarm *alarm)
+static void park_expire(struct amg_timeout *timeout)
 {
-    struct park_alarm *park = (struct park_alarm *)(void *)alarm;
+    struct park_timeout *park = (struct park_timeout *)(void *)timeout;
 
     if (!waiter_withdraw(park->waiter, park->lock))
         return;
@@ -90,7 +90,7 @@ static void park_ring(struct amg_alarm *alarm)
 bool amg_park_until(
     struct amg_waiter *waiter, struct amg_lock *lock, uint64_t deadline_ns)
 {
-    struct park_alarm park = {.waiter = waiter, .lock = lock};
+    struct park_timeout park = {.waiter = waiter, .lock = lock};
 
     if (deadline_ns == AMG_NO_DEADLINE) {
         amg_park(waiter, lock);
@@ -103,16 +103,16 @@ bool amg_park_until(
         amg_ult_switch(waiter->ult, AMG_SWITCH_YIELD, NULL);
         return false;
     }
-    /* NOTE(why): called with the lock held, which ring() takes: the alarm holds
-     * no lock of its own then, and the thread must not be woken before it is
-     * announced. */
+    /* NOTE(why): called with the lock held, which expire() takes: the timeout
+     * holds no lock of its own then, and the thread must not be woken before it
+     * is announced. */
     if (waiter->ult != NULL &&
-        amg_alarm_set(&park.alarm, deadline_ns, park_ring)) {
+        amg_timeout_set(&park.timeout, deadline_ns, park_expire)) {
         amg_ult_switch(waiter->ult, AMG_SWITCH_PARK, lock);
-        (void)amg_alarm_cancel(&park.alarm);
+        (void)amg_timeout_cancel(&park.timeout);
         return !park.has_come;
     }
-    /* Without an alarm the whole stream sleeps. */
+    /* Without an timeout the whole stream sleeps. */
     waiter->ult = NULL;
     amg_lock_give(lock);
     if (thread_sleep(waiter, deadline_ns))

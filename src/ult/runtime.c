@@ -168,7 +168,7 @@ static void runtime_drain(void)
     do {
         while (amg_sched_size(runtime_sched()) > 0)
             ABT_thread_yield();
-        until_ns = amg_alarm_next_ns();
+        until_ns = amg_timeout_next_ns();
         if (until_ns != AMG_NO_DEADLINE)
             primary_sleep(until_ns);
     } while (
@@ -209,7 +209,7 @@ static void runtime_close(void)
     runtime_drain();
     primary_close(runtime.primary);
     amg_stream_destroy(runtime.stream);
-    amg_alarm_fini();
+    amg_timeout_fini();
     amg_stack_guard_close();
     amg_stack_room_close();
     runtime.stream = NULL;

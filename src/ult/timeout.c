@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Calls a function at a moment, by one thread that sleeps until the next one,
- * and wakes for a new alarm only when that comes before all others. */
+ * and wakes for a new timeout only when that comes before all others. */
 #include "ult/timeout.h"
 
 #include <pthread.h>
@@ -16,14 +16,14 @@
 #include "base/log.h"
 #include "base/role.h"
 
-/* Bytes of the thread's stack: ring() takes a lock and wakes somebody. */
+/* Bytes of the thread's stack: expire() takes a lock and wakes somebody. */
 #define STACK_BYTES ((size_t)256 * 1024)
 
 /* Of the process. */
 static struct {
-    struct amg_lock lock;      /* guards all but `news` */
-    struct amg_heap heap;      /* by their moments */
-    struct amg_alarm *ringing; /* its function runs now */
+    struct amg_lock lock;         /* guards all but `news` */
+    struct amg_heap heap;         /* by their moments */
+    struct amg_timeout *expiring; /* its function runs now */
     pthread_t thread;
     bool has_thread;
     bool is_ending;
@@ -32,34 +32,34 @@ static struct {
     atomic_uint news;
 } all;
 
-static struct amg_alarm *first_locked(void)
+static struct amg_timeout *first_locked(void)
 {
     return all.heap.first == NULL
                ? NULL
-               : AMG_OBJECT(all.heap.first, struct amg_alarm, node);
+               : AMG_OBJECT(all.heap.first, struct amg_timeout, node);
 }
 
-static void remove_locked(struct amg_alarm *alarm)
+static void remove_locked(struct amg_timeout *timeout)
 {
-    amg_heap_remove(&all.heap, &alarm->node);
-    alarm->is_set = false;
+    amg_heap_remove(&all.heap, &timeout->node);
+    timeout->is_set = false;
 }
 
-/* Rings the first one, if its moment has come; the lock is held before and
+/* Expires the first one, if its moment has come; the lock is held before and
  * after. */
-static bool ring_first_locked(void)
+static bool expire_first_locked(void)
 {
-    struct amg_alarm *alarm = first_locked();
+    struct amg_timeout *timeout = first_locked();
 
-    if (alarm == NULL || alarm->node.key > amg_clock_ns())
+    if (timeout == NULL || timeout->node.key > amg_clock_ns())
         return false;
-    remove_locked(alarm);
-    all.ringing = alarm;
+    remove_locked(timeout);
+    all.expiring = timeout;
     amg_lock_give(&all.lock);
-    alarm->ring(alarm);
+    timeout->expire(timeout);
     amg_lock_take(&all.lock);
     /* Only now may who cancels it go on, so it was there until here. */
-    all.ringing = NULL;
+    all.expiring = NULL;
     return true;
 }
 
@@ -71,7 +71,7 @@ static void *thread_run(void *arg)
         unsigned seen = 0;
         uint64_t until_ns = AMG_NO_DEADLINE;
 
-        if (ring_first_locked())
+        if (expire_first_locked())
             continue;
         seen = atomic_load_explicit(&all.news, memory_order_relaxed);
         if (first_locked() != NULL)
@@ -107,7 +107,7 @@ static bool start_locked(void)
     pthread_attr_destroy(&attr);
     all.has_thread = err == 0;
     if (err == 0)
-        (void)pthread_setname_np(all.thread, "amalgam alarm");
+        (void)pthread_setname_np(all.thread, "amalgam timeout");
     return all.has_thread;
 }
 
@@ -117,20 +117,20 @@ static void tell_locked(void)
     atomic_fetch_add_explicit(&all.news, 1, memory_order_relaxed);
 }
 
-bool amg_alarm_set(struct amg_alarm *alarm, uint64_t deadline_ns,
-    void (*ring)(struct amg_alarm *alarm))
+bool amg_timeout_set(struct amg_timeout *timeout, uint64_t deadline_ns,
+    void (*expire)(struct amg_timeout *timeout))
 {
     bool is_set = false;
     bool is_first = false;
 
-    alarm->node.key = deadline_ns;
-    alarm->ring = ring;
+    timeout->node.key = deadline_ns;
+    timeout->expire = expire;
     amg_lock_take(&all.lock);
     is_set = start_locked();
-    alarm->is_set = is_set;
+    timeout->is_set = is_set;
     if (is_set) {
-        amg_heap_push(&all.heap, &alarm->node);
-        is_first = first_locked() == alarm;
+        amg_heap_push(&all.heap, &timeout->node);
+        is_first = first_locked() == timeout;
     }
     if (is_first)
         tell_locked();
@@ -143,15 +143,15 @@ bool amg_alarm_set(struct amg_alarm *alarm, uint64_t deadline_ns,
     return is_set;
 }
 
-bool amg_alarm_cancel(struct amg_alarm *alarm)
+bool amg_timeout_cancel(struct amg_timeout *timeout)
 {
     bool is_first_time = false;
 
     amg_lock_take(&all.lock);
-    is_first_time = alarm->is_set;
+    is_first_time = timeout->is_set;
     if (is_first_time)
-        remove_locked(alarm);
-    for (unsigned tries = 0; all.ringing == alarm; tries++) {
+        remove_locked(timeout);
+    for (unsigned tries = 0; all.expiring == timeout; tries++) {
         amg_lock_give(&all.lock);
         amg_lock_rest(tries);
         amg_lock_take(&all.lock);
@@ -160,12 +160,12 @@ bool amg_alarm_cancel(struct amg_alarm *alarm)
     return is_first_time;
 }
 
-uint64_t amg_alarm_next_ns(void)
+uint64_t amg_timeout_next_ns(void)
 {
     uint64_t next_ns = AMG_NO_DEADLINE;
 
     amg_lock_take(&all.lock);
-    if (all.ringing != NULL)
+    if (all.expiring != NULL)
         next_ns = 0;
     else if (first_locked() != NULL)
         next_ns = first_locked()->node.key;
@@ -173,7 +173,7 @@ uint64_t amg_alarm_next_ns(void)
     return next_ns;
 }
 
-void amg_alarm_fini(void)
+void amg_timeout_fini(void)
 {
     bool has_thread = false;
 

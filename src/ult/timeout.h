@@ -12,30 +12,30 @@
 
 /* The caller's from set until cancel has returned; on its stack, usually. Only
  * timeout.c reads the fields, and writes them under its lock. */
-struct amg_alarm {
+struct amg_timeout {
     struct amg_heap_node node; /* by its moment */
-    void (*ring)(struct amg_alarm *alarm);
+    void (*expire)(struct amg_timeout *timeout);
     bool is_set; /* in the heap */
 };
 
-/* ring(alarm) is called by that thread when the moment of amg_clock_ns() has
- * come, with no lock of this file held; it may take locks and unpark, and must
- * not block. False: there is no thread and none could be started; nothing was
- * set. */
-bool amg_alarm_set(struct amg_alarm *alarm, uint64_t deadline_ns,
-    void (*ring)(struct amg_alarm *alarm));
+/* expire(timeout) is called by that thread when the moment of amg_clock_ns()
+ * has come, with no lock of this file held; it may take locks and unpark, and
+ * must not block. False: there is no thread and none could be started; nothing
+ * was set. */
+bool amg_timeout_set(struct amg_timeout *timeout, uint64_t deadline_ns,
+    void (*expire)(struct amg_timeout *timeout));
 
-/* Once for each set, by a caller that holds none of the locks ring() takes.
- * True: it has not rung, and will not. False: ring() was called, and has
+/* Once for each set, by a caller that holds none of the locks expire() takes.
+ * True: it has not expired, and will not. False: expire() was called, and has
  * returned. */
-bool amg_alarm_cancel(struct amg_alarm *alarm);
+bool amg_timeout_cancel(struct amg_timeout *timeout);
 
 /* When the next one rings: the moment of amg_clock_ns(), 0 while one does, or
  * AMG_NO_DEADLINE when none is set. */
-uint64_t amg_alarm_next_ns(void);
+uint64_t amg_timeout_next_ns(void);
 
 /* Ends the thread; by ABT_finalize(), when none is set. It starts again with
  * the next set. */
-void amg_alarm_fini(void);
+void amg_timeout_fini(void);
 
 #endif

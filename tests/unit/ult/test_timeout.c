@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Alarms ring at their moment and in its order, each once, and not when they
+/* Timeouts ring at their moment and in its order, each once, and not when they
  * were taken back before. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -17,8 +17,8 @@
 
 enum { MANY = 2000, THREADS = 4, ROUNDS = 400 };
 
-struct case_alarm {
-    struct amg_alarm alarm;
+struct case_timeout {
+    struct amg_timeout timeout;
     uint64_t rung_ns;
     unsigned place; /* how many had rung before */
     atomic_uint rings;
@@ -26,9 +26,10 @@ struct case_alarm {
 
 static atomic_uint rung; /* the futex word of who waits for all */
 
-static void ring(struct amg_alarm *alarm)
+static void ring(struct amg_timeout *timeout)
 {
-    struct case_alarm *one = AMG_OBJECT(alarm, struct case_alarm, alarm);
+    struct case_timeout *one =
+        AMG_OBJECT(timeout, struct case_timeout, timeout);
 
     one->rung_ns = amg_clock_ns();
     one->place = atomic_load(&rung);
@@ -59,51 +60,51 @@ static int setup(void **state)
 static int teardown(void **state)
 {
     (void)state;
-    amg_alarm_fini();
+    amg_timeout_fini();
     return 0;
 }
 
-static void test_alarm_moment_rings_once(void **state)
+static void test_timeout_moment_rings_once(void **state)
 {
-    struct case_alarm one = {.rung_ns = 0};
+    struct case_timeout one = {.rung_ns = 0};
     const uint64_t moment = amg_clock_ns() + 3 * AMG_NS_PER_MS;
 
     (void)state;
-    assert_true(amg_alarm_set(&one.alarm, moment, ring));
+    assert_true(amg_timeout_set(&one.timeout, moment, ring));
     wait_for_rings(1);
-    assert_false(amg_alarm_cancel(&one.alarm));
+    assert_false(amg_timeout_cancel(&one.timeout));
     assert_true(one.rung_ns >= moment);
     assert_int_equal(atomic_load(&one.rings), 1);
 }
 
-static void test_alarm_past_moment_rings(void **state)
+static void test_timeout_past_moment_rings(void **state)
 {
-    struct case_alarm one = {.rung_ns = 0};
+    struct case_timeout one = {.rung_ns = 0};
 
     (void)state;
-    assert_true(amg_alarm_set(&one.alarm, 0, ring));
+    assert_true(amg_timeout_set(&one.timeout, 0, ring));
     wait_for_rings(1);
-    assert_false(amg_alarm_cancel(&one.alarm));
+    assert_false(amg_timeout_cancel(&one.timeout));
 }
 
-static void test_alarm_canceled_is_silent(void **state)
+static void test_timeout_canceled_is_silent(void **state)
 {
-    struct case_alarm far = {.rung_ns = 0};
-    struct case_alarm near = {.rung_ns = 0};
+    struct case_timeout far = {.rung_ns = 0};
+    struct case_timeout near = {.rung_ns = 0};
 
     (void)state;
-    assert_true(amg_alarm_set(&far.alarm, AMG_NO_DEADLINE, ring));
-    assert_true(amg_alarm_set(&near.alarm, 0, ring));
+    assert_true(amg_timeout_set(&far.timeout, AMG_NO_DEADLINE, ring));
+    assert_true(amg_timeout_set(&near.timeout, 0, ring));
     wait_for_rings(1);
-    assert_true(amg_alarm_cancel(&far.alarm));
-    assert_false(amg_alarm_cancel(&near.alarm));
+    assert_true(amg_timeout_cancel(&far.timeout));
+    assert_false(amg_timeout_cancel(&near.timeout));
     assert_int_equal(atomic_load(&far.rings), 0);
 }
 
 /* Some taken back from the midst of the heap, the others in order. */
-static void test_alarm_many_ring_in_order(void **state)
+static void test_timeout_many_ring_in_order(void **state)
 {
-    struct case_alarm *many = calloc(MANY, sizeof(*many));
+    struct case_timeout *many = calloc(MANY, sizeof(*many));
     const uint64_t start = amg_clock_ns() + 200 * AMG_NS_PER_MS;
     unsigned canceled = 0;
     bool in_time = false;
@@ -111,24 +112,24 @@ static void test_alarm_many_ring_in_order(void **state)
     (void)state;
     assert_non_null(many);
     for (int i = 0; i < MANY; i++)
-        assert_true(amg_alarm_set(
-            &many[i].alarm, start + (uint64_t)(rand() % MANY) * 1000, ring));
+        assert_true(amg_timeout_set(
+            &many[i].timeout, start + (uint64_t)(rand() % MANY) * 1000, ring));
     in_time = amg_clock_ns() < start; /* else some rang before others were set
                                        */
     for (int i = 0; i < MANY; i += 3)
-        canceled += amg_alarm_cancel(&many[i].alarm);
+        canceled += amg_timeout_cancel(&many[i].timeout);
     wait_for_rings(MANY - canceled);
     for (int i = 0; i < MANY; i++) {
-        const struct case_alarm *one = &many[i];
+        const struct case_timeout *one = &many[i];
 
         if (i % 3 != 0)
-            assert_false(amg_alarm_cancel(&many[i].alarm));
+            assert_false(amg_timeout_cancel(&many[i].timeout));
         assert_true(atomic_load(&many[i].rings) <= 1);
         for (int k = 0; k < MANY; k += 97) {
-            const struct case_alarm *other = &many[k];
+            const struct case_timeout *other = &many[k];
 
             if (in_time && one->rung_ns != 0 && other->rung_ns != 0 &&
-                one->alarm.node.key < other->alarm.node.key)
+                one->timeout.node.key < other->timeout.node.key)
                 assert_true(one->place < other->place);
         }
     }
@@ -143,20 +144,20 @@ static void *race(void *arg)
     uintptr_t lies = 0;
 
     for (int i = 0; i < ROUNDS; i++) {
-        struct case_alarm one = {.rung_ns = 0};
+        struct case_timeout one = {.rung_ns = 0};
         bool is_back = false;
 
-        if (!amg_alarm_set(&one.alarm, amg_clock_ns() + 20000, ring))
+        if (!amg_timeout_set(&one.timeout, amg_clock_ns() + 20000, ring))
             return arg;
-        while (amg_clock_ns() < one.alarm.node.key) {
+        while (amg_clock_ns() < one.timeout.node.key) {
         }
-        is_back = amg_alarm_cancel(&one.alarm);
+        is_back = amg_timeout_cancel(&one.timeout);
         lies += atomic_load(&one.rings) != (is_back ? 0 : 1);
     }
     return (void *)lies;
 }
 
-static void test_alarm_cancel_races_ring(void **state)
+static void test_timeout_cancel_races_ring(void **state)
 {
     pthread_t threads[THREADS];
 
@@ -171,23 +172,23 @@ static void test_alarm_cancel_races_ring(void **state)
     }
 }
 
-static void test_alarm_again_after_fini(void **state)
+static void test_timeout_again_after_fini(void **state)
 {
     (void)state;
-    amg_alarm_fini();
-    amg_alarm_fini();
-    test_alarm_past_moment_rings(state);
+    amg_timeout_fini();
+    amg_timeout_fini();
+    test_timeout_past_moment_rings(state);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(test_alarm_moment_rings_once, setup),
-        cmocka_unit_test_setup(test_alarm_past_moment_rings, setup),
-        cmocka_unit_test_setup(test_alarm_canceled_is_silent, setup),
-        cmocka_unit_test_setup(test_alarm_many_ring_in_order, setup),
-        cmocka_unit_test_setup(test_alarm_cancel_races_ring, setup),
-        cmocka_unit_test_setup(test_alarm_again_after_fini, setup),
+        cmocka_unit_test_setup(test_timeout_moment_rings_once, setup),
+        cmocka_unit_test_setup(test_timeout_past_moment_rings, setup),
+        cmocka_unit_test_setup(test_timeout_canceled_is_silent, setup),
+        cmocka_unit_test_setup(test_timeout_many_ring_in_order, setup),
+        cmocka_unit_test_setup(test_timeout_cancel_races_ring, setup),
+        cmocka_unit_test_setup(test_timeout_again_after_fini, setup),
     };
 
     return cmocka_run_group_tests(tests, NULL, teardown);

@@ -30,23 +30,23 @@ bool amg_margo_runtime_pool_kind(int kind, ABT_pool_kind *ret_kind)
 
 unsigned amg_margo_runtime_ready(void)
 {
-    return amg_doze_ready();
+    return amg_block_ready_count();
 }
 
 bool amg_margo_runtime_must_leave(void)
 {
-    return amg_doze_must_leave();
+    return amg_block_must_leave();
 }
 
 hg_return_t amg_margo_runtime_doze(hg_context_t *context, unsigned timeout_ms)
 {
-    struct amg_doze doze = {.ring = context_ring, .arg = context};
+    struct amg_block block = {.wake = context_ring, .arg = context};
     hg_return_t rc = HG_SUCCESS;
 
-    if (timeout_ms == 0 || !amg_doze_begin(&doze))
+    if (timeout_ms == 0 || !amg_block_begin(&block))
         return HG_Progress(context, 0);
     rc = HG_Progress(context, timeout_ms);
-    amg_doze_end(&doze);
+    amg_block_end(&block);
     return rc;
 }
 
@@ -85,10 +85,10 @@ static void nap_ring(void *arg)
 void amg_margo_runtime_nap(
     atomic_uint *word, unsigned seen, uint64_t deadline_ns)
 {
-    struct amg_doze doze = {.ring = nap_ring, .arg = word};
+    struct amg_block block = {.wake = nap_ring, .arg = word};
 
-    if (!amg_doze_begin(&doze))
+    if (!amg_block_begin(&block))
         return;
     (void)amg_futex_wait_until(word, seen, deadline_ns);
-    amg_doze_end(&doze);
+    amg_block_end(&block);
 }

@@ -250,10 +250,10 @@ static void pool_wait(struct amg_ready_pool *pool, uint64_t deadline_ns)
 
     amg_sleeper_init(&own);
     watch.sleeper = stream == NULL ? &own : &stream->sleeper;
-    amg_sleeper_announce(watch.sleeper, NULL);
+    amg_sleeper_arm(watch.sleeper, NULL);
     if (amg_ready_pool_watch(pool, &watch) && !stream_is_asked(stream))
         amg_sleeper_sleep(watch.sleeper, deadline_ns);
-    amg_sleeper_rise(watch.sleeper);
+    amg_sleeper_disarm(watch.sleeper);
     amg_ready_pool_unwatch(pool, &watch);
 }
 

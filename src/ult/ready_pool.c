@@ -168,7 +168,7 @@ static void pool_hand_over(
 static AMG_APART void push_tell_locked(
     struct amg_ready_pool *pool, will_look_fn will_look)
 {
-    struct amg_claim claim = {.was = AMG_SLEEP_AWAKE};
+    struct amg_claim claim = {.was = AMG_SLEEPER_AWAKE};
     struct amg_ready_pool *successor = pool->successor;
 
     if (successor != NULL)
@@ -177,8 +177,8 @@ static AMG_APART void push_tell_locked(
         amg_sleeper_claim_first(&pool->watches, &claim);
     amg_bias_give(&pool->lock);
     /* The thread may have run and the pool be gone by now. */
-    if (claim.was != AMG_SLEEP_AWAKE)
-        amg_sleeper_ring(&claim);
+    if (claim.was != AMG_SLEEPER_AWAKE)
+        amg_sleeper_wake(&claim);
     if (successor != NULL)
         pool_hand_over(pool, successor);
 }
@@ -464,15 +464,15 @@ void amg_ready_pool_unwatch(
 
 void amg_ready_pool_nudge(struct amg_ready_pool *pool)
 {
-    struct amg_claim claim = {.was = AMG_SLEEP_AWAKE};
+    struct amg_claim claim = {.was = AMG_SLEEPER_AWAKE};
 
     if (amg_ready_pool_size(pool) == 0)
         return;
     amg_bias_take(&pool->lock);
     amg_sleeper_claim_first(&pool->watches, &claim);
     amg_bias_give(&pool->lock);
-    if (claim.was != AMG_SLEEP_AWAKE)
-        amg_sleeper_ring(&claim);
+    if (claim.was != AMG_SLEEPER_AWAKE)
+        amg_sleeper_wake(&claim);
 }
 
 void amg_ult_migrate(struct amg_ult *ult)

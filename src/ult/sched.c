@@ -240,20 +240,20 @@ bool amg_stream_runs_next(
 void amg_stream_ask_claim(struct amg_stream *stream, enum amg_stream_ask ask,
     struct amg_claim *ret_claim)
 {
-    /* Full barriers both: either its look after amg_sleeper_announce() sees
+    /* Full barriers both: either its look after amg_sleeper_arm() sees
      * what is asked, or the claim sees that it sleeps. */
     atomic_fetch_or_explicit(&stream->asked, ask, memory_order_seq_cst);
     atomic_thread_fence(memory_order_seq_cst);
     if (!amg_sleeper_claim(&stream->sleeper, ret_claim))
-        ret_claim->was = AMG_SLEEP_AWAKE;
+        ret_claim->was = AMG_SLEEPER_AWAKE;
 }
 
 void amg_stream_ask(struct amg_stream *stream, enum amg_stream_ask ask)
 {
-    struct amg_claim claim = {.was = AMG_SLEEP_AWAKE};
+    struct amg_claim claim = {.was = AMG_SLEEPER_AWAKE};
 
     amg_stream_ask_claim(stream, ask, &claim);
-    amg_sleeper_ring(&claim);
+    amg_sleeper_wake(&claim);
 }
 
 /* On the lists of all its pools; false: there is something already. */
@@ -276,59 +276,59 @@ static void pools_unwatch(struct amg_sched *sched)
         amg_ready_pool_unwatch(sched->pools[i], &sched->watches[i]);
 }
 
-static void stream_rise(struct amg_stream *stream)
+static void stream_disarm(struct amg_stream *stream)
 {
-    amg_sleeper_rise(&stream->sleeper);
+    amg_sleeper_disarm(&stream->sleeper);
     pools_unwatch(amg_stream_sched(stream));
 }
 
-/* `doze` is NULL for the scheduler itself. False: there is something to do, do
+/* `block` is NULL for the scheduler itself. False: there is something to do, do
  * not sleep. */
-static bool stream_rest(struct amg_stream *stream, struct amg_doze *doze)
+static bool stream_arm(struct amg_stream *stream, struct amg_block *block)
 {
     struct amg_sched *sched = amg_stream_sched(stream);
 
-    amg_sleeper_announce(&stream->sleeper, doze);
+    amg_sleeper_arm(&stream->sleeper, block);
     if (pools_watch(stream, sched) &&
-        (doze != NULL || !amg_sched_is_to_stop(sched)))
+        (block != NULL || !amg_sched_is_to_stop(sched)))
         return true;
-    stream_rise(stream);
+    stream_disarm(stream);
     return false;
 }
 
 void amg_stream_sleep(struct amg_stream *stream)
 {
-    if (!stream_rest(stream, NULL))
+    if (!stream_arm(stream, NULL))
         return;
     amg_sleeper_sleep(&stream->sleeper, AMG_NO_DEADLINE);
-    stream_rise(stream);
+    stream_disarm(stream);
 }
 
-bool amg_doze_begin(struct amg_doze *doze)
+bool amg_block_begin(struct amg_block *block)
 {
     struct amg_stream *stream = amg_stream_self();
 
-    if (!AMG_CONTRACT(stream != NULL && doze != NULL && doze->ring != NULL))
+    if (!AMG_CONTRACT(stream != NULL && block != NULL && block->wake != NULL))
         return false;
-    if (!stream_rest(stream, doze))
+    if (!stream_arm(stream, block))
         return false;
     /* Asked before it was announced: nobody rings. */
-    if (!amg_doze_must_leave())
+    if (!amg_block_must_leave())
         return true;
-    stream_rise(stream);
+    stream_disarm(stream);
     return false;
 }
 
-void amg_doze_end(struct amg_doze *doze)
+void amg_block_end(struct amg_block *block)
 {
     struct amg_stream *stream = amg_stream_self();
 
-    AMG_ASSERT(stream->sleeper.doze == doze);
-    (void)doze;
-    stream_rise(stream);
+    AMG_ASSERT(stream->sleeper.block == block);
+    (void)block;
+    stream_disarm(stream);
 }
 
-unsigned amg_doze_ready(void)
+unsigned amg_block_ready_count(void)
 {
     struct amg_stream *stream = amg_stream_self();
     bool is_asked = false;
@@ -343,7 +343,7 @@ unsigned amg_doze_ready(void)
            (is_asked ? 1u : 0u);
 }
 
-bool amg_doze_must_leave(void)
+bool amg_block_must_leave(void)
 {
     struct amg_stream *stream = amg_stream_self();
     struct amg_ult *self = amg_ult_self();

@@ -126,19 +126,19 @@ void amg_stream_sleep(struct amg_stream *stream);
  * the scheduler: from begin to end a push into one of the pools of its stream
  * rings. False: something is ready there already, or the stream has been asked
  * for something; nothing was announced, do not sleep. */
-bool amg_doze_begin(struct amg_doze *doze);
+bool amg_block_begin(struct amg_block *block);
 
 /* It is awake again; after a begin that returned true. Waits for rings that
  * are under way. */
-void amg_doze_end(struct amg_doze *doze);
+void amg_block_end(struct amg_block *block);
 
 /* How many threads other than the caller are ready in the pools of its stream,
  * and one more when its scheduler has something to look at; no lock. 0 for a
  * caller that is no user-level thread. */
-unsigned amg_doze_ready(void);
+unsigned amg_block_ready_count(void);
 
 /* Is the stream of the caller asked to end, and does another one run its pool?
  * It should block for a moment then, to go on there. */
-bool amg_doze_must_leave(void);
+bool amg_block_must_leave(void);
 
 #endif

@@ -161,7 +161,7 @@ static int sched_ask(ABT_sched sched, enum amg_sched_ask ask)
     if (!amg_streams_each(wish_visit, &wish))
         wish_make(&wish); /* what runs in a pool, or nowhere yet */
     AMG_TEST_POINT("sched.asked");
-    amg_sleeper_ring(&wish.claim);
+    amg_sleeper_wake(&wish.claim);
     return ABT_SUCCESS;
 }
 

@@ -18,47 +18,47 @@ static bool word_change(struct amg_sleeper *sleeper,
 
 void amg_sleeper_init(struct amg_sleeper *sleeper)
 {
-    atomic_init(&sleeper->word, AMG_SLEEP_AWAKE);
-    sleeper->doze = NULL;
+    atomic_init(&sleeper->word, AMG_SLEEPER_AWAKE);
+    sleeper->block = NULL;
 }
 
-void amg_sleeper_announce(struct amg_sleeper *sleeper, struct amg_doze *doze)
+void amg_sleeper_arm(struct amg_sleeper *sleeper, struct amg_block *block)
 {
-    sleeper->doze = doze;
+    sleeper->block = block;
     /* Full barrier: who asks for something and then finds it awake has asked
      * before it looks; see amg_stream_ask(). */
     atomic_exchange_explicit(&sleeper->word,
-        doze == NULL ? AMG_SLEEP_ASLEEP : AMG_SLEEP_DOZING,
+        block == NULL ? AMG_SLEEPER_ASLEEP : AMG_SLEEPER_BLOCKED,
         memory_order_seq_cst);
 }
 
 bool amg_sleeper_sleep(struct amg_sleeper *sleeper, uint64_t deadline_ns)
 {
     while (atomic_load_explicit(&sleeper->word, memory_order_acquire) ==
-           AMG_SLEEP_ASLEEP)
+           AMG_SLEEPER_ASLEEP)
         if (!amg_futex_wait_until(
-                &sleeper->word, AMG_SLEEP_ASLEEP, deadline_ns))
-            return !word_change(sleeper, AMG_SLEEP_ASLEEP, AMG_SLEEP_AWAKE);
+                &sleeper->word, AMG_SLEEPER_ASLEEP, deadline_ns))
+            return !word_change(sleeper, AMG_SLEEPER_ASLEEP, AMG_SLEEPER_AWAKE);
     return true;
 }
 
-void amg_sleeper_rise(struct amg_sleeper *sleeper)
+void amg_sleeper_disarm(struct amg_sleeper *sleeper)
 {
-    if (word_change(sleeper, AMG_SLEEP_ASLEEP, AMG_SLEEP_AWAKE) ||
-        word_change(sleeper, AMG_SLEEP_DOZING, AMG_SLEEP_AWAKE))
+    if (word_change(sleeper, AMG_SLEEPER_ASLEEP, AMG_SLEEPER_AWAKE) ||
+        word_change(sleeper, AMG_SLEEPER_BLOCKED, AMG_SLEEPER_AWAKE))
         return;
     for (unsigned tries = 0; atomic_load_explicit(&sleeper->word,
-                                 memory_order_acquire) != AMG_SLEEP_AWAKE;
+                                 memory_order_acquire) != AMG_SLEEPER_AWAKE;
          tries++)
         amg_lock_rest(tries);
 }
 
 bool amg_sleeper_claim(struct amg_sleeper *sleeper, struct amg_claim *ret_claim)
 {
-    if (word_change(sleeper, AMG_SLEEP_ASLEEP, AMG_SLEEP_AWAKE))
-        ret_claim->was = AMG_SLEEP_ASLEEP;
-    else if (word_change(sleeper, AMG_SLEEP_DOZING, AMG_SLEEP_RINGING))
-        ret_claim->was = AMG_SLEEP_DOZING;
+    if (word_change(sleeper, AMG_SLEEPER_ASLEEP, AMG_SLEEPER_AWAKE))
+        ret_claim->was = AMG_SLEEPER_ASLEEP;
+    else if (word_change(sleeper, AMG_SLEEPER_BLOCKED, AMG_SLEEPER_WAKING))
+        ret_claim->was = AMG_SLEEPER_BLOCKED;
     else
         return false;
     ret_claim->sleeper = sleeper;
@@ -74,7 +74,7 @@ void amg_sleeper_claim_first(
         if (amg_sleeper_claim(
                 AMG_OBJECT(link, struct amg_watch, link)->sleeper, ret_claim))
             return;
-    ret_claim->was = AMG_SLEEP_AWAKE;
+    ret_claim->was = AMG_SLEEPER_AWAKE;
 }
 
 void amg_sleeper_wake_all(struct amg_list *watches)
@@ -85,21 +85,21 @@ void amg_sleeper_wake_all(struct amg_list *watches)
         struct amg_sleeper *sleeper =
             AMG_OBJECT(link, struct amg_watch, link)->sleeper;
 
-        if (word_change(sleeper, AMG_SLEEP_ASLEEP, AMG_SLEEP_AWAKE))
+        if (word_change(sleeper, AMG_SLEEPER_ASLEEP, AMG_SLEEPER_AWAKE))
             amg_futex_wake(&sleeper->word, 1);
     }
 }
 
-void amg_sleeper_ring(const struct amg_claim *claim)
+void amg_sleeper_wake(const struct amg_claim *claim)
 {
-    struct amg_doze *doze = NULL;
+    struct amg_block *block = NULL;
 
-    if (claim->was == AMG_SLEEP_ASLEEP) {
+    if (claim->was == AMG_SLEEPER_ASLEEP) {
         amg_futex_wake(&claim->sleeper->word, 1);
-    } else if (claim->was == AMG_SLEEP_DOZING) {
-        doze = claim->sleeper->doze;
-        doze->ring(doze->arg);
+    } else if (claim->was == AMG_SLEEPER_BLOCKED) {
+        block = claim->sleeper->block;
+        block->wake(block->arg);
         atomic_store_explicit(
-            &claim->sleeper->word, AMG_SLEEP_AWAKE, memory_order_release);
+            &claim->sleeper->word, AMG_SLEEPER_AWAKE, memory_order_release);
     }
 }

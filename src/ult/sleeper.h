@@ -3,11 +3,11 @@
  * without work, a user-level thread that dozes, or an OS thread.
  *
  *   AWAKE -> ASLEEP -> AWAKE               who rings wakes the futex afterwards
- *   AWAKE -> DOZING -> RINGING -> AWAKE    who rings calls the doze's function
+ *   AWAKE -> BLOCKED -> WAKING -> AWAKE    who rings calls the doze's function
  *
- * Who changes ASLEEP or DOZING has claimed it: the one push rings one sleeper,
+ * Who changes ASLEEP or BLOCKED has claimed it: the one push rings one sleeper,
  * and each sleeper is rung once. A sleeper that is ASLEEP may be gone as soon
- * as it is claimed; one that is RINGING stays until it is AWAKE. */
+ * as it is claimed; one that is WAKING stays until it is AWAKE. */
 #ifndef AMG_ULT_SLEEPER_H
 #define AMG_ULT_SLEEPER_H
 
@@ -18,16 +18,16 @@
 #include "base/list.h"
 
 enum amg_sleeper_state {
-    AMG_SLEEP_AWAKE,
-    AMG_SLEEP_ASLEEP,
-    AMG_SLEEP_DOZING,
-    AMG_SLEEP_RINGING,
+    AMG_SLEEPER_AWAKE,
+    AMG_SLEEPER_ASLEEP,
+    AMG_SLEEPER_BLOCKED,
+    AMG_SLEEPER_WAKING,
 };
 
 /* A user-level thread that blocks its whole stream in a call which is no
  * concern of this module; the caller's while it does. */
-struct amg_doze {
-    void (*ring)(void *arg); /* from any thread, also before the sleep begins,
+struct amg_block {
+    void (*wake)(void *arg); /* from any thread, also before the sleep begins,
                               * which it then has to end as well */
     void *arg;
 };
@@ -36,8 +36,8 @@ struct amg_doze {
 struct amg_sleeper {
     atomic_uint
         word; /* of enum amg_sleeper_state; the futex word, too. A change of it
-               * publishes `doze`, and in ringing what was asked */
-    struct amg_doze *doze; /* while DOZING or RINGING */
+               * publishes `block`, and in ringing what was asked */
+    struct amg_block *block; /* while BLOCKED or WAKING */
 };
 
 /* Its place on the list of one pool, which that pool's lock guards. */
@@ -54,13 +54,13 @@ struct amg_claim {
 
 void amg_sleeper_init(struct amg_sleeper *sleeper);
 
-/* It will sleep, or doze, unless claimed meanwhile; then it looks at all it
+/* It will sleep, or block, unless claimed meanwhile; then it looks at all it
  * waits for once more. A full barrier. */
-void amg_sleeper_announce(struct amg_sleeper *sleeper, struct amg_doze *doze);
+void amg_sleeper_arm(struct amg_sleeper *sleeper, struct amg_block *block);
 /* Sleeps until claimed; false: the moment of amg_clock_ns() has come. */
 bool amg_sleeper_sleep(struct amg_sleeper *sleeper, uint64_t deadline_ns);
 /* It is awake, whether it was claimed or not; waits for a ring under way. */
-void amg_sleeper_rise(struct amg_sleeper *sleeper);
+void amg_sleeper_disarm(struct amg_sleeper *sleeper);
 
 /* By any thread, the first two also with a lock held. False: it is awake, or
  * somebody else has claimed it. */
@@ -73,6 +73,6 @@ void amg_sleeper_claim_first(
  * wait for can only change with that lock. */
 void amg_sleeper_wake_all(struct amg_list *watches);
 /* Once for each claim, with no lock held. */
-void amg_sleeper_ring(const struct amg_claim *claim);
+void amg_sleeper_wake(const struct amg_claim *claim);
 
 #endif

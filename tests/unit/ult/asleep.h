@@ -32,7 +32,7 @@ static inline bool stream_is_asleep(ABT_xstream xstream)
 {
     struct amg_stream *stream = amg_stream_of(xstream);
 
-    return atomic_load(&stream->sleeper.word) == AMG_SLEEP_ASLEEP &&
+    return atomic_load(&stream->sleeper.word) == AMG_SLEEPER_ASLEEP &&
            thread_is_asleep(stream->tid);
 }
 

@@ -239,25 +239,25 @@ static void test_ready_pool_push_claims_one_sleeper(void **state)
     for (int i = 0; i < 2; i++) {
         amg_sleeper_init(&sleepers[i]);
         watches[i].sleeper = &sleepers[i];
-        amg_sleeper_announce(&sleepers[i], NULL);
+        amg_sleeper_arm(&sleepers[i], NULL);
         assert_true(amg_ready_pool_watch(amg_ready_pool_of(pool), &watches[i]));
     }
     assert_int_equal(ABT_thread_create(pool, count_one, NULL,
                          ABT_THREAD_ATTR_NULL, &threads[0]),
         ABT_SUCCESS);
-    assert_int_equal(atomic_load(&sleepers[0].word), AMG_SLEEP_AWAKE);
-    assert_int_equal(atomic_load(&sleepers[1].word), AMG_SLEEP_ASLEEP);
+    assert_int_equal(atomic_load(&sleepers[0].word), AMG_SLEEPER_AWAKE);
+    assert_int_equal(atomic_load(&sleepers[1].word), AMG_SLEEPER_ASLEEP);
     amg_ready_pool_nudge(amg_ready_pool_of(pool));
-    assert_int_equal(atomic_load(&sleepers[1].word), AMG_SLEEP_AWAKE);
+    assert_int_equal(atomic_load(&sleepers[1].word), AMG_SLEEPER_AWAKE);
     /* Claimed, so it does not sleep. */
     assert_true(amg_sleeper_sleep(&sleepers[1], 0));
     for (int i = 0; i < 2; i++) {
-        amg_sleeper_rise(&sleepers[i]);
+        amg_sleeper_disarm(&sleepers[i]);
         amg_ready_pool_unwatch(amg_ready_pool_of(pool), &watches[i]);
     }
-    amg_sleeper_announce(&sleepers[0], NULL);
+    amg_sleeper_arm(&sleepers[0], NULL);
     assert_false(amg_ready_pool_watch(amg_ready_pool_of(pool), &watches[0]));
-    amg_sleeper_rise(&sleepers[0]);
+    amg_sleeper_disarm(&sleepers[0]);
     amg_ready_pool_unwatch(amg_ready_pool_of(pool), &watches[0]);
     assert_ptr_equal(pop(pool), threads[0]);
     few_free(threads, 1);

@@ -85,7 +85,7 @@ static void test_stream_without_work_sleeps_until_it_has_some(void **state)
         ABT_thread thread = ABT_THREAD_NULL;
 
         if (i % 2 == 0)
-            while (atomic_load(word) != AMG_SLEEP_ASLEEP)
+            while (atomic_load(word) != AMG_SLEEPER_ASLEEP)
                 sched_yield();
         assert_int_equal(ABT_thread_create(pool, count_one, NULL,
                              ABT_THREAD_ATTR_NULL, &thread),
@@ -151,7 +151,7 @@ static void test_stream_each_push_wakes_one_who_sleeps(void **state)
                              ABT_SCHED_CONFIG_NULL, &streams[i]),
             ABT_SUCCESS);
         while (atomic_load(&amg_stream_of(streams[i])->sleeper.word) !=
-               AMG_SLEEP_ASLEEP)
+               AMG_SLEEPER_ASLEEP)
             sched_yield();
     }
     for (int i = 0; i < FEW; i++)

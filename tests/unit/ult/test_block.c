@@ -44,11 +44,11 @@ static void bed_sleep(struct bed *bed)
 /* As the loop of Margo does. */
 static void doze_once(struct bed *bed)
 {
-    struct amg_doze doze = {.ring = bed_ring, .arg = bed};
+    struct amg_block block = {.wake = bed_ring, .arg = bed};
 
-    if (amg_doze_ready() == 0 && amg_doze_begin(&doze)) {
+    if (amg_block_ready_count() == 0 && amg_block_begin(&block)) {
         bed_sleep(bed);
-        amg_doze_end(&doze);
+        amg_block_end(&block);
         atomic_store(&bed->rung, 0);
     }
     ABT_thread_yield();
@@ -72,38 +72,38 @@ static void count_one(void *arg)
     atomic_fetch_add(&ran, 1);
 }
 
-static void test_doze_does_not_begin_when_something_is_ready(void **state)
+static void test_block_does_not_begin_when_something_is_ready(void **state)
 {
     struct bed bed = {0};
-    struct amg_doze doze = {.ring = bed_ring, .arg = &bed};
+    struct amg_block block = {.wake = bed_ring, .arg = &bed};
     ABT_thread thread = ABT_THREAD_NULL;
 
     (void)state;
-    assert_int_equal(amg_doze_ready(), 0);
+    assert_int_equal(amg_block_ready_count(), 0);
     assert_int_equal(ABT_thread_create(main_pool(), count_one, NULL,
                          ABT_THREAD_ATTR_NULL, &thread),
         ABT_SUCCESS);
-    assert_int_equal(amg_doze_ready(), 1);
-    assert_false(amg_doze_begin(&doze));
+    assert_int_equal(amg_block_ready_count(), 1);
+    assert_false(amg_block_begin(&block));
     assert_int_equal(atomic_load(&bed.rung), 0);
     assert_int_equal(ABT_thread_free(&thread), ABT_SUCCESS);
 }
 
-static void test_doze_is_rung_once_by_the_first_push(void **state)
+static void test_block_is_rung_once_by_the_first_push(void **state)
 {
     struct bed bed = {0};
-    struct amg_doze doze = {.ring = bed_ring, .arg = &bed};
+    struct amg_block block = {.wake = bed_ring, .arg = &bed};
     ABT_thread threads[2];
 
     (void)state;
-    assert_true(amg_doze_begin(&doze));
+    assert_true(amg_block_begin(&block));
     for (int i = 0; i < 2; i++) {
         assert_int_equal(ABT_thread_create(main_pool(), count_one, NULL,
                              ABT_THREAD_ATTR_NULL, &threads[i]),
             ABT_SUCCESS);
         assert_int_equal(atomic_exchange(&bed.rung, 0), i == 0 ? 1 : 0);
     }
-    amg_doze_end(&doze);
+    amg_block_end(&block);
     for (int i = 0; i < 2; i++)
         assert_int_equal(ABT_thread_free(&threads[i]), ABT_SUCCESS);
 }
@@ -118,7 +118,7 @@ static void *pusher_main(void *arg)
 }
 
 /* Hangs if a push is lost. */
-static void test_doze_loses_no_push_of_other_threads(void **state)
+static void test_block_loses_no_push_of_other_threads(void **state)
 {
     struct bed bed = {0};
     pthread_t pushers[PUSHERS];
@@ -161,7 +161,7 @@ static void dozer_end(void *arg)
 
 /* Two streams run one pool, and a loop dozes on each: whoever is rung, what was
  * pushed is run. Hangs if it is not. */
-static void test_doze_on_two_streams_of_one_pool_runs_all(void **state)
+static void test_block_on_two_streams_of_one_pool_runs_all(void **state)
 {
     struct dozer dozers[2] = {0};
     ABT_thread loops[2];
@@ -211,10 +211,10 @@ static void test_doze_on_two_streams_of_one_pool_runs_all(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_doze_does_not_begin_when_something_is_ready),
-        cmocka_unit_test(test_doze_is_rung_once_by_the_first_push),
-        cmocka_unit_test(test_doze_loses_no_push_of_other_threads),
-        cmocka_unit_test(test_doze_on_two_streams_of_one_pool_runs_all),
+        cmocka_unit_test(test_block_does_not_begin_when_something_is_ready),
+        cmocka_unit_test(test_block_is_rung_once_by_the_first_push),
+        cmocka_unit_test(test_block_loses_no_push_of_other_threads),
+        cmocka_unit_test(test_block_on_two_streams_of_one_pool_runs_all),
     };
 
     return cmocka_run_group_tests(tests, begin, end);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Barriers, where callers wait until as many have come as the barrier is for:
  * those of threads, and those of execution streams, whose callers keep their
- * stream asleep meanwhile. */
+ * xstream asleep meanwhile. */
 #include "abt.h"
 #include "base/assert.h"
 #include "base/mem.h"

@@ -54,7 +54,7 @@ static bool yes_no_answer(ABT_info_query_kind kind, void *val)
     }
 }
 
-/* As many streams as cores are worth having; there is no limit. */
+/* As many xstreams as cores are worth having; there is no limit. */
 static unsigned core_count(void)
 {
     unsigned count = amg_cpuset_count(amg_bind_process());
@@ -157,14 +157,14 @@ static void sched_print(FILE *fp, const struct amg_sched *sched, int depth)
         pool_print(fp, sched->pools[i], depth + 2);
 }
 
-static bool stream_print(struct amg_stream *stream, void *arg)
+static bool xstream_print(struct amg_xstream *xstream, void *arg)
 {
     FILE *fp = arg;
 
-    fprintf(fp, "stream %d: %s%s\n", stream->rank,
-        amg_stream_has_ended(stream) ? "ended" : "runs",
-        stream->is_primary ? ", primary" : "");
-    sched_print(fp, amg_stream_sched(stream), 2);
+    fprintf(fp, "stream %d: %s%s\n", xstream->rank,
+        amg_xstream_has_ended(xstream) ? "ended" : "runs",
+        xstream->is_primary ? ", primary" : "");
+    sched_print(fp, amg_xstream_sched(xstream), 2);
     return false;
 }
 
@@ -188,7 +188,7 @@ int ABT_info_print_all_xstreams(FILE *fp)
         return ABT_ERR_INV_ARG;
     if (ABT_initialized() != ABT_SUCCESS)
         return ABT_ERR_UNINITIALIZED;
-    amg_streams_each(stream_print, fp);
+    amg_xstreams_each(xstream_print, fp);
     return ABT_SUCCESS;
 }
 
@@ -198,7 +198,7 @@ int ABT_info_print_xstream(FILE *fp, ABT_xstream xstream)
         return ABT_ERR_INV_ARG;
     if (xstream == ABT_XSTREAM_NULL)
         return ABT_ERR_INV_XSTREAM;
-    stream_print(amg_stream_of(xstream), fp);
+    xstream_print(amg_xstream_of(xstream), fp);
     return ABT_SUCCESS;
 }
 

@@ -99,7 +99,7 @@ bool amg_park_until(
     if (waiter->ult != NULL && deadline_ns <= amg_clock_ns()) {
         amg_list_remove(&waiter->link);
         amg_lock_give(lock);
-        /* Or who looks again and again would keep others from the stream. */
+        /* Or who looks again and again would keep others from the xstream. */
         amg_ult_switch(waiter->ult, AMG_SWITCH_YIELD, NULL);
         return false;
     }
@@ -112,7 +112,7 @@ bool amg_park_until(
         (void)amg_timeout_cancel(&park.timeout);
         return !park.has_come;
     }
-    /* Without an timeout the whole stream sleeps. */
+    /* Without an timeout the whole xstream sleeps. */
     waiter->ult = NULL;
     amg_lock_give(lock);
     if (thread_sleep(waiter, deadline_ns))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* How anything waits: a user-level thread leaves its stream to others, an OS
+/* How anything waits: a user-level thread leaves its xstream to others, an OS
  * thread sleeps on a futex. All that can be waited for (mutex, eventual, join
  * ...) keeps a list of waiters under its own lock:
  *

@@ -229,29 +229,29 @@ static uint64_t deadline_after(double secs)
     return amg_clock_ns() + (uint64_t)(secs * NS_PER_S);
 }
 
-/* Has the scheduler of the caller's stream something else to do than to wait?
+/* Has the scheduler of the caller's xstream something else to do than to wait?
  * Not merely since it is joined, while threads of its pools are blocked. */
-static bool stream_is_asked(struct amg_stream *stream)
+static bool xstream_is_asked(struct amg_xstream *xstream)
 {
-    return stream != NULL &&
-           ((atomic_load_explicit(&stream->asked, memory_order_acquire) &
-                ~(unsigned)AMG_STREAM_TO_JOIN) != 0 ||
-               amg_sched_is_to_stop(
-                   atomic_load_explicit(&stream->sched, memory_order_relaxed)));
+    return xstream != NULL &&
+           ((atomic_load_explicit(&xstream->asked, memory_order_acquire) &
+                ~(unsigned)AMG_XSTREAM_TO_JOIN) != 0 ||
+               amg_sched_is_to_stop(atomic_load_explicit(
+                   &xstream->sched, memory_order_relaxed)));
 }
 
 /* Sleeps until the pool has something, the moment has come, or the caller's
- * stream is asked for something. */
+ * xstream is asked for something. */
 static void pool_wait(struct amg_ready_pool *pool, uint64_t deadline_ns)
 {
-    struct amg_stream *stream = amg_stream_self();
+    struct amg_xstream *xstream = amg_xstream_self();
     struct amg_sleeper own;
     struct amg_watch watch = {.link = {.next = NULL}};
 
     amg_sleeper_init(&own);
-    watch.sleeper = stream == NULL ? &own : &stream->sleeper;
+    watch.sleeper = xstream == NULL ? &own : &xstream->sleeper;
     amg_sleeper_arm(watch.sleeper, NULL);
-    if (amg_ready_pool_watch(pool, &watch) && !stream_is_asked(stream))
+    if (amg_ready_pool_watch(pool, &watch) && !xstream_is_asked(xstream))
         amg_sleeper_sleep(watch.sleeper, deadline_ns);
     amg_sleeper_disarm(watch.sleeper);
     amg_ready_pool_unwatch(pool, &watch);
@@ -263,7 +263,7 @@ static struct amg_ult *pop_until(
     struct amg_ult *ult = amg_ready_pool_pop(pool);
 
     while (ult == NULL && amg_clock_ns() < deadline_ns &&
-           !stream_is_asked(amg_stream_self())) {
+           !xstream_is_asked(amg_xstream_self())) {
         pool_wait(pool, deadline_ns);
         ult = amg_ready_pool_pop(pool);
     }

@@ -200,7 +200,7 @@ static ABT_pool_context context_of(
     if (from != FROM_ELSEWHERE)
         return from == FROM_YIELD ? ABT_POOL_CONTEXT_OP_THREAD_YIELD
                                   : ABT_POOL_CONTEXT_OP_THREAD_RESUME;
-    return atomic_load_explicit(&ult->stream, memory_order_relaxed) == NULL
+    return atomic_load_explicit(&ult->xstream, memory_order_relaxed) == NULL
                ? ABT_POOL_CONTEXT_OP_THREAD_CREATE
                : ABT_POOL_CONTEXT_OP_THREAD_REVIVE;
 }
@@ -497,7 +497,7 @@ void amg_ult_make_ready(struct amg_ult *ult)
     struct amg_ready_pool *from = amg_ult_pool(ult);
 
     amg_ult_migrate(ult);
-    /* It counts all the time in one of the two, or a stream that is joined
+    /* It counts all the time in one of the two, or a xstream that is joined
      * might end before it. */
     if (was_blocked && amg_ult_pool(ult) != from) {
         amg_ready_pool_count_blocked(amg_ult_pool(ult), 1);

@@ -14,7 +14,7 @@ struct amg_ready_pool_ops {
     const char *name;
     void (*push)(struct amg_ready_pool *pool, struct amg_ult *ult);
     struct amg_ult *(*pop)(struct amg_ready_pool *pool);
-    /* By a stream whose first pool it is not. */
+    /* By a xstream whose first pool it is not. */
     struct amg_ult *(*steal)(struct amg_ready_pool *pool);
 };
 
@@ -79,8 +79,8 @@ void amg_ready_pool_disown(struct amg_ult *ult);
  * migrate, pushes it into its pool, and wakes a sleeper that watches that. By
  * any thread. */
 void amg_ult_make_ready(struct amg_ult *ult);
-/* The same for one that yields, and has left the stack of the calling stream.
- * No sleeper is woken if `will_look` says that the stream comes to it next. */
+/* The same for one that yields, and has left the stack of the calling xstream.
+ * No sleeper is woken if `will_look` says that the xstream comes to it next. */
 void amg_ult_yielded(
     struct amg_ult *ult, bool (*will_look)(const struct amg_ready_pool *pool));
 
@@ -115,8 +115,8 @@ void amg_ready_pool_each(struct amg_ready_pool *pool, void *arg,
 
 /* A thread of the pool blocks (1), or is ready again (-1). */
 void amg_ready_pool_count_blocked(struct amg_ready_pool *pool, int change);
-/* One that was blocked left the pool, and is not pushed there: streams that are
- * joined, and sleep as long as somebody is blocked, look again. */
+/* One that was blocked left the pool, and is not pushed there: xstreams that
+ * are joined, and sleep as long as somebody is blocked, look again. */
 void amg_ready_pool_left_blocked(struct amg_ready_pool *pool);
 
 /* Each push rings for a sleeper from now on, until it is taken off again. The

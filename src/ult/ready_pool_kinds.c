@@ -15,7 +15,7 @@ static struct amg_ult *ult_of(struct amg_link *link)
 
 static bool ult_has_run(struct amg_ult *ult)
 {
-    return atomic_load_explicit(&ult->stream, memory_order_relaxed) != NULL;
+    return atomic_load_explicit(&ult->xstream, memory_order_relaxed) != NULL;
 }
 
 static struct amg_ult *list_pop_last(struct amg_list *list)

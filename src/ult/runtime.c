@@ -21,31 +21,31 @@ static struct {
     struct amg_lock lock; /* guards what follows */
     unsigned count;       /* of ABT_init() without its ABT_finalize() */
     bool is_closing;      /* the last ABT_finalize() is under way */
-    struct amg_stream *stream;
+    struct amg_xstream *xstream;
     struct amg_ult *primary;
 } runtime;
 
-/* Makes the primary stream, with its main scheduler and that one's pool, and
+/* Makes the primary xstream, with its main scheduler and that one's pool, and
  * makes it the calling OS thread's. An ABT code. */
-static int stream_open(struct amg_stream **ret_stream)
+static int xstream_open(struct amg_xstream **ret_stream)
 {
     struct amg_sched *sched = NULL;
-    struct amg_stream *stream = NULL;
+    struct amg_xstream *xstream = NULL;
     int rc = amg_sched_create(ABT_SCHED_DEFAULT, 0, NULL, true, &sched);
 
     if (rc != ABT_SUCCESS)
         return rc;
-    rc = amg_stream_create(sched, 0, &stream);
+    rc = amg_xstream_create(sched, 0, &xstream);
     if (rc != ABT_SUCCESS) {
         amg_sched_destroy(sched, NULL);
         return rc;
     }
-    stream->is_primary = true;
-    stream->tid = (int)syscall(SYS_gettid);
-    stream->thread = pthread_self();
+    xstream->is_primary = true;
+    xstream->tid = (int)syscall(SYS_gettid);
+    xstream->thread = pthread_self();
     atomic_store_explicit(
-        &stream->state, ABT_XSTREAM_STATE_RUNNING, memory_order_release);
-    *ret_stream = stream;
+        &xstream->state, ABT_XSTREAM_STATE_RUNNING, memory_order_release);
+    *ret_stream = xstream;
     return ABT_SUCCESS;
 }
 
@@ -54,35 +54,35 @@ static int stream_open(struct amg_stream **ret_stream)
  * primary_close(). */
 static void primary_loop(void *arg)
 {
-    struct amg_stream *stream = arg;
+    struct amg_xstream *xstream = arg;
 
     /* Threads may have followed each other since main() left for the first
      * time; the one that began this loop may have handed it one of another
      * kind. */
-    amg_ult_run(stream, NULL);
+    amg_ult_run(xstream, NULL);
     for (;;) {
-        amg_stream_run(stream);
-        /* Nobody ends the primary stream but ABT_finalize(), so what it was
+        amg_xstream_run(xstream);
+        /* Nobody ends the primary xstream but ABT_finalize(), so what it was
          * asked for is done. */
-        atomic_store_explicit(&stream->asked, 0, memory_order_relaxed);
+        atomic_store_explicit(&xstream->asked, 0, memory_order_relaxed);
         atomic_store_explicit(
-            &amg_stream_sched(stream)->asked, 0, memory_order_relaxed);
+            &amg_xstream_sched(xstream)->asked, 0, memory_order_relaxed);
     }
 }
 
-/* The caller goes on as a thread of the stream's pool, and the scheduler has a
+/* The caller goes on as a thread of the xstream's pool, and the scheduler has a
  * stack of its own. NULL: no memory, said in the log. */
-static struct amg_ult *primary_open(struct amg_stream *stream)
+static struct amg_ult *primary_open(struct amg_xstream *xstream)
 {
     const struct amg_uattr fixed = {.is_migratable = false};
     const struct amg_ult_spec spec = {
         .kind = AMG_ULT_SCHEDULER,
         .function = primary_loop,
-        .arg = stream,
+        .arg = xstream,
         .is_named = true,
         .attr = &fixed,
     };
-    struct amg_xstream_local *local = amg_xstream_local_open(stream);
+    struct amg_xstream_local *local = amg_xstream_local_open(xstream);
 
     if (local == NULL)
         return NULL;
@@ -92,10 +92,10 @@ static struct amg_ult *primary_open(struct amg_stream *stream)
         return NULL;
     }
     atomic_store_explicit(
-        &local->scheduler->stream, stream, memory_order_relaxed);
+        &local->scheduler->xstream, xstream, memory_order_relaxed);
     amg_ult_set_state(local->scheduler, AMG_ULT_RUNNING);
     local->own.kind = AMG_ULT_PRIMARY;
-    amg_ult_set_pool(&local->own, amg_stream_sched(stream)->pools[0]);
+    amg_ult_set_pool(&local->own, amg_xstream_sched(xstream)->pools[0]);
     local->own.scheduler = local->scheduler;
     local->own.is_named = true;
     return &local->own;
@@ -116,24 +116,24 @@ static void primary_close(struct amg_ult *primary)
 /* By the thread that becomes the primary one. */
 static int runtime_open(void)
 {
-    struct amg_stream *stream = NULL;
+    struct amg_xstream *xstream = NULL;
     int rc = ABT_SUCCESS;
 
     amg_stack_room_open();
     amg_stack_guard_open();
-    rc = stream_open(&stream);
+    rc = xstream_open(&xstream);
     if (rc != ABT_SUCCESS)
         goto close_room;
-    runtime.primary = primary_open(stream);
+    runtime.primary = primary_open(xstream);
     if (runtime.primary == NULL) {
         rc = ABT_ERR_MEM;
         goto close_stream;
     }
-    runtime.stream = stream;
+    runtime.xstream = xstream;
     return ABT_SUCCESS;
 
 close_stream:
-    amg_stream_destroy(stream);
+    amg_xstream_destroy(xstream);
 close_room:
     amg_stack_guard_close();
     amg_stack_room_close();
@@ -142,7 +142,7 @@ close_room:
 
 static struct amg_sched *runtime_sched(void)
 {
-    return atomic_load_explicit(&runtime.stream->sched, memory_order_relaxed);
+    return atomic_load_explicit(&runtime.xstream->sched, memory_order_relaxed);
 }
 
 /* By the primary thread; others run meanwhile. */
@@ -159,7 +159,7 @@ static void primary_sleep(uint64_t until_ns)
     (void)amg_park_until(&waiter, &lock, until_ns);
 }
 
-/* Runs what is ready on this stream, or will be at some moment. */
+/* Runs what is ready on this xstream, or will be at some moment. */
 static void runtime_drain(void)
 {
     uint64_t until_ns = 0;
@@ -181,25 +181,25 @@ static void runtime_drain(void)
             left);
 }
 
-static bool secondary_visit(struct amg_stream *stream, void *arg)
+static bool secondary_visit(struct amg_xstream *xstream, void *arg)
 {
-    struct amg_stream **found = arg;
+    struct amg_xstream **found = arg;
 
-    if (!stream->is_primary)
-        *found = stream;
+    if (!xstream->is_primary)
+        *found = xstream;
     return *found != NULL;
 }
 
-/* Joins and frees all streams but the primary one. */
+/* Joins and frees all xstreams but the primary one. */
 static void join_others(void)
 {
     for (;;) {
-        struct amg_stream *stream = NULL;
+        struct amg_xstream *xstream = NULL;
 
-        if (!amg_streams_each(secondary_visit, &stream))
+        if (!amg_xstreams_each(secondary_visit, &xstream))
             return;
-        amg_stream_join(stream);
-        amg_stream_destroy(stream);
+        amg_xstream_join(xstream);
+        amg_xstream_destroy(xstream);
     }
 }
 
@@ -208,11 +208,11 @@ static void runtime_close(void)
     join_others();
     runtime_drain();
     primary_close(runtime.primary);
-    amg_stream_destroy(runtime.stream);
+    amg_xstream_destroy(runtime.xstream);
     amg_timeout_fini();
     amg_stack_guard_close();
     amg_stack_room_close();
-    runtime.stream = NULL;
+    runtime.xstream = NULL;
     runtime.primary = NULL;
 }
 
@@ -237,7 +237,7 @@ int ABT_init(int argc, char **argv)
 
     (void)argc;
     (void)argv;
-    /* NOTE(why): held while streams are opened. One who comes meanwhile must
+    /* NOTE(why): held while xstreams are opened. One who comes meanwhile must
      * wait for it, and nobody inside asks for this lock. */
     runtime_lock_steady();
     if (runtime.count == 0)

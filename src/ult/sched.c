@@ -198,72 +198,72 @@ static bool sched_is_empty(const struct amg_sched *sched)
 
 bool amg_sched_is_to_stop(const struct amg_sched *sched)
 {
-    struct amg_stream *stream =
-        atomic_load_explicit(&sched->stream, memory_order_relaxed);
+    struct amg_xstream *xstream =
+        atomic_load_explicit(&sched->xstream, memory_order_relaxed);
     unsigned asked = atomic_load_explicit(&sched->asked, memory_order_acquire);
     unsigned of_stream = 0;
 
-    if (stream != NULL)
-        of_stream = atomic_load_explicit(&stream->asked, memory_order_acquire);
+    if (xstream != NULL)
+        of_stream = atomic_load_explicit(&xstream->asked, memory_order_acquire);
     if ((asked & AMG_SCHED_TO_EXIT) != 0 ||
-        (of_stream & (AMG_STREAM_TO_END | AMG_STREAM_TO_SWAP)) != 0)
+        (of_stream & (AMG_XSTREAM_TO_END | AMG_XSTREAM_TO_SWAP)) != 0)
         return true;
     if ((asked & AMG_SCHED_TO_FINISH) != 0 ||
-        (of_stream & AMG_STREAM_TO_JOIN) != 0)
+        (of_stream & AMG_XSTREAM_TO_JOIN) != 0)
         return sched_is_empty(sched);
     return false;
 }
 
-struct amg_ult *amg_stream_next(struct amg_stream *stream)
+struct amg_ult *amg_xstream_next(struct amg_xstream *xstream)
 {
     struct amg_sched *sched =
-        atomic_load_explicit(&stream->sched, memory_order_relaxed);
+        atomic_load_explicit(&xstream->sched, memory_order_relaxed);
 
-    if ((atomic_load_explicit(&stream->asked, memory_order_relaxed) &
-            ~(unsigned)AMG_STREAM_TO_JOIN) != 0 ||
+    if ((atomic_load_explicit(&xstream->asked, memory_order_relaxed) &
+            ~(unsigned)AMG_XSTREAM_TO_JOIN) != 0 ||
         sched->is_users ||
         atomic_load_explicit(&sched->asked, memory_order_relaxed) != 0)
         return NULL;
     return amg_sched_pop(sched);
 }
 
-bool amg_stream_runs_next(
-    const struct amg_stream *stream, const struct amg_ready_pool *pool)
+bool amg_xstream_runs_next(
+    const struct amg_xstream *xstream, const struct amg_ready_pool *pool)
 {
     const struct amg_sched *sched =
-        atomic_load_explicit(&stream->sched, memory_order_relaxed);
+        atomic_load_explicit(&xstream->sched, memory_order_relaxed);
 
     return !sched->is_users && amg_sched_has(sched, pool) &&
            amg_sched_size(sched) == 1;
 }
 
-void amg_stream_ask_claim(struct amg_stream *stream, enum amg_stream_ask ask,
-    struct amg_claim *ret_claim)
+void amg_xstream_ask_claim(struct amg_xstream *xstream,
+    enum amg_xstream_ask ask, struct amg_claim *ret_claim)
 {
     /* Full barriers both: either its look after amg_sleeper_arm() sees
      * what is asked, or the claim sees that it sleeps. */
-    atomic_fetch_or_explicit(&stream->asked, ask, memory_order_seq_cst);
+    atomic_fetch_or_explicit(&xstream->asked, ask, memory_order_seq_cst);
     atomic_thread_fence(memory_order_seq_cst);
-    if (!amg_sleeper_claim(&stream->sleeper, ret_claim))
+    if (!amg_sleeper_claim(&xstream->sleeper, ret_claim))
         ret_claim->was = AMG_SLEEPER_AWAKE;
 }
 
-void amg_stream_ask(struct amg_stream *stream, enum amg_stream_ask ask)
+void amg_xstream_ask(struct amg_xstream *xstream, enum amg_xstream_ask ask)
 {
     struct amg_claim claim = {.was = AMG_SLEEPER_AWAKE};
 
-    amg_stream_ask_claim(stream, ask, &claim);
+    amg_xstream_ask_claim(xstream, ask, &claim);
     amg_sleeper_wake(&claim);
 }
 
 /* On the lists of all its pools; false: there is something already. */
-static bool pools_watch(struct amg_stream *stream, struct amg_sched *sched)
+static bool pools_watch(struct amg_xstream *xstream, struct amg_sched *sched)
 {
     bool is_quiet =
-        (amg_stream_asked(stream) & ~(unsigned)AMG_STREAM_TO_JOIN) == 0;
+        (amg_xstream_asked(xstream) & ~(unsigned)AMG_XSTREAM_TO_JOIN) == 0;
 
     for (int i = 0; i < sched->count; i++) {
-        sched->watches[i].sleeper = &stream->sleeper;
+        sched->watches[i].sleeper = &xstream->sleeper;
         if (!amg_ready_pool_watch(sched->pools[i], &sched->watches[i]))
             is_quiet = false;
     }
@@ -276,81 +276,81 @@ static void pools_unwatch(struct amg_sched *sched)
         amg_ready_pool_unwatch(sched->pools[i], &sched->watches[i]);
 }
 
-static void stream_disarm(struct amg_stream *stream)
+static void xstream_disarm(struct amg_xstream *xstream)
 {
-    amg_sleeper_disarm(&stream->sleeper);
-    pools_unwatch(amg_stream_sched(stream));
+    amg_sleeper_disarm(&xstream->sleeper);
+    pools_unwatch(amg_xstream_sched(xstream));
 }
 
 /* `block` is NULL for the scheduler itself. False: there is something to do, do
  * not sleep. */
-static bool stream_arm(struct amg_stream *stream, struct amg_block *block)
+static bool xstream_arm(struct amg_xstream *xstream, struct amg_block *block)
 {
-    struct amg_sched *sched = amg_stream_sched(stream);
+    struct amg_sched *sched = amg_xstream_sched(xstream);
 
-    amg_sleeper_arm(&stream->sleeper, block);
-    if (pools_watch(stream, sched) &&
+    amg_sleeper_arm(&xstream->sleeper, block);
+    if (pools_watch(xstream, sched) &&
         (block != NULL || !amg_sched_is_to_stop(sched)))
         return true;
-    stream_disarm(stream);
+    xstream_disarm(xstream);
     return false;
 }
 
-void amg_stream_sleep(struct amg_stream *stream)
+void amg_xstream_sleep(struct amg_xstream *xstream)
 {
-    if (!stream_arm(stream, NULL))
+    if (!xstream_arm(xstream, NULL))
         return;
-    amg_sleeper_sleep(&stream->sleeper, AMG_NO_DEADLINE);
-    stream_disarm(stream);
+    amg_sleeper_sleep(&xstream->sleeper, AMG_NO_DEADLINE);
+    xstream_disarm(xstream);
 }
 
 bool amg_block_begin(struct amg_block *block)
 {
-    struct amg_stream *stream = amg_stream_self();
+    struct amg_xstream *xstream = amg_xstream_self();
 
-    if (!AMG_CONTRACT(stream != NULL && block != NULL && block->wake != NULL))
+    if (!AMG_CONTRACT(xstream != NULL && block != NULL && block->wake != NULL))
         return false;
-    if (!stream_arm(stream, block))
+    if (!xstream_arm(xstream, block))
         return false;
     /* Asked before it was announced: nobody rings. */
     if (!amg_block_must_leave())
         return true;
-    stream_disarm(stream);
+    xstream_disarm(xstream);
     return false;
 }
 
 void amg_block_end(struct amg_block *block)
 {
-    struct amg_stream *stream = amg_stream_self();
+    struct amg_xstream *xstream = amg_xstream_self();
 
-    AMG_ASSERT(stream->sleeper.block == block);
+    AMG_ASSERT(xstream->sleeper.block == block);
     (void)block;
-    stream_disarm(stream);
+    xstream_disarm(xstream);
 }
 
 unsigned amg_block_ready_count(void)
 {
-    struct amg_stream *stream = amg_stream_self();
+    struct amg_xstream *xstream = amg_xstream_self();
     bool is_asked = false;
 
-    if (stream == NULL)
+    if (xstream == NULL)
         return 0;
     /* The scheduler has something to look at, such as main() that came home. */
-    is_asked = (atomic_load_explicit(&stream->asked, memory_order_acquire) &
-                   ~(unsigned)AMG_STREAM_TO_JOIN) != 0;
+    is_asked = (atomic_load_explicit(&xstream->asked, memory_order_acquire) &
+                   ~(unsigned)AMG_XSTREAM_TO_JOIN) != 0;
     return (unsigned)amg_sched_size(
-               atomic_load_explicit(&stream->sched, memory_order_relaxed)) +
+               atomic_load_explicit(&xstream->sched, memory_order_relaxed)) +
            (is_asked ? 1u : 0u);
 }
 
 bool amg_block_must_leave(void)
 {
-    struct amg_stream *stream = amg_stream_self();
+    struct amg_xstream *xstream = amg_xstream_self();
     struct amg_ult *self = amg_ult_self();
 
-    return stream != NULL && self != NULL &&
-           (atomic_load_explicit(&stream->asked, memory_order_acquire) &
-               AMG_STREAM_TO_JOIN) != 0 &&
+    return xstream != NULL && self != NULL &&
+           (atomic_load_explicit(&xstream->asked, memory_order_acquire) &
+               AMG_XSTREAM_TO_JOIN) != 0 &&
            atomic_load_explicit(
                &amg_ult_pool(self)->users, memory_order_relaxed) > 1;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Schedulers, which say what an execution stream runs next, and how streams
+/* Schedulers, which say what an execution stream runs next, and how xstreams
  * sleep and are woken. */
 #ifndef AMG_ULT_SCHED_H
 #define AMG_ULT_SCHED_H
@@ -16,16 +16,16 @@ enum amg_sched_ask {
     AMG_SCHED_TO_FINISH = 2, /* returns when its pools are empty */
 };
 
-/* Its creator's; an automatic one is its stream's. Only the stream that runs it
- * changes what has no word on it. */
+/* Its creator's; an automatic one is its xstream's. Only the xstream that runs
+ * it changes what has no word on it. */
 struct amg_sched {
     ABT_sched_predef kind;
     bool is_users; /* its run function is the program's */
     bool is_automatic;
-    ABT_sched_def def;                 /* of the program's own */
-    atomic_uint asked;                 /* of enum amg_sched_ask */
-    atomic_bool is_used;               /* a stream or a pool has it */
-    struct amg_stream *_Atomic stream; /* that runs it, or will */
+    ABT_sched_def def;                   /* of the program's own */
+    atomic_uint asked;                   /* of enum amg_sched_ask */
+    atomic_bool is_used;                 /* a xstream or a pool has it */
+    struct amg_xstream *_Atomic xstream; /* that runs it, or will */
     void *data;
     int next;      /* the pool whose turn it is */
     unsigned seed; /* of the next victim to steal from; not 0 */
@@ -45,30 +45,30 @@ int amg_sched_create_users(const ABT_sched_def *def, int count, ABT_pool *pools,
 void amg_sched_destroy(
     struct amg_sched *sched, struct amg_ready_pool *successor);
 
-/* What is to be run next, or NULL; by its stream, one of ours. */
+/* What is to be run next, or NULL; by its xstream, one of ours. */
 struct amg_ult *amg_sched_pop(struct amg_sched *sched);
 
 bool amg_sched_has(
     const struct amg_sched *sched, const struct amg_ready_pool *pool);
 
-/* What a stream is asked for; it looks between two threads. */
-enum amg_stream_ask {
-    AMG_STREAM_TO_END = 1,  /* at once */
-    AMG_STREAM_TO_JOIN = 2, /* when its pools are empty */
-    AMG_STREAM_TO_SWAP = 4, /* `next_sched` is its scheduler from now on */
-    AMG_STREAM_TO_LOOK = 8, /* its scheduler is to have a round */
+/* What a xstream is asked for; it looks between two threads. */
+enum amg_xstream_ask {
+    AMG_XSTREAM_TO_END = 1,  /* at once */
+    AMG_XSTREAM_TO_JOIN = 2, /* when its pools are empty */
+    AMG_XSTREAM_TO_SWAP = 4, /* `next_sched` is its scheduler from now on */
+    AMG_XSTREAM_TO_LOOK = 8, /* its scheduler is to have a round */
 };
 
 /* An execution stream, an OS thread that runs pools: what ABT_xstream points
  * to. Its creator's until it is freed. */
-struct amg_stream {
+struct amg_xstream {
     struct amg_link link; /* on the list of all, guarded by that one's lock */
     int rank;             /* the same */
     bool is_primary;
     struct amg_sched *_Atomic sched; /* published with the begin of its thread;
                                       * changed by its own thread */
     struct amg_sched *next_sched;    /* its own thread's */
-    atomic_uint asked; /* of enum amg_stream_ask; see amg_stream_ask() */
+    atomic_uint asked; /* of enum amg_xstream_ask; see amg_xstream_ask() */
     struct amg_sleeper sleeper;
     /* The rest is guarded by the lock. */
     struct amg_lock lock;
@@ -87,57 +87,57 @@ bool amg_sched_is_to_stop(const struct amg_sched *sched);
 /* Threads that are ready in its pools; no lock. */
 size_t amg_sched_size(const struct amg_sched *sched);
 
-/* Acquire: its pools are found, see amg_stream_sched_set(). */
-static inline struct amg_sched *amg_stream_sched(
-    const struct amg_stream *stream)
+/* Acquire: its pools are found, see amg_xstream_sched_set(). */
+static inline struct amg_sched *amg_xstream_sched(
+    const struct amg_xstream *xstream)
 {
-    return atomic_load_explicit(&stream->sched, memory_order_acquire);
+    return atomic_load_explicit(&xstream->sched, memory_order_acquire);
 }
 
-/* Of enum amg_stream_ask. */
-static inline unsigned amg_stream_asked(const struct amg_stream *stream)
+/* Of enum amg_xstream_ask. */
+static inline unsigned amg_xstream_asked(const struct amg_xstream *xstream)
 {
-    return atomic_load_explicit(&stream->asked, memory_order_acquire);
+    return atomic_load_explicit(&xstream->asked, memory_order_acquire);
 }
 
-/* The next thread that the scheduler of this stream would run, or NULL: for
+/* The next thread that the scheduler of this xstream would run, or NULL: for
  * yields and parks that go to it without a way over the scheduler. NULL also
  * where the scheduler is not one of ours, or has something else to do. */
-struct amg_ult *amg_stream_next(struct amg_stream *stream);
+struct amg_ult *amg_xstream_next(struct amg_xstream *xstream);
 
 /* Does its scheduler, one of ours, have that pool, and nothing else to run but
  * the one thread that is ready there? */
-bool amg_stream_runs_next(
-    const struct amg_stream *stream, const struct amg_ready_pool *pool);
+bool amg_xstream_runs_next(
+    const struct amg_xstream *xstream, const struct amg_ready_pool *pool);
 
-/* Asks the stream for something, and returns the sleeper that is to be rung
+/* Asks the xstream for something, and returns the sleeper that is to be rung
  * with no lock held. */
-void amg_stream_ask_claim(struct amg_stream *stream, enum amg_stream_ask ask,
-    struct amg_claim *ret_claim);
+void amg_xstream_ask_claim(struct amg_xstream *xstream,
+    enum amg_xstream_ask ask, struct amg_claim *ret_claim);
 /* Asks for it, and wakes it; by any thread. */
-void amg_stream_ask(struct amg_stream *stream, enum amg_stream_ask ask);
+void amg_xstream_ask(struct amg_xstream *xstream, enum amg_xstream_ask ask);
 
 /* Sleeps until something is pushed into a pool of the scheduler that it runs,
  * or is asked for; by its own thread. */
-void amg_stream_sleep(struct amg_stream *stream);
+void amg_xstream_sleep(struct amg_xstream *xstream);
 
-/* A user-level thread that blocks its whole stream in a call of another module,
- * such as a progress loop that sleeps on descriptors, sleeps in the place of
- * the scheduler: from begin to end a push into one of the pools of its stream
- * rings. False: something is ready there already, or the stream has been asked
- * for something; nothing was announced, do not sleep. */
+/* A user-level thread that blocks its whole xstream in a call of another
+ * module, such as a progress loop that sleeps on descriptors, sleeps in the
+ * place of the scheduler: from begin to end a push into one of the pools of its
+ * xstream rings. False: something is ready there already, or the xstream has
+ * been asked for something; nothing was announced, do not sleep. */
 bool amg_block_begin(struct amg_block *block);
 
 /* It is awake again; after a begin that returned true. Waits for rings that
  * are under way. */
 void amg_block_end(struct amg_block *block);
 
-/* How many threads other than the caller are ready in the pools of its stream,
+/* How many threads other than the caller are ready in the pools of its xstream,
  * and one more when its scheduler has something to look at; no lock. 0 for a
  * caller that is no user-level thread. */
 unsigned amg_block_ready_count(void);
 
-/* Is the stream of the caller asked to end, and does another one run its pool?
+/* Is the xstream of the caller asked to end, and does another one run its pool?
  * It should block for a moment then, to go on there. */
 bool amg_block_must_leave(void);
 

@@ -139,16 +139,16 @@ static void wish_make(struct sched_wish *wish)
         &wish->sched->asked, wish->ask, memory_order_release);
 }
 
-/* A stream that ends by the wish is freed, with its scheduler, only when it is
+/* A xstream that ends by the wish is freed, with its scheduler, only when it is
  * off the list of all, which is locked. */
-static bool wish_visit(struct amg_stream *stream, void *arg)
+static bool wish_visit(struct amg_xstream *xstream, void *arg)
 {
     struct sched_wish *wish = arg;
 
-    if (amg_stream_sched(stream) != wish->sched)
+    if (amg_xstream_sched(xstream) != wish->sched)
         return false;
     wish_make(wish);
-    amg_stream_ask_claim(stream, AMG_STREAM_TO_LOOK, &wish->claim);
+    amg_xstream_ask_claim(xstream, AMG_XSTREAM_TO_LOOK, &wish->claim);
     return true;
 }
 
@@ -158,7 +158,7 @@ static int sched_ask(ABT_sched sched, enum amg_sched_ask ask)
 
     if (wish.sched == NULL)
         return ABT_ERR_INV_SCHED;
-    if (!amg_streams_each(wish_visit, &wish))
+    if (!amg_xstreams_each(wish_visit, &wish))
         wish_make(&wish); /* what runs in a pool, or nowhere yet */
     AMG_TEST_POINT("sched.asked");
     amg_sleeper_wake(&wish.claim);
@@ -210,15 +210,15 @@ int ABT_xstream_check_events(ABT_sched sched)
 /* By a scheduler, with a pool that the thread is to belong to, or NULL. */
 static int schedule(struct amg_ult *ult, struct amg_ready_pool *pool)
 {
-    struct amg_stream *stream = amg_stream_self();
+    struct amg_xstream *xstream = amg_xstream_self();
     int rc = ABT_SUCCESS;
 
-    if (stream == NULL)
+    if (xstream == NULL)
         return amg_ult_none_code();
     if (pool != NULL)
         rc = amg_ready_pool_adopt(pool, ult);
     if (rc == ABT_SUCCESS)
-        amg_ult_run(stream, ult);
+        amg_ult_run(xstream, ult);
     return rc;
 }
 
@@ -241,8 +241,8 @@ int ABT_self_schedule(ABT_thread thread, ABT_pool pool)
 }
 
 /* Runs it by a thread that stands for it in a pool, until it is to stop or its
- * pools are empty. Its own threads go first: its stream's scheduler goes on
- * when none is ready, or when the stream is asked for something. */
+ * pools are empty. Its own threads go first: its xstream's scheduler goes on
+ * when none is ready, or when the xstream is asked for something. */
 static void run_as_thread(struct amg_sched *sched)
 {
     atomic_fetch_or_explicit(
@@ -252,13 +252,13 @@ static void run_as_thread(struct amg_sched *sched)
         return;
     }
     while (!amg_sched_is_to_stop(sched)) {
-        struct amg_stream *stream = amg_stream_self();
+        struct amg_xstream *xstream = amg_xstream_self();
         struct amg_ult *ult = amg_sched_pop(sched);
 
         if (ult != NULL)
-            amg_ult_run(stream, ult);
+            amg_ult_run(xstream, ult);
         if (ult == NULL ||
-            atomic_load_explicit(&stream->asked, memory_order_relaxed) != 0)
+            atomic_load_explicit(&xstream->asked, memory_order_relaxed) != 0)
             ABT_thread_yield();
     }
 }

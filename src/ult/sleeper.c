@@ -26,7 +26,7 @@ void amg_sleeper_arm(struct amg_sleeper *sleeper, struct amg_block *block)
 {
     sleeper->block = block;
     /* Full barrier: who asks for something and then finds it awake has asked
-     * before it looks; see amg_stream_ask(). */
+     * before it looks; see amg_xstream_ask(). */
     atomic_exchange_explicit(&sleeper->word,
         block == NULL ? AMG_SLEEPER_ASLEEP : AMG_SLEEPER_BLOCKED,
         memory_order_seq_cst);

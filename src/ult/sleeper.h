@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* One who waits until something is pushed into one of several pools: a stream
+/* One who waits until something is pushed into one of several pools: a xstream
  * without work, a user-level thread that dozes, or an OS thread.
  *
  *   AWAKE -> ASLEEP -> AWAKE               who rings wakes the futex afterwards
@@ -24,7 +24,7 @@ enum amg_sleeper_state {
     AMG_SLEEPER_WAKING,
 };
 
-/* A user-level thread that blocks its whole stream in a call which is no
+/* A user-level thread that blocks its whole xstream in a call which is no
  * concern of this module; the caller's while it does. */
 struct amg_block {
     void (*wake)(void *arg); /* from any thread, also before the sleep begins,
@@ -32,7 +32,7 @@ struct amg_block {
     void *arg;
 };
 
-/* Of a stream, or on the stack of the caller that waits. */
+/* Of a xstream, or on the stack of the caller that waits. */
 struct amg_sleeper {
     atomic_uint
         word; /* of enum amg_sleeper_state; the futex word, too. A change of it

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Stacks of user-level threads.
  *
- * Those of the default length are kept: each stream keeps `kept` of them
+ * Those of the default length are kept: each xstream keeps `kept` of them
  * without a lock, all together SHARED_FACTOR times that many under one. So a
- * thread that is made on one stream and freed on another costs no system call
+ * thread that is made on one xstream and freed on another costs no system call
  * either. All other stacks go back at once. */
 #include "ult/stack.h"
 
@@ -103,7 +103,7 @@ unsigned amg_stack_kept_count(void)
     return stacks.kept;
 }
 
-/* Out of those that all streams share. */
+/* Out of those that all xstreams share. */
 static struct amg_stack *shared_pop(void)
 {
     struct amg_stack *stack = NULL;

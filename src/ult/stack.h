@@ -18,8 +18,8 @@ struct amg_stack {
     unsigned hue; /* where its user should begin, see amg_stack_top() */
 };
 
-/* What one stream keeps; only its OS thread comes near. Zeros are an empty one.
- */
+/* What one xstream keeps; only its OS thread comes near. Zeros are an empty
+ * one. */
 struct amg_stack_cache {
     struct amg_stack *first;
     unsigned count;
@@ -32,15 +32,15 @@ void amg_stack_room_close(void);
 
 /* Of threads that ask for nothing. */
 size_t amg_stack_default_len(void);
-/* How many one stream keeps. */
+/* How many one xstream keeps. */
 unsigned amg_stack_kept_count(void);
 
-/* `len`: at least so many bytes. `cache`: of the calling stream, or NULL. NULL:
- * no memory, said in the log. */
+/* `len`: at least so many bytes. `cache`: of the calling xstream, or NULL.
+ * NULL: no memory, said in the log. */
 struct amg_stack *amg_stack_take(struct amg_stack_cache *cache, size_t len);
 /* Nobody runs on it. */
 void amg_stack_give(struct amg_stack_cache *cache, struct amg_stack *stack);
-/* The stream ends. */
+/* The xstream ends. */
 void amg_stack_cache_flush(struct amg_stack_cache *cache);
 
 /* The room for an object of `len` bytes at the upper end; the stack proper is

@@ -39,7 +39,7 @@ void amg_ult_destroy(struct amg_ult *ult)
 }
 
 /* Tells the waiting threads; frees it when it has no name. The last access of a
- * stream to the thread. */
+ * xstream to the thread. */
 static void has_ended(struct amg_ult *ult)
 {
     struct amg_list joiners;
@@ -60,16 +60,16 @@ static void has_ended(struct amg_ult *ult)
 }
 
 /* Need nobody be woken for the one thread that is ready in the pool? Not if the
- * calling stream, which it has just left, comes to it next: its scheduler, one
+ * calling xstream, which it has just left, comes to it next: its scheduler, one
  * of ours, has the stack, and nothing else to run. What it does first or
- * instead, it passes on before; see amg_stream_run(). */
-static bool stream_will_look(const struct amg_ready_pool *pool)
+ * instead, it passes on before; see amg_xstream_run(). */
+static bool xstream_will_look(const struct amg_ready_pool *pool)
 {
     const struct amg_xstream_local *local = amg_xstream_local_self();
 
     return local != NULL && local->handed == NULL &&
            local->current->kind == AMG_ULT_SCHEDULER &&
-           amg_stream_runs_next(local->stream, pool);
+           amg_xstream_runs_next(local->xstream, pool);
 }
 
 static void post_switch_park(struct amg_ult *left)
@@ -100,7 +100,7 @@ static void post_switch(struct amg_ult *left)
     case AMG_SWITCH_NONE:
         break;
     case AMG_SWITCH_YIELD:
-        amg_ult_yielded(left, stream_will_look);
+        amg_ult_yielded(left, xstream_will_look);
         break;
     case AMG_SWITCH_PARK:
         post_switch_park(left);
@@ -142,7 +142,7 @@ static void take_over(struct amg_xstream_local *local,
     const struct amg_ult *self, struct amg_ult *to)
 {
     to->scheduler = self->scheduler;
-    atomic_store_explicit(&to->stream, local->stream, memory_order_relaxed);
+    atomic_store_explicit(&to->xstream, local->xstream, memory_order_relaxed);
     amg_ult_set_state(to, AMG_ULT_RUNNING);
 }
 
@@ -160,7 +160,7 @@ void amg_ult_switch(
     struct amg_ult *next = NULL;
 
     if (may_pass_on(self))
-        next = amg_stream_next(local->stream);
+        next = amg_xstream_next(local->xstream);
     self->switch_action = action;
     self->held = held;
     if (next != NULL && next->kind != AMG_ULT_TASKLET &&
@@ -192,7 +192,7 @@ static void tasklet_run(
     struct amg_ult *caller = local->current;
 
     atomic_store_explicit(
-        &tasklet->stream, local->stream, memory_order_relaxed);
+        &tasklet->xstream, local->xstream, memory_order_relaxed);
     amg_ult_set_state(tasklet, AMG_ULT_RUNNING);
     tasklet->scheduler = caller;
     local->current = tasklet;
@@ -203,7 +203,7 @@ static void tasklet_run(
     has_ended(tasklet);
 }
 
-/* main() that was popped by another stream is brought back to its own. */
+/* main() that was popped by another xstream is brought back to its own. */
 static void send_home(struct amg_ult *primary)
 {
     struct amg_xstream_local *home =
@@ -211,7 +211,7 @@ static void send_home(struct amg_ult *primary)
 
     /* Release: pairs with the exchange of amg_ult_take_home(). */
     atomic_store_explicit(&home->is_own_ready, true, memory_order_release);
-    amg_stream_ask(home->stream, AMG_STREAM_TO_LOOK);
+    amg_xstream_ask(home->xstream, AMG_XSTREAM_TO_LOOK);
 }
 
 static void run_one(struct amg_xstream_local *local, struct amg_ult *ult)
@@ -227,18 +227,18 @@ static void run_one(struct amg_xstream_local *local, struct amg_ult *ult)
         return;
     }
     ult->scheduler = caller;
-    atomic_store_explicit(&ult->stream, local->stream, memory_order_relaxed);
+    atomic_store_explicit(&ult->xstream, local->xstream, memory_order_relaxed);
     amg_ult_set_state(ult, AMG_ULT_RUNNING);
     caller->switch_action = AMG_SWITCH_NONE;
     stack_switch(local, caller, ult);
 }
 
-void amg_ult_run(struct amg_stream *stream, struct amg_ult *ult)
+void amg_ult_run(struct amg_xstream *xstream, struct amg_ult *ult)
 {
     /* A scheduler stays on its OS thread while what it runs is there. */
     struct amg_xstream_local *local = amg_xstream_local_self();
 
-    AMG_ASSERT(local != NULL && local->stream == stream);
+    AMG_ASSERT(local != NULL && local->xstream == xstream);
     if (ult == NULL) {
         ult = local->handed;
         local->handed = NULL;
@@ -277,11 +277,11 @@ static struct amg_ult *joiner_take(
     if (link != NULL && amg_list_next(&self->joiners, link) == NULL)
         joiner = AMG_OBJECT(link, struct amg_waiter, link)->ult;
     if (joiner != NULL &&
-        (atomic_load_explicit(&joiner->stream, memory_order_relaxed) !=
-                local->stream ||
+        (atomic_load_explicit(&joiner->xstream, memory_order_relaxed) !=
+                local->xstream ||
             !amg_ult_is_at_home(local, joiner) ||
             !amg_sched_has(atomic_load_explicit(
-                               &local->stream->sched, memory_order_relaxed),
+                               &local->xstream->sched, memory_order_relaxed),
                 amg_ult_pool(joiner)) ||
             atomic_load_explicit(&joiner->migrates_to, memory_order_relaxed) !=
                 NULL))

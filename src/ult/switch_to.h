@@ -25,8 +25,8 @@ void amg_ult_destroy(struct amg_ult *ult);
  * it. */
 void amg_ult_renew(struct amg_ult *ult, void (*function)(void *arg), void *arg);
 
-/* Leaves for the next one that is ready on this stream, or for the scheduler;
- * `action` and `held` as in ult.h. Returns when a stream runs it again, maybe
+/* Leaves for the next one that is ready on this xstream, or for the scheduler;
+ * `action` and `held` as in ult.h. Returns when a xstream runs it again, maybe
  * another one. */
 void amg_ult_switch(
     struct amg_ult *self, enum amg_switch_action action, struct amg_lock *held);
@@ -50,13 +50,13 @@ static inline void amg_ult_go_on(struct amg_ult *self)
         amg_ult_end(self);
 }
 
-/* By the scheduler of a stream, with what it popped from a pool: runs it until
+/* By the scheduler of a xstream, with what it popped from a pool: runs it until
  * it yields, parks or ends. Tasklets run on the scheduler's own stack. NULL:
  * what was left for the scheduler to run, if anything. */
-void amg_ult_run(struct amg_stream *stream, struct amg_ult *ult);
+void amg_ult_run(struct amg_xstream *xstream, struct amg_ult *ult);
 
 /* By a scheduler in each round, and before it sleeps: main(), which runs on its
- * own OS thread only, when another stream has popped it; to be run next. Else
+ * own OS thread only, when another xstream has popped it; to be run next. Else
  * NULL. */
 struct amg_ult *amg_ult_take_home(void);
 

@@ -178,7 +178,7 @@ int ABT_thread_join(ABT_thread thread)
     if (ult == NULL || !ult->is_named || ult == amg_ult_current() ||
         ult->kind == AMG_ULT_PRIMARY || ult->kind == AMG_ULT_SCHEDULER)
         return ABT_ERR_INV_THREAD;
-    /* What it waits for might be behind it on the same stream. */
+    /* What it waits for might be behind it on the same xstream. */
     if (amg_ult_caller_is_task() && amg_ult_state(ult) != AMG_ULT_ENDED)
         return ABT_ERR_INV_THREAD;
     ult_join(ult);
@@ -501,25 +501,25 @@ struct other_search {
     struct amg_ready_pool *found;
 };
 
-static bool other_visit(struct amg_stream *stream, void *arg)
+static bool other_visit(struct amg_xstream *xstream, void *arg)
 {
     struct other_search *search = arg;
-    const struct amg_sched *sched = amg_stream_sched(stream);
+    const struct amg_sched *sched = amg_xstream_sched(xstream);
 
-    if (atomic_load_explicit(&stream->state, memory_order_relaxed) ==
+    if (atomic_load_explicit(&xstream->state, memory_order_relaxed) ==
             ABT_XSTREAM_STATE_RUNNING &&
         sched->count > 0 && !amg_sched_has(sched, search->pool))
         search->found = sched->pools[0];
     return search->found != NULL;
 }
 
-/* The first pool of a running stream other than those that run `pool`; NULL:
+/* The first pool of a running xstream other than those that run `pool`; NULL:
  * there is none. */
 static struct amg_ready_pool *other_pool(const struct amg_ready_pool *pool)
 {
     struct other_search search = {.pool = pool};
 
-    amg_streams_each(other_visit, &search);
+    amg_xstreams_each(other_visit, &search);
     return search.found;
 }
 

@@ -12,8 +12,8 @@ int ABT_thread_get_last_xstream(ABT_thread thread, ABT_xstream *xstream)
     int rc = amg_get_check(thread, ABT_ERR_INV_THREAD, xstream);
 
     if (rc == ABT_SUCCESS)
-        *xstream = amg_stream_handle(atomic_load_explicit(
-            &amg_ult_of(thread)->stream, memory_order_relaxed));
+        *xstream = amg_xstream_handle(atomic_load_explicit(
+            &amg_ult_of(thread)->xstream, memory_order_relaxed));
     return rc;
 }
 
@@ -215,7 +215,7 @@ int ABT_unit_set_associated_pool(ABT_unit unit, ABT_pool pool)
     return amg_ready_pool_adopt(amg_ready_pool_of(pool), ult);
 }
 
-/* The answer to who is on no stream. */
+/* The answer to who is on no xstream. */
 static ABT_thread self_handle(void)
 {
     return amg_ult_handle(amg_ult_current());

@@ -20,7 +20,7 @@
 
 struct amg_sched;
 struct amg_stack;
-struct amg_stream;
+struct amg_xstream;
 struct amg_ready_pool;
 
 /* NEW -> READY <-> RUNNING -> { READY | BLOCKED -> READY | ENDED }; ENDED ->
@@ -28,12 +28,12 @@ struct amg_ready_pool;
 enum amg_ult_state {
     AMG_ULT_NEW,
     AMG_ULT_READY,   /* in its pool */
-    AMG_ULT_RUNNING, /* on a stream */
+    AMG_ULT_RUNNING, /* on a xstream */
     AMG_ULT_BLOCKED, /* parked or suspended: unparking pushes it */
     AMG_ULT_ENDED,   /* its function has returned; kept until it is freed */
 };
 
-/* What the thread that runs next on a stream does for the one that has left
+/* What the thread that runs next on a xstream does for the one that has left
  * its stack there: only then may others have that one. */
 enum amg_switch_action {
     AMG_SWITCH_NONE,
@@ -47,7 +47,7 @@ enum amg_ult_kind {
     AMG_ULT_THREAD,    /* has a stack of its own */
     AMG_ULT_TASKLET,   /* runs on the stack of its scheduler */
     AMG_ULT_PRIMARY,   /* main(), on the stack it has */
-    AMG_ULT_SCHEDULER, /* the loop of a stream; in no pool */
+    AMG_ULT_SCHEDULER, /* the loop of a xstream; in no pool */
 };
 
 /* What a thread is asked for; it looks when it goes on. */
@@ -76,7 +76,7 @@ struct amg_uattr {
 
 /* What ABT_thread points to. Owned by its creator until it is freed; without a
  * name, by itself. A field without a comment on threads is touched by the
- * stream that runs the thread, or by the caller that took it off a list or out
+ * xstream that runs the thread, or by the caller that took it off a list or out
  * of a pool. */
 struct amg_ult {
     struct amg_link link; /* in the list of `in` */
@@ -88,7 +88,7 @@ struct amg_ult {
     struct amg_ready_pool *_Atomic in;
     void *unit; /* what a pool of the program's own calls it */
     /* That runs it, or ran it last. */
-    struct amg_stream *_Atomic stream;
+    struct amg_xstream *_Atomic xstream;
     _Atomic(enum amg_ult_state) state; /* only amg_ult_set_state() writes it */
     enum amg_switch_action switch_action;
     enum amg_ult_kind kind;
@@ -237,14 +237,14 @@ static inline ABT_sched amg_sched_handle(struct amg_sched *sched)
     return (ABT_sched)(void *)sched;
 }
 
-static inline struct amg_stream *amg_stream_of(ABT_xstream xstream)
+static inline struct amg_xstream *amg_xstream_of(ABT_xstream xstream)
 {
-    return (struct amg_stream *)(void *)xstream;
+    return (struct amg_xstream *)(void *)xstream;
 }
 
-static inline ABT_xstream amg_stream_handle(struct amg_stream *stream)
+static inline ABT_xstream amg_xstream_handle(struct amg_xstream *xstream)
 {
-    return (ABT_xstream)(void *)stream;
+    return (ABT_xstream)(void *)xstream;
 }
 
 static inline struct amg_uattr *amg_uattr_of(ABT_thread_attr attr)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Execution streams, OS threads that run pools: their list, their life, and the
- * loop of their schedulers. */
+/* Execution xstreams, OS threads that run pools: their list, their life, and
+ * the loop of their schedulers. */
 #include "ult/xstream.h"
 
 #include <errno.h>
@@ -28,9 +28,9 @@ static struct amg_lock list_lock;
 static struct amg_list all = {{&all.head, &all.head}};
 static int count;
 
-static struct amg_stream *listed_of(struct amg_link *link)
+static struct amg_xstream *listed_of(struct amg_link *link)
 {
-    return AMG_OBJECT(link, struct amg_stream, link);
+    return AMG_OBJECT(link, struct amg_xstream, link);
 }
 
 /* The place before which it stands; NULL: the rank is taken. */
@@ -53,66 +53,66 @@ static struct amg_link *place_of_locked(int *rank)
     return link;
 }
 
-static bool insert_locked(struct amg_stream *stream, int rank)
+static bool insert_locked(struct amg_xstream *xstream, int rank)
 {
     struct amg_link *before = place_of_locked(&rank);
 
     if (before == NULL)
         return false;
-    stream->rank = rank;
-    stream->link.next = before;
-    stream->link.prev = before->prev;
-    before->prev->next = &stream->link;
-    before->prev = &stream->link;
+    xstream->rank = rank;
+    xstream->link.next = before;
+    xstream->link.prev = before->prev;
+    before->prev->next = &xstream->link;
+    before->prev = &xstream->link;
     return true;
 }
 
-static bool streams_add(struct amg_stream *stream, int rank)
+static bool xstreams_add(struct amg_xstream *xstream, int rank)
 {
     bool is_done = false;
 
     amg_lock_take(&list_lock);
-    is_done = insert_locked(stream, rank);
+    is_done = insert_locked(xstream, rank);
     if (is_done)
         count++;
     amg_lock_give(&list_lock);
     return is_done;
 }
 
-static void streams_remove(struct amg_stream *stream)
+static void xstreams_remove(struct amg_xstream *xstream)
 {
     amg_lock_take(&list_lock);
-    amg_list_remove(&stream->link);
+    amg_list_remove(&xstream->link);
     count--;
     amg_lock_give(&list_lock);
 }
 
-bool amg_streams_rank_set(struct amg_stream *stream, int rank)
+bool amg_xstreams_rank_set(struct amg_xstream *xstream, int rank)
 {
     bool is_done = true;
 
     amg_lock_take(&list_lock);
-    if (stream->rank != rank && place_of_locked(&rank) == NULL)
+    if (xstream->rank != rank && place_of_locked(&rank) == NULL)
         is_done = false;
-    if (is_done && stream->rank != rank) {
-        amg_list_remove(&stream->link);
-        insert_locked(stream, rank);
+    if (is_done && xstream->rank != rank) {
+        amg_list_remove(&xstream->link);
+        insert_locked(xstream, rank);
     }
     amg_lock_give(&list_lock);
     return is_done;
 }
 
-int amg_streams_rank(struct amg_stream *stream)
+int amg_xstreams_rank(struct amg_xstream *xstream)
 {
     int rank = 0;
 
     amg_lock_take(&list_lock);
-    rank = stream->rank;
+    rank = xstream->rank;
     amg_lock_give(&list_lock);
     return rank;
 }
 
-int amg_streams_count(void)
+int amg_xstreams_count(void)
 {
     int result = 0;
 
@@ -122,8 +122,8 @@ int amg_streams_count(void)
     return result;
 }
 
-bool amg_streams_each(
-    bool (*visit)(struct amg_stream *stream, void *arg), void *arg)
+bool amg_xstreams_each(
+    bool (*visit)(struct amg_xstream *xstream, void *arg), void *arg)
 {
     bool is_ended = false;
 
@@ -136,79 +136,79 @@ bool amg_streams_each(
 }
 
 static void state_set_locked(
-    struct amg_stream *stream, ABT_xstream_state state, int tid)
+    struct amg_xstream *xstream, ABT_xstream_state state, int tid)
 {
-    atomic_store_explicit(&stream->state, state, memory_order_release);
-    stream->tid = tid;
+    atomic_store_explicit(&xstream->state, state, memory_order_release);
+    xstream->tid = tid;
 }
 
 static void sched_let_go(struct amg_sched *sched, bool is_destroyed,
     struct amg_ready_pool *successor)
 {
-    atomic_store_explicit(&sched->stream, NULL, memory_order_relaxed);
+    atomic_store_explicit(&sched->xstream, NULL, memory_order_relaxed);
     atomic_store_explicit(&sched->is_used, false, memory_order_release);
     if (is_destroyed)
         amg_sched_destroy(sched, successor);
 }
 
-void amg_stream_sched_set(struct amg_stream *stream, struct amg_sched *sched)
+void amg_xstream_sched_set(struct amg_xstream *xstream, struct amg_sched *sched)
 {
-    struct amg_sched *former = amg_stream_sched(stream);
+    struct amg_sched *former = amg_xstream_sched(xstream);
 
-    atomic_store_explicit(&sched->stream, stream, memory_order_relaxed);
-    /* Release: who asks for the stream's scheduler finds its pools. */
-    atomic_store_explicit(&stream->sched, sched, memory_order_release);
+    atomic_store_explicit(&sched->xstream, xstream, memory_order_relaxed);
+    /* Release: who asks for the xstream's scheduler finds its pools. */
+    atomic_store_explicit(&xstream->sched, sched, memory_order_release);
     if (former != NULL)
         sched_let_go(former, former->is_automatic,
             sched->count > 0 ? sched->pools[0] : NULL);
 }
 
-int amg_stream_create(
-    struct amg_sched *sched, int rank, struct amg_stream **ret_stream)
+int amg_xstream_create(
+    struct amg_sched *sched, int rank, struct amg_xstream **ret_stream)
 {
-    struct amg_stream *stream = NULL;
+    struct amg_xstream *xstream = NULL;
 
     if (atomic_exchange_explicit(&sched->is_used, true, memory_order_acquire))
         return ABT_ERR_SCHED;
-    stream = amg_mem_zalloc(sizeof(*stream));
-    if (stream == NULL) {
+    xstream = amg_mem_zalloc(sizeof(*xstream));
+    if (xstream == NULL) {
         atomic_store_explicit(&sched->is_used, false, memory_order_release);
         return ABT_ERR_MEM;
     }
-    state_set_locked(stream, ABT_XSTREAM_STATE_TERMINATED, 0);
-    amg_sleeper_init(&stream->sleeper);
-    amg_list_init(&stream->joiners);
-    amg_stream_sched_set(stream, sched);
-    if (!streams_add(stream, rank)) {
-        atomic_store_explicit(&sched->stream, NULL, memory_order_relaxed);
+    state_set_locked(xstream, ABT_XSTREAM_STATE_TERMINATED, 0);
+    amg_sleeper_init(&xstream->sleeper);
+    amg_list_init(&xstream->joiners);
+    amg_xstream_sched_set(xstream, sched);
+    if (!xstreams_add(xstream, rank)) {
+        atomic_store_explicit(&sched->xstream, NULL, memory_order_relaxed);
         atomic_store_explicit(&sched->is_used, false, memory_order_release);
-        amg_mem_free(stream);
+        amg_mem_free(xstream);
         return ABT_ERR_INV_XSTREAM_RANK;
     }
-    sched->seed = (unsigned)stream->rank + 1;
-    *ret_stream = stream;
+    sched->seed = (unsigned)xstream->rank + 1;
+    *ret_stream = xstream;
     return ABT_SUCCESS;
 }
 
-void amg_stream_discard(struct amg_stream *stream, bool is_made_for_it)
+void amg_xstream_discard(struct amg_xstream *xstream, bool is_made_for_it)
 {
-    streams_remove(stream);
-    sched_let_go(amg_stream_sched(stream), is_made_for_it, NULL);
-    amg_mem_free(stream);
+    xstreams_remove(xstream);
+    sched_let_go(amg_xstream_sched(xstream), is_made_for_it, NULL);
+    amg_mem_free(xstream);
 }
 
-void amg_stream_destroy(struct amg_stream *stream)
+void amg_xstream_destroy(struct amg_xstream *xstream)
 {
-    amg_stream_discard(stream, amg_stream_sched(stream)->is_automatic);
+    amg_xstream_discard(xstream, amg_xstream_sched(xstream)->is_automatic);
 }
 
-bool amg_stream_has_ended(struct amg_stream *stream)
+bool amg_xstream_has_ended(struct amg_xstream *xstream)
 {
-    return atomic_load_explicit(&stream->state, memory_order_acquire) ==
+    return atomic_load_explicit(&xstream->state, memory_order_acquire) ==
            ABT_XSTREAM_STATE_TERMINATED;
 }
 
-/* Lets others come to what this stream will not get to at once. */
+/* Lets others come to what this xstream will not get to at once. */
 static void sched_pass_on(struct amg_sched *sched)
 {
     for (int i = 0; i < sched->count; i++)
@@ -216,61 +216,61 @@ static void sched_pass_on(struct amg_sched *sched)
 }
 
 /* Main() first, if it has come home: for as long as that computes. */
-static void sched_look(struct amg_sched *sched, struct amg_stream *stream)
+static void sched_look(struct amg_sched *sched, struct amg_xstream *xstream)
 {
     struct amg_ult *primary = amg_ult_take_home();
 
     if (primary != NULL)
         sched_pass_on(sched);
-    amg_ult_run(stream, primary);
+    amg_ult_run(xstream, primary);
 }
 
 bool amg_sched_has_to_stop(struct amg_sched *sched)
 {
-    struct amg_stream *stream =
-        atomic_load_explicit(&sched->stream, memory_order_relaxed);
+    struct amg_xstream *xstream =
+        atomic_load_explicit(&sched->xstream, memory_order_relaxed);
 
-    /* Acquire: pairs with amg_stream_ask(), whose caller has brought main()
+    /* Acquire: pairs with amg_xstream_ask(), whose caller has brought main()
      * home before. */
-    if (stream != NULL &&
-        (atomic_load_explicit(&stream->asked, memory_order_relaxed) &
-            AMG_STREAM_TO_LOOK) != 0) {
-        atomic_fetch_and_explicit(&stream->asked, ~(unsigned)AMG_STREAM_TO_LOOK,
-            memory_order_acquire);
-        sched_look(sched, stream);
+    if (xstream != NULL &&
+        (atomic_load_explicit(&xstream->asked, memory_order_relaxed) &
+            AMG_XSTREAM_TO_LOOK) != 0) {
+        atomic_fetch_and_explicit(&xstream->asked,
+            ~(unsigned)AMG_XSTREAM_TO_LOOK, memory_order_acquire);
+        sched_look(sched, xstream);
     }
     return amg_sched_is_to_stop(sched);
 }
 
 /* Nothing is ready: looks for a moment, then sleeps. */
-static void sched_wait(struct amg_sched *sched, struct amg_stream *stream)
+static void sched_wait(struct amg_sched *sched, struct amg_xstream *xstream)
 {
     for (int looks = 0; looks < LOOKS; looks++) {
         if (amg_sched_size(sched) > 0)
             return;
         amg_relax();
     }
-    amg_stream_sleep(stream);
+    amg_xstream_sleep(xstream);
 }
 
 static void sched_loop(struct amg_sched *sched)
 {
-    struct amg_stream *stream =
-        atomic_load_explicit(&sched->stream, memory_order_relaxed);
+    struct amg_xstream *xstream =
+        atomic_load_explicit(&sched->xstream, memory_order_relaxed);
     bool has_slept = false;
 
     while (!amg_sched_has_to_stop(sched)) {
         struct amg_ult *ult = amg_sched_pop(sched);
 
         if (ult == NULL) {
-            sched_wait(sched, stream);
+            sched_wait(sched, xstream);
             has_slept = true;
             continue;
         }
         if (has_slept)
             sched_pass_on(sched);
         has_slept = false;
-        amg_ult_run(stream, ult);
+        amg_ult_run(xstream, ult);
     }
 }
 
@@ -280,120 +280,120 @@ static void sched_run(struct amg_sched *sched)
         sched->def.run((ABT_sched)(void *)sched);
     else
         sched_loop(sched);
-    /* A push may have rung for this stream alone, or for nobody since this
-     * stream was about to look. */
+    /* A push may have rung for this xstream alone, or for nobody since this
+     * xstream was about to look. */
     sched_pass_on(sched);
 }
 
-void amg_stream_run(struct amg_stream *stream)
+void amg_xstream_run(struct amg_xstream *xstream)
 {
     for (;;) {
-        sched_run(amg_stream_sched(stream));
-        if ((amg_stream_asked(stream) & AMG_STREAM_TO_SWAP) == 0)
+        sched_run(amg_xstream_sched(xstream));
+        if ((amg_xstream_asked(xstream) & AMG_XSTREAM_TO_SWAP) == 0)
             return;
-        atomic_fetch_and_explicit(&stream->asked, ~(unsigned)AMG_STREAM_TO_SWAP,
-            memory_order_relaxed);
-        amg_stream_sched_set(stream, stream->next_sched);
-        stream->next_sched = NULL;
+        atomic_fetch_and_explicit(&xstream->asked,
+            ~(unsigned)AMG_XSTREAM_TO_SWAP, memory_order_relaxed);
+        amg_xstream_sched_set(xstream, xstream->next_sched);
+        xstream->next_sched = NULL;
     }
 }
 
-/* Nothing of the stream is touched after the lock is given: who joins it waits
+/* Nothing of the xstream is touched after the lock is given: who joins it waits
  * for the thread, too, and may free it then. */
-static void stream_ends(struct amg_stream *stream)
+static void xstream_ends(struct amg_xstream *xstream)
 {
     struct amg_list joiners;
     struct amg_link *link = NULL;
 
     amg_list_init(&joiners);
-    amg_lock_take(&stream->lock);
-    state_set_locked(stream, ABT_XSTREAM_STATE_TERMINATED, 0);
-    amg_list_splice(&joiners, &stream->joiners);
-    amg_lock_give(&stream->lock);
+    amg_lock_take(&xstream->lock);
+    state_set_locked(xstream, ABT_XSTREAM_STATE_TERMINATED, 0);
+    amg_list_splice(&joiners, &xstream->joiners);
+    amg_lock_give(&xstream->lock);
     while ((link = amg_list_pop(&joiners)) != NULL)
         amg_unpark(AMG_OBJECT(link, struct amg_waiter, link));
 }
 
-static void begun_set(struct amg_stream *stream, unsigned how)
+static void begun_set(struct amg_xstream *xstream, unsigned how)
 {
-    atomic_store_explicit(&stream->begun, how, memory_order_release);
-    amg_futex_wake(&stream->begun, 1);
+    atomic_store_explicit(&xstream->begun, how, memory_order_release);
+    amg_futex_wake(&xstream->begun, 1);
 }
 
-static void *stream_main(void *arg)
+static void *xstream_main(void *arg)
 {
-    struct amg_stream *stream = arg;
+    struct amg_xstream *xstream = arg;
     struct amg_xstream_local *local = NULL;
 
-    amg_lock_take(&stream->lock);
+    amg_lock_take(&xstream->lock);
     state_set_locked(
-        stream, ABT_XSTREAM_STATE_RUNNING, (int)syscall(SYS_gettid));
-    amg_lock_give(&stream->lock);
-    if (amg_cpuset_count(&stream->cpus) > 0)
-        amg_bind_thread(0, &stream->cpus);
-    local = amg_xstream_local_open(stream);
+        xstream, ABT_XSTREAM_STATE_RUNNING, (int)syscall(SYS_gettid));
+    amg_lock_give(&xstream->lock);
+    if (amg_cpuset_count(&xstream->cpus) > 0)
+        amg_bind_thread(0, &xstream->cpus);
+    local = amg_xstream_local_open(xstream);
     if (local == NULL) {
-        begun_set(stream, BEGIN_FAILED);
+        begun_set(xstream, BEGIN_FAILED);
         return NULL;
     }
-    begun_set(stream, BEGIN_RUNS);
-    amg_stream_run(stream);
+    begun_set(xstream, BEGIN_RUNS);
+    amg_xstream_run(xstream);
     amg_xstream_local_close(local);
-    stream_ends(stream);
+    xstream_ends(xstream);
     return NULL;
 }
 
 /* Its OS thread has ended, or is about to. */
-static void stream_reap(struct amg_stream *stream)
+static void xstream_reap(struct amg_xstream *xstream)
 {
     if (atomic_exchange_explicit(
-            &stream->has_thread, false, memory_order_acq_rel))
-        pthread_join(stream->thread, NULL);
+            &xstream->has_thread, false, memory_order_acq_rel))
+        pthread_join(xstream->thread, NULL);
 }
 
-int amg_stream_start(struct amg_stream *stream)
+int amg_xstream_start(struct amg_xstream *xstream)
 {
     int rc = 0;
 
     /* One that was not joined before it is revived. */
-    stream_reap(stream);
-    atomic_store_explicit(&stream->begun, BEGIN_WAITS, memory_order_relaxed);
-    atomic_store_explicit(&stream->asked, 0, memory_order_relaxed);
+    xstream_reap(xstream);
+    atomic_store_explicit(&xstream->begun, BEGIN_WAITS, memory_order_relaxed);
+    atomic_store_explicit(&xstream->asked, 0, memory_order_relaxed);
     atomic_store_explicit(
-        &amg_stream_sched(stream)->asked, 0, memory_order_relaxed);
-    rc = pthread_create(&stream->thread, NULL, stream_main, stream);
+        &amg_xstream_sched(xstream)->asked, 0, memory_order_relaxed);
+    rc = pthread_create(&xstream->thread, NULL, xstream_main, xstream);
     if (rc != 0) {
         AMG_LOG_ERROR("ult",
             "execution stream %d has no thread: pthread_create says %s; %d "
             "streams are there (see ulimit -u, and the pids limit of the "
             "cgroup)",
-            stream->rank, strerror(rc), amg_streams_count() - 1);
+            xstream->rank, strerror(rc), amg_xstreams_count() - 1);
         return ABT_ERR_SYS;
     }
-    atomic_store_explicit(&stream->has_thread, true, memory_order_release);
-    while (atomic_load_explicit(&stream->begun, memory_order_acquire) ==
+    atomic_store_explicit(&xstream->has_thread, true, memory_order_release);
+    while (atomic_load_explicit(&xstream->begun, memory_order_acquire) ==
            BEGIN_WAITS)
-        amg_futex_wait(&stream->begun, BEGIN_WAITS);
-    if (atomic_load_explicit(&stream->begun, memory_order_relaxed) ==
+        amg_futex_wait(&xstream->begun, BEGIN_WAITS);
+    if (atomic_load_explicit(&xstream->begun, memory_order_relaxed) ==
         BEGIN_RUNS)
         return ABT_SUCCESS;
-    stream_reap(stream);
-    state_set_locked(stream, ABT_XSTREAM_STATE_TERMINATED, 0);
+    xstream_reap(xstream);
+    state_set_locked(xstream, ABT_XSTREAM_STATE_TERMINATED, 0);
     return ABT_ERR_MEM;
 }
 
-void amg_stream_join(struct amg_stream *stream)
+void amg_xstream_join(struct amg_xstream *xstream)
 {
     struct amg_waiter waiter;
 
-    amg_stream_ask(stream, AMG_STREAM_TO_JOIN);
-    amg_lock_take(&stream->lock);
-    if (!amg_stream_has_ended(stream)) {
+    amg_xstream_ask(xstream, AMG_XSTREAM_TO_JOIN);
+    amg_lock_take(&xstream->lock);
+    if (!amg_xstream_has_ended(xstream)) {
         amg_waiter_init(&waiter);
-        amg_list_push(&stream->joiners, &waiter.link);
-        amg_park(&waiter, &stream->lock);
+        amg_list_push(&xstream->joiners, &waiter.link);
+        amg_park(&waiter, &xstream->lock);
     } else {
-        amg_lock_give(&stream->lock);
+        amg_lock_give(&xstream->lock);
     }
-    stream_reap(stream);
+    xstream_reap(xstream);
 }

@@ -9,25 +9,25 @@
 #include "ult/switch_to.h"
 #include "ult/xstream.h"
 
-/* The scheduler is freed when there is no stream for it, if it was made here.
+/* The scheduler is freed when there is no xstream for it, if it was made here.
  */
-static int stream_new(struct amg_sched *sched, int rank, bool is_made_here,
+static int xstream_new(struct amg_sched *sched, int rank, bool is_made_here,
     ABT_xstream *ret_xstream)
 {
-    struct amg_stream *stream = NULL;
-    int rc = amg_stream_create(sched, rank, &stream);
+    struct amg_xstream *xstream = NULL;
+    int rc = amg_xstream_create(sched, rank, &xstream);
 
     if (rc != ABT_SUCCESS) {
         if (is_made_here)
             amg_sched_destroy(sched, NULL);
         return rc;
     }
-    rc = amg_stream_start(stream);
+    rc = amg_xstream_start(xstream);
     if (rc != ABT_SUCCESS) {
-        amg_stream_discard(stream, is_made_here);
+        amg_xstream_discard(xstream, is_made_here);
         return rc;
     }
-    *ret_xstream = amg_stream_handle(stream);
+    *ret_xstream = amg_xstream_handle(xstream);
     return ABT_SUCCESS;
 }
 
@@ -40,7 +40,7 @@ static int sched_default(ABT_sched sched, struct amg_sched **ret_sched)
     return ABT_SUCCESS;
 }
 
-static int stream_create(ABT_sched sched, int rank, ABT_xstream *ret_xstream)
+static int xstream_create(ABT_sched sched, int rank, ABT_xstream *ret_xstream)
 {
     struct amg_sched *known = NULL;
     int rc = ABT_ERR_INV_ARG;
@@ -52,13 +52,13 @@ static int stream_create(ABT_sched sched, int rank, ABT_xstream *ret_xstream)
     rc = sched_default(sched, &known);
     if (rc != ABT_SUCCESS)
         return rc;
-    return stream_new(known, rank, sched == ABT_SCHED_NULL, ret_xstream);
+    return xstream_new(known, rank, sched == ABT_SCHED_NULL, ret_xstream);
 }
 
 int ABT_xstream_create(ABT_sched sched, ABT_xstream *newxstream)
 {
     amg_handle_clear(newxstream);
-    return stream_create(sched, -1, newxstream);
+    return xstream_create(sched, -1, newxstream);
 }
 
 int ABT_xstream_create_with_rank(
@@ -67,7 +67,7 @@ int ABT_xstream_create_with_rank(
     amg_handle_clear(newxstream);
     if (rank < 0)
         return ABT_ERR_INV_XSTREAM_RANK;
-    return stream_create(sched, rank, newxstream);
+    return xstream_create(sched, rank, newxstream);
 }
 
 int ABT_xstream_create_basic(ABT_sched_predef predef, int num_pools,
@@ -84,27 +84,27 @@ int ABT_xstream_create_basic(ABT_sched_predef predef, int num_pools,
     rc = ABT_sched_create_basic(predef, num_pools, pools, config, &sched);
     if (rc != ABT_SUCCESS)
         return rc;
-    return stream_new(amg_sched_of(sched), -1, true, newxstream);
+    return xstream_new(amg_sched_of(sched), -1, true, newxstream);
 }
 
 int ABT_xstream_revive(ABT_xstream xstream)
 {
-    struct amg_stream *stream = amg_stream_of(xstream);
+    struct amg_xstream *stream = amg_xstream_of(xstream);
 
     if (stream == NULL)
         return ABT_ERR_INV_XSTREAM;
-    if (!amg_stream_has_ended(stream))
+    if (!amg_xstream_has_ended(stream))
         return ABT_ERR_XSTREAM_STATE;
-    return amg_stream_start(stream);
+    return amg_xstream_start(stream);
 }
 
 int ABT_xstream_join(ABT_xstream xstream)
 {
-    struct amg_stream *stream = amg_stream_of(xstream);
+    struct amg_xstream *stream = amg_xstream_of(xstream);
 
-    if (stream == NULL || stream->is_primary || stream == amg_stream_self())
+    if (stream == NULL || stream->is_primary || stream == amg_xstream_self())
         return ABT_ERR_INV_XSTREAM;
-    amg_stream_join(stream);
+    amg_xstream_join(stream);
     return ABT_SUCCESS;
 }
 
@@ -117,28 +117,28 @@ int ABT_xstream_free(ABT_xstream *xstream)
     rc = ABT_xstream_join(*xstream);
     if (rc != ABT_SUCCESS)
         return rc;
-    amg_stream_destroy(amg_stream_of(*xstream));
+    amg_xstream_destroy(amg_xstream_of(*xstream));
     *xstream = ABT_XSTREAM_NULL;
     return ABT_SUCCESS;
 }
 
 int ABT_xstream_exit(void)
 {
-    struct amg_stream *stream = amg_stream_self();
+    struct amg_xstream *xstream = amg_xstream_self();
 
-    if (stream == NULL || stream->is_primary)
+    if (xstream == NULL || xstream->is_primary)
         return ABT_ERR_INV_XSTREAM;
-    amg_stream_ask(stream, AMG_STREAM_TO_END);
+    amg_xstream_ask(xstream, AMG_XSTREAM_TO_END);
     return ABT_self_exit();
 }
 
 int ABT_xstream_cancel(ABT_xstream xstream)
 {
-    struct amg_stream *stream = amg_stream_of(xstream);
+    struct amg_xstream *stream = amg_xstream_of(xstream);
 
     if (stream == NULL || stream->is_primary)
         return ABT_ERR_INV_XSTREAM;
-    amg_stream_ask(stream, AMG_STREAM_TO_END);
+    amg_xstream_ask(stream, AMG_XSTREAM_TO_END);
     return ABT_SUCCESS;
 }
 
@@ -146,29 +146,29 @@ int ABT_xstream_self(ABT_xstream *xstream)
 {
     if (xstream == NULL)
         return ABT_ERR_INV_ARG;
-    *xstream = amg_stream_handle(amg_stream_self());
+    *xstream = amg_xstream_handle(amg_xstream_self());
     return *xstream == ABT_XSTREAM_NULL ? amg_ult_none_code() : ABT_SUCCESS;
 }
 
 int ABT_xstream_self_rank(int *rank)
 {
-    struct amg_stream *stream = amg_stream_self();
+    struct amg_xstream *xstream = amg_xstream_self();
 
     if (rank == NULL)
         return ABT_ERR_INV_ARG;
-    if (stream == NULL)
+    if (xstream == NULL)
         return amg_ult_none_code();
-    *rank = amg_streams_rank(stream);
+    *rank = amg_xstreams_rank(xstream);
     return ABT_SUCCESS;
 }
 
 int ABT_xstream_set_rank(ABT_xstream xstream, int rank)
 {
-    struct amg_stream *stream = amg_stream_of(xstream);
+    struct amg_xstream *stream = amg_xstream_of(xstream);
 
     if (stream == NULL || stream->is_primary)
         return ABT_ERR_INV_XSTREAM;
-    if (rank < 0 || !amg_streams_rank_set(stream, rank))
+    if (rank < 0 || !amg_xstreams_rank_set(stream, rank))
         return ABT_ERR_INV_XSTREAM_RANK;
     return ABT_SUCCESS;
 }
@@ -178,13 +178,13 @@ int ABT_xstream_get_rank(ABT_xstream xstream, int *rank)
     int rc = amg_get_check(xstream, ABT_ERR_INV_XSTREAM, rank);
 
     if (rc == ABT_SUCCESS)
-        *rank = amg_streams_rank(amg_stream_of(xstream));
+        *rank = amg_xstreams_rank(amg_xstream_of(xstream));
     return rc;
 }
 
-static bool stream_runs_here(const struct amg_stream *stream)
+static bool xstream_runs_here(const struct amg_xstream *xstream)
 {
-    return stream == amg_stream_self();
+    return xstream == amg_xstream_self();
 }
 
 /* The caller's pool may be one that nobody runs any more. */
@@ -199,40 +199,40 @@ static int self_go_with(const struct amg_sched *sched)
 }
 
 /* The scheduler has been claimed. */
-static int stream_sched_change(
-    struct amg_stream *stream, struct amg_sched *sched)
+static int xstream_sched_change(
+    struct amg_xstream *xstream, struct amg_sched *sched)
 {
     int rc = ABT_SUCCESS;
 
-    if (!stream_runs_here(stream)) {
-        amg_stream_sched_set(stream, sched);
+    if (!xstream_runs_here(xstream)) {
+        amg_xstream_sched_set(xstream, sched);
         return ABT_SUCCESS;
     }
     rc = self_go_with(sched);
     if (rc != ABT_SUCCESS)
         return rc;
-    stream->next_sched = sched;
-    amg_stream_ask(stream, AMG_STREAM_TO_SWAP);
+    xstream->next_sched = sched;
+    amg_xstream_ask(xstream, AMG_XSTREAM_TO_SWAP);
     return ABT_thread_yield();
 }
 
 int ABT_xstream_set_main_sched(ABT_xstream xstream, ABT_sched sched)
 {
-    struct amg_stream *stream = amg_stream_of(xstream);
+    struct amg_xstream *stream = amg_xstream_of(xstream);
     struct amg_sched *known = NULL;
     int rc = ABT_SUCCESS;
 
     if (stream == NULL)
         return ABT_ERR_INV_XSTREAM;
-    if (stream_runs_here(stream) ? amg_ult_self() == NULL
-                                 : !amg_stream_has_ended(stream))
+    if (xstream_runs_here(stream) ? amg_ult_self() == NULL
+                                  : !amg_xstream_has_ended(stream))
         return ABT_ERR_XSTREAM_STATE;
     rc = sched_default(sched, &known);
     if (rc != ABT_SUCCESS)
         return rc;
     if (atomic_exchange_explicit(&known->is_used, true, memory_order_acquire))
         return ABT_ERR_SCHED;
-    rc = stream_sched_change(stream, known);
+    rc = xstream_sched_change(stream, known);
     if (rc == ABT_SUCCESS)
         return rc;
     atomic_store_explicit(&known->is_used, false, memory_order_release);
@@ -264,7 +264,7 @@ int ABT_xstream_get_main_sched(ABT_xstream xstream, ABT_sched *sched)
     int rc = amg_get_check(xstream, ABT_ERR_INV_XSTREAM, sched);
 
     if (rc == ABT_SUCCESS)
-        *sched = (ABT_sched)(void *)amg_stream_sched(amg_stream_of(xstream));
+        *sched = (ABT_sched)(void *)amg_xstream_sched(amg_xstream_of(xstream));
     return rc;
 }
 
@@ -277,7 +277,7 @@ int ABT_xstream_get_main_pools(
         return ABT_ERR_INV_XSTREAM;
     if (max_pools < 0 || pools == NULL)
         return ABT_ERR_INV_ARG;
-    sched = amg_stream_sched(amg_stream_of(xstream));
+    sched = amg_xstream_sched(amg_xstream_of(xstream));
     for (int i = 0; i < max_pools && i < sched->count; i++)
         pools[i] = amg_ready_pool_handle(sched->pools[i]);
     return ABT_SUCCESS;
@@ -288,7 +288,7 @@ int ABT_xstream_get_state(ABT_xstream xstream, ABT_xstream_state *state)
     int rc = amg_get_check(xstream, ABT_ERR_INV_XSTREAM, state);
 
     if (rc == ABT_SUCCESS)
-        *state = amg_stream_has_ended(amg_stream_of(xstream))
+        *state = amg_xstream_has_ended(amg_xstream_of(xstream))
                      ? ABT_XSTREAM_STATE_TERMINATED
                      : ABT_XSTREAM_STATE_RUNNING;
     return rc;
@@ -305,7 +305,7 @@ int ABT_xstream_equal(
 
 int ABT_xstream_get_num(int *num_xstreams)
 {
-    int count = amg_streams_count();
+    int count = amg_xstreams_count();
 
     if (num_xstreams == NULL)
         return ABT_ERR_INV_ARG;
@@ -320,43 +320,45 @@ int ABT_xstream_is_primary(ABT_xstream xstream, ABT_bool *is_primary)
     int rc = amg_get_check(xstream, ABT_ERR_INV_XSTREAM, is_primary);
 
     if (rc == ABT_SUCCESS)
-        *is_primary = amg_stream_of(xstream)->is_primary ? ABT_TRUE : ABT_FALSE;
+        *is_primary =
+            amg_xstream_of(xstream)->is_primary ? ABT_TRUE : ABT_FALSE;
     return rc;
 }
 
 /* NOTE(why): the system is asked with the lock held, so that the thread which
  * the number names cannot have ended meanwhile. */
-static int stream_bind(struct amg_stream *stream, const struct amg_cpuset *cpus)
+static int xstream_bind(
+    struct amg_xstream *xstream, const struct amg_cpuset *cpus)
 {
     int rc = 0;
 
-    amg_lock_take(&stream->lock);
-    if (stream->tid != 0)
-        rc = amg_bind_thread(stream->tid, cpus);
+    amg_lock_take(&xstream->lock);
+    if (xstream->tid != 0)
+        rc = amg_bind_thread(xstream->tid, cpus);
     if (rc == 0)
-        stream->cpus = *cpus; /* and when it begins again */
-    amg_lock_give(&stream->lock);
+        xstream->cpus = *cpus; /* and when it begins again */
+    amg_lock_give(&xstream->lock);
     return rc;
 }
 
-static int stream_bind_told(
-    struct amg_stream *stream, const struct amg_cpuset *cpus)
+static int xstream_bind_told(
+    struct amg_xstream *xstream, const struct amg_cpuset *cpus)
 {
     char asked[64];
     char given[64];
-    int rc = stream_bind(stream, cpus);
+    int rc = xstream_bind(xstream, cpus);
 
     if (rc == 0)
         return ABT_SUCCESS;
     AMG_LOG_ERROR("ult",
         "stream %d cannot be bound to cpus %s: %s; the process may use cpus %s",
-        amg_streams_rank(stream), amg_cpuset_format(cpus, asked, sizeof(asked)),
-        strerror(rc),
+        amg_xstreams_rank(xstream),
+        amg_cpuset_format(cpus, asked, sizeof(asked)), strerror(rc),
         amg_cpuset_format(amg_bind_process(), given, sizeof(given)));
     return rc == ENOSYS ? ABT_ERR_FEATURE_NA : ABT_ERR_CPUID;
 }
 
-/* Did the user say that streams stay where the system puts them? */
+/* Did the user say that xstreams stay where the system puts them? */
 static bool affinity_is_off(void)
 {
     const char *wish = amg_env_text(AMG_ENV_ULT_AFFINITY);
@@ -388,7 +390,7 @@ int ABT_xstream_set_affinity(ABT_xstream xstream, int num_cpuids, int *cpuids)
         cpus = *amg_bind_process();
     if (amg_cpuset_count(&cpus) == 0)
         return ABT_ERR_FEATURE_NA;
-    return stream_bind_told(amg_stream_of(xstream), &cpus);
+    return xstream_bind_told(amg_xstream_of(xstream), &cpus);
 }
 
 int ABT_xstream_set_cpubind(ABT_xstream xstream, int cpuid)
@@ -397,18 +399,19 @@ int ABT_xstream_set_cpubind(ABT_xstream xstream, int cpuid)
 }
 
 /* False: the system does not tell. */
-static bool stream_cpus(struct amg_stream *stream, struct amg_cpuset *ret_cpus)
+static bool xstream_cpus(
+    struct amg_xstream *xstream, struct amg_cpuset *ret_cpus)
 {
     bool is_known = true;
 
-    amg_lock_take(&stream->lock);
-    if (stream->tid != 0)
-        is_known = amg_bind_thread_get(stream->tid, ret_cpus) == 0;
-    else if (amg_cpuset_count(&stream->cpus) > 0)
-        *ret_cpus = stream->cpus;
+    amg_lock_take(&xstream->lock);
+    if (xstream->tid != 0)
+        is_known = amg_bind_thread_get(xstream->tid, ret_cpus) == 0;
+    else if (amg_cpuset_count(&xstream->cpus) > 0)
+        *ret_cpus = xstream->cpus;
     else
         *ret_cpus = *amg_bind_process();
-    amg_lock_give(&stream->lock);
+    amg_lock_give(&xstream->lock);
     return is_known && amg_cpuset_count(ret_cpus) > 0;
 }
 
@@ -424,7 +427,7 @@ int ABT_xstream_get_affinity(
         return ABT_ERR_INV_ARG;
     if (affinity_is_off())
         return ABT_ERR_FEATURE_NA;
-    if (!stream_cpus(amg_stream_of(xstream), &cpus))
+    if (!xstream_cpus(amg_xstream_of(xstream), &cpus))
         return ABT_ERR_FEATURE_NA;
     for (int cpu = 0; cpu < AMG_CPUS_MAX; cpu++) {
         if (!amg_cpuset_has(&cpus, (unsigned)cpu))

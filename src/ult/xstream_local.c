@@ -54,7 +54,7 @@ static bool signal_stack_set(struct amg_xstream_local *local)
     return true;
 }
 
-struct amg_xstream_local *amg_xstream_local_open(struct amg_stream *stream)
+struct amg_xstream_local *amg_xstream_local_open(struct amg_xstream *xstream)
 {
     struct amg_xstream_local *local = amg_mem_zalloc(sizeof(*local));
 
@@ -64,12 +64,12 @@ struct amg_xstream_local *amg_xstream_local_open(struct amg_stream *stream)
         amg_mem_free(local);
         return NULL;
     }
-    local->stream = stream;
+    local->xstream = xstream;
     if (__cxa_get_globals != NULL)
         local->caught = __cxa_get_globals();
     local->current = &local->own;
     amg_ult_init(&local->own, AMG_ULT_SCHEDULER);
-    atomic_store_explicit(&local->own.stream, stream, memory_order_relaxed);
+    atomic_store_explicit(&local->own.xstream, xstream, memory_order_relaxed);
     amg_fibre_open_own(&local->own.fibre);
     amg_ult_set_state(&local->own, AMG_ULT_RUNNING);
     local_of_thread = local;
@@ -89,11 +89,11 @@ void amg_xstream_local_close(struct amg_xstream_local *local)
     amg_mem_free(local);
 }
 
-struct amg_stream *amg_stream_self(void)
+struct amg_xstream *amg_xstream_self(void)
 {
     struct amg_xstream_local *local = amg_xstream_local_self();
 
-    return local == NULL ? NULL : local->stream;
+    return local == NULL ? NULL : local->xstream;
 }
 
 struct amg_ult *amg_ult_current(void)

@@ -6,49 +6,50 @@
 #include "ult/stack.h"
 #include "ult/ult.h"
 
-/* One per stream. */
+/* One per xstream. */
 struct amg_xstream_local {
     struct amg_ult *current;
     struct amg_ult *left;   /* the thread that has just left its stack */
     struct amg_ult *handed; /* the scheduler runs it first, see switch_to.c */
-    struct amg_stream *stream;
+    struct amg_xstream *xstream;
     /* Of the running thread, at an address that does not change while this OS
      * thread lives; NULL: no C++ runtime was loaded before the library. */
     struct amg_caught *caught;
     struct amg_stack_cache stacks;
-    struct amg_ult *scheduler; /* of a primary stream: its loop; else NULL */
+    struct amg_ult *scheduler; /* of a primary xstream: its loop; else NULL */
     void *signal_stack;        /* NULL: the OS thread had one of its own */
-    /* main() is ready, and was popped by another stream. */
+    /* main() is ready, and was popped by another xstream. */
     atomic_bool is_own_ready;
     struct amg_ult own; /* has the OS thread's stack: main(), else the
                          * scheduler */
 };
 
-/* Makes the calling OS thread that of `stream`; its own stack is that of the
+/* Makes the calling OS thread that of `xstream`; its own stack is that of the
  * scheduler. NULL: no memory, said in the log. After close nothing runs there.
  */
-struct amg_xstream_local *amg_xstream_local_open(struct amg_stream *stream);
+struct amg_xstream_local *amg_xstream_local_open(struct amg_xstream *xstream);
 void amg_xstream_local_close(struct amg_xstream_local *local);
 
-/* The calling OS thread's; NULL: it is no stream. Never inlined, nor its result
- * kept over a call that switches: the OS thread may be another one then. */
+/* The calling OS thread's; NULL: it is no xstream. Never inlined, nor its
+ * result kept over a call that switches: the OS thread may be another one then.
+ */
 struct amg_xstream_local *amg_xstream_local_self(void);
 
 /* The calling OS thread's, or NULL. */
-struct amg_stream *amg_stream_self(void);
+struct amg_xstream *amg_xstream_self(void);
 
 /* The calling thread's; NULL: not a user-level thread, or a tasklet or a
  * scheduler, which cannot leave their stack to others. */
 struct amg_ult *amg_ult_self(void);
 
-/* The same, with tasklets and schedulers; NULL: the OS thread is no stream. */
+/* The same, with tasklets and schedulers; NULL: the OS thread is no xstream. */
 struct amg_ult *amg_ult_current(void);
 
-/* The code for a caller that is on no stream, and so none of these. */
+/* The code for a caller that is on no xstream, and so none of these. */
 int amg_ult_none_code(void);
 
 /* Tasklets run on their scheduler's stack, so they cannot wait for others of
- * their stream. */
+ * their xstream. */
 static inline bool amg_ult_caller_is_task(void)
 {
     const struct amg_ult *ult = amg_ult_current();

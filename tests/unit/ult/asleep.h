@@ -30,7 +30,7 @@ static inline bool thread_is_asleep(int tid)
 /* Announced, and has looked for work since. */
 static inline bool stream_is_asleep(ABT_xstream xstream)
 {
-    struct amg_stream *stream = amg_stream_of(xstream);
+    struct amg_xstream *stream = amg_xstream_of(xstream);
 
     return atomic_load(&stream->sleeper.word) == AMG_SLEEPER_ASLEEP &&
            thread_is_asleep(stream->tid);
@@ -45,8 +45,8 @@ static inline void wait_until_asleep(ABT_xstream xstream)
 /* Somebody waits for its end, and it sleeps all the same. */
 static inline void wait_until_joined_asleep(ABT_xstream xstream)
 {
-    while (
-        (atomic_load(&amg_stream_of(xstream)->asked) & AMG_STREAM_TO_JOIN) == 0)
+    while ((atomic_load(&amg_xstream_of(xstream)->asked) &
+               AMG_XSTREAM_TO_JOIN) == 0)
         sched_yield();
     wait_until_asleep(xstream);
 }

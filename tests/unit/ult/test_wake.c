@@ -123,7 +123,8 @@ static void home_yielder(void *arg)
 
     ABT_xstream_self(&self);
     atomic_store(&goes, true);
-    while ((atomic_load(&amg_stream_of(self)->asked) & AMG_STREAM_TO_LOOK) == 0)
+    while (
+        (atomic_load(&amg_xstream_of(self)->asked) & AMG_XSTREAM_TO_LOOK) == 0)
         sched_yield();
     asleep_yielder(arg);
 }

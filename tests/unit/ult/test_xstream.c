@@ -78,7 +78,7 @@ static void test_stream_without_work_sleeps_until_it_has_some(void **state)
 {
     ABT_pool pool = ABT_POOL_NULL;
     ABT_xstream stream = stream_create(&pool);
-    atomic_uint *word = &amg_stream_of(stream)->sleeper.word;
+    atomic_uint *word = &amg_xstream_of(stream)->sleeper.word;
 
     (void)state;
     for (int i = 0; i < MANY; i++) {
@@ -150,7 +150,7 @@ static void test_stream_each_push_wakes_one_who_sleeps(void **state)
         assert_int_equal(ABT_xstream_create_basic(ABT_SCHED_DEFAULT, 1, &pool,
                              ABT_SCHED_CONFIG_NULL, &streams[i]),
             ABT_SUCCESS);
-        while (atomic_load(&amg_stream_of(streams[i])->sleeper.word) !=
+        while (atomic_load(&amg_xstream_of(streams[i])->sleeper.word) !=
                AMG_SLEEPER_ASLEEP)
             sched_yield();
     }

@@ -285,9 +285,9 @@ int ABT_thread_attr_create(ABT_thread_attr *newattr)
 
     if (newattr == NULL)
         return rc;
-    rc = amg_handle_create(newattr, sizeof(struct amg_uattr));
+    rc = amg_handle_create(newattr, sizeof(struct amg_thread_attr));
     if (rc == ABT_SUCCESS)
-        amg_uattr_of(*newattr)->is_migratable = true;
+        amg_thread_attr_of(*newattr)->is_migratable = true;
     return rc;
 }
 
@@ -295,7 +295,7 @@ int ABT_thread_attr_free(ABT_thread_attr *attr)
 {
     if (attr == NULL || *attr == ABT_THREAD_ATTR_NULL)
         return ABT_ERR_INV_THREAD_ATTR;
-    amg_mem_free(amg_uattr_of(*attr));
+    amg_mem_free(amg_thread_attr_of(*attr));
     *attr = ABT_THREAD_ATTR_NULL;
     return ABT_SUCCESS;
 }
@@ -303,7 +303,7 @@ int ABT_thread_attr_free(ABT_thread_attr *attr)
 int ABT_thread_attr_set_stack(
     ABT_thread_attr attr, void *stackaddr, size_t stacksize)
 {
-    struct amg_uattr *uattr = amg_uattr_of(attr);
+    struct amg_thread_attr *uattr = amg_thread_attr_of(attr);
 
     if (uattr == NULL)
         return ABT_ERR_INV_THREAD_ATTR;
@@ -318,7 +318,7 @@ int ABT_thread_attr_set_stack(
 int ABT_thread_attr_get_stack(
     ABT_thread_attr attr, void **stackaddr, size_t *stacksize)
 {
-    const struct amg_uattr *uattr = amg_uattr_of(attr);
+    const struct amg_thread_attr *uattr = amg_thread_attr_of(attr);
 
     if (uattr == NULL)
         return ABT_ERR_INV_THREAD_ATTR;
@@ -330,7 +330,7 @@ int ABT_thread_attr_get_stack(
 
 int ABT_thread_attr_set_stacksize(ABT_thread_attr attr, size_t stacksize)
 {
-    struct amg_uattr *uattr = amg_uattr_of(attr);
+    struct amg_thread_attr *uattr = amg_thread_attr_of(attr);
 
     if (uattr == NULL)
         return ABT_ERR_INV_THREAD_ATTR;
@@ -342,7 +342,7 @@ int ABT_thread_attr_set_stacksize(ABT_thread_attr attr, size_t stacksize)
 
 int ABT_thread_attr_get_stacksize(ABT_thread_attr attr, size_t *stacksize)
 {
-    const struct amg_uattr *uattr = amg_uattr_of(attr);
+    const struct amg_thread_attr *uattr = amg_thread_attr_of(attr);
 
     if (uattr == NULL)
         return ABT_ERR_INV_THREAD_ATTR;
@@ -357,7 +357,7 @@ int ABT_thread_attr_get_stacksize(ABT_thread_attr attr, size_t *stacksize)
 int ABT_thread_attr_set_callback(ABT_thread_attr attr,
     void (*cb_func)(ABT_thread thread, void *cb_arg), void *cb_arg)
 {
-    struct amg_uattr *uattr = amg_uattr_of(attr);
+    struct amg_thread_attr *uattr = amg_thread_attr_of(attr);
 
     if (uattr == NULL)
         return ABT_ERR_INV_THREAD_ATTR;
@@ -368,7 +368,7 @@ int ABT_thread_attr_set_callback(ABT_thread_attr attr,
 
 int ABT_thread_attr_set_migratable(ABT_thread_attr attr, ABT_bool is_migratable)
 {
-    struct amg_uattr *uattr = amg_uattr_of(attr);
+    struct amg_thread_attr *uattr = amg_thread_attr_of(attr);
 
     if (uattr == NULL)
         return ABT_ERR_INV_THREAD_ATTR;
@@ -386,7 +386,7 @@ int ABT_thread_get_attr(ABT_thread thread, ABT_thread_attr *attr)
         return rc;
     rc = ABT_thread_attr_create(attr);
     if (rc == ABT_SUCCESS)
-        *amg_uattr_of(*attr) = (struct amg_uattr){
+        *amg_thread_attr_of(*attr) = (struct amg_thread_attr){
             .stack = ult->stack == NULL ? ult->stack_base : NULL,
             .stack_len = ult->stack_len,
             .is_of_primary = ult->kind == AMG_ULT_PRIMARY,

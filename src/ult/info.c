@@ -248,7 +248,7 @@ int ABT_info_print_task(FILE *fp, ABT_task task)
 
 int ABT_info_print_thread_attr(FILE *fp, ABT_thread_attr attr)
 {
-    const struct amg_uattr *known = amg_uattr_of(attr);
+    const struct amg_thread_attr *known = amg_thread_attr_of(attr);
 
     if (fp == NULL)
         return ABT_ERR_INV_ARG;

@@ -74,7 +74,7 @@ static void primary_loop(void *arg)
  * stack of its own. NULL: no memory, said in the log. */
 static struct amg_ult *primary_open(struct amg_xstream *xstream)
 {
-    const struct amg_uattr fixed = {.is_migratable = false};
+    const struct amg_thread_attr fixed = {.is_migratable = false};
     const struct amg_ult_spec spec = {
         .kind = AMG_ULT_SCHEDULER,
         .function = primary_loop,
@@ -119,7 +119,7 @@ static int runtime_open(void)
     struct amg_xstream *xstream = NULL;
     int rc = ABT_SUCCESS;
 
-    amg_stack_room_open();
+    amg_stacks_open();
     amg_stack_guard_open();
     rc = xstream_open(&xstream);
     if (rc != ABT_SUCCESS)
@@ -136,7 +136,7 @@ close_stream:
     amg_xstream_destroy(xstream);
 close_room:
     amg_stack_guard_close();
-    amg_stack_room_close();
+    amg_stacks_close();
     return rc;
 }
 
@@ -211,7 +211,7 @@ static void runtime_close(void)
     amg_xstream_destroy(runtime.xstream);
     amg_timeout_fini();
     amg_stack_guard_close();
-    amg_stack_room_close();
+    amg_stacks_close();
     runtime.xstream = NULL;
     runtime.primary = NULL;
 }

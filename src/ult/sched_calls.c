@@ -126,42 +126,42 @@ int ABT_sched_get_total_size(ABT_sched sched, size_t *size)
     return ABT_SUCCESS;
 }
 
-struct sched_wish {
+struct sched_request {
     struct amg_sched *sched;
     enum amg_sched_ask ask;
     struct amg_claim claim;
 };
 
-static void wish_make(struct sched_wish *wish)
+static void request_make(struct sched_request *request)
 {
     /* Release: pairs with the look of amg_sched_is_to_stop(). */
     atomic_fetch_or_explicit(
-        &wish->sched->asked, wish->ask, memory_order_release);
+        &request->sched->asked, request->ask, memory_order_release);
 }
 
 /* A xstream that ends by the wish is freed, with its scheduler, only when it is
  * off the list of all, which is locked. */
-static bool wish_visit(struct amg_xstream *xstream, void *arg)
+static bool request_visit(struct amg_xstream *xstream, void *arg)
 {
-    struct sched_wish *wish = arg;
+    struct sched_request *request = arg;
 
-    if (amg_xstream_sched(xstream) != wish->sched)
+    if (amg_xstream_sched(xstream) != request->sched)
         return false;
-    wish_make(wish);
-    amg_xstream_ask_claim(xstream, AMG_XSTREAM_TO_LOOK, &wish->claim);
+    request_make(request);
+    amg_xstream_ask_claim(xstream, AMG_XSTREAM_TO_LOOK, &request->claim);
     return true;
 }
 
 static int sched_ask(ABT_sched sched, enum amg_sched_ask ask)
 {
-    struct sched_wish wish = {.sched = amg_sched_of(sched), .ask = ask};
+    struct sched_request request = {.sched = amg_sched_of(sched), .ask = ask};
 
-    if (wish.sched == NULL)
+    if (request.sched == NULL)
         return ABT_ERR_INV_SCHED;
-    if (!amg_xstreams_each(wish_visit, &wish))
-        wish_make(&wish); /* what runs in a pool, or nowhere yet */
+    if (!amg_xstreams_each(request_visit, &request))
+        request_make(&request); /* what runs in a pool, or nowhere yet */
     AMG_TEST_POINT("sched.asked");
-    amg_sleeper_wake(&wish.claim);
+    amg_sleeper_wake(&request.claim);
     return ABT_SUCCESS;
 }
 

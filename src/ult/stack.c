@@ -20,8 +20,8 @@
 enum {
     SHARED_FACTOR = 16,
     PAGE = 4096,
-    HUES = 16, /* objects at the same place of all stacks would fight for */
-    HUE_STEP = 128, /* the same few sets of the cache */
+    COLORS = 16, /* objects at the same place of all stacks would fight for */
+    COLOR_STEP = 128, /* the same few sets of the cache */
 };
 
 static struct {
@@ -30,7 +30,7 @@ static struct {
     struct amg_lock lock; /* guards what follows */
     struct amg_stack *first;
     unsigned count;
-    unsigned next_hue;
+    unsigned next_color;
 } stacks;
 
 static size_t len_round(size_t len)
@@ -63,12 +63,12 @@ static struct amg_stack *stack_create(size_t len)
     stack->len = len;
     amg_fibre_open(&stack->fibre, stack->base, len);
     amg_lock_take(&stacks.lock);
-    stack->hue = stacks.next_hue++ % HUES;
+    stack->color = stacks.next_color++ % COLORS;
     amg_lock_give(&stacks.lock);
     return stack;
 }
 
-void amg_stack_room_open(void)
+void amg_stacks_open(void)
 {
     amg_lock_take(&stacks.lock);
     stacks.default_len = len_round(amg_env_number(AMG_ENV_ULT_STACK_BYTES));
@@ -76,7 +76,7 @@ void amg_stack_room_open(void)
     amg_lock_give(&stacks.lock);
 }
 
-void amg_stack_room_close(void)
+void amg_stacks_close(void)
 {
     struct amg_stack *stack = NULL;
 
@@ -186,6 +186,6 @@ void *amg_stack_top(const struct amg_stack *stack, size_t len)
 {
     uintptr_t top = (uintptr_t)stack->base + stack->len;
 
-    top -= stack->hue * HUE_STEP + len;
+    top -= stack->color * COLOR_STEP + len;
     return (void *)(top & ~(uintptr_t)63);
 }

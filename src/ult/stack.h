@@ -15,7 +15,7 @@ struct amg_stack {
     void *base;
     size_t len;
     struct amg_fibre fibre;
-    unsigned hue; /* where its user should begin, see amg_stack_top() */
+    unsigned color; /* where its user should begin, see amg_stack_top() */
 };
 
 /* What one xstream keeps; only its OS thread comes near. Zeros are an empty
@@ -27,8 +27,8 @@ struct amg_stack_cache {
 
 /* Reads from the environment how long stacks are and how many are kept; when
  * nothing runs. Close gives back what is kept by all together. */
-void amg_stack_room_open(void);
-void amg_stack_room_close(void);
+void amg_stacks_open(void);
+void amg_stacks_close(void);
 
 /* Of threads that ask for nothing. */
 size_t amg_stack_default_len(void);

@@ -17,7 +17,7 @@
 #include "ult/switch.h"
 #include "ult/waiters.h"
 
-/* More than a thread and the hue of its stack take. */
+/* More than a thread and the color of its stack take. */
 enum { OWN_LEN = 4096 };
 
 void amg_ult_destroy(struct amg_ult *ult)
@@ -338,7 +338,7 @@ static void stack_prepare(struct amg_ult *ult)
 
 /* On a stack of ours; its memory is the upper end of that. */
 static struct amg_ult *create_on_ours(
-    enum amg_ult_kind kind, const struct amg_uattr *attr)
+    enum amg_ult_kind kind, const struct amg_thread_attr *attr)
 {
     size_t len = amg_stack_default_len();
     struct amg_xstream_local *local = amg_xstream_local_self();
@@ -364,7 +364,7 @@ static struct amg_ult *create_on_ours(
 
 /* Without a stack, or on one of the program. */
 static struct amg_ult *create_beside(
-    enum amg_ult_kind kind, const struct amg_uattr *attr)
+    enum amg_ult_kind kind, const struct amg_thread_attr *attr)
 {
     struct amg_ult *ult = amg_mem_alloc(sizeof(*ult));
 
@@ -383,8 +383,9 @@ static struct amg_ult *create_beside(
 
 struct amg_ult *amg_ult_create(const struct amg_ult_spec *spec)
 {
-    static const struct amg_uattr usual = {.is_migratable = true};
-    const struct amg_uattr *attr = spec->attr != NULL ? spec->attr : &usual;
+    static const struct amg_thread_attr usual = {.is_migratable = true};
+    const struct amg_thread_attr *attr =
+        spec->attr != NULL ? spec->attr : &usual;
     bool has_stack = spec->kind != AMG_ULT_TASKLET;
     struct amg_ult *ult = has_stack && attr->stack == NULL
                               ? create_on_ours(spec->kind, attr)

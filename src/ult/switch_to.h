@@ -12,7 +12,7 @@ struct amg_ult_spec {
     struct amg_ready_pool *pool; /* NULL for a SCHEDULER */
     void (*function)(void *arg);
     void *arg;
-    const struct amg_uattr *attr; /* NULL: the usual */
+    const struct amg_thread_attr *attr; /* NULL: the usual */
 };
 
 /* NEW, in no pool. NULL: no memory, said in the log. */

@@ -18,7 +18,7 @@ static int thread_new(ABT_pool pool, void (*function)(void *), void *arg,
         .pool = amg_ready_pool_of(pool),
         .function = function,
         .arg = arg,
-        .attr = amg_uattr_of(attr),
+        .attr = amg_thread_attr_of(attr),
         .is_named = is_named,
     };
 
@@ -88,7 +88,7 @@ int ABT_thread_create_many(int num_threads, ABT_pool *pool_list,
     void (**thread_func_list)(void *), void **arg_list, ABT_thread_attr attr,
     ABT_thread *newthread_list)
 {
-    const struct amg_uattr *uattr = amg_uattr_of(attr);
+    const struct amg_thread_attr *uattr = amg_thread_attr_of(attr);
 
     if (num_threads < 0 ||
         (num_threads > 0 && (pool_list == NULL || thread_func_list == NULL)) ||

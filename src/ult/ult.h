@@ -65,7 +65,7 @@ struct amg_caught {
 };
 
 /* What ABT_thread_attr points to; the program's. */
-struct amg_uattr {
+struct amg_thread_attr {
     void *stack;        /* NULL: the library's */
     size_t stack_len;   /* 0: the default */
     bool is_of_primary; /* main()'s, whose stack is not known */
@@ -247,9 +247,9 @@ static inline ABT_xstream amg_xstream_handle(struct amg_xstream *xstream)
     return (ABT_xstream)(void *)xstream;
 }
 
-static inline struct amg_uattr *amg_uattr_of(ABT_thread_attr attr)
+static inline struct amg_thread_attr *amg_thread_attr_of(ABT_thread_attr attr)
 {
-    return (struct amg_uattr *)(void *)attr;
+    return (struct amg_thread_attr *)(void *)attr;
 }
 
 #endif

@@ -361,10 +361,10 @@ static int xstream_bind_told(
 /* Did the user say that xstreams stay where the system puts them? */
 static bool affinity_is_off(void)
 {
-    const char *wish = amg_env_text(AMG_ENV_ULT_AFFINITY);
+    const char *value = amg_env_text(AMG_ENV_ULT_AFFINITY);
 
-    return wish != NULL &&
-           (strcmp(wish, "0") == 0 || wish[0] == 'n' || wish[0] == 'N');
+    return value != NULL &&
+           (strcmp(value, "0") == 0 || value[0] == 'n' || value[0] == 'N');
 }
 
 /* Any number will do, as in the original; the system takes those that there

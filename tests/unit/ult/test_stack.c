@@ -23,14 +23,14 @@ static int room_setup(void **state)
 {
     (void)state;
     setenv("ABT_MEM_MAX_NUM_STACKS", "2", 1);
-    amg_stack_room_open();
+    amg_stacks_open();
     return 0;
 }
 
 static int room_teardown(void **state)
 {
     (void)state;
-    amg_stack_room_close();
+    amg_stacks_close();
     return 0;
 }
 
@@ -75,7 +75,7 @@ static void test_stack_caches_are_bounded(void **state)
     amg_mem_stats_get(&after);
     /* All streams together keep sixteen times as many. */
     assert_true(after.live - before.live <= KEPT * 16);
-    amg_stack_room_close();
+    amg_stacks_close();
     amg_mem_stats_get(&after);
     assert_true(after.live <= before.live);
 }

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Conditions: waiting, with a mutex given meanwhile, until somebody signals.
+/* Conditions, for which threads wait with a mutex given back meanwhile.
  *
- * Who waits stands in the queue before it gives its mutex, so that no signal
- * made under that mutex is missed; but it gives it with no lock held, and so a
- * signal may come before it has parked. It is then only told, not unparked.
+ * A waiter is in the queue before it gives its mutex, so that no signal made
+ * under that mutex is missed; but it gives it with no lock held, and so a
+ * signal may come before it has parked. The signal is then only noted in the
+ * waiter, which is not unparked.
  *
- * Who was signaled and had parked does not touch the condition again. Others do
- * once, and are counted by `inside`: ABT_cond_free() lets them leave first. */
+ * A waiter that had parked when it was signaled does not touch the condition
+ * again. Others do once, and are counted by `inside`: ABT_cond_free() lets them
+ * leave first. */
 #include <stddef.h>
 
 #include "abt.h"
@@ -16,12 +18,12 @@
 #include "ult/park.h"
 #include "ult/switch_to.h"
 
-/* What ABT_cond points to; zeros make one. Owned by who created it, or by the
+/* What ABT_cond points to; zeros make one. Owned by its creator, or by the
  * program whose memory it lies in. The lock guards all. */
 struct cond {
     uint64_t kind; /* 0; there is one only */
     struct amg_lock lock;
-    unsigned inside; /* who will touch it again */
+    unsigned inside; /* waiters that will touch it again */
     struct amg_list waiters;
     struct amg_mutex *mutex; /* of those in the queue; NULL: it is empty */
 };
@@ -29,7 +31,7 @@ struct cond {
 _Static_assert(sizeof(struct cond) <= sizeof(ABT_cond_memory),
     "a condition fits into the memory that abt.h gives it");
 
-/* Lies on the stack of who waits; guarded by the condition's lock. */
+/* Lies on the stack of the waiter; guarded by the condition's lock. */
 struct cond_waiter {
     struct amg_waiter waiter;
     bool is_parked;
@@ -111,7 +113,7 @@ static int cond_wait(
         return ABT_ERR_INV_MUTEX;
     depth = amg_mutex_give_all(mutex);
     is_signaled = cond_sleep(cond, &self, deadline_ns);
-    /* Before it has the mutex again, which nobody would give. */
+    /* Before it has the mutex again, which would then never be given. */
     if (!is_signaled && amg_ult_self() != NULL)
         amg_ult_go_on(amg_ult_self());
     amg_mutex_take_all(mutex, depth);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Eventuals, which one caller sets, with some bytes or none, and futures, which
- * are ready when as many values as they have room for were set. Others wait
- * for both.
+ * are ready when as many values as they have room for were set. Others wait for
+ * both.
  *
  * The first caller that finds an eventual ready may free it. So every caller
  * that finds it ready takes the lock before it returns: the setter has left

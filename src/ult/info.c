@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Facts that the runtime tells of itself: the functions of abt_info.h, the
- * names of error codes, and the tool interface, which is not available. */
+/* Information about the runtime: the functions of abt_info.h, the names of
+ * error codes, and the tool interface, which is not available. */
 #include <inttypes.h>
 #include <string.h>
 

@@ -18,7 +18,7 @@ struct key {
     void (*destructor)(void *value);
 };
 
-/* 0 is nobody's. */
+/* No key has 0. */
 static _Atomic uint32_t last_number;
 
 static void slot_clear(struct amg_key_slot *slot)

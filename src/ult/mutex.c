@@ -4,16 +4,16 @@
  *          take              give
  *   FREE -------> HELD ------------> FREE      one exchange each, no lock
  *
- *   HELD --(who finds it held)--> WANTED --(give)--> PASSED --(take)--> HELD
- *                                                                    or WANTED
+ *   HELD --(take finds it held)--> WANTED --(give)--> PASSED --(take)--> HELD
+ *                                                                     or WANTED
  *
  * All edges of the second line are made under the lock. Giving a mutex that is
- * wanted unparks who waits longest, but does not keep the mutex for it: until
- * it runs, others may take it, or each hand-over would cost a switch. One that
- * came too late once stands first in the queue and is handed the mutex by the
- * next giver, so nobody waits for ever. While a mutex is PASSED it is taken
- * under the lock only: whoever has it next knows that the giver has left, and
- * may free its memory. */
+ * wanted unparks the longest waiter, but does not keep the mutex for it: until
+ * it runs, others may take it, or each hand-over would cost a switch. A waiter
+ * that came too late once is first in the queue and is handed the mutex by the
+ * next giver, so no thread waits for ever. While a mutex is PASSED it is taken
+ * under the lock only: the next holder knows that the giver has left, and may
+ * free its memory. */
 #include "ult/mutex.h"
 
 #include <stddef.h>
@@ -35,11 +35,11 @@ enum {
 _Static_assert(sizeof(struct amg_mutex) <= sizeof(ABT_mutex_memory),
     "a mutex fits into the memory that abt.h gives it");
 
-/* Lies on the stack of who waits; the fields are guarded by the mutex's lock.
+/* Lies on the stack of the waiter; the fields are guarded by the mutex's lock.
  */
 struct mutex_waiter {
     struct amg_waiter waiter;
-    bool is_late;  /* found the mutex taken by somebody else when it came */
+    bool is_late;  /* found the mutex taken by another thread when it came */
     bool is_owner; /* was handed the mutex */
 };
 
@@ -51,7 +51,7 @@ static AMG_APART uintptr_t thread_id(void)
     return (uintptr_t)&thread_mark;
 }
 
-/* A number for the caller that nobody else has meanwhile. */
+/* A number for the caller, which no other thread has meanwhile. */
 static uintptr_t caller_id(void)
 {
     struct amg_ult *ult = amg_ult_self();
@@ -159,7 +159,7 @@ static void take(struct amg_mutex *mutex)
     take_or_wait(mutex);
 }
 
-/* Gives it while somebody wants it. */
+/* Gives it while others want it. */
 static void pass(struct amg_mutex *mutex)
 {
     struct amg_waiter *waiter = NULL;

@@ -14,12 +14,12 @@
 enum amg_mutex_word {
     AMG_MUTEX_FREE,
     AMG_MUTEX_HELD,
-    AMG_MUTEX_WANTED, /* held, and somebody waits */
+    AMG_MUTEX_WANTED, /* held, and others wait */
     AMG_MUTEX_PASSED, /* free, but to be taken under the lock */
 };
 
-/* Zeros but for `is_recursive` make a free one. Owned by who created it, or by
- * the program whose memory it lies in. */
+/* Zeros but for `is_recursive` make a free one. Owned by its creator, or by the
+ * program whose memory it lies in. */
 struct amg_mutex {
     uint64_t is_recursive; /* never changes */
     /* An amg_mutex_word. The acquire exchange that takes the mutex pairs with
@@ -28,8 +28,8 @@ struct amg_mutex {
     struct amg_lock lock; /* guards the two below, and word from WANTED on */
     bool is_waking;       /* one has been unparked, and has not yet come */
     struct amg_list waiters;
-    /* Of a recursive one: who holds it, written by that one only, and how often
-     * it took it again. */
+    /* Of a recursive one: its holder, which alone writes it, and how often that
+     * took it again. */
     _Atomic(uintptr_t) owner;
     unsigned depth;
 };
@@ -37,8 +37,8 @@ struct amg_mutex {
 /* Is it held, and by the caller, as far as that is known? */
 bool amg_mutex_may_give(const struct amg_mutex *mutex);
 
-/* For who waits on a condition with it. Gives it, however often a recursive one
- * was taken, and returns what take_all() wants; the caller may give it. */
+/* For waiters of a condition. Gives it, however often a recursive one was
+ * taken, and returns what take_all() wants; the caller may give it. */
 unsigned amg_mutex_give_all(struct amg_mutex *mutex);
 void amg_mutex_take_all(struct amg_mutex *mutex, unsigned depth);
 

@@ -56,7 +56,7 @@ void amg_park_biased(struct amg_ult *self, struct amg_bias *lock)
     amg_ult_switch(self, AMG_SWITCH_PARK, NULL);
 }
 
-/* The waiter leaves its list, unless somebody took it off already. */
+/* The waiter leaves its list, unless it was taken off already. */
 static bool waiter_withdraw(struct amg_waiter *waiter, struct amg_lock *lock)
 {
     bool is_listed = false;
@@ -99,7 +99,7 @@ bool amg_park_until(
     if (waiter->ult != NULL && deadline_ns <= amg_clock_ns()) {
         amg_list_remove(&waiter->link);
         amg_lock_give(lock);
-        /* Or who looks again and again would keep others from the xstream. */
+        /* Or a caller that tries again and again keeps others from running. */
         amg_ult_switch(waiter->ult, AMG_SWITCH_YIELD, NULL);
         return false;
     }
@@ -119,7 +119,7 @@ bool amg_park_until(
         return true;
     if (waiter_withdraw(waiter, lock))
         return false;
-    /* Somebody has taken it off: he is about to wake it. */
+    /* The caller that took it off is about to wake it. */
     (void)thread_sleep(waiter, AMG_NO_DEADLINE);
     return true;
 }

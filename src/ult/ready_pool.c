@@ -4,7 +4,7 @@
  * A sleeper that waits for a push is on the pool's list of watches. Both the
  * push and the watch take the pool's lock, and the watcher looks into the pool
  * after it has put itself on the list; so either it finds what was pushed, or
- * the push finds it. A push that finds nobody costs nothing more. */
+ * the push finds it. A push that finds no sleeper costs nothing more. */
 #include "ult/ready_pool.h"
 
 #include <stdlib.h>
@@ -22,7 +22,7 @@ static void size_change(struct amg_ready_pool *pool, size_t change)
     atomic_fetch_add_explicit(&pool->size, change, memory_order_relaxed);
 }
 
-/* Under the lock nobody else changes it. */
+/* Under the lock no other thread changes it. */
 static void size_change_locked(struct amg_ready_pool *pool, size_t change)
 {
     size_t size = atomic_load_explicit(&pool->size, memory_order_relaxed);
@@ -90,7 +90,7 @@ void amg_ready_pool_destroy(struct amg_ready_pool *pool)
     }
     amg_ready_pool_quiesce(pool);
     AMG_ASSERT(amg_list_is_empty(&pool->watches));
-    /* Who took a blocked thread out of the count is through with the pool. */
+    /* Callers that took a blocked thread out of the count have left. */
     amg_bias_take(&pool->lock);
     amg_bias_give(&pool->lock);
     if (pool->user != NULL)
@@ -155,7 +155,7 @@ void amg_ready_pool_disown(struct amg_ult *ult)
 /* Where a thread that is pushed comes from. */
 enum push_from { FROM_ELSEWHERE, FROM_YIELD, FROM_BLOCKED };
 
-/* Need nobody be woken for the one thread that is ready in the pool? */
+/* Is the one thread that is ready in the pool run without a wake-up? */
 typedef bool (*will_look_fn)(const struct amg_ready_pool *pool);
 
 /* What is ready in the pool goes to its successor, which counted one more.
@@ -163,8 +163,8 @@ typedef bool (*will_look_fn)(const struct amg_ready_pool *pool);
 static void pool_hand_over(
     struct amg_ready_pool *pool, struct amg_ready_pool *successor);
 
-/* Something was pushed, and somebody is on the list of watches; gives the lock.
- * An successor counts what it gets before, so as not to be joined meanwhile. */
+/* Something was pushed, and there are watches; gives the lock. An successor
+ * counts what it gets before, so as not to be joined meanwhile. */
 static AMG_APART void push_tell_locked(
     struct amg_ready_pool *pool, will_look_fn will_look)
 {
@@ -193,7 +193,7 @@ static inline void push_give_locked(
         push_tell_locked(pool, will_look);
 }
 
-/* Why a thread is pushed, where nobody says. */
+/* Why a thread is pushed, where the caller does not say. */
 static ABT_pool_context context_of(
     const struct amg_ult *ult, enum push_from from)
 {
@@ -497,7 +497,7 @@ void amg_ult_make_ready(struct amg_ult *ult)
     struct amg_ready_pool *from = amg_ult_pool(ult);
 
     amg_ult_migrate(ult);
-    /* It counts all the time in one of the two, or a xstream that is joined
+    /* It counts all the time in one of the two, or an xstream that is joined
      * might end before it. */
     if (was_blocked && amg_ult_pool(ult) != from) {
         amg_ready_pool_count_blocked(amg_ult_pool(ult), 1);

@@ -14,36 +14,36 @@ struct amg_ready_pool_ops {
     const char *name;
     void (*push)(struct amg_ready_pool *pool, struct amg_ult *ult);
     struct amg_ult *(*pop)(struct amg_ready_pool *pool);
-    /* By a xstream whose first pool it is not. */
+    /* By an xstream whose first pool it is not. */
     struct amg_ult *(*steal)(struct amg_ready_pool *pool);
 };
 
-/* Its creator's; an automatic one is freed with the last scheduler that has
- * it. The lock guards lists and turns, and is the pool's own. */
+/* Its creator's; an automatic one is freed with the last scheduler that has it.
+ * The lock guards lists and turns, and is the pool's own. */
 struct amg_ready_pool {
     const struct amg_ready_pool_ops
         *ops; /* NULL: the program's own, see `user` */
     struct amg_bias lock;
     struct amg_list ready;
     struct amg_list fresh;   /* have never run; where that makes a difference */
-    struct amg_list watches; /* of struct amg_watch: who sleeps */
+    struct amg_list watches; /* of struct amg_watch: of sleepers */
     unsigned turns; /* how often fresh ones had to wait for ready ones */
-    /* Changed with the lock held, read by anyone; a hint. */
+    /* Changed with the lock held, read without, as a hint. */
     atomic_size_t size;
     atomic_size_t blocked;
     atomic_uint users; /* schedulers that have it */
     ABT_pool_access access;
     bool is_automatic;
     int id;
-    /* Of one whose last scheduler is gone: who gets what is pushed, and owns
-     * it. Set once, with the lock held. */
+    /* Of one whose last scheduler is gone: gets what is pushed, and owns it.
+     * Set once, with the lock held. */
     struct amg_ready_pool *successor;
     struct amg_watch successor_watch; /* makes each push look at `successor` */
     struct amg_ready_pool
         *_Atomic predecessors; /* whose successor it is; freed with it */
     struct amg_ready_pool *next_predecessor;
     void *data;
-    /* Of one of the program's own: by threads that have not let go of it. */
+    /* Of one of the program's own: by threads that still touch it. */
     atomic_uint pushes;
     struct amg_user_pool *user; /* what the program's functions are */
 };
@@ -55,8 +55,8 @@ const struct amg_ready_pool_ops *amg_ready_pool_ops_of(ABT_pool_kind kind);
 struct amg_ready_pool *amg_ready_pool_create(
     const struct amg_ready_pool_ops *ops, ABT_pool_access access,
     bool is_automatic);
-/* Waits for pushes that have done all but let go of the pool: what they pushed
- * may have run to its end. */
+/* Waits for pushes that still touch the pool: what they pushed may have run to
+ * its end. */
 void amg_ready_pool_quiesce(const struct amg_ready_pool *pool);
 /* Nothing is in it, and no scheduler has it. */
 void amg_ready_pool_destroy(struct amg_ready_pool *pool);
@@ -69,8 +69,8 @@ void amg_ready_pool_unref(
     struct amg_ready_pool *pool, struct amg_ready_pool *successor);
 
 /* A thread belongs to the pool from now on, instead of the one it belonged to,
- * if any: by its creator, or who has it out of its pool. An ABT code; nothing
- * changes on an error. */
+ * if any: by its creator, or a caller that took it out of its pool. An ABT
+ * code; nothing changes on an error. */
 int amg_ready_pool_adopt(struct amg_ready_pool *pool, struct amg_ult *ult);
 /* Before it is freed. */
 void amg_ready_pool_disown(struct amg_ult *ult);
@@ -116,15 +116,15 @@ void amg_ready_pool_each(struct amg_ready_pool *pool, void *arg,
 /* A thread of the pool blocks (1), or is ready again (-1). */
 void amg_ready_pool_count_blocked(struct amg_ready_pool *pool, int change);
 /* One that was blocked left the pool, and is not pushed there: xstreams that
- * are joined, and sleep as long as somebody is blocked, look again. */
+ * are joined, and sleep as long as threads are blocked, look again. */
 void amg_ready_pool_left_blocked(struct amg_ready_pool *pool);
 
-/* Each push rings for a sleeper from now on, until it is taken off again. The
+/* Each push wakes a sleeper from now on, until it is taken off again. The
  * sleeper has announced itself; false: there is something in it. */
 bool amg_ready_pool_watch(struct amg_ready_pool *pool, struct amg_watch *watch);
 void amg_ready_pool_unwatch(
     struct amg_ready_pool *pool, struct amg_watch *watch);
-/* If there is something in it, lets one who sleeps look. */
+/* If there is something in it, wakes one sleeper. */
 void amg_ready_pool_nudge(struct amg_ready_pool *pool);
 
 #endif

@@ -3,7 +3,7 @@
  *
  * Threads that have run before go first in two of them, so that what was begun
  * ends before more is begun. One that only yields would keep the others out for
- * ever; so now and then somebody else has a turn. */
+ * ever; so now and then another one has a turn. */
 #include "ult/ready_pool.h"
 
 enum { TURNS_OLD = 8, TURNS_EARLIEST = 4 };
@@ -56,7 +56,7 @@ static void prio_push(struct amg_ready_pool *pool, struct amg_ult *ult)
     amg_list_push(ult_has_run(ult) ? &pool->ready : &pool->fresh, &ult->link);
 }
 
-/* Is it the turn of who has not run yet? */
+/* Is it the turn of one that has not run yet? */
 static bool fresh_is_due(struct amg_ready_pool *pool)
 {
     if (amg_list_is_empty(&pool->fresh)) {
@@ -84,8 +84,8 @@ static ABT_unit_id id_of(struct amg_link *link)
     return id;
 }
 
-/* Ids rise with creation, since the first push asks for it. Who is new has its
- * place at the end, who has run before rather at the beginning. */
+/* Ids rise with creation, since the first push asks for it. A new thread has
+ * its place at the end, one that has run before rather at the beginning. */
 static void earliest_push(struct amg_ready_pool *pool, struct amg_ult *ult)
 {
     ABT_unit_id id = id_of(&ult->link);

@@ -50,8 +50,8 @@ static int xstream_open(struct amg_xstream **ret_stream)
 }
 
 /* Runs the main scheduler as long as there is one, also while none is to be
- * run; it does not return, but is dropped where it stands by
- * primary_close(). */
+ * run; it does not return, but is dropped where it stands by primary_close().
+ */
 static void primary_loop(void *arg)
 {
     struct amg_xstream *xstream = arg;
@@ -62,8 +62,8 @@ static void primary_loop(void *arg)
     amg_ult_run(xstream, NULL);
     for (;;) {
         amg_xstream_run(xstream);
-        /* Nobody ends the primary xstream but ABT_finalize(), so what it was
-         * asked for is done. */
+        /* Only ABT_finalize() ends the primary xstream, so what it was asked
+         * for is done. */
         atomic_store_explicit(&xstream->asked, 0, memory_order_relaxed);
         atomic_store_explicit(
             &amg_xstream_sched(xstream)->asked, 0, memory_order_relaxed);
@@ -177,7 +177,7 @@ static void runtime_drain(void)
     if (left > 0)
         AMG_LOG_WARNING("ult",
             "ABT_finalize: %zu user-level threads of the primary stream are "
-            "blocked, and nobody is left to wake them; they are dropped",
+            "blocked, and none is left that could wake them; they are dropped",
             left);
 }
 
@@ -237,8 +237,8 @@ int ABT_init(int argc, char **argv)
 
     (void)argc;
     (void)argv;
-    /* NOTE(why): held while xstreams are opened. One who comes meanwhile must
-     * wait for it, and nobody inside asks for this lock. */
+    /* NOTE(why): held while xstreams are opened. A caller that comes meanwhile
+     * must wait for it, and no thread of theirs takes this lock. */
     runtime_lock_steady();
     if (runtime.count == 0)
         rc = runtime_open();
@@ -248,7 +248,7 @@ int ABT_init(int argc, char **argv)
     return rc;
 }
 
-/* Is the caller the one who may end it? */
+/* May the caller end the runtime? */
 static int closer_check(void)
 {
     struct amg_ult *self = amg_ult_current();

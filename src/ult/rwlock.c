@@ -2,9 +2,9 @@
 /* Locks that many readers, or one writer, may hold.
  *
  * A reader is let in while readers are in, also when a writer waits: so one may
- * read within reading, as programs do. When the writer leaves, all readers who
+ * read within reading, as programs do. When the writer leaves, all readers that
  * wait go first; when the last reader leaves, the writer that waits longest.
- * The lock is handed over: who is unparked holds it. */
+ * The lock is handed over: an unparked waiter holds it. */
 #include <stddef.h>
 
 #include "abt.h"
@@ -12,7 +12,7 @@
 #include "base/mem.h"
 #include "ult/park.h"
 
-/* What ABT_rwlock points to; zeros make one. Owned by who created it, or by the
+/* What ABT_rwlock points to; zeros make one. Owned by its creator, or by the
  * program whose memory it lies in. The lock guards all. */
 struct rwlock {
     uint64_t kind; /* 0; there is one only */
@@ -63,7 +63,7 @@ static int rwlock_enter(struct rwlock *self, bool to_write)
     return ABT_SUCCESS;
 }
 
-/* Lets the next in, when nobody is inside. */
+/* Lets the next in, when none is inside. */
 static struct amg_waiters_taken hand_over_locked(struct rwlock *self)
 {
     struct amg_waiters_taken taken = {NULL, NULL};

@@ -180,7 +180,7 @@ size_t amg_sched_size(const struct amg_sched *sched)
     return size;
 }
 
-/* What nobody else would run: threads that are blocked count only where this
+/* Would others run what is left? Threads that are blocked count only where this
  * is the one scheduler of the pool. */
 static bool sched_is_empty(const struct amg_sched *sched)
 {
@@ -240,8 +240,8 @@ bool amg_xstream_runs_next(
 void amg_xstream_ask_claim(struct amg_xstream *xstream,
     enum amg_xstream_ask ask, struct amg_claim *ret_claim)
 {
-    /* Full barriers both: either its look after amg_sleeper_arm() sees
-     * what is asked, or the claim sees that it sleeps. */
+    /* Full barriers both: either its look after amg_sleeper_arm() sees what is
+     * asked, or the claim sees that it sleeps. */
     atomic_fetch_or_explicit(&xstream->asked, ask, memory_order_seq_cst);
     atomic_thread_fence(memory_order_seq_cst);
     if (!amg_sleeper_claim(&xstream->sleeper, ret_claim))
@@ -312,7 +312,7 @@ bool amg_block_begin(struct amg_block *block)
         return false;
     if (!xstream_arm(xstream, block))
         return false;
-    /* Asked before it was announced: nobody rings. */
+    /* Asked before it was armed: no wake-up follows. */
     if (!amg_block_must_leave())
         return true;
     xstream_disarm(xstream);

@@ -24,7 +24,7 @@ struct amg_sched {
     bool is_automatic;
     ABT_sched_def def;                   /* of the program's own */
     atomic_uint asked;                   /* of enum amg_sched_ask */
-    atomic_bool is_used;                 /* a xstream or a pool has it */
+    atomic_bool is_used;                 /* an xstream or a pool has it */
     struct amg_xstream *_Atomic xstream; /* that runs it, or will */
     void *data;
     int next;      /* the pool whose turn it is */
@@ -40,7 +40,7 @@ int amg_sched_create(ABT_sched_predef kind, int count, ABT_pool *pools,
 /* The same for one of the program's; def->init is yet to be called. */
 int amg_sched_create_users(const ABT_sched_def *def, int count, ABT_pool *pools,
     bool is_automatic, struct amg_sched **ret_sched);
-/* With its pools, as far as they are automatic; nobody uses it. What these
+/* With its pools, as far as they are automatic; it is not in use. What these
  * still have goes to `successor`, see amg_ready_pool_unref(). */
 void amg_sched_destroy(
     struct amg_sched *sched, struct amg_ready_pool *successor);
@@ -51,7 +51,7 @@ struct amg_ult *amg_sched_pop(struct amg_sched *sched);
 bool amg_sched_has(
     const struct amg_sched *sched, const struct amg_ready_pool *pool);
 
-/* What a xstream is asked for; it looks between two threads. */
+/* What an xstream is asked for; it looks between two threads. */
 enum amg_xstream_ask {
     AMG_XSTREAM_TO_END = 1,  /* at once */
     AMG_XSTREAM_TO_JOIN = 2, /* when its pools are empty */
@@ -77,7 +77,7 @@ struct amg_xstream {
     struct amg_cpuset cpus;           /* as asked for; none: not at all */
     int tid; /* of the OS; 0: it has not begun, or has ended */
     pthread_t thread;
-    atomic_bool has_thread; /* nobody has joined it yet */
+    atomic_bool has_thread; /* not joined yet */
     atomic_uint begun;      /* futex word: enum in xstream.c */
 };
 
@@ -110,7 +110,7 @@ struct amg_ult *amg_xstream_next(struct amg_xstream *xstream);
 bool amg_xstream_runs_next(
     const struct amg_xstream *xstream, const struct amg_ready_pool *pool);
 
-/* Asks the xstream for something, and returns the sleeper that is to be rung
+/* Asks the xstream for something, and returns the sleeper that is to be woken
  * with no lock held. */
 void amg_xstream_ask_claim(struct amg_xstream *xstream,
     enum amg_xstream_ask ask, struct amg_claim *ret_claim);
@@ -124,11 +124,11 @@ void amg_xstream_sleep(struct amg_xstream *xstream);
 /* A user-level thread that blocks its whole xstream in a call of another
  * module, such as a progress loop that sleeps on descriptors, sleeps in the
  * place of the scheduler: from begin to end a push into one of the pools of its
- * xstream rings. False: something is ready there already, or the xstream has
- * been asked for something; nothing was announced, do not sleep. */
+ * xstream wakes it. False: something is ready there already, or the xstream has
+ * been asked for something; nothing was armed, do not sleep. */
 bool amg_block_begin(struct amg_block *block);
 
-/* It is awake again; after a begin that returned true. Waits for rings that
+/* It is awake again; after a begin that returned true. Waits for wake-ups that
  * are under way. */
 void amg_block_end(struct amg_block *block);
 

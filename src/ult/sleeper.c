@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* One who waits until something is pushed into one of several pools. */
+/* Sleepers, which wait until something is pushed into one of several pools. */
 #include "ult/sleeper.h"
 
 #include "base/assert.h"
@@ -25,8 +25,8 @@ void amg_sleeper_init(struct amg_sleeper *sleeper)
 void amg_sleeper_arm(struct amg_sleeper *sleeper, struct amg_block *block)
 {
     sleeper->block = block;
-    /* Full barrier: who asks for something and then finds it awake has asked
-     * before it looks; see amg_xstream_ask(). */
+    /* Full barrier: a caller that asks for something and finds it awake has
+     * asked before it looks; see amg_xstream_ask(). */
     atomic_exchange_explicit(&sleeper->word,
         block == NULL ? AMG_SLEEPER_ASLEEP : AMG_SLEEPER_BLOCKED,
         memory_order_seq_cst);

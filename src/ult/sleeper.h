@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* One who waits until something is pushed into one of several pools: a xstream
- * without work, a user-level thread that dozes, or an OS thread.
+/* Sleepers, which wait until something is pushed into one of several pools: an
+ * xstream without work, a user-level thread that blocks its xstream, or an OS
+ * thread.
  *
- *   AWAKE -> ASLEEP -> AWAKE               who rings wakes the futex afterwards
- *   AWAKE -> BLOCKED -> WAKING -> AWAKE    who rings calls the doze's function
+ *   AWAKE -> ASLEEP -> AWAKE               the claimer wakes the futex then
+ *   AWAKE -> BLOCKED -> WAKING -> AWAKE    the claimer calls block->wake()
  *
- * Who changes ASLEEP or BLOCKED has claimed it: the one push rings one sleeper,
- * and each sleeper is rung once. A sleeper that is ASLEEP may be gone as soon
- * as it is claimed; one that is WAKING stays until it is AWAKE. */
+ * The caller that changes ASLEEP or BLOCKED has claimed it: one push wakes one
+ * sleeper, and each sleeper is woken once. A sleeper that is ASLEEP may be gone
+ * as soon as it is claimed; one that is WAKING stays until it is AWAKE. */
 #ifndef AMG_ULT_SLEEPER_H
 #define AMG_ULT_SLEEPER_H
 
@@ -32,11 +33,11 @@ struct amg_block {
     void *arg;
 };
 
-/* Of a xstream, or on the stack of the caller that waits. */
+/* Of an xstream, or on the stack of the caller that waits. */
 struct amg_sleeper {
-    atomic_uint
-        word; /* of enum amg_sleeper_state; the futex word, too. A change of it
-               * publishes `block`, and in ringing what was asked */
+    /* Of enum amg_sleeper_state; the futex word, too. A change of it publishes
+     * `block`, and when it is woken what was asked. */
+    atomic_uint word;
     struct amg_block *block; /* while BLOCKED or WAKING */
 };
 
@@ -46,10 +47,10 @@ struct amg_watch {
     struct amg_sleeper *sleeper;
 };
 
-/* Who was claimed and is yet to be rung. */
+/* A sleeper that was claimed and is yet to be woken. */
 struct amg_claim {
     struct amg_sleeper *sleeper;
-    enum amg_sleeper_state was; /* AWAKE: nobody */
+    enum amg_sleeper_state was; /* AWAKE: none */
 };
 
 void amg_sleeper_init(struct amg_sleeper *sleeper);
@@ -59,17 +60,17 @@ void amg_sleeper_init(struct amg_sleeper *sleeper);
 void amg_sleeper_arm(struct amg_sleeper *sleeper, struct amg_block *block);
 /* Sleeps until claimed; false: the moment of amg_clock_ns() has come. */
 bool amg_sleeper_sleep(struct amg_sleeper *sleeper, uint64_t deadline_ns);
-/* It is awake, whether it was claimed or not; waits for a ring under way. */
+/* It is awake, whether it was claimed or not; waits for a wake-up under way. */
 void amg_sleeper_disarm(struct amg_sleeper *sleeper);
 
 /* By any thread, the first two also with a lock held. False: it is awake, or
- * somebody else has claimed it. */
+ * another caller has claimed it. */
 bool amg_sleeper_claim(
     struct amg_sleeper *sleeper, struct amg_claim *ret_claim);
 /* The first of a list of watches that can be had. */
 void amg_sleeper_claim_first(
     struct amg_list *watches, struct amg_claim *ret_claim);
-/* All that are asleep, and none that dozes; also with a lock held: what they
+/* All that are asleep, and none that blocks; also with a lock held: what they
  * wait for can only change with that lock. */
 void amg_sleeper_wake_all(struct amg_list *watches);
 /* Once for each claim, with no lock held. */

@@ -9,7 +9,7 @@
 
 #include "base/fibre.h"
 
-/* Owned by who took it, until it is given back. */
+/* Owned by the thread that took it, until it is given back. */
 struct amg_stack {
     struct amg_stack *next; /* in a cache */
     void *base;
@@ -38,7 +38,7 @@ unsigned amg_stack_kept_count(void);
 /* `len`: at least so many bytes. `cache`: of the calling xstream, or NULL.
  * NULL: no memory, said in the log. */
 struct amg_stack *amg_stack_take(struct amg_stack_cache *cache, size_t len);
-/* Nobody runs on it. */
+/* No thread runs on it. */
 void amg_stack_give(struct amg_stack_cache *cache, struct amg_stack *stack);
 /* The xstream ends. */
 void amg_stack_cache_flush(struct amg_stack_cache *cache);

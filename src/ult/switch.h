@@ -16,7 +16,7 @@ void *amg_switch_prepare(
     void *base, size_t len, void (*entry)(void *arg), void *arg);
 
 /* Leaves the stack of the caller, stores in `ret_sp` where it goes on, and goes
- * on at `to`. Returns when somebody switches to what was stored, maybe on
+ * on at `to`. Returns when a thread switches to what was stored, maybe on
  * another OS thread. */
 void amg_switch(void **ret_sp, void *to);
 

@@ -59,7 +59,7 @@ static void has_ended(struct amg_ult *ult)
         amg_unpark(AMG_OBJECT(link, struct amg_waiter, link));
 }
 
-/* Need nobody be woken for the one thread that is ready in the pool? Not if the
+/* Is the one thread that is ready in the pool run without a wake-up? If the
  * calling xstream, which it has just left, comes to it next: its scheduler, one
  * of ours, has the stack, and nothing else to run. What it does first or
  * instead, it passes on before; see amg_xstream_run(). */
@@ -80,8 +80,8 @@ static void post_switch_park(struct amg_ult *left)
     left->held = NULL;
     left->biased = NULL;
     amg_ready_pool_count_blocked(amg_ult_pool(left), 1);
-    /* Pairs with who resumes it, who may come as soon as the state says that it
-     * is blocked; who comes before waits for the state. */
+    /* Pairs with suspended_take(), which may come as soon as the state says
+     * that it is blocked, or before, and then waits for the state. */
     if (biased == NULL && held == NULL)
         atomic_fetch_or_explicit(
             &left->requests, AMG_ULT_TO_RESUME, memory_order_release);
@@ -262,8 +262,8 @@ struct amg_ult *amg_ult_take_home(void)
     return &local->own;
 }
 
-/* The one who waits for `self` to end, if it may go on right here: saves the
- * way through a pool. NULL: nobody, several, or elsewhere. */
+/* The thread that waits for `self` to end, if it may go on right here: saves
+ * the way through a pool. NULL: none, several, or elsewhere. */
 static struct amg_ult *joiner_take(
     const struct amg_xstream_local *local, struct amg_ult *self)
 {

@@ -26,7 +26,7 @@ void amg_ult_destroy(struct amg_ult *ult);
 void amg_ult_renew(struct amg_ult *ult, void (*function)(void *arg), void *arg);
 
 /* Leaves for the next one that is ready on this xstream, or for the scheduler;
- * `action` and `held` as in ult.h. Returns when a xstream runs it again, maybe
+ * `action` and `held` as in ult.h. Returns when an xstream runs it again, maybe
  * another one. */
 void amg_ult_switch(
     struct amg_ult *self, enum amg_switch_action action, struct amg_lock *held);
@@ -50,9 +50,9 @@ static inline void amg_ult_go_on(struct amg_ult *self)
         amg_ult_end(self);
 }
 
-/* By the scheduler of a xstream, with what it popped from a pool: runs it until
- * it yields, parks or ends. Tasklets run on the scheduler's own stack. NULL:
- * what was left for the scheduler to run, if anything. */
+/* By the scheduler of an xstream, with what it popped from a pool: runs it
+ * until it yields, parks or ends. Tasklets run on the scheduler's own stack.
+ * NULL: what was left for the scheduler to run, if anything. */
 void amg_ult_run(struct amg_xstream *xstream, struct amg_ult *ult);
 
 /* By a scheduler in each round, and before it sleeps: main(), which runs on its

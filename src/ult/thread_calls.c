@@ -137,7 +137,7 @@ static int thread_renew(ABT_pool pool, void (*function)(void *), void *arg,
     ult = amg_ult_of(*thread);
     if (ult == NULL || amg_ult_state(ult) != AMG_ULT_ENDED)
         return ABT_ERR_INV_THREAD;
-    ult_join(ult); /* who ended it has let go of it */
+    ult_join(ult); /* the thread that ended it has left it */
     rc = amg_ready_pool_adopt(amg_ready_pool_of(pool), ult);
     if (rc == ABT_SUCCESS)
         amg_ult_renew(ult, function, arg);
@@ -281,7 +281,7 @@ int ABT_self_suspend(void)
 /* True: it had suspended itself, and is the caller's to make ready now. */
 static bool suspended_take(struct amg_ult *ult)
 {
-    /* Acquire: pairs with who settled it, and says so in a moment. */
+    /* Acquire: pairs with post_switch_park(), which then sets the state. */
     if ((atomic_fetch_and_explicit(&ult->requests, ~(unsigned)AMG_ULT_TO_RESUME,
              memory_order_acquire) &
             AMG_ULT_TO_RESUME) == 0)

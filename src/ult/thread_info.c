@@ -215,7 +215,7 @@ int ABT_unit_set_associated_pool(ABT_unit unit, ABT_pool pool)
     return amg_ready_pool_adopt(amg_ready_pool_of(pool), ult);
 }
 
-/* The answer to who is on no xstream. */
+/* NULL: the caller is on no xstream. */
 static ABT_thread self_handle(void)
 {
     return amg_ult_handle(amg_ult_current());

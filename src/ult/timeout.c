@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Calls a function at a moment, by one thread that sleeps until the next one,
- * and wakes for a new timeout only when that comes before all others. */
+/* Timeouts, and the one thread that sleeps until the next of them: a new one
+ * wakes it only when that comes before all others. */
 #include "ult/timeout.h"
 
 #include <pthread.h>
@@ -16,7 +16,7 @@
 #include "base/log.h"
 #include "base/role.h"
 
-/* Bytes of the thread's stack: expire() takes a lock and wakes somebody. */
+/* Bytes of the thread's stack: expire() takes a lock and wakes a thread. */
 #define STACK_BYTES ((size_t)256 * 1024)
 
 /* Of the process. */
@@ -58,7 +58,7 @@ static bool expire_first_locked(void)
     amg_lock_give(&all.lock);
     timeout->expire(timeout);
     amg_lock_take(&all.lock);
-    /* Only now may who cancels it go on, so it was there until here. */
+    /* Only now may a caller that cancels it go on: it was there until here. */
     all.expiring = NULL;
     return true;
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Calls a function at a moment, for those who wait but not for ever. One thread
- * stands behind it, which is started when it is first needed and sleeps until
- * the next moment. */
+/* Timeouts, which call a function at a moment. One thread does, which is
+ * started with the first of them. */
 #ifndef AMG_ULT_TIMEOUT_H
 #define AMG_ULT_TIMEOUT_H
 
@@ -30,7 +29,7 @@ bool amg_timeout_set(struct amg_timeout *timeout, uint64_t deadline_ns,
  * returned. */
 bool amg_timeout_cancel(struct amg_timeout *timeout);
 
-/* When the next one rings: the moment of amg_clock_ns(), 0 while one does, or
+/* When the next one expires: the moment of amg_clock_ns(), 0 while one does, or
  * AMG_NO_DEADLINE when none is set. */
 uint64_t amg_timeout_next_ns(void);
 

@@ -28,12 +28,12 @@ struct amg_ready_pool;
 enum amg_ult_state {
     AMG_ULT_NEW,
     AMG_ULT_READY,   /* in its pool */
-    AMG_ULT_RUNNING, /* on a xstream */
+    AMG_ULT_RUNNING, /* on an xstream */
     AMG_ULT_BLOCKED, /* parked or suspended: unparking pushes it */
     AMG_ULT_ENDED,   /* its function has returned; kept until it is freed */
 };
 
-/* What the thread that runs next on a xstream does for the one that has left
+/* What the thread that runs next on an xstream does for the one that has left
  * its stack there: only then may others have that one. */
 enum amg_switch_action {
     AMG_SWITCH_NONE,
@@ -47,7 +47,7 @@ enum amg_ult_kind {
     AMG_ULT_THREAD,    /* has a stack of its own */
     AMG_ULT_TASKLET,   /* runs on the stack of its scheduler */
     AMG_ULT_PRIMARY,   /* main(), on the stack it has */
-    AMG_ULT_SCHEDULER, /* the loop of a xstream; in no pool */
+    AMG_ULT_SCHEDULER, /* the loop of an xstream; in no pool */
 };
 
 /* What a thread is asked for; it looks when it goes on. */
@@ -110,9 +110,9 @@ struct amg_ult {
     void (*on_migration)(ABT_thread thread, void *arg);
     void *on_migration_arg;
     struct amg_key_table keys;
-    _Atomic uint64_t id; /* 0: nobody has asked yet */
+    _Atomic uint64_t id; /* 0: not asked for yet */
     size_t stack_len;    /* as asked for */
-    bool is_named;       /* somebody else frees it */
+    bool is_named;       /* freed by its owner, not by itself */
     bool is_migratable;
 };
 

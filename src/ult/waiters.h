@@ -64,7 +64,7 @@ static inline bool amg_waiters_is_empty(const struct amg_list *list)
     return amg_list_first(list) == NULL;
 }
 
-/* By who is about to free what the lock and the list lie in: nobody waits any
+/* Before the memory of the lock and the list is freed: no thread waits any
  * more, and the last one that woke others has left. */
 static inline bool amg_waiters_have_gone(
     struct amg_lock *lock, const struct amg_list *list)

@@ -156,7 +156,7 @@ void amg_xstream_sched_set(struct amg_xstream *xstream, struct amg_sched *sched)
     struct amg_sched *former = amg_xstream_sched(xstream);
 
     atomic_store_explicit(&sched->xstream, xstream, memory_order_relaxed);
-    /* Release: who asks for the xstream's scheduler finds its pools. */
+    /* Release: pairs with amg_xstream_sched(), whose callers use its pools. */
     atomic_store_explicit(&xstream->sched, sched, memory_order_release);
     if (former != NULL)
         sched_let_go(former, former->is_automatic,
@@ -215,7 +215,7 @@ static void sched_pass_on(struct amg_sched *sched)
         amg_ready_pool_nudge(sched->pools[i]);
 }
 
-/* Main() first, if it has come home: for as long as that computes. */
+/* Runs main() first, if it was brought back: for as long as that computes. */
 static void sched_look(struct amg_sched *sched, struct amg_xstream *xstream)
 {
     struct amg_ult *primary = amg_ult_take_home();
@@ -280,8 +280,8 @@ static void sched_run(struct amg_sched *sched)
         sched->def.run((ABT_sched)(void *)sched);
     else
         sched_loop(sched);
-    /* A push may have rung for this xstream alone, or for nobody since this
-     * xstream was about to look. */
+    /* A push may have woken this xstream alone, or none since this xstream was
+     * about to look. */
     sched_pass_on(sched);
 }
 
@@ -298,7 +298,7 @@ void amg_xstream_run(struct amg_xstream *xstream)
     }
 }
 
-/* Nothing of the xstream is touched after the lock is given: who joins it waits
+/* Nothing of the xstream is touched after the lock is given: the joiner waits
  * for the thread, too, and may free it then. */
 static void xstream_ends(struct amg_xstream *xstream)
 {

@@ -31,7 +31,7 @@ static int xstream_new(struct amg_sched *sched, int rank, bool is_made_here,
     return ABT_SUCCESS;
 }
 
-/* For who names no scheduler. */
+/* For a caller that names no scheduler. */
 static int sched_default(ABT_sched sched, struct amg_sched **ret_sched)
 {
     if (sched == ABT_SCHED_NULL)
@@ -187,7 +187,7 @@ static bool xstream_runs_here(const struct amg_xstream *xstream)
     return xstream == amg_xstream_self();
 }
 
-/* The caller's pool may be one that nobody runs any more. */
+/* The caller's pool may be one that no xstream runs any more. */
 static int self_go_with(const struct amg_sched *sched)
 {
     struct amg_ult *self = amg_ult_self();

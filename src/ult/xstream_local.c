@@ -149,7 +149,7 @@ static void overrun_report(const struct amg_ult *ult)
     if (len > 0 &&
         write(STDERR_FILENO, line,
             (size_t)len < sizeof(line) ? (size_t)len : sizeof(line) - 1) < 0)
-        return; /* nobody listens */
+        return; /* nothing more can be done */
 }
 
 static void segv_handle(int number, siginfo_t *info, void *context)
@@ -190,7 +190,7 @@ void amg_stack_guard_close(void)
 {
     struct sigaction now;
 
-    /* Who has set another one meanwhile keeps it. */
+    /* An action that the program has set meanwhile stays. */
     if (sigaction(SIGSEGV, NULL, &now) == 0 &&
         (now.sa_flags & SA_SIGINFO) != 0 && now.sa_sigaction == segv_handle)
         sigaction(SIGSEGV, &action_before, NULL);

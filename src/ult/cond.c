@@ -84,6 +84,7 @@ static bool cond_sleep(
         is_signaled = amg_park_until(&self->waiter, &cond->lock, *deadline_ns);
         amg_lock_take(&cond->lock);
     }
+    AMG_ASSERT(cond->inside > 0);
     cond->inside--;
     if (!is_signaled)
         cond_shrunk_locked(cond);

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/assert.h"
 #include "base/log.h"
 #include "base/mem.h"
 
@@ -18,7 +19,7 @@ struct key {
     void (*destructor)(void *value);
 };
 
-/* No key has 0. */
+/* 0 is no key. */
 static _Atomic uint32_t last_number;
 
 static void slot_clear(struct amg_key_slot *slot)
@@ -75,6 +76,7 @@ static bool slot_add_locked(
     struct amg_key_slot *slot = slot_find(table, 0);
     struct amg_key_table *more = NULL;
 
+    AMG_ASSERT(key->number != 0);
     if (slot == NULL) {
         more = amg_mem_zalloc(sizeof(*more));
         if (more == NULL)

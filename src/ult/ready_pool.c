@@ -89,6 +89,7 @@ void amg_ready_pool_destroy(struct amg_ready_pool *pool)
         predecessor = next;
     }
     amg_ready_pool_quiesce(pool);
+    AMG_ASSERT(atomic_load_explicit(&pool->users, memory_order_relaxed) == 0);
     AMG_ASSERT(amg_list_is_empty(&pool->watches));
     /* Callers that took a blocked thread out of the count have left. */
     amg_bias_take(&pool->lock);
@@ -163,7 +164,7 @@ typedef bool (*will_look_fn)(const struct amg_ready_pool *pool);
 static void pool_hand_over(
     struct amg_ready_pool *pool, struct amg_ready_pool *successor);
 
-/* Something was pushed, and there are watches; gives the lock. An successor
+/* Something was pushed, and there are watches; gives the lock. A successor
  * counts what it gets before, so as not to be joined meanwhile. */
 static AMG_APART void push_tell_locked(
     struct amg_ready_pool *pool, will_look_fn will_look)
@@ -321,6 +322,7 @@ static void pool_succeed(
 {
     static struct amg_sleeper nobody; /* awake for good: not to be claimed */
 
+    AMG_ASSERT(pool != successor && pool->successor == NULL);
     pool->successor_watch.sleeper = &nobody;
     amg_bias_take(&successor->lock);
     pool->next_predecessor =
@@ -339,8 +341,11 @@ static void pool_succeed(
 void amg_ready_pool_unref(
     struct amg_ready_pool *pool, struct amg_ready_pool *successor)
 {
-    if (atomic_fetch_sub_explicit(&pool->users, 1, memory_order_acq_rel) != 1 ||
-        !pool->is_automatic)
+    unsigned users =
+        atomic_fetch_sub_explicit(&pool->users, 1, memory_order_acq_rel);
+
+    AMG_ASSERT(users > 0);
+    if (users != 1 || !pool->is_automatic)
         return;
     if (successor != NULL && amg_ready_pool_total(pool) > 0)
         pool_succeed(pool, successor);

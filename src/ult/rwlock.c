@@ -69,6 +69,7 @@ static struct amg_waiters_taken hand_over_locked(struct rwlock *self)
     struct amg_waiters_taken taken = {NULL, NULL};
     struct amg_waiter *waiter = NULL;
 
+    AMG_ASSERT(!self->is_writing && self->readers == 0);
     while ((waiter = amg_waiters_pop(&self->waiting_readers)) != NULL) {
         self->readers++;
         amg_waiters_add(&taken, waiter);

@@ -139,8 +139,8 @@ static void request_make(struct sched_request *request)
         &request->sched->asked, request->ask, memory_order_release);
 }
 
-/* An xstream that ends by the wish is freed, with its scheduler, only when it
- * is off the list of all, which is locked. */
+/* An xstream that ends by the request is freed, with its scheduler, only when
+ * it is off the list of all, which is locked. */
 static bool request_visit(struct amg_xstream *xstream, void *arg)
 {
     struct sched_request *request = arg;

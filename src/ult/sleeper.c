@@ -24,12 +24,15 @@ void amg_sleeper_init(struct amg_sleeper *sleeper)
 
 void amg_sleeper_arm(struct amg_sleeper *sleeper, struct amg_block *block)
 {
+    unsigned was = AMG_SLEEPER_AWAKE;
+
     sleeper->block = block;
     /* Full barrier: a caller that asks for something and finds it awake has
      * asked before it looks; see amg_xstream_ask(). */
-    atomic_exchange_explicit(&sleeper->word,
+    was = atomic_exchange_explicit(&sleeper->word,
         block == NULL ? AMG_SLEEPER_ASLEEP : AMG_SLEEPER_BLOCKED,
         memory_order_seq_cst);
+    AMG_ASSERT(was == AMG_SLEEPER_AWAKE);
 }
 
 bool amg_sleeper_sleep(struct amg_sleeper *sleeper, uint64_t deadline_ns)

@@ -159,6 +159,7 @@ void amg_ult_switch(
     struct amg_xstream_local *local = amg_xstream_local_self();
     struct amg_ult *next = NULL;
 
+    AMG_ASSERT(local->current == self);
     if (may_pass_on(self))
         next = amg_xstream_next(local->xstream);
     self->switch_action = action;
@@ -179,6 +180,7 @@ void amg_ult_switch_to(struct amg_ult *self, enum amg_switch_action action,
 {
     struct amg_xstream_local *local = amg_xstream_local_self();
 
+    AMG_ASSERT(local->current == self && to != self);
     self->switch_action = action;
     self->held = held;
     take_over(local, self, to);
@@ -411,6 +413,7 @@ struct amg_ult *amg_ult_create(const struct amg_ult_spec *spec)
 
 void amg_ult_renew(struct amg_ult *ult, void (*function)(void *arg), void *arg)
 {
+    AMG_ASSERT(amg_ult_state(ult) == AMG_ULT_ENDED);
     ult->function = function;
     ult->arg = arg;
     ult->caught = (struct amg_caught){.exceptions = NULL};

@@ -41,6 +41,7 @@ static struct amg_timeout *first_locked(void)
 
 static void remove_locked(struct amg_timeout *timeout)
 {
+    AMG_ASSERT(timeout->is_set);
     amg_heap_remove(&all.heap, &timeout->node);
     timeout->is_set = false;
 }

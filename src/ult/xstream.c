@@ -190,8 +190,15 @@ int amg_xstream_create(
     return ABT_SUCCESS;
 }
 
+bool amg_xstream_has_ended(struct amg_xstream *xstream)
+{
+    return atomic_load_explicit(&xstream->state, memory_order_acquire) ==
+           ABT_XSTREAM_STATE_TERMINATED;
+}
+
 void amg_xstream_discard(struct amg_xstream *xstream, bool is_made_for_it)
 {
+    AMG_ASSERT(xstream->is_primary || amg_xstream_has_ended(xstream));
     xstreams_remove(xstream);
     sched_let_go(amg_xstream_sched(xstream), is_made_for_it, NULL);
     amg_mem_free(xstream);
@@ -200,12 +207,6 @@ void amg_xstream_discard(struct amg_xstream *xstream, bool is_made_for_it)
 void amg_xstream_destroy(struct amg_xstream *xstream)
 {
     amg_xstream_discard(xstream, amg_xstream_sched(xstream)->is_automatic);
-}
-
-bool amg_xstream_has_ended(struct amg_xstream *xstream)
-{
-    return atomic_load_explicit(&xstream->state, memory_order_acquire) ==
-           ABT_XSTREAM_STATE_TERMINATED;
 }
 
 /* Lets others come to what this xstream will not get to at once. */
@@ -386,6 +387,7 @@ void amg_xstream_join(struct amg_xstream *xstream)
 {
     struct amg_waiter waiter;
 
+    AMG_ASSERT(xstream != amg_xstream_self());
     amg_xstream_ask(xstream, AMG_XSTREAM_TO_JOIN);
     amg_lock_take(&xstream->lock);
     if (!amg_xstream_has_ended(xstream)) {

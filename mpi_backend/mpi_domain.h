@@ -15,10 +15,7 @@
 #include "base/list.h"
 #include "base/bias.h"
 #include "base/pool.h"
-#include "mpi_backend/mpi_addr.h"
-#include "mpi_backend/mpi_bulk_select.h"
 #include "mpi_backend/mpi_comm.h"
-#include "mpi_backend/mpi_stage.h"
 #include "mpi_backend/mpi_wire.h"
 #include "transport/calls.h"
 #include "transport/transport.h"
@@ -34,6 +31,9 @@ enum {
     AMG_MPI_TAG_CONTROL = 256, /* beyond those of the contexts */
     AMG_MPI_TAG_BITS = 9,      /* what lies above is the domain's stamp */
 };
+
+struct amg_mpi_peer;
+struct amg_mpi_stage;
 
 /* The state of a put or get, besides those of calls; PTR is its transfer. */
 enum { AMG_MPI_OP_TRANSFER = AMG_CALL_STATES };
@@ -81,7 +81,7 @@ struct amg_mpi_end {
     int told_count; /* rank 0: ranks that were sent ALL_BYE */
 };
 
-/* Who is silent; see mpi_watch.c. */
+/* Who is silent; see mpi_peer.c. */
 struct amg_mpi_watch {
     uint64_t period_ns; /* AMALGAM_SILENT_MS */
     uint64_t next_ns;   /* of the next look; 0: there was none */
@@ -100,6 +100,47 @@ struct amg_mpi_stray {
 struct amg_mpi_barrier {
     MPI_Request request; /* MPI_REQUEST_NULL: none is pending */
     bool is_claimed;     /* a call waits for it */
+};
+
+/* Kinds of exposed memory; each has a window of its own. */
+enum amg_mpi_memory {
+    AMG_MPI_MEMORY_LIBRARY, /* of HG_Bulk_create() without addresses */
+    AMG_MPI_MEMORY_USER,    /* attached to the dynamic window */
+    AMG_MPI_MEMORIES
+};
+
+/* Lengths of transfers; those below AMG_MPI_WINDOW_LEN_MIN use messages. */
+enum amg_mpi_size {
+    AMG_MPI_SIZE_MEDIUM, /* up to 256 KiB, measured with 64 KiB */
+    AMG_MPI_SIZE_LARGE,  /* longer, measured with 1 MiB */
+    AMG_MPI_SIZES
+};
+
+enum { AMG_MPI_MEDIUM_LEN = 262144, AMG_MPI_REASON_CAP = 400 };
+
+/* How bulk data moves; constant while the domain is open. See
+ * mpi_bulk_select.c. */
+struct amg_mpi_choice {
+    bool is_window[AMG_MPI_MEMORIES][AMG_MPI_SIZES];
+    bool is_passive; /* known to be: a put is at its target once it is flushed,
+                      * whatever the target does */
+    bool is_measured;
+    char reason[AMG_MPI_REASON_CAP]; /* one line of facts */
+};
+
+/* Does a transfer of `len` bytes use the window of such memory? */
+static inline bool amg_mpi_choice_is_window(const struct amg_mpi_choice *choice,
+    enum amg_mpi_memory memory, uint64_t len)
+{
+    return choice
+        ->is_window[memory][len <= AMG_MPI_MEDIUM_LEN ? AMG_MPI_SIZE_MEDIUM
+                                                      : AMG_MPI_SIZE_LARGE];
+}
+
+/* Bounce buffers; see mpi_buf.c. */
+struct amg_mpi_stages {
+    struct amg_mpi_stage *free; /* single linked */
+    uint32_t count;             /* all there are */
 };
 
 /* Owned by core, from open to close. */

@@ -21,10 +21,11 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "mpi_backend/mpi_peer.h"
 #include "mpi_backend/mpi_msg.h"
 #include "mpi_backend/mpi_rma.h"
 #include "mpi_backend/mpi_send.h"
-#include "mpi_backend/mpi_slab.h"
+#include "mpi_backend/mpi_buf.h"
 
 enum {
     TELLS_PER_STEP = 64, /* so that rank 0 needs few slabs for many ranks */
@@ -63,7 +64,7 @@ void amg_mpi_end_on_bye_locked(
     struct amg_mpi_domain *domain, const struct amg_mpi_message *message)
 {
     if (domain->end.came == NULL)
-        amg_mpi_addr_blame(domain, message->rank, AMG_MPI_FAULT_ANSWER,
+        amg_mpi_peer_fault(domain, message->rank, AMG_MPI_FAULT_ANSWER,
             AMG_MPI_BYE, domain->comm.rank);
     else
         come_note(&domain->end, (int)message->rank);
@@ -102,7 +103,7 @@ void amg_mpi_end_on_all_bye_locked(
     memcpy(&missing, message->slab->data, sizeof(missing));
     amg_mpi_slab_put_locked(message->slab);
     if (message->rank != 0 || !end->has_said_bye) {
-        amg_mpi_addr_blame(domain, message->rank, AMG_MPI_FAULT_ANSWER,
+        amg_mpi_peer_fault(domain, message->rank, AMG_MPI_FAULT_ANSWER,
             AMG_MPI_ALL_BYE, (long)message->rank);
         return;
     }

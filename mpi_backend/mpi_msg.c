@@ -8,8 +8,9 @@
 
 #include <string.h>
 
+#include "mpi_backend/mpi_peer.h"
 #include "mpi_backend/mpi_send.h"
-#include "mpi_backend/mpi_slab.h"
+#include "mpi_backend/mpi_buf.h"
 
 static struct amg_mpi_slab *slab_of_post(struct amg_post *post)
 {
@@ -234,11 +235,11 @@ static struct amg_op *call_end_locked(
         amg_calls_find_locked(&domain->calls, cookie, message->rank);
 
     if (op == NULL)
-        amg_mpi_addr_blame(domain, message->rank, AMG_MPI_FAULT_ANSWER,
+        amg_mpi_peer_fault(domain, message->rank, AMG_MPI_FAULT_ANSWER,
             AMG_MPI_REPLY, (long)cookie);
     else if (!amg_calls_settle_locked(
                  &domain->calls, cookie, &domain->peers[message->rank].calls))
-        amg_mpi_addr_blame(domain, message->rank, AMG_MPI_FAULT_CREDITS, 0, 1);
+        amg_mpi_peer_fault(domain, message->rank, AMG_MPI_FAULT_CREDITS, 0, 1);
     return op;
 }
 
@@ -279,16 +280,7 @@ void amg_mpi_msg_credit_locked(
 {
     if (!amg_calls_credit_locked(
             &domain->calls, &domain->peers[rank].calls, count))
-        amg_mpi_addr_blame(domain, rank, AMG_MPI_FAULT_CREDITS, 0, count);
-}
-
-void amg_mpi_msg_lost_locked(struct amg_mpi_slab *slab, hg_return_t ret)
-{
-    unsigned kind = slab->header.kind & ~(unsigned)AMG_MPI_MAGIC_MASK;
-
-    if (kind == AMG_MPI_REQUEST || kind == AMG_MPI_ONEWAY)
-        amg_calls_unsent_locked(
-            &slab->domain->calls, &slab->post, (uint32_t)slab->rank, ret);
+        amg_mpi_peer_fault(domain, rank, AMG_MPI_FAULT_CREDITS, 0, count);
 }
 
 void amg_mpi_msg_drop_locked(

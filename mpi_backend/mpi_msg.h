@@ -33,10 +33,6 @@ void amg_mpi_msg_on_refuse_locked(
 void amg_mpi_msg_refuse_locked(
     struct amg_mpi_domain *domain, struct amg_arrival *arrival);
 
-/* MPI could not send this message: no reply will end its call, and no release
- * give its credit back. The slab stays the caller's. */
-void amg_mpi_msg_lost_locked(struct amg_mpi_slab *slab, hg_return_t ret);
-
 /* `count` credits came back from `rank`: sends what waited for them. */
 void amg_mpi_msg_credit_locked(
     struct amg_mpi_domain *domain, uint32_t rank, uint16_t count);

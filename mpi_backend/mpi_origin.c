@@ -28,8 +28,9 @@
 #include <string.h>
 
 #include "base/assert.h"
+#include "mpi_backend/mpi_peer.h"
 #include "mpi_backend/mpi_send.h"
-#include "mpi_backend/mpi_slab.h"
+#include "mpi_backend/mpi_buf.h"
 #include "mpi_backend/mpi_transfer.h"
 
 /* Writes the first message; returns its kind. */
@@ -238,7 +239,7 @@ static struct amg_mpi_transfer *answer_find_locked(
 static void answer_blame_locked(
     struct amg_mpi_domain *domain, const struct amg_mpi_message *message)
 {
-    amg_mpi_addr_blame(domain, message->rank, AMG_MPI_FAULT_ANSWER,
+    amg_mpi_peer_fault(domain, message->rank, AMG_MPI_FAULT_ANSWER,
         message->slab->header.kind & ~AMG_MPI_MAGIC_MASK, (long)message->len);
 }
 

@@ -20,9 +20,9 @@
 #include "mpi_backend/mpi_receive.h"
 #include "mpi_backend/mpi_rma.h"
 #include "mpi_backend/mpi_send.h"
-#include "mpi_backend/mpi_slab.h"
+#include "mpi_backend/mpi_buf.h"
 #include "mpi_backend/mpi_target.h"
-#include "mpi_backend/mpi_watch.h"
+#include "mpi_backend/mpi_peer.h"
 
 enum {
     STRAY_MASK = 63,    /* a probe costs 0.1 us, so one poll of 64 makes one */
@@ -82,12 +82,12 @@ static void message_take_locked(
 
     if (kind >= AMG_MPI_KIND_COUNT || message->len < kind_rows[kind].len_min ||
         message->len > kind_rows[kind].len_max) {
-        amg_mpi_addr_blame(domain, message->rank, AMG_MPI_FAULT_FORM, kind,
+        amg_mpi_peer_fault(domain, message->rank, AMG_MPI_FAULT_FORM, kind,
             (long)message->len);
         amg_mpi_slab_put_locked(message->slab);
         return;
     }
-    amg_mpi_watch_hear_locked(domain, message->rank);
+    amg_mpi_peer_heard_locked(domain, message->rank);
     if (header->credits > 0)
         amg_mpi_msg_credit_locked(domain, message->rank, header->credits);
     kind_rows[kind].on_message(domain, message);
@@ -178,7 +178,7 @@ static void ep_progress_locked(
     is_due = (++domain->polls & STRAY_MASK) == 0;
     if (is_due) {
         count += strays_take_locked(domain);
-        amg_mpi_watch_locked(domain);
+        amg_mpi_peer_watch_locked(domain);
     }
     if (is_due || count == 0)
         amg_mpi_send_poll_locked(domain);

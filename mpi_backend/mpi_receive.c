@@ -17,7 +17,8 @@
  * number of an old one, and a late message of that one must match nothing. */
 #include "mpi_backend/mpi_receive.h"
 
-#include "mpi_backend/mpi_slab.h"
+#include "mpi_backend/mpi_peer.h"
+#include "mpi_backend/mpi_buf.h"
 
 void amg_mpi_receive_fill_locked(struct amg_mpi_ep *ep)
 {
@@ -55,7 +56,7 @@ static bool message_read(struct amg_mpi_domain *domain,
     if (error != MPI_SUCCESS || len < (int)sizeof(slab->header) ||
         (slab->header.kind & AMG_MPI_MAGIC_MASK) != AMG_MPI_MAGIC) {
         if (status->MPI_SOURCE >= 0 && status->MPI_SOURCE < domain->comm.size)
-            amg_mpi_addr_blame(domain, (uint32_t)status->MPI_SOURCE,
+            amg_mpi_peer_fault(domain, (uint32_t)status->MPI_SOURCE,
                 AMG_MPI_FAULT_FORM, 0, len);
         amg_mpi_slab_put_locked(slab);
         return false;

@@ -14,6 +14,7 @@
  * of the one that is out. Then several are, and their answers come in any
  * order; each proves that progress was made after all that have a lower
  * number. */
+#include "mpi_backend/mpi_peer.h"
 #include "mpi_backend/mpi_rma.h"
 
 #include <string.h>
@@ -22,7 +23,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "mpi_backend/mpi_send.h"
-#include "mpi_backend/mpi_slab.h"
+#include "mpi_backend/mpi_buf.h"
 #include "mpi_backend/mpi_transfer.h"
 
 enum {
@@ -278,7 +279,7 @@ static void answer_take_locked(struct amg_mpi_domain *domain, uint32_t rank,
         domain->rma == NULL ? NULL : amg_map_get(&domain->rma->peers, rank);
 
     if (peer == NULL || (int32_t)(peer->asked - sync->number) < 0)
-        amg_mpi_addr_blame(
+        amg_mpi_peer_fault(
             domain, rank, AMG_MPI_FAULT_ANSWER, AMG_MPI_SYNC, sync->number);
     else if ((int32_t)(sync->number - peer->answered) > 0)
         peer->answered = sync->number;

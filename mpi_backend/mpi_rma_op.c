@@ -21,6 +21,7 @@
  * that is final uses the user's memory directly.
  *
  * Windows or messages are decided before the post, and for good. */
+#include "mpi_backend/mpi_buf.h"
 #include "mpi_backend/mpi_rma.h"
 
 #include <string.h>

@@ -11,8 +11,8 @@
 #include <stdatomic.h>
 
 #include "base/log.h"
-#include "mpi_backend/mpi_msg.h"
-#include "mpi_backend/mpi_slab.h"
+#include "mpi_backend/mpi_peer.h"
+#include "mpi_backend/mpi_buf.h"
 
 hg_return_t amg_mpi_send_check(const struct amg_mpi_domain *domain)
 {
@@ -34,12 +34,23 @@ hg_return_t amg_mpi_send_check(const struct amg_mpi_domain *domain)
     return HG_OPNOTSUPPORTED;
 }
 
+/* MPI could not send this message: no reply will end its call, and no release
+ * give its credit back. The slab stays the caller's. */
+static void slab_lost_locked(struct amg_mpi_slab *slab, hg_return_t ret)
+{
+    unsigned kind = slab->header.kind & ~(unsigned)AMG_MPI_MAGIC_MASK;
+
+    if (kind == AMG_MPI_REQUEST || kind == AMG_MPI_ONEWAY)
+        amg_calls_unsent_locked(
+            &slab->domain->calls, &slab->post, (uint32_t)slab->rank, ret);
+}
+
 static void slab_left_locked(struct amg_mpi_slab *slab, hg_return_t ret)
 {
     if (slab->post.op != NULL)
         amg_mpi_op_end_locked(slab->post.op, ret);
     if (ret != HG_SUCCESS)
-        amg_mpi_msg_lost_locked(slab, ret);
+        slab_lost_locked(slab, ret);
     amg_mpi_slab_put_locked(slab);
 }
 
@@ -65,7 +76,7 @@ hg_return_t amg_mpi_send_locked(struct amg_mpi_slab *slab)
         slab->tag, domain->comm.messages, &slab->request);
     if (rc != MPI_SUCCESS) {
         amg_flow_owe_again(&domain->calls.flow, calls, slab->header.credits);
-        return amg_mpi_addr_lost(domain, (uint32_t)slab->rank, rc);
+        return amg_mpi_peer_lost(domain, (uint32_t)slab->rank, rc);
     }
     sends_add_locked(domain, slab);
     return HG_SUCCESS;
@@ -156,7 +167,7 @@ void amg_mpi_send_poll_locked(struct amg_mpi_domain *domain)
             slab_left_locked(slabs[i], HG_SUCCESS);
         else
             slab_left_locked(slabs[i],
-                amg_mpi_addr_lost(domain, (uint32_t)slabs[i]->rank, codes[i]));
+                amg_mpi_peer_lost(domain, (uint32_t)slabs[i]->rank, codes[i]));
     }
 }
 

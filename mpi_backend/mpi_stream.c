@@ -19,8 +19,9 @@
 #include "mpi_backend/mpi_stream.h"
 
 #include "base/assert.h"
+#include "mpi_backend/mpi_buf.h"
 #include "mpi_backend/mpi_comm.h"
-#include "mpi_backend/mpi_watch.h"
+#include "mpi_backend/mpi_peer.h"
 
 enum {
     TAKES_MAX = 8, /* by one look, so that it comes to an end */
@@ -252,7 +253,7 @@ static bool look_take(
     struct amg_mpi_stream *stream = look->streams[place];
 
     piece_end(stream, rc, status);
-    amg_mpi_watch_hear_locked(look->domain, (uint32_t)stream->rank);
+    amg_mpi_peer_heard_locked(look->domain, (uint32_t)stream->rank);
     amg_mpi_stream_post(stream, look->domain);
     look->requests[place] = MPI_REQUEST_NULL;
     if (stream->count > 0)

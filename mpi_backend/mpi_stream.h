@@ -9,7 +9,7 @@
 
 #include "mercury_core_types.h"
 #include "mpi_backend/mpi_domain.h"
-#include "mpi_backend/mpi_stage.h"
+#include "mpi_backend/mpi_buf.h"
 #include "transport/place.h"
 
 enum {

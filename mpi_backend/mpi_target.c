@@ -19,8 +19,9 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "mpi_backend/mpi_peer.h"
 #include "mpi_backend/mpi_send.h"
-#include "mpi_backend/mpi_slab.h"
+#include "mpi_backend/mpi_buf.h"
 #include "mpi_backend/mpi_stream.h"
 
 /* From the pool; on the lists of its domain and of its memory. */
@@ -90,7 +91,7 @@ static void access_blame_locked(struct amg_mpi_domain *domain,
     const struct amg_mpi_message *message, hg_return_t code)
 {
     if (code != HG_SUCCESS && code != HG_NOMEM)
-        amg_mpi_addr_blame(domain, message->rank, AMG_MPI_FAULT_ACCESS,
+        amg_mpi_peer_fault(domain, message->rank, AMG_MPI_FAULT_ACCESS,
             kind_of(message), (long)code);
 }
 
@@ -323,7 +324,7 @@ void amg_mpi_target_on_stop_locked(
     }
     if (visit != NULL && visit->is_put && !visit->is_stopped) {
         if (!amg_mpi_stream_is_cut(&visit->stream, stop.len))
-            amg_mpi_addr_blame(domain, message->rank, AMG_MPI_FAULT_ANSWER,
+            amg_mpi_peer_fault(domain, message->rank, AMG_MPI_FAULT_ANSWER,
                 AMG_MPI_STOP, (long)stop.len);
         visit->is_stopped = true;
         amg_mpi_stream_stop(&visit->stream, stop.len);

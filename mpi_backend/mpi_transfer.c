@@ -18,8 +18,9 @@
 #include "base/assert.h"
 #include "base/clock.h"
 #include "base/mem.h"
+#include "mpi_backend/mpi_peer.h"
 #include "mpi_backend/mpi_send.h"
-#include "mpi_backend/mpi_slab.h"
+#include "mpi_backend/mpi_buf.h"
 
 enum {
     GRACE_MS = 2000, /* far above a round trip, far below a person's patience */

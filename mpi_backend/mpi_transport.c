@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The MPI driver: opens and closes the domain, and fills the contract in. */
+#include "mpi_backend/mpi_peer.h"
 #include "mpi_backend/mpi_public.h"
 
 #include <string.h>
@@ -23,7 +24,7 @@
 #include "mpi_backend/mpi_receive.h"
 #include "mpi_backend/mpi_rma.h"
 #include "mpi_backend/mpi_origin.h"
-#include "mpi_backend/mpi_slab.h"
+#include "mpi_backend/mpi_buf.h"
 #include "mpi_backend/mpi_target.h"
 
 enum {
@@ -124,7 +125,7 @@ static void domain_set(struct amg_mpi_domain *domain,
 
 static hg_return_t domain_fill(struct amg_mpi_domain *domain)
 {
-    hg_return_t rc = amg_mpi_addr_init(domain);
+    hg_return_t rc = amg_mpi_peers_init(domain);
 
     if (rc == HG_SUCCESS)
         rc = amg_mpi_end_init(domain);
@@ -149,7 +150,7 @@ static void domain_free(struct amg_mpi_domain *domain)
     amg_mem_free(domain->eps);
     amg_mpi_slab_fini(domain);
     amg_mpi_end_fini(domain);
-    amg_mpi_addr_fini(domain);
+    amg_mpi_peers_fini(domain);
     amg_mem_free(domain);
 }
 

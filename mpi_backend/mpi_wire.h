@@ -102,7 +102,7 @@ struct amg_mpi_stop {
     uint32_t unused;
 };
 
-/* After puts by a window; see mpi_sync.c. */
+/* After puts by a window; see mpi_rma_access.c. */
 struct amg_mpi_sync {
     uint32_t is_answer;
     uint32_t number; /* which one; counts those to this rank */

@@ -17,6 +17,7 @@
 #include "base/clock.h"
 #include "base/mapping.h"
 #include "base/mem.h"
+#include "mpi_backend/mpi_bulk_select.h"
 #include "mpi_backend/mpi_rma.h"
 #include "pair.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The memory of messages: slabs of one length, kept for reuse.
+/* Memory of messages (slabs), and bounce buffers of pieces (stages).
  *
- * There are as many as were ever in use at once: the posted receives, the
+ * There are as many slabs as were ever in use at once: the posted receives, the
  * messages on their way out, the replies that came, and the requests of peers
  * that the user has not released. The credits bound the last: so many for each
  * peer that calls. A slab is the longest message, four times an eager one, and
@@ -9,17 +9,25 @@
  *
  * They are cut from blocks. The first one has enough for all credits of one
  * busy peer in both directions; its pages are touched only when they are used.
- * Later blocks are small, so that little is taken beyond what is needed. */
-#include "mpi_backend/mpi_slab.h"
+ * Later blocks are small, so that little is taken beyond what is needed.
+ *
+ * A piece in several runs passes through a stage. A stream needs one stage, and
+ * is faster with a few. It has the one before it says a word to its peer, so
+ * that it never waits for other streams, which may wait for it at their ends;
+ * more it gets while the domain has few. So there are at most STAGES_SHARED,
+ * and one for each transfer in motion, which are bounded per peer. They are
+ * made when they are first needed. */
+#include "mpi_backend/mpi_buf.h"
 
 #include "base/log.h"
 #include "base/mem.h"
 
 enum {
-    SLAB_ALIGN = 64,        /* a cache line, on all machines we know */
+    BUF_ALIGN = 64,         /* a cache line, on all machines we know */
     CREDITS_RESERVED = 128, /* at most so many are reserved for */
-    SLABS_SPARE = 32, /* of the first block, for what credits do not bound */
-    SLABS_MORE = 8,   /* in each later block */
+    SLABS_SPARE = 32,   /* of the first block, for what credits do not bound */
+    SLABS_MORE = 8,     /* in each later block */
+    STAGES_SHARED = 64, /* 4 MiB: all that 16 streams can use */
 };
 
 /* Lies in front of its slabs. */
@@ -33,13 +41,13 @@ static size_t slab_len(const struct amg_mpi_domain *domain)
 {
     size_t len = sizeof(struct amg_mpi_slab) + domain->room_len;
 
-    return (len + SLAB_ALIGN - 1) / SLAB_ALIGN * SLAB_ALIGN;
+    return (len + BUF_ALIGN - 1) / BUF_ALIGN * BUF_ALIGN;
 }
 
 static hg_return_t block_make(struct amg_mpi_domain *domain, size_t count)
 {
-    struct amg_mpi_block *block = amg_mem_alloc_aligned(
-        SLAB_ALIGN, SLAB_ALIGN + count * slab_len(domain));
+    struct amg_mpi_block *block =
+        amg_mem_alloc_aligned(BUF_ALIGN, BUF_ALIGN + count * slab_len(domain));
 
     if (block == NULL)
         return HG_NOMEM;
@@ -61,7 +69,7 @@ static struct amg_mpi_slab *slab_make(struct amg_mpi_domain *domain)
             return NULL;
         block = domain->blocks;
     }
-    slab = (void *)((unsigned char *)block + SLAB_ALIGN +
+    slab = (void *)((unsigned char *)block + BUF_ALIGN +
                     block->cut_count * slab_len(domain));
     block->cut_count++;
     slab->post.link = (struct amg_link){NULL, NULL};
@@ -159,4 +167,50 @@ void amg_mpi_slab_put(struct amg_mpi_slab *slab)
     amg_bias_take(domain->lock);
     amg_mpi_slab_put_locked(slab);
     amg_bias_give(domain->lock);
+}
+
+void amg_mpi_stages_init(struct amg_mpi_stages *stages)
+{
+    stages->free = NULL;
+    stages->count = 0;
+}
+
+void amg_mpi_stages_fini(struct amg_mpi_stages *stages)
+{
+    while (stages->free != NULL) {
+        struct amg_mpi_stage *stage = stages->free;
+
+        stages->free = stage->next;
+        amg_mem_free(stage);
+    }
+}
+
+struct amg_mpi_stage *amg_mpi_stage_get(
+    struct amg_mpi_stages *stages, bool is_needed)
+{
+    struct amg_mpi_stage *stage = stages->free;
+
+    if (stage != NULL) {
+        stages->free = stage->next;
+        return stage;
+    }
+    if (!is_needed && stages->count >= STAGES_SHARED)
+        return NULL;
+    stage =
+        amg_mem_alloc_aligned(BUF_ALIGN, sizeof(*stage) + AMG_MPI_STAGE_LEN);
+    if (stage != NULL)
+        stages->count++;
+    return stage;
+}
+
+void amg_mpi_stage_put(
+    struct amg_mpi_stages *stages, struct amg_mpi_stage *stage)
+{
+    if (stages->count > STAGES_SHARED) {
+        stages->count--;
+        amg_mem_free(stage);
+        return;
+    }
+    stage->next = stages->free;
+    stages->free = stage;
 }

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Memory of messages (slabs), and bounce buffers of pieces (stages). */
+#ifndef AMG_MPI_BACKEND_MPI_BUF_H
+#define AMG_MPI_BACKEND_MPI_BUF_H
+
+#include "mpi_backend/mpi_domain.h"
+
+/* Bytes of one stage, and so the longest piece that passes through one. From 32
+ * to 256 KiB, blocks of 4 KiB move equally fast, as far as a busy machine lets
+ * one tell; rows of 8 bytes gain by shorter ones (MPICH 4.0.2 ch4:ucx). */
+enum { AMG_MPI_STAGE_LEN = 64 * 1024 };
+
+/* Holds one piece; with a stream, or kept for the next. */
+struct amg_mpi_stage {
+    struct amg_mpi_stage *next;
+    _Alignas(64) unsigned char bytes[];
+};
+
+/* Makes the first slabs. HG_NOMEM. */
+hg_return_t amg_mpi_slab_init(struct amg_mpi_domain *domain);
+/* Frees the kept ones; says how many are missing, if any are. */
+void amg_mpi_slab_fini(struct amg_mpi_domain *domain);
+
+/* NULL when there is no memory. */
+struct amg_mpi_slab *amg_mpi_slab_get_locked(struct amg_mpi_domain *domain);
+void amg_mpi_slab_put_locked(struct amg_mpi_slab *slab);
+
+/* The same for a caller without the lock; takes it only when no slab is at
+ * hand. */
+struct amg_mpi_slab *amg_mpi_slab_get(struct amg_mpi_domain *domain);
+void amg_mpi_slab_put(struct amg_mpi_slab *slab);
+
+static inline struct amg_mpi_slab *amg_mpi_slab_of_buf(struct amg_buf *buf)
+{
+    return AMG_OBJECT(buf, struct amg_mpi_slab, buf);
+}
+
+static inline struct amg_mpi_slab *amg_mpi_slab_of_arrival(
+    struct amg_arrival *arrival)
+{
+    return AMG_OBJECT(arrival, struct amg_mpi_slab, arrival);
+}
+
+void amg_mpi_stages_init(struct amg_mpi_stages *stages);
+/* Those that are still out stay what they are. */
+void amg_mpi_stages_fini(struct amg_mpi_stages *stages);
+
+/* One, or NULL: there is no memory; or there are many and it is not `needed`.
+ */
+struct amg_mpi_stage *amg_mpi_stage_get(
+    struct amg_mpi_stages *stages, bool is_needed);
+void amg_mpi_stage_put(
+    struct amg_mpi_stages *stages, struct amg_mpi_stage *stage);
+
+#endif

@@ -46,7 +46,7 @@ enum amg_serve {
     AMG_SERVE_POOL,    /* the handler threads alone */
 };
 
-/* Long arguments of calls that have not run yet; see rpc/pulls.c. */
+/* Long arguments of calls that have not run yet; see rpc/serve.c. */
 struct amg_context_pulls {
     struct amg_list waiting; /* calls for which there is no room now */
     uint64_t cap;            /* bytes; constant */
@@ -102,9 +102,9 @@ struct hg_context {
     struct amg_counters counters;
     struct amg_pool transfers;      /* the bulk floor's */
     struct amg_list upper;          /* the rpc floor's; guarded by upper_lock */
-    struct amg_map acks;            /* the same; see rpc/acks.c */
-    struct amg_list early;          /* the same; see rpc/early.h */
-    struct amg_list unanswered;     /* the same; see rpc/unanswered.h */
+    struct amg_map acks;            /* the same; see rpc/respond.c */
+    struct amg_list early;          /* the same; see rpc/serve.c */
+    struct amg_list unanswered;     /* the same; see rpc/handle.c */
     struct amg_context_pulls pulls; /* the same */
     struct amg_lock upper_lock;
     /* Run by who makes progress, or has run a callback, from the moment on that

@@ -18,11 +18,9 @@
 #include "mercury_context.h"
 #include "init/na_class.h"
 #include "place/bind.h"
-#include "rpc/early.h"
-#include "rpc/pulls.h"
-#include "rpc/respond.h"
 #include "rpc/serve.h"
-#include "rpc/unanswered.h"
+#include "rpc/respond.h"
+#include "rpc/handle.h"
 #include "shm/shm_transport.h"
 #include "wire/header.h"
 
@@ -111,7 +109,7 @@ hg_return_t amg_init_class(const struct amg_init *init, hg_class_t **ret_class)
 
     if (rc != HG_SUCCESS)
         return rc;
-    rc = amg_rpc_class_attach(cls);
+    rc = amg_serve_attach(cls);
     if (rc != HG_SUCCESS) {
         amg_class_close(cls);
         return rc;

@@ -1,10 +1,33 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* From the user's structs to message bytes, and back. */
+/* Encoding of the user's structs into message bytes, and back. */
 #ifndef AMG_RPC_ENCODE_H
 #define AMG_RPC_ENCODE_H
 
 #include "rpc/handle.h"
 #include "wire/header.h"
+#include "wire/proc.h"
+
+/* Takes the extra buffer of `proc`, exposes it, and writes its length, its sum
+ * if `args->is_summed`, and its descriptor to `room`; says how much that is.
+ * HG_OVERFLOW: the class forbids it, or the descriptor does not fit either. */
+hg_return_t amg_overflow_expose(struct hg_handle *handle, struct hg_proc *proc,
+    void *room, uint64_t cap, struct amg_args *args, uint32_t *ret_len);
+
+/* How many bytes a sender says that are, which a message describes by `args`;
+ * not believed yet. */
+uint64_t amg_overflow_len(const struct amg_args *args);
+
+/* Told in progress, when `args` has the bytes, or why not. */
+typedef void (*amg_overflow_done_fn)(struct hg_handle *handle, hg_return_t rc);
+
+/* Starts to pull `len` bytes, as amg_overflow_len() said, of what the bytes
+ * that `args` has so far describe: a sender may change these between two looks.
+ * On success `done` follows. HG_PROTOCOL_ERROR: they describe nothing. */
+hg_return_t amg_overflow_fetch(struct hg_handle *handle, struct amg_args *args,
+    uint64_t len, amg_overflow_done_fn done);
+
+/* Asks a pull in motion to end early. */
+void amg_overflow_cancel(struct hg_handle *handle);
 
 /* Encodes `user` behind the head of `buf` and behind `user_len` bytes for the
  * user's own header, and says in `ret_len` how long the message is, and in
@@ -54,5 +77,9 @@ hg_return_t amg_rpc_check(const struct amg_args *args);
 /* Runs the proc over received bytes: HG_DECODE or HG_FREE. */
 hg_return_t amg_rpc_decode(struct hg_handle *handle, hg_proc_cb_t proc_cb,
     hg_proc_op_t op, const struct amg_args *args, void *user);
+
+/* Copies the user's own header into the message that is about to be sent. */
+void amg_raw_send(
+    const struct hg_handle *handle, void *message, uint16_t user_len);
 
 #endif

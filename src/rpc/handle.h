@@ -63,7 +63,7 @@ struct hg_handle {
     atomic_int spare;
     bool is_served;  /* a call at its target */
     bool keeps_data; /* served: also when it serves another call */
-    /* The program's own place for the header it sends (see rpc/raw.c), once it
+    /* The program's own place for the header it sends (see rpc/args.c), once it
      * asked for one; it stays with the object from use to use. */
     void *raw;
     void *data; /* the user's */
@@ -85,13 +85,13 @@ struct hg_handle {
     struct amg_arrival *arrival; /* served: the request, until released */
     struct hg_op_id *fetch;      /* guarded by context->upper_lock */
     /* Served: on context->upper in ACK_WAIT; before, maybe on its `early`, or
-     * waiting for room (rpc/pulls.h), or on its `unanswered`. */
+     * waiting for room (rpc/serve.c), or on its `unanswered`. */
     struct amg_link link;
     /* While it is unanswered: by which thread, if that tells when to give it
      * up, and when that is at the latest. */
     const struct amg_role *let_go_by;
     uint64_t let_go_ns;
-    /* In ACK_WAIT, guarded by context->upper_lock; see rpc/acks.c. */
+    /* In ACK_WAIT, guarded by context->upper_lock; see rpc/respond.c. */
     struct amg_ask *ask;  /* what its origin is being asked; NULL: nothing */
     uint64_t ask_ns;      /* when it will be, */
     uint64_t ask_wait_ns; /* and how long after that again */
@@ -103,8 +103,6 @@ struct hg_handle {
 /* A fresh one with a reference. HG_NOMEM. */
 hg_return_t amg_handle_create(
     hg_context_t *context, bool is_served, struct hg_handle **ret_handle);
-/* Counts it as one the user holds. */
-void amg_handle_count(struct hg_handle *handle);
 
 #define AMG_HANDLE_BIT(state) (1u << (AMG_HANDLE_##state))
 
@@ -220,5 +218,24 @@ static inline struct amg_ep *amg_handle_ep(const struct hg_handle *handle)
 /* Puts the completion of an operation into the user's queue, or, when nobody
  * wants to know, runs it here. */
 void amg_handle_finish(struct hg_handle *handle);
+
+/* May it still be let go of before it is answered? */
+static inline bool amg_unanswered_is_open(const struct hg_handle *handle)
+{
+    enum amg_handle_state state = amg_handle_state(handle);
+
+    return state == AMG_HANDLE_RUNNING || state == AMG_HANDLE_REPLYING;
+}
+
+/* The program answers a call of which it has no reference, and has that of the
+ * answer then. False: it is being given up. */
+bool amg_unanswered_claim(struct hg_handle *handle);
+/* An answer could not be sent. The handle may be gone after that. */
+void amg_unanswered_again(struct hg_handle *handle);
+
+/* When the context looks: gives up what is due. */
+void amg_unanswered_look(hg_context_t *context, uint64_t now_ns);
+/* The context is about to go: gives all up. */
+void amg_unanswered_end(hg_context_t *context);
 
 #endif

@@ -9,8 +9,6 @@
 #include "base/mem.h"
 #include "core/diag.h"
 #include "mercury_register.h"
-#include "rpc/early.h"
-#include "rpc/handle.h"
 
 enum { CACHE_LINE = 64 };
 
@@ -32,8 +30,8 @@ static void rpc_class_free(hg_class_t *cls)
     amg_diag_leave(cls);
     amg_map_fini(&rpcs->rpcs, NULL);
     amg_map_fini(&rpcs->gone, NULL);
-    amg_pool_each(&rpcs->handles, amg_handle_free_kept);
-    amg_pool_each(&rpcs->served, amg_handle_free_kept);
+    amg_pool_each(&rpcs->handles, rpcs->handle_ops->fini);
+    amg_pool_each(&rpcs->served, rpcs->handle_ops->fini);
     while ((link = amg_list_pop(&rpcs->all)) != NULL) {
         struct amg_rpc *rpc = AMG_OBJECT(link, struct amg_rpc, link);
 
@@ -46,19 +44,19 @@ static void rpc_class_free(hg_class_t *cls)
     cls->upper = NULL;
 }
 
-hg_return_t amg_rpc_class_attach(hg_class_t *cls)
+hg_return_t amg_rpc_class_attach(
+    hg_class_t *cls, const struct amg_rpc_handle_ops *ops)
 {
     struct amg_rpc_class *rpcs = amg_mem_zalloc(sizeof(*rpcs));
 
     if (rpcs == NULL)
         return HG_NOMEM;
+    rpcs->handle_ops = ops;
     amg_lock_init(&rpcs->lock);
     amg_list_init(&rpcs->all);
     atomic_init(&rpcs->next_token, 1);
-    amg_pool_init_kept(
-        &rpcs->handles, sizeof(struct hg_handle), CACHE_LINE, &attic);
-    amg_pool_init_kept(
-        &rpcs->served, sizeof(struct hg_handle), CACHE_LINE, &attic);
+    amg_pool_init_kept(&rpcs->handles, ops->size, CACHE_LINE, &attic);
+    amg_pool_init_kept(&rpcs->served, ops->size, CACHE_LINE, &attic);
     rpcs->checksum_level = cls->plan.checksum_level;
     rpcs->is_plain = rpcs->checksum_level == HG_CHECKSUM_NONE;
     cls->upper = rpcs;
@@ -123,7 +121,7 @@ static hg_return_t rpc_add(hg_class_t *cls, hg_id_t id, hg_proc_cb_t in_proc,
     }
     amg_lock_give(&rpcs->lock);
     if (rc == HG_SUCCESS)
-        amg_early_serve(cls, id);
+        amg_rpc_class_of(cls)->handle_ops->registered(cls, id);
     return rc;
 }
 

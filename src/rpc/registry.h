@@ -28,8 +28,17 @@ struct amg_rpc {
     void (*data_free)(void *);
 };
 
-/* What the rpc floor keeps with a class. */
+/* What the registry has to know of handles. Constant. */
+struct amg_rpc_handle_ops {
+    size_t size;                /* of one, in bytes */
+    void (*fini)(void *object); /* of one that the pools still keep */
+    /* An RPC was registered: requests for it may wait. */
+    void (*registered)(hg_class_t *cls, hg_id_t id);
+};
+
+/* What the RPC layer keeps with a class. */
 struct amg_rpc_class {
+    const struct amg_rpc_handle_ops *handle_ops;
     struct amg_lock lock; /* guards rpcs, gone, all */
     struct amg_map rpcs;  /* by id */
     struct amg_map gone;  /* those that are deregistered, by id */
@@ -43,7 +52,7 @@ struct amg_rpc_class {
     hg_return_t (*on_create)(hg_handle_t handle, void *arg);
     void *on_create_arg;
     /* What the messages of this class carry besides arguments; see rpc/encode.h
-     * and rpc/raw.c. Written before calls are made. */
+     * and rpc/args.c. Written before calls are made. */
     bool is_plain;      /* none of what follows */
     uint16_t in_offset; /* bytes of the user's own header of requests */
     uint16_t out_offset;
@@ -53,8 +62,10 @@ struct amg_rpc_class {
     atomic_bool has_told_stray; /* of a token that was never given; a flag */
 };
 
-/* Makes it, and hangs it on the class. HG_NOMEM. */
-hg_return_t amg_rpc_class_attach(hg_class_t *cls);
+/* Makes it for the class; `ops` stays the caller's, and is constant. HG_NOMEM.
+ */
+hg_return_t amg_rpc_class_attach(
+    hg_class_t *cls, const struct amg_rpc_handle_ops *ops);
 
 static inline struct amg_rpc_class *amg_rpc_class_of(const hg_class_t *cls)
 {

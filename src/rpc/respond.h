@@ -1,9 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The answer to a call, from its target back to its origin. */
+/* Answer to a call, from its target back to its origin. */
 #ifndef AMG_RPC_RESPOND_H
 #define AMG_RPC_RESPOND_H
 
 #include "rpc/handle.h"
+
+/* The answer in `handle` is about to be sent; from now on the word of its
+ * origin may come. Gives it a token. HG_NOMEM. */
+hg_return_t amg_acks_wait(struct hg_handle *handle);
+
+/* When the context looks: asks origins that have been silent whether they are
+ * still there. `lost` is told of each handle whose origin is not, and ends it.
+ */
+typedef void (*amg_acks_lost_fn)(struct hg_handle *handle);
 
 /* Answers with a code and no arguments, before the user saw the call. */
 void amg_respond_code(struct hg_handle *handle, hg_return_t ret);

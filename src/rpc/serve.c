@@ -1,22 +1,203 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The target's side: from an arrival to the user's function.
- *
- * Nothing of what arrived is believed: the head is checked, the id looked up,
- * and whatever is wrong is answered with a code (one-way: dropped), with one
- * line in the log that names the peer. */
+/* Target side of a call: from an arrival to the user's function. */
 #include "rpc/serve.h"
 
 #include <inttypes.h>
 
 #include "base/log.h"
+#include "core/class.h"
 #include "mercury_class.h"
-#include "rpc/early.h"
 #include "rpc/encode.h"
 #include "rpc/handle.h"
-#include "rpc/overflow.h"
-#include "rpc/pulls.h"
 #include "rpc/respond.h"
 #include "wire/header.h"
+
+/* A program registers its RPCs when it has a context, and makes progress then.
+ * A thread of the library that makes progress for it is there earlier, and
+ * would tell origins that nobody knows what they ask for. So what it finds is
+ * kept until it is registered. When a thread of the program makes progress all
+ * is registered that was going to be, and so it is some seconds after the
+ * context was made, if the program leaves progress to that thread: from then on
+ * unknown is unknown. What is kept is bounded by the credits that peers have.
+ */
+
+/* Below: a request that waited here is served as one that just arrived. */
+static void serve_known(struct hg_handle *handle);
+static void serve_pull(struct hg_handle *handle);
+static void serve_refuse(
+    struct hg_handle *handle, hg_return_t ret, const char *why);
+
+/* Takes the first one of that id (0: any) out, or NULL. */
+static struct hg_handle *early_take(hg_context_t *context, hg_id_t id)
+{
+    struct hg_handle *handle = NULL;
+    struct amg_link *link = NULL;
+
+    amg_lock_take(&context->upper_lock);
+    link = amg_list_first(&context->early);
+    for (; link != NULL; link = amg_list_next(&context->early, link)) {
+        handle = AMG_OBJECT(link, struct hg_handle, link);
+        if (id == 0 || handle->info.id == id)
+            break;
+    }
+    if (link != NULL)
+        amg_list_remove(link);
+    amg_lock_give(&context->upper_lock);
+    return link == NULL ? NULL : handle;
+}
+
+static void early_serve(hg_context_t *context, hg_id_t id)
+{
+    struct hg_handle *handle = NULL;
+
+    while ((handle = early_take(context, id)) != NULL)
+        serve_known(handle);
+}
+
+/* Keeps a request for an RPC that is not known yet: serve_known() is run
+ * for it once more, when it is, or when the program makes progress, or the
+ * context is some seconds old. False: one of these is so already, so it is not
+ * going to be. */
+static bool early_keep(struct hg_handle *handle)
+{
+    hg_context_t *context = handle->info.context;
+    hg_id_t id = handle->info.id;
+
+    if (!amg_role.is_ours || amg_context_is_ready(context))
+        return false;
+    amg_lock_take(&context->upper_lock);
+    amg_list_push(&context->early, &handle->link);
+    amg_lock_give(&context->upper_lock);
+    amg_context_look_at(context, 0);
+    /* Who registered it since it was looked for has not found it here. */
+    if (amg_rpc_find(context->cls, id) != NULL)
+        early_serve(context, id);
+    return true;
+}
+
+/* The RPC was registered. */
+static void early_serve_all(hg_class_t *cls, hg_id_t id)
+{
+    hg_context_t *context = amg_class_context(cls, 0);
+
+    for (; context != NULL; context = amg_class_context(cls, context->id + 1u))
+        early_serve(context, id);
+}
+
+void amg_early_look(hg_context_t *context)
+{
+    bool is_empty = false;
+
+    if (!amg_role.is_ours || amg_context_is_ready(context)) {
+        early_serve(context, 0);
+        return;
+    }
+    amg_lock_take(&context->upper_lock);
+    is_empty = amg_list_is_empty(&context->early);
+    amg_lock_give(&context->upper_lock);
+    if (!is_empty)
+        amg_context_look_at(context, 0);
+}
+
+void amg_early_end(hg_context_t *context)
+{
+    early_serve(context, 0);
+}
+
+/* An origin exposes arguments that are too long for a message, and the target
+ * decides when it pulls them. So a context has room for so many bytes of
+ * arguments that are being pulled, or that wait for their handler, and further
+ * requests wait in the order in which they came. One that is longer than all
+ * the room has it to itself.
+ *
+ * What a call took is free once its handler is about to run, not once the
+ * program has let go of the arguments: a program may keep handles as long as it
+ * likes, also until another long call was served.
+ *
+ * All go through the list, and one thread at a time starts pulls: a pull that
+ * ends where it is started would otherwise start the next one from inside. */
+
+/* The first one that waits, if there is room for it, which it takes. */
+static struct hg_handle *pulls_next_locked(struct amg_context_pulls *pulls)
+{
+    struct amg_link *link = amg_list_first(&pulls->waiting);
+    struct hg_handle *handle = NULL;
+
+    if (link == NULL)
+        return NULL;
+    handle = AMG_OBJECT(link, struct hg_handle, link);
+    if (pulls->len > 0 && (handle->pull_len > pulls->cap ||
+                              pulls->len > pulls->cap - handle->pull_len))
+        return NULL;
+    amg_list_remove(link);
+    pulls->len += handle->pull_len;
+    if (pulls->peak < pulls->len)
+        pulls->peak = pulls->len;
+    return handle;
+}
+
+/* Starts all that there is room for. The lock is held before and after. */
+static void pulls_start_locked(hg_context_t *context)
+{
+    struct amg_context_pulls *pulls = &context->pulls;
+    struct hg_handle *handle = NULL;
+
+    if (pulls->is_starting)
+        return; /* who does so will look again */
+    pulls->is_starting = true;
+    while ((handle = pulls_next_locked(pulls)) != NULL) {
+        amg_lock_give(&context->upper_lock);
+        serve_pull(handle);
+        amg_context_leave(context);
+        amg_lock_take(&context->upper_lock);
+    }
+    pulls->is_starting = false;
+}
+
+/* A request whose arguments, handle->pull_len bytes, are to be pulled:
+ * serve_pull() is run for it when there is room for them, now or later. */
+static void pulls_add(struct hg_handle *handle)
+{
+    hg_context_t *context = handle->info.context;
+
+    amg_context_enter(context); /* until its transfer is in flight itself */
+    amg_lock_take(&context->upper_lock);
+    amg_list_push(&context->pulls.waiting, &handle->link);
+    pulls_start_locked(context);
+    amg_lock_give(&context->upper_lock);
+}
+
+/* What it took is free for others: it is about to run, or its pull failed. */
+static void pulls_end(struct hg_handle *handle)
+{
+    hg_context_t *context = handle->info.context;
+
+    amg_lock_take(&context->upper_lock);
+    AMG_ASSERT(context->pulls.len >= handle->pull_len);
+    context->pulls.len -= handle->pull_len;
+    pulls_start_locked(context);
+    amg_lock_give(&context->upper_lock);
+}
+
+void amg_pulls_refuse(hg_context_t *context)
+{
+    struct amg_link *link = NULL;
+
+    do {
+        amg_lock_take(&context->upper_lock);
+        link = amg_list_pop(&context->pulls.waiting);
+        amg_lock_give(&context->upper_lock);
+        if (link == NULL)
+            continue;
+        serve_refuse(AMG_OBJECT(link, struct hg_handle, link), HG_CANCELED,
+            "its context ends");
+        amg_context_leave(context);
+    } while (link != NULL);
+}
+
+/* Nothing of what arrived is believed: the head is checked, the id looked up,
+ * and whatever is wrong is answered with a code (one-way: dropped), with one
+ * line in the log that names the peer. */
 
 static void serve_run(struct amg_cq_entry *entry)
 {
@@ -24,7 +205,7 @@ static void serve_run(struct amg_cq_entry *entry)
 
     amg_handle_set_state(handle, AMG_HANDLE_RUNNING);
     if (handle->is_long)
-        amg_pulls_end(handle);
+        pulls_end(handle);
     if (!handle->is_one_way) {
         amg_refs_set(&handle->refs, 2); /* the program's, and the answer's */
         amg_refs_set(&handle->spare, 1);
@@ -38,7 +219,8 @@ static void serve_queue(struct hg_handle *handle)
     amg_context_queue(handle->info.context, &handle->entry);
 }
 
-void amg_serve_refuse(
+/* Answers with a code, and logs why; the user never sees this call. */
+static void serve_refuse(
     struct hg_handle *handle, hg_return_t ret, const char *why)
 {
     char text[256];
@@ -54,8 +236,8 @@ void amg_serve_refuse(
 static void args_pulled(struct hg_handle *handle, hg_return_t rc)
 {
     if (rc != HG_SUCCESS) {
-        amg_pulls_end(handle);
-        amg_serve_refuse(handle, rc, "its long arguments could not be pulled");
+        pulls_end(handle);
+        serve_refuse(handle, rc, "its long arguments could not be pulled");
         return;
     }
     /* One-way: the empty answer tells the origin that its memory is free. */
@@ -64,32 +246,33 @@ static void args_pulled(struct hg_handle *handle, hg_return_t rc)
     serve_queue(handle);
 }
 
-void amg_serve_pull(struct hg_handle *handle)
+/* There is room for its long arguments: pulls them. */
+static void serve_pull(struct hg_handle *handle)
 {
     hg_return_t rc =
         amg_overflow_fetch(handle, &handle->in, handle->pull_len, args_pulled);
 
     if (rc == HG_SUCCESS)
         return;
-    amg_pulls_end(handle);
-    amg_serve_refuse(handle, rc, "the place of its long arguments is unknown");
+    pulls_end(handle);
+    serve_refuse(handle, rc, "the place of its long arguments is unknown");
 }
 
-void amg_serve_known(struct hg_handle *handle)
+/* Goes on with a request that is right in itself: is its RPC known? */
+static void serve_known(struct hg_handle *handle)
 {
     if (handle->rpc == NULL)
         handle->rpc = amg_rpc_find(handle->info.hg_class, handle->info.id);
     if (handle->rpc == NULL) {
-        if (!amg_early_keep(handle))
-            amg_serve_refuse(
-                handle, HG_NOENTRY, "this rank has not registered it");
+        if (!early_keep(handle))
+            serve_refuse(handle, HG_NOENTRY, "this rank has not registered it");
     } else if (handle->rpc->callback == NULL) {
-        amg_serve_refuse(
+        serve_refuse(
             handle, HG_INVALID_ARG, "it is registered here without a callback");
     } else if (handle->is_long) {
         amg_handle_set_state(handle, AMG_HANDLE_PULLING);
         handle->pull_len = amg_overflow_len(&handle->in);
-        amg_pulls_add(handle);
+        pulls_add(handle);
     } else {
         serve_queue(handle);
     }
@@ -114,13 +297,13 @@ static void serve_request(
     if (rc == HG_SUCCESS)
         rc = amg_handle_greet(handle);
     if (rc != HG_SUCCESS)
-        amg_serve_refuse(handle, rc, why);
+        serve_refuse(handle, rc, why);
     else if (header->user_len != rpcs->in_offset)
-        amg_serve_refuse(handle, HG_PROTOCOL_ERROR,
+        serve_refuse(handle, HG_PROTOCOL_ERROR,
             "the length of the user's header is not what "
             "HG_Class_set_input_offset() set here");
     else
-        amg_serve_known(handle);
+        serve_known(handle);
 }
 
 /* There is no memory for a handle: one on the stack answers. */
@@ -202,20 +385,19 @@ void amg_serve_arrived(
     rc = amg_header_read(
         arrival->data, arrival->len, AMG_HEADER_REQUEST, &header, &why);
     if (rc != HG_SUCCESS) {
-        amg_serve_refuse(handle, rc, why);
+        serve_refuse(handle, rc, why);
         return;
     }
     handle->info.id = header.id;
     if (!flags_are_right(arrival, &header)) {
-        amg_serve_refuse(handle, HG_PROTOCOL_ERROR,
+        serve_refuse(handle, HG_PROTOCOL_ERROR,
             "its flags contradict the way it was sent");
         return;
     }
     if ((header.flags & AMG_HEADER_ACK) == 0) {
         amg_counters_add(&context->counters, AMG_COUNT_REQUESTS_CAME);
         if (atomic_load_explicit(&context->is_unposted, memory_order_acquire))
-            amg_serve_refuse(
-                handle, HG_CANCELED, "its context receives no more");
+            serve_refuse(handle, HG_CANCELED, "its context receives no more");
         else
             serve_request(handle, &header);
         return;
@@ -226,4 +408,15 @@ void amg_serve_arrived(
         amg_respond_code(handle, HG_SUCCESS);
     amg_handle_set_state(handle, AMG_HANDLE_ANSWERED);
     amg_handle_drop(handle);
+}
+
+hg_return_t amg_serve_attach(hg_class_t *cls)
+{
+    static const struct amg_rpc_handle_ops ops = {
+        .size = sizeof(struct hg_handle),
+        .fini = amg_handle_free_kept,
+        .registered = early_serve_all,
+    };
+
+    return amg_rpc_class_attach(cls, &ops);
 }

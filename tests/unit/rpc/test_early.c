@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A request that a thread of the library finds before its RPC is registered is
  * served once it is, and refused once the program makes progress without. */
-#include "rpc/early.h"
+#include "rpc/serve.h"
 
 #include <sched.h>
 #include <setjmp.h>

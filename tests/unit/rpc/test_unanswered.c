@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A handle that the program lets go of while another thread answers it ends
  * when it was answered, and not before. */
-#include "rpc/unanswered.h"
+#include "rpc/handle.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

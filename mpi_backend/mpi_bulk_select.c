@@ -304,7 +304,7 @@ static void figures_fill(struct bench *bench)
         for (unsigned i = 0; i < AMG_MPI_MEMORIES; i++)
             bench->figures.window_ns[i][size] = median_ns(ns[i] + 1, count - 1);
         bench->figures.message_inverse[size] =
-            UINT64_MAX - median_ns(ns[WAY_MESSAGE] + 1, count - 1);
+            INT64_MAX - median_ns(ns[WAY_MESSAGE] + 1, count - 1);
     }
 }
 
@@ -467,7 +467,7 @@ static void memory_choose(const struct amg_mpi_figures *figures,
     uint64_t message_ns[AMG_MPI_SIZES];
 
     for (unsigned i = 0; i < AMG_MPI_SIZES; i++) {
-        message_ns[i] = UINT64_MAX - figures->message_inverse[i];
+        message_ns[i] = INT64_MAX - figures->message_inverse[i];
         is_window[i] = figures->failed == 0 && window_ns[i] > 0 &&
                        message_ns[i] >= window_ns[i] * percent / 100;
     }

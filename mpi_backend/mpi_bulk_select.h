@@ -6,10 +6,11 @@
 #include "mpi_backend/mpi_domain.h"
 
 /* Times of a pull. All are words of which the maximum over the ranks counts,
- * so that one MPI_Allreduce shares them; 0 means not measured. */
+ * so that one MPI_Allreduce shares them; 0 means not measured. None is above
+ * INT64_MAX, because MPICH 4.0.2 compares MPI_UINT64_T as if it had a sign. */
 struct amg_mpi_figures {
     uint64_t window_ns[AMG_MPI_MEMORIES][AMG_MPI_SIZES]; /* the slowest pair */
-    uint64_t message_inverse[AMG_MPI_SIZES]; /* UINT64_MAX - the fastest, ns */
+    uint64_t message_inverse[AMG_MPI_SIZES]; /* INT64_MAX - the fastest, ns */
     uint64_t needs_target; /* 1: a window waits for its owner to call MPI */
     uint64_t failed;       /* 1 + the rank whose log says what failed */
     uint64_t ranks;        /* that measured */

@@ -7,8 +7,8 @@
 #include "base/mem.h"
 #include "ult/park.h"
 
-/* What ABT_barrier and ABT_xstream_barrier point to; its creator's until it is
- * freed. The lock guards all. Callers that waited do not touch it once they
+/* A barrier, behind ABT_barrier or ABT_xstream_barrier; its creator's until it
+ * is freed. The lock guards all. Callers that waited do not touch it once they
  * were unparked. */
 struct barrier {
     struct amg_lock lock;

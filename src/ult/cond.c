@@ -18,7 +18,7 @@
 #include "ult/park.h"
 #include "ult/switch_to.h"
 
-/* What ABT_cond points to; zeros make one. Owned by its creator, or by the
+/* A condition, behind ABT_cond; zeros make one. Owned by its creator, or by the
  * program whose memory it lies in. The lock guards all. */
 struct cond {
     uint64_t kind; /* 0; there is one only */

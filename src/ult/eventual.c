@@ -16,14 +16,14 @@
 #include "base/mem.h"
 #include "ult/park.h"
 
-/* What both have in common; zeros make one that is not ready. */
+/* The part of both that is waited for; zeros make one that is not ready. */
 struct event {
     struct amg_lock lock; /* guards all of the object */
     atomic_bool is_ready; /* also read without the lock, as a hint */
     struct amg_list waiters;
 };
 
-/* What ABT_eventual points to; zeros make one without memory. Owned by the
+/* An eventual, behind ABT_eventual; zeros make one without memory. Owned by the
  * caller that created it, or by the program whose memory it lies in. */
 struct eventual {
     uint64_t kind; /* 0; there is one only */
@@ -39,7 +39,7 @@ _Static_assert(offsetof(struct eventual, value) % 16 == 0,
 _Static_assert(sizeof(struct eventual) <= sizeof(ABT_eventual_memory),
     "an eventual fits into the memory that abt.h gives it");
 
-/* What ABT_future points to; its creator's until it is freed. */
+/* A future, behind ABT_future; its creator's until it is freed. */
 struct future {
     struct event event;
     uint32_t count; /* of values that were set */

@@ -13,7 +13,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 
-/* What ABT_key points to; the program's. */
+/* A key, behind ABT_key; the program's. */
 struct key {
     uint32_t number;
     void (*destructor)(void *value);

@@ -260,7 +260,7 @@ static int mutex_lock(struct amg_mutex *mutex, unsigned looks)
     return ABT_SUCCESS;
 }
 
-/* What ABT_mutex_attr points to; the program's until it is freed. */
+/* Attributes, behind ABT_mutex_attr; the program's until it is freed. */
 struct mutex_attr {
     ABT_bool is_recursive;
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A mutex: what ABT_mutex points to. */
+/* A mutex, behind ABT_mutex. */
 #ifndef AMG_ULT_MUTEX_H
 #define AMG_ULT_MUTEX_H
 

@@ -69,7 +69,7 @@ static bool waiter_withdraw(struct amg_waiter *waiter, struct amg_lock *lock)
     return is_listed;
 }
 
-/* What the timeout of a parked thread knows; on the stack of that thread. */
+/* The timeout of a parked thread; on the stack of that thread. */
 struct park_timeout {
     struct amg_timeout timeout;
     struct amg_waiter *waiter;

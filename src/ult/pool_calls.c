@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What programs do with pools: the functions of abt_pool.h. */
+/* Public functions of pools, those of abt_pool.h. */
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
@@ -407,7 +407,7 @@ static int push_for(
 {
     int rc = ABT_SUCCESS;
 
-    /* What was popped is ready, and on no list. */
+    /* A popped thread is ready, and on no list. */
     if (amg_ult_state(ult) != AMG_ULT_READY || !amg_ult_is_in(ult, NULL))
         return ABT_ERR_UNIT;
     rc = amg_ready_pool_adopt(pool, ult);

@@ -153,13 +153,13 @@ void amg_ready_pool_disown(struct amg_ult *ult)
     ult->unit = NULL;
 }
 
-/* Where a thread that is pushed comes from. */
+/* The origin of a thread that is pushed. */
 enum push_from { FROM_ELSEWHERE, FROM_YIELD, FROM_BLOCKED };
 
 /* Is the one thread that is ready in the pool run without a wake-up? */
 typedef bool (*will_look_fn)(const struct amg_ready_pool *pool);
 
-/* What is ready in the pool goes to its successor, which counted one more.
+/* Gives all that is ready to the successor of the pool, which counted one more.
  * Calls pool_push(). */
 static void pool_hand_over(
     struct amg_ready_pool *pool, struct amg_ready_pool *successor);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A pool of user-level threads that are ready: what ABT_pool points to. */
+/* A pool of user-level threads that are ready, behind ABT_pool. */
 #ifndef AMG_ULT_READY_POOL_H
 #define AMG_ULT_READY_POOL_H
 
@@ -8,7 +8,7 @@
 
 struct amg_user_pool;
 
-/* What a kind of pool does; with its lock held. */
+/* Functions of a kind of pool; with its lock held. */
 struct amg_ready_pool_ops {
     ABT_pool_kind kind;
     const char *name;

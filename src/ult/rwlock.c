@@ -12,7 +12,7 @@
 #include "base/mem.h"
 #include "ult/park.h"
 
-/* What ABT_rwlock points to; zeros make one. Owned by its creator, or by the
+/* A lock, behind ABT_rwlock; zeros make one. Owned by its creator, or by the
  * program whose memory it lies in. The lock guards all. */
 struct rwlock {
     uint64_t kind; /* 0; there is one only */

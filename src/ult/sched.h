@@ -10,14 +10,15 @@
 #include "ult/ready_pool.h"
 #include "ult/sleeper.h"
 
-/* What it is asked for; it looks between two threads. */
+/* Requests to a scheduler, which looks between two threads. */
 enum amg_sched_ask {
     AMG_SCHED_TO_EXIT = 1,   /* returns at once */
     AMG_SCHED_TO_FINISH = 2, /* returns when its pools are empty */
 };
 
-/* Its creator's; an automatic one is its xstream's. Only the xstream that runs
- * it changes what has no word on it. */
+/* A scheduler, behind ABT_sched. Its creator's; an automatic one is its
+ * xstream's. Only the xstream that runs it changes the fields without a comment
+ * on threads. */
 struct amg_sched {
     ABT_sched_predef kind;
     bool is_users; /* its run function is the program's */
@@ -34,24 +35,24 @@ struct amg_sched {
     struct amg_watch *watches; /* one for each pool, for when it sleeps */
 };
 
-/* What ABT_sched_create_basic() does, with the same codes. */
+/* As ABT_sched_create_basic(), with the same codes. */
 int amg_sched_create(ABT_sched_predef kind, int count, ABT_pool *pools,
     bool is_automatic, struct amg_sched **ret_sched);
 /* The same for one of the program's; def->init is yet to be called. */
 int amg_sched_create_users(const ABT_sched_def *def, int count, ABT_pool *pools,
     bool is_automatic, struct amg_sched **ret_sched);
-/* With its pools, as far as they are automatic; it is not in use. What these
- * still have goes to `successor`, see amg_ready_pool_unref(). */
+/* With its pools, as far as they are automatic; it is not in use. Threads that
+ * these still have go to `successor`, see amg_ready_pool_unref(). */
 void amg_sched_destroy(
     struct amg_sched *sched, struct amg_ready_pool *successor);
 
-/* What is to be run next, or NULL; by its xstream, one of ours. */
+/* The thread that is to run next, or NULL; by its xstream. */
 struct amg_ult *amg_sched_pop(struct amg_sched *sched);
 
 bool amg_sched_has(
     const struct amg_sched *sched, const struct amg_ready_pool *pool);
 
-/* What an xstream is asked for; it looks between two threads. */
+/* Requests to an xstream, which looks between two threads. */
 enum amg_xstream_ask {
     AMG_XSTREAM_TO_END = 1,  /* at once */
     AMG_XSTREAM_TO_JOIN = 2, /* when its pools are empty */
@@ -59,8 +60,8 @@ enum amg_xstream_ask {
     AMG_XSTREAM_TO_LOOK = 8, /* its scheduler is to have a round */
 };
 
-/* An execution stream, an OS thread that runs pools: what ABT_xstream points
- * to. Its creator's until it is freed. */
+/* An execution stream, an OS thread that runs pools, behind ABT_xstream. Its
+ * creator's until it is freed. */
 struct amg_xstream {
     struct amg_link link; /* on the list of all, guarded by that one's lock */
     int rank;             /* the same */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What programs do with schedulers: the functions of abt_sched.h but for their
+/* Public functions of schedulers: those of abt_sched.h but for their
  * configuration, and those by which a scheduler of the program's runs what it
  * popped. */
 #include <string.h>
@@ -263,7 +263,7 @@ static void run_as_thread(struct amg_sched *sched)
     }
 }
 
-/* What a thread runs that stands for a scheduler. */
+/* The function of a thread that stands for a scheduler. */
 static void sched_thread(void *arg)
 {
     struct amg_sched *sched = arg;

@@ -18,8 +18,8 @@ struct amg_stack {
     unsigned color; /* where its user should begin, see amg_stack_top() */
 };
 
-/* What one xstream keeps; only its OS thread comes near. Zeros are an empty
- * one. */
+/* Stacks that one xstream keeps; only its OS thread touches them. Zeros are an
+ * empty one. */
 struct amg_stack_cache {
     struct amg_stack *first;
     unsigned count;

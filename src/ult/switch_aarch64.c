@@ -5,7 +5,7 @@
 
 #include "ult/switch.h"
 
-struct switch_frame {
+struct aarch64_frame {
     uint64_t d8_to_d15[8];
     void (*x19)(void *arg);
     void *x20;
@@ -25,8 +25,8 @@ void *amg_switch_prepare(
     void *base, size_t len, void (*entry)(void *arg), void *arg)
 {
     uintptr_t top = ((uintptr_t)base + len) & ~(uintptr_t)15;
-    struct switch_frame *frame =
-        (struct switch_frame *)(void *)(top - sizeof(*frame));
+    struct aarch64_frame *frame =
+        (struct aarch64_frame *)(void *)(top - sizeof(*frame));
 
     memset(frame, 0, sizeof(*frame));
     __asm__ volatile("mrs %0, fpcr" : "=r"(frame->fpcr));

@@ -168,7 +168,7 @@ void amg_ult_switch(
         amg_ult_is_at_home(local, next)) {
         take_over(local, self, next);
     } else {
-        /* What the scheduler has to run itself, it runs first. */
+        /* The scheduler first runs the thread that only it can run. */
         local->handed = next;
         next = self->scheduler;
     }

@@ -5,7 +5,7 @@
 
 #include "ult/xstream_local.h"
 
-/* What a thread is to be. */
+/* The thread that is to be created. */
 struct amg_ult_spec {
     enum amg_ult_kind kind; /* THREAD, TASKLET or SCHEDULER */
     bool is_named;

@@ -2,7 +2,7 @@
 /* The switch of stacks by the C library, for machines without one of ours. A
  * system call for each switch, since it also keeps the signal mask.
  *
- * Where a stack goes on is a ucontext_t that lies on it. */
+ * A stack goes on at a ucontext_t that lies on it. */
 #include <stdint.h>
 #include <string.h>
 #include <ucontext.h>
@@ -12,7 +12,7 @@
 
 /* makecontext() hands int arguments over, so what is called and with what lies
  * beside the context. */
-struct switch_frame {
+struct ucontext_frame {
     ucontext_t context; /* first: its address is the frame's */
     void (*entry)(void *arg);
     void *arg;
@@ -23,7 +23,7 @@ const char amg_switch_name[] = "ucontext";
 static void switch_first(unsigned high, unsigned low)
 {
     uintptr_t bits = (uintptr_t)((uint64_t)high << 32 | low);
-    struct switch_frame *frame = (struct switch_frame *)(void *)bits;
+    struct ucontext_frame *frame = (struct ucontext_frame *)(void *)bits;
 
     frame->entry(frame->arg);
     AMG_ASSERT(!"an entry has returned");
@@ -32,9 +32,9 @@ static void switch_first(unsigned high, unsigned low)
 void *amg_switch_prepare(
     void *base, size_t len, void (*entry)(void *arg), void *arg)
 {
-    uintptr_t top =
-        ((uintptr_t)base + len - sizeof(struct switch_frame)) & ~(uintptr_t)63;
-    struct switch_frame *frame = (struct switch_frame *)(void *)top;
+    uintptr_t top = ((uintptr_t)base + len - sizeof(struct ucontext_frame)) &
+                    ~(uintptr_t)63;
+    struct ucontext_frame *frame = (struct ucontext_frame *)(void *)top;
     uint64_t bits = (uint64_t)(uintptr_t)frame;
 
     memset(frame, 0, sizeof(*frame));

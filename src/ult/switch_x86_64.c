@@ -5,7 +5,7 @@
 
 #include "ult/switch.h"
 
-struct switch_frame {
+struct x86_64_frame {
     uint32_t mxcsr;
     uint32_t x87_control;
     void (*r12)(void *arg);
@@ -27,8 +27,8 @@ void *amg_switch_prepare(
 {
     uintptr_t top = ((uintptr_t)base + len) & ~(uintptr_t)15;
     /* Once the frame is popped the stack is aligned to 16, as before a call. */
-    struct switch_frame *frame =
-        (struct switch_frame *)(void *)(top - 16 - sizeof(*frame));
+    struct x86_64_frame *frame =
+        (struct x86_64_frame *)(void *)(top - 16 - sizeof(*frame));
 
     memset(frame, 0, sizeof(*frame));
     __asm__ volatile("stmxcsr %0" : "=m"(frame->mxcsr));

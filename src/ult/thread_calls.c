@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What programs do with user-level threads: they create, join, resume, migrate
- * and free them, and a thread yields, suspends itself or ends. */
+/* Public functions that change user-level threads: create, join, resume,
+ * migrate and free them, or let the caller yield, suspend itself or end. */
 #include <sched.h>
 #include <stddef.h>
 
@@ -178,7 +178,7 @@ int ABT_thread_join(ABT_thread thread)
     if (ult == NULL || !ult->is_named || ult == amg_ult_current() ||
         ult->kind == AMG_ULT_PRIMARY || ult->kind == AMG_ULT_SCHEDULER)
         return ABT_ERR_INV_THREAD;
-    /* What it waits for might be behind it on the same xstream. */
+    /* The other one might be behind it on the same xstream. */
     if (amg_ult_caller_is_task() && amg_ult_state(ult) != AMG_ULT_ENDED)
         return ABT_ERR_INV_THREAD;
     ult_join(ult);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What can be asked and set of threads, tasklets and the units that stand for
- * them in pools: by handle, and of the caller itself. */
+/* Public functions that tell and set facts of threads, tasklets and the units
+ * that stand for them in pools: by handle, and of the caller itself. */
 #include <stddef.h>
 
 #include "ult/ready_pool.h"
@@ -221,7 +221,7 @@ static ABT_thread self_handle(void)
     return amg_ult_handle(amg_ult_current());
 }
 
-/* What the functions of threads say, for the caller: it may be none. */
+/* The code of a function of threads for the caller, which may be none. */
 static int code_of_self(const void *out, int rc)
 {
     if (out == NULL)
@@ -430,7 +430,7 @@ int ABT_task_create_on_xstream(ABT_xstream xstream, void (*task_func)(void *),
                              : ABT_task_create(pool, task_func, arg, newtask);
 }
 
-/* What the functions of threads say, in words of tasklets. */
+/* The code of a function of threads, for a tasklet. */
 static int code_of_task(int rc)
 {
     return rc == ABT_ERR_INV_THREAD ? ABT_ERR_INV_TASK : rc;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Measures how long things take, in seconds. */
+/* Timers, which measure seconds. */
 #include <stddef.h>
 
 #include "abt.h"
@@ -8,7 +8,7 @@
 #include "base/mem.h"
 #include "ult/ult.h"
 
-/* What ABT_timer points to; its creator's until it is freed, and of one thread
+/* A timer, behind ABT_timer; its creator's until it is freed, and of one thread
  * at a time. */
 struct timer {
     double start_s;

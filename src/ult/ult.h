@@ -33,8 +33,8 @@ enum amg_ult_state {
     AMG_ULT_ENDED,   /* its function has returned; kept until it is freed */
 };
 
-/* What the thread that runs next on an xstream does for the one that has left
- * its stack there: only then may others have that one. */
+/* Duties of the thread that runs next on an xstream towards the one that has
+ * left its stack there: only then may others have that one. */
 enum amg_switch_action {
     AMG_SWITCH_NONE,
     AMG_SWITCH_YIELD, /* pushes it into its pool */
@@ -42,7 +42,7 @@ enum amg_switch_action {
     AMG_SWITCH_END,
 };
 
-/* What runs under the handle. */
+/* Kinds of threads behind a handle. */
 enum amg_ult_kind {
     AMG_ULT_THREAD,    /* has a stack of its own */
     AMG_ULT_TASKLET,   /* runs on the stack of its scheduler */
@@ -50,7 +50,7 @@ enum amg_ult_kind {
     AMG_ULT_SCHEDULER, /* the loop of an xstream; in no pool */
 };
 
-/* What a thread is asked for; it looks when it goes on. */
+/* Requests to a thread, which looks when it goes on. */
 enum amg_ult_request {
     AMG_ULT_TO_CANCEL = 1, /* it ends */
     AMG_ULT_TO_RESUME = 2, /* was suspended, so that it may be resumed */
@@ -64,7 +64,7 @@ struct amg_caught {
     unsigned uncaught;
 };
 
-/* What ABT_thread_attr points to; the program's. */
+/* Attributes, behind ABT_thread_attr; the program's. */
 struct amg_thread_attr {
     void *stack;        /* NULL: the library's */
     size_t stack_len;   /* 0: the default */
@@ -74,8 +74,8 @@ struct amg_thread_attr {
     void *on_migration_arg;
 };
 
-/* What ABT_thread points to. Owned by its creator until it is freed; without a
- * name, by itself. A field without a comment on threads is touched by the
+/* A thread, behind ABT_thread. Owned by its creator until it is freed; without
+ * a name, by itself. A field without a comment on threads is touched by the
  * xstream that runs the thread, or by the caller that took it off a list or out
  * of a pool. */
 struct amg_ult {
@@ -124,7 +124,7 @@ static inline void amg_ult_init(struct amg_ult *ult, enum amg_ult_kind kind)
     amg_list_init(&ult->joiners);
 }
 
-/* Where it belongs. */
+/* The pool that it belongs to. */
 static inline struct amg_ready_pool *amg_ult_pool(const struct amg_ult *ult)
 {
     return atomic_load_explicit(&ult->pool, memory_order_relaxed);

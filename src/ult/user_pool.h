@@ -6,8 +6,8 @@
 
 #include "ult/ult.h"
 
-/* What ABT_pool_user_def points to when the library made it: `def` says so by
- * its u_get_type. In a pool, a copy of either form. */
+/* A definition, behind ABT_pool_user_def when the library made it: `def` says
+ * so by its u_get_type. In a pool, a copy of either form. */
 struct amg_user_pool {
     ABT_pool pool;    /* that has this copy */
     ABT_pool_def def; /* the older form */
@@ -26,8 +26,8 @@ struct amg_user_pool {
     ABT_pool_user_print_all_fn print_all;
 };
 
-/* What such a pool has made for a thread; ult->unit points to it. Freed with
- * the thread, or when that belongs to another pool. */
+/* The unit of a thread in such a pool; ult->unit points to it. Freed with the
+ * thread, or when that belongs to another pool. */
 struct amg_unit {
     ABT_unit unit; /* the program's */
     struct amg_user_pool *pool;

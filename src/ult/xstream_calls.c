@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What programs do with execution streams: the functions of abt_xstream.h. */
+/* Public functions of execution streams, those of abt_xstream.h. */
 #include <errno.h>
 #include <string.h>
 

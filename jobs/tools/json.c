@@ -10,7 +10,6 @@
 
 #include "base/env.h"
 #include "mercury.h"
-#include "words.h"
 #include "writers.h"
 
 /* A document that is being made; `is_whole` until something is refused. */
@@ -170,7 +169,7 @@ static void put_class(struct doc *doc, struct json_object *root)
     put_number(doc, one, "input_bytes", HG_Class_get_input_eager_size(cls));
     put_number(doc, one, "output_bytes", HG_Class_get_output_eager_size(cls));
     put_number(doc, one, "credits", cls->limits.credits);
-    put_text(doc, one, "waiting", words_medium(cls));
+    put_text(doc, one, "waiting", report_waiting(cls));
     put_bool(doc, one, "has_descriptor", !cls->limits.is_spinning);
     put_number(doc, one, "heap_bytes", report->memory.bytes);
     put_number(doc, one, "heap_blocks", report->memory.live);
@@ -290,8 +289,8 @@ static void rank_fill(
         put(doc, one, "threads", NULL);
     else
         put_number(doc, one, "threads", local->threads);
-    put_text(
-        doc, one, "progress", amg_drive_progress_name(placement->progress));
+    put_text(doc, one, "progress",
+        amg_progress_config_progress_name(placement->progress));
     put_text(doc, one, "progress_reason", placement->reason);
     put_bool(doc, one, "is_crowded", placement->is_crowded);
     put_text(doc, one, "waiting", local->wait);
@@ -315,7 +314,7 @@ static void put_placement(struct doc *doc, struct json_object *root)
 
     put_bool(doc, one, "are_neighbours_known", report->are_all_known);
     put_text(doc, one, "progress_of_amalgam_init",
-        amg_drive_progress_name(report->own_progress));
+        amg_progress_config_progress_name(report->own_progress));
     ranks = put_array(doc, one, "ranks");
     for (uint32_t i = 0; i < report->local_count; i++)
         rank_fill(doc, add_object(doc, ranks), &report->locals[i]);

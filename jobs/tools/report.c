@@ -9,10 +9,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/env.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "core/wait_policy.h"
 #include "init/plan.h"
 #include "mercury.h"
 #include "place/bind.h"
@@ -34,80 +32,66 @@ static void address_learn(struct report *report)
     HG_Addr_free(report->cls, addr);
 }
 
-/* What it does when nothing has come for long. */
-static const char *idle_of(const hg_class_t *cls,
-    const struct amg_placement *placement, char *ret_text, size_t cap)
-{
-    const struct amg_wait_policy pace = {
-        .hint = cls->drive.wait,
-        .core = amg_policy_has_thread(placement->progress)
-                    ? (placement->seat.is_dedicated ? AMG_CORE_DEDICATED
-                                                    : AMG_CORE_SHARED)
-                    : (cls->drive.is_crowded ? AMG_CORE_SHARED : AMG_CORE_OWN),
-        .is_not_pollable = cls->limits.is_spinning,
-        .no_block = cls->plan.no_block,
-        .must_yield = cls->limits.must_yield,
-        .spin_ns = amg_env_number(AMG_ENV_SPIN_US) * 1000,
-    };
-    struct amg_wait_step step = amg_wait_policy_next(&pace, LONG_IDLE_NS);
-
-    if (step.kind != AMG_WAIT_PAUSE && step.kind != AMG_WAIT_SLEEP)
-        return "";
-    if (step.ns == UINT64_MAX)
-        return "; a descriptor wakes it";
-    snprintf(
-        ret_text, cap, "; idle, it looks every %" PRIu64 " us", step.ns / 1000);
-    return ret_text;
-}
-
-/* Of who looks for news there: the progress thread, or who calls. */
-static void wait_learn(const hg_class_t *cls, struct report_rank *local)
+/* How the progress thread waits, or a call of the application; and what that
+ * does when nothing has come for long. */
+static void wait_learn(
+    const struct amg_progress_config *config, struct report_rank *local)
 {
     const struct amg_placement *placement = &local->placement;
-    char idle[REPORT_HOST_CAP];
+    const struct amg_seat *seat =
+        amg_policy_has_thread(placement->progress) ? &placement->seat : NULL;
+    struct amg_wait_policy policy =
+        amg_progress_config_wait_policy(config, seat);
+    struct amg_wait_step step = amg_wait_policy_next(&policy, LONG_IDLE_NS);
+    size_t cap = sizeof(local->wait);
+    size_t len = 0;
 
-    snprintf(local->wait, sizeof(local->wait), "%s%s",
-        amg_policy_has_thread(placement->progress)
-            ? amg_drive_wait_words(&cls->drive, &placement->seat)
-            : amg_drive_caller_words(&cls->drive),
-        idle_of(cls, placement, idle, sizeof(idle)));
+    amg_progress_config_wait(config, seat, local->wait, cap);
+    len = strlen(local->wait);
+    if (step.kind != AMG_WAIT_PAUSE && step.kind != AMG_WAIT_SLEEP)
+        return;
+    if (step.ns == AMG_WAIT_FOR_EVER_NS)
+        snprintf(local->wait + len, cap - len, "; idle: woken by a descriptor");
+    else
+        snprintf(local->wait + len, cap - len,
+            "; idle: looks every %" PRIu64 " us", step.ns / 1000);
 }
 
 /* Where nothing had to be placed: the callers drive. */
-static struct amg_placement callers_of(const struct amg_drive *drive)
+static struct amg_placement callers_of(const struct amg_progress_config *config)
 {
     struct amg_placement placement = {
         .progress = AMALGAM_PROGRESS_CALLER,
-        .is_crowded = drive->is_crowded,
+        .is_crowded = config->is_crowded,
         .seat = {.cpu = -1, .rule = AMG_SEAT_UNPINNED},
     };
 
-    snprintf(placement.reason, sizeof(placement.reason), "%s", drive->reason);
+    snprintf(placement.reason, sizeof(placement.reason), "%s", config->reason);
     return placement;
 }
 
 /* The ranks of the node, each with its place in the map. */
 static void locals_fill(struct report *report)
 {
-    const struct amg_drive *drive = &report->cls->drive;
+    const struct amg_progress_config *config = &report->cls->progress_config;
     struct amg_placement own;
     struct amg_place_ask ask;
 
-    for (uint32_t i = 0; i < drive->rank_count; i++) {
+    for (uint32_t i = 0; i < config->rank_count; i++) {
         struct report_rank *local = &report->locals[i];
 
-        local->rank = drive->ranks[i].rank;
-        local->binding = drive->ranks[i].binding;
-        local->threads = drive->ranks[i].threads;
-        if (drive->placement == NULL)
-            local->placement = callers_of(drive);
-        else if (i == drive->self)
-            local->placement = *drive->placement;
-        else if (amg_drive_question(report->cls, i, &ask))
+        local->rank = config->ranks[i].rank;
+        local->binding = config->ranks[i].binding;
+        local->threads = config->ranks[i].threads;
+        if (config->placement == NULL)
+            local->placement = callers_of(config);
+        else if (i == config->self)
+            local->placement = *config->placement;
+        else if (amg_progress_config_question(config, i, &ask))
             amg_policy_place(&ask, &local->placement);
     }
-    report->self = drive->self;
-    if (!amg_drive_question(report->cls, drive->self, &ask))
+    report->self = config->self;
+    if (!amg_progress_config_question(config, config->self, &ask))
         return;
     ask.is_mercury = false;
     amg_policy_place(&ask, &own);
@@ -117,19 +101,19 @@ static void locals_fill(struct report *report)
 /* This process alone, where others are not known. */
 static void local_fill_alone(struct report *report)
 {
-    const struct amg_drive *drive = &report->cls->drive;
+    const struct amg_progress_config *config = &report->cls->progress_config;
     struct report_rank *local = &report->locals[0];
 
     local->binding = *amg_bind_process();
     local->threads = amg_bind_app_threads();
     local->placement =
-        drive->placement == NULL ? callers_of(drive) : *drive->placement;
+        config->placement == NULL ? callers_of(config) : *config->placement;
     report->own_progress = local->placement.progress;
 }
 
 static bool locals_learn(struct report *report)
 {
-    uint32_t known = report->cls->drive.rank_count;
+    uint32_t known = report->cls->progress_config.rank_count;
 
     report->machine = amg_topo_this();
     report->are_all_known = known > 0;
@@ -143,7 +127,7 @@ static bool locals_learn(struct report *report)
     else
         local_fill_alone(report);
     for (uint32_t i = 0; i < report->local_count; i++)
-        wait_learn(report->cls, &report->locals[i]);
+        wait_learn(&report->cls->progress_config, &report->locals[i]);
     return true;
 }
 
@@ -209,4 +193,15 @@ void report_fini(struct report *report)
     amg_mem_free(report->nodes);
     amg_mem_free(report->locals);
     amg_mem_free(report->providers);
+}
+
+const char *report_waiting(const hg_class_t *cls)
+{
+    if (!cls->limits.is_spinning)
+        return "sleeps on a descriptor";
+    return cls->limits.must_yield
+               ? "looks, then sleeps between two looks, as "
+                 "nothing wakes it"
+               : "looks without a pause, with naps when idle, "
+                 "as nothing wakes it";
 }

@@ -72,4 +72,7 @@ struct report {
 bool report_make(struct report *report, hg_class_t *cls, const char *transport);
 void report_fini(struct report *report);
 
+/* How the class's transports can be waited for: "sleeps on a descriptor". */
+const char *report_waiting(const hg_class_t *cls);
+
 #endif

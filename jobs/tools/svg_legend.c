@@ -128,7 +128,7 @@ static void rank_text(const struct report_rank *local, char *ret_text)
     snprintf(ret_text, REPORT_TEXT_CAP,
         "rank %u: bound to %s; progress by %s%s; %s%s", local->rank,
         amg_cpuset_format(&local->binding, binding, sizeof(binding)),
-        amg_drive_progress_name(placement->progress), where, handlers,
+        amg_progress_config_progress_name(placement->progress), where, handlers,
         local->wait);
 }
 

@@ -6,7 +6,6 @@
 #include "base/env.h"
 #include "init/plan.h"
 #include "mercury.h"
-#include "words.h"
 #include "writers.h"
 
 static void variable_print(enum amg_env_id id)
@@ -58,7 +57,7 @@ static void class_print(const struct report *report)
         HG_Class_get_output_eager_size(cls));
     printf(
         "  unanswered calls   %" PRIu32 " to each peer\n", cls->limits.credits);
-    printf("  waiting            %s\n", words_medium(cls));
+    printf("  waiting            %s\n", report_waiting(cls));
     printf("  heap memory        %" PRIu64 " bytes in %" PRIu64 " blocks\n",
         report->memory.bytes, report->memory.live);
     if (report->address[0] != '\0')

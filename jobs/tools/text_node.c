@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "mercury.h"
-#include "words.h"
 #include "writers.h"
 
 /* Cores from `first` on that are alike. */
@@ -274,50 +273,51 @@ static void machine_print(const struct report *report, const struct map *map)
          "where a core is shared");
 }
 
-/* The reason of one that is not pinned says that, too. */
-static void seat_print(const char *what, const struct amg_seat *seat)
+/* "    rank 3     progress  cpu 7    own     idle core" */
+static void seat_print(
+    uint32_t rank, const char *what, const struct amg_seat *seat)
 {
-    printf("      %-16s ", what);
+    char cpu[16] = "-";
+
     if (seat->cpu >= 0)
-        printf("cpu %d, %s: ", (int)seat->cpu,
-            seat->is_dedicated ? "its own" : "shared");
-    puts(seat->reason);
+        snprintf(cpu, sizeof(cpu), "cpu %d", (int)seat->cpu);
+    printf("    rank %-6u %-9s %-8s %-7s %s\n", rank, what, cpu,
+        seat->is_dedicated ? "own" : "shared", seat->reason);
 }
 
-static void notes_print(const char *notes)
+static void fact_print(uint32_t rank, const char *what, const char *text)
 {
-    while (*notes != '\0') {
-        int len = (int)strcspn(notes, "\n");
+    int len = (int)strcspn(text, "\n");
 
-        printf("      %-16s %.*s\n", "note", len, notes);
-        notes += len;
-        notes += *notes == '\n';
-    }
+    printf("    rank %-6u %-9s %.*s\n", rank, what, len, text);
+    if (text[len] != '\0' && text[len + 1] != '\0')
+        fact_print(rank, what, text + len + 1);
 }
 
 static void rank_print(const struct report_rank *local)
 {
     const struct amg_placement *placement = &local->placement;
+    char cpus[REPORT_FIELD_CAP];
     char text[REPORT_TEXT_CAP];
 
-    printf("    rank %u, bound to %s", local->rank,
-        amg_cpuset_format(&local->binding, text, sizeof(text)));
-    if (local->threads != 0) {
-        fputs(", ", stdout);
-        count_print(local->threads, "thread", " of its program");
-    }
-    printf("\n      %-16s %s: %s", "progress",
-        amg_drive_progress_name(placement->progress),
-        words_progress(placement->progress));
-    if (placement->reason[0] != '\0')
-        printf(" (%s)", placement->reason);
-    putchar('\n');
+    amg_cpuset_format(&local->binding, cpus, sizeof(cpus));
+    if (local->threads == 0)
+        snprintf(text, sizeof(text), "cpus %s", cpus);
+    else
+        snprintf(text, sizeof(text), "cpus %s, %u thread%s of the program",
+            cpus, local->threads, local->threads == 1 ? "" : "s");
+    fact_print(local->rank, "bound", text);
+    snprintf(text, sizeof(text), "%s (%s)",
+        amg_progress_config_progress_name(placement->progress),
+        placement->reason);
+    fact_print(local->rank, "mode", text);
     if (amg_policy_has_thread(placement->progress))
-        seat_print("its thread", &placement->seat);
-    printf("      %-16s %s\n", "waiting", local->wait);
+        seat_print(local->rank, "progress", &placement->seat);
+    fact_print(local->rank, "waiting", local->wait);
     for (unsigned i = 0; i < placement->handlers; i++)
-        seat_print("handler thread", &placement->handler_seats[i]);
-    notes_print(placement->notes);
+        seat_print(local->rank, "handler", &placement->handler_seats[i]);
+    if (placement->notes[0] != '\0')
+        fact_print(local->rank, "note", placement->notes);
 }
 
 void text_node(const struct report *report, const struct map *map)
@@ -329,7 +329,6 @@ void text_node(const struct report *report, const struct map *map)
     for (uint32_t i = 0; i < report->local_count; i++)
         rank_print(&report->locals[i]);
     if (report->own_progress != report->locals[report->self].placement.progress)
-        printf("    a class of amalgam_init takes %s: %s\n",
-            amg_drive_progress_name(report->own_progress),
-            words_progress(report->own_progress));
+        printf("    a class of amalgam_init: mode %s\n",
+            amg_progress_config_progress_name(report->own_progress));
 }

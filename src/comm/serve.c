@@ -28,7 +28,7 @@ enum {
 
 void amg_comm_serve_init(struct amg_comm_serve *serve, hg_class_t *cls)
 {
-    const struct amg_placement *placement = cls->drive.placement;
+    const struct amg_placement *placement = cls->progress_config.placement;
 
     *serve = (struct amg_comm_serve){.cls = cls};
     serve->leaves_contexts =

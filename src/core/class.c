@@ -131,7 +131,7 @@ static hg_return_t class_borrow(hg_class_t *cls)
     memcpy(cls->is_idle, lender->is_idle, sizeof(cls->is_idle));
     memcpy(cls->reach, lender->reach, sizeof(cls->reach));
     memcpy(cls->reason, lender->reason, sizeof(cls->reason));
-    amg_drive_borrow(&cls->drive, &lender->drive);
+    amg_progress_config_borrow(&cls->progress_config, &lender->progress_config);
     cls->route_map = lender->route_map;
     cls->pool = lender->pool; /* the one that the domains know */
     /* Calls to oneself may go by it, which none of the lender's do. */
@@ -238,10 +238,10 @@ hg_return_t amg_class_open(
         return HG_NOMEM;
     memset(cls, 0, sizeof(*cls));
     cls->plan = *plan;
-    cls->drive.is_mercury = plan->is_mercury;
+    cls->progress_config.is_mercury = plan->is_mercury;
     amg_lock_init(&cls->lock);
     amg_class_set_state(cls, AMG_CLASS_OPENING);
-    rc = amg_drive_ask(&cls->drive, plan->progress);
+    rc = amg_progress_config_ask(&cls->progress_config, plan->progress);
     cls->plan.progress = NULL; /* the caller's, who may end it */
     if (rc == HG_SUCCESS)
         rc = class_open_domains(cls);
@@ -255,7 +255,7 @@ hg_return_t amg_class_open(
 close_domains:
     class_close_domains(cls);
     amg_class_pool_destroy(cls->pool);
-    amg_drive_fini(&cls->drive);
+    amg_progress_config_fini(&cls->progress_config);
     amg_class_set_state(cls, AMG_CLASS_CLOSED);
     amg_attic_put(&attic, cls);
     return rc;
@@ -370,7 +370,7 @@ void amg_class_close(hg_class_t *cls)
     amg_class_pool_destroy(cls->pool);
     if (cls->data_free != NULL)
         cls->data_free(cls->data);
-    amg_drive_fini(&cls->drive);
+    amg_progress_config_fini(&cls->progress_config);
     amg_class_set_state(cls, AMG_CLASS_CLOSED);
     amg_attic_put(&attic, cls);
 }
@@ -500,4 +500,48 @@ hg_return_t HG_Class_set_data(
 void *HG_Class_get_data(const hg_class_t *hg_class)
 {
     return AMG_CLASS_OK(hg_class) ? hg_class->data : NULL;
+}
+
+/* Is there a route that no thread of the library may move? */
+static bool class_has_bound(const hg_class_t *cls)
+{
+    for (unsigned route = 0; route < AMG_ROUTE_COUNT; route++)
+        if (cls->domains[route] != NULL && !cls->is_idle[route] &&
+            amg_class_is_user_bound(cls, route))
+            return true;
+    return false;
+}
+
+void amg_class_settle_progress(hg_class_t *cls)
+{
+    struct amg_progress_config *config = &cls->progress_config;
+
+    config->is_user_bound = cls->limits.is_user_bound;
+    config->has_bound = class_has_bound(cls);
+    config->no_block = cls->plan.no_block;
+    config->is_not_pollable = cls->limits.is_spinning;
+    config->must_yield = cls->limits.must_yield;
+    config->is_reporting = cls->is_first;
+    amg_progress_config_settle(config);
+    cls->limits.must_yield = cls->limits.must_yield || config->is_crowded;
+}
+
+hg_return_t amalgam_set_progress(
+    hg_class_t *hg_class, const struct amalgam_progress_options *options)
+{
+    hg_return_t rc = HG_SUCCESS;
+
+    if (!AMG_CLASS_OK(hg_class))
+        return HG_INVALID_ARG;
+    if (amg_class_counted(hg_class, AMG_CLASS_CONTEXTS) > 0) {
+        AMG_LOG_WARNING("cls",
+            "amalgam_set_progress: %d contexts are open; call it before "
+            "HG_Context_create()",
+            amg_class_counted(hg_class, AMG_CLASS_CONTEXTS));
+        return HG_BUSY;
+    }
+    rc = amg_progress_config_ask(&hg_class->progress_config, options);
+    if (rc == HG_SUCCESS)
+        amg_class_settle_progress(hg_class);
+    return rc;
 }

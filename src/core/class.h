@@ -12,7 +12,7 @@
 #include "base/lock.h"
 #include "base/patience.h"
 #include "core/counters.h"
-#include "core/drive.h"
+#include "core/progress_config.h"
 #include "core/pool.h"
 #include "mercury_types.h"
 #include "transport/transport.h"
@@ -98,7 +98,7 @@ struct hg_class {
     char reason[AMG_CLASS_REASON_CAP]; /* for the ways of bulk data, or "" */
     bool is_first; /* the first rank of its job, which speaks for all */
     struct amg_class_plan plan;
-    struct amg_drive drive;      /* who makes progress, and where */
+    struct amg_progress_config progress_config; /* who makes progress, where */
     struct amg_class_pool *pool; /* memory for bulk; NULL: the heap only */
     struct amg_limits limits;    /* the smallest of all routes */
     atomic_int counts[AMG_CLASS_COUNTS];
@@ -121,6 +121,10 @@ struct hg_class {
 
 /* May only threads of the program move this open route? */
 bool amg_class_is_user_bound(const hg_class_t *cls, unsigned route);
+
+/* Settles who makes progress, when the class has opened and after a change of
+ * what is asked: see amg_progress_config_settle(). */
+void amg_class_settle_progress(hg_class_t *cls);
 
 /* HG_BUSY: another class uses the lender's domains, or they said goodbye; or
  * what the open of a domain returned. */

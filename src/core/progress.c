@@ -181,12 +181,12 @@ static void served_leave(hg_context_t *context)
 struct amg_wait_policy amg_progress_wait_policy(
     const hg_class_t *cls, uint64_t spin_ns)
 {
-    const struct amg_placement *placement = cls->drive.placement;
+    const struct amg_placement *placement = cls->progress_config.placement;
     bool is_shared =
         amg_role.is_ours || (placement != NULL && placement->is_crowded);
 
     return (struct amg_wait_policy){
-        .hint = cls->drive.wait,
+        .hint = cls->progress_config.wait,
         .core = is_shared ? AMG_CORE_SHARED : AMG_CORE_OWN,
         .no_block = cls->plan.no_block,
         .must_yield = cls->limits.must_yield,
@@ -339,7 +339,8 @@ static hg_return_t owner_progress(
  * would take longer. */
 static bool own_soon(hg_context_t *context)
 {
-    const struct amg_placement *placement = context->cls->drive.placement;
+    const struct amg_placement *placement =
+        context->cls->progress_config.placement;
     bool may_spin = context->crew != NULL && !placement->is_crowded;
     unsigned tries = may_spin ? OWN_TRIES : 1;
 

@@ -276,7 +276,7 @@ static struct amg_wait_policy policy_of(
     const hg_context_t *context, bool has_core)
 {
     return (struct amg_wait_policy){
-        .hint = context->cls->drive.wait,
+        .hint = context->cls->progress_config.wait,
         .core = has_core ? AMG_CORE_DEDICATED : AMG_CORE_SHARED,
         .is_not_pollable = context->sleep.is_thread_not_pollable,
         .spin_ns = context->spin_ns,
@@ -397,7 +397,7 @@ static void handler_run(struct member *member)
 {
     hg_context_t *context = member->crew->context;
     struct amg_wait_policy policy = {
-        .hint = context->cls->drive.wait,
+        .hint = context->cls->progress_config.wait,
         .core = member->is_alone ? AMG_CORE_OWN : AMG_CORE_SHARED,
         .spin_ns = context->spin_ns,
     };
@@ -447,7 +447,8 @@ static int member_start(struct member *member)
 
 static void handlers_start(struct amg_service_threads *crew)
 {
-    const struct amg_placement *placement = crew->context->cls->drive.placement;
+    const struct amg_placement *placement =
+        crew->context->cls->progress_config.placement;
     int rc = 0;
 
     while (crew->handlers < placement->handlers) {
@@ -482,7 +483,7 @@ static void thread_start(struct amg_service_threads *crew)
 
     crew->thread = (struct member){
         .crew = crew,
-        .seat = &context->cls->drive.placement->seat,
+        .seat = &context->cls->progress_config.placement->seat,
         .who = "the progress thread",
         .name = "amg-progress",
         .run = thread_run,
@@ -501,7 +502,8 @@ static void thread_start(struct amg_service_threads *crew)
 
 void amg_service_threads_start(hg_context_t *context)
 {
-    const struct amg_placement *placement = context->cls->drive.placement;
+    const struct amg_placement *placement =
+        context->cls->progress_config.placement;
     struct amg_service_threads *crew = NULL;
 
     if (placement == NULL || (placement->handlers == 0 &&

@@ -17,7 +17,7 @@
 #define LONG_NAP_NS   5000000ull
 #define LONG_AFTER_NS 20000000ull
 #define LONG_SPIN_NS  200000000ull
-#define FOR_EVER      UINT64_MAX
+#define FOR_EVER      AMG_WAIT_FOR_EVER_NS
 
 static uint64_t longer(uint64_t one, uint64_t other)
 {
@@ -46,8 +46,7 @@ static uint64_t nap_long_ns(uint64_t past_ns)
     return nap < LONG_NAP_NS ? nap : LONG_NAP_NS;
 }
 
-/* How long looking alone goes on. */
-static uint64_t spin_ns(const struct amg_wait_policy *policy)
+uint64_t amg_wait_policy_spin_ns(const struct amg_wait_policy *policy)
 {
     if (policy->hint == AMALGAM_WAIT_SPIN || policy->no_block)
         return FOR_EVER;
@@ -73,7 +72,7 @@ static enum amg_wait_kind spin_kind(
 struct amg_wait_step amg_wait_policy_next(
     const struct amg_wait_policy *policy, uint64_t quiet_ns)
 {
-    uint64_t looked_ns = spin_ns(policy);
+    uint64_t looked_ns = amg_wait_policy_spin_ns(policy);
     struct amg_wait_step step = {.kind = AMG_WAIT_SLEEP, .ns = FOR_EVER};
 
     if (looked_ns != 0 && quiet_ns <= looked_ns) {

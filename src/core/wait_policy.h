@@ -9,7 +9,8 @@
 #include "amalgam_progress.h"
 
 /* For what need not be bounded: how long a thread of ours sleeps at most. */
-#define AMG_WAIT_LONG_NS 1000000000ull
+#define AMG_WAIT_LONG_NS     1000000000ull
+#define AMG_WAIT_FOR_EVER_NS UINT64_MAX
 
 /* Whose core it is that waits. */
 enum amg_core_use {
@@ -38,8 +39,11 @@ enum amg_wait_kind {
 
 struct amg_wait_step {
     enum amg_wait_kind kind;
-    uint64_t ns; /* UINT64_MAX: no limit */
+    uint64_t ns; /* AMG_WAIT_FOR_EVER_NS: no limit */
 };
+
+/* How long a wait polls before it does anything else. */
+uint64_t amg_wait_policy_spin_ns(const struct amg_wait_policy *policy);
 
 /* After nothing has come for so long. */
 struct amg_wait_step amg_wait_policy_next(

@@ -114,7 +114,7 @@ hg_return_t amg_init_class(const struct amg_init *init, hg_class_t **ret_class)
         amg_class_close(cls);
         return rc;
     }
-    amg_drive_settle(cls);
+    amg_class_settle_progress(cls);
     *ret_class = cls;
     return HG_SUCCESS;
 }

@@ -181,7 +181,7 @@ static hg_return_t all_join(struct internode *join)
  * all of them make one map. */
 static void nic_agree(const struct internode *join)
 {
-    struct amg_drive *drive = &join->cls->drive;
+    struct amg_progress_config *config = &join->cls->progress_config;
     const struct amg_nic_id *nic = join->cls->domains[AMG_ROUTE_OFI]->nic;
     const char *text = "";
 
@@ -189,11 +189,11 @@ static void nic_agree(const struct internode *join)
         text = nic->bus[0] != '\0'     ? nic->bus
                : nic->iface[0] != '\0' ? nic->iface
                                        : nic->name;
-    if (strlen(text) < sizeof(drive->nic))
-        memcpy(drive->nic, text, strlen(text) + 1);
-    if (join->node->boot->ops->bcast(
-            join->node->boot, drive->nic, sizeof(drive->nic), 0) != HG_SUCCESS)
-        drive->nic[0] = '\0';
+    if (strlen(text) < sizeof(config->nic))
+        memcpy(config->nic, text, strlen(text) + 1);
+    if (join->node->boot->ops->bcast(join->node->boot, config->nic,
+            sizeof(config->nic), 0) != HG_SUCCESS)
+        config->nic[0] = '\0';
 }
 
 /* Opens libfabric for a job of several nodes: collective over all its ranks.
@@ -360,9 +360,9 @@ static hg_return_t ranks_swap(hg_class_t *cls, const struct amg_node *node)
     if (ranks == NULL)
         return rc;
     memcpy(ranks, node->cards, len);
-    amg_drive_set_ranks(
-        &cls->drive, ranks, boot->size, boot->rank, node->size != boot->size);
-    cls->drive.has_strangers = node->is_part;
+    amg_progress_config_set_ranks(&cls->progress_config, ranks, boot->size,
+        boot->rank, node->size != boot->size);
+    cls->progress_config.has_strangers = node->is_part;
     return HG_SUCCESS;
 }
 

@@ -403,7 +403,8 @@ bool amg_margo_pools_place(margo_instance_id mid)
 
     if (stream == ABT_XSTREAM_NULL)
         return true;
-    if (!amg_drive_question(mid->hg_class, mid->hg_class->drive.self, &ask))
+    if (!amg_progress_config_question(&mid->hg_class->progress_config,
+            mid->hg_class->progress_config.self, &ask))
         return false;
     /* Too large for the stack of a user-level thread. */
     placement = amg_mem_alloc(sizeof(*placement));

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A set of hardware threads, by the numbers that the system gives them. */
+/* Set of hardware threads, by the system's numbers, and the lists of cpus that
+ * users write. */
 #ifndef AMG_PLACE_CPUSET_H
 #define AMG_PLACE_CPUSET_H
 
@@ -43,5 +44,24 @@ void amg_cpuset_cut(struct amg_cpuset *set, const struct amg_cpuset *limit);
 /* "0-3,8"; cut with "..." where the room ends. Returns `ret_text`. */
 const char *amg_cpuset_format(
     const struct amg_cpuset *set, char *ret_text, size_t cap);
+
+enum amg_cpu_list_kind {
+    AMG_CPU_LIST_AUTO, /* the policy chooses */
+    AMG_CPU_LIST_NONE, /* not pinned */
+    AMG_CPU_LIST_CPUS,
+    AMG_CPU_LIST_BAD /* makes no sense; the policy chooses */
+};
+
+enum { AMG_CPU_LIST_WHY_CAP = 80 };
+
+struct amg_cpu_list {
+    enum amg_cpu_list_kind kind;
+    uint32_t count;
+    uint16_t cpus[AMG_CPUS_MAX];    /* in the order that they are named in */
+    char why[AMG_CPU_LIST_WHY_CAP]; /* of a BAD one */
+};
+
+/* NULL is "auto". */
+void amg_cpu_list_parse(const char *text, struct amg_cpu_list *ret_list);
 
 #endif

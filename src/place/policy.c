@@ -2,7 +2,7 @@
 /* Where the threads of a rank run.
  *
  * All threads of ours on the node are placed, one after the other, on one
- * board: the progress threads of all ranks, then the first handler thread of
+ * map: the progress threads of all ranks, then the first handler thread of
  * all, and so on; where the user named cores, these first. The asking rank
  * keeps what falls to it. So every rank comes to the same map.
  *
@@ -14,18 +14,37 @@
  * share. Handler threads compute, and rather go unpinned. */
 #include "place/policy.h"
 
+#include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/assert.h"
-#include "place/policy_words.h"
 
 /* Ranks of a node beyond that get a seat when it comes to share. */
-enum { RANKS_KNOWN = 4096 };
+enum { RANKS_KNOWN = 4096, FACT_CAP = 40 };
+
+/* Which threads of the library. */
+enum crowd { CROWD_PROGRESS, CROWD_HANDLERS, CROWDS };
+
+static const char *const rule_names[AMG_SEAT_RULES] = {
+    [AMG_SEAT_CHOSEN] = "named core",
+    [AMG_SEAT_CORE] = "idle core",
+    [AMG_SEAT_SIBLING] = "idle sibling",
+    [AMG_SEAT_NIC] = "near NIC",
+    [AMG_SEAT_NUMA] = "own NUMA node",
+    [AMG_SEAT_ANY] = "other NUMA node",
+    [AMG_SEAT_LAST] = "busy core",
+    [AMG_SEAT_UNPINNED] = "not pinned",
+};
+
+static const char *const list_names[CROWDS] = {
+    "progress_cpus (AMALGAM_PROGRESS_CPUS)",
+    "handler_cpus (AMALGAM_HANDLER_CPUS)"};
 
 /* One placing of all threads; on the stack of who asks. */
 struct placing {
-    struct amg_board board;
-    struct amg_list lists[AMG_CROWDS];
+    struct amg_node_map map;
+    struct amg_cpu_list lists[CROWDS];
     unsigned handlers;     /* of each rank */
     bool has_progress;     /* threads that make progress may come of it */
     bool is_auto_handlers; /* only where something is idle */
@@ -38,7 +57,7 @@ struct placing {
 
 /* The n-th thread of each rank. */
 struct round {
-    enum amg_crowd crowd;
+    enum crowd crowd;
     unsigned n;
     bool is_auto;   /* no thread where nothing is idle */
     bool may_share; /* rather than to go unpinned */
@@ -50,14 +69,14 @@ static void keep(struct placing *placing, struct round *round, uint32_t rank,
     struct amg_pick pick)
 {
     if (pick.index != AMG_NO_PU) {
-        amg_board_take(&placing->board, pick.index);
+        amg_node_map_take(&placing->map, pick.index);
         round->has_seat = true;
     }
     if (rank < RANKS_KNOWN)
         round->seated[rank / 64] |= 1ull << rank % 64;
-    if (rank != placing->board.ask->self)
+    if (rank != placing->map.ask->self)
         return;
-    if (round->crowd == AMG_CROWD_PROGRESS) {
+    if (round->crowd == CROWD_PROGRESS) {
         placing->has_pick = true;
         placing->progress = pick;
     } else {
@@ -66,30 +85,48 @@ static void keep(struct placing *placing, struct round *round, uint32_t rank,
     }
 }
 
+/* The cpu of a list that falls to the n-th of the `per` threads of each rank.
+ */
+static unsigned named_cpu(
+    const struct amg_cpu_list *list, uint32_t rank, unsigned per, unsigned n)
+{
+    return list->cpus[((uint64_t)rank * per + n) % list->count];
+}
+
+/* The cpu that the user named; nowhere: none, or one that is not allowed. */
 static struct amg_pick named_pick(
     const struct placing *placing, const struct round *round, uint32_t rank)
 {
-    bool is_progress = round->crowd == AMG_CROWD_PROGRESS;
+    const struct amg_cpu_list *list = &placing->lists[round->crowd];
+    unsigned per = round->crowd == CROWD_PROGRESS ? 1 : placing->handlers;
+    struct amg_pick pick = AMG_PICK_NOWHERE;
+    unsigned cpu = 0;
 
-    return amg_seek_named(&placing->board, &placing->lists[round->crowd], rank,
-        is_progress ? 1 : placing->handlers, round->n);
+    if (list->kind != AMG_CPU_LIST_CPUS)
+        return pick;
+    cpu = named_cpu(list, rank, per, round->n);
+    if (amg_node_map_allows(&placing->map, cpu)) {
+        pick.index = placing->map.index_of[cpu];
+        pick.rule = AMG_SEAT_CHOSEN;
+    }
+    return pick;
 }
 
 /* A core that is named is taken, idle or not, but by handler threads of which
  * there are as many as idle cores. */
 static void named_place(struct placing *placing, struct round *round)
 {
-    struct amg_board *board = &placing->board;
+    struct amg_node_map *map = &placing->map;
 
-    for (uint32_t rank = 0; rank < board->ask->rank_count; rank++) {
+    for (uint32_t rank = 0; rank < map->ask->rank_count; rank++) {
         struct amg_pick pick = named_pick(placing, round, rank);
 
         if (pick.index == AMG_NO_PU)
             continue;
-        if (round->crowd == AMG_CROWD_PROGRESS || !round->is_auto ||
-            (board->spots[pick.index].used == 0 &&
-                amg_board_is_idle(
-                    board, pick.index, amg_board_group(board, rank))))
+        if (round->crowd == CROWD_PROGRESS || !round->is_auto ||
+            (map->uses[pick.index].used == 0 &&
+                amg_node_map_is_idle(
+                    map, pick.index, amg_node_map_group(map, rank))))
             keep(placing, round, rank, pick);
     }
 }
@@ -98,11 +135,11 @@ static void named_place(struct placing *placing, struct round *round)
 static void level_place(
     struct placing *placing, struct round *round, enum amg_level level)
 {
-    const struct amg_board *board = &placing->board;
+    const struct amg_node_map *map = &placing->map;
     bool is_last = level == AMG_LEVEL_SHARED;
-    bool is_none = placing->lists[round->crowd].kind == AMG_LIST_NONE;
+    bool is_none = placing->lists[round->crowd].kind == AMG_CPU_LIST_NONE;
 
-    for (uint32_t rank = 0; rank < board->ask->rank_count; rank++) {
+    for (uint32_t rank = 0; rank < map->ask->rank_count; rank++) {
         bool is_known = rank < RANKS_KNOWN;
         struct amg_pick pick = AMG_PICK_NOWHERE;
 
@@ -112,23 +149,22 @@ static void level_place(
         if (named_pick(placing, round, rank).index != AMG_NO_PU)
             continue;
         if (!is_last || round->may_share)
-            pick = amg_seek_idle(board, rank, level);
+            pick = amg_node_map_find_idle(map, rank, level);
         if (pick.index == AMG_NO_PU && (round->is_auto || !is_last))
             continue;
         if (is_none)
             pick = (struct amg_pick){AMG_NO_PU, AMG_SEAT_UNPINNED, true};
         else if (pick.index == AMG_NO_PU && round->may_share)
-            pick = amg_seek_last(board, rank);
+            pick = amg_node_map_find_last(map, rank);
         keep(placing, round, rank, pick);
     }
 }
 
 /* True: somebody got a seat. */
-static bool round_play(
-    struct placing *placing, enum amg_crowd crowd, unsigned n)
+static bool round_play(struct placing *placing, enum crowd crowd, unsigned n)
 {
-    const struct amg_place_ask *ask = placing->board.ask;
-    bool is_progress = crowd == AMG_CROWD_PROGRESS;
+    const struct amg_place_ask *ask = placing->map.ask;
+    bool is_progress = crowd == CROWD_PROGRESS;
     struct round round = {.crowd = crowd,
         .n = n,
         .is_auto = is_progress ? ask->progress == AMALGAM_PROGRESS_AUTO
@@ -144,7 +180,7 @@ static bool round_play(
 static void progress_place(struct placing *placing)
 {
     if (placing->has_progress)
-        round_play(placing, AMG_CROWD_PROGRESS, 0);
+        round_play(placing, CROWD_PROGRESS, 0);
 }
 
 /* Ends when nobody finds a seat any more: all others are not pinned. */
@@ -153,45 +189,57 @@ static void handlers_place(struct placing *placing)
     bool has_seat = true;
 
     for (unsigned n = 0; n < placing->handlers && has_seat; n++)
-        has_seat = round_play(placing, AMG_CROWD_HANDLERS, n);
+        has_seat = round_play(placing, CROWD_HANDLERS, n);
 }
 
-/* Says what of a list makes no sense for the asking rank. */
-static void list_check(const struct placing *placing, enum amg_crowd crowd,
+/* Adds a line to the notes, whole or not at all. */
+__attribute__((format(printf, 2, 3))) static void note_add(
+    char *notes, const char *format, ...)
+{
+    size_t len = strlen(notes);
+    va_list args;
+    int more = 0;
+
+    va_start(args, format);
+    more = vsnprintf(notes + len, AMG_NOTES_CAP - len, format, args);
+    va_end(args);
+    if (more < 0 || (size_t)more + 1 >= AMG_NOTES_CAP - len)
+        notes[len] = '\0';
+    else
+        memcpy(notes + len + more, "\n", 2);
+}
+
+/* Notes what of a list makes no sense for the asking rank. */
+static void list_check(const struct placing *placing, enum crowd crowd,
     const char *text, char *notes)
 {
-    static const char *const variables[] = {
-        "AMALGAM_PROGRESS_CPUS", "AMALGAM_HANDLER_CPUS"};
-    const struct amg_list *list = &placing->lists[crowd];
-    const struct amg_board *board = &placing->board;
-    uint32_t self = board->ask->self;
-    unsigned per = crowd == AMG_CROWD_PROGRESS ? 1 : placing->handlers;
+    const struct amg_cpu_list *list = &placing->lists[crowd];
+    const struct amg_node_map *map = &placing->map;
+    uint32_t self = map->ask->self;
+    unsigned per = crowd == CROWD_PROGRESS ? 1 : placing->handlers;
 
-    if (list->kind == AMG_LIST_BAD)
-        amg_words_note(notes,
-            "%s (%s) is \"%.64s\", but %s: the policy chooses instead",
-            amg_words_option(crowd), variables[crowd], text, list->why);
-    if (list->kind != AMG_LIST_CPUS)
+    if (list->kind == AMG_CPU_LIST_BAD)
+        note_add(notes, "%s is \"%.64s\", but %s: the policy chooses instead",
+            list_names[crowd], text, list->why);
+    if (list->kind != AMG_CPU_LIST_CPUS)
         return;
     for (unsigned n = 0; n < per; n++) {
-        unsigned cpu = amg_seek_named_cpu(list, self, per, n);
+        unsigned cpu = named_cpu(list, self, per, n);
 
-        if (amg_seek_is_allowed(board, cpu))
-            continue;
-        amg_words_note(notes,
-            "%s (%s) is \"%.64s\", but cpu %u, which falls to rank %u, %s: the "
-            "policy chooses instead",
-            amg_words_option(crowd), variables[crowd], text, cpu,
-            board->ask->ranks[self].rank,
-            board->index_of[cpu] == AMG_NO_PU ? "does not exist here"
-                                              : "is not allowed by the cgroup");
+        if (!amg_node_map_allows(map, cpu))
+            note_add(notes,
+                "%s is \"%.64s\", but cpu %u, which falls to rank %u, %s: the "
+                "policy chooses instead",
+                list_names[crowd], text, cpu, map->ask->ranks[self].rank,
+                map->index_of[cpu] == AMG_NO_PU
+                    ? "does not exist here"
+                    : "is not allowed by the cgroup");
     }
     if ((uint64_t)self * per + per > list->count)
-        amg_words_note(notes,
-            "%s (%s) is \"%.64s\", which names %u for %u threads on this node: "
-            "they share",
-            amg_words_option(crowd), variables[crowd], text, list->count,
-            board->ask->rank_count * per);
+        note_add(notes,
+            "%s is \"%.64s\", which names %u for %u threads on this node: they "
+            "share",
+            list_names[crowd], text, list->count, map->ask->rank_count * per);
 }
 
 static void placing_init(
@@ -199,9 +247,9 @@ static void placing_init(
 {
     unsigned handlers = ask->handlers;
 
-    amg_board_init(&placing->board, ask);
-    amg_list_parse(ask->progress_cpus, &placing->lists[AMG_CROWD_PROGRESS]);
-    amg_list_parse(ask->handler_cpus, &placing->lists[AMG_CROWD_HANDLERS]);
+    amg_node_map_init(&placing->map, ask);
+    amg_cpu_list_parse(ask->progress_cpus, &placing->lists[CROWD_PROGRESS]);
+    amg_cpu_list_parse(ask->handler_cpus, &placing->lists[CROWD_HANDLERS]);
     placing->is_auto_handlers = handlers == AMALGAM_HANDLERS_AUTO;
     if (handlers > AMALGAM_HANDLERS_MAX)
         handlers = AMALGAM_HANDLERS_MAX;
@@ -215,45 +263,132 @@ static void placing_init(
         placing->handler_picks[i] = AMG_PICK_NOWHERE;
 }
 
+/* Why there is no idle core for the asking rank. */
+static void none_idle_reason(const struct amg_node_map *map, char *ret_text)
+{
+    uint16_t group = amg_node_map_group(map, map->ask->self);
+    uint32_t ranks = map->ask->rank_count;
+    unsigned cores = 0;
+    bool is_idle = false;
+
+    for (uint32_t i = 0; i < map->machine->pu_count; i++)
+        is_idle = is_idle || (map->uses[i].kind != AMG_PU_BUSY &&
+                                 map->uses[i].kind != AMG_PU_OUT);
+    for (uint32_t core = 0; core < AMG_CPUS_MAX; core++)
+        cores += map->core_group[core] != AMG_NO_GROUP;
+    if (group == AMG_NO_GROUP || map->groups[group].is_unknown)
+        snprintf(ret_text, AMG_REASON_CAP,
+            "no idle core known: binding of a rank unknown");
+    else if (is_idle)
+        snprintf(ret_text, AMG_REASON_CAP,
+            "no idle core for this rank: bound to others");
+    else
+        snprintf(ret_text, AMG_REASON_CAP,
+            "no idle core: %u rank%s on %u core%s", ranks,
+            ranks == 1 ? "" : "s", cores, cores == 1 ? "" : "s");
+}
+
 static void mode_answer(
     const struct placing *placing, struct amg_placement *placement)
 {
-    const struct amg_place_ask *ask = placing->board.ask;
-    const char *reason = "as was asked for";
+    const struct amg_place_ask *ask = placing->map.ask;
+    bool is_auto = ask->progress == AMALGAM_PROGRESS_AUTO;
 
     placement->progress = ask->progress;
-    if (ask->progress == AMALGAM_PROGRESS_AUTO && !placing->has_pick) {
+    if (is_auto && !placing->has_pick) {
         placement->progress = AMALGAM_PROGRESS_CALLER;
-        amg_words_none_idle(&placing->board, placement->reason);
+        none_idle_reason(&placing->map, placement->reason);
         return;
     }
-    if (ask->progress == AMALGAM_PROGRESS_AUTO) {
+    if (is_auto)
         placement->progress =
             ask->is_mercury ? AMALGAM_PROGRESS_ASSIST : AMALGAM_PROGRESS_THREAD;
-        reason = placing->progress.rule == AMG_SEAT_CHOSEN
-                     ? "a core was named for it"
-                     : "a core is idle";
+    snprintf(placement->reason, sizeof(placement->reason), "%s",
+        !is_auto                                    ? "as asked"
+        : placing->progress.rule == AMG_SEAT_CHOSEN ? "named core"
+                                                    : "idle core");
+}
+
+/* A busy hardware thread of the same core, or -1. */
+static int neighbour_of(const struct amg_node_map *map, uint16_t index)
+{
+    const struct amg_pu *pus = map->machine->pus;
+
+    for (uint32_t i = 0; i < map->machine->pu_count; i++)
+        if (pus[i].core == pus[index].core && map->uses[i].kind == AMG_PU_BUSY)
+            return pus[i].cpu;
+    return -1;
+}
+
+/* The one fact that is told beside the rule of a seat on a hardware thread:
+ * first how many share it, then what runs beside it, then where it is. */
+static void pinned_fact(const struct amg_node_map *map, struct amg_pick pick,
+    unsigned sharers, char *ret_text)
+{
+    unsigned kind = map->uses[pick.index].kind;
+    int beside = neighbour_of(map, pick.index);
+
+    if (sharers > 1)
+        snprintf(ret_text, FACT_CAP, ", shared by %u", sharers);
+    else if (pick.rule == AMG_SEAT_CHOSEN)
+        snprintf(ret_text, FACT_CAP, "%s",
+            kind == AMG_PU_BUSY  ? ", busy"
+            : kind == AMG_PU_OUT ? ", use unknown"
+                                 : "");
+    else if (kind != AMG_PU_BUSY && beside >= 0)
+        snprintf(ret_text, FACT_CAP, ", beside cpu %d", beside);
+    else if (pick.rule == AMG_SEAT_NIC)
+        snprintf(
+            ret_text, FACT_CAP, " %s", map->nic == NULL ? "" : map->nic->name);
+    else if (pick.rule == AMG_SEAT_NUMA || pick.rule == AMG_SEAT_ANY)
+        snprintf(ret_text, FACT_CAP, " %u", map->machine->pus[pick.index].numa);
+}
+
+static struct amg_seat seat_answer(
+    const struct amg_node_map *map, struct amg_pick pick)
+{
+    struct amg_seat seat = {
+        .cpu = -1, .rule = (enum amg_seat_rule)pick.rule, .sharers = 1};
+    char fact[FACT_CAP] = "";
+
+    AMG_ASSERT(seat.rule < AMG_SEAT_RULES);
+    if (pick.index != AMG_NO_PU) {
+        const struct amg_pu_use *use = &map->uses[pick.index];
+
+        seat.cpu = map->machine->pus[pick.index].cpu;
+        seat.sharers = use->used;
+        seat.is_dedicated = use->used == 1 && use->kind != AMG_PU_BUSY &&
+                            use->kind != AMG_PU_OUT;
+        pinned_fact(map, pick, seat.sharers, fact);
+    } else {
+        struct amg_cpuset binding;
+
+        amg_node_map_binding(map, map->ask->self, &binding);
+        snprintf(fact, sizeof(fact), "%s",
+            pick.is_asked                     ? ", as asked"
+            : amg_cpuset_count(&binding) == 0 ? ", binding unknown"
+                                              : ", no idle core");
     }
-    memcpy(placement->reason, reason, strlen(reason) + 1);
+    snprintf(
+        seat.reason, sizeof(seat.reason), "%s%s", rule_names[seat.rule], fact);
+    return seat;
 }
 
 static void seats_answer(
     const struct placing *placing, struct amg_placement *placement)
 {
     const struct amg_seat none = {
-        .cpu = -1, .rule = AMG_SEAT_UNPINNED, .reason = "there is no thread"};
+        .cpu = -1, .rule = AMG_SEAT_UNPINNED, .reason = "no thread"};
 
     placement->seat = none;
     if (placing->has_pick)
-        amg_words_seat(&placing->board, AMG_CROWD_PROGRESS, placing->progress,
-            &placement->seat);
+        placement->seat = seat_answer(&placing->map, placing->progress);
     placement->handlers = placing->handler_count;
-    for (unsigned n = 0; n < AMALGAM_HANDLERS_MAX; n++) {
-        placement->handler_seats[n] = none;
-        if (n < placing->handler_count)
-            amg_words_seat(&placing->board, AMG_CROWD_HANDLERS,
-                placing->handler_picks[n], &placement->handler_seats[n]);
-    }
+    for (unsigned n = 0; n < AMALGAM_HANDLERS_MAX; n++)
+        placement->handler_seats[n] =
+            n < placing->handler_count
+                ? seat_answer(&placing->map, placing->handler_picks[n])
+                : none;
 }
 
 void amg_policy_place(
@@ -265,8 +400,8 @@ void amg_policy_place(
     AMG_ASSERT(ask->rank_count > 0 && ask->self < ask->rank_count);
     memset(ret_placement, 0, sizeof(*ret_placement));
     placing_init(&placing, ask);
-    if (placing.lists[AMG_CROWD_HANDLERS].kind == AMG_LIST_CPUS &&
-        placing.lists[AMG_CROWD_PROGRESS].kind != AMG_LIST_CPUS) {
+    if (placing.lists[CROWD_HANDLERS].kind == AMG_CPU_LIST_CPUS &&
+        placing.lists[CROWD_PROGRESS].kind != AMG_CPU_LIST_CPUS) {
         handlers_place(&placing);
         progress_place(&placing);
     } else {
@@ -276,14 +411,14 @@ void amg_policy_place(
     mode_answer(&placing, ret_placement);
     seats_answer(&placing, ret_placement);
 
-    number = amg_board_group(&placing.board, ask->self);
+    number = amg_node_map_group(&placing.map, ask->self);
     if (number != AMG_NO_GROUP)
-        ret_placement->is_crowded = placing.board.groups[number].threads >
-                                    placing.board.groups[number].pus;
+        ret_placement->is_crowded =
+            placing.map.groups[number].threads > placing.map.groups[number].pus;
     if (placing.has_progress)
-        list_check(&placing, AMG_CROWD_PROGRESS, ask->progress_cpus,
-            ret_placement->notes);
+        list_check(
+            &placing, CROWD_PROGRESS, ask->progress_cpus, ret_placement->notes);
     if (placing.handlers > 0)
-        list_check(&placing, AMG_CROWD_HANDLERS, ask->handler_cpus,
-            ret_placement->notes);
+        list_check(
+            &placing, CROWD_HANDLERS, ask->handler_cpus, ret_placement->notes);
 }

@@ -40,8 +40,8 @@ int main(void)
 {
     ranks_start(MPI_THREAD_MULTIPLE);
     first_core_bind();
-    class_try(MPI_COMM_WORLD, "progress by a thread (thread: a core is idle)");
-    class_try(MPI_COMM_SELF, "progress by the caller (no core is idle: the "
-                             "only one that may be used is in use by 1 rank)");
+    class_try(MPI_COMM_WORLD, "; mode thread (idle core); waiting: ");
+    class_try(MPI_COMM_SELF, "progress: in application calls only (no idle "
+                             "core: 1 rank on 1 core); waiting: ");
     return ranks_stop();
 }

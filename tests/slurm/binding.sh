@@ -32,21 +32,21 @@ ask() {
         fail "srun $*"
     }
     bound=$(sed -n 's/^task on //p' "$work/out" | sort)
-    seen=$(sed -n 's/^ *rank [0-9]*, bound to \([0-9,-]*\).*/\1/p' \
+    seen=$(sed -n 's/^ *rank [0-9]*  *bound  *cpus \([0-9,-]*\).*/\1/p' \
         "$work/out" | sed 's/,$//' | sort)
     echo "srun $*: Slurm binds to ${bound//$'\n'/ and }, seen:" \
         "${seen//$'\n'/ and }"
-    grep -A 1 '^ *rank [0-9]*, bound to ' "$work/out"
+    grep -A 1 '^ *rank [0-9]*  *bound ' "$work/out"
     [ "$seen" = "$bound" ] || fail "what Slurm binds to is not what is seen"
 }
 
 unset AMALGAM_PROGRESS
 OMP_NUM_THREADS=1 ask -N1 -n1 -c2
-grep -q '^ *progress  *assist: a thread' "$work/out" ||
+grep -q '^ *rank 0  *mode  *assist ' "$work/out" ||
     fail "a task with a core left over has no progress thread there"
 ask -N1 -n2 -c1
 [ "$(sort -u <<<"$bound" | wc -l)" = 2 ] ||
     fail "Slurm was to bind the two tasks to a core each"
 [ "$(nproc --all)" -gt 2 ] ||
-    [ "$(grep -c '^ *progress  *caller' "$work/out")" = 2 ] ||
+    [ "$(grep -c '^ *rank [0-9]*  *mode  *caller ' "$work/out")" = 2 ] ||
     fail "tasks without an idle core should make progress themselves"

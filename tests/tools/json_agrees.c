@@ -238,34 +238,27 @@ static void line_check(const char *text, const char *begin)
 static void rank_agrees(const char *text, struct json_object *rank)
 {
     struct json_object *seat = get(rank, "progress_thread");
+    int64_t number = number_of(rank, "rank");
     char line[LINE_CAP];
-    const char *block = NULL;
+    char cpu[16] = "-";
 
-    snprintf(line, sizeof(line), "rank %" PRId64 ", bound to ",
-        number_of(rank, "rank"));
-    block = line_find(text, line);
-    if (block == NULL) {
-        complain("not in the text", line);
-        return;
-    }
-    snprintf(
-        line, sizeof(line), "progress         %s: ", text_of(rank, "progress"));
-    line_check(block, line);
-    snprintf(
-        line, sizeof(line), "waiting          %s", text_of(rank, "waiting"));
-    line_check(block, line);
+    snprintf(line, sizeof(line), "rank %-6" PRId64 " bound     cpus ", number);
+    line_check(text, line);
+    snprintf(line, sizeof(line), "rank %-6" PRId64 " mode      %s (%s)", number,
+        text_of(rank, "progress"), text_of(rank, "progress_reason"));
+    line_check(text, line);
+    snprintf(line, sizeof(line), "rank %-6" PRId64 " waiting   %s", number,
+        text_of(rank, "waiting"));
+    line_check(text, line);
     if (seat == NULL)
         return;
-    if (get(seat, "cpu") == NULL)
-        snprintf(
-            line, sizeof(line), "its thread       %s", text_of(seat, "reason"));
-    else
-        snprintf(line, sizeof(line), "its thread       cpu %" PRId64 ", %s: %s",
-            number_of(seat, "cpu"),
-            json_object_get_boolean(get(seat, "is_dedicated")) ? "its own"
-                                                               : "shared",
-            text_of(seat, "reason"));
-    line_check(block, line);
+    if (get(seat, "cpu") != NULL)
+        snprintf(cpu, sizeof(cpu), "cpu %" PRId64, number_of(seat, "cpu"));
+    snprintf(line, sizeof(line), "rank %-6" PRId64 " progress  %-8s %-7s %s",
+        number, cpu,
+        json_object_get_boolean(get(seat, "is_dedicated")) ? "own" : "shared",
+        text_of(seat, "reason"));
+    line_check(text, line);
 }
 
 static void text_agrees(const char *text, struct json_object *root)

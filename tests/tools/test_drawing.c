@@ -115,8 +115,8 @@ static void test_drawing_of_a_marked_core_stands_alone(void **state)
     lines_of(text, "", "core 3 cpus 3 rank 0");
     lines_of(text, "", "cores 4-6 cpus 4-6 no rank");
     lines_of(text, "", "core 7 cpus 7 no rank; H0 on 7");
-    lines_of(text, "", "its thread cpu 2, shared: said by the test");
-    lines_of(text, "", "handler thread cpu 7, its own: said by the test");
+    lines_of(text, "", "rank 0 progress cpu 2 shared said by the test");
+    lines_of(text, "", "rank 0 handler cpu 7 own said by the test");
     free(text);
     node_free(&node);
 }
@@ -225,9 +225,9 @@ static void test_drawing_tells_every_note(void **state)
         "first\nsecond");
     node.locals[0].threads = 2;
     text = drawn(&node);
-    lines_of(text, "", "note first");
-    lines_of(text, "", "note second");
-    lines_of(text, "", "rank 0, bound to 0, 2 threads of its program");
+    lines_of(text, "", "rank 0 note first");
+    lines_of(text, "", "rank 0 note second");
+    lines_of(text, "", "rank 0 bound cpus 0, 2 threads of the program");
     free(text);
     node_free(&node);
 }

@@ -42,7 +42,7 @@ static void crew_begin_on(
     placement->seat = seat;
     for (unsigned i = 0; i < handlers; i++)
         placement->handler_seats[i] = seat;
-    medium_context->cls->drive.placement = placement;
+    medium_context->cls->progress_config.placement = placement;
     amg_service_threads_start(medium_context);
     assert_non_null(medium_context->crew);
 }

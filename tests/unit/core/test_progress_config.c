@@ -86,7 +86,7 @@ static hg_class_t *class_open(const struct amalgam_progress_options *options)
     hg_class_t *cls = NULL;
 
     assert_int_equal(class_try(options, false, &cls), HG_SUCCESS);
-    amg_drive_settle(cls);
+    amg_class_settle_progress(cls);
     return cls;
 }
 
@@ -99,13 +99,14 @@ static void ranks_know(hg_class_t *cls, unsigned second_cpu)
     amg_cpuset_add(&ranks[0].binding, 0);
     amg_cpuset_add(&ranks[1].binding, second_cpu);
     ranks[1].rank = 1;
-    amg_drive_set_ranks(&cls->drive, ranks, 2, 1, false);
+    amg_progress_config_set_ranks(&cls->progress_config, ranks, 2, 1, false);
 }
 
 static enum amalgam_progress mode_of(const hg_class_t *cls)
 {
-    return cls->drive.placement == NULL ? AMALGAM_PROGRESS_CALLER
-                                        : cls->drive.placement->progress;
+    return cls->progress_config.placement == NULL
+               ? AMALGAM_PROGRESS_CALLER
+               : cls->progress_config.placement->progress;
 }
 
 static int setup(void **state)
@@ -129,18 +130,19 @@ static int teardown(void **state)
     return 0;
 }
 
-static void test_drive_nothing_asked_leaves_all_to_callers(void **state)
+static void test_progress_config_nothing_asked_leaves_all_to_callers(
+    void **state)
 {
     hg_class_t *cls = class_open(NULL);
 
     (void)state;
-    assert_null(cls->drive.placement);
-    assert_int_equal(cls->drive.wait, AMALGAM_WAIT_AUTO);
+    assert_null(cls->progress_config.placement);
+    assert_int_equal(cls->progress_config.wait, AMALGAM_WAIT_AUTO);
     assert_string_equal(logged, "");
     amg_class_close(cls);
 }
 
-static void test_drive_environment_fills_what_is_open(void **state)
+static void test_progress_config_environment_fills_what_is_open(void **state)
 {
     hg_class_t *cls = NULL;
 
@@ -150,18 +152,18 @@ static void test_drive_environment_fills_what_is_open(void **state)
     setenv("AMALGAM_HANDLERS", "3", 1);
     cls = class_open(NULL);
     assert_int_equal(mode_of(cls), AMALGAM_PROGRESS_THREAD);
-    assert_int_equal(cls->drive.wait, AMALGAM_WAIT_SLEEP);
-    assert_int_equal(cls->drive.placement->handlers, 3);
+    assert_int_equal(cls->progress_config.wait, AMALGAM_WAIT_SLEEP);
+    assert_int_equal(cls->progress_config.placement->handlers, 3);
     amg_class_close(cls);
     setenv("AMALGAM_PROGRESS", "none", 1);
     setenv("AMALGAM_HANDLERS", "0", 1);
     cls = class_open(NULL);
     assert_int_equal(mode_of(cls), AMALGAM_PROGRESS_NONE);
-    assert_int_equal(cls->drive.placement->handlers, 0);
+    assert_int_equal(cls->progress_config.placement->handlers, 0);
     amg_class_close(cls);
 }
 
-static void test_drive_program_beats_environment(void **state)
+static void test_progress_config_program_beats_environment(void **state)
 {
     struct amalgam_progress_options options =
         AMALGAM_PROGRESS_OPTIONS_INITIALIZER;
@@ -182,15 +184,16 @@ static void test_drive_program_beats_environment(void **state)
     cls = class_open(&options);
     cpus[0] = '9'; /* the text was copied */
     assert_int_equal(mode_of(cls), AMALGAM_PROGRESS_ASSIST);
-    assert_int_equal(cls->drive.wait, AMALGAM_WAIT_BACKOFF);
-    assert_int_equal(cls->drive.placement->handlers, 2);
-    amg_drive_wanted(&cls->drive, &wanted);
+    assert_int_equal(cls->progress_config.wait, AMALGAM_WAIT_BACKOFF);
+    assert_int_equal(cls->progress_config.placement->handlers, 2);
+    amg_progress_config_wanted(&cls->progress_config, &wanted);
     assert_string_equal(wanted.progress_cpus, "0");
     assert_string_equal(wanted.handler_cpus, "1");
     amg_class_close(cls);
 }
 
-static void test_drive_unknown_words_warned_once_and_left_out(void **state)
+static void test_progress_config_unknown_words_warned_once_and_left_out(
+    void **state)
 {
     (void)state;
     setenv("AMALGAM_PROGRESS", "threads", 1);
@@ -199,8 +202,8 @@ static void test_drive_unknown_words_warned_once_and_left_out(void **state)
     for (int i = 0; i < 2; i++) {
         hg_class_t *cls = class_open(NULL);
 
-        assert_null(cls->drive.placement);
-        assert_int_equal(cls->drive.wait, AMALGAM_WAIT_AUTO);
+        assert_null(cls->progress_config.placement);
+        assert_int_equal(cls->progress_config.wait, AMALGAM_WAIT_AUTO);
         amg_class_close(cls);
     }
     assert_int_equal(logged_count("AMALGAM_PROGRESS is 'threads': auto, "
@@ -214,7 +217,7 @@ static void test_drive_unknown_words_warned_once_and_left_out(void **state)
         logged_count("AMALGAM_HANDLERS is '65': a number from 0 to 64"), 1);
 }
 
-static void test_drive_bad_options_change_nothing(void **state)
+static void test_progress_config_bad_options_change_nothing(void **state)
 {
     struct amalgam_progress_options good = AMALGAM_PROGRESS_OPTIONS_INITIALIZER;
     struct amalgam_progress_options bad[5];
@@ -236,7 +239,7 @@ static void test_drive_bad_options_change_nothing(void **state)
     for (int i = 0; i < 5; i++) {
         assert_int_equal(amalgam_set_progress(cls, &bad[i]), HG_INVALID_ARG);
         assert_int_equal(mode_of(cls), AMALGAM_PROGRESS_NONE);
-        assert_string_equal(cls->drive.asked.progress_cpus, "0");
+        assert_string_equal(cls->progress_config.asked.progress_cpus, "0");
         assert_int_equal(class_try(&bad[i], false, &none), HG_INVALID_ARG);
     }
     assert_null(none);
@@ -244,7 +247,7 @@ static void test_drive_bad_options_change_nothing(void **state)
     amg_class_close(cls);
 }
 
-static void test_drive_set_progress_settles_again(void **state)
+static void test_progress_config_set_progress_settles_again(void **state)
 {
     struct amalgam_progress_options options =
         AMALGAM_PROGRESS_OPTIONS_INITIALIZER;
@@ -255,16 +258,16 @@ static void test_drive_set_progress_settles_again(void **state)
     assert_int_equal(amalgam_set_progress(cls, &options), HG_SUCCESS);
     assert_int_equal(mode_of(cls), AMALGAM_PROGRESS_THREAD);
     assert_int_equal(amalgam_set_progress(cls, NULL), HG_SUCCESS);
-    assert_null(cls->drive.placement);
+    assert_null(cls->progress_config.placement);
     amg_class_count(cls, AMG_CLASS_CONTEXTS, 1);
     assert_int_equal(amalgam_set_progress(cls, &options), HG_BUSY);
-    assert_null(cls->drive.placement);
+    assert_null(cls->progress_config.placement);
     amg_class_count(cls, AMG_CLASS_CONTEXTS, -1);
     assert_int_equal(amalgam_set_progress(NULL, &options), HG_INVALID_ARG);
     amg_class_close(cls);
 }
 
-static void test_drive_without_memory_takes_callers(void **state)
+static void test_progress_config_without_memory_takes_callers(void **state)
 {
     struct amalgam_progress_options options =
         AMALGAM_PROGRESS_OPTIONS_INITIALIZER;
@@ -276,29 +279,29 @@ static void test_drive_without_memory_takes_callers(void **state)
     for (unsigned nth = 1; nth <= 2; nth++) {
         amg_mem_fail_nth(nth); /* a text */
         assert_int_equal(amalgam_set_progress(cls, &options), HG_NOMEM);
-        assert_null(cls->drive.asked.progress_cpus);
+        assert_null(cls->progress_config.asked.progress_cpus);
     }
     amg_mem_fail_nth(3); /* the placement */
     assert_int_equal(amalgam_set_progress(cls, &options), HG_SUCCESS);
     amg_mem_fail_nth(0);
-    assert_null(cls->drive.placement);
+    assert_null(cls->progress_config.placement);
     assert_int_equal(logged_count("no memory to place threads"), 1);
     amg_class_close(cls);
 }
 
-static void test_drive_no_block_spins(void **state)
+static void test_progress_config_no_block_spins(void **state)
 {
     hg_class_t *cls = class_open(NULL);
 
     (void)state;
     setenv("AMALGAM_WAIT", "sleep", 1);
     cls->plan.no_block = true;
-    amg_drive_settle(cls);
-    assert_int_equal(cls->drive.wait, AMALGAM_WAIT_SPIN);
+    amg_class_settle_progress(cls);
+    assert_int_equal(cls->progress_config.wait, AMALGAM_WAIT_SPIN);
     amg_class_close(cls);
 }
 
-static void test_drive_thread_without_use_is_refused(void **state)
+static void test_progress_config_thread_without_use_is_refused(void **state)
 {
     struct amalgam_progress_options options =
         AMALGAM_PROGRESS_OPTIONS_INITIALIZER;
@@ -308,17 +311,17 @@ static void test_drive_thread_without_use_is_refused(void **state)
     options.progress = AMALGAM_PROGRESS_THREAD;
     options.handlers = 1;
     assert_int_equal(class_try(&options, true, &cls), HG_SUCCESS);
-    amg_drive_settle(cls);
-    amg_drive_settle(cls);
+    amg_class_settle_progress(cls);
+    amg_class_settle_progress(cls);
     assert_int_equal(mode_of(cls), AMALGAM_PROGRESS_CALLER);
-    assert_int_equal(cls->drive.placement->handlers, 1);
+    assert_int_equal(cls->progress_config.placement->handlers, 1);
     assert_non_null(
-        strstr(cls->drive.placement->reason, "MPI_THREAD_MULTIPLE"));
+        strstr(cls->progress_config.placement->reason, "MPI_THREAD_MULTIPLE"));
     assert_int_equal(logged_count("MPI_Init_thread(MPI_THREAD_MULTIPLE)"), 1);
     amg_class_close(cls);
 }
 
-static void test_drive_crowded_node_gives_cores_away(void **state)
+static void test_progress_config_crowded_node_gives_cores_away(void **state)
 {
     hg_class_t *cls = class_open(NULL);
 
@@ -326,15 +329,15 @@ static void test_drive_crowded_node_gives_cores_away(void **state)
     setenv("AMALGAM_PROGRESS", "caller", 1);
     cls->limits.must_yield = false;
     ranks_know(cls, 1);
-    amg_drive_settle(cls);
+    amg_class_settle_progress(cls);
     assert_false(cls->limits.must_yield);
     ranks_know(cls, 0);
-    amg_drive_settle(cls);
+    amg_class_settle_progress(cls);
     assert_true(cls->limits.must_yield);
     amg_class_close(cls);
 }
 
-static void test_drive_lender_tells_what_it_knows(void **state)
+static void test_progress_config_lender_tells_what_it_knows(void **state)
 {
     struct amalgam_progress_options options =
         AMALGAM_PROGRESS_OPTIONS_INITIALIZER;
@@ -353,12 +356,13 @@ static void test_drive_lender_tells_what_it_knows(void **state)
     ranks_know(lender, 1);
     plan.lender = lender;
     assert_int_equal(amg_class_open(&plan, &cls), HG_SUCCESS);
-    assert_int_equal(cls->drive.rank_count, 2);
-    assert_int_equal(cls->drive.self, 1);
-    assert_ptr_not_equal(cls->drive.ranks, lender->drive.ranks);
-    amg_drive_settle(cls);
+    assert_int_equal(cls->progress_config.rank_count, 2);
+    assert_int_equal(cls->progress_config.self, 1);
+    assert_ptr_not_equal(
+        cls->progress_config.ranks, lender->progress_config.ranks);
+    amg_class_settle_progress(cls);
     assert_int_equal(mode_of(cls), AMALGAM_PROGRESS_NONE);
-    assert_int_equal(cls->drive.wait, AMALGAM_WAIT_SLEEP);
+    assert_int_equal(cls->progress_config.wait, AMALGAM_WAIT_SLEEP);
     amg_class_close(cls);
     amg_class_close(lender);
 }
@@ -373,7 +377,7 @@ static hg_class_t *class_of_mode(uint8_t mode)
         "self", HG_TRUE, HG_VERSION(HG_VERSION_MAJOR, HG_VERSION_MINOR), &info);
 }
 
-static void test_drive_init_info_carries_wishes(void **state)
+static void test_progress_config_init_info_carries_wishes(void **state)
 {
     hg_class_t *cls = NULL;
 
@@ -384,9 +388,9 @@ static void test_drive_init_info_carries_wishes(void **state)
             cls = class_of_mode(
                 AMALGAM_NA_PROGRESS(progress, wait) | NA_NO_RETRY);
             assert_non_null(cls);
-            assert_true(cls->drive.is_mercury);
-            assert_int_equal(cls->drive.asked.progress, progress);
-            assert_int_equal(cls->drive.wait, wait);
+            assert_true(cls->progress_config.is_mercury);
+            assert_int_equal(cls->progress_config.asked.progress, progress);
+            assert_int_equal(cls->progress_config.wait, wait);
             assert_int_equal(mode_of(cls), progress == AMALGAM_PROGRESS_AUTO
                                                ? AMALGAM_PROGRESS_CALLER
                                                : progress);
@@ -396,11 +400,11 @@ static void test_drive_init_info_carries_wishes(void **state)
         class_of_mode(NA_NO_BLOCK | AMALGAM_NA_PROGRESS(AMALGAM_PROGRESS_THREAD,
                                         AMALGAM_WAIT_SLEEP));
     assert_non_null(cls);
-    assert_int_equal(cls->drive.wait, AMALGAM_WAIT_SPIN);
+    assert_int_equal(cls->progress_config.wait, AMALGAM_WAIT_SPIN);
     assert_int_equal(HG_Finalize(cls), HG_SUCCESS);
 }
 
-static void test_drive_init_info_of_nonsense_refused(void **state)
+static void test_progress_config_init_info_of_nonsense_refused(void **state)
 {
     (void)state;
     assert_null(class_of_mode(AMALGAM_NA_PROGRESS(5, 0)));
@@ -416,19 +420,19 @@ static void test_drive_init_info_of_nonsense_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        ROW(test_drive_nothing_asked_leaves_all_to_callers),
-        ROW(test_drive_environment_fills_what_is_open),
-        ROW(test_drive_program_beats_environment),
-        ROW(test_drive_unknown_words_warned_once_and_left_out),
-        ROW(test_drive_bad_options_change_nothing),
-        ROW(test_drive_set_progress_settles_again),
-        ROW(test_drive_without_memory_takes_callers),
-        ROW(test_drive_no_block_spins),
-        ROW(test_drive_thread_without_use_is_refused),
-        ROW(test_drive_crowded_node_gives_cores_away),
-        ROW(test_drive_lender_tells_what_it_knows),
-        ROW(test_drive_init_info_carries_wishes),
-        ROW(test_drive_init_info_of_nonsense_refused),
+        ROW(test_progress_config_nothing_asked_leaves_all_to_callers),
+        ROW(test_progress_config_environment_fills_what_is_open),
+        ROW(test_progress_config_program_beats_environment),
+        ROW(test_progress_config_unknown_words_warned_once_and_left_out),
+        ROW(test_progress_config_bad_options_change_nothing),
+        ROW(test_progress_config_set_progress_settles_again),
+        ROW(test_progress_config_without_memory_takes_callers),
+        ROW(test_progress_config_no_block_spins),
+        ROW(test_progress_config_thread_without_use_is_refused),
+        ROW(test_progress_config_crowded_node_gives_cores_away),
+        ROW(test_progress_config_lender_tells_what_it_knows),
+        ROW(test_progress_config_init_info_carries_wishes),
+        ROW(test_progress_config_init_info_of_nonsense_refused),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,548 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Progress configuration of a class: what the program and the environment ask
+ * for, and what the machine makes of it.
+ *
+ * What the program asks for beats the environment, which fills in what is left
+ * open. Which cores beyond its own binding are idle a rank knows only where the
+ * ranks of a node have told each other. Elsewhere a thread that is asked for
+ * keeps to the own binding, unless its core is named. And where nothing is
+ * asked for, the calls of the application make progress, and the machine is not
+ * even looked at: to load it takes milliseconds. */
+#include "core/progress_config.h"
+
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/assert.h"
+#include "base/env.h"
+#include "base/lock.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "place/bind.h"
+#include "place/topo.h"
+
+enum { LINE_CAP = 320, WAIT_CAP = 64, CPUS_CAP = 128 };
+
+static const char *const progress_words[] = {
+    [AMALGAM_PROGRESS_AUTO] = "auto",
+    [AMALGAM_PROGRESS_CALLER] = "caller",
+    [AMALGAM_PROGRESS_ASSIST] = "assist",
+    [AMALGAM_PROGRESS_THREAD] = "thread",
+    [AMALGAM_PROGRESS_NONE] = "none",
+};
+
+static const char *const wait_words[] = {
+    [AMALGAM_WAIT_AUTO] = "auto",
+    [AMALGAM_WAIT_SPIN] = "spin",
+    [AMALGAM_WAIT_BACKOFF] = "backoff",
+    [AMALGAM_WAIT_SLEEP] = "sleep",
+};
+
+enum {
+    PROGRESS_WORDS = sizeof(progress_words) / sizeof(progress_words[0]),
+    WAIT_WORDS = sizeof(wait_words) / sizeof(wait_words[0]),
+};
+
+const char *amg_progress_config_progress_name(enum amalgam_progress progress)
+{
+    return (unsigned)progress < PROGRESS_WORDS ? progress_words[progress]
+                                               : "unknown";
+}
+
+static int word_find(const char *text, const char *const *words, int count)
+{
+    for (int i = 0; i < count; i++)
+        if (strcmp(text, words[i]) == 0)
+            return i;
+    return -1;
+}
+
+/* The number of the word that a variable holds; 0, auto, where it is not set,
+ * or holds none of them: the first class of the process warns of that. */
+static int env_word(
+    enum amg_env_id id, const char *const *words, int count, const char *known)
+{
+    static atomic_bool warned[AMG_ENV_COUNT];
+    const char *text = amg_env_text(id);
+    int found = text == NULL ? 0 : word_find(text, words, count);
+
+    if (found >= 0)
+        return found;
+    if (!atomic_exchange_explicit(&warned[id], true, memory_order_relaxed))
+        AMG_LOG_WARNING("cls",
+            "%s is '%s': %s is wanted; auto, the default, is taken",
+            amg_env_var(id)->name, text, known);
+    return 0;
+}
+
+static unsigned env_handlers(void)
+{
+    const char *text = amg_env_text(AMG_ENV_HANDLERS);
+
+    if (text != NULL && strcmp(text, "auto") == 0)
+        return AMALGAM_HANDLERS_AUTO;
+    return (unsigned)amg_env_number(AMG_ENV_HANDLERS);
+}
+
+void amg_progress_config_wanted(const struct amg_progress_config *config,
+    struct amalgam_progress_options *ret_wanted)
+{
+    *ret_wanted = config->asked;
+    if (ret_wanted->progress == AMALGAM_PROGRESS_AUTO)
+        ret_wanted->progress =
+            (enum amalgam_progress)env_word(AMG_ENV_PROGRESS, progress_words,
+                PROGRESS_WORDS, "auto, caller, assist, thread or none");
+    if (ret_wanted->wait == AMALGAM_WAIT_AUTO)
+        ret_wanted->wait = (enum amalgam_wait)env_word(AMG_ENV_WAIT, wait_words,
+            WAIT_WORDS, "auto, spin, backoff or sleep");
+    if (ret_wanted->handlers == 0)
+        ret_wanted->handlers = env_handlers();
+    if (ret_wanted->progress_cpus == NULL)
+        ret_wanted->progress_cpus = amg_env_text(AMG_ENV_PROGRESS_CPUS);
+    if (ret_wanted->handler_cpus == NULL)
+        ret_wanted->handler_cpus = amg_env_text(AMG_ENV_HANDLER_CPUS);
+}
+
+static void texts_free(struct amalgam_progress_options *options)
+{
+    amg_mem_free((char *)options->progress_cpus);
+    amg_mem_free((char *)options->handler_cpus);
+    options->progress_cpus = options->handler_cpus = NULL;
+}
+
+void amg_progress_config_fini(struct amg_progress_config *config)
+{
+    texts_free(&config->asked);
+    amg_mem_free(config->ranks);
+    amg_mem_free(config->placement);
+    config->ranks = NULL;
+    config->placement = NULL;
+}
+
+static bool options_are_valid(const struct amalgam_progress_options *options)
+{
+    if (options->size != sizeof(*options)) {
+        AMG_LOG_ERROR("cls",
+            "progress options of %zu bytes: start from "
+            "AMALGAM_PROGRESS_OPTIONS_INITIALIZER, and run with the version "
+            "compiled against",
+            options->size);
+        return false;
+    }
+    if ((unsigned)options->progress > AMALGAM_PROGRESS_NONE) {
+        AMG_LOG_ERROR("cls",
+            "progress mode %d: there are %d (AMALGAM_PROGRESS_AUTO) to %d "
+            "(AMALGAM_PROGRESS_NONE)",
+            (int)options->progress, AMALGAM_PROGRESS_AUTO,
+            AMALGAM_PROGRESS_NONE);
+        return false;
+    }
+    if ((unsigned)options->wait > AMALGAM_WAIT_SLEEP) {
+        AMG_LOG_ERROR("cls",
+            "way to wait %d: there are %d (AMALGAM_WAIT_AUTO) to %d "
+            "(AMALGAM_WAIT_SLEEP)",
+            (int)options->wait, AMALGAM_WAIT_AUTO, AMALGAM_WAIT_SLEEP);
+        return false;
+    }
+    if (options->handlers > AMALGAM_HANDLERS_MAX &&
+        options->handlers != AMALGAM_HANDLERS_AUTO) {
+        AMG_LOG_ERROR("cls",
+            "%u handler threads: at most %d, or AMALGAM_HANDLERS_AUTO",
+            options->handlers, AMALGAM_HANDLERS_MAX);
+        return false;
+    }
+    return true;
+}
+
+/* NULL stays NULL. */
+static hg_return_t text_copy(const char *text, const char **ret_copy)
+{
+    *ret_copy = text == NULL ? NULL : amg_mem_strdup(text);
+    return text != NULL && *ret_copy == NULL ? HG_NOMEM : HG_SUCCESS;
+}
+
+hg_return_t amg_progress_config_ask(struct amg_progress_config *config,
+    const struct amalgam_progress_options *options)
+{
+    struct amalgam_progress_options asked =
+        AMALGAM_PROGRESS_OPTIONS_INITIALIZER;
+    hg_return_t rc = HG_SUCCESS;
+
+    if (options != NULL) {
+        if (!options_are_valid(options))
+            return HG_INVALID_ARG;
+        asked = *options;
+        rc = text_copy(options->progress_cpus, &asked.progress_cpus);
+        if (rc == HG_SUCCESS)
+            rc = text_copy(options->handler_cpus, &asked.handler_cpus);
+        else
+            asked.handler_cpus = NULL; /* the caller's still */
+    }
+    if (rc != HG_SUCCESS) {
+        texts_free(&asked);
+        return rc;
+    }
+    texts_free(&config->asked);
+    config->asked = asked;
+    return HG_SUCCESS;
+}
+
+void amg_progress_config_set_ranks(struct amg_progress_config *config,
+    struct amg_place_rank *ranks, uint32_t count, uint32_t self, bool has_far)
+{
+    AMG_ASSERT(ranks != NULL && self < count);
+    amg_mem_free(config->ranks);
+    config->ranks = ranks;
+    config->rank_count = count;
+    config->self = self;
+    config->has_far = has_far;
+}
+
+void amg_progress_config_borrow(struct amg_progress_config *config,
+    const struct amg_progress_config *lender)
+{
+    size_t len = lender->rank_count * sizeof(*lender->ranks);
+    struct amg_place_rank *ranks = NULL;
+
+    if (config->asked.progress == AMALGAM_PROGRESS_AUTO)
+        config->asked.progress = lender->asked.progress;
+    if (config->asked.wait == AMALGAM_WAIT_AUTO)
+        config->asked.wait = lender->asked.wait;
+    memcpy(config->nic, lender->nic, sizeof(config->nic));
+    if (lender->ranks != NULL)
+        ranks = amg_mem_alloc(len);
+    if (ranks == NULL)
+        return; /* as if the neighbours were not known */
+    memcpy(ranks, lender->ranks, len);
+    amg_progress_config_set_ranks(
+        config, ranks, lender->rank_count, lender->self, lender->has_far);
+    config->has_strangers = lender->has_strangers;
+}
+
+/* Warns, once, that the thread that is asked for does not reach all. */
+static void bound_warn(const struct amg_progress_config *config)
+{
+    static atomic_bool warned;
+
+    if (atomic_exchange_explicit(&warned, true, memory_order_relaxed))
+        return;
+    AMG_LOG_WARNING("cls",
+        "MPI was started below MPI_THREAD_MULTIPLE, where no thread of the "
+        "library may call it: %s; start it by "
+        "MPI_Init_thread(MPI_THREAD_MULTIPLE)",
+        config->is_user_bound
+            ? "there is no progress thread, the calls that wait make progress"
+            : "the progress thread serves shared memory and libfabric alone");
+}
+
+/* Where a thread would serve nobody, there is none. True: so it is here, and
+ * one was asked for, or might have been taken. */
+static bool hint_cut(const struct amg_progress_config *config,
+    struct amalgam_progress_options *wanted)
+{
+    bool is_cut =
+        config->is_user_bound && (wanted->progress == AMALGAM_PROGRESS_AUTO ||
+                                     amg_policy_has_thread(wanted->progress));
+
+    if (is_cut)
+        wanted->progress = AMALGAM_PROGRESS_CALLER;
+    return is_cut;
+}
+
+/* What leads to other nodes, as every rank of the node has to see it, since all
+ * of them make the same map: what a driver names, or the NIC that is nearest
+ * to each of them. Where that is not the same one for all, they have one each
+ * on their own side, and the own NUMA node says all there is. */
+static const char *nic_find(
+    const struct amg_progress_config *config, const struct amg_machine *machine)
+{
+    uint32_t first = UINT32_MAX;
+
+    if (config->has_far && config->nic[0] != '\0')
+        return config->nic;
+    if (!config->has_far || machine->nic_count == 0)
+        return NULL;
+    for (uint32_t i = 0; i < config->rank_count; i++) {
+        uint32_t order[AMG_NICS_MAX];
+
+        amg_machine_nic_order(machine, &config->ranks[i].binding, 0, order);
+        if (i > 0 && order[0] != first)
+            return NULL;
+        first = order[0];
+    }
+    return machine->nics[first].name;
+}
+
+/* Do the programs of the node run more threads than they have cpus? What it
+ * takes to know that without the machine. */
+static bool node_is_crowded(const struct amg_progress_config *config)
+{
+    struct amg_cpuset all = {{0}};
+    uint64_t threads = 0;
+
+    for (uint32_t i = 0; i < config->rank_count; i++) {
+        const struct amg_place_rank *rank = &config->ranks[i];
+
+        if (amg_cpuset_count(&rank->binding) == 0)
+            return false;
+        amg_cpuset_unite(&all, &rank->binding);
+        threads += rank->threads > 0 ? rank->threads : 1;
+    }
+    return threads > amg_cpuset_count(&all);
+}
+
+/* May others, that are not known, run wherever this rank may? */
+static bool is_unbound_among_strangers(
+    const struct amg_progress_config *config, uint32_t self)
+{
+    return config->has_strangers &&
+           amg_cpuset_covers(
+               &config->ranks[self].binding, &amg_topo_this()->allowed);
+}
+
+static void question_make(const struct amg_progress_config *config,
+    const struct amalgam_progress_options *wanted, uint32_t self,
+    struct amg_place_ask *ret_ask)
+{
+    const struct amg_machine *machine = amg_topo_this();
+
+    *ret_ask = (struct amg_place_ask){
+        .machine = machine,
+        .ranks = config->ranks,
+        .rank_count = config->rank_count,
+        .self = self,
+        .has_strangers = config->has_strangers,
+        .nic = nic_find(config, machine),
+        .progress = wanted->progress,
+        .is_mercury = config->is_mercury,
+        .handlers = wanted->handlers,
+        .progress_cpus = wanted->progress_cpus,
+        .handler_cpus = wanted->handler_cpus,
+    };
+    if (wanted->progress == AMALGAM_PROGRESS_AUTO &&
+        is_unbound_among_strangers(config, self))
+        ret_ask->progress = AMALGAM_PROGRESS_CALLER;
+}
+
+bool amg_progress_config_question(const struct amg_progress_config *config,
+    uint32_t index, struct amg_place_ask *ret_ask)
+{
+    struct amalgam_progress_options wanted;
+
+    if (index >= config->rank_count)
+        return false;
+    amg_progress_config_wanted(config, &wanted);
+    hint_cut(config, &wanted);
+    question_make(config, &wanted, index, ret_ask);
+    return true;
+}
+
+/* What else runs on the node is not known: this process is all that is, in
+ * `alone`. */
+static void question_close(
+    struct amg_place_ask *ask, struct amg_place_rank *alone)
+{
+    *alone = (struct amg_place_rank){
+        .binding = *amg_bind_process(),
+        .threads = amg_bind_app_threads(),
+    };
+    ask->ranks = alone;
+    ask->rank_count = 1;
+    ask->self = 0;
+    ask->has_strangers = true;
+    if (ask->progress == AMALGAM_PROGRESS_AUTO)
+        ask->progress = AMALGAM_PROGRESS_CALLER;
+}
+
+/* Asks the policy. */
+static void policy_ask(struct amg_progress_config *config,
+    const struct amalgam_progress_options *wanted, bool is_cut)
+{
+    struct amg_placement *placement = amg_mem_zalloc(sizeof(*placement));
+    struct amg_place_rank alone;
+    struct amg_place_ask ask;
+
+    config->placement = placement;
+    if (placement == NULL) {
+        AMG_LOG_WARNING("cls", "no memory to place threads: the calls that "
+                               "wait make progress");
+        config->reason = "no memory";
+        return;
+    }
+    question_make(config, wanted, config->self, &ask);
+    if (ask.ranks == NULL)
+        question_close(&ask, &alone);
+    amg_policy_place(&ask, placement);
+    config->is_crowded = placement->is_crowded;
+    if (is_cut || (wanted->progress == AMALGAM_PROGRESS_AUTO &&
+                      ask.progress == AMALGAM_PROGRESS_CALLER))
+        snprintf(
+            placement->reason, sizeof(placement->reason), "%s", config->reason);
+}
+
+/* Is there a thread to be placed, or may there be one? */
+static bool must_place(const struct amg_progress_config *config,
+    const struct amalgam_progress_options *wanted)
+{
+    switch (wanted->progress) {
+    case AMALGAM_PROGRESS_AUTO:
+        return wanted->handlers > 0 || config->ranks != NULL;
+    case AMALGAM_PROGRESS_CALLER:
+        return wanted->handlers > 0;
+    default:
+        return true;
+    }
+}
+
+struct amg_wait_policy amg_progress_config_wait_policy(
+    const struct amg_progress_config *config, const struct amg_seat *seat)
+{
+    enum amg_core_use core =
+        config->is_crowded ? AMG_CORE_SHARED : AMG_CORE_OWN;
+
+    if (seat != NULL)
+        core = seat->is_dedicated ? AMG_CORE_DEDICATED : AMG_CORE_SHARED;
+    return (struct amg_wait_policy){
+        .hint = config->wait,
+        .core = core,
+        .is_not_pollable = config->is_not_pollable,
+        .no_block = config->no_block,
+        .must_yield = config->must_yield || config->is_crowded,
+        .spin_ns = amg_env_number(AMG_ENV_SPIN_US) * 1000,
+    };
+}
+
+const char *amg_progress_config_wait(const struct amg_progress_config *config,
+    const struct amg_seat *seat, char *ret_text, size_t cap)
+{
+    struct amg_wait_policy policy =
+        amg_progress_config_wait_policy(config, seat);
+    uint64_t spin_us = amg_wait_policy_spin_ns(&policy) / 1000;
+    bool is_nap = policy.is_not_pollable || policy.hint == AMALGAM_WAIT_BACKOFF;
+
+    if (amg_wait_policy_spin_ns(&policy) == AMG_WAIT_FOR_EVER_NS)
+        snprintf(ret_text, cap, "spin");
+    else if (spin_us == 0)
+        snprintf(ret_text, cap, "%s", is_nap ? "nap" : "sleep");
+    else
+        snprintf(ret_text, cap, "spin %u %s, then %s",
+            (unsigned)(spin_us < 10000 ? spin_us : spin_us / 1000),
+            spin_us < 10000 ? "us" : "ms", is_nap ? "nap" : "sleep");
+    return ret_text;
+}
+
+/* "progress: thread on cpu 7 (idle core); mode assist (as asked); waiting: ..."
+ */
+static void progress_line(
+    const struct amg_progress_config *config, char *ret_text, size_t cap)
+{
+    const struct amg_placement *placement = config->placement;
+    const struct amg_seat *seat = NULL;
+    char wait[WAIT_CAP];
+    char cpu[WAIT_CAP] = "";
+
+    if (placement == NULL || !amg_policy_has_thread(placement->progress)) {
+        snprintf(ret_text, cap, "progress: in %s only (%s); waiting: %s",
+            placement != NULL && placement->progress == AMALGAM_PROGRESS_NONE
+                ? "HG_Progress()"
+                : "application calls",
+            placement == NULL ? config->reason : placement->reason,
+            amg_progress_config_wait(config, NULL, wait, sizeof(wait)));
+        return;
+    }
+    seat = &placement->seat;
+    if (seat->cpu >= 0)
+        snprintf(cpu, sizeof(cpu), " on cpu %d", (int)seat->cpu);
+    snprintf(ret_text, cap,
+        "progress: thread%s (%s); mode %s (%s); waiting: %s", cpu, seat->reason,
+        amg_progress_config_progress_name(placement->progress),
+        placement->reason,
+        amg_progress_config_wait(config, seat, wait, sizeof(wait)));
+}
+
+/* "handlers: 2 on cpus 2-3 (idle core)"; "" where there are none. */
+static void handler_line(
+    const struct amg_placement *placement, char *ret_text, size_t cap)
+{
+    struct amg_cpuset cpus = {{0}};
+    char text[CPUS_CAP];
+
+    ret_text[0] = '\0';
+    if (placement == NULL || placement->handlers == 0)
+        return;
+    for (unsigned i = 0; i < placement->handlers; i++) {
+        int32_t cpu = placement->handler_seats[i].cpu;
+
+        if (cpu >= 0 && cpu < AMG_CPUS_MAX)
+            amg_cpuset_add(&cpus, (unsigned)cpu);
+    }
+    amg_cpuset_format(&cpus, text, sizeof(text));
+    snprintf(ret_text, cap, "handlers: %u%s%s (%s)", placement->handlers,
+        text[0] == '\0' ? "" : " on cpus ", text,
+        placement->handler_seats[0].reason);
+}
+
+/* Warns of each line; not again as long as they are the same, since every class
+ * has them. */
+static void notes_warn(const char *notes)
+{
+    static struct amg_lock last_lock;
+    static char last[AMG_NOTES_CAP]; /* guarded by it */
+    bool is_new = false;
+
+    if (notes[0] == '\0')
+        return;
+    amg_lock_take(&last_lock);
+    is_new = strcmp(last, notes) != 0;
+    if (is_new)
+        snprintf(last, sizeof(last), "%s", notes);
+    amg_lock_give(&last_lock);
+    while (is_new && notes[0] != '\0') {
+        size_t len = strcspn(notes, "\n");
+
+        AMG_LOG_WARNING("cls", "%.*s", (int)len, notes);
+        notes += len + (notes[len] != '\0');
+    }
+}
+
+/* Writes to the log what was settled; the first rank of a job also prints it
+ * where AMALGAM_REPORT asks for that. */
+static void lines_log(const struct amg_progress_config *config)
+{
+    char progress[LINE_CAP];
+    char handlers[LINE_CAP];
+
+    if (config->placement != NULL)
+        notes_warn(config->placement->notes);
+    progress_line(config, progress, sizeof(progress));
+    handler_line(config->placement, handlers, sizeof(handlers));
+    AMG_LOG_INFO("cls", "%s", progress);
+    if (handlers[0] != '\0')
+        AMG_LOG_INFO("cls", "%s", handlers);
+    if (config->is_reporting && amg_env_number(AMG_ENV_REPORT) != 0)
+        fprintf(stderr, "amalgam: %s%s%s\n", progress,
+            handlers[0] == '\0' ? "" : "; ", handlers);
+}
+
+void amg_progress_config_settle(struct amg_progress_config *config)
+{
+    struct amalgam_progress_options wanted;
+    bool is_cut = false;
+
+    amg_mem_free(config->placement);
+    config->placement = NULL;
+    amg_progress_config_wanted(config, &wanted);
+    config->wait = config->no_block ? AMALGAM_WAIT_SPIN : wanted.wait;
+    if (amg_policy_has_thread(wanted.progress) && config->has_bound)
+        bound_warn(config);
+    is_cut = hint_cut(config, &wanted);
+    config->reason = is_cut ? "MPI below MPI_THREAD_MULTIPLE"
+                     : wanted.progress == AMALGAM_PROGRESS_CALLER
+                         ? "as asked"
+                         : "other processes of the node unknown";
+    config->is_crowded = node_is_crowded(config);
+    if (must_place(config, &wanted))
+        policy_ask(config, &wanted, is_cut);
+    lines_log(config);
+}

@@ -11,7 +11,7 @@ void bench_latency(struct pair *pair);
 void bench_rate(struct pair *pair);
 /* Pulls and pushes of 4 B to 64 MiB of the other rank's memory. */
 void bench_bulk(struct pair *pair);
-/* How long a class takes to start and end, by the number of its ranks. */
+/* Time of the start and the end of a class, by the number of its ranks. */
 void bench_scale(struct pair *pair);
 /* All ranks but one call that one. */
 void bench_incast(struct pair *pair);
@@ -19,7 +19,7 @@ void bench_incast(struct pair *pair);
 void bench_silent(struct pair *pair);
 /* Null calls between two ranks on one core. */
 void bench_onecore(struct pair *pair);
-/* How much of a core a rank takes that waits. */
+/* The part of a core that a waiting rank takes. */
 void bench_idle(struct pair *pair);
 /* Null calls to a rank that computes, and work beside a progress thread. */
 void bench_overlap(struct pair *pair);
@@ -31,16 +31,16 @@ void bench_wake(struct pair *pair);
 void bench_margo(struct pair *pair);
 /* User-level threads beside swapcontext(). */
 void bench_ult(struct pair *pair);
-/* What an open class and a contacted peer take. */
+/* Memory of an open class and of a contacted peer. */
 void bench_memory(struct pair *pair);
 /* A hash table spread over all ranks. */
 void bench_dht(struct pair *pair);
 /* One-way updates of a histogram of which each rank has a part. */
 void bench_histogram(struct pair *pair);
-/* options->calls null calls, or MPI round trips, for those who count what
- * happens meanwhile. */
+/* options->calls null calls, or MPI round trips, for counting what happens
+ * meanwhile. */
 void bench_count(struct pair *pair);
-/* What this machine gives to programs without the library. */
+/* Limits of this machine, as programs without the library reach them. */
 void bench_controls(struct pair *pair);
 
 #endif

@@ -30,7 +30,7 @@ static const size_t quick_sizes[] = {4, 4 * KIB, 64 * KIB, 4 * MIB};
 static const size_t choice_sizes[] = {64 * KIB, 4 * KIB, MIB, 16 * MIB};
 static const unsigned windows[] = {1, WINDOW, 16};
 
-/* What a row is compared with. */
+/* The control of a row. */
 struct against {
     const char *name;
     const char *text;
@@ -118,7 +118,7 @@ static void size_run(struct pair *pair, struct bulk *bulk, size_t size)
         row_run(pair, bulk, size, 1, &by_round);
     if (bulk->far_pid != 0)
         row_run(pair, bulk, size, 1, &by_cross);
-    /* What goes through MPI within a node is compared with MPI alone. */
+    /* Transfers through MPI within a node are compared with MPI alone. */
     if (is_library && bulk->like->is_shared && strcmp(pair->via, "mpi") != 0)
         row_run(pair, bulk, size, 1, &by_copy);
 }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What this machine gives to programs without the library.
+/* Limits of this machine, as programs without the library reach them.
  *
- * What is measured here is the control of other benchmarks. Each stands beside
- * one that every machine has, by the same two ranks in turn: a time beside the
- * MPI round trip of that size, a bandwidth beside memcpy. No class is open. */
+ * The operations measured here are controls of other benchmarks. Each stands
+ * beside one that every machine has, by the same two ranks in turn: a time
+ * beside the MPI round trip of that size, a bandwidth beside memcpy. No class
+ * is open. */
 #include <stdio.h>
 
 #include "jobs/bench/benches.h"
@@ -31,7 +32,7 @@ struct controls {
     struct bulk bulk;  /* what a row moves, if its batch moves a bulk */
 };
 
-/* What stands beside a row, and so its unit. */
+/* The control of a row, and so its unit. */
 enum beside {
     TRIP,    /* its time: the MPI round trip of that size */
     TRIPS,   /* its rate: how many of these a second */

@@ -18,9 +18,11 @@
 
 enum {
     SIZE_MIN = 8,
-    SIZE_MAX_DEFAULT = 64 * 1024,
+    SIZE_SMOKE = 8192,
+    SIZE_LAST = 64 * 1024,
     SIZE_LIMIT = 1024 * 1024,
-    SIZES_MAX = 16,
+    WINDOW = 16,
+    WINDOW_MAX = 64,
     OPS_MIN = 64,
     OPS_MAX = 1000,
     CROWDED_PART = 32,             /* of these, where ranks share cores */
@@ -38,10 +40,6 @@ enum {
 /* Of a crossover that there is not: no expectation may take it for a good one.
  */
 #define NEVER_RATIO 2.0
-#define CROSSOVER_TEXT                                                         \
-    "the largest value measured; value: from this on a landing zone is "       \
-    "faster than values in calls, 0 (ratio 2): never"
-
 static const struct against {
     const char *word;
     const char *text;
@@ -51,27 +49,37 @@ static const struct against {
   with_window = {"win", WINDOW_TEXT, &dht_way_window, false},
   with_rpc = {"rpc", RPC_TEXT, &dht_way_rpc, true};
 
-/* The sizes of this run. */
-struct sizes {
-    size_t list[SIZES_MAX];
-    unsigned count;
-};
-
-/* Where a landing zone begins to be better, and stays so. */
+/* The size from which on a landing zone is better. */
 struct crossover {
     const char *op;
     size_t size; /* 0: not yet */
 };
 
-static const struct row_kind {
+/* The rows of each size; those with the largest windows where no other is asked
+ * for. */
+static const struct dht_row {
     const char *op;
     const char *memory;
     const struct dht_way *way;
     bool is_find;
-} insert_rpc = {"insert_rpc", "host", &dht_way_rpc, false},
-  find_rpc = {"find_rpc", "host", &dht_way_rpc, true},
-  insert_landing = {"insert_land", "library", &dht_way_landing, false},
-  find_landing = {"find_land", "library", &dht_way_landing, true};
+    const struct against *against;
+    unsigned window;
+} rows[] = {
+    {"insert_rpc", "host", &dht_way_rpc, false, &with_mpi, 1},
+    {"find_rpc", "host", &dht_way_rpc, true, &with_mpi, 1},
+    {"insert_land", "library", &dht_way_landing, false, &with_mpi, 1},
+    {"find_land", "library", &dht_way_landing, true, &with_mpi, 1},
+    {"insert_land", "library", &dht_way_landing, false, &with_window, 1},
+    {"find_land", "library", &dht_way_landing, true, &with_window, 1},
+    {"insert_land", "library", &dht_way_landing, false, &with_rpc, 1},
+    {"find_land", "library", &dht_way_landing, true, &with_rpc, 1},
+    {"insert_rpc", "host", &dht_way_rpc, false, &with_mpi, WINDOW},
+    {"find_rpc", "host", &dht_way_rpc, true, &with_mpi, WINDOW},
+    {"insert_rpc", "host", &dht_way_rpc, false, &with_mpi, WINDOW_MAX},
+    {"find_rpc", "host", &dht_way_rpc, true, &with_mpi, WINDOW_MAX},
+};
+
+enum { ROWS = sizeof(rows) / sizeof(rows[0]) };
 
 static unsigned ops_of(const struct pair *team, size_t size)
 {
@@ -141,7 +149,7 @@ static void batch_verify(struct dht *dht, const struct dht_way *way)
             value_verify(dht, way->place(dht, i, false), plan->owned[i]);
 }
 
-/* What one side of a row does. */
+/* One side of a row. */
 struct half {
     struct dht *dht;
     const struct dht_way *way;
@@ -180,37 +188,6 @@ static double half_batch(struct pair *team, struct duel *duel)
     MPI_Gather(team->rank == 0 ? MPI_IN_PLACE : samples, (int)dht->ops,
         MPI_DOUBLE, samples, (int)dht->ops, MPI_DOUBLE, 0, team->comm);
     return elapsed_us;
-}
-
-/* The most that any of the sizes needs. */
-struct need {
-    unsigned ops;   /* of each rank, with the warm-up */
-    unsigned slots; /* of each rank */
-    size_t zone_len;
-    size_t room_len;
-    size_t win_len;
-};
-
-static size_t most(size_t a, size_t b)
-{
-    return a > b ? a : b;
-}
-
-/* Beside the slots with keys there are those granted to each rank, or those in
- * which the control receives. */
-static void need_add(
-    struct need *need, const struct pair *team, unsigned ops, size_t size)
-{
-    unsigned owned = dht_plan_owned_cap(team, ops);
-    unsigned slots =
-        owned + (unsigned)most((size_t)team->world->size, MPI_SERVE_PLACES);
-    size_t stride = dht_stride(size);
-
-    need->ops = (unsigned)most(need->ops, ops);
-    need->slots = (unsigned)most(need->slots, slots);
-    need->zone_len = most(need->zone_len, slots * stride);
-    need->room_len = most(need->room_len, ops * stride);
-    need->win_len = most(need->win_len, owned * stride);
 }
 
 static void zone_expose(struct dht *dht)
@@ -263,30 +240,31 @@ static void zones_pass(struct dht *dht)
     free(texts);
 }
 
-static void memory_open(
-    struct dht *dht, struct pair *team, const size_t *sizes, unsigned count)
+/* For values of that size. Beside the slots with keys there are those granted
+ * to each rank, or those in which the control receives. */
+static void memory_open(struct dht *dht, size_t size)
 {
-    size_t ranks = (size_t)team->world->size;
-    struct need need = {.ops = 0};
+    struct pair *team = dht->team;
+    unsigned ranks = (unsigned)team->world->size;
+    unsigned ops = ops_of(team, size) + warm_of(ops_of(team, size));
+    unsigned owned = dht_plan_owned_cap(team, ops);
+    unsigned slots =
+        owned + (ranks > MPI_SERVE_PLACES ? ranks : MPI_SERVE_PLACES);
 
-    for (unsigned i = 0; i < count; i++) {
-        unsigned ops = ops_of(team, sizes[i]);
-
-        need_add(&need, team, ops + warm_of(ops), sizes[i]);
-    }
-    *dht = (struct dht){.team = team, .zone_len = need.zone_len};
-    dht_plan_open(&dht->plan, team, need.ops);
-    if (!dht_table_open(&dht->table, need.slots))
-        pair_fail(team, "no memory for an index of %u keys", need.slots);
+    dht->size = size;
+    dht->stride = dht_stride(size);
+    dht->zone_len = slots * dht->stride;
+    dht_plan_open(&dht->plan, team, ops);
+    if (!dht_table_open(&dht->table, slots))
+        pair_fail(team, "no memory for an index of %u keys", slots);
     zone_expose(dht);
-    room_expose(dht, need.room_len);
+    room_expose(dht, ops * dht->stride);
     dht->zones = pair_alloc(team, ranks, sizeof(*dht->zones));
     dht->granted = pair_alloc(team, ranks, sizeof(*dht->granted));
-    dht->addrs = team_addrs(team);
     zones_pass(dht);
-    MPI_Win_allocate((MPI_Aint)need.win_len, 1, MPI_INFO_NULL, team->comm,
-        &dht->win_slots, &dht->win);
-    memset(dht->win_slots, 0, need.win_len);
+    MPI_Win_allocate((MPI_Aint)(owned * dht->stride), 1, MPI_INFO_NULL,
+        team->comm, &dht->win_slots, &dht->win);
+    memset(dht->win_slots, 0, owned * dht->stride);
     MPI_Win_lock_all(MPI_MODE_NOCHECK, dht->win);
 }
 
@@ -296,7 +274,6 @@ static void memory_close(struct dht *dht)
     MPI_Win_free(&dht->win);
     for (int i = 0; i < dht->team->world->size; i++)
         CHECK(dht->team, HG_Bulk_free(dht->zones[i]));
-    team_addrs_free(dht->team, dht->addrs);
     MPI_Barrier(dht->team->comm);
     CHECK(dht->team, HG_Bulk_free(dht->room_handle));
     CHECK(dht->team, HG_Bulk_free(dht->zone));
@@ -307,40 +284,12 @@ static void memory_close(struct dht *dht)
     dht_plan_close(&dht->plan);
 }
 
-static void sizes_take(
-    const size_t *list, unsigned count, struct sizes *ret_sizes)
-{
-    memcpy(ret_sizes->list, list, count * sizeof(*list));
-    ret_sizes->count = count;
-}
-
-static void sizes_set(const struct pair *team, struct sizes *ret_sizes)
-{
-    const size_t smoke[] = {SIZE_MIN, 8192};
-    const size_t few[] = {SIZE_MIN, 4096, SIZE_MAX_DEFAULT};
-    const size_t quick[] = {SIZE_MIN, 512, 4096, 16384, SIZE_MAX_DEFAULT};
-    const struct options *options = team->options;
-    size_t only = options->size == NULL ? 0 : *options->size;
-
-    ret_sizes->count = 0;
-    if (options->size != NULL)
-        sizes_take(&only, 1, ret_sizes);
-    else if (options->is_smoke)
-        sizes_take(smoke, sizeof(smoke) / sizeof(smoke[0]), ret_sizes);
-    else if (options->is_quick && team->is_crowded)
-        sizes_take(few, sizeof(few) / sizeof(few[0]), ret_sizes);
-    else if (options->is_quick || team->is_crowded)
-        sizes_take(quick, sizeof(quick) / sizeof(quick[0]), ret_sizes);
-    else
-        for (size_t size = SIZE_MIN; size <= SIZE_MAX_DEFAULT; size *= 2)
-            ret_sizes->list[ret_sizes->count++] = size;
-}
-
 /* Returns the ratio, at rank 0; 0 when the time of the run is over. */
-static double row_run(struct dht *dht, const struct row_kind *kind,
-    const struct against *against, size_t size, unsigned window)
+static double row_run(
+    struct dht *dht, const struct dht_row *kind, unsigned window)
 {
     unsigned ranks = (unsigned)dht->team->world->size;
+    const struct against *against = kind->against;
     struct half ours = {dht, kind->way};
     struct half control = {dht, against->way};
     double ratio = 0.0;
@@ -349,9 +298,9 @@ static double row_run(struct dht *dht, const struct row_kind *kind,
         .memory = kind->memory,
         .against = against->word,
         .text = against->text,
-        .size = size,
+        .size = dht->size,
         .window = window,
-        .calls = ops_of(dht->team, size) * ranks,
+        .calls = ops_of(dht->team, dht->size) * ranks,
         .ranks = ranks,
         .figure = DUEL_KPS,
         .is_open = against->is_open,
@@ -360,57 +309,38 @@ static double row_run(struct dht *dht, const struct row_kind *kind,
     };
 
     dht->is_find = kind->is_find;
-    dht->size = size;
-    dht->stride = dht_stride(size);
     dht->window = window;
     duel_run(dht->team, &duel, &ratio);
     return ratio;
 }
 
-/* Calls with 16 and 64 of them in flight, or as many as asked for. */
-static void windows_run(struct dht *dht, size_t size)
+/* All rows of a size; or those of calls with the window that is asked for. */
+static void size_run(
+    struct dht *dht, size_t size, struct crossover crossovers[2])
 {
-    const unsigned windows[] = {16, 64};
+    unsigned only = dht->team->options->window;
 
-    for (unsigned i = 0; i < sizeof(windows) / sizeof(windows[0]); i++) {
-        unsigned window = windows[i];
+    memory_open(dht, size);
+    for (unsigned i = 0; i < ROWS; i++) {
+        struct crossover *crossover = &crossovers[rows[i].is_find];
+        double ratio = 0.0;
 
-        if (dht->team->options->window != 0)
-            window = dht->team->options->window;
-        row_run(dht, &insert_rpc, &with_mpi, size, window);
-        row_run(dht, &find_rpc, &with_mpi, size, window);
-        if (dht->team->options->window != 0)
-            return;
+        if (only != 0 && rows[i].window != WINDOW)
+            continue;
+        ratio = row_run(dht, &rows[i], only != 0 ? only : rows[i].window);
+        if (rows[i].against != &with_rpc)
+            continue;
+        if (ratio < 1.0)
+            crossover->size = 0;
+        else if (crossover->size == 0)
+            crossover->size = size;
     }
+    memory_close(dht);
 }
 
-static void crossover_look(
-    struct crossover *crossover, size_t size, double ratio)
+static void crossover_tell(
+    const struct pair *team, size_t last, const struct crossover *crossover)
 {
-    if (ratio < 1.0)
-        crossover->size = 0;
-    else if (crossover->size == 0)
-        crossover->size = size;
-}
-
-static void landing_run(struct dht *dht, size_t size, struct crossover *insert,
-    struct crossover *find)
-{
-    row_run(dht, &insert_rpc, &with_mpi, size, 1);
-    row_run(dht, &find_rpc, &with_mpi, size, 1);
-    row_run(dht, &insert_landing, &with_mpi, size, 1);
-    row_run(dht, &find_landing, &with_mpi, size, 1);
-    row_run(dht, &insert_landing, &with_window, size, 1);
-    row_run(dht, &find_landing, &with_window, size, 1);
-    crossover_look(
-        insert, size, row_run(dht, &insert_landing, &with_rpc, size, 1));
-    crossover_look(find, size, row_run(dht, &find_landing, &with_rpc, size, 1));
-}
-
-static void crossover_tell(const struct pair *team, const struct sizes *sizes,
-    const struct crossover *crossover)
-{
-    size_t last = sizes->list[sizes->count - 1];
     struct row row = {
         .op = "dht_crossover",
         .memory = "library",
@@ -419,7 +349,8 @@ static void crossover_tell(const struct pair *team, const struct sizes *sizes,
         .unit = "B",
         .value = (double)crossover->size,
         .against = crossover->op,
-        .control = CROSSOVER_TEXT,
+        .control = "the largest value measured; value: from this on a landing "
+                   "zone is faster than values in calls, 0 (ratio 2): never",
         .control_value = (double)last,
         .ranks = (unsigned)team->world->size,
         .better = "lower",
@@ -441,41 +372,49 @@ static void crossover_tell(const struct pair *team, const struct sizes *sizes,
             crossover->op, crossover->size);
 }
 
-static void sizes_run(struct dht *dht, const struct sizes *sizes)
+/* All powers of two; some of them, or few, in a run that has to be short. */
+static bool size_is_taken(const struct pair *team, size_t size)
 {
-    struct crossover insert = {"insert", 0};
-    struct crossover find = {"find", 0};
+    const struct options *options = team->options;
+    bool is_end = size == SIZE_MIN || size == SIZE_LAST;
 
-    for (unsigned i = 0; i < sizes->count; i++) {
-        if (dht->team->options->window == 0)
-            landing_run(dht, sizes->list[i], &insert, &find);
-        windows_run(dht, sizes->list[i]);
-    }
-    if (dht->team->options->window != 0 || limit_was_reached())
-        return;
-    crossover_tell(dht->team, sizes, &insert);
-    crossover_tell(dht->team, sizes, &find);
+    if (options->is_smoke)
+        return size == SIZE_MIN || size == SIZE_SMOKE;
+    if (options->is_quick && team->is_crowded)
+        return is_end || size == 4096;
+    if (options->is_quick || team->is_crowded)
+        return is_end || size == 512 || size == 4096 || size == 16384;
+    return true;
 }
 
 void bench_dht(struct pair *pair)
 {
+    const struct options *options = pair->options;
     struct pair team;
-    struct sizes sizes;
-    struct dht dht;
+    struct dht dht = {.team = &team};
+    struct crossover crossovers[] = {{"insert", 0}, {"find", 0}};
+    size_t last = 0;
 
-    if (pair->options->size != NULL && *pair->options->size > SIZE_LIMIT) {
+    if (options->size != NULL && *options->size > SIZE_LIMIT) {
         pair_say(pair,
             "dht is left out: its values are at most %d bytes, and --size is "
             "%u",
-            SIZE_LIMIT, *pair->options->size);
+            SIZE_LIMIT, *options->size);
         return;
     }
     if (!team_open(&team, pair))
         return;
-    sizes_set(&team, &sizes);
-    memory_open(&dht, &team, sizes.list, sizes.count);
+    dht.addrs = team_addrs(&team);
     dht_register(&dht);
-    sizes_run(&dht, &sizes);
-    memory_close(&dht);
+    if (options->size != NULL)
+        size_run(&dht, last = *options->size, crossovers);
+    for (size_t size = SIZE_MIN; options->size == NULL && size <= SIZE_LAST;
+         size *= 2)
+        if (size_is_taken(&team, size))
+            size_run(&dht, last = size, crossovers);
+    for (unsigned i = 0; i < 2; i++)
+        if (options->window == 0 && !limit_was_reached())
+            crossover_tell(&team, last, &crossovers[i]);
+    team_addrs_free(&team, dht.addrs);
     team_close(&team);
 }

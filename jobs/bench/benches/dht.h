@@ -12,8 +12,8 @@ struct dht;
 
 /* A way to do it; each function but `place` is called by all ranks. */
 struct dht_way {
-    /* Where the value of plan.owned[position] lies, NULL: nowhere; or, with
-     * `is_new`, is to lie: then it is found from now on. */
+    /* The address of the value of plan.owned[position], NULL: none; or, with
+     * `is_new`, its new address: then it is found from now on. */
     unsigned char *(*place)(struct dht *dht, unsigned position, bool is_new);
     /* Before and after each batch. */
     void (*begin)(struct dht *dht);
@@ -26,7 +26,7 @@ struct dht_way {
     void (*meet)(struct dht *dht);
 };
 
-/* What a batch needs. Owned by bench_dht(). */
+/* State of a batch. Owned by bench_dht(). */
 struct dht {
     struct pair *team;
     bool is_find; /* or inserts */

@@ -15,7 +15,7 @@ struct dht_op {
     unsigned position; /* among the keys of that owner, in its dht_plan.owned */
 };
 
-/* Owned by whoever opened it. */
+/* Its opener owns it. */
 struct dht_plan {
     const struct pair *team;
     unsigned ops; /* of each rank */
@@ -45,13 +45,13 @@ void dht_value_fill(void *buf, size_t len, uint64_t key);
 size_t dht_value_check(const void *buf, size_t len, uint64_t key);
 
 enum {
-    DHT_HEADER = 16, /* bytes in front of each value, for who needs them */
+    DHT_HEADER = 16, /* bytes in front of each value, for ways that need them */
     DHT_SLOT_ALIGN = 64,
 };
 
 #define DHT_NO_SLOT UINT32_MAX
 
-/* Owned by whoever opened it, and so are the slots. `lock` guards the rest, as
+/* Its opener owns it, and the slots. `lock` guards the rest, as
  * handlers may run in several threads. */
 struct dht_table {
     pthread_mutex_t lock;
@@ -83,7 +83,7 @@ void dht_table_reset(struct dht_table *table, unsigned char *slots,
 uint32_t dht_table_take(struct dht_table *table);
 /* The key's value is what lies in that slot. */
 void dht_table_link(struct dht_table *table, uint64_t key, uint32_t slot);
-/* Where the value of a key lies; DHT_NO_SLOT: it has none. */
+/* The slot of a key's value; DHT_NO_SLOT: it has none. */
 uint32_t dht_table_find(struct dht_table *table, uint64_t key);
 
 /* A slot's header, and its value. */

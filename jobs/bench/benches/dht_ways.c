@@ -48,7 +48,7 @@ static const struct dht_op *op_next(const struct flight_slot *slot)
     return op_of(slot);
 }
 
-/* Where the value of its operation lies in the room. */
+/* The address of the value of its operation, in the room. */
 static unsigned char *value_of(const struct flight_slot *slot)
 {
     const struct dht *dht = slot->flight->arg;

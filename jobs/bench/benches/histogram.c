@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* How many updates of a histogram a second, at random ranks, with no answer?
+/* Updates of a histogram a second, at random ranks, with no answer.
  *
  * Every rank keeps a part of the histogram, sends updates to the others and
  * adds theirs meanwhile. The clock stops when all have been added; then each
@@ -40,7 +40,7 @@ struct update {
     uint32_t weight;
 };
 
-/* What goes to one rank. */
+/* The updates for one rank. */
 struct message {
     uint32_t count;
     struct update list[BATCH];
@@ -143,7 +143,7 @@ static void message_send(
     message->count = 0;
 }
 
-/* How many updates of all ranks have not been added yet. */
+/* The number of updates of all ranks that have not been added yet. */
 static uint64_t missing_count(
     struct histogram *histogram, const struct way *way)
 {
@@ -399,7 +399,7 @@ static void bins_verify(const struct histogram *histogram, unsigned updates)
     free(wanted);
 }
 
-/* What one side of a row does. */
+/* One side of a row. */
 struct half {
     struct histogram *histogram;
     const struct way *way;

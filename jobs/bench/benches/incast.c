@@ -47,7 +47,7 @@ enum {
 
 #define LIMIT_MIB 16.0
 
-/* What else a batch tells, beside the rate; a row of each. */
+/* Further figures of a batch, beside the rate; a row of each. */
 static const struct row more_rows[] = {
     {.op = "incast_fair", .unit = "of 1", .better = "higher"},
     {.op = "incast_slow", .unit = "of 1", .better = "higher"},
@@ -70,7 +70,7 @@ struct stint {
     unsigned timed; /* since the last one that was */
 };
 
-/* What one origin sends to rank 0. */
+/* The report of one origin to rank 0. */
 struct report {
     double kps;
     double samples[SAMPLES];
@@ -163,7 +163,7 @@ static void stint_run(struct stint *ret_stint, struct flight *flight,
     flight_stop(flight);
 }
 
-/* Where too few ended for one of them to be timed, their mean stands for all.
+/* If too few ended for one of them to be timed, their mean stands for all.
  */
 static void report_fill(const struct stint *stint, struct report *ret_report)
 {

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What Margo's calls cost beside those of HG, which they are made of; its bulk
- * transfers by handlers; what a blocked handler takes; and whether Margo with a
- * progress thread, and else its defaults, is as good as the best that one can
- * ask for.
+/* Margo's calls beside those of HG, which they are made of; its bulk
+ * transfers by handlers; the memory of a blocked handler; and whether Margo
+ * with a progress thread, and else its defaults, is as good as the best that
+ * one can ask for.
  *
  * Bulk: rank 1 calls, and rank 0 serves: its handler moves all of a batch, one
  * transfer after the other, and holds the clock. In the control it is rank 0
  * that moves, too, from a loop of HG_Progress() and HG_Trigger().
  *
  * Blocked handlers: rank 0 makes many calls, whose handlers at rank 1 all wait.
- * What that process has grown by, as the kernel counts, beyond the pages of the
- * handlers' stacks that are there, is the price of a blocked handler: its
- * handle, the message it serves, its control block.
+ * The growth of that process, as the kernel counts, beyond the resident pages
+ * of the handlers' stacks is the price of a blocked handler: its handle, the
+ * message it serves, its control block.
  *
  * Ways: two ranks that may run wherever they want call each other, both ways at
  * once, by many user-level threads: the loop on the program's stream or on one
@@ -231,7 +231,7 @@ static bool page_is_there(uintptr_t page, size_t page_len)
            (is_there & 1u) != 0;
 }
 
-/* How many pages of the calling thread's stack are there: those around the
+/* The number of resident pages of the calling thread's stack: those around the
  * current one, up to the guard pages, which never are. */
 static unsigned stack_pages(void)
 {

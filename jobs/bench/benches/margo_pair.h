@@ -8,7 +8,7 @@
 #include "jobs/bench/frame/duel.h"
 #include "margo.h"
 
-/* How the instance is to be; zeros take Margo's defaults. */
+/* Options of an instance; zeros take Margo's defaults. */
 struct margo_pair_how {
     const char *json; /* NULL: none */
     uint8_t wait;     /* enum amalgam_wait, of its class */
@@ -19,7 +19,7 @@ struct margo_pair_how {
 #define MARGO_POLLING_JSON                                                     \
     "{\"progress_timeout_ub_msec\": 0, \"progress_spindown_msec\": 0}"
 
-/* Owned by whoever opened it; duel->arg of the batches that use it. */
+/* Its opener owns it; duel->arg of the batches that use it. */
 struct margo_pair {
     const struct pair *like;
     margo_instance_id mid;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What peers cost that have called once and are silent since, in the time of a
- * call (silent) and in memory; and what an idle listening context takes
+/* Costs of peers that have called once and are silent since, in the time of a
+ * call (silent) and in memory; and the memory of an idle listening context
  * (memory).
  *
  * silent: rank 1 has two classes: many peers have contacted the one, a single
@@ -96,9 +96,9 @@ static void alone_rows(const struct pair *pair)
         "what a process without MPI had before it opened the same");
 }
 
-/* What belongs to this process alone, and what exists of what it shares: more
- * processes of this program make its share of the program smaller, and so PSS
- * says little of the peers when these are such processes. */
+/* The pages of this process alone, and the existing ones of those it shares.
+ * PSS says little of peers that are processes of this program: they make this
+ * one's share of the program smaller. */
 static double own_kib(const struct smaps *smaps)
 {
     return smaps->anonymous + smaps->shared_touched;

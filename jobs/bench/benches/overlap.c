@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a progress thread gives a rank that computes, and what it takes.
+/* Gains and costs of a progress thread beside a rank that computes.
  *
  * It gives answers: rank 1 computes on a core of its own, and its progress
  * thread shares rank 0's core with the caller, both asleep when there is
@@ -29,8 +29,8 @@ enum {
                    * by is felt */
 };
 
-/* What a program does that computes: each step needs the one before, and a word
- * that it leads to. */
+/* Work of a program: each step needs the one before, and a word that it leads
+ * to. */
 static void work(unsigned steps)
 {
     static volatile uint64_t result; /* so that the work is not left out */

@@ -114,8 +114,9 @@ static void crew_close(struct crew *crew)
     pin_restore(&crew->pin);
 }
 
-/* How many members run batches from now on. Where each has a core, it is pinned
- * there; else one that has nothing to do gives its core away. */
+/* Sets the number of members that run batches from now on. If each has a core,
+ * it is pinned there; else a member that has nothing to do gives its core away.
+ */
 static void crew_set(struct crew *crew, unsigned at_work)
 {
     struct pair *pair = &crew->pair;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* How long a class takes to start and to end, and how much memory, by the
- * number of its ranks.
+/* Time and memory of a class, from its start to its end, by the number of its
+ * ranks.
  *
  * The first 2, 4, 8 ... of all ranks open one together, again and again: each
  * opens the class and a context, calls each of its peers once, all at the same
@@ -28,7 +28,7 @@ enum {
 
 #define PROCESS_TEXT "what the same process had before"
 
-/* What a round consists of; the first is the row's own figure. */
+/* The steps of a round; the first is the row's own figure. */
 enum step { INIT, CONTACT, FINAL, STEPS };
 
 static const struct row step_rows[] = {
@@ -257,7 +257,7 @@ static void class_run(struct pair *pair, const char *transport, unsigned ranks)
         memory_rows(pair, &scale, &duel);
 }
 
-/* What rows say of the transport. */
+/* Names of the transport in rows. */
 struct words {
     char transport[PAIR_NAME_CAP];
     char via[PAIR_NAME_CAP];

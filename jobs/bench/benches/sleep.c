@@ -132,6 +132,8 @@ void bench_idle(struct pair *pair)
 {
     struct pair idle;
 
+    if (!pair_is_of_two(pair, NULL))
+        return;
     pair_open_like(&idle, pair, 0, PAIR_WAIT_MS);
     pair_by_caller(&idle, AMALGAM_WAIT_AUTO);
     idle_row(&idle, "idle_cpu");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What user-level threads cost beside glibc's swapcontext(). */
+/* Costs of user-level threads beside glibc's swapcontext(). */
 #include <stdlib.h>
 #include <ucontext.h>
 

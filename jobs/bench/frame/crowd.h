@@ -11,8 +11,8 @@
 #include "jobs/bench/frame/helper.h"
 #include "jobs/bench/frame/pair.h"
 
-/* Two classes of each of the two ranks, with a context each. Owned by whoever
- * opened it. */
+/* Two classes of each of the two ranks, with a context each. Its opener
+ * owns it. */
 struct crowd {
     struct pair busy;  /* `count` peers contact it */
     struct pair quiet; /* one does */

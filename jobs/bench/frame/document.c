@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a run says of itself, as documents: --json and --csv.
+/* Documents of a run: --json and --csv.
  *
  * A file is written anew after each row, beside its old self and then renamed
  * into its place, so a reader finds a whole document at any time, of which the
- * head says whether the run had come to its end. What is no plain file (a pipe,
- * a device) cannot be replaced, and is written once, at the end.
+ * head says whether the run had come to its end. A file that is not plain (a
+ * pipe, a device) cannot be replaced, and is written once, at the end.
  *
  * JSON is one object, of which each row has a line, so that a reader of lines
  * finds its way as well as a parser. In CSV, lines that begin with # tell of
@@ -98,7 +98,7 @@ enum {
     TAIL = 0x80,
 };
 
-/* How many bytes the character has; 0: these are none of UTF-8. */
+/* The length of the character; 0: these bytes are none of UTF-8. */
 static size_t character_len(const char *text)
 {
     const unsigned char *bytes = (const unsigned char *)text;
@@ -384,7 +384,7 @@ static bool document_write(struct document *document)
     return is_whole ? true : document_break(document);
 }
 
-/* Where the document goes: the file itself where the user named a link. */
+/* Finds the file of the document: the file itself if the user named a link. */
 static bool document_find(struct document *document)
 {
     FILE *made = NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a run says of itself, as documents: --json and --csv.
+/* Documents of a run: --json and --csv.
  *
  * Each is written to its file after each row, so that there is something to
  * read however the run ends. Only rank 0 has any of it. */

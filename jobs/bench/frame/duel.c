@@ -212,7 +212,7 @@ bool duel_run(struct pair *pair, struct duel *duel, double *ret_ratio)
     if (duel->batches == 0)
         duel->batches = pair->options->batches != 0 ? pair->options->batches
                                                     : OPTIONS_BATCHES;
-    if (duel->window == 0)
+    if (duel->window == 0 && duel->ranks == 0)
         duel->window = 1;
     calls_set(pair, duel);
     meter_begin("%s: %s, %zu B, %u at once, beside %s", pair->bench, duel->op,

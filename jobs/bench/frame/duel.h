@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A row: a measurement and its control in turn, batch after batch.
  *
- * What else happens on the machine comes and goes within seconds, and meets two
+ * Other load of the machine comes and goes within seconds, and meets two
  * neighbouring batches alike. So each batch has a ratio of its own, and the
  * median of these is the result: it stays where it is when a few batches were
  * disturbed. One batch of each goes before, to warm up. */
@@ -23,7 +23,7 @@ enum {
     DUEL_MORE_MAX = 3,
 };
 
-/* What is compared: the figure of a batch. */
+/* The figure of a batch, which is compared. */
 enum duel_figure {
     DUEL_US,      /* the median time of its operations */
     DUEL_MEAN_US, /* their mean time */
@@ -39,7 +39,7 @@ struct duel_side {
     bool enters;       /* has a context of that pair open, for each batch */
 };
 
-/* Where the control is MPI, the library has a context only during its own
+/* If the control is MPI, the library has a context only during its own
  * batches (`ours.enters`): the receives that a context keeps posted make MPI
  * look through more of them for each message. With 32 of them 8 bytes took 1.45
  * times as long (MPICH 4.0.2), and such a control would flatter us. */
@@ -49,7 +49,7 @@ struct duel {
     const char *text;   /* what the control is */
     const char *memory; /* NULL: "host" */
     size_t size;        /* bytes of payload */
-    unsigned window;    /* 0: 1 */
+    unsigned window;    /* 0: 1, without `ranks` */
     unsigned calls;     /* of each in a batch, unless the user wants others */
     unsigned warm;      /* operations before the clock of a batch starts */
     unsigned rest_us;   /* before each operation, where it counts by itself */

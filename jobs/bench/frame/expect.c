@@ -16,7 +16,7 @@
 
 #define SLACK_USUAL 0.10
 
-/* What is read, and where one is. */
+/* The file that is read, and the position in it. */
 struct reading {
     const char *path;
     unsigned row; /* from 1; 0: none of them */

@@ -24,7 +24,7 @@ enum { WORDS = 5, PROGRESS_MS = 100 };
 
 extern char **environ;
 
-/* The core of whoever started it is not for helpers. */
+/* Helpers leave the core of the process that started them. */
 static void cores_free(void)
 {
     cpu_set_t all;

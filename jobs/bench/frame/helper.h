@@ -12,11 +12,11 @@
 /* The first word of a helper's command line. */
 #define HELPER_WORD "--helper"
 
-/* What a helper does, once main() has seen the word. */
+/* The main() of a helper. */
 int helper_main(int argc, char **argv);
 
 /* Helpers that have made one call to an address, and then sleep in read().
- * Owned by whoever started them, until helpers_stop(). */
+ * The process that started them owns them, until helpers_stop(). */
 struct helpers {
     pid_t *pids;
     unsigned count;
@@ -35,7 +35,7 @@ bool helpers_are_ready(struct helpers *helpers, bool *ret_has_failed);
 /* Tells them to end. True when all have; never blocks, so call it again. */
 bool helpers_stop(struct helpers *helpers);
 
-/* What a class and a context over `info` take in a process that has nothing
+/* Measures a class and a context over `info` in a process that has nothing
  * else. False, with a word why. */
 bool helper_measure(const char *info, unsigned deadline_s,
     struct smaps *ret_before, struct smaps *ret_after);

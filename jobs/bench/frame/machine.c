@@ -59,7 +59,7 @@ static void mpi_read(struct machine *machine)
         (int)strcspn(text, "\n"), text);
 }
 
-/* What a function without arguments of a loaded library returns. */
+/* The result of a function without arguments of a loaded library. */
 static bool number_ask(
     const char *library, const char *symbol, uint32_t *ret_number)
 {
@@ -152,7 +152,7 @@ struct machine_rank *machine_ranks(const struct world *world)
     return all;
 }
 
-/* How many threads of this process the library has called so. */
+/* The number of threads of this process that the library has named so. */
 static unsigned threads_count(const char *name)
 {
     DIR *tasks = opendir("/proc/self/task");

@@ -24,7 +24,7 @@ struct machine {
 struct machine_rank {
     char host[MACHINE_NAME_CAP];
     char cores[MACHINE_NAME_CAP];    /* that it may use: "3", "0-3,8" */
-    char progress[MACHINE_NAME_CAP]; /* who moves its messages; "": unknown */
+    char progress[MACHINE_NAME_CAP]; /* what moves its messages; "": unknown */
 };
 
 /* Of this process, between the start and the end of MPI. */

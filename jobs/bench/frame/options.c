@@ -19,7 +19,7 @@ enum {
 
 #define AT(member) offsetof(struct options, member)
 
-/* What follows an option, and where it goes. */
+/* The options, the kind of their value, and the member that takes it. */
 static const struct option {
     const char *name;
     enum { TEXT, NUMBER, FLAG } kind;

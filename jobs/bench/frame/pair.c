@@ -304,7 +304,7 @@ static void progress_tell(const struct pair *pair)
     report_progress(1, other);
 }
 
-/* What carried a call from the caller to the target, as that sees it. */
+/* Finds what carried a call from the caller to the target, as that sees it. */
 static void via_ask(struct pair *pair)
 {
     struct name name;

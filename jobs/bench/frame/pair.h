@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The two ranks between which all benchmarks measure, and teams of all ranks.
  *
- * Rank 0 calls and holds the clock; rank 1 serves. Where a transport leads to
+ * Rank 0 calls and holds the clock; rank 1 serves. If a transport leads to
  * oneself only, rank 0 does both, and rank 1 takes part in the controls. A team
  * is a pair whose `comm` is that of all ranks: each has the class open, and
  * takes part in each batch of a duel; its rank 0 keeps the clock and gets the
@@ -26,7 +26,7 @@ struct fabric;
 
 enum { PAIR_NAME_CAP = 64, PAIR_TURN_MAX = 64, PAIR_WAIT_MS = 100 };
 
-/* Owned by whoever opened it. */
+/* Its opener owns it. */
 struct pair {
     int rank;
     const char *bench; /* that is run */
@@ -58,10 +58,11 @@ struct pair {
     /* Written by a handler, which may run in a thread of the library: the
      * release store pairs with the acquire load of pair_is_stopped(). */
     atomic_bool is_stopped;
-    sem_t stopped;        /* posted then */
-    atomic_ullong served; /* calls that came to the target, but stop and who */
-    uint32_t seed;        /* of the bytes of this batch, the same in all */
-    unsigned char *room;  /* `room_len` bytes to send from */
+    sem_t stopped; /* posted then */
+    atomic_ullong
+        served;    /* calls that came to the target, but stop_id and who_id */
+    uint32_t seed; /* of the bytes of this batch, the same in all */
+    unsigned char *room;    /* `room_len` bytes to send from */
     unsigned char *landing; /* the same, to receive into */
     size_t room_len;
     struct fabric *fabric; /* of the control; NULL: not needed yet */
@@ -94,7 +95,7 @@ void pair_meet(struct pair *pair);
 bool pair_open_ranks(struct pair *pair, MPI_Comm comm, const char *transport);
 /* The target, too, gets to know its peer; by both, when the pair is open. */
 void pair_meet_back(struct pair *pair);
-/* By all who opened it. */
+/* By all ranks that opened it. */
 void pair_close(struct pair *pair);
 /* Another pair of the same two ranks, not open. */
 void pair_copy(const struct pair *pair, struct pair *ret_pair);
@@ -129,7 +130,7 @@ void pair_barrier_serving(struct pair *pair);
  * none, and nothing of the library is under way in MPI. */
 void pair_enter(struct pair *pair);
 void pair_leave(struct pair *pair);
-/* How this rank makes progress from the next pair_enter() on. */
+/* Sets how this rank makes progress from the next pair_enter() on. */
 void pair_set_progress(
     struct pair *pair, const struct amalgam_progress_options *options);
 /* Progress by the program alone; or by a thread, too, on that core (-1: where

@@ -14,8 +14,8 @@ enum peers_command {
     PEERS_TEAM, /* take part in a benchmark: PEERS_TEAM and its number */
 };
 
-/* What a rank beyond two does in all its time; `team_run` takes part in the
- * benchmark of that number. */
+/* The whole run of a rank beyond two; `team_run` takes part in the benchmark of
+ * that number. */
 void peers_run(
     struct pair *pair, void (*team_run)(struct pair *pair, unsigned number));
 /* By both of the two ranks, when there are others. */

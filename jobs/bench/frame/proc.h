@@ -10,11 +10,12 @@
 
 /* In KiB. */
 struct smaps {
-    double rss;            /* resident pages */
-    double pss;            /* the same, shared ones divided by their users */
-    double anonymous;      /* of rss, the pages of this process alone */
-    double shared_len;     /* of all shared writable mappings */
-    double shared_touched; /* pages of these that exist, whoever touched them */
+    double rss;        /* resident pages */
+    double pss;        /* the same, shared ones divided by their users */
+    double anonymous;  /* of rss, the pages of this process alone */
+    double shared_len; /* of all shared writable mappings */
+    double
+        shared_touched; /* pages of these that exist, touched by any process */
 };
 
 /* False when the kernel does not tell. */

@@ -156,7 +156,7 @@ void report_row(const struct row *row)
     expect_row(&whole);
 }
 
-/* What there is to say below the table. */
+/* The lines below the table. */
 static void table_end(void)
 {
     meter_erase();

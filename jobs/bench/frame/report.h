@@ -22,7 +22,7 @@ int report_close(const char *failure);
 
 /* Prints the row to stdout, and adds it to the documents. */
 void report_row(const struct row *row);
-/* Who makes progress at a rank: the first time counts. */
+/* Sets who makes progress at a rank: the first time counts. */
 void report_progress(int rank, const char *progress);
 /* The one core that a rank is bound to. */
 void report_core(int rank, int core);

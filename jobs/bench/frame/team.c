@@ -45,8 +45,8 @@ void team_join(struct pair *team, const struct pair *like, MPI_Comm comm)
             team->world->size);
     was_said = true;
     snprintf(team->cores, sizeof(team->cores), "shared");
-    /* Where the first two alone have a core each, while all share these, what
-     * the ranks get done tells of the cores. */
+    /* If the first two alone had a core each, while all share these, the
+     * figures would tell of the cores. */
     if (like->pin != NULL && like->pin->is_set)
         pin_lift(like->pin, &pin_of_two);
 }

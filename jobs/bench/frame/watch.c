@@ -3,12 +3,12 @@
  *
  * A deadline comes by the alarm signal: that needs no thread, which would take
  * its share of a core, and no look at a clock among the calls that are
- * measured. What was measured is on disk when a signal comes, so the handler
+ * measured. All rows are on disk when a signal comes, so the handler
  * has only to say where; mpiexec ends the other ranks. The time limit takes
  * effect between two rows, at all ranks.
  *
  * The meter writes to stderr between two batches, a few times a second, if that
- * is a terminal. What mpiexec passes on is a pipe: AMALGAM_TERMINAL, as
+ * is a terminal. mpiexec passes stderr on by a pipe: AMALGAM_TERMINAL, as
  * jobs/run sets it, says that there is a terminal behind it. */
 #include "jobs/bench/frame/watch.h"
 

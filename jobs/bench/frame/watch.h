@@ -16,13 +16,13 @@ enum { WATCH_EXIT = 128 };
  * end the process with WATCH_EXIT and their number from now on. `time_s` is for
  * the whole run; 0: no limit. */
 void watch_init(int rank, unsigned deadline_s, unsigned time_s);
-/* What else a process says that a signal or a deadline ends. At the rank that
- * speaks; the meter begins there. */
+/* Sets the last words of a process that a signal or a deadline ends. At the
+ * rank that speaks; the meter begins there. */
 void watch_speak(const char *words);
 
-/* What begins now ends before the deadline, or the process ends with a line
- * that names it, as by SIGALRM, and mpiexec ends the others. The step before is
- * over.
+/* The step that begins now ends before the deadline, or the process ends with a
+ * line that names it, as by SIGALRM, and mpiexec ends the others. The step
+ * before is over.
  */
 void guard_step(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* The last step is over. */
@@ -34,7 +34,7 @@ bool limit_is_over(MPI_Comm comm);
 /* Was anything left out because of it? */
 bool limit_was_reached(void);
 
-/* What is under way from now on, in a few words; and the part that begins now.
+/* The row that is under way from now on, in a few words; and its part.
  * Nothing is written where stderr leads to no terminal. */
 void meter_begin(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void meter_tick(unsigned part, unsigned parts);

@@ -11,10 +11,10 @@
 
 enum { WAYS_MAX = 9, WAYS_SAMPLES = 1024, WAYS_WINDOW = 64 };
 
-/* What a rank did in its slice of time. */
+/* The calls of a rank in its slice of time. */
 struct ways_slice {
     double kps; /* thousands of its calls a second */
-    /* How long some of them took: the last ones that there is room for. */
+    /* The times of some of them: the last ones that there is room for. */
     double samples_us[WAYS_SAMPLES];
     unsigned sample_count;
 };

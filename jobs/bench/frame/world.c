@@ -19,7 +19,7 @@ enum { ID_LEN = 64, BLOCK = 65536 };
 #define HASH_START UINT64_C(0xcbf29ce484222325)
 #define HASH_PRIME UINT64_C(0x100000001b3)
 
-/* What may differ from rank to rank, in the order of `print.hashes`. */
+/* Differences between ranks, in the order of `print.hashes`. */
 static const char *const differences[] = {"another amalgam_bench",
     "another libamalgam", "another libamalgam_mpi", "other arguments"};
 
@@ -81,7 +81,7 @@ static uint64_t library_hash(const char *symbol)
     return file_hash(info.dli_fname);
 }
 
-/* What of them is not the same; NULL: all is. */
+/* The first difference; NULL: there is none. */
 static const char *difference_of(
     const struct print *one, const struct print *other)
 {
@@ -169,7 +169,7 @@ void world_free(struct world *world)
     MPI_Comm_free(&world->comm);
 }
 
-/* Where a rank may run: its machine and, before it was pinned, the cores. */
+/* The place of a rank: its machine and, before it was pinned, the cores. */
 struct stand {
     char machine[ID_LEN];
     cpu_set_t cores;

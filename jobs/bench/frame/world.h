@@ -32,7 +32,7 @@ struct pin {
     bool is_set;
 };
 
-/* Where the two ranks of a communicator are. */
+/* The places of the two ranks of a communicator. */
 struct place {
     int cores[2]; /* -1: none of its own */
     bool is_one_machine;

@@ -167,7 +167,7 @@ static void *library_take(struct pair *pair, struct bulk *bulk)
     return memory;
 }
 
-/* The target's: its landing, or as much from the library. Where one piece of
+/* The target's: its landing, or as much from the library. If one piece of
  * the library is exposed, its own handle does that. */
 static void expose(struct pair *pair, struct bulk *bulk)
 {

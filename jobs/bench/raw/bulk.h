@@ -8,7 +8,7 @@
 #include "mercury_bulk.h"
 
 /* Memory of rank 1 like the library's: a mapping of a file without a name,
- * which another process of the machine can map too. Owned by whoever opened it.
+ * which another process of the machine can map too. Its opener owns it.
  */
 struct like {
     unsigned char *base; /* rank 0: NULL where it cannot map it */
@@ -43,7 +43,7 @@ void bulk_window_open(struct pair *pair, enum bulk_window_kind kind,
 void bulk_window_close(struct pair *pair, struct bulk_window *window);
 bool bulk_window_can_share(const struct pair *pair);
 
-/* How exposed memory lies, and that of the caller. */
+/* The layout of exposed memory, and of the caller's. */
 struct bulk_shape {
     bool is_library;    /* the exposed memory is the library's */
     uint32_t blocks;    /* 1: in one piece */
@@ -52,8 +52,8 @@ struct bulk_shape {
     size_t near_stride; /* the same, in the caller's room */
 };
 
-/* What a row moves; duel->arg of most batches of bulk data. Owned by whoever
- * opened it. */
+/* The memory of a row; duel->arg of most batches of bulk data. Its opener owns
+ * it. */
 struct bulk {
     struct bulk_shape shape;
     bool is_push;
@@ -133,7 +133,7 @@ double bulk_cross(struct pair *pair, struct duel *duel);
  * why, when one process may not reach into the other. */
 void bulk_cross_init(struct pair *pair, struct bulk *bulk);
 
-/* Where bulk->like is shared. */
+/* If bulk->like is shared. */
 #define BULK_COPY_TEXT                                                         \
     "memcpy of that size between the same private buffer and memory that "     \
     "both ranks have mapped"

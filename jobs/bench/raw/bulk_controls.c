@@ -81,7 +81,7 @@ void bulk_cross_init(struct pair *pair, struct bulk *bulk)
     int target = pair->is_target ? pair->rank : 0;
     int err = 0;
 
-    /* Where the kernel lets relatives only, as Yama does. */
+    /* For kernels that let relatives only, as Yama does. */
     prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
     MPI_Allreduce(MPI_IN_PLACE, &target, 1, MPI_INT, MPI_MAX, pair->comm);
     MPI_Bcast(place, 2, MPI_UINT64_T, target, pair->comm);
@@ -125,21 +125,23 @@ double bulk_copy(struct pair *pair, struct duel *duel)
         pair, duel, pair->is_target ? bulk->like->base : NULL, copy);
 }
 
+/* A message of one rank to the other. */
+static void message(
+    const struct pair *pair, bool is_sender, void *buf, size_t len)
+{
+    int other = 1 - pair->rank;
+
+    if (is_sender)
+        MPI_Send(buf, (int)len, MPI_BYTE, other, TAG, pair->comm);
+    else
+        MPI_Recv(
+            buf, (int)len, MPI_BYTE, other, TAG, pair->comm, MPI_STATUS_IGNORE);
+}
+
 /* Of the two ranks, in a stream. */
 static bool is_sender(const struct pair *pair, const struct bulk *bulk)
 {
     return bulk->is_push == (pair->rank == 0);
-}
-
-/* Rank 0 says that its clock runs. */
-static void stream_start(const struct pair *pair)
-{
-    unsigned char go = 0;
-
-    if (pair->rank == 0)
-        MPI_Send(&go, 1, MPI_BYTE, 1, TAG, pair->comm);
-    else
-        MPI_Recv(&go, 1, MPI_BYTE, 0, TAG, pair->comm, MPI_STATUS_IGNORE);
 }
 
 /* Rank 1's end of the stream is the same also where it is no target. */
@@ -149,78 +151,76 @@ static unsigned char *stream_end(
     return pair->rank == 0 ? pair->room : bulk->end;
 }
 
-/* Message `i` of the stream starts, at the place of its turn in the window. */
-static void stream_post(
-    struct pair *pair, const struct duel *duel, unsigned i, MPI_Request *ret)
+/* The offset of the `i`th, in the room and in the window. */
+static size_t place_of(const struct duel *duel, unsigned i)
 {
-    unsigned char *place =
-        stream_end(pair, duel->arg) + (size_t)(i % duel->window) * duel->size;
-    int other = 1 - pair->rank;
-
-    if (is_sender(pair, duel->arg))
-        MPI_Isend(
-            place, (int)duel->size, MPI_BYTE, other, TAG, pair->comm, ret);
-    else
-        MPI_Irecv(
-            place, (int)duel->size, MPI_BYTE, other, TAG, pair->comm, ret);
+    return (size_t)(i % duel->window) * duel->size;
 }
 
-/* Window 1, and so with blocking calls. */
-static void stream_once(struct pair *pair, const struct duel *duel)
-{
-    int other = 1 - pair->rank;
+typedef void (*post_fn)(struct pair *pair, const struct duel *duel, unsigned i,
+    MPI_Request *ret_request);
 
-    if (is_sender(pair, duel->arg))
-        MPI_Send(stream_end(pair, duel->arg), (int)duel->size, MPI_BYTE, other,
-            TAG, pair->comm);
-    else
-        MPI_Recv(stream_end(pair, duel->arg), (int)duel->size, MPI_BYTE, other,
-            TAG, pair->comm, MPI_STATUS_IGNORE);
-}
-
-/* A push is over when the bytes are there: the last message says so. */
-static void stream_end_wait(const struct pair *pair, const struct bulk *bulk)
-{
-    unsigned char done = 0;
-
-    if (!bulk->is_push)
-        return;
-    if (pair->rank == 1)
-        MPI_Send(&done, 1, MPI_BYTE, 0, TAG, pair->comm);
-    else
-        MPI_Recv(&done, 1, MPI_BYTE, 1, TAG, pair->comm, MPI_STATUS_IGNORE);
-}
-
-static double stream_run(
-    struct pair *pair, const struct duel *duel, unsigned calls, double *samples)
+/* Operations in flight, each of which takes the place of the one whose turn it
+ * is to end. */
+static void ring_run(struct pair *pair, const struct duel *duel, post_fn post,
+    unsigned calls, double *samples)
 {
     MPI_Request requests[OPTIONS_WINDOW_MAX];
     double posted_us[OPTIONS_WINDOW_MAX];
-    double start_us = clock_now_us();
-    double now_us = start_us;
-    unsigned window = duel->window;
 
-    stream_start(pair);
-    for (unsigned i = 0; window > 1 && i < window && i < calls; i++) {
-        stream_post(pair, duel, i, &requests[i]);
-        posted_us[i] = now_us;
+    for (unsigned i = 0; i < duel->window && i < calls; i++) {
+        posted_us[i] = clock_now_us();
+        post(pair, duel, i, &requests[i]);
     }
     for (unsigned i = 0; i < calls; i++) {
-        unsigned turn = i % window;
-        double before_us = now_us;
+        unsigned turn = i % duel->window;
+        double now_us = 0.0;
 
-        if (window == 1)
-            stream_once(pair, duel);
-        else
-            MPI_Wait(&requests[turn], MPI_STATUS_IGNORE);
+        MPI_Wait(&requests[turn], MPI_STATUS_IGNORE);
         now_us = clock_now_us();
-        samples[i] = now_us - (window == 1 ? before_us : posted_us[turn]);
-        if (window > 1 && i + window < calls) {
-            stream_post(pair, duel, i + window, &requests[turn]);
+        samples[i] = now_us - posted_us[turn];
+        if (i + duel->window < calls) {
             posted_us[turn] = now_us;
+            post(pair, duel, i + duel->window, &requests[turn]);
         }
     }
-    stream_end_wait(pair, duel->arg);
+}
+
+static void stream_post(struct pair *pair, const struct duel *duel, unsigned i,
+    MPI_Request *ret_request)
+{
+    unsigned char *place = stream_end(pair, duel->arg) + place_of(duel, i);
+    int other = 1 - pair->rank;
+
+    if (is_sender(pair, duel->arg))
+        MPI_Isend(place, (int)duel->size, MPI_BYTE, other, TAG, pair->comm,
+            ret_request);
+    else
+        MPI_Irecv(place, (int)duel->size, MPI_BYTE, other, TAG, pair->comm,
+            ret_request);
+}
+
+/* With blocking calls where there is one at a time. */
+static double stream_run(
+    struct pair *pair, const struct duel *duel, unsigned calls, double *samples)
+{
+    const struct bulk *bulk = duel->arg;
+    unsigned char byte = 0;
+    double start_us = clock_now_us();
+    double before_us = start_us;
+
+    /* Rank 0 says that its clock runs. */
+    message(pair, pair->rank == 0, &byte, 1);
+    for (unsigned i = 0; duel->window == 1 && i < calls; i++) {
+        message(
+            pair, is_sender(pair, bulk), stream_end(pair, bulk), duel->size);
+        samples[i] = clock_lap_us(&before_us);
+    }
+    if (duel->window > 1)
+        ring_run(pair, duel, stream_post, calls, samples);
+    /* A push is over when the bytes are there: the last message says so. */
+    if (bulk->is_push)
+        message(pair, pair->rank == 1, &byte, 1);
     return clock_now_us() - start_us;
 }
 
@@ -246,14 +246,9 @@ static void round_once(struct pair *pair, void *arg)
 {
     const struct duel *duel = arg;
     unsigned char *end = stream_end(pair, duel->arg);
-    int len = (int)duel->size;
-    int other = 1 - pair->rank;
 
-    if (pair->rank == 0)
-        MPI_Send(end, len, MPI_BYTE, other, TAG, pair->comm);
-    MPI_Recv(end, len, MPI_BYTE, other, TAG, pair->comm, MPI_STATUS_IGNORE);
-    if (pair->rank == 1)
-        MPI_Send(end, len, MPI_BYTE, other, TAG, pair->comm);
+    message(pair, pair->rank == 0, end, duel->size);
+    message(pair, pair->rank == 1, end, duel->size);
 }
 
 double bulk_round(struct pair *pair, struct duel *duel)
@@ -335,46 +330,15 @@ static const struct bulk_window *window_of(const struct duel *duel)
     return bulk->window;
 }
 
-/* Where the `i`th finds its place, in the room and in the window. */
-static size_t place_of(const struct duel *duel, unsigned i)
-{
-    return (size_t)(i % duel->window) * duel->size;
-}
-
-static void pull_post(
-    struct pair *pair, const struct duel *duel, unsigned i, MPI_Request *ret)
+static void pull_post(struct pair *pair, const struct duel *duel, unsigned i,
+    MPI_Request *ret_request)
 {
     const struct bulk_window *window = window_of(duel);
     size_t place = place_of(duel, i);
 
     MPI_Rget(pair->room + place, (int)duel->size, MPI_BYTE, TARGET,
         window->base + (MPI_Aint)place, (int)duel->size, MPI_BYTE, window->win,
-        ret);
-}
-
-static void pulls_run(
-    struct pair *pair, const struct duel *duel, unsigned calls, double *samples)
-{
-    MPI_Request requests[OPTIONS_WINDOW_MAX];
-    double posted_us[OPTIONS_WINDOW_MAX];
-    unsigned window = duel->window;
-
-    for (unsigned i = 0; i < window && i < calls; i++) {
-        posted_us[i] = clock_now_us();
-        pull_post(pair, duel, i, &requests[i]);
-    }
-    for (unsigned i = 0; i < calls; i++) {
-        unsigned turn = i % window;
-        double now_us = 0.0;
-
-        MPI_Wait(&requests[turn], MPI_STATUS_IGNORE);
-        now_us = clock_now_us();
-        samples[i] = now_us - posted_us[turn];
-        if (i + window < calls) {
-            posted_us[turn] = now_us;
-            pull_post(pair, duel, i + window, &requests[turn]);
-        }
-    }
+        ret_request);
 }
 
 static void pushes_run(
@@ -407,7 +371,7 @@ static void window_run(
     if (bulk->is_push)
         pushes_run(pair, duel, calls, samples);
     else
-        pulls_run(pair, duel, calls, samples);
+        ring_run(pair, duel, pull_post, calls, samples);
 }
 
 double bulk_window(struct pair *pair, struct duel *duel)

@@ -70,7 +70,7 @@ double calls_echo(struct pair *pair, struct duel *duel)
 
     pattern_fill(pair->room, pair->room_len, pair->seed);
     MPI_Barrier(pair->comm);
-    /* Where both are one, the landing has the output. */
+    /* If both are one, the landing has the output. */
     elapsed_us = trips_run(
         pair, duel, &trip, pair->echo_id, load->out > 0 ? 0 : load->in);
     if (pair->is_caller && load->out > 0)

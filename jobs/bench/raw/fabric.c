@@ -87,7 +87,7 @@ struct fabric {
     unsigned taken_count;
 };
 
-/* What libfabric exports; all else is reached through its objects. */
+/* The functions of libfabric; all others are reached through its objects. */
 static struct {
     void *library;
     uint32_t (*version)(void);
@@ -141,7 +141,7 @@ static void fabric_check(
 
 #define TRY(fabric, call) fabric_check((fabric), (call), #call)
 
-/* Where an end is to be. */
+/* The place of an end. */
 struct fabric_place {
     char stack[TEXT_CAP];
     char host[TEXT_CAP]; /* "": where libfabric likes it best */

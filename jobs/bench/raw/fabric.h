@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the same two ranks reach with plain libfabric calls, over the stack of
+/* Controls by plain libfabric calls of the same two ranks, over the stack of
  * providers that the class uses. */
 #ifndef BENCH_FABRIC_H
 #define BENCH_FABRIC_H

@@ -18,7 +18,7 @@ enum {
     MPI_SERVE_TAG = 200, /* of all requests; tags of answers are others */
 };
 
-/* What a program does with them; `arg` is its own. */
+/* The program's part; `arg` is its own. */
 struct mpi_serve_ops {
     /* Posts the receive of a place. */
     void (*receive)(void *arg, unsigned place, MPI_Request *ret_request);
@@ -30,7 +30,7 @@ struct mpi_serve_ops {
     void (*ended)(void *arg, unsigned wait);
 };
 
-/* Owned by whoever opened it. The first `waits` requests are the caller's. */
+/* Its opener owns it. The first `waits` requests are the caller's. */
 struct mpi_serve {
     const struct pair *pair;
     MPI_Comm comm;
@@ -44,7 +44,7 @@ struct mpi_serve {
     int indices[MPI_SERVE_REQUESTS];
 };
 
-/* How many places serve `window` requests of each other rank. */
+/* The number of places that serve `window` requests of each other rank. */
 unsigned mpi_serve_places(const struct pair *pair, unsigned window);
 /* Posts the receives; `serve` has its communicator. */
 void mpi_serve_open(struct mpi_serve *serve, const struct pair *pair,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the kernel needs to wake two processes, one after the other.
+/* Wake-ups by the kernel of two processes, one after the other.
  *
  * They get their descriptors by a socket, as an eventfd cannot be opened under
  * /proc. Its name is in no directory: the kernel makes one up, and it ends with
@@ -90,7 +90,7 @@ static void give(const struct pair *pair, int fd)
         getsockname(listener, (struct sockaddr *)&name, &len) != 0 ||
         listen(listener, 1) != 0)
         pair_fail(pair, "a socket without a path: %s", strerror(errno));
-    /* What follows the name counts as part of it. */
+    /* The bytes behind the name count as part of it. */
     MPI_Send(&len, sizeof(len), MPI_BYTE, 0, 0, pair->comm);
     MPI_Send(&name, sizeof(name), MPI_BYTE, 0, 0, pair->comm);
     MPI_Recv(&is_met, 1, MPI_INT, 0, 0, pair->comm, MPI_STATUS_IGNORE);

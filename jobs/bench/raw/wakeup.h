@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the kernel needs to wake two processes, one after the other; and the way
- * by which they get a descriptor in common. */
+/* Wake-ups by the kernel of two processes, one after the other; and the way by
+ * which they get a descriptor in common. */
 #ifndef BENCH_WAKEUP_H
 #define BENCH_WAKEUP_H
 
@@ -27,8 +27,8 @@ double pipes_batch(struct pair *pair, struct duel *duel);
     "the same two ranks on the same cores, after the same pause: each writes " \
     "to an eventfd, and the other is in epoll_wait"
 
-/* Each rank sleeps on one, and both can write to either. Owned by whoever
- * opened it. */
+/* Each rank sleeps on one, and both can write to either. Its opener
+ * owns it. */
 struct event_pair {
     int own;   /* this rank sleeps on it */
     int other; /* the other rank does */

@@ -87,7 +87,7 @@ static margo_instance_id watched(hg_handle_t handle)
 {
     margo_instance_id mid = margo_hg_handle_get_instance(handle);
 
-    return mid != MARGO_INSTANCE_NULL && AMG_MARGO_IS_WATCHED(mid)
+    return mid != MARGO_INSTANCE_NULL && AMG_MARGO_HAS_MONITOR(mid)
                ? mid
                : MARGO_INSTANCE_NULL;
 }
@@ -103,7 +103,7 @@ hg_return_t margo_get_input(hg_handle_t handle, void *in_struct)
     mid = watched(handle);
     if (mid == MARGO_INSTANCE_NULL)
         return input_get(handle, in_struct);
-    AMG_MARGO_TOLD(mid, get_input, &told, input_get(handle, in_struct));
+    AMG_MARGO_NOTIFY_CALL(mid, get_input, &told, input_get(handle, in_struct));
     return told.ret;
 }
 
@@ -118,7 +118,8 @@ hg_return_t margo_free_input(hg_handle_t handle, void *in_struct)
     mid = watched(handle);
     if (mid == MARGO_INSTANCE_NULL)
         return input_free(handle, in_struct);
-    AMG_MARGO_TOLD(mid, free_input, &told, input_free(handle, in_struct));
+    AMG_MARGO_NOTIFY_CALL(
+        mid, free_input, &told, input_free(handle, in_struct));
     return told.ret;
 }
 
@@ -133,7 +134,8 @@ hg_return_t margo_get_output(hg_handle_t handle, void *out_struct)
     mid = watched(handle);
     if (mid == MARGO_INSTANCE_NULL)
         return output_get(handle, out_struct);
-    AMG_MARGO_TOLD(mid, get_output, &told, output_get(handle, out_struct));
+    AMG_MARGO_NOTIFY_CALL(
+        mid, get_output, &told, output_get(handle, out_struct));
     return told.ret;
 }
 
@@ -148,7 +150,8 @@ hg_return_t margo_free_output(hg_handle_t handle, void *out_struct)
     mid = watched(handle);
     if (mid == MARGO_INSTANCE_NULL)
         return output_free(handle, out_struct);
-    AMG_MARGO_TOLD(mid, free_output, &told, output_free(handle, out_struct));
+    AMG_MARGO_NOTIFY_CALL(
+        mid, free_output, &told, output_free(handle, out_struct));
     return told.ret;
 }
 

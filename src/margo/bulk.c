@@ -74,16 +74,16 @@ hg_return_t margo_bulk_create_attr(margo_instance_id mid, uint32_t count,
     if (!AMG_CONTRACT(mid != MARGO_INSTANCE_NULL && mid->hg_class != NULL &&
                       handle != NULL))
         return HG_INVALID_ARG;
-    AMG_MARGO_TELL(mid, bulk_create, MARGO_MONITOR_FN_START, &args);
+    AMG_MARGO_NOTIFY(mid, bulk_create, MARGO_MONITOR_FN_START, &args);
     args.ret = attrs == NULL
                    ? HG_Bulk_create(mid->hg_class, count, buf_ptrs, buf_sizes,
                          flags, &args.handle)
                    : HG_Bulk_create_attr(mid->hg_class, count, buf_ptrs,
                          buf_sizes, flags, attrs, &args.handle);
-    AMG_MARGO_TELL(mid, bulk_create, MARGO_MONITOR_FN_END, &args);
+    AMG_MARGO_NOTIFY(mid, bulk_create, MARGO_MONITOR_FN_END, &args);
     if (args.ret != HG_SUCCESS)
         return args.ret;
-    if (AMG_MARGO_IS_WATCHED(mid))
+    if (AMG_MARGO_HAS_MONITOR(mid))
         watched_add(args.handle, mid);
     *handle = args.handle;
     return HG_SUCCESS;
@@ -96,9 +96,9 @@ hg_return_t margo_bulk_free(hg_bulk_t handle)
 
     if (mid == MARGO_INSTANCE_NULL)
         return HG_Bulk_free(handle);
-    AMG_MARGO_TELL(mid, bulk_free, MARGO_MONITOR_FN_START, &args);
+    AMG_MARGO_NOTIFY(mid, bulk_free, MARGO_MONITOR_FN_START, &args);
     args.ret = HG_Bulk_free(handle);
-    AMG_MARGO_TELL(mid, bulk_free, MARGO_MONITOR_FN_END, &args);
+    AMG_MARGO_NOTIFY(mid, bulk_free, MARGO_MONITOR_FN_END, &args);
     if (args.ret != HG_SUCCESS)
         watched_add(handle, mid); /* it is still there */
     return args.ret;
@@ -216,11 +216,11 @@ static hg_return_t transfer_done(const struct hg_cb_info *info)
     if (req->is_timed)
         request_unlist(req);
     amg_margo_request_disarm(req);
-    AMG_MARGO_TELL(req->mid, bulk_transfer_cb, MARGO_MONITOR_FN_START, &told);
+    AMG_MARGO_NOTIFY(req->mid, bulk_transfer_cb, MARGO_MONITOR_FN_START, &told);
     if (ret == HG_CANCELED && req->is_timed && atomic_load(&req->is_late))
         ret = HG_TIMEOUT;
     told.ret = ret;
-    AMG_MARGO_TELL(req->mid, bulk_transfer_cb, MARGO_MONITOR_FN_END, &told);
+    AMG_MARGO_NOTIFY(req->mid, bulk_transfer_cb, MARGO_MONITOR_FN_END, &told);
     amg_margo_request_end(req, ret);
     return HG_SUCCESS;
 }
@@ -253,7 +253,7 @@ static hg_return_t transfer_post(margo_instance_id mid,
 }
 
 /* It is about to be posted, or was. */
-static AMG_APART void transfer_watch(const struct amg_margo_form *form,
+static AMG_APART void transfer_notify(const struct amg_margo_form *form,
     struct margo_request_struct *req, const struct move *move,
     margo_monitor_event_t kind, hg_return_t ret, margo_monitor_data_t *uctx)
 {
@@ -271,7 +271,7 @@ static AMG_APART void transfer_watch(const struct amg_margo_form *form,
         .ret = ret,
     };
 
-    AMG_MARGO_TELL(req->mid, bulk_transfer, kind, &told);
+    AMG_MARGO_NOTIFY(req->mid, bulk_transfer, kind, &told);
     *uctx = told.uctx;
 }
 
@@ -293,12 +293,12 @@ static hg_return_t transfer(margo_instance_id mid, const struct move *move,
         return rc;
     req->cancel = transfer_cancel;
     amg_margo_operation_begin(mid);
-    if (AMG_MARGO_IS_WATCHED(mid))
-        transfer_watch(
+    if (AMG_MARGO_HAS_MONITOR(mid))
+        transfer_notify(
             form, req, move, MARGO_MONITOR_FN_START, HG_SUCCESS, &uctx);
     rc = transfer_post(mid, form, req, move);
-    if (AMG_MARGO_IS_WATCHED(mid))
-        transfer_watch(form, req, move, MARGO_MONITOR_FN_END, rc, &uctx);
+    if (AMG_MARGO_HAS_MONITOR(mid))
+        transfer_notify(form, req, move, MARGO_MONITOR_FN_END, rc, &uctx);
     if (rc != HG_SUCCESS)
         amg_margo_operation_end(mid);
     return amg_margo_request_posted(form, req, rc);

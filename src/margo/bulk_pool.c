@@ -24,7 +24,7 @@ struct pool_buffer {
 struct pool_waiter {
     struct amg_link link;
     struct amg_margo_waiter waiter;
-    hg_bulk_t bulk; /* what it is given, before it is rung */
+    hg_bulk_t bulk; /* what it is given, before it is woken */
 };
 
 /* Owned by its creator. */
@@ -222,7 +222,7 @@ int margo_bulk_pool_release(margo_bulk_pool_t pool, hg_bulk_t bulk)
         return -1;
     }
     if (next != NULL)
-        amg_margo_waiter_ring(&next->waiter);
+        amg_margo_waiter_wake(&next->waiter);
     return 0;
 }
 

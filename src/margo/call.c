@@ -121,7 +121,7 @@ static void call_tell(const struct amg_margo_handle *data, hg_return_t ret)
 
 /* Its callback runs; told before and after the result is known. `uctx` is the
  * monitor's, from the one to the other. */
-static AMG_APART void call_watch_done(const struct hg_cb_info *info,
+static AMG_APART void call_notify_done(const struct hg_cb_info *info,
     struct margo_request_struct *req, margo_monitor_event_t kind,
     hg_return_t ret, margo_monitor_data_t *uctx)
 {
@@ -129,13 +129,13 @@ static AMG_APART void call_watch_done(const struct hg_cb_info *info,
         struct margo_monitor_forward_cb_args args = {
             .uctx = *uctx, .info = info, .request = req, .ret = ret};
 
-        AMG_MARGO_TELL(req->mid, forward_cb, kind, &args);
+        AMG_MARGO_NOTIFY(req->mid, forward_cb, kind, &args);
         *uctx = args.uctx;
     } else {
         struct margo_monitor_respond_cb_args args = {
             .uctx = *uctx, .info = info, .request = req, .ret = ret};
 
-        AMG_MARGO_TELL(req->mid, respond_cb, kind, &args);
+        AMG_MARGO_NOTIFY(req->mid, respond_cb, kind, &args);
         *uctx = args.uctx;
     }
 }
@@ -169,11 +169,11 @@ static hg_return_t call_done(const struct hg_cb_info *info)
     }
     AMG_ASSERT(req != NULL);
     amg_margo_request_disarm(req);
-    if (AMG_MARGO_IS_WATCHED(req->mid))
-        call_watch_done(info, req, MARGO_MONITOR_FN_START, HG_SUCCESS, &uctx);
+    if (AMG_MARGO_HAS_MONITOR(req->mid))
+        call_notify_done(info, req, MARGO_MONITOR_FN_START, HG_SUCCESS, &uctx);
     data->ret = call_result(info, data, req);
-    if (AMG_MARGO_IS_WATCHED(req->mid))
-        call_watch_done(info, req, MARGO_MONITOR_FN_END, data->ret, &uctx);
+    if (AMG_MARGO_HAS_MONITOR(req->mid))
+        call_notify_done(info, req, MARGO_MONITOR_FN_END, data->ret, &uctx);
     amg_margo_request_end(req, data->ret);
     return HG_SUCCESS;
 }
@@ -186,7 +186,7 @@ struct post_watch {
 };
 
 /* It is about to be posted, or was. */
-static AMG_APART void call_watch_post(const struct amg_margo_form *form,
+static AMG_APART void call_notify_post(const struct amg_margo_form *form,
     struct margo_request_struct *req, const struct amg_margo_args *args,
     margo_monitor_event_t kind, hg_return_t ret, struct post_watch *watch)
 {
@@ -201,7 +201,7 @@ static AMG_APART void call_watch_post(const struct amg_margo_form *form,
             .ret = ret,
         };
 
-        AMG_MARGO_TELL(req->mid, forward, kind, &told);
+        AMG_MARGO_NOTIFY(req->mid, forward, kind, &told);
         watch->uctx = told.uctx;
     } else {
         struct margo_monitor_respond_args told = {
@@ -214,7 +214,7 @@ static AMG_APART void call_watch_post(const struct amg_margo_form *form,
             .ret = ret,
         };
 
-        AMG_MARGO_TELL(req->mid, respond, kind, &told);
+        AMG_MARGO_NOTIFY(req->mid, respond, kind, &told);
         watch->uctx = told.uctx;
     }
 }
@@ -243,7 +243,7 @@ static hg_return_t call_post(struct amg_margo_handle *data,
 
 /* The same for a monitor. It keeps its data in the request, which therefore
  * must not be gone before the end of this: so it is the poster's as well. */
-static AMG_APART hg_return_t call_post_watched(struct amg_margo_handle *data,
+static AMG_APART hg_return_t call_post_monitored(struct amg_margo_handle *data,
     const struct amg_margo_form *form, struct margo_request_struct *req,
     amg_margo_post_fn post, struct amg_margo_args *args)
 {
@@ -252,10 +252,10 @@ static AMG_APART hg_return_t call_post_watched(struct amg_margo_handle *data,
     hg_return_t rc = HG_SUCCESS;
 
     args->watched = req;
-    call_watch_post(
+    call_notify_post(
         form, req, args, MARGO_MONITOR_FN_START, HG_SUCCESS, &watch);
     rc = call_post(data, form, req, post, args);
-    call_watch_post(form, req, args, MARGO_MONITOR_FN_END, rc, &watch);
+    call_notify_post(form, req, args, MARGO_MONITOR_FN_END, rc, &watch);
     return rc;
 }
 
@@ -273,8 +273,8 @@ hg_return_t amg_margo_call(struct amg_margo_handle *data,
     req->handle = data->handle;
     req->cancel = call_cancel;
     amg_margo_operation_begin(mid);
-    if (AMG_MARGO_IS_WATCHED(mid))
-        rc = call_post_watched(data, form, req, post, args);
+    if (AMG_MARGO_HAS_MONITOR(mid))
+        rc = call_post_monitored(data, form, req, post, args);
     else
         rc = call_post(data, form, req, post, args->user == NULL ? NULL : args);
     args->is_posted = rc == HG_SUCCESS;

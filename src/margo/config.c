@@ -468,7 +468,7 @@ unsigned amg_margo_environment_max_stacks(const struct amg_margo_config *config)
 }
 
 /* Threads have started with other stacks than the text asks for, or with
- * smaller ones than is usual? */
+ * smaller ones than is biased_lock? */
 static void stacks_compare(
     const struct amg_margo_log *log, const struct amg_margo_config *config)
 {

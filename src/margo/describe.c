@@ -29,7 +29,7 @@ static bool pool_is_shown(const struct amg_margo_pool *pool, int options)
 
 /* The name, or the index among those that are shown; of one that is not, among
  * all. */
-static struct json_object *ref_locked(const struct amg_margo_set *set,
+static struct json_object *ref_locked(const struct amg_margo_registry *registry,
     const struct amg_margo_pool *pool, int options)
 {
     int index = 0;
@@ -38,25 +38,25 @@ static struct json_object *ref_locked(const struct amg_margo_set *set,
         options &= ~MARGO_CONFIG_HIDE_EXTERNAL;
     if ((options & MARGO_CONFIG_USE_NAMES) != 0)
         return json_object_new_string(pool->item.name);
-    for (unsigned i = 0; amg_margo_pool_at_locked(set, i) != pool; i++)
-        index += pool_is_shown(amg_margo_pool_at_locked(set, i), options);
+    for (unsigned i = 0; amg_margo_pool_at_locked(registry, i) != pool; i++)
+        index += pool_is_shown(amg_margo_pool_at_locked(registry, i), options);
     return json_object_new_int(index);
 }
 
 static struct json_object *ref_describe(
     margo_instance_id mid, int options, ABT_pool pool)
 {
-    struct amg_margo_set *set = mid->pools->set;
+    struct amg_margo_registry *registry = mid->pools->registry;
     struct amg_margo_item *item = NULL;
     struct json_object *ref = NULL;
 
-    amg_lock_take(&set->lock);
+    amg_lock_take(&registry->lock);
     item = amg_margo_list_find_locked(
-        &set->pools, amg_margo_key_handle(pool), NULL);
+        &registry->pools, amg_margo_key_handle(pool), NULL);
     if (item != NULL)
-        ref = ref_locked(
-            set, (const struct amg_margo_pool *)(const void *)item, options);
-    amg_lock_give(&set->lock);
+        ref = ref_locked(registry,
+            (const struct amg_margo_pool *)(const void *)item, options);
+    amg_lock_give(&registry->lock);
     return ref;
 }
 
@@ -138,21 +138,23 @@ static struct json_object *pool_describe(const struct amg_margo_pool *pool)
 
 static struct json_object *pools_describe(margo_instance_id mid, int options)
 {
-    struct amg_margo_set *set = mid->pools->set;
+    struct amg_margo_registry *registry = mid->pools->registry;
     struct out out = array_begin();
 
-    amg_lock_take(&set->lock);
-    for (unsigned i = 0; i < set->pools.count; i++) {
-        const struct amg_margo_pool *pool = amg_margo_pool_at_locked(set, i);
+    amg_lock_take(&registry->lock);
+    for (unsigned i = 0; i < registry->pools.count; i++) {
+        const struct amg_margo_pool *pool =
+            amg_margo_pool_at_locked(registry, i);
 
         if (pool_is_shown(pool, options))
             append(&out, pool_describe(pool));
     }
-    amg_lock_give(&set->lock);
+    amg_lock_give(&registry->lock);
     return end(&out);
 }
 
-static struct json_object *scheduler_describe(const struct amg_margo_set *set,
+static struct json_object *scheduler_describe(
+    const struct amg_margo_registry *registry,
     const struct amg_margo_stream *stream, int options)
 {
     struct out out = object_begin();
@@ -160,13 +162,14 @@ static struct json_object *scheduler_describe(const struct amg_margo_set *set,
 
     for (unsigned i = 0; i < stream->pool_count; i++)
         if (pool_is_shown(stream->pools[i], options))
-            append(&pools, ref_locked(set, stream->pools[i], options));
+            append(&pools, ref_locked(registry, stream->pools[i], options));
     put_text(&out, "type", amg_margo_sched_kind_name(stream->kind));
     put(&out, "pools", end(&pools));
     return end(&out);
 }
 
-static struct json_object *stream_describe(const struct amg_margo_set *set,
+static struct json_object *stream_describe(
+    const struct amg_margo_registry *registry,
     const struct amg_margo_stream *stream, int options)
 {
     struct out out = object_begin();
@@ -181,7 +184,7 @@ static struct json_object *stream_describe(const struct amg_margo_set *set,
             append(&cpus, json_object_new_int(stream->affinity[i]));
         put(&out, "affinity", end(&cpus));
     }
-    put(&out, "scheduler", scheduler_describe(set, stream, options));
+    put(&out, "scheduler", scheduler_describe(registry, stream, options));
     return end(&out);
 }
 
@@ -200,18 +203,18 @@ static bool stream_is_shown(const struct amg_margo_stream *stream, int options)
 
 static struct json_object *streams_describe(margo_instance_id mid, int options)
 {
-    struct amg_margo_set *set = mid->pools->set;
+    struct amg_margo_registry *registry = mid->pools->registry;
     struct out out = array_begin();
 
-    amg_lock_take(&set->lock);
-    for (unsigned i = 0; i < set->streams.count; i++) {
+    amg_lock_take(&registry->lock);
+    for (unsigned i = 0; i < registry->streams.count; i++) {
         const struct amg_margo_stream *stream =
-            amg_margo_stream_at_locked(set, i);
+            amg_margo_stream_at_locked(registry, i);
 
         if (stream_is_shown(stream, options))
-            append(&out, stream_describe(set, stream, options));
+            append(&out, stream_describe(registry, stream, options));
     }
-    amg_lock_give(&set->lock);
+    amg_lock_give(&registry->lock);
     return end(&out);
 }
 

@@ -81,7 +81,7 @@ static hg_return_t forward(uint16_t provider_id, hg_handle_t handle,
     rc = input_prepare(data, provider_id, in_struct, &args);
     if (rc != HG_SUCCESS)
         return rc;
-    if (AMG_MARGO_IS_WATCHED(data->mid))
+    if (AMG_MARGO_HAS_MONITOR(data->mid))
         (void)margo_get_current_rpc_id(data->mid, &args.parent_id);
     return amg_margo_call(data, form, MARGO_FORWARD_REQUEST, HG_Forward, &args);
 }

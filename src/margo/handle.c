@@ -56,7 +56,7 @@ static hg_return_t data_attach(hg_handle_t handle, void *arg)
     if (data == NULL)
         return HG_NOMEM;
     data->handle = handle;
-    atomic_init(&data->shares, 1u);
+    atomic_init(&data->refs, 1u);
     amg_lock_take(&all.lock);
     if (!all.is_init)
         amg_list_init(&all.handles);
@@ -149,7 +149,7 @@ static void data_begin(struct amg_margo_handle *data, struct amg_margo_rpc *rpc)
     data->ret = HG_SUCCESS;
     data->monitor_data.p = NULL;
     data->serve = NULL;
-    atomic_store_explicit(&data->shares, 1u, memory_order_relaxed);
+    atomic_store_explicit(&data->refs, 1u, memory_order_relaxed);
     atomic_store_explicit(
         &data->use, AMG_MARGO_HANDLE_OUT, memory_order_release);
 }
@@ -218,7 +218,7 @@ hg_return_t margo_create(
     if (!AMG_CONTRACT(mid != MARGO_INSTANCE_NULL && addr != HG_ADDR_NULL &&
                       handle != NULL))
         return HG_INVALID_ARG;
-    AMG_MARGO_TOLD(
+    AMG_MARGO_NOTIFY_CALL(
         mid, create, &told, handle_make(mid, addr, id, &told.handle));
     if (told.ret == HG_SUCCESS)
         *handle = told.handle;
@@ -232,7 +232,7 @@ hg_return_t margo_ref_incr(hg_handle_t handle)
     if (!AMG_CONTRACT(handle != HG_HANDLE_NULL))
         return HG_INVALID_ARG;
     if (data != NULL)
-        atomic_fetch_add_explicit(&data->shares, 1u, memory_order_relaxed);
+        atomic_fetch_add_explicit(&data->refs, 1u, memory_order_relaxed);
     return HG_Ref_incr(handle);
 }
 
@@ -329,9 +329,9 @@ static hg_return_t handle_drop(
 {
     /* Who has the only share needs no locked instruction to end it. */
     if (data != NULL &&
-        (atomic_load_explicit(&data->shares, memory_order_acquire) == 1u ||
-            atomic_fetch_sub_explicit(
-                &data->shares, 1u, memory_order_acq_rel) == 1u))
+        (atomic_load_explicit(&data->refs, memory_order_acquire) == 1u ||
+            atomic_fetch_sub_explicit(&data->refs, 1u, memory_order_acq_rel) ==
+                1u))
         return data_end(data);
     return HG_Destroy(handle);
 }
@@ -366,10 +366,10 @@ hg_return_t margo_destroy(hg_handle_t handle)
             return destroyed_tell(data);
         data = NULL; /* made by HG_Create() */
     }
-    if (data == NULL || !AMG_MARGO_IS_WATCHED(data->mid))
+    if (data == NULL || !AMG_MARGO_HAS_MONITOR(data->mid))
         return handle_drop(handle, data);
     mid = data->mid;
-    AMG_MARGO_TOLD(mid, destroy, &told, handle_drop(handle, data));
+    AMG_MARGO_NOTIFY_CALL(mid, destroy, &told, handle_drop(handle, data));
     return told.ret;
 }
 

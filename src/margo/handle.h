@@ -32,7 +32,7 @@ struct amg_margo_handle {
     margo_instance_id mid;     /* of its present use */
     struct amg_margo_rpc *rpc; /* the same; it may be deregistered */
     atomic_uint use; /* enum amg_margo_handle_use; also read by who lists all */
-    atomic_uint shares; /* the program's */
+    atomic_uint refs; /* the program's */
     bool is_served;
     bool is_answered; /* served: the program has given an answer */
     /* The operation in flight, its requester's word for "nobody waits for it

@@ -146,8 +146,8 @@ void __margo_internal_pre_wrapper_hooks(margo_instance_id mid,
         return;
     if (data == NULL || data->serve == NULL)
         (void)ABT_self_set_specific(mid->dispatch->by_hand, mid);
-    AMG_MARGO_TELL(mid, rpc_ult, MARGO_MONITOR_FN_START, args);
-    if (AMG_MARGO_IS_WATCHED(mid))
+    AMG_MARGO_NOTIFY(mid, rpc_ult, MARGO_MONITOR_FN_START, args);
+    if (AMG_MARGO_HAS_MONITOR(mid))
         (void)margo_set_current_rpc_id(mid, HG_Get_info(handle)->id);
 }
 
@@ -156,7 +156,7 @@ void __margo_internal_post_wrapper_hooks(
 {
     if (mid == MARGO_INSTANCE_NULL)
         return;
-    AMG_MARGO_TELL(mid, rpc_ult, MARGO_MONITOR_FN_END, args);
+    AMG_MARGO_NOTIFY(mid, rpc_ult, MARGO_MONITOR_FN_END, args);
     if (mid->max_handlers != 0 && !is_by_hand(mid))
         next_start(mid);
     handler_over(mid);
@@ -243,15 +243,15 @@ static inline void serving_begins(margo_instance_id mid, hg_handle_t handle,
 {
     *args =
         (struct margo_monitor_rpc_handler_args){.handle = handle, .pool = pool};
-    if (AMG_MARGO_IS_WATCHED(mid))
+    if (AMG_MARGO_HAS_MONITOR(mid))
         args->parent_rpc_id = amg_margo_peek_parent(handle);
-    AMG_MARGO_TELL(mid, rpc_handler, MARGO_MONITOR_FN_START, args);
+    AMG_MARGO_NOTIFY(mid, rpc_handler, MARGO_MONITOR_FN_START, args);
 }
 
 static inline void serving_ends(
     margo_instance_id mid, struct margo_monitor_rpc_handler_args *args)
 {
-    AMG_MARGO_TELL(mid, rpc_handler, MARGO_MONITOR_FN_END, args);
+    AMG_MARGO_NOTIFY(mid, rpc_handler, MARGO_MONITOR_FN_END, args);
 }
 
 void __margo_internal_pre_handler_hooks(margo_instance_id mid,

@@ -13,7 +13,7 @@
 #include "init/init.h"
 #include "margo-util.h"
 #include "margo/config.h"
-#include "margo/ending.h"
+#include "margo/finalize.h"
 #include "margo/handle.h"
 #include "margo/handler.h"
 #include "margo/instance.h"
@@ -36,7 +36,7 @@ struct whole {
     struct amg_margo_rpcs rpcs;
     struct amg_margo_services services;
     struct amg_margo_dispatch dispatch;
-    struct amg_margo_ending ending;
+    struct amg_margo_finalize finalize;
 };
 
 /* Handlers that wait keep their callers' credits, and may call further: calls
@@ -135,7 +135,7 @@ static bool services_open(
     return amg_margo_dispatch_open(mid) &&
            amg_margo_monitoring_open(mid, info) &&
            amg_margo_services_open(mid) &&
-           amg_margo_loop_start(mid, &amg_margo_ending_of_loop, !has_core);
+           amg_margo_loop_start(mid, &amg_margo_finalize_of_loop, !has_core);
 }
 
 /* All after the runtime has begun. */
@@ -175,10 +175,10 @@ static margo_instance_id instance_make(const struct margo_init_info *info)
     mid->rpcs = &whole->rpcs;
     mid->services = &whole->services;
     mid->dispatch = &whole->dispatch;
-    mid->ending = &whole->ending;
+    mid->finalize = &whole->finalize;
     amg_margo_log_init(mid->log, info->logger);
-    amg_bias_init(&mid->usual);
-    amg_margo_ending_init(mid);
+    amg_bias_init(&mid->biased_lock);
+    amg_margo_finalize_init(mid);
     amg_margo_rpcs_init(mid, amg_margo_serve_none);
     amg_margo_requests_open(mid);
     amg_margo_dispatch_init(mid);
@@ -210,7 +210,7 @@ margo_instance_id amg_margo_instance_open(const struct amg_margo_opener *opener,
         goto free_config;
     if (!parts_open(mid, &opening, is_first))
         goto leave_runtime;
-    amg_margo_life_begin(mid);
+    amg_margo_refs_init(mid);
     amg_margo_set_state(mid, AMG_MARGO_RUNNING);
     return mid;
 
@@ -219,7 +219,7 @@ leave_runtime:
 free_config:
     amg_margo_config_free(mid->config);
 free_instance:
-    amg_margo_set_state(mid, AMG_MARGO_ENDED);
+    amg_margo_set_state(mid, AMG_MARGO_CLOSED);
     amg_margo_instance_free(mid);
     amg_margo_runtime_settle();
     return MARGO_INSTANCE_NULL;
@@ -357,7 +357,7 @@ hg_return_t margo_addr_lookup(
 
     if (!is_open(mid) || !AMG_CONTRACT(name != NULL && addr != NULL))
         return HG_INVALID_ARG;
-    AMG_MARGO_TOLD(
+    AMG_MARGO_NOTIFY_CALL(
         mid, lookup, &told, HG_Addr_lookup2(mid->hg_class, name, &told.addr));
     if (told.ret == HG_SUCCESS)
         *addr = told.addr;
@@ -378,7 +378,8 @@ hg_return_t margo_addr_self(margo_instance_id mid, hg_addr_t *addr)
 
     if (!is_open(mid) || !AMG_CONTRACT(addr != NULL))
         return HG_INVALID_ARG;
-    AMG_MARGO_TOLD(mid, lookup, &told, HG_Addr_self(mid->hg_class, &told.addr));
+    AMG_MARGO_NOTIFY_CALL(
+        mid, lookup, &told, HG_Addr_self(mid->hg_class, &told.addr));
     if (told.ret == HG_SUCCESS)
         *addr = told.addr;
     return told.ret;

@@ -39,10 +39,10 @@ static atomic_bool is_registered; /* with atexit() */
 
 static const bool edges[AMG_MARGO_STATE_COUNT][AMG_MARGO_STATE_COUNT] = {
     [AMG_MARGO_OPENING] =
-        {[AMG_MARGO_RUNNING] = true, [AMG_MARGO_ENDED] = true},
-    [AMG_MARGO_RUNNING] = {[AMG_MARGO_ENDING] = true},
-    [AMG_MARGO_ENDING] = {[AMG_MARGO_STOPPED] = true},
-    [AMG_MARGO_STOPPED] = {[AMG_MARGO_ENDED] = true},
+        {[AMG_MARGO_RUNNING] = true, [AMG_MARGO_CLOSED] = true},
+    [AMG_MARGO_RUNNING] = {[AMG_MARGO_FINALIZING] = true},
+    [AMG_MARGO_FINALIZING] = {[AMG_MARGO_STOPPED] = true},
+    [AMG_MARGO_STOPPED] = {[AMG_MARGO_CLOSED] = true},
 };
 
 void amg_margo_set_state(margo_instance_id mid, enum amg_margo_state next)
@@ -61,7 +61,7 @@ void amg_margo_wake_watcher(margo_instance_id mid)
     if (atomic_load_explicit(&wakeup->is_parked, memory_order_seq_cst) &&
         atomic_exchange_explicit(
             &wakeup->is_parked, false, memory_order_seq_cst))
-        amg_margo_runtime_nap_end(&wakeup->word);
+        amg_margo_runtime_nap_wake(&wakeup->word);
 }
 
 void amg_margo_wake(margo_instance_id mid)
@@ -75,7 +75,7 @@ void amg_margo_wake(margo_instance_id mid)
     atomic_thread_fence(memory_order_seq_cst);
     if (atomic_load_explicit(&wakeup->is_gated, memory_order_seq_cst)) {
         ABT_mutex_lock(mutex);
-        wakeup->kicks++;
+        wakeup->wakes++;
         ABT_cond_broadcast(ABT_COND_MEMORY_GET_HANDLE(&wakeup->cond));
         ABT_mutex_unlock(mutex);
     }
@@ -124,7 +124,7 @@ void amg_margo_runtime_settle(void)
 
 static margo_instance_id instance_of(struct amg_link *link)
 {
-    return AMG_OBJECT(link, struct margo_instance, life.link);
+    return AMG_OBJECT(link, struct margo_instance, refs.link);
 }
 
 /* Its lock is held. The id is only compared, since it may be an old one. */
@@ -138,7 +138,7 @@ static bool is_known_locked(margo_instance_id mid)
     return false;
 }
 
-void amg_margo_life_begin(margo_instance_id mid)
+void amg_margo_refs_init(margo_instance_id mid)
 {
     amg_lock_take(&all.lock);
     if (!all.is_init) {
@@ -146,19 +146,19 @@ void amg_margo_life_begin(margo_instance_id mid)
         amg_list_init(&all.closed);
     }
     all.is_init = true;
-    mid->life.refs = 1;
-    amg_list_push(&all.instances, &mid->life.link);
+    mid->refs.count = 1;
+    amg_list_push(&all.instances, &mid->refs.link);
     amg_lock_give(&all.lock);
 }
 
-bool amg_margo_life_hold(margo_instance_id mid)
+bool amg_margo_instance_enter(margo_instance_id mid)
 {
     bool is_known = false;
 
     amg_lock_take(&all.lock);
     is_known = mid != MARGO_INSTANCE_NULL && is_known_locked(mid);
     if (is_known)
-        mid->life.holds++;
+        mid->refs.callers++;
     amg_lock_give(&all.lock);
     return is_known;
 }
@@ -167,8 +167,8 @@ bool amg_margo_life_hold(margo_instance_id mid)
  * or NULL. */
 static margo_instance_id retire_locked(margo_instance_id mid)
 {
-    amg_list_remove(&mid->life.link);
-    amg_list_push(&all.closed, &mid->life.link);
+    amg_list_remove(&mid->refs.link);
+    amg_list_push(&all.closed, &mid->refs.link);
     if (all.closed_count < CLOSED_KEPT) {
         all.closed_count++;
         return MARGO_INSTANCE_NULL;
@@ -176,86 +176,86 @@ static margo_instance_id retire_locked(margo_instance_id mid)
     return instance_of(amg_list_pop(&all.closed));
 }
 
-margo_instance_id amg_margo_life_drop(margo_instance_id mid)
+margo_instance_id amg_margo_instance_leave(margo_instance_id mid)
 {
     margo_instance_id old = MARGO_INSTANCE_NULL;
 
     amg_lock_take(&all.lock);
-    AMG_ASSERT(mid->life.holds > 0);
-    mid->life.holds--;
-    if (mid->life.holds == 0 && mid->life.refs == 0 &&
-        amg_margo_state_of(mid) == AMG_MARGO_ENDED && !mid->is_stuck)
+    AMG_ASSERT(mid->refs.callers > 0);
+    mid->refs.callers--;
+    if (mid->refs.callers == 0 && mid->refs.count == 0 &&
+        amg_margo_state_of(mid) == AMG_MARGO_CLOSED && !mid->is_stuck)
         old = retire_locked(mid);
     amg_lock_give(&all.lock);
     return old;
 }
 
-bool amg_margo_life_ref(margo_instance_id mid)
+bool amg_margo_instance_ref(margo_instance_id mid)
 {
     bool is_open = false;
 
     amg_lock_take(&all.lock);
     is_open = mid != MARGO_INSTANCE_NULL && is_known_locked(mid) &&
-              !mid->life.is_closing;
+              !mid->refs.is_closing;
     if (is_open)
-        mid->life.refs++;
+        mid->refs.count++;
     amg_lock_give(&all.lock);
     return is_open;
 }
 
-bool amg_margo_life_unref(margo_instance_id mid, bool *ret_begins)
+bool amg_margo_instance_unref(margo_instance_id mid, bool *ret_begins)
 {
-    struct amg_margo_life *life = &mid->life;
+    struct amg_margo_refs *refs = &mid->refs;
     unsigned owed = 0;
     bool is_held = false;
 
     amg_lock_take(&all.lock);
-    *ret_begins = life->refs == 1 && !life->has_begun;
-    life->has_begun = life->has_begun || *ret_begins;
-    owed = life->has_begun && !life->is_paid;
-    is_held = life->refs > owed;
-    life->refs -= is_held;
+    *ret_begins = refs->count == 1 && !refs->has_begun;
+    refs->has_begun = refs->has_begun || *ret_begins;
+    owed = refs->has_begun && !refs->is_returned;
+    is_held = refs->count > owed;
+    refs->count -= is_held;
     amg_lock_give(&all.lock);
     return is_held || *ret_begins;
 }
 
-void amg_margo_life_begin_end(margo_instance_id mid)
+void amg_margo_refs_finalize(margo_instance_id mid)
 {
     amg_lock_take(&all.lock);
-    mid->life.has_begun = true;
+    mid->refs.has_begun = true;
     amg_lock_give(&all.lock);
 }
 
-void amg_margo_life_pay(margo_instance_id mid)
+void amg_margo_refs_finalized(margo_instance_id mid)
 {
     amg_lock_take(&all.lock);
-    AMG_ASSERT(mid->life.has_begun && !mid->life.is_paid);
-    AMG_ASSERT(mid->life.refs > 0);
-    mid->life.is_paid = true;
-    mid->life.refs--;
+    AMG_ASSERT(mid->refs.has_begun && !mid->refs.is_returned);
+    AMG_ASSERT(mid->refs.count > 0);
+    mid->refs.is_returned = true;
+    mid->refs.count--;
     amg_lock_give(&all.lock);
 }
 
-bool amg_margo_life_close(margo_instance_id mid, bool *ret_is_mine)
+bool amg_margo_refs_close(margo_instance_id mid, bool *ret_is_mine)
 {
     bool is_over = false;
 
     amg_lock_take(&all.lock);
-    is_over = mid->life.refs == 0;
-    *ret_is_mine = is_over && !mid->life.is_closing;
-    mid->life.is_closing = is_over;
+    is_over = mid->refs.count == 0;
+    *ret_is_mine = is_over && !mid->refs.is_closing;
+    mid->refs.is_closing = is_over;
     amg_lock_give(&all.lock);
     return is_over;
 }
 
-bool amg_margo_life_refs(margo_instance_id mid, unsigned *ret_count)
+bool amg_margo_instance_ref_count(margo_instance_id mid, unsigned *ret_count)
 {
     bool is_known = false;
 
     amg_lock_take(&all.lock);
     is_known = mid != MARGO_INSTANCE_NULL && is_known_locked(mid);
     if (is_known)
-        *ret_count = mid->life.refs;
+        *ret_count = mid->refs.count;
     amg_lock_give(&all.lock);
     return is_known;
 }

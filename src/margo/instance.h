@@ -17,7 +17,7 @@
 
 struct amg_margo_config;
 struct amg_margo_dispatch;
-struct amg_margo_ending;
+struct amg_margo_finalize;
 struct amg_margo_handles;
 struct amg_margo_log;
 struct amg_margo_loop;
@@ -29,23 +29,23 @@ struct amg_margo_timers;
 /* OPENING -> RUNNING -> ENDING -> STOPPED -> ENDED; a failed open goes from
  * OPENING to ENDED. */
 enum amg_margo_state {
-    AMG_MARGO_OPENING, /* nobody else knows it yet */
-    AMG_MARGO_RUNNING, /* calls are made and served */
-    AMG_MARGO_ENDING,  /* prefinalize callbacks; calls and handlers end */
+    AMG_MARGO_OPENING,    /* nobody else knows it yet */
+    AMG_MARGO_RUNNING,    /* calls are made and served */
+    AMG_MARGO_FINALIZING, /* prefinalize callbacks; calls and handlers end */
     AMG_MARGO_STOPPED, /* the loop has ended; finalize callbacks, then the class
                         * and the pools stay as long as there are references */
-    AMG_MARGO_ENDED,   /* all references are gone: only memory is left */
+    AMG_MARGO_CLOSED,  /* all references are gone: only memory is left */
     AMG_MARGO_STATE_COUNT
 };
 
 /* References of the program keep class, context and pools; they and the calls
  * that hold the instance keep its memory. Guarded by the lock of instance.c. */
-struct amg_margo_life {
+struct amg_margo_refs {
     struct amg_link link; /* among all instances */
-    unsigned refs;        /* references; one of them is the end's */
-    unsigned holds;       /* calls that are under way */
+    unsigned count;       /* references; one of them is the end's */
+    unsigned callers;     /* calls that are under way */
     bool has_begun;       /* the end has, */
-    bool is_paid;         /* and has given its reference back */
+    bool is_returned;     /* and has given its reference back */
     bool is_closing;      /* there are no references, nor will be */
 };
 
@@ -58,11 +58,12 @@ struct amg_margo_wakeup {
     /* The loop sleeps at the gate, or has gone away for a while. Partner of the
      * counter of operations. */
     atomic_bool is_gated;
-    /* Guards `kicks`; the condition tells of more of them. */
+    /* Guards `wakes`; the condition tells of more of them. */
     ABT_mutex_memory mutex;
     ABT_cond_memory cond;
-    unsigned kicks;
-    /* The loop, while a deputy makes progress: sleeps until the word changes.
+    unsigned wakes;
+    /* The loop, while a standby loop makes progress: sleeps until the word
+     * changes.
      */
     atomic_bool is_parked;
     atomic_uint word;
@@ -72,7 +73,7 @@ struct amg_margo_wakeup {
 };
 
 /* The user-level threads that make progress. */
-enum { AMG_MARGO_LOOP, AMG_MARGO_DEPUTY, AMG_MARGO_LOOP_COUNT };
+enum { AMG_MARGO_LOOP, AMG_MARGO_STANDBY, AMG_MARGO_LOOP_COUNT };
 
 /* Written while the instance opens and closes, when nobody tells. */
 struct amg_margo_monitoring {
@@ -100,7 +101,7 @@ struct margo_instance {
     /* Of the thread that makes and ends most calls: guards the counts, and the
      * states of requests, as long as it has an owner. From then on these are
      * changed by locked instructions, and without it. */
-    struct amg_bias usual;
+    struct amg_bias biased_lock;
     /* Calls of this process that are not over, and handlers that run; what
      * ENDING waits for. Read by anyone. */
     atomic_uint operations;
@@ -109,7 +110,7 @@ struct margo_instance {
     struct amg_margo_wakeup wakeup;
     struct amg_margo_monitoring monitoring;
     struct amg_pool requests; /* of struct margo_request_struct */
-    struct amg_margo_life life;
+    struct amg_margo_refs refs;
     /* The parts; allocated with the instance by init.c. */
     struct amg_margo_log *log;
     struct amg_margo_config *config; /* what was asked, with the defaults */
@@ -120,31 +121,33 @@ struct margo_instance {
     struct amg_margo_rpcs *rpcs;
     struct amg_margo_services *services;
     struct amg_margo_dispatch *dispatch;
-    struct amg_margo_ending *ending;
+    struct amg_margo_finalize *finalize;
 };
 
-/* AMG_MARGO_TELL(mid, forward, MARGO_MONITOR_FN_START, &args): one test where
+/* AMG_MARGO_NOTIFY(mid, forward, MARGO_MONITOR_FN_START, &args): one test where
  * nobody is told. No lock is held. The end of an operation that completes a
  * request is told before its waiter is woken, and no event names a request that
  * may be gone. */
-#define AMG_MARGO_TELL(mid, event, kind, args)                                 \
+#define AMG_MARGO_NOTIFY(mid, event, kind, args)                               \
     do {                                                                       \
-        const struct margo_monitor *told_ = (mid)->monitoring.monitor;         \
-        if (__builtin_expect(told_ != NULL, 0) && told_->on_##event != NULL)   \
-            told_->on_##event(told_->uargs, ABT_get_wtime(), (kind), (args));  \
+        const struct margo_monitor *monitor_ = (mid)->monitoring.monitor;      \
+        if (__builtin_expect(monitor_ != NULL, 0) &&                           \
+            monitor_->on_##event != NULL)                                      \
+            monitor_->on_##event(                                              \
+                monitor_->uargs, ABT_get_wtime(), (kind), (args));             \
     } while (0)
 
 /* Tells of a call before and after it, with its result in the `ret` of `args`:
- * AMG_MARGO_TOLD(mid, destroy, &args, HG_Destroy(handle)). */
-#define AMG_MARGO_TOLD(mid, event, args, call)                                 \
+ * AMG_MARGO_NOTIFY_CALL(mid, destroy, &args, HG_Destroy(handle)). */
+#define AMG_MARGO_NOTIFY_CALL(mid, event, args, call)                          \
     do {                                                                       \
-        AMG_MARGO_TELL(mid, event, MARGO_MONITOR_FN_START, args);              \
+        AMG_MARGO_NOTIFY(mid, event, MARGO_MONITOR_FN_START, args);            \
         (args)->ret = (call);                                                  \
-        AMG_MARGO_TELL(mid, event, MARGO_MONITOR_FN_END, args);                \
+        AMG_MARGO_NOTIFY(mid, event, MARGO_MONITOR_FN_END, args);              \
     } while (0)
 
 /* Does anybody listen, for what costs more than a call? */
-#define AMG_MARGO_IS_WATCHED(mid) ((mid)->monitoring.monitor != NULL)
+#define AMG_MARGO_HAS_MONITOR(mid) ((mid)->monitoring.monitor != NULL)
 
 /* Opens the class of an instance in the place of margo_init_ext(). */
 struct amg_margo_opener {
@@ -186,7 +189,7 @@ static inline enum amg_margo_state amg_margo_state_of(margo_instance_id mid)
 /* The loop has something to look at (an earlier timer, an end): ends its sleep.
  * Any thread. */
 void amg_margo_wake(margo_instance_id mid);
-/* Ends the sleep of a loop whose deputy makes progress. Any thread. */
+/* Ends the sleep of a loop whose standby loop makes progress. Any thread. */
 void amg_margo_wake_watcher(margo_instance_id mid);
 
 /* Each instance begins the runtime of user-level threads, and leaves it when it
@@ -199,24 +202,24 @@ void amg_margo_runtime_leave(void);
 void amg_margo_runtime_settle(void);
 
 /* The instance has one reference, and is known from now on. */
-void amg_margo_life_begin(margo_instance_id mid);
+void amg_margo_refs_init(margo_instance_id mid);
 /* False: it is not known, or closed. A hold keeps its memory until the drop,
  * which returns an instance whose memory is to be freed, or NULL. */
-bool amg_margo_life_hold(margo_instance_id mid);
-margo_instance_id amg_margo_life_drop(margo_instance_id mid);
+bool amg_margo_instance_enter(margo_instance_id mid);
+margo_instance_id amg_margo_instance_leave(margo_instance_id mid);
 /* One reference more. False: not known, or closed. */
-bool amg_margo_life_ref(margo_instance_id mid);
+bool amg_margo_instance_ref(margo_instance_id mid);
 /* One less, of an instance that is held. `ret_begins`: it is the last one, and
  * the end begins instead. False: there is none that the caller could have. */
-bool amg_margo_life_unref(margo_instance_id mid, bool *ret_begins);
-bool amg_margo_life_refs(margo_instance_id mid, unsigned *ret_count);
+bool amg_margo_instance_unref(margo_instance_id mid, bool *ret_begins);
+bool amg_margo_instance_ref_count(margo_instance_id mid, unsigned *ret_count);
 /* The end begins: one reference is its own. */
-void amg_margo_life_begin_end(margo_instance_id mid);
+void amg_margo_refs_finalize(margo_instance_id mid);
 /* It gives that back. */
-void amg_margo_life_pay(margo_instance_id mid);
+void amg_margo_refs_finalized(margo_instance_id mid);
 /* Are there no references? Then no more are given, and the first caller, by
  * `ret_is_mine`, closes the instance. */
-bool amg_margo_life_close(margo_instance_id mid, bool *ret_is_mine);
+bool amg_margo_refs_close(margo_instance_id mid, bool *ret_is_mine);
 
 /* Does the caller run in a progress loop, as callbacks do? */
 static inline bool amg_margo_is_loop(margo_instance_id mid)
@@ -226,7 +229,7 @@ static inline bool amg_margo_is_loop(margo_instance_id mid)
     return ABT_self_get_thread(&self) == ABT_SUCCESS &&
            self != ABT_THREAD_NULL &&
            (self == mid->loops[AMG_MARGO_LOOP] ||
-               self == mid->loops[AMG_MARGO_DEPUTY]);
+               self == mid->loops[AMG_MARGO_STANDBY]);
 }
 
 /* Changes one of the counts. Sequentially consistent where it is shared, and
@@ -235,11 +238,11 @@ static inline bool amg_margo_is_loop(margo_instance_id mid)
 static inline void amg_margo_count(
     margo_instance_id mid, atomic_uint *count, unsigned change)
 {
-    if (AMG_LIKELY(amg_bias_take_owned(&mid->usual))) {
+    if (AMG_LIKELY(amg_bias_take_owned(&mid->biased_lock))) {
         atomic_store_explicit(count,
             atomic_load_explicit(count, memory_order_relaxed) + change,
             memory_order_release);
-        amg_bias_give(&mid->usual);
+        amg_bias_give(&mid->biased_lock);
     } else {
         atomic_fetch_add_explicit(count, change, memory_order_seq_cst);
     }
@@ -249,8 +252,8 @@ static inline void amg_margo_count(
  * that changes a count later sees what the caller did before. */
 static inline void amg_margo_counts_settle(margo_instance_id mid)
 {
-    if (amg_bias_take_owned(&mid->usual))
-        amg_bias_give(&mid->usual);
+    if (amg_bias_take_owned(&mid->biased_lock))
+        amg_bias_give(&mid->biased_lock);
 }
 
 /* An operation (forward, respond, bulk transfer ...) starts, and is over. */

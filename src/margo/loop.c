@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The progress loop of an instance, and the public calls about it. On a stream
- * that shares its core it may have a deputy on the program's stream. */
+ * that shares its core it may have a standby loop on the program's stream. */
 #include "margo/loop.h"
 
 #include "base/assert.h"
@@ -15,7 +15,7 @@ static bool is_over(margo_instance_id mid)
     struct amg_margo_loop *loop = mid->loop;
 
     return !(atomic_load_explicit(&mid->is_draining, memory_order_acquire) &&
-               amg_margo_deputy_is_busy(&loop->deputy)) &&
+               amg_margo_standby_is_busy(&loop->standby)) &&
            loop->end->has_drained(mid);
 }
 
@@ -29,10 +29,10 @@ static void loop_main(void *arg)
     amg_margo_rounds_begin(mid, &rounds, &loop->counts);
     while (!is_over(mid)) {
         if (has_watch)
-            amg_margo_deputy_watch(mid, &rounds);
+            amg_margo_standby_watch(mid, &rounds);
         amg_margo_rounds_turn(mid, &rounds);
         if (has_watch)
-            amg_margo_deputy_watched(&loop->deputy);
+            amg_margo_standby_watched(&loop->standby);
         amg_margo_rounds_give_way(mid, &rounds);
     }
     amg_margo_rounds_end(&rounds);
@@ -69,13 +69,13 @@ bool amg_margo_loop_start(margo_instance_id mid,
         return false;
     }
     if (shares_core)
-        amg_margo_deputy_start(mid);
+        amg_margo_standby_start(mid);
     return true;
 }
 
 void amg_margo_loop_stop(margo_instance_id mid)
 {
-    amg_margo_deputy_join(mid);
+    amg_margo_standby_join(mid);
     if (mid->loops[AMG_MARGO_LOOP] != ABT_THREAD_NULL)
         ABT_thread_free(&mid->loops[AMG_MARGO_LOOP]);
     mid->loops[AMG_MARGO_LOOP] = ABT_THREAD_NULL;
@@ -91,7 +91,7 @@ uint64_t margo_get_num_progress_calls(margo_instance_id mid)
     return mid == MARGO_INSTANCE_NULL
                ? 0
                : calls(&mid->loop->counts.progress_calls) +
-                     calls(&mid->loop->deputy.counts.progress_calls);
+                     calls(&mid->loop->standby.counts.progress_calls);
 }
 
 uint64_t margo_get_num_trigger_calls(margo_instance_id mid)
@@ -99,7 +99,7 @@ uint64_t margo_get_num_trigger_calls(margo_instance_id mid)
     return mid == MARGO_INSTANCE_NULL
                ? 0
                : calls(&mid->loop->counts.trigger_calls) +
-                     calls(&mid->loop->deputy.counts.trigger_calls);
+                     calls(&mid->loop->standby.counts.trigger_calls);
 }
 
 int margo_set_progress_timeout_ub_msec(margo_instance_id mid, unsigned timeout)
@@ -147,8 +147,8 @@ int margo_migrate_progress_loop(margo_instance_id mid, uint32_t pool_idx)
     rc = ABT_thread_migrate_to_pool(mid->loops[AMG_MARGO_LOOP], info.pool);
     if (rc != ABT_SUCCESS)
         return rc;
-    amg_margo_pools_retain(mid, info.pool);
-    amg_margo_pools_release(mid, mid->pools->progress_pool);
+    amg_margo_pools_ref(mid, info.pool);
+    amg_margo_pools_unref(mid, mid->pools->progress_pool);
     mid->pools->progress_pool = info.pool;
     atomic_store_explicit(&mid->wakeup.is_moving, true, memory_order_relaxed);
     amg_margo_wake(mid);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The user-level threads of an instance that make progress: its loop, and the
- * deputy of a loop whose progress stream has no core of its own. */
+ * standby loop of a loop whose progress stream has no core of its own. */
 #ifndef AMG_MARGO_LOOP_H
 #define AMG_MARGO_LOOP_H
 
@@ -20,23 +20,23 @@ struct amg_margo_loop_counts {
 /* What a round of a loop knows of those before it. */
 struct amg_margo_rounds {
     struct amg_margo_loop_counts *counts;
-    atomic_bool *is_dozing; /* told before and after a sleep; or NULL */
+    atomic_bool *is_asleep; /* told before and after a sleep; or NULL */
     unsigned spindown_ms; /* without sleep after an event; 0: no time is set */
     uint64_t spin_until_ns; /* 0: no sleep is put off */
     unsigned in_vain;       /* rounds since something came */
-    unsigned away_ms;       /* how long it last went away for others; or 0 */
+    unsigned backoff_ms;    /* how long it last went away for others; or 0 */
     struct amg_link link;   /* among all loops of the process */
     ABT_pool pool;          /* where it was when it last looked for others */
 };
 
-struct amg_margo_deputy {
-    ABT_pool pool;            /* its own; NULL: there is no deputy */
-    atomic_bool is_there;     /* false for good when it has ended */
-    atomic_bool is_busy;      /* may touch the context */
-    atomic_bool is_dismissed; /* the loop has come to its pool */
-    atomic_bool is_dozing;    /* asleep, and any news ends that */
-    atomic_bool is_relieved;  /* the watcher makes progress itself, */
-    atomic_bool is_in_round;  /* and does so just now */
+struct amg_margo_standby {
+    ABT_pool pool;             /* its own; NULL: there is no standby loop */
+    atomic_bool is_there;      /* false for good when it has ended */
+    atomic_bool is_busy;       /* may touch the context */
+    atomic_bool is_dismissed;  /* the loop has come to its pool */
+    atomic_bool is_asleep;     /* asleep, and any news ends that */
+    atomic_bool is_taken_over; /* the watcher makes progress itself, */
+    atomic_bool is_in_round;   /* and does so just now */
     struct amg_margo_loop_counts counts;
 };
 
@@ -50,12 +50,12 @@ struct amg_margo_loop {
     const struct amg_margo_loop_end *end;
     bool has_watch; /* the progress stream shares its core; constant */
     struct amg_margo_loop_counts counts;
-    struct amg_margo_deputy deputy;
+    struct amg_margo_standby standby;
 };
 
 /* Nothing runs yet. */
 void amg_margo_loop_init(margo_instance_id mid);
-/* `shares_core`: so there is a deputy, where the program has a pool for it.
+/* `shares_core`: so there is a standby, where the program has a pool for it.
  * False: no thread, logged. */
 bool amg_margo_loop_start(margo_instance_id mid,
     const struct amg_margo_loop_end *end, bool shares_core);
@@ -74,15 +74,16 @@ void amg_margo_rounds_turn(
 void amg_margo_rounds_give_way(
     margo_instance_id mid, struct amg_margo_rounds *rounds);
 
-/* deputy.c, where the progress stream shares its core. */
-void amg_margo_deputy_start(margo_instance_id mid);
-void amg_margo_deputy_join(margo_instance_id mid);
-/* By the loop, when the instance ends: might the deputy touch the context? */
-bool amg_margo_deputy_is_busy(const struct amg_margo_deputy *deputy);
+/* standby_loop.c, where the progress stream shares its core. */
+void amg_margo_standby_start(margo_instance_id mid);
+void amg_margo_standby_join(margo_instance_id mid);
+/* By the loop, when the instance ends: might the standby loop touch the
+ * context? */
+bool amg_margo_standby_is_busy(const struct amg_margo_standby *standby);
 /* By the loop before each round: comes back when the loop has to do it; and
  * after it. */
-void amg_margo_deputy_watch(
+void amg_margo_standby_watch(
     margo_instance_id mid, struct amg_margo_rounds *rounds);
-void amg_margo_deputy_watched(struct amg_margo_deputy *deputy);
+void amg_margo_standby_watched(struct amg_margo_standby *standby);
 
 #endif

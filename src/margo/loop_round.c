@@ -26,10 +26,10 @@
 #include "mercury.h"
 
 enum {
-    TRIGGER_BATCH = 64, /* callbacks at a time, then others get their turn */
-    ENDING_MS = 1,      /* between two looks whether all has ended */
-    IN_VAIN = 64,       /* rounds, before one loop of two goes away */
-    AWAY_MAX_MS = 5,
+    TRIGGER_BATCH = 64,   /* callbacks at a time, then others get their turn */
+    FINALIZE_POLL_MS = 1, /* between two looks whether all has ended */
+    IN_VAIN = 64,         /* rounds, before one loop of two goes away */
+    BACKOFF_MAX_MS = 5,
     NS_PER_S = 1000000000,
 };
 
@@ -37,7 +37,7 @@ static struct {
     struct amg_lock lock;  /* guards the list, and the pools in it */
     struct amg_list loops; /* of struct amg_margo_rounds */
     atomic_uint count;     /* of them; a hint without the lock */
-} registry;
+} loop_registry;
 
 static ABT_pool pool_mine(void)
 {
@@ -48,21 +48,21 @@ static ABT_pool pool_mine(void)
 
 /* Is another loop in the pool? No lock where this is the only one of the
  * process. */
-static bool has_company(struct amg_margo_rounds *rounds)
+static bool has_other_in_pool(struct amg_margo_rounds *rounds)
 {
     ABT_pool pool = ABT_POOL_NULL;
     struct amg_link *link = NULL;
     unsigned count = 0;
 
-    if (atomic_load_explicit(&registry.count, memory_order_relaxed) < 2)
+    if (atomic_load_explicit(&loop_registry.count, memory_order_relaxed) < 2)
         return false;
     pool = pool_mine();
-    amg_lock_take(&registry.lock);
+    amg_lock_take(&loop_registry.lock);
     rounds->pool = pool;
-    for (link = amg_list_first(&registry.loops); link != NULL;
-         link = amg_list_next(&registry.loops, link))
+    for (link = amg_list_first(&loop_registry.loops); link != NULL;
+         link = amg_list_next(&loop_registry.loops, link))
         count += AMG_OBJECT(link, struct amg_margo_rounds, link)->pool == pool;
-    amg_lock_give(&registry.lock);
+    amg_lock_give(&loop_registry.lock);
     return count > 1;
 }
 
@@ -72,20 +72,20 @@ void amg_margo_rounds_begin(margo_instance_id mid,
     *rounds = (struct amg_margo_rounds){.counts = counts, .pool = pool_mine()};
     if (mid->config->is_spindown_given)
         rounds->spindown_ms = mid->config->progress_spindown_ms;
-    amg_lock_take(&registry.lock);
-    if (atomic_fetch_add_explicit(&registry.count, 1u, memory_order_relaxed) ==
-        0)
-        amg_list_init(&registry.loops);
-    amg_list_push(&registry.loops, &rounds->link);
-    amg_lock_give(&registry.lock);
+    amg_lock_take(&loop_registry.lock);
+    if (atomic_fetch_add_explicit(
+            &loop_registry.count, 1u, memory_order_relaxed) == 0)
+        amg_list_init(&loop_registry.loops);
+    amg_list_push(&loop_registry.loops, &rounds->link);
+    amg_lock_give(&loop_registry.lock);
 }
 
 void amg_margo_rounds_end(struct amg_margo_rounds *rounds)
 {
-    amg_lock_take(&registry.lock);
+    amg_lock_take(&loop_registry.lock);
     amg_list_remove(&rounds->link);
-    atomic_fetch_sub_explicit(&registry.count, 1u, memory_order_relaxed);
-    amg_lock_give(&registry.lock);
+    atomic_fetch_sub_explicit(&loop_registry.count, 1u, memory_order_relaxed);
+    amg_lock_give(&loop_registry.lock);
 }
 
 /* When the first timer is due; UINT64_MAX: there is none. */
@@ -118,25 +118,25 @@ static bool trigger(margo_instance_id mid, struct amg_margo_rounds *rounds)
     struct margo_monitor_trigger_args told = {.max_count = TRIGGER_BATCH};
     unsigned ran = 0;
 
-    AMG_MARGO_TELL(mid, trigger, MARGO_MONITOR_FN_START, &told);
+    AMG_MARGO_NOTIFY(mid, trigger, MARGO_MONITOR_FN_START, &told);
     told.ret = HG_Trigger(mid->hg_context, 0, TRIGGER_BATCH, &ran);
     told.actual_count = ran;
-    AMG_MARGO_TELL(mid, trigger, MARGO_MONITOR_FN_END, &told);
+    AMG_MARGO_NOTIFY(mid, trigger, MARGO_MONITOR_FN_END, &told);
     count(&rounds->counts->trigger_calls);
     return ran > 0;
 }
 
 /* Asleep, where nobody else can do anything. */
-static hg_return_t doze(margo_instance_id mid,
+static hg_return_t sleep_in_progress(margo_instance_id mid,
     const struct amg_margo_rounds *rounds, unsigned timeout_ms)
 {
     hg_return_t rc = HG_SUCCESS;
 
-    if (rounds->is_dozing != NULL)
-        atomic_store_explicit(rounds->is_dozing, true, memory_order_seq_cst);
-    rc = amg_margo_runtime_doze(mid->hg_context, timeout_ms);
-    if (rounds->is_dozing != NULL) {
-        atomic_store_explicit(rounds->is_dozing, false, memory_order_seq_cst);
+    if (rounds->is_asleep != NULL)
+        atomic_store_explicit(rounds->is_asleep, true, memory_order_seq_cst);
+    rc = amg_margo_runtime_progress(mid->hg_context, timeout_ms);
+    if (rounds->is_asleep != NULL) {
+        atomic_store_explicit(rounds->is_asleep, false, memory_order_seq_cst);
         amg_margo_wake_watcher(mid);
     }
     return rc;
@@ -147,9 +147,9 @@ static hg_return_t progress(
 {
     struct margo_monitor_progress_args told = {.timeout_ms = timeout_ms};
 
-    AMG_MARGO_TOLD(mid, progress, &told,
+    AMG_MARGO_NOTIFY_CALL(mid, progress, &told,
         timeout_ms == 0 ? HG_Progress(mid->hg_context, 0)
-                        : doze(mid, rounds, timeout_ms));
+                        : sleep_in_progress(mid, rounds, timeout_ms));
     count(&rounds->counts->progress_calls);
     if (told.ret != HG_SUCCESS && told.ret != HG_TIMEOUT)
         margo_critical(mid,
@@ -171,8 +171,8 @@ static unsigned sleep_ms(margo_instance_id mid)
     uint64_t wait_ms = 0;
 
     if (atomic_load_explicit(&mid->is_draining, memory_order_acquire) &&
-        bound_ms > ENDING_MS)
-        bound_ms = ENDING_MS;
+        bound_ms > FINALIZE_POLL_MS)
+        bound_ms = FINALIZE_POLL_MS;
     if (due_ns == UINT64_MAX)
         return bound_ms;
     now_ns = amg_clock_ns();
@@ -201,11 +201,11 @@ static void gate_pass(margo_instance_id mid)
     ABT_mutex_lock(mutex_of(mid));
     atomic_store_explicit(&mid->wakeup.is_gated, true, memory_order_seq_cst);
     amg_margo_counts_settle(mid);
-    seen = mid->wakeup.kicks;
+    seen = mid->wakeup.wakes;
     while (!is_needed(mid)) {
-        while (seen == mid->wakeup.kicks)
+        while (seen == mid->wakeup.wakes)
             ABT_cond_wait(cond_of(mid), mutex_of(mid));
-        seen = mid->wakeup.kicks;
+        seen = mid->wakeup.wakes;
     }
     atomic_store_explicit(&mid->wakeup.is_gated, false, memory_order_relaxed);
     ABT_mutex_unlock(mutex_of(mid));
@@ -218,8 +218,8 @@ static bool spins_on(const struct amg_margo_rounds *rounds)
 }
 
 /* With the mutex held: leaves the stream to others for so long, or until it is
- * kicked. */
-static void away_locked(margo_instance_id mid, unsigned time_ms)
+ * woken. */
+static void timed_wait_locked(margo_instance_id mid, unsigned time_ms)
 {
     struct timespec moment;
 
@@ -238,14 +238,14 @@ static void away_locked(margo_instance_id mid, unsigned time_ms)
 static void stream_leave(margo_instance_id mid)
 {
     ABT_mutex_lock(mutex_of(mid));
-    away_locked(mid, 1);
+    timed_wait_locked(mid, 1);
     ABT_mutex_unlock(mutex_of(mid));
 }
 
 /* The loop of another instance is in the pool, and neither has anything to do:
  * one of both has to go away, or they would yield to each other for ever. Calls
  * that are made here end that, requests wait so long: first 1 ms, then 5 ms. */
-static void go_away(margo_instance_id mid, struct amg_margo_rounds *rounds)
+static void back_off(margo_instance_id mid, struct amg_margo_rounds *rounds)
 {
     unsigned bound_ms = sleep_ms(mid);
 
@@ -253,14 +253,14 @@ static void go_away(margo_instance_id mid, struct amg_margo_rounds *rounds)
         ABT_thread_yield();
         return;
     }
-    rounds->away_ms = rounds->away_ms == 0 ? 1 : AWAY_MAX_MS;
-    if (bound_ms > rounds->away_ms)
-        bound_ms = rounds->away_ms;
+    rounds->backoff_ms = rounds->backoff_ms == 0 ? 1 : BACKOFF_MAX_MS;
+    if (bound_ms > rounds->backoff_ms)
+        bound_ms = rounds->backoff_ms;
     ABT_mutex_lock(mutex_of(mid));
     atomic_store_explicit(&mid->wakeup.is_gated, true, memory_order_seq_cst);
     amg_margo_counts_settle(mid);
     if (atomic_load_explicit(&mid->operations, memory_order_seq_cst) == 0)
-        away_locked(mid, bound_ms);
+        timed_wait_locked(mid, bound_ms);
     atomic_store_explicit(&mid->wakeup.is_gated, false, memory_order_relaxed);
     ABT_mutex_unlock(mutex_of(mid));
 }
@@ -298,7 +298,7 @@ void amg_margo_rounds_turn(
     rounds->in_vain++;
     if (look(mid, rounds) == HG_SUCCESS) {
         rounds->in_vain = 0;
-        rounds->away_ms = 0;
+        rounds->backoff_ms = 0;
         if (rounds->spindown_ms > 0)
             rounds->spin_until_ns = amg_clock_deadline_ns(rounds->spindown_ms);
     }
@@ -309,13 +309,13 @@ void amg_margo_rounds_turn(
 }
 
 /* Is there nothing to be done, beside another loop that looks? */
-static bool is_idle_in_company(
+static bool is_idle_beside_other(
     margo_instance_id mid, struct amg_margo_rounds *rounds)
 {
     return rounds->in_vain >= IN_VAIN && amg_margo_runtime_ready() > 0 &&
            !spins_on(rounds) &&
            atomic_load_explicit(&mid->operations, memory_order_relaxed) == 0 &&
-           has_company(rounds);
+           has_other_in_pool(rounds);
 }
 
 void amg_margo_rounds_give_way(
@@ -328,8 +328,8 @@ void amg_margo_rounds_give_way(
         atomic_store_explicit(
             &mid->wakeup.is_moving, false, memory_order_relaxed);
         ABT_thread_yield();
-    } else if (is_idle_in_company(mid, rounds)) {
-        go_away(mid, rounds);
+    } else if (is_idle_beside_other(mid, rounds)) {
+        back_off(mid, rounds);
     } else if (amg_margo_runtime_ready() > 0) {
         ABT_thread_yield();
     }

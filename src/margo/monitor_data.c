@@ -260,7 +260,7 @@ static struct json_object *series_json_locked(const struct amg_monitor *monitor)
     struct json_object *object = document_begin(monitor);
 
     if (object != NULL)
-        amg_series_json(
+        amg_timeseries_json(
             &monitor->series, monitor->config.series.precision, object);
     return object;
 }
@@ -323,7 +323,7 @@ struct amg_stats_call *amg_monitor_call_find(struct amg_monitor *monitor,
 {
     const struct hg_info *info =
         handle == HG_HANDLE_NULL ? NULL : HG_Get_info(handle);
-    struct amg_stats_path path = {.parent = parent, .side = side};
+    struct amg_breadcrumb path = {.parent = parent, .side = side};
     char peer[AMG_MONITOR_ADDRESS_CAP] = "nobody";
     hg_size_t size = sizeof(peer);
     struct amg_stats_call *call = NULL;
@@ -348,7 +348,7 @@ struct amg_stats_call *amg_monitor_call_find(struct amg_monitor *monitor,
 
 struct amg_monitor_operation *amg_monitor_operation_begin(
     struct amg_monitor *monitor, struct amg_stats_call *call, double start,
-    unsigned holds)
+    unsigned refs)
 {
     struct amg_monitor_operation *operation = NULL;
 
@@ -363,16 +363,16 @@ struct amg_monitor_operation *amg_monitor_operation_begin(
     amg_lock_give(&monitor->lock);
     if (operation != NULL)
         *operation = (struct amg_monitor_operation){
-            .call = call, .start = start, .holds = holds};
+            .call = call, .start = start, .refs = refs};
     return operation;
 }
 
-void amg_monitor_operation_release(struct amg_monitor *monitor,
-    struct amg_monitor_operation *operation, unsigned holds)
+void amg_monitor_operation_unref(struct amg_monitor *monitor,
+    struct amg_monitor_operation *operation, unsigned refs)
 {
     amg_lock_take(&monitor->lock);
-    operation->holds -= holds;
-    if (operation->holds == 0) {
+    operation->refs -= refs;
+    if (operation->refs == 0) {
         operation->next = monitor->spare;
         monitor->spare = operation;
     }
@@ -403,7 +403,7 @@ static void monitor_free(struct amg_monitor *monitor)
         amg_mem_free(operation);
     }
     amg_stats_book_fini(&monitor->book);
-    amg_series_fini(&monitor->series);
+    amg_timeseries_fini(&monitor->series);
     amg_mem_free((char *)monitor->config.prefix);
     amg_mem_free(monitor);
 }
@@ -445,7 +445,7 @@ void amg_monitor_finalize(void *uargs)
     struct amg_monitor *monitor = uargs;
 
     /* What the last interval has seen, however short it was. */
-    amg_series_close(&monitor->series, ABT_get_wtime() - monitor->opened_s);
+    amg_timeseries_close(&monitor->series, ABT_get_wtime() - monitor->opened_s);
     if (monitor->is_short || monitor->series.is_short)
         margo_warning(monitor->mid,
             "monitoring: some figures are missing, since there was no memory");
@@ -463,7 +463,7 @@ static void monitor_reset_locked(struct amg_monitor *monitor)
     monitor->progress_without_timeout = none;
     monitor->trigger = none;
     amg_stats_book_reset(&monitor->book);
-    amg_series_reset(&monitor->series);
+    amg_timeseries_reset(&monitor->series);
 }
 
 /* {"stats", "series"}, without what is disabled.

@@ -49,7 +49,7 @@ struct amg_monitor_operation {
     double ult_start; /* of a request that is served */
     hg_size_t size;   /* of a transfer */
     bool is_push;
-    unsigned holds;
+    unsigned refs;
 };
 
 /* Owned by the instance, from its begin to its end. */
@@ -68,7 +68,7 @@ struct amg_monitor {
     uint64_t looks;  /* of the loop, counted or not */
     uint64_t rounds; /* of the trigger, likewise */
     struct amg_stats_book book;
-    struct amg_series series;
+    struct amg_timeseries series;
     struct amg_monitor_operation *spare;
     bool is_short; /* something was not counted, since there was no memory */
 };
@@ -95,9 +95,9 @@ struct amg_stats_call *amg_monitor_call_find(struct amg_monitor *monitor,
  * no memory. */
 struct amg_monitor_operation *amg_monitor_operation_begin(
     struct amg_monitor *monitor, struct amg_stats_call *call, double start,
-    unsigned holds);
-void amg_monitor_operation_release(struct amg_monitor *monitor,
-    struct amg_monitor_operation *operation, unsigned holds);
+    unsigned refs);
+void amg_monitor_operation_unref(struct amg_monitor *monitor,
+    struct amg_monitor_operation *operation, unsigned refs);
 
 /* Counts one duration, and what is not negative of the others. Takes the lock.
  * NULL for `measure`: nothing is counted. */

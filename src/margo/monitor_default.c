@@ -64,8 +64,7 @@ static void post_end(struct amg_monitor *monitor,
         return;
     amg_monitor_count(monitor, measure_of(operation->call, what),
         now - operation->start, relative, -1);
-    amg_monitor_operation_release(
-        monitor, operation, ret == HG_SUCCESS ? 1 : 2);
+    amg_monitor_operation_unref(monitor, operation, ret == HG_SUCCESS ? 1 : 2);
 }
 
 /* Its callback has run. `whole` is from the post on, or has no measure. The
@@ -84,7 +83,7 @@ static void post_done(struct amg_monitor *monitor, margo_request request,
         amg_monitor_count(
             monitor, whole(operation->call), began - operation->start, -1, -1);
     request_set(request, measure_of(operation->call, wait));
-    amg_monitor_operation_release(monitor, operation, 1);
+    amg_monitor_operation_unref(monitor, operation, 1);
 }
 
 static struct amg_stats_measure *forward_whole(void *call)
@@ -161,7 +160,7 @@ static void on_register(void *uargs, double now, margo_monitor_event_t kind,
     if (kind != MARGO_MONITOR_FN_END || args->ret != HG_SUCCESS)
         return;
     amg_lock_take(&monitor->lock);
-    amg_series_rpc(&monitor->series, args->id, args->name);
+    amg_timeseries_rpc(&monitor->series, args->id, args->name);
     amg_lock_give(&monitor->lock);
 }
 
@@ -180,7 +179,7 @@ static void on_rpc_handler(void *uargs, double now, margo_monitor_event_t kind,
         if (call != NULL) {
             operation = amg_monitor_operation_begin(monitor, call, now, 2);
             amg_lock_take(&monitor->lock);
-            amg_series_request(
+            amg_timeseries_request(
                 &monitor->series, call->path.id, call->path.name);
             amg_lock_give(&monitor->lock);
         }
@@ -192,7 +191,7 @@ static void on_rpc_handler(void *uargs, double now, margo_monitor_event_t kind,
             now - operation->start, -1, -1);
         if (args->ret != HG_SUCCESS)
             handle_set(args->handle, NULL);
-        amg_monitor_operation_release(
+        amg_monitor_operation_unref(
             monitor, operation, args->ret == HG_SUCCESS ? 1 : 2);
     }
 }
@@ -219,7 +218,7 @@ static void on_rpc_ult(void *uargs, double now, margo_monitor_event_t kind,
         amg_monitor_count(monitor, measure_of(operation->call, AMG_STATS_ULT),
             now - operation->ult_start, operation->ult_start - operation->start,
             -1);
-        amg_monitor_operation_release(monitor, operation, 1);
+        amg_monitor_operation_unref(monitor, operation, 1);
     }
 }
 
@@ -399,7 +398,7 @@ static void on_bulk_transfer(void *uargs, double now,
     } else if (kind == MARGO_MONITOR_FN_END && operation != NULL) {
         amg_monitor_count(monitor, transfer_measure(operation, AMG_STATS_IPULL),
             now - operation->start, -1, (double)operation->size);
-        amg_monitor_operation_release(
+        amg_monitor_operation_unref(
             monitor, operation, args->ret == HG_SUCCESS ? 1 : 2);
     }
 }
@@ -421,12 +420,12 @@ static void on_bulk_transfer_cb(void *uargs, double now,
     amg_monitor_count(monitor, transfer_measure(operation, AMG_STATS_PULL),
         args->uctx.f - operation->start, -1, (double)operation->size);
     amg_lock_take(&monitor->lock);
-    amg_series_bytes(
+    amg_timeseries_bytes(
         &monitor->series, operation->call->path.id, operation->size);
     amg_lock_give(&monitor->lock);
     request_set(
         args->request, transfer_measure(operation, AMG_STATS_PULL_WAIT));
-    amg_monitor_operation_release(monitor, operation, 1);
+    amg_monitor_operation_unref(monitor, operation, 1);
 }
 
 /* One point of each pool, and of each RPC. No lock of the monitor is held while
@@ -449,14 +448,14 @@ static void series_sample(struct amg_monitor *monitor, double now)
             ABT_pool_get_size(info.pool, &size) == ABT_SUCCESS &&
             ABT_pool_get_total_size(info.pool, &total) == ABT_SUCCESS) {
             amg_lock_take(&monitor->lock);
-            amg_series_pool(
+            amg_timeseries_pool(
                 &monitor->series, moment, info.pool, info.name, size, total);
             amg_lock_give(&monitor->lock);
         }
         (void)margo_pool_release_by_handle(mid, info.pool);
     }
     amg_lock_take(&monitor->lock);
-    amg_series_close(&monitor->series, moment);
+    amg_timeseries_close(&monitor->series, moment);
     amg_lock_give(&monitor->lock);
 }
 
@@ -483,7 +482,7 @@ static void on_progress(void *uargs, double now, margo_monitor_event_t kind,
         }
     }
     is_due = !monitor->config.series.is_disabled &&
-             amg_series_is_due(&monitor->series, now - monitor->opened_s);
+             amg_timeseries_is_due(&monitor->series, now - monitor->opened_s);
     amg_lock_give(&monitor->lock);
     if (is_due)
         series_sample(monitor, now);

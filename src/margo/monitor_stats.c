@@ -116,7 +116,7 @@ static uint64_t hash_more(uint64_t hash, const void *data, size_t len)
     return hash;
 }
 
-static uint64_t path_hash(const struct amg_stats_path *path)
+static uint64_t breadcrumb_hash(const struct amg_breadcrumb *path)
 {
     uint64_t hash =
         hash_more(0xcbf29ce484222325ull, &path->parent, sizeof(path->parent));
@@ -126,8 +126,8 @@ static uint64_t path_hash(const struct amg_stats_path *path)
     return hash_more(hash, path->peer, strlen(path->peer));
 }
 
-static bool path_is_same(
-    const struct amg_stats_path *a, const struct amg_stats_path *b)
+static bool breadcrumb_is_same(
+    const struct amg_breadcrumb *a, const struct amg_breadcrumb *b)
 {
     return a->parent == b->parent && a->id == b->id && a->side == b->side &&
            strcmp(a->peer, b->peer) == 0;
@@ -142,7 +142,7 @@ static void call_free(struct amg_stats_call *call)
     amg_mem_free(call);
 }
 
-static struct amg_stats_call *call_create(const struct amg_stats_path *path)
+static struct amg_stats_call *call_create(const struct amg_breadcrumb *path)
 {
     struct amg_stats_call *call = amg_mem_zalloc(sizeof(*call));
 
@@ -159,14 +159,14 @@ static struct amg_stats_call *call_create(const struct amg_stats_path *path)
 }
 
 struct amg_stats_call *amg_stats_book_find(
-    struct amg_stats_book *book, const struct amg_stats_path *path)
+    struct amg_stats_book *book, const struct amg_breadcrumb *path)
 {
-    uint64_t hash = path_hash(path);
+    uint64_t hash = breadcrumb_hash(path);
     struct amg_stats_call *first = amg_map_get(&book->by_hash, hash);
     struct amg_stats_call *call = NULL;
 
     for (call = first; call != NULL; call = call->same)
-        if (path_is_same(&call->path, path))
+        if (breadcrumb_is_same(&call->path, path))
             return call;
     call = call_create(path);
     if (call == NULL)
@@ -244,9 +244,9 @@ static unsigned id_provider(hg_id_t id)
                    : (unsigned)(id & MARGO_MAX_PROVIDER_ID);
 }
 
-/* The object of a call path. */
-static struct json_object *path_json(
-    struct json_object *rpcs, const struct amg_stats_path *path)
+/* The object of a breadcrumb. */
+static struct json_object *breadcrumb_json(
+    struct json_object *rpcs, const struct amg_breadcrumb *path)
 {
     char key[4 * 24];
     struct json_object *object = NULL;
@@ -282,7 +282,7 @@ static bool call_is_empty(const struct amg_stats_call *call)
 static void call_add_json(struct json_object *rpcs,
     const struct amg_stats_call *call, unsigned precision)
 {
-    const struct amg_stats_path *path = &call->path;
+    const struct amg_breadcrumb *path = &call->path;
     bool is_origin = path->side == AMG_STATS_ORIGIN;
     struct json_object *peer = NULL;
     char title[TITLE_CAP];
@@ -290,7 +290,7 @@ static void call_add_json(struct json_object *rpcs,
     (void)snprintf(title, sizeof(title), "%s %s",
         is_origin ? "sent to" : "received from", path->peer);
     peer = object_in(
-        object_in(path_json(rpcs, path), is_origin ? "origin" : "target"),
+        object_in(breadcrumb_json(rpcs, path), is_origin ? "origin" : "target"),
         title);
     for (unsigned i = 0; i < AMG_STATS_WHAT_COUNT; i++) {
         const struct amg_stats_measure *measure = &call->measures[i];
@@ -327,7 +327,7 @@ enum {
     PROVIDER_LEN = 8 /* ":65535" */
 };
 
-static void line_free(struct amg_series_line *line)
+static void line_free(struct amg_timeseries_line *line)
 {
     amg_mem_free(line->name);
     amg_mem_free(line->points);
@@ -335,11 +335,11 @@ static void line_free(struct amg_series_line *line)
 }
 
 /* The line, made where there was none. */
-static struct amg_series_line *line_find(struct amg_series *series,
-    struct amg_map *map, struct amg_series_line **all, uint64_t id,
+static struct amg_timeseries_line *line_find(struct amg_timeseries *series,
+    struct amg_map *map, struct amg_timeseries_line **all, uint64_t id,
     const char *name)
 {
-    struct amg_series_line *line = amg_map_get(map, id);
+    struct amg_timeseries_line *line = amg_map_get(map, id);
 
     if (line != NULL)
         return line;
@@ -359,8 +359,8 @@ static struct amg_series_line *line_find(struct amg_series *series,
     return line;
 }
 
-static void line_add(struct amg_series *series, struct amg_series_line *line,
-    double now_s, double first, double second)
+static void line_add(struct amg_timeseries *series,
+    struct amg_timeseries_line *line, double now_s, double first, double second)
 {
     if (line->len == line->cap) {
         size_t cap = line->cap == 0 ? FIRST_CAP : 2 * line->cap;
@@ -380,36 +380,39 @@ static void line_add(struct amg_series *series, struct amg_series_line *line,
     line->len++;
 }
 
-void amg_series_rpc(struct amg_series *series, hg_id_t id, const char *name)
+void amg_timeseries_rpc(
+    struct amg_timeseries *series, hg_id_t id, const char *name)
 {
     (void)line_find(series, &series->rpcs, &series->all_rpcs, id, name);
 }
 
-void amg_series_request(struct amg_series *series, hg_id_t id, const char *name)
+void amg_timeseries_request(
+    struct amg_timeseries *series, hg_id_t id, const char *name)
 {
-    struct amg_series_line *line =
+    struct amg_timeseries_line *line =
         line_find(series, &series->rpcs, &series->all_rpcs, id, name);
 
     if (line != NULL)
         line->counts[0]++;
 }
 
-void amg_series_bytes(struct amg_series *series, hg_id_t id, uint64_t bytes)
+void amg_timeseries_bytes(
+    struct amg_timeseries *series, hg_id_t id, uint64_t bytes)
 {
-    struct amg_series_line *line = amg_map_get(&series->rpcs, id);
+    struct amg_timeseries_line *line = amg_map_get(&series->rpcs, id);
 
     if (line != NULL)
         line->counts[1] += bytes;
 }
 
-bool amg_series_is_due(const struct amg_series *series, double now_s)
+bool amg_timeseries_is_due(const struct amg_timeseries *series, double now_s)
 {
     return now_s >= series->next_s;
 }
 
-void amg_series_close(struct amg_series *series, double now_s)
+void amg_timeseries_close(struct amg_timeseries *series, double now_s)
 {
-    for (struct amg_series_line *line = series->all_rpcs; line != NULL;
+    for (struct amg_timeseries_line *line = series->all_rpcs; line != NULL;
          line = line->next) {
         line_add(series, line, now_s, (double)line->counts[0],
             (double)line->counts[1]);
@@ -418,17 +421,17 @@ void amg_series_close(struct amg_series *series, double now_s)
     series->next_s = now_s + series->interval_s;
 }
 
-void amg_series_pool(struct amg_series *series, double now_s, ABT_pool pool,
-    const char *name, size_t size, size_t total_size)
+void amg_timeseries_pool(struct amg_timeseries *series, double now_s,
+    ABT_pool pool, const char *name, size_t size, size_t total_size)
 {
-    struct amg_series_line *line = line_find(series, &series->pools,
+    struct amg_timeseries_line *line = line_find(series, &series->pools,
         &series->all_pools, (uint64_t)(uintptr_t)pool, name);
 
     if (line != NULL)
         line_add(series, line, now_s, (double)size, (double)total_size);
 }
 
-static void lines_reset(struct amg_series_line *line)
+static void lines_reset(struct amg_timeseries_line *line)
 {
     for (; line != NULL; line = line->next) {
         line->len = 0;
@@ -436,24 +439,24 @@ static void lines_reset(struct amg_series_line *line)
     }
 }
 
-void amg_series_reset(struct amg_series *series)
+void amg_timeseries_reset(struct amg_timeseries *series)
 {
     lines_reset(series->all_rpcs);
     lines_reset(series->all_pools);
     series->is_short = false;
 }
 
-static void lines_fini(struct amg_series_line **all)
+static void lines_fini(struct amg_timeseries_line **all)
 {
     while (*all != NULL) {
-        struct amg_series_line *line = *all;
+        struct amg_timeseries_line *line = *all;
 
         *all = line->next;
         line_free(line);
     }
 }
 
-void amg_series_fini(struct amg_series *series)
+void amg_timeseries_fini(struct amg_timeseries *series)
 {
     lines_fini(&series->all_rpcs);
     lines_fini(&series->all_pools);
@@ -463,7 +466,7 @@ void amg_series_fini(struct amg_series *series)
 
 /* One number of each point; the last two are whole numbers. */
 static struct json_object *column_json(
-    const struct amg_series_line *line, unsigned number, unsigned precision)
+    const struct amg_timeseries_line *line, unsigned number, unsigned precision)
 {
     struct json_object *array = json_object_new_array();
 
@@ -478,7 +481,7 @@ static struct json_object *column_json(
 }
 
 static void line_add_json(struct json_object *to, const char *key,
-    const struct amg_series_line *line, const char *const names[NUMBERS],
+    const struct amg_timeseries_line *line, const char *const names[NUMBERS],
     unsigned precision)
 {
     struct json_object *object = json_object_new_object();
@@ -490,8 +493,8 @@ static void line_add_json(struct json_object *to, const char *key,
     json_object_object_add(to, key, object);
 }
 
-void amg_series_json(
-    const struct amg_series *series, unsigned precision, struct json_object *to)
+void amg_timeseries_json(const struct amg_timeseries *series,
+    unsigned precision, struct json_object *to)
 {
     static const char *const rpc_names[NUMBERS] = {
         "timestamps", "count", "bulk_size"};
@@ -500,16 +503,16 @@ void amg_series_json(
     struct json_object *rpcs = json_object_new_object();
     struct json_object *pools = json_object_new_object();
 
-    for (const struct amg_series_line *line = series->all_rpcs; line != NULL;
-         line = line->next) {
+    for (const struct amg_timeseries_line *line = series->all_rpcs;
+         line != NULL; line = line->next) {
         char key[KEY_CAP];
 
         (void)snprintf(key, sizeof(key), "%.*s:%u", KEY_CAP - PROVIDER_LEN,
             line->name, (unsigned)(line->id & MARGO_MAX_PROVIDER_ID));
         line_add_json(rpcs, key, line, rpc_names, precision);
     }
-    for (const struct amg_series_line *line = series->all_pools; line != NULL;
-         line = line->next)
+    for (const struct amg_timeseries_line *line = series->all_pools;
+         line != NULL; line = line->next)
         line_add_json(pools, line->name, line, pool_names, precision);
     json_object_object_add(to, "rpcs", rpcs);
     json_object_object_add(to, "pools", pools);

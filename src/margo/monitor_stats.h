@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Statistics and time series that the default monitor keeps.
  *
- * A call path is an RPC with its provider, and the RPC whose handler makes the
- * call. A book has an entry for each call path, side and peer; an entry lives
+ * A breadcrumb is an RPC with its provider, and the RPC whose handler makes the
+ * call. A book has an entry for each breadcrumb, side and peer; an entry lives
  * as long as its book, so handles and requests may keep a pointer to it. */
 #ifndef AMG_MARGO_MONITOR_STATS_H
 #define AMG_MARGO_MONITOR_STATS_H
@@ -72,7 +72,7 @@ struct amg_stats_measure {
 };
 
 /* What an entry is of. */
-struct amg_stats_path {
+struct amg_breadcrumb {
     hg_id_t parent; /* 0: called in no handler */
     hg_id_t id;     /* 0: no RPC, but bulk in no handler */
     enum amg_stats_side side;
@@ -81,7 +81,7 @@ struct amg_stats_path {
 };
 
 struct amg_stats_call {
-    struct amg_stats_path path;  /* with texts of its own */
+    struct amg_breadcrumb path;  /* with texts of its own */
     struct amg_stats_call *same; /* another one of the same hash */
     struct amg_stats_call *next; /* of all */
     struct amg_stats_measure measures[AMG_STATS_WHAT_COUNT];
@@ -96,7 +96,7 @@ struct amg_stats_book {
 
 /* The entry, made where there was none. NULL: no memory. */
 struct amg_stats_call *amg_stats_book_find(
-    struct amg_stats_book *book, const struct amg_stats_path *path);
+    struct amg_stats_book *book, const struct amg_breadcrumb *path);
 /* Forgets the numbers, not the entries. */
 void amg_stats_book_reset(struct amg_stats_book *book);
 void amg_stats_book_fini(struct amg_stats_book *book);
@@ -106,8 +106,8 @@ struct json_object *amg_stats_book_json(
     const struct amg_stats_book *book, unsigned precision);
 
 /* Points of one thing, each a moment and two numbers. */
-struct amg_series_line {
-    struct amg_series_line *next; /* of all */
+struct amg_timeseries_line {
+    struct amg_timeseries_line *next; /* of all */
     char *name;
     uint64_t id;
     uint64_t counts[2]; /* of the interval that runs */
@@ -118,37 +118,39 @@ struct amg_series_line {
 
 /* All zero, and then `interval_s` and `next_s`, is an empty one. Guarded by its
  * owner. Lines of RPCs are kept by their id, those of pools by their handle. */
-struct amg_series {
+struct amg_timeseries {
     double interval_s;
     double next_s; /* when the next point is due, of ABT_get_wtime() */
     struct amg_map rpcs;
-    struct amg_series_line *all_rpcs;
+    struct amg_timeseries_line *all_rpcs;
     struct amg_map pools;
-    struct amg_series_line *all_pools;
+    struct amg_timeseries_line *all_pools;
     bool is_short; /* points are missing, since there was no memory */
 };
 
 /* An RPC is registered: it has a line, also when no request comes. */
-void amg_series_rpc(struct amg_series *series, hg_id_t id, const char *name);
+void amg_timeseries_rpc(
+    struct amg_timeseries *series, hg_id_t id, const char *name);
 /* A request of an RPC has come in; and so many bytes have been moved for it. */
-void amg_series_request(
-    struct amg_series *series, hg_id_t id, const char *name);
-void amg_series_bytes(struct amg_series *series, hg_id_t id, uint64_t bytes);
+void amg_timeseries_request(
+    struct amg_timeseries *series, hg_id_t id, const char *name);
+void amg_timeseries_bytes(
+    struct amg_timeseries *series, hg_id_t id, uint64_t bytes);
 
 /* Is a point due? */
-bool amg_series_is_due(const struct amg_series *series, double now_s);
+bool amg_timeseries_is_due(const struct amg_timeseries *series, double now_s);
 /* A point for each RPC, and the next one is due an interval from now. Those of
  * pools are told before by the next call. */
-void amg_series_close(struct amg_series *series, double now_s);
-void amg_series_pool(struct amg_series *series, double now_s, ABT_pool pool,
-    const char *name, size_t size, size_t total_size);
+void amg_timeseries_close(struct amg_timeseries *series, double now_s);
+void amg_timeseries_pool(struct amg_timeseries *series, double now_s,
+    ABT_pool pool, const char *name, size_t size, size_t total_size);
 
 /* Forgets all points. */
-void amg_series_reset(struct amg_series *series);
-void amg_series_fini(struct amg_series *series);
+void amg_timeseries_reset(struct amg_timeseries *series);
+void amg_timeseries_fini(struct amg_timeseries *series);
 
 /* Adds "rpcs" and "pools" to an object. */
-void amg_series_json(const struct amg_series *series, unsigned precision,
-    struct json_object *to);
+void amg_timeseries_json(const struct amg_timeseries *series,
+    unsigned precision, struct json_object *to);
 
 #endif

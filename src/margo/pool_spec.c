@@ -158,8 +158,8 @@ static bool kind_is_external(const struct amg_margo_log *log, const char *path,
     return true;
 }
 
-bool amg_margo_pool_plan_read(const struct amg_margo_log *log, const char *path,
-    struct json_object *object, struct amg_margo_pool_plan *plan)
+bool amg_margo_pool_spec_read(const struct amg_margo_log *log, const char *path,
+    struct json_object *object, struct amg_margo_pool_spec *plan)
 {
     static const struct amg_json_field fields[] = {
         {"name", AMG_JSON_TEXT, offsetof(struct row, name), 0, 0, NULL},
@@ -179,7 +179,7 @@ bool amg_margo_pool_plan_read(const struct amg_margo_log *log, const char *path,
     return name_copy(log, path, row.name, &plan->name);
 }
 
-void amg_margo_pool_plan_free(struct amg_margo_pool_plan *plan)
+void amg_margo_pool_spec_free(struct amg_margo_pool_spec *plan)
 {
     amg_mem_free(plan->name);
     plan->name = NULL;
@@ -208,7 +208,7 @@ bool amg_margo_pool_ref_read(const struct amg_margo_log *log, const char *path,
 }
 
 static bool refs_read(const struct amg_margo_log *log, const char *path,
-    struct json_object *array, struct amg_margo_stream_plan *plan)
+    struct json_object *array, struct amg_margo_stream_spec *plan)
 {
     size_t count = json_object_array_length(array);
 
@@ -234,7 +234,7 @@ static bool refs_read(const struct amg_margo_log *log, const char *path,
 }
 
 static bool affinity_read(const struct amg_margo_log *log, const char *path,
-    struct json_object *array, struct amg_margo_stream_plan *plan)
+    struct json_object *array, struct amg_margo_stream_spec *plan)
 {
     size_t count = json_object_array_length(array);
 
@@ -258,7 +258,7 @@ static bool affinity_read(const struct amg_margo_log *log, const char *path,
 }
 
 static bool scheduler_read(const struct amg_margo_log *log, const char *path,
-    struct json_object *object, struct amg_margo_stream_plan *plan)
+    struct json_object *object, struct amg_margo_stream_spec *plan)
 {
     static const struct amg_json_field fields[] = {
         {"type", AMG_JSON_WORD, offsetof(struct row, kind), 0, 0, sched_kinds},
@@ -277,9 +277,9 @@ static bool scheduler_read(const struct amg_margo_log *log, const char *path,
     return pools == NULL || refs_read(log, where, pools, plan);
 }
 
-bool amg_margo_stream_plan_read(const struct amg_margo_log *log,
+bool amg_margo_stream_spec_read(const struct amg_margo_log *log,
     const char *path, struct json_object *object,
-    struct amg_margo_stream_plan *plan)
+    struct amg_margo_stream_spec *plan)
 {
     static const struct amg_json_field fields[] = {
         {"name", AMG_JSON_TEXT, offsetof(struct row, name), 0, 0, NULL},
@@ -319,14 +319,14 @@ bool amg_margo_stream_plan_read(const struct amg_margo_log *log,
     return name_copy(log, path, row.name, &plan->name);
 }
 
-void amg_margo_stream_plan_free(struct amg_margo_stream_plan *plan)
+void amg_margo_stream_spec_free(struct amg_margo_stream_spec *plan)
 {
     for (unsigned i = 0; i < plan->pool_count; i++)
         amg_mem_free(plan->pools[i].name);
     amg_mem_free(plan->pools);
     amg_mem_free(plan->affinity);
     amg_mem_free(plan->name);
-    *plan = (struct amg_margo_stream_plan){0};
+    *plan = (struct amg_margo_stream_spec){0};
 }
 
 int amg_margo_plan_find_pool(
@@ -402,16 +402,16 @@ static bool pools_read(const struct amg_margo_log *log,
     size_t count = json_object_array_length(array);
 
     for (size_t i = 0; i < count; i++) {
-        struct amg_margo_pool_plan pool = {0};
+        struct amg_margo_pool_spec pool = {0};
         char path[AMG_JSON_PATH_CAP];
 
         row_path(path, "pools", i);
-        if (!amg_margo_pool_plan_read(
+        if (!amg_margo_pool_spec_read(
                 log, path, json_object_array_get_idx(array, i), &pool) ||
             (pool.name != NULL &&
                 name_is_taken(log, path, pool.name,
                     amg_margo_plan_find_pool(plan, pool.name)))) {
-            amg_margo_pool_plan_free(&pool);
+            amg_margo_pool_spec_free(&pool);
             return false;
         }
         plan->pools[plan->pool_count++] = pool;
@@ -425,16 +425,16 @@ static bool streams_read(const struct amg_margo_log *log,
     size_t count = json_object_array_length(array);
 
     for (size_t i = 0; i < count; i++) {
-        struct amg_margo_stream_plan stream = {0};
+        struct amg_margo_stream_spec stream = {0};
         char path[AMG_JSON_PATH_CAP];
 
         row_path(path, "xstreams", i);
-        if (!amg_margo_stream_plan_read(
+        if (!amg_margo_stream_spec_read(
                 log, path, json_object_array_get_idx(array, i), &stream) ||
             (stream.name != NULL &&
                 name_is_taken(log, path, stream.name,
                     amg_margo_plan_find_stream(plan, stream.name)))) {
-            amg_margo_stream_plan_free(&stream);
+            amg_margo_stream_spec_free(&stream);
             return false;
         }
         plan->streams[plan->stream_count++] = stream;
@@ -484,9 +484,9 @@ bool amg_margo_plan_read(const struct amg_margo_log *log,
 void amg_margo_plan_free(struct amg_margo_plan *plan)
 {
     for (unsigned i = 0; i < plan->pool_count; i++)
-        amg_margo_pool_plan_free(&plan->pools[i]);
+        amg_margo_pool_spec_free(&plan->pools[i]);
     for (unsigned i = 0; i < plan->stream_count; i++)
-        amg_margo_stream_plan_free(&plan->streams[i]);
+        amg_margo_stream_spec_free(&plan->streams[i]);
     amg_mem_free(plan->pools);
     amg_mem_free(plan->streams);
     amg_mem_free(plan->progress.name);
@@ -507,7 +507,7 @@ static bool name_set(
 bool amg_margo_plan_add_pool(const struct amg_margo_log *log,
     struct amg_margo_plan *plan, const char *name, int kind)
 {
-    struct amg_margo_pool_plan *pool = &plan->pools[plan->pool_count];
+    struct amg_margo_pool_spec *pool = &plan->pools[plan->pool_count];
 
     if (!name_set(log, name, &pool->name))
         return false;
@@ -520,7 +520,7 @@ bool amg_margo_plan_add_pool(const struct amg_margo_log *log,
 bool amg_margo_plan_add_stream(const struct amg_margo_log *log,
     struct amg_margo_plan *plan, const char *name, unsigned pool)
 {
-    struct amg_margo_stream_plan *stream = &plan->streams[plan->stream_count];
+    struct amg_margo_stream_spec *stream = &plan->streams[plan->stream_count];
 
     plan->stream_count++;
     stream->kind = AMG_MARGO_SCHED_BASIC_WAIT;

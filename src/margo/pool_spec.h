@@ -39,7 +39,7 @@ enum amg_margo_sched_kind {
     AMG_MARGO_SCHED_EXTERNAL /* the program's */
 };
 
-struct amg_margo_pool_plan {
+struct amg_margo_pool_spec {
     char *name; /* NULL: one is to be made up */
     int kind;   /* enum amg_margo_pool_kind */
     int access;
@@ -52,7 +52,7 @@ struct amg_margo_pool_ref {
     bool is_own; /* of the plan's own pools, which a child adds to others */
 };
 
-struct amg_margo_stream_plan {
+struct amg_margo_stream_spec {
     char *name;  /* NULL: one is to be made up */
     int kind;    /* enum amg_margo_sched_kind */
     int cpubind; /* -1: none */
@@ -65,13 +65,13 @@ struct amg_margo_stream_plan {
 
 /* One element of "pools", of "xstreams". False: refused, or no memory, which
  * the log says; the plan is to be freed in both cases. */
-bool amg_margo_pool_plan_read(const struct amg_margo_log *log, const char *path,
-    struct json_object *object, struct amg_margo_pool_plan *plan);
-void amg_margo_pool_plan_free(struct amg_margo_pool_plan *plan);
-bool amg_margo_stream_plan_read(const struct amg_margo_log *log,
+bool amg_margo_pool_spec_read(const struct amg_margo_log *log, const char *path,
+    struct json_object *object, struct amg_margo_pool_spec *plan);
+void amg_margo_pool_spec_free(struct amg_margo_pool_spec *plan);
+bool amg_margo_stream_spec_read(const struct amg_margo_log *log,
     const char *path, struct json_object *object,
-    struct amg_margo_stream_plan *plan);
-void amg_margo_stream_plan_free(struct amg_margo_stream_plan *plan);
+    struct amg_margo_stream_spec *plan);
+void amg_margo_stream_spec_free(struct amg_margo_stream_spec *plan);
 
 /* An integer or a string. */
 bool amg_margo_pool_ref_read(const struct amg_margo_log *log, const char *path,
@@ -88,9 +88,9 @@ const char *amg_margo_sched_kind_name(int kind);
 
 /* Made and freed by the configuration that it is a part of. */
 struct amg_margo_plan {
-    struct amg_margo_pool_plan *pools;
+    struct amg_margo_pool_spec *pools;
     unsigned pool_count;
-    struct amg_margo_stream_plan *streams;
+    struct amg_margo_stream_spec *streams;
     unsigned stream_count;
     struct amg_margo_pool_ref progress; /* the loop's pool */
     struct amg_margo_pool_ref rpc;      /* the handlers' */

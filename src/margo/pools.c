@@ -58,10 +58,11 @@ static struct amg_margo_pool *pool_adopt(const struct amg_margo_log *log)
 }
 
 static bool pools_make(const struct amg_margo_log *log,
-    const struct amg_margo_plan *plan, bool is_first, struct amg_margo_set *set)
+    const struct amg_margo_plan *plan, bool is_first,
+    struct amg_margo_registry *registry)
 {
     for (unsigned i = 0; i < plan->pool_count; i++) {
-        const struct amg_margo_pool_plan *row = &plan->pools[i];
+        const struct amg_margo_pool_spec *row = &plan->pools[i];
         struct amg_margo_pool *pool = NULL;
 
         if (!is_first && row->name != NULL &&
@@ -69,24 +70,26 @@ static bool pools_make(const struct amg_margo_log *log,
             pool = pool_adopt(log);
         else
             pool = amg_margo_pool_make(log, row, pool_is_primary(plan, i));
-        if (pool == NULL || amg_margo_pool_add(log, set, pool) != HG_SUCCESS)
+        if (pool == NULL ||
+            amg_margo_pool_add(log, registry, pool) != HG_SUCCESS)
             return false;
     }
     return true;
 }
 
 static bool streams_make(const struct amg_margo_log *log,
-    const struct amg_margo_plan *plan, bool is_first, struct amg_margo_set *set)
+    const struct amg_margo_plan *plan, bool is_first,
+    struct amg_margo_registry *registry)
 {
     for (unsigned i = 0; i < plan->stream_count; i++) {
-        const struct amg_margo_stream_plan *row = &plan->streams[i];
+        const struct amg_margo_stream_spec *row = &plan->streams[i];
         hg_return_t rc = HG_SUCCESS;
 
         if (row->name != NULL && strcmp(row->name, primary_name) == 0)
-            rc = amg_margo_stream_take(log, set, row, !is_first);
+            rc = amg_margo_stream_take(log, registry, row, !is_first);
         else
             rc = amg_margo_stream_make(
-                log, "argobots.xstreams[]", set, row, NULL);
+                log, "argobots.xstreams[]", registry, row, NULL);
         if (rc != HG_SUCCESS)
             return false;
     }
@@ -100,14 +103,14 @@ struct runs {
     bool is_in_reach; /* somewhere the progress pool does not stand before */
 };
 
-static struct runs runs_of(const struct amg_margo_set *set,
+static struct runs runs_of(const struct amg_margo_registry *registry,
     const struct amg_margo_pool *pool, ABT_pool progress)
 {
     struct runs runs = {false, false, false};
 
-    for (unsigned i = 0; i < set->streams.count; i++) {
+    for (unsigned i = 0; i < registry->streams.count; i++) {
         const struct amg_margo_stream *stream =
-            amg_margo_stream_at_locked(set, i);
+            amg_margo_stream_at_locked(registry, i);
         bool is_behind = false;
 
         for (unsigned j = 0; j < stream->pool_count; j++) {
@@ -127,11 +130,12 @@ static struct runs runs_of(const struct amg_margo_set *set,
  * streams that nobody knows here. Before anybody else knows the set. */
 static void pools_advise(margo_instance_id mid)
 {
-    const struct amg_margo_set *set = mid->pools->set;
+    const struct amg_margo_registry *registry = mid->pools->registry;
 
-    for (unsigned i = 0; i < set->pools.count; i++) {
-        const struct amg_margo_pool *pool = amg_margo_pool_at_locked(set, i);
-        struct runs runs = runs_of(set, pool, mid->pools->progress_pool);
+    for (unsigned i = 0; i < registry->pools.count; i++) {
+        const struct amg_margo_pool *pool =
+            amg_margo_pool_at_locked(registry, i);
+        struct runs runs = runs_of(registry, pool, mid->pools->progress_pool);
 
         if (pool->kind == AMG_MARGO_POOL_EXTERNAL)
             continue;
@@ -156,18 +160,19 @@ static void pools_advise(margo_instance_id mid)
 
 /* What a child's short forms ask for, beside what its family has. */
 static bool child_make(const struct amg_margo_log *log,
-    struct amg_margo_plan *plan, struct amg_margo_set *set)
+    struct amg_margo_plan *plan, struct amg_margo_registry *registry)
 {
     for (unsigned i = 0; i < plan->pool_count; i++) {
         struct amg_margo_pool *pool =
             amg_margo_pool_make(log, &plan->pools[i], false);
 
-        if (pool == NULL || amg_margo_pool_add(log, set, pool) != HG_SUCCESS ||
+        if (pool == NULL ||
+            amg_margo_pool_add(log, registry, pool) != HG_SUCCESS ||
             !amg_margo_plan_pool_named(log, plan, i, pool->item.name))
             return false;
     }
     for (unsigned i = 0; i < plan->stream_count; i++)
-        if (amg_margo_stream_make(log, "argobots.xstreams[]", set,
+        if (amg_margo_stream_make(log, "argobots.xstreams[]", registry,
                 &plan->streams[i], NULL) != HG_SUCCESS)
             return false;
     return true;
@@ -176,7 +181,7 @@ static bool child_make(const struct amg_margo_log *log,
 /* The pool that the program gave, which the set knows then; else what the text
  * says; else `otherwise`. NULL: refused, the log says why. */
 static ABT_pool pool_choose(const struct amg_margo_log *log,
-    struct amg_margo_set *set, const char *path, ABT_pool given,
+    struct amg_margo_registry *registry, const char *path, ABT_pool given,
     const struct amg_margo_pool_ref *ref, ABT_pool otherwise)
 {
     struct amg_margo_pool *pool = NULL;
@@ -184,19 +189,19 @@ static ABT_pool pool_choose(const struct amg_margo_log *log,
 
     if (given == ABT_POOL_NULL && ref->name == NULL && ref->index < 0)
         return otherwise;
-    amg_lock_take(&set->lock);
+    amg_lock_take(&registry->lock);
     if (given != ABT_POOL_NULL)
         item = amg_margo_list_find_locked(
-            &set->pools, amg_margo_key_handle(given), NULL);
+            &registry->pools, amg_margo_key_handle(given), NULL);
     else
-        pool = amg_margo_pool_resolve_locked(log, path, set, ref);
-    amg_lock_give(&set->lock);
+        pool = amg_margo_pool_resolve_locked(log, path, registry, ref);
+    amg_lock_give(&registry->lock);
     if (given == ABT_POOL_NULL)
         return pool == NULL ? ABT_POOL_NULL : amg_margo_pool_abt(pool);
     if (item != NULL)
         return given;
     pool = amg_margo_pool_wrap(log, NULL, given, false);
-    if (pool == NULL || amg_margo_pool_add(log, set, pool) != HG_SUCCESS)
+    if (pool == NULL || amg_margo_pool_add(log, registry, pool) != HG_SUCCESS)
         return ABT_POOL_NULL;
     return given;
 }
@@ -211,8 +216,8 @@ static bool pools_choose(
         info->parent_mid == NULL ? NULL : info->parent_mid->pools;
     ABT_pool otherwise = parent == NULL ? ABT_POOL_NULL : parent->progress_pool;
 
-    pools->progress_pool = pool_choose(mid->log, pools->set, "progress_pool",
-        info->progress_pool, &plan->progress, otherwise);
+    pools->progress_pool = pool_choose(mid->log, pools->registry,
+        "progress_pool", info->progress_pool, &plan->progress, otherwise);
     if (pools->progress_pool == ABT_POOL_NULL)
         return false;
     /* With -1 the handlers share it, wherever it comes from. */
@@ -221,60 +226,63 @@ static bool pools_choose(
         return true;
     }
     otherwise = parent == NULL ? ABT_POOL_NULL : parent->rpc_pool;
-    pools->rpc_pool = pool_choose(mid->log, pools->set, "rpc_pool",
+    pools->rpc_pool = pool_choose(mid->log, pools->registry, "rpc_pool",
         info->rpc_pool, &plan->rpc, otherwise);
     return pools->rpc_pool != ABT_POOL_NULL;
 }
 
-/* Ends all that is in the set, streams first. */
-static void set_end(const struct amg_margo_log *log, struct amg_margo_set *set)
+/* Ends all that is in the registry, streams first. */
+static void registry_end(
+    const struct amg_margo_log *log, struct amg_margo_registry *registry)
 {
-    while (set->streams.count > 0) {
+    while (registry->streams.count > 0) {
         struct amg_margo_item *item =
-            set->streams.items[set->streams.count - 1];
+            registry->streams.items[registry->streams.count - 1];
 
-        amg_margo_list_remove_locked(&set->streams, item);
-        amg_margo_stream_end(log, set, (struct amg_margo_stream *)(void *)item);
+        amg_margo_list_remove_locked(&registry->streams, item);
+        amg_margo_stream_end(
+            log, registry, (struct amg_margo_stream *)(void *)item);
     }
-    while (set->pools.count > 0) {
-        struct amg_margo_item *item = set->pools.items[set->pools.count - 1];
+    while (registry->pools.count > 0) {
+        struct amg_margo_item *item =
+            registry->pools.items[registry->pools.count - 1];
 
-        amg_margo_list_remove_locked(&set->pools, item);
+        amg_margo_list_remove_locked(&registry->pools, item);
         amg_margo_pool_end(log, (struct amg_margo_pool *)(void *)item);
     }
-    amg_margo_set_destroy(set);
+    amg_margo_registry_destroy(registry);
 }
 
-static void set_leave(
-    const struct amg_margo_log *log, struct amg_margo_set *set)
+static void registry_leave(
+    const struct amg_margo_log *log, struct amg_margo_registry *registry)
 {
     bool is_last = false;
 
-    amg_lock_take(&set->lock);
-    set->instances--;
-    is_last = set->instances == 0;
-    amg_lock_give(&set->lock);
+    amg_lock_take(&registry->lock);
+    registry->instances--;
+    is_last = registry->instances == 0;
+    amg_lock_give(&registry->lock);
     if (is_last)
-        set_end(log, set);
+        registry_end(log, registry);
 }
 
-static struct amg_margo_set *set_of(
+static struct amg_margo_registry *registry_share(
     const struct amg_margo_log *log, margo_instance_id parent)
 {
-    struct amg_margo_set *set = NULL;
+    struct amg_margo_registry *registry = NULL;
 
     if (parent != NULL) {
-        set = parent->pools->set;
-        amg_lock_take(&set->lock);
-        set->instances++;
-        amg_lock_give(&set->lock);
-        return set;
+        registry = parent->pools->registry;
+        amg_lock_take(&registry->lock);
+        registry->instances++;
+        amg_lock_give(&registry->lock);
+        return registry;
     }
-    set = amg_margo_set_create();
-    if (set == NULL)
+    registry = amg_margo_registry_create();
+    if (registry == NULL)
         amg_margo_log_write(
             log, MARGO_LOG_ERROR, "no memory for the list of pools");
-    return set;
+    return registry;
 }
 
 bool amg_margo_pools_open(
@@ -282,65 +290,65 @@ bool amg_margo_pools_open(
 {
     struct amg_margo_plan *plan = &mid->config->plan;
     bool is_child = info->parent_mid != MARGO_INSTANCE_NULL;
-    struct amg_margo_set *set = NULL;
+    struct amg_margo_registry *registry = NULL;
     bool is_made = false;
 
     if (!amg_margo_config_plan(mid->log, is_child, mid->config))
         return false;
-    set = set_of(mid->log, info->parent_mid);
-    if (set == NULL)
+    registry = registry_share(mid->log, info->parent_mid);
+    if (registry == NULL)
         return false;
-    *mid->pools = (struct amg_margo_pools){.set = set};
+    *mid->pools = (struct amg_margo_pools){.registry = registry};
     if (is_child)
-        is_made = child_make(mid->log, plan, set);
+        is_made = child_make(mid->log, plan, registry);
     else
-        is_made = pools_make(mid->log, plan, is_first, set) &&
-                  streams_make(mid->log, plan, is_first, set);
+        is_made = pools_make(mid->log, plan, is_first, registry) &&
+                  streams_make(mid->log, plan, is_first, registry);
     if (is_made && pools_choose(mid, info)) {
         if (!is_child)
             pools_advise(mid);
-        amg_margo_pools_retain(mid, mid->pools->progress_pool);
-        amg_margo_pools_retain(mid, mid->pools->rpc_pool);
+        amg_margo_pools_ref(mid, mid->pools->progress_pool);
+        amg_margo_pools_ref(mid, mid->pools->rpc_pool);
         return true;
     }
-    set_leave(mid->log, set);
+    registry_leave(mid->log, registry);
     *mid->pools = (struct amg_margo_pools){ABT_POOL_NULL, ABT_POOL_NULL, NULL};
     return false;
 }
 
 void amg_margo_pools_close(margo_instance_id mid)
 {
-    struct amg_margo_set *set = mid->pools->set;
+    struct amg_margo_registry *registry = mid->pools->registry;
 
-    if (set == NULL)
+    if (registry == NULL)
         return;
-    amg_margo_pools_release(mid, mid->pools->progress_pool);
-    amg_margo_pools_release(mid, mid->pools->rpc_pool);
-    set_leave(mid->log, set);
+    amg_margo_pools_unref(mid, mid->pools->progress_pool);
+    amg_margo_pools_unref(mid, mid->pools->rpc_pool);
+    registry_leave(mid->log, registry);
     *mid->pools = (struct amg_margo_pools){ABT_POOL_NULL, ABT_POOL_NULL, NULL};
 }
 
 static void pool_count(margo_instance_id mid, ABT_pool pool, int change)
 {
-    struct amg_margo_set *set = mid->pools->set;
+    struct amg_margo_registry *registry = mid->pools->registry;
     struct amg_margo_item *item = NULL;
 
-    amg_lock_take(&set->lock);
+    amg_lock_take(&registry->lock);
     item = amg_margo_list_find_locked(
-        &set->pools, amg_margo_key_handle(pool), NULL);
+        &registry->pools, amg_margo_key_handle(pool), NULL);
     if (item != NULL) {
         AMG_ASSERT(change > 0 || item->uses > 0);
         item->uses += (unsigned)change;
     }
-    amg_lock_give(&set->lock);
+    amg_lock_give(&registry->lock);
 }
 
-void amg_margo_pools_retain(margo_instance_id mid, ABT_pool pool)
+void amg_margo_pools_ref(margo_instance_id mid, ABT_pool pool)
 {
     pool_count(mid, pool, 1);
 }
 
-void amg_margo_pools_release(margo_instance_id mid, ABT_pool pool)
+void amg_margo_pools_unref(margo_instance_id mid, ABT_pool pool)
 {
     pool_count(mid, pool, -1);
 }
@@ -355,18 +363,19 @@ static bool stream_is_meant(const struct amg_margo_stream *stream)
 /* That stream of the instance, which shares it with none; or NULL. */
 static ABT_xstream stream_find(margo_instance_id mid)
 {
-    struct amg_margo_set *set = mid->pools->set;
+    struct amg_margo_registry *registry = mid->pools->registry;
     ABT_xstream found = ABT_XSTREAM_NULL;
 
-    amg_lock_take(&set->lock);
-    for (unsigned i = 0; i < set->streams.count && set->instances == 1; i++) {
+    amg_lock_take(&registry->lock);
+    for (unsigned i = 0;
+         i < registry->streams.count && registry->instances == 1; i++) {
         const struct amg_margo_stream *stream =
-            amg_margo_stream_at_locked(set, i);
+            amg_margo_stream_at_locked(registry, i);
 
         if (stream_is_meant(stream))
             found = amg_margo_stream_abt(stream);
     }
-    amg_lock_give(&set->lock);
+    amg_lock_give(&registry->lock);
     return found;
 }
 

@@ -7,13 +7,13 @@
 
 #include "margo.h"
 
-struct amg_margo_set;
+struct amg_margo_registry;
 
 /* The set is shared with the instance's parent and children. */
 struct amg_margo_pools {
     ABT_pool progress_pool; /* the loop's */
     ABT_pool rpc_pool;      /* handlers of RPCs that name none */
-    struct amg_margo_set *set;
+    struct amg_margo_registry *registry;
 };
 
 /* Makes what the configuration asks for; with a parent instance, shares. After
@@ -32,7 +32,7 @@ void amg_margo_pools_close(margo_instance_id mid);
 
 /* An RPC uses the pool, which cannot be removed meanwhile; one that the
  * instance does not know is fine. */
-void amg_margo_pools_retain(margo_instance_id mid, ABT_pool pool);
-void amg_margo_pools_release(margo_instance_id mid, ABT_pool pool);
+void amg_margo_pools_ref(margo_instance_id mid, ABT_pool pool);
+void amg_margo_pools_unref(margo_instance_id mid, ABT_pool pool);
 
 #endif

@@ -74,7 +74,7 @@ hg_return_t amg_margo_proc_input(hg_proc_t proc, void *data)
         return input_code(proc, args);
     told = (struct margo_monitor_set_input_args){
         .handle = req->handle, .request = req, .data = args->user};
-    AMG_MARGO_TOLD(req->mid, set_input, &told, input_code(proc, args));
+    AMG_MARGO_NOTIFY_CALL(req->mid, set_input, &told, input_code(proc, args));
     return told.ret;
 }
 
@@ -88,7 +88,7 @@ hg_return_t amg_margo_proc_output(hg_proc_t proc, void *data)
         return output_code(proc, args);
     told = (struct margo_monitor_set_output_args){
         .handle = req->handle, .request = req, .data = args->user};
-    AMG_MARGO_TOLD(req->mid, set_output, &told, output_code(proc, args));
+    AMG_MARGO_NOTIFY_CALL(req->mid, set_output, &told, output_code(proc, args));
     return told.ret;
 }
 

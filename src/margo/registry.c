@@ -11,27 +11,27 @@
 
 enum { FIRST_CAP = 8, NAME_CAP = 32 /* of names made up */ };
 
-struct amg_margo_set *amg_margo_set_create(void)
+struct amg_margo_registry *amg_margo_registry_create(void)
 {
-    struct amg_margo_set *set = amg_mem_zalloc(sizeof(*set));
+    struct amg_margo_registry *registry = amg_mem_zalloc(sizeof(*registry));
 
-    if (set == NULL)
+    if (registry == NULL)
         return NULL;
-    amg_lock_init(&set->lock);
-    set->instances = 1;
-    set->pools.what = "pool";
-    set->streams.what = "xstream";
-    return set;
+    amg_lock_init(&registry->lock);
+    registry->instances = 1;
+    registry->pools.what = "pool";
+    registry->streams.what = "xstream";
+    return registry;
 }
 
-void amg_margo_set_destroy(struct amg_margo_set *set)
+void amg_margo_registry_destroy(struct amg_margo_registry *registry)
 {
-    if (set == NULL)
+    if (registry == NULL)
         return;
-    AMG_ASSERT(set->pools.count == 0 && set->streams.count == 0);
-    amg_mem_free(set->pools.items);
-    amg_mem_free(set->streams.items);
-    amg_mem_free(set);
+    AMG_ASSERT(registry->pools.count == 0 && registry->streams.count == 0);
+    amg_mem_free(registry->pools.items);
+    amg_mem_free(registry->streams.items);
+    amg_mem_free(registry);
 }
 
 static bool key_fits(
@@ -159,7 +159,7 @@ struct amg_margo_pool *amg_margo_pool_wrap(const struct amg_margo_log *log,
 }
 
 struct amg_margo_pool *amg_margo_pool_make(const struct amg_margo_log *log,
-    const struct amg_margo_pool_plan *plan, bool is_automatic)
+    const struct amg_margo_pool_spec *plan, bool is_automatic)
 {
     ABT_pool handle = ABT_POOL_NULL;
     ABT_pool_kind kind = ABT_POOL_FIFO_WAIT;
@@ -217,13 +217,13 @@ void amg_margo_pool_end(
 }
 
 hg_return_t amg_margo_pool_add(const struct amg_margo_log *log,
-    struct amg_margo_set *set, struct amg_margo_pool *pool)
+    struct amg_margo_registry *registry, struct amg_margo_pool *pool)
 {
     hg_return_t rc = HG_SUCCESS;
 
-    amg_lock_take(&set->lock);
-    rc = amg_margo_list_add_locked(&set->pools, &pool->item);
-    amg_lock_give(&set->lock);
+    amg_lock_take(&registry->lock);
+    rc = amg_margo_list_add_locked(&registry->pools, &pool->item);
+    amg_lock_give(&registry->lock);
     if (rc == HG_SUCCESS)
         return rc;
     amg_margo_log_write(log, MARGO_LOG_ERROR,
@@ -240,15 +240,16 @@ hg_return_t amg_margo_pool_add(const struct amg_margo_log *log,
 
 struct amg_margo_pool *amg_margo_pool_resolve_locked(
     const struct amg_margo_log *log, const char *path,
-    const struct amg_margo_set *set, const struct amg_margo_pool_ref *ref)
+    const struct amg_margo_registry *registry,
+    const struct amg_margo_pool_ref *ref)
 {
-    struct amg_margo_item *item = amg_margo_list_find_locked(&set->pools,
+    struct amg_margo_item *item = amg_margo_list_find_locked(&registry->pools,
         ref->name != NULL ? amg_margo_key_name(ref->name)
                           : amg_margo_key_index((uint32_t)ref->index),
         NULL);
 
     if (item != NULL)
         return (struct amg_margo_pool *)(void *)item;
-    amg_margo_plan_tell_missing(log, path, ref, set->pools.count);
+    amg_margo_plan_tell_missing(log, path, ref, registry->pools.count);
     return NULL;
 }

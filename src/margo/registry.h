@@ -16,10 +16,10 @@
 /* What a pool and a stream have in common; in their struct it comes first. */
 struct amg_margo_item {
     char *name;
-    void *handle;   /* an ABT_pool or ABT_xstream */
-    bool is_owned;  /* it ends with the item */
-    unsigned uses;  /* by streams, RPCs and instances */
-    unsigned holds; /* by the program: margo_pool_ref_incr() */
+    void *handle;  /* an ABT_pool or ABT_xstream */
+    bool is_owned; /* it ends with the item */
+    unsigned uses; /* by streams, RPCs and instances */
+    unsigned refs; /* by the program: margo_pool_ref_incr() */
 };
 
 struct amg_margo_pool {
@@ -49,7 +49,7 @@ struct amg_margo_list {
 };
 
 /* Owned by its instances together. The lock guards all that lies in it. */
-struct amg_margo_set {
+struct amg_margo_registry {
     struct amg_lock lock;
     unsigned instances;
     struct amg_margo_list pools;
@@ -57,15 +57,15 @@ struct amg_margo_set {
 };
 
 static inline struct amg_margo_pool *amg_margo_pool_at_locked(
-    const struct amg_margo_set *set, unsigned index)
+    const struct amg_margo_registry *registry, unsigned index)
 {
-    return (struct amg_margo_pool *)(void *)set->pools.items[index];
+    return (struct amg_margo_pool *)(void *)registry->pools.items[index];
 }
 
 static inline struct amg_margo_stream *amg_margo_stream_at_locked(
-    const struct amg_margo_set *set, unsigned index)
+    const struct amg_margo_registry *registry, unsigned index)
 {
-    return (struct amg_margo_stream *)(void *)set->streams.items[index];
+    return (struct amg_margo_stream *)(void *)registry->streams.items[index];
 }
 
 static inline ABT_pool amg_margo_pool_abt(const struct amg_margo_pool *pool)
@@ -103,9 +103,9 @@ static inline struct amg_margo_key amg_margo_key_name(const char *name)
 }
 
 /* NULL: no memory. With one instance. */
-struct amg_margo_set *amg_margo_set_create(void);
+struct amg_margo_registry *amg_margo_registry_create(void);
 /* It is empty. */
-void amg_margo_set_destroy(struct amg_margo_set *set);
+void amg_margo_registry_destroy(struct amg_margo_registry *registry);
 
 /* The item and its index, or NULL; NULL is fine for the latter. */
 struct amg_margo_item *amg_margo_list_find_locked(
@@ -123,7 +123,7 @@ void amg_margo_list_remove_locked(
 /* A pool as it is planned. `is_automatic`: it ends with the scheduler that runs
  * it. NULL: the log says why. */
 struct amg_margo_pool *amg_margo_pool_make(const struct amg_margo_log *log,
-    const struct amg_margo_pool_plan *plan, bool is_automatic);
+    const struct amg_margo_pool_spec *plan, bool is_automatic);
 
 /* One that is there, and called so; NULL: a name is made up later. NULL: no
  * memory, the log says so. */
@@ -134,36 +134,38 @@ struct amg_margo_pool *amg_margo_pool_wrap(const struct amg_margo_log *log,
 void amg_margo_pool_end(
     const struct amg_margo_log *log, struct amg_margo_pool *pool);
 
-/* Adds it to the set, or ends it: then the log says why. */
+/* Adds it to the registry, or ends it: then the log says why. */
 hg_return_t amg_margo_pool_add(const struct amg_margo_log *log,
-    struct amg_margo_set *set, struct amg_margo_pool *pool);
+    struct amg_margo_registry *registry, struct amg_margo_pool *pool);
 
 /* The pool that is meant, or NULL: the log says so. */
 struct amg_margo_pool *amg_margo_pool_resolve_locked(
     const struct amg_margo_log *log, const char *path,
-    const struct amg_margo_set *set, const struct amg_margo_pool_ref *ref);
+    const struct amg_margo_registry *registry,
+    const struct amg_margo_pool_ref *ref);
 
-/* Starts a stream as it is planned, with pools of the set, and adds it. NULL in
- * `ret_stream` is fine. An error leaves nothing behind; the log says why. */
+/* Starts a stream as it is planned, with pools of the registry, and adds it.
+ * NULL in `ret_stream` is fine. An error leaves nothing behind; the log says
+ * why. */
 hg_return_t amg_margo_stream_make(const struct amg_margo_log *log,
-    const char *path, struct amg_margo_set *set,
-    const struct amg_margo_stream_plan *plan,
+    const char *path, struct amg_margo_registry *registry,
+    const struct amg_margo_stream_spec *plan,
     struct amg_margo_stream **ret_stream);
 
 /* The calling stream gets a scheduler with the pools of the plan, in the place
  * of its own; `keeps`: it goes on to run the pools that it runs now, too. */
 hg_return_t amg_margo_stream_take(const struct amg_margo_log *log,
-    struct amg_margo_set *set, const struct amg_margo_stream_plan *plan,
-    bool keeps);
+    struct amg_margo_registry *registry,
+    const struct amg_margo_stream_spec *plan, bool keeps);
 
 /* Adds one that is there; HG_INVALID_ARG: it runs a pool that the set does not
  * know. */
 hg_return_t amg_margo_stream_wrap(const struct amg_margo_log *log,
-    struct amg_margo_set *set, const char *name, ABT_xstream xstream,
+    struct amg_margo_registry *registry, const char *name, ABT_xstream xstream,
     bool is_owned, struct amg_margo_stream **ret_stream);
 
 /* One that was taken off the set: joined and freed, if it is owned. */
 void amg_margo_stream_end(const struct amg_margo_log *log,
-    struct amg_margo_set *set, struct amg_margo_stream *stream);
+    struct amg_margo_registry *registry, struct amg_margo_stream *stream);
 
 #endif

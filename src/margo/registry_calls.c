@@ -22,9 +22,9 @@ struct found {
     unsigned refs; /* by the library and the program */
 };
 
-static struct amg_margo_set *registry_of(margo_instance_id mid)
+static struct amg_margo_registry *registry_of(margo_instance_id mid)
 {
-    return mid == MARGO_INSTANCE_NULL ? NULL : mid->pools->set;
+    return mid == MARGO_INSTANCE_NULL ? NULL : mid->pools->registry;
 }
 
 static bool key_is_valid(struct amg_margo_key key)
@@ -39,27 +39,28 @@ static bool key_is_valid(struct amg_margo_key key)
 static hg_return_t item_call(margo_instance_id mid, enum kind kind,
     struct amg_margo_key key, enum action action, struct found *ret_found)
 {
-    struct amg_margo_set *set = registry_of(mid);
+    struct amg_margo_registry *registry = registry_of(mid);
     struct amg_margo_item *item = NULL;
     hg_return_t rc = HG_SUCCESS;
 
-    if (set == NULL || !key_is_valid(key))
+    if (registry == NULL || !key_is_valid(key))
         return HG_INVALID_ARG;
-    amg_lock_take(&set->lock);
+    amg_lock_take(&registry->lock);
     item = amg_margo_list_find_locked(
-        kind == POOL ? &set->pools : &set->streams, key, &ret_found->index);
+        kind == POOL ? &registry->pools : &registry->streams, key,
+        &ret_found->index);
     if (item == NULL) {
         rc = HG_NOENTRY;
-    } else if (action == UNREF && item->holds == 0) {
+    } else if (action == UNREF && item->refs == 0) {
         rc = HG_PERMISSION;
     } else {
-        item->holds += action == REF;
-        item->holds -= action == UNREF;
+        item->refs += action == REF;
+        item->refs -= action == UNREF;
         ret_found->handle = item->handle;
         ret_found->name = item->name;
-        ret_found->refs = item->uses + item->holds;
+        ret_found->refs = item->uses + item->refs;
     }
-    amg_lock_give(&set->lock);
+    amg_lock_give(&registry->lock);
     if (rc == HG_PERMISSION)
         margo_error(mid,
             "a %s was not released: the program has no reference to it; "
@@ -100,14 +101,14 @@ static hg_return_t item_count(margo_instance_id mid, enum kind kind,
 
 static size_t item_total(margo_instance_id mid, enum kind kind)
 {
-    struct amg_margo_set *set = registry_of(mid);
+    struct amg_margo_registry *registry = registry_of(mid);
     size_t count = 0;
 
-    if (set == NULL)
+    if (registry == NULL)
         return 0;
-    amg_lock_take(&set->lock);
-    count = kind == POOL ? set->pools.count : set->streams.count;
-    amg_lock_give(&set->lock);
+    amg_lock_take(&registry->lock);
+    count = kind == POOL ? registry->pools.count : registry->streams.count;
+    amg_lock_give(&registry->lock);
     return count;
 }
 
@@ -296,12 +297,12 @@ static hg_return_t pool_enter(margo_instance_id mid,
     struct margo_pool_info info = {0};
     ABT_pool handle = amg_margo_pool_abt(pool);
 
-    AMG_MARGO_TELL(mid, add_pool, MARGO_MONITOR_FN_START, &args);
-    args.ret = amg_margo_pool_add(mid->log, mid->pools->set, pool);
+    AMG_MARGO_NOTIFY(mid, add_pool, MARGO_MONITOR_FN_START, &args);
+    args.ret = amg_margo_pool_add(mid->log, mid->pools->registry, pool);
     if (args.ret == HG_SUCCESS)
         args.ret = margo_find_pool_by_handle(mid, handle, &info);
     args.info = args.ret == HG_SUCCESS ? &info : NULL;
-    AMG_MARGO_TELL(mid, add_pool, MARGO_MONITOR_FN_END, &args);
+    AMG_MARGO_NOTIFY(mid, add_pool, MARGO_MONITOR_FN_END, &args);
     if (args.ret == HG_SUCCESS && ret_info != NULL)
         *ret_info = info;
     return args.ret;
@@ -310,7 +311,7 @@ static hg_return_t pool_enter(margo_instance_id mid,
 hg_return_t margo_add_pool_from_json(
     margo_instance_id mid, const char *json, struct margo_pool_info *info)
 {
-    struct amg_margo_pool_plan plan = {0};
+    struct amg_margo_pool_spec plan = {0};
     struct amg_margo_pool *pool = NULL;
     struct json_object *object = NULL;
     bool is_read = false;
@@ -321,11 +322,11 @@ hg_return_t margo_add_pool_from_json(
         mid->log, "the text of a pool", json == NULL ? "{}" : json);
     if (object == NULL)
         return HG_INVALID_ARG;
-    is_read = amg_margo_pool_plan_read(mid->log, "pool", object, &plan);
+    is_read = amg_margo_pool_spec_read(mid->log, "pool", object, &plan);
     json_object_put(object);
     if (is_read)
         pool = amg_margo_pool_make(mid->log, &plan, false);
-    amg_margo_pool_plan_free(&plan);
+    amg_margo_pool_spec_free(&plan);
     if (!is_read)
         return HG_INVALID_ARG;
     return pool == NULL ? HG_OTHER_ERROR : pool_enter(mid, pool, info);
@@ -348,7 +349,7 @@ hg_return_t margo_add_pool_external(margo_instance_id mid, const char *name,
 static const char *pool_reason_locked(
     const struct amg_margo_pool *pool, size_t threads)
 {
-    if (pool->item.holds > 0)
+    if (pool->item.refs > 0)
         return "the program has references to it";
     if (pool->item.uses > 0)
         return "a stream, an RPC, the progress loop or handlers use it";
@@ -360,21 +361,21 @@ static const char *pool_reason_locked(
 static hg_return_t pool_take_off(margo_instance_id mid,
     struct amg_margo_key key, struct amg_margo_pool **ret_pool)
 {
-    struct amg_margo_set *set = mid->pools->set;
+    struct amg_margo_registry *registry = mid->pools->registry;
     struct amg_margo_pool *pool = NULL;
     const char *reason = NULL;
     size_t threads = 0;
 
-    amg_lock_take(&set->lock);
+    amg_lock_take(&registry->lock);
     pool = (struct amg_margo_pool *)(void *)amg_margo_list_find_locked(
-        &set->pools, key, NULL);
+        &registry->pools, key, NULL);
     if (pool != NULL) {
         (void)ABT_pool_get_total_size(amg_margo_pool_abt(pool), &threads);
         reason = pool_reason_locked(pool, threads);
     }
     if (pool != NULL && reason == NULL)
-        amg_margo_list_remove_locked(&set->pools, &pool->item);
-    amg_lock_give(&set->lock);
+        amg_margo_list_remove_locked(&registry->pools, &pool->item);
+    amg_lock_give(&registry->lock);
     if (pool == NULL)
         return HG_NOENTRY;
     if (reason != NULL) {
@@ -395,11 +396,11 @@ static hg_return_t pool_remove(margo_instance_id mid, struct amg_margo_key key)
     if (rc != HG_SUCCESS)
         return rc;
     args.info = &info;
-    AMG_MARGO_TELL(mid, remove_pool, MARGO_MONITOR_FN_START, &args);
+    AMG_MARGO_NOTIFY(mid, remove_pool, MARGO_MONITOR_FN_START, &args);
     args.ret = pool_take_off(mid, amg_margo_key_handle(info.pool), &pool);
     if (args.ret == HG_SUCCESS)
         args.info = NULL;
-    AMG_MARGO_TELL(mid, remove_pool, MARGO_MONITOR_FN_END, &args);
+    AMG_MARGO_NOTIFY(mid, remove_pool, MARGO_MONITOR_FN_END, &args);
     amg_margo_pool_end(mid->log, pool);
     return args.ret;
 }
@@ -430,7 +431,7 @@ static hg_return_t stream_entered(margo_instance_id mid, hg_return_t rc,
     if (rc == HG_SUCCESS)
         args->ret = margo_find_xstream_by_handle(mid, handle, &info);
     args->info = args->ret == HG_SUCCESS ? &info : NULL;
-    AMG_MARGO_TELL(mid, add_xstream, MARGO_MONITOR_FN_END, args);
+    AMG_MARGO_NOTIFY(mid, add_xstream, MARGO_MONITOR_FN_END, args);
     args->info = NULL;
     if (args->ret == HG_SUCCESS && ret_info != NULL)
         *ret_info = info;
@@ -441,7 +442,7 @@ hg_return_t margo_add_xstream_from_json(
     margo_instance_id mid, const char *json, struct margo_xstream_info *info)
 {
     struct margo_monitor_add_xstream_args args = {0};
-    struct amg_margo_stream_plan plan = {0};
+    struct amg_margo_stream_spec plan = {0};
     struct amg_margo_stream *stream = NULL;
     struct json_object *object = NULL;
     ABT_xstream handle = ABT_XSTREAM_NULL;
@@ -453,12 +454,12 @@ hg_return_t margo_add_xstream_from_json(
         mid->log, "the text of a stream", json == NULL ? "{}" : json);
     if (object == NULL)
         return HG_INVALID_ARG;
-    AMG_MARGO_TELL(mid, add_xstream, MARGO_MONITOR_FN_START, &args);
-    if (amg_margo_stream_plan_read(mid->log, "xstream", object, &plan))
+    AMG_MARGO_NOTIFY(mid, add_xstream, MARGO_MONITOR_FN_START, &args);
+    if (amg_margo_stream_spec_read(mid->log, "xstream", object, &plan))
         rc = amg_margo_stream_make(
-            mid->log, "xstream", mid->pools->set, &plan, &stream);
+            mid->log, "xstream", mid->pools->registry, &plan, &stream);
     json_object_put(object);
-    amg_margo_stream_plan_free(&plan);
+    amg_margo_stream_spec_free(&plan);
     if (rc == HG_SUCCESS)
         handle = amg_margo_stream_abt(stream);
     return stream_entered(mid, rc, handle, &args, info);
@@ -475,19 +476,19 @@ hg_return_t margo_add_xstream_external(margo_instance_id mid, const char *name,
         return HG_INVALID_ARG;
     if (name != NULL && !amg_margo_name_is_valid(mid->log, "the name", name))
         return HG_INVALID_ARG;
-    AMG_MARGO_TELL(mid, add_xstream, MARGO_MONITOR_FN_START, &args);
-    rc = amg_margo_stream_wrap(
-        mid->log, mid->pools->set, name, xstream, take_ownership != 0, NULL);
+    AMG_MARGO_NOTIFY(mid, add_xstream, MARGO_MONITOR_FN_START, &args);
+    rc = amg_margo_stream_wrap(mid->log, mid->pools->registry, name, xstream,
+        take_ownership != 0, NULL);
     return stream_entered(mid, rc, xstream, &args, info);
 }
 
 /* Does another stream run the pool? */
-static bool pool_is_run_locked(const struct amg_margo_set *set,
+static bool pool_is_run_locked(const struct amg_margo_registry *registry,
     const struct amg_margo_pool *pool, const struct amg_margo_stream *but)
 {
-    for (unsigned i = 0; i < set->streams.count; i++) {
+    for (unsigned i = 0; i < registry->streams.count; i++) {
         const struct amg_margo_stream *stream =
-            amg_margo_stream_at_locked(set, i);
+            amg_margo_stream_at_locked(registry, i);
 
         for (unsigned j = 0; stream != but && j < stream->pool_count; j++)
             if (stream->pools[j] == pool)
@@ -498,13 +499,14 @@ static bool pool_is_run_locked(const struct amg_margo_set *set,
 
 /* A pool that somebody else uses, and nobody else would run; or NULL. */
 static const struct amg_margo_pool *pool_left_locked(
-    const struct amg_margo_set *set, const struct amg_margo_stream *stream)
+    const struct amg_margo_registry *registry,
+    const struct amg_margo_stream *stream)
 {
     for (unsigned i = 0; i < stream->pool_count; i++) {
         const struct amg_margo_pool *pool = stream->pools[i];
 
-        if ((pool->item.uses > 1 || pool->item.holds > 0) &&
-            !pool_is_run_locked(set, pool, stream))
+        if ((pool->item.uses > 1 || pool->item.refs > 0) &&
+            !pool_is_run_locked(registry, pool, stream))
             return pool;
     }
     return NULL;
@@ -512,7 +514,8 @@ static const struct amg_margo_pool *pool_left_locked(
 
 /* Why it stays; NULL: it may go. */
 static const char *stream_reason_locked(
-    const struct amg_margo_set *set, const struct amg_margo_stream *stream)
+    const struct amg_margo_registry *registry,
+    const struct amg_margo_stream *stream)
 {
     ABT_xstream self = ABT_XSTREAM_NULL;
     ABT_bool is_primary = ABT_FALSE;
@@ -521,11 +524,11 @@ static const char *stream_reason_locked(
     (void)ABT_xstream_is_primary(amg_margo_stream_abt(stream), &is_primary);
     if (stream->is_primary || is_primary != ABT_FALSE)
         return "it is the primary one";
-    if (stream->item.holds > 0)
+    if (stream->item.refs > 0)
         return "the program has references to it";
     if (self == amg_margo_stream_abt(stream))
         return "it runs the thread that asks for it";
-    if (pool_left_locked(set, stream) != NULL)
+    if (pool_left_locked(registry, stream) != NULL)
         return "nobody else would run a pool of it that is in use by RPCs, the "
                "progress loop, handlers or the program";
     return NULL;
@@ -534,18 +537,18 @@ static const char *stream_reason_locked(
 static hg_return_t stream_take_off(margo_instance_id mid,
     struct amg_margo_key key, struct amg_margo_stream **ret_stream)
 {
-    struct amg_margo_set *set = mid->pools->set;
+    struct amg_margo_registry *registry = mid->pools->registry;
     struct amg_margo_stream *stream = NULL;
     const char *reason = NULL;
 
-    amg_lock_take(&set->lock);
+    amg_lock_take(&registry->lock);
     stream = (struct amg_margo_stream *)(void *)amg_margo_list_find_locked(
-        &set->streams, key, NULL);
+        &registry->streams, key, NULL);
     if (stream != NULL)
-        reason = stream_reason_locked(set, stream);
+        reason = stream_reason_locked(registry, stream);
     if (stream != NULL && reason == NULL)
-        amg_margo_list_remove_locked(&set->streams, &stream->item);
-    amg_lock_give(&set->lock);
+        amg_margo_list_remove_locked(&registry->streams, &stream->item);
+    amg_lock_give(&registry->lock);
     if (stream == NULL)
         return HG_NOENTRY;
     if (reason != NULL) {
@@ -567,14 +570,14 @@ static hg_return_t stream_remove(
     if (rc != HG_SUCCESS)
         return rc;
     args.info = &info;
-    AMG_MARGO_TELL(mid, remove_xstream, MARGO_MONITOR_FN_START, &args);
+    AMG_MARGO_NOTIFY(mid, remove_xstream, MARGO_MONITOR_FN_START, &args);
     args.ret =
         stream_take_off(mid, amg_margo_key_handle(info.xstream), &stream);
     if (args.ret == HG_SUCCESS) {
-        amg_margo_stream_end(mid->log, mid->pools->set, stream);
+        amg_margo_stream_end(mid->log, mid->pools->registry, stream);
         args.info = NULL;
     }
-    AMG_MARGO_TELL(mid, remove_xstream, MARGO_MONITOR_FN_END, &args);
+    AMG_MARGO_NOTIFY(mid, remove_xstream, MARGO_MONITOR_FN_END, &args);
     return args.ret;
 }
 

@@ -4,16 +4,16 @@
  * Its one word of state says whether it is over, or who waits. Who ends it
  * exchanges that word, and does not touch the request afterwards; who waits
  * hangs a waiter of his own into it, into several when any will do. A waiter
- * counts those who have rung and are through with it: that many must have been
+ * counts those who have woken and are through with it: that many must have been
  * counted before its stack goes.
  *
- * While one OS thread does all that, the instance's lock `usual` is its own,
- * and the word is changed under it, by plain stores (a locked instruction waits
- * until the message just posted has left the core, which takes longer than all
- * else here). Who waits for one request then parks under that lock, and hangs
- * its thread into the word. Once another thread has come, the word is changed
- * by locked instructions alone; whoever parked before has left its stack, or
- * the lock would not be shared yet. */
+ * While one OS thread does all that, the instance's lock `biased_lock` is its
+ * own, and the word is changed under it, by plain stores (a locked instruction
+ * waits until the message just posted has left the core, which takes longer
+ * than all else here). Who waits for one request then parks under that lock,
+ * and hangs its thread into the word. Once another thread has come, the word is
+ * changed by locked instructions alone; whoever parked before has left its
+ * stack, or the lock would not be shared yet. */
 #include "margo/request.h"
 
 #include "base/assert.h"
@@ -53,8 +53,8 @@ void amg_margo_waiter_init(struct amg_margo_waiter *waiter)
 
     waiter->eventual = fresh;
     waiter->is_of_one = true;
-    atomic_init(&waiter->rung, 0u);
-    atomic_init(&waiter->rings, 0u);
+    atomic_init(&waiter->woken, 0u);
+    atomic_init(&waiter->wakes, 0u);
 }
 
 void amg_margo_waiter_wait(struct amg_margo_waiter *waiter, unsigned count)
@@ -65,22 +65,22 @@ void amg_margo_waiter_wait(struct amg_margo_waiter *waiter, unsigned count)
     if (count > 0)
         (void)ABT_eventual_wait(
             ABT_EVENTUAL_MEMORY_GET_HANDLE(&waiter->eventual), NULL);
-    while (atomic_load_explicit(&waiter->rings, memory_order_acquire) < count)
+    while (atomic_load_explicit(&waiter->wakes, memory_order_acquire) < count)
         amg_lock_rest(tries++);
 }
 
-void amg_margo_waiter_ring(struct amg_margo_waiter *waiter)
+void amg_margo_waiter_wake(struct amg_margo_waiter *waiter)
 {
     bool is_of_one = waiter->is_of_one;
 
-    if (is_of_one ||
-        atomic_fetch_add_explicit(&waiter->rung, 1u, memory_order_relaxed) == 0)
+    if (is_of_one || atomic_fetch_add_explicit(
+                         &waiter->woken, 1u, memory_order_relaxed) == 0)
         (void)ABT_eventual_set(
             ABT_EVENTUAL_MEMORY_GET_HANDLE(&waiter->eventual), NULL, 0);
     if (is_of_one)
-        atomic_store_explicit(&waiter->rings, 1u, memory_order_release);
+        atomic_store_explicit(&waiter->wakes, 1u, memory_order_release);
     else
-        atomic_fetch_add_explicit(&waiter->rings, 1u, memory_order_release);
+        atomic_fetch_add_explicit(&waiter->wakes, 1u, memory_order_release);
 }
 
 static bool request_is_over(const struct margo_request_struct *req)
@@ -94,13 +94,13 @@ static bool state_change(
 {
     bool is_from = false;
 
-    if (!amg_bias_take_owned(&req->mid->usual))
+    if (!amg_bias_take_owned(&req->mid->biased_lock))
         return atomic_compare_exchange_strong_explicit(
             &req->state, &from, to, memory_order_acq_rel, memory_order_acquire);
     is_from = atomic_load_explicit(&req->state, memory_order_relaxed) == from;
     if (is_from)
         atomic_store_explicit(&req->state, to, memory_order_release);
-    amg_bias_give(&req->mid->usual);
+    amg_bias_give(&req->mid->biased_lock);
     return is_from;
 }
 
@@ -110,23 +110,23 @@ static uintptr_t state_end(struct margo_request_struct *req)
     margo_instance_id mid = req->mid;
     uintptr_t before = PENDING;
 
-    if (!amg_bias_take_owned(&mid->usual))
+    if (!amg_bias_take_owned(&mid->biased_lock))
         return atomic_exchange_explicit(
             &req->state, OVER, memory_order_acq_rel);
     before = atomic_load_explicit(&req->state, memory_order_relaxed);
     atomic_store_explicit(&req->state, OVER, memory_order_release);
-    amg_bias_give(&mid->usual);
+    amg_bias_give(&mid->biased_lock);
     return before;
 }
 
-/* False: it is over, `waiter` will not be rung for it. */
+/* False: it is over, `waiter` will not be woken for it. */
 static bool request_attach(
     struct margo_request_struct *req, struct amg_margo_waiter *waiter)
 {
     return state_change(req, PENDING, (uintptr_t)waiter);
 }
 
-/* False: it is over, `waiter` is being rung for it. */
+/* False: it is over, `waiter` is being woken for it. */
 static bool request_detach(
     struct margo_request_struct *req, struct amg_margo_waiter *waiter)
 {
@@ -137,24 +137,24 @@ static bool request_detach(
  * or somebody else waits for it. */
 static bool request_park(struct margo_request_struct *req)
 {
-    struct amg_bias *usual = &req->mid->usual;
+    struct amg_bias *biased_lock = &req->mid->biased_lock;
     void *self = NULL;
     uintptr_t now = PENDING;
 
-    if (amg_bias_is_shared(usual))
+    if (amg_bias_is_shared(biased_lock))
         return false;
     self = amg_margo_runtime_self();
-    if (self == NULL || !amg_bias_take_owned(usual))
+    if (self == NULL || !amg_bias_take_owned(biased_lock))
         return false;
     now = atomic_load_explicit(&req->state, memory_order_relaxed);
     if (now != PENDING) {
-        amg_bias_give(usual);
+        amg_bias_give(biased_lock);
         return now == OVER;
     }
     AMG_ASSERT(((uintptr_t)self & (OVER | PARKED)) == 0);
     atomic_store_explicit(
         &req->state, (uintptr_t)self + PARKED, memory_order_release);
-    amg_margo_runtime_park(self, usual);
+    amg_margo_runtime_park(self, biased_lock);
     return true;
 }
 
@@ -213,7 +213,7 @@ hg_return_t amg_margo_request_make(const struct amg_margo_form *form,
     atomic_init(&req->state, PENDING);
     req->callback = form->callback;
     req->arg = form->arg;
-    atomic_init(&req->shares, form->callback != NULL ? 2u : 1u);
+    atomic_init(&req->refs, form->callback != NULL ? 2u : 1u);
     req->is_kept = !form->blocks;
     req->is_timed = form->timeout_ms > 0;
     atomic_init(&req->is_late, false);
@@ -233,7 +233,7 @@ static void request_free(struct margo_request_struct *req)
 static void request_drop(struct margo_request_struct *req)
 {
     if (req->is_kept &&
-        atomic_fetch_sub_explicit(&req->shares, 1u, memory_order_acq_rel) == 1u)
+        atomic_fetch_sub_explicit(&req->refs, 1u, memory_order_acq_rel) == 1u)
         request_free(req);
 }
 
@@ -308,11 +308,11 @@ static hg_return_t request_wait_told(struct margo_request_struct *req)
 {
     struct margo_monitor_wait_args args = {.request = req};
 
-    AMG_MARGO_TELL(req->mid, wait, MARGO_MONITOR_FN_START, &args);
+    AMG_MARGO_NOTIFY(req->mid, wait, MARGO_MONITOR_FN_START, &args);
     if (!AMG_LIKELY(request_wait(req)))
         return (hg_return_t)OTHERS_WAIT;
     args.ret = req->ret;
-    AMG_MARGO_TELL(req->mid, wait, MARGO_MONITOR_FN_END, &args);
+    AMG_MARGO_NOTIFY(req->mid, wait, MARGO_MONITOR_FN_END, &args);
     return args.ret;
 }
 
@@ -352,7 +352,7 @@ void amg_margo_request_end(struct margo_request_struct *req, hg_return_t ret)
     if ((before & PARKED) != 0)
         amg_margo_runtime_unpark((void *)(before - PARKED));
     else if (before != PENDING)
-        amg_margo_waiter_ring((struct amg_margo_waiter *)before);
+        amg_margo_waiter_wake((struct amg_margo_waiter *)before);
     amg_margo_operation_end(mid);
 }
 
@@ -417,12 +417,12 @@ static void any_forget(size_t count, margo_request *reqs, margo_request req)
 }
 
 /* Until one of them is over; with one waiter in all of them. One that is there
- * twice becomes null at its later places: it rings only once. */
+ * twice becomes null at its later places: it wakes only once. */
 static void any_wait(size_t count, margo_request *reqs)
 {
     struct amg_margo_waiter waiter;
     bool is_over = false;
-    unsigned rings = 0;
+    unsigned wakes = 0;
     size_t attached = 0;
 
     amg_margo_waiter_init(&waiter);
@@ -447,8 +447,8 @@ static void any_wait(size_t count, margo_request *reqs)
     for (size_t i = 0; i < attached; i++)
         if (reqs[i] != MARGO_REQUEST_NULL &&
             !request_detach(amg_margo_request_of(reqs[i]), &waiter))
-            rings++;
-    amg_margo_waiter_wait(&waiter, rings);
+            wakes++;
+    amg_margo_waiter_wait(&waiter, wakes);
 }
 
 hg_return_t margo_wait_any(size_t count, margo_request *reqs, size_t *index)
@@ -502,7 +502,7 @@ struct nap {
 static void nap_over(struct amg_margo_timer *timer, bool is_due)
 {
     (void)is_due; /* an instance that ends wakes it as well */
-    amg_margo_waiter_ring(&AMG_OBJECT(timer, struct nap, timer)->waiter);
+    amg_margo_waiter_wake(&AMG_OBJECT(timer, struct nap, timer)->waiter);
 }
 
 static void sleep_for(margo_instance_id mid, double timeout_ms)
@@ -529,12 +529,12 @@ void margo_thread_sleep(margo_instance_id mid, double timeout_ms)
 
     if (!AMG_CONTRACT(mid != MARGO_INSTANCE_NULL))
         return;
-    AMG_MARGO_TELL(mid, sleep, MARGO_MONITOR_FN_START, &args);
+    AMG_MARGO_NOTIFY(mid, sleep, MARGO_MONITOR_FN_START, &args);
     if (timeout_ms > 0)
         sleep_for(mid, timeout_ms);
     else
         (void)ABT_self_yield();
-    AMG_MARGO_TELL(mid, sleep, MARGO_MONITOR_FN_END, &args);
+    AMG_MARGO_NOTIFY(mid, sleep, MARGO_MONITOR_FN_END, &args);
 }
 
 hg_handle_t margo_request_get_handle(margo_request req)

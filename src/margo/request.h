@@ -14,11 +14,11 @@
 /* Who waits for one request or for several; on its stack. */
 struct amg_margo_waiter {
     ABT_eventual_memory eventual;
-    bool is_of_one;   /* only one will ring; else */
-    atomic_uint rung; /* the first one who rings sets the eventual */
-    /* How many requests have rung, and will not touch this memory again. Their
+    bool is_of_one;    /* only one will ring; else */
+    atomic_uint woken; /* the first one who wakes sets the eventual */
+    /* How many requests have woken, and will not touch this memory again. Their
      * release increments pair with the acquire load of who waits. */
-    atomic_uint rings;
+    atomic_uint wakes;
 };
 
 /* The low bits of what a program has of a request: how often its memory was
@@ -46,8 +46,8 @@ struct margo_request_struct {
     /* The `c` forms. */
     void (*callback)(void *arg, hg_return_t ret);
     void *arg;
-    atomic_uint shares; /* the poster's, and the operation's */
-    bool is_kept;       /* on the heap */
+    atomic_uint refs; /* the poster's, and the operation's */
+    bool is_kept;     /* on the heap */
     /* A limit of time. Only the timer cancels, because the end waits for that;
      * before the post it comes again. */
     bool is_timed;
@@ -110,10 +110,10 @@ void amg_margo_bulk_cancel(margo_instance_id mid);
 void amg_margo_requests_open(margo_instance_id mid);
 void amg_margo_requests_close(margo_instance_id mid);
 
-/* For others that wait: until rung `count` times. Only one will ring, unless
+/* For others that wait: until woken `count` times. Only one will ring, unless
  * `is_of_one` is taken back before it waits. */
 void amg_margo_waiter_init(struct amg_margo_waiter *waiter);
 void amg_margo_waiter_wait(struct amg_margo_waiter *waiter, unsigned count);
-void amg_margo_waiter_ring(struct amg_margo_waiter *waiter);
+void amg_margo_waiter_wake(struct amg_margo_waiter *waiter);
 
 #endif

@@ -50,7 +50,7 @@ static hg_return_t respond(
     was_answered = data->is_answered;
     data->is_answered = true;
     if (form->blocks && form->timeout_ms == 0 && args.user == NULL &&
-        !AMG_MARGO_IS_WATCHED(data->mid))
+        !AMG_MARGO_HAS_MONITOR(data->mid))
         rc = HG_Respond(handle, NULL, NULL, NULL);
     else
         rc = amg_margo_call(

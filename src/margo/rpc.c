@@ -150,7 +150,7 @@ hg_id_t margo_provider_register_name(margo_instance_id mid,
     if (!AMG_CONTRACT(mid != MARGO_INSTANCE_NULL && mid->hg_class != NULL &&
                       func_name != NULL))
         return 0;
-    AMG_MARGO_TELL(mid, register, MARGO_MONITOR_FN_START, &told);
+    AMG_MARGO_NOTIFY(mid, register, MARGO_MONITOR_FN_START, &told);
     id = amg_margo_rpc_id(func_name, provider_id);
     before = amg_margo_rpc_find(mid, id);
     if (!name_is_free(mid, func_name, before, id))
@@ -159,12 +159,12 @@ hg_id_t margo_provider_register_name(margo_instance_id mid,
     if (rpc == NULL || !again_begin(mid, before, rpc_cb != NULL))
         goto out;
     if (before != NULL)
-        amg_margo_pools_release(mid, rpc->pool);
+        amg_margo_pools_unref(mid, rpc->pool);
     rpc->id = id;
     rpc->in_proc = in_proc_cb;
     rpc->out_proc = out_proc_cb;
     rpc->pool = pool_or_default(mid, pool);
-    amg_margo_pools_retain(mid, rpc->pool);
+    amg_margo_pools_ref(mid, rpc->pool);
     rc = HG_Register(mid->hg_class, id, amg_margo_proc_input,
         amg_margo_proc_output, rpc_cb == NULL ? mid->rpcs->refuse : rpc_cb);
     if (rc == HG_SUCCESS)
@@ -180,7 +180,7 @@ out:
         margo_error(mid, "RPC \"%s\" (provider %u) cannot be registered: %s",
             func_name, (unsigned)provider_id, HG_Error_to_string(rc));
     told.ret = rc;
-    AMG_MARGO_TELL(mid, register, MARGO_MONITOR_FN_END, &told);
+    AMG_MARGO_NOTIFY(mid, register, MARGO_MONITOR_FN_END, &told);
     return told.id;
 }
 
@@ -192,7 +192,7 @@ static void rpc_forget(struct amg_margo_rpc *rpc)
         return;
     rpc->is_registered = false;
     (void)HG_Deregister(rpc->mid->hg_class, rpc->id);
-    amg_margo_pools_release(rpc->mid, rpc->pool);
+    amg_margo_pools_unref(rpc->mid, rpc->pool);
     data_drop(rpc);
     amg_lock_take(&rpc->mid->rpcs->lock);
     (void)amg_map_put(&rpc->mid->rpcs->gone, rpc->id, rpc);
@@ -206,12 +206,12 @@ hg_return_t margo_deregister(margo_instance_id mid, hg_id_t rpc_id)
 
     if (!AMG_CONTRACT(mid != MARGO_INSTANCE_NULL))
         return HG_INVALID_ARG;
-    AMG_MARGO_TELL(mid, deregister, MARGO_MONITOR_FN_START, &told);
+    AMG_MARGO_NOTIFY(mid, deregister, MARGO_MONITOR_FN_START, &told);
     rpc = mid->hg_class == NULL ? NULL : amg_margo_rpc_of(mid, rpc_id);
     if (rpc != NULL)
         rpc_forget(rpc);
     told.ret = rpc == NULL ? HG_NOENTRY : HG_SUCCESS;
-    AMG_MARGO_TELL(mid, deregister, MARGO_MONITOR_FN_END, &told);
+    AMG_MARGO_NOTIFY(mid, deregister, MARGO_MONITOR_FN_END, &told);
     return told.ret;
 }
 
@@ -343,7 +343,7 @@ hg_return_t margo_rpc_set_pool(margo_instance_id mid, hg_id_t id, ABT_pool pool)
         return HG_NOENTRY;
     old = rpc->pool;
     rpc->pool = pool == ABT_POOL_NULL ? mid->pools->rpc_pool : pool;
-    amg_margo_pools_retain(mid, rpc->pool);
-    amg_margo_pools_release(mid, old);
+    amg_margo_pools_ref(mid, rpc->pool);
+    amg_margo_pools_unref(mid, old);
     return HG_SUCCESS;
 }

@@ -24,13 +24,14 @@ bool amg_margo_runtime_must_leave(void);
 
 /* By the loop: the progress of a context, asleep for up to so long, which ends
  * when anything becomes ready for its stream. */
-hg_return_t amg_margo_runtime_doze(hg_context_t *context, unsigned timeout_ms);
+hg_return_t amg_margo_runtime_progress(
+    hg_context_t *context, unsigned timeout_ms);
 
 /* The calling thread, where it can park as below; else NULL. */
 void *amg_margo_runtime_self(void);
 
 /* It leaves its stream to others until it is unparked, once, by any thread. The
- * lock, which it holds, is given back when that may happen. */
+ * lock, which it refs, is given back when that may happen. */
 void amg_margo_runtime_park(void *self, struct amg_bias *lock);
 void amg_margo_runtime_unpark(void *self);
 
@@ -43,6 +44,6 @@ void amg_margo_runtime_nap(
     atomic_uint *word, unsigned seen, uint64_t deadline_ns);
 
 /* Changes the word, and ends the nap. */
-void amg_margo_runtime_nap_end(atomic_uint *word);
+void amg_margo_runtime_nap_wake(atomic_uint *word);
 
 #endif

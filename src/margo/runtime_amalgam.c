@@ -38,7 +38,8 @@ bool amg_margo_runtime_must_leave(void)
     return amg_block_must_leave();
 }
 
-hg_return_t amg_margo_runtime_doze(hg_context_t *context, unsigned timeout_ms)
+hg_return_t amg_margo_runtime_progress(
+    hg_context_t *context, unsigned timeout_ms)
 {
     struct amg_block block = {.wake = context_ring, .arg = context};
     hg_return_t rc = HG_SUCCESS;
@@ -70,7 +71,7 @@ bool amg_margo_runtime_can_nap(void)
     return true;
 }
 
-void amg_margo_runtime_nap_end(atomic_uint *word)
+void amg_margo_runtime_nap_wake(atomic_uint *word)
 {
     /* Release: pairs with the acquire of who reads it before a nap. */
     atomic_fetch_add_explicit(word, 1u, memory_order_release);
@@ -79,7 +80,7 @@ void amg_margo_runtime_nap_end(atomic_uint *word)
 
 static void nap_ring(void *arg)
 {
-    amg_margo_runtime_nap_end(arg);
+    amg_margo_runtime_nap_wake(arg);
 }
 
 void amg_margo_runtime_nap(

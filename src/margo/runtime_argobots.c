@@ -60,7 +60,8 @@ bool amg_margo_runtime_must_leave(void)
     return false;
 }
 
-hg_return_t amg_margo_runtime_doze(hg_context_t *context, unsigned timeout_ms)
+hg_return_t amg_margo_runtime_progress(
+    hg_context_t *context, unsigned timeout_ms)
 {
     /* The total counts the caller, too, while it runs. */
     if (timeout_ms > SHARED_SLEEP_MS && others(ABT_pool_get_total_size) > 1)
@@ -89,7 +90,7 @@ bool amg_margo_runtime_can_nap(void)
     return false;
 }
 
-void amg_margo_runtime_nap_end(atomic_uint *word)
+void amg_margo_runtime_nap_wake(atomic_uint *word)
 {
     (void)word;
 }

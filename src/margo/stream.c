@@ -47,12 +47,12 @@ static void pool_use_locked(
 
 /* Gives its pools back and frees its memory. */
 static void stream_free(
-    struct amg_margo_set *set, struct amg_margo_stream *stream)
+    struct amg_margo_registry *registry, struct amg_margo_stream *stream)
 {
-    amg_lock_take(&set->lock);
+    amg_lock_take(&registry->lock);
     for (unsigned i = 0; i < stream->pool_count; i++)
         stream->pools[i]->item.uses--;
-    amg_lock_give(&set->lock);
+    amg_lock_give(&registry->lock);
     amg_mem_free(stream->pools);
     amg_mem_free(stream->affinity);
     amg_mem_free(stream->item.name);
@@ -87,32 +87,32 @@ out:
 
 /* Looks its pools up; false: one is not there, the log says so. */
 static bool pools_resolve(const struct amg_margo_log *log, const char *path,
-    struct amg_margo_set *set, const struct amg_margo_stream_plan *plan,
-    struct amg_margo_stream *stream)
+    struct amg_margo_registry *registry,
+    const struct amg_margo_stream_spec *plan, struct amg_margo_stream *stream)
 {
     char where[AMG_JSON_PATH_CAP];
     char element[AMG_JSON_PATH_CAP];
     bool is_found = true;
 
     amg_json_path_key(where, path, "scheduler.pools");
-    amg_lock_take(&set->lock);
+    amg_lock_take(&registry->lock);
     for (unsigned i = 0; i < plan->pool_count && is_found; i++) {
         struct amg_margo_pool *pool = NULL;
 
         amg_json_path_index(element, where, i);
-        pool =
-            amg_margo_pool_resolve_locked(log, element, set, &plan->pools[i]);
+        pool = amg_margo_pool_resolve_locked(
+            log, element, registry, &plan->pools[i]);
         is_found = pool != NULL;
         if (is_found)
             pool_use_locked(stream, pool);
     }
-    amg_lock_give(&set->lock);
+    amg_lock_give(&registry->lock);
     return is_found;
 }
 
 static struct amg_margo_stream *stream_plan(const struct amg_margo_log *log,
-    const char *path, struct amg_margo_set *set,
-    const struct amg_margo_stream_plan *plan, size_t more)
+    const char *path, struct amg_margo_registry *registry,
+    const struct amg_margo_stream_spec *plan, size_t more)
 {
     struct amg_margo_stream *stream = stream_new(
         log, plan->name, plan->pool_count + more, plan->affinity_count);
@@ -126,9 +126,9 @@ static struct amg_margo_stream *stream_plan(const struct amg_margo_log *log,
     if (plan->affinity_count > 0)
         memcpy(stream->affinity, plan->affinity,
             plan->affinity_count * sizeof(plan->affinity[0]));
-    if (pools_resolve(log, path, set, plan, stream))
+    if (pools_resolve(log, path, registry, plan, stream))
         return stream;
-    stream_free(set, stream);
+    stream_free(registry, stream);
     return NULL;
 }
 
@@ -179,13 +179,13 @@ static hg_return_t stream_refused(const struct amg_margo_log *log,
 }
 
 static hg_return_t stream_add(const struct amg_margo_log *log,
-    struct amg_margo_set *set, struct amg_margo_stream *stream)
+    struct amg_margo_registry *registry, struct amg_margo_stream *stream)
 {
     hg_return_t rc = HG_SUCCESS;
 
-    amg_lock_take(&set->lock);
-    rc = amg_margo_list_add_locked(&set->streams, &stream->item);
-    amg_lock_give(&set->lock);
+    amg_lock_take(&registry->lock);
+    rc = amg_margo_list_add_locked(&registry->streams, &stream->item);
+    amg_lock_give(&registry->lock);
     if (rc == HG_SUCCESS)
         return rc;
     amg_margo_log_write(log, MARGO_LOG_ERROR,
@@ -197,11 +197,11 @@ static hg_return_t stream_add(const struct amg_margo_log *log,
 }
 
 hg_return_t amg_margo_stream_make(const struct amg_margo_log *log,
-    const char *path, struct amg_margo_set *set,
-    const struct amg_margo_stream_plan *plan,
+    const char *path, struct amg_margo_registry *registry,
+    const struct amg_margo_stream_spec *plan,
     struct amg_margo_stream **ret_stream)
 {
-    struct amg_margo_stream *stream = stream_plan(log, path, set, plan, 0);
+    struct amg_margo_stream *stream = stream_plan(log, path, registry, plan, 0);
     ABT_xstream handle = ABT_XSTREAM_NULL;
     ABT_pool *pools = NULL;
     int error = ABT_ERR_MEM;
@@ -216,15 +216,15 @@ hg_return_t amg_margo_stream_make(const struct amg_margo_log *log,
     amg_mem_free(pools);
     if (error != ABT_SUCCESS) {
         rc = stream_refused(log, stream, error);
-        stream_free(set, stream);
+        stream_free(registry, stream);
         return rc;
     }
     stream->item.handle = handle;
     stream->item.is_owned = true;
     stream_pin(log, stream);
-    rc = stream_add(log, set, stream);
+    rc = stream_add(log, registry, stream);
     if (rc != HG_SUCCESS)
-        amg_margo_stream_end(log, set, stream);
+        amg_margo_stream_end(log, registry, stream);
     else if (ret_stream != NULL)
         *ret_stream = stream;
     return rc;
@@ -261,7 +261,7 @@ static ABT_pool *main_pools(
 
 /* The stream uses those pools, too, which the set knows then. */
 static hg_return_t pools_adopt(const struct amg_margo_log *log,
-    struct amg_margo_set *set, ABT_pool *pools, int count,
+    struct amg_margo_registry *registry, ABT_pool *pools, int count,
     struct amg_margo_stream *stream)
 {
     for (int i = 0; i < count; i++) {
@@ -270,41 +270,41 @@ static hg_return_t pools_adopt(const struct amg_margo_log *log,
         struct amg_margo_pool *pool = NULL;
         hg_return_t rc = HG_SUCCESS;
 
-        amg_lock_take(&set->lock);
-        item = amg_margo_list_find_locked(&set->pools, key, NULL);
+        amg_lock_take(&registry->lock);
+        item = amg_margo_list_find_locked(&registry->pools, key, NULL);
         if (item != NULL)
             pool_use_locked(stream, (struct amg_margo_pool *)(void *)item);
-        amg_lock_give(&set->lock);
+        amg_lock_give(&registry->lock);
         if (item != NULL)
             continue;
         pool = amg_margo_pool_wrap(log, NULL, pools[i], false);
-        rc = pool == NULL ? HG_NOMEM : amg_margo_pool_add(log, set, pool);
+        rc = pool == NULL ? HG_NOMEM : amg_margo_pool_add(log, registry, pool);
         if (rc != HG_SUCCESS)
             return rc;
-        amg_lock_take(&set->lock);
+        amg_lock_take(&registry->lock);
         pool_use_locked(stream, pool);
-        amg_lock_give(&set->lock);
+        amg_lock_give(&registry->lock);
     }
     return HG_SUCCESS;
 }
 
 /* The stream uses its pools, which the set has to know. */
 static bool pools_known(const struct amg_margo_log *log,
-    struct amg_margo_set *set, ABT_pool *pools, int count,
+    struct amg_margo_registry *registry, ABT_pool *pools, int count,
     struct amg_margo_stream *stream)
 {
     bool is_known = true;
 
-    amg_lock_take(&set->lock);
+    amg_lock_take(&registry->lock);
     for (int i = 0; i < count && is_known; i++) {
         struct amg_margo_item *item = amg_margo_list_find_locked(
-            &set->pools, amg_margo_key_handle(pools[i]), NULL);
+            &registry->pools, amg_margo_key_handle(pools[i]), NULL);
 
         is_known = item != NULL;
         if (is_known)
             pool_use_locked(stream, (struct amg_margo_pool *)(void *)item);
     }
-    amg_lock_give(&set->lock);
+    amg_lock_give(&registry->lock);
     if (!is_known)
         amg_margo_log_write(log, MARGO_LOG_ERROR,
             "the stream %.60s was not added: the instance does not know all "
@@ -314,7 +314,7 @@ static bool pools_known(const struct amg_margo_log *log,
 }
 
 hg_return_t amg_margo_stream_wrap(const struct amg_margo_log *log,
-    struct amg_margo_set *set, const char *name, ABT_xstream xstream,
+    struct amg_margo_registry *registry, const char *name, ABT_xstream xstream,
     bool is_owned, struct amg_margo_stream **ret_stream)
 {
     struct amg_margo_stream *stream = NULL;
@@ -329,12 +329,12 @@ hg_return_t amg_margo_stream_wrap(const struct amg_margo_log *log,
         goto free_pools;
     stream->item.handle = xstream;
     stream->kind = AMG_MARGO_SCHED_EXTERNAL;
-    rc = pools_known(log, set, pools, count, stream) ? HG_SUCCESS
-                                                     : HG_INVALID_ARG;
+    rc = pools_known(log, registry, pools, count, stream) ? HG_SUCCESS
+                                                          : HG_INVALID_ARG;
     if (rc == HG_SUCCESS)
-        rc = stream_add(log, set, stream);
+        rc = stream_add(log, registry, stream);
     if (rc != HG_SUCCESS) {
-        stream_free(set, stream);
+        stream_free(registry, stream);
         goto free_pools;
     }
     stream->item.is_owned = is_owned;
@@ -362,8 +362,8 @@ static hg_return_t sched_replace(
 }
 
 hg_return_t amg_margo_stream_take(const struct amg_margo_log *log,
-    struct amg_margo_set *set, const struct amg_margo_stream_plan *plan,
-    bool keeps)
+    struct amg_margo_registry *registry,
+    const struct amg_margo_stream_spec *plan, bool keeps)
 {
     ABT_xstream self = ABT_XSTREAM_NULL;
     struct amg_margo_stream *stream = NULL;
@@ -376,7 +376,7 @@ hg_return_t amg_margo_stream_take(const struct amg_margo_log *log,
     if (pools == NULL)
         return HG_OTHER_ERROR;
     stream = stream_plan(
-        log, "argobots.xstreams[__primary__]", set, plan, (size_t)count);
+        log, "argobots.xstreams[__primary__]", registry, plan, (size_t)count);
     if (stream == NULL) {
         rc = HG_INVALID_ARG;
         goto free_pools;
@@ -385,7 +385,7 @@ hg_return_t amg_margo_stream_take(const struct amg_margo_log *log,
     stream->is_primary = true;
     rc = HG_SUCCESS;
     if (keeps)
-        rc = pools_adopt(log, set, pools, count, stream);
+        rc = pools_adopt(log, registry, pools, count, stream);
     /* Nothing is planned besides what it runs already? */
     if (keeps && stream->pool_count == (unsigned)count)
         stream->kind = AMG_MARGO_SCHED_EXTERNAL;
@@ -393,10 +393,10 @@ hg_return_t amg_margo_stream_take(const struct amg_margo_log *log,
         rc = sched_replace(log, stream);
     if (rc == HG_SUCCESS) {
         stream_pin(log, stream);
-        rc = stream_add(log, set, stream);
+        rc = stream_add(log, registry, stream);
     }
     if (rc != HG_SUCCESS)
-        stream_free(set, stream);
+        stream_free(registry, stream);
 
 free_pools:
     amg_mem_free(pools);
@@ -404,7 +404,7 @@ free_pools:
 }
 
 void amg_margo_stream_end(const struct amg_margo_log *log,
-    struct amg_margo_set *set, struct amg_margo_stream *stream)
+    struct amg_margo_registry *registry, struct amg_margo_stream *stream)
 {
     ABT_xstream handle = amg_margo_stream_abt(stream);
     char words[AMG_MARGO_ABT_ERROR_CAP];
@@ -416,5 +416,5 @@ void amg_margo_stream_end(const struct amg_margo_log *log,
         amg_margo_log_write(log, MARGO_LOG_ERROR,
             "the stream %s did not end: %s", stream->item.name,
             amg_margo_abt_error(error, words));
-    stream_free(set, stream);
+    stream_free(registry, stream);
 }

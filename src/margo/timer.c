@@ -149,10 +149,10 @@ void amg_margo_timers_fire(margo_instance_id mid, uint64_t now_ns)
     ABT_thread self = ABT_THREAD_NULL;
     unsigned loop = AMG_MARGO_LOOP;
 
-    if (mid->loops[AMG_MARGO_DEPUTY] != ABT_THREAD_NULL &&
+    if (mid->loops[AMG_MARGO_STANDBY] != ABT_THREAD_NULL &&
         ABT_self_get_thread(&self) == ABT_SUCCESS &&
-        self == mid->loops[AMG_MARGO_DEPUTY])
-        loop = AMG_MARGO_DEPUTY;
+        self == mid->loops[AMG_MARGO_STANDBY])
+        loop = AMG_MARGO_STANDBY;
     while (atomic_load_explicit(
                &mid->wakeup.next_timer_ns, memory_order_acquire) <= now_ns &&
            fire_one(mid, loop, now_ns, true))
@@ -188,7 +188,7 @@ struct margo_timer {
     ABT_pool pool;          /* ABT_POOL_NULL: in the loop */
     ABT_mutex_memory mutex; /* guards what follows */
     ABT_cond_memory idle;   /* a callback has returned */
-    unsigned shares;
+    unsigned refs;
     bool is_started;     /* and has not fired */
     unsigned handed_out; /* threads that have not begun */
     unsigned void_ones;  /* those among them that shall not call */
@@ -210,10 +210,10 @@ static void timer_unlock(struct margo_timer *timer)
 /* Gives `count` shares back, and the lock. */
 static void timer_drop_locked(struct margo_timer *timer, unsigned count)
 {
-    bool is_last = timer->shares == count;
+    bool is_last = timer->refs == count;
 
-    AMG_ASSERT(timer->shares >= count);
-    timer->shares -= count;
+    AMG_ASSERT(timer->refs >= count);
+    timer->refs -= count;
     timer_unlock(timer);
     if (is_last)
         amg_mem_free(timer);
@@ -335,7 +335,7 @@ int margo_timer_create_with_pool(margo_instance_id mid,
     made->pool = pool;
     made->mutex = fresh_mutex;
     made->idle = fresh_cond;
-    made->shares = 1;
+    made->refs = 1;
     made->runner = ABT_THREAD_NULL;
     *timer = made;
     return 0;
@@ -368,7 +368,7 @@ int margo_timer_start(margo_timer_t timer, double timeout_ms)
     may_start = !timer->is_started && timer->cancelling == 0;
     if (may_start) {
         timer->is_started = true;
-        timer->shares++;
+        timer->refs++;
     }
     timer_unlock(timer);
     if (!may_start)
@@ -394,7 +394,7 @@ static void cancel_begin(struct margo_timer *timer)
     if (amg_margo_timer_disarm(timer->mid, &timer->alarm)) {
         timer_lock(timer);
         timer->is_started = false;
-        timer->shares--; /* the program has one */
+        timer->refs--; /* the program has one */
     } else {
         timer_lock(timer);
     }

@@ -26,7 +26,7 @@ struct amg_margo_timers {
     struct amg_lock lock; /* guards the heap, is_closed, and is_armed of each */
     struct amg_heap heap;
     bool is_closed; /* nothing fires any more */
-    /* Whose fire() runs now, by the loop and by its deputy; compared only. The
+    /* Whose fire() runs now, by the loop and by its standby; compared only. The
      * release stores (NULL) pair with the acquire loads of who waits for that.
      */
     _Atomic(struct amg_margo_timer *) firing[AMG_MARGO_LOOP_COUNT];

@@ -47,7 +47,7 @@ static struct amg_margo_config must_read(const char *text)
     return config;
 }
 
-static const struct amg_margo_pool_plan *pool_of(
+static const struct amg_margo_pool_spec *pool_of(
     const struct amg_margo_config *config, const struct amg_margo_pool_ref *ref)
 {
     struct margo_logger logger = lines_logger(&lines);

@@ -16,7 +16,7 @@
 enum { ROUNDS = 50000, SPINS = 20000, SKEWS = 128 };
 
 static struct margo_instance mid;
-static atomic_uint round_begun; /* by the thread that kicks */
+static atomic_uint round_begun; /* by the thread that wakes */
 static atomic_uint round_done;  /* by the one that plays the loop */
 static bool has_seen;           /* the loop, in this round */
 
@@ -54,7 +54,7 @@ static void test_gate_that_shuts_misses_no_kick(void **state)
     assert_int_equal(pthread_create(&thread, NULL, gate_run, NULL), 0);
     wait_for(&round_done, 1);
     for (unsigned i = 1; i <= ROUNDS; i++) {
-        before = mid.wakeup.kicks;
+        before = mid.wakeup.wakes;
         atomic_store(&mid.wakeup.is_gated, false);
         atomic_store(&round_begun, i);
         for (volatile unsigned skew = i % SKEWS; skew > 0; skew--)
@@ -62,7 +62,7 @@ static void test_gate_that_shuts_misses_no_kick(void **state)
         atomic_store_explicit(&mid.is_draining, true, memory_order_release);
         amg_margo_wake(&mid);
         wait_for(&round_done, i + 1);
-        lost += mid.wakeup.kicks == before && !has_seen;
+        lost += mid.wakeup.wakes == before && !has_seen;
     }
     pthread_join(thread, NULL);
     assert_int_equal(lost, 0);

@@ -109,7 +109,7 @@ static void ender(void *arg)
             others_run(round);
     /* Or no thread has parked under it. */
     if (round->waits_for_all && round->is_biased)
-        assert_false(amg_bias_is_shared(&round->mid.usual));
+        assert_false(amg_bias_is_shared(&round->mid.biased_lock));
     for (unsigned over = 0; over < CALLERS * AGAIN; others_run(round)) {
         for (unsigned i = 0; i < CALLERS; i++) {
             struct call *call = &round->calls[i];
@@ -135,9 +135,9 @@ static void round_begin(struct round *round, unsigned number)
     *round = (struct round){.waits_for_all = number % 2 == 0};
     round->calls = amg_mem_zalloc(CALLERS * sizeof(*round->calls));
     assert_non_null(round->calls);
-    amg_bias_init(&round->mid.usual);
+    amg_bias_init(&round->mid.biased_lock);
     amg_margo_requests_open(&round->mid);
-    round->is_biased = !amg_bias_is_shared(&round->mid.usual);
+    round->is_biased = !amg_bias_is_shared(&round->mid.biased_lock);
     atomic_store(&round->mid.state, AMG_MARGO_RUNNING);
     for (unsigned i = 0; i < CALLERS; i++) {
         round->calls[i].round = round;
@@ -221,7 +221,7 @@ static void test_request_ended_by_same_stream_stays_biased(void **state)
         ender(&round);
         assert_int_equal(ABT_thread_free_many(CALLERS, threads), ABT_SUCCESS);
         assert_int_equal(
-            amg_bias_is_shared(&round.mid.usual), !round.is_biased);
+            amg_bias_is_shared(&round.mid.biased_lock), !round.is_biased);
         round_end(&round);
     }
 }

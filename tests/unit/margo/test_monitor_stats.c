@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Statistics of numbers are what adding them up by hand gives, also where the
- * distances are small beside the numbers. Call paths have their keys. Each
+ * distances are small beside the numbers. Breadcrumbs have their keys. Each
  * interval of a time series has one point of each line, with what came in it;
  * points may be many; a reset forgets them. */
 #include <setjmp.h>
@@ -95,7 +95,7 @@ static void test_stats_precision_cuts_digits(void **state)
 static struct amg_stats_call *entry(struct amg_stats_book *book, hg_id_t parent,
     hg_id_t id, enum amg_stats_side side, const char *peer)
 {
-    const struct amg_stats_path path = {
+    const struct amg_breadcrumb path = {
         .parent = parent, .id = id, .side = side, .peer = peer, .name = "sum"};
 
     return amg_stats_book_find(book, &path);
@@ -189,14 +189,14 @@ static void test_book_no_memory_changes_nothing(void **state)
 enum { MANY = 1000 };
 
 /* One number of one line; -1: there is none. */
-static double point(const struct amg_series *series, const char *kind,
+static double point(const struct amg_timeseries *series, const char *kind,
     const char *line, const char *column, size_t index)
 {
     struct json_object *root = json_object_new_object();
     struct json_object *value = NULL;
     double number = -1;
 
-    amg_series_json(series, 9, root);
+    amg_timeseries_json(series, 9, root);
     if (json_object_object_get_ex(root, kind, &value) &&
         json_object_object_get_ex(value, line, &value) &&
         json_object_object_get_ex(value, column, &value) &&
@@ -209,19 +209,19 @@ static double point(const struct amg_series *series, const char *kind,
 
 static void test_series_counts_by_interval(void **state)
 {
-    struct amg_series series = {.interval_s = 2, .next_s = 2};
+    struct amg_timeseries series = {.interval_s = 2, .next_s = 2};
 
     (void)state;
-    amg_series_request(&series, 0x70003, "sum");
-    amg_series_request(&series, 0x70003, "sum");
-    amg_series_bytes(&series, 0x70003, 100);
-    amg_series_bytes(&series, 0x90003, 100);
-    assert_false(amg_series_is_due(&series, 1.9));
-    assert_true(amg_series_is_due(&series, 2.5));
-    amg_series_close(&series, 2.5);
-    assert_false(amg_series_is_due(&series, 4.4));
-    amg_series_request(&series, 0x70003, "sum");
-    amg_series_close(&series, 4.5);
+    amg_timeseries_request(&series, 0x70003, "sum");
+    amg_timeseries_request(&series, 0x70003, "sum");
+    amg_timeseries_bytes(&series, 0x70003, 100);
+    amg_timeseries_bytes(&series, 0x90003, 100);
+    assert_false(amg_timeseries_is_due(&series, 1.9));
+    assert_true(amg_timeseries_is_due(&series, 2.5));
+    amg_timeseries_close(&series, 2.5);
+    assert_false(amg_timeseries_is_due(&series, 4.4));
+    amg_timeseries_request(&series, 0x70003, "sum");
+    amg_timeseries_close(&series, 4.5);
     assert_true(point(&series, "rpcs", "sum:3", "timestamps", 0) == 2.5);
     assert_true(point(&series, "rpcs", "sum:3", "count", 0) == 2);
     assert_true(point(&series, "rpcs", "sum:3", "bulk_size", 0) == 100);
@@ -229,38 +229,38 @@ static void test_series_counts_by_interval(void **state)
     assert_true(point(&series, "rpcs", "sum:3", "bulk_size", 1) == 0);
     assert_true(point(&series, "rpcs", "sum:3", "count", 2) == -1);
     assert_true(point(&series, "rpcs", "none:3", "count", 0) == -1);
-    amg_series_fini(&series);
+    amg_timeseries_fini(&series);
 }
 
 static void test_series_keeps_many_points(void **state)
 {
-    struct amg_series series = {.interval_s = 1};
+    struct amg_timeseries series = {.interval_s = 1};
     ABT_pool pool = (ABT_pool)(uintptr_t)64;
 
     (void)state;
     for (size_t i = 0; i < MANY; i++)
-        amg_series_pool(&series, (double)i, pool, "__primary__", i, 2 * i);
+        amg_timeseries_pool(&series, (double)i, pool, "__primary__", i, 2 * i);
     assert_true(
         point(&series, "pools", "__primary__", "size", MANY - 1) == MANY - 1);
     assert_true(point(&series, "pools", "__primary__", "total_size", 7) == 14);
-    amg_series_reset(&series);
+    amg_timeseries_reset(&series);
     assert_true(point(&series, "pools", "__primary__", "size", 0) == -1);
-    amg_series_fini(&series);
+    amg_timeseries_fini(&series);
 }
 
 static void test_series_no_memory_is_told(void **state)
 {
-    struct amg_series series = {.interval_s = 1};
+    struct amg_timeseries series = {.interval_s = 1};
 
     (void)state;
     amg_mem_fail_nth(1);
-    amg_series_request(&series, 1, "sum");
+    amg_timeseries_request(&series, 1, "sum");
     amg_mem_fail_nth(0);
     assert_true(series.is_short);
-    amg_series_request(&series, 1, "sum");
-    amg_series_close(&series, 1);
+    amg_timeseries_request(&series, 1, "sum");
+    amg_timeseries_close(&series, 1);
     assert_true(point(&series, "rpcs", "sum:1", "count", 0) == 1);
-    amg_series_fini(&series);
+    amg_timeseries_fini(&series);
 }
 
 int main(void)

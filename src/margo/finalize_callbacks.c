@@ -2,7 +2,7 @@
 /* The functions that are called while an instance ends. */
 #include "base/assert.h"
 #include "base/mem.h"
-#include "margo/ending.h"
+#include "margo/finalize.h"
 #include "margo/instance.h"
 
 /* One function that is called while the instance ends; owned by its list. */
@@ -15,8 +15,8 @@ struct callback {
 
 static struct amg_list *list_of(margo_instance_id mid, bool before)
 {
-    return before ? &mid->ending->callbacks.before
-                  : &mid->ending->callbacks.after;
+    return before ? &mid->finalize->callbacks.before
+                  : &mid->finalize->callbacks.after;
 }
 
 /* `caller`: the public call, for the log. */
@@ -38,9 +38,9 @@ static void callback_push(margo_instance_id mid, bool before, const void *owner,
     callback->owner = owner;
     callback->function = function;
     callback->arg = arg;
-    amg_lock_take(&mid->ending->callbacks.lock);
+    amg_lock_take(&mid->finalize->callbacks.lock);
     amg_list_push_front(list_of(mid, before), &callback->link);
-    amg_lock_give(&mid->ending->callbacks.lock);
+    amg_lock_give(&mid->finalize->callbacks.lock);
 }
 
 /* The last one of an owner, or NULL. */
@@ -63,11 +63,11 @@ static int callback_pop(margo_instance_id mid, bool before, const void *owner)
 
     if (!AMG_CONTRACT(mid != MARGO_INSTANCE_NULL))
         return 0;
-    amg_lock_take(&mid->ending->callbacks.lock);
+    amg_lock_take(&mid->finalize->callbacks.lock);
     callback = find_locked(list_of(mid, before), owner);
     if (callback != NULL)
         amg_list_remove(&callback->link);
-    amg_lock_give(&mid->ending->callbacks.lock);
+    amg_lock_give(&mid->finalize->callbacks.lock);
     if (callback == NULL)
         return 0;
     amg_mem_free(callback);
@@ -81,13 +81,13 @@ static int callback_top(margo_instance_id mid, bool before, const void *owner,
 
     if (!AMG_CONTRACT(mid != MARGO_INSTANCE_NULL))
         return 0;
-    amg_lock_take(&mid->ending->callbacks.lock);
+    amg_lock_take(&mid->finalize->callbacks.lock);
     callback = find_locked(list_of(mid, before), owner);
     if (callback != NULL && ret_function != NULL)
         *ret_function = callback->function;
     if (callback != NULL && ret_arg != NULL)
         *ret_arg = callback->arg;
-    amg_lock_give(&mid->ending->callbacks.lock);
+    amg_lock_give(&mid->finalize->callbacks.lock);
     return callback != NULL;
 }
 
@@ -96,9 +96,9 @@ static struct callback *callback_take(margo_instance_id mid, bool before)
 {
     struct amg_link *link = NULL;
 
-    amg_lock_take(&mid->ending->callbacks.lock);
+    amg_lock_take(&mid->finalize->callbacks.lock);
     link = amg_list_pop(list_of(mid, before));
-    amg_lock_give(&mid->ending->callbacks.lock);
+    amg_lock_give(&mid->finalize->callbacks.lock);
     return link == NULL ? NULL : AMG_OBJECT(link, struct callback, link);
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* How an instance ends. The steps, and which threads take them, stand in
- * ending.c. */
-#ifndef AMG_MARGO_ENDING_H
-#define AMG_MARGO_ENDING_H
+ * finalize.c. */
+#ifndef AMG_MARGO_FINALIZE_H
+#define AMG_MARGO_FINALIZE_H
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -20,7 +20,7 @@ struct amg_margo_callbacks {
     struct amg_list after;  /* finalize */
 };
 
-struct amg_margo_ending {
+struct amg_margo_finalize {
     struct amg_margo_callbacks callbacks;
     /* Guards all up to `cond`, which tells of changes. */
     ABT_mutex_memory mutex;
@@ -42,9 +42,9 @@ struct amg_margo_ending {
     bool was_cancelled;
 };
 
-void amg_margo_ending_init(margo_instance_id mid);
+void amg_margo_finalize_init(margo_instance_id mid);
 /* For amg_margo_loop_start(). */
-extern const struct amg_margo_loop_end amg_margo_ending_of_loop;
+extern const struct amg_margo_loop_end amg_margo_finalize_of_loop;
 
 /* Takes back what opening has made, also half of it: all that stands on the
  * class, and that. */
@@ -52,8 +52,8 @@ void amg_margo_close_network(margo_instance_id mid);
 /* Frees the memory of an instance that is closed and no longer asked for. */
 void amg_margo_instance_free(margo_instance_id mid);
 
-/* callbacks.c: runs the callbacks of a list, each of which may push and pop
- * others. */
+/* finalize_callbacks.c: runs the callbacks of a list, each of which may push
+ * and pop others. */
 void amg_margo_callbacks_run(margo_instance_id mid, bool before);
 /* Drops what is left. */
 void amg_margo_callbacks_fini(margo_instance_id mid);

@@ -16,7 +16,7 @@
  *
  * So a handler can ask for the end, and whoever waits for it does the rest. A
  * thread that runs handlers or callbacks of the instance never waits. */
-#include "margo/ending.h"
+#include "margo/finalize.h"
 
 #include "base/assert.h"
 #include "base/bias.h"
@@ -38,39 +38,39 @@
  * time that it waits, and again each time after twice as long. */
 enum { TELL_PART = 10 };
 
-void amg_margo_ending_init(margo_instance_id mid)
+void amg_margo_finalize_init(margo_instance_id mid)
 {
     static const ABT_mutex_memory mutex = ABT_MUTEX_INITIALIZER;
     static const ABT_cond_memory cond = ABT_COND_INITIALIZER;
-    struct amg_margo_ending *ending = mid->ending;
+    struct amg_margo_finalize *finalize = mid->finalize;
 
-    ending->mutex = mutex;
-    ending->cond = cond;
-    amg_lock_init(&ending->callbacks.lock);
-    amg_list_init(&ending->callbacks.before);
-    amg_list_init(&ending->callbacks.after);
-    atomic_init(&ending->runner, ABT_THREAD_NULL);
+    finalize->mutex = mutex;
+    finalize->cond = cond;
+    amg_lock_init(&finalize->callbacks.lock);
+    amg_list_init(&finalize->callbacks.before);
+    amg_list_init(&finalize->callbacks.after);
+    atomic_init(&finalize->runner, ABT_THREAD_NULL);
 }
 
 static void take(margo_instance_id mid)
 {
-    ABT_mutex_lock(ABT_MUTEX_MEMORY_GET_HANDLE(&mid->ending->mutex));
+    ABT_mutex_lock(ABT_MUTEX_MEMORY_GET_HANDLE(&mid->finalize->mutex));
 }
 
 static void give(margo_instance_id mid)
 {
-    ABT_mutex_unlock(ABT_MUTEX_MEMORY_GET_HANDLE(&mid->ending->mutex));
+    ABT_mutex_unlock(ABT_MUTEX_MEMORY_GET_HANDLE(&mid->finalize->mutex));
 }
 
 static void tell_locked(margo_instance_id mid)
 {
-    ABT_cond_broadcast(ABT_COND_MEMORY_GET_HANDLE(&mid->ending->cond));
+    ABT_cond_broadcast(ABT_COND_MEMORY_GET_HANDLE(&mid->finalize->cond));
 }
 
 static void await_locked(margo_instance_id mid)
 {
-    ABT_cond_wait(ABT_COND_MEMORY_GET_HANDLE(&mid->ending->cond),
-        ABT_MUTEX_MEMORY_GET_HANDLE(&mid->ending->mutex));
+    ABT_cond_wait(ABT_COND_MEMORY_GET_HANDLE(&mid->finalize->cond),
+        ABT_MUTEX_MEMORY_GET_HANDLE(&mid->finalize->mutex));
 }
 
 static ABT_thread self_thread(void)
@@ -85,9 +85,9 @@ static void runner_set(margo_instance_id mid, bool runs)
 {
     ABT_thread self = self_thread();
 
-    atomic_store_explicit(&mid->ending->runner, runs ? self : ABT_THREAD_NULL,
+    atomic_store_explicit(&mid->finalize->runner, runs ? self : ABT_THREAD_NULL,
         memory_order_relaxed);
-    atomic_store_explicit(&mid->ending->runner_os,
+    atomic_store_explicit(&mid->finalize->runner_os,
         runs && self == ABT_THREAD_NULL ? amg_bias_mark() : 0,
         memory_order_relaxed);
 }
@@ -97,10 +97,10 @@ static bool is_runner(margo_instance_id mid)
     ABT_thread self = self_thread();
 
     if (self != ABT_THREAD_NULL)
-        return self ==
-               atomic_load_explicit(&mid->ending->runner, memory_order_relaxed);
-    return amg_bias_mark() ==
-           atomic_load_explicit(&mid->ending->runner_os, memory_order_relaxed);
+        return self == atomic_load_explicit(
+                           &mid->finalize->runner, memory_order_relaxed);
+    return amg_bias_mark() == atomic_load_explicit(&mid->finalize->runner_os,
+                                  memory_order_relaxed);
 }
 
 /* May the calling thread wait for the end of the instance? */
@@ -129,9 +129,9 @@ static void deadline_set(margo_instance_id mid)
 {
     unsigned timeout_ms = (unsigned)amg_env_number(AMG_ENV_FINALIZE_TIMEOUT);
 
-    mid->ending->deadline_ns = amg_clock_deadline_ns(timeout_ms);
-    mid->ending->tell_ms = timeout_ms / TELL_PART;
-    mid->ending->tell_ns = amg_clock_deadline_ns(mid->ending->tell_ms);
+    mid->finalize->deadline_ns = amg_clock_deadline_ns(timeout_ms);
+    mid->finalize->tell_ms = timeout_ms / TELL_PART;
+    mid->finalize->tell_ns = amg_clock_deadline_ns(mid->finalize->tell_ms);
 }
 
 static void before_run(void *arg)
@@ -139,29 +139,29 @@ static void before_run(void *arg)
     margo_instance_id mid = arg;
     struct margo_monitor_prefinalize_args told = {.uctx = {.p = NULL}};
 
-    AMG_MARGO_TELL(mid, prefinalize, MARGO_MONITOR_FN_START, &told);
+    AMG_MARGO_NOTIFY(mid, prefinalize, MARGO_MONITOR_FN_START, &told);
     runner_set(mid, true);
     amg_margo_callbacks_run(mid, true);
     runner_set(mid, false);
-    AMG_MARGO_TELL(mid, prefinalize, MARGO_MONITOR_FN_END, &told);
+    AMG_MARGO_NOTIFY(mid, prefinalize, MARGO_MONITOR_FN_END, &told);
     deadline_set(mid);
     atomic_store_explicit(&mid->is_draining, true, memory_order_release);
     amg_margo_wake(mid);
 }
 
 /* Asks for the end. False: somebody has, before. */
-static bool end_begin(margo_instance_id mid)
+static bool finalize_begin(margo_instance_id mid)
 {
     bool is_first = false;
 
     take(mid);
     is_first = amg_margo_state_of(mid) == AMG_MARGO_RUNNING;
     if (is_first)
-        amg_margo_set_state(mid, AMG_MARGO_ENDING);
+        amg_margo_set_state(mid, AMG_MARGO_FINALIZING);
     give(mid);
     if (!is_first)
         return false;
-    amg_margo_life_begin_end(mid);
+    amg_margo_refs_finalize(mid);
     /* The loop cannot wait for calls that it makes progress for. */
     if (!amg_margo_is_loop(mid) ||
         ABT_thread_create(mid->pools->progress_pool, before_run, mid,
@@ -174,10 +174,10 @@ static bool end_begin(margo_instance_id mid)
 static void wait_tell(
     margo_instance_id mid, unsigned operations, unsigned handlers)
 {
-    if (amg_clock_ns() < mid->ending->tell_ns)
+    if (amg_clock_ns() < mid->finalize->tell_ns)
         return;
-    mid->ending->tell_ms *= 2;
-    mid->ending->tell_ns = amg_clock_deadline_ns(mid->ending->tell_ms);
+    mid->finalize->tell_ms *= 2;
+    mid->finalize->tell_ns = amg_clock_deadline_ns(mid->finalize->tell_ms);
     margo_warning(mid,
         "the end of the instance waits for %u handlers that run and %u calls "
         "in flight:",
@@ -198,15 +198,15 @@ static bool is_quiet(margo_instance_id mid)
         return true;
     }
     wait_tell(mid, operations, handlers);
-    if (amg_clock_ns() < mid->ending->deadline_ns)
+    if (amg_clock_ns() < mid->finalize->deadline_ns)
         return false;
-    if (!mid->ending->was_cancelled) {
+    if (!mid->finalize->was_cancelled) {
         margo_warning(mid,
             "the instance ends, but %u calls of it are in flight and %u "
             "handlers run: after AMALGAM_FINALIZE_TIMEOUT_MS the calls are "
             "cancelled",
             operations, handlers);
-        mid->ending->was_cancelled = true;
+        mid->finalize->was_cancelled = true;
         deadline_set(mid);
         amg_margo_calls_cancel(mid);
         amg_margo_bulk_cancel(mid);
@@ -237,14 +237,14 @@ static void stop(margo_instance_id mid)
     struct margo_monitor_finalize_args told = {.uctx = {.p = NULL}};
 
     amg_margo_timers_fini(mid);
-    AMG_MARGO_TELL(mid, finalize, MARGO_MONITOR_FN_START, &told);
+    AMG_MARGO_NOTIFY(mid, finalize, MARGO_MONITOR_FN_START, &told);
     runner_set(mid, true);
     amg_margo_callbacks_run(mid, false);
     runner_set(mid, false);
-    AMG_MARGO_TELL(mid, finalize, MARGO_MONITOR_FN_END, &told);
-    amg_margo_life_pay(mid);
+    AMG_MARGO_NOTIFY(mid, finalize, MARGO_MONITOR_FN_END, &told);
+    amg_margo_refs_finalized(mid);
     take(mid);
-    mid->ending->is_stopped = true;
+    mid->finalize->is_stopped = true;
     tell_locked(mid);
     give(mid);
 }
@@ -307,16 +307,16 @@ static void reap(margo_instance_id mid)
     bool is_mine = false;
 
     take(mid);
-    is_mine = !mid->ending->is_reaped;
-    mid->ending->is_reaped = true;
-    while (!is_mine && amg_margo_state_of(mid) != AMG_MARGO_ENDED)
+    is_mine = !mid->finalize->is_reaped;
+    mid->finalize->is_reaped = true;
+    while (!is_mine && amg_margo_state_of(mid) != AMG_MARGO_CLOSED)
         await_locked(mid);
     give(mid);
     if (!is_mine)
         return;
     close_rest(mid);
     take(mid);
-    amg_margo_set_state(mid, AMG_MARGO_ENDED);
+    amg_margo_set_state(mid, AMG_MARGO_CLOSED);
     tell_locked(mid);
     give(mid);
     /* Its handlers still have their streams: these would be joined for ever. */
@@ -325,20 +325,20 @@ static void reap(margo_instance_id mid)
 }
 
 /* What is left when nobody has a reference. */
-static void end_close(margo_instance_id mid, bool reaps)
+static void close_if_unreferenced(margo_instance_id mid, bool reaps)
 {
     bool is_mine = false;
 
-    if (!amg_margo_life_close(mid, &is_mine))
+    if (!amg_margo_refs_close(mid, &is_mine))
         return;
     if (is_mine)
         amg_margo_close_network(mid);
     take(mid);
     if (is_mine) {
-        mid->ending->is_closed = true;
+        mid->finalize->is_closed = true;
         tell_locked(mid);
     }
-    while (!mid->ending->is_closed)
+    while (!mid->finalize->is_closed)
         await_locked(mid);
     give(mid);
     if (reaps)
@@ -352,18 +352,18 @@ static void loop_ended(margo_instance_id mid)
 
     amg_margo_set_state(mid, AMG_MARGO_STOPPED);
     take(mid);
-    mid->ending->is_drained = true;
-    is_mine = mid->ending->closers == 0 && !mid->ending->is_claimed;
-    mid->ending->is_claimed = mid->ending->is_claimed || is_mine;
+    mid->finalize->is_drained = true;
+    is_mine = mid->finalize->closers == 0 && !mid->finalize->is_claimed;
+    mid->finalize->is_claimed = mid->finalize->is_claimed || is_mine;
     tell_locked(mid);
     give(mid);
     if (!is_mine)
         return;
     stop(mid);
-    end_close(mid, false);
+    close_if_unreferenced(mid, false);
 }
 
-const struct amg_margo_loop_end amg_margo_ending_of_loop = {
+const struct amg_margo_loop_end amg_margo_finalize_of_loop = {
     .has_drained = has_drained,
     .ended = loop_ended,
 };
@@ -371,7 +371,7 @@ const struct amg_margo_loop_end amg_margo_ending_of_loop = {
 /* A public call is through with the instance. */
 static void release(margo_instance_id mid)
 {
-    margo_instance_id old = amg_margo_life_drop(mid);
+    margo_instance_id old = amg_margo_instance_leave(mid);
 
     if (old != MARGO_INSTANCE_NULL)
         amg_margo_instance_free(old);
@@ -379,27 +379,27 @@ static void release(margo_instance_id mid)
 }
 
 /* Waits for the end, and does what is left of it; by a thread that may wait. */
-static void end_finish(margo_instance_id mid)
+static void finalize_finish(margo_instance_id mid)
 {
     bool reaps = may_reap(mid);
     bool is_mine = false;
 
     take(mid);
-    mid->ending->closers += reaps;
-    while (!mid->ending->is_drained)
+    mid->finalize->closers += reaps;
+    while (!mid->finalize->is_drained)
         await_locked(mid);
-    is_mine = reaps && !mid->ending->is_claimed;
-    mid->ending->is_claimed = mid->ending->is_claimed || is_mine;
+    is_mine = reaps && !mid->finalize->is_claimed;
+    mid->finalize->is_claimed = mid->finalize->is_claimed || is_mine;
     give(mid);
     if (is_mine)
         stop(mid);
     take(mid);
-    while (!mid->ending->is_stopped)
+    while (!mid->finalize->is_stopped)
         await_locked(mid);
     give(mid);
-    end_close(mid, reaps);
+    close_if_unreferenced(mid, reaps);
     take(mid);
-    mid->ending->closers -= reaps;
+    mid->finalize->closers -= reaps;
     give(mid);
 }
 
@@ -426,28 +426,28 @@ void margo_finalize(margo_instance_id mid)
     bool is_first = false;
     bool is_alone = false;
 
-    if (!amg_margo_life_hold(mid)) {
+    if (!amg_margo_instance_enter(mid)) {
         unknown_tell(mid, __func__);
         return;
     }
-    is_first = end_begin(mid);
+    is_first = finalize_begin(mid);
     take(mid);
-    is_alone = mid->ending->closers == 0;
+    is_alone = mid->finalize->closers == 0;
     give(mid);
     if (may_wait(mid) && (is_first || is_alone))
-        end_finish(mid);
+        finalize_finish(mid);
     release(mid);
 }
 
 void margo_finalize_and_wait(margo_instance_id mid)
 {
-    if (!amg_margo_life_hold(mid)) {
+    if (!amg_margo_instance_enter(mid)) {
         unknown_tell(mid, __func__);
         return;
     }
-    end_begin(mid);
+    finalize_begin(mid);
     if (may_wait(mid))
-        end_finish(mid);
+        finalize_finish(mid);
     else
         wait_refused(mid, __func__);
     release(mid);
@@ -455,12 +455,12 @@ void margo_finalize_and_wait(margo_instance_id mid)
 
 void margo_wait_for_finalize(margo_instance_id mid)
 {
-    if (!amg_margo_life_hold(mid)) {
+    if (!amg_margo_instance_enter(mid)) {
         unknown_tell(mid, __func__);
         return;
     }
     if (may_wait(mid))
-        end_finish(mid);
+        finalize_finish(mid);
     else
         wait_refused(mid, __func__);
     release(mid);
@@ -468,10 +468,10 @@ void margo_wait_for_finalize(margo_instance_id mid)
 
 hg_return_t margo_instance_is_finalized(margo_instance_id mid, bool *flag)
 {
-    if (!AMG_CONTRACT(flag != NULL) || !amg_margo_life_hold(mid))
+    if (!AMG_CONTRACT(flag != NULL) || !amg_margo_instance_enter(mid))
         return HG_INVALID_ARG;
     take(mid);
-    *flag = mid->ending->is_stopped;
+    *flag = mid->finalize->is_stopped;
     give(mid);
     release(mid);
     return HG_SUCCESS;
@@ -479,14 +479,15 @@ hg_return_t margo_instance_is_finalized(margo_instance_id mid, bool *flag)
 
 hg_return_t margo_instance_ref_incr(margo_instance_id mid)
 {
-    return amg_margo_life_ref(mid) ? HG_SUCCESS : HG_INVALID_ARG;
+    return amg_margo_instance_ref(mid) ? HG_SUCCESS : HG_INVALID_ARG;
 }
 
 hg_return_t margo_instance_ref_count(margo_instance_id mid, unsigned *refcount)
 {
     if (!AMG_CONTRACT(refcount != NULL))
         return HG_INVALID_ARG;
-    return amg_margo_life_refs(mid, refcount) ? HG_SUCCESS : HG_INVALID_ARG;
+    return amg_margo_instance_ref_count(mid, refcount) ? HG_SUCCESS
+                                                       : HG_INVALID_ARG;
 }
 
 hg_return_t margo_instance_release(margo_instance_id mid)
@@ -494,20 +495,20 @@ hg_return_t margo_instance_release(margo_instance_id mid)
     bool begins = false;
     hg_return_t rc = HG_SUCCESS;
 
-    if (!amg_margo_life_hold(mid))
+    if (!amg_margo_instance_enter(mid))
         return HG_INVALID_ARG;
-    if (!amg_margo_life_unref(mid, &begins)) {
+    if (!amg_margo_instance_unref(mid, &begins)) {
         margo_error(mid,
             "%s: the caller has no reference to the instance, "
             "which is ending",
             __func__);
         rc = HG_INVALID_ARG;
     } else if (!begins) {
-        end_close(mid, may_reap(mid));
+        close_if_unreferenced(mid, may_reap(mid));
     } else {
-        end_begin(mid);
+        finalize_begin(mid);
         if (may_wait(mid))
-            end_finish(mid);
+            finalize_finish(mid);
     }
     release(mid);
     return rc;

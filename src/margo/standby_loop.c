@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A progress stream on a core that others use costs two switches of OS threads
+ * for each call, as long as the program only waits. So the program's stream has
+ * a loop, too: the standby, which makes all progress while that stream has time
+ * for it. The loop of the progress stream watches:
+ *
+ *   the standby loop makes rounds            look again in a millisecond
+ *   it sleeps, and news would end      the same a few times, then sleep until
+ *   that                               the standby loop has woken up
+ *   neither: the program computes      make progress, until it is back
+ *
+ * A standby loop that comes back ends the sleep of who stands in for it, and
+ * waits until that one has left its round: what the round has in hand belongs
+ * to it alone. The other way round it does not wait, since the program may
+ * compute while a callback in the standby loop's round waits. So a program that
+ * computes is stood in for after one or two milliseconds, as by the progress
+ * threads of src/core. */
+#include "base/clock.h"
+#include "base/lock.h"
+#include "core/context.h"
+#include "margo/instance.h"
+#include "margo/loop.h"
+#include "margo/pools.h"
+#include "margo/runtime.h"
+
+enum {
+    WATCH_MS = 1,
+    ASLEEP_LOOKS =
+        4, /* that find it asleep, before the watcher sleeps as well */
+};
+
+static bool is_there(const struct amg_margo_standby *standby)
+{
+    return atomic_load_explicit(&standby->is_there, memory_order_acquire);
+}
+
+/* False: the instance ends, or does without it. Sequentially consistent, as is
+ * the loop's look at is_busy: one of both sees the other. */
+static bool round_begin(margo_instance_id mid)
+{
+    struct amg_margo_standby *standby = &mid->loop->standby;
+
+    atomic_store_explicit(&standby->is_busy, true, memory_order_seq_cst);
+    return !atomic_load_explicit(&mid->is_draining, memory_order_seq_cst) &&
+           !atomic_load_explicit(&standby->is_dismissed, memory_order_relaxed);
+}
+
+static void round_end(struct amg_margo_standby *standby)
+{
+    atomic_store_explicit(&standby->is_busy, false, memory_order_release);
+}
+
+static bool watcher_is_in_round(const struct amg_margo_standby *standby)
+{
+    return atomic_load_explicit(&standby->is_in_round, memory_order_seq_cst);
+}
+
+/* It is back: who stands in for it looks, and leaves its round. False: the
+ * standby loop gives its own up, the instance ends. */
+static bool watcher_stop(margo_instance_id mid)
+{
+    struct amg_margo_standby *standby = &mid->loop->standby;
+    unsigned tries = 0;
+
+    for (;;) {
+        if (atomic_load_explicit(&standby->is_taken_over, memory_order_relaxed))
+            atomic_store_explicit(
+                &standby->is_taken_over, false, memory_order_seq_cst);
+        if (!watcher_is_in_round(standby))
+            return true;
+        /* Each time, since it may have been about to sleep. */
+        amg_context_ring(mid->hg_context);
+        round_end(standby);
+        if (amg_margo_runtime_ready() == 0)
+            amg_lock_rest(tries++);
+        ABT_thread_yield();
+        if (!round_begin(mid))
+            return false;
+    }
+}
+
+static void standby_main(void *arg)
+{
+    margo_instance_id mid = arg;
+    struct amg_margo_standby *standby = &mid->loop->standby;
+    struct amg_margo_rounds rounds;
+
+    amg_margo_rounds_begin(mid, &rounds, &standby->counts);
+    rounds.is_asleep = &standby->is_asleep;
+    while (round_begin(mid) && watcher_stop(mid)) {
+        amg_margo_rounds_turn(mid, &rounds);
+        round_end(standby);
+        amg_margo_rounds_give_way(mid, &rounds);
+    }
+    amg_margo_rounds_end(&rounds);
+    round_end(standby);
+    atomic_store_explicit(&standby->is_there, false, memory_order_seq_cst);
+    amg_margo_wake_watcher(mid);
+}
+
+static void dismiss(margo_instance_id mid)
+{
+    atomic_store_explicit(
+        &mid->loop->standby.is_dismissed, true, memory_order_relaxed);
+    amg_margo_wake(mid);
+}
+
+void amg_margo_standby_start(margo_instance_id mid)
+{
+    struct amg_margo_standby *standby = &mid->loop->standby;
+    struct margo_pool_info info;
+
+    if (!amg_margo_runtime_can_nap() ||
+        margo_find_pool_by_name(mid, "__primary__", &info) != HG_SUCCESS ||
+        info.pool == mid->pools->progress_pool)
+        return;
+    standby->pool = info.pool;
+    /* Release: the loop, which runs already, sees the pool. */
+    atomic_store_explicit(&standby->is_there, true, memory_order_release);
+    if (ABT_thread_create(info.pool, standby_main, mid, ABT_THREAD_ATTR_NULL,
+            &mid->loops[AMG_MARGO_STANDBY]) == ABT_SUCCESS)
+        return;
+    mid->loops[AMG_MARGO_STANDBY] = ABT_THREAD_NULL;
+    atomic_store_explicit(&standby->is_there, false, memory_order_release);
+}
+
+void amg_margo_standby_join(margo_instance_id mid)
+{
+    if (mid->loops[AMG_MARGO_STANDBY] != ABT_THREAD_NULL)
+        ABT_thread_free(&mid->loops[AMG_MARGO_STANDBY]);
+    mid->loops[AMG_MARGO_STANDBY] = ABT_THREAD_NULL;
+}
+
+bool amg_margo_standby_is_busy(const struct amg_margo_standby *standby)
+{
+    atomic_thread_fence(memory_order_seq_cst);
+    return atomic_load_explicit(&standby->is_busy, memory_order_seq_cst);
+}
+
+static bool is_asleep(const struct amg_margo_standby *standby)
+{
+    return atomic_load_explicit(&standby->is_asleep, memory_order_seq_cst);
+}
+
+/* Sleeps until the standby loop has woken up, or another thread has news for
+ * it. */
+static void watcher_park(margo_instance_id mid)
+{
+    struct amg_margo_standby *standby = &mid->loop->standby;
+    struct amg_margo_wakeup *wakeup = &mid->wakeup;
+    unsigned seen = atomic_load_explicit(&wakeup->word, memory_order_acquire);
+
+    atomic_store_explicit(&wakeup->is_parked, true, memory_order_seq_cst);
+    if (is_asleep(standby) && is_there(standby))
+        amg_margo_runtime_nap(&wakeup->word, seen, AMG_NO_DEADLINE);
+    atomic_store_explicit(&wakeup->is_parked, false, memory_order_relaxed);
+}
+
+/* How often it has looked; each round looks. */
+static uint64_t looks_of(const struct amg_margo_standby *standby)
+{
+    return atomic_load_explicit(
+        &standby->counts.progress_calls, memory_order_acquire);
+}
+
+static bool is_taken_over(const struct amg_margo_standby *standby)
+{
+    return atomic_load_explicit(&standby->is_taken_over, memory_order_seq_cst);
+}
+
+/* Until the standby loop is gone, or neither makes rounds nor sleeps: then the
+ * loop stands in. Returns whether it is in a round all the same, in a callback.
+ */
+static bool watch(margo_instance_id mid, struct amg_margo_rounds *rounds)
+{
+    struct amg_margo_standby *standby = &mid->loop->standby;
+    uint64_t seen = 0;
+    unsigned sleeps = 0;
+    bool is_busy = false;
+
+    do {
+        unsigned word =
+            atomic_load_explicit(&mid->wakeup.word, memory_order_acquire);
+
+        seen = looks_of(standby);
+        sleeps = is_asleep(standby) ? sleeps + 1 : 0;
+        if (sleeps > ASLEEP_LOOKS)
+            watcher_park(mid);
+        else
+            amg_margo_runtime_nap(
+                &mid->wakeup.word, word, amg_clock_deadline_ns(WATCH_MS));
+        amg_margo_rounds_give_way(mid, rounds);
+        is_busy = amg_margo_standby_is_busy(standby);
+    } while (
+        is_there(standby) && (is_asleep(standby) || looks_of(standby) != seen));
+    if (is_there(standby))
+        atomic_store_explicit(
+            &standby->is_taken_over, true, memory_order_relaxed);
+    return is_busy;
+}
+
+/* Says that the watcher is in a round. False: the standby loop has come back.
+ * It says that before it looks for the watcher, so one of both sees the other.
+ */
+static bool watcher_enter(margo_instance_id mid, bool was_busy)
+{
+    struct amg_margo_standby *standby = &mid->loop->standby;
+
+    atomic_store_explicit(&standby->is_in_round, true, memory_order_seq_cst);
+    if (!is_there(standby) ||
+        (is_taken_over(standby) &&
+            (was_busy || !amg_margo_standby_is_busy(standby))))
+        return true;
+    atomic_store_explicit(&standby->is_in_round, false, memory_order_release);
+    atomic_store_explicit(&standby->is_taken_over, false, memory_order_relaxed);
+    return false;
+}
+
+void amg_margo_standby_watch(
+    margo_instance_id mid, struct amg_margo_rounds *rounds)
+{
+    struct amg_margo_standby *standby = &mid->loop->standby;
+    bool was_busy = true;
+
+    if (is_there(standby) && mid->pools->progress_pool == standby->pool) {
+        dismiss(mid);
+        return;
+    }
+    do {
+        if (is_there(standby) && !is_taken_over(standby))
+            was_busy = watch(mid, rounds);
+    } while (!watcher_enter(mid, was_busy));
+}
+
+void amg_margo_standby_watched(struct amg_margo_standby *standby)
+{
+    atomic_store_explicit(&standby->is_in_round, false, memory_order_release);
+}

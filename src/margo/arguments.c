@@ -82,7 +82,7 @@ static hg_return_t output_free(hg_handle_t handle, void *out_struct)
     return rc == HG_SUCCESS ? HG_Free_output(handle, &args) : rc;
 }
 
-/* The instance whose monitor is to be told, or NULL. */
+/* The instance, if it has a monitor; else NULL. */
 static margo_instance_id watched(hg_handle_t handle)
 {
     margo_instance_id mid = margo_hg_handle_get_instance(handle);

@@ -6,8 +6,8 @@
  * stepped under a lock (bulk/bulk_transfer.c), which takes a sixth of the rate
  * of 64 KiB. The others end with their peer.
  *
- * Only the creator of exposed memory names an instance. So where a monitor is
- * told, a map keeps the instance of each handle until it is freed. */
+ * Only the creator of exposed memory names an instance. So where there is a
+ * monitor, a map keeps the instance of each handle until it is freed. */
 #include <stdatomic.h>
 
 #include "base/assert.h"
@@ -22,8 +22,8 @@
 static struct {
     struct amg_lock lock;
     struct amg_map instances; /* by handle */
-    /* How many there are; who frees one that no monitor was told of looks no
-     * further. A handle reaches another thread by the program's own order. */
+    /* Number of entries; while it is 0, margo_bulk_free() takes no lock. The
+     * program's own synchronisation passes a handle to another thread. */
     atomic_uint count;
 } watched;
 
@@ -36,7 +36,7 @@ static void watched_add(hg_bulk_t handle, margo_instance_id mid)
     amg_lock_give(&watched.lock);
 }
 
-/* The instance whose monitor was told of it, or NULL. */
+/* The instance whose monitor has seen its creation, or NULL. */
 static margo_instance_id watched_take(hg_bulk_t handle)
 {
     margo_instance_id mid = MARGO_INSTANCE_NULL;
@@ -153,7 +153,7 @@ static struct {
     bool is_init;
 } all;
 
-/* What to move: the arguments that all forms share. */
+/* Arguments that all forms of a transfer share. */
 struct move {
     hg_bulk_op_t op;
     hg_addr_t origin_addr;
@@ -166,6 +166,7 @@ struct move {
 
 static void request_list(struct margo_request_struct *req)
 {
+    AMG_ASSERT(req->is_timed);
     amg_lock_take(&all.lock);
     if (!all.is_init)
         amg_list_init(&all.requests);
@@ -185,8 +186,8 @@ void amg_margo_bulk_cancel(margo_instance_id mid)
 {
     struct amg_link *link = NULL;
 
-    /* NOTE(lock): held over a call into HG, which takes no lock of ours: who
-     * ends a transfer waits here until it was looked at. */
+    /* NOTE(lock): held over a call into HG, which takes no lock of ours: a
+     * thread that ends a transfer waits until it was visited. */
     amg_lock_take(&all.lock);
     link = all.is_init ? amg_list_first(&all.requests) : NULL;
     for (; link != NULL; link = amg_list_next(&all.requests, link)) {
@@ -252,7 +253,7 @@ static hg_return_t transfer_post(margo_instance_id mid,
     return rc;
 }
 
-/* It is about to be posted, or was. */
+/* Notifies the monitor that the operation is about to be posted, or was. */
 static AMG_APART void transfer_notify(const struct amg_margo_form *form,
     struct margo_request_struct *req, const struct move *move,
     margo_monitor_event_t kind, hg_return_t ret, margo_monitor_data_t *uctx)

@@ -20,11 +20,11 @@ struct pool_buffer {
     bool is_lent;
 };
 
-/* Who waits for a buffer; on its stack. */
+/* A caller that waits for a buffer; on its stack. */
 struct pool_waiter {
     struct amg_link link;
     struct amg_margo_waiter waiter;
-    hg_bulk_t bulk; /* what it is given, before it is woken */
+    hg_bulk_t bulk; /* the buffer it gets, before it is woken */
 };
 
 /* Owned by its creator. */
@@ -98,7 +98,7 @@ hg_return_t margo_bulk_pool_create(margo_instance_id mid, hg_size_t count,
     return HG_SUCCESS;
 }
 
-size_t amg_margo_bulk_pool_lent(struct margo_bulk_pool *pool)
+static size_t lent_count(struct margo_bulk_pool *pool)
 {
     size_t lent = 0;
 
@@ -114,7 +114,7 @@ int margo_bulk_pool_destroy(margo_bulk_pool_t pool)
 
     if (pool == MARGO_BULK_POOL_NULL)
         return -1;
-    lent = amg_margo_bulk_pool_lent(pool);
+    lent = lent_count(pool);
     if (lent > 0) {
         margo_error(pool->mid,
             "bulk pool: %zu of %zu buffers are lent out, and nothing was "
@@ -175,12 +175,13 @@ int margo_bulk_pool_tryget(margo_bulk_pool_t pool, hg_bulk_t *bulk)
     return 0;
 }
 
-bool amg_margo_bulk_pool_has(const struct margo_bulk_pool *pool, hg_bulk_t bulk)
+static bool pool_has(const struct margo_bulk_pool *pool, hg_bulk_t bulk)
 {
     return amg_map_get(&pool->by_bulk, (uint64_t)(uintptr_t)bulk) != NULL;
 }
 
-/* It goes to who has waited longest, who is returned, or among the others. */
+/* Gives it to the caller that has waited longest, which is returned, or back
+ * to the pool. */
 static struct pool_waiter *buffer_give_locked(
     struct margo_bulk_pool *pool, struct pool_buffer *buffer)
 {
@@ -246,7 +247,7 @@ static void set_free(struct margo_bulk_poolset *set)
     amg_mem_free(set);
 }
 
-/* Is the last size one that memory can have? */
+/* Does the largest size fit into memory? */
 static bool sizes_are_possible(
     hg_size_t npools, hg_size_t first_size, hg_size_t size_multiple)
 {
@@ -298,7 +299,7 @@ int margo_bulk_poolset_destroy(margo_bulk_poolset_t poolset)
     if (poolset == MARGO_BULK_POOLSET_NULL)
         return -1;
     for (size_t i = 0; i < poolset->count; i++)
-        lent += amg_margo_bulk_pool_lent(poolset->classes[i].pool);
+        lent += lent_count(poolset->classes[i].pool);
     if (lent > 0) {
         margo_error(poolset->mid,
             "bulk poolset: %zu buffers are lent out, and nothing was "
@@ -368,7 +369,7 @@ int margo_bulk_poolset_release(margo_bulk_poolset_t poolset, hg_bulk_t bulk)
     if (poolset == MARGO_BULK_POOLSET_NULL || bulk == HG_BULK_NULL)
         return -1;
     for (size_t i = 0; i < poolset->count; i++)
-        if (amg_margo_bulk_pool_has(poolset->classes[i].pool, bulk))
+        if (pool_has(poolset->classes[i].pool, bulk))
             return margo_bulk_pool_release(poolset->classes[i].pool, bulk);
     margo_error(poolset->mid,
         "bulk poolset: handle %p is none that this set has lent out",

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The one operation that a handle may have in flight: a call, or an answer.
  *
- * HG is given Margo's part of the handle, which lives until the operation has
- * ended, and not the request, which lies on the stack of who waits. That part
- * has a slot with the request; whoever takes the request out of it ends it.
- * When its time has passed, the operation is cancelled and ends soon. Where it
- * cannot be cancelled - a call to this process itself, an answer - the request
- * ends at once, and the slot is marked: what comes later is dropped, and until
- * then the handle is busy. */
+ * HG gets Margo's part of the handle, which lives until the operation has
+ * ended, and not the request, which lies on the stack of the waiting thread.
+ * That part has a slot for the request; the thread that takes the request
+ * out of the slot ends it. When its time limit has passed, the operation is
+ * cancelled and ends soon. Where it cannot be cancelled - a call to this
+ * process itself, an answer - the request ends at once, and the slot is
+ * marked as abandoned: the late completion is dropped, and until then the
+ * handle is busy. */
 #include "margo/call.h"
 
 #include "base/assert.h"
@@ -15,11 +16,11 @@
 #include "margo/rpc.h"
 #include "mercury.h"
 
-/* In a slot: nobody waits for what is in flight. */
+/* In a slot: no request waits for the operation in flight. */
 static struct margo_request_struct abandoned;
 
-/* Puts a request into an empty slot; false: there is one. Who uses the handle
- * does so alone, so that needs no locked instruction. */
+/* Puts a request into an empty slot; false: there is one. Only one thread
+ * uses a handle at a time, so this needs no locked instruction. */
 static bool slot_fill(
     struct amg_margo_handle *data, struct margo_request_struct *req)
 {
@@ -30,8 +31,8 @@ static bool slot_fill(
     return true;
 }
 
-/* Takes out what is in it. Only where time is limited somebody else may want it
- * as well; the request itself may be gone then. */
+/* Empties the slot. Only with a time limit may another thread do so at the
+ * same time; the request itself may be gone then. */
 static struct margo_request_struct *slot_empty(struct amg_margo_handle *data)
 {
     struct margo_request_struct *req = NULL;
@@ -44,7 +45,8 @@ static struct margo_request_struct *slot_empty(struct amg_margo_handle *data)
     return req;
 }
 
-/* Takes the request out before its end came; false: it has. */
+/* Takes the request out before the operation completes; false: it has
+ * completed. */
 static bool slot_abandon(
     struct amg_margo_handle *data, struct margo_request_struct *req)
 {
@@ -82,7 +84,7 @@ void amg_margo_calls_cancel(margo_instance_id mid)
     amg_margo_handles_each(mid, in_flight_cancel);
 }
 
-/* Its time has passed, or the instance ends. */
+/* Its time limit has passed, or the instance ends. */
 static void call_cancel(struct margo_request_struct *req)
 {
     struct amg_margo_handle *data = amg_margo_handle_find(req->handle);
@@ -90,7 +92,8 @@ static void call_cancel(struct margo_request_struct *req)
     if (req->type == MARGO_FORWARD_REQUEST && !call_is_to_self(req->handle) &&
         HG_Cancel(req->handle) == HG_SUCCESS)
         return;
-    /* Its end comes, and counts as the operation's; so one more for that. */
+    /* Its completion comes later, and ends one operation; so begin one more
+     * for that. */
     amg_margo_operation_begin(req->mid);
     if (slot_abandon(data, req)) {
         data->ret = HG_TIMEOUT;
@@ -100,7 +103,7 @@ static void call_cancel(struct margo_request_struct *req)
     }
 }
 
-/* The kinds of failure that a person has to know the names of. */
+/* Logs the failures whose cause is the RPC's name or the peer's state. */
 static void call_tell(const struct amg_margo_handle *data, hg_return_t ret)
 {
     const struct hg_info *info = HG_Get_info(data->handle);
@@ -119,7 +122,7 @@ static void call_tell(const struct amg_margo_handle *data, hg_return_t ret)
             : "refused, that process is ending (HG_PERMISSION)");
 }
 
-/* Its callback runs; told before and after the result is known. `uctx` is the
+/* Notifies the monitor before and after the result is known. `uctx` is the
  * monitor's, from the one to the other. */
 static AMG_APART void call_notify_done(const struct hg_cb_info *info,
     struct margo_request_struct *req, margo_monitor_event_t kind,
@@ -140,7 +143,7 @@ static AMG_APART void call_notify_done(const struct hg_cb_info *info,
     }
 }
 
-/* What became of an operation that somebody waits for. */
+/* Result of an operation that is not abandoned. */
 static hg_return_t call_result(const struct hg_cb_info *info,
     struct amg_margo_handle *data, struct margo_request_struct *req)
 {
@@ -178,14 +181,14 @@ static hg_return_t call_done(const struct hg_cb_info *info)
     return HG_SUCCESS;
 }
 
-/* What is told of a post at its begin and again at its end, when the handle may
- * be gone already. */
+/* Passed from the begin of a post to its end, when the handle may be gone
+ * already. */
 struct post_watch {
     margo_monitor_data_t uctx; /* the monitor's */
     uint16_t provider_id;
 };
 
-/* It is about to be posted, or was. */
+/* Notifies the monitor that the operation is about to be posted, or was. */
 static AMG_APART void call_notify_post(const struct amg_margo_form *form,
     struct margo_request_struct *req, const struct amg_margo_args *args,
     margo_monitor_event_t kind, hg_return_t ret, struct post_watch *watch)
@@ -241,8 +244,7 @@ static hg_return_t call_post(struct amg_margo_handle *data,
     return rc;
 }
 
-/* The same for a monitor. It keeps its data in the request, which therefore
- * must not be gone before the end of this: so it is the poster's as well. */
+/* The same with a monitor, which keeps its data in the request. */
 static AMG_APART hg_return_t call_post_monitored(struct amg_margo_handle *data,
     const struct amg_margo_form *form, struct margo_request_struct *req,
     amg_margo_post_fn post, struct amg_margo_args *args)

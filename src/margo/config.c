@@ -124,7 +124,7 @@ static bool section_read(const struct amg_margo_log *log,
                amg_json_read(log, key, section, fields, count, target));
 }
 
-/* All but pools, streams and what refers to them. */
+/* Reads all but pools, streams and references to them. */
 static bool fields_read(
     const struct amg_margo_log *log, int mode, struct amg_margo_config *config)
 {
@@ -155,8 +155,8 @@ static bool fields_read(
         log, mercury, mode == MARGO_SERVER_MODE, &config->hg_init);
 }
 
-/* What the text says of a pool for `key`; a short form that says otherwise is
- * told of. */
+/* Reads the pool that `key` names; warns of a short form that is without
+ * effect. */
 static bool ref_read(const struct amg_margo_log *log,
     struct amg_margo_config *config, const char *key, const char *short_form,
     bool has_short, struct amg_margo_pool_ref *ref)
@@ -189,8 +189,8 @@ static bool ref_set(const struct amg_margo_log *log, const char *name,
     return ref->name != NULL;
 }
 
-/* A pool and streams that run it, which a short form asks for; their names are
- * made up with those of others. */
+/* Adds a pool and streams that run it, as a short form asks; names are made
+ * up later. */
 static bool short_add(const struct amg_margo_log *log,
     struct amg_margo_plan *plan, int streams, bool is_progress,
     struct amg_margo_pool_ref *ref)
@@ -209,8 +209,8 @@ static bool short_add(const struct amg_margo_log *log,
     return true;
 }
 
-/* The stream of whoever opens the instance, __primary__, with a pool of that
- * name where the text does not say what else it runs. */
+/* Adds the stream of the caller, __primary__, with a pool of that name,
+ * where the text does not define that stream. */
 static bool primary_add(
     const struct amg_margo_log *log, struct amg_margo_plan *plan)
 {
@@ -262,7 +262,8 @@ static bool short_forms_plan(
            short_add(log, plan, threads, false, &plan->rpc);
 }
 
-/* All that the plan refers to is in it, and what makes progress is run. */
+/* Checks that all references lead to a pool of the plan, and that a stream
+ * runs the progress pool. */
 static bool refs_check(
     const struct amg_margo_log *log, const struct amg_margo_plan *plan)
 {
@@ -298,8 +299,9 @@ static bool refs_check(
     return is_run;
 }
 
-/* A child shares the pools and streams of its parent, and has none to ask for.
- */
+/* A child shares the pools and streams of its parent, and may not ask for
+ * others.
+ * */
 static bool argobots_allowed(
     const struct amg_margo_log *log, struct json_object *json, bool is_child)
 {
@@ -311,7 +313,7 @@ static bool argobots_allowed(
     return false;
 }
 
-/* The stream of a program that has started user-level threads is its own. */
+/* A program that has called ABT_init() has its own primary stream. */
 static bool primary_allowed(
     const struct amg_margo_log *log, const struct amg_margo_plan *plan)
 {
@@ -440,7 +442,7 @@ static size_t stack_size_now(void)
                : 0;
 }
 
-/* What the environment says; `otherwise` where it says nothing. */
+/* The number in the environment; `otherwise` where it is not set. */
 static unsigned long long number_get(
     const char *name, unsigned long long otherwise)
 {
@@ -529,7 +531,7 @@ int margo_set_environment(const char *optional_json_config)
     return failed == 0 ? 0 : -1;
 }
 
-/* For what holds from ABT_init() on. */
+/* Sets a variable that ABT_init() reads. */
 static int setting_set(const char *name, unsigned number)
 {
     if (ABT_initialized() != ABT_SUCCESS && number_set(name, number, 1) == 0)

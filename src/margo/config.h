@@ -34,7 +34,8 @@ struct amg_margo_config {
     size_t stack_size;         /* 2 MiB, of a user-level thread */
     bool is_max_stacks_given;
     bool is_stack_size_given;
-    bool wants_lazy_stacks;    /* told as it was given: ours are mapped so */
+    bool
+        wants_lazy_stacks; /* without effect: our stacks are always mapped so */
     const char *bucket_policy; /* of the plumber; told as it was given, since */
     const char *nic_policy;    /* src/place chooses NICs */
     struct hg_init_info hg_init; /* its strings lie in `json` or the info */
@@ -55,7 +56,7 @@ bool amg_margo_config_plan(const struct amg_margo_log *log, bool is_child,
 void amg_margo_config_free(struct amg_margo_config *config);
 
 /* Reads the section, which may be NULL, over what `info` has. Strings lie in
- * the section. What it says of Mercury's log takes effect at once. False:
+ * the section. Its settings of Mercury's log take effect at once. False:
  * refused, the log says why. `is_listening`: what the arguments say. */
 bool amg_margo_mercury_read(const struct amg_margo_log *log,
     struct json_object *section, bool is_listening, struct hg_init_info *info);
@@ -63,14 +64,14 @@ bool amg_margo_mercury_read(const struct amg_margo_log *log,
 /* The section of such options, without address and limits; NULL: no memory. */
 struct json_object *amg_margo_mercury_describe(const struct hg_init_info *info);
 
-/* Before the ABT_init() of margo: what the configuration says of stacks; what
- * the user has set in the environment stays. Where ABT_init() was called
- * already, and with other stacks, says so. */
+/* Called before ABT_init(): exports the stack settings, but keeps those that
+ * the user has set in the environment. Where ABT_init() was called already
+ * with other stacks, warns. */
 void amg_margo_environment_set(
     const struct amg_margo_log *log, const struct amg_margo_config *config);
 
-/* What holds: as the environment says, else as the runtime was started, else as
- * the configuration says. */
+/* The values in effect: of the environment, else of the running runtime,
+ * else of the configuration. */
 size_t amg_margo_environment_stack_size(const struct amg_margo_config *config);
 unsigned amg_margo_environment_max_stacks(
     const struct amg_margo_config *config);

@@ -34,7 +34,7 @@ static const char *const traffic_classes[] = {
     NULL,
 };
 
-/* The options, with what the section says in another form. */
+/* The options of Mercury, and the fields that have another form in the text. */
 struct section {
     struct hg_init_info info;
     bool is_listening;
@@ -56,7 +56,7 @@ struct section {
 #define NA(member) info.na_init_info.member
 
 static const struct amg_json_field fields[] = {
-    /* What a description tells, and the instance knows otherwise. */
+    /* Written by a description, and ignored. */
     TOLD("address"), TOLD("version"),
     TOLD("input_eager_size"), TOLD("output_eager_size"),
     FLAG("listening", BOOL, is_listening),
@@ -106,7 +106,7 @@ static struct section section_of(const struct hg_init_info *info)
     };
 }
 
-/* What a description tells of a log that is as it says changes nothing. */
+/* A setting that equals the present one changes nothing. */
 static void log_set(const struct section *section)
 {
     if (section->log_level != NULL &&
@@ -145,7 +145,7 @@ bool amg_margo_mercury_read(const struct amg_margo_log *log,
     return true;
 }
 
-/* What the section says of one field; NULL: no memory. */
+/* JSON value of one field; NULL: no memory. */
 static struct json_object *field_describe(
     const struct amg_json_field *field, const struct section *section)
 {
@@ -172,7 +172,8 @@ static struct json_object *field_describe(
     }
 }
 
-/* The log is told as it is when an instance is described. */
+/* Fields that the description gets from elsewhere, or that are not set, are
+ * left out. */
 static bool is_described(
     const struct amg_json_field *field, const struct section *section)
 {

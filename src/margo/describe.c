@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* An instance as JSON, from which a similar one can be made, and its state as
- * text for somebody who looks for the reason of a hang. */
+/* An instance as JSON, from which a similar one can be made, and its state
+ * as text, to find the reason of a hang. */
 
 #include <errno.h>
 #include <inttypes.h>
@@ -188,7 +188,7 @@ static struct json_object *stream_describe(
     return end(&out);
 }
 
-/* One that runs pools which are shown, and was not made by the program. */
+/* A stream that runs shown pools, and was not made by the program. */
 static bool stream_is_shown(const struct amg_margo_stream *stream, int options)
 {
     if ((options & MARGO_CONFIG_HIDE_EXTERNAL) == 0)
@@ -287,7 +287,8 @@ static struct json_object *plumber_describe(margo_instance_id mid)
     return end(&out);
 }
 
-/* What Margo does not know, which would mislead programs that compare. */
+/* Settings that Margo does not have; apart, because programs compare
+ * descriptions. */
 static struct json_object *amalgam_describe(margo_instance_id mid)
 {
     struct out out = object_begin();

@@ -1,21 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The end of an instance, by whoever asks for it, wherever that is.
+/* Finalization of an instance, which any thread may ask for.
  *
  *   step                                by
- *   prefinalize callbacks               who asks first; from a callback of the
- *                                       loop, a thread made for that
- *   calls and handlers end, other       the loop, which still runs; in a job,
- *   ranks come as far                   until all ranks are there
- *   stop: finalize callbacks            a thread that waits for the end, and is
- *                                       none of the instance's; else the loop
- *   without references: class and       the same, or who releases the last one
- *   context are closed
- *   then the loop is joined, streams    a thread that waits for the end, or
- *   and pools end                       releases the last one, and runs in none
- *                                       of these streams
+ *   prefinalize callbacks               the first caller; from a callback of
+ * the loop, a thread created for that calls and handlers end, other       the
+ * loop, which still runs; in a job, ranks reach the same point          until
+ * all ranks are there stop: finalize callbacks            a waiting thread that
+ * is none of the instance's; else the loop without references: class and the
+ * same, or the thread that releases context are closed                  the
+ * last reference then the loop is joined, streams    a waiting thread, or that
+ * which releases and pools end                       the last reference, if it
+ * runs in none of these streams
  *
- * So a handler can ask for the end, and whoever waits for it does the rest. A
- * thread that runs handlers or callbacks of the instance never waits. */
+ * So a handler can ask for the end, and a thread that waits for it does the
+ * rest. A thread that runs handlers or callbacks of the instance never waits.
+ */
 #include "margo/finalize.h"
 
 #include "base/assert.h"
@@ -34,8 +33,8 @@
 #include "margo/rpc.h"
 #include "margo/timer.h"
 
-/* What the end waits for is told for the first time after such a part of the
- * time that it waits, and again each time after twice as long. */
+/* Pending operations are logged for the first time after this part of the
+ * time limit, and again each time after twice as long. */
 enum { TELL_PART = 10 };
 
 void amg_margo_finalize_init(margo_instance_id mid)
@@ -80,7 +79,7 @@ static ABT_thread self_thread(void)
     return ABT_self_get_thread(&self) == ABT_SUCCESS ? self : ABT_THREAD_NULL;
 }
 
-/* Callbacks run in the calling thread, from now on, or no longer. */
+/* Notes that the calling thread runs callbacks, or no longer. */
 static void runner_set(margo_instance_id mid, bool runs)
 {
     ABT_thread self = self_thread();
@@ -149,7 +148,7 @@ static void before_run(void *arg)
     amg_margo_wake(mid);
 }
 
-/* Asks for the end. False: somebody has, before. */
+/* Begins finalization. False: another call has, before. */
 static bool finalize_begin(margo_instance_id mid)
 {
     bool is_first = false;
@@ -162,7 +161,7 @@ static bool finalize_begin(margo_instance_id mid)
     if (!is_first)
         return false;
     amg_margo_refs_finalize(mid);
-    /* The loop cannot wait for calls that it makes progress for. */
+    /* The loop cannot run callbacks that wait for its own progress. */
     if (!amg_margo_is_loop(mid) ||
         ABT_thread_create(mid->pools->progress_pool, before_run, mid,
             ABT_THREAD_ATTR_NULL, NULL) != ABT_SUCCESS)
@@ -170,7 +169,7 @@ static bool finalize_begin(margo_instance_id mid)
     return true;
 }
 
-/* Tells what the end waits for, now and then. */
+/* Logs now and then what finalization waits for. */
 static void wait_tell(
     margo_instance_id mid, unsigned operations, unsigned handlers)
 {
@@ -185,7 +184,8 @@ static void wait_tell(
     amg_margo_handles_tell(mid);
 }
 
-/* All of this process is over? Gives up on what is not, when it is time. */
+/* Have all calls and handlers of this process ended? Gives up on them when
+ * the time limit has passed. */
 static bool is_quiet(margo_instance_id mid)
 {
     unsigned operations =
@@ -221,7 +221,7 @@ static bool is_quiet(margo_instance_id mid)
     return true;
 }
 
-/* By the loop, between two rounds: has all ended that it is needed for? */
+/* Called by the loop between two rounds: may it end? */
 static bool has_drained(margo_instance_id mid)
 {
     if (!atomic_load_explicit(&mid->is_draining, memory_order_acquire) ||
@@ -230,12 +230,13 @@ static bool has_drained(margo_instance_id mid)
     return !mid->is_collective || amg_class_quiesce(mid->hg_class) != HG_AGAIN;
 }
 
-/* Finalize callbacks; then all are told, and the reference of the end is given
- * back. */
+/* Runs finalize callbacks; then wakes all waiting threads, and gives the
+ * reference of finalization back. */
 static void stop(margo_instance_id mid)
 {
     struct margo_monitor_finalize_args told = {.uctx = {.p = NULL}};
 
+    AMG_ASSERT(amg_margo_state_of(mid) == AMG_MARGO_STOPPED);
     amg_margo_timers_fini(mid);
     AMG_MARGO_NOTIFY(mid, finalize, MARGO_MONITOR_FN_START, &told);
     runner_set(mid, true);
@@ -301,7 +302,8 @@ void amg_margo_instance_free(margo_instance_id mid)
     amg_mem_free(mid);
 }
 
-/* Ends streams and pools, once; by a thread that runs in none of them. */
+/* Ends streams and pools, once; called by a thread that runs in none of
+ * them. */
 static void reap(margo_instance_id mid)
 {
     bool is_mine = false;
@@ -314,17 +316,19 @@ static void reap(margo_instance_id mid)
     give(mid);
     if (!is_mine)
         return;
+    AMG_ASSERT(amg_margo_state_of(mid) == AMG_MARGO_STOPPED);
     close_rest(mid);
     take(mid);
     amg_margo_set_state(mid, AMG_MARGO_CLOSED);
     tell_locked(mid);
     give(mid);
-    /* Its handlers still have their streams: these would be joined for ever. */
+    /* Its handlers still run in their streams, so joining these would never
+     * return. */
     if (!mid->is_stuck)
         amg_margo_runtime_leave();
 }
 
-/* What is left when nobody has a reference. */
+/* Closes the instance when there are no references. */
 static void close_if_unreferenced(margo_instance_id mid, bool reaps)
 {
     bool is_mine = false;
@@ -345,7 +349,7 @@ static void close_if_unreferenced(margo_instance_id mid, bool reaps)
         reap(mid);
 }
 
-/* By the loop, as its last act. */
+/* Called by the loop as its last act. */
 static void loop_ended(margo_instance_id mid)
 {
     bool is_mine = false;
@@ -368,7 +372,7 @@ const struct amg_margo_loop_end amg_margo_finalize_of_loop = {
     .ended = loop_ended,
 };
 
-/* A public call is through with the instance. */
+/* A public call leaves the instance. */
 static void release(margo_instance_id mid)
 {
     margo_instance_id old = amg_margo_instance_leave(mid);
@@ -378,7 +382,8 @@ static void release(margo_instance_id mid)
     amg_margo_runtime_settle();
 }
 
-/* Waits for the end, and does what is left of it; by a thread that may wait. */
+/* Waits for the loop to end, and does the remaining steps; called by a
+ * thread that may wait. */
 static void finalize_finish(margo_instance_id mid)
 {
     bool reaps = may_reap(mid);
@@ -403,7 +408,7 @@ static void finalize_finish(margo_instance_id mid)
     give(mid);
 }
 
-/* Who waits in a place where that would be for ever. */
+/* The caller waits in a thread that has to end first. */
 static void wait_refused(margo_instance_id mid, const char *caller)
 {
     margo_error(mid,

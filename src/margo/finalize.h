@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* How an instance ends. The steps, and which threads take them, stand in
- * finalize.c. */
+/* Finalization of an instance. finalize.c lists the steps, and which threads
+ * take them. */
 #ifndef AMG_MARGO_FINALIZE_H
 #define AMG_MARGO_FINALIZE_H
 
@@ -46,8 +46,7 @@ void amg_margo_finalize_init(margo_instance_id mid);
 /* For amg_margo_loop_start(). */
 extern const struct amg_margo_loop_end amg_margo_finalize_of_loop;
 
-/* Takes back what opening has made, also half of it: all that stands on the
- * class, and that. */
+/* Closes the class and all that stands on it, also after a failed open. */
 void amg_margo_close_network(margo_instance_id mid);
 /* Frees the memory of an instance that is closed and no longer asked for. */
 void amg_margo_instance_free(margo_instance_id mid);

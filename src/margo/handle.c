@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Handles: what Margo keeps with each, and those it keeps for later calls.
+/* Handles: Margo's part of each, and the handles kept for later calls.
  *
  * Margo's part is attached to the handle by HG_Set_data(). HG's callback for
  * new handles makes it, so that a handle which serves one call after the other
@@ -14,11 +14,11 @@
 #include "margo/rpc.h"
 #include "mercury.h"
 
-/* Handlers and calls that are named at a time, by who waits for them. */
+/* Handlers and calls that one log message names at most. */
 enum { TOLD_MAX = 8 };
 
-/* Of the process, because a class that the program opened outlives the
- * instances that used it. */
+/* All handles of the process, because a class that the program opened
+ * outlives the instances that used it. */
 static struct {
     struct amg_lock lock;
     struct amg_list handles; /* every struct amg_margo_handle */
@@ -87,7 +87,7 @@ hg_return_t amg_margo_handles_open(margo_instance_id mid)
         mid->hg_class, data_attach, NULL);
 }
 
-/* One that was kept, or NULL. */
+/* Takes a kept handle, or NULL. */
 static struct amg_margo_handle *kept_pop(struct amg_margo_handles *kept)
 {
     struct amg_margo_handle *data = NULL;
@@ -102,7 +102,7 @@ static struct amg_margo_handle *kept_pop(struct amg_margo_handles *kept)
     return data;
 }
 
-/* False: there are enough. */
+/* Keeps a handle. False: there are enough. */
 static bool kept_push(
     struct amg_margo_handles *kept, struct amg_margo_handle *data)
 {
@@ -134,7 +134,7 @@ struct amg_margo_rpc *amg_margo_handle_rpc(const struct amg_margo_handle *data)
 {
     hg_id_t id = HG_Get_info(data->handle)->id;
 
-    /* Or the program has aimed it anew, by HG_Reset(). */
+    /* The program may have set another RPC by HG_Reset(). */
     return data->rpc != NULL && data->rpc->id == id
                ? data->rpc
                : amg_margo_rpc_of(data->mid, id);
@@ -166,7 +166,7 @@ struct amg_margo_handle *amg_margo_handle_take(
     return data;
 }
 
-/* A kept handle, aimed anew, or a new one. */
+/* A kept handle, reset for this RPC, or a new one. */
 static hg_return_t handle_get(
     margo_instance_id mid, hg_addr_t addr, hg_id_t id, hg_handle_t *ret_handle)
 {
@@ -183,7 +183,7 @@ static hg_return_t handle_get(
     return rc;
 }
 
-/* One whose use begins. */
+/* A handle whose use begins. */
 static hg_return_t handle_make(
     margo_instance_id mid, hg_addr_t addr, hg_id_t id, hg_handle_t *ret_handle)
 {
@@ -246,7 +246,7 @@ void amg_margo_handle_refuse(hg_handle_t handle, hg_return_t ret)
         data->is_answered = true;
     if (data == NULL || !data->rpc->has_no_response)
         rc = HG_Respond(handle, NULL, NULL, &args);
-    /* That its origin is gone is no error of this process. */
+    /* A lost origin is no error of this process. */
     if (rc != HG_SUCCESS)
         (rc == HG_HOSTUNREACH ? margo_warning : margo_error)(
             margo_hg_handle_get_instance(handle),
@@ -255,7 +255,8 @@ void amg_margo_handle_refuse(hg_handle_t handle, hg_return_t ret)
             HG_Error_to_string(ret), HG_Error_to_string(rc));
 }
 
-/* The program lets go of a call that it has not answered, or could not. */
+/* The program destroys the handle of a call that it has not answered, or
+ * could not. */
 static void served_check(struct amg_margo_handle *data)
 {
     const struct hg_info *info = HG_Get_info(data->handle);
@@ -284,10 +285,10 @@ void amg_margo_handle_give_up(struct amg_margo_handle *data)
     (void)HG_Destroy(data->handle);
 }
 
-/* A handler may destroy its handle first, and answer then. So where the caller
- * is the handler that was started with this handle, the last share stays until
- * it returns, and counts as a handler that runs: the wrapper's hooks come
- * before the end of the thread. */
+/* A handler may destroy its handle first, and answer then. So where the
+ * caller is the handler that was started with this handle, the last
+ * reference stays until it returns, and counts as a handler that runs: the
+ * wrapper's hooks come before the end of the thread. */
 static bool leave_to_handler(struct amg_margo_handle *data)
 {
     void *arg = NULL;
@@ -296,12 +297,13 @@ static bool leave_to_handler(struct amg_margo_handle *data)
     if (data->is_answered || data->rpc->has_no_response ||
         ABT_self_get_arg(&arg) != ABT_SUCCESS || arg != data)
         return false;
+    AMG_ASSERT(data->left != NULL && *data->left == NULL);
     amg_margo_count(data->mid, &data->mid->handlers, 1u);
     *data->left = data;
     return true;
 }
 
-/* The program's last share is gone. */
+/* The program's last reference is gone. */
 static hg_return_t data_end(struct amg_margo_handle *data)
 {
     margo_instance_id mid = data->mid;
@@ -315,8 +317,8 @@ static hg_return_t data_end(struct amg_margo_handle *data)
             return HG_SUCCESS;
         served_check(data);
     }
-    /* A handle in flight, or whose output is held, is not kept: it belongs to
-     * others as well. The reset gives its message back. */
+    /* A handle in flight, or whose output is in use, has other references
+     * and is not kept. The reset gives its message back. */
     if (!data->is_served && HG_Ref_get(data->handle) == 1 &&
         HG_Reset(data->handle, HG_ADDR_NULL, 0) == HG_SUCCESS &&
         kept_push(mid->handles, data))
@@ -327,7 +329,7 @@ static hg_return_t data_end(struct amg_margo_handle *data)
 static hg_return_t handle_drop(
     hg_handle_t handle, struct amg_margo_handle *data)
 {
-    /* Who has the only share needs no locked instruction to end it. */
+    /* The last reference needs no locked instruction to drop. */
     if (data != NULL &&
         (atomic_load_explicit(&data->refs, memory_order_acquire) == 1u ||
             atomic_fetch_sub_explicit(&data->refs, 1u, memory_order_acq_rel) ==
@@ -396,8 +398,8 @@ void amg_margo_handles_each(
     struct amg_link *link = NULL;
 
     /* NOTE(lock): held over calls into HG, which takes no lock of ours, and
-     * over the program's logger: a thread that ends a handle waits here until
-     * it was looked at. */
+     * over the program's logger: a thread that ends a handle waits until it
+     * was visited. */
     amg_lock_take(&all.lock);
     link = all.is_init ? amg_list_first(&all.handles) : NULL;
     for (; link != NULL; link = amg_list_next(&all.handles, link)) {

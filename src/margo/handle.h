@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What Margo keeps with each handle (HG_Set_data), and the handles it keeps. */
+/* Margo's part of each handle (HG_Set_data), and the handles kept for later
+ * calls. */
 #ifndef AMG_MARGO_HANDLE_H
 #define AMG_MARGO_HANDLE_H
 
@@ -16,7 +17,7 @@
 struct margo_request_struct;
 struct amg_margo_rpc;
 
-/* What the program has of a handle. */
+/* Whether the program owns a handle. */
 enum amg_margo_handle_use {
     AMG_MARGO_HANDLE_NONE, /* nothing that Margo gave it */
     AMG_MARGO_HANDLE_OUT,  /* from margo_create(), or amg_margo_handle_take(),
@@ -31,12 +32,12 @@ struct amg_margo_handle {
     hg_handle_t handle;
     margo_instance_id mid;     /* of its present use */
     struct amg_margo_rpc *rpc; /* the same; it may be deregistered */
-    atomic_uint use; /* enum amg_margo_handle_use; also read by who lists all */
-    atomic_uint refs; /* the program's */
+    atomic_uint use;           /* enum amg_margo_handle_use */
+    atomic_uint refs;          /* the program's */
     bool is_served;
     bool is_answered; /* served: the program has given an answer */
-    /* The operation in flight, its requester's word for "nobody waits for it
-     * any more" (see call.c), or NULL. */
+    /* Request of the operation in flight, the mark for an abandoned one (see
+     * call.c), or NULL. */
     _Atomic(struct margo_request_struct *) request;
     bool is_timed;   /* that operation has a limit of time */
     hg_return_t ret; /* of the last call */
@@ -44,7 +45,7 @@ struct amg_margo_handle {
     void (*user_free)(void *);
     margo_monitor_data_t monitor_data;
     struct amg_margo_handle *next; /* kept by an instance */
-    /* Part "instance": who serves it, and the queue where it waits for that. */
+    /* The function that serves it, and the queue where it waits for that. */
     void (*serve)(hg_handle_t handle);
     struct amg_margo_handle **left; /* its handler's; see leave_to_handler() */
     struct amg_link queued;
@@ -72,16 +73,17 @@ static inline bool amg_margo_handle_is_there(
            amg_contract_gone(call, "handle", handle);
 }
 
-/* What margo keeps with it; NULL: nothing, or no handle. */
+/* Margo's part of it; NULL: there is none, or no handle. */
 static inline struct amg_margo_handle *amg_margo_handle_find(hg_handle_t handle)
 {
     return handle == HG_HANDLE_NULL ? NULL : HG_Get_data(handle);
 }
-/* The same, made now where there is nothing; NULL: no memory. */
+/* The same, made now where there is none; NULL: no memory. */
 struct amg_margo_handle *amg_margo_handle_of(hg_handle_t handle);
 
-/* A request came in: the program gets its handle, and owes a margo_destroy().
- */
+/* A request came in: the program gets its handle, and has to call
+ * margo_destroy().
+ * */
 struct amg_margo_handle *amg_margo_handle_take(
     struct amg_margo_rpc *rpc, hg_handle_t handle);
 
@@ -89,21 +91,21 @@ struct amg_margo_handle *amg_margo_handle_take(
  * none of Margo's. */
 struct amg_margo_rpc *amg_margo_handle_rpc(const struct amg_margo_handle *data);
 
-/* The handler that destroyed its handle without an answer has returned: that
- * comes too late now. */
+/* The handler that destroyed its handle without an answer has returned: the
+ * answer would come too late now. */
 void amg_margo_handle_give_up(struct amg_margo_handle *data);
 
-/* Answers a call that the program does not, by a code and nothing else. */
+/* Answers a call in the place of the program, by an error code alone. */
 void amg_margo_handle_refuse(hg_handle_t handle, hg_return_t ret);
 
 /* Visits all handles of the instance, under a lock. */
 void amg_margo_handles_each(
     margo_instance_id mid, void (*visit)(struct amg_margo_handle *data));
 
-/* Says by RPC name which handlers and calls the instance waits for. */
+/* Logs by RPC name which handlers and calls the instance waits for. */
 void amg_margo_handles_tell(margo_instance_id mid);
 
-/* At the end: says by RPC name which handles the program never destroyed. */
+/* At the end: logs by RPC name which handles the program never destroyed. */
 void amg_margo_handles_report(margo_instance_id mid);
 
 #endif

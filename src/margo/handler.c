@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Gives each request to a user-level thread of its own. Nothing is allocated on
- * the way: what the thread needs lies with the handle, and stacks are kept.
+/* Dispatch of requests, each to a user-level thread of its own. Nothing is
+ * allocated on the way: the argument of the thread is Margo's part of the
+ * handle, and stacks are kept.
  *
- * With a limit on handlers, requests beyond it wait in the order they came; who
- * ends starts the next. */
+ * With a limit on handlers, requests beyond it wait in the order they came;
+ * a handler that ends starts the next. */
 #include "margo/handler.h"
 
 #include <stdio.h>
@@ -21,8 +22,8 @@ void amg_margo_dispatch_init(margo_instance_id mid)
     amg_list_init(&mid->dispatch->waiting);
 }
 
-/* A request is over, as far as its handler goes. The last access to an instance
- * that ends, whose loop looks often then. */
+/* A handler has ended. The last access to an instance that ends, whose loop
+ * looks often then. */
 static void handler_over(margo_instance_id mid)
 {
     amg_margo_count(mid, &mid->handlers, -1u);
@@ -30,7 +31,8 @@ static void handler_over(margo_instance_id mid)
 
 static void handler_main(void *arg);
 
-/* Makes the thread; without it the request is refused. False: it was. */
+/* Creates the thread. False: it cannot be created, and the request was
+ * refused. */
 static bool handler_start(struct amg_margo_handle *data, ABT_pool pool)
 {
     int rc =
@@ -48,14 +50,14 @@ static bool handler_start(struct amg_margo_handle *data, ABT_pool pool)
     return false;
 }
 
-/* A pool may be gone that only a deregistered RPC had. */
+/* The pool of a deregistered RPC may be gone. */
 static ABT_pool pool_of(const struct amg_margo_rpc *rpc)
 {
     return rpc->is_registered ? rpc->pool : rpc->mid->pools->rpc_pool;
 }
 
-/* With a limit: one of those that wait takes the place of one that has ended,
- * or the place stays free. */
+/* With a limit: a waiting request is started in the place of a handler that
+ * has ended. */
 static void next_start(margo_instance_id mid)
 {
     bool has_next = true;
@@ -68,6 +70,7 @@ static void next_start(margo_instance_id mid)
 
         amg_lock_take(&mid->dispatch->lock);
         link = amg_list_pop(&mid->dispatch->waiting);
+        AMG_ASSERT(mid->dispatch->running > 0);
         if (link == NULL)
             mid->dispatch->running--;
         amg_lock_give(&mid->dispatch->lock);
@@ -80,8 +83,8 @@ static void next_start(margo_instance_id mid)
     }
 }
 
-/* A handler's thread. The function is the wrapper of the program's, whose hooks
- * tell that it begins and ends; when it has returned the handle may be gone. */
+/* A handler's thread. The function is the wrapper of the program's, whose
+ * hooks mark its begin and end; when it has returned the handle may be gone. */
 static void handler_main(void *arg)
 {
     struct amg_margo_handle *data = arg;
@@ -97,7 +100,8 @@ static void handler_main(void *arg)
     handler_over(mid);
 }
 
-/* What the calling thread was started with, if it is a handler; else NULL. */
+/* The handle that the calling thread was started with, if it is a handler;
+ * else NULL. */
 static const struct amg_margo_handle *handler_self(void)
 {
     void (*function)(void *) = NULL;
@@ -125,7 +129,8 @@ void amg_margo_dispatch_close(margo_instance_id mid)
         (void)ABT_key_free(&mid->dispatch->by_hand);
 }
 
-/* Does the calling thread serve a request, and was made by the program? */
+/* Does the calling thread serve a request, in a thread that the program has
+ * made? */
 static bool is_by_hand(margo_instance_id mid)
 {
     void *value = NULL;
@@ -169,7 +174,8 @@ bool amg_margo_handler_is_self(margo_instance_id mid)
     return data != NULL ? data->mid == mid : is_by_hand(mid);
 }
 
-/* With a limit: takes a place, or lets the request wait. False: it waits. */
+/* With a limit: counts the handler, or queues the request. False: it is
+ * queued. */
 static bool place_take(margo_instance_id mid, struct amg_margo_handle *data)
 {
     bool has_place = true;
@@ -236,8 +242,8 @@ void __margo_internal_decr_pending(margo_instance_id mid)
         handler_over(mid);
 }
 
-/* The steps of amalgam_margo_serve(), and of programs that write it by hand.
- */
+/* Steps of amalgam_margo_serve(), also for programs that write it by hand.
+ * */
 static inline void serving_begins(margo_instance_id mid, hg_handle_t handle,
     ABT_pool pool, struct margo_monitor_rpc_handler_args *args)
 {

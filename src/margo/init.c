@@ -44,7 +44,7 @@ struct whole {
  * are more than HG's default of 64. */
 enum { CREDITS = 1024 };
 
-/* What the caller of the public call has said. */
+/* Arguments of the public call. */
 struct opening {
     const struct amg_margo_opener *opener;
     const char *address;
@@ -122,7 +122,7 @@ static bool context_open(
     return mid->hg_context != NULL;
 }
 
-/* What stands on an open context. */
+/* Opens the parts that need an open context. */
 static bool services_open(
     margo_instance_id mid, const struct margo_init_info *info)
 {
@@ -138,7 +138,7 @@ static bool services_open(
            amg_margo_loop_start(mid, &amg_margo_finalize_of_loop, !has_core);
 }
 
-/* All after the runtime has begun. */
+/* Opens all parts after the runtime has begun. */
 static bool parts_open(
     margo_instance_id mid, const struct opening *opening, bool is_first)
 {

@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What all parts of an instance share: its state, the end of a sleep of its
- * loop, its references, and the runtime of user-level threads that it stands
- * on.
+/* Shared base of an instance: its state, the wake-up of its loop, its
+ * references, and the runtime of user-level threads.
  *
- * Calls about the end may come late, or twice, or from several threads. So all
- * instances are known here, with their references. An instance is opened with
- * one reference. margo_finalize() takes that, or the margo_instance_release()
- * that is left with it: either begins the end, and the end itself gives the
- * reference back when serving is over. So the count never is 0 while callbacks
- * of the end take references and release them. When it is 0, the class, the
- * context and the pools are closed. The memory of the last few instances that
- * were closed is kept, so that a late call finds out that its instance has
- * ended. */
+ * Calls about the end may come late, or twice, or from several threads. So
+ * all instances are listed here, with their references. An instance is
+ * opened with one reference. margo_finalize() takes that, or the
+ * margo_instance_release() that is left with it: either begins the end, and
+ * the end itself gives the reference back when serving is over. So the count
+ * never is 0 while callbacks of the end take references and release them.
+ * When it is 0, the class, the context and the pools are closed. The memory
+ * of the last few instances that were closed is kept, so that a late call
+ * finds out that its instance has ended. */
 #include "margo/instance.h"
 
 #include <stdlib.h>
@@ -32,8 +31,8 @@ static struct {
     bool is_init;
 } all;
 
-/* What instances that have ended still owe: calls of ABT_finalize(); a counter.
- */
+/* Calls of ABT_finalize() that ended instances still owe; a counter.
+ * */
 static atomic_uint owed;
 static atomic_bool is_registered; /* with atexit() */
 
@@ -69,9 +68,9 @@ void amg_margo_wake(margo_instance_id mid)
     struct amg_margo_wakeup *wakeup = &mid->wakeup;
     ABT_mutex mutex = ABT_MUTEX_MEMORY_GET_HANDLE(&wakeup->mutex);
 
-    /* What the caller has stored comes before the look at the gate, as the
-     * gate is shut before the loop looks for that: one of both sees the other.
-     */
+    /* The caller's stores come before its look at the gate, and the loop shuts
+     * the gate before it looks for them: one of both sees the other.
+     * */
     atomic_thread_fence(memory_order_seq_cst);
     if (atomic_load_explicit(&wakeup->is_gated, memory_order_seq_cst)) {
         ABT_mutex_lock(mutex);
@@ -114,7 +113,7 @@ void amg_margo_runtime_settle(void)
                 memory_order_relaxed, memory_order_relaxed))
             continue;
         if (ABT_finalize() != ABT_SUCCESS) {
-            /* Not ours to end: the primary thread comes by later. */
+            /* Only the primary thread may end it, and does so later. */
             atomic_fetch_add_explicit(&owed, 1u, memory_order_relaxed);
             return;
         }
@@ -146,6 +145,7 @@ void amg_margo_refs_init(margo_instance_id mid)
         amg_list_init(&all.closed);
     }
     all.is_init = true;
+    AMG_ASSERT(mid->refs.count == 0 && mid->refs.callers == 0);
     mid->refs.count = 1;
     amg_list_push(&all.instances, &mid->refs.link);
     amg_lock_give(&all.lock);
@@ -163,7 +163,7 @@ bool amg_margo_instance_enter(margo_instance_id mid)
     return is_known;
 }
 
-/* Keeps the memory of one that is closed; returns what need not be kept longer,
+/* Keeps the memory of a closed instance; returns one that is no longer kept,
  * or NULL. */
 static margo_instance_id retire_locked(margo_instance_id mid)
 {

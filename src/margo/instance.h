@@ -29,7 +29,7 @@ struct amg_margo_timers;
 /* OPENING -> RUNNING -> ENDING -> STOPPED -> ENDED; a failed open goes from
  * OPENING to ENDED. */
 enum amg_margo_state {
-    AMG_MARGO_OPENING,    /* nobody else knows it yet */
+    AMG_MARGO_OPENING,    /* no other thread knows it yet */
     AMG_MARGO_RUNNING,    /* calls are made and served */
     AMG_MARGO_FINALIZING, /* prefinalize callbacks; calls and handlers end */
     AMG_MARGO_STOPPED, /* the loop has ended; finalize callbacks, then the class
@@ -49,14 +49,14 @@ struct amg_margo_refs {
     bool is_closing;      /* there are no references, nor will be */
 };
 
-/* What other threads tell the loops, and the sleeps that they end. */
+/* Settings of the loops, and their sleeps, which other threads end. */
 struct amg_margo_wakeup {
     /* Settings, and requests of others; lone values, relaxed. */
     atomic_uint timeout_ub_ms;
     atomic_bool is_when_needed; /* sleeps until an operation is in flight */
     atomic_bool is_moving;      /* to another pool: has to yield */
-    /* The loop sleeps at the gate, or has gone away for a while. Partner of the
-     * counter of operations. */
+    /* The loop sleeps at the gate, or backs off. Partner of the counter of
+     * operations. */
     atomic_bool is_gated;
     /* Guards `wakes`; the condition tells of more of them. */
     ABT_mutex_memory mutex;
@@ -75,9 +75,9 @@ struct amg_margo_wakeup {
 /* The user-level threads that make progress. */
 enum { AMG_MARGO_LOOP, AMG_MARGO_STANDBY, AMG_MARGO_LOOP_COUNT };
 
-/* Written while the instance opens and closes, when nobody tells. */
+/* Written while the instance opens and closes, when no event happens. */
 struct amg_margo_monitoring {
-    const struct margo_monitor *monitor; /* `own`; NULL: nobody is told */
+    const struct margo_monitor *monitor; /* `own`, or NULL */
     struct margo_monitor own;
     ABT_key current_rpc; /* the RPC that a thread serves */
 };
@@ -98,9 +98,10 @@ struct margo_instance {
     /* Prefinalize callbacks have run: the loop may drain. Its release store
      * pairs with the acquire load of the loop. */
     atomic_bool is_draining;
-    /* Of the thread that makes and ends most calls: guards the counts, and the
-     * states of requests, as long as it has an owner. From then on these are
-     * changed by locked instructions, and without it. */
+    /* Biased to the thread that makes and ends most calls: guards the
+     * counts, and the states of requests, as long as it has an owner. Once
+     * it is shared, these are changed by locked instructions, and without
+     * it. */
     struct amg_bias biased_lock;
     /* Calls of this process that are not over, and handlers that run; what
      * ENDING waits for. Read by anyone. */
@@ -124,10 +125,10 @@ struct margo_instance {
     struct amg_margo_finalize *finalize;
 };
 
-/* AMG_MARGO_NOTIFY(mid, forward, MARGO_MONITOR_FN_START, &args): one test where
- * nobody is told. No lock is held. The end of an operation that completes a
- * request is told before its waiter is woken, and no event names a request that
- * may be gone. */
+/* Notifies the monitor: AMG_MARGO_NOTIFY(mid, forward,
+ * MARGO_MONITOR_FN_START, &args); one test where there is none. No lock is
+ * held. The end of an operation that completes a request is notified before
+ * its waiter is woken, and no event names a request that may be gone. */
 #define AMG_MARGO_NOTIFY(mid, event, kind, args)                               \
     do {                                                                       \
         const struct margo_monitor *monitor_ = (mid)->monitoring.monitor;      \
@@ -137,8 +138,8 @@ struct margo_instance {
                 monitor_->uargs, ABT_get_wtime(), (kind), (args));             \
     } while (0)
 
-/* Tells of a call before and after it, with its result in the `ret` of `args`:
- * AMG_MARGO_NOTIFY_CALL(mid, destroy, &args, HG_Destroy(handle)). */
+/* Notifies the monitor before and after a call, with its result in the `ret`
+ * of `args`: AMG_MARGO_NOTIFY_CALL(mid, destroy, &args, HG_Destroy(handle)). */
 #define AMG_MARGO_NOTIFY_CALL(mid, event, args, call)                          \
     do {                                                                       \
         AMG_MARGO_NOTIFY(mid, event, MARGO_MONITOR_FN_START, args);            \
@@ -146,15 +147,15 @@ struct margo_instance {
         AMG_MARGO_NOTIFY(mid, event, MARGO_MONITOR_FN_END, args);              \
     } while (0)
 
-/* Does anybody listen, for what costs more than a call? */
+/* Is there a monitor, for events whose arguments cost more than a call? */
 #define AMG_MARGO_HAS_MONITOR(mid) ((mid)->monitoring.monitor != NULL)
 
 /* Opens the class of an instance in the place of margo_init_ext(). */
 struct amg_margo_opener {
-    /* What was asked for, before anything is made of it: may take back what
-     * cannot be had, with a warning. */
+    /* Gets the configuration before it is used: may take back settings that
+     * are not possible, with a warning. */
     void (*adapt)(void *arg, struct amg_margo_config *config);
-    /* NULL: it cannot, and has said why. */
+    /* NULL: it cannot, and has logged why. */
     hg_class_t *(*open)(void *arg, const char *address, bool is_listening,
         const struct hg_init_info *hg_init);
     void *arg;
@@ -192,12 +193,12 @@ void amg_margo_wake(margo_instance_id mid);
 /* Ends the sleep of a loop whose standby loop makes progress. Any thread. */
 void amg_margo_wake_watcher(margo_instance_id mid);
 
-/* Each instance begins the runtime of user-level threads, and leaves it when it
- * has ended. False: it cannot begin, said in the log. `ret_is_first`: nobody
- * had. */
+/* Each instance begins the runtime of user-level threads, and leaves it when
+ * it has ended. False: it cannot begin, logged. `ret_is_first`: it was not
+ * running before. */
 bool amg_margo_runtime_enter(bool *ret_is_first);
-/* The last ABT_finalize() is the primary thread's: where another one leaves
- * last, it is owed until the primary one settles that. */
+/* Only the primary thread may call the last ABT_finalize(): where another
+ * one leaves last, the call is owed until the primary one settles it. */
 void amg_margo_runtime_leave(void);
 void amg_margo_runtime_settle(void);
 
@@ -232,9 +233,9 @@ static inline bool amg_margo_is_loop(margo_instance_id mid)
                self == mid->loops[AMG_MARGO_STANDBY]);
 }
 
-/* Changes one of the counts. Sequentially consistent where it is shared, and
- * the last access to an instance that ends; where it is not, a thread that has
- * to be sure of both takes the lock: see amg_margo_counts_settle(). */
+/* Changes one of the counts. Sequentially consistent where the lock is
+ * shared; else a thread that needs this order takes the lock: see
+ * amg_margo_counts_settle(). The last access to an instance that ends. */
 static inline void amg_margo_count(
     margo_instance_id mid, atomic_uint *count, unsigned change)
 {
@@ -248,8 +249,8 @@ static inline void amg_margo_count(
     }
 }
 
-/* A thread that changed a count before is through with the instance, and one
- * that changes a count later sees what the caller did before. */
+/* Waits for a thread that changes a count; one that changes a count later
+ * sees what the caller did before. */
 static inline void amg_margo_counts_settle(margo_instance_id mid)
 {
     if (amg_bias_take_owned(&mid->biased_lock))

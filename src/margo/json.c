@@ -101,8 +101,8 @@ bool amg_json_int(const struct amg_margo_log *log, const char *path,
     return true;
 }
 
-/* A word that is none of those known: told, with the list of them. `left`: the
- * one that is taken in its place; -1: it is refused. */
+/* Logs an unknown word, with the list of known ones. `left`: the one that is
+ * taken in its place; -1: it is refused. */
 static void word_tell(const struct amg_margo_log *log, const char *path,
     const char *const *words, const char *word, int left)
 {
@@ -214,7 +214,7 @@ bool amg_json_read(const struct amg_margo_log *log, const char *path,
     struct json_object *object, const struct amg_json_field *fields,
     size_t count, void *target)
 {
-    AMG_ASSERT(object != NULL && fields != NULL);
+    AMG_ASSERT(object != NULL && fields != NULL && count > 0);
     json_object_object_foreach(object, key, value)
     {
         const struct amg_json_field *field = field_find(fields, count, key);
@@ -247,8 +247,8 @@ static void position_find(
     *ret_column = (unsigned)(at - start) + 1;
 }
 
-/* What stands behind the object is left, as the original does it; anything but
- * a comment is told. */
+/* Text behind the object is ignored, as in Margo; warns of anything but a
+ * comment. */
 static void rest_tell(const struct amg_margo_log *log, const char *what,
     const char *text, size_t end)
 {

@@ -13,7 +13,7 @@
 
 enum { AMG_JSON_PATH_CAP = 160 }; /* of a longer one the end is not shown */
 
-/* What a field is, and the C type of its place in the struct. */
+/* Kind of a field, and the C type of its member in the struct. */
 enum amg_json_kind {
     AMG_JSON_BOOL,     /* bool */
     AMG_JSON_BYTE,     /* true or false, as uint8_t 1 or 0 */
@@ -21,9 +21,9 @@ enum amg_json_kind {
     AMG_JSON_UINT,     /* unsigned */
     AMG_JSON_SIZE,     /* size_t */
     AMG_JSON_TEXT,     /* const char *, which lies in the object */
-    AMG_JSON_WORD,     /* one of `words`: int, its place among them */
+    AMG_JSON_WORD,     /* one of `words`: int, its index */
     AMG_JSON_HINT,     /* the same, but an unknown one is left */
-    AMG_JSON_ELSEWHERE /* known, and read by somebody else */
+    AMG_JSON_ELSEWHERE /* known, and read elsewhere */
 };
 
 struct amg_json_field {

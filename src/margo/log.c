@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The loggers of instances, and the global one.
  *
- * A logger is copied into its place by a program that takes care that nobody
- * logs meanwhile; only the level may change at any time. */
+ * The program sets a logger while no thread logs; only the level may change
+ * at any time. */
 #include "margo/log.h"
 
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "base/assert.h"
 #include "abt.h"
 #include "base/env.h"
 #include "base/mem.h"
@@ -56,7 +57,7 @@ static struct amg_margo_log log_global = {
     .level = -1, /* not asked for yet: log_level() */
 };
 
-/* What MARGO_LOG_LEVEL says, or the default. */
+/* The level that MARGO_LOG_LEVEL names, or the default. */
 static int level_of_environment(void)
 {
     const char *text = amg_env_text(AMG_ENV_MARGO_LOG_LEVEL);
@@ -78,7 +79,7 @@ static int log_level(const struct amg_margo_log *log)
 
     if (level >= 0)
         return level;
-    /* The global one, for the first time; whoever comes first sets it. */
+    /* The global one, for the first time; the first thread sets it. */
     int wanted = level_of_environment();
     if (atomic_compare_exchange_strong_explicit(&log_global.level, &level,
             wanted, memory_order_relaxed, memory_order_relaxed))
@@ -117,6 +118,7 @@ static void log_print(const struct amg_margo_log *log, margo_log_level level,
     if ((int)level < log_level(log))
         return;
     print = log_function(&log->to, level);
+    AMG_ASSERT(print != NULL);
     va_copy(again, args);
     len = vsnprintf(line, sizeof(line), fmt, args);
     if (len >= (int)sizeof(line))

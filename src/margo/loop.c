@@ -55,6 +55,8 @@ bool amg_margo_loop_start(margo_instance_id mid,
 {
     int rc = ABT_SUCCESS;
 
+    AMG_ASSERT(mid->loops[AMG_MARGO_LOOP] == ABT_THREAD_NULL);
+    AMG_ASSERT(end->has_drained != NULL && end->ended != NULL);
     mid->loop->end = end;
     mid->loop->has_watch = shares_core;
     atomic_store_explicit(&mid->wakeup.timeout_ub_ms,

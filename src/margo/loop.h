@@ -17,10 +17,10 @@ struct amg_margo_loop_counts {
     _Atomic(uint64_t) trigger_calls;
 };
 
-/* What a round of a loop knows of those before it. */
+/* State of a loop from round to round. */
 struct amg_margo_rounds {
     struct amg_margo_loop_counts *counts;
-    atomic_bool *is_asleep; /* told before and after a sleep; or NULL */
+    atomic_bool *is_asleep; /* set during a sleep; or NULL */
     unsigned spindown_ms; /* without sleep after an event; 0: no time is set */
     uint64_t spin_until_ns; /* 0: no sleep is put off */
     unsigned in_vain;       /* rounds since something came */
@@ -66,7 +66,7 @@ void amg_margo_loop_stop(margo_instance_id mid);
 void amg_margo_rounds_begin(margo_instance_id mid,
     struct amg_margo_rounds *rounds, struct amg_margo_loop_counts *counts);
 void amg_margo_rounds_end(struct amg_margo_rounds *rounds);
-/* Does what there is to be done, or sleeps until there is something. */
+/* Runs what is ready, or sleeps until there is something. */
 void amg_margo_rounds_turn(
     margo_instance_id mid, struct amg_margo_rounds *rounds);
 /* Between two rounds: others of the stream run, if any is ready; a loop that

@@ -2,18 +2,18 @@
 /* Rounds of a progress loop, which is a user-level thread: others of its stream
  * run whenever they can, and the stream sleeps when nobody can.
  *
- * A round: callbacks that are due run; if others are ready in the stream, one
- * look at the network and their turn; else a sleep in HG_Progress(), which ends
- * when a message comes, a thread becomes ready for this stream, or another
- * thread wakes the loop. HG_Progress() decides by the use of the core how long
- * to look on before it really sleeps (core/wait_policy.c); a
- * progress_spindown_msec that was given adds so long without sleep after the
- * last event. The upper bound ends no wait that anything depends on.
+ * A round polls the network once and runs the callbacks. If no other thread of
+ * the stream is ready, it sleeps in HG_Progress() until a message comes, a
+ * thread becomes ready for this stream, or another thread wakes the loop.
+ * HG_Progress() decides by the use of the core how long to poll before it
+ * really sleeps (core/wait_policy.c); a progress_spindown_msec that was given
+ * adds so long without sleep after the last event. No wait depends on the upper
+ * bound.
  *
- * Each of two loops in one pool, as those of two instances in one stream, is
- * ready whenever the other one looks, so neither would ever sleep. All loops of
- * the process are registered with their pools; one that finds another one in
- * its pool leaves it for a while. */
+ * Of two loops in one pool, as those of two instances in one stream, each
+ * finds the other one ready, so neither would ever sleep. All loops of the
+ * process are registered with their pools; one that finds another one in its
+ * pool backs off: it leaves the pool for a few milliseconds. */
 #include <time.h>
 
 #include "base/clock.h"
@@ -28,7 +28,7 @@
 enum {
     TRIGGER_BATCH = 64,   /* callbacks at a time, then others get their turn */
     FINALIZE_POLL_MS = 1, /* between two looks whether all has ended */
-    IN_VAIN = 64,         /* rounds, before one loop of two goes away */
+    IN_VAIN = 64, /* rounds without news, before one loop of two backs off */
     BACKOFF_MAX_MS = 5,
     NS_PER_S = 1000000000,
 };
@@ -126,7 +126,7 @@ static bool trigger(margo_instance_id mid, struct amg_margo_rounds *rounds)
     return ran > 0;
 }
 
-/* Asleep, where nobody else can do anything. */
+/* Sleeps while no thread of the stream is ready. */
 static hg_return_t sleep_in_progress(margo_instance_id mid,
     const struct amg_margo_rounds *rounds, unsigned timeout_ms)
 {
@@ -160,8 +160,9 @@ static hg_return_t progress(
 }
 
 /* How long it may sleep: until a timer is due, but not longer than the upper
- * bound, nor long while the instance ends: who ends the last operation cannot
- * tell the loop, which may have ended by then. 0: a timer is due. */
+ * bound, nor long while the instance ends: the thread that ends the last
+ * operation cannot wake the loop, which may have ended by then. 0: a timer
+ * is due. */
 static unsigned sleep_ms(margo_instance_id mid)
 {
     uint64_t due_ns = next_timer_ns(mid);
@@ -182,7 +183,7 @@ static unsigned sleep_ms(margo_instance_id mid)
     return wait_ms < bound_ms ? (unsigned)wait_ms : bound_ms;
 }
 
-/* Is there anything to do for who only makes progress when needed? */
+/* Is progress needed, for a loop that only then makes it? */
 static bool is_needed(margo_instance_id mid)
 {
     return atomic_load_explicit(&mid->operations, memory_order_seq_cst) > 0 ||
@@ -193,7 +194,7 @@ static bool is_needed(margo_instance_id mid)
            atomic_load_explicit(&mid->is_draining, memory_order_acquire);
 }
 
-/* Waits until there is. */
+/* Waits until progress is needed. */
 static void gate_pass(margo_instance_id mid)
 {
     unsigned seen = 0;
@@ -211,14 +212,13 @@ static void gate_pass(margo_instance_id mid)
     ABT_mutex_unlock(mutex_of(mid));
 }
 
-/* Puts a sleep off, as progress_spindown_msec says? */
+/* Does progress_spindown_msec put the sleep off? */
 static bool spins_on(const struct amg_margo_rounds *rounds)
 {
     return rounds->spin_until_ns != 0 && amg_clock_ns() < rounds->spin_until_ns;
 }
 
-/* With the mutex held: leaves the stream to others for so long, or until it is
- * woken. */
+/* Leaves the stream to others for so long, or until it is woken. */
 static void timed_wait_locked(margo_instance_id mid, unsigned time_ms)
 {
     struct timespec moment;
@@ -232,9 +232,9 @@ static void timed_wait_locked(margo_instance_id mid, unsigned time_ms)
     (void)ABT_cond_timedwait(cond_of(mid), mutex_of(mid), &moment);
 }
 
-/* Others run the pool as well, and the stream is about to end: lets it, and
- * goes on in another one. A moment later, since it comes to where it is ready.
- */
+/* The stream is about to end, and other streams run the pool, too: sleeps
+ * shortly, so that it continues in one of them.
+ * */
 static void stream_leave(margo_instance_id mid)
 {
     ABT_mutex_lock(mutex_of(mid));
@@ -242,9 +242,9 @@ static void stream_leave(margo_instance_id mid)
     ABT_mutex_unlock(mutex_of(mid));
 }
 
-/* The loop of another instance is in the pool, and neither has anything to do:
- * one of both has to go away, or they would yield to each other for ever. Calls
- * that are made here end that, requests wait so long: first 1 ms, then 5 ms. */
+/* The loop of another instance is in the pool, and neither has work: without
+ * back-off they would yield to each other for ever. Calls that are made here
+ * end it, requests wait so long: first 1 ms, then 5 ms. */
 static void back_off(margo_instance_id mid, struct amg_margo_rounds *rounds)
 {
     unsigned bound_ms = sleep_ms(mid);
@@ -265,13 +265,14 @@ static void back_off(margo_instance_id mid, struct amg_margo_rounds *rounds)
     ABT_mutex_unlock(mutex_of(mid));
 }
 
-/* One look at the network; asleep, where nobody else can do anything. */
+/* Polls the network once; then sleeps, while no thread of the stream is
+ * ready. */
 static hg_return_t look(margo_instance_id mid, struct amg_margo_rounds *rounds)
 {
     hg_return_t rc = HG_SUCCESS;
     unsigned timeout_ms = 0;
 
-    /* What is there already needs no announcement. */
+    /* A first poll without sleep needs no announcement. */
     rc = progress(mid, rounds, 0);
     if (rc == HG_SUCCESS || amg_margo_runtime_ready() > 0 || spins_on(rounds) ||
         amg_margo_runtime_must_leave())
@@ -308,7 +309,7 @@ void amg_margo_rounds_turn(
     timers_look(mid);
 }
 
-/* Is there nothing to be done, beside another loop that looks? */
+/* Is this loop idle beside another loop of its pool? */
 static bool is_idle_beside_other(
     margo_instance_id mid, struct amg_margo_rounds *rounds)
 {

@@ -32,7 +32,7 @@ bool amg_margo_monitoring_open(
     struct json_object *section = NULL;
     struct json_object *config = NULL;
 
-    monitoring->monitor = NULL;
+    AMG_ASSERT(monitoring->monitor == NULL);
     if (ABT_key_create(NULL, &monitoring->current_rpc) != ABT_SUCCESS) {
         monitoring->current_rpc = ABT_KEY_NULL;
         margo_error(mid, "no memory for the RPC that a thread serves");

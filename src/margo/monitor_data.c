@@ -10,6 +10,7 @@
 #include <strings.h>
 #include <unistd.h>
 
+#include "base/assert.h"
 #include "base/env.h"
 #include "base/mem.h"
 #include "margo/instance.h"
@@ -215,7 +216,7 @@ static struct json_object *command_json(void)
     return words;
 }
 
-/* What both documents begin with. */
+/* Common head of both documents. */
 static struct json_object *document_begin(const struct amg_monitor *monitor)
 {
     struct json_object *object = json_object_new_object();
@@ -292,7 +293,7 @@ static void file_write(struct amg_monitor *monitor, const char *end,
             path, errno == 0 ? "no memory" : strerror(errno));
 }
 
-/* By now nobody tells any more, so that no lock is needed. */
+/* Called after the last event, so it needs no lock. */
 static void files_write(struct amg_monitor *monitor)
 {
     struct json_object *object = NULL;
@@ -371,6 +372,7 @@ void amg_monitor_operation_unref(struct amg_monitor *monitor,
     struct amg_monitor_operation *operation, unsigned refs)
 {
     amg_lock_take(&monitor->lock);
+    AMG_ASSERT(operation->refs >= refs);
     operation->refs -= refs;
     if (operation->refs == 0) {
         operation->next = monitor->spare;
@@ -444,7 +446,7 @@ void amg_monitor_finalize(void *uargs)
 {
     struct amg_monitor *monitor = uargs;
 
-    /* What the last interval has seen, however short it was. */
+    /* Closes the last interval, however short it was. */
     amg_timeseries_close(&monitor->series, ABT_get_wtime() - monitor->opened_s);
     if (monitor->is_short || monitor->series.is_short)
         margo_warning(monitor->mid,
@@ -466,9 +468,8 @@ static void monitor_reset_locked(struct amg_monitor *monitor)
     amg_timeseries_reset(&monitor->series);
 }
 
-/* {"stats", "series"}, without what is disabled.
- * NOTE(why): allocates under the lock: who comes in between would see figures
- * of two moments, and a dump is made seldom. */
+/* {"stats", "series"}, without what is disabled. NOTE(why): allocates under
+ * the lock, so that all figures are of one moment; dumps are rare. */
 void amg_monitor_dump(
     void *uargs, margo_monitor_dump_fn dump_fn, void *dump_args, bool reset)
 {

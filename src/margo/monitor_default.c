@@ -11,8 +11,8 @@ static struct amg_stats_measure *measure_of(
     return call == NULL ? NULL : &call->measures[what];
 }
 
-/* What a handle keeps: the entry of a call that was made, or is served; the
- * operation of a request until its thread begins. */
+/* Data of a handle: the entry of its call, and for a request, until its
+ * thread begins, the operation. */
 static void *handle_get(hg_handle_t handle)
 {
     margo_monitor_data_t data = {.p = NULL};
@@ -222,7 +222,7 @@ static void on_rpc_ult(void *uargs, double now, margo_monitor_event_t kind,
     }
 }
 
-/* The end is told when the request has completed, and keeps a measure. */
+/* At the end the request has completed, and keeps a measure. */
 static void on_wait(void *uargs, double now, margo_monitor_event_t kind,
     margo_monitor_wait_args_t args)
 {
@@ -233,7 +233,7 @@ static void on_wait(void *uargs, double now, margo_monitor_event_t kind,
         args->uctx.f = now;
 }
 
-/* Since when the operation of a request is under way; -1: nobody knows. */
+/* How long the operation of a request has been under way; -1: unknown. */
 static double since_post(margo_request request, double began)
 {
     const struct amg_monitor_operation *operation = request_get(request);
@@ -241,7 +241,7 @@ static double since_post(margo_request request, double began)
     return operation == NULL ? -1 : began - operation->start;
 }
 
-/* Since when the calling thread serves that call; -1: it does not. */
+/* How long the calling thread has served that call; -1: it does not. */
 static double since_ult(const struct amg_monitor *monitor,
     const struct amg_stats_call *call, double began)
 {
@@ -321,7 +321,8 @@ static void on_free_output(void *uargs, double now, margo_monitor_event_t kind,
         args->uctx.f = now;
 }
 
-/* What bulk is counted for: the request that the thread serves, or nothing. */
+/* The entry that bulk is counted for: that of the served request, or of
+ * none. */
 static struct amg_stats_call *bulk_call(struct amg_monitor *monitor)
 {
     struct amg_monitor_operation *served = amg_monitor_served(monitor);
@@ -510,7 +511,7 @@ static const char *default_name(void)
     return "default";
 }
 
-/* Of the rest nothing is kept. */
+/* The other events are not counted. */
 static const struct margo_monitor default_monitor = {
     .initialize = amg_monitor_initialize,
     .finalize = amg_monitor_finalize,

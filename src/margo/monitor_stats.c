@@ -11,9 +11,8 @@
 #include "base/mem.h"
 #include "margo.h"
 
-/* Of the last numbers each moves the mean by its share of the distance; so
- * large numbers do not swallow small distances (Welford, Technometrics 4,
- * 1962). */
+/* Each number moves the mean by its part of the distance, so large numbers
+ * do not swallow small distances (Welford, Technometrics 4, 1962). */
 void amg_stats_add(struct amg_stats *stats, double number)
 {
     double distance = number - stats->avg;
@@ -60,7 +59,7 @@ struct json_object *amg_stats_json(
 
 enum { PROVIDER_BITS = 16, TITLE_CAP = 512 };
 
-/* Where a measure stands in the object of its peer. */
+/* Path of a measure in the JSON object of its peer. */
 struct what_name {
     const char *group; /* NULL, or an object in it */
     const char *part;  /* NULL, or an object in that */

@@ -35,7 +35,7 @@ struct json_object *amg_stats_json(
 
 enum amg_stats_side { AMG_STATS_ORIGIN, AMG_STATS_TARGET };
 
-/* What is measured; the table in monitor_stats.c names each. */
+/* Measures; the table in monitor_stats.c names each. */
 enum amg_stats_what {
     AMG_STATS_FORWARD, /* origin: from the post to the answer */
     AMG_STATS_IFORWARD,
@@ -71,7 +71,7 @@ struct amg_stats_measure {
     struct amg_stats size;     /* bytes, of bulk */
 };
 
-/* What an entry is of. */
+/* Key of an entry. */
 struct amg_breadcrumb {
     hg_id_t parent; /* 0: called in no handler */
     hg_id_t id;     /* 0: no RPC, but bulk in no handler */
@@ -116,8 +116,8 @@ struct amg_timeseries_line {
     size_t cap;
 };
 
-/* All zero, and then `interval_s` and `next_s`, is an empty one. Guarded by its
- * owner. Lines of RPCs are kept by their id, those of pools by their handle. */
+/* Empty when all zero but `interval_s` and `next_s`. Guarded by its owner.
+ * Maps find the lines of RPCs by id, those of pools by handle. */
 struct amg_timeseries {
     double interval_s;
     double next_s; /* when the next point is due, of ABT_get_wtime() */
@@ -139,8 +139,8 @@ void amg_timeseries_bytes(
 
 /* Is a point due? */
 bool amg_timeseries_is_due(const struct amg_timeseries *series, double now_s);
-/* A point for each RPC, and the next one is due an interval from now. Those of
- * pools are told before by the next call. */
+/* Adds a point for each RPC; the next one is due an interval from now. The
+ * points of pools come first, by the next function. */
 void amg_timeseries_close(struct amg_timeseries *series, double now_s);
 void amg_timeseries_pool(struct amg_timeseries *series, double now_s,
     ABT_pool pool, const char *name, size_t size, size_t total_size);

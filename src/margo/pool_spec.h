@@ -127,7 +127,7 @@ int amg_margo_plan_find_pool(
 int amg_margo_plan_find_stream(
     const struct amg_margo_plan *plan, const char *name);
 
-/* The pool that is meant; -1: there is none, and the log says so. */
+/* Index of the named pool; -1: there is none, and the log says so. */
 int amg_margo_plan_resolve(const struct amg_margo_log *log, const char *path,
     const struct amg_margo_plan *plan, const struct amg_margo_pool_ref *ref);
 

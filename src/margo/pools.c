@@ -126,8 +126,8 @@ static struct runs runs_of(const struct amg_margo_registry *registry,
     return runs;
 }
 
-/* Tells of pools whose threads may wait for ever; the program's may be run by
- * streams that nobody knows here. Before anybody else knows the set. */
+/* Warns of pools whose threads may never run; unknown streams may run those
+ * of the program. Called before another thread knows the registry. */
 static void pools_advise(margo_instance_id mid)
 {
     const struct amg_margo_registry *registry = mid->pools->registry;
@@ -158,7 +158,8 @@ static void pools_advise(margo_instance_id mid)
     }
 }
 
-/* What a child's short forms ask for, beside what its family has. */
+/* Makes what the short forms of a child ask for, in the registry of its
+ * parent. */
 static bool child_make(const struct amg_margo_log *log,
     struct amg_margo_plan *plan, struct amg_margo_registry *registry)
 {
@@ -178,8 +179,8 @@ static bool child_make(const struct amg_margo_log *log,
     return true;
 }
 
-/* The pool that the program gave, which the set knows then; else what the text
- * says; else `otherwise`. NULL: refused, the log says why. */
+/* The pool that the program gave, which is registered then; else the one of
+ * the text; else `otherwise`. NULL: refused, the log says why. */
 static ABT_pool pool_choose(const struct amg_margo_log *log,
     struct amg_margo_registry *registry, const char *path, ABT_pool given,
     const struct amg_margo_pool_ref *ref, ABT_pool otherwise)
@@ -298,6 +299,7 @@ bool amg_margo_pools_open(
     registry = registry_share(mid->log, info->parent_mid);
     if (registry == NULL)
         return false;
+    AMG_ASSERT(mid->pools->registry == NULL);
     *mid->pools = (struct amg_margo_pools){.registry = registry};
     if (is_child)
         is_made = child_make(mid->log, plan, registry);

@@ -9,7 +9,7 @@
 
 struct amg_margo_registry;
 
-/* The set is shared with the instance's parent and children. */
+/* The registry is shared with the instance's parent and children. */
 struct amg_margo_pools {
     ABT_pool progress_pool; /* the loop's */
     ABT_pool rpc_pool;      /* handlers of RPCs that name none */
@@ -22,9 +22,9 @@ struct amg_margo_pools {
  * is in the log, and nothing is left behind. */
 bool amg_margo_pools_open(
     margo_instance_id mid, const struct margo_init_info *info, bool is_first);
-/* Pins the progress stream where the processes of the node are known; after the
- * class was opened. False: there is one, made here for that alone, which may
- * have to share its core. Never fails: place.c. */
+/* Pins the progress stream where the processes of the node are known; after
+ * the class was opened. False: there is one, made here for that alone, which
+ * may have to share its core. Never fails. */
 bool amg_margo_pools_place(margo_instance_id mid);
 /* Ends the streams and pools that were made here; not by a thread of theirs,
  * but of the primary stream. */

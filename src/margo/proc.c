@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What Margo puts around the arguments of a call. */
+/* Margo's header in front of the arguments of a call. */
 #include "margo/proc.h"
 
 #include <string.h>
@@ -92,8 +92,8 @@ hg_return_t amg_margo_proc_output(hg_proc_t proc, void *data)
     return told.ret;
 }
 
-/* Where `len` bytes begin in a buffer of HG's, or NULL: behind a header of the
- * program's own come `args_len` ones, the arguments. */
+/* The arguments in a buffer of HG's, the last `args_len` bytes behind a
+ * header of the program's own; NULL: less than `len`. */
 static const char *args_begin(
     void *buf, hg_size_t buf_len, hg_size_t args_len, hg_size_t len)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What Margo puts around the arguments of a call.
+/* Margo's header in front of the arguments of a call.
  *
  *   input                            output
  *   off len                          off len
@@ -29,13 +29,14 @@ enum {
     AMG_MARGO_PARENT_LEN = 12, /* bytes in front of an input with a parent */
 };
 
-/* What HG is given as the struct to encode, decode or free. */
+/* Argument of the functions below: the struct that HG encodes, decodes or
+ * frees. */
 struct amg_margo_args {
     hg_proc_cb_t proc; /* the program's; NULL: no struct */
     void *user;        /* the program's struct; NULL: only what is in front */
     hg_id_t parent_id; /* input; 0: none */
     hg_return_t code;  /* output */
-    /* Encoded for this request; the monitor is told. NULL: it is not. */
+    /* Encoded for this request, with events of the monitor; NULL: without. */
     struct margo_request_struct *watched;
     bool is_posted; /* afterwards: HG has taken them */
 };

@@ -101,6 +101,7 @@ hg_return_t amg_margo_list_add_locked(
     if (item->name != NULL && amg_margo_list_find_locked(list,
                                   amg_margo_key_name(item->name), NULL) != NULL)
         return HG_EXIST;
+    AMG_ASSERT(item->handle != NULL);
     if (!list_grow(list))
         return HG_NOMEM;
     if (item->name == NULL)
@@ -231,7 +232,7 @@ hg_return_t amg_margo_pool_add(const struct amg_margo_log *log,
         pool->item.name == NULL ? "without a name" : pool->item.name,
         rc == HG_EXIST ? "the instance has one of that name or handle"
                        : "no memory");
-    /* What the program brought stays the program's. */
+    /* An external pool stays the program's. */
     if (pool->kind == AMG_MARGO_POOL_EXTERNAL)
         pool->item.is_owned = false;
     amg_margo_pool_end(log, pool);

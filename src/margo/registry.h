@@ -13,7 +13,7 @@
 #include "margo/pool_spec.h"
 #include "mercury_types.h"
 
-/* What a pool and a stream have in common; in their struct it comes first. */
+/* Common head of a pool and a stream; first in their structs. */
 struct amg_margo_item {
     char *name;
     void *handle;  /* an ABT_pool or ABT_xstream */
@@ -30,7 +30,7 @@ struct amg_margo_pool {
 
 struct amg_margo_stream {
     struct amg_margo_item item;
-    bool is_primary;  /* of whoever opened the instance: never removed */
+    bool is_primary; /* of the thread that opened the instance: never removed */
     bool is_progress; /* asked for by use_progress_thread */
     int kind;         /* enum amg_margo_sched_kind */
     int cpubind;      /* as it was asked for */
@@ -130,7 +130,7 @@ struct amg_margo_pool *amg_margo_pool_make(const struct amg_margo_log *log,
 struct amg_margo_pool *amg_margo_pool_wrap(const struct amg_margo_log *log,
     const char *name, ABT_pool pool, bool is_owned);
 
-/* That is in no set. NULL is fine. */
+/* Frees a pool that is in no registry. NULL is fine. */
 void amg_margo_pool_end(
     const struct amg_margo_log *log, struct amg_margo_pool *pool);
 
@@ -138,7 +138,7 @@ void amg_margo_pool_end(
 hg_return_t amg_margo_pool_add(const struct amg_margo_log *log,
     struct amg_margo_registry *registry, struct amg_margo_pool *pool);
 
-/* The pool that is meant, or NULL: the log says so. */
+/* The named pool, or NULL: the log says so. */
 struct amg_margo_pool *amg_margo_pool_resolve_locked(
     const struct amg_margo_log *log, const char *path,
     const struct amg_margo_registry *registry,
@@ -152,19 +152,20 @@ hg_return_t amg_margo_stream_make(const struct amg_margo_log *log,
     const struct amg_margo_stream_spec *plan,
     struct amg_margo_stream **ret_stream);
 
-/* The calling stream gets a scheduler with the pools of the plan, in the place
- * of its own; `keeps`: it goes on to run the pools that it runs now, too. */
+/* The calling stream gets a scheduler with the pools of the plan, in the
+ * place of its own; `keeps`: it continues to run its present pools, too. */
 hg_return_t amg_margo_stream_take(const struct amg_margo_log *log,
     struct amg_margo_registry *registry,
     const struct amg_margo_stream_spec *plan, bool keeps);
 
-/* Adds one that is there; HG_INVALID_ARG: it runs a pool that the set does not
- * know. */
+/* Adds one that is there; HG_INVALID_ARG: it runs a pool that is not
+ * registered. */
 hg_return_t amg_margo_stream_wrap(const struct amg_margo_log *log,
     struct amg_margo_registry *registry, const char *name, ABT_xstream xstream,
     bool is_owned, struct amg_margo_stream **ret_stream);
 
-/* One that was taken off the set: joined and freed, if it is owned. */
+/* Ends a stream that is no longer registered: joined and freed, if it is
+ * owned. */
 void amg_margo_stream_end(const struct amg_margo_log *log,
     struct amg_margo_registry *registry, struct amg_margo_stream *stream);
 

@@ -11,10 +11,10 @@
 
 enum kind { POOL, STREAM };
 
-/* What a call does with one item. */
+/* Actions of a call on one item. */
 enum action { FIND, COUNT, REF, UNREF };
 
-/* What it finds. */
+/* Result of a call. */
 struct found {
     void *handle;
     const char *name;
@@ -289,7 +289,7 @@ hg_return_t margo_xstream_release_by_name(
     return item_unref(mid, STREAM, amg_margo_key_name(name));
 }
 
-/* Adds what was made, and tells who watches. */
+/* Registers a pool, and notifies the monitor. */
 static hg_return_t pool_enter(margo_instance_id mid,
     struct amg_margo_pool *pool, struct margo_pool_info *ret_info)
 {
@@ -420,7 +420,7 @@ hg_return_t margo_remove_pool_by_name(margo_instance_id mid, const char *name)
     return pool_remove(mid, amg_margo_key_name(name));
 }
 
-/* Tells who watches what became of it. */
+/* Notifies the monitor of the result. */
 static hg_return_t stream_entered(margo_instance_id mid, hg_return_t rc,
     ABT_xstream handle, struct margo_monitor_add_xstream_args *args,
     struct margo_xstream_info *ret_info)
@@ -497,7 +497,7 @@ static bool pool_is_run_locked(const struct amg_margo_registry *registry,
     return false;
 }
 
-/* A pool that somebody else uses, and nobody else would run; or NULL. */
+/* A pool in use that no other stream would run; or NULL. */
 static const struct amg_margo_pool *pool_left_locked(
     const struct amg_margo_registry *registry,
     const struct amg_margo_stream *stream)

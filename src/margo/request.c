@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* An operation that somebody waits for: how it is asked for, waited for, ended.
+/* Requests: operations that a thread waits for, and how they are posted,
+ * awaited and ended.
  *
- * Its one word of state says whether it is over, or who waits. Who ends it
- * exchanges that word, and does not touch the request afterwards; who waits
- * hangs a waiter of his own into it, into several when any will do. A waiter
- * counts those who have woken and are through with it: that many must have been
- * counted before its stack goes.
+ * One word of state says whether it is over, or which waiter waits. The thread
+ * that ends it exchanges that word, and does not touch the request afterwards;
+ * a waiting thread stores a waiter of its own there, or in several requests for
+ * margo_wait_any(). A waiter counts the wake-ups that no longer touch it: all
+ * of them must have been counted before its stack goes.
  *
- * While one OS thread does all that, the instance's lock `biased_lock` is its
- * own, and the word is changed under it, by plain stores (a locked instruction
- * waits until the message just posted has left the core, which takes longer
- * than all else here). Who waits for one request then parks under that lock,
- * and hangs its thread into the word. Once another thread has come, the word is
- * changed by locked instructions alone; whoever parked before has left its
- * stack, or the lock would not be shared yet. */
+ * While one OS thread does all that, it owns the instance's biased lock, and
+ * changes the word under it by plain stores (a locked instruction waits
+ * until the message just posted has left the core, which takes longer than
+ * all else here). A thread that waits for one request then parks under that
+ * lock, and stores its own handle in the word. Once another thread has come,
+ * the word is changed by locked instructions alone; a thread that parked
+ * before has left its stack, or the lock would not be shared yet. */
 #include "margo/request.h"
 
 #include "base/assert.h"
@@ -31,8 +32,8 @@ enum { PARKED = 2 };
 _Static_assert(_Alignof(struct amg_margo_waiter) > (OVER | PARKED),
     "the words of `state` can be told apart");
 
-/* A limit that has passed before the operation was posted: how long until that
- * is looked at again. */
+/* Retry interval of a time limit that has passed before the operation was
+ * posted. */
 enum { LATE_AGAIN_NS = 50000 };
 
 void amg_margo_requests_open(margo_instance_id mid)
@@ -61,7 +62,7 @@ void amg_margo_waiter_wait(struct amg_margo_waiter *waiter, unsigned count)
 {
     unsigned tries = 0;
 
-    /* A tasklet cannot block, and is refused; it goes on to the loop below. */
+    /* A tasklet cannot block, and is refused; it spins below. */
     if (count > 0)
         (void)ABT_eventual_wait(
             ABT_EVENTUAL_MEMORY_GET_HANDLE(&waiter->eventual), NULL);
@@ -104,7 +105,7 @@ static bool state_change(
     return is_from;
 }
 
-/* It is over; returns the word before. The request may be gone then. */
+/* Marks it as over; returns the word before. The request may be gone then. */
 static uintptr_t state_end(struct margo_request_struct *req)
 {
     margo_instance_id mid = req->mid;
@@ -133,8 +134,8 @@ static bool request_detach(
     return state_change(req, (uintptr_t)waiter, PENDING);
 }
 
-/* Waits for the one request by its thread alone. False: that is not possible,
- * or somebody else waits for it. */
+/* Parks the calling thread until the request is over. False: that is not
+ * possible, or another thread waits for it. */
 static bool request_park(struct margo_request_struct *req)
 {
     struct amg_bias *biased_lock = &req->mid->biased_lock;
@@ -158,7 +159,7 @@ static bool request_park(struct margo_request_struct *req)
     return true;
 }
 
-/* Who waits runs in the progress loop, which ends all waits. */
+/* The caller runs in the progress loop, which ends all waits. */
 static bool would_wait_for_itself(margo_instance_id mid, const char *what)
 {
     if (!amg_margo_is_loop(mid))
@@ -223,9 +224,10 @@ hg_return_t amg_margo_request_make(const struct amg_margo_form *form,
     return HG_SUCCESS;
 }
 
-/* Its memory is used anew: what the program has of it is void. */
+/* Its memory is used anew: the program's handle is void. */
 static void request_free(struct margo_request_struct *req)
 {
+    AMG_ASSERT(req->is_kept && req->use < AMG_MARGO_REQUEST_USES);
     req->use = req->use % (AMG_MARGO_REQUEST_USES - 1) + 1;
     amg_pool_put(&req->mid->requests, req);
 }
@@ -237,7 +239,7 @@ static void request_drop(struct margo_request_struct *req)
         request_free(req);
 }
 
-/* What a program that is told of one has; or NULL: it was waited for before. */
+/* The request of a program's handle; NULL: it was waited for before. */
 static struct margo_request_struct *request_find(
     margo_request req, const char *caller)
 {
@@ -264,8 +266,8 @@ static void request_late(struct amg_margo_timer *timer, bool is_due)
 
     (void)is_due; /* an instance that ends is no reason to wait longer */
     atomic_store(&req->is_late, true);
-    /* Only here, where it cannot end meanwhile; so once more when it is not
-     * posted yet. */
+    /* Cancelled only here, where it cannot end meanwhile; so the timer is
+     * armed again when it is not posted yet. */
     if (atomic_load(&req->is_posted))
         req->cancel(req);
     else
@@ -285,8 +287,8 @@ hg_return_t amg_margo_request_arm(
                : HG_OTHER_ERROR;
 }
 
-/* Until it is over, by a waiter of the caller's. False: somebody else waits for
- * it, and will end it. */
+/* Waits until it is over. False: another thread waits for it, and will end
+ * it. */
 static bool request_wait(struct margo_request_struct *req)
 {
     struct amg_margo_waiter waiter;
@@ -300,10 +302,10 @@ static bool request_wait(struct margo_request_struct *req)
     return true;
 }
 
-/* What request_wait_told() says where somebody else waits. */
+/* Result of request_wait_told() where another thread waits. */
 enum { OTHERS_WAIT = HG_RETURN_MAX };
 
-/* The same, told to the monitor. Returns how it ended, or OTHERS_WAIT. */
+/* The same, with events of the monitor. Returns the result, or OTHERS_WAIT. */
 static hg_return_t request_wait_told(struct margo_request_struct *req)
 {
     struct margo_monitor_wait_args args = {.request = req};
@@ -486,14 +488,15 @@ int margo_test(margo_request request, int *flag)
     req = request_find(request, __func__);
     if (req == NULL)
         return -1;
-    /* Who tests in a loop must not keep the loop that ends it off the core. */
+    /* A caller that tests in a loop must not keep the progress loop off the
+     * core. */
     if (!request_is_over(req))
         (void)ABT_self_yield();
     *flag = request_is_over(req);
     return 0;
 }
 
-/* On the stack of who sleeps. */
+/* On the stack of the sleeping thread. */
 struct nap {
     struct amg_margo_timer timer;
     struct amg_margo_waiter waiter;
@@ -501,7 +504,7 @@ struct nap {
 
 static void nap_over(struct amg_margo_timer *timer, bool is_due)
 {
-    (void)is_due; /* an instance that ends wakes it as well */
+    (void)is_due; /* the end of the instance wakes it as well */
     amg_margo_waiter_wake(&AMG_OBJECT(timer, struct nap, timer)->waiter);
 }
 

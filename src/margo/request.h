@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* An operation that somebody waits for: what margo_request points to. */
+/* Requests: operations that a thread waits for, and what margo_request
+ * points to. */
 #ifndef AMG_MARGO_REQUEST_H
 #define AMG_MARGO_REQUEST_H
 
@@ -11,18 +12,18 @@
 #include "margo.h"
 #include "margo/timer.h"
 
-/* Who waits for one request or for several; on its stack. */
+/* A thread that waits for one request or for several; on its stack. */
 struct amg_margo_waiter {
     ABT_eventual_memory eventual;
-    bool is_of_one;    /* only one will ring; else */
-    atomic_uint woken; /* the first one who wakes sets the eventual */
-    /* How many requests have woken, and will not touch this memory again. Their
-     * release increments pair with the acquire load of who waits. */
+    bool is_of_one;    /* woken only once; else */
+    atomic_uint woken; /* the first wake-up sets the eventual */
+    /* Wake-ups that will not touch this memory again. Their release
+     * increments pair with the acquire load of the waiter. */
     atomic_uint wakes;
 };
 
-/* The low bits of what a program has of a request: how often its memory was
- * used, so that one that was waited for is known. */
+/* The low bits of a program's handle of a request: a counter of the uses of
+ * its memory, so that one that was waited for is recognised. */
 enum {
     AMG_MARGO_REQUEST_USES = 16,
     AMG_MARGO_REQUEST_USE_MASK = AMG_MARGO_REQUEST_USES - 1,
@@ -32,7 +33,7 @@ enum {
  * to margo_wait(); or by itself, in a `c` form. The latter are the instance's
  * pool's in between, and their memory stays until that is gone. */
 struct margo_request_struct {
-    /* The pool's while nobody has it. */
+    /* Used by the pool while it is free. */
     _Alignas(AMG_MARGO_REQUEST_USES) margo_request_type type;
     margo_instance_id mid;
     unsigned use;       /* 1 to AMG_MARGO_REQUEST_USES - 1, in turn */
@@ -40,8 +41,9 @@ struct margo_request_struct {
     hg_op_id_t op_id;   /* of a bulk transfer */
     hg_return_t ret;    /* valid when it is over */
     /* 0: pending; 1: over; else the address of its waiter, or of the thread
-     * that is parked, plus 2. The change by who ends it publishes `ret`, and is
-     * its last access; it pairs with the acquire loads of who waits. */
+     * that is parked, plus 2. The final exchange publishes `ret`, and is the
+     * last access of the thread that ends it; it pairs with the acquire
+     * loads of the waiter. */
     atomic_uintptr_t state;
     /* The `c` forms. */
     void (*callback)(void *arg, hg_return_t ret);
@@ -59,7 +61,7 @@ struct margo_request_struct {
     margo_monitor_data_t monitor_data;
 };
 
-/* What it is, without that. */
+/* The request of a program's handle. */
 static inline struct margo_request_struct *amg_margo_request_of(
     margo_request request)
 {
@@ -83,7 +85,8 @@ hg_return_t amg_margo_request_make(const struct amg_margo_form *form,
     struct margo_request_struct *place, margo_instance_id mid,
     margo_request_type type, struct margo_request_struct **ret_req);
 
-/* Starts the time; before the post. HG_OTHER_ERROR: the instance has ended. */
+/* Starts the time limit; before the post. HG_OTHER_ERROR: the instance has
+ * ended. */
 hg_return_t amg_margo_request_arm(
     const struct amg_margo_form *form, struct margo_request_struct *req);
 
@@ -92,10 +95,10 @@ hg_return_t amg_margo_request_arm(
 hg_return_t amg_margo_request_posted(const struct amg_margo_form *form,
     struct margo_request_struct *req, hg_return_t rc);
 
-/* The operation is over; by who claimed its end, once. */
+/* Ends the operation; called once. */
 void amg_margo_request_end(struct margo_request_struct *req, hg_return_t ret);
 
-/* No timer fires for it any more; by who ends it, but not by its timer. */
+/* Stops its timer; not called by the timer. */
 static inline void amg_margo_request_disarm(struct margo_request_struct *req)
 {
     if (req->is_timed)
@@ -106,12 +109,12 @@ static inline void amg_margo_request_disarm(struct margo_request_struct *req)
  * they still end by themselves. */
 void amg_margo_bulk_cancel(margo_instance_id mid);
 
-/* The instance's memory for them; closed when nobody has any, else kept. */
+/* The instance's memory for requests; closed when none is in use, else kept. */
 void amg_margo_requests_open(margo_instance_id mid);
 void amg_margo_requests_close(margo_instance_id mid);
 
-/* For others that wait: until woken `count` times. Only one will ring, unless
- * `is_of_one` is taken back before it waits. */
+/* Also for other waits: until woken `count` times; once, unless `is_of_one`
+ * is cleared before. */
 void amg_margo_waiter_init(struct amg_margo_waiter *waiter);
 void amg_margo_waiter_wait(struct amg_margo_waiter *waiter, unsigned count);
 void amg_margo_waiter_wake(struct amg_margo_waiter *waiter);

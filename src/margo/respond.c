@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Answers, in all forms.
  *
- * One that blocks waits until the answer has left, so that whoever ends the
- * process after it does so in time. An answer without an output is given to the
- * transport as it is, and needs no such wait unless it has a limit of time. */
+ * The blocking form waits until the answer has left, so that the caller may end
+ * the process after it. An answer without an output is given to the transport
+ * as it is, and needs no such wait unless it has a limit of time. */
 #include "base/assert.h"
 #include "margo/call.h"
 #include "margo/instance.h"

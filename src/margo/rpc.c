@@ -14,7 +14,7 @@
 #include "margo/proc.h"
 #include "mercury_hash_string.h"
 
-/* Where the hash of the name stands in an id; the provider is below it. */
+/* Bit position of the name's hash in an id; the provider is below it. */
 enum { NAME_SHIFT = 32 };
 
 struct amg_margo_rpc *amg_margo_rpc_of(margo_instance_id mid, hg_id_t id)
@@ -106,7 +106,7 @@ static void rpc_free(struct amg_margo_rpc *rpc)
     amg_mem_free(rpc);
 }
 
-/* Two names of one id cannot be told apart. */
+/* Two names with the same id cannot be distinguished. */
 static bool name_is_free(margo_instance_id mid, const char *name,
     const struct amg_margo_rpc *before, hg_id_t id)
 {
@@ -119,8 +119,8 @@ static bool name_is_free(margo_instance_id mid, const char *name,
     return false;
 }
 
-/* Registered before, by the program for a caller alone, or again? HG is told to
- * forget it, so that it does not warn of the first. */
+/* Registered before, without a handler or with one? Deregisters it in HG,
+ * which would warn else. */
 static bool again_begin(
     margo_instance_id mid, const struct amg_margo_rpc *before, bool has_handler)
 {
@@ -184,10 +184,11 @@ out:
     return told.id;
 }
 
-/* Requests that come from now on are refused; those under way may look at it,
- * so it stays. */
+/* Requests that come from now on are refused; those under way may use it, so
+ * it stays. */
 static void rpc_forget(struct amg_margo_rpc *rpc)
 {
+    AMG_ASSERT(rpc->mid != MARGO_INSTANCE_NULL && rpc->name != NULL);
     if (!rpc->is_registered)
         return;
     rpc->is_registered = false;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What is registered under an RPC id, for a provider or for none. */
+/* Registered RPCs, each for a provider or for none. */
 #ifndef AMG_MARGO_RPC_H
 #define AMG_MARGO_RPC_H
 
@@ -14,7 +14,7 @@
 
 /* HG_Registered_data() of its id; owned by its instance, from registration
  * until that ends, also when it is deregistered: requests may still name it.
- * Who registers that name again gets it back. */
+ * Registering that name again reuses it. */
 struct amg_margo_rpc {
     struct amg_link link; /* among those of the instance */
     margo_instance_id mid;
@@ -38,7 +38,7 @@ struct amg_margo_rpcs {
 
 /* NULL: nothing is registered under it. */
 struct amg_margo_rpc *amg_margo_rpc_of(margo_instance_id mid, hg_id_t id);
-/* The same for who asks whether there is one: no line of the log. */
+/* The same without a log line where there is none. */
 struct amg_margo_rpc *amg_margo_rpc_find(margo_instance_id mid, hg_id_t id);
 
 /* The id of `name` for a provider: a hash of the name in the upper half. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What Margo asks of the runtime of user-level threads beyond abt.h, or has to
- * do without. runtime_amalgam.c answers for ours, runtime_argobots.c for
- * Argobots. */
+/* Functions of the runtime of user-level threads beyond abt.h:
+ * runtime_amalgam.c implements them for ours, runtime_argobots.c for
+ * Argobots, as far as that can. */
 #ifndef AMG_MARGO_RUNTIME_H
 #define AMG_MARGO_RUNTIME_H
 
@@ -16,18 +16,18 @@
  * one. False: it has none of that kind. */
 bool amg_margo_runtime_pool_kind(int kind, ABT_pool_kind *ret_kind);
 
-/* By the loop: how many others are ready in its stream. */
+/* How many other threads are ready in the loop's stream. */
 unsigned amg_margo_runtime_ready(void);
 
-/* By the loop: is its stream asked to end, and can another one run it? */
+/* Is the loop's stream asked to end, and can another one run the loop? */
 bool amg_margo_runtime_must_leave(void);
 
-/* By the loop: the progress of a context, asleep for up to so long, which ends
- * when anything becomes ready for its stream. */
+/* Progress of a context, which may sleep so long, until a thread becomes
+ * ready for the loop's stream. */
 hg_return_t amg_margo_runtime_progress(
     hg_context_t *context, unsigned timeout_ms);
 
-/* The calling thread, where it can park as below; else NULL. */
+/* The calling thread, where it can park; else NULL. */
 void *amg_margo_runtime_self(void);
 
 /* It leaves its stream to others until it is unparked, once, by any thread. The
@@ -35,15 +35,15 @@ void *amg_margo_runtime_self(void);
 void amg_margo_runtime_park(void *self, struct amg_bias *lock);
 void amg_margo_runtime_unpark(void *self);
 
-/* Can a thread nap as below? If not, nobody calls them. */
+/* Are the two functions below available? If not, they are not called. */
 bool amg_margo_runtime_can_nap(void);
 
-/* Sleeps, with its stream, while the word is `seen`, until the moment of
- * amg_clock_ns(), or until something becomes ready for the stream. */
+/* Blocks the stream while the word is `seen`, until the deadline
+ * (amg_clock_ns()), or until a thread becomes ready for the stream. */
 void amg_margo_runtime_nap(
     atomic_uint *word, unsigned seen, uint64_t deadline_ns);
 
-/* Changes the word, and ends the nap. */
+/* Changes the word, and ends that sleep. */
 void amg_margo_runtime_nap_wake(atomic_uint *word);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the loop asks of our own runtime: a push into a pool of its stream ends
- * its sleep. */
+/* Functions of our own runtime for the loop: a push into a pool of its
+ * stream ends its sleep. */
 #include "base/futex.h"
 #include "core/context.h"
 #include "margo/pool_spec.h"
@@ -73,7 +73,7 @@ bool amg_margo_runtime_can_nap(void)
 
 void amg_margo_runtime_nap_wake(atomic_uint *word)
 {
-    /* Release: pairs with the acquire of who reads it before a nap. */
+    /* Release: pairs with the acquire load before a sleep. */
     atomic_fetch_add_explicit(word, 1u, memory_order_release);
     amg_futex_wake(word, 1);
 }

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the loop asks of a runtime that is not ours: nobody can wake it, so it
- * sleeps for short whiles where others share its stream. */
+/* Functions of Argobots for the loop: no push can wake it, so its sleeps are
+ * short where other threads share its stream. */
 #include "margo/pool_spec.h"
 #include "margo/runtime.h"
 #include "mercury.h"
 
-/* Beside others, who may become ready at any time: a thousandth of a second is
- * what a person does not notice, and 1000 wake-ups a second cost 1 % of a core.
- */
+/* Longest sleep beside other threads, which may become ready at any time:
+ * nobody notices 1 ms, and 1000 wake-ups a second cost 1 % of a core.
+ * */
 enum { SHARED_SLEEP_MS = 1 };
 
 /* The pools of the caller's stream: ready ones, or with those that are blocked,

@@ -109,7 +109,7 @@ const char *margo_provider_registered_identity(
     return text;
 }
 
-/* The answer, into the buffer of who asked. */
+/* Copies the answer into the caller's buffer. */
 static hg_return_t answer_take(const identity_out_t *out, uint16_t provider_id,
     margo_instance_id mid, char *buffer, size_t *bufsize)
 {

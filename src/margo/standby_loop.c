@@ -1,20 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A progress stream on a core that others use costs two switches of OS threads
- * for each call, as long as the program only waits. So the program's stream has
- * a loop, too: the standby, which makes all progress while that stream has time
- * for it. The loop of the progress stream watches:
+/* Standby loop: a second progress loop, on the program's stream, for a progress
+ * stream that shares its core.
  *
- *   the standby loop makes rounds            look again in a millisecond
- *   it sleeps, and news would end      the same a few times, then sleep until
- *   that                               the standby loop has woken up
- *   neither: the program computes      make progress, until it is back
- *
- * A standby loop that comes back ends the sleep of who stands in for it, and
- * waits until that one has left its round: what the round has in hand belongs
- * to it alone. The other way round it does not wait, since the program may
- * compute while a callback in the standby loop's round waits. So a program that
- * computes is stood in for after one or two milliseconds, as by the progress
- * threads of src/core. */
+ * On a shared core each call costs two switches of OS threads if the progress
+ * stream serves it while the program only waits. So the standby loop makes all
+ * progress while the program's stream has time for it, and the loop of the
+ * progress stream, the watcher, only checks every millisecond whether the
+ * standby loop makes rounds or sleeps where news would wake it. While the
+ * standby loop sleeps, the watcher sleeps after a few checks as well. When the
+ * standby loop does neither, the program computes: the watcher makes progress
+ * itself, until the standby loop is back and has waited for the end of the
+ * watcher's round, whose events belong to that round alone. The watcher does
+ * not wait for a round of the standby loop, because the program may compute
+ * while a callback in that round waits. */
+#include "base/assert.h"
 #include "base/clock.h"
 #include "base/lock.h"
 #include "core/context.h"
@@ -25,8 +24,7 @@
 
 enum {
     WATCH_MS = 1,
-    ASLEEP_LOOKS =
-        4, /* that find it asleep, before the watcher sleeps as well */
+    ASLEEP_CHECKS = 4, /* that find it asleep, before the watcher sleeps, too */
 };
 
 static bool is_there(const struct amg_margo_standby *standby)
@@ -34,8 +32,8 @@ static bool is_there(const struct amg_margo_standby *standby)
     return atomic_load_explicit(&standby->is_there, memory_order_acquire);
 }
 
-/* False: the instance ends, or does without it. Sequentially consistent, as is
- * the loop's look at is_busy: one of both sees the other. */
+/* False: the instance ends, or needs no standby loop any more. Sequentially
+ * consistent, as is the loop's look at is_busy: one of both sees the other. */
 static bool round_begin(margo_instance_id mid)
 {
     struct amg_margo_standby *standby = &mid->loop->standby;
@@ -55,8 +53,8 @@ static bool watcher_is_in_round(const struct amg_margo_standby *standby)
     return atomic_load_explicit(&standby->is_in_round, memory_order_seq_cst);
 }
 
-/* It is back: who stands in for it looks, and leaves its round. False: the
- * standby loop gives its own up, the instance ends. */
+/* The program's stream has time again: makes the watcher leave its round.
+ * False: the standby loop ends, as the instance does. */
 static bool watcher_stop(margo_instance_id mid)
 {
     struct amg_margo_standby *standby = &mid->loop->standby;
@@ -114,6 +112,7 @@ void amg_margo_standby_start(margo_instance_id mid)
         margo_find_pool_by_name(mid, "__primary__", &info) != HG_SUCCESS ||
         info.pool == mid->pools->progress_pool)
         return;
+    AMG_ASSERT(mid->loops[AMG_MARGO_STANDBY] == ABT_THREAD_NULL);
     standby->pool = info.pool;
     /* Release: the loop, which runs already, sees the pool. */
     atomic_store_explicit(&standby->is_there, true, memory_order_release);
@@ -156,8 +155,8 @@ static void watcher_park(margo_instance_id mid)
     atomic_store_explicit(&wakeup->is_parked, false, memory_order_relaxed);
 }
 
-/* How often it has looked; each round looks. */
-static uint64_t looks_of(const struct amg_margo_standby *standby)
+/* Number of its rounds. */
+static uint64_t rounds_of(const struct amg_margo_standby *standby)
 {
     return atomic_load_explicit(
         &standby->counts.progress_calls, memory_order_acquire);
@@ -168,9 +167,10 @@ static bool is_taken_over(const struct amg_margo_standby *standby)
     return atomic_load_explicit(&standby->is_taken_over, memory_order_seq_cst);
 }
 
-/* Until the standby loop is gone, or neither makes rounds nor sleeps: then the
- * loop stands in. Returns whether it is in a round all the same, in a callback.
- */
+/* Returns when the standby loop is gone, or neither makes rounds nor sleeps:
+ * then the watcher makes progress. Result: is it in a round all the same, in a
+ * callback?
+ * */
 static bool watch(margo_instance_id mid, struct amg_margo_rounds *rounds)
 {
     struct amg_margo_standby *standby = &mid->loop->standby;
@@ -182,26 +182,27 @@ static bool watch(margo_instance_id mid, struct amg_margo_rounds *rounds)
         unsigned word =
             atomic_load_explicit(&mid->wakeup.word, memory_order_acquire);
 
-        seen = looks_of(standby);
+        seen = rounds_of(standby);
         sleeps = is_asleep(standby) ? sleeps + 1 : 0;
-        if (sleeps > ASLEEP_LOOKS)
+        if (sleeps > ASLEEP_CHECKS)
             watcher_park(mid);
         else
             amg_margo_runtime_nap(
                 &mid->wakeup.word, word, amg_clock_deadline_ns(WATCH_MS));
         amg_margo_rounds_give_way(mid, rounds);
         is_busy = amg_margo_standby_is_busy(standby);
-    } while (
-        is_there(standby) && (is_asleep(standby) || looks_of(standby) != seen));
+    } while (is_there(standby) &&
+             (is_asleep(standby) || rounds_of(standby) != seen));
     if (is_there(standby))
         atomic_store_explicit(
             &standby->is_taken_over, true, memory_order_relaxed);
     return is_busy;
 }
 
-/* Says that the watcher is in a round. False: the standby loop has come back.
- * It says that before it looks for the watcher, so one of both sees the other.
- */
+/* Announces a round of the watcher. False: the standby loop is back. It
+ * announces that before it looks for the watcher, so one of both sees the
+ * other.
+ * */
 static bool watcher_enter(margo_instance_id mid, bool was_busy)
 {
     struct amg_margo_standby *standby = &mid->loop->standby;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* One execution stream of an instance: made by a plan, or the program's.
+/* Execution streams of an instance: made by a plan, or the program's.
  *
- * A stream uses its pools, in the sense of struct amg_margo_item, from the
- * moment when they are looked up until it has ended: so they cannot be removed
- * while it starts or ends, for which no lock is held. */
+ * A stream uses its pools, in the sense of struct amg_margo_item, from their
+ * lookup until its end: so they cannot be removed while it starts or ends, for
+ * which no lock is held. */
+#include "base/assert.h"
 #include "margo/registry.h"
 
 #include <string.h>
@@ -50,8 +51,10 @@ static void stream_free(
     struct amg_margo_registry *registry, struct amg_margo_stream *stream)
 {
     amg_lock_take(&registry->lock);
-    for (unsigned i = 0; i < stream->pool_count; i++)
+    for (unsigned i = 0; i < stream->pool_count; i++) {
+        AMG_ASSERT(stream->pools[i]->item.uses > 0);
         stream->pools[i]->item.uses--;
+    }
     amg_lock_give(&registry->lock);
     amg_mem_free(stream->pools);
     amg_mem_free(stream->affinity);
@@ -259,7 +262,7 @@ static ABT_pool *main_pools(
     return NULL;
 }
 
-/* The stream uses those pools, too, which the set knows then. */
+/* The stream uses those pools, too, which are registered where they are not. */
 static hg_return_t pools_adopt(const struct amg_margo_log *log,
     struct amg_margo_registry *registry, ABT_pool *pools, int count,
     struct amg_margo_stream *stream)
@@ -288,7 +291,7 @@ static hg_return_t pools_adopt(const struct amg_margo_log *log,
     return HG_SUCCESS;
 }
 
-/* The stream uses its pools, which the set has to know. */
+/* The stream uses its pools, which have to be registered. */
 static bool pools_known(const struct amg_margo_log *log,
     struct amg_margo_registry *registry, ABT_pool *pools, int count,
     struct amg_margo_stream *stream)

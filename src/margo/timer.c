@@ -37,7 +37,6 @@ static void remove_locked(margo_instance_id mid, struct amg_margo_timer *timer)
 {
     bool was_first = mid->timers->heap.first == &timer->node;
 
-    AMG_ASSERT(timer->is_armed);
     amg_heap_remove(&mid->timers->heap, &timer->node);
     timer->is_armed = false;
     if (was_first)
@@ -102,7 +101,7 @@ bool amg_margo_timer_disarm(
     bool is_firing = true;
     unsigned tries = 0;
 
-    /* What fires may arm it anew, so it is looked at after that. */
+    /* The function that fires may arm it again, so check afterwards. */
     while (!was_armed && is_firing) {
         amg_lock_take(&timers->lock);
         was_armed = timer->is_armed;
@@ -130,7 +129,8 @@ static bool fire_one(
     timer = timer_of(timers->heap.first);
     if (timer != NULL && timer->node.key <= until_ns) {
         remove_locked(mid, timer);
-        /* Under the lock: who finds it not armed sees this as well. */
+        /* Under the lock: a thread that finds it not armed sees this as
+         * well. */
         atomic_store_explicit(
             &timers->firing[loop], timer, memory_order_relaxed);
     } else {
@@ -207,7 +207,7 @@ static void timer_unlock(struct margo_timer *timer)
     (void)ABT_mutex_unlock(ABT_MUTEX_MEMORY_GET_HANDLE(&timer->mutex));
 }
 
-/* Gives `count` shares back, and the lock. */
+/* Drops `count` references, and the lock. */
 static void timer_drop_locked(struct margo_timer *timer, unsigned count)
 {
     bool is_last = timer->refs == count;
@@ -227,7 +227,7 @@ static ABT_thread self_get(void)
 }
 
 /* Calls the program's function; the lock is held before, and given back with
- * the caller's share after. No other call of it runs. */
+ * the caller's reference after. No other call of it runs. */
 static void timer_call_locked(struct margo_timer *timer)
 {
     timer->is_running = true;
@@ -264,8 +264,8 @@ static void timer_thread(void *arg)
     }
 }
 
-/* Fires it once more in a moment: its callback still runs, in the other loop of
- * the instance. False: nothing fires any more. */
+/* Fires it again shortly: its callback still runs, in the other loop of the
+ * instance. False: no timer fires any more. */
 static bool timer_put_off(struct margo_timer *timer)
 {
     timer_unlock(timer);
@@ -276,7 +276,7 @@ static bool timer_put_off(struct margo_timer *timer)
     return false;
 }
 
-/* By the loop, which has the share of the start. */
+/* Called by the loop, which has the reference of the start. */
 static void timer_fire(struct amg_margo_timer *alarm, bool is_due)
 {
     struct margo_timer *timer = AMG_OBJECT(alarm, struct margo_timer, alarm);
@@ -383,8 +383,8 @@ int margo_timer_start(margo_timer_t timer, double timeout_ms)
     return -1;
 }
 
-/* Takes the start back, and makes void what was handed out. No start succeeds
- * until cancel_end(). */
+/* Disarms the timer, and makes threads void that were handed out. No start
+ * succeeds until cancel_end(). */
 static void cancel_begin(struct margo_timer *timer)
 {
     timer_lock(timer);
@@ -402,7 +402,7 @@ static void cancel_begin(struct margo_timer *timer)
     timer_unlock(timer);
 }
 
-/* Waits for what runs, unless that is the caller. */
+/* Waits for a running callback, unless the caller is in it. */
 static void cancel_end(struct margo_timer *timer)
 {
     ABT_thread self = self_get();

@@ -11,9 +11,9 @@
 #include "base/lock.h"
 #include "margo/instance.h"
 
-/* Something that happens at a moment, once. Lies in what it belongs to: a
- * request, the stack of who sleeps, a timer of the program's. From arm until it
- * fires, or is taken back, it is this file's. */
+/* A one-shot timer. It lies in its owner: a request, the stack of a sleeping
+ * thread, a timer of the program. From arm until it fires, or is disarmed,
+ * timer.c owns it. */
 struct amg_margo_timer {
     struct amg_heap_node node; /* its key: amg_clock_ns() when it is due */
     /* By a loop, with no lock held; `is_due` is false when the instance ends
@@ -26,29 +26,30 @@ struct amg_margo_timers {
     struct amg_lock lock; /* guards the heap, is_closed, and is_armed of each */
     struct amg_heap heap;
     bool is_closed; /* nothing fires any more */
-    /* Whose fire() runs now, by the loop and by its standby; compared only. The
-     * release stores (NULL) pair with the acquire loads of who waits for that.
-     */
+    /* The timer whose fire() each loop runs now; compared only. The release
+     * stores (NULL) pair with the acquire loads of a thread that waits for
+     * that.
+     * */
     _Atomic(struct amg_margo_timer *) firing[AMG_MARGO_LOOP_COUNT];
 };
 
 void amg_margo_timers_init(margo_instance_id mid);
-/* Fires all that are left as not due, and lets no more in. The loop has
+/* Fires the remaining ones as not due, and accepts no more. The loop has
  * stopped. */
 void amg_margo_timers_fini(margo_instance_id mid);
 
-/* Has it fired at the moment `due_ns`; `fire` is set. Any thread. False: the
- * instance has ended, nothing will fire. */
+/* Fires it at `due_ns`; `fire` is set. Any thread. False: the instance has
+ * ended, no timer fires. */
 bool amg_margo_timer_arm(
     margo_instance_id mid, struct amg_margo_timer *timer, uint64_t due_ns);
 
-/* Takes it back. False: it was not armed, or has fired, and that function has
+/* Disarms it. False: it was not armed, or has fired, and its function has
  * returned, unless the caller runs in it. Any thread; a user-level thread
  * leaves its stream to others while it waits. */
 bool amg_margo_timer_disarm(
     margo_instance_id mid, struct amg_margo_timer *timer);
 
-/* By the loop: runs, or hands to their pools, all that are due. */
+/* Called by the loop: fires all that are due. */
 void amg_margo_timers_fire(margo_instance_id mid, uint64_t now_ns);
 
 /* `timeout_ms` from now, of amg_clock_ns(). */

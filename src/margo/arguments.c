@@ -40,46 +40,38 @@ static hg_return_t args_prepare(
     return HG_SUCCESS;
 }
 
-static hg_return_t input_get(hg_handle_t handle, void *in_struct)
+/* HG_Get_input() and its like. */
+typedef hg_return_t (*hg_call_fn)(hg_handle_t handle, void *args);
+
+static hg_return_t args_pass(
+    hg_handle_t handle, bool is_input, void *user, hg_call_fn call)
 {
     struct amg_margo_args args = {.proc = NULL};
-    hg_return_t rc = args_prepare(handle, true, in_struct, &args);
+    hg_return_t rc = args_prepare(handle, is_input, user, &args);
 
-    return rc == HG_SUCCESS ? HG_Get_input(handle, &args) : rc;
+    return rc == HG_SUCCESS ? call(handle, &args) : rc;
 }
 
-static hg_return_t input_free(hg_handle_t handle, void *in_struct)
+/* Decodes an output, or returns the error code in front of it. */
+static hg_return_t output_decode(hg_handle_t handle, void *arg)
 {
-    struct amg_margo_args args = {.proc = NULL};
-    hg_return_t rc = args_prepare(handle, true, in_struct, &args);
+    struct amg_margo_args *args = arg;
+    hg_return_t rc = HG_Get_output(handle, args);
 
-    return rc == HG_SUCCESS ? HG_Free_input(handle, &args) : rc;
+    if (rc != HG_SUCCESS || args->code == HG_SUCCESS)
+        return rc;
+    args->user = NULL;
+    (void)HG_Free_output(handle, args);
+    return args->code;
 }
 
-static hg_return_t output_get(hg_handle_t handle, void *out_struct)
+static hg_return_t output_get(hg_handle_t handle, void *arg)
 {
     const struct amg_margo_handle *data = amg_margo_handle_find(handle);
-    struct amg_margo_args args = {.proc = NULL};
-    hg_return_t rc = args_prepare(handle, false, out_struct, &args);
 
-    if (rc != HG_SUCCESS)
-        return rc;
-    if (data != NULL && data->ret != HG_SUCCESS)
-        return data->ret; /* as the call itself said */
-    rc = HG_Get_output(handle, &args);
-    if (rc != HG_SUCCESS || args.code == HG_SUCCESS)
-        return rc;
-    args.user = NULL;
-    (void)HG_Free_output(handle, &args);
-    return args.code;
-}
-
-static hg_return_t output_free(hg_handle_t handle, void *out_struct)
-{
-    struct amg_margo_args args = {.proc = NULL};
-    hg_return_t rc = args_prepare(handle, false, out_struct, &args);
-
-    return rc == HG_SUCCESS ? HG_Free_output(handle, &args) : rc;
+    return data != NULL && data->ret != HG_SUCCESS
+               ? data->ret /* as the call itself said */
+               : output_decode(handle, arg);
 }
 
 /* The instance, if it has a monitor; else NULL. */
@@ -102,8 +94,9 @@ hg_return_t margo_get_input(hg_handle_t handle, void *in_struct)
         return HG_INVALID_ARG;
     mid = watched(handle);
     if (mid == MARGO_INSTANCE_NULL)
-        return input_get(handle, in_struct);
-    AMG_MARGO_NOTIFY_CALL(mid, get_input, &told, input_get(handle, in_struct));
+        return args_pass(handle, true, in_struct, HG_Get_input);
+    AMG_MARGO_NOTIFY_CALL(mid, get_input, &told,
+        args_pass(handle, true, in_struct, HG_Get_input));
     return told.ret;
 }
 
@@ -117,9 +110,9 @@ hg_return_t margo_free_input(hg_handle_t handle, void *in_struct)
         return HG_INVALID_ARG;
     mid = watched(handle);
     if (mid == MARGO_INSTANCE_NULL)
-        return input_free(handle, in_struct);
-    AMG_MARGO_NOTIFY_CALL(
-        mid, free_input, &told, input_free(handle, in_struct));
+        return args_pass(handle, true, in_struct, HG_Free_input);
+    AMG_MARGO_NOTIFY_CALL(mid, free_input, &told,
+        args_pass(handle, true, in_struct, HG_Free_input));
     return told.ret;
 }
 
@@ -133,9 +126,9 @@ hg_return_t margo_get_output(hg_handle_t handle, void *out_struct)
         return HG_INVALID_ARG;
     mid = watched(handle);
     if (mid == MARGO_INSTANCE_NULL)
-        return output_get(handle, out_struct);
-    AMG_MARGO_NOTIFY_CALL(
-        mid, get_output, &told, output_get(handle, out_struct));
+        return args_pass(handle, false, out_struct, output_get);
+    AMG_MARGO_NOTIFY_CALL(mid, get_output, &told,
+        args_pass(handle, false, out_struct, output_get));
     return told.ret;
 }
 
@@ -149,9 +142,9 @@ hg_return_t margo_free_output(hg_handle_t handle, void *out_struct)
         return HG_INVALID_ARG;
     mid = watched(handle);
     if (mid == MARGO_INSTANCE_NULL)
-        return output_free(handle, out_struct);
-    AMG_MARGO_NOTIFY_CALL(
-        mid, free_output, &told, output_free(handle, out_struct));
+        return args_pass(handle, false, out_struct, HG_Free_output);
+    AMG_MARGO_NOTIFY_CALL(mid, free_output, &told,
+        args_pass(handle, false, out_struct, HG_Free_output));
     return told.ret;
 }
 
@@ -221,44 +214,35 @@ hg_return_t HG_Respond_to_margo(hg_handle_t handle, hg_cb_t callback, void *arg,
                             : rc;
 }
 
+static hg_return_t mercury_pass(
+    hg_handle_t handle, hg_proc_cb_t proc, void *user, hg_call_fn call)
+{
+    struct amg_margo_args args = {.proc = NULL};
+    hg_return_t rc = mercury_prepare(handle, proc, user, &args);
+
+    return rc == HG_SUCCESS ? call(handle, &args) : rc;
+}
+
 hg_return_t HG_Get_input_from_margo(
     hg_handle_t handle, hg_proc_cb_t in_proc_cb, void *in_struct)
 {
-    struct amg_margo_args args = {.proc = NULL};
-    hg_return_t rc = mercury_prepare(handle, in_proc_cb, in_struct, &args);
-
-    return rc == HG_SUCCESS ? HG_Get_input(handle, &args) : rc;
+    return mercury_pass(handle, in_proc_cb, in_struct, HG_Get_input);
 }
 
 hg_return_t HG_Free_input_from_margo(
     hg_handle_t handle, hg_proc_cb_t in_proc_cb, void *in_struct)
 {
-    struct amg_margo_args args = {.proc = NULL};
-    hg_return_t rc = mercury_prepare(handle, in_proc_cb, in_struct, &args);
-
-    return rc == HG_SUCCESS ? HG_Free_input(handle, &args) : rc;
+    return mercury_pass(handle, in_proc_cb, in_struct, HG_Free_input);
 }
 
 hg_return_t HG_Get_output_from_margo(
     hg_handle_t handle, hg_proc_cb_t out_proc_cb, void *out_struct)
 {
-    struct amg_margo_args args = {.proc = NULL};
-    hg_return_t rc = mercury_prepare(handle, out_proc_cb, out_struct, &args);
-
-    if (rc == HG_SUCCESS)
-        rc = HG_Get_output(handle, &args);
-    if (rc != HG_SUCCESS || args.code == HG_SUCCESS)
-        return rc;
-    args.user = NULL;
-    (void)HG_Free_output(handle, &args);
-    return args.code;
+    return mercury_pass(handle, out_proc_cb, out_struct, output_decode);
 }
 
 hg_return_t HG_Free_output_from_margo(
     hg_handle_t handle, hg_proc_cb_t out_proc_cb, void *out_struct)
 {
-    struct amg_margo_args args = {.proc = NULL};
-    hg_return_t rc = mercury_prepare(handle, out_proc_cb, out_struct, &args);
-
-    return rc == HG_SUCCESS ? HG_Free_output(handle, &args) : rc;
+    return mercury_pass(handle, out_proc_cb, out_struct, HG_Free_output);
 }

@@ -150,8 +150,7 @@ hg_return_t margo_bulk_deserialize(margo_instance_id mid, hg_bulk_t *handle,
 static struct {
     struct amg_lock lock;
     struct amg_list requests;
-    bool is_init;
-} all;
+} all = {.requests = {{&all.requests.head, &all.requests.head}}};
 
 /* Arguments that all forms of a transfer share. */
 struct move {
@@ -168,9 +167,6 @@ static void request_list(struct margo_request_struct *req)
 {
     AMG_ASSERT(req->is_timed);
     amg_lock_take(&all.lock);
-    if (!all.is_init)
-        amg_list_init(&all.requests);
-    all.is_init = true;
     amg_list_push(&all.requests, &req->link);
     amg_lock_give(&all.lock);
 }
@@ -189,7 +185,7 @@ void amg_margo_bulk_cancel(margo_instance_id mid)
     /* NOTE(lock): held over a call into HG, which takes no lock of ours: a
      * thread that ends a transfer waits until it was visited. */
     amg_lock_take(&all.lock);
-    link = all.is_init ? amg_list_first(&all.requests) : NULL;
+    link = amg_list_first(&all.requests);
     for (; link != NULL; link = amg_list_next(&all.requests, link)) {
         struct margo_request_struct *req =
             AMG_OBJECT(link, struct margo_request_struct, link);

@@ -300,8 +300,7 @@ static bool refs_check(
 }
 
 /* A child shares the pools and streams of its parent, and may not ask for
- * others.
- * */
+ * others. */
 static bool argobots_allowed(
     const struct amg_margo_log *log, struct json_object *json, bool is_child)
 {

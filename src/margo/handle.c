@@ -22,8 +22,7 @@ enum { TOLD_MAX = 8 };
 static struct {
     struct amg_lock lock;
     struct amg_list handles; /* every struct amg_margo_handle */
-    bool is_init;
-} all;
+} all = {.handles = {{&all.handles.head, &all.handles.head}}};
 
 static void data_user_free(struct amg_margo_handle *data)
 {
@@ -58,9 +57,6 @@ static hg_return_t data_attach(hg_handle_t handle, void *arg)
     data->handle = handle;
     atomic_init(&data->refs, 1u);
     amg_lock_take(&all.lock);
-    if (!all.is_init)
-        amg_list_init(&all.handles);
-    all.is_init = true;
     amg_list_push(&all.handles, &data->link);
     amg_lock_give(&all.lock);
     return HG_Set_data(handle, data, data_free);
@@ -401,7 +397,7 @@ void amg_margo_handles_each(
      * over the program's logger: a thread that ends a handle waits until it
      * was visited. */
     amg_lock_take(&all.lock);
-    link = all.is_init ? amg_list_first(&all.handles) : NULL;
+    link = amg_list_first(&all.handles);
     for (; link != NULL; link = amg_list_next(&all.handles, link)) {
         struct amg_margo_handle *data =
             AMG_OBJECT(link, struct amg_margo_handle, link);
@@ -425,7 +421,7 @@ void amg_margo_handles_tell(margo_instance_id mid)
 
     /* NOTE(lock): as below. */
     amg_lock_take(&all.lock);
-    link = all.is_init ? amg_list_first(&all.handles) : NULL;
+    link = amg_list_first(&all.handles);
     for (; link != NULL && left > 0; link = amg_list_next(&all.handles, link)) {
         struct amg_margo_handle *data =
             AMG_OBJECT(link, struct amg_margo_handle, link);

@@ -82,8 +82,7 @@ static inline struct amg_margo_handle *amg_margo_handle_find(hg_handle_t handle)
 struct amg_margo_handle *amg_margo_handle_of(hg_handle_t handle);
 
 /* A request came in: the program gets its handle, and has to call
- * margo_destroy().
- * */
+ * margo_destroy(). */
 struct amg_margo_handle *amg_margo_handle_take(
     struct amg_margo_rpc *rpc, hg_handle_t handle);
 

@@ -242,8 +242,7 @@ void __margo_internal_decr_pending(margo_instance_id mid)
         handler_over(mid);
 }
 
-/* Steps of amalgam_margo_serve(), also for programs that write it by hand.
- * */
+/* Steps of amalgam_margo_serve(), also for programs that write it by hand. */
 static inline void serving_begins(margo_instance_id mid, hg_handle_t handle,
     ABT_pool pool, struct margo_monitor_rpc_handler_args *args)
 {

@@ -231,41 +231,38 @@ margo_instance_id margo_init_ext(
     return amg_margo_instance_open(NULL, addr_str, mode, args);
 }
 
-/* The text of what margo_init() says besides. */
-static margo_instance_id init_with(const char *addr_str, int mode,
-    struct margo_init_info *info, int use_progress_thread, int rpc_thread_count)
+static margo_instance_id init_short(const char *addr_str, int mode,
+    const struct hg_init_info *hg_init_info, int use_progress_thread,
+    int rpc_thread_count)
 {
+    struct margo_init_info info = MARGO_INIT_INFO_INITIALIZER;
+    struct hg_init_info copy;
     char text[96];
 
+    if (hg_init_info != NULL) {
+        copy = *hg_init_info;
+        info.hg_init_info = &copy;
+    }
     (void)snprintf(text, sizeof(text),
         "{\"use_progress_thread\": %s, \"rpc_thread_count\": %d}",
         use_progress_thread ? "true" : "false", rpc_thread_count);
-    info->json_config = text;
-    return amg_margo_instance_open(NULL, addr_str, mode, info);
+    info.json_config = text;
+    return amg_margo_instance_open(NULL, addr_str, mode, &info);
 }
 
 margo_instance_id margo_init(const char *addr_str, int mode,
     int use_progress_thread, int rpc_thread_count)
 {
-    struct margo_init_info info = MARGO_INIT_INFO_INITIALIZER;
-
-    return init_with(
-        addr_str, mode, &info, use_progress_thread, rpc_thread_count);
+    return init_short(
+        addr_str, mode, NULL, use_progress_thread, rpc_thread_count);
 }
 
 margo_instance_id margo_init_opt(const char *addr_str, int mode,
     const struct hg_init_info *hg_init_info, int use_progress_thread,
     int rpc_thread_count)
 {
-    struct margo_init_info info = MARGO_INIT_INFO_INITIALIZER;
-    struct hg_init_info copy;
-
-    if (hg_init_info != NULL) {
-        copy = *hg_init_info;
-        info.hg_init_info = &copy;
-    }
-    return init_with(
-        addr_str, mode, &info, use_progress_thread, rpc_thread_count);
+    return init_short(
+        addr_str, mode, hg_init_info, use_progress_thread, rpc_thread_count);
 }
 
 margo_instance_id margo_init_pool(

@@ -28,11 +28,12 @@ static struct {
     struct amg_list instances; /* of struct margo_instance */
     struct amg_list closed;    /* the same; the oldest first */
     unsigned closed_count;
-    bool is_init;
-} all;
+} all = {
+    .instances = {{&all.instances.head, &all.instances.head}},
+    .closed = {{&all.closed.head, &all.closed.head}},
+};
 
-/* Calls of ABT_finalize() that ended instances still owe; a counter.
- * */
+/* Calls of ABT_finalize() that ended instances still owe; a counter. */
 static atomic_uint owed;
 static atomic_bool is_registered; /* with atexit() */
 
@@ -69,8 +70,7 @@ void amg_margo_wake(margo_instance_id mid)
     ABT_mutex mutex = ABT_MUTEX_MEMORY_GET_HANDLE(&wakeup->mutex);
 
     /* The caller's stores come before its look at the gate, and the loop shuts
-     * the gate before it looks for them: one of both sees the other.
-     * */
+     * the gate before it looks for them: one of both sees the other. */
     atomic_thread_fence(memory_order_seq_cst);
     if (atomic_load_explicit(&wakeup->is_gated, memory_order_seq_cst)) {
         ABT_mutex_lock(mutex);
@@ -129,7 +129,7 @@ static margo_instance_id instance_of(struct amg_link *link)
 /* Its lock is held. The id is only compared, since it may be an old one. */
 static bool is_known_locked(margo_instance_id mid)
 {
-    struct amg_link *link = all.is_init ? amg_list_first(&all.instances) : NULL;
+    struct amg_link *link = amg_list_first(&all.instances);
 
     for (; link != NULL; link = amg_list_next(&all.instances, link))
         if (instance_of(link) == mid)
@@ -140,11 +140,6 @@ static bool is_known_locked(margo_instance_id mid)
 void amg_margo_refs_init(margo_instance_id mid)
 {
     amg_lock_take(&all.lock);
-    if (!all.is_init) {
-        amg_list_init(&all.instances);
-        amg_list_init(&all.closed);
-    }
-    all.is_init = true;
     AMG_ASSERT(mid->refs.count == 0 && mid->refs.callers == 0);
     mid->refs.count = 1;
     amg_list_push(&all.instances, &mid->refs.link);

@@ -37,7 +37,8 @@ static struct {
     struct amg_lock lock;  /* guards the list, and the pools in it */
     struct amg_list loops; /* of struct amg_margo_rounds */
     atomic_uint count;     /* of them; a hint without the lock */
-} loop_registry;
+} loop_registry = {
+    .loops = {{&loop_registry.loops.head, &loop_registry.loops.head}}};
 
 static ABT_pool pool_mine(void)
 {
@@ -73,9 +74,7 @@ void amg_margo_rounds_begin(margo_instance_id mid,
     if (mid->config->is_spindown_given)
         rounds->spindown_ms = mid->config->progress_spindown_ms;
     amg_lock_take(&loop_registry.lock);
-    if (atomic_fetch_add_explicit(
-            &loop_registry.count, 1u, memory_order_relaxed) == 0)
-        amg_list_init(&loop_registry.loops);
+    atomic_fetch_add_explicit(&loop_registry.count, 1u, memory_order_relaxed);
     amg_list_push(&loop_registry.loops, &rounds->link);
     amg_lock_give(&loop_registry.lock);
 }
@@ -233,8 +232,7 @@ static void timed_wait_locked(margo_instance_id mid, unsigned time_ms)
 }
 
 /* The stream is about to end, and other streams run the pool, too: sleeps
- * shortly, so that it continues in one of them.
- * */
+ * shortly, so that it continues in one of them. */
 static void stream_leave(margo_instance_id mid)
 {
     ABT_mutex_lock(mutex_of(mid));

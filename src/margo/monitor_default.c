@@ -261,65 +261,29 @@ static void count_data(struct amg_monitor *monitor, hg_handle_t handle,
             monitor, &call->measures[what], now - began, relative, -1);
 }
 
-static void on_set_input(void *uargs, double now, margo_monitor_event_t kind,
-    margo_monitor_set_input_args_t args)
-{
-    if (kind == MARGO_MONITOR_FN_END)
-        count_data(uargs, args->handle, AMG_STATS_SET_INPUT, args->uctx.f, now,
-            since_post(args->request, args->uctx.f));
-    else
-        args->uctx.f = now;
-}
+/* ON_DATA(get_output, AMG_STATS_GET_OUTPUT, -1) is on_get_output(), which
+ * counts the time from its begin to its end, and -1 as the time since another
+ * event. */
+#define ON_DATA(name, what, relative)                                          \
+    static void on_##name(void *uargs, double now, margo_monitor_event_t kind, \
+        margo_monitor_##name##_args_t args)                                    \
+    {                                                                          \
+        if (kind == MARGO_MONITOR_FN_END)                                      \
+            count_data(                                                        \
+                uargs, args->handle, what, args->uctx.f, now, relative);       \
+        else                                                                   \
+            args->uctx.f = now;                                                \
+    }
 
-static void on_set_output(void *uargs, double now, margo_monitor_event_t kind,
-    margo_monitor_set_output_args_t args)
-{
-    if (kind == MARGO_MONITOR_FN_END)
-        count_data(uargs, args->handle, AMG_STATS_SET_OUTPUT, args->uctx.f, now,
-            since_post(args->request, args->uctx.f));
-    else
-        args->uctx.f = now;
-}
-
-static void on_get_input(void *uargs, double now, margo_monitor_event_t kind,
-    margo_monitor_get_input_args_t args)
-{
-    if (kind == MARGO_MONITOR_FN_END)
-        count_data(uargs, args->handle, AMG_STATS_GET_INPUT, args->uctx.f, now,
-            since_ult(uargs, handle_get(args->handle), args->uctx.f));
-    else
-        args->uctx.f = now;
-}
-
-static void on_free_input(void *uargs, double now, margo_monitor_event_t kind,
-    margo_monitor_free_input_args_t args)
-{
-    if (kind == MARGO_MONITOR_FN_END)
-        count_data(uargs, args->handle, AMG_STATS_FREE_INPUT, args->uctx.f, now,
-            since_ult(uargs, handle_get(args->handle), args->uctx.f));
-    else
-        args->uctx.f = now;
-}
-
-static void on_get_output(void *uargs, double now, margo_monitor_event_t kind,
-    margo_monitor_get_output_args_t args)
-{
-    if (kind == MARGO_MONITOR_FN_END)
-        count_data(
-            uargs, args->handle, AMG_STATS_GET_OUTPUT, args->uctx.f, now, -1);
-    else
-        args->uctx.f = now;
-}
-
-static void on_free_output(void *uargs, double now, margo_monitor_event_t kind,
-    margo_monitor_free_output_args_t args)
-{
-    if (kind == MARGO_MONITOR_FN_END)
-        count_data(
-            uargs, args->handle, AMG_STATS_FREE_OUTPUT, args->uctx.f, now, -1);
-    else
-        args->uctx.f = now;
-}
+ON_DATA(set_input, AMG_STATS_SET_INPUT, since_post(args->request, args->uctx.f))
+ON_DATA(
+    set_output, AMG_STATS_SET_OUTPUT, since_post(args->request, args->uctx.f))
+ON_DATA(get_input, AMG_STATS_GET_INPUT,
+    since_ult(uargs, handle_get(args->handle), args->uctx.f))
+ON_DATA(free_input, AMG_STATS_FREE_INPUT,
+    since_ult(uargs, handle_get(args->handle), args->uctx.f))
+ON_DATA(get_output, AMG_STATS_GET_OUTPUT, -1)
+ON_DATA(free_output, AMG_STATS_FREE_OUTPUT, -1)
 
 /* The entry that bulk is counted for: that of the served request, or of
  * none. */

@@ -92,7 +92,7 @@ static char *name_make(struct amg_margo_list *list)
     return amg_mem_strdup(name);
 }
 
-hg_return_t amg_margo_list_add_locked(
+static hg_return_t list_add_locked(
     struct amg_margo_list *list, struct amg_margo_item *item)
 {
     if (amg_margo_list_find_locked(
@@ -110,6 +110,24 @@ hg_return_t amg_margo_list_add_locked(
         return HG_NOMEM;
     list->items[list->count++] = item;
     return HG_SUCCESS;
+}
+
+hg_return_t amg_margo_list_add(const struct amg_margo_log *log,
+    struct amg_margo_registry *registry, struct amg_margo_list *list,
+    struct amg_margo_item *item)
+{
+    hg_return_t rc = HG_SUCCESS;
+
+    amg_lock_take(&registry->lock);
+    rc = list_add_locked(list, item);
+    amg_lock_give(&registry->lock);
+    if (rc == HG_SUCCESS)
+        return rc;
+    amg_margo_log_write(log, MARGO_LOG_ERROR, "the %s %.60s was not added: %s",
+        list == &registry->pools ? "pool" : "stream", amg_margo_item_name(item),
+        rc == HG_EXIST ? "the instance has one of that name or handle"
+                       : "no memory");
+    return rc == HG_EXIST ? HG_INVALID_ARG : rc;
 }
 
 void amg_margo_list_remove_locked(
@@ -220,23 +238,16 @@ void amg_margo_pool_end(
 hg_return_t amg_margo_pool_add(const struct amg_margo_log *log,
     struct amg_margo_registry *registry, struct amg_margo_pool *pool)
 {
-    hg_return_t rc = HG_SUCCESS;
+    hg_return_t rc =
+        amg_margo_list_add(log, registry, &registry->pools, &pool->item);
 
-    amg_lock_take(&registry->lock);
-    rc = amg_margo_list_add_locked(&registry->pools, &pool->item);
-    amg_lock_give(&registry->lock);
     if (rc == HG_SUCCESS)
         return rc;
-    amg_margo_log_write(log, MARGO_LOG_ERROR,
-        "the pool %.60s was not added: %s",
-        pool->item.name == NULL ? "without a name" : pool->item.name,
-        rc == HG_EXIST ? "the instance has one of that name or handle"
-                       : "no memory");
     /* An external pool stays the program's. */
     if (pool->kind == AMG_MARGO_POOL_EXTERNAL)
         pool->item.is_owned = false;
     amg_margo_pool_end(log, pool);
-    return rc == HG_EXIST ? HG_INVALID_ARG : rc;
+    return rc;
 }
 
 struct amg_margo_pool *amg_margo_pool_resolve_locked(

@@ -68,6 +68,12 @@ static inline struct amg_margo_stream *amg_margo_stream_at_locked(
     return (struct amg_margo_stream *)(void *)registry->streams.items[index];
 }
 
+/* For log lines. */
+static inline const char *amg_margo_item_name(const struct amg_margo_item *item)
+{
+    return item->name == NULL ? "without a name" : item->name;
+}
+
 static inline ABT_pool amg_margo_pool_abt(const struct amg_margo_pool *pool)
 {
     return (ABT_pool)pool->item.handle;
@@ -112,10 +118,11 @@ struct amg_margo_item *amg_margo_list_find_locked(
     const struct amg_margo_list *list, struct amg_margo_key key,
     uint32_t *ret_index);
 
-/* Appends the item, after making up a name where it has none. HG_EXIST: the
- * name or handle is in there; HG_NOMEM. */
-hg_return_t amg_margo_list_add_locked(
-    struct amg_margo_list *list, struct amg_margo_item *item);
+/* Appends the item, after making up a name where it has none. HG_INVALID_ARG:
+ * the name or handle is in there; HG_NOMEM. Logged. */
+hg_return_t amg_margo_list_add(const struct amg_margo_log *log,
+    struct amg_margo_registry *registry, struct amg_margo_list *list,
+    struct amg_margo_item *item);
 /* Takes it off; those after it move up. */
 void amg_margo_list_remove_locked(
     struct amg_margo_list *list, const struct amg_margo_item *item);
@@ -162,7 +169,7 @@ hg_return_t amg_margo_stream_take(const struct amg_margo_log *log,
  * registered. */
 hg_return_t amg_margo_stream_wrap(const struct amg_margo_log *log,
     struct amg_margo_registry *registry, const char *name, ABT_xstream xstream,
-    bool is_owned, struct amg_margo_stream **ret_stream);
+    bool is_owned);
 
 /* Ends a stream that is no longer registered: joined and freed, if it is
  * owned. */

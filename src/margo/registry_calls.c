@@ -477,8 +477,8 @@ hg_return_t margo_add_xstream_external(margo_instance_id mid, const char *name,
     if (name != NULL && !amg_margo_name_is_valid(mid->log, "the name", name))
         return HG_INVALID_ARG;
     AMG_MARGO_NOTIFY(mid, add_xstream, MARGO_MONITOR_FN_START, &args);
-    rc = amg_margo_stream_wrap(mid->log, mid->pools->registry, name, xstream,
-        take_ownership != 0, NULL);
+    rc = amg_margo_stream_wrap(
+        mid->log, mid->pools->registry, name, xstream, take_ownership != 0);
     return stream_entered(mid, rc, xstream, &args, info);
 }
 

@@ -79,19 +79,17 @@ static struct amg_margo_rpc *rpc_make(
     margo_instance_id mid, const char *name, hg_id_t id)
 {
     struct amg_margo_rpc *rpc = rpc_again(mid, name, id);
-    size_t len = strlen(name) + 1;
 
     if (rpc != NULL)
         return rpc;
     rpc = amg_mem_zalloc(sizeof(*rpc));
     if (rpc == NULL)
         return NULL;
-    rpc->name = amg_mem_alloc(len);
+    rpc->name = amg_mem_strdup(name);
     if (rpc->name == NULL) {
         amg_mem_free(rpc);
         return NULL;
     }
-    memcpy(rpc->name, name, len);
     rpc->mid = mid;
     amg_lock_take(&mid->rpcs->lock);
     amg_list_push(&mid->rpcs->all, &rpc->link);

@@ -6,8 +6,7 @@
 #include "mercury.h"
 
 /* Longest sleep beside other threads, which may become ready at any time:
- * nobody notices 1 ms, and 1000 wake-ups a second cost 1 % of a core.
- * */
+ * nobody notices 1 ms, and 1000 wake-ups a second cost 1 % of a core. */
 enum { SHARED_SLEEP_MS = 1 };
 
 /* The pools of the caller's stream: ready ones, or with those that are blocked,

@@ -23,9 +23,7 @@ static DECLARE_MARGO_RPC_HANDLER(identity_serve)
     amg_lock_take(&mid->services->lock);
     text = amg_map_get(&mid->services->identities, provider_id);
     if (text != NULL)
-        copy = amg_mem_alloc(strlen(text) + 1);
-    if (copy != NULL)
-        memcpy(copy, text, strlen(text) + 1);
+        copy = amg_mem_strdup(text);
     amg_lock_give(&mid->services->lock);
     return copy;
 }
@@ -62,10 +60,9 @@ static DEFINE_MARGO_RPC_HANDLER(identity_serve)
 
     if (!AMG_CONTRACT(mid != MARGO_INSTANCE_NULL && identity != NULL))
         return HG_INVALID_ARG;
-    copy = amg_mem_alloc(strlen(identity) + 1);
+    copy = amg_mem_strdup(identity);
     if (copy == NULL)
         return HG_NOMEM;
-    memcpy(copy, identity, strlen(identity) + 1);
     amg_lock_take(&mid->services->lock);
     if (amg_map_get(&mid->services->identities, provider_id) == NULL)
         rc = amg_map_put(&mid->services->identities, provider_id, copy);

@@ -169,8 +169,7 @@ static bool is_taken_over(const struct amg_margo_standby *standby)
 
 /* Returns when the standby loop is gone, or neither makes rounds nor sleeps:
  * then the watcher makes progress. Result: is it in a round all the same, in a
- * callback?
- * */
+ * callback? */
 static bool watch(margo_instance_id mid, struct amg_margo_rounds *rounds)
 {
     struct amg_margo_standby *standby = &mid->loop->standby;
@@ -201,8 +200,7 @@ static bool watch(margo_instance_id mid, struct amg_margo_rounds *rounds)
 
 /* Announces a round of the watcher. False: the standby loop is back. It
  * announces that before it looks for the watcher, so one of both sees the
- * other.
- * */
+ * other. */
 static bool watcher_enter(margo_instance_id mid, bool was_busy)
 {
     struct amg_margo_standby *standby = &mid->loop->standby;

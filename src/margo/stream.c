@@ -152,7 +152,7 @@ static void stream_pin(
         return;
     amg_margo_log_write(log, MARGO_LOG_WARNING,
         "the stream %s was not pinned to the core %d%s: %s",
-        stream->item.name == NULL ? "without a name" : stream->item.name,
+        amg_margo_item_name(&stream->item),
         stream->cpubind >= 0 ? stream->cpubind : stream->affinity[0],
         stream->cpubind < 0 && stream->affinity_count > 1 ? " or others" : "",
         amg_margo_abt_error(error, words));
@@ -175,28 +175,10 @@ static hg_return_t stream_refused(const struct amg_margo_log *log,
 
     amg_margo_log_write(log, MARGO_LOG_ERROR,
         "the stream %.60s with a scheduler of type %s was not started: %s",
-        stream->item.name == NULL ? "without a name" : stream->item.name,
+        amg_margo_item_name(&stream->item),
         amg_margo_sched_kind_name(stream->kind),
         amg_margo_abt_error(error, words));
     return error == ABT_ERR_MEM ? HG_NOMEM : HG_OTHER_ERROR;
-}
-
-static hg_return_t stream_add(const struct amg_margo_log *log,
-    struct amg_margo_registry *registry, struct amg_margo_stream *stream)
-{
-    hg_return_t rc = HG_SUCCESS;
-
-    amg_lock_take(&registry->lock);
-    rc = amg_margo_list_add_locked(&registry->streams, &stream->item);
-    amg_lock_give(&registry->lock);
-    if (rc == HG_SUCCESS)
-        return rc;
-    amg_margo_log_write(log, MARGO_LOG_ERROR,
-        "the stream %.60s was not added: %s",
-        stream->item.name == NULL ? "without a name" : stream->item.name,
-        rc == HG_EXIST ? "the instance has one of that name or handle"
-                       : "no memory");
-    return rc == HG_EXIST ? HG_INVALID_ARG : rc;
 }
 
 hg_return_t amg_margo_stream_make(const struct amg_margo_log *log,
@@ -225,7 +207,7 @@ hg_return_t amg_margo_stream_make(const struct amg_margo_log *log,
     stream->item.handle = handle;
     stream->item.is_owned = true;
     stream_pin(log, stream);
-    rc = stream_add(log, registry, stream);
+    rc = amg_margo_list_add(log, registry, &registry->streams, &stream->item);
     if (rc != HG_SUCCESS)
         amg_margo_stream_end(log, registry, stream);
     else if (ret_stream != NULL)
@@ -312,13 +294,13 @@ static bool pools_known(const struct amg_margo_log *log,
         amg_margo_log_write(log, MARGO_LOG_ERROR,
             "the stream %.60s was not added: the instance does not know all "
             "the pools that it runs; margo_add_pool_external() adds one",
-            stream->item.name == NULL ? "without a name" : stream->item.name);
+            amg_margo_item_name(&stream->item));
     return is_known;
 }
 
 hg_return_t amg_margo_stream_wrap(const struct amg_margo_log *log,
     struct amg_margo_registry *registry, const char *name, ABT_xstream xstream,
-    bool is_owned, struct amg_margo_stream **ret_stream)
+    bool is_owned)
 {
     struct amg_margo_stream *stream = NULL;
     hg_return_t rc = HG_NOMEM;
@@ -335,14 +317,13 @@ hg_return_t amg_margo_stream_wrap(const struct amg_margo_log *log,
     rc = pools_known(log, registry, pools, count, stream) ? HG_SUCCESS
                                                           : HG_INVALID_ARG;
     if (rc == HG_SUCCESS)
-        rc = stream_add(log, registry, stream);
+        rc = amg_margo_list_add(
+            log, registry, &registry->streams, &stream->item);
     if (rc != HG_SUCCESS) {
         stream_free(registry, stream);
         goto free_pools;
     }
     stream->item.is_owned = is_owned;
-    if (ret_stream != NULL)
-        *ret_stream = stream;
 
 free_pools:
     amg_mem_free(pools);
@@ -396,7 +377,8 @@ hg_return_t amg_margo_stream_take(const struct amg_margo_log *log,
         rc = sched_replace(log, stream);
     if (rc == HG_SUCCESS) {
         stream_pin(log, stream);
-        rc = stream_add(log, registry, stream);
+        rc = amg_margo_list_add(
+            log, registry, &registry->streams, &stream->item);
     }
     if (rc != HG_SUCCESS)
         stream_free(registry, stream);

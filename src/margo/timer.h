@@ -28,8 +28,7 @@ struct amg_margo_timers {
     bool is_closed; /* nothing fires any more */
     /* The timer whose fire() each loop runs now; compared only. The release
      * stores (NULL) pair with the acquire loads of a thread that waits for
-     * that.
-     * */
+     * that. */
     _Atomic(struct amg_margo_timer *) firing[AMG_MARGO_LOOP_COUNT];
 };
 

@@ -564,9 +564,7 @@ hg_return_t amg_mpi_mem_check_locked(const struct amg_mpi_domain *domain,
         return HG_PERMISSION;
     asked = (struct amg_place){
         mem->segments, mem->count, access->segment, access->offset};
-    if (access->segment >= mem->count || access->len == 0 ||
-        access->offset > mem->segments[access->segment].len ||
-        amg_place_left(&asked, access->len) < access->len)
+    if (access->len == 0 || !amg_place_has(&asked, access->len))
         return HG_OVERFLOW;
     *ret_mem = mem;
     *ret_place = asked;

@@ -112,9 +112,7 @@ static hg_return_t access_check_locked(struct amg_ofi_domain *domain,
     place.segments = mem->segments;
     place.count = mem->count;
     if (access->len == 0 || access->len > access->left ||
-        place.segment >= place.count ||
-        place.into > place.segments[place.segment].len ||
-        amg_place_left(&place, access->left) < access->left)
+        !amg_place_has(&place, access->left))
         return HG_OVERFLOW;
     *ret_place = place;
     return HG_SUCCESS;

@@ -46,6 +46,15 @@ static inline void *amg_place_at(const struct amg_place *place)
 /* Bytes that follow, or `max` when there are at least so many. */
 uint64_t amg_place_left(const struct amg_place *place, uint64_t max);
 
+/* Are there `len` bytes, and does the place exist? It may be anywhere, as a
+ * peer says it. */
+static inline bool amg_place_has(const struct amg_place *place, uint64_t len)
+{
+    return place->segment < place->count &&
+           place->into <= place->segments[place->segment].len &&
+           amg_place_left(place, len) >= len;
+}
+
 /* Takes the longest run of adjacent bytes, at most `max`, and moves behind it.
  * 0: the list has ended. */
 uint64_t amg_place_take(struct amg_place *place, uint64_t max, void **ret_at);

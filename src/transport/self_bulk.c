@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Memory that a process exposes to itself: a table of it, and copies.
  *
- * A key is the number of a place in the table and the generation of what
- * stands there, so the key of memory that was unregistered finds nothing. A
- * copy runs without the lock; it counts as a user of the memory meanwhile, and
+ * A key is a number in the table, which comes again, and a serial number, which
+ * does not, so the key of memory that was unregistered finds nothing. A copy
+ * runs without the lock; it counts as a user of the memory meanwhile, and
  * unregistering waits for the users. */
 #include "transport/self_bulk.h"
 
@@ -14,90 +14,36 @@
 #include "base/log.h"
 #include "base/mem.h"
 
-enum {
-    PLACES_FIRST = 16,
-    NAP_NS = 20000, /* between two looks at the users of closing memory */
+enum { NAP_NS = 20000 }; /* between two looks at the users of closing memory */
+
+/* A key on the wire. */
+struct self_key {
+    uint32_t number;
+    uint32_t serial;
 };
 
 struct amg_self_mem {
     struct amg_mem base;
-    uint32_t place;
-    uint32_t generation;
+    struct self_key key;
     uint32_t users; /* copies in motion */
     uint32_t count;
     uint8_t flags;
-    bool is_closed; /* in no place any more */
+    bool is_closed; /* not in the table any more */
     struct amg_segment segments[];
-};
-
-struct amg_self_place {
-    struct amg_self_mem *mem; /* NULL: free */
-    uint32_t generation;
-    uint32_t next_free;
-};
-
-/* A key on the wire. */
-struct self_key {
-    uint32_t place;
-    uint32_t generation;
 };
 
 void amg_self_mems_init(struct amg_self_mems *mems)
 {
     amg_lock_init(&mems->lock);
-    mems->places = NULL;
-    mems->cap = 0;
-    mems->free = 0;
+    amg_table_init(&mems->table, AMG_TABLE_INDEX_MASK + 1u, "exposed memories");
+    mems->serials = 0;
 }
 
 void amg_self_mems_fini(struct amg_self_mems *mems)
 {
-    for (uint32_t i = 0; i < mems->cap; i++)
-        AMG_ASSERT(mems->places[i].mem == NULL);
-    amg_mem_free(mems->places);
-}
-
-/* Allocates with the lock held, which is rare: the table only doubles. */
-static hg_return_t places_grow_locked(struct amg_self_mems *mems)
-{
-    uint32_t cap = mems->cap == 0 ? PLACES_FIRST : 2 * mems->cap;
-    struct amg_self_place *grown =
-        amg_mem_realloc(mems->places, cap * sizeof(*grown));
-
-    if (grown == NULL)
-        return HG_NOMEM;
-    for (uint32_t i = mems->cap; i < cap; i++)
-        grown[i] = (struct amg_self_place){.next_free = i + 1};
-    mems->places = grown;
-    mems->cap = cap;
-    return HG_SUCCESS;
-}
-
-static hg_return_t place_take_locked(
-    struct amg_self_mems *mems, struct amg_self_mem *mem)
-{
-    struct amg_self_place *place = NULL;
-
-    if (mems->free == mems->cap && places_grow_locked(mems) != HG_SUCCESS)
-        return HG_NOMEM;
-    place = &mems->places[mems->free];
-    mem->place = mems->free;
-    mem->generation = place->generation;
-    mems->free = place->next_free;
-    place->mem = mem;
-    return HG_SUCCESS;
-}
-
-static void place_give_locked(
-    struct amg_self_mems *mems, struct amg_self_mem *mem)
-{
-    struct amg_self_place *place = &mems->places[mem->place];
-
-    place->mem = NULL;
-    place->generation++;
-    place->next_free = mems->free;
-    mems->free = mem->place;
-    mem->is_closed = true;
+    for (uint32_t i = 0; i < mems->table.cap; i++)
+        AMG_ASSERT(mems->table.places[i].object == NULL);
+    amg_table_fini(&mems->table);
 }
 
 hg_return_t amg_self_mems_add(struct amg_self_mems *mems,
@@ -115,7 +61,8 @@ hg_return_t amg_self_mems_add(struct amg_self_mems *mems,
     if (count > 0)
         memcpy(mem->segments, segments, list_len);
     amg_lock_take(&mems->lock);
-    rc = place_take_locked(mems, mem);
+    mem->key.serial = mems->serials++;
+    rc = amg_table_add(&mems->table, mem, 0, &mem->key.number);
     amg_lock_give(&mems->lock);
     if (rc != HG_SUCCESS) {
         amg_mem_free(mem);
@@ -135,7 +82,8 @@ hg_return_t amg_self_mems_remove(
     for (;;) {
         amg_lock_take(&mems->lock);
         if (!mem->is_closed)
-            place_give_locked(mems, mem);
+            amg_table_remove(&mems->table, mem->key.number);
+        mem->is_closed = true;
         users = mem->users;
         amg_lock_give(&mems->lock);
         if (users == 0)
@@ -159,21 +107,22 @@ void amg_self_key(const struct amg_mem *base, struct amg_key *ret_key)
 {
     const struct amg_self_mem *mem =
         AMG_OBJECT(base, struct amg_self_mem, base);
-    struct self_key key = {mem->place, mem->generation};
+    const struct self_key *key = &mem->key;
 
     memset(ret_key, 0, sizeof(*ret_key));
-    ret_key->len = sizeof(key);
-    memcpy(ret_key->bytes, &key, sizeof(key));
+    ret_key->len = sizeof(*key);
+    memcpy(ret_key->bytes, key, sizeof(*key));
 }
 
 /* The memory of `key`, or NULL when it is exposed no more. */
 static struct amg_self_mem *mem_find_locked(
     const struct amg_self_mems *mems, const struct self_key *key)
 {
-    if (key->place >= mems->cap ||
-        mems->places[key->place].generation != key->generation)
-        return NULL;
-    return mems->places[key->place].mem;
+    struct amg_table_place *place =
+        amg_table_find(&mems->table, key->number, 0);
+    struct amg_self_mem *mem = place == NULL ? NULL : place->object;
+
+    return mem == NULL || mem->key.serial != key->serial ? NULL : mem;
 }
 
 static hg_return_t access_check_locked(const struct amg_self_mem *mem,
@@ -183,11 +132,7 @@ static hg_return_t access_check_locked(const struct amg_self_mem *mem,
         return HG_NOENTRY;
     if ((mem->flags & direction) == 0)
         return HG_PERMISSION;
-    if (there->segment >= mem->count ||
-        there->into > mem->segments[there->segment].len ||
-        amg_place_left(there, len) < len)
-        return HG_OVERFLOW;
-    return HG_SUCCESS;
+    return amg_place_has(there, len) ? HG_SUCCESS : HG_OVERFLOW;
 }
 
 hg_return_t amg_self_mems_access(struct amg_self_mems *mems,
@@ -220,8 +165,8 @@ hg_return_t amg_self_mems_access(struct amg_self_mems *mems,
             "self: refused to %s %llu bytes at %llu of segment %u, key %x/%x: "
             "code %d",
             direction == AMG_MEM_READ ? "get" : "put", (unsigned long long)len,
-            (unsigned long long)there.into, there.segment, key.place,
-            key.generation, (int)rc);
+            (unsigned long long)there.into, there.segment, key.number,
+            key.serial, (int)rc);
         return HG_SUCCESS;
     }
     if (direction == AMG_MEM_WRITE)

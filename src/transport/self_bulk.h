@@ -4,18 +4,16 @@
 #define AMG_TRANSPORT_SELF_BULK_H
 
 #include "base/lock.h"
-#include "transport/self_msg.h"
+#include "transport/table.h"
 #include "transport/transport.h"
 
-struct amg_self_place;
 struct amg_self_mem;
 
 /* All exposed memory of a domain. Owned by the domain, which embeds it. */
 struct amg_self_mems {
     struct amg_lock lock; /* guards all below, and the counts of users */
-    struct amg_self_place *places;
-    uint32_t cap;
-    uint32_t free; /* the first free place; cap: none is */
+    struct amg_table table;
+    uint32_t serials; /* how many were exposed before */
 };
 
 void amg_self_mems_init(struct amg_self_mems *mems);

@@ -85,6 +85,22 @@ static unsigned char *byte_of(
     return NULL;
 }
 
+static void test_place_has_only_what_the_list_has(void **state)
+{
+    const struct amg_segment list[] = {{memory, 10}, {NULL, 0}, {memory, 5}};
+
+    (void)state;
+    assert_true(amg_place_has(&(struct amg_place){list, 3, 0, 0}, 15));
+    assert_false(amg_place_has(&(struct amg_place){list, 3, 0, 0}, 16));
+    assert_true(amg_place_has(&(struct amg_place){list, 3, 0, 10}, 5));
+    assert_false(amg_place_has(&(struct amg_place){list, 3, 0, 11}, 1));
+    assert_true(amg_place_has(&(struct amg_place){list, 3, 2, 4}, 1));
+    assert_false(amg_place_has(&(struct amg_place){list, 3, 2, 5}, 1));
+    assert_false(amg_place_has(&(struct amg_place){list, 3, 3, 0}, 1));
+    assert_false(amg_place_has(&(struct amg_place){list, 3, 0, 9}, UINT64_MAX));
+    assert_false(amg_place_has(&(struct amg_place){NULL, 0, 0, 0}, 1));
+}
+
 static void test_place_moves_the_right_bytes(void **state)
 {
     (void)state;
@@ -135,6 +151,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_place_joins_what_is_adjacent),
         cmocka_unit_test(test_place_knows_what_is_left),
+        cmocka_unit_test(test_place_has_only_what_the_list_has),
         cmocka_unit_test(test_place_moves_the_right_bytes),
         cmocka_unit_test(test_place_skips),
     };

@@ -7,7 +7,7 @@
  *   FI_ADDR_STR               ofi+shm://fi_shm://4711:0:0
  *   any other                 ofi+cxi://0x0011aabb..., its bytes in hex
  *
- * What stands before "://" is the whole stack of providers, since both sides
+ * The part before "://" is the whole stack of providers, since both sides
  * have to use the same one. A text that names the protocol only ("tcp://...",
  * as a person types it) is read with the own stack. */
 #include "ofi_backend/ofi_addrstr.h"
@@ -98,13 +98,14 @@ static hg_return_t sockaddr_read(const struct amg_ofi_facts *facts,
             host, gai_strerror(code));
         return HG_ADDRNOTAVAIL;
     }
+    AMG_ASSERT(found->ai_addrlen <= AMG_OFI_ADDR_MAX);
     memcpy(ret_addr, found->ai_addr, found->ai_addrlen);
     *ret_len = (uint16_t)found->ai_addrlen;
     freeaddrinfo(found);
     return HG_SUCCESS;
 }
 
-/* What addresses that are strings consist of. */
+/* Only characters that occur in addresses that are strings. */
 static bool is_name(const char *text)
 {
     for (; *text != '\0'; text++)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Address that a domain binds to, and the NIC that has it.
  *
- * What is told to peers is always the address of one interface. The address of
+ * Peers are always told the address of one interface. The address of
  * all of them (0.0.0.0) means nothing to others, and libfabric makes of it what
  * it likes, for instance the loopback; so it is read as "choose one". Of
  * several addresses the first is taken that other hosts can reach.
@@ -293,6 +293,7 @@ static bool is_in_subnet(
     unsigned whole = bind->subnet_bits / BITS_PER_BYTE;
     unsigned rest = bind->subnet_bits % BITS_PER_BYTE;
 
+    AMG_ASSERT(bind->has_subnet && whole <= AMG_OFI_IP_LEN);
     if (family != bind->subnet_family || memcmp(ip, bind->subnet, whole) != 0)
         return false;
     return rest == 0 ||
@@ -444,6 +445,7 @@ static void choice_add(struct choice *choice, const struct fi_info *info)
     for (uint32_t i = 0; i < choice->count; i++)
         if (is_same_nic(&choice->nics[i], nic))
             return;
+    AMG_ASSERT(choice->count < AMG_NICS_ALIKE_MAX);
     choice->infos[choice->count++] = info;
 }
 

@@ -12,8 +12,8 @@ enum {
     AMG_OFI_IP_LEN = 16, /* bytes of the longest network address */
 };
 
-/* What "[iface|host|NIC][:port]", the subnet and the format of addresses come
- * to. */
+/* "[iface|host|NIC][:port]", the subnet and the format of addresses, as read.
+ */
 struct amg_ofi_bind_addr {
     char wish[AMG_OFI_HOST_CAP]; /* as the user wrote it */
     char host[AMG_OFI_HOST_CAP]; /* its address; "": anywhere */
@@ -34,8 +34,7 @@ hg_return_t amg_ofi_bind_addr_read(
     const struct amg_open *how, struct amg_ofi_bind_addr *ret_bind);
 
 /* Asks for the address of the host that was named; may block as long as the
- * resolver does. Where there is none, the name stays for the provider to read.
- */
+ * resolver does. If there is none, the name stays for the provider to read. */
 void amg_ofi_bind_addr_resolve(struct amg_ofi_bind_addr *bind);
 
 /* How well a result of libfabric fits: 0 best, then addresses that few can
@@ -50,7 +49,7 @@ bool amg_ofi_bind_addr_is_nic(
 /* Does this address of a provider stand for all of its machine? */
 bool amg_ofi_bind_addr_is_any(uint32_t format, const void *addr);
 
-/* What is known of the NIC of a result. */
+/* Name, interface and bus address of the NIC of a result. */
 void amg_ofi_nic_read(const struct fi_info *info, struct amg_nic_id *ret_nic);
 
 /* `first` of a list of results, or one behind it that is as good, and of a NIC

@@ -53,6 +53,7 @@ enum {
 
 static void welcome_owe(struct amg_peer *peer, bool is_owed)
 {
+    AMG_ASSERT(!peer->owes_welcome || peer->domain->welcomes > 0);
     if (peer->owes_welcome != is_owed)
         peer->domain->welcomes += is_owed ? 1u : -1u;
     peer->owes_welcome = is_owed;
@@ -94,6 +95,7 @@ void amg_ofi_connect_lost_locked(struct amg_peer *peer, const char *why)
     amg_ofi_lease_lost_locked(peer);
     amg_ofi_mem_lost_locked(peer);
     amg_ofi_rma_lost_locked(peer);
+    AMG_ASSERT(amg_list_is_empty(&peer->unsent) && peer->granted == 0);
     amg_flow_bound(&peer->domain->calls.flow, &peer->calls, 1);
     if (peer->state != AMG_OFI_PEER_STRANGER)
         amg_ofi_peer_set_state(peer, AMG_OFI_PEER_STRANGER);
@@ -123,6 +125,7 @@ static bool hello_post_locked(struct amg_peer *peer, enum amg_ofi_kind kind)
     };
     ssize_t code = 0;
 
+    AMG_ASSERT(peer->token != 0 || peer->state == AMG_OFI_PEER_FOREIGN);
     if (slab == NULL)
         return false;
     memcpy(hello.addr, domain->self->addr, domain->self->addr_len);
@@ -222,6 +225,7 @@ static void peer_open_locked(struct amg_peer *peer)
 {
     if (peer->state == AMG_OFI_PEER_OPEN)
         return;
+    AMG_ASSERT(peer->my_token != 0 && peer->token != 0);
     amg_ofi_peer_set_state(peer, AMG_OFI_PEER_OPEN);
     amg_flow_bound(&peer->domain->calls.flow, &peer->calls, peer->room);
     amg_ofi_peer_set_deadline(peer);
@@ -326,7 +330,7 @@ static void peer_greet_locked(
         peer->asked_tick != domain->tick)
         amg_ofi_peer_doubt_locked(peer);
     if (peer->state == AMG_OFI_PEER_STRANGER) {
-        amg_ofi_token_give_locked(peer, amg_ofi_token_draw_locked(domain));
+        amg_ofi_token_give_locked(peer, amg_ofi_token_draw());
         amg_ofi_peer_set_state(peer, AMG_OFI_PEER_GREETED);
     }
     welcome_owe(peer, true);
@@ -449,6 +453,7 @@ void amg_ofi_connect_retry_locked(struct amg_ofi_domain *domain)
         struct amg_peer *peer = AMG_OBJECT(link, struct amg_peer, trying);
         bool has_left = false;
 
+        AMG_ASSERT(peer->is_trying);
         peer->is_trying = false;
         (void)amg_ofi_peer_hold(peer);
         has_left = send_try_locked(peer);

@@ -5,7 +5,7 @@
 
 #include "ofi_backend/ofi_msg.h"
 
-/* What came in. A hello has at least AMG_OFI_HELLO_MIN bytes. */
+/* Handlers of messages. A hello has at least AMG_OFI_HELLO_MIN bytes. */
 void amg_ofi_connect_on_hello_locked(
     struct amg_ofi_domain *domain, const unsigned char *body, uint32_t len);
 void amg_ofi_connect_on_welcome_locked(

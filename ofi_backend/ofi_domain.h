@@ -38,16 +38,12 @@ struct amg_ofi_domain;
 struct amg_ofi_line;
 struct amg_peer;
 
-enum { AMG_OFI_TOKENS = 64 /* that are drawn at once */ };
-
-/* The tokens that peers were given, and some for those to come. As they are
- * random, their last bits choose the bucket. */
+/* The tokens that peers were given. As they are random, their last bits choose
+ * the bucket. */
 struct amg_ofi_tokens {
     struct amg_peer **buckets;
     uint32_t mask;  /* buckets - 1 */
     uint32_t count; /* of peers that have one */
-    unsigned left;  /* fresh ones */
-    uint64_t fresh[AMG_OFI_TOKENS];
 };
 
 struct amg_ofi_work;
@@ -56,8 +52,8 @@ struct amg_ofi_work;
 typedef void (*amg_ofi_done_fn)(struct amg_ofi_domain *domain,
     struct amg_ofi_work *work, const struct fi_cq_data_entry *entry, int error);
 
-/* What a completion of libfabric leads to. The provider may use the first
- * bytes while it is posted (FI_CONTEXT2). */
+/* A posted operation of libfabric. The provider may use the first bytes while
+ * it is posted (FI_CONTEXT2). */
 struct amg_ofi_work {
     struct fi_context2 context;
     amg_ofi_done_fn done;
@@ -178,7 +174,7 @@ struct amg_ofi_receive {
     unsigned tick;               /* when last one came, or it came back */
 };
 
-/* What the provider said of itself; constant. */
+/* Properties of the provider; constant. */
 struct amg_ofi_facts {
     char stack[AMG_OFI_STACK_CAP]; /* all its layers, as in address strings */
     bool needs_desc;               /* FI_MR_LOCAL */

@@ -13,8 +13,8 @@
  * Libfabric reads its environment once, when a process first looks for
  * providers. A value that the user has set stays; one that is set here stays,
  * too: another thread may be reading the environment, and each change can take
- * away what it reads. Where another library (MPI) has looked before, nothing
- * here has any effect. Providers also install signal handlers then; the
+ * away what it reads. If another library (MPI) has looked before, nothing here
+ * has any effect. Providers also install signal handlers then; the
  * program's own are put back. */
 #include "ofi_backend/ofi_env.h"
 
@@ -53,7 +53,7 @@ static const struct {
     {"FI_CXI_MR_MATCH_EVENTS", "1"},
 };
 
-/* Where launchers tell how many processes a job has. */
+/* Variables in which launchers tell how many processes a job has. */
 static const char *const job_sizes[] = {
     "SLURM_STEP_NUM_TASKS", "SLURM_NTASKS", "PMI_SIZE", "OMPI_COMM_WORLD_SIZE"};
 
@@ -108,6 +108,7 @@ static void slingshot_set(
 {
     struct slingshot_key bytes;
 
+    AMG_ASSERT(service <= UINT32_MAX && vni <= UINT16_MAX);
     memset(&bytes, 0, sizeof(bytes));
     bytes.service = (uint32_t)service;
     bytes.vni = (uint16_t)vni;
@@ -171,6 +172,7 @@ static hg_return_t job_read(
     unsigned long vni = 0;
     unsigned index = 0;
 
+    AMG_ASSERT(which >= 1);
     if (!word_read(vnis, which - 1, word, sizeof(word)) ||
         !number_read(word, '\0', UINT16_MAX, &vni)) {
         AMG_LOG_ERROR("cls",

@@ -2,10 +2,10 @@
 /* Objects of libfabric that a domain is made of, memory that it has registered,
  * and buffers that it receives into.
  *
- * Where keys of memory are ours to choose they are counted up, from anywhere
+ * Keys of memory that the driver may choose are counted up, from anywhere
  * beyond the first 256 (Slingshot gives small ones a meaning of their own), so
  * that the key of memory that is gone, of the process that was here before,
- * too, does not soon name other memory. Where memory belongs to endpoints it is
+ * too, does not soon name other memory. Memory that belongs to endpoints is
  * bound before its key is read.
  *
  * Requests and replies land in the same few large buffers, each of which takes
@@ -92,6 +92,7 @@ hg_return_t amg_ofi_reg_locked(struct amg_ofi_domain *domain, const void *base,
     hg_return_t rc = pages_back(domain, base, len, access);
     int code = 0;
 
+    AMG_ASSERT(len > 0 && domain->fid != NULL);
     if (rc != HG_SUCCESS)
         return rc;
     for (unsigned i = 0; i < KEY_TRIES; i++) {
@@ -129,6 +130,7 @@ hg_return_t amg_ofi_block_make(struct amg_ofi_domain *domain, size_t len,
         amg_mem_alloc_aligned(BLOCK_ALIGN, head_len + len);
     hg_return_t rc = HG_SUCCESS;
 
+    AMG_ASSERT(len > 0);
     if (block == NULL)
         return HG_NOMEM;
     *block = (struct amg_ofi_block){
@@ -305,6 +307,7 @@ static hg_return_t receive_post_locked(
     ssize_t code = amg_ofi_call->recvmsg(
         domain->ep, &msg, domain->facts.is_multi ? FI_MULTI_RECV : 0);
 
+    AMG_ASSERT(!receive->is_posted);
     receive->is_posted = code == 0;
     receive->is_owed = code == -FI_EAGAIN;
     receive->is_cut = code != 0 && code != -FI_EAGAIN;
@@ -326,6 +329,7 @@ void amg_ofi_ep_note_locked(struct amg_ofi_domain *domain,
     /* Else it lies in memory that was left for it. */
     if (offset > receive_len(domain) || len > receive_len(domain) - offset)
         return;
+    AMG_ASSERT(receive->end <= receive_len(domain));
     receive->sum += len;
     if (offset + len > receive->end)
         receive->end = offset + len;
@@ -341,7 +345,7 @@ void amg_ofi_ep_release_locked(
 
 /* Of a message that was too long, a provider may tell nothing but that, and
  * leave the buffer alone from then on (tcp;ofi_rxm, 1.17): a stranger could
- * take all of them. Where it has not left it alone, it does now. */
+ * take all of them. So the post is cancelled, unless it is over already. */
 void amg_ofi_ep_cut_locked(struct amg_ofi_domain *domain,
     struct amg_ofi_receive *receive, const void *at)
 {
@@ -457,6 +461,7 @@ void amg_ofi_ep_close(struct amg_ofi_domain *domain)
 
 void amg_ofi_ep_fini(struct amg_ofi_domain *domain)
 {
+    AMG_ASSERT(domain->ep == NULL);
     while (domain->receive_block != NULL) {
         struct amg_ofi_block *block = domain->receive_block;
 

@@ -21,8 +21,8 @@ hg_return_t amg_ofi_reg_locked(struct amg_ofi_domain *domain, const void *base,
 /* NULL is fine. */
 void amg_ofi_unreg_locked(struct fid_mr *mr);
 
-/* What a post of own memory passes as its descriptor; NULL where none is
- * asked for. */
+/* The descriptor of own memory for a post; NULL if the provider asks for none.
+ */
 static inline void *amg_ofi_reg_desc(struct fid_mr *mr)
 {
     return mr == NULL ? NULL : amg_ofi_call->mr_desc(mr);

@@ -63,6 +63,7 @@ static void lease_busy_locked(struct amg_ofi_lease *lease)
 {
     if (!amg_link_is_listed(&lease->idle))
         return;
+    AMG_ASSERT(lease->peer->domain->idle_count > 0);
     amg_list_remove(&lease->idle);
     lease->peer->domain->idle_count--;
 }
@@ -85,8 +86,11 @@ static void lease_free_locked(struct amg_ofi_lease *lease)
 static bool lease_return_locked(struct amg_ofi_lease *lease)
 {
     if (!lease->is_gone && lease->state != AMG_OFI_LEASE_ASKED &&
-        !amg_ofi_send_control_locked(
-            lease->peer, 0, lease->context, AMG_OFI_RETURN, lease->id, NULL, 0))
+        !amg_ofi_send_control_locked(lease->peer,
+            (struct amg_ofi_header){.kind = AMG_OFI_RETURN,
+                .target = lease->context,
+                .cookie = lease->id},
+            NULL, 0))
         return false;
     lease_free_locked(lease);
     return true;
@@ -98,6 +102,7 @@ static void lease_idle_locked(struct amg_ofi_lease *lease)
 
     /* One that was revoked, and cannot be returned yet, is there already. */
     lease_busy_locked(lease);
+    AMG_ASSERT(lease->users == 0);
     lease->idle_tick = domain->tick;
     amg_list_push(&domain->idle, &lease->idle);
     if (++domain->idle_count > IDLE_MAX)
@@ -134,9 +139,12 @@ static hg_return_t lease_make_locked(struct amg_peer *peer, uint8_t context,
     lease->context = target_context;
     amg_list_init(&lease->waiting);
     rc = amg_table_add(&domain->leases, lease, peer->number, &lease->cookie);
-    if (rc == HG_SUCCESS &&
-        !amg_ofi_send_control_locked(peer, context, target_context,
-            AMG_OFI_LEASE, lease->cookie, &ask, sizeof(ask))) {
+    if (rc == HG_SUCCESS && !amg_ofi_send_control_locked(peer,
+                                (struct amg_ofi_header){.kind = AMG_OFI_LEASE,
+                                    .context = context,
+                                    .target = target_context,
+                                    .cookie = lease->cookie},
+                                &ask, sizeof(ask))) {
         amg_table_remove(&domain->leases, lease->cookie);
         rc = HG_NOMEM;
     }
@@ -240,6 +248,7 @@ static void rows_take(struct amg_ofi_lease *lease,
 {
     const unsigned char *at = message->body + sizeof(struct amg_ofi_grant);
 
+    AMG_ASSERT(lease->got + rows <= lease->cap);
     for (uint32_t i = 0; i < rows; i++, at += sizeof(struct amg_ofi_row)) {
         struct amg_ofi_row row;
 
@@ -299,6 +308,7 @@ struct amg_ofi_lease *amg_ofi_lease_granted_locked(
     rows_take(lease, message, rows);
     if (lease->got < lease->count)
         return NULL;
+    AMG_ASSERT(lease->got == lease->count);
     lease_set_state(lease, AMG_OFI_LEASE_OPEN);
     lease->users++;
     *ret = HG_SUCCESS;

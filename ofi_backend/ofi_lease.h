@@ -50,9 +50,9 @@ bool amg_ofi_lease_is_open_locked(
 bool amg_ofi_lease_is_new_locked(
     struct amg_peer *peer, const struct amg_ofi_key *key);
 
-/* What came in. Each returns the lease if what waits for it, or uses it, is to
- * be told; the caller then uses the lease, too. `ret`: HG_SUCCESS, or why the
- * lease is not open. */
+/* Handlers of messages. Each returns the lease if the transfers that wait for
+ * it, or use it, are to be told; the caller then uses the lease, too. `ret`:
+ * HG_SUCCESS, or why the lease is not open. */
 struct amg_ofi_lease *amg_ofi_lease_granted_locked(
     const struct amg_ofi_message *message, hg_return_t *ret);
 struct amg_ofi_lease *amg_ofi_lease_denied_locked(

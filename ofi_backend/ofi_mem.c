@@ -3,9 +3,9 @@
  *
  * A key is a number in a table, which comes again, a serial number, which does
  * not, and the salt of the domain; it fits no more once the memory is
- * unregistered. What the provider needs to reach the memory
- * (an address and a key for each segment, which would not fit into ours) is
- * told to a peer that asks for a lease:
+ * unregistered. The provider needs an address and a key for each segment to
+ * reach the memory, which would not fit into ours; they are told to a peer that
+ * asks for a lease:
  *
  *   LEASE -->  <-- GRANT, rows ...   (or DENY)   reads and writes   RETURN -->
  *
@@ -13,11 +13,11 @@
  * an access begins at best; closing a registration does not stop what is in
  * motion. When the memory is unregistered its leases are revoked, and their
  * holders return them when nothing of theirs moves any more; then the
- * registration is closed. Memory is registered
- * when it is leased first, or first used as the local side of a put or get of
- * ours where that needs a registration (FI_MR_LOCAL); and then until it is
- * unregistered. So no registration outlives the memory it is of, whatever the
- * user frees and allocates meanwhile; nobody watches malloc().
+ * registration is closed. Memory is registered when it is leased first, or
+ * first used as the local side of a put or get of ours if that needs a
+ * registration (FI_MR_LOCAL); and then until it is unregistered. So no
+ * registration outlives the memory it is of, whatever the user frees and
+ * allocates meanwhile; nobody watches malloc().
  *
  *   exposed --unreg--> closed, revoked --last RETURN, or loss--> gone */
 #include "ofi_backend/ofi_mem.h"
@@ -123,7 +123,7 @@ void amg_ofi_mem_forget_all_locked(struct amg_ofi_domain *domain)
             mrs_close_locked(domain->mems.places[i].object);
 }
 
-/* What peers may do, and we with puts and gets whose local side this is. */
+/* Access for peers, and for puts and gets of ours whose local side this is. */
 static uint64_t access_of(const struct amg_ofi_mem *mem)
 {
     uint64_t access = 0;
@@ -142,6 +142,7 @@ hg_return_t amg_ofi_mem_own_locked(
 {
     hg_return_t rc = HG_SUCCESS;
 
+    AMG_ASSERT(segment < mem->count && mem->segments[segment].len > 0);
     if (mem->mrs == NULL)
         mem->mrs = amg_mem_zalloc(mem->count * sizeof(struct fid_mr *));
     if (mem->mrs == NULL)
@@ -173,6 +174,7 @@ static void grant_end_locked(struct grant *grant)
     amg_table_remove(&grant->mem->domain->grants, grant->id);
     amg_list_remove(&grant->link);
     grant->peer->granted--;
+    AMG_ASSERT(!grant->is_revoked || grant->peer->revoked > 0);
     if (grant->is_revoked)
         grant->peer->revoked--;
     amg_ofi_peer_drop_locked(grant->peer);
@@ -208,6 +210,7 @@ static void row_fill(
 {
     const struct amg_segment *segment = &mem->segments[i];
 
+    AMG_ASSERT(segment->len == 0 || mem->mrs[i] != NULL);
     ret_row->base =
         mem->domain->facts.is_virtual ? (uintptr_t)segment->base : 0;
     ret_row->len = segment->len;
@@ -317,8 +320,11 @@ bool amg_ofi_mem_revoke_locked(struct amg_ofi_mem *mem)
 
     mem->is_closed = true;
     while ((grant = grant_unasked(mem)) != NULL) {
-        if (!amg_ofi_send_control_locked(grant->peer, 0, grant->context,
-                AMG_OFI_REVOKE, grant->cookie, NULL, 0))
+        if (!amg_ofi_send_control_locked(grant->peer,
+                (struct amg_ofi_header){.kind = AMG_OFI_REVOKE,
+                    .target = grant->context,
+                    .cookie = grant->cookie},
+                NULL, 0))
             break; /* no memory; the next turn tries again */
         grant->is_revoked = true;
         grant->peer->revoked++;

@@ -42,7 +42,7 @@ struct amg_ofi_mem *amg_ofi_mem_find_locked(
 hg_return_t amg_ofi_mem_own_locked(
     struct amg_ofi_mem *mem, uint32_t segment, struct fid_mr **ret_mr);
 
-/* What came in. */
+/* Handlers of messages. */
 void amg_ofi_mem_on_lease_locked(
     struct amg_ofi_domain *domain, const struct amg_ofi_message *message);
 void amg_ofi_mem_on_return_locked(

@@ -42,8 +42,10 @@ static bool credits_pay_locked(
     struct amg_peer *peer = AMG_OBJECT(owed, struct amg_peer, calls);
 
     (void)calls;
-    return amg_ofi_send_control_locked(
-        peer, 0, peer->context, AMG_OFI_CREDIT, 0, NULL, 0);
+    return amg_ofi_send_control_locked(peer,
+        (struct amg_ofi_header){
+            .kind = AMG_OFI_CREDIT, .target = peer->context},
+        NULL, 0);
 }
 
 static const struct amg_calls_ops calls_ops = {
@@ -65,6 +67,8 @@ hg_return_t amg_ofi_msg_get_buf(
     struct amg_ofi_slab *slab = NULL;
 
     (void)peer;
+    if (amg_ofi_is_child(domain))
+        return HG_OPNOTSUPPORTED;
     amg_bias_take(&domain->lock);
     slab = amg_ofi_slab_get_locked(domain);
     amg_bias_give(&domain->lock);
@@ -74,10 +78,13 @@ hg_return_t amg_ofi_msg_get_buf(
     return HG_SUCCESS;
 }
 
+/* NOTE(slab->domain): the endpoint may be closed when a slab is given back. */
 static void slab_put(struct amg_ofi_slab *slab)
 {
     struct amg_ofi_domain *domain = slab->domain;
 
+    if (amg_ofi_is_child(domain))
+        return;
     amg_bias_take(&domain->lock);
     amg_ofi_slab_put_locked(slab);
     amg_bias_give(&domain->lock);
@@ -99,6 +106,8 @@ hg_return_t amg_ofi_msg_send_request(struct amg_ep *base, struct amg_peer *peer,
 
     if (len > buf->cap)
         return HG_MSGSIZE;
+    if (amg_ofi_is_child(domain))
+        return HG_OPNOTSUPPORTED;
     amg_bias_take(&domain->lock);
     slab->post.op = op;
     slab->post.ep = base;
@@ -132,6 +141,8 @@ hg_return_t amg_ofi_msg_send_reply(struct amg_ep *base,
         return HG_INVALID_ARG;
     if (len > buf->cap)
         return HG_MSGSIZE;
+    if (amg_ofi_is_child(domain))
+        return HG_OPNOTSUPPORTED;
     amg_bias_take(&domain->lock);
     slab->post.op = op;
     slab->post.ep = base;
@@ -174,6 +185,8 @@ void amg_ofi_msg_release(struct amg_ep *ep, struct amg_arrival *arrival)
     struct amg_ofi_domain *domain = slab->domain;
 
     (void)ep; /* it may be closed by now */
+    if (amg_ofi_is_child(domain))
+        return;
     amg_bias_take(&domain->lock);
     if (slab->has_credit && slab->epoch == slab->peer->epoch) {
         request_close_locked(slab->peer);

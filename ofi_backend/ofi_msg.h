@@ -28,7 +28,7 @@ hg_return_t amg_ofi_msg_send_reply(struct amg_ep *ep,
 void amg_ofi_msg_release(struct amg_ep *ep, struct amg_arrival *arrival);
 void amg_ofi_msg_release_reply(struct amg_ep *ep, struct amg_op *op);
 
-/* What came in. */
+/* Handlers of messages. */
 void amg_ofi_msg_on_request_locked(
     struct amg_ofi_domain *domain, const struct amg_ofi_message *message);
 void amg_ofi_msg_on_reply_locked(

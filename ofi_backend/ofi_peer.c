@@ -9,8 +9,8 @@
  *
  * A process that tells a peer's token is that peer, so all 64 bits of each come
  * from the system's generator: those that a process was given itself tell
- * nothing of the others. One call draws many. The sender of a message is found
- * by its token in a table of chains, which grows with the peers; where there is
+ * nothing of the others. The sender of a message is found by its token in a
+ * table of chains, which grows with the peers; where there is
  * no memory for that, the chains get longer. */
 #include "ofi_backend/ofi_peer.h"
 
@@ -33,7 +33,6 @@
 enum {
     WARNINGS_MAX = 100, /* a process that is lied to still has a log */
     BUCKETS_MIN = 64,
-    DRAW_LEN = 256, /* bytes that getrandom(2) gives whole, or not at all */
 };
 
 /* state_edges[from] has a bit for each state that may follow. */
@@ -66,23 +65,18 @@ bool amg_ofi_is_child(const struct amg_ofi_domain *domain)
     return true;
 }
 
-static bool fresh_draw(struct amg_ofi_tokens *tokens)
+static bool token_read(uint64_t *ret_token)
 {
-    uint8_t *at = (uint8_t *)tokens->fresh;
-
-    for (size_t done = 0; done < sizeof(tokens->fresh); done += DRAW_LEN)
-        if (getrandom(at + done, DRAW_LEN, 0) != DRAW_LEN)
-            return false;
-    tokens->left = AMG_OFI_TOKENS;
-    return true;
+    return getrandom(ret_token, sizeof(*ret_token), 0) ==
+           (ssize_t)sizeof(*ret_token);
 }
 
 hg_return_t amg_ofi_token_init(struct amg_ofi_domain *domain)
 {
     struct amg_ofi_tokens *tokens = &domain->tokens;
+    uint64_t token = 0;
 
-    static_assert(sizeof(tokens->fresh) % DRAW_LEN == 0, "whole draws");
-    if (!fresh_draw(tokens)) {
+    if (!token_read(&token)) {
         AMG_LOG_ERROR("cls",
             "ofi: getrandom() gives no random numbers: %s; peers are told "
             "apart by them; does a seccomp filter forbid it?",
@@ -102,18 +96,16 @@ void amg_ofi_token_fini(struct amg_ofi_domain *domain)
     domain->tokens.buckets = NULL;
 }
 
-uint64_t amg_ofi_token_draw_locked(struct amg_ofi_domain *domain)
+uint64_t amg_ofi_token_draw(void)
 {
-    struct amg_ofi_tokens *tokens = &domain->tokens;
     uint64_t token = 0;
 
     while (token == 0) {
-        if (tokens->left == 0 && !fresh_draw(tokens))
-            /* NOTE(abort): it worked before; with numbers that can be guessed
-             * anybody could speak in a peer's name. */
-            AMG_ASSERT(tokens->left > 0);
-        token = tokens->fresh[--tokens->left];
-        tokens->fresh[tokens->left] = 0;
+        bool is_random = token_read(&token);
+
+        /* NOTE(abort): it worked before; with numbers that can be guessed
+         * anybody could speak in a peer's name. */
+        AMG_ASSERT(is_random);
     }
     return token;
 }
@@ -153,6 +145,7 @@ void amg_ofi_token_give_locked(struct amg_peer *peer, uint64_t token)
     if (peer->token != 0) {
         struct amg_peer **at = &tokens->buckets[peer->token & tokens->mask];
 
+        AMG_ASSERT(tokens->count > 0);
         while (*at != peer)
             at = &(*at)->next_token;
         *at = peer->next_token;
@@ -288,6 +281,7 @@ static void peer_free_locked(struct amg_peer *peer)
 
     AMG_ASSERT(amg_list_is_empty(&peer->unsent));
     AMG_ASSERT(amg_list_is_empty(&peer->leases) && peer->busy == 0);
+    AMG_ASSERT(amg_list_is_empty(&peer->transfers) && peer->granted == 0);
     if (peer->at != FI_ADDR_NOTAVAIL && domain->ep != NULL)
         (void)amg_ofi_call->av_remove(domain->av, peer->at);
     amg_flow_forget(&domain->calls.flow, &peer->calls);
@@ -437,8 +431,7 @@ void amg_ofi_peer_ask_locked(struct amg_peer *peer)
     AMG_ASSERT(peer->state == AMG_OFI_PEER_STRANGER ||
                peer->state == AMG_OFI_PEER_GREETED);
     if (peer->state == AMG_OFI_PEER_STRANGER)
-        amg_ofi_token_give_locked(
-            peer, amg_ofi_token_draw_locked(peer->domain));
+        amg_ofi_token_give_locked(peer, amg_ofi_token_draw());
     peer->graces = 0;
     amg_ofi_peer_set_state(peer, AMG_OFI_PEER_ASKED);
     amg_ofi_peer_set_deadline(peer);

@@ -5,7 +5,7 @@
 
 #include "ofi_backend/ofi_domain.h"
 
-/* What a peer may do wrong; of each kind the first one is logged. */
+/* Faults of peers; the first one of each kind is logged. */
 enum amg_ofi_fault {
     AMG_OFI_FAULT_FORM,
     AMG_OFI_FAULT_CREDITS,
@@ -37,7 +37,7 @@ void amg_ofi_peer_blame(struct amg_peer *peer, enum amg_ofi_fault fault,
 bool amg_ofi_peer_is_waiting(const struct amg_peer *peer);
 /* Something of ours waits for this peer to act. */
 bool amg_ofi_peer_is_awaited(const struct amg_peer *peer);
-/* What waits for this peer waits from now on. */
+/* Restarts the time that the messages for this peer may wait. */
 void amg_ofi_peer_set_deadline(struct amg_peer *peer);
 /* Has the next poll look at what the peer is owed, or what waits for it. */
 void amg_ofi_peer_try_later_locked(struct amg_peer *peer);
@@ -56,11 +56,11 @@ hg_return_t amg_ofi_token_init(struct amg_ofi_domain *domain);
 void amg_ofi_token_fini(struct amg_ofi_domain *domain);
 
 /* A random number, not 0. */
-uint64_t amg_ofi_token_draw_locked(struct amg_ofi_domain *domain);
+uint64_t amg_ofi_token_draw(void);
 
 /* The peer goes by this token from now on; 0: by none. */
 void amg_ofi_token_give_locked(struct amg_peer *peer, uint64_t token);
-/* Whose token this is, or NULL. `token` is not 0. */
+/* The peer that has this token, or NULL. `token` is not 0. */
 static inline struct amg_peer *amg_ofi_token_find_locked(
     const struct amg_ofi_domain *domain, uint64_t token)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Progress: takes what came in, and moves along what is under way. */
+/* Progress: what came in, what is under way, and peers that are silent. */
 #ifndef AMG_OFI_BACKEND_OFI_POLL_H
 #define AMG_OFI_BACKEND_OFI_POLL_H
 

@@ -14,7 +14,7 @@
  * 16 MiB stalled in libfabric 1.17 for a quarter of a second (net, tcp). */
 enum { PIECE_LEN = 1 << 20 };
 
-/* What one post names. */
+/* Memory that one post names. */
 struct shape {
     struct iovec local[AMG_OFI_IOVS];
     uint32_t segments[AMG_OFI_IOVS]; /* of the local list, if it is known */

@@ -8,9 +8,9 @@
  *                            no room +---+ the next poll
  *
  * A piece by the provider names up to as many runs of memory on either side as
- * it takes at once (ofi_post.c); a write ends when its bytes are there. What is
- * short and has no lease yet, or scattered in runs shorter than RUN_SHORT, goes
- * by messages (ofi_small.c).
+ * it takes at once (ofi_post.c); a write ends when its bytes are there. A
+ * transfer that is short and has no lease yet, or is scattered in runs shorter
+ * than RUN_SHORT, goes by messages (ofi_small.c).
  * A transfer that is cancelled, or whose memory is revoked, posts no more, and
  * ends when nothing of it moves: a provider cannot be stopped. */
 #include "ofi_backend/ofi_rma.h"
@@ -64,12 +64,13 @@ static void transfer_settle_locked(struct amg_ofi_transfer *transfer)
 static void transfer_stop_locked(
     struct amg_ofi_transfer *transfer, hg_return_t ret)
 {
+    AMG_ASSERT(ret != HG_SUCCESS);
     if (transfer->ret == HG_SUCCESS)
         transfer->ret = ret;
     transfer->is_over = true;
     if (amg_link_is_listed(&transfer->link))
         amg_list_remove(&transfer->link); /* it waits for room no more */
-    /* What a message may still answer touches nothing of the user's then. */
+    /* A late answer to a message then touches nothing of the user's. */
     while (transfer->lease == NULL && transfer->piece_count > 0) {
         struct amg_ofi_piece *piece = AMG_OBJECT(
             amg_list_pop(&transfer->pieces), struct amg_ofi_piece, link);
@@ -103,6 +104,7 @@ void amg_ofi_rma_piece_end_locked(struct amg_ofi_piece *piece, hg_return_t ret)
 
     if (transfer->lease == NULL)
         amg_ofi_small_forget_locked(piece);
+    AMG_ASSERT(transfer->piece_count > 0);
     amg_list_remove(&piece->link);
     transfer->piece_count--;
     if (ret == HG_SUCCESS)
@@ -225,6 +227,7 @@ static void transfer_granted_locked(struct amg_ofi_transfer *transfer)
 {
     hg_return_t rc = HG_SUCCESS;
 
+    AMG_ASSERT(transfer->lease->state == AMG_OFI_LEASE_OPEN);
     transfer->there.segments = transfer->lease->segments;
     transfer->there.count = transfer->lease->count;
     rc = granted_check(transfer);
@@ -365,35 +368,30 @@ static hg_return_t transfer_begin_locked(struct amg_ofi_transfer *transfer)
     return HG_SUCCESS;
 }
 
+/* `what`: its length, direction, local side and target context. */
 static hg_return_t transfer_post(struct amg_ep *base, struct amg_peer *peer,
-    uint8_t target_context, const struct amg_place *local,
-    const struct amg_remote *remote, uint64_t len, bool is_put,
-    struct amg_op *op)
+    const struct amg_remote *remote, struct amg_op *op,
+    const struct amg_ofi_transfer *what)
 {
     struct amg_ofi_domain *domain = amg_ofi_domain_of(base->domain);
     struct amg_ofi_transfer *transfer = NULL;
     hg_return_t rc = HG_SUCCESS;
 
-    if (!AMG_CONTRACT(remote->key.len == sizeof(transfer->key) && len > 0))
+    if (!AMG_CONTRACT(
+            remote->key.len == sizeof(transfer->key) && what->len > 0))
         return HG_INVALID_ARG;
     if (amg_ofi_is_child(domain))
         return HG_OPNOTSUPPORTED;
     transfer = amg_pool_get(&domain->transfer_pool);
     if (transfer == NULL)
         return HG_NOMEM;
-    *transfer = (struct amg_ofi_transfer){
-        .op = op,
-        .ep = amg_ofi_ep_of(base),
-        .peer = amg_ofi_peer_hold(peer),
-        .mem = op->mem == NULL ? NULL
-                               : AMG_OBJECT(op->mem, struct amg_ofi_mem, base),
-        .here = *local,
-        .there = remote->at,
-        .len = len,
-        .target_context = target_context,
-        .is_put = is_put,
-        .ret = HG_SUCCESS,
-    };
+    *transfer = *what;
+    transfer->op = op;
+    transfer->ep = amg_ofi_ep_of(base);
+    transfer->peer = amg_ofi_peer_hold(peer);
+    transfer->mem =
+        op->mem == NULL ? NULL : AMG_OBJECT(op->mem, struct amg_ofi_mem, base);
+    transfer->there = remote->at;
     amg_list_init(&transfer->pieces);
     memcpy(&transfer->key, remote->key.bytes, sizeof(transfer->key));
     amg_bias_take(&domain->lock);
@@ -414,16 +412,20 @@ hg_return_t amg_ofi_rma_put(struct amg_ep *ep, struct amg_peer *peer,
     uint8_t target_context, const struct amg_place *local,
     const struct amg_remote *remote, uint64_t len, struct amg_op *op)
 {
-    return transfer_post(
-        ep, peer, target_context, local, remote, len, true, op);
+    return transfer_post(ep, peer, remote, op,
+        &(const struct amg_ofi_transfer){.here = *local,
+            .len = len,
+            .target_context = target_context,
+            .is_put = true});
 }
 
 hg_return_t amg_ofi_rma_get(struct amg_ep *ep, struct amg_peer *peer,
     uint8_t target_context, const struct amg_place *local,
     const struct amg_remote *remote, uint64_t len, struct amg_op *op)
 {
-    return transfer_post(
-        ep, peer, target_context, local, remote, len, false, op);
+    return transfer_post(ep, peer, remote, op,
+        &(const struct amg_ofi_transfer){
+            .here = *local, .len = len, .target_context = target_context});
 }
 
 void amg_ofi_rma_cancel_locked(struct amg_ofi_domain *domain, struct amg_op *op)

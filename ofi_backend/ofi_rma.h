@@ -16,7 +16,7 @@ hg_return_t amg_ofi_rma_get(struct amg_ep *ep, struct amg_peer *peer,
 /* Posts what can be. */
 void amg_ofi_rma_move_locked(struct amg_ofi_domain *domain);
 
-/* What came in. */
+/* Handlers of messages. */
 void amg_ofi_rma_on_grant_locked(
     struct amg_ofi_domain *domain, const struct amg_ofi_message *message);
 void amg_ofi_rma_on_deny_locked(

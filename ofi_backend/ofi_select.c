@@ -44,7 +44,7 @@ enum {
                       * 2048 cost tens of MiB (tcp;ofi_rxm: 75) */
 };
 
-/* What each protocol means. One that is not here means itself. A stack that
+/* Stacks of each protocol. One that is not here is its own stack. A stack that
  * ends in '!' may not be completed by a further layer. */
 static const struct {
     const char *protocol;
@@ -56,7 +56,7 @@ static const struct {
     {"udp", {"udp;ofi_rxd"}},
 };
 
-/* What is looked for. */
+/* A search for a provider. */
 struct search {
     const struct amg_open *how;
     const char *protocol;
@@ -107,6 +107,7 @@ static uint32_t format_of(uint8_t wish)
 
 static void wishes_set(struct fi_info *hints, enum hints_level level)
 {
+    AMG_ASSERT(level < HINTS_LEVELS);
     hints->caps = FI_MSG | FI_RMA | FI_MULTI_RECV;
     hints->mode = FI_CONTEXT | FI_CONTEXT2;
     hints->ep_attr->type = FI_EP_RDM;
@@ -193,6 +194,7 @@ static void facts_read(
     int mode = info->domain_attr->mr_mode;
     size_t key_len = info->domain_attr->mr_key_size;
 
+    AMG_ASSERT(key_len <= KEY_LEN_FULL);
     memset(ret_facts, 0, sizeof(*ret_facts));
     snprintf(ret_facts->stack, sizeof(ret_facts->stack), "%s",
         info->fabric_attr->prov_name);
@@ -299,7 +301,7 @@ static hg_return_t stack_try(const struct search *search, const char *stack,
     return rc;
 }
 
-/* What else may be the cause. */
+/* Other causes, for the log. */
 static void hint_write(const struct search *search, char *ret_text, size_t cap)
 {
     const char *filter = getenv("FI_PROVIDER");

@@ -3,10 +3,10 @@
  *
  * There are as many slabs as were ever in use at once: messages on their way
  * out, replies, and requests of peers that the user has not released, which the
- * credits bound. What came in is copied out of the buffers it was received in
- * (a message of 4 KiB in 0.1 us), so that a handler that keeps its request
- * never keeps a whole buffer from being posted again. What no message filled
- * is never touched.
+ * credits bound. A message that came in is copied out of the buffer it was
+ * received in (4 KiB in 0.1 us), so that a handler that keeps its request
+ * never keeps a whole buffer from being posted again. Memory that no message
+ * filled is never touched.
  *
  * A short message is injected: it has left when the post returns. For a longer
  * one a completion comes. A provider that has no room, or no connection yet,
@@ -60,6 +60,7 @@ static struct amg_ofi_slab *slab_make(struct amg_ofi_domain *domain)
     struct amg_ofi_block *block = domain->blocks;
     struct amg_ofi_slab *slab = NULL;
 
+    AMG_ASSERT(block->cut_count <= block->count);
     if (block->cut_count == block->count) {
         if (slabs_make(domain, SLABS_MORE) != HG_SUCCESS)
             return NULL;
@@ -148,6 +149,7 @@ void amg_ofi_send_address(struct amg_ofi_slab *slab, struct amg_peer *peer,
     slab->header.context = context;
     slab->header.target = target;
     slab->header.credits = 0;
+    AMG_ASSERT(body_len <= slab->buf.cap && kind < AMG_OFI_KIND_COUNT);
     slab->len = (uint32_t)sizeof(slab->header) + body_len;
 }
 
@@ -173,6 +175,7 @@ static void on_sent_locked(struct amg_ofi_domain *domain,
 
     (void)domain;
     (void)entry;
+    AMG_ASSERT(peer->busy > 0);
     amg_list_remove(&slab->post.link);
     peer->busy--;
     if (is_counted(slab) && epoch == peer->epoch &&
@@ -193,6 +196,7 @@ ssize_t amg_ofi_send_post_locked(struct amg_ofi_slab *slab)
         slab->len <= domain->facts.inject_len && kind > AMG_OFI_WELCOME;
     ssize_t code = 0;
 
+    AMG_ASSERT(peer->at != FI_ADDR_NOTAVAIL);
     slab->header.stamp = peer->my_token;
     /* A hello comes from nobody that is known yet, who can give none. */
     slab->header.credits =
@@ -232,7 +236,7 @@ void amg_ofi_send_locked(struct amg_ofi_slab *slab)
     struct amg_peer *peer = slab->peer;
     ssize_t code = -FI_EAGAIN;
 
-    /* Who said hello first is told who is here before anything else. */
+    /* A peer that said hello first gets the welcome before anything else. */
     if (peer->state == AMG_OFI_PEER_OPEN && !peer->owes_welcome &&
         peer->at != FI_ADDR_NOTAVAIL && amg_list_is_empty(&peer->unsent))
         code = amg_ofi_send_post_locked(slab);
@@ -249,18 +253,18 @@ void amg_ofi_send_locked(struct amg_ofi_slab *slab)
         amg_ofi_peer_ask_locked(peer);
 }
 
-bool amg_ofi_send_control_locked(struct amg_peer *peer, uint8_t context,
-    uint8_t target, enum amg_ofi_kind kind, uint32_t cookie, const void *body,
-    uint32_t body_len)
+bool amg_ofi_send_control_locked(struct amg_peer *peer,
+    struct amg_ofi_header header, const void *body, uint32_t body_len)
 {
     struct amg_ofi_slab *slab = amg_ofi_slab_get_locked(peer->domain);
 
     if (slab == NULL)
         return false;
-    slab->header.cookie = cookie;
+    slab->header.cookie = header.cookie;
     if (body_len > 0)
         memcpy(slab->data, body, body_len);
-    amg_ofi_send_address(slab, peer, context, target, kind, body_len);
+    amg_ofi_send_address(
+        slab, peer, header.context, header.target, header.kind, body_len);
     amg_ofi_send_locked(slab);
     return true;
 }
@@ -271,8 +275,12 @@ void amg_ofi_send_answer_locked(struct amg_peer *peer, uint8_t context,
     const struct amg_ofi_refuse refuse = {.code = ret};
     char text[AMG_OFI_TEXT_CAP];
 
-    if (amg_ofi_send_control_locked(
-            peer, context, target, kind, cookie, &refuse, sizeof(refuse)) ||
+    if (amg_ofi_send_control_locked(peer,
+            (struct amg_ofi_header){.kind = (uint8_t)kind,
+                .context = context,
+                .target = target,
+                .cookie = cookie},
+            &refuse, sizeof(refuse)) ||
         peer->broken != 0)
         return;
     AMG_LOG_ERROR("ofi",
@@ -317,6 +325,7 @@ void amg_ofi_send_abandon_locked(struct amg_ofi_domain *domain)
         struct amg_ofi_slab *slab =
             AMG_OBJECT(link, struct amg_ofi_slab, post.link);
 
+        AMG_ASSERT(slab->peer->busy > 0);
         slab->peer->busy--;
         slab_left_locked(slab, HG_CANCELED);
     }

@@ -35,9 +35,8 @@ void amg_ofi_send_address(struct amg_ofi_slab *slab, struct amg_peer *peer,
 void amg_ofi_send_locked(struct amg_ofi_slab *slab);
 
 /* A message of our own; without memory for it, it is not sent. False then. */
-bool amg_ofi_send_control_locked(struct amg_peer *peer, uint8_t context,
-    uint8_t target, enum amg_ofi_kind kind, uint32_t cookie, const void *body,
-    uint32_t body_len);
+bool amg_ofi_send_control_locked(struct amg_peer *peer,
+    struct amg_ofi_header header, const void *body, uint32_t body_len);
 
 /* The same for what the peer waits for: how it was done, or why not. It must
  * not wait for ever: where there is no memory to tell, all that is under way

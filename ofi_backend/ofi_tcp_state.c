@@ -5,14 +5,8 @@
  * waited for. Its kernel is not silent: it acknowledges what comes in, or says
  * that there is no room. A host that does neither is gone, or the link to it.
  *
- * TCP's own time-outs cannot be used for that. By default TCP gives up after a
- * quarter of an hour; until then the provider may still read and write the
- * memory of a transfer, and it asks for a connection that is being made after
- * 1, 2, 4 ... seconds only, so that a host that is back would long not be
- * reached. The providers tcp and net set neither keepalive nor
- * TCP_USER_TIMEOUT (1.17), and the second one also ends connections to a
- * process that is only busy, once its buffers are full (Linux 6.18: with 2 s,
- * the connection to a stopped reader after 2.3 s).
+ * TCP's own time-outs, and what the provider tells, do not suffice; README.md
+ * says why.
  *
  * So the connections of the provider are sought among the descriptors of this
  * process: those that lead to the peer's address, and those from its host that
@@ -135,6 +129,7 @@ static bool line_push(
         domain->lines = more;
         domain->line_cap = cap;
     }
+    AMG_ASSERT(domain->line_count < domain->line_cap);
     domain->lines[domain->line_count++] = *line;
     return true;
 }

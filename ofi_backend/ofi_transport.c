@@ -9,9 +9,10 @@
  * here when all have answered it, and given their credits back: what it sent
  * has been served. From then on nobody is missed that is gone.
  *
- * Where memory belongs to the endpoint, that cannot be closed before all of it
- * is forgotten; and what is posted keeps memory from being forgotten. So all
- * posts are taken back first. Elsewhere the end of the endpoint ends them. */
+ * An endpoint that owns memory cannot be closed before the provider has
+ * forgotten all of it, and posted operations keep memory from being forgotten.
+ * So all posts are cancelled first. Elsewhere the end of the endpoint ends
+ * them. */
 #include "ofi_backend/ofi_transport.h"
 
 #include "base/assert.h"
@@ -108,6 +109,7 @@ static void ep_close(struct amg_ep *base, struct amg_news *ret_news)
     amg_ofi_rma_drop_locked(domain, ep);
     (void)settle_locked(domain, EP_CLOSE_MS, is_moving, ep);
     amg_ofi_rma_detach_locked(domain, ep);
+    AMG_ASSERT(domain->eps[base->context_id] == ep);
     domain->eps[base->context_id] = NULL;
     leases_return_locked(domain);
     amg_ofi_wait_end_locked(ep);
@@ -194,7 +196,7 @@ static void bye_say_locked(struct amg_ofi_domain *domain)
 {
     struct amg_link *link = NULL;
 
-    /* Who has said goodbye is told nothing. */
+    /* A peer that has said goodbye is told nothing. */
     (void)amg_ofi_poll_domain_locked(domain);
     amg_ofi_lease_return_all_locked(domain);
     link = amg_list_first(&domain->peers);
@@ -202,8 +204,10 @@ static void bye_say_locked(struct amg_ofi_domain *domain)
         struct amg_peer *peer = AMG_OBJECT(link, struct amg_peer, all);
 
         if (peer->state == AMG_OFI_PEER_OPEN && peer != domain->self)
-            (void)amg_ofi_send_control_locked(
-                peer, 0, peer->context, AMG_OFI_BYE, 0, NULL, 0);
+            (void)amg_ofi_send_control_locked(peer,
+                (struct amg_ofi_header){
+                    .kind = AMG_OFI_BYE, .target = peer->context},
+                NULL, 0);
     }
     (void)settle_locked(domain, BYE_MS, is_sending, domain);
 }
@@ -454,10 +458,10 @@ static hg_return_t domain_open(
     amg_bias_take(&domain->lock);
     rc = amg_ofi_token_init(domain);
     if (rc == HG_SUCCESS) {
-        domain->incarnation = amg_ofi_token_draw_locked(domain);
-        domain->salt = amg_ofi_token_draw_locked(domain);
+        domain->incarnation = amg_ofi_token_draw();
+        domain->salt = amg_ofi_token_draw();
         /* The process that was at this address before gave out other keys. */
-        domain->next_key = amg_ofi_token_draw_locked(domain) & UINT32_MAX;
+        domain->next_key = amg_ofi_token_draw() & UINT32_MAX;
         rc = amg_ofi_select(how, &domain->info, &domain->facts);
     }
     if (rc == HG_SUCCESS)
@@ -490,7 +494,7 @@ static void domain_limits(
         .reply_len = body_len,
         .credits = domain->calls.flow.limit,
         .is_spinning = !domain->facts.can_sleep,
-        /* Who does not insist on looking shall not take a core for it. */
+        /* Without the wish to poll, a process must not take a core for it. */
         .must_yield = !domain->facts.can_sleep && !domain->no_block,
         .reaches_self = domain->is_listening};
 }
@@ -551,54 +555,6 @@ static hg_return_t ep_cancel(struct amg_ep *base, struct amg_op *op)
     return HG_SUCCESS;
 }
 
-static hg_return_t msg_get_buf(
-    struct amg_ep *ep, struct amg_peer *peer, struct amg_buf **ret_buf)
-{
-    return amg_ofi_is_child(amg_ofi_domain_of(ep->domain))
-               ? HG_OPNOTSUPPORTED
-               : amg_ofi_msg_get_buf(ep, peer, ret_buf);
-}
-
-/* NOTE(slab->domain): the endpoint may be closed when a slab is given back. */
-static void msg_put_buf(struct amg_ep *ep, struct amg_buf *buf)
-{
-    if (!amg_ofi_is_child(amg_ofi_slab_of_buf(buf)->domain))
-        amg_ofi_msg_put_buf(ep, buf);
-}
-
-static hg_return_t msg_send_request(struct amg_ep *ep, struct amg_peer *peer,
-    uint8_t target_context, struct amg_buf *buf, uint32_t len, bool wants_reply,
-    struct amg_op *op)
-{
-    return amg_ofi_is_child(amg_ofi_domain_of(ep->domain))
-               ? HG_OPNOTSUPPORTED
-               : amg_ofi_msg_send_request(
-                     ep, peer, target_context, buf, len, wants_reply, op);
-}
-
-static hg_return_t msg_send_reply(struct amg_ep *ep,
-    const struct amg_arrival *arrival, struct amg_buf *buf, uint32_t len,
-    struct amg_op *op)
-{
-    return amg_ofi_is_child(amg_ofi_domain_of(ep->domain))
-               ? HG_OPNOTSUPPORTED
-               : amg_ofi_msg_send_reply(ep, arrival, buf, len, op);
-}
-
-static void msg_release(struct amg_ep *ep, struct amg_arrival *arrival)
-{
-    if (!amg_ofi_is_child(amg_ofi_slab_of_arrival(arrival)->domain))
-        amg_ofi_msg_release(ep, arrival);
-}
-
-static void msg_release_reply(struct amg_ep *ep, struct amg_op *op)
-{
-    const struct amg_ofi_slab *slab = amg_call_ptr(op);
-
-    if (op->data != NULL && !amg_ofi_is_child(slab->domain))
-        amg_ofi_msg_release_reply(ep, op);
-}
-
 const struct amg_transport amg_ofi_transport = {
     .name = "ofi",
     .schemes = "tcp ofi+tcp ofi ofi+net ofi+tcp;ofi_rxm ofi+net;ofi_rxm "
@@ -636,12 +592,12 @@ const struct amg_transport amg_ofi_transport = {
         },
     .msg =
         {
-            .get_buf = msg_get_buf,
-            .put_buf = msg_put_buf,
-            .send_request = msg_send_request,
-            .send_reply = msg_send_reply,
-            .release = msg_release,
-            .release_reply = msg_release_reply,
+            .get_buf = amg_ofi_msg_get_buf,
+            .put_buf = amg_ofi_msg_put_buf,
+            .send_request = amg_ofi_msg_send_request,
+            .send_reply = amg_ofi_msg_send_reply,
+            .release = amg_ofi_msg_release,
+            .release_reply = amg_ofi_msg_release_reply,
         },
     .bulk =
         {

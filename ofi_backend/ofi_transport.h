@@ -7,7 +7,7 @@
 #include "transport/transport.h"
 
 extern const struct amg_transport amg_ofi_transport;
-/* What amalgam_info lists; it finds it by this name. */
+/* For amalgam_info, which finds it by this name. */
 extern const struct amg_providers amg_ofi_providers;
 
 #endif

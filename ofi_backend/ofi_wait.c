@@ -173,6 +173,7 @@ void amg_ofi_wait_mute_locked(struct amg_ofi_domain *domain)
     for (uint32_t i = 0; i < domain->max_contexts; i++)
         if (domain->eps[i] != NULL)
             queue_leave_locked(domain->eps[i]);
+    AMG_ASSERT(domain->cq_fd >= 0 && domain->muted_fd < 0);
     domain->muted_fd = domain->cq_fd;
     domain->muted_tick = domain->tick;
     domain->cq_fd = -1;
@@ -182,6 +183,7 @@ void amg_ofi_wait_ring_locked(struct amg_ofi_ep *ep)
 {
     if (!ep->is_armed || ep->is_rung)
         return;
+    AMG_ASSERT(ep->bell >= 0);
     ep->is_rung = true;
     amg_bell_ring(ep->bell);
 }

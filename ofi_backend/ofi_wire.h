@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What processes say to each other: every message begins with sixteen bytes.
+/* Messages between processes: each begins with sixteen bytes.
  *
  *   byte  0      1         2        3         4..7     8..15   16 ...
  *       +------+---------+--------+---------+--------+-------+------+
@@ -37,8 +37,8 @@
  *   RETURN    initiator  -                            I use it no more
  *
  * Integers are in the order of the machine; who has another one speaks another
- * version. What HELLO and WELCOME have now stays where it is in all versions,
- * so that those who do not understand each other can say so.
+ * version. The fields of HELLO and WELCOME stay in place in all versions, so
+ * that processes that do not understand each other can say so.
  */
 #ifndef AMG_OFI_BACKEND_OFI_WIRE_H
 #define AMG_OFI_BACKEND_OFI_WIRE_H

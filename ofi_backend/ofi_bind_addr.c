@@ -139,24 +139,24 @@ static bool iface_read(const char *name, int family, char *ret_host)
 static bool iface_find(struct amg_ofi_bind_addr *bind)
 {
     if (bind->family != AF_UNSPEC)
-        return iface_read(bind->wish, bind->family, bind->host);
-    return iface_read(bind->wish, AF_INET, bind->host) ||
-           iface_read(bind->wish, AF_INET6, bind->host);
+        return iface_read(bind->given, bind->family, bind->host);
+    return iface_read(bind->given, AF_INET, bind->host) ||
+           iface_read(bind->given, AF_INET6, bind->host);
 }
 
 static hg_return_t host_read(struct amg_ofi_bind_addr *bind)
 {
     uint8_t ip[AMG_OFI_IP_LEN] = {0};
-    int family = family_of(bind->wish);
+    int family = family_of(bind->given);
 
-    if (bind->wish[0] == '\0')
+    if (bind->given[0] == '\0')
         return HG_SUCCESS;
-    if (if_nametoindex(bind->wish) != 0) {
+    if (if_nametoindex(bind->given) != 0) {
         if (iface_find(bind))
             return HG_SUCCESS;
         AMG_LOG_ERROR("cls",
             "the interface %s has no %s address; give it one, or name a host",
-            bind->wish,
+            bind->given,
             bind->family == AF_UNSPEC ? "IP" : family_name(bind->family));
         return HG_INVALID_ARG;
     }
@@ -165,17 +165,17 @@ static hg_return_t host_read(struct amg_ofi_bind_addr *bind)
         AMG_LOG_ERROR("cls",
             "'%s' is an %s address, and addr_format asks for %s; let one of "
             "them go",
-            bind->wish, family_name(family), family_name(bind->family));
+            bind->given, family_name(family), family_name(bind->family));
         return HG_INVALID_ARG;
     }
-    if (family != AF_UNSPEC && inet_pton(family, bind->wish, ip) == 1 &&
+    if (family != AF_UNSPEC && inet_pton(family, bind->given, ip) == 1 &&
         is_zero(ip, sizeof(ip))) {
         bind->is_any = true;
         bind->family = family;
         return HG_SUCCESS;
     }
     bind->is_name = family == AF_UNSPEC;
-    strcpy(bind->host, bind->wish);
+    strcpy(bind->host, bind->given);
     return HG_SUCCESS;
 }
 
@@ -225,7 +225,7 @@ void amg_ofi_bind_addr_resolve(struct amg_ofi_bind_addr *bind)
     struct addrinfo *all = NULL;
     const struct addrinfo *best = NULL;
     int best_rank = 0;
-    int code = getaddrinfo(bind->wish, NULL, &hints, &all);
+    int code = getaddrinfo(bind->given, NULL, &hints, &all);
 
     if (code != 0) {
         bind->unknown = gai_strerror(code);
@@ -248,11 +248,11 @@ void amg_ofi_bind_addr_resolve(struct amg_ofi_bind_addr *bind)
         (void)getnameinfo(best->ai_addr, best->ai_addrlen, bind->host,
             sizeof(bind->host), NULL, 0, NI_NUMERICHOST);
     if (best_rank / 2 == RANK_LOOPBACK &&
-        strncmp(bind->wish, "localhost", 9) != 0)
+        strncmp(bind->given, "localhost", 9) != 0)
         AMG_LOG_WARNING("cls",
             "the host '%s' is %s here, which no other machine reaches; name an "
             "interface, or mend /etc/hosts",
-            bind->wish, bind->host);
+            bind->given, bind->host);
     freeaddrinfo(all);
 }
 
@@ -272,7 +272,7 @@ hg_return_t amg_ofi_bind_addr_read(
             info);
         return HG_INVALID_ARG;
     }
-    memcpy(bind.wish, split.name, split.name_len);
+    memcpy(bind.given, split.name, split.name_len);
     if (split.port != 0)
         snprintf(bind.port, sizeof(bind.port), "%u", split.port);
     if (how->addr_format == NA_ADDR_IPV4)
@@ -324,12 +324,12 @@ bool amg_ofi_bind_addr_is_nic(
 {
     const char *name = info->domain_attr->name;
 
-    if (name != NULL && strcmp(name, bind->wish) == 0)
+    if (name != NULL && strcmp(name, bind->given) == 0)
         return true;
     name = info->nic == NULL || info->nic->device_attr == NULL
                ? NULL
                : info->nic->device_attr->name;
-    return name != NULL && strcmp(name, bind->wish) == 0;
+    return name != NULL && strcmp(name, bind->given) == 0;
 }
 
 bool amg_ofi_bind_addr_is_any(uint32_t format, const void *addr)
@@ -456,7 +456,7 @@ const struct fi_info *amg_ofi_nic_nearest(const struct amg_open *how,
     char why[WHY_CAP] = "";
     uint32_t chosen = 0;
 
-    if (how->nic_nearest == NULL || (bind->wish[0] != '\0' && !bind->is_any))
+    if (how->nic_nearest == NULL || (bind->given[0] != '\0' && !bind->is_any))
         return first;
     for (const struct fi_info *at = first;
          at != NULL && choice.count < AMG_NICS_ALIKE_MAX; at = at->next)

@@ -15,12 +15,12 @@ enum {
 /* "[iface|host|NIC][:port]", the subnet and the format of addresses, as read.
  */
 struct amg_ofi_bind_addr {
-    char wish[AMG_OFI_HOST_CAP]; /* as the user wrote it */
-    char host[AMG_OFI_HOST_CAP]; /* its address; "": anywhere */
-    char port[AMG_OFI_PORT_CAP]; /* "": any */
-    bool is_any;                 /* the wish was the address of all */
-    bool is_name;                /* a host, or what libfabric calls a NIC */
-    const char *unknown;         /* why no such host was found; or NULL */
+    char given[AMG_OFI_HOST_CAP]; /* as the user wrote it */
+    char host[AMG_OFI_HOST_CAP];  /* its address; "": anywhere */
+    char port[AMG_OFI_PORT_CAP];  /* "": any */
+    bool is_any;                  /* what was given is the address of all */
+    bool is_name;                 /* a host, or what libfabric calls a NIC */
+    const char *unknown;          /* why no such host was found; or NULL */
     bool has_subnet;
     int family; /* that is asked for; AF_UNSPEC: either */
     int subnet_family;

@@ -2,8 +2,8 @@
 /* Connecting to peers: first contact, what waits for it, and loss.
  *
  *   origin                                          target
- *   HELLO (address, incarnation, token) -->
- *                                               <-- WELCOME (the same of the
+ *   CONNECT (address, incarnation, token) -->
+ *                                               <-- ACCEPT (the same of the
  *   what waited for that                        -->          target)
  *
  * Each tells the other a token, by which the other introduces every later
@@ -12,19 +12,20 @@
  * every first contact; so where another token is told, the process that was
  * there is gone, or it has given us up and begins anew.
  *
- * Anybody may say hello in the name of any address. So a hello opens nothing,
- * and ends nothing that is under way: it is answered at that address, and who
- * then says the token is there. One that differs from the one before is not
- * answered: that address is said hello to in turn, and its welcome, which bears
- * our token, is believed.
+ * Anybody may send CONNECT in the name of any address. So it opens nothing,
+ * and ends nothing that is under way: it is answered at that address, and a
+ * process that then says the token is there. One that differs from the one
+ * before is not answered: that address is sent a CONNECT in turn, and its
+ * ACCEPT, which bears our token, is believed.
  *
- * Hellos also tell how many requests each has room for, and how many messages
- * have come. When a connection breaks, the provider makes another without a
- * word, and what had left by the first may be lost. Messages keep their order,
- * so all that were posted before a hello have come before it; when the welcome
- * names fewer, they are lost, and all that is under way between the two ends.
- * A long message may still be leaving when a shorter one arrives, and is not
- * missed then; and it takes two hellos in a row that find the same missing. */
+ * A CONNECT also tells how many requests each has room for, and how many
+ * messages have come. When a connection breaks, the provider makes another
+ * without a word, and what had left by the first may be lost. Messages keep
+ * their order, so all that were posted before a CONNECT have come before it;
+ * when the ACCEPT names fewer, they are lost, and all that is under way between
+ * the two ends. A long message may still be leaving when a shorter one arrives,
+ * and is not missed then; and it takes two in a row that find the same missing.
+ */
 #include "ofi_backend/ofi_connect.h"
 
 #include <inttypes.h>
@@ -48,30 +49,31 @@
 
 enum {
     RETRY_SHIFT_MAX = 8,
-    WELCOMES_MAX = 256, /* owed at once: each may be a connection to nobody */
+    ACCEPTS_MAX = 256, /* owed at once: each may be a connection to nobody */
 };
 
-static void welcome_owe(struct amg_peer *peer, bool is_owed)
+static void accept_owe(struct amg_peer *peer, bool is_owed)
 {
-    AMG_ASSERT(!peer->owes_welcome || peer->domain->welcomes > 0);
-    if (peer->owes_welcome != is_owed)
-        peer->domain->welcomes += is_owed ? 1u : -1u;
-    peer->owes_welcome = is_owed;
+    AMG_ASSERT(!peer->owes_accept || peer->domain->accepts > 0);
+    if (peer->owes_accept != is_owed)
+        peer->domain->accepts += is_owed ? 1u : -1u;
+    peer->owes_accept = is_owed;
 }
 
-/* Is its loss worth a line? Not if it only said hello, and could not be told
- * welcome, or was silent for long: nobody here wants anything of it. */
+/* Is its loss logged? Not if the peer only sent CONNECT, and could not be told
+ * ACCEPT, or was silent for long: nobody here wants anything of it. */
 static bool is_missed(const struct amg_peer *peer)
 {
-    return peer->state == AMG_OFI_PEER_ASKED || amg_ofi_peer_is_awaited(peer) ||
-           !amg_list_is_empty(&peer->unsent) || peer->calls.waiting != NULL;
+    return peer->state == AMG_OFI_PEER_CONNECTING ||
+           amg_ofi_peer_is_awaited(peer) || !amg_list_is_empty(&peer->unsent) ||
+           peer->calls.waiting != NULL;
 }
 
 void amg_ofi_connect_lost_locked(struct amg_peer *peer, const char *why)
 {
     char text[AMG_OFI_TEXT_CAP];
 
-    (void)amg_ofi_peer_hold(peer);
+    (void)amg_ofi_peer_ref(peer);
     if (why != NULL && is_missed(peer) && !peer->domain->is_leaving)
         AMG_LOG_WARNING(
             "ofi", "%s is not reached: %s", amg_ofi_peer_name(peer, text), why);
@@ -79,13 +81,13 @@ void amg_ofi_connect_lost_locked(struct amg_peer *peer, const char *why)
     peer->incarnation = 0;
     peer->my_token = 0;
     amg_ofi_token_give_locked(peer, 0);
-    peer->had = 0;
+    peer->received = 0;
     peer->sent = 0;
     peer->leaving = 0;
     peer->short_ask = 0;
     peer->open = 0;
-    peer->owes_hello = false;
-    welcome_owe(peer, false);
+    peer->owes_connect = false;
+    accept_owe(peer, false);
     peer->retry_ns = 0;
     peer->tries = 0;
     peer->is_stale = true;
@@ -97,9 +99,9 @@ void amg_ofi_connect_lost_locked(struct amg_peer *peer, const char *why)
     amg_ofi_rma_lost_locked(peer);
     AMG_ASSERT(amg_list_is_empty(&peer->unsent) && peer->granted == 0);
     amg_flow_bound(&peer->domain->calls.flow, &peer->calls, 1);
-    if (peer->state != AMG_OFI_PEER_STRANGER)
-        amg_ofi_peer_set_state(peer, AMG_OFI_PEER_STRANGER);
-    amg_ofi_peer_drop_locked(peer);
+    if (peer->state != AMG_OFI_PEER_UNKNOWN)
+        amg_ofi_peer_set_state(peer, AMG_OFI_PEER_UNKNOWN);
+    amg_ofi_peer_unref_locked(peer);
 }
 
 static uint16_t ask_next(const struct amg_peer *peer)
@@ -108,36 +110,36 @@ static uint16_t ask_next(const struct amg_peer *peer)
 }
 
 /* False: no room, or no memory. */
-static bool hello_post_locked(struct amg_peer *peer, enum amg_ofi_kind kind)
+static bool connect_post_locked(struct amg_peer *peer, enum amg_ofi_kind kind)
 {
     struct amg_ofi_domain *domain = peer->domain;
     struct amg_ofi_slab *slab = amg_ofi_slab_get_locked(domain);
-    struct amg_ofi_hello hello = {
-        .magic = AMG_OFI_HELLO_MAGIC,
+    struct amg_ofi_connect connect = {
+        .magic = AMG_OFI_CONNECT_MAGIC,
         .version = AMG_OFI_VERSION,
         .addr_len = domain->self->addr_len,
         .token = peer->token,
         .incarnation = domain->incarnation,
         .message_len = domain->room_len,
         .credits = domain->calls.flow.limit,
-        .ask = kind == AMG_OFI_HELLO ? ask_next(peer) : peer->their_ask,
-        .had = peer->had,
+        .ask = kind == AMG_OFI_CONNECT ? ask_next(peer) : peer->their_ask,
+        .received = peer->received,
     };
     ssize_t code = 0;
 
-    AMG_ASSERT(peer->token != 0 || peer->state == AMG_OFI_PEER_FOREIGN);
+    AMG_ASSERT(peer->token != 0 || peer->state == AMG_OFI_PEER_INCOMPATIBLE);
     if (slab == NULL)
         return false;
-    memcpy(hello.addr, domain->self->addr, domain->self->addr_len);
-    memcpy(slab->data, &hello, sizeof(hello));
+    memcpy(connect.addr, domain->self->addr, domain->self->addr_len);
+    memcpy(slab->data, &connect, sizeof(connect));
     slab->header.cookie = 0;
     slab->post.op = NULL;
-    amg_ofi_send_address(slab, peer, 0, 0, kind, sizeof(hello));
+    amg_ofi_send_address(slab, peer, 0, 0, kind, sizeof(connect));
     code = amg_ofi_send_post_locked(slab);
     if (code == 0) {
         peer->tries = 0;
-        if (kind == AMG_OFI_HELLO) {
-            peer->ask = hello.ask;
+        if (kind == AMG_OFI_CONNECT) {
+            peer->ask = connect.ask;
             peer->asked_sent = peer->sent;
         }
         return true;
@@ -151,8 +153,8 @@ static bool hello_post_locked(struct amg_peer *peer, enum amg_ofi_kind kind)
     return false;
 }
 
-/* Sends the hello or welcome that is owed. False: there was no room. */
-static bool hello_try_locked(struct amg_peer *peer)
+/* Sends the CONNECT or ACCEPT that is owed. False: there was no room. */
+static bool connect_try_locked(struct amg_peer *peer)
 {
     if (peer->retry_ns != 0 && amg_clock_ns() < peer->retry_ns)
         return false;
@@ -161,61 +163,62 @@ static bool hello_try_locked(struct amg_peer *peer)
         amg_ofi_connect_lost_locked(peer, "its address is not taken");
         return false;
     }
-    if (peer->owes_welcome) {
-        if (!hello_post_locked(peer, AMG_OFI_WELCOME))
+    if (peer->owes_accept) {
+        if (!connect_post_locked(peer, AMG_OFI_ACCEPT))
             return false;
-        welcome_owe(peer, false);
+        accept_owe(peer, false);
     }
-    if (peer->owes_hello) {
-        if (!hello_post_locked(peer, AMG_OFI_HELLO))
+    if (peer->owes_connect) {
+        if (!connect_post_locked(peer, AMG_OFI_CONNECT))
             return false;
-        peer->owes_hello = false;
+        peer->owes_connect = false;
         peer->asked_tick = peer->domain->tick;
     }
     return true;
 }
 
 static bool names_are_known(
-    const struct amg_peer *peer, const struct amg_ofi_hello *hello)
+    const struct amg_peer *peer, const struct amg_ofi_connect *connect)
 {
-    return peer->incarnation == hello->incarnation &&
-           peer->my_token == hello->token;
+    return peer->incarnation == connect->incarnation &&
+           peer->my_token == connect->token;
 }
 
-static void names_take(struct amg_peer *peer, const struct amg_ofi_hello *hello)
+static void names_take(
+    struct amg_peer *peer, const struct amg_ofi_connect *connect)
 {
-    if (!names_are_known(peer, hello)) {
-        peer->sent = hello->had;
+    if (!names_are_known(peer, connect)) {
+        peer->sent = connect->received;
         peer->leaving = 0;
         peer->short_ask = 0;
     }
-    peer->incarnation = hello->incarnation;
-    peer->my_token = hello->token;
-    peer->room = hello->credits;
+    peer->incarnation = connect->incarnation;
+    peer->my_token = connect->token;
+    peer->room = connect->credits;
     amg_ofi_tcp_probe_end_locked(peer);
     peer->heard_tick = peer->domain->tick;
 }
 
 /* Have fewer than `sent` messages come, and not because some still leave? */
 static bool is_short(const struct amg_peer *peer,
-    const struct amg_ofi_hello *hello, uint32_t sent)
+    const struct amg_ofi_connect *connect, uint32_t sent)
 {
-    return (int32_t)(sent - peer->leaving - hello->had) > 0;
+    return (int32_t)(sent - peer->leaving - connect->received) > 0;
 }
 
-/* The welcome to our last hello: were messages lost that left before it? */
+/* The ACCEPT to our last CONNECT: were messages lost that left before it? */
 static bool is_lossy_locked(
-    struct amg_peer *peer, const struct amg_ofi_hello *hello)
+    struct amg_peer *peer, const struct amg_ofi_connect *connect)
 {
-    if (hello->ask != peer->ask || hello->ask == peer->short_ask)
+    if (connect->ask != peer->ask || connect->ask == peer->short_ask)
         return false;
-    if (peer->short_ask != 0 && is_short(peer, hello, peer->short_sent))
+    if (peer->short_ask != 0 && is_short(peer, connect, peer->short_sent))
         return true;
     peer->short_ask = 0;
-    if (is_short(peer, hello, peer->asked_sent)) {
-        peer->short_ask = hello->ask;
+    if (is_short(peer, connect, peer->asked_sent)) {
+        peer->short_ask = connect->ask;
         peer->short_sent = peer->asked_sent;
-        amg_ofi_peer_doubt_locked(peer);
+        amg_ofi_peer_check_locked(peer);
     }
     return false;
 }
@@ -235,8 +238,8 @@ static void peer_open_locked(struct amg_peer *peer)
 
 bool amg_ofi_connect_prove_locked(struct amg_peer *peer)
 {
-    if ((peer->state != AMG_OFI_PEER_ASKED &&
-            peer->state != AMG_OFI_PEER_GREETED) ||
+    if ((peer->state != AMG_OFI_PEER_CONNECTING &&
+            peer->state != AMG_OFI_PEER_CLAIMED) ||
         peer->my_token == 0)
         return false;
     peer_open_locked(peer);
@@ -244,26 +247,27 @@ bool amg_ofi_connect_prove_locked(struct amg_peer *peer)
 }
 
 /* Those of other versions may be shorter or longer. */
-static struct amg_ofi_hello hello_read(const unsigned char *body, uint32_t len)
+static struct amg_ofi_connect connect_read(
+    const unsigned char *body, uint32_t len)
 {
-    struct amg_ofi_hello hello;
+    struct amg_ofi_connect connect;
 
-    AMG_ASSERT(len >= AMG_OFI_HELLO_MIN);
-    memset(&hello, 0, sizeof(hello));
-    memcpy(&hello, body, len < sizeof(hello) ? len : sizeof(hello));
-    return hello;
+    AMG_ASSERT(len >= AMG_OFI_CONNECT_MIN);
+    memset(&connect, 0, sizeof(connect));
+    memcpy(&connect, body, len < sizeof(connect) ? len : sizeof(connect));
+    return connect;
 }
 
-static bool hello_is_ours(
-    struct amg_ofi_domain *domain, const struct amg_ofi_hello *hello)
+static bool connect_is_ours(
+    struct amg_ofi_domain *domain, const struct amg_ofi_connect *connect)
 {
-    if (hello->magic == AMG_OFI_HELLO_MAGIC && hello->incarnation != 0 &&
-        (hello->token != 0 || hello->version != AMG_OFI_VERSION) &&
-        amg_ofi_addrstr_is_addr(&domain->facts, hello->addr, hello->addr_len,
-            domain->self->addr_len))
+    if (connect->magic == AMG_OFI_CONNECT_MAGIC && connect->incarnation != 0 &&
+        (connect->token != 0 || connect->version != AMG_OFI_VERSION) &&
+        amg_ofi_addrstr_is_addr(&domain->facts, connect->addr,
+            connect->addr_len, domain->self->addr_len))
         return true;
     if (!domain->has_warned)
-        AMG_LOG_WARNING("ofi", "somebody said hello in a form that is none of "
+        AMG_LOG_WARNING("ofi", "somebody connected in a form that is none of "
                                "ours; more of this is not reported");
     domain->has_warned = true;
     return false;
@@ -271,131 +275,132 @@ static bool hello_is_ours(
 
 /* False: `peer` speaks another version. */
 static bool version_is_ours(
-    struct amg_peer *peer, const struct amg_ofi_hello *hello)
+    struct amg_peer *peer, const struct amg_ofi_connect *connect)
 {
     char text[AMG_OFI_TEXT_CAP];
 
-    if (hello->version == AMG_OFI_VERSION &&
-        hello->message_len == peer->domain->room_len)
+    if (connect->version == AMG_OFI_VERSION &&
+        connect->message_len == peer->domain->room_len)
         return true;
     if (!amg_ofi_peer_may_warn(peer->domain))
         return false;
-    if (hello->version != AMG_OFI_VERSION)
+    if (connect->version != AMG_OFI_VERSION)
         AMG_LOG_ERROR("ofi",
             "%s speaks version %u, and this process %u; use the same release "
             "of the library on both sides",
-            amg_ofi_peer_name(peer, text), hello->version, AMG_OFI_VERSION);
+            amg_ofi_peer_name(peer, text), connect->version, AMG_OFI_VERSION);
     else
         AMG_LOG_ERROR("ofi",
             "%s has messages of up to %u bytes, and this process %u; set "
             "AMALGAM_MESSAGE_BYTES, or the sizes of HG_Init_opt(), to the same "
             "on both sides",
-            amg_ofi_peer_name(peer, text), hello->message_len,
+            amg_ofi_peer_name(peer, text), connect->message_len,
             peer->domain->room_len);
     return false;
 }
 
 /* It is told what is spoken here, and no more. */
-static void foreigner_greet_locked(
-    struct amg_peer *peer, const struct amg_ofi_hello *hello)
+static void incompatible_note_locked(
+    struct amg_peer *peer, const struct amg_ofi_connect *connect)
 {
-    if (peer->state != AMG_OFI_PEER_STRANGER)
+    if (peer->state != AMG_OFI_PEER_UNKNOWN)
         return; /* who is there is being asked, or was told */
-    amg_ofi_peer_set_state(peer, AMG_OFI_PEER_FOREIGN);
-    names_take(peer, hello);
+    amg_ofi_peer_set_state(peer, AMG_OFI_PEER_INCOMPATIBLE);
+    names_take(peer, connect);
     amg_ofi_peer_set_deadline(peer);
-    welcome_owe(peer, true);
+    accept_owe(peer, true);
     amg_ofi_peer_try_later_locked(peer);
 }
 
-static void peer_greet_locked(
-    struct amg_peer *peer, const struct amg_ofi_hello *hello)
+static void claim_note_locked(
+    struct amg_peer *peer, const struct amg_ofi_connect *connect)
 {
     struct amg_ofi_domain *domain = peer->domain;
 
-    if (peer == domain->self && hello->incarnation != domain->incarnation)
+    if (peer == domain->self && connect->incarnation != domain->incarnation)
         return; /* nobody else is here */
-    if (peer->state == AMG_OFI_PEER_FOREIGN)
+    if (peer->state == AMG_OFI_PEER_INCOMPATIBLE)
         amg_ofi_connect_lost_locked(peer, NULL);
-    if (peer->my_token != 0 && !names_are_known(peer, hello)) {
-        amg_ofi_peer_doubt_locked(peer);
+    if (peer->my_token != 0 && !names_are_known(peer, connect)) {
+        amg_ofi_peer_check_locked(peer);
         return;
     }
-    names_take(peer, hello);
-    peer->their_ask = hello->ask;
+    names_take(peer, connect);
+    peer->their_ask = connect->ask;
     if (!amg_ofi_peer_is_waiting(peer))
         amg_ofi_peer_set_deadline(peer);
     /* Those may be on their way, so it is asked. */
-    if (peer->state == AMG_OFI_PEER_OPEN && is_short(peer, hello, peer->sent) &&
-        peer->asked_tick != domain->tick)
-        amg_ofi_peer_doubt_locked(peer);
-    if (peer->state == AMG_OFI_PEER_STRANGER) {
+    if (peer->state == AMG_OFI_PEER_OPEN &&
+        is_short(peer, connect, peer->sent) && peer->asked_tick != domain->tick)
+        amg_ofi_peer_check_locked(peer);
+    if (peer->state == AMG_OFI_PEER_UNKNOWN) {
         amg_ofi_token_give_locked(peer, amg_ofi_token_draw());
-        amg_ofi_peer_set_state(peer, AMG_OFI_PEER_GREETED);
+        amg_ofi_peer_set_state(peer, AMG_OFI_PEER_CLAIMED);
     }
-    welcome_owe(peer, true);
+    accept_owe(peer, true);
     amg_ofi_peer_try_later_locked(peer);
 }
 
-void amg_ofi_connect_on_hello_locked(
+void amg_ofi_connect_on_connect_locked(
     struct amg_ofi_domain *domain, const unsigned char *body, uint32_t len)
 {
-    const struct amg_ofi_hello read = hello_read(body, len);
-    const struct amg_ofi_hello *hello = &read;
+    const struct amg_ofi_connect read = connect_read(body, len);
+    const struct amg_ofi_connect *connect = &read;
     struct amg_peer *peer = NULL;
 
     /* When too many are to be answered, others may ask again in a second. */
-    if (!hello_is_ours(domain, hello) || domain->welcomes >= WELCOMES_MAX ||
-        amg_ofi_peer_get_locked(domain, hello->addr, hello->addr_len, &peer) !=
-            HG_SUCCESS)
+    if (!connect_is_ours(domain, connect) || domain->accepts >= ACCEPTS_MAX ||
+        amg_ofi_peer_get_locked(
+            domain, connect->addr, connect->addr_len, &peer) != HG_SUCCESS)
         return;
-    if (version_is_ours(peer, hello))
-        peer_greet_locked(peer, hello);
+    if (version_is_ours(peer, connect))
+        claim_note_locked(peer, connect);
     else
-        foreigner_greet_locked(peer, hello);
-    amg_ofi_peer_drop_locked(peer);
+        incompatible_note_locked(peer, connect);
+    amg_ofi_peer_unref_locked(peer);
 }
 
-void amg_ofi_connect_on_welcome_locked(
+void amg_ofi_connect_on_accept_locked(
     struct amg_ofi_domain *domain, const struct amg_ofi_message *message)
 {
-    const struct amg_ofi_hello read = hello_read(message->body, message->len);
-    const struct amg_ofi_hello *hello = &read;
+    const struct amg_ofi_connect read =
+        connect_read(message->body, message->len);
+    const struct amg_ofi_connect *connect = &read;
     struct amg_peer *peer = message->peer;
     uint64_t token = peer->token;
-    uint32_t had = peer->had;
-    bool is_new = peer->my_token != 0 && !names_are_known(peer, hello);
+    uint32_t received = peer->received;
+    bool is_new = peer->my_token != 0 && !names_are_known(peer, connect);
 
     (void)domain;
-    if (!hello_is_ours(peer->domain, hello))
+    if (!connect_is_ours(peer->domain, connect))
         return;
-    if (!version_is_ours(peer, hello)) {
+    if (!version_is_ours(peer, connect)) {
         amg_ofi_connect_lost_locked(peer, "it cannot be understood");
         return;
     }
     if (is_new && peer->state == AMG_OFI_PEER_OPEN) {
         amg_ofi_connect_lost_locked(
-            peer, peer->incarnation != hello->incarnation
+            peer, peer->incarnation != connect->incarnation
                       ? "another process is at its address now"
                       : "it has given this process up, and begins anew");
         amg_ofi_token_give_locked(peer, token); /* it goes by that by now */
-        peer->had = had;
+        peer->received = received;
     }
     if (!is_new && peer->state == AMG_OFI_PEER_OPEN &&
-        is_lossy_locked(peer, hello)) {
+        is_lossy_locked(peer, connect)) {
         amg_ofi_connect_lost_locked(
             peer, "a connection to it broke, and messages were lost with it");
         return;
     }
     if (is_new)
-        welcome_owe(peer, true); /* its hello may not have been answered */
-    names_take(peer, hello);
+        accept_owe(peer, true); /* its CONNECT may not have been answered */
+    names_take(peer, connect);
     peer->is_stale = false; /* whoever is there now has answered */
     peer_open_locked(peer);
     amg_ofi_peer_try_later_locked(peer);
 }
 
-void amg_ofi_connect_on_bye_locked(
+void amg_ofi_connect_on_disconnect_locked(
     struct amg_ofi_domain *domain, const struct amg_ofi_message *message)
 {
     (void)domain;
@@ -411,11 +416,11 @@ static bool send_try_locked(struct amg_peer *peer)
         amg_ofi_connect_lost_locked(peer, amg_ofi_call->strerror(peer->broken));
         return false;
     }
-    if ((peer->owes_hello || peer->owes_welcome ||
+    if ((peer->owes_connect || peer->owes_accept ||
             peer->at == FI_ADDR_NOTAVAIL) &&
-        !hello_try_locked(peer))
+        !connect_try_locked(peer))
         return false;
-    if (peer->state == AMG_OFI_PEER_FOREIGN)
+    if (peer->state == AMG_OFI_PEER_INCOMPATIBLE)
         amg_ofi_connect_lost_locked(peer, NULL); /* it was told why */
     while (peer->state == AMG_OFI_PEER_OPEN) {
         struct amg_link *link = amg_list_pop(&peer->unsent);
@@ -455,16 +460,17 @@ void amg_ofi_connect_retry_locked(struct amg_ofi_domain *domain)
 
         AMG_ASSERT(peer->is_trying);
         peer->is_trying = false;
-        (void)amg_ofi_peer_hold(peer);
+        (void)amg_ofi_peer_ref(peer);
         has_left = send_try_locked(peer);
-        if ((peer->owes_hello || peer->owes_welcome ||
+        if ((peer->owes_connect || peer->owes_accept ||
                 !amg_list_is_empty(&peer->unsent)) &&
             !peer->is_trying) {
             peer->is_trying = true;
             amg_list_push(has_left ? &served : &domain->trying, link);
         }
-        amg_ofi_peer_drop_locked(peer);
+        amg_ofi_peer_unref_locked(peer);
     }
-    /* Peers share the room: who got some is behind who got none. */
+    /* Peers share the room: one that got some goes behind those that got none.
+     */
     amg_list_splice(&domain->trying, &served);
 }

@@ -5,12 +5,12 @@
 
 #include "ofi_backend/ofi_msg.h"
 
-/* Handlers of messages. A hello has at least AMG_OFI_HELLO_MIN bytes. */
-void amg_ofi_connect_on_hello_locked(
+/* Handlers of messages. A CONNECT has at least AMG_OFI_CONNECT_MIN bytes. */
+void amg_ofi_connect_on_connect_locked(
     struct amg_ofi_domain *domain, const unsigned char *body, uint32_t len);
-void amg_ofi_connect_on_welcome_locked(
+void amg_ofi_connect_on_accept_locked(
     struct amg_ofi_domain *domain, const struct amg_ofi_message *message);
-void amg_ofi_connect_on_bye_locked(
+void amg_ofi_connect_on_disconnect_locked(
     struct amg_ofi_domain *domain, const struct amg_ofi_message *message);
 /* A message with its token came of a peer that is not open; it is from now on,
  * unless this is false: it has not told who it is. */

@@ -4,7 +4,7 @@
  * All contexts of a class share one endpoint of libfabric: an address stands
  * for a process, some NICs have few of them, and connections cost memory. The
  * head of a message tells which context it is for; the context that polls
- * serves the others, too, and rings for those that sleep.
+ * serves the others, too, and wakes those that sleep.
  *
  * One lock guards a whole domain: all fields below, all calls of libfabric,
  * and all operations while they are posted. So the provider is asked for
@@ -35,7 +35,7 @@ enum {
 enum { AMG_OFI_OP_TRANSFER = AMG_CALL_STATES };
 
 struct amg_ofi_domain;
-struct amg_ofi_line;
+struct amg_ofi_conn;
 struct amg_peer;
 
 /* The tokens that peers were given. As they are random, their last bits choose
@@ -60,11 +60,13 @@ struct amg_ofi_work {
 };
 
 enum amg_ofi_peer_state {
-    AMG_OFI_PEER_STRANGER, /* only its address is known */
-    AMG_OFI_PEER_ASKED,    /* said hello to; the deadline runs */
-    AMG_OFI_PEER_GREETED,  /* somebody said hello in its name; no proof yet */
-    AMG_OFI_PEER_OPEN,     /* it has told who it is */
-    AMG_OFI_PEER_FOREIGN,  /* speaks another version, which it is to be told */
+    AMG_OFI_PEER_UNKNOWN,    /* only its address is known */
+    AMG_OFI_PEER_CONNECTING, /* sent a CONNECT; the deadline runs */
+    AMG_OFI_PEER_CLAIMED, /* somebody sent a CONNECT in its name; no proof yet
+                           */
+    AMG_OFI_PEER_OPEN,    /* it has told who it is */
+    AMG_OFI_PEER_INCOMPATIBLE, /* speaks another version, which it is to be told
+                                */
     AMG_OFI_PEER_STATES
 };
 
@@ -72,7 +74,7 @@ enum amg_ofi_peer_state {
  * work, hold themselves. */
 struct amg_peer {
     struct amg_ofi_domain *domain;
-    atomic_int shares;
+    atomic_int refs;
     enum amg_ofi_peer_state state; /* written by amg_ofi_peer_set_state() */
     struct amg_link all;           /* on the domain's list */
     struct amg_peer *next_alike;   /* another one of the same hash */
@@ -86,33 +88,33 @@ struct amg_peer {
     uint32_t epoch;                /* counts its incarnations and losses */
     uint32_t sent;       /* messages that were posted with `my_token`, */
     uint32_t leaving;    /* of which so many have not left, */
-    uint32_t had;        /* and that came with `token` */
-    uint32_t asked_sent; /* `sent` at the last hello of ours, */
+    uint32_t received;   /* and that came with `token` */
+    uint32_t asked_sent; /* `sent` at the last CONNECT of ours, */
     uint32_t short_sent; /* and at one that not all had come before, */
     uint16_t short_ask;  /* which was this one; 0: none */
-    uint16_t ask;        /* numbers hellos that left; never 0 then */
+    uint16_t ask;        /* numbers those that left; never 0 then */
     uint16_t their_ask;  /* the number of its own last one */
     uint16_t room;       /* requests of ours that it takes at once */
     uint32_t open;       /* requests of its that are unanswered */
     uint32_t granted;    /* leases of our memory that it has */
     uint32_t warned;     /* a bit per kind of fault */
     uint8_t context;     /* the last one that was heard of */
-    bool owes_hello;     /* one could not be sent yet; and why: */
-    bool owes_welcome;
+    bool owes_connect;   /* one could not be sent yet; and why: */
+    bool owes_accept;
     int broken;     /* libfabric's code of a post that failed for good */
     bool is_trying; /* on the list of those with something to send */
     uint16_t addr_len;
     unsigned heard_tick; /* when the last message came */
-    unsigned asked_tick; /* when the last hello left */
+    unsigned asked_tick; /* when the last CONNECT left */
     unsigned probe_tick; /* no connection of our own to it before; see */
     int probe;           /* ofi_tcp_state.c. -1: none is being made */
     int probe_error;     /* why the last one could not be */
     uint8_t probe_wait;  /* ticks before the next one */
     uint8_t refusals;    /* of it, in a row */
     uint64_t deadline_ns;
-    uint64_t retry_ns; /* no hello before; 0: now */
-    uint8_t tries;     /* of the one that is owed */
-    uint8_t graces;    /* how often the deadline of the first was put off */
+    uint64_t retry_ns;  /* no CONNECT before; 0: now */
+    uint8_t tries;      /* of the one that is owed */
+    uint8_t extensions; /* how often the deadline of the first was put off */
     struct amg_flow_peer calls;
     struct amg_list unsent; /* slabs, oldest first */
     struct amg_link trying;
@@ -132,7 +134,7 @@ struct amg_ofi_slab {
     struct amg_ofi_work work;
     struct amg_post post;
     struct amg_ofi_domain *domain;
-    struct amg_peer *peer; /* where it goes to or came from; a share */
+    struct amg_peer *peer; /* where it goes to or came from; a reference */
     struct amg_ofi_block *block;
     uint32_t epoch;     /* of the peer when it came or was posted */
     uint32_t len;       /* with the header */
@@ -154,9 +156,9 @@ struct amg_ofi_ep {
     bool is_armed;           /* somebody sleeps on wait_fd */
     bool is_joined;          /* the queue's descriptor is one of the three */
     unsigned armed_tick;     /* when somebody slept last */
-    bool is_rung;
-    uint64_t nap_ns; /* how long the timer was set for then */
-    unsigned moving; /* pieces that use memory of its operations */
+    bool is_woken;
+    uint64_t wait_ns; /* how long the timer was set for then */
+    unsigned moving;  /* pieces that use memory of its operations */
 };
 
 enum { AMG_OFI_SEEN = 64 };
@@ -205,7 +207,7 @@ struct amg_ofi_domain {
     struct fid_av *av;
     struct fid_cq *cq;
     struct fid_ep *ep;
-    int cq_fd;             /* -1: it has none, or one that rings for nothing */
+    int cq_fd;             /* -1: it has none, or one that wakes for nothing */
     unsigned false_alarms; /* of that, in a row */
     int muted_fd;          /* the one that did; -1: none does */
     unsigned muted_tick;   /* since when it is left alone */
@@ -234,7 +236,7 @@ struct amg_ofi_domain {
     struct amg_table peer_numbers;
     struct amg_ofi_tokens tokens;
     unsigned universe; /* peers that the provider makes room for */
-    unsigned welcomes; /* peers that are owed one */
+    unsigned accepts;  /* peers that are owed one */
     bool has_warned;   /* of messages from nobody known */
     unsigned warnings; /* of peers' faults, all of them */
 
@@ -262,11 +264,11 @@ struct amg_ofi_domain {
     uint64_t next_key;
     uint64_t seen[AMG_OFI_SEEN]; /* hashes of keys that were leased before */
 
-    struct amg_ofi_line *lines; /* connections, as they last were; */
-    unsigned line_count;        /* see ofi_tcp_state.c */
-    unsigned line_cap;
-    unsigned lines_tick; /* when that was */
-    bool has_lines;
+    struct amg_ofi_conn *conns; /* connections, as they last were; */
+    unsigned conn_count;        /* see ofi_tcp_state.c */
+    unsigned conn_cap;
+    unsigned conns_tick; /* when that was */
+    bool has_conns;
 
     unsigned polls;   /* counts; now and then one looks at the clock */
     unsigned tick;    /* counts intervals of the clock */

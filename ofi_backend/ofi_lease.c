@@ -76,7 +76,7 @@ static void lease_free_locked(struct amg_ofi_lease *lease)
     lease_busy_locked(lease);
     amg_list_remove(&lease->link);
     amg_table_remove(&domain->leases, lease->cookie);
-    amg_ofi_peer_drop_locked(lease->peer);
+    amg_ofi_peer_unref_locked(lease->peer);
     amg_mem_free(lease->segments);
     amg_mem_free(lease->keys);
     amg_mem_free(lease);
@@ -153,7 +153,7 @@ static hg_return_t lease_make_locked(struct amg_peer *peer, uint8_t context,
         return rc;
     }
     lease->is_kept = was_seen_locked(domain, hash_of(key));
-    lease->peer = amg_ofi_peer_hold(peer);
+    lease->peer = amg_ofi_peer_ref(peer);
     amg_list_push(&peer->leases, &lease->link);
     *ret_lease = lease;
     return HG_SUCCESS;
@@ -292,8 +292,8 @@ struct amg_ofi_lease *amg_ofi_lease_granted_locked(
 
     memcpy(&head, message->body, sizeof(head));
     if (!is_asked || !grant_fits(lease, &head, rows, message->len)) {
-        amg_ofi_peer_blame(message->peer, AMG_OFI_FAULT_ANSWER, AMG_OFI_GRANT,
-            (long)message->len);
+        amg_ofi_peer_violation(message->peer, AMG_OFI_FAULT_ANSWER,
+            AMG_OFI_GRANT, (long)message->len);
         if (!is_asked)
             return NULL;
         lease->id = head.id;
@@ -323,8 +323,8 @@ struct amg_ofi_lease *amg_ofi_lease_denied_locked(
 
     memcpy(&refuse, message->body, sizeof(refuse));
     if (lease == NULL || lease->state == AMG_OFI_LEASE_OPEN) {
-        amg_ofi_peer_blame(message->peer, AMG_OFI_FAULT_ANSWER, AMG_OFI_DENY,
-            (long)message->header->cookie);
+        amg_ofi_peer_violation(message->peer, AMG_OFI_FAULT_ANSWER,
+            AMG_OFI_DENY, (long)message->header->cookie);
         return NULL;
     }
     lease->is_gone = true; /* there is nothing to return */

@@ -16,7 +16,7 @@ enum amg_ofi_lease_state {
 struct amg_ofi_lease {
     struct amg_link link;  /* on its peer's list */
     struct amg_link idle;  /* on the domain's list while nobody uses it */
-    struct amg_peer *peer; /* a share */
+    struct amg_peer *peer; /* a reference */
     enum amg_ofi_lease_state state;
     struct amg_ofi_key key;
     uint32_t cookie; /* ours */

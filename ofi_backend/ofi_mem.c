@@ -39,7 +39,7 @@ enum {
 struct grant {
     struct amg_link link;
     struct amg_ofi_mem *mem;
-    struct amg_peer *peer; /* a share */
+    struct amg_peer *peer; /* a reference */
     uint32_t id;           /* ours; RETURN names it */
     uint32_t cookie;       /* its holder's; REVOKE names it */
     uint8_t context;       /* where its holder polls */
@@ -177,7 +177,7 @@ static void grant_end_locked(struct grant *grant)
     AMG_ASSERT(!grant->is_revoked || grant->peer->revoked > 0);
     if (grant->is_revoked)
         grant->peer->revoked--;
-    amg_ofi_peer_drop_locked(grant->peer);
+    amg_ofi_peer_unref_locked(grant->peer);
     amg_mem_free(grant);
 }
 
@@ -198,7 +198,7 @@ static hg_return_t grant_make_locked(struct amg_ofi_mem *mem,
         amg_mem_free(grant);
         return rc;
     }
-    grant->peer = amg_ofi_peer_hold(message->peer);
+    grant->peer = amg_ofi_peer_ref(message->peer);
     grant->peer->granted++;
     amg_list_push(&mem->grants, &grant->link);
     *ret_grant = grant;
@@ -260,7 +260,7 @@ void amg_ofi_mem_on_lease_locked(
     memcpy(&ask, message->body, sizeof(ask));
     mem = amg_ofi_mem_find_locked(domain, &ask.key);
     if (mem != NULL && message->peer->granted >= GRANTS_MAX) {
-        amg_ofi_peer_blame(message->peer, AMG_OFI_FAULT_ROOM, AMG_OFI_LEASE,
+        amg_ofi_peer_violation(message->peer, AMG_OFI_FAULT_ROOM, AMG_OFI_LEASE,
             (long)message->peer->granted);
         rc = HG_AGAIN;
     } else if (mem != NULL) {
@@ -288,8 +288,8 @@ void amg_ofi_mem_on_return_locked(
     if (place != NULL)
         grant_end_locked(place->object);
     else
-        amg_ofi_peer_blame(message->peer, AMG_OFI_FAULT_ANSWER, AMG_OFI_RETURN,
-            (long)message->header->cookie);
+        amg_ofi_peer_violation(message->peer, AMG_OFI_FAULT_ANSWER,
+            AMG_OFI_RETURN, (long)message->header->cookie);
 }
 
 void amg_ofi_mem_lost_locked(struct amg_peer *peer)

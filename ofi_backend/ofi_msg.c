@@ -225,7 +225,7 @@ static struct amg_ofi_slab *slab_of_message_locked(
     if (slab == NULL)
         return NULL;
     memcpy(slab->data, message->body, message->len);
-    slab->peer = amg_ofi_peer_hold(message->peer);
+    slab->peer = amg_ofi_peer_ref(message->peer);
     slab->epoch = message->peer->epoch;
     return slab;
 }
@@ -250,7 +250,7 @@ static void request_give_locked(struct amg_ofi_ep *ep,
     slab->has_credit = is_one_way;
     slab->peer->open++;
     amg_list_push(&ep->arrived, &slab->arrival.link);
-    amg_ofi_wait_ring_locked(ep);
+    amg_ofi_wait_wake_locked(ep);
 }
 
 /* The reply to a call that was cancelled, for whichever context polls next. */
@@ -264,7 +264,7 @@ static void late_give_locked(struct amg_ofi_domain *domain,
     amg_list_push(&domain->calls.late, &slab->arrival.link);
     for (uint32_t i = 0; i < domain->max_contexts; i++)
         if (domain->eps[i] != NULL)
-            amg_ofi_wait_ring_locked(domain->eps[i]);
+            amg_ofi_wait_wake_locked(domain->eps[i]);
 }
 
 static struct amg_ofi_ep *ep_at(
@@ -285,7 +285,7 @@ void amg_ofi_msg_on_request_locked(
     message->peer->context = message->header->context;
     if (!amg_flow_is_within(&domain->calls.flow, &message->peer->calls,
             message->peer->open + 1)) {
-        amg_ofi_peer_blame(message->peer, AMG_OFI_FAULT_ROOM,
+        amg_ofi_peer_violation(message->peer, AMG_OFI_FAULT_ROOM,
             message->header->kind, (long)message->peer->open);
         why = HG_AGAIN;
     } else if (ep != NULL && domain->is_listening) {
@@ -310,10 +310,10 @@ static struct amg_op *call_end_locked(
         amg_calls_find_locked(&domain->calls, cookie, peer->number);
 
     if (op == NULL)
-        amg_ofi_peer_blame(
+        amg_ofi_peer_violation(
             peer, AMG_OFI_FAULT_ANSWER, AMG_OFI_REPLY, (long)cookie);
     else if (!amg_calls_settle_locked(&domain->calls, cookie, &peer->calls))
-        amg_ofi_peer_blame(peer, AMG_OFI_FAULT_CREDITS, 0, 1);
+        amg_ofi_peer_violation(peer, AMG_OFI_FAULT_CREDITS, 0, 1);
     return op;
 }
 
@@ -356,7 +356,7 @@ void amg_ofi_msg_on_refuse_locked(
 void amg_ofi_msg_credit_locked(struct amg_peer *peer, uint16_t count)
 {
     if (!amg_calls_credit_locked(&peer->domain->calls, &peer->calls, count))
-        amg_ofi_peer_blame(peer, AMG_OFI_FAULT_CREDITS, 0, count);
+        amg_ofi_peer_violation(peer, AMG_OFI_FAULT_CREDITS, 0, count);
 }
 
 void amg_ofi_msg_drop_locked(

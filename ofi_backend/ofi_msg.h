@@ -7,7 +7,7 @@
 
 /* A message as it lies in the buffer it was received in. */
 struct amg_ofi_message {
-    struct amg_peer *peer; /* NULL: it does not say (HELLO) */
+    struct amg_peer *peer; /* NULL: it does not say (CONNECT) */
     const struct amg_ofi_header *header;
     const unsigned char *body;
     uint32_t len; /* of the body */

@@ -5,7 +5,7 @@
  * provider has its own. A peer is one process address, whatever process is
  * there: which one that is, is learnt at first contact (ofi_connect.c). It
  * lives while it is referenced: by the user, by a message, and by itself as
- * long as it is no stranger.
+ * long as it is not UNKNOWN.
  *
  * A process that tells a peer's token is that peer, so all 64 bits of each come
  * from the system's generator: those that a process was given itself tell
@@ -37,16 +37,16 @@ enum {
 
 /* state_edges[from] has a bit for each state that may follow. */
 static const unsigned state_edges[AMG_OFI_PEER_STATES] = {
-    [AMG_OFI_PEER_STRANGER] =
-        1u << AMG_OFI_PEER_ASKED | 1u << AMG_OFI_PEER_GREETED |
-        1u << AMG_OFI_PEER_OPEN | 1u << AMG_OFI_PEER_FOREIGN,
-    [AMG_OFI_PEER_ASKED] =
-        1u << AMG_OFI_PEER_OPEN | 1u << AMG_OFI_PEER_STRANGER,
-    [AMG_OFI_PEER_GREETED] = 1u << AMG_OFI_PEER_ASKED |
+    [AMG_OFI_PEER_UNKNOWN] =
+        1u << AMG_OFI_PEER_CONNECTING | 1u << AMG_OFI_PEER_CLAIMED |
+        1u << AMG_OFI_PEER_OPEN | 1u << AMG_OFI_PEER_INCOMPATIBLE,
+    [AMG_OFI_PEER_CONNECTING] =
+        1u << AMG_OFI_PEER_OPEN | 1u << AMG_OFI_PEER_UNKNOWN,
+    [AMG_OFI_PEER_CLAIMED] = 1u << AMG_OFI_PEER_CONNECTING |
                              1u << AMG_OFI_PEER_OPEN |
-                             1u << AMG_OFI_PEER_STRANGER,
-    [AMG_OFI_PEER_OPEN] = 1u << AMG_OFI_PEER_STRANGER,
-    [AMG_OFI_PEER_FOREIGN] = 1u << AMG_OFI_PEER_STRANGER,
+                             1u << AMG_OFI_PEER_UNKNOWN,
+    [AMG_OFI_PEER_OPEN] = 1u << AMG_OFI_PEER_UNKNOWN,
+    [AMG_OFI_PEER_INCOMPATIBLE] = 1u << AMG_OFI_PEER_UNKNOWN,
 };
 
 bool amg_ofi_is_child(const struct amg_ofi_domain *domain)
@@ -198,7 +198,7 @@ static hg_return_t peer_make_locked(struct amg_ofi_domain *domain,
     if (peer == NULL)
         return HG_NOMEM;
     peer->domain = domain;
-    peer->state = AMG_OFI_PEER_STRANGER;
+    peer->state = AMG_OFI_PEER_UNKNOWN;
     peer->hash = hash;
     peer->at = FI_ADDR_NOTAVAIL;
     peer->probe = -1;
@@ -210,7 +210,7 @@ static hg_return_t peer_make_locked(struct amg_ofi_domain *domain,
     amg_list_init(&peer->crowd);
     amg_flow_bound(
         &domain->calls.flow, &peer->calls, 1); /* until it says more */
-    atomic_init(&peer->shares, 1);
+    atomic_init(&peer->refs, 1);
     rc = amg_table_add(&domain->peer_numbers, peer, 0, &peer->number);
     if (rc != HG_SUCCESS)
         goto free_peer;
@@ -244,15 +244,15 @@ hg_return_t amg_ofi_peer_get_locked(struct amg_ofi_domain *domain,
     peer = amg_map_get(&domain->peers_by_hash, hash);
     for (; peer != NULL; peer = peer->next_alike)
         if (peer->addr_len == len && memcmp(peer->addr, addr, len) == 0) {
-            *ret_peer = amg_ofi_peer_hold(peer);
+            *ret_peer = amg_ofi_peer_ref(peer);
             return HG_SUCCESS;
         }
     return peer_make_locked(domain, addr, len, hash, ret_peer);
 }
 
-struct amg_peer *amg_ofi_peer_hold(struct amg_peer *peer)
+struct amg_peer *amg_ofi_peer_ref(struct amg_peer *peer)
 {
-    atomic_fetch_add_explicit(&peer->shares, 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&peer->refs, 1, memory_order_relaxed);
     return peer;
 }
 
@@ -294,9 +294,9 @@ static void peer_free_locked(struct amg_peer *peer)
     amg_mem_free(peer);
 }
 
-void amg_ofi_peer_drop_locked(struct amg_peer *peer)
+void amg_ofi_peer_unref_locked(struct amg_peer *peer)
 {
-    if (atomic_fetch_sub_explicit(&peer->shares, 1, memory_order_acq_rel) == 1)
+    if (atomic_fetch_sub_explicit(&peer->refs, 1, memory_order_acq_rel) == 1)
         peer_free_locked(peer);
 }
 
@@ -332,11 +332,11 @@ void amg_ofi_peer_set_state(struct amg_peer *peer, enum amg_ofi_peer_state next)
     AMG_LOG_DEBUG(
         "ofi", "peer %p state %d to %d", (void *)peer, (int)before, (int)next);
     peer->state = next;
-    /* No stranger goes away by itself; a stranger may. */
-    if (before == AMG_OFI_PEER_STRANGER)
-        (void)amg_ofi_peer_hold(peer);
-    else if (next == AMG_OFI_PEER_STRANGER)
-        amg_ofi_peer_drop_locked(peer);
+    /* A peer references itself unless it is UNKNOWN. */
+    if (before == AMG_OFI_PEER_UNKNOWN)
+        (void)amg_ofi_peer_ref(peer);
+    else if (next == AMG_OFI_PEER_UNKNOWN)
+        amg_ofi_peer_unref_locked(peer);
 }
 
 const char *amg_ofi_peer_text(const struct amg_peer *peer, char *ret_text)
@@ -369,7 +369,7 @@ bool amg_ofi_peer_may_warn(struct amg_ofi_domain *domain)
     return true;
 }
 
-void amg_ofi_peer_blame(
+void amg_ofi_peer_violation(
     struct amg_peer *peer, enum amg_ofi_fault fault, unsigned kind, long number)
 {
     static const char *const texts[] = {
@@ -396,8 +396,8 @@ void amg_ofi_peer_blame(
 
 bool amg_ofi_peer_is_waiting(const struct amg_peer *peer)
 {
-    return peer->state == AMG_OFI_PEER_ASKED || peer->owes_hello ||
-           peer->owes_welcome || !amg_list_is_empty(&peer->unsent);
+    return peer->state == AMG_OFI_PEER_CONNECTING || peer->owes_connect ||
+           peer->owes_accept || !amg_list_is_empty(&peer->unsent);
 }
 
 bool amg_ofi_peer_is_awaited(const struct amg_peer *peer)
@@ -426,26 +426,26 @@ void amg_ofi_peer_break_locked(struct amg_peer *peer, int code)
     amg_ofi_peer_try_later_locked(peer);
 }
 
-void amg_ofi_peer_ask_locked(struct amg_peer *peer)
+void amg_ofi_peer_connect_locked(struct amg_peer *peer)
 {
-    AMG_ASSERT(peer->state == AMG_OFI_PEER_STRANGER ||
-               peer->state == AMG_OFI_PEER_GREETED);
-    if (peer->state == AMG_OFI_PEER_STRANGER)
+    AMG_ASSERT(peer->state == AMG_OFI_PEER_UNKNOWN ||
+               peer->state == AMG_OFI_PEER_CLAIMED);
+    if (peer->state == AMG_OFI_PEER_UNKNOWN)
         amg_ofi_token_give_locked(peer, amg_ofi_token_draw());
-    peer->graces = 0;
-    amg_ofi_peer_set_state(peer, AMG_OFI_PEER_ASKED);
+    peer->extensions = 0;
+    amg_ofi_peer_set_state(peer, AMG_OFI_PEER_CONNECTING);
     amg_ofi_peer_set_deadline(peer);
-    peer->owes_hello = true;
+    peer->owes_connect = true;
     amg_ofi_peer_try_later_locked(peer);
 }
 
-void amg_ofi_peer_doubt_locked(struct amg_peer *peer)
+void amg_ofi_peer_check_locked(struct amg_peer *peer)
 {
-    if (peer->state == AMG_OFI_PEER_GREETED) {
-        amg_ofi_peer_ask_locked(peer);
+    if (peer->state == AMG_OFI_PEER_CLAIMED) {
+        amg_ofi_peer_connect_locked(peer);
         return;
     }
-    if (peer->state != AMG_OFI_PEER_OPEN || peer->owes_hello)
+    if (peer->state != AMG_OFI_PEER_OPEN || peer->owes_connect)
         return;
     if (!amg_ofi_peer_is_waiting(peer)) {
         amg_ofi_peer_set_deadline(peer);
@@ -453,23 +453,23 @@ void amg_ofi_peer_doubt_locked(struct amg_peer *peer)
                                  ? SILENT_NS
                                  : peer->domain->connect_ns / 2;
     }
-    peer->owes_hello = true;
+    peer->owes_connect = true;
     amg_ofi_peer_try_later_locked(peer);
 }
 
 struct amg_peer *amg_ofi_addr_self(struct amg_domain *base)
 {
-    return amg_ofi_peer_hold(amg_ofi_domain_of(base)->self);
+    return amg_ofi_peer_ref(amg_ofi_domain_of(base)->self);
 }
 
-void amg_ofi_addr_drop(struct amg_domain *base, struct amg_peer *peer)
+void amg_ofi_addr_unref(struct amg_domain *base, struct amg_peer *peer)
 {
     struct amg_ofi_domain *domain = amg_ofi_domain_of(base);
 
     if (amg_ofi_is_child(domain))
         return;
     amg_bias_take(&domain->lock);
-    amg_ofi_peer_drop_locked(peer);
+    amg_ofi_peer_unref_locked(peer);
     amg_bias_give(&domain->lock);
 }
 

@@ -14,12 +14,12 @@ enum amg_ofi_fault {
     AMG_OFI_FAULT_ACCESS,
 };
 
-/* The peer at these bytes, known or new; the share is the caller's. HG_NOMEM,
- * HG_INVALID_ARG: too long. */
+/* The peer at these bytes, known or new; the reference is the caller's.
+ * HG_NOMEM, HG_INVALID_ARG: too long. */
 hg_return_t amg_ofi_peer_get_locked(struct amg_ofi_domain *domain,
     const void *addr, uint16_t len, struct amg_peer **ret_peer);
-struct amg_peer *amg_ofi_peer_hold(struct amg_peer *peer);
-void amg_ofi_peer_drop_locked(struct amg_peer *peer);
+struct amg_peer *amg_ofi_peer_ref(struct amg_peer *peer);
+void amg_ofi_peer_unref_locked(struct amg_peer *peer);
 /* Has the provider know its address. HG_NOMEM, HG_ADDRNOTAVAIL. */
 hg_return_t amg_ofi_peer_insert_locked(struct amg_peer *peer);
 void amg_ofi_peer_set_state(
@@ -30,7 +30,7 @@ const char *amg_ofi_peer_text(const struct amg_peer *peer, char *ret_text);
 const char *amg_ofi_peer_name(const struct amg_peer *peer, char *ret_text);
 /* May one more fault of a peer be logged? They can be made up without end. */
 bool amg_ofi_peer_may_warn(struct amg_ofi_domain *domain);
-void amg_ofi_peer_blame(struct amg_peer *peer, enum amg_ofi_fault fault,
+void amg_ofi_peer_violation(struct amg_peer *peer, enum amg_ofi_fault fault,
     unsigned kind, long number);
 
 /* Something is to go to it, so that its deadline counts. */
@@ -44,10 +44,10 @@ void amg_ofi_peer_try_later_locked(struct amg_peer *peer);
 /* Has the next poll lose the peer, for which it is too early now: the caller
  * still uses what would end. `code`: libfabric's, positive. */
 void amg_ofi_peer_break_locked(struct amg_peer *peer, int code);
-/* Asks a stranger who it is; what is sent to it waits for the answer. */
-void amg_ofi_peer_ask_locked(struct amg_peer *peer);
+/* Connects to an unknown peer; messages to it wait for the answer. */
+void amg_ofi_peer_connect_locked(struct amg_peer *peer);
 /* Something went wrong with the peer: asks whether it is still there. */
-void amg_ofi_peer_doubt_locked(struct amg_peer *peer);
+void amg_ofi_peer_check_locked(struct amg_peer *peer);
 
 /* Tokens: random numbers by which peers introduce what they send. */
 
@@ -73,7 +73,7 @@ static inline struct amg_peer *amg_ofi_token_find_locked(
 
 /* The slots of the contract. */
 struct amg_peer *amg_ofi_addr_self(struct amg_domain *base);
-void amg_ofi_addr_drop(struct amg_domain *base, struct amg_peer *peer);
+void amg_ofi_addr_unref(struct amg_domain *base, struct amg_peer *peer);
 bool amg_ofi_addr_is_self(
     const struct amg_domain *base, const struct amg_peer *peer);
 bool amg_ofi_addr_is_same(const struct amg_domain *base,

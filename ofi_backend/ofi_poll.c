@@ -7,11 +7,11 @@
  * kind has it.
  *
  * A dead process is silent on most networks. So a process that waits for an
- * answer and has heard nothing for a second says hello again: that fails where
- * nobody is, and tells of another token where another process is. A process
- * that is only busy answers late, and nothing follows from that. One that is
- * silent without being waited for is asked now and then, to forget those that
- * are dead. */
+ * answer and has heard nothing for a second sends CONNECT again: that fails
+ * where nobody is, and tells of another token where another process is. A
+ * process that is only busy answers late, and nothing follows from that. One
+ * that is silent without being waited for is asked now and then, to forget
+ * those that are dead. */
 #include "ofi_backend/ofi_poll.h"
 
 #include <errno.h>
@@ -57,7 +57,7 @@ static void on_credit_locked(
     (void)message;
 }
 
-/* How long the body of each kind is, and who takes it. HELLO is not here: it
+/* How long the body of each kind is, and who takes it. CONNECT is not here: it
  * comes from who is not known yet. */
 static const struct kind_row {
     uint32_t len_min;
@@ -65,9 +65,9 @@ static const struct kind_row {
     void (*on_message)(
         struct amg_ofi_domain *domain, const struct amg_ofi_message *message);
 } kind_rows[AMG_OFI_KIND_COUNT] = {
-    [AMG_OFI_WELCOME] = {AMG_OFI_HELLO_MIN, UINT32_MAX,
-        amg_ofi_connect_on_welcome_locked},
-    [AMG_OFI_BYE] = {0, 0, amg_ofi_connect_on_bye_locked},
+    [AMG_OFI_ACCEPT] = {AMG_OFI_CONNECT_MIN, UINT32_MAX,
+        amg_ofi_connect_on_accept_locked},
+    [AMG_OFI_DISCONNECT] = {0, 0, amg_ofi_connect_on_disconnect_locked},
     [AMG_OFI_REQUEST] = {0, UINT32_MAX, amg_ofi_msg_on_request_locked},
     [AMG_OFI_ONEWAY] = {0, UINT32_MAX, amg_ofi_msg_on_request_locked},
     [AMG_OFI_REPLY] = {0, UINT32_MAX, amg_ofi_msg_on_reply_locked},
@@ -91,7 +91,7 @@ static const struct kind_row {
     [AMG_OFI_RETURN] = {0, 0, amg_ofi_mem_on_return_locked},
 };
 
-static void stranger_warn(struct amg_ofi_domain *domain, size_t len)
+static void unknown_warn(struct amg_ofi_domain *domain, size_t len)
 {
     if (!domain->has_warned)
         AMG_LOG_WARNING("ofi",
@@ -110,7 +110,7 @@ static void message_take_locked(
     unsigned kind = 0;
 
     if (len < sizeof(header) || len > domain->room_len) {
-        stranger_warn(domain, len);
+        unknown_warn(domain, len);
         return;
     }
     memcpy(&header, bytes, sizeof(header));
@@ -119,39 +119,40 @@ static void message_take_locked(
     message.len = (uint32_t)(len - sizeof(header));
     if ((header.kind & AMG_OFI_MAGIC_MASK) != AMG_OFI_MAGIC ||
         kind >= AMG_OFI_KIND_COUNT) {
-        stranger_warn(domain, len);
+        unknown_warn(domain, len);
         return;
     }
-    if (kind == AMG_OFI_HELLO) {
-        if (message.len < AMG_OFI_HELLO_MIN)
-            stranger_warn(domain, len);
+    if (kind == AMG_OFI_CONNECT) {
+        if (message.len < AMG_OFI_CONNECT_MIN)
+            unknown_warn(domain, len);
         else
-            amg_ofi_connect_on_hello_locked(domain, message.body, message.len);
+            amg_ofi_connect_on_connect_locked(
+                domain, message.body, message.len);
         return;
     }
     if (header.stamp != 0)
         message.peer = amg_ofi_token_find_locked(domain, header.stamp);
     if (message.peer == NULL) {
-        stranger_warn(domain, len);
+        unknown_warn(domain, len);
         return;
     }
-    message.peer->had++;
-    if (message.peer->state != AMG_OFI_PEER_OPEN && kind != AMG_OFI_WELCOME &&
+    message.peer->received++;
+    if (message.peer->state != AMG_OFI_PEER_OPEN && kind != AMG_OFI_ACCEPT &&
         !amg_ofi_connect_prove_locked(message.peer))
         return;
     if (message.len < kind_rows[kind].len_min ||
         message.len > kind_rows[kind].len_max) {
-        amg_ofi_peer_blame(
+        amg_ofi_peer_violation(
             message.peer, AMG_OFI_FAULT_FORM, kind, (long)message.len);
         return;
     }
     AMG_ASSERT(kind_rows[kind].on_message != NULL);
-    (void)amg_ofi_peer_hold(message.peer);
+    (void)amg_ofi_peer_ref(message.peer);
     message.peer->heard_tick = domain->tick;
     if (header.credits > 0)
         amg_ofi_msg_credit_locked(message.peer, header.credits);
     kind_rows[kind].on_message(domain, &message);
-    amg_ofi_peer_drop_locked(message.peer);
+    amg_ofi_peer_unref_locked(message.peer);
 }
 
 void amg_ofi_poll_on_received_locked(struct amg_ofi_domain *domain,
@@ -288,13 +289,13 @@ static bool has_room(void)
  * for, and others as long as those that are busy. */
 static bool is_granted_locked(struct amg_peer *peer)
 {
-    if (peer->state != AMG_OFI_PEER_ASKED ||
-        (!peer->domain->is_joined && peer->graces >= BUSY_TIMES) ||
+    if (peer->state != AMG_OFI_PEER_CONNECTING ||
+        (!peer->domain->is_joined && peer->extensions >= BUSY_TIMES) ||
         (peer->domain->facts.is_tcp && !amg_ofi_tcp_is_there_locked(peer)) ||
         !has_room())
         return false;
-    AMG_ASSERT(peer->graces <= BUSY_TIMES);
-    peer->graces += peer->graces < BUSY_TIMES ? 1 : 0;
+    AMG_ASSERT(peer->extensions <= BUSY_TIMES);
+    peer->extensions += peer->extensions < BUSY_TIMES ? 1 : 0;
     amg_ofi_peer_set_deadline(peer);
     return true;
 }
@@ -339,7 +340,7 @@ static bool is_missing(const struct amg_peer *peer)
 {
     unsigned tick = peer->domain->tick;
 
-    if (peer->state == AMG_OFI_PEER_ASKED)
+    if (peer->state == AMG_OFI_PEER_CONNECTING)
         return true;
     return peer->state == AMG_OFI_PEER_OPEN &&
            (amg_ofi_peer_is_awaited(peer) ||
@@ -384,12 +385,12 @@ static void peer_tick_locked(struct amg_peer *peer, uint64_t now_ns)
     }
     if (tick - peer->asked_tick < SILENT_TICKS)
         return;
-    if (peer->state == AMG_OFI_PEER_ASKED) {
-        peer->owes_hello = true; /* it may have had too much to do */
+    if (peer->state == AMG_OFI_PEER_CONNECTING) {
+        peer->owes_connect = true; /* it may have had too much to do */
         amg_ofi_peer_try_later_locked(peer);
     } else if (tick - peer->heard_tick >=
                (amg_ofi_peer_is_awaited(peer) ? SILENT_TICKS : IDLE_TICKS)) {
-        amg_ofi_peer_doubt_locked(peer);
+        amg_ofi_peer_check_locked(peer);
     }
 }
 
@@ -416,10 +417,10 @@ static void watch_tick_locked(struct amg_ofi_domain *domain, uint64_t now_ns)
     while (link != NULL) {
         struct amg_peer *peer = AMG_OBJECT(link, struct amg_peer, all);
 
-        (void)amg_ofi_peer_hold(peer);
+        (void)amg_ofi_peer_ref(peer);
         peer_tick_locked(peer, now_ns);
         link = amg_list_next(&domain->peers, link);
-        amg_ofi_peer_drop_locked(peer);
+        amg_ofi_peer_unref_locked(peer);
     }
 }
 

@@ -13,7 +13,7 @@ struct amg_ofi_transfer {
     struct amg_link of_peer; /* on its peer's list */
     struct amg_op *op;
     struct amg_ofi_ep *ep;
-    struct amg_peer *peer;       /* a share */
+    struct amg_peer *peer;       /* a reference */
     struct amg_ofi_lease *lease; /* NULL: it goes by messages */
     struct amg_ofi_key key;
     struct amg_ofi_mem *mem; /* the local side's; NULL: not exposed */

@@ -49,7 +49,7 @@ static void transfer_end_locked(struct amg_ofi_transfer *transfer)
         op->len = transfer->done;
         amg_ofi_op_end_locked(op, transfer->ret);
     }
-    amg_ofi_peer_drop_locked(transfer->peer);
+    amg_ofi_peer_unref_locked(transfer->peer);
     amg_pool_put(&domain->transfer_pool, transfer);
 }
 
@@ -143,7 +143,7 @@ static void on_moved_locked(struct amg_ofi_domain *domain,
     (void)entry;
     piece_left_locked(piece);
     if (error != 0)
-        amg_ofi_peer_doubt_locked(peer);
+        amg_ofi_peer_check_locked(peer);
     amg_ofi_rma_piece_end_locked(
         piece, error == 0 ? HG_SUCCESS : amg_ofi_post_error(error));
 }
@@ -388,7 +388,7 @@ static hg_return_t transfer_post(struct amg_ep *base, struct amg_peer *peer,
     *transfer = *what;
     transfer->op = op;
     transfer->ep = amg_ofi_ep_of(base);
-    transfer->peer = amg_ofi_peer_hold(peer);
+    transfer->peer = amg_ofi_peer_ref(peer);
     transfer->mem =
         op->mem == NULL ? NULL : AMG_OBJECT(op->mem, struct amg_ofi_mem, base);
     transfer->there = remote->at;
@@ -400,7 +400,7 @@ static hg_return_t transfer_post(struct amg_ep *base, struct amg_peer *peer,
     rc = transfer_begin_locked(transfer);
     if (rc != HG_SUCCESS) {
         op->priv[AMG_CALL_PRIV_STATE] = AMG_CALL_DONE;
-        amg_ofi_peer_drop_locked(peer);
+        amg_ofi_peer_unref_locked(peer);
         amg_pool_put(&domain->transfer_pool, transfer);
     }
     amg_ofi_wait_busy_locked(domain);
@@ -445,7 +445,7 @@ static void transfers_each_locked(struct amg_ofi_domain *domain,
 
     while (at != NULL) {
         struct amg_peer *peer =
-            amg_ofi_peer_hold(AMG_OBJECT(at, struct amg_peer, all));
+            amg_ofi_peer_ref(AMG_OBJECT(at, struct amg_peer, all));
         struct amg_link *link = amg_list_first(&peer->transfers);
 
         while (link != NULL) {
@@ -457,7 +457,7 @@ static void transfers_each_locked(struct amg_ofi_domain *domain,
                 fn(transfer);
         }
         at = amg_list_next(&domain->peers, at);
-        amg_ofi_peer_drop_locked(peer);
+        amg_ofi_peer_unref_locked(peer);
     }
 }
 

@@ -309,7 +309,7 @@ static void hint_write(const struct search *search, char *ret_text, size_t cap)
     size_t used = 0;
 
     ret_text[0] = '\0';
-    if (search->bind.wish[0] != '\0')
+    if (search->bind.given[0] != '\0')
         used = (size_t)snprintf(ret_text, cap,
             "; is that an address, interface or NIC of this machine?%s%s",
             search->bind.unknown == NULL ? "" : " As a host: ",
@@ -340,8 +340,8 @@ static void refuse_log(const struct search *search)
         "ofi: no provider for '%s'%s%s%s%s that passes reliable messages, "
         "remote reads and writes, and multi-receive buffers; libfabric %u.%u "
         "is in use%s; see `amalgam_info` for those that can be opened",
-        search->protocol, search->bind.wish[0] == '\0' ? "" : " at ",
-        search->bind.wish, search->bind.has_subnet ? " in subnet " : "",
+        search->protocol, search->bind.given[0] == '\0' ? "" : " at ",
+        search->bind.given, search->bind.has_subnet ? " in subnet " : "",
         search->bind.has_subnet ? how->ip_subnet : "", FI_MAJOR(there),
         FI_MINOR(there), hint);
 }
@@ -391,7 +391,7 @@ hg_return_t amg_ofi_select(const struct amg_open *how,
     hg_return_t rc = amg_ofi_bind_addr_read(how, &search.bind);
 
     if (rc == HG_SUCCESS)
-        rc = amg_ofi_auth_read(how, search.bind.wish, &search.key);
+        rc = amg_ofi_auth_read(how, search.bind.given, &search.key);
     if (rc == HG_SUCCESS)
         rc = version_choose(&search.version);
     if (rc == HG_SUCCESS)
@@ -414,7 +414,7 @@ hg_return_t amg_ofi_select(const struct amg_open *how,
             "%s is no address that others can call: that of %s is taken; name "
             "an interface or host to be reached elsewhere, and give clients "
             "what HG_Addr_to_string() says",
-            search.bind.wish,
+            search.bind.given,
             (*ret_info)->domain_attr->name == NULL
                 ? "one interface"
                 : (*ret_info)->domain_attr->name);

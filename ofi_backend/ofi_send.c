@@ -128,7 +128,7 @@ struct amg_ofi_slab *amg_ofi_slab_get_locked(struct amg_ofi_domain *domain)
 void amg_ofi_slab_put_locked(struct amg_ofi_slab *slab)
 {
     if (slab->peer != NULL)
-        amg_ofi_peer_drop_locked(slab->peer);
+        amg_ofi_peer_unref_locked(slab->peer);
     slab->peer = NULL;
     slab->post.op = NULL;
     slab->has_credit = false;
@@ -142,9 +142,9 @@ void amg_ofi_send_address(struct amg_ofi_slab *slab, struct amg_peer *peer,
 {
     struct amg_peer *before = slab->peer;
 
-    slab->peer = amg_ofi_peer_hold(peer);
+    slab->peer = amg_ofi_peer_ref(peer);
     if (before != NULL)
-        amg_ofi_peer_drop_locked(before);
+        amg_ofi_peer_unref_locked(before);
     slab->header.kind = (uint8_t)(AMG_OFI_MAGIC | kind);
     slab->header.context = context;
     slab->header.target = target;
@@ -160,17 +160,17 @@ static void slab_left_locked(struct amg_ofi_slab *slab, hg_return_t ret)
     amg_ofi_slab_put_locked(slab);
 }
 
-/* A hello names no sender, and is not counted. */
+/* A CONNECT names no sender, and is not counted. */
 static bool is_counted(const struct amg_ofi_slab *slab)
 {
-    return slab->header.kind != (AMG_OFI_MAGIC | AMG_OFI_HELLO);
+    return slab->header.kind != (AMG_OFI_MAGIC | AMG_OFI_CONNECT);
 }
 
 static void on_sent_locked(struct amg_ofi_domain *domain,
     struct amg_ofi_work *work, const struct fi_cq_data_entry *entry, int error)
 {
     struct amg_ofi_slab *slab = AMG_OBJECT(work, struct amg_ofi_slab, work);
-    struct amg_peer *peer = amg_ofi_peer_hold(slab->peer);
+    struct amg_peer *peer = amg_ofi_peer_ref(slab->peer);
     uint32_t epoch = slab->epoch;
 
     (void)domain;
@@ -184,7 +184,7 @@ static void on_sent_locked(struct amg_ofi_domain *domain,
     slab_left_locked(slab, error == 0 ? HG_SUCCESS : HG_HOSTUNREACH);
     if (error != 0 && peer->epoch == epoch)
         amg_ofi_peer_break_locked(peer, error < 0 ? -error : error);
-    amg_ofi_peer_drop_locked(peer);
+    amg_ofi_peer_unref_locked(peer);
 }
 
 ssize_t amg_ofi_send_post_locked(struct amg_ofi_slab *slab)
@@ -193,14 +193,14 @@ ssize_t amg_ofi_send_post_locked(struct amg_ofi_slab *slab)
     struct amg_peer *peer = slab->peer;
     unsigned kind = slab->header.kind & ~(unsigned)AMG_OFI_MAGIC_MASK;
     bool is_short =
-        slab->len <= domain->facts.inject_len && kind > AMG_OFI_WELCOME;
+        slab->len <= domain->facts.inject_len && kind > AMG_OFI_ACCEPT;
     ssize_t code = 0;
 
     AMG_ASSERT(peer->at != FI_ADDR_NOTAVAIL);
     slab->header.stamp = peer->my_token;
-    /* A hello comes from nobody that is known yet, who can give none. */
+    /* A CONNECT goes to a peer that does not know this process yet. */
     slab->header.credits =
-        kind == AMG_OFI_HELLO
+        kind == AMG_OFI_CONNECT
             ? 0
             : (uint8_t)amg_flow_take_owed(&peer->calls, CREDITS_PER_MESSAGE);
     slab->epoch = peer->epoch;
@@ -220,11 +220,11 @@ ssize_t amg_ofi_send_post_locked(struct amg_ofi_slab *slab)
     if (peer->calls.owed > 0) /* more than one message tells of */
         amg_flow_owe_again(&domain->calls.flow, &peer->calls,
             amg_flow_take_owed(&peer->calls, UINT16_MAX));
-    peer->sent += kind == AMG_OFI_HELLO ? 0 : 1;
+    peer->sent += kind == AMG_OFI_CONNECT ? 0 : 1;
     if (is_short) {
         slab_left_locked(slab, HG_SUCCESS);
     } else {
-        peer->leaving += kind == AMG_OFI_HELLO ? 0 : 1;
+        peer->leaving += kind == AMG_OFI_CONNECT ? 0 : 1;
         peer->busy++;
         amg_list_push(&domain->sends, &slab->post.link);
     }
@@ -236,8 +236,8 @@ void amg_ofi_send_locked(struct amg_ofi_slab *slab)
     struct amg_peer *peer = slab->peer;
     ssize_t code = -FI_EAGAIN;
 
-    /* A peer that said hello first gets the welcome before anything else. */
-    if (peer->state == AMG_OFI_PEER_OPEN && !peer->owes_welcome &&
+    /* A peer that sent a CONNECT first gets the ACCEPT before anything else. */
+    if (peer->state == AMG_OFI_PEER_OPEN && !peer->owes_accept &&
         peer->at != FI_ADDR_NOTAVAIL && amg_list_is_empty(&peer->unsent))
         code = amg_ofi_send_post_locked(slab);
     if (code == 0)
@@ -248,9 +248,9 @@ void amg_ofi_send_locked(struct amg_ofi_slab *slab)
     amg_ofi_peer_try_later_locked(peer);
     if (code != -FI_EAGAIN)
         amg_ofi_peer_break_locked(peer, (int)-code);
-    else if (peer->state == AMG_OFI_PEER_STRANGER ||
-             peer->state == AMG_OFI_PEER_GREETED)
-        amg_ofi_peer_ask_locked(peer);
+    else if (peer->state == AMG_OFI_PEER_UNKNOWN ||
+             peer->state == AMG_OFI_PEER_CLAIMED)
+        amg_ofi_peer_connect_locked(peer);
 }
 
 bool amg_ofi_send_control_locked(struct amg_peer *peer,

@@ -22,11 +22,11 @@ void amg_ofi_slab_fini(struct amg_ofi_domain *domain);
 
 /* NULL: no memory. */
 struct amg_ofi_slab *amg_ofi_slab_get_locked(struct amg_ofi_domain *domain);
-/* Ends its share of the peer, too. */
+/* Ends its reference to the peer, too. */
 void amg_ofi_slab_put_locked(struct amg_ofi_slab *slab);
 
 /* Fills in all of the head but its cookie: a message of `body_len` bytes to
- * context `target`. Takes a share of the peer for the slab. */
+ * context `target`. Takes a reference to the peer for the slab. */
 void amg_ofi_send_address(struct amg_ofi_slab *slab, struct amg_peer *peer,
     uint8_t context, uint8_t target, enum amg_ofi_kind kind, uint32_t body_len);
 

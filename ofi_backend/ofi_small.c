@@ -122,7 +122,7 @@ static void done_send_locked(
     const struct amg_ofi_message *message, hg_return_t ret)
 {
     if (ret != HG_SUCCESS)
-        amg_ofi_peer_blame(message->peer, AMG_OFI_FAULT_ACCESS,
+        amg_ofi_peer_violation(message->peer, AMG_OFI_FAULT_ACCESS,
             message->header->kind & ~AMG_OFI_MAGIC_MASK, (long)ret);
     amg_ofi_send_answer_locked(message->peer, message->header->target,
         message->header->context, AMG_OFI_DONE, message->header->cookie, ret);
@@ -189,8 +189,8 @@ void amg_ofi_small_on_data_locked(
     if (piece == NULL)
         return;
     if (piece->transfer->is_put || piece->len != message->len) {
-        amg_ofi_peer_blame(message->peer, AMG_OFI_FAULT_ANSWER, AMG_OFI_DATA,
-            (long)message->len);
+        amg_ofi_peer_violation(message->peer, AMG_OFI_FAULT_ANSWER,
+            AMG_OFI_DATA, (long)message->len);
         amg_ofi_rma_piece_end_locked(piece, HG_PROTOCOL_ERROR);
         return;
     }

@@ -40,7 +40,7 @@
 
 enum {
     LOOK_TICKS = 5, /* 0.5 s between two looks at the connections */
-    LINES_MIN = 64,
+    CONNS_MIN = 64,
     REFUSALS = 2,
     WAIT_MAX = 100, /* ticks; 10 s between two probes */
 };
@@ -54,10 +54,10 @@ union addr {
 
 /* A connection of this process, as it was at the last look. QUIET: it was sent
  * nothing that is not acknowledged. */
-struct amg_ofi_line {
+struct amg_ofi_conn {
     union addr there; /* without its port if the peer made it */
     int fd;
-    enum { LINE_ALIVE, LINE_DEAD, LINE_QUIET } state;
+    enum { CONN_ALIVE, CONN_DEAD, CONN_QUIET } state;
 };
 
 static union addr addr_of(const struct amg_peer *peer)
@@ -83,10 +83,10 @@ static bool is_same(const union addr *one, const union addr *other)
 }
 
 /* False: `fd` is no connection of TCP. */
-static bool line_read(
-    const struct amg_ofi_domain *domain, int fd, struct amg_ofi_line *ret_line)
+static bool conn_read(
+    const struct amg_ofi_domain *domain, int fd, struct amg_ofi_conn *ret_conn)
 {
-    struct amg_ofi_line line = {.fd = fd};
+    struct amg_ofi_conn conn = {.fd = fd};
     union addr here = {.any.sa_family = AF_UNSPEC};
     union addr self = addr_of(domain->self);
     struct tcp_info info;
@@ -94,101 +94,101 @@ static bool line_read(
 
     /* getpeername() says nothing of a connection that is being made; this does
      * if it is given just as many bytes as there are. */
-    if (getsockopt(fd, SOL_SOCKET, SO_PEERNAME, &line.there, &len) != 0)
+    if (getsockopt(fd, SOL_SOCKET, SO_PEERNAME, &conn.there, &len) != 0)
         return false;
     len = sizeof(info);
     memset(&info, 0, sizeof(info));
     if (getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &len) != 0)
         return false;
     if (info.tcpi_state == TCP_SYN_SENT)
-        line.state = LINE_DEAD;
+        conn.state = CONN_DEAD;
     else if (info.tcpi_state != TCP_ESTABLISHED)
         return false;
     else if (info.tcpi_last_ack_recv < domain->connect_ns / AMG_NS_PER_MS)
-        line.state = LINE_ALIVE;
+        conn.state = CONN_ALIVE;
     else
-        line.state = info.tcpi_unacked == 0 ? LINE_QUIET : LINE_DEAD;
+        conn.state = info.tcpi_unacked == 0 ? CONN_QUIET : CONN_DEAD;
     len = sizeof(here);
     if (getsockname(fd, &here.any, &len) == 0 &&
         here.four.sin_port == self.four.sin_port)
-        line.there.four.sin_port = 0; /* it was made by any process there */
-    *ret_line = line;
+        conn.there.four.sin_port = 0; /* it was made by any process there */
+    *ret_conn = conn;
     return true;
 }
 
-static bool line_push(
-    struct amg_ofi_domain *domain, const struct amg_ofi_line *line)
+static bool conn_push(
+    struct amg_ofi_domain *domain, const struct amg_ofi_conn *conn)
 {
-    if (domain->line_count == domain->line_cap) {
-        unsigned cap = domain->line_cap == 0 ? LINES_MIN : 2 * domain->line_cap;
-        struct amg_ofi_line *more =
-            amg_mem_realloc(domain->lines, cap * sizeof(*more));
+    if (domain->conn_count == domain->conn_cap) {
+        unsigned cap = domain->conn_cap == 0 ? CONNS_MIN : 2 * domain->conn_cap;
+        struct amg_ofi_conn *more =
+            amg_mem_realloc(domain->conns, cap * sizeof(*more));
 
         if (more == NULL)
             return false;
-        domain->lines = more;
-        domain->line_cap = cap;
+        domain->conns = more;
+        domain->conn_cap = cap;
     }
-    AMG_ASSERT(domain->line_count < domain->line_cap);
-    domain->lines[domain->line_count++] = *line;
+    AMG_ASSERT(domain->conn_count < domain->conn_cap);
+    domain->conns[domain->conn_count++] = *conn;
     return true;
 }
 
 /* False: nothing is known of the connections to this peer. */
-static bool lines_read_locked(const struct amg_peer *peer)
+static bool conns_read_locked(const struct amg_peer *peer)
 {
     struct amg_ofi_domain *domain = peer->domain;
     struct dirent *entry = NULL;
-    struct amg_ofi_line line;
+    struct amg_ofi_conn conn;
     DIR *all = NULL;
 
     if (!domain->facts.is_tcp || peer->addr_len > sizeof(union addr))
         return false;
-    if (domain->has_lines && domain->tick - domain->lines_tick < LOOK_TICKS)
+    if (domain->has_conns && domain->tick - domain->conns_tick < LOOK_TICKS)
         return true;
-    domain->has_lines = false;
-    domain->line_count = 0;
+    domain->has_conns = false;
+    domain->conn_count = 0;
     all = opendir("/proc/self/fd");
     if (all == NULL)
         return false;
-    domain->has_lines = true;
-    domain->lines_tick = domain->tick;
+    domain->has_conns = true;
+    domain->conns_tick = domain->tick;
     while ((entry = readdir(all)) != NULL)
         if (entry->d_name[0] != '.' &&
-            line_read(domain, (int)strtol(entry->d_name, NULL, 10), &line) &&
-            !line_push(domain, &line))
-            domain->has_lines = false;
+            conn_read(domain, (int)strtol(entry->d_name, NULL, 10), &conn) &&
+            !conn_push(domain, &conn))
+            domain->has_conns = false;
     closedir(all);
-    return domain->has_lines;
+    return domain->has_conns;
 }
 
 /* How many of the connections that lead to `there` are in this state. */
-static unsigned lines_count(const struct amg_ofi_domain *domain,
+static unsigned conns_count(const struct amg_ofi_domain *domain,
     const union addr *there, unsigned state)
 {
     unsigned count = 0;
 
-    for (unsigned i = 0; i < domain->line_count; i++)
-        count += domain->lines[i].state == state &&
-                 is_same(&domain->lines[i].there, there);
+    for (unsigned i = 0; i < domain->conn_count; i++)
+        count += domain->conns[i].state == state &&
+                 is_same(&domain->conns[i].there, there);
     return count;
 }
 
 /* Shuts the dead ones down. Each descriptor is duplicated and read again: by
  * now it may be closed, and be that of something else. */
-static void lines_end(
+static void conns_end(
     const struct amg_ofi_domain *domain, const union addr *there)
 {
-    for (unsigned i = 0; i < domain->line_count; i++) {
-        struct amg_ofi_line now;
+    for (unsigned i = 0; i < domain->conn_count; i++) {
+        struct amg_ofi_conn now;
         int fd = -1;
 
-        if (!is_same(&domain->lines[i].there, there))
+        if (!is_same(&domain->conns[i].there, there))
             continue;
-        fd = fcntl(domain->lines[i].fd, F_DUPFD_CLOEXEC, 0);
+        fd = fcntl(domain->conns[i].fd, F_DUPFD_CLOEXEC, 0);
         if (fd < 0)
             continue;
-        if (line_read(domain, fd, &now) && now.state == LINE_DEAD &&
+        if (conn_read(domain, fd, &now) && now.state == CONN_DEAD &&
             is_same(&now.there, there))
             (void)shutdown(fd, SHUT_RDWR);
         close(fd);
@@ -200,10 +200,10 @@ bool amg_ofi_tcp_is_there_locked(const struct amg_peer *peer)
     const struct amg_ofi_domain *domain = peer->domain;
     union addr there = addr_of(peer);
 
-    return lines_read_locked(peer) &&
-           lines_count(domain, &there, LINE_DEAD) == 0 &&
-           (lines_count(domain, &there, LINE_ALIVE) > 0 ||
-               lines_count(domain, &there, LINE_QUIET) > 0);
+    return conns_read_locked(peer) &&
+           conns_count(domain, &there, CONN_DEAD) == 0 &&
+           (conns_count(domain, &there, CONN_ALIVE) > 0 ||
+               conns_count(domain, &there, CONN_QUIET) > 0);
 }
 
 bool amg_ofi_tcp_end_if_dead_locked(const struct amg_peer *peer)
@@ -213,21 +213,21 @@ bool amg_ofi_tcp_end_if_dead_locked(const struct amg_peer *peer)
     union addr anybody = there;
 
     anybody.four.sin_port = 0;
-    if (!lines_read_locked(peer) ||
-        lines_count(domain, &there, LINE_ALIVE) > 0 ||
-        lines_count(domain, &anybody, LINE_ALIVE) > 0 ||
-        (lines_count(domain, &there, LINE_DEAD) == 0 &&
-            lines_count(domain, &anybody, LINE_DEAD) == 0))
+    if (!conns_read_locked(peer) ||
+        conns_count(domain, &there, CONN_ALIVE) > 0 ||
+        conns_count(domain, &anybody, CONN_ALIVE) > 0 ||
+        (conns_count(domain, &there, CONN_DEAD) == 0 &&
+            conns_count(domain, &anybody, CONN_DEAD) == 0))
         return false;
-    lines_end(domain, &there);
-    lines_end(domain, &anybody);
+    conns_end(domain, &there);
+    conns_end(domain, &anybody);
     return true;
 }
 
 void amg_ofi_tcp_fini(struct amg_ofi_domain *domain)
 {
-    amg_mem_free(domain->lines);
-    domain->lines = NULL;
+    amg_mem_free(domain->conns);
+    domain->conns = NULL;
 }
 
 static void probe_close(struct amg_peer *peer)

@@ -2,8 +2,8 @@
 /* Driver for libfabric: its domains and endpoints, from open to close.
  *
  * Processes that talk by libfabric come and go; none waits for the others. One
- * that closes lets what it has sent leave first, and then says goodbye to those
- * that know it, so that what they wait for ends.
+ * that closes lets what it has sent leave first, and then sends DISCONNECT to
+ * those that know it, so that what they wait for ends.
  *
  * Ranks of a job end together, which another medium sees to. A rank is quiet
  * here when all have answered it, and given their credits back: what it sent
@@ -42,9 +42,9 @@ enum {
     CREDITS_MAX = 32767,
     TRANSFERS_MADE = 16, /* kept ready from the start */
     EP_CLOSE_MS = 1000,  /* for reads and writes of an endpoint's transfers */
-    BYE_MS = 200,        /* for the last messages */
-    RETREAT_MS = 200,    /* for posts that are taken back */
-    NAP_NS = 20000,
+    DISCONNECT_MS = 200, /* for the last messages */
+    CANCEL_MS = 200,     /* for posts that are taken back */
+    PAUSE_NS = 20000,
 };
 
 /* Polls until `is_busy(arg)` is false. False: the time was up before that. */
@@ -59,7 +59,7 @@ static bool settle_locked(struct amg_ofi_domain *domain, unsigned timeout_ms,
         if (amg_ofi_poll_domain_locked(domain) > 0)
             continue;
         amg_bias_give(&domain->lock);
-        amg_clock_sleep_ns(NAP_NS);
+        amg_clock_sleep_ns(PAUSE_NS);
         amg_bias_take(&domain->lock);
     }
     return true;
@@ -94,7 +94,7 @@ static void leases_return_locked(struct amg_ofi_domain *domain)
     if (domain->idle_count == 0)
         return;
     amg_ofi_lease_return_all_locked(domain);
-    (void)settle_locked(domain, BYE_MS, is_sending, domain);
+    (void)settle_locked(domain, DISCONNECT_MS, is_sending, domain);
 }
 
 static void ep_close(struct amg_ep *base, struct amg_news *ret_news)
@@ -121,7 +121,8 @@ static void ep_close(struct amg_ep *base, struct amg_news *ret_news)
 }
 
 /* One that has not done what this process asked of it, or NULL. */
-static struct amg_peer *debtor_find_locked(const struct amg_ofi_domain *domain)
+static struct amg_peer *pending_peer_find_locked(
+    const struct amg_ofi_domain *domain)
 {
     struct amg_link *link = amg_list_first(&domain->peers);
 
@@ -144,7 +145,7 @@ static hg_return_t domain_quiesce(struct amg_domain *base)
     amg_bias_take(&domain->lock);
     (void)amg_ofi_poll_domain_locked(domain);
     is_busy = is_sending(domain) ||
-              (domain->is_joined && debtor_find_locked(domain) != NULL);
+              (domain->is_joined && pending_peer_find_locked(domain) != NULL);
     if (!is_busy && domain->is_joined && !domain->is_leaving) {
         domain->is_leaving = true;
         /* Soon nobody may be there to take them. */
@@ -155,9 +156,10 @@ static hg_return_t domain_quiesce(struct amg_domain *base)
     return is_busy ? HG_AGAIN : HG_SUCCESS;
 }
 
-static void debtor_log_locked(struct amg_ofi_domain *domain, const char *end)
+static void pending_peer_log_locked(
+    struct amg_ofi_domain *domain, const char *end)
 {
-    struct amg_peer *peer = debtor_find_locked(domain);
+    struct amg_peer *peer = pending_peer_find_locked(domain);
     char text[AMG_OFI_TEXT_CAP];
 
     if (peer != NULL)
@@ -175,7 +177,7 @@ static void domain_report(struct amg_domain *base)
     if (!domain->is_joined)
         return;
     amg_bias_take(&domain->lock);
-    debtor_log_locked(domain, "");
+    pending_peer_log_locked(domain, "");
     amg_bias_give(&domain->lock);
 }
 
@@ -186,17 +188,17 @@ static void domain_abandon(struct amg_domain *base)
     if (!domain->is_joined)
         return;
     amg_bias_take(&domain->lock);
-    debtor_log_locked(domain, ", which are given up");
+    pending_peer_log_locked(domain, ", which are given up");
     domain->is_leaving = true;
     amg_bias_give(&domain->lock);
 }
 
 /* Tells all that know this process, and lets that leave. */
-static void bye_say_locked(struct amg_ofi_domain *domain)
+static void disconnect_send_locked(struct amg_ofi_domain *domain)
 {
     struct amg_link *link = NULL;
 
-    /* A peer that has said goodbye is told nothing. */
+    /* A peer that has disconnected is told nothing. */
     (void)amg_ofi_poll_domain_locked(domain);
     amg_ofi_lease_return_all_locked(domain);
     link = amg_list_first(&domain->peers);
@@ -206,24 +208,24 @@ static void bye_say_locked(struct amg_ofi_domain *domain)
         if (peer->state == AMG_OFI_PEER_OPEN && peer != domain->self)
             (void)amg_ofi_send_control_locked(peer,
                 (struct amg_ofi_header){
-                    .kind = AMG_OFI_BYE, .target = peer->context},
+                    .kind = AMG_OFI_DISCONNECT, .target = peer->context},
                 NULL, 0);
     }
-    (void)settle_locked(domain, BYE_MS, is_sending, domain);
+    (void)settle_locked(domain, DISCONNECT_MS, is_sending, domain);
 }
 
-/* All peers are strangers again, and only the user may still hold some. */
+/* All peers are UNKNOWN again; only the user may still reference some. */
 static void peers_end_locked(struct amg_ofi_domain *domain)
 {
     struct amg_link *link = amg_list_first(&domain->peers);
 
     while (link != NULL) {
         struct amg_peer *peer =
-            amg_ofi_peer_hold(AMG_OBJECT(link, struct amg_peer, all));
+            amg_ofi_peer_ref(AMG_OBJECT(link, struct amg_peer, all));
 
         amg_ofi_connect_lost_locked(peer, NULL);
         link = amg_list_next(&domain->peers, link);
-        amg_ofi_peer_drop_locked(peer);
+        amg_ofi_peer_unref_locked(peer);
     }
 }
 
@@ -237,7 +239,7 @@ static bool is_posted(void *arg)
     return !amg_list_is_empty(&domain->sends) || domain->moving > 0;
 }
 
-static void retreat_locked(struct amg_ofi_domain *domain)
+static void posts_cancel_locked(struct amg_ofi_domain *domain)
 {
     struct amg_link *link = amg_list_first(&domain->sends);
 
@@ -250,7 +252,7 @@ static void retreat_locked(struct amg_ofi_domain *domain)
             &AMG_OBJECT(link, struct amg_ofi_slab, post.link)->work.context);
     /* Nothing can arrive in a domain that was never quite open. */
     if (domain->eps != NULL)
-        (void)settle_locked(domain, RETREAT_MS, is_posted, domain);
+        (void)settle_locked(domain, CANCEL_MS, is_posted, domain);
 }
 
 /* Ends the endpoint, and the provider's knowledge of our memory. */
@@ -259,7 +261,7 @@ static void ep_end_locked(struct amg_ofi_domain *domain)
     bool goes_first = domain->facts.binds_memory && domain->ep != NULL;
 
     if (goes_first)
-        retreat_locked(domain);
+        posts_cancel_locked(domain);
     else
         amg_ofi_ep_close(domain);
     amg_ofi_rma_abandon_locked(domain);
@@ -283,7 +285,7 @@ static void domain_free(struct amg_ofi_domain *domain)
     amg_ofi_send_abandon_locked(domain);
     peers_end_locked(domain);
     if (domain->self != NULL)
-        amg_ofi_peer_drop_locked(domain->self);
+        amg_ofi_peer_unref_locked(domain->self);
     amg_ofi_slab_fini(domain);
     amg_ofi_ep_fini(domain);
     amg_bias_give(&domain->lock);
@@ -309,7 +311,7 @@ static void domain_close(struct amg_domain *base)
     if (amg_ofi_is_child(domain))
         return;
     amg_bias_take(&domain->lock);
-    bye_say_locked(domain);
+    disconnect_send_locked(domain);
     amg_bias_give(&domain->lock);
     domain_free(domain);
 }
@@ -583,8 +585,8 @@ const struct amg_transport amg_ofi_transport = {
     .addr =
         {
             .self = amg_ofi_addr_self,
-            .hold = amg_ofi_peer_hold,
-            .drop = amg_ofi_addr_drop,
+            .hold = amg_ofi_peer_ref,
+            .drop = amg_ofi_addr_unref,
             .is_self = amg_ofi_addr_is_self,
             .is_same = amg_ofi_addr_is_same,
             .format = amg_ofi_addr_format,

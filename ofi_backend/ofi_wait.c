@@ -9,9 +9,9 @@
  * otherwise, which costs an idle process ten wake-ups a second.
  *
  * The queue of net in libfabric 1.17 says that there is news for ever once it
- * has said so (and so did that of tcp in 1.18.0). A descriptor that rings too
+ * has said so (and so did that of tcp in 1.18.0). A descriptor that wakes too
  * often for nothing is left alone for a second, and the timer is all that wakes
- * then: one rings so, too, while the bytes of a long access come in, of which
+ * then: one wakes so, too, while the bytes of a long access come in, of which
  * the queue says nothing.
  *
  * The provider's descriptor joins when somebody sleeps, and leaves when nobody
@@ -30,11 +30,11 @@
 #include "base/clock.h"
 #include "base/log.h"
 
-#define NS_PER_S      1000000000ull
-#define NAP_RETRY_NS  (1 * AMG_NS_PER_MS)   /* a post found no room */
-#define NAP_MOVING_NS (10 * AMG_NS_PER_MS)  /* something is under way */
-#define NAP_IDLE_NS   (100 * AMG_NS_PER_MS) /* nothing is */
-#define NAP_MUTE_NS   (8 * AMG_NS_PER_MS)   /* nothing else wakes */
+#define NS_PER_S       1000000000ull
+#define WAIT_RETRY_NS  (1 * AMG_NS_PER_MS)   /* a post found no room */
+#define WAIT_MOVING_NS (10 * AMG_NS_PER_MS)  /* something is under way */
+#define WAIT_IDLE_NS   (100 * AMG_NS_PER_MS) /* nothing is */
+#define WAIT_MUTE_NS   (8 * AMG_NS_PER_MS)   /* nothing else wakes */
 
 enum {
     SPINNING_TICKS = 2, /* in which nobody slept; then its user spins */
@@ -98,17 +98,17 @@ static void timer_set(struct amg_ofi_ep *ep, uint64_t ns)
     (void)timerfd_settime(ep->timer, 0, &when, NULL);
 }
 
-static uint64_t nap_ns(const struct amg_ofi_domain *domain)
+static uint64_t wait_ns(const struct amg_ofi_domain *domain)
 {
     if (!amg_list_is_empty(&domain->trying) ||
         !amg_list_is_empty(&domain->transfers) || domain->owes_receive)
-        return NAP_RETRY_NS;
+        return WAIT_RETRY_NS;
     if (domain->cq_fd < 0)
-        return NAP_MUTE_NS;
+        return WAIT_MUTE_NS;
     if (!amg_list_is_empty(&domain->sends) || domain->moving > 0 ||
         domain->calls.flow.owing != NULL)
-        return NAP_MOVING_NS;
-    return NAP_IDLE_NS;
+        return WAIT_MOVING_NS;
+    return WAIT_IDLE_NS;
 }
 
 /* Has the descriptor of the queue wake who sleeps; where that cannot be, the
@@ -156,10 +156,10 @@ void amg_ofi_wait_arm_locked(struct amg_ofi_ep *ep)
     domain->armed_count += ep->is_armed ? 0 : 1;
     ep->is_armed = true;
     queue_join_locked(ep);
-    ep->nap_ns = nap_ns(domain);
-    if (!ep->is_joined && ep->nap_ns > NAP_MUTE_NS)
-        ep->nap_ns = NAP_MUTE_NS;
-    timer_set(ep, ep->nap_ns);
+    ep->wait_ns = wait_ns(domain);
+    if (!ep->is_joined && ep->wait_ns > WAIT_MUTE_NS)
+        ep->wait_ns = WAIT_MUTE_NS;
+    timer_set(ep, ep->wait_ns);
 }
 
 void amg_ofi_wait_mute_locked(struct amg_ofi_domain *domain)
@@ -168,7 +168,7 @@ void amg_ofi_wait_mute_locked(struct amg_ofi_domain *domain)
         AMG_LOG_INFO("ofi",
             "the queue of ofi+%s tells of news when there are none; while it "
             "does, waiting looks every %u ms instead",
-            domain->facts.stack, (unsigned)(NAP_MUTE_NS / AMG_NS_PER_MS));
+            domain->facts.stack, (unsigned)(WAIT_MUTE_NS / AMG_NS_PER_MS));
     domain->was_muted = true;
     for (uint32_t i = 0; i < domain->max_contexts; i++)
         if (domain->eps[i] != NULL)
@@ -179,29 +179,29 @@ void amg_ofi_wait_mute_locked(struct amg_ofi_domain *domain)
     domain->cq_fd = -1;
 }
 
-void amg_ofi_wait_ring_locked(struct amg_ofi_ep *ep)
+void amg_ofi_wait_wake_locked(struct amg_ofi_ep *ep)
 {
-    if (!ep->is_armed || ep->is_rung)
+    if (!ep->is_armed || ep->is_woken)
         return;
     AMG_ASSERT(ep->bell >= 0);
-    ep->is_rung = true;
+    ep->is_woken = true;
     amg_bell_ring(ep->bell);
 }
 
 void amg_ofi_wait_busy_locked(struct amg_ofi_domain *domain)
 {
-    uint64_t nap = 0;
+    uint64_t wait = 0;
 
     if (domain->armed_count == 0)
         return;
-    nap = nap_ns(domain);
+    wait = wait_ns(domain);
     for (uint32_t i = 0; i < domain->max_contexts; i++) {
         struct amg_ofi_ep *ep = domain->eps[i];
 
-        if (ep == NULL || !ep->is_armed || ep->nap_ns <= nap)
+        if (ep == NULL || !ep->is_armed || ep->wait_ns <= wait)
             continue;
-        ep->nap_ns = nap;
-        timer_set(ep, nap);
+        ep->wait_ns = wait;
+        timer_set(ep, wait);
     }
 }
 
@@ -212,9 +212,9 @@ void amg_ofi_wait_end_locked(struct amg_ofi_ep *ep)
     ep->is_armed = false;
     AMG_ASSERT(amg_ofi_domain_of_ep(ep)->armed_count > 0);
     amg_ofi_domain_of_ep(ep)->armed_count--;
-    if (ep->is_rung)
+    if (ep->is_woken)
         amg_bell_drain(ep->bell);
-    ep->is_rung = false;
+    ep->is_woken = false;
     timer_set(ep, 0);
 }
 
@@ -225,5 +225,5 @@ void amg_ofi_op_end_locked(struct amg_op *op, hg_return_t ret)
     op->priv[AMG_CALL_PRIV_STATE] = AMG_CALL_DONE;
     op->ret = ret;
     amg_list_push(&ep->done, &op->link);
-    amg_ofi_wait_ring_locked(ep);
+    amg_ofi_wait_wake_locked(ep);
 }

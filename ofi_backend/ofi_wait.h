@@ -17,7 +17,7 @@ int amg_ofi_wait_fd(const struct amg_ep *base);
 void amg_ofi_wait_arm_locked(struct amg_ofi_ep *ep);
 
 /* Something was put on a list of `ep`: wakes who sleeps there. */
-void amg_ofi_wait_ring_locked(struct amg_ofi_ep *ep);
+void amg_ofi_wait_wake_locked(struct amg_ofi_ep *ep);
 /* Something was posted that nobody may have to be told of: wakes one context
  * that sleeps so long that it would come too late. */
 void amg_ofi_wait_busy_locked(struct amg_ofi_domain *domain);

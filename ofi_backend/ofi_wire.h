@@ -15,30 +15,30 @@
  *            nobody else knows it, and a message for a process that is gone, or
  *            has given the sender up, means nothing any more
  *
- *   kind      from       body                         means
- *   HELLO     anyone     struct amg_ofi_hello         who I am; who are you?
- *   WELCOME   anyone     struct amg_ofi_hello         the answer to it
- *   BYE       anyone     -                            I close
- *   REQUEST   origin     the poster's bytes           answer me
- *   ONEWAY    origin     the poster's bytes           no answer wanted
- *   REPLY     target     the poster's bytes           returns one credit
- *   REFUSE    target     struct amg_ofi_refuse        the same, but why not
- *   CREDIT    target     -                            only header.credits
- *   GET       initiator  struct amg_ofi_access        send me these bytes
- *   PUT       initiator  struct amg_ofi_access, bytes write these bytes
- *   DATA      exposer    the bytes                    the answer to a GET
- *   DONE      exposer    struct amg_ofi_refuse        that of a PUT; or why not
- *   LEASE     initiator  struct amg_ofi_lease_ask     I want to read or write
- *                                                     this memory by myself
- *   GRANT     exposer    struct amg_ofi_grant, rows   so it is reached; in
- *                                                     several messages if long
- *   DENY      exposer    struct amg_ofi_refuse        why not
- *   REVOKE    exposer    -                            the memory goes away
- *   RETURN    initiator  -                            I use it no more
+ *   kind        from       body                       means
+ *   CONNECT     anyone     struct amg_ofi_connect     who I am; who are you?
+ *   ACCEPT      anyone     struct amg_ofi_connect     the answer to it
+ *   DISCONNECT  anyone     -                          I close
+ *   REQUEST     origin     the poster's bytes         answer me
+ *   ONEWAY      origin     the poster's bytes         no answer wanted
+ *   REPLY       target     the poster's bytes         returns one credit
+ *   REFUSE      target     struct amg_ofi_refuse      the same, but why not
+ *   CREDIT      target     -                          only header.credits
+ *   GET         initiator  struct amg_ofi_access      send me these bytes
+ *   PUT         initiator  struct amg_ofi_access, bytes write these bytes
+ *   DATA        exposer    the bytes                  the answer to a GET
+ *   DONE        exposer    struct amg_ofi_refuse      that of a PUT; or why not
+ *   LEASE       initiator  struct amg_ofi_lease_ask   I want to read or write
+ *                                                      this memory by myself
+ *   GRANT       exposer    struct amg_ofi_grant, rows so it is reached; in
+ *                                                      several messages if long
+ *   DENY        exposer    struct amg_ofi_refuse      why not
+ *   REVOKE      exposer    -                          the memory goes away
+ *   RETURN      initiator  -                          I use it no more
  *
- * Integers are in the order of the machine; who has another one speaks another
- * version. The fields of HELLO and WELCOME stay in place in all versions, so
- * that processes that do not understand each other can say so.
+ * Integers are in the order of the machine; a process with another one speaks
+ * another version. The fields of CONNECT and ACCEPT stay in place in all
+ * versions, so that processes that do not understand each other can say so.
  */
 #ifndef AMG_OFI_BACKEND_OFI_WIRE_H
 #define AMG_OFI_BACKEND_OFI_WIRE_H
@@ -47,9 +47,9 @@
 #include <stdint.h>
 
 enum amg_ofi_kind {
-    AMG_OFI_HELLO,
-    AMG_OFI_WELCOME,
-    AMG_OFI_BYE,
+    AMG_OFI_CONNECT,
+    AMG_OFI_ACCEPT,
+    AMG_OFI_DISCONNECT,
     AMG_OFI_REQUEST,
     AMG_OFI_ONEWAY,
     AMG_OFI_REPLY,
@@ -67,14 +67,16 @@ enum amg_ofi_kind {
     AMG_OFI_KIND_COUNT
 };
 
-#define AMG_OFI_HELLO_MAGIC 0x4f474d41u /* "AMGO" on little endian machines */
+#define AMG_OFI_CONNECT_MAGIC                                                  \
+    0x4f474d41u /* "AMGO" on little endian machines                            \
+                 */
 
 enum {
     AMG_OFI_VERSION = 2,
     AMG_OFI_MAGIC = 0xa0, /* the high bits of the first byte, */
     AMG_OFI_MAGIC_MASK = 0xe0,
     AMG_OFI_ADDR_MAX = 128, /* bytes of a provider's address */
-    AMG_OFI_HELLO_MIN = 32 + AMG_OFI_ADDR_MAX, /* of any version */
+    AMG_OFI_CONNECT_MIN = 32 + AMG_OFI_ADDR_MAX, /* of any version */
 };
 
 struct amg_ofi_header {
@@ -91,7 +93,7 @@ struct amg_ofi_refuse {
     uint32_t unused;
 };
 
-struct amg_ofi_hello {
+struct amg_ofi_connect {
     uint32_t magic;
     uint16_t version;
     uint16_t addr_len;
@@ -99,10 +101,10 @@ struct amg_ofi_hello {
     uint64_t incarnation; /* of the sender; never 0 */
     uint32_t message_len; /* the longest that the sender can receive */
     uint16_t credits;     /* requests of the receiver that it has room for */
-    uint16_t ask;         /* HELLO: counts those to the receiver; WELCOME: that
-                           * of the HELLO that it answers */
+    uint16_t ask;         /* CONNECT: counts those to the receiver; ACCEPT: that
+                           * of the CONNECT that it answers */
     uint8_t addr[AMG_OFI_ADDR_MAX]; /* where the sender is reached */
-    uint32_t had; /* messages of the receiver that came with its token */
+    uint32_t received; /* messages of the receiver that came with its token */
     uint32_t unused;
 };
 
@@ -140,7 +142,8 @@ struct amg_ofi_grant {
 };
 
 static_assert(sizeof(struct amg_ofi_header) == 16, "the table above");
-static_assert(sizeof(struct amg_ofi_hello) == 40 + AMG_OFI_ADDR_MAX, "no hole");
+static_assert(
+    sizeof(struct amg_ofi_connect) == 40 + AMG_OFI_ADDR_MAX, "no hole");
 static_assert(sizeof(struct amg_ofi_key) == 16, "no hole");
 static_assert(sizeof(struct amg_ofi_access) == 48, "no hole");
 static_assert(sizeof(struct amg_ofi_grant) == 16, "no hole");

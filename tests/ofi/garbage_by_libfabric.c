@@ -124,10 +124,10 @@ static size_t noise_fill(uint8_t *bytes)
 static size_t hello_fill(
     uint8_t *bytes, const struct raw *raw, unsigned short port)
 {
-    struct amg_ofi_header header = {.kind = AMG_OFI_MAGIC | AMG_OFI_HELLO};
+    struct amg_ofi_header header = {.kind = AMG_OFI_MAGIC | AMG_OFI_CONNECT};
     struct sockaddr_in addr = raw->self;
-    struct amg_ofi_hello hello = {
-        .magic = AMG_OFI_HELLO_MAGIC,
+    struct amg_ofi_connect hello = {
+        .magic = AMG_OFI_CONNECT_MAGIC,
         .version = (uint16_t)(AMG_OFI_VERSION + (rand() % 4 == 0)),
         .addr_len = sizeof(addr),
         .token = noise(),

@@ -51,7 +51,7 @@ struct draft {
 static void liar_hear(const uint8_t *bytes, size_t len)
 {
     struct amg_ofi_header header;
-    struct amg_ofi_hello hello;
+    struct amg_ofi_connect hello;
     struct sockaddr_in addr;
     unsigned kind = 0;
     unsigned side = 0;
@@ -60,13 +60,13 @@ static void liar_hear(const uint8_t *bytes, size_t len)
     memcpy(&header, bytes, sizeof(header));
     kind = header.kind & ~(unsigned)AMG_OFI_MAGIC_MASK;
     FUZZ_CHECK(kind < AMG_OFI_KIND_COUNT);
-    if (kind == AMG_OFI_HELLO || kind == AMG_OFI_WELCOME) {
+    if (kind == AMG_OFI_CONNECT || kind == AMG_OFI_ACCEPT) {
         memcpy(&hello, bytes + sizeof(header), sizeof(hello));
         memcpy(&addr, hello.addr, sizeof(addr));
         side = ntohs(addr.sin_port) - OFI_PORT;
         FUZZ_CHECK(side < OFI_SIDES);
         lessons[side].token = hello.token;
-        if (kind == AMG_OFI_HELLO)
+        if (kind == AMG_OFI_CONNECT)
             lessons[side].ask = hello.ask;
         else
             lessons[side].said++;
@@ -105,23 +105,23 @@ static uint16_t port_choose(struct fuzz *fuzz, unsigned side)
 }
 
 /* Room and counts; the truth in most hellos, else near it or far from it. */
-static void counts_choose(
-    struct fuzz *fuzz, const struct lesson *lesson, struct amg_ofi_hello *hello)
+static void counts_choose(struct fuzz *fuzz, const struct lesson *lesson,
+    struct amg_ofi_connect *hello)
 {
     uint8_t how = fuzz_u8(fuzz);
 
     hello->credits = (uint16_t)(how % 2 == 0 ? OFI_CREDITS : fuzz_u8(fuzz));
     hello->ask = how / 2 % 4 == 3 ? fuzz_u16(fuzz) : lesson->ask;
-    hello->had = how / 8 % 4 == 3 ? (uint32_t)fuzz_near(fuzz, lesson->said)
-                                  : lesson->said;
+    hello->received = how / 8 % 4 == 3 ? (uint32_t)fuzz_near(fuzz, lesson->said)
+                                       : lesson->said;
 }
 
 static void hello_say(struct fuzz *fuzz, unsigned side)
 {
-    struct draft draft = {.len = sizeof(struct amg_ofi_hello)};
+    struct draft draft = {.len = sizeof(struct amg_ofi_connect)};
     struct sockaddr_in addr;
-    struct amg_ofi_hello hello = {
-        .magic = AMG_OFI_HELLO_MAGIC,
+    struct amg_ofi_connect hello = {
+        .magic = AMG_OFI_CONNECT_MAGIC,
         .version = AMG_OFI_VERSION,
         .addr_len = sizeof(addr),
         .token = 8 + side,
@@ -142,7 +142,7 @@ static void hello_say(struct fuzz *fuzz, unsigned side)
     if (how % 16 == 5)
         draft.len = fuzz_u16(fuzz) % (OFI_ROOM - sizeof(draft.header));
     draft.header = (struct amg_ofi_header){
-        .kind = AMG_OFI_MAGIC | (how >= 64 ? AMG_OFI_WELCOME : AMG_OFI_HELLO),
+        .kind = AMG_OFI_MAGIC | (how >= 64 ? AMG_OFI_ACCEPT : AMG_OFI_CONNECT),
         .stamp = lessons[side].token,
     };
     draft_send(&draft, side);

@@ -173,7 +173,7 @@ static void doubt_client(void)
     struct amg_ofi_domain *domain = amg_ofi_domain_of(server.domain);
 
     amg_bias_take(&domain->lock);
-    amg_ofi_peer_doubt_locked(client_at_server());
+    amg_ofi_peer_check_locked(client_at_server());
     amg_bias_give(&domain->lock);
 }
 
@@ -189,14 +189,14 @@ static void test_busy_answer_to_a_doubt_has_time(void **state)
     peer->deadline_ns = 1;
     sending = SEND_AGAIN;
     doubt_client();
-    while (!peer->owes_welcome && peer->state == AMG_OFI_PEER_OPEN)
+    while (!peer->owes_accept && peer->state == AMG_OFI_PEER_OPEN)
         (void)poll_both(NULL);
     tick = domain->tick;
     while (domain->tick - tick < 2)
         (void)poll_both(NULL);
     assert_int_equal(peer->state, AMG_OFI_PEER_OPEN);
     sending = SEND_GOES;
-    while (peer->owes_welcome)
+    while (peer->owes_accept)
         (void)poll_both(NULL);
     post(&op);
     assert_int_equal(wait_for(&op), HG_SUCCESS);
@@ -356,7 +356,7 @@ static void test_busy_sleeper_is_told_of_credits(void **state)
     const struct amg_ofi_ep *ep = amg_ofi_ep_of(server.ep);
     struct amg_news news;
     struct amg_op op;
-    uint64_t nap_ns = 0;
+    uint64_t wait_ns = 0;
 
     (void)state;
     amg_news_init(&news);
@@ -367,10 +367,10 @@ static void test_busy_sleeper_is_told_of_credits(void **state)
     }
     while (!amg_ofi_transport.ep.arm(server.ep))
         (void)amg_ofi_transport.ep.poll(server.ep, 100, &news);
-    nap_ns = ep->nap_ns;
+    wait_ns = ep->wait_ns;
     amg_ofi_transport.msg.release(server.ep,
         AMG_OBJECT(amg_list_pop(&news.arrived), struct amg_arrival, link));
-    assert_true(ep->nap_ns < nap_ns);
+    assert_true(ep->wait_ns < wait_ns);
     while (peer->calls.unanswered > 0)
         (void)poll_both(NULL);
 }

@@ -109,10 +109,10 @@ static void say_hello(struct world *world)
 {
     struct {
         struct amg_ofi_header header;
-        struct amg_ofi_hello hello;
+        struct amg_ofi_connect hello;
     } message = {
-        .header = {.kind = AMG_OFI_MAGIC | AMG_OFI_HELLO},
-        .hello = {.magic = AMG_OFI_HELLO_MAGIC,
+        .header = {.kind = AMG_OFI_MAGIC | AMG_OFI_CONNECT},
+        .hello = {.magic = AMG_OFI_CONNECT_MAGIC,
             .version = AMG_OFI_VERSION,
             .addr_len = world->peer->addr_len,
             .incarnation = 77,
@@ -144,7 +144,7 @@ static void test_poll_random_bytes_are_dropped(void **state)
         receive(&world, bytes, len);
     }
     world_poll(&world);
-    assert_int_equal(world.peer->state, AMG_OFI_PEER_STRANGER);
+    assert_int_equal(world.peer->state, AMG_OFI_PEER_UNKNOWN);
     world_close(&world);
 }
 
@@ -163,7 +163,7 @@ static void test_poll_lies_of_a_peer_do_no_harm(void **state)
         size_t len = sizeof(header) + (size_t)rand() % 200;
 
         say_hello(&world);
-        assert_true(world.peer->state == AMG_OFI_PEER_GREETED ||
+        assert_true(world.peer->state == AMG_OFI_PEER_CLAIMED ||
                     world.peer->state == AMG_OFI_PEER_OPEN);
         fill_random(bytes, len);
         /* Half of the accesses name memory that is there. */

@@ -66,7 +66,7 @@ static int world_open(void **state)
     world.self = peer_make(&world.domain, &addr);
     world.domain.self = world.self;
     world.domain.facts.is_tcp = true;
-    world.domain.has_lines = false;
+    world.domain.has_conns = false;
     world.domain.tick = 0;
     world.domain.connect_ns = MINUTE_MS * 1000000ull;
     *state = &world;
@@ -81,7 +81,7 @@ static int world_close(void **state)
     close(world->far);
     close(world->listener);
     amg_ofi_tcp_fini(&world->domain);
-    world->domain.line_cap = 0;
+    world->domain.conn_cap = 0;
     free(world->peer);
     free(world->self);
     return 0;

@@ -1,7 +1,54 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* How many processes the launcher says it has started.
- *
- * The manager that started a process for MPI says so in variables of its own:
+/* How this process was launched, and the bootstrap of a process alone. */
+#include "boot/launch.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/assert.h"
+
+static hg_return_t alone_allgather(
+    struct amg_boot *boot, const void *mine, size_t len, void *ret_all)
+{
+    (void)boot;
+    if (len > 0)
+        memmove(ret_all, mine, len);
+    return HG_SUCCESS;
+}
+
+static hg_return_t alone_bcast(
+    struct amg_boot *boot, void *bytes, size_t len, uint32_t root)
+{
+    (void)boot;
+    (void)bytes;
+    (void)len;
+    if (!AMG_CONTRACT(root == 0))
+        return HG_INVALID_ARG;
+    return HG_SUCCESS;
+}
+
+static hg_return_t alone_barrier(struct amg_boot *boot)
+{
+    (void)boot;
+    return HG_SUCCESS;
+}
+
+static const struct amg_boot_ops alone_ops = {
+    .allgather = alone_allgather,
+    .bcast = alone_bcast,
+    .barrier = alone_barrier,
+};
+
+void amg_boot_alone_init(struct amg_boot *boot)
+{
+    boot->ops = &alone_ops;
+    boot->rank = 0;
+    boot->size = 1;
+    boot->node_rank = 0;
+    boot->node_size = 1;
+}
+
+/* The manager that started a process for MPI says so in variables of its own:
  * PMI_SIZE by hydra and by Slurm's plugin pmi2, OMPI_COMM_WORLD_SIZE by Open
  * MPI's mpirun. Slurm's are below these. Hydra and Open MPI start one helper on
  * each node by a step of Slurm, and its processes inherit what that step says
@@ -9,9 +56,6 @@
  * of a whole allocation (SLURM_NTASKS, SLURM_JOB_*) say nothing: a program may
  * be started alone in it. Nor do those of a step with a terminal (srun --pty):
  * what is typed there, or submitted from there, inherits them. */
-#include "boot/launch.h"
-
-#include <stdlib.h>
 
 /* 0 when it is unset, or no number above 0. */
 static uint32_t number_of(const char *name)

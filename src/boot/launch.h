@@ -1,13 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* How many processes the launcher says it has started.
- *
- * Only to tell a job of one rank from one that fell apart into many. Who the
- * ranks are, and how many, is asked of nobody but MPI. */
+/* How this process was launched, and the bootstrap of a process alone. */
 #ifndef AMG_BOOT_LAUNCH_H
 #define AMG_BOOT_LAUNCH_H
 
 #include <stdbool.h>
 #include <stdint.h>
+
+#include "boot/boot.h"
+
+/* Makes `boot` rank 0 of 1. It holds nothing and needs no end. */
+void amg_boot_alone_init(struct amg_boot *boot);
+
+/* Only to tell a job of one rank from one that fell apart into many. Who the
+ * ranks are, and how many, is asked of nobody but MPI. */
 
 struct amg_boot_launch {
     uint32_t tasks;    /* started together with this one; 0: nobody says */

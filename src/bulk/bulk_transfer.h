@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A transfer between two bulk handles: push or pull, as a state machine. */
+/* Bulk transfers: requests of programs and their operations. */
 #ifndef AMG_BULK_BULK_TRANSFER_H
 #define AMG_BULK_BULK_TRANSFER_H
 
@@ -30,7 +30,7 @@ struct amg_transfer_plan {
     bool is_final; /* amg_transfer_cancel() will not be called */
 };
 
-/* What the program that asked for a transfer gave. It is bulk_request.c's, and
+/* What the program that asked for a transfer gave. It is bulk_transfer.c's, and
  * lies in the transfer so that one object does for both. */
 struct amg_transfer_asked {
     struct amg_cq_entry entry;

@@ -16,7 +16,6 @@
 #include "init/plan.h"
 #include "mercury_class.h"
 #include "mercury_context.h"
-#include "init/na_class.h"
 #include "place/bind.h"
 #include "rpc/serve.h"
 #include "rpc/respond.h"

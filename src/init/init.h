@@ -4,6 +4,8 @@
 #define AMG_INIT_INIT_H
 
 #include "init/plan.h"
+#include "mercury_types.h"
+#include "na_types.h"
 
 /* HG_PROTONOSUPPORT: no such transport here (the log lists those there are);
  * HG_INVALID_ARG: no init string; or what the transport's open returned. */
@@ -26,5 +28,19 @@ hg_return_t amg_init_read_info(
  * the class is closed all the same. A class that borrows its domains
  * waits for nobody without `serve`; with it, the lender lends no more. */
 hg_return_t amg_init_finalize(hg_class_t *cls, bool serve);
+
+/* Owned by the user, from NA_Initialize() to NA_Finalize(). Constant. */
+struct na_class {
+    /* Owns the domains, and the addresses that NA calls make. An HG class is
+     * opened with it as its lender. */
+    hg_class_t *medium;
+};
+
+/* The code for users of NA: the same number, or where NA has none of that
+ * meaning, NA_IO_ERROR. */
+static inline na_return_t amg_na_code(hg_return_t rc)
+{
+    return rc <= HG_HOSTFIREWALL ? (na_return_t)rc : NA_IO_ERROR;
+}
 
 #endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* NA classes: classes without RPC that lend their transports. */
-#include "init/na_class.h"
 
 #include <stddef.h>
 #include <string.h>

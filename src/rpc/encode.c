@@ -7,7 +7,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "core/pool.h"
-#include "wire/checksum.h"
+#include "wire/header.h"
 #include "wire/proc.h"
 
 /* Ceiling for what a peer may make us allocate for one call's arguments. */

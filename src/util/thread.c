@@ -1,14 +1,28 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Threads of the system. */
-#include "mercury_thread.h"
-
+/* Threads, locks and thread pools of mercury_thread*.h. */
+#include <pthread.h>
+#include <stdalign.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/assert.h"
+#include "base/clock.h"
 #include "base/log.h"
+#include "base/mem.h"
+#include "mercury_thread.h"
+#include "mercury_thread_condition.h"
+#include "mercury_thread_mutex.h"
+#include "mercury_thread_pool.h"
+#include "mercury_thread_rwlock.h"
+#include "mercury_thread_spin.h"
+
+static int result_of(int err)
+{
+    return err == 0 ? HG_UTIL_SUCCESS : HG_UTIL_FAIL;
+}
 
 /* Says which call failed and why; 0 is success. */
-static int result_of(int err, const char *what)
+static int result_report(int err, const char *what)
 {
     if (err == 0)
         return HG_UTIL_SUCCESS;
@@ -26,7 +40,7 @@ int hg_thread_create(hg_thread_t *thread, hg_thread_func_t f, void *data)
 {
     if (!AMG_CONTRACT(thread != NULL) || !AMG_CONTRACT(f != NULL))
         return HG_UTIL_FAIL;
-    return result_of(pthread_create(thread, NULL, f, data),
+    return result_report(pthread_create(thread, NULL, f, data),
         "no thread was started; look at 'ulimit -u' and the job's memory");
 }
 
@@ -37,12 +51,12 @@ void hg_thread_exit(hg_thread_ret_t ret)
 
 int hg_thread_join(hg_thread_t thread)
 {
-    return result_of(pthread_join(thread, NULL), "a thread was not joined");
+    return result_report(pthread_join(thread, NULL), "a thread was not joined");
 }
 
 int hg_thread_cancel(hg_thread_t thread)
 {
-    return result_of(pthread_cancel(thread), "a thread was not cancelled");
+    return result_report(pthread_cancel(thread), "a thread was not cancelled");
 }
 
 int hg_thread_yield(void)
@@ -54,13 +68,13 @@ int hg_thread_key_create(hg_thread_key_t *key)
 {
     if (!AMG_CONTRACT(key != NULL))
         return HG_UTIL_FAIL;
-    return result_of(
+    return result_report(
         pthread_key_create(key, NULL), "no key of thread data was made");
 }
 
 int hg_thread_key_delete(hg_thread_key_t key)
 {
-    return result_of(
+    return result_report(
         pthread_key_delete(key), "a key of thread data was not deleted");
 }
 
@@ -68,7 +82,7 @@ int hg_thread_getaffinity(hg_thread_t thread, hg_cpu_set_t *cpu_mask)
 {
     if (!AMG_CONTRACT(cpu_mask != NULL))
         return HG_UTIL_FAIL;
-    return result_of(
+    return result_report(
         pthread_getaffinity_np(thread, sizeof(*cpu_mask), cpu_mask),
         "the cores of a thread are not known");
 }
@@ -77,8 +91,297 @@ int hg_thread_setaffinity(hg_thread_t thread, const hg_cpu_set_t *cpu_mask)
 {
     if (!AMG_CONTRACT(cpu_mask != NULL))
         return HG_UTIL_FAIL;
-    return result_of(
+    return result_report(
         pthread_setaffinity_np(thread, sizeof(*cpu_mask), cpu_mask),
         "a thread stays on the cores it had; are those asked for among the "
         "process's (taskset -p)?");
+}
+
+static int mutex_init(hg_thread_mutex_t *mutex, int type)
+{
+    pthread_mutexattr_t attr;
+    int err = 0;
+
+    if (!AMG_CONTRACT(mutex != NULL))
+        return HG_UTIL_FAIL;
+    err = pthread_mutexattr_init(&attr);
+    if (err != 0)
+        return HG_UTIL_FAIL;
+    err = pthread_mutexattr_settype(&attr, type);
+    if (err == 0)
+        err = pthread_mutex_init(mutex, &attr);
+    pthread_mutexattr_destroy(&attr);
+    return err == 0 ? HG_UTIL_SUCCESS : HG_UTIL_FAIL;
+}
+
+int hg_thread_mutex_init(hg_thread_mutex_t *mutex)
+{
+    return mutex_init(mutex, PTHREAD_MUTEX_ERRORCHECK);
+}
+
+int hg_thread_mutex_init_fast(hg_thread_mutex_t *mutex)
+{
+#ifdef PTHREAD_ADAPTIVE_MUTEX_INITIALIZER_NP
+    return mutex_init(mutex, PTHREAD_MUTEX_ADAPTIVE_NP);
+#else
+    return mutex_init(mutex, PTHREAD_MUTEX_NORMAL);
+#endif
+}
+
+int hg_thread_mutex_destroy(hg_thread_mutex_t *mutex)
+{
+    if (!AMG_CONTRACT(mutex != NULL))
+        return HG_UTIL_FAIL;
+    return pthread_mutex_destroy(mutex) == 0 ? HG_UTIL_SUCCESS : HG_UTIL_FAIL;
+}
+
+/* The wait names its clock itself, so that a condition made by its initialiser,
+ * whose own clock may be set back, keeps time as well. */
+
+enum { NS_PER_S = 1000000000 };
+
+int hg_thread_cond_init(hg_thread_cond_t *cond)
+{
+    if (!AMG_CONTRACT(cond != NULL))
+        return HG_UTIL_FAIL;
+    return pthread_cond_init(cond, NULL) == 0 ? HG_UTIL_SUCCESS : HG_UTIL_FAIL;
+}
+
+int hg_thread_cond_destroy(hg_thread_cond_t *cond)
+{
+    if (!AMG_CONTRACT(cond != NULL))
+        return HG_UTIL_FAIL;
+    return pthread_cond_destroy(cond) == 0 ? HG_UTIL_SUCCESS : HG_UTIL_FAIL;
+}
+
+int hg_thread_cond_timedwait(
+    hg_thread_cond_t *cond, hg_thread_mutex_t *mutex, unsigned int timeout)
+{
+    uint64_t deadline_ns = amg_clock_deadline_ns(timeout);
+    struct timespec until = {
+        .tv_sec = (time_t)(deadline_ns / NS_PER_S),
+        .tv_nsec = (long)(deadline_ns % NS_PER_S),
+    };
+
+    if (!AMG_CONTRACT(cond != NULL) || !AMG_CONTRACT(mutex != NULL))
+        return HG_UTIL_FAIL;
+    return pthread_cond_clockwait(cond, mutex, CLOCK_MONOTONIC, &until) == 0
+               ? HG_UTIL_SUCCESS
+               : HG_UTIL_FAIL;
+}
+
+_Static_assert(sizeof(hg_thread_rwlock_t) >= sizeof(pthread_rwlock_t) &&
+                   alignof(hg_thread_rwlock_t) >= alignof(pthread_rwlock_t),
+    "hg_thread_rwlock_t has the room of a lock");
+
+static pthread_rwlock_t *lock_in(hg_thread_rwlock_t *rwlock)
+{
+    return (pthread_rwlock_t *)(void *)rwlock->room;
+}
+
+int hg_thread_rwlock_init(hg_thread_rwlock_t *rwlock)
+{
+    if (!AMG_CONTRACT(rwlock != NULL))
+        return HG_UTIL_FAIL;
+    return result_of(pthread_rwlock_init(lock_in(rwlock), NULL));
+}
+
+int hg_thread_rwlock_destroy(hg_thread_rwlock_t *rwlock)
+{
+    if (!AMG_CONTRACT(rwlock != NULL))
+        return HG_UTIL_FAIL;
+    return result_of(pthread_rwlock_destroy(lock_in(rwlock)));
+}
+
+int hg_thread_rwlock_rdlock(hg_thread_rwlock_t *rwlock)
+{
+    if (!AMG_CONTRACT(rwlock != NULL))
+        return HG_UTIL_FAIL;
+    return result_of(pthread_rwlock_rdlock(lock_in(rwlock)));
+}
+
+int hg_thread_rwlock_try_rdlock(hg_thread_rwlock_t *rwlock)
+{
+    if (!AMG_CONTRACT(rwlock != NULL))
+        return HG_UTIL_FAIL;
+    return result_of(pthread_rwlock_tryrdlock(lock_in(rwlock)));
+}
+
+int hg_thread_rwlock_release_rdlock(hg_thread_rwlock_t *rwlock)
+{
+    if (!AMG_CONTRACT(rwlock != NULL))
+        return HG_UTIL_FAIL;
+    return result_of(pthread_rwlock_unlock(lock_in(rwlock)));
+}
+
+int hg_thread_rwlock_wrlock(hg_thread_rwlock_t *rwlock)
+{
+    if (!AMG_CONTRACT(rwlock != NULL))
+        return HG_UTIL_FAIL;
+    return result_of(pthread_rwlock_wrlock(lock_in(rwlock)));
+}
+
+int hg_thread_rwlock_try_wrlock(hg_thread_rwlock_t *rwlock)
+{
+    if (!AMG_CONTRACT(rwlock != NULL))
+        return HG_UTIL_FAIL;
+    return result_of(pthread_rwlock_trywrlock(lock_in(rwlock)));
+}
+
+int hg_thread_rwlock_release_wrlock(hg_thread_rwlock_t *rwlock)
+{
+    if (!AMG_CONTRACT(rwlock != NULL))
+        return HG_UTIL_FAIL;
+    return result_of(pthread_rwlock_unlock(lock_in(rwlock)));
+}
+
+_Static_assert(sizeof(hg_thread_spin_t) == sizeof(pthread_spinlock_t),
+    "hg_thread_spin_t has the room of a lock");
+
+int hg_thread_spin_init(hg_thread_spin_t *lock)
+{
+    if (!AMG_CONTRACT(lock != NULL))
+        return HG_UTIL_FAIL;
+    return result_of(pthread_spin_init(lock, PTHREAD_PROCESS_PRIVATE));
+}
+
+int hg_thread_spin_destroy(hg_thread_spin_t *lock)
+{
+    if (!AMG_CONTRACT(lock != NULL))
+        return HG_UTIL_FAIL;
+    return result_of(pthread_spin_destroy(lock));
+}
+
+int hg_thread_spin_lock(hg_thread_spin_t *lock)
+{
+    if (!AMG_CONTRACT(lock != NULL))
+        return HG_UTIL_FAIL;
+    return result_of(pthread_spin_lock(lock));
+}
+
+int hg_thread_spin_try_lock(hg_thread_spin_t *lock)
+{
+    if (!AMG_CONTRACT(lock != NULL))
+        return HG_UTIL_FAIL;
+    return result_of(pthread_spin_trylock(lock));
+}
+
+int hg_thread_spin_unlock(hg_thread_spin_t *lock)
+{
+    if (!AMG_CONTRACT(lock != NULL))
+        return HG_UTIL_FAIL;
+    return result_of(pthread_spin_unlock(lock));
+}
+
+/* A thread that finds the queue empty leaves if the pool is to end, else it
+ * sleeps; so all posted work is run before the last thread has left, also what
+ * that work posts in its turn. */
+
+/* Owned by the program, from init to destroy. */
+struct hg_thread_pool {
+    hg_thread_mutex_t mutex; /* guards all below, but the threads */
+    hg_thread_cond_t changed;
+    HG_QUEUE_HEAD(hg_thread_work) queue;
+    unsigned sleepers;
+    bool is_ending;
+    unsigned thread_count;
+    hg_thread_t threads[];
+};
+
+/* The next piece of work; NULL when there is none any more. */
+static struct hg_thread_work *work_next(struct hg_thread_pool *pool)
+{
+    struct hg_thread_work *work = NULL;
+
+    hg_thread_mutex_lock(&pool->mutex);
+    while (HG_QUEUE_IS_EMPTY(&pool->queue) && !pool->is_ending) {
+        pool->sleepers++;
+        hg_thread_cond_wait(&pool->changed, &pool->mutex);
+        pool->sleepers--;
+    }
+    work = HG_QUEUE_FIRST(&pool->queue);
+    if (work != NULL)
+        HG_QUEUE_POP_HEAD(&pool->queue, entry);
+    hg_thread_mutex_unlock(&pool->mutex);
+    return work;
+}
+
+static hg_thread_ret_t pool_run(void *arg)
+{
+    struct hg_thread_work *work = NULL;
+
+    /* The work may be gone as soon as its function runs. */
+    while ((work = work_next(arg)) != NULL)
+        (void)work->func(work->args);
+    return NULL;
+}
+
+/* Ends the threads that were started, when the queue is empty. */
+static void threads_join(struct hg_thread_pool *pool)
+{
+    hg_thread_mutex_lock(&pool->mutex);
+    pool->is_ending = true;
+    hg_thread_cond_broadcast(&pool->changed);
+    hg_thread_mutex_unlock(&pool->mutex);
+    for (unsigned i = 0; i < pool->thread_count; i++)
+        hg_thread_join(pool->threads[i]);
+}
+
+int hg_thread_pool_init(unsigned int thread_count, hg_thread_pool_t **pool)
+{
+    struct hg_thread_pool *made = NULL;
+
+    if (!AMG_CONTRACT(thread_count > 0) || !AMG_CONTRACT(pool != NULL))
+        return HG_UTIL_FAIL;
+    made =
+        amg_mem_zalloc(sizeof(*made) + thread_count * sizeof(made->threads[0]));
+    if (made == NULL)
+        return HG_UTIL_FAIL;
+    HG_QUEUE_INIT(&made->queue);
+    if (hg_thread_mutex_init_fast(&made->mutex) != HG_UTIL_SUCCESS)
+        goto free_pool;
+    if (hg_thread_cond_init(&made->changed) != HG_UTIL_SUCCESS)
+        goto destroy_mutex;
+    while (made->thread_count < thread_count) {
+        if (hg_thread_create(&made->threads[made->thread_count], pool_run,
+                made) != HG_UTIL_SUCCESS)
+            goto join_threads;
+        made->thread_count++;
+    }
+    *pool = made;
+    return HG_UTIL_SUCCESS;
+
+join_threads:
+    threads_join(made);
+    hg_thread_cond_destroy(&made->changed);
+destroy_mutex:
+    hg_thread_mutex_destroy(&made->mutex);
+free_pool:
+    amg_mem_free(made);
+    return HG_UTIL_FAIL;
+}
+
+int hg_thread_pool_destroy(hg_thread_pool_t *pool)
+{
+    if (pool == NULL)
+        return HG_UTIL_SUCCESS;
+    threads_join(pool);
+    AMG_ASSERT(HG_QUEUE_IS_EMPTY(&pool->queue));
+    hg_thread_cond_destroy(&pool->changed);
+    hg_thread_mutex_destroy(&pool->mutex);
+    amg_mem_free(pool);
+    return HG_UTIL_SUCCESS;
+}
+
+int hg_thread_pool_post(hg_thread_pool_t *pool, struct hg_thread_work *work)
+{
+    if (!AMG_CONTRACT(pool != NULL) || !AMG_CONTRACT(work != NULL) ||
+        !AMG_CONTRACT(work->func != NULL))
+        return HG_UTIL_FAIL;
+    hg_thread_mutex_lock(&pool->mutex);
+    HG_QUEUE_PUSH_TAIL(&pool->queue, work, entry);
+    if (pool->sleepers > 0)
+        hg_thread_cond_signal(&pool->changed);
+    hg_thread_mutex_unlock(&pool->mutex);
+    return HG_UTIL_SUCCESS;
 }

@@ -1,7 +1,25 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The head of every request and reply of the RPC layer.
- *
- *   request, 16 bytes            reply, 16 bytes
+/* Header of a message, and the checksums in it. */
+#ifndef AMG_WIRE_HEADER_H
+#define AMG_WIRE_HEADER_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "base/assert.h"
+#include "mercury_core_types.h"
+#include "mercury_proc.h"
+
+/* Bytes of a sum: 2, 4, 8; 0 for HG_NOHASH. */
+size_t amg_checksum_len(hg_proc_hash_t hash);
+
+/* The sum of what `sum` is the sum of, followed by `len` bytes. The sum of no
+ * bytes is 0. With HG_NOHASH it stays as it is. */
+uint64_t amg_checksum_add(
+    hg_proc_hash_t hash, uint64_t sum, const void *data, size_t len);
+
+/* request, 16 bytes            reply, 16 bytes
  *   off len                      off len
  *     0   1 magic 0xa5             0   1 magic 0x5a
  *     1   1 version                1   1 version
@@ -32,14 +50,6 @@
  * that a damaged flag cannot switch it off. The one of the arguments is a
  * CRC32; AMG_HEADER_SUMMED without a sum of the head is an error.
  */
-#ifndef AMG_WIRE_HEADER_H
-#define AMG_WIRE_HEADER_H
-
-#include <stdint.h>
-#include <string.h>
-
-#include "base/assert.h"
-#include "mercury_core_types.h"
 
 enum {
     AMG_HEADER_LEN = 16,

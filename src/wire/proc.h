@@ -1,10 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The stream that arguments are coded into and out of.
- *
- * The cursor stands in the buffer that was given, until an encoding outgrows
- * it: then all that was coded moves to the extra buffer, and the cursor with
- * it. A decoding never leaves the buffer that was given. Bytes behind those in
- * use are not written, so they are not to be shown to a peer. */
+/* Procs: encoding and decoding of arguments (mercury_proc.h). */
 #ifndef AMG_WIRE_PROC_H
 #define AMG_WIRE_PROC_H
 
@@ -12,6 +7,11 @@
 #include <stdint.h>
 
 #include "mercury_proc.h"
+
+/* The cursor stands in the buffer that was given, until an encoding outgrows
+ * it: then all that was coded moves to the extra buffer, and the cursor with
+ * it. A decoding never leaves the buffer that was given. Bytes behind those in
+ * use are not written, so they are not to be shown to a peer. */
 
 /* Where extra buffers come from, instead of the heap. */
 struct amg_proc_memory {

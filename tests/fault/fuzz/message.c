@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "fuzz.h"
-#include "wire/checksum.h"
 #include "wire/header.h"
 
 enum step {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Reads how a datatype was made, large counts included: for MPI-4. */
-#include "comm/contents.h"
+#include "comm/flatten.h"
 
 int amg_comm_contents_envelope(
     MPI_Datatype type, struct amg_comm_contents *ret_contents)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Reads how a datatype was made: for MPI-3, which has no large counts. */
-#include "comm/contents.h"
+#include "comm/flatten.h"
 
 int amg_comm_contents_envelope(
     MPI_Datatype type, struct amg_comm_contents *ret_contents)

@@ -9,7 +9,7 @@
 #include "amalgam_margo.h"
 
 #include "base/log.h"
-#include "comm/given.h"
+#include "comm/class.h"
 #include "init/init.h"
 #include "margo/config.h"
 #include "margo/instance.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Looks at the communicator that a program gives. */
-#ifndef AMG_COMM_GIVEN_H
-#define AMG_COMM_GIVEN_H
+/* Classes of a communicator: opening, ranks, addresses and library memory. */
+#ifndef AMG_COMM_CLASS_H
+#define AMG_COMM_CLASS_H
 
 #include <mpi.h>
 #include <stdbool.h>

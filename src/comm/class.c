@@ -1,10 +1,64 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* From rank to address, and back. */
+/* Classes of a communicator: opening, ranks, addresses and library memory. */
+#include "comm/class.h"
+
+#include <stddef.h>
+#include <string.h>
+
 #include "amalgam.h"
 #include "base/assert.h"
+#include "base/env.h"
 #include "base/log.h"
 #include "core/addr.h"
+#include "core/class.h"
+#include "init/init.h"
 #include "mpi_backend/mpi_public.h"
+
+bool amg_comm_is_valid(MPI_Comm comm)
+{
+    int is_inter = 0;
+
+    if (comm == MPI_COMM_NULL) {
+        AMG_LOG_ERROR("cls", "the communicator is MPI_COMM_NULL");
+        return false;
+    }
+    if (MPI_Comm_test_inter(comm, &is_inter) != MPI_SUCCESS || is_inter) {
+        AMG_LOG_ERROR("cls",
+            "an intercommunicator: give an intracommunicator, for instance "
+            "one by MPI_Intercomm_merge()");
+        return false;
+    }
+    return true;
+}
+
+void *amalgam_alloc(hg_class_t *hg_class, size_t len)
+{
+    void *ptr = NULL;
+
+    if (!AMG_CONTRACT(hg_class != NULL))
+        return NULL;
+    ptr = amg_class_pool_alloc(hg_class->pool, len, AMG_CLASS_POOL_ANY);
+    if (ptr != NULL)
+        amg_class_count(hg_class, AMG_CLASS_ALLOCS, 1);
+    return ptr;
+}
+
+hg_return_t amalgam_free(hg_class_t *hg_class, void *ptr)
+{
+    if (!AMG_CONTRACT(hg_class != NULL))
+        return HG_INVALID_ARG;
+    if (ptr == NULL)
+        return HG_SUCCESS;
+    amg_class_pool_free(hg_class->pool, ptr);
+    amg_class_count(hg_class, AMG_CLASS_ALLOCS, -1);
+    return HG_SUCCESS;
+}
+
+na_return_t NA_MPI_Set_init_intra_comm(MPI_Comm intra_comm)
+{
+    return amg_mpi_world_set(intra_comm) == HG_SUCCESS ? NA_SUCCESS
+                                                       : NA_INVALID_ARG;
+}
 
 /* The class's MPI domain, or NULL with a line in the log. */
 static struct amg_domain *class_domain(const hg_class_t *cls)
@@ -149,4 +203,85 @@ hg_return_t amalgam_class_ranks(hg_class_t *hg_class, int *rank, int *size)
     if (size != NULL)
         *size = amg_mpi_size(domain);
     return HG_SUCCESS;
+}
+
+enum { CONTEXTS_MAX = 256 };
+
+/* Reads as much of the options as the program's version has; false when the
+ * struct was not started from the initializer. */
+static bool options_read(
+    const struct amalgam_options *options, struct amalgam_options *ret_options)
+{
+    const struct amalgam_options defaults = AMALGAM_OPTIONS_INITIALIZER;
+
+    *ret_options = defaults;
+    if (options == NULL)
+        return true;
+    if (options->size < offsetof(struct amalgam_options, credits) ||
+        options->size > sizeof(*options)) {
+        AMG_LOG_ERROR("cls",
+            "options of %zu bytes: start from AMALGAM_OPTIONS_INITIALIZER, "
+            "and run with the version compiled against",
+            options->size);
+        return false;
+    }
+    memcpy(ret_options, options, options->size);
+    return true;
+}
+
+static bool option_is_valid(
+    const char *name, unsigned value, uint64_t min, uint64_t max)
+{
+    if (value == 0 || (value >= min && value <= max))
+        return true;
+    AMG_LOG_ERROR("cls", "option %s is %u; it must be from %llu to %llu", name,
+        value, (unsigned long long)min, (unsigned long long)max);
+    return false;
+}
+
+static bool options_are_valid(const struct amalgam_options *options)
+{
+    const struct amg_env_var *credits = amg_env_var(AMG_ENV_CREDITS);
+    const struct amg_env_var *message = amg_env_var(AMG_ENV_MESSAGE_BYTES);
+
+    return option_is_valid(
+               "credits", options->credits, credits->min, credits->max) &&
+           option_is_valid("message_bytes", options->message_bytes,
+               message->min, message->max) &&
+           option_is_valid("contexts", options->contexts, 1, CONTEXTS_MAX);
+}
+
+hg_class_t *amalgam_init(
+    MPI_Comm comm, const char *transport, const struct amalgam_options *options)
+{
+    struct amalgam_options wanted;
+    struct amg_init init = {.info = transport};
+    hg_class_t *cls = NULL;
+
+    if (!amg_comm_is_valid(comm) || !options_read(options, &wanted) ||
+        !options_are_valid(&wanted))
+        return NULL;
+    init.how.comm = &comm;
+    init.how.is_listening = !wanted.client_only;
+    init.how.credits = wanted.credits;
+    init.how.message_len = wanted.message_bytes;
+    init.how.max_contexts = wanted.contexts;
+    init.no_overflow = wanted.no_overflow != 0;
+    init.no_bulk_eager = wanted.no_bulk_eager != 0;
+    init.progress_options = wanted.progress;
+    if (amg_init_class(&init, &cls) != HG_SUCCESS)
+        return NULL;
+    if (cls->domains[AMG_ROUTE_MPI] != NULL)
+        return cls;
+    AMG_LOG_ERROR("cls",
+        "transport '%s' does not reach the ranks of a communicator", transport);
+    amg_class_close(cls);
+    return NULL;
+}
+
+hg_return_t amalgam_finalize(hg_class_t *hg_class)
+{
+    if (!AMG_CONTRACT(hg_class != NULL))
+        return HG_INVALID_ARG;
+    return amg_init_finalize(hg_class, true);
 }

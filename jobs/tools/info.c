@@ -14,7 +14,7 @@ enum { EXIT_USAGE = 2 };
 
 struct options {
     const char *transport;
-    const char *svg; /* NULL: no picture */
+    const char *xml; /* NULL: no topology */
     bool is_job;     /* a class of amalgam_init(), not of HG_Init() */
     bool is_json;
     bool is_help;
@@ -23,13 +23,15 @@ struct options {
 static void usage(FILE *stream)
 {
     fputs(
-        "amalgam_info [--job] [-t TRANSPORT] [--json] [--svg FILE]\n\n"
+        "amalgam_info [--job] [-t TRANSPORT] [--json] [--xml FILE]\n\n"
         "  --job         one class for all ranks of the job, as amalgam_init\n"
         "                opens it, instead of one as of HG_Init\n"
         "  -t TRANSPORT  open a class over it; the library chooses\n"
         "  --json        all as one JSON document, instead of text\n"
-        "  --svg FILE    draw the node of rank 0, its ranks, and where the\n"
-        "                library's threads run, into FILE, too\n",
+        "  --xml FILE    also write the node of rank 0, its ranks, and where "
+        "the\n"
+        "                library's threads run, for hwloc: lstopo -i FILE "
+        "a.svg\n",
         stream);
 }
 
@@ -49,8 +51,8 @@ static bool options_read(int argc, char **argv, struct options *ret_options)
             options.is_job = true;
         else if (strcmp(argv[i], "-t") == 0 && i + 1 < argc)
             options.transport = argv[++i];
-        else if (strcmp(argv[i], "--svg") == 0 && has_value)
-            options.svg = argv[++i];
+        else if (strcmp(argv[i], "--xml") == 0 && has_value)
+            options.xml = argv[++i];
         else
             return false;
     }
@@ -71,8 +73,8 @@ static bool report_write(
         text_class(report, &map);
     if (!is_done)
         fputs("amalgam_info: no memory\n", stderr);
-    else if (options->svg != NULL)
-        is_done = svg_write(report, &map, options->svg);
+    else if (options->xml != NULL)
+        is_done = topology_write(report, &map, options->xml);
     map_fini(&map);
     if (fflush(stdout) != 0 || ferror(stdout)) {
         perror("amalgam_info: stdout");
@@ -123,6 +125,9 @@ static const char *missing(const struct options *options)
     if (options->is_job && !ranks_has_job())
         return "this build is without MPI, and so without --job; configure it "
                "with -DAMALGAM_MPI=ON";
+    if (options->xml != NULL && !topology_is_there())
+        return "this build is without hwloc, and so without --xml; configure "
+               "it with -DAMALGAM_HWLOC=ON";
     return NULL;
 }
 

@@ -18,9 +18,12 @@ bool json_is_there(void);
 /* On stdout: all as one JSON document. False: no memory. */
 bool json_write(const struct report *report);
 
-/* Draws the node into a file, which has its old content or is not there where
- * this fails. False: stderr says why. */
-bool svg_write(
+/* Can this build do it? */
+bool topology_is_there(void);
+/* Writes the node as XML of hwloc, with its ranks and the threads of the
+ * library, into a file, which has its old content or is not there where this
+ * fails. False: stderr says why. */
+bool topology_write(
     const struct report *report, const struct map *map, const char *path);
 
 #endif

@@ -1,15 +1,15 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# amalgam_info tells the same as text, as JSON and as a picture, whatever it is
-# run over. A transport that this build does not offer skips the test.
+# amalgam_info tells the same as text, as JSON and as a topology, whatever it is
+# run over, and lstopo, where it is here, draws that. A transport that this build does not offer skips the test.
 #
-# info.sh XML_GOOD JSON_AGREES RANKS COMMAND...
+# info.sh HAS_HWLOC JSON_AGREES RANKS COMMAND...
 #
 # RANKS are on the node of rank 0. JSON_AGREES is none in a build without json-c.
 # PATTERN in the environment has to be found in the text.
 set -eu
 
-xml_good=$1 json_agrees=$2 ranks=$3
+has_hwloc=$1 json_agrees=$2 ranks=$3
 shift 3
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
@@ -20,19 +20,31 @@ fail() {
     exit 1
 }
 
-"$@" --svg "$dir/node.svg" </dev/null >"$dir/text" 2>"$dir/err" || {
+xml=()
+[ "$has_hwloc" != ON ] || xml=(--xml "$dir/node.xml")
+"$@" ${xml[@]+"${xml[@]}"} </dev/null >"$dir/text" 2>"$dir/err" || {
     code=$?
     if grep -q "this build offers: " "$dir/err"; then
         exit 77
     fi
     fail "ended with $code"
 }
-[ "$(cd "$dir" && echo ./*)" = "./err ./node.svg ./text" ] || fail "left more"
-"$xml_good" "$dir/node.svg" || fail "no XML"
+if [ "$has_hwloc" = ON ]; then
+    [ "$(cd "$dir" && echo ./*)" = "./err ./node.xml ./text" ] ||
+        fail "left more"
+    if command -v lstopo-no-graphics >/dev/null; then
+        lstopo-no-graphics -i "$dir/node.xml" --of svg -f "$dir/node.svg" ||
+            fail "lstopo draws nothing"
+        tail -n 1 "$dir/node.svg" | grep -q '^</svg>$' || fail "half a picture"
+    fi
+fi
 grep -qE "${PATTERN:-^A class over }" "$dir/text" ||
     fail "'$PATTERN' is not there"
 for ((rank = 0; rank < ranks; rank++)); do
-    grep -q ">rank $rank: bound to " "$dir/node.svg" ||
+    [ "$has_hwloc" != ON ] ||
+        grep -q "value=\"rank $rank  bound " "$dir/node.xml" ||
+        fail "rank $rank is not in the topology"
+    [ ! -e "$dir/node.svg" ] || grep -q ">rank $rank  bound " "$dir/node.svg" ||
         fail "rank $rank is not in the picture"
     grep -q "^    rank $rank  *bound " "$dir/text" ||
         fail "rank $rank is not in the text"

@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # amalgam_info refuses what it does not understand, and says what it cannot do.
 #
-# refused.sh AMALGAM_INFO HAS_JSON
+# refused.sh AMALGAM_INFO HAS_JSON HAS_HWLOC
 set -eu
 
-info=$1 has_json=$2
+info=$1 has_json=$2 has_hwloc=$3
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 
@@ -28,14 +28,18 @@ refused() {
 usage='^amalgam_info \[--job\] \[-t TRANSPORT\]'
 refused 2 "$usage" --nothing
 refused 2 "$usage" -t
-refused 2 "$usage" --svg
-refused 2 "$usage" --svg ''
+refused 2 "$usage" --xml
+refused 2 "$usage" --xml ''
 refused 2 "$usage" --json=1
 refused 2 "$usage" -t self more
 refused 1 "no transport 'nowhere'" -t nowhere
-refused 1 "picture to $dir/no/file: No such file" -t self --svg "$dir/no/file"
-refused 1 "picture to $dir: Is a directory" -t self --svg "$dir"
-refused 1 "picture to /dev/null: it is there" -t self --svg /dev/null
+if [ "$has_hwloc" = ON ]; then
+    refused 1 "topology to $dir/no/file: " -t self --xml "$dir/no/file"
+    refused 1 "topology to $dir: Is a directory" -t self --xml "$dir"
+    refused 1 "topology to /dev/null: it is there" -t self --xml /dev/null
+else
+    refused 2 "without hwloc" --xml "$dir/file"
+fi
 [ "$(cd "$dir" && echo ./*)" = "./err ./out" ] || exit 1
 "$info" --help | grep -q "$usage"
 if [ "$has_json" = ON ]; then

@@ -25,7 +25,7 @@ enum {
     WINDOW_MAX = 64,
     OPS_MIN = 64,
     OPS_MAX = 1000,
-    CROWDED_PART = 32,             /* of these, where ranks share cores */
+    OVERSUBSCRIBED_PART = 32,      /* of these, where ranks share cores */
     BATCH_BYTES = 2 * 1024 * 1024, /* of values, by each rank */
 };
 
@@ -87,8 +87,9 @@ static unsigned ops_of(const struct pair *team, size_t size)
 
     if (team->options->calls != 0)
         return team->options->calls;
-    if (team->is_crowded)
-        return (ops < OPS_MAX ? (unsigned)ops : OPS_MAX) / CROWDED_PART + 1;
+    if (team->is_oversubscribed)
+        return (ops < OPS_MAX ? (unsigned)ops : OPS_MAX) / OVERSUBSCRIBED_PART +
+               1;
     if (ops < OPS_MIN)
         return OPS_MIN;
     return ops < OPS_MAX ? (unsigned)ops : OPS_MAX;
@@ -380,9 +381,9 @@ static bool size_is_taken(const struct pair *team, size_t size)
 
     if (options->is_smoke)
         return size == SIZE_MIN || size == SIZE_SMOKE;
-    if (options->is_quick && team->is_crowded)
+    if (options->is_quick && team->is_oversubscribed)
         return is_end || size == 4096;
-    if (options->is_quick || team->is_crowded)
+    if (options->is_quick || team->is_oversubscribed)
         return is_end || size == 512 || size == 4096 || size == 16384;
     return true;
 }

@@ -31,7 +31,7 @@ enum {
     MESSAGES_SINGLE = 5000,
     MESSAGES_BATCH = 1000,
     WARM_PART = 8,
-    CROWDED_PART = 8,
+    OVERSUBSCRIBED_PART = 8,
     FLUSH_EACH = 1024,
 };
 
@@ -462,8 +462,8 @@ static void row_run(struct histogram *histogram, const char *op, unsigned batch,
         .control = {.run = half_batch, .arg = &both[1]},
     };
 
-    if (team->is_crowded)
-        calls /= CROWDED_PART;
+    if (team->is_oversubscribed)
+        calls /= OVERSUBSCRIBED_PART;
     duel.calls = (asked == 0 ? calls : asked) * ranks;
     histogram->batch = batch;
     duel_run(team, &duel, NULL);

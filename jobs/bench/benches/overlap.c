@@ -14,7 +14,7 @@
 
 enum {
     CALLS = 300,
-    CALLS_NAPPING = 40, /* each may last as long as a nap, 5 ms */
+    CALLS_NOT_POLLABLE = 40, /* each may last as long as a nap, 5 ms */
     WARM = 20,
     SLICE_US = 1000,
     IDLE_US = 1000000,
@@ -74,7 +74,7 @@ static void call_row(struct pair *pair, const char *op, enum duel_figure figure)
         .against = "asleep",
         .text = "the same call while rank 1 sleeps on a semaphore, and does "
                 "not compute",
-        .calls = pair_is_napping(pair) ? CALLS_NAPPING : CALLS,
+        .calls = pair_is_not_pollable(pair) ? CALLS_NOT_POLLABLE : CALLS,
         .warm = WARM,
         .figure = figure,
         .is_open = true,

@@ -122,12 +122,12 @@ static void crew_set(struct crew *crew, unsigned at_work)
     struct pair *pair = &crew->pair;
 
     crew->at_work = at_work;
-    pair->is_crowded = at_work > crew->core_count;
+    pair->is_oversubscribed = at_work > crew->core_count;
     snprintf(pair->cores, sizeof(pair->cores), "%s",
-        pair->is_crowded ? "shared" : "pinned");
+        pair->is_oversubscribed ? "shared" : "pinned");
     for (unsigned i = 0; i < at_work; i++) {
-        crew->members[i].pair.is_crowded = pair->is_crowded;
-        crew->members[i].core = pair->is_crowded ? -1 : crew->cores[i];
+        crew->members[i].pair.is_oversubscribed = pair->is_oversubscribed;
+        crew->members[i].core = pair->is_oversubscribed ? -1 : crew->cores[i];
     }
 }
 

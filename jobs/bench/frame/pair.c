@@ -442,7 +442,7 @@ bool pair_is_of_two(const struct pair *pair, const char *what)
     return is_of_two;
 }
 
-bool pair_is_napping(const struct pair *pair)
+bool pair_is_not_pollable(const struct pair *pair)
 {
     return strcmp(pair->via, "mpi") == 0;
 }
@@ -474,7 +474,7 @@ void pair_barrier(const struct pair *pair)
     MPI_Request request;
     int is_over = 0;
 
-    if (!pair->is_crowded) {
+    if (!pair->is_oversubscribed) {
         MPI_Barrier(pair->comm);
         return;
     }

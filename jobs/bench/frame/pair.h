@@ -36,7 +36,7 @@ struct pair {
     char cores[32];            /* where they run, in words */
     const struct pin *pin;     /* of this rank */
     bool is_one_machine;       /* both of them */
-    bool is_crowded;           /* more ranks, or threads of them, than cores */
+    bool is_oversubscribed;    /* more ranks, or threads of them, than cores */
     const char *transport;     /* as the rows name it */
     char via[PAIR_NAME_CAP];   /* what carried a call from one to the other */
     hg_class_t *cls;
@@ -107,7 +107,7 @@ void pair_open_like(struct pair *pair, const struct pair *like,
  * `what` of it, is left out. */
 bool pair_is_of_two(const struct pair *pair, const char *what);
 /* Can a sleeping rank be woken only by looking now and then? */
-bool pair_is_napping(const struct pair *pair);
+bool pair_is_not_pollable(const struct pair *pair);
 
 /* At least `len` bytes of each kind, the pages of which are there. */
 void pair_need_room(struct pair *pair, size_t len);
@@ -172,7 +172,7 @@ void pair_verify_served(struct pair *pair, uint64_t count);
 /* After a look that found nothing: gives the core away where it is shared. */
 static inline void pair_idle(const struct pair *pair)
 {
-    if (pair->is_crowded)
+    if (pair->is_oversubscribed)
         sched_yield();
 }
 

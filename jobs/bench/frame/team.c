@@ -27,7 +27,7 @@ bool team_is_possible(const struct pair *like)
 }
 
 /* The pin of one of the two, while all ranks share the cores. */
-static struct pin pin_of_two;
+static struct pin pin_lifted;
 
 void team_join(struct pair *team, const struct pair *like, MPI_Comm comm)
 {
@@ -35,9 +35,9 @@ void team_join(struct pair *team, const struct pair *like, MPI_Comm comm)
 
     pair_copy(like, team);
     team->comm = comm;
-    team->is_crowded = pin_is_crowded(like->pin, comm);
-    pin_of_two.is_set = false;
-    if (!team->is_crowded)
+    team->is_oversubscribed = pin_is_oversubscribed(like->pin, comm);
+    pin_lifted.is_set = false;
+    if (!team->is_oversubscribed)
         return;
     if (team->rank == 0 && !was_said)
         report_warn("the %d ranks of a job have fewer cores on their machine: "
@@ -48,13 +48,13 @@ void team_join(struct pair *team, const struct pair *like, MPI_Comm comm)
     /* If the first two alone had a core each, while all share these, the
      * figures would tell of the cores. */
     if (like->pin != NULL && like->pin->is_set)
-        pin_lift(like->pin, &pin_of_two);
+        pin_lift(like->pin, &pin_lifted);
 }
 
 void team_leave(struct pair *team)
 {
-    pin_restore(&pin_of_two);
-    pin_of_two.is_set = false;
+    pin_restore(&pin_lifted);
+    pin_lifted.is_set = false;
     team->comm = MPI_COMM_NULL;
 }
 

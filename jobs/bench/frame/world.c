@@ -279,11 +279,11 @@ void pin_lift(const struct pin *pin, struct pin *ret_now)
     pin_restore(pin);
 }
 
-bool pin_is_crowded(const struct pin *pin, MPI_Comm comm)
+bool pin_is_oversubscribed(const struct pin *pin, MPI_Comm comm)
 {
     cpu_set_t cores;
     int count = 0;
-    int is_crowded = 0;
+    int is_oversubscribed = 0;
 
     CPU_ZERO(&cores);
     if (pin != NULL && pin->is_set)
@@ -291,9 +291,9 @@ bool pin_is_crowded(const struct pin *pin, MPI_Comm comm)
     else
         sched_getaffinity(0, sizeof(cores), &cores);
     machine_count(comm, &cores, &count);
-    is_crowded = count > CPU_COUNT(&cores);
-    MPI_Allreduce(MPI_IN_PLACE, &is_crowded, 1, MPI_INT, MPI_MAX, comm);
-    return is_crowded != 0;
+    is_oversubscribed = count > CPU_COUNT(&cores);
+    MPI_Allreduce(MPI_IN_PLACE, &is_oversubscribed, 1, MPI_INT, MPI_MAX, comm);
+    return is_oversubscribed != 0;
 }
 
 int pin_core(void)

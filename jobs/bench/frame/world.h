@@ -52,7 +52,7 @@ void pin_lift(const struct pin *pin, struct pin *ret_now);
 /* Collective over the ranks of `comm`; `pin` is NULL where none was set. Does
  * any machine have more of these ranks than cores that they may use? All get
  * the same answer. If so, a rank that waits has to give its core away. */
-bool pin_is_crowded(const struct pin *pin, MPI_Comm comm);
+bool pin_is_oversubscribed(const struct pin *pin, MPI_Comm comm);
 /* The one core that this thread may use; -1: there are several. */
 int pin_core(void);
 

@@ -10,9 +10,7 @@
 #include "base/env.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "core/context.h"
 #include "core/nics.h"
-#include "core/route_map.h"
 #include "mercury_class.h"
 
 static const char *const count_names[AMG_CLASS_COUNTS] = {
@@ -185,7 +183,8 @@ static void class_close_domains(hg_class_t *cls)
         class_give_back(cls);
         return;
     }
-    amg_route_map_destroy(cls);
+    if (cls->route_map != NULL)
+        cls->route_map_free(cls);
     while (route-- > 0)
         amg_class_remove_route(cls, route);
 }
@@ -413,33 +412,14 @@ hg_return_t amg_class_enter_context(
     return rc;
 }
 
-void amg_class_leave_context(hg_class_t *cls, uint8_t id)
+void amg_class_leave_context(
+    hg_class_t *cls, uint8_t id, const struct amg_counters *counters)
 {
     amg_lock_take(&cls->lock);
-    amg_counters_sum(&cls->contexts[id]->counters, cls->past);
+    amg_counters_sum(counters, cls->past);
     cls->contexts[id] = NULL;
     amg_lock_give(&cls->lock);
     amg_class_count(cls, AMG_CLASS_CONTEXTS, -1);
-}
-
-int amg_class_sum(hg_class_t *cls, uint64_t sums[AMG_COUNTERS])
-{
-    int handles = 0;
-    unsigned i = 0;
-
-    amg_lock_take(&cls->lock);
-    for (i = 0; i < AMG_COUNTERS; i++)
-        sums[i] += cls->past[i];
-    for (i = 0; i < 256; i++) {
-        const hg_context_t *context = cls->contexts[i];
-
-        if (context == NULL)
-            continue;
-        amg_counters_sum(&context->counters, sums);
-        handles += (int)amg_tally_sum(&context->handles);
-    }
-    amg_lock_give(&cls->lock);
-    return handles;
 }
 
 hg_context_t *amg_class_context(hg_class_t *cls, unsigned from)

@@ -93,7 +93,8 @@ struct hg_class {
     /* Open for the common end only: no peer is reached that way, so that
      * waiting needs not look there. */
     bool is_idle[AMG_ROUTE_COUNT];
-    struct amg_route_map *route_map;   /* NULL: the main route leads to all */
+    struct amg_route_map *route_map; /* NULL: the main route leads to all */
+    void (*route_map_free)(hg_class_t *);
     char reach[AMG_CLASS_REACH_CAP];   /* who is reached how, for a person */
     char reason[AMG_CLASS_REASON_CAP]; /* for the ways of bulk data, or "" */
     bool is_first; /* the first rank of its job, which speaks for all */
@@ -163,9 +164,8 @@ int amg_class_counted(const hg_class_t *cls, enum amg_class_count what);
  * not below the number of contexts the class was opened for. */
 hg_return_t amg_class_enter_context(
     hg_class_t *cls, uint8_t id, hg_context_t *context);
-void amg_class_leave_context(hg_class_t *cls, uint8_t id);
-/* Adds what all contexts counted to `sums`; returns how many handles live. */
-int amg_class_sum(hg_class_t *cls, uint64_t sums[AMG_COUNTERS]);
+void amg_class_leave_context(
+    hg_class_t *cls, uint8_t id, const struct amg_counters *counters);
 /* The first open context whose id is at least `from`, or NULL. */
 hg_context_t *amg_class_context(hg_class_t *cls, unsigned from);
 

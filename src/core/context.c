@@ -8,7 +8,6 @@
 #include "base/attic.h"
 #include "base/clock.h"
 #include "base/env.h"
-#include "core/progress.h"
 
 #define NS_PER_US 1000ull
 
@@ -18,6 +17,17 @@ enum { CACHE_LINE = 64 };
 
 static struct amg_attic attic; /* of contexts */
 static atomic_uint serials;    /* of contexts, from 1 */
+
+void amg_context_step_all(struct amg_list *done)
+{
+    struct amg_link *link = NULL;
+
+    while ((link = amg_list_pop(done)) != NULL) {
+        struct amg_op *op = AMG_OBJECT(link, struct amg_op, link);
+
+        op->step(op);
+    }
+}
 
 void amg_context_queue_apart(hg_context_t *context, struct amg_cq_entry *entry)
 {
@@ -118,7 +128,7 @@ static void context_close_eps(hg_context_t *context)
         context->eps[route] = NULL;
         ep->transport->ep.close(ep, &news);
         AMG_ASSERT(amg_list_is_empty(&news.arrived));
-        amg_progress_step_all(&news.done);
+        amg_context_step_all(&news.done);
     }
     context->open_count = 0;
 }
@@ -226,7 +236,7 @@ hg_return_t amg_context_open(hg_class_t *cls, uint8_t id,
 
 leave_class:
     context_close_eps(context);
-    amg_class_leave_context(cls, id);
+    amg_class_leave_context(cls, id, &context->counters);
 free_context:
     amg_map_fini(&context->acks, NULL);
     amg_pool_fini(&context->transfers);
@@ -255,7 +265,7 @@ void amg_context_close(hg_context_t *context)
     while ((entry = amg_cq_pop(&context->cq)) != NULL ||
            (entry = amg_cq_pop(&context->served)) != NULL)
         entry->run(entry);
-    amg_class_leave_context(context->cls, context->id);
+    amg_class_leave_context(context->cls, context->id, &context->counters);
     if (context->data_free != NULL)
         context->data_free(context->data);
     amg_map_fini(&context->acks, NULL);
@@ -264,4 +274,24 @@ void amg_context_close(hg_context_t *context)
     amg_cq_fini(&context->cq);
     context->cls = NULL;
     amg_attic_put(&attic, context);
+}
+
+int amg_context_sum_all(hg_class_t *cls, uint64_t sums[AMG_COUNTERS])
+{
+    int handles = 0;
+    unsigned i = 0;
+
+    amg_lock_take(&cls->lock);
+    for (i = 0; i < AMG_COUNTERS; i++)
+        sums[i] += cls->past[i];
+    for (i = 0; i < 256; i++) {
+        const hg_context_t *context = cls->contexts[i];
+
+        if (context == NULL)
+            continue;
+        amg_counters_sum(&context->counters, sums);
+        handles += (int)amg_tally_sum(&context->handles);
+    }
+    amg_lock_give(&cls->lock);
+    return handles;
 }

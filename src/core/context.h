@@ -237,4 +237,10 @@ static inline void amg_context_posted(hg_context_t *context, unsigned route)
         amg_cq_wake(&context->cq);
 }
 
+/* Runs the step of each operation that has ended; empties the list. */
+void amg_context_step_all(struct amg_list *done);
+
+/* Adds what all contexts counted to `sums`; returns how many handles live. */
+int amg_context_sum_all(hg_class_t *cls, uint64_t sums[AMG_COUNTERS]);
+
 #endif

@@ -32,7 +32,7 @@ static uint64_t active_count(const hg_class_t *cls, int handles)
 static void class_look(hg_class_t *cls, struct hg_diag_counters *ret_counters)
 {
     uint64_t sums[AMG_COUNTERS] = {0};
-    int handles = amg_class_sum(cls, sums);
+    int handles = amg_context_sum_all(cls, sums);
 
     *ret_counters = (struct hg_diag_counters){
         .rpc_req_sent_count = sums[AMG_COUNT_REQUESTS_SENT],

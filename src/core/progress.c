@@ -31,17 +31,6 @@ enum {
     RARE_EVERY = 16,   /* then a poll takes 8 ns more on the average */
 };
 
-void amg_progress_step_all(struct amg_list *done)
-{
-    struct amg_link *link = NULL;
-
-    while ((link = amg_list_pop(done)) != NULL) {
-        struct amg_op *op = AMG_OBJECT(link, struct amg_op, link);
-
-        op->step(op);
-    }
-}
-
 static void arrivals_hand_on(
     hg_context_t *context, unsigned route, struct amg_list *arrived)
 {
@@ -65,7 +54,7 @@ static inline unsigned route_poll(
     count = ep->transport->ep.poll(ep, POLL_MAX, news);
     if (AMG_LIKELY(count == 0))
         return 0;
-    amg_progress_step_all(&news->done);
+    amg_context_step_all(&news->done);
     arrivals_hand_on(context, route, &news->arrived);
     return count;
 }

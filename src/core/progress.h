@@ -41,9 +41,6 @@ static inline void amg_progress_disown(hg_context_t *context)
  * are handed on. Returns how many things happened. */
 unsigned amg_progress_poll(hg_context_t *context);
 
-/* Calls the step of each operation of the list, and empties it. */
-void amg_progress_step_all(struct amg_list *done);
-
 /* As HG_Progress(): HG_SUCCESS when something happened or is queued, else
  * HG_TIMEOUT when `timeout_ms` have passed. */
 hg_return_t amg_progress_wait(hg_context_t *context, unsigned timeout_ms);

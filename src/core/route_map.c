@@ -141,23 +141,6 @@ static uint32_t rank_of_peer(const void *ranks, const struct amg_peer *peer)
     return rank_of_text(&map->table, text);
 }
 
-hg_return_t amg_route_map_create(hg_class_t *cls)
-{
-    struct amg_route_map *map = cls->route_map;
-
-    if (map != NULL)
-        return HG_SUCCESS;
-    map = amg_mem_zalloc(sizeof(*map));
-    if (map == NULL)
-        return HG_NOMEM;
-    map->cls = cls;
-    map->main_route = cls->plan.main_route;
-    map->table_route = AMG_ROUTE_COUNT;
-    amg_lock_init(&map->lock);
-    cls->route_map = map;
-    return HG_SUCCESS;
-}
-
 static void entry_destroy(struct amg_route_map *map, struct entry *entry)
 {
     ops_of(map, entry->route)->drop(domain_of(map, entry->route), entry->peer);
@@ -244,6 +227,24 @@ void amg_route_map_destroy(hg_class_t *cls)
     }
     amg_route_map_remove_table(map);
     amg_mem_free(map);
+}
+
+hg_return_t amg_route_map_create(hg_class_t *cls)
+{
+    struct amg_route_map *map = cls->route_map;
+
+    if (map != NULL)
+        return HG_SUCCESS;
+    map = amg_mem_zalloc(sizeof(*map));
+    if (map == NULL)
+        return HG_NOMEM;
+    map->cls = cls;
+    map->main_route = cls->plan.main_route;
+    map->table_route = AMG_ROUTE_COUNT;
+    amg_lock_init(&map->lock);
+    cls->route_map = map;
+    cls->route_map_free = amg_route_map_destroy;
+    return HG_SUCCESS;
 }
 
 /* Enters a rank of another node that this process has not called before. */

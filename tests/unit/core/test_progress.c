@@ -131,7 +131,7 @@ static void test_progress_steps_each_operation_once(void **state)
     amg_list_init(&done);
     for (unsigned i = 0; i < 3; i++)
         amg_list_push(&done, &ops[i].link);
-    amg_progress_step_all(&done);
+    amg_context_step_all(&done);
     assert_int_equal(stepped, 3);
     assert_true(amg_list_is_empty(&done));
 }

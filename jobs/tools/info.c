@@ -116,7 +116,7 @@ static bool info_run(const struct options *options)
     return cls != NULL && HG_Finalize(cls) == HG_SUCCESS && is_done;
 }
 
-/* What is asked for, and this build cannot do; NULL: nothing. */
+/* The option that this build cannot serve, in words; NULL: none. */
 static const char *missing(const struct options *options)
 {
     if (options->is_json && !json_is_there())

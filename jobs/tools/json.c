@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What amalgam_info knows as one JSON document.
+/* The report of amalgam_info as one JSON document.
  *
  * Names of fields are for programs: they stay. What is not known is null. Where
  * memory runs out json-c refuses to add, and the whole is not written. */

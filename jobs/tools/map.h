@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Who is on which hardware thread of the node. */
+/* Map of the node: the ranks and library threads on each hardware thread. */
 #ifndef TOOLS_MAP_H
 #define TOOLS_MAP_H
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What amalgam_info learns of the ranks of a class. */
+/* The ranks of a class, as amalgam_info reports them. */
 #ifndef TOOLS_RANKS_H
 #define TOOLS_RANKS_H
 
 #include "report.h"
 
-/* What is opened where the user names no transport. */
+/* The transport that is opened where the user names none. */
 const char *ranks_transport(void);
 
 /* Can this build open a class for all ranks of a job? */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What amalgam_info learns of ranks in a build with MPI. */
+/* The ranks of a class, in a build with MPI. */
 #include <stdio.h>
 #include <string.h>
 

@@ -57,7 +57,7 @@ static void wait_learn(
             "; idle: looks every %" PRIu64 " us", step.ns / 1000);
 }
 
-/* Where nothing had to be placed: the callers drive. */
+/* The placement where nothing had to be placed: callers make progress. */
 static struct amg_placement callers_of(const struct amg_progress_config *config)
 {
     struct amg_placement placement = {

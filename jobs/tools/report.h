@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What amalgam_info knows; its writers only put that into a form. */
+/* Report of amalgam_info; its writers only put that into a form. */
 #ifndef TOOLS_REPORT_H
 #define TOOLS_REPORT_H
 
@@ -36,7 +36,7 @@ struct report_provider {
     char texts[4][REPORT_FIELD_CAP];
 };
 
-/* Filled in at rank 0 alone, but for `rank`. What it points to is its own,
+/* Filled in at rank 0 alone, but for `rank`. All that it points to is its own,
  * but for the class, the machine and `transport`. */
 struct report {
     hg_class_t *cls;
@@ -59,7 +59,7 @@ struct report {
     uint32_t local_count;
     uint32_t self;      /* index of rank 0 */
     bool are_all_known; /* are these all that use the library here? */
-    /* What a class of amalgam_init() would do that is asked the same. */
+    /* The mode of a class of amalgam_init() that is asked the same. */
     enum amalgam_progress own_progress;
 
     bool has_libfabric;

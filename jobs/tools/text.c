@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What amalgam_info knows as text, but for the node. */
+/* The report of amalgam_info as text, but for the node. */
 #include <inttypes.h>
 #include <stdio.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Draws the node as text.
+/* The node as text.
  *
  * Cores that are alike stand in one line. Alike means: what is on the next one
  * is what is on this one, with all numbers of cores and hardware threads moved

@@ -159,8 +159,8 @@ static const char *file_write(hwloc_topology_t topology,
     return errno == 0 ? "hwloc does not say why" : strerror(errno);
 }
 
-/* NULL, or why it cannot be written. What is not a file, as /dev/null, would be
- * replaced by one. */
+/* NULL, or why it cannot be written. A device, as /dev/null, would be replaced
+ * by a file. */
 static const char *path_check(const char *path)
 {
     struct stat status;

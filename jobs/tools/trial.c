@@ -20,7 +20,7 @@ enum {
     NS_PER_MS = 1000000
 };
 
-/* What a trial has said. */
+/* The output of a trial. */
 struct said {
     char text[TEXT_CAP];
     size_t len;
@@ -119,7 +119,7 @@ static bool child_listen(struct said said[2], const int fds[2])
     return true;
 }
 
-/* What became of the child: its words where it ended well, else the reason. */
+/* The result of the child: its words where it ended well, else the reason. */
 static bool child_judge(
     struct said said[2], int status, char *ret_words, size_t cap)
 {

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* What the program is started with in that process, before the string. */
+/* The first argument of the program in that process, before the string. */
 #define TRIAL_WORD "--try"
 
 /* True: it can be opened, and the words are the address; else the reason. Takes

@@ -236,8 +236,8 @@ static void bound_warn(const struct amg_progress_config *config)
             : "the progress thread serves shared memory and libfabric alone");
 }
 
-/* Where a thread would serve nobody, there is none. True: so it is here, and
- * one was asked for, or might have been taken. */
+/* Leaves out a thread that could serve no route. True: one was asked for, or
+ * the policy might have chosen one. */
 static bool hint_cut(const struct amg_progress_config *config,
     struct amalgam_progress_options *wanted)
 {
@@ -250,10 +250,10 @@ static bool hint_cut(const struct amg_progress_config *config,
     return is_cut;
 }
 
-/* What leads to other nodes, as every rank of the node has to see it, since all
- * of them make the same map: what a driver names, or the NIC that is nearest
- * to each of them. Where that is not the same one for all, they have one each
- * on their own side, and the own NUMA node says all there is. */
+/* The NIC that leads to other nodes: the one that a driver names, or else the
+ * one that is nearest to each rank of the node. All ranks must find the same,
+ * since all of them make the same map. NULL where the ranks have different
+ * NICs, each on its own side: then the own NUMA node is near enough. */
 static const char *nic_find(
     const struct amg_progress_config *config, const struct amg_machine *machine)
 {
@@ -292,8 +292,8 @@ static bool node_is_crowded(const struct amg_progress_config *config)
     return threads > amg_cpuset_count(&all);
 }
 
-/* May others, that are not known, run wherever this rank may? */
-static bool is_unbound_among_strangers(
+/* May unknown processes run wherever this rank may? */
+static bool is_unbound_among_unknown(
     const struct amg_progress_config *config, uint32_t self)
 {
     return config->has_strangers &&
@@ -321,7 +321,7 @@ static void question_make(const struct amg_progress_config *config,
         .handler_cpus = wanted->handler_cpus,
     };
     if (wanted->progress == AMALGAM_PROGRESS_AUTO &&
-        is_unbound_among_strangers(config, self))
+        is_unbound_among_unknown(config, self))
         ret_ask->progress = AMALGAM_PROGRESS_CALLER;
 }
 
@@ -338,8 +338,8 @@ bool amg_progress_config_question(const struct amg_progress_config *config,
     return true;
 }
 
-/* What else runs on the node is not known: this process is all that is, in
- * `alone`. */
+/* Asks for this process alone, kept in `alone`: what else runs on the node is
+ * not known. */
 static void question_close(
     struct amg_place_ask *ask, struct amg_place_rank *alone)
 {

@@ -10,8 +10,8 @@
 
 /* Owned by its class; constant while a context is open. */
 struct amg_progress_config {
-    /* What was asked for, the environment not applied yet. */
-    struct amalgam_progress_options asked; /* its texts are ours */
+    /* The options of the program, the environment not applied yet. */
+    struct amalgam_progress_options asked; /* owns its texts */
     bool is_mercury; /* callbacks run in HG_Trigger() where nothing is asked */
     /* The ranks of this node, 136 bytes for each; NULL where other processes
      * are not known. */
@@ -19,10 +19,10 @@ struct amg_progress_config {
     uint32_t rank_count;
     uint32_t self;      /* index of this one */
     bool has_far;       /* ranks of the job are on other nodes */
-    bool has_strangers; /* they are a part of a larger one, of which others may
-                         * be on this node */
-    /* What leads to them, if a driver knows: its place on the bus, or a name;
-     * the same on all ranks of the node. "": not known. */
+    bool has_strangers; /* the job is a part of a larger one, whose other ranks
+                         * may be on this node */
+    /* The NIC to other nodes, if a driver knows it: its place on the bus, or a
+     * name; the same on all ranks of the node. "": not known. */
     char nic[AMG_NIC_NAME_CAP];
     /* Facts of the class, set by it before it settles. */
     bool is_user_bound; /* no thread of the library may move any route */
@@ -31,11 +31,11 @@ struct amg_progress_config {
     bool is_not_pollable; /* descriptors do not tell of all that comes */
     bool must_yield;      /* ranks of the node outnumber its cores */
     bool is_reporting;    /* of the first rank: prints, where asked for */
-    /* What came of it; NULL: not settled, or all is left to the callers, for
-     * this reason: constant text. */
+    /* The answer of the policy. NULL: not settled, or the calls of the
+     * application make progress, for `reason`, a constant text. */
     struct amg_placement *placement;
     const char *reason;
-    bool is_crowded;        /* who waits gives the core away */
+    bool is_crowded;        /* more threads than cores: waits yield the core */
     enum amalgam_wait wait; /* the environment applied */
 };
 
@@ -46,18 +46,18 @@ void amg_progress_config_fini(struct amg_progress_config *config);
 hg_return_t amg_progress_config_ask(struct amg_progress_config *config,
     const struct amalgam_progress_options *options);
 
-/* What is asked for with the environment applied; the texts are borrowed. What
- * makes no sense there is warned of once, and left out. */
+/* The options with the environment applied; the texts are borrowed. A value
+ * that makes no sense is left out, with one warning in the process. */
 void amg_progress_config_wanted(const struct amg_progress_config *config,
     struct amalgam_progress_options *ret_wanted);
 
-/* Takes over who the ranks of the node are, an array of amg_mem_alloc(), and
- * whether the job has others. */
+/* Takes over the ranks of the node, an array of amg_mem_alloc(). `has_far`: the
+ * job has ranks on other nodes, too. */
 void amg_progress_config_set_ranks(struct amg_progress_config *config,
     struct amg_place_rank *ranks, uint32_t count, uint32_t self, bool has_far);
 
-/* What the class whose domains are borrowed knows of the node; and what it was
- * asked, where this one was asked for nothing. */
+/* Copies from the class whose domains are borrowed: the ranks of the node, and
+ * its options where this class has none. */
 void amg_progress_config_borrow(struct amg_progress_config *config,
     const struct amg_progress_config *lender);
 

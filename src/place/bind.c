@@ -126,7 +126,7 @@ const struct amg_cpuset *amg_bind_process(void)
     return &process_binding;
 }
 
-/* Where a thread without a seat may run. */
+/* Lets the calling thread run on every core of the process. */
 static void home_go(const struct amg_machine *machine)
 {
     const struct amg_cpuset *home = amg_bind_process();

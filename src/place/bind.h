@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Which cores a thread may run on. */
+/* Bindings of the process and of its threads to cores. */
 #ifndef AMG_PLACE_BIND_H
 #define AMG_PLACE_BIND_H
 
 #include "place/policy.h"
 
-/* What this process was bound to when it first came here: by its launcher. To
- * be called before threads are started. Any thread. */
+/* The binding that the launcher gave to this process, read by the first call,
+ * which must come before threads are started. Any thread. */
 const struct amg_cpuset *amg_bind_process(void);
 
 /* Pins the calling thread to its seat; one that is not pinned may run wherever

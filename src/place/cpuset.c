@@ -96,8 +96,8 @@ static void bad(struct amg_cpu_list *list, const char *at, const char *why)
             list->why, sizeof(list->why), "%s at \"%.*s\"", why, WORD_MAX, at);
 }
 
-/* Reads a number and moves on behind it. False: there is none. What is too
- * large becomes AMG_CPUS_MAX, which no machine has. */
+/* Reads a number and moves on behind it. False: there is none. A number that is
+ * too large becomes AMG_CPUS_MAX, which no machine has. */
 static bool number_read(const char **text, unsigned *ret_number)
 {
     unsigned number = 0;

@@ -219,7 +219,7 @@ void amg_node_map_init(
     idle_mark(map);
 }
 
-/* Who looks for a seat. */
+/* The rank that looks for a hardware thread. */
 struct seeker {
     uint16_t group;
     struct amg_cpuset binding;

@@ -12,9 +12,9 @@
 #include "amalgam_progress.h"
 #include "place/machine.h"
 
-/* Why a thread sits where it does; best first. A core that the own program
- * leaves idle comes before a hardware thread beside it: what spins there takes
- * nothing from what computes here. */
+/* The rule that found a place for a thread; best first. A core that the own
+ * program leaves idle comes before a hardware thread beside it: what spins
+ * there takes nothing from what computes here. */
 enum amg_seat_rule {
     AMG_SEAT_CHOSEN,   /* the user named the core */
     AMG_SEAT_CORE,     /* an idle core within the own binding */
@@ -27,24 +27,22 @@ enum amg_seat_rule {
     AMG_SEAT_RULES
 };
 
-/* What is known of a rank of the node. Plain bytes: ranks exchange it. */
+/* A rank of the node. Plain bytes: ranks exchange it. */
 struct amg_place_rank {
-    struct amg_cpuset binding; /* what it was bound to when it started */
+    struct amg_cpuset binding; /* at its start */
     uint32_t rank;             /* in the job */
-    uint32_t threads; /* its program runs so many; 0: not known (OMP_NUM_THREADS
-                       * says it, where set) */
+    uint32_t threads; /* of its program (OMP_NUM_THREADS); 0: not known */
 };
 
-/* All of it is the caller's, and only read. */
+/* The question to the policy. All of it is the caller's, and only read. */
 struct amg_place_ask {
     const struct amg_machine *machine;
     const struct amg_place_rank *ranks; /* of this node, all of them */
     uint32_t rank_count;
-    uint32_t self; /* index of the rank that asks */
-    bool
-        has_strangers; /* processes that are not known may use all cores that no
-                        * rank is bound to: they are left alone, unless named */
-    const char *nic;   /* what leads to other nodes goes by it; NULL: nothing */
+    uint32_t self;      /* index of the rank that asks */
+    bool has_strangers; /* unknown processes may use all cores that no rank is
+                         * bound to: those are left alone, unless named */
+    const char *nic;    /* to other nodes; NULL: there are none */
     /* As in struct amalgam_progress_options, with the environment applied; all
      * ranks of the node are taken to ask the same. */
     enum amalgam_progress progress;
@@ -81,7 +79,7 @@ struct amg_group {
     bool is_unknown; /* where some of its ranks run is not known */
 };
 
-/* Plain data of some ten KiB, for the stack of who asks. */
+/* Plain data of some ten KiB, for the stack of the caller. */
 struct amg_node_map {
     const struct amg_place_ask *ask;
     const struct amg_machine *machine;
@@ -90,12 +88,12 @@ struct amg_node_map {
     struct amg_pu_use uses[AMG_CPUS_MAX];  /* as the machine's `pus` */
     struct amg_group groups[AMG_CPUS_MAX]; /* at their first one's index */
     uint16_t core_used[AMG_CPUS_MAX];      /* threads of ours on a core */
-    uint16_t core_group[AMG_CPUS_MAX];     /* who is busy there, AMG_NO_GROUP:
-                                            * nobody */
+    uint16_t core_group[AMG_CPUS_MAX];     /* that computes there, or
+                                            * AMG_NO_GROUP */
     uint16_t index_of[AMG_CPUS_MAX];       /* of a cpu; AMG_NO_PU */
 };
 
-/* Where a thread looks, nearest first. */
+/* Levels of the search for an idle hardware thread, nearest first. */
 enum amg_level {
     AMG_LEVEL_CORE,
     AMG_LEVEL_SIBLING,
@@ -108,7 +106,7 @@ enum amg_level {
     AMG_LEVELS
 };
 
-/* What was chosen for one thread. */
+/* The choice for one thread. */
 struct amg_pick {
     uint16_t index; /* of its hardware thread; AMG_NO_PU: not pinned */
     uint8_t rule;   /* enum amg_seat_rule */
@@ -121,12 +119,13 @@ struct amg_pick {
 void amg_node_map_init(
     struct amg_node_map *map, const struct amg_place_ask *ask);
 
-/* What of its binding is to be reckoned with: empty where that is not known. */
+/* The usable part of a rank's binding: empty where that is not known. */
 void amg_node_map_binding(const struct amg_node_map *map, uint32_t rank,
     struct amg_cpuset *ret_binding);
 /* AMG_NO_GROUP where there is not even a machine. */
 uint16_t amg_node_map_group(const struct amg_node_map *map, uint32_t rank);
-/* May the rank's threads of ours have it to themselves? */
+
+/* May a thread of the library have it to itself, for a rank of that group? */
 static inline bool amg_node_map_is_idle(
     const struct amg_node_map *map, unsigned index, uint16_t group)
 {
@@ -137,7 +136,7 @@ static inline bool amg_node_map_is_idle(
                use->group == group);
 }
 
-/* A thread of ours sits down. */
+/* Counts a thread of the library on it. */
 static inline void amg_node_map_take(struct amg_node_map *map, unsigned index)
 {
     map->uses[index].used++;

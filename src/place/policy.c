@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Where the threads of a rank run.
+/* Placement of the library's threads on the cores of a node.
  *
- * All threads of ours on the node are placed, one after the other, on one
- * map: the progress threads of all ranks, then the first handler thread of
- * all, and so on; where the user named cores, these first. The asking rank
- * keeps what falls to it. So every rank comes to the same map.
+ * The policy places the library's threads of all ranks of the node on one map,
+ * one after the other: the progress threads of all ranks, then the first
+ * handler thread of each rank, and so on; threads whose cores the user named
+ * come first. The asking rank keeps its own threads of that map, and so all
+ * ranks find the same map.
  *
- * A round places one thread of each rank, level by level: first those who find
- * something idle in their own binding, last those who have to go far, so that
- * nobody takes from another what is near to him. Within a level the ranks
- * choose in their order, cores that none of ours uses before others. Who finds
- * nothing then shares: progress threads, as these mostly sleep where they
- * share. Handler threads compute, and rather go unpinned. */
+ * A round places one thread of each rank, level by level: first the threads
+ * that find an idle core in the binding of their rank, last those that go far,
+ * so that no rank takes a core that is near to another. Within a level the
+ * ranks choose in their order, unused cores first. A progress thread that finds
+ * nothing shares a core, as it mostly sleeps there. A handler thread computes,
+ * and stays unpinned instead. */
 #include "place/policy.h"
 
 #include <stdarg.h>
@@ -41,14 +42,14 @@ static const char *const list_names[CROWDS] = {
     "progress_cpus (AMALGAM_PROGRESS_CPUS)",
     "handler_cpus (AMALGAM_HANDLER_CPUS)"};
 
-/* One placing of all threads; on the stack of who asks. */
+/* One placing of all threads; on the stack of the caller. */
 struct placing {
     struct amg_node_map map;
     struct amg_cpu_list lists[CROWDS];
     unsigned handlers;     /* of each rank */
     bool has_progress;     /* threads that make progress may come of it */
     bool is_auto_handlers; /* only where something is idle */
-    /* What falls to the asking rank. */
+    /* The threads of the asking rank. */
     bool has_pick;
     struct amg_pick progress;
     unsigned handler_count;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Where the threads of a rank run: a pure function of what is known of the
- * machine and of all ranks of the node, so every rank comes to the same map. */
+/* Placement of the library's threads: a pure function of the machine and of all
+ * ranks of the node, so that every rank finds the same map. */
 #ifndef AMG_PLACE_POLICY_H
 #define AMG_PLACE_POLICY_H
 
@@ -12,11 +12,11 @@ enum {
     AMG_SEATS_MAX = 1 + AMALGAM_HANDLERS_MAX
 };
 
-/* Where one thread sits. */
+/* The place of one thread. */
 struct amg_seat {
     int32_t cpu;       /* -1: not pinned */
     bool is_dedicated; /* nobody else uses it: it may spin */
-    uint32_t sharers;  /* threads of ours on it, this one counted */
+    uint32_t sharers;  /* threads of the library on it, this one counted */
     enum amg_seat_rule rule;
     char reason[AMG_REASON_CAP]; /* the rule, and one fact: "idle core" */
 };
@@ -25,8 +25,8 @@ struct amg_seat {
 struct amg_placement {
     enum amalgam_progress progress; /* never AUTO */
     char reason[AMG_REASON_CAP];    /* for that mode */
-    bool is_crowded;      /* the ranks' programs run more threads than they have
-                           * cores: who waits there must not spin */
+    bool is_crowded;      /* the programs run more threads than they have cores:
+                           * waits must not spin */
     unsigned handlers;    /* never AMALGAM_HANDLERS_AUTO */
     struct amg_seat seat; /* of the progress thread, if there is one */
     struct amg_seat handler_seats[AMALGAM_HANDLERS_MAX];

@@ -54,8 +54,8 @@ static void flat_fill(struct amg_machine *machine)
     machine->is_this = true;
 }
 
-/* What of the environment hwloc was to heed, as it does not say at what it
- * failed. "" nothing. Returns `ret_text`. */
+/* The variables that hwloc was to heed, since it does not say what it failed
+ * at. "": none. Returns `ret_text`. */
 static const char *heeded(char *ret_text, size_t cap)
 {
     static const char *const names[] = {

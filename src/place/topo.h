@@ -13,8 +13,8 @@
  * why. The first call takes milliseconds. Any thread. */
 const struct amg_machine *amg_topo_this(void);
 
-/* From hwloc's XML or its synthetic description; is_this is false. What fails
- * is logged.
+/* From hwloc's XML or its synthetic description; is_this is false. Logs
+ * failures.
  * HG_INVALID_ARG: hwloc does not take it; HG_OPNOTSUPPORTED: no hwloc;
  * HG_NOMEM. */
 hg_return_t amg_topo_load_xml(

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Reads a machine by hwloc: the one file that knows it.
+/* Machine as hwloc describes it, copied into plain data.
  *
- * What is read is copied into plain data, and the topology destroyed: hwloc's
- * objects take some hundred bytes for each hardware thread and cache. */
+ * The topology is destroyed then: hwloc's objects take some hundred bytes for
+ * each hardware thread and cache. */
 #include "place/topo_read.h"
 
 #include <errno.h>
@@ -51,8 +51,8 @@ static hwloc_obj_t cache_of(hwloc_obj_t pu)
     return cache;
 }
 
-/* Where its memory is: the smallest node around it, and the first of those that
- * are equally small (fast memory comes after the usual one). */
+/* The NUMA node of its memory: the smallest one around it, and the first of
+ * those that are equally small (fast memory comes after the usual one). */
 static hwloc_obj_t numa_of(hwloc_topology_t topology, hwloc_obj_t pu)
 {
     hwloc_obj_t best = NULL;

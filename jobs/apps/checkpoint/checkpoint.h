@@ -52,7 +52,7 @@ MERCURY_GEN_PROC(part_out_t, ((int32_t)(error))((hg_string_t)(text)))
 MERCURY_GEN_PROC(
     beat_in_t, ((uint64_t)(files))((uint64_t)(bytes))((uint32_t)(is_done)))
 
-/* What a rank has done; zeros where it had no such role. */
+/* The work of a rank; zeros where it had no such role. */
 struct totals {
     uint64_t files; /* sent and verified */
     uint64_t bytes;
@@ -106,7 +106,7 @@ struct list {
 };
 
 /* Adds all files and empty directories below `paths`, named as `cp -r` would
- * name them. What cannot be read is reported and left out; links and special
+ * name them. An unreadable one is reported and left out; links and special
  * files below a path, and `out_dir`, are left out with a note. False: reported,
  * and nothing may be sent. */
 bool list_find(

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What rank 0 and each rank tell the user: error lines, the progress of all
- * senders, and the table at the end. */
+/* Output for the user: error lines, the progress of all senders, and the table
+ * at the end. */
 #include "jobs/apps/checkpoint/checkpoint.h"
 
 #include <math.h>

@@ -93,7 +93,9 @@ static int slot_store(struct slot *slot, char *ret_text, size_t text_len)
         slot->server->job->totals.stored_files += error == 0;
         slot->server->job->totals.stored_bytes += error == 0 ? in->size : 0;
     }
-    snprintf(ret_text, text_len, "cannot %s: %s", what, strerror(error));
+    ret_text[0] = '\0';
+    if (error != 0)
+        snprintf(ret_text, text_len, "cannot %s: %s", what, strerror(error));
     return error;
 }
 

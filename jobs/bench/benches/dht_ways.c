@@ -474,6 +474,7 @@ static void requests_begin(struct dht *dht)
 
     dht->mpi = mpi;
     mpi->serve.comm = dht->team->comm;
+    mpi->serve.needs_statuses = true;
     mpi_serve_open(&mpi->serve, dht->team, &serve_ops, dht, dht->window,
         mpi_serve_places(dht->team, dht->window));
 }

@@ -315,6 +315,7 @@ static void mpi_begin(struct histogram *histogram)
 
     histogram->mpi = pair_alloc(team, 1, sizeof(*histogram->mpi));
     histogram->mpi->serve.comm = team->comm;
+    histogram->mpi->serve.needs_statuses = true;
     mpi_serve_open(&histogram->mpi->serve, team, &ops, histogram, MESSAGES,
         mpi_serve_places(team, MESSAGES));
     mpi_serve_meet(&histogram->mpi->serve);

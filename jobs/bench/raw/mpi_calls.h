@@ -38,6 +38,7 @@ struct mpi_serve {
     void *arg;
     unsigned waits;
     unsigned places;
+    bool needs_statuses; /* handle() is given the status of what has come */
     bool is_answering[MPI_SERVE_PLACES];
     MPI_Request requests[MPI_SERVE_REQUESTS];
     MPI_Status statuses[MPI_SERVE_REQUESTS];
@@ -46,7 +47,7 @@ struct mpi_serve {
 
 /* The number of places that serve `window` requests of each other rank. */
 unsigned mpi_serve_places(const struct pair *pair, unsigned window);
-/* Posts the receives; `serve` has its communicator. */
+/* Posts the receives; `serve` has its communicator, and needs_statuses. */
 void mpi_serve_open(struct mpi_serve *serve, const struct pair *pair,
     const struct mpi_serve_ops *ops, void *arg, unsigned waits,
     unsigned places);
@@ -87,6 +88,7 @@ struct mpi_calls {
     unsigned char *room;    /* a request for each slot */
     unsigned char *landing; /* and for each place */
     MPI_Request sends[MPI_SERVE_WAITS];
+    MPI_Request answers[MPI_SERVE_PLACES];
     struct head short_room[MPI_SERVE_WAITS];
     struct head short_landing[MPI_SERVE_PLACES];
     struct head heard[MPI_SERVE_WAITS];

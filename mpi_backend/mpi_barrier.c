@@ -7,6 +7,7 @@
  * whose collective calls nothing else uses. */
 #include "mpi_backend/mpi_barrier.h"
 
+#include "base/assert.h"
 #include "base/log.h"
 #include "mpi_backend/mpi_public.h"
 
@@ -78,6 +79,7 @@ void amg_mpi_barrier_end(struct amg_domain *base)
     struct amg_mpi_domain *domain = amg_mpi_domain_of(base);
 
     amg_bias_take(domain->lock);
+    AMG_ASSERT(domain->barrier.is_claimed);
     domain->barrier.is_claimed = false;
     amg_bias_give(domain->lock);
 }

@@ -19,6 +19,7 @@
  * made when they are first needed. */
 #include "mpi_backend/mpi_buf.h"
 
+#include "base/assert.h"
 #include "base/log.h"
 #include "base/mem.h"
 
@@ -69,6 +70,7 @@ static struct amg_mpi_slab *slab_make(struct amg_mpi_domain *domain)
             return NULL;
         block = domain->blocks;
     }
+    AMG_ASSERT(block->cut_count < block->count);
     slab = (void *)((unsigned char *)block + BUF_ALIGN +
                     block->cut_count * slab_len(domain));
     block->cut_count++;
@@ -107,6 +109,7 @@ void amg_mpi_slab_fini(struct amg_mpi_domain *domain)
         amg_mpi_slab_put_locked(
             AMG_OBJECT(late, struct amg_mpi_slab, arrival.link));
     while (domain->slabs != NULL) {
+        AMG_ASSERT(domain->slab_count > 0);
         domain->slabs = domain->slabs->next;
         domain->slab_count--;
     }
@@ -138,6 +141,7 @@ struct amg_mpi_slab *amg_mpi_slab_get_locked(struct amg_mpi_domain *domain)
 
 void amg_mpi_slab_put_locked(struct amg_mpi_slab *slab)
 {
+    AMG_ASSERT(slab->domain->slab_count > 0);
     slab->post.op = NULL;
     slab->post.link.next = slab->domain->slabs;
     slab->domain->slabs = &slab->post.link;
@@ -206,6 +210,7 @@ struct amg_mpi_stage *amg_mpi_stage_get(
 void amg_mpi_stage_put(
     struct amg_mpi_stages *stages, struct amg_mpi_stage *stage)
 {
+    AMG_ASSERT(stages->count > 0);
     if (stages->count > STAGES_SHARED) {
         stages->count--;
         amg_mem_free(stage);

@@ -207,6 +207,7 @@ static void ways_pull(struct bench *bench, unsigned size)
     unsigned round = bench->rounds[size];
     uint64_t len = lens[size];
 
+    AMG_ASSERT(round < ROUNDS && bench->partner >= 0);
     bench->ns[size][WAY_MESSAGE][round] = message_pull(bench, len);
     for (unsigned i = 0; i < AMG_MPI_MEMORIES; i++) {
         if (bench->figures.failed != 0)
@@ -393,11 +394,15 @@ static void bench_run(struct bench *bench)
         (void)is_good(bench, MPI_ERR_NO_MEM);
     else
         memset(bench->area, fill_byte(bench->me), AREA_CAP);
-    if (bench_max(bench, !has_memory) == 0 && windows_make(bench)) {
-        rounds_run(bench);
-        windows_free(bench);
-        amg_mem_free(bench->area);
+    if (bench_max(bench, !has_memory) == 0) {
+        if (windows_make(bench)) {
+            rounds_run(bench);
+            windows_free(bench);
+        } else {
+            bench->area = NULL;
+        }
     }
+    amg_mem_free(bench->area);
     amg_mem_free(bench->landing);
     MPI_Comm_free(&bench->comm);
     bench->figures.took_ns = amg_clock_ns() - start_ns;

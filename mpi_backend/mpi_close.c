@@ -9,6 +9,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 
+#include "base/assert.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
@@ -73,6 +74,7 @@ hg_return_t amg_mpi_close_unreg(
 
     amg_bias_take(domain->lock);
     amg_mpi_mem_close_locked(domain, mem);
+    AMG_ASSERT(mem->is_closed);
     if (domain->exports != NULL && amg_mpi_comm_may_call(&domain->comm))
         amg_mpi_export_move_locked(domain->exports);
     rank = accessor_find_locked(domain, mem);
@@ -176,6 +178,7 @@ void amg_mpi_close_ep(struct amg_ep *base, struct amg_news *ret_news)
 
     amg_bias_take(domain->lock);
     transfers_end_locked(domain, ep);
+    AMG_ASSERT(domain->eps[ep->base.context_id] == ep);
     domain->eps[ep->base.context_id] = NULL;
     amg_mpi_msg_drop_locked(domain, ep);
     if (may_call)

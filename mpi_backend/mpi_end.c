@@ -19,6 +19,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/assert.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "mpi_backend/mpi_peer.h"
@@ -49,6 +50,7 @@ void amg_mpi_end_fini(struct amg_mpi_domain *domain)
 
 static bool has_come(const struct amg_mpi_end *end, int rank)
 {
+    AMG_ASSERT(end->came != NULL && rank >= 0);
     return (end->came[rank / CHAR_BIT] & 1u << rank % CHAR_BIT) != 0;
 }
 
@@ -118,6 +120,7 @@ void amg_mpi_end_on_all_bye_locked(
 static void control_send_locked(
     struct amg_mpi_slab *slab, int rank, enum amg_mpi_kind kind, uint32_t len)
 {
+    AMG_ASSERT(rank != slab->domain->comm.rank);
     slab->post.op = NULL;
     slab->header.context = 0;
     slab->header.cookie = 0;
@@ -176,6 +179,7 @@ bool amg_mpi_end_step_locked(struct amg_mpi_domain *domain)
         bye_say_locked(domain);
     if (end->is_over || end->came == NULL)
         return end->is_over;
+    AMG_ASSERT(end->came_count <= domain->comm.size);
     if (end->came_count < domain->comm.size)
         return false;
     if (amg_list_is_empty(&domain->sends))

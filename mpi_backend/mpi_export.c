@@ -217,6 +217,7 @@ void amg_mpi_attach_drop(
     struct amg_mpi_region *region = &attach->regions[at];
 
     AMG_ASSERT(at < attach->count && region_has(region, (uintptr_t)ptr, len));
+    AMG_ASSERT(region->refs > 0);
     region->refs--;
     if (region->refs > 0)
         return;
@@ -306,6 +307,7 @@ static uint64_t word_of(
 {
     uint64_t value = 0;
 
+    AMG_ASSERT(index < AMG_MPI_DESCS && word < AMG_MPI_DESC_WORDS);
     memcpy(&value,
         exports->windows->bytes + (size_t)index * AMG_MPI_DESC_LEN +
             word * sizeof(value),
@@ -378,6 +380,7 @@ static uint32_t index_take(struct amg_mpi_exports *exports)
 
 static void index_give(struct amg_mpi_exports *exports, uint32_t index)
 {
+    AMG_ASSERT(index < AMG_MPI_DESCS && exports->free_count < AMG_MPI_DESCS);
     exports->free[exports->free_count++] = (uint16_t)index;
 }
 
@@ -408,6 +411,7 @@ void amg_mpi_export_open_locked(
     enum amg_mpi_way way = AMG_MPI_WAY_MESSAGES;
     uint32_t index = AMG_MPI_DESCS;
 
+    AMG_ASSERT(mem->key.desc == 0);
     if (!mem_is_fit(exports, mem))
         return;
     way = mem_attach(exports, mem);
@@ -443,6 +447,7 @@ static void mem_move(struct amg_mpi_exports *exports, struct amg_mpi_mem *mem)
     uint32_t index = amg_mpi_key_index(&mem->key);
     uint64_t word = 0;
 
+    AMG_ASSERT(mem->is_closed && mem->key.desc != 0);
     if (!mem->has_left) {
         uint64_t words[AMG_MPI_DESC_WORDS];
 

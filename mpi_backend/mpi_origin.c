@@ -45,6 +45,7 @@ static enum amg_mpi_kind message_write(const struct amg_mpi_transfer *transfer,
         return AMG_MPI_GET;
     if (!transfer->is_small)
         return transfer->is_ahead ? AMG_MPI_PUT_AHEAD : AMG_MPI_PUT;
+    AMG_ASSERT(transfer->stream.len <= slab->buf.cap - *ret_len);
     amg_place_gather(slab->data + *ret_len, &from, transfer->stream.len);
     *ret_len += (uint32_t)transfer->stream.len;
     return AMG_MPI_PUT_NOW;
@@ -60,6 +61,8 @@ static hg_return_t transfer_start_locked(
     enum amg_mpi_kind kind = AMG_MPI_GET;
     hg_return_t rc = HG_SUCCESS;
 
+    AMG_ASSERT(transfer->state == AMG_MPI_TRANSFER_QUEUED ||
+               transfer->state == AMG_MPI_TRANSFER_UNSTARTED);
     if (transfer->is_rma)
         return amg_mpi_rma_op_start_locked(domain, transfer);
     slab = amg_mpi_slab_get_locked(domain);
@@ -179,14 +182,16 @@ static hg_return_t transfer_begin(struct amg_ep *base, struct amg_peer *peer,
     transfer = amg_pool_get(&domain->transfer_pool);
     if (transfer == NULL)
         return HG_NOMEM;
-    *transfer = (struct amg_mpi_transfer){.ep = ep,
-        .op = op,
-        .rank = (int)amg_mpi_rank_of(domain, peer),
-        .context = context,
-        .origin_context = ep->base.context_id,
-        .is_put = is_put,
-        .is_small = len <= domain->small_len,
-        .access = access};
+    /* The rest is filled in by one of the two ways. */
+    memset(transfer, 0, offsetof(struct amg_mpi_transfer, stream));
+    transfer->ep = ep;
+    transfer->op = op;
+    transfer->rank = (int)amg_mpi_rank_of(domain, peer);
+    transfer->context = context;
+    transfer->origin_context = ep->base.context_id;
+    transfer->is_put = is_put;
+    transfer->is_small = len <= domain->small_len;
+    transfer->access = access;
     transfer->is_rma =
         domain->rma != NULL && !transfer->is_small &&
         amg_mpi_rma_op_plan(domain, transfer, local, remote, len);
@@ -374,6 +379,7 @@ static void transfer_move_locked(
         unstarted_move_locked(domain, transfer);
         return;
     }
+    AMG_ASSERT(!transfer->is_rma);
     if (!transfer->is_small && !(transfer->is_put && !transfer->is_ahead &&
                                    transfer->state == AMG_MPI_TRANSFER_ASKED))
         amg_mpi_stream_post(stream, domain);

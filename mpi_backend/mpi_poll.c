@@ -11,6 +11,7 @@
 
 #include <stdatomic.h>
 
+#include "base/assert.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
@@ -260,6 +261,7 @@ void amg_mpi_poll_orphans_locked(struct amg_mpi_domain *domain)
     while ((link = amg_list_pop(&domain->orphans)) != NULL) {
         struct amg_mpi_ep *ep = AMG_OBJECT(link, struct amg_mpi_ep, orphan);
 
+        AMG_ASSERT(ep->posted > 0);
         amg_mpi_poll_unpost_locked(domain, ep);
         amg_mem_free(ep);
     }

@@ -17,6 +17,7 @@
  * number of an old one, and a late message of that one must match nothing. */
 #include "mpi_backend/mpi_receive.h"
 
+#include "base/assert.h"
 #include "mpi_backend/mpi_peer.h"
 #include "mpi_backend/mpi_buf.h"
 
@@ -39,6 +40,7 @@ void amg_mpi_receive_fill_locked(struct amg_mpi_ep *ep)
             (void)amg_mpi_comm_error(rc, "MPI_Irecv of a message");
             return;
         }
+        AMG_ASSERT(ep->slabs[last] == NULL);
         ep->slabs[last] = slab;
         ep->posted++;
     }
@@ -72,6 +74,7 @@ static struct amg_mpi_slab *ring_take(struct amg_mpi_ep *ep)
 {
     struct amg_mpi_slab *slab = ep->slabs[ep->first];
 
+    AMG_ASSERT(ep->posted > 0 && slab != NULL);
     ep->slabs[ep->first] = NULL;
     ep->first = (ep->first + 1) % AMG_MPI_RECEIVES;
     ep->posted--;
@@ -82,6 +85,7 @@ static struct amg_mpi_slab *ring_take(struct amg_mpi_ep *ep)
 static void ring_note(
     struct amg_mpi_ep *ep, unsigned place, const MPI_Status *status, int code)
 {
+    AMG_ASSERT(place < AMG_MPI_RECEIVES);
     ep->requests[place] = MPI_REQUEST_NULL;
     ep->statuses[place] = *status;
     ep->codes[place] = code;
@@ -201,6 +205,7 @@ static bool stray_take(
 
     if (rc == MPI_SUCCESS && !flag)
         return false;
+    AMG_ASSERT(slab != NULL);
     domain->stray.slab = NULL;
     domain->stray.request = MPI_REQUEST_NULL;
     if (context_of_tag(domain, status.MPI_TAG) < 0) { /* the domain ended */

@@ -101,6 +101,7 @@ hg_return_t amg_mpi_rma_access_join_locked(struct amg_mpi_domain *domain,
     int rc = MPI_SUCCESS;
 
     if (access != NULL) {
+        AMG_ASSERT(access->refs > 0); /* else it is shut */
         access->refs++;
         if (++access->joined == JOINS_MAX)
             access_shut(access);
@@ -136,6 +137,7 @@ void amg_mpi_rma_access_moved_locked(struct amg_mpi_domain *domain,
     static const uint64_t nothing;
     struct amg_mpi_rma *rma = domain->rma;
 
+    AMG_ASSERT(access->refs > 0);
     access->moved += len;
     if (access->moved < CHECK_LEN || access->state != AMG_MPI_RMA_ACCESS_HELD)
         return;
@@ -154,6 +156,7 @@ static void access_leave(
 {
     int rc = MPI_SUCCESS;
 
+    AMG_ASSERT(access->refs == 0);
     access->add[AMG_MPI_DESC_ACCESS] = -access->add[AMG_MPI_DESC_ACCESS];
     rc = MPI_Raccumulate(&access->add[AMG_MPI_DESC_ACCESS], 1, MPI_UINT64_T,
         access->rank, desc_at(access), 1, MPI_UINT64_T, MPI_SUM,

@@ -301,6 +301,7 @@ static bool fragments_over_locked(
 {
     struct amg_mpi_rma_op *op = &transfer->rma;
 
+    AMG_ASSERT(op->in_flight == 0);
     if (op->ret == HG_SUCCESS &&
         (op->left > 0 || (transfer->is_put && !op_is_wanted(transfer))))
         op->ret = HG_CANCELED;
@@ -513,6 +514,7 @@ hg_return_t amg_mpi_rma_open(
     int all = 0;
     int rc = MPI_SUCCESS;
 
+    AMG_ASSERT(domain->rma == NULL);
     if (domain->comm.size > AMG_MPI_WINDOW_RANKS_MAX) {
         AMG_LOG_WARNING("mpi",
             "%d ranks are more than the %d that windows can count: bulk data "

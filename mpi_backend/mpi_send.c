@@ -10,6 +10,7 @@
 
 #include <stdatomic.h>
 
+#include "base/assert.h"
 #include "base/log.h"
 #include "mpi_backend/mpi_peer.h"
 #include "mpi_backend/mpi_buf.h"
@@ -67,6 +68,9 @@ hg_return_t amg_mpi_send_locked(struct amg_mpi_slab *slab)
     struct amg_flow_peer *calls = &domain->peers[slab->rank].calls;
     int rc = MPI_SUCCESS;
 
+    AMG_ASSERT(slab->rank >= 0 && slab->rank < domain->comm.size);
+    AMG_ASSERT(
+        slab->len >= sizeof(slab->header) && slab->len <= domain->room_len);
     if (!amg_mpi_comm_may_call(&domain->comm)) {
         amg_list_push(&domain->deferred, &slab->post.link);
         return HG_SUCCESS;
@@ -120,6 +124,7 @@ static int sends_take_locked(struct amg_mpi_domain *domain,
         struct amg_mpi_slab *slab = AMG_OBJECT(
             amg_list_pop(&domain->sends), struct amg_mpi_slab, post.link);
 
+        AMG_ASSERT(slab->request != MPI_REQUEST_NULL);
         domain->send_count--;
         ret_slabs[count] = slab;
         ret_requests[count] = slab->request;

@@ -131,6 +131,8 @@ static bool piece_post(
     void *at = piece_memory(stream, domain, last, len);
     int rc = MPI_SUCCESS;
 
+    AMG_ASSERT(stream->count < AMG_MPI_WINDOW);
+    AMG_ASSERT(stream->posted < stream->limit);
     if (at == NULL)
         return false;
     if (stream->is_send)
@@ -190,6 +192,7 @@ static void piece_end(
     bool is_cancelled = false;
     bool is_good = false;
 
+    AMG_ASSERT(stream->count > 0);
     stream->first = (uint8_t)((first + 1) % AMG_MPI_WINDOW);
     stream->count--;
     if (rc != MPI_SUCCESS)
@@ -239,6 +242,7 @@ void amg_mpi_look_add(struct amg_mpi_look *look, struct amg_mpi_stream *stream)
 {
     if (stream->count == 0 || look->is_over)
         return;
+    AMG_ASSERT(look->count < AMG_MPI_LOOK_MAX);
     look->streams[look->count] = stream;
     look->requests[look->count] = stream->requests[stream->first];
     look->count++;
@@ -252,6 +256,7 @@ static bool look_take(
 {
     struct amg_mpi_stream *stream = look->streams[place];
 
+    AMG_ASSERT((unsigned)place < look->count);
     piece_end(stream, rc, status);
     amg_mpi_peer_heard_locked(look->domain, (uint32_t)stream->rank);
     amg_mpi_stream_post(stream, look->domain);

@@ -17,6 +17,7 @@
 
 #include <string.h>
 
+#include "base/assert.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "mpi_backend/mpi_peer.h"
@@ -110,6 +111,7 @@ static void small_get_locked(const struct amg_mpi_message *message,
 {
     struct amg_mpi_slab *slab = message->slab;
 
+    AMG_ASSERT(len <= slab->buf.cap);
     amg_place_gather(slab->data, place, len);
     amg_mpi_send_control_locked(slab, message->rank, slab->header.context,
         AMG_MPI_GET_DATA, slab->header.cookie, (uint32_t)len);

@@ -50,6 +50,7 @@ void amg_mpi_transfer_op_end_locked(
 void amg_mpi_transfer_free_locked(
     struct amg_mpi_domain *domain, struct amg_mpi_transfer *transfer)
 {
+    AMG_ASSERT(transfer->op == NULL);
     if (amg_link_is_listed(&transfer->link))
         amg_list_remove(&transfer->link);
     if (transfer->is_rma)
@@ -75,12 +76,14 @@ void amg_mpi_transfer_finish_locked(struct amg_mpi_domain *domain,
     struct amg_flow_peer *queue = amg_mpi_transfer_queue(domain, transfer);
     struct amg_link *next = NULL;
 
+    AMG_ASSERT(transfer->state != AMG_MPI_TRANSFER_QUEUED);
     amg_mpi_transfer_op_end_locked(transfer, ret, len);
     amg_mpi_transfer_free_locked(domain, transfer);
     (void)amg_flow_give(queue, 1);
     next = amg_flow_next(&domain->bulk, queue);
     if (next == NULL)
         return;
+    AMG_ASSERT(amg_mpi_transfer_of(next)->state == AMG_MPI_TRANSFER_QUEUED);
     amg_mpi_transfer_of(next)->state = AMG_MPI_TRANSFER_UNSTARTED;
     amg_mpi_transfer_list_locked(domain, amg_mpi_transfer_of(next));
 }
@@ -89,6 +92,7 @@ void amg_mpi_stop_sink_locked(struct amg_mpi_transfer *transfer)
 {
     struct amg_mpi_stream *stream = &transfer->stream;
 
+    AMG_ASSERT(!transfer->is_put && transfer->scratch == NULL);
     amg_mpi_transfer_op_end_locked(transfer, HG_CANCELED, stream->done);
     transfer->scratch = amg_mem_alloc(stream->piece_len);
     if (transfer->scratch == NULL)
@@ -101,6 +105,7 @@ void amg_mpi_stop_send_locked(struct amg_mpi_domain *domain,
 {
     struct amg_mpi_stop stop = {.is_put = transfer->is_put};
 
+    AMG_ASSERT(!transfer->is_rma && !transfer->is_stopped);
     if (slab == NULL)
         slab = amg_mpi_slab_get_locked(domain);
     if (slab == NULL)
@@ -119,6 +124,7 @@ void amg_mpi_stop_send_locked(struct amg_mpi_domain *domain,
 void amg_mpi_stop_withdraw_locked(
     struct amg_mpi_domain *domain, struct amg_mpi_transfer *transfer)
 {
+    AMG_ASSERT(!transfer->is_rma);
     if (transfer->is_put || !transfer->is_cancelled || transfer->is_withdrawn ||
         amg_clock_ns() < transfer->deadline_ns)
         return;
@@ -147,6 +153,7 @@ void amg_mpi_stop_cancel_locked(
 {
     struct amg_mpi_transfer *transfer = amg_call_ptr(op);
 
+    AMG_ASSERT(transfer->op == op);
     if (transfer->is_cancelled)
         return;
     if (transfer->state == AMG_MPI_TRANSFER_QUEUED) {

@@ -80,6 +80,7 @@ static void tags_lay(struct amg_mpi_domain *domain)
     uint32_t stamps = ((uint32_t)domain->comm.tag_max + 1) >> AMG_MPI_TAG_BITS;
     uint32_t half = (uint32_t)domain->comm.tag_max / 2;
 
+    AMG_ASSERT(stamps > 0 && half > 0);
     domain->stamp = (int)(domain->nonce % stamps) << AMG_MPI_TAG_BITS;
     domain->tags_half =
         (int)(half <= AMG_TABLE_INDEX_MASK ? half : AMG_TABLE_INDEX_MASK + 1u);

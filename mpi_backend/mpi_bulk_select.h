@@ -10,7 +10,8 @@
  * INT64_MAX, because MPICH 4.0.2 compares MPI_UINT64_T as if it had a sign. */
 struct amg_mpi_figures {
     uint64_t window_ns[AMG_MPI_MEMORIES][AMG_MPI_SIZES]; /* the slowest pair */
-    uint64_t message_inverse[AMG_MPI_SIZES]; /* INT64_MAX - the fastest, ns */
+    /* INT64_MAX - the fastest, ns */
+    uint64_t message_inverse[AMG_MPI_MEMORIES][AMG_MPI_SIZES];
     uint64_t needs_target; /* 1: a window waits for its owner to call MPI */
     uint64_t failed;       /* 1 + the rank whose log says what failed */
     uint64_t ranks;        /* that measured */

@@ -18,8 +18,8 @@ enum { US = 1000, MS = 1000000, KIB = 1024 };
 static void figures_set(struct amg_mpi_figures *figures,
     enum amg_mpi_memory memory, unsigned medium, unsigned large)
 {
-    figures->message_inverse[AMG_MPI_SIZE_MEDIUM] = INT64_MAX - 10 * US;
-    figures->message_inverse[AMG_MPI_SIZE_LARGE] = INT64_MAX - 80 * US;
+    figures->message_inverse[memory][AMG_MPI_SIZE_MEDIUM] = INT64_MAX - 10 * US;
+    figures->message_inverse[memory][AMG_MPI_SIZE_LARGE] = INT64_MAX - 80 * US;
     figures->window_ns[memory][AMG_MPI_SIZE_MEDIUM] = medium * 10 * US / 100;
     figures->window_ns[memory][AMG_MPI_SIZE_LARGE] = large * 80 * US / 100;
 }
@@ -106,7 +106,8 @@ static void test_choice_margin_is_exact(void **state)
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct amg_mpi_figures figures = {
             .window_ns[AMG_MPI_MEMORY_USER][AMG_MPI_SIZE_MEDIUM] = 1000,
-            .message_inverse = {INT64_MAX - rows[i].message_ns},
+            .message_inverse[AMG_MPI_MEMORY_USER] = {INT64_MAX -
+                                                     rows[i].message_ns},
             .needs_target = rows[i].needs_target};
 
         amg_mpi_choice_make(&figures, &choice);

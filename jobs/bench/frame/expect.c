@@ -132,16 +132,15 @@ static bool row_read(const struct reading *reading, struct json_object *row,
     return true;
 }
 
-bool expectations_read(const char *path, struct expectation **ret_expectations,
-    unsigned *ret_count, double *ret_slack)
+/* What `root` says, which keeps the texts. */
+static bool root_read(const char *path, struct json_object *root,
+    struct expectation **ret_expectations, unsigned *ret_count,
+    double *ret_slack)
 {
     struct reading reading = {.path = path};
-    struct json_object *root = file_parse(path);
     struct json_object *rows = NULL;
     size_t count = 0;
 
-    if (root == NULL)
-        return false;
     if (!json_object_is_type(root, json_type_object))
         return wrong_say(&reading, "rows", "has to be in an object");
     *ret_slack = SLACK_USUAL;
@@ -158,7 +157,6 @@ bool expectations_read(const char *path, struct expectation **ret_expectations,
         json_object_array_length(rows) == 0)
         return wrong_say(&reading, "rows", "has to be a list of at least one");
     count = json_object_array_length(rows);
-    /* The texts stay where they are, in `root`. */
     *ret_expectations = calloc(count, sizeof(**ret_expectations));
     if (*ret_expectations == NULL)
         return wrong_say(&reading, "rows", "is more than there is memory for");
@@ -169,6 +167,23 @@ bool expectations_read(const char *path, struct expectation **ret_expectations,
             return false;
     }
     *ret_count = (unsigned)count;
+    return true;
+}
+
+bool expectations_read(const char *path, struct expectation **ret_expectations,
+    unsigned *ret_count, double *ret_slack)
+{
+    static struct json_object *root; /* of the file that was read last */
+    struct expectation *expectations = NULL;
+
+    json_object_put(root);
+    root = file_parse(path);
+    if (root == NULL ||
+        !root_read(path, root, &expectations, ret_count, ret_slack)) {
+        free(expectations);
+        return false;
+    }
+    *ret_expectations = expectations;
     return true;
 }
 

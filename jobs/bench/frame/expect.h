@@ -44,8 +44,8 @@ bool expectation_holds(
 const char *expectation_text(
     const struct expectation *expectation, const char *key);
 /* Reads expectations, and what slack they have, from JSON. False, with a line
- * why, when it is not as it has to be. The result lives until the end of the
- * process. */
+ * why, when it is not as it has to be. The caller frees the result, whose
+ * texts live until the next file is read. */
 bool expectations_read(const char *path, struct expectation **ret_expectations,
     unsigned *ret_count, double *ret_slack);
 

@@ -14,7 +14,6 @@
 #include "init/rank_table.h"
 #include "mercury_class.h"
 #include "place/bind.h"
-#include "shm/shm_node.h"
 #include "shm/shm_transport.h"
 #include "transport/registry.h"
 

@@ -8,8 +8,9 @@
  * into the FIFO: a sleep is rung out of once. Who cannot do that makes it
  * ASLEEP again, if it is the same sleep, and tries again later. A FIFO, because
  * it can be opened by its name, by unrelated processes, or as a descriptor of
- * its owner, where the segment has lost its name (shm_node.h); each opens it
- * for reading, too, so that writing to one that lost its reader is no signal.
+ * its owner, where the segment has lost its name (amg_shm_node_unname); each
+ * opens it for reading, too, so that writing to one that lost its reader is no
+ * signal.
  *
  * What other threads of this process post ends up on lists of the endpoint,
  * under the lock; arm() looks at them under the lock, too. */

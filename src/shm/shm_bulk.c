@@ -20,7 +20,6 @@
 #include "base/test_point.h"
 #include "shm/shm_addr.h"
 #include "shm/shm_bell.h"
-#include "shm/shm_cma.h"
 #include "shm/shm_copy.h"
 #include "shm/shm_files.h"
 #include "shm/shm_transfer.h"

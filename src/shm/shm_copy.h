@@ -1,18 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Copying between this process and exposed memory of a peer, by ourselves. */
+/* Copies between this process and the memory of a peer. */
 #ifndef AMG_SHM_SHM_COPY_H
 #define AMG_SHM_SHM_COPY_H
 
 #include "shm/shm_domain.h"
 
-/* A step between two lists, under way. */
-struct amg_shm_step {
-    struct amg_shm_view view; /* of the peer's list, behind the next run */
-    uint64_t at;              /* the next run: where it is at the peer, */
-    uint64_t run;             /* and its length; 0: there is none */
-    uint64_t left;            /* bytes that are allowed from that run on */
-    uint64_t moved;
-};
+/* Lets the processes of this user look into this one, where Yama lets only its
+ * parents. False: that is not needed. */
+bool amg_shm_cma_let_in(void);
+/* Takes it back, with the last one who asked for it. */
+void amg_shm_cma_keep_out(void);
 
 /* Moves the first bytes of `access` between `local` and the peer, and `local`
  * behind them; all of the access is checked. `*budget` bounds the step, and
@@ -24,11 +21,6 @@ struct amg_shm_step {
 hg_return_t amg_shm_copy_step(struct amg_shm_domain *domain,
     struct amg_shm_peer *peer, const struct amg_shm_access *access,
     struct amg_place *local, uint64_t *budget, uint64_t *ret_len);
-
-static inline void amg_shm_step_spend(uint64_t *budget, uint64_t cost)
-{
-    *budget -= cost < *budget ? cost : *budget;
-}
 
 /* Is it known that we can copy by ourselves? False before the first step, and
  * when the peer is gone. */

@@ -15,7 +15,8 @@
  * has its lock, and by nobody else.
  *
  * The segments of ranks of one job have a name for as long as these need to map
- * them, and no bells here (shm_node.h): a job that is killed leaves no file.
+ * them, and no bells here (amg_shm_node_unname): a job that is killed leaves no
+ * file.
  *
  * A segment is removed by who holds a second lock on it, which owners do not
  * take, and only if the path still leads to it: so two who clean up cannot

@@ -1,31 +1,196 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The rings of those that send to one context.
+/* Inbox of a context: the rings of its senders, from the claim of a slot to its
+ * release.
  *
- * A poll looks at the active ones only. One that is not says so to its writer
- * (`watch`), which then sets the bit of its slot and the news of the context
- * when it writes; so peers that are silent cost nothing. Up to KEPT rings stay
- * active however silent they are, because being woken costs 0.2 us more.
+ * A sender is known when its ring was opened, which maps its segment. Before
+ * that, its claim and the name in its ring are all that is known of it.
+ *
+ * A poll looks at the active rings only. A ring that is not active says so to
+ * its writer (`watch`), which then sets the bit of its slot and the news of the
+ * context when it writes; so silent peers cost nothing. Up to KEPT rings stay
+ * active however silent they are, because a wakeup costs 0.2 us more.
  *
  * To be about to sleep and still not miss a message takes a barrier in every
  * process (shm_ring.h), which interrupts those that have just been called and
  * are waking: 5 us and more of a call between two that sleep. So the first
  * message after a sleep makes its ring active, but does not yet tell the
- * writer: only the next one does. Who sleeps again by then needs no barrier.
+ * writer: only the next one does. A reader that sleeps again by then needs no
+ * barrier.
  *
  * A ring ends when its writer gave its claim back, closed, or died. It is read
- * to its end first: their answers are had, and requests of the dead are served
- * like others, if the ring was opened while they lived. */
+ * to its end first: the answers in it arrive, and requests of the dead are
+ * served like others, if the ring was opened while their senders lived. */
 #include "shm/shm_inbox.h"
 
 #include <string.h>
 
 #include "base/assert.h"
+#include "base/clock.h"
+#include "base/log.h"
 #include "base/mem.h"
+#include "mercury_class.h"
 #include "shm/shm_addr.h"
 #include "shm/shm_bell.h"
+#include "shm/shm_files.h"
 #include "shm/shm_link.h"
-#include "shm/shm_slot.h"
 #include "shm/shm_watch.h"
+
+/* How long a sender waits until there is a descriptor to map it by. */
+#define STARVED_NS (1000 * AMG_NS_PER_MS)
+
+/* It is for the next sender. */
+static void slot_free(struct amg_shm_domain *domain, uint32_t slot)
+{
+    _Atomic uint64_t *claim = &domain->region.claims[slot];
+
+    amg_shm_ring_reset(&domain->region.rings[slot]);
+    atomic_store_explicit(claim,
+        amg_shm_claim_free(atomic_load_explicit(claim, memory_order_relaxed)),
+        memory_order_release);
+}
+
+/* Did a peer that we know, and that has gone, write to it? */
+static bool slot_is_of_gone_locked(
+    const struct amg_shm_domain *domain, uint32_t slot, uint64_t claim)
+{
+    const struct amg_shm_peer *peer = NULL;
+
+    if (amg_shm_claim_state(claim) < AMG_SHM_CLAIM_LIVE)
+        return false;
+    peer = amg_map_get(&domain->peers, domain->region.rings[slot].incarnation);
+    return peer != NULL && peer->state == AMG_SHM_PEER_GONE;
+}
+
+/* Was its sender refused? Then it is never opened. */
+static bool slot_is_refused(const struct amg_shm_domain *domain, uint32_t slot)
+{
+    return atomic_load_explicit(&domain->region.rings[slot].watch,
+               memory_order_relaxed) == AMG_SHM_REFUSED;
+}
+
+/* The name that the sender has left in its ring; false: it is none. */
+static bool name_read(
+    const struct amg_shm_ring *ring, char ret_name[AMG_SHM_NAME_CAP])
+{
+    memcpy(ret_name, ring->name, AMG_SHM_NAME_CAP);
+    ret_name[AMG_SHM_NAME_CAP - 1] = '\0';
+    return amg_shm_name_is_valid(ret_name);
+}
+
+/* Of a stranger only the name tells. */
+static enum amg_shm_life slot_life(
+    const struct amg_shm_domain *domain, uint32_t slot, uint64_t claim)
+{
+    const struct amg_shm_ring *ring = &domain->region.rings[slot];
+    char name[AMG_SHM_NAME_CAP];
+
+    if (!amg_shm_claim_is_stranger(claim))
+        return amg_shm_files_life(amg_shm_claim_pid(claim), 0);
+    if (amg_shm_claim_state(claim) < AMG_SHM_CLAIM_LIVE ||
+        !name_read(ring, name))
+        return AMG_SHM_UNTOLD;
+    return amg_shm_files_stranger(name, ring->incarnation);
+}
+
+/* A claim of somebody who cannot be reached. Alive, it will see that it is
+ * refused, and leave; dead, or left already, its slot is free. A ring that was
+ * refused is never read: what is in it, its sender was told, did not come. */
+static void sender_refuse(struct amg_shm_domain *domain, uint32_t slot,
+    uint64_t claim, const char *name, hg_return_t why)
+{
+    struct amg_shm_ring *ring = &domain->region.rings[slot];
+    bool is_new = amg_shm_refusal_is_new(domain->refused, ring->incarnation);
+
+    if (why == HG_ADDRNOTAVAIL ||
+        amg_shm_claim_state(claim) == AMG_SHM_CLAIM_LEAVING ||
+        slot_life(domain, slot, claim) == AMG_SHM_DEAD) {
+        slot_free(domain, slot);
+        return;
+    }
+    atomic_store_explicit(&ring->watch, AMG_SHM_REFUSED, memory_order_release);
+    if (is_new)
+        AMG_LOG_WARNING("shm",
+            "na+sm://%s sends here, but its segment cannot be mapped (%s): it "
+            "is refused",
+            name,
+            why == HG_AGAIN ? "no descriptor is left, see ulimit -n"
+                            : HG_Error_to_string(why));
+}
+
+/* Has no sender been mapped for so long that it is not worth to wait for a
+ * descriptor? */
+static bool has_starved_locked(struct amg_shm_domain *domain)
+{
+    uint64_t now_ns = amg_clock_ns();
+
+    if (domain->starved_ns == 0)
+        domain->starved_ns = now_ns;
+    return now_ns - domain->starved_ns >= STARVED_NS;
+}
+
+/* Opens the ring of a new sender. HG_NOMEM: to be tried again; else the sender
+ * was refused, or its slot freed. */
+static hg_return_t slot_open_locked(struct amg_shm_inbox *inbox, uint32_t slot,
+    uint64_t claim, struct amg_shm_inring **ret_ring)
+{
+    struct amg_shm_domain *domain = inbox->domain;
+    struct amg_shm_ring *shared = &domain->region.rings[slot];
+    struct amg_shm_inring *ring = amg_mem_zalloc(sizeof(*ring));
+    char name[AMG_SHM_NAME_CAP];
+    hg_return_t rc = HG_NOMEM;
+
+    if (ring == NULL)
+        return HG_NOMEM;
+    rc = name_read(shared, name) ? amg_shm_peer_find_locked(domain, name,
+                                       shared->incarnation, &ring->peer)
+                                 : HG_PROTOCOL_ERROR;
+    if (rc != HG_SUCCESS) {
+        amg_mem_free(ring);
+        if (rc == HG_AGAIN && !has_starved_locked(domain))
+            rc = HG_NOMEM;
+        if (rc != HG_NOMEM)
+            sender_refuse(domain, slot, claim, name, rc);
+        return rc;
+    }
+    domain->starved_ns = 0;
+    amg_shm_in_init(&ring->in, shared,
+        !domain->region.has_membarrier || !ring->peer->region.has_membarrier);
+    ring->slot = slot;
+    ring->context_id = inbox->context_id;
+    amg_list_push(&inbox->rings, &ring->link);
+    domain->inrings[slot] = ring;
+    *ret_ring = ring;
+    return HG_SUCCESS;
+}
+
+/* Wakes who claimed the slot, by the name that it left there. */
+static void stranger_tell_locked(struct amg_shm_domain *domain, uint32_t slot)
+{
+    const struct amg_shm_ring *shared = &domain->region.rings[slot];
+    struct amg_shm_peer *peer = NULL;
+    char name[AMG_SHM_NAME_CAP];
+
+    if (!name_read(shared, name) ||
+        amg_shm_peer_find_locked(domain, name, shared->incarnation, &peer) !=
+            HG_SUCCESS)
+        return;
+    amg_shm_link_raise_all(peer);
+    amg_shm_peer_drop_locked(peer);
+}
+
+void amg_shm_slot_farewell_locked(struct amg_shm_domain *domain)
+{
+    uint32_t end = amg_shm_region_slot_end(&domain->region);
+
+    for (uint32_t i = 0; i < end; i++) {
+        uint64_t claim = atomic_load_explicit(
+            &domain->region.claims[i], memory_order_acquire);
+
+        if (domain->inrings[i] == NULL &&
+            amg_shm_claim_state(claim) == AMG_SHM_CLAIM_LIVE)
+            stranger_tell_locked(domain, i);
+    }
+}
 
 enum { KEPT = 4, ACTIVE_FIRST = 8 };
 
@@ -182,7 +347,7 @@ static void ring_free_locked(
     uint32_t slot = ring->slot;
 
     ring_drop_locked(inbox, ring);
-    amg_shm_slot_free(inbox->domain, slot);
+    slot_free(inbox->domain, slot);
 }
 
 void amg_shm_inbox_fini_locked(struct amg_shm_domain *domain)
@@ -225,14 +390,14 @@ static bool slot_take_locked(struct amg_shm_inbox *inbox, uint32_t slot)
     if (amg_shm_claim_context(claim) != inbox->context_id ||
         (state != AMG_SHM_CLAIM_LIVE && state != AMG_SHM_CLAIM_LEAVING))
         return true;
-    if (ring == NULL && amg_shm_slot_is_refused(domain, slot)) {
+    if (ring == NULL && slot_is_refused(domain, slot)) {
         if (state == AMG_SHM_CLAIM_LEAVING ||
-            amg_shm_slot_is_of_gone_locked(domain, slot, claim))
-            amg_shm_slot_free(domain, slot);
+            slot_is_of_gone_locked(domain, slot, claim))
+            slot_free(domain, slot);
         return true;
     }
     if (ring == NULL) {
-        hg_return_t rc = amg_shm_slot_open_locked(inbox, slot, claim, &ring);
+        hg_return_t rc = slot_open_locked(inbox, slot, claim, &ring);
 
         if (rc != HG_SUCCESS)
             return rc != HG_NOMEM;
@@ -295,10 +460,10 @@ static bool claims_check_locked(struct amg_shm_inbox *inbox)
             domain->inrings[i] != NULL ||
             amg_shm_claim_context(claim) != inbox->context_id)
             continue;
-        if (amg_shm_slot_is_of_gone_locked(domain, i, claim))
+        if (slot_is_of_gone_locked(domain, i, claim))
             is_done = slot_take_locked(inbox, i) && is_done;
-        else if (amg_shm_slot_life(domain, i, claim) == AMG_SHM_DEAD)
-            amg_shm_slot_free(domain, i);
+        else if (slot_life(domain, i, claim) == AMG_SHM_DEAD)
+            slot_free(domain, i);
     }
     return is_done;
 }

@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The rings of those that send to one context: which are looked at, and how
- * they come and go. By the owner of the inbox, without the lock unless the
- * name says so. */
+/* Inbox of a context: the rings of its senders, from the claim of a slot to its
+ * release. The owner of the inbox calls these, without the lock unless the name
+ * says so. */
 #ifndef AMG_SHM_SHM_INBOX_H
 #define AMG_SHM_SHM_INBOX_H
 
 #include "shm/shm_domain.h"
+
+/* The domain has said that it is closed: tells those who claimed a slot and
+ * were never looked at. Others are told as peers. */
+void amg_shm_slot_farewell_locked(struct amg_shm_domain *domain);
 
 /* The inbox of a context, made when it is not there. HG_NOMEM. */
 hg_return_t amg_shm_inbox_open_locked(struct amg_shm_domain *domain,

@@ -13,7 +13,6 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "shm/shm_node.h"
 #include "shm/shm_transport.h"
 
 enum { POLL_MAX = 16 };

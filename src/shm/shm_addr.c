@@ -17,7 +17,7 @@
 #include "base/assert.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "shm/shm_buf.h"
+#include "shm/shm_copy.h"
 #include "shm/shm_files.h"
 #include "shm/shm_link.h"
 #include "shm/shm_watch.h"
@@ -71,7 +71,8 @@ void amg_shm_peer_free_locked(struct amg_shm_peer *peer)
     if (amg_link_is_listed(&peer->stuck))
         amg_list_remove(&peer->stuck);
     amg_flow_forget(&domain->calls.flow, &peer->calls);
-    amg_shm_bulk_peer_fini(peer);
+    AMG_ASSERT(peer->bulk.chunks_used == 0);
+    amg_shm_copy_fini(&peer->bulk);
     amg_shm_link_fini_locked(peer);
     amg_shm_watch_stop_locked(peer);
     if (peer != domain->self)

@@ -29,6 +29,7 @@
 #include "base/env.h"
 #include "base/log.h"
 #include "base/spare.h"
+#include "shm/shm_bulk.h"
 #include "shm/shm_files.h"
 #include "shm/shm_inbox.h"
 #include "shm/shm_send.h"

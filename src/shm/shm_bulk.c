@@ -2,10 +2,10 @@
 /* Puts and gets: from the post to the end.
  *
  * A transfer lies on its endpoint's list, and each poll moves the first ones by
- * a step: it copies by itself (shm_copy.c), or asks the peer (shm_chunk.c) and
- * is off the list until an answer comes. A poll that is at work on a transfer
- * has taken it off the list and the lock off itself, so that posting and
- * cancelling go on meanwhile; they leave a note in it.
+ * a step: it copies by itself (shm_copy.c), or asks the peer (shm_transfer.c)
+ * and is off the list until an answer comes. A poll that is at work on a
+ * transfer has taken it off the list and the lock off itself, so that posting
+ * and cancelling go on meanwhile; they leave a note in it.
  *
  * What is short, the post copies by itself: then there is no transfer, and the
  * operation waits on the endpoint's done list for the poll that tells its end.
@@ -23,7 +23,6 @@
 #include "shm/shm_copy.h"
 #include "shm/shm_files.h"
 #include "shm/shm_transfer.h"
-#include "shm/shm_transport.h"
 
 enum {
     TRANSFERS_MAX = 1 << 20, /* that wait for answers */
@@ -125,35 +124,8 @@ void amg_shm_bulk_ep_open(struct amg_shm_ep *ep)
     atomic_init(&ep->bulk.copied, 0);
 }
 
-void amg_shm_bulk_peer_fini(struct amg_shm_peer *peer)
-{
-    AMG_ASSERT(peer->bulk.chunks_used == 0);
-    amg_shm_copy_fini(&peer->bulk);
-}
-
-void amg_shm_transfer_wake_locked(struct amg_shm_transfer *transfer)
-{
-    struct amg_shm_bulk_ep *bulk = &transfer->ep->bulk;
-
-    transfer->state = AMG_SHM_TRANSFER_MOVING;
-    amg_list_push(&bulk->moving, &transfer->link);
-    atomic_store_explicit(&bulk->has_moving, 1, memory_order_relaxed);
-    amg_shm_bell_self_locked(transfer->ep);
-}
-
-void amg_shm_transfer_free_locked(struct amg_shm_transfer *transfer)
-{
-    struct amg_shm_domain *domain = transfer->domain;
-
-    AMG_ASSERT(transfer->op == NULL && transfer->in_motion == 0);
-    if (transfer->is_by_message)
-        amg_table_remove(&domain->bulk.transfers, transfer->cookie);
-    amg_shm_peer_drop_locked(transfer->peer);
-    /* NOTE(not a leaf lock): the pool's own is taken inside. */
-    amg_pool_put(&domain->bulk.pool, transfer);
-}
-
-void amg_shm_transfer_end_locked(
+/* The operation ends; the transfer too, when no answer is missing. */
+static void transfer_end_locked(
     struct amg_shm_transfer *transfer, hg_return_t ret)
 {
     transfer->op->len = transfer->landed;
@@ -244,7 +216,7 @@ static void transfer_place_locked(
         transfer->ret == HG_SUCCESS)
         transfer->ret = rc;
     if (transfer_is_over_locked(transfer, &ret)) {
-        amg_shm_transfer_end_locked(transfer, ret);
+        transfer_end_locked(transfer, ret);
     } else if (rc == HG_BUSY && !amg_shm_chunk_is_free_locked(transfer)) {
         transfer->state = AMG_SHM_TRANSFER_STARVING;
         amg_list_push(&transfer->ep->bulk.starving, &transfer->link);
@@ -337,7 +309,7 @@ void amg_shm_bulk_ep_close_locked(struct amg_shm_ep *ep)
             transfer_stir_locked(transfer);
     }
     while ((link = amg_list_pop(&ep->bulk.moving)) != NULL)
-        amg_shm_transfer_end_locked(amg_shm_transfer_of(link), HG_CANCELED);
+        transfer_end_locked(amg_shm_transfer_of(link), HG_CANCELED);
     AMG_ASSERT(amg_list_is_empty(&ep->bulk.starving));
     atomic_store_explicit(&ep->bulk.has_moving, 0, memory_order_relaxed);
 }
@@ -479,8 +451,8 @@ hg_return_t amg_shm_bulk_reg(struct amg_domain *base,
 {
     struct amg_shm_domain *domain = amg_shm_domain_of(base);
 
-    return amg_shm_keys_add(&domain->bulk.keys, &amg_shm_transport, segments,
-        count, flags, ret_mem);
+    return amg_shm_keys_add(
+        &domain->bulk.keys, base->transport, segments, count, flags, ret_mem);
 }
 
 hg_return_t amg_shm_bulk_unreg(

@@ -24,7 +24,10 @@
 #include "base/bias.h"
 #include "base/list.h"
 #include "base/map.h"
-#include "shm/shm_bulk.h"
+#include "base/pool.h"
+#include "shm/shm_keys.h"
+#include "shm/shm_visit.h"
+#include "transport/table.h"
 #include "shm/shm_region.h"
 #include "shm/shm_ring.h"
 #include "transport/calls.h"
@@ -42,6 +45,56 @@ enum { AMG_SHM_REFUSED_KEPT = 16 }; /* processes whose refusal was told */
 enum amg_shm_op_state {
     AMG_SHM_OP_HOLDING = AMG_CALL_STATES, /* done; PTR: what has its reply */
     AMG_SHM_OP_BULK, /* a put or get; the rest is shm_bulk.c's */
+};
+
+/* AMALGAM_SHM_COPY: which ways may be taken. */
+enum amg_shm_copy {
+    AMG_SHM_COPY_AUTO,    /* direct, else cma, else segment */
+    AMG_SHM_COPY_DIRECT,  /* direct, else segment */
+    AMG_SHM_COPY_CMA,     /* cma, else segment */
+    AMG_SHM_COPY_SEGMENT, /* always */
+};
+
+/* What a domain keeps for puts and gets. */
+struct amg_shm_bulk {
+    struct amg_shm_keys keys;
+    struct amg_shm_who who;
+    enum amg_shm_copy copy;
+    bool lets_peers_in;   /* counts among those for whom Yama was told so */
+    struct amg_pool pool; /* of transfers */
+    struct amg_table transfers; /* those that peers answer; the lock's */
+    uint32_t chunks_used;       /* a bit per chunk; the lock's */
+    uint32_t chunks_reserved;   /* those that may be written to; the same */
+};
+
+/* What an endpoint keeps for them; all zero but the lists at the start. */
+struct amg_shm_bulk_ep {
+    struct amg_list moving;   /* transfers that a poll can move; the lock's */
+    struct amg_list starving; /* that wait for a chunk; the lock's */
+    /* `moving` is not empty: a hint, looked at without the lock. */
+    _Atomic uint32_t has_moving;
+    /* What posts have copied since a poll told ends: a bound, written under the
+     * lock and looked at without it. */
+    _Atomic uint64_t copied;
+};
+
+/* What a peer keeps for them; all zero at the start. The first transfer finds
+ * out the ways to the peer. */
+struct amg_shm_bulk_peer {
+    struct amg_lock lock; /* guards the finding out */
+    /* 1: the rest is set and constant. Release by who found out, acquire. */
+    _Atomic uint32_t is_known;
+    /* 1: cross-memory copies are allowed; withdrawn when one is refused. */
+    _Atomic uint32_t has_cma;
+    /* 1: posts leave it alone. A hint: what is copied nevertheless ends as if
+     * the peer had gone later. Written under the lock, read without it. */
+    _Atomic uint32_t is_gone;
+    struct amg_shm_table *table;
+    struct amg_shm_visitor *visitor; /* NULL: segment only */
+    uint64_t area_base;              /* where the peer's area is at the peer, */
+    uint64_t area_len;
+    char *area;           /* and here; NULL: no direct way */
+    uint32_t chunks_used; /* by transfers to it; the domain's lock */
 };
 
 /* A place for one message of ours. In the free list, with the user, waiting to

@@ -17,7 +17,6 @@
 #include "base/list.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "shm/shm_visit.h"
 
 enum {
     PLACES_FIRST = 64,
@@ -30,6 +29,29 @@ struct amg_shm_place {
     struct amg_shm_mem *mem; /* NULL: free */
     uint32_t next_free;
 };
+
+void amg_shm_visitor_clear(struct amg_shm_visitor *visitor)
+{
+    for (unsigned i = 0; i < AMG_SHM_VISITS; i++)
+        atomic_store_explicit(&visitor->visits[i], 0, memory_order_release);
+    atomic_store_explicit(&visitor->pid, 0, memory_order_relaxed);
+    atomic_store_explicit(&visitor->id, 0, memory_order_release);
+}
+
+bool amg_shm_visitor_reap(struct amg_shm_visitor *visitor, amg_shm_life_fn life)
+{
+    uint64_t id = atomic_load_explicit(&visitor->id, memory_order_acquire);
+    uint32_t pid = atomic_load_explicit(&visitor->pid, memory_order_acquire);
+
+    if (id <= AMG_SHM_CLEARING || pid == 0 ||
+        life(pid, atomic_load_explicit(&visitor->start_time,
+                      memory_order_relaxed)) != AMG_SHM_DEAD)
+        return false;
+    if (atomic_compare_exchange_strong_explicit(&visitor->id, &id,
+            AMG_SHM_CLEARING, memory_order_acq_rel, memory_order_relaxed))
+        amg_shm_visitor_clear(visitor);
+    return true;
+}
 
 void amg_shm_keys_init(struct amg_shm_keys *keys, struct amg_shm_table *table,
     uint64_t salt, amg_shm_life_fn life)
@@ -285,7 +307,7 @@ static uint32_t visitor_inside(const struct amg_shm_keys *keys, uint32_t index)
         for (unsigned k = 0; k < AMG_SHM_VISITS; k++)
             if (atomic_load_explicit(
                     &visitor->visits[k], memory_order_seq_cst) == index + 1 &&
-                !amg_shm_visit_reap(visitor, keys->life))
+                !amg_shm_visitor_reap(visitor, keys->life))
                 return atomic_load_explicit(
                     &visitor->pid, memory_order_relaxed);
     }

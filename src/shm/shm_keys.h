@@ -33,7 +33,8 @@
 enum {
     AMG_SHM_KEYS_MAGIC = 0x6b657934,
     AMG_SHM_VISITORS = 1024,
-    AMG_SHM_VISITS = 8, /* of one visitor at once: threads that copy */
+    AMG_SHM_CLEARING = 1, /* a visitor's id while it is cleared */
+    AMG_SHM_VISITS = 8,   /* of one visitor at once: threads that copy */
     AMG_SHM_ENTRIES = 8192,
     AMG_SHM_LIST = 131072,     /* 2 MiB, of which only used pages count */
     AMG_SHM_LIST_CLASSES = 16, /* lists of up to 32768 segments */
@@ -181,5 +182,12 @@ hg_return_t amg_shm_keys_enter(struct amg_shm_keys *keys,
     const struct amg_shm_access *access, struct amg_shm_mem **ret_mem,
     struct amg_place *ret_at);
 void amg_shm_keys_leave(struct amg_shm_keys *keys, struct amg_shm_mem *mem);
+
+/* Frees the place of a visitor that died. False: it is free, or
+ * its visitor may be alive. */
+bool amg_shm_visitor_reap(
+    struct amg_shm_visitor *visitor, amg_shm_life_fn life);
+/* The visitor leaves: its place is free. */
+void amg_shm_visitor_clear(struct amg_shm_visitor *visitor);
 
 #endif

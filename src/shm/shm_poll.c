@@ -10,9 +10,11 @@
 #include "base/assert.h"
 #include "base/clock.h"
 #include "shm/shm_bell.h"
+#include "shm/shm_bulk.h"
 #include "shm/shm_inbox.h"
 #include "shm/shm_msg.h"
 #include "shm/shm_send.h"
+#include "shm/shm_transfer.h"
 #include "shm/shm_watch.h"
 
 #define WATCH_NS (100 * AMG_NS_PER_MS)
@@ -53,7 +55,7 @@ static void word_take(struct poll *poll, struct amg_shm_inring *ring,
 {
     if (poll->ep != NULL)
         poll_unlock(poll);
-    amg_shm_bulk_message(poll->domain, ring->peer, poll->inbox->context_id,
+    amg_shm_transfer_message(poll->domain, ring->peer, poll->inbox->context_id,
         cell, poll->has_lock);
 }
 

@@ -73,7 +73,7 @@ enum amg_shm_kind {
     AMG_SHM_REPLY,   /* returns one credit */
     AMG_SHM_REFUSE, /* the same; cookie names the call, bytes a uint32_t code */
     AMG_SHM_CREDIT, /* only cell.credits */
-    AMG_SHM_BULK,   /* this and all above it: amg_shm_bulk_message() */
+    AMG_SHM_BULK,   /* this and all above it: amg_shm_transfer_message() */
     AMG_SHM_KIND_COUNT = AMG_SHM_BULK + 8,
     AMG_SHM_FAR = 0x80,
 };

@@ -100,13 +100,10 @@ static inline struct amg_shm_transfer *amg_shm_transfer_of(
 
 /* On the list of those that the next poll moves. */
 void amg_shm_transfer_wake_locked(struct amg_shm_transfer *transfer);
-/* The operation ends; the transfer too, when no answer is missing. */
-void amg_shm_transfer_end_locked(
-    struct amg_shm_transfer *transfer, hg_return_t ret);
 /* All answers are here, or none comes. */
 void amg_shm_transfer_free_locked(struct amg_shm_transfer *transfer);
 
-/* shm_chunk.c. By the owner of the progress, with the transfer HELD. */
+/* By the owner of the progress, with the transfer HELD. */
 
 /* Sends what may be sent. HG_SUCCESS: it has all been; HG_AGAIN: answers will
  * bring it on; HG_BUSY: no chunk is free. Other codes end it. */
@@ -116,5 +113,12 @@ hg_return_t amg_shm_chunk_move(struct amg_shm_transfer *transfer);
 bool amg_shm_chunk_is_free_locked(const struct amg_shm_transfer *transfer);
 /* Gives the chunks of pieces back that nobody will answer for. */
 void amg_shm_chunk_forget_locked(struct amg_shm_transfer *transfer);
+
+/* What a peer sent to context `context_id`. By its progress owner without the
+ * lock, because it may copy 64 KiB; with it where the context is closed. The
+ * cell is not used after the return. */
+void amg_shm_transfer_message(struct amg_shm_domain *domain,
+    struct amg_shm_peer *peer, uint8_t context_id,
+    const struct amg_shm_cell *cell, bool has_lock);
 
 #endif

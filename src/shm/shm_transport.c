@@ -15,6 +15,7 @@
 #include "shm/shm_bell.h"
 #include "shm/shm_buf.h"
 #include "shm/shm_domain.h"
+#include "shm/shm_bulk.h"
 #include "shm/shm_files.h"
 #include "shm/shm_inbox.h"
 #include "shm/shm_link.h"

@@ -7,31 +7,6 @@
 
 #include "base/assert.h"
 
-enum { CLEARING = 1 }; /* a visitor's id while it is cleared */
-
-static void visitor_clear(struct amg_shm_visitor *visitor)
-{
-    for (unsigned i = 0; i < AMG_SHM_VISITS; i++)
-        atomic_store_explicit(&visitor->visits[i], 0, memory_order_release);
-    atomic_store_explicit(&visitor->pid, 0, memory_order_relaxed);
-    atomic_store_explicit(&visitor->id, 0, memory_order_release);
-}
-
-bool amg_shm_visit_reap(struct amg_shm_visitor *visitor, amg_shm_life_fn life)
-{
-    uint64_t id = atomic_load_explicit(&visitor->id, memory_order_acquire);
-    uint32_t pid = atomic_load_explicit(&visitor->pid, memory_order_acquire);
-
-    if (id <= CLEARING || pid == 0 ||
-        life(pid, atomic_load_explicit(&visitor->start_time,
-                      memory_order_relaxed)) != AMG_SHM_DEAD)
-        return false;
-    if (atomic_compare_exchange_strong_explicit(&visitor->id, &id, CLEARING,
-            memory_order_acq_rel, memory_order_relaxed))
-        visitor_clear(visitor);
-    return true;
-}
-
 static bool visitor_take(
     struct amg_shm_visitor *visitor, const struct amg_shm_who *who)
 {
@@ -62,13 +37,13 @@ static void end_raise(struct amg_shm_table *table, uint32_t end)
 struct amg_shm_visitor *amg_shm_visit_claim(struct amg_shm_table *table,
     const struct amg_shm_who *who, amg_shm_life_fn life)
 {
-    AMG_ASSERT(who->id > CLEARING && who->pid != 0);
+    AMG_ASSERT(who->id > AMG_SHM_CLEARING && who->pid != 0);
     for (int pass = 0; pass < 2; pass++) {
         for (uint32_t i = 0; i < AMG_SHM_VISITORS; i++) {
             struct amg_shm_visitor *visitor = &table->visitors[i];
 
             if (pass == 1) /* all were taken: by whom? */
-                (void)amg_shm_visit_reap(visitor, life);
+                (void)amg_shm_visitor_reap(visitor, life);
             if (visitor_take(visitor, who)) {
                 end_raise(table, i + 1);
                 return visitor;
@@ -81,7 +56,7 @@ struct amg_shm_visitor *amg_shm_visit_claim(struct amg_shm_table *table,
 void amg_shm_visit_release(struct amg_shm_visitor *visitor)
 {
     if (visitor != NULL)
-        visitor_clear(visitor);
+        amg_shm_visitor_clear(visitor);
 }
 
 static uint64_t listed_end(const struct amg_shm_listed *list, uint32_t i)

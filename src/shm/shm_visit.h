@@ -49,8 +49,4 @@ void amg_shm_visit_leave(struct amg_shm_visitor *visitor, unsigned visit);
 uint64_t amg_shm_view_take(
     struct amg_shm_view *view, uint64_t max, uint64_t *ret_at);
 
-/* Frees the place of a visitor that died. False: it is free, or
- * its visitor may be alive. */
-bool amg_shm_visit_reap(struct amg_shm_visitor *visitor, amg_shm_life_fn life);
-
 #endif

@@ -26,6 +26,7 @@
 #include "shm/shm_addr.h"
 #include "shm/shm_bell.h"
 #include "shm/shm_buf.h"
+#include "shm/shm_bulk.h"
 #include "shm/shm_files.h"
 #include "shm/shm_link.h"
 #include "shm/shm_msg.h"

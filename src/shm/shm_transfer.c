@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Copying through the segment: the peer does its part, asked by message.
+/* Transfer through the segment: the peer does its part of the copy, asked by
+ * message.
  *
  * Nothing that a peer says is believed before it was compared with what can
  * be: a chunk is inside of the segment, an answer is for a piece in motion. */
@@ -9,24 +10,42 @@
 
 #include "base/assert.h"
 #include "base/log.h"
+#include "shm/shm_addr.h"
+#include "shm/shm_bell.h"
 #include "shm/shm_copy.h"
 #include "shm/shm_send.h"
+
+void amg_shm_transfer_wake_locked(struct amg_shm_transfer *transfer)
+{
+    struct amg_shm_bulk_ep *bulk = &transfer->ep->bulk;
+
+    transfer->state = AMG_SHM_TRANSFER_MOVING;
+    amg_list_push(&bulk->moving, &transfer->link);
+    atomic_store_explicit(&bulk->has_moving, 1, memory_order_relaxed);
+    amg_shm_bell_self_locked(transfer->ep);
+}
+
+void amg_shm_transfer_free_locked(struct amg_shm_transfer *transfer)
+{
+    struct amg_shm_domain *domain = transfer->domain;
+
+    AMG_ASSERT(transfer->op == NULL && transfer->in_motion == 0);
+    if (transfer->is_by_message)
+        amg_table_remove(&domain->bulk.transfers, transfer->cookie);
+    amg_shm_peer_drop_locked(transfer->peer);
+    /* NOTE(not a leaf lock): the pool's own is taken inside. */
+    amg_pool_put(&domain->bulk.pool, transfer);
+}
 
 static char *chunk_at(const struct amg_shm_region *region, uint32_t chunk)
 {
     return (char *)region->chunks + (size_t)chunk * AMG_SHM_CHUNK_LEN;
 }
 
-static bool chunk_is_free_locked(
-    const struct amg_shm_domain *domain, const struct amg_shm_peer *peer)
-{
-    return ~domain->bulk.chunks_used != 0 &&
-           peer->bulk.chunks_used < AMG_SHM_PEER_CHUNKS;
-}
-
 bool amg_shm_chunk_is_free_locked(const struct amg_shm_transfer *transfer)
 {
-    return chunk_is_free_locked(transfer->domain, transfer->peer);
+    return ~transfer->domain->bulk.chunks_used != 0 &&
+           transfer->peer->bulk.chunks_used < AMG_SHM_PEER_CHUNKS;
 }
 
 /* A chunk of ours for a piece to `peer`. */
@@ -35,7 +54,8 @@ static bool chunk_take_locked(struct amg_shm_domain *domain,
 {
     uint32_t free = ~domain->bulk.chunks_used;
 
-    if (!chunk_is_free_locked(domain, peer))
+    if (~domain->bulk.chunks_used == 0 ||
+        peer->bulk.chunks_used >= AMG_SHM_PEER_CHUNKS)
         return false;
     *ret_chunk = (uint32_t)__builtin_ctz(free);
     if ((domain->bulk.chunks_reserved & 1u << *ret_chunk) == 0 &&
@@ -307,7 +327,7 @@ static void on_told(struct amg_shm_domain *domain, struct amg_shm_peer *peer,
     message_unlock(domain, has_lock);
 }
 
-void amg_shm_bulk_message(struct amg_shm_domain *domain,
+void amg_shm_transfer_message(struct amg_shm_domain *domain,
     struct amg_shm_peer *peer, uint8_t context_id,
     const struct amg_shm_cell *cell, bool has_lock)
 {

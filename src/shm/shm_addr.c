@@ -13,6 +13,9 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/epoll.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "base/assert.h"
 #include "base/log.h"
@@ -20,7 +23,6 @@
 #include "shm/shm_copy.h"
 #include "shm/shm_files.h"
 #include "shm/shm_link.h"
-#include "shm/shm_watch.h"
 
 static const char addr_prefix[] = "na+sm://";
 
@@ -55,6 +57,36 @@ hg_return_t amg_shm_addr_init(struct amg_shm_domain *domain)
     return HG_SUCCESS;
 }
 
+void amg_shm_peer_unwatch_locked(struct amg_shm_peer *peer)
+{
+    if (peer->pidfd < 0)
+        return;
+    /* Closing does not do it where a forked child has the descriptor, too. */
+    (void)epoll_ctl(peer->domain->deaths, EPOLL_CTL_DEL, peer->pidfd, NULL);
+    close(peer->pidfd);
+    peer->pidfd = -1;
+}
+
+/* A peer was mapped: the kernel is to tell of its death, where it can. */
+static void peer_watch_locked(struct amg_shm_peer *peer)
+{
+    struct amg_shm_domain *domain = peer->domain;
+    struct epoll_event event = {
+        .events = EPOLLIN, .data.u64 = peer->region.incarnation};
+
+    if (amg_shm_peer_is_own_process(peer))
+        return;
+    if (domain->deaths >= 0 && peer->region.pid_ns == domain->region.pid_ns)
+        peer->pidfd = (int)syscall(SYS_pidfd_open, (pid_t)peer->region.pid, 0);
+    /* The pid may have been another's by the time it was opened. */
+    if (peer->pidfd >= 0 &&
+        (amg_shm_files_owner(&peer->region) != AMG_SHM_ALIVE ||
+            epoll_ctl(domain->deaths, EPOLL_CTL_ADD, peer->pidfd, &event) != 0))
+        amg_shm_peer_unwatch_locked(peer);
+    if (peer->pidfd < 0)
+        domain->has_unwatched = true;
+}
+
 bool amg_shm_peer_is_idle_locked(const struct amg_shm_peer *peer)
 {
     return peer->shares == 0 && peer->calls.unanswered == 0 &&
@@ -74,7 +106,7 @@ void amg_shm_peer_free_locked(struct amg_shm_peer *peer)
     AMG_ASSERT(peer->bulk.chunks_used == 0);
     amg_shm_copy_fini(&peer->bulk);
     amg_shm_link_fini_locked(peer);
-    amg_shm_watch_stop_locked(peer);
+    amg_shm_peer_unwatch_locked(peer);
     if (peer != domain->self)
         amg_shm_region_fini(&peer->region);
     amg_mem_free(peer);
@@ -131,7 +163,7 @@ static hg_return_t peer_map_locked(struct amg_shm_domain *domain,
     peer = peer_make_locked(domain, &region);
     if (peer == NULL)
         goto unmap;
-    amg_shm_watch_start_locked(peer);
+    peer_watch_locked(peer);
     *ret_peer = peer;
     return HG_SUCCESS;
 

@@ -26,6 +26,17 @@ void amg_shm_addr_fini(struct amg_shm_domain *domain);
 hg_return_t amg_shm_peer_find_locked(struct amg_shm_domain *domain,
     const char *name, uint64_t incarnation, struct amg_shm_peer **ret_peer);
 
+/* Another class of this very process: it dies with us. */
+static inline bool amg_shm_peer_is_own_process(const struct amg_shm_peer *peer)
+{
+    const struct amg_shm_region *own = &peer->domain->region;
+
+    return peer->region.pid == own->pid && peer->region.pid_ns == own->pid_ns;
+}
+
+/* Its death is not watched any more. */
+void amg_shm_peer_unwatch_locked(struct amg_shm_peer *peer);
+
 /* Gives a share back. */
 void amg_shm_peer_free_locked(struct amg_shm_peer *peer);
 bool amg_shm_peer_is_idle_locked(const struct amg_shm_peer *peer);

@@ -19,7 +19,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/membarrier.h>
-#include <sched.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/stat.h>
@@ -29,11 +28,7 @@
 #include "base/env.h"
 #include "base/log.h"
 #include "base/spare.h"
-#include "shm/shm_bulk.h"
 #include "shm/shm_files.h"
-#include "shm/shm_inbox.h"
-#include "shm/shm_send.h"
-#include "shm/shm_watch.h"
 
 enum { WARNED_OF_BELL = 1 << 14 }; /* in amg_shm_peer.warned */
 
@@ -250,128 +245,4 @@ void amg_shm_bell_self_locked(struct amg_shm_ep *ep)
 
     if (sleeper_claim(ep->inbox->context, &sleep))
         bell_ring(ep->inbox->bell);
-}
-
-int amg_shm_bell_fd(const struct amg_ep *base)
-{
-    return AMG_OBJECT(base, const struct amg_shm_ep, base)->epoll;
-}
-
-void amg_shm_bell_disarm(struct amg_shm_ep *ep)
-{
-    struct amg_shm_inbox *inbox = ep->inbox;
-    char bytes[16];
-    ssize_t len = 0;
-
-    ep->is_armed = false;
-    if ((atomic_exchange_explicit(
-             &inbox->context->sleep, AMG_SHM_AWAKE, memory_order_acq_rel) &
-            AMG_SHM_SLEEP_MASK) == AMG_SHM_RUNG)
-        inbox->bytes_due++;
-    if (inbox->bytes_due == 0)
-        return;
-    /* One may still be on its way, while others ring on: later ones take it.
-     * None may be left in there for ever, or nobody could sleep any more. */
-    len = read(inbox->bell, bytes,
-        inbox->bytes_due < sizeof(bytes) ? inbox->bytes_due : sizeof(bytes));
-    if (len > 0)
-        inbox->bytes_due -= (uint32_t)len;
-}
-
-static void cpu_publish(struct amg_shm_ep *ep)
-{
-    int cpu = sched_getcpu();
-
-    atomic_store_explicit(&ep->inbox->context->cpu,
-        cpu < 0 ? 0 : (uint32_t)cpu + 1, memory_order_relaxed);
-}
-
-/* Is there anything that a poll could take or move now? */
-static bool ep_is_busy_locked(struct amg_shm_ep *ep)
-{
-    struct amg_shm_domain *domain = amg_shm_domain_of_ep(ep);
-
-    if (atomic_load_explicit(&domain->has_errands, memory_order_relaxed) != 0)
-        amg_shm_send_errands_locked(domain);
-    return atomic_load_explicit(&ep->has_done, memory_order_relaxed) != 0 ||
-           amg_shm_bulk_is_moving(&ep->bulk);
-}
-
-/* Announces the sleep. False: there is something to do. Else, does something
- * wait for room at a peer? */
-static bool sleep_announce(struct amg_shm_ep *ep, bool *ret_is_stuck)
-{
-    struct amg_shm_domain *domain = amg_shm_domain_of_ep(ep);
-    bool is_busy = false;
-
-    amg_bias_take(&domain->lock);
-    is_busy = ep_is_busy_locked(ep);
-    if (!is_busy) {
-        *ret_is_stuck = amg_shm_send_is_stuck_locked(domain);
-        if (*ret_is_stuck)
-            amg_shm_send_wait_locked(domain);
-        is_busy = !amg_shm_watch_tick_locked(domain);
-    }
-    if (!is_busy) {
-        ep->is_armed = true;
-        ep->inbox->sleeps += AMG_SHM_SLEEP_NEXT;
-        atomic_store_explicit(&ep->inbox->context->sleep,
-            ep->inbox->sleeps | AMG_SHM_ASLEEP, memory_order_release);
-    }
-    amg_bias_give(&domain->lock);
-    return !is_busy;
-}
-
-/* The last look, after the fence: has what waits found room meanwhile? */
-static bool sleep_confirm(struct amg_shm_ep *ep)
-{
-    struct amg_shm_domain *domain = amg_shm_domain_of_ep(ep);
-    bool is_busy = false;
-
-    if (atomic_load_explicit(&domain->has_errands, memory_order_relaxed) == 0)
-        return true;
-    amg_bias_take(&domain->lock);
-    is_busy = ep_is_busy_locked(ep);
-    amg_bias_give(&domain->lock);
-    return !is_busy;
-}
-
-bool amg_shm_bell_arm(struct amg_ep *base)
-{
-    struct amg_shm_ep *ep = amg_shm_ep_of(base);
-    bool is_stuck = false;
-
-    cpu_publish(ep);
-    if (!sleep_announce(ep, &is_stuck))
-        return false;
-    /* Fences, too. */
-    if (amg_shm_inbox_sleep(ep->inbox, is_stuck) && sleep_confirm(ep))
-        return true;
-    amg_shm_bell_disarm(ep);
-    return false;
-}
-
-/* Does a peer that sends here wait on that cpu? */
-static bool peer_is_on(const struct amg_shm_peer *peer, uint32_t cpu)
-{
-    for (uint32_t i = 0; i < peer->region.max_contexts; i++)
-        if (atomic_load_explicit(
-                &peer->region.contexts[i].cpu, memory_order_relaxed) == cpu)
-            return true;
-    return false;
-}
-
-bool amg_shm_bell_is_crowded(struct amg_ep *base)
-{
-    struct amg_shm_ep *ep = amg_shm_ep_of(base);
-    const struct amg_shm_inbox *inbox = ep->inbox;
-    uint32_t cpu = 0;
-
-    cpu_publish(ep);
-    cpu = atomic_load_explicit(&inbox->context->cpu, memory_order_relaxed);
-    for (uint32_t i = 0; cpu != 0 && i < inbox->active_count; i++)
-        if (inbox->active[i]->peer != amg_shm_domain_of_ep(ep)->self &&
-            peer_is_on(inbox->active[i]->peer, cpu))
-            return true;
-    return false;
 }

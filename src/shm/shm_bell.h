@@ -21,19 +21,11 @@ bool amg_shm_bell_raise(struct amg_shm_context *context, enum amg_shm_news news,
 /* Something came for `ep` from another thread of this process. */
 void amg_shm_bell_self_locked(struct amg_shm_ep *ep);
 
-/* The sleep is over, or did not begin. */
-void amg_shm_bell_disarm(struct amg_shm_ep *ep);
-
 /* A full barrier in every process that writes to the segment. */
 void amg_shm_bell_fence(const struct amg_shm_domain *domain);
 
 /* Registers this process for the barriers of others; false: the kernel has
  * none, or AMALGAM_SHM_FENCE asks to do without. */
 bool amg_shm_bell_has_membarrier(void);
-
-/* The slots of the contract. */
-int amg_shm_bell_fd(const struct amg_ep *ep);
-bool amg_shm_bell_arm(struct amg_ep *ep);
-bool amg_shm_bell_is_crowded(struct amg_ep *ep);
 
 #endif

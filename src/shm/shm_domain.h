@@ -231,6 +231,9 @@ struct amg_shm_domain {
     struct amg_calls calls;
     struct amg_map peers; /* by incarnation */
     struct amg_list all_peers;
+    /* Ends what is under way with a peer that closed or died (shm_watch.c); the
+     * peer may be freed by it. */
+    void (*peer_gone_locked)(struct amg_shm_peer *peer, bool has_died);
     struct amg_list stuck;
     struct amg_shm_peer *self; /* has a share */
     uint32_t next_peer_id;

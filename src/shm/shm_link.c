@@ -24,7 +24,6 @@
 #include "base/mem.h"
 #include "base/spare.h"
 #include "shm/shm_bell.h"
-#include "shm/shm_watch.h"
 
 /* Of links without a slot. Never seen, and never read. */
 static struct amg_shm_ring no_ring;
@@ -276,7 +275,7 @@ hg_return_t amg_shm_link_open_locked(struct amg_shm_peer *peer,
     struct amg_shm_link *link = NULL;
 
     if (amg_shm_region_is_closed(region)) {
-        amg_shm_watch_gone_locked(peer, false);
+        peer->domain->peer_gone_locked(peer, false);
         return HG_HOSTUNREACH;
     }
     if (!context_may_come(region, context_id))
@@ -294,7 +293,7 @@ hg_return_t amg_shm_link_open_locked(struct amg_shm_peer *peer,
         /* Some may be of the dead, which their owner finds out. */
         (void)amg_shm_link_raise_all(peer);
     if (amg_shm_region_is_closed(region)) {
-        amg_shm_watch_gone_locked(peer, false);
+        peer->domain->peer_gone_locked(peer, false);
         return HG_HOSTUNREACH;
     }
     *ret_link = link;

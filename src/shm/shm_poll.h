@@ -15,4 +15,12 @@ void amg_shm_poll_closed_locked(struct amg_shm_inbox *inbox);
  * were never open, as none will be any more. */
 void amg_shm_poll_strays_locked(struct amg_shm_domain *domain, bool is_last);
 
+/* The sleep is over, or did not begin. */
+void amg_shm_poll_disarm(struct amg_shm_ep *ep);
+
+/* The slots of the contract for sleeping. */
+int amg_shm_poll_fd(const struct amg_ep *ep);
+bool amg_shm_poll_arm(struct amg_ep *ep);
+bool amg_shm_poll_is_crowded(struct amg_ep *ep);
+
 #endif

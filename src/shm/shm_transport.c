@@ -322,7 +322,7 @@ static void ep_close(struct amg_ep *base, struct amg_news *ret_news)
     struct amg_shm_domain *domain = amg_shm_domain_of_ep(ep);
 
     if (ep->is_armed)
-        amg_shm_bell_disarm(ep);
+        amg_shm_poll_disarm(ep);
     amg_bias_take(&domain->lock);
     amg_shm_bulk_ep_close_locked(ep);
     amg_shm_msg_drop_locked(domain, ep);
@@ -365,9 +365,9 @@ const struct amg_transport amg_shm_transport = {
         {
             .open = ep_open,
             .close = ep_close,
-            .wait_fd = amg_shm_bell_fd,
-            .arm = amg_shm_bell_arm,
-            .is_crowded = amg_shm_bell_is_crowded,
+            .wait_fd = amg_shm_poll_fd,
+            .arm = amg_shm_poll_arm,
+            .is_crowded = amg_shm_poll_is_crowded,
             .poll = amg_shm_poll,
             .cancel = ep_cancel,
         },

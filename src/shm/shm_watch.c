@@ -14,9 +14,7 @@
  * was not written to its end is none, so that end is there already. */
 #include "shm/shm_watch.h"
 
-#include <errno.h>
 #include <sys/epoll.h>
-#include <sys/syscall.h>
 #include <sys/timerfd.h>
 #include <time.h>
 #include <unistd.h>
@@ -39,60 +37,6 @@ enum {
     LOOKS = 16, /* at peers without a pidfd: 5 system calls each */
 };
 
-hg_return_t amg_shm_watch_init(struct amg_shm_domain *domain)
-{
-    domain->deaths = epoll_create1(EPOLL_CLOEXEC);
-    domain->ticks = -1;
-    return HG_SUCCESS; /* without it, peers are looked after by their pids */
-}
-
-void amg_shm_watch_fini(struct amg_shm_domain *domain)
-{
-    if (domain->ticks >= 0)
-        close(domain->ticks);
-    if (domain->deaths >= 0)
-        close(domain->deaths);
-    domain->ticks = -1;
-    domain->deaths = -1;
-}
-
-/* Another class of this very process: it dies with us. */
-static bool is_own_process(const struct amg_shm_peer *peer)
-{
-    const struct amg_shm_region *own = &peer->domain->region;
-
-    return peer->region.pid == own->pid && peer->region.pid_ns == own->pid_ns;
-}
-
-void amg_shm_watch_start_locked(struct amg_shm_peer *peer)
-{
-    struct amg_shm_domain *domain = peer->domain;
-    struct epoll_event event = {
-        .events = EPOLLIN, .data.u64 = peer->region.incarnation};
-
-    if (is_own_process(peer))
-        return;
-    if (domain->deaths >= 0 && peer->region.pid_ns == domain->region.pid_ns)
-        peer->pidfd = (int)syscall(SYS_pidfd_open, (pid_t)peer->region.pid, 0);
-    /* The pid may have been another's by the time it was opened. */
-    if (peer->pidfd >= 0 &&
-        (amg_shm_files_owner(&peer->region) != AMG_SHM_ALIVE ||
-            epoll_ctl(domain->deaths, EPOLL_CTL_ADD, peer->pidfd, &event) != 0))
-        amg_shm_watch_stop_locked(peer);
-    if (peer->pidfd < 0)
-        domain->has_unwatched = true;
-}
-
-void amg_shm_watch_stop_locked(struct amg_shm_peer *peer)
-{
-    if (peer->pidfd < 0)
-        return;
-    /* Closing does not do it where a forked child has the descriptor, too. */
-    (void)epoll_ctl(peer->domain->deaths, EPOLL_CTL_DEL, peer->pidfd, NULL);
-    close(peer->pidfd);
-    peer->pidfd = -1;
-}
-
 /* Rings of peers that have gone are read to their ends by those who own them:
  * then their calls end, so who sleeps is woken for it. */
 static void inboxes_tell_locked(struct amg_shm_domain *domain)
@@ -107,7 +51,9 @@ static void inboxes_tell_locked(struct amg_shm_domain *domain)
             amg_shm_bell_self_locked(domain->eps[i]);
 }
 
-void amg_shm_watch_gone_locked(struct amg_shm_peer *peer, bool has_died)
+/* Nothing is sent to the peer any more; what is under way ends, calls when the
+ * answers that it left are read. */
+static void peer_gone_locked(struct amg_shm_peer *peer, bool has_died)
 {
     struct amg_shm_domain *domain = peer->domain;
 
@@ -117,7 +63,7 @@ void amg_shm_watch_gone_locked(struct amg_shm_peer *peer, bool has_died)
     peer->has_died = has_died;
     AMG_LOG_INFO("shm", "na+sm://%s, process %u, has %s", peer->region.name,
         (unsigned)peer->region.pid, has_died ? "died" : "closed");
-    amg_shm_watch_stop_locked(peer);
+    amg_shm_peer_unwatch_locked(peer);
     peer->shares++;
     amg_shm_msg_gone_locked(peer);
     amg_shm_bulk_peer_gone_locked(domain, peer);
@@ -176,7 +122,7 @@ static void peer_look_locked(struct amg_shm_peer *peer)
     if (peer->state != AMG_SHM_PEER_ALIVE || peer == peer->domain->self)
         return;
     if (amg_shm_region_is_closed(&peer->region)) {
-        amg_shm_watch_gone_locked(peer, false);
+        peer_gone_locked(peer, false);
     } else if (amg_shm_link_is_refused_locked(peer)) {
         if (amg_shm_refusal_is_new(
                 peer->domain->refusing, peer->region.incarnation))
@@ -185,7 +131,7 @@ static void peer_look_locked(struct amg_shm_peer *peer)
                 "it end",
                 peer->region.name);
         amg_shm_link_leave_locked(peer);
-        amg_shm_watch_gone_locked(peer, false);
+        peer_gone_locked(peer, false);
     }
 }
 
@@ -215,8 +161,7 @@ static void deaths_take_locked(struct amg_shm_domain *domain)
         if (events[i].data.u64 == 0)
             (void)!read(domain->ticks, &times, sizeof(times));
         if (peer != NULL)
-            amg_shm_watch_gone_locked(
-                peer, !amg_shm_region_is_closed(&peer->region));
+            peer_gone_locked(peer, !amg_shm_region_is_closed(&peer->region));
     }
 }
 
@@ -281,7 +226,7 @@ void amg_shm_watch_told_locked(struct amg_shm_domain *domain)
 static bool is_unwatched(const struct amg_shm_peer *peer)
 {
     return peer->pidfd < 0 && peer->state == AMG_SHM_PEER_ALIVE &&
-           !is_own_process(peer);
+           !amg_shm_peer_is_own_process(peer);
 }
 
 /* Looks at LOOKS of these; the next call goes on with the others, as those
@@ -302,7 +247,7 @@ static void unwatched_look_locked(struct amg_shm_domain *domain)
             amg_list_remove(link);
             amg_list_push(&seen, link);
             if (amg_shm_files_owner(&peer->region) == AMG_SHM_DEAD)
-                amg_shm_watch_gone_locked(peer, true);
+                peer_gone_locked(peer, true);
         }
         link = next;
     }
@@ -314,4 +259,22 @@ void amg_shm_watch_all_locked(struct amg_shm_domain *domain)
 {
     amg_shm_watch_told_locked(domain);
     unwatched_look_locked(domain);
+}
+
+void amg_shm_watch_init(struct amg_shm_domain *domain)
+{
+    /* Without it, peers are looked after by their pids. */
+    domain->deaths = epoll_create1(EPOLL_CLOEXEC);
+    domain->ticks = -1;
+    domain->peer_gone_locked = peer_gone_locked;
+}
+
+void amg_shm_watch_fini(struct amg_shm_domain *domain)
+{
+    if (domain->ticks >= 0)
+        close(domain->ticks);
+    if (domain->deaths >= 0)
+        close(domain->deaths);
+    domain->ticks = -1;
+    domain->deaths = -1;
 }

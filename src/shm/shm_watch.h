@@ -5,12 +5,8 @@
 
 #include "shm/shm_domain.h"
 
-hg_return_t amg_shm_watch_init(struct amg_shm_domain *domain);
+void amg_shm_watch_init(struct amg_shm_domain *domain);
 void amg_shm_watch_fini(struct amg_shm_domain *domain);
-
-/* A peer was mapped, or is freed. */
-void amg_shm_watch_start_locked(struct amg_shm_peer *peer);
-void amg_shm_watch_stop_locked(struct amg_shm_peer *peer);
 
 /* Looks for peers that closed: reads one word of each. */
 void amg_shm_watch_closed_locked(struct amg_shm_domain *domain);
@@ -25,9 +21,6 @@ void amg_shm_watch_all_locked(struct amg_shm_domain *domain);
  */
 bool amg_shm_watch_tick_locked(struct amg_shm_domain *domain);
 
-/* Nothing is sent to the peer any more; what is under way ends, calls when the
- * answers that it left are read. */
-void amg_shm_watch_gone_locked(struct amg_shm_peer *peer, bool has_died);
 /* Ends the calls of `inbox` to peers that have gone, whose rings in it were
  * read to their ends. */
 void amg_shm_watch_silent_locked(struct amg_shm_inbox *inbox);

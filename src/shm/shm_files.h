@@ -4,10 +4,20 @@
 #ifndef AMG_SHM_SHM_FILES_H
 #define AMG_SHM_SHM_FILES_H
 
-#include "shm/shm_life.h"
-#include "shm/shm_region.h"
+#include "shm/shm_segment.h"
 
 enum { AMG_SHM_PATH_CAP = 128 };
+
+/* Is a process alive? Nothing that a process may still use is freed, unlinked
+ * or given away on the third answer. */
+enum amg_shm_life {
+    AMG_SHM_ALIVE,
+    AMG_SHM_DEAD,
+    AMG_SHM_UNTOLD, /* no answer, for instance without a descriptor left */
+};
+
+/* Of the process of that pid that began at that moment. */
+typedef enum amg_shm_life (*amg_shm_life_fn)(uint32_t pid, uint64_t start_time);
 
 /* Who this process is. */
 struct amg_shm_owner {

@@ -27,7 +27,7 @@
 #include <stdatomic.h>
 
 #include "base/lock.h"
-#include "shm/shm_life.h"
+#include "shm/shm_files.h"
 #include "transport/transport.h"
 
 enum {

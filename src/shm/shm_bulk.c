@@ -19,7 +19,7 @@
 #include "base/log.h"
 #include "base/test_point.h"
 #include "shm/shm_addr.h"
-#include "shm/shm_bell.h"
+#include "shm/shm_doorbell.h"
 #include "shm/shm_copy.h"
 #include "shm/shm_files.h"
 #include "shm/shm_transfer.h"
@@ -336,7 +336,7 @@ static void post_end(struct amg_shm_ep *ep, struct amg_op *op, uint64_t len,
         atomic_load_explicit(&ep->bulk.copied, memory_order_relaxed) + cost,
         memory_order_relaxed);
     amg_shm_op_end_locked(ep, op, ret);
-    amg_shm_bell_self_locked(ep);
+    amg_shm_doorbell_self_locked(ep);
     amg_bias_give(&domain->lock);
 }
 

@@ -308,7 +308,7 @@ static void ways_find(struct amg_shm_domain *domain, struct amg_shm_peer *peer)
             &bulk->has_cma, cma_works(region), memory_order_relaxed);
     if (bulk->area_len > 0 ||
         atomic_load_explicit(&bulk->has_cma, memory_order_relaxed) != 0)
-        bulk->visitor = amg_shm_visit_claim(
+        bulk->visitor = amg_shm_access_claim(
             bulk->table, &domain->bulk.who, amg_shm_files_life);
 }
 
@@ -425,7 +425,7 @@ hg_return_t amg_shm_copy_step(struct amg_shm_domain *domain,
         ways_learn(domain, peer);
     if (bulk->visitor == NULL)
         return HG_OPNOTSUPPORTED;
-    rc = amg_shm_visit_enter(
+    rc = amg_shm_access_enter(
         bulk->table, bulk->visitor, access, &visit, &step.view);
     if (rc != HG_SUCCESS) {
         if (rc != HG_OPNOTSUPPORTED && rc != HG_AGAIN)
@@ -441,7 +441,7 @@ hg_return_t amg_shm_copy_step(struct amg_shm_domain *domain,
     } else {
         rc = copy_lists(peer, access, local, &step, budget);
     }
-    amg_shm_visit_leave(bulk->visitor, visit);
+    amg_shm_access_leave(bulk->visitor, visit);
     if (rc == HG_SUCCESS)
         *ret_len = step.moved;
     return rc;
@@ -449,7 +449,7 @@ hg_return_t amg_shm_copy_step(struct amg_shm_domain *domain,
 
 void amg_shm_copy_fini(struct amg_shm_bulk_peer *bulk)
 {
-    amg_shm_visit_release(bulk->visitor);
+    amg_shm_access_release(bulk->visitor);
     bulk->visitor = NULL;
     if (bulk->area != NULL)
         munmap(bulk->area, bulk->area_len);

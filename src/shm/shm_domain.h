@@ -26,7 +26,7 @@
 #include "base/map.h"
 #include "base/pool.h"
 #include "shm/shm_keys.h"
-#include "shm/shm_visit.h"
+#include "shm/shm_access.h"
 #include "transport/table.h"
 #include "shm/shm_region.h"
 #include "shm/shm_ring.h"
@@ -231,8 +231,8 @@ struct amg_shm_domain {
     struct amg_calls calls;
     struct amg_map peers; /* by incarnation */
     struct amg_list all_peers;
-    /* Ends what is under way with a peer that closed or died (shm_watch.c); the
-     * peer may be freed by it. */
+    /* Ends what is under way with a peer that closed or died (shm_liveness.c);
+     * the peer may be freed by it. */
     void (*peer_gone_locked)(struct amg_shm_peer *peer, bool has_died);
     struct amg_list stuck;
     struct amg_shm_peer *self; /* has a share */

@@ -30,10 +30,10 @@
 #include "base/mem.h"
 #include "mercury_class.h"
 #include "shm/shm_addr.h"
-#include "shm/shm_bell.h"
+#include "shm/shm_doorbell.h"
 #include "shm/shm_files.h"
 #include "shm/shm_link.h"
-#include "shm/shm_watch.h"
+#include "shm/shm_liveness.h"
 
 /* How long a sender waits until there is a descriptor to map it by. */
 #define STARVED_NS (1000 * AMG_NS_PER_MS)
@@ -296,7 +296,7 @@ void amg_shm_inbox_close_locked(struct amg_shm_inbox *inbox)
             &ring->in.ring->watch, AMG_SHM_CLOSED, memory_order_relaxed);
         (void)ring_activate(inbox, ring);
     }
-    amg_shm_bell_fence(inbox->domain);
+    amg_shm_doorbell_fence(inbox->domain);
 }
 
 void amg_shm_inbox_never_locked(
@@ -362,7 +362,7 @@ void amg_shm_inbox_fini_locked(struct amg_shm_domain *domain)
         while ((link = amg_list_first(&inbox->rings)) != NULL)
             ring_drop_locked(
                 inbox, AMG_OBJECT(link, struct amg_shm_inring, link));
-        amg_shm_bell_remove(inbox);
+        amg_shm_doorbell_remove(inbox);
         amg_mem_free(inbox->active);
         amg_mem_free(inbox);
         domain->inboxes[i] = NULL;
@@ -504,10 +504,10 @@ void amg_shm_inbox_news_locked(struct amg_shm_inbox *inbox)
         slots_take_locked(inbox);
     if ((news & AMG_SHM_NEWS_PEERS) == 0)
         return;
-    amg_shm_watch_closed_locked(inbox->domain);
+    amg_shm_liveness_closed_locked(inbox->domain);
     is_done = claims_check_locked(inbox);
     if (rings_check_locked(inbox) && is_done)
-        amg_shm_watch_silent_locked(inbox);
+        amg_shm_liveness_silent_locked(inbox);
     else
         peers_want(inbox);
 }
@@ -565,7 +565,7 @@ void amg_shm_inbox_prune(struct amg_shm_inbox *inbox)
     }
     if (resting == 0)
         return;
-    amg_shm_bell_fence(inbox->domain);
+    amg_shm_doorbell_fence(inbox->domain);
     for (i = 0; i < inbox->active_count;) {
         struct amg_shm_inring *ring = inbox->active[i];
 
@@ -593,7 +593,7 @@ bool amg_shm_inbox_sleep(struct amg_shm_inbox *inbox, bool must_fence)
         ring_rest(inbox->active[i]);
     }
     if (must_fence)
-        amg_shm_bell_fence(inbox->domain);
+        amg_shm_doorbell_fence(inbox->domain);
     else /* who finds a ring dormant raises news, and fences there */
         atomic_thread_fence(memory_order_seq_cst);
     for (uint32_t i = 0; i < inbox->active_count && is_quiet; i++)

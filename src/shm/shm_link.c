@@ -23,7 +23,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/spare.h"
-#include "shm/shm_bell.h"
+#include "shm/shm_doorbell.h"
 
 /* Of links without a slot. Never seen, and never read. */
 static struct amg_shm_ring no_ring;
@@ -319,7 +319,7 @@ void amg_shm_link_raise_locked(
 
     atomic_fetch_or_explicit(&link->context->rings[bit / 64], 1ull << bit % 64,
         memory_order_relaxed);
-    if (!amg_shm_bell_raise(link->context, AMG_SHM_NEWS_RINGS, peer,
+    if (!amg_shm_doorbell_raise(link->context, AMG_SHM_NEWS_RINGS, peer,
             link->context_id, &link->bell))
         unrung_note_locked(peer);
 }
@@ -335,7 +335,7 @@ bool amg_shm_link_raise_all(struct amg_shm_peer *peer)
         if (atomic_load_explicit(&context->is_open, memory_order_acquire) !=
             AMG_SHM_CONTEXT_OPEN)
             continue;
-        if (!amg_shm_bell_raise(
+        if (!amg_shm_doorbell_raise(
                 context, AMG_SHM_NEWS_PEERS, peer, (uint8_t)i, &bell))
             is_rung = false;
         if (bell >= 0)

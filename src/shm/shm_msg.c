@@ -11,7 +11,7 @@
 #include "base/assert.h"
 #include "base/mem.h"
 #include "shm/shm_addr.h"
-#include "shm/shm_bell.h"
+#include "shm/shm_doorbell.h"
 #include "shm/shm_buf.h"
 #include "shm/shm_link.h"
 #include "shm/shm_send.h"
@@ -195,7 +195,7 @@ static inline void op_finish_locked(struct amg_shm_ep *op_ep, struct amg_op *op,
     }
     amg_list_push(&op_ep->done, &op->link);
     atomic_store_explicit(&op_ep->has_done, 1, memory_order_relaxed);
-    amg_shm_bell_self_locked(op_ep);
+    amg_shm_doorbell_self_locked(op_ep);
 }
 
 static void refusal_read(struct amg_op *op, const struct amg_shm_cell *cell)
@@ -223,7 +223,7 @@ static bool late_take_locked(
         if (ep == NULL)
             continue;
         atomic_store_explicit(&ep->has_done, 1, memory_order_relaxed);
-        amg_shm_bell_self_locked(ep);
+        amg_shm_doorbell_self_locked(ep);
     }
     return true;
 }

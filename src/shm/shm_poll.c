@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Progress: takes what came in, and moves along what is under way.
+/* Progress and sleep of an endpoint.
  *
  * A poll that finds nothing reads the news of its context, the next cell of
  * each active ring and some words of its own, and takes no lock. What is rare
@@ -12,13 +12,13 @@
 
 #include "base/assert.h"
 #include "base/clock.h"
-#include "shm/shm_bell.h"
+#include "shm/shm_doorbell.h"
 #include "shm/shm_bulk.h"
 #include "shm/shm_inbox.h"
 #include "shm/shm_msg.h"
 #include "shm/shm_send.h"
 #include "shm/shm_transfer.h"
-#include "shm/shm_watch.h"
+#include "shm/shm_liveness.h"
 
 #define WATCH_NS (100 * AMG_NS_PER_MS)
 
@@ -143,7 +143,7 @@ static void watch_step(struct poll *poll)
         return;
     poll->ep->checked_ns = now_ns;
     poll_lock(poll);
-    amg_shm_watch_all_locked(poll->domain);
+    amg_shm_liveness_all_locked(poll->domain);
 }
 
 /* A poll found nothing. */
@@ -172,7 +172,7 @@ static void idle_step(struct poll *poll, bool was_asleep)
     errands_step(poll);
     if (was_asleep) { /* woken, but by no message: a death? */
         poll_lock(poll);
-        amg_shm_watch_told_locked(poll->domain);
+        amg_shm_liveness_told_locked(poll->domain);
         watch_step(poll);
     }
 }
@@ -328,7 +328,7 @@ static bool sleep_announce(struct amg_shm_ep *ep, bool *ret_is_stuck)
         *ret_is_stuck = amg_shm_send_is_stuck_locked(domain);
         if (*ret_is_stuck)
             amg_shm_send_wait_locked(domain);
-        is_busy = !amg_shm_watch_tick_locked(domain);
+        is_busy = !amg_shm_liveness_tick_locked(domain);
     }
     if (!is_busy) {
         ep->is_armed = true;

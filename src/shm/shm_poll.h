@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Progress: takes what came in, and moves along what is under way. */
+/* Progress and sleep of an endpoint. */
 #ifndef AMG_SHM_SHM_POLL_H
 #define AMG_SHM_SHM_POLL_H
 

@@ -116,7 +116,7 @@ struct amg_shm_context {
     /* A bit for the slots that are alike modulo AMG_SHM_BITS: the ring of one
      * has cells, or is new. */
     _Alignas(AMG_SHM_LINE) _Atomic uint64_t rings[AMG_SHM_BITS / 64];
-    /* Dekker with `news`: see shm_bell.c. */
+    /* Dekker with `news`: see shm_doorbell.c. */
     _Alignas(AMG_SHM_LINE) _Atomic uint32_t sleep;
     _Atomic uint32_t is_open; /* enum amg_shm_context_state */
     _Atomic uint32_t cpu;     /* where it last waited, + 1; 0 unknown */

@@ -12,7 +12,7 @@
 #include "base/assert.h"
 #include "base/test_point.h"
 #include "shm/shm_addr.h"
-#include "shm/shm_bell.h"
+#include "shm/shm_doorbell.h"
 #include "shm/shm_buf.h"
 #include "shm/shm_link.h"
 
@@ -134,7 +134,7 @@ void amg_shm_send_end_locked(struct amg_op *op, hg_return_t ret)
     struct amg_shm_ep *ep = amg_shm_ep_of(amg_call_ep(op));
 
     amg_shm_op_end_locked(ep, op, ret);
-    amg_shm_bell_self_locked(ep);
+    amg_shm_doorbell_self_locked(ep);
 }
 
 /* The four functions of the call engine's table. */

@@ -11,7 +11,7 @@
 #include "base/assert.h"
 #include "base/log.h"
 #include "shm/shm_addr.h"
-#include "shm/shm_bell.h"
+#include "shm/shm_doorbell.h"
 #include "shm/shm_copy.h"
 #include "shm/shm_send.h"
 
@@ -22,7 +22,7 @@ void amg_shm_transfer_wake_locked(struct amg_shm_transfer *transfer)
     transfer->state = AMG_SHM_TRANSFER_MOVING;
     amg_list_push(&bulk->moving, &transfer->link);
     atomic_store_explicit(&bulk->has_moving, 1, memory_order_relaxed);
-    amg_shm_bell_self_locked(transfer->ep);
+    amg_shm_doorbell_self_locked(transfer->ep);
 }
 
 void amg_shm_transfer_free_locked(struct amg_shm_transfer *transfer)

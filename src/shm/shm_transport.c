@@ -12,7 +12,7 @@
 #include "base/mem.h"
 #include "base/spare.h"
 #include "shm/shm_addr.h"
-#include "shm/shm_bell.h"
+#include "shm/shm_doorbell.h"
 #include "shm/shm_buf.h"
 #include "shm/shm_domain.h"
 #include "shm/shm_bulk.h"
@@ -22,7 +22,7 @@
 #include "shm/shm_msg.h"
 #include "shm/shm_poll.h"
 #include "shm/shm_send.h"
-#include "shm/shm_watch.h"
+#include "shm/shm_liveness.h"
 
 void amg_shm_node_id(const struct amg_domain *base, struct amg_shm_id *ret_id)
 {
@@ -96,14 +96,14 @@ static hg_return_t domain_fill(
         .name = how->info == NULL ? "" : how->info,
         .max_contexts = how->max_contexts,
         .message_len = domain->message_len * AMG_ROOM_FACTOR,
-        .has_membarrier = amg_shm_bell_has_membarrier(),
+        .has_membarrier = amg_shm_doorbell_has_membarrier(),
         .area = how->area,
     };
     hg_return_t rc = amg_shm_region_create(&plan, &domain->region);
 
     if (rc != HG_SUCCESS)
         return rc;
-    amg_shm_watch_init(domain);
+    amg_shm_liveness_init(domain);
     domain->inrings = amg_mem_zalloc(AMG_SHM_SLOTS * sizeof(*domain->inrings));
     if (domain->inrings == NULL)
         return HG_NOMEM;
@@ -135,7 +135,7 @@ static void domain_free(struct amg_shm_domain *domain, bool is_whole)
         amg_shm_addr_fini(domain);
     amg_bias_give(&domain->lock);
     if (domain->region.head != NULL)
-        amg_shm_watch_fini(domain);
+        amg_shm_liveness_fini(domain);
     amg_mem_free(domain->inrings);
     amg_shm_buf_fini(domain);
     amg_calls_fini(&domain->calls);
@@ -235,7 +235,7 @@ static hg_return_t transport_quiesce(struct amg_domain *base)
     amg_bias_take(&domain->lock);
     if (domain->quiet_ns == 0)
         domain->quiet_ns = now_ns + QUIET_MS * AMG_NS_PER_MS;
-    amg_shm_watch_all_locked(domain);
+    amg_shm_liveness_all_locked(domain);
     amg_shm_poll_strays_locked(domain, true);
     is_quiet = is_quiet_locked(domain) || now_ns >= domain->quiet_ns;
     amg_bias_give(&domain->lock);
@@ -299,7 +299,7 @@ static hg_return_t ep_open(
     rc = amg_shm_inbox_open_locked(domain, context_id, &ep->inbox);
     if (rc != HG_SUCCESS)
         goto free_ep;
-    rc = amg_shm_bell_open(ep);
+    rc = amg_shm_doorbell_open(ep);
     if (rc != HG_SUCCESS)
         goto close_inbox;
     domain->eps[context_id] = ep;
@@ -331,7 +331,7 @@ static void ep_close(struct amg_ep *base, struct amg_news *ret_news)
     amg_list_splice(&ret_news->done, &ep->done);
     domain->eps[base->context_id] = NULL;
     amg_bias_give(&domain->lock);
-    amg_shm_bell_close(ep);
+    amg_shm_doorbell_close(ep);
     amg_mem_free(ep);
 }
 

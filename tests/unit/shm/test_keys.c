@@ -12,7 +12,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "shm/shm_keys.h"
-#include "shm/shm_visit.h"
+#include "shm/shm_access.h"
 #include "transport/self.h"
 
 enum { LEN = 1000, LONG_MS = 10000, DEAD_PID = 666, UNTOLD_PID = 777 };
@@ -51,7 +51,7 @@ static int setup(void **state)
     f->live = live_now();
     f->table = calloc(1, sizeof(*f->table));
     amg_shm_keys_init(&f->keys, f->table, 0x1234567890ull, most_live);
-    f->visitor = amg_shm_visit_claim(f->table, &me, most_live);
+    f->visitor = amg_shm_access_claim(f->table, &me, most_live);
     *state = f;
     return f->visitor == NULL;
 }
@@ -61,7 +61,7 @@ static int teardown(void **state)
     struct fixture *f = *state;
     bool leaks = false;
 
-    amg_shm_visit_release(f->visitor);
+    amg_shm_access_release(f->visitor);
     amg_shm_keys_fini(&f->keys);
     leaks = live_now() != f->live;
     free(f->table);
@@ -95,11 +95,11 @@ static hg_return_t try_both(
     struct amg_shm_view view;
     struct amg_place own = {NULL, 0, 0, 0};
     hg_return_t rc =
-        amg_shm_visit_enter(f->table, f->visitor, access, &visit, &view);
+        amg_shm_access_enter(f->table, f->visitor, access, &visit, &view);
     hg_return_t own_rc = amg_shm_keys_enter(&f->keys, access, &mem, &own);
 
     if (rc == HG_SUCCESS)
-        amg_shm_visit_leave(f->visitor, visit);
+        amg_shm_access_leave(f->visitor, visit);
     if (own_rc == HG_SUCCESS)
         amg_shm_keys_leave(&f->keys, mem);
     if (rc != HG_OPNOTSUPPORTED)
@@ -298,7 +298,7 @@ static void test_keys_remove_waits_for_those_inside(void **state)
 
     amg_log_level_set(AMG_LOG_LEVEL_NONE);
     assert_int_equal(
-        amg_shm_visit_enter(f->table, f->visitor, &access, &visit, &view),
+        amg_shm_access_enter(f->table, f->visitor, &access, &visit, &view),
         HG_SUCCESS);
     assert_int_equal(
         amg_shm_keys_enter(&f->keys, &access, &own, &own_at), HG_SUCCESS);
@@ -306,7 +306,7 @@ static void test_keys_remove_waits_for_those_inside(void **state)
     assert_int_equal(try_both(f, &access, NULL), HG_NOENTRY);
     amg_shm_keys_leave(&f->keys, own);
     assert_int_equal(amg_shm_keys_remove(&f->keys, mem, 0), HG_BUSY);
-    amg_shm_visit_leave(f->visitor, visit);
+    amg_shm_access_leave(f->visitor, visit);
     hide(f, mem);
     amg_log_level_set(AMG_LOG_LEVEL_WARNING);
 }
@@ -319,16 +319,16 @@ static void test_keys_remove_does_not_wait_for_the_dead(void **state)
     struct amg_shm_access access = {.direction = AMG_MEM_READ, .len = 1};
     struct amg_mem *mem = expose(f, &part, 1, AMG_MEM_READ, &access.key);
     struct amg_shm_visitor *visitor =
-        amg_shm_visit_claim(f->table, &dead, most_live);
+        amg_shm_access_claim(f->table, &dead, most_live);
     unsigned visit = 0;
     struct amg_shm_view view;
 
     assert_int_equal(
-        amg_shm_visit_enter(f->table, visitor, &access, &visit, &view),
+        amg_shm_access_enter(f->table, visitor, &access, &visit, &view),
         HG_SUCCESS);
     hide(f, mem);
-    assert_ptr_equal(amg_shm_visit_claim(f->table, &me, most_live), visitor);
-    amg_shm_visit_release(visitor);
+    assert_ptr_equal(amg_shm_access_claim(f->table, &me, most_live), visitor);
+    amg_shm_access_release(visitor);
 }
 
 /* A process out of descriptors cannot find out whether a visitor lives. */
@@ -340,19 +340,19 @@ static void test_keys_remove_waits_for_who_may_live(void **state)
     struct amg_shm_access access = {.direction = AMG_MEM_READ, .len = 1};
     struct amg_mem *mem = expose(f, &part, 1, AMG_MEM_READ, &access.key);
     struct amg_shm_visitor *visitor =
-        amg_shm_visit_claim(f->table, &untold, most_live);
+        amg_shm_access_claim(f->table, &untold, most_live);
     unsigned visit = 0;
     struct amg_shm_view view;
 
     amg_log_level_set(AMG_LOG_LEVEL_ERROR);
     assert_int_equal(
-        amg_shm_visit_enter(f->table, visitor, &access, &visit, &view),
+        amg_shm_access_enter(f->table, visitor, &access, &visit, &view),
         HG_SUCCESS);
     assert_int_equal(amg_shm_keys_remove(&f->keys, mem, 0), HG_BUSY);
     assert_int_equal(atomic_load(&visitor->id), untold.id);
-    amg_shm_visit_leave(visitor, visit);
+    amg_shm_access_leave(visitor, visit);
     hide(f, mem);
-    amg_shm_visit_release(visitor);
+    amg_shm_access_release(visitor);
     amg_log_level_set(AMG_LOG_LEVEL_WARNING);
 }
 
@@ -364,12 +364,12 @@ static void test_keys_visitors_of_the_dead_are_used_again(void **state)
 
     for (int i = 1; i < AMG_SHM_VISITORS; i++)
         assert_non_null(
-            amg_shm_visit_claim(f->table, i == 100 ? &dead : &me, most_live));
-    last = amg_shm_visit_claim(f->table, &me, most_live);
+            amg_shm_access_claim(f->table, i == 100 ? &dead : &me, most_live));
+    last = amg_shm_access_claim(f->table, &me, most_live);
     assert_ptr_equal(last, &f->table->visitors[100]);
-    assert_null(amg_shm_visit_claim(f->table, &me, most_live));
+    assert_null(amg_shm_access_claim(f->table, &me, most_live));
     for (int i = 1; i < AMG_SHM_VISITORS; i++)
-        amg_shm_visit_release(&f->table->visitors[i]);
+        amg_shm_access_release(&f->table->visitors[i]);
 }
 
 static void test_keys_remove_looks_only_at_who_was_there(void **state)
@@ -383,7 +383,7 @@ static void test_keys_remove_looks_only_at_who_was_there(void **state)
     struct amg_shm_view view;
 
     for (int i = 1; i < VISITORS; i++)
-        visitor = amg_shm_visit_claim(f->table, &me, most_live);
+        visitor = amg_shm_access_claim(f->table, &me, most_live);
     /* As many lines as removal would read, if it looked at them. */
     for (int i = 0; i < VISITORS; i++)
         atomic_store(&f->table->visitors[i].visits[0], access.key.index + 1);
@@ -394,15 +394,15 @@ static void test_keys_remove_looks_only_at_who_was_there(void **state)
     /* The place is used again, and one of them is there. */
     mem = expose(f, &part, 1, AMG_MEM_READ, &access.key);
     assert_int_equal(
-        amg_shm_visit_enter(f->table, visitor, &access, &visit, &view),
+        amg_shm_access_enter(f->table, visitor, &access, &visit, &view),
         HG_SUCCESS);
     amg_log_level_set(AMG_LOG_LEVEL_ERROR);
     assert_int_equal(amg_shm_keys_remove(&f->keys, mem, 0), HG_BUSY);
     amg_log_level_set(AMG_LOG_LEVEL_WARNING);
-    amg_shm_visit_leave(visitor, visit);
+    amg_shm_access_leave(visitor, visit);
     hide(f, mem);
     for (int i = 1; i < VISITORS; i++)
-        amg_shm_visit_release(&f->table->visitors[i]);
+        amg_shm_access_release(&f->table->visitors[i]);
 }
 
 static void test_keys_too_many_visits_are_told(void **state)
@@ -415,14 +415,14 @@ static void test_keys_too_many_visits_are_told(void **state)
     struct amg_shm_view view;
 
     for (int i = 0; i < AMG_SHM_VISITS; i++)
-        assert_int_equal(amg_shm_visit_enter(
+        assert_int_equal(amg_shm_access_enter(
                              f->table, f->visitor, &access, &visits[i], &view),
             HG_SUCCESS);
     assert_int_equal(
-        amg_shm_visit_enter(f->table, f->visitor, &access, &visits[0], &view),
+        amg_shm_access_enter(f->table, f->visitor, &access, &visits[0], &view),
         HG_AGAIN);
     for (unsigned i = 0; i < AMG_SHM_VISITS; i++)
-        amg_shm_visit_leave(f->visitor, i);
+        amg_shm_access_leave(f->visitor, i);
     hide(f, mem);
 }
 
@@ -442,14 +442,14 @@ static void test_keys_broken_table_is_not_believed(void **state)
     for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++) {
         atomic_store(&entry->base, lists[i]);
         assert_int_equal(
-            amg_shm_visit_enter(f->table, f->visitor, &access, &visit, &view),
+            amg_shm_access_enter(f->table, f->visitor, &access, &visit, &view),
             HG_PROTOCOL_ERROR);
     }
     atomic_store(&entry->count, UINT32_MAX);
     atomic_store(&entry->base, 5);
     access.segment = AMG_SHM_LIST;
     assert_int_equal(
-        amg_shm_visit_enter(f->table, f->visitor, &access, &visit, &view),
+        amg_shm_access_enter(f->table, f->visitor, &access, &visit, &view),
         HG_PROTOCOL_ERROR);
     hide(f, mem);
 }

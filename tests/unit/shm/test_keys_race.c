@@ -9,7 +9,7 @@
 #include <stdlib.h>
 
 #include "shm/shm_keys.h"
-#include "shm/shm_visit.h"
+#include "shm/shm_access.h"
 #include "transport/self.h"
 
 static const struct amg_shm_who me = {.id = 77, .start_time = 5, .pid = 4};
@@ -50,7 +50,7 @@ static void *visitor_run(void *arg)
         unsigned visit = 0;
         struct amg_shm_view view;
 
-        if (amg_shm_visit_enter(race->table, race->visitor, &access, &visit,
+        if (amg_shm_access_enter(race->table, race->visitor, &access, &visit,
                 &view) != HG_SUCCESS)
             continue;
         atomic_fetch_add(&race->entered, 1);
@@ -58,7 +58,7 @@ static void *visitor_run(void *arg)
             if (atomic_load_explicit((atomic_uint *)(uintptr_t)view.at,
                     memory_order_relaxed) != 1)
                 atomic_fetch_add(&race->bad, 1);
-        amg_shm_visit_leave(race->visitor, visit);
+        amg_shm_access_leave(race->visitor, visit);
     }
     return NULL;
 }
@@ -78,7 +78,7 @@ static void test_keys_removed_memory_is_left_alone(void **state)
     race.table = calloc(1, sizeof(*race.table));
     assert_non_null(race.table);
     amg_shm_keys_init(&race.keys, race.table, 0x1234567890ull, is_alive);
-    race.visitor = amg_shm_visit_claim(race.table, &me, is_alive);
+    race.visitor = amg_shm_access_claim(race.table, &me, is_alive);
     for (int i = 0; i < VISITORS; i++)
         assert_int_equal(
             pthread_create(&threads[i], NULL, visitor_run, &race), 0);
@@ -106,7 +106,7 @@ static void test_keys_removed_memory_is_left_alone(void **state)
         pthread_join(threads[i], NULL);
     for (int i = 0; i < SLOTS; i++)
         hide(&race, mems[i]);
-    amg_shm_visit_release(race.visitor);
+    amg_shm_access_release(race.visitor);
     amg_shm_keys_fini(&race.keys);
     free(race.table);
     assert_int_equal(atomic_load(&race.bad), 0);

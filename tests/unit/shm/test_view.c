@@ -11,7 +11,7 @@
 
 #include "base/log.h"
 #include "shm/shm_keys.h"
-#include "shm/shm_visit.h"
+#include "shm/shm_access.h"
 #include "transport/self.h"
 
 enum { LEN = 2000, LONG_MS = 10000 };
@@ -38,7 +38,7 @@ static int setup(void **state)
 
     f->table = calloc(1, sizeof(*f->table));
     amg_shm_keys_init(&f->keys, f->table, 0x1234567890ull, all_live);
-    f->visitor = amg_shm_visit_claim(f->table, &me, all_live);
+    f->visitor = amg_shm_access_claim(f->table, &me, all_live);
     *state = f;
     return f->visitor == NULL;
 }
@@ -47,7 +47,7 @@ static int teardown(void **state)
 {
     struct fixture *f = *state;
 
-    amg_shm_visit_release(f->visitor);
+    amg_shm_access_release(f->visitor);
     amg_shm_keys_fini(&f->keys);
     free(f->table);
     free(f);
@@ -83,12 +83,12 @@ static hg_return_t try_both(
     struct amg_place own;
     unsigned visit = 0;
     hg_return_t rc =
-        amg_shm_visit_enter(f->table, f->visitor, access, &visit, &view);
+        amg_shm_access_enter(f->table, f->visitor, access, &visit, &view);
 
     assert_int_equal(amg_shm_keys_enter(&f->keys, access, &mem, &own), rc);
     if (rc != HG_SUCCESS)
         return rc;
-    amg_shm_visit_leave(f->visitor, visit);
+    amg_shm_access_leave(f->visitor, visit);
     amg_shm_keys_leave(&f->keys, mem);
     assert_ptr_equal((void *)(uintptr_t)view.at, amg_place_at(&own));
     return HG_SUCCESS;
@@ -104,7 +104,7 @@ static void view_is(struct fixture *f, const struct amg_shm_access *access,
 
     assert_int_equal(try_both(f, access), HG_SUCCESS);
     assert_int_equal(
-        amg_shm_visit_enter(f->table, f->visitor, access, &visit, &view),
+        amg_shm_access_enter(f->table, f->visitor, access, &visit, &view),
         HG_SUCCESS);
     for (uint32_t i = 0; i < count; i++) {
         uint64_t at = 0;
@@ -114,7 +114,7 @@ static void view_is(struct fixture *f, const struct amg_shm_access *access,
         left -= runs[i].len;
     }
     assert_int_equal(left, 0);
-    amg_shm_visit_leave(f->visitor, visit);
+    amg_shm_access_leave(f->visitor, visit);
 }
 
 static void test_view_access_across_segments_is_joined(void **state)
@@ -224,22 +224,22 @@ static void test_view_broken_list_is_not_believed(void **state)
         access.segment = i / 7 % SEGMENTS;
         access.offset = i / 10;
         access.len = i % 50 + 1;
-        if (amg_shm_visit_enter(f->table, f->visitor, &access, &visit, &view) ==
-            HG_SUCCESS) {
+        if (amg_shm_access_enter(
+                f->table, f->visitor, &access, &visit, &view) == HG_SUCCESS) {
             while (run > 0 && sum < access.len) {
                 run = amg_shm_view_take(&view, access.len - sum, &at);
                 sum += run;
                 assert_true(view.next <= list + SEGMENTS);
             }
             assert_true(sum <= access.len);
-            amg_shm_visit_leave(f->visitor, visit);
+            amg_shm_access_leave(f->visitor, visit);
         }
         atomic_store(&list[wrong].end, end);
     }
     atomic_store(&list[1].end, 5); /* less than what is before it */
     access = (struct amg_shm_access){
         .key = access.key, .segment = 1, .direction = AMG_MEM_READ, .len = 1};
-    assert_int_equal(amg_shm_visit_enter(f->table, f->visitor, &access,
+    assert_int_equal(amg_shm_access_enter(f->table, f->visitor, &access,
                          &(unsigned){0}, &(struct amg_shm_view){0}),
         HG_PROTOCOL_ERROR);
     hide(f, mem);

@@ -7,8 +7,8 @@
  *
  * Between enter and leave the peer's unreg() waits, so a process stays inside
  * for one step of a copy only. */
-#ifndef AMG_SHM_SHM_VISIT_H
-#define AMG_SHM_SHM_VISIT_H
+#ifndef AMG_SHM_SHM_ACCESS_H
+#define AMG_SHM_SHM_ACCESS_H
 
 #include "shm/shm_keys.h"
 
@@ -21,10 +21,10 @@ struct amg_shm_who {
 
 /* A place in `table`; NULL: all are taken, by nobody who is known to be dead.
  */
-struct amg_shm_visitor *amg_shm_visit_claim(struct amg_shm_table *table,
+struct amg_shm_visitor *amg_shm_access_claim(struct amg_shm_table *table,
     const struct amg_shm_who *who, amg_shm_life_fn life);
 /* NULL is fine. Nobody is inside. */
-void amg_shm_visit_release(struct amg_shm_visitor *visitor);
+void amg_shm_access_release(struct amg_shm_visitor *visitor);
 
 /* Exposed memory from a byte on, as the table of its exposer has it. */
 struct amg_shm_view {
@@ -39,10 +39,10 @@ struct amg_shm_view {
  * leave with `*ret_visit`. HG_NOENTRY, HG_PERMISSION, HG_OVERFLOW: not allowed.
  * HG_OPNOTSUPPORTED: the table does not hold it, ask by message. HG_AGAIN: too
  * many of our threads are inside. */
-hg_return_t amg_shm_visit_enter(struct amg_shm_table *table,
+hg_return_t amg_shm_access_enter(struct amg_shm_table *table,
     struct amg_shm_visitor *visitor, const struct amg_shm_access *access,
     unsigned *ret_visit, struct amg_shm_view *ret_view);
-void amg_shm_visit_leave(struct amg_shm_visitor *visitor, unsigned visit);
+void amg_shm_access_leave(struct amg_shm_visitor *visitor, unsigned visit);
 
 /* Takes the longest run of adjacent bytes, at most `max`, and moves behind it.
  * 0: the list has ended, or makes no sense any more. */

@@ -1,20 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* News for a context, and the bell that wakes who sleeps there.
+/* Doorbell of a context: its news, and the FIFO that wakes its sleeper.
  *
- * A sleeper announces itself in `sleep`, and looks once more; who raises news
- * looks at `sleep` then. Both fence in between (the sleeper by membarrier,
- * where that is needed for the sake of the rings, see shm_inbox.c), so one sees
- * the other. The first one that finds ASLEEP makes it RUNG and writes one byte
- * into the FIFO: a sleep is rung out of once. Who cannot do that makes it
- * ASLEEP again, if it is the same sleep, and tries again later. A FIFO, because
- * it can be opened by its name, by unrelated processes, or as a descriptor of
- * its owner, where the segment has lost its name (amg_shm_node_unname); each
- * opens it for reading, too, so that writing to one that lost its reader is no
- * signal.
+ * A sleeper announces itself in `sleep`, and looks once more; a sender raises
+ * news, and then looks at `sleep`. Both fence in between (the sleeper by
+ * membarrier, where the rings need that, see shm_inbox.c), so one sees the
+ * other. Only the first sender that finds ASLEEP makes it RUNG and writes one
+ * byte into the FIFO. A sender that cannot write makes it ASLEEP again, if it
+ * is the same sleep, and tries again later. It is a FIFO because unrelated
+ * processes can open it by its name, or, where the segment has lost its name
+ * (amg_shm_node_unname), as a descriptor of its owner; each opens it for
+ * reading, too, so that a write to a FIFO without its reader raises no signal.
  *
- * What other threads of this process post ends up on lists of the endpoint,
- * under the lock; arm() looks at them under the lock, too. */
-#include "shm/shm_bell.h"
+ * Other threads of this process put what they post on lists of the endpoint,
+ * under the lock; amg_shm_poll_arm() looks at them under the lock, too. */
+#include "shm/shm_doorbell.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -37,14 +36,14 @@ static long membarrier(int command)
     return syscall(SYS_membarrier, command, 0, 0);
 }
 
-bool amg_shm_bell_has_membarrier(void)
+bool amg_shm_doorbell_has_membarrier(void)
 {
     return amg_env_number(AMG_ENV_SHM_FENCE) == 0 &&
            membarrier(MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED) == 0 &&
            membarrier(MEMBARRIER_CMD_GLOBAL_EXPEDITED) == 0;
 }
 
-void amg_shm_bell_fence(const struct amg_shm_domain *domain)
+void amg_shm_doorbell_fence(const struct amg_shm_domain *domain)
 {
     atomic_thread_fence(memory_order_seq_cst);
     if (domain->region.has_membarrier)
@@ -110,7 +109,7 @@ static bool bell_make(struct amg_shm_inbox *inbox, const char *path)
     return word != 0;
 }
 
-hg_return_t amg_shm_bell_open(struct amg_shm_ep *ep)
+hg_return_t amg_shm_doorbell_open(struct amg_shm_ep *ep)
 {
     const struct amg_shm_domain *domain = amg_shm_domain_of_ep(ep);
     char path[AMG_SHM_PATH_CAP];
@@ -123,18 +122,18 @@ hg_return_t amg_shm_bell_open(struct amg_shm_ep *ep)
         (domain->deaths < 0 || epoll_add(ep->epoll, domain->deaths)))
         return HG_SUCCESS;
     AMG_LOG_ERROR("shm", "cannot make the bell %s: %s", path, strerror(errno));
-    amg_shm_bell_close(ep);
+    amg_shm_doorbell_close(ep);
     return HG_NA_ERROR;
 }
 
-void amg_shm_bell_close(struct amg_shm_ep *ep)
+void amg_shm_doorbell_close(struct amg_shm_ep *ep)
 {
     if (ep->epoll >= 0)
         close(ep->epoll);
     ep->epoll = -1;
 }
 
-void amg_shm_bell_remove(struct amg_shm_inbox *inbox)
+void amg_shm_doorbell_remove(struct amg_shm_inbox *inbox)
 {
     const struct amg_shm_domain *domain = inbox->domain;
     char path[AMG_SHM_PATH_CAP];
@@ -212,8 +211,9 @@ static void cannot_wake(
     peer->warned |= WARNED_OF_BELL;
 }
 
-bool amg_shm_bell_raise(struct amg_shm_context *context, enum amg_shm_news news,
-    struct amg_shm_peer *peer, uint8_t context_id, int *bell)
+bool amg_shm_doorbell_raise(struct amg_shm_context *context,
+    enum amg_shm_news news, struct amg_shm_peer *peer, uint8_t context_id,
+    int *bell)
 {
     uint32_t sleep = 0;
 
@@ -239,7 +239,7 @@ bool amg_shm_bell_raise(struct amg_shm_context *context, enum amg_shm_news news,
     return false;
 }
 
-void amg_shm_bell_self_locked(struct amg_shm_ep *ep)
+void amg_shm_doorbell_self_locked(struct amg_shm_ep *ep)
 {
     uint32_t sleep = 0;
 

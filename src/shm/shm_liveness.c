@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Notices peers that close or die, and ends what was under way with them.
+/* Liveness of peers: finds those that closed or died, and ends what was under
+ * way with them.
  *
- * Who closes says so in its segment, and raises the news of its peers. Who
- * dies is told of by the kernel: a pidfd becomes readable, and all of them are
- * in one epoll set, which is in those that the endpoints sleep on. A peer of
- * another pid namespace, or where the kernel has no pidfd, is looked after
- * from time to time, for which a timer ends sleeps. The same timer is there for
- * what is to be tried again: a bell that could not be rung, a slot that was not
- * free.
+ * A peer that closes says so in its segment, and raises the news of its peers.
+ * The kernel tells of a peer that dies: its pidfd becomes readable, and all of
+ * them are in one epoll set, which is in those that the endpoints sleep on. A
+ * peer of another pid namespace, or where the kernel has no pidfd, is looked
+ * after from time to time, for which a timer ends sleeps. The same timer is
+ * there for what is to be tried again: a bell that could not be rung, a slot
+ * that was not free.
  *
  * Who has gone may have answered before: a call to it ends when the ring by
  * which its answer would come was read to the end (shm_inbox.c). A cell that
  * was not written to its end is none, so that end is there already. */
-#include "shm/shm_watch.h"
+#include "shm/shm_liveness.h"
 
 #include <sys/epoll.h>
 #include <sys/timerfd.h>
@@ -22,7 +23,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "shm/shm_addr.h"
-#include "shm/shm_bell.h"
+#include "shm/shm_doorbell.h"
 #include "shm/shm_buf.h"
 #include "shm/shm_bulk.h"
 #include "shm/shm_files.h"
@@ -45,10 +46,10 @@ static void inboxes_tell_locked(struct amg_shm_domain *domain)
         if (domain->inboxes[i] != NULL)
             atomic_fetch_or_explicit(&domain->region.contexts[i].news,
                 AMG_SHM_NEWS_PEERS, memory_order_seq_cst);
-    atomic_thread_fence(memory_order_seq_cst); /* Dekker, see shm_bell.c */
+    atomic_thread_fence(memory_order_seq_cst); /* Dekker, see shm_doorbell.c */
     for (uint32_t i = 0; i < domain->max_contexts; i++)
         if (domain->eps[i] != NULL)
-            amg_shm_bell_self_locked(domain->eps[i]);
+            amg_shm_doorbell_self_locked(domain->eps[i]);
 }
 
 /* Nothing is sent to the peer any more; what is under way ends, calls when the
@@ -98,7 +99,7 @@ static bool has_rings_locked(const struct amg_shm_peer *peer)
     return false;
 }
 
-void amg_shm_watch_silent_locked(struct amg_shm_inbox *inbox)
+void amg_shm_liveness_silent_locked(struct amg_shm_inbox *inbox)
 {
     struct amg_list *peers = &inbox->domain->all_peers;
     struct amg_link *link = amg_list_first(peers);
@@ -135,7 +136,7 @@ static void peer_look_locked(struct amg_shm_peer *peer)
     }
 }
 
-void amg_shm_watch_closed_locked(struct amg_shm_domain *domain)
+void amg_shm_liveness_closed_locked(struct amg_shm_domain *domain)
 {
     struct amg_link *link = amg_list_first(&domain->all_peers);
 
@@ -201,7 +202,7 @@ static bool ticks_make(struct amg_shm_domain *domain)
     return domain->ticks >= 0;
 }
 
-bool amg_shm_watch_tick_locked(struct amg_shm_domain *domain)
+bool amg_shm_liveness_tick_locked(struct amg_shm_domain *domain)
 {
     uint64_t wish_ns = tick_wish_locked(domain);
     const struct timespec period = {.tv_nsec = (long)wish_ns};
@@ -216,10 +217,10 @@ bool amg_shm_watch_tick_locked(struct amg_shm_domain *domain)
     return true;
 }
 
-void amg_shm_watch_told_locked(struct amg_shm_domain *domain)
+void amg_shm_liveness_told_locked(struct amg_shm_domain *domain)
 {
     deaths_take_locked(domain);
-    amg_shm_watch_closed_locked(domain);
+    amg_shm_liveness_closed_locked(domain);
 }
 
 /* Is it one whose death nobody tells of? */
@@ -255,13 +256,13 @@ static void unwatched_look_locked(struct amg_shm_domain *domain)
     amg_list_splice(peers, &seen);
 }
 
-void amg_shm_watch_all_locked(struct amg_shm_domain *domain)
+void amg_shm_liveness_all_locked(struct amg_shm_domain *domain)
 {
-    amg_shm_watch_told_locked(domain);
+    amg_shm_liveness_told_locked(domain);
     unwatched_look_locked(domain);
 }
 
-void amg_shm_watch_init(struct amg_shm_domain *domain)
+void amg_shm_liveness_init(struct amg_shm_domain *domain)
 {
     /* Without it, peers are looked after by their pids. */
     domain->deaths = epoll_create1(EPOLL_CLOEXEC);
@@ -269,7 +270,7 @@ void amg_shm_watch_init(struct amg_shm_domain *domain)
     domain->peer_gone_locked = peer_gone_locked;
 }
 
-void amg_shm_watch_fini(struct amg_shm_domain *domain)
+void amg_shm_liveness_fini(struct amg_shm_domain *domain)
 {
     if (domain->ticks >= 0)
         close(domain->ticks);

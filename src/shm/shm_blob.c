@@ -6,7 +6,7 @@
  * a killed process left is removed with the rest of its files (shm_files.c).
  * The pages are taken before the first byte is written: where there are too
  * few, that is an error, not the end of the process. */
-#include "shm/shm_table.h"
+#include "shm/shm_blob.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -78,60 +78,60 @@ close_fd:
     return -1;
 }
 
-static void file_remove(const struct amg_shm_table *table)
+static void file_remove(const struct amg_shm_blob *blob)
 {
     char path[AMG_SHM_PATH_CAP];
 
-    amg_shm_files_path(table->id.name, path);
-    amg_shm_files_remove(path, table->fd);
+    amg_shm_files_path(blob->id.name, path);
+    amg_shm_files_remove(path, blob->fd);
 }
 
-hg_return_t amg_shm_table_create(uint64_t len, struct amg_shm_table *ret_table)
+hg_return_t amg_shm_blob_create(uint64_t len, struct amg_shm_blob *ret_blob)
 {
-    struct amg_shm_table table = {.id = {.len = len, .word = word_draw()}};
+    struct amg_shm_blob blob = {.id = {.len = len, .word = word_draw()}};
     int err = 0;
 
-    table.fd = file_open(table.id.name);
-    if (table.fd < 0) {
+    blob.fd = file_open(blob.id.name);
+    if (blob.fd < 0) {
         err = errno;
         goto out;
     }
-    err = posix_fallocate(table.fd, 0, (off_t)file_len(len));
+    err = posix_fallocate(blob.fd, 0, (off_t)file_len(len));
     if (err != 0)
         goto remove_file;
-    table.base = mmap(
-        NULL, file_len(len), PROT_READ | PROT_WRITE, MAP_SHARED, table.fd, 0);
-    if (table.base == MAP_FAILED) {
+    blob.base = mmap(
+        NULL, file_len(len), PROT_READ | PROT_WRITE, MAP_SHARED, blob.fd, 0);
+    if (blob.base == MAP_FAILED) {
         err = errno;
         goto remove_file;
     }
-    memcpy(table.base, &table.id.word, sizeof(table.id.word));
-    *ret_table = table;
+    memcpy(blob.base, &blob.id.word, sizeof(blob.id.word));
+    *ret_blob = blob;
     return HG_SUCCESS;
 
 remove_file:
-    file_remove(&table);
-    close(table.fd);
+    file_remove(&blob);
+    close(blob.fd);
 out:
     AMG_LOG_WARNING("shm", "cannot make a table of %" PRIu64 " bytes: %s", len,
         strerror(err));
     return err == ENOSPC || err == ENOMEM ? HG_NOMEM : HG_NA_ERROR;
 }
 
-void amg_shm_table_seal(struct amg_shm_table *table)
+void amg_shm_blob_seal(struct amg_shm_blob *blob)
 {
-    if (table->fd < 0)
+    if (blob->fd < 0)
         return;
-    file_remove(table);
-    close(table->fd);
-    table->fd = -1;
-    (void)mprotect(table->base, file_len(table->id.len), PROT_READ);
+    file_remove(blob);
+    close(blob->fd);
+    blob->fd = -1;
+    (void)mprotect(blob->base, file_len(blob->id.len), PROT_READ);
 }
 
-hg_return_t amg_shm_table_map(
-    const struct amg_shm_table_id *id, struct amg_shm_table *ret_table)
+hg_return_t amg_shm_blob_map(
+    const struct amg_shm_blob_id *id, struct amg_shm_blob *ret_blob)
 {
-    struct amg_shm_table table = {.id = *id, .fd = -1};
+    struct amg_shm_blob blob = {.id = *id, .fd = -1};
     char path[AMG_SHM_PATH_CAP];
     struct stat status;
     int fd = -1;
@@ -145,28 +145,28 @@ hg_return_t amg_shm_table_map(
         close(fd);
         return HG_ADDRNOTAVAIL;
     }
-    table.base = mmap(NULL, file_len(id->len), PROT_READ, MAP_SHARED, fd, 0);
+    blob.base = mmap(NULL, file_len(id->len), PROT_READ, MAP_SHARED, fd, 0);
     close(fd);
-    if (table.base == MAP_FAILED)
+    if (blob.base == MAP_FAILED)
         return HG_NOMEM;
-    if (memcmp(table.base, &id->word, sizeof(id->word)) != 0) {
-        munmap(table.base, file_len(id->len));
+    if (memcmp(blob.base, &id->word, sizeof(id->word)) != 0) {
+        munmap(blob.base, file_len(id->len));
         return HG_ADDRNOTAVAIL;
     }
-    *ret_table = table;
+    *ret_blob = blob;
     return HG_SUCCESS;
 }
 
-void amg_shm_table_fini(struct amg_shm_table *table)
+void amg_shm_blob_fini(struct amg_shm_blob *blob)
 {
-    if (table->base == NULL)
+    if (blob->base == NULL)
         return;
-    amg_shm_table_seal(table);
-    munmap(table->base, file_len(table->id.len));
-    table->base = NULL;
+    amg_shm_blob_seal(blob);
+    munmap(blob->base, file_len(blob->id.len));
+    blob->base = NULL;
 }
 
-void *amg_shm_table_bytes(const struct amg_shm_table *table)
+void *amg_shm_blob_bytes(const struct amg_shm_blob *blob)
 {
-    return (char *)table->base + HEAD_LEN;
+    return (char *)blob->base + HEAD_LEN;
 }

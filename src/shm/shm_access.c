@@ -3,7 +3,7 @@
  *
  * The table may hold anything if its owner is broken: no number in it is used
  * as an index before it was compared with the table's bounds. */
-#include "shm/shm_visit.h"
+#include "shm/shm_access.h"
 
 #include "base/assert.h"
 
@@ -34,7 +34,7 @@ static void end_raise(struct amg_shm_table *table, uint32_t end)
         ;
 }
 
-struct amg_shm_visitor *amg_shm_visit_claim(struct amg_shm_table *table,
+struct amg_shm_visitor *amg_shm_access_claim(struct amg_shm_table *table,
     const struct amg_shm_who *who, amg_shm_life_fn life)
 {
     AMG_ASSERT(who->id > AMG_SHM_CLEARING && who->pid != 0);
@@ -53,7 +53,7 @@ struct amg_shm_visitor *amg_shm_visit_claim(struct amg_shm_table *table,
     return NULL;
 }
 
-void amg_shm_visit_release(struct amg_shm_visitor *visitor)
+void amg_shm_access_release(struct amg_shm_visitor *visitor)
 {
     if (visitor != NULL)
         amg_shm_visitor_clear(visitor);
@@ -171,7 +171,7 @@ static void entry_mark(struct amg_shm_table *table,
             &entry->visited, bit, memory_order_seq_cst);
 }
 
-hg_return_t amg_shm_visit_enter(struct amg_shm_table *table,
+hg_return_t amg_shm_access_enter(struct amg_shm_table *table,
     struct amg_shm_visitor *visitor, const struct amg_shm_access *access,
     unsigned *ret_visit, struct amg_shm_view *ret_view)
 {
@@ -193,14 +193,14 @@ hg_return_t amg_shm_visit_enter(struct amg_shm_table *table,
     entry_mark(table, visitor, access->key.index);
     rc = entry_check(table, access, ret_view);
     if (rc != HG_SUCCESS) {
-        amg_shm_visit_leave(visitor, visit);
+        amg_shm_access_leave(visitor, visit);
         return rc;
     }
     *ret_visit = visit;
     return HG_SUCCESS;
 }
 
-void amg_shm_visit_leave(struct amg_shm_visitor *visitor, unsigned visit)
+void amg_shm_access_leave(struct amg_shm_visitor *visitor, unsigned visit)
 {
     /* What was copied is there before the exposer sees that we left. */
     atomic_store_explicit(&visitor->visits[visit], 0, memory_order_release);

@@ -107,7 +107,7 @@ void amg_mpi_slab_fini(struct amg_mpi_domain *domain)
         amg_mpi_slab_put_locked(hot);
     while ((late = amg_list_pop(&domain->calls.late)) != NULL)
         amg_mpi_slab_put_locked(
-            AMG_OBJECT(late, struct amg_mpi_slab, arrival.link));
+            amg_container_of(late, struct amg_mpi_slab, arrival.link));
     while (domain->slabs != NULL) {
         AMG_ASSERT(domain->slab_count > 0);
         domain->slabs = domain->slabs->next;
@@ -136,7 +136,7 @@ struct amg_mpi_slab *amg_mpi_slab_get_locked(struct amg_mpi_domain *domain)
         return slab_make(domain);
     domain->slabs = link->next;
     link->next = NULL;
-    return AMG_OBJECT(link, struct amg_mpi_slab, post.link);
+    return amg_container_of(link, struct amg_mpi_slab, post.link);
 }
 
 void amg_mpi_slab_put_locked(struct amg_mpi_slab *slab)

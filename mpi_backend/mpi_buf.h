@@ -32,13 +32,13 @@ void amg_mpi_slab_put(struct amg_mpi_slab *slab);
 
 static inline struct amg_mpi_slab *amg_mpi_slab_of_buf(struct amg_buf *buf)
 {
-    return AMG_OBJECT(buf, struct amg_mpi_slab, buf);
+    return amg_container_of(buf, struct amg_mpi_slab, buf);
 }
 
 static inline struct amg_mpi_slab *amg_mpi_slab_of_arrival(
     struct amg_arrival *arrival)
 {
-    return AMG_OBJECT(arrival, struct amg_mpi_slab, arrival);
+    return amg_container_of(arrival, struct amg_mpi_slab, arrival);
 }
 
 void amg_mpi_stages_init(struct amg_mpi_stages *stages);

@@ -27,7 +27,6 @@
 #include "base/assert.h"
 #include "base/clock.h"
 #include "base/log.h"
-#include "base/mapping.h"
 #include "base/mem.h"
 #include "mpi_backend/mpi_rma.h"
 

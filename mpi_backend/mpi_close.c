@@ -13,7 +13,6 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "base/patience.h"
 #include "mpi_backend/mpi_barrier.h"
 #include "mpi_backend/mpi_end.h"
 #include "mpi_backend/mpi_export.h"
@@ -67,7 +66,8 @@ hg_return_t amg_mpi_close_unreg(
     struct amg_domain *base, struct amg_mem *base_mem, unsigned timeout_ms)
 {
     struct amg_mpi_domain *domain = amg_mpi_domain_of(base);
-    struct amg_mpi_mem *mem = AMG_OBJECT(base_mem, struct amg_mpi_mem, base);
+    struct amg_mpi_mem *mem =
+        amg_container_of(base_mem, struct amg_mpi_mem, base);
     uint64_t deadline_ns = 0;
     unsigned looks = 0;
     int rank = AMG_MPI_ACCESSOR_NONE;
@@ -167,7 +167,7 @@ static void arrivals_refuse_locked(
 
     while ((link = amg_list_pop(&ep->arrived)) != NULL)
         amg_mpi_msg_refuse_locked(
-            domain, AMG_OBJECT(link, struct amg_arrival, link));
+            domain, amg_container_of(link, struct amg_arrival, link));
 }
 
 void amg_mpi_close_ep(struct amg_ep *base, struct amg_news *ret_news)

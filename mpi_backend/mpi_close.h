@@ -3,7 +3,7 @@
 #ifndef AMG_MPI_BACKEND_MPI_CLOSE_H
 #define AMG_MPI_BACKEND_MPI_CLOSE_H
 
-#include "base/patience.h"
+#include "base/clock.h"
 #include "mpi_backend/mpi_domain.h"
 
 /* The slots of the contract. */

@@ -87,11 +87,11 @@ struct amg_bias *amg_mpi_comm_turn(void)
 {
     static bool is_ready; /* guarded by start_lock */
 
-    amg_lock_take(&start_lock);
+    amg_lock_lock(&start_lock);
     if (!is_ready)
         amg_bias_init(&turn_lock);
     is_ready = true;
-    amg_lock_give(&start_lock);
+    amg_lock_unlock(&start_lock);
     return &turn_lock;
 }
 
@@ -356,10 +356,10 @@ static MPI_Comm world_get(void)
 {
     MPI_Comm found = MPI_COMM_WORLD;
 
-    amg_lock_take(&start_lock);
+    amg_lock_lock(&start_lock);
     if (has_world)
         found = world;
-    amg_lock_give(&start_lock);
+    amg_lock_unlock(&start_lock);
     return found;
 }
 
@@ -367,10 +367,10 @@ hg_return_t amg_mpi_world_set(MPI_Comm comm)
 {
     if (comm != MPI_COMM_NULL && comm_check(comm) != HG_SUCCESS)
         return HG_INVALID_ARG;
-    amg_lock_take(&start_lock);
+    amg_lock_lock(&start_lock);
     has_world = comm != MPI_COMM_NULL;
     world = comm;
-    amg_lock_give(&start_lock);
+    amg_lock_unlock(&start_lock);
     return HG_SUCCESS;
 }
 
@@ -383,9 +383,9 @@ hg_return_t amg_mpi_comm_open(
     hg_return_t rc = HG_SUCCESS;
     int flag = 0;
 
-    amg_lock_take(&start_lock);
+    amg_lock_lock(&start_lock);
     rc = mpi_start_locked(user == NULL);
-    amg_lock_give(&start_lock);
+    amg_lock_unlock(&start_lock);
     if (rc != HG_SUCCESS)
         return rc;
     comm.who = who_get();

@@ -67,7 +67,7 @@ static inline bool amg_mpi_comm_may_call(const struct amg_mpi_comm *comm)
 {
     if (comm->who == AMG_MPI_WHO_ANY)
         return true;
-    return !amg_role.is_ours &&
+    return !amg_role.is_library_thread &&
            (comm->who == AMG_MPI_WHO_ONE || amg_mpi_comm_is_main());
 }
 

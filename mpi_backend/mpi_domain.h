@@ -202,12 +202,12 @@ struct amg_mpi_domain {
 static inline struct amg_mpi_domain *amg_mpi_domain_of(
     const struct amg_domain *domain)
 {
-    return AMG_OBJECT(domain, struct amg_mpi_domain, base);
+    return amg_container_of(domain, struct amg_mpi_domain, base);
 }
 
 static inline struct amg_mpi_ep *amg_mpi_ep_of(struct amg_ep *ep)
 {
-    return AMG_OBJECT(ep, struct amg_mpi_ep, base);
+    return amg_container_of(ep, struct amg_mpi_ep, base);
 }
 
 static inline struct amg_mpi_domain *amg_mpi_domain_of_ep(

@@ -476,7 +476,7 @@ void amg_mpi_export_move_locked(struct amg_mpi_exports *exports)
     while (link != NULL) {
         struct amg_link *next = amg_list_next(&exports->leaving, link);
 
-        mem_move(exports, AMG_OBJECT(link, struct amg_mpi_mem, leaving));
+        mem_move(exports, amg_container_of(link, struct amg_mpi_mem, leaving));
         link = next;
     }
 }
@@ -493,7 +493,7 @@ static_assert(sizeof(struct amg_mpi_key) <= AMG_KEY_LEN_MAX, "must fit a key");
 
 static struct amg_mpi_mem *mem_of(const struct amg_mem *mem)
 {
-    return AMG_OBJECT(mem, struct amg_mpi_mem, base);
+    return amg_container_of(mem, struct amg_mpi_mem, base);
 }
 
 hg_return_t amg_mpi_mem_reg(struct amg_domain *base,
@@ -554,12 +554,12 @@ hg_return_t amg_mpi_mem_key_read(
 
 hg_return_t amg_mpi_mem_check_locked(const struct amg_mpi_domain *domain,
     const struct amg_mpi_access *access, enum amg_mem_flags direction,
-    struct amg_mpi_mem **ret_mem, struct amg_place *ret_place)
+    struct amg_mpi_mem **ret_mem, struct amg_seg_iter *ret_place)
 {
-    struct amg_table_place *place =
+    struct amg_table_slot *place =
         amg_table_find(&domain->mems, access->key_index, 0);
     struct amg_mpi_mem *mem = place == NULL ? NULL : place->object;
-    struct amg_place asked;
+    struct amg_seg_iter asked;
 
     if (mem == NULL || mem->key.serial != access->key_generation ||
         mem->key.salt != (uint32_t)access->key_salt ||
@@ -567,9 +567,9 @@ hg_return_t amg_mpi_mem_check_locked(const struct amg_mpi_domain *domain,
         return HG_NOENTRY;
     if ((mem->flags & direction) == 0)
         return HG_PERMISSION;
-    asked = (struct amg_place){
+    asked = (struct amg_seg_iter){
         mem->segments, mem->count, access->segment, access->offset};
-    if (access->len == 0 || !amg_place_has(&asked, access->len))
+    if (access->len == 0 || !amg_seg_iter_has(&asked, access->len))
         return HG_OVERFLOW;
     *ret_mem = mem;
     *ret_place = asked;

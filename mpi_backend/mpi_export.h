@@ -124,7 +124,7 @@ hg_return_t amg_mpi_mem_key_read(
 /* Is this access allowed? HG_NOENTRY, HG_PERMISSION, HG_OVERFLOW: no. */
 hg_return_t amg_mpi_mem_check_locked(const struct amg_mpi_domain *domain,
     const struct amg_mpi_access *access, enum amg_mem_flags direction,
-    struct amg_mpi_mem **ret_mem, struct amg_place *ret_place);
+    struct amg_mpi_mem **ret_mem, struct amg_seg_iter *ret_place);
 
 /* The key is dead from now on. */
 void amg_mpi_mem_close_locked(

@@ -14,7 +14,7 @@
 
 static struct amg_mpi_slab *slab_of_post(struct amg_post *post)
 {
-    return AMG_OBJECT(post, struct amg_mpi_slab, post);
+    return amg_container_of(post, struct amg_mpi_slab, post);
 }
 
 static hg_return_t request_send_locked(
@@ -37,8 +37,9 @@ static bool credits_pay_locked(
     struct amg_calls *calls, struct amg_flow_peer *owed)
 {
     struct amg_mpi_domain *domain =
-        AMG_OBJECT(calls, struct amg_mpi_domain, calls);
-    struct amg_mpi_peer *peer = AMG_OBJECT(owed, struct amg_mpi_peer, calls);
+        amg_container_of(calls, struct amg_mpi_domain, calls);
+    struct amg_mpi_peer *peer =
+        amg_container_of(owed, struct amg_mpi_peer, calls);
     struct amg_mpi_slab *slab =
         domain->is_dead ? NULL : amg_mpi_slab_get_locked(domain);
 

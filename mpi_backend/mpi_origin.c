@@ -37,7 +37,7 @@
 static enum amg_mpi_kind message_write(const struct amg_mpi_transfer *transfer,
     struct amg_mpi_slab *slab, uint32_t *ret_len)
 {
-    struct amg_place from = transfer->stream.to_post;
+    struct amg_seg_iter from = transfer->stream.to_post;
 
     memcpy(slab->data, &transfer->access, sizeof(transfer->access));
     *ret_len = sizeof(transfer->access);
@@ -46,7 +46,7 @@ static enum amg_mpi_kind message_write(const struct amg_mpi_transfer *transfer,
     if (!transfer->is_small)
         return transfer->is_ahead ? AMG_MPI_PUT_AHEAD : AMG_MPI_PUT;
     AMG_ASSERT(transfer->stream.len <= slab->buf.cap - *ret_len);
-    amg_place_gather(slab->data + *ret_len, &from, transfer->stream.len);
+    amg_seg_iter_gather(slab->data + *ret_len, &from, transfer->stream.len);
     *ret_len += (uint32_t)transfer->stream.len;
     return AMG_MPI_PUT_NOW;
 }
@@ -136,17 +136,19 @@ static hg_return_t transfer_post_locked(
 /* The exposer's list is only what its descriptor says; but who cuts too long
  * pieces for it is refused. */
 static uint32_t piece_len_choose(const struct amg_mpi_domain *domain,
-    const struct amg_place *local, const struct amg_place *remote, uint64_t len)
+    const struct amg_seg_iter *local, const struct amg_seg_iter *remote,
+    uint64_t len)
 {
     if (domain->piece_len <= AMG_MPI_STAGE_LEN ||
-        (amg_place_is_whole(local, len) && amg_place_is_whole(remote, len)))
+        (amg_seg_iter_is_whole(local, len) &&
+            amg_seg_iter_is_whole(remote, len)))
         return domain->piece_len;
     return AMG_MPI_STAGE_LEN;
 }
 
 /* What a transfer by messages has. */
 static void transfer_set_stream(struct amg_mpi_transfer *transfer,
-    const struct amg_place *local, uint64_t len)
+    const struct amg_seg_iter *local, uint64_t len)
 {
     uint32_t piece_len = transfer->access.piece_len;
 
@@ -160,7 +162,7 @@ static void transfer_set_stream(struct amg_mpi_transfer *transfer,
 }
 
 static hg_return_t transfer_begin(struct amg_ep *base, struct amg_peer *peer,
-    uint8_t context, const struct amg_place *local,
+    uint8_t context, const struct amg_seg_iter *local,
     const struct amg_remote *remote, uint64_t len, bool is_put,
     struct amg_op *op)
 {
@@ -212,7 +214,7 @@ static hg_return_t transfer_begin(struct amg_ep *base, struct amg_peer *peer,
 }
 
 hg_return_t amg_mpi_origin_put(struct amg_ep *ep, struct amg_peer *peer,
-    uint8_t target_context, const struct amg_place *local,
+    uint8_t target_context, const struct amg_seg_iter *local,
     const struct amg_remote *remote, uint64_t len, struct amg_op *op)
 {
     return transfer_begin(
@@ -220,7 +222,7 @@ hg_return_t amg_mpi_origin_put(struct amg_ep *ep, struct amg_peer *peer,
 }
 
 hg_return_t amg_mpi_origin_get(struct amg_ep *ep, struct amg_peer *peer,
-    uint8_t target_context, const struct amg_place *local,
+    uint8_t target_context, const struct amg_seg_iter *local,
     const struct amg_remote *remote, uint64_t len, struct amg_op *op)
 {
     return transfer_begin(
@@ -231,7 +233,7 @@ hg_return_t amg_mpi_origin_get(struct amg_ep *ep, struct amg_peer *peer,
 static struct amg_mpi_transfer *answer_find_locked(
     struct amg_mpi_domain *domain, const struct amg_mpi_message *message)
 {
-    struct amg_table_place *place = amg_table_find(
+    struct amg_table_slot *place = amg_table_find(
         &domain->transfers, message->slab->header.cookie, message->rank);
     struct amg_mpi_transfer *transfer = place == NULL ? NULL : place->object;
 
@@ -260,7 +262,7 @@ void amg_mpi_origin_on_data_locked(
         amg_mpi_transfer_finish_locked(domain, transfer, HG_PROTOCOL_ERROR, 0);
     } else {
         if (transfer->op != NULL)
-            amg_place_scatter(
+            amg_seg_iter_scatter(
                 &transfer->stream.to_fill, message->slab->data, message->len);
         amg_mpi_transfer_finish_locked(
             domain, transfer, HG_SUCCESS, message->len);

@@ -9,10 +9,10 @@
 
 /* The slots of the contract. */
 hg_return_t amg_mpi_origin_put(struct amg_ep *ep, struct amg_peer *peer,
-    uint8_t target_context, const struct amg_place *local,
+    uint8_t target_context, const struct amg_seg_iter *local,
     const struct amg_remote *remote, uint64_t len, struct amg_op *op);
 hg_return_t amg_mpi_origin_get(struct amg_ep *ep, struct amg_peer *peer,
-    uint8_t target_context, const struct amg_place *local,
+    uint8_t target_context, const struct amg_seg_iter *local,
     const struct amg_remote *remote, uint64_t len, struct amg_op *op);
 
 /* What came in; each takes the message's slab. */

@@ -319,7 +319,7 @@ static void table_look(struct amg_mpi_domain *domain,
     const struct amg_table *table, unsigned *named)
 {
     for (uint32_t i = 0; i < table->cap; i++) {
-        const struct amg_table_place *place = &table->places[i];
+        const struct amg_table_slot *place = &table->places[i];
         struct amg_mpi_peer *peer = NULL;
 
         if (place->object == NULL)

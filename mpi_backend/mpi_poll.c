@@ -197,7 +197,7 @@ unsigned amg_mpi_poll(
     unsigned count = 0;
 
     if (!amg_mpi_comm_may_call(&domain->comm)) {
-        if (!amg_role.is_ours)
+        if (!amg_role.is_library_thread)
             wrong_thread_warn();
         return 0;
     }
@@ -259,7 +259,8 @@ void amg_mpi_poll_orphans_locked(struct amg_mpi_domain *domain)
     struct amg_link *link = NULL;
 
     while ((link = amg_list_pop(&domain->orphans)) != NULL) {
-        struct amg_mpi_ep *ep = AMG_OBJECT(link, struct amg_mpi_ep, orphan);
+        struct amg_mpi_ep *ep =
+            amg_container_of(link, struct amg_mpi_ep, orphan);
 
         AMG_ASSERT(ep->posted > 0);
         amg_mpi_poll_unpost_locked(domain, ep);

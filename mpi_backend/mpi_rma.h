@@ -76,10 +76,11 @@ struct amg_mpi_rma_op {
     uint32_t sync;    /* which SYNC of the peer has to be answered */
     uint64_t flushes; /* of the peer, when this began to want one */
     unsigned in_flight;
-    struct amg_place local;  /* of the next fragment; not read once unwanted */
-    struct amg_place remote; /* the same */
-    uint64_t origin;         /* what displacement 0 of the window stands for */
-    uint64_t left;           /* bytes not posted */
+    struct amg_seg_iter
+        local; /* of the next fragment; not read once unwanted */
+    struct amg_seg_iter remote; /* the same */
+    uint64_t origin; /* what displacement 0 of the window stands for */
+    uint64_t left;   /* bytes not posted */
     uint64_t done;
     hg_return_t ret; /* the first thing that went wrong */
     struct amg_mpi_fragment fragments[AMG_MPI_FRAGMENTS];
@@ -150,7 +151,7 @@ void amg_mpi_rma_close_locked(struct amg_mpi_domain *domain, bool is_whole);
 /* Decides whether a transfer goes through a window, and prepares `transfer`,
  * whose common part is filled in, for it. */
 bool amg_mpi_rma_op_plan(const struct amg_mpi_domain *domain,
-    struct amg_mpi_transfer *transfer, const struct amg_place *local,
+    struct amg_mpi_transfer *transfer, const struct amg_seg_iter *local,
     const struct amg_remote *remote, uint64_t len);
 /* Begins a planned transfer. HG_NOMEM, HG_NA_ERROR: nothing was begun. */
 hg_return_t amg_mpi_rma_op_start_locked(

@@ -84,7 +84,7 @@ static struct amg_mpi_rma_access *access_find(
 
     for (; link != NULL; link = amg_list_next(&peer->accesses, link)) {
         struct amg_mpi_rma_access *access =
-            AMG_OBJECT(link, struct amg_mpi_rma_access, open);
+            amg_container_of(link, struct amg_mpi_rma_access, open);
 
         if (memcmp(&access->key, key, sizeof(*key)) == 0)
             return access;
@@ -230,8 +230,8 @@ void amg_mpi_rma_access_move_locked(struct amg_mpi_domain *domain)
     while (link != NULL) {
         struct amg_link *next = amg_list_next(&domain->rma->pending, link);
 
-        access_move(
-            domain->rma, AMG_OBJECT(link, struct amg_mpi_rma_access, link));
+        access_move(domain->rma,
+            amg_container_of(link, struct amg_mpi_rma_access, link));
         link = next;
     }
 }
@@ -245,7 +245,7 @@ unsigned amg_mpi_rma_access_forget_locked(struct amg_mpi_rma *rma)
         AMG_LOG_WARNING("bulk",
             "rank %d did not let an access by a window end; MPI keeps its "
             "memory",
-            AMG_OBJECT(link, struct amg_mpi_rma_access, link)->rank);
+            amg_container_of(link, struct amg_mpi_rma_access, link)->rank);
         count++;
     }
     return count;

@@ -48,12 +48,12 @@ static void op_set_state(
 }
 
 /* Are both lists in runs that are long enough? */
-static bool lists_are_fit(
-    const struct amg_place *local, const struct amg_place *remote, uint64_t len)
+static bool lists_are_fit(const struct amg_seg_iter *local,
+    const struct amg_seg_iter *remote, uint64_t len)
 {
     uint64_t max = len / AMG_MPI_WINDOW_LEN_MIN + 2;
-    uint64_t runs =
-        amg_place_runs(local, len, max) + amg_place_runs(remote, len, max) - 1;
+    uint64_t runs = amg_seg_iter_runs(local, len, max) +
+                    amg_seg_iter_runs(remote, len, max) - 1;
 
     return runs == 1 || runs < max;
 }
@@ -73,10 +73,10 @@ static bool key_is_fit(const struct amg_mpi_domain *domain,
 }
 
 bool amg_mpi_rma_op_plan(const struct amg_mpi_domain *domain,
-    struct amg_mpi_transfer *transfer, const struct amg_place *local,
+    struct amg_mpi_transfer *transfer, const struct amg_seg_iter *local,
     const struct amg_remote *remote, uint64_t len)
 {
-    const struct amg_place *there = &remote->at;
+    const struct amg_seg_iter *there = &remote->at;
     struct amg_mpi_rma_op *op = &transfer->rma;
     struct amg_mpi_key key;
 
@@ -86,7 +86,8 @@ bool amg_mpi_rma_op_plan(const struct amg_mpi_domain *domain,
         return false;
     if (there->segment >= there->count ||
         there->into > there->segments[there->segment].len ||
-        amg_place_left(there, len) < len || !lists_are_fit(local, there, len))
+        amg_seg_iter_left(there, len) < len ||
+        !lists_are_fit(local, there, len))
         return false;
     *op = (struct amg_mpi_rma_op){.key = key,
         .way = amg_mpi_key_way(&key),
@@ -148,10 +149,11 @@ static bool op_goes_on(const struct amg_mpi_transfer *transfer)
 static uint64_t run_take(struct amg_mpi_rma_op *op, uint64_t max,
     void **ret_local, uint64_t *ret_remote)
 {
-    struct amg_place there = op->remote;
-    struct amg_place here = op->local;
+    struct amg_seg_iter there = op->remote;
+    struct amg_seg_iter here = op->local;
     void *remote = NULL;
-    uint64_t run = amg_place_take(&there, 1, &remote); /* now in its segment */
+    uint64_t run =
+        amg_seg_iter_take(&there, 1, &remote); /* now in its segment */
 
     if (run == 0)
         return 0;
@@ -160,11 +162,11 @@ static uint64_t run_take(struct amg_mpi_rma_op *op, uint64_t max,
     if (op->way == AMG_MPI_WAY_DYNAMIC &&
         run > there.segments[there.segment].len - there.into)
         run = there.segments[there.segment].len - there.into;
-    run = amg_place_take(&there, run, &remote);
-    run = amg_place_take(&here, run, ret_local);
+    run = amg_seg_iter_take(&there, run, &remote);
+    run = amg_seg_iter_take(&here, run, ret_local);
     *ret_remote = (uintptr_t)remote;
-    amg_place_skip(&op->remote, run);
-    amg_place_skip(&op->local, run);
+    amg_seg_iter_skip(&op->remote, run);
+    amg_seg_iter_skip(&op->local, run);
     return run;
 }
 

@@ -26,7 +26,6 @@
 #include "base/lock.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "base/patience.h"
 
 enum {
     DESCS_LEN = AMG_MPI_DESCS * AMG_MPI_DESC_LEN,
@@ -204,9 +203,9 @@ void amg_mpi_windows_close(struct amg_mpi_windows *windows, bool is_whole)
         windows_free(windows);
         return;
     }
-    amg_lock_take(&left_lock);
+    amg_lock_lock(&left_lock);
     amg_list_push(&left, &windows->left);
-    amg_lock_give(&left_lock);
+    amg_lock_unlock(&left_lock);
 }
 
 /* Waits until all ranks have come; false: some are given up. */
@@ -236,7 +235,7 @@ static struct amg_mpi_windows *left_take_locked(void)
 
     for (; link != NULL; link = amg_list_next(&left, link)) {
         struct amg_mpi_windows *windows =
-            AMG_OBJECT(link, struct amg_mpi_windows, left);
+            amg_container_of(link, struct amg_mpi_windows, left);
 
         if (lowest == NULL || windows->number < lowest->number)
             lowest = windows;
@@ -251,7 +250,7 @@ void amg_mpi_windows_stop(void)
     struct amg_patience patience = {0, 0};
     struct amg_mpi_windows *windows = NULL;
 
-    amg_lock_take(&left_lock);
+    amg_lock_lock(&left_lock);
     while ((windows = left_take_locked()) != NULL) {
         if (all_come(windows, &patience)) {
             windows_free(windows);
@@ -262,5 +261,5 @@ void amg_mpi_windows_stop(void)
             "ranks came to MPI_Finalize in time; it may abort now",
             windows->size);
     }
-    amg_lock_give(&left_lock);
+    amg_lock_unlock(&left_lock);
 }

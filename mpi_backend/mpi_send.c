@@ -24,8 +24,8 @@ hg_return_t amg_mpi_send_check(const struct amg_mpi_domain *domain)
                              "before it");
         return HG_NA_ERROR;
     }
-    if (domain->comm.who != AMG_MPI_WHO_MAIN_ONLY || amg_role.is_ours ||
-        amg_mpi_comm_is_main())
+    if (domain->comm.who != AMG_MPI_WHO_MAIN_ONLY ||
+        amg_role.is_library_thread || amg_mpi_comm_is_main())
         return HG_SUCCESS;
     if (!atomic_exchange_explicit(&was_told, true, memory_order_relaxed))
         AMG_LOG_ERROR("mpi",
@@ -105,7 +105,7 @@ static void deferred_send_locked(struct amg_mpi_domain *domain)
     amg_list_splice(&all, &domain->deferred);
     while ((link = amg_list_pop(&all)) != NULL) {
         struct amg_mpi_slab *slab =
-            AMG_OBJECT(link, struct amg_mpi_slab, post.link);
+            amg_container_of(link, struct amg_mpi_slab, post.link);
         hg_return_t rc = amg_mpi_send_locked(slab);
 
         if (rc != HG_SUCCESS)
@@ -121,7 +121,7 @@ static int sends_take_locked(struct amg_mpi_domain *domain,
     int count = 0;
 
     while (count < AMG_MPI_SENDS && domain->send_count > 0) {
-        struct amg_mpi_slab *slab = AMG_OBJECT(
+        struct amg_mpi_slab *slab = amg_container_of(
             amg_list_pop(&domain->sends), struct amg_mpi_slab, post.link);
 
         AMG_ASSERT(slab->request != MPI_REQUEST_NULL);
@@ -190,7 +190,7 @@ void amg_mpi_send_abandon_locked(struct amg_mpi_domain *domain)
 
     while ((link = amg_list_pop(&domain->deferred)) != NULL)
         amg_mpi_slab_put_locked(
-            AMG_OBJECT(link, struct amg_mpi_slab, post.link));
+            amg_container_of(link, struct amg_mpi_slab, post.link));
     /* MPI may still read these slabs; they count as in use for ever. */
     amg_list_init(&domain->sends);
     domain->send_count = 0;

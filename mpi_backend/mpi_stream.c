@@ -28,7 +28,7 @@ enum {
 };
 
 void amg_mpi_stream_init(struct amg_mpi_stream *stream,
-    const struct amg_place *place, uint64_t len, uint32_t piece_len,
+    const struct amg_seg_iter *place, uint64_t len, uint32_t piece_len,
     bool is_send, int rank, int tag)
 {
     stream->to_post = *place;
@@ -41,7 +41,7 @@ void amg_mpi_stream_init(struct amg_mpi_stream *stream,
     stream->rank = rank;
     stream->tag = tag;
     stream->is_send = is_send;
-    stream->is_whole = amg_place_is_whole(place, len);
+    stream->is_whole = amg_seg_iter_is_whole(place, len);
     stream->is_blind = false;
     stream->first = 0;
     stream->count = 0;
@@ -100,14 +100,14 @@ static void stage_give(
 static void *piece_memory(struct amg_mpi_stream *stream,
     struct amg_mpi_domain *domain, unsigned last, uint32_t len)
 {
-    struct amg_place next = stream->to_post;
+    struct amg_seg_iter next = stream->to_post;
     struct amg_mpi_stage *stage = NULL;
     void *at = NULL;
 
     stream->stages[last] = NULL;
     if (stream->sink != NULL)
         return stream->sink;
-    if (amg_place_take(&next, len, &at) == len) {
+    if (amg_seg_iter_take(&next, len, &at) == len) {
         stream->to_post = next;
         return at;
     }
@@ -115,9 +115,9 @@ static void *piece_memory(struct amg_mpi_stream *stream,
     if (stage == NULL)
         return NULL;
     if (stream->is_send)
-        amg_place_gather(stage->bytes, &stream->to_post, len);
+        amg_seg_iter_gather(stage->bytes, &stream->to_post, len);
     else
-        amg_place_skip(&stream->to_post, len);
+        amg_seg_iter_skip(&stream->to_post, len);
     stream->stages[last] = stage;
     return stage->bytes;
 }
@@ -161,9 +161,9 @@ static void piece_fill(struct amg_mpi_stream *stream,
     if (stream->is_send || stream->is_blind || stream->sink != NULL)
         return;
     if (stage != NULL && is_good)
-        amg_place_scatter(&stream->to_fill, stage->bytes, len);
+        amg_seg_iter_scatter(&stream->to_fill, stage->bytes, len);
     else
-        amg_place_skip(&stream->to_fill, len);
+        amg_seg_iter_skip(&stream->to_fill, len);
 }
 
 /* Was it cancelled? Else, as long as it had to be? */

@@ -10,7 +10,7 @@
 #include "mercury_core_types.h"
 #include "mpi_backend/mpi_domain.h"
 #include "mpi_backend/mpi_buf.h"
-#include "transport/place.h"
+#include "transport/seg_iter.h"
 
 enum {
     AMG_MPI_WINDOW = 4, /* pieces in motion: enough to keep a wire busy */
@@ -26,8 +26,8 @@ enum {
  *           |  in motion |  to be posted |  not wanted (any more)
  */
 struct amg_mpi_stream {
-    struct amg_place to_post; /* the memory of byte `posted` */
-    struct amg_place to_fill; /* received: that of byte `done` */
+    struct amg_seg_iter to_post; /* the memory of byte `posted` */
+    struct amg_seg_iter to_fill; /* received: that of byte `done` */
     uint64_t len;
     uint64_t limit;
     uint64_t posted;
@@ -59,7 +59,7 @@ struct amg_mpi_look {
 
 /* The list stays until the stream is over, or abandoned. */
 void amg_mpi_stream_init(struct amg_mpi_stream *stream,
-    const struct amg_place *place, uint64_t len, uint32_t piece_len,
+    const struct amg_seg_iter *place, uint64_t len, uint32_t piece_len,
     bool is_send, int rank, int tag);
 /* Takes what it needs to move at all, before the peer is told of it. HG_NOMEM.
  * HG_PROTOCOL_ERROR: its pieces are too long for any stage. */

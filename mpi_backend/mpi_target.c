@@ -46,7 +46,7 @@ size_t amg_mpi_target_visit_len(void)
 
 static struct amg_mpi_visit *visit_of(struct amg_link *link)
 {
-    return AMG_OBJECT(link, struct amg_mpi_visit, link);
+    return amg_container_of(link, struct amg_mpi_visit, link);
 }
 
 static void visit_end_locked(
@@ -107,12 +107,12 @@ static void access_refuse_locked(
 
 /* A get whose answer fits into one message. */
 static void small_get_locked(const struct amg_mpi_message *message,
-    struct amg_place *place, uint64_t len)
+    struct amg_seg_iter *place, uint64_t len)
 {
     struct amg_mpi_slab *slab = message->slab;
 
     AMG_ASSERT(len <= slab->buf.cap);
-    amg_place_gather(slab->data, place, len);
+    amg_seg_iter_gather(slab->data, place, len);
     amg_mpi_send_control_locked(slab, message->rank, slab->header.context,
         AMG_MPI_GET_DATA, slab->header.cookie, (uint32_t)len);
 }
@@ -162,7 +162,7 @@ static void visit_greet_locked(
 /* Without `mem` it was refused, for `code`. */
 static void visit_begin_locked(struct amg_mpi_domain *domain,
     const struct amg_mpi_message *message, const struct amg_mpi_access *access,
-    struct amg_mpi_mem *mem, const struct amg_place *place, hg_return_t code)
+    struct amg_mpi_mem *mem, const struct amg_seg_iter *place, hg_return_t code)
 {
     const struct amg_mpi_header *header = &message->slab->header;
     struct amg_mpi_visit *visit = amg_pool_get(&domain->access_pool);
@@ -233,7 +233,7 @@ void amg_mpi_target_on_access_locked(
     unsigned kind = kind_of(message);
     struct amg_mpi_access access;
     struct amg_mpi_mem *mem = NULL;
-    struct amg_place place = {NULL, 0, 0, 0};
+    struct amg_seg_iter place = {NULL, 0, 0, 0};
     hg_return_t code = HG_PROTOCOL_ERROR;
     bool is_sound = false;
 
@@ -246,7 +246,7 @@ void amg_mpi_target_on_access_locked(
     if (code != HG_SUCCESS && (kind != AMG_MPI_PUT_AHEAD || !is_sound)) {
         access_refuse_locked(message, code);
     } else if (kind == AMG_MPI_PUT_NOW) {
-        amg_place_scatter(&place, slab->data + sizeof(access), access.len);
+        amg_seg_iter_scatter(&place, slab->data + sizeof(access), access.len);
         done_send_locked(slab, message->rank, slab->header.context,
             slab->header.cookie, HG_SUCCESS, access.len);
     } else if (kind == AMG_MPI_GET && access.len <= domain->small_len) {
@@ -297,7 +297,7 @@ static bool access_is_stalled_locked(
 
     for (; link != NULL; link = amg_list_next(&domain->stalled, link)) {
         struct amg_mpi_slab *slab =
-            AMG_OBJECT(link, struct amg_mpi_slab, post.link);
+            amg_container_of(link, struct amg_mpi_slab, post.link);
 
         if (slab->header.kind == (AMG_MPI_MAGIC | AMG_MPI_PUT_AHEAD) &&
             slab->rank == (int)message->rank &&
@@ -343,7 +343,7 @@ void amg_mpi_target_retry_locked(struct amg_mpi_domain *domain)
     amg_list_splice(&all, &domain->stalled);
     while ((link = amg_list_pop(&all)) != NULL) {
         struct amg_mpi_slab *slab =
-            AMG_OBJECT(link, struct amg_mpi_slab, post.link);
+            amg_container_of(link, struct amg_mpi_slab, post.link);
         const struct amg_mpi_message message = {
             .slab = slab, .rank = (uint32_t)slab->rank, .len = slab->len};
 
@@ -443,7 +443,7 @@ void amg_mpi_target_halt_locked(struct amg_mpi_mem *mem)
 
     for (; link != NULL; link = amg_list_next(&mem->visits, link)) {
         struct amg_mpi_visit *visit =
-            AMG_OBJECT(link, struct amg_mpi_visit, mem_link);
+            amg_container_of(link, struct amg_mpi_visit, mem_link);
 
         visit->is_halted = true;
         /* The poll tells; only what is posted already may still move. */
@@ -458,7 +458,7 @@ int amg_mpi_target_accessor_locked(const struct amg_mpi_mem *mem)
 
     if (link == NULL)
         return -1;
-    return AMG_OBJECT(link, struct amg_mpi_visit, mem_link)->stream.rank;
+    return amg_container_of(link, struct amg_mpi_visit, mem_link)->stream.rank;
 }
 
 unsigned amg_mpi_target_forget_locked(struct amg_mpi_domain *domain)
@@ -468,7 +468,7 @@ unsigned amg_mpi_target_forget_locked(struct amg_mpi_domain *domain)
 
     while ((link = amg_list_pop(&domain->stalled)) != NULL)
         amg_mpi_slab_put_locked(
-            AMG_OBJECT(link, struct amg_mpi_slab, post.link));
+            amg_container_of(link, struct amg_mpi_slab, post.link));
     while ((link = amg_list_pop(&domain->accesses)) != NULL) {
         struct amg_mpi_visit *visit = visit_of(link);
 

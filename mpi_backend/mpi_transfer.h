@@ -100,7 +100,7 @@ unsigned amg_mpi_stop_forget_locked(struct amg_mpi_domain *domain);
 static inline struct amg_mpi_transfer *amg_mpi_transfer_of(
     struct amg_link *link)
 {
-    return AMG_OBJECT(link, struct amg_mpi_transfer, link);
+    return amg_container_of(link, struct amg_mpi_transfer, link);
 }
 
 #endif

@@ -163,7 +163,7 @@ static bool domains_leave_locked(enum amg_patience_verdict verdict)
 
     for (; link != NULL; link = amg_list_next(&domains, link))
         if (!amg_mpi_close_leave(
-                AMG_OBJECT(link, struct amg_mpi_domain, all), verdict))
+                amg_container_of(link, struct amg_mpi_domain, all), verdict))
             is_over = false;
     return is_over;
 }
@@ -176,7 +176,7 @@ static void domains_stop(void)
     struct amg_patience patience = {0, 0};
     struct amg_link *link = NULL;
 
-    amg_lock_take(&domains_lock);
+    amg_lock_lock(&domains_lock);
     for (link = amg_list_first(&domains); link != NULL;
          link = amg_list_next(&domains, link))
         AMG_LOG_WARNING("mpi",
@@ -187,9 +187,9 @@ static void domains_stop(void)
     for (link = amg_list_first(&domains); link != NULL;
          link = amg_list_next(&domains, link))
         amg_mpi_close_medium(
-            AMG_OBJECT(link, struct amg_mpi_domain, all), false);
+            amg_container_of(link, struct amg_mpi_domain, all), false);
     amg_mpi_windows_stop();
-    amg_lock_give(&domains_lock);
+    amg_lock_unlock(&domains_lock);
 }
 
 /* Do all ranks have their domain? Who failed must not leave others alone. */
@@ -318,9 +318,9 @@ static hg_return_t transport_open(
         amg_mpi_comm_close(&comm, false);
         return rc;
     }
-    amg_lock_take(&domains_lock);
+    amg_lock_lock(&domains_lock);
     amg_list_push(&domains, &domain->all);
-    amg_lock_give(&domains_lock);
+    amg_lock_unlock(&domains_lock);
     *ret_domain = &domain->base;
     return HG_SUCCESS;
 }
@@ -355,9 +355,9 @@ static void transport_close(struct amg_domain *base)
                              "open until MPI_Finalize");
         return;
     }
-    amg_lock_take(&domains_lock);
+    amg_lock_lock(&domains_lock);
     amg_list_remove(&domain->all);
-    amg_lock_give(&domains_lock);
+    amg_lock_unlock(&domains_lock);
     amg_mpi_close_medium(domain, true);
     domain_free(domain);
 }
@@ -443,7 +443,7 @@ const struct amg_transport amg_mpi_transport = {
             .close = amg_mpi_close_ep,
             .wait_fd = ep_wait_fd,
             .arm = ep_arm,
-            .is_crowded = ep_is_crowded,
+            .is_oversubscribed = ep_is_crowded,
             .poll = amg_mpi_poll,
             .cancel = ep_cancel,
         },

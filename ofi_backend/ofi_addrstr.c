@@ -21,7 +21,7 @@
 
 #include "base/assert.h"
 #include "base/log.h"
-#include "transport/uri.h"
+#include "transport/registry.h"
 
 static const char hex_prefix[] = "0x";
 

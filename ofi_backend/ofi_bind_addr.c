@@ -25,7 +25,7 @@
 #include "base/assert.h"
 #include "base/log.h"
 #include "na_types.h"
-#include "transport/uri.h"
+#include "transport/registry.h"
 
 enum {
     RANK_LINK = 1, /* addresses that need to be told the interface, too */

@@ -429,7 +429,7 @@ static bool send_try_locked(struct amg_peer *peer)
 
         if (link == NULL)
             break;
-        slab = AMG_OBJECT(link, struct amg_ofi_slab, post.link);
+        slab = amg_container_of(link, struct amg_ofi_slab, post.link);
         code = amg_ofi_send_post_locked(slab);
         if (code == 0) {
             has_left = true;
@@ -455,7 +455,7 @@ void amg_ofi_connect_retry_locked(struct amg_ofi_domain *domain)
     amg_list_init(&served);
     amg_list_splice(&all, &domain->trying);
     while ((link = amg_list_pop(&all)) != NULL) {
-        struct amg_peer *peer = AMG_OBJECT(link, struct amg_peer, trying);
+        struct amg_peer *peer = amg_container_of(link, struct amg_peer, trying);
         bool has_left = false;
 
         AMG_ASSERT(peer->is_trying);

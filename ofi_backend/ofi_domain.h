@@ -278,12 +278,12 @@ struct amg_ofi_domain {
 static inline struct amg_ofi_domain *amg_ofi_domain_of(
     const struct amg_domain *domain)
 {
-    return AMG_OBJECT(domain, struct amg_ofi_domain, base);
+    return amg_container_of(domain, struct amg_ofi_domain, base);
 }
 
 static inline struct amg_ofi_ep *amg_ofi_ep_of(const struct amg_ep *ep)
 {
-    return AMG_OBJECT(ep, struct amg_ofi_ep, base);
+    return amg_container_of(ep, struct amg_ofi_ep, base);
 }
 
 static inline struct amg_ofi_domain *amg_ofi_domain_of_ep(

@@ -27,7 +27,7 @@
 #include "base/env.h"
 #include "base/lock.h"
 #include "base/log.h"
-#include "base/signals.h"
+#include "base/process.h"
 
 #define VNIS_NAME     "SLINGSHOT_VNIS"
 #define SERVICES_NAME "SLINGSHOT_SVC_IDS"
@@ -272,20 +272,20 @@ int amg_ofi_env_getinfo(uint32_t version, const char *node, const char *service,
     struct amg_signals signals; /* of the program */
     int code = 0;
 
-    amg_lock_take(&env_lock);
+    amg_lock_lock(&env_lock);
     amg_signals_save(&signals);
     if (!was_set)
         settings_write();
     code = amg_ofi_call->getinfo(
         version, node, service, is_named ? FI_SOURCE : 0, hints, ret_info);
     amg_signals_restore(&signals);
-    amg_lock_give(&env_lock);
+    amg_lock_unlock(&env_lock);
     return code;
 }
 
 void amg_ofi_env_forget(void)
 {
-    amg_lock_take(&env_lock);
+    amg_lock_lock(&env_lock);
     was_set = false;
-    amg_lock_give(&env_lock);
+    amg_lock_unlock(&env_lock);
 }

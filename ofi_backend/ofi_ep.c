@@ -30,7 +30,6 @@
 #include "base/assert.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "base/pages.h"
 #include "ofi_backend/ofi_bind_addr.h"
 #include "ofi_backend/ofi_env.h"
 

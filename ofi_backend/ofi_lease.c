@@ -106,7 +106,7 @@ static void lease_idle_locked(struct amg_ofi_lease *lease)
     lease->idle_tick = domain->tick;
     amg_list_push(&domain->idle, &lease->idle);
     if (++domain->idle_count > IDLE_MAX)
-        (void)lease_return_locked(AMG_OBJECT(
+        (void)lease_return_locked(amg_container_of(
             amg_list_first(&domain->idle), struct amg_ofi_lease, idle));
 }
 
@@ -167,7 +167,7 @@ static struct amg_ofi_lease *lease_of_key_locked(
 
     for (; link != NULL; link = amg_list_next(&peer->leases, link)) {
         struct amg_ofi_lease *lease =
-            AMG_OBJECT(link, struct amg_ofi_lease, link);
+            amg_container_of(link, struct amg_ofi_lease, link);
 
         if (lease->state != AMG_OFI_LEASE_ENDED && !lease->is_gone &&
             memcmp(&lease->key, key, sizeof(*key)) == 0)
@@ -212,7 +212,7 @@ hg_return_t amg_ofi_lease_get_locked(struct amg_peer *peer, uint8_t context,
 static struct amg_ofi_lease *lease_find_locked(
     const struct amg_ofi_message *message)
 {
-    struct amg_table_place *place =
+    struct amg_table_slot *place =
         amg_table_find(&message->peer->domain->leases, message->header->cookie,
             message->peer->number);
 
@@ -353,7 +353,7 @@ void amg_ofi_lease_lost_locked(struct amg_peer *peer)
 
     while (link != NULL) {
         struct amg_ofi_lease *lease =
-            AMG_OBJECT(link, struct amg_ofi_lease, link);
+            amg_container_of(link, struct amg_ofi_lease, link);
 
         link = amg_list_next(&peer->leases, link);
         lease->is_gone = true;
@@ -368,7 +368,7 @@ void amg_ofi_lease_tick_locked(struct amg_ofi_domain *domain)
 
     while ((link = amg_list_first(&domain->idle)) != NULL) {
         struct amg_ofi_lease *lease =
-            AMG_OBJECT(link, struct amg_ofi_lease, idle);
+            amg_container_of(link, struct amg_ofi_lease, idle);
 
         if (domain->tick - lease->idle_tick < IDLE_TICKS ||
             !lease_return_locked(lease))
@@ -381,6 +381,7 @@ void amg_ofi_lease_return_all_locked(struct amg_ofi_domain *domain)
     struct amg_link *link = NULL;
 
     while ((link = amg_list_first(&domain->idle)) != NULL)
-        if (!lease_return_locked(AMG_OBJECT(link, struct amg_ofi_lease, idle)))
+        if (!lease_return_locked(
+                amg_container_of(link, struct amg_ofi_lease, idle)))
             return;
 }

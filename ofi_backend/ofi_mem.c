@@ -81,7 +81,8 @@ hg_return_t amg_ofi_mem_reg(struct amg_domain *base,
 
 void amg_ofi_mem_key(const struct amg_mem *base, struct amg_key *ret_key)
 {
-    const struct amg_ofi_mem *mem = AMG_OBJECT(base, struct amg_ofi_mem, base);
+    const struct amg_ofi_mem *mem =
+        amg_container_of(base, struct amg_ofi_mem, base);
     const struct amg_ofi_key key = {
         .number = mem->number,
         .serial = mem->serial,
@@ -97,7 +98,7 @@ void amg_ofi_mem_key(const struct amg_mem *base, struct amg_key *ret_key)
 struct amg_ofi_mem *amg_ofi_mem_find_locked(
     const struct amg_ofi_domain *domain, const struct amg_ofi_key *key)
 {
-    struct amg_table_place *place = NULL;
+    struct amg_table_slot *place = NULL;
     struct amg_ofi_mem *mem = NULL;
 
     if (key->salt != domain->salt)
@@ -282,7 +283,7 @@ void amg_ofi_mem_on_lease_locked(
 void amg_ofi_mem_on_return_locked(
     struct amg_ofi_domain *domain, const struct amg_ofi_message *message)
 {
-    struct amg_table_place *place = amg_table_find(
+    struct amg_table_slot *place = amg_table_find(
         &domain->grants, message->header->cookie, message->peer->number);
 
     if (place != NULL)
@@ -297,7 +298,7 @@ void amg_ofi_mem_lost_locked(struct amg_peer *peer)
     struct amg_ofi_domain *domain = peer->domain;
 
     for (uint32_t i = 0; i < domain->grants.cap; i++) {
-        struct amg_table_place *place = &domain->grants.places[i];
+        struct amg_table_slot *place = &domain->grants.places[i];
 
         if (place->object != NULL && place->owner_or_next == peer->number)
             grant_end_locked(place->object);
@@ -309,9 +310,10 @@ static struct grant *grant_unasked(const struct amg_ofi_mem *mem)
 {
     struct amg_link *link = amg_list_first(&mem->grants);
 
-    while (link != NULL && AMG_OBJECT(link, struct grant, link)->is_revoked)
+    while (
+        link != NULL && amg_container_of(link, struct grant, link)->is_revoked)
         link = amg_list_next(&mem->grants, link);
-    return link == NULL ? NULL : AMG_OBJECT(link, struct grant, link);
+    return link == NULL ? NULL : amg_container_of(link, struct grant, link);
 }
 
 bool amg_ofi_mem_revoke_locked(struct amg_ofi_mem *mem)
@@ -341,7 +343,8 @@ void amg_ofi_mem_busy_log(const struct amg_ofi_mem *mem, unsigned timeout_ms)
     AMG_LOG_WARNING("bulk",
         "ofi: %s may still access the memory after %u ms; it stays exposed to "
         "it; free it again later, when the program there makes progress",
-        amg_ofi_peer_name(AMG_OBJECT(link, struct grant, link)->peer, text),
+        amg_ofi_peer_name(
+            amg_container_of(link, struct grant, link)->peer, text),
         timeout_ms);
 }
 

@@ -16,7 +16,7 @@
 
 static struct amg_ofi_slab *slab_of_post(struct amg_post *post)
 {
-    return AMG_OBJECT(post, struct amg_ofi_slab, post);
+    return amg_container_of(post, struct amg_ofi_slab, post);
 }
 
 static hg_return_t request_send_locked(
@@ -39,7 +39,7 @@ static void request_put_locked(struct amg_calls *calls, struct amg_post *post)
 static bool credits_pay_locked(
     struct amg_calls *calls, struct amg_flow_peer *owed)
 {
-    struct amg_peer *peer = AMG_OBJECT(owed, struct amg_peer, calls);
+    struct amg_peer *peer = amg_container_of(owed, struct amg_peer, calls);
 
     (void)calls;
     return amg_ofi_send_control_locked(peer,
@@ -374,7 +374,7 @@ void amg_ofi_msg_lost_locked(struct amg_peer *peer)
     amg_calls_lost_waiting_locked(&domain->calls, &peer->calls);
     while ((link = amg_list_pop(&peer->unsent)) != NULL) {
         struct amg_ofi_slab *slab =
-            AMG_OBJECT(link, struct amg_ofi_slab, post.link);
+            amg_container_of(link, struct amg_ofi_slab, post.link);
 
         if (slab->post.op != NULL)
             amg_ofi_op_end_locked(slab->post.op, HG_HOSTUNREACH);
@@ -392,7 +392,7 @@ void amg_ofi_msg_refuse_all_locked(struct amg_ofi_ep *ep)
 
     while ((link = amg_list_pop(&ep->arrived)) != NULL) {
         struct amg_ofi_slab *slab =
-            AMG_OBJECT(link, struct amg_ofi_slab, arrival.link);
+            amg_container_of(link, struct amg_ofi_slab, arrival.link);
         const struct amg_arrival *arrival = &slab->arrival;
 
         if (slab->epoch == slab->peer->epoch) {

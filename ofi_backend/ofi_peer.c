@@ -22,7 +22,7 @@
 
 #include "base/assert.h"
 #include "base/clock.h"
-#include "base/fork.h"
+#include "base/process.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "ofi_backend/ofi_addrstr.h"

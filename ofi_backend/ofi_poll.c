@@ -159,7 +159,7 @@ void amg_ofi_poll_on_received_locked(struct amg_ofi_domain *domain,
     struct amg_ofi_work *work, const struct fi_cq_data_entry *entry, int error)
 {
     struct amg_ofi_receive *receive =
-        AMG_OBJECT(work, struct amg_ofi_receive, work);
+        amg_container_of(work, struct amg_ofi_receive, work);
     /* The provider tells its place only if a buffer takes many. */
     const unsigned char *at =
         domain->facts.is_multi ? entry->buf : receive->bytes;
@@ -197,7 +197,7 @@ static unsigned error_take_locked(struct amg_ofi_domain *domain)
     entry.flags = error.flags;
     entry.buf = error.err == FI_ETRUNC ? error.buf : NULL;
     entry.len = 0;
-    work = AMG_OBJECT(error.op_context, struct amg_ofi_work, context);
+    work = amg_container_of(error.op_context, struct amg_ofi_work, context);
     work->done(domain, work, &entry, error.err == 0 ? FI_EIO : error.err);
     return 1;
 }
@@ -209,7 +209,7 @@ static void completion_hand_on_locked(
 
     if (entry->op_context == NULL)
         return;
-    work = AMG_OBJECT(entry->op_context, struct amg_ofi_work, context);
+    work = amg_container_of(entry->op_context, struct amg_ofi_work, context);
     work->done(domain, work, entry, 0);
 }
 
@@ -401,7 +401,7 @@ static void watch_resume_locked(
     struct amg_link *link = amg_list_first(&domain->peers);
 
     for (; link != NULL; link = amg_list_next(&domain->peers, link)) {
-        struct amg_peer *peer = AMG_OBJECT(link, struct amg_peer, all);
+        struct amg_peer *peer = amg_container_of(link, struct amg_peer, all);
 
         peer->deadline_ns += away_ns;
         if (peer->deadline_ns > now_ns + domain->connect_ns)
@@ -415,7 +415,7 @@ static void watch_tick_locked(struct amg_ofi_domain *domain, uint64_t now_ns)
     struct amg_link *link = amg_list_first(&domain->peers);
 
     while (link != NULL) {
-        struct amg_peer *peer = AMG_OBJECT(link, struct amg_peer, all);
+        struct amg_peer *peer = amg_container_of(link, struct amg_peer, all);
 
         (void)amg_ofi_peer_ref(peer);
         peer_tick_locked(peer, now_ns);

@@ -32,7 +32,7 @@ static size_t smaller(size_t one, size_t other)
 
 /* The next run of the peer's memory, within one segment. */
 static uint64_t there_take(const struct amg_ofi_lease *lease,
-    struct amg_place *there, uint64_t max, struct fi_rma_iov *ret_iov)
+    struct amg_seg_iter *there, uint64_t max, struct fi_rma_iov *ret_iov)
 {
     const struct amg_segment *segment = NULL;
     uint64_t left = 0;
@@ -58,13 +58,13 @@ static uint64_t there_take(const struct amg_ofi_lease *lease,
 
 /* The next run of our memory: within one segment, where each is registered by
  * itself. */
-static uint64_t run_take(struct amg_place *here, uint64_t max, bool is_of_one,
-    void **ret_at, uint32_t *ret_segment)
+static uint64_t run_take(struct amg_seg_iter *here, uint64_t max,
+    bool is_of_one, void **ret_at, uint32_t *ret_segment)
 {
     uint64_t left = 0;
 
     if (!is_of_one)
-        return amg_place_take(here, max, ret_at);
+        return amg_seg_iter_take(here, max, ret_at);
     while (here->into >= here->segments[here->segment].len) {
         here->into -= here->segments[here->segment].len;
         here->segment++;
@@ -72,14 +72,14 @@ static uint64_t run_take(struct amg_place *here, uint64_t max, bool is_of_one,
     }
     left = here->segments[here->segment].len - here->into;
     left = left < max ? left : max;
-    *ret_at = amg_place_at(here);
+    *ret_at = amg_seg_iter_at(here);
     *ret_segment = here->segment;
     here->into += left;
     return left;
 }
 
 /* Up to `max` bytes of our memory, in at most `count` runs. How many. */
-static uint64_t here_take(struct amg_place *here, uint64_t max, size_t count,
+static uint64_t here_take(struct amg_seg_iter *here, uint64_t max, size_t count,
     bool are_known, struct shape *ret_shape)
 {
     uint64_t len = 0;
@@ -99,7 +99,8 @@ static uint64_t here_take(struct amg_place *here, uint64_t max, size_t count,
 
 /* Cuts the next piece off; the places move behind it. */
 static void shape_cut(const struct amg_ofi_transfer *transfer,
-    struct amg_place *here, struct amg_place *there, struct shape *ret_shape)
+    struct amg_seg_iter *here, struct amg_seg_iter *there,
+    struct shape *ret_shape)
 {
     const struct amg_ofi_facts *facts = &transfer->peer->domain->facts;
     size_t remote_max = smaller(facts->rma_iov_max, AMG_OFI_IOVS);
@@ -207,8 +208,8 @@ static ssize_t shape_post_locked(
 hg_return_t amg_ofi_post_piece_locked(struct amg_ofi_piece *piece)
 {
     struct amg_ofi_transfer *transfer = piece->transfer;
-    struct amg_place here = transfer->here;
-    struct amg_place there = transfer->there;
+    struct amg_seg_iter here = transfer->here;
+    struct amg_seg_iter there = transfer->there;
     struct shape shape;
     hg_return_t rc = HG_SUCCESS;
     ssize_t code = 0;

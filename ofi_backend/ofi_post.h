@@ -16,9 +16,9 @@ struct amg_ofi_transfer {
     struct amg_peer *peer;       /* a reference */
     struct amg_ofi_lease *lease; /* NULL: it goes by messages */
     struct amg_ofi_key key;
-    struct amg_ofi_mem *mem; /* the local side's; NULL: not exposed */
-    struct amg_place here;   /* what is not posted yet, and */
-    struct amg_place there;  /* where it goes to or comes from */
+    struct amg_ofi_mem *mem;   /* the local side's; NULL: not exposed */
+    struct amg_seg_iter here;  /* what is not posted yet, and */
+    struct amg_seg_iter there; /* where it goes to or comes from */
     uint64_t len;
     uint64_t posted;
     uint64_t done;
@@ -36,7 +36,7 @@ struct amg_ofi_piece {
     struct amg_ofi_work work;
     struct amg_link link; /* on its transfer's list */
     struct amg_ofi_transfer *transfer;
-    struct amg_place here; /* of a get by message: where the bytes go */
+    struct amg_seg_iter here; /* of a get by message: where the bytes go */
     uint64_t len;
     uint32_t cookie; /* of a message */
     uint32_t mr_count;

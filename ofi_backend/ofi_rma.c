@@ -72,7 +72,7 @@ static void transfer_stop_locked(
         amg_list_remove(&transfer->link); /* it waits for room no more */
     /* A late answer to a message then touches nothing of the user's. */
     while (transfer->lease == NULL && transfer->piece_count > 0) {
-        struct amg_ofi_piece *piece = AMG_OBJECT(
+        struct amg_ofi_piece *piece = amg_container_of(
             amg_list_pop(&transfer->pieces), struct amg_ofi_piece, link);
 
         amg_ofi_small_forget_locked(piece);
@@ -136,7 +136,8 @@ static void piece_left_locked(struct amg_ofi_piece *piece)
 static void on_moved_locked(struct amg_ofi_domain *domain,
     struct amg_ofi_work *work, const struct fi_cq_data_entry *entry, int error)
 {
-    struct amg_ofi_piece *piece = AMG_OBJECT(work, struct amg_ofi_piece, work);
+    struct amg_ofi_piece *piece =
+        amg_container_of(work, struct amg_ofi_piece, work);
     struct amg_peer *peer = piece->transfer->peer;
 
     (void)domain;
@@ -204,21 +205,22 @@ void amg_ofi_rma_move_locked(struct amg_ofi_domain *domain)
     amg_list_init(&all);
     amg_list_splice(&all, &domain->transfers);
     while ((link = amg_list_pop(&all)) != NULL)
-        transfer_move_locked(AMG_OBJECT(link, struct amg_ofi_transfer, link));
+        transfer_move_locked(
+            amg_container_of(link, struct amg_ofi_transfer, link));
 }
 
 /* Is what it wants within what the lease is of? */
 static hg_return_t granted_check(const struct amg_ofi_transfer *transfer)
 {
     const struct amg_ofi_lease *lease = transfer->lease;
-    const struct amg_place *there = &transfer->there;
+    const struct amg_seg_iter *there = &transfer->there;
     uint8_t wanted = transfer->is_put ? AMG_MEM_WRITE : AMG_MEM_READ;
 
     if ((lease->flags & wanted) == 0)
         return HG_PERMISSION;
     if (there->segment >= there->count ||
         there->into > there->segments[there->segment].len ||
-        amg_place_left(there, transfer->len) < transfer->len)
+        amg_seg_iter_left(there, transfer->len) < transfer->len)
         return HG_OVERFLOW;
     return HG_SUCCESS;
 }
@@ -263,7 +265,7 @@ static void lease_settle_locked(struct amg_ofi_lease *lease, hg_return_t ret)
     amg_list_splice(&waiting, &lease->waiting);
     while ((link = amg_list_pop(&waiting)) != NULL) {
         struct amg_ofi_transfer *transfer =
-            AMG_OBJECT(link, struct amg_ofi_transfer, link);
+            amg_container_of(link, struct amg_ofi_transfer, link);
 
         AMG_ASSERT(transfer->lease == lease && transfer->posted == 0);
         if (ret == HG_SUCCESS)
@@ -307,7 +309,7 @@ void amg_ofi_rma_on_revoke_locked(
     (void)domain;
     while (link != NULL) {
         struct amg_ofi_transfer *transfer =
-            AMG_OBJECT(link, struct amg_ofi_transfer, of_peer);
+            amg_container_of(link, struct amg_ofi_transfer, of_peer);
 
         link = amg_list_next(&message->peer->transfers, link);
         if (transfer->lease == lease && transfer->posted < transfer->len)
@@ -322,9 +324,9 @@ static bool is_scattered(const struct amg_ofi_transfer *transfer)
 {
     uint64_t runs_max = transfer->len / RUN_SHORT + 1;
 
-    return amg_place_runs(&transfer->here, transfer->len, runs_max + 1) >
+    return amg_seg_iter_runs(&transfer->here, transfer->len, runs_max + 1) >
                runs_max ||
-           amg_place_runs(&transfer->there, transfer->len, runs_max + 1) >
+           amg_seg_iter_runs(&transfer->there, transfer->len, runs_max + 1) >
                runs_max;
 }
 
@@ -389,8 +391,9 @@ static hg_return_t transfer_post(struct amg_ep *base, struct amg_peer *peer,
     transfer->op = op;
     transfer->ep = amg_ofi_ep_of(base);
     transfer->peer = amg_ofi_peer_ref(peer);
-    transfer->mem =
-        op->mem == NULL ? NULL : AMG_OBJECT(op->mem, struct amg_ofi_mem, base);
+    transfer->mem = op->mem == NULL
+                        ? NULL
+                        : amg_container_of(op->mem, struct amg_ofi_mem, base);
     transfer->there = remote->at;
     amg_list_init(&transfer->pieces);
     memcpy(&transfer->key, remote->key.bytes, sizeof(transfer->key));
@@ -409,7 +412,7 @@ static hg_return_t transfer_post(struct amg_ep *base, struct amg_peer *peer,
 }
 
 hg_return_t amg_ofi_rma_put(struct amg_ep *ep, struct amg_peer *peer,
-    uint8_t target_context, const struct amg_place *local,
+    uint8_t target_context, const struct amg_seg_iter *local,
     const struct amg_remote *remote, uint64_t len, struct amg_op *op)
 {
     return transfer_post(ep, peer, remote, op,
@@ -420,7 +423,7 @@ hg_return_t amg_ofi_rma_put(struct amg_ep *ep, struct amg_peer *peer,
 }
 
 hg_return_t amg_ofi_rma_get(struct amg_ep *ep, struct amg_peer *peer,
-    uint8_t target_context, const struct amg_place *local,
+    uint8_t target_context, const struct amg_seg_iter *local,
     const struct amg_remote *remote, uint64_t len, struct amg_op *op)
 {
     return transfer_post(ep, peer, remote, op,
@@ -445,12 +448,12 @@ static void transfers_each_locked(struct amg_ofi_domain *domain,
 
     while (at != NULL) {
         struct amg_peer *peer =
-            amg_ofi_peer_ref(AMG_OBJECT(at, struct amg_peer, all));
+            amg_ofi_peer_ref(amg_container_of(at, struct amg_peer, all));
         struct amg_link *link = amg_list_first(&peer->transfers);
 
         while (link != NULL) {
             struct amg_ofi_transfer *transfer =
-                AMG_OBJECT(link, struct amg_ofi_transfer, of_peer);
+                amg_container_of(link, struct amg_ofi_transfer, of_peer);
 
             link = amg_list_next(&peer->transfers, link);
             if (transfer->ep == ep)
@@ -498,7 +501,7 @@ static void transfer_abandon_locked(struct amg_ofi_transfer *transfer)
 
     while ((link = amg_list_pop(&transfer->pieces)) != NULL) {
         struct amg_ofi_piece *piece =
-            AMG_OBJECT(link, struct amg_ofi_piece, link);
+            amg_container_of(link, struct amg_ofi_piece, link);
 
         piece_left_locked(piece);
         transfer->piece_count--;
@@ -517,7 +520,7 @@ void amg_ofi_rma_lost_locked(struct amg_peer *peer)
 
     while (link != NULL) {
         struct amg_ofi_transfer *transfer =
-            AMG_OBJECT(link, struct amg_ofi_transfer, of_peer);
+            amg_container_of(link, struct amg_ofi_transfer, of_peer);
 
         link = amg_list_next(&peer->transfers, link);
         transfer_stop_locked(transfer, HG_HOSTUNREACH);

@@ -122,7 +122,7 @@ struct amg_ofi_slab *amg_ofi_slab_get_locked(struct amg_ofi_domain *domain)
         return slab_make(domain);
     domain->slabs = link->next;
     link->next = NULL;
-    return AMG_OBJECT(link, struct amg_ofi_slab, post.link);
+    return amg_container_of(link, struct amg_ofi_slab, post.link);
 }
 
 void amg_ofi_slab_put_locked(struct amg_ofi_slab *slab)
@@ -169,7 +169,8 @@ static bool is_counted(const struct amg_ofi_slab *slab)
 static void on_sent_locked(struct amg_ofi_domain *domain,
     struct amg_ofi_work *work, const struct fi_cq_data_entry *entry, int error)
 {
-    struct amg_ofi_slab *slab = AMG_OBJECT(work, struct amg_ofi_slab, work);
+    struct amg_ofi_slab *slab =
+        amg_container_of(work, struct amg_ofi_slab, work);
     struct amg_peer *peer = amg_ofi_peer_ref(slab->peer);
     uint32_t epoch = slab->epoch;
 
@@ -298,7 +299,8 @@ void amg_ofi_send_detach_locked(
     amg_calls_detach_locked(&domain->calls, &domain->sends, &ep->base);
     for (; link != NULL; link = amg_list_next(&domain->trying, link))
         amg_calls_detach_locked(&domain->calls,
-            &AMG_OBJECT(link, struct amg_peer, trying)->unsent, &ep->base);
+            &amg_container_of(link, struct amg_peer, trying)->unsent,
+            &ep->base);
 }
 
 void amg_ofi_send_lost_locked(const struct amg_peer *peer)
@@ -308,7 +310,7 @@ void amg_ofi_send_lost_locked(const struct amg_peer *peer)
 
     for (; link != NULL; link = amg_list_next(sends, link)) {
         struct amg_ofi_slab *slab =
-            AMG_OBJECT(link, struct amg_ofi_slab, post.link);
+            amg_container_of(link, struct amg_ofi_slab, post.link);
 
         if (slab->post.op == NULL || slab->peer != peer)
             continue;
@@ -323,7 +325,7 @@ void amg_ofi_send_abandon_locked(struct amg_ofi_domain *domain)
 
     while ((link = amg_list_pop(&domain->sends)) != NULL) {
         struct amg_ofi_slab *slab =
-            AMG_OBJECT(link, struct amg_ofi_slab, post.link);
+            amg_container_of(link, struct amg_ofi_slab, post.link);
 
         AMG_ASSERT(slab->peer->busy > 0);
         slab->peer->busy--;

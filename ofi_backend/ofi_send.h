@@ -7,13 +7,13 @@
 
 static inline struct amg_ofi_slab *amg_ofi_slab_of_buf(struct amg_buf *buf)
 {
-    return AMG_OBJECT(buf, struct amg_ofi_slab, buf);
+    return amg_container_of(buf, struct amg_ofi_slab, buf);
 }
 
 static inline struct amg_ofi_slab *amg_ofi_slab_of_arrival(
     const struct amg_arrival *arrival)
 {
-    return AMG_OBJECT(arrival, struct amg_ofi_slab, arrival);
+    return amg_container_of(arrival, struct amg_ofi_slab, arrival);
 }
 
 /* HG_NOMEM, or what registering returned. */

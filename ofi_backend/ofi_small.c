@@ -59,12 +59,12 @@ hg_return_t amg_ofi_small_post_locked(struct amg_ofi_transfer *transfer)
     piece->here = transfer->here;
     memcpy(slab->data, &access, sizeof(access));
     if (transfer->is_put) {
-        amg_place_gather(slab->data + body_len, &transfer->here, len);
+        amg_seg_iter_gather(slab->data + body_len, &transfer->here, len);
         body_len += (uint32_t)len;
     } else {
-        amg_place_skip(&transfer->here, len);
+        amg_seg_iter_skip(&transfer->here, len);
     }
-    amg_place_skip(&transfer->there, len);
+    amg_seg_iter_skip(&transfer->there, len);
     transfer->posted += len;
     transfer->piece_count++;
     transfer->peer->asked++;
@@ -96,11 +96,11 @@ void amg_ofi_small_forget_locked(struct amg_ofi_piece *piece)
 /* What the access names, if it may. */
 static hg_return_t access_check_locked(struct amg_ofi_domain *domain,
     const struct amg_ofi_access *access, enum amg_mem_flags direction,
-    struct amg_place *ret_place)
+    struct amg_seg_iter *ret_place)
 {
     const struct amg_ofi_mem *mem =
         amg_ofi_mem_find_locked(domain, &access->key);
-    struct amg_place place = {
+    struct amg_seg_iter place = {
         .segment = access->segment,
         .into = access->into,
     };
@@ -112,7 +112,7 @@ static hg_return_t access_check_locked(struct amg_ofi_domain *domain,
     place.segments = mem->segments;
     place.count = mem->count;
     if (access->len == 0 || access->len > access->left ||
-        !amg_place_has(&place, access->left))
+        !amg_seg_iter_has(&place, access->left))
         return HG_OVERFLOW;
     *ret_place = place;
     return HG_SUCCESS;
@@ -133,7 +133,7 @@ void amg_ofi_small_on_get_locked(
 {
     struct amg_ofi_access access;
     struct amg_ofi_slab *slab = NULL;
-    struct amg_place place;
+    struct amg_seg_iter place;
     hg_return_t rc = HG_SUCCESS;
 
     memcpy(&access, message->body, sizeof(access));
@@ -148,7 +148,7 @@ void amg_ofi_small_on_get_locked(
         done_send_locked(message, rc);
         return;
     }
-    amg_place_gather(slab->data, &place, access.len);
+    amg_seg_iter_gather(slab->data, &place, access.len);
     slab->header.cookie = message->header->cookie;
     amg_ofi_send_address(slab, message->peer, message->header->target,
         message->header->context, AMG_OFI_DATA, (uint32_t)access.len);
@@ -159,7 +159,7 @@ void amg_ofi_small_on_put_locked(
     struct amg_ofi_domain *domain, const struct amg_ofi_message *message)
 {
     struct amg_ofi_access access;
-    struct amg_place place;
+    struct amg_seg_iter place;
     hg_return_t rc = HG_SUCCESS;
 
     memcpy(&access, message->body, sizeof(access));
@@ -167,7 +167,8 @@ void amg_ofi_small_on_put_locked(
     if (rc == HG_SUCCESS && access.len != message->len - sizeof(access))
         rc = HG_MSGSIZE;
     if (rc == HG_SUCCESS)
-        amg_place_scatter(&place, message->body + sizeof(access), access.len);
+        amg_seg_iter_scatter(
+            &place, message->body + sizeof(access), access.len);
     done_send_locked(message, rc);
 }
 
@@ -175,7 +176,7 @@ void amg_ofi_small_on_put_locked(
 static struct amg_ofi_piece *piece_find_locked(
     struct amg_ofi_domain *domain, const struct amg_ofi_message *message)
 {
-    struct amg_table_place *place = amg_table_find(
+    struct amg_table_slot *place = amg_table_find(
         &domain->pieces, message->header->cookie, message->peer->number);
 
     return place == NULL ? NULL : place->object;
@@ -194,7 +195,7 @@ void amg_ofi_small_on_data_locked(
         amg_ofi_rma_piece_end_locked(piece, HG_PROTOCOL_ERROR);
         return;
     }
-    amg_place_scatter(&piece->here, message->body, message->len);
+    amg_seg_iter_scatter(&piece->here, message->body, message->len);
     amg_ofi_rma_piece_end_locked(piece, HG_SUCCESS);
 }
 

@@ -18,7 +18,7 @@
 #include "base/assert.h"
 #include "base/clock.h"
 #include "base/env.h"
-#include "base/fork.h"
+#include "base/process.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "ofi_backend/ofi_bind_addr.h"
@@ -80,7 +80,7 @@ static bool is_sending(void *arg)
         return true;
     for (; link != NULL; link = amg_list_next(&domain->trying, link))
         if (!amg_list_is_empty(
-                &AMG_OBJECT(link, struct amg_peer, trying)->unsent))
+                &amg_container_of(link, struct amg_peer, trying)->unsent))
             return true;
     return false;
 }
@@ -127,7 +127,7 @@ static struct amg_peer *pending_peer_find_locked(
     struct amg_link *link = amg_list_first(&domain->peers);
 
     for (; link != NULL; link = amg_list_next(&domain->peers, link)) {
-        struct amg_peer *peer = AMG_OBJECT(link, struct amg_peer, all);
+        struct amg_peer *peer = amg_container_of(link, struct amg_peer, all);
 
         if (peer->calls.unanswered > 0 || !amg_list_is_empty(&peer->transfers))
             return peer;
@@ -203,7 +203,7 @@ static void disconnect_send_locked(struct amg_ofi_domain *domain)
     amg_ofi_lease_return_all_locked(domain);
     link = amg_list_first(&domain->peers);
     for (; link != NULL; link = amg_list_next(&domain->peers, link)) {
-        struct amg_peer *peer = AMG_OBJECT(link, struct amg_peer, all);
+        struct amg_peer *peer = amg_container_of(link, struct amg_peer, all);
 
         if (peer->state == AMG_OFI_PEER_OPEN && peer != domain->self)
             (void)amg_ofi_send_control_locked(peer,
@@ -221,7 +221,7 @@ static void peers_end_locked(struct amg_ofi_domain *domain)
 
     while (link != NULL) {
         struct amg_peer *peer =
-            amg_ofi_peer_ref(AMG_OBJECT(link, struct amg_peer, all));
+            amg_ofi_peer_ref(amg_container_of(link, struct amg_peer, all));
 
         amg_ofi_connect_lost_locked(peer, NULL);
         link = amg_list_next(&domain->peers, link);
@@ -248,8 +248,9 @@ static void posts_cancel_locked(struct amg_ofi_domain *domain)
             (void)amg_ofi_call->cancel(
                 domain->ep, &domain->receives[i].work.context);
     for (; link != NULL; link = amg_list_next(&domain->sends, link))
-        (void)amg_ofi_call->cancel(domain->ep,
-            &AMG_OBJECT(link, struct amg_ofi_slab, post.link)->work.context);
+        (void)amg_ofi_call->cancel(
+            domain->ep, &amg_container_of(link, struct amg_ofi_slab, post.link)
+                             ->work.context);
     /* Nothing can arrive in a domain that was never quite open. */
     if (domain->eps != NULL)
         (void)settle_locked(domain, CANCEL_MS, is_posted, domain);
@@ -281,7 +282,7 @@ static void domain_free(struct amg_ofi_domain *domain)
     ep_end_locked(domain);
     while ((late = amg_list_pop(&domain->calls.late)) != NULL)
         amg_ofi_slab_put_locked(
-            AMG_OBJECT(late, struct amg_ofi_slab, arrival.link));
+            amg_container_of(late, struct amg_ofi_slab, arrival.link));
     amg_ofi_send_abandon_locked(domain);
     peers_end_locked(domain);
     if (domain->self != NULL)
@@ -324,7 +325,8 @@ static bool is_leased(void *arg)
 static hg_return_t mem_unreg(
     struct amg_domain *base, struct amg_mem *mem_base, unsigned timeout_ms)
 {
-    struct amg_ofi_mem *mem = AMG_OBJECT(mem_base, struct amg_ofi_mem, base);
+    struct amg_ofi_mem *mem =
+        amg_container_of(mem_base, struct amg_ofi_mem, base);
     struct amg_ofi_domain *domain = amg_ofi_domain_of(base);
     bool is_free = false;
 
@@ -578,7 +580,7 @@ const struct amg_transport amg_ofi_transport = {
             .close = ep_close,
             .wait_fd = amg_ofi_wait_fd,
             .arm = amg_ofi_arm,
-            .is_crowded = ep_is_crowded,
+            .is_oversubscribed = ep_is_crowded,
             .poll = amg_ofi_poll,
             .cancel = ep_cancel,
         },

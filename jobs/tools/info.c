@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "mercury.h"
-#include "place/bind.h"
+#include "affinity/bind.h"
 #include "ranks.h"
 #include "writers.h"
 

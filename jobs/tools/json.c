@@ -292,7 +292,7 @@ static void rank_fill(
     put_text(doc, one, "progress",
         amg_progress_config_progress_name(placement->progress));
     put_text(doc, one, "progress_reason", placement->reason);
-    put_bool(doc, one, "is_crowded", placement->is_crowded);
+    put_bool(doc, one, "is_oversubscribed", placement->is_oversubscribed);
     put_text(doc, one, "waiting", local->wait);
     if (amg_policy_has_thread(placement->progress))
         seat_fill(

@@ -13,8 +13,8 @@
 #include "base/mem.h"
 #include "init/plan.h"
 #include "mercury.h"
-#include "place/bind.h"
-#include "place/topo.h"
+#include "affinity/bind.h"
+#include "affinity/topo.h"
 #include "ranks.h"
 
 #define LONG_IDLE_NS 10000000000ull /* far beyond all that is looked for */
@@ -62,7 +62,7 @@ static struct amg_placement callers_of(const struct amg_progress_config *config)
 {
     struct amg_placement placement = {
         .progress = AMALGAM_PROGRESS_CALLER,
-        .is_crowded = config->is_crowded,
+        .is_oversubscribed = config->is_oversubscribed,
         .seat = {.cpu = -1, .rule = AMG_SEAT_UNPINNED},
     };
 
@@ -75,7 +75,7 @@ static void locals_fill(struct report *report)
 {
     const struct amg_progress_config *config = &report->cls->progress_config;
     struct amg_placement own;
-    struct amg_place_ask ask;
+    struct amg_affinity_ask ask;
 
     for (uint32_t i = 0; i < config->rank_count; i++) {
         struct report_rank *local = &report->locals[i];

@@ -5,7 +5,7 @@
 
 #include "base/mem.h"
 #include "core/class.h"
-#include "place/policy.h"
+#include "affinity/policy.h"
 #include "transport/providers.h"
 
 enum {

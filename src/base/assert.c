@@ -1,12 +1,25 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What happens when a check fails. */
+/* Assertions, contracts, and the names of return codes. */
 #include "base/assert.h"
 
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "base/env.h"
 #include "base/log.h"
+#include "mercury_class.h"
+
+const char *HG_Error_to_string(hg_return_t errnum)
+{
+#define X(name) [name] = #name,
+    static const char *const names[] = {HG_RETURN_VALUES};
+#undef X
+
+    if ((unsigned)errnum >= (unsigned)HG_RETURN_MAX)
+        return NULL;
+    return names[errnum];
+}
 
 void amg_assert_fail(const char *what, const char *file, int line)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Two checks with two meanings: we are wrong, or the caller is. */
+/* Assertions, contracts, and the names of return codes. */
 #ifndef AMG_BASE_ASSERT_H
 #define AMG_BASE_ASSERT_H
 
@@ -22,7 +22,7 @@ bool amg_contract_gone(const char *call, const char *kind, const void *object);
 
 /* A function that stays apart from its callers: were it inlined, these would
  * save registers and make room for it where they do not need it. */
-#define AMG_APART __attribute__((noinline))
+#define AMG_NOINLINE __attribute__((noinline))
 
 /* We are wrong if this does not hold. Checked in every build. */
 #define AMG_ASSERT(expr)                                                       \

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The slow half of the biased lock: how it gets an owner, and loses it. */
+/* Biased locks, and counters that most often one thread changes. */
 #include "base/bias.h"
 
 #include <linux/membarrier.h>
@@ -18,7 +18,7 @@ enum {
 };
 
 #if !(defined(__x86_64__) && !defined(__ILP32__)) && !defined(__aarch64__)
-AMG_APART uintptr_t amg_bias_mark_far(void)
+AMG_NOINLINE uintptr_t amg_bias_mark_far(void)
 {
     static _Thread_local char mine;
 
@@ -113,7 +113,7 @@ void amg_bias_take_slowly(struct amg_bias *bias)
         if (owner == mark && amg_bias_enter(bias, mark))
             return;
     }
-    amg_lock_take(&bias->lock);
+    amg_lock_lock(&bias->lock);
 }
 
 bool amg_bias_try_slowly(struct amg_bias *bias)

@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Lies in the object; AMG_OBJECT() of base/list.h gives that. */
+/* Lies in the object; amg_container_of() of base/list.h gives that. */
 struct amg_heap_node {
     uint64_t key;                /* the least comes first */
     struct amg_heap_node *child; /* the first below it */

@@ -17,7 +17,7 @@ struct amg_list {
 };
 
 /* The object that holds `link_ptr` as its `member`. */
-#define AMG_OBJECT(link_ptr, type, member)                                     \
+#define amg_container_of(link_ptr, type, member)                               \
     ((type *)(void *)((char *)(link_ptr)-offsetof(type, member)))
 
 static inline void amg_list_init(struct amg_list *list)

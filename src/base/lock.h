@@ -1,15 +1,38 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The leaf lock that a file keeps for itself. One exchange to take it, one
- * store to give it back; a waiter spins briefly, then gives its core away. */
+/* Locks, futexes, and the pause of a spinning thread. */
 #ifndef AMG_BASE_LOCK_H
 #define AMG_BASE_LOCK_H
 
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stdint.h>
+
+/* 10 to 50 ns, in which the other hardware thread of the core may compute. */
+static inline void amg_relax(void)
+{
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ volatile("yield");
+#endif
+}
+
+/* Sleeps while the word is `seen`; may return early, so the caller looks at the
+ * word again. A system call, always. */
+void amg_futex_wait(atomic_uint *word, unsigned seen);
+
+/* The same until the moment of amg_clock_ns(). False: that has come. */
+bool amg_futex_wait_until(
+    atomic_uint *word, unsigned seen, uint64_t deadline_ns);
+
+/* Wakes up to `count` of those who sleep; the word was changed before. A system
+ * call, so only where somebody sleeps. The word itself is not touched: it may
+ * be gone by then. */
+void amg_futex_wake(atomic_uint *word, unsigned count);
 
 struct amg_lock {
     /* 0 free, 1 held. The exchange that finds 0 pairs with the release store
-     * in amg_lock_give(), and so sees all that was written under the lock. */
+     * in amg_lock_unlock(), and so sees all that was written under the lock. */
     atomic_uint held;
 };
 
@@ -25,18 +48,18 @@ static inline void amg_lock_init(struct amg_lock *lock)
     atomic_init(&lock->held, 0);
 }
 
-static inline bool amg_lock_try(struct amg_lock *lock)
+static inline bool amg_lock_trylock(struct amg_lock *lock)
 {
     return atomic_exchange_explicit(&lock->held, 1, memory_order_acquire) == 0;
 }
 
-static inline void amg_lock_take(struct amg_lock *lock)
+static inline void amg_lock_lock(struct amg_lock *lock)
 {
-    if (!amg_lock_try(lock))
+    if (!amg_lock_trylock(lock))
         amg_lock_wait(lock);
 }
 
-static inline void amg_lock_give(struct amg_lock *lock)
+static inline void amg_lock_unlock(struct amg_lock *lock)
 {
     atomic_store_explicit(&lock->held, 0, memory_order_release);
 }

@@ -1,15 +1,294 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Log lines: a level, an outlet, and text for a person.
- *
- * A line is put together in a buffer on the stack and written by one call, so
- * lines of several threads do not mix. */
+/* Log lines: sources, levels, and the streams that show them. */
 #include "base/log.h"
 
 #include <pthread.h>
 #include <string.h>
 #include <strings.h>
 
-#include "base/outlet.h"
+#include "base/env.h"
+#include "mercury_param.h"
+
+/* Every change of a level or of the list sets the level of every outlet anew,
+ * so that a writer has one number to look at. Level and list come from the
+ * environment the first time anybody asks. */
+
+enum { LIST_CAP = 1024, NAME_CAP = 32, OWN_LEVELS = 32 };
+
+/* A level that was set for one outlet. */
+struct own_level {
+    char name[NAME_CAP];
+    enum hg_log_level level;
+};
+
+enum {
+    OUTLET_HG,
+    OUTLET_NA,
+    OUTLET_HG_UTIL,
+    OUTLET_ROOTS, /* those above have no parent */
+};
+
+/* The library's own, roots first, in the order of the enum. */
+static struct hg_log_outlet outlets[] = {
+#define ROOT(name) HG_LOG_OUTLET_INITIALIZER(name, HG_LOG_PASS, NULL, NULL)
+#define BELOW(root, name, state)                                               \
+    HG_LOG_OUTLET_INITIALIZER(name, state, &outlets[root], NULL)
+    ROOT(hg),
+    ROOT(na),
+    ROOT(hg_util),
+    BELOW(OUTLET_HG, cls, HG_LOG_PASS),
+    BELOW(OUTLET_HG, ctx, HG_LOG_PASS),
+    BELOW(OUTLET_HG, addr, HG_LOG_PASS),
+    BELOW(OUTLET_HG, rpc, HG_LOG_PASS),
+    BELOW(OUTLET_HG, bulk, HG_LOG_PASS),
+    BELOW(OUTLET_HG, proc, HG_LOG_PASS),
+    BELOW(OUTLET_HG, poll, HG_LOG_PASS),
+    BELOW(OUTLET_HG, diag, HG_LOG_PASS),
+    BELOW(OUTLET_HG, rpc_ref, HG_LOG_OFF),
+    BELOW(OUTLET_HG, poll_loop, HG_LOG_OFF),
+    BELOW(OUTLET_HG, perf, HG_LOG_OFF),
+    BELOW(OUTLET_NA, op, HG_LOG_PASS),
+    BELOW(OUTLET_NA, msg, HG_LOG_PASS),
+    BELOW(OUTLET_NA, mem, HG_LOG_PASS),
+    BELOW(OUTLET_NA, rma, HG_LOG_PASS),
+    BELOW(OUTLET_NA, mpi, HG_LOG_PASS),
+    BELOW(OUTLET_NA, shm, HG_LOG_PASS),
+    BELOW(OUTLET_NA, ofi, HG_LOG_PASS),
+#undef ROOT
+#undef BELOW
+};
+
+enum { OUTLETS = sizeof(outlets) / sizeof(outlets[0]) };
+
+static pthread_once_t outlet_once = PTHREAD_ONCE_INIT;
+/* Guards all below but `outlet_loudest`; taken only when something changes. */
+static pthread_mutex_t outlet_mutex = PTHREAD_MUTEX_INITIALIZER;
+static HG_LIST_HEAD(hg_log_outlet)
+    outlets_of_programs = HG_LIST_HEAD_INITIALIZER(outlets_of_programs);
+static enum hg_log_level outlet_level = HG_LOG_LEVEL_WARNING;
+static struct own_level own_levels[OWN_LEVELS];
+static unsigned own_level_count;
+static char outlet_list[LIST_CAP]; /* "" names none */
+/* The highest level that any of the library's own shows; publishes nothing. */
+static hg_atomic_int32_t outlet_loudest =
+    HG_ATOMIC_VAR_INIT(HG_LOG_LEVEL_WARNING);
+
+/* What the list says of a name. */
+enum said { SAID_NOTHING, SAID_SHOW, SAID_HIDE };
+
+/* Also tells whether the list shows any name at all. The last word counts. */
+static enum said list_says_locked(const char *name, bool *ret_shows_some)
+{
+    const char *word = outlet_list;
+    enum said said = SAID_NOTHING;
+
+    *ret_shows_some = false;
+    while (*word != '\0') {
+        size_t len = strcspn(word, ", ");
+        bool hides = word[0] == '~';
+        const char *named = word + (hides ? 1 : 0);
+        size_t named_len = len - (hides ? 1 : 0);
+
+        *ret_shows_some = *ret_shows_some || (named_len > 0 && !hides);
+        if (named_len == strlen(name) && strncmp(named, name, named_len) == 0)
+            said = hides ? SAID_HIDE : SAID_SHOW;
+        word += len + (word[len] != '\0' ? 1 : 0);
+    }
+    return said;
+}
+
+static bool is_shown_locked(const struct hg_log_outlet *outlet)
+{
+    bool shows_some = false;
+
+    for (; outlet != NULL; outlet = outlet->parent) {
+        enum said said = list_says_locked(outlet->name, &shows_some);
+
+        if (said != SAID_NOTHING)
+            return said == SAID_SHOW;
+        for (unsigned i = 0; i < own_level_count; i++) {
+            if (strcmp(own_levels[i].name, outlet->name) == 0)
+                return true;
+        }
+        if (outlet->state == HG_LOG_OFF)
+            return false;
+        if (outlet->state == HG_LOG_ON)
+            return true;
+    }
+    return !shows_some;
+}
+
+/* The level of its own, or of the nearest above it that has one. */
+static enum hg_log_level level_of_locked(const struct hg_log_outlet *outlet)
+{
+    for (; outlet != NULL; outlet = outlet->parent) {
+        for (unsigned i = 0; i < own_level_count; i++) {
+            if (strcmp(own_levels[i].name, outlet->name) == 0)
+                return own_levels[i].level;
+        }
+    }
+    return outlet_level;
+}
+
+/* Sets the level of one anew, and returns it. */
+static int32_t outlet_update_locked(struct hg_log_outlet *outlet)
+{
+    int32_t level = is_shown_locked(outlet) ? (int32_t)level_of_locked(outlet)
+                                            : HG_LOG_LEVEL_NONE;
+
+    hg_atomic_set32(&outlet->level, level);
+    return level;
+}
+
+static void all_update_locked(void)
+{
+    struct hg_log_outlet *at = NULL;
+    int32_t loudest = HG_LOG_LEVEL_NONE;
+
+    for (unsigned i = 0; i < OUTLETS; i++)
+        loudest = MAX(loudest, outlet_update_locked(&outlets[i]));
+    HG_LIST_FOREACH(at, &outlets_of_programs, entry)
+    (void)outlet_update_locked(at);
+    hg_atomic_set32(&outlet_loudest, loudest);
+}
+
+static void outlet_start(void)
+{
+    const char *level = amg_env_text(AMG_ENV_LOG_LEVEL);
+    const char *list = amg_env_text(AMG_ENV_LOG_SUBSYS);
+
+    pthread_mutex_lock(&outlet_mutex);
+    if (level != NULL && amg_log_level_of(level) != AMG_LOG_LEVEL_COUNT)
+        outlet_level = (enum hg_log_level)amg_log_level_of(level);
+    else if (level != NULL)
+        fprintf(stderr,
+            "amalgam: HG_LOG_LEVEL is '%s', which is no log level; warning is "
+            "taken\n",
+            level);
+    if (list != NULL && strlen(list) < sizeof(outlet_list))
+        strcpy(outlet_list, list);
+    else if (list != NULL)
+        fprintf(stderr,
+            "amalgam: HG_LOG_SUBSYS has %zu bytes, and %d are the limit; it is "
+            "ignored\n",
+            strlen(list), LIST_CAP - 1);
+    all_update_locked();
+    pthread_mutex_unlock(&outlet_mutex);
+}
+
+/* Every function that looks at the state above begins with this. */
+static void outlet_lock(void)
+{
+    pthread_once(&outlet_once, outlet_start);
+    pthread_mutex_lock(&outlet_mutex);
+}
+
+struct hg_log_outlet *amg_outlet_find(const char *name)
+{
+    for (unsigned i = 0; i < OUTLETS; i++) {
+        if (strcmp(outlets[i].name, name) == 0)
+            return &outlets[i];
+    }
+    return &outlets[OUTLET_HG];
+}
+
+void amg_outlet_register(struct hg_log_outlet *outlet)
+{
+    if (outlet == NULL)
+        return;
+    outlet_lock();
+    if (!outlet->registered) {
+        HG_LIST_INSERT_HEAD(&outlets_of_programs, outlet, entry);
+        outlet->registered = true;
+        (void)outlet_update_locked(outlet);
+    }
+    pthread_mutex_unlock(&outlet_mutex);
+}
+
+void amg_outlet_deregister(struct hg_log_outlet *outlet)
+{
+    if (outlet == NULL)
+        return;
+    outlet_lock();
+    if (outlet->registered) {
+        HG_LIST_REMOVE(outlet, entry);
+        outlet->registered = false;
+        hg_atomic_set32(&outlet->level, HG_LOG_LEVEL_NONE);
+    }
+    pthread_mutex_unlock(&outlet_mutex);
+}
+
+void amg_outlet_set_level(enum hg_log_level level)
+{
+    outlet_lock();
+    outlet_level = level;
+    own_level_count = 0;
+    all_update_locked();
+    pthread_mutex_unlock(&outlet_mutex);
+}
+
+enum hg_log_level amg_outlet_get_level(void)
+{
+    enum hg_log_level level = HG_LOG_LEVEL_NONE;
+
+    outlet_lock();
+    level = outlet_level;
+    pthread_mutex_unlock(&outlet_mutex);
+    return level;
+}
+
+bool amg_outlet_set_level_of(const char *name, enum hg_log_level level)
+{
+    unsigned at = 0;
+    bool has_room = false;
+
+    outlet_lock();
+    while (at < own_level_count && strcmp(own_levels[at].name, name) != 0)
+        at++;
+    has_room = at < OWN_LEVELS && strlen(name) < NAME_CAP;
+    if (has_room) {
+        strcpy(own_levels[at].name, name);
+        own_levels[at].level = level;
+        own_level_count += at == own_level_count ? 1 : 0;
+        all_update_locked();
+    }
+    pthread_mutex_unlock(&outlet_mutex);
+    return has_room;
+}
+
+bool amg_outlet_set_list(const char *list)
+{
+    const char *text = list != NULL ? list : "";
+
+    if (strlen(text) >= sizeof(outlet_list))
+        return false;
+    outlet_lock();
+    if (text != outlet_list)
+        strcpy(outlet_list, text);
+    all_update_locked();
+    pthread_mutex_unlock(&outlet_mutex);
+    return true;
+}
+
+const char *amg_outlet_get_list(void)
+{
+    pthread_once(&outlet_once, outlet_start);
+    return outlet_list;
+}
+
+bool amg_outlet_any_shows(enum hg_log_level level)
+{
+    pthread_once(&outlet_once, outlet_start);
+    return (int32_t)level <= hg_atomic_get32(&outlet_loudest);
+}
+
+bool amg_outlet_shows(struct hg_log_outlet *outlet, enum hg_log_level level)
+{
+    return (int32_t)level <= hg_atomic_get32(&outlet->level);
+}
+
+/* A line is put together in a buffer on the stack and written by one call, so
+ * lines of several threads do not mix. */
 
 enum { WHO_CAP = 64 };
 

@@ -1,12 +1,153 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* All heap memory of the library, counted, and failing when a test asks. */
+/* Memory: heap, mappings and facts about pages. */
 #include "base/mem.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <malloc.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/assert.h"
+#include "base/log.h"
+
+/* It is a file without a name (memfd), which dies with its last user, so
+ * nothing is left behind by a process that was killed. It is sealed against
+ * being cut short: a peer that maps it can never be hit by SIGBUS. */
+
+/* The file, or -1 with its cause in the log. */
+static int file_create(const char *name, uint64_t len)
+{
+    int fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
+
+    if (fd < 0) {
+        AMG_LOG_INFO("cls", "no memory file can be made: %s", strerror(errno));
+        return -1;
+    }
+    if (ftruncate(fd, (off_t)len) == 0 &&
+        fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) == 0)
+        return fd;
+    AMG_LOG_INFO("cls", "a memory file of %llu bytes cannot be made: %s",
+        (unsigned long long)len, strerror(errno));
+    close(fd);
+    return -1;
+}
+
+hg_return_t amg_mapping_open(
+    const char *name, uint64_t len, struct amg_mapping *ret_mapping)
+{
+    void *base = NULL;
+    int fd = -1;
+
+    if (!AMG_CONTRACT(len > 0 && len <= INT64_MAX - AMG_PAGE_LEN))
+        return HG_INVALID_ARG;
+    len = (len + AMG_PAGE_LEN - 1) / AMG_PAGE_LEN * AMG_PAGE_LEN;
+    fd = file_create(name, len);
+    if (fd < 0)
+        return HG_OPNOTSUPPORTED;
+    base = mmap(
+        NULL, len, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
+    if (base == MAP_FAILED) {
+        AMG_LOG_INFO("cls", "no room for %llu bytes of address space: %s",
+            (unsigned long long)len, strerror(errno));
+        close(fd);
+        return HG_NOMEM;
+    }
+    *ret_mapping = (struct amg_mapping){.base = base, .len = len, .fd = fd};
+    return HG_SUCCESS;
+}
+
+void amg_mapping_close(struct amg_mapping *mapping)
+{
+    if (mapping->base == NULL)
+        return;
+    munmap(mapping->base, mapping->len);
+    close(mapping->fd);
+    *mapping = (struct amg_mapping){.fd = -1};
+}
+
+hg_return_t amg_mapping_discard(
+    const struct amg_mapping *mapping, uint64_t offset, uint64_t len)
+{
+    AMG_ASSERT(offset % AMG_PAGE_LEN == 0 && len % AMG_PAGE_LEN == 0 &&
+               offset <= mapping->len && len <= mapping->len - offset);
+    if (madvise((char *)mapping->base + offset, len, MADV_REMOVE) == 0)
+        return HG_SUCCESS;
+    return HG_OPNOTSUPPORTED;
+}
+
+/* Linux 5.14; the C library may be older than the kernel. */
+#ifndef MADV_POPULATE_READ
+#define MADV_POPULATE_READ  22
+#define MADV_POPULATE_WRITE 23
+#endif
+
+enum { LOOK_PAGES = 256 };
+
+/* Does the kernel take this advice? EINVAL may also be for memory that is not
+ * to be written. */
+static bool is_known(int advice)
+{
+    char here = 0;
+    uintptr_t at = (uintptr_t)&here / AMG_PAGE_LEN * AMG_PAGE_LEN;
+
+    return madvise((void *)at, AMG_PAGE_LEN, advice) == 0;
+}
+
+/* By hand, where the kernel is older. */
+static hg_return_t pages_touch(uintptr_t at, uintptr_t end, bool is_written)
+{
+    unsigned char states[LOOK_PAGES];
+
+    while (at < end) {
+        uintptr_t len = end - at < LOOK_PAGES * (uintptr_t)AMG_PAGE_LEN
+                            ? end - at
+                            : LOOK_PAGES * (uintptr_t)AMG_PAGE_LEN;
+        uintptr_t next = at + len;
+
+        if (mincore((void *)at, len, states) != 0)
+            return HG_INVALID_ARG;
+        for (; at < next; at += AMG_PAGE_LEN) {
+            /* Relaxed: publishes nothing, and leaves the byte as it is. */
+            _Atomic unsigned char *byte = (void *)at;
+
+            if (is_written)
+                atomic_fetch_or_explicit(byte, 0, memory_order_relaxed);
+            else
+                (void)atomic_load_explicit(byte, memory_order_relaxed);
+        }
+    }
+    return HG_SUCCESS;
+}
+
+hg_return_t amg_pages_back(const void *base, uint64_t len, bool is_written)
+{
+    uintptr_t at = (uintptr_t)base / AMG_PAGE_LEN * AMG_PAGE_LEN;
+    uintptr_t end = ((uintptr_t)base + len + AMG_PAGE_LEN - 1) / AMG_PAGE_LEN *
+                    AMG_PAGE_LEN;
+    int advice = is_written ? MADV_POPULATE_WRITE : MADV_POPULATE_READ;
+
+    if (len == 0)
+        return HG_SUCCESS;
+    if (len > UINTPTR_MAX - AMG_PAGE_LEN - (uintptr_t)base)
+        return HG_INVALID_ARG;
+    if (madvise((void *)at, end - at, advice) == 0)
+        return HG_SUCCESS;
+    switch (errno) {
+    case EINVAL:
+        return is_known(advice) ? HG_INVALID_ARG
+                                : pages_touch(at, end, is_written);
+    case EAGAIN:
+    case EHWPOISON:
+        return HG_NOMEM;
+    default: /* ENOMEM is memory that is not mapped, in madvise(2) */
+        return HG_INVALID_ARG;
+    }
+}
 
 /* Counters only, so relaxed. */
 static atomic_uint_fast64_t mem_calls;

@@ -1,10 +1,40 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* All heap memory of the library, counted, and failing when a test asks. */
+/* Memory: heap, mappings and facts about pages. */
 #ifndef AMG_BASE_MEM_H
 #define AMG_BASE_MEM_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include "mercury_core_types.h"
+
+enum { AMG_PAGE_LEN = 4096 };
+
+/* Owned by whoever embeds it. */
+struct amg_mapping {
+    void *base;   /* aligned to pages */
+    uint64_t len; /* reserved; a page costs memory once it was touched */
+    int fd;       /* of what it maps, from offset 0; of a fixed length */
+};
+
+/* Reserves `len` bytes of zeros (> 0, rounded up to pages). HG_NOMEM: no room
+ * in the address space; HG_OPNOTSUPPORTED: the kernel has no such memory. Says
+ * why in the log at level info: callers can do without. */
+hg_return_t amg_mapping_open(
+    const char *name, uint64_t len, struct amg_mapping *ret_mapping);
+void amg_mapping_close(struct amg_mapping *mapping);
+
+/* Gives the memory behind whole pages back; they read as zeros afterwards,
+ * here and wherever else they are mapped. HG_OPNOTSUPPORTED: they are as they
+ * were. */
+hg_return_t amg_mapping_discard(
+    const struct amg_mapping *mapping, uint64_t offset, uint64_t len);
+
+/* Changes no byte, whoever else uses the memory meanwhile. `is_written`: by
+ * somebody, later; else pages to read do. HG_INVALID_ARG: not all of it is
+ * mapped, or not so; HG_NOMEM. */
+hg_return_t amg_pages_back(const void *base, uint64_t len, bool is_written);
 
 struct amg_mem_stats {
     uint64_t calls; /* allocations since the process started */

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 
 struct amg_role {
-    bool is_ours;    /* a thread that the library started */
+    bool is_library_thread; /* a thread that the library started */
     bool is_serving; /* runs what a peer asked for, or what came of that */
     bool is_running; /* runs a callback of the program */
     bool has_posted; /* since that began; only a hint */

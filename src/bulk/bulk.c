@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "base/assert.h"
-#include "base/attic.h"
+#include "base/pool.h"
 #include "base/env.h"
 #include "base/log.h"
 #include "base/mem.h"
@@ -127,7 +127,7 @@ hg_return_t amg_bulk_register(struct hg_bulk *bulk)
         return HG_SUCCESS;
     /* NOTE(not a leaf): the drivers take their own locks inside; they know no
      * bulk handle, so the order is always this one. */
-    amg_lock_take(&bulk->lock);
+    amg_lock_lock(&bulk->lock);
     for (route = 0; route < AMG_ROUTE_COUNT && !bulk->is_registered; route++) {
         struct amg_domain *domain = bulk->cls->domains[route];
 
@@ -141,7 +141,7 @@ hg_return_t amg_bulk_register(struct hg_bulk *bulk)
     }
     if (rc == HG_SUCCESS)
         bulk->is_registered = true;
-    amg_lock_give(&bulk->lock);
+    amg_lock_unlock(&bulk->lock);
     return rc;
 }
 

@@ -53,9 +53,9 @@ static void transfer_set_state(
     transfer->state = next;
 }
 
-static struct amg_place place_of(const struct hg_bulk *bulk, uint64_t offset)
+static struct amg_seg_iter place_of(const struct hg_bulk *bulk, uint64_t offset)
 {
-    struct amg_place at = {.segments = bulk->segments, .count = bulk->count};
+    struct amg_seg_iter at = {.segments = bulk->segments, .count = bulk->count};
 
     at.segment = amg_bulk_find(bulk, offset, &at.into);
     return at;
@@ -70,12 +70,12 @@ static void transfer_finish(struct hg_op_id *transfer, hg_return_t ret)
 
 static void transfer_step(struct amg_op *op)
 {
-    struct hg_op_id *transfer = AMG_OBJECT(op, struct hg_op_id, op);
+    struct hg_op_id *transfer = amg_container_of(op, struct hg_op_id, op);
 
     if (!transfer->plan.is_final) {
-        amg_lock_take(&transfer->lock);
+        amg_lock_lock(&transfer->lock);
         transfer->is_posted = false;
-        amg_lock_give(&transfer->lock);
+        amg_lock_unlock(&transfer->lock);
     }
     transfer_finish(transfer, op->ret);
 }
@@ -84,7 +84,7 @@ static void transfer_step(struct amg_op *op)
 static hg_return_t transfer_post(struct hg_op_id *transfer, struct amg_ep *ep)
 {
     const struct amg_transfer_plan *plan = &transfer->plan;
-    struct amg_place local = place_of(plan->local, plan->local_offset);
+    struct amg_seg_iter local = place_of(plan->local, plan->local_offset);
     struct amg_remote remote = {.key = plan->origin->keys[transfer->route],
         .at = place_of(plan->origin, plan->origin_offset)};
 
@@ -106,11 +106,11 @@ static hg_return_t transfer_post_guarded(
 {
     hg_return_t rc = HG_CANCELED;
 
-    amg_lock_take(&transfer->lock);
+    amg_lock_lock(&transfer->lock);
     if (!transfer->is_cancelled)
         rc = transfer_post(transfer, ep);
     transfer->is_posted = rc == HG_SUCCESS;
-    amg_lock_give(&transfer->lock);
+    amg_lock_unlock(&transfer->lock);
     return rc;
 }
 
@@ -118,9 +118,9 @@ static hg_return_t transfer_post_guarded(
 static void transfer_copy_eager(const struct hg_op_id *transfer)
 {
     const struct amg_transfer_plan *plan = &transfer->plan;
-    struct amg_place local = place_of(plan->local, plan->local_offset);
+    struct amg_seg_iter local = place_of(plan->local, plan->local_offset);
 
-    amg_place_scatter(&local,
+    amg_seg_iter_scatter(&local,
         (const char *)plan->origin->eager + plan->origin_offset, plan->len);
 }
 
@@ -273,12 +273,12 @@ void amg_transfer_cancel(struct hg_op_id *transfer)
     bool was_posted = false;
 
     AMG_ASSERT(!transfer->plan.is_final);
-    amg_lock_take(&transfer->lock);
+    amg_lock_lock(&transfer->lock);
     transfer->is_cancelled = true;
     was_posted = transfer->is_posted;
     if (was_posted)
         ep->transport->ep.cancel(ep, &transfer->op);
-    amg_lock_give(&transfer->lock);
+    amg_lock_unlock(&transfer->lock);
     if (was_posted)
         amg_context_posted(context, route);
 }
@@ -321,10 +321,10 @@ static hg_return_t id_give(struct amg_transfer_asked *asked)
 {
     hg_return_t rc = HG_SUCCESS;
 
-    amg_lock_take(&ids_lock);
+    amg_lock_lock(&ids_lock);
     asked->id = ++ids_last;
     rc = amg_map_put(&ids, asked->id, asked);
-    amg_lock_give(&ids_lock);
+    amg_lock_unlock(&ids_lock);
     if (rc != HG_SUCCESS)
         asked->id = 0;
     return rc;
@@ -334,15 +334,15 @@ static void id_take_back(struct amg_transfer_asked *asked)
 {
     if (asked->id == 0)
         return;
-    amg_lock_take(&ids_lock);
+    amg_lock_lock(&ids_lock);
     amg_map_remove(&ids, asked->id);
-    amg_lock_give(&ids_lock);
+    amg_lock_unlock(&ids_lock);
 }
 
 static void asked_run(struct amg_cq_entry *entry)
 {
     struct amg_transfer_asked *asked =
-        AMG_OBJECT(entry, struct amg_transfer_asked, entry);
+        amg_container_of(entry, struct amg_transfer_asked, entry);
 
     id_take_back(asked);
     if (asked->callback != NULL)
@@ -470,11 +470,11 @@ hg_return_t HG_Bulk_cancel(hg_op_id_t op_id)
         return HG_INVALID_ARG;
     /* NOTE(not a leaf): under the lock, so that the transfer cannot end between
      * the look and the call; the locks of transfer and driver come after it. */
-    amg_lock_take(&ids_lock);
+    amg_lock_lock(&ids_lock);
     asked = amg_map_get(&ids, (uint64_t)(uintptr_t)op_id);
     if (asked != NULL)
         amg_transfer_cancel(asked->transfer);
-    amg_lock_give(&ids_lock);
+    amg_lock_unlock(&ids_lock);
     return HG_SUCCESS;
 }
 

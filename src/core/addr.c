@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/assert.h"
-#include "base/attic.h"
+#include "base/pool.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "core/context.h"
@@ -239,7 +239,7 @@ struct lookup {
 
 static void lookup_run(struct amg_cq_entry *entry)
 {
-    struct lookup *lookup = AMG_OBJECT(entry, struct lookup, entry);
+    struct lookup *lookup = amg_container_of(entry, struct lookup, entry);
     hg_context_t *context = lookup->context;
 
     lookup->callback(&lookup->info);

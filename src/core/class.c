@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/assert.h"
-#include "base/attic.h"
+#include "base/pool.h"
 #include "base/env.h"
 #include "base/log.h"
 #include "base/mem.h"
@@ -399,12 +399,12 @@ hg_return_t amg_class_enter_context(
             id, cls->plan.how.max_contexts);
         return HG_INVALID_ARG;
     }
-    amg_lock_take(&cls->lock);
+    amg_lock_lock(&cls->lock);
     if (cls->contexts[id] == NULL)
         cls->contexts[id] = context;
     else
         rc = HG_BUSY;
-    amg_lock_give(&cls->lock);
+    amg_lock_unlock(&cls->lock);
     if (rc == HG_BUSY)
         AMG_LOG_ERROR("ctx", "context id %u is open already", id);
     else
@@ -415,10 +415,10 @@ hg_return_t amg_class_enter_context(
 void amg_class_leave_context(
     hg_class_t *cls, uint8_t id, const struct amg_counters *counters)
 {
-    amg_lock_take(&cls->lock);
+    amg_lock_lock(&cls->lock);
     amg_counters_sum(counters, cls->past);
     cls->contexts[id] = NULL;
-    amg_lock_give(&cls->lock);
+    amg_lock_unlock(&cls->lock);
     amg_class_count(cls, AMG_CLASS_CONTEXTS, -1);
 }
 
@@ -427,10 +427,10 @@ hg_context_t *amg_class_context(hg_class_t *cls, unsigned from)
     hg_context_t *found = NULL;
     unsigned id = 0;
 
-    amg_lock_take(&cls->lock);
+    amg_lock_lock(&cls->lock);
     for (id = from; id < 256 && found == NULL; id++)
         found = cls->contexts[id];
-    amg_lock_give(&cls->lock);
+    amg_lock_unlock(&cls->lock);
     return found;
 }
 
@@ -503,7 +503,8 @@ void amg_class_settle_progress(hg_class_t *cls)
     config->must_yield = cls->limits.must_yield;
     config->is_reporting = cls->is_first;
     amg_progress_config_settle(config);
-    cls->limits.must_yield = cls->limits.must_yield || config->is_crowded;
+    cls->limits.must_yield =
+        cls->limits.must_yield || config->is_oversubscribed;
 }
 
 hg_return_t amalgam_set_progress(

@@ -10,7 +10,7 @@
 #include "base/assert.h"
 #include "base/list.h"
 #include "base/lock.h"
-#include "base/patience.h"
+#include "base/clock.h"
 #include "core/counters.h"
 #include "core/progress_config.h"
 #include "core/pool.h"

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/assert.h"
-#include "base/attic.h"
+#include "base/pool.h"
 #include "base/clock.h"
 #include "base/env.h"
 
@@ -23,7 +23,7 @@ void amg_context_step_all(struct amg_list *done)
     struct amg_link *link = NULL;
 
     while ((link = amg_list_pop(done)) != NULL) {
-        struct amg_op *op = AMG_OBJECT(link, struct amg_op, link);
+        struct amg_op *op = amg_container_of(link, struct amg_op, link);
 
         op->step(op);
     }
@@ -35,7 +35,7 @@ void amg_context_queue_apart(hg_context_t *context, struct amg_cq_entry *entry)
     if (context->serve_by == AMG_SERVE_THREAD) {
         /* Threads of the program may run it; and the progress thread is to,
          * unless it is who queues it. */
-        if (!amg_role.is_ours)
+        if (!amg_role.is_library_thread)
             amg_cq_wake(&context->cq);
         return;
     }
@@ -50,10 +50,10 @@ struct amg_cq_entry *amg_context_take_due(hg_context_t *context)
 {
     struct amg_cq_entry *entry = NULL;
 
-    if (!amg_role.is_ours && !amg_cq_is_empty(&context->cq))
+    if (!amg_role.is_library_thread && !amg_cq_is_empty(&context->cq))
         entry = amg_cq_pop(&context->cq);
     if (entry == NULL && !amg_cq_is_empty(&context->served) &&
-        (amg_role.is_ours || context->serve_by != AMG_SERVE_POOL))
+        (amg_role.is_library_thread || context->serve_by != AMG_SERVE_POOL))
         entry = amg_cq_pop(&context->served);
     return entry;
 }
@@ -281,7 +281,7 @@ int amg_context_sum_all(hg_class_t *cls, uint64_t sums[AMG_COUNTERS])
     int handles = 0;
     unsigned i = 0;
 
-    amg_lock_take(&cls->lock);
+    amg_lock_lock(&cls->lock);
     for (i = 0; i < AMG_COUNTERS; i++)
         sums[i] += cls->past[i];
     for (i = 0; i < 256; i++) {
@@ -292,6 +292,6 @@ int amg_context_sum_all(hg_class_t *cls, uint64_t sums[AMG_COUNTERS])
         amg_counters_sum(&context->counters, sums);
         handles += (int)amg_tally_sum(&context->handles);
     }
-    amg_lock_give(&cls->lock);
+    amg_lock_unlock(&cls->lock);
     return handles;
 }

@@ -12,7 +12,6 @@
 #include "base/clock.h"
 #include "base/pool.h"
 #include "base/role.h"
-#include "base/tally.h"
 #include "core/class.h"
 #include "core/cq.h"
 #include "core/wakeup.h"
@@ -157,9 +156,10 @@ static inline void amg_context_queue(
 /* Is there a callback that the calling thread may run? */
 static inline bool amg_context_has_due(const hg_context_t *context)
 {
-    if (!amg_role.is_ours && !amg_cq_is_empty(&context->cq))
+    if (!amg_role.is_library_thread && !amg_cq_is_empty(&context->cq))
         return true;
-    return (amg_role.is_ours || context->serve_by != AMG_SERVE_POOL) &&
+    return (amg_role.is_library_thread ||
+               context->serve_by != AMG_SERVE_POOL) &&
            !amg_cq_is_empty(&context->served);
 }
 
@@ -197,7 +197,7 @@ static inline uint64_t amg_context_look_ns(const hg_context_t *context)
 static inline void amg_context_drive(hg_context_t *context)
 {
     if (!AMG_LIKELY(amg_context_look_ns(context) == AMG_CONTEXT_NEVER) &&
-        !amg_role.is_ours)
+        !amg_role.is_library_thread)
         amg_context_look(context, amg_clock_ns());
 }
 

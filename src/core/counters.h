@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-#include "base/tally.h"
+#include "base/bias.h"
 
 /* Each of them only grows. */
 enum amg_counter {

@@ -157,7 +157,8 @@ struct amg_cq_entry *amg_cq_pop(struct amg_cq *cq)
     if (link != NULL)
         count_change(cq, -1u);
     amg_bias_give(&cq->lock);
-    return link == NULL ? NULL : AMG_OBJECT(link, struct amg_cq_entry, link);
+    return link == NULL ? NULL
+                        : amg_container_of(link, struct amg_cq_entry, link);
 }
 
 /* Announces a sleeper, or takes it back; is there nothing to wake for? */

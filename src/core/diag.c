@@ -12,7 +12,6 @@
 #include "base/list.h"
 #include "base/lock.h"
 #include "base/log.h"
-#include "base/outlet.h"
 #include "core/context.h"
 #include "mercury_class.h"
 
@@ -71,18 +70,18 @@ static void counters_log(
 
 void amg_diag_join(hg_class_t *cls)
 {
-    amg_lock_take(&classes_lock);
+    amg_lock_lock(&classes_lock);
     amg_list_push(&classes, &cls->opened);
-    amg_lock_give(&classes_lock);
+    amg_lock_unlock(&classes_lock);
 }
 
 void amg_diag_leave(hg_class_t *cls)
 {
     struct hg_diag_counters counters;
 
-    amg_lock_take(&classes_lock);
+    amg_lock_lock(&classes_lock);
     amg_list_remove(&cls->opened);
-    amg_lock_give(&classes_lock);
+    amg_lock_unlock(&classes_lock);
     if (!cls->plan.wants_stats)
         return;
     class_look(cls, &counters);
@@ -104,18 +103,18 @@ static bool classes_look(unsigned index, char ret_protocol[AMG_PROTOCOL_CAP],
 {
     struct amg_link *link = NULL;
 
-    amg_lock_take(&classes_lock);
+    amg_lock_lock(&classes_lock);
     link = amg_list_first(&classes);
     for (; link != NULL && index > 0; index--)
         link = amg_list_next(&classes, link);
     if (link != NULL) {
-        hg_class_t *cls = AMG_OBJECT(link, struct hg_class, opened);
+        hg_class_t *cls = amg_container_of(link, struct hg_class, opened);
 
         memcpy(ret_protocol, cls->plan.protocol, AMG_PROTOCOL_CAP);
         /* NOTE(not a leaf): the lock of a class comes after this one. */
         class_look(cls, ret_counters);
     }
-    amg_lock_give(&classes_lock);
+    amg_lock_unlock(&classes_lock);
     return link != NULL;
 }
 

@@ -9,8 +9,8 @@
 
 #include "base/assert.h"
 #include "base/mem.h"
-#include "place/bind.h"
-#include "place/topo.h"
+#include "affinity/bind.h"
+#include "affinity/topo.h"
 
 _Static_assert((int)AMG_NICS_ALIKE_MAX <= (int)AMG_NICS_MAX,
     "those that can be chosen make up a machine");

@@ -3,7 +3,7 @@
 #ifndef AMG_CORE_NICS_H
 #define AMG_CORE_NICS_H
 
-#include "place/machine.h"
+#include "affinity/machine.h"
 #include "transport/transport.h"
 
 /* The machine's NIC that a driver means: the one of that bus, or of one of the

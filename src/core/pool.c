@@ -22,7 +22,6 @@
 #include "base/lock.h"
 #include "base/log.h"
 #include "base/map.h"
-#include "base/mapping.h"
 #include "base/mem.h"
 #include "base/pool.h"
 
@@ -101,15 +100,15 @@ static void range_free_locked(struct amg_class_pool *pool, struct range *range)
     struct amg_link *next = amg_list_next(&pool->places, &range->place);
     struct amg_link *prev = range->place.prev;
 
-    if (next != NULL && AMG_OBJECT(next, struct range, place)->is_free) {
-        range_hide(AMG_OBJECT(next, struct range, place));
-        range_join(pool, range, AMG_OBJECT(next, struct range, place));
+    if (next != NULL && amg_container_of(next, struct range, place)->is_free) {
+        range_hide(amg_container_of(next, struct range, place));
+        range_join(pool, range, amg_container_of(next, struct range, place));
     }
     if (prev != &pool->places.head &&
-        AMG_OBJECT(prev, struct range, place)->is_free) {
-        range_hide(AMG_OBJECT(prev, struct range, place));
-        range_join(pool, AMG_OBJECT(prev, struct range, place), range);
-        range = AMG_OBJECT(prev, struct range, place);
+        amg_container_of(prev, struct range, place)->is_free) {
+        range_hide(amg_container_of(prev, struct range, place));
+        range_join(pool, amg_container_of(prev, struct range, place), range);
+        range = amg_container_of(prev, struct range, place);
     }
     range_show_free(pool, range);
 }
@@ -126,7 +125,7 @@ static struct range *range_find_locked(
         struct amg_link *link = amg_list_first(&pool->bins[bin]);
 
         for (; link != NULL; link = amg_list_next(&pool->bins[bin], link)) {
-            struct range *range = AMG_OBJECT(link, struct range, bin);
+            struct range *range = amg_container_of(link, struct range, bin);
             uint64_t gap = round_up(range->offset, align) - range->offset;
 
             if (gap <= range->len && len <= range->len - gap)
@@ -167,7 +166,7 @@ static struct range *range_alloc(struct amg_class_pool *pool, uint64_t len,
     struct range *nodes[2];
     struct range *range = NULL;
 
-    amg_lock_take(&pool->lock);
+    amg_lock_lock(&pool->lock);
     nodes[0] = amg_pool_get(&pool->nodes);
     nodes[1] = amg_pool_get(&pool->nodes);
     if (nodes[0] != NULL && nodes[1] != NULL)
@@ -192,7 +191,7 @@ static struct range *range_alloc(struct amg_class_pool *pool, uint64_t len,
         pool->warm_len -=
             *ret_dirty_len < pool->warm_len ? *ret_dirty_len : pool->warm_len;
     }
-    amg_lock_give(&pool->lock);
+    amg_lock_unlock(&pool->lock);
     return range;
 }
 
@@ -272,7 +271,7 @@ void amg_class_pool_destroy(struct amg_class_pool *pool)
     if (pool == NULL)
         return;
     while ((link = amg_list_pop(&pool->places)) != NULL)
-        amg_pool_put(&pool->nodes, AMG_OBJECT(link, struct range, place));
+        amg_pool_put(&pool->nodes, amg_container_of(link, struct range, place));
     amg_pool_fini(&pool->nodes);
     amg_map_fini(&pool->used, NULL);
     amg_mapping_close(&pool->mapping);
@@ -343,19 +342,19 @@ void amg_class_pool_free(struct amg_class_pool *pool, void *ptr)
         return;
     }
     offset = (uint64_t)((char *)ptr - (char *)pool->area.base);
-    amg_lock_take(&pool->lock);
+    amg_lock_lock(&pool->lock);
     range = amg_map_remove(&pool->used, offset);
     AMG_ASSERT(range != NULL);
     is_cold =
         range->len >= DISCARD_LEN && pool->warm_len + range->len > KEEP_LEN;
-    amg_lock_give(&pool->lock);
+    amg_lock_unlock(&pool->lock);
     /* The range is in neither table: nobody else can find it. */
     if (is_cold)
         is_cold = amg_mapping_discard(&pool->mapping, offset, range->len) ==
                   HG_SUCCESS;
-    amg_lock_take(&pool->lock);
+    amg_lock_lock(&pool->lock);
     if (!is_cold)
         pool->warm_len += range->len;
     range_free_locked(pool, range);
-    amg_lock_give(&pool->lock);
+    amg_lock_unlock(&pool->lock);
 }

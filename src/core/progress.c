@@ -7,7 +7,7 @@
 
 #include "base/assert.h"
 #include "base/clock.h"
-#include "base/relax.h"
+#include "base/lock.h"
 #include "core/context.h"
 #include "core/wait_policy.h"
 #include "core/wakeup.h"
@@ -38,7 +38,7 @@ static void arrivals_hand_on(
 
     while ((link = amg_list_pop(arrived)) != NULL)
         context->arrived(
-            context, route, AMG_OBJECT(link, struct amg_arrival, link));
+            context, route, amg_container_of(link, struct amg_arrival, link));
 }
 
 /* `news` is empty before and after. */
@@ -66,7 +66,7 @@ static unsigned rare_poll(hg_context_t *context, struct amg_news *news)
     struct amg_context_rare *rare = &context->rare;
     unsigned count = 0;
 
-    if (rare->is_user_bound && amg_role.is_ours)
+    if (rare->is_user_bound && amg_role.is_library_thread)
         return 0;
     if (atomic_load_explicit(&rare->is_wanted, memory_order_relaxed)) {
         atomic_store_explicit(&rare->is_wanted, false, memory_order_relaxed);
@@ -162,7 +162,7 @@ static bool ran_is_news(const hg_context_t *context)
 /* The program finds what is served, and did not run it: the thread is to. */
 static void served_leave(hg_context_t *context)
 {
-    if (context->serve_by == AMG_SERVE_THREAD && !amg_role.is_ours &&
+    if (context->serve_by == AMG_SERVE_THREAD && !amg_role.is_library_thread &&
         !amg_cq_is_empty(&context->served))
         amg_wakeup_wake(context, AMG_CQ_THREAD);
 }
@@ -171,8 +171,8 @@ struct amg_wait_policy amg_progress_wait_policy(
     const hg_class_t *cls, uint64_t spin_ns)
 {
     const struct amg_placement *placement = cls->progress_config.placement;
-    bool is_shared =
-        amg_role.is_ours || (placement != NULL && placement->is_crowded);
+    bool is_shared = amg_role.is_library_thread ||
+                     (placement != NULL && placement->is_oversubscribed);
 
     return (struct amg_wait_policy){
         .hint = cls->progress_config.wait,
@@ -188,7 +188,7 @@ static struct amg_wait_policy policy_of(const hg_context_t *context)
     struct amg_wait_policy policy =
         amg_progress_wait_policy(context->cls, context->spin_ns);
 
-    policy.is_not_pollable = amg_role.is_ours
+    policy.is_not_pollable = amg_role.is_library_thread
                                  ? context->sleep.is_thread_not_pollable
                                  : context->sleep.is_not_pollable;
     return policy;
@@ -263,19 +263,19 @@ static bool owner_rest(hg_context_t *context, struct wait *wait)
 
     wait->polls++;
     if (wait->polls == wait->ask_at)
-        sleep->is_crowded = wait->policy.hint != AMALGAM_WAIT_SPIN &&
-                            amg_wakeup_is_core_shared(context);
-    if (!(sleep->is_crowded && wait->polls >= wait->ask_at) &&
+        sleep->is_oversubscribed = wait->policy.hint != AMALGAM_WAIT_SPIN &&
+                                   amg_wakeup_is_core_shared(context);
+    if (!(sleep->is_oversubscribed && wait->polls >= wait->ask_at) &&
         wait->polls < wait->rest_at)
         return true;
     wait->rest_at = wait->polls + CLOCK_EVERY;
     now_ns = amg_clock_ns();
-    if (amg_context_look_ns(context) <= now_ns && !amg_role.is_ours)
+    if (amg_context_look_ns(context) <= now_ns && !amg_role.is_library_thread)
         amg_context_look(context, now_ns);
     wait->has_ran = ran_is_news(context);
     if (wait->has_ran || now_ns >= wait->deadline_ns)
         return false;
-    if (sleep->is_crowded)
+    if (sleep->is_oversubscribed)
         owner_give_way(context, wait, now_ns);
     else
         owner_pause(context, wait, now_ns);
@@ -290,7 +290,8 @@ static hg_return_t owner_wait(hg_context_t *context, uint64_t deadline_ns)
         .deadline_ns = deadline_ns,
         .rest_at = CLOCK_EVERY,
         .yield_at = YIELD_EVERY,
-        .ask_at = context->sleep.is_crowded ? CROWD_AFTER_ONE : CROWD_AFTER,
+        .ask_at =
+            context->sleep.is_oversubscribed ? CROWD_AFTER_ONE : CROWD_AFTER,
     };
 
     do {
@@ -330,7 +331,7 @@ static bool own_soon(hg_context_t *context)
 {
     const struct amg_placement *placement =
         context->cls->progress_config.placement;
-    bool may_spin = context->crew != NULL && !placement->is_crowded;
+    bool may_spin = context->crew != NULL && !placement->is_oversubscribed;
     unsigned tries = may_spin ? OWN_TRIES : 1;
 
     while (!amg_progress_own(context)) {
@@ -398,7 +399,7 @@ static hg_return_t nested_wait(hg_context_t *context, unsigned timeout_ms)
 
 hg_return_t amg_progress_wait(hg_context_t *context, unsigned timeout_ms)
 {
-    if (amg_role.is_ours)
+    if (amg_role.is_library_thread)
         return nested_wait(context, timeout_ms);
     turn_take(context);
     amg_context_drive(context);
@@ -482,10 +483,11 @@ static unsigned entries_run(hg_context_t *context, unsigned max_count)
 }
 
 /* The same, once there are some. */
-AMG_APART static unsigned entries_await(
+AMG_NOINLINE static unsigned entries_await(
     hg_context_t *context, unsigned max_count, unsigned timeout_ms)
 {
-    struct amg_cq *cq = amg_role.is_ours ? &context->served : &context->cq;
+    struct amg_cq *cq =
+        amg_role.is_library_thread ? &context->served : &context->cq;
     uint64_t deadline_ns = amg_clock_deadline_ns(timeout_ms);
     unsigned count = 0;
 

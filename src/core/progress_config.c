@@ -19,8 +19,8 @@
 #include "base/lock.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "place/bind.h"
-#include "place/topo.h"
+#include "affinity/bind.h"
+#include "affinity/topo.h"
 
 enum { LINE_CAP = 320, WAIT_CAP = 64, CPUS_CAP = 128 };
 
@@ -189,7 +189,8 @@ hg_return_t amg_progress_config_ask(struct amg_progress_config *config,
 }
 
 void amg_progress_config_set_ranks(struct amg_progress_config *config,
-    struct amg_place_rank *ranks, uint32_t count, uint32_t self, bool has_far)
+    struct amg_affinity_rank *ranks, uint32_t count, uint32_t self,
+    bool has_far)
 {
     AMG_ASSERT(ranks != NULL && self < count);
     amg_mem_free(config->ranks);
@@ -203,7 +204,7 @@ void amg_progress_config_borrow(struct amg_progress_config *config,
     const struct amg_progress_config *lender)
 {
     size_t len = lender->rank_count * sizeof(*lender->ranks);
-    struct amg_place_rank *ranks = NULL;
+    struct amg_affinity_rank *ranks = NULL;
 
     if (config->asked.progress == AMALGAM_PROGRESS_AUTO)
         config->asked.progress = lender->asked.progress;
@@ -282,7 +283,7 @@ static bool node_is_crowded(const struct amg_progress_config *config)
     uint64_t threads = 0;
 
     for (uint32_t i = 0; i < config->rank_count; i++) {
-        const struct amg_place_rank *rank = &config->ranks[i];
+        const struct amg_affinity_rank *rank = &config->ranks[i];
 
         if (amg_cpuset_count(&rank->binding) == 0)
             return false;
@@ -303,11 +304,11 @@ static bool is_unbound_among_unknown(
 
 static void question_make(const struct amg_progress_config *config,
     const struct amalgam_progress_options *wanted, uint32_t self,
-    struct amg_place_ask *ret_ask)
+    struct amg_affinity_ask *ret_ask)
 {
     const struct amg_machine *machine = amg_topo_this();
 
-    *ret_ask = (struct amg_place_ask){
+    *ret_ask = (struct amg_affinity_ask){
         .machine = machine,
         .ranks = config->ranks,
         .rank_count = config->rank_count,
@@ -326,7 +327,7 @@ static void question_make(const struct amg_progress_config *config,
 }
 
 bool amg_progress_config_question(const struct amg_progress_config *config,
-    uint32_t index, struct amg_place_ask *ret_ask)
+    uint32_t index, struct amg_affinity_ask *ret_ask)
 {
     struct amalgam_progress_options wanted;
 
@@ -341,9 +342,9 @@ bool amg_progress_config_question(const struct amg_progress_config *config,
 /* Asks for this process alone, kept in `alone`: what else runs on the node is
  * not known. */
 static void question_close(
-    struct amg_place_ask *ask, struct amg_place_rank *alone)
+    struct amg_affinity_ask *ask, struct amg_affinity_rank *alone)
 {
-    *alone = (struct amg_place_rank){
+    *alone = (struct amg_affinity_rank){
         .binding = *amg_bind_process(),
         .threads = amg_bind_app_threads(),
     };
@@ -360,8 +361,8 @@ static void policy_ask(struct amg_progress_config *config,
     const struct amalgam_progress_options *wanted, bool is_cut)
 {
     struct amg_placement *placement = amg_mem_zalloc(sizeof(*placement));
-    struct amg_place_rank alone;
-    struct amg_place_ask ask;
+    struct amg_affinity_rank alone;
+    struct amg_affinity_ask ask;
 
     config->placement = placement;
     if (placement == NULL) {
@@ -374,7 +375,7 @@ static void policy_ask(struct amg_progress_config *config,
     if (ask.ranks == NULL)
         question_close(&ask, &alone);
     amg_policy_place(&ask, placement);
-    config->is_crowded = placement->is_crowded;
+    config->is_oversubscribed = placement->is_oversubscribed;
     if (is_cut || (wanted->progress == AMALGAM_PROGRESS_AUTO &&
                       ask.progress == AMALGAM_PROGRESS_CALLER))
         snprintf(
@@ -399,7 +400,7 @@ struct amg_wait_policy amg_progress_config_wait_policy(
     const struct amg_progress_config *config, const struct amg_seat *seat)
 {
     enum amg_core_use core =
-        config->is_crowded ? AMG_CORE_SHARED : AMG_CORE_OWN;
+        config->is_oversubscribed ? AMG_CORE_SHARED : AMG_CORE_OWN;
 
     if (seat != NULL)
         core = seat->is_dedicated ? AMG_CORE_DEDICATED : AMG_CORE_SHARED;
@@ -408,7 +409,7 @@ struct amg_wait_policy amg_progress_config_wait_policy(
         .core = core,
         .is_not_pollable = config->is_not_pollable,
         .no_block = config->no_block,
-        .must_yield = config->must_yield || config->is_crowded,
+        .must_yield = config->must_yield || config->is_oversubscribed,
         .spin_ns = amg_env_number(AMG_ENV_SPIN_US) * 1000,
     };
 }
@@ -493,11 +494,11 @@ static void notes_warn(const char *notes)
 
     if (notes[0] == '\0')
         return;
-    amg_lock_take(&last_lock);
+    amg_lock_lock(&last_lock);
     is_new = strcmp(last, notes) != 0;
     if (is_new)
         snprintf(last, sizeof(last), "%s", notes);
-    amg_lock_give(&last_lock);
+    amg_lock_unlock(&last_lock);
     while (is_new && notes[0] != '\0') {
         size_t len = strcspn(notes, "\n");
 
@@ -541,7 +542,7 @@ void amg_progress_config_settle(struct amg_progress_config *config)
                      : wanted.progress == AMALGAM_PROGRESS_CALLER
                          ? "as asked"
                          : "other processes of the node unknown";
-    config->is_crowded = node_is_crowded(config);
+    config->is_oversubscribed = node_is_crowded(config);
     if (must_place(config, &wanted))
         policy_ask(config, &wanted, is_cut);
     lines_log(config);

@@ -6,7 +6,7 @@
 
 #include "amalgam_progress.h"
 #include "core/wait_policy.h"
-#include "place/policy.h"
+#include "affinity/policy.h"
 
 /* Owned by its class; constant while a context is open. */
 struct amg_progress_config {
@@ -15,7 +15,7 @@ struct amg_progress_config {
     bool is_mercury; /* callbacks run in HG_Trigger() where nothing is asked */
     /* The ranks of this node, 136 bytes for each; NULL where other processes
      * are not known. */
-    struct amg_place_rank *ranks;
+    struct amg_affinity_rank *ranks;
     uint32_t rank_count;
     uint32_t self;      /* index of this one */
     bool has_far;       /* ranks of the job are on other nodes */
@@ -35,7 +35,7 @@ struct amg_progress_config {
      * application make progress, for `reason`, a constant text. */
     struct amg_placement *placement;
     const char *reason;
-    bool is_crowded;        /* more threads than cores: waits yield the core */
+    bool is_oversubscribed; /* more threads than cores: waits yield the core */
     enum amalgam_wait wait; /* the environment applied */
 };
 
@@ -54,7 +54,8 @@ void amg_progress_config_wanted(const struct amg_progress_config *config,
 /* Takes over the ranks of the node, an array of amg_mem_alloc(). `has_far`: the
  * job has ranks on other nodes, too. */
 void amg_progress_config_set_ranks(struct amg_progress_config *config,
-    struct amg_place_rank *ranks, uint32_t count, uint32_t self, bool has_far);
+    struct amg_affinity_rank *ranks, uint32_t count, uint32_t self,
+    bool has_far);
 
 /* Copies from the class whose domains are borrowed: the ranks of the node, and
  * its options where this class has none. */
@@ -71,7 +72,7 @@ void amg_progress_config_settle(struct amg_progress_config *config);
  * environment applied, so that the map of all of them can be shown. Loads the
  * machine. False: the ranks of the node are not known. */
 bool amg_progress_config_question(const struct amg_progress_config *config,
-    uint32_t index, struct amg_place_ask *ret_ask);
+    uint32_t index, struct amg_affinity_ask *ret_ask);
 
 /* The policy of a wait of a thread in that seat, or, with NULL, of a call of
  * the application. */

@@ -172,11 +172,11 @@ hg_return_t amg_route_map_add(struct amg_route_map *map, unsigned route,
     entry->route = route;
     entry->main_peer = ops_of(map, map->main_route)->hold(main_peer);
     entry->peer = ops_of(map, route)->hold(peer);
-    amg_lock_take(&map->lock);
+    amg_lock_lock(&map->lock);
     is_new = find_by_main(map, main_peer) == NULL;
     if (is_new)
         entry_link_locked(map, entry);
-    amg_lock_give(&map->lock);
+    amg_lock_unlock(&map->lock);
     if (!is_new)
         entry_destroy(map, entry);
     return HG_SUCCESS;

@@ -10,14 +10,14 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/fork.h"
+#include "base/process.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "base/relax.h"
+#include "base/lock.h"
 #include "core/progress.h"
 #include "core/wait_policy.h"
-#include "place/bind.h"
-#include "place/topo.h"
+#include "affinity/bind.h"
+#include "affinity/topo.h"
 
 /* It owns the context only while it looks. Before it sleeps it announces that
  * to all who bring news and gives the context away, so that a caller who waits
@@ -420,7 +420,7 @@ static void *member_main(void *arg)
     struct member *member = arg;
 
     crew_mine = member->crew;
-    amg_role.is_ours = true;
+    amg_role.is_library_thread = true;
     /* Whose seat the system refuses runs where others compute. */
     member->is_alone =
         amg_bind_seat(amg_topo_this(), member->seat, member->who) &&

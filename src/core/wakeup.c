@@ -46,7 +46,7 @@ void amg_wakeup_init(hg_context_t *context)
         atomic_init(&sleep->fds[i], NOT_MADE);
         sleep->bells[i] = -1;
     }
-    sleep->is_crowded = false;
+    sleep->is_oversubscribed = false;
     sleep->quiet_since_ns = 0;
     atomic_init(&sleep->was_posted, false);
     atomic_init(&sleep->moves, 0);
@@ -137,13 +137,13 @@ int amg_wakeup_fd(hg_context_t *context, enum amg_cq_who who)
     if (fd == NOT_MADE) {
         /* NOTE(not a leaf): the queue takes its own lock inside, which knows
          * nothing of this one. */
-        amg_lock_take(&sleep->lock);
+        amg_lock_lock(&sleep->lock);
         fd = atomic_load_explicit(&sleep->fds[who], memory_order_relaxed);
         if (fd == NOT_MADE) {
             fd = fd_make_locked(context, who);
             atomic_store_explicit(&sleep->fds[who], fd, memory_order_release);
         }
-        amg_lock_give(&sleep->lock);
+        amg_lock_unlock(&sleep->lock);
     }
     return fd < 0 ? -1 : fd;
 }
@@ -269,15 +269,15 @@ void amg_wakeup_block_until(
 
 bool amg_wakeup_is_core_shared(hg_context_t *context)
 {
-    bool is_crowded = false;
+    bool is_oversubscribed = false;
     unsigned i = 0;
 
     /* All are asked: each of them tells its peers where this thread runs. */
     for (i = 0; i < context->open_count; i++) {
         struct amg_ep *ep = context->eps[context->open[i]];
 
-        if (ep->transport->ep.is_crowded(ep))
-            is_crowded = true;
+        if (ep->transport->ep.is_oversubscribed(ep))
+            is_oversubscribed = true;
     }
-    return is_crowded;
+    return is_oversubscribed;
 }

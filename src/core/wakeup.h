@@ -26,7 +26,7 @@ struct amg_wakeup {
      * the program's threads may move. Constant. */
     bool is_thread_not_pollable;
     /* The owner's: others wanted its core when it last looked. */
-    bool is_crowded;
+    bool is_oversubscribed;
     /* The owner's: since when nothing has come, as far as waits know, so that
      * one goes on where the last one ended; 0: something has. */
     uint64_t quiet_since_ns;

@@ -16,7 +16,7 @@
 #include "init/plan.h"
 #include "mercury_class.h"
 #include "mercury_context.h"
-#include "place/bind.h"
+#include "affinity/bind.h"
 #include "rpc/serve.h"
 #include "rpc/respond.h"
 #include "rpc/handle.h"

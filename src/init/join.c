@@ -13,7 +13,7 @@
 #include "core/route_map.h"
 #include "init/rank_table.h"
 #include "mercury_class.h"
-#include "place/bind.h"
+#include "affinity/bind.h"
 #include "shm/shm_transport.h"
 #include "transport/registry.h"
 
@@ -254,8 +254,8 @@ struct card {
 
 /* Room for either. */
 enum {
-    CARD_LEN = sizeof(struct amg_place_rank) > sizeof(struct card)
-                   ? sizeof(struct amg_place_rank)
+    CARD_LEN = sizeof(struct amg_affinity_rank) > sizeof(struct card)
+                   ? sizeof(struct amg_affinity_rank)
                    : sizeof(struct card),
 };
 
@@ -344,9 +344,9 @@ static void intranode_failure_log(
 static hg_return_t ranks_swap(hg_class_t *cls, const struct amg_node *node)
 {
     struct amg_boot *boot = node->boot;
-    size_t len = boot->size * sizeof(struct amg_place_rank);
-    struct amg_place_rank *ranks = NULL;
-    struct amg_place_rank mine = {
+    size_t len = boot->size * sizeof(struct amg_affinity_rank);
+    struct amg_affinity_rank *ranks = NULL;
+    struct amg_affinity_rank mine = {
         .binding = *amg_bind_process(),
         .rank = node->rank,
         .threads = amg_bind_app_threads(),

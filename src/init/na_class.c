@@ -13,7 +13,7 @@
 #include "mercury_address.h"
 #include "mercury_class.h"
 #include "na.h"
-#include "transport/uri.h"
+#include "transport/registry.h"
 
 #define LIBRARY_VERSION NA_VERSION(NA_VERSION_MAJOR, NA_VERSION_MINOR)
 
@@ -349,7 +349,7 @@ void HG_Free_na_protocol_info(struct na_protocol_info *na_protocol_info)
     while (na_protocol_info != NULL) {
         struct na_protocol_info *next = na_protocol_info->next;
 
-        amg_mem_free(AMG_OBJECT(na_protocol_info, struct entry, info));
+        amg_mem_free(amg_container_of(na_protocol_info, struct entry, info));
         na_protocol_info = next;
     }
 }

@@ -8,12 +8,11 @@
 
 #include "base/env.h"
 #include "base/log.h"
-#include "base/signals.h"
+#include "base/process.h"
 #include "init/join.h"
 #include "shm/shm_transport.h"
 #include "transport/registry.h"
 #include "transport/self.h"
-#include "transport/uri.h"
 
 /* Those for MPI and libfabric bring large libraries with them, which run code
  * when they are loaded: a program that uses neither must not carry them. So

@@ -29,11 +29,11 @@ static struct {
 
 static void watched_add(hg_bulk_t handle, margo_instance_id mid)
 {
-    amg_lock_take(&watched.lock);
+    amg_lock_lock(&watched.lock);
     if (amg_map_put(&watched.instances, (uint64_t)(uintptr_t)handle, mid) ==
         HG_SUCCESS)
         atomic_fetch_add_explicit(&watched.count, 1u, memory_order_relaxed);
-    amg_lock_give(&watched.lock);
+    amg_lock_unlock(&watched.lock);
 }
 
 /* The instance whose monitor has seen its creation, or NULL. */
@@ -43,11 +43,11 @@ static margo_instance_id watched_take(hg_bulk_t handle)
 
     if (atomic_load_explicit(&watched.count, memory_order_relaxed) == 0)
         return MARGO_INSTANCE_NULL;
-    amg_lock_take(&watched.lock);
+    amg_lock_lock(&watched.lock);
     mid = amg_map_remove(&watched.instances, (uint64_t)(uintptr_t)handle);
     if (mid != MARGO_INSTANCE_NULL)
         atomic_fetch_sub_explicit(&watched.count, 1u, memory_order_relaxed);
-    amg_lock_give(&watched.lock);
+    amg_lock_unlock(&watched.lock);
     return mid;
 }
 
@@ -166,16 +166,16 @@ struct move {
 static void request_list(struct margo_request_struct *req)
 {
     AMG_ASSERT(req->is_timed);
-    amg_lock_take(&all.lock);
+    amg_lock_lock(&all.lock);
     amg_list_push(&all.requests, &req->link);
-    amg_lock_give(&all.lock);
+    amg_lock_unlock(&all.lock);
 }
 
 static void request_unlist(struct margo_request_struct *req)
 {
-    amg_lock_take(&all.lock);
+    amg_lock_lock(&all.lock);
     amg_list_remove(&req->link);
-    amg_lock_give(&all.lock);
+    amg_lock_unlock(&all.lock);
 }
 
 void amg_margo_bulk_cancel(margo_instance_id mid)
@@ -184,16 +184,16 @@ void amg_margo_bulk_cancel(margo_instance_id mid)
 
     /* NOTE(lock): held over a call into HG, which takes no lock of ours: a
      * thread that ends a transfer waits until it was visited. */
-    amg_lock_take(&all.lock);
+    amg_lock_lock(&all.lock);
     link = amg_list_first(&all.requests);
     for (; link != NULL; link = amg_list_next(&all.requests, link)) {
         struct margo_request_struct *req =
-            AMG_OBJECT(link, struct margo_request_struct, link);
+            amg_container_of(link, struct margo_request_struct, link);
 
         if (req->mid == mid && atomic_load(&req->is_posted))
             (void)HG_Bulk_cancel(req->op_id);
     }
-    amg_lock_give(&all.lock);
+    amg_lock_unlock(&all.lock);
 }
 
 /* Its time has passed. The request is there until the callback has disarmed
@@ -250,7 +250,7 @@ static hg_return_t transfer_post(margo_instance_id mid,
 }
 
 /* Notifies the monitor that the operation is about to be posted, or was. */
-static AMG_APART void transfer_notify(const struct amg_margo_form *form,
+static AMG_NOINLINE void transfer_notify(const struct amg_margo_form *form,
     struct margo_request_struct *req, const struct move *move,
     margo_monitor_event_t kind, hg_return_t ret, margo_monitor_data_t *uctx)
 {

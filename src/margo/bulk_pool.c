@@ -102,9 +102,9 @@ static size_t lent_count(struct margo_bulk_pool *pool)
 {
     size_t lent = 0;
 
-    amg_lock_take(&pool->lock);
+    amg_lock_lock(&pool->lock);
     lent = pool->lent;
-    amg_lock_give(&pool->lock);
+    amg_lock_unlock(&pool->lock);
     return lent;
 }
 
@@ -146,13 +146,13 @@ int margo_bulk_pool_get(margo_bulk_pool_t pool, hg_bulk_t *bulk)
 
     if (pool == MARGO_BULK_POOL_NULL || bulk == NULL)
         return -1;
-    amg_lock_take(&pool->lock);
+    amg_lock_lock(&pool->lock);
     buffer = buffer_take_locked(pool);
     if (buffer == NULL) {
         amg_margo_waiter_init(&own.waiter);
         amg_list_push(&pool->waiters, &own.link);
     }
-    amg_lock_give(&pool->lock);
+    amg_lock_unlock(&pool->lock);
     if (buffer != NULL) {
         *bulk = buffer->bulk;
         return 0;
@@ -168,9 +168,9 @@ int margo_bulk_pool_tryget(margo_bulk_pool_t pool, hg_bulk_t *bulk)
 
     if (pool == MARGO_BULK_POOL_NULL || bulk == NULL)
         return -1;
-    amg_lock_take(&pool->lock);
+    amg_lock_lock(&pool->lock);
     buffer = buffer_take_locked(pool);
-    amg_lock_give(&pool->lock);
+    amg_lock_unlock(&pool->lock);
     *bulk = buffer == NULL ? HG_BULK_NULL : buffer->bulk;
     return 0;
 }
@@ -189,7 +189,7 @@ static struct pool_waiter *buffer_give_locked(
     struct pool_waiter *next = NULL;
 
     if (link != NULL) {
-        next = AMG_OBJECT(link, struct pool_waiter, link);
+        next = amg_container_of(link, struct pool_waiter, link);
         next->bulk = buffer->bulk;
         return next;
     }
@@ -210,11 +210,11 @@ int margo_bulk_pool_release(margo_bulk_pool_t pool, hg_bulk_t bulk)
         return -1;
     buffer = amg_map_get(&pool->by_bulk, (uint64_t)(uintptr_t)bulk);
     if (buffer != NULL) {
-        amg_lock_take(&pool->lock);
+        amg_lock_lock(&pool->lock);
         was_lent = buffer->is_lent;
         if (was_lent)
             next = buffer_give_locked(pool, buffer);
-        amg_lock_give(&pool->lock);
+        amg_lock_unlock(&pool->lock);
     }
     if (!was_lent) {
         margo_error(pool->mid,

@@ -124,7 +124,7 @@ static void call_tell(const struct amg_margo_handle *data, hg_return_t ret)
 
 /* Notifies the monitor before and after the result is known. `uctx` is the
  * monitor's, from the one to the other. */
-static AMG_APART void call_notify_done(const struct hg_cb_info *info,
+static AMG_NOINLINE void call_notify_done(const struct hg_cb_info *info,
     struct margo_request_struct *req, margo_monitor_event_t kind,
     hg_return_t ret, margo_monitor_data_t *uctx)
 {
@@ -189,7 +189,7 @@ struct post_watch {
 };
 
 /* Notifies the monitor that the operation is about to be posted, or was. */
-static AMG_APART void call_notify_post(const struct amg_margo_form *form,
+static AMG_NOINLINE void call_notify_post(const struct amg_margo_form *form,
     struct margo_request_struct *req, const struct amg_margo_args *args,
     margo_monitor_event_t kind, hg_return_t ret, struct post_watch *watch)
 {
@@ -245,9 +245,10 @@ static hg_return_t call_post(struct amg_margo_handle *data,
 }
 
 /* The same with a monitor, which keeps its data in the request. */
-static AMG_APART hg_return_t call_post_monitored(struct amg_margo_handle *data,
-    const struct amg_margo_form *form, struct margo_request_struct *req,
-    amg_margo_post_fn post, struct amg_margo_args *args)
+static AMG_NOINLINE hg_return_t call_post_monitored(
+    struct amg_margo_handle *data, const struct amg_margo_form *form,
+    struct margo_request_struct *req, amg_margo_post_fn post,
+    struct amg_margo_args *args)
 {
     struct post_watch watch = {
         .provider_id = (uint16_t)HG_Get_info(req->handle)->id};

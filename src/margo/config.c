@@ -79,7 +79,7 @@ static const struct amg_json_field amalgam_fields[] = {
     FIELD("max_concurrent_rpcs", UINT, max_handlers, 0, HANDLERS_MAX),
 };
 
-/* Which NIC is taken is decided by src/place: hints without effect. */
+/* Which NIC is taken is decided by src/affinity: hints without effect. */
 static const struct amg_json_field plumber_fields[] = {
     FIELD("bucket_policy", TEXT, bucket_policy, 0, 0),
     FIELD("nic_policy", TEXT, nic_policy, 0, 0),

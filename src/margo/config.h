@@ -37,7 +37,7 @@ struct amg_margo_config {
     bool
         wants_lazy_stacks; /* without effect: our stacks are always mapped so */
     const char *bucket_policy; /* of the plumber; told as it was given, since */
-    const char *nic_policy;    /* src/place chooses NICs */
+    const char *nic_policy;    /* src/affinity chooses NICs */
     struct hg_init_info hg_init; /* its strings lie in `json` or the info */
     struct amg_margo_plan plan;  /* what pools.h makes */
 };

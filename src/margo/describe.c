@@ -50,13 +50,13 @@ static struct json_object *ref_describe(
     struct amg_margo_item *item = NULL;
     struct json_object *ref = NULL;
 
-    amg_lock_take(&registry->lock);
+    amg_lock_lock(&registry->lock);
     item = amg_margo_list_find_locked(
         &registry->pools, amg_margo_key_handle(pool), NULL);
     if (item != NULL)
         ref = ref_locked(registry,
             (const struct amg_margo_pool *)(const void *)item, options);
-    amg_lock_give(&registry->lock);
+    amg_lock_unlock(&registry->lock);
     return ref;
 }
 
@@ -141,7 +141,7 @@ static struct json_object *pools_describe(margo_instance_id mid, int options)
     struct amg_margo_registry *registry = mid->pools->registry;
     struct out out = array_begin();
 
-    amg_lock_take(&registry->lock);
+    amg_lock_lock(&registry->lock);
     for (unsigned i = 0; i < registry->pools.count; i++) {
         const struct amg_margo_pool *pool =
             amg_margo_pool_at_locked(registry, i);
@@ -149,7 +149,7 @@ static struct json_object *pools_describe(margo_instance_id mid, int options)
         if (pool_is_shown(pool, options))
             append(&out, pool_describe(pool));
     }
-    amg_lock_give(&registry->lock);
+    amg_lock_unlock(&registry->lock);
     return end(&out);
 }
 
@@ -206,7 +206,7 @@ static struct json_object *streams_describe(margo_instance_id mid, int options)
     struct amg_margo_registry *registry = mid->pools->registry;
     struct out out = array_begin();
 
-    amg_lock_take(&registry->lock);
+    amg_lock_lock(&registry->lock);
     for (unsigned i = 0; i < registry->streams.count; i++) {
         const struct amg_margo_stream *stream =
             amg_margo_stream_at_locked(registry, i);
@@ -214,7 +214,7 @@ static struct json_object *streams_describe(margo_instance_id mid, int options)
         if (stream_is_shown(stream, options))
             append(&out, stream_describe(registry, stream, options));
     }
-    amg_lock_give(&registry->lock);
+    amg_lock_unlock(&registry->lock);
     return end(&out);
 }
 

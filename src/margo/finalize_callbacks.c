@@ -38,9 +38,9 @@ static void callback_push(margo_instance_id mid, bool before, const void *owner,
     callback->owner = owner;
     callback->function = function;
     callback->arg = arg;
-    amg_lock_take(&mid->finalize->callbacks.lock);
+    amg_lock_lock(&mid->finalize->callbacks.lock);
     amg_list_push_front(list_of(mid, before), &callback->link);
-    amg_lock_give(&mid->finalize->callbacks.lock);
+    amg_lock_unlock(&mid->finalize->callbacks.lock);
 }
 
 /* The last one of an owner, or NULL. */
@@ -49,7 +49,8 @@ static struct callback *find_locked(struct amg_list *list, const void *owner)
     struct amg_link *link = amg_list_first(list);
 
     for (; link != NULL; link = amg_list_next(list, link)) {
-        struct callback *callback = AMG_OBJECT(link, struct callback, link);
+        struct callback *callback =
+            amg_container_of(link, struct callback, link);
 
         if (callback->owner == owner)
             return callback;
@@ -63,11 +64,11 @@ static int callback_pop(margo_instance_id mid, bool before, const void *owner)
 
     if (!AMG_CONTRACT(mid != MARGO_INSTANCE_NULL))
         return 0;
-    amg_lock_take(&mid->finalize->callbacks.lock);
+    amg_lock_lock(&mid->finalize->callbacks.lock);
     callback = find_locked(list_of(mid, before), owner);
     if (callback != NULL)
         amg_list_remove(&callback->link);
-    amg_lock_give(&mid->finalize->callbacks.lock);
+    amg_lock_unlock(&mid->finalize->callbacks.lock);
     if (callback == NULL)
         return 0;
     amg_mem_free(callback);
@@ -81,13 +82,13 @@ static int callback_top(margo_instance_id mid, bool before, const void *owner,
 
     if (!AMG_CONTRACT(mid != MARGO_INSTANCE_NULL))
         return 0;
-    amg_lock_take(&mid->finalize->callbacks.lock);
+    amg_lock_lock(&mid->finalize->callbacks.lock);
     callback = find_locked(list_of(mid, before), owner);
     if (callback != NULL && ret_function != NULL)
         *ret_function = callback->function;
     if (callback != NULL && ret_arg != NULL)
         *ret_arg = callback->arg;
-    amg_lock_give(&mid->finalize->callbacks.lock);
+    amg_lock_unlock(&mid->finalize->callbacks.lock);
     return callback != NULL;
 }
 
@@ -96,10 +97,10 @@ static struct callback *callback_take(margo_instance_id mid, bool before)
 {
     struct amg_link *link = NULL;
 
-    amg_lock_take(&mid->finalize->callbacks.lock);
+    amg_lock_lock(&mid->finalize->callbacks.lock);
     link = amg_list_pop(list_of(mid, before));
-    amg_lock_give(&mid->finalize->callbacks.lock);
-    return link == NULL ? NULL : AMG_OBJECT(link, struct callback, link);
+    amg_lock_unlock(&mid->finalize->callbacks.lock);
+    return link == NULL ? NULL : amg_container_of(link, struct callback, link);
 }
 
 void amg_margo_callbacks_run(margo_instance_id mid, bool before)

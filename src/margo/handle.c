@@ -40,9 +40,9 @@ static void data_free(void *arg)
     struct amg_margo_handle *data = arg;
 
     data_user_free(data);
-    amg_lock_take(&all.lock);
+    amg_lock_lock(&all.lock);
     amg_list_remove(&data->link);
-    amg_lock_give(&all.lock);
+    amg_lock_unlock(&all.lock);
     amg_mem_free(data);
 }
 
@@ -56,9 +56,9 @@ static hg_return_t data_attach(hg_handle_t handle, void *arg)
         return HG_NOMEM;
     data->handle = handle;
     atomic_init(&data->refs, 1u);
-    amg_lock_take(&all.lock);
+    amg_lock_lock(&all.lock);
     amg_list_push(&all.handles, &data->link);
-    amg_lock_give(&all.lock);
+    amg_lock_unlock(&all.lock);
     return HG_Set_data(handle, data, data_free);
 }
 
@@ -88,13 +88,13 @@ static struct amg_margo_handle *kept_pop(struct amg_margo_handles *kept)
 {
     struct amg_margo_handle *data = NULL;
 
-    amg_lock_take(&kept->lock);
+    amg_lock_lock(&kept->lock);
     data = kept->first;
     if (data != NULL) {
         kept->first = data->next;
         kept->count--;
     }
-    amg_lock_give(&kept->lock);
+    amg_lock_unlock(&kept->lock);
     return data;
 }
 
@@ -104,14 +104,14 @@ static bool kept_push(
 {
     bool has_room = false;
 
-    amg_lock_take(&kept->lock);
+    amg_lock_lock(&kept->lock);
     has_room = kept->count < kept->cap;
     if (has_room) {
         data->next = kept->first;
         kept->first = data;
         kept->count++;
     }
-    amg_lock_give(&kept->lock);
+    amg_lock_unlock(&kept->lock);
     return has_room;
 }
 
@@ -119,9 +119,9 @@ void amg_margo_handles_close(margo_instance_id mid)
 {
     struct amg_margo_handle *data = NULL;
 
-    amg_lock_take(&mid->handles->lock);
+    amg_lock_lock(&mid->handles->lock);
     mid->handles->cap = 0;
-    amg_lock_give(&mid->handles->lock);
+    amg_lock_unlock(&mid->handles->lock);
     while ((data = kept_pop(mid->handles)) != NULL)
         HG_Destroy(data->handle);
 }
@@ -396,16 +396,16 @@ void amg_margo_handles_each(
     /* NOTE(lock): held over calls into HG, which takes no lock of ours, and
      * over the program's logger: a thread that ends a handle waits until it
      * was visited. */
-    amg_lock_take(&all.lock);
+    amg_lock_lock(&all.lock);
     link = amg_list_first(&all.handles);
     for (; link != NULL; link = amg_list_next(&all.handles, link)) {
         struct amg_margo_handle *data =
-            AMG_OBJECT(link, struct amg_margo_handle, link);
+            amg_container_of(link, struct amg_margo_handle, link);
 
         if (data->mid == mid)
             visit(data);
     }
-    amg_lock_give(&all.lock);
+    amg_lock_unlock(&all.lock);
 }
 
 static bool is_in_flight(const struct amg_margo_handle *data)
@@ -420,11 +420,11 @@ void amg_margo_handles_tell(margo_instance_id mid)
     unsigned left = TOLD_MAX;
 
     /* NOTE(lock): as below. */
-    amg_lock_take(&all.lock);
+    amg_lock_lock(&all.lock);
     link = amg_list_first(&all.handles);
     for (; link != NULL && left > 0; link = amg_list_next(&all.handles, link)) {
         struct amg_margo_handle *data =
-            AMG_OBJECT(link, struct amg_margo_handle, link);
+            amg_container_of(link, struct amg_margo_handle, link);
         bool is_out = atomic_load_explicit(&data->use, memory_order_acquire) ==
                       AMG_MARGO_HANDLE_OUT;
 
@@ -439,7 +439,7 @@ void amg_margo_handles_tell(margo_instance_id mid)
             : data->is_answered ? "which has answered, and has its handle"
                                 : "which has not answered");
     }
-    amg_lock_give(&all.lock);
+    amg_lock_unlock(&all.lock);
 }
 
 /* One that the program never destroyed. */

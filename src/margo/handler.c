@@ -68,15 +68,15 @@ static void next_start(margo_instance_id mid)
         struct amg_link *link = NULL;
         struct amg_margo_handle *data = NULL;
 
-        amg_lock_take(&mid->dispatch->lock);
+        amg_lock_lock(&mid->dispatch->lock);
         link = amg_list_pop(&mid->dispatch->waiting);
         AMG_ASSERT(mid->dispatch->running > 0);
         if (link == NULL)
             mid->dispatch->running--;
-        amg_lock_give(&mid->dispatch->lock);
+        amg_lock_unlock(&mid->dispatch->lock);
         if (link == NULL)
             return;
-        data = AMG_OBJECT(link, struct amg_margo_handle, queued);
+        data = amg_container_of(link, struct amg_margo_handle, queued);
         has_next = !handler_start(data, pool_of(data->rpc));
         if (has_next)
             handler_over(mid);
@@ -182,13 +182,13 @@ static bool place_take(margo_instance_id mid, struct amg_margo_handle *data)
 
     if (mid->max_handlers == 0)
         return true;
-    amg_lock_take(&mid->dispatch->lock);
+    amg_lock_lock(&mid->dispatch->lock);
     has_place = mid->dispatch->running < mid->max_handlers;
     if (has_place)
         mid->dispatch->running++;
     else
         amg_list_push(&mid->dispatch->waiting, &data->queued);
-    amg_lock_give(&mid->dispatch->lock);
+    amg_lock_unlock(&mid->dispatch->lock);
     return has_place;
 }
 

@@ -123,7 +123,7 @@ void amg_margo_runtime_settle(void)
 
 static margo_instance_id instance_of(struct amg_link *link)
 {
-    return AMG_OBJECT(link, struct margo_instance, refs.link);
+    return amg_container_of(link, struct margo_instance, refs.link);
 }
 
 /* Its lock is held. The id is only compared, since it may be an old one. */
@@ -139,22 +139,22 @@ static bool is_known_locked(margo_instance_id mid)
 
 void amg_margo_refs_init(margo_instance_id mid)
 {
-    amg_lock_take(&all.lock);
+    amg_lock_lock(&all.lock);
     AMG_ASSERT(mid->refs.count == 0 && mid->refs.callers == 0);
     mid->refs.count = 1;
     amg_list_push(&all.instances, &mid->refs.link);
-    amg_lock_give(&all.lock);
+    amg_lock_unlock(&all.lock);
 }
 
 bool amg_margo_instance_enter(margo_instance_id mid)
 {
     bool is_known = false;
 
-    amg_lock_take(&all.lock);
+    amg_lock_lock(&all.lock);
     is_known = mid != MARGO_INSTANCE_NULL && is_known_locked(mid);
     if (is_known)
         mid->refs.callers++;
-    amg_lock_give(&all.lock);
+    amg_lock_unlock(&all.lock);
     return is_known;
 }
 
@@ -175,13 +175,13 @@ margo_instance_id amg_margo_instance_leave(margo_instance_id mid)
 {
     margo_instance_id old = MARGO_INSTANCE_NULL;
 
-    amg_lock_take(&all.lock);
+    amg_lock_lock(&all.lock);
     AMG_ASSERT(mid->refs.callers > 0);
     mid->refs.callers--;
     if (mid->refs.callers == 0 && mid->refs.count == 0 &&
         amg_margo_state_of(mid) == AMG_MARGO_CLOSED && !mid->is_stuck)
         old = retire_locked(mid);
-    amg_lock_give(&all.lock);
+    amg_lock_unlock(&all.lock);
     return old;
 }
 
@@ -189,12 +189,12 @@ bool amg_margo_instance_ref(margo_instance_id mid)
 {
     bool is_open = false;
 
-    amg_lock_take(&all.lock);
+    amg_lock_lock(&all.lock);
     is_open = mid != MARGO_INSTANCE_NULL && is_known_locked(mid) &&
               !mid->refs.is_closing;
     if (is_open)
         mid->refs.count++;
-    amg_lock_give(&all.lock);
+    amg_lock_unlock(&all.lock);
     return is_open;
 }
 
@@ -204,42 +204,42 @@ bool amg_margo_instance_unref(margo_instance_id mid, bool *ret_begins)
     unsigned owed = 0;
     bool is_held = false;
 
-    amg_lock_take(&all.lock);
+    amg_lock_lock(&all.lock);
     *ret_begins = refs->count == 1 && !refs->has_begun;
     refs->has_begun = refs->has_begun || *ret_begins;
     owed = refs->has_begun && !refs->is_returned;
     is_held = refs->count > owed;
     refs->count -= is_held;
-    amg_lock_give(&all.lock);
+    amg_lock_unlock(&all.lock);
     return is_held || *ret_begins;
 }
 
 void amg_margo_refs_finalize(margo_instance_id mid)
 {
-    amg_lock_take(&all.lock);
+    amg_lock_lock(&all.lock);
     mid->refs.has_begun = true;
-    amg_lock_give(&all.lock);
+    amg_lock_unlock(&all.lock);
 }
 
 void amg_margo_refs_finalized(margo_instance_id mid)
 {
-    amg_lock_take(&all.lock);
+    amg_lock_lock(&all.lock);
     AMG_ASSERT(mid->refs.has_begun && !mid->refs.is_returned);
     AMG_ASSERT(mid->refs.count > 0);
     mid->refs.is_returned = true;
     mid->refs.count--;
-    amg_lock_give(&all.lock);
+    amg_lock_unlock(&all.lock);
 }
 
 bool amg_margo_refs_close(margo_instance_id mid, bool *ret_is_mine)
 {
     bool is_over = false;
 
-    amg_lock_take(&all.lock);
+    amg_lock_lock(&all.lock);
     is_over = mid->refs.count == 0;
     *ret_is_mine = is_over && !mid->refs.is_closing;
     mid->refs.is_closing = is_over;
-    amg_lock_give(&all.lock);
+    amg_lock_unlock(&all.lock);
     return is_over;
 }
 
@@ -247,10 +247,10 @@ bool amg_margo_instance_ref_count(margo_instance_id mid, unsigned *ret_count)
 {
     bool is_known = false;
 
-    amg_lock_take(&all.lock);
+    amg_lock_lock(&all.lock);
     is_known = mid != MARGO_INSTANCE_NULL && is_known_locked(mid);
     if (is_known)
         *ret_count = mid->refs.count;
-    amg_lock_give(&all.lock);
+    amg_lock_unlock(&all.lock);
     return is_known;
 }

@@ -161,7 +161,7 @@ struct amg_margo_opener {
     void *arg;
 };
 
-/* init.c: margo_init_ext() with a class that is opened by src/comm over a
+/* init.c: margo_init_ext() with a class that is opened by src/mpi_api over a
  * communicator, owned by the instance, and ended with all ranks
  * (is_collective); NULL for `opener`: by margo_init_ext() itself. */
 margo_instance_id amg_margo_instance_open(const struct amg_margo_opener *opener,

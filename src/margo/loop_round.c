@@ -58,12 +58,13 @@ static bool has_other_in_pool(struct amg_margo_rounds *rounds)
     if (atomic_load_explicit(&loop_registry.count, memory_order_relaxed) < 2)
         return false;
     pool = pool_mine();
-    amg_lock_take(&loop_registry.lock);
+    amg_lock_lock(&loop_registry.lock);
     rounds->pool = pool;
     for (link = amg_list_first(&loop_registry.loops); link != NULL;
          link = amg_list_next(&loop_registry.loops, link))
-        count += AMG_OBJECT(link, struct amg_margo_rounds, link)->pool == pool;
-    amg_lock_give(&loop_registry.lock);
+        count +=
+            amg_container_of(link, struct amg_margo_rounds, link)->pool == pool;
+    amg_lock_unlock(&loop_registry.lock);
     return count > 1;
 }
 
@@ -73,18 +74,18 @@ void amg_margo_rounds_begin(margo_instance_id mid,
     *rounds = (struct amg_margo_rounds){.counts = counts, .pool = pool_mine()};
     if (mid->config->is_spindown_given)
         rounds->spindown_ms = mid->config->progress_spindown_ms;
-    amg_lock_take(&loop_registry.lock);
+    amg_lock_lock(&loop_registry.lock);
     atomic_fetch_add_explicit(&loop_registry.count, 1u, memory_order_relaxed);
     amg_list_push(&loop_registry.loops, &rounds->link);
-    amg_lock_give(&loop_registry.lock);
+    amg_lock_unlock(&loop_registry.lock);
 }
 
 void amg_margo_rounds_end(struct amg_margo_rounds *rounds)
 {
-    amg_lock_take(&loop_registry.lock);
+    amg_lock_lock(&loop_registry.lock);
     amg_list_remove(&rounds->link);
     atomic_fetch_sub_explicit(&loop_registry.count, 1u, memory_order_relaxed);
-    amg_lock_give(&loop_registry.lock);
+    amg_lock_unlock(&loop_registry.lock);
 }
 
 /* When the first timer is due; UINT64_MAX: there is none. */

@@ -339,11 +339,11 @@ struct amg_stats_call *amg_monitor_call_find(struct amg_monitor *monitor,
     if (path.name == NULL)
         path.name = "";
     path.peer = peer;
-    amg_lock_take(&monitor->lock);
+    amg_lock_lock(&monitor->lock);
     call = amg_stats_book_find(&monitor->book, &path);
     if (call == NULL)
         monitor->is_short = true;
-    amg_lock_give(&monitor->lock);
+    amg_lock_unlock(&monitor->lock);
     return call;
 }
 
@@ -353,7 +353,7 @@ struct amg_monitor_operation *amg_monitor_operation_begin(
 {
     struct amg_monitor_operation *operation = NULL;
 
-    amg_lock_take(&monitor->lock);
+    amg_lock_lock(&monitor->lock);
     operation = monitor->spare;
     if (operation != NULL)
         monitor->spare = operation->next;
@@ -361,7 +361,7 @@ struct amg_monitor_operation *amg_monitor_operation_begin(
         operation = amg_mem_alloc(sizeof(*operation));
     if (operation == NULL)
         monitor->is_short = true;
-    amg_lock_give(&monitor->lock);
+    amg_lock_unlock(&monitor->lock);
     if (operation != NULL)
         *operation = (struct amg_monitor_operation){
             .call = call, .start = start, .refs = refs};
@@ -371,14 +371,14 @@ struct amg_monitor_operation *amg_monitor_operation_begin(
 void amg_monitor_operation_unref(struct amg_monitor *monitor,
     struct amg_monitor_operation *operation, unsigned refs)
 {
-    amg_lock_take(&monitor->lock);
+    amg_lock_lock(&monitor->lock);
     AMG_ASSERT(operation->refs >= refs);
     operation->refs -= refs;
     if (operation->refs == 0) {
         operation->next = monitor->spare;
         monitor->spare = operation;
     }
-    amg_lock_give(&monitor->lock);
+    amg_lock_unlock(&monitor->lock);
 }
 
 void amg_monitor_count(struct amg_monitor *monitor,
@@ -387,13 +387,13 @@ void amg_monitor_count(struct amg_monitor *monitor,
 {
     if (measure == NULL || monitor->config.stats.is_disabled)
         return;
-    amg_lock_take(&monitor->lock);
+    amg_lock_lock(&monitor->lock);
     amg_stats_add(&measure->duration, duration);
     if (relative >= 0)
         amg_stats_add(&measure->relative, relative);
     if (size >= 0)
         amg_stats_add(&measure->size, size);
-    amg_lock_give(&monitor->lock);
+    amg_lock_unlock(&monitor->lock);
 }
 
 static void monitor_free(struct amg_monitor *monitor)
@@ -478,14 +478,14 @@ void amg_monitor_dump(
     const char *text = NULL;
     size_t len = 0;
 
-    amg_lock_take(&monitor->lock);
+    amg_lock_lock(&monitor->lock);
     if (!monitor->config.stats.is_disabled)
         json_object_object_add(object, "stats", stats_json_locked(monitor));
     if (!monitor->config.series.is_disabled)
         json_object_object_add(object, "series", series_json_locked(monitor));
     if (reset)
         monitor_reset_locked(monitor);
-    amg_lock_give(&monitor->lock);
+    amg_lock_unlock(&monitor->lock);
     text = json_object_to_json_string_length(object,
         JSON_C_TO_STRING_NOSLASHESCAPE |
             (monitor->config.stats.is_pretty ? JSON_C_TO_STRING_PRETTY

@@ -159,9 +159,9 @@ static void on_register(void *uargs, double now, margo_monitor_event_t kind,
     (void)now;
     if (kind != MARGO_MONITOR_FN_END || args->ret != HG_SUCCESS)
         return;
-    amg_lock_take(&monitor->lock);
+    amg_lock_lock(&monitor->lock);
     amg_timeseries_rpc(&monitor->series, args->id, args->name);
-    amg_lock_give(&monitor->lock);
+    amg_lock_unlock(&monitor->lock);
 }
 
 /* Until its thread begins, a handle keeps the operation; afterwards the entry,
@@ -178,10 +178,10 @@ static void on_rpc_handler(void *uargs, double now, margo_monitor_event_t kind,
 
         if (call != NULL) {
             operation = amg_monitor_operation_begin(monitor, call, now, 2);
-            amg_lock_take(&monitor->lock);
+            amg_lock_lock(&monitor->lock);
             amg_timeseries_request(
                 &monitor->series, call->path.id, call->path.name);
-            amg_lock_give(&monitor->lock);
+            amg_lock_unlock(&monitor->lock);
         }
         args->uctx.p = operation;
         handle_set(args->handle, operation);
@@ -384,10 +384,10 @@ static void on_bulk_transfer_cb(void *uargs, double now,
         now - args->uctx.f, args->uctx.f - operation->start, -1);
     amg_monitor_count(monitor, transfer_measure(operation, AMG_STATS_PULL),
         args->uctx.f - operation->start, -1, (double)operation->size);
-    amg_lock_take(&monitor->lock);
+    amg_lock_lock(&monitor->lock);
     amg_timeseries_bytes(
         &monitor->series, operation->call->path.id, operation->size);
-    amg_lock_give(&monitor->lock);
+    amg_lock_unlock(&monitor->lock);
     request_set(
         args->request, transfer_measure(operation, AMG_STATS_PULL_WAIT));
     amg_monitor_operation_unref(monitor, operation, 1);
@@ -412,16 +412,16 @@ static void series_sample(struct amg_monitor *monitor, double now)
         if (margo_find_pool_by_handle(mid, info.pool, &info) == HG_SUCCESS &&
             ABT_pool_get_size(info.pool, &size) == ABT_SUCCESS &&
             ABT_pool_get_total_size(info.pool, &total) == ABT_SUCCESS) {
-            amg_lock_take(&monitor->lock);
+            amg_lock_lock(&monitor->lock);
             amg_timeseries_pool(
                 &monitor->series, moment, info.pool, info.name, size, total);
-            amg_lock_give(&monitor->lock);
+            amg_lock_unlock(&monitor->lock);
         }
         (void)margo_pool_release_by_handle(mid, info.pool);
     }
-    amg_lock_take(&monitor->lock);
+    amg_lock_lock(&monitor->lock);
     amg_timeseries_close(&monitor->series, moment);
-    amg_lock_give(&monitor->lock);
+    amg_lock_unlock(&monitor->lock);
 }
 
 static void on_progress(void *uargs, double now, margo_monitor_event_t kind,
@@ -435,7 +435,7 @@ static void on_progress(void *uargs, double now, margo_monitor_event_t kind,
         args->uctx.f = now;
         return;
     }
-    amg_lock_take(&monitor->lock);
+    amg_lock_lock(&monitor->lock);
     if (!monitor->config.stats.is_disabled &&
         monitor->looks++ % monitor->config.sample_every == 0) {
         if (args->timeout_ms == 0) {
@@ -448,7 +448,7 @@ static void on_progress(void *uargs, double now, margo_monitor_event_t kind,
     }
     is_due = !monitor->config.series.is_disabled &&
              amg_timeseries_is_due(&monitor->series, now - monitor->opened_s);
-    amg_lock_give(&monitor->lock);
+    amg_lock_unlock(&monitor->lock);
     if (is_due)
         series_sample(monitor, now);
 }
@@ -464,10 +464,10 @@ static void on_trigger(void *uargs, double now, margo_monitor_event_t kind,
     }
     if (monitor->config.stats.is_disabled)
         return;
-    amg_lock_take(&monitor->lock);
+    amg_lock_lock(&monitor->lock);
     if (monitor->rounds++ % monitor->config.sample_every == 0)
         amg_stats_add(&monitor->trigger, now - args->uctx.f);
-    amg_lock_give(&monitor->lock);
+    amg_lock_unlock(&monitor->lock);
 }
 
 static const char *default_name(void)

@@ -18,7 +18,7 @@
 #include "margo/instance.h"
 #include "margo/log.h"
 #include "margo/registry.h"
-#include "place/policy.h"
+#include "affinity/policy.h"
 
 static const char primary_name[] = "__primary__";
 
@@ -190,13 +190,13 @@ static ABT_pool pool_choose(const struct amg_margo_log *log,
 
     if (given == ABT_POOL_NULL && ref->name == NULL && ref->index < 0)
         return otherwise;
-    amg_lock_take(&registry->lock);
+    amg_lock_lock(&registry->lock);
     if (given != ABT_POOL_NULL)
         item = amg_margo_list_find_locked(
             &registry->pools, amg_margo_key_handle(given), NULL);
     else
         pool = amg_margo_pool_resolve_locked(log, path, registry, ref);
-    amg_lock_give(&registry->lock);
+    amg_lock_unlock(&registry->lock);
     if (given == ABT_POOL_NULL)
         return pool == NULL ? ABT_POOL_NULL : amg_margo_pool_abt(pool);
     if (item != NULL)
@@ -259,10 +259,10 @@ static void registry_leave(
 {
     bool is_last = false;
 
-    amg_lock_take(&registry->lock);
+    amg_lock_lock(&registry->lock);
     registry->instances--;
     is_last = registry->instances == 0;
-    amg_lock_give(&registry->lock);
+    amg_lock_unlock(&registry->lock);
     if (is_last)
         registry_end(log, registry);
 }
@@ -274,9 +274,9 @@ static struct amg_margo_registry *registry_share(
 
     if (parent != NULL) {
         registry = parent->pools->registry;
-        amg_lock_take(&registry->lock);
+        amg_lock_lock(&registry->lock);
         registry->instances++;
-        amg_lock_give(&registry->lock);
+        amg_lock_unlock(&registry->lock);
         return registry;
     }
     registry = amg_margo_registry_create();
@@ -335,14 +335,14 @@ static void pool_count(margo_instance_id mid, ABT_pool pool, int change)
     struct amg_margo_registry *registry = mid->pools->registry;
     struct amg_margo_item *item = NULL;
 
-    amg_lock_take(&registry->lock);
+    amg_lock_lock(&registry->lock);
     item = amg_margo_list_find_locked(
         &registry->pools, amg_margo_key_handle(pool), NULL);
     if (item != NULL) {
         AMG_ASSERT(change > 0 || item->uses > 0);
         item->uses += (unsigned)change;
     }
-    amg_lock_give(&registry->lock);
+    amg_lock_unlock(&registry->lock);
 }
 
 void amg_margo_pools_ref(margo_instance_id mid, ABT_pool pool)
@@ -368,7 +368,7 @@ static ABT_xstream stream_find(margo_instance_id mid)
     struct amg_margo_registry *registry = mid->pools->registry;
     ABT_xstream found = ABT_XSTREAM_NULL;
 
-    amg_lock_take(&registry->lock);
+    amg_lock_lock(&registry->lock);
     for (unsigned i = 0;
          i < registry->streams.count && registry->instances == 1; i++) {
         const struct amg_margo_stream *stream =
@@ -377,13 +377,13 @@ static ABT_xstream stream_find(margo_instance_id mid)
         if (stream_is_meant(stream))
             found = amg_margo_stream_abt(stream);
     }
-    amg_lock_give(&registry->lock);
+    amg_lock_unlock(&registry->lock);
     return found;
 }
 
 /* True: the stream has a core of its own. */
 static bool stream_pin(margo_instance_id mid, ABT_xstream stream,
-    struct amg_place_ask *ask, struct amg_placement *placement)
+    struct amg_affinity_ask *ask, struct amg_placement *placement)
 {
     const struct amg_seat *seat = &placement->seat;
     char words[AMG_MARGO_ABT_ERROR_CAP];
@@ -409,7 +409,7 @@ bool amg_margo_pools_place(margo_instance_id mid)
 {
     ABT_xstream stream = stream_find(mid);
     struct amg_placement *placement = NULL;
-    struct amg_place_ask ask;
+    struct amg_affinity_ask ask;
     bool has_core = false;
 
     if (stream == ABT_XSTREAM_NULL)

@@ -118,9 +118,9 @@ hg_return_t amg_margo_list_add(const struct amg_margo_log *log,
 {
     hg_return_t rc = HG_SUCCESS;
 
-    amg_lock_take(&registry->lock);
+    amg_lock_lock(&registry->lock);
     rc = list_add_locked(list, item);
-    amg_lock_give(&registry->lock);
+    amg_lock_unlock(&registry->lock);
     if (rc == HG_SUCCESS)
         return rc;
     amg_margo_log_write(log, MARGO_LOG_ERROR, "the %s %.60s was not added: %s",

@@ -45,7 +45,7 @@ static hg_return_t item_call(margo_instance_id mid, enum kind kind,
 
     if (registry == NULL || !key_is_valid(key))
         return HG_INVALID_ARG;
-    amg_lock_take(&registry->lock);
+    amg_lock_lock(&registry->lock);
     item = amg_margo_list_find_locked(
         kind == POOL ? &registry->pools : &registry->streams, key,
         &ret_found->index);
@@ -60,7 +60,7 @@ static hg_return_t item_call(margo_instance_id mid, enum kind kind,
         ret_found->name = item->name;
         ret_found->refs = item->uses + item->refs;
     }
-    amg_lock_give(&registry->lock);
+    amg_lock_unlock(&registry->lock);
     if (rc == HG_PERMISSION)
         margo_error(mid,
             "a %s was not released: the program has no reference to it; "
@@ -106,9 +106,9 @@ static size_t item_total(margo_instance_id mid, enum kind kind)
 
     if (registry == NULL)
         return 0;
-    amg_lock_take(&registry->lock);
+    amg_lock_lock(&registry->lock);
     count = kind == POOL ? registry->pools.count : registry->streams.count;
-    amg_lock_give(&registry->lock);
+    amg_lock_unlock(&registry->lock);
     return count;
 }
 
@@ -366,7 +366,7 @@ static hg_return_t pool_take_off(margo_instance_id mid,
     const char *reason = NULL;
     size_t threads = 0;
 
-    amg_lock_take(&registry->lock);
+    amg_lock_lock(&registry->lock);
     pool = (struct amg_margo_pool *)(void *)amg_margo_list_find_locked(
         &registry->pools, key, NULL);
     if (pool != NULL) {
@@ -375,7 +375,7 @@ static hg_return_t pool_take_off(margo_instance_id mid,
     }
     if (pool != NULL && reason == NULL)
         amg_margo_list_remove_locked(&registry->pools, &pool->item);
-    amg_lock_give(&registry->lock);
+    amg_lock_unlock(&registry->lock);
     if (pool == NULL)
         return HG_NOENTRY;
     if (reason != NULL) {
@@ -541,14 +541,14 @@ static hg_return_t stream_take_off(margo_instance_id mid,
     struct amg_margo_stream *stream = NULL;
     const char *reason = NULL;
 
-    amg_lock_take(&registry->lock);
+    amg_lock_lock(&registry->lock);
     stream = (struct amg_margo_stream *)(void *)amg_margo_list_find_locked(
         &registry->streams, key, NULL);
     if (stream != NULL)
         reason = stream_reason_locked(registry, stream);
     if (stream != NULL && reason == NULL)
         amg_margo_list_remove_locked(&registry->streams, &stream->item);
-    amg_lock_give(&registry->lock);
+    amg_lock_unlock(&registry->lock);
     if (stream == NULL)
         return HG_NOENTRY;
     if (reason != NULL) {

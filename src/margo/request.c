@@ -262,7 +262,7 @@ static margo_request request_public(struct margo_request_struct *req)
 static void request_late(struct amg_margo_timer *timer, bool is_due)
 {
     struct margo_request_struct *req =
-        AMG_OBJECT(timer, struct margo_request_struct, timer);
+        amg_container_of(timer, struct margo_request_struct, timer);
 
     (void)is_due; /* an instance that ends is no reason to wait longer */
     atomic_store(&req->is_late, true);
@@ -505,7 +505,7 @@ struct nap {
 static void nap_over(struct amg_margo_timer *timer, bool is_due)
 {
     (void)is_due; /* the end of the instance wakes it as well */
-    amg_margo_waiter_wake(&AMG_OBJECT(timer, struct nap, timer)->waiter);
+    amg_margo_waiter_wake(&amg_container_of(timer, struct nap, timer)->waiter);
 }
 
 static void sleep_for(margo_instance_id mid, double timeout_ms)

@@ -65,9 +65,9 @@ static struct amg_margo_rpc *rpc_again(
 {
     struct amg_margo_rpc *rpc = NULL;
 
-    amg_lock_take(&mid->rpcs->lock);
+    amg_lock_lock(&mid->rpcs->lock);
     rpc = amg_map_remove(&mid->rpcs->gone, id);
-    amg_lock_give(&mid->rpcs->lock);
+    amg_lock_unlock(&mid->rpcs->lock);
     if (rpc == NULL || strcmp(rpc->name, name) != 0)
         return NULL;
     rpc->has_no_response = false;
@@ -91,9 +91,9 @@ static struct amg_margo_rpc *rpc_make(
         return NULL;
     }
     rpc->mid = mid;
-    amg_lock_take(&mid->rpcs->lock);
+    amg_lock_lock(&mid->rpcs->lock);
     amg_list_push(&mid->rpcs->all, &rpc->link);
-    amg_lock_give(&mid->rpcs->lock);
+    amg_lock_unlock(&mid->rpcs->lock);
     return rpc;
 }
 
@@ -193,9 +193,9 @@ static void rpc_forget(struct amg_margo_rpc *rpc)
     (void)HG_Deregister(rpc->mid->hg_class, rpc->id);
     amg_margo_pools_unref(rpc->mid, rpc->pool);
     data_drop(rpc);
-    amg_lock_take(&rpc->mid->rpcs->lock);
+    amg_lock_lock(&rpc->mid->rpcs->lock);
     (void)amg_map_put(&rpc->mid->rpcs->gone, rpc->id, rpc);
-    amg_lock_give(&rpc->mid->rpcs->lock);
+    amg_lock_unlock(&rpc->mid->rpcs->lock);
 }
 
 hg_return_t margo_deregister(margo_instance_id mid, hg_id_t rpc_id)
@@ -220,7 +220,7 @@ void amg_margo_rpcs_fini(margo_instance_id mid)
 
     while ((link = amg_list_pop(&mid->rpcs->all)) != NULL) {
         struct amg_margo_rpc *rpc =
-            AMG_OBJECT(link, struct amg_margo_rpc, link);
+            amg_container_of(link, struct amg_margo_rpc, link);
 
         rpc_forget(rpc);
         rpc_free(rpc);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Functions of our own runtime for the loop: a push into a pool of its
  * stream ends its sleep. */
-#include "base/futex.h"
+#include "base/lock.h"
 #include "core/context.h"
 #include "margo/pool_spec.h"
 #include "margo/runtime.h"

@@ -20,11 +20,11 @@ static DECLARE_MARGO_RPC_HANDLER(identity_serve)
     const char *text = NULL;
     char *copy = NULL;
 
-    amg_lock_take(&mid->services->lock);
+    amg_lock_lock(&mid->services->lock);
     text = amg_map_get(&mid->services->identities, provider_id);
     if (text != NULL)
         copy = amg_mem_strdup(text);
-    amg_lock_give(&mid->services->lock);
+    amg_lock_unlock(&mid->services->lock);
     return copy;
 }
 
@@ -63,10 +63,10 @@ static DEFINE_MARGO_RPC_HANDLER(identity_serve)
     copy = amg_mem_strdup(identity);
     if (copy == NULL)
         return HG_NOMEM;
-    amg_lock_take(&mid->services->lock);
+    amg_lock_lock(&mid->services->lock);
     if (amg_map_get(&mid->services->identities, provider_id) == NULL)
         rc = amg_map_put(&mid->services->identities, provider_id, copy);
-    amg_lock_give(&mid->services->lock);
+    amg_lock_unlock(&mid->services->lock);
     if (rc == HG_INVALID_ARG)
         margo_error(mid,
             "provider %u has said of what kind it is; "
@@ -84,9 +84,9 @@ hg_return_t margo_provider_deregister_identity(
 
     if (!AMG_CONTRACT(mid != MARGO_INSTANCE_NULL))
         return HG_INVALID_ARG;
-    amg_lock_take(&mid->services->lock);
+    amg_lock_lock(&mid->services->lock);
     text = amg_map_remove(&mid->services->identities, provider_id);
-    amg_lock_give(&mid->services->lock);
+    amg_lock_unlock(&mid->services->lock);
     if (text == NULL)
         return HG_NOENTRY;
     amg_mem_free(text);
@@ -100,9 +100,9 @@ const char *margo_provider_registered_identity(
 
     if (!AMG_CONTRACT(mid != MARGO_INSTANCE_NULL))
         return NULL;
-    amg_lock_take(&mid->services->lock);
+    amg_lock_lock(&mid->services->lock);
     text = amg_map_get(&mid->services->identities, provider_id);
-    amg_lock_give(&mid->services->lock);
+    amg_lock_unlock(&mid->services->lock);
     return text;
 }
 

@@ -50,12 +50,12 @@ static void pool_use_locked(
 static void stream_free(
     struct amg_margo_registry *registry, struct amg_margo_stream *stream)
 {
-    amg_lock_take(&registry->lock);
+    amg_lock_lock(&registry->lock);
     for (unsigned i = 0; i < stream->pool_count; i++) {
         AMG_ASSERT(stream->pools[i]->item.uses > 0);
         stream->pools[i]->item.uses--;
     }
-    amg_lock_give(&registry->lock);
+    amg_lock_unlock(&registry->lock);
     amg_mem_free(stream->pools);
     amg_mem_free(stream->affinity);
     amg_mem_free(stream->item.name);
@@ -98,7 +98,7 @@ static bool pools_resolve(const struct amg_margo_log *log, const char *path,
     bool is_found = true;
 
     amg_json_path_key(where, path, "scheduler.pools");
-    amg_lock_take(&registry->lock);
+    amg_lock_lock(&registry->lock);
     for (unsigned i = 0; i < plan->pool_count && is_found; i++) {
         struct amg_margo_pool *pool = NULL;
 
@@ -109,7 +109,7 @@ static bool pools_resolve(const struct amg_margo_log *log, const char *path,
         if (is_found)
             pool_use_locked(stream, pool);
     }
-    amg_lock_give(&registry->lock);
+    amg_lock_unlock(&registry->lock);
     return is_found;
 }
 
@@ -255,20 +255,20 @@ static hg_return_t pools_adopt(const struct amg_margo_log *log,
         struct amg_margo_pool *pool = NULL;
         hg_return_t rc = HG_SUCCESS;
 
-        amg_lock_take(&registry->lock);
+        amg_lock_lock(&registry->lock);
         item = amg_margo_list_find_locked(&registry->pools, key, NULL);
         if (item != NULL)
             pool_use_locked(stream, (struct amg_margo_pool *)(void *)item);
-        amg_lock_give(&registry->lock);
+        amg_lock_unlock(&registry->lock);
         if (item != NULL)
             continue;
         pool = amg_margo_pool_wrap(log, NULL, pools[i], false);
         rc = pool == NULL ? HG_NOMEM : amg_margo_pool_add(log, registry, pool);
         if (rc != HG_SUCCESS)
             return rc;
-        amg_lock_take(&registry->lock);
+        amg_lock_lock(&registry->lock);
         pool_use_locked(stream, pool);
-        amg_lock_give(&registry->lock);
+        amg_lock_unlock(&registry->lock);
     }
     return HG_SUCCESS;
 }
@@ -280,7 +280,7 @@ static bool pools_known(const struct amg_margo_log *log,
 {
     bool is_known = true;
 
-    amg_lock_take(&registry->lock);
+    amg_lock_lock(&registry->lock);
     for (int i = 0; i < count && is_known; i++) {
         struct amg_margo_item *item = amg_margo_list_find_locked(
             &registry->pools, amg_margo_key_handle(pools[i]), NULL);
@@ -289,7 +289,7 @@ static bool pools_known(const struct amg_margo_log *log,
         if (is_known)
             pool_use_locked(stream, (struct amg_margo_pool *)(void *)item);
     }
-    amg_lock_give(&registry->lock);
+    amg_lock_unlock(&registry->lock);
     if (!is_known)
         amg_margo_log_write(log, MARGO_LOG_ERROR,
             "the stream %.60s was not added: the instance does not know all "

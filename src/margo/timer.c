@@ -22,7 +22,8 @@
 
 static struct amg_margo_timer *timer_of(struct amg_heap_node *node)
 {
-    return node == NULL ? NULL : AMG_OBJECT(node, struct amg_margo_timer, node);
+    return node == NULL ? NULL
+                        : amg_container_of(node, struct amg_margo_timer, node);
 }
 
 static void next_store_locked(margo_instance_id mid)
@@ -61,9 +62,9 @@ bool amg_margo_timer_arm(
     struct amg_margo_timers *timers = mid->timers;
     bool is_first = false;
 
-    amg_lock_take(&timers->lock);
+    amg_lock_lock(&timers->lock);
     if (timers->is_closed) {
-        amg_lock_give(&timers->lock);
+        amg_lock_unlock(&timers->lock);
         return false;
     }
     timer->node.key = due_ns;
@@ -72,7 +73,7 @@ bool amg_margo_timer_arm(
     is_first = timers->heap.first == &timer->node;
     if (is_first)
         next_store_locked(mid);
-    amg_lock_give(&timers->lock);
+    amg_lock_unlock(&timers->lock);
     if (is_first)
         amg_margo_wake(mid);
     return true;
@@ -103,12 +104,12 @@ bool amg_margo_timer_disarm(
 
     /* The function that fires may arm it again, so check afterwards. */
     while (!was_armed && is_firing) {
-        amg_lock_take(&timers->lock);
+        amg_lock_lock(&timers->lock);
         was_armed = timer->is_armed;
         if (was_armed)
             remove_locked(mid, timer);
         is_firing = fires_elsewhere(mid, timer);
-        amg_lock_give(&timers->lock);
+        amg_lock_unlock(&timers->lock);
         /* The loop that fires it may wait for this stream. */
         if (!was_armed && is_firing) {
             (void)ABT_self_yield();
@@ -125,7 +126,7 @@ static bool fire_one(
     struct amg_margo_timers *timers = mid->timers;
     struct amg_margo_timer *timer = NULL;
 
-    amg_lock_take(&timers->lock);
+    amg_lock_lock(&timers->lock);
     timer = timer_of(timers->heap.first);
     if (timer != NULL && timer->node.key <= until_ns) {
         remove_locked(mid, timer);
@@ -136,7 +137,7 @@ static bool fire_one(
     } else {
         timer = NULL;
     }
-    amg_lock_give(&timers->lock);
+    amg_lock_unlock(&timers->lock);
     if (timer == NULL)
         return false;
     timer->fire(timer, is_due);
@@ -161,9 +162,9 @@ void amg_margo_timers_fire(margo_instance_id mid, uint64_t now_ns)
 
 void amg_margo_timers_fini(margo_instance_id mid)
 {
-    amg_lock_take(&mid->timers->lock);
+    amg_lock_lock(&mid->timers->lock);
     mid->timers->is_closed = true;
-    amg_lock_give(&mid->timers->lock);
+    amg_lock_unlock(&mid->timers->lock);
     while (fire_one(mid, AMG_MARGO_LOOP, UINT64_MAX, false))
         ;
 }
@@ -279,7 +280,8 @@ static bool timer_put_off(struct margo_timer *timer)
 /* Called by the loop, which has the reference of the start. */
 static void timer_fire(struct amg_margo_timer *alarm, bool is_due)
 {
-    struct margo_timer *timer = AMG_OBJECT(alarm, struct margo_timer, alarm);
+    struct margo_timer *timer =
+        amg_container_of(alarm, struct margo_timer, alarm);
     int rc = ABT_SUCCESS;
 
     timer_lock(timer);

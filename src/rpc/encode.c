@@ -113,9 +113,9 @@ static void fetch_set_id(struct hg_handle *handle, struct hg_op_id *id)
 {
     hg_context_t *context = handle->info.context;
 
-    amg_lock_take(&context->upper_lock);
+    amg_lock_lock(&context->upper_lock);
     handle->fetch = id;
-    amg_lock_give(&context->upper_lock);
+    amg_lock_unlock(&context->upper_lock);
 }
 
 static void fetch_done(struct hg_op_id *transfer)
@@ -222,10 +222,10 @@ void amg_overflow_cancel(struct hg_handle *handle)
 
     /* NOTE(not a leaf): under the lock, so that the transfer cannot end
      * between the look and the call; the drivers' locks come after it. */
-    amg_lock_take(&context->upper_lock);
+    amg_lock_lock(&context->upper_lock);
     if (handle->fetch != NULL)
         amg_transfer_cancel(handle->fetch);
-    amg_lock_give(&context->upper_lock);
+    amg_lock_unlock(&context->upper_lock);
 }
 
 /* Small bulk data may travel along, unless the peer is this process. */

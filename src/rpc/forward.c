@@ -16,7 +16,7 @@
 
 static void forward_run(struct amg_cq_entry *entry)
 {
-    struct hg_handle *handle = AMG_OBJECT(entry, struct hg_handle, entry);
+    struct hg_handle *handle = amg_container_of(entry, struct hg_handle, entry);
     hg_context_t *context = handle->info.context;
     struct hg_cb_info info = {
         .arg = handle->arg,
@@ -126,7 +126,7 @@ static void reply_take(struct hg_handle *handle)
 
 static void forward_step(struct amg_op *op)
 {
-    struct hg_handle *handle = AMG_OBJECT(op, struct hg_handle, op);
+    struct hg_handle *handle = amg_container_of(op, struct hg_handle, op);
 
     if (op->ret != HG_SUCCESS)
         forward_end(handle, op->ret);
@@ -192,7 +192,7 @@ static hg_return_t forward_post(
 }
 
 /* For the call that begins, and those that come after it. */
-AMG_APART static void spare_make(struct hg_handle *handle)
+AMG_NOINLINE static void spare_make(struct hg_handle *handle)
 {
     atomic_fetch_add_explicit(
         &handle->refs, AMG_HANDLE_SPARE, memory_order_relaxed);

@@ -372,13 +372,13 @@ static bool take_off(struct hg_handle *handle)
     hg_context_t *context = handle->info.context;
     bool was_listed = false;
 
-    amg_lock_take(&context->upper_lock);
+    amg_lock_lock(&context->upper_lock);
     was_listed = amg_link_is_listed(&handle->link);
     if (was_listed) {
         amg_list_remove(&handle->link);
         amg_refs_set(&handle->spare, 0); /* the caller has it */
     }
-    amg_lock_give(&context->upper_lock);
+    amg_lock_unlock(&context->upper_lock);
     return was_listed;
 }
 
@@ -401,21 +401,21 @@ static bool let_go(struct hg_handle *handle, int refs)
     hg_context_t *context = handle->info.context;
     uint64_t look_ns = 0;
 
-    amg_lock_take(&context->upper_lock);
+    amg_lock_lock(&context->upper_lock);
     if (!amg_unanswered_is_open(handle) ||
         amg_refs_get(&handle->refs) != refs) {
-        amg_lock_give(&context->upper_lock);
+        amg_lock_unlock(&context->upper_lock);
         return false;
     }
     /* First on the list: who ends the handle then looks whether it is there. */
     put_on_locked(handle);
     if (!atomic_compare_exchange_strong_explicit(&handle->refs, &refs, 1,
             memory_order_acq_rel, memory_order_relaxed)) {
-        amg_lock_give(&context->upper_lock);
+        amg_lock_unlock(&context->upper_lock);
         return false;
     }
     look_ns = handle->let_go_by != NULL ? 0 : handle->let_go_ns;
-    amg_lock_give(&context->upper_lock);
+    amg_lock_unlock(&context->upper_lock);
     amg_context_look_at(context, look_ns);
     return true;
 }
@@ -456,13 +456,13 @@ void amg_unanswered_again(struct hg_handle *handle)
     hg_context_t *context = handle->info.context;
     bool is_ours = false;
 
-    amg_lock_take(&context->upper_lock);
+    amg_lock_lock(&context->upper_lock);
     is_ours = amg_refs_get(&handle->refs) == 1;
     amg_refs_set(&handle->spare, 1);
     amg_handle_set_state(handle, AMG_HANDLE_RUNNING);
     if (is_ours)
         put_on_locked(handle);
-    amg_lock_give(&context->upper_lock);
+    amg_lock_unlock(&context->upper_lock);
     if (is_ours)
         amg_context_look_at(context, 0);
 }
@@ -498,10 +498,11 @@ static struct hg_handle *due_take(
     struct hg_handle *due = NULL;
     uint64_t next_ns = AMG_CONTEXT_NEVER;
 
-    amg_lock_take(&context->upper_lock);
+    amg_lock_lock(&context->upper_lock);
     link = amg_list_first(&context->unanswered);
     while (link != NULL && due == NULL) {
-        struct hg_handle *handle = AMG_OBJECT(link, struct hg_handle, link);
+        struct hg_handle *handle =
+            amg_container_of(link, struct hg_handle, link);
         uint64_t at_ns = handle->let_go_by != NULL ? 0 : handle->let_go_ns;
 
         /* First its state: an operation has what it takes before that says so.
@@ -521,7 +522,7 @@ static struct hg_handle *due_take(
             next_ns = at_ns;
         }
     }
-    amg_lock_give(&context->upper_lock);
+    amg_lock_unlock(&context->upper_lock);
     *ret_next_ns = next_ns;
     return due;
 }

@@ -33,7 +33,7 @@ static void rpc_class_free(hg_class_t *cls)
     amg_pool_each(&rpcs->handles, rpcs->handle_ops->fini);
     amg_pool_each(&rpcs->served, rpcs->handle_ops->fini);
     while ((link = amg_list_pop(&rpcs->all)) != NULL) {
-        struct amg_rpc *rpc = AMG_OBJECT(link, struct amg_rpc, link);
+        struct amg_rpc *rpc = amg_container_of(link, struct amg_rpc, link);
 
         rpc_drop_data(rpc);
         amg_mem_free(rpc);
@@ -73,11 +73,11 @@ struct amg_rpc *amg_rpc_find(const hg_class_t *cls, hg_id_t id)
 
     if (rpc != NULL && rpc->id == id)
         return rpc;
-    amg_lock_take(&rpcs->lock);
+    amg_lock_lock(&rpcs->lock);
     rpc = amg_map_get(&rpcs->rpcs, id);
     if (rpc != NULL)
         atomic_store_explicit(&rpcs->last, rpc, memory_order_release);
-    amg_lock_give(&rpcs->lock);
+    amg_lock_unlock(&rpcs->lock);
     return rpc;
 }
 
@@ -105,7 +105,7 @@ static hg_return_t rpc_add(hg_class_t *cls, hg_id_t id, hg_proc_cb_t in_proc,
     struct amg_rpc *rpc = NULL;
     hg_return_t rc = HG_NOMEM;
 
-    amg_lock_take(&rpcs->lock);
+    amg_lock_lock(&rpcs->lock);
     rpc = gone_take_locked(rpcs, id, in_proc, out_proc, callback);
     if (rpc == NULL)
         rpc = amg_mem_zalloc(sizeof(*rpc));
@@ -119,7 +119,7 @@ static hg_return_t rpc_add(hg_class_t *cls, hg_id_t id, hg_proc_cb_t in_proc,
         /* Also then: it may have been in use before. */
         amg_list_push(&rpcs->all, &rpc->link);
     }
-    amg_lock_give(&rpcs->lock);
+    amg_lock_unlock(&rpcs->lock);
     if (rc == HG_SUCCESS)
         amg_rpc_class_of(cls)->handle_ops->registered(cls, id);
     return rc;
@@ -192,12 +192,12 @@ hg_return_t HG_Deregister(hg_class_t *hg_class, hg_id_t id)
     if (!AMG_CLASS_OK(hg_class))
         return HG_INVALID_ARG;
     rpcs = amg_rpc_class_of(hg_class);
-    amg_lock_take(&rpcs->lock);
+    amg_lock_lock(&rpcs->lock);
     rpc = amg_map_remove(&rpcs->rpcs, id);
     if (rpc != NULL) /* without memory it is forgotten until the class closes */
         (void)amg_map_put(&rpcs->gone, id, rpc);
     atomic_store_explicit(&rpcs->last, NULL, memory_order_release);
-    amg_lock_give(&rpcs->lock);
+    amg_lock_unlock(&rpcs->lock);
     if (rpc == NULL)
         return HG_NOENTRY;
     rpc_drop_data(rpc);

@@ -50,7 +50,7 @@ hg_return_t amg_acks_wait(struct hg_handle *handle)
     handle->ask_ns = amg_clock_ns() + ASK_FIRST_NS;
     handle->is_leaving = true;
     /* NOTE(not a leaf): the map allocates; the memory room takes no lock. */
-    amg_lock_take(&context->upper_lock);
+    amg_lock_lock(&context->upper_lock);
     rc = amg_map_put(&context->acks, handle->token, handle);
     if (rc == HG_SUCCESS) {
         if (amg_link_is_listed(&handle->link)) /* see rpc/handle.c */
@@ -58,7 +58,7 @@ hg_return_t amg_acks_wait(struct hg_handle *handle)
         amg_list_push(&context->upper, &handle->link);
         amg_handle_set_state(handle, AMG_HANDLE_ACK_WAIT);
     }
-    amg_lock_give(&context->upper_lock);
+    amg_lock_unlock(&context->upper_lock);
     if (rc == HG_SUCCESS)
         amg_context_look_at(context, handle->ask_ns);
     return rc;
@@ -92,10 +92,10 @@ static bool acks_unwait(struct hg_handle *handle)
     hg_context_t *context = handle->info.context;
     bool was_waiting = false;
 
-    amg_lock_take(&context->upper_lock);
+    amg_lock_lock(&context->upper_lock);
     handle->is_leaving = false;
     was_waiting = take_out_locked(handle);
-    amg_lock_give(&context->upper_lock);
+    amg_lock_unlock(&context->upper_lock);
     return was_waiting;
 }
 
@@ -106,14 +106,14 @@ static bool acks_left(struct hg_handle *handle, hg_return_t ret)
     hg_context_t *context = handle->info.context;
     bool is_over = false;
 
-    amg_lock_take(&context->upper_lock);
+    amg_lock_lock(&context->upper_lock);
     handle->is_leaving = false;
     is_over = !amg_link_is_listed(&handle->link);
     if (!is_over && ret != HG_SUCCESS) {
         is_over = take_out_locked(handle);
         handle->ret = ret;
     }
-    amg_lock_give(&context->upper_lock);
+    amg_lock_unlock(&context->upper_lock);
     return is_over;
 }
 
@@ -154,14 +154,14 @@ static struct hg_handle *acks_take(
     struct hg_handle *handle = NULL;
     bool is_known = false;
 
-    amg_lock_take(&context->upper_lock);
+    amg_lock_lock(&context->upper_lock);
     handle = amg_map_get(&context->acks, token);
     if (handle != NULL && !amg_addr_is_same(&handle->addr, from))
         handle = NULL;
     is_known = handle != NULL;
     if (handle != NULL && !settle_locked(handle, HG_SUCCESS))
         handle = NULL;
-    amg_lock_give(&context->upper_lock);
+    amg_lock_unlock(&context->upper_lock);
     if (!is_known)
         stray_tell(context, from, token);
     return handle;
@@ -174,14 +174,14 @@ static bool acks_give_up(struct hg_handle *handle, hg_return_t ret)
     hg_context_t *context = handle->info.context;
     bool is_ours = false;
 
-    amg_lock_take(&context->upper_lock);
+    amg_lock_lock(&context->upper_lock);
     is_ours = settle_locked(handle, ret);
     if (handle->is_leaving && !amg_link_is_listed(&handle->link)) {
         struct amg_ep *ep = amg_handle_ep(handle);
 
         ep->transport->ep.cancel(ep, &handle->op);
     }
-    amg_lock_give(&context->upper_lock);
+    amg_lock_unlock(&context->upper_lock);
     amg_context_posted(context, handle->addr.route);
     return is_ours;
 }
@@ -192,13 +192,13 @@ static struct hg_handle *acks_give_up_any(hg_context_t *context)
     struct hg_handle *handle = NULL;
     struct amg_link *link = NULL;
 
-    amg_lock_take(&context->upper_lock);
+    amg_lock_lock(&context->upper_lock);
     while (handle == NULL && (link = amg_list_first(&context->upper)) != NULL) {
-        handle = AMG_OBJECT(link, struct hg_handle, link);
+        handle = amg_container_of(link, struct hg_handle, link);
         if (!settle_locked(handle, HG_CANCELED))
             handle = NULL; /* the end of its endpoint will end it */
     }
-    amg_lock_give(&context->upper_lock);
+    amg_lock_unlock(&context->upper_lock);
     return handle;
 }
 
@@ -220,19 +220,19 @@ static hg_return_t loss_of(hg_return_t ret)
 /* The origin has answered, or never will. */
 static void ask_ended(struct amg_op *op)
 {
-    struct amg_ask *ask = AMG_OBJECT(op, struct amg_ask, op);
+    struct amg_ask *ask = amg_container_of(op, struct amg_ask, op);
     hg_context_t *context = ask->context;
     hg_return_t loss = loss_of(op->ret);
     struct hg_handle *handle = NULL;
     bool is_ours = false;
 
-    amg_lock_take(&context->upper_lock);
+    amg_lock_lock(&context->upper_lock);
     handle = amg_map_get(&context->acks, ask->token);
     if (handle != NULL && handle->ask == ask) {
         handle->ask = NULL;
         is_ours = loss != HG_SUCCESS && settle_locked(handle, loss);
     }
-    amg_lock_give(&context->upper_lock);
+    amg_lock_unlock(&context->upper_lock);
     if (op->ret == HG_SUCCESS && op->data != NULL) {
         struct amg_ep *ep = amg_context_ep(context, ask->to.route);
 
@@ -287,10 +287,11 @@ static void acks_look(
     struct amg_link *link = NULL;
     uint64_t next_ns = AMG_CONTEXT_NEVER;
 
-    amg_lock_take(&context->upper_lock);
+    amg_lock_lock(&context->upper_lock);
     link = amg_list_first(&context->upper);
     for (; link != NULL; link = amg_list_next(&context->upper, link)) {
-        struct hg_handle *handle = AMG_OBJECT(link, struct hg_handle, link);
+        struct hg_handle *handle =
+            amg_container_of(link, struct hg_handle, link);
 
         if (handle->ask_ns <= now_ns) {
             if (handle->ask == NULL && !handle->is_leaving)
@@ -303,7 +304,7 @@ static void acks_look(
         if (handle->ask_ns < next_ns)
             next_ns = handle->ask_ns;
     }
-    amg_lock_give(&context->upper_lock);
+    amg_lock_unlock(&context->upper_lock);
     amg_context_look_at(context, next_ns);
 }
 
@@ -314,7 +315,7 @@ static void acks_look(
 
 static void respond_run(struct amg_cq_entry *entry)
 {
-    struct hg_handle *handle = AMG_OBJECT(entry, struct hg_handle, entry);
+    struct hg_handle *handle = amg_container_of(entry, struct hg_handle, entry);
     hg_context_t *context = handle->info.context;
     struct hg_cb_info info = {
         .arg = handle->arg,
@@ -338,13 +339,13 @@ static void respond_end(struct hg_handle *handle, hg_return_t ret)
 
 static void respond_step(struct amg_op *op)
 {
-    respond_end(AMG_OBJECT(op, struct hg_handle, op), op->ret);
+    respond_end(amg_container_of(op, struct hg_handle, op), op->ret);
 }
 
 /* A long one has left, or never will. */
 static void respond_long_step(struct amg_op *op)
 {
-    struct hg_handle *handle = AMG_OBJECT(op, struct hg_handle, op);
+    struct hg_handle *handle = amg_container_of(op, struct hg_handle, op);
 
     if (acks_left(handle, op->ret))
         respond_end(handle, handle->ret);
@@ -553,7 +554,7 @@ struct ack {
 
 static void ack_sent(struct amg_op *op)
 {
-    struct ack *ack = AMG_OBJECT(op, struct ack, op);
+    struct ack *ack = amg_container_of(op, struct ack, op);
     hg_context_t *context = ack->context;
 
     amg_mem_free(ack);

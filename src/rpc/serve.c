@@ -33,16 +33,16 @@ static struct hg_handle *early_take(hg_context_t *context, hg_id_t id)
     struct hg_handle *handle = NULL;
     struct amg_link *link = NULL;
 
-    amg_lock_take(&context->upper_lock);
+    amg_lock_lock(&context->upper_lock);
     link = amg_list_first(&context->early);
     for (; link != NULL; link = amg_list_next(&context->early, link)) {
-        handle = AMG_OBJECT(link, struct hg_handle, link);
+        handle = amg_container_of(link, struct hg_handle, link);
         if (id == 0 || handle->info.id == id)
             break;
     }
     if (link != NULL)
         amg_list_remove(link);
-    amg_lock_give(&context->upper_lock);
+    amg_lock_unlock(&context->upper_lock);
     return link == NULL ? NULL : handle;
 }
 
@@ -63,11 +63,11 @@ static bool early_keep(struct hg_handle *handle)
     hg_context_t *context = handle->info.context;
     hg_id_t id = handle->info.id;
 
-    if (!amg_role.is_ours || amg_context_is_ready(context))
+    if (!amg_role.is_library_thread || amg_context_is_ready(context))
         return false;
-    amg_lock_take(&context->upper_lock);
+    amg_lock_lock(&context->upper_lock);
     amg_list_push(&context->early, &handle->link);
-    amg_lock_give(&context->upper_lock);
+    amg_lock_unlock(&context->upper_lock);
     amg_context_look_at(context, 0);
     /* Who registered it since it was looked for has not found it here. */
     if (amg_rpc_find(context->cls, id) != NULL)
@@ -88,13 +88,13 @@ void amg_early_look(hg_context_t *context)
 {
     bool is_empty = false;
 
-    if (!amg_role.is_ours || amg_context_is_ready(context)) {
+    if (!amg_role.is_library_thread || amg_context_is_ready(context)) {
         early_serve(context, 0);
         return;
     }
-    amg_lock_take(&context->upper_lock);
+    amg_lock_lock(&context->upper_lock);
     is_empty = amg_list_is_empty(&context->early);
-    amg_lock_give(&context->upper_lock);
+    amg_lock_unlock(&context->upper_lock);
     if (!is_empty)
         amg_context_look_at(context, 0);
 }
@@ -125,7 +125,7 @@ static struct hg_handle *pulls_next_locked(struct amg_context_pulls *pulls)
 
     if (link == NULL)
         return NULL;
-    handle = AMG_OBJECT(link, struct hg_handle, link);
+    handle = amg_container_of(link, struct hg_handle, link);
     if (pulls->len > 0 && (handle->pull_len > pulls->cap ||
                               pulls->len > pulls->cap - handle->pull_len))
         return NULL;
@@ -146,10 +146,10 @@ static void pulls_start_locked(hg_context_t *context)
         return; /* who does so will look again */
     pulls->is_starting = true;
     while ((handle = pulls_next_locked(pulls)) != NULL) {
-        amg_lock_give(&context->upper_lock);
+        amg_lock_unlock(&context->upper_lock);
         serve_pull(handle);
         amg_context_leave(context);
-        amg_lock_take(&context->upper_lock);
+        amg_lock_lock(&context->upper_lock);
     }
     pulls->is_starting = false;
 }
@@ -161,10 +161,10 @@ static void pulls_add(struct hg_handle *handle)
     hg_context_t *context = handle->info.context;
 
     amg_context_enter(context); /* until its transfer is in flight itself */
-    amg_lock_take(&context->upper_lock);
+    amg_lock_lock(&context->upper_lock);
     amg_list_push(&context->pulls.waiting, &handle->link);
     pulls_start_locked(context);
-    amg_lock_give(&context->upper_lock);
+    amg_lock_unlock(&context->upper_lock);
 }
 
 /* What it took is free for others: it is about to run, or its pull failed. */
@@ -172,11 +172,11 @@ static void pulls_end(struct hg_handle *handle)
 {
     hg_context_t *context = handle->info.context;
 
-    amg_lock_take(&context->upper_lock);
+    amg_lock_lock(&context->upper_lock);
     AMG_ASSERT(context->pulls.len >= handle->pull_len);
     context->pulls.len -= handle->pull_len;
     pulls_start_locked(context);
-    amg_lock_give(&context->upper_lock);
+    amg_lock_unlock(&context->upper_lock);
 }
 
 void amg_pulls_refuse(hg_context_t *context)
@@ -184,13 +184,13 @@ void amg_pulls_refuse(hg_context_t *context)
     struct amg_link *link = NULL;
 
     do {
-        amg_lock_take(&context->upper_lock);
+        amg_lock_lock(&context->upper_lock);
         link = amg_list_pop(&context->pulls.waiting);
-        amg_lock_give(&context->upper_lock);
+        amg_lock_unlock(&context->upper_lock);
         if (link == NULL)
             continue;
-        serve_refuse(AMG_OBJECT(link, struct hg_handle, link), HG_CANCELED,
-            "its context ends");
+        serve_refuse(amg_container_of(link, struct hg_handle, link),
+            HG_CANCELED, "its context ends");
         amg_context_leave(context);
     } while (link != NULL);
 }
@@ -201,7 +201,7 @@ void amg_pulls_refuse(hg_context_t *context)
 
 static void serve_run(struct amg_cq_entry *entry)
 {
-    struct hg_handle *handle = AMG_OBJECT(entry, struct hg_handle, entry);
+    struct hg_handle *handle = amg_container_of(entry, struct hg_handle, entry);
 
     amg_handle_set_state(handle, AMG_HANDLE_RUNNING);
     if (handle->is_long)

@@ -83,7 +83,7 @@ static uint32_t listed_search(const struct amg_shm_listed *list, uint32_t low,
 }
 
 /* As entry_find(), in a list of `count` segments. */
-AMG_APART static hg_return_t list_find(const struct amg_shm_listed *list,
+AMG_NOINLINE static hg_return_t list_find(const struct amg_shm_listed *list,
     uint32_t count, const struct amg_shm_access *access,
     struct amg_shm_view *ret_view)
 {

@@ -117,7 +117,8 @@ void amg_shm_addr_fini(struct amg_shm_domain *domain)
     struct amg_link *link = NULL;
 
     while ((link = amg_list_first(&domain->all_peers)) != NULL)
-        amg_shm_peer_free_locked(AMG_OBJECT(link, struct amg_shm_peer, all));
+        amg_shm_peer_free_locked(
+            amg_container_of(link, struct amg_shm_peer, all));
     domain->self = NULL;
     amg_map_fini(&domain->peers, NULL);
 }
@@ -129,7 +130,8 @@ static struct amg_shm_peer *peer_known_locked(
     struct amg_link *link = amg_list_first(&domain->all_peers);
 
     for (; link != NULL; link = amg_list_next(&domain->all_peers, link)) {
-        struct amg_shm_peer *peer = AMG_OBJECT(link, struct amg_shm_peer, all);
+        struct amg_shm_peer *peer =
+            amg_container_of(link, struct amg_shm_peer, all);
 
         if (peer->state == AMG_SHM_PEER_ALIVE &&
             strcmp(peer->region.name, name) == 0 &&

@@ -72,7 +72,7 @@ void amg_shm_buf_fini(struct amg_shm_domain *domain)
     domain->bufs = NULL;
 }
 
-AMG_APART static struct amg_shm_buf *buf_fresh_locked(
+AMG_NOINLINE static struct amg_shm_buf *buf_fresh_locked(
     struct amg_shm_domain *domain)
 {
     uint32_t index = domain->fresh_bufs;
@@ -120,7 +120,7 @@ static struct amg_shm_buf *buf_pop_locked(struct amg_shm_domain *domain)
     if (link == NULL)
         return NULL;
     domain->free_bufs = link->next;
-    return AMG_OBJECT(link, struct amg_shm_buf, post.link);
+    return amg_container_of(link, struct amg_shm_buf, post.link);
 }
 
 /* One whose receiver is done with it becomes free. */
@@ -146,7 +146,8 @@ static bool bufs_reclaim_locked(struct amg_shm_domain *domain, unsigned max)
     for (; link != NULL && max > 0; max--) {
         struct amg_link *next = amg_list_next(&domain->out_bufs, link);
 
-        if (buf_reclaim_locked(AMG_OBJECT(link, struct amg_shm_buf, post.link)))
+        if (buf_reclaim_locked(
+                amg_container_of(link, struct amg_shm_buf, post.link)))
             any = true;
         link = next;
     }
@@ -217,7 +218,7 @@ void amg_shm_buf_gone_locked(struct amg_shm_peer *peer)
     while (link != NULL) {
         struct amg_link *next = amg_list_next(out, link);
         struct amg_shm_buf *buf =
-            AMG_OBJECT(link, struct amg_shm_buf, post.link);
+            amg_container_of(link, struct amg_shm_buf, post.link);
 
         if (buf->peer == peer) {
             atomic_store_explicit(&buf->slab->is_out, 0, memory_order_relaxed);
@@ -255,7 +256,7 @@ void amg_shm_buf_want_locked(struct amg_shm_domain *domain)
 
     for (; link != NULL; link = amg_list_next(&domain->out_bufs, link)) {
         struct amg_shm_buf *buf =
-            AMG_OBJECT(link, struct amg_shm_buf, post.link);
+            amg_container_of(link, struct amg_shm_buf, post.link);
         uint32_t expected = 1;
 
         (void)atomic_compare_exchange_strong_explicit(&buf->slab->is_out,

@@ -39,18 +39,18 @@ void amg_shm_arrival_put_locked(struct amg_shm_arrival *arrival);
 
 static inline struct amg_shm_buf *amg_shm_buf_of(struct amg_buf *buf)
 {
-    return AMG_OBJECT(buf, struct amg_shm_buf, buf);
+    return amg_container_of(buf, struct amg_shm_buf, buf);
 }
 
 static inline struct amg_shm_buf *amg_shm_buf_of_post(struct amg_post *post)
 {
-    return AMG_OBJECT(post, struct amg_shm_buf, post);
+    return amg_container_of(post, struct amg_shm_buf, post);
 }
 
 static inline struct amg_shm_arrival *amg_shm_arrival_of(
     const struct amg_arrival *arrival)
 {
-    return AMG_OBJECT(arrival, struct amg_shm_arrival, base);
+    return amg_container_of(arrival, struct amg_shm_arrival, base);
 }
 
 /* The slots of the contract. */

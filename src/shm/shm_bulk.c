@@ -343,7 +343,7 @@ static void post_end(struct amg_shm_ep *ep, struct amg_op *op, uint64_t len,
 /* All of it at once, by the post; its end waits for the next poll. False: a
  * poll is to do it, from `*ret_len` bytes on. */
 static bool post_copy(struct amg_shm_ep *ep, struct amg_shm_peer *peer,
-    const struct amg_shm_access *access, struct amg_place *local,
+    const struct amg_shm_access *access, struct amg_seg_iter *local,
     struct amg_op *op, uint64_t *ret_len)
 {
     uint64_t budget = POST_LEN;
@@ -365,9 +365,9 @@ static bool post_copy(struct amg_shm_ep *ep, struct amg_shm_peer *peer,
 
 /* What the post has not done: all but `done` bytes. Field by field: a piece
  * that is not in motion has only a length. */
-AMG_APART static hg_return_t transfer_post(struct amg_shm_ep *ep,
+AMG_NOINLINE static hg_return_t transfer_post(struct amg_shm_ep *ep,
     struct amg_shm_peer *peer, uint8_t context,
-    const struct amg_shm_access *access, const struct amg_place *local,
+    const struct amg_shm_access *access, const struct amg_seg_iter *local,
     uint64_t done, struct amg_op *op)
 {
     struct amg_shm_domain *domain = amg_shm_domain_of_ep(ep);
@@ -406,7 +406,7 @@ AMG_APART static hg_return_t transfer_post(struct amg_shm_ep *ep,
 }
 
 static hg_return_t transfer_begin(struct amg_ep *base, struct amg_peer *peer,
-    uint8_t context, const struct amg_place *local,
+    uint8_t context, const struct amg_seg_iter *local,
     const struct amg_remote *remote, uint64_t len, enum amg_mem_flags direction,
     struct amg_op *op)
 {
@@ -415,7 +415,7 @@ static hg_return_t transfer_begin(struct amg_ep *base, struct amg_peer *peer,
         .direction = direction,
         .offset = remote->at.into,
         .len = len};
-    struct amg_place here = *local;
+    struct amg_seg_iter here = *local;
     uint64_t done = 0;
     hg_return_t rc = amg_shm_keys_read(&remote->key, &access.key);
 
@@ -430,7 +430,7 @@ static hg_return_t transfer_begin(struct amg_ep *base, struct amg_peer *peer,
 }
 
 hg_return_t amg_shm_bulk_put(struct amg_ep *ep, struct amg_peer *peer,
-    uint8_t target_context, const struct amg_place *local,
+    uint8_t target_context, const struct amg_seg_iter *local,
     const struct amg_remote *remote, uint64_t len, struct amg_op *op)
 {
     return transfer_begin(
@@ -438,7 +438,7 @@ hg_return_t amg_shm_bulk_put(struct amg_ep *ep, struct amg_peer *peer,
 }
 
 hg_return_t amg_shm_bulk_get(struct amg_ep *ep, struct amg_peer *peer,
-    uint8_t target_context, const struct amg_place *local,
+    uint8_t target_context, const struct amg_seg_iter *local,
     const struct amg_remote *remote, uint64_t len, struct amg_op *op)
 {
     return transfer_begin(

@@ -48,10 +48,10 @@ hg_return_t amg_shm_bulk_unreg(
     struct amg_domain *domain, struct amg_mem *mem, unsigned timeout_ms);
 void amg_shm_bulk_key(const struct amg_mem *mem, struct amg_key *ret_key);
 hg_return_t amg_shm_bulk_put(struct amg_ep *ep, struct amg_peer *peer,
-    uint8_t target_context, const struct amg_place *local,
+    uint8_t target_context, const struct amg_seg_iter *local,
     const struct amg_remote *remote, uint64_t len, struct amg_op *op);
 hg_return_t amg_shm_bulk_get(struct amg_ep *ep, struct amg_peer *peer,
-    uint8_t target_context, const struct amg_place *local,
+    uint8_t target_context, const struct amg_seg_iter *local,
     const struct amg_remote *remote, uint64_t len, struct amg_op *op);
 
 #endif

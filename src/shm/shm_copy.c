@@ -83,19 +83,19 @@ bool amg_shm_cma_let_in(void)
 {
     if (!yama_restricts())
         return false;
-    amg_lock_take(&letting);
+    amg_lock_lock(&letting);
     if (letters++ == 0)
         (void)prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
-    amg_lock_give(&letting);
+    amg_lock_unlock(&letting);
     return true;
 }
 
 void amg_shm_cma_keep_out(void)
 {
-    amg_lock_take(&letting);
+    amg_lock_lock(&letting);
     if (--letters == 0)
         (void)prctl(PR_SET_PTRACER, 0, 0, 0, 0);
-    amg_lock_give(&letting);
+    amg_lock_unlock(&letting);
 }
 
 /* Can the peer's random word be read? */
@@ -111,7 +111,7 @@ static bool cma_works(const struct amg_shm_region *region)
            word == region->head->probe;
 }
 
-AMG_APART static hg_return_t cma_fail(
+AMG_NOINLINE static hg_return_t cma_fail(
     struct amg_shm_peer *peer, const struct amg_shm_access *access, int error)
 {
     if (error == ESRCH)
@@ -182,7 +182,7 @@ static uint64_t there_fill(
 }
 
 /* The next runs of our list, at most `len` bytes; how many. */
-static uint64_t here_fill(struct amg_place *local, uint64_t len,
+static uint64_t here_fill(struct amg_seg_iter *local, uint64_t len,
     struct iovec *here, unsigned *ret_count)
 {
     uint64_t sum = 0;
@@ -190,7 +190,7 @@ static uint64_t here_fill(struct amg_place *local, uint64_t len,
 
     while (sum < len && count < RUNS_MAX) {
         void *at = NULL;
-        uint64_t run = amg_place_take(local, len - sum, &at);
+        uint64_t run = amg_seg_iter_take(local, len - sum, &at);
 
         if (!AMG_CONTRACT(run > 0))
             break;
@@ -204,12 +204,12 @@ static uint64_t here_fill(struct amg_place *local, uint64_t len,
 /* The same for the next runs of two lists; moves `local` behind what was
  * copied, and counts that in the step. */
 static hg_return_t cma_copy_lists(struct amg_shm_peer *peer,
-    const struct amg_shm_access *access, struct amg_place *local,
+    const struct amg_shm_access *access, struct amg_seg_iter *local,
     struct step *step, uint64_t *budget)
 {
     struct iovec there[RUNS_MAX];
     struct iovec here[RUNS_MAX];
-    struct amg_place behind = *local;
+    struct amg_seg_iter behind = *local;
     uint64_t runs = *budget / RUN_COST + 1;
     unsigned there_count = 0;
     unsigned here_count = 0;
@@ -225,7 +225,7 @@ static hg_return_t cma_copy_lists(struct amg_shm_peer *peer,
     if (moved == len)
         *local = behind;
     else
-        amg_place_skip(local, moved);
+        amg_seg_iter_skip(local, moved);
     step->moved = moved;
     step_spend(budget, moved + (uint64_t)there_count * RUN_COST +
                            (uint64_t)here_count * HERE_COST);
@@ -235,7 +235,7 @@ static hg_return_t cma_copy_lists(struct amg_shm_peer *peer,
 /* Of a list, in bytes that could be copied instead. */
 enum { DIRECT_RUN_COST = 128 };
 
-AMG_APART void amg_shm_copy_blame(const struct amg_shm_region *who,
+AMG_NOINLINE void amg_shm_copy_blame(const struct amg_shm_region *who,
     const struct amg_shm_access *access, hg_return_t rc)
 {
     AMG_LOG_WARNING("bulk",
@@ -312,12 +312,12 @@ static void ways_find(struct amg_shm_domain *domain, struct amg_shm_peer *peer)
             bulk->table, &domain->bulk.who, amg_shm_files_life);
 }
 
-AMG_APART static void ways_learn(
+AMG_NOINLINE static void ways_learn(
     struct amg_shm_domain *domain, struct amg_shm_peer *peer)
 {
     struct amg_shm_bulk_peer *bulk = &peer->bulk;
 
-    amg_lock_take(&bulk->lock);
+    amg_lock_lock(&bulk->lock);
     if (atomic_load_explicit(&bulk->is_known, memory_order_relaxed) == 0) {
         ways_find(domain, peer);
         AMG_LOG_DEBUG("bulk", "shm: ways to %s: %s%ssegment", peer->region.name,
@@ -325,7 +325,7 @@ AMG_APART static void ways_learn(
             bulk->visitor != NULL && bulk->has_cma != 0 ? "cma " : "");
         atomic_store_explicit(&bulk->is_known, 1, memory_order_release);
     }
-    amg_lock_give(&bulk->lock);
+    amg_lock_unlock(&bulk->lock);
 }
 
 /* The peer's area as mapped here; both sides may be the same memory. */
@@ -350,12 +350,13 @@ static bool is_in_area(
 
 /* Plain copies run by run, as long as the peer's runs are in its area. */
 static hg_return_t direct_copy_lists(const struct amg_shm_bulk_peer *bulk,
-    bool is_get, struct amg_place *local, struct step *step, uint64_t *budget)
+    bool is_get, struct amg_seg_iter *local, struct step *step,
+    uint64_t *budget)
 {
     while (step->run > 0 && is_in_area(bulk, step->at, step->run)) {
         for (uint64_t done = 0; done < step->run;) {
             void *here = NULL;
-            uint64_t len = amg_place_take(local, step->run - done, &here);
+            uint64_t len = amg_seg_iter_take(local, step->run - done, &here);
 
             if (!AMG_CONTRACT(len > 0))
                 return HG_INVALID_ARG;
@@ -372,8 +373,8 @@ static hg_return_t direct_copy_lists(const struct amg_shm_bulk_peer *bulk,
 }
 
 /* The first bytes of both lists, as far as they go one way. */
-AMG_APART static hg_return_t copy_lists(struct amg_shm_peer *peer,
-    const struct amg_shm_access *access, struct amg_place *local,
+AMG_NOINLINE static hg_return_t copy_lists(struct amg_shm_peer *peer,
+    const struct amg_shm_access *access, struct amg_seg_iter *local,
     struct step *step, uint64_t *budget)
 {
     const struct amg_shm_bulk_peer *bulk = &peer->bulk;
@@ -391,11 +392,11 @@ AMG_APART static hg_return_t copy_lists(struct amg_shm_peer *peer,
 
 /* The same where it is one run on both sides, as most are. */
 static hg_return_t copy_run(struct amg_shm_peer *peer,
-    const struct amg_shm_access *access, struct amg_place *local, uint64_t at,
-    uint64_t len, uint64_t *ret_len)
+    const struct amg_shm_access *access, struct amg_seg_iter *local,
+    uint64_t at, uint64_t len, uint64_t *ret_len)
 {
     const struct amg_shm_bulk_peer *bulk = &peer->bulk;
-    void *here = amg_place_at(local);
+    void *here = amg_seg_iter_at(local);
     hg_return_t rc = HG_OPNOTSUPPORTED;
 
     if (is_in_area(bulk, at, len)) {
@@ -413,7 +414,7 @@ static hg_return_t copy_run(struct amg_shm_peer *peer,
 
 hg_return_t amg_shm_copy_step(struct amg_shm_domain *domain,
     struct amg_shm_peer *peer, const struct amg_shm_access *access,
-    struct amg_place *local, uint64_t *budget, uint64_t *ret_len)
+    struct amg_seg_iter *local, uint64_t *budget, uint64_t *ret_len)
 {
     struct amg_shm_bulk_peer *bulk = &peer->bulk;
     struct step step;
@@ -434,7 +435,7 @@ hg_return_t amg_shm_copy_step(struct amg_shm_domain *domain,
     }
     step.left = access->len < *budget ? access->len : *budget;
     step.moved = 0;
-    if (step.left <= step.view.len && amg_place_is_here(local, step.left)) {
+    if (step.left <= step.view.len && amg_seg_iter_is_here(local, step.left)) {
         rc =
             copy_run(peer, access, local, step.view.at, step.left, &step.moved);
         *budget -= step.moved;

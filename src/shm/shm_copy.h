@@ -20,7 +20,7 @@ void amg_shm_cma_keep_out(void);
  * it ends so, and the log has the cause. */
 hg_return_t amg_shm_copy_step(struct amg_shm_domain *domain,
     struct amg_shm_peer *peer, const struct amg_shm_access *access,
-    struct amg_place *local, uint64_t *budget, uint64_t *ret_len);
+    struct amg_seg_iter *local, uint64_t *budget, uint64_t *ret_len);
 
 /* Is it known that we can copy by ourselves? False before the first step, and
  * when the peer is gone. */

@@ -265,12 +265,12 @@ struct amg_shm_domain {
 static inline struct amg_shm_domain *amg_shm_domain_of(
     const struct amg_domain *domain)
 {
-    return AMG_OBJECT(domain, struct amg_shm_domain, base);
+    return amg_container_of(domain, struct amg_shm_domain, base);
 }
 
 static inline struct amg_shm_ep *amg_shm_ep_of(struct amg_ep *ep)
 {
-    return AMG_OBJECT(ep, struct amg_shm_ep, base);
+    return amg_container_of(ep, struct amg_shm_ep, base);
 }
 
 static inline struct amg_shm_domain *amg_shm_domain_of_ep(

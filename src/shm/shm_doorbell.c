@@ -26,7 +26,7 @@
 
 #include "base/env.h"
 #include "base/log.h"
-#include "base/spare.h"
+#include "base/process.h"
 #include "shm/shm_files.h"
 
 enum { WARNED_OF_BELL = 1 << 14 }; /* in amg_shm_peer.warned */

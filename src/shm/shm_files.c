@@ -40,7 +40,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "base/spare.h"
+#include "base/process.h"
 
 #define FOLDER    "/dev/shm/"
 #define PREFIX    "amalgam-"

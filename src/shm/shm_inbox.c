@@ -282,7 +282,8 @@ void amg_shm_inbox_close_locked(struct amg_shm_inbox *inbox)
 
     /* Writers that see it closed see what was read before. */
     for (; link != NULL; link = amg_list_next(&inbox->rings, link))
-        amg_shm_inbox_report(AMG_OBJECT(link, struct amg_shm_inring, link));
+        amg_shm_inbox_report(
+            amg_container_of(link, struct amg_shm_inring, link));
     link = amg_list_first(&inbox->rings);
     atomic_store_explicit(
         &inbox->context->is_open, AMG_SHM_CONTEXT_CLOSED, memory_order_release);
@@ -290,7 +291,7 @@ void amg_shm_inbox_close_locked(struct amg_shm_inbox *inbox)
     inbox->domain->closed_inboxes++;
     for (; link != NULL; link = amg_list_next(&inbox->rings, link)) {
         struct amg_shm_inring *ring =
-            AMG_OBJECT(link, struct amg_shm_inring, link);
+            amg_container_of(link, struct amg_shm_inring, link);
 
         atomic_store_explicit(
             &ring->in.ring->watch, AMG_SHM_CLOSED, memory_order_relaxed);
@@ -361,7 +362,7 @@ void amg_shm_inbox_fini_locked(struct amg_shm_domain *domain)
         /* Its writer may still look whether its last message was read. */
         while ((link = amg_list_first(&inbox->rings)) != NULL)
             ring_drop_locked(
-                inbox, AMG_OBJECT(link, struct amg_shm_inring, link));
+                inbox, amg_container_of(link, struct amg_shm_inring, link));
         amg_shm_doorbell_remove(inbox);
         amg_mem_free(inbox->active);
         amg_mem_free(inbox);
@@ -477,7 +478,7 @@ static bool rings_check_locked(struct amg_shm_inbox *inbox)
 
     for (; link != NULL; link = amg_list_next(&inbox->rings, link)) {
         struct amg_shm_inring *ring =
-            AMG_OBJECT(link, struct amg_shm_inring, link);
+            amg_container_of(link, struct amg_shm_inring, link);
 
         if (ring->peer->state == AMG_SHM_PEER_ALIVE)
             continue;
@@ -519,7 +520,7 @@ void amg_shm_inbox_reap_locked(struct amg_shm_inbox *inbox)
     while (link != NULL) {
         struct amg_link *next = amg_list_next(&inbox->rings, link);
         struct amg_shm_inring *ring =
-            AMG_OBJECT(link, struct amg_shm_inring, link);
+            amg_container_of(link, struct amg_shm_inring, link);
 
         if (ring->is_leaving && amg_shm_in_peek(&ring->in) == NULL) {
             if (ring->peer->state == AMG_SHM_PEER_GONE)

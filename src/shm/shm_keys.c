@@ -252,7 +252,7 @@ hg_return_t amg_shm_keys_add(struct amg_shm_keys *keys,
         return rc;
     mem->base.transport = transport;
     mem->flags = flags;
-    amg_lock_take(&keys->lock);
+    amg_lock_lock(&keys->lock);
     rc = place_take_locked(keys, &index);
     if (rc == HG_SUCCESS) {
         mem->key = (struct amg_shm_key){index, ++keys->serial, keys->salt};
@@ -260,7 +260,7 @@ hg_return_t amg_shm_keys_add(struct amg_shm_keys *keys,
         if (index < AMG_SHM_ENTRIES)
             entry_open_locked(keys, mem);
     }
-    amg_lock_give(&keys->lock);
+    amg_lock_unlock(&keys->lock);
     if (rc != HG_SUCCESS) {
         amg_mem_free(mem);
         return rc;
@@ -271,7 +271,8 @@ hg_return_t amg_shm_keys_add(struct amg_shm_keys *keys,
 
 void amg_shm_keys_key(const struct amg_mem *base, struct amg_key *ret_key)
 {
-    const struct amg_shm_mem *mem = AMG_OBJECT(base, struct amg_shm_mem, base);
+    const struct amg_shm_mem *mem =
+        amg_container_of(base, struct amg_shm_mem, base);
 
     memset(ret_key, 0, sizeof(*ret_key));
     ret_key->len = sizeof(mem->key);
@@ -350,17 +351,17 @@ static void busy_log(uint32_t users, uint32_t pid, unsigned timeout_ms)
 hg_return_t amg_shm_keys_remove(
     struct amg_shm_keys *keys, struct amg_mem *base, unsigned timeout_ms)
 {
-    struct amg_shm_mem *mem = AMG_OBJECT(base, struct amg_shm_mem, base);
+    struct amg_shm_mem *mem = amg_container_of(base, struct amg_shm_mem, base);
     uint64_t deadline_ns = 0;
 
     for (;;) {
         uint32_t users = 0;
         uint32_t pid = 0;
 
-        amg_lock_take(&keys->lock);
+        amg_lock_lock(&keys->lock);
         mem_close_locked(keys, mem);
         users = mem->users;
-        amg_lock_give(&keys->lock);
+        amg_lock_unlock(&keys->lock);
         if (users == 0 && mem->key.index < AMG_SHM_ENTRIES)
             pid = visitor_inside(keys, mem->key.index);
         if (users == 0 && pid == 0)
@@ -373,9 +374,9 @@ hg_return_t amg_shm_keys_remove(
         }
         amg_clock_sleep_ns(NAP_NS);
     }
-    amg_lock_take(&keys->lock);
+    amg_lock_lock(&keys->lock);
     mem_free_locked(keys, mem);
-    amg_lock_give(&keys->lock);
+    amg_lock_unlock(&keys->lock);
     amg_mem_free(mem);
     return HG_SUCCESS;
 }
@@ -413,7 +414,7 @@ static hg_return_t access_check_locked(const struct amg_shm_keys *keys,
 
 /* Where a checked access begins. */
 static void access_find(const struct amg_shm_mem *mem,
-    const struct amg_shm_access *access, struct amg_place *ret_at)
+    const struct amg_shm_access *access, struct amg_seg_iter *ret_at)
 {
     uint64_t at = mem_start(mem, access->segment) + access->offset;
     uint32_t low = access->segment;
@@ -429,22 +430,22 @@ static void access_find(const struct amg_shm_mem *mem,
         else
             low = middle + 1;
     }
-    *ret_at = (struct amg_place){
+    *ret_at = (struct amg_seg_iter){
         mem->segments, mem->count, low, at - mem_start(mem, low)};
 }
 
 hg_return_t amg_shm_keys_enter(struct amg_shm_keys *keys,
     const struct amg_shm_access *access, struct amg_shm_mem **ret_mem,
-    struct amg_place *ret_at)
+    struct amg_seg_iter *ret_at)
 {
     struct amg_shm_mem *mem = NULL;
     hg_return_t rc = HG_SUCCESS;
 
-    amg_lock_take(&keys->lock);
+    amg_lock_lock(&keys->lock);
     rc = access_check_locked(keys, access, &mem);
     if (rc == HG_SUCCESS)
         mem->users++;
-    amg_lock_give(&keys->lock);
+    amg_lock_unlock(&keys->lock);
     if (rc != HG_SUCCESS)
         return rc;
     access_find(mem, access, ret_at);
@@ -454,8 +455,8 @@ hg_return_t amg_shm_keys_enter(struct amg_shm_keys *keys,
 
 void amg_shm_keys_leave(struct amg_shm_keys *keys, struct amg_shm_mem *mem)
 {
-    amg_lock_take(&keys->lock);
+    amg_lock_lock(&keys->lock);
     AMG_ASSERT(mem->users > 0);
     mem->users--;
-    amg_lock_give(&keys->lock);
+    amg_lock_unlock(&keys->lock);
 }

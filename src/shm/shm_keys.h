@@ -180,7 +180,7 @@ hg_return_t amg_shm_keys_read(
  * memory exposed until keys_leave. HG_NOENTRY, HG_PERMISSION, HG_OVERFLOW. */
 hg_return_t amg_shm_keys_enter(struct amg_shm_keys *keys,
     const struct amg_shm_access *access, struct amg_shm_mem **ret_mem,
-    struct amg_place *ret_at);
+    struct amg_seg_iter *ret_at);
 void amg_shm_keys_leave(struct amg_shm_keys *keys, struct amg_shm_mem *mem);
 
 /* Frees the place of a visitor that died. False: it is free, or

@@ -22,7 +22,7 @@
 
 #include "base/log.h"
 #include "base/mem.h"
-#include "base/spare.h"
+#include "base/process.h"
 #include "shm/shm_doorbell.h"
 
 /* Of links without a slot. Never seen, and never read. */

@@ -84,7 +84,7 @@ static bool has_ring_locked(
         return false;
     for (link = amg_list_first(&inbox->rings); link != NULL;
          link = amg_list_next(&inbox->rings, link))
-        if (AMG_OBJECT(link, struct amg_shm_inring, link)->peer == peer)
+        if (amg_container_of(link, struct amg_shm_inring, link)->peer == peer)
             return true;
     return false;
 }
@@ -106,7 +106,8 @@ void amg_shm_liveness_silent_locked(struct amg_shm_inbox *inbox)
 
     while (link != NULL) {
         struct amg_link *next = amg_list_next(peers, link);
-        struct amg_shm_peer *peer = AMG_OBJECT(link, struct amg_shm_peer, all);
+        struct amg_shm_peer *peer =
+            amg_container_of(link, struct amg_shm_peer, all);
 
         if (peer->state == AMG_SHM_PEER_GONE && peer->calls.unanswered > 0 &&
             !has_ring_locked(inbox, peer)) {
@@ -143,7 +144,7 @@ void amg_shm_liveness_closed_locked(struct amg_shm_domain *domain)
     while (link != NULL) {
         struct amg_link *next = amg_list_next(&domain->all_peers, link);
 
-        peer_look_locked(AMG_OBJECT(link, struct amg_shm_peer, all));
+        peer_look_locked(amg_container_of(link, struct amg_shm_peer, all));
         link = next;
     }
 }
@@ -175,7 +176,8 @@ static uint64_t tick_wish_locked(struct amg_shm_domain *domain)
         return RETRY_NS;
     for (; link != NULL && domain->has_unseen;
          link = amg_list_next(&domain->all_peers, link)) {
-        struct amg_shm_peer *peer = AMG_OBJECT(link, struct amg_shm_peer, all);
+        struct amg_shm_peer *peer =
+            amg_container_of(link, struct amg_shm_peer, all);
 
         /* It may refuse us, and cannot ring. */
         if (peer != domain->self && peer->state == AMG_SHM_PEER_ALIVE &&
@@ -241,7 +243,8 @@ static void unwatched_look_locked(struct amg_shm_domain *domain)
     amg_list_init(&seen);
     for (unsigned looks = 0; link != NULL && looks < LOOKS;) {
         struct amg_link *next = amg_list_next(peers, link);
-        struct amg_shm_peer *peer = AMG_OBJECT(link, struct amg_shm_peer, all);
+        struct amg_shm_peer *peer =
+            amg_container_of(link, struct amg_shm_peer, all);
 
         if (is_unwatched(peer)) {
             looks++;

@@ -323,7 +323,8 @@ static void queue_end_locked(struct amg_shm_link *link)
     struct amg_link *at = NULL;
 
     while ((at = amg_list_pop(&link->queue)) != NULL) {
-        struct amg_shm_buf *buf = AMG_OBJECT(at, struct amg_shm_buf, post.link);
+        struct amg_shm_buf *buf =
+            amg_container_of(at, struct amg_shm_buf, post.link);
 
         if (buf->post.op != NULL)
             amg_shm_send_end_locked(buf->post.op, HG_HOSTUNREACH);
@@ -338,7 +339,8 @@ void amg_shm_msg_drop_locked(
 
     amg_calls_drop_locked(&domain->calls, &ep->base);
     for (; at != NULL; at = amg_list_next(&domain->all_peers, at)) {
-        struct amg_shm_peer *peer = AMG_OBJECT(at, struct amg_shm_peer, all);
+        struct amg_shm_peer *peer =
+            amg_container_of(at, struct amg_shm_peer, all);
 
         for (uint32_t i = 0; i < peer->region.max_contexts; i++) {
             struct amg_shm_link *link =

@@ -293,7 +293,7 @@ unsigned amg_shm_poll(
 
 int amg_shm_poll_fd(const struct amg_ep *base)
 {
-    return AMG_OBJECT(base, const struct amg_shm_ep, base)->epoll;
+    return amg_container_of(base, const struct amg_shm_ep, base)->epoll;
 }
 
 static void cpu_publish(struct amg_shm_ep *ep)

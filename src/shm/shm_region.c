@@ -15,7 +15,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "base/spare.h"
+#include "base/process.h"
 #include "shm/shm_files.h"
 
 #define FOLDER "/dev/shm"

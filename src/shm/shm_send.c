@@ -45,7 +45,7 @@ static void stuck_note_locked(struct amg_shm_peer *peer)
 
 /* The reader does not look at the ring, and is told. Its context may have
  * closed since we looked; what it did not read by then nobody reads. */
-AMG_APART static enum sent cell_tell_locked(
+AMG_NOINLINE static enum sent cell_tell_locked(
     struct amg_shm_peer *peer, struct amg_shm_link *link)
 {
     amg_shm_link_raise_locked(peer, link);
@@ -176,7 +176,8 @@ static void request_put_locked(struct amg_calls *calls, struct amg_post *post)
 static bool credits_pay_locked(
     struct amg_calls *calls, struct amg_flow_peer *owed)
 {
-    struct amg_shm_peer *peer = AMG_OBJECT(owed, struct amg_shm_peer, calls);
+    struct amg_shm_peer *peer =
+        amg_container_of(owed, struct amg_shm_peer, calls);
     const struct amg_shm_note note = {
         .kind = AMG_SHM_CREDIT, .target_context = peer->context};
     hg_return_t rc = HG_SUCCESS;
@@ -359,7 +360,7 @@ static bool queue_go_locked(struct amg_shm_link *link)
 
     while ((first = amg_list_first(&link->queue)) != NULL) {
         struct amg_shm_buf *buf =
-            AMG_OBJECT(first, struct amg_shm_buf, post.link);
+            amg_container_of(first, struct amg_shm_buf, post.link);
         struct amg_op *op = buf->post.op;
 
         amg_list_remove(first);
@@ -405,7 +406,8 @@ void amg_shm_send_wait_locked(struct amg_shm_domain *domain)
     struct amg_link *at = amg_list_first(&domain->stuck);
 
     for (; at != NULL; at = amg_list_next(&domain->stuck, at)) {
-        struct amg_shm_peer *peer = AMG_OBJECT(at, struct amg_shm_peer, stuck);
+        struct amg_shm_peer *peer =
+            amg_container_of(at, struct amg_shm_peer, stuck);
 
         for (uint32_t i = 0; i < peer->region.max_contexts; i++) {
             struct amg_shm_link *link =
@@ -429,7 +431,7 @@ void amg_shm_send_errands_locked(struct amg_shm_domain *domain)
     domain->wants_retry = false; /* those who want it say so again */
     while ((link = amg_list_pop(&all)) != NULL) {
         struct amg_shm_peer *peer =
-            AMG_OBJECT(link, struct amg_shm_peer, stuck);
+            amg_container_of(link, struct amg_shm_peer, stuck);
 
         if (peer->state == AMG_SHM_PEER_ALIVE && !peer_go_locked(peer))
             stuck_note_locked(peer);

@@ -138,7 +138,7 @@ static hg_return_t piece_begin(struct amg_shm_transfer *transfer)
     struct amg_shm_domain *domain = transfer->domain;
     uint64_t left = transfer->access.len - transfer->begun;
     struct amg_shm_piece *piece = transfer->pieces;
-    struct amg_place behind = transfer->local;
+    struct amg_seg_iter behind = transfer->local;
     hg_return_t rc = HG_SUCCESS;
     uint32_t chunk = 0;
     bool has_chunk = false;
@@ -156,9 +156,10 @@ static hg_return_t piece_begin(struct amg_shm_transfer *transfer)
         .len = left < AMG_SHM_CHUNK_LEN ? (uint32_t)left : AMG_SHM_CHUNK_LEN,
         .local = transfer->local};
     if (transfer->access.direction == AMG_MEM_WRITE)
-        amg_place_gather(chunk_at(&domain->region, chunk), &behind, piece->len);
+        amg_seg_iter_gather(
+            chunk_at(&domain->region, chunk), &behind, piece->len);
     else
-        amg_place_skip(&behind, piece->len);
+        amg_seg_iter_skip(&behind, piece->len);
     amg_bias_take(&domain->lock);
     transfer->in_motion++;
     rc = piece_send_locked(transfer, piece);
@@ -195,7 +196,7 @@ static hg_return_t ask_serve(struct amg_shm_domain *domain,
         .len = ask->rest,
         .goes_on = ask->goes_on != 0};
     struct amg_shm_mem *mem = NULL;
-    struct amg_place at;
+    struct amg_seg_iter at;
     char *chunk = NULL;
     hg_return_t rc = HG_SUCCESS;
 
@@ -209,9 +210,9 @@ static hg_return_t ask_serve(struct amg_shm_domain *domain,
     }
     chunk = chunk_at(&peer->region, ask->chunk);
     if (direction == AMG_MEM_READ)
-        amg_place_gather(chunk, &at, ask->len);
+        amg_seg_iter_gather(chunk, &at, ask->len);
     else
-        amg_place_scatter(&at, chunk, ask->len);
+        amg_seg_iter_scatter(&at, chunk, ask->len);
     amg_shm_keys_leave(&domain->bulk.keys, mem);
     return HG_SUCCESS;
 }
@@ -263,7 +264,7 @@ static struct amg_shm_piece *piece_find_locked(struct amg_shm_domain *domain,
     const struct amg_shm_cell *cell, const struct amg_shm_told *told,
     struct amg_shm_transfer **ret_transfer)
 {
-    struct amg_table_place *place =
+    struct amg_table_slot *place =
         amg_table_find(&domain->bulk.transfers, cell->cookie, peer->id);
     struct amg_shm_transfer *transfer = place == NULL ? NULL : place->object;
 
@@ -320,7 +321,7 @@ static void on_told(struct amg_shm_domain *domain, struct amg_shm_peer *peer,
         return;
     /* It ends by nobody but the progress owner of its context: by us. */
     if (told.code == HG_SUCCESS && transfer->access.direction == AMG_MEM_READ)
-        amg_place_scatter(
+        amg_seg_iter_scatter(
             &piece->local, chunk_at(&domain->region, told.chunk), piece->len);
     message_lock(domain, has_lock);
     told_locked(transfer, piece, (hg_return_t)told.code);

@@ -56,8 +56,8 @@ struct amg_shm_told {
 
 struct amg_shm_piece {
     uint32_t chunk;
-    uint32_t len;           /* 0: not in motion */
-    struct amg_place local; /* a get's: where its bytes belong */
+    uint32_t len;              /* 0: not in motion */
+    struct amg_seg_iter local; /* a get's: where its bytes belong */
 };
 
 enum amg_shm_transfer_state {
@@ -77,7 +77,7 @@ struct amg_shm_transfer {
     struct amg_shm_ep *ep;
     struct amg_op *op;
     struct amg_shm_peer *peer;    /* a share */
-    struct amg_place local;       /* of the bytes that were not begun */
+    struct amg_seg_iter local;    /* of the bytes that were not begun */
     struct amg_shm_access access; /* all of it */
     uint64_t begun;               /* bytes copied, or given to pieces */
     uint64_t landed;              /* bytes that are where they belong */
@@ -95,7 +95,7 @@ struct amg_shm_transfer {
 static inline struct amg_shm_transfer *amg_shm_transfer_of(
     struct amg_link *link)
 {
-    return AMG_OBJECT(link, struct amg_shm_transfer, link);
+    return amg_container_of(link, struct amg_shm_transfer, link);
 }
 
 /* On the list of those that the next poll moves. */

@@ -10,7 +10,7 @@
 #include "base/env.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "base/spare.h"
+#include "base/process.h"
 #include "shm/shm_addr.h"
 #include "shm/shm_doorbell.h"
 #include "shm/shm_buf.h"
@@ -128,8 +128,8 @@ static void domain_free(struct amg_shm_domain *domain, bool is_whole)
         amg_shm_bulk_close(domain); /* gives shares of peers back */
     amg_bias_take(&domain->lock);
     while ((late = amg_list_pop(&domain->calls.late)) != NULL)
-        amg_shm_arrival_put_locked(
-            amg_shm_arrival_of(AMG_OBJECT(late, struct amg_arrival, link)));
+        amg_shm_arrival_put_locked(amg_shm_arrival_of(
+            amg_container_of(late, struct amg_arrival, link)));
     amg_shm_inbox_fini_locked(domain);
     if (domain->self != NULL)
         amg_shm_addr_fini(domain);
@@ -214,7 +214,7 @@ static bool is_quiet_locked(struct amg_shm_domain *domain)
         return false;
     for (; link != NULL; link = amg_list_next(&domain->all_peers, link)) {
         const struct amg_shm_peer *peer =
-            AMG_OBJECT(link, struct amg_shm_peer, all);
+            amg_container_of(link, struct amg_shm_peer, all);
 
         if (peer != domain->self && peer->state == AMG_SHM_PEER_ALIVE &&
             !amg_shm_link_is_seen_locked(peer))
@@ -265,7 +265,8 @@ static void transport_close(struct amg_domain *base)
     amg_shm_slot_farewell_locked(domain);
     link = amg_list_first(&domain->all_peers);
     for (; link != NULL; link = amg_list_next(&domain->all_peers, link)) {
-        struct amg_shm_peer *peer = AMG_OBJECT(link, struct amg_shm_peer, all);
+        struct amg_shm_peer *peer =
+            amg_container_of(link, struct amg_shm_peer, all);
 
         if (peer != domain->self && peer->state == AMG_SHM_PEER_ALIVE)
             amg_shm_link_raise_all(peer);
@@ -367,7 +368,7 @@ const struct amg_transport amg_shm_transport = {
             .close = ep_close,
             .wait_fd = amg_shm_poll_fd,
             .arm = amg_shm_poll_arm,
-            .is_crowded = amg_shm_poll_is_crowded,
+            .is_oversubscribed = amg_shm_poll_is_crowded,
             .poll = amg_shm_poll,
             .cancel = ep_cancel,
         },

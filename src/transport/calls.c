@@ -63,7 +63,7 @@ void amg_calls_go_locked(struct amg_calls *calls, struct amg_flow_peer *peer)
     struct amg_link *link = NULL;
 
     while ((link = amg_flow_next(&calls->flow, peer)) != NULL) {
-        struct amg_post *post = AMG_OBJECT(link, struct amg_post, link);
+        struct amg_post *post = amg_container_of(link, struct amg_post, link);
 
         amg_list_remove(&post->waiting);
         if (!amg_calls_send_locked(calls, post, calls->ops->send))
@@ -87,7 +87,7 @@ bool amg_calls_pay_one_locked(struct amg_calls *calls)
 void amg_calls_abandon_locked(
     struct amg_calls *calls, struct amg_op *op, hg_return_t ret)
 {
-    struct amg_table_place *slot =
+    struct amg_table_slot *slot =
         amg_table_at(&calls->table, (uint32_t)op->priv[AMG_CALL_PRIV_PTR]);
 
     AMG_ASSERT(slot->object == op);
@@ -124,7 +124,8 @@ void amg_calls_drop_locked(struct amg_calls *calls, const struct amg_ep *ep)
     struct amg_link *link = amg_list_first(&calls->waiting);
 
     while (link != NULL) {
-        struct amg_post *post = AMG_OBJECT(link, struct amg_post, waiting);
+        struct amg_post *post =
+            amg_container_of(link, struct amg_post, waiting);
 
         link = amg_list_next(&calls->waiting, link);
         if (post->ep == ep)
@@ -144,7 +145,7 @@ void amg_calls_detach_locked(struct amg_calls *calls,
     struct amg_link *link = amg_list_first(posts);
 
     for (; link != NULL; link = amg_list_next(posts, link)) {
-        struct amg_post *post = AMG_OBJECT(link, struct amg_post, link);
+        struct amg_post *post = amg_container_of(link, struct amg_post, link);
 
         if (post->op != NULL && post->ep == ep)
             amg_calls_cancel_locked(calls, post->op);
@@ -172,7 +173,7 @@ void amg_calls_lost_waiting_locked(
     struct amg_link *link = NULL;
 
     while ((link = amg_flow_evict(peer)) != NULL) {
-        struct amg_post *post = AMG_OBJECT(link, struct amg_post, link);
+        struct amg_post *post = amg_container_of(link, struct amg_post, link);
 
         amg_list_remove(&post->waiting);
         post_end_locked(calls, post, post->op, HG_HOSTUNREACH);
@@ -186,7 +187,7 @@ void amg_calls_lost_asked_locked(struct amg_calls *calls,
     uint16_t left = 0;
 
     for (uint32_t i = 0; i < calls->table.cap; i++) {
-        struct amg_table_place *slot = &calls->table.places[i];
+        struct amg_table_slot *slot = &calls->table.places[i];
         struct amg_op *op = slot->object;
 
         if (op == NULL || slot->owner_or_next != owner)
@@ -210,7 +211,7 @@ bool amg_calls_is_waiting_locked(const struct amg_calls *calls,
     if (peer->waiting != NULL || peer->unanswered == 0)
         return peer->waiting != NULL;
     for (uint32_t i = 0; i < calls->table.cap; i++) {
-        const struct amg_table_place *slot = &calls->table.places[i];
+        const struct amg_table_slot *slot = &calls->table.places[i];
 
         cancelled +=
             slot->object == &amg_call_cancelled && slot->owner_or_next == owner;

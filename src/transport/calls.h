@@ -197,7 +197,7 @@ static inline bool amg_calls_credit_locked(
 static inline struct amg_op *amg_calls_find_locked(
     const struct amg_calls *calls, uint32_t cookie, uint32_t owner)
 {
-    const struct amg_table_place *slot =
+    const struct amg_table_slot *slot =
         amg_table_find(&calls->table, cookie, owner);
     struct amg_op *op = slot == NULL ? NULL : slot->object;
 

@@ -1,11 +1,44 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Finds a driver by the scheme it opens, and looks whether it is whole. */
+/* Transports by the scheme of an init string. */
 #ifndef AMG_TRANSPORT_REGISTRY_H
 #define AMG_TRANSPORT_REGISTRY_H
 
 #include <stddef.h>
+#include <stdint.h>
 
+#include "mercury_core_types.h"
 #include "transport/transport.h"
+
+/* Pointers into the string that was split; it stays the caller's and must
+ * outlive this.
+ *
+ *     ofi+tcp://node7:4242        mpi+p2p        self://812-9ab0
+ *     |  |      |                 |              |       |
+ *     |  |      rest              scheme,        scheme  rest
+ *     |  class_len 3              rest ""
+ *     scheme, scheme_len 7 */
+struct amg_uri {
+    const char *scheme; /* "[class+]proto" */
+    size_t scheme_len;
+    size_t class_len; /* of the class at its start, 0 when there is none */
+    const char *rest; /* what follows "://", up to the NUL; "" when nothing */
+};
+
+/* A host and a port, as they stand in the rest of an init string. */
+struct amg_uri_host {
+    const char *name; /* without the brackets of an IPv6 address */
+    size_t name_len;
+    uint16_t port; /* 0 when none is named */
+};
+
+/* Splits "[class+]proto[://rest]". HG_INVALID_ARG: NULL or empty, an empty
+ * class or protocol, two classes, a character that a scheme cannot have, or
+ * white space anywhere. */
+hg_return_t amg_uri_split(const char *text, struct amg_uri *ret_uri);
+
+/* Splits "[host][:port]", where an IPv6 host stands in brackets.
+ * HG_INVALID_ARG: no number from 0 to 65535 as the port, or a bracket open. */
+hg_return_t amg_uri_split_host(const char *rest, struct amg_uri_host *ret_host);
 
 /* HG_PROTOCOL_ERROR, with the slot's name in the log: a slot is not set, or
  * the name or a scheme is no word of letters, digits, '_', '-', '.', ';' (and

@@ -1,14 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The loopback driver: a process calls itself.
- *
- * The smallest whole driver, and the example to copy: here are the domain, its
- * endpoints and its one address; messages are in self_msg.c, exposed memory in
- * self_bulk.c. It receives whether the domain listens or not, because to
- * oneself everybody is reachable.
- *
- * An address is "self://PID-NONCE", where the nonce is drawn for each domain:
- * the string of another process, or of a class that ended, is not mistaken
- * for this one's. */
+/* Loopback: calls and transfers of a process to itself. */
 #include "transport/self.h"
 
 #include <ctype.h>
@@ -22,8 +13,192 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "transport/self_bulk.h"
 #include "transport/self_msg.h"
+
+/* A key is a number in the table, which comes again, and a serial number, which
+ * does not, so the key of memory that was unregistered finds nothing. A copy
+ * runs without the lock; it counts as a user of the memory meanwhile, and
+ * unregistering waits for the users. */
+
+enum { NAP_NS = 20000 }; /* between two looks at the users of closing memory */
+
+/* A key on the wire. */
+struct self_key {
+    uint32_t number;
+    uint32_t serial;
+};
+
+struct amg_self_mem {
+    struct amg_mem base;
+    struct self_key key;
+    uint32_t users; /* copies in motion */
+    uint32_t count;
+    uint8_t flags;
+    bool is_closed; /* not in the table any more */
+    struct amg_segment segments[];
+};
+
+static void self_mems_init(struct amg_self_mems *mems)
+{
+    amg_lock_init(&mems->lock);
+    amg_table_init(&mems->table, AMG_TABLE_INDEX_MASK + 1u, "exposed memories");
+    mems->serials = 0;
+}
+
+/* All memory is unregistered. */
+static void self_mems_fini(struct amg_self_mems *mems)
+{
+    for (uint32_t i = 0; i < mems->table.cap; i++)
+        AMG_ASSERT(mems->table.places[i].object == NULL);
+    amg_table_fini(&mems->table);
+}
+
+/* As amg_bulk_ops.reg and unreg. */
+static hg_return_t self_mems_add(struct amg_self_mems *mems,
+    const struct amg_segment *segments, uint32_t count, uint8_t flags,
+    struct amg_mem **ret_mem)
+{
+    size_t list_len = count * sizeof(*segments);
+    struct amg_self_mem *mem = amg_mem_zalloc(sizeof(*mem) + list_len);
+    hg_return_t rc = HG_SUCCESS;
+
+    if (mem == NULL)
+        return HG_NOMEM;
+    mem->count = count;
+    mem->flags = flags;
+    if (count > 0)
+        memcpy(mem->segments, segments, list_len);
+    amg_lock_lock(&mems->lock);
+    mem->key.serial = mems->serials++;
+    rc = amg_table_add(&mems->table, mem, 0, &mem->key.number);
+    amg_lock_unlock(&mems->lock);
+    if (rc != HG_SUCCESS) {
+        amg_mem_free(mem);
+        return rc;
+    }
+    *ret_mem = &mem->base;
+    return HG_SUCCESS;
+}
+
+static hg_return_t self_mems_remove(
+    struct amg_self_mems *mems, struct amg_mem *base, unsigned timeout_ms)
+{
+    struct amg_self_mem *mem =
+        amg_container_of(base, struct amg_self_mem, base);
+    uint64_t deadline_ns = 0;
+    uint32_t users = 0;
+
+    for (;;) {
+        amg_lock_lock(&mems->lock);
+        if (!mem->is_closed)
+            amg_table_remove(&mems->table, mem->key.number);
+        mem->is_closed = true;
+        users = mem->users;
+        amg_lock_unlock(&mems->lock);
+        if (users == 0)
+            break;
+        if (deadline_ns == 0)
+            deadline_ns = amg_clock_deadline_ns(timeout_ms);
+        if (amg_clock_ns() >= deadline_ns) {
+            AMG_LOG_WARNING("bulk",
+                "self: %u copies still use the memory after %u ms; free it "
+                "again later",
+                users, timeout_ms);
+            return HG_BUSY;
+        }
+        amg_clock_sleep_ns(NAP_NS);
+    }
+    amg_mem_free(mem);
+    return HG_SUCCESS;
+}
+
+static void self_mem_key(const struct amg_mem *base, struct amg_key *ret_key)
+{
+    const struct amg_self_mem *mem =
+        amg_container_of(base, struct amg_self_mem, base);
+    const struct self_key *key = &mem->key;
+
+    memset(ret_key, 0, sizeof(*ret_key));
+    ret_key->len = sizeof(*key);
+    memcpy(ret_key->bytes, key, sizeof(*key));
+}
+
+/* The memory of `key`, or NULL when it is exposed no more. */
+static struct amg_self_mem *mem_find_locked(
+    const struct amg_self_mems *mems, const struct self_key *key)
+{
+    struct amg_table_slot *place = amg_table_find(&mems->table, key->number, 0);
+    struct amg_self_mem *mem = place == NULL ? NULL : place->object;
+
+    return mem == NULL || mem->key.serial != key->serial ? NULL : mem;
+}
+
+static hg_return_t access_check_locked(const struct amg_self_mem *mem,
+    enum amg_mem_flags direction, const struct amg_seg_iter *there,
+    uint64_t len)
+{
+    if (mem == NULL)
+        return HG_NOENTRY;
+    if ((mem->flags & direction) == 0)
+        return HG_PERMISSION;
+    return amg_seg_iter_has(there, len) ? HG_SUCCESS : HG_OVERFLOW;
+}
+
+/* Copies into (AMG_MEM_WRITE) or out of (AMG_MEM_READ) the place that `remote`
+ * names. `ret_ended` is how the access ended; HG_INVALID_ARG: no key of ours,
+ * and nothing was tried. */
+static hg_return_t self_mems_access(struct amg_self_mems *mems,
+    enum amg_mem_flags direction, const struct amg_seg_iter *local,
+    const struct amg_remote *remote, uint64_t len, hg_return_t *ret_ended)
+{
+    struct amg_seg_iter here = *local;
+    struct amg_seg_iter there = {
+        .segment = remote->at.segment, .into = remote->at.into};
+    struct amg_self_mem *mem = NULL;
+    struct self_key key;
+    hg_return_t rc = HG_SUCCESS;
+
+    if (!AMG_CONTRACT(remote->key.len == sizeof(key)))
+        return HG_INVALID_ARG;
+    memcpy(&key, remote->key.bytes, sizeof(key));
+    amg_lock_lock(&mems->lock);
+    mem = mem_find_locked(mems, &key);
+    if (mem != NULL) {
+        there.segments = mem->segments;
+        there.count = mem->count;
+    }
+    rc = access_check_locked(mem, direction, &there, len);
+    if (rc == HG_SUCCESS)
+        mem->users++;
+    amg_lock_unlock(&mems->lock);
+    *ret_ended = rc;
+    if (rc != HG_SUCCESS) {
+        AMG_LOG_WARNING("bulk",
+            "self: refused to %s %llu bytes at %llu of segment %u, key %x/%x: "
+            "code %d",
+            direction == AMG_MEM_READ ? "get" : "put", (unsigned long long)len,
+            (unsigned long long)there.into, there.segment, key.number,
+            key.serial, (int)rc);
+        return HG_SUCCESS;
+    }
+    if (direction == AMG_MEM_WRITE)
+        amg_seg_iter_copy(&there, &here, len);
+    else
+        amg_seg_iter_copy(&here, &there, len);
+    amg_lock_lock(&mems->lock);
+    mem->users--;
+    amg_lock_unlock(&mems->lock);
+    return HG_SUCCESS;
+}
+
+/* The smallest whole driver, and the example to copy: here are the domain, its
+ * endpoints and its one address; messages are in self_msg.c, exposed memory in
+ * self_bulk.c. It receives whether the domain listens or not, because to
+ * oneself everybody is reachable.
+ *
+ * An address is "self://PID-NONCE", where the nonce is drawn for each domain:
+ * the string of another process, or of a class that ended, is not mistaken
+ * for this one's. */
 
 enum {
     TEXT_CAP = 48,      /* "self://" + 10 digits + '-' + 16 digits + NUL */
@@ -48,7 +223,7 @@ struct self_domain {
 
 static struct self_domain *domain_of(const struct amg_domain *domain)
 {
-    return AMG_OBJECT(domain, struct self_domain, base);
+    return amg_container_of(domain, struct self_domain, base);
 }
 
 static struct self_domain *domain_of_ep(const struct amg_ep *ep)
@@ -87,7 +262,7 @@ static hg_return_t self_domain_open(
     domain->base.transport = &amg_self_transport;
     domain->peer.domain = &domain->base;
     text_make(domain->text);
-    amg_self_mems_init(&domain->mems);
+    self_mems_init(&domain->mems);
     rc = amg_self_msgs_init(&domain->msgs, how);
     if (rc != HG_SUCCESS) {
         amg_self_msgs_fini(&domain->msgs);
@@ -125,7 +300,7 @@ static void self_domain_close(struct amg_domain *base)
 {
     struct self_domain *domain = domain_of(base);
 
-    amg_self_mems_fini(&domain->mems);
+    self_mems_fini(&domain->mems);
     amg_self_msgs_fini(&domain->msgs);
     amg_mem_free(domain);
 }
@@ -152,7 +327,7 @@ static hg_return_t self_ep_open(
 
 static void self_ep_close(struct amg_ep *base, struct amg_news *ret_news)
 {
-    struct amg_self_ep *ep = AMG_OBJECT(base, struct amg_self_ep, base);
+    struct amg_self_ep *ep = amg_container_of(base, struct amg_self_ep, base);
 
     amg_self_msgs_leave(ep, ret_news);
     amg_mem_free(ep);
@@ -252,8 +427,8 @@ static hg_return_t self_bulk_reg(struct amg_domain *domain,
     struct amg_mem **ret_mem)
 {
     struct amg_mem *mem = NULL;
-    hg_return_t rc = amg_self_mems_add(
-        &domain_of(domain)->mems, segments, count, flags, &mem);
+    hg_return_t rc =
+        self_mems_add(&domain_of(domain)->mems, segments, count, flags, &mem);
 
     if (rc != HG_SUCCESS)
         return rc;
@@ -265,27 +440,27 @@ static hg_return_t self_bulk_reg(struct amg_domain *domain,
 static hg_return_t self_bulk_unreg(
     struct amg_domain *domain, struct amg_mem *mem, unsigned timeout_ms)
 {
-    return amg_self_mems_remove(&domain_of(domain)->mems, mem, timeout_ms);
+    return self_mems_remove(&domain_of(domain)->mems, mem, timeout_ms);
 }
 
 /* The bytes move here and now; the next poll says so. */
 static hg_return_t bulk_move(struct amg_ep *ep, enum amg_mem_flags direction,
-    const struct amg_place *local, const struct amg_remote *remote,
+    const struct amg_seg_iter *local, const struct amg_remote *remote,
     uint64_t len, struct amg_op *op)
 {
     hg_return_t ended = HG_SUCCESS;
-    hg_return_t rc = amg_self_mems_access(
+    hg_return_t rc = self_mems_access(
         &domain_of_ep(ep)->mems, direction, local, remote, len, &ended);
 
     if (rc != HG_SUCCESS)
         return rc;
-    amg_self_finish(AMG_OBJECT(ep, struct amg_self_ep, base), op, ended,
+    amg_self_finish(amg_container_of(ep, struct amg_self_ep, base), op, ended,
         ended == HG_SUCCESS ? len : 0);
     return HG_SUCCESS;
 }
 
 static hg_return_t self_bulk_put(struct amg_ep *ep, struct amg_peer *peer,
-    uint8_t target_context, const struct amg_place *local,
+    uint8_t target_context, const struct amg_seg_iter *local,
     const struct amg_remote *remote, uint64_t len, struct amg_op *op)
 {
     (void)peer;
@@ -294,7 +469,7 @@ static hg_return_t self_bulk_put(struct amg_ep *ep, struct amg_peer *peer,
 }
 
 static hg_return_t self_bulk_get(struct amg_ep *ep, struct amg_peer *peer,
-    uint8_t target_context, const struct amg_place *local,
+    uint8_t target_context, const struct amg_seg_iter *local,
     const struct amg_remote *remote, uint64_t len, struct amg_op *op)
 {
     (void)peer;
@@ -320,7 +495,7 @@ const struct amg_transport amg_self_transport = {
             .close = self_ep_close,
             .wait_fd = amg_self_wait_fd,
             .arm = amg_self_arm,
-            .is_crowded = self_ep_is_crowded,
+            .is_oversubscribed = self_ep_is_crowded,
             .poll = amg_self_poll,
             .cancel = amg_self_cancel,
         },
@@ -347,7 +522,7 @@ const struct amg_transport amg_self_transport = {
         {
             .reg = self_bulk_reg,
             .unreg = self_bulk_unreg,
-            .key = amg_self_key,
+            .key = self_mem_key,
             .put = self_bulk_put,
             .get = self_bulk_get,
         },

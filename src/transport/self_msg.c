@@ -46,17 +46,17 @@ struct self_msg {
 
 static struct amg_self_ep *ep_of(struct amg_ep *ep)
 {
-    return AMG_OBJECT(ep, struct amg_self_ep, base);
+    return amg_container_of(ep, struct amg_self_ep, base);
 }
 
 static struct self_msg *msg_of_buf(struct amg_buf *buf)
 {
-    return AMG_OBJECT(buf, struct self_msg, buf);
+    return amg_container_of(buf, struct self_msg, buf);
 }
 
 static struct self_msg *msg_of_arrival(const struct amg_arrival *arrival)
 {
-    return AMG_OBJECT(arrival, struct self_msg, arrival);
+    return amg_container_of(arrival, struct self_msg, arrival);
 }
 
 static unsigned state_get(const struct amg_self_ep *ep)
@@ -110,17 +110,19 @@ static void call_end_locked(struct amg_op *op, hg_return_t ret)
 
 static void request_put_locked(struct amg_calls *calls, struct amg_post *post)
 {
-    struct amg_self_msgs *msgs = AMG_OBJECT(calls, struct amg_self_msgs, calls);
+    struct amg_self_msgs *msgs =
+        amg_container_of(calls, struct amg_self_msgs, calls);
 
-    amg_pool_put(&msgs->pool, AMG_OBJECT(post, struct self_msg, post));
+    amg_pool_put(&msgs->pool, amg_container_of(post, struct self_msg, post));
 }
 
 /* Brings a request to the endpoint it is for. */
 static hg_return_t request_send_locked(
     struct amg_calls *calls, struct amg_post *post)
 {
-    struct amg_self_msgs *msgs = AMG_OBJECT(calls, struct amg_self_msgs, calls);
-    struct self_msg *msg = AMG_OBJECT(post, struct self_msg, post);
+    struct amg_self_msgs *msgs =
+        amg_container_of(calls, struct amg_self_msgs, calls);
+    struct self_msg *msg = amg_container_of(post, struct self_msg, post);
     struct amg_self_ep *target = msg->target_context < msgs->max_contexts
                                      ? msgs->eps[msg->target_context]
                                      : NULL;
@@ -320,7 +322,7 @@ unsigned amg_self_poll(
 
 int amg_self_wait_fd(const struct amg_ep *base)
 {
-    return AMG_OBJECT(base, struct amg_self_ep, base)->bell;
+    return amg_container_of(base, struct amg_self_ep, base)->bell;
 }
 
 bool amg_self_arm(struct amg_ep *base)
@@ -385,7 +387,8 @@ void amg_self_msgs_leave(struct amg_self_ep *ep, struct amg_news *ret_news)
     msgs->eps[ep->base.context_id] = NULL;
     amg_calls_drop_locked(&msgs->calls, &ep->base);
     while ((link = amg_list_pop(&ep->news.arrived)) != NULL) {
-        struct self_msg *msg = AMG_OBJECT(link, struct self_msg, arrival.link);
+        struct self_msg *msg =
+            amg_container_of(link, struct self_msg, arrival.link);
 
         if (msg->arrival.is_one_way)
             (void)amg_calls_credit_locked(&msgs->calls, &msgs->peer, 1);

@@ -43,7 +43,7 @@ static hg_return_t table_full(struct amg_table *table)
 hg_return_t amg_table_grow(struct amg_table *table)
 {
     uint32_t cap = table->cap == 0 ? TABLE_CAP_FIRST : table->cap * 2;
-    struct amg_table_place *grown = NULL;
+    struct amg_table_slot *grown = NULL;
 
     if (cap > table->max)
         cap = table->max;
@@ -53,7 +53,7 @@ hg_return_t amg_table_grow(struct amg_table *table)
     if (grown == NULL)
         return HG_NOMEM;
     for (uint32_t i = table->cap; i < cap; i++)
-        grown[i] = (struct amg_table_place){.owner_or_next = i + 1};
+        grown[i] = (struct amg_table_slot){.owner_or_next = i + 1};
     table->places = grown;
     table->cap = cap;
     return HG_SUCCESS;

@@ -16,7 +16,7 @@ enum {
     AMG_TABLE_USES_MASK = (1 << (32 - AMG_TABLE_INDEX_BITS)) - 1,
 };
 
-struct amg_table_place {
+struct amg_table_slot {
     void *object; /* NULL: free */
     uint32_t generation;
     uint32_t owner_or_next; /* whose answer is awaited; free: the next free */
@@ -24,7 +24,7 @@ struct amg_table_place {
 
 /* Owned by who embeds it, and guarded by its lock. */
 struct amg_table {
-    struct amg_table_place *places;
+    struct amg_table_slot *places;
     uint32_t cap;
     uint32_t max;     /* places it may grow to */
     const char *what; /* they are for, in words */
@@ -44,7 +44,7 @@ hg_return_t amg_table_grow(struct amg_table *table);
 static inline hg_return_t amg_table_add(
     struct amg_table *table, void *object, uint32_t owner, uint32_t *ret_cookie)
 {
-    struct amg_table_place *place = NULL;
+    struct amg_table_slot *place = NULL;
 
     AMG_ASSERT(object != NULL);
     if (!AMG_LIKELY(table->free != table->cap) &&
@@ -60,18 +60,18 @@ static inline hg_return_t amg_table_add(
 }
 
 /* The place of a number that is known to be in use. */
-static inline struct amg_table_place *amg_table_at(
+static inline struct amg_table_slot *amg_table_at(
     const struct amg_table *table, uint32_t cookie)
 {
     return &table->places[cookie & AMG_TABLE_INDEX_MASK];
 }
 
 /* What `owner` means by `cookie`, or NULL when that is gone, or never was. */
-static inline struct amg_table_place *amg_table_find(
+static inline struct amg_table_slot *amg_table_find(
     const struct amg_table *table, uint32_t cookie, uint32_t owner)
 {
     uint32_t index = cookie & AMG_TABLE_INDEX_MASK;
-    struct amg_table_place *place = NULL;
+    struct amg_table_slot *place = NULL;
 
     if (!AMG_LIKELY(index < table->cap))
         return NULL;
@@ -87,7 +87,7 @@ static inline struct amg_table_place *amg_table_find(
 static inline void amg_table_remove(struct amg_table *table, uint32_t cookie)
 {
     uint32_t index = cookie & AMG_TABLE_INDEX_MASK;
-    struct amg_table_place *place = &table->places[index];
+    struct amg_table_slot *place = &table->places[index];
 
     AMG_ASSERT(index < table->cap && place->object != NULL);
     place->object = NULL;

@@ -29,7 +29,7 @@
 #include <stdint.h>
 
 #include "transport/op.h"
-#include "transport/place.h"
+#include "transport/seg_iter.h"
 
 struct amg_transport;
 struct amg_boot;
@@ -146,7 +146,7 @@ struct amg_key {
  * beyond the list, and the list too short: such an access is refused. */
 struct amg_remote {
     struct amg_key key;
-    struct amg_place at;
+    struct amg_seg_iter at;
 };
 
 /* Exposed memory: the driver's, from reg() to unreg(). */
@@ -213,7 +213,7 @@ struct amg_ep_ops {
     /* Does somebody this endpoint hears from run on the very core the caller
      * runs on? Then looking in a loop only keeps that one from sending. A
      * guess, for the progress owner that found nothing for some time. */
-    bool (*is_crowded)(struct amg_ep *ep);
+    bool (*is_oversubscribed)(struct amg_ep *ep);
     /* Moves everything along and adds what is finished or has come in to
      * `ret_news`, at most about `max` of them. Returns how many. One caller
      * at a time per endpoint. No system call when nothing happened. */
@@ -309,11 +309,11 @@ struct amg_bulk_ops {
      * HG_NOMEM, HG_INVALID_ARG (malformed key),
      * HG_OPNOTSUPPORTED. */
     hg_return_t (*put)(struct amg_ep *ep, struct amg_peer *peer,
-        uint8_t target_context, const struct amg_place *local,
+        uint8_t target_context, const struct amg_seg_iter *local,
         const struct amg_remote *remote, uint64_t len, struct amg_op *op);
     /* The other way: completes when the bytes are *here*. */
     hg_return_t (*get)(struct amg_ep *ep, struct amg_peer *peer,
-        uint8_t target_context, const struct amg_place *local,
+        uint8_t target_context, const struct amg_seg_iter *local,
         const struct amg_remote *remote, uint64_t len, struct amg_op *op);
 };
 

@@ -22,11 +22,11 @@ static bool barrier_set(struct barrier *self, uint32_t cap)
 {
     bool is_empty = false;
 
-    amg_lock_take(&self->lock);
+    amg_lock_lock(&self->lock);
     is_empty = self->count == 0;
     if (is_empty && cap > 0)
         self->cap = cap;
-    amg_lock_give(&self->lock);
+    amg_lock_unlock(&self->lock);
     return is_empty;
 }
 
@@ -36,7 +36,7 @@ static void barrier_wait(struct barrier *self, bool keeps_stream)
     struct amg_waiters_taken taken;
     struct amg_waiter waiter;
 
-    amg_lock_take(&self->lock);
+    amg_lock_lock(&self->lock);
     AMG_ASSERT(self->count < self->cap);
     if (self->count + 1 < self->cap) {
         self->count++;
@@ -49,7 +49,7 @@ static void barrier_wait(struct barrier *self, bool keeps_stream)
     }
     self->count = 0;
     taken = amg_waiters_take_all(&self->waiters);
-    amg_lock_give(&self->lock);
+    amg_lock_unlock(&self->lock);
     amg_waiters_wake(taken);
 }
 
@@ -114,9 +114,9 @@ int ABT_barrier_get_num_waiters(ABT_barrier barrier, uint32_t *num_waiters)
         return ABT_ERR_INV_BARRIER;
     if (!AMG_CONTRACT(num_waiters != NULL))
         return ABT_ERR_INV_ARG;
-    amg_lock_take(&self->lock);
+    amg_lock_lock(&self->lock);
     *num_waiters = self->cap;
-    amg_lock_give(&self->lock);
+    amg_lock_unlock(&self->lock);
     return ABT_SUCCESS;
 }
 

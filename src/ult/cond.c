@@ -50,14 +50,14 @@ static bool cond_enter(
 {
     bool is_ours = false;
 
-    amg_lock_take(&cond->lock);
+    amg_lock_lock(&cond->lock);
     is_ours = cond->mutex == NULL || cond->mutex == mutex;
     if (is_ours) {
         cond->mutex = mutex;
         cond->inside++;
         amg_waiters_push(&cond->waiters, &self->waiter);
     }
-    amg_lock_give(&cond->lock);
+    amg_lock_unlock(&cond->lock);
     return is_ours;
 }
 
@@ -74,7 +74,7 @@ static bool cond_sleep(
 {
     bool is_signaled = true;
 
-    amg_lock_take(&cond->lock);
+    amg_lock_lock(&cond->lock);
     if (!self->is_signaled) {
         self->is_parked = true;
         if (deadline_ns == NULL) {
@@ -82,13 +82,13 @@ static bool cond_sleep(
             return true;
         }
         is_signaled = amg_park_until(&self->waiter, &cond->lock, *deadline_ns);
-        amg_lock_take(&cond->lock);
+        amg_lock_lock(&cond->lock);
     }
     AMG_ASSERT(cond->inside > 0);
     cond->inside--;
     if (!is_signaled)
         cond_shrunk_locked(cond);
-    amg_lock_give(&cond->lock);
+    amg_lock_unlock(&cond->lock);
     return is_signaled;
 }
 
@@ -131,7 +131,7 @@ static bool cond_signal_locked(
 
     if (waiter == NULL)
         return false;
-    first = AMG_OBJECT(waiter, struct cond_waiter, waiter);
+    first = amg_container_of(waiter, struct cond_waiter, waiter);
     first->is_signaled = true;
     if (first->is_parked) {
         amg_waiters_add(taken, waiter);
@@ -159,17 +159,17 @@ int ABT_cond_free(ABT_cond *cond)
     old = cond_of(*cond);
     if (!AMG_CONTRACT(old != NULL))
         return ABT_ERR_INV_COND;
-    amg_lock_take(&old->lock);
+    amg_lock_lock(&old->lock);
     has_waiters = old->mutex != NULL;
     for (unsigned tries = 0; !has_waiters && old->inside > 0; tries++) {
-        amg_lock_give(&old->lock);
+        amg_lock_unlock(&old->lock);
         if (amg_ult_self() == NULL)
             amg_lock_rest(tries);
         else
             (void)ABT_thread_yield();
-        amg_lock_take(&old->lock);
+        amg_lock_lock(&old->lock);
     }
-    amg_lock_give(&old->lock);
+    amg_lock_unlock(&old->lock);
     if (!AMG_CONTRACT(!has_waiters))
         return ABT_ERR_COND;
     amg_mem_free(old);
@@ -201,9 +201,9 @@ int ABT_cond_signal(ABT_cond cond)
 
     if (!AMG_CONTRACT(self != NULL))
         return ABT_ERR_INV_COND;
-    amg_lock_take(&self->lock);
+    amg_lock_lock(&self->lock);
     (void)cond_signal_locked(self, &taken);
-    amg_lock_give(&self->lock);
+    amg_lock_unlock(&self->lock);
     amg_waiters_wake(taken);
     return ABT_SUCCESS;
 }
@@ -215,10 +215,10 @@ int ABT_cond_broadcast(ABT_cond cond)
 
     if (!AMG_CONTRACT(self != NULL))
         return ABT_ERR_INV_COND;
-    amg_lock_take(&self->lock);
+    amg_lock_lock(&self->lock);
     while (cond_signal_locked(self, &taken)) {
     }
-    amg_lock_give(&self->lock);
+    amg_lock_unlock(&self->lock);
     amg_waiters_wake(taken);
     return ABT_SUCCESS;
 }

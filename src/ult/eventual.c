@@ -64,13 +64,13 @@ static inline int event_wait(
 {
     struct amg_waiter waiter;
 
-    amg_lock_take(&event->lock);
+    amg_lock_lock(&event->lock);
     if (is_ready(event)) {
-        amg_lock_give(&event->lock);
+        amg_lock_unlock(&event->lock);
         return ABT_SUCCESS;
     }
     if (!AMG_CONTRACT(!amg_ult_caller_is_task())) {
-        amg_lock_give(&event->lock);
+        amg_lock_unlock(&event->lock);
         return refused;
     }
     amg_waiter_init(&waiter);
@@ -85,9 +85,9 @@ static bool event_test(struct event *event)
     bool is_set = false;
 
     if (is_ready(event)) {
-        amg_lock_take(&event->lock);
+        amg_lock_lock(&event->lock);
         is_set = is_ready(event);
-        amg_lock_give(&event->lock);
+        amg_lock_unlock(&event->lock);
     }
     return is_set;
 }
@@ -197,14 +197,14 @@ int ABT_eventual_set(ABT_eventual eventual, void *value, int nbytes)
     if (!AMG_CONTRACT(nbytes >= 0 && nbytes <= self->value_cap &&
                       (nbytes == 0 || value != NULL)))
         return ABT_ERR_INV_ARG;
-    amg_lock_take(&self->event.lock);
+    amg_lock_lock(&self->event.lock);
     was_ready = is_ready(&self->event);
     if (!was_ready) {
         if (nbytes > 0)
             memcpy(self->value, value, (size_t)nbytes);
         taken = event_set_locked(&self->event);
     }
-    amg_lock_give(&self->event.lock);
+    amg_lock_unlock(&self->event.lock);
     amg_waiters_wake(taken);
     return AMG_CONTRACT(!was_ready) ? ABT_SUCCESS : ABT_ERR_EVENTUAL;
 }
@@ -215,9 +215,9 @@ int ABT_eventual_reset(ABT_eventual eventual)
 
     if (!AMG_CONTRACT(self != NULL))
         return ABT_ERR_INV_EVENTUAL;
-    amg_lock_take(&self->event.lock);
+    amg_lock_lock(&self->event.lock);
     ready_set(&self->event, false);
-    amg_lock_give(&self->event.lock);
+    amg_lock_unlock(&self->event.lock);
     return ABT_SUCCESS;
 }
 
@@ -290,9 +290,9 @@ static void future_complete(struct future *self)
 
     if (self->all_set != NULL)
         self->all_set(self->values);
-    amg_lock_take(&self->event.lock);
+    amg_lock_lock(&self->event.lock);
     taken = event_set_locked(&self->event);
-    amg_lock_give(&self->event.lock);
+    amg_lock_unlock(&self->event.lock);
     amg_waiters_wake(taken);
 }
 
@@ -304,12 +304,12 @@ int ABT_future_set(ABT_future future, void *value)
 
     if (!AMG_CONTRACT(self != NULL))
         return ABT_ERR_INV_FUTURE;
-    amg_lock_take(&self->event.lock);
+    amg_lock_lock(&self->event.lock);
     has_room = self->count < self->cap;
     if (has_room)
         self->values[self->count++] = value;
     is_last = has_room && self->count == self->cap;
-    amg_lock_give(&self->event.lock);
+    amg_lock_unlock(&self->event.lock);
     if (!AMG_CONTRACT(has_room))
         return ABT_ERR_FUTURE;
     if (is_last)
@@ -323,9 +323,9 @@ int ABT_future_reset(ABT_future future)
 
     if (!AMG_CONTRACT(self != NULL))
         return ABT_ERR_INV_FUTURE;
-    amg_lock_take(&self->event.lock);
+    amg_lock_lock(&self->event.lock);
     self->count = 0;
     ready_set(&self->event, self->cap == 0);
-    amg_lock_give(&self->event.lock);
+    amg_lock_unlock(&self->event.lock);
     return ABT_SUCCESS;
 }

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/assert.h"
-#include "place/bind.h"
+#include "affinity/bind.h"
 #include "ult/ready_pool.h"
 #include "ult/sched.h"
 #include "ult/stack.h"

@@ -110,13 +110,13 @@ int amg_key_set(struct amg_key_table *table, struct amg_lock *lock,
         atomic_store_explicit(&slot->value, value, memory_order_release);
         return ABT_SUCCESS;
     }
-    amg_lock_take(lock);
+    amg_lock_lock(lock);
     slot = slot_find(table, key->number);
     if (slot != NULL)
         atomic_store_explicit(&slot->value, value, memory_order_release);
     else
         is_set = slot_add_locked(table, key, value);
-    amg_lock_give(lock);
+    amg_lock_unlock(lock);
     if (is_set)
         return ABT_SUCCESS;
     AMG_LOG_ERROR("ult", "no memory for a value of key %u", key->number);

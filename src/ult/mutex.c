@@ -20,7 +20,7 @@
 
 #include "base/assert.h"
 #include "base/mem.h"
-#include "base/relax.h"
+#include "base/lock.h"
 #include "ult/park.h"
 
 enum {
@@ -46,7 +46,7 @@ struct mutex_waiter {
 static _Thread_local char thread_mark;
 
 /* Never inlined: its address differs after a switch. */
-static AMG_APART uintptr_t thread_id(void)
+static AMG_NOINLINE uintptr_t thread_id(void)
 {
     return (uintptr_t)&thread_mark;
 }
@@ -133,7 +133,7 @@ static void take_or_wait(struct amg_mutex *mutex)
 {
     struct mutex_waiter self = {.is_late = false};
 
-    amg_lock_take(&mutex->lock);
+    amg_lock_lock(&mutex->lock);
     while (!try_take_locked(mutex)) {
         amg_waiter_init(&self.waiter);
         if (self.is_late)
@@ -143,11 +143,11 @@ static void take_or_wait(struct amg_mutex *mutex)
         amg_park(&self.waiter, &mutex->lock);
         if (self.is_owner)
             return;
-        amg_lock_take(&mutex->lock);
+        amg_lock_lock(&mutex->lock);
         mutex->is_waking = false;
         self.is_late = true;
     }
-    amg_lock_give(&mutex->lock);
+    amg_lock_unlock(&mutex->lock);
 }
 
 static void take(struct amg_mutex *mutex)
@@ -165,10 +165,10 @@ static void pass(struct amg_mutex *mutex)
     struct amg_waiter *waiter = NULL;
     struct mutex_waiter *first = NULL;
 
-    amg_lock_take(&mutex->lock);
+    amg_lock_lock(&mutex->lock);
     waiter = amg_waiters_first(&mutex->waiters);
     if (waiter != NULL) {
-        first = AMG_OBJECT(waiter, struct mutex_waiter, waiter);
+        first = amg_container_of(waiter, struct mutex_waiter, waiter);
         if (first->is_late || !mutex->is_waking)
             amg_list_remove(&waiter->link);
         else
@@ -182,7 +182,7 @@ static void pass(struct amg_mutex *mutex)
         atomic_store_explicit(
             &mutex->word, AMG_MUTEX_PASSED, memory_order_release);
     }
-    amg_lock_give(&mutex->lock);
+    amg_lock_unlock(&mutex->lock);
     if (waiter != NULL)
         amg_unpark(waiter);
 }
@@ -357,9 +357,9 @@ int ABT_mutex_free(ABT_mutex *mutex)
     old = mutex_of(*mutex);
     if (!AMG_CONTRACT(old != NULL))
         return ABT_ERR_INV_MUTEX;
-    amg_lock_take(&old->lock);
+    amg_lock_lock(&old->lock);
     has_waiters = !amg_waiters_is_empty(&old->waiters) || old->is_waking;
-    amg_lock_give(&old->lock);
+    amg_lock_unlock(&old->lock);
     if (!AMG_CONTRACT(!has_waiters))
         return ABT_ERR_MUTEX;
     amg_mem_free(old);
@@ -398,12 +398,12 @@ int ABT_mutex_trylock(ABT_mutex mutex)
         return ABT_SUCCESS;
     is_taken = try_take(self);
     if (!is_taken && word_of(self) == AMG_MUTEX_PASSED) {
-        amg_lock_take(&self->lock);
+        amg_lock_lock(&self->lock);
         if (word_of(self) == AMG_MUTEX_PASSED) {
             store_held_locked(self);
             is_taken = true;
         }
-        amg_lock_give(&self->lock);
+        amg_lock_unlock(&self->lock);
     }
     if (!is_taken)
         return ABT_ERR_MUTEX_LOCKED;

@@ -4,7 +4,7 @@
 #include "ult/park.h"
 
 #include "base/clock.h"
-#include "base/relax.h"
+#include "base/lock.h"
 #include "ult/switch_to.h"
 #include "ult/timeout.h"
 
@@ -46,7 +46,7 @@ void amg_park(struct amg_waiter *waiter, struct amg_lock *lock)
         amg_ult_switch(waiter->ult, AMG_SWITCH_PARK, lock);
         return;
     }
-    amg_lock_give(lock);
+    amg_lock_unlock(lock);
     (void)thread_sleep(waiter, AMG_NO_DEADLINE);
 }
 
@@ -61,11 +61,11 @@ static bool waiter_withdraw(struct amg_waiter *waiter, struct amg_lock *lock)
 {
     bool is_listed = false;
 
-    amg_lock_take(lock);
+    amg_lock_lock(lock);
     is_listed = amg_link_is_listed(&waiter->link);
     if (is_listed)
         amg_list_remove(&waiter->link);
-    amg_lock_give(lock);
+    amg_lock_unlock(lock);
     return is_listed;
 }
 
@@ -98,7 +98,7 @@ bool amg_park_until(
     }
     if (waiter->ult != NULL && deadline_ns <= amg_clock_ns()) {
         amg_list_remove(&waiter->link);
-        amg_lock_give(lock);
+        amg_lock_unlock(lock);
         /* Or a caller that tries again and again keeps others from running. */
         amg_ult_switch(waiter->ult, AMG_SWITCH_YIELD, NULL);
         return false;
@@ -114,7 +114,7 @@ bool amg_park_until(
     }
     /* Without an timeout the whole xstream sleeps. */
     waiter->ult = NULL;
-    amg_lock_give(lock);
+    amg_lock_unlock(lock);
     if (thread_sleep(waiter, deadline_ns))
         return true;
     if (waiter_withdraw(waiter, lock))

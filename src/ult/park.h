@@ -5,7 +5,7 @@
  *
  *   struct amg_waiter waiter;
  *
- *   amg_lock_take(&object->lock);
+ *   amg_lock_lock(&object->lock);
  *   if (must wait) {
  *       amg_waiter_init(&waiter);
  *       amg_waiters_push(&object->waiters, &waiter);

@@ -166,7 +166,7 @@ static void pool_hand_over(
 
 /* Something was pushed, and there are watches; gives the lock. A successor
  * counts what it gets before, so as not to be joined meanwhile. */
-static AMG_APART void push_tell_locked(
+static AMG_NOINLINE void push_tell_locked(
     struct amg_ready_pool *pool, will_look_fn will_look)
 {
     struct amg_claim claim = {.was = AMG_SLEEPER_AWAKE};
@@ -208,7 +208,7 @@ static ABT_pool_context context_of(
 
 /* A thread that went over to a pool of the program's without being adopted has
  * no way back. */
-static AMG_APART void user_push(struct amg_ready_pool *pool,
+static AMG_NOINLINE void user_push(struct amg_ready_pool *pool,
     struct amg_ult *ult, enum push_from from, ABT_pool_context context,
     will_look_fn will_look)
 {
@@ -411,7 +411,8 @@ static void list_each(const struct amg_list *list, void *arg,
 {
     for (struct amg_link *link = list->head.next; link != &list->head;
          link = link->next)
-        visit(arg, amg_ult_handle(AMG_OBJECT(link, struct amg_ult, link)));
+        visit(
+            arg, amg_ult_handle(amg_container_of(link, struct amg_ult, link)));
 }
 
 void amg_ready_pool_each(struct amg_ready_pool *pool, void *arg,

@@ -10,7 +10,7 @@ enum { TURNS_OLD = 8, TURNS_EARLIEST = 4 };
 
 static struct amg_ult *ult_of(struct amg_link *link)
 {
-    return link == NULL ? NULL : AMG_OBJECT(link, struct amg_ult, link);
+    return link == NULL ? NULL : amg_container_of(link, struct amg_ult, link);
 }
 
 static bool ult_has_run(struct amg_ult *ult)

@@ -104,7 +104,7 @@ static struct amg_ult *primary_open(struct amg_xstream *xstream)
 static void primary_close(struct amg_ult *primary)
 {
     struct amg_xstream_local *local =
-        AMG_OBJECT(primary, struct amg_xstream_local, own);
+        amg_container_of(primary, struct amg_xstream_local, own);
 
     AMG_ASSERT(local == amg_xstream_local_self() && local->current == primary);
     amg_key_table_clear(&primary->keys);
@@ -154,7 +154,7 @@ static void primary_sleep(uint64_t until_ns)
 
     amg_list_init(&waiters);
     amg_waiter_init(&waiter);
-    amg_lock_take(&lock);
+    amg_lock_lock(&lock);
     amg_list_push(&waiters, &waiter.link);
     (void)amg_park_until(&waiter, &lock, until_ns);
 }
@@ -222,12 +222,12 @@ static void runtime_lock_steady(void)
 {
     bool is_inside = amg_ult_current() != NULL;
 
-    amg_lock_take(&runtime.lock);
+    amg_lock_lock(&runtime.lock);
     for (unsigned tries = 0; runtime.is_closing && !is_inside; tries++) {
-        amg_lock_give(&runtime.lock);
+        amg_lock_unlock(&runtime.lock);
         AMG_TEST_POINT("runtime.waits");
         amg_lock_rest(tries);
-        amg_lock_take(&runtime.lock);
+        amg_lock_lock(&runtime.lock);
     }
 }
 
@@ -244,7 +244,7 @@ int ABT_init(int argc, char **argv)
         rc = runtime_open();
     if (rc == ABT_SUCCESS)
         runtime.count++;
-    amg_lock_give(&runtime.lock);
+    amg_lock_unlock(&runtime.lock);
     return rc;
 }
 
@@ -268,7 +268,7 @@ int ABT_finalize(void)
     bool is_last = false;
     int rc = ABT_SUCCESS;
 
-    amg_lock_take(&runtime.lock);
+    amg_lock_lock(&runtime.lock);
     if (runtime.count == 0)
         rc = ABT_ERR_UNINITIALIZED;
     else if (runtime.count == 1)
@@ -279,16 +279,16 @@ int ABT_finalize(void)
         runtime.count--;
     if (is_last)
         runtime.is_closing = true;
-    amg_lock_give(&runtime.lock);
+    amg_lock_unlock(&runtime.lock);
     if (!is_last)
         return rc;
     AMG_TEST_POINT("runtime.closes");
     /* Threads that still run may ask ABT_initialized(). */
     runtime_close();
-    amg_lock_take(&runtime.lock);
+    amg_lock_lock(&runtime.lock);
     runtime.count = 0; /* also of threads that began it once more meanwhile */
     runtime.is_closing = false;
-    amg_lock_give(&runtime.lock);
+    amg_lock_unlock(&runtime.lock);
     return ABT_SUCCESS;
 }
 
@@ -296,9 +296,9 @@ int ABT_initialized(void)
 {
     bool is_open = false;
 
-    amg_lock_take(&runtime.lock);
+    amg_lock_lock(&runtime.lock);
     is_open =
         runtime.count > 0 && (!runtime.is_closing || amg_ult_current() != NULL);
-    amg_lock_give(&runtime.lock);
+    amg_lock_unlock(&runtime.lock);
     return is_open ? ABT_SUCCESS : ABT_ERR_UNINITIALIZED;
 }

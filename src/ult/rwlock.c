@@ -42,10 +42,10 @@ static int rwlock_enter(struct rwlock *self, bool to_write)
 
     if (!AMG_CONTRACT(self != NULL))
         return ABT_ERR_INV_RWLOCK;
-    amg_lock_take(&self->lock);
+    amg_lock_lock(&self->lock);
     if (must_wait(self, to_write)) {
         if (!AMG_CONTRACT(!amg_ult_caller_is_task())) {
-            amg_lock_give(&self->lock);
+            amg_lock_unlock(&self->lock);
             return ABT_ERR_RWLOCK;
         }
         amg_waiter_init(&waiter);
@@ -59,7 +59,7 @@ static int rwlock_enter(struct rwlock *self, bool to_write)
         self->is_writing = true;
     else
         self->readers++;
-    amg_lock_give(&self->lock);
+    amg_lock_unlock(&self->lock);
     return ABT_SUCCESS;
 }
 
@@ -101,10 +101,10 @@ int ABT_rwlock_free(ABT_rwlock *rwlock)
     old = rwlock_of(*rwlock);
     if (!AMG_CONTRACT(old != NULL))
         return ABT_ERR_INV_RWLOCK;
-    amg_lock_take(&old->lock);
+    amg_lock_lock(&old->lock);
     has_waiters = !amg_waiters_is_empty(&old->waiting_readers) ||
                   !amg_waiters_is_empty(&old->waiting_writers);
-    amg_lock_give(&old->lock);
+    amg_lock_unlock(&old->lock);
     if (!AMG_CONTRACT(!has_waiters))
         return ABT_ERR_RWLOCK;
     amg_mem_free(old);
@@ -130,7 +130,7 @@ int ABT_rwlock_unlock(ABT_rwlock rwlock)
 
     if (!AMG_CONTRACT(self != NULL))
         return ABT_ERR_INV_RWLOCK;
-    amg_lock_take(&self->lock);
+    amg_lock_lock(&self->lock);
     is_held = self->is_writing || self->readers > 0;
     if (self->is_writing)
         self->is_writing = false;
@@ -138,7 +138,7 @@ int ABT_rwlock_unlock(ABT_rwlock rwlock)
         self->readers--;
     if (is_held && self->readers == 0)
         taken = hand_over_locked(self);
-    amg_lock_give(&self->lock);
+    amg_lock_unlock(&self->lock);
     amg_waiters_wake(taken);
     return AMG_CONTRACT(is_held) ? ABT_SUCCESS : ABT_ERR_RWLOCK;
 }

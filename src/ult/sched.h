@@ -6,7 +6,7 @@
 
 #include <pthread.h>
 
-#include "place/cpuset.h"
+#include "affinity/cpuset.h"
 #include "ult/ready_pool.h"
 #include "ult/sleeper.h"
 

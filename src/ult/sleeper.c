@@ -4,7 +4,6 @@
 
 #include "base/assert.h"
 #include "base/clock.h"
-#include "base/futex.h"
 #include "base/lock.h"
 
 static bool word_change(struct amg_sleeper *sleeper,
@@ -75,7 +74,8 @@ void amg_sleeper_claim_first(
 
     for (; link != NULL; link = amg_list_next(watches, link))
         if (amg_sleeper_claim(
-                AMG_OBJECT(link, struct amg_watch, link)->sleeper, ret_claim))
+                amg_container_of(link, struct amg_watch, link)->sleeper,
+                ret_claim))
             return;
     ret_claim->was = AMG_SLEEPER_AWAKE;
 }
@@ -86,7 +86,7 @@ void amg_sleeper_wake_all(struct amg_list *watches)
 
     for (; link != NULL; link = amg_list_next(watches, link)) {
         struct amg_sleeper *sleeper =
-            AMG_OBJECT(link, struct amg_watch, link)->sleeper;
+            amg_container_of(link, struct amg_watch, link)->sleeper;
 
         if (word_change(sleeper, AMG_SLEEPER_ASLEEP, AMG_SLEEPER_AWAKE))
             amg_futex_wake(&sleeper->word, 1);

@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "base/env.h"
-#include "base/guarded.h"
+#include "base/process.h"
 #include "base/lock.h"
 #include "base/log.h"
 #include "base/mem.h"
@@ -62,29 +62,29 @@ static struct amg_stack *stack_create(size_t len)
     }
     stack->len = len;
     amg_fibre_open(&stack->fibre, stack->base, len);
-    amg_lock_take(&stacks.lock);
+    amg_lock_lock(&stacks.lock);
     stack->color = stacks.next_color++ % COLORS;
-    amg_lock_give(&stacks.lock);
+    amg_lock_unlock(&stacks.lock);
     return stack;
 }
 
 void amg_stacks_open(void)
 {
-    amg_lock_take(&stacks.lock);
+    amg_lock_lock(&stacks.lock);
     stacks.default_len = len_round(amg_env_number(AMG_ENV_ULT_STACK_BYTES));
     stacks.kept = (unsigned)amg_env_number(AMG_ENV_ULT_STACKS_KEPT);
-    amg_lock_give(&stacks.lock);
+    amg_lock_unlock(&stacks.lock);
 }
 
 void amg_stacks_close(void)
 {
     struct amg_stack *stack = NULL;
 
-    amg_lock_take(&stacks.lock);
+    amg_lock_lock(&stacks.lock);
     stack = stacks.first;
     stacks.first = NULL;
     stacks.count = 0;
-    amg_lock_give(&stacks.lock);
+    amg_lock_unlock(&stacks.lock);
     while (stack != NULL) {
         struct amg_stack *next = stack->next;
 
@@ -108,13 +108,13 @@ static struct amg_stack *shared_pop(void)
 {
     struct amg_stack *stack = NULL;
 
-    amg_lock_take(&stacks.lock);
+    amg_lock_lock(&stacks.lock);
     stack = stacks.first;
     if (stack != NULL) {
         stacks.first = stack->next;
         stacks.count--;
     }
-    amg_lock_give(&stacks.lock);
+    amg_lock_unlock(&stacks.lock);
     return stack;
 }
 
@@ -123,14 +123,14 @@ static bool shared_push(struct amg_stack *stack)
 {
     bool is_kept = false;
 
-    amg_lock_take(&stacks.lock);
+    amg_lock_lock(&stacks.lock);
     is_kept = stacks.count < stacks.kept * SHARED_FACTOR;
     if (is_kept) {
         stack->next = stacks.first;
         stacks.first = stack;
         stacks.count++;
     }
-    amg_lock_give(&stacks.lock);
+    amg_lock_unlock(&stacks.lock);
     return is_kept;
 }
 

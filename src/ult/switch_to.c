@@ -51,12 +51,12 @@ static void has_ended(struct amg_ult *ult)
         return;
     }
     amg_list_init(&joiners);
-    amg_lock_take(&ult->lock);
+    amg_lock_lock(&ult->lock);
     amg_list_splice(&joiners, &ult->joiners);
     amg_ult_set_state(ult, AMG_ULT_ENDED);
-    amg_lock_give(&ult->lock); /* from here on it may be freed */
+    amg_lock_unlock(&ult->lock); /* from here on it may be freed */
     while ((link = amg_list_pop(&joiners)) != NULL)
-        amg_unpark(AMG_OBJECT(link, struct amg_waiter, link));
+        amg_unpark(amg_container_of(link, struct amg_waiter, link));
 }
 
 /* Is the one thread that is ready in the pool run without a wake-up? If the
@@ -91,7 +91,7 @@ static void post_switch_park(struct amg_ult *left)
     if (biased != NULL)
         amg_bias_give(biased);
     else if (held != NULL)
-        amg_lock_give(held);
+        amg_lock_unlock(held);
 }
 
 static void post_switch(struct amg_ult *left)
@@ -113,7 +113,7 @@ static void post_switch(struct amg_ult *left)
 
 /* Apart, since thread-local memory is that of another OS thread from here on.
  */
-AMG_APART static void switch_arrived(void)
+AMG_NOINLINE static void switch_arrived(void)
 {
     struct amg_xstream_local *local = amg_xstream_local_self();
     struct amg_ult *left = local->left;
@@ -209,7 +209,7 @@ static void tasklet_run(
 static void send_home(struct amg_ult *primary)
 {
     struct amg_xstream_local *home =
-        AMG_OBJECT(primary, struct amg_xstream_local, own);
+        amg_container_of(primary, struct amg_xstream_local, own);
 
     /* Release: pairs with the exchange of amg_ult_take_home(). */
     atomic_store_explicit(&home->is_own_ready, true, memory_order_release);
@@ -274,10 +274,10 @@ static struct amg_ult *joiner_take(
 
     if (!may_pass_on(self))
         return NULL;
-    amg_lock_take(&self->lock);
+    amg_lock_lock(&self->lock);
     link = amg_list_first(&self->joiners);
     if (link != NULL && amg_list_next(&self->joiners, link) == NULL)
-        joiner = AMG_OBJECT(link, struct amg_waiter, link)->ult;
+        joiner = amg_container_of(link, struct amg_waiter, link)->ult;
     if (joiner != NULL &&
         (atomic_load_explicit(&joiner->xstream, memory_order_relaxed) !=
                 local->xstream ||
@@ -290,7 +290,7 @@ static struct amg_ult *joiner_take(
         joiner = NULL;
     if (joiner != NULL)
         amg_list_init(&self->joiners); /* it was the only one */
-    amg_lock_give(&self->lock);
+    amg_lock_unlock(&self->lock);
     return joiner;
 }
 

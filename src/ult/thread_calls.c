@@ -110,9 +110,9 @@ static void ult_join(struct amg_ult *ult)
 {
     struct amg_waiter waiter;
 
-    amg_lock_take(&ult->lock);
+    amg_lock_lock(&ult->lock);
     if (amg_ult_state(ult) == AMG_ULT_ENDED) {
-        amg_lock_give(&ult->lock);
+        amg_lock_unlock(&ult->lock);
         return;
     }
     amg_waiter_init(&waiter);

@@ -10,9 +10,8 @@
 
 #include "base/assert.h"
 #include "base/clock.h"
-#include "base/futex.h"
-#include "base/list.h"
 #include "base/lock.h"
+#include "base/list.h"
 #include "base/log.h"
 #include "base/role.h"
 
@@ -36,7 +35,7 @@ static struct amg_timeout *first_locked(void)
 {
     return all.heap.first == NULL
                ? NULL
-               : AMG_OBJECT(all.heap.first, struct amg_timeout, node);
+               : amg_container_of(all.heap.first, struct amg_timeout, node);
 }
 
 static void remove_locked(struct amg_timeout *timeout)
@@ -56,9 +55,9 @@ static bool expire_first_locked(void)
         return false;
     remove_locked(timeout);
     all.expiring = timeout;
-    amg_lock_give(&all.lock);
+    amg_lock_unlock(&all.lock);
     timeout->expire(timeout);
-    amg_lock_take(&all.lock);
+    amg_lock_lock(&all.lock);
     /* Only now may a caller that cancels it go on: it was there until here. */
     all.expiring = NULL;
     return true;
@@ -66,8 +65,8 @@ static bool expire_first_locked(void)
 
 static void *thread_run(void *arg)
 {
-    amg_role.is_ours = true;
-    amg_lock_take(&all.lock);
+    amg_role.is_library_thread = true;
+    amg_lock_lock(&all.lock);
     while (!all.is_ending) {
         unsigned seen = 0;
         uint64_t until_ns = AMG_NO_DEADLINE;
@@ -77,11 +76,11 @@ static void *thread_run(void *arg)
         seen = atomic_load_explicit(&all.news, memory_order_relaxed);
         if (first_locked() != NULL)
             until_ns = first_locked()->node.key;
-        amg_lock_give(&all.lock);
+        amg_lock_unlock(&all.lock);
         (void)amg_futex_wait_until(&all.news, seen, until_ns);
-        amg_lock_take(&all.lock);
+        amg_lock_lock(&all.lock);
     }
-    amg_lock_give(&all.lock);
+    amg_lock_unlock(&all.lock);
     return arg;
 }
 
@@ -126,7 +125,7 @@ bool amg_timeout_set(struct amg_timeout *timeout, uint64_t deadline_ns,
 
     timeout->node.key = deadline_ns;
     timeout->expire = expire;
-    amg_lock_take(&all.lock);
+    amg_lock_lock(&all.lock);
     is_set = start_locked();
     timeout->is_set = is_set;
     if (is_set) {
@@ -135,7 +134,7 @@ bool amg_timeout_set(struct amg_timeout *timeout, uint64_t deadline_ns,
     }
     if (is_first)
         tell_locked();
-    amg_lock_give(&all.lock);
+    amg_lock_unlock(&all.lock);
     if (is_first)
         amg_futex_wake(&all.news, 1);
     if (!is_set)
@@ -148,16 +147,16 @@ bool amg_timeout_cancel(struct amg_timeout *timeout)
 {
     bool is_first_time = false;
 
-    amg_lock_take(&all.lock);
+    amg_lock_lock(&all.lock);
     is_first_time = timeout->is_set;
     if (is_first_time)
         remove_locked(timeout);
     for (unsigned tries = 0; all.expiring == timeout; tries++) {
-        amg_lock_give(&all.lock);
+        amg_lock_unlock(&all.lock);
         amg_lock_rest(tries);
-        amg_lock_take(&all.lock);
+        amg_lock_lock(&all.lock);
     }
-    amg_lock_give(&all.lock);
+    amg_lock_unlock(&all.lock);
     return is_first_time;
 }
 
@@ -165,12 +164,12 @@ uint64_t amg_timeout_next_ns(void)
 {
     uint64_t next_ns = AMG_NO_DEADLINE;
 
-    amg_lock_take(&all.lock);
+    amg_lock_lock(&all.lock);
     if (all.expiring != NULL)
         next_ns = 0;
     else if (first_locked() != NULL)
         next_ns = first_locked()->node.key;
-    amg_lock_give(&all.lock);
+    amg_lock_unlock(&all.lock);
     return next_ns;
 }
 
@@ -178,13 +177,13 @@ void amg_timeout_fini(void)
 {
     bool has_thread = false;
 
-    amg_lock_take(&all.lock);
+    amg_lock_lock(&all.lock);
     AMG_ASSERT(first_locked() == NULL);
     has_thread = all.has_thread;
     all.has_thread = false;
     all.is_ending = true;
     tell_locked();
-    amg_lock_give(&all.lock);
+    amg_lock_unlock(&all.lock);
     if (!has_thread)
         return;
     amg_futex_wake(&all.news, 1);

@@ -15,8 +15,9 @@ static ABT_unit_type mark(ABT_unit unit)
 
 struct amg_user_pool *amg_user_pool_of(ABT_pool_user_def def)
 {
-    return def->u_get_type == mark ? AMG_OBJECT(def, struct amg_user_pool, def)
-                                   : NULL;
+    return def->u_get_type == mark
+               ? amg_container_of(def, struct amg_user_pool, def)
+               : NULL;
 }
 
 bool amg_user_pool_is_whole(ABT_pool_user_def def)
@@ -80,9 +81,9 @@ struct amg_ult *amg_unit_ult(ABT_unit unit)
         return NULL;
     if ((key & 1) != 0)
         return (struct amg_ult *)(void *)((char *)unit - 1);
-    amg_lock_take(&lock);
+    amg_lock_lock(&lock);
     known = amg_map_get(&units, key);
-    amg_lock_give(&lock);
+    amg_lock_unlock(&lock);
     return known == NULL ? NULL : known->ult;
 }
 
@@ -90,17 +91,17 @@ static int unit_add(struct amg_unit *unit)
 {
     hg_return_t rc = HG_SUCCESS;
 
-    amg_lock_take(&lock);
+    amg_lock_lock(&lock);
     rc = amg_map_put(&units, (uintptr_t)unit->unit, unit);
-    amg_lock_give(&lock);
+    amg_lock_unlock(&lock);
     return rc == HG_SUCCESS ? ABT_SUCCESS : ABT_ERR_MEM;
 }
 
 static void unit_remove(struct amg_unit *unit)
 {
-    amg_lock_take(&lock);
+    amg_lock_lock(&lock);
     amg_map_remove(&units, (uintptr_t)unit->unit);
-    amg_lock_give(&lock);
+    amg_lock_unlock(&lock);
 }
 
 static ABT_unit unit_new(const struct amg_user_pool *user, struct amg_ult *ult)

@@ -10,9 +10,8 @@
 #ifndef AMG_ULT_WAITERS_H
 #define AMG_ULT_WAITERS_H
 
-#include "base/futex.h"
-#include "base/list.h"
 #include "base/lock.h"
+#include "base/list.h"
 #include "ult/ready_pool.h"
 #include "ult/xstream_local.h"
 
@@ -71,9 +70,9 @@ static inline bool amg_waiters_have_gone(
 {
     bool is_empty = false;
 
-    amg_lock_take(lock);
+    amg_lock_lock(lock);
     is_empty = amg_waiters_is_empty(list);
-    amg_lock_give(lock);
+    amg_lock_unlock(lock);
     return is_empty;
 }
 
@@ -96,7 +95,8 @@ static inline struct amg_waiter *amg_waiters_first(const struct amg_list *list)
 {
     struct amg_link *link = amg_list_first(list);
 
-    return link == NULL ? NULL : AMG_OBJECT(link, struct amg_waiter, link);
+    return link == NULL ? NULL
+                        : amg_container_of(link, struct amg_waiter, link);
 }
 
 static inline struct amg_waiter *amg_waiters_pop(struct amg_list *list)
@@ -146,8 +146,8 @@ static inline void amg_waiters_wake(struct amg_waiters_taken taken)
         struct amg_link *next = waiter->link.prev;
 
         amg_unpark(waiter);
-        waiter =
-            next == NULL ? NULL : AMG_OBJECT(next, struct amg_waiter, link);
+        waiter = next == NULL ? NULL
+                              : amg_container_of(next, struct amg_waiter, link);
     }
 }
 

@@ -8,11 +8,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "base/futex.h"
+#include "base/lock.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "base/relax.h"
-#include "place/bind.h"
+#include "affinity/bind.h"
 #include "ult/park.h"
 #include "ult/switch_to.h"
 
@@ -30,7 +29,7 @@ static int count;
 
 static struct amg_xstream *listed_of(struct amg_link *link)
 {
-    return AMG_OBJECT(link, struct amg_xstream, link);
+    return amg_container_of(link, struct amg_xstream, link);
 }
 
 /* The place before which it stands; NULL: the rank is taken. */
@@ -71,34 +70,34 @@ static bool xstreams_add(struct amg_xstream *xstream, int rank)
 {
     bool is_done = false;
 
-    amg_lock_take(&list_lock);
+    amg_lock_lock(&list_lock);
     is_done = insert_locked(xstream, rank);
     if (is_done)
         count++;
-    amg_lock_give(&list_lock);
+    amg_lock_unlock(&list_lock);
     return is_done;
 }
 
 static void xstreams_remove(struct amg_xstream *xstream)
 {
-    amg_lock_take(&list_lock);
+    amg_lock_lock(&list_lock);
     amg_list_remove(&xstream->link);
     count--;
-    amg_lock_give(&list_lock);
+    amg_lock_unlock(&list_lock);
 }
 
 bool amg_xstreams_rank_set(struct amg_xstream *xstream, int rank)
 {
     bool is_done = true;
 
-    amg_lock_take(&list_lock);
+    amg_lock_lock(&list_lock);
     if (xstream->rank != rank && place_of_locked(&rank) == NULL)
         is_done = false;
     if (is_done && xstream->rank != rank) {
         amg_list_remove(&xstream->link);
         insert_locked(xstream, rank);
     }
-    amg_lock_give(&list_lock);
+    amg_lock_unlock(&list_lock);
     return is_done;
 }
 
@@ -106,9 +105,9 @@ int amg_xstreams_rank(struct amg_xstream *xstream)
 {
     int rank = 0;
 
-    amg_lock_take(&list_lock);
+    amg_lock_lock(&list_lock);
     rank = xstream->rank;
-    amg_lock_give(&list_lock);
+    amg_lock_unlock(&list_lock);
     return rank;
 }
 
@@ -116,9 +115,9 @@ int amg_xstreams_count(void)
 {
     int result = 0;
 
-    amg_lock_take(&list_lock);
+    amg_lock_lock(&list_lock);
     result = count;
-    amg_lock_give(&list_lock);
+    amg_lock_unlock(&list_lock);
     return result;
 }
 
@@ -127,11 +126,11 @@ bool amg_xstreams_each(
 {
     bool is_ended = false;
 
-    amg_lock_take(&list_lock);
+    amg_lock_lock(&list_lock);
     for (struct amg_link *link = all.head.next; link != &all.head && !is_ended;
          link = link->next)
         is_ended = visit(listed_of(link), arg);
-    amg_lock_give(&list_lock);
+    amg_lock_unlock(&list_lock);
     return is_ended;
 }
 
@@ -307,12 +306,12 @@ static void xstream_ends(struct amg_xstream *xstream)
     struct amg_link *link = NULL;
 
     amg_list_init(&joiners);
-    amg_lock_take(&xstream->lock);
+    amg_lock_lock(&xstream->lock);
     state_set_locked(xstream, ABT_XSTREAM_STATE_TERMINATED, 0);
     amg_list_splice(&joiners, &xstream->joiners);
-    amg_lock_give(&xstream->lock);
+    amg_lock_unlock(&xstream->lock);
     while ((link = amg_list_pop(&joiners)) != NULL)
-        amg_unpark(AMG_OBJECT(link, struct amg_waiter, link));
+        amg_unpark(amg_container_of(link, struct amg_waiter, link));
 }
 
 static void begun_set(struct amg_xstream *xstream, unsigned how)
@@ -326,10 +325,10 @@ static void *xstream_main(void *arg)
     struct amg_xstream *xstream = arg;
     struct amg_xstream_local *local = NULL;
 
-    amg_lock_take(&xstream->lock);
+    amg_lock_lock(&xstream->lock);
     state_set_locked(
         xstream, ABT_XSTREAM_STATE_RUNNING, (int)syscall(SYS_gettid));
-    amg_lock_give(&xstream->lock);
+    amg_lock_unlock(&xstream->lock);
     if (amg_cpuset_count(&xstream->cpus) > 0)
         amg_bind_thread(0, &xstream->cpus);
     local = amg_xstream_local_open(xstream);
@@ -389,13 +388,13 @@ void amg_xstream_join(struct amg_xstream *xstream)
 
     AMG_ASSERT(xstream != amg_xstream_self());
     amg_xstream_ask(xstream, AMG_XSTREAM_TO_JOIN);
-    amg_lock_take(&xstream->lock);
+    amg_lock_lock(&xstream->lock);
     if (!amg_xstream_has_ended(xstream)) {
         amg_waiter_init(&waiter);
         amg_list_push(&xstream->joiners, &waiter.link);
         amg_park(&waiter, &xstream->lock);
     } else {
-        amg_lock_give(&xstream->lock);
+        amg_lock_unlock(&xstream->lock);
     }
     xstream_reap(xstream);
 }

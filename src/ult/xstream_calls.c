@@ -5,7 +5,7 @@
 
 #include "base/env.h"
 #include "base/log.h"
-#include "place/bind.h"
+#include "affinity/bind.h"
 #include "ult/switch_to.h"
 #include "ult/xstream.h"
 
@@ -332,12 +332,12 @@ static int xstream_bind(
 {
     int rc = 0;
 
-    amg_lock_take(&xstream->lock);
+    amg_lock_lock(&xstream->lock);
     if (xstream->tid != 0)
         rc = amg_bind_thread(xstream->tid, cpus);
     if (rc == 0)
         xstream->cpus = *cpus; /* and when it begins again */
-    amg_lock_give(&xstream->lock);
+    amg_lock_unlock(&xstream->lock);
     return rc;
 }
 
@@ -404,14 +404,14 @@ static bool xstream_cpus(
 {
     bool is_known = true;
 
-    amg_lock_take(&xstream->lock);
+    amg_lock_lock(&xstream->lock);
     if (xstream->tid != 0)
         is_known = amg_bind_thread_get(xstream->tid, ret_cpus) == 0;
     else if (amg_cpuset_count(&xstream->cpus) > 0)
         *ret_cpus = xstream->cpus;
     else
         *ret_cpus = *amg_bind_process();
-    amg_lock_give(&xstream->lock);
+    amg_lock_unlock(&xstream->lock);
     return is_known && amg_cpuset_count(ret_cpus) > 0;
 }
 

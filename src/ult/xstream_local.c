@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "base/guarded.h"
+#include "base/process.h"
 #include "base/log.h"
 #include "base/mem.h"
 
@@ -28,7 +28,7 @@ enum {
 static _Thread_local struct amg_xstream_local *local_of_thread
     __attribute__((tls_model("initial-exec")));
 
-AMG_APART struct amg_xstream_local *amg_xstream_local_self(void)
+AMG_NOINLINE struct amg_xstream_local *amg_xstream_local_self(void)
 {
     /* Keeps the compiler from finding out that two calls give the same. */
     __asm__ volatile("" : : : "memory");

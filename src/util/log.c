@@ -4,7 +4,6 @@
 
 #include <string.h>
 
-#include "base/outlet.h"
 #include "mercury_class.h"
 #include "mercury_log.h"
 

@@ -273,11 +273,11 @@ static int pool_grow(struct hg_mem_pool *pool)
 
     if (block == NULL)
         return HG_UTIL_FAIL;
-    amg_lock_take(&pool->lock);
+    amg_lock_lock(&pool->lock);
     amg_list_push(&pool->blocks, &block->link);
     for (size_t i = pool->chunk_count; i-- > 0;)
         chunk_push_locked(pool, block->chunks + i * pool->step);
-    amg_lock_give(&pool->lock);
+    amg_lock_unlock(&pool->lock);
     return HG_UTIL_SUCCESS;
 }
 
@@ -290,7 +290,7 @@ static struct block *block_of_locked(
 
     for (struct amg_link *at = amg_list_first(&pool->blocks); at != NULL;
          at = amg_list_next(&pool->blocks, at)) {
-        struct block *block = AMG_OBJECT(at, struct block, link);
+        struct block *block = amg_container_of(at, struct block, link);
         uintptr_t first = (uintptr_t)block->chunks;
 
         if (place >= first && place - first < len &&
@@ -347,7 +347,7 @@ void hg_mem_pool_destroy(struct hg_mem_pool *hg_mem_pool)
     if (hg_mem_pool == NULL)
         return;
     while ((link = amg_list_pop(&hg_mem_pool->blocks)) != NULL)
-        block_destroy(hg_mem_pool, AMG_OBJECT(link, struct block, link));
+        block_destroy(hg_mem_pool, amg_container_of(link, struct block, link));
     amg_mem_free(hg_mem_pool);
 }
 
@@ -362,14 +362,14 @@ void *hg_mem_pool_alloc(
         return NULL;
     /* Others may take what was grown; then it grows once more. */
     for (;;) {
-        amg_lock_take(&hg_mem_pool->lock);
+        amg_lock_lock(&hg_mem_pool->lock);
         chunk = hg_mem_pool->free;
         if (chunk != NULL) {
             hg_mem_pool->free = chunk->next;
             if (mr_handle != NULL)
                 *mr_handle = block_of_locked(hg_mem_pool, chunk)->mr_handle;
         }
-        amg_lock_give(&hg_mem_pool->lock);
+        amg_lock_unlock(&hg_mem_pool->lock);
         if (chunk != NULL)
             return chunk;
         if (pool_grow(hg_mem_pool) != HG_UTIL_SUCCESS)
@@ -385,11 +385,11 @@ void hg_mem_pool_free(
     (void)mr_handle;
     if (mem_ptr == NULL || !AMG_CONTRACT(hg_mem_pool != NULL))
         return;
-    amg_lock_take(&hg_mem_pool->lock);
+    amg_lock_lock(&hg_mem_pool->lock);
     block = block_of_locked(hg_mem_pool, mem_ptr);
     if (block != NULL)
         chunk_push_locked(hg_mem_pool, mem_ptr);
-    amg_lock_give(&hg_mem_pool->lock);
+    amg_lock_unlock(&hg_mem_pool->lock);
     if (block == NULL)
         stranger_warn(mem_ptr);
 }
@@ -402,9 +402,9 @@ size_t hg_mem_pool_chunk_offset(
     (void)mr_handle;
     if (!AMG_CONTRACT(hg_mem_pool != NULL))
         return 0;
-    amg_lock_take(&hg_mem_pool->lock);
+    amg_lock_lock(&hg_mem_pool->lock);
     block = block_of_locked(hg_mem_pool, mem_ptr);
-    amg_lock_give(&hg_mem_pool->lock);
+    amg_lock_unlock(&hg_mem_pool->lock);
     if (block != NULL)
         return (size_t)((char *)mem_ptr - block->chunks);
     stranger_warn(mem_ptr);

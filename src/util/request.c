@@ -14,7 +14,7 @@
 #include <time.h>
 
 #include "base/assert.h"
-#include "base/attic.h"
+#include "base/pool.h"
 #include "base/clock.h"
 #include "base/mem.h"
 #include "mercury_core_types.h"

@@ -46,7 +46,7 @@ struct sent {
 
 static void sent_step(struct amg_op *op)
 {
-    AMG_OBJECT(op, struct sent, op)->done++;
+    amg_container_of(op, struct sent, op)->done++;
 }
 
 static void turn(void)

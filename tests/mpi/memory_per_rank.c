@@ -9,7 +9,7 @@
 
 #include "amalgam.h"
 #include "base/mem.h"
-#include "place/policy.h"
+#include "affinity/policy.h"
 
 enum {
     LIMIT_BYTES = 64,
@@ -76,7 +76,7 @@ int main(int argc, char **argv)
         MPI_Comm_free(&few);
     }
     large = class_bytes(MPI_COMM_WORLD);
-    placed = neighbours() * (int64_t)sizeof(struct amg_place_rank);
+    placed = neighbours() * (int64_t)sizeof(struct amg_affinity_rank);
     if (rank < SMALL) {
         double more = (double)(large - small) / (size - SMALL);
 

@@ -106,7 +106,7 @@ static const struct field rank_fields[] = {
     {"threads", json_type_int, true},
     {"progress", json_type_string, false},
     {"progress_reason", json_type_string, false},
-    {"is_crowded", json_type_boolean, false},
+    {"is_oversubscribed", json_type_boolean, false},
     {"waiting", json_type_string, false},
     {"progress_thread", json_type_object, true},
     {"handler_threads", json_type_array, false},

@@ -45,7 +45,7 @@ static void answer_again(struct harness *h)
     struct amg_link *link = amg_list_pop(&unanswered);
 
     if (link != NULL)
-        serve(h, h->eps[0], AMG_OBJECT(link, struct amg_arrival, link));
+        serve(h, h->eps[0], amg_container_of(link, struct amg_arrival, link));
 }
 
 /* More calls than ever before, so that pools have to grow. */

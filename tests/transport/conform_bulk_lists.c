@@ -129,14 +129,14 @@ static void layout_write(const struct layout *layout, unsigned char *arena,
 }
 
 /* The place of a byte; a walk that does not use what is tested. */
-static struct amg_place place_of(
+static struct amg_seg_iter place_of(
     const struct amg_segment *segments, uint32_t count, uint64_t at)
 {
     uint32_t i = 0;
 
     while (i + 1 < count && at >= segments[i].len)
         at -= segments[i++].len;
-    return (struct amg_place){segments, count, i, at};
+    return (struct amg_seg_iter){segments, count, i, at};
 }
 
 /* Both sides of one case. */
@@ -167,7 +167,8 @@ static hg_return_t move(struct harness *h, bool is_put,
     const struct sides *sides, const struct span *span)
 {
     const struct layout *local = &sides->local;
-    struct amg_place here = place_of(local->segments, local->count, span->mine);
+    struct amg_seg_iter here =
+        place_of(local->segments, local->count, span->mine);
     struct amg_remote there = {.key = sides->key,
         .at = place_of(sides->right, sides->mine.count, span->theirs)};
     struct harness_call call;

@@ -65,7 +65,8 @@ static void test(struct harness *h)
     harness_sync(h);
     is_keeping = false;
     while ((link = amg_list_pop(&kept)) != NULL)
-        answer_one(h, h->eps[0], AMG_OBJECT(link, struct amg_arrival, link));
+        answer_one(
+            h, h->eps[0], amg_container_of(link, struct amg_arrival, link));
     for (uint32_t i = 0; i < CALLS; i++) {
         UNTIL(h, calls[i].done > 0);
         CHECK(h, calls[i].done == 1 && calls[i].op.ret == HG_SUCCESS);

@@ -26,7 +26,7 @@ void harness_fail(
 
 static void call_step(struct amg_op *op)
 {
-    struct harness_call *call = AMG_OBJECT(op, struct harness_call, op);
+    struct harness_call *call = amg_container_of(op, struct harness_call, op);
 
     call->done++;
     call->seq = ++harness_seq;
@@ -44,13 +44,13 @@ static void news_take(
     struct amg_link *link = NULL;
 
     while ((link = amg_list_pop(&news->done)) != NULL) {
-        struct amg_op *op = AMG_OBJECT(link, struct amg_op, link);
+        struct amg_op *op = amg_container_of(link, struct amg_op, link);
 
         op->step(op);
     }
     while ((link = amg_list_pop(&news->arrived)) != NULL) {
         struct amg_arrival *arrival =
-            AMG_OBJECT(link, struct amg_arrival, link);
+            amg_container_of(link, struct amg_arrival, link);
 
         if (arrival->is_late)
             h->t->msg.release(ep, arrival);

@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/mapping.h"
+#include "base/mem.h"
 #include "transport/transport.h"
 
 enum { HARNESS_EPS_MAX = 4, HARNESS_TEXT_CAP = 256 };

@@ -37,22 +37,23 @@ static struct amg_remote remote_of(struct harness_call *call,
     for (uint32_t i = 0; i < right->count; i++)
         call->theirs[i] = (struct amg_segment){
             (void *)(uintptr_t)right->bases[i], right->lens[i]};
-    remote.at = (struct amg_place){call->theirs, right->count, segment, offset};
+    remote.at =
+        (struct amg_seg_iter){call->theirs, right->count, segment, offset};
     return remote;
 }
 
 /* A place in a list of one segment, which the call keeps. */
-static struct amg_place local_of(
+static struct amg_seg_iter local_of(
     struct harness_call *call, const void *local, uint64_t len)
 {
     call->local = (struct amg_segment){(void *)local, len};
-    return (struct amg_place){&call->local, 1, 0, 0};
+    return (struct amg_seg_iter){&call->local, 1, 0, 0};
 }
 
 /* Sets up what both directions need. */
 static void access_init(struct harness *h, const struct harness_shown *right,
     uint32_t segment, uint64_t offset, const void *local, uint64_t len,
-    struct harness_call *call, struct amg_place *ret_local,
+    struct harness_call *call, struct amg_seg_iter *ret_local,
     struct amg_remote *ret_remote)
 {
     harness_call_init(call);
@@ -66,7 +67,7 @@ hg_return_t harness_put(struct harness *h, const struct harness_shown *right,
     struct harness_call *call)
 {
     struct amg_remote remote;
-    struct amg_place at;
+    struct amg_seg_iter at;
 
     access_init(h, right, segment, offset, local, len, call, &at, &remote);
     return h->t->bulk.put(h->eps[0], h->right, 0, &at, &remote, len, &call->op);
@@ -77,7 +78,7 @@ hg_return_t harness_get(struct harness *h, const struct harness_shown *right,
     struct harness_call *call)
 {
     struct amg_remote remote;
-    struct amg_place at;
+    struct amg_seg_iter at;
 
     access_init(h, right, segment, offset, local, len, call, &at, &remote);
     return h->t->bulk.get(h->eps[0], h->right, 0, &at, &remote, len, &call->op);
@@ -98,7 +99,7 @@ void harness_expose_list(struct harness *h, const struct amg_segment *segments,
 }
 
 hg_return_t harness_move(struct harness *h, bool is_put,
-    const struct amg_place *local, const struct amg_remote *remote,
+    const struct amg_seg_iter *local, const struct amg_remote *remote,
     uint64_t len, struct harness_call *call)
 {
     harness_call_init(call);

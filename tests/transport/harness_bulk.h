@@ -39,7 +39,7 @@ void harness_expose_list(struct harness *h, const struct amg_segment *segments,
 /* One access between two lists, which stay the caller's; what the post
  * returned. */
 hg_return_t harness_move(struct harness *h, bool is_put,
-    const struct amg_place *local, const struct amg_remote *remote,
+    const struct amg_seg_iter *local, const struct amg_remote *remote,
     uint64_t len, struct harness_call *call);
 
 /* Waits for all, each of which completes once. */

@@ -96,7 +96,7 @@ static unsigned late_poll(
     for (; link != NULL && world->is_late;
          link = amg_list_next(&ret_news->arrived, link)) {
         struct amg_arrival *arrival =
-            AMG_OBJECT(link, struct amg_arrival, link);
+            amg_container_of(link, struct amg_arrival, link);
 
         if (!arrival->is_one_way)
             continue;
@@ -109,7 +109,7 @@ static unsigned late_poll(
 /* What the library answers is right, except where it was told what to say. */
 static void sent_step(struct amg_op *op)
 {
-    struct sent *sent = AMG_OBJECT(op, struct sent, op);
+    struct sent *sent = amg_container_of(op, struct sent, op);
     struct amg_header header;
     const char *why = NULL;
 

@@ -47,8 +47,8 @@ static struct object *ep_at(uint16_t port)
 {
     for (struct amg_link *link = amg_list_first(&ofi_fake_eps); link != NULL;
          link = amg_list_next(&ofi_fake_eps, link))
-        if (AMG_OBJECT(link, struct object, link)->port == port)
-            return AMG_OBJECT(link, struct object, link);
+        if (amg_container_of(link, struct object, link)->port == port)
+            return amg_container_of(link, struct object, link);
     return NULL;
 }
 
@@ -68,7 +68,7 @@ static void inbox_empty(struct object *ep)
 {
     while (!amg_list_is_empty(&ep->inbox) && ep->receive_count > 0) {
         struct event *event =
-            AMG_OBJECT(amg_list_first(&ep->inbox), struct event, link);
+            amg_container_of(amg_list_first(&ep->inbox), struct event, link);
         struct ofi_fake_receive *receive = &ep->receives[ep->receive_first];
         size_t len = event->len;
 
@@ -102,7 +102,7 @@ static uint8_t *far_at(const struct access *access, size_t i)
     struct amg_link *link = amg_list_first(&ofi_fake_mrs);
 
     for (; link != NULL; link = amg_list_next(&ofi_fake_mrs, link)) {
-        const struct object *mr = AMG_OBJECT(link, struct object, link);
+        const struct object *mr = amg_container_of(link, struct object, link);
 
         if (mr->port == access->port && mr->key == far->key &&
             (mr->access & wanted) != 0 && far->addr <= mr->len &&
@@ -149,7 +149,7 @@ static void accesses_run(struct object *ep)
     if (ofi_fake.holds)
         return;
     while ((link = amg_list_pop(&ep->accesses)) != NULL) {
-        struct access *access = AMG_OBJECT(link, struct access, link);
+        struct access *access = amg_container_of(link, struct access, link);
 
         done_add(ep->of_cq, access->context, FI_RMA, access_run(access));
         free(access);
@@ -166,7 +166,7 @@ ssize_t ofi_fake_cq_read(struct fid_cq *fid, void *entries, size_t count)
     accesses_run(cq->of_ep);
     while (got < count && !amg_list_is_empty(&cq->done)) {
         struct event *event =
-            AMG_OBJECT(amg_list_first(&cq->done), struct event, link);
+            amg_container_of(amg_list_first(&cq->done), struct event, link);
 
         if (event->error != 0)
             return got > 0 ? (ssize_t)got : -FI_EAVAIL;
@@ -184,9 +184,9 @@ ssize_t ofi_fake_cq_readerr(
     struct amg_link *link = amg_list_first(&cq->done);
     struct event *event = NULL;
 
-    if (link == NULL || AMG_OBJECT(link, struct event, link)->error == 0)
+    if (link == NULL || amg_container_of(link, struct event, link)->error == 0)
         return -FI_EAGAIN;
-    event = AMG_OBJECT(link, struct event, link);
+    event = amg_container_of(link, struct event, link);
     *ret_entry = (struct fi_cq_err_entry){
         .op_context = event->entry.op_context,
         .flags = event->entry.flags,

@@ -45,7 +45,7 @@ static void job_drop(struct job *job)
 
 static void job_step(struct amg_op *op)
 {
-    struct job *job = AMG_OBJECT(op, struct job, op);
+    struct job *job = amg_container_of(op, struct job, op);
 
     FUZZ_CHECK(op->ret >= HG_SUCCESS && op->ret < HG_RETURN_MAX);
     FUZZ_CHECK(!job->is_good || op->ret != HG_HOSTUNREACH);
@@ -127,14 +127,14 @@ void ofi_move(struct ofi_side *side, bool of_liar,
 {
     struct amg_ep *ep = side->eps[0];
     struct amg_remote far = *remote;
-    struct amg_place local;
+    struct amg_seg_iter local;
     struct job *job = NULL;
 
     if (len == 0 || len > OFI_MEMORY)
         return;
     job = job_make(ep, len, !of_liar);
     job->here = (struct amg_segment){job->local, len};
-    local = (struct amg_place){&job->here, 1, 0, 0};
+    local = (struct amg_seg_iter){&job->here, 1, 0, 0};
     memcpy(job->there, remote->at.segments,
         remote->at.count * sizeof(job->there[0]));
     far.at.segments = job->there;
@@ -149,7 +149,7 @@ static void done_step(struct amg_list *done)
     struct amg_link *link = NULL;
 
     while ((link = amg_list_pop(done)) != NULL) {
-        struct amg_op *op = AMG_OBJECT(link, struct amg_op, link);
+        struct amg_op *op = amg_container_of(link, struct amg_op, link);
 
         op->step(op);
     }
@@ -173,7 +173,7 @@ void ofi_cancel(void)
     struct amg_link *link = amg_list_first(&jobs);
 
     while (link != NULL) {
-        struct job *job = AMG_OBJECT(link, struct job, link);
+        struct job *job = amg_container_of(link, struct job, link);
 
         link = amg_list_next(&jobs, link);
         FUZZ_CHECK(driver->ep.cancel(job->ep, &job->op) == HG_SUCCESS);
@@ -204,7 +204,7 @@ void ofi_release(struct ofi_side *side, bool answers)
 
     while ((link = amg_list_pop(&side->held)) != NULL) {
         struct amg_arrival *arrival =
-            AMG_OBJECT(link, struct amg_arrival, link);
+            amg_container_of(link, struct amg_arrival, link);
 
         FUZZ_CHECK(arrival->len <= OFI_ROOM);
         if (answers)
@@ -223,7 +223,7 @@ void ofi_wait(struct ofi_side *side, bool is_long)
 
     domain->tick_ns = 0;
     for (; link != NULL; link = amg_list_next(&domain->peers, link)) {
-        struct amg_peer *peer = AMG_OBJECT(link, struct amg_peer, all);
+        struct amg_peer *peer = amg_container_of(link, struct amg_peer, all);
 
         peer->retry_ns = 0;
         if (is_long)

@@ -4,7 +4,7 @@
 #ifndef TESTS_FAULT_FUZZ_SHM_H
 #define TESTS_FAULT_FUZZ_SHM_H
 
-#include "base/mapping.h"
+#include "base/mem.h"
 #include "fuzz.h"
 #include "shm/shm_domain.h"
 

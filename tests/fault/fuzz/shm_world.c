@@ -30,7 +30,7 @@ static const struct amg_transport *const driver = &amg_shm_transport;
 
 static void job_step(struct amg_op *op)
 {
-    struct job *job = AMG_OBJECT(op, struct job, op);
+    struct job *job = amg_container_of(op, struct job, op);
 
     FUZZ_CHECK(op->ret >= HG_SUCCESS && op->ret < HG_RETURN_MAX);
     if (op->ret == HG_SUCCESS && op->data != NULL) {
@@ -134,7 +134,7 @@ void shm_move(struct shm_side *side, const struct amg_remote *remote,
 {
     struct amg_ep *ep = side->eps[0];
     struct amg_remote far = *remote;
-    struct amg_place local;
+    struct amg_seg_iter local;
     struct job *job = NULL;
     hg_return_t rc = HG_SUCCESS;
 
@@ -144,7 +144,7 @@ void shm_move(struct shm_side *side, const struct amg_remote *remote,
         !shm_meet(side))
         return;
     job = job_make(ep, len);
-    local = (struct amg_place){job->here, job_cut(job, cuts, len), 0, 0};
+    local = (struct amg_seg_iter){job->here, job_cut(job, cuts, len), 0, 0};
     memcpy(job->there, remote->at.segments,
         remote->at.count * sizeof(job->there[0]));
     far.at.segments = job->there;
@@ -160,7 +160,7 @@ static void done_step(struct amg_list *done)
     struct amg_link *link = NULL;
 
     while ((link = amg_list_pop(done)) != NULL) {
-        struct amg_op *op = AMG_OBJECT(link, struct amg_op, link);
+        struct amg_op *op = amg_container_of(link, struct amg_op, link);
 
         op->step(op);
     }
@@ -184,7 +184,7 @@ void shm_cancel(void)
     struct amg_link *link = amg_list_first(&jobs);
 
     while (link != NULL) {
-        struct job *job = AMG_OBJECT(link, struct job, link);
+        struct job *job = amg_container_of(link, struct job, link);
 
         link = amg_list_next(&jobs, link);
         FUZZ_CHECK(driver->ep.cancel(job->ep, &job->op) == HG_SUCCESS);
@@ -215,7 +215,7 @@ void shm_release(struct shm_side *side, bool answers)
 
     while ((link = amg_list_pop(&side->held)) != NULL) {
         struct amg_arrival *arrival =
-            AMG_OBJECT(link, struct amg_arrival, link);
+            amg_container_of(link, struct amg_arrival, link);
 
         FUZZ_CHECK(arrival->len <= SHM_ROOM);
         if (answers)

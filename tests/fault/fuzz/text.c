@@ -7,7 +7,7 @@
 
 #include "fuzz.h"
 #include "mercury.h"
-#include "transport/uri.h"
+#include "transport/registry.h"
 
 enum { TEXT_CAP = 600, ROOM_CAP = 1024 };
 

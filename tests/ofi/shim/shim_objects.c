@@ -77,10 +77,11 @@ struct shim_mr *shim_object_find_mr(const void *desc)
     object = *bucket_of(desc);
     while (object != NULL &&
            (strcmp(object->kind, "mr") != 0 ||
-               AMG_OBJECT(object, struct shim_mr, object) != desc))
+               amg_container_of(object, struct shim_mr, object) != desc))
         object = object->next;
     pthread_mutex_unlock(&all_lock);
-    return object == NULL ? NULL : AMG_OBJECT(object, struct shim_mr, object);
+    return object == NULL ? NULL
+                          : amg_container_of(object, struct shim_mr, object);
 }
 
 void shim_object_check_all(void)

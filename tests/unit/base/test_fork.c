@@ -11,7 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/fork.h"
+#include "base/process.h"
 
 static void test_fork_counts_generations(void **state)
 {

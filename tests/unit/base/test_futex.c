@@ -10,7 +10,7 @@
 #include <pthread.h>
 
 #include "base/clock.h"
-#include "base/futex.h"
+#include "base/lock.h"
 
 static void test_futex_other_word_returns(void **state)
 {

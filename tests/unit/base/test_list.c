@@ -28,7 +28,7 @@ static void items_push(struct amg_list *list, int first, int count)
 static int number_of(struct amg_link *link)
 {
     assert_non_null(link);
-    return AMG_OBJECT(link, struct item, link)->number;
+    return amg_container_of(link, struct item, link)->number;
 }
 
 static void test_list_init_is_empty(void **state)

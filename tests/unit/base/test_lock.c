@@ -24,11 +24,11 @@ static void test_lock_try_held_fails(void **state)
 
     (void)state;
     amg_lock_init(&lock);
-    assert_true(amg_lock_try(&lock));
-    assert_false(amg_lock_try(&lock));
-    amg_lock_give(&lock);
-    assert_true(amg_lock_try(&lock));
-    amg_lock_give(&lock);
+    assert_true(amg_lock_trylock(&lock));
+    assert_false(amg_lock_trylock(&lock));
+    amg_lock_unlock(&lock);
+    assert_true(amg_lock_trylock(&lock));
+    amg_lock_unlock(&lock);
 }
 
 static void *count_up(void *arg)
@@ -37,12 +37,12 @@ static void *count_up(void *arg)
     uintptr_t collisions = 0;
 
     for (int i = 0; i < ROUNDS; i++) {
-        amg_lock_take(&shared->lock);
+        amg_lock_lock(&shared->lock);
         collisions += shared->inside != 0;
         shared->inside = 1;
         shared->count++;
         shared->inside = 0;
-        amg_lock_give(&shared->lock);
+        amg_lock_unlock(&shared->lock);
     }
     return (void *)collisions;
 }

@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "base/outlet.h"
 
 enum { TEXT_CAP = 4096 };
 

@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/mapping.h"
+#include "base/mem.h"
 
 enum { PAGES = 8, LEN = PAGES * AMG_PAGE_LEN };
 

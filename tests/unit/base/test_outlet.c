@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-#include "base/outlet.h"
+#include "base/log.h"
 
 static HG_LOG_OUTLET_DECL(top) = HG_LOG_OUTLET_INITIALIZER(
     top, HG_LOG_PASS, NULL, NULL);

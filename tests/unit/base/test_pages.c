@@ -9,8 +9,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "base/mapping.h"
-#include "base/pages.h"
+#include "base/mem.h"
 
 enum { PAGES = 16, LEN = PAGES * AMG_PAGE_LEN };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Proves when a wait for other ranks is told of, and that it ends only where
  * AMALGAM_GIVE_UP_MS says so. */
-#include "base/patience.h"
+#include "base/clock.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -10,8 +10,6 @@
 #include <stdlib.h>
 
 #include <cmocka.h>
-
-#include "base/clock.h"
 
 /* As if the wait had begun so long ago. */
 static void age(struct amg_patience *patience, uint64_t ms)

@@ -10,7 +10,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "base/spare.h"
+#include "base/process.h"
 
 static const char file[] = "/dev/zero";
 

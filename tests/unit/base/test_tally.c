@@ -8,7 +8,7 @@
 
 #include <pthread.h>
 
-#include "base/tally.h"
+#include "base/bias.h"
 
 enum { THREADS = 4, ROUNDS = 20000 };
 

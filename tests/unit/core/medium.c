@@ -68,7 +68,7 @@ static bool fake_is_crowded(struct amg_ep *ep)
 {
     (void)ep;
     atomic_fetch_add(&medium.asked, 1);
-    return atomic_load(&medium.is_crowded);
+    return atomic_load(&medium.is_oversubscribed);
 }
 
 static unsigned fake_poll(
@@ -117,7 +117,7 @@ hg_context_t *medium_open(bool is_not_pollable, bool no_block)
     transport.ep.open = fake_ep_open;
     transport.ep.wait_fd = fake_wait_fd;
     transport.ep.arm = fake_arm;
-    transport.ep.is_crowded = fake_is_crowded;
+    transport.ep.is_oversubscribed = fake_is_crowded;
     transport.ep.poll = fake_poll;
     memset(&medium, 0, sizeof(medium));
     medium.is_not_pollable = is_not_pollable;

@@ -18,7 +18,7 @@ struct medium {
     atomic_uint polls;
     atomic_uint arms;
     atomic_uint asked; /* for company */
-    atomic_bool is_crowded;
+    atomic_bool is_oversubscribed;
     bool has_moved;       /* each poll says so */
     bool is_not_pollable; /* has no descriptor */
     int bell;

@@ -93,7 +93,7 @@ static hg_class_t *class_open(const struct amalgam_progress_options *options)
 /* Two ranks that share one cpu, or have one each. */
 static void ranks_know(hg_class_t *cls, unsigned second_cpu)
 {
-    struct amg_place_rank *ranks = amg_mem_zalloc(2 * sizeof(*ranks));
+    struct amg_affinity_rank *ranks = amg_mem_zalloc(2 * sizeof(*ranks));
 
     assert_non_null(ranks);
     amg_cpuset_add(&ranks[0].binding, 0);

@@ -20,7 +20,7 @@
 #include "core/progress.h"
 #include "medium.h"
 #include "mercury_context.h"
-#include "place/bind.h"
+#include "affinity/bind.h"
 
 enum {
     ENTRIES = 500,
@@ -97,10 +97,10 @@ static struct told told[ENTRIES];
 
 static void told_run(struct amg_cq_entry *entry)
 {
-    struct told *one = AMG_OBJECT(entry, struct told, entry);
+    struct told *one = amg_container_of(entry, struct told, entry);
     sigset_t blocked;
 
-    one->by_ours = amg_role.is_ours;
+    one->by_ours = amg_role.is_library_thread;
     one->is_serving = amg_role.is_serving;
     pthread_sigmask(SIG_SETMASK, NULL, &blocked);
     one->has_signals = sigismember(&blocked, SIGINT) == 0;
@@ -272,7 +272,7 @@ static unsigned nested_wait_ms;
  * a program would. */
 static void nested_run(struct amg_cq_entry *entry)
 {
-    unsigned i = (unsigned)(AMG_OBJECT(entry, struct told, entry) - told);
+    unsigned i = (unsigned)(amg_container_of(entry, struct told, entry) - told);
 
     told_queue(i + 1, true);
     while (atomic_load(&told[i + 1].ran) == 0) {

@@ -55,7 +55,7 @@ static struct counted pushed[PUSHERS];
 
 static void entry_run(struct amg_cq_entry *entry)
 {
-    atomic_fetch_add(&AMG_OBJECT(entry, struct counted, entry)->ran, 1);
+    atomic_fetch_add(&amg_container_of(entry, struct counted, entry)->ran, 1);
 }
 
 static void pushed_init(void)
@@ -122,7 +122,7 @@ static void test_wait_sleeps_until_its_time_is_over(void **state)
     polls = atomic_load(&medium.polls);
     assert_true(atomic_load(&medium.arms) >= 1);
     /* Nothing to look at before the time is over: it did not. */
-    atomic_store(&medium.is_crowded, true);
+    atomic_store(&medium.is_oversubscribed, true);
     assert_int_equal(HG_Progress(medium_context, 5), HG_TIMEOUT);
     assert_int_equal(HG_Progress(medium_context, 5), HG_TIMEOUT);
     assert_true(polls > 0);
@@ -295,7 +295,7 @@ static void test_wait_on_shared_core_sleeps_at_once(void **state)
 
     (void)state;
     medium_context->spin_ns = UINT64_MAX / 2; /* it would look for ever */
-    atomic_store(&medium.is_crowded, true);
+    atomic_store(&medium.is_oversubscribed, true);
     sleep_for(send_when_armed);
     assert_true(atomic_load(&medium.asked) == 1);
     /* And remembers it. */
@@ -305,7 +305,7 @@ static void test_wait_on_shared_core_sleeps_at_once(void **state)
     assert_true(atomic_load(&medium.polls) - before < FEW_POLLS);
     assert_true(atomic_load(&medium.asked) == 2);
     /* Until the other one has left. */
-    atomic_store(&medium.is_crowded, false);
+    atomic_store(&medium.is_oversubscribed, false);
     atomic_store(&medium.arms, 0);
     assert_int_equal(HG_Progress(medium_context, 2), HG_TIMEOUT);
     assert_int_equal(atomic_load(&medium.arms), 0);
@@ -344,7 +344,7 @@ static void test_wait_while_peer_moves_is_not_quiet(void **state)
 static void test_wait_that_may_not_block_only_looks(void **state)
 {
     (void)state;
-    atomic_store(&medium.is_crowded, true);
+    atomic_store(&medium.is_oversubscribed, true);
     assert_int_equal(HG_Event_get_wait_fd(medium_context), -1);
     assert_int_equal(HG_Progress(medium_context, 2), HG_TIMEOUT);
     assert_int_equal(atomic_load(&medium.arms), 0);

@@ -29,7 +29,7 @@ struct shot {
 
 static void shot_fire(struct amg_margo_timer *timer, bool is_due)
 {
-    struct shot *shot = AMG_OBJECT(timer, struct shot, timer);
+    struct shot *shot = amg_container_of(timer, struct shot, timer);
 
     assert_true(is_due);
     shot->has_begun = true;

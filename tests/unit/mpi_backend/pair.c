@@ -86,13 +86,13 @@ void pair_poll(void)
     amg_news_init(&news);
     (void)pair_t->ep.poll(pair_ep, POLL_MAX, &news);
     while ((link = amg_list_pop(&news.done)) != NULL) {
-        struct amg_op *op = AMG_OBJECT(link, struct amg_op, link);
+        struct amg_op *op = amg_container_of(link, struct amg_op, link);
 
         op->step(op);
     }
     while ((link = amg_list_pop(&news.arrived)) != NULL) {
         struct amg_arrival *arrival =
-            AMG_OBJECT(link, struct amg_arrival, link);
+            amg_container_of(link, struct amg_arrival, link);
 
         if (arrival->is_late)
             pair_t->msg.release(pair_ep, arrival);
@@ -143,7 +143,7 @@ struct amg_peer *pair_peer(int rank)
 
 static void call_step(struct amg_op *op)
 {
-    AMG_OBJECT(op, struct pair_call, op)->done++;
+    amg_container_of(op, struct pair_call, op)->done++;
 }
 
 void pair_call_init(struct pair_call *call)
@@ -184,7 +184,7 @@ struct amg_mem *pair_expose(
         pair_t->bulk.key(mem, &remote->key);
     }
     MPI_Bcast(list, sizeof(*list), MPI_BYTE, 0, MPI_COMM_WORLD);
-    remote->at = (struct amg_place){list, 1, 0, 0};
+    remote->at = (struct amg_seg_iter){list, 1, 0, 0};
     pair_key(&remote->key, 0);
     return mem;
 }

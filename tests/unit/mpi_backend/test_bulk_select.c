@@ -15,7 +15,6 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/mapping.h"
 #include "base/mem.h"
 #include "mpi_backend/mpi_bulk_select.h"
 #include "mpi_backend/mpi_rma.h"

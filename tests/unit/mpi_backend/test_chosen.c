@@ -4,7 +4,7 @@
  * Between two ranks on one node, with windows and tables of the test. */
 #include <string.h>
 
-#include "base/mapping.h"
+#include "base/mem.h"
 #include "mpi_backend/mpi_rma.h"
 #include "pair.h"
 
@@ -67,7 +67,7 @@ static bool is_by_window(
     static unsigned char bytes[LEN];
     const struct amg_segment here = {bytes, LEN};
     const struct amg_segment there = {(void *)(uintptr_t)exposed->base, LEN};
-    const struct amg_place local = {&here, 1, 0, 0};
+    const struct amg_seg_iter local = {&here, 1, 0, 0};
     const struct amg_remote remote = {exposed->key, {&there, 1, 0, 0}};
     struct pair_call call;
 

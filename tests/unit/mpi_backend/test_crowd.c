@@ -18,7 +18,7 @@ enum {
 static struct amg_segment mine; /* exposed by ranks 0 and 2 */
 static uint8_t *near;           /* of rank 1 */
 static struct amg_segment near_list;
-static const struct amg_place near_at = {&near_list, 1, 0, 0};
+static const struct amg_seg_iter near_at = {&near_list, 1, 0, 0};
 static struct amg_segment lists[3];
 static struct amg_remote remotes[3];
 
@@ -85,7 +85,7 @@ int main(void)
         MPI_Bcast(&lists[rank], sizeof(mine), MPI_BYTE, rank, MPI_COMM_WORLD);
         pair_t->bulk.key(mem, &remotes[rank].key);
         pair_key(&remotes[rank].key, rank);
-        remotes[rank].at = (struct amg_place){&lists[rank], 1, 0, 0};
+        remotes[rank].at = (struct amg_seg_iter){&lists[rank], 1, 0, 0};
     }
     if (pair_rank == 1)
         gets_check();

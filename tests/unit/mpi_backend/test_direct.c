@@ -17,7 +17,7 @@ enum { LEN = 8 << 20 }; /* in pieces of 1 KiB, so that there is a middle */
 static uint8_t *far;  /* exposed by rank 0 */
 static uint8_t *near; /* of rank 1 */
 static struct amg_segment near_list;
-static const struct amg_place near_at = {&near_list, 1, 0, 0};
+static const struct amg_seg_iter near_at = {&near_list, 1, 0, 0};
 static struct amg_segment far_list;
 static struct amg_remote remote;
 

@@ -11,7 +11,7 @@ enum { LEN = 8 << 20, ROUNDS = 3 };
 static uint8_t *far;  /* exposed by rank 0 */
 static uint8_t *near; /* of rank 1 */
 static struct amg_segment near_list;
-static const struct amg_place near_at = {&near_list, 1, 0, 0};
+static const struct amg_seg_iter near_at = {&near_list, 1, 0, 0};
 static struct amg_segment far_list;
 static struct amg_remote remote;
 
@@ -101,7 +101,7 @@ static struct amg_mem *expose(void)
     memset(&remote, 0, sizeof(remote));
     near_list = (struct amg_segment){near, LEN};
     far_list = (struct amg_segment){NULL, LEN};
-    remote.at = (struct amg_place){&far_list, 1, 0, 0};
+    remote.at = (struct amg_seg_iter){&far_list, 1, 0, 0};
     if (pair_rank == 0) {
         CHECK(pair_t->bulk.reg(pair_domain, &segment, 1,
                   AMG_MEM_READ | AMG_MEM_WRITE, &mem) == HG_SUCCESS);

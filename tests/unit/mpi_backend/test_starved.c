@@ -20,7 +20,7 @@ static void expose(void)
     const struct amg_segment segment = {far, LEN};
 
     memset(&remote, 0, sizeof(remote));
-    remote.at = (struct amg_place){&far_list, 1, 0, 0};
+    remote.at = (struct amg_seg_iter){&far_list, 1, 0, 0};
     if (pair_rank == 0) {
         CHECK(pair_t->bulk.reg(pair_domain, &segment, 1, AMG_MEM_WRITE, &mem) ==
               HG_SUCCESS);
@@ -39,7 +39,7 @@ static void put_begin(
     pair_call_init(call);
     call->op.is_final = is_final;
     CHECK(pair_t->bulk.put(pair_ep, pair_peer(0), 0,
-              &(struct amg_place){*list, 1, 0, 0}, &remote, LEN,
+              &(struct amg_seg_iter){*list, 1, 0, 0}, &remote, LEN,
               &call->op) == HG_SUCCESS);
 }
 

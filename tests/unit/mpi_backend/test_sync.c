@@ -11,7 +11,7 @@ enum { LEN = 64 << 10 };
 static uint8_t far[2 * LEN]; /* exposed by rank 0 */
 static uint8_t near[LEN];    /* of rank 1 */
 static struct amg_segment near_list = {near, LEN};
-static const struct amg_place near_at = {&near_list, 1, 0, 0};
+static const struct amg_seg_iter near_at = {&near_list, 1, 0, 0};
 static struct amg_segment far_list = {far, sizeof(far)};
 static struct amg_remote remote;
 static struct amg_ep *other; /* context 1, which pair_poll() does not poll */

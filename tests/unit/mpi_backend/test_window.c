@@ -19,7 +19,7 @@ enum { LEN = 8 << 20, ROUNDS = 4, LOG_CAP = 4096, MISSING_MS = 200 };
 static uint8_t *far;  /* exposed by rank 0 */
 static uint8_t *near; /* of rank 1 */
 static struct amg_segment near_list;
-static const struct amg_place near_at = {&near_list, 1, 0, 0};
+static const struct amg_seg_iter near_at = {&near_list, 1, 0, 0};
 static struct amg_segment far_list;
 static struct amg_remote remote;
 static char log_text[LOG_CAP];
@@ -149,7 +149,7 @@ static struct amg_mem *expose(void)
     near_list = (struct amg_segment){near, LEN};
     far_list = segment;
     MPI_Bcast(&far_list, sizeof(far_list), MPI_BYTE, 0, MPI_COMM_WORLD);
-    remote.at = (struct amg_place){&far_list, 1, 0, 0};
+    remote.at = (struct amg_seg_iter){&far_list, 1, 0, 0};
     if (pair_rank == 0) {
         CHECK(pair_t->bulk.reg(pair_domain, &segment, 1,
                   AMG_MEM_READ | AMG_MEM_WRITE, &mem) == HG_SUCCESS);

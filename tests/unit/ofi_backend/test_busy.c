@@ -70,12 +70,12 @@ static hg_return_t poll_both(const struct amg_op *op)
     amg_news_init(&news);
     (void)amg_ofi_transport.ep.poll(client.ep, 100, &news);
     while ((link = amg_list_pop(&news.done)) != NULL)
-        if (AMG_OBJECT(link, struct amg_op, link) == op)
+        if (amg_container_of(link, struct amg_op, link) == op)
             ret = op->ret;
     (void)amg_ofi_transport.ep.poll(server.ep, 100, &news);
     while ((link = amg_list_pop(&news.arrived)) != NULL) {
         amg_ofi_transport.msg.release(
-            server.ep, AMG_OBJECT(link, struct amg_arrival, link));
+            server.ep, amg_container_of(link, struct amg_arrival, link));
         arrived++;
     }
     return ret;
@@ -163,9 +163,9 @@ static struct amg_peer *client_at_server(void)
     const struct amg_ofi_domain *domain = amg_ofi_domain_of(server.domain);
     struct amg_link *link = amg_list_first(&domain->peers);
 
-    while (AMG_OBJECT(link, struct amg_peer, all) == domain->self)
+    while (amg_container_of(link, struct amg_peer, all) == domain->self)
         link = amg_list_next(&domain->peers, link);
-    return AMG_OBJECT(link, struct amg_peer, all);
+    return amg_container_of(link, struct amg_peer, all);
 }
 
 static void doubt_client(void)
@@ -219,8 +219,9 @@ static void test_busy_doubt_keeps_credits(void **state)
         (void)amg_ofi_transport.ep.poll(server.ep, 100, &news);
     }
     doubt_client();
-    amg_ofi_transport.msg.release(server.ep,
-        AMG_OBJECT(amg_list_pop(&news.arrived), struct amg_arrival, link));
+    amg_ofi_transport.msg.release(
+        server.ep, amg_container_of(
+                       amg_list_pop(&news.arrived), struct amg_arrival, link));
     while (peer->calls.unanswered > 0 && domain->tick - tick < 10)
         (void)poll_both(NULL);
     assert_int_equal(peer->calls.unanswered, 0);
@@ -368,8 +369,9 @@ static void test_busy_sleeper_is_told_of_credits(void **state)
     while (!amg_ofi_transport.ep.arm(server.ep))
         (void)amg_ofi_transport.ep.poll(server.ep, 100, &news);
     wait_ns = ep->wait_ns;
-    amg_ofi_transport.msg.release(server.ep,
-        AMG_OBJECT(amg_list_pop(&news.arrived), struct amg_arrival, link));
+    amg_ofi_transport.msg.release(
+        server.ep, amg_container_of(
+                       amg_list_pop(&news.arrived), struct amg_arrival, link));
     assert_true(ep->wait_ns < wait_ns);
     while (peer->calls.unanswered > 0)
         (void)poll_both(NULL);

@@ -54,7 +54,7 @@ static void poll_both(void)
     amg_news_init(&news);
     (void)amg_ofi_transport.ep.poll(client.ep, 100, &news);
     while ((link = amg_list_pop(&news.done)) != NULL) {
-        struct amg_op *op = AMG_OBJECT(link, struct amg_op, link);
+        struct amg_op *op = amg_container_of(link, struct amg_op, link);
 
         ended++;
         refused += op->ret == HG_AGAIN ? 1 : 0;
@@ -72,7 +72,8 @@ static void poll_both(void)
 static void answer_one(void)
 {
     struct amg_link *link = amg_list_pop(&held);
-    struct amg_arrival *arrival = AMG_OBJECT(link, struct amg_arrival, link);
+    struct amg_arrival *arrival =
+        amg_container_of(link, struct amg_arrival, link);
     struct amg_buf *buf = NULL;
 
     if (!arrival->is_one_way) {

@@ -154,12 +154,12 @@ static void world_talk(struct world *world)
         (void)amg_ofi_transport.ep.poll(world->ep, 100, &news);
         while ((link = amg_list_pop(&news.done)) != NULL) {
             assert_int_equal(
-                AMG_OBJECT(link, struct amg_op, link)->ret, HG_SUCCESS);
+                amg_container_of(link, struct amg_op, link)->ret, HG_SUCCESS);
             sent++;
         }
         while ((link = amg_list_pop(&news.arrived)) != NULL) {
             struct amg_arrival *arrival =
-                AMG_OBJECT(link, struct amg_arrival, link);
+                amg_container_of(link, struct amg_arrival, link);
 
             assert_int_equal(arrival->len, LEN);
             assert_int_equal(

@@ -212,7 +212,7 @@ static void move(struct side *mover, struct side *owner, struct amg_peer *peer,
     const struct amg_remote *remote, uint64_t len, bool is_put)
 {
     struct amg_segment segment = {landing, LEN};
-    const struct amg_place local = {.segments = &segment, .count = 1};
+    const struct amg_seg_iter local = {.segments = &segment, .count = 1};
     struct amg_op op;
 
     memset(&op, 0, sizeof(op));

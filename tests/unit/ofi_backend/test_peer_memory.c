@@ -33,7 +33,7 @@ static void serve(struct party *server)
     (void)amg_ofi_transport.ep.poll(server->ep, 16, &news);
     while ((link = amg_list_pop(&news.arrived)) != NULL) {
         struct amg_arrival *arrival =
-            AMG_OBJECT(link, struct amg_arrival, link);
+            amg_container_of(link, struct amg_arrival, link);
         struct amg_buf *buf = NULL;
 
         assert_int_equal(

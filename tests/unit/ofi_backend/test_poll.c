@@ -69,7 +69,7 @@ static void world_poll(struct world *world)
     assert_true(amg_list_is_empty(&news.done));
     while ((link = amg_list_pop(&news.arrived)) != NULL)
         amg_ofi_transport.msg.release(
-            world->ep, AMG_OBJECT(link, struct amg_arrival, link));
+            world->ep, amg_container_of(link, struct amg_arrival, link));
 }
 
 static void world_close(struct world *world)

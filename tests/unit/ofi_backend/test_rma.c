@@ -112,7 +112,7 @@ static void world_close(struct world *world)
 static void pull(struct world *world, uint64_t len)
 {
     struct amg_segment segment = {landing, LEN};
-    const struct amg_place local = {.segments = &segment, .count = 1};
+    const struct amg_seg_iter local = {.segments = &segment, .count = 1};
     struct amg_op op;
 
     memset(&op, 0, sizeof(op));
@@ -191,7 +191,7 @@ static void test_rma_last_context_returns_its_leases(void **state)
 static void test_rma_many_messages_wait_for_answers(void **state)
 {
     struct amg_segment segment = {landing, LEN};
-    const struct amg_place local = {.segments = &segment, .count = 1};
+    const struct amg_seg_iter local = {.segments = &segment, .count = 1};
     struct amg_op ops[MANY];
     struct world world;
     unsigned ended = 0;

@@ -77,7 +77,7 @@ static void release_all(struct amg_news *news)
 
     while ((link = amg_list_pop(&news->arrived)) != NULL)
         amg_ofi_transport.msg.release(
-            NULL, AMG_OBJECT(link, struct amg_arrival, link));
+            NULL, amg_container_of(link, struct amg_arrival, link));
 }
 
 /* Who always has something to send does not keep others from it. */

@@ -70,7 +70,7 @@ static void arrivals_answer(void)
 
     while (answers && (link = amg_list_pop(&held)) != NULL) {
         struct amg_arrival *arrival =
-            AMG_OBJECT(link, struct amg_arrival, link);
+            amg_container_of(link, struct amg_arrival, link);
         struct amg_buf *buf = NULL;
 
         if (!arrival->is_one_way) {
@@ -99,7 +99,7 @@ static void poll_both(void)
         amg_news_init(&news);
         (void)amg_ofi_transport.ep.poll(parties[i]->ep, 100, &news);
         while ((link = amg_list_pop(&news.done)) != NULL) {
-            struct amg_op *op = AMG_OBJECT(link, struct amg_op, link);
+            struct amg_op *op = amg_container_of(link, struct amg_op, link);
 
             if (op->data != NULL)
                 amg_ofi_transport.msg.release_reply(parties[i]->ep, op);
@@ -213,7 +213,7 @@ static void test_swallowed_return_frees_the_memory(void **state)
     const struct amg_segment exposed = {memory, MEMORY};
     const struct amg_segment here = {local, MEMORY};
     struct amg_segment there = exposed;
-    struct amg_place place = {&here, 1, 0, 0};
+    struct amg_seg_iter place = {&here, 1, 0, 0};
     struct amg_remote remote = {.at = {&there, 1, 0, 0}};
     struct amg_mem *mem = NULL;
     hg_return_t rc = HG_BUSY;

@@ -128,7 +128,7 @@ static void world_close(struct world *world)
 
 static void get(struct world *world, uint64_t len, struct amg_op *op)
 {
-    const struct amg_place local = {.segments = &world->local, .count = 1};
+    const struct amg_seg_iter local = {.segments = &world->local, .count = 1};
 
     memset(op, 0, sizeof(*op));
     assert_int_equal(amg_ofi_transport.bulk.get(world->reader.ep, world->peer,
@@ -162,7 +162,7 @@ static void held_end(struct world *world)
     amg_bias_take(&domain->lock);
     while (held_count > 0) {
         struct amg_ofi_work *work =
-            AMG_OBJECT(held[--held_count], struct amg_ofi_work, context);
+            amg_container_of(held[--held_count], struct amg_ofi_work, context);
 
         work->done(domain, work, &entry, 0);
     }

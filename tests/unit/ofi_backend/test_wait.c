@@ -24,7 +24,7 @@ static void put_while_server_rests(const struct party *client,
 {
     const struct amg_segment here = {local, LEN};
     const struct amg_segment there = {NULL, LEN};
-    const struct amg_place place = {.segments = &here, .count = 1};
+    const struct amg_seg_iter place = {.segments = &here, .count = 1};
     struct amg_remote remote = {.at = {.segments = &there, .count = 1}};
     struct amg_news news;
     struct amg_op op;

@@ -41,7 +41,7 @@ static hg_return_t serve(hg_handle_t handle)
 
 static void op_step(struct amg_op *op)
 {
-    AMG_OBJECT(op, struct origin, op)->is_answered = true;
+    amg_container_of(op, struct origin, op)->is_answered = true;
 }
 
 static void ask_by(struct origin *origin, hg_id_t id, bool wants_reply)
@@ -86,11 +86,11 @@ static hg_return_t answer(struct origin *origin)
 /* As a thread of the library. */
 static void look(void)
 {
-    amg_role.is_ours = true;
+    amg_role.is_library_thread = true;
     while (amg_progress_wait(context, 0) == HG_SUCCESS &&
            !amg_context_has_due(context))
         continue;
-    amg_role.is_ours = false;
+    amg_role.is_library_thread = false;
 }
 
 /* As the program. */
@@ -190,9 +190,9 @@ static bool early_is_empty(void)
 {
     bool is_empty = false;
 
-    amg_lock_take(&context->upper_lock);
+    amg_lock_lock(&context->upper_lock);
     is_empty = amg_list_is_empty(&context->early);
-    amg_lock_give(&context->upper_lock);
+    amg_lock_unlock(&context->upper_lock);
     return is_empty;
 }
 

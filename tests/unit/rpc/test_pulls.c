@@ -111,10 +111,10 @@ static void forward_all(void)
 /* Runs no callback. */
 static void look(void)
 {
-    amg_role.is_ours = true;
+    amg_role.is_library_thread = true;
     for (unsigned i = 0; i < 3 * CALLS; i++)
         amg_progress_wait(context, 0);
-    amg_role.is_ours = false;
+    amg_role.is_library_thread = false;
 }
 
 static void drive(void)
@@ -214,7 +214,7 @@ static void test_pulls_waiting_is_served_after_unpost(void **state)
 
 static void lie_step(struct amg_op *op)
 {
-    AMG_OBJECT(op, struct liar, op)->is_answered = true;
+    amg_container_of(op, struct liar, op)->is_answered = true;
 }
 
 static void lie(struct liar *liar, const void *bytes, size_t len)

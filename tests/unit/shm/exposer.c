@@ -16,7 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/mapping.h"
+#include "base/mem.h"
 #include "shm/shm_files.h"
 #include "transport/self.h"
 
@@ -213,7 +213,7 @@ hg_return_t exposer_move(struct exposer *f, int kind, uint32_t direction,
         .offset = offset,
         .len = len};
     const struct amg_segment here = {f->local, LEN};
-    struct amg_place local = {&here, 1, 0, 0};
+    struct amg_seg_iter local = {&here, 1, 0, 0};
     uint64_t moved = 0;
     hg_return_t rc = HG_SUCCESS;
 

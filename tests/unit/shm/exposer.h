@@ -6,7 +6,7 @@
 
 #include <sys/types.h>
 
-#include "base/mapping.h"
+#include "base/mem.h"
 #include "shm/shm_copy.h"
 
 enum {

@@ -81,13 +81,13 @@ static unsigned poll_once(struct party *party, bool answers)
     amg_news_init(&news);
     count = shm->ep.poll(party->ep, POLL_MAX, &news);
     while ((link = amg_list_pop(&news.done)) != NULL) {
-        struct amg_op *op = AMG_OBJECT(link, struct amg_op, link);
+        struct amg_op *op = amg_container_of(link, struct amg_op, link);
 
         op->step(op);
     }
     while ((link = amg_list_pop(&news.arrived)) != NULL)
         if (answers)
-            answer(party, AMG_OBJECT(link, struct amg_arrival, link));
+            answer(party, amg_container_of(link, struct amg_arrival, link));
     return count;
 }
 
@@ -215,7 +215,7 @@ void party_child_kill(struct party_child *child)
 
 static void call_step(struct amg_op *op)
 {
-    AMG_OBJECT(op, struct party_call, op)->done++;
+    amg_container_of(op, struct party_call, op)->done++;
 }
 
 void party_ask(struct party *party, struct amg_peer *peer,

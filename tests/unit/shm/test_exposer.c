@@ -20,7 +20,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "base/mapping.h"
+#include "base/mem.h"
 #include "shm/shm_domain.h"
 #include "mercury.h"
 #include "shm/shm_transport.h"
@@ -140,7 +140,7 @@ static void turn(struct fixture *f)
     if (shm->ep.poll(f->ep, 16, &news) == 0)
         sched_yield();
     while ((link = amg_list_pop(&news.done)) != NULL) {
-        struct amg_op *op = AMG_OBJECT(link, struct amg_op, link);
+        struct amg_op *op = amg_container_of(link, struct amg_op, link);
 
         op->step(op);
     }
@@ -195,7 +195,7 @@ static void post_all(struct fixture *f)
     for (unsigned i = 0; i < CALLS; i++) {
         struct amg_op *op = &f->ops[i];
         char *local = f->locals + (size_t)i * LEN;
-        struct amg_place here = {&f->here[i], 1, 0, 0};
+        struct amg_seg_iter here = {&f->here[i], 1, 0, 0};
         hg_return_t rc = HG_SUCCESS;
 
         f->here[i] = (struct amg_segment){local, LEN};
@@ -294,7 +294,8 @@ static void test_exposer_stopped_endpoint_closes_with_transfers(void **state)
     amg_news_init(&news);
     shm->ep.close(f->ep, &news);
     while (!amg_list_is_empty(&news.done))
-        op_step(AMG_OBJECT(amg_list_pop(&news.done), struct amg_op, link));
+        op_step(
+            amg_container_of(amg_list_pop(&news.done), struct amg_op, link));
     assert_int_equal(f->ended, CALLS);
     kill(f->child, SIGCONT);
     assert_int_equal(shm->ep.open(f->domain, 0, &f->ep), HG_SUCCESS);

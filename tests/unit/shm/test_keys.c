@@ -93,7 +93,7 @@ static hg_return_t try_both(
     struct amg_shm_mem *mem = NULL;
     unsigned visit = 0;
     struct amg_shm_view view;
-    struct amg_place own = {NULL, 0, 0, 0};
+    struct amg_seg_iter own = {NULL, 0, 0, 0};
     hg_return_t rc =
         amg_shm_access_enter(f->table, f->visitor, access, &visit, &view);
     hg_return_t own_rc = amg_shm_keys_enter(&f->keys, access, &mem, &own);
@@ -105,9 +105,9 @@ static hg_return_t try_both(
     if (rc != HG_OPNOTSUPPORTED)
         assert_int_equal(rc, own_rc);
     if (rc == HG_SUCCESS)
-        assert_ptr_equal((void *)(uintptr_t)view.at, amg_place_at(&own));
+        assert_ptr_equal((void *)(uintptr_t)view.at, amg_seg_iter_at(&own));
     if (ret_at != NULL && own_rc == HG_SUCCESS)
-        *ret_at = amg_place_at(&own);
+        *ret_at = amg_seg_iter_at(&own);
     return rc;
 }
 
@@ -294,7 +294,7 @@ static void test_keys_remove_waits_for_those_inside(void **state)
     struct amg_shm_mem *own = NULL;
     unsigned visit = 0;
     struct amg_shm_view view;
-    struct amg_place own_at;
+    struct amg_seg_iter own_at;
 
     amg_log_level_set(AMG_LOG_LEVEL_NONE);
     assert_int_equal(

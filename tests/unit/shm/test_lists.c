@@ -15,7 +15,8 @@
 
 /* As exposer_move(), from and to a list of our own. */
 static hg_return_t move_rows(struct exposer *f, int kind, uint32_t direction,
-    uint64_t offset, uint64_t len, struct amg_place local, uint64_t *ret_moved)
+    uint64_t offset, uint64_t len, struct amg_seg_iter local,
+    uint64_t *ret_moved)
 {
     struct amg_shm_access access = {
         .key = f->shown.keys[kind], .direction = direction};
@@ -42,7 +43,7 @@ static hg_return_t move_rows(struct exposer *f, int kind, uint32_t direction,
 }
 
 /* Our list: lengths that are not in step with the rows; `count` of them. */
-static struct amg_place scattered(struct exposer *f, uint64_t len,
+static struct amg_seg_iter scattered(struct exposer *f, uint64_t len,
     uint32_t count, struct amg_segment *ret_list)
 {
     uint64_t sum = 0;
@@ -55,7 +56,7 @@ static struct amg_place scattered(struct exposer *f, uint64_t len,
         ret_list[i] = (struct amg_segment){f->local + sum + 10 * i, part};
         sum += part;
     }
-    return (struct amg_place){ret_list, count, 0, 0};
+    return (struct amg_seg_iter){ret_list, count, 0, 0};
 }
 
 /* Spans of the rows, to and from lists of ours of each kind. */
@@ -70,19 +71,19 @@ static void rows_pass(struct exposer *f, int kind)
     for (unsigned k = 0; k < 2; k++)
         for (uint64_t from = 0; from < sum; from += 9973) {
             uint64_t len = from % 2 == 0 ? sum - from : (sum - from) / 3 + 1;
-            struct amg_place here = scattered(f, len, counts[k], list);
-            struct amg_place at = here;
+            struct amg_seg_iter here = scattered(f, len, counts[k], list);
+            struct amg_seg_iter at = here;
 
             memset(f->local, 9, LEN);
             assert_int_equal(
                 move_rows(f, kind, AMG_MEM_READ, from, len, here, &moved),
                 HG_SUCCESS);
-            amg_place_gather(plain, &at, len);
+            amg_seg_iter_gather(plain, &at, len);
             exposer_assert_filled(plain, from, len);
             /* Others go there, and the right ones again. */
             exposer_fill(plain, from + 1, len);
             at = here;
-            amg_place_scatter(&at, plain, len);
+            amg_seg_iter_scatter(&at, plain, len);
             assert_int_equal(
                 move_rows(f, kind, AMG_MEM_WRITE, from, len, here, &moved),
                 HG_SUCCESS);
@@ -91,11 +92,11 @@ static void rows_pass(struct exposer *f, int kind)
                 move_rows(f, kind, AMG_MEM_READ, from, len, here, &moved),
                 HG_SUCCESS);
             at = here;
-            amg_place_gather(plain, &at, len);
+            amg_seg_iter_gather(plain, &at, len);
             exposer_assert_filled(plain, from + 1, len);
             exposer_fill(plain, from, len);
             at = here;
-            amg_place_scatter(&at, plain, len);
+            amg_seg_iter_scatter(&at, plain, len);
             assert_int_equal(
                 move_rows(f, kind, AMG_MEM_WRITE, from, len, here, &moved),
                 HG_SUCCESS);
@@ -121,7 +122,7 @@ static void test_lists_by_direct(void **state)
     exposer_skip_without(f, AMG_SHM_COPY_DIRECT);
     rows_pass(f, ROWS_IN_AREA);
     assert_int_equal(move_rows(f, ROWS_IN_BOTH, AMG_MEM_READ, 0, 5000,
-                         (struct amg_place){&here, 1, 0, 0}, &moved),
+                         (struct amg_seg_iter){&here, 1, 0, 0}, &moved),
         HG_OPNOTSUPPORTED);
     assert_in_range(moved, 1, 4999); /* up to the first that is not there */
 }
@@ -139,7 +140,7 @@ static void test_lists_stop_where_memory_ends(void **state)
 {
     struct exposer *f = *state;
     struct amg_segment here = {f->local, LEN};
-    struct amg_place local = {&here, 1, 0, 0};
+    struct amg_seg_iter local = {&here, 1, 0, 0};
     uint64_t sum = exposer_rows_sum();
     uint64_t end = 0;
     uint64_t moved = 0;

@@ -238,7 +238,7 @@ static void mover_poll(struct mover *mover, unsigned ep)
     amg_news_init(&news);
     (void)shm->ep.poll(mover->eps[ep], 1, &news);
     while ((link = amg_list_pop(&news.done)) != NULL) {
-        struct amg_op *op = AMG_OBJECT(link, struct amg_op, link);
+        struct amg_op *op = amg_container_of(link, struct amg_op, link);
 
         op->step(op);
     }
@@ -264,7 +264,7 @@ static void drain_at_point(const char *name)
 static void get_post(struct mover *mover, unsigned ep, unsigned i,
     struct amg_peer *peer, const struct amg_remote *remote)
 {
-    const struct amg_place local = {&mover->local, 1, 0, 0};
+    const struct amg_seg_iter local = {&mover->local, 1, 0, 0};
 
     mover->ops[i].step = mover_step;
     assert_int_equal(shm->bulk.get(mover->eps[ep], peer, 0, &local, remote, LEN,

@@ -236,7 +236,7 @@ static int rings_left(const struct party *party)
     int bytes = -1;
 
     assert_int_equal(
-        ioctl(AMG_OBJECT(party->ep, struct amg_shm_ep, base)->inbox->bell,
+        ioctl(amg_container_of(party->ep, struct amg_shm_ep, base)->inbox->bell,
             FIONREAD, &bytes),
         0);
     return bytes;
@@ -305,7 +305,7 @@ static void test_silent_peers_are_not_looked_at(void **state)
     for (int i = 0; i < SILENT; i++)
         party_child_start(&children[i], PARTY_SLEEPER, "");
     party_open(&party, "", 0);
-    inbox = AMG_OBJECT(party.ep, struct amg_shm_ep, base)->inbox;
+    inbox = amg_container_of(party.ep, struct amg_shm_ep, base)->inbox;
     for (int round = 0; round < 3; round++) {
         for (uint32_t i = 0; i < SILENT; i++) {
             if (round == 0)
@@ -357,7 +357,8 @@ static bool has_only_itself(const struct amg_shm_domain *domain)
 static void peers_settle(struct party *party)
 {
     const struct amg_shm_domain *domain = amg_shm_domain_of(party->domain);
-    struct amg_shm_ep *ep = AMG_OBJECT(party->ep, struct amg_shm_ep, base);
+    struct amg_shm_ep *ep =
+        amg_container_of(party->ep, struct amg_shm_ep, base);
 
     while (!has_only_itself(domain)) {
         ep->checked_ns = 0; /* as if the time had passed */

@@ -25,7 +25,7 @@ static const struct amg_transport *const shm = &amg_shm_transport;
 
 static struct amg_shm_inbox *inbox_of(const struct party *party)
 {
-    return AMG_OBJECT(party->ep, struct amg_shm_ep, base)->inbox;
+    return amg_container_of(party->ep, struct amg_shm_ep, base)->inbox;
 }
 
 static const char *address_of(

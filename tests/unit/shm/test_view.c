@@ -80,7 +80,7 @@ static hg_return_t try_both(
 {
     struct amg_shm_mem *mem = NULL;
     struct amg_shm_view view;
-    struct amg_place own;
+    struct amg_seg_iter own;
     unsigned visit = 0;
     hg_return_t rc =
         amg_shm_access_enter(f->table, f->visitor, access, &visit, &view);
@@ -90,7 +90,7 @@ static hg_return_t try_both(
         return rc;
     amg_shm_access_leave(f->visitor, visit);
     amg_shm_keys_leave(&f->keys, mem);
-    assert_ptr_equal((void *)(uintptr_t)view.at, amg_place_at(&own));
+    assert_ptr_equal((void *)(uintptr_t)view.at, amg_seg_iter_at(&own));
     return HG_SUCCESS;
 }
 

@@ -47,7 +47,7 @@ static bool can_pay;
 
 static struct request *request_of(struct amg_post *post)
 {
-    return AMG_OBJECT(post, struct request, post);
+    return amg_container_of(post, struct request, post);
 }
 
 static hg_return_t medium_send(struct amg_calls *of, struct amg_post *post)
@@ -80,7 +80,7 @@ static void op_end(struct amg_op *op, hg_return_t ret)
 {
     op->priv[AMG_CALL_PRIV_STATE] = AMG_CALL_DONE;
     op->ret = ret;
-    AMG_OBJECT(op, struct request, op)->ended++;
+    amg_container_of(op, struct request, op)->ended++;
 }
 
 static bool medium_pay(struct amg_calls *of, struct amg_flow_peer *peer)

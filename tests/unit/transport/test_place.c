@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Places in lists of segments: runs are joined where memory is adjacent, empty
  * segments are passed over, and nothing is taken behind the end. */
-#include "transport/place.h"
+#include "transport/seg_iter.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -19,34 +19,36 @@ static void test_place_joins_what_is_adjacent(void **state)
 {
     const struct amg_segment list[] = {{memory, 10}, {NULL, 0},
         {memory + 10, 5}, {memory + 20, 7}, {memory + 27, 0}};
-    struct amg_place at = {list, 5, 0, 3};
+    struct amg_seg_iter at = {list, 5, 0, 3};
     void *from = NULL;
 
     (void)state;
-    assert_int_equal(amg_place_runs(&at, 19, 9), 2);
-    assert_int_equal(amg_place_take(&at, 100, &from), 12);
+    assert_int_equal(amg_seg_iter_runs(&at, 19, 9), 2);
+    assert_int_equal(amg_seg_iter_take(&at, 100, &from), 12);
     assert_ptr_equal(from, memory + 3);
-    assert_int_equal(amg_place_take(&at, 3, &from), 3);
+    assert_int_equal(amg_seg_iter_take(&at, 3, &from), 3);
     assert_ptr_equal(from, memory + 20);
-    assert_int_equal(amg_place_take(&at, 100, &from), 4);
-    assert_int_equal(amg_place_take(&at, 100, &from), 0);
+    assert_int_equal(amg_seg_iter_take(&at, 100, &from), 4);
+    assert_int_equal(amg_seg_iter_take(&at, 100, &from), 0);
 }
 
 static void test_place_knows_what_is_left(void **state)
 {
     const struct amg_segment list[] = {
         {memory, UINT64_MAX / 2}, {memory, UINT64_MAX / 2}, {memory, 100}};
-    struct amg_place at = {list, 3, 0, 1};
-    struct amg_place beyond = {list, 3, 3, 0};
+    struct amg_seg_iter at = {list, 3, 0, 1};
+    struct amg_seg_iter beyond = {list, 3, 3, 0};
 
     (void)state;
-    assert_int_equal(amg_place_left(&at, 50), 50);
-    assert_int_equal(amg_place_left(&at, UINT64_MAX), UINT64_MAX);
-    assert_int_equal(amg_place_left(&beyond, 10), 0);
-    at = (struct amg_place){list, 3, 2, 101};
-    assert_int_equal(amg_place_left(&at, 10), 0);
-    assert_true(amg_place_is_whole(&(struct amg_place){list, 3, 2, 1}, 99));
-    assert_false(amg_place_is_whole(&(struct amg_place){list, 3, 2, 2}, 99));
+    assert_int_equal(amg_seg_iter_left(&at, 50), 50);
+    assert_int_equal(amg_seg_iter_left(&at, UINT64_MAX), UINT64_MAX);
+    assert_int_equal(amg_seg_iter_left(&beyond, 10), 0);
+    at = (struct amg_seg_iter){list, 3, 2, 101};
+    assert_int_equal(amg_seg_iter_left(&at, 10), 0);
+    assert_true(
+        amg_seg_iter_is_whole(&(struct amg_seg_iter){list, 3, 2, 1}, 99));
+    assert_false(
+        amg_seg_iter_is_whole(&(struct amg_seg_iter){list, 3, 2, 2}, 99));
 }
 
 /* Cuts `LEN` bytes of `base` into pieces, some empty, in a random order. */
@@ -90,15 +92,16 @@ static void test_place_has_only_what_the_list_has(void **state)
     const struct amg_segment list[] = {{memory, 10}, {NULL, 0}, {memory, 5}};
 
     (void)state;
-    assert_true(amg_place_has(&(struct amg_place){list, 3, 0, 0}, 15));
-    assert_false(amg_place_has(&(struct amg_place){list, 3, 0, 0}, 16));
-    assert_true(amg_place_has(&(struct amg_place){list, 3, 0, 10}, 5));
-    assert_false(amg_place_has(&(struct amg_place){list, 3, 0, 11}, 1));
-    assert_true(amg_place_has(&(struct amg_place){list, 3, 2, 4}, 1));
-    assert_false(amg_place_has(&(struct amg_place){list, 3, 2, 5}, 1));
-    assert_false(amg_place_has(&(struct amg_place){list, 3, 3, 0}, 1));
-    assert_false(amg_place_has(&(struct amg_place){list, 3, 0, 9}, UINT64_MAX));
-    assert_false(amg_place_has(&(struct amg_place){NULL, 0, 0, 0}, 1));
+    assert_true(amg_seg_iter_has(&(struct amg_seg_iter){list, 3, 0, 0}, 15));
+    assert_false(amg_seg_iter_has(&(struct amg_seg_iter){list, 3, 0, 0}, 16));
+    assert_true(amg_seg_iter_has(&(struct amg_seg_iter){list, 3, 0, 10}, 5));
+    assert_false(amg_seg_iter_has(&(struct amg_seg_iter){list, 3, 0, 11}, 1));
+    assert_true(amg_seg_iter_has(&(struct amg_seg_iter){list, 3, 2, 4}, 1));
+    assert_false(amg_seg_iter_has(&(struct amg_seg_iter){list, 3, 2, 5}, 1));
+    assert_false(amg_seg_iter_has(&(struct amg_seg_iter){list, 3, 3, 0}, 1));
+    assert_false(
+        amg_seg_iter_has(&(struct amg_seg_iter){list, 3, 0, 9}, UINT64_MAX));
+    assert_false(amg_seg_iter_has(&(struct amg_seg_iter){NULL, 0, 0, 0}, 1));
 }
 
 static void test_place_moves_the_right_bytes(void **state)
@@ -114,36 +117,37 @@ static void test_place_moves_the_right_bytes(void **state)
         uint64_t to_at = (uint64_t)rand() % LEN;
         uint64_t most = LEN - (from_at > to_at ? from_at : to_at);
         uint64_t len = (uint64_t)rand() % (most + 1);
-        struct amg_place from_place = {from, from_count, 0, from_at};
-        struct amg_place to_place = {to, to_count, 0, to_at};
+        struct amg_seg_iter from_place = {from, from_count, 0, from_at};
+        struct amg_seg_iter to_place = {to, to_count, 0, to_at};
         unsigned char packed[LEN];
 
         for (unsigned i = 0; i < LEN; i++)
             memory[i] = (unsigned char)rand();
         memset(other, 0, LEN);
         if (round % 2 == 0) {
-            amg_place_copy(&to_place, &from_place, len);
+            amg_seg_iter_copy(&to_place, &from_place, len);
         } else {
-            amg_place_gather(packed, &from_place, len);
-            amg_place_scatter(&to_place, packed, len);
+            amg_seg_iter_gather(packed, &from_place, len);
+            amg_seg_iter_scatter(&to_place, packed, len);
         }
         for (uint64_t i = 0; i < len; i++)
             assert_int_equal(*byte_of(to, to_count, to_at + i),
                 *byte_of(from, from_count, from_at + i));
-        assert_int_equal(amg_place_left(&from_place, LEN), LEN - from_at - len);
+        assert_int_equal(
+            amg_seg_iter_left(&from_place, LEN), LEN - from_at - len);
     }
 }
 
 static void test_place_skips(void **state)
 {
     const struct amg_segment list[] = {{memory, 3}, {memory + 8, 3}};
-    struct amg_place at = {list, 2, 0, 0};
+    struct amg_seg_iter at = {list, 2, 0, 0};
 
     (void)state;
-    amg_place_skip(&at, 4);
-    assert_int_equal(amg_place_left(&at, 10), 2);
-    amg_place_skip(&at, 100);
-    assert_int_equal(amg_place_left(&at, 10), 0);
+    amg_seg_iter_skip(&at, 4);
+    assert_int_equal(amg_seg_iter_left(&at, 10), 2);
+    amg_seg_iter_skip(&at, 100);
+    assert_int_equal(amg_seg_iter_left(&at, 10), 0);
 }
 
 int main(void)

@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-#include "transport/uri.h"
+#include "transport/registry.h"
 
 static void splits_into(
     const char *text, const char *scheme, size_t class_len, const char *rest)

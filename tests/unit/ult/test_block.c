@@ -12,7 +12,7 @@
 #include <stdbool.h>
 
 #include "abt.h"
-#include "base/futex.h"
+#include "base/lock.h"
 #include "ult/sched.h"
 #include "unit/ult/begun.h"
 

@@ -46,14 +46,14 @@ static bool gate_wait(struct gate *gate, uint64_t deadline_ns)
 {
     struct amg_waiter waiter;
 
-    amg_lock_take(&gate->lock);
+    amg_lock_lock(&gate->lock);
     if (!gate->is_open) {
         amg_waiter_init(&waiter);
         amg_list_push(&gate->waiters, &waiter.link);
         return amg_park_until(&waiter, &gate->lock, deadline_ns);
     }
     gate->is_open = false;
-    amg_lock_give(&gate->lock);
+    amg_lock_unlock(&gate->lock);
     return true;
 }
 
@@ -62,12 +62,12 @@ static void gate_open(struct gate *gate)
 {
     struct amg_link *link = NULL;
 
-    amg_lock_take(&gate->lock);
+    amg_lock_lock(&gate->lock);
     link = amg_list_pop(&gate->waiters);
     gate->is_open = link == NULL;
-    amg_lock_give(&gate->lock);
+    amg_lock_unlock(&gate->lock);
     if (link != NULL)
-        amg_unpark(AMG_OBJECT(link, struct amg_waiter, link));
+        amg_unpark(amg_container_of(link, struct amg_waiter, link));
 }
 
 static ABT_pool main_pool(void)

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "abt.h"
-#include "base/guarded.h"
+#include "base/process.h"
 #include "base/mem.h"
 #include "ult/stack.h"
 

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "base/fibre.h"
-#include "base/guarded.h"
+#include "base/process.h"
 #include "ult/switch.h"
 
 enum { STACK_LEN = 256 * 1024, ROUNDS = 1000, ALIGNMENT = 16 };

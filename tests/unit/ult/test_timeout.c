@@ -11,7 +11,7 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
-#include "base/futex.h"
+#include "base/lock.h"
 #include "base/list.h"
 #include "ult/timeout.h"
 
@@ -29,7 +29,7 @@ static atomic_uint rung; /* the futex word of who waits for all */
 static void ring(struct amg_timeout *timeout)
 {
     struct case_timeout *one =
-        AMG_OBJECT(timeout, struct case_timeout, timeout);
+        amg_container_of(timeout, struct case_timeout, timeout);
 
     one->rung_ns = amg_clock_ns();
     one->place = atomic_load(&rung);

@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Which cores a thread may run on.
+ *
+ * The system's own calls, not hwloc's: these say yes and do nothing on a false
+ * machine, and there is nothing of hwloc left to ask. */
+#include "affinity/bind.h"
+
+#include <ctype.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <limits.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+#include "base/lock.h"
+#include "base/log.h"
+
+/* Room for the set of a system of so many cpus: it refuses a smaller one than
+ * its own, even if none above is in it. */
+enum { SYSTEM_CPUS = 16384, TEXT_CAP = 64 };
+
+static struct amg_cpuset process_binding;
+static struct amg_lock process_lock;
+/* Publishes the binding: a release store after it was read, an acquire load by
+ * who uses it. */
+static atomic_bool process_is_read;
+/* One warning for all: who is refused once is refused for all its threads. */
+static atomic_bool has_warned;
+
+static bool binding_read(pid_t pid, struct amg_cpuset *ret_set)
+{
+    unsigned long words[SYSTEM_CPUS / (8 * sizeof(unsigned long))];
+
+    memset(words, 0, sizeof(words));
+    if (sched_getaffinity(pid, sizeof(words), (cpu_set_t *)words) != 0)
+        return false;
+    memset(ret_set, 0, sizeof(*ret_set));
+    for (unsigned cpu = 0; cpu < AMG_CPUS_MAX; cpu++) {
+        if (CPU_ISSET_S(cpu, sizeof(words), (cpu_set_t *)words))
+            amg_cpuset_add(ret_set, cpu);
+    }
+    return true;
+}
+
+int amg_bind_thread(int tid, const struct amg_cpuset *set)
+{
+    cpu_set_t cpus;
+
+    CPU_ZERO(&cpus);
+    for (unsigned cpu = 0; cpu < AMG_CPUS_MAX; cpu++) {
+        if (amg_cpuset_has(set, cpu))
+            CPU_SET(cpu, &cpus);
+    }
+    return sched_setaffinity(tid, sizeof(cpus), &cpus) == 0 ? 0 : errno;
+}
+
+int amg_bind_thread_get(int tid, struct amg_cpuset *ret_set)
+{
+    return binding_read(tid, ret_set) ? 0 : errno;
+}
+
+/* The runtime of OpenMP binds the first thread of a process to one core before
+ * main() when it is told to bind at all. That core is not what the launcher
+ * gave. */
+static bool is_bound_by_openmp(const struct amg_cpuset *binding)
+{
+    const char *bind = getenv("OMP_PROC_BIND");
+    bool is_asked = getenv("GOMP_CPU_AFFINITY") != NULL ||
+                    getenv("OMP_PLACES") != NULL ||
+                    (bind != NULL && strcasecmp(bind, "false") != 0);
+
+    return is_asked && (dlsym(RTLD_DEFAULT, "omp_get_num_places") != NULL ||
+                           amg_bind_app_threads() > amg_cpuset_count(binding));
+}
+
+/* All places of OpenMP's threads are what the process was bound to. Asked of
+ * GCC's runtime alone: others may bind the calling thread when they are asked.
+ * Empty: that is not to be had. */
+static void openmp_places(struct amg_cpuset *ret_set)
+{
+    int (*const count)(void) =
+        (int (*)(void))dlsym(RTLD_DEFAULT, "omp_get_num_places");
+    int (*const len)(int) =
+        (int (*)(int))dlsym(RTLD_DEFAULT, "omp_get_place_num_procs");
+    void (*const fill)(int, int *) =
+        (void (*)(int, int *))dlsym(RTLD_DEFAULT, "omp_get_place_proc_ids");
+
+    memset(ret_set, 0, sizeof(*ret_set));
+    if (count == NULL || len == NULL || fill == NULL ||
+        dlsym(RTLD_DEFAULT, "__kmpc_fork_call") != NULL)
+        return;
+    for (int place = 0; place < count(); place++) {
+        int cpus[AMG_CPUS_MAX];
+        int cpu_count = len(place);
+
+        if (cpu_count > AMG_CPUS_MAX)
+            continue;
+        fill(place, cpus);
+        for (int i = 0; i < cpu_count; i++)
+            if (cpus[i] >= 0 && cpus[i] < AMG_CPUS_MAX)
+                amg_cpuset_add(ret_set, (unsigned)cpus[i]);
+    }
+}
+
+const struct amg_cpuset *amg_bind_process(void)
+{
+    if (atomic_load_explicit(&process_is_read, memory_order_acquire))
+        return &process_binding;
+    amg_lock_lock(&process_lock);
+    if (!atomic_load_explicit(&process_is_read, memory_order_relaxed)) {
+        struct amg_cpuset set;
+
+        /* The first thread's, whichever thread asks. */
+        if (binding_read(getpid(), &set)) {
+            if (is_bound_by_openmp(&set))
+                openmp_places(&set);
+            process_binding = set;
+        }
+        atomic_store_explicit(&process_is_read, true, memory_order_release);
+    }
+    amg_lock_unlock(&process_lock);
+    return &process_binding;
+}
+
+/* Lets the calling thread run on every core of the process. */
+static void home_go(const struct amg_machine *machine)
+{
+    const struct amg_cpuset *home = amg_bind_process();
+
+    if (amg_cpuset_count(home) == 0 && machine->is_this && machine->is_known)
+        home = &machine->allowed;
+    /* Refused: it stays where who started it may run. */
+    if (amg_cpuset_count(home) > 0)
+        amg_bind_thread(0, home);
+}
+
+bool amg_bind_seat(const struct amg_machine *machine,
+    const struct amg_seat *seat, const char *who)
+{
+    struct amg_cpuset set = {{0}};
+    char text[TEXT_CAP];
+    int rc = 0;
+
+    if (seat->cpu < 0) {
+        home_go(machine);
+        return true;
+    }
+    if (!machine->is_this) {
+        AMG_LOG_INFO("cls",
+            "%s is not pinned to cpu %d: the machine that hwloc shows is not "
+            "this one",
+            who, (int)seat->cpu);
+        home_go(machine);
+        return false;
+    }
+    if (seat->cpu < AMG_CPUS_MAX) {
+        amg_cpuset_add(&set, (unsigned)seat->cpu);
+        rc = amg_bind_thread(0, &set);
+    } else
+        rc = EINVAL;
+    if (rc == 0)
+        return true;
+    home_go(machine);
+    if (!atomic_exchange_explicit(&has_warned, true, memory_order_relaxed))
+        AMG_LOG_WARNING("cls",
+            "%s cannot be pinned to cpu %d: %s%s; it runs unpinned on cpus %s "
+            "(said once for all threads)",
+            who, (int)seat->cpu, strerror(rc),
+            rc == EINVAL ? " (it does not exist, or a cgroup forbids it)" : "",
+            amg_cpuset_format(amg_bind_process(), text, sizeof(text)));
+    return false;
+}
+
+uint32_t amg_bind_app_threads(void)
+{
+    const char *text = getenv("OMP_NUM_THREADS");
+    char *end = NULL;
+    unsigned long count = 0;
+
+    if (text == NULL)
+        return 0;
+    while (isspace((unsigned char)*text))
+        text++;
+    if (!isdigit((unsigned char)*text))
+        return 0;
+    errno = 0;
+    count = strtoul(text, &end, 10);
+    while (isspace((unsigned char)*end))
+        end++;
+    if (errno != 0 || (*end != '\0' && *end != ',') || count > UINT32_MAX)
+        return 0;
+    return (uint32_t)count;
+}

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Set of hardware threads, by the system's numbers, and the lists of cpus that
+ * users write. */
+#ifndef AMG_AFFINITY_CPUSET_H
+#define AMG_AFFINITY_CPUSET_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { AMG_CPUS_MAX = 1024, AMG_CPUSET_WORDS = AMG_CPUS_MAX / 64 };
+
+/* Plain bytes: ranks of a node exchange them. All zero is empty. */
+struct amg_cpuset {
+    uint64_t words[AMG_CPUSET_WORDS];
+};
+
+static inline bool amg_cpuset_has(const struct amg_cpuset *set, unsigned cpu)
+{
+    return cpu < AMG_CPUS_MAX && (set->words[cpu / 64] >> cpu % 64 & 1) != 0;
+}
+
+/* `cpu` is below AMG_CPUS_MAX. */
+static inline void amg_cpuset_add(struct amg_cpuset *set, unsigned cpu)
+{
+    set->words[cpu / 64] |= 1ull << cpu % 64;
+}
+
+static inline void amg_cpuset_remove(struct amg_cpuset *set, unsigned cpu)
+{
+    set->words[cpu / 64] &= ~(1ull << cpu % 64);
+}
+
+unsigned amg_cpuset_count(const struct amg_cpuset *set);
+bool amg_cpuset_meets(
+    const struct amg_cpuset *one, const struct amg_cpuset *other);
+/* Is all of `part` in it? */
+bool amg_cpuset_covers(
+    const struct amg_cpuset *set, const struct amg_cpuset *part);
+void amg_cpuset_unite(struct amg_cpuset *set, const struct amg_cpuset *more);
+/* Leaves what `limit` has, too. */
+void amg_cpuset_cut(struct amg_cpuset *set, const struct amg_cpuset *limit);
+
+/* "0-3,8"; cut with "..." where the room ends. Returns `ret_text`. */
+const char *amg_cpuset_format(
+    const struct amg_cpuset *set, char *ret_text, size_t cap);
+
+enum amg_cpu_list_kind {
+    AMG_CPU_LIST_AUTO, /* the policy chooses */
+    AMG_CPU_LIST_NONE, /* not pinned */
+    AMG_CPU_LIST_CPUS,
+    AMG_CPU_LIST_BAD /* makes no sense; the policy chooses */
+};
+
+enum { AMG_CPU_LIST_WHY_CAP = 80 };
+
+struct amg_cpu_list {
+    enum amg_cpu_list_kind kind;
+    uint32_t count;
+    uint16_t cpus[AMG_CPUS_MAX];    /* in the order that they are named in */
+    char why[AMG_CPU_LIST_WHY_CAP]; /* of a BAD one */
+};
+
+/* NULL is "auto". */
+void amg_cpu_list_parse(const char *text, struct amg_cpu_list *ret_list);
+
+#endif

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The machine as plain data: what the policy needs of a topology. */
+#ifndef AMG_AFFINITY_MACHINE_H
+#define AMG_AFFINITY_MACHINE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "affinity/cpuset.h"
+
+enum { AMG_NUMA_MAX = 64, AMG_NICS_MAX = 32, AMG_NIC_NAME_CAP = 32 };
+
+/* A hardware thread. Cores, packages and NUMA nodes are numbered from 0 on, in
+ * the order of the machine. */
+struct amg_pu {
+    uint16_t cpu;    /* the system's number */
+    uint16_t core;   /* unique in the machine */
+    uint16_t thread; /* which one of its core: 0 is the first */
+    uint16_t package;
+    uint16_t numa;
+    uint16_t cache; /* which last level cache it shares */
+};
+
+struct amg_nic {
+    char name[AMG_NIC_NAME_CAP]; /* of its interface or device: "hsn0" */
+    char bus[AMG_NIC_NAME_CAP];  /* "0000:81:00.0"; "" unknown */
+    struct amg_cpuset near;      /* the hardware threads it is local to */
+    bool is_everywhere;          /* that is all of them: nothing is known */
+};
+
+/* Owned by who loaded it; constant afterwards. */
+struct amg_machine {
+    struct amg_pu *pus; /* in the order of the machine; those of a core, of a
+                         * package, and so on stand together */
+    uint32_t pu_count;
+    uint32_t core_count;
+    uint32_t package_count;
+    uint32_t numa_count;
+    struct amg_cpuset allowed; /* what a cgroup leaves of it */
+    struct amg_nic nics[AMG_NICS_MAX];
+    uint32_t nic_count;
+    bool is_this;  /* the one we run on: binding means something */
+    bool is_known; /* false: flat, as nothing but the number of cpus is known */
+};
+
+/* The PU of that number, or NULL. */
+const struct amg_pu *amg_machine_pu(
+    const struct amg_machine *machine, unsigned cpu);
+const struct amg_nic *amg_machine_nic(
+    const struct amg_machine *machine, const char *name);
+
+/* The NICs of the machine, nearest to `binding` first, as indices into `nics`;
+ * those equally near begin with another one for each `turn` (a rank's number
+ * within its node). `ret_order` has room for nic_count. */
+void amg_machine_nic_order(const struct amg_machine *machine,
+    const struct amg_cpuset *binding, uint32_t turn, uint32_t *ret_order);
+
+#endif

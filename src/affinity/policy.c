@@ -1,0 +1,425 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Placement of the library's threads on the cores of a node.
+ *
+ * The policy places the library's threads of all ranks of the node on one map,
+ * one after the other: the progress threads of all ranks, then the first
+ * handler thread of each rank, and so on; threads whose cores the user named
+ * come first. The asking rank keeps its own threads of that map, and so all
+ * ranks find the same map.
+ *
+ * A round places one thread of each rank, level by level: first the threads
+ * that find an idle core in the binding of their rank, last those that go far,
+ * so that no rank takes a core that is near to another. Within a level the
+ * ranks choose in their order, unused cores first. A progress thread that finds
+ * nothing shares a core, as it mostly sleeps there. A handler thread computes,
+ * and stays unpinned instead. */
+#include "affinity/policy.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/assert.h"
+
+/* Ranks of a node beyond that get a seat when it comes to share. */
+enum { RANKS_KNOWN = 4096, FACT_CAP = 40 };
+
+/* Which threads of the library. */
+enum crowd { CROWD_PROGRESS, CROWD_HANDLERS, CROWDS };
+
+static const char *const rule_names[AMG_SEAT_RULES] = {
+    [AMG_SEAT_CHOSEN] = "named core",
+    [AMG_SEAT_CORE] = "idle core",
+    [AMG_SEAT_SIBLING] = "idle sibling",
+    [AMG_SEAT_NIC] = "near NIC",
+    [AMG_SEAT_NUMA] = "own NUMA node",
+    [AMG_SEAT_ANY] = "other NUMA node",
+    [AMG_SEAT_LAST] = "busy core",
+    [AMG_SEAT_UNPINNED] = "not pinned",
+};
+
+static const char *const list_names[CROWDS] = {
+    "progress_cpus (AMALGAM_PROGRESS_CPUS)",
+    "handler_cpus (AMALGAM_HANDLER_CPUS)"};
+
+/* One placing of all threads; on the stack of the caller. */
+struct placing {
+    struct amg_node_map map;
+    struct amg_cpu_list lists[CROWDS];
+    unsigned handlers;     /* of each rank */
+    bool has_progress;     /* threads that make progress may come of it */
+    bool is_auto_handlers; /* only where something is idle */
+    /* The threads of the asking rank. */
+    bool has_pick;
+    struct amg_pick progress;
+    unsigned handler_count;
+    struct amg_pick handler_picks[AMALGAM_HANDLERS_MAX];
+};
+
+/* The n-th thread of each rank. */
+struct round {
+    enum crowd crowd;
+    unsigned n;
+    bool is_auto;   /* no thread where nothing is idle */
+    bool may_share; /* rather than to go unpinned */
+    bool has_seat;  /* somebody got one */
+    uint64_t seated[RANKS_KNOWN / 64];
+};
+
+static void keep(struct placing *placing, struct round *round, uint32_t rank,
+    struct amg_pick pick)
+{
+    if (pick.index != AMG_NO_PU) {
+        amg_node_map_take(&placing->map, pick.index);
+        round->has_seat = true;
+    }
+    if (rank < RANKS_KNOWN)
+        round->seated[rank / 64] |= 1ull << rank % 64;
+    if (rank != placing->map.ask->self)
+        return;
+    if (round->crowd == CROWD_PROGRESS) {
+        placing->has_pick = true;
+        placing->progress = pick;
+    } else {
+        placing->handler_picks[round->n] = pick;
+        placing->handler_count = placing->handlers;
+    }
+}
+
+/* The cpu of a list that falls to the n-th of the `per` threads of each rank.
+ */
+static unsigned named_cpu(
+    const struct amg_cpu_list *list, uint32_t rank, unsigned per, unsigned n)
+{
+    return list->cpus[((uint64_t)rank * per + n) % list->count];
+}
+
+/* The cpu that the user named; nowhere: none, or one that is not allowed. */
+static struct amg_pick named_pick(
+    const struct placing *placing, const struct round *round, uint32_t rank)
+{
+    const struct amg_cpu_list *list = &placing->lists[round->crowd];
+    unsigned per = round->crowd == CROWD_PROGRESS ? 1 : placing->handlers;
+    struct amg_pick pick = AMG_PICK_NOWHERE;
+    unsigned cpu = 0;
+
+    if (list->kind != AMG_CPU_LIST_CPUS)
+        return pick;
+    cpu = named_cpu(list, rank, per, round->n);
+    if (amg_node_map_allows(&placing->map, cpu)) {
+        pick.index = placing->map.index_of[cpu];
+        pick.rule = AMG_SEAT_CHOSEN;
+    }
+    return pick;
+}
+
+/* A core that is named is taken, idle or not, but by handler threads of which
+ * there are as many as idle cores. */
+static void named_place(struct placing *placing, struct round *round)
+{
+    struct amg_node_map *map = &placing->map;
+
+    for (uint32_t rank = 0; rank < map->ask->rank_count; rank++) {
+        struct amg_pick pick = named_pick(placing, round, rank);
+
+        if (pick.index == AMG_NO_PU)
+            continue;
+        if (round->crowd == CROWD_PROGRESS || !round->is_auto ||
+            (map->uses[pick.index].used == 0 &&
+                amg_node_map_is_idle(
+                    map, pick.index, amg_node_map_group(map, rank))))
+            keep(placing, round, rank, pick);
+    }
+}
+
+/* Those who have no seat yet look for one at that level. */
+static void level_place(
+    struct placing *placing, struct round *round, enum amg_level level)
+{
+    const struct amg_node_map *map = &placing->map;
+    bool is_last = level == AMG_LEVEL_SHARED;
+    bool is_none = placing->lists[round->crowd].kind == AMG_CPU_LIST_NONE;
+
+    for (uint32_t rank = 0; rank < map->ask->rank_count; rank++) {
+        bool is_known = rank < RANKS_KNOWN;
+        struct amg_pick pick = AMG_PICK_NOWHERE;
+
+        if (is_known ? (round->seated[rank / 64] >> rank % 64 & 1) != 0
+                     : !is_last)
+            continue;
+        if (named_pick(placing, round, rank).index != AMG_NO_PU)
+            continue;
+        if (!is_last || round->may_share)
+            pick = amg_node_map_find_idle(map, rank, level);
+        if (pick.index == AMG_NO_PU && (round->is_auto || !is_last))
+            continue;
+        if (is_none)
+            pick = (struct amg_pick){AMG_NO_PU, AMG_SEAT_UNPINNED, true};
+        else if (pick.index == AMG_NO_PU && round->may_share)
+            pick = amg_node_map_find_last(map, rank);
+        keep(placing, round, rank, pick);
+    }
+}
+
+/* True: somebody got a seat. */
+static bool round_play(struct placing *placing, enum crowd crowd, unsigned n)
+{
+    const struct amg_affinity_ask *ask = placing->map.ask;
+    bool is_progress = crowd == CROWD_PROGRESS;
+    struct round round = {.crowd = crowd,
+        .n = n,
+        .is_auto = is_progress ? ask->progress == AMALGAM_PROGRESS_AUTO
+                               : placing->is_auto_handlers,
+        .may_share = is_progress};
+
+    named_place(placing, &round);
+    for (unsigned level = 0; level < AMG_LEVELS; level++)
+        level_place(placing, &round, (enum amg_level)level);
+    return round.has_seat;
+}
+
+static void progress_place(struct placing *placing)
+{
+    if (placing->has_progress)
+        round_play(placing, CROWD_PROGRESS, 0);
+}
+
+/* Ends when nobody finds a seat any more: all others are not pinned. */
+static void handlers_place(struct placing *placing)
+{
+    bool has_seat = true;
+
+    for (unsigned n = 0; n < placing->handlers && has_seat; n++)
+        has_seat = round_play(placing, CROWD_HANDLERS, n);
+}
+
+/* Adds a line to the notes, whole or not at all. */
+__attribute__((format(printf, 2, 3))) static void note_add(
+    char *notes, const char *format, ...)
+{
+    size_t len = strlen(notes);
+    va_list args;
+    int more = 0;
+
+    va_start(args, format);
+    more = vsnprintf(notes + len, AMG_NOTES_CAP - len, format, args);
+    va_end(args);
+    if (more < 0 || (size_t)more + 1 >= AMG_NOTES_CAP - len)
+        notes[len] = '\0';
+    else
+        memcpy(notes + len + more, "\n", 2);
+}
+
+/* Notes what of a list makes no sense for the asking rank. */
+static void list_check(const struct placing *placing, enum crowd crowd,
+    const char *text, char *notes)
+{
+    const struct amg_cpu_list *list = &placing->lists[crowd];
+    const struct amg_node_map *map = &placing->map;
+    uint32_t self = map->ask->self;
+    unsigned per = crowd == CROWD_PROGRESS ? 1 : placing->handlers;
+
+    if (list->kind == AMG_CPU_LIST_BAD)
+        note_add(notes, "%s is \"%.64s\", but %s: the policy chooses instead",
+            list_names[crowd], text, list->why);
+    if (list->kind != AMG_CPU_LIST_CPUS)
+        return;
+    for (unsigned n = 0; n < per; n++) {
+        unsigned cpu = named_cpu(list, self, per, n);
+
+        if (!amg_node_map_allows(map, cpu))
+            note_add(notes,
+                "%s is \"%.64s\", but cpu %u, which falls to rank %u, %s: the "
+                "policy chooses instead",
+                list_names[crowd], text, cpu, map->ask->ranks[self].rank,
+                map->index_of[cpu] == AMG_NO_PU
+                    ? "does not exist here"
+                    : "is not allowed by the cgroup");
+    }
+    if ((uint64_t)self * per + per > list->count)
+        note_add(notes,
+            "%s is \"%.64s\", which names %u for %u threads on this node: they "
+            "share",
+            list_names[crowd], text, list->count, map->ask->rank_count * per);
+}
+
+static void placing_init(
+    struct placing *placing, const struct amg_affinity_ask *ask)
+{
+    unsigned handlers = ask->handlers;
+
+    amg_node_map_init(&placing->map, ask);
+    amg_cpu_list_parse(ask->progress_cpus, &placing->lists[CROWD_PROGRESS]);
+    amg_cpu_list_parse(ask->handler_cpus, &placing->lists[CROWD_HANDLERS]);
+    placing->is_auto_handlers = handlers == AMALGAM_HANDLERS_AUTO;
+    if (handlers > AMALGAM_HANDLERS_MAX)
+        handlers = AMALGAM_HANDLERS_MAX;
+    placing->handlers = placing->is_auto_handlers ? 1 : handlers;
+    placing->has_progress = ask->progress == AMALGAM_PROGRESS_AUTO ||
+                            amg_policy_has_thread(ask->progress);
+    placing->has_pick = false;
+    placing->handler_count = placing->is_auto_handlers ? 0 : placing->handlers;
+    placing->progress = AMG_PICK_NOWHERE;
+    for (unsigned i = 0; i < AMALGAM_HANDLERS_MAX; i++)
+        placing->handler_picks[i] = AMG_PICK_NOWHERE;
+}
+
+/* Why there is no idle core for the asking rank. */
+static void none_idle_reason(const struct amg_node_map *map, char *ret_text)
+{
+    uint16_t group = amg_node_map_group(map, map->ask->self);
+    uint32_t ranks = map->ask->rank_count;
+    unsigned cores = 0;
+    bool is_idle = false;
+
+    for (uint32_t i = 0; i < map->machine->pu_count; i++)
+        is_idle = is_idle || (map->uses[i].kind != AMG_PU_BUSY &&
+                                 map->uses[i].kind != AMG_PU_OUT);
+    for (uint32_t core = 0; core < AMG_CPUS_MAX; core++)
+        cores += map->core_group[core] != AMG_NO_GROUP;
+    if (group == AMG_NO_GROUP || map->groups[group].is_unknown)
+        snprintf(ret_text, AMG_REASON_CAP,
+            "no idle core known: binding of a rank unknown");
+    else if (is_idle)
+        snprintf(ret_text, AMG_REASON_CAP,
+            "no idle core for this rank: bound to others");
+    else
+        snprintf(ret_text, AMG_REASON_CAP,
+            "no idle core: %u rank%s on %u core%s", ranks,
+            ranks == 1 ? "" : "s", cores, cores == 1 ? "" : "s");
+}
+
+static void mode_answer(
+    const struct placing *placing, struct amg_placement *placement)
+{
+    const struct amg_affinity_ask *ask = placing->map.ask;
+    bool is_auto = ask->progress == AMALGAM_PROGRESS_AUTO;
+
+    placement->progress = ask->progress;
+    if (is_auto && !placing->has_pick) {
+        placement->progress = AMALGAM_PROGRESS_CALLER;
+        none_idle_reason(&placing->map, placement->reason);
+        return;
+    }
+    if (is_auto)
+        placement->progress =
+            ask->is_mercury ? AMALGAM_PROGRESS_ASSIST : AMALGAM_PROGRESS_THREAD;
+    snprintf(placement->reason, sizeof(placement->reason), "%s",
+        !is_auto                                    ? "as asked"
+        : placing->progress.rule == AMG_SEAT_CHOSEN ? "named core"
+                                                    : "idle core");
+}
+
+/* A busy hardware thread of the same core, or -1. */
+static int neighbour_of(const struct amg_node_map *map, uint16_t index)
+{
+    const struct amg_pu *pus = map->machine->pus;
+
+    for (uint32_t i = 0; i < map->machine->pu_count; i++)
+        if (pus[i].core == pus[index].core && map->uses[i].kind == AMG_PU_BUSY)
+            return pus[i].cpu;
+    return -1;
+}
+
+/* The one fact that is told beside the rule of a seat on a hardware thread:
+ * first how many share it, then what runs beside it, then where it is. */
+static void pinned_fact(const struct amg_node_map *map, struct amg_pick pick,
+    unsigned sharers, char *ret_text)
+{
+    unsigned kind = map->uses[pick.index].kind;
+    int beside = neighbour_of(map, pick.index);
+
+    if (sharers > 1)
+        snprintf(ret_text, FACT_CAP, ", shared by %u", sharers);
+    else if (pick.rule == AMG_SEAT_CHOSEN)
+        snprintf(ret_text, FACT_CAP, "%s",
+            kind == AMG_PU_BUSY  ? ", busy"
+            : kind == AMG_PU_OUT ? ", use unknown"
+                                 : "");
+    else if (kind != AMG_PU_BUSY && beside >= 0)
+        snprintf(ret_text, FACT_CAP, ", beside cpu %d", beside);
+    else if (pick.rule == AMG_SEAT_NIC)
+        snprintf(
+            ret_text, FACT_CAP, " %s", map->nic == NULL ? "" : map->nic->name);
+    else if (pick.rule == AMG_SEAT_NUMA || pick.rule == AMG_SEAT_ANY)
+        snprintf(ret_text, FACT_CAP, " %u", map->machine->pus[pick.index].numa);
+}
+
+static struct amg_seat seat_answer(
+    const struct amg_node_map *map, struct amg_pick pick)
+{
+    struct amg_seat seat = {
+        .cpu = -1, .rule = (enum amg_seat_rule)pick.rule, .sharers = 1};
+    char fact[FACT_CAP] = "";
+
+    AMG_ASSERT(seat.rule < AMG_SEAT_RULES);
+    if (pick.index != AMG_NO_PU) {
+        const struct amg_pu_use *use = &map->uses[pick.index];
+
+        seat.cpu = map->machine->pus[pick.index].cpu;
+        seat.sharers = use->used;
+        seat.is_dedicated = use->used == 1 && use->kind != AMG_PU_BUSY &&
+                            use->kind != AMG_PU_OUT;
+        pinned_fact(map, pick, seat.sharers, fact);
+    } else {
+        struct amg_cpuset binding;
+
+        amg_node_map_binding(map, map->ask->self, &binding);
+        snprintf(fact, sizeof(fact), "%s",
+            pick.is_asked                     ? ", as asked"
+            : amg_cpuset_count(&binding) == 0 ? ", binding unknown"
+                                              : ", no idle core");
+    }
+    snprintf(
+        seat.reason, sizeof(seat.reason), "%s%s", rule_names[seat.rule], fact);
+    return seat;
+}
+
+static void seats_answer(
+    const struct placing *placing, struct amg_placement *placement)
+{
+    const struct amg_seat none = {
+        .cpu = -1, .rule = AMG_SEAT_UNPINNED, .reason = "no thread"};
+
+    placement->seat = none;
+    if (placing->has_pick)
+        placement->seat = seat_answer(&placing->map, placing->progress);
+    placement->handlers = placing->handler_count;
+    for (unsigned n = 0; n < AMALGAM_HANDLERS_MAX; n++)
+        placement->handler_seats[n] =
+            n < placing->handler_count
+                ? seat_answer(&placing->map, placing->handler_picks[n])
+                : none;
+}
+
+void amg_policy_place(
+    const struct amg_affinity_ask *ask, struct amg_placement *ret_placement)
+{
+    struct placing placing;
+    uint16_t number = AMG_NO_GROUP;
+
+    AMG_ASSERT(ask->rank_count > 0 && ask->self < ask->rank_count);
+    memset(ret_placement, 0, sizeof(*ret_placement));
+    placing_init(&placing, ask);
+    if (placing.lists[CROWD_HANDLERS].kind == AMG_CPU_LIST_CPUS &&
+        placing.lists[CROWD_PROGRESS].kind != AMG_CPU_LIST_CPUS) {
+        handlers_place(&placing);
+        progress_place(&placing);
+    } else {
+        progress_place(&placing);
+        handlers_place(&placing);
+    }
+    mode_answer(&placing, ret_placement);
+    seats_answer(&placing, ret_placement);
+
+    number = amg_node_map_group(&placing.map, ask->self);
+    if (number != AMG_NO_GROUP)
+        ret_placement->is_oversubscribed =
+            placing.map.groups[number].threads > placing.map.groups[number].pus;
+    if (placing.has_progress)
+        list_check(
+            &placing, CROWD_PROGRESS, ask->progress_cpus, ret_placement->notes);
+    if (placing.handlers > 0)
+        list_check(
+            &placing, CROWD_HANDLERS, ask->handler_cpus, ret_placement->notes);
+}

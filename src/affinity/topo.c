@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The machine, loaded once. */
+#include "affinity/topo.h"
+
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/assert.h"
+#include "base/lock.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "affinity/bind.h"
+#include "affinity/topo_read.h"
+
+enum { HEEDED_CAP = 256 };
+
+/* This machine: static, so that it needs no memory that could be missing. */
+static struct amg_pu this_pus[AMG_CPUS_MAX];
+static struct amg_machine this_machine = {.pus = this_pus};
+static struct amg_lock this_lock;
+/* Publishes the two above: a release store after they were filled in, an
+ * acquire load by who reads them. */
+static atomic_bool this_is_loaded;
+
+/* Nothing is known but which cpus exist, and which of them this process may
+ * use: each is a core of its own. */
+static void flat_fill(struct amg_machine *machine)
+{
+    struct amg_cpuset mine = *amg_bind_process();
+    struct amg_cpuset all = {{0}};
+    long online = sysconf(_SC_NPROCESSORS_CONF);
+    unsigned count =
+        online > 0 && online < AMG_CPUS_MAX ? (unsigned)online : AMG_CPUS_MAX;
+
+    memset(machine->pus, 0, AMG_CPUS_MAX * sizeof(*machine->pus));
+    *machine = (struct amg_machine){.pus = machine->pus};
+    for (unsigned cpu = 0; cpu < AMG_CPUS_MAX; cpu++) {
+        struct amg_pu *pu = &machine->pus[machine->pu_count];
+
+        if (cpu >= count && !amg_cpuset_has(&mine, cpu))
+            continue;
+        pu->cpu = (uint16_t)cpu;
+        pu->core = (uint16_t)machine->pu_count++;
+        amg_cpuset_add(&all, cpu);
+    }
+    machine->core_count = machine->pu_count;
+    machine->package_count = 1;
+    machine->numa_count = 1;
+    machine->allowed = amg_cpuset_count(&mine) > 0 ? mine : all;
+    machine->is_this = true;
+}
+
+/* The variables that hwloc was to heed, since it does not say what it failed
+ * at. "": none. Returns `ret_text`. */
+static const char *heeded(char *ret_text, size_t cap)
+{
+    static const char *const names[] = {
+        "HWLOC_XMLFILE", "HWLOC_SYNTHETIC", "HWLOC_COMPONENTS"};
+    size_t len = 0;
+
+    ret_text[0] = '\0';
+    for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        const char *text = getenv(names[i]);
+
+        if (text != NULL && text[0] != '\0' && len < cap)
+            len += (size_t)snprintf(
+                ret_text + len, cap - len, "; %s is %s", names[i], text);
+    }
+    return ret_text;
+}
+
+static void this_load(void)
+{
+    char text[HEEDED_CAP];
+    const char *reason = NULL;
+    hg_return_t rc = amg_topo_read(AMG_TOPO_THIS, NULL, &this_machine, &reason);
+
+    if (rc == HG_SUCCESS)
+        return;
+    flat_fill(&this_machine);
+    AMG_LOG_WARNING("cls",
+        "the machine's topology is not known, only its %u cpus: %s%s",
+        this_machine.pu_count, reason, heeded(text, sizeof(text)));
+}
+
+const struct amg_machine *amg_topo_this(void)
+{
+    if (atomic_load_explicit(&this_is_loaded, memory_order_acquire))
+        return &this_machine;
+    /* NOTE(why): held while hwloc loads, some milliseconds, once in a process;
+     * hwloc calls nothing of ours. */
+    amg_lock_lock(&this_lock);
+    if (!atomic_load_explicit(&this_is_loaded, memory_order_relaxed)) {
+        this_load();
+        atomic_store_explicit(&this_is_loaded, true, memory_order_release);
+    }
+    amg_lock_unlock(&this_lock);
+    return &this_machine;
+}
+
+static hg_return_t other_load(enum amg_topo_source source, const char *text,
+    struct amg_machine **ret_machine)
+{
+    struct amg_machine *machine = amg_mem_zalloc(sizeof(*machine));
+    const char *reason = "no memory";
+    hg_return_t rc = HG_NOMEM;
+
+    if (machine == NULL)
+        goto out;
+    machine->pus = amg_mem_zalloc(AMG_CPUS_MAX * sizeof(*machine->pus));
+    if (machine->pus == NULL)
+        goto free_machine;
+    rc = amg_topo_read(source, text, machine, &reason);
+    if (rc != HG_SUCCESS)
+        goto free_machine;
+    *ret_machine = machine;
+    return HG_SUCCESS;
+
+free_machine:
+    amg_topo_free(machine);
+out:
+    AMG_LOG_ERROR("cls", "the machine of %s \"%s\" cannot be loaded: %s",
+        source == AMG_TOPO_XML ? "the file" : "the description", text, reason);
+    return rc;
+}
+
+hg_return_t amg_topo_load_xml(
+    const char *path, struct amg_machine **ret_machine)
+{
+    if (!AMG_CONTRACT(path != NULL && ret_machine != NULL))
+        return HG_INVALID_ARG;
+    return other_load(AMG_TOPO_XML, path, ret_machine);
+}
+
+hg_return_t amg_topo_load_synthetic(
+    const char *description, struct amg_machine **ret_machine)
+{
+    if (!AMG_CONTRACT(description != NULL && ret_machine != NULL))
+        return HG_INVALID_ARG;
+    return other_load(AMG_TOPO_SYNTHETIC, description, ret_machine);
+}
+
+void amg_topo_free(struct amg_machine *machine)
+{
+    if (machine == NULL)
+        return;
+    amg_mem_free(machine->pus);
+    amg_mem_free(machine);
+}

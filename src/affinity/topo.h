@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The machine, loaded once. */
+#ifndef AMG_AFFINITY_TOPO_H
+#define AMG_AFFINITY_TOPO_H
+
+#include "mercury_core_types.h"
+#include "affinity/machine.h"
+
+/* The machine this process runs on, loaded at the first call and kept for all
+ * (HWLOC_XMLFILE, HWLOC_SYNTHETIC and their like apply). Never NULL: without
+ * hwloc, or when it fails, a flat machine of all cpus, each a core, of which
+ * those that the process is bound to are allowed, and one warning that says
+ * why. The first call takes milliseconds. Any thread. */
+const struct amg_machine *amg_topo_this(void);
+
+/* From hwloc's XML or its synthetic description; is_this is false. Logs
+ * failures.
+ * HG_INVALID_ARG: hwloc does not take it; HG_OPNOTSUPPORTED: no hwloc;
+ * HG_NOMEM. */
+hg_return_t amg_topo_load_xml(
+    const char *path, struct amg_machine **ret_machine);
+hg_return_t amg_topo_load_synthetic(
+    const char *description, struct amg_machine **ret_machine);
+/* Of the two above; NULL is fine. */
+void amg_topo_free(struct amg_machine *machine);
+
+#endif

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The process: fork, signals, guarded calls and spare descriptors. */
+#include "base/process.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+/* Written in a child, where only one thread is. */
+static atomic_uint forks;
+
+static void child_count(void)
+{
+    atomic_fetch_add_explicit(&forks, 1, memory_order_relaxed);
+}
+
+/* NOTE(not looked at): without memory for it, a child is taken for its parent,
+ * as it was before. */
+static void watch_begin(void)
+{
+    (void)pthread_atfork(NULL, NULL, child_count);
+}
+
+void amg_fork_watch(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+    (void)pthread_once(&once, watch_begin);
+}
+
+unsigned amg_fork_count(void)
+{
+    return atomic_load_explicit(&forks, memory_order_relaxed);
+}
+
+/* Libraries of networks install handlers when they are loaded or first asked:
+ * that of PSM takes SIGINT, SIGTERM, SIGSEGV and others, and ends the process
+ * by exit(1). Linked to a program they do so before main(), and the program's
+ * own come after; loaded later, they would replace those. A signal in between
+ * finds the library's; one whose handler another thread sets meanwhile loses
+ * that, so drivers are loaded by the first HG_Init() alone. */
+
+void amg_signals_save(struct amg_signals *signals)
+{
+    memset(signals, 0, sizeof(*signals));
+    for (int i = 1; i < AMG_SIGNALS; i++)
+        (void)sigaction(i, NULL, &signals->kept[i]);
+}
+
+void amg_signals_restore(const struct amg_signals *signals)
+{
+    for (int i = 1; i < AMG_SIGNALS; i++) {
+        struct sigaction now;
+
+        if (sigaction(i, NULL, &now) == 0 &&
+            (now.sa_sigaction != signals->kept[i].sa_sigaction ||
+                now.sa_flags != signals->kept[i].sa_flags))
+            (void)sigaction(i, &signals->kept[i], NULL);
+    }
+}
+
+/* A guard by mprotect() splits the map of the process in two at every stack,
+ * and the kernel allows 65530 parts (vm.max_map_count): 32,000 stacks. Linux
+ * 6.13 has guards that split nothing, and neighbours become one part. */
+
+enum {
+    GUARD_INSTALL = 102, /* MADV_GUARD_INSTALL, which old headers lack */
+};
+
+void *amg_guarded_open(size_t len)
+{
+    size_t whole = AMG_GUARD_LEN + len;
+    char *base = NULL;
+    int cause = 0;
+
+    if (whole < len) {
+        errno = ENOMEM;
+        return NULL;
+    }
+    base = mmap(NULL, whole, PROT_READ | PROT_WRITE,
+        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
+    if (base == MAP_FAILED)
+        return NULL;
+    /* A page of 2 MiB behind each stack would cost what 512 of them do. Fails
+     * where the kernel has none. */
+    madvise(base, whole, MADV_NOHUGEPAGE);
+    if (madvise(base, AMG_GUARD_LEN, GUARD_INSTALL) == 0 ||
+        mprotect(base, AMG_GUARD_LEN, PROT_NONE) == 0)
+        return base + AMG_GUARD_LEN;
+    cause = errno;
+    munmap(base, whole);
+    errno = cause;
+    return NULL;
+}
+
+void amg_guarded_close(void *base, size_t len)
+{
+    munmap((char *)base - AMG_GUARD_LEN, AMG_GUARD_LEN + len);
+}
+
+/* Closing it makes room for the one that is needed. Another thread of the
+ * process may be faster and take that room; then the caller's open() fails, as
+ * it would have without. Nobody waits for the spare one, so that there is no
+ * lock; who comes second while it is in use fails, too, and tries again. */
+
+enum { NONE = -1 };
+
+static atomic_int spare = NONE; /* the descriptor; its taker exchanges it */
+static atomic_int holders;
+
+bool amg_spare_is_out(void)
+{
+    return atomic_load_explicit(&spare, memory_order_relaxed) == NONE;
+}
+
+static void spare_fill(void)
+{
+    int expected = NONE;
+    int fd = NONE;
+
+    if (!amg_spare_is_out())
+        return;
+    fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    if (fd >= 0 && !atomic_compare_exchange_strong_explicit(&spare, &expected,
+                       fd, memory_order_relaxed, memory_order_relaxed))
+        close(fd);
+}
+
+static void spare_close(void)
+{
+    int fd = atomic_exchange_explicit(&spare, NONE, memory_order_relaxed);
+
+    if (fd >= 0)
+        close(fd);
+}
+
+void amg_spare_hold(void)
+{
+    atomic_fetch_add_explicit(&holders, 1, memory_order_relaxed);
+    spare_fill();
+}
+
+void amg_spare_drop(void)
+{
+    if (atomic_fetch_sub_explicit(&holders, 1, memory_order_relaxed) == 1)
+        spare_close();
+}
+
+void amg_spare_close(int fd)
+{
+    int err = errno;
+
+    if (fd >= 0)
+        close(fd);
+    if (atomic_load_explicit(&holders, memory_order_relaxed) > 0)
+        spare_fill();
+    errno = err;
+}
+
+int amg_spare_open(const char *path, int flags)
+{
+    int fd = open(path, flags);
+
+    if (fd >= 0 || (errno != EMFILE && errno != ENFILE))
+        return fd;
+    spare_close();
+    fd = open(path, flags);
+    if (fd < 0)
+        amg_spare_close(fd);
+    return fd;
+}

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Classes of a communicator: opening, ranks, addresses and library memory. */
+#ifndef AMG_MPI_API_CLASS_H
+#define AMG_MPI_API_CLASS_H
+
+#include <mpi.h>
+#include <stdbool.h>
+
+/* An intracommunicator that can be duplicated; if not, the log says why. */
+bool amg_mpi_api_is_valid(MPI_Comm comm);
+
+#endif

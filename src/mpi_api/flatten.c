@@ -1,0 +1,535 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Flattening of MPI datatypes into runs of bytes. */
+#include "mpi_api/flatten.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "base/assert.h"
+#include "base/checked.h"
+#include "base/log.h"
+#include "base/mem.h"
+
+/* Did a call of MPI make it? Then each share of it has to be freed. */
+static bool comm_contents_is_derived(MPI_Datatype type)
+{
+    struct amg_mpi_api_contents contents;
+
+    memset(&contents, 0, sizeof(contents));
+    if (amg_mpi_api_contents_envelope(type, &contents) != MPI_SUCCESS)
+        return false;
+    /* A struct without members is made of no type, and yet not predefined. */
+    return contents.type_count > 0 || contents.combiner == MPI_COMBINER_STRUCT;
+}
+
+/* Makes the four lists as long as the counts say. */
+static hg_return_t lists_reserve(struct amg_mpi_api_contents *contents)
+{
+    size_t counts_len = (size_t)contents->count_count * sizeof(MPI_Count);
+    size_t addrs_len = (size_t)contents->addr_count * sizeof(MPI_Aint);
+    size_t types_len = (size_t)contents->type_count * sizeof(MPI_Datatype);
+    size_t ints_len = (size_t)contents->int_count * sizeof(int);
+    char *block = amg_mem_alloc(counts_len + addrs_len + types_len + ints_len);
+
+    if (block == NULL)
+        return HG_NOMEM;
+    contents->block = block; /* the widest first, so that all are aligned */
+    contents->counts = (MPI_Count *)(void *)block;
+    contents->addrs = (MPI_Aint *)(void *)(block + counts_len);
+    contents->types = (MPI_Datatype *)(void *)(block + counts_len + addrs_len);
+    contents->ints =
+        (int *)(void *)(block + counts_len + addrs_len + types_len);
+    return HG_SUCCESS;
+}
+
+static hg_return_t refuse_reading(int err)
+{
+    AMG_LOG_ERROR(
+        "bulk", "MPI cannot tell how a datatype was made: error %d", err);
+    return HG_NA_ERROR;
+}
+
+static void comm_contents_fini(struct amg_mpi_api_contents *contents)
+{
+    int64_t i = 0;
+
+    for (i = 0; i < contents->type_count; i++)
+        if (comm_contents_is_derived(contents->types[i]))
+            MPI_Type_free(&contents->types[i]);
+    amg_mem_free(contents->block);
+    memset(contents, 0, sizeof(*contents));
+}
+
+hg_return_t amg_mpi_api_contents_read(
+    MPI_Datatype type, struct amg_mpi_api_contents *ret_contents)
+{
+    struct amg_mpi_api_contents contents;
+    hg_return_t rc = HG_SUCCESS;
+    int err = MPI_SUCCESS;
+
+    memset(&contents, 0, sizeof(contents));
+    err = amg_mpi_api_contents_envelope(type, &contents);
+    if (err != MPI_SUCCESS)
+        return refuse_reading(err);
+    if (contents.type_count > 0) { /* else there is nothing to get */
+        rc = lists_reserve(&contents);
+        if (rc != HG_SUCCESS)
+            return rc;
+        err = amg_mpi_api_contents_lists(type, &contents);
+        if (err != MPI_SUCCESS) {
+            contents.type_count = 0; /* MPI gave no shares */
+            comm_contents_fini(&contents);
+            return refuse_reading(err);
+        }
+    }
+    *ret_contents = contents;
+    return HG_SUCCESS;
+}
+
+/* A number of things or of elements: the i-th such argument. */
+static int64_t comm_contents_count(
+    const struct amg_mpi_api_contents *contents, int64_t i)
+{
+    AMG_ASSERT(
+        i < (contents->is_large ? contents->count_count : contents->int_count));
+    return contents->is_large ? contents->counts[i] : contents->ints[i];
+}
+
+/* A number of bytes, which follows `before` of the others. */
+static int64_t comm_contents_bytes(
+    const struct amg_mpi_api_contents *contents, int64_t before, int64_t i)
+{
+    AMG_ASSERT(contents->is_large ? before + i < contents->count_count
+                                  : i < contents->addr_count);
+    return contents->is_large ? contents->counts[before + i]
+                              : contents->addrs[i];
+}
+
+/* Both are built dimension by dimension, from the one whose elements lie next
+ * to each other outwards; `step` is how far apart elements of the present one
+ * are. */
+
+/* What a part takes of one dimension. */
+struct span {
+    int64_t size;   /* of the whole grid */
+    int64_t start;  /* the first element of the part */
+    int64_t len;    /* elements in a row */
+    int64_t rows;   /* how many rows of that length ... */
+    int64_t period; /* ... so many elements from start to start */
+    int64_t rest;   /* elements in one more row, shorter */
+};
+
+static hg_return_t refuse_size(void)
+{
+    AMG_LOG_ERROR("bulk", "the datatype's grid is larger than 2^63 bytes");
+    return HG_INVALID_ARG;
+}
+
+/* Lays the elements out that one dimension takes; moves `step` to the next. */
+static hg_return_t span_apply(
+    const struct span *span, int64_t *step, struct amg_mpi_api_layout *layout)
+{
+    struct amg_mpi_api_layout whole;
+    int64_t size = 0;
+    int64_t shift = 0;
+    int64_t period = 0;
+    int64_t rest_at = 0;
+    hg_return_t rc = HG_SUCCESS;
+
+    if (!amg_checked_mul(span->size, *step, &size) ||
+        !amg_checked_mul(span->start, *step, &shift) ||
+        !amg_checked_mul(span->period, *step, &period) ||
+        !amg_checked_mul(span->rows, period, &rest_at))
+        return refuse_size();
+    amg_mpi_api_layout_init(&whole);
+    if (span->rest > 0) {
+        rc = amg_mpi_api_layout_add(&whole, layout, span->len, *step, 0);
+        if (rc == HG_SUCCESS)
+            rc = amg_mpi_api_layout_repeat(&whole, span->rows, period);
+        if (rc == HG_SUCCESS)
+            rc = amg_mpi_api_layout_add(
+                &whole, layout, span->rest, *step, rest_at);
+        amg_mpi_api_layout_fini(layout);
+        *layout = whole;
+    } else {
+        rc = amg_mpi_api_layout_repeat(layout, span->len, *step);
+        if (rc == HG_SUCCESS)
+            rc = amg_mpi_api_layout_repeat(layout, span->rows, period);
+    }
+    *step = size;
+    return rc == HG_SUCCESS ? amg_mpi_api_layout_shift(layout, shift) : rc;
+}
+
+hg_return_t amg_mpi_api_grid_subarray(
+    const struct amg_mpi_api_contents *contents, int64_t extent,
+    struct amg_mpi_api_layout *layout)
+{
+    const int *order = &contents->ints[contents->int_count - 1];
+    int64_t dims = contents->ints[0];
+    int64_t first = contents->is_large ? 0 : 1; /* place of the sizes */
+    int64_t step = extent;
+    int64_t i = 0;
+    hg_return_t rc = HG_SUCCESS;
+
+    for (i = 0; i < dims && rc == HG_SUCCESS; i++) {
+        int64_t dim = *order == MPI_ORDER_C ? dims - 1 - i : i;
+        struct span span = {
+            .size = comm_contents_count(contents, first + dim),
+            .len = comm_contents_count(contents, first + dims + dim),
+            .start = comm_contents_count(contents, first + 2 * dims + dim),
+            .rows = 1,
+        };
+
+        rc = span_apply(&span, &step, layout);
+    }
+    return rc;
+}
+
+/* The part of process `coord` out of `procs` in a dimension of `size`. */
+static void span_distribute(
+    int64_t size, int distrib, int darg, int procs, int coord, struct span *ret)
+{
+    int64_t block = darg;
+    int64_t left = 0; /* elements from the first one of the process on */
+
+    *ret = (struct span){.size = size, .len = size, .rows = 1};
+    if (distrib == MPI_DISTRIBUTE_NONE)
+        return;
+    if (darg == MPI_DISTRIBUTE_DFLT_DARG)
+        block = distrib == MPI_DISTRIBUTE_BLOCK
+                    ? size / procs + (size % procs > 0 ? 1 : 0)
+                    : 1;
+    ret->start = block * coord;
+    ret->period = block * procs;
+    left = size > ret->start ? size - ret->start : 0;
+    ret->len = left < block ? left : block;
+    if (distrib == MPI_DISTRIBUTE_BLOCK || left <= block)
+        return;
+    ret->rows = left / ret->period;
+    ret->rest = left % ret->period;
+    if (ret->rest >= block) {
+        ret->rows++;
+        ret->rest = 0;
+    }
+}
+
+/* The place of `rank` in each dimension: the last one counts fastest, whatever
+ * the order of the elements. */
+static int coord_of(int rank, const int *procs, int64_t dims, int64_t dim)
+{
+    int64_t i = 0;
+
+    for (i = dims - 1; i > dim; i--)
+        rank /= procs[i];
+    return rank % procs[dim];
+}
+
+hg_return_t amg_mpi_api_grid_darray(const struct amg_mpi_api_contents *contents,
+    int64_t extent, struct amg_mpi_api_layout *layout)
+{
+    const int *ints = contents->ints;
+    int rank = ints[1];
+    int64_t dims = ints[2];
+    const int *distribs = ints + 3 + (contents->is_large ? 0 : dims);
+    const int *dargs = distribs + dims;
+    const int *procs = dargs + dims;
+    int order = procs[dims];
+    int64_t step = extent;
+    int64_t i = 0;
+    hg_return_t rc = HG_SUCCESS;
+
+    for (i = 0; i < dims && rc == HG_SUCCESS; i++) {
+        int64_t dim = order == MPI_ORDER_C ? dims - 1 - i : i;
+        int coord = coord_of(rank, procs, dims, dim);
+        struct span span;
+
+        span_distribute(
+            comm_contents_count(contents, contents->is_large ? dim : 3 + dim),
+            distribs[dim], dargs[dim], procs[dim], coord, &span);
+        rc = span_apply(&span, &step, layout);
+    }
+    return rc;
+}
+
+/* Types are nested, and nobody says how deep: the walk keeps its levels on the
+ * heap, so that depth costs no stack. A level first gets the layout of the type
+ * it is made of, then makes its own of that; a struct does so for each of its
+ * members. What stands next to each other is one run from the start, so that a
+ * level above never sees the elements of a dense one below. */
+
+/* One type of the walk, on the heap while the types it is made of are seen. */
+struct level {
+    struct level *up; /* NULL: the type asked for */
+    MPI_Datatype type;
+    struct amg_mpi_api_contents contents;
+    int64_t member; /* the next one that is needed */
+    struct amg_mpi_api_layout layout;
+    MPI_Datatype part_type; /* what `part` is the layout of ... */
+    bool has_part;          /* ... if this is set */
+    struct amg_mpi_api_layout part;
+};
+
+/* What MPI's two types in one look like, where they have a gap inside. */
+struct pair_short_int {
+    short one;
+    int other;
+};
+
+int64_t amg_mpi_api_type_extent(MPI_Datatype type)
+{
+    MPI_Count low = 0;
+    MPI_Count extent = 0;
+
+    MPI_Type_get_extent_x(type, &low, &extent);
+    return extent;
+}
+
+static int64_t type_size(MPI_Datatype type)
+{
+    MPI_Count size = 0;
+
+    MPI_Type_size_x(type, &size);
+    return size;
+}
+
+static hg_return_t refuse_product(void)
+{
+    AMG_LOG_ERROR("bulk",
+        "a displacement or stride of the datatype is beyond 2^63 bytes");
+    return HG_INVALID_ARG;
+}
+
+static hg_return_t predefined_flatten(
+    MPI_Datatype type, struct amg_mpi_api_layout *layout)
+{
+    int64_t size = type_size(type);
+    MPI_Count low = 0;
+    MPI_Count extent = 0;
+    hg_return_t rc = HG_SUCCESS;
+
+    MPI_Type_get_true_extent_x(type, &low, &extent);
+    if (size == 0 || extent == size)
+        return amg_mpi_api_layout_add_run(layout, low, size);
+    if (type != MPI_SHORT_INT) {
+        AMG_LOG_ERROR("bulk",
+            "a predefined datatype of %lld bytes within %lld: where its gaps "
+            "lie is not known; make a struct of its members",
+            (long long)size, (long long)extent);
+        return HG_OPNOTSUPPORTED;
+    }
+    rc = amg_mpi_api_layout_add_run(layout, 0, sizeof(short));
+    if (rc != HG_SUCCESS)
+        return rc;
+    return amg_mpi_api_layout_add_run(
+        layout, offsetof(struct pair_short_int, other), sizeof(int));
+}
+
+/* vector and hvector: blocks of `part`, at equal distances. */
+static hg_return_t vector_build(struct level *level)
+{
+    const struct amg_mpi_api_contents *contents = &level->contents;
+    int64_t extent = amg_mpi_api_type_extent(contents->types[0]);
+    int64_t count = comm_contents_count(contents, 0);
+    int64_t block = comm_contents_count(contents, 1);
+    int64_t stride = 0;
+    hg_return_t rc = HG_SUCCESS;
+
+    if (contents->combiner == MPI_COMBINER_HVECTOR)
+        stride = comm_contents_bytes(contents, 2, 0);
+    else if (!amg_checked_mul(
+                 comm_contents_count(contents, 2), extent, &stride))
+        return refuse_product();
+    rc = amg_mpi_api_layout_repeat(&level->layout, block, extent);
+    if (rc != HG_SUCCESS)
+        return rc;
+    return amg_mpi_api_layout_repeat(&level->layout, count, stride);
+}
+
+/* All kinds of indexed: blocks of `part`, each at its own place. */
+static hg_return_t indexed_build(struct level *level)
+{
+    const struct amg_mpi_api_contents *contents = &level->contents;
+    int64_t extent = amg_mpi_api_type_extent(contents->types[0]);
+    bool is_block = contents->combiner == MPI_COMBINER_INDEXED_BLOCK ||
+                    contents->combiner == MPI_COMBINER_HINDEXED_BLOCK;
+    bool is_in_bytes = contents->combiner == MPI_COMBINER_HINDEXED ||
+                       contents->combiner == MPI_COMBINER_HINDEXED_BLOCK;
+    int64_t count = comm_contents_count(contents, 0);
+    int64_t before = is_block ? 2 : 1 + count; /* numbers before the places */
+    struct amg_mpi_api_layout part = level->layout;
+    hg_return_t rc = HG_SUCCESS;
+    int64_t i = 0;
+
+    amg_mpi_api_layout_init(&level->layout);
+    for (i = 0; i < count && rc == HG_SUCCESS; i++) {
+        int64_t block = comm_contents_count(contents, is_block ? 1 : 1 + i);
+        int64_t at = 0;
+
+        if (is_in_bytes)
+            at = comm_contents_bytes(contents, before, i);
+        else if (!amg_checked_mul(
+                     comm_contents_count(contents, before + i), extent, &at))
+            rc = refuse_product();
+        if (rc == HG_SUCCESS)
+            rc = amg_mpi_api_layout_add(
+                &level->layout, &part, block, extent, at);
+    }
+    amg_mpi_api_layout_fini(&part);
+    return rc;
+}
+
+/* Makes the layout of a level from that of the one type it is made of. */
+static hg_return_t level_build(struct level *level)
+{
+    const struct amg_mpi_api_contents *contents = &level->contents;
+    int64_t extent = amg_mpi_api_type_extent(contents->types[0]);
+
+    level->layout = level->part;
+    amg_mpi_api_layout_init(&level->part);
+    if (level->layout.count == 0) /* whatever is made of nothing is nothing */
+        return HG_SUCCESS;
+    switch (contents->combiner) {
+    case MPI_COMBINER_DUP:
+    case MPI_COMBINER_RESIZED:
+        return HG_SUCCESS;
+    case MPI_COMBINER_CONTIGUOUS:
+        return amg_mpi_api_layout_repeat(
+            &level->layout, comm_contents_count(contents, 0), extent);
+    case MPI_COMBINER_VECTOR:
+    case MPI_COMBINER_HVECTOR:
+        return vector_build(level);
+    case MPI_COMBINER_INDEXED:
+    case MPI_COMBINER_HINDEXED:
+    case MPI_COMBINER_INDEXED_BLOCK:
+    case MPI_COMBINER_HINDEXED_BLOCK:
+        return indexed_build(level);
+    case MPI_COMBINER_SUBARRAY:
+        return amg_mpi_api_grid_subarray(contents, extent, &level->layout);
+    case MPI_COMBINER_DARRAY:
+        return amg_mpi_api_grid_darray(contents, extent, &level->layout);
+    default:
+        AMG_LOG_ERROR("bulk",
+            "a datatype made by combiner %d, which this version does not "
+            "know; make it by MPI_Type_create_struct()",
+            contents->combiner);
+        return HG_OPNOTSUPPORTED;
+    }
+}
+
+/* Adds members of a struct as far as the present part is theirs. */
+static hg_return_t members_add(struct level *level)
+{
+    const struct amg_mpi_api_contents *contents = &level->contents;
+    int64_t count = contents->type_count;
+    int64_t extent = 0;
+    hg_return_t rc = HG_SUCCESS;
+
+    if (level->has_part)
+        extent = amg_mpi_api_type_extent(level->part_type);
+    for (; level->member < count && rc == HG_SUCCESS; level->member++) {
+        int64_t block = comm_contents_count(contents, 1 + level->member);
+        int64_t at = comm_contents_bytes(contents, 1 + count, level->member);
+
+        if (block == 0)
+            continue;
+        if (!level->has_part ||
+            contents->types[level->member] != level->part_type)
+            break;
+        rc = amg_mpi_api_layout_add(
+            &level->layout, &level->part, block, extent, at);
+    }
+    return rc;
+}
+
+/* Goes on as far as it can; `*ret_is_ready`, or `member` is what it needs. */
+static hg_return_t level_advance(struct level *level, bool *ret_is_ready)
+{
+    hg_return_t rc = HG_SUCCESS;
+
+    if (level->contents.combiner == MPI_COMBINER_STRUCT) {
+        rc = members_add(level);
+    } else if (level->has_part) {
+        rc = level_build(level);
+        level->member = level->contents.type_count;
+    }
+    *ret_is_ready = level->member == level->contents.type_count;
+    return rc;
+}
+
+/* On an error there is no new level. */
+static hg_return_t level_push(MPI_Datatype type, struct level **top)
+{
+    struct level *level = amg_mem_zalloc(sizeof(*level));
+    hg_return_t rc = HG_NOMEM;
+
+    if (level == NULL)
+        return HG_NOMEM;
+    level->up = *top;
+    level->type = type;
+    amg_mpi_api_layout_init(&level->layout);
+    amg_mpi_api_layout_init(&level->part);
+    /* Empty types are walked, too: where their bytes are more than it can
+     * count, MPI (MPICH 4.0.2) says 0, or less. */
+    rc = amg_mpi_api_contents_read(type, &level->contents);
+    if (rc == HG_SUCCESS && level->contents.type_count == 0)
+        rc = predefined_flatten(type, &level->layout);
+    if (rc != HG_SUCCESS) {
+        amg_mpi_api_layout_fini(&level->layout);
+        amg_mem_free(level);
+        return rc;
+    }
+    *top = level;
+    return HG_SUCCESS;
+}
+
+static void level_pop(struct level **top)
+{
+    struct level *level = *top;
+
+    *top = level->up;
+    comm_contents_fini(&level->contents);
+    amg_mpi_api_layout_fini(&level->layout);
+    amg_mpi_api_layout_fini(&level->part);
+    amg_mem_free(level);
+}
+
+/* Gives the layout of the topmost level to who asked for it. */
+static void level_deliver(struct level **top, struct amg_mpi_api_layout *ret)
+{
+    struct level *level = *top;
+    struct level *up = level->up;
+
+    if (up == NULL) {
+        *ret = level->layout;
+    } else {
+        amg_mpi_api_layout_fini(&up->part);
+        up->part = level->layout;
+        up->part_type = level->type;
+        up->has_part = true;
+    }
+    amg_mpi_api_layout_init(&level->layout);
+    level_pop(top);
+}
+
+hg_return_t amg_mpi_api_type_flatten(
+    MPI_Datatype type, struct amg_mpi_api_layout *ret_layout)
+{
+    struct level *top = NULL;
+    hg_return_t rc = level_push(type, &top);
+
+    while (rc == HG_SUCCESS && top != NULL) {
+        bool is_ready = false;
+
+        rc = level_advance(top, &is_ready);
+        if (rc != HG_SUCCESS)
+            break;
+        if (is_ready)
+            level_deliver(&top, ret_layout);
+        else
+            rc = level_push(top->contents.types[top->member], &top);
+    }
+    while (top != NULL)
+        level_pop(&top);
+    return rc;
+}

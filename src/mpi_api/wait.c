@@ -1,0 +1,359 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Waiting for MPI while calls are served: requests and barriers. */
+#include "mpi_api/wait.h"
+
+#include <sched.h>
+
+#include "amalgam.h"
+#include "base/assert.h"
+#include "base/clock.h"
+#include "base/env.h"
+#include "base/lock.h"
+#include "base/log.h"
+#include "core/progress.h"
+#include "core/wait_policy.h"
+#include "mercury_context.h"
+#include "mpi_backend/mpi_public.h"
+
+/* MPI has no descriptor, so who waits for it has to look, at the pace of any
+ * wait without one (core/wait_policy.c): on a core of one's own without pause
+ * for 200 ms; where others want the core, that is yielded for 0.1 ms, and then
+ * given away for a millisecond between two looks, for five once nothing has
+ * come for 20 ms. A nap is a wait for the news of a context, which end it.
+ */
+
+#define YIELD_NS 100000ull /* before the first nap on a shared core */
+
+enum {
+    TRIGGER_MAX = 64,  /* callbacks of a context between two looks at MPI */
+    ASK_EVERY = 64,    /* turns between two questions for company */
+    YIELD_EVERY = 256, /* turns between two yields, on a core of one's own */
+    SHORT_NAP_MS = 1,
+    LONG_NAP_MS = 5,
+};
+
+static void comm_serve_init(struct amg_mpi_api_serve *serve, hg_class_t *cls)
+{
+    const struct amg_placement *placement = cls->progress_config.placement;
+
+    *serve = (struct amg_mpi_api_serve){.cls = cls};
+    serve->leaves_contexts =
+        placement != NULL && placement->progress == AMALGAM_PROGRESS_NONE;
+}
+
+/* Progress, and the callbacks that are due, of all contexts. Returns how many
+ * things happened. */
+static unsigned comm_serve_once(struct amg_mpi_api_serve *serve)
+{
+    int left = serve->leaves_contexts
+                   ? 0
+                   : amg_class_counted(serve->cls, AMG_CLASS_CONTEXTS);
+    unsigned happened = 0;
+    unsigned from = 0;
+
+    for (; left > 0; left--) {
+        hg_context_t *context = amg_class_context(serve->cls, from);
+        unsigned count = 0;
+
+        if (context == NULL)
+            break;
+        from = context->id + 1u;
+        happened += amg_progress_wait(context, 0) == HG_SUCCESS;
+        (void)HG_Event_trigger(context, TRIGGER_MAX, &count);
+        happened += count;
+    }
+    return happened;
+}
+
+/* Does who brings a context's news run on this very core? */
+static bool context_is_crowded(hg_context_t *context)
+{
+    bool is_oversubscribed = false;
+
+    if (!amg_progress_own(context))
+        return false;
+    is_oversubscribed = amg_wakeup_is_core_shared(context);
+    amg_progress_disown(context);
+    return is_oversubscribed;
+}
+
+/* What is to be done after so long without news. */
+static struct amg_wait_step pace_step(
+    struct amg_mpi_api_serve *serve, hg_context_t *context, uint64_t quiet_ns)
+{
+    struct amg_wait_policy pace = amg_progress_wait_policy(
+        serve->cls, context == NULL ? 0 : context->spin_ns);
+
+    pace.is_not_pollable = true;
+    if (context != NULL && serve->turns % ASK_EVERY == 0)
+        serve->is_oversubscribed = context_is_crowded(context);
+    if (serve->is_oversubscribed)
+        pace.core = AMG_CORE_SHARED;
+    return amg_wait_policy_next(&pace, quiet_ns);
+}
+
+/* The contexts take turns. */
+static hg_context_t *context_next(struct amg_mpi_api_serve *serve)
+{
+    hg_context_t *context = NULL;
+
+    if (serve->leaves_contexts)
+        return NULL;
+    context = amg_class_context(serve->cls, serve->next);
+    if (context == NULL)
+        context = amg_class_context(serve->cls, 0);
+    serve->next = context == NULL ? 0 : context->id + 1u;
+    return context;
+}
+
+/* Until a context has news. Where there are several, not for long. */
+static void nap(struct amg_mpi_api_serve *serve, hg_context_t *context,
+    uint64_t ns, uint64_t left_ns)
+{
+    bool is_short = ns <= SHORT_NAP_MS * AMG_NS_PER_MS ||
+                    amg_class_counted(serve->cls, AMG_CLASS_CONTEXTS) > 1;
+    uint64_t left_ms = (left_ns + AMG_NS_PER_MS - 1) / AMG_NS_PER_MS;
+    unsigned ms = is_short ? SHORT_NAP_MS : LONG_NAP_MS;
+
+    if (left_ms < ms)
+        ms = (unsigned)left_ms;
+    if (context == NULL)
+        amg_clock_sleep_ns(ms * AMG_NS_PER_MS);
+    else
+        (void)amg_progress_wait(context, ms);
+}
+
+/* The same; where nothing happened, and others want the core, it is given away:
+ * until a context has news, the moment has come, or a look at MPI is due, which
+ * nothing tells of. `now_ns` is the present. */
+static void comm_serve_turn(
+    struct amg_mpi_api_serve *serve, uint64_t now_ns, uint64_t deadline_ns)
+{
+    struct amg_wait_step step;
+    hg_context_t *context = NULL;
+    uint64_t quiet_ns = 0;
+
+    if (comm_serve_once(serve) > 0 || serve->news_ns == 0) {
+        serve->news_ns = now_ns;
+        serve->turns = 0;
+        return;
+    }
+    serve->turns++;
+    context = context_next(serve);
+    quiet_ns = now_ns - serve->news_ns;
+    step = pace_step(serve, context, quiet_ns);
+    if (step.kind == AMG_WAIT_YIELD || (step.kind == AMG_WAIT_POLL_AND_YIELD &&
+                                           serve->turns % YIELD_EVERY == 0)) {
+        sched_yield();
+    } else if (step.kind == AMG_WAIT_PAUSE || step.kind == AMG_WAIT_SLEEP) {
+        /* What takes less than a nap is seen sooner by who only yields. */
+        if (quiet_ns <= YIELD_NS)
+            sched_yield();
+        else if (now_ns < deadline_ns)
+            nap(serve, context, step.ns, deadline_ns - now_ns);
+    }
+}
+
+/* A request does not tell its communicator, so MPI may call the error handler
+ * of that, of the world, or of the process alone. MPI_Testall takes the first
+ * of these out: it leaves the error of one request in its status. The others
+ * are put aside for the moment of the call. */
+
+enum { HANDLERS = 2 };
+
+/* What threads that are in MPI put aside; the first of them does, and the last
+ * puts it back. */
+static struct {
+    struct amg_lock lock; /* guards all below */
+    unsigned users;
+    MPI_Errhandler theirs[HANDLERS];
+} aside;
+
+/* Whose handlers MPI calls for what belongs to no communicator: the world's
+ * before MPI-4, then that of the process alone. */
+static MPI_Comm handler_comm(unsigned i)
+{
+    return i == 0 ? MPI_COMM_WORLD : MPI_COMM_SELF;
+}
+
+static void handlers_put_aside(void)
+{
+    unsigned i = 0;
+
+    amg_lock_lock(&aside.lock);
+    for (; aside.users == 0 && i < HANDLERS; i++) {
+        MPI_Comm_get_errhandler(handler_comm(i), &aside.theirs[i]);
+        MPI_Comm_set_errhandler(handler_comm(i), MPI_ERRORS_RETURN);
+    }
+    aside.users++;
+    amg_lock_unlock(&aside.lock);
+}
+
+static void handlers_put_back(void)
+{
+    unsigned i = 0;
+
+    amg_lock_lock(&aside.lock);
+    aside.users--;
+    for (; aside.users == 0 && i < HANDLERS; i++) {
+        MPI_Comm_set_errhandler(handler_comm(i), aside.theirs[i]);
+        MPI_Errhandler_free(&aside.theirs[i]);
+    }
+    amg_lock_unlock(&aside.lock);
+}
+
+/* One look at the request; it writes the status when that has ended. */
+static int request_look(MPI_Request *request, int *ret_flag, MPI_Status *status)
+{
+    int has_world = 0;
+    int rc = MPI_SUCCESS;
+
+    MPI_Initialized(&has_world); /* not where sessions alone started MPI */
+    if (has_world)
+        handlers_put_aside();
+    rc = MPI_Testall(1, request, ret_flag, status);
+    if (has_world)
+        handlers_put_back();
+    return rc;
+}
+
+/* HG_AGAIN: it has not ended. */
+static hg_return_t request_test(
+    const struct amg_domain *domain, MPI_Request *request, MPI_Status *status)
+{
+    char text[MPI_MAX_ERROR_STRING] = "";
+    MPI_Status ended;
+    int flag = 0;
+    int len = 0;
+    int err = MPI_SUCCESS;
+    hg_return_t rc = amg_mpi_turn_begin(domain);
+
+    if (rc != HG_SUCCESS)
+        return rc;
+    ended.MPI_ERROR = MPI_SUCCESS;
+    err = request_look(request, &flag, &ended);
+    amg_mpi_turn_end(domain);
+    if (err == MPI_SUCCESS && !flag)
+        return HG_AGAIN;
+    if (status != NULL && status != MPI_STATUS_IGNORE && flag)
+        *status = ended;
+    if (err == MPI_SUCCESS)
+        return HG_SUCCESS;
+    if (flag && ended.MPI_ERROR != MPI_SUCCESS)
+        err = ended.MPI_ERROR;
+    MPI_Error_string(err, text, &len);
+    AMG_LOG_ERROR("mpi", "a request of the program failed: %s", text);
+    return HG_NA_ERROR;
+}
+
+/* The class's MPI domain, or NULL with a line in the log. */
+static const struct amg_domain *class_domain(const hg_class_t *cls)
+{
+    const struct amg_domain *domain = cls->domains[AMG_ROUTE_MPI];
+
+    if (domain == NULL)
+        AMG_LOG_ERROR("mpi", "this class is not over MPI: wait for the request "
+                             "by MPI_Test(), and call HG_Progress() meanwhile");
+    return domain;
+}
+
+hg_return_t amalgam_test(
+    hg_class_t *hg_class, MPI_Request *request, int *flag, MPI_Status *status)
+{
+    const struct amg_domain *domain = NULL;
+    struct amg_mpi_api_serve serve;
+    hg_return_t rc = HG_SUCCESS;
+
+    if (!AMG_CONTRACT(hg_class != NULL && request != NULL && flag != NULL))
+        return HG_INVALID_ARG;
+    domain = class_domain(hg_class);
+    if (domain == NULL)
+        return HG_OPNOTSUPPORTED;
+    rc = amg_mpi_turn_begin(domain);
+    if (rc != HG_SUCCESS)
+        return rc;
+    amg_mpi_turn_end(domain);
+    comm_serve_init(&serve, hg_class);
+    (void)comm_serve_once(&serve);
+    rc = request_test(domain, request, status);
+    if (rc != HG_SUCCESS && rc != HG_AGAIN)
+        return rc;
+    *flag = rc == HG_SUCCESS;
+    return HG_SUCCESS;
+}
+
+hg_return_t amalgam_wait(hg_class_t *hg_class, MPI_Request *request,
+    unsigned timeout_ms, MPI_Status *status)
+{
+    const struct amg_domain *domain = NULL;
+    struct amg_mpi_api_serve serve;
+    uint64_t deadline_ns = 0;
+    uint64_t now_ns = 0;
+    hg_return_t rc = HG_SUCCESS;
+
+    if (!AMG_CONTRACT(hg_class != NULL && request != NULL))
+        return HG_INVALID_ARG;
+    domain = class_domain(hg_class);
+    if (domain == NULL)
+        return HG_OPNOTSUPPORTED;
+    deadline_ns = amg_clock_deadline_ns(timeout_ms);
+    comm_serve_init(&serve, hg_class);
+    while ((rc = request_test(domain, request, status)) == HG_AGAIN) {
+        now_ns = amg_clock_ns();
+        if (now_ns >= deadline_ns && serve.news_ns != 0)
+            return HG_TIMEOUT;
+        comm_serve_turn(&serve, now_ns, deadline_ns);
+    }
+    return rc;
+}
+
+static hg_return_t barrier_pass(hg_class_t *cls, struct amg_domain *domain)
+{
+    unsigned timeout_ms = (unsigned)amg_env_number(AMG_ENV_BARRIER_TIMEOUT);
+    uint64_t deadline_ns = amg_clock_deadline_ns(timeout_ms);
+    uint64_t now_ns = 0;
+    struct amg_mpi_api_serve serve;
+    hg_return_t rc = HG_SUCCESS;
+
+    comm_serve_init(&serve, cls);
+    while ((rc = amg_mpi_barrier_look(domain)) == HG_AGAIN) {
+        now_ns = amg_clock_ns();
+        if (now_ns >= deadline_ns) {
+            AMG_LOG_WARNING("mpi",
+                "not all %d ranks of the class came to the barrier within %u "
+                "ms; call amalgam_barrier() again to go on waiting, or raise "
+                "AMALGAM_BARRIER_TIMEOUT_MS",
+                amg_mpi_size(domain), timeout_ms);
+            return HG_TIMEOUT;
+        }
+        comm_serve_turn(&serve, now_ns, deadline_ns);
+    }
+    return rc;
+}
+
+hg_return_t amalgam_barrier(hg_class_t *hg_class)
+{
+    struct amg_domain *domain = NULL;
+    hg_return_t rc = HG_SUCCESS;
+
+    if (!AMG_CONTRACT(hg_class != NULL))
+        return HG_INVALID_ARG;
+    domain = hg_class->domains[AMG_ROUTE_MPI];
+    if (domain == NULL) {
+        AMG_LOG_ERROR("mpi", "this class is not over MPI: it has no ranks that "
+                             "could meet");
+        return HG_OPNOTSUPPORTED;
+    }
+    if (amg_role.is_library_thread) {
+        AMG_LOG_ERROR("mpi", "a handler that a thread of the library runs "
+                             "cannot wait in a barrier: others could not be "
+                             "served meanwhile; leave it to the program");
+        return HG_OPNOTSUPPORTED;
+    }
+    rc = amg_mpi_barrier_begin(domain);
+    if (rc != HG_SUCCESS)
+        return rc;
+    rc = barrier_pass(hg_class, domain);
+    amg_mpi_barrier_end(domain);
+    return rc;
+}

@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Cores that the user names are taken; what makes no sense is told, and the
+ * next best choice taken. */
+#include <stdio.h>
+
+#include "affinity/scene.h"
+
+#define EIGHT "pack:2 core:4 pu:1"
+
+static const struct scene scenes[] = {
+    {.name = "one for each rank, in the order of the list",
+        .machine = EIGHT,
+        .ranks = "0-2 3-5",
+        .progress_cpus = "7,6",
+        .wanted = {"thread 7 chosen own: named core",
+            "thread 6 chosen own: named core"}},
+    {.name = "beside strangers: an idle core of the own binding",
+        .machine = EIGHT,
+        .ranks = "0-3/2",
+        .progress = AMALGAM_PROGRESS_THREAD,
+        .has_strangers = true,
+        .wanted = {"thread 3 core own: idle core"}},
+    {.name = "beside strangers: none beyond it",
+        .machine = EIGHT,
+        .ranks = "0-3",
+        .progress = AMALGAM_PROGRESS_THREAD,
+        .has_strangers = true,
+        .wanted = {"thread 3 last shared: busy core"}},
+    {.name = "beside strangers: the named one, which is not spun on",
+        .machine = EIGHT,
+        .ranks = "0-3",
+        .progress = AMALGAM_PROGRESS_THREAD,
+        .has_strangers = true,
+        .progress_cpus = "7",
+        .wanted = {"thread 7 chosen shared: named core, use unknown"}},
+    {.name = "auto is the default",
+        .machine = EIGHT,
+        .ranks = "0-2 3-5",
+        .progress_cpus = "auto",
+        .wanted = {"thread 6 numa own: own NUMA node 0",
+            "thread 7 numa own: own NUMA node 0"}},
+    {.name = "a core in use is taken, but not spun on",
+        .machine = EIGHT,
+        .ranks = "0-3 4-7",
+        .progress_cpus = "0,3",
+        .wanted = {"thread 0 chosen shared: named core, busy",
+            "thread 3 chosen shared: named core, busy"}},
+    {.name = "the idle core of another rank",
+        .machine = EIGHT,
+        .ranks = "0-3/4 4-7/2",
+        .progress_cpus = "7,6",
+        .wanted = {"thread 7 chosen own: named core",
+            "thread 6 chosen own: named core"}},
+    {.name = "a mode that is asked for stays",
+        .machine = EIGHT,
+        .ranks = "0-3",
+        .progress = AMALGAM_PROGRESS_ASSIST,
+        .progress_cpus = "2",
+        .wanted = {"assist 2 chosen shared: named core, busy"}},
+    {.name = "without a thread, the list is not even read",
+        .machine = EIGHT,
+        .ranks = "0-3",
+        .progress = AMALGAM_PROGRESS_CALLER,
+        .progress_cpus = "rubbish",
+        .handler_cpus = "rubbish",
+        .wanted = {"caller: as asked"}},
+    {.name = "not to be pinned, and a core is idle",
+        .machine = EIGHT,
+        .ranks = "0-3",
+        .progress_cpus = "none",
+        .wanted = {"thread - unpinned shared: not pinned, as asked"}},
+    {.name = "not to be pinned, and none is idle",
+        .machine = EIGHT,
+        .ranks = "0-7",
+        .progress_cpus = "none",
+        .wanted = {"caller: no idle core: 1 rank on 8 cores"}},
+    {.name = "not to be pinned, and a thread is asked for",
+        .machine = EIGHT,
+        .ranks = "0-7",
+        .progress = AMALGAM_PROGRESS_THREAD,
+        .progress_cpus = "none",
+        .wanted = {"thread - unpinned shared: not pinned, as asked"}},
+    {.name = "a list too short",
+        .machine = EIGHT,
+        .ranks = "0-1 2-3 4-5",
+        .progress_cpus = "6-7",
+        .wanted = {"thread 6 chosen shared by 2: named core, shared by 2",
+            "thread 7 chosen own: named core",
+            "thread 6 chosen shared by 2: named core, shared by 2\n"
+            "progress_cpus (AMALGAM_PROGRESS_CPUS) is \"6-7\", which names 2 "
+            "for 3 threads on this node: they share\n"}},
+    {.name = "a list too short for handlers",
+        .machine = EIGHT,
+        .ranks = "0-1 2-3",
+        .progress = AMALGAM_PROGRESS_CALLER,
+        .handlers = 2,
+        .handler_cpus = "5-7",
+        .wanted = {"caller: as asked\n"
+                   "handler 5 chosen shared by 2: named core, shared by 2\n"
+                   "handler 6 chosen own: named core",
+            "caller: as asked\n"
+            "handler 7 chosen own: named core\n"
+            "handler 5 chosen shared by 2: named core, shared by 2\n"
+            "handler_cpus (AMALGAM_HANDLER_CPUS) is \"5-7\", which names 3 for "
+            "4 threads on this node: they share\n"}},
+    {.name = "progress goes around what handlers are given",
+        .machine = EIGHT,
+        .ranks = "0-5",
+        .handlers = 1,
+        .handler_cpus = "6",
+        .wanted = {"thread 7 numa own: own NUMA node 0\n"
+                   "handler 6 chosen own: named core"}},
+    {.name = "a cpu that does not exist",
+        .machine = EIGHT,
+        .ranks = "0-2 3-5",
+        .progress_cpus = "6,8",
+        .wanted = {"thread 6 chosen own: named core",
+            "thread 7 numa own: own NUMA node 0\n"
+            "progress_cpus (AMALGAM_PROGRESS_CPUS) is \"6,8\", but cpu 8, "
+            "which falls to rank 1, does not exist here: the policy chooses "
+            "instead\n"}},
+    {.name = "a cpu that the cgroup forbids",
+        .machine = "cgroup.xml",
+        .ranks = "2-3 4",
+        .progress_cpus = "5,6",
+        .wanted = {"thread 5 chosen shared by 2: named core, shared by 2",
+            "thread 5 numa shared by 2: own NUMA node, shared by 2\n"
+            "progress_cpus (AMALGAM_PROGRESS_CPUS) is \"5,6\", but cpu 6, "
+            "which falls to rank 1, is not allowed by the cgroup: the policy "
+            "chooses instead\n"}},
+    {.name = "nothing",
+        .machine = EIGHT,
+        .ranks = "0-3",
+        .progress_cpus = "",
+        .wanted = {"thread 4 numa own: own NUMA node 0\n"
+                   "progress_cpus (AMALGAM_PROGRESS_CPUS) is \"\", but there "
+                   "is no number of a cpu: the policy chooses instead\n"}},
+    {.name = "words",
+        .machine = EIGHT,
+        .ranks = "0-7",
+        .progress_cpus = "core three",
+        .wanted = {"caller: no idle core: 1 rank on 8 cores\n"
+                   "progress_cpus (AMALGAM_PROGRESS_CPUS) is \"core three\", "
+                   "but there is no number of a cpu at \"core three\": the "
+                   "policy chooses instead\n"}},
+    {.name = "a mask",
+        .machine = EIGHT,
+        .ranks = "0-3",
+        .progress_cpus = "0x30",
+        .wanted = {"thread 4 numa own: own NUMA node 0\n"
+                   "progress_cpus (AMALGAM_PROGRESS_CPUS) is \"0x30\", but "
+                   "there is neither a comma nor the end at \"x30\": the "
+                   "policy chooses instead\n"}},
+    {.name = "a range without an end",
+        .machine = EIGHT,
+        .ranks = "0-3",
+        .progress_cpus = "4-",
+        .wanted = {"thread 4 numa own: own NUMA node 0\n"
+                   "progress_cpus (AMALGAM_PROGRESS_CPUS) is \"4-\", but a "
+                   "range has no end at \"4-\": the policy chooses instead\n"}},
+    {.name = "a range backwards",
+        .machine = EIGHT,
+        .ranks = "0-3",
+        .progress_cpus = "1,7-4",
+        .wanted =
+            {"thread 4 numa own: own NUMA node 0\n"
+             "progress_cpus (AMALGAM_PROGRESS_CPUS) is \"1,7-4\", but a range "
+             "ends before it begins at \"7-4\": the policy chooses instead\n"}},
+    {.name = "a comma too many",
+        .machine = EIGHT,
+        .ranks = "0-3",
+        .progress_cpus = "4,",
+        .wanted =
+            {"thread 4 numa own: own NUMA node 0\n"
+             "progress_cpus (AMALGAM_PROGRESS_CPUS) is \"4,\", but there is no "
+             "number of a cpu at its end: the policy chooses instead\n"}},
+    {.name = "a negative number",
+        .machine = EIGHT,
+        .ranks = "0-3",
+        .progress_cpus = "-1",
+        .wanted =
+            {"thread 4 numa own: own NUMA node 0\n"
+             "progress_cpus (AMALGAM_PROGRESS_CPUS) is \"-1\", but there is no "
+             "number of a cpu at \"-1\": the policy chooses instead\n"}},
+    {.name = "a number beyond all machines",
+        .machine = EIGHT,
+        .ranks = "0-3",
+        .progress_cpus = "4,99999999999999999999",
+        .wanted = {"thread 4 numa own: own NUMA node 0\n"
+                   "progress_cpus (AMALGAM_PROGRESS_CPUS) is "
+                   "\"4,99999999999999999999\", but a number is too large at "
+                   "\"99999999999999999999\": the policy chooses instead\n"}},
+    {.name = "more than all machines have",
+        .machine = EIGHT,
+        .ranks = "0-3",
+        .progress_cpus = "0-1023,4",
+        .wanted =
+            {"thread 4 numa own: own NUMA node 0\n"
+             "progress_cpus (AMALGAM_PROGRESS_CPUS) is \"0-1023,4\", but there "
+             "are too many cpus at \"4\": the policy chooses instead\n"}},
+    {.name = "rubbish for handlers, who have no idle core",
+        .machine = EIGHT,
+        .ranks = "0-7",
+        .handlers = 1,
+        .handler_cpus = "six",
+        .wanted =
+            {"caller: no idle core: 1 rank on 8 cores\n"
+             "handler - unpinned shared: not pinned, no idle core\n"
+             "handler_cpus (AMALGAM_HANDLER_CPUS) is \"six\", but there is no "
+             "number of a cpu at \"six\": the policy chooses instead\n"}},
+    {.name = "rubbish for both",
+        .machine = EIGHT,
+        .ranks = "0-3",
+        .handlers = 1,
+        .progress_cpus = "p",
+        .handler_cpus = "h",
+        .wanted =
+            {"thread 4 numa own: own NUMA node 0\n"
+             "handler 5 numa own: own NUMA node 0\n"
+             "progress_cpus (AMALGAM_PROGRESS_CPUS) is \"p\", but there is no "
+             "number of a cpu at \"p\": the policy chooses instead\n"
+             "handler_cpus (AMALGAM_HANDLER_CPUS) is \"h\", but there is no "
+             "number of a cpu at \"h\": the policy chooses instead\n"}},
+};
+
+int main(int argc, char **argv)
+{
+    if (argc != 2) {
+        fprintf(stderr, "usage: %s FOLDER-OF-MACHINES\n", argv[0]);
+        return 1;
+    }
+    return scenes_play(scenes, sizeof(scenes) / sizeof(scenes[0]), argv[1]);
+}

@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The machine we run on is loaded once, whoever comes first; where hwloc shows
+ * another one, nothing is pinned; where it shows none, the cpus are known.
+ *
+ * The argument says what the environment makes of it; see CMakeLists.txt. */
+#include <dlfcn.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "affinity/bind.h"
+#include "affinity/topo.h"
+
+enum { EXIT_SKIP = 77, THREADS = 4, FAR_CPU = AMG_CPUS_MAX - 1 };
+
+static char log_text[2048];
+static atomic_uint log_lines;
+static unsigned failures;
+
+#define CHECK(expr)                                                            \
+    ((expr) ? (void)0                                                          \
+            : (void)(failures++, printf("line %d: %s\n", __LINE__, #expr)))
+
+/* The machine is loaded, and so complained of, by one thread alone. */
+static int log_keep(FILE *stream, const char *format, ...)
+{
+    va_list args;
+    size_t len = strlen(log_text);
+
+    (void)stream;
+    va_start(args, format);
+    vsnprintf(log_text + len, sizeof(log_text) - len, format, args);
+    va_end(args);
+    atomic_fetch_add(&log_lines, 1);
+    return 0;
+}
+
+static void *load_main(void *arg)
+{
+    *(const struct amg_machine **)arg = amg_topo_this();
+    return NULL;
+}
+
+static const struct amg_machine *load(void)
+{
+    const struct amg_machine *machines[THREADS] = {NULL};
+    pthread_t threads[THREADS];
+
+    for (unsigned i = 0; i < THREADS; i++)
+        if (pthread_create(&threads[i], NULL, load_main, &machines[i]) != 0)
+            exit(EXIT_FAILURE);
+    for (unsigned i = 0; i < THREADS; i++)
+        pthread_join(threads[i], NULL);
+    for (unsigned i = 0; i < THREADS; i++)
+        CHECK(machines[i] != NULL && machines[i] == machines[0]);
+    return machines[0];
+}
+
+/* What the calling thread may run on. */
+static struct amg_cpuset now(void)
+{
+    struct amg_cpuset set = {{0}};
+    cpu_set_t cpus;
+
+    if (sched_getaffinity(0, sizeof(cpus), &cpus) != 0)
+        exit(EXIT_SKIP); /* more cpus than the test knows of */
+    for (unsigned cpu = 0; cpu < AMG_CPUS_MAX; cpu++) {
+        if (CPU_ISSET(cpu, &cpus))
+            amg_cpuset_add(&set, cpu);
+    }
+    return set;
+}
+
+/* No seat is taken, and the thread stays where it was. */
+static void no_seat_check(const struct amg_machine *machine, int cpu)
+{
+    const struct amg_seat seat = {.cpu = cpu};
+    struct amg_cpuset before = now();
+    struct amg_cpuset after;
+
+    CHECK(!amg_bind_seat(machine, &seat, "the test"));
+    after = now();
+    CHECK(memcmp(&before, &after, sizeof(before)) == 0);
+}
+
+static void itself_check(const struct amg_machine *machine)
+{
+    struct amg_cpuset start = now();
+
+    CHECK(machine->is_this);
+    CHECK(amg_cpuset_covers(&machine->allowed, &start));
+    CHECK(machine->core_count <= machine->pu_count);
+    for (uint32_t i = 0; i < machine->pu_count; i++) {
+        CHECK(machine->pus[i].core < machine->core_count);
+        CHECK(machine->pus[i].numa < machine->numa_count);
+        CHECK(machine->pus[i].package < machine->package_count);
+    }
+}
+
+static void false_check(const struct amg_machine *machine)
+{
+    CHECK(!machine->is_this);
+    CHECK(machine->pu_count == AMG_CPUS_MAX);
+    CHECK(log_lines == 0);
+    no_seat_check(machine, 0);
+}
+
+static void forced_check(const struct amg_machine *machine)
+{
+    struct amg_cpuset start = now();
+
+    CHECK(machine->is_this);
+    CHECK(machine->pu_count == AMG_CPUS_MAX);
+    if (amg_cpuset_has(&start, FAR_CPU))
+        exit(EXIT_SKIP);
+    no_seat_check(machine, FAR_CPU);
+    CHECK(strstr(log_text, "cpu 1023") != NULL);
+    CHECK(log_lines == 1);
+}
+
+static void unusable_check(const struct amg_machine *machine)
+{
+    itself_check(machine);
+    CHECK(machine->is_known);
+    CHECK(strstr(log_text, "HWLOC_SYNTHETIC is \"a large one\"") != NULL);
+    CHECK(log_lines == 1);
+}
+
+static void broken_check(const struct amg_machine *machine)
+{
+    struct amg_cpuset start = now();
+
+    itself_check(machine);
+    CHECK(!machine->is_known);
+    CHECK(machine->core_count == machine->pu_count);
+    CHECK(memcmp(&machine->allowed, &start, sizeof(start)) == 0);
+    CHECK(strstr(log_text, "topology is not known") != NULL);
+    CHECK(getenv("HWLOC_XMLFILE") == NULL ||
+          strstr(log_text, getenv("HWLOC_XMLFILE")) != NULL);
+    CHECK(log_lines == 1);
+}
+
+/* The first thread is bound to one core by OpenMP's runtime, not by a launcher.
+ */
+static void openmp_check(const struct amg_machine *machine)
+{
+    const struct amg_seat loose = {.cpu = -1};
+    struct amg_cpuset after;
+
+    CHECK(amg_bind_app_threads() == 2 * AMG_CPUS_MAX);
+    CHECK(amg_cpuset_count(amg_bind_process()) == 0);
+    CHECK(amg_bind_seat(machine, &loose, "the test"));
+    after = now();
+    CHECK(amg_cpuset_covers(&after, &machine->allowed));
+    CHECK(log_lines == 0);
+}
+
+/* The same by GCC's runtime, which tells what the process was bound to. False:
+ * it is not here, or does not bind. */
+static bool places_play(void)
+{
+    struct amg_cpuset start = now();
+    struct amg_cpuset bound;
+
+    if (dlopen("libgomp.so.1", RTLD_NOW | RTLD_GLOBAL) == NULL)
+        return false;
+    bound = now();
+    if (memcmp(&bound, &start, sizeof(start)) == 0)
+        return false;
+    CHECK(memcmp(amg_bind_process(), &start, sizeof(start)) == 0);
+    return true;
+}
+
+int main(int argc, char **argv)
+{
+    const char *scene = argc == 2 ? argv[1] : "";
+    const struct amg_machine *machine = NULL;
+    bool has_hwloc = true;
+
+    amg_log_func_set(log_keep);
+    if (strcmp(scene, "places") == 0 && !places_play())
+        return EXIT_SKIP;
+    machine = load();
+    has_hwloc = strstr(log_text, "built without hwloc") == NULL;
+    if (!has_hwloc && strcmp(scene, "itself") != 0)
+        return EXIT_SKIP;
+    if (!has_hwloc)
+        broken_check(machine);
+    else if (strcmp(scene, "itself") == 0)
+        itself_check(machine);
+    else if (strcmp(scene, "false") == 0)
+        false_check(machine);
+    else if (strcmp(scene, "forced") == 0)
+        forced_check(machine);
+    else if (strcmp(scene, "unusable") == 0)
+        unusable_check(machine);
+    else if (strcmp(scene, "broken") == 0)
+        broken_check(machine);
+    else if (strcmp(scene, "openmp") == 0)
+        openmp_check(machine);
+    else if (strcmp(scene, "places") == 0)
+        CHECK(log_lines == 0);
+    else
+        failures++;
+    if (failures > 0)
+        printf("%s", log_text);
+    return failures == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}

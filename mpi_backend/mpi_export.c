@@ -405,7 +405,9 @@ static hg_return_t desc_open(struct amg_mpi_exports *exports,
     return words_add(exports, index, words);
 }
 
-void amg_mpi_export_open_locked(
+/* Opens a descriptor for `mem`, and names it in the key; there is none where
+ * there is no room, or where messages are better. Calls MPI. */
+static void export_open_locked(
     struct amg_mpi_exports *exports, struct amg_mpi_mem *mem)
 {
     enum amg_mpi_way way = AMG_MPI_WAY_MESSAGES;
@@ -434,7 +436,8 @@ void amg_mpi_export_open_locked(
         mem_detach(exports, mem, mem->count);
 }
 
-void amg_mpi_export_leave_locked(
+/* The next move is to close its descriptor. */
+static void export_leave_locked(
     struct amg_mpi_exports *exports, struct amg_mpi_mem *mem)
 {
     if (mem->key.desc != 0 && !amg_link_is_listed(&mem->leaving))
@@ -519,7 +522,7 @@ hg_return_t amg_mpi_mem_reg(struct amg_domain *base,
     rc = amg_table_add(&domain->mems, mem, 0, &mem->key.cookie);
     if (rc == HG_SUCCESS && domain->exports != NULL &&
         amg_mpi_comm_may_call(&domain->comm))
-        amg_mpi_export_open_locked(domain->exports, mem);
+        export_open_locked(domain->exports, mem);
     amg_bias_give(domain->lock);
     if (rc != HG_SUCCESS) {
         amg_mem_free(mem);
@@ -584,5 +587,5 @@ void amg_mpi_mem_close_locked(
     mem->is_closed = true;
     amg_table_remove(&domain->mems, mem->key.cookie);
     if (domain->exports != NULL)
-        amg_mpi_export_leave_locked(domain->exports, mem);
+        export_leave_locked(domain->exports, mem);
 }

@@ -183,13 +183,6 @@ void amg_mpi_export_init(struct amg_mpi_exports *exports,
 /* Detaches all memory. */
 void amg_mpi_export_fini(struct amg_mpi_exports *exports);
 
-/* Opens a descriptor for `mem`, and names it in the key; there is none where
- * there is no room, or where messages are better. Calls MPI. */
-void amg_mpi_export_open_locked(
-    struct amg_mpi_exports *exports, struct amg_mpi_mem *mem);
-/* The next move is to close its descriptor. */
-void amg_mpi_export_leave_locked(
-    struct amg_mpi_exports *exports, struct amg_mpi_mem *mem);
 /* Closes the access words of what leaves, and frees the descriptors without
  * accesses. Calls MPI. */
 void amg_mpi_export_move_locked(struct amg_mpi_exports *exports);

@@ -47,7 +47,8 @@ void amg_mpi_transfer_op_end_locked(
     transfer->op = NULL;
 }
 
-void amg_mpi_transfer_free_locked(
+/* Without a word to the next in the queue, and with no credit of it. */
+static void transfer_free_locked(
     struct amg_mpi_domain *domain, struct amg_mpi_transfer *transfer)
 {
     AMG_ASSERT(transfer->op == NULL);
@@ -78,7 +79,7 @@ void amg_mpi_transfer_finish_locked(struct amg_mpi_domain *domain,
 
     AMG_ASSERT(transfer->state != AMG_MPI_TRANSFER_QUEUED);
     amg_mpi_transfer_op_end_locked(transfer, ret, len);
-    amg_mpi_transfer_free_locked(domain, transfer);
+    transfer_free_locked(domain, transfer);
     (void)amg_flow_give(queue, 1);
     next = amg_flow_next(&domain->bulk, queue);
     if (next == NULL)
@@ -160,7 +161,7 @@ void amg_mpi_stop_cancel_locked(
         amg_flow_unwait(
             amg_mpi_transfer_queue(domain, transfer), &transfer->link);
         amg_mpi_transfer_op_end_locked(transfer, HG_CANCELED, 0);
-        amg_mpi_transfer_free_locked(domain, transfer);
+        transfer_free_locked(domain, transfer);
     } else if (transfer->state == AMG_MPI_TRANSFER_UNSTARTED) {
         amg_mpi_transfer_finish_locked(domain, transfer, HG_CANCELED, 0);
     } else if (transfer->is_rma) {
@@ -237,7 +238,7 @@ unsigned amg_mpi_stop_forget_locked(struct amg_mpi_domain *domain)
             continue; /* amg_mpi_rma_close_locked() forgets it */
         if (!transfer->is_rma && transfer->stream.count > 0)
             transfer->scratch = NULL; /* MPI may still write there */
-        amg_mpi_transfer_free_locked(domain, transfer);
+        transfer_free_locked(domain, transfer);
         count++;
     }
     return count;

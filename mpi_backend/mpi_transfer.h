@@ -61,9 +61,6 @@ void amg_mpi_transfer_op_end_locked(
 /* The peer has said its last word, and nothing is in motion. */
 void amg_mpi_transfer_finish_locked(struct amg_mpi_domain *domain,
     struct amg_mpi_transfer *transfer, hg_return_t ret, uint64_t len);
-/* Without a word to the next in the queue, and with no credit of it. */
-void amg_mpi_transfer_free_locked(
-    struct amg_mpi_domain *domain, struct amg_mpi_transfer *transfer);
 /* Where those to the same peer wait. */
 struct amg_flow_peer *amg_mpi_transfer_queue(
     struct amg_mpi_domain *domain, const struct amg_mpi_transfer *transfer);

@@ -194,7 +194,8 @@ void amg_route_map_add_table(struct amg_route_map *map, unsigned route,
     domain_of(map, route)->ranks = map;
 }
 
-void amg_route_map_remove_table(struct amg_route_map *map)
+/* Takes that back, while the class opens. */
+static void route_map_remove_table(struct amg_route_map *map)
 {
     struct amg_domain *domain = NULL;
 
@@ -225,7 +226,7 @@ void amg_route_map_destroy(hg_class_t *cls)
             entry = next;
         }
     }
-    amg_route_map_remove_table(map);
+    route_map_remove_table(map);
     amg_mem_free(map);
 }
 

@@ -43,8 +43,6 @@ hg_return_t amg_route_map_add(struct amg_route_map *map, unsigned route,
  * knows the ranks of the main one. Takes the table. */
 void amg_route_map_add_table(struct amg_route_map *map, unsigned route,
     const struct amg_node_ops *ops, const struct amg_rank_table *table);
-/* Takes that back, while the class opens. */
-void amg_route_map_remove_table(struct amg_route_map *map);
 /* Gives references and table back; fine without a map. */
 void amg_route_map_destroy(hg_class_t *cls);
 

@@ -62,7 +62,8 @@ static hg_return_t data_attach(hg_handle_t handle, void *arg)
     return HG_Set_data(handle, data, data_free);
 }
 
-struct amg_margo_handle *amg_margo_handle_of(hg_handle_t handle)
+/* The same, made now where there is none; NULL: no memory. */
+static struct amg_margo_handle *handle_of(hg_handle_t handle)
 {
     struct amg_margo_handle *data = amg_margo_handle_find(handle);
 
@@ -153,7 +154,7 @@ static void data_begin(struct amg_margo_handle *data, struct amg_margo_rpc *rpc)
 struct amg_margo_handle *amg_margo_handle_take(
     struct amg_margo_rpc *rpc, hg_handle_t handle)
 {
-    struct amg_margo_handle *data = amg_margo_handle_of(handle);
+    struct amg_margo_handle *data = handle_of(handle);
 
     if (data == NULL)
         return NULL;
@@ -190,7 +191,7 @@ static hg_return_t handle_make(
 
     if (rc != HG_SUCCESS)
         return rc;
-    data = amg_margo_handle_of(made);
+    data = handle_of(made);
     rpc = amg_margo_rpc_of(mid, id);
     if (data == NULL || rpc == NULL) {
         margo_error(mid,
@@ -472,7 +473,7 @@ hg_return_t margo_set_data(
 
     if (!AMG_CONTRACT(handle != HG_HANDLE_NULL))
         return HG_INVALID_ARG;
-    kept = amg_margo_handle_of(handle);
+    kept = handle_of(handle);
     if (kept == NULL)
         return HG_NOMEM;
     if (kept->user_free != NULL && kept->user_data != data)

@@ -78,8 +78,6 @@ static inline struct amg_margo_handle *amg_margo_handle_find(hg_handle_t handle)
 {
     return handle == HG_HANDLE_NULL ? NULL : HG_Get_data(handle);
 }
-/* The same, made now where there is none; NULL: no memory. */
-struct amg_margo_handle *amg_margo_handle_of(hg_handle_t handle);
 
 /* A request came in: the program gets its handle, and has to call
  * margo_destroy(). */

@@ -61,7 +61,8 @@ static void comm_contents_fini(struct amg_mpi_api_contents *contents)
     memset(contents, 0, sizeof(*contents));
 }
 
-hg_return_t amg_mpi_api_contents_read(
+/* Reads a type that MPI knows. HG_NOMEM, or HG_NA_ERROR when MPI fails. */
+static hg_return_t mpi_api_contents_read(
     MPI_Datatype type, struct amg_mpi_api_contents *ret_contents)
 {
     struct amg_mpi_api_contents contents;
@@ -161,9 +162,10 @@ static hg_return_t span_apply(
     return rc == HG_SUCCESS ? amg_mpi_api_layout_shift(layout, shift) : rc;
 }
 
-hg_return_t amg_mpi_api_grid_subarray(
-    const struct amg_mpi_api_contents *contents, int64_t extent,
-    struct amg_mpi_api_layout *layout)
+/* Both turn the layout of an element, `extent` apart from the next, into that
+ * of the part. Errors as in layout.h. */
+static hg_return_t grid_subarray(const struct amg_mpi_api_contents *contents,
+    int64_t extent, struct amg_mpi_api_layout *layout)
 {
     const int *order = &contents->ints[contents->int_count - 1];
     int64_t dims = contents->ints[0];
@@ -225,7 +227,7 @@ static int coord_of(int rank, const int *procs, int64_t dims, int64_t dim)
     return rank % procs[dim];
 }
 
-hg_return_t amg_mpi_api_grid_darray(const struct amg_mpi_api_contents *contents,
+static hg_return_t grid_darray(const struct amg_mpi_api_contents *contents,
     int64_t extent, struct amg_mpi_api_layout *layout)
 {
     const int *ints = contents->ints;
@@ -405,9 +407,9 @@ static hg_return_t level_build(struct level *level)
     case MPI_COMBINER_HINDEXED_BLOCK:
         return indexed_build(level);
     case MPI_COMBINER_SUBARRAY:
-        return amg_mpi_api_grid_subarray(contents, extent, &level->layout);
+        return grid_subarray(contents, extent, &level->layout);
     case MPI_COMBINER_DARRAY:
-        return amg_mpi_api_grid_darray(contents, extent, &level->layout);
+        return grid_darray(contents, extent, &level->layout);
     default:
         AMG_LOG_ERROR("bulk",
             "a datatype made by combiner %d, which this version does not "
@@ -471,7 +473,7 @@ static hg_return_t level_push(MPI_Datatype type, struct level **top)
     amg_mpi_api_layout_init(&level->part);
     /* Empty types are walked, too: where their bytes are more than it can
      * count, MPI (MPICH 4.0.2) says 0, or less. */
-    rc = amg_mpi_api_contents_read(type, &level->contents);
+    rc = mpi_api_contents_read(type, &level->contents);
     if (rc == HG_SUCCESS && level->contents.type_count == 0)
         rc = predefined_flatten(type, &level->layout);
     if (rc != HG_SUCCESS) {

@@ -30,10 +30,6 @@ struct amg_mpi_api_contents {
     void *block;        /* where the four lists lie */
 };
 
-/* Reads a type that MPI knows. HG_NOMEM, or HG_NA_ERROR when MPI fails. */
-hg_return_t amg_mpi_api_contents_read(
-    MPI_Datatype type, struct amg_mpi_api_contents *ret_contents);
-
 /* The two questions to MPI, for the functions above. They are in
  * contents_read.c; where MPI is older than MPI-4, in contents_read3.c. Both
  * return MPI's code. */
@@ -44,14 +40,6 @@ int amg_mpi_api_contents_envelope(
 /* Writes the lists, for which there is room. */
 int amg_mpi_api_contents_lists(
     MPI_Datatype type, const struct amg_mpi_api_contents *contents);
-
-/* Both turn the layout of an element, `extent` apart from the next, into that
- * of the part. Errors as in layout.h. */
-hg_return_t amg_mpi_api_grid_subarray(
-    const struct amg_mpi_api_contents *contents, int64_t extent,
-    struct amg_mpi_api_layout *layout);
-hg_return_t amg_mpi_api_grid_darray(const struct amg_mpi_api_contents *contents,
-    int64_t extent, struct amg_mpi_api_layout *layout);
 
 /* The layout of one element of a type that MPI knows; the caller's, for fini.
  * Errors as in layout.h, and HG_OPNOTSUPPORTED: MPI made the type by a call

@@ -53,8 +53,12 @@ static const struct amg_proc_memory *overflow_memory(
     return domain != NULL && domain->reads_area ? &near_memory : NULL;
 }
 
-hg_return_t amg_overflow_expose(struct hg_handle *handle, struct hg_proc *proc,
-    void *room, uint64_t cap, struct amg_args *args, uint32_t *ret_len)
+/* Takes the extra buffer of `proc`, exposes it, and writes its length, its sum
+ * if `args->is_summed`, and its descriptor to `room`; says how much that is.
+ * HG_OVERFLOW: the class forbids it, or the descriptor does not fit either. */
+static hg_return_t overflow_expose(struct hg_handle *handle,
+    struct hg_proc *proc, void *room, uint64_t cap, struct amg_args *args,
+    uint32_t *ret_len)
 {
     hg_class_t *cls = handle->info.hg_class;
     uint64_t total = hg_proc_get_size_used(proc);
@@ -293,7 +297,7 @@ hg_return_t amg_rpc_encode_args(struct hg_handle *handle, hg_proc_cb_t proc_cb,
     room_len = (uint32_t)args->len;
     if (hg_proc_get_extra_buf(&proc) != NULL) {
         args->is_summed = is_summed;
-        rc = amg_overflow_expose(handle, &proc, room, cap, args, &room_len);
+        rc = overflow_expose(handle, &proc, room, cap, args, &room_len);
         if (rc != HG_SUCCESS)
             goto fini_proc;
         *ret_flags = AMG_HEADER_MORE;

@@ -7,12 +7,6 @@
 #include "wire/header.h"
 #include "wire/proc.h"
 
-/* Takes the extra buffer of `proc`, exposes it, and writes its length, its sum
- * if `args->is_summed`, and its descriptor to `room`; says how much that is.
- * HG_OVERFLOW: the class forbids it, or the descriptor does not fit either. */
-hg_return_t amg_overflow_expose(struct hg_handle *handle, struct hg_proc *proc,
-    void *room, uint64_t cap, struct amg_args *args, uint32_t *ret_len);
-
 /* How many bytes a sender says that are, which a message describes by `args`;
  * not believed yet. */
 uint64_t amg_overflow_len(const struct amg_args *args);

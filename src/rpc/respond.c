@@ -38,7 +38,9 @@ struct amg_ask {
     amg_acks_lost_fn lost;
 };
 
-hg_return_t amg_acks_wait(struct hg_handle *handle)
+/* The answer in `handle` is about to be sent; from now on the word of its
+ * origin may come. Gives it a token. HG_NOMEM. */
+static hg_return_t acks_wait(struct hg_handle *handle)
 {
     hg_context_t *context = handle->info.context;
     hg_return_t rc = HG_SUCCESS;
@@ -378,7 +380,7 @@ static hg_return_t respond_post(
     if (has_op) /* it has the reference of the answer */
         (void)amg_refs_take_spare(&handle->spare);
     /* Before it is sent: the word of its origin may come at any moment. */
-    if (is_long && (rc = amg_acks_wait(handle)) != HG_SUCCESS)
+    if (is_long && (rc = acks_wait(handle)) != HG_SUCCESS)
         return rc;
     amg_header_write_reply(buf->data, flags, HG_SUCCESS, handle->token);
     if (user_len != 0)

@@ -5,10 +5,6 @@
 
 #include "rpc/handle.h"
 
-/* The answer in `handle` is about to be sent; from now on the word of its
- * origin may come. Gives it a token. HG_NOMEM. */
-hg_return_t amg_acks_wait(struct hg_handle *handle);
-
 /* When the context looks: asks origins that have been silent whether they are
  * still there. `lost` is told of each handle whose origin is not, and ends it.
  */

@@ -154,7 +154,8 @@ static bool bufs_reclaim_locked(struct amg_shm_domain *domain, unsigned max)
     return any;
 }
 
-bool amg_shm_buf_reclaim_locked(struct amg_shm_domain *domain)
+/* Takes back the slabs that receivers are done with. True: some were. */
+static bool shm_buf_reclaim_locked(struct amg_shm_domain *domain)
 {
     return bufs_reclaim_locked(domain, AMG_SHM_SLABS);
 }
@@ -168,7 +169,7 @@ static struct amg_shm_buf *buf_slab_locked(struct amg_shm_domain *domain)
     if (bufs_reclaim_locked(domain, RECLAIM_MAX))
         return buf_pop_locked(domain);
     buf = buf_fresh_locked(domain);
-    if (buf == NULL && amg_shm_buf_reclaim_locked(domain))
+    if (buf == NULL && shm_buf_reclaim_locked(domain))
         buf = buf_pop_locked(domain);
     return buf;
 }

@@ -18,8 +18,6 @@ void amg_shm_buf_fini(struct amg_shm_domain *domain);
 /* A place, with a slab while there is one; NULL: no memory. */
 struct amg_shm_buf *amg_shm_buf_get_locked(struct amg_shm_domain *domain);
 void amg_shm_buf_put_locked(struct amg_shm_buf *buf);
-/* Takes back the slabs that receivers are done with. True: some were. */
-bool amg_shm_buf_reclaim_locked(struct amg_shm_domain *domain);
 /* Moves the bytes of a heap buf to one with a slab; NULL: none is free. */
 struct amg_shm_buf *amg_shm_buf_settle_locked(struct amg_shm_buf *buf);
 /* The slab of `buf` goes to `peer`, which will give it back. */

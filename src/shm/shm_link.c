@@ -206,7 +206,8 @@ static void slot_unclaim(struct amg_shm_peer *peer, struct amg_shm_link *link)
     peer->warned |= WARNED_OF_SLOTS;
 }
 
-bool amg_shm_link_claim_locked(
+/* Tries to claim a slot for a link that has none. */
+static bool link_claim_locked(
     struct amg_shm_peer *peer, struct amg_shm_link *link)
 {
     const struct amg_shm_region *own = &peer->domain->region;
@@ -243,7 +244,7 @@ bool amg_shm_link_claim_locked(
 bool amg_shm_link_slot_locked(
     struct amg_shm_peer *peer, struct amg_shm_link *link)
 {
-    if (amg_shm_link_has_slot(link) || amg_shm_link_claim_locked(peer, link))
+    if (amg_shm_link_has_slot(link) || link_claim_locked(peer, link))
         return true;
     peer->domain->wants_retry = true;
     return false;
@@ -289,7 +290,7 @@ hg_return_t amg_shm_link_open_locked(struct amg_shm_peer *peer,
         peer->more[context_id] = link;
     amg_shm_out_init(&link->out, &no_ring, false);
     link->out.tail = AMG_SHM_CELLS; /* full */
-    if (!amg_shm_link_claim_locked(peer, link))
+    if (!link_claim_locked(peer, link))
         /* Some may be of the dead, which their owner finds out. */
         (void)amg_shm_link_raise_all(peer);
     if (amg_shm_region_is_closed(region)) {

@@ -25,10 +25,6 @@ bool amg_shm_link_is_seen_locked(const struct amg_shm_peer *peer);
 hg_return_t amg_shm_link_open_locked(struct amg_shm_peer *peer,
     uint8_t context_id, struct amg_shm_link **ret_link);
 
-/* Tries to claim a slot for a link that has none. */
-bool amg_shm_link_claim_locked(
-    struct amg_shm_peer *peer, struct amg_shm_link *link);
-
 /* For what waits: has it a slot, or gets one now? Else polls try again. */
 bool amg_shm_link_slot_locked(
     struct amg_shm_peer *peer, struct amg_shm_link *link);

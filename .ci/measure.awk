@@ -59,12 +59,18 @@ function count_relative(text,    line) {
     line = text
     sub(/^[ \t*]+/, "", line)
     if ((opened || ended) && line ~ /^(Who|What|Where|Whoever|Whatever)[ ]/ &&
-        line !~ /\?/)
+        line !~ /\?/) {
         relative++
+        detail(FILENAME ":" FNR ": a sentence begins with a relative " \
+               substr(line, 1, 5))
+    }
     while (match(line, /[.!] +(Who|What|Where|Whoever|Whatever) /)) {
         line = substr(line, RSTART + 2)
-        if (line !~ /^[^.]*\?/)
+        if (line !~ /^[^.]*\?/) {
             relative++
+            detail(FILENAME ":" FNR ": a sentence begins with a relative " \
+                   substr(line, 1, 5))
+        }
     }
     if (text ~ /[^ \t*]/)
         ended = text ~ /[.:][ \t]*$/

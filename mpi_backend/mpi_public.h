@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the house uses of the MPI driver besides the contract. */
+/* What other modules use of the MPI driver besides the contract. */
 #ifndef AMG_MPI_BACKEND_MPI_PUBLIC_H
 #define AMG_MPI_BACKEND_MPI_PUBLIC_H
 

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# The verbs of the folders' lists: room, job, objects, test, run, repeats.
+# The verbs of the folders' lists: module, job, objects, test, run, repeats.
 
-# amalgam_room(ROOM [LIBRARY amalgam_mpi] FILE...)
+# amalgam_module(ROOM [LIBRARY amalgam_mpi] FILE...)
 #
-# The files of one room, which become part of libamalgam, or of LIBRARY.
-function(amalgam_room room)
+# The files of one module, which become part of libamalgam, or of LIBRARY.
+function(amalgam_module module)
     cmake_parse_arguments(PARSE_ARGV 1 arg "" "LIBRARY" "")
     if(NOT arg_LIBRARY)
         set(arg_LIBRARY amalgam)

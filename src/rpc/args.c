@@ -11,34 +11,34 @@
 #include "rpc/handle.h"
 
 /* A program may reserve bytes of every request, and of every reply, for a
- * header of its own. It writes them before it sends, and then there is no
- * message yet: a driver gives memory for one at the post, when the peer is
- * known for certain. So a handle that is asked for its memory gets a place of
- * its own, of which the reserved bytes are copied at the post. That place stays
- * with the handle, also when it is sent again, and with the pooled object, so
- * that it is allocated once. A handle that was never asked sends zeros. */
+ * header of its own. It writes them before it sends, when there is no message
+ * yet: a driver provides a buffer at the post, when the peer is known for
+ * certain. So a handle that is asked for this header allocates a buffer, and
+ * the post copies the reserved bytes from it. The buffer stays with the handle
+ * when it is sent again, and with the pooled object, so it is allocated once. A
+ * handle that was never asked sends zeros. */
 
 static hg_size_t larger(hg_size_t one, hg_size_t other)
 {
     return one > other ? one : other;
 }
 
-/* Gives the message of a request back, as far as it is not needed for the
- * answer. Arguments that did not fit into it stay. */
+/* Releases the message of a request, except what the answer needs. Arguments
+ * that did not fit into it stay. */
 static void raw_release(struct hg_handle *handle)
 {
     handle->is_released = true;
     if (handle->in.extra == NULL)
         handle->in.data = NULL;
     if (!handle->arrival->is_one_way)
-        return; /* the driver needs it to find the way back */
+        return; /* the driver needs it to address the reply */
     amg_addr_keep(&handle->addr);
     amg_handle_ep(handle)->transport->msg.release(
         amg_handle_ep(handle), handle->arrival);
     handle->arrival = NULL;
 }
 
-/* Where the program may write what is to be sent. */
+/* Returns the buffer for a header that the program is about to send. */
 static hg_return_t place_give(
     struct hg_handle *handle, hg_size_t len, void **ret_buf, hg_size_t *ret_len)
 {
@@ -55,7 +55,8 @@ static hg_return_t place_give(
     return HG_SUCCESS;
 }
 
-/* What a message brought: the user's header, and what stands behind it. */
+/* Returns the contents of a received message: the user's header and the
+ * arguments in it. */
 static void message_give(
     void *message, uint64_t len, void **ret_buf, hg_size_t *ret_len)
 {
@@ -67,10 +68,9 @@ static void message_give(
         *ret_len = header.user_len + amg_header_args_len(&header, len);
 }
 
-/* What did not fit beside the user's header into an eager message, be it that
- * it was pulled, or that `message` had more room (transport.h,
- * AMG_ROOM_FACTOR).
- */
+/* Returns the arguments that did not fit into an eager message beside the
+ * user's header: they were pulled, or `message` had more room (transport.h,
+ * AMG_ROOM_FACTOR). */
 static void extra_give(const struct amg_args *args, const void *message,
     hg_size_t eager_size, void **ret_buf, hg_size_t *ret_len)
 {
@@ -155,7 +155,7 @@ hg_return_t HG_Release_input_buf(hg_handle_t handle)
     return HG_SUCCESS;
 }
 
-/* Sets one of the two; `*offset` stays when it is too long. */
+/* Sets one of the two; `*offset` stays if the value is too large. */
 static hg_return_t offset_set(hg_class_t *cls, const char *what,
     hg_size_t eager_size, hg_size_t wanted, uint16_t *offset)
 {
@@ -193,7 +193,7 @@ hg_return_t HG_Class_set_output_offset(hg_class_t *hg_class, hg_size_t offset)
         &amg_rpc_class_of(hg_class)->out_offset);
 }
 
-/* Has this handle the bytes that were asked for? */
+/* Does this handle have the bytes that the caller wants? */
 static hg_return_t args_check(
     const struct hg_handle *handle, bool wants_input, const void *user)
 {
@@ -202,7 +202,7 @@ static hg_return_t args_check(
     if (!AMG_CONTRACT(user != NULL && handle->is_served == wants_input))
         return HG_INVALID_ARG;
     state = amg_handle_state(handle);
-    /* An origin's output is there once its callback runs. */
+    /* At an origin the output exists once its callback runs. */
     if (!wants_input && !AMG_CONTRACT(state == AMG_HANDLE_DONE))
         return HG_INVALID_ARG;
     if (handle->rpc == NULL ||
@@ -256,7 +256,7 @@ static hg_return_t args_get(struct hg_handle *handle, hg_proc_cb_t proc_cb,
     return rc;
 }
 
-/* Frees what one of the functions above made, for the function `call`. */
+/* Frees the result of one of the functions above, on behalf of `call`. */
 static hg_return_t args_free(struct hg_handle *handle, const char *call,
     hg_proc_cb_t proc_cb, const struct amg_args *args, void *user)
 {
@@ -320,7 +320,7 @@ hg_return_t HG_Free_output(hg_handle_t handle, void *out_struct)
 
     if (!AMG_HANDLE_OK(handle))
         return HG_INVALID_ARG;
-    /* The target's own output: what the program allocated for it. */
+    /* The target's own output: memory that the program allocated for it. */
     if (handle->is_served && out_struct != NULL && handle->rpc != NULL &&
         handle->rpc->out_proc != NULL)
         return amg_rpc_decode(

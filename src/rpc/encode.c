@@ -10,12 +10,12 @@
 #include "wire/header.h"
 #include "wire/proc.h"
 
-/* Ceiling for what a peer may make us allocate for one call's arguments. */
+/* Upper limit of the memory that a peer can make us allocate for one call. */
 #define FETCH_LEN_MAX ((uint64_t)1 << 40)
 
-/* Arguments up to this are encoded into memory of the library, where a near
- * peer reads that by plain copies. It maps what it reads, and so counts it as
- * its own, which is why it is not to be much. */
+/* Arguments up to this size are encoded into memory of the library, which an
+ * intranode peer reads by plain copies. The peer maps it and it counts as its
+ * own, so the size is limited. */
 enum { NEAR_LEN_MAX = 1 << 18 };
 
 /* Owned by the fetch, until its transfer is done. */
@@ -39,7 +39,7 @@ static void near_free(hg_class_t *cls, void *ptr)
     amg_class_pool_free(cls->pool, ptr);
 }
 
-/* What the extra buffer of arguments for that peer is best made of. */
+/* The best memory for the extra buffer of arguments for that peer. */
 static const struct amg_proc_memory *overflow_memory(
     const struct hg_handle *handle)
 {
@@ -54,8 +54,9 @@ static const struct amg_proc_memory *overflow_memory(
 }
 
 /* Takes the extra buffer of `proc`, exposes it, and writes its length, its sum
- * if `args->is_summed`, and its descriptor to `room`; says how much that is.
- * HG_OVERFLOW: the class forbids it, or the descriptor does not fit either. */
+ * if `args->is_summed`, and its descriptor to `room`; returns the bytes
+ * written. HG_OVERFLOW: the class forbids it, or the descriptor does not fit
+ * either. */
 static hg_return_t overflow_expose(struct hg_handle *handle,
     struct hg_proc *proc, void *room, uint64_t cap, struct amg_args *args,
     uint32_t *ret_len)
@@ -78,7 +79,8 @@ static hg_return_t overflow_expose(struct hg_handle *handle,
         cls, args->extra, total, HG_BULK_READ_ONLY, &args->extra_bulk);
     if (rc != HG_SUCCESS)
         goto forget_extra;
-    hg_proc_set_extra_buf_is_mine(proc, 1); /* ours: the proc lets it go */
+    hg_proc_set_extra_buf_is_mine(
+        proc, 1); /* taken: the proc does not free it */
     rc = amg_bulk_register(args->extra_bulk);
     if (rc != HG_SUCCESS)
         goto drop_bulk;
@@ -143,7 +145,7 @@ static void fetch_done(struct hg_op_id *transfer)
     done(handle, rc);
 }
 
-/* Reads sum and descriptor, and makes room for the bytes. */
+/* Reads sum and descriptor, and allocates memory for the bytes. */
 static hg_return_t fetch_prepare(
     struct fetch *fetch, hg_class_t *cls, uint64_t total)
 {
@@ -155,7 +157,7 @@ static hg_return_t fetch_prepare(
 
     if (args->len < front)
         return HG_PROTOCOL_ERROR;
-    if (args->is_summed) /* from here on that of what will be pulled */
+    if (args->is_summed) /* from here on the sum of the pulled bytes */
         memcpy(&args->sum, bytes + sizeof(total), sizeof(args->sum));
     rc = amg_bulk_unpack(
         cls, bytes + front, args->len - front, true, &fetch->remote);
@@ -232,7 +234,7 @@ void amg_overflow_cancel(struct hg_handle *handle)
     amg_lock_unlock(&context->upper_lock);
 }
 
-/* Small bulk data may travel along, unless the peer is this process. */
+/* Small bulk data may be sent along, unless the peer is this process. */
 static uint8_t proc_flags(const struct hg_handle *handle)
 {
     if (amg_addr_is_self(&handle->addr) ||
@@ -246,7 +248,7 @@ static uint32_t sum_of(const void *data, uint64_t len)
     return (uint32_t)amg_checksum_add(HG_CRC32, 0, data, len);
 }
 
-/* The sum of the arguments, or of what describes their place, behind them. */
+/* Appends the sum of the arguments, or of their description. */
 static void tail_write(char *room, uint32_t room_len)
 {
     uint32_t sum = sum_of(room, room_len);
@@ -254,7 +256,7 @@ static void tail_write(char *room, uint32_t room_len)
     memcpy(room + room_len, &sum, sizeof(sum));
 }
 
-/* Bytes for arguments in a message: all its room, or what is eager. */
+/* Room for arguments in a message: all of it, or the eager limit. */
 static uint64_t args_cap(const struct hg_handle *handle,
     const struct amg_buf *buf, uint32_t around_len)
 {

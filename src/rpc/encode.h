@@ -7,27 +7,28 @@
 #include "wire/header.h"
 #include "wire/proc.h"
 
-/* How many bytes a sender says that are, which a message describes by `args`;
- * not believed yet. */
+/* Length of the overflow as the sender states it in the message of `args`; not
+ * verified yet. */
 uint64_t amg_overflow_len(const struct amg_args *args);
 
-/* Told in progress, when `args` has the bytes, or why not. */
+/* Called in progress, when `args` has the bytes, or with the error. */
 typedef void (*amg_overflow_done_fn)(struct hg_handle *handle, hg_return_t rc);
 
-/* Starts to pull `len` bytes, as amg_overflow_len() said, of what the bytes
- * that `args` has so far describe: a sender may change these between two looks.
- * On success `done` follows. HG_PROTOCOL_ERROR: they describe nothing. */
+/* Starts to pull `len` bytes, the result of amg_overflow_len(), from the memory
+ * that `args` describes; passed in because the sender may change the message
+ * between two reads. On success `done` follows. HG_PROTOCOL_ERROR: not a valid
+ * description. */
 hg_return_t amg_overflow_fetch(struct hg_handle *handle, struct amg_args *args,
     uint64_t len, amg_overflow_done_fn done);
 
-/* Asks a pull in motion to end early. */
+/* Asks a pull in flight to end early. */
 void amg_overflow_cancel(struct hg_handle *handle);
 
-/* Encodes `user` behind the head of `buf` and behind `user_len` bytes for the
- * user's own header, and says in `ret_len` how long the message is, and in
- * `ret_flags` AMG_HEADER_MORE when the arguments are exposed instead (then
- * `args` has them), AMG_HEADER_SUMMED when they have a sum. HG_OVERFLOW,
- * HG_NOMEM, or what the proc returned; nothing is kept then. */
+/* Encodes `user` into `buf`, behind the head and `user_len` bytes for the
+ * user's own header. `ret_len` is the length of the message; `ret_flags` has
+ * AMG_HEADER_MORE if the arguments are exposed instead (then `args` has them),
+ * AMG_HEADER_SUMMED if they have a sum. HG_OVERFLOW, HG_NOMEM, or the error of
+ * the proc; nothing is kept then. */
 hg_return_t amg_rpc_encode_args(struct hg_handle *handle, hg_proc_cb_t proc_cb,
     void *user, struct amg_buf *buf, uint16_t user_len, struct amg_args *args,
     uint32_t *ret_len, uint8_t *ret_flags);
@@ -46,8 +47,8 @@ static inline hg_return_t amg_rpc_encode(struct hg_handle *handle,
         handle, proc_cb, user, buf, user_len, args, ret_len, ret_flags);
 }
 
-/* Makes the head of a message complete, once all of it is written but what only
- * some classes have: the length of the user's own header, and the sum. */
+/* Completes the head of a written message with the fields that only some
+ * classes use: the length of the user's own header, and the sum. */
 void amg_rpc_seal_slow(
     const struct amg_rpc_class *rpcs, void *message, uint16_t user_len);
 static inline void amg_rpc_seal(
@@ -59,13 +60,13 @@ static inline void amg_rpc_seal(
         amg_rpc_seal_slow(rpcs, message, user_len);
 }
 
-/* Finds the arguments of a message of `len` bytes, whose head was read, and
- * the place of those it does not have. HG_CHECKSUM_ERROR: that place is not as
- * it was sent. The arguments themselves are checked by amg_rpc_check(). */
+/* Finds the arguments in a message of `len` bytes whose head was read, or the
+ * description of those that are not in it. HG_CHECKSUM_ERROR: that description
+ * was damaged. amg_rpc_check() checks the arguments themselves. */
 hg_return_t amg_rpc_take(struct amg_args *args, void *message, uint64_t len,
     const struct amg_header *header);
 
-/* HG_CHECKSUM_ERROR: the arguments are not those that were sent. */
+/* HG_CHECKSUM_ERROR: the arguments were damaged on the way. */
 hg_return_t amg_rpc_check(const struct amg_args *args);
 
 /* Runs the proc over received bytes: HG_DECODE or HG_FREE. */

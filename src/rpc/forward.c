@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The caller's side: sends a request, and takes its reply.
+/* Origin side of a call: sends a request and receives its reply.
  *
  * Request and reply are one operation of the driver: it completes when the
- * reply is here (one-way: when the request has left). A one-way request whose
- * arguments are to be pulled is sent as one that wants a reply: the empty
- * reply says that the exposed memory is free again. */
+ * reply has arrived (one-way: when the request was sent). A one-way request
+ * whose arguments must be pulled is sent as one that wants a reply: the empty
+ * reply tells that the exposed memory is free again. */
 #include <string.h>
 
 #include "base/assert.h"
@@ -29,13 +29,13 @@ static void forward_run(struct amg_cq_entry *entry)
     amg_handle_set_state(handle, AMG_HANDLE_DONE);
     if (callback != NULL)
         callback(&info);
-    /* The program has one more, mostly. */
+    /* Usually the program has one more. */
     if (!AMG_LIKELY(!amg_refs_drop_shared(&handle->refs, 1, &handle->spare)))
         amg_handle_end(handle);
     amg_context_leave(context);
 }
 
-/* The call has ended, one way or the other. */
+/* The call has ended, with success or an error. */
 static void forward_end(struct hg_handle *handle, hg_return_t ret)
 {
     handle->ret = ret;
@@ -49,8 +49,8 @@ static void ack_send(const struct hg_handle *handle)
         handle->info.context_id, handle->token);
 }
 
-/* A long reply was pulled, or was not: then there is no output, and what came
- * in the message describes only where it was. */
+/* The pull of a long reply has ended. If it failed there is no output: the
+ * message contains only the description of its memory. */
 static void reply_fetched(struct hg_handle *handle, hg_return_t rc)
 {
     ack_send(handle);
@@ -61,8 +61,7 @@ static void reply_fetched(struct hg_handle *handle, hg_return_t rc)
     forward_end(handle, rc);
 }
 
-/* A reply that cannot be used. When it is a long one, its target has to know.
- */
+/* Refuses an unusable reply. The target of a long one must be told. */
 static void reply_refuse(
     struct hg_handle *handle, hg_return_t rc, bool is_long, const char *why)
 {
@@ -76,7 +75,7 @@ static void reply_refuse(
     forward_end(handle, rc);
 }
 
-/* Looks into the reply: its code, and where its arguments are. */
+/* Reads the reply: its code, and where its arguments are. */
 static void reply_take(struct hg_handle *handle)
 {
     const struct amg_rpc_class *rpcs = amg_rpc_class_of(handle->info.hg_class);
@@ -99,7 +98,7 @@ static void reply_take(struct hg_handle *handle)
     }
     is_long = (header.flags & AMG_HEADER_MORE) != 0;
     handle->token = header.id;
-    /* The word that long one-way arguments were pulled has no such header. */
+    /* The empty reply to long one-way arguments has no such header. */
     if (header.user_len != rpcs->out_offset && !handle->is_one_way) {
         reply_refuse(handle, HG_PROTOCOL_ERROR, is_long,
             "the length of the user's header is not what "
@@ -136,7 +135,7 @@ static void forward_step(struct amg_op *op)
         forward_end(handle, HG_SUCCESS);
 }
 
-/* May this handle be sent now? */
+/* May this handle be sent in its state? */
 static hg_return_t forward_check(struct hg_handle *handle)
 {
     enum amg_handle_state state = amg_handle_state(handle);
@@ -191,7 +190,7 @@ static hg_return_t forward_post(
         handle->info.context_id, buf, len, wants_reply, &handle->op);
 }
 
-/* For the call that begins, and those that come after it. */
+/* For this call and later ones. */
 AMG_NOINLINE static void spare_make(struct hg_handle *handle)
 {
     atomic_fetch_add_explicit(
@@ -228,7 +227,7 @@ hg_return_t HG_Forward(
     amg_role.has_posted = true;
     handle->op.step = forward_step;
     handle->op.data = NULL;
-    /* All of this before the post: the reply may be here before it returns. */
+    /* All of this before the post: the reply may arrive before it returns. */
     amg_handle_move_state(handle, AMG_HANDLE_IDLE, AMG_HANDLE_POSTED);
     if (!AMG_LIKELY(amg_refs_take_spare(&handle->spare)))
         spare_make(handle);
@@ -268,7 +267,7 @@ hg_return_t HG_Cancel(hg_handle_t handle)
     switch (amg_handle_state(handle)) {
     case AMG_HANDLE_POSTED:
     case AMG_HANDLE_FETCHING:
-        /* Whichever of the two it is in by now. */
+        /* In either of the two states. */
         atomic_store_explicit(
             &handle->is_cancelled, true, memory_order_relaxed);
         ep = amg_handle_ep(handle);

@@ -10,14 +10,14 @@
 #include "base/mem.h"
 #include "mercury_class.h"
 
-/* At the origin the user has the handle in IDLE and DONE, the driver and the
- * progress owner in between; each of them writes the state with release and
- * whoever comes next reads it with acquire, so the fields need no lock. A
- * handle destroyed in flight is one reference less, no state. */
+/* At the origin the user owns the handle in IDLE and DONE, the driver and the
+ * progress owner in between. Each writes the state with release and the next
+ * one reads it with acquire, so the fields need no lock. Destroying a handle in
+ * flight drops a reference and changes no state. */
 
-/* What a use leaves behind; the operations and the entry are written before
+/* Clears what one use leaves behind; operations and entry are written before
  * each use. The whole struct is eight cache lines, and this is on the path of
- * every call served. */
+ * every served call. */
 static void handle_clear(struct hg_handle *handle)
 {
     static const struct amg_args no_args;
@@ -26,7 +26,8 @@ static void handle_clear(struct hg_handle *handle)
     handle->info.id = 0;
     handle->info.context_id = 0;
     handle->addr.peer = NULL;
-    /* One by one: gcc makes of a memset of this length a slow instruction. */
+    /* One by one: gcc makes a memset of this length a slow instruction.
+     */
     handle->rpc = NULL;
     handle->is_one_way = false;
     handle->is_counted = false;
@@ -76,7 +77,7 @@ hg_return_t amg_handle_greet(struct hg_handle *handle)
     return rc;
 }
 
-/* A new call has no header of the user's yet: its bytes are zero again. */
+/* A new call starts with a zeroed user header. */
 static void header_clear(struct hg_handle *handle)
 {
     const struct amg_rpc_class *rpcs = amg_rpc_class_of(handle->info.hg_class);
@@ -111,7 +112,7 @@ hg_return_t amg_handle_create(
     return HG_SUCCESS;
 }
 
-/* Counts it as one the user holds. */
+/* Counts it as held by the user. */
 static void handle_count(struct hg_handle *handle)
 {
     handle->is_counted = true;
@@ -145,7 +146,7 @@ static void handle_destroy(struct hg_handle *handle)
     hg_context_t *context = handle->info.context;
     hg_class_t *cls = handle->info.hg_class;
 
-    /* It was let go of while its answer was being sent. */
+    /* The program dropped it while its answer was being sent. */
     if (amg_link_is_listed(&handle->link))
         (void)amg_unanswered_claim(handle);
     if (handle->arrival != NULL) {
@@ -172,7 +173,7 @@ void amg_handle_end(struct hg_handle *handle)
     handle_destroy(handle);
 }
 
-/* Below; it drops a reference of its own. */
+/* Defined below; it drops a reference of its own. */
 static bool unanswered_drop(struct hg_handle *handle, int share);
 
 bool amg_handle_let_go(struct hg_handle *handle, int share)
@@ -341,8 +342,8 @@ hg_return_t HG_Set_target_id(hg_handle_t handle, uint8_t id)
 }
 
 /* The answer has a reference of its own, so that the program may destroy a
- * handle first and answer after that. If it never does, then the origin is told
- * HG_CANCELED, and the question is when it is clear that nobody will:
+ * handle first and answer after that. If it never does, the origin gets
+ * HG_CANCELED as soon as no answer can be expected:
  *
  *  - the program destroys the handle once more: at once;
  *  - a callback destroyed it, and had started nothing that may lead to the
@@ -352,9 +353,9 @@ hg_return_t HG_Set_target_id(hg_handle_t handle, uint8_t id)
  *    may be about to answer;
  *  - the context ends.
  *
- * Such a handle stands on a list of its context, with one reference left, that
- * of the answer. Under the context's lock one of these takes it off the list:
- * who answers it, who gives it up, and who destroys it once more.
+ * Such a handle is on a list of its context, with one reference left, that of
+ * the answer. Under the context's lock the thread that answers it, gives it up,
+ * or destroys it once more takes it off the list.
  *
  * HG_Respond() leaves that reference in the count, as a spare one
  * (base/refcount.h), and does not check whether the program has destroyed the
@@ -363,8 +364,9 @@ hg_return_t HG_Set_target_id(hg_handle_t handle, uint8_t id)
  * while it is being answered is on the list, too, until the answer was sent. */
 
 enum {
-    SOON_MS = 1000,  /* no callback: its next call is the answer, if any */
-    LATE_MS = 10000, /* what it started may take as long as a slow transfer */
+    SOON_MS = 1000, /* no callback: the thread's next call answers, if any */
+    LATE_MS =
+        10000, /* operations it started may take as long as a slow transfer */
 };
 
 static bool take_off(struct hg_handle *handle)
@@ -376,7 +378,7 @@ static bool take_off(struct hg_handle *handle)
     was_listed = amg_link_is_listed(&handle->link);
     if (was_listed) {
         amg_list_remove(&handle->link);
-        amg_refs_set(&handle->spare, 0); /* the caller has it */
+        amg_refs_set(&handle->spare, 0); /* the caller has that reference */
     }
     amg_lock_unlock(&context->upper_lock);
     return was_listed;
@@ -394,8 +396,8 @@ static void put_on_locked(struct hg_handle *handle)
         amg_list_push(&handle->info.context->unanswered, &handle->link);
 }
 
-/* Drops a share, by which there are `refs`, when what is left is the answer's.
- * False: something else has happened meanwhile. */
+/* Drops `share`, if that leaves only the answer's of `refs` references. False:
+ * the count has changed meanwhile. */
 static bool let_go(struct hg_handle *handle, int refs)
 {
     hg_context_t *context = handle->info.context;
@@ -407,7 +409,7 @@ static bool let_go(struct hg_handle *handle, int refs)
         amg_lock_unlock(&context->upper_lock);
         return false;
     }
-    /* First on the list: who ends the handle then looks whether it is there. */
+    /* First the list: the thread that ends the handle then looks there. */
     put_on_locked(handle);
     if (!atomic_compare_exchange_strong_explicit(&handle->refs, &refs, 1,
             memory_order_acq_rel, memory_order_relaxed)) {
@@ -420,14 +422,14 @@ static bool let_go(struct hg_handle *handle, int refs)
     return true;
 }
 
-/* The program gives a reference of a call back that it has not answered, as
+/* The program drops a reference of a call that it has not answered, as
  * amg_handle_let_go(). False: it has none, or the call is being given up. */
 static bool unanswered_drop(struct hg_handle *handle, int share)
 {
     while (amg_unanswered_is_open(handle)) {
         int refs = amg_refs_get(&handle->refs);
 
-        if (refs == 1 && share == 1) { /* that of the answer */
+        if (refs == 1 && share == 1) { /* the answer's reference */
             if (amg_handle_state(handle) != AMG_HANDLE_RUNNING ||
                 !take_off(handle))
                 return false;
@@ -467,7 +469,7 @@ void amg_unanswered_again(struct hg_handle *handle)
         amg_context_look_at(context, 0);
 }
 
-/* Is it to be given up now, or to end, because it was answered? */
+/* Must it be given up now, or ended because it was answered? */
 static bool is_due(const struct hg_handle *handle, uint64_t now_ns)
 {
     switch (amg_handle_state(handle)) {
@@ -481,16 +483,16 @@ static bool is_due(const struct hg_handle *handle, uint64_t now_ns)
     }
 }
 
-/* Does it end by itself, as the program has a reference again, or an operation
- * has that of the answer? */
+/* Will it end without this check, because the program has a reference again or
+ * an operation has that of the answer? */
 static bool is_held(const struct hg_handle *handle)
 {
     return amg_refs_get(&handle->refs) != 1 ||
            amg_refs_spare(&handle->spare) == 0;
 }
 
-/* The first that is due, which is the caller's then; else NULL, and the moment
- * of the next look. */
+/* Takes the first one that is due, for the caller to end; else NULL, and the
+ * time of the next check. */
 static struct hg_handle *due_take(
     hg_context_t *context, uint64_t now_ns, uint64_t *ret_next_ns)
 {
@@ -505,13 +507,13 @@ static struct hg_handle *due_take(
             amg_container_of(link, struct hg_handle, link);
         uint64_t at_ns = handle->let_go_by != NULL ? 0 : handle->let_go_ns;
 
-        /* First its state: an operation has what it takes before that says so.
-         */
+        /* Read the state first: an operation takes its reference before it. */
         bool is_over = is_due(handle, now_ns);
 
         link = amg_list_next(&context->unanswered, link);
         if (is_held(handle)) {
-            /* It stays, as who ends it looks for it here without the lock. */
+            /* It stays listed: the thread that ends it checks this without the
+             * lock. */
             if (now_ns == AMG_CONTEXT_NEVER)
                 amg_list_remove(&handle->link);
         } else if (is_over) {

@@ -18,19 +18,19 @@
 
 /* The left column is a call at its origin, the right one at its target. */
 enum amg_handle_state {
-    AMG_HANDLE_IDLE,     /* origin: made or reset; no call has been sent */
+    AMG_HANDLE_IDLE,     /* origin: created or reset; no call sent */
     AMG_HANDLE_POSTED,   /* origin: with the driver; the reply may come */
     AMG_HANDLE_FETCHING, /* origin: the long reply is being pulled */
-    AMG_HANDLE_READY,    /* origin: ended; waits for the user's trigger */
-    AMG_HANDLE_DONE,     /* origin: the user was told; may be sent again */
+    AMG_HANDLE_READY,    /* origin: ended; waits for HG_Trigger() */
+    AMG_HANDLE_DONE,     /* origin: the callback ran; may be sent again */
 
     AMG_HANDLE_ARRIVED,  /* target: a request came in */
-    AMG_HANDLE_PULLING,  /* target: its long arguments are awaited */
-    AMG_HANDLE_WAITING,  /* target: waits for the user's trigger */
-    AMG_HANDLE_RUNNING,  /* target: the user has it, and owes an answer */
+    AMG_HANDLE_PULLING,  /* target: waits for its long arguments */
+    AMG_HANDLE_WAITING,  /* target: waits for HG_Trigger() */
+    AMG_HANDLE_RUNNING,  /* target: the user has it and must answer */
     AMG_HANDLE_REPLYING, /* target: the answer is with the driver */
     AMG_HANDLE_ACK_WAIT, /* target: the origin pulls the long answer */
-    AMG_HANDLE_ANSWERED, /* target: nothing more will happen to it */
+    AMG_HANDLE_ANSWERED, /* target: answered and sent */
     AMG_HANDLE_STATE_COUNT
 };
 
@@ -40,74 +40,75 @@ struct amg_args {
     uint64_t len;
     void *extra; /* heap memory of arguments too long for one message */
     struct hg_bulk *extra_bulk; /* exposes `extra`; owns it then */
-    uint32_t sum;               /* what the sender says, if is_summed */
+    uint32_t sum;               /* as the sender states it, if is_summed */
     bool is_summed;
 };
 
 /* Owned by its references: the user's, one for each operation in flight, and,
- * at the target, one of the answer.
- * Fields without an own word are written by whoever the state says has it. */
+ * at the target, one of the answer. The thread that owns the handle in its
+ * current state writes the fields without a comment of their own. */
 struct hg_handle {
     struct amg_op op; /* the request, or the reply */
     struct amg_cq_entry entry;
     struct hg_info info;
-    struct hg_addr addr; /* what info.addr points to */
-    /* What is to be done when it ends unanswered; set before it is RUNNING, by
-     * whoever made it. */
+    struct hg_addr addr; /* info.addr points to it */
+    /* Called if it ends unanswered; its creator sets it before RUNNING.
+     */
     void (*forsaken)(struct hg_handle *);
     atomic_int state; /* written by amg_handle_set_state() alone */
-    atomic_int refs;  /* as at AMG_HANDLE_GOT; 0: it is gone */
-    /* Of these, those that nobody has: at the origin, for the next calls; at
-     * the target, that of the answer until an operation or who claims the call
-     * takes it, and for good where the answer took none. */
+    atomic_int refs;  /* see AMG_HANDLE_GOT; 0: destroyed */
+    /* Unused references that `refs` includes: at the origin, for later calls;
+     * at the target, that of the answer, until an operation or the thread that
+     * claims the call takes it, or until the end if the answer took none. */
     atomic_int spare;
     bool is_served;  /* a call at its target */
-    bool keeps_data; /* served: also when it serves another call */
-    /* The program's own place for the header it sends (see rpc/args.c), once it
-     * asked for one; it stays with the object from use to use. */
+    bool keeps_data; /* served: `data` stays for its next call */
+    /* The program's own header to be sent (see rpc/args.c), allocated when
+     * first asked for; stays with the pooled object. */
     void *raw;
-    void *data; /* the user's */
+    void *data; /* user data */
     void (*data_free)(void *);
-    /* From here to the end all is zero when it is made: handle_clear(). */
+    /* All fields from here on are zero in a new handle: handle_clear().
+     */
     struct amg_rpc *rpc; /* NULL: none set */
     bool is_one_way;     /* no answer is expected */
-    bool is_long;        /* served: its arguments are to be pulled */
-    bool is_counted;     /* as one the user holds */
-    bool is_released;    /* served: the message of its input was given back */
-    bool has_reply;      /* origin: op.data is to be released */
-    /* Set by HG_Cancel, read by the steps: a wish, so relaxed. */
+    bool is_long;        /* served: its arguments must be pulled */
+    bool is_counted;     /* counted as one the user holds */
+    bool is_released;    /* served: the message of its input was released */
+    bool has_reply;      /* origin: op.data must be released */
+    /* Set by HG_Cancel, read by the steps; only a request, so relaxed. */
     atomic_bool is_cancelled;
-    hg_return_t ret; /* how it ended */
+    hg_return_t ret; /* result */
     hg_cb_t callback;
     void *arg;
     struct amg_args in;
     struct amg_args out;
     struct amg_arrival *arrival; /* served: the request, until released */
     struct hg_op_id *fetch;      /* guarded by context->upper_lock */
-    /* Served: on context->upper in ACK_WAIT; before, maybe on its `early`, or
-     * waiting for room (rpc/serve.c), or on its `unanswered`. */
+    /* Served: on context->upper in ACK_WAIT; before that possibly on its
+     * `early`, in the queue for room (rpc/serve.c), or on its `unanswered`. */
     struct amg_link link;
-    /* While it is unanswered: by which thread, if that tells when to give it
-     * up, and when that is at the latest. */
+    /* While unanswered: the thread that dropped it, if that decides when to
+     * give it up, and the latest time for that. */
     const struct amg_role *let_go_by;
     uint64_t let_go_ns;
     /* In ACK_WAIT, guarded by context->upper_lock; see rpc/respond.c. */
-    struct amg_ask *ask;  /* what its origin is being asked; NULL: nothing */
-    uint64_t ask_ns;      /* when it will be, */
-    uint64_t ask_wait_ns; /* and how long after that again */
-    bool is_leaving;      /* its message is with the driver */
+    struct amg_ask *ask;  /* probe of the origin in flight, or NULL */
+    uint64_t ask_ns;      /* time of the next probe */
+    uint64_t ask_wait_ns; /* interval to the one after that */
+    bool is_leaving;      /* the driver has its message */
     uint64_t token;       /* names it in an ACK */
-    uint64_t pull_len;    /* is_long: what its arguments take; else not set */
+    uint64_t pull_len;    /* is_long: bytes of its arguments; else not set */
 };
 
-/* A fresh one with a reference. HG_NOMEM. */
+/* Creates a handle with one reference. HG_NOMEM. */
 hg_return_t amg_handle_create(
     hg_context_t *context, bool is_served, struct hg_handle **ret_handle);
 
 #define AMG_HANDLE_BIT(state) (1u << (AMG_HANDLE_##state))
 
-/* Has a bit for each state that may follow. Here, so that where both states are
- * known to the compiler nothing is left of the check. */
+/* Bit mask of the states that may follow each state. In the header, so that the
+ * compiler removes the check where it knows both states. */
 static const unsigned amg_handle_edges[AMG_HANDLE_STATE_COUNT] = {
     [AMG_HANDLE_IDLE] = AMG_HANDLE_BIT(POSTED),
     [AMG_HANDLE_POSTED] =
@@ -126,14 +127,14 @@ static const unsigned amg_handle_edges[AMG_HANDLE_STATE_COUNT] = {
     [AMG_HANDLE_ACK_WAIT] = AMG_HANDLE_BIT(RUNNING) | AMG_HANDLE_BIT(ANSWERED),
 };
 
-/* The only writer of the state, which the caller has just found to be `now`. */
+/* The only writer of the state; the caller has just read it as `now`. */
 static inline void amg_handle_move_state(struct hg_handle *handle,
     enum amg_handle_state now, enum amg_handle_state next)
 {
     AMG_ASSERT((amg_handle_edges[now] >> next & 1u) != 0);
     atomic_store_explicit(&handle->state, (int)next, memory_order_release);
 }
-/* The same, whatever it is. */
+/* The same from any state. */
 static inline void amg_handle_set_state(
     struct hg_handle *handle, enum amg_handle_state next)
 {
@@ -148,15 +149,15 @@ static inline enum amg_handle_state amg_handle_state(
         &handle->state, memory_order_acquire);
 }
 
-/* A reference of arguments that were decoded and not freed yet: it is counted
- * as one, and once more in the upper bits. */
+/* A reference by arguments that were decoded and not freed yet: counts as one
+ * reference, and once more in the upper bits. */
 enum { AMG_HANDLE_GOT = (1 << 20) + 1 };
 
-/* Spare ones are made so many at once. */
+/* Spare references added at a time. */
 enum { AMG_HANDLE_SPARE = 1 << 16 };
 
-/* How many references there are in all; that of an answer counts as one until
- * it is given. */
+/* Number of all references; that of an answer counts as one until it is
+ * dropped. */
 static inline int amg_handle_refs(const struct hg_handle *handle)
 {
     int refs = amg_refs_get(&handle->refs) & (AMG_HANDLE_GOT - 2);
@@ -166,7 +167,7 @@ static inline int amg_handle_refs(const struct hg_handle *handle)
                : refs - amg_refs_spare(&handle->spare);
 }
 
-/* Is it one that is there? By the functions that programs call. */
+/* Checks a handle passed in by the program. */
 #define AMG_HANDLE_OK(handle)                                                  \
     AMG_ALIVE((handle) != HG_HANDLE_NULL && amg_refs_get(&(handle)->refs) > 0, \
         "handle", (handle))
@@ -175,7 +176,7 @@ static inline void amg_handle_hold(struct hg_handle *handle)
 {
     amg_refs_hold(&handle->refs);
 }
-/* Nobody has a reference any more: gives everything back. */
+/* Releases everything, after the last reference was dropped. */
 void amg_handle_end(struct hg_handle *handle);
 static inline void amg_handle_drop_some(struct hg_handle *handle, int share)
 {
@@ -186,20 +187,21 @@ static inline void amg_handle_drop(struct hg_handle *handle)
 {
     amg_handle_drop_some(handle, 1);
 }
-/* The same by the program, which may have forgotten the answer, of one or of
- * AMG_HANDLE_GOT. False: it has no such reference. */
+/* Drops a reference of the program, of one or of AMG_HANDLE_GOT; the call may
+ * still be unanswered. False: the program has no such reference. */
 bool amg_handle_let_go(struct hg_handle *handle, int share);
 
-/* Runs the program's callback for new handles, if there is one; what that
- * returned, and then the handle is to be dropped. */
+/* Runs the program's callback for new handles, if any, and returns its result;
+ * on an error the caller drops the handle. */
 hg_return_t amg_handle_greet(struct hg_handle *handle);
 
 /* Frees what a pooled handle keeps between its uses. */
 void amg_handle_free_kept(void *object);
 
-/* Gives back the encoded arguments of an origin's call, both ways. */
+/* Releases the encoded arguments of a call at its origin, both ways.
+ */
 void amg_handle_forget_args(struct hg_handle *handle);
-/* The same of one direction, at either side. */
+/* The same for one direction, on either side. */
 void amg_handle_forget_extra(struct amg_args *args);
 static inline void amg_handle_forget(struct amg_args *args)
 {
@@ -215,11 +217,11 @@ static inline struct amg_ep *amg_handle_ep(const struct hg_handle *handle)
     return amg_context_ep(handle->info.context, handle->addr.route);
 }
 
-/* Puts the completion of an operation into the user's queue, or, when nobody
- * wants to know, runs it here. */
+/* Queues the completion of an operation for the user, or runs it here if there
+ * is no callback. */
 void amg_handle_finish(struct hg_handle *handle);
 
-/* May it still be let go of before it is answered? */
+/* May the program still drop it before it is answered? */
 static inline bool amg_unanswered_is_open(const struct hg_handle *handle)
 {
     enum amg_handle_state state = amg_handle_state(handle);
@@ -227,15 +229,15 @@ static inline bool amg_unanswered_is_open(const struct hg_handle *handle)
     return state == AMG_HANDLE_RUNNING || state == AMG_HANDLE_REPLYING;
 }
 
-/* The program answers a call of which it has no reference, and has that of the
- * answer then. False: it is being given up. */
+/* The program answers a call that it holds no reference to, and takes that of
+ * the answer. False: the call is being given up. */
 bool amg_unanswered_claim(struct hg_handle *handle);
-/* An answer could not be sent. The handle may be gone after that. */
+/* An answer could not be sent. The handle may be destroyed after this. */
 void amg_unanswered_again(struct hg_handle *handle);
 
-/* When the context looks: gives up what is due. */
+/* Periodic check of the context: gives up the calls that are due. */
 void amg_unanswered_look(hg_context_t *context, uint64_t now_ns);
-/* The context is about to go: gives all up. */
+/* Gives all up, before the context is destroyed. */
 void amg_unanswered_end(hg_context_t *context);
 
 #endif

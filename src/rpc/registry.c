@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Which RPCs a class knows: ids, procs, callbacks, user data. */
+/* Registry of the RPCs of a class: ids, procs, callbacks, user data. */
 #include "rpc/registry.h"
 
 #include <inttypes.h>
@@ -81,8 +81,8 @@ struct amg_rpc *amg_rpc_find(const hg_class_t *cls, hg_id_t id)
     return rpc;
 }
 
-/* The memory that a deregistered RPC left, if the functions are the same: calls
- * in flight may still use it. NULL: there is none. */
+/* Takes the memory of a deregistered RPC with the same functions, as calls in
+ * flight may still use it. NULL: there is none. */
 static struct amg_rpc *gone_take_locked(struct amg_rpc_class *rpcs, hg_id_t id,
     hg_proc_cb_t in_proc, hg_proc_cb_t out_proc, hg_rpc_cb_t callback)
 {
@@ -96,8 +96,8 @@ static struct amg_rpc *gone_take_locked(struct amg_rpc_class *rpcs, hg_id_t id,
     return rpc;
 }
 
-/* Adds an RPC that is not there. NOTE(not a leaf): it allocates under the lock;
- * the memory room takes none. */
+/* Adds an RPC that is not registered. NOTE(not a leaf): allocates under the
+ * lock; base/mem takes none. */
 static hg_return_t rpc_add(hg_class_t *cls, hg_id_t id, hg_proc_cb_t in_proc,
     hg_proc_cb_t out_proc, hg_rpc_cb_t callback)
 {
@@ -116,7 +116,7 @@ static hg_return_t rpc_add(hg_class_t *cls, hg_id_t id, hg_proc_cb_t in_proc,
         rpc->out_proc = out_proc;
         rpc->callback = callback;
         rc = amg_map_put(&rpcs->rpcs, id, rpc);
-        /* Also then: it may have been in use before. */
+        /* Also after an error: earlier calls may use it. */
         amg_list_push(&rpcs->all, &rpc->link);
     }
     amg_lock_unlock(&rpcs->lock);
@@ -145,7 +145,7 @@ hg_return_t HG_Register(hg_class_t *hg_class, hg_id_t id,
     return HG_SUCCESS;
 }
 
-/* Bernstein's hash, 32 bits: other programs know the ids it gives. */
+/* Bernstein's hash, 32 bits: the ids must be those of other programs. */
 static hg_id_t name_id(const char *name)
 {
     uint32_t hash = 5381;
@@ -194,7 +194,7 @@ hg_return_t HG_Deregister(hg_class_t *hg_class, hg_id_t id)
     rpcs = amg_rpc_class_of(hg_class);
     amg_lock_lock(&rpcs->lock);
     rpc = amg_map_remove(&rpcs->rpcs, id);
-    if (rpc != NULL) /* without memory it is forgotten until the class closes */
+    if (rpc != NULL) /* without memory it is lost until the class closes */
         (void)amg_map_put(&rpcs->gone, id, rpc);
     atomic_store_explicit(&rpcs->last, NULL, memory_order_release);
     amg_lock_unlock(&rpcs->lock);

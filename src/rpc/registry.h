@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Which RPCs a class knows: ids, procs, callbacks, user data. */
+/* Registry of the RPCs of a class: ids, procs, callbacks, user data. */
 #ifndef AMG_RPC_REGISTRY_H
 #define AMG_RPC_REGISTRY_H
 
@@ -13,10 +13,9 @@
 #include "core/class.h"
 #include "mercury_types.h"
 
-/* One RPC. Lives until its class is closed, also when it is deregistered, so
- * handles may keep a pointer to it; registering the same again takes it back.
- * Fields are written by the registering thread, which must not be while the RPC
- * is called (as in Mercury). */
+/* One RPC. Lives until its class is closed, even if deregistered, so handles
+ * may keep a pointer to it; registering it again reuses it. Written by the
+ * registering thread, never while the RPC is being called (as in Mercury). */
 struct amg_rpc {
     struct amg_link link;
     hg_id_t id;
@@ -24,46 +23,46 @@ struct amg_rpc {
     hg_proc_cb_t out_proc;
     hg_rpc_cb_t callback;
     bool is_one_way;
-    void *data; /* the user's */
+    void *data; /* user data */
     void (*data_free)(void *);
 };
 
-/* What the registry has to know of handles. Constant. */
+/* Functions and sizes of handles that the registry uses. Constant. */
 struct amg_rpc_handle_ops {
     size_t size;                /* of one, in bytes */
-    void (*fini)(void *object); /* of one that the pools still keep */
-    /* An RPC was registered: requests for it may wait. */
+    void (*fini)(void *object); /* of a handle still in the pools */
+    /* Called after an RPC was registered: requests for it may wait. */
     void (*registered)(hg_class_t *cls, hg_id_t id);
 };
 
-/* What the RPC layer keeps with a class. */
+/* The RPC layer's part of a class. */
 struct amg_rpc_class {
     const struct amg_rpc_handle_ops *handle_ops;
     struct amg_lock lock; /* guards rpcs, gone, all */
     struct amg_map rpcs;  /* by id */
-    struct amg_map gone;  /* those that are deregistered, by id */
+    struct amg_map gone;  /* the deregistered ones, by id */
     struct amg_list all;  /* both */
-    /* The one found last, because calls come in runs. Its release store pairs
-     * with the acquire load of the next look-up. */
+    /* The RPC found last: consecutive calls often use the same one. Its release
+     * store pairs with the acquire load of the next look-up. */
     _Atomic(struct amg_rpc *) last;
     struct amg_pool handles; /* of calls made here */
-    struct amg_pool served;  /* of calls that came; they keep data, see there */
-    /* Run for each new handle; NULL: nothing. Written before calls are made. */
+    struct amg_pool served;  /* of calls received; they keep data, see there */
+    /* Run for each new handle; may be NULL. Written before the first call. */
     hg_return_t (*on_create)(hg_handle_t handle, void *arg);
     void *on_create_arg;
-    /* What the messages of this class carry besides arguments; see rpc/encode.h
-     * and rpc/args.c. Written before calls are made. */
-    bool is_plain;      /* none of what follows */
+    /* Contents of this class's messages besides arguments; see rpc/encode.h and
+     * rpc/args.c. Written before the first call. */
+    bool is_plain;      /* none of the following */
     uint16_t in_offset; /* bytes of the user's own header of requests */
     uint16_t out_offset;
     hg_checksum_level_t checksum_level;
-    /* Gives each long reply a token; see respond.c. A counter only. */
+    /* Token of the next long reply; see respond.c. A counter only. */
     atomic_uint_fast64_t next_token;
-    atomic_bool has_told_stray; /* of a token that was never given; a flag */
+    atomic_bool has_told_stray; /* an unknown token was logged; a flag */
 };
 
-/* Makes it for the class; `ops` stays the caller's, and is constant. HG_NOMEM.
- */
+/* Creates it for the class; `ops` stays the caller's, and is constant.
+ * HG_NOMEM. */
 hg_return_t amg_rpc_class_attach(
     hg_class_t *cls, const struct amg_rpc_handle_ops *ops);
 

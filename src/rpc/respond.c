@@ -14,22 +14,22 @@
 #include "rpc/handle.h"
 #include "wire/header.h"
 
-/* Each stands under a token in a map of its context, and on a list. The wait
- * has one of these ends, which takes it out of both under the context's lock:
- * the word of the origin, the failure of the message, a cancel, the end of the
- * context, or the origin is found to be gone. While the message is with the
- * driver, which owns the handle's operation, only its step may end the call;
- * the others leave the result in the handle then.
+/* Each handle that waits for an ACK is in a map of its context, by its token,
+ * and on a list. One of these events ends the wait and removes it from both
+ * under the context's lock: the ACK, the failure of the message, a cancel, the
+ * end of the context, or the loss of the origin. While the driver has the
+ * message, and owns the handle's operation, only its step may end the call; the
+ * other events leave the result in the handle.
  *
- * A transport tells of a peer that is gone to those who ask something of it. So
- * when the word has not come for a second, and then less and less often, the
- * origin gets a request that its library answers at once: it fails when the
- * peer or its context is gone. */
+ * A transport reports a lost peer only through an operation to it. So when no
+ * ACK has come for a second, and then less and less often, the target probes
+ * the origin: it sends a request that the library there answers at once, and
+ * that fails if the peer or its context is gone. */
 
 #define ASK_FIRST_NS  (1000 * AMG_NS_PER_MS)
 #define ASK_LATEST_NS (60000 * AMG_NS_PER_MS)
 
-/* A question to an origin. Owned by itself, until it is answered. */
+/* A probe of an origin. Owned by itself, until it is answered. */
 struct amg_ask {
     struct amg_op op;
     hg_context_t *context;
@@ -38,8 +38,8 @@ struct amg_ask {
     amg_acks_lost_fn lost;
 };
 
-/* The answer in `handle` is about to be sent; from now on the word of its
- * origin may come. Gives it a token. HG_NOMEM. */
+/* Called before the answer in `handle` is sent, because the ACK may arrive at
+ * any time after that. Assigns a token. HG_NOMEM. */
 static hg_return_t acks_wait(struct hg_handle *handle)
 {
     hg_context_t *context = handle->info.context;
@@ -51,7 +51,7 @@ static hg_return_t acks_wait(struct hg_handle *handle)
     handle->ask_wait_ns = ASK_FIRST_NS;
     handle->ask_ns = amg_clock_ns() + ASK_FIRST_NS;
     handle->is_leaving = true;
-    /* NOTE(not a leaf): the map allocates; the memory room takes no lock. */
+    /* NOTE(not a leaf): the map allocates; base/mem takes no lock. */
     amg_lock_lock(&context->upper_lock);
     rc = amg_map_put(&context->acks, handle->token, handle);
     if (rc == HG_SUCCESS) {
@@ -66,7 +66,7 @@ static hg_return_t acks_wait(struct hg_handle *handle)
     return rc;
 }
 
-/* Takes it out. False: somebody else did. */
+/* Removes it. False: another thread did. */
 static bool take_out_locked(struct hg_handle *handle)
 {
     hg_context_t *context = handle->info.context;
@@ -77,9 +77,9 @@ static bool take_out_locked(struct hg_handle *handle)
     amg_list_remove(&handle->link);
     (void)amg_map_remove(&context->acks, handle->token);
     handle->ask = NULL;
-    /* NOTE(not a leaf): under the lock, so that the question cannot end between
-     * the look and the call; the drivers' locks come after it. An endpoint that
-     * is closed has ended it. */
+    /* NOTE(not a leaf): under the lock, so that the probe cannot end between
+     * the check and the call; the drivers' locks come after it. Closing an
+     * endpoint has ended it. */
     if (ask != NULL && amg_context_ep(context, ask->to.route) != NULL) {
         struct amg_ep *ep = amg_context_ep(context, ask->to.route);
 
@@ -88,7 +88,8 @@ static bool take_out_locked(struct hg_handle *handle)
     return true;
 }
 
-/* It could not be sent. False: that word has come, and the call is over. */
+/* The answer could not be sent. False: the ACK came, and the call is over.
+ */
 static bool acks_unwait(struct hg_handle *handle)
 {
     hg_context_t *context = handle->info.context;
@@ -101,8 +102,8 @@ static bool acks_unwait(struct hg_handle *handle)
     return was_waiting;
 }
 
-/* The message has left, or never will, as `ret` says. True: the call is over,
- * with handle->ret, and the caller's to end. */
+/* The driver has sent the message, or failed, as `ret` says. True: the call is
+ * over, with handle->ret, and the caller must end it. */
 static bool acks_left(struct hg_handle *handle, hg_return_t ret)
 {
     hg_context_t *context = handle->info.context;
@@ -119,7 +120,7 @@ static bool acks_left(struct hg_handle *handle, hg_return_t ret)
     return is_over;
 }
 
-/* Ends its wait. True: the caller is to end the call. */
+/* Ends its wait. True: the caller must end the call. */
 static bool settle_locked(struct hg_handle *handle, hg_return_t ret)
 {
     if (!take_out_locked(handle))
@@ -148,8 +149,8 @@ static void stray_tell(
         amg_addr_text(from, text, sizeof(text)), token);
 }
 
-/* That word came. The handle that waited, for the caller to end; NULL: none
- * does any more, or its message has yet to leave. */
+/* Handles an ACK. Returns the handle that waited, for the caller to end; NULL:
+ * none waits any more, or its message is still with the driver. */
 static struct hg_handle *acks_take(
     hg_context_t *context, const struct hg_addr *from, uint64_t token)
 {
@@ -169,8 +170,8 @@ static struct hg_handle *acks_take(
     return handle;
 }
 
-/* Ends the wait of one, as `ret` says. True: the caller is to end it; false: it
- * has ended, or will when its message is given up. */
+/* Ends the wait of one handle with `ret`. True: the caller must end it; false:
+ * it has ended, or will when its message completes. */
 static bool acks_give_up(struct hg_handle *handle, hg_return_t ret)
 {
     hg_context_t *context = handle->info.context;
@@ -188,7 +189,8 @@ static bool acks_give_up(struct hg_handle *handle, hg_return_t ret)
     return is_ours;
 }
 
-/* The same of any that waits in a context that ends; NULL: none is left. */
+/* The same for any handle that waits in a context that ends; NULL: none.
+ */
 static struct hg_handle *acks_give_up_any(hg_context_t *context)
 {
     struct hg_handle *handle = NULL;
@@ -198,7 +200,7 @@ static struct hg_handle *acks_give_up_any(hg_context_t *context)
     while (handle == NULL && (link = amg_list_first(&context->upper)) != NULL) {
         handle = amg_container_of(link, struct hg_handle, link);
         if (!settle_locked(handle, HG_CANCELED))
-            handle = NULL; /* the end of its endpoint will end it */
+            handle = NULL; /* closing its endpoint will end it */
     }
     amg_lock_unlock(&context->upper_lock);
     return handle;
@@ -219,7 +221,7 @@ static hg_return_t loss_of(hg_return_t ret)
     return ret == HG_HOSTUNREACH || ret == HG_CANCELED ? ret : HG_SUCCESS;
 }
 
-/* The origin has answered, or never will. */
+/* The origin has answered the probe, or never will. */
 static void ask_ended(struct amg_op *op)
 {
     struct amg_ask *ask = amg_container_of(op, struct amg_ask, op);
@@ -246,8 +248,8 @@ static void ask_ended(struct amg_op *op)
     amg_context_leave(context);
 }
 
-/* What fails is tried again later. NOTE(not a leaf): under the lock, so that
- * what is cancelled is known to be posted. */
+/* A failed probe is repeated later. NOTE(not a leaf): under the lock, so that a
+ * cancel finds it posted. */
 static void ask_locked(struct hg_handle *handle, amg_acks_lost_fn lost)
 {
     hg_context_t *context = handle->info.context;
@@ -310,10 +312,10 @@ static void acks_look(
     amg_context_look_at(context, next_ns);
 }
 
-/* An answer too long for one message stays exposed here until its origin says,
- * in a one-way message of our own (AMG_HEADER_ACK), that it has pulled it. Such
- * a handle waits (rpc/respond.c) under a token, which the reply carries and the
- * ACK names. */
+/* An answer too long for one message stays exposed here until its origin
+ * confirms, in a one-way message of the library (AMG_HEADER_ACK), that it has
+ * pulled it. Such a handle waits (see the top of this file) under a token,
+ * which the reply carries and the ACK names. */
 
 static void respond_run(struct amg_cq_entry *entry)
 {
@@ -344,7 +346,7 @@ static void respond_step(struct amg_op *op)
     respond_end(amg_container_of(op, struct hg_handle, op), op->ret);
 }
 
-/* A long one has left, or never will. */
+/* A long answer was sent, or failed. */
 static void respond_long_step(struct amg_op *op)
 {
     struct hg_handle *handle = amg_container_of(op, struct hg_handle, op);
@@ -366,7 +368,7 @@ static void respond_lost(struct hg_handle *handle)
     respond_end(handle, handle->ret);
 }
 
-/* Sends the encoded answer, and sets what will happen when it is through. */
+/* Sends the encoded answer, and sets what follows its completion. */
 static hg_return_t respond_post(
     struct hg_handle *handle, struct amg_buf *buf, uint32_t len, uint8_t flags)
 {
@@ -379,21 +381,21 @@ static hg_return_t respond_post(
 
     if (has_op) /* it has the reference of the answer */
         (void)amg_refs_take_spare(&handle->spare);
-    /* Before it is sent: the word of its origin may come at any moment. */
+    /* Before it is sent: the ACK may arrive at any time after that. */
     if (is_long && (rc = acks_wait(handle)) != HG_SUCCESS)
         return rc;
     amg_header_write_reply(buf->data, flags, HG_SUCCESS, handle->token);
     if (user_len != 0)
         amg_raw_send(handle, buf->data, user_len);
     amg_rpc_seal(cls, buf->data, user_len);
-    if (!has_op) { /* nobody wants to know when it has left */
+    if (!has_op) { /* no callback for its completion */
         bool is_claimed = amg_refs_spare(&handle->spare) == 0;
 
         rc = ep->transport->msg.send_reply(ep, handle->arrival, buf, len, NULL);
         if (rc != HG_SUCCESS)
             return rc;
         amg_handle_move_state(handle, AMG_HANDLE_REPLYING, AMG_HANDLE_ANSWERED);
-        /* Else the program may have ended it by now. */
+        /* Otherwise the program may have destroyed it already. */
         if (!AMG_LIKELY(!is_claimed))
             amg_handle_drop(handle);
         return HG_SUCCESS;
@@ -406,7 +408,8 @@ static hg_return_t respond_post(
     if (rc == HG_SUCCESS)
         return HG_SUCCESS;
     if (is_long && !acks_unwait(handle)) {
-        /* A word of what was not sent: the peer lies, but the call is over. */
+        /* An ACK for an answer that was not sent: the peer violates the
+         * protocol, but the call is over. */
         ep->transport->msg.put_buf(ep, buf);
         respond_end(handle, handle->ret);
         return HG_SUCCESS;
@@ -415,7 +418,7 @@ static hg_return_t respond_post(
     return rc;
 }
 
-/* May it be answered now? It is being answered then, and nobody else may. */
+/* May it be answered now? If so, claims the answer for the caller. */
 static hg_return_t respond_begin(struct hg_handle *handle)
 {
     if (handle->is_one_way || handle->rpc->is_one_way) {
@@ -440,7 +443,7 @@ static hg_return_t respond_begin(struct hg_handle *handle)
     return HG_SUCCESS;
 }
 
-/* It was not answered after all. */
+/* Reverts that: it was not answered. */
 static void respond_undo(struct hg_handle *handle, hg_return_t why)
 {
     handle->ret = why;
@@ -513,7 +516,7 @@ void amg_respond_code(struct hg_handle *handle, hg_return_t ret)
             ep->transport->msg.put_buf(ep, buf);
     }
     if (rc != HG_SUCCESS) {
-        /* That a peer is gone is no error of this process. */
+        /* A lost peer is no error of this process. */
         AMG_LOG(
             rc == HG_HOSTUNREACH ? AMG_LOG_LEVEL_WARNING : AMG_LOG_LEVEL_ERROR,
             "rpc", "RPC id 0x%" PRIx64 " cannot be answered: %s",
@@ -546,9 +549,9 @@ void amg_respond_for_user(struct hg_handle *handle)
     amg_handle_set_state(handle, AMG_HANDLE_ANSWERED);
 }
 
-/* The word that a long reply was pulled; on its own, because its handle may
- * be sent again, and pull another long reply, before this one has left. Owned
- * by itself, until it is sent. */
+/* ACK of a pulled long reply; separate, because its handle may be sent again
+ * and pull another long reply before this was sent. Owned by itself, until it
+ * is sent. */
 struct ack {
     struct amg_op op;
     hg_context_t *context;

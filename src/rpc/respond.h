@@ -5,33 +5,32 @@
 
 #include "rpc/handle.h"
 
-/* When the context looks: asks origins that have been silent whether they are
- * still there. `lost` is told of each handle whose origin is not, and ends it.
- */
+/* Periodic check of the context: probes origins that have been silent. `lost`
+ * is called for each handle whose origin is gone, and ends it. */
 typedef void (*amg_acks_lost_fn)(struct hg_handle *handle);
 
 /* Answers with a code and no arguments, before the user saw the call. */
 void amg_respond_code(struct hg_handle *handle, hg_return_t ret);
 
-/* The user let go of a call without an answer: HG_CANCELED is sent, so that
- * its origin does not wait for ever. */
+/* The user dropped a call without an answer: sends HG_CANCELED, so that the
+ * origin does not wait forever. */
 void amg_respond_for_user(struct hg_handle *handle);
 
-/* At the origin: tells `to` that its long reply of `token` was pulled, or will
- * not be. */
+/* At the origin: tells `to` that its long reply with `token` was pulled, or
+ * will not be. */
 void amg_respond_send_ack(hg_context_t *context, const struct hg_addr *to,
     uint8_t target_context, uint64_t token);
-/* At the target: that word came, for the reply of `token`. */
+/* At the target: handles the ACK for the reply with `token`. */
 void amg_respond_take_ack(
     hg_context_t *context, const struct hg_addr *from, uint64_t token);
 
-/* The program does not want to wait for the end of its answer. */
+/* The program stops waiting for the end of its answer. */
 void amg_respond_cancel(struct hg_handle *handle);
 
-/* When the context looks: after origins that do not pull. */
+/* Periodic check of the context: finds origins that do not pull. */
 void amg_respond_look(hg_context_t *context, uint64_t now_ns);
 
-/* Ends all waiting for such words; the context is about to go. */
+/* Ends all waits for ACKs, before the context is destroyed. */
 void amg_respond_abandon(hg_context_t *context);
 
 #endif

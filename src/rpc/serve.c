@@ -12,22 +12,21 @@
 #include "rpc/respond.h"
 #include "wire/header.h"
 
-/* A program registers its RPCs when it has a context, and makes progress then.
- * A thread of the library that makes progress for it is there earlier, and
- * would tell origins that nobody knows what they ask for. So what it finds is
- * kept until it is registered. When a thread of the program makes progress all
- * is registered that was going to be, and so it is some seconds after the
- * context was made, if the program leaves progress to that thread: from then on
- * unknown is unknown. What is kept is bounded by the credits that peers have.
- */
+/* A program registers its RPCs when it has a context, and then makes progress.
+ * A progress thread of the library starts earlier, and would refuse requests
+ * for RPCs that are not registered yet. So it keeps them until their RPC is
+ * registered. All RPCs count as registered when a thread of the program makes
+ * progress, or some seconds after the context was created, if the program
+ * leaves progress to that thread: from then on unknown ids are refused. The
+ * credits of the peers bound what is kept. */
 
-/* Below: a request that waited here is served as one that just arrived. */
+/* Defined below: serves a waiting request as one that just arrived. */
 static void serve_known(struct hg_handle *handle);
 static void serve_pull(struct hg_handle *handle);
 static void serve_refuse(
     struct hg_handle *handle, hg_return_t ret, const char *why);
 
-/* Takes the first one of that id (0: any) out, or NULL. */
+/* Takes out the first one of that id (0: any), or NULL. */
 static struct hg_handle *early_take(hg_context_t *context, hg_id_t id)
 {
     struct hg_handle *handle = NULL;
@@ -54,10 +53,9 @@ static void early_serve(hg_context_t *context, hg_id_t id)
         serve_known(handle);
 }
 
-/* Keeps a request for an RPC that is not known yet: serve_known() is run
- * for it once more, when it is, or when the program makes progress, or the
- * context is some seconds old. False: one of these is so already, so it is not
- * going to be. */
+/* Keeps a request for an unknown RPC: serve_known() runs once more when the RPC
+ * is registered, when the program makes progress, or when the context is some
+ * seconds old. False: one of the last two is true already. */
 static bool early_keep(struct hg_handle *handle)
 {
     hg_context_t *context = handle->info.context;
@@ -69,13 +67,13 @@ static bool early_keep(struct hg_handle *handle)
     amg_list_push(&context->early, &handle->link);
     amg_lock_unlock(&context->upper_lock);
     amg_context_look_at(context, 0);
-    /* Who registered it since it was looked for has not found it here. */
+    /* A thread that registered it since the look-up has not found it here. */
     if (amg_rpc_find(context->cls, id) != NULL)
         early_serve(context, id);
     return true;
 }
 
-/* The RPC was registered. */
+/* Called when the RPC was registered. */
 static void early_serve_all(hg_class_t *cls, hg_id_t id)
 {
     hg_context_t *context = amg_class_context(cls, 0);
@@ -105,19 +103,18 @@ void amg_early_end(hg_context_t *context)
 }
 
 /* An origin exposes arguments that are too long for a message, and the target
- * decides when it pulls them. So a context has room for so many bytes of
- * arguments that are being pulled, or that wait for their handler, and further
- * requests wait in the order in which they came. One that is longer than all
- * the room has it to itself.
+ * decides when it pulls them. A context limits the bytes of arguments that are
+ * being pulled or that wait for their handler; further requests wait in order
+ * of arrival. One that exceeds the limit alone is pulled when no other is.
  *
- * What a call took is free once its handler is about to run, not once the
- * program has let go of the arguments: a program may keep handles as long as it
+ * The room of a call is free once its handler is about to run, not once the
+ * program has freed the arguments: a program may keep handles as long as it
  * likes, also until another long call was served.
  *
  * All go through the list, and one thread at a time starts pulls: a pull that
- * ends where it is started would otherwise start the next one from inside. */
+ * ends where it is started would otherwise start the next one recursively. */
 
-/* The first one that waits, if there is room for it, which it takes. */
+/* Takes the first one that waits, and reserves its room, if there is enough. */
 static struct hg_handle *pulls_next_locked(struct amg_context_pulls *pulls)
 {
     struct amg_link *link = amg_list_first(&pulls->waiting);
@@ -136,14 +133,14 @@ static struct hg_handle *pulls_next_locked(struct amg_context_pulls *pulls)
     return handle;
 }
 
-/* Starts all that there is room for. The lock is held before and after. */
+/* Starts all pulls that have room. The lock is held before and after. */
 static void pulls_start_locked(hg_context_t *context)
 {
     struct amg_context_pulls *pulls = &context->pulls;
     struct hg_handle *handle = NULL;
 
     if (pulls->is_starting)
-        return; /* who does so will look again */
+        return; /* the thread that does so will look again */
     pulls->is_starting = true;
     while ((handle = pulls_next_locked(pulls)) != NULL) {
         amg_lock_unlock(&context->upper_lock);
@@ -154,20 +151,20 @@ static void pulls_start_locked(hg_context_t *context)
     pulls->is_starting = false;
 }
 
-/* A request whose arguments, handle->pull_len bytes, are to be pulled:
- * serve_pull() is run for it when there is room for them, now or later. */
+/* Adds a request whose arguments, handle->pull_len bytes, must be pulled:
+ * serve_pull() runs when there is room for them, now or later. */
 static void pulls_add(struct hg_handle *handle)
 {
     hg_context_t *context = handle->info.context;
 
-    amg_context_enter(context); /* until its transfer is in flight itself */
+    amg_context_enter(context); /* until its transfer is in flight */
     amg_lock_lock(&context->upper_lock);
     amg_list_push(&context->pulls.waiting, &handle->link);
     pulls_start_locked(context);
     amg_lock_unlock(&context->upper_lock);
 }
 
-/* What it took is free for others: it is about to run, or its pull failed. */
+/* Returns its room: it is about to run, or its pull failed. */
 static void pulls_end(struct hg_handle *handle)
 {
     hg_context_t *context = handle->info.context;
@@ -195,9 +192,9 @@ void amg_pulls_refuse(hg_context_t *context)
     } while (link != NULL);
 }
 
-/* Nothing of what arrived is believed: the head is checked, the id looked up,
- * and whatever is wrong is answered with a code (one-way: dropped), with one
- * line in the log that names the peer. */
+/* Nothing that arrived is trusted: the head is checked, the id looked up, and
+ * every error is answered with a code (one-way: dropped), with one line in the
+ * log that names the peer. */
 
 static void serve_run(struct amg_cq_entry *entry)
 {
@@ -207,7 +204,7 @@ static void serve_run(struct amg_cq_entry *entry)
     if (handle->is_long)
         pulls_end(handle);
     if (!handle->is_one_way) {
-        amg_refs_set(&handle->refs, 2); /* the program's, and the answer's */
+        amg_refs_set(&handle->refs, 2); /* the program's and the answer's */
         amg_refs_set(&handle->spare, 1);
     }
     handle->rpc->callback(handle);
@@ -219,7 +216,7 @@ static void serve_queue(struct hg_handle *handle)
     amg_context_queue(handle->info.context, &handle->entry);
 }
 
-/* Answers with a code, and logs why; the user never sees this call. */
+/* Answers with a code, and logs the reason; the user never sees this call. */
 static void serve_refuse(
     struct hg_handle *handle, hg_return_t ret, const char *why)
 {
@@ -258,7 +255,7 @@ static void serve_pull(struct hg_handle *handle)
     serve_refuse(handle, rc, "the place of its long arguments is unknown");
 }
 
-/* Goes on with a request that is right in itself: is its RPC known? */
+/* Continues with a valid request: is its RPC registered? */
 static void serve_known(struct hg_handle *handle)
 {
     if (handle->rpc == NULL)
@@ -278,7 +275,7 @@ static void serve_known(struct hg_handle *handle)
     }
 }
 
-/* A request whose head is right. */
+/* Handles a request with a valid head. */
 static void serve_request(
     struct hg_handle *handle, const struct amg_header *header)
 {
@@ -306,7 +303,7 @@ static void serve_request(
         serve_known(handle);
 }
 
-/* There is no memory for a handle: one on the stack answers. */
+/* No memory for a handle: answers with one on the stack. */
 static void serve_refuse_without_handle(
     hg_context_t *context, unsigned route, struct amg_arrival *arrival)
 {
@@ -324,8 +321,8 @@ static void serve_refuse_without_handle(
     ep->transport->msg.release(ep, arrival);
 }
 
-/* Was it sent in the way that its flags say? One whose origin waits for a
- * reply must get one, and one whose origin does not can get none. */
+/* Do the flags match the way it was sent? A request whose origin waits for a
+ * reply must be able to get one, any other must not. */
 static bool flags_are_right(
     const struct amg_arrival *arrival, const struct amg_header *header)
 {
@@ -334,14 +331,14 @@ static bool flags_are_right(
         (flags & AMG_HEADER_ACK) != 0 ||
         ((flags & AMG_HEADER_ONE_WAY) != 0 && (flags & AMG_HEADER_MORE) == 0);
 
-    /* Is this process still there, asks who waits for that word. */
+    /* Probe by a target that waits for an ACK: is this process still there? */
     if (flags == AMG_HEADER_ACK && !arrival->is_one_way)
         return true;
     return is_one_way == (arrival->is_one_way != 0);
 }
 
-/* The reply to a call that was cancelled. Nobody will read it; when it is a
- * long one, its target has to know. */
+/* The reply to a cancelled call. Nobody reads it; the target of a long one must
+ * be told. */
 static void serve_late_reply(
     hg_context_t *context, unsigned route, struct amg_arrival *arrival)
 {

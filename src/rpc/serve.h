@@ -6,19 +6,19 @@
 #include "core/context.h"
 #include "rpc/handle.h"
 
-/* Lets the class call, and serve calls. HG_NOMEM. */
+/* Enables the class to call and to serve calls. HG_NOMEM. */
 hg_return_t amg_serve_attach(hg_class_t *cls);
 
-/* When the context looks: by a thread of the program, or when it is old enough,
- * nothing is kept any longer. */
+/* Periodic check of the context: on a thread of the program, or if the context
+ * is old enough, stops keeping early requests. */
 void amg_early_look(hg_context_t *context);
-/* Nothing is, whoever asks. */
+/* Stops keeping them on any thread. */
 void amg_early_end(hg_context_t *context);
 
-/* Those that still wait are refused: the context ends. */
+/* Refuses the requests that still wait: the context ends. */
 void amg_pulls_refuse(hg_context_t *context);
 
-/* An amg_arrival_fn: what a context does with a request that came in. */
+/* An amg_arrival_fn: handles a request that arrived at a context. */
 void amg_serve_arrived(
     hg_context_t *context, unsigned route, struct amg_arrival *arrival);
 

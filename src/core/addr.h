@@ -8,31 +8,31 @@
 
 #include "core/class.h"
 
-/* Owned by the user when amg_addr_create() made it, else it lies in a handle
- * and lives as long as that. Has one share of its peer. Constant once made. */
+/* Owned by the user if amg_addr_create() made it, else by the handle that
+ * embeds it. Holds one reference to its peer. Constant once made. */
 struct hg_addr {
-    struct amg_link kept;  /* the attic's, once it is gone */
-    hg_class_t *cls;       /* NULL: it is gone */
+    struct amg_link kept;  /* in the attic, once destroyed */
+    hg_class_t *cls;       /* NULL: destroyed */
     struct amg_peer *peer; /* NULL: none yet */
     uint8_t route;
     bool is_users;    /* made by amg_addr_create(), counted in the class */
-    bool is_borrowed; /* the share is that of an arrival */
+    bool is_borrowed; /* the reference is that of an arrival */
 };
 
-/* Is it one that is there? By the functions that programs call. */
+/* Checks an address passed in by the program. */
 #define AMG_ADDR_OK(addr)                                                      \
     AMG_ALIVE((addr) != HG_ADDR_NULL && (addr)->cls != NULL, "address", (addr))
 
-/* Fills `ret_addr` in place, for a peer of an open route. A peer that is this
- * process itself is replaced by the loopback route, or with no_loopback by the
- * main one; one of the main route that is to be called by another one by that.
- * Takes a share. HG_NOMEM; HG_ADDRNOTAVAIL: that other one cannot reach it. */
+/* Fills `ret_addr` in place, for a peer of an open route. For this process
+ * itself the loopback route is used, or with no_loopback the main one; for a
+ * peer of the main route, the route that the route map has for it. Takes a
+ * reference. HG_NOMEM; HG_ADDRNOTAVAIL: that route cannot reach it. */
 hg_return_t amg_addr_init(hg_class_t *cls, unsigned route,
     struct amg_peer *peer, struct hg_addr *ret_addr);
-/* The same for the sender of an arrival, which came by that very route. */
+/* The same for the sender of an arrival, by the route of the arrival. */
 void amg_addr_init_from(hg_class_t *cls, unsigned route, struct amg_peer *peer,
     struct hg_addr *ret_addr);
-/* The same, without a share of its own: for as long as the arrival is there, or
+/* The same without a reference of its own: valid while the arrival exists, or
  * until amg_addr_keep(). */
 static inline void amg_addr_borrow(hg_class_t *cls, unsigned route,
     struct amg_peer *peer, struct hg_addr *ret_addr)
@@ -43,34 +43,34 @@ static inline void amg_addr_borrow(hg_class_t *cls, unsigned route,
     ret_addr->is_users = false;
     ret_addr->is_borrowed = true;
 }
-/* Gives a borrowed one a share of its own. */
+/* Gives a borrowed address a reference of its own. */
 void amg_addr_keep(struct hg_addr *addr);
-/* The same as `other`, with a share of its own. */
+/* A copy of `other`, with a reference of its own. */
 void amg_addr_init_copy(const struct hg_addr *other, struct hg_addr *ret_addr);
-/* Ends the share; safe on one that has no peer. */
+/* Drops the reference; accepts an address without a peer. */
 void amg_addr_fini(struct hg_addr *addr);
 
-/* One for the user: a copy of `value`. HG_NOMEM. */
+/* Creates an address for the user: a copy of `value`. HG_NOMEM. */
 hg_return_t amg_addr_create(
     const struct hg_addr *value, struct hg_addr **ret_addr);
 void amg_addr_destroy(struct hg_addr *addr);
 
-/* This process, by the loopback route, or with no_loopback by the main one.
- * Takes a share. */
+/* The address of this process, by the loopback route, or with no_loopback by
+ * the main one. Takes a reference. */
 void amg_addr_init_self(hg_class_t *cls, struct hg_addr *ret_addr);
 
-/* From text, by the open route that understands it. HG_INVALID_ARG,
- * HG_PROTONOSUPPORT (a transport this class has not open), HG_ADDRNOTAVAIL. */
+/* Parses text by the open route that understands it. HG_INVALID_ARG,
+ * HG_PROTONOSUPPORT (the transport is not open here), HG_ADDRNOTAVAIL. */
 hg_return_t amg_addr_parse(
     hg_class_t *cls, const char *text, struct hg_addr *ret_addr);
-/* The same process as a peer of the main route, with a share, or NULL: it is
- * not reached that way. */
+/* The same process as a peer of the main route, with a reference, or NULL: the
+ * main route does not reach it. */
 struct amg_peer *amg_addr_main_peer(const struct hg_addr *addr);
-/* Text that others can parse: of the main route, also for this process. As
- * the contract's format. */
+/* Text that other processes can parse: of the main route, also for this
+ * process. As `format` of the contract. */
 hg_return_t amg_addr_format(
     const struct hg_addr *addr, char *ret_text, size_t *len);
-/* For log lines: always gives a text. */
+/* For log lines: always returns a text. */
 const char *amg_addr_text(const struct hg_addr *addr, char *room, size_t len);
 
 bool amg_addr_is_same(const struct hg_addr *one, const struct hg_addr *other);

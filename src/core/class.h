@@ -17,8 +17,8 @@
 #include "mercury_types.h"
 #include "transport/transport.h"
 
-/* Which way a message goes. The number stands in bulk descriptors, so it means
- * the same in every build. */
+/* Route of a message. The number is part of bulk descriptors, so it means the
+ * same in every build. */
 enum amg_route {
     AMG_ROUTE_SELF, /* loopback, always open */
     AMG_ROUTE_SHM,
@@ -28,14 +28,14 @@ enum amg_route {
 };
 
 enum amg_class_state {
-    AMG_CLASS_CLOSED,   /* not open yet, or gone */
+    AMG_CLASS_CLOSED,   /* not open yet, or closed */
     AMG_CLASS_OPENING,  /* its transports are being opened */
     AMG_CLASS_OPEN,     /* contexts, addresses, handles may be made */
-    AMG_CLASS_DRAINING, /* closing: nothing of it remains with the user */
+    AMG_CLASS_DRAINING, /* closing: the user holds nothing of it any more */
     AMG_CLASS_STATE_COUNT
 };
 
-/* What the user still holds; HG_Finalize() asks. */
+/* Objects the user still holds, which HG_Finalize() checks. */
 enum amg_class_count {
     AMG_CLASS_CONTEXTS,
     AMG_CLASS_ADDRS,
@@ -52,87 +52,91 @@ enum {
     AMG_CLASS_REASON_CAP = 768
 };
 
-/* How a class is to be opened: one driver for each route, or NULL. */
+/* How a class is opened: one driver for each route, or NULL. */
 struct amg_class_plan {
     const struct amg_transport *transports[AMG_ROUTE_COUNT];
     enum amg_route main_route;       /* the one addresses are written for */
     const char *name;                /* as HG_Class_get_name() says */
     char protocol[AMG_PROTOCOL_CAP]; /* as HG_Class_get_protocol() says */
-    uint32_t head_len; /* bytes of a message that the floors above use */
+    uint32_t head_len; /* bytes of a message that the layers above use */
     struct amg_open how;
-    /* Its open domains are used, and stay its own; NULL: all are opened. */
+    /* Class whose open domains are used, and which keeps them; NULL: all are
+     * opened. */
     hg_class_t *lender;
-    /* Called once when they are open: may open more of them, fill
-     * `route_map`, `is_idle`, `reach` and `reason` in. NULL: nothing more. */
+    /* Called once when the domains are open: may open more, and sets
+     * `route_map`, `is_idle`, `reach` and `reason`. NULL: nothing to do. */
     hg_return_t (*join)(hg_class_t *cls);
     bool wants_near;       /* for `join`: shared memory within the node, */
-    bool needs_near;       /* and nothing else */
-    const char *near_info; /* what its domain is opened with; NULL: "" */
+    bool needs_near;       /* and no other route */
+    const char *near_info; /* init string of its domain; NULL: "" */
     /* For `join`: libfabric to the ranks of other nodes. */
     char far_protocol[AMG_PROTOCOL_CAP]; /* of its scheme; "": not wanted */
-    const char *far_info;                /* what its domain is opened with */
-    bool needs_far;                      /* or nothing else between nodes */
+    const char *far_info;                /* init string of its domain */
+    bool needs_far;                      /* no other route between nodes */
     bool no_overflow;
     bool no_bulk_eager;
     bool release_input_early;
-    bool no_loopback; /* calls to oneself by the main route, where it can */
+    bool no_loopback; /* calls to oneself by the main route, if it can */
     bool wants_stats; /* the counters are logged when it is closed */
     hg_checksum_level_t checksum_level;
-    bool no_block; /* progress never sleeps */
-    /* Who is to make progress; read while the class opens. NULL: defaults. */
+    bool no_block; /* progress never blocks */
+    /* Progress options; read while the class opens. NULL: defaults. */
     const struct amalgam_progress_options *progress;
-    bool is_mercury; /* callbacks run in HG_Trigger() where that says nothing */
+    bool is_mercury; /* callbacks run in HG_Trigger() unless the options say
+                        otherwise */
 };
 
-/* Owned by whoever opened it, until amg_class_close(). Fields without an own
- * word are constant while it is open. */
+/* Owned by its opener, until amg_class_close(). Fields without a comment of
+ * their own are constant while it is open. */
 struct hg_class {
-    struct amg_link kept;       /* the attic's, once it is gone */
+    struct amg_link kept;       /* in the attic, once destroyed */
     enum amg_class_state state; /* written by amg_class_set_state() alone */
     struct amg_domain *domains[AMG_ROUTE_COUNT]; /* NULL: not open */
-    /* Open for the common end only: no peer is reached that way, so that
-     * waiting needs not look there. */
+    /* Open for the common teardown only: no peer is reached by this route, so
+     * waits need not poll it. */
     bool is_idle[AMG_ROUTE_COUNT];
-    struct amg_route_map *route_map; /* NULL: the main route leads to all */
+    struct amg_route_map *route_map; /* NULL: the main route reaches all */
     void (*route_map_free)(hg_class_t *);
-    char reach[AMG_CLASS_REACH_CAP];   /* who is reached how, for a person */
-    char reason[AMG_CLASS_REASON_CAP]; /* for the ways of bulk data, or "" */
-    bool is_first; /* the first rank of its job, which speaks for all */
+    char reach[AMG_CLASS_REACH_CAP];   /* how peers are reached, as text */
+    char reason[AMG_CLASS_REASON_CAP]; /* why bulk data take their way, or "" */
+    bool is_first; /* the first rank of its job, which logs for all */
     struct amg_class_plan plan;
-    struct amg_progress_config progress_config; /* who makes progress, where */
+    struct amg_progress_config
+        progress_config;         /* which threads make progress, and where */
     struct amg_class_pool *pool; /* memory for bulk; NULL: the heap only */
     struct amg_limits limits;    /* the smallest of all routes */
     atomic_int counts[AMG_CLASS_COUNTS];
-    struct amg_patience patience; /* of amg_class_quiesce(), with the others */
-    bool is_abandoned;            /* it has gone on without some */
-    struct amg_link opened;       /* on the list of diag.c */
-    uint64_t past[AMG_COUNTERS];  /* of closed contexts; guarded by the lock */
-    struct amg_lock lock;         /* guards `contexts` */
-    hg_context_t *contexts[256];  /* by id; NULL: none */
-    void *upper;                  /* the next floor's; see upper_free */
+    struct amg_patience
+        patience;      /* of amg_class_quiesce(), for the other processes */
+    bool is_abandoned; /* it has closed without some of them */
+    struct amg_link opened;      /* on the list of diag.c */
+    uint64_t past[AMG_COUNTERS]; /* of closed contexts; guarded by the lock */
+    struct amg_lock lock;        /* guards `contexts` */
+    hg_context_t *contexts[256]; /* by id; NULL: none */
+    void *upper;                 /* of the layer above; see upper_free */
     void (*upper_free)(hg_class_t *); /* run by amg_class_close() */
-    void *data;                       /* the user's */
+    void *data;                       /* user data */
     void (*data_free)(void *);
 };
 
-/* Is it one that is there? By the functions that programs call. */
+/* Checks a class passed in by the program. */
 #define AMG_CLASS_OK(hg_class)                                                 \
     AMG_ALIVE((hg_class) != NULL && (hg_class)->state != AMG_CLASS_CLOSED,     \
         "class", (hg_class))
 
-/* May only threads of the program move this open route? */
+/* May only threads of the program make progress on this open route? */
 bool amg_class_is_user_bound(const hg_class_t *cls, unsigned route);
 
-/* Settles who makes progress, when the class has opened and after a change of
- * what is asked: see amg_progress_config_settle(). */
+/* Determines which threads make progress, when the class has opened and after a
+ * change of the options: see amg_progress_config_settle(). */
 void amg_class_settle_progress(hg_class_t *cls);
 
-/* HG_BUSY: another class uses the lender's domains, or they said goodbye; or
- * what the open of a domain returned. */
+/* HG_BUSY: another class uses the lender's domains, or they have disconnected;
+ * or the error from opening a domain. */
 hg_return_t amg_class_open(
     const struct amg_class_plan *plan, hg_class_t **ret_class);
 
-/* By the plan's `join`: opens one more domain, of a route that has none, for
+/* For the plan's `join`: opens one more domain, of a route that has none, for
  * the protocol of a scheme (NULL: its default). */
 hg_return_t amg_class_add_route(hg_class_t *cls, enum amg_route route,
     const struct amg_transport *transport, const char *protocol,
@@ -140,28 +144,28 @@ hg_return_t amg_class_add_route(hg_class_t *cls, enum amg_route route,
 /* Closes it again; nothing of it is in use. */
 void amg_class_remove_route(hg_class_t *cls, enum amg_route route);
 
-/* Does anything but contexts remain, of the user or in flight? */
+/* Does anything besides contexts remain, held by the user or in flight? */
 bool amg_class_is_held(const hg_class_t *cls);
 /* Logs what the user still holds and returns HG_BUSY, or HG_SUCCESS. */
 hg_return_t amg_class_check_idle(const hg_class_t *cls, bool with_contexts);
 
-/* Says that this process is closing. HG_SUCCESS: so has every process of every
- * open medium; HG_AGAIN: not yet; HG_TIMEOUT: some never did. The ranks of a
- * job are waited for as base/patience.h says, others for
+/* Announces that this process is closing. HG_SUCCESS: so has every process of
+ * every open domain; HG_AGAIN: not yet; HG_TIMEOUT: some never did. The wait
+ * for the ranks of a job follows base/patience.h, for others
  * AMALGAM_FINALIZE_TIMEOUT_MS. */
 hg_return_t amg_class_quiesce(hg_class_t *cls);
-/* Logs whom that, or a call, waits for. */
+/* Logs the processes that this, or a call, waits for. */
 void amg_class_report(hg_class_t *cls);
 
-/* The user holds nothing any more, and the class was quiet. */
+/* The user holds nothing any more, and amg_class_quiesce() has ended. */
 void amg_class_close(hg_class_t *cls);
 
 void amg_class_set_state(hg_class_t *cls, enum amg_class_state next);
 void amg_class_count(hg_class_t *cls, enum amg_class_count what, int change);
 int amg_class_counted(const hg_class_t *cls, enum amg_class_count what);
 
-/* Reserves the context id; HG_BUSY when it is taken, HG_INVALID_ARG when it is
- * not below the number of contexts the class was opened for. */
+/* Reserves the context id; HG_BUSY if it is taken, HG_INVALID_ARG if it is not
+ * below the number of contexts the class was opened for. */
 hg_return_t amg_class_enter_context(
     hg_class_t *cls, uint8_t id, hg_context_t *context);
 void amg_class_leave_context(

@@ -17,119 +17,119 @@
 #include "core/wakeup.h"
 #include "transport/op.h"
 
-/* What the floor above does when the moment has come that it named. */
+/* Periodic check of the layer above; called at the time that it requested. */
 typedef void (*amg_look_fn)(hg_context_t *context, uint64_t now_ns);
 
-/* The moment that never comes. */
+/* A time that never comes. */
 #define AMG_CONTEXT_NEVER UINT64_MAX
 
-/* What the floor above does with a request that came in. Runs in progress, no
- * lock is held; it must see to it that the arrival is released. */
+/* Handles a request that arrived, in the layer above. Runs in progress with no
+ * lock held; it must make sure that the arrival is released. */
 typedef void (*amg_arrival_fn)(
     hg_context_t *context, unsigned route, struct amg_arrival *arrival);
 
-/* The endpoint that is not looked at in every poll; see progress.c. What has no
- * word of its own is the progress owner's. */
+/* The endpoint that not every poll checks; see progress.c. Fields without a
+ * comment are the progress owner's. */
 struct amg_context_rare {
     unsigned route;        /* AMG_ROUTE_COUNT: none. Constant */
-    unsigned skipped;      /* polls since the last look */
-    unsigned quiet;        /* looks that found nothing */
-    bool is_user_bound;    /* threads of ours leave it alone. Constant */
+    unsigned skipped;      /* polls since it was last checked */
+    unsigned quiet;        /* checks that found nothing */
+    bool is_user_bound;    /* threads of the library skip it. Constant */
     atomic_bool is_wanted; /* something was posted; a hint, so relaxed */
 };
 
-/* Who runs what a peer asked for, and what came of that. */
+/* Which threads run served requests and their follow-up callbacks. */
 enum amg_serve {
-    AMG_SERVE_TRIGGER, /* HG_Trigger(), with all the rest */
+    AMG_SERVE_TRIGGER, /* HG_Trigger(), like all other callbacks */
     AMG_SERVE_THREAD,  /* the progress thread, and HG_Trigger() */
-    AMG_SERVE_POOL,    /* the handler threads alone */
+    AMG_SERVE_POOL,    /* the handler threads only */
 };
 
 /* Long arguments of calls that have not run yet; see rpc/serve.c. */
 struct amg_context_pulls {
-    struct amg_list waiting; /* calls for which there is no room now */
+    struct amg_list waiting; /* calls without room */
     uint64_t cap;            /* bytes; constant */
-    uint64_t len;            /* bytes of those that have their room */
-    uint64_t peak;           /* the most they ever had */
+    uint64_t len;            /* bytes that calls have reserved */
+    uint64_t peak;           /* maximum of `len` so far */
     bool is_starting;        /* a thread is about to start pulls */
 };
 
-/* Bytes of an object in the pool of transfers: what the bulk floor needs for
- * one, which checks it. */
+/* Bytes of an object in the pool of transfers: as the bulk layer needs, which
+ * checks it. */
 enum { AMG_CONTEXT_TRANSFER_LEN = 384 };
 
 /* Owned by the user between HG_Context_create() and HG_Context_destroy(). */
 struct hg_context {
-    struct amg_link kept; /* the attic's, once it is gone */
-    hg_class_t *cls;      /* NULL: it is gone */
+    struct amg_link kept; /* in the attic, once destroyed */
+    hg_class_t *cls;      /* NULL: destroyed */
     uint8_t id;
     struct amg_ep *eps[AMG_ROUTE_COUNT]; /* NULL: route not open */
-    unsigned open[AMG_ROUTE_COUNT];      /* the routes that are */
+    unsigned open[AMG_ROUTE_COUNT];      /* the open routes */
     unsigned open_count;
-    unsigned hot_count; /* the first of `open` are looked at in every poll */
+    unsigned hot_count; /* the first of `open`, which every poll checks */
     struct amg_context_rare rare;
     amg_arrival_fn arrived;
-    struct amg_news news; /* of a poll, by its owner; else empty */
+    struct amg_news news; /* results of a poll, by its owner; else empty */
     struct amg_cq cq;
     struct amg_cq
-        served; /* calls served, unless HG_Trigger() alone runs them */
-    enum amg_serve serve_by; /* changes only while no thread of ours runs */
-    struct amg_service_threads *crew; /* the threads of ours; NULL: none */
+        served; /* served calls, unless HG_Trigger() alone runs them */
+    enum amg_serve serve_by; /* changes only while no service thread runs */
+    struct amg_service_threads *crew; /* the service threads; NULL: none */
     struct amg_wakeup sleep;
-    struct amg_bias owner; /* who makes progress has it; core/progress.h */
+    struct amg_bias owner; /* held by the progress owner; core/progress.h */
     atomic_uint awaiting;  /* threads that wait to be the next owner */
     /* Counts calls that made progress, or would have; relaxed, a hint for the
-     * progress thread, which leaves them to it. */
+     * progress thread, which stands by meanwhile. */
     atomic_uint turns;
-    /* Handlers of the threads of ours that wait in HG_Progress(). Its seq_cst
+    /* Handlers of the service threads that wait in HG_Progress(). Its seq_cst
      * change pairs with the fence in amg_context_queue_apart(). */
     atomic_uint nested;
-    /* Names it as long as the process lives; constant. */
+    /* Unique in the process; constant. */
     unsigned serial;
-    /* Counts callbacks that threads of ours ran. Its release pairs with the
-     * acquire of a wait, which ends by it: what the callback wrote may be what
-     * the program waits for. */
+    /* Counts callbacks run by service threads. Its release pairs with the
+     * acquire of a wait, which ends by it: the program may wait for what the
+     * callback wrote. */
     atomic_uint ran;
     uint64_t opened_ns; /* constant */
     /* Set by HG_Context_unpost(): requests are refused from then on. */
     atomic_bool is_unposted;
-    uint64_t spin_ns; /* how long a wait looks before it sleeps; constant */
-    /* Handles made here that still live; user's and in flight. */
+    uint64_t spin_ns; /* how long a wait polls before it blocks; constant */
+    /* Handles created here that still exist: user's and in flight. */
     struct amg_tally handles;
     /* Operations in flight: handles and bulk. */
     struct amg_tally in_flight;
     struct amg_counters counters;
-    struct amg_pool transfers;      /* the bulk floor's */
-    struct amg_list upper;          /* the rpc floor's; guarded by upper_lock */
-    struct amg_map acks;            /* the same; see rpc/respond.c */
-    struct amg_list early;          /* the same; see rpc/serve.c */
-    struct amg_list unanswered;     /* the same; see rpc/handle.c */
+    struct amg_pool transfers;  /* of the bulk layer */
+    struct amg_list upper;      /* of the RPC layer; guarded by upper_lock */
+    struct amg_map acks;        /* the same; see rpc/respond.c */
+    struct amg_list early;      /* the same; see rpc/serve.c */
+    struct amg_list unanswered; /* the same; see rpc/handle.c */
     struct amg_context_pulls pulls; /* the same */
     struct amg_lock upper_lock;
-    /* Run by who makes progress, or has run a callback, from the moment on that
-     * amg_context_look_at() names. A hint, so relaxed. */
+    /* Run by a thread that makes progress, or has run a callback, from the time
+     * on that amg_context_look_at() sets. A hint, so relaxed. */
     amg_look_fn look; /* constant */
     atomic_uint_fast64_t look_ns;
-    void *data; /* the user's */
+    void *data; /* user data */
     void (*data_free)(void *);
 };
 
-/* Is it one that is there? By the functions that programs call. */
+/* Checks a context passed in by the program. */
 #define AMG_CONTEXT_OK(context)                                                \
     AMG_ALIVE((context) != NULL && (context)->cls != NULL, "context", (context))
 
 hg_return_t amg_context_open(hg_class_t *cls, uint8_t id,
     amg_arrival_fn arrived, hg_context_t **ret_context);
 
-/* All that was posted completes with HG_CANCELED, its steps run, and the
- * context is freed. Entries the steps queue are run too. */
+/* All posted operations complete with HG_CANCELED, their steps run, and the
+ * context is freed. Entries queued by the steps run too. */
 void amg_context_close(hg_context_t *context);
 
-/* In a child of fork(), which alone is left of all threads: what the others
- * held is free again. */
+/* In a child of fork(), where no other thread exists: releases what the others
+ * held. */
 void amg_context_forget_threads(hg_context_t *context);
 
-/* One operation more, or less, that must end before the context may go. */
+/* Counts an operation that must end before the context may be destroyed. */
 static inline void amg_context_enter(hg_context_t *context)
 {
     amg_tally_add(&context->in_flight, 1);
@@ -140,10 +140,11 @@ static inline void amg_context_leave(hg_context_t *context)
     amg_tally_add(&context->in_flight, -1);
 }
 
-/* For the threads that serve; HG_Trigger(), too, unless they are handlers. */
+/* Queues it for the service threads; HG_Trigger() may take it, too, unless they
+ * are handler threads. */
 void amg_context_queue_apart(hg_context_t *context, struct amg_cq_entry *entry);
 
-/* Queues a callback for those who are to run it. */
+/* Queues a callback for the threads that run it. */
 static inline void amg_context_queue(
     hg_context_t *context, struct amg_cq_entry *entry)
 {
@@ -163,37 +164,37 @@ static inline bool amg_context_has_due(const hg_context_t *context)
            !amg_cq_is_empty(&context->served);
 }
 
-/* Takes one of them out, or NULL. */
+/* Takes one of them out, or returns NULL. */
 struct amg_cq_entry *amg_context_take_due(hg_context_t *context);
 
-/* Runs one, for whom it is. */
+/* Runs one. */
 void amg_context_run(struct amg_cq_entry *entry);
 
-/* Ends the wait of whoever is in amg_progress_wait(), also the one that it is
- * about to begin, which then says HG_SUCCESS: the program has something else to
- * do. By any thread. */
+/* Ends the wait of a thread in amg_progress_wait(), also one that is about to
+ * begin; the wait returns HG_SUCCESS, as the program has other work. Any
+ * thread. */
 void amg_context_ring(hg_context_t *context);
 
-/* By a thread of ours; who waits in HG_Progress() looks whether that was what
- * it waited for. */
+/* Runs one on a service thread; a thread that waits in HG_Progress() checks
+ * whether that was what it waited for. */
 void amg_context_run_by_ours(hg_context_t *context, struct amg_cq_entry *entry);
 
-/* Has the program made progress, or had time enough to get there? */
+/* Has the program made progress, or had enough time to start? */
 bool amg_context_is_ready(const hg_context_t *context);
 
-/* The floor above wants to look once that moment has come; 0: at the next
- * occasion. Ends the sleep of who would miss it. */
+/* The layer above requests a check at that time; 0: as soon as possible. Wakes
+ * a sleeping thread that would miss it. */
 void amg_context_look_at(hg_context_t *context, uint64_t at_ns);
-/* Lets it, if the moment has come. */
+/* Runs the check, if its time has come. */
 void amg_context_look(hg_context_t *context, uint64_t now_ns);
 
-/* When that is. */
+/* Time of the next check. */
 static inline uint64_t amg_context_look_ns(const hg_context_t *context)
 {
     return atomic_load_explicit(&context->look_ns, memory_order_relaxed);
 }
 
-/* By who makes progress, or runs callbacks. */
+/* Called by threads that make progress or run callbacks. */
 static inline void amg_context_drive(hg_context_t *context)
 {
     if (!AMG_LIKELY(amg_context_look_ns(context) == AMG_CONTEXT_NEVER) &&
@@ -208,8 +209,8 @@ static inline struct amg_ep *amg_context_ep(
     return context->eps[route];
 }
 
-/* By the owner: a peer goes on with something here, though there are no news of
- * it. No wait is to think that nothing comes. */
+/* By the owner: a peer continues an operation here, although no event was
+ * reported. Waits must not assume that the context is quiet. */
 static inline void amg_context_moved(hg_context_t *context)
 {
     unsigned moves =
@@ -221,10 +222,10 @@ static inline void amg_context_moved(hg_context_t *context)
     context->rare.quiet = 0;
 }
 
-/* Something was posted, or cancelled: what has ended by that is seen only by
- * this context's progress, which may be asleep. Who is about to sleep announces
- * it first, and then looks for posts under the lock that a post takes: so
- * either it sees the post, or this sees the announcement. */
+/* An operation was posted, or cancelled: only progress of this context sees
+ * that it has ended, and its thread may be blocked. A thread that is about to
+ * block announces it first, then checks for posts under the lock that a post
+ * takes: either it sees the post, or this sees the announcement. */
 static inline void amg_context_posted(hg_context_t *context, unsigned route)
 {
     if (route == context->rare.route)
@@ -240,7 +241,8 @@ static inline void amg_context_posted(hg_context_t *context, unsigned route)
 /* Runs the step of each operation that has ended; empties the list. */
 void amg_context_step_all(struct amg_list *done);
 
-/* Adds what all contexts counted to `sums`; returns how many handles live. */
+/* Adds the counters of all contexts to `sums`; returns the number of handles
+ * that exist. */
 int amg_context_sum_all(hg_class_t *cls, uint64_t sums[AMG_COUNTERS]);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a class has done, counted. */
+/* Counters of a class's operations. */
 #ifndef AMG_CORE_COUNTERS_H
 #define AMG_CORE_COUNTERS_H
 
@@ -7,19 +7,19 @@
 
 #include "base/bias.h"
 
-/* Each of them only grows. */
+/* All counters are monotonic. */
 enum amg_counter {
     AMG_COUNT_REQUESTS_SENT,
     AMG_COUNT_REQUESTS_CAME,
     AMG_COUNT_REPLIES_SENT,
     AMG_COUNT_REPLIES_CAME,
-    AMG_COUNT_LONG_REQUESTS, /* sent ones */
-    AMG_COUNT_LONG_REPLIES,  /* sent ones */
-    AMG_COUNT_TRANSFERS,     /* bulk, asked for by the program */
+    AMG_COUNT_LONG_REQUESTS, /* sent */
+    AMG_COUNT_LONG_REPLIES,  /* sent */
+    AMG_COUNT_TRANSFERS,     /* bulk transfers of the program */
     AMG_COUNTERS
 };
 
-/* Owned by its context; all zero when nothing was counted. */
+/* Owned by its context; zero at first. */
 struct amg_counters {
     struct amg_tally of[AMG_COUNTERS];
 };
@@ -30,7 +30,7 @@ static inline void amg_counters_add(
     amg_tally_add(&counters->of[it], 1);
 }
 
-/* Adds what was counted to `sums`. */
+/* Adds the counters to `sums`. */
 static inline void amg_counters_sum(
     const struct amg_counters *counters, uint64_t sums[AMG_COUNTERS])
 {

@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Which of its NICs is near to a process. */
+/* Choice of the NIC nearest to a process. */
 #ifndef AMG_CORE_NICS_H
 #define AMG_CORE_NICS_H
 
 #include "affinity/machine.h"
 #include "transport/transport.h"
 
-/* The machine's NIC that a driver means: the one of that bus, or of one of the
- * names. NULL: it knows none such. */
+/* Finds the machine's NIC of a driver: by its bus, or by one of the names.
+ * NULL: not known. */
 const struct amg_nic *amg_nics_find(
     const struct amg_machine *machine, const struct amg_nic_id *id);
 
-/* The index of the NIC that a process of that binding is to use, of `count`, at
- * most AMG_NICS_ALIKE_MAX: the nearest one, and of those equally near another
+/* The index of the NIC for a process with that binding, of `count`, at most
+ * AMG_NICS_ALIKE_MAX: the nearest one, and of several equally near a different
  * one for each `turn`. `count`: the machine knows none of them. */
 uint32_t amg_nics_choose(const struct amg_machine *machine,
     const struct amg_cpuset *binding, const struct amg_nic_id *nics,
     uint32_t count, uint32_t turn, char *ret_why, size_t cap);
 
-/* The same for this process on this machine, which is loaded for it: the
+/* The same for this process on this machine, which is loaded for it:
  * `nic_nearest` of struct amg_open. */
 uint32_t amg_nics_nearest(const struct amg_nic_id *nics, uint32_t count,
     uint32_t turn, char *ret_why, size_t cap);

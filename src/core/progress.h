@@ -8,45 +8,45 @@
 #include "core/context.h"
 #include "core/wait_policy.h"
 
-/* Becomes the progress owner of the context, if nobody is. */
+/* Becomes the progress owner of the context, if there is none. */
 static inline bool amg_progress_own(hg_context_t *context)
 {
     return amg_bias_try(&context->owner);
 }
 
-/* Does a thread wait to be the next owner? It has counted itself before it
- * tried to own the context, so an owner that leaves sees it (base/bias.h). */
+/* Does a thread wait to be the next owner? It counted itself before it tried to
+ * own the context, so an owner that leaves sees it (base/bias.h). */
 static inline bool amg_progress_is_awaited(const hg_context_t *context)
 {
     return atomic_load_explicit(&context->awaiting, memory_order_seq_cst) != 0;
 }
 
-/* Stops owning it: does a thread wait, which is to be woken? */
+/* Gives up ownership. True: a thread waits and must be woken. */
 static inline bool amg_progress_leave(hg_context_t *context)
 {
     amg_bias_give_fenced(&context->owner);
     return amg_progress_is_awaited(context);
 }
 
-/* The same, and hands it to a thread that waits, if one does. */
+/* The same, and wakes a thread that waits, if any. */
 static inline void amg_progress_disown(hg_context_t *context)
 {
-    /* Who sleeps in an event loop, or is the progress thread, has to announce
-     * itself again: the polls of this owner have ended that. */
+    /* A sleeping event loop or progress thread must arm itself again: the polls
+     * of this owner have disarmed it. */
     if (amg_progress_leave(context) || amg_cq_has_standby(&context->cq))
         amg_cq_wake(&context->cq);
 }
 
-/* Moves every endpoint along; by the owner only. Steps run in here, arrivals
- * are handed on. Returns how many things happened. */
+/* Polls every endpoint; by the owner only. Runs steps and hands on arrivals.
+ * Returns the number of events. */
 unsigned amg_progress_poll(hg_context_t *context);
 
-/* As HG_Progress(): HG_SUCCESS when something happened or is queued, else
- * HG_TIMEOUT when `timeout_ms` have passed. */
+/* As HG_Progress(): HG_SUCCESS if something happened or is queued, HG_TIMEOUT
+ * after `timeout_ms`. */
 hg_return_t amg_progress_wait(hg_context_t *context, unsigned timeout_ms);
 
-/* At which pace the calling thread waits in a class, for what descriptors tell
- * of; one of the program's, or one that runs a handler. */
+/* Wait policy of the calling thread, which is the program's or runs a handler,
+ * for events that descriptors report. */
 struct amg_wait_policy amg_progress_wait_policy(
     const hg_class_t *cls, uint64_t spin_ns);
 

@@ -9,41 +9,41 @@
 #include "boot/node.h"
 #include "core/class.h"
 
-/* The address of a rank by the internode route: plain bytes, one length for
- * all of a table. */
+/* The address of a rank by the internode route: plain bytes of the same length
+ * in the whole table. */
 struct amg_rank_record {
     uint32_t rank;
     uint32_t node; /* the same number for all ranks of a node */
-    char text[];   /* with its NUL */
+    char text[];   /* NUL-terminated */
 };
 
-/* Of all ranks of the job; constant, and the same memory for all ranks of a
- * node where that can be. */
+/* Addresses of all ranks of the job; constant, and shared by all ranks of a
+ * node where possible. */
 struct amg_rank_table {
     const unsigned char *records; /* in the order of ranks, */
-    const uint32_t *order;        /* and ranks in that of their texts */
-    uint32_t record_len;          /* a multiple of their alignment */
+    const uint32_t *order;        /* ranks in the order of their texts */
+    uint32_t record_len;          /* a multiple of the record's alignment */
     uint32_t size;                /* ranks */
-    uint32_t node;                /* that of this process */
-    void *memory;                 /* what `release` gives back */
+    uint32_t node;                /* of this process */
+    void *memory;                 /* freed by `release` */
     void (*release)(void *memory);
 };
 
-/* Owned by the class that made it, while it opens and until its domains close;
- * a class that borrows these domains uses it, too. */
+/* Owned by the class that created it, until its domains close; also used by a
+ * class that borrows these domains. */
 struct amg_route_map;
 
-/* Makes `cls->route_map`, unless it is there. HG_NOMEM. */
+/* Creates `cls->route_map`, unless it exists. HG_NOMEM. */
 hg_return_t amg_route_map_create(hg_class_t *cls);
-/* From now on `main_peer` is called by `route`, as `peer`. Takes a reference
- * to each. HG_NOMEM: nothing was added. */
+/* From now on `main_peer` is called by `route`, as `peer`. Takes a reference to
+ * each. HG_NOMEM: nothing was added. */
 hg_return_t amg_route_map_add(struct amg_route_map *map, unsigned route,
     struct amg_peer *main_peer, struct amg_peer *peer);
 /* From now on ranks of other nodes are called by `route`, which is open; `ops`
- * knows the ranks of the main one. Takes the table. */
+ * knows the ranks of the main one. Takes over the table. */
 void amg_route_map_add_table(struct amg_route_map *map, unsigned route,
     const struct amg_node_ops *ops, const struct amg_rank_table *table);
-/* Gives references and table back; fine without a map. */
+/* Drops the references and the table; does nothing without a map. */
 void amg_route_map_destroy(hg_class_t *cls);
 
 static inline const struct amg_rank_record *amg_rank_record_of(
@@ -55,12 +55,12 @@ static inline const struct amg_rank_record *amg_rank_record_of(
                                                           table->record_len);
 }
 
-/* Any thread. Without a reference: the map keeps a peer that it has found
- * until the class closes. Fine without a map. */
+/* Any thread. Returns no reference: the map keeps every peer it has found until
+ * the class closes. Accepts a class without a map. */
 
-/* The peer by which a peer of the main route is called; `ret_route` leads to
- * it. HG_NOENTRY: by the main route itself; else the driver's code for its
- * address, or HG_NOMEM. */
+/* The peer by which a peer of the main route is called, and its route.
+ * HG_NOENTRY: the main route itself; else the driver's code for its address, or
+ * HG_NOMEM. */
 hg_return_t amg_route_map_find(const hg_class_t *cls,
     struct amg_peer *main_peer, unsigned *ret_route,
     struct amg_peer **ret_peer);

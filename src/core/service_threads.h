@@ -5,13 +5,13 @@
 
 #include "core/context.h"
 
-/* Starts the threads that the class's placement names; none is fine. A thread
- * that cannot be started is warned of, and done without. */
+/* Starts the threads of the class's placement, if any. Warns of a thread that
+ * cannot be started, and continues without it. */
 void amg_service_threads_start(hg_context_t *context);
 
-/* Ends them, and waits until they have. False: the caller is one of them, or
- * runs in a callback of one; nothing was done. What is left in the queue of
- * served calls is run by HG_Trigger() from then on. */
+/* Stops and joins them. False: the caller is one of them, or runs in a callback
+ * of one; nothing was done. HG_Trigger() then runs what is left in the queue of
+ * served calls. */
 bool amg_service_threads_stop(hg_context_t *context);
 
 #endif

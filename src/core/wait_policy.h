@@ -8,33 +8,33 @@
 
 #include "amalgam_progress.h"
 
-/* For what need not be bounded: how long a thread of ours sleeps at most. */
+/* Limit where none is needed: the longest sleep of a library thread. */
 #define AMG_WAIT_LONG_NS     1000000000ull
 #define AMG_WAIT_FOR_EVER_NS UINT64_MAX
 
-/* Whose core it is that waits. */
+/* Use of the core that the waiting thread runs on. */
 enum amg_core_use {
-    AMG_CORE_OWN,       /* the program's, which has one for each thread */
-    AMG_CORE_DEDICATED, /* a thread of ours, and nobody else's */
-    AMG_CORE_SHARED,    /* others want to compute there */
+    AMG_CORE_OWN,       /* one core for each thread of the program */
+    AMG_CORE_DEDICATED, /* for a thread of the library alone */
+    AMG_CORE_SHARED,    /* other threads compute there */
 };
 
-/* One who waits. */
+/* Properties of a waiting thread. */
 struct amg_wait_policy {
     enum amalgam_wait hint;
     enum amg_core_use core;
-    bool is_not_pollable; /* descriptors do not tell of all */
-    bool no_block;        /* progress never sleeps */
+    bool is_not_pollable; /* descriptors do not report all events */
+    bool no_block;        /* progress never blocks */
     bool must_yield;      /* ranks of the node outnumber its cores */
     uint64_t spin_ns;     /* AMALGAM_SPIN_US */
 };
 
 enum amg_wait_kind {
-    AMG_WAIT_POLL,           /* look again */
-    AMG_WAIT_POLL_AND_YIELD, /* the same, and give the core away now and then */
-    AMG_WAIT_YIELD,          /* give it away before each look */
-    AMG_WAIT_PAUSE,          /* for `ns`; what the own process does ends it */
-    AMG_WAIT_SLEEP,          /* on descriptors, for at most `ns` */
+    AMG_WAIT_POLL,           /* poll again */
+    AMG_WAIT_POLL_AND_YIELD, /* the same, and yield the core now and then */
+    AMG_WAIT_YIELD,          /* yield before each poll */
+    AMG_WAIT_PAUSE, /* sleep for `ns`; an event of this process ends it */
+    AMG_WAIT_SLEEP, /* block on descriptors, for at most `ns` */
 };
 
 struct amg_wait_step {
@@ -45,7 +45,7 @@ struct amg_wait_step {
 /* How long a wait polls before it does anything else. */
 uint64_t amg_wait_policy_spin_ns(const struct amg_wait_policy *policy);
 
-/* After nothing has come for so long. */
+/* The next step after a quiet time of that length. */
 struct amg_wait_step amg_wait_policy_next(
     const struct amg_wait_policy *policy, uint64_t quiet_ns);
 

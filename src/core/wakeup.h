@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Sleep and wake-up of the threads that wait for a context. */
+/* Blocking and wake-up of the threads that wait for a context. */
 #ifndef AMG_CORE_WAKEUP_H
 #define AMG_CORE_WAKEUP_H
 
@@ -13,74 +13,74 @@
 
 /* Owned by its context. */
 struct amg_wakeup {
-    struct amg_lock lock; /* guards the making of what follows */
-    /* One for each who may sleep, which stands for its bell and for all
-     * endpoints that have a descriptor; -1: not made yet, -2: could not be.
-     * The release store by who made it pairs with the acquire in
-     * amg_wakeup_fd(). */
+    struct amg_lock lock; /* guards the creation of the fields below */
+    /* One for each waiter of the queue; it covers the waiter's doorbell and all
+     * endpoints that have a descriptor; -1: not created yet, -2: could not be.
+     * The creator's release store pairs with the acquire in amg_wakeup_fd(). */
     atomic_int fds[AMG_CQ_BELLS];
     int bells[AMG_CQ_BELLS];
-    /* Some endpoint has to be polled for its news to be seen. Constant. */
+    /* Some endpoint reports events only when polled. Constant. */
     bool is_not_pollable;
-    /* The same for a thread of the library, which leaves those alone that only
-     * the program's threads may move. Constant. */
+    /* The same for a thread of the library, which skips the endpoints that only
+     * the program's threads may progress. Constant. */
     bool is_thread_not_pollable;
-    /* The owner's: others wanted its core when it last looked. */
+    /* Of the owner: other threads wanted its core at the last check. */
     bool is_oversubscribed;
-    /* The owner's: since when nothing has come, as far as waits know, so that
-     * one goes on where the last one ended; 0: something has. */
+    /* Of the owner: start of the quiet time, so that a wait continues where the
+     * last one ended; 0: something has come. */
     uint64_t quiet_since_ns;
-    /* Counts polls in which a peer moved something. Written by the owner; a
-     * hint, so relaxed. */
+    /* Counts polls in which a peer made progress. Written by the owner; a hint,
+     * so relaxed. */
     atomic_uint moves;
-    /* Something was posted since a wait looked; a hint, so relaxed. */
+    /* An operation was posted since the last check of a wait; a hint, so
+     * relaxed. */
     atomic_bool was_posted;
 };
 
-/* What ended a sleep. */
+/* Reason why a sleep ended. */
 enum amg_wakeup_reason {
-    AMG_WAKEUP_TIMEOUT, /* it was long enough */
-    AMG_WAKEUP_SIGNAL,  /* somebody of this process */
-    AMG_WAKEUP_EVENT,   /* an endpoint, as its descriptor says */
+    AMG_WAKEUP_TIMEOUT, /* the time was reached */
+    AMG_WAKEUP_SIGNAL,  /* a thread of this process */
+    AMG_WAKEUP_EVENT,   /* the descriptor of an endpoint */
 };
 
-/* When the endpoints are open, and before they are closed. */
+/* Called after the endpoints are opened, and before they are closed. */
 void amg_wakeup_init(hg_context_t *context);
 void amg_wakeup_fini(hg_context_t *context);
 
-/* The descriptor of `who`, made when first asked for, or -1 and one line in
- * the log when the process has none left. Any thread. */
+/* The descriptor of `who`, created on first use, or -1 and one line in the log
+ * if the process has none left. Any thread. */
 int amg_wakeup_fd(hg_context_t *context, enum amg_cq_who who);
 
-/* Announces to all who bring news that `who` is about to sleep. By the
- * progress owner. False: there is some since `epoch`; nobody is armed then,
- * or the next poll ends it. */
+/* Announces to all event sources that `who` is about to block. By the progress
+ * owner. False: there was an event since `epoch`; nothing is armed then, or the
+ * next poll disarms it. */
 bool amg_wakeup_arm(hg_context_t *context, enum amg_cq_who who, unsigned epoch);
 
-/* By who is armed: sleeps until its descriptor tells of news, or the moment has
- * come; disarmed then. The progress thread owns nothing meanwhile. */
+/* By an armed waiter: blocks until its descriptor reports an event, or the time
+ * is reached; disarmed then. The progress thread is not the owner meanwhile. */
 enum amg_wakeup_reason amg_wakeup_block(
     hg_context_t *context, enum amg_cq_who who, uint64_t until_ns);
 
-/* Sleeps until the own process has news since `epoch`, or the moment has come;
- * what endpoints have is not told. By the owner or the progress thread. */
+/* Sleeps until an event of this process since `epoch`, or until the time is
+ * reached; ignores endpoints. By the owner or the progress thread. */
 enum amg_wakeup_reason amg_wakeup_pause(hg_context_t *context,
     enum amg_cq_who who, unsigned epoch, uint64_t until_ns);
 
-/* By the progress thread, not armed: sleeps so long, unless it is roused. */
+/* By the progress thread, not armed: sleeps that long, unless woken. */
 void amg_wakeup_timed_wait(
     hg_context_t *context, enum amg_cq_who who, uint64_t until_ns);
 
-/* Ends the sleep of `who`, also the one that it may be about to begin. */
+/* Ends the sleep of `who`, also one that is about to begin. */
 void amg_wakeup_wake(hg_context_t *context, enum amg_cq_who who);
 
-/* By the progress owner: sleeps until there is news, or the moment has come.
- * Returns at once when there is some since `epoch`. */
+/* By the progress owner: blocks until an event, or until the time is reached.
+ * Returns at once if there was an event since `epoch`. */
 void amg_wakeup_block_until(
     hg_context_t *context, unsigned epoch, uint64_t until_ns);
 
-/* By the progress owner, which found nothing: does who brings its news run on
- * this very core? */
+/* By the progress owner, after an empty poll: does a peer that it waits for run
+ * on the same core? */
 bool amg_wakeup_is_core_shared(hg_context_t *context);
 
 #endif

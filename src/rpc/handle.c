@@ -26,8 +26,7 @@ static void handle_clear(struct hg_handle *handle)
     handle->info.id = 0;
     handle->info.context_id = 0;
     handle->addr.peer = NULL;
-    /* One by one: gcc makes a memset of this length a slow instruction.
-     */
+    /* One by one: gcc makes a memset of this length a slow instruction. */
     handle->rpc = NULL;
     handle->is_one_way = false;
     handle->is_counted = false;

@@ -52,8 +52,7 @@ struct hg_handle {
     struct amg_cq_entry entry;
     struct hg_info info;
     struct hg_addr addr; /* info.addr points to it */
-    /* Called if it ends unanswered; its creator sets it before RUNNING.
-     */
+    /* Called if it ends unanswered; its creator sets it before RUNNING. */
     void (*forsaken)(struct hg_handle *);
     atomic_int state; /* written by amg_handle_set_state() alone */
     atomic_int refs;  /* see AMG_HANDLE_GOT; 0: destroyed */
@@ -68,8 +67,7 @@ struct hg_handle {
     void *raw;
     void *data; /* user data */
     void (*data_free)(void *);
-    /* All fields from here on are zero in a new handle: handle_clear().
-     */
+    /* All fields from here on are zero in a new handle: handle_clear(). */
     struct amg_rpc *rpc; /* NULL: none set */
     bool is_one_way;     /* no answer is expected */
     bool is_long;        /* served: its arguments must be pulled */
@@ -198,8 +196,7 @@ hg_return_t amg_handle_greet(struct hg_handle *handle);
 /* Frees what a pooled handle keeps between its uses. */
 void amg_handle_free_kept(void *object);
 
-/* Releases the encoded arguments of a call at its origin, both ways.
- */
+/* Releases the encoded arguments of a call at its origin, both ways. */
 void amg_handle_forget_args(struct hg_handle *handle);
 /* The same for one direction, on either side. */
 void amg_handle_forget_extra(struct amg_args *args);

@@ -88,8 +88,7 @@ static bool take_out_locked(struct hg_handle *handle)
     return true;
 }
 
-/* The answer could not be sent. False: the ACK came, and the call is over.
- */
+/* The answer could not be sent. False: the ACK came, and the call is over. */
 static bool acks_unwait(struct hg_handle *handle)
 {
     hg_context_t *context = handle->info.context;
@@ -189,8 +188,7 @@ static bool acks_give_up(struct hg_handle *handle, hg_return_t ret)
     return is_ours;
 }
 
-/* The same for any handle that waits in a context that ends; NULL: none.
- */
+/* The same for any handle that waits in a context that ends; NULL: none. */
 static struct hg_handle *acks_give_up_any(hg_context_t *context)
 {
     struct hg_handle *handle = NULL;

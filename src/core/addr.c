@@ -121,8 +121,8 @@ void amg_addr_destroy(struct hg_addr *addr)
     amg_class_count(cls, AMG_CLASS_ADDRS, -1);
 }
 
-/* Does `text` begin with a scheme of the driver? Only then is it asked to read
- * it, so that a string of one driver is no mistake to be logged by others. */
+/* Does `text` begin with a scheme of the driver? Only then the driver parses
+ * it, so that no driver logs an error about a string of another. */
 static bool text_is_of(const char *text, const struct amg_transport *transport)
 {
     const struct amg_transport *const one[] = {transport, NULL};
@@ -183,7 +183,7 @@ hg_return_t amg_addr_format(
     struct amg_peer *peer = amg_addr_main_peer(addr);
     hg_return_t rc = HG_SUCCESS;
 
-    /* Others know a process by the main route, if it has one. */
+    /* Other processes know a process by the main route, if it has one. */
     if (peer == NULL)
         return domain->transport->addr.format(
             domain, addr->peer, ret_text, len);
@@ -200,7 +200,7 @@ const char *amg_addr_text(const struct hg_addr *addr, char *room, size_t len)
     return room;
 }
 
-/* The same process by two routes? */
+/* Do both addresses mean the same process, by two routes? */
 static bool addr_is_same_rank(
     const struct hg_addr *one, const struct hg_addr *other)
 {
@@ -229,7 +229,7 @@ bool amg_addr_is_same(const struct hg_addr *one, const struct hg_addr *other)
 
 enum { TEXT_CAP = 512 /* of an address in a log line */ };
 
-/* A lookup whose callback waits for the trigger. Owned by the queue. */
+/* A lookup whose callback is queued. Owned by the queue. */
 struct lookup {
     struct amg_cq_entry entry;
     hg_cb_t callback;
@@ -274,7 +274,7 @@ hg_return_t HG_Addr_lookup1(hg_context_t *context, hg_cb_t callback, void *arg,
     lookup->info.ret = HG_SUCCESS;
     lookup->info.info.lookup.addr = addr;
     if (op_id != NULL && op_id != HG_OP_ID_IGNORE)
-        *op_id = HG_OP_ID_NULL; /* it cannot be canceled any more */
+        *op_id = HG_OP_ID_NULL; /* it cannot be cancelled any more */
     amg_context_enter(context);
     amg_context_queue(context, &lookup->entry);
     return HG_SUCCESS;
@@ -354,7 +354,7 @@ uint8_t HG_Addr_cmp(hg_class_t *hg_class, hg_addr_t addr1, hg_addr_t addr2)
     return amg_addr_is_same(addr1, addr2);
 }
 
-/* Programs forget to set the size, and then wonder what their address is. */
+/* Programs forget to set the size before the call. */
 static void overflow_log(hg_addr_t addr, size_t room, size_t len)
 {
     char text[TEXT_CAP];

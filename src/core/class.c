@@ -65,8 +65,8 @@ bool amg_class_is_user_bound(const hg_class_t *cls, unsigned route)
 
 static void class_take_limits(hg_class_t *cls)
 {
-    bool has_free = false;  /* a route that any thread may move */
-    bool has_bound = false; /* one that only the program's may */
+    bool has_free = false;  /* a route that any thread may progress */
+    bool has_bound = false; /* one that only the program may progress */
     unsigned route = 0;
 
     for (route = 0; route < AMG_ROUTE_COUNT; route++) {
@@ -85,8 +85,8 @@ static void class_take_limits(hg_class_t *cls)
                 cls->plan.no_loopback && limits.reaches_self;
         if (cls->limits.request_len == 0) {
             cls->limits = limits;
-            /* A post to oneself wakes who sleeps: the loopback has no say in
-             * how to wait where news come by another way, too. */
+            /* A post to oneself wakes the sleeper: the loopback does not affect
+             * how to wait if another route reports events, too. */
             if (route == AMG_ROUTE_SELF && cls->plan.main_route != route)
                 cls->limits.is_spinning = cls->limits.must_yield = false;
             continue;
@@ -101,11 +101,11 @@ static void class_take_limits(hg_class_t *cls)
                 cls->limits.is_spinning || limits.is_spinning;
         cls->limits.must_yield = cls->limits.must_yield || limits.must_yield;
     }
-    /* A thread of the library is of use where one route is free for it. */
+    /* A thread of the library is useful if it may progress one route. */
     cls->limits.is_user_bound = has_bound && !has_free;
 }
 
-/* Takes the lender's domains over, until class_give_back(). */
+/* Takes over the lender's domains, until class_give_back(). */
 static hg_return_t class_borrow(hg_class_t *cls)
 {
     hg_class_t *lender = cls->plan.lender;
@@ -131,8 +131,8 @@ static hg_return_t class_borrow(hg_class_t *cls)
     memcpy(cls->reason, lender->reason, sizeof(cls->reason));
     amg_progress_config_borrow(&cls->progress_config, &lender->progress_config);
     cls->route_map = lender->route_map;
-    cls->pool = lender->pool; /* the one that the domains know */
-    /* Calls to oneself may go by it, which none of the lender's do. */
+    cls->pool = lender->pool; /* the pool that the domains know */
+    /* Calls to oneself may use it, and none of the lender's routes does. */
     if (cls->plan.no_loopback)
         cls->is_idle[cls->plan.main_route] = false;
     return HG_SUCCESS;
@@ -141,7 +141,7 @@ static hg_return_t class_borrow(hg_class_t *cls)
 static void class_give_back(hg_class_t *cls)
 {
     if (cls->domains[AMG_ROUTE_SELF] == NULL)
-        return; /* it got none */
+        return; /* it has none */
     memset(cls->domains, 0, sizeof(cls->domains));
     cls->route_map = NULL;
     cls->pool = NULL;
@@ -203,7 +203,7 @@ static hg_return_t class_open_domains(hg_class_t *cls)
     cls->plan.how.protocol = cls->plan.protocol;
     cls->plan.how.nic_nearest = amg_nics_nearest;
     if (cls->plan.far_protocol[0] != '\0') {
-        /* The main one leads to nobody, or serves as well as it can. */
+        /* The main route reaches no peer, or suits its peers best. */
         cls->plan.how.protocol = NULL;
         cls->plan.how.beside = cls->plan.far_protocol;
     }
@@ -214,7 +214,7 @@ static hg_return_t class_open_domains(hg_class_t *cls)
         if (transport == NULL)
             continue;
         if (route != (unsigned)cls->plan.main_route)
-            how.info = ""; /* the init string is for the main one */
+            how.info = ""; /* the init string is for the main route */
         rc = transport->domain.open(&how, &cls->domains[route]);
         if (rc != HG_SUCCESS)
             return rc;
@@ -241,7 +241,7 @@ hg_return_t amg_class_open(
     amg_lock_init(&cls->lock);
     amg_class_set_state(cls, AMG_CLASS_OPENING);
     rc = amg_progress_config_ask(&cls->progress_config, plan->progress);
-    cls->plan.progress = NULL; /* the caller's, who may end it */
+    cls->plan.progress = NULL; /* the caller's, which may free it */
     if (rc == HG_SUCCESS)
         rc = class_open_domains(cls);
     if (rc != HG_SUCCESS)
@@ -265,7 +265,7 @@ static const enum amg_class_count count_order[] = {AMG_CLASS_BORROWERS,
     AMG_CLASS_BULKS, AMG_CLASS_ALLOCS, AMG_CLASS_HANDLES, AMG_CLASS_CONTEXTS,
     AMG_CLASS_ADDRS};
 
-/* The first of these that is not zero, or AMG_CLASS_COUNTS. */
+/* The first of these counts that is not zero, or AMG_CLASS_COUNTS. */
 static enum amg_class_count class_held(
     const hg_class_t *cls, bool with_contexts)
 {
@@ -299,8 +299,8 @@ hg_return_t amg_class_check_idle(const hg_class_t *cls, bool with_contexts)
     return HG_BUSY;
 }
 
-/* The main one comes last: to say goodbye there tells the others that nothing
- * comes any more by any way. */
+/* The main route comes last: its disconnect tells the others that nothing
+ * follows by any route. */
 static hg_return_t class_quiesce_once(hg_class_t *cls)
 {
     struct amg_domain *main_domain = cls->domains[cls->plan.main_route];
@@ -482,7 +482,7 @@ void *HG_Class_get_data(const hg_class_t *hg_class)
     return AMG_CLASS_OK(hg_class) ? hg_class->data : NULL;
 }
 
-/* Is there a route that no thread of the library may move? */
+/* Is there a route that no thread of the library may progress? */
 static bool class_has_bound(const hg_class_t *cls)
 {
     for (unsigned route = 0; route < AMG_ROUTE_COUNT; route++)

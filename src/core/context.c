@@ -33,14 +33,14 @@ void amg_context_queue_apart(hg_context_t *context, struct amg_cq_entry *entry)
 {
     amg_cq_push_for_one(&context->served, entry);
     if (context->serve_by == AMG_SERVE_THREAD) {
-        /* Threads of the program may run it; and the progress thread is to,
-         * unless it is who queues it. */
+        /* Threads of the program may run it, and the progress thread must,
+         * unless it is the calling thread. */
         if (!amg_role.is_library_thread)
             amg_cq_wake(&context->cq);
         return;
     }
-    /* A handler that waits in HG_Progress() does not sleep where the others do;
-     * it counted itself before it looked. */
+    /* A handler that waits in HG_Progress() sleeps in another place than the
+     * others; it counted itself before it checked. */
     atomic_thread_fence(memory_order_seq_cst);
     if (atomic_load_explicit(&context->nested, memory_order_relaxed) != 0)
         amg_cq_wake(&context->cq);
@@ -73,7 +73,7 @@ void amg_context_run(struct amg_cq_entry *entry)
 
 void amg_context_ring(hg_context_t *context)
 {
-    /* First this: who waits notes the epoch before it looks. */
+    /* First this: a waiting thread reads the epoch before it checks. */
     atomic_fetch_add_explicit(&context->ran, 1u, memory_order_release);
     amg_cq_wake_callers(&context->cq);
 }
@@ -102,7 +102,7 @@ void amg_context_look(hg_context_t *context, uint64_t now_ns)
 {
     uint_fast64_t at_ns = amg_context_look_ns(context);
 
-    /* Who else comes meanwhile need not look, too. */
+    /* Other threads need not check meanwhile. */
     if (at_ns <= now_ns &&
         atomic_compare_exchange_strong_explicit(&context->look_ns, &at_ns,
             AMG_CONTEXT_NEVER, memory_order_relaxed, memory_order_relaxed))
@@ -133,7 +133,7 @@ static void context_close_eps(hg_context_t *context)
     context->open_count = 0;
 }
 
-/* Polls do not look at this route. It comes after those that they look at. */
+/* Polls skip this route. It comes after those that every poll checks. */
 static void context_cool(hg_context_t *context, unsigned route)
 {
     unsigned i = 0;
@@ -145,9 +145,8 @@ static void context_cool(hg_context_t *context, unsigned route)
     context->open[context->hot_count] = route;
 }
 
-/* Which endpoint is looked at rarely: that of the ranks of other nodes, beside
- * the faster one of shared memory. Or never: MPI's, when no peer is reached by
- * it. */
+/* Selects the endpoint that is polled rarely: that of the ranks of other nodes,
+ * beside the faster shared memory; or never: MPI's, if it reaches no peer. */
 static void context_set_rare(hg_context_t *context)
 {
     unsigned far = AMG_ROUTE_MPI;

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Completion queue: finished work that waits for the user's trigger.
+/* Completion queue: finished operations that wait for HG_Trigger().
  *
- * A sleeper announces itself and looks at the queue once more under the queue's
- * lock, and a push looks for sleepers under the same lock: one of the two sees
- * the other, so no wake-up is lost and nobody who is awake pays for one. The
+ * A sleeper announces itself and checks the queue once more under the queue's
+ * lock, and a push checks for sleepers under the same lock: one of the two sees
+ * the other, so no wake-up is lost and a push without sleepers is cheap. The
  * mutex is held from before the announcement to the wait, so the signal cannot
  * come in between. Lock order: mutex, then lock.
  *
- * Who sleeps on descriptors announces itself in the same way, and is told by a
- * bell. It is rung once, and then stays readable until it is disarmed. What is
- * queued is of no interest to the progress thread, which runs none of it. */
+ * A thread that blocks on descriptors announces itself in the same way, and is
+ * woken by its doorbell. The doorbell is signalled once, and stays readable
+ * until it is disarmed. Entries do not wake the progress thread, which runs
+ * none of them. */
 #include "core/cq.h"
 
 #include <time.h>
@@ -19,13 +20,13 @@
 
 #define NS_PER_S 1000000000ull
 
-/* In amg_cq.waiting, above the bits of the bells. */
+/* In amg_cq.waiting, above the bits of the doorbells. */
 #define SLEEPER (1u << AMG_CQ_BELLS)
 
-/* The bells of those who want to know what is queued. */
+/* The doorbells of waiters that entries wake. */
 #define HEEDING (SLEEPER - 1u - (1u << AMG_CQ_THREAD))
 
-/* All that is about threads. */
+/* Resets the state of waiting threads. */
 static void waiting_init(struct amg_cq *cq)
 {
     pthread_condattr_t attr;
@@ -75,8 +76,8 @@ static void waiting_set_locked(struct amg_cq *cq, unsigned waiting)
     atomic_store_explicit(&cq->waiting, waiting, memory_order_release);
 }
 
-/* NOTE(system call under the lock): only for who sleeps, and so that no ring
- * comes late, when who it was for has drained the bell and sleeps again. */
+/* NOTE(system call under the lock): only for a sleeper, and so that no signal
+ * comes late, after its receiver has drained the doorbell and sleeps again. */
 static void bells_ring_locked(struct amg_cq *cq, unsigned waiting)
 {
     unsigned who = 0;
@@ -89,7 +90,7 @@ static void bells_ring_locked(struct amg_cq *cq, unsigned waiting)
     }
 }
 
-/* After a change, for the bells of `heeding`: who waits for one. */
+/* After a change: returns the waiters among `heeding`. */
 static unsigned tell_locked(struct amg_cq *cq, unsigned heeding)
 {
     unsigned waiting = waiting_get(cq);
@@ -121,7 +122,7 @@ static void count_change(struct amg_cq *cq, unsigned change)
     atomic_store_explicit(&cq->count, count + change, memory_order_release);
 }
 
-/* Returns who waits. */
+/* Returns the waiters. */
 static inline unsigned entry_push(struct amg_cq *cq, struct amg_cq_entry *entry)
 {
     unsigned waiting = 0;
@@ -161,7 +162,7 @@ struct amg_cq_entry *amg_cq_pop(struct amg_cq *cq)
                         : amg_container_of(link, struct amg_cq_entry, link);
 }
 
-/* Announces a sleeper, or takes it back; is there nothing to wake for? */
+/* Announces a sleeper, or takes it back. True: there is nothing to wake for. */
 static bool waiting_change(struct amg_cq *cq, unsigned change, unsigned epoch)
 {
     bool is_quiet = false;
@@ -188,7 +189,7 @@ void amg_cq_sleep(struct amg_cq *cq, unsigned epoch, uint64_t until_ns)
     pthread_mutex_unlock(&cq->mutex);
 }
 
-/* The bells of `heeding` are rung. */
+/* Signals the doorbells of `heeding`. */
 static void wake(struct amg_cq *cq, unsigned heeding)
 {
     unsigned waiting = 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What classes have done, told to the program and to the log.
+/* Counters of classes, for the program and the log.
  *
- * Every context counts for itself; a class is asked for the sum of its open
- * contexts, and of what those had that were closed. */
+ * Every context counts for itself; the counters of a class are the sum of its
+ * open contexts plus those of closed ones. */
 #include "core/diag.h"
 
 #include <stdio.h>
@@ -19,8 +19,8 @@
 static struct amg_lock classes_lock;
 static struct amg_list classes = {{&classes.head, &classes.head}};
 
-/* Calls served that are not over. Handles that come or go meanwhile may be
- * seen in one of the two counts only. */
+/* Served calls that have not ended. Handles created or destroyed meanwhile may
+ * appear in only one of the two counts. */
 static uint64_t active_count(const hg_class_t *cls, int handles)
 {
     int made_here = amg_class_counted(cls, AMG_CLASS_HANDLES);
@@ -45,8 +45,8 @@ static void class_look(hg_class_t *cls, struct hg_diag_counters *ret_counters)
     };
 }
 
-/* Whoever asked for it wants to see it, so the level does not matter, unless
- * the log, or this outlet, is off. */
+/* The user asked for it, so it is logged at any level, unless the log, or this
+ * outlet, is off. */
 static void counters_log(
     const char *protocol, const struct hg_diag_counters *counters)
 {
@@ -97,7 +97,7 @@ hg_return_t HG_Class_get_counters(
     return HG_SUCCESS;
 }
 
-/* The counters of the open class number `index`; false: there is none. */
+/* The counters of open class number `index`; false: no such class. */
 static bool classes_look(unsigned index, char ret_protocol[AMG_PROTOCOL_CAP],
     struct hg_diag_counters *ret_counters)
 {
@@ -124,7 +124,7 @@ void HG_Diag_dump_counters(void)
     char protocol[AMG_PROTOCOL_CAP];
     unsigned i = 0;
 
-    /* The line is written without the lock: its function may be the user's. */
+    /* Logs without the lock: the log function may be the user's. */
     for (i = 0; classes_look(i, protocol, &counters); i++)
         counters_log(protocol, &counters);
 }

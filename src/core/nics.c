@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Which of its NICs is near to a process.
+/* Choice of the NIC nearest to a process.
  *
- * Only those that can be chosen are compared, so that processes that take turns
- * are spread over them, whatever else the machine has. */
+ * Only NICs that can be chosen are compared, so that processes that take turns
+ * are spread over them, whatever other NICs the machine has. */
 #include "core/nics.h"
 
 #include <stdio.h>
@@ -18,7 +18,7 @@ _Static_assert((int)AMG_NICS_ALIKE_MAX <= (int)AMG_NICS_MAX,
 const struct amg_nic *amg_nics_find(
     const struct amg_machine *machine, const struct amg_nic_id *id)
 {
-    /* Names may be those of a driver, where a bus is that of the machine. */
+    /* Names may be those of a driver; a bus address is the machine's. */
     const char *const texts[] = {id->bus, id->name, id->iface};
     const struct amg_nic *nic = NULL;
 

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Memory that a class hands out for bulk transfers.
+/* Memory pool of a class for bulk transfers.
  *
- * One mapping, cut into ranges, used and free ones. The ranges stand in a list
- * by their place, so that a free one joins its neighbours, and the free ones
- * also in bins by their length (bin b: from 2^b lines of 64 bytes on). What is
- * known of a range lies outside of the mapping: peers can write there.
+ * One mapping, cut into ranges, used and free ones. All ranges are in a list by
+ * offset, so that a free one can be merged with its neighbours; the free ones
+ * are also in bins by length (bin b: from 2^b lines of 64 bytes on). The nodes
+ * of the ranges are outside the mapping, because peers can write there.
  *
- * New memory is asked for with zeros. Above the mark no range was ever used,
- * so the kernel's zeros are there still. Memory that comes back is kept warm up
- * to KEEP_LEN in all; beyond that the pages go back to the system.
+ * Callers may want zeroed memory. Above the mark no range was ever used, so the
+ * kernel's zeros are still there. Freed memory keeps its pages up to KEEP_LEN
+ * in all; beyond that they return to the system.
  *
  * A child of fork() shares the memory with its parent, as with any shared
  * mapping; it must leave the class alone. */
@@ -31,7 +31,7 @@ enum {
 };
 
 static const uint64_t KEEP_LEN = 64ull << 20;     /* as glibc keeps at most */
-static const uint64_t DISCARD_LEN = 256ull << 10; /* less is not worth a call */
+static const uint64_t DISCARD_LEN = 256ull << 10; /* return no smaller ranges */
 
 struct range {
     struct amg_link place;
@@ -47,11 +47,11 @@ struct amg_class_pool {
     atomic_bool has_warned;
     struct amg_lock lock;   /* guards all below */
     struct amg_pool nodes;  /* struct range */
-    struct amg_list places; /* all ranges */
+    struct amg_list places; /* all ranges, by offset */
     struct amg_list bins[BINS];
     struct amg_map used; /* by offset */
     uint64_t mark;       /* nothing from here on was ever used */
-    uint64_t warm_len;   /* about: free bytes that still have pages */
+    uint64_t warm_len;   /* approximately: free bytes that still have pages */
 };
 
 static unsigned bin_of(uint64_t len)
@@ -71,7 +71,7 @@ static void range_hide(struct range *range)
     amg_list_remove(&range->bin);
 }
 
-/* What lies from `len` on becomes a range of its own, in `node`. */
+/* Splits a range: the bytes from `len` on become a range in `node`. */
 static struct range *range_cut(
     struct range *range, uint64_t len, struct range *node)
 {
@@ -85,7 +85,7 @@ static struct range *range_cut(
     return node;
 }
 
-/* `range` and the free one after it become one. */
+/* Merges `range` and the free one after it. */
 static void range_join(
     struct amg_class_pool *pool, struct range *range, struct range *next)
 {
@@ -94,7 +94,7 @@ static void range_join(
     amg_pool_put(&pool->nodes, next);
 }
 
-/* Makes a range free, together with its free neighbours. */
+/* Frees a range, and merges it with its free neighbours. */
 static void range_free_locked(struct amg_class_pool *pool, struct range *range)
 {
     struct amg_link *next = amg_list_next(&pool->places, &range->place);
@@ -135,7 +135,7 @@ static struct range *range_find_locked(
     return NULL;
 }
 
-/* Cuts a used range out of a free one; the nodes are those of the rests. */
+/* Cuts a used range out of a free one; the nodes are for the remainders. */
 static struct range *range_take_locked(struct amg_class_pool *pool,
     struct range *range, uint64_t len, uint64_t align, struct range **nodes)
 {
@@ -157,9 +157,9 @@ static struct range *range_take_locked(struct amg_class_pool *pool,
     return range;
 }
 
-/* A used range of `len` bytes, or NULL; `*ret_dirty_len` of its first bytes
- * were used before. NOTE(not a leaf lock): memory for what is known of ranges
- * is asked for inside, where other locks are taken that know none of this. */
+/* A used range of `len` bytes, or NULL; the first `*ret_dirty_len` bytes of it
+ * were used before. NOTE(not a leaf lock): allocates nodes inside, whose locks
+ * are never held while this one is taken. */
 static struct range *range_alloc(struct amg_class_pool *pool, uint64_t len,
     uint64_t align, uint64_t *ret_dirty_len)
 {
@@ -195,8 +195,8 @@ static struct range *range_alloc(struct amg_class_pool *pool, uint64_t len,
     return range;
 }
 
-/* Makes used memory of whole lines zeros, by giving it back where it is much.
- */
+/* Zeroes used memory of whole lines; returns the pages of large ranges to the
+ * system instead. */
 static void range_zero(
     struct amg_class_pool *pool, uint64_t offset, uint64_t len)
 {
@@ -303,7 +303,7 @@ static void *heap_alloc(struct amg_class_pool *pool, uint64_t len,
             (unsigned long long)len, (unsigned long long)pool->area.len);
     if (len > SIZE_MAX - AMG_PAGE_LEN)
         return NULL;
-    /* Zeros of the heap cost nothing where they are many. */
+    /* Zeros of the heap cost nothing for large sizes. */
     if (want == AMG_CLASS_POOL_ZEROS)
         ptr = amg_mem_zalloc(len);
     else
@@ -348,7 +348,7 @@ void amg_class_pool_free(struct amg_class_pool *pool, void *ptr)
     is_cold =
         range->len >= DISCARD_LEN && pool->warm_len + range->len > KEEP_LEN;
     amg_lock_unlock(&pool->lock);
-    /* The range is in neither table: nobody else can find it. */
+    /* The range is in neither table: no other thread can find it. */
     if (is_cold)
         is_cold = amg_mapping_discard(&pool->mapping, offset, range->len) ==
                   HG_SUCCESS;

@@ -13,22 +13,21 @@
 #include "core/wakeup.h"
 #include "mercury_context.h"
 
-/* A look at MPI takes 125 ns, a whole poll without it 16 ns (two ranks,
- * ch4:ucx). So where a class has both, MPI is looked at in every poll only
- * while it has something to do: since a post, or since news, until RARE_AFTER
- * looks found nothing. A call that waits longer than these (about a
- * millisecond) does not feel that its answer is seen up to RARE_EVERY polls
- * late, which is less than a microsecond. The same holds for libfabric where
- * that leads to the ranks of other nodes, and MPI to nobody. Then MPI is not
- * looked at: the common end of all ranks does that itself
- * (amg_class_quiesce()). */
+/* A poll of MPI takes 125 ns, all other polling 16 ns (two ranks, ch4:ucx). So
+ * in a class with both, MPI is polled every time only while it has traffic:
+ * from a post or an event on, until RARE_AFTER polls found nothing. For a call
+ * that takes longer than these (about a millisecond) it does not matter that
+ * its answer is seen up to RARE_EVERY polls late, which is less than a
+ * microsecond. The same holds for libfabric if it leads to the ranks of other
+ * nodes, and MPI to no peer. Then MPI is not polled: the common teardown of all
+ * ranks polls it (amg_class_quiesce()). */
 
-/* POLL_MAX: enough for a burst of small messages, few enough that the user's
- * trigger is not kept waiting (about 30 us at 0.2 us each). */
+/* POLL_MAX: enough for a burst of small messages, few enough that HG_Trigger()
+ * is not delayed (about 30 us at 0.2 us each). */
 enum {
     POLL_MAX = 128,
-    RARE_AFTER = 4096, /* looks at it that found nothing */
-    RARE_EVERY = 16,   /* then a poll takes 8 ns more on the average */
+    RARE_AFTER = 4096, /* polls of it that found nothing */
+    RARE_EVERY = 16,   /* then a poll takes 8 ns more on average */
 };
 
 static void arrivals_hand_on(
@@ -59,8 +58,8 @@ static inline unsigned route_poll(
     return count;
 }
 
-/* Looks at the rare endpoint in every poll while it has traffic, else in one of
- * a few. */
+/* Polls the rare endpoint every time while it has traffic, else one time in a
+ * few. */
 static unsigned rare_poll(hg_context_t *context, struct amg_news *news)
 {
     struct amg_context_rare *rare = &context->rare;
@@ -101,23 +100,23 @@ unsigned amg_progress_poll(hg_context_t *context)
 }
 
 /* One thread of a context makes progress, the others sleep on the completion
- * queue and are woken when something is queued or the owner leaves. What the
- * owner does between two polls is settled by policy.c; how long nothing has
- * come is counted over calls, so that a program that waits 1 ms at a time
- * sleeps as well as one that waits for ever.
+ * queue and are woken when an entry is queued or the owner leaves.
+ * core/wait_policy.c decides what the owner does between two polls; the quiet
+ * time is counted over calls, so that a program that waits 1 ms at a time
+ * sleeps as well as one that waits without limit.
  *
- * An owner on whose very core a peer runs keeps that one from sending as long
- * as it looks. So after some polls that found nothing it asks its drivers; then
- * it yields a few times and sleeps at once. The next wait remembers that, and
- * asks after its first poll. */
+ * An owner that runs on the same core as a peer keeps that peer from sending as
+ * long as it polls. So after some empty polls it asks its drivers whether that
+ * is so; then it yields a few times and blocks at once. The next wait remembers
+ * that, and asks after its first poll. */
 
 enum {
-    CLOCK_EVERY = 32,    /* polls between two looks at the clock */
-    NAP_EVERY = 4,       /* polls between two naps: some media need more than
-                          * one to bring a message */
-    YIELD_EVERY = 256,   /* polls between two yields, on a core of one's own */
+    CLOCK_EVERY = 32, /* polls between two reads of the clock */
+    NAP_EVERY = 4, /* polls between two naps: some transports need more than one
+                      to receive a message */
+    YIELD_EVERY = 256,   /* polls between two yields, on a core of its own */
     CROWD_AFTER = 64,    /* polls before the drivers are asked, about 2 us */
-    CROWD_AFTER_ONE = 1, /* the same when the core was shared the last time */
+    CROWD_AFTER_ONE = 1, /* the same if the core was shared the last time */
     CROWD_YIELDS = 3,
     OWN_TRIES = 100, /* 1 to 5 us, in which the progress thread leaves */
     SEEN = 8,        /* contexts that a thread remembers */
@@ -128,16 +127,16 @@ struct wait {
     struct amg_wait_policy policy;
     uint64_t deadline_ns;
     unsigned polls;
-    unsigned rest_at;  /* polls when the clock is looked at */
-    unsigned yield_at; /* polls when the core is offered to others */
-    unsigned ask_at;   /* polls when the drivers are asked for company */
+    unsigned rest_at;  /* polls when the clock is read */
+    unsigned yield_at; /* polls when the core is yielded */
+    unsigned ask_at;   /* polls when the drivers are asked about the core */
     unsigned yields;
     unsigned epoch; /* before the last poll */
-    bool has_ran;   /* threads of ours ran callbacks */
+    bool has_ran;   /* service threads ran callbacks */
 };
 
-/* What a thread saw last of contexts in which threads of ours run callbacks.
- * They may have run what the program waits for before it waits. */
+/* State of contexts with service threads as this thread saw it last: they may
+ * have run the callback that the program waits for before the wait begins. */
 struct seen {
     unsigned serial;
     unsigned ran;
@@ -146,7 +145,7 @@ struct seen {
 static _Thread_local struct seen seen[SEEN]
     __attribute__((tls_model("initial-exec")));
 
-/* Have they run any since the calling thread asked? */
+/* Have they run any since the calling thread last checked? */
 static bool ran_is_news(const hg_context_t *context)
 {
     unsigned ran = atomic_load_explicit(&context->ran, memory_order_acquire);
@@ -159,7 +158,8 @@ static bool ran_is_news(const hg_context_t *context)
     return true;
 }
 
-/* The program finds what is served, and did not run it: the thread is to. */
+/* The program found served calls and did not run them: leaves them to the
+ * progress thread. */
 static void served_leave(hg_context_t *context)
 {
     if (context->serve_by == AMG_SERVE_THREAD && !amg_role.is_library_thread &&
@@ -194,7 +194,7 @@ static struct amg_wait_policy policy_of(const hg_context_t *context)
     return policy;
 }
 
-/* How long nothing has come. */
+/* Time since the last event. */
 static uint64_t quiet_ns(struct amg_wakeup *sleep, uint64_t now_ns)
 {
     if (atomic_load_explicit(&sleep->was_posted, memory_order_relaxed)) {
@@ -206,7 +206,7 @@ static uint64_t quiet_ns(struct amg_wakeup *sleep, uint64_t now_ns)
     return now_ns - sleep->quiet_since_ns;
 }
 
-/* One thing to do between two polls. */
+/* One pause between two polls. */
 static void owner_pause(
     hg_context_t *context, struct wait *wait, uint64_t now_ns)
 {
@@ -255,7 +255,7 @@ static void owner_give_way(
     owner_pause(context, wait, now_ns);
 }
 
-/* After a poll that found nothing; false when the moment has come. */
+/* After an empty poll; false when the time is reached. */
 static bool owner_rest(hg_context_t *context, struct wait *wait)
 {
     struct amg_wakeup *sleep = &context->sleep;
@@ -282,7 +282,7 @@ static bool owner_rest(hg_context_t *context, struct wait *wait)
     return true;
 }
 
-/* By the owner: polls until there is news or the moment has come. */
+/* By the owner: polls until an event, or until the time is reached. */
 static hg_return_t owner_wait(hg_context_t *context, uint64_t deadline_ns)
 {
     struct wait wait = {
@@ -304,7 +304,7 @@ static hg_return_t owner_wait(hg_context_t *context, uint64_t deadline_ns)
     return wait.has_ran ? HG_SUCCESS : HG_TIMEOUT;
 }
 
-/* By the owner, who leaves then. */
+/* By the owner, which leaves then. */
 static hg_return_t owner_progress(
     hg_context_t *context, unsigned timeout_ms, uint64_t deadline_ns)
 {
@@ -325,8 +325,8 @@ static hg_return_t owner_progress(
     return rc;
 }
 
-/* The progress thread leaves as soon as it sees who waits; to be woken by it
- * would take longer. */
+/* The progress thread leaves as soon as it sees a waiter; a wake-up would take
+ * longer. */
 static bool own_soon(hg_context_t *context)
 {
     const struct amg_placement *placement =
@@ -342,9 +342,10 @@ static bool own_soon(hg_context_t *context)
     return true;
 }
 
-/* By a thread that found an owner: sleeps until something is queued, the owner
- * leaves, or the moment has come. Who counts itself as waiting before it tries
- * again is either let in or woken by the owner that leaves. */
+/* By a thread that found an owner: sleeps until an entry is queued, the owner
+ * leaves, or the time is reached. A thread that counts itself as waiting before
+ * it tries again either becomes the owner or is woken by the owner that leaves.
+ */
 static hg_return_t waiter_wait(hg_context_t *context, unsigned timeout_ms)
 {
     uint64_t deadline_ns = amg_clock_deadline_ns(timeout_ms);
@@ -369,8 +370,8 @@ static hg_return_t waiter_wait(hg_context_t *context, unsigned timeout_ms)
     return rc;
 }
 
-/* Who makes progress, and who would, tells the progress thread that it need
- * not. A count that is lost between two of them is none of its concern. */
+/* A thread that makes progress, or would, tells the progress thread that it
+ * need not. Lost increments of concurrent calls do no harm. */
 static inline void turn_take(hg_context_t *context)
 {
     unsigned turns =
@@ -379,13 +380,14 @@ static inline void turn_take(hg_context_t *context)
     atomic_store_explicit(&context->turns, turns + 1u, memory_order_relaxed);
 }
 
-/* In a handler that a thread of ours runs. */
+/* In a handler run by a service thread. */
 static hg_return_t nested_wait(hg_context_t *context, unsigned timeout_ms)
 {
     hg_return_t rc = HG_TIMEOUT;
 
     atomic_fetch_add_explicit(&context->nested, 1u, memory_order_seq_cst);
-    if (context->serve_by == AMG_SERVE_POOL) /* else it is that thread */
+    if (context->serve_by ==
+        AMG_SERVE_POOL) /* else it is the progress thread */
         turn_take(context);
     if (amg_progress_own(context))
         rc = owner_progress(context, timeout_ms, 0);
@@ -412,8 +414,8 @@ hg_return_t amg_progress_wait(hg_context_t *context, unsigned timeout_ms)
     return timeout_ms == 0 ? HG_TIMEOUT : waiter_wait(context, timeout_ms);
 }
 
-/* By the owner of progress for a moment: nothing is due, and the event loop
- * will be told of all that comes. */
+/* By a short-time owner: nothing is due, and the event loop will be woken by
+ * any event. */
 static bool loop_arm(hg_context_t *context)
 {
     unsigned epoch = amg_cq_epoch(&context->cq);
@@ -422,8 +424,8 @@ static bool loop_arm(hg_context_t *context)
            amg_wakeup_arm(context, AMG_CQ_LOOP, epoch);
 }
 
-/* By a thread that found an owner. That one's news are told by the queue, and
- * so is that it leaves, if it does after this. */
+/* By a thread that found an owner. The queue reports that owner's events, and
+ * also that it leaves, if it does so later. */
 static bool loop_arm_behind(hg_context_t *context)
 {
     unsigned epoch = amg_cq_epoch(&context->cq);
@@ -451,8 +453,8 @@ static bool progress_is_due(hg_context_t *context)
     if (!amg_progress_own(context))
         return !loop_arm_behind(context);
     is_asleep = loop_arm(context);
-    /* What the poll has ended of the progress thread's announcement, the arming
-     * of the loop has made again. */
+    /* The poll has disarmed the progress thread; arming the loop has armed the
+     * endpoints again. */
     if (amg_progress_leave(context) ||
         (!is_asleep && amg_cq_is_armed(&context->cq, AMG_CQ_THREAD)))
         amg_cq_wake(&context->cq);
@@ -466,7 +468,7 @@ hg_return_t HG_Progress(hg_context_t *context, unsigned int timeout)
     return amg_progress_wait(context, timeout);
 }
 
-/* Runs up to `max_count` callbacks; how many there were. */
+/* Runs up to `max_count` callbacks; returns how many. */
 static unsigned entries_run(hg_context_t *context, unsigned max_count)
 {
     unsigned count = 0;
@@ -482,7 +484,7 @@ static unsigned entries_run(hg_context_t *context, unsigned max_count)
     return count;
 }
 
-/* The same, once there are some. */
+/* The same, after waiting for the first one. */
 AMG_NOINLINE static unsigned entries_await(
     hg_context_t *context, unsigned max_count, unsigned timeout_ms)
 {
@@ -492,7 +494,7 @@ AMG_NOINLINE static unsigned entries_await(
     unsigned count = 0;
 
     for (;;) {
-        /* First this: what is queued apart is told by a wake alone. */
+        /* First this: only a wake reports entries that are queued apart. */
         unsigned epoch = amg_cq_epoch(cq);
 
         count = entries_run(context, max_count);
@@ -524,7 +526,7 @@ int HG_Event_get_wait_fd(const hg_context_t *context)
         return -1;
     if (context->sleep.is_not_pollable || context->cls->plan.no_block)
         return -1;
-    /* Made when first asked for, by which nothing changes for the user. */
+    /* Created on first use, which the user cannot observe. */
     return amg_wakeup_fd((hg_context_t *)context, AMG_CQ_LOOP);
 }
 

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Progress configuration of a class: what the program and the environment ask
- * for, and what the machine makes of it.
+/* Progress configuration of a class: its options and resulting placement.
  *
- * What the program asks for beats the environment, which fills in what is left
- * open. Which cores beyond its own binding are idle a rank knows only where the
- * ranks of a node have told each other. Elsewhere a thread that is asked for
- * keeps to the own binding, unless its core is named. And where nothing is
- * asked for, the calls of the application make progress, and the machine is not
- * even looked at: to load it takes milliseconds. */
+ * Options of the program override the environment, which sets the others. A
+ * rank knows the idle cores outside its own binding only if the ranks of a node
+ * have exchanged their bindings. Otherwise a requested thread stays in the own
+ * binding, unless its core is named. If no thread is requested, the calls of
+ * the application make progress, and the machine is not loaded, as that takes
+ * milliseconds. */
 #include "core/progress_config.h"
 
 #include <stdatomic.h>
@@ -58,8 +57,8 @@ static int word_find(const char *text, const char *const *words, int count)
     return -1;
 }
 
-/* The number of the word that a variable holds; 0, auto, where it is not set,
- * or holds none of them: the first class of the process warns of that. */
+/* The index of the word in a variable; 0, auto, if it is unset or invalid: the
+ * first class of the process warns of that. */
 static int env_word(
     enum amg_env_id id, const char *const *words, int count, const char *known)
 {
@@ -177,7 +176,7 @@ hg_return_t amg_progress_config_ask(struct amg_progress_config *config,
         if (rc == HG_SUCCESS)
             rc = text_copy(options->handler_cpus, &asked.handler_cpus);
         else
-            asked.handler_cpus = NULL; /* the caller's still */
+            asked.handler_cpus = NULL; /* still the caller's */
     }
     if (rc != HG_SUCCESS) {
         texts_free(&asked);
@@ -214,14 +213,14 @@ void amg_progress_config_borrow(struct amg_progress_config *config,
     if (lender->ranks != NULL)
         ranks = amg_mem_alloc(len);
     if (ranks == NULL)
-        return; /* as if the neighbours were not known */
+        return; /* as if the neighbours were unknown */
     memcpy(ranks, lender->ranks, len);
     amg_progress_config_set_ranks(
         config, ranks, lender->rank_count, lender->self, lender->has_far);
     config->has_strangers = lender->has_strangers;
 }
 
-/* Warns, once, that the thread that is asked for does not reach all. */
+/* Warns, once, that the requested thread does not progress all routes. */
 static void bound_warn(const struct amg_progress_config *config)
 {
     static atomic_bool warned;
@@ -237,8 +236,8 @@ static void bound_warn(const struct amg_progress_config *config)
             : "the progress thread serves shared memory and libfabric alone");
 }
 
-/* Leaves out a thread that could serve no route. True: one was asked for, or
- * the policy might have chosen one. */
+/* Drops a thread that could progress no route. True: it was requested, or the
+ * policy might have chosen one. */
 static bool hint_cut(const struct amg_progress_config *config,
     struct amalgam_progress_options *wanted)
 {
@@ -251,10 +250,10 @@ static bool hint_cut(const struct amg_progress_config *config,
     return is_cut;
 }
 
-/* The NIC that leads to other nodes: the one that a driver names, or else the
- * one that is nearest to each rank of the node. All ranks must find the same,
- * since all of them make the same map. NULL where the ranks have different
- * NICs, each on its own side: then the own NUMA node is near enough. */
+/* The NIC to other nodes: the one that a driver names, else the one nearest to
+ * each rank of the node. All ranks must find the same, since all compute the
+ * same map. NULL if the ranks have different NICs, each on its own side: then
+ * the own NUMA node is near enough. */
 static const char *nic_find(
     const struct amg_progress_config *config, const struct amg_machine *machine)
 {
@@ -275,8 +274,8 @@ static const char *nic_find(
     return machine->nics[first].name;
 }
 
-/* Do the programs of the node run more threads than they have cpus? What it
- * takes to know that without the machine. */
+/* Do the programs of the node run more threads than it has cpus? Decided
+ * without loading the machine. */
 static bool node_is_crowded(const struct amg_progress_config *config)
 {
     struct amg_cpuset all = {{0}};
@@ -339,8 +338,8 @@ bool amg_progress_config_question(const struct amg_progress_config *config,
     return true;
 }
 
-/* Asks for this process alone, kept in `alone`: what else runs on the node is
- * not known. */
+/* Input for this process alone, kept in `alone`: other processes of the node
+ * are unknown. */
 static void question_close(
     struct amg_affinity_ask *ask, struct amg_affinity_rank *alone)
 {
@@ -356,7 +355,7 @@ static void question_close(
         ask->progress = AMALGAM_PROGRESS_CALLER;
 }
 
-/* Asks the policy. */
+/* Calls the policy. */
 static void policy_ask(struct amg_progress_config *config,
     const struct amalgam_progress_options *wanted, bool is_cut)
 {
@@ -382,7 +381,7 @@ static void policy_ask(struct amg_progress_config *config,
             placement->reason, sizeof(placement->reason), "%s", config->reason);
 }
 
-/* Is there a thread to be placed, or may there be one? */
+/* Is a thread to be placed, or possibly so? */
 static bool must_place(const struct amg_progress_config *config,
     const struct amalgam_progress_options *wanted)
 {
@@ -484,12 +483,12 @@ static void handler_line(
         placement->handler_seats[0].reason);
 }
 
-/* Warns of each line; not again as long as they are the same, since every class
+/* Warns of each line, but not again while they stay the same, since every class
  * has them. */
 static void notes_warn(const char *notes)
 {
     static struct amg_lock last_lock;
-    static char last[AMG_NOTES_CAP]; /* guarded by it */
+    static char last[AMG_NOTES_CAP]; /* guarded by the lock */
     bool is_new = false;
 
     if (notes[0] == '\0')
@@ -507,8 +506,8 @@ static void notes_warn(const char *notes)
     }
 }
 
-/* Writes to the log what was settled; the first rank of a job also prints it
- * where AMALGAM_REPORT asks for that. */
+/* Logs the result; the first rank of a job also prints it if AMALGAM_REPORT is
+ * set. */
 static void lines_log(const struct amg_progress_config *config)
 {
     char progress[LINE_CAP];

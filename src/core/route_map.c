@@ -2,20 +2,20 @@
 /* Route map of a class: ranks that are called by another route than the main
  * one.
  *
- * A rank is a peer of the main route, by which it is named. A rank of this node
- * may be a peer of shared memory, too, and a rank of another node one of
- * libfabric: then it is called that way. The drivers do not know each other;
+ * Every rank is a peer of the main route, which gives it its name. A rank of
+ * this node may also be a peer of shared memory, and a rank of another node one
+ * of libfabric: then that route is used for calls. The drivers are independent;
  * this map has both peers of a rank. A driver has one peer for each process, so
- * that pointers can be compared.
+ * pointers can be compared.
  *
- * The ranks of this node enter the map while the class opens. A job has many
- * other ranks, of which one process calls few: their addresses stay in a table
- * that the ranks of a node share, and a rank enters the map when this process
- * first calls it, or first receives from it.
+ * The ranks of this node are added while the class opens. A process calls few
+ * of the many other ranks of a job: their addresses stay in a table that the
+ * ranks of a node share, and a rank is added when this process first calls it,
+ * or first receives from it.
  *
- * Entries stay until the class closes. So they hang in chains that grow at
- * their heads alone and are read without a lock. A thread that adds an entry
- * takes the lock and looks once more, so that two threads come to one entry.
+ * Entries stay until the class closes, in chains that grow at their heads only
+ * and are read without a lock. A thread that adds an entry takes the lock and
+ * searches once more, so that two threads get the same entry.
  *
  * Memory: 48 bytes for an entry, and 16 KiB for a class that has a map. */
 #include "core/route_map.h"
@@ -29,17 +29,17 @@
 #include "base/mem.h"
 
 enum {
-    CHAINS = 1024, /* of 10 entries where 10,000 ranks are in use */
+    CHAINS = 1024, /* of 10 entries if 10,000 ranks are in use */
     TEXT_CAP = 512,
 };
 
-/* A rank. Constant once it is in the chains. */
+/* A rank. Constant once it is in a chain. */
 struct entry {
     struct entry *next_of_main;
     struct entry *next_of_peer;
     struct amg_peer *main_peer; /* a reference to each */
     struct amg_peer *peer;
-    unsigned route; /* that of `peer` */
+    unsigned route; /* of `peer` */
 };
 
 static_assert(sizeof(struct entry) <= 48, "the text above");
@@ -48,20 +48,19 @@ static_assert(sizeof(struct entry) <= 48, "the text above");
 typedef _Atomic(struct entry *) chain;
 
 struct amg_route_map {
-    hg_class_t *cls; /* of whose domains the peers are */
+    hg_class_t *cls; /* the class whose domains have the peers */
     unsigned main_route;
-    unsigned table_route; /* AMG_ROUTE_COUNT: there is no table */
+    unsigned table_route; /* AMG_ROUTE_COUNT: no table */
     const struct amg_node_ops *ops;
     struct amg_rank_table table;
-    struct amg_lock lock; /* of threads that add an entry */
+    struct amg_lock lock; /* for threads that add an entry */
     chain by_main[CHAINS];
     chain by_peer[CHAINS];
 };
 
 static unsigned chain_of(const struct amg_peer *peer)
 {
-    /* Fibonacci hashing, as base/map.c; the low bits are those of the
-     * allocator. */
+    /* Fibonacci hashing, as base/map.c; the low bits are the allocator's. */
     uint64_t hash = (uint64_t)(uintptr_t)peer * 0x9e3779b97f4a7c15ull;
 
     return (unsigned)(hash >> 32) % CHAINS;
@@ -101,7 +100,7 @@ static const struct entry *find_by_peer(
     return entry;
 }
 
-/* The rank that is reached at `text`, or UINT32_MAX. */
+/* The rank whose address is `text`, or UINT32_MAX. */
 static uint32_t rank_of_text(
     const struct amg_rank_table *table, const char *text)
 {
@@ -194,7 +193,7 @@ void amg_route_map_add_table(struct amg_route_map *map, unsigned route,
     domain_of(map, route)->ranks = map;
 }
 
-/* Takes that back, while the class opens. */
+/* Removes the table again, while the class opens. */
 static void route_map_remove_table(struct amg_route_map *map)
 {
     struct amg_domain *domain = NULL;
@@ -248,7 +247,7 @@ hg_return_t amg_route_map_create(hg_class_t *cls)
     return HG_SUCCESS;
 }
 
-/* Enters a rank of another node that this process has not called before. */
+/* Adds a rank of another node at this process's first call to it. */
 static hg_return_t find_in_table(
     struct amg_route_map *map, struct amg_peer *main_peer)
 {
@@ -312,7 +311,7 @@ struct amg_peer *amg_route_map_main_peer(
                                   rank, &main_peer) != HG_SUCCESS)
         return NULL;
     /* A rank of this node is called another way: it does not enter the map.
-     * Without memory the next call finds it once more. */
+     * Without memory the next call finds it again. */
     if (amg_rank_record_of(&map->table, rank)->node != map->table.node)
         (void)amg_route_map_add(map, route, main_peer, peer);
     return main_peer;

@@ -19,47 +19,47 @@
 #include "affinity/bind.h"
 #include "affinity/topo.h"
 
-/* It owns the context only while it looks. Before it sleeps it announces that
- * to all who bring news and gives the context away, so that a caller who waits
- * takes over at once. A caller's first poll ends what was announced, and the
- * caller tells the thread when it leaves: one system call, and the last one
- * while calls go on. From then on the thread stands by, in short naps on a
- * shared core, spinning on one of its own, and sees by the count of turns
- * whether callers still come. When none has for that long, it takes over.
+/* The progress thread owns the context only while it polls. Before it blocks it
+ * announces that to all event sources and gives up ownership, so that a waiting
+ * caller takes over at once. A caller's first poll disarms the thread, and the
+ * caller wakes it when it leaves: one system call, and the last one while calls
+ * go on. From then on the thread stands by, in short naps on a shared core,
+ * spinning on one of its own, and the count of turns tells whether callers
+ * still make progress. After such a time without any, it takes over.
  *
- *   drives --(nothing comes)--> sleeps, armed, owning nothing
- *   drives or sleeps --(a caller came)--> stands by
- *   stands by --(none came for one nap, or 10 us)--> drives
- *   stands by --(somebody keeps the context)--> sleeps until that one leaves
+ *   progress --(no event)--> blocked, armed, not the owner
+ *   progress or blocked --(a caller)--> standby
+ *   standby --(no caller for one nap, or 10 us)--> progress
+ *   standby --(another thread stays owner)--> blocked until it leaves
  *
- * A descriptor that tells of news again and again where there are none would
- * keep it running: after some of these it naps instead. */
+ * A descriptor that keeps reporting events when there are none would keep it
+ * running: after some of these wake-ups it naps instead. */
 
 enum {
-    SERVE_MAX = 64,     /* callbacks between two looks for news */
-    CLOCK_EVERY = 32,   /* polls between two looks at the clock */
+    SERVE_MAX = 64,     /* callbacks between two polls */
+    CLOCK_EVERY = 32,   /* polls between two reads of the clock */
     STANDBY_MS = 1,     /* a nap while callers make progress */
     STANDBY_NS = 4000,  /* a spin instead */
-    CALM_SPINS = 3,     /* without a caller, and it takes over */
+    CALM_SPINS = 3,     /* without a caller, before it takes over */
     CALM_NAPS = 1,      /* the same */
     KEPT_NAPS = 10,     /* after which it waits for the owner to leave */
-    FRUITLESS_MAX = 16, /* wake-ups that brought nothing */
+    FRUITLESS_MAX = 16, /* wake-ups without an event */
 };
 
 struct driver {
     hg_context_t *context;
     const atomic_bool *must_stop;
     struct amg_wait_policy policy;
-    uint64_t quiet_since_ns; /* 0: something came */
-    unsigned moves;          /* as last seen */
-    unsigned turns;          /* of callers, as last seen */
-    unsigned calm;           /* looks at that since one came */
+    uint64_t quiet_since_ns; /* 0: there was an event */
+    unsigned moves;          /* as last read */
+    unsigned turns;          /* of callers, as last read */
+    unsigned calm;           /* checks since the last caller */
     unsigned kept;           /* naps in which the owner stayed */
     unsigned fruitless;
-    bool is_left; /* callers leave to it what is served */
+    bool is_left; /* callers leave served calls to it */
 };
 
-/* Runs served calls that are queued, but not for ever; how many. */
+/* Runs queued served calls, up to a limit; returns how many. */
 static unsigned progress_thread_serve(hg_context_t *context)
 {
     struct amg_cq_entry *entry = NULL;
@@ -105,7 +105,7 @@ static struct amg_wait_step pace_now(struct driver *driver, uint64_t now_ns)
         &driver->policy, now_ns - driver->quiet_since_ns);
 }
 
-/* Have callers come since the last look? */
+/* Were there calls since the last check? */
 static bool turns_changed(struct driver *driver)
 {
     unsigned turns =
@@ -120,15 +120,15 @@ static bool turns_changed(struct driver *driver)
     return true;
 }
 
-/* For a moment, on a core of its own. */
+/* Spins for a moment, on a core of its own. */
 static void spin_by(uint64_t now_ns)
 {
     while (amg_clock_ns() - now_ns < STANDBY_NS)
         amg_relax();
 }
 
-/* Until the owner leaves: that one sees the announcement, or this finds it
- * gone (base/bias.h). */
+/* Sleeps until the owner leaves: either the owner sees the announcement, or
+ * this thread finds it gone (base/bias.h). */
 static void sleep_behind(struct driver *driver)
 {
     hg_context_t *context = driver->context;
@@ -150,7 +150,7 @@ static void sleep_behind(struct driver *driver)
     amg_progress_disown(context);
 }
 
-/* Ends early when it is roused. */
+/* Ends early when woken. */
 static void nap(struct driver *driver, uint64_t now_ns)
 {
     hg_context_t *context = driver->context;
@@ -161,8 +161,8 @@ static void nap(struct driver *driver, uint64_t now_ns)
         amg_cq_disarm(&context->cq, AMG_CQ_THREAD);
 }
 
-/* Callers make progress, or did a moment ago. What is served is theirs for that
- * moment, and for no longer: they may never call HG_Trigger(). */
+/* Callers make progress, or did a moment ago. They also run served calls in
+ * that time, but no longer: they may never call HG_Trigger(). */
 static void stand_by(struct driver *driver)
 {
     uint64_t now_ns = amg_clock_ns();
@@ -183,7 +183,7 @@ static void stand_by(struct driver *driver)
         driver->calm++;
 }
 
-/* By the owner, who leaves: sleeps until there is news. */
+/* By the owner, which leaves: blocks until an event. */
 static void drive_sleep(
     struct driver *driver, unsigned epoch, uint64_t now_ns, uint64_t ns)
 {
@@ -213,7 +213,7 @@ static void drive_sleep(
     driver->fruitless = end == AMG_WAKEUP_EVENT ? driver->fruitless + 1 : 0;
 }
 
-/* By the owner, who found nothing. False: it has left, and slept. */
+/* By the owner, after an empty poll. False: it has left, and slept. */
 static bool drive_rest(struct driver *driver, unsigned epoch)
 {
     hg_context_t *context = driver->context;
@@ -234,7 +234,7 @@ static bool drive_rest(struct driver *driver, unsigned epoch)
     return true;
 }
 
-/* Something came, which the next wait of a caller is to know, too. */
+/* There was an event, which also ends the quiet time of callers' waits. */
 static void drive_found(struct driver *driver)
 {
     driver->quiet_since_ns = 0;
@@ -242,7 +242,7 @@ static void drive_found(struct driver *driver)
     driver->context->sleep.quiet_since_ns = 0;
 }
 
-/* By the owner, who leaves: looks until nothing comes or somebody else does. */
+/* By the owner, which leaves: polls until nothing comes or a caller does. */
 static void drive(struct driver *driver)
 {
     hg_context_t *context = driver->context;
@@ -283,15 +283,15 @@ static struct amg_wait_policy policy_of(
     };
 }
 
-/* Has no caller come for long enough? */
+/* Was there no caller for long enough? */
 static bool is_calm(const struct driver *driver)
 {
     return driver->calm >= (is_alone(driver) ? CALM_SPINS : CALM_NAPS);
 }
 
-/* All that it does, until `must_stop` is set and AMG_CQ_THREAD is roused; its
- * release store pairs with an acquire load here. `is_alone`: nobody else uses
- * its core. */
+/* The body of the progress thread, until `must_stop` is set and AMG_CQ_THREAD
+ * is woken; its release store pairs with an acquire load here. `is_alone`: no
+ * other thread uses its core. */
 static void progress_thread_run(
     hg_context_t *context, const atomic_bool *must_stop, bool has_core)
 {
@@ -316,21 +316,21 @@ static void progress_thread_run(
         if (amg_context_look_ns(context) != AMG_CONTEXT_NEVER)
             amg_context_look(context, amg_clock_ns());
     }
-    /* Nobody is to ring for who is gone: a poll ends what was announced. */
+    /* Disarms: a poll ends the announcements of a thread that exits. */
     if (amg_progress_own(context)) {
         amg_progress_poll(context);
         amg_progress_disown(context);
     }
 }
 
-/* One makes progress (progress_thread.c), the others run handlers: they wait
- * for what is queued for them, and each push wakes one. All signals are left to
- * the program's threads.
+/* One thread makes progress (above), the others run handlers: they wait for
+ * queued served calls, and each push wakes one. All signals are left to the
+ * program's threads.
  *
- * A child of fork() has the crew's memory, but not its threads: it forgets
- * them, with what they held when it began. */
+ * A child of fork() has the memory of these threads, but not the threads: it
+ * drops them, and the references they held. */
 
-enum { LOOKS = 64 /* at the queue, between two looks at the clock */ };
+enum { LOOKS = 64 /* at the queue, between two reads of the clock */ };
 
 /* One thread. */
 struct member {
@@ -339,23 +339,23 @@ struct member {
     const char *who;  /* for the log */
     const char *name; /* for the system, at most 15 bytes */
     void (*run)(struct member *);
-    bool is_alone; /* on its core; its own, after it is pinned */
+    bool is_alone; /* no other thread on its core; own core, once pinned */
     pthread_t id;
 };
 
 /* Owned by its context, from start to stop. */
 struct amg_service_threads {
     hg_context_t *context;
-    unsigned forks; /* as amg_fork_count() said at the start */
+    unsigned forks; /* amg_fork_count() at the start */
     /* The release store of stop pairs with the acquire load of each thread. */
     atomic_bool must_stop;
     bool has_thread;
-    unsigned handlers; /* that run */
+    unsigned handlers; /* number running */
     struct member thread;
     struct member handler[AMALGAM_HANDLERS_MAX];
 };
 
-/* Which crew the thread is of; NULL: the program's. */
+/* The service threads of which this is one; NULL: a thread of the program. */
 static _Thread_local struct amg_service_threads *crew_mine;
 
 static bool is_over(const struct amg_service_threads *crew)
@@ -369,7 +369,7 @@ static void thread_run(struct member *member)
         member->crew->context, &member->crew->must_stop, member->is_alone);
 }
 
-/* Looks for a moment whether something is queued. */
+/* Polls the queue for a moment. */
 static void handler_look(const hg_context_t *context)
 {
     unsigned looks = 0;
@@ -421,7 +421,7 @@ static void *member_main(void *arg)
 
     crew_mine = member->crew;
     amg_role.is_library_thread = true;
-    /* Whose seat the system refuses runs where others compute. */
+    /* A thread whose core the system refuses runs on shared cores. */
     member->is_alone =
         amg_bind_seat(amg_topo_this(), member->seat, member->who) &&
         member->seat->is_dedicated;
@@ -429,7 +429,7 @@ static void *member_main(void *arg)
     return NULL;
 }
 
-/* What pthread_create() returned. */
+/* Returns the result of pthread_create(). */
 static int member_start(struct member *member)
 {
     sigset_t all;

@@ -2,15 +2,15 @@
 /* Wait policy: what a waiting thread does between two polls. */
 #include "core/wait_policy.h"
 
-/* core       looks for           then, with descriptors   and without (blind)
- *   own        spin_ns             sleeps                    looks on to 200
- * ms, naps 1 to 5 ms dedicated  200 ms              sleeps naps 1 to 5 ms
- *   shared     not at all          sleeps                    naps 20 us to 1
- * ms, after 20 ms 5 ms
+/* core       polls for   then, with        and without descriptors
+ *                        descriptors
+ * own        spin_ns     blocks            polls up to 200 ms, naps 1 to 5 ms
+ * dedicated  200 ms      blocks            naps 1 to 5 ms
+ * shared     0           blocks            naps 20 us to 1 ms, after 20 ms 5 ms
  *
- * Where a class has descriptors for some of its media, a nap sleeps on these.
- * Measured with 16 receives of MPI: a look every 200 us takes 11 % of a core
- * from who computes there, every 1 ms 2.9 %, every 5 ms 0.5 %. */
+ * If a class has descriptors for some of its endpoints, a nap blocks on these.
+ * Measured with 16 receives of MPI: on a core where others compute, a poll
+ * every 200 us takes 11 % of it, every 1 ms 2.9 %, every 5 ms 0.5 %. */
 
 #define FIRST_NAP_NS  20000ull
 #define SHORT_NAP_NS  1000000ull
@@ -24,7 +24,7 @@ static uint64_t longer(uint64_t one, uint64_t other)
     return one > other ? one : other;
 }
 
-/* From 20 us on, each as long as all before it. */
+/* From 20 us on, each as long as all before it together. */
 static uint64_t nap_short_ns(uint64_t past_ns)
 {
     uint64_t nap = FIRST_NAP_NS;
@@ -36,7 +36,7 @@ static uint64_t nap_short_ns(uint64_t past_ns)
     return nap < SHORT_NAP_NS ? nap : SHORT_NAP_NS;
 }
 
-/* The same from 1 ms on, to 5 ms. */
+/* The same from 1 ms up to 5 ms. */
 static uint64_t nap_long_ns(uint64_t past_ns)
 {
     uint64_t nap = SHORT_NAP_NS;

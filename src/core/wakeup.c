@@ -17,18 +17,18 @@
 #include "base/log.h"
 #include "core/context.h"
 
-/* Made when first needed: a context that is only ever polled has none. The
- * progress owner and the user's event loop have one each, because each drains
- * its own bell, and what wakes the one must not be taken from the other. */
+/* Created on first use: a context that is only polled has none. The progress
+ * owner and the user's event loop have one each, because each drains its own
+ * doorbell, and must not consume the other's wake-up. */
 
 #define NS_PER_S 1000000000ull
 
 enum {
     NOT_MADE = -1,
     CANNOT = -2,
-    EVENTS = 4,          /* how many are told at once */
-    BLIND_NAP_MS = 1,    /* without a descriptor, between two looks */
-    MS_MAX = 1000 * 600, /* of one sleep, where the kernel counts in ms */
+    EVENTS = 4,          /* events per call */
+    BLIND_NAP_MS = 1,    /* without a descriptor, between two polls */
+    MS_MAX = 1000 * 600, /* of one sleep, if the kernel counts in ms */
 };
 
 static int ep_fd(const struct amg_ep *ep)
@@ -84,7 +84,7 @@ static int fd_join(int all, int fd)
     return epoll_ctl(all, EPOLL_CTL_ADD, fd, &event);
 }
 
-/* -1: `errno` says why. */
+/* -1: `errno` has the reason. */
 static int fd_make(hg_context_t *context, int bell)
 {
     int all = epoll_create1(EPOLL_CLOEXEC);
@@ -135,8 +135,8 @@ int amg_wakeup_fd(hg_context_t *context, enum amg_cq_who who)
     int fd = atomic_load_explicit(&sleep->fds[who], memory_order_acquire);
 
     if (fd == NOT_MADE) {
-        /* NOTE(not a leaf): the queue takes its own lock inside, which knows
-         * nothing of this one. */
+        /* NOTE(not a leaf): the queue takes its own lock inside, and never this
+         * one. */
         amg_lock_lock(&sleep->lock);
         fd = atomic_load_explicit(&sleep->fds[who], memory_order_relaxed);
         if (fd == NOT_MADE) {
@@ -154,7 +154,7 @@ bool amg_wakeup_arm(hg_context_t *context, enum amg_cq_who who, unsigned epoch)
 
     if (!amg_cq_arm(&context->cq, who, epoch))
         return false;
-    /* What ends the sleep may be there: the next poll looks. */
+    /* The rare endpoint may have ended the sleep: the next poll checks it. */
     atomic_store_explicit(&context->rare.is_wanted, true, memory_order_relaxed);
     for (i = 0; i < context->open_count; i++) {
         struct amg_ep *ep = context->eps[context->open[i]];
@@ -167,7 +167,7 @@ bool amg_wakeup_arm(hg_context_t *context, enum amg_cq_who who, unsigned epoch)
     return true;
 }
 
-/* What it was that endpoints tell is of no interest: the next poll looks. */
+/* Which endpoint had an event does not matter: the next poll checks all. */
 static enum amg_wakeup_reason fd_sleep(int fd, int bell, uint64_t ns)
 {
     struct epoll_event events[EVENTS];
@@ -201,7 +201,7 @@ enum amg_wakeup_reason amg_wakeup_block(
     return end;
 }
 
-/* Without a bell: as long as none is needed to be told within a moment. */
+/* A nap without a doorbell: short, as no wake-up can end it. */
 static void blind_nap(uint64_t now_ns, uint64_t until_ns)
 {
     uint64_t nap_ns = BLIND_NAP_MS * AMG_NS_PER_MS;
@@ -272,7 +272,7 @@ bool amg_wakeup_is_core_shared(hg_context_t *context)
     bool is_oversubscribed = false;
     unsigned i = 0;
 
-    /* All are asked: each of them tells its peers where this thread runs. */
+    /* Asks all: each of them tells its peers where this thread runs. */
     for (i = 0; i < context->open_count; i++) {
         struct amg_ep *ep = context->eps[context->open[i]];
 

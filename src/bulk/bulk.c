@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A bulk handle: memory exposed here, or the description of memory elsewhere.
+/* Bulk handle: memory exposed here, or the description of memory elsewhere.
  *
- * A local handle is registered with the drivers when its keys are first asked
- * for, because most handles at the target of an RPC never leave it. The last
- * reference ends the exposure before the handle's memory goes, so whoever
- * freed it may unmap the segments at once. */
+ * A local handle is registered with the drivers when its keys are first needed,
+ * because most handles at the target of an RPC are never sent on. The last
+ * reference ends the exposure before the handle's memory is freed, so a program
+ * may unmap the segments as soon as it has freed the handle. */
 #include "bulk/bulk.h"
 
 #include <stddef.h>
@@ -20,7 +20,7 @@ static struct amg_attic attic; /* of bulk handles */
 
 #define BULK_FLAGS (HG_BULK_READ_ONLY | HG_BULK_WRITE_ONLY)
 
-/* Of a list that is walked over fast enough there are none. */
+/* 0 for a list that is short enough to be searched. */
 static size_t starts_count(uint32_t count)
 {
     return count <= AMG_BULK_STARTS_STEP
@@ -45,7 +45,7 @@ hg_return_t amg_bulk_make(
         amg_mem_free(segments);
         return HG_NOMEM;
     }
-    /* The segments are yet to be written. */
+    /* The segments are set later. */
     memset(bulk, 0, offsetof(struct hg_bulk, near));
     bulk->cls = cls;
     bulk->count = count;
@@ -125,8 +125,8 @@ hg_return_t amg_bulk_register(struct hg_bulk *bulk)
 
     if (!bulk->is_local)
         return HG_SUCCESS;
-    /* NOTE(not a leaf): the drivers take their own locks inside; they know no
-     * bulk handle, so the order is always this one. */
+    /* NOTE(not a leaf): the drivers take their own locks inside; they never use
+     * a bulk handle, so the order is always this one. */
     amg_lock_lock(&bulk->lock);
     for (route = 0; route < AMG_ROUTE_COUNT && !bulk->is_registered; route++) {
         struct amg_domain *domain = bulk->cls->domains[route];
@@ -161,8 +161,8 @@ uint64_t amg_bulk_sealed(struct hg_bulk *bulk)
     return offset;
 }
 
-/* The last segment that `starts` knows and that begins at or before `offset`,
- * which becomes the distance from there. */
+/* The last segment in `starts` that begins at or before `offset`, which becomes
+ * the distance from there. */
 static uint32_t starts_find(const struct hg_bulk *bulk, uint64_t *offset)
 {
     size_t low = 0;
@@ -243,7 +243,7 @@ hg_return_t amg_bulk_make_exposed(hg_class_t *cls, uint32_t count,
     return HG_SUCCESS;
 }
 
-/* Sums the sizes; HG_INVALID_ARG when they exceed 64 bits or a pointer is
+/* Sums the sizes; HG_INVALID_ARG if they exceed 64 bits or a pointer is
  * missing. */
 static hg_return_t sizes_check(uint32_t count, void *const *buf_ptrs,
     const hg_size_t *buf_sizes, uint64_t *ret_len)
@@ -271,7 +271,7 @@ static hg_return_t sizes_check(uint32_t count, void *const *buf_ptrs,
     return HG_SUCCESS;
 }
 
-/* Sets the segments, in memory of the library when the list is NULL. */
+/* Sets the segments, in memory of the library if the list is NULL. */
 static hg_return_t segments_set(
     struct hg_bulk *bulk, void *const *buf_ptrs, const hg_size_t *buf_sizes)
 {
@@ -374,7 +374,7 @@ hg_return_t HG_Bulk_access(hg_bulk_t handle, hg_size_t offset, hg_size_t size,
         return HG_INVALID_ARG;
     if (!AMG_CONTRACT(offset <= handle->len && size <= handle->len - offset))
         return HG_INVALID_ARG;
-    if (!handle->is_local) { /* one piece: the copy that came along */
+    if (!handle->is_local) { /* one segment: the copy from the descriptor */
         if (buf_ptrs != NULL)
             buf_ptrs[0] = (char *)handle->eager + offset;
         if (buf_sizes != NULL)

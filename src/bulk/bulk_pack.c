@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Bulk handles as bytes: serialised, and as arguments. */
+/* Serialisation of bulk handles: by the program, and as arguments. */
 #include <assert.h>
 #include <stddef.h>
 #include <string.h>
@@ -23,8 +23,8 @@
  *         3+a when bound: context id (1), length a (2), address string with NUL
  *           e when eager: all bytes of the segments
  *
- * In the byte order of the machine. The reader believes none of it: counts and
- * lengths are checked against the bytes that are there. */
+ * In the byte order of the machine. The reader trusts none of it: counts and
+ * lengths are checked against the bytes received. */
 
 enum {
     PACK_VERSION = 1,
@@ -35,7 +35,7 @@ enum {
     ADDR_CAP = 256, /* longer than any address string of ours */
 };
 
-/* A segment lies in memory as it is written: all of them are one copy. */
+/* Segments in memory look as in the descriptor: one copy writes all. */
 static_assert(sizeof(struct amg_segment) == PACK_SEGMENT_LEN &&
                   offsetof(struct amg_segment, base) == 0 &&
                   offsetof(struct amg_segment, len) == 8 && sizeof(void *) == 8,
@@ -108,11 +108,11 @@ void amg_bulk_pack(const struct hg_bulk *bulk, unsigned flags, void *ret_bytes)
         amg_bulk_copy_out(bulk, to);
 }
 
-/* Bytes that are being read, and how many are left. */
+/* Reader of a descriptor: the position and the bytes left. */
 struct reader {
     const char *next;
     uint64_t left;
-    hg_return_t ret; /* why a read failed, if not for nonsense */
+    hg_return_t ret; /* error of a read, if not a malformed descriptor */
 };
 
 static bool take_bytes(struct reader *reader, void *to, uint64_t len)
@@ -157,7 +157,7 @@ static bool read_keys(
         key.len = head[1];
         if (!take_bytes(reader, key.bytes, key.len))
             return false;
-        /* A route that this build does not know is of no use, no error. */
+        /* A route that this build does not know is ignored. */
         if (head[0] < AMG_ROUTE_COUNT)
             bulk->keys[head[0]] = key;
     }
@@ -232,8 +232,8 @@ refuse:
     return reader.ret;
 }
 
-/* Small read-only data travel with the descriptor when the message has room
- * for both: that spares the target a round trip. */
+/* Small read-only data are sent with the descriptor if the message has room for
+ * both: that saves the target a round trip. */
 static unsigned proc_pack_flags(hg_proc_t proc, const struct hg_bulk *bulk)
 {
     bool is_wanted = (hg_proc_get_flags(proc) & HG_PROC_BULK_EAGER) != 0;
@@ -312,8 +312,8 @@ hg_return_t hg_proc_hg_bulk_t(hg_proc_t proc, void *data)
     return HG_INVALID_ARG;
 }
 
-/* By hand as well, data that a peer may write to do not travel along: what it
- * wrote would be missing from the copy. */
+/* Also here, data that a peer may write are not sent along: the copy would lack
+ * what it wrote. */
 static unsigned hand_pack_flags(const struct hg_bulk *bulk, unsigned long flags)
 {
     return (flags & HG_BULK_EAGER) != 0 && bulk->is_local && bulk->len > 0 &&

@@ -11,19 +11,18 @@
 #include "mercury_bulk.h"
 
 /* Both sides are lists of segments; the driver of the route moves all of it as
- * one operation. What came with the descriptor is copied here.
+ * one operation. Data that came with the descriptor are copied here.
  *
- * Most transfers are final: nobody can cancel them. Then only one thread at a
- * time knows of the transfer - who starts it, up to the post; the driver, whose
- * own guard hands it on; the progress owner, from the step on - and nobody
- * takes the lock. Who starts it does not touch it after the post.
+ * Most transfers are final: they cannot be cancelled. Then only one thread at a
+ * time uses the transfer, without the lock: the thread that starts it, up to
+ * the post; the driver, whose own lock hands it on; the progress owner, from
+ * the step on. The starting thread does not touch it after the post.
  *
- * The others have a lock between a wish to cancel, the post and the step. It is
- * held over the driver's post and cancel, so that what is cancelled is known to
- * be posted, and not yet past its step, which waits for a starter that is still
- * there. */
+ * The others have a lock between a cancel, the post and the step. It is held
+ * over the driver's post and cancel, so that a cancel finds a posted operation
+ * before its step, and the step waits for a thread that still starts it. */
 
-/* Owned by the library until `done` was called, by the callee then. */
+/* Owned by the library until `done` is called, then by the callee. */
 struct hg_op_id {
     struct amg_transfer_plan plan;
     amg_transfer_done_fn done;
@@ -31,9 +30,9 @@ struct hg_op_id {
     enum amg_transfer_state state;
     unsigned route;
     hg_return_t ret;
-    struct amg_lock lock; /* guards the next two, unless it is final */
+    struct amg_lock lock; /* guards the next two, unless final */
     bool is_cancelled;
-    bool is_posted;                  /* and its step has not come */
+    bool is_posted;                  /* and its step has not run */
     struct amg_transfer_asked asked; /* guarded by its owner */
     struct amg_op op;
 };
@@ -80,7 +79,7 @@ static void transfer_step(struct amg_op *op)
     transfer_finish(transfer, op->ret);
 }
 
-/* A final one may be gone after it. */
+/* A final transfer may be freed after this. */
 static hg_return_t transfer_post(struct hg_op_id *transfer, struct amg_ep *ep)
 {
     const struct amg_transfer_plan *plan = &transfer->plan;
@@ -98,9 +97,8 @@ static hg_return_t transfer_post(struct hg_op_id *transfer, struct amg_ep *ep)
         plan->origin_context, &local, &remote, plan->len, &transfer->op);
 }
 
-/* The same, unless it was cancelled already.
- * NOTE(not a leaf): the driver's locks come after this one; none of them is
- * held while a step runs. */
+/* The same, unless it was already cancelled. NOTE(not a leaf): the driver's
+ * locks come after this one; none of them is held while a step runs. */
 static hg_return_t transfer_post_guarded(
     struct hg_op_id *transfer, struct amg_ep *ep)
 {
@@ -114,7 +112,7 @@ static hg_return_t transfer_post_guarded(
     return rc;
 }
 
-/* All bytes came with the descriptor. */
+/* The descriptor brought all bytes. */
 static void transfer_copy_eager(const struct hg_op_id *transfer)
 {
     const struct amg_transfer_plan *plan = &transfer->plan;
@@ -171,7 +169,7 @@ static hg_return_t plan_check(const struct amg_transfer_plan *plan)
     return HG_SUCCESS;
 }
 
-/* Does the way there want to know the local memory as well? */
+/* Does the route also need the local memory? */
 static bool wants_mem(const struct amg_transfer_plan *plan)
 {
     const struct amg_domain *domain =
@@ -181,7 +179,7 @@ static bool wants_mem(const struct amg_transfer_plan *plan)
            !is_eager(plan);
 }
 
-/* The origin's handle has a key for the route that leads to it. */
+/* Does the origin's handle have a key for the route that leads to it? */
 static hg_return_t route_check(const struct hg_op_id *transfer)
 {
     char text[256];
@@ -195,8 +193,8 @@ static hg_return_t route_check(const struct hg_op_id *transfer)
     return HG_OPNOTSUPPORTED;
 }
 
-/* Field by field: what was asked is set by its owner, the operation when it is
- * posted. */
+/* Field by field: the owner sets the program's part, the post sets the
+ * operation. */
 static void transfer_init(struct hg_op_id *transfer,
     const struct amg_transfer_plan *plan, amg_transfer_done_fn done,
     void *owner)
@@ -308,15 +306,15 @@ void amg_transfer_end(struct hg_op_id *transfer)
     amg_context_leave(context);
 }
 
-/* An operation id outlives its transfer: a program may cancel late, and then
- * nothing happens. So ids are numbers that never come again, and a map of the
- * process knows those of the transfers that have not called back. */
+/* An operation id outlives its transfer: a program may cancel late, without
+ * effect. So ids are numbers that are never reused, and a map of the process
+ * has those of the transfers that have not called back. */
 
 static struct amg_lock ids_lock; /* guards both below */
 static struct amg_map ids;       /* id -> struct amg_transfer_asked */
 static uint64_t ids_last;
 
-/* HG_NOMEM: it has none. */
+/* HG_NOMEM: it has no id. */
 static hg_return_t id_give(struct amg_transfer_asked *asked)
 {
     hg_return_t rc = HG_SUCCESS;
@@ -469,7 +467,7 @@ hg_return_t HG_Bulk_cancel(hg_op_id_t op_id)
     if (!AMG_CONTRACT(op_id != HG_OP_ID_NULL))
         return HG_INVALID_ARG;
     /* NOTE(not a leaf): under the lock, so that the transfer cannot end between
-     * the look and the call; the locks of transfer and driver come after it. */
+     * the look-up and the call; transfer and driver locks come after it. */
     amg_lock_lock(&ids_lock);
     asked = amg_map_get(&ids, (uint64_t)(uintptr_t)op_id);
     if (asked != NULL)

@@ -11,16 +11,17 @@
 
 enum amg_transfer_state {
     AMG_TRANSFER_IDLE,   /* being set up */
-    AMG_TRANSFER_MOVING, /* it is posted, or about to be */
-    AMG_TRANSFER_READY,  /* it has ended; the owner is told */
+    AMG_TRANSFER_MOVING, /* posted, or about to be */
+    AMG_TRANSFER_READY,  /* ended; the owner is told */
     AMG_TRANSFER_STATE_COUNT
 };
 
-/* What a transfer is to do. */
+/* Parameters of a transfer. */
 struct amg_transfer_plan {
     hg_context_t *context;
     hg_bulk_op_t op;
-    const struct hg_addr *origin_addr; /* needed until the transfer goes */
+    const struct hg_addr
+        *origin_addr; /* needed until amg_transfer_go() returns */
     uint8_t origin_context;
     struct hg_bulk *origin;
     uint64_t origin_offset;
@@ -30,8 +31,8 @@ struct amg_transfer_plan {
     bool is_final; /* amg_transfer_cancel() will not be called */
 };
 
-/* What the program that asked for a transfer gave. It is bulk_transfer.c's, and
- * lies in the transfer so that one object does for both. */
+/* The program's part of its transfer. Used by bulk_transfer.c only, and
+ * embedded in the transfer so that one object serves both. */
 struct amg_transfer_asked {
     struct amg_cq_entry entry;
     struct hg_op_id *transfer;
@@ -42,17 +43,17 @@ struct amg_transfer_asked {
 
 struct hg_op_id;
 
-/* Told once, in progress or inside amg_transfer_go(), with no lock held. It
- * owns the transfer then, and ends it by amg_transfer_end(). */
+/* Called once, in progress or inside amg_transfer_go(), with no lock held. It
+ * then owns the transfer, and ends it by amg_transfer_end(). */
 typedef void (*amg_transfer_done_fn)(struct hg_op_id *transfer);
 
-/* Checks it and makes it ready. Holds both handles until its end. Errors as
- * HG_Bulk_transfer(), and then there is nothing. */
+/* Checks the parameters and creates the transfer. Keeps references to both
+ * handles until its end. Errors as HG_Bulk_transfer(); creates nothing then. */
 hg_return_t amg_transfer_create(const struct amg_transfer_plan *plan,
     amg_transfer_done_fn done, void *owner, struct hg_op_id **ret_transfer);
 
-/* Starts it; `done` will be called, also when nothing could be posted, and
- * perhaps before this returns: the transfer is not the caller's any more. */
+/* Starts it; `done` will be called, also if nothing could be posted, and
+ * perhaps before this returns: the caller no longer owns the transfer. */
 void amg_transfer_go(struct hg_op_id *transfer);
 
 /* Asks for an early end; `done` is called in any case. */
@@ -60,10 +61,10 @@ void amg_transfer_cancel(struct hg_op_id *transfer);
 
 hg_return_t amg_transfer_result(const struct hg_op_id *transfer);
 void *amg_transfer_owner(const struct hg_op_id *transfer);
-/* Its bytes are the caller's, and those of an earlier use at first. */
+/* Owned by the caller; at first it has the contents of an earlier use. */
 struct amg_transfer_asked *amg_transfer_asked(struct hg_op_id *transfer);
 
-/* Frees it, and drops the handles. */
+/* Frees it, and drops the references to the handles. */
 void amg_transfer_end(struct hg_op_id *transfer);
 
 #endif

@@ -344,8 +344,7 @@ static bool own_soon(hg_context_t *context)
 
 /* By a thread that found an owner: sleeps until an entry is queued, the owner
  * leaves, or the time is reached. A thread that counts itself as waiting before
- * it tries again either becomes the owner or is woken by the owner that leaves.
- */
+ * it tries again either becomes the owner or is woken by a leaving owner. */
 static hg_return_t waiter_wait(hg_context_t *context, unsigned timeout_ms)
 {
     uint64_t deadline_ns = amg_clock_deadline_ns(timeout_ms);

@@ -25,11 +25,11 @@
 
 enum {
     DESTROY_TIMEOUT_MS = 5000, /* for operations in flight, as in Mercury */
-    ABANDON_TIMEOUT_MS = 200,  /* for those that were cancelled then */
-    QUIET_NAP_NS = 100000,     /* between two looks for the other ranks */
+    ABANDON_TIMEOUT_MS = 200,  /* for those that were then cancelled */
+    QUIET_NAP_NS = 100000,     /* between two checks for the other ranks */
 };
 
-/* The domains are those of another class, as they are. */
+/* Uses the domains of another class. */
 static void plan_borrow(struct amg_class_plan *plan, hg_class_t *lender)
 {
     plan->lender = lender;
@@ -41,8 +41,8 @@ static void plan_borrow(struct amg_class_plan *plan, hg_class_t *lender)
     memcpy(plan->protocol, lender->plan.protocol, sizeof(plan->protocol));
 }
 
-/* One line says who is reached how, and one why. For a user who asked for the
- * first of them, once for a job. */
+/* Logs how peers are reached, and in a second line why. With AMALGAM_REPORT the
+ * first rank prints the first line. */
 static void class_tell(const hg_class_t *cls, const char *info)
 {
     AMG_LOG_INFO("cls", "%s: %s; %u bytes a message, %u credits", info,
@@ -128,8 +128,8 @@ static bool context_is_untriggered(hg_context_t *context)
     return true;
 }
 
-/* Waits for what is in flight, and looks whether the user holds anything. Long
- * replies that nobody fetched are given up only when all that time is over. */
+/* Waits for operations in flight, then checks what the user still holds. Long
+ * replies that nobody fetched are given up only after the whole time-out. */
 static hg_return_t context_settle(hg_context_t *context)
 {
     uint64_t deadline_ns = amg_clock_deadline_ns(DESTROY_TIMEOUT_MS);
@@ -143,7 +143,7 @@ static hg_return_t context_settle(hg_context_t *context)
     if (context_is_untriggered(context))
         return HG_BUSY;
     amg_respond_abandon(context);
-    /* What that has cancelled ends at once. */
+    /* Cancelled operations end at once. */
     deadline_ns = amg_clock_deadline_ns(ABANDON_TIMEOUT_MS);
     while (amg_tally_sum(&context->in_flight) > 0 &&
            !amg_context_has_due(context) && amg_clock_ns() < deadline_ns)
@@ -190,7 +190,7 @@ hg_context_t *HG_Context_create(hg_class_t *hg_class)
 
     if (!AMG_CLASS_OK(hg_class))
         return NULL;
-    /* The lowest id that no open context has. */
+    /* The lowest unused context id. */
     while (id < UINT8_MAX &&
            (taken = amg_class_context(hg_class, id)) != NULL && taken->id == id)
         id++;
@@ -245,8 +245,8 @@ hg_return_t HG_Context_destroy(hg_context_t *context)
     return rc;
 }
 
-/* All ranks have said goodbye, or their time is over: who has not pulled a long
- * reply by now never will. */
+/* All ranks have disconnected, or timed out: long replies that were not pulled
+ * by now never will be. */
 static void contexts_abandon(hg_class_t *cls)
 {
     hg_context_t *context = amg_class_context(cls, 0);
@@ -255,7 +255,7 @@ static void contexts_abandon(hg_class_t *cls)
         amg_respond_abandon(context);
 }
 
-/* Progress and callbacks of all contexts, once. */
+/* Makes progress and runs callbacks in all contexts, once. */
 static void contexts_serve(hg_class_t *cls)
 {
     hg_context_t *context = amg_class_context(cls, 0);
@@ -291,8 +291,8 @@ static void crews_start(hg_class_t *cls)
             amg_service_threads_start(context);
 }
 
-/* What handlers hold while they run is not the program's: they end first, and
- * who closes the class serves from then on. */
+/* Stops the service threads first, as running handlers hold handles that are
+ * not the program's; the thread that closes the class serves from then on. */
 static hg_return_t crews_stop(hg_class_t *cls)
 {
     hg_context_t *context = amg_class_context(cls, 0);
@@ -308,8 +308,8 @@ static hg_return_t crews_stop(hg_class_t *cls)
     return HG_SUCCESS;
 }
 
-/* Calls whose handle the user has destroyed may still be on their way: lets
- * them end, so that only what the user holds is left to be counted. */
+/* Calls whose handle the user has destroyed may still be in flight: lets them
+ * end, so that only the user's objects remain to be counted. */
 static void contexts_settle(hg_class_t *cls, uint64_t deadline_ns)
 {
     hg_context_t *context = amg_class_context(cls, 0);
@@ -323,8 +323,8 @@ static void contexts_settle(hg_class_t *cls, uint64_t deadline_ns)
     }
 }
 
-/* The class says goodbye for its lender, which then lends no more: the others
- * do not serve it any longer. */
+/* The class disconnects on behalf of its lender, which cannot lend any more:
+ * peers do not serve it any longer. */
 static void lender_drain(hg_class_t *cls)
 {
     hg_class_t *lender = cls->plan.lender;
@@ -379,13 +379,13 @@ hg_return_t HG_Finalize(hg_class_t *hg_class)
     if (!AMG_CLASS_OK(hg_class))
         return HG_INVALID_ARG;
     rc = amg_init_finalize(hg_class, false);
-    /* As in Mercury, somebody else's absence is no error of this call. */
+    /* As in Mercury, the absence of others is no error of this call. */
     return rc == HG_TIMEOUT ? HG_SUCCESS : rc;
 }
 
 void HG_Cleanup(void)
 {
-    /* The other transports leave nothing behind a process that was killed. */
+    /* The other transports leave nothing when a process is killed. */
     amg_shm_cleanup();
 }
 
@@ -403,7 +403,7 @@ hg_return_t HG_Version_get(
     return HG_SUCCESS;
 }
 
-/* What AMALGAM_NA_PROGRESS() makes. */
+/* Encoding of AMALGAM_NA_PROGRESS(). */
 enum {
     PROGRESS_SHIFT = 2,
     PROGRESS_MASK = 0x7,
@@ -412,8 +412,8 @@ enum {
     UNKNOWN_MODE = 0x80,
 };
 
-/* How much of the struct a program of that version filled in: each version
- * added fields at the end. */
+/* The length of the struct in a program of that version: each version added
+ * fields at the end. */
 static size_t info_len(unsigned version)
 {
     if (HG_VERSION_GE(version, HG_VERSION(2, 4)))
@@ -444,7 +444,7 @@ static bool info_is_valid(const struct hg_init_info *info)
     return false;
 }
 
-/* The bits of AMALGAM_NA_PROGRESS(). */
+/* Decodes AMALGAM_NA_PROGRESS(). */
 static bool progress_read(uint8_t mode, struct amg_init *init)
 {
     unsigned progress = mode >> PROGRESS_SHIFT & PROGRESS_MASK;

@@ -17,24 +17,25 @@
 #include "shm/shm_transport.h"
 #include "transport/registry.h"
 
-/* Each rank opens its own domain, and tells the others where it is reached; no
- * rank connects to another before it is called. After every step that may fail
- * at one rank, all agree on whether to go on: a rank that went by another way
- * than the others would wait for answers on one that nobody looks at. */
+/* Each rank opens its own domain, and sends its address to the others; no rank
+ * connects to another before the first call. After every step that may fail at
+ * one rank, all agree on whether to continue: a rank with another route than
+ * the others would wait for answers on a route that they do not poll. */
 
 enum { TEXT_CAP = 512, HOST_CAP = 64 };
 
-/* What the steps share. */
+/* State of the steps. */
 struct internode {
     hg_class_t *cls;
     const struct amg_node_ops *ops;
     const struct amg_node *node;
     amg_init_driver_fn find_driver;
-    char text[TEXT_CAP]; /* where this rank is reached */
+    char text[TEXT_CAP]; /* address of this rank */
     struct amg_rank_table_maker table;
 };
 
-/* Who failed says so, for all; and the first rank, where that is an end. */
+/* A rank that failed logs it for all; so does the first rank, if that ends the
+ * open. */
 static void internode_failure_log(const struct internode *join, uint32_t rank,
     hg_return_t ret, const char *what)
 {
@@ -60,7 +61,8 @@ static void internode_failure_log(const struct internode *join, uint32_t rank,
             rank, what, plan->far_protocol, HG_Error_to_string(ret));
 }
 
-/* All go on, or none does: then what the first that failed got. */
+/* Either all continue, or none: then returns the code of the first rank that
+ * failed. */
 static hg_return_t agree(
     const struct internode *join, hg_return_t mine, const char *what)
 {
@@ -79,7 +81,7 @@ static hg_return_t agree(
     return rc;
 }
 
-/* The smallest of what the ranks wish, as they must be the same. */
+/* The minimum of what the ranks want, as it must be the same. */
 static hg_return_t wishes_agree(const struct internode *join)
 {
     struct amg_open *how = &join->cls->plan.how;
@@ -127,7 +129,7 @@ static hg_return_t domain_open(struct internode *join)
     return rc;
 }
 
-/* Until all have the addresses of all. */
+/* Returns when every rank has the addresses of all. */
 static hg_return_t addresses_swap(struct internode *join)
 {
     struct amg_rank_table_maker *table = &join->table;
@@ -176,8 +178,8 @@ static hg_return_t all_join(struct internode *join)
     return HG_SUCCESS;
 }
 
-/* The NIC that the threads of this node keep to: that of its first rank, for
- * all of them make one map. */
+/* The NIC for the threads of this node: that of its first rank, as all ranks
+ * compute one map. */
 static void nic_agree(const struct internode *join)
 {
     struct amg_progress_config *config = &join->cls->progress_config;
@@ -195,11 +197,10 @@ static void nic_agree(const struct internode *join)
         config->nic[0] = '\0';
 }
 
-/* Opens libfabric for a job of several nodes: collective over all its ranks.
- * When all could open it, ranks of other nodes are called by it from now on,
- * and `ret_is_far` is true; else none are. Then HG_SUCCESS, with one warning;
- * or where the plan allows nothing else, the code of the first rank that
- * failed. */
+/* Opens libfabric for a job of several nodes: collective over all its ranks. If
+ * all could open it, ranks of other nodes are called by it from now on, and
+ * `ret_is_far` is true; else none are: then HG_SUCCESS, with one warning, or,
+ * if the plan allows nothing else, the code of the first rank that failed. */
 static hg_return_t internode_join(hg_class_t *cls,
     const struct amg_node_ops *ops, const struct amg_node *node,
     amg_init_driver_fn find_driver, bool *ret_is_far)
@@ -218,7 +219,7 @@ static hg_return_t internode_join(hg_class_t *cls,
     return cls->plan.needs_far ? rc : HG_SUCCESS;
 }
 
-/* Writes how others are reached: "ofi+net". Returns `ret_text`. */
+/* Writes the route to other nodes: "ofi+net". Returns `ret_text`. */
 static const char *internode_way(
     const hg_class_t *cls, char *ret_text, size_t cap)
 {
@@ -234,32 +235,31 @@ static const char *internode_way(
     return ret_text;
 }
 
-/* Each rank opens its segment, and the ranks of a node tell each other its name
- * and the random word in it. Each then maps the segments of all others, and
- * says whether it could. Only if all could, the node uses them: a pair that
- * took different ways to each other would answer calls by a way that nobody
- * looks at. Every step is taken by all ranks of the node, also by one that has
- * failed before. Tables are as long as the node has ranks.
- * Then the files lose their names, so that a job leaves none, however it ends.
- */
+/* Each rank opens its segment, and the ranks of a node exchange its name and
+ * the random word in it. Each then maps the segments of all others, and reports
+ * whether it could. The node uses them only if all could: with different routes
+ * in a pair, calls would be answered on a route that is not polled. All ranks
+ * of the node take every step, also after an error. Tables have one entry per
+ * rank of the node. Then the files are unlinked, so that a job leaves none,
+ * however it ends. */
 
-/* What a rank tells the others of its node, in two rounds. */
+/* Record that a rank sends to the others of its node, in two rounds. */
 struct card {
     uint32_t rank;        /* in the job */
-    uint32_t ret;         /* hg_return_t: how opening went, or mapping */
-    uint32_t other;       /* whom it could not map */
-    uint32_t needs_names; /* some peers' files are open to it only by name */
+    uint32_t ret;         /* hg_return_t of the open, or of the mapping */
+    uint32_t other;       /* the rank that it could not map */
+    uint32_t needs_names; /* it can open some peers' files only by name */
     struct amg_shm_id id;
 };
 
-/* Room for either. */
+/* Capacity of either. */
 enum {
     CARD_LEN = sizeof(struct amg_affinity_rank) > sizeof(struct card)
                    ? sizeof(struct amg_affinity_rank)
                    : sizeof(struct card),
 };
 
-/* Maps the others; says in `mine` whom it cannot. */
+/* Maps the others; sets in `mine` the one that failed. */
 static void others_map(hg_class_t *cls, const struct amg_node_ops *ops,
     const struct amg_node *node, struct card *mine)
 {
@@ -289,8 +289,8 @@ static void others_map(hg_class_t *cls, const struct amg_node_ops *ops,
     }
 }
 
-/* One round: all cards of the node. `ret_bad` is the first that tells of a
- * failure, or NULL; so all ranks have the same verdict. */
+/* One round: exchanges all cards of the node. `ret_bad` is the first that
+ * reports a failure, or NULL; so all ranks come to the same result. */
 static hg_return_t cards_swap(const struct amg_node *node,
     const struct card *mine, const struct card **ret_bad)
 {
@@ -306,7 +306,7 @@ static hg_return_t cards_swap(const struct amg_node *node,
     return rc;
 }
 
-/* All have mapped all. Does nobody need the names of files any more? */
+/* All ranks have mapped all. Are the names of the files unused now? */
 static bool names_are_vain(const struct amg_node *node)
 {
     const struct card *cards = node->cards;
@@ -317,7 +317,7 @@ static bool names_are_vain(const struct amg_node *node)
     return i == node->boot->size;
 }
 
-/* Who found the failure tells of it, for all. */
+/* The rank that found the failure logs it for all. */
 static void intranode_failure_log(
     const struct amg_node *node, const struct card *bad, bool was_open)
 {
@@ -338,9 +338,9 @@ static void intranode_failure_log(
             bad->rank, why, node->boot->size);
 }
 
-/* The ranks of the node tell each other what they were bound to: so each knows
- * which cores are idle. A card has room for that. Without memory to keep it,
- * this rank takes its neighbours for unknown. */
+/* The ranks of the node exchange their bindings, so that each knows which cores
+ * are idle. A card has room for that. Without memory for them, this rank treats
+ * its neighbours as unknown. */
 static hg_return_t ranks_swap(hg_class_t *cls, const struct amg_node *node)
 {
     struct amg_boot *boot = node->boot;
@@ -365,7 +365,7 @@ static hg_return_t ranks_swap(hg_class_t *cls, const struct amg_node *node)
     return HG_SUCCESS;
 }
 
-/* Opens the segment, and meets the others there. */
+/* Opens the segment, and joins the other ranks of the node. */
 static hg_return_t node_meet(hg_class_t *cls, const struct amg_node_ops *ops,
     const struct amg_node *node, bool *ret_is_near)
 {
@@ -401,13 +401,13 @@ static uint32_t stranger_find(const struct amg_node *node)
     const struct card *cards = node->cards;
     uint32_t i = 0;
 
-    /* They are in the order of their ranks. */
+    /* They are in rank order. */
     while (i < node->boot->size && cards[i].rank == i)
         i++;
     return i;
 }
 
-/* "s" unless there is one. */
+/* "s" unless `count` is one. */
 static const char *plural(uint32_t count)
 {
     return count == 1 ? "" : "s";
@@ -443,7 +443,7 @@ static void reach_write(hg_class_t *cls, const struct amg_node_ops *ops,
         ops->reason(domain));
 }
 
-/* What the plan wants, with the node open. */
+/* Opens the node's domains as the plan wants. */
 static hg_return_t node_use(hg_class_t *cls, const struct amg_node_ops *ops,
     const struct amg_node *node, amg_init_driver_fn find_driver)
 {
@@ -476,8 +476,7 @@ static hg_return_t node_use(hg_class_t *cls, const struct amg_node_ops *ops,
         rc = internode_join(cls, ops, node, find_driver, &is_far);
     if (rc != HG_SUCCESS)
         return rc;
-    /* Calls to oneself go by the main route, where they must not stay inside.
-     */
+    /* Calls to oneself use the main route, if they must not be local. */
     cls->is_idle[cls->plan.main_route] =
         (is_far || node->size == node->boot->size) && (is_near || is_alone) &&
         !cls->plan.no_loopback;

@@ -79,8 +79,7 @@ na_class_t *NA_Initialize_opt2(const char *info_string, bool listen,
             NA_VERSION_MINOR);
         return NULL;
     }
-    /* The traffic class, which came with 5.0, is a wish that none of our
-     * transports can honour. */
+    /* No transport here supports the traffic class, which version 5.0 added. */
     memcpy(&info, na_init_info, sizeof(info));
     return amg_init_read_na(&info, &init) == HG_SUCCESS ? class_make(&init)
                                                         : NULL;
@@ -105,7 +104,7 @@ na_return_t NA_Finalize(na_class_t *na_class)
     if (!AMG_CONTRACT(na_class != NULL))
         return NA_INVALID_ARG;
     rc = amg_init_finalize(na_class->medium, false);
-    /* Somebody else's absence is no error of this call. */
+    /* The absence of others is no error of this call. */
     if (rc != HG_SUCCESS && rc != HG_TIMEOUT)
         return amg_na_code(rc);
     amg_mem_free(na_class);
@@ -145,7 +144,7 @@ bool NA_Has_opt_feature(na_class_t *na_class, unsigned long flags)
     return false;
 }
 
-/* A na_addr_t is an address of the medium under another name. */
+/* A na_addr_t is an address of the class below under another name. */
 static na_addr_t *na_addr_of(hg_addr_t addr)
 {
     return (na_addr_t *)addr;
@@ -278,7 +277,7 @@ static struct na_protocol_info *entry_create(
     return &entry->info;
 }
 
-/* Is it what the user asks for: "class+protocol", or one of the two? */
+/* Does it match the user's choice: "class+protocol", or one of the two? */
 static bool is_wanted(const char *scheme, size_t len, const struct amg_uri *uri)
 {
     size_t class_len = strcspn(scheme, "+");
@@ -292,7 +291,8 @@ static bool is_wanted(const char *scheme, size_t len, const struct amg_uri *uri)
            memcmp(scheme + class_len + 1, uri->scheme, wanted_len) == 0;
 }
 
-/* Adds what a driver offers at `*end`, and moves that. `uri` NULL: all. */
+/* Adds the protocols of a driver at `*end`, and advances it. `uri` NULL: all.
+ */
 static hg_return_t driver_add(const struct amg_transport *transport,
     const struct amg_uri *uri, struct na_protocol_info ***end)
 {
@@ -302,7 +302,7 @@ static hg_return_t driver_add(const struct amg_transport *transport,
     for (; *scheme != '\0'; scheme += len) {
         scheme += strspn(scheme, " ");
         len = strcspn(scheme, " ");
-        /* A word without a class is a short name for one that has it. */
+        /* A scheme without a class is an alias of one that has it. */
         if (memchr(scheme, '+', len) == NULL)
             continue;
         if (uri != NULL && !is_wanted(scheme, len, uri))

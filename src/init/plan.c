@@ -14,10 +14,10 @@
 #include "transport/registry.h"
 #include "transport/self.h"
 
-/* Those for MPI and libfabric bring large libraries with them, which run code
- * when they are loaded: a program that uses neither must not carry them. So
- * each is looked up among what is loaded, and loaded when an init string asks
- * for it. */
+/* The libraries for MPI and libfabric load large dependencies, which run code
+ * when they are loaded: a program that uses neither must not load them. So each
+ * is looked up among the loaded ones, and loaded when an init string asks for
+ * it. */
 
 #define MPI_LIBRARY "libamalgam_mpi.so.0"
 #define MPI_SYMBOL  "amg_mpi_transport"
@@ -28,7 +28,7 @@
 
 enum { OFFER_CAP = 512 };
 
-/* Protocols that mean libfabric also without "ofi+". */
+/* Protocols of libfabric that do not need the prefix "ofi+". */
 static const char *const ofi_protocols[] = {
     "ofi", "tcp", "verbs", "cxi", "psm2", "opx", "efa"};
 
@@ -53,8 +53,8 @@ static const struct amg_transport *driver_find(const char *library_name,
     return dlsym(library, symbol);
 }
 
-/* The driver, or NULL; loads its library only when `may_load`, and logs why it
- * cannot. */
+/* The driver, or NULL; loads its library only if `may_load`, and logs a
+ * failure. */
 static const struct amg_transport *mpi_driver(bool may_load)
 {
     return driver_find(MPI_LIBRARY, MPI_SYMBOL, "MPI", may_load);
@@ -70,8 +70,8 @@ const struct amg_providers *amg_init_providers(void)
     return ofi_driver(true) == NULL ? NULL : dlsym(RTLD_DEFAULT, LIST_SYMBOL);
 }
 
-/* How ranks of a node meet, or NULL, with a log line. The MPI driver is there.
- */
+/* Operations by which ranks of a node meet, or NULL with a log line. The MPI
+ * driver is loaded. */
 static const struct amg_node_ops *node_ops_find(void)
 {
     const struct amg_node_ops *ops = dlsym(RTLD_DEFAULT, NODE_SYMBOL);
@@ -140,8 +140,8 @@ const char *amg_init_offer(char *ret_text, size_t cap)
     return amg_registry_offer(all, ret_text, cap);
 }
 
-/* Says that nothing here opens the init string, and what would be opened; for
- * the ranks of a communicator, what reaches them. */
+/* Logs that no transport here opens the init string, and which ones could be
+ * opened; for a communicator, those that reach its ranks. */
 static void init_string_refuse(const char *info, bool is_of_ranks)
 {
     const struct amg_transport *mpi[2] = {mpi_driver(false), NULL};
@@ -166,7 +166,7 @@ static void init_string_refuse(const char *info, bool is_of_ranks)
 
 enum { CONTEXTS_UNASKED = 4 };
 
-/* Does the string leave open which way bulk data take, and nothing else? */
+/* Does the string only leave open how bulk data are moved? */
 static bool info_is_open(const char *info)
 {
     return strcmp(info, "mpi") == 0 || strcmp(info, "mpi+static") == 0;
@@ -187,7 +187,7 @@ const char *amg_init_plan_info(const char *info)
                                                                        : info;
 }
 
-/* The ranks of a node may share its memory: the plan says whether. */
+/* The ranks of a node may share its memory: the plan decides. */
 static const struct amg_transport *ofi_load(void)
 {
     return ofi_driver(true);
@@ -200,7 +200,7 @@ static hg_return_t ranks_join(hg_class_t *cls)
     return ops == NULL ? HG_PROTONOSUPPORT : amg_init_join(cls, ops, ofi_load);
 }
 
-/* Ranks have their names from MPI, whatever else leads to them. */
+/* The names of ranks are those of MPI, whatever other routes exist. */
 static void plan_ranks(struct amg_class_plan *plan)
 {
     plan->transports[AMG_ROUTE_MPI] = mpi_driver(true);
@@ -208,7 +208,7 @@ static void plan_ranks(struct amg_class_plan *plan)
     plan->join = ranks_join;
 }
 
-/* Ranks of other nodes are to be reached by libfabric, as `uri` names it. */
+/* Ranks of other nodes are reached by libfabric, as `uri` names it. */
 static void plan_far(struct amg_class_plan *plan, const struct amg_uri *uri)
 {
     size_t skip = uri->class_len > 0 ? uri->class_len + 1 : 0;
@@ -218,15 +218,16 @@ static void plan_far(struct amg_class_plan *plan, const struct amg_uri *uri)
     plan->far_info = uri->rest;
 }
 
-/* In place of ranks_join(), so that no rank waits for one that cannot go on:
- * by then each knows whether all of them were to open the same. */
+/* Replaces ranks_join(), so that no rank waits for one that cannot continue: by
+ * then each knows whether all of them open the same. */
 static hg_return_t ranks_refuse(hg_class_t *cls)
 {
     (void)cls;
     return HG_PROTONOSUPPORT;
 }
 
-/* What the environment says of other nodes, where all is left to us. */
+/* Applies the environment's setting for other nodes, if the init string leaves
+ * it open. */
 static void plan_internode(struct amg_class_plan *plan)
 {
     const char *wanted = amg_env_text(AMG_ENV_INTERNODE);
@@ -248,8 +249,8 @@ static void plan_internode(struct amg_class_plan *plan)
         wanted);
 }
 
-/* Which drivers serve the init string. Over `is_of_ranks`, a communicator's
- * class, shared memory is a way to ranks, who keep their names. */
+/* Selects the drivers for the init string. With `is_of_ranks`, a class of a
+ * communicator, shared memory is a route to ranks, which keep their names. */
 static hg_return_t plan_transports(struct amg_class_plan *plan,
     const char *info, const struct amg_uri *uri, bool is_of_ranks)
 {
@@ -276,7 +277,7 @@ static hg_return_t plan_transports(struct amg_class_plan *plan,
     if (scheme_is_shm(uri) && !is_of_ranks) {
         plan->transports[AMG_ROUTE_SHM] = &amg_shm_transport;
         plan->main_route = AMG_ROUTE_SHM;
-        /* As Mercury says, which programs compare with. */
+        /* As in Mercury; programs compare it. */
         plan->name = "na";
         snprintf(plan->protocol, sizeof(plan->protocol), "sm");
         return HG_SUCCESS;
@@ -306,7 +307,7 @@ static hg_return_t plan_transports(struct amg_class_plan *plan,
     return HG_SUCCESS;
 }
 
-/* Shared memory beside the transport that is named. */
+/* Shared memory beside the named transport. */
 static void plan_auto_sm(struct amg_class_plan *plan, const char *info)
 {
     if (plan->join != NULL)
@@ -350,7 +351,7 @@ hg_return_t amg_init_plan(
         plan_auto_sm(plan, info);
     if (plan->how.max_contexts == 0)
         plan->how.max_contexts = 1;
-    /* Programs open a second one where Mercury gives that without asking. */
+    /* Programs open a second one if Mercury allows that without an option. */
     if (plan->how.max_contexts == 1 && (plan->main_route == AMG_ROUTE_SHM ||
                                            plan->main_route == AMG_ROUTE_OFI))
         plan->how.max_contexts = CONTEXTS_UNASKED;

@@ -13,19 +13,19 @@
  *   records   struct amg_rank_record, text   ranks      ranks
  *   order     a rank, 4 bytes               ranks      texts
  *
- * The first rank of each node gets the records of all, puts them in order and
- * writes them into memory that the ranks of its node map. Who cannot map it
- * gets a copy. */
+ * The first rank of each node receives all records, sorts them and writes them
+ * into memory that the ranks of its node map. A rank that cannot map it gets a
+ * copy. */
 
 enum {
     RECORD_ALIGN = 8,
-    COPY_LEN = 16384, /* bytes sent at once to who cannot map them */
+    COPY_LEN = 16384, /* bytes per message to ranks that cannot map them */
 };
 
-/* What keeps the bytes of one process. */
+/* Memory of one process. */
 struct table_holder {
     struct amg_shm_blob shared;
-    unsigned char *own; /* when they are not shared */
+    unsigned char *own; /* if not shared */
 };
 
 static void holder_free(void *memory)
@@ -128,7 +128,7 @@ static int by_text(const void *one, const void *other)
     return strcmp((*left)->text, (*right)->text);
 }
 
-/* From ranks' texts to ranks in that order. */
+/* Writes the order of the ranks by their texts. */
 static hg_return_t order_write(
     const struct amg_rank_table_maker *table, unsigned char *bytes)
 {
@@ -167,7 +167,7 @@ static size_t stack_len(const char *text)
     return mark == NULL ? strlen(text) : (size_t)(mark - text);
 }
 
-/* Only the same providers understand each other. */
+/* Only the same providers can communicate. */
 static hg_return_t stacks_compare(
     const struct amg_rank_table_maker *table, const unsigned char *bytes)
 {
@@ -212,7 +212,7 @@ hg_return_t amg_rank_table_maker_sort(struct amg_rank_table_maker *table)
     return rc == HG_SUCCESS ? order_write(table, bytes) : rc;
 }
 
-/* Maps what the first rank of the node has. True: so could all. */
+/* Maps the memory of the first rank of the node. True: all ranks could. */
 static hg_return_t table_map(
     struct amg_rank_table_maker *table, bool *ret_is_shared)
 {
@@ -245,7 +245,7 @@ static hg_return_t table_map(
     return rc;
 }
 
-/* All bytes to all of the node, of whom some have them already. */
+/* Copies all bytes to all ranks of the node, some of which have them. */
 static hg_return_t table_copy(struct amg_rank_table_maker *table)
 {
     struct amg_boot *boot = table->node->boot;

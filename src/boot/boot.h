@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Who the ranks of this job are, and how they exchange bytes at the start. */
+/* Bootstrap of a job: its ranks, and how they exchange bytes at the start. */
 #ifndef AMG_BOOT_BOOT_H
 #define AMG_BOOT_BOOT_H
 
@@ -10,23 +10,23 @@
 
 struct amg_boot;
 
-/* Every slot is collective over the ranks: all of them call it, in the same
- * order, with the same `len` and `root`. Each may block until all have come.
- * Threads: one at a time. Errors: HG_NA_ERROR when the medium failed; the log
- * has the cause, and what the output holds is undefined then. */
+/* Every slot is collective over the ranks: all call it, in the same order, with
+ * the same `len` and `root`. Each may block until all have called it. Threads:
+ * one at a time. Errors: HG_NA_ERROR when the communication failed; the log has
+ * the cause, and the output is undefined then. */
 struct amg_boot_ops {
-    /* `len` bytes of each rank to all: `ret_all` has room for size * len, and
-     * rank r's stand at r * len. */
+    /* Sends `len` bytes of each rank to all: `ret_all` has room for size * len,
+     * and rank r's are at r * len. */
     hg_return_t (*allgather)(
         struct amg_boot *boot, const void *mine, size_t len, void *ret_all);
-    /* `len` bytes of `root` to all others' `bytes`. */
+    /* Sends `len` bytes of `root` to the `bytes` of all others. */
     hg_return_t (*bcast)(
         struct amg_boot *boot, void *bytes, size_t len, uint32_t root);
     hg_return_t (*barrier)(struct amg_boot *boot);
 };
 
-/* Embedded at the front of what an implementation keeps. Constant once made,
- * owned by who made it. */
+/* Embedded at the front of an implementation's struct. Constant once made,
+ * owned by its creator. */
 struct amg_boot {
     const struct amg_boot_ops *ops;
     uint32_t rank;      /* below size */

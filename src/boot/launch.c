@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* How this process was launched, and the bootstrap of a process alone. */
+/* Launch information of this process, and the bootstrap of a single process. */
 #include "boot/launch.h"
 
 #include <stdlib.h>
@@ -48,16 +48,17 @@ void amg_boot_alone_init(struct amg_boot *boot)
     boot->node_size = 1;
 }
 
-/* The manager that started a process for MPI says so in variables of its own:
+/* The process manager that started a process for MPI sets variables of its own:
  * PMI_SIZE by hydra and by Slurm's plugin pmi2, OMPI_COMM_WORLD_SIZE by Open
- * MPI's mpirun. Slurm's are below these. Hydra and Open MPI start one helper on
- * each node by a step of Slurm, and its processes inherit what that step says
- * of the helpers; so Slurm is asked only where no manager speaks. The variables
- * of a whole allocation (SLURM_NTASKS, SLURM_JOB_*) say nothing: a program may
- * be started alone in it. Nor do those of a step with a terminal (srun --pty):
- * what is typed there, or submitted from there, inherits them. */
+ * MPI's mpirun. Slurm's have lower priority. Hydra and Open MPI start one
+ * helper on each node by a step of Slurm, and its processes inherit the
+ * variables of that step, which describe the helpers; so Slurm's are read only
+ * without those of a manager. The variables of a whole allocation
+ * (SLURM_NTASKS, SLURM_JOB_*) say nothing: a program may be started alone in
+ * it. Nor do those of a step with a terminal (srun --pty): commands typed
+ * there, or submitted from there, inherit them. */
 
-/* 0 when it is unset, or no number above 0. */
+/* 0 if it is unset, or not a number above 0. */
 static uint32_t number_of(const char *name)
 {
     const char *text = getenv(name);
@@ -75,8 +76,8 @@ static bool is_first(const char *name)
     return number_of(name) == 0;
 }
 
-/* Of two managers the one within the other counts; which it is cannot be seen,
- * but one of a single process is no sign of a job that fell apart. */
+/* Of two nested managers the inner one counts; which it is cannot be seen, but
+ * one of a single process is no sign of a job that fell apart. */
 static struct amg_boot_launch by_manager(uint32_t pmi, uint32_t open_mpi)
 {
     struct amg_boot_launch launch = {pmi, false, is_first("PMI_RANK")};
@@ -96,7 +97,7 @@ struct amg_boot_launch amg_boot_launch_read(void)
 
     if (pmi != 0 || open_mpi != 0)
         return by_manager(pmi, open_mpi);
-    /* A manager that tells by its socket alone. */
+    /* A manager that is known only by its socket. */
     if (getenv("PMI_PORT") != NULL || getenv("PMI_FD") != NULL)
         return nobody;
     if (getenv("SLURM_PTY_PORT") != NULL)

@@ -291,8 +291,7 @@ static bool is_wanted(const char *scheme, size_t len, const struct amg_uri *uri)
            memcmp(scheme + class_len + 1, uri->scheme, wanted_len) == 0;
 }
 
-/* Adds the protocols of a driver at `*end`, and advances it. `uri` NULL: all.
- */
+/* Adds a driver's protocols at `*end`, and advances it. `uri` NULL: all. */
 static hg_return_t driver_add(const struct amg_transport *transport,
     const struct amg_uri *uri, struct na_protocol_info ***end)
 {

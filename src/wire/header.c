@@ -11,8 +11,8 @@
  *   HG_CRC32  04c11db7 reflected  zlib                  cbf43926
  *   HG_CRC64  42f0e1eba9ea3693    ECMA-182              6c40df5f0b497347
  *
- * The 32 bit one covers arguments, which may be long, and is zlib's. The others
- * cover a few bytes: tables of 16, half a byte at a time. */
+ * The 32-bit one covers arguments, which may be long, and is zlib's. The others
+ * cover a few bytes: tables of 16 entries, half a byte at a time. */
 
 static const uint16_t checksum_table16[16] = {0x0000, 0x8bb7, 0x9cd9, 0x176e,
     0xb205, 0x39b2, 0x2edc, 0xa56b, 0xefbd, 0x640a, 0x7364, 0xf8d3, 0x5db8,
@@ -115,7 +115,7 @@ void amg_header_set_user_len(void *data, uint16_t user_len)
         sizeof(user_len));
 }
 
-/* The sum of a head, and of the user's header behind it. */
+/* The checksum of a head and of the user's header behind it. */
 static uint16_t header_sum(const void *data, struct amg_header header)
 {
     uint64_t sum = 0;
@@ -136,7 +136,7 @@ void amg_header_sign(void *data)
     memcpy(data, &header, sizeof(header));
 }
 
-/* The sum comes first: of a damaged head nothing else means anything. */
+/* The checksum comes first: no other field of a damaged head is valid. */
 static hg_return_t sums_check(const void *data, uint64_t len,
     const struct amg_header *header, const char **ret_why)
 {

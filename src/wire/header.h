@@ -11,11 +11,11 @@
 #include "mercury_core_types.h"
 #include "mercury_proc.h"
 
-/* Bytes of a sum: 2, 4, 8; 0 for HG_NOHASH. */
+/* Bytes of a checksum: 2, 4, 8; 0 for HG_NOHASH. */
 size_t amg_checksum_len(hg_proc_hash_t hash);
 
-/* The sum of what `sum` is the sum of, followed by `len` bytes. The sum of no
- * bytes is 0. With HG_NOHASH it stays as it is. */
+/* Continues the checksum `sum` of earlier bytes with `len` bytes. That of no
+ * bytes is 0. With HG_NOHASH it stays unchanged. */
 uint64_t amg_checksum_add(
     hg_proc_hash_t hash, uint64_t sum, const void *data, size_t len);
 
@@ -35,37 +35,36 @@ uint64_t amg_checksum_add(
  *         4 their sum, when            4 their sum, when
  *           AMG_HEADER_SUMMED            AMG_HEADER_SUMMED
  *
- * In the byte order of the machine: the ranks of a job have one. The driver's
- * own 8 bytes stand in front, so that a call without arguments is 24 bytes
- * long either way: above that MPI leaves its inline path, and a round trip
- * takes 0.3 us more (measured, MPICH 4.0.2 over UCX 1.13).
+ * In the byte order of the machine, which all ranks of a job share. The
+ * driver's own 8 bytes precede it, so that a call without arguments takes 24
+ * bytes each way: above that MPI does not send inline, and a round trip takes
+ * 0.3 us more (measured, MPICH 4.0.2 over UCX 1.13).
  *
- * With AMG_HEADER_MORE the arguments did not fit: in their place stand their
- * length (8 bytes), with AMG_HEADER_SUMMED their sum (4 bytes), and the bulk
- * descriptor to fetch them by.
+ * With AMG_HEADER_MORE the arguments did not fit: they are replaced by their
+ * length (8 bytes), with AMG_HEADER_SUMMED their checksum (4 bytes), and the
+ * bulk descriptor to fetch them by.
  *
- * Both sums are the sender's choice, and are checked where they are there. The
- * one of the head is a CRC16 of head and user's header, the sum itself taken
- * as 0, and a result of 0 written as 0xffff. It does not depend on a flag, so
- * that a damaged flag cannot switch it off. The one of the arguments is a
- * CRC32; AMG_HEADER_SUMMED without a sum of the head is an error.
- */
+ * The sender chooses both checksums, and the receiver checks those present.
+ * That of the head is a CRC16 of head and user's header, computed with the
+ * field as 0, and a result of 0 written as 0xffff. It does not depend on a
+ * flag, so that a damaged flag cannot disable it. That of the arguments is a
+ * CRC32; AMG_HEADER_SUMMED without a checksum of the head is an error. */
 
 enum {
     AMG_HEADER_LEN = 16,
-    AMG_HEADER_TAIL_LEN = 4, /* the sum of the arguments */
+    AMG_HEADER_TAIL_LEN = 4, /* the checksum of the arguments */
     AMG_HEADER_VERSION = 1,
     AMG_HEADER_REQUEST = 0xa5,
     AMG_HEADER_REPLY = 0x5a,
 };
 
 enum amg_header_flags {
-    AMG_HEADER_MORE = 1,       /* arguments are to be fetched */
-    AMG_HEADER_ONE_WAY = 2,    /* no answer is expected */
-    AMG_HEADER_ACK = 4,        /* not a call: a long reply was fetched; or, if
-                                * an answer is wanted: is this process there? */
-    AMG_HEADER_SUMMED = 8,     /* the arguments have a sum */
-    AMG_HEADER_FLAGS_ALL = 15, /* any other bit is of a later version */
+    AMG_HEADER_MORE = 1,    /* arguments must be fetched */
+    AMG_HEADER_ONE_WAY = 2, /* no answer is expected */
+    AMG_HEADER_ACK = 4,     /* not a call: a long reply was fetched; or, if an
+                               answer is wanted: a probe of this process */
+    AMG_HEADER_SUMMED = 8,  /* the arguments have a checksum */
+    AMG_HEADER_FLAGS_ALL = 15, /* any other bit belongs to a later version */
 };
 
 struct amg_header {
@@ -78,23 +77,23 @@ struct amg_header {
     uint64_t id;
 };
 
-/* Writes the 16 bytes to `data`, without a sum or a user's header. */
+/* Writes the 16 bytes to `data`, without checksum or user's header. */
 void amg_header_write_request(void *data, uint8_t flags, uint64_t id);
 void amg_header_write_reply(
     void *data, uint8_t flags, hg_return_t ret, uint64_t token);
 
-/* Says that the user's header of `user_len` bytes follows the head. */
+/* Sets the length of the user's header, which follows the head. */
 void amg_header_set_user_len(void *data, uint16_t user_len);
-/* Writes the sum of a head and its user's header, which are complete. */
+/* Writes the checksum of a complete head and its user's header. */
 void amg_header_sign(void *data);
 
-/* Reads and checks them. HG_CHECKSUM_ERROR: they are not as they were sent.
- * HG_PROTOCOL_ERROR: too short, or not of this kind or version. `ret_why` says
- * which, for a log line. What the head says of lengths is within `len`. */
+/* Reads and checks a head. HG_CHECKSUM_ERROR: it was damaged.
+ * HG_PROTOCOL_ERROR: too short, or of another kind or version. `ret_why` is the
+ * cause, for a log line. The lengths in the result are within `len`. */
 hg_return_t amg_header_read_any(const void *data, uint64_t len, uint8_t magic,
     struct amg_header *ret_header, const char **ret_why);
 
-/* Bytes of the arguments in a message of `len` bytes, whose head was read. */
+/* Bytes of the arguments in a message of `len` bytes whose head was read. */
 static inline uint64_t amg_header_args_len(
     const struct amg_header *header, uint64_t len)
 {
@@ -103,7 +102,7 @@ static inline uint64_t amg_header_args_len(
                                                     : len;
 }
 
-/* The same; most heads are right at first sight. */
+/* The same, with a fast path for valid heads. */
 static inline hg_return_t amg_header_read(const void *data, uint64_t len,
     uint8_t magic, struct amg_header *ret_header, const char **ret_why)
 {

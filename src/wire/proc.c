@@ -8,12 +8,11 @@
 #include "base/mem.h"
 #include "wire/header.h"
 
-/* What comes from the wire is believed in nothing: room_make() is the one place
- * where more bytes are wanted than there are, and it only ever grants them to
- * an encoding. */
+/* Received bytes are not trusted: room_make() is the one place where more bytes
+ * are requested than available, and it grants them to an encoding only. */
 
-/* The extra buffer is of whole pages, so that it can be exposed as it is. 4096
- * is the page of x86-64; on larger pages it is a fraction of one. */
+/* The extra buffer consists of whole pages, so that it can be exposed directly.
+ * 4096 is the page size of x86-64; larger page sizes are a multiple of it. */
 enum { PAGE_LEN = 4096 };
 
 static hg_size_t proc_size(const struct hg_proc *proc)
@@ -46,7 +45,7 @@ static void extra_drop(struct hg_proc *proc)
     proc->extra_is_taken = false;
 }
 
-/* Moves what was coded into an extra buffer of at least `size` bytes. */
+/* Moves the encoded bytes to an extra buffer of at least `size` bytes. */
 static hg_return_t extra_grow(struct hg_proc *proc, hg_size_t size)
 {
     hg_size_t used = proc_used(proc);
@@ -69,8 +68,8 @@ static hg_return_t extra_grow(struct hg_proc *proc, hg_size_t size)
     return HG_SUCCESS;
 }
 
-/* The next `len` bytes are not there: gets them, or says why not. Doubles at
- * least, so that many small fields are copied a few times only. */
+/* Gets `len` more bytes than available, or returns an error. Doubles the buffer
+ * at least, so that many small fields are copied a few times only. */
 static hg_return_t room_make(struct hg_proc *proc, hg_size_t len)
 {
     hg_size_t used = proc_used(proc);
@@ -85,14 +84,14 @@ static hg_return_t room_make(struct hg_proc *proc, hg_size_t len)
     return extra_grow(proc, wanted);
 }
 
-/* Sums `len` bytes before the cursor passes them. */
+/* Adds `len` bytes to the checksum before the cursor passes them. */
 static void sum_add(struct hg_proc *proc, const void *data, hg_size_t len)
 {
     proc->sum = amg_checksum_add(proc->hash, proc->sum, data, len);
 }
 
-/* One memcpy, when the bytes are there and no sum is wanted; with a constant
- * `len` it is one load and one store. */
+/* One memcpy if the bytes are available and no checksum is wanted; with a
+ * constant `len` it is one load and one store. */
 static inline hg_return_t bytes_code(
     struct hg_proc *proc, void *data, hg_size_t len)
 {
@@ -353,13 +352,13 @@ uint8_t hg_proc_get_flags(hg_proc_t proc)
     return proc != HG_PROC_NULL ? proc->flags : 0;
 }
 
-/* The sum is up to date after each byte, so there is nothing left to do. */
+/* The checksum is up to date after each byte: nothing to do. */
 hg_return_t hg_proc_flush(hg_proc_t proc)
 {
     return AMG_CONTRACT(proc != HG_PROC_NULL) ? HG_SUCCESS : HG_INVALID_ARG;
 }
 
-/* The sum as its bytes, and how many these are. */
+/* The checksum as bytes, and their number. */
 static hg_return_t sum_bytes(const struct hg_proc *proc, hg_size_t room,
     uint8_t ret_bytes[sizeof(uint64_t)], size_t *ret_len)
 {

@@ -8,27 +8,28 @@
 
 #include "mercury_proc.h"
 
-/* The cursor stands in the buffer that was given, until an encoding outgrows
- * it: then all that was coded moves to the extra buffer, and the cursor with
- * it. A decoding never leaves the buffer that was given. Bytes behind those in
- * use are not written, so they are not to be shown to a peer. */
+/* The cursor is in the given buffer until an encoding exceeds it: then all
+ * encoded bytes move to the extra buffer, and the cursor with them. A decoding
+ * never leaves the given buffer. Bytes beyond those in use are not initialised,
+ * so they must not be sent to a peer. */
 
-/* Where extra buffers come from, instead of the heap. */
+/* Allocator of extra buffers, instead of the heap. */
 struct amg_proc_memory {
-    /* Whole pages, aligned to pages; NULL: the heap is to give them. */
+    /* Whole pages, page-aligned; NULL: use the heap. */
     void *(*alloc)(hg_class_t *hg_class, hg_size_t len);
-    /* What that, or the heap, gave. */
+    /* Frees memory of `alloc` or of the heap. */
     void (*free)(hg_class_t *hg_class, void *ptr);
 };
 
-/* Owned by whoever embeds it or made it; used by one thread at a time. */
+/* Owned by its creator, or by the struct that embeds it; used by one thread at
+ * a time. */
 struct hg_proc {
     char *pos;      /* the next byte */
-    hg_size_t left; /* bytes from there to the end of the buffer in use */
+    hg_size_t left; /* bytes from there to the end of the current buffer */
     hg_proc_op_t op;
     hg_proc_hash_t hash;
-    uint64_t sum; /* of all bytes that passed */
-    char *buf;    /* as given; stays the giver's */
+    uint64_t sum; /* of all bytes encoded or decoded */
+    char *buf;    /* as given; stays the caller's */
     hg_size_t size;
     char *extra; /* NULL until needed */
     hg_size_t extra_size;
@@ -36,22 +37,22 @@ struct hg_proc {
     hg_class_t *hg_class;
     hg_handle_t handle;
     uint8_t flags;       /* HG_PROC_* */
-    bool extra_is_taken; /* the extra buffer is not ours any more */
+    bool extra_is_taken; /* the extra buffer was handed over */
 };
 
-/* Makes a proc in place, without sum, handle or flags; allocates nothing.
- * `buf` may be NULL for HG_FREE, or when `size` is 0. */
+/* Initialises a proc without checksum, handle or flags; allocates nothing.
+ * `buf` may be NULL for HG_FREE, or if `size` is 0. */
 void amg_proc_init(struct hg_proc *proc, hg_class_t *hg_class, void *buf,
     hg_size_t size, hg_proc_op_t op);
 
-/* Extra buffers come from there; before the first byte. */
+/* Sets the allocator of extra buffers; before the first byte. */
 void amg_proc_set_memory(
     struct hg_proc *proc, const struct amg_proc_memory *memory);
 
-/* From now on bytes are summed; before the first one. */
+/* Enables a checksum of the bytes; before the first one. */
 void amg_proc_set_hash(struct hg_proc *proc, hg_proc_hash_t hash);
 
-/* Frees the extra buffer unless it was taken. */
+/* Frees the extra buffer unless it was handed over. */
 void amg_proc_fini(struct hg_proc *proc);
 
 #endif

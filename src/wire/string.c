@@ -72,9 +72,9 @@ char *hg_string_object_swap(hg_string_object_t *string, char *s)
     return before;
 }
 
-/* What was sent is only a proposal: the length may not exceed what is left, so
- * nothing larger than the message is ever allocated; the last character becomes
- * NUL; who owns a decoded string is decided here, not by the sender. */
+/* A received length is checked: it may not exceed the bytes left, so nothing
+ * larger than the message is allocated; the last character becomes NUL; the
+ * receiver, not the sender, decides who owns a decoded string. */
 
 static hg_return_t string_encode(
     hg_proc_t proc, char *s, uint8_t is_const, uint8_t is_owned)

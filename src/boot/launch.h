@@ -15,11 +15,9 @@ void amg_boot_alone_init(struct amg_boot *boot);
  * single processes. The ranks and their number are those of MPI. */
 
 struct amg_boot_launch {
-    uint32_t tasks;  /* processes started together; 0: not known */
-    bool is_by_step; /* started by a step of Slurm, without a process manager of
-                        MPI */
-    bool is_spokesman; /* the launcher's first process, or every one if the
-                          launcher does not say: may log for all of them */
+    uint32_t tasks;    /* processes started together; 0: not known */
+    bool is_by_step;   /* by a step of Slurm, without an MPI manager */
+    bool is_spokesman; /* the first process, or all if unknown: logs */
 };
 
 /* Reads the environment, at every call. */

@@ -20,8 +20,7 @@ enum amg_transfer_state {
 struct amg_transfer_plan {
     hg_context_t *context;
     hg_bulk_op_t op;
-    const struct hg_addr
-        *origin_addr; /* needed until amg_transfer_go() returns */
+    const struct hg_addr *origin_addr; /* needed up to the post */
     uint8_t origin_context;
     struct hg_bulk *origin;
     uint64_t origin_offset;

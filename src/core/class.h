@@ -82,8 +82,7 @@ struct amg_class_plan {
     bool no_block; /* progress never blocks */
     /* Progress options; read while the class opens. NULL: defaults. */
     const struct amalgam_progress_options *progress;
-    bool is_mercury; /* callbacks run in HG_Trigger() unless the options say
-                        otherwise */
+    bool is_mercury; /* callbacks run in HG_Trigger() by default */
 };
 
 /* Owned by its opener, until amg_class_close(). Fields without a comment of
@@ -101,19 +100,17 @@ struct hg_class {
     char reason[AMG_CLASS_REASON_CAP]; /* why bulk data take their way, or "" */
     bool is_first; /* the first rank of its job, which logs for all */
     struct amg_class_plan plan;
-    struct amg_progress_config
-        progress_config;         /* which threads make progress, and where */
+    struct amg_progress_config progress_config; /* its threads, cores */
     struct amg_class_pool *pool; /* memory for bulk; NULL: the heap only */
     struct amg_limits limits;    /* the smallest of all routes */
     atomic_int counts[AMG_CLASS_COUNTS];
-    struct amg_patience
-        patience;      /* of amg_class_quiesce(), for the other processes */
-    bool is_abandoned; /* it has closed without some of them */
-    struct amg_link opened;      /* on the list of diag.c */
-    uint64_t past[AMG_COUNTERS]; /* of closed contexts; guarded by the lock */
-    struct amg_lock lock;        /* guards `contexts` */
-    hg_context_t *contexts[256]; /* by id; NULL: none */
-    void *upper;                 /* of the layer above; see upper_free */
+    struct amg_patience patience; /* of amg_class_quiesce(), with the others */
+    bool is_abandoned;            /* it has closed without some of them */
+    struct amg_link opened;       /* on the list of diag.c */
+    uint64_t past[AMG_COUNTERS];  /* of closed contexts; guarded by the lock */
+    struct amg_lock lock;         /* guards `contexts` */
+    hg_context_t *contexts[256];  /* by id; NULL: none */
+    void *upper;                  /* of the layer above; see upper_free */
     void (*upper_free)(hg_class_t *); /* run by amg_class_close() */
     void *data;                       /* user data */
     void (*data_free)(void *);

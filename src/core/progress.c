@@ -112,8 +112,7 @@ unsigned amg_progress_poll(hg_context_t *context)
 
 enum {
     CLOCK_EVERY = 32, /* polls between two reads of the clock */
-    NAP_EVERY = 4, /* polls between two naps: some transports need more than one
-                      to receive a message */
+    NAP_EVERY = 4,    /* polls between two naps: some transports need several */
     YIELD_EVERY = 256,   /* polls between two yields, on a core of its own */
     CROWD_AFTER = 64,    /* polls before the drivers are asked, about 2 us */
     CROWD_AFTER_ONE = 1, /* the same if the core was shared the last time */
@@ -385,8 +384,7 @@ static hg_return_t nested_wait(hg_context_t *context, unsigned timeout_ms)
     hg_return_t rc = HG_TIMEOUT;
 
     atomic_fetch_add_explicit(&context->nested, 1u, memory_order_seq_cst);
-    if (context->serve_by ==
-        AMG_SERVE_POOL) /* else it is the progress thread */
+    if (context->serve_by == AMG_SERVE_POOL) /* else the progress thread */
         turn_take(context);
     if (amg_progress_own(context))
         rc = owner_progress(context, timeout_ms, 0);

@@ -18,8 +18,7 @@ struct amg_progress_config {
     uint32_t rank_count;
     uint32_t self;      /* index of this rank */
     bool has_far;       /* ranks of the job are on other nodes */
-    bool has_strangers; /* the job is a part of a larger one, whose other ranks
-                         * may be on this node */
+    bool has_strangers; /* other ranks of a larger job may be on this node */
     /* The NIC to other nodes, if a driver knows it: its bus address or a name;
      * the same on all ranks of the node. "": not known. */
     char nic[AMG_NIC_NAME_CAP];

@@ -25,8 +25,7 @@ struct amg_init {
     const struct amalgam_progress_options *progress_options;
     enum amalgam_progress progress;
     enum amalgam_wait wait;
-    bool is_mercury; /* callbacks run in HG_Trigger() unless options say
-                        otherwise */
+    bool is_mercury; /* callbacks run in HG_Trigger() by default */
 };
 
 /* The init string after defaults: "auto" is replaced by the environment's, and

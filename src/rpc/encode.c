@@ -79,8 +79,7 @@ static hg_return_t overflow_expose(struct hg_handle *handle,
         cls, args->extra, total, HG_BULK_READ_ONLY, &args->extra_bulk);
     if (rc != HG_SUCCESS)
         goto forget_extra;
-    hg_proc_set_extra_buf_is_mine(
-        proc, 1); /* taken: the proc does not free it */
+    hg_proc_set_extra_buf_is_mine(proc, 1); /* taken: not freed there */
     rc = amg_bulk_register(args->extra_bulk);
     if (rc != HG_SUCCESS)
         goto drop_bulk;

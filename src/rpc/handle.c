@@ -363,9 +363,8 @@ hg_return_t HG_Set_target_id(hg_handle_t handle, uint8_t id)
  * while it is being answered is on the list, too, until the answer was sent. */
 
 enum {
-    SOON_MS = 1000, /* no callback: the thread's next call answers, if any */
-    LATE_MS =
-        10000, /* operations it started may take as long as a slow transfer */
+    SOON_MS = 1000,  /* no callback: the thread's next call answers, if any */
+    LATE_MS = 10000, /* its operations may be slow transfers */
 };
 
 static bool take_off(struct hg_handle *handle)

@@ -61,9 +61,8 @@ enum {
 enum amg_header_flags {
     AMG_HEADER_MORE = 1,    /* arguments must be fetched */
     AMG_HEADER_ONE_WAY = 2, /* no answer is expected */
-    AMG_HEADER_ACK = 4,     /* not a call: a long reply was fetched; or, if an
-                               answer is wanted: a probe of this process */
-    AMG_HEADER_SUMMED = 8,  /* the arguments have a checksum */
+    AMG_HEADER_ACK = 4, /* a long reply was fetched; with an answer: a probe */
+    AMG_HEADER_SUMMED = 8,     /* the arguments have a checksum */
     AMG_HEADER_FLAGS_ALL = 15, /* any other bit belongs to a later version */
 };
 

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A descriptor that one thread rings and another sleeps on. */
+/* Descriptor by which a thread wakes another thread that blocks on it. */
 #ifndef AMG_BASE_BELL_H
 #define AMG_BASE_BELL_H
 
-/* Readable from amg_bell_ring() on, until amg_bell_drain(). Returns -1, with
+/* Readable from amg_bell_ring() until amg_bell_drain(). Returns -1, with
  * `errno` set, when the process has no descriptor left. */
 int amg_bell_open(void);
-/* Fine with -1. */
+/* Accepts -1. */
 void amg_bell_close(int bell);
 
-/* Any thread. A system call, so only where somebody sleeps. */
+/* Any thread. A system call: only call it when a thread blocks. */
 void amg_bell_ring(int bell);
-/* Fine when it was not rung. */
+/* Also when it was not rung. */
 void amg_bell_drain(int bell);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Biased locks, and counters that most often one thread changes. */
+/* Biased locks, and counters that mostly one thread changes. */
 #ifndef AMG_BASE_BIAS_H
 #define AMG_BASE_BIAS_H
 
@@ -13,11 +13,12 @@
 /* The first thread that takes it becomes its owner, and from then on takes it
  * by a plain store and a plain load (1.5 ns; an exchange takes 7 ns or more,
  * and a small call has twenty locks on its path). The first other thread that
- * comes ends this for good, by a system call of some microseconds: from then on
- * the lock is an amg_lock for everybody. So it is for what one thread mostly
- * uses and lives long: queues and pools of a class or a context.
+ * takes it ends the bias for good, by a system call of some microseconds: from
+ * then on the lock is an amg_lock for all threads. So it suits long-lived
+ * objects that one thread mostly uses: queues and pools of a class or a
+ * context.
  *
- *   owner                        who ends it
+ *   owner                        thread that ends the bias
  *   store busy 1                 owner := ENDING
  *   (no reordering by compiler)  membarrier: every thread of the process has
  *   load owner: still me?        run a full barrier since; owner := LEAVING
@@ -25,24 +26,24 @@
  *
  * After the barrier either the owner's store of busy is seen, or its load sees
  * ENDING and it backs off: Dekker's protocol, its fence paid by the rare side.
- * Where the kernel has no membarrier (before 4.14) all locks begin SHARED.
+ * On kernels without membarrier (before 4.14) all locks begin SHARED.
  *
- * Who fails to try it has a promise: what it wrote before the try is seen by
- * the holder after give_fenced(). So a holder can look for those who wait. Both
- * accesses to what was written are sequentially consistent: an acquire load may
- * pass the exchange before it (ARM), a seq_cst one may not, and is as cheap. */
+ * After a failed try, the holder sees after give_fenced() what the trying
+ * thread wrote before the try. So a holder can look for waiters. Both accesses
+ * to the written data are sequentially consistent: an acquire load may pass the
+ * exchange before it (ARM), a seq_cst one may not, and is as cheap. */
 
 /* Owned by whoever embeds it. */
 struct amg_bias {
-    /* The mark of a thread, or one of the states in bias.c. A change is a
-     * compare and exchange; its release store of SHARED pairs with the acquire
-     * in the slow path. */
+    /* Id of a thread, or one of the states in bias.c. A change is a compare and
+     * exchange; its release store of SHARED pairs with the acquire in the slow
+     * path. */
     atomic_uintptr_t owner;
-    /* 1: the owner is in. Its release store of 0 pairs with the acquire load
-     * of who ends the bias. */
+    /* 1: the owner is in. Its release store of 0 pairs with the acquire load of
+     * the thread that ends the bias. */
     atomic_uint busy;
-    struct amg_lock lock;  /* for everybody, once SHARED */
-    atomic_bool is_shared; /* how it is held; set while nobody is in */
+    struct amg_lock lock;  /* for all threads, once SHARED */
+    atomic_bool is_shared; /* how it is held; set while it is free */
 };
 
 #if !(defined(__x86_64__) && !defined(__ILP32__)) && !defined(__aarch64__)
@@ -50,10 +51,10 @@ struct amg_bias {
 uintptr_t amg_bias_mark_far(void);
 #endif
 
-/* The calling OS thread's: where its thread-local memory is. Read anew each
- * time: an address of thread-local memory that the compiler has found out once
- * it may keep over a call, and a user-level thread comes back from some calls
- * on another OS thread. */
+/* Id of the calling OS thread: the address of its thread-local memory. Read
+ * anew each time: the compiler may keep an address of thread-local memory over
+ * a call, and a user-level thread returns from some calls on another OS thread.
+ */
 static inline uintptr_t amg_bias_mark(void)
 {
     uintptr_t mark = 0;
@@ -68,11 +69,11 @@ static inline uintptr_t amg_bias_mark(void)
     return mark;
 }
 
-/* The owner of one that is everybody's for good; see bias.c. */
+/* Owner word of a lock that is shared for good; see bias.c. */
 enum { AMG_BIAS_SHARED = 3 };
 
-/* Is it an amg_lock for good? What its owner did before is seen then, and no
- * thread is in by its bias, nor ever will be. */
+/* Is it an amg_lock for good? Then the writes of its owner are visible, and no
+ * thread holds it by its bias, or ever will. */
 static inline bool amg_bias_is_shared(const struct amg_bias *bias)
 {
     return atomic_load_explicit(&bias->owner, memory_order_acquire) ==
@@ -107,8 +108,8 @@ static inline void amg_bias_take(struct amg_bias *bias)
 }
 
 /* Takes it as long as it has an owner; false: it is shared for good, and not
- * taken. For what is changed by plain stores while only one thread comes, and
- * by read-modify-writes without a lock from then on. */
+ * taken. For data changed by plain stores while only one thread uses it, and by
+ * read-modify-writes without a lock from then on. */
 static inline bool amg_bias_take_owned(struct amg_bias *bias)
 {
     if (amg_bias_is_shared(bias))
@@ -121,7 +122,7 @@ static inline bool amg_bias_take_owned(struct amg_bias *bias)
     return false;
 }
 
-/* False: somebody has it, be it this thread. */
+/* False: a thread holds it, possibly this one. */
 static inline bool amg_bias_try(struct amg_bias *bias)
 {
     uintptr_t mark = amg_bias_mark();
@@ -143,7 +144,7 @@ static inline void amg_bias_give(struct amg_bias *bias)
         amg_lock_unlock(&bias->lock);
 }
 
-/* Gives it, and sees what others wrote before they failed to try it. */
+/* Unlocks; then this thread sees what others wrote before a failed try. */
 static inline void amg_bias_give_fenced(struct amg_bias *bias)
 {
     if (atomic_load_explicit(&bias->is_shared, memory_order_relaxed)) {
@@ -155,15 +156,15 @@ static inline void amg_bias_give_fenced(struct amg_bias *bias)
     atomic_signal_fence(memory_order_seq_cst);
 }
 
-/* The first thread that changes it has a part of its own, which nobody else
- * writes; all others share the other part. The sum is exact when nobody is at
- * it; meanwhile it may be off by the changes that happen during the look. */
+/* The first thread that changes it gets a part that no other thread writes; all
+ * others share the second part. The sum is exact while no thread changes it;
+ * else it may be off by the changes during the read. */
 
 /* Owned by whoever embeds it; all zero is an empty one. Its release stores pair
- * with the acquire loads of the sum, so that who sees the last one leave sees
- * what it left. */
+ * with the acquire loads of the sum, so that a reader that sees the last user
+ * leave sees what that user wrote. */
 struct amg_tally {
-    atomic_uintptr_t owner;  /* the mark of the usual thread, once known */
+    atomic_uintptr_t owner;  /* id of the usual thread, once known */
     atomic_int_fast64_t own; /* written by that thread alone */
     atomic_int_fast64_t shared;
 };

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Arithmetic that says when a result does not fit. */
+/* Arithmetic with overflow checks. */
 #ifndef AMG_BASE_CHECKED_H
 #define AMG_BASE_CHECKED_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* False: the result is beyond 64 bits, and `*ret_` is not to be used. */
+/* False: the result exceeds 64 bits; do not use `*ret_`. */
 static inline bool amg_checked_add(int64_t one, int64_t other, int64_t *ret_sum)
 {
     return !__builtin_add_overflow(one, other, ret_sum);

@@ -9,21 +9,21 @@
 #define AMG_NS_PER_MS   1000000ull
 #define AMG_NO_DEADLINE UINT64_MAX
 
-/* Nanoseconds since some fixed moment; never goes back. */
+/* Nanoseconds since a fixed moment; never decreases. */
 uint64_t amg_clock_ns(void);
 
-/* The moment `timeout_ms` milliseconds from now. */
+/* The time `timeout_ms` milliseconds from now. */
 uint64_t amg_clock_deadline_ns(unsigned timeout_ms);
 
-/* Gives the core away for about `ns` nanoseconds. */
+/* Sleeps for about `ns` nanoseconds. */
 void amg_clock_sleep_ns(uint64_t ns);
 
-/* A rank that is late cannot be told from one that is dead by MPI, so a wait
- * has no end by itself: whom it waits for is logged after
- * AMALGAM_FINALIZE_TIMEOUT_MS, and again whenever the wait has lasted twice as
- * long. Only AMALGAM_GIVE_UP_MS ends it, for jobs that outlive a rank. */
+/* MPI cannot tell a late rank from a dead one, so a wait has no time limit: the
+ * missing ranks are logged after AMALGAM_FINALIZE_TIMEOUT_MS, and again
+ * whenever the wait has lasted twice as long. Only AMALGAM_GIVE_UP_MS ends it,
+ * for jobs that outlive a rank. */
 
-/* Zeroed: the wait has not begun. Guarded by whoever embeds it. */
+/* Zeroed: the wait has not begun. Guarded by the struct that embeds it. */
 struct amg_patience {
     uint64_t start_ns; /* 0: not begun */
     uint64_t tell_ns;
@@ -31,11 +31,11 @@ struct amg_patience {
 
 enum amg_patience_verdict {
     AMG_PATIENCE_WAIT,
-    AMG_PATIENCE_TELL, /* log who is missing, and wait on */
-    AMG_PATIENCE_OVER, /* log who is missing, and go on without */
+    AMG_PATIENCE_TELL, /* log the missing ranks, and wait on */
+    AMG_PATIENCE_OVER, /* log the missing ranks, and continue */
 };
 
-/* The first look begins the wait. */
+/* The first check begins the wait. */
 enum amg_patience_verdict amg_patience_look(struct amg_patience *patience);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The one table of all environment variables the library reads. */
+/* Table of all environment variables that the library reads. */
 #ifndef AMG_BASE_ENV_H
 #define AMG_BASE_ENV_H
 
@@ -59,7 +59,7 @@ struct amg_env_var {
 const struct amg_env_var *amg_env_var(enum amg_env_id id);
 
 /* The value, or the default when the variable is unset. A value that is no
- * number or out of range is warned of once, and the default taken. */
+ * number or out of range is replaced by the default, with one warning. */
 uint64_t amg_env_number(enum amg_env_id id);
 
 /* NULL when unset or empty. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Tells the sanitizers that the calling OS thread goes on with another stack;
- * nothing where there is none of them. */
+/* Stack switches announced to the sanitizers; empty functions in builds without
+ * them. */
 #ifndef AMG_BASE_FIBRE_H
 #define AMG_BASE_FIBRE_H
 
@@ -20,17 +20,17 @@
 #define AMG_FIBRE_TSAN
 #endif
 
-/* What is known of a stack; the owner of the stack embeds it. */
+/* Sanitizer state of a stack; the owner of the stack embeds it. */
 struct amg_fibre {
-    void *handle;     /* tsan's; asan's fake stack while it is left */
-    const void *base; /* NULL: that of an OS thread, learnt when it is left */
+    void *handle;     /* that of tsan; asan's fake stack while not running */
+    const void *base; /* NULL: of an OS thread, found at the first switch */
     size_t len;
     unsigned uses; /* by one after the other */
 };
 
-/* One for tsan takes 0.8 MiB and 0.1 ms to make, so it is kept with the stack;
- * but functions that were left for good stay on its list of callers, which has
- * room for 65536. */
+/* A tsan fibre takes 0.8 MiB and 0.1 ms to create, so it is kept with the
+ * stack; but functions that never return stay in its call stack, which has
+ * 65536 entries. */
 #define AMG_FIBRE_USES 1000
 
 #if defined(AMG_FIBRE_ASAN)
@@ -43,13 +43,13 @@ static inline void amg_fibre_open(
     *fibre = (struct amg_fibre){.base = base, .len = len};
 }
 
-/* Before the next one runs on it. */
+/* Before the next thread runs on the stack. */
 static inline void amg_fibre_reuse(struct amg_fibre *fibre)
 {
     (void)fibre;
 }
 
-/* The last one left it at `sp`, for good. */
+/* The last thread left the stack at `sp`, for good. */
 static inline void amg_fibre_clean(struct amg_fibre *fibre, const void *sp)
 {
     const char *end = (const char *)fibre->base + fibre->len;
@@ -58,7 +58,7 @@ static inline void amg_fibre_clean(struct amg_fibre *fibre, const void *sp)
         __asan_unpoison_memory_region(sp, (size_t)(end - (const char *)sp));
 }
 
-/* The stack that the caller runs on. */
+/* The stack of the caller. */
 static inline void amg_fibre_open_own(struct amg_fibre *fibre)
 {
     *fibre = (struct amg_fibre){.base = NULL};
@@ -69,7 +69,7 @@ static inline void amg_fibre_close(struct amg_fibre *fibre)
     (void)fibre;
 }
 
-/* Right before the switch; `is_last`: it never comes back. */
+/* Right before the switch; `is_last`: the caller never runs again. */
 static inline void amg_fibre_leave(
     struct amg_fibre *from, const struct amg_fibre *to, bool is_last)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What comes first: objects in the order of a number, linked within themselves,
- * so that putting one in never allocates. A heap is guarded by its owner. */
+/* Intrusive pairing heap: objects ordered by a number. Its links are in the
+ * objects, so adding one never allocates. The owner guards it. */
 #ifndef AMG_BASE_HEAP_H
 #define AMG_BASE_HEAP_H
 
@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Lies in the object; amg_container_of() of base/list.h gives that. */
+/* Embedded in the object; amg_container_of() of base/list.h finds that. */
 struct amg_heap_node {
     uint64_t key;                /* the least comes first */
     struct amg_heap_node *child; /* the first below it */
@@ -23,7 +23,7 @@ struct amg_heap {
 
 /* By its `key`. */
 void amg_heap_push(struct amg_heap *heap, struct amg_heap_node *node);
-/* One that is in there. */
+/* `node` must be in the heap. */
 void amg_heap_remove(struct amg_heap *heap, struct amg_heap_node *node);
 
 #endif

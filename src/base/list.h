@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Intrusive doubly linked lists: the links live in the objects, so putting an
- * object on a list never allocates. A list is guarded by whoever owns it. */
+/* Intrusive doubly linked lists: the links are in the objects, so adding an
+ * object never allocates. The owner of a list guards it. */
 #ifndef AMG_BASE_LIST_H
 #define AMG_BASE_LIST_H
 
@@ -89,7 +89,7 @@ static inline void amg_list_splice(struct amg_list *to, struct amg_list *from)
     amg_list_init(from);
 }
 
-/* Moves at most `max` objects from one to the end of the other; how many. */
+/* Moves at most `max` objects to the end of another list; returns how many. */
 static inline unsigned amg_list_take(
     struct amg_list *to, struct amg_list *from, unsigned max)
 {
@@ -103,7 +103,7 @@ static inline unsigned amg_list_take(
     return count;
 }
 
-/* A link that is on no list says so; see amg_list_remove(). */
+/* Marks a link as on no list; see amg_list_remove(). */
 static inline bool amg_link_is_listed(const struct amg_link *link)
 {
     return link->next != NULL;

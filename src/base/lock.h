@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* 10 to 50 ns, in which the other hardware thread of the core may compute. */
+/* 10 to 50 ns, during which the other hardware thread of the core can run. */
 static inline void amg_relax(void)
 {
 #if defined(__x86_64__) || defined(__i386__)
@@ -17,17 +17,17 @@ static inline void amg_relax(void)
 #endif
 }
 
-/* Sleeps while the word is `seen`; may return early, so the caller looks at the
- * word again. A system call, always. */
+/* Blocks while the word is `seen`; may return early, so the caller checks the
+ * word again. Always a system call. */
 void amg_futex_wait(atomic_uint *word, unsigned seen);
 
-/* The same until the moment of amg_clock_ns(). False: that has come. */
+/* The same until a time of amg_clock_ns(). False: it has passed. */
 bool amg_futex_wait_until(
     atomic_uint *word, unsigned seen, uint64_t deadline_ns);
 
-/* Wakes up to `count` of those who sleep; the word was changed before. A system
- * call, so only where somebody sleeps. The word itself is not touched: it may
- * be gone by then. */
+/* Wakes up to `count` blocked threads; the caller changed the word before. A
+ * system call, so only when a thread blocks. Does not access the word, whose
+ * memory may be freed by then. */
 void amg_futex_wake(atomic_uint *word, unsigned count);
 
 struct amg_lock {
@@ -36,8 +36,8 @@ struct amg_lock {
     atomic_uint held;
 };
 
-/* Gives the core to who holds what the caller waits for, who lost its own;
- * `tries`: how often it has done so before. */
+/* Yields the core to the holder of the lock, which may have been preempted;
+ * `tries`: number of yields before. */
 void amg_lock_rest(unsigned tries);
 
 /* Waits for the lock when the first try found it held. */

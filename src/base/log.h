@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Log lines: sources, levels, and the streams that show them. */
+/* Log lines: sources, levels, and streams. */
 #ifndef AMG_BASE_LOG_H
 #define AMG_BASE_LOG_H
 
@@ -11,24 +11,25 @@
 /* One of the library's own by its name; "hg" when there is none. */
 struct hg_log_outlet *amg_outlet_find(const char *name);
 
-/* Outlets of programs: they get their level now and whenever it changes. NULL,
- * and what is (or is not) known already, have no effect. */
+/* Adds or removes an outlet of the program: it gets its level now and whenever
+ * it changes. NULL, and a repeated call, have no effect. */
 void amg_outlet_register(struct hg_log_outlet *outlet);
 void amg_outlet_deregister(struct hg_log_outlet *outlet);
 
-/* The level of all; forgets those of single ones. */
+/* Sets the level of all outlets, and discards individual ones. */
 void amg_outlet_set_level(enum hg_log_level level);
 enum hg_log_level amg_outlet_get_level(void);
-/* The level of one and those below it. False: no room for the name. */
+/* Sets the level of an outlet and those below it. False: no room for the name.
+ */
 bool amg_outlet_set_level_of(const char *name, enum hg_log_level level);
 
 /* "a,b,~c", or NULL; see mercury_log.h. False: too long, nothing changed. */
 bool amg_outlet_set_list(const char *list);
 const char *amg_outlet_get_list(void);
 
-/* Does any of the library's own show this level? Cheap. */
+/* Does any outlet of the library show this level? Cheap. */
 bool amg_outlet_any_shows(enum hg_log_level level);
-/* Does this one? */
+/* Does this outlet? */
 bool amg_outlet_shows(struct hg_log_outlet *outlet, enum hg_log_level level);
 
 /* In the order of the public HG_LOG_LEVEL_*. */
@@ -48,30 +49,30 @@ typedef int (*amg_log_write_fn)(FILE *stream, const char *format, ...);
 /* Bytes of the text of a line; the rest is cut. */
 #define AMG_LOG_LINE_CAP 1024
 
-/* True when lines of this level may be written. Cheap. */
+/* Are lines of this level written? Cheap. */
 bool amg_log_is_on(enum amg_log_level level);
 
 __attribute__((format(printf, 3, 4))) void amg_log_write(
     enum amg_log_level level, const char *outlet, const char *format, ...);
 
-/* A line that its outlet shows, as "PROGRAM [who]: level: TEXT", and `end`. */
+/* Writes a line of an outlet, as "PROGRAM [id]: level: TEXT", and `end`. */
 void amg_log_put(enum amg_log_level level, const char *program,
     const char *text, const char *end);
 
 void amg_log_level_set(enum amg_log_level level);
-/* AMG_LOG_LEVEL_COUNT when the name is none of ours. */
+/* AMG_LOG_LEVEL_COUNT when there is no such name. */
 enum amg_log_level amg_log_level_of(const char *name);
 
 /* NULL when there is no such level. */
 const char *amg_log_level_name(enum amg_log_level level);
 
-/* NULL gives the default back (fprintf, stderr). */
+/* NULL restores the default (fprintf, stderr). */
 void amg_log_func_set(amg_log_write_fn func);
 amg_log_write_fn amg_log_func_get(void);
 void amg_log_stream_set(enum amg_log_level level, FILE *stream);
 FILE *amg_log_stream_get(enum amg_log_level level);
 
-/* Who speaks, for instance "rank 3"; stands in every later line. */
+/* Sets the id of this process, for instance "rank 3", for all later lines. */
 void amg_log_who_set(const char *who);
 
 #define AMG_LOG(level, outlet, ...)                                            \

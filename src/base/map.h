@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A map from 64 bit numbers to pointers. */
+/* Hash map from 64 bit numbers to pointers. */
 #ifndef AMG_BASE_MAP_H
 #define AMG_BASE_MAP_H
 
@@ -10,7 +10,7 @@
 
 struct amg_map_entry;
 
-/* Owned by whoever embeds it, who also guards it. All zero is an empty map. */
+/* Owned and guarded by the struct that embeds it. All zero is an empty map. */
 struct amg_map {
     struct amg_map_entry *entries;
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Memory: heap, mappings and facts about pages. */
+/* Memory: heap, mappings and pages. */
 #ifndef AMG_BASE_MEM_H
 #define AMG_BASE_MEM_H
 
@@ -14,26 +14,25 @@ enum { AMG_PAGE_LEN = 4096 };
 /* Owned by whoever embeds it. */
 struct amg_mapping {
     void *base;   /* aligned to pages */
-    uint64_t len; /* reserved; a page costs memory once it was touched */
-    int fd;       /* of what it maps, from offset 0; of a fixed length */
+    uint64_t len; /* reserved; pages are allocated at first touch */
+    int fd;       /* the file that it maps, from offset 0; fixed length */
 };
 
 /* Reserves `len` bytes of zeros (> 0, rounded up to pages). HG_NOMEM: no room
- * in the address space; HG_OPNOTSUPPORTED: the kernel has no such memory. Says
- * why in the log at level info: callers can do without. */
+ * in the address space; HG_OPNOTSUPPORTED: the kernel has no such memory. The
+ * log has the cause at level info: callers can do without. */
 hg_return_t amg_mapping_open(
     const char *name, uint64_t len, struct amg_mapping *ret_mapping);
 void amg_mapping_close(struct amg_mapping *mapping);
 
-/* Gives the memory behind whole pages back; they read as zeros afterwards,
- * here and wherever else they are mapped. HG_OPNOTSUPPORTED: they are as they
- * were. */
+/* Returns the memory of whole pages to the system; they then read as zeros,
+ * here and in all other mappings. HG_OPNOTSUPPORTED: nothing changed. */
 hg_return_t amg_mapping_discard(
     const struct amg_mapping *mapping, uint64_t offset, uint64_t len);
 
-/* Changes no byte, whoever else uses the memory meanwhile. `is_written`: by
- * somebody, later; else pages to read do. HG_INVALID_ARG: not all of it is
- * mapped, or not so; HG_NOMEM. */
+/* Changes no byte, even if other threads write the memory meanwhile.
+ * `is_written`: makes the pages writable, else readable. HG_INVALID_ARG: not
+ * all of it is mapped, or not with this access; HG_NOMEM. */
 hg_return_t amg_pages_back(const void *base, uint64_t len, bool is_written);
 
 struct amg_mem_stats {
@@ -42,7 +41,7 @@ struct amg_mem_stats {
     uint64_t bytes; /* bytes in them, as the allocator rounds them */
 };
 
-/* NULL when there is no memory, or when amg_mem_fail_nth() says so. */
+/* NULL when there is no memory, or amg_mem_fail_nth() made it fail. */
 void *amg_mem_alloc(size_t len);
 void *amg_mem_zalloc(size_t len);
 /* `align` is a power of two. */
@@ -50,16 +49,16 @@ void *amg_mem_alloc_aligned(size_t align, size_t len);
 /* As realloc(): on failure the old block stays. */
 void *amg_mem_realloc(void *ptr, size_t len);
 char *amg_mem_strdup(const char *text);
-/* NULL is fine. */
+/* Accepts NULL. */
 void amg_mem_free(void *ptr);
-/* Not counted any more: whoever it is handed to ends it by free(). Returns it;
- * NULL is fine. */
+/* Stops counting the block: its new owner frees it with free(). Returns it;
+ * accepts NULL. */
 void *amg_mem_hand_over(void *ptr);
 
 void amg_mem_stats_get(struct amg_mem_stats *ret_stats);
 
-/* For tests: the n-th allocation from now fails (1 is the next one), all
- * others succeed; 0 ends it. */
+/* For tests: the n-th allocation from now fails (1 is the next one), all others
+ * succeed; 0 disables it. */
 void amg_mem_fail_nth(uint64_t n);
 
 #endif

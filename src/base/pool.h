@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Pools of objects, and objects that are kept after their end. */
+/* Pools of objects, and attics: memory that only ever holds objects of one
+ * kind. */
 #ifndef AMG_BASE_POOL_H
 #define AMG_BASE_POOL_H
 
@@ -9,19 +10,19 @@
 #include "base/list.h"
 #include "base/lock.h"
 
-/* One for each kind, of static storage; all zeros is an empty one. */
+/* One for each kind of object, of static storage; all zeros is an empty one. */
 struct amg_attic {
     struct amg_lock lock;  /* guards what follows */
     struct amg_link *free; /* single linked through .next */
     struct amg_link *last; /* of these */
     size_t count;
-    size_t rest; /* so many are not used again before others; constant */
+    size_t rest; /* number of freed objects kept back from reuse; constant */
 };
 
-/* `len` bytes as put left them, but for the first two words; zeros when they
+/* `len` bytes as put left them, except for the first two words; zeros when they
  * are new. NULL: no memory. `align` as for amg_mem_alloc_aligned(). */
 void *amg_attic_get(struct amg_attic *attic, size_t align, size_t len);
-/* The first two words are the attic's now; NULL is fine. */
+/* The attic then uses the first two words; accepts NULL. */
 void amg_attic_put(struct amg_attic *attic, void *object);
 
 /* Owned by whoever embeds it. Any thread may get and put. */
@@ -31,23 +32,23 @@ struct amg_pool {
     size_t object_len;
     size_t align;
     size_t live;             /* objects handed out */
-    struct amg_attic *attic; /* where its memory is from; NULL: the heap */
+    struct amg_attic *attic; /* source of its memory; NULL: the heap */
 };
 
 /* `align` is a power of two, at least that of a pointer. */
 void amg_pool_init(struct amg_pool *pool, size_t object_len, size_t align);
-/* The same with memory of an attic, which gets it back in the end. */
+/* The same with memory of an attic, to which it returns in the end. */
 void amg_pool_init_kept(struct amg_pool *pool, size_t object_len, size_t align,
     struct amg_attic *attic);
-/* Frees the kept objects; those still out are the caller's mistake. */
+/* Frees the kept objects; the caller has put back all others. */
 void amg_pool_fini(struct amg_pool *pool);
-/* Calls `fn` for each kept object, for what it owns besides its own bytes. No
- * other thread uses the pool. */
+/* Calls `fn` for each kept object, to release what it owns. No other thread
+ * uses the pool. */
 void amg_pool_each(struct amg_pool *pool, void (*fn)(void *object));
-/* Makes `count` objects ready now. Returns how many there are. */
+/* Allocates `count` objects now. Returns how many there are. */
 size_t amg_pool_fill(struct amg_pool *pool, size_t count);
-/* An object whose bytes are those that put left (zero when new), or NULL when
- * there is no memory. The first two words are the pool's while it is kept. */
+/* An object with the bytes that put left (zero when new), or NULL when there is
+ * no memory. The pool uses its first two words while it keeps it. */
 void *amg_pool_get(struct amg_pool *pool);
 void amg_pool_put(struct amg_pool *pool, void *object);
 

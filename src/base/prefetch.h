@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Asks for a cache line that will be written soon. */
+/* Prefetch of a cache line that will be written soon. */
 #ifndef AMG_BASE_PREFETCH_H
 #define AMG_BASE_PREFETCH_H
 

@@ -7,11 +7,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Counts from now on; more calls change nothing. */
+/* Starts counting forks; later calls have no effect. */
 void amg_fork_watch(void);
 
-/* How many forks lie between the first amg_fork_watch() and this process.
- * Cheap.
+/* Number of forks between the first amg_fork_watch() and this process. Cheap.
  */
 unsigned amg_fork_count(void);
 
@@ -21,30 +20,30 @@ struct amg_signals {
     struct sigaction kept[AMG_SIGNALS];
 };
 
-/* Notes what each signal leads to. */
+/* Saves the action of each signal. */
 void amg_signals_save(struct amg_signals *signals);
-/* Puts back what has been changed since. */
+/* Restores actions that were changed since. */
 void amg_signals_restore(const struct amg_signals *signals);
 
 /* Below the memory; also for functions that skip pages. */
 #define AMG_GUARD_LEN ((size_t)64 * 1024)
 
-/* Reserves `len` bytes (> 0, a multiple of pages) that read as zeros and cost
- * memory page by page, once they were touched. NULL: no room; errno says why.
+/* Reserves `len` zero bytes (> 0, a multiple of pages); pages are allocated at
+ * first touch. NULL: no room; errno has the cause.
  */
 void *amg_guarded_open(size_t len);
 void amg_guarded_close(void *base, size_t len);
 
-/* Keeps one back from now on; counted, any thread. */
+/* Reserves a spare descriptor from now on; counted, any thread. */
 void amg_spare_hold(void);
 void amg_spare_drop(void);
 
-/* As open(); takes the descriptor that was kept back where no other is left.
- * -1: `errno` says why. */
+/* As open(); uses the spare descriptor when no other is left. -1: see `errno`.
+ */
 int amg_spare_open(const char *path, int flags);
-/* Closes what amg_spare_open() opened, and keeps one back again. */
+/* Closes the result of amg_spare_open(), and reserves a spare again. */
 void amg_spare_close(int fd);
-/* Is none kept back just now? Then what is open is to be closed soon. */
+/* Is the spare in use? Then its user should close it soon. */
 bool amg_spare_is_out(void);
 
 #endif

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Counts of references: 0 stands for an object that is gone.
+/* Reference counts; 0: the object is gone.
  *
- * Any thread may take a reference by using one that it has, or that another
- * thread keeps for it: so even a count of 1 may be changed by several at once,
- * and is changed by locked instructions only. Two cases need none: nobody else
- * knows the object yet; or the caller gives back the only reference, which
- * nobody may be using then.
+ * A thread may take a reference if it has one, or another thread keeps one for
+ * it. So several threads may change even a count of 1 at once, and changes are
+ * atomic instructions. Two cases need none: no other thread knows the object
+ * yet; or the caller drops the only reference, which no other thread may be
+ * using then.
  *
- * A count may include spare references, which nobody holds yet. The only thread
- * that may begin an operation on the object takes one of them for it, by a
- * plain store and not by a locked instruction; it is dropped like any other.
+ * A count may include spare references, which no user holds yet. The only
+ * thread that may begin an operation on the object takes one of them for it, by
+ * a plain store instead of an atomic instruction; it is dropped like any other.
  * `spare` grows only while the caller holds a reference. */
 #ifndef AMG_BASE_REFCOUNT_H
 #define AMG_BASE_REFCOUNT_H
@@ -20,7 +20,7 @@
 
 #include "base/assert.h"
 
-/* By who makes the object, or is about to show it to others. */
+/* Called by the creator, before other threads know the object. */
 static inline void amg_refs_set(atomic_int *refs, int count)
 {
     atomic_store_explicit(refs, count, memory_order_relaxed);
@@ -48,9 +48,9 @@ static inline int amg_refs_spare(const atomic_int *spare)
                          : atomic_load_explicit(spare, memory_order_relaxed);
 }
 
-/* Are `count` all that there are but the spare ones, of which there may be
- * NULL? The count comes before the spare: so one that was taken meanwhile makes
- * it look larger, not smaller. */
+/* Are `count` all references except the spare ones (`spare` may be NULL)? Reads
+ * the count before the spare: a spare taken meanwhile makes the result larger,
+ * not smaller. */
 static inline bool amg_refs_are_last(
     const atomic_int *refs, int count, const atomic_int *spare)
 {
@@ -58,7 +58,7 @@ static inline bool amg_refs_are_last(
            count + amg_refs_spare(spare);
 }
 
-/* Drops `count`, of which others have some, as far as is known. As below. */
+/* Drops `count`, probably not the last ones. As below. */
 static inline bool amg_refs_drop_shared(
     atomic_int *refs, int count, const atomic_int *spare)
 {
@@ -71,8 +71,8 @@ static inline bool amg_refs_drop_shared(
     return is_last;
 }
 
-/* Drops `count`. True: these were the last ones, and the object is the caller's
- * to end; all that others did with it has happened before. */
+/* Drops `count`. True: these were the last ones, and the caller destroys the
+ * object; it sees all writes of the other holders. */
 static inline bool amg_refs_drop(
     atomic_int *refs, int count, const atomic_int *spare)
 {
@@ -82,7 +82,7 @@ static inline bool amg_refs_drop(
     return true;
 }
 
-/* Acquire: who finds one left has the object alone. */
+/* Acquire: a thread that finds one left is the only user. */
 static inline int amg_refs_get(const atomic_int *refs)
 {
     return atomic_load_explicit(refs, memory_order_acquire);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the calling thread is, and for whom it works. */
+/* Role of the calling thread: of the library or of the program, and its current
+ * work. */
 #ifndef AMG_BASE_ROLE_H
 #define AMG_BASE_ROLE_H
 
@@ -7,9 +8,9 @@
 
 struct amg_role {
     bool is_library_thread; /* a thread that the library started */
-    bool is_serving; /* runs what a peer asked for, or what came of that */
+    bool is_serving; /* serves a request of a peer, or its consequences */
     bool is_running; /* runs a callback of the program */
-    bool has_posted; /* since that began; only a hint */
+    bool has_posted; /* since the callback began; only a hint */
 };
 
 extern _Thread_local struct amg_role amg_role

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Named places in the code where a test may stop a thread, so that schedules
- * that need luck are made certain.
+/* Named places in the code where a test may stop a thread, to make rare
+ * schedules deterministic.
  *
  * Compiled in debug and sanitizer builds only, where AMG_TEST_POINTS is
- * defined; elsewhere a point is nothing, and a test that needs one is skipped.
- * The hook runs in the thread that comes to the point, with the locks that the
- * code holds there, so it calls nothing of the library that takes them. */
+ * defined; elsewhere a point is empty, and a test that needs one is skipped.
+ * The hook runs in the thread that reaches the point, under the locks held
+ * there, so it must not call functions of the library that take them. */
 #ifndef AMG_BASE_TEST_POINT_H
 #define AMG_BASE_TEST_POINT_H
 
-/* NULL: no test listens. */
+/* NULL: no hook. */
 typedef void (*amg_test_point_fn)(const char *name);
 
-/* From now on each point calls it, in any thread; NULL ends this. */
+/* From now on each point calls it, in any thread; NULL removes it. */
 void amg_test_point_set(amg_test_point_fn fn);
 
 /* By the points. */

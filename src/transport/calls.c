@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Call engine: what waits, and how calls end before their answer. */
+/* Call engine: queue of waiting posts, and calls that end before their answer.
+ */
 #include "transport/calls.h"
 
 struct amg_op amg_call_cancelled;
@@ -19,7 +20,7 @@ void amg_calls_fini(struct amg_calls *calls)
     amg_table_fini(&calls->table);
 }
 
-/* The post waits, and the flow control has queued it. */
+/* The post is WAITING; flow control has queued it. */
 static void waiting_note_locked(
     struct amg_calls *calls, struct amg_post *post, struct amg_op *op)
 {
@@ -36,7 +37,7 @@ void amg_calls_wait_locked(struct amg_calls *calls, struct amg_post *post)
     amg_flow_wait(post->peer, &post->link);
 }
 
-/* A message that never leaves: its operation ends with `ret`. */
+/* Ends the operation of a message that is never sent, with `ret`. */
 static void post_end_locked(struct amg_calls *calls, struct amg_post *post,
     struct amg_op *op, hg_return_t ret)
 {

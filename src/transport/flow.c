@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The queues of flow control: who waits for credits, and who is owed some.
+/* Queues of flow control: waiting requests, and peers that are owed credits.
  *
  * Waiting requests form a ring without a head, so that a peer with none costs
  * one pointer and is valid when zero. A peer stays on the owing list when a
- * reply took its credits away; amg_flow_next_owing() passes over it later. */
+ * reply took its credits away; amg_flow_next_owing() skips it later. */
 #include "transport/flow.h"
 
 #include "base/assert.h"

@@ -5,17 +5,17 @@
  * it with its own lock held.
  *
  *   origin side                             target side
- *   amg_flow_take()  a credit, or no        amg_flow_owe()   one-way released
- *   amg_flow_wait()  then: queue it         amg_flow_take_owed()  into a header
+ *   amg_flow_take()  a credit, or false     amg_flow_owe()   one-way released
+ *   amg_flow_wait()  if false: queue it     amg_flow_take_owed()  into a header
  *   amg_flow_give()  credits came back      amg_flow_next_owing() when idle
- *   amg_flow_next()  what may go now
+ *   amg_flow_next()  next one to send
  *
- * A request takes one credit of its peer when it leaves. The reply gives that
- * credit back, and with it as many as the target owes for one-way requests
- * that it released; a target that has no reply to send them with sends a
- * message of its own once they are half the limit, or when it is idle.
- * A request whose caller gave up keeps its credit until the late reply: the
- * target still holds it, and the limit bounds what the target holds.
+ * A request takes one credit of its peer when it is sent. The reply returns
+ * that credit, and those that the target owes for one-way requests it has
+ * released. A target without a reply to send sends a separate message once it
+ * owes half the limit, or when it is idle. A cancelled request keeps its credit
+ * until the late reply: the target still holds the request, and the limit
+ * bounds what the target holds.
  */
 #ifndef AMG_TRANSPORT_FLOW_H
 #define AMG_TRANSPORT_FLOW_H
@@ -26,18 +26,18 @@
 
 #include "base/list.h"
 
-/* What a driver keeps per peer: 24 bytes, valid when all zero, so a table of
- * many peers needs no pass over it. It must not move while it is in use. */
+/* Flow control state of a peer: 24 bytes, valid when all zero, so that a table
+ * of many peers needs no initialisation. It must not move while in use. */
 struct amg_flow_peer {
-    struct amg_link *waiting; /* a ring: the oldest one, or NULL */
+    struct amg_link *waiting; /* a ring: its oldest request, or NULL */
     struct amg_flow_peer *next_owing;
     uint16_t unanswered; /* credits taken and not given back */
     uint16_t owed;       /* credits this process owes the peer */
-    uint16_t reserve;    /* of the limit, those that the two do not use */
-    uint8_t is_owing;    /* stands on the list of those that may be owed */
+    uint16_t reserve;    /* credits below the limit not usable with this peer */
+    uint8_t is_owing;    /* is on the list `owing` of struct amg_flow */
 };
 
-/* What all peers of one domain share. */
+/* State shared by all peers of a domain. */
 struct amg_flow {
     struct amg_flow_peer *owing; /* single linked; some may owe 0 by now */
     uint16_t limit;              /* credits per peer, >= 1 */
@@ -50,8 +50,8 @@ static inline void amg_flow_init(struct amg_flow *flow, uint16_t limit)
     flow->limit = limit;
 }
 
-/* The two have no more than `limit` credits at each other: the peer has less
- * room than this process, which may have taken more already. At least 1. */
+/* Lowers the credits of both sides to `limit` (at least 1), as the peer has
+ * less room than this process. More may be in use already. */
 static inline void amg_flow_bound(
     const struct amg_flow *flow, struct amg_flow_peer *peer, uint16_t limit)
 {
@@ -59,15 +59,15 @@ static inline void amg_flow_bound(
     peer->reserve = limit < flow->limit ? flow->limit - limit : 0;
 }
 
-/* May so many be in use with this peer? */
+/* May `count` credits be in use with this peer? */
 static inline bool amg_flow_is_within(const struct amg_flow *flow,
     const struct amg_flow_peer *peer, uint32_t count)
 {
     return count + peer->reserve <= flow->limit;
 }
 
-/* Takes a credit for a new request. False: it has to wait, because there is
- * no credit or because others wait before it. */
+/* Takes a credit for a new request. False: the request must wait, because no
+ * credit is left or others wait before it. */
 static inline bool amg_flow_take(
     const struct amg_flow *flow, struct amg_flow_peer *peer)
 {
@@ -78,8 +78,8 @@ static inline bool amg_flow_take(
     return true;
 }
 
-/* `count` credits came back. False: more than were taken, so the peer lies
- * (or we do); nothing has changed then. */
+/* `count` credits came back. False: more than were taken, a protocol violation;
+ * nothing has changed. */
 static inline bool amg_flow_give(struct amg_flow_peer *peer, uint16_t count)
 {
     if (count > peer->unanswered)
@@ -91,12 +91,12 @@ static inline bool amg_flow_give(struct amg_flow_peer *peer, uint16_t count)
 /* Queues a request behind those that wait already. */
 void amg_flow_wait(struct amg_flow_peer *peer, struct amg_link *link);
 
-/* Takes a queued request out again (it was cancelled, or the peer is gone). */
+/* Removes a queued request that was cancelled, or whose peer is lost. */
 void amg_flow_unwait(struct amg_flow_peer *peer, struct amg_link *link);
 
-/* Takes the credit out of the way and the oldest waiting request off the
- * queue; NULL when none waits or no credit is there. To be called until NULL
- * after amg_flow_give() and after a request went that failed to. */
+/* Takes a credit, and removes the oldest request from the queue; NULL when none
+ * waits or no credit is left. Call until NULL after amg_flow_give(), and after
+ * a request that had failed was sent. */
 struct amg_link *amg_flow_next(
     const struct amg_flow *flow, struct amg_flow_peer *peer);
 
@@ -104,11 +104,11 @@ struct amg_link *amg_flow_next(
  * the oldest, with its credit. */
 void amg_flow_unnext(struct amg_flow_peer *peer, struct amg_link *link);
 
-/* The oldest waiting request whatever the credits are, off the queue, or NULL:
- * to empty the queue when an endpoint or a peer ends. */
+/* Removes the oldest request regardless of credits, or NULL: empties the queue
+ * when an endpoint closes or a peer is lost. */
 struct amg_link *amg_flow_evict(struct amg_flow_peer *peer);
 
-/* One more credit is owed to the peer. True: enough to be worth a message. */
+/* One more credit is owed to the peer. True: enough for a message. */
 static inline bool amg_flow_owe(
     struct amg_flow *flow, struct amg_flow_peer *peer)
 {
@@ -121,9 +121,9 @@ static inline bool amg_flow_owe(
     return !amg_flow_is_within(flow, peer, 2u * peer->owed + 2);
 }
 
-/* At most `max` of the credits owed to the peer; they are owed no more. The
- * caller writes them into the header of the message that leaves now, and adds
- * them again by amg_flow_owe_again() if that message did not leave. */
+/* Takes at most `max` of the credits owed to the peer. The caller writes them
+ * into the header of an outgoing message, and returns them with
+ * amg_flow_owe_again() if that message is not sent. */
 static inline uint16_t amg_flow_take_owed(
     struct amg_flow_peer *peer, uint16_t max)
 {
@@ -136,11 +136,11 @@ static inline uint16_t amg_flow_take_owed(
 void amg_flow_owe_again(
     struct amg_flow *flow, struct amg_flow_peer *peer, uint16_t count);
 
-/* A peer that is owed credits, off the list, or NULL. The caller sends it all
- * of them; what it does not take it gives to amg_flow_owe_again(). */
+/* Removes a peer that is owed credits from the list, or NULL. The caller sends
+ * them all; amg_flow_owe_again() returns those that it cannot send. */
 struct amg_flow_peer *amg_flow_next_owing(struct amg_flow *flow);
 
-/* The peer is gone: nothing is owed to it any more, and its memory may go. */
+/* The peer is lost: nothing is owed to it, and its memory may be freed. */
 void amg_flow_forget(struct amg_flow *flow, struct amg_flow_peer *peer);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a driver that stands on several networks tells of them. */
+/* Description of the networks that a driver can open. */
 #ifndef AMG_TRANSPORT_PROVIDERS_H
 #define AMG_TRANSPORT_PROVIDERS_H
 
@@ -7,26 +7,26 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* One network that can be opened here. Valid during the call that gives it. */
+/* One network that can be opened here. Valid only during the callback. */
 struct amg_provider {
     const char *init;    /* the init string that opens it */
-    const char *address; /* of a domain that was opened for this */
+    const char *address; /* of the domain opened to list it */
     const char *nics;    /* what may stand after "://", with commas */
-    const char *demands; /* on memory that is exposed; "none" */
+    const char *demands; /* requirements on exposed memory; "none" */
     uint32_t message_len;
     uint32_t credits;
-    uint64_t inject_len; /* messages that leave at once */
-    uint64_t piece_len;  /* bytes of one read or write */
+    uint64_t inject_len; /* limit of inject sends */
+    uint64_t piece_len;  /* longest single read or write */
     uint64_t piece_segments;
     unsigned key_len;
     bool can_sleep;
 };
 
 struct amg_providers {
-    /* The version that is loaded, and that of the headers: "1.17", "1.17". */
+    /* Versions of the loaded library and of the headers: "1.17", "1.17". */
     void (*versions)(char *ret_loaded, char *ret_built, size_t cap);
-    /* Opens one after the other, and calls `each` for those that can be. The
-     * number of calls. */
+    /* Opens each network in turn, and calls `each` for those that open. Returns
+     * the number of calls. */
     unsigned (*list)(
         void (*each)(const struct amg_provider *provider, void *arg),
         void *arg);

@@ -64,7 +64,7 @@ hg_return_t amg_uri_split(const char *text, struct amg_uri *ret_uri)
     return HG_SUCCESS;
 }
 
-/* The number that `text` is, whole; false when it is none up to 65535. */
+/* Reads all of `text` as a number; false when it is none up to 65535. */
 static bool port_of(const char *text, uint16_t *ret_port)
 {
     uint32_t port = 0;
@@ -107,7 +107,7 @@ hg_return_t amg_uri_split_host(const char *rest, struct amg_uri_host *ret_host)
     return HG_SUCCESS;
 }
 
-/* Which drivers a build has is known to the caller, which passes the list. */
+/* The caller passes the list of drivers of this build. */
 
 /* The schemes of a driver are words with single spaces between them. */
 static const char *word_next(const char *words, size_t *ret_len)

@@ -21,10 +21,10 @@ struct amg_uri {
     const char *scheme; /* "[class+]proto" */
     size_t scheme_len;
     size_t class_len; /* of the class at its start, 0 when there is none */
-    const char *rest; /* what follows "://", up to the NUL; "" when nothing */
+    const char *rest; /* the text after "://", up to the NUL; may be "" */
 };
 
-/* A host and a port, as they stand in the rest of an init string. */
+/* Host and port in the rest of an init string. */
 struct amg_uri_host {
     const char *name; /* without the brackets of an IPv6 address */
     size_t name_len;
@@ -37,7 +37,8 @@ struct amg_uri_host {
 hg_return_t amg_uri_split(const char *text, struct amg_uri *ret_uri);
 
 /* Splits "[host][:port]", where an IPv6 host stands in brackets.
- * HG_INVALID_ARG: no number from 0 to 65535 as the port, or a bracket open. */
+ * HG_INVALID_ARG: the port is no number from 0 to 65535, or a bracket is not
+ * closed. */
 hg_return_t amg_uri_split_host(const char *rest, struct amg_uri_host *ret_host);
 
 /* HG_PROTOCOL_ERROR, with the slot's name in the log: a slot is not set, or
@@ -51,8 +52,8 @@ hg_return_t amg_registry_check(const struct amg_transport *transport);
 const struct amg_transport *amg_registry_find(
     const struct amg_transport *const *all, const char *scheme);
 
-/* Writes the schemes of `all` for a person: "self, mpi, mpi+p2p". What does
- * not fit into `cap` bytes with the NUL is left out. Returns `ret_text`. */
+/* Writes the schemes of `all` for log lines: "self, mpi, mpi+p2p", cut to `cap`
+ * bytes with the NUL. Returns `ret_text`. */
 const char *amg_registry_offer(
     const struct amg_transport *const *all, char *ret_text, size_t cap);
 

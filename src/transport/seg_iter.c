@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A place in a list of segments, and moving bytes from there on. */
+/* Iterator over the bytes of a list of segments. */
 #include "transport/seg_iter.h"
 
 #include <string.h>
 
 #include "base/assert.h"
 
-/* Passes over what is used up or empty; how much is left of the segment. */
+/* Skips used and empty segments; returns the bytes left of the current one. */
 static uint64_t segment_left(struct amg_seg_iter *place)
 {
     while (place->segment < place->count &&
@@ -82,7 +82,7 @@ static inline void bytes_copy(void *to, const void *from, uint64_t len)
         memcpy(to, from, len);
 }
 
-/* Whether segments are adjacent does not matter here. */
+/* Adjacent segments need no merging here. */
 void amg_seg_iter_gather(void *to, struct amg_seg_iter *from, uint64_t len)
 {
     char *next = to;

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A place in a list of segments, and moving bytes from there on.
+/* Iterator over the bytes of a list of segments.
  *
- * What is adjacent in memory counts as one run, whatever the list says. Empty
- * segments are passed over. Nothing here looks behind the end of a list: what
- * is asked for beyond it ends there. */
+ * Adjacent segments count as one run. Empty segments are skipped. No function
+ * reads beyond the end of a list: longer requests end there. */
 #ifndef AMG_TRANSPORT_PLACE_H
 #define AMG_TRANSPORT_PLACE_H
 
@@ -11,13 +10,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* One contiguous piece of memory. */
+/* A contiguous range of memory. */
 struct amg_segment {
     void *base; /* may be NULL when len is 0 */
     uint64_t len;
 };
 
-/* Is all of it inside of `whole`? What is empty is inside of anything. */
+/* Is all of it inside `whole`? An empty segment is inside of anything. */
 static inline bool amg_segment_is_in(
     const struct amg_segment *segment, const struct amg_segment *whole)
 {
@@ -27,7 +26,7 @@ static inline bool amg_segment_is_in(
            (into <= whole->len && segment->len <= whole->len - into);
 }
 
-/* A byte of one segment, and all that follows it in the list. */
+/* Position of a byte in one segment of a list. */
 struct amg_seg_iter {
     const struct amg_segment *segments;
     uint32_t count;
@@ -35,19 +34,19 @@ struct amg_seg_iter {
     uint64_t into;    /* bytes from the start of that segment */
 };
 
-/* Where the place is. It must not be at an end of the list. What a list says
- * of a peer's memory may be anything: it is counted as a number. */
+/* Address of the position, which must not be the end of the list. Computed as a
+ * number: a list of a peer's memory may have any addresses. */
 static inline void *amg_seg_iter_at(const struct amg_seg_iter *place)
 {
     return (
         void *)((uintptr_t)place->segments[place->segment].base + place->into);
 }
 
-/* Bytes that follow, or `max` when there are at least so many. */
+/* Bytes left in the list, at most `max`. */
 uint64_t amg_seg_iter_left(const struct amg_seg_iter *place, uint64_t max);
 
-/* Are there `len` bytes, and does the place exist? It may be anywhere, as a
- * peer says it. */
+/* Is the position valid, with `len` bytes left? It may come from a peer, and be
+ * out of range. */
 static inline bool amg_seg_iter_has(
     const struct amg_seg_iter *place, uint64_t len)
 {
@@ -56,27 +55,27 @@ static inline bool amg_seg_iter_has(
            amg_seg_iter_left(place, len) >= len;
 }
 
-/* Takes the longest run of adjacent bytes, at most `max`, and moves behind it.
- * 0: the list has ended. */
+/* Takes the longest run of adjacent bytes, at most `max`, and advances past it.
+ * 0: the end of the list. */
 uint64_t amg_seg_iter_take(
     struct amg_seg_iter *place, uint64_t max, void **ret_at);
 
-/* Moves on by `len` bytes. */
+/* Advances by `len` bytes. */
 void amg_seg_iter_skip(struct amg_seg_iter *place, uint64_t len);
 
-/* Copies `len` bytes, which the list has, and moves behind them. */
+/* Copies `len` bytes, which the list must have, and advances past them. */
 void amg_seg_iter_gather(void *to, struct amg_seg_iter *from, uint64_t len);
 void amg_seg_iter_scatter(
     struct amg_seg_iter *to, const void *from, uint64_t len);
-/* Between two lists; runs may be the same memory. */
+/* Between two lists, which may overlap. */
 void amg_seg_iter_copy(
     struct amg_seg_iter *to, struct amg_seg_iter *from, uint64_t len);
 
-/* How many runs the next `len` bytes are in; at most `max` are counted. */
+/* Number of runs of the next `len` bytes, at most `max`. */
 uint64_t amg_seg_iter_runs(
     const struct amg_seg_iter *place, uint64_t len, uint64_t max);
 
-/* Are the next `len` bytes in the very segment that it stands in? */
+/* Are the next `len` bytes in the current segment? */
 static inline bool amg_seg_iter_is_here(
     const struct amg_seg_iter *place, uint64_t len)
 {

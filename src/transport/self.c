@@ -15,12 +15,12 @@
 #include "base/mem.h"
 #include "transport/self_msg.h"
 
-/* A key is a number in the table, which comes again, and a serial number, which
- * does not, so the key of memory that was unregistered finds nothing. A copy
- * runs without the lock; it counts as a user of the memory meanwhile, and
- * unregistering waits for the users. */
+/* A key is a cookie of the table, which is reused, and a serial number, which
+ * is not: so the key of unregistered memory finds nothing. A copy runs without
+ * the lock, but counts as a user of the memory; unregistering waits for the
+ * users. */
 
-enum { NAP_NS = 20000 }; /* between two looks at the users of closing memory */
+enum { NAP_NS = 20000 }; /* between two checks for users of closing memory */
 
 /* A key on the wire. */
 struct self_key {
@@ -31,10 +31,10 @@ struct self_key {
 struct amg_self_mem {
     struct amg_mem base;
     struct self_key key;
-    uint32_t users; /* copies in motion */
+    uint32_t users; /* copies in flight */
     uint32_t count;
     uint8_t flags;
-    bool is_closed; /* not in the table any more */
+    bool is_closed; /* removed from the table */
     struct amg_segment segments[];
 };
 
@@ -123,7 +123,7 @@ static void self_mem_key(const struct amg_mem *base, struct amg_key *ret_key)
     memcpy(ret_key->bytes, key, sizeof(*key));
 }
 
-/* The memory of `key`, or NULL when it is exposed no more. */
+/* The memory of `key`, or NULL when it is no longer exposed. */
 static struct amg_self_mem *mem_find_locked(
     const struct amg_self_mems *mems, const struct self_key *key)
 {
@@ -144,9 +144,9 @@ static hg_return_t access_check_locked(const struct amg_self_mem *mem,
     return amg_seg_iter_has(there, len) ? HG_SUCCESS : HG_OVERFLOW;
 }
 
-/* Copies into (AMG_MEM_WRITE) or out of (AMG_MEM_READ) the place that `remote`
- * names. `ret_ended` is how the access ended; HG_INVALID_ARG: no key of ours,
- * and nothing was tried. */
+/* Copies to (AMG_MEM_WRITE) or from (AMG_MEM_READ) the memory at `remote`.
+ * `ret_ended` is the result of the access. HG_INVALID_ARG: malformed key,
+ * nothing was tried. */
 static hg_return_t self_mems_access(struct amg_self_mems *mems,
     enum amg_mem_flags direction, const struct amg_seg_iter *local,
     const struct amg_remote *remote, uint64_t len, hg_return_t *ret_ended)
@@ -191,14 +191,13 @@ static hg_return_t self_mems_access(struct amg_self_mems *mems,
     return HG_SUCCESS;
 }
 
-/* The smallest whole driver, and the example to copy: here are the domain, its
- * endpoints and its one address; messages are in self_msg.c, exposed memory in
- * self_bulk.c. It receives whether the domain listens or not, because to
- * oneself everybody is reachable.
+/* The smallest complete driver, and the example to copy: this file has exposed
+ * memory, the domain, its endpoints and its one address; messages are in
+ * self_msg.c. It receives even if the domain does not listen, because a process
+ * can always reach itself.
  *
  * An address is "self://PID-NONCE", where the nonce is drawn for each domain:
- * the string of another process, or of a class that ended, is not mistaken
- * for this one's. */
+ * the string of another process, or of a closed class, never matches. */
 
 enum {
     TEXT_CAP = 48,      /* "self://" + 10 digits + '-' + 16 digits + NUL */
@@ -212,7 +211,7 @@ struct amg_peer {
     struct amg_domain *domain;
 };
 
-/* Owned by who opened it, until close. */
+/* Owned by its opener, until close. */
 struct self_domain {
     struct amg_domain base;
     struct amg_peer peer;
@@ -279,7 +278,7 @@ static void self_domain_limits(
     *ret_limits = domain_of(domain)->msgs.limits;
 }
 
-/* There is nobody to wait for. */
+/* There is no other process to wait for. */
 static hg_return_t self_domain_quiesce(struct amg_domain *domain)
 {
     (void)domain;
@@ -333,7 +332,7 @@ static void self_ep_close(struct amg_ep *base, struct amg_news *ret_news)
     amg_mem_free(ep);
 }
 
-/* Only threads of this process bring news, and waiting yields to them. */
+/* Only threads of this process send here, and a wait yields to them. */
 static bool self_ep_is_crowded(struct amg_ep *ep)
 {
     (void)ep;
@@ -443,7 +442,7 @@ static hg_return_t self_bulk_unreg(
     return self_mems_remove(&domain_of(domain)->mems, mem, timeout_ms);
 }
 
-/* The bytes move here and now; the next poll says so. */
+/* Copies the bytes at once; the next poll returns the completion. */
 static hg_return_t bulk_move(struct amg_ep *ep, enum amg_mem_flags direction,
     const struct amg_seg_iter *local, const struct amg_remote *remote,
     uint64_t len, struct amg_op *op)

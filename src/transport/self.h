@@ -13,7 +13,7 @@ struct amg_self_mem;
 struct amg_self_mems {
     struct amg_lock lock; /* guards all below, and the counts of users */
     struct amg_table table;
-    uint32_t serials; /* how many were exposed before */
+    uint32_t serials; /* number of registrations so far */
 };
 
 extern const struct amg_transport amg_self_transport;

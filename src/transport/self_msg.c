@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Messages between the endpoints of one process.
  *
- * A message is written into a buffer of the pool, and that buffer itself is
- * put on a list of the other endpoint: nothing is copied. A small call costs
- * the lock four times: request, poll, reply, poll. The reply to a call that
- * was cancelled returns the credit, and is dropped.
+ * A message is encoded into a buffer of the pool, and that buffer is queued at
+ * the other endpoint: nothing is copied. A small call takes the lock four
+ * times: request, poll, reply, poll. The reply to a cancelled call returns the
+ * credit, and is dropped.
  *
- * The state of an endpoint is one word: how many entries its two lists have,
- * and whether a thread sleeps on its bell. So a poll that finds nothing reads
- * one word, and a thread that brings news to an endpoint that is awake rings no
- * bell. Arm and everything that brings news hold the lock: one of the two sees
- * the other. */
+ * The state of an endpoint is one word: the number of entries of its two lists,
+ * and whether a thread blocks on its descriptor. So an empty poll reads one
+ * word, and a thread that queues an entry makes no system call unless a thread
+ * blocks. Arm and queueing both hold the lock, so one of the two sees the
+ * other. */
 #include "transport/self_msg.h"
 
 #include "base/bell.h"
@@ -28,16 +28,16 @@ enum {
 
 /* Bits of the state of an endpoint. */
 enum {
-    ARMED = 1, /* somebody sleeps on the bell, or is about to */
-    RUNG = 2,  /* the bell is to be drained */
-    ENTRY = 4, /* each entry counts so much */
+    ARMED = 1, /* a thread blocks on the descriptor, or is about to */
+    RUNG = 2,  /* the descriptor must be drained */
+    ENTRY = 4, /* increment per entry */
 };
 
 /* One request or reply; in the pool while nobody uses it. */
 struct self_msg {
-    struct amg_link kept; /* the pool's */
+    struct amg_link kept; /* in the pool */
     struct amg_buf buf;
-    struct amg_arrival arrival; /* used by requests, as all below */
+    struct amg_arrival arrival; /* for requests, like all below */
     struct amg_self_msgs *msgs;
     struct amg_post post;
     uint8_t target_context;
@@ -73,8 +73,9 @@ static void entry_add_locked(struct amg_self_ep *ep)
 {
     unsigned state = state_get(ep) + ENTRY;
 
-    /* NOTE(system call under the lock): only for who sleeps, and then the
-     * endpoint cannot be closed, with its bell, before it has rung. */
+    /* NOTE(system call under the lock): only if a thread blocks; without the
+     * lock the endpoint, and its descriptor, could be closed before the call.
+     */
     if ((state & (ARMED | RUNG)) == ARMED) {
         state |= RUNG;
         amg_bell_ring(ep->bell);
@@ -116,7 +117,7 @@ static void request_put_locked(struct amg_calls *calls, struct amg_post *post)
     amg_pool_put(&msgs->pool, amg_container_of(post, struct self_msg, post));
 }
 
-/* Brings a request to the endpoint it is for. */
+/* Queues a request at its target endpoint. */
 static hg_return_t request_send_locked(
     struct amg_calls *calls, struct amg_post *post)
 {
@@ -139,7 +140,7 @@ static hg_return_t request_send_locked(
     return HG_SUCCESS;
 }
 
-/* Credits are given back at once, so that none is owed. */
+/* Credits return at once, so none is ever owed. */
 static bool credits_pay_locked(
     struct amg_calls *calls, struct amg_flow_peer *peer)
 {
@@ -217,8 +218,8 @@ hg_return_t amg_self_send_request(struct amg_ep *ep, struct amg_peer *peer,
     return rc;
 }
 
-/* The call that `token` names is answered. It ends with `ret`, unless it was
- * cancelled or answered before; false then. */
+/* Ends the call of `token` with `ret`. False: it was cancelled or answered
+ * before. */
 static bool call_answer_locked(struct amg_self_msgs *msgs, uint64_t token,
     struct self_msg *reply, uint32_t len, hg_return_t ret)
 {
@@ -264,7 +265,7 @@ hg_return_t amg_self_send_reply(struct amg_ep *ep,
     return HG_SUCCESS;
 }
 
-/* The endpoint may be closed by now, so it is not looked at. */
+/* Does not read the endpoint, which may be closed by now. */
 void amg_self_release(struct amg_ep *ep, struct amg_arrival *arrival)
 {
     struct self_msg *msg = msg_of_arrival(arrival);
@@ -340,7 +341,7 @@ bool amg_self_arm(struct amg_ep *base)
     return is_quiet;
 }
 
-/* Life of endpoints and of what they share. */
+/* Open and close of endpoints and of their shared state. */
 
 static void news_init(struct amg_self_ep *ep)
 {
@@ -421,7 +422,7 @@ hg_return_t amg_self_msgs_init(
         .request_len = len,
         .reply_len = len,
         .credits = credits,
-        /* News come from threads of this process only: they need the core. */
+        /* Only threads of this process send here: they need the core. */
         .must_yield = true,
         .reaches_self = true,
     };

@@ -10,8 +10,8 @@
 #include "transport/calls.h"
 #include "transport/transport.h"
 
-/* What the endpoints of a domain share. Owned by the domain, which embeds it.
- * Lock order: `lock`, then the pool's own. */
+/* State shared by the endpoints of a domain. Owned by the domain, which embeds
+ * it. Lock order: `lock`, then the pool's own. */
 struct amg_self_msgs {
     struct amg_pool pool; /* the messages; guards itself */
     struct amg_limits limits;
@@ -22,26 +22,26 @@ struct amg_self_msgs {
     struct amg_flow_peer peer; /* the only one: this process */
 };
 
-/* Owned by who opened it, until close. */
+/* Owned by its opener until close. */
 struct amg_self_ep {
     struct amg_ep base;
     struct amg_self_msgs *msgs;
-    /* How many entries `news` has, and whether a thread sleeps; see poll.
-     * Written under the lock; poll reads it without, only to see whether the
-     * lock is worth taking, so it is relaxed. */
+    /* The number of entries of `news`, and whether a thread blocks; see poll.
+     * Written under the lock. Poll reads it without the lock, only to decide
+     * whether to take the lock, so the load is relaxed. */
     atomic_uint state;
-    struct amg_news news; /* what the next polls give out */
-    int bell;             /* rung for who sleeps; -1: none could be made */
+    struct amg_news news; /* completions and arrivals for the next polls */
+    int bell;             /* wakes a blocked thread; -1: could not be created */
 };
 
 /* 0 in `message_len` or `credits` takes the default. HG_NOMEM. */
 hg_return_t amg_self_msgs_init(
     struct amg_self_msgs *msgs, const struct amg_open *how);
-/* Fine after a failed init, and on zeroed memory. */
+/* Accepts the result of a failed init, and zeroed memory. */
 void amg_self_msgs_fini(struct amg_self_msgs *msgs);
 
-/* Makes `ep`, which is zeroed but for its base, reachable, or not any more;
- * see amg_ep_ops. */
+/* Makes `ep` reachable, or ends that; see amg_ep_ops. Before join, all but its
+ * base is zero. */
 hg_return_t amg_self_msgs_join(
     struct amg_self_msgs *msgs, struct amg_self_ep *ep);
 void amg_self_msgs_leave(struct amg_self_ep *ep, struct amg_news *ret_news);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Numbers for pointers, which go stale when the pointer is taken out.
+/* Table of cookies: numbers for pointers, invalid once the pointer is removed.
  *
- * A number is the index of a place and how often the place was used, so a
- * stale number fits again only after 4096 uses of its place. */
+ * A cookie is the index of a slot and its use count, so an invalid cookie
+ * matches again only after 4096 uses of its slot. */
 #include "transport/table.h"
 
 #include "base/log.h"

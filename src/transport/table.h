@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Numbers for pointers, which go stale when the pointer is taken out. */
+/* Table of cookies: numbers for pointers, invalid once the pointer is removed.
+ */
 #ifndef AMG_TRANSPORT_TABLE_H
 #define AMG_TRANSPORT_TABLE_H
 
@@ -11,7 +12,7 @@
 #include "mercury_core_types.h"
 
 enum {
-    AMG_TABLE_INDEX_BITS = 20, /* a million things in flight; the rest of the */
+    AMG_TABLE_INDEX_BITS = 20, /* a million entries; the rest of the */
     AMG_TABLE_INDEX_MASK = (1 << AMG_TABLE_INDEX_BITS) - 1, /* 32 counts uses */
     AMG_TABLE_USES_MASK = (1 << (32 - AMG_TABLE_INDEX_BITS)) - 1,
 };
@@ -19,17 +20,18 @@ enum {
 struct amg_table_slot {
     void *object; /* NULL: free */
     uint32_t generation;
-    uint32_t owner_or_next; /* whose answer is awaited; free: the next free */
+    uint32_t owner_or_next; /* number of the peer; if free: the next free slot
+                             */
 };
 
-/* Owned by who embeds it, and guarded by its lock. */
+/* Owned by the struct that embeds it, and guarded by its lock. */
 struct amg_table {
     struct amg_table_slot *places;
     uint32_t cap;
-    uint32_t max;     /* places it may grow to */
-    const char *what; /* they are for, in words */
-    bool is_told;     /* the log, that all are taken */
-    uint32_t free;    /* the first free one; cap: none */
+    uint32_t max;     /* largest `cap` */
+    const char *what; /* purpose of the table, for the log */
+    bool is_told;     /* logged that the table is full */
+    uint32_t free;    /* the first free slot; cap: none */
 };
 
 /* `what`, for the log: "calls in flight". */
@@ -39,8 +41,8 @@ void amg_table_fini(struct amg_table *table);
 /* Makes room for one more. HG_NOMEM. */
 hg_return_t amg_table_grow(struct amg_table *table);
 
-/* Gives `object` (not NULL) a number that `owner` will name. HG_NOMEM: also
- * when all places are taken. */
+/* Gives `object` (not NULL) a cookie, valid for `owner`. HG_NOMEM: also when
+ * all slots are taken. */
 static inline hg_return_t amg_table_add(
     struct amg_table *table, void *object, uint32_t owner, uint32_t *ret_cookie)
 {
@@ -59,14 +61,14 @@ static inline hg_return_t amg_table_add(
     return HG_SUCCESS;
 }
 
-/* The place of a number that is known to be in use. */
+/* Slot of a cookie that is known to be valid. */
 static inline struct amg_table_slot *amg_table_at(
     const struct amg_table *table, uint32_t cookie)
 {
     return &table->places[cookie & AMG_TABLE_INDEX_MASK];
 }
 
-/* What `owner` means by `cookie`, or NULL when that is gone, or never was. */
+/* Slot of `cookie` for `owner`; NULL: it was removed, or never existed. */
 static inline struct amg_table_slot *amg_table_find(
     const struct amg_table *table, uint32_t cookie, uint32_t owner)
 {
@@ -83,7 +85,7 @@ static inline struct amg_table_slot *amg_table_find(
     return place;
 }
 
-/* The number is stale from now on. */
+/* Invalidates the cookie. */
 static inline void amg_table_remove(struct amg_table *table, uint32_t cookie)
 {
     uint32_t index = cookie & AMG_TABLE_INDEX_MASK;

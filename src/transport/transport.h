@@ -11,14 +11,15 @@
  *
  * Rules for every slot, unless its text says otherwise:
  *  - it does not block, and returns in microseconds;
- *  - any thread may call it, also at the same time as others on one object
- *    (the driver guards itself with leaf locks); only poll() of one endpoint
- *    has one caller at a time;
- *  - on an error nothing has changed, `ret_` pointers are not written, and
- *    the driver has logged the cause if it was the one who found it;
- *  - pointers given in are the caller's, and not kept after the return.
+ *  - any thread may call it, also at the same time as others on one object (the
+ *    driver guards itself with leaf locks); only poll() of one endpoint has one
+ *    caller at a time;
+ *  - on an error nothing has changed, `ret_` pointers are not written, and the
+ *    driver has logged the cause if the driver found it;
+ *  - pointers passed in are the caller's, and not kept after the return.
  *
- * The objects begin with the public part below; the rest is the driver's.
+ * The objects begin with the public part below; the rest is private to the
+ * driver.
  */
 #ifndef AMG_TRANSPORT_TRANSPORT_H
 #define AMG_TRANSPORT_TRANSPORT_H
@@ -34,78 +35,78 @@
 struct amg_transport;
 struct amg_boot;
 
-/* Memory that the library hands out for bulk: a shared mapping of the class,
- * which a driver may give its peers a shorter way to. */
+/* Memory that the library allocates for bulk: a shared mapping of the class, to
+ * which a driver may give its peers faster access. */
 struct amg_area {
     void *base;
-    uint64_t len; /* reserved; pages come when they are touched */
-    int fd;       /* what it is a mapping of, from offset 0 */
+    uint64_t len; /* reserved; pages are allocated at first touch */
+    int fd;       /* file of the mapping, from offset 0 */
 };
 
 enum { AMG_NIC_TEXT_CAP = 64, AMG_NICS_ALIKE_MAX = 32 };
 
-/* A NIC as its driver knows it; "" stands for what it does not know. */
+/* A NIC as its driver knows it; "" where a field is unknown. */
 struct amg_nic_id {
     char name[AMG_NIC_TEXT_CAP];  /* of the device: "mlx5_0" */
     char iface[AMG_NIC_TEXT_CAP]; /* of its network interface: "ib0" */
-    char bus[AMG_NIC_TEXT_CAP];   /* where it sits: "0000:81:00.0" */
+    char bus[AMG_NIC_TEXT_CAP];   /* its PCI address: "0000:81:00.0" */
 };
 
-/* How a domain is to be opened. */
+/* Parameters of the open of a domain. */
 struct amg_open {
     const char *info;     /* init string after the scheme, "" when none */
-    const char *protocol; /* of the scheme, what follows its '+', or all of it;
-                           * NULL takes the default */
-    const char *beside;   /* the protocol of what leads to other nodes instead:
-                           * only for ranks to compare; NULL: nothing does */
+    const char *protocol; /* the scheme after its '+', or all of it; NULL takes
+                           * the default */
+    const char *beside;   /* protocol of the internode transport, if it is
+                           * another one: only for ranks to compare; or NULL */
     bool is_listening;
-    /* All peers are ranks of one job, which close together, when its main
-     * domain says so: who is quiet has got back what it gave out. */
+    /* All peers are ranks of one job, which close together when the main domain
+     * does: then a quiet rank has all its credits and accesses back. */
     bool is_joined;
     const void *comm;     /* MPI: a `const MPI_Comm *`, or NULL for the world */
-    uint32_t message_len; /* wish: longest message, 0 takes the default */
+    uint32_t message_len; /* hint: longest message, 0 takes the default */
     uint32_t credits;     /* unanswered requests per peer, 0 the default */
     uint32_t max_contexts;       /* endpoints that will be open at once, >= 1 */
     const struct amg_area *area; /* lives as long as the domain; NULL: none */
-    const char *ip_subnet; /* "10.0.0.0/8": take an interface there; or NULL */
-    const char *auth_key;  /* what the network asks of a job; NULL: its own */
+    const char *ip_subnet; /* "10.0.0.0/8": use an interface in it; or NULL */
+    const char *auth_key;  /* key of the job at the network; NULL: its own */
     uint8_t addr_format;   /* one of enum na_addr_format */
-    bool no_block;         /* nobody will sleep: no descriptor is needed */
-    /* Which of several NICs that are alike this process is to use: an index, or
-     * `count` where the machine knows none of them. For a driver that has the
-     * choice, and the user left it: to ask may take milliseconds. Writes into
-     * `ret_why` what spoke for it, in words. NULL: nobody knows. */
+    bool no_block;         /* no thread will block: no descriptor is needed */
+    /* Chooses one of several equal NICs for this process: returns its index, or
+     * `count` if the machine description has none of them. For a driver that
+     * may choose because the user did not: a call may take milliseconds. Writes
+     * the reason into `ret_why`, in words. NULL: not known. */
     uint32_t (*nic_nearest)(const struct amg_nic_id *nics, uint32_t count,
         uint32_t turn, char *ret_why, size_t cap);
-    uint32_t nic_turn; /* processes of this node that chose before this one */
+    uint32_t nic_turn; /* number of processes of this node that chose before */
 };
 
-/* What a domain can do; constant while it is open. */
+/* Limits and abilities of a domain; constant while it is open. */
 struct amg_limits {
-    uint32_t request_len; /* bytes of the poster in an eager request */
-    uint32_t reply_len;   /* bytes of the poster in an eager reply */
+    uint32_t request_len; /* payload bytes of an eager request */
+    uint32_t reply_len;   /* payload bytes of an eager reply */
     uint32_t credits;     /* unanswered requests per peer */
-    bool is_spinning;     /* true: nothing to sleep on, waiting means polling */
+    bool is_spinning;     /* true: there is no descriptor, so a wait polls */
     bool must_yield;      /* ranks of this node outnumber its cores */
-    bool reaches_self;    /* a request to the own address arrives */
-    /* Only threads of the program may move it, none that the library started:
-     * what these post waits for the next poll by one of the program's. */
+    bool reaches_self;    /* a request to its own address arrives */
+    /* Only threads of the program may call the medium, no service threads:
+     * posts of these wait for the next poll by a thread of the program. */
     bool is_user_bound;
 };
 
 struct amg_domain {
     const struct amg_transport *transport;
-    /* Puts and gets cost less whose local memory is exposed, too, and named by
-     * the operation. Constant. */
+    /* Puts and gets cost less if their local memory is registered, too, and the
+     * operation names it. Constant. */
     bool wants_mem;
-    /* Peers get from memory of its area (struct amg_open) at less cost than
-     * from other memory. Constant. */
+    /* Peers read memory of the area (struct amg_open) at less cost than other
+     * memory. Constant. */
     bool reads_area;
-    /* What leads out of this machine; NULL: the driver does not know. Constant,
-     * and the driver's. */
+    /* NIC that leads out of this machine; NULL: not known. Constant; owned by
+     * the driver. */
     const struct amg_nic_id *nic;
-    /* Set by core when it knows which rank of a job a peer is, for log lines:
-     * the rank, or UINT32_MAX. Takes no lock. NULL: no peer is one. */
+    /* Set by core for log lines: returns the rank of a peer, or UINT32_MAX.
+     * Takes no lock. NULL: the ranks are not known. */
     uint32_t (*rank_of)(const void *ranks, const struct amg_peer *peer);
     const void *ranks;
 };
@@ -113,21 +114,20 @@ struct amg_domain {
 struct amg_ep {
     const struct amg_transport *transport;
     struct amg_domain *domain;
-    /* 0 while a poll would find nothing, so that it need not be called;
-     * relaxed. NULL: the driver cannot tell. Constant. */
+    /* 0 while a poll would find nothing, so that the caller may skip it;
+     * relaxed. NULL: the driver cannot know. The pointer is constant. */
     const atomic_uint *pending;
     uint8_t context_id;
 };
 
-/* A message has room for so many times the length that is called eager: what
- * is somewhat longer costs a longer message, not a second round trip (over MPI
- * 8 KiB of arguments took 2.9 times as long as 4 KiB when they were pulled, and
- * take 1.4 times as long so). Room that is not used is never touched. */
+/* Room of a message, in multiples of the eager length: somewhat longer
+ * arguments cost a longer message instead of a second round trip (over MPI 8
+ * KiB of arguments took 2.9 times as long as 4 KiB when they were pulled, and
+ * now take 1.4 times as long). Unused room is never touched. */
 enum { AMG_ROOM_FACTOR = 4 };
 
-/* A place to encode one message into. The driver's own header lies in front
- * of `data`. Owned by whoever got it, until a send consumes it or put_buf
- * gives it back. */
+/* Buffer for one message. The driver's header precedes `data`. Owned by the
+ * caller of get_buf, until a send consumes it or put_buf returns it. */
 struct amg_buf {
     void *data;   /* aligned to 8 */
     uint32_t cap; /* at least the limit of its kind of message */
@@ -135,21 +135,21 @@ struct amg_buf {
 
 enum { AMG_KEY_LEN_MAX = 16 };
 
-/* What a peer needs to name exposed memory; plain bytes for the wire. */
+/* Key by which a peer names exposed memory; plain bytes for the wire. */
 struct amg_key {
     uint8_t len;
     uint8_t bytes[AMG_KEY_LEN_MAX];
 };
 
-/* A place in exposed memory, as the descriptor of its handle states it: the
- * addresses are those of the exposer, who believes none of it. The place may be
- * beyond the list, and the list too short: such an access is refused. */
+/* A position in exposed memory, as the descriptor of its handle states it, in
+ * addresses of the exposer. The exposer trusts none of it: the position may be
+ * beyond the list, and the list too short; it refuses such an access. */
 struct amg_remote {
     struct amg_key key;
     struct amg_seg_iter at;
 };
 
-/* Exposed memory: the driver's, from reg() to unreg(). */
+/* Exposed memory; owned by the driver from reg() to unreg(). */
 struct amg_mem {
     const struct amg_transport *transport;
 };
@@ -162,23 +162,23 @@ enum amg_mem_flags {
 struct amg_domain_ops {
     /* Opens the medium. Collective where the medium is (MPI: over the
      * communicator). May block as long as its bootstrap does.
-     * HG_INVALID_ARG     the info string is none this driver understands
-     * HG_OPNOTSUPPORTED  the medium is not there (no MPI, too low a level)
-     * HG_NOMEM, HG_NA_ERROR  as they say; the log has the cause */
+     * HG_INVALID_ARG     this driver does not understand the info string
+     * HG_OPNOTSUPPORTED  no medium (no MPI, or its thread level is too low)
+     * HG_NOMEM, HG_NA_ERROR  the log has the cause */
     hg_return_t (*open)(
         const struct amg_open *how, struct amg_domain **ret_domain);
     void (*limits)(
         const struct amg_domain *domain, struct amg_limits *ret_limits);
-    /* Tells the others that this process is about to close, and looks whether
-     * all have told so. Never blocks; called again and again until it returns
-     * HG_SUCCESS (all have; or nobody needs to), HG_AGAIN (not yet), or
-     * HG_TIMEOUT (somebody waits no longer; the log names who is missing).
-     * Peers may still send requests and reach memory until it is over. */
+    /* Announces to the peers that this process is about to close, and checks
+     * whether all of them have announced it. Never blocks; HG_AGAIN: not yet,
+     * call again. HG_SUCCESS: all have, or none needs to. HG_TIMEOUT: a peer
+     * stopped waiting; the log names the missing ones. Until then peers may
+     * send requests and access memory. */
     hg_return_t (*quiesce)(struct amg_domain *domain);
     /* Logs the peers that quiesce, or calls of this process, wait for. */
     void (*report)(struct amg_domain *domain);
-    /* After a deadline: stops waiting for the others, and logs who did not
-     * come; takes at most half a second to find out. Optional before close. */
+    /* After a deadline: stops waiting for the peers, and logs the missing ones;
+     * takes at most half a second to find them. Optional before close. */
     void (*abandon)(struct amg_domain *domain);
     /* All endpoints are closed and all memory is unregistered. Frees the
      * domain. Does not wait for peers. */
@@ -192,42 +192,41 @@ struct amg_ep_ops {
      * max_contexts, or open already. */
     hg_return_t (*open)(
         struct amg_domain *domain, uint8_t context_id, struct amg_ep **ret_ep);
-    /* Operations still posted complete here with HG_CANCELED and arrivals not
-     * yet polled are dropped; both come back in `ret_news` (arrivals never).
-     * Arrivals the caller still holds stay valid until released, which must
-     * be before the domain is closed. Frees the endpoint. May take as long as
-     * the medium needs to give buffers back, at most a second. */
+    /* Operations still posted complete with HG_CANCELED, in `ret_news`;
+     * arrivals not yet polled are dropped. Arrivals that the caller still holds
+     * stay valid until released, which must be before the domain is closed.
+     * Frees the endpoint. May take as long as the medium needs to return
+     * buffers, at most a second. */
     void (*close)(struct amg_ep *ep, struct amg_news *ret_news);
-    /* A descriptor that becomes readable when there is news after arm(), or
-     * -1: the driver has none, and waiting for it means polling. The same one
-     * while the endpoint is open; to be polled only, not read. */
+    /* A descriptor that becomes readable when something completes or arrives
+     * after arm(); -1: the driver has none, and a wait polls. Constant while
+     * the endpoint is open; the caller polls it, but does not read it. */
     int (*wait_fd)(const struct amg_ep *ep);
-    /* Announces, by the progress owner, that it is about to sleep on wait_fd:
-     * from now on whoever sends here makes the descriptor readable. False:
-     * there is news already, poll instead of sleeping; an operation that ended
-     * in a post or cancel of this process is news, too, and is looked for
-     * under the lock that those take (core wakes who sleeps when they come
-     * later). The next poll ends the announcement, and makes the descriptor
-     * unreadable. Always true without a descriptor. May make system calls. */
+    /* The progress owner announces that it is about to block on wait_fd: from
+     * now on a sender makes the descriptor readable. False: a completion or
+     * arrival is there, so poll instead. That includes an operation that ended
+     * in a post or cancel of this process: arm looks for it under the lock that
+     * these take (core wakes the owner when they come later). The next poll
+     * ends the announcement, and drains the descriptor. Always true without a
+     * descriptor. May make system calls. */
     bool (*arm)(struct amg_ep *ep);
-    /* Does somebody this endpoint hears from run on the very core the caller
-     * runs on? Then looking in a loop only keeps that one from sending. A
-     * guess, for the progress owner that found nothing for some time. */
+    /* Does a peer that sends to this endpoint run on the caller's core? Then a
+     * busy poll only keeps that peer from sending. A guess, for a progress
+     * owner that found nothing for some time. */
     bool (*is_oversubscribed)(struct amg_ep *ep);
-    /* Moves everything along and adds what is finished or has come in to
-     * `ret_news`, at most about `max` of them. Returns how many. One caller
-     * at a time per endpoint. No system call when nothing happened. */
+    /* Makes progress, and adds finished operations and arrivals to `ret_news`,
+     * at most about `max`. Returns their number. One caller at a time per
+     * endpoint. No system call when nothing happened. */
     unsigned (*poll)(
         struct amg_ep *ep, unsigned max, struct amg_news *ret_news);
-    /* Asks that a posted operation (request, reply, put or get) ends early.
-     * HG_SUCCESS: it will, or has already ended. The reply that comes to a
-     * cancelled request is given out as an arrival, by any endpoint of the
-     * domain, also one that is opened later; a driver whose peer is this
-     * process may drop it. */
+    /* Asks a posted operation (request, reply, put or get) to end early.
+     * HG_SUCCESS: it will, or has already ended. The reply to a cancelled
+     * request becomes an arrival at any endpoint of the domain, also one that
+     * is opened later; a driver whose only peer is this process may drop it. */
     hg_return_t (*cancel)(struct amg_ep *ep, struct amg_op *op);
 };
 
-/* Peers are counted: each slot that returns one gives the caller a share,
+/* Peers are counted: each slot that returns one gives the caller a reference,
  * which drop() ends. A driver whose peers live as long as its domain counts
  * nothing. */
 struct amg_addr_ops {
@@ -238,46 +237,45 @@ struct amg_addr_ops {
         const struct amg_domain *domain, const struct amg_peer *peer);
     bool (*is_same)(const struct amg_domain *domain, const struct amg_peer *one,
         const struct amg_peer *other);
-    /* Writes the address string with its NUL. `*len` is the room given and
-     * becomes the room needed. HG_OVERFLOW: too little room (or none:
-     * `ret_text` NULL), nothing written but `*len`. */
+    /* Writes the address string with its NUL. `*len` is the room given, and
+     * becomes the room needed. HG_OVERFLOW: too little room, or `ret_text` is
+     * NULL; only `*len` was written. */
     hg_return_t (*format)(const struct amg_domain *domain,
         const struct amg_peer *peer, char *ret_text, size_t *len);
-    /* HG_INVALID_ARG: no address of this driver. HG_ADDRNOTAVAIL: a right
-     * form, but of another job, or of nobody. Sends no message. */
+    /* HG_INVALID_ARG: no address of this driver. HG_ADDRNOTAVAIL: well formed,
+     * but of another job, or of no process. Sends no message. */
     hg_return_t (*parse)(struct amg_domain *domain, const char *text,
         struct amg_peer **ret_peer);
 };
 
 struct amg_msg_ops {
-    /* A place for one request or one reply to `peer`. HG_NOMEM. */
+    /* A buffer for one request or one reply to `peer`. HG_NOMEM. */
     hg_return_t (*get_buf)(
         struct amg_ep *ep, struct amg_peer *peer, struct amg_buf **ret_buf);
-    /* Gives an unused one back. */
+    /* Returns an unused buffer. */
     void (*put_buf)(struct amg_ep *ep, struct amg_buf *buf);
     /* Sends the first `len` bytes of `buf` to context `target_context` of
      * `peer`, and takes `buf`. With `wants_reply` the operation completes when
-     * the reply is here (`op->data`, `op->len`; give it back by
-     * release_reply) or the peer refused; without, when the request has left.
-     * A call beyond the credits of the peer waits inside, in order, and is
-     * sent when credits come back. On an error `buf` stays the caller's.
-     * Completes with HG_SUCCESS, HG_CANCELED, HG_HOSTUNREACH (the peer is
-     * gone), HG_NOENTRY (the peer has no such context open),
-     * HG_OPNOTSUPPORTED (it has, but does not listen), HG_NA_ERROR.
-     * Returns HG_MSGSIZE (longer than `buf->cap`), HG_NOMEM,
+     * the reply is here (`op->data`, `op->len`; return it by release_reply) or
+     * the peer refused; without, when the request has left. The driver queues a
+     * call beyond the credits of the peer, in order, until credits come back.
+     * On an error `buf` stays the caller's. Completes with HG_SUCCESS,
+     * HG_CANCELED, HG_HOSTUNREACH (the peer is gone), HG_NOENTRY (the peer has
+     * no such context open), HG_OPNOTSUPPORTED (it has, but does not listen),
+     * HG_NA_ERROR. Returns HG_MSGSIZE (longer than `buf->cap`), HG_NOMEM,
      * HG_OPNOTSUPPORTED (this thread may not use the medium). */
     hg_return_t (*send_request)(struct amg_ep *ep, struct amg_peer *peer,
         uint8_t target_context, struct amg_buf *buf, uint32_t len,
         bool wants_reply, struct amg_op *op);
     /* Answers `arrival`, once, and takes `buf`. `op` completes when the reply
-     * has left; NULL: nobody wants to know. The arrival may be released
-     * before that. Errors as send_request. */
+     * has left; NULL: no completion. The arrival may be released before that.
+     * Errors as send_request. */
     hg_return_t (*send_reply)(struct amg_ep *ep,
         const struct amg_arrival *arrival, struct amg_buf *buf, uint32_t len,
         struct amg_op *op);
-    /* The bytes of an arrival, or of a reply, are not needed any more. A one-
-     * way request gives its credit back here. Valid also after the endpoint
-     * was closed, until the domain is. */
+    /* The bytes of an arrival, or of a reply, are no longer needed. The credit
+     * of a one-way request goes back here. Valid until the domain is closed,
+     * also after the endpoint was. */
     void (*release)(struct amg_ep *ep, struct amg_arrival *arrival);
     void (*release_reply)(struct amg_ep *ep, struct amg_op *op);
 };
@@ -289,25 +287,24 @@ struct amg_bulk_ops {
         const struct amg_segment *segments, uint32_t count, uint8_t flags,
         struct amg_mem **ret_mem);
     /* Ends the exposure: no new access begins once this is called; accesses in
-     * motion are finished or stopped before it returns HG_SUCCESS, and `mem`
-     * is gone. HG_BUSY: a peer did not answer within `timeout_ms`; `mem`
-     * stays (closed to new accesses), call again. May block that long; other
-     * operations of the domain move on meanwhile, and are not lost. */
+     * flight are finished or stopped before it returns HG_SUCCESS, and `mem` is
+     * freed. HG_BUSY: a peer did not answer within `timeout_ms`; `mem` stays
+     * (closed to new accesses), call again. May block that long; other
+     * operations of the domain progress meanwhile, and are not lost. */
     hg_return_t (*unreg)(
         struct amg_domain *domain, struct amg_mem *mem, unsigned timeout_ms);
     void (*key)(const struct amg_mem *mem, struct amg_key *ret_key);
-    /* Moves `len` bytes (> 0, any 64 bit length) from `local` on to exposed
-     * memory of `peer`; completes when they are *there*. On both sides the
-     * bytes may be in several segments. `local` and `remote` are not kept, but
-     * the lists they point to stay as they are until the operation completes.
-     * The caller's share of the peer may end when this has returned.
-     * `target_context` is the context whose progress serves the access.
-     * Completes with HG_SUCCESS, HG_CANCELED, HG_PERMISSION (not exposed for
-     * writing), HG_OVERFLOW (outside what is exposed; nothing was moved),
-     * HG_NOENTRY (no such key: freed or never exposed), HG_HOSTUNREACH,
+    /* Moves `len` bytes (> 0, any 64 bit length), starting at `local`, to
+     * exposed memory of `peer`; completes when they are *there*. On both sides
+     * the bytes may be in several segments. `local` and `remote` are not kept,
+     * but the lists they point to stay as they are until the operation
+     * completes. The caller may drop its reference to the peer when this has
+     * returned. `target_context` is the context whose progress serves the
+     * access. Completes with HG_SUCCESS, HG_CANCELED, HG_PERMISSION (not
+     * exposed for writing), HG_OVERFLOW (outside what is exposed; nothing was
+     * moved), HG_NOENTRY (no such key: freed or never exposed), HG_HOSTUNREACH,
      * HG_NOMEM (here or at the peer; nothing was moved), HG_NA_ERROR. Returns
-     * HG_NOMEM, HG_INVALID_ARG (malformed key),
-     * HG_OPNOTSUPPORTED. */
+     * HG_NOMEM, HG_INVALID_ARG (malformed key), HG_OPNOTSUPPORTED. */
     hg_return_t (*put)(struct amg_ep *ep, struct amg_peer *peer,
         uint8_t target_context, const struct amg_seg_iter *local,
         const struct amg_remote *remote, uint64_t len, struct amg_op *op);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A descriptor that one thread rings and another sleeps on. */
+/* Descriptor by which a thread wakes another thread that blocks on it. */
 #include "base/bell.h"
 
 #include <stdint.h>
@@ -24,7 +24,7 @@ void amg_bell_ring(int bell)
     uint64_t one = 1;
     ssize_t len = write(bell, &one, sizeof(one));
 
-    /* It fails only where the count is full, and then it is readable. */
+    /* Fails only if the counter is at its limit; then it is readable anyway. */
     AMG_ASSERT(bell >= 0);
     (void)len;
 }
@@ -34,5 +34,5 @@ void amg_bell_drain(int bell)
     uint64_t count = 0;
     ssize_t len = read(bell, &count, sizeof(count));
 
-    (void)len; /* nothing to read: it was not rung */
+    (void)len; /* nothing to read: no wakeup since */
 }

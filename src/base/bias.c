@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Biased locks, and counters that most often one thread changes. */
+/* Biased locks, and counters that mostly one thread changes. */
 #include "base/bias.h"
 
 #include <linux/membarrier.h>
@@ -9,12 +9,12 @@
 
 #include "base/assert.h"
 
-/* No thread's mark is one of these: they are no addresses of objects. */
+/* No thread id is one of these: they are no addresses of objects. */
 enum {
-    OWNER_NONE = 0,    /* nobody has taken it yet */
-    OWNER_ENDING = 1,  /* a thread is taking the bias away */
-    OWNER_LEAVING = 2, /* it has; the owner may still be in, as `busy` says */
-    OWNER_SHARED = AMG_BIAS_SHARED, /* for good */
+    OWNER_NONE = 0,    /* no thread has taken it yet */
+    OWNER_ENDING = 1,  /* a thread is ending the bias */
+    OWNER_LEAVING = 2, /* ended; the owner may still hold it, see `busy` */
+    OWNER_SHARED = AMG_BIAS_SHARED, /* permanent */
 };
 
 #if !(defined(__x86_64__) && !defined(__ILP32__)) && !defined(__aarch64__)
@@ -22,7 +22,7 @@ AMG_NOINLINE uintptr_t amg_bias_mark_far(void)
 {
     static _Thread_local char mine;
 
-    /* Keeps the compiler from finding out that two calls give the same. */
+    /* Hides from the compiler that two calls return the same. */
     __asm__ volatile("" : : : "memory");
     return (uintptr_t)&mine;
 }
@@ -52,8 +52,8 @@ void amg_bias_init(struct amg_bias *bias)
     atomic_init(&bias->is_shared, !can_bias);
 }
 
-/* A full barrier in every thread. It was possible at the start, and a kernel
- * does not take it back. */
+/* A full barrier in every thread. Cannot fail: the probe at the start
+ * succeeded. */
 static void threads_fence(void)
 {
     long rc = barrier_all(MEMBARRIER_CMD_PRIVATE_EXPEDITED);
@@ -68,7 +68,8 @@ static bool owner_change(struct amg_bias *bias, uintptr_t from, uintptr_t to)
         &bias->owner, &from, to, memory_order_acq_rel, memory_order_relaxed);
 }
 
-/* LEAVING: shares it if the old owner is out. True: it is shared now. */
+/* LEAVING: shares the lock if the old owner does not hold it. True: it is
+ * shared now. */
 static bool bias_leave(struct amg_bias *bias)
 {
     if (atomic_load_explicit(&bias->busy, memory_order_acquire) != 0)
@@ -78,8 +79,8 @@ static bool bias_leave(struct amg_bias *bias)
     return true;
 }
 
-/* Gives the lock an owner, or takes it away from another thread. Returns the
- * state: the caller's mark, LEAVING or SHARED. */
+/* Makes the caller the owner of the lock, or ends the bias of another thread.
+ * Returns the state: the caller's id, LEAVING or SHARED. */
 static uintptr_t bias_settle(struct amg_bias *bias, uintptr_t mark)
 {
     unsigned rests = 0;
@@ -126,15 +127,15 @@ bool amg_bias_try_slowly(struct amg_bias *bias)
             return true;
         if (owner != OWNER_LEAVING || bias_leave(bias))
             continue;
-        /* For the promise: the owner's store of `busy` comes before its look
-         * at what the caller wrote, or after this. */
+        /* For a failed try: the owner's store of `busy` comes before it reads
+         * what the caller wrote, or after this. */
         threads_fence();
         if (!bias_leave(bias))
             return false;
     }
-    /* For the promise: in the one order of sequentially consistent accesses,
-     * the caller's writes come before this, and this before a give_fenced()
-     * whose lock it finds held. */
+    /* For a failed try: in the single order of sequentially consistent
+     * accesses, the caller's writes come before this, and this before a
+     * give_fenced() of the holder it finds. */
     return atomic_exchange_explicit(
                &bias->lock.held, 1, memory_order_seq_cst) == 0;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The one table of all environment variables the library reads. */
+/* Table of all environment variables that the library reads. */
 #include "base/env.h"
 
 #include <errno.h>

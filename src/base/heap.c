@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A pairing heap, linked within its objects.
+/* Intrusive pairing heap.
  *
- * To put one in is one comparison; the first, or any other one, is taken out in
- * logarithmic time on average. */
+ * An insertion is one comparison; the removal of the least, or of any other
+ * node, takes amortised logarithmic time. */
 #include "base/heap.h"
 
-/* Of two heaps, the one whose root is later becomes the first child of the
+/* Merges two heaps: the one with the larger root becomes the first child of the
  * other. */
 static struct amg_heap_node *heap_meld(
     struct amg_heap_node *one, struct amg_heap_node *other)
@@ -27,7 +27,8 @@ static struct amg_heap_node *heap_meld(
     return early;
 }
 
-/* Brothers become one heap: in pairs from the left, then all from the right. */
+/* Merges siblings into one heap: in pairs from the left, then all from the
+ * right. */
 static struct amg_heap_node *heap_gather(struct amg_heap_node *brother)
 {
     struct amg_heap_node *pairs = NULL; /* by `next`, the last pair first */

@@ -14,7 +14,8 @@
 
 #define NS_PER_S 1000000000ull
 
-/* The moment of FUTEX_WAIT_BITSET is one of CLOCK_MONOTONIC, as amg_clock_ns().
+/* The time-out of FUTEX_WAIT_BITSET is a time of CLOCK_MONOTONIC, as
+ * amg_clock_ns().
  */
 static long futex_wait(
     atomic_uint *word, unsigned seen, const struct timespec *until)
@@ -50,13 +51,13 @@ void amg_futex_wake(atomic_uint *word, unsigned count)
         SYS_futex, word, FUTEX_WAKE | FUTEX_PRIVATE_FLAG, count, NULL, NULL, 0);
 }
 
-/* Measured on two cores, uncontended take and give: 7 ns here, 17 ns with a
- * pthread mutex; a round trip takes ten of them. Holders never block while
- * they hold it (rule of the leaf lock), so a waiter that was not served after
- * a short spin waits for a holder that lost its core, and yields to it. */
+/* Measured on two cores, uncontended lock and unlock: 7 ns here, 17 ns with a
+ * pthread mutex; a round trip takes ten of them. Holders never block while they
+ * hold it (rule of the leaf lock), so a waiter that fails after a short spin
+ * waits for a preempted holder, and yields to it. */
 
 enum {
-    SPIN_TRIES = 64, /* about 0.2 us of looking before the first yield */
+    SPIN_TRIES = 64, /* about 0.2 us of polling before the first yield */
     YIELD_TRIES = 8, /* then this many yields before it sleeps 50 us at once:
                       * threads that only yield can keep all others from the
                       * core for seconds (Linux 6.18, four ranks on two cores)

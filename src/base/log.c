@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Log lines: sources, levels, and the streams that show them. */
+/* Log lines: sources, levels, and streams. */
 #include "base/log.h"
 
 #include <pthread.h>
@@ -9,9 +9,9 @@
 #include "base/env.h"
 #include "mercury_param.h"
 
-/* Every change of a level or of the list sets the level of every outlet anew,
- * so that a writer has one number to look at. Level and list come from the
- * environment the first time anybody asks. */
+/* Every change of a level or of the list recomputes the level of every outlet,
+ * so that a writer reads one number. Level and list come from the environment
+ * at first use. */
 
 enum { LIST_CAP = 1024, NAME_CAP = 32, OWN_LEVELS = 32 };
 
@@ -25,10 +25,10 @@ enum {
     OUTLET_HG,
     OUTLET_NA,
     OUTLET_HG_UTIL,
-    OUTLET_ROOTS, /* those above have no parent */
+    OUTLET_ROOTS, /* the ones above have no parent */
 };
 
-/* The library's own, roots first, in the order of the enum. */
+/* Outlets of the library, roots first, in the order of the enum. */
 static struct hg_log_outlet outlets[] = {
 #define ROOT(name) HG_LOG_OUTLET_INITIALIZER(name, HG_LOG_PASS, NULL, NULL)
 #define BELOW(root, name, state)                                               \
@@ -69,14 +69,15 @@ static enum hg_log_level outlet_level = HG_LOG_LEVEL_WARNING;
 static struct own_level own_levels[OWN_LEVELS];
 static unsigned own_level_count;
 static char outlet_list[LIST_CAP]; /* "" names none */
-/* The highest level that any of the library's own shows; publishes nothing. */
+/* The highest level that any outlet of the library shows; publishes nothing. */
 static hg_atomic_int32_t outlet_loudest =
     HG_ATOMIC_VAR_INIT(HG_LOG_LEVEL_WARNING);
 
-/* What the list says of a name. */
+/* Entry of the list for a name. */
 enum said { SAID_NOTHING, SAID_SHOW, SAID_HIDE };
 
-/* Also tells whether the list shows any name at all. The last word counts. */
+/* Also finds out whether the list shows any name. The last matching word
+ * counts. */
 static enum said list_says_locked(const char *name, bool *ret_shows_some)
 {
     const char *word = outlet_list;
@@ -118,7 +119,7 @@ static bool is_shown_locked(const struct hg_log_outlet *outlet)
     return !shows_some;
 }
 
-/* The level of its own, or of the nearest above it that has one. */
+/* The outlet's own level, or that of the nearest ancestor that has one. */
 static enum hg_log_level level_of_locked(const struct hg_log_outlet *outlet)
 {
     for (; outlet != NULL; outlet = outlet->parent) {
@@ -130,7 +131,7 @@ static enum hg_log_level level_of_locked(const struct hg_log_outlet *outlet)
     return outlet_level;
 }
 
-/* Sets the level of one anew, and returns it. */
+/* Recomputes the level of one outlet, and returns it. */
 static int32_t outlet_update_locked(struct hg_log_outlet *outlet)
 {
     int32_t level = is_shown_locked(outlet) ? (int32_t)level_of_locked(outlet)
@@ -176,7 +177,7 @@ static void outlet_start(void)
     pthread_mutex_unlock(&outlet_mutex);
 }
 
-/* Every function that looks at the state above begins with this. */
+/* Every function that reads the state above calls this first. */
 static void outlet_lock(void)
 {
     pthread_once(&outlet_once, outlet_start);
@@ -287,7 +288,7 @@ bool amg_outlet_shows(struct hg_log_outlet *outlet, enum hg_log_level level)
     return (int32_t)level <= hg_atomic_get32(&outlet->level);
 }
 
-/* A line is put together in a buffer on the stack and written by one call, so
+/* A line is formatted in a buffer on the stack and written by one call, so
  * lines of several threads do not mix. */
 
 enum { WHO_CAP = 64 };

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A map from 64 bit numbers to pointers, over uthash. */
+/* Hash map from 64 bit numbers to pointers, over uthash. */
 #include "base/map.h"
 
 #include "base/mem.h"
 
-/* A failed allocation inside uthash leaves the table as it was and is seen
- * by the entry that is not in it. The keys are hashes or counters already, so
+/* After a failed allocation uthash leaves the table unchanged, without the new
+ * entry, which shows the failure. The keys are hashes or counters already, so
  * one multiplication spreads them (Fibonacci hashing, Knuth vol. 3, 6.4). */
 #define HASH_NONFATAL_OOM        1
 #define uthash_malloc(len)       amg_mem_alloc(len)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Memory: heap, mappings and facts about pages. */
+/* Memory: heap, mappings and pages. */
 #include "base/mem.h"
 
 #include <errno.h>
@@ -15,9 +15,9 @@
 #include "base/assert.h"
 #include "base/log.h"
 
-/* It is a file without a name (memfd), which dies with its last user, so
- * nothing is left behind by a process that was killed. It is sealed against
- * being cut short: a peer that maps it can never be hit by SIGBUS. */
+/* The mapping is of an anonymous file (memfd), which the kernel frees with its
+ * last user, so a killed process leaves nothing behind. It is sealed against
+ * truncation: a peer that maps it never gets SIGBUS. */
 
 /* The file, or -1 with its cause in the log. */
 static int file_create(const char *name, uint64_t len)
@@ -88,8 +88,8 @@ hg_return_t amg_mapping_discard(
 
 enum { LOOK_PAGES = 256 };
 
-/* Does the kernel take this advice? EINVAL may also be for memory that is not
- * to be written. */
+/* Does the kernel support this advice? EINVAL may also mean read-only memory.
+ */
 static bool is_known(int advice)
 {
     char here = 0;
@@ -98,7 +98,7 @@ static bool is_known(int advice)
     return madvise((void *)at, AMG_PAGE_LEN, advice) == 0;
 }
 
-/* By hand, where the kernel is older. */
+/* For older kernels: touches each page. */
 static hg_return_t pages_touch(uintptr_t at, uintptr_t end, bool is_written)
 {
     unsigned char states[LOOK_PAGES];
@@ -112,7 +112,7 @@ static hg_return_t pages_touch(uintptr_t at, uintptr_t end, bool is_written)
         if (mincore((void *)at, len, states) != 0)
             return HG_INVALID_ARG;
         for (; at < next; at += AMG_PAGE_LEN) {
-            /* Relaxed: publishes nothing, and leaves the byte as it is. */
+            /* Relaxed: publishes nothing, and does not change the byte. */
             _Atomic unsigned char *byte = (void *)at;
 
             if (is_written)
@@ -144,7 +144,7 @@ hg_return_t amg_pages_back(const void *base, uint64_t len, bool is_written)
     case EAGAIN:
     case EHWPOISON:
         return HG_NOMEM;
-    default: /* ENOMEM is memory that is not mapped, in madvise(2) */
+    default: /* ENOMEM means memory that is not mapped, see madvise(2) */
         return HG_INVALID_ARG;
     }
 }
@@ -153,7 +153,7 @@ hg_return_t amg_pages_back(const void *base, uint64_t len, bool is_written)
 static atomic_uint_fast64_t mem_calls;
 static atomic_uint_fast64_t mem_live;
 static atomic_uint_fast64_t mem_bytes;
-/* Allocations until one fails; 0 while none is to fail. */
+/* Allocations until one fails; 0: none fails. */
 static atomic_uint_fast64_t mem_fail_in;
 
 static bool mem_must_fail(void)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Pools of objects, and objects that are kept after their end. */
+/* Pools of objects, and attics: memory that only ever holds objects of one
+ * kind. */
 #include "base/pool.h"
 
 #include <string.h>
@@ -8,11 +9,12 @@
 #include "base/mem.h"
 
 /* A program may use a handle, a class or a request that it has destroyed. To
- * say so instead of working on foreign memory, the library has to know that the
- * pointer leads to such an object, living or not. So what was once memory of a
- * kind of objects is never anything else: it is not given back to the system,
- * and not counted as in use. There is no more of it than once lived together.
- * An object that was made anew at the same place is not told from the old one.
+ * report this instead of corrupting other memory, the library must know that
+ * the pointer leads to such an object, live or destroyed. So memory of a kind
+ * of objects is never used for anything else: it is not returned to the system,
+ * and not counted as in use. Its size is the largest number of objects that
+ * existed at once. A new object at the same address is not distinguished from
+ * the old one.
  */
 
 void *amg_attic_get(struct amg_attic *attic, size_t align, size_t len)
@@ -41,7 +43,8 @@ void amg_attic_put(struct amg_attic *attic, void *object)
     if (link == NULL)
         return;
     amg_lock_lock(&attic->lock);
-    /* What rests comes last, else what is warm comes first. */
+    /* Freed objects go last if they are kept back from reuse, else first (warm
+     * in the cache). */
     if (attic->free == NULL || attic->rest == 0) {
         link->next = attic->free;
         attic->free = link;

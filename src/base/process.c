@@ -12,7 +12,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* Written in a child, where only one thread is. */
+/* Written in a forked child, which has one thread. */
 static atomic_uint forks;
 
 static void child_count(void)
@@ -20,8 +20,8 @@ static void child_count(void)
     atomic_fetch_add_explicit(&forks, 1, memory_order_relaxed);
 }
 
-/* NOTE(not looked at): without memory for it, a child is taken for its parent,
- * as it was before. */
+/* NOTE(result ignored): without memory for the handler, a child is taken for
+ * its parent. */
 static void watch_begin(void)
 {
     (void)pthread_atfork(NULL, NULL, child_count);
@@ -39,12 +39,13 @@ unsigned amg_fork_count(void)
     return atomic_load_explicit(&forks, memory_order_relaxed);
 }
 
-/* Libraries of networks install handlers when they are loaded or first asked:
- * that of PSM takes SIGINT, SIGTERM, SIGSEGV and others, and ends the process
+/* Network libraries install signal handlers when they are loaded or first used:
+ * that of PSM handles SIGINT, SIGTERM, SIGSEGV and others, and ends the process
  * by exit(1). Linked to a program they do so before main(), and the program's
- * own come after; loaded later, they would replace those. A signal in between
- * finds the library's; one whose handler another thread sets meanwhile loses
- * that, so drivers are loaded by the first HG_Init() alone. */
+ * handlers replace theirs; loaded later, they would replace the program's. A
+ * signal in between runs the handler of the network library; a handler that
+ * another thread sets meanwhile is lost, so only the first HG_Init() loads
+ * drivers. */
 
 void amg_signals_save(struct amg_signals *signals)
 {
@@ -65,9 +66,9 @@ void amg_signals_restore(const struct amg_signals *signals)
     }
 }
 
-/* A guard by mprotect() splits the map of the process in two at every stack,
- * and the kernel allows 65530 parts (vm.max_map_count): 32,000 stacks. Linux
- * 6.13 has guards that split nothing, and neighbours become one part. */
+/* A guard by mprotect() splits a mapping in two at every stack, and the kernel
+ * allows 65530 mappings (vm.max_map_count): 32,000 stacks. Linux 6.13 has
+ * guards that do not split, so adjacent stacks stay one mapping. */
 
 enum {
     GUARD_INSTALL = 102, /* MADV_GUARD_INSTALL, which old headers lack */
@@ -87,8 +88,8 @@ void *amg_guarded_open(size_t len)
         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
     if (base == MAP_FAILED)
         return NULL;
-    /* A page of 2 MiB behind each stack would cost what 512 of them do. Fails
-     * where the kernel has none. */
+    /* A huge page of 2 MiB for each stack would cost as much as 512 pages.
+     * Fails on kernels without huge pages. */
     madvise(base, whole, MADV_NOHUGEPAGE);
     if (madvise(base, AMG_GUARD_LEN, GUARD_INSTALL) == 0 ||
         mprotect(base, AMG_GUARD_LEN, PROT_NONE) == 0)
@@ -104,14 +105,15 @@ void amg_guarded_close(void *base, size_t len)
     munmap((char *)base - AMG_GUARD_LEN, AMG_GUARD_LEN + len);
 }
 
-/* Closing it makes room for the one that is needed. Another thread of the
- * process may be faster and take that room; then the caller's open() fails, as
- * it would have without. Nobody waits for the spare one, so that there is no
- * lock; who comes second while it is in use fails, too, and tries again. */
+/* Closing the spare makes room for the descriptor that is needed. Another
+ * thread may take that room first; then the caller's open() fails, as it would
+ * have without the spare. No thread waits for the spare, so there is no lock; a
+ * second caller fails while it is in use, and tries again. */
 
 enum { NONE = -1 };
 
-static atomic_int spare = NONE; /* the descriptor; its taker exchanges it */
+static atomic_int spare = NONE; /* the descriptor; a user takes it by an
+                                 * exchange */
 static atomic_int holders;
 
 bool amg_spare_is_out(void)

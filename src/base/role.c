@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the calling thread is, and for whom it works. */
+/* Role of the calling thread: of the library or of the program, and its current
+ * work. */
 #include "base/role.h"
 
 _Thread_local struct amg_role amg_role

@@ -5,7 +5,8 @@
 #include <stdatomic.h>
 #include <stddef.h>
 
-/* Release by the test that sets it, acquire by the thread that calls it. */
+/* Release store by the test that sets it, acquire load by the thread that calls
+ * it. */
 static _Atomic(amg_test_point_fn) hook;
 
 void amg_test_point_set(amg_test_point_fn fn)

@@ -14,8 +14,8 @@
 typedef hg_return_t (*amg_margo_post_fn)(
     hg_handle_t handle, hg_cb_t callback, void *arg, void *args);
 
-/* Posts it, in whatever form. Returns how it ended, or, where it does not
- * block, why it was not posted. HG_BUSY: there is one in flight. */
+/* Posts it in any form. Returns its result, or for a form that does not block
+ * the result of the post. HG_BUSY: another one is in flight. */
 hg_return_t amg_margo_call(struct amg_margo_handle *data,
     const struct amg_margo_form *form, margo_request_type type,
     amg_margo_post_fn post, struct amg_margo_args *args);

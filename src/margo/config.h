@@ -16,13 +16,13 @@
 struct json_object;
 struct margo_init_info;
 
-/* Lives as long as its instance; constant after it was read. */
+/* Lives as long as its instance; constant once read. */
 struct amg_margo_config {
     struct json_object *json;        /* the whole text, checked; never NULL */
     unsigned progress_timeout_ub_ms; /* 100 */
     unsigned progress_spindown_ms;   /* 10 */
-    /* Another one than 10 was given; else spinning is decided by the core's
-     * use. */
+    /* A value other than 10 was given; else spinning depends on the use of the
+     * core. */
     bool is_spindown_given;
     unsigned handle_cache_size; /* 256 */
     unsigned max_handlers;      /* requests beyond wait; 0: no limit (ours) */
@@ -36,23 +36,23 @@ struct amg_margo_config {
     bool is_stack_size_given;
     bool
         wants_lazy_stacks; /* without effect: our stacks are always mapped so */
-    const char *bucket_policy; /* of the plumber; told as it was given, since */
+    const char *bucket_policy; /* of the plumber; reported as given, because */
     const char *nic_policy;    /* src/affinity chooses NICs */
     struct hg_init_info hg_init; /* its strings lie in `json` or the info */
-    struct amg_margo_plan plan;  /* what pools.h makes */
+    struct amg_margo_plan plan;  /* the plan for pools.h */
 };
 
-/* False: it makes no sense; the field and the reason are in the log, which is
- * that of the info, and nothing is left behind. */
+/* False: it is invalid; the log, that of the info, names the field and the
+ * reason, and nothing was allocated. */
 bool amg_margo_config_read(const struct margo_init_info *info,
     const char *address, int mode, struct amg_margo_config *ret_config);
-/* Completes the plan by use_progress_thread and rpc_thread_count as they are by
- * now, and the defaults of a pool; for the child of an instance whose pools are
- * shared, without the latter. False: a pool that is referred to does not exist,
- * or there is no memory; the log says which. */
+/* Completes the plan by the current use_progress_thread and rpc_thread_count,
+ * and the defaults of a pool; the latter not for a child instance that shares
+ * its pools. False: a pool that is referred to does not exist, or no memory;
+ * the log says which. */
 bool amg_margo_config_plan(const struct amg_margo_log *log, bool is_child,
     struct amg_margo_config *config);
-/* Also of one that is all zero. */
+/* Accepts zeroed memory. */
 void amg_margo_config_free(struct amg_margo_config *config);
 
 /* Reads the section, which may be NULL, over what `info` has. Strings lie in

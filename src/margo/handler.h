@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* From a request that has come to the user-level thread that serves it. The
- * macros of margo.h stay thin and call amalgam_margo_serve(), which is public
- * for that reason. */
+/* Dispatch of incoming requests to user-level threads. The macros of margo.h
+ * stay thin and call amalgam_margo_serve(), which is public for that reason. */
 #ifndef AMG_MARGO_HANDLER_H
 #define AMG_MARGO_HANDLER_H
 
@@ -12,24 +11,23 @@
 #include "margo.h"
 #include "margo/handle.h"
 
-/* Requests beyond the most handlers that may run at once. */
+/* Queue of requests beyond the limit of concurrent handlers. */
 struct amg_margo_dispatch {
-    struct amg_lock lock; /* guards all that follows, where there is a limit */
+    struct amg_lock lock;    /* guards all that follows, if there is a limit */
     struct amg_list waiting; /* of struct amg_margo_handle, by `queued` */
     unsigned running;
     ABT_key by_hand; /* set in threads of the program that serve */
 };
 
 void amg_margo_dispatch_init(margo_instance_id mid);
-/* While the runtime of user-level threads is there. False: no memory, logged.
- */
+/* Call while the ULT runtime is initialised. False: no memory, logged. */
 bool amg_margo_dispatch_open(margo_instance_id mid);
 void amg_margo_dispatch_close(margo_instance_id mid);
 
 /* Is the caller a handler of the instance? */
 bool amg_margo_handler_is_self(margo_instance_id mid);
 
-/* The handler of an RPC that has none: it is registered for calls alone. */
+/* Handler of an RPC without one, which is registered only for calls. */
 hg_return_t amg_margo_serve_none(hg_handle_t handle);
 
 #endif

@@ -121,7 +121,7 @@ hg_return_t amalgam_addr_get_rank(
     return HG_SUCCESS;
 }
 
-/* The same process in the class's communicator; MPI_UNDEFINED: not in it. */
+/* Rank of the process in the communicator of the class; or MPI_UNDEFINED. */
 static hg_return_t rank_translate(
     struct amg_domain *domain, MPI_Comm comm, int rank, int *ret_rank)
 {
@@ -207,8 +207,8 @@ hg_return_t amalgam_class_ranks(hg_class_t *hg_class, int *rank, int *size)
 
 enum { CONTEXTS_MAX = 256 };
 
-/* Reads as much of the options as the program's version has; false when the
- * struct was not started from the initializer. */
+/* Reads the options that the program's version of the struct has; false when
+ * the struct was not set by the initializer. */
 static bool options_read(
     const struct amalgam_options *options, struct amalgam_options *ret_options)
 {

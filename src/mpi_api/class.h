@@ -6,7 +6,7 @@
 #include <mpi.h>
 #include <stdbool.h>
 
-/* An intracommunicator that can be duplicated; if not, the log says why. */
+/* Is it an intracommunicator that can be duplicated? If not, logs the cause. */
 bool amg_mpi_api_is_valid(MPI_Comm comm);
 
 #endif

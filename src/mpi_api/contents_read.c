@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Reads how a datatype was made, large counts included: for MPI-4. */
+/* Reader of datatype constructors for MPI-4, with large counts. */
 #include "mpi_api/flatten.h"
 
 int amg_mpi_api_contents_envelope(

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Reads how a datatype was made: for MPI-3, which has no large counts. */
+/* Reader of datatype constructors for MPI-3, which has no large counts. */
 #include "mpi_api/flatten.h"
 
 int amg_mpi_api_contents_envelope(

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Exposes memory that an MPI datatype describes. */
+/* Exposure of memory that an MPI datatype describes. */
 #include <string.h>
 
 #include "amalgam.h"
@@ -13,15 +13,14 @@
 /* Nothing is ever mapped below it: vm.mmap_min_addr, and C's NULL. */
 #define ADDRESS_MIN 4096u
 
-/* What the segments are to be made of. */
+/* Arguments for the segments. */
 struct filling {
     const struct amg_mpi_api_layout *layout;
     void *buf;
 };
 
-/* MPI says of a type that is not committed, or none at all, what is wrong with
- * it when it is asked to pack some. Asked for 0 elements, over a communicator
- * that returns its errors, this costs nothing and stops nobody. */
+/* To detect a type that is not committed, or invalid, this packs 0 elements of
+ * it, over a communicator that returns errors: cheap, and never aborts. */
 static bool type_is_usable(hg_class_t *cls, MPI_Datatype type)
 {
     MPI_Comm comm = amg_mpi_comm(cls->domains[AMG_ROUTE_MPI]);
@@ -96,7 +95,7 @@ static hg_return_t layout_expose(hg_class_t *cls, void *buf,
         segments_fill, &filling, ret_bulk);
 }
 
-/* All that MPI has to say about it. */
+/* All checks by MPI. */
 static hg_return_t type_lay_out(hg_class_t *cls, MPI_Datatype type,
     MPI_Count count, struct amg_mpi_api_layout *layout)
 {

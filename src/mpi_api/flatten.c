@@ -11,7 +11,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 
-/* Did a call of MPI make it? Then each share of it has to be freed. */
+/* Is it a derived type? Then each reference to it must be freed. */
 static bool comm_contents_is_derived(MPI_Datatype type)
 {
     struct amg_mpi_api_contents contents;
@@ -19,11 +19,11 @@ static bool comm_contents_is_derived(MPI_Datatype type)
     memset(&contents, 0, sizeof(contents));
     if (amg_mpi_api_contents_envelope(type, &contents) != MPI_SUCCESS)
         return false;
-    /* A struct without members is made of no type, and yet not predefined. */
+    /* A struct without members has no element types, and is not predefined. */
     return contents.type_count > 0 || contents.combiner == MPI_COMBINER_STRUCT;
 }
 
-/* Makes the four lists as long as the counts say. */
+/* Allocates the four lists by their counts. */
 static hg_return_t lists_reserve(struct amg_mpi_api_contents *contents)
 {
     size_t counts_len = (size_t)contents->count_count * sizeof(MPI_Count);
@@ -61,7 +61,7 @@ static void comm_contents_fini(struct amg_mpi_api_contents *contents)
     memset(contents, 0, sizeof(*contents));
 }
 
-/* Reads a type that MPI knows. HG_NOMEM, or HG_NA_ERROR when MPI fails. */
+/* Reads a valid type. HG_NOMEM, or HG_NA_ERROR when MPI fails. */
 static hg_return_t mpi_api_contents_read(
     MPI_Datatype type, struct amg_mpi_api_contents *ret_contents)
 {
@@ -73,13 +73,13 @@ static hg_return_t mpi_api_contents_read(
     err = amg_mpi_api_contents_envelope(type, &contents);
     if (err != MPI_SUCCESS)
         return refuse_reading(err);
-    if (contents.type_count > 0) { /* else there is nothing to get */
+    if (contents.type_count > 0) { /* else there are no contents */
         rc = lists_reserve(&contents);
         if (rc != HG_SUCCESS)
             return rc;
         err = amg_mpi_api_contents_lists(type, &contents);
         if (err != MPI_SUCCESS) {
-            contents.type_count = 0; /* MPI gave no shares */
+            contents.type_count = 0; /* MPI gave no references */
             comm_contents_fini(&contents);
             return refuse_reading(err);
         }
@@ -88,7 +88,7 @@ static hg_return_t mpi_api_contents_read(
     return HG_SUCCESS;
 }
 
-/* A number of things or of elements: the i-th such argument. */
+/* A count: the i-th such argument. */
 static int64_t comm_contents_count(
     const struct amg_mpi_api_contents *contents, int64_t i)
 {
@@ -97,7 +97,7 @@ static int64_t comm_contents_count(
     return contents->is_large ? contents->counts[i] : contents->ints[i];
 }
 
-/* A number of bytes, which follows `before` of the others. */
+/* A displacement in bytes, after `before` other numbers. */
 static int64_t comm_contents_bytes(
     const struct amg_mpi_api_contents *contents, int64_t before, int64_t i)
 {
@@ -111,7 +111,7 @@ static int64_t comm_contents_bytes(
  * to each other outwards; `step` is how far apart elements of the present one
  * are. */
 
-/* What a part takes of one dimension. */
+/* The elements of one dimension in a part. */
 struct span {
     int64_t size;   /* of the whole grid */
     int64_t start;  /* the first element of the part */
@@ -127,7 +127,7 @@ static hg_return_t refuse_size(void)
     return HG_INVALID_ARG;
 }
 
-/* Lays the elements out that one dimension takes; moves `step` to the next. */
+/* Adds the layout of one dimension; sets `step` for the next one. */
 static hg_return_t span_apply(
     const struct span *span, int64_t *step, struct amg_mpi_api_layout *layout)
 {
@@ -162,14 +162,14 @@ static hg_return_t span_apply(
     return rc == HG_SUCCESS ? amg_mpi_api_layout_shift(layout, shift) : rc;
 }
 
-/* Both turn the layout of an element, `extent` apart from the next, into that
- * of the part. Errors as in layout.h. */
+/* Both turn the layout of an element of this `extent` into that of the part.
+ * Errors as in layout.h. */
 static hg_return_t grid_subarray(const struct amg_mpi_api_contents *contents,
     int64_t extent, struct amg_mpi_api_layout *layout)
 {
     const int *order = &contents->ints[contents->int_count - 1];
     int64_t dims = contents->ints[0];
-    int64_t first = contents->is_large ? 0 : 1; /* place of the sizes */
+    int64_t first = contents->is_large ? 0 : 1; /* index of the sizes */
     int64_t step = extent;
     int64_t i = 0;
     hg_return_t rc = HG_SUCCESS;
@@ -254,25 +254,26 @@ static hg_return_t grid_darray(const struct amg_mpi_api_contents *contents,
     return rc;
 }
 
-/* Types are nested, and nobody says how deep: the walk keeps its levels on the
- * heap, so that depth costs no stack. A level first gets the layout of the type
- * it is made of, then makes its own of that; a struct does so for each of its
- * members. What stands next to each other is one run from the start, so that a
- * level above never sees the elements of a dense one below. */
+/* Types are nested to any depth: the walk keeps its levels on the heap, so that
+ * depth costs no stack. A level first gets the layout of its element type, then
+ * computes its own from that; a struct does so for each member. Adjacent bytes
+ * are merged into runs at once, so that an outer level never sees the elements
+ * of a dense inner one. */
 
-/* One type of the walk, on the heap while the types it is made of are seen. */
+/* One type of the walk, on the heap while the walk visits its element types. */
 struct level {
     struct level *up; /* NULL: the type asked for */
     MPI_Datatype type;
     struct amg_mpi_api_contents contents;
-    int64_t member; /* the next one that is needed */
+    int64_t member; /* the next member whose layout is needed */
     struct amg_mpi_api_layout layout;
     MPI_Datatype part_type; /* what `part` is the layout of ... */
     bool has_part;          /* ... if this is set */
     struct amg_mpi_api_layout part;
 };
 
-/* What MPI's two types in one look like, where they have a gap inside. */
+/* Layouts of the pair types of MPI (MPI_DOUBLE_INT, ...), which may have a gap.
+ */
 struct pair_short_int {
     short one;
     int other;
@@ -348,7 +349,7 @@ static hg_return_t vector_build(struct level *level)
     return amg_mpi_api_layout_repeat(&level->layout, count, stride);
 }
 
-/* All kinds of indexed: blocks of `part`, each at its own place. */
+/* All indexed types: blocks of `part`, each at its own displacement. */
 static hg_return_t indexed_build(struct level *level)
 {
     const struct amg_mpi_api_contents *contents = &level->contents;
@@ -358,7 +359,8 @@ static hg_return_t indexed_build(struct level *level)
     bool is_in_bytes = contents->combiner == MPI_COMBINER_HINDEXED ||
                        contents->combiner == MPI_COMBINER_HINDEXED_BLOCK;
     int64_t count = comm_contents_count(contents, 0);
-    int64_t before = is_block ? 2 : 1 + count; /* numbers before the places */
+    int64_t before = is_block ? 2 : 1 + count; /* numbers before the
+                                                * displacements */
     struct amg_mpi_api_layout part = level->layout;
     hg_return_t rc = HG_SUCCESS;
     int64_t i = 0;
@@ -381,7 +383,7 @@ static hg_return_t indexed_build(struct level *level)
     return rc;
 }
 
-/* Makes the layout of a level from that of the one type it is made of. */
+/* Computes the layout of a level from that of its only element type. */
 static hg_return_t level_build(struct level *level)
 {
     const struct amg_mpi_api_contents *contents = &level->contents;
@@ -389,7 +391,7 @@ static hg_return_t level_build(struct level *level)
 
     level->layout = level->part;
     amg_mpi_api_layout_init(&level->part);
-    if (level->layout.count == 0) /* whatever is made of nothing is nothing */
+    if (level->layout.count == 0) /* empty elements make an empty type */
         return HG_SUCCESS;
     switch (contents->combiner) {
     case MPI_COMBINER_DUP:
@@ -419,7 +421,7 @@ static hg_return_t level_build(struct level *level)
     }
 }
 
-/* Adds members of a struct as far as the present part is theirs. */
+/* Adds the members of a struct whose type is the one of `part`. */
 static hg_return_t members_add(struct level *level)
 {
     const struct amg_mpi_api_contents *contents = &level->contents;
@@ -444,7 +446,8 @@ static hg_return_t members_add(struct level *level)
     return rc;
 }
 
-/* Goes on as far as it can; `*ret_is_ready`, or `member` is what it needs. */
+/* Continues as far as possible; else `*ret_is_ready` is false, and `member` the
+ * one needed. */
 static hg_return_t level_advance(struct level *level, bool *ret_is_ready)
 {
     hg_return_t rc = HG_SUCCESS;
@@ -459,7 +462,7 @@ static hg_return_t level_advance(struct level *level, bool *ret_is_ready)
     return rc;
 }
 
-/* On an error there is no new level. */
+/* On an error no level was added. */
 static hg_return_t level_push(MPI_Datatype type, struct level **top)
 {
     struct level *level = amg_mem_zalloc(sizeof(*level));
@@ -471,8 +474,8 @@ static hg_return_t level_push(MPI_Datatype type, struct level **top)
     level->type = type;
     amg_mpi_api_layout_init(&level->layout);
     amg_mpi_api_layout_init(&level->part);
-    /* Empty types are walked, too: where their bytes are more than it can
-     * count, MPI (MPICH 4.0.2) says 0, or less. */
+    /* Walks empty types, too: when the size exceeds its integer, MPI (MPICH
+     * 4.0.2) returns 0, or less. */
     rc = mpi_api_contents_read(type, &level->contents);
     if (rc == HG_SUCCESS && level->contents.type_count == 0)
         rc = predefined_flatten(type, &level->layout);
@@ -496,7 +499,7 @@ static void level_pop(struct level **top)
     amg_mem_free(level);
 }
 
-/* Gives the layout of the topmost level to who asked for it. */
+/* Returns the layout of the topmost level. */
 static void level_deliver(struct level **top, struct amg_mpi_api_layout *ret)
 {
     struct level *level = *top;

@@ -10,12 +10,11 @@
 #include "mpi_api/layout.h"
 #include "mercury_core_types.h"
 
-/* MPI gives the arguments as three lists, and which number stands in which list
- * depends on whether the call was one of MPI-4's for large counts. The
- * functions below know; `i` counts as in the table of MPI's standard for the
- * old call. */
+/* MPI returns the arguments in lists; the list of a number depends on whether
+ * the call was one of MPI-4 for large counts. The functions below hide that;
+ * `i` counts as in the table of the MPI standard for the old call. */
 
-/* Owned by who read it. Types that are not predefined are its own shares. */
+/* Owned by the reader, with references to the types that are not predefined. */
 struct amg_mpi_api_contents {
     int combiner;  /* MPI_COMBINER_VECTOR, ... */
     bool is_large; /* made by a call with large counts */
@@ -26,24 +25,24 @@ struct amg_mpi_api_contents {
     int64_t int_count;
     int64_t addr_count;
     int64_t count_count;
-    int64_t type_count; /* 0: made of no other, and there are no lists */
-    void *block;        /* where the four lists lie */
+    int64_t type_count; /* 0: no element types, and no lists */
+    void *block;        /* memory of the four lists */
 };
 
-/* The two questions to MPI, for the functions above. They are in
- * contents_read.c; where MPI is older than MPI-4, in contents_read3.c. Both
- * return MPI's code. */
+/* The two calls of MPI for the functions above, in contents_read.c, or
+ * contents_read3.c before MPI-4. Both return the code of MPI. */
 
-/* What made it, and how long the lists are; `*ret_contents` is zeros. */
+/* Reads the constructor, and the lengths of the lists; `*ret_contents` is
+ * zeroed. */
 int amg_mpi_api_contents_envelope(
     MPI_Datatype type, struct amg_mpi_api_contents *ret_contents);
-/* Writes the lists, for which there is room. */
+/* Writes the lists, which are allocated. */
 int amg_mpi_api_contents_lists(
     MPI_Datatype type, const struct amg_mpi_api_contents *contents);
 
-/* The layout of one element of a type that MPI knows; the caller's, for fini.
- * Errors as in layout.h, and HG_OPNOTSUPPORTED: MPI made the type by a call
- * that is not known here; HG_NA_ERROR: MPI failed. */
+/* Layout of one element of a valid type; the caller calls fini. Errors as in
+ * layout.h, and HG_OPNOTSUPPORTED: an unknown constructor; HG_NA_ERROR: MPI
+ * failed. */
 hg_return_t amg_mpi_api_type_flatten(
     MPI_Datatype type, struct amg_mpi_api_layout *ret_layout);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Which bytes a datatype names: runs of them, in the order of its type map.
+/* Layout of a datatype: runs of bytes, in the order of its type map.
  *
- * Every change first checks the outermost places it leads to, and counts the
- * runs it will make: the loops that then write them check nothing. */
+ * Every change first checks the lowest and highest offset of the result, and
+ * counts its runs: the loops that then write them need no checks. */
 #include "mpi_api/layout.h"
 
 #include <stdbool.h>
@@ -43,7 +43,7 @@ static hg_return_t refuse_count(void)
     return HG_OVERFLOW;
 }
 
-/* The outermost places, and the bytes, of `times` copies. */
+/* The bounds, and the bytes, of `times` copies. */
 struct reach {
     int64_t low;
     int64_t high;
@@ -65,7 +65,7 @@ static bool reach_of(const struct amg_mpi_api_layout *layout, int64_t times,
            amg_checked_add(ret_reach->high, at, &ret_reach->high);
 }
 
-/* Takes the reach of what is being added to `layout`. */
+/* Extends the bounds of `layout` by those of an addition. */
 static bool reach_join(
     struct amg_mpi_api_layout *layout, const struct reach *reach)
 {
@@ -86,13 +86,13 @@ static bool has_seam(const struct amg_mpi_api_layout *layout, int64_t step)
 {
     const struct amg_mpi_api_run *first = &layout->runs[0];
     const struct amg_mpi_api_run *last = &layout->runs[layout->count - 1];
-    /* Inside of what was checked: it cannot overflow. */
+    /* Within the checked bounds: cannot overflow. */
     int64_t end = last->at + last->len + (layout->copies - 1) * layout->stride;
 
     return first->at + step == end;
 }
 
-/* How many pieces `times` times `pieces` are, of which neighbours may touch. */
+/* Number of runs of `times` copies of `pieces` runs, which may touch. */
 static uint64_t pieces_count(uint64_t pieces, int64_t times, bool is_joined)
 {
     if ((uint64_t)times > UINT32_MAX || pieces > UINT32_MAX)
@@ -133,7 +133,7 @@ static hg_return_t runs_reserve(
     return HG_SUCCESS;
 }
 
-/* There is room for it. */
+/* The room is allocated. */
 static inline void run_push(
     struct amg_mpi_api_run *runs, uint64_t *count, int64_t at, int64_t len)
 {
@@ -272,7 +272,7 @@ hg_return_t amg_mpi_api_layout_repeat(
         return refuse_place();
     if (layout->copies > 1 &&
         amg_checked_mul(layout->copies, layout->stride, &whole) &&
-        whole == step) { /* the row goes on as it was */
+        whole == step) { /* continues the row of runs */
         layout->copies *= times;
     } else {
         rc = layout_expand(layout);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Which bytes a datatype names: runs of them, in the order of its type map.
+/* Layout of a datatype: runs of bytes, in the order of its type map.
  *
  *   runs     [at, at + len)  [at, at + len) ...    merged where they touch
  *   copies   all of that so many times, `stride` bytes apart
@@ -13,16 +13,16 @@
 
 #include "bulk/bulk.h"
 
-/* Places count from the address that the datatype is used with. */
+/* Offsets are from the address that the datatype is used with. */
 struct amg_mpi_api_run {
     int64_t at;
     int64_t len; /* > 0 */
 };
 
-/* In place; whoever inits it owns it. */
+/* Owned by the caller of init. */
 struct amg_mpi_api_layout {
     struct amg_mpi_api_run *runs;
-    uint64_t count; /* of runs; 0: no bytes at all */
+    uint64_t count; /* of runs; 0: empty */
     uint64_t cap;
     int64_t copies;
     int64_t stride;
@@ -34,9 +34,9 @@ struct amg_mpi_api_layout {
 void amg_mpi_api_layout_init(struct amg_mpi_api_layout *layout);
 void amg_mpi_api_layout_fini(struct amg_mpi_api_layout *layout);
 
-/* All of these may return HG_INVALID_ARG (a place or the length is beyond 64
- * bits), HG_OVERFLOW (more runs than a descriptor has numbers for), both with a
- * line in the log, and HG_NOMEM; the layout is good for fini then. */
+/* All of these may return HG_INVALID_ARG (an offset or the length exceeds 64
+ * bits), HG_OVERFLOW (more runs than a descriptor can hold), both with a line
+ * in the log, and HG_NOMEM; then only fini is allowed. */
 
 /* Adds `len` bytes at `at`; 0 adds nothing. */
 hg_return_t amg_mpi_api_layout_add_run(
@@ -46,7 +46,7 @@ hg_return_t amg_mpi_api_layout_add_run(
 hg_return_t amg_mpi_api_layout_add(struct amg_mpi_api_layout *layout,
     const struct amg_mpi_api_layout *other, int64_t times, int64_t step,
     int64_t at);
-/* `times` (>= 0) copies of what it was, `step` bytes apart. */
+/* Replaces it by `times` (>= 0) copies of itself, `step` bytes apart. */
 hg_return_t amg_mpi_api_layout_repeat(
     struct amg_mpi_api_layout *layout, int64_t times, int64_t step);
 hg_return_t amg_mpi_api_layout_shift(

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Opens a Margo instance over the ranks of a communicator.
+/* Margo instance over the ranks of a communicator.
  *
- * Its loop is a user-level thread, which calls MPI wherever its stream is: with
- * less than MPI_THREAD_MULTIPLE that has to be the stream of the thread that
- * opened it. Handlers of other streams only post, which a thread of any stream
- * may do from MPI_THREAD_FUNNELED on (the driver keeps what they post until the
- * loop comes by). */
+ * Its loop is a user-level thread, which calls MPI in the OS thread of its
+ * stream: below MPI_THREAD_MULTIPLE that must be the stream of the thread that
+ * opened it. Handlers of other streams only post, which any stream may do from
+ * MPI_THREAD_FUNNELED on (the driver keeps their posts until the loop polls).
+ */
 #include "amalgam_margo.h"
 
 #include "base/log.h"
@@ -14,7 +14,7 @@
 #include "margo/config.h"
 #include "margo/instance.h"
 
-/* For the opener; the caller's of amalgam_margo_init(). */
+/* Arguments for the opener; owned by the caller of amalgam_margo_init(). */
 struct opening {
     MPI_Comm comm;
     const char *transport;
@@ -76,7 +76,7 @@ static hg_class_t *class_open(void *arg, const char *address, bool is_listening,
             "opens its own; leave na_class NULL");
         return NULL;
     }
-    /* Margo's own threads make the progress, or who the program has named. */
+    /* Margo's threads make progress, or those that the program has named. */
     if (init.progress == AMALGAM_PROGRESS_AUTO)
         init.progress = AMALGAM_PROGRESS_CALLER;
     if (amg_init_class(&init, &cls) != HG_SUCCESS)
@@ -91,7 +91,7 @@ static hg_class_t *class_open(void *arg, const char *address, bool is_listening,
     return NULL;
 }
 
-/* Does the loop run where the calling thread runs? */
+/* Does the loop run on the stream of the caller? */
 static bool loop_is_here(margo_instance_id mid)
 {
     ABT_xstream self = ABT_XSTREAM_NULL;

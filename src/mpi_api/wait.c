@@ -15,19 +15,19 @@
 #include "mercury_context.h"
 #include "mpi_backend/mpi_public.h"
 
-/* MPI has no descriptor, so who waits for it has to look, at the pace of any
- * wait without one (core/wait_policy.c): on a core of one's own without pause
- * for 200 ms; where others want the core, that is yielded for 0.1 ms, and then
- * given away for a millisecond between two looks, for five once nothing has
- * come for 20 ms. A nap is a wait for the news of a context, which end it.
+/* MPI has no descriptor, so a wait polls it, by the policy of any wait without
+ * one (core/wait_policy.c): on a core of its own without pause for 200 ms; on a
+ * shared core it yields for 0.1 ms, and then blocks for a millisecond between
+ * two polls, for five once nothing has come for 20 ms. It blocks in the wait of
+ * a context, which an arrival ends.
  */
 
-#define YIELD_NS 100000ull /* before the first nap on a shared core */
+#define YIELD_NS 100000ull /* before the first timed wait on a shared core */
 
 enum {
-    TRIGGER_MAX = 64,  /* callbacks of a context between two looks at MPI */
-    ASK_EVERY = 64,    /* turns between two questions for company */
-    YIELD_EVERY = 256, /* turns between two yields, on a core of one's own */
+    TRIGGER_MAX = 64,  /* callbacks of a context between two polls of MPI */
+    ASK_EVERY = 64,    /* turns between two checks for a shared core */
+    YIELD_EVERY = 256, /* turns between two yields, on a core of its own */
     SHORT_NAP_MS = 1,
     LONG_NAP_MS = 5,
 };
@@ -41,8 +41,8 @@ static void comm_serve_init(struct amg_mpi_api_serve *serve, hg_class_t *cls)
         placement != NULL && placement->progress == AMALGAM_PROGRESS_NONE;
 }
 
-/* Progress, and the callbacks that are due, of all contexts. Returns how many
- * things happened. */
+/* Makes progress and triggers callbacks of all contexts. Returns the number of
+ * events. */
 static unsigned comm_serve_once(struct amg_mpi_api_serve *serve)
 {
     int left = serve->leaves_contexts
@@ -65,7 +65,7 @@ static unsigned comm_serve_once(struct amg_mpi_api_serve *serve)
     return happened;
 }
 
-/* Does who brings a context's news run on this very core? */
+/* Does a sender to a context run on the caller's core? */
 static bool context_is_crowded(hg_context_t *context)
 {
     bool is_oversubscribed = false;
@@ -77,7 +77,7 @@ static bool context_is_crowded(hg_context_t *context)
     return is_oversubscribed;
 }
 
-/* What is to be done after so long without news. */
+/* The next step of the wait after so long without events. */
 static struct amg_wait_step pace_step(
     struct amg_mpi_api_serve *serve, hg_context_t *context, uint64_t quiet_ns)
 {
@@ -106,7 +106,8 @@ static hg_context_t *context_next(struct amg_mpi_api_serve *serve)
     return context;
 }
 
-/* Until a context has news. Where there are several, not for long. */
+/* Blocks until a context has events; only briefly if there are several
+ * contexts. */
 static void nap(struct amg_mpi_api_serve *serve, hg_context_t *context,
     uint64_t ns, uint64_t left_ns)
 {
@@ -123,9 +124,9 @@ static void nap(struct amg_mpi_api_serve *serve, hg_context_t *context,
         (void)amg_progress_wait(context, ms);
 }
 
-/* The same; where nothing happened, and others want the core, it is given away:
- * until a context has news, the moment has come, or a look at MPI is due, which
- * nothing tells of. `now_ns` is the present. */
+/* The same; if nothing happened, and the core is shared, blocks until a context
+ * has events, the deadline, or the next poll of MPI, which has no notification.
+ * `now_ns` is the current time. */
 static void comm_serve_turn(
     struct amg_mpi_api_serve *serve, uint64_t now_ns, uint64_t deadline_ns)
 {
@@ -146,7 +147,8 @@ static void comm_serve_turn(
                                            serve->turns % YIELD_EVERY == 0)) {
         sched_yield();
     } else if (step.kind == AMG_WAIT_PAUSE || step.kind == AMG_WAIT_SLEEP) {
-        /* What takes less than a nap is seen sooner by who only yields. */
+        /* Yields first: an operation shorter than a timed wait is then seen
+         * sooner. */
         if (quiet_ns <= YIELD_NS)
             sched_yield();
         else if (now_ns < deadline_ns)
@@ -154,23 +156,23 @@ static void comm_serve_turn(
     }
 }
 
-/* A request does not tell its communicator, so MPI may call the error handler
- * of that, of the world, or of the process alone. MPI_Testall takes the first
- * of these out: it leaves the error of one request in its status. The others
- * are put aside for the moment of the call. */
+/* The communicator of a request is not known, so MPI may call the error handler
+ * of that, of the world, or of the process. MPI_Testall avoids the first: it
+ * leaves the error of one request in its status. The other two are replaced
+ * during the call. */
 
 enum { HANDLERS = 2 };
 
-/* What threads that are in MPI put aside; the first of them does, and the last
- * puts it back. */
+/* Replaced error handlers: the first thread in MPI saves them, the last
+ * restores them. */
 static struct {
     struct amg_lock lock; /* guards all below */
     unsigned users;
     MPI_Errhandler theirs[HANDLERS];
 } aside;
 
-/* Whose handlers MPI calls for what belongs to no communicator: the world's
- * before MPI-4, then that of the process alone. */
+/* Handlers that MPI calls for errors without a communicator: that of the world
+ * before MPI-4, since then that of the process. */
 static MPI_Comm handler_comm(unsigned i)
 {
     return i == 0 ? MPI_COMM_WORLD : MPI_COMM_SELF;
@@ -202,13 +204,13 @@ static void handlers_put_back(void)
     amg_lock_unlock(&aside.lock);
 }
 
-/* One look at the request; it writes the status when that has ended. */
+/* Tests the request once; writes the status when it has ended. */
 static int request_look(MPI_Request *request, int *ret_flag, MPI_Status *status)
 {
     int has_world = 0;
     int rc = MPI_SUCCESS;
 
-    MPI_Initialized(&has_world); /* not where sessions alone started MPI */
+    MPI_Initialized(&has_world); /* false if MPI was started by sessions only */
     if (has_world)
         handlers_put_aside();
     rc = MPI_Testall(1, request, ret_flag, status);

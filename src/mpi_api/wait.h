@@ -5,14 +5,14 @@
 
 #include "core/context.h"
 
-/* One wait; the caller's, on its stack. */
+/* State of one wait, on the stack of the caller. */
 struct amg_mpi_api_serve {
     hg_class_t *cls;
-    uint64_t news_ns; /* when something last happened; 0: not looked yet */
-    unsigned turns;   /* since then */
-    unsigned next;    /* context to nap in */
-    bool is_oversubscribed; /* others wanted the core when last asked */
-    bool leaves_contexts;   /* the program alone drives them */
+    uint64_t news_ns;       /* time of the last event; 0: not polled yet */
+    unsigned turns;         /* since then */
+    unsigned next;          /* context to block in */
+    bool is_oversubscribed; /* the core was shared at the last check */
+    bool leaves_contexts;   /* only the program makes progress on them */
 };
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Exposes this rank's part of a window of the program. */
+/* Exposure of this rank's part of a window of the program. */
 #include "amalgam.h"
 #include "base/assert.h"
 #include "base/log.h"
@@ -7,7 +7,8 @@
 #include "mercury_bulk.h"
 #include "mpi_backend/mpi_public.h"
 
-/* What this rank has in the window. HG_INVALID_ARG: it is dynamic. */
+/* Reads the memory of this rank in the window. HG_INVALID_ARG: it is dynamic.
+ */
 static hg_return_t part_read(MPI_Win win, struct amg_segment *ret_part)
 {
     void *base = NULL;
@@ -27,7 +28,7 @@ static hg_return_t part_read(MPI_Win win, struct amg_segment *ret_part)
     return HG_SUCCESS;
 }
 
-/* HG_INVALID_ARG: that is not inside of it. */
+/* HG_INVALID_ARG: the range is not inside the window. */
 static hg_return_t range_check(
     const struct amg_segment *part, hg_size_t offset, hg_size_t *len)
 {

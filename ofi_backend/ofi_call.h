@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Table of the calls of libfabric: the driver makes all of them through it.
+/* Table of the calls of libfabric; the driver makes all of them through it.
  *
- * A test may put a table of its own in its place (amg_ofi_call_set(), before
- * the first domain is opened), and see or change every call. A slot does what
- * the call of the same name in libfabric's manual does; slots with no call of
- * their own say so. */
+ * A test may replace it (amg_ofi_call_set(), before the first domain is
+ * opened), to see or change every call. A slot does the same as the call of
+ * that name in libfabric's manual; other slots have a comment. */
 #ifndef AMG_OFI_BACKEND_OFI_CALL_H
 #define AMG_OFI_BACKEND_OFI_CALL_H
 
@@ -74,11 +73,11 @@ struct amg_ofi_call {
 /* The one in use. */
 extern const struct amg_ofi_call *amg_ofi_call;
 
-/* NULL: libfabric itself again. No domain is open. */
+/* NULL: restores libfabric. No domain is open. */
 void amg_ofi_call_set(const struct amg_ofi_call *call);
 
-/* Logs a failed call of libfabric, and returns its code as one of ours. `what`
- * says what was tried; `code` may be negative or positive. */
+/* Logs a failed call of libfabric, and translates its code to ours. `what`
+ * names the action; `code` may be negative or positive. */
 hg_return_t amg_ofi_error(int code, const char *what);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Connecting to peers: first contact, what waits for it, and loss. */
+/* Connections to peers: first contact, messages that wait for it, and loss. */
 #ifndef AMG_OFI_BACKEND_OFI_CONNECT_H
 #define AMG_OFI_BACKEND_OFI_CONNECT_H
 
@@ -12,15 +12,15 @@ void amg_ofi_connect_on_accept_locked(
     struct amg_ofi_domain *domain, const struct amg_ofi_message *message);
 void amg_ofi_connect_on_disconnect_locked(
     struct amg_ofi_domain *domain, const struct amg_ofi_message *message);
-/* A message with its token came of a peer that is not open; it is from now on,
- * unless this is false: it has not told who it is. */
+/* A message with its token came from a peer that is not OPEN: opens it. False:
+ * the peer has not identified itself. */
 bool amg_ofi_connect_prove_locked(struct amg_peer *peer);
 
-/* Sends what waits for peers, or for room. */
+/* Sends messages that wait for peers, or for room. */
 void amg_ofi_connect_retry_locked(struct amg_ofi_domain *domain);
 
-/* The process is gone, or cannot be reached: all that is under way to it ends
- * with HG_HOSTUNREACH. The next use begins anew. `why`: NULL logs nothing. */
+/* The process is gone, or unreachable: all operations to it end with
+ * HG_HOSTUNREACH. The next use connects anew. `why`: NULL logs nothing. */
 void amg_ofi_connect_lost_locked(struct amg_peer *peer, const char *why);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Leases of peers' memory: the right to read and write it by ourselves. */
+/* Leases of peers' memory: the right to access it by reads and writes of the
+ * provider. */
 #ifndef AMG_OFI_BACKEND_OFI_LEASE_H
 #define AMG_OFI_BACKEND_OFI_LEASE_H
 
@@ -8,7 +9,8 @@
 enum amg_ofi_lease_state {
     AMG_OFI_LEASE_ASKED, /* waits for all its rows */
     AMG_OFI_LEASE_OPEN,  /* may be used */
-    AMG_OFI_LEASE_ENDED, /* revoked: what moves may end, nothing begins */
+    AMG_OFI_LEASE_ENDED, /* revoked: accesses in flight may finish, none begins
+                          */
     AMG_OFI_LEASE_STATES
 };
 
@@ -45,8 +47,7 @@ void amg_ofi_lease_put_locked(struct amg_ofi_lease *lease);
 /* May the memory be accessed at once? */
 bool amg_ofi_lease_is_open_locked(
     const struct amg_peer *peer, const struct amg_ofi_key *key);
-/* Is it accessed for the first time, as far as is remembered? From now on it
- * was. */
+/* Is this the first access, as far as recorded? Records it. */
 bool amg_ofi_lease_is_new_locked(
     struct amg_peer *peer, const struct amg_ofi_key *key);
 
@@ -60,11 +61,11 @@ struct amg_ofi_lease *amg_ofi_lease_denied_locked(
 struct amg_ofi_lease *amg_ofi_lease_revoked_locked(
     const struct amg_ofi_message *message);
 
-/* The peer is gone. */
+/* The peer is lost. */
 void amg_ofi_lease_lost_locked(struct amg_peer *peer);
-/* Some time has passed: returns what nobody used meanwhile. */
+/* After some time: returns leases that were not used since. */
 void amg_ofi_lease_tick_locked(struct amg_ofi_domain *domain);
-/* Returns all that is idle: the domain closes. */
+/* The domain closes: returns all idle leases. */
 void amg_ofi_lease_return_all_locked(struct amg_ofi_domain *domain);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Exposed memory, and the leases of it that peers were given. */
+/* Exposed memory, and the leases that peers have of it. */
 #ifndef AMG_OFI_BACKEND_OFI_MEM_H
 #define AMG_OFI_BACKEND_OFI_MEM_H
 
@@ -13,7 +13,7 @@ struct amg_ofi_mem {
     uint32_t count;
     uint8_t flags;
     uint32_t serial;        /* of its key */
-    bool is_closed;         /* its key fits no more; leases may be out */
+    bool is_closed;         /* its key is invalid; peers may hold leases */
     struct fid_mr **mrs;    /* one per segment; NULL, too, before it is used */
     struct amg_list grants; /* leases that peers hold */
     struct amg_segment segments[];
@@ -25,11 +25,11 @@ hg_return_t amg_ofi_mem_reg(struct amg_domain *base,
     struct amg_mem **ret_mem);
 void amg_ofi_mem_key(const struct amg_mem *base, struct amg_key *ret_key);
 
-/* Its key fits no more, and all holders are asked to return their leases. True:
- * all have. */
+/* Invalidates its key, and asks all holders to return their leases. True: all
+ * have. */
 bool amg_ofi_mem_revoke_locked(struct amg_ofi_mem *mem);
 void amg_ofi_mem_busy_log(const struct amg_ofi_mem *mem, unsigned timeout_ms);
-/* It is revoked, and no lease is out. */
+/* It is revoked, and no peer holds a lease. */
 void amg_ofi_mem_free_locked(struct amg_ofi_mem *mem);
 
 /* The memory that a key names, or NULL. */
@@ -48,10 +48,10 @@ void amg_ofi_mem_on_lease_locked(
 void amg_ofi_mem_on_return_locked(
     struct amg_ofi_domain *domain, const struct amg_ofi_message *message);
 
-/* The domain closes: the provider forgets what the user still exposes. */
+/* The domain closes: deregisters memory that the user still exposes. */
 void amg_ofi_mem_forget_all_locked(struct amg_ofi_domain *domain);
 
-/* The peer is gone, and its leases with it. */
+/* The peer is lost, with its leases. */
 void amg_ofi_mem_lost_locked(struct amg_peer *peer);
 
 #endif

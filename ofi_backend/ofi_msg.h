@@ -5,9 +5,9 @@
 
 #include "ofi_backend/ofi_domain.h"
 
-/* A message as it lies in the buffer it was received in. */
+/* A message in its receive buffer. */
 struct amg_ofi_message {
-    struct amg_peer *peer; /* NULL: it does not say (CONNECT) */
+    struct amg_peer *peer; /* NULL: not given (CONNECT) */
     const struct amg_ofi_header *header;
     const unsigned char *body;
     uint32_t len; /* of the body */
@@ -36,16 +36,16 @@ void amg_ofi_msg_on_reply_locked(
 void amg_ofi_msg_on_refuse_locked(
     struct amg_ofi_domain *domain, const struct amg_ofi_message *message);
 
-/* `count` credits came back: sends what waited for them. */
+/* `count` credits came back: sends requests that waited for them. */
 void amg_ofi_msg_credit_locked(struct amg_peer *peer, uint16_t count);
 
 /* Ends all requests and replies of an endpoint that is closing as canceled. */
 void amg_ofi_msg_drop_locked(
     struct amg_ofi_domain *domain, struct amg_ofi_ep *ep);
-/* The peer is gone: all that is under way to it ends, and no credit is taken
- * or owed any more. */
+/* The peer is lost: all messages to it end, and no credit is taken or owed any
+ * more. */
 void amg_ofi_msg_lost_locked(struct amg_peer *peer);
-/* The arrivals that an endpoint has and nobody will poll: refuses them. */
+/* Refuses arrivals of an endpoint that will not be polled again. */
 void amg_ofi_msg_refuse_all_locked(struct amg_ofi_ep *ep);
 
 #endif

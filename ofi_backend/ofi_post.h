@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Reads and writes of the provider: pieces of a transfer, as it names them. */
+/* Reads and writes of the provider: pieces of a transfer. */
 #ifndef AMG_OFI_BACKEND_OFI_POST_H
 #define AMG_OFI_BACKEND_OFI_POST_H
 
@@ -22,7 +22,7 @@ struct amg_ofi_transfer {
     uint64_t len;
     uint64_t posted;
     uint64_t done;
-    struct amg_list pieces; /* in motion */
+    struct amg_list pieces; /* in flight */
     uint32_t piece_count;
     uint8_t target_context;
     bool is_put;
@@ -46,9 +46,9 @@ struct amg_ofi_piece {
 /* Posts the next bytes of its transfer, whose lease is open. HG_AGAIN: no room;
  * HG_NOMEM, or what the provider refused it with. Nothing has changed then. */
 hg_return_t amg_ofi_post_piece_locked(struct amg_ofi_piece *piece);
-/* The provider uses no memory of the piece any more. */
+/* The provider no longer uses memory of the piece. */
 void amg_ofi_post_left_locked(struct amg_ofi_piece *piece);
-/* Libfabric's code of an access that failed, as one of ours. */
+/* Translates libfabric's code of a failed access to ours. */
 hg_return_t amg_ofi_post_error(int error);
 
 #endif

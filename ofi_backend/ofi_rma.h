@@ -13,7 +13,7 @@ hg_return_t amg_ofi_rma_get(struct amg_ep *ep, struct amg_peer *peer,
     uint8_t target_context, const struct amg_seg_iter *local,
     const struct amg_remote *remote, uint64_t len, struct amg_op *op);
 
-/* Posts what can be. */
+/* Posts as much as possible. */
 void amg_ofi_rma_move_locked(struct amg_ofi_domain *domain);
 
 /* Handlers of messages. */
@@ -24,7 +24,7 @@ void amg_ofi_rma_on_deny_locked(
 void amg_ofi_rma_on_revoke_locked(
     struct amg_ofi_domain *domain, const struct amg_ofi_message *message);
 
-/* A piece is through. `transfer` may have ended then. */
+/* A piece has completed. `transfer` may then have ended. */
 void amg_ofi_rma_piece_end_locked(struct amg_ofi_piece *piece, hg_return_t ret);
 /* NULL: no memory. */
 struct amg_ofi_piece *amg_ofi_rma_piece_get_locked(
@@ -32,16 +32,17 @@ struct amg_ofi_piece *amg_ofi_rma_piece_get_locked(
 
 void amg_ofi_rma_cancel_locked(
     struct amg_ofi_domain *domain, struct amg_op *op);
-/* The same for all of an endpoint that is closing. */
+/* The same for all transfers of an endpoint that is closing. */
 void amg_ofi_rma_drop_locked(
     struct amg_ofi_domain *domain, struct amg_ofi_ep *ep);
-/* The endpoint is closed while pieces still move: nobody is told of them. */
+/* The endpoint is closed while pieces are in flight: drops their completions.
+ */
 void amg_ofi_rma_detach_locked(
     struct amg_ofi_domain *domain, struct amg_ofi_ep *ep);
-/* The provider will tell of no piece any more, whose endpoints are all closed.
- * The transfers end with their peers. */
+/* All endpoints are closed, so no piece will complete. The transfers end with
+ * their peers. */
 void amg_ofi_rma_abandon_locked(struct amg_ofi_domain *domain);
-/* The peer is gone. */
+/* The peer is lost. */
 void amg_ofi_rma_lost_locked(struct amg_peer *peer);
 
 #endif

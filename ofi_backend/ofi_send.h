@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Message buffers (slabs), and their way out. */
+/* Message buffers (slabs), and their sends. */
 #ifndef AMG_OFI_BACKEND_OFI_SEND_H
 #define AMG_OFI_BACKEND_OFI_SEND_H
 
@@ -31,29 +31,28 @@ void amg_ofi_send_address(struct amg_ofi_slab *slab, struct amg_peer *peer,
     uint8_t context, uint8_t target, enum amg_ofi_kind kind, uint32_t body_len);
 
 /* Sends, now or when the peer is known and the provider has room. Takes the
- * slab, and ends its operation when it has left, or cannot. */
+ * slab, and ends its operation when it has left, or failed. */
 void amg_ofi_send_locked(struct amg_ofi_slab *slab);
 
-/* A message of our own; without memory for it, it is not sent. False then. */
+/* Sends a message of the driver. False: no memory, nothing was sent. */
 bool amg_ofi_send_control_locked(struct amg_peer *peer,
     struct amg_ofi_header header, const void *body, uint32_t body_len);
 
-/* The same for what the peer waits for: how it was done, or why not. It must
- * not wait for ever: where there is no memory to tell, all that is under way
- * with it is given up at the next poll, and it learns that when it asks why
- * this process is silent. */
+/* The same for a result that the peer waits for. It must not wait for ever:
+ * without memory for the message, the next poll gives up all operations with
+ * the peer, which finds out when it asks why this process is silent. */
 void amg_ofi_send_answer_locked(struct amg_peer *peer, uint8_t context,
     uint8_t target, enum amg_ofi_kind kind, uint32_t cookie, hg_return_t ret);
 
 /* Posts one slab: 0, or libfabric's code, and then it is the caller's. */
 ssize_t amg_ofi_send_post_locked(struct amg_ofi_slab *slab);
 
-/* Nobody is told any more when what `ep` sends has left. */
+/* Drops the completions of the sends of `ep`. */
 void amg_ofi_send_detach_locked(
     struct amg_ofi_domain *domain, const struct amg_ofi_ep *ep);
-/* The peer is gone: the operations of what is in motion to it end. */
+/* The peer is lost: ends the operations of sends in flight to it. */
 void amg_ofi_send_lost_locked(const struct amg_peer *peer);
-/* Libfabric's endpoint is closed: nothing is in motion any more. */
+/* Libfabric's endpoint is closed: no send is in flight any more. */
 void amg_ofi_send_abandon_locked(struct amg_ofi_domain *domain);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Accesses that move by messages, on both sides. */
+/* Puts and gets by messages, both sides. */
 #ifndef AMG_OFI_BACKEND_OFI_SMALL_H
 #define AMG_OFI_BACKEND_OFI_SMALL_H
 
@@ -7,13 +7,13 @@
 
 /* Bytes of one message of a transfer. */
 uint64_t amg_ofi_small_max(const struct amg_ofi_domain *domain);
-/* Sends the next piece. HG_NOMEM, HG_AGAIN: not; the peer has many to answer.
+/* Sends the next piece. HG_NOMEM, HG_AGAIN: not sent; too many unanswered ones.
  */
 hg_return_t amg_ofi_small_post_locked(struct amg_ofi_transfer *transfer);
-/* The piece is not waited for any more. */
+/* Stops waiting for the piece. */
 void amg_ofi_small_forget_locked(struct amg_ofi_piece *piece);
 
-/* What came in: by the exposer, and by who asked. */
+/* Handlers of messages, of the exposer and of the initiator. */
 void amg_ofi_small_on_get_locked(
     struct amg_ofi_domain *domain, const struct amg_ofi_message *message);
 void amg_ofi_small_on_put_locked(
@@ -23,9 +23,9 @@ void amg_ofi_small_on_data_locked(
 void amg_ofi_small_on_done_locked(
     struct amg_ofi_domain *domain, const struct amg_ofi_message *message);
 
-/* There may be room for one more: lets the next transfer try. To be called for
- * each message that was answered, and for each transfer that ended: it may be
- * one that was let try, and posted nothing. */
+/* There may be room for one more: lets the next transfer try. Call it for each
+ * answered message, and for each transfer that ended, which may have had its
+ * turn without a post. */
 void amg_ofi_small_next_locked(struct amg_peer *peer);
 
 #endif

@@ -3,12 +3,12 @@
  *
  * HG gets Margo's part of the handle, which lives until the operation has
  * ended, and not the request, which lies on the stack of the waiting thread.
- * That part has a slot for the request; the thread that takes the request
- * out of the slot ends it. When its time limit has passed, the operation is
- * cancelled and ends soon. Where it cannot be cancelled - a call to this
- * process itself, an answer - the request ends at once, and the slot is
- * marked as abandoned: the late completion is dropped, and until then the
- * handle is busy. */
+ * That part has a slot for the request; the thread that takes the request out
+ * of the slot ends it. When its time limit has passed, the operation is
+ * cancelled and ends soon. If it cannot be cancelled - a call to this process
+ * itself, an answer - the request ends at once, and the slot is marked as
+ * abandoned: the late completion is dropped, and until then the handle is busy.
+ */
 #include "margo/call.h"
 
 #include "base/assert.h"

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The configuration of an instance: the JSON text and the arguments of
- * margo_init(), and what both say of stacks, in the environment.
+/* Configuration of an instance: the JSON text and the arguments of
+ * margo_init(), and the stack settings, exported to the environment.
  *
  * use_progress_thread and rpc_thread_count are short forms for pools and
- * streams of the plan, with made-up names: __pool_<n>__ and __xstream_<n>__.
- * Where the text names a pool for the same purpose, the name decides. The short
+ * streams of the plan, with made-up names: __pool_<n>__ and __xstream_<n>__. A
+ * pool that the text names for the same purpose takes precedence. The short
  * forms are expanded late, because the opener of the class may change them
  * before. */
 #include "margo/config.h"

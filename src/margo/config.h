@@ -65,8 +65,8 @@ bool amg_margo_mercury_read(const struct amg_margo_log *log,
 struct json_object *amg_margo_mercury_describe(const struct hg_init_info *info);
 
 /* Called before ABT_init(): exports the stack settings, but keeps those that
- * the user has set in the environment. Where ABT_init() was called already
- * with other stacks, warns. */
+ * the user has set in the environment. Warns if ABT_init() was already called
+ * with other stacks. */
 void amg_margo_environment_set(
     const struct amg_margo_log *log, const struct amg_margo_config *config);
 

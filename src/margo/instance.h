@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* An instance, as far as all its parts share it: what margo_instance_id points
- * to. Each part keeps a struct of its own behind a pointer; only the files that
- * the pointer names read or write it. */
+/* Instance of Margo, the target of margo_instance_id: the fields that its parts
+ * share. Each part has its own struct behind a pointer; only the files of that
+ * part access it. */
 #ifndef AMG_MARGO_INSTANCE_H
 #define AMG_MARGO_INSTANCE_H
 
@@ -46,29 +46,30 @@ struct amg_margo_refs {
     unsigned callers;     /* calls that are under way */
     bool has_begun;       /* the end has, */
     bool is_returned;     /* and has given its reference back */
-    bool is_closing;      /* there are no references, nor will be */
+    bool is_closing;      /* no references, and none can be taken */
 };
 
-/* Settings of the loops, and their sleeps, which other threads end. */
+/* Settings of the loops, and their blocking waits, which other threads end. */
 struct amg_margo_wakeup {
-    /* Settings, and requests of others; lone values, relaxed. */
+    /* Settings, and requests of other threads; independent values, relaxed. */
     atomic_uint timeout_ub_ms;
-    atomic_bool is_when_needed; /* sleeps until an operation is in flight */
+    atomic_bool is_when_needed; /* blocks until an operation is in flight */
     atomic_bool is_moving;      /* to another pool: has to yield */
-    /* The loop sleeps at the gate, or backs off. Partner of the counter of
+    /* The loop blocks at the gate, or backs off. Partner of the counter of
      * operations. */
     atomic_bool is_gated;
-    /* Guards `wakes`; the condition tells of more of them. */
+    /* Guards `wakes`; the condition signals its changes. */
     ABT_mutex_memory mutex;
     ABT_cond_memory cond;
     unsigned wakes;
-    /* The loop, while a standby loop makes progress: sleeps until the word
+    /* The loop, while a standby loop makes progress, blocks until the word
      * changes.
      */
     atomic_bool is_parked;
     atomic_uint word;
-    /* When the first timer is due. Stored under the lock of the timers, read by
-     * the loop without; a thread that makes it earlier wakes the loop after. */
+    /* Due time of the first timer. Stored under the lock of the timers, read by
+     * the loop without it; a thread that makes it earlier then wakes the loop.
+     */
     _Atomic(uint64_t) next_timer_ns;
 };
 
@@ -89,7 +90,8 @@ struct margo_instance {
     bool is_listening;
     bool owns_class;       /* opened here, and closed here */
     bool owns_context;     /* the same */
-    bool is_collective;    /* over a communicator: all ranks end together */
+    bool is_collective;    /* over a communicator: all ranks finalize together
+                            */
     bool is_stuck;         /* handlers did not end in time: its memory stays */
     unsigned max_handlers; /* requests beyond wait; 0: no limit; constant */
     /* Only amg_margo_set_state() writes it. Its release store pairs with the
@@ -98,13 +100,12 @@ struct margo_instance {
     /* Prefinalize callbacks have run: the loop may drain. Its release store
      * pairs with the acquire load of the loop. */
     atomic_bool is_draining;
-    /* Biased to the thread that makes and ends most calls: guards the
-     * counts, and the states of requests, as long as it has an owner. Once
-     * it is shared, these are changed by locked instructions, and without
-     * it. */
+    /* Biased to the thread that starts and ends most calls: guards the counts,
+     * and the states of requests, as long as it has an owner. Once it is
+     * shared, these are changed by atomic instructions, without it. */
     struct amg_bias biased_lock;
-    /* Calls of this process that are not over, and handlers that run; what
-     * ENDING waits for. Read by anyone. */
+    /* Unfinished calls of this process, and running handlers; ENDING waits for
+     * both. Read by any thread. */
     atomic_uint operations;
     atomic_uint handlers;
     ABT_thread loops[AMG_MARGO_LOOP_COUNT];
@@ -114,7 +115,7 @@ struct margo_instance {
     struct amg_margo_refs refs;
     /* The parts; allocated with the instance by init.c. */
     struct amg_margo_log *log;
-    struct amg_margo_config *config; /* what was asked, with the defaults */
+    struct amg_margo_config *config; /* the configuration, with defaults */
     struct amg_margo_pools *pools;
     struct amg_margo_loop *loop;
     struct amg_margo_timers *timers;
@@ -125,10 +126,10 @@ struct margo_instance {
     struct amg_margo_finalize *finalize;
 };
 
-/* Notifies the monitor: AMG_MARGO_NOTIFY(mid, forward,
- * MARGO_MONITOR_FN_START, &args); one test where there is none. No lock is
- * held. The end of an operation that completes a request is notified before
- * its waiter is woken, and no event names a request that may be gone. */
+/* Notifies the monitor: AMG_MARGO_NOTIFY(mid, forward, MARGO_MONITOR_FN_START,
+ * &args); one test if there is none. No lock is held. The end of an operation
+ * that completes a request is notified before its waiter is woken, and no event
+ * names a request that may be freed. */
 #define AMG_MARGO_NOTIFY(mid, event, kind, args)                               \
     do {                                                                       \
         const struct margo_monitor *monitor_ = (mid)->monitoring.monitor;      \
@@ -150,12 +151,12 @@ struct margo_instance {
 /* Is there a monitor, for events whose arguments cost more than a call? */
 #define AMG_MARGO_HAS_MONITOR(mid) ((mid)->monitoring.monitor != NULL)
 
-/* Opens the class of an instance in the place of margo_init_ext(). */
+/* Opens the class of an instance instead of margo_init_ext(). */
 struct amg_margo_opener {
-    /* Gets the configuration before it is used: may take back settings that
-     * are not possible, with a warning. */
+    /* Gets the configuration before its use: may reset settings that are not
+     * possible, with a warning. */
     void (*adapt)(void *arg, struct amg_margo_config *config);
-    /* NULL: it cannot, and has logged why. */
+    /* NULL: failed, and logged the cause. */
     hg_class_t *(*open)(void *arg, const char *address, bool is_listening,
         const struct hg_init_info *hg_init);
     void *arg;
@@ -166,17 +167,16 @@ struct amg_margo_opener {
  * (is_collective); NULL for `opener`: by margo_init_ext() itself. */
 margo_instance_id amg_margo_instance_open(const struct amg_margo_opener *opener,
     const char *address, int mode, const struct margo_init_info *info);
-/* How many calls one instance may have unanswered at another; 0: as
- * AMALGAM_CREDITS says. */
+/* Limit of unanswered calls of one instance at another; 0: AMALGAM_CREDITS. */
 uint32_t amg_margo_credits(void);
 
-/* monitor.c: makes the monitor as the information, the configuration and the
- * environment ask, once the class is open and the configuration read. False:
+/* monitor.c: creates the monitor by the init info, the configuration and the
+ * environment, once the class is open and the configuration read. False:
  * refused, or no memory; logged. */
 bool amg_margo_monitoring_open(
     margo_instance_id mid, const struct margo_init_info *info);
-/* After the last event; the pools are there still. Also of what was never
- * opened. */
+/* After the last event, before the pools are freed. Accepts a monitor that was
+ * never opened. */
 void amg_margo_monitoring_close(margo_instance_id mid);
 
 /* Asserts that the edge is allowed. */
@@ -187,22 +187,21 @@ static inline enum amg_margo_state amg_margo_state_of(margo_instance_id mid)
     return atomic_load_explicit(&mid->state, memory_order_acquire);
 }
 
-/* The loop has something to look at (an earlier timer, an end): ends its sleep.
- * Any thread. */
+/* Ends a blocking wait of the loop, which must check an earlier timer or the
+ * finalization. Any thread. */
 void amg_margo_wake(margo_instance_id mid);
-/* Ends the sleep of a loop whose standby loop makes progress. Any thread. */
+/* Wakes a loop whose standby loop makes progress. Any thread. */
 void amg_margo_wake_watcher(margo_instance_id mid);
 
-/* Each instance begins the runtime of user-level threads, and leaves it when
- * it has ended. False: it cannot begin, logged. `ret_is_first`: it was not
- * running before. */
+/* Each instance initialises the ULT runtime, and finalizes it at its end.
+ * False: failed, logged. `ret_is_first`: it was not initialised before. */
 bool amg_margo_runtime_enter(bool *ret_is_first);
-/* Only the primary thread may call the last ABT_finalize(): where another
- * one leaves last, the call is owed until the primary one settles it. */
+/* Only the primary thread may call the last ABT_finalize(): if another thread
+ * is last, the call waits until the primary thread makes it. */
 void amg_margo_runtime_leave(void);
 void amg_margo_runtime_settle(void);
 
-/* The instance has one reference, and is known from now on. */
+/* Registers the instance, with one reference. */
 void amg_margo_refs_init(margo_instance_id mid);
 /* False: it is not known, or closed. A hold keeps its memory until the drop,
  * which returns an instance whose memory is to be freed, or NULL. */
@@ -210,16 +209,17 @@ bool amg_margo_instance_enter(margo_instance_id mid);
 margo_instance_id amg_margo_instance_leave(margo_instance_id mid);
 /* One reference more. False: not known, or closed. */
 bool amg_margo_instance_ref(margo_instance_id mid);
-/* One less, of an instance that is held. `ret_begins`: it is the last one, and
- * the end begins instead. False: there is none that the caller could have. */
+/* Drops a reference of an instance that is held. `ret_begins`: it is the last
+ * one, and the finalization begins instead. False: the caller cannot have one.
+ */
 bool amg_margo_instance_unref(margo_instance_id mid, bool *ret_begins);
 bool amg_margo_instance_ref_count(margo_instance_id mid, unsigned *ret_count);
-/* The end begins: one reference is its own. */
+/* Begins the finalization, which has a reference of its own. */
 void amg_margo_refs_finalize(margo_instance_id mid);
 /* It gives that back. */
 void amg_margo_refs_finalized(margo_instance_id mid);
-/* Are there no references? Then no more are given, and the first caller, by
- * `ret_is_mine`, closes the instance. */
+/* Are there no references? Then none can be taken any more, and the first
+ * caller, by `ret_is_mine`, closes the instance. */
 bool amg_margo_refs_close(margo_instance_id mid, bool *ret_is_mine);
 
 /* Does the caller run in a progress loop, as callbacks do? */
@@ -260,7 +260,7 @@ static inline void amg_margo_counts_settle(margo_instance_id mid)
 /* An operation (forward, respond, bulk transfer ...) starts, and is over. */
 static inline void amg_margo_operation_begin(margo_instance_id mid)
 {
-    /* The gate looks at the count after it was shut: one of both sees the
+    /* The gate reads the count after it was closed: one of the two sees the
      * other. */
     amg_margo_count(mid, &mid->operations, 1u);
     if (atomic_load_explicit(&mid->wakeup.is_gated, memory_order_seq_cst))
@@ -268,7 +268,7 @@ static inline void amg_margo_operation_begin(margo_instance_id mid)
 }
 static inline void amg_margo_operation_end(margo_instance_id mid)
 {
-    /* The last access to an instance that ends, whose loop looks often then. */
+    /* The last access to an instance that ends, whose loop then polls often. */
     amg_margo_count(mid, &mid->operations, -1u);
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* JSON objects read into structs by a table of their fields: what is unknown is
- * warned of, what makes no sense is refused, both with path and reason. */
+/* JSON objects read into structs by a table of their fields: warns of unknown
+ * fields, refuses invalid ones, both with path and reason. */
 #ifndef AMG_MARGO_JSON_H
 #define AMG_MARGO_JSON_H
 
@@ -11,7 +11,7 @@
 
 #include "margo/log.h"
 
-enum { AMG_JSON_PATH_CAP = 160 }; /* of a longer one the end is not shown */
+enum { AMG_JSON_PATH_CAP = 160 }; /* longer ones are cut */
 
 /* Kind of a field, and the C type of its member in the struct. */
 enum amg_json_kind {
@@ -23,7 +23,7 @@ enum amg_json_kind {
     AMG_JSON_TEXT,     /* const char *, which lies in the object */
     AMG_JSON_WORD,     /* one of `words`: int, its index */
     AMG_JSON_HINT,     /* the same, but an unknown one is left */
-    AMG_JSON_ELSEWHERE /* known, and read elsewhere */
+    AMG_JSON_ELSEWHERE /* known, but read elsewhere */
 };
 
 struct amg_json_field {
@@ -35,10 +35,10 @@ struct amg_json_field {
     const char *const *words; /* ended by NULL */
 };
 
-/* Reads `object` into `target`; what is not given, or null, is left as it is.
- * A hint that is unknown is warned of and left, too. `path` is that of the
- * object, "" for the whole text. False: refused, the log says why; `target` may
- * be written in part. */
+/* Reads `object` into `target`; fields that are missing, or null, stay
+ * unchanged, as do unknown hints, with a warning. `path` is that of the object,
+ * "" for the whole text. False: refused, the log says why; `target` may be
+ * written in part. */
 bool amg_json_read(const struct amg_margo_log *log, const char *path,
     struct json_object *object, const struct amg_json_field *fields,
     size_t count, void *target);
@@ -56,9 +56,9 @@ bool amg_json_section(const struct amg_margo_log *log, const char *path,
     struct json_object *object, const char *key, enum json_type type,
     struct json_object **ret_value);
 
-/* The text, parsed: one object, in which comments and commas at the end of
- * lists are fine, as well as single quotes; what follows it is warned of. NULL:
- * refused; `what` says in the log which text it is. json_object_put() ends it.
+/* Parses the text: one object, which may have comments, trailing commas, and
+ * single quotes; warns of anything behind it. NULL: refused; `what` names the
+ * text in the log. Free it with json_object_put().
  */
 struct json_object *amg_json_parse(
     const struct amg_margo_log *log, const char *what, const char *text);

@@ -8,14 +8,14 @@
 
 #include "margo-logging.h"
 
-/* Where the lines of an instance go. The level is a lone value, so relaxed. */
+/* Log outlet of an instance. The level is an independent value, so relaxed. */
 struct amg_margo_log {
     struct margo_logger to;
     atomic_int level; /* of enum margo_log_level */
 };
 
-/* As a new instance has it: its own logger, or without one the global one as it
- * is now, and the global level. */
+/* The initial outlet of an instance: its own logger, or without one the current
+ * global one, and the global level. */
 void amg_margo_log_init(
     struct amg_margo_log *log, const struct margo_logger *own);
 

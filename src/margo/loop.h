@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The user-level threads of an instance that make progress: its loop, and the
- * standby loop of a loop whose progress stream has no core of its own. */
+/* Progress threads (ULTs) of an instance: its loop, and a standby loop if the
+ * progress stream has no core of its own. */
 #ifndef AMG_MARGO_LOOP_H
 #define AMG_MARGO_LOOP_H
 
@@ -11,7 +11,7 @@
 #include "base/list.h"
 #include "margo.h"
 
-/* How often a loop did what. Written by it alone; lone values, relaxed. */
+/* Counters of a loop. Written only by it; independent values, relaxed. */
 struct amg_margo_loop_counts {
     _Atomic(uint64_t) progress_calls;
     _Atomic(uint64_t) trigger_calls;
@@ -20,22 +20,22 @@ struct amg_margo_loop_counts {
 /* State of a loop from round to round. */
 struct amg_margo_rounds {
     struct amg_margo_loop_counts *counts;
-    atomic_bool *is_asleep; /* set during a sleep; or NULL */
-    unsigned spindown_ms; /* without sleep after an event; 0: no time is set */
-    uint64_t spin_until_ns; /* 0: no sleep is put off */
-    unsigned in_vain;       /* rounds since something came */
-    unsigned backoff_ms;    /* how long it last went away for others; or 0 */
+    atomic_bool *is_asleep; /* set while it blocks; or NULL */
+    unsigned spindown_ms;   /* time without blocking after an event; 0: none */
+    uint64_t spin_until_ns; /* 0: blocking is not delayed */
+    unsigned in_vain;       /* rounds since the last event */
+    unsigned backoff_ms;    /* duration of its last yield to others; or 0 */
     struct amg_link link;   /* among all loops of the process */
-    ABT_pool pool;          /* where it was when it last looked for others */
+    ABT_pool pool;          /* its core at the last check for others */
 };
 
 struct amg_margo_standby {
     ABT_pool pool;             /* its own; NULL: there is no standby loop */
     atomic_bool is_there;      /* false for good when it has ended */
     atomic_bool is_busy;       /* may touch the context */
-    atomic_bool is_dismissed;  /* the loop has come to its pool */
-    atomic_bool is_asleep;     /* asleep, and any news ends that */
-    atomic_bool is_taken_over; /* the watcher makes progress itself, */
+    atomic_bool is_dismissed;  /* the loop runs in its pool */
+    atomic_bool is_asleep;     /* blocked; any event ends that */
+    atomic_bool is_taken_over; /* the standby loop makes progress itself, */
     atomic_bool is_in_round;   /* and does so just now */
     struct amg_margo_loop_counts counts;
 };
@@ -59,14 +59,14 @@ void amg_margo_loop_init(margo_instance_id mid);
  * False: no thread, logged. */
 bool amg_margo_loop_start(margo_instance_id mid,
     const struct amg_margo_loop_end *end, bool shares_core);
-/* Joins the loops, which end by themselves. */
+/* Joins the loops, which return by themselves. */
 void amg_margo_loop_stop(margo_instance_id mid);
 
 /* loop_round.c: what both loops do. First and last. */
 void amg_margo_rounds_begin(margo_instance_id mid,
     struct amg_margo_rounds *rounds, struct amg_margo_loop_counts *counts);
 void amg_margo_rounds_end(struct amg_margo_rounds *rounds);
-/* Runs what is ready, or sleeps until there is something. */
+/* Runs ready threads, or blocks until there is something to do. */
 void amg_margo_rounds_turn(
     margo_instance_id mid, struct amg_margo_rounds *rounds);
 /* Between two rounds: others of the stream run, if any is ready; a loop that
@@ -80,7 +80,7 @@ void amg_margo_standby_join(margo_instance_id mid);
 /* By the loop, when the instance ends: might the standby loop touch the
  * context? */
 bool amg_margo_standby_is_busy(const struct amg_margo_standby *standby);
-/* By the loop before each round: comes back when the loop has to do it; and
+/* By the loop before each round: returns when the loop must do the round; and
  * after it. */
 void amg_margo_standby_watch(
     margo_instance_id mid, struct amg_margo_rounds *rounds);

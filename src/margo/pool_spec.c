@@ -123,7 +123,7 @@ static bool name_copy(const struct amg_margo_log *log, const char *path,
     return *ret_name != NULL || no_memory(log, where);
 }
 
-/* What a row of "pools", and of "xstreams", says besides arrays. */
+/* Fields of a row of "pools" and of "xstreams", without arrays. */
 struct row {
     const char *name;
     int kind;

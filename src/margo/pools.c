@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The pools and streams of an instance: made when it opens, by its plan, and
- * ended with it.
+/* Pools and streams of an instance: created by its plan when it opens, and
+ * freed with it.
  *
- * The stream __primary__ is the caller's. Where Margo has started Argobots, its
- * scheduler is replaced by the one that the plan asks for; where the program
- * did, the pool called __primary__ is the one that this stream runs already,
- * and other pools of the plan are added to those. Pools of that scheduler end
- * with it, at ABT_finalize(). */
+ * The stream __primary__ is the caller's. If Margo started Argobots, its
+ * scheduler is replaced by that of the plan; if the program did, the pool
+ * __primary__ is the one that this stream runs already, and other pools of the
+ * plan are added. Pools of that scheduler end with it, at ABT_finalize(). */
 #include "margo/pools.h"
 
 #include <string.h>

@@ -135,7 +135,7 @@ static struct amg_margo_stream *stream_plan(const struct amg_margo_log *log,
     return NULL;
 }
 
-/* Where the system refuses, the stream runs wherever the process may. */
+/* If the system refuses, the stream keeps the affinity of the process. */
 static void stream_pin(
     const struct amg_margo_log *log, const struct amg_margo_stream *stream)
 {

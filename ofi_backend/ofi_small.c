@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Accesses that move by messages, on both sides.
+/* Puts and gets by messages, both sides.
  *
- * What is short costs one round trip so, and no registration; and what lies in
- * many small segments is gathered and scattered instead of named to the NIC one
- * by one. The exposer looks at key, permission and bounds before the first byte
- * moves: the first message tells how many bytes are to follow in all. */
+ * A short transfer costs one round trip, and no registration; many small
+ * segments are gathered and scattered instead of posted to the NIC one by one.
+ * The exposer checks key, permission and bounds before the first byte moves:
+ * the first message has the length of the whole transfer. */
 #include "ofi_backend/ofi_small.h"
 
 #include <string.h>
@@ -15,9 +15,9 @@
 #include "ofi_backend/ofi_mem.h"
 #include "ofi_backend/ofi_send.h"
 
-/* Messages that a peer has not answered. What it has no buffer for takes of
- * what it needs to post one (shm, 1.17, has 256 of both together), so that the
- * other transfers wait here. */
+/* Limit of unanswered messages to a peer; other transfers wait here. Messages
+ * without a buffer at the peer use up resources that it needs to post one (shm,
+ * 1.17, has 256 of both together). */
 enum { ASKED_MAX = 16 };
 
 uint64_t amg_ofi_small_max(const struct amg_ofi_domain *domain)
@@ -93,7 +93,7 @@ void amg_ofi_small_forget_locked(struct amg_ofi_piece *piece)
     amg_ofi_small_next_locked(peer);
 }
 
-/* What the access names, if it may. */
+/* Finds the memory of an access, after all checks. */
 static hg_return_t access_check_locked(struct amg_ofi_domain *domain,
     const struct amg_ofi_access *access, enum amg_mem_flags direction,
     struct amg_seg_iter *ret_place)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The machine as plain data: what the policy needs of a topology. */
+/* Machine as plain data: the part of the topology that the policy needs. */
 #ifndef AMG_AFFINITY_MACHINE_H
 #define AMG_AFFINITY_MACHINE_H
 
@@ -28,7 +28,7 @@ struct amg_nic {
     bool is_everywhere;          /* that is all of them: nothing is known */
 };
 
-/* Owned by who loaded it; constant afterwards. */
+/* Owned by the loader; constant afterwards. */
 struct amg_machine {
     struct amg_pu *pus; /* in the order of the machine; those of a core, of a
                          * package, and so on stand together */

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Map of a node: which hardware threads its programs use, and which are idle.
  *
- * Ranks whose bindings meet are a group: their threads may be on any hardware
- * thread of them all. How many run there is taken from what the ranks say; one
- * that says nothing runs a thread on each core of its binding when that is its
- * own, and one thread when it shares it. They are thought to fill the cores
- * from the first on, one thread each, and then to come round again. */
+ * Ranks with overlapping bindings form a group: their threads may be on any
+ * hardware thread of the union. The ranks state their number of threads; a rank
+ * that does not is counted with a thread on each core of an exclusive binding,
+ * and with one thread in a shared one. The model fills the cores from the first
+ * on, one thread each, and then starts again. */
 #ifndef AMG_AFFINITY_NODE_MAP_H
 #define AMG_AFFINITY_NODE_MAP_H
 
 #include "amalgam_progress.h"
 #include "affinity/machine.h"
 
-/* The rule that found a place for a thread; best first. A core that the own
- * program leaves idle comes before a hardware thread beside it: what spins
- * there takes nothing from what computes here. */
+/* The rule that chose the place of a thread; best first. An idle core of the
+ * own program comes before an idle sibling of a busy core: a thread that spins
+ * there takes nothing from computing threads. */
 enum amg_seat_rule {
     AMG_SEAT_CHOSEN,   /* the user named the core */
     AMG_SEAT_CORE,     /* an idle core within the own binding */
@@ -34,7 +34,7 @@ struct amg_affinity_rank {
     uint32_t threads; /* of its program (OMP_NUM_THREADS); 0: not known */
 };
 
-/* The question to the policy. All of it is the caller's, and only read. */
+/* Input of the policy. Owned by the caller, and only read. */
 struct amg_affinity_ask {
     const struct amg_machine *machine;
     const struct amg_affinity_rank *ranks; /* of this node, all of them */

@@ -15,13 +15,13 @@ enum {
 /* The place of one thread. */
 struct amg_seat {
     int32_t cpu;       /* -1: not pinned */
-    bool is_dedicated; /* nobody else uses it: it may spin */
+    bool is_dedicated; /* no other thread uses it: it may spin */
     uint32_t sharers;  /* threads of the library on it, this one counted */
     enum amg_seat_rule rule;
     char reason[AMG_REASON_CAP]; /* the rule, and one fact: "idle core" */
 };
 
-/* The answer. */
+/* Result of the policy. */
 struct amg_placement {
     enum amalgam_progress progress; /* never AUTO */
     char reason[AMG_REASON_CAP];    /* for that mode */
@@ -30,8 +30,8 @@ struct amg_placement {
     unsigned handlers;      /* never AMALGAM_HANDLERS_AUTO */
     struct amg_seat seat;   /* of the progress thread, if there is one */
     struct amg_seat handler_seats[AMALGAM_HANDLERS_MAX];
-    char notes[AMG_NOTES_CAP]; /* what of the ask made no sense, and what was
-                                * taken instead: one line each; "" nothing */
+    char notes[AMG_NOTES_CAP]; /* invalid parts of the ask, and their
+                                * replacements: one line each; "": none */
 };
 
 /* Is there a progress thread in that mode? */

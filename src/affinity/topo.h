@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The machine, loaded once. */
+/* Topology of the machine, loaded once. */
 #ifndef AMG_AFFINITY_TOPO_H
 #define AMG_AFFINITY_TOPO_H
 
@@ -21,7 +21,7 @@ hg_return_t amg_topo_load_xml(
     const char *path, struct amg_machine **ret_machine);
 hg_return_t amg_topo_load_synthetic(
     const char *description, struct amg_machine **ret_machine);
-/* Of the two above; NULL is fine. */
+/* Frees a result of the two above; accepts NULL. */
 void amg_topo_free(struct amg_machine *machine);
 
 #endif

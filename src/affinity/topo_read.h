@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Reads a machine by hwloc, or says that there is none in this build. */
+/* Reader of the topology by hwloc; fails in builds without hwloc. */
 #ifndef AMG_AFFINITY_TOPO_READ_H
 #define AMG_AFFINITY_TOPO_READ_H
 

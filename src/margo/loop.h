@@ -40,7 +40,7 @@ struct amg_margo_standby {
     struct amg_margo_loop_counts counts;
 };
 
-/* How the loop takes part in the end of the instance. */
+/* The loop in the finalization of the instance. */
 struct amg_margo_loop_end {
     bool (*has_drained)(margo_instance_id mid); /* between two rounds */
     void (*ended)(margo_instance_id mid);       /* its last act */

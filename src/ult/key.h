@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Values that a user-level thread keeps under keys. */
+/* Thread-specific values of a user-level thread, by key. */
 #ifndef AMG_ULT_KEY_H
 #define AMG_ULT_KEY_H
 
@@ -12,10 +12,10 @@
 /* The first ones lie in the thread itself, so that few keys need no memory. */
 enum { AMG_KEY_SLOTS = 4 };
 
-/* Taken once, and never given back before the thread is. */
+/* Allocated once, and freed with the thread. */
 struct amg_key_slot {
-    /* 0: free. Published with release when the destructor is there; keys are
-     * numbered, so a slot of a key that is gone stays harmless. */
+    /* 0: free. Published with release after the destructor is set; ids are
+     * never reused, so a slot of a freed key is harmless. */
     _Atomic uint32_t number;
     void *_Atomic value;
     void (*destructor)(void *value);
@@ -32,8 +32,8 @@ int amg_key_set(struct amg_key_table *table, struct amg_lock *lock, ABT_key key,
     void *value);
 int amg_key_get(struct amg_key_table *table, ABT_key key, void **ret_value);
 
-/* Hands all values to the destructors of their keys, and frees what setting
- * them took; all zeros, as in the beginning. */
+/* Calls the destructors for all values, and frees the memory of the slots; then
+ * all is zero again. */
 void amg_key_table_clear(struct amg_key_table *table);
 
 #endif

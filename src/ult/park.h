@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* How anything waits: a user-level thread leaves its xstream to others, an OS
- * thread sleeps on a futex. All that can be waited for (mutex, eventual, join
+/* Park and unpark of threads: a user-level thread leaves its xstream to others,
+ * an OS thread blocks on a futex. An object to wait for (mutex, eventual, join
  * ...) keeps a list of waiters under its own lock:
  *
  *   struct amg_waiter waiter;
@@ -25,8 +25,8 @@
  * the waiter can be unparked, and not taken again. */
 void amg_park(struct amg_waiter *waiter, struct amg_lock *lock);
 
-/* The same until the moment of amg_clock_ns(). False: it has come first; the
- * waiter is off its list then, which the lock guards. */
+/* The same until a time of amg_clock_ns(). False: it has passed; the waiter is
+ * then off its list, which the lock guards. */
 bool amg_park_until(
     struct amg_waiter *waiter, struct amg_lock *lock, uint64_t deadline_ns);
 
@@ -35,8 +35,8 @@ bool amg_park_until(
  * amg_ult_make_ready(). Nothing on its stack is needed for that. */
 void amg_park_biased(struct amg_ult *self, struct amg_bias *lock);
 
-/* A moment that the program gives, by CLOCK_REALTIME: may it be one? And the
- * same by amg_clock_ns(). */
+/* A time of CLOCK_REALTIME given by the program: checks it, and converts it to
+ * amg_clock_ns(). */
 bool amg_park_moment_is_good(const struct timespec *abstime);
 uint64_t amg_park_moment(const struct timespec *abstime);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A pool of user-level threads that are ready, behind ABT_pool. */
+/* Pool of ready user-level threads, of ABT_pool. */
 #ifndef AMG_ULT_READY_POOL_H
 #define AMG_ULT_READY_POOL_H
 
@@ -18,8 +18,8 @@ struct amg_ready_pool_ops {
     struct amg_ult *(*steal)(struct amg_ready_pool *pool);
 };
 
-/* Its creator's; an automatic one is freed with the last scheduler that has it.
- * The lock guards lists and turns, and is the pool's own. */
+/* Owned by its creator; an automatic one is freed with its last scheduler. The
+ * lock guards lists and turns. */
 struct amg_ready_pool {
     const struct amg_ready_pool_ops
         *ops; /* NULL: the program's own, see `user` */
@@ -35,10 +35,10 @@ struct amg_ready_pool {
     ABT_pool_access access;
     bool is_automatic;
     int id;
-    /* Of one whose last scheduler is gone: gets what is pushed, and owns it.
-     * Set once, with the lock held. */
+    /* Of a pool whose last scheduler was freed: receives and owns pushed
+     * threads. Set once, with the lock held. */
     struct amg_ready_pool *successor;
-    struct amg_watch successor_watch; /* makes each push look at `successor` */
+    struct amg_watch successor_watch; /* makes each push read `successor` */
     struct amg_ready_pool
         *_Atomic predecessors; /* whose successor it is; freed with it */
     struct amg_ready_pool *next_predecessor;
@@ -55,15 +55,15 @@ const struct amg_ready_pool_ops *amg_ready_pool_ops_of(ABT_pool_kind kind);
 struct amg_ready_pool *amg_ready_pool_create(
     const struct amg_ready_pool_ops *ops, ABT_pool_access access,
     bool is_automatic);
-/* Waits for pushes that still touch the pool: what they pushed may have run to
- * its end. */
+/* Waits for pushes that still access the pool: the thread that they pushed may
+ * have ended already. */
 void amg_ready_pool_quiesce(const struct amg_ready_pool *pool);
-/* Nothing is in it, and no scheduler has it. */
+/* The pool is empty, and no scheduler has it. */
 void amg_ready_pool_destroy(struct amg_ready_pool *pool);
 
-/* A scheduler has it, or has it no longer: it may be gone then. Threads that an
- * automatic one still has go to `successor` as soon as they are ready; NULL:
- * they are dropped. */
+/* A scheduler takes or drops its reference, which may free the pool. Remaining
+ * threads of an automatic one go to `successor` as soon as they are ready;
+ * NULL: they are dropped. */
 void amg_ready_pool_ref(struct amg_ready_pool *pool);
 void amg_ready_pool_unref(
     struct amg_ready_pool *pool, struct amg_ready_pool *successor);
@@ -84,7 +84,7 @@ void amg_ult_make_ready(struct amg_ult *ult);
 void amg_ult_yielded(
     struct amg_ult *ult, bool (*will_look)(const struct amg_ready_pool *pool));
 
-/* Follows the wish to migrate, if there is one. */
+/* Performs a requested migration. */
 void amg_ult_migrate(struct amg_ult *ult);
 
 /* By any thread. Wakes a sleeper that watches the pool, and tells a pool of the
@@ -98,7 +98,7 @@ struct amg_ult *amg_ready_pool_pop_for(
     struct amg_ready_pool *pool, ABT_pool_context context);
 struct amg_ult *amg_ready_pool_steal(struct amg_ready_pool *pool);
 
-/* One was popped from a pool of the program's by another function of it. */
+/* A thread was popped from a user-defined pool by another of its functions. */
 void amg_ready_pool_count_popped(struct amg_ready_pool *pool);
 
 /* Takes out that one; false: it is not in there. */
@@ -115,16 +115,16 @@ void amg_ready_pool_each(struct amg_ready_pool *pool, void *arg,
 
 /* A thread of the pool blocks (1), or is ready again (-1). */
 void amg_ready_pool_count_blocked(struct amg_ready_pool *pool, int change);
-/* One that was blocked left the pool, and is not pushed there: xstreams that
- * are joined, and sleep as long as threads are blocked, look again. */
+/* A blocked thread left the pool without a push: wakes xstreams that are being
+ * joined, and block as long as it has blocked threads. */
 void amg_ready_pool_left_blocked(struct amg_ready_pool *pool);
 
-/* Each push wakes a sleeper from now on, until it is taken off again. The
- * sleeper has announced itself; false: there is something in it. */
+/* Adds a sleeper, which has announced itself: each push wakes one until it is
+ * removed. False: the pool is not empty. */
 bool amg_ready_pool_watch(struct amg_ready_pool *pool, struct amg_watch *watch);
 void amg_ready_pool_unwatch(
     struct amg_ready_pool *pool, struct amg_watch *watch);
-/* If there is something in it, wakes one sleeper. */
+/* Wakes one sleeper if the pool is not empty. */
 void amg_ready_pool_nudge(struct amg_ready_pool *pool);
 
 #endif

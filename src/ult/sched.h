@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Schedulers, which say what an execution stream runs next, and how xstreams
- * sleep and are woken. */
+/* Schedulers, which choose the next thread of an execution stream, and blocking
+ * and wake-up of xstreams. */
 #ifndef AMG_ULT_SCHED_H
 #define AMG_ULT_SCHED_H
 
@@ -10,7 +10,7 @@
 #include "ult/ready_pool.h"
 #include "ult/sleeper.h"
 
-/* Requests to a scheduler, which looks between two threads. */
+/* Requests to a scheduler, which checks them between two threads. */
 enum amg_sched_ask {
     AMG_SCHED_TO_EXIT = 1,   /* returns at once */
     AMG_SCHED_TO_FINISH = 2, /* returns when its pools are empty */
@@ -46,13 +46,13 @@ int amg_sched_create_users(const ABT_sched_def *def, int count, ABT_pool *pools,
 void amg_sched_destroy(
     struct amg_sched *sched, struct amg_ready_pool *successor);
 
-/* The thread that is to run next, or NULL; by its xstream. */
+/* The next thread to run, or NULL; by its xstream. */
 struct amg_ult *amg_sched_pop(struct amg_sched *sched);
 
 bool amg_sched_has(
     const struct amg_sched *sched, const struct amg_ready_pool *pool);
 
-/* Requests to an xstream, which looks between two threads. */
+/* Requests to an xstream, which checks them between two threads. */
 enum amg_xstream_ask {
     AMG_XSTREAM_TO_END = 1,  /* at once */
     AMG_XSTREAM_TO_JOIN = 2, /* when its pools are empty */
@@ -111,26 +111,25 @@ struct amg_ult *amg_xstream_next(struct amg_xstream *xstream);
 bool amg_xstream_runs_next(
     const struct amg_xstream *xstream, const struct amg_ready_pool *pool);
 
-/* Asks the xstream for something, and returns the sleeper that is to be woken
- * with no lock held. */
+/* Sets a request to the xstream, and returns the sleeper to wake with no lock
+ * held. */
 void amg_xstream_ask_claim(struct amg_xstream *xstream,
     enum amg_xstream_ask ask, struct amg_claim *ret_claim);
-/* Asks for it, and wakes it; by any thread. */
+/* Sets the request, and wakes the xstream; by any thread. */
 void amg_xstream_ask(struct amg_xstream *xstream, enum amg_xstream_ask ask);
 
-/* Sleeps until something is pushed into a pool of the scheduler that it runs,
- * or is asked for; by its own thread. */
+/* Blocks until a push into a pool of its scheduler, or a request; by its own
+ * thread. */
 void amg_xstream_sleep(struct amg_xstream *xstream);
 
-/* A user-level thread that blocks its whole xstream in a call of another
- * module, such as a progress loop that sleeps on descriptors, sleeps in the
- * place of the scheduler: from begin to end a push into one of the pools of its
- * xstream wakes it. False: something is ready there already, or the xstream has
- * been asked for something; nothing was armed, do not sleep. */
+/* For a user-level thread that blocks its whole xstream in a call of another
+ * module, such as a progress loop that blocks on descriptors: from begin to end
+ * a push into one of the pools of its xstream wakes it. False: a thread is
+ * ready there already, or the xstream has a request; nothing was armed, do not
+ * block. */
 bool amg_block_begin(struct amg_block *block);
 
-/* It is awake again; after a begin that returned true. Waits for wake-ups that
- * are under way. */
+/* After a begin that returned true. Waits for wake-ups that are in progress. */
 void amg_block_end(struct amg_block *block);
 
 /* How many threads other than the caller are ready in the pools of its xstream,

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Sleepers, which wait until something is pushed into one of several pools: an
- * xstream without work, a user-level thread that blocks its xstream, or an OS
- * thread.
+/* Sleepers, which block until a push into one of several pools: an xstream
+ * without work, a user-level thread that blocks its xstream, or an OS thread.
  *
  *   AWAKE -> ASLEEP -> AWAKE               the claimer wakes the futex then
  *   AWAKE -> BLOCKED -> WAKING -> AWAKE    the claimer calls block->wake()
  *
  * The caller that changes ASLEEP or BLOCKED has claimed it: one push wakes one
- * sleeper, and each sleeper is woken once. A sleeper that is ASLEEP may be gone
- * as soon as it is claimed; one that is WAKING stays until it is AWAKE. */
+ * sleeper, and each sleeper is woken once. The memory of an ASLEEP sleeper may
+ * be freed once it is claimed; that of a WAKING one stays until it is AWAKE. */
 #ifndef AMG_ULT_SLEEPER_H
 #define AMG_ULT_SLEEPER_H
 
@@ -25,8 +24,8 @@ enum amg_sleeper_state {
     AMG_SLEEPER_WAKING,
 };
 
-/* A user-level thread that blocks its whole xstream in a call which is no
- * concern of this module; the caller's while it does. */
+/* A user-level thread that blocks its whole xstream in a call of another
+ * module; owned by the caller meanwhile. */
 struct amg_block {
     void (*wake)(void *arg); /* from any thread, also before the sleep begins,
                               * which it then has to end as well */
@@ -41,13 +40,13 @@ struct amg_sleeper {
     struct amg_block *block; /* while BLOCKED or WAKING */
 };
 
-/* Its place on the list of one pool, which that pool's lock guards. */
+/* Link in the list of one pool, guarded by the lock of that pool. */
 struct amg_watch {
     struct amg_link link;
     struct amg_sleeper *sleeper;
 };
 
-/* A sleeper that was claimed and is yet to be woken. */
+/* A sleeper that was claimed, but not woken yet. */
 struct amg_claim {
     struct amg_sleeper *sleeper;
     enum amg_sleeper_state was; /* AWAKE: none */
@@ -55,19 +54,19 @@ struct amg_claim {
 
 void amg_sleeper_init(struct amg_sleeper *sleeper);
 
-/* It will sleep, or block, unless claimed meanwhile; then it looks at all it
- * waits for once more. A full barrier. */
+/* Announces that it will block unless claimed; afterwards it checks everything
+ * it waits for once more. A full barrier. */
 void amg_sleeper_arm(struct amg_sleeper *sleeper, struct amg_block *block);
-/* Sleeps until claimed; false: the moment of amg_clock_ns() has come. */
+/* Blocks until claimed; false: the time of amg_clock_ns() has passed. */
 bool amg_sleeper_sleep(struct amg_sleeper *sleeper, uint64_t deadline_ns);
-/* It is awake, whether it was claimed or not; waits for a wake-up under way. */
+/* Makes it AWAKE, claimed or not; waits for a wake-up in progress. */
 void amg_sleeper_disarm(struct amg_sleeper *sleeper);
 
 /* By any thread, the first two also with a lock held. False: it is awake, or
  * another caller has claimed it. */
 bool amg_sleeper_claim(
     struct amg_sleeper *sleeper, struct amg_claim *ret_claim);
-/* The first of a list of watches that can be had. */
+/* Claims the first possible sleeper of a list of watches. */
 void amg_sleeper_claim_first(
     struct amg_list *watches, struct amg_claim *ret_claim);
 /* All that are asleep, and none that blocks; also with a lock held: what they

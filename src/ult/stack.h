@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Stacks of user-level threads: made with a guard below, kept for the next
- * thread when one has ended. */
+/* Stacks of user-level threads, with a guard below, and caches of free stacks.
+ */
 #ifndef AMG_ULT_STACK_H
 #define AMG_ULT_STACK_H
 
@@ -15,35 +15,35 @@ struct amg_stack {
     void *base;
     size_t len;
     struct amg_fibre fibre;
-    unsigned color; /* where its user should begin, see amg_stack_top() */
+    unsigned color; /* recommended start of its user, see amg_stack_top() */
 };
 
-/* Stacks that one xstream keeps; only its OS thread touches them. Zeros are an
- * empty one. */
+/* Cache of free stacks of an xstream; only its OS thread uses it. All zero is
+ * empty. */
 struct amg_stack_cache {
     struct amg_stack *first;
     unsigned count;
 };
 
-/* Reads from the environment how long stacks are and how many are kept; when
- * nothing runs. Close gives back what is kept by all together. */
+/* Reads the sizes of stacks and caches from the environment, before threads
+ * run. Close frees the shared cache. */
 void amg_stacks_open(void);
 void amg_stacks_close(void);
 
-/* Of threads that ask for nothing. */
+/* Default size of a stack. */
 size_t amg_stack_default_len(void);
-/* How many one xstream keeps. */
+/* Number of stacks in the cache of an xstream. */
 unsigned amg_stack_kept_count(void);
 
-/* `len`: at least so many bytes. `cache`: of the calling xstream, or NULL.
- * NULL: no memory, said in the log. */
+/* At least `len` bytes. `cache`: of the calling xstream, or NULL. NULL: no
+ * memory, logged. */
 struct amg_stack *amg_stack_take(struct amg_stack_cache *cache, size_t len);
 /* No thread runs on it. */
 void amg_stack_give(struct amg_stack_cache *cache, struct amg_stack *stack);
 /* The xstream ends. */
 void amg_stack_cache_flush(struct amg_stack_cache *cache);
 
-/* The room for an object of `len` bytes at the upper end; the stack proper is
+/* Memory for an object of `len` bytes at the upper end; the usable stack is
  * below. */
 void *amg_stack_top(const struct amg_stack *stack, size_t len);
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* From one stack to another. The file that is built for the machine fills this
- * in: switch_x86_64, switch_aarch64, or switch_ucontext elsewhere.
+/* Stack switch. The file built for the machine implements it: switch_x86_64,
+ * switch_aarch64, or switch_ucontext elsewhere.
  *
- * Kept over a switch are the registers that a function must keep, the rounding
- * and exceptions of floating point, and nothing else: the signal mask and
- * thread-local memory are the OS thread's. */
+ * A switch preserves the callee-saved registers, and the rounding and
+ * exceptions of floating point, but nothing else: the signal mask and
+ * thread-local memory belong to the OS thread. */
 #ifndef AMG_ULT_SWITCH_H
 #define AMG_ULT_SWITCH_H
 
@@ -15,9 +15,8 @@
 void *amg_switch_prepare(
     void *base, size_t len, void (*entry)(void *arg), void *arg);
 
-/* Leaves the stack of the caller, stores in `ret_sp` where it goes on, and goes
- * on at `to`. Returns when a thread switches to what was stored, maybe on
- * another OS thread. */
+/* Saves the context of the caller in `ret_sp`, and continues at `to`. Returns
+ * when a thread switches to the saved context, maybe on another OS thread. */
 void amg_switch(void **ret_sp, void *to);
 
 /* Its name, for the state of the runtime. */

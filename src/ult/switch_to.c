@@ -59,10 +59,10 @@ static void has_ended(struct amg_ult *ult)
         amg_unpark(amg_container_of(link, struct amg_waiter, link));
 }
 
-/* Is the one thread that is ready in the pool run without a wake-up? If the
- * calling xstream, which it has just left, comes to it next: its scheduler, one
- * of ours, has the stack, and nothing else to run. What it does first or
- * instead, it passes on before; see amg_xstream_run(). */
+/* Will the only ready thread of the pool run without a wake-up? Yes if the
+ * calling xstream, which it has just left, runs it next: its scheduler, one of
+ * ours, has the stack, and nothing else to run. The xstream hands over other
+ * work before; see amg_xstream_run(). */
 static bool xstream_will_look(const struct amg_ready_pool *pool)
 {
     const struct amg_xstream_local *local = amg_xstream_local_self();

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* User-level threads are created, leave their stack to others, and end. */
+/* User-level threads: creation, switches between them, and their end. */
 #ifndef AMG_ULT_SWITCH_TO_H
 #define AMG_ULT_SWITCH_TO_H
 
 #include "ult/xstream_local.h"
 
-/* The thread that is to be created. */
+/* Arguments for a new thread. */
 struct amg_ult_spec {
     enum amg_ult_kind kind; /* THREAD, TASKLET or SCHEDULER */
     bool is_named;
@@ -18,20 +18,20 @@ struct amg_ult_spec {
 /* NEW, in no pool. NULL: no memory, said in the log. */
 struct amg_ult *amg_ult_create(const struct amg_ult_spec *spec);
 
-/* It has ended, or never run. Not by itself. */
+/* Frees a thread that has ended, or never ran. Not by itself. */
 void amg_ult_destroy(struct amg_ult *ult);
 
-/* It has ended, and is as after create but for its state; its pool has adopted
- * it. */
+/* Resets an ended thread to as after create, except for its state; its pool has
+ * adopted it. */
 void amg_ult_renew(struct amg_ult *ult, void (*function)(void *arg), void *arg);
 
-/* Leaves for the next one that is ready on this xstream, or for the scheduler;
- * `action` and `held` as in ult.h. Returns when an xstream runs it again, maybe
- * another one. */
+/* Switches to the next ready thread of this xstream, or to the scheduler;
+ * `action` and `held` as in ult.h. Returns when an xstream runs the caller
+ * again, maybe another one. */
 void amg_ult_switch(
     struct amg_ult *self, enum amg_switch_action action, struct amg_lock *held);
 
-/* Leaves for `to`, a thread that the caller has taken out of its pool or off a
+/* Switches to `to`, a thread that the caller has removed from its pool or a
  * list of waiters. */
 void amg_ult_switch_to(struct amg_ult *self, enum amg_switch_action action,
     struct amg_lock *held, struct amg_ult *to);
@@ -42,7 +42,7 @@ _Noreturn void amg_ult_end(struct amg_ult *self);
  */
 _Noreturn void amg_ult_end_to(struct amg_ult *self, struct amg_ult *to);
 
-/* Back on its stack: ends instead, when that was asked for. */
+/* After a switch back: ends the thread if that was requested. */
 static inline void amg_ult_go_on(struct amg_ult *self)
 {
     if ((atomic_load_explicit(&self->requests, memory_order_relaxed) &

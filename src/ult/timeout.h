@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Timeouts, which call a function at a moment. One thread does, which is
- * started with the first of them. */
+/* Timeouts, which call a function at a given time, in one thread that the first
+ * timeout starts. */
 #ifndef AMG_ULT_TIMEOUT_H
 #define AMG_ULT_TIMEOUT_H
 
@@ -9,8 +9,8 @@
 
 #include "base/heap.h"
 
-/* The caller's from set until cancel has returned; on its stack, usually. Only
- * timeout.c reads the fields, and writes them under its lock. */
+/* Lives from set until cancel has returned, usually on the stack of the caller.
+ * Only timeout.c accesses the fields, and writes them under its lock. */
 struct amg_timeout {
     struct amg_heap_node node; /* by its moment */
     void (*expire)(struct amg_timeout *timeout);

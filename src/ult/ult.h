@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A user-level thread, its states, and the handles of abt.h. */
+/* User-level thread, its states, and the handles of abt.h. */
 #ifndef AMG_ULT_ULT_H
 #define AMG_ULT_ULT_H
 
@@ -33,12 +33,12 @@ enum amg_ult_state {
     AMG_ULT_ENDED,   /* its function has returned; kept until it is freed */
 };
 
-/* Duties of the thread that runs next on an xstream towards the one that has
- * left its stack there: only then may others have that one. */
+/* Actions of the next thread on an xstream for the one that has left its stack
+ * there: only afterwards may others run that one. */
 enum amg_switch_action {
     AMG_SWITCH_NONE,
     AMG_SWITCH_YIELD, /* pushes it into its pool */
-    AMG_SWITCH_PARK,  /* gives `held` or `biased` back */
+    AMG_SWITCH_PARK,  /* unlocks `held` or `biased` */
     AMG_SWITCH_END,
 };
 
@@ -50,7 +50,7 @@ enum amg_ult_kind {
     AMG_ULT_SCHEDULER, /* the loop of an xstream; in no pool */
 };
 
-/* Requests to a thread, which looks when it goes on. */
+/* Requests to a thread, which checks them when it continues. */
 enum amg_ult_request {
     AMG_ULT_TO_CANCEL = 1, /* it ends */
     AMG_ULT_TO_RESUME = 2, /* was suspended, so that it may be resumed */
@@ -80,7 +80,7 @@ struct amg_thread_attr {
  * of a pool. */
 struct amg_ult {
     struct amg_link link; /* in the list of `in` */
-    void *sp;             /* where it goes on; valid while it does not run */
+    void *sp;             /* saved context; valid while it does not run */
     /* It is pushed there when it is ready. Atomic for callers that only ask. */
     struct amg_ready_pool *_Atomic pool;
     /* The pool, one of ours, that it is in now; changed under the lock of that

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Pools that the program defines: its functions, and the units that stand for
- * threads in them. */
+/* User-defined pools: their functions, and the units that represent threads in
+ * them. */
 #ifndef AMG_ULT_USER_POOL_H
 #define AMG_ULT_USER_POOL_H
 

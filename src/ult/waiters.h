@@ -2,11 +2,11 @@
 /* Waiters, and the list of those of one object, guarded by its lock. A list of
  * zeros is empty, so that objects may be made by static initialisers.
  *
- * Objects whose memory may be gone as soon as a waiter goes on (an eventual on
- * the stack of the thread that waits for it) wake their waiters in two steps:
- * take all under the lock, give the lock back, wake. A caller that returns from
- * a wait without having parked has held the lock, and so knows that its former
- * holder is done. */
+ * Objects whose memory may be freed as soon as a waiter continues (an eventual
+ * on the stack of the waiting thread) wake their waiters in two steps: remove
+ * all under the lock, unlock, wake. A caller that returns from a wait without
+ * having parked has held the lock, and so knows that its former holder is done.
+ */
 #ifndef AMG_ULT_WAITERS_H
 #define AMG_ULT_WAITERS_H
 
@@ -36,8 +36,8 @@ static inline void amg_waiter_init(struct amg_waiter *waiter)
     atomic_init(&waiter->word, AMG_WAITER_WAITS);
 }
 
-/* Lets it go on; once for each park, by any thread, and best without the lock.
- * The waiter is off its list, and its memory may be gone afterwards. */
+/* Unparks it; once for each park, by any thread, preferably without the lock.
+ * The waiter is off its list, and its memory may be freed afterwards. */
 static inline void amg_unpark(struct amg_waiter *waiter)
 {
     struct amg_ult *ult = waiter->ult;
@@ -90,7 +90,7 @@ static inline void amg_waiters_push_front(
     amg_list_push_front(list, &waiter->link);
 }
 
-/* The one that waits longest, or NULL. */
+/* The oldest waiter, or NULL. */
 static inline struct amg_waiter *amg_waiters_first(const struct amg_list *list)
 {
     struct amg_link *link = amg_list_first(list);
@@ -108,7 +108,7 @@ static inline struct amg_waiter *amg_waiters_pop(struct amg_list *list)
     return waiter;
 }
 
-/* Waiters that were taken off their list and are yet to be unparked, linked by
+/* Waiters that were removed from their list, but not unparked yet, linked by
  * `prev`, which a link on no list does not use. Zeros: none. */
 struct amg_waiters_taken {
     struct amg_waiter *first;

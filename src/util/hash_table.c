@@ -38,8 +38,8 @@ void hg_atomic_queue_free(struct hg_atomic_queue *queue)
     amg_mem_free(queue);
 }
 
-/* What uthash takes for the key is the program's key together with the
- * program's comparison, so that HASH_KEYCMP knows how to compare. */
+/* The key for uthash is the program's key together with the program's
+ * comparison, so that HASH_KEYCMP can compare. */
 
 struct table_key {
     hg_hash_table_key_t key;

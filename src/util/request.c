@@ -118,7 +118,7 @@ void hg_request_finalize(hg_request_class_t *request_class, void **arg)
         return;
     if (arg != NULL)
         *arg = request_class->arg;
-    /* Whoever completed the last request may still hold the lock. */
+    /* The thread that completed the last request may still hold the lock. */
     pthread_mutex_lock(&request_class->mutex);
     AMG_ASSERT(request_class->drives == 0 && request_class->sleepers == 0);
     pthread_mutex_unlock(&request_class->mutex);

@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Connecting to peers: first contact, what waits for it, and loss.
+/* Connections to peers: first contact, messages that wait for it, and loss.
  *
  *   origin                                          target
  *   CONNECT (address, incarnation, token) -->
  *                                               <-- ACCEPT (the same of the
- *   what waited for that                        -->          target)
+ *   messages that waited for it                 -->          target)
  *
- * Each tells the other a token, by which the other introduces every later
- * message: so the receiver finds its peer in a table, whatever its provider
- * knows of senders. An incarnation is drawn for every domain, and a token for
- * every first contact; so where another token is told, the process that was
- * there is gone, or it has given us up and begins anew.
+ * Each sends the other a token, which the other puts into every later message:
+ * so the receiver finds its peer in a table, even if its provider does not name
+ * senders. An incarnation is drawn for every domain, and a token for every
+ * first contact; so a new token means that the former process is gone, or has
+ * given us up and connects anew.
  *
- * Anybody may send CONNECT in the name of any address. So it opens nothing,
- * and ends nothing that is under way: it is answered at that address, and a
- * process that then says the token is there. One that differs from the one
- * before is not answered: that address is sent a CONNECT in turn, and its
- * ACCEPT, which bears our token, is believed.
+ * Anybody may send CONNECT in the name of any address. So it opens nothing, and
+ * ends nothing that is under way: it is answered at that address, and a process
+ * that then says the token is there. One that differs from the one before is
+ * not answered: that address is sent a CONNECT in turn, and its ACCEPT, which
+ * bears our token, is believed.
  *
  * A CONNECT also tells how many requests each has room for, and how many
  * messages have come. When a connection breaks, the provider makes another

@@ -6,9 +6,9 @@
  * only processes of one VNI reach each other. The launcher tells of them by
  * lists; two jobs that are to talk share one VNI, which is often the second:
  *
- *   SLINGSHOT_VNIS     5,1017     the VNIs of this job; providers take the
- * first SLINGSHOT_DEVICES  cxi0,cxi1 SLINGSHOT_SVC_IDS  2,7        a service
- * for each device
+ *   SLINGSHOT_VNIS     5,1017     VNIs of this job; providers take the first
+ *   SLINGSHOT_DEVICES  cxi0,cxi1
+ *   SLINGSHOT_SVC_IDS  2,7        a service for each device
  *
  * Libfabric reads its environment once, when a process first looks for
  * providers. A value that the user has set stays; one that is set here stays,

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Leases of peers' memory: the right to read and write it by ourselves.
+/* Leases of peers' memory: the right to access it by reads and writes of the
+ * provider.
  *
  * A transfer needs one, and asks for it unless there is one already. Memory
  * that is exposed for one transfer, as for most RPCs, is freed soon: its lease
- * is returned as soon as the transfer ends, before anybody is told so, and its
- * owner has nobody to wait for. Memory that is asked for again is likely to be
- * asked for once more: such a lease is kept for some time, and transfers then
- * cost what a bare read or write does.
+ * is returned when the transfer ends, before its completion, so that the owner
+ * need not wait. Memory that is leased a second time is likely to be needed
+ * again: such a lease is kept for some time, and transfers then cost no more
+ * than a bare read or write.
  *
  *     asked --all rows--> open --revoked, lost--> ended --no user--> returned
  *       |                   |                                          |
- *       +---- denied -------|-------- nobody uses it -----------------+   */
+ *       +---- denied -------|-------- nobody uses it -----------------+ */
 #include "ofi_backend/ofi_lease.h"
 
 #include <string.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* List of the providers that a class can be opened over, for amalgam_info.
  *
- * A stack is listed when a domain over it could really be opened: what a
- * provider says of itself is read from that. */
+ * A stack is listed if a domain over it could be opened; its properties are
+ * read from that domain. */
 #include "ofi_backend/ofi_transport.h"
 
 #include <stdio.h>

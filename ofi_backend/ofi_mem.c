@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Exposed memory, and the leases of it that peers were given.
+/* Exposed memory, and the leases that peers have of it.
  *
  * A key is a number in a table, which comes again, a serial number, which does
  * not, and the salt of the domain; it fits no more once the memory is

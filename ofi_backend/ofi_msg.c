@@ -2,9 +2,8 @@
 /* Requests, replies and refusals, for the call engine.
  *
  * A request to a context that is not open here is refused. A reply to a process
- * that is gone is not sent to the one that took its address. Each side has told
- * the other how many requests it holds of one peer, and counts them: what comes
- * beyond that is refused. */
+ * that is gone is not sent to a new one at its address. Each side announces how
+ * many requests it holds of one peer, counts them, and refuses those beyond. */
 #include "ofi_backend/ofi_msg.h"
 
 #include <string.h>

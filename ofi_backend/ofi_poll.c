@@ -1,17 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Progress: what came in, what is under way, and peers that are silent.
+/* Progress: received messages, operations in flight, and silent peers.
  *
- * Nothing that comes from the network is believed: a message is dropped, with
- * one warning, unless its head is one of ours, it is meant for this very
- * process, its sender has introduced itself, and its body is as long as its
- * kind has it.
+ * Nothing from the network is trusted: a message is dropped, with one warning,
+ * unless its header is valid, it is for this process, its sender has connected,
+ * and its body has the length of its kind.
  *
  * A dead process is silent on most networks. So a process that waits for an
- * answer and has heard nothing for a second sends CONNECT again: that fails
- * where nobody is, and tells of another token where another process is. A
- * process that is only busy answers late, and nothing follows from that. One
- * that is silent without being waited for is asked now and then, to forget
- * those that are dead. */
+ * answer and has heard nothing for a second sends CONNECT again: that fails if
+ * there is no process, and brings another token if there is another one. A busy
+ * process answers late, without consequences. A silent peer for which no
+ * operation waits is asked now and then, to free dead ones. */
 #include "ofi_backend/ofi_poll.h"
 
 #include <errno.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Reads and writes of the provider: pieces of a transfer, as it names them.
+/* Reads and writes of the provider: pieces of a transfer.
  *
- * A piece takes runs from both sides until one of them has as many as the
- * provider names in one post, or the piece is as long as it may be. Segments of
- * the peer are never run together: each has a key of its own. */
+ * A piece takes runs from both sides until one side reaches the provider's
+ * limit of segments in one post, or the piece its longest length. Segments of
+ * the peer are never merged: each has its own key. */
 #include "ofi_backend/ofi_post.h"
 
 #include "base/assert.h"

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Message buffers (slabs), and their way out.
+/* Message buffers (slabs), and their sends.
  *
  * There are as many slabs as were ever in use at once: messages on their way
  * out, replies, and requests of peers that the user has not released, which the
  * credits bound. A message that came in is copied out of the buffer it was
- * received in (4 KiB in 0.1 us), so that a handler that keeps its request
- * never keeps a whole buffer from being posted again. Memory that no message
- * filled is never touched.
+ * received in (4 KiB in 0.1 us), so that a handler that keeps its request never
+ * keeps a whole buffer from being posted again. Memory that no message filled
+ * is never touched.
  *
  * A short message is injected: it has left when the post returns. For a longer
  * one a completion comes. A provider that has no room, or no connection yet,

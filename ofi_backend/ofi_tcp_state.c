@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* State of the TCP connections to a silent peer.
  *
- * A process that computes is as silent as one whose host is gone, and is to be
- * waited for. Its kernel is not silent: it acknowledges what comes in, or says
- * that there is no room. A host that does neither is gone, or the link to it.
+ * A computing process is as silent as one whose host is gone, but must be
+ * waited for. Its kernel is not silent: it acknowledges data, or reports a full
+ * window. A host that does neither is gone, or the link to it.
  *
  * TCP's own time-outs, and what the provider tells, do not suffice; README.md
  * says why.

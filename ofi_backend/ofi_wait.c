@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Descriptor that a context sleeps on, and its wake-ups.
+/* Descriptor that a context blocks on, and its wake-ups.
  *
- * One descriptor stands for three: that of the provider's queue; a bell, rung
- * by another context of this class that found news for this one; and a timer.
- * No sleep is longer than the timer's: deadlines have to be kept, and a
- * provider that needs another look, or lost a wake-up, gets it then. It is
- * short while something waits for room or is under way, and a tenth of a second
- * otherwise, which costs an idle process ten wake-ups a second.
+ * One descriptor stands for three: that of the provider's queue; an eventfd,
+ * signalled by another context of this class that found events for this one;
+ * and a timer, which bounds every wait: for deadlines, and for a provider that
+ * needs another poll, or lost a wake-up. It is short while something waits for
+ * room or is under way, and a tenth of a second otherwise, which costs an idle
+ * process ten wake-ups a second.
  *
  * The queue of net in libfabric 1.17 says that there is news for ever once it
  * has said so (and so did that of tcp in 1.18.0). A descriptor that wakes too

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Barriers, where callers wait until as many have come as the barrier is for:
- * those of threads, and those of execution streams, whose callers keep their
- * xstream asleep meanwhile. */
+/* Barriers of threads, and of execution streams, whose callers block their
+ * xstream meanwhile. */
 #include "abt.h"
 #include "base/assert.h"
 #include "base/mem.h"

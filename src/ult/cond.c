@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Conditions, for which threads wait with a mutex given back meanwhile.
+/* Condition variables.
  *
- * A waiter is in the queue before it gives its mutex, so that no signal made
- * under that mutex is missed; but it gives it with no lock held, and so a
- * signal may come before it has parked. The signal is then only noted in the
+ * A waiter enters the queue before it unlocks its mutex, so that no signal made
+ * under that mutex is missed; but it unlocks it with no lock held, so a signal
+ * may come before it has parked. The signal is then only recorded in the
  * waiter, which is not unparked.
  *
  * A waiter that had parked when it was signaled does not touch the condition

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Values that a user-level thread keeps under keys.
+/* Thread-specific values of a user-level thread, by key.
  *
  * A table is a chain of a few slots each, and read without a lock; writers hold
  * the thread's. A slot belongs to the number of a key, which no other key ever

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Parking: a user-level thread leaves its stack, an OS thread sleeps on the
- * futex in its waiter. */
+/* Park and unpark: a user-level thread leaves its stack, an OS thread blocks on
+ * the futex in its waiter. */
 #include "ult/park.h"
 
 #include "base/clock.h"

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A pool of user-level threads that are ready.
+/* Pool of ready user-level threads.
  *
  * A sleeper that waits for a push is on the pool's list of watches. Both the
- * push and the watch take the pool's lock, and the watcher looks into the pool
- * after it has put itself on the list; so either it finds what was pushed, or
- * the push finds it. A push that finds no sleeper costs nothing more. */
+ * push and the watch take the pool's lock, and the watcher checks the pool
+ * after it has added itself to the list; so either it finds the pushed thread,
+ * or the push finds it. A push without a sleeper costs nothing more. */
 #include "ult/ready_pool.h"
 
 #include <stdlib.h>

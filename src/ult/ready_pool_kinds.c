@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The kinds of pools that are built in: in which order threads leave.
+/* Built-in kinds of pools, which differ in the order of their threads.
  *
  * Threads that have run before go first in two of them, so that what was begun
  * ends before more is begun. One that only yields would keep the others out for

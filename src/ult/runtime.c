@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The runtime begins with the first ABT_init() and ends with the last
- * ABT_finalize(). */
+/* Runtime, from the first ABT_init() to the last ABT_finalize(). */
 #include <stddef.h>
 #include <sys/syscall.h>
 #include <unistd.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Locks that many readers, or one writer, may hold.
+/* Readers-writer locks.
  *
- * A reader is let in while readers are in, also when a writer waits: so one may
- * read within reading, as programs do. When the writer leaves, all readers that
- * wait go first; when the last reader leaves, the writer that waits longest.
- * The lock is handed over: an unparked waiter holds it. */
+ * A reader may lock while readers hold it, even if a writer waits: so read
+ * locks nest, as programs use them. When the writer unlocks, all waiting
+ * readers go first; when the last reader does, the oldest waiting writer. The
+ * lock is handed over: an unparked waiter holds it. */
 #include <stddef.h>
 
 #include "abt.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Schedulers, which say what an execution stream runs next.
+/* Schedulers, which choose the next thread of an execution stream.
  *
  * A basic one goes over its pools in turn: a thread that never stops yielding
- * in one of them does not keep the others from being run. All of them sleep
+ * in one of them does not keep the others from being run. All of them block
  * while their pools are empty. */
 #include "ult/sched.h"
 

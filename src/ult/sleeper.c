@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Sleepers, which wait until something is pushed into one of several pools. */
+/* Sleepers, which block until a push into one of several pools. */
 #include "ult/sleeper.h"
 
 #include "base/assert.h"

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* User-level threads are created, leave their stack to others, and end.
+/* User-level threads: creation, switches between them, and their end.
  *
  * A thread lies at the upper end of its own stack, so it takes no further
  * memory, and its first page is one that it touches anyway.
  *
- * Nobody else may run a thread before it has left its stack, so what makes it
- * ready, blocked or ended for others is done by the thread that runs next:
- * post_switch(). It knows the one that has left by the local, which both share
- * as long as the switch lasts. */
+ * No xstream may run a thread before it has left its stack, so the next thread
+ * makes it ready, blocked or ended for others: post_switch(). It finds the
+ * previous thread in the local state, which both share during the switch. */
 #include "ult/switch_to.h"
 
 #include "base/log.h"

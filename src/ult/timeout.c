@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Timeouts, and the one thread that sleeps until the next of them: a new one
- * wakes it only when that comes before all others. */
+/* Timeouts, and the thread that blocks until the next of them: a new one wakes
+ * it only if it is the earliest. */
 #include "ult/timeout.h"
 
 #include <pthread.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Pools that the program defines: how their functions are called, and by which
- * units threads are known to them. */
+/* User-defined pools: calls of their functions, and the units of their threads.
+ */
 #include "ult/user_pool.h"
 
 #include "base/map.h"

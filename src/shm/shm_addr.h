@@ -1,32 +1,32 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Other domains as peers, their shares, and their address strings. */
+/* Peers of a domain: their references and address strings. */
 #ifndef AMG_SHM_SHM_ADDR_H
 #define AMG_SHM_SHM_ADDR_H
 
 #include "shm/shm_domain.h"
 
-/* Once per peer: what was found wrong with its messages. */
+/* Protocol violations of a peer; each is logged once. */
 enum amg_shm_fault {
     AMG_SHM_FAULT_FORM,    /* a cell of unknown kind or wrong length */
-    AMG_SHM_FAULT_CREDITS, /* more credits than it was given */
-    AMG_SHM_FAULT_ANSWER,  /* an answer to nothing */
+    AMG_SHM_FAULT_CREDITS, /* it returned more credits than it was given */
+    AMG_SHM_FAULT_ANSWER,  /* a reply without a call */
     AMG_SHM_FAULT_ACCESS,  /* a refused put or get */
 };
 
-/* Makes the peer that is this domain itself. */
+/* Creates the peer that stands for this domain itself. */
 hg_return_t amg_shm_addr_init(struct amg_shm_domain *domain);
-/* All that is left of peers goes; nothing is under way any more. */
+/* Frees all peers; nothing is in flight any more. */
 void amg_shm_addr_fini(struct amg_shm_domain *domain);
 
-/* The peer of that name and incarnation (0: any that lives), with a share.
- * HG_ADDRNOTAVAIL: nobody has that name; HG_NOMEM; HG_AGAIN: no descriptor is
- * left just now; HG_PROTOCOL_ERROR; HG_NA_ERROR. NOTE(why): it
- * makes system calls under the lock, because two threads must not map one
- * peer twice; it is rare. */
+/* The peer of that name and incarnation (0: any living one), with a reference.
+ * HG_ADDRNOTAVAIL: no peer has that name; HG_NOMEM; HG_AGAIN: no descriptor is
+ * left at the moment; HG_PROTOCOL_ERROR; HG_NA_ERROR. NOTE(why): it makes
+ * system calls under the lock, because two threads must not map one peer twice;
+ * it is rare. */
 hg_return_t amg_shm_peer_find_locked(struct amg_shm_domain *domain,
     const char *name, uint64_t incarnation, struct amg_shm_peer **ret_peer);
 
-/* Another class of this very process: it dies with us. */
+/* Whether the peer is a class of this process, and so dies with it. */
 static inline bool amg_shm_peer_is_own_process(const struct amg_shm_peer *peer)
 {
     const struct amg_shm_region *own = &peer->domain->region;
@@ -34,14 +34,14 @@ static inline bool amg_shm_peer_is_own_process(const struct amg_shm_peer *peer)
     return peer->region.pid == own->pid && peer->region.pid_ns == own->pid_ns;
 }
 
-/* Its death is not watched any more. */
+/* Stops watching for its death. */
 void amg_shm_peer_unwatch_locked(struct amg_shm_peer *peer);
 
-/* Gives a share back. */
+/* Frees the peer, which is idle or abandoned. */
 void amg_shm_peer_free_locked(struct amg_shm_peer *peer);
 bool amg_shm_peer_is_idle_locked(const struct amg_shm_peer *peer);
 
-/* Frees it if nobody has a share and nothing is under way. */
+/* Frees it if it has no references and nothing is in flight. */
 static inline void amg_shm_peer_reap_locked(struct amg_shm_peer *peer)
 {
     if (!AMG_LIKELY(peer->shares > 0) && amg_shm_peer_is_idle_locked(peer))

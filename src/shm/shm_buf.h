@@ -1,38 +1,38 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Places for messages of ours, and for what came in. */
+/* Buffers of outgoing messages, and arrivals. */
 #ifndef AMG_SHM_SHM_BUF_H
 #define AMG_SHM_SHM_BUF_H
 
 #include "shm/shm_domain.h"
 
 enum {
-    /* Slabs of one peer that arrivals may point into at once; more messages of
-     * it are copied, so that who keeps arrivals does not take the means to
-     * send from it. 64 such receivers use a sender up. */
+    /* Slabs of one peer that arrivals may point into at once; further messages
+     * are copied, so that a receiver that keeps arrivals does not exhaust the
+     * sender's slabs. 64 such receivers would exhaust it. */
     AMG_SHM_HELD_MAX = 16,
 };
 
 hg_return_t amg_shm_buf_init(struct amg_shm_domain *domain);
 void amg_shm_buf_fini(struct amg_shm_domain *domain);
 
-/* A place, with a slab while there is one; NULL: no memory. */
+/* A buffer, with a slab if one is free; NULL: no memory. */
 struct amg_shm_buf *amg_shm_buf_get_locked(struct amg_shm_domain *domain);
 void amg_shm_buf_put_locked(struct amg_shm_buf *buf);
 /* Moves the bytes of a heap buf to one with a slab; NULL: none is free. */
 struct amg_shm_buf *amg_shm_buf_settle_locked(struct amg_shm_buf *buf);
-/* The slab of `buf` goes to `peer`, which will give it back. */
+/* Hands the slab of `buf` to `peer`, which will return it. */
 void amg_shm_buf_out_locked(struct amg_shm_buf *buf, struct amg_shm_peer *peer);
-/* The bytes in a slab of `peer` were read: gives it back. */
+/* Returns a slab of `peer` whose bytes were read. */
 void amg_shm_slab_return(struct amg_shm_peer *peer, struct amg_shm_slab *slab);
-/* Whoever gives a slab back wakes this process. */
+/* Asks the next receiver that returns a slab to wake this process. */
 void amg_shm_buf_want_locked(struct amg_shm_domain *domain);
-/* The peer is gone: so its slabs are ours again. */
+/* The peer is gone: reclaims the slabs that it has. */
 void amg_shm_buf_gone_locked(struct amg_shm_peer *peer);
 
 /* An arrival without bytes; NULL: no memory. */
 struct amg_shm_arrival *amg_shm_arrival_get_locked(
     struct amg_shm_domain *domain);
-/* Gives it, its share of the peer, and its bytes back. */
+/* Frees it, its reference to the peer, and its bytes. */
 void amg_shm_arrival_put_locked(struct amg_shm_arrival *arrival);
 
 static inline struct amg_shm_buf *amg_shm_buf_of(struct amg_buf *buf)

@@ -1,21 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The domain, its endpoints and its peers, as the files of this folder share
- * them.
+/* The domain, its endpoints and its peers, shared by the files of this folder.
  *
  *   domain -- region        own segment
- *     |   \-- bufs          own messages, most of them with a slab
+ *     |   \-- bufs          outgoing messages, most of them with a slab
  *     |-- peers             by incarnation; each maps the peer's segment
  *     |      \-- links      our ring to each context of the peer, 1 claim each
- *     |-- inboxes           by context: the rings of those that send there
+ *     |-- inboxes           by context: the rings of its senders
  *     |      \-- inrings    a ring, and the peer that writes it
  *     \-- eps               by context, while it is open: uses its inbox
  *
  * One lock guards the domain: peers, links, bufs, arrivals, operations while
- * they are posted. It costs its usual thread next to nothing (base/bias.h). A
- * poll looks for news without it, at its inbox: that belongs to the progress
- * owner of an open endpoint, and else to the lock. Functions that end in
- * _locked want the lock held.
- */
+ * they are posted. It is cheap for the thread that usually takes it
+ * (base/bias.h). A poll reads its inbox without the lock: the inbox belongs to
+ * the progress owner while its endpoint is open, and is guarded by the lock
+ * otherwise. Callers of functions that end in _locked hold the lock. */
 #ifndef AMG_SHM_SHM_DOMAIN_H
 #define AMG_SHM_SHM_DOMAIN_H
 
@@ -38,16 +36,17 @@ struct amg_shm_ep;
 struct amg_shm_peer;
 struct amg_shm_block;
 
-enum { AMG_SHM_REFUSED_KEPT = 16 }; /* processes whose refusal was told */
+enum { AMG_SHM_REFUSED_KEPT = 16 }; /* processes whose refusal was logged */
 
-/* Where an operation stands, besides those of a call. After that the reply may
- * lie in the words behind the first one. */
+/* States of an operation, besides those of a call. The words behind the state
+ * may hold the reply. */
 enum amg_shm_op_state {
-    AMG_SHM_OP_HOLDING = AMG_CALL_STATES, /* done; PTR: what has its reply */
-    AMG_SHM_OP_BULK, /* a put or get; the rest is shm_bulk.c's */
+    AMG_SHM_OP_HOLDING =
+        AMG_CALL_STATES, /* done; PTR: the arrival with its reply */
+    AMG_SHM_OP_BULK,     /* a put or get; the rest is shm_bulk.c's */
 };
 
-/* AMALGAM_SHM_COPY: which ways may be taken. */
+/* AMALGAM_SHM_COPY: which ways of copying are allowed. */
 enum amg_shm_copy {
     AMG_SHM_COPY_AUTO,    /* direct, else cma, else segment */
     AMG_SHM_COPY_DIRECT,  /* direct, else segment */
@@ -55,58 +54,60 @@ enum amg_shm_copy {
     AMG_SHM_COPY_SEGMENT, /* always */
 };
 
-/* What a domain keeps for puts and gets. */
+/* State of a domain for puts and gets. */
 struct amg_shm_bulk {
     struct amg_shm_keys keys;
     struct amg_shm_who who;
     enum amg_shm_copy copy;
-    bool lets_peers_in;   /* counts among those for whom Yama was told so */
-    struct amg_pool pool; /* of transfers */
-    struct amg_table transfers; /* those that peers answer; the lock's */
-    uint32_t chunks_used;       /* a bit per chunk; the lock's */
-    uint32_t chunks_reserved;   /* those that may be written to; the same */
+    bool lets_peers_in;         /* it has called amg_shm_cma_let_in() */
+    struct amg_pool pool;       /* of transfers */
+    struct amg_table transfers; /* those that peers answer; under the lock */
+    uint32_t chunks_used;       /* a bit per chunk; under the lock */
+    uint32_t chunks_reserved;   /* those with pages; under the lock */
 };
 
-/* What an endpoint keeps for them; all zero but the lists at the start. */
+/* State of an endpoint for puts and gets; all zero but the lists at the
+ * start. */
 struct amg_shm_bulk_ep {
-    struct amg_list moving;   /* transfers that a poll can move; the lock's */
-    struct amg_list starving; /* that wait for a chunk; the lock's */
-    /* `moving` is not empty: a hint, looked at without the lock. */
+    struct amg_list moving; /* transfers that a poll can move; under the lock */
+    struct amg_list starving; /* those that wait for a chunk; under the lock */
+    /* `moving` is not empty: a hint, read without the lock. */
     _Atomic uint32_t has_moving;
-    /* What posts have copied since a poll told ends: a bound, written under the
-     * lock and looked at without it. */
+    /* Bytes that posts have copied since the last poll returned operations: a
+     * bound, written under the lock and read without it. */
     _Atomic uint64_t copied;
 };
 
-/* What a peer keeps for them; all zero at the start. The first transfer finds
- * out the ways to the peer. */
+/* State of a peer for puts and gets; all zero at the start. The first transfer
+ * finds out which ways of copying work. */
 struct amg_shm_bulk_peer {
-    struct amg_lock lock; /* guards the finding out */
-    /* 1: the rest is set and constant. Release by who found out, acquire. */
+    struct amg_lock lock; /* serialises that check */
+    /* 1: the rest is set and constant. Release by the thread that checked,
+     * acquire by others. */
     _Atomic uint32_t is_known;
     /* 1: cross-memory copies are allowed; withdrawn when one is refused. */
     _Atomic uint32_t has_cma;
-    /* 1: posts leave it alone. A hint: what is copied nevertheless ends as if
-     * the peer had gone later. Written under the lock, read without it. */
+    /* 1: posts do not copy. A hint: a copy made nevertheless ends as if the
+     * peer had gone later. Written under the lock, read without it. */
     _Atomic uint32_t is_gone;
     struct amg_shm_table *table;
     struct amg_shm_visitor *visitor; /* NULL: segment only */
-    uint64_t area_base;              /* where the peer's area is at the peer, */
+    uint64_t area_base; /* address of the peer's area at the peer, */
     uint64_t area_len;
     char *area;           /* and here; NULL: no direct way */
     uint32_t chunks_used; /* by transfers to it; the domain's lock */
 };
 
-/* A place for one message of ours. In the free list, with the user, waiting to
- * leave, or its slab with a receiver. */
+/* Buffer of one outgoing message. It is in the free list, with the user,
+ * waiting to be sent, or its slab is with a receiver. */
 struct amg_shm_buf {
     struct amg_post
-        post; /* post.link, while free: single linked through next */
+        post; /* post.link, while free: singly linked through next */
     struct amg_buf buf;
     struct amg_shm_domain *domain;
-    struct amg_shm_slab *slab; /* NULL: it lies on the heap */
+    struct amg_shm_slab *slab; /* NULL: the bytes are on the heap */
     uint32_t index;            /* of the slab */
-    /* From here on while it waits. */
+    /* The rest is valid while it waits. */
     uint32_t len;
     uint8_t kind;
     uint8_t origin_context;
@@ -122,8 +123,8 @@ struct amg_shm_link {
     uint32_t slot;
     uint64_t claim; /* of the slot, live; 0: none was free yet */
     uint8_t context_id;
-    int bell;              /* its FIFO, opened when it is first rung; or -1 */
-    struct amg_list queue; /* bufs without credits that found no room */
+    int bell;              /* its FIFO, opened at the first wakeup; or -1 */
+    struct amg_list queue; /* bufs without credits that wait for room */
 };
 
 enum amg_shm_peer_state {
@@ -131,17 +132,17 @@ enum amg_shm_peer_state {
     AMG_SHM_PEER_GONE, /* closed or dead: nothing is sent to it any more */
 };
 
-/* Another domain, or this one itself. Freed when nobody has a share of it and
- * no call is under way; guarded by the lock. */
+/* Another domain, or this one itself. Freed when it has no references and no
+ * call is in flight; guarded by the lock. */
 struct amg_shm_peer {
     struct amg_shm_domain *domain;
     uint32_t shares; /* addresses, arrivals, inrings, transfers */
-    uint32_t id;     /* names it in the table of calls */
+    uint32_t id;     /* identifies it in the table of calls */
     enum amg_shm_peer_state state;
-    uint16_t warned;     /* a bit for each thing that was said of it already */
-    uint8_t context;     /* which its last request came from */
+    uint16_t warned;     /* a bit for each warning already logged about it */
+    uint8_t context;     /* source of its last request */
     bool has_died;       /* without closing */
-    bool is_unrung;      /* it could not be woken, and may sleep */
+    bool is_unrung;      /* a wakeup failed; it may be blocked */
     uint32_t slabs_held; /* its slabs that arrivals here point into */
     uint32_t slabs_lent; /* our slabs that it has */
     struct amg_flow_peer calls;
@@ -154,44 +155,46 @@ struct amg_shm_peer {
     struct amg_shm_bulk_peer bulk;
 };
 
-/* What came in: a request, a late reply, or what holds a reply. Free, or with
- * the user until it is released. */
+/* A received request, a late reply, or the bytes of a reply. Free, or with the
+ * user until it is released. */
 struct amg_shm_arrival {
     struct amg_arrival base;
     struct amg_shm_domain *domain;
     union {
-        struct amg_shm_slab *slab; /* the bytes lie there; NULL: not so */
+        struct amg_shm_slab
+            *slab; /* holds the bytes; NULL: they are elsewhere */
         struct amg_shm_arrival *next_free;
     };
-    void *copy; /* they lie there, on the heap; NULL: not so */
+    void *copy; /* heap memory with the bytes; NULL: none */
     _Alignas(8) uint8_t bytes[AMG_SHM_INLINE];
 };
 
-/* A ring of our segment, and who writes it. */
+/* A ring of our segment and the peer that writes it. */
 struct amg_shm_inring {
     struct amg_shm_in in;
     struct amg_shm_peer *peer;
     uint32_t slot;
-    uint8_t context_id; /* whose inbox it belongs to, whatever its claim says */
-    uint32_t seen; /* in.head when it was last looked whether it is silent */
+    uint8_t context_id; /* of its inbox; does not depend on the claim */
+    uint32_t seen;      /* in.head when it was last checked for silence */
     bool is_active;
-    bool is_leaving; /* its writer writes no more: freed when it is empty */
+    bool is_leaving;      /* its writer has left: freed when it is empty */
     struct amg_link link; /* on the inbox's list of all */
 };
 
-/* What one context receives. Belongs to the progress owner while an endpoint
- * is open, else to the lock. Made when the context is first opened, and lives
- * as long as the domain, because answers may come to a closed one. */
+/* Inbox of one context. Belongs to the progress owner while an endpoint is
+ * open, and is guarded by the lock otherwise. Created when the context is first
+ * opened, and lives as long as the domain, because replies may arrive after the
+ * endpoint closed. */
 struct amg_shm_inbox {
     struct amg_shm_domain *domain;
     struct amg_shm_context *context; /* the shared part */
     uint8_t context_id;
     bool is_open;
-    uint32_t sleeps; /* how often it was announced */
+    uint32_t sleeps; /* sleeps announced so far */
     /* Our FIFO, or -1; it outlives the endpoint, because peers keep theirs. */
     int bell;
-    uint32_t bytes_due; /* how many rang whose byte was not there yet */
-    struct amg_shm_inring **active; /* looked at by every poll */
+    uint32_t bytes_due;             /* wakeups whose byte has not arrived yet */
+    struct amg_shm_inring **active; /* read by every poll */
     uint32_t active_count;
     uint32_t active_cap;
     struct amg_list rings;  /* all */
@@ -202,13 +205,13 @@ struct amg_shm_inbox {
 struct amg_shm_ep {
     struct amg_ep base;
     struct amg_shm_inbox *inbox;
-    struct amg_list done; /* operations for the next poll; the lock's */
-    /* There may be some, or late replies; set under the lock, looked at without
+    struct amg_list done; /* operations for the next poll; under the lock */
+    /* 1: there may be some, or late replies; set under the lock, read without
      * it. */
     _Atomic uint32_t has_done;
-    uint32_t polls;      /* since it was last looked for rare things */
-    uint64_t checked_ns; /* when peers were last looked after */
-    int epoll;           /* what is slept upon, or -1 */
+    uint32_t polls;      /* since the last check for rare events */
+    uint64_t checked_ns; /* when peers were last checked */
+    int epoll;           /* the descriptor to wait on, or -1 */
     struct amg_shm_bulk_ep bulk;
     bool is_armed;
 };
@@ -217,48 +220,50 @@ struct amg_shm_ep {
 struct amg_shm_domain {
     struct amg_domain base;
     struct amg_shm_region region;
-    uint32_t message_len; /* that is called eager; slabs have more room */
+    uint32_t message_len; /* the eager limit; slabs have more room */
     uint32_t max_contexts;
     bool is_listening;
-    /* Something waits that a poll could move: peers in `stuck`, owed credits.
-     * Written under the lock, looked at without it. */
+    /* A poll may have to retry sends: peers in `stuck`, owed credits. Written
+     * under the lock, read without it. */
     _Atomic uint32_t has_errands;
-    /* Counts polls that found nothing, roughly. What messages have between them
-     * when they are no burst: relaxed, see struct amg_shm_out. */
+    /* Approximate count of polls that found nothing; it changes between
+     * messages that are not a burst. Relaxed, see struct amg_shm_out. */
     _Atomic uint32_t lull;
 
     struct amg_bias lock; /* guards all below */
     struct amg_calls calls;
     struct amg_map peers; /* by incarnation */
     struct amg_list all_peers;
-    /* Ends what is under way with a peer that closed or died (shm_liveness.c);
-     * the peer may be freed by it. */
+    /* Ends all operations with a peer that closed or died (shm_liveness.c); may
+     * free the peer. */
     void (*peer_gone_locked)(struct amg_shm_peer *peer, bool has_died);
     struct amg_list stuck;
-    struct amg_shm_peer *self; /* has a share */
+    struct amg_shm_peer *self; /* holds a reference */
     uint32_t next_peer_id;
-    int deaths;         /* epoll over the pidfds of all peers; -1: none */
-    int ticks;          /* a timer in `deaths`, made when first needed; or -1 */
-    uint64_t tick_ns;   /* how often it ends a sleep; 0: never */
-    bool wants_retry;   /* something waits for a slot, or to ring a bell */
-    bool has_unwatched; /* there may be peers whose death nobody tells of */
-    bool has_unseen;    /* there may be rings that nobody has opened yet */
+    int deaths; /* epoll over the pidfds of all peers; -1: none */
+    int ticks;  /* a timer in `deaths`, created when first needed; or -1 */
+    uint64_t tick_ns;    /* its period; 0: disarmed */
+    bool wants_retry;    /* a send waits for a slot, or a wakeup failed */
+    bool has_unwatched;  /* there may be peers without a pidfd */
+    bool has_unseen;     /* there may be rings that no peer has opened yet */
     uint64_t starved_ns; /* since when a sender could not be mapped; or 0 */
-    uint64_t refused[AMG_SHM_REFUSED_KEPT];  /* who was, by incarnation */
-    uint64_t refusing[AMG_SHM_REFUSED_KEPT]; /* who refuses us */
+    uint64_t refused[AMG_SHM_REFUSED_KEPT];  /* refused peers, by incarnation */
+    uint64_t refusing[AMG_SHM_REFUSED_KEPT]; /* peers that refuse us */
 
     struct amg_link *free_bufs;
-    struct amg_list out_bufs; /* whose slab a receiver has; oldest first */
+    struct amg_list
+        out_bufs; /* those whose slab a receiver has; oldest first */
     struct amg_shm_buf *bufs; /* one for each slab */
-    uint32_t fresh_bufs;      /* the first that was never used */
+    uint32_t fresh_bufs;      /* index of the first that was never used */
     struct amg_shm_arrival *free_arrivals;
-    struct amg_shm_block *blocks; /* which they are cut from */
+    struct amg_shm_block *blocks; /* the memory of the arrivals */
 
-    struct amg_shm_inring **inrings; /* by slot; NULL: not known */
+    struct amg_shm_inring **inrings; /* by slot; NULL: not opened */
     struct amg_shm_inbox *inboxes[AMG_SHM_CONTEXTS]; /* NULL: never opened */
     struct amg_shm_ep *eps[AMG_SHM_CONTEXTS];        /* NULL: not open */
     unsigned closed_inboxes;
-    uint64_t quiet_ns; /* until when closing waits for readers; 0: not yet */
+    uint64_t
+        quiet_ns; /* until when closing waits for readers; 0: not closing */
     struct amg_shm_bulk bulk;
 };
 
@@ -289,7 +294,7 @@ static inline struct amg_peer *amg_shm_peer_base(struct amg_shm_peer *peer)
     return (struct amg_peer *)(void *)peer;
 }
 
-/* Is it the first time of this process, as far as `kept` reaches back? */
+/* Whether this incarnation is not among those that `kept` remembers. */
 static inline bool amg_shm_refusal_is_new(
     uint64_t kept[AMG_SHM_REFUSED_KEPT], uint64_t incarnation)
 {
@@ -300,7 +305,7 @@ static inline bool amg_shm_refusal_is_new(
     return is_new;
 }
 
-/* The operation comes back with the next poll of its endpoint. */
+/* The next poll of its endpoint returns the operation. */
 static inline void amg_shm_op_end_locked(
     struct amg_shm_ep *ep, struct amg_op *op, hg_return_t ret)
 {

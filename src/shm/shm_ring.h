@@ -1,49 +1,49 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A ring of cells from one process to one context of another: one writer, one
+/* Ring of cells from one process to one context of another: one writer, one
  * reader.
  *
- * It lies in the reader's segment. Both sides keep their places in private
- * memory; what they share is
+ * It is part of the reader's segment. Both sides keep their positions in
+ * private memory; they share
  *
  *   line  written by   what
  *   0     writer       name, NUL terminated, before the slot is claimed
- *   1     writer       incarnation; is_full, when it sleeps for want of room
- *   2     reader       watch: does it look here? rarely written
- *   3     reader       consumed: cells it is done with, every 16
+ *   1     writer       incarnation; is_full, when it blocks for lack of room
+ *   2     reader       watch: whether it polls the ring; rarely written
+ *   3     reader       consumed: cells read so far, stored every 16
  *   4-43  writer       40 cells of one line each
  *
  *   cell, 64 bytes
  *   off len
  *     0   4 seq, its number in the life of the ring, from 1; written last
- *     4   1 kind, with AMG_SHM_FAR when the bytes are in a slab
- *     5   1 context of the sender; an answer goes there
+ *     4   1 kind, with AMG_SHM_FAR if the bytes are in a slab
+ *     5   1 context of the sender, to which replies go
  *     6   2 len, bytes in the cell
- *     8   4 cookie, names the call in the table of who began it
- *    12   2 credits that come back
+ *     8   4 cookie, index of the call in the table of its origin
+ *    12   2 returned credits
  *    14   2 0
  *    16  48 the bytes, or struct amg_shm_far
  *
- * The reader never writes to a cell: it knows that the next one is there by its
- * number. So a message costs one line that wanders from writer to reader.
+ * The reader never writes to a cell: the sequence number shows that the next
+ * one is complete. So a message moves one cache line from writer to reader.
  *
- * A reader that stops looking at a ring, or goes to sleep, says so in `watch`,
- * and a writer that has written a cell and sees that raises the news of the
- * context (shm_region.h). That is a store and a load on each side (Dekker), and
- * one of the two must see the other:
+ * A reader that stops polling a ring, or blocks, stores that in `watch`; a
+ * writer that sees it after writing a cell raises `news` of the context
+ * (shm_segment.h). Each side does a store and then a load (Dekker), and at
+ * least one of the two must see the other's store:
  *
  *   writer                        reader
  *   seq = number                  watch = DORMANT
  *   (nothing)                     membarrier
  *   if (watch != WATCHED) news    if (seq == expected) watch = WATCHED
  *
- * The writer, who does this for each message, needs no fence of its own: the
- * reader's system call, made when it stops to look, puts one into every process
- * that runs (MEMBARRIER_CMD_GLOBAL_EXPEDITED). Where the kernel does not offer
- * that, the reader's segment says so, and writers fence.
+ * The writer does this for each message and needs no fence: the reader's system
+ * call, made when it stops polling, executes one in every running process
+ * (MEMBARRIER_CMD_GLOBAL_EXPEDITED). If the kernel does not offer that, the
+ * reader's segment says so, and writers fence.
  *
- * A writer that goes to sleep while the ring is full sets `is_full`, fences in
- * the same way, and looks once more; a reader that has reported looks at it.
- */
+ * A writer that blocks while the ring is full sets `is_full`, fences in the
+ * same way, and checks once more; the reader loads it after each store of
+ * `consumed`. */
 #ifndef AMG_SHM_SHM_RING_H
 #define AMG_SHM_SHM_RING_H
 
@@ -65,20 +65,20 @@ enum {
     AMG_SHM_NAME_CAP = 64, /* of a segment, with the NUL */
 };
 
-/* What a cell says. REQUEST to CREDIT are messages of the contract, the rest
- * belongs to transfers (shm_bulk.h). */
+/* Kinds of cells. REQUEST to CREDIT are messages of the contract, the rest
+ * belongs to transfers (shm_transfer.h). */
 enum amg_shm_kind {
-    AMG_SHM_REQUEST, /* answer me */
-    AMG_SHM_ONEWAY,  /* no answer wanted; gives a credit back when released */
+    AMG_SHM_REQUEST, /* wants a reply */
+    AMG_SHM_ONEWAY,  /* no reply; returns a credit when released */
     AMG_SHM_REPLY,   /* returns one credit */
-    AMG_SHM_REFUSE, /* the same; cookie names the call, bytes a uint32_t code */
-    AMG_SHM_CREDIT, /* only cell.credits */
-    AMG_SHM_BULK,   /* this and all above it: amg_shm_transfer_message() */
+    AMG_SHM_REFUSE,  /* the same; cookie: the call, bytes: a uint32_t code */
+    AMG_SHM_CREDIT,  /* only cell.credits */
+    AMG_SHM_BULK,    /* this and all above it: amg_shm_transfer_message() */
     AMG_SHM_KIND_COUNT = AMG_SHM_BULK + 8,
     AMG_SHM_FAR = 0x80,
 };
 
-/* Bytes that did not fit: a slab in the sender's segment. */
+/* Bytes that do not fit into a cell: a slab in the sender's segment. */
 struct amg_shm_far {
     uint32_t slab;
     uint32_t len;
@@ -101,22 +101,23 @@ struct amg_shm_cell {
 };
 
 enum amg_shm_watch {
-    AMG_SHM_UNSEEN,  /* no reader has opened it yet; it looks for news only */
-    AMG_SHM_DORMANT, /* the reader looks only when there is news */
-    AMG_SHM_WATCHED, /* it looks at every poll */
-    AMG_SHM_CLOSED,  /* the context is closed; answers are still looked for */
-    AMG_SHM_REFUSED, /* it cannot reach the writer, and will not look */
+    AMG_SHM_UNSEEN,  /* not opened by the reader yet, which checks news only */
+    AMG_SHM_DORMANT, /* the reader polls it only after news */
+    AMG_SHM_WATCHED, /* the reader reads it in every poll */
+    AMG_SHM_CLOSED,  /* the context is closed; replies are still read */
+    AMG_SHM_REFUSED, /* the reader cannot reach the writer and never reads it */
 };
 
 struct amg_shm_ring {
     char name[AMG_SHM_NAME_CAP];
     _Alignas(AMG_SHM_LINE) uint64_t incarnation;
-    /* Dekker with `consumed`; cleared by the reader, who then tells. */
+    /* Dekker with `consumed`; cleared by the reader, which then wakes the
+     * writer. */
     _Atomic uint32_t is_full;
     /* Dekker with `seq`, see above. */
     _Alignas(AMG_SHM_LINE) _Atomic uint32_t watch;
-    /* Gives cells back: release when they were read, acquire by the writer
-     * before it writes them again. */
+    /* Returns cells: release store after reading them, acquire load by the
+     * writer before it writes them again. */
     _Alignas(AMG_SHM_LINE) _Atomic uint32_t consumed;
     struct amg_shm_cell cells[AMG_SHM_CELLS];
 };
@@ -124,43 +125,43 @@ struct amg_shm_ring {
 static_assert(sizeof(struct amg_shm_cell) == AMG_SHM_LINE, "one line");
 static_assert(sizeof(struct amg_shm_ring) == (4 + 40) * 64, "the table above");
 
-/* The writer's side; guarded by the lock of its domain. In a burst it asks for
- * the ownership of lines before it writes them: that takes as long as half a
- * message, and the rate rises from 4.5 to 6.8 million calls a second. A single
- * message must not: its reader looks at the line already, and a round trip
- * would take 0.15 us more. */
+/* The writer's side; guarded by the lock of its domain. In a burst it
+ * prefetches lines for writing: acquiring a line takes half the time of a
+ * message, and the prefetch raises the rate from 4.5 to 6.8 million calls a
+ * second. A single message must not do so: its reader is already reading the
+ * line, and a round trip would take 0.15 us more. */
 struct amg_shm_out {
     struct amg_shm_ring *ring; /* NULL: not claimed yet */
     uint32_t tail;             /* cells written */
     uint32_t index;            /* of the next one */
     uint32_t consumed;         /* as last seen */
-    uint32_t lull;             /* of the domain, at the last message */
-    bool needs_fence;          /* the reader has no membarrier, or we */
+    uint32_t lull;             /* amg_shm_domain.lull at the last message */
+    bool needs_fence; /* the reader or this process has no membarrier */
 };
 
-/* The reader's side; belongs to who polls the context. */
+/* The reader's side; belongs to the owner of the inbox. */
 struct amg_shm_in {
     struct amg_shm_ring *ring;
     uint32_t head;     /* cells read */
     uint32_t index;    /* of the next one */
     uint32_t reported; /* as last stored in `consumed` */
-    bool needs_fence;  /* the writer has no membarrier, or we */
+    bool needs_fence;  /* the writer or this process has no membarrier */
 };
 
-/* A ring that is to be used by another writer: nobody writes to it now. */
+/* Prepares a ring for another writer; no process writes to it now. */
 void amg_shm_ring_reset(struct amg_shm_ring *ring);
 
 void amg_shm_out_init(
     struct amg_shm_out *out, struct amg_shm_ring *ring, bool needs_fence);
 void amg_shm_in_init(
     struct amg_shm_in *in, struct amg_shm_ring *ring, bool needs_fence);
-/* The writer was told that there is room. */
+/* The writer was woken because there is room. */
 static inline void amg_shm_in_told(struct amg_shm_in *in)
 {
     atomic_store_explicit(&in->ring->is_full, 0, memory_order_relaxed);
 }
 
-/* The cell to fill in next, or NULL: the ring is full. */
+/* The next cell to fill, or NULL if the ring is full. */
 static inline struct amg_shm_cell *amg_shm_out_next(struct amg_shm_out *out)
 {
     if (out->tail - out->consumed >= AMG_SHM_CELLS) {
@@ -172,7 +173,8 @@ static inline struct amg_shm_cell *amg_shm_out_next(struct amg_shm_out *out)
     return &out->ring->cells[out->index];
 }
 
-/* Hands the filled cell over. True: the reader does not look, tell it. */
+/* Publishes the filled cell. True: the reader does not poll the ring, raise its
+ * news. */
 static inline bool amg_shm_out_push(
     struct amg_shm_out *out, struct amg_shm_cell *cell)
 {
@@ -187,15 +189,14 @@ static inline bool amg_shm_out_push(
            AMG_SHM_WATCHED;
 }
 
-/* Has the reader not said that it read all cells? */
+/* Whether the reader has not yet reported all cells as read. */
 static inline bool amg_shm_out_is_unread(const struct amg_shm_out *out)
 {
     return atomic_load_explicit(&out->ring->consumed, memory_order_acquire) !=
            out->tail;
 }
 
-/* After a push: if there was no lull since the one before, others may follow.
- */
+/* After a push: if no poll was idle since the previous one, more may follow. */
 static inline void amg_shm_out_prefetch(struct amg_shm_out *out, uint32_t lull)
 {
     uint32_t index = out->index + AMG_SHM_AHEAD;
@@ -207,7 +208,7 @@ static inline void amg_shm_out_prefetch(struct amg_shm_out *out, uint32_t lull)
     out->lull = lull;
 }
 
-/* The oldest cell that was not read, or NULL. */
+/* The oldest unread cell, or NULL. */
 static inline const struct amg_shm_cell *amg_shm_in_peek(
     const struct amg_shm_in *in)
 {
@@ -219,8 +220,8 @@ static inline const struct amg_shm_cell *amg_shm_in_peek(
                : NULL;
 }
 
-/* Publishes how far we are. True: the writer sleeps for want of room, tell it,
- * and then amg_shm_in_told(). */
+/* Publishes the read position. True: the writer is blocked for lack of room;
+ * wake it, then call amg_shm_in_told(). */
 static inline bool amg_shm_in_report(struct amg_shm_in *in)
 {
     in->reported = in->head;
@@ -232,7 +233,7 @@ static inline bool amg_shm_in_report(struct amg_shm_in *in)
     return atomic_load_explicit(&in->ring->is_full, memory_order_relaxed) != 0;
 }
 
-/* That cell was read, and its bytes are used no more. True as above. */
+/* The cell was read, and its bytes are no longer used. True as above. */
 static inline bool amg_shm_in_pop(struct amg_shm_in *in)
 {
     in->head++;

@@ -4,27 +4,25 @@
  *   part       each         how many       written by
  *   head       struct       1              owner, at creation; is_closed
  *   contexts   256 bytes    max_contexts   see struct amg_shm_context
- *   claims     8 bytes      SLOTS          who sends here, by slot
+ *   claims     8 bytes      SLOTS          senders, by slot
  *   keys       AMG_SHM_KEYS_LEN            exposed memory, see shm_keys.h
  *   rings      2816 bytes   SLOTS          shm_ring.h; slot_end in the head
  *   slabs      64 + message SLABS          owner's long messages
- *   chunks     AMG_SHM_CHUNKS_LEN          copying through the segment
+ *   chunks     AMG_SHM_CHUNKS_LEN          bulk data copied through the segment
  *
- * Keys and what follows begin at a page each; what stands before them is so
- * little that a peer of a domain with few contexts touches one page of it, and
- * its ring. The file has its whole length from the start, and no memory before
- * that is needed: each part is reserved before it is first written, as who
- * writes to a page that /dev/shm has no room for is killed by SIGBUS. The
- * offsets stand in the head; who maps a segment checks the head once, keeps
- * what it needs in private memory, and never looks again, so that an owner gone
- * mad can spoil messages but not lead us astray.
+ * The keys and each later part begin on a page of their own; the parts before
+ * them are so small that a peer of a domain with few contexts touches one page
+ * of them, and its ring. The file has its full length from the start, but no
+ * memory until it is needed: each part is reserved before it is first written,
+ * because a write to a page that /dev/shm has no room for raises SIGBUS. The
+ * head holds the offsets. A process that maps a segment checks the head once,
+ * copies what it needs to private memory, and never reads the head again, so a
+ * faulty owner can corrupt messages but not the addresses that its peers use.
  *
- * The file appears under its name when it is whole: it is made without a name
- * and linked then. So there is no moment at which another process could take a
- * half-made segment for a stale one. The name that a process gives itself ends
- * with the descriptor that it has the file open as, "PID-NUMBER.DESCRIPTOR": so
- * it leads to the segment, by /proc, when the file has lost it.
- */
+ * The file is created without a name and linked when it is complete, so no
+ * other process can mistake an unfinished segment for a stale one. A default
+ * name ends with the owner's descriptor of the file, "PID-NUMBER.DESCRIPTOR",
+ * so peers can open the segment through /proc after the file was unlinked. */
 #ifndef AMG_SHM_SHM_SEGMENT_H
 #define AMG_SHM_SHM_SEGMENT_H
 
@@ -41,14 +39,13 @@ enum {
     AMG_SHM_VERSION = 2,
     AMG_SHM_PAGE = 4096,
     AMG_SHM_CONTEXTS = 256,       /* a context id is one byte */
-    AMG_SHM_SLOTS = 4096,         /* processes times contexts that send here */
-    AMG_SHM_CLAIMS_AT_ONCE = 512, /* whose pages are taken together */
-    AMG_SHM_BITS = 1024,          /* that tell which of them has news */
-    AMG_SHM_SLABS = 1024,         /* long messages under way */
-    AMG_SHM_KEYS_LEN = 4 << 20, /* for the table of live keys; of these pages */
-    AMG_SHM_KEYS_FIRST_PAGES =
-        3, /* have room for 191 visitors, who write there */
-    AMG_SHM_CHUNKS_LEN = 2 << 20 /* reserved for copying through here */
+    AMG_SHM_SLOTS = 4096,         /* sending processes times contexts */
+    AMG_SHM_CLAIMS_AT_ONCE = 512, /* whose pages are reserved together */
+    AMG_SHM_BITS = 1024,          /* bits of amg_shm_context.rings */
+    AMG_SHM_SLABS = 1024,         /* long messages in flight */
+    AMG_SHM_KEYS_LEN = 4 << 20, /* of the table of live keys; its first pages */
+    AMG_SHM_KEYS_FIRST_PAGES = 3, /* hold 191 visitors, which write there */
+    AMG_SHM_CHUNKS_LEN = 2 << 20  /* for bulk data copied through the segment */
 };
 
 struct amg_shm_head {
@@ -62,8 +59,8 @@ struct amg_shm_head {
     uint32_t pid;
     uint32_t message_len;
     char name[AMG_SHM_NAME_CAP];
-    uint64_t probe;      /* a random word, */
-    uint64_t probe_addr; /* and where it is at its owner */
+    uint64_t probe;      /* a random number, */
+    uint64_t probe_addr; /* and its address at the owner */
     uint64_t area_base;  /* the owner's amg_area, all 0 when it has none */
     uint64_t area_len;
     int32_t area_fd;
@@ -76,11 +73,11 @@ struct amg_shm_head {
     uint64_t rings_at;
     uint64_t slabs_at;
     uint64_t chunks_at;
-    /* 1: the owner has closed, in order. Its release pairs with the acquire
-     * of amg_shm_region_is_closed(). */
+    /* 1: the owner has closed normally. The release store pairs with the
+     * acquire load in amg_shm_region_is_closed(). */
     _Alignas(AMG_SHM_LINE) _Atomic uint32_t is_closed;
-    /* No slot was ever claimed from here on; raised by senders, before a claim
-     * is live. */
+    /* No slot from this index on was ever claimed; senders raise it before
+     * their claim becomes live. */
     _Atomic uint32_t slot_end;
 };
 
@@ -89,39 +86,39 @@ static_assert(sizeof(struct amg_shm_head) <= AMG_SHM_PAGE, "one page");
 /* Bits of amg_shm_context.news. */
 enum amg_shm_news {
     AMG_SHM_NEWS_RINGS = 1, /* bits were set in `rings` */
-    AMG_SHM_NEWS_PEERS = 2, /* a peer ends: look which */
+    AMG_SHM_NEWS_PEERS = 2, /* some peer closes: check which */
 };
 
 /* Values of amg_shm_context.sleep. */
 enum amg_shm_sleep {
     AMG_SHM_AWAKE,
-    AMG_SHM_ASLEEP, /* whoever raises news rings the bell, and writes RUNG */
+    AMG_SHM_ASLEEP, /* the next sender writes RUNG and wakes the owner */
     AMG_SHM_RUNG,
-    AMG_SHM_SLEEP_MASK = 3, /* above these bits: which sleep it is */
+    AMG_SHM_SLEEP_MASK = 3, /* the bits above count the sleeps */
     AMG_SHM_SLEEP_NEXT = 4,
 };
 
 /* Values of amg_shm_context.is_open. */
 enum amg_shm_context_state {
-    AMG_SHM_CONTEXT_NEVER, /* no endpoint was ever here */
+    AMG_SHM_CONTEXT_NEVER, /* never had an endpoint */
     AMG_SHM_CONTEXT_OPEN,
-    AMG_SHM_CONTEXT_CLOSED, /* one was: requests are refused */
+    AMG_SHM_CONTEXT_CLOSED, /* had one: requests are refused */
 };
 
-/* What senders and a context share besides the rings. */
+/* State shared by a context and its senders, besides the rings. */
 struct amg_shm_context {
-    /* Publishes `rings` and what the senders wrote to their rings; or'ed by
-     * senders, exchanged by the owner when it is not 0. */
+    /* Publishes `rings` and what the senders wrote to their rings; senders OR
+     * bits into it, the owner exchanges it when it is not 0. */
     _Alignas(AMG_SHM_LINE) _Atomic uint32_t news;
-    /* A bit for the slots that are alike modulo AMG_SHM_BITS: the ring of one
-     * has cells, or is new. */
+    /* One bit for all slots that are equal modulo AMG_SHM_BITS: the ring of one
+     * of them has cells, or is new. */
     _Alignas(AMG_SHM_LINE) _Atomic uint64_t rings[AMG_SHM_BITS / 64];
     /* Dekker with `news`: see shm_doorbell.c. */
     _Alignas(AMG_SHM_LINE) _Atomic uint32_t sleep;
     _Atomic uint32_t is_open; /* enum amg_shm_context_state */
-    _Atomic uint32_t cpu;     /* where it last waited, + 1; 0 unknown */
-    /* Which descriptor of the owner its bell is: that + 1, and the low half of
-     * the inode; 0: it has a name. Published by `sleep`. */
+    _Atomic uint32_t cpu;     /* cpu of its last wait, + 1; 0 unknown */
+    /* The owner's descriptor of its doorbell FIFO, + 1, and the low half of the
+     * inode; 0: the FIFO has a name. Published by `sleep`. */
     _Atomic uint64_t bell;
 };
 
@@ -132,13 +129,13 @@ enum amg_shm_claim_state {
     AMG_SHM_CLAIM_FREE,
     AMG_SHM_CLAIM_MAKING,  /* a sender writes its name into the ring */
     AMG_SHM_CLAIM_LIVE,    /* cells may come */
-    AMG_SHM_CLAIM_LEAVING, /* none will come any more; the owner frees it */
+    AMG_SHM_CLAIM_LEAVING, /* no more cells will come; the owner frees it */
 };
 
 /* A claim, from its lowest bit on: state (8 bits), the context it sends to (8),
- * whether its pid means nothing to the owner (1), how often the slot was freed
- * (15), and the pid of who claimed. So nobody takes a slot that was freed and
- * claimed again, be it by the same process, for its own. */
+ * whether its pid is of another pid namespace (1), how often the slot was freed
+ * (15), and the pid of the claimer. So no process mistakes a slot that was
+ * freed and claimed again, even by itself, for its own. */
 enum {
     AMG_SHM_CLAIM_STRANGER = 1 << 16, /* of another pid namespace */
     AMG_SHM_CLAIM_TURN = 1 << 17,
@@ -150,7 +147,7 @@ static inline uint64_t amg_shm_claim_in(
     return (claim & ~0xffull) | (uint64_t)state;
 }
 
-/* What a sender makes of a free one. */
+/* The claim with which a sender takes a free slot. */
 static inline uint64_t amg_shm_claim_take(
     uint64_t free, uint8_t context, bool is_stranger, uint32_t pid)
 {
@@ -160,7 +157,7 @@ static inline uint64_t amg_shm_claim_take(
            (uint64_t)pid << 32;
 }
 
-/* What its owner makes of one that is not used any more. */
+/* The value with which the owner frees a claim. */
 static inline uint64_t amg_shm_claim_free(uint64_t claim)
 {
     return (claim + AMG_SHM_CLAIM_TURN) &
@@ -189,19 +186,19 @@ static inline uint32_t amg_shm_claim_pid(uint64_t claim)
 
 /* The first line of a slab; the bytes follow. */
 struct amg_shm_slab {
-    /* 1: the receiver has it. It puts 0 there when it is done with the bytes,
-     * with release; the owner's acquire load then makes it free. 2: the same,
-     * and the owner sleeps until one is free: it is to be told. */
+    /* 1: the receiver has the slab; it stores 0 with release when it no longer
+     * needs the bytes, paired with the owner's acquire load. 2: the same, and
+     * the owner blocks until a slab is free: the receiver wakes it. */
     _Alignas(AMG_SHM_LINE) _Atomic uint32_t is_out;
     _Alignas(AMG_SHM_LINE) uint8_t bytes[];
 };
 
-/* A mapped segment, own or of a peer; all but `head` is private and was
- * checked. Owned by its domain or peer. */
+/* A mapped segment, own or of a peer; all but `head` is a private, checked
+ * copy. Owned by its domain or peer. */
 struct amg_shm_region {
     struct amg_shm_head *head; /* the mapping; NULL: none */
     uint64_t len;
-    int fd;             /* the owner's, which holds its lock; -1 at peers */
+    int fd;             /* the owner's, which holds the flock; -1 at peers */
     bool has_lost_name; /* own ones only */
     uint64_t inode;     /* of the file; peers only */
     char name[AMG_SHM_NAME_CAP];
@@ -221,14 +218,14 @@ struct amg_shm_region {
     uint8_t *chunks;
 };
 
-/* Did its owner close it? */
+/* Whether its owner has closed it. */
 static inline bool amg_shm_region_is_closed(const struct amg_shm_region *region)
 {
     return atomic_load_explicit(
                &region->head->is_closed, memory_order_acquire) != 0;
 }
 
-/* The slots that may have been claimed: from 0 up to here. */
+/* End of the range of slots, from 0 on, that may have been claimed. */
 static inline uint32_t amg_shm_region_slot_end(
     const struct amg_shm_region *region)
 {

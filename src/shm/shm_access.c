@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A look into a peer's table of exposed memory, before copying by ourselves.
+/* Access to a peer's exposed memory: the check in its table before this process
+ * copies.
  *
- * The table may hold anything if its owner is broken: no number in it is used
- * as an index before it was compared with the table's bounds. */
+ * A faulty owner may write anything into the table: no number in it is used as
+ * an index before it was checked against the table's bounds. */
 #include "shm/shm_access.h"
 
 #include "base/assert.h"
@@ -22,7 +23,8 @@ static bool visitor_take(
     return true;
 }
 
-/* Nobody looks beyond the end: it grows before a visit is announced. */
+/* The exposer does not read beyond the end, so raise it before a visit is
+ * announced. */
 static void end_raise(struct amg_shm_table *table, uint32_t end)
 {
     uint32_t seen =
@@ -42,7 +44,7 @@ struct amg_shm_visitor *amg_shm_access_claim(struct amg_shm_table *table,
         for (uint32_t i = 0; i < AMG_SHM_VISITORS; i++) {
             struct amg_shm_visitor *visitor = &table->visitors[i];
 
-            if (pass == 1) /* all were taken: by whom? */
+            if (pass == 1) /* all were taken: free those of the dead */
                 (void)amg_shm_visitor_reap(visitor, life);
             if (visitor_take(visitor, who)) {
                 end_raise(table, i + 1);
@@ -115,7 +117,8 @@ AMG_NOINLINE static hg_return_t list_find(const struct amg_shm_listed *list,
     return HG_SUCCESS;
 }
 
-/* Where the access begins at the peer; the entry is live and held. */
+/* Finds the start of the access; the entry is live, and our visit is
+ * announced. */
 static hg_return_t entry_find(const struct amg_shm_table *table,
     const struct amg_shm_entry *entry, const struct amg_shm_access *access,
     struct amg_shm_view *ret_view)
@@ -158,7 +161,7 @@ static hg_return_t entry_check(const struct amg_shm_table *table,
     return entry_find(table, entry, access, ret_view);
 }
 
-/* One locked operation for the first visit; later ones only look. */
+/* One atomic read-modify-write for the first visit; later ones only load. */
 static void entry_mark(struct amg_shm_table *table,
     const struct amg_shm_visitor *visitor, uint32_t index)
 {
@@ -202,11 +205,11 @@ hg_return_t amg_shm_access_enter(struct amg_shm_table *table,
 
 void amg_shm_access_leave(struct amg_shm_visitor *visitor, unsigned visit)
 {
-    /* What was copied is there before the exposer sees that we left. */
+    /* The copy is complete before the exposer sees that the visit ended. */
     atomic_store_explicit(&visitor->visits[visit], 0, memory_order_release);
 }
 
-/* Moves on to a segment that has bytes left; false: there is none. */
+/* Moves on to a segment with bytes left; false: there is none. */
 static bool view_has_more(struct amg_shm_view *view)
 {
     while (view->len == 0 && view->next != view->stop) {

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Other domains as peers, their shares, and their address strings.
+/* Peers of a domain: their references and address strings.
  *
- * A peer is found by the incarnation of its segment: a random word, so that a
- * name used again by another process is another peer. It lives while somebody
- * has a share of it, or something is under way with it; each ring by which it
- * sends to us is a share, so a peer we talk with stays until it closes or dies.
+ * A peer is found by the incarnation of its segment: a random number, so that a
+ * name reused by another process is another peer. It lives while it has
+ * references or operations in flight; each ring by which it sends to us holds a
+ * reference, so a peer in use stays until it closes or dies.
  *
- * Memory: about 600 bytes and, where it was sent to, a ring of 2816 bytes in
- * its segment; where it sends here, such a ring in ours and 80 bytes. */
+ * Memory: about 600 bytes; if we send to it, a ring of 2816 bytes in its
+ * segment; if it sends to us, such a ring in ours and 80 bytes. */
 #include "shm/shm_addr.h"
 
 #include <inttypes.h>
@@ -61,13 +61,14 @@ void amg_shm_peer_unwatch_locked(struct amg_shm_peer *peer)
 {
     if (peer->pidfd < 0)
         return;
-    /* Closing does not do it where a forked child has the descriptor, too. */
+    /* close() alone does not remove it if a forked child has the descriptor,
+     * too. */
     (void)epoll_ctl(peer->domain->deaths, EPOLL_CTL_DEL, peer->pidfd, NULL);
     close(peer->pidfd);
     peer->pidfd = -1;
 }
 
-/* A peer was mapped: the kernel is to tell of its death, where it can. */
+/* Asks the kernel to report the death of a peer, where it can. */
 static void peer_watch_locked(struct amg_shm_peer *peer)
 {
     struct amg_shm_domain *domain = peer->domain;
@@ -78,7 +79,7 @@ static void peer_watch_locked(struct amg_shm_peer *peer)
         return;
     if (domain->deaths >= 0 && peer->region.pid_ns == domain->region.pid_ns)
         peer->pidfd = (int)syscall(SYS_pidfd_open, (pid_t)peer->region.pid, 0);
-    /* The pid may have been another's by the time it was opened. */
+    /* The pid may have been reused by the time it was opened. */
     if (peer->pidfd >= 0 &&
         (amg_shm_files_owner(&peer->region) != AMG_SHM_ALIVE ||
             epoll_ctl(domain->deaths, EPOLL_CTL_ADD, peer->pidfd, &event) != 0))
@@ -123,7 +124,7 @@ void amg_shm_addr_fini(struct amg_shm_domain *domain)
     amg_map_fini(&domain->peers, NULL);
 }
 
-/* The living peer of that name that is known already. */
+/* The known living peer of that name. */
 static struct amg_shm_peer *peer_known_locked(
     struct amg_shm_domain *domain, const char *name)
 {
@@ -159,7 +160,7 @@ static hg_return_t peer_map_locked(struct amg_shm_domain *domain,
     rc = HG_NOMEM;
     peer = amg_map_get(&domain->peers, region.incarnation);
     if (peer != NULL) {
-        rc = HG_ADDRNOTAVAIL; /* it is gone, and only its shares are left */
+        rc = HG_ADDRNOTAVAIL; /* it is gone, only references are left */
         goto unmap;
     }
     peer = peer_make_locked(domain, &region);
@@ -266,7 +267,7 @@ hg_return_t amg_shm_addr_format(const struct amg_domain *base,
     return HG_SUCCESS;
 }
 
-/* The name in "na+sm://NAME", "sm://NAME", "shm://NAME"; NULL: it is none. */
+/* The name in "na+sm://NAME", "sm://NAME", "shm://NAME"; else NULL. */
 static const char *text_name(const char *text)
 {
     static const char *const prefixes[] = {addr_prefix, "sm://", "shm://"};

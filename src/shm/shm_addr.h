@@ -37,7 +37,7 @@ static inline bool amg_shm_peer_is_own_process(const struct amg_shm_peer *peer)
 /* Stops watching for its death. */
 void amg_shm_peer_unwatch_locked(struct amg_shm_peer *peer);
 
-/* Frees the peer, which is idle or abandoned. */
+/* Frees the peer and all that belongs to it. */
 void amg_shm_peer_free_locked(struct amg_shm_peer *peer);
 bool amg_shm_peer_is_idle_locked(const struct amg_shm_peer *peer);
 

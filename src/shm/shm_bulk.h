@@ -1,37 +1,37 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Puts and gets, from the post to the end.
+/* Puts and gets, from post to completion.
  *
  *   domain opens, closes      amg_shm_bulk_open, _close
  *   endpoint polls            amg_shm_bulk_poll, when has_moving is set
- *   endpoint is to sleep      not while has_moving is set
+ *   endpoint is to block      not while has_moving is set
  *   endpoint closes           amg_shm_bulk_ep_close
  *   operation is cancelled    amg_shm_bulk_cancel_locked
  *   cell of kind >= BULK      amg_shm_transfer_message
  *   peer is gone              amg_shm_bulk_peer_gone_locked
- *   peer's segment is let go  amg_shm_copy_fini
+ *   peer's segment is unmapped  amg_shm_copy_fini
  *
- * Ends of operations come through amg_shm_op_end_locked(). A transfer holds a
+ * amg_shm_op_end_locked() completes the operations. A transfer holds a
  * reference to its peer. */
 #ifndef AMG_SHM_SHM_BULK_H
 #define AMG_SHM_SHM_BULK_H
 
 #include "shm/shm_domain.h"
 
-/* The region is made. */
+/* Call after the region was created. */
 void amg_shm_bulk_open(struct amg_shm_domain *domain);
-/* All memory is unregistered, all endpoints are closed; the peers are there
- * still. */
+/* All memory is unregistered and all endpoints are closed; the peers still
+ * exist. */
 void amg_shm_bulk_close(struct amg_shm_domain *domain);
 void amg_shm_bulk_ep_open(struct amg_shm_ep *ep);
-/* No poll is under way: its operations end with HG_CANCELED, on `done`. */
+/* No poll is running. Its operations end with HG_CANCELED, on `done`. */
 void amg_shm_bulk_ep_close_locked(struct amg_shm_ep *ep);
-/* Nothing is sent to the peer or copied from it any more: what waits for its
- * answer ends with HG_HOSTUNREACH. */
+/* Nothing is sent to the peer or copied from it any more: operations that wait
+ * for its answer end with HG_HOSTUNREACH. */
 void amg_shm_bulk_peer_gone_locked(
     struct amg_shm_domain *domain, struct amg_shm_peer *peer);
 
-/* Copies a step, at most about a MiB; by the progress owner, without the
- * lock. What ended is on the endpoint's done list. */
+/* Copies a step of at most about 1 MiB; called by the progress owner, without
+ * the lock. Completed operations are on the endpoint's done list. */
 void amg_shm_bulk_poll(struct amg_shm_ep *ep);
 static inline bool amg_shm_bulk_is_moving(const struct amg_shm_bulk_ep *bulk)
 {

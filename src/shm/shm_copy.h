@@ -5,25 +5,25 @@
 
 #include "shm/shm_domain.h"
 
-/* Lets the processes of this user look into this one, where Yama lets only its
- * parents. False: that is not needed. */
+/* Allows other processes of this user to access the memory of this one where
+ * Yama restricts that to its parents. False: not needed. */
 bool amg_shm_cma_let_in(void);
-/* Takes it back, with the last one who asked for it. */
+/* Withdraws that permission with the last caller that asked for it. */
 void amg_shm_cma_keep_out(void);
 
 /* Moves the first bytes of `access` between `local` and the peer, and `local`
- * behind them; all of the access is checked. `*budget` bounds the step, and
- * becomes what is left of it; many short runs cost more than their bytes.
- * HG_SUCCESS: `*ret_len` > 0 bytes were moved.
- * HG_OPNOTSUPPORTED: ask by message; HG_AGAIN: try again later. HG_NOENTRY,
- * HG_PERMISSION, HG_OVERFLOW, HG_HOSTUNREACH, HG_NA_ERROR, HG_PROTOCOL_ERROR:
- * it ends so, and the log has the cause. */
+ * behind them; all of the access is checked. `*budget` bounds the step and is
+ * reduced by its cost; many short runs cost more than their bytes. HG_SUCCESS:
+ * `*ret_len` > 0 bytes were moved. HG_OPNOTSUPPORTED: ask by message; HG_AGAIN:
+ * try again later. HG_NOENTRY, HG_PERMISSION, HG_OVERFLOW, HG_HOSTUNREACH,
+ * HG_NA_ERROR, HG_PROTOCOL_ERROR: it ends with that code, and the cause was
+ * logged. */
 hg_return_t amg_shm_copy_step(struct amg_shm_domain *domain,
     struct amg_shm_peer *peer, const struct amg_shm_access *access,
     struct amg_seg_iter *local, uint64_t *budget, uint64_t *ret_len);
 
-/* Is it known that we can copy by ourselves? False before the first step, and
- * when the peer is gone. */
+/* Whether this process is known to be able to copy by itself. False before the
+ * first step, and when the peer is gone. */
 static inline bool amg_shm_copy_is_near(const struct amg_shm_peer *peer)
 {
     return atomic_load_explicit(&peer->bulk.is_known, memory_order_acquire) !=
@@ -32,11 +32,11 @@ static inline bool amg_shm_copy_is_near(const struct amg_shm_peer *peer)
            atomic_load_explicit(&peer->bulk.is_gone, memory_order_relaxed) == 0;
 }
 
-/* Says who was refused what. */
+/* Logs a refused access. */
 void amg_shm_copy_blame(const struct amg_shm_region *who,
     const struct amg_shm_access *access, hg_return_t rc);
 
-/* Lets the peer's area and our place in its table go. */
+/* Unmaps the peer's area and frees the visitor slot in its table. */
 void amg_shm_copy_fini(struct amg_shm_bulk_peer *bulk);
 
 #endif

@@ -59,7 +59,7 @@ struct amg_shm_bulk {
     struct amg_shm_keys keys;
     struct amg_shm_who who;
     enum amg_shm_copy copy;
-    bool lets_peers_in;         /* it has called amg_shm_cma_let_in() */
+    bool lets_peers_in;         /* amg_shm_cma_let_in() returned true */
     struct amg_pool pool;       /* of transfers */
     struct amg_table transfers; /* those that peers answer; under the lock */
     uint32_t chunks_used;       /* a bit per chunk; under the lock */

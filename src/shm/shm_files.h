@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The files of all segments of this user in /dev/shm: their names, whether
- * their owners live, and the removal of those that were left behind. */
+/* Files of the segments of this user in /dev/shm: their names, the liveness of
+ * their owners, and the removal of stale files. */
 #ifndef AMG_SHM_SHM_FILES_H
 #define AMG_SHM_SHM_FILES_H
 
@@ -8,18 +8,18 @@
 
 enum { AMG_SHM_PATH_CAP = 128 };
 
-/* Is a process alive? Nothing that a process may still use is freed, unlinked
- * or given away on the third answer. */
+/* Liveness of a process. Nothing that it may still use is freed, unlinked or
+ * reassigned on AMG_SHM_UNTOLD. */
 enum amg_shm_life {
     AMG_SHM_ALIVE,
     AMG_SHM_DEAD,
-    AMG_SHM_UNTOLD, /* no answer, for instance without a descriptor left */
+    AMG_SHM_UNTOLD, /* unknown, for instance when no descriptor is left */
 };
 
-/* Of the process of that pid that began at that moment. */
+/* Liveness of the process with that pid and start time. */
 typedef enum amg_shm_life (*amg_shm_life_fn)(uint32_t pid, uint64_t start_time);
 
-/* Who this process is. */
+/* Identity of this process. */
 struct amg_shm_owner {
     uint32_t pid;
     uint64_t start_time;
@@ -28,38 +28,38 @@ struct amg_shm_owner {
 
 void amg_shm_files_self(struct amg_shm_owner *ret_owner);
 
-/* Does the process of this pid namespace live that started at that moment (0:
- * nobody knows when)? One that has ended is dead, also before its parent has
- * waited for it. */
+/* Whether the process of this pid namespace with that start time (0: unknown)
+ * is alive. A process that has ended is dead, also before its parent has waited
+ * for it. */
 enum amg_shm_life amg_shm_files_life(uint32_t pid, uint64_t start_time);
 
-/* The path of the segment `name`, and of the bell of one of its contexts. */
+/* The path of the segment `name`, and of the doorbell FIFO of one of its
+ * contexts. */
 void amg_shm_files_path(const char *name, char ret_path[AMG_SHM_PATH_CAP]);
 void amg_shm_files_bell(const char *name, uint64_t incarnation,
     uint8_t context_id, char ret_path[AMG_SHM_PATH_CAP]);
 
-/* Removes the segment at `path` if its owner is certainly dead. True: it is
- * gone now. Else `*ret_pid` is the owner's pid, or 0 when that is not known. */
+/* Removes the segment at `path` if its owner is certainly dead. True: it was
+ * removed. Else `*ret_pid` is the owner's pid, or 0 if unknown. */
 bool amg_shm_files_remove_stale(const char *path, uint32_t *ret_pid);
 
-/* Does the owner of the segment of that name and incarnation live, whose pid
- * means nothing here? */
+/* Liveness of the owner of a segment whose pid is of another pid namespace. */
 enum amg_shm_life amg_shm_files_stranger(
     const char *name, uint64_t incarnation);
 
-/* Does the owner of a mapped segment live? */
+/* Liveness of the owner of a mapped segment. */
 enum amg_shm_life amg_shm_files_owner(const struct amg_shm_region *region);
 
-/* Opens, by amg_spare_open(), what another process of this pid namespace, and
- * of this user, has open as `fd`; -1: it has nothing of that kind (S_IFREG,
- * S_IFIFO) there, or we may not. Who is called `pid` by then, the caller finds
- * out. */
+/* Opens, by amg_spare_open(), the file that another process of this pid
+ * namespace and user has open as `fd`; -1: no file of that kind (S_IFREG,
+ * S_IFIFO), or no permission. The caller checks that `pid` is still the process
+ * it meant. */
 int amg_shm_files_open_of(uint32_t pid, int fd, uint32_t kind);
 
 /* Removes the file at `path` if it is still the open one. */
 void amg_shm_files_remove(const char *path, int fd);
 
-/* Removes all that dead owners left behind. Returns how many files. */
+/* Removes the files of all dead owners. Returns their number. */
 unsigned amg_shm_files_clean(void);
 
 #endif

@@ -1,31 +1,31 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Our rings to the contexts of a peer: claimed at first use, and how its
- * reader is told of cells it does not look for. */
+/* Our rings to the contexts of a peer: their claims, made at first use, and the
+ * wakeup of readers that do not poll. */
 #ifndef AMG_SHM_SHM_LINK_H
 #define AMG_SHM_SHM_LINK_H
 
 #include "shm/shm_domain.h"
 
 void amg_shm_link_init(struct amg_shm_link *link);
-/* Gives the claims of all links of the peer back, and frees them. */
+/* Releases the claims of all links of the peer, and frees the links. */
 void amg_shm_link_fini_locked(struct amg_shm_peer *peer);
-/* Does something wait in one of them? */
+/* Whether a message waits in one of them. */
 bool amg_shm_link_is_queued_locked(const struct amg_shm_peer *peer);
-/* Has the peer said that it will not read one of them? */
+/* Whether the peer refuses to read one of them. */
 bool amg_shm_link_is_refused_locked(const struct amg_shm_peer *peer);
-/* Gives the claims of all back. */
+/* Releases the claims of all links. */
 void amg_shm_link_leave_locked(struct amg_shm_peer *peer);
-/* Has the peer opened all of them, and so mapped our segment? */
+/* Whether the peer has opened all of them, and so mapped our segment. */
 bool amg_shm_link_is_seen_locked(const struct amg_shm_peer *peer);
 
-/* Claims a ring. HG_NOENTRY: the peer will not have that context;
- * HG_HOSTUNREACH: it has closed, and is gone now, also from memory if nobody
- * had a share of it; HG_NOMEM. Where all its slots are taken, the link has
- * none, and takes what may wait in its queue. */
+/* Claims a ring. HG_NOENTRY: the peer will never have that context;
+ * HG_HOSTUNREACH: it has closed and is marked gone, and is freed if it had no
+ * references; HG_NOMEM. If all its slots are taken, the link has none and only
+ * queues. */
 hg_return_t amg_shm_link_open_locked(struct amg_shm_peer *peer,
     uint8_t context_id, struct amg_shm_link **ret_link);
 
-/* For what waits: has it a slot, or gets one now? Else polls try again. */
+/* Whether the link has a slot or gets one now. If not, polls try again. */
 bool amg_shm_link_slot_locked(
     struct amg_shm_peer *peer, struct amg_shm_link *link);
 
@@ -34,7 +34,7 @@ static inline bool amg_shm_link_has_slot(const struct amg_shm_link *link)
     return link->claim != 0;
 }
 
-/* The link of a context, or NULL where none was opened. */
+/* The link of a context, or NULL if none was opened. */
 static inline struct amg_shm_link *amg_shm_link_at_locked(
     struct amg_shm_peer *peer, uint8_t context_id)
 {
@@ -56,11 +56,11 @@ static inline hg_return_t amg_shm_link_find_locked(struct amg_shm_peer *peer,
     return HG_SUCCESS;
 }
 
-/* The reader does not look at the ring: tells it that there is a cell. */
+/* Raises news for a cell in a ring that the reader does not poll. */
 void amg_shm_link_raise_locked(
     struct amg_shm_peer *peer, struct amg_shm_link *link);
-/* Tells all contexts of the peer to look after their peers. False: one sleeps,
- * and could not be woken. */
+/* Raises news at all contexts of the peer so that they check their peers.
+ * False: one is blocked and could not be woken. */
 bool amg_shm_link_raise_all(struct amg_shm_peer *peer);
 
 #endif

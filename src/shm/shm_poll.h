@@ -9,16 +9,16 @@
 unsigned amg_shm_poll(
     struct amg_ep *ep, unsigned max, struct amg_news *ret_news);
 
-/* Takes what came to a context that is closed; requests are refused. */
+/* Takes the messages of a closed context; requests are refused. */
 void amg_shm_poll_closed_locked(struct amg_shm_inbox *inbox);
-/* The same for all contexts that are closed; `is_last`: also for those that
- * were never open, as none will be any more. */
+/* The same for all closed contexts; `is_last`: also for those that were never
+ * open, as none will be opened any more. */
 void amg_shm_poll_strays_locked(struct amg_shm_domain *domain, bool is_last);
 
-/* The sleep is over, or did not begin. */
+/* Ends a wait, or one that did not begin. */
 void amg_shm_poll_disarm(struct amg_shm_ep *ep);
 
-/* The slots of the contract for sleeping. */
+/* The slots of the contract for blocking. */
 int amg_shm_poll_fd(const struct amg_ep *ep);
 bool amg_shm_poll_arm(struct amg_ep *ep);
 bool amg_shm_poll_is_crowded(struct amg_ep *ep);

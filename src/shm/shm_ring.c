@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The rare halves of a ring: how it begins, and how it is used again. */
+/* Initialisation and reset of a ring. */
 #include "shm/shm_ring.h"
 
 #include <string.h>
 
 void amg_shm_ring_reset(struct amg_shm_ring *ring)
 {
-    /* Old numbers would be taken for those of the next writer. */
+    /* Old sequence numbers would be taken for those of the next writer. */
     for (unsigned i = 0; i < AMG_SHM_CELLS; i++)
         atomic_store_explicit(&ring->cells[i].seq, 0, memory_order_relaxed);
     atomic_store_explicit(&ring->consumed, 0, memory_order_relaxed);

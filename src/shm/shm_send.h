@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Messages on their way out: into a cell, into a slab, or into a queue. */
+/* Outgoing messages: sent in a cell or a slab, or queued. */
 #ifndef AMG_SHM_SHM_SEND_H
 #define AMG_SHM_SHM_SEND_H
 
 #include "shm/shm_domain.h"
 
-/* What is said to a context of a peer, besides the bytes. */
+/* Header of a message to a context of a peer. */
 struct amg_shm_note {
     uint8_t kind;
     uint8_t origin_context;
@@ -15,24 +15,24 @@ struct amg_shm_note {
 
 void amg_shm_send_init(struct amg_shm_domain *domain, uint16_t credits);
 
-/* The operation comes back with the next poll of its endpoint, whose owner is
- * woken. */
+/* The next poll of its endpoint returns the operation; wakes the endpoint's
+ * owner. */
 void amg_shm_send_end_locked(struct amg_op *op, hg_return_t ret);
 
-/* Sends up to AMG_SHM_INLINE bytes. Where there is no room now it waits in
- * order, in memory of its own. HG_NOMEM; HG_HOSTUNREACH: the peer is gone;
- * HG_NOENTRY: the peer has no such context. */
+/* Sends up to AMG_SHM_INLINE bytes. Without room they are queued in order, in
+ * memory of their own. HG_NOMEM; HG_HOSTUNREACH: the peer is gone; HG_NOENTRY:
+ * the peer has no such context. */
 hg_return_t amg_shm_send_word_locked(struct amg_shm_peer *peer,
     const struct amg_shm_note *note, const void *bytes, uint16_t len);
 
-/* Sends what waited for room, and credits that are owed, as far as it goes. */
+/* Sends queued messages and owed credits, as far as there is room. */
 void amg_shm_send_errands_locked(struct amg_shm_domain *domain);
 
-/* We are going to sleep while something waits to leave: whoever makes room is
- * to wake us. A fence and a look must follow. */
+/* Before blocking with unsent messages: asks the peers to wake us when they
+ * make room. The caller then fences and checks again. */
 void amg_shm_send_wait_locked(struct amg_shm_domain *domain);
 
-/* Does anything wait to leave? */
+/* Whether a message waits to be sent. */
 bool amg_shm_send_is_stuck_locked(const struct amg_shm_domain *domain);
 
 /* The slots of the contract. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The barrier of all ranks of a domain, which may be left and come back to. */
+/* Barrier of all ranks of a domain, whose wait may be interrupted and
+ * resumed. */
 #ifndef AMG_MPI_BACKEND_MPI_BARRIER_H
 #define AMG_MPI_BACKEND_MPI_BARRIER_H
 
@@ -7,8 +8,8 @@
 
 void amg_mpi_barrier_init(struct amg_mpi_barrier *barrier);
 
-/* The domain closes. False: ranks never came, and MPI keeps the communicator of
- * messages for them. */
+/* The domain closes. False: ranks never entered it, and the communicator of
+ * messages must stay allocated. */
 bool amg_mpi_barrier_fini_locked(struct amg_mpi_domain *domain);
 
 #endif

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The ranks of a communicator as a bootstrap. */
+/* Bootstrap over the ranks of a communicator. */
 #ifndef AMG_MPI_BACKEND_MPI_BOOT_H
 #define AMG_MPI_BACKEND_MPI_BOOT_H
 
 #include "boot/boot.h"
 #include "mpi_backend/mpi_comm.h"
 
-/* Owned by who embeds it; valid while the communicator is. */
+/* Owned by the struct that embeds it; valid while the communicator is. */
 struct amg_mpi_boot {
     struct amg_boot base;
     const struct amg_mpi_comm *comm;
-    bool has_turn; /* who calls has taken it */
+    bool has_turn; /* the caller already has the turn */
 };
 
 void amg_mpi_boot_init(

@@ -1,32 +1,32 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Memory of messages (slabs), and bounce buffers of pieces (stages). */
+/* Message buffers (slabs), and bounce buffers of fragments (stages). */
 #ifndef AMG_MPI_BACKEND_MPI_BUF_H
 #define AMG_MPI_BACKEND_MPI_BUF_H
 
 #include "mpi_backend/mpi_domain.h"
 
 /* Bytes of one stage, and so the longest piece that passes through one. From 32
- * to 256 KiB, blocks of 4 KiB move equally fast, as far as a busy machine lets
- * one tell; rows of 8 bytes gain by shorter ones (MPICH 4.0.2 ch4:ucx). */
+ * to 256 KiB, blocks of 4 KiB are equally fast, as far as a busy machine shows;
+ * rows of 8 bytes are faster with shorter stages (MPICH 4.0.2 ch4:ucx). */
 enum { AMG_MPI_STAGE_LEN = 64 * 1024 };
 
-/* Holds one piece; with a stream, or kept for the next. */
+/* Holds one piece; used by a stream, or free. */
 struct amg_mpi_stage {
     struct amg_mpi_stage *next;
     _Alignas(64) unsigned char bytes[];
 };
 
-/* Makes the first slabs. HG_NOMEM. */
+/* Allocates the first slabs. HG_NOMEM. */
 hg_return_t amg_mpi_slab_init(struct amg_mpi_domain *domain);
-/* Frees the kept ones; says how many are missing, if any are. */
+/* Frees all slabs; logs how many were not returned, if any. */
 void amg_mpi_slab_fini(struct amg_mpi_domain *domain);
 
 /* NULL when there is no memory. */
 struct amg_mpi_slab *amg_mpi_slab_get_locked(struct amg_mpi_domain *domain);
 void amg_mpi_slab_put_locked(struct amg_mpi_slab *slab);
 
-/* The same for a caller without the lock; takes it only when no slab is at
- * hand. */
+/* The same for a caller without the lock, which is taken only if `hot` is
+ * empty. */
 struct amg_mpi_slab *amg_mpi_slab_get(struct amg_mpi_domain *domain);
 void amg_mpi_slab_put(struct amg_mpi_slab *slab);
 
@@ -42,11 +42,10 @@ static inline struct amg_mpi_slab *amg_mpi_slab_of_arrival(
 }
 
 void amg_mpi_stages_init(struct amg_mpi_stages *stages);
-/* Those that are still out stay what they are. */
+/* Frees the unused ones; those in use stay allocated. */
 void amg_mpi_stages_fini(struct amg_mpi_stages *stages);
 
-/* One, or NULL: there is no memory; or there are many and it is not `needed`.
- */
+/* A bounce buffer, or NULL: no memory; or many exist and it is not `needed`. */
 struct amg_mpi_stage *amg_mpi_stage_get(
     struct amg_mpi_stages *stages, bool is_needed);
 void amg_mpi_stage_put(

@@ -5,14 +5,14 @@
 
 #include "mpi_backend/mpi_domain.h"
 
-/* Times of a pull. All are words of which the maximum over the ranks counts,
- * so that one MPI_Allreduce shares them; 0 means not measured. None is above
- * INT64_MAX, because MPICH 4.0.2 compares MPI_UINT64_T as if it had a sign. */
+/* Measured times of a get. One MPI_Allreduce with MPI_MAX shares all words; 0
+ * means not measured. None exceeds INT64_MAX, because MPICH 4.0.2 compares
+ * MPI_UINT64_T as signed. */
 struct amg_mpi_figures {
     uint64_t window_ns[AMG_MPI_MEMORIES][AMG_MPI_SIZES]; /* the slowest pair */
     /* INT64_MAX - the fastest, ns */
     uint64_t message_inverse[AMG_MPI_MEMORIES][AMG_MPI_SIZES];
-    uint64_t needs_target; /* 1: a window waits for its owner to call MPI */
+    uint64_t needs_target; /* 1: a window needs its owner to call MPI */
     uint64_t failed;       /* 1 + the rank whose log says what failed */
     uint64_t ranks;        /* that measured */
     uint64_t took_ns;
@@ -25,7 +25,7 @@ struct amg_mpi_figures {
 hg_return_t amg_mpi_bulk_select(
     struct amg_mpi_domain *domain, const struct amg_open *how);
 
-/* From times to a choice and its reason. */
+/* Computes the choice and its reason from the times. */
 void amg_mpi_choice_make(
     const struct amg_mpi_figures *figures, struct amg_mpi_choice *ret_choice);
 /* "mpi+p2p", "mpi+rma", or both, as a report names it. */

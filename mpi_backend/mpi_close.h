@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Ends what others may still be using: memory, endpoints, the domain. */
+/* Teardown of memory, endpoints and the domain, which peers may still use. */
 #ifndef AMG_MPI_BACKEND_MPI_CLOSE_H
 #define AMG_MPI_BACKEND_MPI_CLOSE_H
 
@@ -14,14 +14,14 @@ hg_return_t amg_mpi_close_quiesce(struct amg_domain *domain);
 void amg_mpi_close_report(struct amg_domain *base);
 void amg_mpi_close_abandon(struct amg_domain *domain);
 
-/* A step of the common end for a domain that the program left open: what is
- * under way ends, requests are refused. True: the end has come, at the latest
- * when `verdict` says so. */
+/* A step of the disconnect of a domain that the program left open: operations
+ * end, requests are refused. True: done, at the latest when `verdict`
+ * expires. */
 bool amg_mpi_close_leave(
     struct amg_mpi_domain *domain, enum amg_patience_verdict verdict);
-/* Gives back all that MPI holds of the domain; after it MPI is not called for
- * the domain any more. Waits for peers at most a second, and for all ranks to
- * free its windows if `frees_windows`, else these are left. */
+/* Frees all MPI objects of the domain, which makes no MPI call afterwards.
+ * Waits for peers at most a second, and for all ranks to free its windows if
+ * `frees_windows`, else these are left. */
 void amg_mpi_close_medium(struct amg_mpi_domain *domain, bool frees_windows);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The communicators of a domain, and who may call MPI. */
+/* Communicators of a domain, and the threads that may call MPI. */
 #ifndef AMG_MPI_BACKEND_MPI_COMM_H
 #define AMG_MPI_BACKEND_MPI_COMM_H
 
@@ -10,7 +10,7 @@
 #include "base/role.h"
 #include "mercury_core_types.h"
 
-/* Follows from the level of threads that MPI was started with. */
+/* Threads that may call MPI; follows from its thread level. */
 enum amg_mpi_who {
     AMG_MPI_WHO_MAIN_ONLY, /* SINGLE: its own thread; others of the user are
                             * refused, and posts of the library's wait */
@@ -31,19 +31,21 @@ struct amg_mpi_comm {
     int node_size;
     int tag_max;
     enum amg_mpi_who who;
-    bool must_yield; /* the node's ranks outnumber the cores they may use */
+    bool must_yield; /* the node has more ranks than cores that they may use */
 };
 
-/* Starts MPI with MPI_THREAD_MULTIPLE when `user` is NULL and nobody did, and
- * duplicates `user` (NULL: the world, or what amg_mpi_world_set() put in its
- * place). Collective over it. At MPI_THREAD_SERIALIZED the caller holds the
- * lock of MPI calls afterwards, and releases it when the domain is open. */
+/* Starts MPI with MPI_THREAD_MULTIPLE when `user` is NULL and it was not
+ * started, and duplicates `user` (NULL: the world, or what amg_mpi_world_set()
+ * put in its place). Collective over it. At MPI_THREAD_SERIALIZED the caller
+ * holds the lock of MPI calls afterwards, and releases it when the domain is
+ * open. */
 hg_return_t amg_mpi_comm_open(
     const MPI_Comm *user, struct amg_mpi_comm *ret_comm);
-/* From now on the exit of the process does not wait in MPI_Finalize. */
+/* From now on the process does not call MPI_Finalize at exit. */
 void amg_mpi_comm_give_up(void);
 /* `is_whole` false: a member is gone, or MPI may still use them; the
- * communicators stay allocated. Takes the turn. */
+ * communicators stay allocated. Takes the lock of MPI calls where there is
+ * one. */
 void amg_mpi_comm_close(struct amg_mpi_comm *comm, bool is_whole);
 
 /* MPI was finalised, or never started: it must not be called. */
@@ -52,14 +54,14 @@ bool amg_mpi_comm_is_over(void);
 /* `stop` is called once when MPI_Finalize begins, while MPI still works. */
 void amg_mpi_comm_on_finalize(void (*stop)(void));
 
-/* The lock of all MPI calls where they must come one at a time. */
+/* The lock of all MPI calls at MPI_THREAD_SERIALIZED. */
 struct amg_bias *amg_mpi_comm_turn(void);
-/* For calls that no domain's lock covers, those that wait for other ranks among
- * them. Nothing where calls need no turns. */
+/* For MPI calls outside a domain's lock, including those that wait for other
+ * ranks. Does nothing at other thread levels. */
 void amg_mpi_comm_turn_take(const struct amg_mpi_comm *comm);
 void amg_mpi_comm_turn_give(const struct amg_mpi_comm *comm);
 
-/* Is this the thread that started MPI? */
+/* Whether this thread started MPI. */
 bool amg_mpi_comm_is_main(void);
 
 /* Below MPI_THREAD_MULTIPLE no thread of the library may. */
@@ -71,12 +73,12 @@ static inline bool amg_mpi_comm_may_call(const struct amg_mpi_comm *comm)
            (comm->who == AMG_MPI_WHO_ONE || amg_mpi_comm_is_main());
 }
 
-/* MPI_Testsome; each of those that are finished has its own code in its status,
- * also where all went well. Fails only where the call was refused. */
+/* MPI_Testsome; the status of each completed request has its own code, also if
+ * none failed. Fails only if the call itself was refused. */
 int amg_mpi_comm_test_some(int count, MPI_Request *requests, int *ret_done,
     int *ret_indices, MPI_Status *ret_statuses);
 
-/* Logs MPI's text for `code`, and what was tried. Returns HG_NA_ERROR. */
+/* Logs MPI's text for `code` and the failed action. Returns HG_NA_ERROR. */
 hg_return_t amg_mpi_comm_error(int code, const char *what);
 
 #endif

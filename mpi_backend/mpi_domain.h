@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The domain and its endpoints, as the files of this folder share them.
+/* The domain and its endpoints, shared by the files of this folder.
  *
  * One lock guards a whole domain: all fields below, all MPI requests, and all
- * operations while they are posted. MPI has one lock of its own behind every
- * call, so that a finer one would win nothing. Where MPI allows one call at a
- * time only (MPI_THREAD_SERIALIZED), that one lock is the same for all domains
- * of the process. Functions that end in _locked want it held.
- */
+ * operations while they are posted. MPI takes one lock of its own in every
+ * call, so finer locks would gain nothing. If MPI allows one call at a time
+ * only (MPI_THREAD_SERIALIZED), all domains of the process share one lock.
+ * Callers of functions that end in _locked hold it. */
 #ifndef AMG_MPI_BACKEND_MPI_DOMAIN_H
 #define AMG_MPI_BACKEND_MPI_DOMAIN_H
 
@@ -22,14 +21,14 @@
 
 enum {
     /* Posted at once by an endpoint. The user's own messages are matched past
-     * them: with 32, a round trip of 8 bytes took 1.5 times as long, with 8
-     * one cannot tell (MPICH 4.0.2, ch4:ucx). */
+     * them: with 32, a round trip of 8 bytes took 1.5 times as long, with 8 no
+     * difference was measurable (MPICH 4.0.2, ch4:ucx). */
     AMG_MPI_RECEIVES = 8,
-    AMG_MPI_SENDS = 8,         /* that one call asks for */
-    AMG_MPI_TRANSFERS = 64,    /* puts and gets in motion to one peer */
+    AMG_MPI_SENDS = 8,         /* tested by one call */
+    AMG_MPI_TRANSFERS = 64,    /* puts and gets in flight to one peer */
     AMG_MPI_CONTEXTS = 256,    /* a context id is one byte */
     AMG_MPI_TAG_CONTROL = 256, /* beyond those of the contexts */
-    AMG_MPI_TAG_BITS = 9,      /* what lies above is the domain's stamp */
+    AMG_MPI_TAG_BITS = 9,      /* the bits above are the domain's stamp */
 };
 
 struct amg_mpi_peer;
@@ -38,13 +37,13 @@ struct amg_mpi_stage;
 /* The state of a put or get, besides those of calls; PTR is its transfer. */
 enum { AMG_MPI_OP_TRANSFER = AMG_CALL_STATES };
 
-/* A place for one message: in the free list, with the user as a buffer, on its
- * way out, posted for receiving, or with the user as an arrival. */
+/* Buffer of one message: in the free list, with the user as a buffer, being
+ * sent, posted for receiving, or with the user as an arrival. */
 struct amg_mpi_slab {
     struct amg_post post;
     struct amg_mpi_domain *domain;
     MPI_Request request;
-    int rank; /* where it goes */
+    int rank; /* destination */
     int tag;
     uint32_t len;       /* with the header */
     struct amg_buf buf; /* buf.data points to data[] below */
@@ -58,48 +57,48 @@ struct amg_mpi_ep {
     struct amg_ep base;
     struct amg_link orphan;  /* once closed, on the domain's list */
     struct amg_list done;    /* operations for the next poll */
-    struct amg_list arrived; /* the same, arrivals */
+    struct amg_list arrived; /* arrivals for the next poll */
     bool was_idle;           /* the last poll found nothing */
-    bool has_skipped;        /* the last poll looked for no messages */
+    bool has_skipped;        /* the last poll did not test for messages */
     unsigned first;          /* the oldest posted receive */
     unsigned posted;
-    /* A ring, in posting order; MPI_REQUEST_NULL: it has come, and `statuses`
-     * and `codes` say how. */
+    /* A ring, in posting order; MPI_REQUEST_NULL: completed, see `statuses` and
+     * `codes`. */
     MPI_Request requests[AMG_MPI_RECEIVES];
     MPI_Status statuses[AMG_MPI_RECEIVES];
     int codes[AMG_MPI_RECEIVES];
     struct amg_mpi_slab *slabs[AMG_MPI_RECEIVES];
 };
 
-/* How far the common end of all ranks has come; see mpi_end.c. */
+/* State of the collective disconnect of all ranks; see mpi_end.c. */
 struct amg_mpi_end {
     bool has_said_bye;
-    bool is_over;   /* all have said so, or rank 0 gave up */
+    bool is_over;   /* all have said BYE, or rank 0 gave up */
     bool is_broken; /* ranks are missing */
     uint8_t *came;  /* rank 0: a bit per rank, else NULL */
     int came_count; /* rank 0 */
     int told_count; /* rank 0: ranks that were sent ALL_BYE */
 };
 
-/* Who is silent; see mpi_peer.c. */
+/* Detection of silent ranks; see mpi_peer.c. */
 struct amg_mpi_watch {
     uint64_t period_ns; /* AMALGAM_SILENT_MS */
-    uint64_t next_ns;   /* of the next look; 0: there was none */
+    uint64_t next_ns;   /* of the next check; 0: none yet */
     unsigned looks;
-    unsigned heard; /* counts what came from peers */
-    unsigned lost;  /* messages that could not be sent, since */
+    unsigned heard; /* counts messages from peers */
+    unsigned lost;  /* messages that failed to be sent since then */
 };
 
-/* A message that no receive was posted for; see mpi_receive.c. */
+/* A message that matches no posted receive; see mpi_receive.c. */
 struct amg_mpi_stray {
     MPI_Request request;
-    struct amg_mpi_slab *slab; /* NULL: none is on its way */
+    struct amg_mpi_slab *slab; /* NULL: none is being received */
 };
 
 /* The program's barrier; see mpi_barrier.c. */
 struct amg_mpi_barrier {
     MPI_Request request; /* MPI_REQUEST_NULL: none is pending */
-    bool is_claimed;     /* a call waits for it */
+    bool is_claimed;     /* between its begin() and end() */
 };
 
 /* Kinds of exposed memory; each has a window of its own. */
@@ -122,13 +121,13 @@ enum { AMG_MPI_MEDIUM_LEN = 262144, AMG_MPI_REASON_CAP = 400 };
  * mpi_bulk_select.c. */
 struct amg_mpi_choice {
     bool is_window[AMG_MPI_MEMORIES][AMG_MPI_SIZES];
-    bool is_passive; /* known to be: a put is at its target once it is flushed,
-                      * whatever the target does */
+    bool is_passive; /* known: a flush completes puts without help of the target
+                      */
     bool is_measured;
-    char reason[AMG_MPI_REASON_CAP]; /* one line of facts */
+    char reason[AMG_MPI_REASON_CAP]; /* one line for the log */
 };
 
-/* Does a transfer of `len` bytes use the window of such memory? */
+/* Whether a transfer of `len` bytes uses the window of such memory. */
 static inline bool amg_mpi_choice_is_window(const struct amg_mpi_choice *choice,
     enum amg_mpi_memory memory, uint64_t len)
 {
@@ -139,8 +138,8 @@ static inline bool amg_mpi_choice_is_window(const struct amg_mpi_choice *choice,
 
 /* Bounce buffers; see mpi_buf.c. */
 struct amg_mpi_stages {
-    struct amg_mpi_stage *free; /* single linked */
-    uint32_t count;             /* all there are */
+    struct amg_mpi_stage *free; /* singly linked */
+    uint32_t count;             /* all that exist */
 };
 
 /* Owned by core, from open to close. */
@@ -152,17 +151,17 @@ struct amg_mpi_domain {
     struct amg_mpi_comm comm;
     uint64_t nonce;       /* of the job and communicator */
     uint64_t salt;        /* of this process, in its keys */
-    int stamp;            /* shifted: what is added to all tags of messages */
+    int stamp;            /* shifted; added to all tags of messages */
     uint32_t message_len; /* of an eager message, with our header */
     uint32_t room_len;    /* of the longest one */
     uint32_t small_len;   /* bytes of a put or get that go inside a message */
     uint32_t piece_len;
     uint32_t max_contexts;
     bool is_listening;
-    struct amg_mpi_choice choice; /* by window, or by messages */
-    bool is_dead; /* MPI_Finalize came first; nothing works any more */
-    /* A slab at hand, so that get_buf finds one without the lock. The exchange
-     * that takes it pairs with the exchange that put it there. */
+    struct amg_mpi_choice choice; /* windows or messages for bulk data */
+    bool is_dead;                 /* MPI_Finalize came first; all calls fail */
+    /* A free slab that get_buf takes without the lock. The exchange that takes
+     * it pairs with the exchange that put it there. */
     _Atomic(struct amg_mpi_slab *) hot;
 
     struct amg_calls calls; /* the peers hold their parts of the credits */
@@ -170,25 +169,25 @@ struct amg_mpi_domain {
     struct amg_mpi_peer *peers;
     struct amg_mpi_ep **eps; /* by context; NULL where none is open */
 
-    struct amg_link *slabs;       /* free ones, single linked */
-    struct amg_mpi_block *blocks; /* which they are cut from */
+    struct amg_link *slabs;       /* free ones, singly linked */
+    struct amg_mpi_block *blocks; /* the memory of the slabs */
     size_t slab_count;            /* all there are */
-    struct amg_list sends;        /* slabs that MPI has, or had */
-    unsigned send_count;          /* how many they are */
+    struct amg_list sends;        /* slabs given to MPI, not yet freed */
+    unsigned send_count;          /* length of `sends` */
     struct amg_list orphans;      /* endpoints closed by a thread without MPI */
     struct amg_list deferred;     /* slabs of threads that may not call MPI */
-    unsigned polls;               /* counts; every 64th looks for strays */
+    unsigned polls;               /* count; every 64th probes for strays */
 
     struct amg_table transfers; /* struct amg_mpi_transfer */
     struct amg_table mems;      /* struct amg_mpi_mem */
     struct amg_pool transfer_pool;
     struct amg_pool access_pool;
     struct amg_mpi_stages stages;
-    struct amg_list moving;   /* transfers that have something to do */
-    struct amg_list accesses; /* of peers, in motion */
-    struct amg_list stalled;  /* slabs: accesses that there was no memory for,
-                               * and what came for them since */
-    void *sink;          /* where refused pieces go; made when one is needed */
+    struct amg_list moving;   /* transfers that a poll can continue */
+    struct amg_list accesses; /* of peers, in progress */
+    struct amg_list stalled;  /* slabs: accesses that wait for memory, and later
+                                 messages about them */
+    void *sink;          /* receives refused pieces; allocated when needed */
     uint32_t mem_serial; /* of the newest exposed memory */
     int tags_half;       /* the tags of gets; those of puts follow */
     struct amg_mpi_end end;
@@ -221,7 +220,7 @@ static inline int amg_mpi_tag(const struct amg_mpi_domain *domain, int context)
     return domain->stamp + context;
 }
 
-/* The operation comes back with the next poll of its endpoint. */
+/* The next poll of its endpoint returns the operation. */
 static inline void amg_mpi_op_end_locked(struct amg_op *op, hg_return_t ret)
 {
     op->priv[AMG_CALL_PRIV_STATE] = AMG_CALL_DONE;

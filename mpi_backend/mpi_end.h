@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The common end of all ranks: who has said goodbye. */
+/* Collective disconnect of all ranks. */
 #ifndef AMG_MPI_BACKEND_MPI_END_H
 #define AMG_MPI_BACKEND_MPI_END_H
 
@@ -10,17 +10,17 @@
 hg_return_t amg_mpi_end_init(struct amg_mpi_domain *domain);
 void amg_mpi_end_fini(struct amg_mpi_domain *domain);
 
-/* What came in; each takes the message's slab. */
+/* Handlers of received messages; each takes the slab. */
 void amg_mpi_end_on_bye_locked(
     struct amg_mpi_domain *domain, const struct amg_mpi_message *message);
 void amg_mpi_end_on_all_bye_locked(
     struct amg_mpi_domain *domain, const struct amg_mpi_message *message);
 
-/* Says goodbye, and takes the next step. True: the end has come. */
+/* Sends BYE and takes the next step. True: the disconnect is complete. */
 bool amg_mpi_end_step_locked(struct amg_mpi_domain *domain);
-/* Logs whom this rank waits for. */
+/* Logs the ranks that this one waits for. */
 void amg_mpi_end_report_locked(const struct amg_mpi_domain *domain);
-/* Waits no longer, and logs who is missing. */
+/* Gives up, and logs the missing ranks. */
 void amg_mpi_end_abandon_locked(struct amg_mpi_domain *domain);
 
 #endif

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Exposed memory: what is alive, and what peers may do with it.
+/* Exposed memory: its registrations, descriptors and permissions.
  *
  * A peer that uses a window reads a descriptor of the memory first, of five
  * words in a window:
  *
  *   word      bits                          meaning
  *   ACCESS    63..52 tag                    0: closed
- *             51..32 accesses               so many are held
- *             31..0  sum of rank + 1        of those; names a single one
+ *             51..32 accesses               number of accesses held
+ *             31..0  sum of rank + 1        of their holders
  *   ID        serial, salt << 32            of the key
  *   PLACE     cookie, flags << 32,          of the key; enum amg_mem_flags
  *             way << 40                     enum amg_mpi_way
@@ -16,10 +16,11 @@
  * with
  *
  * By one operation the peer adds its access to the first word and reads all of
- * them. MPI makes each word's step atomic, and the access word tells both that
+ * them. MPI updates each word atomically, and the access word shows both that
  * it was open and that the access is counted; so the exposer, which closes the
- * word by the same kind of operation, sees every peer that it did not keep out.
- * All other words are constant while the word is open or an access is held. */
+ * word by the same kind of operation, sees every access that it did not
+ * prevent. All other words are constant while the word is open or an access is
+ * held. */
 #ifndef AMG_MPI_BACKEND_MPI_EXPORT_H
 #define AMG_MPI_BACKEND_MPI_EXPORT_H
 
@@ -35,23 +36,23 @@ enum amg_mpi_desc_word {
 };
 
 enum {
-    /* More ranks might hold accesses than the word can count: a carry of the
-     * count, to which the sum of ranks adds some, would change its tag. */
+    /* With more ranks the count of accesses, into which the sum of ranks may
+     * carry, could overflow into the tag. */
     AMG_MPI_WINDOW_RANKS_MAX = 1000000,
     AMG_MPI_ACCESSOR_NONE = -1,
-    AMG_MPI_ACCESSOR_MANY = -2,   /* several; which is not known */
+    AMG_MPI_ACCESSOR_MANY = -2,   /* several ranks, not known which */
     AMG_MPI_ACCESSOR_UNSEEN = -3, /* the word is still open */
 };
 
-/* A key on the wire. */
+/* Wire format of a key. */
 struct amg_mpi_key {
-    uint32_t cookie; /* its place in the table of the exposer */
+    uint32_t cookie; /* its index in the table of the exposer */
     uint32_t serial; /* never used twice by one exposer */
     uint32_t salt;   /* of the exposer */
-    uint32_t desc;   /* way << 30, and which descriptor; 0: by messages */
+    uint32_t desc;   /* way << 30 | index of the descriptor; 0: by messages */
 };
 
-/* What an open descriptor says. */
+/* Contents of an open descriptor. */
 struct amg_mpi_exposed {
     struct amg_mpi_key key;
     uint8_t flags;
@@ -75,7 +76,7 @@ static inline uint32_t amg_mpi_key_index(const struct amg_mpi_key *key)
     return key->desc & 0x3fffffffu;
 }
 
-/* What one access of `rank` adds to the word. */
+/* The number that one access of `rank` adds to the word. */
 static inline uint64_t amg_mpi_desc_access(int rank)
 {
     return (1ull << 32) + (uint64_t)rank + 1;
@@ -85,13 +86,13 @@ static inline uint64_t amg_mpi_desc_access(int rank)
 void amg_mpi_desc_set(const struct amg_mpi_exposed *exposed,
     uint64_t ret_words[AMG_MPI_DESC_WORDS]);
 
-/* The part of the word that closes it when it is taken away. */
+/* The tag bits; subtracting them closes the word. */
 uint64_t amg_mpi_desc_tag(uint64_t word);
 /* The rank that holds an access; or AMG_MPI_ACCESSOR_NONE, _MANY. */
 int amg_mpi_desc_accessor(uint64_t word);
 
-/* May the peer that read these words do that? HG_NOENTRY: the memory was freed;
- * HG_PERMISSION; HG_OVERFLOW: its list is not that of the memory. */
+/* Checks an access of the peer that read these words. HG_NOENTRY: the memory
+ * was freed; HG_PERMISSION; HG_OVERFLOW: its list is not that of the memory. */
 hg_return_t amg_mpi_desc_judge(const uint64_t words[AMG_MPI_DESC_WORDS],
     const struct amg_mpi_key *key, enum amg_mem_flags direction,
     const struct amg_segment *segments, uint32_t count);
@@ -183,8 +184,8 @@ void amg_mpi_export_init(struct amg_mpi_exports *exports,
 /* Detaches all memory. */
 void amg_mpi_export_fini(struct amg_mpi_exports *exports);
 
-/* Closes the access words of what leaves, and frees the descriptors without
- * accesses. Calls MPI. */
+/* Closes the access words of memory being removed, and frees descriptors
+ * without accesses. Calls MPI. */
 void amg_mpi_export_move_locked(struct amg_mpi_exports *exports);
 /* The rank whose access keeps the descriptor of `mem` from being freed, or one
  * of AMG_MPI_ACCESSOR_; _NONE: `mem` has no descriptor any more. */

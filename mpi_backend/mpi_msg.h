@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Requests, replies and refusals, for the call engine. */
+/* Requests, replies and refusals of the call engine. */
 #ifndef AMG_MPI_BACKEND_MPI_MSG_H
 #define AMG_MPI_BACKEND_MPI_MSG_H
 
@@ -21,7 +21,7 @@ hg_return_t amg_mpi_msg_send_reply(struct amg_ep *ep,
 void amg_mpi_msg_release(struct amg_ep *ep, struct amg_arrival *arrival);
 void amg_mpi_msg_release_reply(struct amg_ep *ep, struct amg_op *op);
 
-/* What came in; each takes the message's slab. */
+/* Handlers of received messages; each takes the slab. */
 void amg_mpi_msg_on_request_locked(
     struct amg_mpi_domain *domain, const struct amg_mpi_message *message);
 void amg_mpi_msg_on_reply_locked(
@@ -33,12 +33,12 @@ void amg_mpi_msg_on_refuse_locked(
 void amg_mpi_msg_refuse_locked(
     struct amg_mpi_domain *domain, struct amg_arrival *arrival);
 
-/* `count` credits came back from `rank`: sends what waited for them. */
+/* `rank` returned `count` credits: sends requests that waited for them. */
 void amg_mpi_msg_credit_locked(
     struct amg_mpi_domain *domain, uint32_t rank, uint16_t count);
 
-/* A rank that has not answered a request of ours, or given back the credit of
- * a one-way one, or -1. Calls that were cancelled do not count. */
+/* A rank that has not answered a request of ours, or returned the credit of a
+ * one-way one, or -1. Calls that were cancelled do not count. */
 int amg_mpi_msg_debtor_locked(const struct amg_mpi_domain *domain);
 
 /* Ends all requests and replies of an endpoint that is closing as canceled. */

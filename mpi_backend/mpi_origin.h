@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Puts and gets of this rank: their posts, and their messages. */
+/* Puts and gets of this rank: posts and messages. */
 #ifndef AMG_MPI_BACKEND_MPI_ORIGIN_H
 #define AMG_MPI_BACKEND_MPI_ORIGIN_H
 
@@ -15,7 +15,7 @@ hg_return_t amg_mpi_origin_get(struct amg_ep *ep, struct amg_peer *peer,
     uint8_t target_context, const struct amg_seg_iter *local,
     const struct amg_remote *remote, uint64_t len, struct amg_op *op);
 
-/* What came in; each takes the message's slab. */
+/* Handlers of received messages; each takes the slab. */
 void amg_mpi_origin_on_data_locked(
     struct amg_mpi_domain *domain, const struct amg_mpi_message *message);
 void amg_mpi_origin_on_go_locked(
@@ -25,10 +25,10 @@ void amg_mpi_origin_on_done_locked(
 void amg_mpi_origin_on_halt_locked(
     struct amg_mpi_domain *domain, const struct amg_mpi_message *message);
 
-/* Adds the streams of all transfers. */
+/* Adds the streams of all transfers to a test. */
 void amg_mpi_origin_look_locked(
     struct amg_mpi_domain *domain, struct amg_mpi_look *look);
-/* Moves all transfers that have something to do. */
+/* Continues all transfers on the moving list. */
 void amg_mpi_origin_move_locked(struct amg_mpi_domain *domain);
 
 #endif

@@ -1,28 +1,28 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The ranks of the communicator as peers: their addresses, what is wrong with
- * their messages, and those that are silent. */
+/* The ranks of the communicator as peers: their addresses, protocol violations,
+ * and detection of silent ones. */
 #ifndef AMG_MPI_BACKEND_MPI_PEER_H
 #define AMG_MPI_BACKEND_MPI_PEER_H
 
 #include "mpi_backend/mpi_domain.h"
 #include "transport/flow.h"
 
-/* One of the table of all ranks; its place is its rank. */
+/* One of the table of all ranks; indexed by rank. */
 struct amg_mpi_peer {
     struct amg_flow_peer calls;
     struct amg_flow_peer bulk;
-    uint32_t warned; /* a bit for each thing that was said of it already */
-    uint8_t context; /* which its last request came from */
-    bool is_heard;   /* something came since the last look */
-    uint8_t silent;  /* looks of that in a row at which it had work of ours */
-    uint8_t look;    /* the last one at which it had, a serial */
+    uint32_t warned; /* a bit for each fault already logged */
+    uint8_t context; /* source of its last request */
+    bool is_heard;   /* a message came since the last check */
+    uint8_t silent;  /* checks in a row with work of ours and no message */
+    uint8_t look;    /* serial of the last check at which it had work */
 };
 
-/* Once per peer: what was found wrong with its messages. */
+/* Protocol violations of a peer; each is logged once. */
 enum amg_mpi_fault {
-    AMG_MPI_FAULT_FORM,    /* no message of ours, or of a wrong length */
-    AMG_MPI_FAULT_CREDITS, /* more credits than it was given */
-    AMG_MPI_FAULT_ANSWER,  /* an answer to nothing, or one that cannot be */
+    AMG_MPI_FAULT_FORM,    /* an unknown message, or a wrong length */
+    AMG_MPI_FAULT_CREDITS, /* it returned more credits than it was given */
+    AMG_MPI_FAULT_ANSWER,  /* an answer without a call, or an impossible one */
     AMG_MPI_FAULT_ACCESS,  /* a refused put or get */
     AMG_MPI_FAULT_SEND,    /* MPI could not send it a message */
 };
@@ -41,12 +41,12 @@ struct amg_peer *amg_mpi_peer_at(
 void amg_mpi_peer_fault(struct amg_mpi_domain *domain, uint32_t rank,
     enum amg_mpi_fault fault, unsigned kind, long number);
 
-/* MPI could not send a message to `rank`, with `code`: once per rank its text
- * is logged, then they are counted for the next look. Returns HG_NA_ERROR. */
+/* MPI could not send a message to `rank`, with `code`: logs MPI's text once per
+ * rank, then counts them for the next check. Returns HG_NA_ERROR. */
 hg_return_t amg_mpi_peer_lost(
     struct amg_mpi_domain *domain, uint32_t rank, int code);
 
-/* Something came from `rank`. */
+/* A message came from `rank`. */
 static inline void amg_mpi_peer_heard_locked(
     struct amg_mpi_domain *domain, uint32_t rank)
 {
@@ -54,7 +54,7 @@ static inline void amg_mpi_peer_heard_locked(
     domain->watch.heard++;
 }
 
-/* Called now and then: looks when it is time. */
+/* Called from time to time: checks when a period is over. */
 void amg_mpi_peer_watch_locked(struct amg_mpi_domain *domain);
 
 /* The slots of the contract. */

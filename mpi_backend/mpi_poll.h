@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Progress: takes what came in, and moves along what is under way. */
+/* Progress: received messages, and operations in flight. */
 #ifndef AMG_MPI_BACKEND_MPI_POLL_H
 #define AMG_MPI_BACKEND_MPI_POLL_H
 
@@ -9,15 +9,17 @@
 unsigned amg_mpi_poll(
     struct amg_ep *ep, unsigned max, struct amg_news *ret_news);
 
-/* Moves the whole domain along: all its endpoints, and strays. What comes of
- * it waits for their next polls. Returns how many messages came. */
+/* Makes progress on the whole domain: all its endpoints, and strays. The
+ * results wait for the next polls of the endpoints. Returns the number of
+ * messages. */
 unsigned amg_mpi_poll_domain_locked(struct amg_mpi_domain *domain);
 
-/* One look of somebody who waits: moves the whole domain along, and gives the
- * lock to others for a moment. `looks`, 0 at first, counts those in vain. */
+/* One round of a wait: makes progress on the whole domain, and releases the
+ * lock for a moment. `looks`, 0 at first, counts the rounds that found
+ * nothing. */
 void amg_mpi_poll_wait_locked(struct amg_mpi_domain *domain, unsigned *looks);
 
-/* Takes the endpoint's receives back; requests that came in are refused. */
+/* Cancels the endpoint's receives; requests received meanwhile are refused. */
 void amg_mpi_poll_unpost_locked(
     struct amg_mpi_domain *domain, struct amg_mpi_ep *ep);
 

@@ -15,56 +15,57 @@ enum {
     AMG_MPI_FRAGMENTS_TEST = 64, /* tested by one call */
 };
 
-/* What goes on with one rank; made when it is first needed. */
+/* State of window operations to one rank; created when first needed. */
 struct amg_mpi_rma_peer {
     struct amg_list accesses; /* that transfers may join */
     uint32_t in_flight;       /* puts and gets that MPI has not finished */
     uint32_t flush_waits;     /* transfers that want a flush; no new fragments
                                * meanwhile */
-    uint32_t asked;           /* how often the rank was asked for progress */
+    uint32_t asked;           /* number of the last SYNC sent to the rank */
     uint32_t answered;
-    uint8_t context;        /* whose progress was asked for last, */
-    uint8_t origin_context; /* and where the answer goes */
-    uint64_t flushes[AMG_MPI_WAY_COUNT]; /* how many there were */
+    uint8_t context;        /* the context that the last SYNC went to, */
+    uint8_t origin_context; /* and the one that its answer goes to */
+    uint64_t flushes[AMG_MPI_WAY_COUNT]; /* completed so far */
 };
 
 enum amg_mpi_rma_access_state {
     AMG_MPI_RMA_ACCESS_ACQUIRING, /* is being announced, the descriptor read */
     AMG_MPI_RMA_ACCESS_HELD,      /* the descriptor was read, and is constant */
     AMG_MPI_RMA_ACCESS_CHECKING,  /* held, and the access word is read again */
-    AMG_MPI_RMA_ACCESS_FAILED,    /* MPI did not do it */
-    AMG_MPI_RMA_ACCESS_RELEASING, /* is being taken back */
+    AMG_MPI_RMA_ACCESS_FAILED,    /* MPI reported an error */
+    AMG_MPI_RMA_ACCESS_RELEASING, /* is being removed from the count */
     AMG_MPI_RMA_ACCESS_STATE_COUNT
 };
 
 /* An access to exposed memory of a peer, shared by transfers. From the pool;
- * lives until the last transfer has released it and MPI is through. */
+ * lives until the last transfer has released it and MPI has completed its
+ * requests. */
 struct amg_mpi_rma_access {
     struct amg_link link; /* rma->pending, while MPI has its request */
     struct amg_link open; /* peer->accesses, while transfers may join */
     enum amg_mpi_rma_access_state state;
     int rank;
     uint32_t refs;
-    uint32_t joined; /* transfers there were */
-    bool is_revoked; /* the exposure ends: nothing more is moved */
-    uint64_t moved;  /* bytes, since the access word was last checked */
-    uint64_t word;   /* what the check read */
+    uint32_t joined; /* transfers that ever joined */
+    bool is_revoked; /* the exposure ends: no further fragments */
+    uint64_t moved;  /* bytes since the access word was last checked */
+    uint64_t word;   /* the value that the check read */
     struct amg_mpi_key key;
     MPI_Request request;
     uint64_t add[AMG_MPI_DESC_WORDS];
     uint64_t seen[AMG_MPI_DESC_WORDS]; /* valid from HELD on */
 };
 
-/* One run of bytes on its way. */
+/* One run of bytes in flight. */
 struct amg_mpi_fragment {
     MPI_Request request; /* MPI_REQUEST_NULL: MPI does not have it */
-    bool is_done;        /* MPI has finished it, and nobody has taken it */
+    bool is_done;        /* MPI has completed it, not yet processed */
     uint64_t len;
-    void *user;                  /* where it is from, or goes to */
+    void *user;                  /* its source or destination */
     struct amg_mpi_stage *stage; /* the bounce buffer it uses, or NULL */
 };
 
-/* The part of a transfer that only one through a window has. */
+/* The part of a transfer that is used only with windows. */
 struct amg_mpi_rma_op {
     struct amg_mpi_rma_peer *peer;
     struct amg_mpi_rma_access *access; /* NULL before ACQUIRING */
@@ -73,16 +74,16 @@ struct amg_mpi_rma_op {
     MPI_Win window;
     bool is_direct;   /* uses the user's memory, not bounce buffers */
     bool has_asked;   /* SYNC `sync`, or one after it, is this transfer's */
-    uint32_t sync;    /* which SYNC of the peer has to be answered */
-    uint64_t flushes; /* of the peer, when this began to want one */
+    uint32_t sync;    /* the SYNC whose answer it waits for */
+    uint64_t flushes; /* of the peer, when this one asked for a flush */
     unsigned in_flight;
     struct amg_seg_iter
-        local; /* of the next fragment; not read once unwanted */
+        local; /* of the next fragment; not read after cancellation */
     struct amg_seg_iter remote; /* the same */
-    uint64_t origin; /* what displacement 0 of the window stands for */
+    uint64_t origin; /* the address at displacement 0 of the window */
     uint64_t left;   /* bytes not posted */
     uint64_t done;
-    hg_return_t ret; /* the first thing that went wrong */
+    hg_return_t ret; /* the first error */
     struct amg_mpi_fragment fragments[AMG_MPI_FRAGMENTS];
 };
 
@@ -102,19 +103,19 @@ struct amg_mpi_rma {
 struct amg_mpi_rma_peer *amg_mpi_rma_peer_locked(
     struct amg_mpi_rma *rma, int rank);
 
-/* An access to what `key` names. HG_NOMEM, HG_NA_ERROR. */
+/* Joins or acquires an access to the memory of `key`. HG_NOMEM, HG_NA_ERROR. */
 hg_return_t amg_mpi_rma_access_join_locked(struct amg_mpi_domain *domain,
     struct amg_mpi_rma_peer *peer, int rank, const struct amg_mpi_key *key,
     struct amg_mpi_rma_access **ret_access);
-/* A transfer has moved `len` bytes more; after many the word is checked. */
+/* A transfer has moved `len` more bytes; checks the word after many. */
 void amg_mpi_rma_access_moved_locked(struct amg_mpi_domain *domain,
     struct amg_mpi_rma_access *access, uint64_t len);
-/* The transfer has moved all it will; NULL is fine. */
+/* The transfer needs the access no more; accepts NULL. */
 void amg_mpi_rma_access_release_locked(
     struct amg_mpi_domain *domain, struct amg_mpi_rma_access *access);
-/* Takes what MPI has finished. */
+/* Processes the requests that MPI has completed. */
 void amg_mpi_rma_access_move_locked(struct amg_mpi_domain *domain);
-/* At close: how many MPI has not finished; they are left to it. */
+/* At close: returns how many MPI has not completed; these stay allocated. */
 unsigned amg_mpi_rma_access_forget_locked(struct amg_mpi_rma *rma);
 
 /* The number of the next SYNC; what it answers came after now. */
@@ -123,7 +124,7 @@ static inline uint32_t amg_mpi_sync_next(const struct amg_mpi_rma_peer *peer)
     return peer->asked + 1;
 }
 
-/* Was it, or one after it, answered? */
+/* Whether SYNC `number` or a later one was answered. */
 static inline bool amg_mpi_sync_is_answered(
     const struct amg_mpi_rma_peer *peer, uint32_t number)
 {
@@ -134,15 +135,15 @@ static inline bool amg_mpi_sync_is_answered(
  * out, or there is no buffer; the next poll tries again. */
 bool amg_mpi_sync_ask_locked(
     struct amg_mpi_domain *domain, const struct amg_mpi_transfer *transfer);
-/* What came in; takes the message's buffer. */
+/* Handler of SYNC and its answer; takes the message's buffer. */
 void amg_mpi_sync_on_message_locked(
     struct amg_mpi_domain *domain, const struct amg_mpi_message *message);
 
 /* Transfers: mpi_rma_op.c */
 
-/* Makes the windows, with all ranks, and gives the domain its one-sided part;
- * it stays without where they cannot be had. `area` may be NULL. HG_NOMEM:
- * this rank has none, and all others neither. */
+/* Creates the windows, with all ranks, and the domain's RMA state; the domain
+ * has none if windows cannot be created. `area` may be NULL. HG_NOMEM: on this
+ * rank, and no rank has windows. */
 hg_return_t amg_mpi_rma_open(
     struct amg_mpi_domain *domain, const struct amg_area *area);
 /* Collective where `is_whole`; see amg_mpi_windows_close(). */
@@ -157,9 +158,9 @@ bool amg_mpi_rma_op_plan(const struct amg_mpi_domain *domain,
 hg_return_t amg_mpi_rma_op_start_locked(
     struct amg_mpi_domain *domain, struct amg_mpi_transfer *transfer);
 
-/* Nothing of ours is under way to another rank. */
+/* No window operation of this rank is in flight. */
 bool amg_mpi_rma_is_idle_locked(const struct amg_mpi_domain *domain);
-/* Moves all that is under way. */
+/* Makes progress on all of them. */
 void amg_mpi_rma_move_locked(struct amg_mpi_domain *domain);
 
 #endif

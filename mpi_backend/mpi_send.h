@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Slabs on their way out. */
+/* Outgoing messages. */
 #ifndef AMG_MPI_BACKEND_MPI_SEND_H
 #define AMG_MPI_BACKEND_MPI_SEND_H
 
 #include "mpi_backend/mpi_domain.h"
 
-/* May this thread post to the domain at all? HG_NA_ERROR: MPI has ended.
- * HG_OPNOTSUPPORTED: MPI_THREAD_SINGLE, and this is another thread. */
+/* Checks whether this thread may post to the domain. HG_NA_ERROR: MPI has
+ * ended. HG_OPNOTSUPPORTED: MPI_THREAD_SINGLE, and this is another thread. */
 hg_return_t amg_mpi_send_check(const struct amg_mpi_domain *domain);
 
-/* Writes where the slab goes, and what it is. */
+/* Writes the destination and header of the slab. */
 static inline void amg_mpi_send_address(struct amg_mpi_slab *slab,
     uint32_t rank, uint8_t context, enum amg_mpi_kind kind, uint32_t body_len)
 {
@@ -23,19 +23,20 @@ static inline void amg_mpi_send_address(struct amg_mpi_slab *slab,
  * On an error the slab stays the caller's, and MPI's reason is logged. */
 hg_return_t amg_mpi_send_locked(struct amg_mpi_slab *slab);
 
-/* For messages of our own, which nobody waits for: takes the slab always. */
+/* For messages of the driver, whose result is not reported: always takes the
+ * slab. */
 void amg_mpi_send_control_locked(struct amg_mpi_slab *slab, uint32_t rank,
     uint8_t context, enum amg_mpi_kind kind, uint32_t cookie,
     uint32_t body_len);
 
-/* Asks MPI for those that had not left at once, and sends those that threads
- * without MPI have left here. Called by a thread that may call MPI. */
+/* Tests the sends that are not complete, and sends the messages of threads that
+ * may not call MPI. Called by a thread that may call MPI. */
 void amg_mpi_send_poll_locked(struct amg_mpi_domain *domain);
 
-/* The same, once for each that is under way now. */
+/* The same, once for each send in flight now. */
 void amg_mpi_send_poll_all_locked(struct amg_mpi_domain *domain);
 
-/* At close: leaves what MPI never finished to MPI. */
+/* At close: keeps the slabs that MPI has not completed allocated. */
 void amg_mpi_send_abandon_locked(struct amg_mpi_domain *domain);
 
 #endif

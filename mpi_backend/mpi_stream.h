@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Bytes of a list, moved as messages of bounded length. */
+/* Stream: the bytes of a segment list as messages of bounded length. */
 #ifndef AMG_MPI_BACKEND_MPI_STREAM_H
 #define AMG_MPI_BACKEND_MPI_STREAM_H
 
@@ -13,10 +13,10 @@
 #include "transport/seg_iter.h"
 
 enum {
-    AMG_MPI_WINDOW = 4, /* pieces in motion: enough to keep a wire busy */
+    AMG_MPI_WINDOW = 4, /* pieces in flight: enough to keep a wire busy */
     AMG_MPI_PIECE_MIN = 1024,
     AMG_MPI_PIECE_MAX = 1 << 30, /* an MPI count is an int */
-    AMG_MPI_AHEAD_MAX = 1 << 18, /* longest piece that goes unasked */
+    AMG_MPI_AHEAD_MAX = 1 << 18, /* longest piece sent before PUT_GO */
     AMG_MPI_LOOK_MAX = 32,       /* streams that are tested at once */
 };
 
@@ -31,28 +31,28 @@ struct amg_mpi_stream {
     uint64_t len;
     uint64_t limit;
     uint64_t posted;
-    uint64_t done; /* bytes whose piece has left or come */
+    uint64_t done; /* bytes whose piece was sent or received */
     uint32_t piece_len;
     int rank;
     int tag;
     bool is_send;
     bool is_whole;   /* all is in one run, so no piece needs a stage */
-    bool is_blind;   /* the list is not there any more */
+    bool is_blind;   /* the list was freed by its owner */
     uint8_t first;   /* the oldest request */
-    uint8_t count;   /* pieces in motion */
-    hg_return_t ret; /* the first thing that went wrong */
-    void *sink;      /* all pieces go there, where nobody reads; or NULL */
-    struct amg_mpi_stage *spare; /* stages it has and does not use now */
+    uint8_t count;   /* pieces in flight */
+    hg_return_t ret; /* the first error */
+    void *sink;      /* receives all pieces, which are discarded; or NULL */
+    struct amg_mpi_stage *spare;          /* its unused stages */
     MPI_Request requests[AMG_MPI_WINDOW]; /* a ring, in posting order */
     uint32_t lens[AMG_MPI_WINDOW];
     struct amg_mpi_stage *stages[AMG_MPI_WINDOW]; /* NULL: moves directly */
 };
 
-/* A look at many streams; on the stack of who takes it. */
+/* One test of many streams; on the stack of the caller. */
 struct amg_mpi_look {
     struct amg_mpi_domain *domain;
     unsigned count;
-    bool is_over; /* one of them is, so the look has ended */
+    bool is_over; /* one of them is over, so the test has ended */
     struct amg_mpi_stream *streams[AMG_MPI_LOOK_MAX];
     MPI_Request requests[AMG_MPI_LOOK_MAX];
 };
@@ -61,15 +61,15 @@ struct amg_mpi_look {
 void amg_mpi_stream_init(struct amg_mpi_stream *stream,
     const struct amg_seg_iter *place, uint64_t len, uint32_t piece_len,
     bool is_send, int rank, int tag);
-/* Takes what it needs to move at all, before the peer is told of it. HG_NOMEM.
- * HG_PROTOCOL_ERROR: its pieces are too long for any stage. */
+/* Allocates the minimum it needs, before the peer gets a message about it.
+ * HG_NOMEM. HG_PROTOCOL_ERROR: its pieces are too long for any stage. */
 hg_return_t amg_mpi_stream_ready(
     struct amg_mpi_stream *stream, struct amg_mpi_domain *domain);
 
-/* Posts what the window allows. */
+/* Posts the pieces that the window allows. */
 void amg_mpi_stream_post(
     struct amg_mpi_stream *stream, struct amg_mpi_domain *domain);
-/* The same, and takes what has finished. */
+/* The same, and processes completed pieces. */
 void amg_mpi_stream_move(
     struct amg_mpi_stream *stream, struct amg_mpi_domain *domain);
 
@@ -80,33 +80,35 @@ static inline void amg_mpi_look_begin(
     look->count = 0;
     look->is_over = false;
 }
-/* Takes what has finished of this one and those added before, now or later. */
+/* Processes completed pieces of this one and those added before, now or
+ * later. */
 void amg_mpi_look_add(struct amg_mpi_look *look, struct amg_mpi_stream *stream);
 void amg_mpi_look_end(struct amg_mpi_look *look);
 
 /* No byte from `limit` on is wanted: nothing more is posted, and receives of
- * later pieces are cancelled, which amg_mpi_stream_move() sees through. */
+ * later pieces are cancelled, which amg_mpi_stream_move() completes. */
 void amg_mpi_stream_stop(struct amg_mpi_stream *stream, uint64_t limit);
 
-/* What comes from now on, up to `limit`, goes to `sink`. Nothing is in motion.
- */
+/* Receives all further bytes, up to `limit`, into `sink`. Nothing is in
+ * flight. */
 void amg_mpi_stream_divert(
     struct amg_mpi_stream *stream, void *sink, uint64_t limit);
 
-/* The list ends; only what MPI was given already may still use its memory. */
+/* The list ends; only requests already posted to MPI may still use its
+ * memory. */
 void amg_mpi_stream_abandon(struct amg_mpi_stream *stream);
 
-/* Gives back what it has. What is in motion still is lost to MPI. */
+/* Frees its stages. Those of pieces still in flight stay allocated. */
 void amg_mpi_stream_fini(
     struct amg_mpi_stream *stream, struct amg_mpi_domain *domain);
 
-/* Nothing is in motion, and nothing is to be posted. */
+/* Nothing is in flight, and nothing is to be posted. */
 static inline bool amg_mpi_stream_is_over(const struct amg_mpi_stream *stream)
 {
     return stream->count == 0 && stream->posted >= stream->limit;
 }
 
-/* Bytes that a put may send before its peer has said a word. */
+/* Bytes that a put may send before PUT_GO. */
 static inline uint64_t amg_mpi_stream_ahead(uint64_t len, uint32_t piece_len)
 {
     uint64_t window = (uint64_t)AMG_MPI_WINDOW * piece_len;
@@ -114,7 +116,7 @@ static inline uint64_t amg_mpi_stream_ahead(uint64_t len, uint32_t piece_len)
     return len < window ? len : window;
 }
 
-/* Could a peer have stopped there? */
+/* Whether a peer could have stopped there. */
 bool amg_mpi_stream_is_cut(const struct amg_mpi_stream *stream, uint64_t at);
 
 #endif

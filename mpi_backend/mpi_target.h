@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Emulated put and get, on the side of who exposes the memory. */
+/* Emulated put and get, on the exposer's side. */
 #ifndef AMG_MPI_BACKEND_MPI_TARGET_H
 #define AMG_MPI_BACKEND_MPI_TARGET_H
 
@@ -11,30 +11,29 @@
 /* Bytes of one visit, for the pool. */
 size_t amg_mpi_target_visit_len(void);
 
-/* What came in; each takes the message's slab. */
+/* Handlers of received messages; each takes the slab. */
 void amg_mpi_target_on_access_locked(
     struct amg_mpi_domain *domain, const struct amg_mpi_message *message);
 void amg_mpi_target_on_stop_locked(
     struct amg_mpi_domain *domain, const struct amg_mpi_message *message);
 
-/* Looks again at accesses that there was no memory for, and at what was said of
- * them since. */
+/* Retries accesses that waited for memory, and later messages about them. */
 void amg_mpi_target_retry_locked(struct amg_mpi_domain *domain);
 
-/* Adds the streams of all visits. */
+/* Adds the streams of all visits to a test. */
 void amg_mpi_target_look_locked(
     struct amg_mpi_domain *domain, struct amg_mpi_look *look);
-/* Moves all visits along. */
+/* Makes progress on all visits. */
 void amg_mpi_target_move_locked(struct amg_mpi_domain *domain);
 
-/* The exposure of `mem` ends: its visits go no further than they must. */
+/* The exposure of `mem` ends: its visits stop as early as they can. */
 void amg_mpi_target_halt_locked(struct amg_mpi_mem *mem);
 
-/* The rank of one that visits `mem`, or -1. */
+/* A rank with a visit to `mem`, or -1. */
 int amg_mpi_target_accessor_locked(const struct amg_mpi_mem *mem);
 
-/* At close: takes the receives back, and forgets all visits. Returns how many
- * there were. */
+/* At close: cancels the receives, and drops all visits. Returns their
+ * number. */
 unsigned amg_mpi_target_forget_locked(struct amg_mpi_domain *domain);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* One put or get of this rank: its states, and its end, early or not. */
+/* Transfer: one put or get of this rank, its states and its completion. */
 #ifndef AMG_MPI_BACKEND_MPI_TRANSFER_H
 #define AMG_MPI_BACKEND_MPI_TRANSFER_H
 
@@ -9,15 +9,15 @@
 
 enum amg_mpi_transfer_state {
     AMG_MPI_TRANSFER_QUEUED,    /* waits for others to the same peer */
-    AMG_MPI_TRANSFER_UNSTARTED, /* its turn, but nothing was sent yet */
+    AMG_MPI_TRANSFER_UNSTARTED, /* may start, but nothing was sent yet */
     /* by messages: mpi_origin.c */
-    AMG_MPI_TRANSFER_ASKED,    /* the first message is out */
+    AMG_MPI_TRANSFER_ASKED,    /* the first message was sent */
     AMG_MPI_TRANSFER_MOVING,   /* a put whose peer has posted receives */
-    AMG_MPI_TRANSFER_ANSWERED, /* the peer has said its last word */
+    AMG_MPI_TRANSFER_ANSWERED, /* the peer's last message was received */
     /* through a window: mpi_rma_op.c */
     AMG_MPI_TRANSFER_ACQUIRING, /* the descriptor is being read */
     AMG_MPI_TRANSFER_ACCESSING, /* fragments move */
-    AMG_MPI_TRANSFER_SYNCING,   /* the target is asked to make progress */
+    AMG_MPI_TRANSFER_SYNCING,   /* SYNC asks the target to make progress */
     AMG_MPI_TRANSFER_FLUSHING,  /* other fragments end before the flush */
     AMG_MPI_TRANSFER_STATE_COUNT
 };
@@ -26,7 +26,7 @@ enum amg_mpi_transfer_state {
 struct amg_mpi_transfer {
     struct amg_link link; /* the peer's queue, domain->moving or rma->ops */
     struct amg_mpi_ep *ep;
-    struct amg_op *op; /* NULL: ended before the peer's last word */
+    struct amg_op *op; /* NULL: ended before the peer's last message */
     enum amg_mpi_transfer_state state;
     uint32_t cookie;
     int rank;               /* the target */
@@ -35,13 +35,13 @@ struct amg_mpi_transfer {
     bool is_put;
     bool is_rma;          /* through a window; decided before the post */
     bool is_small;        /* moves inside of messages */
-    bool is_ahead;        /* a put whose first pieces go unasked */
+    bool is_ahead;        /* a put that sends its first pieces before PUT_GO */
     bool is_cancelled;    /* by the poster */
     bool is_stopped;      /* no further piece is sent, and the peer knows */
-    bool is_withdrawn;    /* a get that took its receives back */
-    hg_return_t ret;      /* the peer's last word */
+    bool is_withdrawn;    /* a get that cancelled its receives */
+    hg_return_t ret;      /* result in the peer's last message */
     uint64_t deadline_ns; /* of a cancelled get */
-    void *scratch;        /* where late pieces go */
+    void *scratch;        /* receives late pieces */
     struct amg_mpi_access access;
     union {
         struct amg_mpi_stream stream;
@@ -58,40 +58,40 @@ void amg_mpi_transfer_list_locked(
 /* Its operation ends, if it has not; the transfer goes on. */
 void amg_mpi_transfer_op_end_locked(
     struct amg_mpi_transfer *transfer, hg_return_t ret, uint64_t len);
-/* The peer has said its last word, and nothing is in motion. */
+/* The peer's last message was received, and nothing is in flight. */
 void amg_mpi_transfer_finish_locked(struct amg_mpi_domain *domain,
     struct amg_mpi_transfer *transfer, hg_return_t ret, uint64_t len);
-/* Where those to the same peer wait. */
+/* The queue of transfers to the same peer. */
 struct amg_flow_peer *amg_mpi_transfer_queue(
     struct amg_mpi_domain *domain, const struct amg_mpi_transfer *transfer);
 
-/* Early ends; what is said is in mpi_origin.c. */
+/* Early ends; for the messages see mpi_origin.c. */
 
-/* Tells the peer that no piece follows; with `slab`, or one of the pool. */
+/* Sends STOP: no piece follows. Uses `slab`, or one of the pool. */
 void amg_mpi_stop_send_locked(struct amg_mpi_domain *domain,
     struct amg_mpi_transfer *transfer, struct amg_mpi_slab *slab);
-/* A cancelled transfer: ends its operation as soon as MPI does not use the
- * user's memory, although the peer has not answered. */
+/* A cancelled transfer: ends its operation as soon as MPI no longer uses the
+ * user's memory, even if the peer has not answered. */
 void amg_mpi_stop_move_locked(
     struct amg_mpi_domain *domain, struct amg_mpi_transfer *transfer);
 
-/* A cancelled get whose peer gave no word in time takes its receives back. */
+/* Cancels the receives of a cancelled get whose peer did not answer in time. */
 void amg_mpi_stop_withdraw_locked(
     struct amg_mpi_domain *domain, struct amg_mpi_transfer *transfer);
-/* Pieces are on their way to a get that took its receives back. */
+/* Receives pieces in flight to a get that cancelled its receives. */
 void amg_mpi_stop_sink_locked(struct amg_mpi_transfer *transfer);
 
 /* Asks that `op`, a put or get, ends early. */
 void amg_mpi_stop_cancel_locked(
     struct amg_mpi_domain *domain, struct amg_op *op);
-/* The same for all of `ep` (NULL: of all). True: one of them still uses its
- * user's memory. `is_late`: peers had their time to answer. */
+/* The same for all of `ep` (NULL: all endpoints). True: one of them still uses
+ * its user's memory. `is_late`: the time for peers to answer is over. */
 bool amg_mpi_stop_drop_locked(
     struct amg_mpi_domain *domain, const struct amg_mpi_ep *ep, bool is_late);
 /* The time is over: ends the operations although MPI may use their memory. */
 void amg_mpi_stop_force_locked(
     struct amg_mpi_domain *domain, const struct amg_mpi_ep *ep);
-/* At close: forgets what peers never answered. Returns how many. */
+/* At close: drops transfers that peers never answered. Returns their number. */
 unsigned amg_mpi_stop_forget_locked(struct amg_mpi_domain *domain);
 
 static inline struct amg_mpi_transfer *amg_mpi_transfer_of(

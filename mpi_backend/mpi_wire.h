@@ -1,40 +1,40 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the ranks say to each other: every message begins with eight bytes.
+/* Wire format of messages between ranks: every message begins with eight bytes.
  *
  *   byte  0      1        2  3     4  5  6  7    8 ...
  *       +------+---------+--------+------------+----------------------+
  *       | kind | context | credits|   cookie   | body, by the kind    |
  *       +------+---------+--------+------------+----------------------+
  *   kind     the magic bits 0xa0 and one of the kinds below
- *   context  the context of the sender; an answer goes there
- *   credits  as many one-way requests of the receiver were released
- *   cookie   names the call or transfer in the tables of who began it
+ *   context  context  the context of the sender, to which answers go
+ *   credits  number of released one-way requests of the receiver
+ *   cookie   index of the call or transfer in the tables of its origin
  *
  *   kind      from       body                          means
- *   REQUEST   origin     the poster's bytes            answer me
- *   ONEWAY    origin     the poster's bytes            no answer wanted
+ *   REQUEST   origin     the poster's bytes            wants a reply
+ *   ONEWAY    origin     the poster's bytes            no reply
  *   REPLY     target     the poster's bytes            returns one credit
- *   REFUSE    target     struct amg_mpi_refuse         the same, but why not
+ *   REFUSE    target     struct amg_mpi_refuse         the same, with a code
  *   CREDIT    target     -                             only header.credits
- *   GET       initiator  struct amg_mpi_access         send me these bytes
- *   PUT       initiator  struct amg_mpi_access         I have bytes for there
+ *   GET       initiator  struct amg_mpi_access         send these bytes
+ *   PUT       initiator  struct amg_mpi_access         bytes to be written
  *   PUT_AHEAD initiator  struct amg_mpi_access         the same, and the first
- *                                                      pieces are on their way
- *   PUT_NOW   initiator  struct amg_mpi_access, bytes  the same, here they are
+ *                                                      pieces are in flight
+ *   PUT_NOW   initiator  struct amg_mpi_access, bytes  the same, with the bytes
  *   GET_DATA  exposer    the bytes                     a small get's answer
  *   PUT_GO    exposer    -                             receives are posted
- *   DONE      exposer    struct amg_mpi_done           no more than this moved
+ *   DONE      exposer    struct amg_mpi_done           number of bytes moved
  *   STOP      initiator  struct amg_mpi_stop           end early; of a put no
  *                                                      more than this was sent
- *   HALT      exposer    -                             no more of this: STOP
- *   SYNC      initiator  struct amg_mpi_sync           make progress, answer me
- *   BYE       anyone     -                             to rank 0: I close
- *   ALL_BYE   rank 0     struct amg_mpi_all_bye        all (but these) close
+ *   HALT      exposer    -                             asks for STOP
+ *   SYNC      initiator  struct amg_mpi_sync           make progress and answer
+ *   BYE       anyone     -                             to rank 0: is closing
+ *   ALL_BYE   rank 0     struct amg_mpi_all_bye        all but these are
+ * closing
  *
  * Integers are in the order of the machine: the ranks of one job run on one
  * kind of machine. Large transfers move as messages without any header, on a
- * communicator of their own; their tag tells which transfer.
- */
+ * communicator of their own; their tag identifies the transfer. */
 #ifndef AMG_MPI_BACKEND_MPI_WIRE_H
 #define AMG_MPI_BACKEND_MPI_WIRE_H
 
@@ -79,7 +79,7 @@ struct amg_mpi_refuse {
     uint32_t code;
 };
 
-/* The piece length is the initiator's: both sides cut in the same places. */
+/* The initiator chooses the piece length: both sides cut at the same places. */
 struct amg_mpi_access {
     uint32_t key_index;
     uint32_t key_generation;
@@ -102,10 +102,10 @@ struct amg_mpi_stop {
     uint32_t unused;
 };
 
-/* After puts by a window; see mpi_rma_access.c. */
+/* Sent after puts through a window; see mpi_rma_access.c. */
 struct amg_mpi_sync {
     uint32_t is_answer;
-    uint32_t number; /* which one; counts those to this rank */
+    uint32_t number; /* counts the SYNCs to this rank */
 };
 
 struct amg_mpi_all_bye {

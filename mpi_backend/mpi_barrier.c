@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The barrier of all ranks of a domain, which may be left and come back to.
+/* Barrier of all ranks of a domain, whose wait may be interrupted and resumed.
  *
- * MPI cannot take back what a rank has entered. So a barrier that somebody did
- * not wait for any longer stays pending, and the next one goes on with it: all
- * ranks pass as many as they call. It goes by the communicator of messages,
- * whose collective calls nothing else uses. */
+ * MPI cannot cancel a barrier that a rank has entered. So a barrier whose
+ * caller stopped waiting stays pending, and the next call resumes it: all ranks
+ * pass as many as they call. It uses the communicator of messages, on which
+ * there are no other collective calls. */
 #include "mpi_backend/mpi_barrier.h"
 
 #include "base/assert.h"

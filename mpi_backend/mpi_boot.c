@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The ranks of a job, and those that share a node with this one, as the
- * bootstrap of other drivers. */
+/* Bootstrap of other drivers over MPI: the ranks of a job, and those of this
+ * node. */
 #include "mpi_backend/mpi_boot.h"
 
 #include <limits.h>
@@ -16,7 +16,7 @@
 #include "mpi_backend/mpi_domain.h"
 #include "mpi_backend/mpi_public.h"
 
-/* The communicator, and the turn to call MPI. */
+/* Returns the communicator, and takes the lock of MPI calls. */
 static MPI_Comm call_begin(struct amg_boot *boot)
 {
     const struct amg_mpi_boot *mpi = (const struct amg_mpi_boot *)(void *)boot;
@@ -123,8 +123,8 @@ static void node_close(struct amg_node *node)
     node->medium = NULL;
 }
 
-/* Does this rank's world have processes that are not in a communicator of so
- * many? Of a world that only sessions know nothing is said. */
+/* Whether this rank's world has more than `size` processes. False if MPI was
+ * started by sessions only. */
 static bool world_is_larger(int size)
 {
     int has_world = 0;
@@ -134,7 +134,7 @@ static bool world_is_larger(int size)
            MPI_Comm_size(MPI_COMM_WORLD, &all) == MPI_SUCCESS && all > size;
 }
 
-/* How many nodes there are; 0: a rank has no memory, and says so here. */
+/* Number of nodes; 0: a rank has no memory. */
 static int nodes_count(const struct amg_mpi_comm *comm, bool has_memory,
     uint32_t *ret_nodes, bool *ret_is_part)
 {
@@ -231,12 +231,12 @@ static hg_return_t node_largest(
     return rc;
 }
 
-/* What the first ranks of all nodes need to exchange records. */
+/* Record exchange between the first ranks of all nodes. */
 struct exchange {
     MPI_Comm firsts;
     MPI_Datatype record;
     int *counts; /* of each node, */
-    int *starts; /* and where they begin */
+    int *starts; /* and their offsets */
     char *mine;  /* those of this node */
 };
 
@@ -261,7 +261,7 @@ static void exchange_end(struct exchange *exchange)
     amg_mem_free(exchange->mine);
 }
 
-/* From this node's records to those of all; among the first ranks. */
+/* Gathers the records of all nodes; called by the first ranks. */
 static int exchange_run(
     const struct amg_node *node, struct exchange *exchange, void *ret_all)
 {

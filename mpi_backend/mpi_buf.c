@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Memory of messages (slabs), and bounce buffers of pieces (stages).
+/* Message buffers (slabs), and bounce buffers of fragments (stages).
  *
- * There are as many slabs as were ever in use at once: the posted receives, the
- * messages on their way out, the replies that came, and the requests of peers
- * that the user has not released. The credits bound the last: so many for each
- * peer that calls. A slab is the longest message, four times an eager one, and
- * 192 bytes; what no message filled is never touched.
+ * There are as many slabs as were ever in use at once: for posted receives,
+ * messages being sent, received replies, and requests of peers that the user
+ * has not released. Credits bound the last for each peer. A slab is the longest
+ * message, four times an eager one, and 192 bytes; memory that no message
+ * filled is never touched.
  *
  * They are cut from blocks. The first one has enough for all credits of one
  * busy peer in both directions; its pages are touched only when they are used.
- * Later blocks are small, so that little is taken beyond what is needed.
+ * Later blocks are small, to allocate little beyond the need.
  *
  * A piece in several runs passes through a stage. A stream needs one stage, and
- * is faster with a few. It has the one before it says a word to its peer, so
- * that it never waits for other streams, which may wait for it at their ends;
- * more it gets while the domain has few. So there are at most STAGES_SHARED,
- * and one for each transfer in motion, which are bounded per peer. They are
- * made when they are first needed. */
+ * is faster with a few. It takes the first one before its first message to the
+ * peer, so that it never waits for other streams, whose peers may wait for it;
+ * it gets more while the domain has few in use. So there are at most
+ * STAGES_SHARED, and one for each transfer in flight, which are bounded per
+ * peer. They are allocated when first needed. */
 #include "mpi_backend/mpi_buf.h"
 
 #include "base/assert.h"
@@ -24,14 +24,14 @@
 #include "base/mem.h"
 
 enum {
-    BUF_ALIGN = 64,         /* a cache line, on all machines we know */
-    CREDITS_RESERVED = 128, /* at most so many are reserved for */
+    BUF_ALIGN = 64,         /* a cache line, on all supported machines */
+    CREDITS_RESERVED = 128, /* the first block reserves for at most so many */
     SLABS_SPARE = 32,   /* of the first block, for what credits do not bound */
     SLABS_MORE = 8,     /* in each later block */
-    STAGES_SHARED = 64, /* 4 MiB: all that 16 streams can use */
+    STAGES_SHARED = 64, /* 4 MiB: enough for 16 streams */
 };
 
-/* Lies in front of its slabs. */
+/* Header in front of the slabs. */
 struct amg_mpi_block {
     struct amg_mpi_block *next;
     size_t cut_count; /* slabs that were handed out before */

@@ -2,17 +2,17 @@
 /* Selection of how bulk data moves over MPI: through windows or by messages.
  *
  * Messages always work: they can be cancelled, they gather short runs, and the
- * exposer checks each access. A window is used where it is 5 % faster; where it
- * needs no help of its target it may be 5 % slower, since the target can
+ * exposer checks each access. A window is used if it is 5 % faster; a window
+ * that needs no help of its target may be 5 % slower, since the target can
  * compute meanwhile. The init string or AMALGAM_TRANSPORT may force either.
  *
  * The first ranks of up to LEADERS_MAX nodes measure, on a communicator and
- * with two windows of their own. They form pairs: in each round one of a pair
- * pulls once by each way while the other one serves it, then they change
- * places. A round begins only if one like the last would end in time, which all
- * pairs agree on. The median of a way's rounds counts, or the best one, and of
- * all pairs the slowest window and the fastest messages. Windows over all ranks
- * are made only when some transfers are to use them.
+ * with two windows of their own. They form pairs: in each round one rank pulls
+ * once by each way while its partner serves it, then they swap. A round begins
+ * only if all pairs agree that one as long as the last would end in time. The
+ * result of a way is the median of its rounds, or the best one; over all pairs,
+ * the slowest window and the fastest messages. Windows over all ranks are
+ * created only if some transfers will use them.
  *
  * Only pulls are measured: a push takes the same time through the same window
  * (1.28 GB/s either way through a dynamic one, MPICH 4.0.2, ch4:ucx). */
@@ -35,15 +35,15 @@ enum {
     LEADERS_MAX = 8,  /* ranks that measure */
     BUDGET_MS = 50,   /* no round begins that would end later */
     ROUNDS = 7,       /* of each length; the first one only connects */
-    ROUNDS_MIN = 4,   /* that tell something */
+    ROUNDS_MIN = 4,   /* enough for a result */
     AREA_LEN = 1048576,
     ACCESS_WORDS = 8, /* an access word and its descriptor; see mpi_export.h */
     AREA_CAP = AREA_LEN + ACCESS_WORDS * sizeof(int64_t),
     NOTE_WORDS = 6,    /* as long as a header and an access of ours */
     NAP_NS = 2000000,  /* far above the time of a get */
-    CLEAR_NS = 100000, /* for a sleeping rank to have left MPI */
+    CLEAR_NS = 100000, /* until a sleeping rank has left MPI */
     YIELDS = 200,      /* tests before a rank sleeps between them */
-    SLEEP_NS = 50000,  /* the others measure meanwhile, maybe on this core */
+    SLEEP_NS = 50000,  /* others measure meanwhile, maybe on this core */
     GAIN_PERCENT = 105,
     GAIN_PASSIVE_PERCENT = 95,
 };
@@ -51,27 +51,27 @@ enum {
 /* Ways of a pull; those through windows as in enum amg_mpi_memory. */
 enum { WAY_MESSAGE = AMG_MPI_MEMORIES, WAYS };
 
-/* What a note asks of the partner, if not for so many bytes. */
+/* Requests of a note, if it is not a number of bytes. */
 enum { NOTE_DONE, NOTE_NAP };
 
 static const uint64_t lens[AMG_MPI_SIZES] = {65536, AREA_LEN};
 
-/* What a rank that measures needs; lives as long as the measurement. */
+/* State of a measuring rank; lives as long as the measurement. */
 struct bench {
     MPI_Comm comm; /* of the ranks that measure */
     int rank;      /* in the job */
     int me;
-    int partner; /* -1: an odd one, which has none */
+    int partner; /* -1: none, with an odd number of ranks */
     MPI_Win windows[AMG_MPI_MEMORIES];
     MPI_Aint at[AMG_MPI_MEMORIES]; /* the partner's bytes in them */
-    unsigned char *area;           /* AREA_CAP bytes that both lead to */
+    unsigned char *area;           /* AREA_CAP bytes under both windows */
     unsigned char *landing;
     uint64_t ns[AMG_MPI_SIZES][WAYS][ROUNDS];
     unsigned rounds[AMG_MPI_SIZES];
     struct amg_mpi_figures figures;
 };
 
-/* True: MPI did what it was asked; else that is logged, and no time counts. */
+/* True: the MPI call succeeded; else logs it, and invalidates the times. */
 static bool is_good(struct bench *bench, int code)
 {
     if (code == MPI_SUCCESS)
@@ -98,7 +98,7 @@ static int request_wait(MPI_Request *request, bool may_sleep)
     }
 }
 
-/* The end of what `code` says that MPI has begun. */
+/* Waits for the request if `code` says that MPI started it. */
 static bool is_ended(struct bench *bench, int code, MPI_Request *request)
 {
     return is_good(
@@ -152,7 +152,7 @@ static bool window_get(struct bench *bench, unsigned memory, uint64_t len)
 }
 
 /* As a transfer: announces an access and reads the descriptor, gets the bytes,
- * and takes the access back, for which a transfer does not wait. */
+ * and releases the access, for which a transfer does not wait. */
 static uint64_t window_pull(struct bench *bench, unsigned memory, uint64_t len)
 {
     static const int64_t enter[ACCESS_WORDS] = {1};
@@ -219,9 +219,9 @@ static void ways_pull(struct bench *bench, unsigned size)
     }
 }
 
-/* Does a get by each window end while its target sleeps outside of MPI? The
- * sleep begins after this rank asked for it, so what ended within its length
- * did not wait for its end. */
+/* Tests whether a get by each window ends while its target sleeps outside of
+ * MPI. The sleep begins after this rank asked for it, so a get that ended
+ * within its length did not wait for the target. */
 static void passive_check(struct bench *bench)
 {
     uint64_t asked_ns = amg_clock_ns();
@@ -248,7 +248,7 @@ static void nap_take(struct bench *bench)
         amg_clock_sleep_ns(end_ns - amg_clock_ns());
 }
 
-/* Answers the partner until that has done its part of a round. */
+/* Serves the partner until it has finished its part of a round. */
 static void partner_serve(struct bench *bench)
 {
     uint64_t note[NOTE_WORDS];
@@ -262,7 +262,7 @@ static void partner_serve(struct bench *bench)
     }
 }
 
-/* Both of a pair pull, one after the other, or see whether windows are passive
+/* Both of a pair pull, one after the other, or test whether windows are passive
  * (`size` is AMG_MPI_SIZES). */
 static void round_run(struct bench *bench, unsigned size)
 {
@@ -287,8 +287,8 @@ static int ns_compare(const void *one, const void *other)
     return (a > b) - (a < b);
 }
 
-/* The medians; or the best rounds, where these speak more against windows: on
- * a busy machine medians are luck, and messages are the safe way. */
+/* The medians; or the best rounds if these favour messages more: on a busy
+ * machine medians are unreliable, and messages are the safe choice. */
 static void figures_fill(struct bench *bench)
 {
     for (unsigned size = 0; size < AMG_MPI_SIZES; size++) {
@@ -318,7 +318,7 @@ static void rounds_run(struct bench *bench)
     const uint64_t budget_ns = BUDGET_MS * AMG_NS_PER_MS;
     const uint64_t start_ns = amg_clock_ns();
     uint64_t round_ns = 0; /* of the last one */
-    uint64_t now_ns = 0;   /* since the start; the same at all that measure */
+    uint64_t now_ns = 0; /* since the start; the same on all measuring ranks */
 
     bench->figures.needs_target = bench->partner >= 0;
     for (unsigned size = 0; size < AMG_MPI_SIZES; size++) {
@@ -378,8 +378,8 @@ static void windows_free(struct bench *bench)
     }
 }
 
-/* This rank is one of those that measure. What a rank has of windows that
- * others lack is left to MPI, with the memory. */
+/* Runs on measuring ranks. A window that other ranks failed to create stays
+ * allocated, with its memory. */
 static void bench_run(struct bench *bench)
 {
     uint64_t start_ns = amg_clock_ns();
@@ -548,7 +548,7 @@ static hg_return_t measured_select(struct amg_mpi_domain *domain)
     return rc;
 }
 
-/* Windows over all ranks, and none that no transfer would use. */
+/* Windows over all ranks, only those that some transfers use. */
 static void windows_open(
     struct amg_mpi_domain *domain, const struct amg_area *area)
 {

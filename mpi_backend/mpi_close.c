@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Ends what others may still be using: memory, endpoints, the domain.
+/* Teardown of memory, endpoints and the domain, which peers may still use.
  *
- * All that has to wait for a peer stands here, and waits in the same way: it
- * moves the whole domain along, and lets other threads have the lock between
- * two looks. What comes meanwhile is kept for the next polls. */
+ * All waits for peers are here and work the same way: each makes progress on
+ * the whole domain, and releases the lock between two rounds. Messages received
+ * meanwhile are kept for the next polls. */
 #include "mpi_backend/mpi_close.h"
 
 #include <stdatomic.h>
@@ -25,12 +25,12 @@
 
 enum {
     CLOSE_MS = 1000,  /* the contract's bound for closing an endpoint */
-    ANSWER_MS = 500,  /* of it, what peers get to answer a cancelled get */
-    VERDICT_MS = 500, /* for rank 0 to say who is missing */
+    ANSWER_MS = 500,  /* part of it: for peers to answer a cancelled get */
+    VERDICT_MS = 500, /* for rank 0 to report the missing ranks */
     WHO_CAP = 32,
 };
 
-/* The rank of one that keeps the memory in use, or one of AMG_MPI_ACCESSOR_. */
+/* A rank that still uses the memory, or one of AMG_MPI_ACCESSOR_. */
 static int accessor_find_locked(
     struct amg_mpi_domain *domain, const struct amg_mpi_mem *mem)
 {
@@ -124,7 +124,7 @@ static void transfers_end_locked(
     }
 }
 
-/* Waits until nothing of ours uses a window of another rank. */
+/* Waits until no operation of this rank uses a window of another one. */
 static void rma_end_locked(struct amg_mpi_domain *domain)
 {
     uint64_t end_ns = amg_clock_ns() + CLOSE_MS * AMG_NS_PER_MS;
@@ -134,8 +134,8 @@ static void rma_end_locked(struct amg_mpi_domain *domain)
         amg_mpi_poll_wait_locked(domain, &looks);
 }
 
-/* Do all ranks free their windows now? One that gave the others up does not,
- * though rank 0 heard from all. */
+/* Whether all ranks free their windows now. A rank that gave up on others does
+ * not, even if rank 0 heard from all. */
 static bool windows_meet_locked(struct amg_mpi_domain *domain)
 {
     struct amg_patience patience = {0, 0};
@@ -159,7 +159,7 @@ static bool windows_meet_locked(struct amg_mpi_domain *domain)
     return true;
 }
 
-/* Requests that came in and were not polled are refused. */
+/* Refuses received requests that were not polled. */
 static void arrivals_refuse_locked(
     struct amg_mpi_domain *domain, struct amg_mpi_ep *ep)
 {
@@ -232,7 +232,8 @@ void amg_mpi_close_report(struct amg_domain *base)
     amg_bias_give(domain->lock);
 }
 
-/* Rank 0 alone knows who is missing, and gives up at about the same time. */
+/* Waits for rank 0, which alone knows the missing ranks and gives up at about
+ * the same time. */
 static void verdict_await_locked(struct amg_mpi_domain *domain)
 {
     uint64_t end_ns = amg_clock_ns() + VERDICT_MS * AMG_NS_PER_MS;
@@ -255,8 +256,8 @@ void amg_mpi_close_abandon(struct amg_domain *base)
     amg_bias_give(domain->lock);
 }
 
-/* Waits until the last messages have left; peers may need them. Most have left
- * when they were posted: to know of those, nothing has to be received. */
+/* Waits until the last messages have left; peers may need them. Most were
+ * complete when posted, which a test shows without receiving anything. */
 static void sends_end_locked(struct amg_mpi_domain *domain)
 {
     uint64_t end_ns = amg_clock_ns() + CLOSE_MS * AMG_NS_PER_MS;
@@ -268,7 +269,7 @@ static void sends_end_locked(struct amg_mpi_domain *domain)
     amg_mpi_send_abandon_locked(domain);
 }
 
-/* Nothing of the program is under way any more. */
+/* Ends all operations of the program. */
 static void work_end_locked(struct amg_mpi_domain *domain)
 {
     transfers_end_locked(domain, NULL);
@@ -277,7 +278,7 @@ static void work_end_locked(struct amg_mpi_domain *domain)
             amg_mpi_msg_drop_locked(domain, domain->eps[i]);
 }
 
-/* What has come for contexts that are still open. */
+/* Refuses requests received for contexts that are still open. */
 static void eps_refuse_locked(struct amg_mpi_domain *domain)
 {
     for (uint32_t i = 0; i < domain->max_contexts; i++)
@@ -338,7 +339,7 @@ void amg_mpi_close_medium(struct amg_mpi_domain *domain, bool frees_windows)
     (void)amg_mpi_stop_forget_locked(domain);
     amg_mpi_rma_close_locked(domain, is_whole);
     if (!amg_mpi_barrier_fini_locked(domain))
-        domain->comm.messages = MPI_COMM_NULL; /* is left to MPI */
+        domain->comm.messages = MPI_COMM_NULL; /* stays allocated */
     domain->is_dead = true;
     amg_bias_give(domain->lock);
     if (domain->end.is_broken)

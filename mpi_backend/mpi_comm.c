@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The communicators of a domain, and who may call MPI.
+/* Communicators of a domain, and the threads that may call MPI.
  *
- * MPI starts and ends once in a process. When we start it, we end it too, at
- * process exit and not with the last domain, so that domains may come and go;
- * when the user did, it is left running. The user's MPI_Finalize may come
- * before a domain is closed: a callback on MPI_COMM_SELF, which MPI runs first
- * thing then, stops the domains, because posted receives would make it hang.
+ * MPI starts and ends once in a process. If this library starts it, it also
+ * ends it, at process exit and not with the last domain, so that domains can be
+ * opened again; if the user started it, it is left running. The user's
+ * MPI_Finalize may come before a domain is closed: an attribute callback on
+ * MPI_COMM_SELF, which MPI runs first in MPI_Finalize, stops the domains,
+ * because posted receives would make it hang.
  *
  * A domain has two duplicates with their own error handler: one for messages,
- * which is probed for strays of any tag, and one for the pieces of large
- * transfers, which no probe must see.
+ * which is probed for any tag, and one for the pieces of large transfers, which
+ * no probe must match.
  *
- * The thread level is what MPI_Query_thread says, also where MPI was started
- * by a session (this MPI answers then; where one does not, FUNNELED is taken,
- * with this thread as the main one). A process with sessions only has no
- * MPI_COMM_SELF, and so no callback: it has to close its domains itself.
- */
+ * The thread level is what MPI_Query_thread says, also where MPI was started by
+ * a session (if it fails then, FUNNELED is assumed, with this thread as the
+ * main one). A process with sessions only has no MPI_COMM_SELF, and so no
+ * callback: it must close its domains itself. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* cpu_set_t, on_exit() */
 #endif
@@ -33,7 +33,7 @@
 
 enum { SPEAKER_CAP = 32 };
 
-/* Written under `start_lock`, or before a second thread can see them. */
+/* Written under `start_lock`, or before other threads can read them. */
 static struct amg_lock start_lock;
 static struct amg_bias turn_lock;
 static bool is_ours;    /* we started MPI */
@@ -41,7 +41,7 @@ static bool is_watched; /* the callback on MPI_COMM_SELF is set */
 static void (*stop_fn)(void);
 static bool has_world; /* the user chose one */
 static MPI_Comm world;
-/* Ranks were given up, and MPI_Finalize would wait for them. Published by
+/* This process gave up on ranks that MPI_Finalize would wait for. Published by
  * amg_mpi_comm_give_up(), read at exit. */
 static atomic_bool has_given_up;
 
@@ -118,10 +118,10 @@ bool amg_mpi_comm_is_main(void)
     return answer > 0;
 }
 
-/* Runs at process exit when we started MPI. A process that fails, or has given
- * others up, must not wait for them in MPI_Finalize, nor leave without a word:
- * a launcher may take that for a good end. A class that is still open is ended
- * as the program's own MPI_Finalize would. */
+/* Runs at process exit if this library started MPI. A process that fails, or
+ * gave up on others, must not wait for them in MPI_Finalize, nor exit without
+ * MPI_Abort: a launcher may take that for success. A class that is still open
+ * is ended as the program's own MPI_Finalize would. */
 static void mpi_end(int status, void *arg)
 {
     bool is_alone = atomic_load_explicit(&has_given_up, memory_order_acquire);
@@ -175,7 +175,7 @@ static void finalize_watch(void)
 }
 
 /* With the wrong launcher each process becomes a world of its own; one of them
- * says so. */
+ * logs it. */
 static void singleton_warn(void)
 {
     static bool was_told; /* guarded by start_lock */
@@ -202,7 +202,7 @@ static void singleton_warn(void)
             launch.tasks);
 }
 
-/* From now on each line of the log says which rank speaks. */
+/* From now on each log line names this rank. */
 static void speaker_name(MPI_Comm comm)
 {
     char who[SPEAKER_CAP];
@@ -282,7 +282,7 @@ static enum amg_mpi_who who_get(void)
     return who;
 }
 
-/* Fills in who shares the node, and whether cores are fewer than ranks. */
+/* Finds the ranks of this node, and whether they outnumber the cores. */
 static int node_ask(struct amg_mpi_comm *comm)
 {
     cpu_set_t mine;

@@ -171,7 +171,7 @@ struct amg_mpi_domain {
 
     struct amg_link *slabs;       /* free ones, singly linked */
     struct amg_mpi_block *blocks; /* the memory of the slabs */
-    size_t slab_count;            /* all there are */
+    size_t slab_count;            /* all that exist */
     struct amg_list sends;        /* slabs given to MPI, not yet freed */
     unsigned send_count;          /* length of `sends` */
     struct amg_list orphans;      /* endpoints closed by a thread without MPI */

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The common end of all ranks: who has said goodbye.
+/* Collective disconnect of all ranks.
  *
  *   rank r                   rank 0
  *   BYE -------------------> notes r
- *                            (all noted, or it waits no longer)
+ *                            (all noted, or it gives up)
  *         <----------------- ALL_BYE, with those that are missing
  *
- * A rank says BYE when all its requests were answered, or their credits given
- * back, and it uses no window any more: so nothing of it is on its way when
- * ALL_BYE lets the others close.
+ * A rank sends BYE when all its requests were answered, or their credits
+ * returned, and it uses no window any more: so none of its messages is in
+ * flight when ALL_BYE lets the others close.
  *
- * It is flat, because one rank has to know who is missing, to say so; 10,000
- * messages of 16 bytes take rank 0 a few milliseconds, once. Nobody blocks in
- * it. Both go to the control tag, where the probe for strays finds them. */
+ * It is flat, because one rank must know the missing ranks to log them; 10,000
+ * messages of 16 bytes take rank 0 a few milliseconds, once. It never blocks.
+ * Both messages use the control tag, where the probe for strays finds them. */
 #include "mpi_backend/mpi_end.h"
 
 #include <limits.h>
@@ -73,7 +73,7 @@ void amg_mpi_end_on_bye_locked(
     amg_mpi_slab_put_locked(message->slab);
 }
 
-/* `is_over`: it is not waited any longer. */
+/* `is_over`: this rank gives up. */
 static void missing_log(
     const struct amg_mpi_all_bye *missing, int size, bool is_over)
 {
@@ -130,7 +130,7 @@ static void control_send_locked(
         amg_mpi_slab_put_locked(slab);
 }
 
-/* Tells up to `max` more of those that have come. */
+/* Sends ALL_BYE to up to `max` more of the ranks that sent BYE. */
 static void tell_locked(struct amg_mpi_domain *domain,
     const struct amg_mpi_all_bye *missing, int max)
 {
@@ -189,7 +189,7 @@ bool amg_mpi_end_step_locked(struct amg_mpi_domain *domain)
     return end->is_over;
 }
 
-/* Names the rank that keeps this one from saying goodbye; false: none does. */
+/* Logs the rank that this one must wait for before its BYE; false: none. */
 static bool debtor_log_locked(const struct amg_mpi_domain *domain)
 {
     int rank = amg_mpi_msg_debtor_locked(domain);
@@ -202,7 +202,7 @@ static bool debtor_log_locked(const struct amg_mpi_domain *domain)
     return rank >= 0;
 }
 
-/* The ranks that have not said goodbye; only rank 0 can know them. */
+/* The ranks that have not sent BYE; only rank 0 can know them. */
 static void missing_find(
     const struct amg_mpi_domain *domain, struct amg_mpi_all_bye *ret_missing)
 {
@@ -217,7 +217,8 @@ static void missing_find(
     }
 }
 
-/* Names who is missing, as far as this rank knows. `is_over`: as above. */
+/* Logs the missing ranks, as far as this rank knows them. `is_over`: as
+ * above. */
 static void end_log(const struct amg_mpi_domain *domain,
     const struct amg_mpi_all_bye *missing, bool is_over)
 {

@@ -1,32 +1,31 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Exposed memory: what is alive, and what peers may do with it.
+/* Exposed memory: its registrations, descriptors and permissions.
  *
  * A key is the index in the table of live memory, a serial number that is never
  * used twice, and a random number of this process, so that a key of freed
- * memory, or of another rank, fits nothing here. Where a window leads to the
- * memory, the key says which, and where its descriptor is.
+ * memory, or of another rank, matches nothing here. If the memory is in a
+ * window, the key names the window and the descriptor.
  *
  * A descriptor is only changed by accumulate operations of this rank on itself,
  * all with MPI_SUM: peers add their accesses at the same time, and the standard
- * promises nothing for plain stores beside that. What is added is the
- * difference to what stands there; of the access word this rank only changes
- * the part that peers do not. Such an operation with its flush takes 0.7 us
- * (MPICH 4.0.2), and waits for no other rank.
+ * does not define concurrent plain stores. This rank adds the difference to the
+ * old value; in the access word it only changes the bits that peers do not.
+ * Such an operation with its flush takes 0.7 us (MPICH 4.0.2), and waits for no
+ * other rank.
  *
- * The segments are not in the descriptor: that of the peer states them, and a
- * sum over all of them tells whether it is true. It guards against mistakes; a
- * peer that wants to do harm can, because MPI checks nothing.
+ * The segments are not in the descriptor: the peer has them in its own list,
+ * which is compared by a sum over all of them. That detects mistakes, not
+ * malicious peers, because MPI checks nothing.
  *
- * The end of an exposure: the access word closes, by an operation that tells
- * which accesses are held; then these go down to 0; then the memory is
- * detached.
+ * The end of an exposure: the access word is closed by an operation that
+ * returns the accesses held; when these are released, the memory is detached.
  *
  * Regions that are attached to one window must not overlap, and MPI does not
- * look whether they do. So memory that lies within an attached region shares
- * it, and memory that lies partly in one is reached by messages: an access may
- * not reach over the border of two regions, and its origin cannot know where
- * borders are. Regions stand in an array in the order of their bases; adding
- * one among n moves 24 n bytes at the most, for 8,192 some microseconds. */
+ * check that. So memory that lies within an attached region shares it, and
+ * memory that lies partly in one is reached by messages: an access may not
+ * cross the border of two regions, and its origin does not know the borders.
+ * Regions stand in an array in the order of their bases; adding one among n
+ * moves 24 n bytes at the most, for 8,192 some microseconds. */
 #include "mpi_backend/mpi_export.h"
 
 #include <string.h>
@@ -44,7 +43,7 @@ enum {
     WAY_SHIFT = 40,
 };
 
-/* Spreads what is added; the constants are those of splitmix64. */
+/* Mixes the bits of `word`; the constants are those of splitmix64. */
 static uint64_t sum_add(uint64_t sum, uint64_t word)
 {
     sum += word + 0x9e3779b97f4a7c15ull;
@@ -227,7 +226,7 @@ void amg_mpi_attach_drop(
 }
 
 enum {
-    SEGMENTS_MAX = 1024, /* of one handle; each is attached for itself */
+    SEGMENTS_MAX = 1024, /* of one handle; each is attached separately */
 };
 
 static hg_return_t region_attach(void *arg, void *base, uint64_t len)
@@ -283,7 +282,7 @@ static hg_return_t words_add(struct amg_mpi_exports *exports, uint32_t index,
                              : amg_mpi_comm_error(rc, "exposing memory");
 }
 
-/* Adds to the access word of a descriptor of ours; what it was before. */
+/* Adds to the access word of a descriptor of ours; returns the old value. */
 static hg_return_t access_word_add(struct amg_mpi_exports *exports,
     uint32_t index, uint64_t add, uint64_t *ret_word)
 {
@@ -301,7 +300,7 @@ static hg_return_t access_word_add(struct amg_mpi_exports *exports,
     return HG_SUCCESS;
 }
 
-/* What stands in a word that nobody else changes. */
+/* The value of a word that no other rank changes. */
 static uint64_t word_of(
     const struct amg_mpi_exports *exports, uint32_t index, unsigned word)
 {
@@ -315,7 +314,7 @@ static uint64_t word_of(
     return value;
 }
 
-/* Is it long enough, and in few enough pieces? */
+/* Whether it is long enough, in few enough segments. */
 static bool mem_is_fit(
     const struct amg_mpi_exports *exports, const struct amg_mpi_mem *mem)
 {
@@ -344,7 +343,7 @@ static void mem_detach(struct amg_mpi_exports *exports,
                 &exports->attach, mem->segments[i].base, mem->segments[i].len);
 }
 
-/* Finds the way to all segments of `mem`; MESSAGES where there is no other. */
+/* Finds the way to all segments of `mem`; MESSAGES if there is no other. */
 static enum amg_mpi_way mem_attach(
     struct amg_mpi_exports *exports, const struct amg_mpi_mem *mem)
 {
@@ -405,8 +404,8 @@ static hg_return_t desc_open(struct amg_mpi_exports *exports,
     return words_add(exports, index, words);
 }
 
-/* Opens a descriptor for `mem`, and names it in the key; there is none where
- * there is no room, or where messages are better. Calls MPI. */
+/* Opens a descriptor for `mem`, and names it in the key; there is none without
+ * room, or if messages are better. Calls MPI. */
 static void export_open_locked(
     struct amg_mpi_exports *exports, struct amg_mpi_mem *mem)
 {
@@ -424,7 +423,7 @@ static void export_open_locked(
         mem->key.desc = amg_mpi_key_desc(way, index);
         if (desc_open(exports, mem, index) == HG_SUCCESS)
             return;
-        mem->key.desc = 0; /* what stands there now is not known */
+        mem->key.desc = 0; /* its value is now unknown */
     } else if (!exports->has_warned) {
         exports->has_warned = true;
         AMG_LOG_INFO("bulk",
@@ -436,7 +435,7 @@ static void export_open_locked(
         mem_detach(exports, mem, mem->count);
 }
 
-/* The next move is to close its descriptor. */
+/* Lets the next move close its descriptor. */
 static void export_leave_locked(
     struct amg_mpi_exports *exports, struct amg_mpi_mem *mem)
 {
@@ -444,7 +443,7 @@ static void export_leave_locked(
         amg_list_push(&exports->leaving, &mem->leaving);
 }
 
-/* One look at a descriptor that is to be free. */
+/* One step towards freeing a descriptor. */
 static void mem_move(struct amg_mpi_exports *exports, struct amg_mpi_mem *mem)
 {
     uint32_t index = amg_mpi_key_index(&mem->key);

@@ -12,7 +12,7 @@
  *   PLACE     cookie, flags << 32,          of the key; enum amg_mem_flags
  *             way << 40                     enum amg_mpi_way
  *   ORIGIN    address                       that displacement 0 stands for
- *   LIST      a sum over the segments       what the peer's list must agree
+ *   LIST      checksum of the segments       what the peer's list must agree
  * with
  *
  * By one operation the peer adds its access to the first word and reads all of

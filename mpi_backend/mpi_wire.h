@@ -6,7 +6,7 @@
  *       | kind | context | credits|   cookie   | body, by the kind    |
  *       +------+---------+--------+------------+----------------------+
  *   kind     the magic bits 0xa0 and one of the kinds below
- *   context  context  the context of the sender, to which answers go
+ *   context  the context of the sender, to which answers go
  *   credits  number of released one-way requests of the receiver
  *   cookie   index of the call or transfer in the tables of its origin
  *
@@ -23,7 +23,7 @@
  *   PUT_NOW   initiator  struct amg_mpi_access, bytes  the same, with the bytes
  *   GET_DATA  exposer    the bytes                     a small get's answer
  *   PUT_GO    exposer    -                             receives are posted
- *   DONE      exposer    struct amg_mpi_done           number of bytes moved
+ *   DONE      exposer    struct amg_mpi_done           at most this was moved
  *   STOP      initiator  struct amg_mpi_stop           end early; of a put no
  *                                                      more than this was sent
  *   HALT      exposer    -                             asks for STOP

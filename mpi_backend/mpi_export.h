@@ -12,8 +12,7 @@
  *   PLACE     cookie, flags << 32,          of the key; enum amg_mem_flags
  *             way << 40                     enum amg_mpi_way
  *   ORIGIN    address                       that displacement 0 stands for
- *   LIST      checksum of the segments       what the peer's list must agree
- * with
+ *   LIST      checksum of the segments      must match that of the peer's list
  *
  * By one operation the peer adds its access to the first word and reads all of
  * them. MPI updates each word atomically, and the access word shows both that

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Requests, replies and refusals, for the call engine.
+/* Requests, replies and refusals of the call engine.
  *
- * A request to a context that is not open here is refused, in its own slab.
- * So is each that comes after this process began to close; its origin then
- * ends it as canceled instead of waiting. */
+ * A request to a context that is not open here is refused, in its own slab. So
+ * is each that arrives after this process began to close; its origin then ends
+ * it as canceled instead of waiting. */
 #include "mpi_backend/mpi_msg.h"
 
 #include <string.h>
@@ -137,7 +137,7 @@ hg_return_t amg_mpi_msg_send_reply(struct amg_ep *base,
     return rc;
 }
 
-/* A request without reply is done with: its credit is owed. */
+/* A one-way request was released: its credit is owed. */
 static void credit_owe_locked(struct amg_mpi_slab *slab, uint32_t rank)
 {
     struct amg_mpi_domain *domain = slab->domain;

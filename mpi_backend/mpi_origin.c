@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Puts and gets of this rank: their posts, and their messages.
+/* Puts and gets of this rank: posts and messages.
  *
  *   get, small   GET ------------->   <------------- GET_DATA (the bytes)
  *   get, large   GET ------------->   <============= pieces, receives posted
@@ -15,14 +15,14 @@
  *   cancelled    STOP ------------>   <------------- DONE (so many bytes)
  *   exposer ends the exposure         <------------- HALT (of a put), DONE
  *
- * A put goes ahead if nobody will cancel it, because what MPI was given to send
- * it does not give back: a peer that is silent would keep the user's memory.
- * Its pieces are at most AMG_MPI_AHEAD_MAX long, so that an exposer that
- * refuses them has memory to receive them into; longer ones gain nothing by it.
- * Without it, 64 KiB took 1.2 times as long.
+ * A put sends its first pieces ahead only if it cannot be cancelled, because
+ * MPI sends cannot: a silent peer would block the user's memory. Its pieces are
+ * at most AMG_MPI_AHEAD_MAX long, so that an exposer that refuses them has
+ * memory to receive them into; longer ones would not be faster. Without sending
+ * ahead, 64 KiB took 1.2 times as long.
  *
- * Nothing a peer says is believed before it fits a transfer that waits for it;
- * what does not fit is dropped with one warning. */
+ * A message of a peer is accepted only if it fits a transfer that waits for it;
+ * others are dropped with one warning. */
 #include "mpi_backend/mpi_origin.h"
 
 #include <string.h>
@@ -75,8 +75,9 @@ static hg_return_t transfer_start_locked(
         return rc;
     }
     kind = message_write(transfer, slab, &body_len);
-    /* A lone get asks first, so that its peer has work meanwhile; others might
-     * find their pieces there before the receives, which costs more. */
+    /* A single get sends its request before it posts receives, so that its peer
+     * can start; with several, pieces might arrive before the receives, which
+     * costs more. */
     if (kind == AMG_MPI_GET && !transfer->is_small &&
         !amg_list_is_empty(&domain->moving))
         amg_mpi_stream_post(stream, domain);
@@ -133,8 +134,8 @@ static hg_return_t transfer_post_locked(
     return rc;
 }
 
-/* The exposer's list is only what its descriptor says; but who cuts too long
- * pieces for it is refused. */
+/* The exposer's list is known only from its descriptor; an exposer refuses
+ * pieces that are too long for it. */
 static uint32_t piece_len_choose(const struct amg_mpi_domain *domain,
     const struct amg_seg_iter *local, const struct amg_seg_iter *remote,
     uint64_t len)
@@ -146,7 +147,7 @@ static uint32_t piece_len_choose(const struct amg_mpi_domain *domain,
     return AMG_MPI_STAGE_LEN;
 }
 
-/* What a transfer by messages has. */
+/* Fills in the fields of a transfer by messages. */
 static void transfer_set_stream(struct amg_mpi_transfer *transfer,
     const struct amg_seg_iter *local, uint64_t len)
 {
@@ -200,7 +201,7 @@ static hg_return_t transfer_begin(struct amg_ep *base, struct amg_peer *peer,
     if (!transfer->is_rma)
         transfer_set_stream(transfer, local, len);
     amg_bias_take(domain->lock);
-    /* Under the lock: a cancel may come before the post, and finds it done. */
+    /* Under the lock: a concurrent cancel finds the operation complete. */
     op->len = 0;
     op->data = NULL;
     amg_call_set(op, AMG_MPI_OP_TRANSFER, transfer, &ep->base);
@@ -300,7 +301,7 @@ void amg_mpi_origin_on_done_locked(
     memcpy(&done, message->slab->data, sizeof(done));
     if (transfer == NULL || done.code >= HG_RETURN_MAX ||
         !amg_mpi_stream_is_cut(&transfer->stream, done.len)) {
-        /* It answers a STOP that came too late, when no transfer is there. */
+        /* Without a transfer it answers a STOP that came too late. */
         if (transfer != NULL)
             answer_blame_locked(domain, message);
         amg_mpi_slab_put_locked(message->slab);
@@ -317,7 +318,7 @@ void amg_mpi_origin_on_done_locked(
             domain, transfer, transfer->ret, done.len);
         return;
     }
-    transfer->access.len = done.len; /* what has arrived, or will */
+    transfer->access.len = done.len; /* bytes that have arrived, or will */
     if (transfer->is_put)
         amg_mpi_stream_stop(stream, stream->posted);
     else if (!transfer->is_withdrawn)
@@ -332,13 +333,13 @@ void amg_mpi_origin_on_halt_locked(
 
     if (transfer == NULL || !transfer->is_put || transfer->is_small ||
         transfer->is_stopped) {
-        amg_mpi_slab_put_locked(message->slab); /* our word is on its way */
+        amg_mpi_slab_put_locked(message->slab); /* our STOP is in flight */
         return;
     }
     amg_mpi_stop_send_locked(domain, transfer, message->slab);
 }
 
-/* The peer has answered: ends the transfer when nothing is in motion. */
+/* The peer has answered: ends the transfer when nothing is in flight. */
 static void answered_move_locked(
     struct amg_mpi_domain *domain, struct amg_mpi_transfer *transfer)
 {
@@ -416,7 +417,8 @@ void amg_mpi_origin_move_locked(struct amg_mpi_domain *domain)
     struct amg_link *link = amg_list_first(&domain->moving);
 
     while (link != NULL) {
-        /* One that ends may put another one last, but takes only itself off. */
+        /* A transfer that ends may append another one, but removes only
+         * itself. */
         struct amg_link *next = amg_list_next(&domain->moving, link);
 
         transfer_move_locked(domain, amg_mpi_transfer_of(link));

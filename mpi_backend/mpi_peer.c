@@ -1,26 +1,26 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The ranks of the communicator as peers: their addresses, what is wrong with
- * their messages, and those that are silent.
+/* The ranks of the communicator as peers: their addresses, protocol violations,
+ * and detection of silent ones.
  *
- * Memory: 56 bytes per rank of the communicator, in one table, and one bit
- * more at rank 0. That is two counts of flow control (24 bytes each) and its
- * flags. The table does not grow with traffic.
+ * Memory: 56 bytes per rank of the communicator, in one table, and one bit more
+ * at rank 0. That is two counts of flow control (24 bytes each) and its flags.
+ * The table does not grow with traffic.
  *
  * A peer is a pointer into the table, so rank and peer are found from each
  * other by arithmetic. An address is "mpi://NONCE/RANK": the nonce is drawn by
  * rank 0 for each communicator, so a string of another job, or of another
- * communicator with other ranks, is never taken for one of ours.
+ * communicator with other ranks, is never accepted here.
  *
- * MPI does not tell that a rank is dead, so a call to one waits for ever, and a
- * person has to learn for whom. Each AMALGAM_SILENT_MS a poll walks over what
- * waits. A message, or a piece of a transfer, costs one store into the line of
- * its peer; the clock is read once in 64 polls.
+ * MPI does not report dead ranks, so a call to one waits for ever, and the log
+ * must name the rank. Every AMALGAM_SILENT_MS a poll walks over the operations
+ * that wait. A message, or a piece of a transfer, costs one store into the line
+ * of its peer; the clock is read once in 64 polls.
  *
- *   silent   0: had nothing of ours at the last look, or is new here
- *            n: has had something at n looks, and was not heard since the first
+ *   silent   0: had no work of ours at the last check, or is new
+ *            n: had work at n checks, and sent nothing since the first
  *
  * A rank is named when it has been silent for 1, 2, 4, 8 ... periods, at most
- * NAMED_MAX of them in a look. */
+ * NAMED_MAX of them per check. */
 #include "mpi_backend/mpi_peer.h"
 
 #include <inttypes.h>
@@ -270,10 +270,10 @@ void amg_mpi_turn_end(const struct amg_domain *base)
 
 enum {
     NAMED_MAX = 4,
-    SILENT_MAX = 130, /* beyond it a rank is named no more */
+    SILENT_MAX = 130, /* a rank is not named beyond it */
 };
 
-/* Work of this rank that `rank` has, in calls and in transfers. */
+/* Number of calls and transfers that wait for `rank`. */
 static unsigned work_count(const struct amg_mpi_domain *domain, uint32_t rank)
 {
     const struct amg_table *tables[] = {
@@ -300,7 +300,7 @@ static void silent_log(const struct amg_mpi_domain *domain, uint32_t rank)
         domain->comm.rank);
 }
 
-/* One look at a rank that has work of ours. True: it is to be named. */
+/* Checks a rank that has work of ours. True: log its name. */
 static bool peer_look(struct amg_mpi_peer *peer)
 {
     unsigned periods = 0;

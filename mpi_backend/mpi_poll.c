@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Progress: takes what came in, and moves along what is under way.
+/* Progress: received messages, and operations in flight.
  *
  * A poll that finds a message after one that found none returns at once: the
- * caller waited for it, and a second look costs 0.1 us. Receives used up are
- * posted by the next poll, while the answer is under way. Under a stream of
- * messages, the loop takes as many as the caller wants. For the same reason, a
- * poll that ends an operation leaves the messages to the next one, and what was
- * sent is asked for when nothing else came, or it is much. */
+ * caller waited for it, and a second test costs 0.1 us. The next poll reposts
+ * receives, while the answer is in flight. In a stream of messages, the loop
+ * takes as many as the caller wants. For the same reason, a poll that ends an
+ * operation leaves messages to the next one, and sends are tested only if
+ * nothing else arrived, or if they are many. */
 #include "mpi_backend/mpi_poll.h"
 
 #include <stdatomic.h>
@@ -28,7 +28,7 @@
 enum {
     STRAY_MASK = 63,    /* a probe costs 0.1 us, so one poll of 64 makes one */
     DOMAIN_MAX = 64,    /* messages of one endpoint, when all are polled */
-    NAP_NS = 50000,     /* between looks that found nothing, after */
+    NAP_NS = 50000,     /* between rounds that found nothing, after */
     LOOKS_BEFORE = 256, /* this many, which is about 0.1 ms */
 };
 
@@ -40,7 +40,7 @@ static void on_credit_locked(
     amg_mpi_slab_put_locked(message->slab);
 }
 
-/* How long the body of each kind is, and who takes it. */
+/* Length of the body of each kind, and its handler. */
 static const struct kind_row {
     uint32_t len_min;
     uint32_t len_max;
@@ -167,7 +167,7 @@ static void ep_progress_locked(
     struct amg_mpi_domain *domain, struct amg_mpi_ep *ep, unsigned max)
 {
     unsigned count = 0;
-    bool is_due = false; /* for what a poll does now and then */
+    bool is_due = false; /* for the work of one poll in many */
 
     if (!amg_list_is_empty(&domain->orphans))
         amg_mpi_poll_orphans_locked(domain);

@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The posted receives of an endpoint, and messages that none was posted for.
+/* Posted receives of an endpoint, and messages that match none.
  *
  * All messages to a context carry its tag, and are taken by one ring of
- * receives from any rank. MPI matches them in the order they were posted, so
- * who waits for one tests the oldest only: with 16 posted, that is 1.07 times
- * the round trip of a bare receive, where testing all is 1.39 times. Where one
- * has come more may have, and those are asked for at once: each call of MPI
- * takes its lock. A long one may come after those behind it, which then wait
- * for it.
+ * receives from any rank. MPI matches them in posting order, so a poll tests
+ * only the oldest: with 16 posted, a round trip takes 1.07 times that of a bare
+ * receive; testing all, 1.39 times. After one message more may have arrived,
+ * and these are tested by one call, as each MPI call takes a lock. A long
+ * message may complete after those behind it, which then wait.
  *
- * A message to a context that is not open here matches no receive. Such
- * strays, and those to the control tag (the common end), are found by a probe
- * for any tag: now and then by the polls, always while the domain ends.
+ * A message to a context that is not open here matches no receive. Such strays,
+ * and those to the control tag (the common end), are found by a probe for any
+ * tag: in one of 64 polls, and always while the domain closes.
  *
  * The tag carries a stamp of the domain. MPI may give a new communicator the
  * number of an old one, and a late message of that one must match nothing. */
@@ -46,7 +45,7 @@ void amg_mpi_receive_fill_locked(struct amg_mpi_ep *ep)
     }
 }
 
-/* False: it is no message of ours; the slab is given back. */
+/* False: not a message of this driver; the slab is freed. */
 static bool message_read(struct amg_mpi_domain *domain,
     struct amg_mpi_slab *slab, const MPI_Status *status, int error,
     struct amg_mpi_message *ret_message)
@@ -69,7 +68,7 @@ static bool message_read(struct amg_mpi_domain *domain,
     return true;
 }
 
-/* Takes the oldest off the ring, which MPI has finished. */
+/* Removes the oldest receive, which is complete, from the ring. */
 static struct amg_mpi_slab *ring_take(struct amg_mpi_ep *ep)
 {
     struct amg_mpi_slab *slab = ep->slabs[ep->first];
@@ -81,7 +80,7 @@ static struct amg_mpi_slab *ring_take(struct amg_mpi_ep *ep)
     return slab;
 }
 
-/* Notes that the receive at `place` of the ring is finished. */
+/* Marks the receive at `place` of the ring as complete. */
 static void ring_note(
     struct amg_mpi_ep *ep, unsigned place, const MPI_Status *status, int code)
 {
@@ -91,7 +90,7 @@ static void ring_note(
     ep->codes[place] = code;
 }
 
-/* Asks for the oldest. */
+/* Tests the oldest. */
 static void ring_test(struct amg_mpi_ep *ep)
 {
     MPI_Status status;
@@ -102,7 +101,7 @@ static void ring_test(struct amg_mpi_ep *ep)
         ring_note(ep, ep->first, &status, rc);
 }
 
-/* Asks for the oldest and those behind it, up to the end of the ring. */
+/* Tests the oldest and those behind it, up to the end of the ring. */
 static void ring_test_more(struct amg_mpi_ep *ep)
 {
     static const MPI_Status nobody = {.MPI_SOURCE = MPI_ANY_SOURCE};
@@ -145,7 +144,7 @@ bool amg_mpi_receive_next_locked(
     return false;
 }
 
-/* Takes the oldest back from MPI. True: it will bring no message. */
+/* Cancels the oldest. True: it will receive no message. */
 static bool ring_cancel(struct amg_mpi_ep *ep)
 {
     unsigned place = ep->first;
@@ -185,7 +184,7 @@ bool amg_mpi_receive_unpost_locked(
     return true;
 }
 
-/* Is the tag one of this domain, and then of which context? */
+/* The context of a tag of this domain; negative: not of this domain. */
 static int context_of_tag(const struct amg_mpi_domain *domain, int tag)
 {
     int context = tag - domain->stamp;
@@ -193,8 +192,8 @@ static int context_of_tag(const struct amg_mpi_domain *domain, int tag)
     return context >= 0 && context <= AMG_MPI_TAG_CONTROL ? context : -1;
 }
 
-/* The stray that is on its way has come? False: not yet, or it was none of
- * ours. */
+/* Tests the stray being received. False: not complete, or not of this
+ * driver. */
 static bool stray_take(
     struct amg_mpi_domain *domain, struct amg_mpi_message *ret_message)
 {
@@ -216,8 +215,8 @@ static bool stray_take(
     return message_read(domain, slab, &status, rc, ret_message);
 }
 
-/* Begins to receive what the probe has found; a long one may take a while, if
- * its sender has to take part. */
+/* Starts to receive the message that the probe found; a long one may take a
+ * while, if its sender must make progress. */
 static bool stray_begin(struct amg_mpi_domain *domain, const MPI_Status *found)
 {
     struct amg_mpi_slab *slab = amg_mpi_slab_get_locked(domain);

@@ -1,19 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Accesses to exposed memory of other ranks, and SYNC.
  *
- * To acquire an access and to release it cost 2.6 us, a quarter of a transfer
- * of 64 KiB; so transfers that are under way at the same time share one. It
- * ends with its last transfer, and only JOINS_MAX may join: the exposer waits
- * for accesses before its memory goes away, and must not wait for ever. For the
- * same reason a long access checks its word again and again, and ends when the
- * exposer has closed it.
+ * Acquiring and releasing an access costs 2.6 us, a quarter of a transfer of 64
+ * KiB; so concurrent transfers share one. It ends with its last transfer, and
+ * only JOINS_MAX may join: the exposer waits for accesses before its memory
+ * goes away, and must not wait for ever. For the same reason a long access
+ * rereads its word repeatedly, and ends when the exposer has closed it.
  *
- * SYNC asks another rank to make progress, and to say when it has. One at a
- * time is enough between two contexts: the next serves all that wait. A
- * transfer between other contexts asks for itself, since nobody may poll those
- * of the one that is out. Then several are, and their answers come in any
- * order; each proves that progress was made after all that have a lower
- * number. */
+ * SYNC asks another rank to make progress and to answer. One at a time is
+ * enough between two contexts: the next one serves all transfers that wait. A
+ * transfer between other contexts sends its own, since those of the pending one
+ * may not be polled. Then several are pending, and answers come in any order;
+ * each proves that progress was made after all that have a lower number. */
 #include "mpi_backend/mpi_peer.h"
 #include "mpi_backend/mpi_rma.h"
 
@@ -28,7 +26,7 @@
 
 enum {
     JOINS_MAX = 32,
-    CHECK_LEN = 4 << 20, /* 0.4 ms at 10 GB/s; a look costs 1.3 us of it */
+    CHECK_LEN = 4 << 20, /* 0.4 ms at 10 GB/s; a check adds 1.3 us */
 };
 
 static const unsigned state_edges[AMG_MPI_RMA_ACCESS_STATE_COUNT] = {
@@ -70,7 +68,7 @@ static MPI_Aint desc_at(const struct amg_mpi_rma_access *access)
     return (MPI_Aint)amg_mpi_key_index(&access->key) * AMG_MPI_DESC_LEN;
 }
 
-/* Nobody else may join. */
+/* No other transfer may join. */
 static void access_shut(struct amg_mpi_rma_access *access)
 {
     if (amg_link_is_listed(&access->open))
@@ -145,12 +143,12 @@ void amg_mpi_rma_access_moved_locked(struct amg_mpi_domain *domain,
     if (MPI_Rget_accumulate(&nothing, 1, MPI_UINT64_T, &access->word, 1,
             MPI_UINT64_T, access->rank, desc_at(access), 1, MPI_UINT64_T,
             MPI_SUM, rma->windows->descs, &access->request) != MPI_SUCCESS)
-        return; /* it was only a courtesy */
+        return; /* nothing depends on it */
     access_set_state(access, AMG_MPI_RMA_ACCESS_CHECKING);
     amg_list_push(&rma->pending, &access->link);
 }
 
-/* Takes the access back. */
+/* Subtracts the access from the word. */
 static void access_leave(
     struct amg_mpi_rma *rma, struct amg_mpi_rma_access *access)
 {
@@ -170,7 +168,7 @@ static void access_leave(
     access_set_state(access, AMG_MPI_RMA_ACCESS_FAILED);
 }
 
-/* After each change: what nobody uses any more goes on to its end. */
+/* Called after each change: an unused access continues towards its end. */
 static void access_settle(
     struct amg_mpi_rma *rma, struct amg_mpi_rma_access *access)
 {
@@ -219,7 +217,7 @@ static void access_move(
     access->is_revoked =
         rc == HG_SUCCESS && amg_mpi_desc_tag(access->word) == 0;
     if (rc != HG_SUCCESS || access->is_revoked)
-        access_shut(access); /* who comes later asks again */
+        access_shut(access); /* later transfers acquire a new one */
     access_settle(rma, access);
 }
 

@@ -2,25 +2,26 @@
 /* Puts and gets of this rank through windows of their targets.
  *
  *   ACQUIRING  an access is announced and the descriptor read
- *              (mpi_rma_access.c); what the descriptor refuses ends here
- *   ACCESSING  fragments move, a few at a time, by MPI_Rget or MPI_Rput
+ *              (mpi_rma_access.c); refused transfers end here
+ *   ACCESSING  fragments in flight, a few at a time, by MPI_Rget or MPI_Rput
  *   SYNCING    (a put) SYNC goes to the target, and comes back
  *   FLUSHING   (a put) MPI_Win_flush: the bytes are there
  *
  * The request of an Rput may end when its bytes have left, and MPI_Win_flush
- * blocks until the target calls MPI (measured: 280 ms behind one that slept
- * for 300 ms). So the flush comes when it returns at once: the target has just
- * answered, from within its progress, and nothing else is in flight to it.
- * While a transfer wants that, no new fragment to that target is posted. One
- * SYNC and one flush serve all transfers that waited when it began. Where the
- * medium is passive, SYNC is left out.
+ * blocks until the target calls MPI (measured: 280 ms behind one that slept for
+ * 300 ms). So the flush is called only when it returns at once: the target has
+ * just answered from within its progress, and nothing else is in flight to it.
+ * While a transfer waits for that, no new fragment to that target is posted.
+ * One SYNC and one flush serve all transfers that waited when it began. If
+ * windows are passive, SYNC is left out.
  *
  * MPI cannot cancel any of this. A transfer that may be cancelled moves its
  * fragments through bounce buffers, so that its operation can end at once, and
- * the transfer goes on without new fragments; it ends when MPI is through. One
- * that is final uses the user's memory directly.
+ * the transfer goes on without new fragments; it ends when MPI has completed
+ * them. A transfer that cannot be cancelled uses the user's memory directly.
  *
- * Windows or messages are decided before the post, and for good. */
+ * The choice between window and messages is made before the post and does not
+ * change. */
 #include "mpi_backend/mpi_buf.h"
 #include "mpi_backend/mpi_rma.h"
 
@@ -47,7 +48,7 @@ static void op_set_state(
     transfer->state = next;
 }
 
-/* Are both lists in runs that are long enough? */
+/* Whether all runs of both lists are long enough. */
 static bool lists_are_fit(const struct amg_seg_iter *local,
     const struct amg_seg_iter *remote, uint64_t len)
 {
@@ -58,7 +59,7 @@ static bool lists_are_fit(const struct amg_seg_iter *local,
     return runs == 1 || runs < max;
 }
 
-/* Does the key lead to a window, and is that the faster way? */
+/* Whether the key names a window, and that is faster. */
 static bool key_is_fit(const struct amg_mpi_domain *domain,
     const struct amg_mpi_key *key, uint64_t len)
 {
@@ -114,14 +115,14 @@ static void refusal_log(const struct amg_mpi_transfer *transfer, hg_return_t rc)
                               : "is not what its descriptor says");
 }
 
-/* May it go on? What the descriptor says holds for all that share the access.
- */
+/* Checks the transfer against the descriptor, which is the same for all that
+ * share the access. */
 static hg_return_t op_judge(struct amg_mpi_transfer *transfer)
 {
     struct amg_mpi_rma_op *op = &transfer->rma;
 
     if (transfer->op == NULL)
-        return HG_CANCELED; /* the list may be gone */
+        return HG_CANCELED; /* the list may be freed */
     if (op->access->state == AMG_MPI_RMA_ACCESS_FAILED)
         return HG_NA_ERROR;
     op->origin = op->access->seen[AMG_MPI_DESC_ORIGIN];
@@ -130,22 +131,22 @@ static hg_return_t op_judge(struct amg_mpi_transfer *transfer)
         op->remote.count);
 }
 
-/* Does anybody still wait for what it moves? */
+/* Whether its operation has not ended. */
 static bool op_is_wanted(const struct amg_mpi_transfer *transfer)
 {
     return transfer->op != NULL && !transfer->is_cancelled;
 }
 
-/* Is there more to post, now or later? */
+/* Whether there is more to post, now or later. */
 static bool op_goes_on(const struct amg_mpi_transfer *transfer)
 {
     return transfer->rma.left > 0 && transfer->rma.ret == HG_SUCCESS &&
            op_is_wanted(transfer);
 }
 
-/* The next run that is whole on both sides, at most `max`. Attached regions may
- * touch, and one operation must not reach into two: there, segments are not
- * joined. */
+/* The next run that is contiguous on both sides, at most `max`. Attached
+ * regions may be adjacent, and one operation must not cross into another one:
+ * remote segments are not joined. */
 static uint64_t run_take(struct amg_mpi_rma_op *op, uint64_t max,
     void **ret_local, uint64_t *ret_remote)
 {
@@ -170,7 +171,7 @@ static uint64_t run_take(struct amg_mpi_rma_op *op, uint64_t max,
     return run;
 }
 
-/* A bounce buffer for the fragment, where it needs one. False: not now. */
+/* Gets a bounce buffer for the fragment if it needs one. False: none now. */
 static bool stage_take(struct amg_mpi_domain *domain, struct amg_mpi_rma_op *op,
     struct amg_mpi_fragment *fragment)
 {
@@ -250,8 +251,8 @@ static void fragment_end_locked(struct amg_mpi_domain *domain,
     op->peer->in_flight--;
 }
 
-/* Takes what has ended, and posts more. Where nobody wants the transfer, the
- * user's lists and memory are not touched, but by direct fragments. */
+/* Processes completed fragments, and posts more. After its operation has ended,
+ * only direct fragments still use the user's lists and memory. */
 static void fragments_move_locked(
     struct amg_mpi_domain *domain, struct amg_mpi_transfer *transfer)
 {
@@ -287,7 +288,7 @@ static bool acquiring_move_locked(
     return false;
 }
 
-/* From now on nothing is posted to its peer, until there was a flush. */
+/* From now on nothing is posted to its peer until a flush. */
 static void flush_want(struct amg_mpi_transfer *transfer)
 {
     struct amg_mpi_rma_op *op = &transfer->rma;
@@ -297,7 +298,7 @@ static void flush_want(struct amg_mpi_transfer *transfer)
     op->flushes = op->peer->flushes[op->way];
 }
 
-/* All that was posted has ended. False: the transfer is gone. */
+/* All posted fragments have ended. False: the transfer was freed. */
 static bool fragments_over_locked(
     struct amg_mpi_domain *domain, struct amg_mpi_transfer *transfer)
 {
@@ -311,7 +312,7 @@ static bool fragments_over_locked(
         amg_mpi_transfer_finish_locked(domain, transfer, op->ret, op->done);
         return false;
     }
-    /* The user's memory is not used any more. */
+    /* The user's memory is no longer in use. */
     if (op->ret != HG_SUCCESS)
         amg_mpi_transfer_op_end_locked(transfer, op->ret, op->done);
     if (domain->choice.is_passive) {
@@ -338,7 +339,7 @@ static bool accessing_move_locked(
            fragments_over_locked(domain, transfer);
 }
 
-/* Asks the target to make progress, and waits for its word. */
+/* Asks the target to make progress, and waits for its answer. */
 static bool syncing_move_locked(
     struct amg_mpi_domain *domain, struct amg_mpi_transfer *transfer)
 {
@@ -401,8 +402,8 @@ hg_return_t amg_mpi_rma_op_start_locked(
 }
 
 /* All fragments in flight, tested by one call: a test that finds nothing makes
- * MPI progress like one that does, and takes 0.1 us. Those beyond the room are
- * tested by further calls: what is in it may be a silent rank's. */
+ * MPI progress like one that does, and takes 0.1 us. Those beyond its capacity
+ * are tested by further calls, as the first ones may be to a silent rank. */
 struct look {
     MPI_Request requests[AMG_MPI_FRAGMENTS_TEST];
     struct amg_mpi_fragment *fragments[AMG_MPI_FRAGMENTS_TEST];
@@ -463,7 +464,7 @@ static void fragments_test(const struct amg_mpi_rma *rma)
 }
 
 /* Each takes one step. True: there may be another one; false: the transfer
- * waits, or is gone. */
+ * waits, or was freed. */
 static bool (*const state_moves[AMG_MPI_TRANSFER_STATE_COUNT])(
     struct amg_mpi_domain *domain, struct amg_mpi_transfer *transfer) = {
     [AMG_MPI_TRANSFER_ACQUIRING] = acquiring_move_locked,
@@ -479,7 +480,7 @@ static void ops_move_locked(struct amg_mpi_domain *domain)
     fragments_test(domain->rma);
     while (link != NULL) {
         struct amg_mpi_transfer *transfer = amg_mpi_transfer_of(link);
-        /* One that ends takes only itself off. */
+        /* A transfer that ends removes only itself. */
         struct amg_link *next = amg_list_next(&domain->rma->ops, link);
 
         while (state_moves[transfer->state](domain, transfer))
@@ -543,7 +544,7 @@ hg_return_t amg_mpi_rma_open(
     return HG_SUCCESS;
 }
 
-/* At close: how many MPI has not finished; they are left to it. */
+/* At close: returns how many MPI has not completed; these stay allocated. */
 static unsigned ops_forget_locked(struct amg_mpi_rma *rma)
 {
     struct amg_link *link = NULL;
@@ -575,7 +576,7 @@ void amg_mpi_rma_close_locked(struct amg_mpi_domain *domain, bool is_whole)
     amg_mpi_windows_close(rma->windows, is_whole && count == 0);
     amg_map_fini(&rma->peers, amg_mem_free);
     if (count > 0)
-        return; /* MPI may still write into accesses: they are left to it */
+        return; /* MPI may still write into accesses: keep them allocated */
     amg_pool_fini(&rma->access_pool);
     amg_mem_free(rma);
 }

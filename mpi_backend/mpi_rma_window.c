@@ -1,23 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The windows of a domain: where its ranks reach each other's memory.
+/* MPI windows of a domain.
  *
- * There are three. One holds the descriptors of what each rank exposes, in
- * memory of the driver. The pool window lies over the memory that the library
- * hands out; making it touches none of its pages. To the dynamic window any
- * memory can be attached; with MPICH 4.0.2 (ch4:ucx) it is ten times slower.
+ * There are three. One holds the descriptors of each rank's exposed memory, in
+ * memory of the driver. The pool window covers the library's memory; creating
+ * it touches none of its pages. Any memory can be attached to the dynamic
+ * window; with MPICH 4.0.2 (ch4:ucx) it is ten times slower.
  *
- * Making them takes 16 to 60 ms each where ranks wait for a core, and 1 ms
- * where they do not, so they are made once per domain and never per handle. One
- * epoch of MPI_Win_lock_all lasts as long as they do.
+ * Creating one takes 16 to 60 ms if ranks wait for a core, else 1 ms, so they
+ * are created once per domain and never per handle. One epoch of
+ * MPI_Win_lock_all lasts as long as they do.
  *
- * Freeing is collective, and blocks. So all ranks meet before, which does not:
- * one may have given the others up, although these know of nobody missing.
- * Where a rank does not come they are left as they are, with the
- * descriptors, since the silent one may yet look there. MPICH aborts in
- * MPI_Finalize over memory that a window still holds; but that is collective as
- * well, and so those that were left are freed when it begins, at all ranks in
- * one order.
- */
+ * Freeing is collective, and blocks. So all ranks first pass a non-blocking
+ * barrier: one may have given up on others that miss no rank. If a rank does
+ * not enter it, windows and descriptors stay allocated, since the silent rank
+ * may still read them. MPICH aborts in MPI_Finalize if a window still holds
+ * memory; but that call is collective as well, and so the remaining windows are
+ * freed when it begins, in the same order on all ranks. */
 #include "mpi_backend/mpi_rma_window.h"
 
 #include <string.h>
@@ -29,14 +27,14 @@
 
 enum {
     DESCS_LEN = AMG_MPI_DESCS * AMG_MPI_DESC_LEN,
-    NAP_NS = 50000, /* between two looks for the others */
+    NAP_NS = 50000, /* between two tests for the others */
 };
 
-/* Those that were left open. */
+/* Guards the list of those left open. */
 static struct amg_lock left_lock;
 static struct amg_list left = {{&left.head, &left.head}};
 
-/* Have all ranks what they need for the next step? Collective. */
+/* Whether all ranks can take the next step. Collective. */
 static bool all_have(MPI_Comm comm, bool is_mine)
 {
     int mine = is_mine;
@@ -47,7 +45,7 @@ static bool all_have(MPI_Comm comm, bool is_mine)
            all != 0;
 }
 
-/* Sets up a window that MPI has just made, or says why it did not. */
+/* Sets up a window that MPI has just created, or logs why it did not. */
 static bool window_begin(int rc, MPI_Win window, const char *what)
 {
     if (rc == MPI_SUCCESS)
@@ -59,8 +57,8 @@ static bool window_begin(int rc, MPI_Win window, const char *what)
     return rc == MPI_SUCCESS;
 }
 
-/* One step: all ranks have made the window, or none keeps it. What MPI did make
- * of it at some of them is lost. */
+/* One step: all ranks have created the window, or none keeps it. A window that
+ * only some ranks have cannot be freed. */
 static bool window_agree(
     MPI_Comm comm, int rc, MPI_Win *window, const char *what)
 {
@@ -70,7 +68,7 @@ static bool window_agree(
     return false;
 }
 
-/* A rank that has made others before cannot come to the same time again. */
+/* Unique, as no rank gets the same time twice. */
 static int number_agree(struct amg_mpi_windows *windows)
 {
     uint64_t now_ns = amg_clock_ns();
@@ -208,7 +206,7 @@ void amg_mpi_windows_close(struct amg_mpi_windows *windows, bool is_whole)
     amg_lock_unlock(&left_lock);
 }
 
-/* Waits until all ranks have come; false: some are given up. */
+/* Waits until all ranks have entered; false: gave up on some. */
 static bool all_come(
     struct amg_mpi_windows *windows, struct amg_patience *patience)
 {
@@ -227,7 +225,7 @@ static bool all_come(
     return true;
 }
 
-/* The one with the lowest number, or NULL: all ranks take them in one order. */
+/* The one with the lowest number, or NULL: the same order on all ranks. */
 static struct amg_mpi_windows *left_take_locked(void)
 {
     struct amg_link *link = amg_list_first(&left);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Slabs on their way out.
+/* Outgoing messages.
  *
- * They wait on one list until a poll asks MPI for them. A small message has
- * left when MPI_Isend returns, but to ask for it then would be one more call
- * for each, and each takes the lock of MPI: polls ask for several at once, when
- * there are so many, or when no message came. Those to different ranks may
- * finish in any order. */
+ * They wait on one list until a poll tests them. A small message is complete
+ * when MPI_Isend returns, but testing it then would be one more call for each,
+ * and each takes MPI's lock: polls test several at once, when there are enough,
+ * or when no message arrived. Sends to different ranks may complete in any
+ * order. */
 #include "mpi_backend/mpi_send.h"
 
 #include <stdatomic.h>
@@ -113,7 +113,7 @@ static void deferred_send_locked(struct amg_mpi_domain *domain)
     }
 }
 
-/* Those that have been under way longest, off the list; how many. */
+/* Removes the oldest ones from the list; returns how many. */
 static int sends_take_locked(struct amg_mpi_domain *domain,
     struct amg_mpi_slab *ret_slabs[AMG_MPI_SENDS],
     MPI_Request ret_requests[AMG_MPI_SENDS])
@@ -133,8 +133,8 @@ static int sends_take_locked(struct amg_mpi_domain *domain,
     return count;
 }
 
-/* Asks for all of them: ret_codes[i] is for requests[i] if that is
- * MPI_REQUEST_NULL then. */
+/* Tests all of them: ret_codes[i] is valid if requests[i] has become
+ * MPI_REQUEST_NULL. */
 static void requests_test(
     int count, MPI_Request *requests, int ret_codes[AMG_MPI_SENDS])
 {

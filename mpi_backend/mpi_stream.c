@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Bytes of a list, moved as messages of bounded length.
+/* Stream: the bytes of a segment list as messages of bounded length.
  *
- * Sender and receiver cut in the same places and use one tag, so MPI's order
- * is the order of the pieces, and the n-th receive gets the n-th piece; no
- * piece needs a header. The cuts are made in the bytes one after the other,
- * wherever they lie. A piece that is one run goes straight from or into user
- * memory; another one is gathered into a stage, or scattered from it, while
- * those before and after it are under way.
+ * Sender and receiver cut in the same places and use one tag, so MPI's order is
+ * the order of the pieces, and the n-th receive gets the n-th piece; no piece
+ * needs a header. Both cut the sequence of bytes, wherever they are in memory.
+ * A contiguous piece is sent from or received into user memory; another one is
+ * gathered into a stage, or scattered from it, while those before and after it
+ * are in flight.
  *
- * All streams are looked at by one call of MPI: a test that finds nothing makes
- * progress each time, for 0.07 us. MPI copies a long piece inside of such a
- * call, so a look ends with the first stream that is over: its poster may have
- * the next one, and should not wait for the others.
+ * One MPI call tests all streams: a test that finds nothing makes progress each
+ * time, for 0.07 us. MPI copies a long piece inside of such a call, so a test
+ * ends with the first stream that is over: its poster may have the next one,
+ * and should not wait for the others.
  *
- * A cancelled receive may have been matched already; then it ends like any
- * other, in its own time. So after a stop nobody waits: the stream is over
- * when the last request has ended one way or the other. */
+ * A cancelled receive may have been matched already; then it completes
+ * normally, later. So a stop does not wait: the stream is over when the last
+ * request has completed or was cancelled. */
 #include "mpi_backend/mpi_stream.h"
 
 #include "base/assert.h"
@@ -24,7 +24,7 @@
 #include "mpi_backend/mpi_peer.h"
 
 enum {
-    TAKES_MAX = 8, /* by one look, so that it comes to an end */
+    TAKES_MAX = 8, /* by one test, to bound it */
 };
 
 void amg_mpi_stream_init(struct amg_mpi_stream *stream,
@@ -95,8 +95,8 @@ static void stage_give(
     stream->spare = stage;
 }
 
-/* Where the next piece, in place `last` of the ring, is sent from or received
- * into. NULL: there is no stage for it now. */
+/* Memory of the next piece, in slot `last` of the ring. NULL: there is no stage
+ * for it now. */
 static void *piece_memory(struct amg_mpi_stream *stream,
     struct amg_mpi_domain *domain, unsigned last, uint32_t len)
 {
@@ -154,7 +154,8 @@ static bool piece_post(
     return true;
 }
 
-/* What came goes where it belongs, if it is `good`, and if that is there. */
+/* Copies received bytes to their destination, if they are `good` and the list
+ * still exists. */
 static void piece_fill(struct amg_mpi_stream *stream,
     const struct amg_mpi_stage *stage, uint32_t len, bool is_good)
 {
@@ -166,7 +167,7 @@ static void piece_fill(struct amg_mpi_stream *stream,
         amg_seg_iter_skip(&stream->to_fill, len);
 }
 
-/* Was it cancelled? Else, as long as it had to be? */
+/* Whether it was cancelled; else, checks its length. */
 static bool piece_look(struct amg_mpi_stream *stream, const MPI_Status *status,
     uint32_t len, bool *ret_is_good)
 {
@@ -175,7 +176,7 @@ static bool piece_look(struct amg_mpi_stream *stream, const MPI_Status *status,
 
     MPI_Test_cancelled(status, &is_cancelled);
     if (is_cancelled)
-        return true; /* its count means nothing */
+        return true; /* its count is undefined */
     MPI_Get_count(status, MPI_BYTE, &count);
     *ret_is_good = count == (int)len;
     if (!*ret_is_good && stream->ret == HG_SUCCESS)
@@ -183,7 +184,7 @@ static bool piece_look(struct amg_mpi_stream *stream, const MPI_Status *status,
     return false;
 }
 
-/* MPI has finished the oldest piece, and says so by `rc` and `status`. */
+/* MPI has completed the oldest piece with `rc` and `status`. */
 static void piece_end(
     struct amg_mpi_stream *stream, int rc, const MPI_Status *status)
 {
@@ -207,7 +208,7 @@ static void piece_end(
         stage_give(stream, stream->stages[first]);
 }
 
-/* False: the oldest piece is still in motion. */
+/* False: the oldest piece is still in flight. */
 static bool piece_take(struct amg_mpi_stream *stream)
 {
     MPI_Status status;
@@ -250,7 +251,7 @@ void amg_mpi_look_add(struct amg_mpi_look *look, struct amg_mpi_stream *stream)
         amg_mpi_look_end(look);
 }
 
-/* The oldest piece of one of them has ended; false: nothing more has. */
+/* Takes the oldest completed piece of one of them; false: none. */
 static bool look_take(
     struct amg_mpi_look *look, int place, int rc, const MPI_Status *status)
 {

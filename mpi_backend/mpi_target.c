@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Emulated put and get, on the side of who exposes the memory.
+/* Emulated put and get, on the exposer's side.
  *
  * A small access is served when its message is read, and answered in the same
- * slab. A large one becomes a visit, which lives until its last piece is out
- * or in; see mpi_transfer.c for who says what when. Every word of a message is
+ * slab. A large one becomes a visit, which lives until its last piece was sent
+ * or received; see mpi_origin.c for the messages. Every word of a message is
  * checked before it is used: key, permission, bounds, lengths.
  *
- * Of a put that goes ahead, pieces are on their way when it is refused. Its
- * visit takes them into memory that nobody reads, which all such visits share,
- * until the sender has said how many they are; then DONE says why.
+ * When a put sent ahead is refused, its first pieces are in flight. Its visit
+ * receives them into memory that is never read, shared by all such visits,
+ * until the sender's STOP has their number; then DONE has the code.
  *
- * When memory goes away (halt), a get ends with the pieces in motion, and DONE
- * says how many those are. A put's sender is told to HALT: only it knows how
- * many pieces it has sent, and until its STOP says so the receives stay. */
+ * When memory is unregistered (halt), a get ends with the pieces in flight, and
+ * DONE has their number. The sender of a put gets HALT: only it knows how many
+ * pieces it has sent, and the receives stay posted until its STOP. */
 #include "mpi_backend/mpi_target.h"
 
 #include <string.h>
@@ -30,11 +30,11 @@ struct amg_mpi_visit {
     struct amg_link link;     /* domain->accesses */
     struct amg_link mem_link; /* mem->visits */
     uint32_t cookie;          /* the initiator's */
-    uint8_t context;          /* where answers go */
+    uint8_t context;          /* receives the answers */
     bool is_put;
-    bool is_halted;   /* the memory goes away */
-    bool is_told;     /* and the initiator knows; of a get: it was answered */
-    bool is_stopped;  /* the initiator has said how much it sent */
+    bool is_halted;  /* the memory is being unregistered */
+    bool is_told;    /* the initiator was informed; of a get: it was answered */
+    bool is_stopped; /* the initiator has sent STOP */
     hg_return_t code; /* why it was refused */
     struct amg_mpi_stream stream;
 };
@@ -70,7 +70,7 @@ static void done_send_locked(struct amg_mpi_slab *slab, uint32_t rank,
         slab, rank, context, AMG_MPI_DONE, cookie, sizeof(done));
 }
 
-/* False: no slab; to be tried again. */
+/* False: no slab; try again. */
 static bool visit_answer_locked(struct amg_mpi_domain *domain,
     const struct amg_mpi_visit *visit, hg_return_t code, uint64_t len)
 {
@@ -128,7 +128,7 @@ static void message_stall_locked(
     amg_list_push(&domain->stalled, &slab->post.link);
 }
 
-/* There is no memory for a visit. One that goes ahead has to wait for it. */
+/* No memory for a visit. A put sent ahead must wait for it. */
 static void access_fail_locked(
     struct amg_mpi_domain *domain, const struct amg_mpi_message *message)
 {
@@ -138,7 +138,7 @@ static void access_fail_locked(
         access_refuse_locked(message, HG_NOMEM);
 }
 
-/* Tells the initiator of a put what it has to know, if anything. */
+/* Sends the initiator of a put its first message, if any. */
 static void visit_greet_locked(
     const struct amg_mpi_message *message, const struct amg_mpi_visit *visit)
 {
@@ -159,7 +159,7 @@ static void visit_greet_locked(
         amg_mpi_slab_put_locked(message->slab);
 }
 
-/* Without `mem` it was refused, for `code`. */
+/* Without `mem` it was refused with `code`. */
 static void visit_begin_locked(struct amg_mpi_domain *domain,
     const struct amg_mpi_message *message, const struct amg_mpi_access *access,
     struct amg_mpi_mem *mem, const struct amg_seg_iter *place, hg_return_t code)
@@ -194,7 +194,7 @@ static void visit_begin_locked(struct amg_mpi_domain *domain,
     visit_greet_locked(message, visit);
 }
 
-/* May a refused visit receive? False: to be tried again. */
+/* Allocates memory for a refused visit to receive into. False: try again. */
 static bool sink_ready_locked(
     struct amg_mpi_domain *domain, struct amg_mpi_stream *stream)
 {
@@ -208,7 +208,7 @@ static bool sink_ready_locked(
     return true;
 }
 
-/* Do the lengths fit each other? They are the peer's words. */
+/* Whether the lengths, which the peer sent, are consistent. */
 static bool access_is_sound(const struct amg_mpi_domain *domain,
     const struct amg_mpi_message *message, const struct amg_mpi_access *access)
 {
@@ -270,7 +270,7 @@ static struct amg_mpi_visit *visit_find_locked(
     return NULL;
 }
 
-/* Says how much of a get is on its way; all of it when its visit has ended. */
+/* Answers how much of a get is in flight; all of it if its visit has ended. */
 static void get_stop_locked(const struct amg_mpi_message *message,
     struct amg_mpi_visit *visit, uint64_t len)
 {
@@ -289,7 +289,7 @@ static void get_stop_locked(const struct amg_mpi_message *message,
         slab->header.cookie, HG_CANCELED, len);
 }
 
-/* Does the access that this message is about wait for memory? */
+/* Whether the access that this message refers to waits for memory. */
 static bool access_is_stalled_locked(
     const struct amg_mpi_domain *domain, const struct amg_mpi_message *message)
 {
@@ -331,7 +331,7 @@ void amg_mpi_target_on_stop_locked(
         visit->is_stopped = true;
         amg_mpi_stream_stop(&visit->stream, stop.len);
     }
-    amg_mpi_slab_put_locked(slab); /* else DONE is on its way */
+    amg_mpi_slab_put_locked(slab); /* else DONE is in flight */
 }
 
 void amg_mpi_target_retry_locked(struct amg_mpi_domain *domain)
@@ -354,8 +354,8 @@ void amg_mpi_target_retry_locked(struct amg_mpi_domain *domain)
     }
 }
 
-/* Says what the initiator has to know when the memory goes away, or when a
- * piece could not be sent. */
+/* Informs the initiator when the memory is unregistered, or a piece could not
+ * be sent. */
 static void visit_tell_locked(
     struct amg_mpi_domain *domain, struct amg_mpi_visit *visit)
 {
@@ -381,7 +381,7 @@ static void visit_tell_locked(
         AMG_MPI_HALT, visit->cookie, 0);
 }
 
-/* The last word on a put. False: no slab; to be tried again. */
+/* The last message of a put. False: no slab; try again. */
 static bool put_answer_locked(
     struct amg_mpi_domain *domain, const struct amg_mpi_visit *visit)
 {
@@ -446,7 +446,7 @@ void amg_mpi_target_halt_locked(struct amg_mpi_mem *mem)
             amg_container_of(link, struct amg_mpi_visit, mem_link);
 
         visit->is_halted = true;
-        /* The poll tells; only what is posted already may still move. */
+        /* The poll informs the initiator; only posted pieces continue. */
         if (!visit->is_put)
             amg_mpi_stream_stop(&visit->stream, visit->stream.posted);
     }

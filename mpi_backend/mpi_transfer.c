@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* One put or get of this rank: its states, and its end, early or not.
+/* Transfer: one put or get of this rank, its states and its completion.
  *
- * A transfer by messages lives until the peer's last word on it, because until
- * then the peer may use its number and its tag; one through a window until MPI
- * is through. The operation may end before. That is so when it was cancelled
- * and MPI does not use the user's memory any more: a put when its last piece
- * has left, a get when its receives were taken back. A get gives the peer
- * GRACE_MS to say how much is on its way, before it takes them back; pieces
- * that come later are received into memory nobody reads. A transfer that has
- * taken its receives back, because the peer gave no word in time, is withdrawn.
+ * A transfer by messages lives until the peer's last message, because until
+ * then the peer may use its number and tag; one through a window until MPI has
+ * completed it. A cancelled operation ends earlier, as soon as MPI no longer
+ * uses the user's memory: a put when its last piece was sent, a get when its
+ * receives were cancelled. A get gives the peer GRACE_MS to answer how much is
+ * in flight before it cancels them; later pieces are received into memory that
+ * is never read. A transfer that cancelled its receives without an answer is
+ * withdrawn.
  *
- * At most AMG_MPI_TRANSFERS to one peer are in motion; others wait in order. */
+ * At most AMG_MPI_TRANSFERS to one peer are in flight; others wait in order. */
 #include "mpi_backend/mpi_transfer.h"
 
 #include <string.h>
@@ -23,7 +23,7 @@
 #include "mpi_backend/mpi_buf.h"
 
 enum {
-    GRACE_MS = 2000, /* far above a round trip, far below a person's patience */
+    GRACE_MS = 2000, /* far above a round trip, short for a user */
 };
 
 size_t amg_mpi_transfer_len(void)
@@ -47,7 +47,7 @@ void amg_mpi_transfer_op_end_locked(
     transfer->op = NULL;
 }
 
-/* Without a word to the next in the queue, and with no credit of it. */
+/* Frees it without starting the next in the queue or returning a credit. */
 static void transfer_free_locked(
     struct amg_mpi_domain *domain, struct amg_mpi_transfer *transfer)
 {
@@ -70,7 +70,7 @@ void amg_mpi_transfer_list_locked(
         amg_list_push(&domain->moving, &transfer->link);
 }
 
-/* The peer has said its last word, and nothing is in motion. */
+/* The peer's last message was received, and nothing is in flight. */
 void amg_mpi_transfer_finish_locked(struct amg_mpi_domain *domain,
     struct amg_mpi_transfer *transfer, hg_return_t ret, uint64_t len)
 {
@@ -146,7 +146,7 @@ void amg_mpi_stop_move_locked(
     if (stream->count > 0 || (!transfer->is_put && !transfer->is_withdrawn))
         return;
     amg_mpi_transfer_op_end_locked(transfer, HG_CANCELED, stream->done);
-    amg_list_remove(&transfer->link); /* until the peer's last word */
+    amg_list_remove(&transfer->link); /* until the peer's last message */
 }
 
 void amg_mpi_stop_cancel_locked(

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The MPI driver: opens and closes the domain, and fills the contract in. */
+/* MPI driver: its domains and its operations table. */
 #include "mpi_backend/mpi_peer.h"
 #include "mpi_backend/mpi_public.h"
 
@@ -28,14 +28,13 @@
 #include "mpi_backend/mpi_target.h"
 
 enum {
-    MESSAGE_LEN_MIN = 256, /* all messages of our own fit */
+    MESSAGE_LEN_MIN = 256, /* fits all messages of the driver */
     MESSAGE_LEN_MAX = 65536,
     CREDITS_MAX = 32767,
-    STOP_NAP_NS = 50000, /* between two looks for the other ranks */
+    STOP_NAP_NS = 50000, /* between two tests for the other ranks */
     TRANSFERS_MADE = 16, /* kept ready from the start */
-    /* Bytes moved inside of a message, of eager ones: MPI's own cliff is beyond
-     * 8 KiB, where that takes twice as long as a piece (MPICH 4.0.2 ch4:ucx).
-     */
+    /* Limit of bytes inside a message, in eager lengths: beyond 8 KiB, MPI
+     * takes twice as long for that as for a piece (MPICH 4.0.2 ch4:ucx). */
     SMALL_FACTOR = 2,
 };
 
@@ -43,11 +42,11 @@ enum {
 static struct amg_lock domains_lock;
 static struct amg_list domains = {{&domains.head, &domains.head}};
 
-/* What all ranks have to agree on: the smallest wish. */
+/* Values that all ranks agree on: the minimum over the ranks. */
 struct agreement {
     uint32_t message_len;
     uint32_t credits;
-    uint32_t protocol; /* that of all is the same when the smallest */
+    uint32_t protocol; /* equal on all ranks if the smallest */
     uint32_t inverse;  /* number and the largest are */
 };
 
@@ -91,7 +90,7 @@ static void domain_set(struct amg_mpi_domain *domain,
 {
     domain->base.transport = &amg_mpi_transport;
     amg_bias_init(&domain->own_lock);
-    domain->lock = &domain->own_lock; /* who opens it has the turn */
+    domain->lock = &domain->own_lock; /* the opener holds the turn */
     domain->message_len = agreement->message_len;
     domain->room_len = agreement->message_len * AMG_ROOM_FACTOR;
     domain->small_len = SMALL_FACTOR * agreement->message_len;
@@ -155,7 +154,7 @@ static void domain_free(struct amg_mpi_domain *domain)
     amg_mem_free(domain);
 }
 
-/* A step of the common end of all open domains. True: it has come. */
+/* A step of the disconnect of all open domains. True: done. */
 static bool domains_leave_locked(enum amg_patience_verdict verdict)
 {
     struct amg_link *link = amg_list_first(&domains);
@@ -168,9 +167,9 @@ static bool domains_leave_locked(enum amg_patience_verdict verdict)
     return is_over;
 }
 
-/* MPI_Finalize begins: MPI must hold nothing of ours any more. Ranks that close
- * their classes in order wait for this one, which says goodbye and refuses what
- * comes until they have. */
+/* MPI_Finalize begins: all MPI objects of the library must be freed. Ranks that
+ * close their classes normally wait for this one, which sends BYE and refuses
+ * requests until they have closed. */
 static void domains_stop(void)
 {
     struct amg_patience patience = {0, 0};
@@ -192,7 +191,7 @@ static void domains_stop(void)
     amg_lock_unlock(&domains_lock);
 }
 
-/* Do all ranks have their domain? Who failed must not leave others alone. */
+/* Whether all ranks have their domain, so that all fail together. */
 static hg_return_t success_agree(
     struct amg_mpi_domain *domain, const struct amg_mpi_comm *comm)
 {
@@ -213,8 +212,8 @@ static uint32_t text_hash(uint32_t hash, const char *text)
     return hash;
 }
 
-/* A number that differs between protocols, and between those of what leads to
- * other nodes instead, for ranks to compare; each may be NULL. */
+/* A number for ranks to compare, which differs between protocols, and between
+ * those of the internode driver; each may be NULL. */
 static uint32_t protocol_id(const char *protocol, const char *beside)
 {
     uint32_t id = text_hash(2166136261u, protocol);
@@ -253,8 +252,8 @@ static hg_return_t wishes_read(
     return HG_SUCCESS;
 }
 
-/* The steps that all ranks take together, so that none waits for one that
- * gave up: agree, make what is one's own, agree that all have. */
+/* The collective steps of opening, so that no rank waits for one that failed:
+ * agree, create the local parts, agree that all succeeded. */
 static hg_return_t domain_make(const struct amg_open *how,
     const struct amg_mpi_comm *comm, struct agreement *agreement,
     struct amg_mpi_domain **ret_domain)
@@ -314,7 +313,7 @@ static hg_return_t transport_open(
         domain->lock = amg_mpi_comm_turn();
     amg_mpi_comm_turn_give(&comm);
     if (rc != HG_SUCCESS) {
-        /* MPI may still use what the domain has. */
+        /* MPI may still use memory of the domain. */
         amg_mpi_comm_close(&comm, false);
         return rc;
     }
@@ -392,7 +391,7 @@ static hg_return_t ep_open(
     return HG_SUCCESS;
 }
 
-/* MPI has nothing to sleep on. */
+/* MPI has no descriptor to wait on. */
 static int ep_wait_fd(const struct amg_ep *ep)
 {
     (void)ep;
@@ -405,7 +404,7 @@ static bool ep_arm(struct amg_ep *ep)
     return true;
 }
 
-/* amg_limits.must_yield says what is known of that. */
+/* amg_limits.must_yield has this information. */
 static bool ep_is_crowded(struct amg_ep *ep)
 {
     (void)ep;

@@ -29,8 +29,7 @@
  *   HALT      exposer    -                             asks for STOP
  *   SYNC      initiator  struct amg_mpi_sync           make progress and answer
  *   BYE       anyone     -                             to rank 0: is closing
- *   ALL_BYE   rank 0     struct amg_mpi_all_bye        all but these are
- * closing
+ *   ALL_BYE   rank 0     struct amg_mpi_all_bye        all others are closing
  *
  * Integers are in the order of the machine: the ranks of one job run on one
  * kind of machine. Large transfers move as messages without any header, on a

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Memory that one process of a node writes, and the others read.
+/* Shared memory that one process of a node writes and the others read.
  *
  * It is a file in /dev/shm, whose name is gone once all that need it have
  * mapped it. While it has one, who made it holds an flock on it: so a name that

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Places for messages of ours, and for what came in.
+/* Buffers of outgoing messages, and arrivals.
  *
  * A message is written into a slab of the own segment. A short one is copied
  * from there into a cell, and its slab is free again; a long one stays, the
  * cell names its slab, and the receiver reads it there and gives the slab back
  * by one store. So each slab costs memory only once it was used, the one used
  * last is used next, and slabs that are out are looked after before a fresh one
- * is touched. When none is left, messages are written to the heap, and wait
- * for a slab. */
+ * is touched. When none is left, messages are written to the heap, and wait for
+ * a slab. */
 #include "shm/shm_buf.h"
 
 #include <string.h>

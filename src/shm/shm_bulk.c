@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Puts and gets: from the post to the end.
+/* Puts and gets, from post to completion.
  *
  * A transfer lies on its endpoint's list, and each poll moves the first ones by
  * a step: it copies by itself (shm_copy.c), or asks the peer (shm_transfer.c)
- * and is off the list until an answer comes. A poll that is at work on a
- * transfer has taken it off the list and the lock off itself, so that posting
- * and cancelling go on meanwhile; they leave a note in it.
+ * and is off the list until an answer comes. A poll that works on a transfer
+ * has removed it from the list and released the lock, so that posts and cancels
+ * can go on meanwhile; they set flags in it.
  *
- * What is short, the post copies by itself: then there is no transfer, and the
- * operation waits on the endpoint's done list for the poll that tells its end.
- * A list, a step and two turns of the lock cost more than the copy. */
+ * A post copies short data by itself: then there is no transfer, and the
+ * operation waits on the endpoint's done list for the next poll. A list, a step
+ * and taking the lock twice would cost more than the copy. */
 #include "shm/shm_bulk.h"
 
 #include <string.h>
@@ -88,7 +88,7 @@ void amg_shm_bulk_open(struct amg_shm_domain *domain)
         amg_shm_cma_let_in();
 }
 
-/* Nobody answers any more: what still waits is let go. */
+/* No answers will come: frees the transfers that wait. */
 static void transfers_drop_locked(struct amg_shm_domain *domain)
 {
     struct amg_table *table = &domain->bulk.transfers;
@@ -177,7 +177,7 @@ static hg_return_t transfer_ask(struct amg_shm_transfer *transfer)
     return rc == HG_SUCCESS ? amg_shm_chunk_move(transfer) : rc;
 }
 
-/* What a poll does with a transfer: HELD, and without the lock. */
+/* The step of a poll for a transfer: HELD, and without the lock. */
 static hg_return_t transfer_move(
     struct amg_shm_transfer *transfer, uint64_t *budget)
 {
@@ -190,7 +190,7 @@ static hg_return_t transfer_move(
     return rc;
 }
 
-/* Nothing more is to be done for it? Then `*ret` is how it ends. */
+/* Whether the transfer is over; then `*ret` is its result. */
 static bool transfer_is_over_locked(
     const struct amg_shm_transfer *transfer, hg_return_t *ret)
 {
@@ -363,7 +363,7 @@ static bool post_copy(struct amg_shm_ep *ep, struct amg_shm_peer *peer,
     return true;
 }
 
-/* What the post has not done: all but `done` bytes. Field by field: a piece
+/* Creates a transfer of all but the first `done` bytes. Field by field: a piece
  * that is not in motion has only a length. */
 AMG_NOINLINE static hg_return_t transfer_post(struct amg_shm_ep *ep,
     struct amg_shm_peer *peer, uint8_t context,

@@ -8,22 +8,22 @@
  *
  * Both need the same pid namespace. The area is reached by the peer's
  * descriptor in /proc, which the kernel allows to the same user; cross-memory
- * copies it may forbid (Yama, seccomp), so they are tried on the random word
- * in the peer's head. What neither way can do goes by message.
+ * copies it may forbid (Yama, seccomp), so they are tried on the random word in
+ * the peer's head. All other transfers go by message.
  *
- * A copy is only made while the peer's table says that the memory is exposed,
- * and the peer waits for us before it frees it (shm_access.h). A pid could be
- * used again while we copy only if its owner died in that very moment.
+ * A copy is made only while the peer's table exposes the memory, and the peer
+ * waits for us before it frees it (shm_access.h). A pid could be used again
+ * while we copy only if its owner died in that very moment.
  *
  * A cross-memory copy pins the pages of each run of the peer, which costs as
  * much as copying RUN_COST bytes; so one call takes so many runs that the call
  * itself no longer counts. It may copy less than it was asked to, where memory
  * ends: the rest is asked for again, and then the kernel says why.
  *
- * An exposer that polls all the time gathers short runs faster: 1024 runs of
- * 8 B in 8 us, not 170, of 512 B in 42, not 188, of 4 KiB in 370, not 520. It
- * is not asked nevertheless: an exposer that computes, or has no core just
- * now, would answer much later, and cross-memory copies need nobody. */
+ * An exposer that polls all the time gathers short runs faster: 1024 runs of 8
+ * B in 8 us, not 170, of 512 B in 42, not 188, of 4 KiB in 370, not 520. It is
+ * not asked nevertheless: an exposer that computes, or has no core just now,
+ * would answer much later, and cross-memory copies do not involve it. */
 #include "shm/shm_copy.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Doorbell of a context: its news, and the FIFO that wakes its sleeper.
+/* Doorbell of a context: its news bits, and the FIFO that wakes its owner.
  *
  * A sleeper announces itself in `sleep`, and looks once more; a sender raises
  * news, and then looks at `sleep`. Both fence in between (the sleeper by
@@ -148,7 +148,7 @@ void amg_shm_doorbell_remove(struct amg_shm_inbox *inbox)
     inbox->bell = -1;
 }
 
-/* Is it ours to ring? Only one is. */
+/* Whether this sender must wake it; only one sender must. */
 static bool sleeper_claim(struct amg_shm_context *context, uint32_t *ret_sleep)
 {
     uint32_t sleep =
@@ -200,7 +200,7 @@ static int bell_open(const struct amg_shm_context *context,
     return bell;
 }
 
-/* Says so once of each peer. */
+/* Logs it once per peer. */
 static void cannot_wake(
     struct amg_shm_peer *peer, uint8_t context_id, int error)
 {

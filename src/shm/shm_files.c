@@ -1,28 +1,28 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The files of all segments of this user in /dev/shm.
+/* Files of the segments of this user in /dev/shm.
  *
  *   /dev/shm/amalgam-UID-NAME                       a segment
  *   /dev/shm/amalgam-UID-NAME:CONTEXT:INCARNATION   a bell of it
  *
  * Is an owner alive? In the same pid namespace its pid and start time say it:
- * that is right for a pid used again, for two classes of one process, and for
- * a process that forked (whose child would keep a file lock alive). A pid of
+ * that is right for a pid used again, for two classes of one process, and for a
+ * process that forked (whose child would keep a file lock alive). A pid of
  * another namespace means nothing here; but each owner holds an flock on its
- * segment, so who gets that lock knows that the owner is dead.
+ * segment, so a process that gets the lock knows that the owner is dead.
  *
- * What cannot be told, because /proc cannot be read or no descriptor is left,
- * is no death: a file is removed where its owner is certainly dead, or by who
- * has its lock, and by nobody else.
+ * An owner of unknown state, because /proc cannot be read or no descriptor is
+ * left, counts as alive: a file is removed only if its owner is certainly dead,
+ * or by the process that has its lock.
  *
  * The segments of ranks of one job have a name for as long as these need to map
  * them, and no bells here (amg_shm_node_unname): a job that is killed leaves no
  * file.
  *
- * A segment is removed by who holds a second lock on it, which owners do not
- * take, and only if the path still leads to it: so two who clean up cannot
- * remove one that was made in between. A bell
- * has the incarnation of its segment in its name, and is made after it and
- * removed before it: a bell without its segment is stale for ever. */
+ * A process removes a segment only with a second lock on it, which owners do
+ * not take, and only if the path still leads to it: so two cleaners cannot
+ * remove one that was created in between. A bell has the incarnation of its
+ * segment in its name, and is made after it and removed before it: a bell
+ * without its segment is stale for ever. */
 #include "shm/shm_files.h"
 
 #include <dirent.h>

@@ -10,12 +10,11 @@
  * context when it writes; so silent peers cost nothing. Up to KEPT rings stay
  * active however silent they are, because a wakeup costs 0.2 us more.
  *
- * To be about to sleep and still not miss a message takes a barrier in every
- * process (shm_ring.h), which interrupts those that have just been called and
- * are waking: 5 us and more of a call between two that sleep. So the first
- * message after a sleep makes its ring active, but does not yet tell the
- * writer: only the next one does. A reader that sleeps again by then needs no
- * barrier.
+ * Blocking without missing a message takes a barrier in every process
+ * (shm_ring.h), which interrupts processes that are just waking: 5 us and more
+ * of a call between two that block. So the first message after a sleep makes
+ * its ring active, but does not yet tell the writer: only the next one does. A
+ * reader that sleeps again by then needs no barrier.
  *
  * A ring ends when its writer gave its claim back, closed, or died. It is read
  * to its end first: the answers in it arrive, and requests of the dead are
@@ -92,9 +91,9 @@ static enum amg_shm_life slot_life(
     return amg_shm_files_stranger(name, ring->incarnation);
 }
 
-/* A claim of somebody who cannot be reached. Alive, it will see that it is
- * refused, and leave; dead, or left already, its slot is free. A ring that was
- * refused is never read: what is in it, its sender was told, did not come. */
+/* A claim of a sender that cannot be reached. If alive, it will see the refusal
+ * and leave; if dead or gone, its slot is free. A refused ring is never read:
+ * its sender treats its messages as not delivered. */
 static void sender_refuse(struct amg_shm_domain *domain, uint32_t slot,
     uint64_t claim, const char *name, hg_return_t why)
 {

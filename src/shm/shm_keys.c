@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Exposed memory: the exposer's table of what is alive.
+/* Table of the memory that this process exposes.
  *
- * The exposer's own books (places, memory) are what it believes; the table in
- * the segment is only written from them, because every peer could write there.
+ * The exposer trusts only its private records (places, memory); it writes the
+ * table in the segment from them and never reads it back, because every peer
+ * could write there.
  *
- * Memory is removed in this order: its entry stops being live; then nobody may
- * be inside any more, neither one of our own threads nor a visitor; then the
- * place is free again. A visitor that died inside does not count: what it
- * copied with is gone with it. */
+ * Memory is removed in this order: its entry stops being live; then accesses of
+ * own threads and of visitors end; then the slot is free again. A visitor that
+ * died does not count: its copy ended with it. */
 #include "shm/shm_keys.h"
 
 #include <string.h>
@@ -412,7 +412,7 @@ static hg_return_t access_check_locked(const struct amg_shm_keys *keys,
     return HG_SUCCESS;
 }
 
-/* Where a checked access begins. */
+/* Finds the start of a checked access. */
 static void access_find(const struct amg_shm_mem *mem,
     const struct amg_shm_access *access, struct amg_seg_iter *ret_at)
 {

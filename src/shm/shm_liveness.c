@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Liveness of peers: finds those that closed or died, and ends what was under
- * way with them.
+/* Liveness of peers: detects those that closed or died, and ends the operations
+ * with them.
  *
  * A peer that closes says so in its segment, and raises the news of its peers.
  * The kernel tells of a peer that dies: its pidfd becomes readable, and all of
@@ -10,9 +10,9 @@
  * there for what is to be tried again: a bell that could not be rung, a slot
  * that was not free.
  *
- * Who has gone may have answered before: a call to it ends when the ring by
- * which its answer would come was read to the end (shm_inbox.c). A cell that
- * was not written to its end is none, so that end is there already. */
+ * A peer may have answered before it went: a call to it ends when the ring for
+ * its answers was read to the end (shm_inbox.c). A partly written cell does not
+ * count, so that end is final. */
 #include "shm/shm_liveness.h"
 
 #include <sys/epoll.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Requests, replies and refusals that come in, for the call engine.
+/* Received requests, replies and refusals, as passed to the call engine.
  *
  * Short bytes are copied out of the cell, into an arrival or, of a reply, into
  * the words of its operation, so that the cell is free at once. Long ones are
@@ -364,7 +364,7 @@ void amg_shm_msg_gone_locked(struct amg_shm_peer *peer)
     }
 }
 
-/* What was read to its end. */
+/* The peer, and the inbox whose ring was read to the end. */
 struct silence {
     const struct amg_shm_inbox *inbox;
     bool is_last;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Progress and sleep of an endpoint.
+/* Progress and blocking of an endpoint.
  *
  * A poll that finds nothing reads the news of its context, the next cell of
- * each active ring and some words of its own, and takes no lock. What is rare
- * (silent rings, contexts that are closed, peers that die) is looked after
- * every so many polls. */
+ * each active ring and some words of its own, and takes no lock. Rare events
+ * (silent rings, closed contexts, dead peers) are checked in one poll of
+ * many. */
 #include "shm/shm_poll.h"
 
 #include <sched.h>
@@ -28,7 +28,7 @@ enum {
     CLOCK_MASK = 1023 /* and one of 1024 at the clock */
 };
 
-/* What a poll carries along. */
+/* State of one poll. */
 struct poll {
     struct amg_shm_domain *domain;
     struct amg_shm_inbox *inbox;
@@ -154,7 +154,7 @@ static inline void lull_note(struct amg_shm_domain *domain)
         memory_order_relaxed);
 }
 
-/* What waits for room, and credits that are owed. */
+/* Retries messages that wait for room, and sends owed credits. */
 static void errands_step(struct poll *poll)
 {
     struct amg_shm_domain *domain = poll->domain;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The segment of a domain: making it, and mapping that of a peer. */
+/* Segment of a domain: its creation, and the mapping of a peer's. */
 #include "shm/shm_region.h"
 
 #include <errno.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Messages on their way out.
+/* Outgoing messages.
  *
  * A request takes a credit and then a cell; without one of the two it waits in
- * the peer's flow control, in order. What needs no credit (replies, words of
- * transfers) waits in the link's own queue. A peer with messages that wait for
- * a cell or a slab is on the list of stuck ones, and polls try again. */
+ * the peer's flow control, in order. Messages without credits (replies, words
+ * of transfers) wait in the link's own queue. A peer with messages that wait
+ * for a cell or a slab is on the list `stuck`, and polls try again. */
 #include "shm/shm_send.h"
 
 #include <string.h>
@@ -18,7 +18,7 @@
 
 enum { CELL_HALF = 16 };
 
-/* What became of a message. */
+/* Result of sending a message. */
 enum sent {
     SENT_NOT, /* no room */
     SENT,
@@ -159,7 +159,8 @@ static hg_return_t request_send_locked(
     if (!AMG_LIKELY(one_way == NULL))
         amg_shm_send_end_locked(one_way, HG_SUCCESS);
     else if (!AMG_LIKELY(sent != SENT_LATE))
-        /* Whoever opens that context again refuses what is in its rings. */
+        /* If that context is opened again, it refuses the messages in its
+         * rings. */
         amg_calls_abandon_locked(
             calls, amg_table_at(&calls->table, cookie)->object, HG_NOENTRY);
     return HG_SUCCESS;

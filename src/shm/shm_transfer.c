@@ -2,8 +2,8 @@
 /* Transfer through the segment: the peer does its part of the copy, asked by
  * message.
  *
- * Nothing that a peer says is believed before it was compared with what can
- * be: a chunk is inside of the segment, an answer is for a piece in motion. */
+ * All values of a peer are checked before use: a chunk is inside the segment,
+ * an answer is for a piece in flight. */
 #include "shm/shm_transfer.h"
 
 #include <string.h>
@@ -98,8 +98,8 @@ void amg_shm_chunk_forget_locked(struct amg_shm_transfer *transfer)
     starving_wake_locked(transfer->domain);
 }
 
-/* Bytes from the start of the segment to the next piece. What is beyond 64 bits
- * must not begin at 0 again: it is refused as the first piece is. */
+/* Bytes from the start of the segment to the next piece. An offset beyond 64
+ * bits must not wrap to 0: it is refused like the first piece. */
 static uint64_t piece_offset(const struct amg_shm_transfer *transfer)
 {
     uint64_t offset = transfer->access.offset;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Driver of shared memory: domains, endpoints, and the operations table. */
+/* Shared-memory driver: domains, endpoints, and the operations table. */
 #include "shm/shm_transport.h"
 
 #include <sched.h>
@@ -223,9 +223,8 @@ static bool is_quiet_locked(struct amg_shm_domain *domain)
     return true;
 }
 
-/* Others need not close together with us. What was sent to them they can read
- * when we are gone, if they have mapped our segment; they are given the time.
- */
+/* Peers need not close together with us. They can read messages after we are
+ * gone if they have mapped our segment; this gives them the time to map it. */
 static hg_return_t transport_quiesce(struct amg_domain *base)
 {
     struct amg_shm_domain *domain = amg_shm_domain_of(base);

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Table of the memory that this process exposes.
  *
- * The exposer trusts only its private records (places, memory); it writes the
- * table in the segment from them and never reads it back, because every peer
- * could write there.
+ * The exposer trusts only its private records (places, memory); the table in
+ * the segment is only a copy of them, because every peer could write there.
  *
  * Memory is removed in this order: its entry stops being live; then accesses of
  * own threads and of visitors end; then the slot is free again. A visitor that

@@ -364,7 +364,7 @@ void amg_shm_msg_gone_locked(struct amg_shm_peer *peer)
     }
 }
 
-/* The peer, and the inbox whose ring was read to the end. */
+/* The inbox whose ring was read to the end. */
 struct silence {
     const struct amg_shm_inbox *inbox;
     bool is_last;

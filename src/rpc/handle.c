@@ -42,6 +42,7 @@ static void handle_clear(struct hg_handle *handle)
     handle->fetch = NULL;
     handle->link = (struct amg_link){NULL, NULL};
     handle->token = 0;
+    handle->let_go_ns = 0;
     if (handle->keeps_data)
         return;
     handle->data = NULL;
@@ -146,7 +147,7 @@ static void handle_destroy(struct hg_handle *handle)
     hg_class_t *cls = handle->info.hg_class;
 
     /* The program dropped it while its answer was being sent. */
-    if (amg_link_is_listed(&handle->link))
+    if (handle->let_go_ns != 0)
         (void)amg_unanswered_claim(handle);
     if (handle->arrival != NULL) {
         struct amg_ep *ep = amg_handle_ep(handle);

@@ -69,11 +69,10 @@ static bool is_stopped(pid_t pid)
 }
 
 /* The others call each other, and the stopped one, which a neighbour wakes. */
-static int stopped_outlive(int stopped)
+static int stopped_outlive(int stopped, unsigned long before)
 {
     static struct ranks_call calls[CALLS];
     unsigned long others = (unsigned long)(all.size - 2) * CALLS;
-    unsigned long before = atomic_load(&all.echoed);
     int pid = (int)getpid();
 
     MPI_Bcast(&pid, 1, MPI_INT, stopped, MPI_COMM_WORLD);
@@ -112,9 +111,11 @@ int main(int argc, char **argv)
     dead = argc > 1 ? atoi(argv[1]) : all.size - 1;
     ranks_exchange(&all);
     ranks_meet(MPI_COMM_WORLD);
-    if (argc > 2)
-        return stopped_outlive(dead);
+    /* The calls below may arrive as soon as another rank begins them. */
     before = atomic_load(&all.echoed);
+    ranks_meet(MPI_COMM_WORLD);
+    if (argc > 2)
+        return stopped_outlive(dead, before);
     if (all.rank == dead)
         raise(SIGKILL);
     /* It may take its time to die, and answer all of them meanwhile. */

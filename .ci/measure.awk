@@ -25,34 +25,6 @@ function folder_of(path) {
     return path
 }
 
-# The line without comments and the inside of strings; collects the comments.
-function code_of(text,    out, start, end) {
-    gsub(/\\./, "", text)
-    gsub(/"[^"]*"/, "\"\"", text)
-    out = ""
-    comment = ""
-    while (text != "") {
-        if (in_comment) {
-            end = index(text, "*/")
-            if (end == 0) {
-                comment = comment text
-                return out
-            }
-            comment = comment substr(text, 1, end - 1)
-            text = substr(text, end + 2)
-            in_comment = 0
-        }
-        start = index(text, "/*")
-        if (start == 0)
-            return out text
-        out = out substr(text, 1, start - 1)
-        text = substr(text, start + 2)
-        in_comment = 1
-        opened = 1
-    }
-    return out
-}
-
 # Counts sentences of comments that begin with a relative Who, What or Where.
 # A sentence may begin on one line with the word, or after a full stop.
 function count_relative(text,    line) {
@@ -92,14 +64,6 @@ function parameters(head,    i, c, depth, count, seen) {
         seen = seen c
     }
     return seen ~ /^[ \t]*(void)?[ \t]*$/ ? 0 : count
-}
-
-function name_of(head) {
-    gsub(/__attribute__ *\(\([^)]*(\([^)]*\))*[^)]*\)\)/, "", head)
-    sub(/\(.*/, "", head)
-    gsub(/[ \t*]+$/, "", head)
-    sub(/.*[ \t*]/, "", head)
-    return head
 }
 
 function detail(text) {

@@ -21,39 +21,6 @@ function excused(what, number, line) {
     return 1
 }
 
-# The line without comments and the inside of strings; knows open comments.
-function code_of(text,    out, start, end) {
-    gsub(/\\./, "", text)
-    gsub(/"[^"]*"/, "\"\"", text)
-    out = ""
-    while (text != "") {
-        if (in_comment) {
-            end = index(text, "*/")
-            if (end == 0)
-                return out
-            text = substr(text, end + 2)
-            in_comment = 0
-        }
-        start = index(text, "/*")
-        if (start == 0)
-            return out text
-        out = out substr(text, 1, start - 1)
-        text = substr(text, start + 2)
-        in_comment = 1
-    }
-    return out
-}
-
-# The name of the function whose head is `head`.
-function name_of(head,    name) {
-    gsub(/__attribute__ *\(\([^)]*(\([^)]*\))*[^)]*\)\)/, "", head)
-    sub(/\(.*/, "", head)
-    gsub(/[ \t*]+$/, "", head)
-    name = head
-    sub(/.*[ \t*]/, "", name)
-    return name
-}
-
 function is_library() {
     return file ~ /^(src|mpi_backend|ofi_backend)\//
 }

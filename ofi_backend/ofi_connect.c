@@ -15,8 +15,8 @@
  * Anybody may send CONNECT in the name of any address. So it opens nothing, and
  * ends nothing that is under way: it is answered at that address, and a process
  * that then says the token is there. One that differs from the one before is
- * not answered: that address is sent a CONNECT in turn, and its ACCEPT, which
- * bears our token, is believed.
+ * not answered: this process sends a CONNECT to that address and believes only
+ * the ACCEPT that repeats our token.
  *
  * A CONNECT also tells how many requests each has room for, and how many
  * messages have come. When a connection breaks, the provider makes another

@@ -54,9 +54,9 @@ static void flat_fill(struct amg_machine *machine)
     machine->is_this = true;
 }
 
-/* The variables that hwloc was to heed, since it does not say what it failed
- * at. "": none. Returns `ret_text`. */
-static const char *heeded(char *ret_text, size_t cap)
+/* The environment variables that told hwloc what to load, for the message:
+ * hwloc does not say what failed. "" when none is set. Returns `ret_text`. */
+static const char *hwloc_variables(char *ret_text, size_t cap)
 {
     static const char *const names[] = {
         "HWLOC_XMLFILE", "HWLOC_SYNTHETIC", "HWLOC_COMPONENTS"};
@@ -84,7 +84,7 @@ static void this_load(void)
     flat_fill(&this_machine);
     AMG_LOG_WARNING("cls",
         "the machine's topology is not known, only its %u cpus: %s%s",
-        this_machine.pu_count, reason, heeded(text, sizeof(text)));
+        this_machine.pu_count, reason, hwloc_variables(text, sizeof(text)));
 }
 
 const struct amg_machine *amg_topo_this(void)

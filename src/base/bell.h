@@ -11,7 +11,7 @@ void amg_bell_close(int bell);
 
 /* Any thread. A system call: only call it when a thread blocks. */
 void amg_bell_ring(int bell);
-/* Also when it was not rung. */
+/* Clears the bell; harmless when nobody rang it. */
 void amg_bell_drain(int bell);
 
 #endif

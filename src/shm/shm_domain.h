@@ -228,7 +228,7 @@ struct amg_shm_domain {
     _Atomic uint32_t has_errands;
     /* Approximate count of polls that found nothing; it changes between
      * messages that are not a burst. Relaxed, see struct amg_shm_out. */
-    _Atomic uint32_t lull;
+    _Atomic uint32_t idle_polls;
 
     struct amg_bias lock; /* guards all below */
     struct amg_calls calls;

@@ -2,13 +2,12 @@
 /* Liveness of peers: detects those that closed or died, and ends the operations
  * with them.
  *
- * A peer that closes says so in its segment, and raises the news of its peers.
- * The kernel tells of a peer that dies: its pidfd becomes readable, and all of
- * them are in one epoll set, which is in those that the endpoints sleep on. A
- * peer of another pid namespace, or where the kernel has no pidfd, is looked
- * after from time to time, for which a timer ends sleeps. The same timer is
- * there for what is to be tried again: a bell that could not be rung, a slot
- * that was not free.
+ * A peer that closes says so in its segment, and sets the news flag of its
+ * peers. When a peer dies, the kernel makes its pidfd readable; one epoll set
+ * holds all pidfds, and the endpoints sleep on that set. A peer in another pid
+ * namespace, or on a kernel without pidfd, is checked at intervals: a timer
+ * wakes sleeping endpoints for it. The same timer wakes them for retries: a
+ * doorbell that could not be rung, a slot that was not free.
  *
  * A peer may have answered before it went: a call to it ends when the ring for
  * its answers was read to the end (shm_inbox.c). A partly written cell does not

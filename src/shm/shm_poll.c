@@ -147,10 +147,10 @@ static void watch_step(struct poll *poll)
 }
 
 /* A poll found nothing. */
-static inline void lull_note(struct amg_shm_domain *domain)
+static inline void idle_poll_note(struct amg_shm_domain *domain)
 {
-    atomic_store_explicit(&domain->lull,
-        atomic_load_explicit(&domain->lull, memory_order_relaxed) + 1u,
+    atomic_store_explicit(&domain->idle_polls,
+        atomic_load_explicit(&domain->idle_polls, memory_order_relaxed) + 1u,
         memory_order_relaxed);
 }
 
@@ -168,7 +168,7 @@ static void errands_step(struct poll *poll)
 /* A poll that found nothing has time for what is rare. */
 static void idle_step(struct poll *poll, bool was_asleep)
 {
-    lull_note(poll->domain);
+    idle_poll_note(poll->domain);
     errands_step(poll);
     if (was_asleep) { /* woken, but by no message: a death? */
         poll_lock(poll);
@@ -287,7 +287,7 @@ unsigned amg_shm_poll(
     if (!ep_is_quiet(ep))
         return ep_poll(ep, max, ret_news);
     ep->polls++;
-    lull_note(ep->inbox->domain);
+    idle_poll_note(ep->inbox->domain);
     return 0;
 }
 

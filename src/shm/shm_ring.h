@@ -135,7 +135,7 @@ struct amg_shm_out {
     uint32_t tail;             /* cells written */
     uint32_t index;            /* of the next one */
     uint32_t consumed;         /* as last seen */
-    uint32_t lull;             /* amg_shm_domain.lull at the last message */
+    uint32_t idle_polls;             /* amg_shm_domain.idle_polls at the last message */
     bool needs_fence; /* the reader or this process has no membarrier */
 };
 
@@ -197,15 +197,15 @@ static inline bool amg_shm_out_is_unread(const struct amg_shm_out *out)
 }
 
 /* After a push: if no poll was idle since the previous one, more may follow. */
-static inline void amg_shm_out_prefetch(struct amg_shm_out *out, uint32_t lull)
+static inline void amg_shm_out_prefetch(struct amg_shm_out *out, uint32_t idle_polls)
 {
     uint32_t index = out->index + AMG_SHM_AHEAD;
 
-    if (lull == out->lull)
+    if (idle_polls == out->idle_polls)
         amg_prefetch_to_write(
             &out->ring->cells[index < AMG_SHM_CELLS ? index
                                                     : index - AMG_SHM_CELLS]);
-    out->lull = lull;
+    out->idle_polls = idle_polls;
 }
 
 /* The oldest unread cell, or NULL. */

@@ -69,7 +69,7 @@ static inline enum sent cell_send_locked(struct amg_shm_peer *peer,
     if (!AMG_LIKELY(!amg_shm_out_push(&link->out, cell)))
         sent = cell_tell_locked(peer, link);
     amg_shm_out_prefetch(&link->out,
-        atomic_load_explicit(&peer->domain->lull, memory_order_relaxed));
+        atomic_load_explicit(&peer->domain->idle_polls, memory_order_relaxed));
     return sent;
 }
 

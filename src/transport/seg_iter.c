@@ -7,21 +7,21 @@
 #include "base/assert.h"
 
 /* Skips used and empty segments; returns the bytes left of the current one. */
-static uint64_t segment_left(struct amg_seg_iter *place)
+static uint64_t segment_left(struct amg_seg_iter *iter)
 {
-    while (place->segment < place->count &&
-           place->into >= place->segments[place->segment].len) {
-        place->into -= place->segments[place->segment].len;
-        place->segment++;
+    while (iter->segment < iter->count &&
+           iter->into >= iter->segments[iter->segment].len) {
+        iter->into -= iter->segments[iter->segment].len;
+        iter->segment++;
     }
-    if (place->segment >= place->count)
+    if (iter->segment >= iter->count)
         return 0;
-    return place->segments[place->segment].len - place->into;
+    return iter->segments[iter->segment].len - iter->into;
 }
 
-uint64_t amg_seg_iter_left(const struct amg_seg_iter *place, uint64_t max)
+uint64_t amg_seg_iter_left(const struct amg_seg_iter *iter, uint64_t max)
 {
-    struct amg_seg_iter at = *place;
+    struct amg_seg_iter at = *iter;
     uint64_t sum = segment_left(&at);
 
     while (sum < max && ++at.segment < at.count) {
@@ -33,39 +33,39 @@ uint64_t amg_seg_iter_left(const struct amg_seg_iter *place, uint64_t max)
 }
 
 uint64_t amg_seg_iter_take(
-    struct amg_seg_iter *place, uint64_t max, void **ret_at)
+    struct amg_seg_iter *iter, uint64_t max, void **ret_at)
 {
-    uint64_t left = segment_left(place);
+    uint64_t left = segment_left(iter);
     uint64_t run = left < max ? left : max;
     uintptr_t end = 0;
 
     if (run == 0)
         return 0;
-    *ret_at = amg_seg_iter_at(place);
+    *ret_at = amg_seg_iter_at(iter);
     end = (uintptr_t)*ret_at + run;
-    place->into += run;
+    iter->into += run;
     while (run < max) {
-        uint64_t more = segment_left(place);
+        uint64_t more = segment_left(iter);
 
-        if (more == 0 || (uintptr_t)amg_seg_iter_at(place) != end)
+        if (more == 0 || (uintptr_t)amg_seg_iter_at(iter) != end)
             break;
         more = more < max - run ? more : max - run;
-        place->into += more;
+        iter->into += more;
         run += more;
         end += more;
     }
     return run;
 }
 
-void amg_seg_iter_skip(struct amg_seg_iter *place, uint64_t len)
+void amg_seg_iter_skip(struct amg_seg_iter *iter, uint64_t len)
 {
     while (len > 0) {
-        uint64_t left = segment_left(place);
+        uint64_t left = segment_left(iter);
 
         if (left == 0)
             return;
         left = left < len ? left : len;
-        place->into += left;
+        iter->into += left;
         len -= left;
     }
 }
@@ -146,9 +146,9 @@ void amg_seg_iter_copy(
 }
 
 uint64_t amg_seg_iter_runs(
-    const struct amg_seg_iter *place, uint64_t len, uint64_t max)
+    const struct amg_seg_iter *iter, uint64_t len, uint64_t max)
 {
-    struct amg_seg_iter at = *place;
+    struct amg_seg_iter at = *iter;
     uint64_t runs = 0;
 
     while (len > 0 && runs < max) {

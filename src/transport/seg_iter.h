@@ -3,8 +3,8 @@
  *
  * Adjacent segments count as one run. Empty segments are skipped. No function
  * reads beyond the end of a list: longer requests end there. */
-#ifndef AMG_TRANSPORT_PLACE_H
-#define AMG_TRANSPORT_PLACE_H
+#ifndef AMG_TRANSPORT_SEG_ITER_H
+#define AMG_TRANSPORT_SEG_ITER_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -36,32 +36,32 @@ struct amg_seg_iter {
 
 /* Address of the position, which must not be the end of the list. Computed as a
  * number: a list of a peer's memory may have any addresses. */
-static inline void *amg_seg_iter_at(const struct amg_seg_iter *place)
+static inline void *amg_seg_iter_at(const struct amg_seg_iter *iter)
 {
     return (
-        void *)((uintptr_t)place->segments[place->segment].base + place->into);
+        void *)((uintptr_t)iter->segments[iter->segment].base + iter->into);
 }
 
 /* Bytes left in the list, at most `max`. */
-uint64_t amg_seg_iter_left(const struct amg_seg_iter *place, uint64_t max);
+uint64_t amg_seg_iter_left(const struct amg_seg_iter *iter, uint64_t max);
 
 /* Is the position valid, with `len` bytes left? It may come from a peer, and be
  * out of range. */
 static inline bool amg_seg_iter_has(
-    const struct amg_seg_iter *place, uint64_t len)
+    const struct amg_seg_iter *iter, uint64_t len)
 {
-    return place->segment < place->count &&
-           place->into <= place->segments[place->segment].len &&
-           amg_seg_iter_left(place, len) >= len;
+    return iter->segment < iter->count &&
+           iter->into <= iter->segments[iter->segment].len &&
+           amg_seg_iter_left(iter, len) >= len;
 }
 
 /* Takes the longest run of adjacent bytes, at most `max`, and advances past it.
  * 0: the end of the list. */
 uint64_t amg_seg_iter_take(
-    struct amg_seg_iter *place, uint64_t max, void **ret_at);
+    struct amg_seg_iter *iter, uint64_t max, void **ret_at);
 
 /* Advances by `len` bytes. */
-void amg_seg_iter_skip(struct amg_seg_iter *place, uint64_t len);
+void amg_seg_iter_skip(struct amg_seg_iter *iter, uint64_t len);
 
 /* Copies `len` bytes, which the list must have, and advances past them. */
 void amg_seg_iter_gather(void *to, struct amg_seg_iter *from, uint64_t len);
@@ -73,25 +73,25 @@ void amg_seg_iter_copy(
 
 /* Number of runs of the next `len` bytes, at most `max`. */
 uint64_t amg_seg_iter_runs(
-    const struct amg_seg_iter *place, uint64_t len, uint64_t max);
+    const struct amg_seg_iter *iter, uint64_t len, uint64_t max);
 
 /* Are the next `len` bytes in the current segment? */
 static inline bool amg_seg_iter_is_here(
-    const struct amg_seg_iter *place, uint64_t len)
+    const struct amg_seg_iter *iter, uint64_t len)
 {
-    return place->segment < place->count &&
-           place->into <= place->segments[place->segment].len &&
-           len <= place->segments[place->segment].len - place->into;
+    return iter->segment < iter->count &&
+           iter->into <= iter->segments[iter->segment].len &&
+           len <= iter->segments[iter->segment].len - iter->into;
 }
 
 /* Are the next `len` bytes there, and in one run? */
 static inline bool amg_seg_iter_is_whole(
-    const struct amg_seg_iter *place, uint64_t len)
+    const struct amg_seg_iter *iter, uint64_t len)
 {
-    struct amg_seg_iter at = *place;
+    struct amg_seg_iter at = *iter;
     void *from = NULL;
 
-    if (amg_seg_iter_is_here(place, len))
+    if (amg_seg_iter_is_here(iter, len))
         return true;
     return amg_seg_iter_take(&at, len, &from) == len;
 }

@@ -135,8 +135,8 @@ struct amg_shm_out {
     uint32_t tail;             /* cells written */
     uint32_t index;            /* of the next one */
     uint32_t consumed;         /* as last seen */
-    uint32_t idle_polls;             /* amg_shm_domain.idle_polls at the last message */
-    bool needs_fence; /* the reader or this process has no membarrier */
+    uint32_t idle_polls; /* amg_shm_domain.idle_polls at the last message */
+    bool needs_fence;    /* the reader or this process has no membarrier */
 };
 
 /* The reader's side; belongs to the owner of the inbox. */
@@ -197,7 +197,8 @@ static inline bool amg_shm_out_is_unread(const struct amg_shm_out *out)
 }
 
 /* After a push: if no poll was idle since the previous one, more may follow. */
-static inline void amg_shm_out_prefetch(struct amg_shm_out *out, uint32_t idle_polls)
+static inline void amg_shm_out_prefetch(
+    struct amg_shm_out *out, uint32_t idle_polls)
 {
     uint32_t index = out->index + AMG_SHM_AHEAD;
 

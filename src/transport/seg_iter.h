@@ -38,8 +38,7 @@ struct amg_seg_iter {
  * number: a list of a peer's memory may have any addresses. */
 static inline void *amg_seg_iter_at(const struct amg_seg_iter *iter)
 {
-    return (
-        void *)((uintptr_t)iter->segments[iter->segment].base + iter->into);
+    return (void *)((uintptr_t)iter->segments[iter->segment].base + iter->into);
 }
 
 /* Bytes left in the list, at most `max`. */

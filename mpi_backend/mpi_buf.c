@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Message buffers (slabs), and bounce buffers of fragments (stages).
+/* Message buffers (msgbufs), and bounce buffers of fragments (stages).
  *
- * There are as many slabs as were ever in use at once: for posted receives,
+ * There are as many msgbufs as were ever in use at once: for posted receives,
  * messages being sent, received replies, and requests of peers that the user
- * has not released. Credits bound the last for each peer. A slab is the longest
- * message, four times an eager one, and 192 bytes; memory that no message
- * filled is never touched.
+ * has not released. Credits bound the last for each peer. A msgbuf is the
+ * longest message, four times an eager one, and 192 bytes; memory that no
+ * message filled is never touched.
  *
  * They are cut from blocks. The first one has enough for all credits of one
  * busy peer in both directions; its pages are touched only when they are used.
@@ -31,24 +31,24 @@ enum {
     STAGES_SHARED = 64, /* 4 MiB: enough for 16 streams */
 };
 
-/* Header in front of the slabs. */
+/* Header in front of the msgbufs. */
 struct amg_mpi_block {
     struct amg_mpi_block *next;
-    size_t cut_count; /* slabs that were handed out before */
+    size_t cut_count; /* msgbufs that were handed out before */
     size_t count;
 };
 
-static size_t slab_len(const struct amg_mpi_domain *domain)
+static size_t msgbuf_len(const struct amg_mpi_domain *domain)
 {
-    size_t len = sizeof(struct amg_mpi_slab) + domain->room_len;
+    size_t len = sizeof(struct amg_mpi_msgbuf) + domain->room_len;
 
     return (len + BUF_ALIGN - 1) / BUF_ALIGN * BUF_ALIGN;
 }
 
 static hg_return_t block_make(struct amg_mpi_domain *domain, size_t count)
 {
-    struct amg_mpi_block *block =
-        amg_mem_alloc_aligned(BUF_ALIGN, BUF_ALIGN + count * slab_len(domain));
+    struct amg_mpi_block *block = amg_mem_alloc_aligned(
+        BUF_ALIGN, BUF_ALIGN + count * msgbuf_len(domain));
 
     if (block == NULL)
         return HG_NOMEM;
@@ -59,11 +59,11 @@ static hg_return_t block_make(struct amg_mpi_domain *domain, size_t count)
     return HG_SUCCESS;
 }
 
-/* The newest block is the only one with slabs left to cut. */
-static struct amg_mpi_slab *slab_make(struct amg_mpi_domain *domain)
+/* The newest block is the only one with msgbufs left to cut. */
+static struct amg_mpi_msgbuf *msgbuf_make(struct amg_mpi_domain *domain)
 {
     struct amg_mpi_block *block = domain->blocks;
-    struct amg_mpi_slab *slab = NULL;
+    struct amg_mpi_msgbuf *msgbuf = NULL;
 
     if (block->cut_count == block->count) {
         if (block_make(domain, SLABS_MORE) != HG_SUCCESS)
@@ -71,24 +71,24 @@ static struct amg_mpi_slab *slab_make(struct amg_mpi_domain *domain)
         block = domain->blocks;
     }
     AMG_ASSERT(block->cut_count < block->count);
-    slab = (void *)((unsigned char *)block + BUF_ALIGN +
-                    block->cut_count * slab_len(domain));
+    msgbuf = (void *)((unsigned char *)block + BUF_ALIGN +
+                      block->cut_count * msgbuf_len(domain));
     block->cut_count++;
-    slab->post.link = (struct amg_link){NULL, NULL};
-    slab->domain = domain;
-    slab->post.ep = NULL;
-    slab->post.op = NULL;
-    slab->request = MPI_REQUEST_NULL;
-    slab->post.wants_reply = false;
-    slab->header = (struct amg_mpi_header){.kind = 0};
-    slab->buf.data = slab->data;
-    slab->buf.cap = domain->room_len - (uint32_t)sizeof(slab->header);
-    slab->arrival.link = (struct amg_link){NULL, NULL};
-    domain->slab_count++;
-    return slab;
+    msgbuf->post.link = (struct amg_link){NULL, NULL};
+    msgbuf->domain = domain;
+    msgbuf->post.ep = NULL;
+    msgbuf->post.op = NULL;
+    msgbuf->request = MPI_REQUEST_NULL;
+    msgbuf->post.wants_reply = false;
+    msgbuf->header = (struct amg_mpi_header){.kind = 0};
+    msgbuf->buf.data = msgbuf->data;
+    msgbuf->buf.cap = domain->room_len - (uint32_t)sizeof(msgbuf->header);
+    msgbuf->arrival.link = (struct amg_link){NULL, NULL};
+    domain->msgbuf_count++;
+    return msgbuf;
 }
 
-hg_return_t amg_mpi_slab_init(struct amg_mpi_domain *domain)
+hg_return_t amg_mpi_msgbuf_init(struct amg_mpi_domain *domain)
 {
     unsigned credits = domain->calls.flow.limit;
 
@@ -97,27 +97,27 @@ hg_return_t amg_mpi_slab_init(struct amg_mpi_domain *domain)
     return block_make(domain, AMG_MPI_RECEIVES + 2 * credits + SLABS_SPARE);
 }
 
-void amg_mpi_slab_fini(struct amg_mpi_domain *domain)
+void amg_mpi_msgbuf_fini(struct amg_mpi_domain *domain)
 {
-    struct amg_mpi_slab *hot =
+    struct amg_mpi_msgbuf *hot =
         atomic_exchange_explicit(&domain->hot, NULL, memory_order_acquire);
     struct amg_link *late = NULL;
 
     if (hot != NULL)
-        amg_mpi_slab_put_locked(hot);
+        amg_mpi_msgbuf_put_locked(hot);
     while ((late = amg_list_pop(&domain->calls.late)) != NULL)
-        amg_mpi_slab_put_locked(
-            amg_container_of(late, struct amg_mpi_slab, arrival.link));
-    while (domain->slabs != NULL) {
-        AMG_ASSERT(domain->slab_count > 0);
-        domain->slabs = domain->slabs->next;
-        domain->slab_count--;
+        amg_mpi_msgbuf_put_locked(
+            amg_container_of(late, struct amg_mpi_msgbuf, arrival.link));
+    while (domain->msgbufs != NULL) {
+        AMG_ASSERT(domain->msgbuf_count > 0);
+        domain->msgbufs = domain->msgbufs->next;
+        domain->msgbuf_count--;
     }
-    if (domain->slab_count > 0) {
+    if (domain->msgbuf_count > 0) {
         AMG_LOG_WARNING("mpi",
             "%zu messages were still in use when the class was closed; the "
             "memory of all is not given back",
-            domain->slab_count);
+            domain->msgbuf_count);
         return;
     }
     while (domain->blocks != NULL) {
@@ -128,48 +128,48 @@ void amg_mpi_slab_fini(struct amg_mpi_domain *domain)
     }
 }
 
-struct amg_mpi_slab *amg_mpi_slab_get_locked(struct amg_mpi_domain *domain)
+struct amg_mpi_msgbuf *amg_mpi_msgbuf_get_locked(struct amg_mpi_domain *domain)
 {
-    struct amg_link *link = domain->slabs;
+    struct amg_link *link = domain->msgbufs;
 
     if (link == NULL)
-        return slab_make(domain);
-    domain->slabs = link->next;
+        return msgbuf_make(domain);
+    domain->msgbufs = link->next;
     link->next = NULL;
-    return amg_container_of(link, struct amg_mpi_slab, post.link);
+    return amg_container_of(link, struct amg_mpi_msgbuf, post.link);
 }
 
-void amg_mpi_slab_put_locked(struct amg_mpi_slab *slab)
+void amg_mpi_msgbuf_put_locked(struct amg_mpi_msgbuf *msgbuf)
 {
-    AMG_ASSERT(slab->domain->slab_count > 0);
-    slab->post.op = NULL;
-    slab->post.link.next = slab->domain->slabs;
-    slab->domain->slabs = &slab->post.link;
+    AMG_ASSERT(msgbuf->domain->msgbuf_count > 0);
+    msgbuf->post.op = NULL;
+    msgbuf->post.link.next = msgbuf->domain->msgbufs;
+    msgbuf->domain->msgbufs = &msgbuf->post.link;
 }
 
-struct amg_mpi_slab *amg_mpi_slab_get(struct amg_mpi_domain *domain)
+struct amg_mpi_msgbuf *amg_mpi_msgbuf_get(struct amg_mpi_domain *domain)
 {
-    struct amg_mpi_slab *slab =
+    struct amg_mpi_msgbuf *msgbuf =
         atomic_exchange_explicit(&domain->hot, NULL, memory_order_acquire);
 
-    if (slab != NULL)
-        return slab;
+    if (msgbuf != NULL)
+        return msgbuf;
     amg_bias_take(domain->lock);
-    slab = amg_mpi_slab_get_locked(domain);
+    msgbuf = amg_mpi_msgbuf_get_locked(domain);
     amg_bias_give(domain->lock);
-    return slab;
+    return msgbuf;
 }
 
-void amg_mpi_slab_put(struct amg_mpi_slab *slab)
+void amg_mpi_msgbuf_put(struct amg_mpi_msgbuf *msgbuf)
 {
-    struct amg_mpi_domain *domain = slab->domain;
-    struct amg_mpi_slab *none = NULL;
+    struct amg_mpi_domain *domain = msgbuf->domain;
+    struct amg_mpi_msgbuf *none = NULL;
 
-    if (atomic_compare_exchange_strong_explicit(&domain->hot, &none, slab,
+    if (atomic_compare_exchange_strong_explicit(&domain->hot, &none, msgbuf,
             memory_order_acq_rel, memory_order_relaxed))
         return;
     amg_bias_take(domain->lock);
-    amg_mpi_slab_put_locked(slab);
+    amg_mpi_msgbuf_put_locked(msgbuf);
     amg_bias_give(domain->lock);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Message buffers (slabs), and bounce buffers of fragments (stages). */
+/* Message buffers (msgbufs), and bounce buffers of fragments (stages). */
 #ifndef AMG_MPI_BACKEND_MPI_BUF_H
 #define AMG_MPI_BACKEND_MPI_BUF_H
 
@@ -16,29 +16,29 @@ struct amg_mpi_stage {
     _Alignas(64) unsigned char bytes[];
 };
 
-/* Allocates the first slabs. HG_NOMEM. */
-hg_return_t amg_mpi_slab_init(struct amg_mpi_domain *domain);
-/* Frees all slabs; logs how many were not returned, if any. */
-void amg_mpi_slab_fini(struct amg_mpi_domain *domain);
+/* Allocates the first msgbufs. HG_NOMEM. */
+hg_return_t amg_mpi_msgbuf_init(struct amg_mpi_domain *domain);
+/* Frees all msgbufs; logs how many were not returned, if any. */
+void amg_mpi_msgbuf_fini(struct amg_mpi_domain *domain);
 
 /* NULL when there is no memory. */
-struct amg_mpi_slab *amg_mpi_slab_get_locked(struct amg_mpi_domain *domain);
-void amg_mpi_slab_put_locked(struct amg_mpi_slab *slab);
+struct amg_mpi_msgbuf *amg_mpi_msgbuf_get_locked(struct amg_mpi_domain *domain);
+void amg_mpi_msgbuf_put_locked(struct amg_mpi_msgbuf *msgbuf);
 
 /* The same for a caller without the lock, which is taken only if `hot` is
  * empty. */
-struct amg_mpi_slab *amg_mpi_slab_get(struct amg_mpi_domain *domain);
-void amg_mpi_slab_put(struct amg_mpi_slab *slab);
+struct amg_mpi_msgbuf *amg_mpi_msgbuf_get(struct amg_mpi_domain *domain);
+void amg_mpi_msgbuf_put(struct amg_mpi_msgbuf *msgbuf);
 
-static inline struct amg_mpi_slab *amg_mpi_slab_of_buf(struct amg_buf *buf)
+static inline struct amg_mpi_msgbuf *amg_mpi_msgbuf_of_buf(struct amg_buf *buf)
 {
-    return amg_container_of(buf, struct amg_mpi_slab, buf);
+    return amg_container_of(buf, struct amg_mpi_msgbuf, buf);
 }
 
-static inline struct amg_mpi_slab *amg_mpi_slab_of_arrival(
+static inline struct amg_mpi_msgbuf *amg_mpi_msgbuf_of_arrival(
     struct amg_arrival *arrival)
 {
-    return amg_container_of(arrival, struct amg_mpi_slab, arrival);
+    return amg_container_of(arrival, struct amg_mpi_msgbuf, arrival);
 }
 
 void amg_mpi_stages_init(struct amg_mpi_stages *stages);

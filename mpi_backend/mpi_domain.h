@@ -39,7 +39,7 @@ enum { AMG_MPI_OP_TRANSFER = AMG_CALL_STATES };
 
 /* Buffer of one message: in the free list, with the user as a buffer, being
  * sent, posted for receiving, or with the user as an arrival. */
-struct amg_mpi_slab {
+struct amg_mpi_msgbuf {
     struct amg_post post;
     struct amg_mpi_domain *domain;
     MPI_Request request;
@@ -67,7 +67,7 @@ struct amg_mpi_ep {
     MPI_Request requests[AMG_MPI_RECEIVES];
     MPI_Status statuses[AMG_MPI_RECEIVES];
     int codes[AMG_MPI_RECEIVES];
-    struct amg_mpi_slab *slabs[AMG_MPI_RECEIVES];
+    struct amg_mpi_msgbuf *msgbufs[AMG_MPI_RECEIVES];
 };
 
 /* State of the collective disconnect of all ranks; see mpi_end.c. */
@@ -92,7 +92,7 @@ struct amg_mpi_watch {
 /* A message that matches no posted receive; see mpi_receive.c. */
 struct amg_mpi_stray {
     MPI_Request request;
-    struct amg_mpi_slab *slab; /* NULL: none is being received */
+    struct amg_mpi_msgbuf *msgbuf; /* NULL: none is being received */
 };
 
 /* The program's barrier; see mpi_barrier.c. */
@@ -160,22 +160,22 @@ struct amg_mpi_domain {
     bool is_listening;
     struct amg_mpi_choice choice; /* windows or messages for bulk data */
     bool is_dead;                 /* MPI_Finalize came first; all calls fail */
-    /* A free slab that get_buf takes without the lock. The exchange that takes
-     * it pairs with the exchange that put it there. */
-    _Atomic(struct amg_mpi_slab *) hot;
+    /* A free msgbuf that get_buf takes without the lock. The exchange that
+     * takes it pairs with the exchange that put it there. */
+    _Atomic(struct amg_mpi_msgbuf *) hot;
 
     struct amg_calls calls; /* the peers hold their parts of the credits */
     struct amg_flow bulk;   /* of transfers, the same */
     struct amg_mpi_peer *peers;
     struct amg_mpi_ep **eps; /* by context; NULL where none is open */
 
-    struct amg_link *slabs;       /* free ones, singly linked */
-    struct amg_mpi_block *blocks; /* the memory of the slabs */
-    size_t slab_count;            /* all that exist */
-    struct amg_list sends;        /* slabs given to MPI, not yet freed */
+    struct amg_link *msgbufs;     /* free ones, singly linked */
+    struct amg_mpi_block *blocks; /* the memory of the msgbufs */
+    size_t msgbuf_count;          /* all that exist */
+    struct amg_list sends;        /* msgbufs given to MPI, not yet freed */
     unsigned send_count;          /* length of `sends` */
     struct amg_list orphans;      /* endpoints closed by a thread without MPI */
-    struct amg_list deferred;     /* slabs of threads that may not call MPI */
+    struct amg_list deferred;     /* msgbufs of threads that may not call MPI */
     unsigned polls;               /* count; every 64th probes for strays */
 
     struct amg_table transfers; /* struct amg_mpi_transfer */
@@ -185,8 +185,8 @@ struct amg_mpi_domain {
     struct amg_mpi_stages stages;
     struct amg_list moving;   /* transfers that a poll can continue */
     struct amg_list accesses; /* of peers, in progress */
-    struct amg_list stalled;  /* slabs: accesses that wait for memory, and later
-                                 messages about them */
+    struct amg_list stalled;  /* msgbufs: accesses that wait for memory, and
+                                 later  messages about them */
     void *sink;          /* receives refused pieces; allocated when needed */
     uint32_t mem_serial; /* of the newest exposed memory */
     int tags_half;       /* the tags of gets; those of puts follow */

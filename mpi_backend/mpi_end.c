@@ -29,7 +29,7 @@
 #include "mpi_backend/mpi_buf.h"
 
 enum {
-    TELLS_PER_STEP = 64, /* so that rank 0 needs few slabs for many ranks */
+    TELLS_PER_STEP = 64, /* so that rank 0 needs few msgbufs for many ranks */
     NAMES_CAP = AMG_MPI_NAMED_MAX * 12, /* 10 digits, a comma and a space */
 };
 
@@ -70,7 +70,7 @@ void amg_mpi_end_on_bye_locked(
             AMG_MPI_BYE, domain->comm.rank);
     else
         come_note(&domain->end, (int)message->rank);
-    amg_mpi_slab_put_locked(message->slab);
+    amg_mpi_msgbuf_put_locked(message->msgbuf);
 }
 
 /* `is_over`: this rank gives up. */
@@ -102,8 +102,8 @@ void amg_mpi_end_on_all_bye_locked(
     struct amg_mpi_end *end = &domain->end;
     struct amg_mpi_all_bye missing;
 
-    memcpy(&missing, message->slab->data, sizeof(missing));
-    amg_mpi_slab_put_locked(message->slab);
+    memcpy(&missing, message->msgbuf->data, sizeof(missing));
+    amg_mpi_msgbuf_put_locked(message->msgbuf);
     if (message->rank != 0 || !end->has_said_bye) {
         amg_mpi_peer_fault(domain, message->rank, AMG_MPI_FAULT_ANSWER,
             AMG_MPI_ALL_BYE, (long)message->rank);
@@ -117,17 +117,17 @@ void amg_mpi_end_on_all_bye_locked(
         missing_log(&missing, domain->comm.size, true);
 }
 
-static void control_send_locked(
-    struct amg_mpi_slab *slab, int rank, enum amg_mpi_kind kind, uint32_t len)
+static void control_send_locked(struct amg_mpi_msgbuf *msgbuf, int rank,
+    enum amg_mpi_kind kind, uint32_t len)
 {
-    AMG_ASSERT(rank != slab->domain->comm.rank);
-    slab->post.op = NULL;
-    slab->header.context = 0;
-    slab->header.cookie = 0;
-    amg_mpi_send_address(slab, (uint32_t)rank, 0, kind, len);
-    slab->tag = amg_mpi_tag(slab->domain, AMG_MPI_TAG_CONTROL);
-    if (amg_mpi_send_locked(slab) != HG_SUCCESS)
-        amg_mpi_slab_put_locked(slab);
+    AMG_ASSERT(rank != msgbuf->domain->comm.rank);
+    msgbuf->post.op = NULL;
+    msgbuf->header.context = 0;
+    msgbuf->header.cookie = 0;
+    amg_mpi_send_address(msgbuf, (uint32_t)rank, 0, kind, len);
+    msgbuf->tag = amg_mpi_tag(msgbuf->domain, AMG_MPI_TAG_CONTROL);
+    if (amg_mpi_send_locked(msgbuf) != HG_SUCCESS)
+        amg_mpi_msgbuf_put_locked(msgbuf);
 }
 
 /* Sends ALL_BYE to up to `max` more of the ranks that sent BYE. */
@@ -137,36 +137,36 @@ static void tell_locked(struct amg_mpi_domain *domain,
     struct amg_mpi_end *end = &domain->end;
 
     for (; end->told_count < domain->comm.size && max > 0; max--) {
-        struct amg_mpi_slab *slab = NULL;
+        struct amg_mpi_msgbuf *msgbuf = NULL;
 
         if (end->told_count == 0 || !has_come(end, end->told_count)) {
             end->told_count++;
             continue;
         }
-        slab = amg_mpi_slab_get_locked(domain);
-        if (slab == NULL)
+        msgbuf = amg_mpi_msgbuf_get_locked(domain);
+        if (msgbuf == NULL)
             return;
-        memcpy(slab->data, missing, sizeof(*missing));
+        memcpy(msgbuf->data, missing, sizeof(*missing));
         control_send_locked(
-            slab, end->told_count, AMG_MPI_ALL_BYE, sizeof(*missing));
+            msgbuf, end->told_count, AMG_MPI_ALL_BYE, sizeof(*missing));
         end->told_count++;
     }
 }
 
 static void bye_say_locked(struct amg_mpi_domain *domain)
 {
-    struct amg_mpi_slab *slab = NULL;
+    struct amg_mpi_msgbuf *msgbuf = NULL;
 
     if (domain->end.came != NULL) {
         domain->end.has_said_bye = true;
         come_note(&domain->end, 0);
         return;
     }
-    slab = amg_mpi_slab_get_locked(domain);
-    if (slab == NULL)
+    msgbuf = amg_mpi_msgbuf_get_locked(domain);
+    if (msgbuf == NULL)
         return; /* the next step tries again */
     domain->end.has_said_bye = true;
-    control_send_locked(slab, 0, AMG_MPI_BYE, 0);
+    control_send_locked(msgbuf, 0, AMG_MPI_BYE, 0);
 }
 
 bool amg_mpi_end_step_locked(struct amg_mpi_domain *domain)

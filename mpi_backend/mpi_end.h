@@ -10,7 +10,7 @@
 hg_return_t amg_mpi_end_init(struct amg_mpi_domain *domain);
 void amg_mpi_end_fini(struct amg_mpi_domain *domain);
 
-/* Handlers of received messages; each takes the slab. */
+/* Handlers of received messages; each takes the msgbuf. */
 void amg_mpi_end_on_bye_locked(
     struct amg_mpi_domain *domain, const struct amg_mpi_message *message);
 void amg_mpi_end_on_all_bye_locked(

@@ -180,7 +180,7 @@ static hg_return_t regions_grow(struct amg_mpi_attach *attach)
     return HG_SUCCESS;
 }
 
-hg_return_t amg_mpi_attach_hold(
+hg_return_t amg_mpi_attach_ref(
     struct amg_mpi_attach *attach, const void *ptr, uint64_t len)
 {
     uintptr_t base = (uintptr_t)ptr;
@@ -209,7 +209,7 @@ hg_return_t amg_mpi_attach_hold(
     return HG_SUCCESS;
 }
 
-void amg_mpi_attach_drop(
+void amg_mpi_attach_unref(
     struct amg_mpi_attach *attach, const void *ptr, uint64_t len)
 {
     uint32_t at = region_find(attach, (uintptr_t)ptr);
@@ -339,7 +339,7 @@ static void mem_detach(struct amg_mpi_exports *exports,
 {
     for (uint32_t i = 0; i < count; i++)
         if (mem->segments[i].len > 0)
-            amg_mpi_attach_drop(
+            amg_mpi_attach_unref(
                 &exports->attach, mem->segments[i].base, mem->segments[i].len);
 }
 
@@ -360,7 +360,7 @@ static enum amg_mpi_way mem_attach(
         return AMG_MPI_WAY_MESSAGES;
     for (uint32_t i = 0; i < mem->count; i++) {
         if (mem->segments[i].len == 0 ||
-            amg_mpi_attach_hold(&exports->attach, mem->segments[i].base,
+            amg_mpi_attach_ref(&exports->attach, mem->segments[i].base,
                 mem->segments[i].len) == HG_SUCCESS)
             continue;
         mem_detach(exports, mem, i);

@@ -158,10 +158,10 @@ void amg_mpi_attach_fini(struct amg_mpi_attach *attach);
 
 /* Makes `len` bytes (> 0) at `base` part of one region. HG_OPNOTSUPPORTED: a
  * part of them lies in other regions; HG_NOMEM; what attach() returned. */
-hg_return_t amg_mpi_attach_hold(
+hg_return_t amg_mpi_attach_ref(
     struct amg_mpi_attach *attach, const void *base, uint64_t len);
 /* Ends one hold of the same bytes; the last one in a region detaches it. */
-void amg_mpi_attach_drop(
+void amg_mpi_attach_unref(
     struct amg_mpi_attach *attach, const void *base, uint64_t len);
 
 /* Owned by the domain's one-sided part, which embeds it; guarded by the

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Requests, replies and refusals of the call engine.
  *
- * A request to a context that is not open here is refused, in its own slab. So
- * is each that arrives after this process began to close; its origin then ends
- * it as canceled instead of waiting. */
+ * A request to a context that is not open here is refused, in its own msgbuf.
+ * So is each that arrives after this process began to close; its origin then
+ * ends it as canceled instead of waiting. */
 #include "mpi_backend/mpi_msg.h"
 
 #include <string.h>
@@ -12,25 +12,25 @@
 #include "mpi_backend/mpi_send.h"
 #include "mpi_backend/mpi_buf.h"
 
-static struct amg_mpi_slab *slab_of_post(struct amg_post *post)
+static struct amg_mpi_msgbuf *msgbuf_of_post(struct amg_post *post)
 {
-    return amg_container_of(post, struct amg_mpi_slab, post);
+    return amg_container_of(post, struct amg_mpi_msgbuf, post);
 }
 
 static hg_return_t request_send_locked(
     struct amg_calls *calls, struct amg_post *post)
 {
-    struct amg_mpi_slab *slab = slab_of_post(post);
+    struct amg_mpi_msgbuf *msgbuf = msgbuf_of_post(post);
 
     (void)calls;
-    slab->header.cookie = post->cookie;
-    return amg_mpi_send_locked(slab);
+    msgbuf->header.cookie = post->cookie;
+    return amg_mpi_send_locked(msgbuf);
 }
 
 static void request_put_locked(struct amg_calls *calls, struct amg_post *post)
 {
     (void)calls;
-    amg_mpi_slab_put_locked(slab_of_post(post));
+    amg_mpi_msgbuf_put_locked(msgbuf_of_post(post));
 }
 
 static bool credits_pay_locked(
@@ -40,12 +40,12 @@ static bool credits_pay_locked(
         amg_container_of(calls, struct amg_mpi_domain, calls);
     struct amg_mpi_peer *peer =
         amg_container_of(owed, struct amg_mpi_peer, calls);
-    struct amg_mpi_slab *slab =
-        domain->is_dead ? NULL : amg_mpi_slab_get_locked(domain);
+    struct amg_mpi_msgbuf *msgbuf =
+        domain->is_dead ? NULL : amg_mpi_msgbuf_get_locked(domain);
 
-    if (slab == NULL)
+    if (msgbuf == NULL)
         return false;
-    amg_mpi_send_control_locked(slab, (uint32_t)(peer - domain->peers),
+    amg_mpi_send_control_locked(msgbuf, (uint32_t)(peer - domain->peers),
         peer->context, AMG_MPI_CREDIT, 0, 0);
     return true;
 }
@@ -65,19 +65,20 @@ void amg_mpi_msg_init(struct amg_mpi_domain *domain, uint16_t credits)
 hg_return_t amg_mpi_msg_get_buf(
     struct amg_ep *ep, struct amg_peer *peer, struct amg_buf **ret_buf)
 {
-    struct amg_mpi_slab *slab = amg_mpi_slab_get(amg_mpi_domain_of(ep->domain));
+    struct amg_mpi_msgbuf *msgbuf =
+        amg_mpi_msgbuf_get(amg_mpi_domain_of(ep->domain));
 
     (void)peer;
-    if (slab == NULL)
+    if (msgbuf == NULL)
         return HG_NOMEM;
-    *ret_buf = &slab->buf;
+    *ret_buf = &msgbuf->buf;
     return HG_SUCCESS;
 }
 
 void amg_mpi_msg_put_buf(struct amg_ep *ep, struct amg_buf *buf)
 {
     (void)ep;
-    amg_mpi_slab_put(amg_mpi_slab_of_buf(buf));
+    amg_mpi_msgbuf_put(amg_mpi_msgbuf_of_buf(buf));
 }
 
 hg_return_t amg_mpi_msg_send_request(struct amg_ep *base, struct amg_peer *peer,
@@ -85,7 +86,7 @@ hg_return_t amg_mpi_msg_send_request(struct amg_ep *base, struct amg_peer *peer,
     struct amg_op *op)
 {
     struct amg_mpi_domain *domain = amg_mpi_domain_of(base->domain);
-    struct amg_mpi_slab *slab = amg_mpi_slab_of_buf(buf);
+    struct amg_mpi_msgbuf *msgbuf = amg_mpi_msgbuf_of_buf(buf);
     uint32_t rank = amg_mpi_rank_of(domain, peer);
     hg_return_t rc = amg_mpi_send_check(domain);
 
@@ -93,16 +94,16 @@ hg_return_t amg_mpi_msg_send_request(struct amg_ep *base, struct amg_peer *peer,
         return rc;
     if (len > buf->cap)
         return HG_MSGSIZE;
-    slab->post.op = op;
-    slab->post.ep = base;
-    slab->post.peer = &domain->peers[rank].calls;
-    slab->post.wants_reply = wants_reply;
-    slab->header.context = base->context_id;
-    amg_mpi_send_address(slab, rank, target_context,
+    msgbuf->post.op = op;
+    msgbuf->post.ep = base;
+    msgbuf->post.peer = &domain->peers[rank].calls;
+    msgbuf->post.wants_reply = wants_reply;
+    msgbuf->header.context = base->context_id;
+    amg_mpi_send_address(msgbuf, rank, target_context,
         wants_reply ? AMG_MPI_REQUEST : AMG_MPI_ONEWAY, len);
     amg_bias_take(domain->lock);
     rc = amg_calls_post_locked(
-        &domain->calls, &slab->post, rank, request_send_locked);
+        &domain->calls, &msgbuf->post, rank, request_send_locked);
     amg_bias_give(domain->lock);
     return rc;
 }
@@ -112,25 +113,25 @@ hg_return_t amg_mpi_msg_send_reply(struct amg_ep *base,
     struct amg_op *op)
 {
     struct amg_mpi_domain *domain = amg_mpi_domain_of(base->domain);
-    struct amg_mpi_slab *slab = amg_mpi_slab_of_buf(buf);
+    struct amg_mpi_msgbuf *msgbuf = amg_mpi_msgbuf_of_buf(buf);
     hg_return_t rc = amg_mpi_send_check(domain);
 
     if (rc != HG_SUCCESS)
         return rc;
     if (len > buf->cap)
         return HG_MSGSIZE;
-    slab->post.op = op;
-    slab->post.ep = base;
-    slab->header.context = base->context_id;
-    slab->header.cookie = (uint32_t)arrival->token;
-    amg_mpi_send_address(slab, amg_mpi_rank_of(domain, arrival->from),
+    msgbuf->post.op = op;
+    msgbuf->post.ep = base;
+    msgbuf->header.context = base->context_id;
+    msgbuf->header.cookie = (uint32_t)arrival->token;
+    amg_mpi_send_address(msgbuf, amg_mpi_rank_of(domain, arrival->from),
         arrival->origin_context, AMG_MPI_REPLY, len);
     amg_bias_take(domain->lock);
     if (op != NULL) {
         amg_call_begin(op, base);
-        amg_call_set(op, AMG_CALL_LEAVING, &slab->post, base);
+        amg_call_set(op, AMG_CALL_LEAVING, &msgbuf->post, base);
     }
-    rc = amg_mpi_send_locked(slab);
+    rc = amg_mpi_send_locked(msgbuf);
     if (rc != HG_SUCCESS && op != NULL)
         op->priv[AMG_CALL_PRIV_STATE] = AMG_CALL_DONE;
     amg_bias_give(domain->lock);
@@ -138,26 +139,26 @@ hg_return_t amg_mpi_msg_send_reply(struct amg_ep *base,
 }
 
 /* A one-way request was released: its credit is owed. */
-static void credit_owe_locked(struct amg_mpi_slab *slab, uint32_t rank)
+static void credit_owe_locked(struct amg_mpi_msgbuf *msgbuf, uint32_t rank)
 {
-    struct amg_mpi_domain *domain = slab->domain;
+    struct amg_mpi_domain *domain = msgbuf->domain;
 
-    amg_mpi_slab_put_locked(slab);
+    amg_mpi_msgbuf_put_locked(msgbuf);
     (void)amg_calls_owe_locked(&domain->calls, &domain->peers[rank].calls);
 }
 
 void amg_mpi_msg_release(struct amg_ep *ep, struct amg_arrival *arrival)
 {
-    struct amg_mpi_slab *slab = amg_mpi_slab_of_arrival(arrival);
-    struct amg_mpi_domain *domain = slab->domain;
+    struct amg_mpi_msgbuf *msgbuf = amg_mpi_msgbuf_of_arrival(arrival);
+    struct amg_mpi_domain *domain = msgbuf->domain;
 
     (void)ep; /* may be closed already */
     if (!arrival->is_one_way) {
-        amg_mpi_slab_put(slab);
+        amg_mpi_msgbuf_put(msgbuf);
         return;
     }
     amg_bias_take(domain->lock);
-    credit_owe_locked(slab, amg_mpi_rank_of(domain, arrival->from));
+    credit_owe_locked(msgbuf, amg_mpi_rank_of(domain, arrival->from));
     amg_bias_give(domain->lock);
 }
 
@@ -167,28 +168,28 @@ void amg_mpi_msg_release_reply(struct amg_ep *ep, struct amg_op *op)
     if (op->data == NULL)
         return;
     op->data = NULL;
-    amg_mpi_slab_put(amg_call_ptr(op));
+    amg_mpi_msgbuf_put(amg_call_ptr(op));
 }
 
-static void request_refuse_locked(
-    struct amg_mpi_slab *slab, uint32_t rank, bool is_one_way, hg_return_t code)
+static void request_refuse_locked(struct amg_mpi_msgbuf *msgbuf, uint32_t rank,
+    bool is_one_way, hg_return_t code)
 {
-    uint8_t context = slab->header.context;
+    uint8_t context = msgbuf->header.context;
     struct amg_mpi_refuse refuse = {(uint32_t)code};
 
     if (is_one_way) {
-        credit_owe_locked(slab, rank);
+        credit_owe_locked(msgbuf, rank);
         return;
     }
-    memcpy(slab->data, &refuse, sizeof(refuse));
-    amg_mpi_send_control_locked(slab, rank, context, AMG_MPI_REFUSE,
-        slab->header.cookie, sizeof(refuse));
+    memcpy(msgbuf->data, &refuse, sizeof(refuse));
+    amg_mpi_send_control_locked(msgbuf, rank, context, AMG_MPI_REFUSE,
+        msgbuf->header.cookie, sizeof(refuse));
 }
 
 void amg_mpi_msg_refuse_locked(
     struct amg_mpi_domain *domain, struct amg_arrival *arrival)
 {
-    request_refuse_locked(amg_mpi_slab_of_arrival(arrival),
+    request_refuse_locked(amg_mpi_msgbuf_of_arrival(arrival),
         amg_mpi_rank_of(domain, arrival->from), arrival->is_one_way,
         HG_CANCELED);
 }
@@ -197,30 +198,30 @@ static void arrival_give_locked(struct amg_mpi_domain *domain,
     const struct amg_mpi_message *message, struct amg_list *list,
     bool is_one_way)
 {
-    struct amg_mpi_slab *slab = message->slab;
+    struct amg_mpi_msgbuf *msgbuf = message->msgbuf;
 
-    slab->arrival.from = amg_mpi_peer_at(domain, message->rank);
-    slab->arrival.data = slab->data;
-    slab->arrival.len = message->len;
-    slab->arrival.origin_context = slab->header.context;
-    slab->arrival.is_one_way = is_one_way;
-    slab->arrival.is_late = list == &domain->calls.late;
-    slab->arrival.token = slab->header.cookie;
-    amg_list_push(list, &slab->arrival.link);
+    msgbuf->arrival.from = amg_mpi_peer_at(domain, message->rank);
+    msgbuf->arrival.data = msgbuf->data;
+    msgbuf->arrival.len = message->len;
+    msgbuf->arrival.origin_context = msgbuf->header.context;
+    msgbuf->arrival.is_one_way = is_one_way;
+    msgbuf->arrival.is_late = list == &domain->calls.late;
+    msgbuf->arrival.token = msgbuf->header.cookie;
+    amg_list_push(list, &msgbuf->arrival.link);
 }
 
 void amg_mpi_msg_on_request_locked(
     struct amg_mpi_domain *domain, const struct amg_mpi_message *message)
 {
-    struct amg_mpi_slab *slab = message->slab;
+    struct amg_mpi_msgbuf *msgbuf = message->msgbuf;
     bool is_one_way =
-        (slab->header.kind & ~AMG_MPI_MAGIC_MASK) == AMG_MPI_ONEWAY;
+        (msgbuf->header.kind & ~AMG_MPI_MAGIC_MASK) == AMG_MPI_ONEWAY;
 
-    domain->peers[message->rank].context = slab->header.context;
+    domain->peers[message->rank].context = msgbuf->header.context;
     if (message->ep != NULL && domain->is_listening)
         arrival_give_locked(domain, message, &message->ep->arrived, is_one_way);
     else
-        request_refuse_locked(slab, message->rank, is_one_way,
+        request_refuse_locked(msgbuf, message->rank, is_one_way,
             domain->end.has_said_bye ? HG_CANCELED
             : message->ep == NULL    ? HG_NOENTRY
                                      : HG_OPNOTSUPPORTED);
@@ -231,7 +232,7 @@ void amg_mpi_msg_on_request_locked(
 static struct amg_op *call_end_locked(
     struct amg_mpi_domain *domain, const struct amg_mpi_message *message)
 {
-    uint32_t cookie = message->slab->header.cookie;
+    uint32_t cookie = message->msgbuf->header.cookie;
     struct amg_op *op =
         amg_calls_find_locked(&domain->calls, cookie, message->rank);
 
@@ -254,12 +255,12 @@ void amg_mpi_msg_on_reply_locked(
         return;
     }
     if (op == NULL) {
-        amg_mpi_slab_put_locked(message->slab);
+        amg_mpi_msgbuf_put_locked(message->msgbuf);
         return;
     }
-    op->data = message->slab->data;
+    op->data = message->msgbuf->data;
     op->len = message->len;
-    op->priv[AMG_CALL_PRIV_PTR] = (uint64_t)(uintptr_t)message->slab;
+    op->priv[AMG_CALL_PRIV_PTR] = (uint64_t)(uintptr_t)message->msgbuf;
     amg_mpi_op_end_locked(op, HG_SUCCESS);
 }
 
@@ -269,8 +270,8 @@ void amg_mpi_msg_on_refuse_locked(
     struct amg_op *op = call_end_locked(domain, message);
     struct amg_mpi_refuse refuse;
 
-    memcpy(&refuse, message->slab->data, sizeof(refuse));
-    amg_mpi_slab_put_locked(message->slab);
+    memcpy(&refuse, message->msgbuf->data, sizeof(refuse));
+    amg_mpi_msgbuf_put_locked(message->msgbuf);
     if (op == NULL || op == &amg_call_cancelled)
         return;
     amg_mpi_op_end_locked(op, amg_call_refusal(refuse.code));

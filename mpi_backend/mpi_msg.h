@@ -21,7 +21,7 @@ hg_return_t amg_mpi_msg_send_reply(struct amg_ep *ep,
 void amg_mpi_msg_release(struct amg_ep *ep, struct amg_arrival *arrival);
 void amg_mpi_msg_release_reply(struct amg_ep *ep, struct amg_op *op);
 
-/* Handlers of received messages; each takes the slab. */
+/* Handlers of received messages; each takes the msgbuf. */
 void amg_mpi_msg_on_request_locked(
     struct amg_mpi_domain *domain, const struct amg_mpi_message *message);
 void amg_mpi_msg_on_reply_locked(

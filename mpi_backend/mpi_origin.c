@@ -35,18 +35,18 @@
 
 /* Writes the first message; returns its kind. */
 static enum amg_mpi_kind message_write(const struct amg_mpi_transfer *transfer,
-    struct amg_mpi_slab *slab, uint32_t *ret_len)
+    struct amg_mpi_msgbuf *msgbuf, uint32_t *ret_len)
 {
     struct amg_seg_iter from = transfer->stream.to_post;
 
-    memcpy(slab->data, &transfer->access, sizeof(transfer->access));
+    memcpy(msgbuf->data, &transfer->access, sizeof(transfer->access));
     *ret_len = sizeof(transfer->access);
     if (!transfer->is_put)
         return AMG_MPI_GET;
     if (!transfer->is_small)
         return transfer->is_ahead ? AMG_MPI_PUT_AHEAD : AMG_MPI_PUT;
-    AMG_ASSERT(transfer->stream.len <= slab->buf.cap - *ret_len);
-    amg_seg_iter_gather(slab->data + *ret_len, &from, transfer->stream.len);
+    AMG_ASSERT(transfer->stream.len <= msgbuf->buf.cap - *ret_len);
+    amg_seg_iter_gather(msgbuf->data + *ret_len, &from, transfer->stream.len);
     *ret_len += (uint32_t)transfer->stream.len;
     return AMG_MPI_PUT_NOW;
 }
@@ -56,7 +56,7 @@ static hg_return_t transfer_start_locked(
     struct amg_mpi_domain *domain, struct amg_mpi_transfer *transfer)
 {
     struct amg_mpi_stream *stream = &transfer->stream;
-    struct amg_mpi_slab *slab = NULL;
+    struct amg_mpi_msgbuf *msgbuf = NULL;
     uint32_t body_len = 0;
     enum amg_mpi_kind kind = AMG_MPI_GET;
     hg_return_t rc = HG_SUCCESS;
@@ -65,28 +65,28 @@ static hg_return_t transfer_start_locked(
                transfer->state == AMG_MPI_TRANSFER_UNSTARTED);
     if (transfer->is_rma)
         return amg_mpi_rma_op_start_locked(domain, transfer);
-    slab = amg_mpi_slab_get_locked(domain);
-    if (slab == NULL)
+    msgbuf = amg_mpi_msgbuf_get_locked(domain);
+    if (msgbuf == NULL)
         return HG_NOMEM;
     if (!transfer->is_small)
         rc = amg_mpi_stream_ready(stream, domain);
     if (rc != HG_SUCCESS) {
-        amg_mpi_slab_put_locked(slab);
+        amg_mpi_msgbuf_put_locked(msgbuf);
         return rc;
     }
-    kind = message_write(transfer, slab, &body_len);
+    kind = message_write(transfer, msgbuf, &body_len);
     /* A single get sends its request before it posts receives, so that its peer
      * can start; with several, pieces might arrive before the receives, which
      * costs more. */
     if (kind == AMG_MPI_GET && !transfer->is_small &&
         !amg_list_is_empty(&domain->moving))
         amg_mpi_stream_post(stream, domain);
-    slab->post.op = NULL;
-    slab->header.context = transfer->origin_context;
-    slab->header.cookie = transfer->cookie;
+    msgbuf->post.op = NULL;
+    msgbuf->header.context = transfer->origin_context;
+    msgbuf->header.cookie = transfer->cookie;
     amg_mpi_send_address(
-        slab, (uint32_t)stream->rank, transfer->context, kind, body_len);
-    rc = amg_mpi_send_locked(slab);
+        msgbuf, (uint32_t)stream->rank, transfer->context, kind, body_len);
+    rc = amg_mpi_send_locked(msgbuf);
     transfer->state = AMG_MPI_TRANSFER_ASKED;
     if (!transfer->is_small)
         amg_mpi_transfer_list_locked(domain, transfer);
@@ -94,7 +94,7 @@ static hg_return_t transfer_start_locked(
         amg_mpi_stream_post(stream, domain);
     if (rc == HG_SUCCESS)
         return HG_SUCCESS;
-    amg_mpi_slab_put_locked(slab);
+    amg_mpi_msgbuf_put_locked(msgbuf);
     transfer->state = AMG_MPI_TRANSFER_ANSWERED;
     transfer->ret = rc;
     amg_mpi_stream_stop(stream, 0);
@@ -235,7 +235,7 @@ static struct amg_mpi_transfer *answer_find_locked(
     struct amg_mpi_domain *domain, const struct amg_mpi_message *message)
 {
     struct amg_table_slot *place = amg_table_find(
-        &domain->transfers, message->slab->header.cookie, message->rank);
+        &domain->transfers, message->msgbuf->header.cookie, message->rank);
     struct amg_mpi_transfer *transfer = place == NULL ? NULL : place->object;
 
     if (transfer != NULL && (transfer->state == AMG_MPI_TRANSFER_ASKED ||
@@ -248,7 +248,7 @@ static void answer_blame_locked(
     struct amg_mpi_domain *domain, const struct amg_mpi_message *message)
 {
     amg_mpi_peer_fault(domain, message->rank, AMG_MPI_FAULT_ANSWER,
-        message->slab->header.kind & ~AMG_MPI_MAGIC_MASK, (long)message->len);
+        message->msgbuf->header.kind & ~AMG_MPI_MAGIC_MASK, (long)message->len);
 }
 
 void amg_mpi_origin_on_data_locked(
@@ -264,11 +264,11 @@ void amg_mpi_origin_on_data_locked(
     } else {
         if (transfer->op != NULL)
             amg_seg_iter_scatter(
-                &transfer->stream.to_fill, message->slab->data, message->len);
+                &transfer->stream.to_fill, message->msgbuf->data, message->len);
         amg_mpi_transfer_finish_locked(
             domain, transfer, HG_SUCCESS, message->len);
     }
-    amg_mpi_slab_put_locked(message->slab);
+    amg_mpi_msgbuf_put_locked(message->msgbuf);
 }
 
 static void go_locked(struct amg_mpi_transfer *transfer)
@@ -288,7 +288,7 @@ void amg_mpi_origin_on_go_locked(
         answer_blame_locked(domain, message);
     else
         go_locked(transfer);
-    amg_mpi_slab_put_locked(message->slab);
+    amg_mpi_msgbuf_put_locked(message->msgbuf);
 }
 
 void amg_mpi_origin_on_done_locked(
@@ -298,16 +298,16 @@ void amg_mpi_origin_on_done_locked(
     struct amg_mpi_stream *stream = NULL;
     struct amg_mpi_done done;
 
-    memcpy(&done, message->slab->data, sizeof(done));
+    memcpy(&done, message->msgbuf->data, sizeof(done));
     if (transfer == NULL || done.code >= HG_RETURN_MAX ||
         !amg_mpi_stream_is_cut(&transfer->stream, done.len)) {
         /* Without a transfer it answers a STOP that came too late. */
         if (transfer != NULL)
             answer_blame_locked(domain, message);
-        amg_mpi_slab_put_locked(message->slab);
+        amg_mpi_msgbuf_put_locked(message->msgbuf);
         return;
     }
-    amg_mpi_slab_put_locked(message->slab);
+    amg_mpi_msgbuf_put_locked(message->msgbuf);
     stream = &transfer->stream;
     transfer->ret = (hg_return_t)done.code;
     if (transfer->ret == HG_SUCCESS && done.len != stream->len)
@@ -333,10 +333,10 @@ void amg_mpi_origin_on_halt_locked(
 
     if (transfer == NULL || !transfer->is_put || transfer->is_small ||
         transfer->is_stopped) {
-        amg_mpi_slab_put_locked(message->slab); /* our STOP is in flight */
+        amg_mpi_msgbuf_put_locked(message->msgbuf); /* our STOP is in flight */
         return;
     }
-    amg_mpi_stop_send_locked(domain, transfer, message->slab);
+    amg_mpi_stop_send_locked(domain, transfer, message->msgbuf);
 }
 
 /* The peer has answered: ends the transfer when nothing is in flight. */

@@ -15,7 +15,7 @@ hg_return_t amg_mpi_origin_get(struct amg_ep *ep, struct amg_peer *peer,
     uint8_t target_context, const struct amg_seg_iter *local,
     const struct amg_remote *remote, uint64_t len, struct amg_op *op);
 
-/* Handlers of received messages; each takes the slab. */
+/* Handlers of received messages; each takes the msgbuf. */
 void amg_mpi_origin_on_data_locked(
     struct amg_mpi_domain *domain, const struct amg_mpi_message *message);
 void amg_mpi_origin_on_go_locked(

@@ -125,12 +125,12 @@ struct amg_peer *amg_mpi_addr_self(struct amg_domain *base)
 }
 
 /* Peers live as long as their domain, so nothing is counted. */
-struct amg_peer *amg_mpi_addr_hold(struct amg_peer *peer)
+struct amg_peer *amg_mpi_addr_ref(struct amg_peer *peer)
 {
     return peer;
 }
 
-void amg_mpi_addr_drop(struct amg_domain *base, struct amg_peer *peer)
+void amg_mpi_addr_unref(struct amg_domain *base, struct amg_peer *peer)
 {
     (void)amg_mpi_rank_of(amg_mpi_domain_of(base), peer);
 }

@@ -59,8 +59,8 @@ void amg_mpi_peer_watch_locked(struct amg_mpi_domain *domain);
 
 /* The slots of the contract. */
 struct amg_peer *amg_mpi_addr_self(struct amg_domain *domain);
-struct amg_peer *amg_mpi_addr_hold(struct amg_peer *peer);
-void amg_mpi_addr_drop(struct amg_domain *domain, struct amg_peer *peer);
+struct amg_peer *amg_mpi_addr_ref(struct amg_peer *peer);
+void amg_mpi_addr_unref(struct amg_domain *domain, struct amg_peer *peer);
 bool amg_mpi_addr_is_self(
     const struct amg_domain *domain, const struct amg_peer *peer);
 bool amg_mpi_addr_is_same(const struct amg_domain *domain,

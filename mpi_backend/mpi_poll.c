@@ -37,7 +37,7 @@ static void on_credit_locked(
     struct amg_mpi_domain *domain, const struct amg_mpi_message *message)
 {
     (void)domain;
-    amg_mpi_slab_put_locked(message->slab);
+    amg_mpi_msgbuf_put_locked(message->msgbuf);
 }
 
 /* Length of the body of each kind, and its handler. */
@@ -78,14 +78,14 @@ static const struct kind_row {
 static void message_take_locked(
     struct amg_mpi_domain *domain, const struct amg_mpi_message *message)
 {
-    const struct amg_mpi_header *header = &message->slab->header;
+    const struct amg_mpi_header *header = &message->msgbuf->header;
     unsigned kind = header->kind & ~(unsigned)AMG_MPI_MAGIC_MASK;
 
     if (kind >= AMG_MPI_KIND_COUNT || message->len < kind_rows[kind].len_min ||
         message->len > kind_rows[kind].len_max) {
         amg_mpi_peer_fault(domain, message->rank, AMG_MPI_FAULT_FORM, kind,
             (long)message->len);
-        amg_mpi_slab_put_locked(message->slab);
+        amg_mpi_msgbuf_put_locked(message->msgbuf);
         return;
     }
     amg_mpi_peer_heard_locked(domain, message->rank);
@@ -249,7 +249,7 @@ void amg_mpi_poll_unpost_locked(
     struct amg_mpi_message message;
 
     while (amg_mpi_receive_unpost_locked(ep, &message)) {
-        if (message.slab != NULL)
+        if (message.msgbuf != NULL)
             message_take_locked(domain, &message);
     }
 }

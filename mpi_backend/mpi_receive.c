@@ -26,58 +26,58 @@ void amg_mpi_receive_fill_locked(struct amg_mpi_ep *ep)
 
     while (ep->posted < AMG_MPI_RECEIVES) {
         unsigned last = (ep->first + ep->posted) % AMG_MPI_RECEIVES;
-        struct amg_mpi_slab *slab = amg_mpi_slab_get_locked(domain);
+        struct amg_mpi_msgbuf *msgbuf = amg_mpi_msgbuf_get_locked(domain);
         int rc = MPI_SUCCESS;
 
-        if (slab == NULL)
+        if (msgbuf == NULL)
             return;
-        rc = MPI_Irecv(&slab->header, (int)domain->room_len, MPI_BYTE,
+        rc = MPI_Irecv(&msgbuf->header, (int)domain->room_len, MPI_BYTE,
             MPI_ANY_SOURCE, amg_mpi_tag(domain, ep->base.context_id),
             domain->comm.messages, &ep->requests[last]);
         if (rc != MPI_SUCCESS) {
-            amg_mpi_slab_put_locked(slab);
+            amg_mpi_msgbuf_put_locked(msgbuf);
             (void)amg_mpi_comm_error(rc, "MPI_Irecv of a message");
             return;
         }
-        AMG_ASSERT(ep->slabs[last] == NULL);
-        ep->slabs[last] = slab;
+        AMG_ASSERT(ep->msgbufs[last] == NULL);
+        ep->msgbufs[last] = msgbuf;
         ep->posted++;
     }
 }
 
-/* False: not a message of this driver; the slab is freed. */
+/* False: not a message of this driver; the msgbuf is freed. */
 static bool message_read(struct amg_mpi_domain *domain,
-    struct amg_mpi_slab *slab, const MPI_Status *status, int error,
+    struct amg_mpi_msgbuf *msgbuf, const MPI_Status *status, int error,
     struct amg_mpi_message *ret_message)
 {
     int len = 0;
 
     if (error == MPI_SUCCESS)
         MPI_Get_count(status, MPI_BYTE, &len);
-    if (error != MPI_SUCCESS || len < (int)sizeof(slab->header) ||
-        (slab->header.kind & AMG_MPI_MAGIC_MASK) != AMG_MPI_MAGIC) {
+    if (error != MPI_SUCCESS || len < (int)sizeof(msgbuf->header) ||
+        (msgbuf->header.kind & AMG_MPI_MAGIC_MASK) != AMG_MPI_MAGIC) {
         if (status->MPI_SOURCE >= 0 && status->MPI_SOURCE < domain->comm.size)
             amg_mpi_peer_fault(domain, (uint32_t)status->MPI_SOURCE,
                 AMG_MPI_FAULT_FORM, 0, len);
-        amg_mpi_slab_put_locked(slab);
+        amg_mpi_msgbuf_put_locked(msgbuf);
         return false;
     }
-    ret_message->slab = slab;
+    ret_message->msgbuf = msgbuf;
     ret_message->rank = (uint32_t)status->MPI_SOURCE;
-    ret_message->len = (uint32_t)len - (uint32_t)sizeof(slab->header);
+    ret_message->len = (uint32_t)len - (uint32_t)sizeof(msgbuf->header);
     return true;
 }
 
 /* Removes the oldest receive, which is complete, from the ring. */
-static struct amg_mpi_slab *ring_take(struct amg_mpi_ep *ep)
+static struct amg_mpi_msgbuf *ring_take(struct amg_mpi_ep *ep)
 {
-    struct amg_mpi_slab *slab = ep->slabs[ep->first];
+    struct amg_mpi_msgbuf *msgbuf = ep->msgbufs[ep->first];
 
-    AMG_ASSERT(ep->posted > 0 && slab != NULL);
-    ep->slabs[ep->first] = NULL;
+    AMG_ASSERT(ep->posted > 0 && msgbuf != NULL);
+    ep->msgbufs[ep->first] = NULL;
     ep->first = (ep->first + 1) % AMG_MPI_RECEIVES;
     ep->posted--;
-    return slab;
+    return msgbuf;
 }
 
 /* Marks the receive at `place` of the ring as complete. */
@@ -165,22 +165,22 @@ bool amg_mpi_receive_unpost_locked(
     struct amg_mpi_ep *ep, struct amg_mpi_message *ret_message)
 {
     unsigned place = ep->first;
-    struct amg_mpi_slab *slab = NULL;
+    struct amg_mpi_msgbuf *msgbuf = NULL;
     bool is_cancelled = false;
 
-    ret_message->slab = NULL;
+    ret_message->msgbuf = NULL;
     if (ep->posted == 0)
         return false;
     is_cancelled = ring_cancel(ep);
-    slab = ring_take(ep);
+    msgbuf = ring_take(ep);
     if (is_cancelled) {
-        amg_mpi_slab_put_locked(slab);
+        amg_mpi_msgbuf_put_locked(msgbuf);
         return true;
     }
     ret_message->ep = NULL;
-    if (!message_read(amg_mpi_domain_of_ep(ep), slab, &ep->statuses[place],
+    if (!message_read(amg_mpi_domain_of_ep(ep), msgbuf, &ep->statuses[place],
             ep->codes[place], ret_message))
-        ret_message->slab = NULL;
+        ret_message->msgbuf = NULL;
     return true;
 }
 
@@ -197,45 +197,45 @@ static int context_of_tag(const struct amg_mpi_domain *domain, int tag)
 static bool stray_take(
     struct amg_mpi_domain *domain, struct amg_mpi_message *ret_message)
 {
-    struct amg_mpi_slab *slab = domain->stray.slab;
+    struct amg_mpi_msgbuf *msgbuf = domain->stray.msgbuf;
     MPI_Status status = {.MPI_TAG = -1};
     int flag = 0;
     int rc = MPI_Test(&domain->stray.request, &flag, &status);
 
     if (rc == MPI_SUCCESS && !flag)
         return false;
-    AMG_ASSERT(slab != NULL);
-    domain->stray.slab = NULL;
+    AMG_ASSERT(msgbuf != NULL);
+    domain->stray.msgbuf = NULL;
     domain->stray.request = MPI_REQUEST_NULL;
     if (context_of_tag(domain, status.MPI_TAG) < 0) { /* the domain ended */
-        amg_mpi_slab_put_locked(slab);
+        amg_mpi_msgbuf_put_locked(msgbuf);
         return false;
     }
     ret_message->ep = NULL;
-    return message_read(domain, slab, &status, rc, ret_message);
+    return message_read(domain, msgbuf, &status, rc, ret_message);
 }
 
 /* Starts to receive the message that the probe found; a long one may take a
  * while, if its sender must make progress. */
 static bool stray_begin(struct amg_mpi_domain *domain, const MPI_Status *found)
 {
-    struct amg_mpi_slab *slab = amg_mpi_slab_get_locked(domain);
+    struct amg_mpi_msgbuf *msgbuf = amg_mpi_msgbuf_get_locked(domain);
     MPI_Message message = MPI_MESSAGE_NULL;
     int flag = 0;
     int rc = MPI_SUCCESS;
 
-    if (slab == NULL)
+    if (msgbuf == NULL)
         return false;
     rc = MPI_Improbe(found->MPI_SOURCE, found->MPI_TAG, domain->comm.messages,
         &flag, &message, MPI_STATUS_IGNORE);
     if (rc == MPI_SUCCESS && flag)
-        rc = MPI_Imrecv(&slab->header, (int)domain->room_len, MPI_BYTE,
+        rc = MPI_Imrecv(&msgbuf->header, (int)domain->room_len, MPI_BYTE,
             &message, &domain->stray.request);
     if (rc != MPI_SUCCESS || !flag) {
-        amg_mpi_slab_put_locked(slab);
+        amg_mpi_msgbuf_put_locked(msgbuf);
         return false;
     }
-    domain->stray.slab = slab;
+    domain->stray.msgbuf = msgbuf;
     return true;
 }
 
@@ -248,7 +248,7 @@ bool amg_mpi_receive_stray_locked(struct amg_mpi_domain *domain,
     int rc = MPI_SUCCESS;
 
     *ret_backlog = NULL;
-    if (domain->stray.slab != NULL)
+    if (domain->stray.msgbuf != NULL)
         return stray_take(domain, ret_message);
     rc = MPI_Iprobe(
         MPI_ANY_SOURCE, MPI_ANY_TAG, domain->comm.messages, &flag, &status);

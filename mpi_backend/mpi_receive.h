@@ -5,9 +5,9 @@
 
 #include "mpi_backend/mpi_domain.h"
 
-/* A received message; the slab is the receiver's. */
+/* A received message; the msgbuf is the receiver's. */
 struct amg_mpi_message {
-    struct amg_mpi_slab *slab;
+    struct amg_mpi_msgbuf *msgbuf;
     struct amg_mpi_ep *ep; /* its endpoint; NULL: none is open */
     uint32_t rank;
     uint32_t len; /* of the body */
@@ -23,7 +23,7 @@ bool amg_mpi_receive_next_locked(
     struct amg_mpi_ep *ep, bool has_more, struct amg_mpi_message *ret_message);
 
 /* Cancels the oldest posted receive. False: none is left. `ret_message` has a
- * slab when a message came first. May wait for MPI, not for a peer. */
+ * msgbuf when a message came first. May wait for MPI, not for a peer. */
 bool amg_mpi_receive_unpost_locked(
     struct amg_mpi_ep *ep, struct amg_mpi_message *ret_message);
 

@@ -254,20 +254,20 @@ bool amg_mpi_sync_ask_locked(
 {
     struct amg_mpi_rma_peer *peer = transfer->rma.peer;
     struct amg_mpi_sync sync = {.number = amg_mpi_sync_next(peer)};
-    struct amg_mpi_slab *slab = NULL;
+    struct amg_mpi_msgbuf *msgbuf = NULL;
 
     if (peer->asked != peer->answered && peer->context == transfer->context &&
         peer->origin_context == transfer->origin_context)
         return false;
-    slab = amg_mpi_slab_get_locked(domain);
-    if (slab == NULL)
+    msgbuf = amg_mpi_msgbuf_get_locked(domain);
+    if (msgbuf == NULL)
         return false;
     peer->asked++;
     peer->context = transfer->context;
     peer->origin_context = transfer->origin_context;
-    memcpy(slab->data, &sync, sizeof(sync));
-    slab->header.context = transfer->origin_context;
-    amg_mpi_send_control_locked(slab, (uint32_t)transfer->rank,
+    memcpy(msgbuf->data, &sync, sizeof(sync));
+    msgbuf->header.context = transfer->origin_context;
+    amg_mpi_send_control_locked(msgbuf, (uint32_t)transfer->rank,
         transfer->context, AMG_MPI_SYNC, 0, sizeof(sync));
     return true;
 }
@@ -289,17 +289,17 @@ static void answer_take_locked(struct amg_mpi_domain *domain, uint32_t rank,
 void amg_mpi_sync_on_message_locked(
     struct amg_mpi_domain *domain, const struct amg_mpi_message *message)
 {
-    struct amg_mpi_slab *slab = message->slab;
+    struct amg_mpi_msgbuf *msgbuf = message->msgbuf;
     struct amg_mpi_sync sync;
 
-    memcpy(&sync, slab->data, sizeof(sync));
+    memcpy(&sync, msgbuf->data, sizeof(sync));
     if (sync.is_answer != 0) {
         answer_take_locked(domain, message->rank, &sync);
-        amg_mpi_slab_put_locked(slab);
+        amg_mpi_msgbuf_put_locked(msgbuf);
         return;
     }
     sync.is_answer = 1;
-    memcpy(slab->data, &sync, sizeof(sync));
-    amg_mpi_send_control_locked(slab, message->rank, slab->header.context,
+    memcpy(msgbuf->data, &sync, sizeof(sync));
+    amg_mpi_send_control_locked(msgbuf, message->rank, msgbuf->header.context,
         AMG_MPI_SYNC, 0, sizeof(sync));
 }

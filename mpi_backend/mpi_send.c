@@ -36,64 +36,64 @@ hg_return_t amg_mpi_send_check(const struct amg_mpi_domain *domain)
 }
 
 /* MPI could not send this message: no reply will end its call, and no release
- * give its credit back. The slab stays the caller's. */
-static void slab_lost_locked(struct amg_mpi_slab *slab, hg_return_t ret)
+ * give its credit back. The msgbuf stays the caller's. */
+static void msgbuf_lost_locked(struct amg_mpi_msgbuf *msgbuf, hg_return_t ret)
 {
-    unsigned kind = slab->header.kind & ~(unsigned)AMG_MPI_MAGIC_MASK;
+    unsigned kind = msgbuf->header.kind & ~(unsigned)AMG_MPI_MAGIC_MASK;
 
     if (kind == AMG_MPI_REQUEST || kind == AMG_MPI_ONEWAY)
         amg_calls_unsent_locked(
-            &slab->domain->calls, &slab->post, (uint32_t)slab->rank, ret);
+            &msgbuf->domain->calls, &msgbuf->post, (uint32_t)msgbuf->rank, ret);
 }
 
-static void slab_left_locked(struct amg_mpi_slab *slab, hg_return_t ret)
+static void msgbuf_left_locked(struct amg_mpi_msgbuf *msgbuf, hg_return_t ret)
 {
-    if (slab->post.op != NULL)
-        amg_mpi_op_end_locked(slab->post.op, ret);
+    if (msgbuf->post.op != NULL)
+        amg_mpi_op_end_locked(msgbuf->post.op, ret);
     if (ret != HG_SUCCESS)
-        slab_lost_locked(slab, ret);
-    amg_mpi_slab_put_locked(slab);
+        msgbuf_lost_locked(msgbuf, ret);
+    amg_mpi_msgbuf_put_locked(msgbuf);
 }
 
 static void sends_add_locked(
-    struct amg_mpi_domain *domain, struct amg_mpi_slab *slab)
+    struct amg_mpi_domain *domain, struct amg_mpi_msgbuf *msgbuf)
 {
-    amg_list_push(&domain->sends, &slab->post.link);
+    amg_list_push(&domain->sends, &msgbuf->post.link);
     domain->send_count++;
 }
 
-hg_return_t amg_mpi_send_locked(struct amg_mpi_slab *slab)
+hg_return_t amg_mpi_send_locked(struct amg_mpi_msgbuf *msgbuf)
 {
-    struct amg_mpi_domain *domain = slab->domain;
-    struct amg_flow_peer *calls = &domain->peers[slab->rank].calls;
+    struct amg_mpi_domain *domain = msgbuf->domain;
+    struct amg_flow_peer *calls = &domain->peers[msgbuf->rank].calls;
     int rc = MPI_SUCCESS;
 
-    AMG_ASSERT(slab->rank >= 0 && slab->rank < domain->comm.size);
-    AMG_ASSERT(
-        slab->len >= sizeof(slab->header) && slab->len <= domain->room_len);
+    AMG_ASSERT(msgbuf->rank >= 0 && msgbuf->rank < domain->comm.size);
+    AMG_ASSERT(msgbuf->len >= sizeof(msgbuf->header) &&
+               msgbuf->len <= domain->room_len);
     if (!amg_mpi_comm_may_call(&domain->comm)) {
-        amg_list_push(&domain->deferred, &slab->post.link);
+        amg_list_push(&domain->deferred, &msgbuf->post.link);
         return HG_SUCCESS;
     }
-    slab->header.credits = amg_flow_take_owed(calls, UINT16_MAX);
-    rc = MPI_Isend(&slab->header, (int)slab->len, MPI_BYTE, slab->rank,
-        slab->tag, domain->comm.messages, &slab->request);
+    msgbuf->header.credits = amg_flow_take_owed(calls, UINT16_MAX);
+    rc = MPI_Isend(&msgbuf->header, (int)msgbuf->len, MPI_BYTE, msgbuf->rank,
+        msgbuf->tag, domain->comm.messages, &msgbuf->request);
     if (rc != MPI_SUCCESS) {
-        amg_flow_owe_again(&domain->calls.flow, calls, slab->header.credits);
-        return amg_mpi_peer_lost(domain, (uint32_t)slab->rank, rc);
+        amg_flow_owe_again(&domain->calls.flow, calls, msgbuf->header.credits);
+        return amg_mpi_peer_lost(domain, (uint32_t)msgbuf->rank, rc);
     }
-    sends_add_locked(domain, slab);
+    sends_add_locked(domain, msgbuf);
     return HG_SUCCESS;
 }
 
-void amg_mpi_send_control_locked(struct amg_mpi_slab *slab, uint32_t rank,
+void amg_mpi_send_control_locked(struct amg_mpi_msgbuf *msgbuf, uint32_t rank,
     uint8_t context, enum amg_mpi_kind kind, uint32_t cookie, uint32_t body_len)
 {
-    slab->post.op = NULL;
-    slab->header.cookie = cookie;
-    amg_mpi_send_address(slab, rank, context, kind, body_len);
-    if (amg_mpi_send_locked(slab) != HG_SUCCESS)
-        amg_mpi_slab_put_locked(slab);
+    msgbuf->post.op = NULL;
+    msgbuf->header.cookie = cookie;
+    amg_mpi_send_address(msgbuf, rank, context, kind, body_len);
+    if (amg_mpi_send_locked(msgbuf) != HG_SUCCESS)
+        amg_mpi_msgbuf_put_locked(msgbuf);
 }
 
 static void deferred_send_locked(struct amg_mpi_domain *domain)
@@ -104,30 +104,30 @@ static void deferred_send_locked(struct amg_mpi_domain *domain)
     amg_list_init(&all);
     amg_list_splice(&all, &domain->deferred);
     while ((link = amg_list_pop(&all)) != NULL) {
-        struct amg_mpi_slab *slab =
-            amg_container_of(link, struct amg_mpi_slab, post.link);
-        hg_return_t rc = amg_mpi_send_locked(slab);
+        struct amg_mpi_msgbuf *msgbuf =
+            amg_container_of(link, struct amg_mpi_msgbuf, post.link);
+        hg_return_t rc = amg_mpi_send_locked(msgbuf);
 
         if (rc != HG_SUCCESS)
-            slab_left_locked(slab, rc);
+            msgbuf_left_locked(msgbuf, rc);
     }
 }
 
 /* Removes the oldest ones from the list; returns how many. */
 static int sends_take_locked(struct amg_mpi_domain *domain,
-    struct amg_mpi_slab *ret_slabs[AMG_MPI_SENDS],
+    struct amg_mpi_msgbuf *ret_msgbufs[AMG_MPI_SENDS],
     MPI_Request ret_requests[AMG_MPI_SENDS])
 {
     int count = 0;
 
     while (count < AMG_MPI_SENDS && domain->send_count > 0) {
-        struct amg_mpi_slab *slab = amg_container_of(
-            amg_list_pop(&domain->sends), struct amg_mpi_slab, post.link);
+        struct amg_mpi_msgbuf *msgbuf = amg_container_of(
+            amg_list_pop(&domain->sends), struct amg_mpi_msgbuf, post.link);
 
-        AMG_ASSERT(slab->request != MPI_REQUEST_NULL);
+        AMG_ASSERT(msgbuf->request != MPI_REQUEST_NULL);
         domain->send_count--;
-        ret_slabs[count] = slab;
-        ret_requests[count] = slab->request;
+        ret_msgbufs[count] = msgbuf;
+        ret_requests[count] = msgbuf->request;
         count++;
     }
     return count;
@@ -153,26 +153,27 @@ static void requests_test(
 
 void amg_mpi_send_poll_locked(struct amg_mpi_domain *domain)
 {
-    struct amg_mpi_slab *slabs[AMG_MPI_SENDS];
+    struct amg_mpi_msgbuf *msgbufs[AMG_MPI_SENDS];
     MPI_Request requests[AMG_MPI_SENDS];
     int codes[AMG_MPI_SENDS];
     int count = 0;
 
     if (!amg_list_is_empty(&domain->deferred))
         deferred_send_locked(domain);
-    count = sends_take_locked(domain, slabs, requests);
+    count = sends_take_locked(domain, msgbufs, requests);
     if (count == 0)
         return;
     requests_test(count, requests, codes);
     for (int i = 0; i < count; i++) {
-        slabs[i]->request = requests[i];
+        msgbufs[i]->request = requests[i];
         if (requests[i] != MPI_REQUEST_NULL)
-            sends_add_locked(domain, slabs[i]);
+            sends_add_locked(domain, msgbufs[i]);
         else if (codes[i] == MPI_SUCCESS)
-            slab_left_locked(slabs[i], HG_SUCCESS);
+            msgbuf_left_locked(msgbufs[i], HG_SUCCESS);
         else
-            slab_left_locked(slabs[i],
-                amg_mpi_peer_lost(domain, (uint32_t)slabs[i]->rank, codes[i]));
+            msgbuf_left_locked(
+                msgbufs[i], amg_mpi_peer_lost(
+                                domain, (uint32_t)msgbufs[i]->rank, codes[i]));
     }
 }
 
@@ -189,9 +190,9 @@ void amg_mpi_send_abandon_locked(struct amg_mpi_domain *domain)
     struct amg_link *link = NULL;
 
     while ((link = amg_list_pop(&domain->deferred)) != NULL)
-        amg_mpi_slab_put_locked(
-            amg_container_of(link, struct amg_mpi_slab, post.link));
-    /* MPI may still read these slabs; they count as in use for ever. */
+        amg_mpi_msgbuf_put_locked(
+            amg_container_of(link, struct amg_mpi_msgbuf, post.link));
+    /* MPI may still read these msgbufs; they count as in use for ever. */
     amg_list_init(&domain->sends);
     domain->send_count = 0;
 }

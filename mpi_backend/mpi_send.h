@@ -9,23 +9,24 @@
  * ended. HG_OPNOTSUPPORTED: MPI_THREAD_SINGLE, and this is another thread. */
 hg_return_t amg_mpi_send_check(const struct amg_mpi_domain *domain);
 
-/* Writes the destination and header of the slab. */
-static inline void amg_mpi_send_address(struct amg_mpi_slab *slab,
+/* Writes the destination and header of the msgbuf. */
+static inline void amg_mpi_send_address(struct amg_mpi_msgbuf *msgbuf,
     uint32_t rank, uint8_t context, enum amg_mpi_kind kind, uint32_t body_len)
 {
-    slab->rank = (int)rank;
-    slab->tag = amg_mpi_tag(slab->domain, context);
-    slab->len = (uint32_t)sizeof(slab->header) + body_len;
-    slab->header.kind = (uint8_t)(AMG_MPI_MAGIC | kind);
+    msgbuf->rank = (int)rank;
+    msgbuf->tag = amg_mpi_tag(msgbuf->domain, context);
+    msgbuf->len = (uint32_t)sizeof(msgbuf->header) + body_len;
+    msgbuf->header.kind = (uint8_t)(AMG_MPI_MAGIC | kind);
 }
 
-/* Sends an addressed slab, and takes it; `slab->post.op` ends when it has left.
- * On an error the slab stays the caller's, and MPI's reason is logged. */
-hg_return_t amg_mpi_send_locked(struct amg_mpi_slab *slab);
+/* Sends an addressed msgbuf, and takes it; `msgbuf->post.op` ends when it has
+ * left. On an error the msgbuf stays the caller's, and MPI's reason is logged.
+ */
+hg_return_t amg_mpi_send_locked(struct amg_mpi_msgbuf *msgbuf);
 
 /* For messages of the driver, whose result is not reported: always takes the
- * slab. */
-void amg_mpi_send_control_locked(struct amg_mpi_slab *slab, uint32_t rank,
+ * msgbuf. */
+void amg_mpi_send_control_locked(struct amg_mpi_msgbuf *msgbuf, uint32_t rank,
     uint8_t context, enum amg_mpi_kind kind, uint32_t cookie,
     uint32_t body_len);
 
@@ -36,7 +37,7 @@ void amg_mpi_send_poll_locked(struct amg_mpi_domain *domain);
 /* The same, once for each send in flight now. */
 void amg_mpi_send_poll_all_locked(struct amg_mpi_domain *domain);
 
-/* At close: keeps the slabs that MPI has not completed allocated. */
+/* At close: keeps the msgbufs that MPI has not completed allocated. */
 void amg_mpi_send_abandon_locked(struct amg_mpi_domain *domain);
 
 #endif

@@ -2,9 +2,9 @@
 /* Emulated put and get, on the exposer's side.
  *
  * A small access is served when its message is read, and answered in the same
- * slab. A large one becomes a visit, which lives until its last piece was sent
- * or received; see mpi_origin.c for the messages. Every word of a message is
- * checked before it is used: key, permission, bounds, lengths.
+ * msgbuf. A large one becomes a visit, which lives until its last piece was
+ * sent or received; see mpi_origin.c for the messages. Every word of a message
+ * is checked before it is used: key, permission, bounds, lengths.
  *
  * When a put sent ahead is refused, its first pieces are in flight. Its visit
  * receives them into memory that is never read, shared by all such visits,
@@ -60,32 +60,32 @@ static void visit_end_locked(
     amg_pool_put(&domain->access_pool, visit);
 }
 
-static void done_send_locked(struct amg_mpi_slab *slab, uint32_t rank,
+static void done_send_locked(struct amg_mpi_msgbuf *msgbuf, uint32_t rank,
     uint8_t context, uint32_t cookie, hg_return_t code, uint64_t len)
 {
     struct amg_mpi_done done = {.code = (uint32_t)code, .len = len};
 
-    memcpy(slab->data, &done, sizeof(done));
+    memcpy(msgbuf->data, &done, sizeof(done));
     amg_mpi_send_control_locked(
-        slab, rank, context, AMG_MPI_DONE, cookie, sizeof(done));
+        msgbuf, rank, context, AMG_MPI_DONE, cookie, sizeof(done));
 }
 
-/* False: no slab; try again. */
+/* False: no msgbuf; try again. */
 static bool visit_answer_locked(struct amg_mpi_domain *domain,
     const struct amg_mpi_visit *visit, hg_return_t code, uint64_t len)
 {
-    struct amg_mpi_slab *slab = amg_mpi_slab_get_locked(domain);
+    struct amg_mpi_msgbuf *msgbuf = amg_mpi_msgbuf_get_locked(domain);
 
-    if (slab == NULL)
+    if (msgbuf == NULL)
         return false;
-    done_send_locked(slab, (uint32_t)visit->stream.rank, visit->context,
+    done_send_locked(msgbuf, (uint32_t)visit->stream.rank, visit->context,
         visit->cookie, code, len);
     return true;
 }
 
 static unsigned kind_of(const struct amg_mpi_message *message)
 {
-    return message->slab->header.kind & ~(unsigned)AMG_MPI_MAGIC_MASK;
+    return message->msgbuf->header.kind & ~(unsigned)AMG_MPI_MAGIC_MASK;
 }
 
 static void access_blame_locked(struct amg_mpi_domain *domain,
@@ -99,33 +99,33 @@ static void access_blame_locked(struct amg_mpi_domain *domain,
 static void access_refuse_locked(
     const struct amg_mpi_message *message, hg_return_t code)
 {
-    struct amg_mpi_slab *slab = message->slab;
+    struct amg_mpi_msgbuf *msgbuf = message->msgbuf;
 
-    done_send_locked(slab, message->rank, slab->header.context,
-        slab->header.cookie, code, 0);
+    done_send_locked(msgbuf, message->rank, msgbuf->header.context,
+        msgbuf->header.cookie, code, 0);
 }
 
 /* A get whose answer fits into one message. */
 static void small_get_locked(const struct amg_mpi_message *message,
     struct amg_seg_iter *place, uint64_t len)
 {
-    struct amg_mpi_slab *slab = message->slab;
+    struct amg_mpi_msgbuf *msgbuf = message->msgbuf;
 
-    AMG_ASSERT(len <= slab->buf.cap);
-    amg_seg_iter_gather(slab->data, place, len);
-    amg_mpi_send_control_locked(slab, message->rank, slab->header.context,
-        AMG_MPI_GET_DATA, slab->header.cookie, (uint32_t)len);
+    AMG_ASSERT(len <= msgbuf->buf.cap);
+    amg_seg_iter_gather(msgbuf->data, place, len);
+    amg_mpi_send_control_locked(msgbuf, message->rank, msgbuf->header.context,
+        AMG_MPI_GET_DATA, msgbuf->header.cookie, (uint32_t)len);
 }
 
 /* Keeps a message until there is memory for the access that it is about. */
 static void message_stall_locked(
     struct amg_mpi_domain *domain, const struct amg_mpi_message *message)
 {
-    struct amg_mpi_slab *slab = message->slab;
+    struct amg_mpi_msgbuf *msgbuf = message->msgbuf;
 
-    slab->rank = (int)message->rank;
-    slab->len = message->len;
-    amg_list_push(&domain->stalled, &slab->post.link);
+    msgbuf->rank = (int)message->rank;
+    msgbuf->len = message->len;
+    amg_list_push(&domain->stalled, &msgbuf->post.link);
 }
 
 /* No memory for a visit. A put sent ahead must wait for it. */
@@ -150,13 +150,13 @@ static void visit_greet_locked(
             amg_mpi_stream_ahead(stream->len, stream->piece_len) < stream->len);
 
     if (visit->code != HG_SUCCESS)
-        amg_mpi_send_control_locked(message->slab, message->rank,
+        amg_mpi_send_control_locked(message->msgbuf, message->rank,
             visit->context, AMG_MPI_HALT, visit->cookie, 0);
     else if (needs_go)
-        amg_mpi_send_control_locked(message->slab, message->rank,
+        amg_mpi_send_control_locked(message->msgbuf, message->rank,
             visit->context, AMG_MPI_PUT_GO, visit->cookie, 0);
     else
-        amg_mpi_slab_put_locked(message->slab);
+        amg_mpi_msgbuf_put_locked(message->msgbuf);
 }
 
 /* Without `mem` it was refused with `code`. */
@@ -164,7 +164,7 @@ static void visit_begin_locked(struct amg_mpi_domain *domain,
     const struct amg_mpi_message *message, const struct amg_mpi_access *access,
     struct amg_mpi_mem *mem, const struct amg_seg_iter *place, hg_return_t code)
 {
-    const struct amg_mpi_header *header = &message->slab->header;
+    const struct amg_mpi_header *header = &message->msgbuf->header;
     struct amg_mpi_visit *visit = amg_pool_get(&domain->access_pool);
     int tag = (int)(header->cookie & AMG_TABLE_INDEX_MASK);
     bool is_put = kind_of(message) != AMG_MPI_GET;
@@ -213,7 +213,7 @@ static bool access_is_sound(const struct amg_mpi_domain *domain,
     const struct amg_mpi_message *message, const struct amg_mpi_access *access)
 {
     unsigned kind = kind_of(message);
-    uint32_t index = message->slab->header.cookie & AMG_TABLE_INDEX_MASK;
+    uint32_t index = message->msgbuf->header.cookie & AMG_TABLE_INDEX_MASK;
     uint32_t bytes_len = message->len - (uint32_t)sizeof(*access);
 
     if (index >= (uint32_t)domain->tags_half ||
@@ -229,7 +229,7 @@ static bool access_is_sound(const struct amg_mpi_domain *domain,
 void amg_mpi_target_on_access_locked(
     struct amg_mpi_domain *domain, const struct amg_mpi_message *message)
 {
-    struct amg_mpi_slab *slab = message->slab;
+    struct amg_mpi_msgbuf *msgbuf = message->msgbuf;
     unsigned kind = kind_of(message);
     struct amg_mpi_access access;
     struct amg_mpi_mem *mem = NULL;
@@ -237,7 +237,7 @@ void amg_mpi_target_on_access_locked(
     hg_return_t code = HG_PROTOCOL_ERROR;
     bool is_sound = false;
 
-    memcpy(&access, slab->data, sizeof(access));
+    memcpy(&access, msgbuf->data, sizeof(access));
     is_sound = access_is_sound(domain, message, &access);
     if (is_sound)
         code = amg_mpi_mem_check_locked(domain, &access,
@@ -246,9 +246,9 @@ void amg_mpi_target_on_access_locked(
     if (code != HG_SUCCESS && (kind != AMG_MPI_PUT_AHEAD || !is_sound)) {
         access_refuse_locked(message, code);
     } else if (kind == AMG_MPI_PUT_NOW) {
-        amg_seg_iter_scatter(&place, slab->data + sizeof(access), access.len);
-        done_send_locked(slab, message->rank, slab->header.context,
-            slab->header.cookie, HG_SUCCESS, access.len);
+        amg_seg_iter_scatter(&place, msgbuf->data + sizeof(access), access.len);
+        done_send_locked(msgbuf, message->rank, msgbuf->header.context,
+            msgbuf->header.cookie, HG_SUCCESS, access.len);
     } else if (kind == AMG_MPI_GET && access.len <= domain->small_len) {
         small_get_locked(message, &place, access.len);
     } else {
@@ -274,10 +274,10 @@ static struct amg_mpi_visit *visit_find_locked(
 static void get_stop_locked(const struct amg_mpi_message *message,
     struct amg_mpi_visit *visit, uint64_t len)
 {
-    struct amg_mpi_slab *slab = message->slab;
+    struct amg_mpi_msgbuf *msgbuf = message->msgbuf;
 
     if (visit != NULL && (visit->is_put || visit->is_told)) {
-        amg_mpi_slab_put_locked(slab);
+        amg_mpi_msgbuf_put_locked(msgbuf);
         return;
     }
     if (visit != NULL) {
@@ -285,8 +285,8 @@ static void get_stop_locked(const struct amg_mpi_message *message,
         amg_mpi_stream_stop(&visit->stream, len);
         visit->is_told = true;
     }
-    done_send_locked(slab, message->rank, slab->header.context,
-        slab->header.cookie, HG_CANCELED, len);
+    done_send_locked(msgbuf, message->rank, msgbuf->header.context,
+        msgbuf->header.cookie, HG_CANCELED, len);
 }
 
 /* Whether the access that this message refers to waits for memory. */
@@ -296,12 +296,12 @@ static bool access_is_stalled_locked(
     struct amg_link *link = amg_list_first(&domain->stalled);
 
     for (; link != NULL; link = amg_list_next(&domain->stalled, link)) {
-        struct amg_mpi_slab *slab =
-            amg_container_of(link, struct amg_mpi_slab, post.link);
+        struct amg_mpi_msgbuf *msgbuf =
+            amg_container_of(link, struct amg_mpi_msgbuf, post.link);
 
-        if (slab->header.kind == (AMG_MPI_MAGIC | AMG_MPI_PUT_AHEAD) &&
-            slab->rank == (int)message->rank &&
-            slab->header.cookie == message->slab->header.cookie)
+        if (msgbuf->header.kind == (AMG_MPI_MAGIC | AMG_MPI_PUT_AHEAD) &&
+            msgbuf->rank == (int)message->rank &&
+            msgbuf->header.cookie == message->msgbuf->header.cookie)
             return true;
     }
     return false;
@@ -310,12 +310,12 @@ static bool access_is_stalled_locked(
 void amg_mpi_target_on_stop_locked(
     struct amg_mpi_domain *domain, const struct amg_mpi_message *message)
 {
-    struct amg_mpi_slab *slab = message->slab;
+    struct amg_mpi_msgbuf *msgbuf = message->msgbuf;
     struct amg_mpi_visit *visit =
-        visit_find_locked(domain, message->rank, slab->header.cookie);
+        visit_find_locked(domain, message->rank, msgbuf->header.cookie);
     struct amg_mpi_stop stop;
 
-    memcpy(&stop, slab->data, sizeof(stop));
+    memcpy(&stop, msgbuf->data, sizeof(stop));
     if (!stop.is_put) {
         get_stop_locked(message, visit, stop.len);
         return;
@@ -331,7 +331,7 @@ void amg_mpi_target_on_stop_locked(
         visit->is_stopped = true;
         amg_mpi_stream_stop(&visit->stream, stop.len);
     }
-    amg_mpi_slab_put_locked(slab); /* else DONE is in flight */
+    amg_mpi_msgbuf_put_locked(msgbuf); /* else DONE is in flight */
 }
 
 void amg_mpi_target_retry_locked(struct amg_mpi_domain *domain)
@@ -342,10 +342,11 @@ void amg_mpi_target_retry_locked(struct amg_mpi_domain *domain)
     amg_list_init(&all);
     amg_list_splice(&all, &domain->stalled);
     while ((link = amg_list_pop(&all)) != NULL) {
-        struct amg_mpi_slab *slab =
-            amg_container_of(link, struct amg_mpi_slab, post.link);
-        const struct amg_mpi_message message = {
-            .slab = slab, .rank = (uint32_t)slab->rank, .len = slab->len};
+        struct amg_mpi_msgbuf *msgbuf =
+            amg_container_of(link, struct amg_mpi_msgbuf, post.link);
+        const struct amg_mpi_message message = {.msgbuf = msgbuf,
+            .rank = (uint32_t)msgbuf->rank,
+            .len = msgbuf->len};
 
         if (kind_of(&message) == AMG_MPI_STOP)
             amg_mpi_target_on_stop_locked(domain, &message);
@@ -360,7 +361,7 @@ static void visit_tell_locked(
     struct amg_mpi_domain *domain, struct amg_mpi_visit *visit)
 {
     struct amg_mpi_stream *stream = &visit->stream;
-    struct amg_mpi_slab *slab = NULL;
+    struct amg_mpi_msgbuf *msgbuf = NULL;
 
     if (!visit->is_put) {
         amg_mpi_stream_stop(stream, stream->posted);
@@ -373,15 +374,15 @@ static void visit_tell_locked(
         visit->is_told = true;
         return;
     }
-    slab = amg_mpi_slab_get_locked(domain);
-    if (slab == NULL)
+    msgbuf = amg_mpi_msgbuf_get_locked(domain);
+    if (msgbuf == NULL)
         return;
     visit->is_told = true;
-    amg_mpi_send_control_locked(slab, (uint32_t)stream->rank, visit->context,
+    amg_mpi_send_control_locked(msgbuf, (uint32_t)stream->rank, visit->context,
         AMG_MPI_HALT, visit->cookie, 0);
 }
 
-/* The last message of a put. False: no slab; try again. */
+/* The last message of a put. False: no msgbuf; try again. */
 static bool put_answer_locked(
     struct amg_mpi_domain *domain, const struct amg_mpi_visit *visit)
 {
@@ -467,8 +468,8 @@ unsigned amg_mpi_target_forget_locked(struct amg_mpi_domain *domain)
     unsigned count = 0;
 
     while ((link = amg_list_pop(&domain->stalled)) != NULL)
-        amg_mpi_slab_put_locked(
-            amg_container_of(link, struct amg_mpi_slab, post.link));
+        amg_mpi_msgbuf_put_locked(
+            amg_container_of(link, struct amg_mpi_msgbuf, post.link));
     while ((link = amg_list_pop(&domain->accesses)) != NULL) {
         struct amg_mpi_visit *visit = visit_of(link);
 

@@ -11,7 +11,7 @@
 /* Bytes of one visit, for the pool. */
 size_t amg_mpi_target_visit_len(void);
 
-/* Handlers of received messages; each takes the slab. */
+/* Handlers of received messages; each takes the msgbuf. */
 void amg_mpi_target_on_access_locked(
     struct amg_mpi_domain *domain, const struct amg_mpi_message *message);
 void amg_mpi_target_on_stop_locked(

@@ -102,22 +102,22 @@ void amg_mpi_stop_sink_locked(struct amg_mpi_transfer *transfer)
 }
 
 void amg_mpi_stop_send_locked(struct amg_mpi_domain *domain,
-    struct amg_mpi_transfer *transfer, struct amg_mpi_slab *slab)
+    struct amg_mpi_transfer *transfer, struct amg_mpi_msgbuf *msgbuf)
 {
     struct amg_mpi_stop stop = {.is_put = transfer->is_put};
 
     AMG_ASSERT(!transfer->is_rma && !transfer->is_stopped);
-    if (slab == NULL)
-        slab = amg_mpi_slab_get_locked(domain);
-    if (slab == NULL)
+    if (msgbuf == NULL)
+        msgbuf = amg_mpi_msgbuf_get_locked(domain);
+    if (msgbuf == NULL)
         return; /* is_stopped stays false, so the next poll tries again */
     if (transfer->is_put)
         amg_mpi_stream_stop(&transfer->stream, transfer->stream.posted);
     stop.len =
         transfer->is_put ? transfer->stream.posted : transfer->stream.len;
-    memcpy(slab->data, &stop, sizeof(stop));
-    slab->header.context = transfer->origin_context;
-    amg_mpi_send_control_locked(slab, (uint32_t)transfer->rank,
+    memcpy(msgbuf->data, &stop, sizeof(stop));
+    msgbuf->header.context = transfer->origin_context;
+    amg_mpi_send_control_locked(msgbuf, (uint32_t)transfer->rank,
         transfer->context, AMG_MPI_STOP, transfer->cookie, sizeof(stop));
     transfer->is_stopped = true;
 }

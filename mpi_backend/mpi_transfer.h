@@ -67,9 +67,9 @@ struct amg_flow_peer *amg_mpi_transfer_queue(
 
 /* Early ends; for the messages see mpi_origin.c. */
 
-/* Sends STOP: no piece follows. Uses `slab`, or one of the pool. */
+/* Sends STOP: no piece follows. Uses `msgbuf`, or one of the pool. */
 void amg_mpi_stop_send_locked(struct amg_mpi_domain *domain,
-    struct amg_mpi_transfer *transfer, struct amg_mpi_slab *slab);
+    struct amg_mpi_transfer *transfer, struct amg_mpi_msgbuf *msgbuf);
 /* A cancelled transfer: ends its operation as soon as MPI no longer uses the
  * user's memory, even if the peer has not answered. */
 void amg_mpi_stop_move_locked(

@@ -130,7 +130,7 @@ static hg_return_t domain_fill(struct amg_mpi_domain *domain)
     if (rc == HG_SUCCESS)
         rc = amg_mpi_end_init(domain);
     if (rc == HG_SUCCESS)
-        rc = amg_mpi_slab_init(domain);
+        rc = amg_mpi_msgbuf_init(domain);
     domain->eps = amg_mem_zalloc(domain->max_contexts * sizeof(domain->eps[0]));
     if (domain->eps == NULL ||
         amg_pool_fill(&domain->transfer_pool, TRANSFERS_MADE) < TRANSFERS_MADE)
@@ -148,7 +148,7 @@ static void domain_free(struct amg_mpi_domain *domain)
     amg_table_fini(&domain->transfers);
     amg_calls_fini(&domain->calls);
     amg_mem_free(domain->eps);
-    amg_mpi_slab_fini(domain);
+    amg_mpi_msgbuf_fini(domain);
     amg_mpi_end_fini(domain);
     amg_mpi_peers_fini(domain);
     amg_mem_free(domain);
@@ -449,8 +449,8 @@ const struct amg_transport amg_mpi_transport = {
     .addr =
         {
             .self = amg_mpi_addr_self,
-            .hold = amg_mpi_addr_hold,
-            .drop = amg_mpi_addr_drop,
+            .ref = amg_mpi_addr_ref,
+            .unref = amg_mpi_addr_unref,
             .is_self = amg_mpi_addr_is_self,
             .is_same = amg_mpi_addr_is_same,
             .format = amg_mpi_addr_format,

@@ -113,7 +113,7 @@ static uint16_t ask_next(const struct amg_peer *peer)
 static bool connect_post_locked(struct amg_peer *peer, enum amg_ofi_kind kind)
 {
     struct amg_ofi_domain *domain = peer->domain;
-    struct amg_ofi_slab *slab = amg_ofi_slab_get_locked(domain);
+    struct amg_ofi_msgbuf *msgbuf = amg_ofi_msgbuf_get_locked(domain);
     struct amg_ofi_connect connect = {
         .magic = AMG_OFI_CONNECT_MAGIC,
         .version = AMG_OFI_VERSION,
@@ -128,14 +128,14 @@ static bool connect_post_locked(struct amg_peer *peer, enum amg_ofi_kind kind)
     ssize_t code = 0;
 
     AMG_ASSERT(peer->token != 0 || peer->state == AMG_OFI_PEER_INCOMPATIBLE);
-    if (slab == NULL)
+    if (msgbuf == NULL)
         return false;
     memcpy(connect.addr, domain->self->addr, domain->self->addr_len);
-    memcpy(slab->data, &connect, sizeof(connect));
-    slab->header.cookie = 0;
-    slab->post.op = NULL;
-    amg_ofi_send_address(slab, peer, 0, 0, kind, sizeof(connect));
-    code = amg_ofi_send_post_locked(slab);
+    memcpy(msgbuf->data, &connect, sizeof(connect));
+    msgbuf->header.cookie = 0;
+    msgbuf->post.op = NULL;
+    amg_ofi_send_address(msgbuf, peer, 0, 0, kind, sizeof(connect));
+    code = amg_ofi_send_post_locked(msgbuf);
     if (code == 0) {
         peer->tries = 0;
         if (kind == AMG_OFI_CONNECT) {
@@ -144,7 +144,7 @@ static bool connect_post_locked(struct amg_peer *peer, enum amg_ofi_kind kind)
         }
         return true;
     }
-    amg_ofi_slab_put_locked(slab);
+    amg_ofi_msgbuf_put_locked(msgbuf);
     peer->retry_ns = amg_clock_ns() + (RETRY_NS << peer->tries);
     if (peer->tries < RETRY_SHIFT_MAX)
         peer->tries++;
@@ -424,13 +424,13 @@ static bool send_try_locked(struct amg_peer *peer)
         amg_ofi_connect_lost_locked(peer, NULL); /* it was told why */
     while (peer->state == AMG_OFI_PEER_OPEN) {
         struct amg_link *link = amg_list_pop(&peer->unsent);
-        struct amg_ofi_slab *slab = NULL;
+        struct amg_ofi_msgbuf *msgbuf = NULL;
         ssize_t code = 0;
 
         if (link == NULL)
             break;
-        slab = amg_container_of(link, struct amg_ofi_slab, post.link);
-        code = amg_ofi_send_post_locked(slab);
+        msgbuf = amg_container_of(link, struct amg_ofi_msgbuf, post.link);
+        code = amg_ofi_send_post_locked(msgbuf);
         if (code == 0) {
             has_left = true;
             amg_ofi_peer_set_deadline(peer);

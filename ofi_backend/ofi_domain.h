@@ -116,7 +116,7 @@ struct amg_peer {
     uint8_t tries;      /* of the one that is owed */
     uint8_t extensions; /* how often the deadline of the first was put off */
     struct amg_flow_peer calls;
-    struct amg_list unsent; /* slabs, oldest first */
+    struct amg_list unsent; /* msgbufs, oldest first */
     struct amg_link trying;
     struct amg_list leases;    /* of its memory, ours */
     struct amg_list transfers; /* our puts and gets */
@@ -130,7 +130,7 @@ struct amg_peer {
 
 /* A place for one message: in the pool, with the user as a buffer, on its way
  * out, or with the user as an arrival. */
-struct amg_ofi_slab {
+struct amg_ofi_msgbuf {
     struct amg_ofi_work work;
     struct amg_post post;
     struct amg_ofi_domain *domain;
@@ -246,10 +246,10 @@ struct amg_ofi_domain {
     struct amg_table grants; /* struct amg_ofi_grant_of, to others */
     struct amg_table mems;   /* struct amg_ofi_mem */
 
-    struct amg_link *slabs; /* free ones, single linked */
+    struct amg_link *msgbufs; /* free ones, single linked */
     struct amg_ofi_block *blocks;
-    size_t slab_count;
-    struct amg_list sends; /* slabs the provider has not finished */
+    size_t msgbuf_count;
+    struct amg_list sends; /* msgbufs the provider has not finished */
     unsigned moving;       /* reads and writes the same */
     struct amg_ofi_receive receives[AMG_OFI_RECEIVES];
     struct amg_ofi_block *receive_block; /* the newest one; see ofi_ep.c */

@@ -10,7 +10,7 @@
 struct amg_ofi_block {
     struct amg_ofi_block *next;
     struct fid_mr *mr; /* NULL: not needed */
-    size_t cut_count;  /* slabs that were handed out before */
+    size_t cut_count;  /* msgbufs that were handed out before */
     size_t count;
     unsigned char *bytes; /* aligned to cache lines */
 };

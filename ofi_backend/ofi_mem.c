@@ -226,25 +226,25 @@ static hg_return_t grant_send_locked(const struct grant *grant)
         .id = grant->id, .flags = mem->flags, .count = mem->count};
 
     do {
-        struct amg_ofi_slab *slab = amg_ofi_slab_get_locked(mem->domain);
+        struct amg_ofi_msgbuf *msgbuf = amg_ofi_msgbuf_get_locked(mem->domain);
         struct amg_ofi_row row;
         uint32_t rows = 0;
 
-        if (slab == NULL)
+        if (msgbuf == NULL)
             return HG_NOMEM;
-        rows = (uint32_t)((slab->buf.cap - sizeof(head)) / sizeof(row));
+        rows = (uint32_t)((msgbuf->buf.cap - sizeof(head)) / sizeof(row));
         if (rows > mem->count - head.first)
             rows = mem->count - head.first;
-        memcpy(slab->data, &head, sizeof(head));
+        memcpy(msgbuf->data, &head, sizeof(head));
         for (uint32_t i = 0; i < rows; i++) {
             row_fill(mem, head.first + i, &row);
-            memcpy(
-                slab->data + sizeof(head) + i * sizeof(row), &row, sizeof(row));
+            memcpy(msgbuf->data + sizeof(head) + i * sizeof(row), &row,
+                sizeof(row));
         }
-        slab->header.cookie = grant->cookie;
-        amg_ofi_send_address(slab, grant->peer, 0, grant->context,
+        msgbuf->header.cookie = grant->cookie;
+        amg_ofi_send_address(msgbuf, grant->peer, 0, grant->context,
             AMG_OFI_GRANT, (uint32_t)(sizeof(head) + rows * sizeof(row)));
-        amg_ofi_send_locked(slab);
+        amg_ofi_send_locked(msgbuf);
         head.first += rows;
     } while (head.first < mem->count);
     return HG_SUCCESS;

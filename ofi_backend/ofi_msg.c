@@ -13,26 +13,26 @@
 #include "ofi_backend/ofi_send.h"
 #include "ofi_backend/ofi_wait.h"
 
-static struct amg_ofi_slab *slab_of_post(struct amg_post *post)
+static struct amg_ofi_msgbuf *msgbuf_of_post(struct amg_post *post)
 {
-    return amg_container_of(post, struct amg_ofi_slab, post);
+    return amg_container_of(post, struct amg_ofi_msgbuf, post);
 }
 
 static hg_return_t request_send_locked(
     struct amg_calls *calls, struct amg_post *post)
 {
-    struct amg_ofi_slab *slab = slab_of_post(post);
+    struct amg_ofi_msgbuf *msgbuf = msgbuf_of_post(post);
 
     (void)calls;
-    slab->header.cookie = post->cookie;
-    amg_ofi_send_locked(slab);
+    msgbuf->header.cookie = post->cookie;
+    amg_ofi_send_locked(msgbuf);
     return HG_SUCCESS;
 }
 
 static void request_put_locked(struct amg_calls *calls, struct amg_post *post)
 {
     (void)calls;
-    amg_ofi_slab_put_locked(slab_of_post(post));
+    amg_ofi_msgbuf_put_locked(msgbuf_of_post(post));
 }
 
 static bool credits_pay_locked(
@@ -63,36 +63,37 @@ hg_return_t amg_ofi_msg_get_buf(
     struct amg_ep *ep, struct amg_peer *peer, struct amg_buf **ret_buf)
 {
     struct amg_ofi_domain *domain = amg_ofi_domain_of(ep->domain);
-    struct amg_ofi_slab *slab = NULL;
+    struct amg_ofi_msgbuf *msgbuf = NULL;
 
     (void)peer;
     if (amg_ofi_is_child(domain))
         return HG_OPNOTSUPPORTED;
     amg_bias_take(&domain->lock);
-    slab = amg_ofi_slab_get_locked(domain);
+    msgbuf = amg_ofi_msgbuf_get_locked(domain);
     amg_bias_give(&domain->lock);
-    if (slab == NULL)
+    if (msgbuf == NULL)
         return HG_NOMEM;
-    *ret_buf = &slab->buf;
+    *ret_buf = &msgbuf->buf;
     return HG_SUCCESS;
 }
 
-/* NOTE(slab->domain): the endpoint may be closed when a slab is given back. */
-static void slab_put(struct amg_ofi_slab *slab)
+/* NOTE(msgbuf->domain): the endpoint may be closed when a msgbuf is given back.
+ */
+static void msgbuf_put(struct amg_ofi_msgbuf *msgbuf)
 {
-    struct amg_ofi_domain *domain = slab->domain;
+    struct amg_ofi_domain *domain = msgbuf->domain;
 
     if (amg_ofi_is_child(domain))
         return;
     amg_bias_take(&domain->lock);
-    amg_ofi_slab_put_locked(slab);
+    amg_ofi_msgbuf_put_locked(msgbuf);
     amg_bias_give(&domain->lock);
 }
 
 void amg_ofi_msg_put_buf(struct amg_ep *ep, struct amg_buf *buf)
 {
     (void)ep;
-    slab_put(amg_ofi_slab_of_buf(buf));
+    msgbuf_put(amg_ofi_msgbuf_of_buf(buf));
 }
 
 hg_return_t amg_ofi_msg_send_request(struct amg_ep *base, struct amg_peer *peer,
@@ -100,7 +101,7 @@ hg_return_t amg_ofi_msg_send_request(struct amg_ep *base, struct amg_peer *peer,
     struct amg_op *op)
 {
     struct amg_ofi_domain *domain = amg_ofi_domain_of(base->domain);
-    struct amg_ofi_slab *slab = amg_ofi_slab_of_buf(buf);
+    struct amg_ofi_msgbuf *msgbuf = amg_ofi_msgbuf_of_buf(buf);
     hg_return_t rc = HG_SUCCESS;
 
     if (len > buf->cap)
@@ -108,14 +109,14 @@ hg_return_t amg_ofi_msg_send_request(struct amg_ep *base, struct amg_peer *peer,
     if (amg_ofi_is_child(domain))
         return HG_OPNOTSUPPORTED;
     amg_bias_take(&domain->lock);
-    slab->post.op = op;
-    slab->post.ep = base;
-    slab->post.peer = &peer->calls;
-    slab->post.wants_reply = wants_reply;
-    amg_ofi_send_address(slab, peer, base->context_id, target_context,
+    msgbuf->post.op = op;
+    msgbuf->post.ep = base;
+    msgbuf->post.peer = &peer->calls;
+    msgbuf->post.wants_reply = wants_reply;
+    amg_ofi_send_address(msgbuf, peer, base->context_id, target_context,
         wants_reply ? AMG_OFI_REQUEST : AMG_OFI_ONEWAY, len);
     rc = amg_calls_post_locked(
-        &domain->calls, &slab->post, peer->number, request_send_locked);
+        &domain->calls, &msgbuf->post, peer->number, request_send_locked);
     amg_ofi_wait_busy_locked(domain);
     amg_bias_give(&domain->lock);
     return rc;
@@ -132,8 +133,8 @@ hg_return_t amg_ofi_msg_send_reply(struct amg_ep *base,
     struct amg_op *op)
 {
     struct amg_ofi_domain *domain = amg_ofi_domain_of(base->domain);
-    struct amg_ofi_slab *slab = amg_ofi_slab_of_buf(buf);
-    struct amg_ofi_slab *asked = amg_ofi_slab_of_arrival(arrival);
+    struct amg_ofi_msgbuf *msgbuf = amg_ofi_msgbuf_of_buf(buf);
+    struct amg_ofi_msgbuf *asked = amg_ofi_msgbuf_of_arrival(arrival);
     struct amg_peer *peer = arrival->from;
 
     if (!AMG_CONTRACT(!arrival->is_one_way))
@@ -143,22 +144,22 @@ hg_return_t amg_ofi_msg_send_reply(struct amg_ep *base,
     if (amg_ofi_is_child(domain))
         return HG_OPNOTSUPPORTED;
     amg_bias_take(&domain->lock);
-    slab->post.op = op;
-    slab->post.ep = base;
-    slab->header.cookie = (uint32_t)arrival->token;
+    msgbuf->post.op = op;
+    msgbuf->post.ep = base;
+    msgbuf->header.cookie = (uint32_t)arrival->token;
     if (op != NULL) {
         amg_call_begin(op, base);
-        amg_call_set(op, AMG_CALL_LEAVING, &slab->post, base);
+        amg_call_set(op, AMG_CALL_LEAVING, &msgbuf->post, base);
     }
     if (asked->epoch == peer->epoch) {
         request_close_locked(peer);
-        amg_ofi_send_address(slab, peer, base->context_id,
+        amg_ofi_send_address(msgbuf, peer, base->context_id,
             arrival->origin_context, AMG_OFI_REPLY, len);
-        amg_ofi_send_locked(slab);
+        amg_ofi_send_locked(msgbuf);
     } else {
         if (op != NULL)
             amg_ofi_op_end_locked(op, HG_HOSTUNREACH);
-        amg_ofi_slab_put_locked(slab);
+        amg_ofi_msgbuf_put_locked(msgbuf);
     }
     amg_ofi_wait_busy_locked(domain);
     amg_bias_give(&domain->lock);
@@ -180,19 +181,19 @@ static void credit_owe_locked(struct amg_peer *peer)
 
 void amg_ofi_msg_release(struct amg_ep *ep, struct amg_arrival *arrival)
 {
-    struct amg_ofi_slab *slab = amg_ofi_slab_of_arrival(arrival);
-    struct amg_ofi_domain *domain = slab->domain;
+    struct amg_ofi_msgbuf *msgbuf = amg_ofi_msgbuf_of_arrival(arrival);
+    struct amg_ofi_domain *domain = msgbuf->domain;
 
     (void)ep; /* it may be closed by now */
     if (amg_ofi_is_child(domain))
         return;
     amg_bias_take(&domain->lock);
-    if (slab->has_credit && slab->epoch == slab->peer->epoch) {
-        request_close_locked(slab->peer);
-        credit_owe_locked(slab->peer);
+    if (msgbuf->has_credit && msgbuf->epoch == msgbuf->peer->epoch) {
+        request_close_locked(msgbuf->peer);
+        credit_owe_locked(msgbuf->peer);
         amg_ofi_wait_busy_locked(domain);
     }
-    amg_ofi_slab_put_locked(slab);
+    amg_ofi_msgbuf_put_locked(msgbuf);
     amg_bias_give(&domain->lock);
 }
 
@@ -202,7 +203,7 @@ void amg_ofi_msg_release_reply(struct amg_ep *ep, struct amg_op *op)
     if (op->data == NULL)
         return;
     op->data = NULL;
-    slab_put(amg_call_ptr(op));
+    msgbuf_put(amg_call_ptr(op));
 }
 
 static void request_refuse_locked(struct amg_peer *peer, uint8_t context,
@@ -216,51 +217,51 @@ static void request_refuse_locked(struct amg_peer *peer, uint8_t context,
 }
 
 /* A copy of the message, which outlives the buffer it came in. */
-static struct amg_ofi_slab *slab_of_message_locked(
+static struct amg_ofi_msgbuf *msgbuf_of_message_locked(
     struct amg_ofi_domain *domain, const struct amg_ofi_message *message)
 {
-    struct amg_ofi_slab *slab = amg_ofi_slab_get_locked(domain);
+    struct amg_ofi_msgbuf *msgbuf = amg_ofi_msgbuf_get_locked(domain);
 
-    if (slab == NULL)
+    if (msgbuf == NULL)
         return NULL;
-    memcpy(slab->data, message->body, message->len);
-    slab->peer = amg_ofi_peer_ref(message->peer);
-    slab->epoch = message->peer->epoch;
-    return slab;
+    memcpy(msgbuf->data, message->body, message->len);
+    msgbuf->peer = amg_ofi_peer_ref(message->peer);
+    msgbuf->epoch = message->peer->epoch;
+    return msgbuf;
 }
 
 static void arrival_fill(
-    struct amg_ofi_slab *slab, const struct amg_ofi_message *message)
+    struct amg_ofi_msgbuf *msgbuf, const struct amg_ofi_message *message)
 {
-    slab->arrival.from = slab->peer;
-    slab->arrival.data = slab->data;
-    slab->arrival.len = message->len;
-    slab->arrival.origin_context = message->header->context;
-    slab->arrival.token = message->header->cookie;
+    msgbuf->arrival.from = msgbuf->peer;
+    msgbuf->arrival.data = msgbuf->data;
+    msgbuf->arrival.len = message->len;
+    msgbuf->arrival.origin_context = message->header->context;
+    msgbuf->arrival.token = message->header->cookie;
 }
 
 static void request_give_locked(struct amg_ofi_ep *ep,
-    struct amg_ofi_slab *slab, const struct amg_ofi_message *message,
+    struct amg_ofi_msgbuf *msgbuf, const struct amg_ofi_message *message,
     bool is_one_way)
 {
-    arrival_fill(slab, message);
-    slab->arrival.is_one_way = is_one_way;
-    slab->arrival.is_late = false;
-    slab->has_credit = is_one_way;
-    slab->peer->open++;
-    amg_list_push(&ep->arrived, &slab->arrival.link);
+    arrival_fill(msgbuf, message);
+    msgbuf->arrival.is_one_way = is_one_way;
+    msgbuf->arrival.is_late = false;
+    msgbuf->has_credit = is_one_way;
+    msgbuf->peer->open++;
+    amg_list_push(&ep->arrived, &msgbuf->arrival.link);
     amg_ofi_wait_wake_locked(ep);
 }
 
 /* The reply to a call that was cancelled, for whichever context polls next. */
 static void late_give_locked(struct amg_ofi_domain *domain,
-    struct amg_ofi_slab *slab, const struct amg_ofi_message *message)
+    struct amg_ofi_msgbuf *msgbuf, const struct amg_ofi_message *message)
 {
-    arrival_fill(slab, message);
-    slab->arrival.is_one_way = false;
-    slab->arrival.is_late = true;
-    slab->has_credit = false;
-    amg_list_push(&domain->calls.late, &slab->arrival.link);
+    arrival_fill(msgbuf, message);
+    msgbuf->arrival.is_one_way = false;
+    msgbuf->arrival.is_late = true;
+    msgbuf->has_credit = false;
+    amg_list_push(&domain->calls.late, &msgbuf->arrival.link);
     for (uint32_t i = 0; i < domain->max_contexts; i++)
         if (domain->eps[i] != NULL)
             amg_ofi_wait_wake_locked(domain->eps[i]);
@@ -278,7 +279,7 @@ void amg_ofi_msg_on_request_locked(
     bool is_one_way =
         (message->header->kind & ~AMG_OFI_MAGIC_MASK) == AMG_OFI_ONEWAY;
     struct amg_ofi_ep *ep = ep_at(domain, message->header->target);
-    struct amg_ofi_slab *slab = NULL;
+    struct amg_ofi_msgbuf *msgbuf = NULL;
     hg_return_t why = ep == NULL ? HG_NOENTRY : HG_OPNOTSUPPORTED;
 
     message->peer->context = message->header->context;
@@ -288,14 +289,14 @@ void amg_ofi_msg_on_request_locked(
             message->header->kind, (long)message->peer->open);
         why = HG_AGAIN;
     } else if (ep != NULL && domain->is_listening) {
-        slab = slab_of_message_locked(domain, message);
+        msgbuf = msgbuf_of_message_locked(domain, message);
         why = HG_NOMEM;
     }
-    if (slab == NULL)
+    if (msgbuf == NULL)
         request_refuse_locked(message->peer, message->header->context,
             message->header->cookie, is_one_way, why);
     else
-        request_give_locked(ep, slab, message, is_one_way);
+        request_give_locked(ep, msgbuf, message, is_one_way);
 }
 
 /* The operation that waits for this answer, or amg_call_cancelled; NULL: none
@@ -320,23 +321,23 @@ void amg_ofi_msg_on_reply_locked(
     struct amg_ofi_domain *domain, const struct amg_ofi_message *message)
 {
     struct amg_op *op = call_end_locked(domain, message);
-    struct amg_ofi_slab *slab = NULL;
+    struct amg_ofi_msgbuf *msgbuf = NULL;
 
     if (op == NULL)
         return;
-    slab = slab_of_message_locked(domain, message);
+    msgbuf = msgbuf_of_message_locked(domain, message);
     if (op == &amg_call_cancelled) {
-        if (slab != NULL)
-            late_give_locked(domain, slab, message);
+        if (msgbuf != NULL)
+            late_give_locked(domain, msgbuf, message);
         return;
     }
-    if (slab == NULL) {
+    if (msgbuf == NULL) {
         amg_ofi_op_end_locked(op, HG_NOMEM);
         return;
     }
-    op->data = slab->data;
+    op->data = msgbuf->data;
     op->len = message->len;
-    op->priv[AMG_CALL_PRIV_PTR] = (uint64_t)(uintptr_t)slab;
+    op->priv[AMG_CALL_PRIV_PTR] = (uint64_t)(uintptr_t)msgbuf;
     amg_ofi_op_end_locked(op, HG_SUCCESS);
 }
 
@@ -372,12 +373,12 @@ void amg_ofi_msg_lost_locked(struct amg_peer *peer)
 
     amg_calls_lost_waiting_locked(&domain->calls, &peer->calls);
     while ((link = amg_list_pop(&peer->unsent)) != NULL) {
-        struct amg_ofi_slab *slab =
-            amg_container_of(link, struct amg_ofi_slab, post.link);
+        struct amg_ofi_msgbuf *msgbuf =
+            amg_container_of(link, struct amg_ofi_msgbuf, post.link);
 
-        if (slab->post.op != NULL)
-            amg_ofi_op_end_locked(slab->post.op, HG_HOSTUNREACH);
-        amg_ofi_slab_put_locked(slab);
+        if (msgbuf->post.op != NULL)
+            amg_ofi_op_end_locked(msgbuf->post.op, HG_HOSTUNREACH);
+        amg_ofi_msgbuf_put_locked(msgbuf);
     }
     amg_calls_lost_asked_locked(
         &domain->calls, &peer->calls, peer->number, NULL, NULL);
@@ -390,15 +391,15 @@ void amg_ofi_msg_refuse_all_locked(struct amg_ofi_ep *ep)
     struct amg_link *link = NULL;
 
     while ((link = amg_list_pop(&ep->arrived)) != NULL) {
-        struct amg_ofi_slab *slab =
-            amg_container_of(link, struct amg_ofi_slab, arrival.link);
-        const struct amg_arrival *arrival = &slab->arrival;
+        struct amg_ofi_msgbuf *msgbuf =
+            amg_container_of(link, struct amg_ofi_msgbuf, arrival.link);
+        const struct amg_arrival *arrival = &msgbuf->arrival;
 
-        if (slab->epoch == slab->peer->epoch) {
-            request_close_locked(slab->peer);
-            request_refuse_locked(slab->peer, arrival->origin_context,
+        if (msgbuf->epoch == msgbuf->peer->epoch) {
+            request_close_locked(msgbuf->peer);
+            request_refuse_locked(msgbuf->peer, arrival->origin_context,
                 (uint32_t)arrival->token, arrival->is_one_way, HG_NOENTRY);
         }
-        amg_ofi_slab_put_locked(slab);
+        amg_ofi_msgbuf_put_locked(msgbuf);
     }
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Message buffers (slabs), and their sends.
+/* Message buffers (msgbufs), and their sends.
  *
- * There are as many slabs as were ever in use at once: messages on their way
+ * There are as many msgbufs as were ever in use at once: messages on their way
  * out, replies, and requests of peers that the user has not released, which the
  * credits bound. A message that came in is copied out of the buffer it was
  * received in (4 KiB in 0.1 us), so that a handler that keeps its request never
@@ -34,16 +34,16 @@ enum {
     SLABS_MORE = 2,   /* in each later block: what is bounded stays so */
 };
 
-static size_t slab_len(const struct amg_ofi_domain *domain)
+static size_t msgbuf_len(const struct amg_ofi_domain *domain)
 {
-    return (sizeof(struct amg_ofi_slab) + domain->room_len + SLAB_ALIGN - 1) /
+    return (sizeof(struct amg_ofi_msgbuf) + domain->room_len + SLAB_ALIGN - 1) /
            SLAB_ALIGN * SLAB_ALIGN;
 }
 
-static hg_return_t slabs_make(struct amg_ofi_domain *domain, size_t count)
+static hg_return_t msgbufs_make(struct amg_ofi_domain *domain, size_t count)
 {
     struct amg_ofi_block *block = NULL;
-    hg_return_t rc = amg_ofi_block_make(domain, count * slab_len(domain),
+    hg_return_t rc = amg_ofi_block_make(domain, count * msgbuf_len(domain),
         FI_SEND | FI_RECV | FI_READ | FI_WRITE, &block);
 
     if (rc != HG_SUCCESS)
@@ -54,56 +54,56 @@ static hg_return_t slabs_make(struct amg_ofi_domain *domain, size_t count)
     return HG_SUCCESS;
 }
 
-/* The newest block is the only one with slabs left to cut. */
-static struct amg_ofi_slab *slab_make(struct amg_ofi_domain *domain)
+/* The newest block is the only one with msgbufs left to cut. */
+static struct amg_ofi_msgbuf *msgbuf_make(struct amg_ofi_domain *domain)
 {
     struct amg_ofi_block *block = domain->blocks;
-    struct amg_ofi_slab *slab = NULL;
+    struct amg_ofi_msgbuf *msgbuf = NULL;
 
     AMG_ASSERT(block->cut_count <= block->count);
     if (block->cut_count == block->count) {
-        if (slabs_make(domain, SLABS_MORE) != HG_SUCCESS)
+        if (msgbufs_make(domain, SLABS_MORE) != HG_SUCCESS)
             return NULL;
         block = domain->blocks;
     }
-    slab = (void *)(block->bytes + block->cut_count * slab_len(domain));
+    msgbuf = (void *)(block->bytes + block->cut_count * msgbuf_len(domain));
     block->cut_count++;
-    slab->post.link = (struct amg_link){NULL, NULL};
-    slab->domain = domain;
-    slab->post.ep = NULL;
-    slab->post.op = NULL;
-    slab->peer = NULL;
-    slab->block = block;
-    slab->post.wants_reply = false;
-    slab->has_credit = false;
-    slab->header = (struct amg_ofi_header){.kind = 0};
-    slab->buf.data = slab->data;
-    slab->buf.cap = domain->room_len - (uint32_t)sizeof(slab->header);
-    slab->arrival.link = (struct amg_link){NULL, NULL};
-    domain->slab_count++;
-    return slab;
+    msgbuf->post.link = (struct amg_link){NULL, NULL};
+    msgbuf->domain = domain;
+    msgbuf->post.ep = NULL;
+    msgbuf->post.op = NULL;
+    msgbuf->peer = NULL;
+    msgbuf->block = block;
+    msgbuf->post.wants_reply = false;
+    msgbuf->has_credit = false;
+    msgbuf->header = (struct amg_ofi_header){.kind = 0};
+    msgbuf->buf.data = msgbuf->data;
+    msgbuf->buf.cap = domain->room_len - (uint32_t)sizeof(msgbuf->header);
+    msgbuf->arrival.link = (struct amg_link){NULL, NULL};
+    domain->msgbuf_count++;
+    return msgbuf;
 }
 
-hg_return_t amg_ofi_slab_init(struct amg_ofi_domain *domain)
+hg_return_t amg_ofi_msgbuf_init(struct amg_ofi_domain *domain)
 {
     unsigned credits = domain->calls.flow.limit;
 
     if (credits > CREDITS_RESERVED)
         credits = CREDITS_RESERVED;
-    return slabs_make(domain, 2 * credits + SLABS_SPARE);
+    return msgbufs_make(domain, 2 * credits + SLABS_SPARE);
 }
 
-void amg_ofi_slab_fini(struct amg_ofi_domain *domain)
+void amg_ofi_msgbuf_fini(struct amg_ofi_domain *domain)
 {
-    while (domain->slabs != NULL) {
-        domain->slabs = domain->slabs->next;
-        domain->slab_count--;
+    while (domain->msgbufs != NULL) {
+        domain->msgbufs = domain->msgbufs->next;
+        domain->msgbuf_count--;
     }
-    if (domain->slab_count > 0) {
+    if (domain->msgbuf_count > 0) {
         AMG_LOG_WARNING("ofi",
             "%zu messages were still in use when the class was closed; the "
             "memory of all is not given back",
-            domain->slab_count);
+            domain->msgbuf_count);
         return;
     }
     while (domain->blocks != NULL) {
@@ -114,108 +114,109 @@ void amg_ofi_slab_fini(struct amg_ofi_domain *domain)
     }
 }
 
-struct amg_ofi_slab *amg_ofi_slab_get_locked(struct amg_ofi_domain *domain)
+struct amg_ofi_msgbuf *amg_ofi_msgbuf_get_locked(struct amg_ofi_domain *domain)
 {
-    struct amg_link *link = domain->slabs;
+    struct amg_link *link = domain->msgbufs;
 
     if (link == NULL)
-        return slab_make(domain);
-    domain->slabs = link->next;
+        return msgbuf_make(domain);
+    domain->msgbufs = link->next;
     link->next = NULL;
-    return amg_container_of(link, struct amg_ofi_slab, post.link);
+    return amg_container_of(link, struct amg_ofi_msgbuf, post.link);
 }
 
-void amg_ofi_slab_put_locked(struct amg_ofi_slab *slab)
+void amg_ofi_msgbuf_put_locked(struct amg_ofi_msgbuf *msgbuf)
 {
-    if (slab->peer != NULL)
-        amg_ofi_peer_unref_locked(slab->peer);
-    slab->peer = NULL;
-    slab->post.op = NULL;
-    slab->has_credit = false;
-    slab->post.wants_reply = false;
-    slab->post.link.next = slab->domain->slabs;
-    slab->domain->slabs = &slab->post.link;
+    if (msgbuf->peer != NULL)
+        amg_ofi_peer_unref_locked(msgbuf->peer);
+    msgbuf->peer = NULL;
+    msgbuf->post.op = NULL;
+    msgbuf->has_credit = false;
+    msgbuf->post.wants_reply = false;
+    msgbuf->post.link.next = msgbuf->domain->msgbufs;
+    msgbuf->domain->msgbufs = &msgbuf->post.link;
 }
 
-void amg_ofi_send_address(struct amg_ofi_slab *slab, struct amg_peer *peer,
+void amg_ofi_send_address(struct amg_ofi_msgbuf *msgbuf, struct amg_peer *peer,
     uint8_t context, uint8_t target, enum amg_ofi_kind kind, uint32_t body_len)
 {
-    struct amg_peer *before = slab->peer;
+    struct amg_peer *before = msgbuf->peer;
 
-    slab->peer = amg_ofi_peer_ref(peer);
+    msgbuf->peer = amg_ofi_peer_ref(peer);
     if (before != NULL)
         amg_ofi_peer_unref_locked(before);
-    slab->header.kind = (uint8_t)(AMG_OFI_MAGIC | kind);
-    slab->header.context = context;
-    slab->header.target = target;
-    slab->header.credits = 0;
-    AMG_ASSERT(body_len <= slab->buf.cap && kind < AMG_OFI_KIND_COUNT);
-    slab->len = (uint32_t)sizeof(slab->header) + body_len;
+    msgbuf->header.kind = (uint8_t)(AMG_OFI_MAGIC | kind);
+    msgbuf->header.context = context;
+    msgbuf->header.target = target;
+    msgbuf->header.credits = 0;
+    AMG_ASSERT(body_len <= msgbuf->buf.cap && kind < AMG_OFI_KIND_COUNT);
+    msgbuf->len = (uint32_t)sizeof(msgbuf->header) + body_len;
 }
 
-static void slab_left_locked(struct amg_ofi_slab *slab, hg_return_t ret)
+static void msgbuf_left_locked(struct amg_ofi_msgbuf *msgbuf, hg_return_t ret)
 {
-    if (slab->post.op != NULL)
-        amg_ofi_op_end_locked(slab->post.op, ret);
-    amg_ofi_slab_put_locked(slab);
+    if (msgbuf->post.op != NULL)
+        amg_ofi_op_end_locked(msgbuf->post.op, ret);
+    amg_ofi_msgbuf_put_locked(msgbuf);
 }
 
 /* A CONNECT names no sender, and is not counted. */
-static bool is_counted(const struct amg_ofi_slab *slab)
+static bool is_counted(const struct amg_ofi_msgbuf *msgbuf)
 {
-    return slab->header.kind != (AMG_OFI_MAGIC | AMG_OFI_CONNECT);
+    return msgbuf->header.kind != (AMG_OFI_MAGIC | AMG_OFI_CONNECT);
 }
 
 static void on_sent_locked(struct amg_ofi_domain *domain,
     struct amg_ofi_work *work, const struct fi_cq_data_entry *entry, int error)
 {
-    struct amg_ofi_slab *slab =
-        amg_container_of(work, struct amg_ofi_slab, work);
-    struct amg_peer *peer = amg_ofi_peer_ref(slab->peer);
-    uint32_t epoch = slab->epoch;
+    struct amg_ofi_msgbuf *msgbuf =
+        amg_container_of(work, struct amg_ofi_msgbuf, work);
+    struct amg_peer *peer = amg_ofi_peer_ref(msgbuf->peer);
+    uint32_t epoch = msgbuf->epoch;
 
     (void)domain;
     (void)entry;
     AMG_ASSERT(peer->busy > 0);
-    amg_list_remove(&slab->post.link);
+    amg_list_remove(&msgbuf->post.link);
     peer->busy--;
-    if (is_counted(slab) && epoch == peer->epoch &&
-        slab->header.stamp == peer->my_token)
+    if (is_counted(msgbuf) && epoch == peer->epoch &&
+        msgbuf->header.stamp == peer->my_token)
         peer->leaving--;
-    slab_left_locked(slab, error == 0 ? HG_SUCCESS : HG_HOSTUNREACH);
+    msgbuf_left_locked(msgbuf, error == 0 ? HG_SUCCESS : HG_HOSTUNREACH);
     if (error != 0 && peer->epoch == epoch)
         amg_ofi_peer_break_locked(peer, error < 0 ? -error : error);
     amg_ofi_peer_unref_locked(peer);
 }
 
-ssize_t amg_ofi_send_post_locked(struct amg_ofi_slab *slab)
+ssize_t amg_ofi_send_post_locked(struct amg_ofi_msgbuf *msgbuf)
 {
-    struct amg_ofi_domain *domain = slab->domain;
-    struct amg_peer *peer = slab->peer;
-    unsigned kind = slab->header.kind & ~(unsigned)AMG_OFI_MAGIC_MASK;
+    struct amg_ofi_domain *domain = msgbuf->domain;
+    struct amg_peer *peer = msgbuf->peer;
+    unsigned kind = msgbuf->header.kind & ~(unsigned)AMG_OFI_MAGIC_MASK;
     bool is_short =
-        slab->len <= domain->facts.inject_len && kind > AMG_OFI_ACCEPT;
+        msgbuf->len <= domain->facts.inject_len && kind > AMG_OFI_ACCEPT;
     ssize_t code = 0;
 
     AMG_ASSERT(peer->at != FI_ADDR_NOTAVAIL);
-    slab->header.stamp = peer->my_token;
+    msgbuf->header.stamp = peer->my_token;
     /* A CONNECT goes to a peer that does not know this process yet. */
-    slab->header.credits =
+    msgbuf->header.credits =
         kind == AMG_OFI_CONNECT
             ? 0
             : (uint8_t)amg_flow_take_owed(&peer->calls, CREDITS_PER_MESSAGE);
-    slab->epoch = peer->epoch;
+    msgbuf->epoch = peer->epoch;
     if (is_short) {
         code = amg_ofi_call->inject(
-            domain->ep, &slab->header, slab->len, peer->at);
+            domain->ep, &msgbuf->header, msgbuf->len, peer->at);
     } else {
-        slab->work.done = on_sent_locked;
-        code = amg_ofi_call->send(domain->ep, &slab->header, slab->len,
-            amg_ofi_reg_desc(slab->block->mr), peer->at, &slab->work.context);
+        msgbuf->work.done = on_sent_locked;
+        code = amg_ofi_call->send(domain->ep, &msgbuf->header, msgbuf->len,
+            amg_ofi_reg_desc(msgbuf->block->mr), peer->at,
+            &msgbuf->work.context);
     }
     if (code != 0) {
         amg_flow_owe_again(
-            &domain->calls.flow, &peer->calls, slab->header.credits);
+            &domain->calls.flow, &peer->calls, msgbuf->header.credits);
         return code;
     }
     if (peer->calls.owed > 0) /* more than one message tells of */
@@ -223,29 +224,29 @@ ssize_t amg_ofi_send_post_locked(struct amg_ofi_slab *slab)
             amg_flow_take_owed(&peer->calls, UINT16_MAX));
     peer->sent += kind == AMG_OFI_CONNECT ? 0 : 1;
     if (is_short) {
-        slab_left_locked(slab, HG_SUCCESS);
+        msgbuf_left_locked(msgbuf, HG_SUCCESS);
     } else {
         peer->leaving += kind == AMG_OFI_CONNECT ? 0 : 1;
         peer->busy++;
-        amg_list_push(&domain->sends, &slab->post.link);
+        amg_list_push(&domain->sends, &msgbuf->post.link);
     }
     return 0;
 }
 
-void amg_ofi_send_locked(struct amg_ofi_slab *slab)
+void amg_ofi_send_locked(struct amg_ofi_msgbuf *msgbuf)
 {
-    struct amg_peer *peer = slab->peer;
+    struct amg_peer *peer = msgbuf->peer;
     ssize_t code = -FI_EAGAIN;
 
     /* A peer that sent a CONNECT first gets the ACCEPT before anything else. */
     if (peer->state == AMG_OFI_PEER_OPEN && !peer->owes_accept &&
         peer->at != FI_ADDR_NOTAVAIL && amg_list_is_empty(&peer->unsent))
-        code = amg_ofi_send_post_locked(slab);
+        code = amg_ofi_send_post_locked(msgbuf);
     if (code == 0)
         return;
     if (amg_list_is_empty(&peer->unsent))
         amg_ofi_peer_set_deadline(peer);
-    amg_list_push(&peer->unsent, &slab->post.link);
+    amg_list_push(&peer->unsent, &msgbuf->post.link);
     amg_ofi_peer_try_later_locked(peer);
     if (code != -FI_EAGAIN)
         amg_ofi_peer_break_locked(peer, (int)-code);
@@ -257,16 +258,16 @@ void amg_ofi_send_locked(struct amg_ofi_slab *slab)
 bool amg_ofi_send_control_locked(struct amg_peer *peer,
     struct amg_ofi_header header, const void *body, uint32_t body_len)
 {
-    struct amg_ofi_slab *slab = amg_ofi_slab_get_locked(peer->domain);
+    struct amg_ofi_msgbuf *msgbuf = amg_ofi_msgbuf_get_locked(peer->domain);
 
-    if (slab == NULL)
+    if (msgbuf == NULL)
         return false;
-    slab->header.cookie = header.cookie;
+    msgbuf->header.cookie = header.cookie;
     if (body_len > 0)
-        memcpy(slab->data, body, body_len);
+        memcpy(msgbuf->data, body, body_len);
     amg_ofi_send_address(
-        slab, peer, header.context, header.target, header.kind, body_len);
-    amg_ofi_send_locked(slab);
+        msgbuf, peer, header.context, header.target, header.kind, body_len);
+    amg_ofi_send_locked(msgbuf);
     return true;
 }
 
@@ -309,13 +310,13 @@ void amg_ofi_send_lost_locked(const struct amg_peer *peer)
     struct amg_link *link = peer->busy > 0 ? amg_list_first(sends) : NULL;
 
     for (; link != NULL; link = amg_list_next(sends, link)) {
-        struct amg_ofi_slab *slab =
-            amg_container_of(link, struct amg_ofi_slab, post.link);
+        struct amg_ofi_msgbuf *msgbuf =
+            amg_container_of(link, struct amg_ofi_msgbuf, post.link);
 
-        if (slab->post.op == NULL || slab->peer != peer)
+        if (msgbuf->post.op == NULL || msgbuf->peer != peer)
             continue;
-        amg_ofi_op_end_locked(slab->post.op, HG_HOSTUNREACH);
-        slab->post.op = NULL;
+        amg_ofi_op_end_locked(msgbuf->post.op, HG_HOSTUNREACH);
+        msgbuf->post.op = NULL;
     }
 }
 
@@ -324,11 +325,11 @@ void amg_ofi_send_abandon_locked(struct amg_ofi_domain *domain)
     struct amg_link *link = NULL;
 
     while ((link = amg_list_pop(&domain->sends)) != NULL) {
-        struct amg_ofi_slab *slab =
-            amg_container_of(link, struct amg_ofi_slab, post.link);
+        struct amg_ofi_msgbuf *msgbuf =
+            amg_container_of(link, struct amg_ofi_msgbuf, post.link);
 
-        AMG_ASSERT(slab->peer->busy > 0);
-        slab->peer->busy--;
-        slab_left_locked(slab, HG_CANCELED);
+        AMG_ASSERT(msgbuf->peer->busy > 0);
+        msgbuf->peer->busy--;
+        msgbuf_left_locked(msgbuf, HG_CANCELED);
     }
 }

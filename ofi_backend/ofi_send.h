@@ -1,38 +1,38 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Message buffers (slabs), and their sends. */
+/* Message buffers (msgbufs), and their sends. */
 #ifndef AMG_OFI_BACKEND_OFI_SEND_H
 #define AMG_OFI_BACKEND_OFI_SEND_H
 
 #include "ofi_backend/ofi_domain.h"
 
-static inline struct amg_ofi_slab *amg_ofi_slab_of_buf(struct amg_buf *buf)
+static inline struct amg_ofi_msgbuf *amg_ofi_msgbuf_of_buf(struct amg_buf *buf)
 {
-    return amg_container_of(buf, struct amg_ofi_slab, buf);
+    return amg_container_of(buf, struct amg_ofi_msgbuf, buf);
 }
 
-static inline struct amg_ofi_slab *amg_ofi_slab_of_arrival(
+static inline struct amg_ofi_msgbuf *amg_ofi_msgbuf_of_arrival(
     const struct amg_arrival *arrival)
 {
-    return amg_container_of(arrival, struct amg_ofi_slab, arrival);
+    return amg_container_of(arrival, struct amg_ofi_msgbuf, arrival);
 }
 
 /* HG_NOMEM, or what registering returned. */
-hg_return_t amg_ofi_slab_init(struct amg_ofi_domain *domain);
-void amg_ofi_slab_fini(struct amg_ofi_domain *domain);
+hg_return_t amg_ofi_msgbuf_init(struct amg_ofi_domain *domain);
+void amg_ofi_msgbuf_fini(struct amg_ofi_domain *domain);
 
 /* NULL: no memory. */
-struct amg_ofi_slab *amg_ofi_slab_get_locked(struct amg_ofi_domain *domain);
+struct amg_ofi_msgbuf *amg_ofi_msgbuf_get_locked(struct amg_ofi_domain *domain);
 /* Ends its reference to the peer, too. */
-void amg_ofi_slab_put_locked(struct amg_ofi_slab *slab);
+void amg_ofi_msgbuf_put_locked(struct amg_ofi_msgbuf *msgbuf);
 
 /* Fills in all of the head but its cookie: a message of `body_len` bytes to
- * context `target`. Takes a reference to the peer for the slab. */
-void amg_ofi_send_address(struct amg_ofi_slab *slab, struct amg_peer *peer,
+ * context `target`. Takes a reference to the peer for the msgbuf. */
+void amg_ofi_send_address(struct amg_ofi_msgbuf *msgbuf, struct amg_peer *peer,
     uint8_t context, uint8_t target, enum amg_ofi_kind kind, uint32_t body_len);
 
 /* Sends, now or when the peer is known and the provider has room. Takes the
- * slab, and ends its operation when it has left, or failed. */
-void amg_ofi_send_locked(struct amg_ofi_slab *slab);
+ * msgbuf, and ends its operation when it has left, or failed. */
+void amg_ofi_send_locked(struct amg_ofi_msgbuf *msgbuf);
 
 /* Sends a message of the driver. False: no memory, nothing was sent. */
 bool amg_ofi_send_control_locked(struct amg_peer *peer,
@@ -44,8 +44,8 @@ bool amg_ofi_send_control_locked(struct amg_peer *peer,
 void amg_ofi_send_answer_locked(struct amg_peer *peer, uint8_t context,
     uint8_t target, enum amg_ofi_kind kind, uint32_t cookie, hg_return_t ret);
 
-/* Posts one slab: 0, or libfabric's code, and then it is the caller's. */
-ssize_t amg_ofi_send_post_locked(struct amg_ofi_slab *slab);
+/* Posts one msgbuf: 0, or libfabric's code, and then it is the caller's. */
+ssize_t amg_ofi_send_post_locked(struct amg_ofi_msgbuf *msgbuf);
 
 /* Drops the completions of the sends of `ep`. */
 void amg_ofi_send_detach_locked(

@@ -40,26 +40,26 @@ hg_return_t amg_ofi_small_post_locked(struct amg_ofi_transfer *transfer)
         .left = transfer->posted == 0 ? left : len,
     };
     struct amg_ofi_piece *piece = NULL;
-    struct amg_ofi_slab *slab = NULL;
+    struct amg_ofi_msgbuf *msgbuf = NULL;
     uint32_t body_len = sizeof(access);
 
     if (transfer->peer->asked >= ASKED_MAX)
         return HG_AGAIN;
     piece = amg_ofi_rma_piece_get_locked(transfer, len);
-    slab = amg_ofi_slab_get_locked(domain);
-    if (piece == NULL || slab == NULL ||
+    msgbuf = amg_ofi_msgbuf_get_locked(domain);
+    if (piece == NULL || msgbuf == NULL ||
         amg_table_add(&domain->pieces, piece, transfer->peer->number,
             &piece->cookie) != HG_SUCCESS) {
         if (piece != NULL)
             amg_pool_put(&domain->piece_pool, piece);
-        if (slab != NULL)
-            amg_ofi_slab_put_locked(slab);
+        if (msgbuf != NULL)
+            amg_ofi_msgbuf_put_locked(msgbuf);
         return HG_NOMEM;
     }
     piece->here = transfer->here;
-    memcpy(slab->data, &access, sizeof(access));
+    memcpy(msgbuf->data, &access, sizeof(access));
     if (transfer->is_put) {
-        amg_seg_iter_gather(slab->data + body_len, &transfer->here, len);
+        amg_seg_iter_gather(msgbuf->data + body_len, &transfer->here, len);
         body_len += (uint32_t)len;
     } else {
         amg_seg_iter_skip(&transfer->here, len);
@@ -69,11 +69,11 @@ hg_return_t amg_ofi_small_post_locked(struct amg_ofi_transfer *transfer)
     transfer->piece_count++;
     transfer->peer->asked++;
     amg_list_push(&transfer->pieces, &piece->link);
-    slab->header.cookie = piece->cookie;
-    amg_ofi_send_address(slab, transfer->peer, transfer->ep->base.context_id,
+    msgbuf->header.cookie = piece->cookie;
+    amg_ofi_send_address(msgbuf, transfer->peer, transfer->ep->base.context_id,
         transfer->target_context, transfer->is_put ? AMG_OFI_PUT : AMG_OFI_GET,
         body_len);
-    amg_ofi_send_locked(slab);
+    amg_ofi_send_locked(msgbuf);
     return HG_SUCCESS;
 }
 
@@ -132,7 +132,7 @@ void amg_ofi_small_on_get_locked(
     struct amg_ofi_domain *domain, const struct amg_ofi_message *message)
 {
     struct amg_ofi_access access;
-    struct amg_ofi_slab *slab = NULL;
+    struct amg_ofi_msgbuf *msgbuf = NULL;
     struct amg_seg_iter place;
     hg_return_t rc = HG_SUCCESS;
 
@@ -141,18 +141,18 @@ void amg_ofi_small_on_get_locked(
     if (rc == HG_SUCCESS && access.len > amg_ofi_small_max(domain))
         rc = HG_MSGSIZE;
     if (rc == HG_SUCCESS)
-        slab = amg_ofi_slab_get_locked(domain);
-    if (rc == HG_SUCCESS && slab == NULL)
+        msgbuf = amg_ofi_msgbuf_get_locked(domain);
+    if (rc == HG_SUCCESS && msgbuf == NULL)
         rc = HG_NOMEM;
     if (rc != HG_SUCCESS) {
         done_send_locked(message, rc);
         return;
     }
-    amg_seg_iter_gather(slab->data, &place, access.len);
-    slab->header.cookie = message->header->cookie;
-    amg_ofi_send_address(slab, message->peer, message->header->target,
+    amg_seg_iter_gather(msgbuf->data, &place, access.len);
+    msgbuf->header.cookie = message->header->cookie;
+    amg_ofi_send_address(msgbuf, message->peer, message->header->target,
         message->header->context, AMG_OFI_DATA, (uint32_t)access.len);
-    amg_ofi_send_locked(slab);
+    amg_ofi_send_locked(msgbuf);
 }
 
 void amg_ofi_small_on_put_locked(

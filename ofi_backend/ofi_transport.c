@@ -248,9 +248,9 @@ static void posts_cancel_locked(struct amg_ofi_domain *domain)
             (void)amg_ofi_call->cancel(
                 domain->ep, &domain->receives[i].work.context);
     for (; link != NULL; link = amg_list_next(&domain->sends, link))
-        (void)amg_ofi_call->cancel(
-            domain->ep, &amg_container_of(link, struct amg_ofi_slab, post.link)
-                             ->work.context);
+        (void)amg_ofi_call->cancel(domain->ep,
+            &amg_container_of(link, struct amg_ofi_msgbuf, post.link)
+                 ->work.context);
     /* Nothing can arrive in a domain that was never quite open. */
     if (domain->eps != NULL)
         (void)settle_locked(domain, CANCEL_MS, is_posted, domain);
@@ -281,13 +281,13 @@ static void domain_free(struct amg_ofi_domain *domain)
     domain->is_closing = true;
     ep_end_locked(domain);
     while ((late = amg_list_pop(&domain->calls.late)) != NULL)
-        amg_ofi_slab_put_locked(
-            amg_container_of(late, struct amg_ofi_slab, arrival.link));
+        amg_ofi_msgbuf_put_locked(
+            amg_container_of(late, struct amg_ofi_msgbuf, arrival.link));
     amg_ofi_send_abandon_locked(domain);
     peers_end_locked(domain);
     if (domain->self != NULL)
         amg_ofi_peer_unref_locked(domain->self);
-    amg_ofi_slab_fini(domain);
+    amg_ofi_msgbuf_fini(domain);
     amg_ofi_ep_fini(domain);
     amg_bias_give(&domain->lock);
     amg_pool_fini(&domain->piece_pool);
@@ -422,7 +422,7 @@ static hg_return_t domain_fill(
     if (rc == HG_SUCCESS)
         rc = amg_ofi_peer_get_locked(domain, addr, len, &domain->self);
     if (rc == HG_SUCCESS)
-        rc = amg_ofi_slab_init(domain);
+        rc = amg_ofi_msgbuf_init(domain);
     if (rc == HG_SUCCESS)
         rc = amg_ofi_ep_listen_locked(domain, amg_ofi_poll_on_received_locked);
     if (rc != HG_SUCCESS)
@@ -587,8 +587,8 @@ const struct amg_transport amg_ofi_transport = {
     .addr =
         {
             .self = amg_ofi_addr_self,
-            .hold = amg_ofi_peer_ref,
-            .drop = amg_ofi_addr_unref,
+            .ref = amg_ofi_peer_ref,
+            .unref = amg_ofi_addr_unref,
             .is_self = amg_ofi_addr_is_self,
             .is_same = amg_ofi_addr_is_same,
             .format = amg_ofi_addr_format,

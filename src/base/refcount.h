@@ -26,7 +26,7 @@ static inline void amg_refs_set(atomic_int *refs, int count)
     atomic_store_explicit(refs, count, memory_order_relaxed);
 }
 
-static inline void amg_refs_hold(atomic_int *refs)
+static inline void amg_refs_ref(atomic_int *refs)
 {
     atomic_fetch_add_explicit(refs, 1, memory_order_relaxed);
 }
@@ -59,7 +59,7 @@ static inline bool amg_refs_are_last(
 }
 
 /* Drops `count`, probably not the last ones. As below. */
-static inline bool amg_refs_drop_shared(
+static inline bool amg_refs_unref_shared(
     atomic_int *refs, int count, const atomic_int *spare)
 {
     int before = atomic_fetch_sub_explicit(refs, count, memory_order_acq_rel);
@@ -73,11 +73,11 @@ static inline bool amg_refs_drop_shared(
 
 /* Drops `count`. True: these were the last ones, and the caller destroys the
  * object; it sees all writes of the other holders. */
-static inline bool amg_refs_drop(
+static inline bool amg_refs_unref(
     atomic_int *refs, int count, const atomic_int *spare)
 {
     if (!amg_refs_are_last(refs, count, spare))
-        return amg_refs_drop_shared(refs, count, spare);
+        return amg_refs_unref_shared(refs, count, spare);
     atomic_store_explicit(refs, 0, memory_order_relaxed);
     return true;
 }

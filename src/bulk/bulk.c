@@ -69,9 +69,9 @@ static void bulk_destroy(struct hg_bulk *bulk)
     amg_attic_put(&attic, bulk);
 }
 
-void amg_bulk_hold(struct hg_bulk *bulk)
+void amg_bulk_ref(struct hg_bulk *bulk)
 {
-    amg_refs_hold(&bulk->refs);
+    amg_refs_ref(&bulk->refs);
 }
 
 static hg_return_t bulk_unregister(struct hg_bulk *bulk)
@@ -95,11 +95,11 @@ static hg_return_t bulk_unregister(struct hg_bulk *bulk)
     return HG_SUCCESS;
 }
 
-hg_return_t amg_bulk_drop(struct hg_bulk *bulk)
+hg_return_t amg_bulk_unref(struct hg_bulk *bulk)
 {
     hg_return_t rc = HG_SUCCESS;
 
-    if (!amg_refs_drop(&bulk->refs, 1, NULL))
+    if (!amg_refs_unref(&bulk->refs, 1, NULL))
         return HG_SUCCESS;
     rc = bulk_unregister(bulk);
     if (rc != HG_SUCCESS) {
@@ -112,7 +112,7 @@ hg_return_t amg_bulk_drop(struct hg_bulk *bulk)
 
 void amg_bulk_leave(struct hg_bulk *bulk)
 {
-    if (amg_bulk_drop(bulk) == HG_SUCCESS || bulk->is_internal)
+    if (amg_bulk_unref(bulk) == HG_SUCCESS || bulk->is_internal)
         return;
     bulk->is_internal = true;
     amg_class_count(bulk->cls, AMG_CLASS_BULKS, -1);
@@ -346,14 +346,14 @@ hg_return_t HG_Bulk_free(hg_bulk_t handle)
 {
     if (handle == HG_BULK_NULL)
         return HG_SUCCESS;
-    return AMG_BULK_OK(handle) ? amg_bulk_drop(handle) : HG_INVALID_ARG;
+    return AMG_BULK_OK(handle) ? amg_bulk_unref(handle) : HG_INVALID_ARG;
 }
 
 hg_return_t HG_Bulk_ref_incr(hg_bulk_t handle)
 {
     if (!AMG_BULK_OK(handle))
         return HG_INVALID_ARG;
-    amg_bulk_hold(handle);
+    amg_bulk_ref(handle);
     return HG_SUCCESS;
 }
 

@@ -68,10 +68,10 @@ uint64_t amg_bulk_sealed(struct hg_bulk *bulk);
 hg_return_t amg_bulk_make_owning(hg_class_t *cls, void *data, uint64_t len,
     uint8_t flags, struct hg_bulk **ret_bulk);
 
-void amg_bulk_hold(struct hg_bulk *bulk);
+void amg_bulk_ref(struct hg_bulk *bulk);
 /* Drops a reference; the last one ends the exposure. HG_BUSY: a peer with an
  * access in flight did not answer; the reference stays. */
-hg_return_t amg_bulk_drop(struct hg_bulk *bulk);
+hg_return_t amg_bulk_unref(struct hg_bulk *bulk);
 
 /* Drops a reference when the caller cannot retry. If a peer does not answer,
  * handle and memory are left to it, and not counted any more. */

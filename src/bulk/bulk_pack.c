@@ -224,7 +224,7 @@ hg_return_t amg_bulk_unpack(hg_class_t *cls, const void *bytes, uint64_t len,
     return HG_SUCCESS;
 
 drop_bulk:
-    amg_bulk_drop(bulk);
+    amg_bulk_unref(bulk);
 refuse:
     AMG_LOG_WARNING("bulk",
         "%llu bytes are no bulk descriptor of this version (%s); dropped",
@@ -305,7 +305,7 @@ hg_return_t hg_proc_hg_bulk_t(hg_proc_t proc, void *data)
         return proc_decode(proc, bulk);
     case HG_FREE:
         if (*bulk != HG_BULK_NULL)
-            rc = amg_bulk_drop(*bulk);
+            rc = amg_bulk_unref(*bulk);
         *bulk = HG_BULK_NULL;
         return rc;
     }

@@ -208,8 +208,8 @@ static void transfer_init(struct hg_op_id *transfer,
     amg_lock_init(&transfer->lock);
     transfer->is_cancelled = false;
     transfer->is_posted = false;
-    amg_bulk_hold(plan->origin);
-    amg_bulk_hold(plan->local);
+    amg_bulk_ref(plan->origin);
+    amg_bulk_ref(plan->local);
     amg_context_enter(plan->context);
 }
 

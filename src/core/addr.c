@@ -46,7 +46,7 @@ void amg_addr_init_from(hg_class_t *cls, unsigned route, struct amg_peer *peer,
     ret_addr->route = (uint8_t)route;
     ret_addr->is_users = false;
     ret_addr->is_borrowed = false;
-    ret_addr->peer = cls->domains[route]->transport->addr.hold(peer);
+    ret_addr->peer = cls->domains[route]->transport->addr.ref(peer);
 }
 
 hg_return_t amg_addr_init(hg_class_t *cls, unsigned route,
@@ -75,14 +75,14 @@ void amg_addr_init_copy(const struct hg_addr *other, struct hg_addr *ret_addr)
     ret_addr->is_users = false;
     ret_addr->is_borrowed = false;
     if (other->peer != NULL)
-        ret_addr->peer = addr_ops(other)->hold(other->peer);
+        ret_addr->peer = addr_ops(other)->ref(other->peer);
 }
 
 void amg_addr_keep(struct hg_addr *addr)
 {
     if (!addr->is_borrowed)
         return;
-    addr->peer = addr_ops(addr)->hold(addr->peer);
+    addr->peer = addr_ops(addr)->ref(addr->peer);
     addr->is_borrowed = false;
 }
 
@@ -91,7 +91,7 @@ void amg_addr_fini(struct hg_addr *addr)
     if (addr->peer == NULL)
         return;
     if (!addr->is_borrowed)
-        addr_ops(addr)->drop(addr_domain(addr), addr->peer);
+        addr_ops(addr)->unref(addr_domain(addr), addr->peer);
     addr->peer = NULL;
 }
 
@@ -146,7 +146,7 @@ hg_return_t amg_addr_parse(
         if (rc != HG_SUCCESS)
             return rc;
         rc = amg_addr_init(cls, route, peer, ret_addr);
-        domain->transport->addr.drop(domain, peer);
+        domain->transport->addr.unref(domain, peer);
         return rc;
     }
     AMG_LOG_ERROR("addr",
@@ -173,7 +173,7 @@ struct amg_peer *amg_addr_main_peer(const struct hg_addr *addr)
     if (addr->route == AMG_ROUTE_SELF && main_route != AMG_ROUTE_SELF)
         return domain->transport->addr.self(domain);
     peer = main_peer_find(addr);
-    return peer == NULL ? NULL : domain->transport->addr.hold(peer);
+    return peer == NULL ? NULL : domain->transport->addr.ref(peer);
 }
 
 hg_return_t amg_addr_format(
@@ -189,7 +189,7 @@ hg_return_t amg_addr_format(
             domain, addr->peer, ret_text, len);
     domain = addr->cls->domains[addr->cls->plan.main_route];
     rc = domain->transport->addr.format(domain, peer, ret_text, len);
-    domain->transport->addr.drop(domain, peer);
+    domain->transport->addr.unref(domain, peer);
     return rc;
 }
 

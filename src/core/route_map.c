@@ -142,9 +142,9 @@ static uint32_t rank_of_peer(const void *ranks, const struct amg_peer *peer)
 
 static void entry_destroy(struct amg_route_map *map, struct entry *entry)
 {
-    ops_of(map, entry->route)->drop(domain_of(map, entry->route), entry->peer);
+    ops_of(map, entry->route)->unref(domain_of(map, entry->route), entry->peer);
     ops_of(map, map->main_route)
-        ->drop(domain_of(map, map->main_route), entry->main_peer);
+        ->unref(domain_of(map, map->main_route), entry->main_peer);
     amg_mem_free(entry);
 }
 
@@ -169,8 +169,8 @@ hg_return_t amg_route_map_add(struct amg_route_map *map, unsigned route,
     if (entry == NULL)
         return find_by_main(map, main_peer) != NULL ? HG_SUCCESS : HG_NOMEM;
     entry->route = route;
-    entry->main_peer = ops_of(map, map->main_route)->hold(main_peer);
-    entry->peer = ops_of(map, route)->hold(peer);
+    entry->main_peer = ops_of(map, map->main_route)->ref(main_peer);
+    entry->peer = ops_of(map, route)->ref(peer);
     amg_lock_lock(&map->lock);
     is_new = find_by_main(map, main_peer) == NULL;
     if (is_new)
@@ -264,7 +264,7 @@ static hg_return_t find_in_table(
     if (rc != HG_SUCCESS)
         return rc;
     rc = amg_route_map_add(map, map->table_route, main_peer, peer);
-    domain->transport->addr.drop(domain, peer);
+    domain->transport->addr.unref(domain, peer);
     return rc;
 }
 

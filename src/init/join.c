@@ -108,7 +108,7 @@ static hg_return_t self_write(const hg_class_t *cls, char *ret_text, size_t cap)
     struct amg_peer *self = ops->self(domain);
     hg_return_t rc = ops->format(domain, self, ret_text, &cap);
 
-    ops->drop(domain, self);
+    ops->unref(domain, self);
     return rc;
 }
 
@@ -282,7 +282,7 @@ static void others_map(hg_class_t *cls, const struct amg_node_ops *ops,
             rc = amg_route_map_add(
                 cls->route_map, AMG_ROUTE_SHM, main_peer, near);
             mine->needs_names |= !amg_shm_node_is_open_to_us(domain, near);
-            domain->transport->addr.drop(domain, near);
+            domain->transport->addr.unref(domain, near);
         }
         mine->ret = (uint32_t)rc;
         mine->other = cards[i].rank;

@@ -117,7 +117,7 @@ hg_return_t amalgam_addr_get_rank(
         return HG_ADDRNOTAVAIL;
     }
     *rank = amg_mpi_rank_of_peer(domain, peer);
-    domain->transport->addr.drop(domain, peer);
+    domain->transport->addr.unref(domain, peer);
     return HG_SUCCESS;
 }
 

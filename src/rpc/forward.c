@@ -30,7 +30,7 @@ static void forward_run(struct amg_cq_entry *entry)
     if (callback != NULL)
         callback(&info);
     /* Usually the program has one more. */
-    if (!AMG_LIKELY(!amg_refs_drop_shared(&handle->refs, 1, &handle->spare)))
+    if (!AMG_LIKELY(!amg_refs_unref_shared(&handle->refs, 1, &handle->spare)))
         amg_handle_end(handle);
     amg_context_leave(context);
 }
@@ -242,7 +242,7 @@ hg_return_t HG_Forward(
     amg_handle_forget_args(handle);
     amg_handle_set_state(handle, AMG_HANDLE_IDLE);
     amg_context_leave(context);
-    amg_handle_drop(handle);
+    amg_handle_unref(handle);
     return rc;
 }
 

@@ -225,7 +225,7 @@ hg_return_t HG_Create(
     }
     rc = amg_handle_greet(made);
     if (rc != HG_SUCCESS) {
-        amg_handle_drop(made);
+        amg_handle_unref(made);
         return rc;
     }
     handle_count(made);
@@ -292,7 +292,7 @@ hg_return_t HG_Ref_incr(hg_handle_t handle)
 {
     if (!AMG_HANDLE_OK(handle))
         return HG_INVALID_ARG;
-    amg_handle_hold(handle);
+    amg_handle_ref(handle);
     return HG_SUCCESS;
 }
 
@@ -432,7 +432,7 @@ static bool unanswered_drop(struct hg_handle *handle, int share)
             if (amg_handle_state(handle) != AMG_HANDLE_RUNNING ||
                 !take_off(handle))
                 return false;
-            amg_handle_drop(handle);
+            amg_handle_unref(handle);
             return true;
         }
         if (refs <= share)
@@ -534,7 +534,7 @@ void amg_unanswered_look(hg_context_t *context, uint64_t now_ns)
     uint64_t next_ns = 0;
 
     while ((handle = due_take(context, now_ns, &next_ns)) != NULL)
-        amg_handle_drop(handle);
+        amg_handle_unref(handle);
     amg_context_look_at(context, next_ns);
 }
 

@@ -170,18 +170,18 @@ static inline int amg_handle_refs(const struct hg_handle *handle)
     AMG_ALIVE((handle) != HG_HANDLE_NULL && amg_refs_get(&(handle)->refs) > 0, \
         "handle", (handle))
 
-static inline void amg_handle_hold(struct hg_handle *handle)
+static inline void amg_handle_ref(struct hg_handle *handle)
 {
-    amg_refs_hold(&handle->refs);
+    amg_refs_ref(&handle->refs);
 }
 /* Releases everything, after the last reference was dropped. */
 void amg_handle_end(struct hg_handle *handle);
 static inline void amg_handle_drop_some(struct hg_handle *handle, int share)
 {
-    if (amg_refs_drop(&handle->refs, share, &handle->spare))
+    if (amg_refs_unref(&handle->refs, share, &handle->spare))
         amg_handle_end(handle);
 }
-static inline void amg_handle_drop(struct hg_handle *handle)
+static inline void amg_handle_unref(struct hg_handle *handle)
 {
     amg_handle_drop_some(handle, 1);
 }

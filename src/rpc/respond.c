@@ -328,7 +328,7 @@ static void respond_run(struct amg_cq_entry *entry)
 
     if (handle->callback != NULL)
         handle->callback(&info);
-    amg_handle_drop(handle);
+    amg_handle_unref(handle);
     amg_context_leave(context);
 }
 
@@ -395,7 +395,7 @@ static hg_return_t respond_post(
         amg_handle_move_state(handle, AMG_HANDLE_REPLYING, AMG_HANDLE_ANSWERED);
         /* Otherwise the program may have destroyed it already. */
         if (!AMG_LIKELY(!is_claimed))
-            amg_handle_drop(handle);
+            amg_handle_unref(handle);
         return HG_SUCCESS;
     }
     amg_context_enter(handle->info.context);

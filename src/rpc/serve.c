@@ -227,7 +227,7 @@ static void serve_refuse(
         handle->arrival->is_one_way ? "dropped" : HG_Error_to_string(ret));
     amg_respond_code(handle, ret);
     amg_handle_set_state(handle, AMG_HANDLE_ANSWERED);
-    amg_handle_drop(handle);
+    amg_handle_unref(handle);
 }
 
 static void args_pulled(struct hg_handle *handle, hg_return_t rc)
@@ -404,7 +404,7 @@ void amg_serve_arrived(
     else
         amg_respond_code(handle, HG_SUCCESS);
     amg_handle_set_state(handle, AMG_HANDLE_ANSWERED);
-    amg_handle_drop(handle);
+    amg_handle_unref(handle);
 }
 
 hg_return_t amg_serve_attach(hg_class_t *cls)

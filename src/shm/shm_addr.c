@@ -91,7 +91,7 @@ static void peer_watch_locked(struct amg_shm_peer *peer)
 bool amg_shm_peer_is_idle_locked(const struct amg_shm_peer *peer)
 {
     return peer->shares == 0 && peer->calls.unanswered == 0 &&
-           peer->calls.waiting == NULL && peer->slabs_lent == 0 &&
+           peer->calls.waiting == NULL && peer->msgbufs_lent == 0 &&
            !amg_shm_link_is_queued_locked(peer);
 }
 
@@ -218,10 +218,10 @@ void amg_shm_addr_blame(struct amg_shm_peer *peer, enum amg_shm_fault fault,
 
 struct amg_peer *amg_shm_addr_self(struct amg_domain *base)
 {
-    return amg_shm_addr_hold(amg_shm_peer_base(amg_shm_domain_of(base)->self));
+    return amg_shm_addr_ref(amg_shm_peer_base(amg_shm_domain_of(base)->self));
 }
 
-struct amg_peer *amg_shm_addr_hold(struct amg_peer *base)
+struct amg_peer *amg_shm_addr_ref(struct amg_peer *base)
 {
     struct amg_shm_peer *peer = amg_shm_peer_of(base);
 
@@ -231,7 +231,7 @@ struct amg_peer *amg_shm_addr_hold(struct amg_peer *base)
     return base;
 }
 
-void amg_shm_addr_drop(struct amg_domain *base, struct amg_peer *peer)
+void amg_shm_addr_unref(struct amg_domain *base, struct amg_peer *peer)
 {
     struct amg_shm_domain *domain = amg_shm_domain_of(base);
 

@@ -60,8 +60,8 @@ void amg_shm_addr_blame(struct amg_shm_peer *peer, enum amg_shm_fault fault,
 
 /* The slots of the contract. */
 struct amg_peer *amg_shm_addr_self(struct amg_domain *domain);
-struct amg_peer *amg_shm_addr_hold(struct amg_peer *peer);
-void amg_shm_addr_drop(struct amg_domain *domain, struct amg_peer *peer);
+struct amg_peer *amg_shm_addr_ref(struct amg_peer *peer);
+void amg_shm_addr_unref(struct amg_domain *domain, struct amg_peer *peer);
 bool amg_shm_addr_is_self(
     const struct amg_domain *domain, const struct amg_peer *peer);
 bool amg_shm_addr_is_same(const struct amg_domain *domain,

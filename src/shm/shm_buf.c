@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Buffers of outgoing messages, and arrivals.
  *
- * A message is written into a slab of the own segment. A short one is copied
- * from there into a cell, and its slab is free again; a long one stays, the
- * cell names its slab, and the receiver reads it there and gives the slab back
- * by one store. So each slab costs memory only once it was used, the one used
- * last is used next, and slabs that are out are looked after before a fresh one
- * is touched. When none is left, messages are written to the heap, and wait for
- * a slab. */
+ * A message is written into a msgbuf of the own segment. A short one is copied
+ * from there into a cell, and its msgbuf is free again; a long one stays, the
+ * cell names its msgbuf, and the receiver reads it there and gives the msgbuf
+ * back by one store. So each msgbuf costs memory only once it was used, the one
+ * used last is used next, and msgbufs that are out are looked after before a
+ * fresh one is touched. When none is left, messages are written to the heap,
+ * and wait for a msgbuf. */
 #include "shm/shm_buf.h"
 
 #include <string.h>
@@ -19,7 +19,7 @@
 
 enum {
     BLOCK = 32,      /* arrivals cut from one allocation */
-    RECLAIM_MAX = 8, /* slabs looked at before a fresh one is taken */
+    RECLAIM_MAX = 8, /* msgbufs looked at before a fresh one is taken */
 };
 
 struct amg_shm_block {
@@ -48,7 +48,7 @@ static bool block_add_locked(struct amg_shm_domain *domain)
 hg_return_t amg_shm_buf_init(struct amg_shm_domain *domain)
 {
     amg_list_init(&domain->out_bufs);
-    domain->bufs = amg_mem_zalloc(AMG_SHM_SLABS * sizeof(*domain->bufs));
+    domain->bufs = amg_mem_zalloc(AMG_SHM_MSGBUFS * sizeof(*domain->bufs));
     if (domain->bufs == NULL || !block_add_locked(domain))
         return HG_NOMEM;
     return HG_SUCCESS;
@@ -56,7 +56,7 @@ hg_return_t amg_shm_buf_init(struct amg_shm_domain *domain)
 
 static bool buf_is_heap(const struct amg_shm_buf *buf)
 {
-    return buf->slab == NULL;
+    return buf->msgbuf == NULL;
 }
 
 void amg_shm_buf_fini(struct amg_shm_domain *domain)
@@ -79,17 +79,17 @@ AMG_NOINLINE static struct amg_shm_buf *buf_fresh_locked(
     struct amg_shm_buf *buf = NULL;
 
     /* The first one was reserved with the segment: so there is one at least. */
-    if (index == AMG_SHM_SLABS ||
+    if (index == AMG_SHM_MSGBUFS ||
         (index > 0 && !amg_shm_region_reserve(&domain->region,
-                          amg_shm_region_slab(&domain->region, index),
-                          domain->region.slab_stride)))
+                          amg_shm_region_msgbuf(&domain->region, index),
+                          domain->region.msgbuf_stride)))
         return NULL;
     domain->fresh_bufs++;
     buf = &domain->bufs[index];
     buf->domain = domain;
     buf->index = index;
-    buf->slab = amg_shm_region_slab(&domain->region, index);
-    buf->buf.data = buf->slab->bytes;
+    buf->msgbuf = amg_shm_region_msgbuf(&domain->region, index);
+    buf->buf.data = buf->msgbuf->bytes;
     buf->buf.cap = domain->region.message_len;
     return buf;
 }
@@ -128,11 +128,11 @@ static bool buf_reclaim_locked(struct amg_shm_buf *buf)
 {
     struct amg_shm_peer *peer = buf->peer;
 
-    if (atomic_load_explicit(&buf->slab->is_out, memory_order_acquire) != 0)
+    if (atomic_load_explicit(&buf->msgbuf->is_out, memory_order_acquire) != 0)
         return false;
     amg_list_remove(&buf->post.link);
     buf_push_locked(buf);
-    peer->slabs_lent--;
+    peer->msgbufs_lent--;
     amg_shm_peer_reap_locked(peer);
     return true;
 }
@@ -154,13 +154,13 @@ static bool bufs_reclaim_locked(struct amg_shm_domain *domain, unsigned max)
     return any;
 }
 
-/* Takes back the slabs that receivers are done with. True: some were. */
+/* Takes back the msgbufs that receivers are done with. True: some were. */
 static bool shm_buf_reclaim_locked(struct amg_shm_domain *domain)
 {
-    return bufs_reclaim_locked(domain, AMG_SHM_SLABS);
+    return bufs_reclaim_locked(domain, AMG_SHM_MSGBUFS);
 }
 
-static struct amg_shm_buf *buf_slab_locked(struct amg_shm_domain *domain)
+static struct amg_shm_buf *buf_msgbuf_locked(struct amg_shm_domain *domain)
 {
     struct amg_shm_buf *buf = buf_pop_locked(domain);
 
@@ -176,7 +176,7 @@ static struct amg_shm_buf *buf_slab_locked(struct amg_shm_domain *domain)
 
 struct amg_shm_buf *amg_shm_buf_get_locked(struct amg_shm_domain *domain)
 {
-    struct amg_shm_buf *buf = buf_slab_locked(domain);
+    struct amg_shm_buf *buf = buf_msgbuf_locked(domain);
 
     return AMG_LIKELY(buf != NULL) ? buf : buf_heap(domain);
 }
@@ -195,7 +195,7 @@ struct amg_shm_buf *amg_shm_buf_settle_locked(struct amg_shm_buf *buf)
 
     if (!buf_is_heap(buf))
         return buf;
-    settled = buf_slab_locked(buf->domain);
+    settled = buf_msgbuf_locked(buf->domain);
     if (settled == NULL)
         return NULL;
     memcpy(settled->buf.data, buf->buf.data, buf->len);
@@ -205,9 +205,9 @@ struct amg_shm_buf *amg_shm_buf_settle_locked(struct amg_shm_buf *buf)
 
 void amg_shm_buf_out_locked(struct amg_shm_buf *buf, struct amg_shm_peer *peer)
 {
-    atomic_store_explicit(&buf->slab->is_out, 1, memory_order_relaxed);
+    atomic_store_explicit(&buf->msgbuf->is_out, 1, memory_order_relaxed);
     buf->peer = peer;
-    peer->slabs_lent++;
+    peer->msgbufs_lent++;
     amg_list_push(&buf->domain->out_bufs, &buf->post.link);
 }
 
@@ -222,13 +222,14 @@ void amg_shm_buf_gone_locked(struct amg_shm_peer *peer)
             amg_container_of(link, struct amg_shm_buf, post.link);
 
         if (buf->peer == peer) {
-            atomic_store_explicit(&buf->slab->is_out, 0, memory_order_relaxed);
+            atomic_store_explicit(
+                &buf->msgbuf->is_out, 0, memory_order_relaxed);
             amg_list_remove(link);
             buf_push_locked(buf);
         }
         link = next;
     }
-    peer->slabs_lent = 0;
+    peer->msgbufs_lent = 0;
 }
 
 struct amg_shm_arrival *amg_shm_arrival_get_locked(
@@ -240,14 +241,15 @@ struct amg_shm_arrival *amg_shm_arrival_get_locked(
         return NULL;
     arrival = domain->free_arrivals;
     domain->free_arrivals = arrival->next_free;
-    arrival->slab = NULL;
+    arrival->msgbuf = NULL;
     arrival->copy = NULL;
     return arrival;
 }
 
-void amg_shm_slab_return(struct amg_shm_peer *peer, struct amg_shm_slab *slab)
+void amg_shm_msgbuf_return(
+    struct amg_shm_peer *peer, struct amg_shm_msgbuf *msgbuf)
 {
-    if (atomic_exchange_explicit(&slab->is_out, 0, memory_order_seq_cst) == 2)
+    if (atomic_exchange_explicit(&msgbuf->is_out, 0, memory_order_seq_cst) == 2)
         amg_shm_link_raise_all(peer);
 }
 
@@ -260,7 +262,7 @@ void amg_shm_buf_want_locked(struct amg_shm_domain *domain)
             amg_container_of(link, struct amg_shm_buf, post.link);
         uint32_t expected = 1;
 
-        (void)atomic_compare_exchange_strong_explicit(&buf->slab->is_out,
+        (void)atomic_compare_exchange_strong_explicit(&buf->msgbuf->is_out,
             &expected, 2, memory_order_seq_cst, memory_order_relaxed);
     }
 }
@@ -269,9 +271,9 @@ void amg_shm_arrival_put_locked(struct amg_shm_arrival *arrival)
 {
     struct amg_shm_peer *peer = amg_shm_peer_of(arrival->base.from);
 
-    if (arrival->slab != NULL) {
-        amg_shm_slab_return(peer, arrival->slab);
-        peer->slabs_held--;
+    if (arrival->msgbuf != NULL) {
+        amg_shm_msgbuf_return(peer, arrival->msgbuf);
+        peer->msgbufs_held--;
     } else if (arrival->copy != NULL) {
         amg_mem_free(arrival->copy);
     }

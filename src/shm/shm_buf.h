@@ -8,25 +8,26 @@
 enum {
     /* Slabs of one peer that arrivals may point into at once; further messages
      * are copied, so that a receiver that keeps arrivals does not exhaust the
-     * sender's slabs. 64 such receivers would exhaust it. */
+     * sender's msgbufs. 64 such receivers would exhaust it. */
     AMG_SHM_HELD_MAX = 16,
 };
 
 hg_return_t amg_shm_buf_init(struct amg_shm_domain *domain);
 void amg_shm_buf_fini(struct amg_shm_domain *domain);
 
-/* A buffer, with a slab if one is free; NULL: no memory. */
+/* A buffer, with a msgbuf if one is free; NULL: no memory. */
 struct amg_shm_buf *amg_shm_buf_get_locked(struct amg_shm_domain *domain);
 void amg_shm_buf_put_locked(struct amg_shm_buf *buf);
-/* Moves the bytes of a heap buf to one with a slab; NULL: none is free. */
+/* Moves the bytes of a heap buf to one with a msgbuf; NULL: none is free. */
 struct amg_shm_buf *amg_shm_buf_settle_locked(struct amg_shm_buf *buf);
-/* Hands the slab of `buf` to `peer`, which will return it. */
+/* Hands the msgbuf of `buf` to `peer`, which will return it. */
 void amg_shm_buf_out_locked(struct amg_shm_buf *buf, struct amg_shm_peer *peer);
-/* Returns a slab of `peer` whose bytes were read. */
-void amg_shm_slab_return(struct amg_shm_peer *peer, struct amg_shm_slab *slab);
-/* Asks the next receiver that returns a slab to wake this process. */
+/* Returns a msgbuf of `peer` whose bytes were read. */
+void amg_shm_msgbuf_return(
+    struct amg_shm_peer *peer, struct amg_shm_msgbuf *msgbuf);
+/* Asks the next receiver that returns a msgbuf to wake this process. */
 void amg_shm_buf_want_locked(struct amg_shm_domain *domain);
-/* The peer is gone: reclaims the slabs that it has. */
+/* The peer is gone: reclaims the msgbufs that it has. */
 void amg_shm_buf_gone_locked(struct amg_shm_peer *peer);
 
 /* An arrival without bytes; NULL: no memory. */

@@ -2,7 +2,7 @@
 /* The domain, its endpoints and its peers, shared by the files of this folder.
  *
  *   domain -- region        own segment
- *     |   \-- bufs          outgoing messages, most of them with a slab
+ *     |   \-- bufs          outgoing messages, most of them with a msgbuf
  *     |-- peers             by incarnation; each maps the peer's segment
  *     |      \-- links      our ring to each context of the peer, 1 claim each
  *     |-- inboxes           by context: the rings of its senders
@@ -99,14 +99,14 @@ struct amg_shm_bulk_peer {
 };
 
 /* Buffer of one outgoing message. It is in the free list, with the user,
- * waiting to be sent, or its slab is with a receiver. */
+ * waiting to be sent, or its msgbuf is with a receiver. */
 struct amg_shm_buf {
     struct amg_post
         post; /* post.link, while free: singly linked through next */
     struct amg_buf buf;
     struct amg_shm_domain *domain;
-    struct amg_shm_slab *slab; /* NULL: the bytes are on the heap */
-    uint32_t index;            /* of the slab */
+    struct amg_shm_msgbuf *msgbuf; /* NULL: the bytes are on the heap */
+    uint32_t index;                /* of the msgbuf */
     /* The rest is valid while it waits. */
     uint32_t len;
     uint8_t kind;
@@ -139,12 +139,12 @@ struct amg_shm_peer {
     uint32_t shares; /* addresses, arrivals, inrings, transfers */
     uint32_t id;     /* identifies it in the table of calls */
     enum amg_shm_peer_state state;
-    uint16_t warned;     /* a bit for each warning already logged about it */
-    uint8_t context;     /* source of its last request */
-    bool has_died;       /* without closing */
-    bool is_unrung;      /* a wakeup failed; it may be blocked */
-    uint32_t slabs_held; /* its slabs that arrivals here point into */
-    uint32_t slabs_lent; /* our slabs that it has */
+    uint16_t warned;       /* a bit for each warning already logged about it */
+    uint8_t context;       /* source of its last request */
+    bool has_died;         /* without closing */
+    bool is_unrung;        /* a wakeup failed; it may be blocked */
+    uint32_t msgbufs_held; /* its msgbufs that arrivals here point into */
+    uint32_t msgbufs_lent; /* our msgbufs that it has */
     struct amg_flow_peer calls;
     struct amg_link all;          /* on the domain's list of peers */
     struct amg_link stuck;        /* on its list of those without room */
@@ -161,8 +161,8 @@ struct amg_shm_arrival {
     struct amg_arrival base;
     struct amg_shm_domain *domain;
     union {
-        struct amg_shm_slab
-            *slab; /* holds the bytes; NULL: they are elsewhere */
+        struct amg_shm_msgbuf
+            *msgbuf; /* holds the bytes; NULL: they are elsewhere */
         struct amg_shm_arrival *next_free;
     };
     void *copy; /* heap memory with the bytes; NULL: none */
@@ -220,7 +220,7 @@ struct amg_shm_ep {
 struct amg_shm_domain {
     struct amg_domain base;
     struct amg_shm_region region;
-    uint32_t message_len; /* the eager limit; slabs have more room */
+    uint32_t message_len; /* the eager limit; msgbufs have more room */
     uint32_t max_contexts;
     bool is_listening;
     /* A poll may have to retry sends: peers in `stuck`, owed credits. Written
@@ -252,8 +252,8 @@ struct amg_shm_domain {
 
     struct amg_link *free_bufs;
     struct amg_list
-        out_bufs; /* those whose slab a receiver has; oldest first */
-    struct amg_shm_buf *bufs; /* one for each slab */
+        out_bufs; /* those whose msgbuf a receiver has; oldest first */
+    struct amg_shm_buf *bufs; /* one for each msgbuf */
     uint32_t fresh_bufs;      /* index of the first that was never used */
     struct amg_shm_arrival *free_arrivals;
     struct amg_shm_block *blocks; /* the memory of the arrivals */

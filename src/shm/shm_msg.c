@@ -3,7 +3,7 @@
  *
  * Short bytes are copied out of the cell, into an arrival or, of a reply, into
  * the words of its operation, so that the cell is free at once. Long ones are
- * read where they are, in the slab of their sender. */
+ * read where they are, in the msgbuf of their sender. */
 #include "shm/shm_msg.h"
 
 #include <string.h>
@@ -26,7 +26,7 @@ enum {
 struct message {
     const struct amg_shm_cell *cell;
     struct amg_shm_peer *peer;
-    struct amg_shm_slab *slab; /* NULL: the bytes are in the cell */
+    struct amg_shm_msgbuf *msgbuf; /* NULL: the bytes are in the cell */
     uint32_t len;
     unsigned kind;
 };
@@ -38,7 +38,7 @@ static inline bool message_read(struct amg_shm_peer *peer,
 {
     const volatile struct amg_shm_cell *words = cell;
     unsigned kind = words->kind;
-    uint32_t slab = 0;
+    uint32_t msgbuf = 0;
 
     *ret_message = (struct message){.cell = cell,
         .peer = peer,
@@ -47,18 +47,19 @@ static inline bool message_read(struct amg_shm_peer *peer,
     if (AMG_LIKELY((kind & AMG_SHM_FAR) == 0))
         return ret_message->len <= AMG_SHM_INLINE && kind < AMG_SHM_BULK;
     ret_message->len = words->far.len;
-    slab = words->far.slab;
-    if (slab >= AMG_SHM_SLABS || ret_message->len > peer->region.message_len ||
+    msgbuf = words->far.msgbuf;
+    if (msgbuf >= AMG_SHM_MSGBUFS ||
+        ret_message->len > peer->region.message_len ||
         ret_message->kind >= AMG_SHM_BULK)
         return false;
-    ret_message->slab = amg_shm_region_slab(&peer->region, slab);
+    ret_message->msgbuf = amg_shm_region_msgbuf(&peer->region, msgbuf);
     return true;
 }
 
-static void slab_return(const struct message *message)
+static void msgbuf_return(const struct message *message)
 {
-    if (message->slab != NULL)
-        amg_shm_slab_return(message->peer, message->slab);
+    if (message->msgbuf != NULL)
+        amg_shm_msgbuf_return(message->peer, message->msgbuf);
 }
 
 /* Gives the bytes of a message to an arrival. False: no memory. */
@@ -69,23 +70,23 @@ static inline bool bytes_take_locked(
 
     arrival->base.len = message->len;
     arrival->base.from = amg_shm_peer_base(peer);
-    if (AMG_LIKELY(message->slab == NULL)) {
+    if (AMG_LIKELY(message->msgbuf == NULL)) {
         memcpy(arrival->bytes, message->cell->bytes, CELL_HALF);
         if (message->len > CELL_HALF)
             memcpy(arrival->bytes + CELL_HALF, message->cell->bytes + CELL_HALF,
                 AMG_SHM_INLINE - CELL_HALF);
         arrival->base.data = arrival->bytes;
-    } else if (peer->slabs_held < AMG_SHM_HELD_MAX) {
-        peer->slabs_held++;
-        arrival->slab = message->slab;
-        arrival->base.data = message->slab->bytes;
+    } else if (peer->msgbufs_held < AMG_SHM_HELD_MAX) {
+        peer->msgbufs_held++;
+        arrival->msgbuf = message->msgbuf;
+        arrival->base.data = message->msgbuf->bytes;
     } else {
         arrival->copy = amg_mem_alloc(message->len);
         if (arrival->copy == NULL)
             return false;
-        memcpy(arrival->copy, message->slab->bytes, message->len);
+        memcpy(arrival->copy, message->msgbuf->bytes, message->len);
         arrival->base.data = arrival->copy;
-        slab_return(message);
+        msgbuf_return(message);
     }
     peer->shares++;
     return true;
@@ -145,7 +146,7 @@ static bool request_refuse_locked(const struct message *message, uint32_t code)
     else if (amg_shm_send_word_locked(
                  message->peer, &note, &code, sizeof(code)) == HG_NOMEM)
         return false;
-    slab_return(message);
+    msgbuf_return(message);
     return true;
 }
 
@@ -163,7 +164,7 @@ static inline bool on_request_locked(struct amg_shm_inbox *inbox,
 static inline bool op_give_locked(struct amg_shm_domain *domain,
     struct amg_op *op, const struct message *message)
 {
-    if (AMG_LIKELY(message->slab == NULL && message->len <= IN_OP)) {
+    if (AMG_LIKELY(message->msgbuf == NULL && message->len <= IN_OP)) {
         memcpy(&op->priv[1], message->cell->bytes, CELL_HALF);
         if (message->len > CELL_HALF)
             memcpy(&op->priv[3], message->cell->bytes + CELL_HALF,
@@ -212,7 +213,7 @@ static bool late_take_locked(
     struct amg_shm_domain *domain, const struct message *message)
 {
     if (message->kind != AMG_SHM_REPLY) {
-        slab_return(message);
+        msgbuf_return(message);
         return true;
     }
     if (!arrival_give_locked(domain, message, true, &domain->calls.late))
@@ -247,7 +248,7 @@ static inline bool on_answer_locked(struct amg_shm_inbox *inbox,
     if (!AMG_LIKELY(op != NULL)) {
         amg_shm_addr_blame(
             message->peer, AMG_SHM_FAULT_ANSWER, message->kind, (long)cookie);
-        slab_return(message);
+        msgbuf_return(message);
         return true;
     }
     if (!AMG_LIKELY(op != &amg_call_cancelled)) {

@@ -54,8 +54,8 @@ static void head_lay(const struct amg_shm_plan *plan, struct amg_shm_head *head)
 {
     uint64_t at = line_up(sizeof(*head));
 
-    head->slab_stride =
-        (uint32_t)(sizeof(struct amg_shm_slab) + line_up(plan->message_len));
+    head->msgbuf_stride =
+        (uint32_t)(sizeof(struct amg_shm_msgbuf) + line_up(plan->message_len));
     head->contexts_at = at;
     at += plan->max_contexts * sizeof(struct amg_shm_context);
     head->claims_at = at;
@@ -64,8 +64,8 @@ static void head_lay(const struct amg_shm_plan *plan, struct amg_shm_head *head)
     at = page_up(at + AMG_SHM_KEYS_LEN);
     head->rings_at = at;
     at = page_up(at + AMG_SHM_SLOTS * sizeof(struct amg_shm_ring));
-    head->slabs_at = at;
-    at = page_up(at + (uint64_t)AMG_SHM_SLABS * head->slab_stride);
+    head->msgbufs_at = at;
+    at = page_up(at + (uint64_t)AMG_SHM_MSGBUFS * head->msgbuf_stride);
     head->chunks_at = at;
     at = page_up(at + AMG_SHM_CHUNKS_LEN);
     head->len = at;
@@ -114,13 +114,13 @@ static void region_take(
     region->pid = head->pid;
     region->max_contexts = head->max_contexts;
     region->message_len = head->message_len;
-    region->slab_stride = head->slab_stride;
+    region->msgbuf_stride = head->msgbuf_stride;
     region->has_membarrier = head->has_membarrier != 0;
     region->contexts = (void *)(bytes + head->contexts_at);
     region->claims = (void *)(bytes + head->claims_at);
     region->keys = bytes + head->keys_at;
     region->rings = (void *)(bytes + head->rings_at);
-    region->slabs = (uint8_t *)bytes + head->slabs_at;
+    region->msgbufs = (uint8_t *)bytes + head->msgbufs_at;
     region->chunks = (uint8_t *)bytes + head->chunks_at;
 }
 
@@ -280,7 +280,7 @@ hg_return_t amg_shm_region_create(
             head.claims_at + AMG_SHM_CLAIMS_AT_ONCE * sizeof(uint64_t)) ||
         !file_reserve(
             region.fd, head.keys_at, AMG_SHM_KEYS_FIRST_PAGES * AMG_SHM_PAGE) ||
-        !file_reserve(region.fd, head.slabs_at, head.slab_stride)) {
+        !file_reserve(region.fd, head.msgbufs_at, head.msgbuf_stride)) {
         AMG_LOG_ERROR("shm",
             "no room for a segment in " FOLDER "; remove files there, or make "
             "it larger (docker run --shm-size)");
@@ -329,9 +329,9 @@ static const char *head_fault(
         strcmp(head->name, name) != 0 || head->incarnation == 0)
         return "its head does not fit the file";
     if (head->max_contexts == 0 || head->max_contexts > AMG_SHM_CONTEXTS ||
-        head->slab_stride % AMG_SHM_LINE != 0 ||
-        head->slab_stride < sizeof(struct amg_shm_slab) ||
-        head->message_len > head->slab_stride - sizeof(struct amg_shm_slab))
+        head->msgbuf_stride % AMG_SHM_LINE != 0 ||
+        head->msgbuf_stride < sizeof(struct amg_shm_msgbuf) ||
+        head->message_len > head->msgbuf_stride - sizeof(struct amg_shm_msgbuf))
         return "its counts are out of range";
     if (!part_is_inside(head, head->contexts_at,
             head->max_contexts * sizeof(struct amg_shm_context)) ||
@@ -340,8 +340,8 @@ static const char *head_fault(
         !part_is_inside(head, head->keys_at, AMG_SHM_KEYS_LEN) ||
         !part_is_inside(head, head->rings_at,
             AMG_SHM_SLOTS * sizeof(struct amg_shm_ring)) ||
-        !part_is_inside(head, head->slabs_at,
-            (uint64_t)AMG_SHM_SLABS * head->slab_stride) ||
+        !part_is_inside(head, head->msgbufs_at,
+            (uint64_t)AMG_SHM_MSGBUFS * head->msgbuf_stride) ||
         !part_is_inside(head, head->chunks_at, AMG_SHM_CHUNKS_LEN))
         return "its parts do not lie inside";
     return NULL;

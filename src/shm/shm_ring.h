@@ -15,7 +15,7 @@
  *   cell, 64 bytes
  *   off len
  *     0   4 seq, its number in the life of the ring, from 1; written last
- *     4   1 kind, with AMG_SHM_FAR if the bytes are in a slab
+ *     4   1 kind, with AMG_SHM_FAR if the bytes are in a msgbuf
  *     5   1 context of the sender, to which replies go
  *     6   2 len, bytes in the cell
  *     8   4 cookie, index of the call in the table of its origin
@@ -78,9 +78,9 @@ enum amg_shm_kind {
     AMG_SHM_FAR = 0x80,
 };
 
-/* Bytes that do not fit into a cell: a slab in the sender's segment. */
+/* Bytes that do not fit into a cell: a msgbuf in the sender's segment. */
 struct amg_shm_far {
-    uint32_t slab;
+    uint32_t msgbuf;
     uint32_t len;
 };
 

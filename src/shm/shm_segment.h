@@ -7,7 +7,7 @@
  *   claims     8 bytes      SLOTS          senders, by slot
  *   keys       AMG_SHM_KEYS_LEN            exposed memory, see shm_keys.h
  *   rings      2816 bytes   SLOTS          shm_ring.h; slot_end in the head
- *   slabs      64 + message SLABS          owner's long messages
+ *   msgbufs      64 + message SLABS          owner's long messages
  *   chunks     AMG_SHM_CHUNKS_LEN          bulk data copied through the segment
  *
  * The keys and each later part begin on a page of their own; the parts before
@@ -42,7 +42,7 @@ enum {
     AMG_SHM_SLOTS = 4096,         /* sending processes times contexts */
     AMG_SHM_CLAIMS_AT_ONCE = 512, /* whose pages are reserved together */
     AMG_SHM_BITS = 1024,          /* bits of amg_shm_context.rings */
-    AMG_SHM_SLABS = 1024,         /* long messages in flight */
+    AMG_SHM_MSGBUFS = 1024,       /* long messages in flight */
     AMG_SHM_KEYS_LEN = 4 << 20, /* of the table of live keys; its first pages */
     AMG_SHM_KEYS_FIRST_PAGES = 3, /* hold 191 visitors, which write there */
     AMG_SHM_CHUNKS_LEN = 2 << 20  /* for bulk data copied through the segment */
@@ -66,12 +66,12 @@ struct amg_shm_head {
     int32_t area_fd;
     uint32_t max_contexts;
     uint32_t has_membarrier;
-    uint32_t slab_stride; /* bytes from one slab to the next */
-    uint64_t contexts_at; /* offsets of the parts */
+    uint32_t msgbuf_stride; /* bytes from one msgbuf to the next */
+    uint64_t contexts_at;   /* offsets of the parts */
     uint64_t claims_at;
     uint64_t keys_at;
     uint64_t rings_at;
-    uint64_t slabs_at;
+    uint64_t msgbufs_at;
     uint64_t chunks_at;
     /* 1: the owner has closed normally. The release store pairs with the
      * acquire load in amg_shm_region_is_closed(). */
@@ -184,11 +184,12 @@ static inline uint32_t amg_shm_claim_pid(uint64_t claim)
     return (uint32_t)(claim >> 32);
 }
 
-/* The first line of a slab; the bytes follow. */
-struct amg_shm_slab {
-    /* 1: the receiver has the slab; it stores 0 with release when it no longer
-     * needs the bytes, paired with the owner's acquire load. 2: the same, and
-     * the owner blocks until a slab is free: the receiver wakes it. */
+/* The first line of a msgbuf; the bytes follow. */
+struct amg_shm_msgbuf {
+    /* 1: the receiver has the msgbuf; it stores 0 with release when it no
+     * longer needs the bytes, paired with the owner's acquire load. 2: the
+     * same, and the owner blocks until a msgbuf is free: the receiver wakes it.
+     */
     _Alignas(AMG_SHM_LINE) _Atomic uint32_t is_out;
     _Alignas(AMG_SHM_LINE) uint8_t bytes[];
 };
@@ -208,13 +209,13 @@ struct amg_shm_region {
     uint32_t pid;
     uint32_t max_contexts;
     uint32_t message_len;
-    uint32_t slab_stride;
+    uint32_t msgbuf_stride;
     bool has_membarrier;
     struct amg_shm_context *contexts;
     _Atomic uint64_t *claims;
     void *keys;
     struct amg_shm_ring *rings;
-    uint8_t *slabs;
+    uint8_t *msgbufs;
     uint8_t *chunks;
 };
 
@@ -235,12 +236,12 @@ static inline uint32_t amg_shm_region_slot_end(
     return end < AMG_SHM_SLOTS ? end : AMG_SHM_SLOTS;
 }
 
-static inline struct amg_shm_slab *amg_shm_region_slab(
+static inline struct amg_shm_msgbuf *amg_shm_region_msgbuf(
     const struct amg_shm_region *region, uint32_t index)
 {
-    return (
-        struct amg_shm_slab *)(void *)(region->slabs +
-                                       (uint64_t)index * region->slab_stride);
+    return (struct amg_shm_msgbuf *)(void *)(region->msgbufs +
+                                             (uint64_t)index *
+                                                 region->msgbuf_stride);
 }
 
 #endif

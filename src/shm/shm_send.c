@@ -4,7 +4,7 @@
  * A request takes a credit and then a cell; without one of the two it waits in
  * the peer's flow control, in order. Messages without credits (replies, words
  * of transfers) wait in the link's own queue. A peer with messages that wait
- * for a cell or a slab is on the list `stuck`, and polls try again. */
+ * for a cell or a msgbuf is on the list `stuck`, and polls try again. */
 #include "shm/shm_send.h"
 
 #include <string.h>
@@ -111,7 +111,7 @@ static inline enum sent buf_send_locked(struct amg_shm_buf *buf)
         return SENT_NOT;
     amg_shm_buf_out_locked(settled, peer);
     cell->len = sizeof(cell->far);
-    cell->far = (struct amg_shm_far){.slab = settled->index, .len = len};
+    cell->far = (struct amg_shm_far){.msgbuf = settled->index, .len = len};
     return cell_send_locked(
         peer, link, cell, kind | AMG_SHM_FAR, origin_context, cookie);
 }

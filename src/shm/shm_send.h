@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Outgoing messages: sent in a cell or a slab, or queued. */
+/* Outgoing messages: sent in a cell or a msgbuf, or queued. */
 #ifndef AMG_SHM_SHM_SEND_H
 #define AMG_SHM_SHM_SEND_H
 

@@ -374,8 +374,8 @@ const struct amg_transport amg_shm_transport = {
     .addr =
         {
             .self = amg_shm_addr_self,
-            .hold = amg_shm_addr_hold,
-            .drop = amg_shm_addr_drop,
+            .ref = amg_shm_addr_ref,
+            .unref = amg_shm_addr_unref,
             .is_self = amg_shm_addr_is_self,
             .is_same = amg_shm_addr_is_same,
             .format = amg_shm_addr_format,

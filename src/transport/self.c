@@ -344,12 +344,12 @@ static struct amg_peer *self_addr_self(struct amg_domain *domain)
     return &domain_of(domain)->peer;
 }
 
-static struct amg_peer *self_addr_hold(struct amg_peer *peer)
+static struct amg_peer *self_addr_ref(struct amg_peer *peer)
 {
     return peer;
 }
 
-static void self_addr_drop(struct amg_domain *domain, struct amg_peer *peer)
+static void self_addr_unref(struct amg_domain *domain, struct amg_peer *peer)
 {
     AMG_ASSERT(peer == &domain_of(domain)->peer);
 }
@@ -501,8 +501,8 @@ const struct amg_transport amg_self_transport = {
     .addr =
         {
             .self = self_addr_self,
-            .hold = self_addr_hold,
-            .drop = self_addr_drop,
+            .ref = self_addr_ref,
+            .unref = self_addr_unref,
             .is_self = self_addr_is_self,
             .is_same = self_addr_is_same,
             .format = self_addr_format,

@@ -227,12 +227,12 @@ struct amg_ep_ops {
 };
 
 /* Peers are counted: each slot that returns one gives the caller a reference,
- * which drop() ends. A driver whose peers live as long as its domain counts
+ * which unref() ends. A driver whose peers live as long as its domain counts
  * nothing. */
 struct amg_addr_ops {
     struct amg_peer *(*self)(struct amg_domain *domain);
-    struct amg_peer *(*hold)(struct amg_peer *peer);
-    void (*drop)(struct amg_domain *domain, struct amg_peer *peer);
+    struct amg_peer *(*ref)(struct amg_peer *peer);
+    void (*unref)(struct amg_domain *domain, struct amg_peer *peer);
     bool (*is_self)(
         const struct amg_domain *domain, const struct amg_peer *peer);
     bool (*is_same)(const struct amg_domain *domain, const struct amg_peer *one,

@@ -40,7 +40,7 @@ static void string_comes_back(struct harness *h, struct amg_peer *peer)
     CHECK(h, h->t->addr.is_same(h->domain, peer, again));
     CHECK(h, h->t->addr.is_self(h->domain, peer) ==
                  h->t->addr.is_self(h->domain, again));
-    h->t->addr.drop(h->domain, again);
+    h->t->addr.unref(h->domain, again);
 }
 
 static void others_are_refused(struct harness *h, const struct amg_peer *self)
@@ -69,20 +69,20 @@ static void others_are_refused(struct harness *h, const struct amg_peer *self)
 static void test(struct harness *h)
 {
     struct amg_peer *self = h->t->addr.self(h->domain);
-    struct amg_peer *held = h->t->addr.hold(h->right);
+    struct amg_peer *held = h->t->addr.ref(h->right);
 
     CHECK(h, h->t->addr.is_self(h->domain, self));
     CHECK(h, h->t->addr.is_self(h->domain, h->right) == (h->size == 1));
     CHECK(h, h->t->addr.is_same(h->domain, self, self));
     CHECK(h, h->t->addr.is_same(h->domain, self, h->right) == (h->size == 1));
     CHECK(h, h->t->addr.is_same(h->domain, held, h->right));
-    h->t->addr.drop(h->domain, held);
+    h->t->addr.unref(h->domain, held);
     string_is_whole(h, self);
     string_is_whole(h, h->right);
     string_comes_back(h, self);
     string_comes_back(h, h->right);
     others_are_refused(h, self);
-    h->t->addr.drop(h->domain, self);
+    h->t->addr.unref(h->domain, self);
 }
 
 int main(int argc, char **argv)

@@ -150,7 +150,7 @@ static void domain_lives(struct harness *h)
         bulk_runs(&inner);
     }
     UNTIL(&inner, h->t->domain.quiesce(inner.domain) == HG_SUCCESS);
-    h->t->addr.drop(inner.domain, inner.right);
+    h->t->addr.unref(inner.domain, inner.right);
     for (uint8_t i = 0; i < 2; i++)
         if (inner.eps[i] != NULL)
             harness_ep_close(&inner, i);

@@ -19,7 +19,7 @@ static void round_of(struct harness *h, const struct harness_shown *right,
     CHECK(h, harness_get(h, right, 0, 0, got, SHORT, &calls[0]) == HG_SUCCESS);
     CHECK(h, harness_get(h, right, 0, SHORT, got + SHORT, LONG, &calls[1]) ==
                  HG_SUCCESS);
-    h->t->addr.drop(h->domain, h->right);
+    h->t->addr.unref(h->domain, h->right);
     h->right = NULL;
     CHECK(h, calls[0].done == 0 && calls[1].done == 0);
     harness_wait_all(h, calls, 2);

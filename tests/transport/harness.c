@@ -205,7 +205,7 @@ static void right_find(struct harness *h)
     struct amg_peer *self = h->t->addr.self(h->domain);
 
     CHECK(h, h->t->addr.format(h->domain, self, mine, &len) == HG_SUCCESS);
-    h->t->addr.drop(h->domain, self);
+    h->t->addr.unref(h->domain, self);
     harness_swap(h, mine, right, sizeof(mine));
     CHECK(h, h->t->addr.parse(h->domain, right, &h->right) == HG_SUCCESS);
 }
@@ -263,7 +263,7 @@ static void harness_close(struct harness *h)
 {
     harness_sync(h);
     UNTIL(h, h->t->domain.quiesce(h->domain) == HG_SUCCESS);
-    h->t->addr.drop(h->domain, h->right);
+    h->t->addr.unref(h->domain, h->right);
     for (uint32_t i = 0; i < HARNESS_EPS_MAX; i++)
         if (h->eps[i] != NULL)
             harness_ep_close(h, i);

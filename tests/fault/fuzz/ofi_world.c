@@ -363,8 +363,8 @@ void ofi_close(void)
     }
     FUZZ_CHECK(amg_list_is_empty(&jobs));
     for (side = ofi_sides; side < ofi_sides + OFI_SIDES; side++) {
-        driver->addr.drop(side->domain, side->other);
-        driver->addr.drop(side->domain, side->liar);
+        driver->addr.unref(side->domain, side->other);
+        driver->addr.unref(side->domain, side->liar);
         driver->domain.close(side->domain);
     }
     FUZZ_CHECK(ofi_fake.live == 0);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A peer that writes what it likes into the segments of shared memory, its own
- * and that of whom it talks to: heads, claims, contexts, rings, slabs, tables
+ * and that of whom it talks to: heads, claims, contexts, rings, msgbufs, tables
  * of keys and chunks; between the steps of who reads them, not during one.
  * Nobody else is led astray: operations end, arrivals are no longer than
  * messages are, and both sides close with nothing left. */
@@ -58,7 +58,7 @@ static struct part part_choose(
             sizeof(struct amg_shm_cell)};
     case 5:
         return (struct part){
-            amg_shm_region_slab(region, index % ENTRIES), SHM_ROOM};
+            amg_shm_region_msgbuf(region, index % ENTRIES), SHM_ROOM};
     case 6:
         return (struct part){table, offsetof(struct amg_shm_table, visitors)};
     case 7:
@@ -115,7 +115,7 @@ static void speak(struct fuzz *fuzz, struct shm_side *side)
     cell.cookie = cookie_choose(fuzz);
     cell.credits = fuzz_u8(fuzz) % 8 == 0 ? fuzz_u16(fuzz) : 0;
     if ((cell.kind & AMG_SHM_FAR) != 0) {
-        cell.far.slab = (uint32_t)fuzz_near(fuzz, 0);
+        cell.far.msgbuf = (uint32_t)fuzz_near(fuzz, 0);
         cell.far.len = (uint32_t)fuzz_near(fuzz, SHM_ROOM);
     } else if (cell.kind % 16 >= AMG_SHM_BULK) {
         struct amg_shm_ask ask;

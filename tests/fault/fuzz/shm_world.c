@@ -335,7 +335,7 @@ void shm_close(void)
         shm_release(side, false);
         memory_take_back(side);
         if (side->peer != NULL)
-            driver->addr.drop(side->domain, side->peer);
+            driver->addr.unref(side->domain, side->peer);
     }
     for (side = shm_sides; side < shm_sides + SHM_SIDES; side++) {
         driver->domain.close(side->domain);

@@ -111,7 +111,7 @@ static void test_bulk_of_users_is_counted(void **state)
                          HG_BULK_WRITE_ONLY, &inner),
         HG_SUCCESS);
     assert_int_equal(amg_class_counted(cls, AMG_CLASS_BULKS), 1);
-    assert_int_equal(amg_bulk_drop(inner), HG_SUCCESS);
+    assert_int_equal(amg_bulk_unref(inner), HG_SUCCESS);
     assert_int_equal(HG_Bulk_free(bulk), HG_SUCCESS);
     assert_int_equal(amg_class_counted(cls, AMG_CLASS_BULKS), 0);
 }
@@ -154,14 +154,14 @@ static void test_bulk_left_to_a_silent_peer_is_not_counted(void **state)
     busy = *mem->transport;
     busy.bulk.unreg = unreg_busy;
     mem->transport = &busy;
-    amg_bulk_hold(bulk);
+    amg_bulk_ref(bulk);
     assert_int_equal(HG_Bulk_free(bulk), HG_SUCCESS);
     assert_int_equal(amg_class_counted(cls, AMG_CLASS_BULKS), 1);
     amg_bulk_leave(bulk);
     assert_int_equal(amg_class_counted(cls, AMG_CLASS_BULKS), 0);
     /* It was left whole: the peer may use it. */
     mem->transport = cls->domains[AMG_ROUTE_SELF]->transport;
-    assert_int_equal(amg_bulk_drop(bulk), HG_SUCCESS);
+    assert_int_equal(amg_bulk_unref(bulk), HG_SUCCESS);
 }
 
 int main(void)

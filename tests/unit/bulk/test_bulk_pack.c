@@ -108,7 +108,7 @@ static void test_bulk_pack_is_read_as_written(void **state)
         /* What was read can be handed on: without its data, else the same. */
         assert_int_equal(
             amg_bulk_packed_len(read, 0), amg_bulk_packed_len(bulk, 0));
-        assert_int_equal(amg_bulk_drop(read), HG_SUCCESS);
+        assert_int_equal(amg_bulk_unref(read), HG_SUCCESS);
         assert_int_equal(HG_Bulk_free(bulk), HG_SUCCESS);
     }
 }

@@ -166,7 +166,7 @@ static void test_transfer_of_lying_descriptor_ends_with_error(void **state)
     transfer = transfer_make(&plan);
     amg_transfer_go(transfer);
     finish(transfer, HG_OVERFLOW);
-    assert_int_equal(amg_bulk_drop(lie), HG_SUCCESS);
+    assert_int_equal(amg_bulk_unref(lie), HG_SUCCESS);
 }
 
 static void test_transfer_against_the_rules_is_refused(void **state)
@@ -278,7 +278,7 @@ static void test_transfer_of_freed_memory_ends_with_error(void **state)
     transfer = transfer_make(&plan);
     amg_transfer_go(transfer);
     finish(transfer, HG_NOENTRY);
-    assert_int_equal(amg_bulk_drop(stale), HG_SUCCESS);
+    assert_int_equal(amg_bulk_unref(stale), HG_SUCCESS);
 }
 
 static void test_transfer_final_moves_all_segments(void **state)

@@ -62,13 +62,13 @@ static hg_return_t far_open(
     return open_as(how, ret_domain, &far_medium);
 }
 
-static struct amg_peer *peer_hold(struct amg_peer *peer)
+static struct amg_peer *peer_ref(struct amg_peer *peer)
 {
     peer->shares++;
     return peer;
 }
 
-static void peer_drop(struct amg_domain *domain, struct amg_peer *peer)
+static void peer_unref(struct amg_domain *domain, struct amg_peer *peer)
 {
     (void)domain;
     peer->shares--;
@@ -126,7 +126,7 @@ static hg_return_t far_parse(
         return parse_ret;
     for (int i = 0; i < PEERS; i++)
         if (strcmp(text, texts[i]) == 0) {
-            *ret_peer = peer_hold(&far_peers[i]);
+            *ret_peer = peer_ref(&far_peers[i]);
             return HG_SUCCESS;
         }
     return HG_INVALID_ARG;
@@ -206,8 +206,8 @@ static int class_setup(void **state)
     main_medium = far_medium = amg_self_transport;
     main_medium.domain.open = main_open;
     far_medium.domain.open = far_open;
-    main_medium.addr.hold = far_medium.addr.hold = peer_hold;
-    main_medium.addr.drop = far_medium.addr.drop = peer_drop;
+    main_medium.addr.ref = far_medium.addr.ref = peer_ref;
+    main_medium.addr.unref = far_medium.addr.unref = peer_unref;
     main_medium.addr.is_self = far_medium.addr.is_self = is_never;
     main_medium.addr.is_same = far_medium.addr.is_same = is_same;
     main_medium.addr.format = main_format;

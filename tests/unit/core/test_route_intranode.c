@@ -51,13 +51,13 @@ static hg_return_t near_open(
     return open_as(how, ret_domain, &near);
 }
 
-static struct amg_peer *peer_hold(struct amg_peer *peer)
+static struct amg_peer *peer_ref(struct amg_peer *peer)
 {
     peer->shares++;
     return peer;
 }
 
-static void peer_drop(struct amg_domain *domain, struct amg_peer *peer)
+static void peer_unref(struct amg_domain *domain, struct amg_peer *peer)
 {
     (void)domain;
     peer->shares--;
@@ -126,8 +126,8 @@ static hg_return_t class_open(hg_class_t **ret_class)
     far = near = amg_self_transport;
     far.domain.open = far_open;
     near.domain.open = near_open;
-    far.addr.hold = near.addr.hold = peer_hold;
-    far.addr.drop = near.addr.drop = peer_drop;
+    far.addr.ref = near.addr.ref = peer_ref;
+    far.addr.unref = near.addr.unref = peer_unref;
     far.addr.is_self = near.addr.is_self = is_never;
     far.addr.format = far_format;
     near.addr.format = near_format;
@@ -186,7 +186,7 @@ static void test_route_is_named_by_main_route(void **state)
     assert_text(&addr, "far://1");
     peer = amg_addr_main_peer(&addr);
     assert_ptr_equal(peer, &far_peers[1]);
-    peer_drop(NULL, peer);
+    peer_unref(NULL, peer);
     amg_addr_fini(&addr);
     /* A stranger who came that way. */
     amg_addr_init_from(cls, AMG_ROUTE_SHM, &near_peers[2], &addr);

@@ -94,7 +94,7 @@ static void hold_try(
     if (hold.len > SPACE - hold.from)
         hold.len = SPACE - hold.from;
     is_one = is_in_one(hold.from, hold.len, &is_free);
-    rc = amg_mpi_attach_hold(attach, space + hold.from, hold.len);
+    rc = amg_mpi_attach_ref(attach, space + hold.from, hold.len);
     if (!is_one && !is_free) {
         assert_int_equal(rc, HG_OPNOTSUPPORTED);
         assert_int_equal(attached, before);
@@ -121,7 +121,7 @@ static void test_attach_any_order_holds_as_the_model(void **state)
         } else if (count > 0) {
             unsigned i = (unsigned)rand() % count;
 
-            amg_mpi_attach_drop(attach, space + holds[i].from, holds[i].len);
+            amg_mpi_attach_unref(attach, space + holds[i].from, holds[i].len);
             holds[i] = holds[--count];
         }
         assert_int_equal(attach->count, attached);
@@ -133,7 +133,7 @@ static void test_attach_any_order_holds_as_the_model(void **state)
     assert_true(seen > 8); /* it was not one region all the time */
     while (count > 0) {
         count--;
-        amg_mpi_attach_drop(
+        amg_mpi_attach_unref(
             attach, space + holds[count].from, holds[count].len);
     }
     assert_int_equal(attached, 0);
@@ -144,9 +144,9 @@ static void test_attach_fini_detaches_all(void **state)
 {
     struct amg_mpi_attach *attach = *state;
 
-    assert_int_equal(amg_mpi_attach_hold(attach, space, 8), HG_SUCCESS);
-    assert_int_equal(amg_mpi_attach_hold(attach, space + 8, 8), HG_SUCCESS);
-    assert_int_equal(amg_mpi_attach_hold(attach, space + 9, 2), HG_SUCCESS);
+    assert_int_equal(amg_mpi_attach_ref(attach, space, 8), HG_SUCCESS);
+    assert_int_equal(amg_mpi_attach_ref(attach, space + 8, 8), HG_SUCCESS);
+    assert_int_equal(amg_mpi_attach_ref(attach, space + 9, 2), HG_SUCCESS);
     assert_int_equal(attached, 2);
     amg_mpi_attach_fini(attach);
     assert_int_equal(attached, 0);
@@ -157,10 +157,10 @@ static void test_attach_failure_changes_nothing(void **state)
     struct amg_mpi_attach *attach = *state;
 
     attach_fails = true;
-    assert_int_equal(amg_mpi_attach_hold(attach, space, 8), HG_NA_ERROR);
+    assert_int_equal(amg_mpi_attach_ref(attach, space, 8), HG_NA_ERROR);
     attach_fails = false;
     amg_mem_fail_nth(1);
-    assert_int_equal(amg_mpi_attach_hold(attach, space, 8),
+    assert_int_equal(amg_mpi_attach_ref(attach, space, 8),
         attach->cap == 0 ? HG_NOMEM : HG_SUCCESS);
     amg_mem_fail_nth(0);
     amg_mpi_attach_fini(attach);

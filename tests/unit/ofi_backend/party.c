@@ -61,7 +61,7 @@ struct amg_peer *party_meet(
     assert_int_equal(
         amg_ofi_transport.addr.format(other->domain, self, text, &len),
         HG_SUCCESS);
-    amg_ofi_transport.addr.drop(other->domain, self);
+    amg_ofi_transport.addr.unref(other->domain, self);
     assert_int_equal(
         amg_ofi_transport.addr.parse(party->domain, text, &peer), HG_SUCCESS);
     return peer;

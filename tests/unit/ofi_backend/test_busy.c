@@ -261,7 +261,7 @@ static void stranger_is_not_reached(struct party *stranger)
 
     sending = SEND_AGAIN;
     party_open(stranger, 0, 1);
-    amg_ofi_transport.addr.drop(client.domain, peer);
+    amg_ofi_transport.addr.unref(client.domain, peer);
     peer = party_meet(&client, stranger);
     post(&waits);
     assert_int_equal(poll_late(&waits, 1), HG_HOSTUNREACH);
@@ -399,7 +399,7 @@ static int stop(void **state)
 {
     (void)state;
     sending = SEND_GOES;
-    amg_ofi_transport.addr.drop(client.domain, peer);
+    amg_ofi_transport.addr.unref(client.domain, peer);
     (void)party_close(&client);
     (void)party_close(&server);
     fake_stop();

@@ -39,7 +39,7 @@ static void open_both(uint32_t of_server, uint32_t of_client)
 static int stop(void **state)
 {
     (void)state;
-    amg_ofi_transport.addr.drop(client.domain, peer);
+    amg_ofi_transport.addr.unref(client.domain, peer);
     (void)party_close(&client);
     (void)party_close(&server);
     fake_stop();

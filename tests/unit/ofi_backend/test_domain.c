@@ -122,7 +122,7 @@ static void world_close(struct world *world)
     struct amg_news news;
 
     amg_news_init(&news);
-    amg_ofi_transport.addr.drop(world->domain, world->self);
+    amg_ofi_transport.addr.unref(world->domain, world->self);
     amg_ofi_transport.ep.close(world->ep, &news);
     amg_ofi_transport.domain.close(world->domain);
 }

@@ -200,7 +200,7 @@ static struct amg_peer *peer_of(const struct side *side, struct side *other)
     assert_int_equal(
         amg_ofi_transport.addr.format(other->domain, self, text, &len),
         HG_SUCCESS);
-    amg_ofi_transport.addr.drop(other->domain, self);
+    amg_ofi_transport.addr.unref(other->domain, self);
     assert_int_equal(
         amg_ofi_transport.addr.parse(side->domain, text, &peer), HG_SUCCESS);
     return peer;
@@ -245,7 +245,7 @@ static void live_both(struct side *mover, struct side *owner)
     move(mover, owner, peer, &remote, LEN, false);
     move(mover, owner, peer, &remote, LEN, true);
     move(mover, owner, peer, &remote, SHORT, true);
-    amg_ofi_transport.addr.drop(mover->domain, peer);
+    amg_ofi_transport.addr.unref(mover->domain, peer);
     side_close(mover);
     assert_int_equal(
         amg_ofi_transport.bulk.unreg(owner->domain, mem, UNREG_MS), HG_SUCCESS);

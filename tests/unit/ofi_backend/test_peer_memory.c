@@ -80,7 +80,7 @@ static uint64_t bytes_of_peer(struct party *clients, struct party *server)
         struct amg_peer *peer = party_meet(&clients[i], server);
 
         call(&clients[i], server, peer);
-        amg_ofi_transport.addr.drop(clients[i].domain, peer);
+        amg_ofi_transport.addr.unref(clients[i].domain, peer);
     }
     return (bytes_now() - before) / (2 * CLIENTS);
 }

@@ -80,7 +80,7 @@ static void world_close(struct world *world)
     while (amg_ofi_transport.bulk.unreg(world->domain, world->mem, 1000) !=
            HG_SUCCESS)
         world_poll(world);
-    amg_ofi_transport.addr.drop(world->domain, world->peer);
+    amg_ofi_transport.addr.unref(world->domain, world->peer);
     amg_ofi_transport.ep.close(world->ep, &news);
     amg_ofi_transport.domain.close(world->domain);
 }

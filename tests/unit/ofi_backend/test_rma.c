@@ -99,7 +99,7 @@ static void world_open(struct world *world)
 
 static void world_close(struct world *world)
 {
-    amg_ofi_transport.addr.drop(world->reader.domain, world->peer);
+    amg_ofi_transport.addr.unref(world->reader.domain, world->peer);
     (void)party_close(&world->reader);
     if (world->mem != NULL)
         assert_int_equal(amg_ofi_transport.bulk.unreg(

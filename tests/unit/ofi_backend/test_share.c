@@ -122,7 +122,7 @@ static void test_share_all_credits_come_back(void **state)
     for (unsigned i = 0; i < CREDITS; i++)
         post(peers[0], &ops[i]);
     while (done_count < CREDITS ||
-           amg_ofi_domain_of(servers[0].domain)->slab_count < CREDITS)
+           amg_ofi_domain_of(servers[0].domain)->msgbuf_count < CREDITS)
         poll_all(&news);
     release_all(&news);
     for (tick = domain->tick;
@@ -166,7 +166,7 @@ static int stop(void **state)
     (void)state;
     room = UINT32_MAX;
     for (unsigned i = 0; i < SERVERS; i++)
-        amg_ofi_transport.addr.drop(client.domain, peers[i]);
+        amg_ofi_transport.addr.unref(client.domain, peers[i]);
     (void)party_close(&client);
     for (unsigned i = 0; i < SERVERS; i++)
         (void)party_close(&servers[i]);

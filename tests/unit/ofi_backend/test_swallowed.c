@@ -279,7 +279,7 @@ static int start(void **state)
 static int stop(void **state)
 {
     (void)state;
-    amg_ofi_transport.addr.drop(client.domain, peer);
+    amg_ofi_transport.addr.unref(client.domain, peer);
     (void)party_close(&client);
     (void)party_close(&server);
     fake_stop();

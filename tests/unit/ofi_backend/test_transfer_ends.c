@@ -119,7 +119,7 @@ static hg_return_t unreg(struct world *world, unsigned timeout_ms)
 
 static void world_close(struct world *world)
 {
-    amg_ofi_transport.addr.drop(world->reader.domain, world->peer);
+    amg_ofi_transport.addr.unref(world->reader.domain, world->peer);
     (void)party_close(&world->reader);
     if (world->mem != NULL)
         assert_int_equal(unreg(world, UNREG_MS), HG_SUCCESS);
@@ -215,7 +215,7 @@ static void test_transfer_ends_with_its_class(void **state)
     /* Local memory is registered, too, for each piece. */
     amg_ofi_domain_of(world.reader.domain)->facts.needs_desc = true;
     half_posted_get(&world, &op);
-    amg_ofi_transport.addr.drop(world.reader.domain, world.peer);
+    amg_ofi_transport.addr.unref(world.reader.domain, world.peer);
     assert_int_equal(party_close(&world.reader), 1);
     assert_int_equal(op.ret, HG_CANCELED);
     assert_int_equal(unreg(&world, UNREG_MS), HG_SUCCESS);
@@ -242,7 +242,7 @@ static void test_transfer_ends_busy_memory_is_forgotten_with_its_class(
     while (side_poll(&world.reader) == 0)
         continue;
     assert_int_not_equal(op.ret, HG_SUCCESS);
-    amg_ofi_transport.addr.drop(world.reader.domain, world.peer);
+    amg_ofi_transport.addr.unref(world.reader.domain, world.peer);
     (void)party_close(&world.reader);
     amg_mem_free(world.mem);
 }
@@ -318,7 +318,7 @@ static void test_transfer_ends_when_no_answer_can_be_made(void **state)
     amg_mem_fail_nth(0);
     assert_int_not_equal(op.ret, HG_SUCCESS);
     bufs_put(&world.owner, bufs, count);
-    amg_ofi_transport.addr.drop(world.owner.domain, self);
+    amg_ofi_transport.addr.unref(world.owner.domain, self);
     world_close(&world);
 }
 

@@ -84,7 +84,7 @@ static void test_wait_long_access_mutes_no_queue(void **state)
     wait_is_asleep(&server);
     assert_int_equal(
         amg_ofi_transport.bulk.unreg(server.domain, mem, 1000), HG_SUCCESS);
-    amg_ofi_transport.addr.drop(client.domain, peer);
+    amg_ofi_transport.addr.unref(client.domain, peer);
     (void)party_close(&client);
     (void)party_close(&server);
     fake_stop();

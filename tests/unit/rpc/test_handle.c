@@ -128,7 +128,7 @@ static void test_handle_of_user_is_counted(void **state)
     assert_int_equal(amg_handle_create(context, false, &inner), HG_SUCCESS);
     assert_int_equal(amg_class_counted(cls, AMG_CLASS_HANDLES), 1);
     assert_int_equal(amg_tally_sum(&context->handles), 2);
-    amg_handle_drop(inner);
+    amg_handle_unref(inner);
     assert_int_equal(HG_Ref_incr(handle), HG_SUCCESS);
     assert_int_equal(HG_Destroy(handle), HG_SUCCESS);
     assert_int_equal(amg_class_counted(cls, AMG_CLASS_HANDLES), 1);
@@ -150,10 +150,10 @@ static void test_handle_data_end_with_the_last_share(void **state)
     (void)state;
     assert_int_equal(HG_Create(context, HG_ADDR_NULL, 0, &handle), HG_SUCCESS);
     assert_int_equal(HG_Set_data(handle, &freed, data_free), HG_SUCCESS);
-    amg_handle_hold(handle);
+    amg_handle_ref(handle);
     assert_int_equal(HG_Destroy(handle), HG_SUCCESS);
     assert_int_equal(freed, 0);
-    amg_handle_drop(handle);
+    amg_handle_unref(handle);
     assert_int_equal(freed, 1);
 }
 

@@ -138,7 +138,7 @@ static void child_main(enum party_role role, const char *name, int in, int out)
     open_party(&party, name, 0, role == PARTY_NAMELESS);
     self = shm->addr.self(party.domain);
     MUST(shm->addr.format(party.domain, self, text, &len) == HG_SUCCESS);
-    shm->addr.drop(party.domain, self);
+    shm->addr.unref(party.domain, self);
     MUST(write(out, text, sizeof(text)) == (ssize_t)sizeof(text));
     close(out);
     if (role == PARTY_DEAF)

@@ -174,7 +174,7 @@ static int teardown(void **state)
     struct amg_news news;
 
     amg_news_init(&news);
-    shm->addr.drop(f->domain, f->peer);
+    shm->addr.unref(f->domain, f->peer);
     shm->ep.close(f->ep, &news);
     shm->domain.close(f->domain);
     child_kill(f);

@@ -61,7 +61,7 @@ static void test_chosen_name_is_the_address(void **state)
         party_ask(&party, peer, &call, 7, 16);
         assert_int_equal(party_wait(&party, &call), HG_SUCCESS);
         assert_true(party_answer_is(&party, &call, 7));
-        shm->addr.drop(party.domain, peer);
+        shm->addr.unref(party.domain, peer);
     }
     party_child_end(&child);
     party_close(&party);
@@ -126,7 +126,7 @@ static void test_segment_without_a_name_is_found_and_leaves_no_file(
     assert_int_equal(files_count(child.pid), 0);
     party_ask(&party, peer, &call, 1, 16);
     assert_int_equal(party_wait(&party, &call), HG_HOSTUNREACH);
-    shm->addr.drop(party.domain, peer);
+    shm->addr.unref(party.domain, peer);
     party_close(&party);
 }
 
@@ -400,7 +400,7 @@ static void test_damaged_segment_is_refused(void **state)
             region.head->rings_at = region.head->len - AMG_SHM_PAGE;
             break;
         case 4:
-            region.head->slab_stride = AMG_SHM_LINE;
+            region.head->msgbuf_stride = AMG_SHM_LINE;
             break;
         case 5:
             region.head->max_contexts = AMG_SHM_CONTEXTS + 1;

@@ -71,7 +71,7 @@ static void test_first_call_to_a_closed_context_is_refused(void **state)
     assert_int_equal(shm->ep.open(server.domain, 0, &server.ep), HG_SUCCESS);
     call_passes(&client, peer, &server);
     assert_int_equal(server.served, 1);
-    shm->addr.drop(client.domain, peer);
+    shm->addr.unref(client.domain, peer);
     party_close(&client);
     party_close(&server);
 }
@@ -103,7 +103,7 @@ static void test_call_to_a_class_that_ends_without_a_context(void **state)
     party_poll(&client);
     assert_int_equal(call.done, 1);
     assert_int_equal(call.op.ret, HG_NOENTRY);
-    shm->addr.drop(client.domain, peer);
+    shm->addr.unref(client.domain, peer);
     shm->domain.close(server.domain);
     party_close(&client);
 }
@@ -149,7 +149,7 @@ static void test_call_to_a_context_that_closes_meanwhile(void **state)
             shm->ep.open(server.domain, 0, &server.ep), HG_SUCCESS);
         call_passes(&client, peer, &server);
         assert_int_equal(server.served, 1);
-        shm->addr.drop(client.domain, peer);
+        shm->addr.unref(client.domain, peer);
         party_close(&client);
         party_close(&server);
     }
@@ -191,7 +191,7 @@ static void served_before_close(bool is_class)
         party_poll(&client);
     assert_true(party_answer_is(&client, &call, 1));
     amg_test_point_set(NULL);
-    shm->addr.drop(client.domain, peer);
+    shm->addr.unref(client.domain, peer);
     party_close(&client);
     if (is_class)
         return;
@@ -317,7 +317,7 @@ static void test_chunk_that_comes_back_before_the_wait_is_seen(void **state)
     assert_int_equal(mover.done[2], 1);
     assert_int_equal(mover.ops[2].ret, HG_SUCCESS);
     assert_int_equal(shm->bulk.unreg(server.domain, mem, 0), HG_SUCCESS);
-    shm->addr.drop(mover.domain, peer);
+    shm->addr.unref(mover.domain, peer);
     for (unsigned i = 0; i < 2; i++) {
         struct amg_news news;
 
@@ -367,7 +367,7 @@ static void test_sleeper_that_could_not_be_rung_is_rung_later(void **state)
     /* Asleep itself: what is to be tried again ends its sleep. */
     assert_int_equal(party_wait_asleep(&client, &call), HG_SUCCESS);
     assert_true(party_answer_is(&client, &call, 6));
-    shm->addr.drop(client.domain, peer);
+    shm->addr.unref(client.domain, peer);
     amg_shm_region_fini(&region);
     party_child_end(&child);
     party_close(&client);

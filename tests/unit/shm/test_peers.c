@@ -64,7 +64,7 @@ static void test_calls_to_the_dead_end(void **state)
     party_poll(&party);
     assert_int_equal(calls[0].done, 1);
     assert_int_equal(calls[0].op.ret, HG_HOSTUNREACH);
-    shm->addr.drop(party.domain, peer);
+    shm->addr.unref(party.domain, peer);
     party_close(&party);
 }
 
@@ -86,7 +86,7 @@ static void test_death_wakes_the_sleeper(void **state)
     kill(child.pid, SIGKILL);
     assert_int_equal(party_wait_asleep(&party, &call), HG_HOSTUNREACH);
     party_child_kill(&child);
-    shm->addr.drop(party.domain, peer);
+    shm->addr.unref(party.domain, peer);
     party_close(&party);
 }
 
@@ -105,7 +105,7 @@ static void test_close_of_the_peer_ends_calls_and_sleep(void **state)
     party_poll(&party);
     party_child_end(&child);
     assert_int_equal(party_wait_asleep(&party, &call), HG_HOSTUNREACH);
-    shm->addr.drop(party.domain, peer);
+    shm->addr.unref(party.domain, peer);
     party_close(&party);
 }
 
@@ -138,7 +138,7 @@ static void last_answer_is_had(
     /* It is known to have gone, though. */
     party_ask(&party, peer, &call, 1, len);
     assert_int_equal(party_wait(&party, &call), HG_HOSTUNREACH);
-    shm->addr.drop(party.domain, peer);
+    shm->addr.unref(party.domain, peer);
     party_close(&party);
 }
 
@@ -181,7 +181,7 @@ static void callers_get_all(enum party_role role)
         assert_int_equal(party_wait(&parties[i], &calls[i]), HG_SUCCESS);
         assert_true(party_answer_is(
             &parties[i], &calls[i], i == CALLERS - 1 ? PARTY_BYE : i));
-        shm->addr.drop(parties[i].domain, peers[i]);
+        shm->addr.unref(parties[i].domain, peers[i]);
     }
     for (uint32_t i = 0; i < CALLERS; i++)
         party_close(&parties[i]);
@@ -195,7 +195,7 @@ static void test_callers_get_all_of_who_ends(void **state)
         callers_get_all(i % 8 == 0 ? PARTY_LEAVER : PARTY_QUITTER);
 }
 
-/* Rings, slabs and credits are used up by one that does not read; nothing is
+/* Rings, msgbufs and credits are used up by one that does not read; nothing is
  * lost, and the sender can sleep meanwhile. */
 static void test_stopped_peer_gets_all_when_it_goes_on(void **state)
 {
@@ -225,7 +225,7 @@ static void test_stopped_peer_gets_all_when_it_goes_on(void **state)
         assert_int_equal(party_wait_asleep(&party, &calls[i]), HG_SUCCESS);
         assert_true(party_answer_is(&party, &calls[i], i));
     }
-    shm->addr.drop(party.domain, peer);
+    shm->addr.unref(party.domain, peer);
     party_child_end(&child);
     party_close(&party);
 }
@@ -266,7 +266,7 @@ static void test_only_sleepers_are_rung(void **state)
         assert_int_equal(party_wait(&party, &calls[i]), HG_SUCCESS);
         assert_true(rings_left(&party) <= 1);
     }
-    shm->addr.drop(party.domain, peer);
+    shm->addr.unref(party.domain, peer);
     party_child_end(&child);
     party_close(&party);
 }
@@ -288,7 +288,7 @@ static void test_no_wake_is_lost(void **state)
         assert_int_equal(party_wait_asleep(&party, &call), HG_SUCCESS);
         assert_true(party_answer_is(&party, &call, i));
     }
-    shm->addr.drop(party.domain, peer);
+    shm->addr.unref(party.domain, peer);
     party_child_end(&child);
     party_close(&party);
 }
@@ -319,7 +319,7 @@ static void test_silent_peers_are_not_looked_at(void **state)
         assert_true(inbox->active_count <= 4);
     }
     for (int i = 0; i < SILENT; i++) {
-        shm->addr.drop(party.domain, peers[i]);
+        shm->addr.unref(party.domain, peers[i]);
         party_child_end(&children[i]);
     }
     party_close(&party);
@@ -338,7 +338,7 @@ static void visitors_come(struct party *party, unsigned count)
         party_ask(party, peer, &call, i, i % 3 == 0 ? LONG : SHORT);
         assert_int_equal(party_wait(party, &call), HG_SUCCESS);
         assert_true(party_answer_is(party, &call, i));
-        shm->addr.drop(party->domain, peer);
+        shm->addr.unref(party->domain, peer);
         if (i % 2 == 0)
             party_child_end(&child);
         else

@@ -35,7 +35,7 @@ static const char *address_of(
     struct amg_peer *self = shm->addr.self((struct amg_domain *)domain);
 
     assert_int_equal(shm->addr.format(domain, self, text, &len), HG_SUCCESS);
-    shm->addr.drop((struct amg_domain *)domain, self);
+    shm->addr.unref((struct amg_domain *)domain, self);
     return text;
 }
 
@@ -113,7 +113,7 @@ static void test_peer_that_closed_before_the_first_call(void **state)
     party_poll(&party);
     assert_int_equal(call.done, 1);
     assert_int_equal(call.op.ret, HG_HOSTUNREACH);
-    shm->addr.drop(party.domain, peer);
+    shm->addr.unref(party.domain, peer);
     party_close(&party);
 }
 
@@ -142,7 +142,7 @@ static void test_peer_that_closes_without_a_look_wakes_who_calls(void **state)
     party_poll(&party);
     assert_int_equal(call.done, 1);
     assert_int_equal(call.op.ret, HG_HOSTUNREACH);
-    shm->addr.drop(party.domain, peer);
+    shm->addr.unref(party.domain, peer);
     party_close(&party);
 }
 
@@ -178,7 +178,7 @@ static void test_death_is_told_once_also_with_a_child_of_ours(void **state)
     close(ends[0]);
     close(ends[1]);
     assert_int_equal(waitpid(pid, NULL, 0), pid);
-    shm->addr.drop(party.domain, peer);
+    shm->addr.unref(party.domain, peer);
     party_close(&party);
 }
 
@@ -220,8 +220,8 @@ static void test_busy_context_answers_whom_it_had_no_room_for(void **state)
     assert_int_equal(done, 2 * AMG_SHM_CELLS);
     for (uint32_t i = 0; i < 2 * AMG_SHM_CELLS; i++)
         assert_true(party_answer_is(&slow, &calls[i], i));
-    shm->addr.drop(slow.domain, by_slow);
-    shm->addr.drop(eager.domain, by_eager);
+    shm->addr.unref(slow.domain, by_slow);
+    shm->addr.unref(eager.domain, by_eager);
     party_close(&eager);
     party_close(&slow);
     party_close(&server);

@@ -97,7 +97,7 @@ static void test_what_was_refused_is_never_served(void **state)
         party_ask(&client, peer, &call, i, SHORT);
         poll_starved(&server);
         assert_int_equal(party_wait(&client, &call), HG_HOSTUNREACH);
-        shm->addr.drop(client.domain, peer);
+        shm->addr.unref(client.domain, peer);
         party_poll(&server);
         assert_int_equal(slots_taken(&server), 0);
     }
@@ -112,7 +112,7 @@ static void test_what_was_refused_is_never_served(void **state)
         party_poll(&client);
     }
     assert_true(party_answer_is(&client, &call, 77));
-    shm->addr.drop(client.domain, peer);
+    shm->addr.unref(client.domain, peer);
     party_close(&client);
     for (unsigned i = 0; i < POLLS; i++)
         party_poll(&server);
@@ -149,7 +149,7 @@ static void test_sender_is_served_when_there_is_a_descriptor_again(void **state)
         party_poll(&client);
     }
     assert_true(party_answer_is(&client, &call, 5));
-    shm->addr.drop(client.domain, peer);
+    shm->addr.unref(client.domain, peer);
     party_close(&client);
     party_close(&server);
 }
@@ -198,7 +198,7 @@ static void test_answer_waits_for_a_slot(void **state)
     slots_fill(&client, false);
     assert_int_equal(party_wait(&client, &call), HG_SUCCESS);
     assert_true(party_answer_is(&client, &call, 9));
-    shm->addr.drop(client.domain, peer);
+    shm->addr.unref(client.domain, peer);
     party_child_end(&server);
     party_close(&client);
 }
@@ -234,7 +234,7 @@ static void test_requests_wait_for_a_slot_in_order(void **state)
     for (uint32_t i = 0; i < TRIES; i++)
         assert_true(party_answer_is(&client, &calls[i], i));
     assert_int_equal(server.served, TRIES);
-    shm->addr.drop(client.domain, peer);
+    shm->addr.unref(client.domain, peer);
     party_close(&client);
     party_close(&server);
     amg_log_level_set(AMG_LOG_LEVEL_WARNING);
@@ -259,7 +259,7 @@ static void test_request_without_a_slot_ends_with_its_peer(void **state)
     assert_int_equal(call.done, 0);
     party_child_end(&server);
     assert_int_equal(party_wait(&client, &call), HG_HOSTUNREACH);
-    shm->addr.drop(client.domain, peer);
+    shm->addr.unref(client.domain, peer);
     party_close(&client);
     amg_log_level_set(AMG_LOG_LEVEL_WARNING);
 }
@@ -303,13 +303,13 @@ static void test_slot_that_was_freed_is_left_alone(void **state)
         if (i > 0)
             continue;
         assert_int_equal(slots_taken(&server), 1);
-        shm->addr.drop(first.domain, by_first);
+        shm->addr.unref(first.domain, by_first);
         party_close(&first);
         assert_int_equal(
             amg_shm_claim_state(atomic_load(&region_of(&server)->claims[0])),
             AMG_SHM_CLAIM_LIVE);
     }
-    shm->addr.drop(second.domain, by_second);
+    shm->addr.unref(second.domain, by_second);
     party_close(&second);
     party_close(&server);
 }

@@ -124,7 +124,7 @@ static void test_few_looks_and_no_death_is_missed(void **state)
     assert_int_equal(party_wait_asleep(&party, &calls[LIVING]), HG_SUCCESS);
     assert_true(party_answer_is(&party, &calls[LIVING], 3));
     for (unsigned i = 0; i < PEERS; i++) {
-        shm->addr.drop(party.domain, peers[i]);
+        shm->addr.unref(party.domain, peers[i]);
         if (i != ZOMBIE && i != GONE)
             party_child_end(&children[i]);
     }

@@ -22,7 +22,7 @@ static MPI_Comm call_begin(struct amg_boot *boot)
     const struct amg_mpi_boot *mpi = (const struct amg_mpi_boot *)(void *)boot;
 
     if (!mpi->has_turn)
-        amg_mpi_comm_turn_take(mpi->comm);
+        amg_mpi_comm_lock(mpi->comm);
     return mpi->comm->data;
 }
 
@@ -33,7 +33,7 @@ static hg_return_t call_end(struct amg_boot *boot, int rc, const char *what)
         rc == MPI_SUCCESS ? HG_SUCCESS : amg_mpi_comm_error(rc, what);
 
     if (!mpi->has_turn)
-        amg_mpi_comm_turn_give(mpi->comm);
+        amg_mpi_comm_unlock(mpi->comm);
     return ret;
 }
 
@@ -177,9 +177,9 @@ static hg_return_t node_open(
     bool is_part = false;
     int rc = MPI_SUCCESS;
 
-    amg_mpi_comm_turn_take(comm);
+    amg_mpi_comm_lock(comm);
     rc = nodes_count(comm, mpi != NULL, &nodes, &is_part);
-    amg_mpi_comm_turn_give(comm);
+    amg_mpi_comm_unlock(comm);
     if (rc != MPI_SUCCESS || nodes == 0) {
         node_free(mpi);
         return rc == MPI_SUCCESS ? HG_NOMEM
@@ -225,9 +225,9 @@ static hg_return_t node_largest(
     const struct mpi_node *mpi = node->medium;
     hg_return_t rc = HG_SUCCESS;
 
-    amg_mpi_comm_turn_take(&mpi->comm);
+    amg_mpi_comm_lock(&mpi->comm);
     rc = largest_agree(mpi, words, count);
-    amg_mpi_comm_turn_give(&mpi->comm);
+    amg_mpi_comm_unlock(&mpi->comm);
     return rc;
 }
 
@@ -289,7 +289,7 @@ static hg_return_t node_collect(const struct amg_node *node, const void *record,
     hg_return_t rc = HG_SUCCESS;
     int code = MPI_SUCCESS;
 
-    amg_mpi_comm_turn_take(&mpi->comm);
+    amg_mpi_comm_lock(&mpi->comm);
     rc = largest_agree(mpi, &lacks_memory, 1);
     if (rc == HG_SUCCESS && lacks_memory != 0)
         rc = HG_NOMEM;
@@ -311,7 +311,7 @@ static hg_return_t node_collect(const struct amg_node *node, const void *record,
 
 out:
     exchange_end(&exchange);
-    amg_mpi_comm_turn_give(&mpi->comm);
+    amg_mpi_comm_unlock(&mpi->comm);
     return rc;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Message buffers (msgbufs), and bounce buffers of fragments (stages).
+/* Message buffers (msgbufs), and bounce buffers of fragments.
  *
  * There are as many msgbufs as were ever in use at once: for posted receives,
  * messages being sent, received replies, and requests of peers that the user
@@ -11,12 +11,12 @@
  * busy peer in both directions; its pages are touched only when they are used.
  * Later blocks are small, to allocate little beyond the need.
  *
- * A piece in several runs passes through a stage. A stream needs one stage, and
- * is faster with a few. It takes the first one before its first message to the
- * peer, so that it never waits for other streams, whose peers may wait for it;
- * it gets more while the domain has few in use. So there are at most
- * STAGES_SHARED, and one for each transfer in flight, which are bounded per
- * peer. They are allocated when first needed. */
+ * A fragment in several runs passes through a bounce buffer. A pipeline needs
+ * one bounce buffer, and is faster with a few. It takes the first one before
+ * its first message to the peer, so that it never waits for other pipelines,
+ * whose peers may wait for it; it gets more while the domain has few in use. So
+ * there are at most BOUNCES_SHARED, and one for each transfer in flight, which
+ * are bounded per peer. They are allocated when first needed. */
 #include "mpi_backend/mpi_buf.h"
 
 #include "base/assert.h"
@@ -26,9 +26,9 @@
 enum {
     BUF_ALIGN = 64,         /* a cache line, on all supported machines */
     CREDITS_RESERVED = 128, /* the first block reserves for at most so many */
-    SLABS_SPARE = 32,   /* of the first block, for what credits do not bound */
-    SLABS_MORE = 8,     /* in each later block */
-    STAGES_SHARED = 64, /* 4 MiB: enough for 16 streams */
+    SLABS_SPARE = 32,    /* of the first block, for what credits do not bound */
+    SLABS_MORE = 8,      /* in each later block */
+    BOUNCES_SHARED = 64, /* 4 MiB: enough for 16 pipelines */
 };
 
 /* Header in front of the msgbufs. */
@@ -173,49 +173,49 @@ void amg_mpi_msgbuf_put(struct amg_mpi_msgbuf *msgbuf)
     amg_bias_give(domain->lock);
 }
 
-void amg_mpi_stages_init(struct amg_mpi_stages *stages)
+void amg_mpi_bounces_init(struct amg_mpi_bounces *bounces)
 {
-    stages->free = NULL;
-    stages->count = 0;
+    bounces->free = NULL;
+    bounces->count = 0;
 }
 
-void amg_mpi_stages_fini(struct amg_mpi_stages *stages)
+void amg_mpi_bounces_fini(struct amg_mpi_bounces *bounces)
 {
-    while (stages->free != NULL) {
-        struct amg_mpi_stage *stage = stages->free;
+    while (bounces->free != NULL) {
+        struct amg_mpi_bounce *bounce = bounces->free;
 
-        stages->free = stage->next;
-        amg_mem_free(stage);
+        bounces->free = bounce->next;
+        amg_mem_free(bounce);
     }
 }
 
-struct amg_mpi_stage *amg_mpi_stage_get(
-    struct amg_mpi_stages *stages, bool is_needed)
+struct amg_mpi_bounce *amg_mpi_bounce_get(
+    struct amg_mpi_bounces *bounces, bool is_needed)
 {
-    struct amg_mpi_stage *stage = stages->free;
+    struct amg_mpi_bounce *bounce = bounces->free;
 
-    if (stage != NULL) {
-        stages->free = stage->next;
-        return stage;
+    if (bounce != NULL) {
+        bounces->free = bounce->next;
+        return bounce;
     }
-    if (!is_needed && stages->count >= STAGES_SHARED)
+    if (!is_needed && bounces->count >= BOUNCES_SHARED)
         return NULL;
-    stage =
-        amg_mem_alloc_aligned(BUF_ALIGN, sizeof(*stage) + AMG_MPI_STAGE_LEN);
-    if (stage != NULL)
-        stages->count++;
-    return stage;
+    bounce =
+        amg_mem_alloc_aligned(BUF_ALIGN, sizeof(*bounce) + AMG_MPI_BOUNCE_LEN);
+    if (bounce != NULL)
+        bounces->count++;
+    return bounce;
 }
 
-void amg_mpi_stage_put(
-    struct amg_mpi_stages *stages, struct amg_mpi_stage *stage)
+void amg_mpi_bounce_put(
+    struct amg_mpi_bounces *bounces, struct amg_mpi_bounce *bounce)
 {
-    AMG_ASSERT(stages->count > 0);
-    if (stages->count > STAGES_SHARED) {
-        stages->count--;
-        amg_mem_free(stage);
+    AMG_ASSERT(bounces->count > 0);
+    if (bounces->count > BOUNCES_SHARED) {
+        bounces->count--;
+        amg_mem_free(bounce);
         return;
     }
-    stage->next = stages->free;
-    stages->free = stage;
+    bounce->next = bounces->free;
+    bounces->free = bounce;
 }

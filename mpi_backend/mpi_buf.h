@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Message buffers (msgbufs), and bounce buffers of fragments (stages). */
+/* Message buffers (msgbufs), and bounce buffers of fragments. */
 #ifndef AMG_MPI_BACKEND_MPI_BUF_H
 #define AMG_MPI_BACKEND_MPI_BUF_H
 
 #include "mpi_backend/mpi_domain.h"
 
-/* Bytes of one stage, and so the longest piece that passes through one. From 32
- * to 256 KiB, blocks of 4 KiB are equally fast, as far as a busy machine shows;
- * rows of 8 bytes are faster with shorter stages (MPICH 4.0.2 ch4:ucx). */
-enum { AMG_MPI_STAGE_LEN = 64 * 1024 };
+/* Bytes of one bounce buffer, and so the longest fragment that passes through
+ * one. From 32 to 256 KiB, blocks of 4 KiB are equally fast, as far as a busy
+ * machine shows; rows of 8 bytes are faster with shorter bounce buffers
+ * (MPICH 4.0.2 ch4:ucx). */
+enum { AMG_MPI_BOUNCE_LEN = 64 * 1024 };
 
-/* Holds one piece; used by a stream, or free. */
-struct amg_mpi_stage {
-    struct amg_mpi_stage *next;
+/* Holds one fragment; used by a pipeline, or free. */
+struct amg_mpi_bounce {
+    struct amg_mpi_bounce *next;
     _Alignas(64) unsigned char bytes[];
 };
 
@@ -41,14 +42,14 @@ static inline struct amg_mpi_msgbuf *amg_mpi_msgbuf_of_arrival(
     return amg_container_of(arrival, struct amg_mpi_msgbuf, arrival);
 }
 
-void amg_mpi_stages_init(struct amg_mpi_stages *stages);
+void amg_mpi_bounces_init(struct amg_mpi_bounces *bounces);
 /* Frees the unused ones; those in use stay allocated. */
-void amg_mpi_stages_fini(struct amg_mpi_stages *stages);
+void amg_mpi_bounces_fini(struct amg_mpi_bounces *bounces);
 
 /* A bounce buffer, or NULL: no memory; or many exist and it is not `needed`. */
-struct amg_mpi_stage *amg_mpi_stage_get(
-    struct amg_mpi_stages *stages, bool is_needed);
-void amg_mpi_stage_put(
-    struct amg_mpi_stages *stages, struct amg_mpi_stage *stage);
+struct amg_mpi_bounce *amg_mpi_bounce_get(
+    struct amg_mpi_bounces *bounces, bool is_needed);
+void amg_mpi_bounce_put(
+    struct amg_mpi_bounces *bounces, struct amg_mpi_bounce *bounce);
 
 #endif

@@ -39,11 +39,11 @@ enum {
     AREA_LEN = 1048576,
     ACCESS_WORDS = 8, /* an access word and its descriptor; see mpi_export.h */
     AREA_CAP = AREA_LEN + ACCESS_WORDS * sizeof(int64_t),
-    NOTE_WORDS = 6,    /* as long as a header and an access of ours */
-    NAP_NS = 2000000,  /* far above the time of a get */
-    CLEAR_NS = 100000, /* until a sleeping rank has left MPI */
-    YIELDS = 200,      /* tests before a rank sleeps between them */
-    SLEEP_NS = 50000,  /* others measure meanwhile, maybe on this core */
+    NOTE_WORDS = 6,            /* as long as a header and an access of ours */
+    TARGET_SLEEP_NS = 2000000, /* far above the time of a get */
+    CLEAR_NS = 100000,         /* until a sleeping rank has left MPI */
+    YIELDS = 200,              /* tests before a rank sleeps between them */
+    SLEEP_NS = 50000, /* others measure meanwhile, maybe on this core */
     GAIN_PERCENT = 105,
     GAIN_PASSIVE_PERCENT = 95,
 };
@@ -52,7 +52,7 @@ enum {
 enum { WAY_MESSAGE = AMG_MPI_MEMORIES, WAYS };
 
 /* Requests of a note, if it is not a number of bytes. */
-enum { NOTE_DONE, NOTE_NAP };
+enum { NOTE_DONE, NOTE_SLEEP };
 
 static const uint64_t lens[AMG_MPI_SIZES] = {65536, AREA_LEN};
 
@@ -227,23 +227,23 @@ static void passive_check(struct bench *bench)
     uint64_t asked_ns = amg_clock_ns();
     uint64_t clear_ns = 0;
     bool is_done =
-        note_send(bench, NOTE_NAP) && bytes_receive(bench, bench->landing, 1);
+        note_send(bench, NOTE_SLEEP) && bytes_receive(bench, bench->landing, 1);
 
     clear_ns = amg_clock_ns() + CLEAR_NS;
     while (amg_clock_ns() < clear_ns)
         sched_yield();
     for (unsigned i = 0; i < AMG_MPI_MEMORIES && is_done; i++)
         is_done = window_get(bench, i, sizeof(uint64_t));
-    if (is_done && amg_clock_ns() - asked_ns < NAP_NS)
+    if (is_done && amg_clock_ns() - asked_ns < TARGET_SLEEP_NS)
         bench->figures.needs_target = 0;
 }
 
-static void nap_take(struct bench *bench)
+static void sleep_serve(struct bench *bench)
 {
     uint64_t end_ns = 0;
 
     (void)bytes_send(bench, bench->area, 1);
-    end_ns = amg_clock_ns() + NAP_NS;
+    end_ns = amg_clock_ns() + TARGET_SLEEP_NS;
     while (amg_clock_ns() < end_ns)
         amg_clock_sleep_ns(end_ns - amg_clock_ns());
 }
@@ -255,8 +255,8 @@ static void partner_serve(struct bench *bench)
 
     while (bytes_receive(bench, note, sizeof(note)) && note[0] != NOTE_DONE) {
         AMG_ASSERT(note[0] <= AREA_LEN);
-        if (note[0] == NOTE_NAP)
-            nap_take(bench);
+        if (note[0] == NOTE_SLEEP)
+            sleep_serve(bench);
         else
             (void)bytes_send(bench, bench->area, note[0]);
     }

@@ -14,7 +14,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "mpi_backend/mpi_barrier.h"
-#include "mpi_backend/mpi_end.h"
+#include "mpi_backend/mpi_disconnect.h"
 #include "mpi_backend/mpi_export.h"
 #include "mpi_backend/mpi_msg.h"
 #include "mpi_backend/mpi_poll.h"
@@ -69,7 +69,7 @@ hg_return_t amg_mpi_close_unreg(
     struct amg_mpi_mem *mem =
         amg_container_of(base_mem, struct amg_mpi_mem, base);
     uint64_t deadline_ns = 0;
-    unsigned looks = 0;
+    unsigned idle_rounds = 0;
     int rank = AMG_MPI_ACCESSOR_NONE;
 
     amg_bias_take(domain->lock);
@@ -83,7 +83,7 @@ hg_return_t amg_mpi_close_unreg(
         amg_mpi_target_halt_locked(mem);
     }
     while (rank != AMG_MPI_ACCESSOR_NONE) {
-        amg_mpi_poll_wait_locked(domain, &looks);
+        amg_mpi_poll_wait_locked(domain, &idle_rounds);
         rank = accessor_find_locked(domain, mem);
         if (rank != AMG_MPI_ACCESSOR_NONE && amg_clock_ns() >= deadline_ns)
             break;
@@ -105,10 +105,10 @@ static void transfers_end_locked(
     uint64_t late_ns = now_ns + ANSWER_MS * AMG_NS_PER_MS;
     uint64_t end_ns = now_ns + CLOSE_MS * AMG_NS_PER_MS;
     bool is_late = false;
-    unsigned looks = 0;
+    unsigned idle_rounds = 0;
 
     while (amg_mpi_stop_drop_locked(domain, ep, is_late)) {
-        amg_mpi_poll_wait_locked(domain, &looks);
+        amg_mpi_poll_wait_locked(domain, &idle_rounds);
         now_ns = amg_clock_ns();
         is_late = now_ns >= late_ns;
         if (now_ns < end_ns)
@@ -128,23 +128,24 @@ static void transfers_end_locked(
 static void rma_end_locked(struct amg_mpi_domain *domain)
 {
     uint64_t end_ns = amg_clock_ns() + CLOSE_MS * AMG_NS_PER_MS;
-    unsigned looks = 0;
+    unsigned idle_rounds = 0;
 
     while (!amg_mpi_rma_is_idle_locked(domain) && amg_clock_ns() < end_ns)
-        amg_mpi_poll_wait_locked(domain, &looks);
+        amg_mpi_poll_wait_locked(domain, &idle_rounds);
 }
 
 /* Whether all ranks free their windows now. A rank that gave up on others does
  * not, even if rank 0 heard from all. */
-static bool windows_meet_locked(struct amg_mpi_domain *domain)
+static bool windows_barrier_locked(struct amg_mpi_domain *domain)
 {
     struct amg_patience patience = {0, 0};
-    unsigned looks = 0;
+    unsigned idle_rounds = 0;
 
-    if (!domain->end.is_over || domain->end.is_broken ||
+    if (!domain->disconnect.is_over || domain->disconnect.is_broken ||
         !amg_mpi_rma_is_idle_locked(domain))
         return false;
-    while (domain->rma != NULL && !amg_mpi_windows_meet(domain->rma->windows)) {
+    while (
+        domain->rma != NULL && !amg_mpi_windows_barrier(domain->rma->windows)) {
         enum amg_patience_verdict verdict = amg_patience_look(&patience);
 
         if (verdict == AMG_PATIENCE_OVER)
@@ -154,7 +155,7 @@ static bool windows_meet_locked(struct amg_mpi_domain *domain)
                 "all %d ranks have ended their use of the class, but not all "
                 "have closed it; we are waiting for them to free its windows",
                 domain->comm.size);
-        amg_mpi_poll_wait_locked(domain, &looks);
+        amg_mpi_poll_wait_locked(domain, &idle_rounds);
     }
     return true;
 }
@@ -211,10 +212,10 @@ hg_return_t amg_mpi_close_quiesce(struct amg_domain *base)
         return HG_AGAIN;
     }
     amg_bias_take(domain->lock);
-    if (!domain->end.is_over)
+    if (!domain->disconnect.is_over)
         (void)amg_mpi_poll_domain_locked(domain);
-    is_over = amg_mpi_end_step_locked(domain);
-    is_broken = domain->end.is_broken;
+    is_over = amg_mpi_disconnect_step_locked(domain);
+    is_broken = domain->disconnect.is_broken;
     amg_bias_give(domain->lock);
     if (!is_over)
         return HG_AGAIN;
@@ -228,7 +229,7 @@ void amg_mpi_close_report(struct amg_domain *base)
     if (domain->is_dead)
         return;
     amg_bias_take(domain->lock);
-    amg_mpi_end_report_locked(domain);
+    amg_mpi_disconnect_report_locked(domain);
     amg_bias_give(domain->lock);
 }
 
@@ -237,11 +238,11 @@ void amg_mpi_close_report(struct amg_domain *base)
 static void verdict_await_locked(struct amg_mpi_domain *domain)
 {
     uint64_t end_ns = amg_clock_ns() + VERDICT_MS * AMG_NS_PER_MS;
-    unsigned looks = 0;
+    unsigned idle_rounds = 0;
 
-    while (domain->comm.rank != 0 && !domain->end.is_over &&
+    while (domain->comm.rank != 0 && !domain->disconnect.is_over &&
            amg_clock_ns() < end_ns)
-        amg_mpi_poll_wait_locked(domain, &looks);
+        amg_mpi_poll_wait_locked(domain, &idle_rounds);
 }
 
 void amg_mpi_close_abandon(struct amg_domain *base)
@@ -252,7 +253,7 @@ void amg_mpi_close_abandon(struct amg_domain *base)
         return;
     amg_bias_take(domain->lock);
     verdict_await_locked(domain);
-    amg_mpi_end_abandon_locked(domain);
+    amg_mpi_disconnect_abandon_locked(domain);
     amg_bias_give(domain->lock);
 }
 
@@ -261,11 +262,11 @@ void amg_mpi_close_abandon(struct amg_domain *base)
 static void sends_end_locked(struct amg_mpi_domain *domain)
 {
     uint64_t end_ns = amg_clock_ns() + CLOSE_MS * AMG_NS_PER_MS;
-    unsigned looks = 0;
+    unsigned idle_rounds = 0;
 
     amg_mpi_send_poll_all_locked(domain);
     while (!amg_list_is_empty(&domain->sends) && amg_clock_ns() < end_ns)
-        amg_mpi_poll_wait_locked(domain, &looks);
+        amg_mpi_poll_wait_locked(domain, &idle_rounds);
     amg_mpi_send_abandon_locked(domain);
 }
 
@@ -304,19 +305,19 @@ bool amg_mpi_close_leave(
         work_end_locked(domain);
         (void)amg_mpi_poll_domain_locked(domain);
         eps_refuse_locked(domain);
-        is_over = amg_mpi_end_step_locked(domain);
+        is_over = amg_mpi_disconnect_step_locked(domain);
     }
     if (!is_over && verdict == AMG_PATIENCE_TELL)
-        amg_mpi_end_report_locked(domain);
+        amg_mpi_disconnect_report_locked(domain);
     if (!is_over && verdict == AMG_PATIENCE_OVER) {
-        amg_mpi_end_abandon_locked(domain);
+        amg_mpi_disconnect_abandon_locked(domain);
         is_over = true;
     }
     amg_bias_give(domain->lock);
     return is_over;
 }
 
-void amg_mpi_close_medium(struct amg_mpi_domain *domain, bool frees_windows)
+void amg_mpi_close_domain(struct amg_mpi_domain *domain, bool frees_windows)
 {
     bool is_whole = false;
 
@@ -328,7 +329,7 @@ void amg_mpi_close_medium(struct amg_mpi_domain *domain, bool frees_windows)
     work_end_locked(domain);
     eps_unpost_locked(domain);
     rma_end_locked(domain);
-    is_whole = frees_windows && windows_meet_locked(domain);
+    is_whole = frees_windows && windows_barrier_locked(domain);
     sends_end_locked(domain);
     (void)amg_mpi_poll_domain_locked(domain);
     eps_unpost_locked(domain);
@@ -342,7 +343,7 @@ void amg_mpi_close_medium(struct amg_mpi_domain *domain, bool frees_windows)
         domain->comm.messages = MPI_COMM_NULL; /* stays allocated */
     domain->is_dead = true;
     amg_bias_give(domain->lock);
-    if (domain->end.is_broken)
+    if (domain->disconnect.is_broken)
         amg_mpi_comm_give_up();
     amg_mpi_comm_close(&domain->comm, is_whole);
 }

@@ -22,6 +22,6 @@ bool amg_mpi_close_leave(
 /* Frees all MPI objects of the domain, which makes no MPI call afterwards.
  * Waits for peers at most a second, and for all ranks to free its windows if
  * `frees_windows`, else these are left. */
-void amg_mpi_close_medium(struct amg_mpi_domain *domain, bool frees_windows);
+void amg_mpi_close_domain(struct amg_mpi_domain *domain, bool frees_windows);
 
 #endif

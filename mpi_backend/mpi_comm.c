@@ -9,8 +9,8 @@
  * because posted receives would make it hang.
  *
  * A domain has two duplicates with their own error handler: one for messages,
- * which is probed for any tag, and one for the pieces of large transfers, which
- * no probe must match.
+ * which is probed for any tag, and one for the fragments of large transfers,
+ * which no probe must match.
  *
  * The thread level is what MPI_Query_thread says, also where MPI was started by
  * a session (if it fails then, FUNNELED is assumed, with this thread as the
@@ -31,13 +31,13 @@
 #include "boot/launch.h"
 #include "mpi_backend/mpi_public.h"
 
-enum { SPEAKER_CAP = 32 };
+enum { LOG_NAME_CAP = 32 };
 
 /* Written under `start_lock`, or before other threads can read them. */
 static struct amg_lock start_lock;
 static struct amg_bias turn_lock;
-static bool is_ours;    /* we started MPI */
-static bool is_watched; /* the callback on MPI_COMM_SELF is set */
+static bool is_ours;  /* we started MPI */
+static bool has_hook; /* the callback on MPI_COMM_SELF is set */
 static void (*stop_fn)(void);
 static bool has_world; /* the user chose one */
 static MPI_Comm world;
@@ -83,7 +83,7 @@ void amg_mpi_comm_on_finalize(void (*stop)(void))
     stop_fn = stop;
 }
 
-struct amg_bias *amg_mpi_comm_turn(void)
+struct amg_bias *amg_mpi_comm_call_lock(void)
 {
     static bool is_ready; /* guarded by start_lock */
 
@@ -95,16 +95,16 @@ struct amg_bias *amg_mpi_comm_turn(void)
     return &turn_lock;
 }
 
-void amg_mpi_comm_turn_take(const struct amg_mpi_comm *comm)
+void amg_mpi_comm_lock(const struct amg_mpi_comm *comm)
 {
     if (comm->who == AMG_MPI_WHO_ONE)
-        amg_bias_take(amg_mpi_comm_turn());
+        amg_bias_take(amg_mpi_comm_call_lock());
 }
 
-void amg_mpi_comm_turn_give(const struct amg_mpi_comm *comm)
+void amg_mpi_comm_unlock(const struct amg_mpi_comm *comm)
 {
     if (comm->who == AMG_MPI_WHO_ONE)
-        amg_bias_give(amg_mpi_comm_turn());
+        amg_bias_give(amg_mpi_comm_call_lock());
 }
 
 bool amg_mpi_comm_is_main(void)
@@ -122,7 +122,7 @@ bool amg_mpi_comm_is_main(void)
  * gave up on others, must not wait for them in MPI_Finalize, nor exit without
  * MPI_Abort: a launcher may take that for success. A class that is still open
  * is ended as the program's own MPI_Finalize would. */
-static void mpi_end(int status, void *arg)
+static void mpi_disconnect(int status, void *arg)
 {
     bool is_alone = atomic_load_explicit(&has_given_up, memory_order_acquire);
 
@@ -161,16 +161,16 @@ static int self_deleted(MPI_Comm comm, int keyval, void *value, void *extra)
     return MPI_SUCCESS;
 }
 
-static void finalize_watch(void)
+static void finalize_hook_set(void)
 {
     int keyval = MPI_KEYVAL_INVALID;
 
-    if (is_watched)
+    if (has_hook)
         return;
     if (MPI_Comm_create_keyval(
             MPI_COMM_NULL_COPY_FN, self_deleted, &keyval, NULL) != MPI_SUCCESS)
         return;
-    is_watched = MPI_Comm_set_attr(MPI_COMM_SELF, keyval, NULL) == MPI_SUCCESS;
+    has_hook = MPI_Comm_set_attr(MPI_COMM_SELF, keyval, NULL) == MPI_SUCCESS;
     MPI_Comm_free_keyval(&keyval);
 }
 
@@ -203,9 +203,9 @@ static void singleton_warn(void)
 }
 
 /* From now on each log line names this rank. */
-static void speaker_name(MPI_Comm comm)
+static void log_name_set(MPI_Comm comm)
 {
-    char who[SPEAKER_CAP];
+    char who[LOG_NAME_CAP];
     int rank = -1;
 
     if (MPI_Comm_rank(comm, &rank) != MPI_SUCCESS)
@@ -235,15 +235,15 @@ static hg_return_t mpi_start_locked(bool may_start)
         if (rc != MPI_SUCCESS)
             return amg_mpi_comm_error(rc, "MPI_Init_thread");
         is_ours = true;
-        if (on_exit(mpi_end, NULL) != 0)
+        if (on_exit(mpi_disconnect, NULL) != 0)
             AMG_LOG_WARNING("mpi", "no room for an exit handler: MPI will not "
                                    "be finalised by us");
     }
-    if (is_watched)
+    if (has_hook)
         return HG_SUCCESS; /* the rest was done before */
-    speaker_name(MPI_COMM_WORLD);
+    log_name_set(MPI_COMM_WORLD);
     singleton_warn();
-    finalize_watch();
+    finalize_hook_set();
     return HG_SUCCESS;
 }
 
@@ -283,7 +283,7 @@ static enum amg_mpi_who who_get(void)
 }
 
 /* Finds the ranks of this node, and whether they outnumber the cores. */
-static int node_ask(struct amg_mpi_comm *comm)
+static int node_find(struct amg_mpi_comm *comm)
 {
     cpu_set_t mine;
     cpu_set_t all;
@@ -346,7 +346,7 @@ static hg_return_t comm_fill(MPI_Comm user, struct amg_mpi_comm *comm)
     MPI_Comm_size(comm->messages, &comm->size);
     rc = MPI_Comm_get_attr(comm->messages, MPI_TAG_UB, &tag_max, &flag);
     comm->tag_max = rc == MPI_SUCCESS && flag ? *tag_max : 32767;
-    rc = node_ask(comm);
+    rc = node_find(comm);
     if (rc != MPI_SUCCESS)
         return amg_mpi_comm_error(rc, "finding the ranks of this node");
     return HG_SUCCESS;
@@ -395,19 +395,19 @@ hg_return_t amg_mpi_comm_open(
             "started MPI, or start it with MPI_THREAD_MULTIPLE");
         return HG_OPNOTSUPPORTED;
     }
-    amg_mpi_comm_turn_take(&comm);
+    amg_mpi_comm_lock(&comm);
     if (user != NULL)
         rc = comm_check(*user);
     if (rc == HG_SUCCESS)
         rc = comm_fill(user != NULL ? *user : world_get(), &comm);
     if (rc != HG_SUCCESS) {
-        amg_mpi_comm_turn_give(&comm);
+        amg_mpi_comm_unlock(&comm);
         amg_mpi_comm_close(&comm, true);
         return rc;
     }
     MPI_Initialized(&flag);
     if (!flag) /* a session: there is no world to be named after */
-        speaker_name(comm.messages);
+        log_name_set(comm.messages);
     *ret_comm = comm;
     return HG_SUCCESS;
 }
@@ -421,12 +421,12 @@ void amg_mpi_comm_close(struct amg_mpi_comm *comm, bool is_whole)
 {
     if (!is_whole)
         return;
-    amg_mpi_comm_turn_take(comm);
+    amg_mpi_comm_lock(comm);
     if (comm->node != MPI_COMM_NULL)
         MPI_Comm_free(&comm->node);
     if (comm->data != MPI_COMM_NULL)
         MPI_Comm_free(&comm->data);
     if (comm->messages != MPI_COMM_NULL)
         MPI_Comm_free(&comm->messages);
-    amg_mpi_comm_turn_give(comm);
+    amg_mpi_comm_unlock(comm);
 }

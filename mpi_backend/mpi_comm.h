@@ -55,11 +55,11 @@ bool amg_mpi_comm_is_over(void);
 void amg_mpi_comm_on_finalize(void (*stop)(void));
 
 /* The lock of all MPI calls at MPI_THREAD_SERIALIZED. */
-struct amg_bias *amg_mpi_comm_turn(void);
+struct amg_bias *amg_mpi_comm_call_lock(void);
 /* For MPI calls outside a domain's lock, including those that wait for other
  * ranks. Does nothing at other thread levels. */
-void amg_mpi_comm_turn_take(const struct amg_mpi_comm *comm);
-void amg_mpi_comm_turn_give(const struct amg_mpi_comm *comm);
+void amg_mpi_comm_lock(const struct amg_mpi_comm *comm);
+void amg_mpi_comm_unlock(const struct amg_mpi_comm *comm);
 
 /* Whether this thread started MPI. */
 bool amg_mpi_comm_is_main(void);

@@ -32,7 +32,7 @@ enum {
 };
 
 struct amg_mpi_peer;
-struct amg_mpi_stage;
+struct amg_mpi_bounce;
 
 /* The state of a put or get, besides those of calls; PTR is its transfer. */
 enum { AMG_MPI_OP_TRANSFER = AMG_CALL_STATES };
@@ -70,27 +70,27 @@ struct amg_mpi_ep {
     struct amg_mpi_msgbuf *msgbufs[AMG_MPI_RECEIVES];
 };
 
-/* State of the collective disconnect of all ranks; see mpi_end.c. */
-struct amg_mpi_end {
-    bool has_said_bye;
-    bool is_over;   /* all have said BYE, or rank 0 gave up */
-    bool is_broken; /* ranks are missing */
-    uint8_t *came;  /* rank 0: a bit per rank, else NULL */
-    int came_count; /* rank 0 */
-    int told_count; /* rank 0: ranks that were sent ALL_BYE */
+/* State of the collective disconnect of all ranks; see mpi_disconnect.c. */
+struct amg_mpi_disconnect {
+    bool is_sent;
+    bool is_over;       /* all have sent DISCONNECT, or rank 0 gave up */
+    bool is_broken;     /* ranks are missing */
+    uint8_t *ready;     /* rank 0: a bit per rank, else NULL */
+    int ready_count;    /* rank 0 */
+    int notified_count; /* rank 0: ranks that were sent DISCONNECT_ALL */
 };
 
 /* Detection of silent ranks; see mpi_peer.c. */
-struct amg_mpi_watch {
+struct amg_mpi_liveness {
     uint64_t period_ns; /* AMALGAM_SILENT_MS */
     uint64_t next_ns;   /* of the next check; 0: none yet */
-    unsigned looks;
+    unsigned checks;
     unsigned heard; /* counts messages from peers */
     unsigned lost;  /* messages that failed to be sent since then */
 };
 
 /* A message that matches no posted receive; see mpi_receive.c. */
-struct amg_mpi_stray {
+struct amg_mpi_unmatched {
     MPI_Request request;
     struct amg_mpi_msgbuf *msgbuf; /* NULL: none is being received */
 };
@@ -137,9 +137,9 @@ static inline bool amg_mpi_choice_is_window(const struct amg_mpi_choice *choice,
 }
 
 /* Bounce buffers; see mpi_buf.c. */
-struct amg_mpi_stages {
-    struct amg_mpi_stage *free; /* singly linked */
-    uint32_t count;             /* all that exist */
+struct amg_mpi_bounces {
+    struct amg_mpi_bounce *free; /* singly linked */
+    uint32_t count;              /* all that exist */
 };
 
 /* Owned by core, from open to close. */
@@ -155,7 +155,7 @@ struct amg_mpi_domain {
     uint32_t message_len; /* of an eager message, with our header */
     uint32_t room_len;    /* of the longest one */
     uint32_t small_len;   /* bytes of a put or get that go inside a message */
-    uint32_t piece_len;
+    uint32_t fragment_len;
     uint32_t max_contexts;
     bool is_listening;
     struct amg_mpi_choice choice; /* windows or messages for bulk data */
@@ -176,23 +176,23 @@ struct amg_mpi_domain {
     unsigned send_count;          /* length of `sends` */
     struct amg_list orphans;      /* endpoints closed by a thread without MPI */
     struct amg_list deferred;     /* msgbufs of threads that may not call MPI */
-    unsigned polls;               /* count; every 64th probes for strays */
+    unsigned polls;               /* count; every 64th probes */
 
     struct amg_table transfers; /* struct amg_mpi_transfer */
     struct amg_table mems;      /* struct amg_mpi_mem */
     struct amg_pool transfer_pool;
     struct amg_pool access_pool;
-    struct amg_mpi_stages stages;
+    struct amg_mpi_bounces bounces;
     struct amg_list moving;   /* transfers that a poll can continue */
     struct amg_list accesses; /* of peers, in progress */
     struct amg_list stalled;  /* msgbufs: accesses that wait for memory, and
                                  later  messages about them */
-    void *sink;          /* receives refused pieces; allocated when needed */
+    void *sink;          /* receives refused fragments; allocated when needed */
     uint32_t mem_serial; /* of the newest exposed memory */
     int tags_half;       /* the tags of gets; those of puts follow */
-    struct amg_mpi_end end;
-    struct amg_mpi_watch watch;
-    struct amg_mpi_stray stray;
+    struct amg_mpi_disconnect disconnect;
+    struct amg_mpi_liveness liveness;
+    struct amg_mpi_unmatched unmatched;
     struct amg_mpi_barrier barrier;
     struct amg_mpi_rma *rma;         /* NULL: it has no windows */
     struct amg_mpi_exports *exports; /* of `rma`, or NULL */

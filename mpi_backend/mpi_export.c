@@ -103,7 +103,7 @@ int amg_mpi_desc_accessor(uint64_t word)
     return (int)((uint32_t)accesses - 1);
 }
 
-hg_return_t amg_mpi_desc_judge(const uint64_t words[AMG_MPI_DESC_WORDS],
+hg_return_t amg_mpi_desc_check(const uint64_t words[AMG_MPI_DESC_WORDS],
     const struct amg_mpi_key *key, enum amg_mem_flags direction,
     const struct amg_segment *segments, uint32_t count)
 {
@@ -123,14 +123,14 @@ hg_return_t amg_mpi_desc_judge(const uint64_t words[AMG_MPI_DESC_WORDS],
 
 enum { REGIONS_FIRST = 16 };
 
-void amg_mpi_attach_init(
-    struct amg_mpi_attach *attach, const struct amg_mpi_attacher *by)
+void amg_mpi_regions_init(
+    struct amg_mpi_regions *attach, const struct amg_mpi_region_ops *by)
 {
     memset(attach, 0, sizeof(*attach));
     attach->by = *by;
 }
 
-void amg_mpi_attach_fini(struct amg_mpi_attach *attach)
+void amg_mpi_regions_fini(struct amg_mpi_regions *attach)
 {
     for (uint32_t i = 0; i < attach->count; i++)
         attach->by.detach(attach->by.arg, (void *)attach->regions[i].base);
@@ -141,7 +141,7 @@ void amg_mpi_attach_fini(struct amg_mpi_attach *attach)
 }
 
 /* The first region that ends behind `at`, or the number of regions. */
-static uint32_t region_find(const struct amg_mpi_attach *attach, uintptr_t at)
+static uint32_t region_find(const struct amg_mpi_regions *attach, uintptr_t at)
 {
     uint32_t low = 0;
     uint32_t high = attach->count;
@@ -165,7 +165,7 @@ static bool region_has(
            len <= region->len - (base - region->base);
 }
 
-static hg_return_t regions_grow(struct amg_mpi_attach *attach)
+static hg_return_t regions_grow(struct amg_mpi_regions *attach)
 {
     uint32_t cap = attach->cap == 0 ? REGIONS_FIRST : 2 * attach->cap;
     struct amg_mpi_region *grown = NULL;
@@ -180,8 +180,8 @@ static hg_return_t regions_grow(struct amg_mpi_attach *attach)
     return HG_SUCCESS;
 }
 
-hg_return_t amg_mpi_attach_ref(
-    struct amg_mpi_attach *attach, const void *ptr, uint64_t len)
+hg_return_t amg_mpi_regions_ref(
+    struct amg_mpi_regions *attach, const void *ptr, uint64_t len)
 {
     uintptr_t base = (uintptr_t)ptr;
     uint32_t at = region_find(attach, base);
@@ -209,8 +209,8 @@ hg_return_t amg_mpi_attach_ref(
     return HG_SUCCESS;
 }
 
-void amg_mpi_attach_unref(
-    struct amg_mpi_attach *attach, const void *ptr, uint64_t len)
+void amg_mpi_regions_unref(
+    struct amg_mpi_regions *attach, const void *ptr, uint64_t len)
 {
     uint32_t at = region_find(attach, (uintptr_t)ptr);
     struct amg_mpi_region *region = &attach->regions[at];
@@ -257,13 +257,13 @@ void amg_mpi_export_init(struct amg_mpi_exports *exports,
     exports->windows = windows;
     exports->len_min = len_min;
     amg_list_init(&exports->leaving);
-    amg_mpi_attach_init(&exports->attach,
-        &(struct amg_mpi_attacher){region_attach, region_detach, exports});
+    amg_mpi_regions_init(&exports->attach,
+        &(struct amg_mpi_region_ops){region_attach, region_detach, exports});
 }
 
 void amg_mpi_export_fini(struct amg_mpi_exports *exports)
 {
-    amg_mpi_attach_fini(&exports->attach);
+    amg_mpi_regions_fini(&exports->attach);
 }
 
 /* Adds to the words of a descriptor of ours. */
@@ -339,7 +339,7 @@ static void mem_detach(struct amg_mpi_exports *exports,
 {
     for (uint32_t i = 0; i < count; i++)
         if (mem->segments[i].len > 0)
-            amg_mpi_attach_unref(
+            amg_mpi_regions_unref(
                 &exports->attach, mem->segments[i].base, mem->segments[i].len);
 }
 
@@ -360,7 +360,7 @@ static enum amg_mpi_way mem_attach(
         return AMG_MPI_WAY_MESSAGES;
     for (uint32_t i = 0; i < mem->count; i++) {
         if (mem->segments[i].len == 0 ||
-            amg_mpi_attach_ref(&exports->attach, mem->segments[i].base,
+            amg_mpi_regions_ref(&exports->attach, mem->segments[i].base,
                 mem->segments[i].len) == HG_SUCCESS)
             continue;
         mem_detach(exports, mem, i);
@@ -513,7 +513,7 @@ hg_return_t amg_mpi_mem_reg(struct amg_domain *base,
     mem->key.salt = (uint32_t)domain->salt;
     mem->flags = flags;
     mem->count = count;
-    amg_list_init(&mem->visits);
+    amg_list_init(&mem->accesses);
     if (count > 0)
         memcpy(mem->segments, segments, count * sizeof(*segments));
     amg_bias_take(domain->lock);
@@ -541,37 +541,37 @@ void amg_mpi_mem_key(const struct amg_mem *base, struct amg_key *ret_key)
 }
 
 hg_return_t amg_mpi_mem_key_read(
-    const struct amg_key *wire, struct amg_mpi_access *access)
+    const struct amg_key *wire, struct amg_mpi_bulk_request *request)
 {
     struct amg_mpi_key key;
 
     if (!AMG_CONTRACT(wire->len == sizeof(key)))
         return HG_INVALID_ARG;
     memcpy(&key, wire->bytes, sizeof(key));
-    access->key_index = key.cookie;
-    access->key_generation = key.serial;
-    access->key_salt = key.salt | (uint64_t)key.desc << 32;
+    request->key_index = key.cookie;
+    request->key_generation = key.serial;
+    request->key_salt = key.salt | (uint64_t)key.desc << 32;
     return HG_SUCCESS;
 }
 
 hg_return_t amg_mpi_mem_check_locked(const struct amg_mpi_domain *domain,
-    const struct amg_mpi_access *access, enum amg_mem_flags direction,
+    const struct amg_mpi_bulk_request *request, enum amg_mem_flags direction,
     struct amg_mpi_mem **ret_mem, struct amg_seg_iter *ret_place)
 {
     struct amg_table_slot *place =
-        amg_table_find(&domain->mems, access->key_index, 0);
+        amg_table_find(&domain->mems, request->key_index, 0);
     struct amg_mpi_mem *mem = place == NULL ? NULL : place->object;
     struct amg_seg_iter asked;
 
-    if (mem == NULL || mem->key.serial != access->key_generation ||
-        mem->key.salt != (uint32_t)access->key_salt ||
-        mem->key.desc != access->key_salt >> 32)
+    if (mem == NULL || mem->key.serial != request->key_generation ||
+        mem->key.salt != (uint32_t)request->key_salt ||
+        mem->key.desc != request->key_salt >> 32)
         return HG_NOENTRY;
     if ((mem->flags & direction) == 0)
         return HG_PERMISSION;
     asked = (struct amg_seg_iter){
-        mem->segments, mem->count, access->segment, access->offset};
-    if (access->len == 0 || !amg_seg_iter_has(&asked, access->len))
+        mem->segments, mem->count, request->segment, request->offset};
+    if (request->len == 0 || !amg_seg_iter_has(&asked, request->len))
         return HG_OVERFLOW;
     *ret_mem = mem;
     *ret_place = asked;

@@ -92,7 +92,7 @@ int amg_mpi_desc_accessor(uint64_t word);
 
 /* Checks an access of the peer that read these words. HG_NOENTRY: the memory
  * was freed; HG_PERMISSION; HG_OVERFLOW: its list is not that of the memory. */
-hg_return_t amg_mpi_desc_judge(const uint64_t words[AMG_MPI_DESC_WORDS],
+hg_return_t amg_mpi_desc_check(const uint64_t words[AMG_MPI_DESC_WORDS],
     const struct amg_mpi_key *key, enum amg_mem_flags direction,
     const struct amg_segment *segments, uint32_t count);
 
@@ -100,8 +100,8 @@ hg_return_t amg_mpi_desc_judge(const uint64_t words[AMG_MPI_DESC_WORDS],
 struct amg_mpi_mem {
     struct amg_mem base;
     struct amg_mpi_key key;
-    struct amg_list visits; /* accesses of peers by messages, in flight */
-    bool is_closed;         /* no new ones begin */
+    struct amg_list accesses; /* accesses of peers by messages, in flight */
+    bool is_closed;           /* no new ones begin */
     struct amg_link
         leaving;   /* exports->leaving: its descriptor is to be free */
     bool has_left; /* the access word is closed */
@@ -119,11 +119,11 @@ void amg_mpi_mem_key(const struct amg_mem *mem, struct amg_key *ret_key);
 
 /* Writes the key's words into `access`. HG_INVALID_ARG: no key of ours. */
 hg_return_t amg_mpi_mem_key_read(
-    const struct amg_key *key, struct amg_mpi_access *access);
+    const struct amg_key *key, struct amg_mpi_bulk_request *request);
 
 /* Is this access allowed? HG_NOENTRY, HG_PERMISSION, HG_OVERFLOW: no. */
 hg_return_t amg_mpi_mem_check_locked(const struct amg_mpi_domain *domain,
-    const struct amg_mpi_access *access, enum amg_mem_flags direction,
+    const struct amg_mpi_bulk_request *request, enum amg_mem_flags direction,
     struct amg_mpi_mem **ret_mem, struct amg_seg_iter *ret_place);
 
 /* The key is dead from now on. */
@@ -137,38 +137,38 @@ struct amg_mpi_region {
 };
 
 /* How memory is attached and detached. */
-struct amg_mpi_attacher {
+struct amg_mpi_region_ops {
     hg_return_t (*attach)(void *arg, void *base, uint64_t len);
     void (*detach)(void *arg, void *base);
     void *arg;
 };
 
 /* Owned by who embeds it, and guarded by its lock. */
-struct amg_mpi_attach {
-    struct amg_mpi_attacher by;
+struct amg_mpi_regions {
+    struct amg_mpi_region_ops by;
     struct amg_mpi_region *regions; /* in the order of their bases; apart */
     uint32_t count;
     uint32_t cap;
 };
 
-void amg_mpi_attach_init(
-    struct amg_mpi_attach *attach, const struct amg_mpi_attacher *by);
+void amg_mpi_regions_init(
+    struct amg_mpi_regions *attach, const struct amg_mpi_region_ops *by);
 /* Detaches what is attached still. */
-void amg_mpi_attach_fini(struct amg_mpi_attach *attach);
+void amg_mpi_regions_fini(struct amg_mpi_regions *attach);
 
 /* Makes `len` bytes (> 0) at `base` part of one region. HG_OPNOTSUPPORTED: a
  * part of them lies in other regions; HG_NOMEM; what attach() returned. */
-hg_return_t amg_mpi_attach_ref(
-    struct amg_mpi_attach *attach, const void *base, uint64_t len);
+hg_return_t amg_mpi_regions_ref(
+    struct amg_mpi_regions *attach, const void *base, uint64_t len);
 /* Ends one hold of the same bytes; the last one in a region detaches it. */
-void amg_mpi_attach_unref(
-    struct amg_mpi_attach *attach, const void *base, uint64_t len);
+void amg_mpi_regions_unref(
+    struct amg_mpi_regions *attach, const void *base, uint64_t len);
 
 /* Owned by the domain's one-sided part, which embeds it; guarded by the
  * domain's lock. */
 struct amg_mpi_exports {
     struct amg_mpi_windows *windows;
-    struct amg_mpi_attach attach;
+    struct amg_mpi_regions attach;
     struct amg_list leaving; /* struct amg_mpi_mem, whose exposure ends */
     uint64_t len_min;        /* shorter memory has no descriptor */
     bool is_unused[AMG_MPI_WAY_COUNT]; /* no transfer uses that window */

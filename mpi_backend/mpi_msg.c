@@ -222,9 +222,9 @@ void amg_mpi_msg_on_request_locked(
         arrival_give_locked(domain, message, &message->ep->arrived, is_one_way);
     else
         request_refuse_locked(msgbuf, message->rank, is_one_way,
-            domain->end.has_said_bye ? HG_CANCELED
-            : message->ep == NULL    ? HG_NOENTRY
-                                     : HG_OPNOTSUPPORTED);
+            domain->disconnect.is_sent ? HG_CANCELED
+            : message->ep == NULL      ? HG_NOENTRY
+                                       : HG_OPNOTSUPPORTED);
 }
 
 /* The operation that waits for this answer, or amg_call_cancelled; NULL: none
@@ -293,7 +293,7 @@ void amg_mpi_msg_drop_locked(
     amg_calls_detach_locked(&domain->calls, &domain->deferred, &ep->base);
 }
 
-int amg_mpi_msg_debtor_locked(const struct amg_mpi_domain *domain)
+int amg_mpi_msg_pending_peer_locked(const struct amg_mpi_domain *domain)
 {
     for (int rank = 0; rank < domain->comm.size; rank++)
         if (amg_calls_is_waiting_locked(

@@ -39,7 +39,7 @@ void amg_mpi_msg_credit_locked(
 
 /* A rank that has not answered a request of ours, or returned the credit of a
  * one-way one, or -1. Calls that were cancelled do not count. */
-int amg_mpi_msg_debtor_locked(const struct amg_mpi_domain *domain);
+int amg_mpi_msg_pending_peer_locked(const struct amg_mpi_domain *domain);
 
 /* Ends all requests and replies of an endpoint that is closing as canceled. */
 void amg_mpi_msg_drop_locked(

@@ -2,22 +2,22 @@
 /* Puts and gets of this rank: posts and messages.
  *
  *   get, small   GET ------------->   <------------- GET_DATA (the bytes)
- *   get, large   GET ------------->   <============= pieces, receives posted
+ *   get, large   GET ------------->   <============= fragments
  *   put, small   PUT_NOW (bytes) ->   <------------- DONE
- *   put, large   PUT ------------->   <------------- PUT_GO
- *                pieces ==========>   <------------- DONE
- *   put, ahead   PUT_AHEAD -------->
- *                first pieces ====>   <------------- PUT_GO, if more follow
- *                pieces ==========>   <------------- DONE
+ *   put, large   PUT ------------->   <------------- PUT_READY
+ *                fragments =======>   <------------- DONE
+ *   put, ahead   PUT_AHEAD ------->
+ *                first fragments =>   <------------- PUT_READY, if more follow
+ *                fragments =======>   <------------- DONE
  *   refused                           <------------- DONE (a code, 0 bytes)
  *   refused, ahead                    <------------- HALT
  *                STOP ------------>   <------------- DONE (a code, 0 bytes)
  *   cancelled    STOP ------------>   <------------- DONE (so many bytes)
  *   exposer ends the exposure         <------------- HALT (of a put), DONE
  *
- * A put sends its first pieces ahead only if it cannot be cancelled, because
- * MPI sends cannot: a silent peer would block the user's memory. Its pieces are
- * at most AMG_MPI_AHEAD_MAX long, so that an exposer that refuses them has
+ * A put sends its first fragments ahead only if it cannot be cancelled, because
+ * MPI sends cannot: a silent peer would block the user's memory. Its fragments
+ * are at most AMG_MPI_AHEAD_MAX long, so that an exposer that refuses them has
  * memory to receive them into; longer ones would not be faster. Without sending
  * ahead, 64 KiB took 1.2 times as long.
  *
@@ -37,17 +37,17 @@
 static enum amg_mpi_kind message_write(const struct amg_mpi_transfer *transfer,
     struct amg_mpi_msgbuf *msgbuf, uint32_t *ret_len)
 {
-    struct amg_seg_iter from = transfer->stream.to_post;
+    struct amg_seg_iter from = transfer->pipeline.to_post;
 
-    memcpy(msgbuf->data, &transfer->access, sizeof(transfer->access));
-    *ret_len = sizeof(transfer->access);
+    memcpy(msgbuf->data, &transfer->request, sizeof(transfer->request));
+    *ret_len = sizeof(transfer->request);
     if (!transfer->is_put)
         return AMG_MPI_GET;
     if (!transfer->is_small)
         return transfer->is_ahead ? AMG_MPI_PUT_AHEAD : AMG_MPI_PUT;
-    AMG_ASSERT(transfer->stream.len <= msgbuf->buf.cap - *ret_len);
-    amg_seg_iter_gather(msgbuf->data + *ret_len, &from, transfer->stream.len);
-    *ret_len += (uint32_t)transfer->stream.len;
+    AMG_ASSERT(transfer->pipeline.len <= msgbuf->buf.cap - *ret_len);
+    amg_seg_iter_gather(msgbuf->data + *ret_len, &from, transfer->pipeline.len);
+    *ret_len += (uint32_t)transfer->pipeline.len;
     return AMG_MPI_PUT_NOW;
 }
 
@@ -55,7 +55,7 @@ static enum amg_mpi_kind message_write(const struct amg_mpi_transfer *transfer,
 static hg_return_t transfer_start_locked(
     struct amg_mpi_domain *domain, struct amg_mpi_transfer *transfer)
 {
-    struct amg_mpi_stream *stream = &transfer->stream;
+    struct amg_mpi_pipeline *pipeline = &transfer->pipeline;
     struct amg_mpi_msgbuf *msgbuf = NULL;
     uint32_t body_len = 0;
     enum amg_mpi_kind kind = AMG_MPI_GET;
@@ -69,35 +69,35 @@ static hg_return_t transfer_start_locked(
     if (msgbuf == NULL)
         return HG_NOMEM;
     if (!transfer->is_small)
-        rc = amg_mpi_stream_ready(stream, domain);
+        rc = amg_mpi_pipeline_ready(pipeline, domain);
     if (rc != HG_SUCCESS) {
         amg_mpi_msgbuf_put_locked(msgbuf);
         return rc;
     }
     kind = message_write(transfer, msgbuf, &body_len);
     /* A single get sends its request before it posts receives, so that its peer
-     * can start; with several, pieces might arrive before the receives, which
-     * costs more. */
+     * can start; with several, fragments might arrive before the receives,
+     * which costs more. */
     if (kind == AMG_MPI_GET && !transfer->is_small &&
         !amg_list_is_empty(&domain->moving))
-        amg_mpi_stream_post(stream, domain);
+        amg_mpi_pipeline_post(pipeline, domain);
     msgbuf->post.op = NULL;
     msgbuf->header.context = transfer->origin_context;
     msgbuf->header.cookie = transfer->cookie;
     amg_mpi_send_address(
-        msgbuf, (uint32_t)stream->rank, transfer->context, kind, body_len);
+        msgbuf, (uint32_t)pipeline->rank, transfer->context, kind, body_len);
     rc = amg_mpi_send_locked(msgbuf);
-    transfer->state = AMG_MPI_TRANSFER_ASKED;
+    transfer->state = AMG_MPI_TRANSFER_REQUESTED;
     if (!transfer->is_small)
         amg_mpi_transfer_list_locked(domain, transfer);
     if (rc == HG_SUCCESS && !transfer->is_small && kind != AMG_MPI_PUT)
-        amg_mpi_stream_post(stream, domain);
+        amg_mpi_pipeline_post(pipeline, domain);
     if (rc == HG_SUCCESS)
         return HG_SUCCESS;
     amg_mpi_msgbuf_put_locked(msgbuf);
     transfer->state = AMG_MPI_TRANSFER_ANSWERED;
     transfer->ret = rc;
-    amg_mpi_stream_stop(stream, 0);
+    amg_mpi_pipeline_stop(pipeline, 0);
     amg_mpi_transfer_list_locked(domain, transfer);
     return HG_SUCCESS;
 }
@@ -107,15 +107,15 @@ static hg_return_t transfer_post_locked(
     struct amg_mpi_domain *domain, struct amg_mpi_transfer *transfer)
 {
     struct amg_flow_peer *queue = amg_mpi_transfer_queue(domain, transfer);
-    struct amg_mpi_stream *stream = &transfer->stream;
+    struct amg_mpi_pipeline *pipeline = &transfer->pipeline;
     hg_return_t rc = amg_table_add(&domain->transfers, transfer,
         (uint32_t)transfer->rank, &transfer->cookie);
 
     if (rc != HG_SUCCESS)
         return rc;
     if (!transfer->is_rma)
-        stream->tag = (int)(transfer->cookie & AMG_TABLE_INDEX_MASK) +
-                      (transfer->is_put ? domain->tags_half : 0);
+        pipeline->tag = (int)(transfer->cookie & AMG_TABLE_INDEX_MASK) +
+                        (transfer->is_put ? domain->tags_half : 0);
     if (!amg_flow_take(&domain->bulk, queue)) {
         transfer->state = AMG_MPI_TRANSFER_QUEUED;
         amg_flow_wait(queue, &transfer->link);
@@ -135,31 +135,31 @@ static hg_return_t transfer_post_locked(
 }
 
 /* The exposer's list is known only from its descriptor; an exposer refuses
- * pieces that are too long for it. */
-static uint32_t piece_len_choose(const struct amg_mpi_domain *domain,
+ * fragments that are too long for it. */
+static uint32_t fragment_len_choose(const struct amg_mpi_domain *domain,
     const struct amg_seg_iter *local, const struct amg_seg_iter *remote,
     uint64_t len)
 {
-    if (domain->piece_len <= AMG_MPI_STAGE_LEN ||
+    if (domain->fragment_len <= AMG_MPI_BOUNCE_LEN ||
         (amg_seg_iter_is_whole(local, len) &&
             amg_seg_iter_is_whole(remote, len)))
-        return domain->piece_len;
-    return AMG_MPI_STAGE_LEN;
+        return domain->fragment_len;
+    return AMG_MPI_BOUNCE_LEN;
 }
 
 /* Fills in the fields of a transfer by messages. */
-static void transfer_set_stream(struct amg_mpi_transfer *transfer,
+static void transfer_set_pipeline(struct amg_mpi_transfer *transfer,
     const struct amg_seg_iter *local, uint64_t len)
 {
-    uint32_t piece_len = transfer->access.piece_len;
+    uint32_t fragment_len = transfer->request.fragment_len;
 
     transfer->is_ahead =
         transfer->is_put && transfer->op->is_final && !transfer->is_small &&
-        (len <= AMG_MPI_AHEAD_MAX || piece_len <= AMG_MPI_AHEAD_MAX);
-    amg_mpi_stream_init(&transfer->stream, local, len, piece_len,
+        (len <= AMG_MPI_AHEAD_MAX || fragment_len <= AMG_MPI_AHEAD_MAX);
+    amg_mpi_pipeline_init(&transfer->pipeline, local, len, fragment_len,
         transfer->is_put, transfer->rank, 0);
     if (transfer->is_ahead)
-        transfer->stream.limit = amg_mpi_stream_ahead(len, piece_len);
+        transfer->pipeline.limit = amg_mpi_pipeline_ahead(len, fragment_len);
 }
 
 static hg_return_t transfer_begin(struct amg_ep *base, struct amg_peer *peer,
@@ -169,15 +169,15 @@ static hg_return_t transfer_begin(struct amg_ep *base, struct amg_peer *peer,
 {
     struct amg_mpi_ep *ep = amg_mpi_ep_of(base);
     struct amg_mpi_domain *domain = amg_mpi_domain_of_ep(ep);
-    struct amg_mpi_access access = {.segment = remote->at.segment,
-        .piece_len = piece_len_choose(domain, local, &remote->at, len),
+    struct amg_mpi_bulk_request request = {.segment = remote->at.segment,
+        .fragment_len = fragment_len_choose(domain, local, &remote->at, len),
         .offset = remote->at.into,
         .len = len};
     struct amg_mpi_transfer *transfer = NULL;
     hg_return_t rc = amg_mpi_send_check(domain);
 
     if (rc == HG_SUCCESS)
-        rc = amg_mpi_mem_key_read(&remote->key, &access);
+        rc = amg_mpi_mem_key_read(&remote->key, &request);
     if (rc != HG_SUCCESS)
         return rc;
     if (!AMG_CONTRACT(len > 0))
@@ -186,7 +186,7 @@ static hg_return_t transfer_begin(struct amg_ep *base, struct amg_peer *peer,
     if (transfer == NULL)
         return HG_NOMEM;
     /* The rest is filled in by one of the two ways. */
-    memset(transfer, 0, offsetof(struct amg_mpi_transfer, stream));
+    memset(transfer, 0, offsetof(struct amg_mpi_transfer, pipeline));
     transfer->ep = ep;
     transfer->op = op;
     transfer->rank = (int)amg_mpi_rank_of(domain, peer);
@@ -194,12 +194,12 @@ static hg_return_t transfer_begin(struct amg_ep *base, struct amg_peer *peer,
     transfer->origin_context = ep->base.context_id;
     transfer->is_put = is_put;
     transfer->is_small = len <= domain->small_len;
-    transfer->access = access;
+    transfer->request = request;
     transfer->is_rma =
         domain->rma != NULL && !transfer->is_small &&
         amg_mpi_rma_op_plan(domain, transfer, local, remote, len);
     if (!transfer->is_rma)
-        transfer_set_stream(transfer, local, len);
+        transfer_set_pipeline(transfer, local, len);
     amg_bias_take(domain->lock);
     /* Under the lock: a concurrent cancel finds the operation complete. */
     op->len = 0;
@@ -238,13 +238,13 @@ static struct amg_mpi_transfer *answer_find_locked(
         &domain->transfers, message->msgbuf->header.cookie, message->rank);
     struct amg_mpi_transfer *transfer = place == NULL ? NULL : place->object;
 
-    if (transfer != NULL && (transfer->state == AMG_MPI_TRANSFER_ASKED ||
+    if (transfer != NULL && (transfer->state == AMG_MPI_TRANSFER_REQUESTED ||
                                 transfer->state == AMG_MPI_TRANSFER_MOVING))
         return transfer;
     return NULL;
 }
 
-static void answer_blame_locked(
+static void answer_fault_locked(
     struct amg_mpi_domain *domain, const struct amg_mpi_message *message)
 {
     amg_mpi_peer_fault(domain, message->rank, AMG_MPI_FAULT_ANSWER,
@@ -257,37 +257,37 @@ void amg_mpi_origin_on_data_locked(
     struct amg_mpi_transfer *transfer = answer_find_locked(domain, message);
 
     if (transfer == NULL || transfer->is_put || !transfer->is_small) {
-        answer_blame_locked(domain, message);
-    } else if (message->len != transfer->stream.len) {
-        answer_blame_locked(domain, message);
+        answer_fault_locked(domain, message);
+    } else if (message->len != transfer->pipeline.len) {
+        answer_fault_locked(domain, message);
         amg_mpi_transfer_finish_locked(domain, transfer, HG_PROTOCOL_ERROR, 0);
     } else {
         if (transfer->op != NULL)
-            amg_seg_iter_scatter(
-                &transfer->stream.to_fill, message->msgbuf->data, message->len);
+            amg_seg_iter_scatter(&transfer->pipeline.to_fill,
+                message->msgbuf->data, message->len);
         amg_mpi_transfer_finish_locked(
             domain, transfer, HG_SUCCESS, message->len);
     }
     amg_mpi_msgbuf_put_locked(message->msgbuf);
 }
 
-static void go_locked(struct amg_mpi_transfer *transfer)
+static void ready_locked(struct amg_mpi_transfer *transfer)
 {
     transfer->state = AMG_MPI_TRANSFER_MOVING;
-    if (!transfer->is_stopped && !transfer->stream.is_blind)
-        transfer->stream.limit = transfer->stream.len;
+    if (!transfer->is_stopped && !transfer->pipeline.is_abandoned)
+        transfer->pipeline.limit = transfer->pipeline.len;
 }
 
-void amg_mpi_origin_on_go_locked(
+void amg_mpi_origin_on_ready_locked(
     struct amg_mpi_domain *domain, const struct amg_mpi_message *message)
 {
     struct amg_mpi_transfer *transfer = answer_find_locked(domain, message);
 
     if (transfer == NULL || !transfer->is_put || transfer->is_small ||
-        transfer->state != AMG_MPI_TRANSFER_ASKED)
-        answer_blame_locked(domain, message);
+        transfer->state != AMG_MPI_TRANSFER_REQUESTED)
+        answer_fault_locked(domain, message);
     else
-        go_locked(transfer);
+        ready_locked(transfer);
     amg_mpi_msgbuf_put_locked(message->msgbuf);
 }
 
@@ -295,22 +295,22 @@ void amg_mpi_origin_on_done_locked(
     struct amg_mpi_domain *domain, const struct amg_mpi_message *message)
 {
     struct amg_mpi_transfer *transfer = answer_find_locked(domain, message);
-    struct amg_mpi_stream *stream = NULL;
+    struct amg_mpi_pipeline *pipeline = NULL;
     struct amg_mpi_done done;
 
     memcpy(&done, message->msgbuf->data, sizeof(done));
     if (transfer == NULL || done.code >= HG_RETURN_MAX ||
-        !amg_mpi_stream_is_cut(&transfer->stream, done.len)) {
+        !amg_mpi_pipeline_is_cut(&transfer->pipeline, done.len)) {
         /* Without a transfer it answers a STOP that came too late. */
         if (transfer != NULL)
-            answer_blame_locked(domain, message);
+            answer_fault_locked(domain, message);
         amg_mpi_msgbuf_put_locked(message->msgbuf);
         return;
     }
     amg_mpi_msgbuf_put_locked(message->msgbuf);
-    stream = &transfer->stream;
+    pipeline = &transfer->pipeline;
     transfer->ret = (hg_return_t)done.code;
-    if (transfer->ret == HG_SUCCESS && done.len != stream->len)
+    if (transfer->ret == HG_SUCCESS && done.len != pipeline->len)
         transfer->ret = HG_PROTOCOL_ERROR;
     transfer->state = AMG_MPI_TRANSFER_ANSWERED;
     if (transfer->is_small) {
@@ -318,11 +318,11 @@ void amg_mpi_origin_on_done_locked(
             domain, transfer, transfer->ret, done.len);
         return;
     }
-    transfer->access.len = done.len; /* bytes that have arrived, or will */
+    transfer->request.len = done.len; /* bytes that have arrived, or will */
     if (transfer->is_put)
-        amg_mpi_stream_stop(stream, stream->posted);
+        amg_mpi_pipeline_stop(pipeline, pipeline->posted);
     else if (!transfer->is_withdrawn)
-        amg_mpi_stream_stop(stream, done.len);
+        amg_mpi_pipeline_stop(pipeline, done.len);
     amg_mpi_transfer_list_locked(domain, transfer);
 }
 
@@ -343,23 +343,23 @@ void amg_mpi_origin_on_halt_locked(
 static void answered_move_locked(
     struct amg_mpi_domain *domain, struct amg_mpi_transfer *transfer)
 {
-    struct amg_mpi_stream *stream = &transfer->stream;
+    struct amg_mpi_pipeline *pipeline = &transfer->pipeline;
 
-    if (!transfer->is_small && stream->count > 0)
+    if (!transfer->is_small && pipeline->count > 0)
         return;
-    if (transfer->is_withdrawn && stream->done < transfer->access.len) {
-        if (stream->sink == NULL)
+    if (transfer->is_withdrawn && pipeline->done < transfer->request.len) {
+        if (pipeline->sink == NULL)
             amg_mpi_stop_sink_locked(transfer);
         return;
     }
-    if (!transfer->is_small && !amg_mpi_stream_is_over(stream))
+    if (!transfer->is_small && !amg_mpi_pipeline_is_over(pipeline))
         return;
-    if (stream->ret != HG_SUCCESS)
-        transfer->ret = stream->ret;
-    else if (!transfer->is_put && stream->done == stream->len)
+    if (pipeline->ret != HG_SUCCESS)
+        transfer->ret = pipeline->ret;
+    else if (!transfer->is_put && pipeline->done == pipeline->len)
         transfer->ret = HG_SUCCESS; /* it was too late to stop */
     amg_mpi_transfer_finish_locked(domain, transfer, transfer->ret,
-        transfer->is_put ? transfer->access.len : stream->done);
+        transfer->is_put ? transfer->request.len : pipeline->done);
 }
 
 static void unstarted_move_locked(
@@ -369,47 +369,49 @@ static void unstarted_move_locked(
 
     if (rc != HG_SUCCESS)
         amg_mpi_transfer_finish_locked(domain, transfer, rc, 0);
-    else if (transfer->is_small && transfer->state == AMG_MPI_TRANSFER_ASKED)
+    else if (transfer->is_small &&
+             transfer->state == AMG_MPI_TRANSFER_REQUESTED)
         amg_list_remove(&transfer->link);
 }
 
 static void transfer_move_locked(
     struct amg_mpi_domain *domain, struct amg_mpi_transfer *transfer)
 {
-    struct amg_mpi_stream *stream = &transfer->stream;
+    struct amg_mpi_pipeline *pipeline = &transfer->pipeline;
 
     if (transfer->state == AMG_MPI_TRANSFER_UNSTARTED) {
         unstarted_move_locked(domain, transfer);
         return;
     }
     AMG_ASSERT(!transfer->is_rma);
-    if (!transfer->is_small && !(transfer->is_put && !transfer->is_ahead &&
-                                   transfer->state == AMG_MPI_TRANSFER_ASKED))
-        amg_mpi_stream_post(stream, domain);
+    if (!transfer->is_small &&
+        !(transfer->is_put && !transfer->is_ahead &&
+            transfer->state == AMG_MPI_TRANSFER_REQUESTED))
+        amg_mpi_pipeline_post(pipeline, domain);
     amg_mpi_stop_withdraw_locked(domain, transfer);
     if (transfer->state == AMG_MPI_TRANSFER_ANSWERED) {
         answered_move_locked(domain, transfer);
         return;
     }
-    if (!transfer->is_put && stream->done >= stream->len) {
+    if (!transfer->is_put && pipeline->done >= pipeline->len) {
         amg_mpi_transfer_finish_locked(
-            domain, transfer, stream->ret, stream->done);
+            domain, transfer, pipeline->ret, pipeline->done);
         return;
     }
-    if (stream->ret == HG_NA_ERROR && !transfer->is_stopped)
+    if (pipeline->ret == HG_NA_ERROR && !transfer->is_stopped)
         amg_mpi_stop_send_locked(domain, transfer, NULL);
     if (transfer->is_cancelled)
         amg_mpi_stop_move_locked(domain, transfer);
 }
 
-void amg_mpi_origin_look_locked(
-    struct amg_mpi_domain *domain, struct amg_mpi_look *look)
+void amg_mpi_origin_test_locked(
+    struct amg_mpi_domain *domain, struct amg_mpi_batch *batch)
 {
     struct amg_link *link = amg_list_first(&domain->moving);
 
     for (; link != NULL; link = amg_list_next(&domain->moving, link))
         if (!amg_mpi_transfer_of(link)->is_rma)
-            amg_mpi_look_add(look, &amg_mpi_transfer_of(link)->stream);
+            amg_mpi_batch_add(batch, &amg_mpi_transfer_of(link)->pipeline);
 }
 
 void amg_mpi_origin_move_locked(struct amg_mpi_domain *domain)

@@ -5,7 +5,7 @@
 
 #include "mpi_backend/mpi_domain.h"
 #include "mpi_backend/mpi_receive.h"
-#include "mpi_backend/mpi_stream.h"
+#include "mpi_backend/mpi_pipeline.h"
 
 /* The slots of the contract. */
 hg_return_t amg_mpi_origin_put(struct amg_ep *ep, struct amg_peer *peer,
@@ -18,16 +18,16 @@ hg_return_t amg_mpi_origin_get(struct amg_ep *ep, struct amg_peer *peer,
 /* Handlers of received messages; each takes the msgbuf. */
 void amg_mpi_origin_on_data_locked(
     struct amg_mpi_domain *domain, const struct amg_mpi_message *message);
-void amg_mpi_origin_on_go_locked(
+void amg_mpi_origin_on_ready_locked(
     struct amg_mpi_domain *domain, const struct amg_mpi_message *message);
 void amg_mpi_origin_on_done_locked(
     struct amg_mpi_domain *domain, const struct amg_mpi_message *message);
 void amg_mpi_origin_on_halt_locked(
     struct amg_mpi_domain *domain, const struct amg_mpi_message *message);
 
-/* Adds the streams of all transfers to a test. */
-void amg_mpi_origin_look_locked(
-    struct amg_mpi_domain *domain, struct amg_mpi_look *look);
+/* Adds the pipelines of all transfers to a test. */
+void amg_mpi_origin_test_locked(
+    struct amg_mpi_domain *domain, struct amg_mpi_batch *batch);
 /* Continues all transfers on the moving list. */
 void amg_mpi_origin_move_locked(struct amg_mpi_domain *domain);
 

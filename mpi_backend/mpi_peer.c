@@ -13,8 +13,8 @@
  *
  * MPI does not report dead ranks, so a call to one waits for ever, and the log
  * must name the rank. Every AMALGAM_SILENT_MS a poll walks over the operations
- * that wait. A message, or a piece of a transfer, costs one store into the line
- * of its peer; the clock is read once in 64 polls.
+ * that wait. A message, or a fragment of a transfer, costs one store into the
+ * line of its peer; the clock is read once in 64 polls.
  *
  *   silent   0: had no work of ours at the last check, or is new
  *            n: had work at n checks, and sent nothing since the first
@@ -107,7 +107,7 @@ hg_return_t amg_mpi_peer_lost(
     char what[WHAT_CAP];
 
     if ((peer->warned & 1u << AMG_MPI_FAULT_SEND) != 0) {
-        domain->watch.lost++;
+        domain->liveness.lost++;
         return HG_NA_ERROR;
     }
     peer->warned |= 1u << AMG_MPI_FAULT_SEND;
@@ -249,7 +249,7 @@ MPI_Comm amg_mpi_comm(const struct amg_domain *domain)
     return amg_mpi_domain_of(domain)->comm.data;
 }
 
-hg_return_t amg_mpi_turn_begin(const struct amg_domain *base)
+hg_return_t amg_mpi_calls_lock(const struct amg_domain *base)
 {
     const struct amg_mpi_domain *domain = amg_mpi_domain_of(base);
 
@@ -258,14 +258,14 @@ hg_return_t amg_mpi_turn_begin(const struct amg_domain *base)
         return HG_OPNOTSUPPORTED;
     }
     if (domain->comm.who == AMG_MPI_WHO_ONE)
-        amg_bias_take(amg_mpi_comm_turn());
+        amg_bias_take(amg_mpi_comm_call_lock());
     return HG_SUCCESS;
 }
 
-void amg_mpi_turn_end(const struct amg_domain *base)
+void amg_mpi_calls_unlock(const struct amg_domain *base)
 {
     if (amg_mpi_domain_of(base)->comm.who == AMG_MPI_WHO_ONE)
-        amg_bias_give(amg_mpi_comm_turn());
+        amg_bias_give(amg_mpi_comm_call_lock());
 }
 
 enum {
@@ -290,7 +290,7 @@ static unsigned work_count(const struct amg_mpi_domain *domain, uint32_t rank)
 static void silent_log(const struct amg_mpi_domain *domain, uint32_t rank)
 {
     const struct amg_mpi_peer *peer = &domain->peers[rank];
-    uint64_t past_ns = (peer->silent - 1u) * domain->watch.period_ns;
+    uint64_t past_ns = (peer->silent - 1u) * domain->liveness.period_ns;
 
     AMG_LOG_WARNING("mpi",
         "rank %u has answered nothing for %.1f s; %u calls and transfers of "
@@ -301,7 +301,7 @@ static void silent_log(const struct amg_mpi_domain *domain, uint32_t rank)
 }
 
 /* Checks a rank that has work of ours. True: log its name. */
-static bool peer_look(struct amg_mpi_peer *peer)
+static bool peer_check(struct amg_mpi_peer *peer)
 {
     unsigned periods = 0;
 
@@ -315,7 +315,7 @@ static bool peer_look(struct amg_mpi_peer *peer)
            (periods & (periods - 1)) == 0;
 }
 
-static void table_look(struct amg_mpi_domain *domain,
+static void table_check(struct amg_mpi_domain *domain,
     const struct amg_table *table, unsigned *named)
 {
     for (uint32_t i = 0; i < table->cap; i++) {
@@ -325,43 +325,43 @@ static void table_look(struct amg_mpi_domain *domain,
         if (place->object == NULL)
             continue;
         peer = &domain->peers[place->owner_or_next];
-        if (peer->look == (uint8_t)domain->watch.looks)
+        if (peer->check == (uint8_t)domain->liveness.checks)
             continue; /* it has more than one */
-        peer->look = (uint8_t)domain->watch.looks;
-        if (peer_look(peer) && ++*named <= NAMED_MAX)
+        peer->check = (uint8_t)domain->liveness.checks;
+        if (peer_check(peer) && ++*named <= NAMED_MAX)
             silent_log(domain, place->owner_or_next);
     }
 }
 
-static void all_look(struct amg_mpi_domain *domain)
+static void all_check(struct amg_mpi_domain *domain)
 {
     unsigned named = 0;
 
-    domain->watch.looks++;
-    table_look(domain, &domain->calls.table, &named);
-    table_look(domain, &domain->transfers, &named);
+    domain->liveness.checks++;
+    table_check(domain, &domain->calls.table, &named);
+    table_check(domain, &domain->transfers, &named);
     if (named > NAMED_MAX)
         AMG_LOG_WARNING("mpi", "%u further ranks have answered nothing, too",
             named - NAMED_MAX);
-    if (domain->watch.lost > 0)
+    if (domain->liveness.lost > 0)
         AMG_LOG_WARNING("mpi",
             "%u further messages could not be sent to ranks of which that was "
             "said before",
-            domain->watch.lost);
-    domain->watch.lost = 0;
+            domain->liveness.lost);
+    domain->liveness.lost = 0;
 }
 
-void amg_mpi_peer_watch_locked(struct amg_mpi_domain *domain)
+void amg_mpi_peer_check_locked(struct amg_mpi_domain *domain)
 {
-    uint64_t period_ns = domain->watch.period_ns;
+    uint64_t period_ns = domain->liveness.period_ns;
     uint64_t now_ns = 0;
 
     if (period_ns == 0 || domain->calls.table.cap + domain->transfers.cap == 0)
         return;
     now_ns = amg_clock_ns();
-    if (now_ns < domain->watch.next_ns)
+    if (now_ns < domain->liveness.next_ns)
         return;
-    if (domain->watch.next_ns != 0)
-        all_look(domain);
-    domain->watch.next_ns = now_ns + period_ns;
+    if (domain->liveness.next_ns != 0)
+        all_check(domain);
+    domain->liveness.next_ns = now_ns + period_ns;
 }

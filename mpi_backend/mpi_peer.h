@@ -15,7 +15,7 @@ struct amg_mpi_peer {
     uint8_t context; /* source of its last request */
     bool is_heard;   /* a message came since the last check */
     uint8_t silent;  /* checks in a row with work of ours and no message */
-    uint8_t look;    /* serial of the last check at which it had work */
+    uint8_t check;   /* serial of the last check at which it had work */
 };
 
 /* Protocol violations of a peer; each is logged once. */
@@ -51,11 +51,11 @@ static inline void amg_mpi_peer_heard_locked(
     struct amg_mpi_domain *domain, uint32_t rank)
 {
     domain->peers[rank].is_heard = true;
-    domain->watch.heard++;
+    domain->liveness.heard++;
 }
 
 /* Called from time to time: checks when a period is over. */
-void amg_mpi_peer_watch_locked(struct amg_mpi_domain *domain);
+void amg_mpi_peer_check_locked(struct amg_mpi_domain *domain);
 
 /* The slots of the contract. */
 struct amg_peer *amg_mpi_addr_self(struct amg_domain *domain);

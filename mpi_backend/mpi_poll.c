@@ -15,7 +15,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "mpi_backend/mpi_end.h"
+#include "mpi_backend/mpi_disconnect.h"
 #include "mpi_backend/mpi_msg.h"
 #include "mpi_backend/mpi_origin.h"
 #include "mpi_backend/mpi_receive.h"
@@ -26,10 +26,10 @@
 #include "mpi_backend/mpi_peer.h"
 
 enum {
-    STRAY_MASK = 63,    /* a probe costs 0.1 us, so one poll of 64 makes one */
-    DOMAIN_MAX = 64,    /* messages of one endpoint, when all are polled */
-    NAP_NS = 50000,     /* between rounds that found nothing, after */
-    LOOKS_BEFORE = 256, /* this many, which is about 0.1 ms */
+    PROBE_MASK = 63,  /* a probe costs 0.1 us, so one poll of 64 makes one */
+    DOMAIN_MAX = 64,  /* messages of one endpoint, when all are polled */
+    SLEEP_NS = 50000, /* between rounds that found nothing, after */
+    IDLE_MAX = 256,   /* this many, which is about 0.1 ms */
 };
 
 /* Only its credits count. */
@@ -53,16 +53,16 @@ static const struct kind_row {
     [AMG_MPI_REFUSE] = {sizeof(struct amg_mpi_refuse),
         sizeof(struct amg_mpi_refuse), amg_mpi_msg_on_refuse_locked},
     [AMG_MPI_CREDIT] = {0, 0, on_credit_locked},
-    [AMG_MPI_GET] = {sizeof(struct amg_mpi_access), UINT32_MAX,
+    [AMG_MPI_GET] = {sizeof(struct amg_mpi_bulk_request), UINT32_MAX,
         amg_mpi_target_on_access_locked},
-    [AMG_MPI_PUT] = {sizeof(struct amg_mpi_access), UINT32_MAX,
+    [AMG_MPI_PUT] = {sizeof(struct amg_mpi_bulk_request), UINT32_MAX,
         amg_mpi_target_on_access_locked},
-    [AMG_MPI_PUT_AHEAD] = {sizeof(struct amg_mpi_access), UINT32_MAX,
+    [AMG_MPI_PUT_AHEAD] = {sizeof(struct amg_mpi_bulk_request), UINT32_MAX,
         amg_mpi_target_on_access_locked},
-    [AMG_MPI_PUT_NOW] = {sizeof(struct amg_mpi_access), UINT32_MAX,
+    [AMG_MPI_PUT_NOW] = {sizeof(struct amg_mpi_bulk_request), UINT32_MAX,
         amg_mpi_target_on_access_locked},
     [AMG_MPI_GET_DATA] = {1, UINT32_MAX, amg_mpi_origin_on_data_locked},
-    [AMG_MPI_PUT_GO] = {0, 0, amg_mpi_origin_on_go_locked},
+    [AMG_MPI_PUT_READY] = {0, 0, amg_mpi_origin_on_ready_locked},
     [AMG_MPI_DONE] = {sizeof(struct amg_mpi_done), sizeof(struct amg_mpi_done),
         amg_mpi_origin_on_done_locked},
     [AMG_MPI_STOP] = {sizeof(struct amg_mpi_stop), sizeof(struct amg_mpi_stop),
@@ -70,9 +70,10 @@ static const struct kind_row {
     [AMG_MPI_HALT] = {0, 0, amg_mpi_origin_on_halt_locked},
     [AMG_MPI_SYNC] = {sizeof(struct amg_mpi_sync), sizeof(struct amg_mpi_sync),
         amg_mpi_sync_on_message_locked},
-    [AMG_MPI_BYE] = {0, 0, amg_mpi_end_on_bye_locked},
-    [AMG_MPI_ALL_BYE] = {sizeof(struct amg_mpi_all_bye),
-        sizeof(struct amg_mpi_all_bye), amg_mpi_end_on_all_bye_locked},
+    [AMG_MPI_DISCONNECT] = {0, 0, amg_mpi_disconnect_on_one_locked},
+    [AMG_MPI_DISCONNECT_ALL] = {sizeof(struct amg_mpi_disconnect_all),
+        sizeof(struct amg_mpi_disconnect_all),
+        amg_mpi_disconnect_on_all_locked},
 };
 
 static void message_take_locked(
@@ -110,14 +111,14 @@ static unsigned ep_receive_locked(
     return count;
 }
 
-static unsigned strays_take_locked(struct amg_mpi_domain *domain)
+static unsigned unmatched_take_locked(struct amg_mpi_domain *domain)
 {
     struct amg_mpi_message message;
     struct amg_mpi_ep *backlog = NULL;
     unsigned count = 0;
 
     while (count < DOMAIN_MAX &&
-           amg_mpi_receive_stray_locked(domain, &message, &backlog)) {
+           amg_mpi_receive_unmatched_locked(domain, &message, &backlog)) {
         message_take_locked(domain, &message);
         count++;
     }
@@ -126,14 +127,14 @@ static unsigned strays_take_locked(struct amg_mpi_domain *domain)
     return count;
 }
 
-static void streams_move_locked(struct amg_mpi_domain *domain)
+static void pipelines_move_locked(struct amg_mpi_domain *domain)
 {
-    struct amg_mpi_look look;
+    struct amg_mpi_batch batch;
 
-    amg_mpi_look_begin(&look, domain);
-    amg_mpi_origin_look_locked(domain, &look);
-    amg_mpi_target_look_locked(domain, &look);
-    amg_mpi_look_end(&look);
+    amg_mpi_batch_begin(&batch, domain);
+    amg_mpi_origin_test_locked(domain, &batch);
+    amg_mpi_target_test_locked(domain, &batch);
+    amg_mpi_batch_end(&batch);
     amg_mpi_origin_move_locked(domain);
     amg_mpi_target_move_locked(domain);
 }
@@ -145,7 +146,7 @@ static void domain_move_locked(struct amg_mpi_domain *domain)
         amg_mpi_send_poll_locked(domain);
     if (!amg_list_is_empty(&domain->moving) ||
         !amg_list_is_empty(&domain->accesses))
-        streams_move_locked(domain);
+        pipelines_move_locked(domain);
     if (!amg_list_is_empty(&domain->stalled))
         amg_mpi_target_retry_locked(domain);
     if (domain->rma != NULL)
@@ -176,10 +177,10 @@ static void ep_progress_locked(
     if (ep->has_skipped)
         return;
     count = ep_receive_locked(domain, ep, ep->was_idle ? 1 : max);
-    is_due = (++domain->polls & STRAY_MASK) == 0;
+    is_due = (++domain->polls & PROBE_MASK) == 0;
     if (is_due) {
-        count += strays_take_locked(domain);
-        amg_mpi_peer_watch_locked(domain);
+        count += unmatched_take_locked(domain);
+        amg_mpi_peer_check_locked(domain);
     }
     if (is_due || count == 0)
         amg_mpi_send_poll_locked(domain);
@@ -202,10 +203,10 @@ unsigned amg_mpi_poll(
         return 0;
     }
     amg_bias_take(domain->lock);
-    heard = domain->watch.heard;
+    heard = domain->liveness.heard;
     if (!domain->is_dead)
         ep_progress_locked(domain, ep, max);
-    if (domain->watch.heard != heard)
+    if (domain->liveness.heard != heard)
         ret_news->has_moved = true;
     count = amg_list_take(&ret_news->done, &ep->done, max);
     count += amg_list_take(&ret_news->arrived, &ep->arrived, max);
@@ -224,22 +225,23 @@ unsigned amg_mpi_poll_domain_locked(struct amg_mpi_domain *domain)
         if (domain->eps[i] != NULL)
             count += ep_receive_locked(domain, domain->eps[i], DOMAIN_MAX);
     }
-    count += strays_take_locked(domain);
+    count += unmatched_take_locked(domain);
     domain_move_locked(domain);
     amg_mpi_send_poll_locked(domain);
     (void)amg_calls_pay_one_locked(&domain->calls);
     return count;
 }
 
-void amg_mpi_poll_wait_locked(struct amg_mpi_domain *domain, unsigned *looks)
+void amg_mpi_poll_wait_locked(
+    struct amg_mpi_domain *domain, unsigned *idle_rounds)
 {
     bool may_call = amg_mpi_comm_may_call(&domain->comm) && !domain->is_dead;
     unsigned count = may_call ? amg_mpi_poll_domain_locked(domain) : 0;
 
-    *looks = count > 0 ? 0 : *looks + 1;
+    *idle_rounds = count > 0 ? 0 : *idle_rounds + 1;
     amg_bias_give(domain->lock);
-    if (!may_call || *looks > LOOKS_BEFORE || domain->comm.must_yield)
-        amg_clock_sleep_ns(NAP_NS);
+    if (!may_call || *idle_rounds > IDLE_MAX || domain->comm.must_yield)
+        amg_clock_sleep_ns(SLEEP_NS);
     amg_bias_take(domain->lock);
 }
 

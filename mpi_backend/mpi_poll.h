@@ -9,15 +9,16 @@
 unsigned amg_mpi_poll(
     struct amg_ep *ep, unsigned max, struct amg_news *ret_news);
 
-/* Makes progress on the whole domain: all its endpoints, and strays. The
- * results wait for the next polls of the endpoints. Returns the number of
- * messages. */
+/* Makes progress on the whole domain: all its endpoints, and unmatched
+ * messages. The results wait for the next polls of the endpoints. Returns the
+ * number of messages. */
 unsigned amg_mpi_poll_domain_locked(struct amg_mpi_domain *domain);
 
 /* One round of a wait: makes progress on the whole domain, and releases the
  * lock for a moment. `looks`, 0 at first, counts the rounds that found
  * nothing. */
-void amg_mpi_poll_wait_locked(struct amg_mpi_domain *domain, unsigned *looks);
+void amg_mpi_poll_wait_locked(
+    struct amg_mpi_domain *domain, unsigned *idle_rounds);
 
 /* Cancels the endpoint's receives; requests received meanwhile are refused. */
 void amg_mpi_poll_unpost_locked(

@@ -34,8 +34,8 @@ MPI_Comm amg_mpi_comm(const struct amg_domain *domain);
  * library does so meanwhile at MPI_THREAD_SERIALIZED. Not for calls that wait
  * for a peer. HG_OPNOTSUPPORTED: this thread must not call MPI; do not call
  * end. */
-hg_return_t amg_mpi_turn_begin(const struct amg_domain *domain);
-void amg_mpi_turn_end(const struct amg_domain *domain);
+hg_return_t amg_mpi_calls_lock(const struct amg_domain *domain);
+void amg_mpi_calls_unlock(const struct amg_domain *domain);
 
 /* A barrier of all ranks of the domain. begin() enters one, or resumes one
  * whose wait was abandoned, and look() tests whether all ranks have entered.

@@ -8,9 +8,9 @@
  * and these are tested by one call, as each MPI call takes a lock. A long
  * message may complete after those behind it, which then wait.
  *
- * A message to a context that is not open here matches no receive. Such strays,
- * and those to the control tag (the common end), are found by a probe for any
- * tag: in one of 64 polls, and always while the domain closes.
+ * A message to a context that is not open here matches no receive. Such
+ * messages, and those to the control tag (the disconnect), are found by a
+ * probe for any tag: in one of 64 polls, and always while the domain closes.
  *
  * The tag carries a stamp of the domain. MPI may give a new communicator the
  * number of an old one, and a late message of that one must match nothing. */
@@ -192,21 +192,21 @@ static int context_of_tag(const struct amg_mpi_domain *domain, int tag)
     return context >= 0 && context <= AMG_MPI_TAG_CONTROL ? context : -1;
 }
 
-/* Tests the stray being received. False: not complete, or not of this
- * driver. */
-static bool stray_take(
+/* Tests the unmatched message being received. False: not complete, or not of
+ * this driver. */
+static bool unmatched_take(
     struct amg_mpi_domain *domain, struct amg_mpi_message *ret_message)
 {
-    struct amg_mpi_msgbuf *msgbuf = domain->stray.msgbuf;
+    struct amg_mpi_msgbuf *msgbuf = domain->unmatched.msgbuf;
     MPI_Status status = {.MPI_TAG = -1};
     int flag = 0;
-    int rc = MPI_Test(&domain->stray.request, &flag, &status);
+    int rc = MPI_Test(&domain->unmatched.request, &flag, &status);
 
     if (rc == MPI_SUCCESS && !flag)
         return false;
     AMG_ASSERT(msgbuf != NULL);
-    domain->stray.msgbuf = NULL;
-    domain->stray.request = MPI_REQUEST_NULL;
+    domain->unmatched.msgbuf = NULL;
+    domain->unmatched.request = MPI_REQUEST_NULL;
     if (context_of_tag(domain, status.MPI_TAG) < 0) { /* the domain ended */
         amg_mpi_msgbuf_put_locked(msgbuf);
         return false;
@@ -217,7 +217,8 @@ static bool stray_take(
 
 /* Starts to receive the message that the probe found; a long one may take a
  * while, if its sender must make progress. */
-static bool stray_begin(struct amg_mpi_domain *domain, const MPI_Status *found)
+static bool unmatched_begin(
+    struct amg_mpi_domain *domain, const MPI_Status *found)
 {
     struct amg_mpi_msgbuf *msgbuf = amg_mpi_msgbuf_get_locked(domain);
     MPI_Message message = MPI_MESSAGE_NULL;
@@ -230,16 +231,16 @@ static bool stray_begin(struct amg_mpi_domain *domain, const MPI_Status *found)
         &flag, &message, MPI_STATUS_IGNORE);
     if (rc == MPI_SUCCESS && flag)
         rc = MPI_Imrecv(&msgbuf->header, (int)domain->room_len, MPI_BYTE,
-            &message, &domain->stray.request);
+            &message, &domain->unmatched.request);
     if (rc != MPI_SUCCESS || !flag) {
         amg_mpi_msgbuf_put_locked(msgbuf);
         return false;
     }
-    domain->stray.msgbuf = msgbuf;
+    domain->unmatched.msgbuf = msgbuf;
     return true;
 }
 
-bool amg_mpi_receive_stray_locked(struct amg_mpi_domain *domain,
+bool amg_mpi_receive_unmatched_locked(struct amg_mpi_domain *domain,
     struct amg_mpi_message *ret_message, struct amg_mpi_ep **ret_backlog)
 {
     MPI_Status status;
@@ -248,8 +249,8 @@ bool amg_mpi_receive_stray_locked(struct amg_mpi_domain *domain,
     int rc = MPI_SUCCESS;
 
     *ret_backlog = NULL;
-    if (domain->stray.msgbuf != NULL)
-        return stray_take(domain, ret_message);
+    if (domain->unmatched.msgbuf != NULL)
+        return unmatched_take(domain, ret_message);
     rc = MPI_Iprobe(
         MPI_ANY_SOURCE, MPI_ANY_TAG, domain->comm.messages, &flag, &status);
     if (rc != MPI_SUCCESS || !flag)
@@ -260,5 +261,6 @@ bool amg_mpi_receive_stray_locked(struct amg_mpi_domain *domain,
         *ret_backlog = domain->eps[context];
         return false;
     }
-    return stray_begin(domain, &status) && stray_take(domain, ret_message);
+    return unmatched_begin(domain, &status) &&
+           unmatched_take(domain, ret_message);
 }

@@ -30,7 +30,7 @@ bool amg_mpi_receive_unpost_locked(
 /* Probes for a message to a context that is not open here, or to the domain
  * itself. False: none; or a message of the open endpoint `*ret_backlog` (else
  * NULL) is in front of it and must be received first. */
-bool amg_mpi_receive_stray_locked(struct amg_mpi_domain *domain,
+bool amg_mpi_receive_unmatched_locked(struct amg_mpi_domain *domain,
     struct amg_mpi_message *ret_message, struct amg_mpi_ep **ret_backlog);
 
 #endif

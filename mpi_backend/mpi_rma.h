@@ -6,12 +6,12 @@
 #include "base/map.h"
 #include "base/pool.h"
 #include "mpi_backend/mpi_export.h"
+#include "mpi_backend/mpi_pipeline.h"
 #include "mpi_backend/mpi_receive.h"
 
 struct amg_mpi_transfer;
 
 enum {
-    AMG_MPI_FRAGMENTS = 4,       /* in flight: enough to keep a wire busy */
     AMG_MPI_FRAGMENTS_TEST = 64, /* tested by one call */
 };
 
@@ -61,8 +61,8 @@ struct amg_mpi_fragment {
     MPI_Request request; /* MPI_REQUEST_NULL: MPI does not have it */
     bool is_done;        /* MPI has completed it, not yet processed */
     uint64_t len;
-    void *user;                  /* its source or destination */
-    struct amg_mpi_stage *stage; /* the bounce buffer it uses, or NULL */
+    void *user;                    /* its source or destination */
+    struct amg_mpi_bounce *bounce; /* the bounce buffer it uses, or NULL */
 };
 
 /* The part of a transfer that is used only with windows. */
@@ -133,7 +133,7 @@ static inline bool amg_mpi_sync_is_answered(
 
 /* Sends the next SYNC for `transfer`. False: one between the same contexts is
  * out, or there is no buffer; the next poll tries again. */
-bool amg_mpi_sync_ask_locked(
+bool amg_mpi_sync_send_locked(
     struct amg_mpi_domain *domain, const struct amg_mpi_transfer *transfer);
 /* Handler of SYNC and its answer; takes the message's buffer. */
 void amg_mpi_sync_on_message_locked(

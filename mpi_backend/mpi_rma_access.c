@@ -249,7 +249,7 @@ unsigned amg_mpi_rma_access_forget_locked(struct amg_mpi_rma *rma)
     return count;
 }
 
-bool amg_mpi_sync_ask_locked(
+bool amg_mpi_sync_send_locked(
     struct amg_mpi_domain *domain, const struct amg_mpi_transfer *transfer)
 {
     struct amg_mpi_rma_peer *peer = transfer->rma.peer;

@@ -117,7 +117,7 @@ static void refusal_log(const struct amg_mpi_transfer *transfer, hg_return_t rc)
 
 /* Checks the transfer against the descriptor, which is the same for all that
  * share the access. */
-static hg_return_t op_judge(struct amg_mpi_transfer *transfer)
+static hg_return_t op_check(struct amg_mpi_transfer *transfer)
 {
     struct amg_mpi_rma_op *op = &transfer->rma;
 
@@ -126,7 +126,7 @@ static hg_return_t op_judge(struct amg_mpi_transfer *transfer)
     if (op->access->state == AMG_MPI_RMA_ACCESS_FAILED)
         return HG_NA_ERROR;
     op->origin = op->access->seen[AMG_MPI_DESC_ORIGIN];
-    return amg_mpi_desc_judge(op->access->seen, &op->key,
+    return amg_mpi_desc_check(op->access->seen, &op->key,
         transfer->is_put ? AMG_MEM_WRITE : AMG_MEM_READ, op->remote.segments,
         op->remote.count);
 }
@@ -172,18 +172,18 @@ static uint64_t run_take(struct amg_mpi_rma_op *op, uint64_t max,
 }
 
 /* Gets a bounce buffer for the fragment if it needs one. False: none now. */
-static bool stage_take(struct amg_mpi_domain *domain, struct amg_mpi_rma_op *op,
-    struct amg_mpi_fragment *fragment)
+static bool bounce_take(struct amg_mpi_domain *domain,
+    struct amg_mpi_rma_op *op, struct amg_mpi_fragment *fragment)
 {
     bool is_needed = op->in_flight == 0;
 
-    fragment->stage = NULL;
+    fragment->bounce = NULL;
     if (op->is_direct)
         return true;
-    fragment->stage = amg_mpi_stage_get(&domain->stages, is_needed);
-    if (fragment->stage == NULL && is_needed)
+    fragment->bounce = amg_mpi_bounce_get(&domain->bounces, is_needed);
+    if (fragment->bounce == NULL && is_needed)
         op->ret = HG_NOMEM;
-    return fragment->stage != NULL;
+    return fragment->bounce != NULL;
 }
 
 static int fragment_begin(const struct amg_mpi_transfer *transfer,
@@ -191,14 +191,14 @@ static int fragment_begin(const struct amg_mpi_transfer *transfer,
 {
     const struct amg_mpi_rma_op *op = &transfer->rma;
     void *at =
-        fragment->stage != NULL ? fragment->stage->bytes : fragment->user;
+        fragment->bounce != NULL ? fragment->bounce->bytes : fragment->user;
     MPI_Aint there = (MPI_Aint)(remote - op->origin);
     int len = (int)fragment->len;
 
     if (!transfer->is_put)
         return MPI_Rget(at, len, MPI_BYTE, transfer->rank, there, len, MPI_BYTE,
             op->window, &fragment->request);
-    if (fragment->stage != NULL)
+    if (fragment->bounce != NULL)
         memcpy(at, fragment->user, fragment->len);
     return MPI_Rput(at, len, MPI_BYTE, transfer->rank, there, len, MPI_BYTE,
         op->window, &fragment->request);
@@ -209,14 +209,14 @@ static void fragment_post_locked(struct amg_mpi_domain *domain,
     struct amg_mpi_transfer *transfer, struct amg_mpi_fragment *fragment)
 {
     struct amg_mpi_rma_op *op = &transfer->rma;
-    uint64_t max = domain->piece_len;
+    uint64_t max = domain->fragment_len;
     uint64_t remote = 0;
     int rc = MPI_SUCCESS;
 
-    if (!stage_take(domain, op, fragment))
+    if (!bounce_take(domain, op, fragment))
         return;
-    if (fragment->stage != NULL && max > AMG_MPI_STAGE_LEN)
-        max = AMG_MPI_STAGE_LEN;
+    if (fragment->bounce != NULL && max > AMG_MPI_BOUNCE_LEN)
+        max = AMG_MPI_BOUNCE_LEN;
     max = max < op->left ? max : op->left;
     fragment->len = run_take(op, max, &fragment->user, &remote);
     AMG_ASSERT(fragment->len > 0);
@@ -224,8 +224,8 @@ static void fragment_post_locked(struct amg_mpi_domain *domain,
     if (rc != MPI_SUCCESS) {
         op->ret = amg_mpi_comm_error(rc, "posting a fragment to a window");
         fragment->request = MPI_REQUEST_NULL;
-        if (fragment->stage != NULL)
-            amg_mpi_stage_put(&domain->stages, fragment->stage);
+        if (fragment->bounce != NULL)
+            amg_mpi_bounce_put(&domain->bounces, fragment->bounce);
         return;
     }
     op->left -= fragment->len;
@@ -239,11 +239,11 @@ static void fragment_end_locked(struct amg_mpi_domain *domain,
     struct amg_mpi_rma_op *op = &transfer->rma;
 
     AMG_ASSERT(op->in_flight > 0 && op->peer->in_flight > 0);
-    if (fragment->stage != NULL) {
+    if (fragment->bounce != NULL) {
         if (!transfer->is_put && op_is_wanted(transfer) &&
             op->ret == HG_SUCCESS)
-            memcpy(fragment->user, fragment->stage->bytes, fragment->len);
-        amg_mpi_stage_put(&domain->stages, fragment->stage);
+            memcpy(fragment->user, fragment->bounce->bytes, fragment->len);
+        amg_mpi_bounce_put(&domain->bounces, fragment->bounce);
     }
     fragment->is_done = false;
     op->done += fragment->len;
@@ -277,7 +277,7 @@ static bool acquiring_move_locked(
 
     if (transfer->rma.access->state == AMG_MPI_RMA_ACCESS_ACQUIRING)
         return false;
-    rc = op_judge(transfer);
+    rc = op_check(transfer);
     if (rc == HG_SUCCESS) {
         op_set_state(transfer, AMG_MPI_TRANSFER_ACCESSING);
         return true;
@@ -350,7 +350,7 @@ static bool syncing_move_locked(
         return true;
     }
     if (!op->has_asked)
-        op->has_asked = amg_mpi_sync_ask_locked(domain, transfer);
+        op->has_asked = amg_mpi_sync_send_locked(domain, transfer);
     return false;
 }
 
@@ -394,7 +394,7 @@ hg_return_t amg_mpi_rma_op_start_locked(
     op_set_state(transfer, AMG_MPI_TRANSFER_ACQUIRING);
     amg_list_push(&domain->rma->ops, &transfer->link);
     if (op->access->state != AMG_MPI_RMA_ACCESS_ACQUIRING &&
-        op_judge(transfer) == HG_SUCCESS) {
+        op_check(transfer) == HG_SUCCESS) {
         op_set_state(transfer, AMG_MPI_TRANSFER_ACCESSING);
         fragments_move_locked(domain, transfer);
     }
@@ -404,7 +404,7 @@ hg_return_t amg_mpi_rma_op_start_locked(
 /* All fragments in flight, tested by one call: a test that finds nothing makes
  * MPI progress like one that does, and takes 0.1 us. Those beyond its capacity
  * are tested by further calls, as the first ones may be to a silent rank. */
-struct look {
+struct batch {
     MPI_Request requests[AMG_MPI_FRAGMENTS_TEST];
     struct amg_mpi_fragment *fragments[AMG_MPI_FRAGMENTS_TEST];
     struct amg_mpi_rma_op *owners[AMG_MPI_FRAGMENTS_TEST];
@@ -412,55 +412,55 @@ struct look {
 };
 
 /* Marks those that have ended. */
-static void look_end(struct look *look)
+static void batch_end(struct batch *batch)
 {
-    for (int i = 0; i < look->count; i++) {
+    for (int i = 0; i < batch->count; i++) {
         int flag = 0;
         int at = MPI_UNDEFINED;
         int rc = MPI_Testany(
-            look->count, look->requests, &at, &flag, MPI_STATUS_IGNORE);
+            batch->count, batch->requests, &at, &flag, MPI_STATUS_IGNORE);
 
         if (rc == MPI_SUCCESS && !flag)
             return;
         if (at == MPI_UNDEFINED)
             return;
         if (rc != MPI_SUCCESS)
-            look->owners[at]->ret =
+            batch->owners[at]->ret =
                 amg_mpi_comm_error(rc, "moving data by a window");
-        look->requests[at] = MPI_REQUEST_NULL;
-        look->fragments[at]->request = MPI_REQUEST_NULL;
-        look->fragments[at]->is_done = true;
+        batch->requests[at] = MPI_REQUEST_NULL;
+        batch->fragments[at]->request = MPI_REQUEST_NULL;
+        batch->fragments[at]->is_done = true;
     }
 }
 
-static void look_add(struct look *look, struct amg_mpi_rma_op *op)
+static void batch_add(struct batch *batch, struct amg_mpi_rma_op *op)
 {
     for (unsigned i = 0; i < AMG_MPI_FRAGMENTS; i++) {
         struct amg_mpi_fragment *fragment = &op->fragments[i];
 
         if (fragment->request == MPI_REQUEST_NULL)
             continue;
-        if (look->count == AMG_MPI_FRAGMENTS_TEST) {
-            look_end(look);
-            look->count = 0;
+        if (batch->count == AMG_MPI_FRAGMENTS_TEST) {
+            batch_end(batch);
+            batch->count = 0;
         }
-        look->requests[look->count] = fragment->request;
-        look->fragments[look->count] = fragment;
-        look->owners[look->count] = op;
-        look->count++;
+        batch->requests[batch->count] = fragment->request;
+        batch->fragments[batch->count] = fragment;
+        batch->owners[batch->count] = op;
+        batch->count++;
     }
 }
 
 static void fragments_test(const struct amg_mpi_rma *rma)
 {
     struct amg_link *link = amg_list_first(&rma->ops);
-    struct look look;
+    struct batch batch;
 
-    look.count = 0;
+    batch.count = 0;
     for (; link != NULL; link = amg_list_next(&rma->ops, link))
         if (amg_mpi_transfer_of(link)->state == AMG_MPI_TRANSFER_ACCESSING)
-            look_add(&look, &amg_mpi_transfer_of(link)->rma);
-    look_end(&look);
+            batch_add(&batch, &amg_mpi_transfer_of(link)->rma);
+    batch_end(&batch);
 }
 
 /* Each takes one step. True: there may be another one; false: the transfer

@@ -27,7 +27,7 @@
 
 enum {
     DESCS_LEN = AMG_MPI_DESCS * AMG_MPI_DESC_LEN,
-    NAP_NS = 50000, /* between two tests for the others */
+    SLEEP_NS = 50000, /* between two tests for the others */
 };
 
 /* Guards the list of those left open. */
@@ -136,7 +136,7 @@ static struct amg_mpi_windows *windows_alloc(
     windows->rank = comm->rank;
     windows->size = comm->size;
     windows->descs = MPI_WIN_NULL;
-    windows->meeting = MPI_REQUEST_NULL;
+    windows->barrier = MPI_REQUEST_NULL;
     for (unsigned way = 0; way < AMG_MPI_WAY_COUNT; way++)
         windows->ways[way] = MPI_WIN_NULL;
     if (area != NULL)
@@ -180,15 +180,15 @@ hg_return_t amg_mpi_windows_open(const struct amg_mpi_comm *comm,
     return HG_SUCCESS;
 }
 
-bool amg_mpi_windows_meet(struct amg_mpi_windows *windows)
+bool amg_mpi_windows_barrier(struct amg_mpi_windows *windows)
 {
     int flag = 0;
 
-    if (!windows->has_begun)
-        windows->has_begun =
-            MPI_Ibarrier(windows->comm, &windows->meeting) == MPI_SUCCESS;
-    return windows->has_begun &&
-           MPI_Test(&windows->meeting, &flag, MPI_STATUS_IGNORE) ==
+    if (!windows->has_entered)
+        windows->has_entered =
+            MPI_Ibarrier(windows->comm, &windows->barrier) == MPI_SUCCESS;
+    return windows->has_entered &&
+           MPI_Test(&windows->barrier, &flag, MPI_STATUS_IGNORE) ==
                MPI_SUCCESS &&
            flag != 0;
 }
@@ -207,10 +207,10 @@ void amg_mpi_windows_close(struct amg_mpi_windows *windows, bool is_whole)
 }
 
 /* Waits until all ranks have entered; false: gave up on some. */
-static bool all_come(
+static bool barrier_wait(
     struct amg_mpi_windows *windows, struct amg_patience *patience)
 {
-    while (!amg_mpi_windows_meet(windows)) {
+    while (!amg_mpi_windows_barrier(windows)) {
         enum amg_patience_verdict verdict = amg_patience_look(patience);
 
         if (verdict == AMG_PATIENCE_OVER)
@@ -220,7 +220,7 @@ static bool all_come(
                 "MPI_Finalize waits for all %d ranks of a class that was left "
                 "open, to free its windows",
                 windows->size);
-        amg_clock_sleep_ns(NAP_NS);
+        amg_clock_sleep_ns(SLEEP_NS);
     }
     return true;
 }
@@ -250,7 +250,7 @@ void amg_mpi_windows_stop(void)
 
     amg_lock_lock(&left_lock);
     while ((windows = left_take_locked()) != NULL) {
-        if (all_come(windows, &patience)) {
+        if (barrier_wait(windows, &patience)) {
             windows_free(windows);
             continue;
         }

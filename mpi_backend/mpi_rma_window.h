@@ -43,8 +43,8 @@ struct amg_mpi_windows {
     struct amg_area area;            /* behind the pool window; len 0: none */
     uint64_t open_ns;                /* time that their creation took */
     uint64_t number;     /* identifies them; the same at all ranks */
-    MPI_Request meeting; /* barrier of all ranks before they are freed */
-    bool has_begun;      /* the barrier has */
+    MPI_Request barrier; /* barrier of all ranks before they are freed */
+    bool has_entered;    /* the barrier has */
 };
 
 /* Creates them, with all ranks of the communicator; `area` may be NULL. All
@@ -54,7 +54,7 @@ hg_return_t amg_mpi_windows_open(const struct amg_mpi_comm *comm,
 
 /* Announces that this rank will free them; true: all ranks will. Never blocks;
  * false: call again. */
-bool amg_mpi_windows_meet(struct amg_mpi_windows *windows);
+bool amg_mpi_windows_barrier(struct amg_mpi_windows *windows);
 
 /* `is_whole`: all ranks of the communicator close theirs, too, and nothing is
  * in flight. Else they stay allocated: freeing them would wait for the missing

@@ -2,17 +2,17 @@
 /* Emulated put and get, on the exposer's side.
  *
  * A small access is served when its message is read, and answered in the same
- * msgbuf. A large one becomes a visit, which lives until its last piece was
- * sent or received; see mpi_origin.c for the messages. Every word of a message
- * is checked before it is used: key, permission, bounds, lengths.
+ * msgbuf. A large one becomes an access, which lives until its last fragment
+ * was sent or received; see mpi_origin.c for the messages. Every word of a
+ * message is checked before it is used: key, permission, bounds, lengths.
  *
- * When a put sent ahead is refused, its first pieces are in flight. Its visit
- * receives them into memory that is never read, shared by all such visits,
- * until the sender's STOP has their number; then DONE has the code.
+ * When a put sent ahead is refused, its first fragments are in flight. Its
+ * access receives them into memory that is never read, shared by all such
+ * accesses, until the sender's STOP has their number; then DONE has the code.
  *
- * When memory is unregistered (halt), a get ends with the pieces in flight, and
- * DONE has their number. The sender of a put gets HALT: only it knows how many
- * pieces it has sent, and the receives stay posted until its STOP. */
+ * When memory is unregistered (halt), a get ends with the fragments in flight,
+ * and DONE has their number. The sender of a put gets HALT: only it knows how
+ * many fragments it has sent, and the receives stay posted until its STOP. */
 #include "mpi_backend/mpi_target.h"
 
 #include <string.h>
@@ -23,41 +23,42 @@
 #include "mpi_backend/mpi_peer.h"
 #include "mpi_backend/mpi_send.h"
 #include "mpi_backend/mpi_buf.h"
-#include "mpi_backend/mpi_stream.h"
+#include "mpi_backend/mpi_pipeline.h"
 
 /* From the pool; on the lists of its domain and of its memory. */
-struct amg_mpi_visit {
+struct amg_mpi_access {
     struct amg_link link;     /* domain->accesses */
-    struct amg_link mem_link; /* mem->visits */
+    struct amg_link mem_link; /* mem->accesses */
     uint32_t cookie;          /* the initiator's */
     uint8_t context;          /* receives the answers */
     bool is_put;
-    bool is_halted;  /* the memory is being unregistered */
-    bool is_told;    /* the initiator was informed; of a get: it was answered */
+    bool is_halted; /* the memory is being unregistered */
+    bool
+        is_notified; /* the initiator was informed; of a get: it was answered */
     bool is_stopped; /* the initiator has sent STOP */
     hg_return_t code; /* why it was refused */
-    struct amg_mpi_stream stream;
+    struct amg_mpi_pipeline pipeline;
 };
 
-size_t amg_mpi_target_visit_len(void)
+size_t amg_mpi_target_access_len(void)
 {
-    return sizeof(struct amg_mpi_visit);
+    return sizeof(struct amg_mpi_access);
 }
 
-static struct amg_mpi_visit *visit_of(struct amg_link *link)
+static struct amg_mpi_access *access_of(struct amg_link *link)
 {
-    return amg_container_of(link, struct amg_mpi_visit, link);
+    return amg_container_of(link, struct amg_mpi_access, link);
 }
 
-static void visit_end_locked(
-    struct amg_mpi_domain *domain, struct amg_mpi_visit *visit)
+static void access_end_locked(
+    struct amg_mpi_domain *domain, struct amg_mpi_access *access)
 {
-    if (amg_link_is_listed(&visit->mem_link))
-        amg_list_remove(&visit->mem_link);
-    if (amg_link_is_listed(&visit->link))
-        amg_list_remove(&visit->link);
-    amg_mpi_stream_fini(&visit->stream, domain);
-    amg_pool_put(&domain->access_pool, visit);
+    if (amg_link_is_listed(&access->mem_link))
+        amg_list_remove(&access->mem_link);
+    if (amg_link_is_listed(&access->link))
+        amg_list_remove(&access->link);
+    amg_mpi_pipeline_fini(&access->pipeline, domain);
+    amg_pool_put(&domain->access_pool, access);
 }
 
 static void done_send_locked(struct amg_mpi_msgbuf *msgbuf, uint32_t rank,
@@ -71,15 +72,15 @@ static void done_send_locked(struct amg_mpi_msgbuf *msgbuf, uint32_t rank,
 }
 
 /* False: no msgbuf; try again. */
-static bool visit_answer_locked(struct amg_mpi_domain *domain,
-    const struct amg_mpi_visit *visit, hg_return_t code, uint64_t len)
+static bool access_answer_locked(struct amg_mpi_domain *domain,
+    const struct amg_mpi_access *access, hg_return_t code, uint64_t len)
 {
     struct amg_mpi_msgbuf *msgbuf = amg_mpi_msgbuf_get_locked(domain);
 
     if (msgbuf == NULL)
         return false;
-    done_send_locked(msgbuf, (uint32_t)visit->stream.rank, visit->context,
-        visit->cookie, code, len);
+    done_send_locked(msgbuf, (uint32_t)access->pipeline.rank, access->context,
+        access->cookie, code, len);
     return true;
 }
 
@@ -88,7 +89,7 @@ static unsigned kind_of(const struct amg_mpi_message *message)
     return message->msgbuf->header.kind & ~(unsigned)AMG_MPI_MAGIC_MASK;
 }
 
-static void access_blame_locked(struct amg_mpi_domain *domain,
+static void access_fault_locked(struct amg_mpi_domain *domain,
     const struct amg_mpi_message *message, hg_return_t code)
 {
     if (code != HG_SUCCESS && code != HG_NOMEM)
@@ -128,7 +129,7 @@ static void message_stall_locked(
     amg_list_push(&domain->stalled, &msgbuf->post.link);
 }
 
-/* No memory for a visit. A put sent ahead must wait for it. */
+/* No memory for an access. A put sent ahead must wait for it. */
 static void access_fail_locked(
     struct amg_mpi_domain *domain, const struct amg_mpi_message *message)
 {
@@ -139,91 +140,94 @@ static void access_fail_locked(
 }
 
 /* Sends the initiator of a put its first message, if any. */
-static void visit_greet_locked(
-    const struct amg_mpi_message *message, const struct amg_mpi_visit *visit)
+static void access_reply_locked(
+    const struct amg_mpi_message *message, const struct amg_mpi_access *access)
 {
-    const struct amg_mpi_stream *stream = &visit->stream;
+    const struct amg_mpi_pipeline *pipeline = &access->pipeline;
     unsigned kind = kind_of(message);
     bool needs_go =
-        kind == AMG_MPI_PUT ||
-        (kind == AMG_MPI_PUT_AHEAD &&
-            amg_mpi_stream_ahead(stream->len, stream->piece_len) < stream->len);
+        kind == AMG_MPI_PUT || (kind == AMG_MPI_PUT_AHEAD &&
+                                   amg_mpi_pipeline_ahead(pipeline->len,
+                                       pipeline->fragment_len) < pipeline->len);
 
-    if (visit->code != HG_SUCCESS)
+    if (access->code != HG_SUCCESS)
         amg_mpi_send_control_locked(message->msgbuf, message->rank,
-            visit->context, AMG_MPI_HALT, visit->cookie, 0);
+            access->context, AMG_MPI_HALT, access->cookie, 0);
     else if (needs_go)
         amg_mpi_send_control_locked(message->msgbuf, message->rank,
-            visit->context, AMG_MPI_PUT_GO, visit->cookie, 0);
+            access->context, AMG_MPI_PUT_READY, access->cookie, 0);
     else
         amg_mpi_msgbuf_put_locked(message->msgbuf);
 }
 
 /* Without `mem` it was refused with `code`. */
-static void visit_begin_locked(struct amg_mpi_domain *domain,
-    const struct amg_mpi_message *message, const struct amg_mpi_access *access,
-    struct amg_mpi_mem *mem, const struct amg_seg_iter *place, hg_return_t code)
+static void access_begin_locked(struct amg_mpi_domain *domain,
+    const struct amg_mpi_message *message,
+    const struct amg_mpi_bulk_request *request, struct amg_mpi_mem *mem,
+    const struct amg_seg_iter *place, hg_return_t code)
 {
     const struct amg_mpi_header *header = &message->msgbuf->header;
-    struct amg_mpi_visit *visit = amg_pool_get(&domain->access_pool);
+    struct amg_mpi_access *access = amg_pool_get(&domain->access_pool);
     int tag = (int)(header->cookie & AMG_TABLE_INDEX_MASK);
     bool is_put = kind_of(message) != AMG_MPI_GET;
 
-    if (visit == NULL) {
+    if (access == NULL) {
         access_fail_locked(domain, message);
         return;
     }
-    *visit = (struct amg_mpi_visit){
+    *access = (struct amg_mpi_access){
         .cookie = header->cookie, .context = header->context, .is_put = is_put};
-    amg_mpi_stream_init(&visit->stream, place, access->len, access->piece_len,
-        !is_put, (int)message->rank, tag + (is_put ? domain->tags_half : 0));
+    amg_mpi_pipeline_init(&access->pipeline, place, request->len,
+        request->fragment_len, !is_put, (int)message->rank,
+        tag + (is_put ? domain->tags_half : 0));
     if (code == HG_SUCCESS)
-        code = amg_mpi_stream_ready(&visit->stream, domain);
+        code = amg_mpi_pipeline_ready(&access->pipeline, domain);
     if (code != HG_SUCCESS && kind_of(message) != AMG_MPI_PUT_AHEAD) {
-        amg_pool_put(&domain->access_pool, visit);
+        amg_pool_put(&domain->access_pool, access);
         access_refuse_locked(message, code);
         return;
     }
-    visit->code = code;
-    visit->is_told = code != HG_SUCCESS;
-    amg_list_push(&domain->accesses, &visit->link);
+    access->code = code;
+    access->is_notified = code != HG_SUCCESS;
+    amg_list_push(&domain->accesses, &access->link);
     if (code == HG_SUCCESS) {
-        amg_list_push(&mem->visits, &visit->mem_link);
-        amg_mpi_stream_post(&visit->stream, domain);
+        amg_list_push(&mem->accesses, &access->mem_link);
+        amg_mpi_pipeline_post(&access->pipeline, domain);
     }
-    visit_greet_locked(message, visit);
+    access_reply_locked(message, access);
 }
 
-/* Allocates memory for a refused visit to receive into. False: try again. */
+/* Allocates memory for a refused access to receive into. False: try again. */
 static bool sink_ready_locked(
-    struct amg_mpi_domain *domain, struct amg_mpi_stream *stream)
+    struct amg_mpi_domain *domain, struct amg_mpi_pipeline *pipeline)
 {
-    if (stream->sink != NULL || stream->limit == 0)
+    if (pipeline->sink != NULL || pipeline->limit == 0)
         return true;
     if (domain->sink == NULL)
         domain->sink = amg_mem_alloc(AMG_MPI_AHEAD_MAX);
     if (domain->sink == NULL)
         return false;
-    amg_mpi_stream_divert(stream, domain->sink, stream->limit);
+    amg_mpi_pipeline_discard(pipeline, domain->sink, pipeline->limit);
     return true;
 }
 
 /* Whether the lengths, which the peer sent, are consistent. */
 static bool access_is_sound(const struct amg_mpi_domain *domain,
-    const struct amg_mpi_message *message, const struct amg_mpi_access *access)
+    const struct amg_mpi_message *message,
+    const struct amg_mpi_bulk_request *request)
 {
     unsigned kind = kind_of(message);
     uint32_t index = message->msgbuf->header.cookie & AMG_TABLE_INDEX_MASK;
-    uint32_t bytes_len = message->len - (uint32_t)sizeof(*access);
+    uint32_t bytes_len = message->len - (uint32_t)sizeof(*request);
 
     if (index >= (uint32_t)domain->tags_half ||
-        access->piece_len < AMG_MPI_PIECE_MIN ||
-        access->piece_len > AMG_MPI_PIECE_MAX)
+        request->fragment_len < AMG_MPI_FRAGMENT_MIN ||
+        request->fragment_len > AMG_MPI_FRAGMENT_MAX)
         return false;
-    if (kind == AMG_MPI_PUT_AHEAD && access->len > AMG_MPI_AHEAD_MAX &&
-        access->piece_len > AMG_MPI_AHEAD_MAX)
+    if (kind == AMG_MPI_PUT_AHEAD && request->len > AMG_MPI_AHEAD_MAX &&
+        request->fragment_len > AMG_MPI_AHEAD_MAX)
         return false;
-    return kind == AMG_MPI_PUT_NOW ? access->len == bytes_len : bytes_len == 0;
+    return kind == AMG_MPI_PUT_NOW ? request->len == bytes_len : bytes_len == 0;
 }
 
 void amg_mpi_target_on_access_locked(
@@ -231,59 +235,60 @@ void amg_mpi_target_on_access_locked(
 {
     struct amg_mpi_msgbuf *msgbuf = message->msgbuf;
     unsigned kind = kind_of(message);
-    struct amg_mpi_access access;
+    struct amg_mpi_bulk_request request;
     struct amg_mpi_mem *mem = NULL;
     struct amg_seg_iter place = {NULL, 0, 0, 0};
     hg_return_t code = HG_PROTOCOL_ERROR;
     bool is_sound = false;
 
-    memcpy(&access, msgbuf->data, sizeof(access));
-    is_sound = access_is_sound(domain, message, &access);
+    memcpy(&request, msgbuf->data, sizeof(request));
+    is_sound = access_is_sound(domain, message, &request);
     if (is_sound)
-        code = amg_mpi_mem_check_locked(domain, &access,
+        code = amg_mpi_mem_check_locked(domain, &request,
             kind == AMG_MPI_GET ? AMG_MEM_READ : AMG_MEM_WRITE, &mem, &place);
-    access_blame_locked(domain, message, code);
+    access_fault_locked(domain, message, code);
     if (code != HG_SUCCESS && (kind != AMG_MPI_PUT_AHEAD || !is_sound)) {
         access_refuse_locked(message, code);
     } else if (kind == AMG_MPI_PUT_NOW) {
-        amg_seg_iter_scatter(&place, msgbuf->data + sizeof(access), access.len);
+        amg_seg_iter_scatter(
+            &place, msgbuf->data + sizeof(request), request.len);
         done_send_locked(msgbuf, message->rank, msgbuf->header.context,
-            msgbuf->header.cookie, HG_SUCCESS, access.len);
-    } else if (kind == AMG_MPI_GET && access.len <= domain->small_len) {
-        small_get_locked(message, &place, access.len);
+            msgbuf->header.cookie, HG_SUCCESS, request.len);
+    } else if (kind == AMG_MPI_GET && request.len <= domain->small_len) {
+        small_get_locked(message, &place, request.len);
     } else {
-        visit_begin_locked(domain, message, &access, mem, &place, code);
+        access_begin_locked(domain, message, &request, mem, &place, code);
     }
 }
 
-static struct amg_mpi_visit *visit_find_locked(
+static struct amg_mpi_access *access_find_locked(
     const struct amg_mpi_domain *domain, uint32_t rank, uint32_t cookie)
 {
     struct amg_link *link = amg_list_first(&domain->accesses);
 
     for (; link != NULL; link = amg_list_next(&domain->accesses, link)) {
-        struct amg_mpi_visit *visit = visit_of(link);
+        struct amg_mpi_access *access = access_of(link);
 
-        if (visit->stream.rank == (int)rank && visit->cookie == cookie)
-            return visit;
+        if (access->pipeline.rank == (int)rank && access->cookie == cookie)
+            return access;
     }
     return NULL;
 }
 
-/* Answers how much of a get is in flight; all of it if its visit has ended. */
+/* Answers how much of a get is in flight; all of it if its access has ended. */
 static void get_stop_locked(const struct amg_mpi_message *message,
-    struct amg_mpi_visit *visit, uint64_t len)
+    struct amg_mpi_access *access, uint64_t len)
 {
     struct amg_mpi_msgbuf *msgbuf = message->msgbuf;
 
-    if (visit != NULL && (visit->is_put || visit->is_told)) {
+    if (access != NULL && (access->is_put || access->is_notified)) {
         amg_mpi_msgbuf_put_locked(msgbuf);
         return;
     }
-    if (visit != NULL) {
-        len = visit->stream.posted;
-        amg_mpi_stream_stop(&visit->stream, len);
-        visit->is_told = true;
+    if (access != NULL) {
+        len = access->pipeline.posted;
+        amg_mpi_pipeline_stop(&access->pipeline, len);
+        access->is_notified = true;
     }
     done_send_locked(msgbuf, message->rank, msgbuf->header.context,
         msgbuf->header.cookie, HG_CANCELED, len);
@@ -311,25 +316,25 @@ void amg_mpi_target_on_stop_locked(
     struct amg_mpi_domain *domain, const struct amg_mpi_message *message)
 {
     struct amg_mpi_msgbuf *msgbuf = message->msgbuf;
-    struct amg_mpi_visit *visit =
-        visit_find_locked(domain, message->rank, msgbuf->header.cookie);
+    struct amg_mpi_access *access =
+        access_find_locked(domain, message->rank, msgbuf->header.cookie);
     struct amg_mpi_stop stop;
 
     memcpy(&stop, msgbuf->data, sizeof(stop));
     if (!stop.is_put) {
-        get_stop_locked(message, visit, stop.len);
+        get_stop_locked(message, access, stop.len);
         return;
     }
-    if (visit == NULL && access_is_stalled_locked(domain, message)) {
+    if (access == NULL && access_is_stalled_locked(domain, message)) {
         message_stall_locked(domain, message); /* behind the access */
         return;
     }
-    if (visit != NULL && visit->is_put && !visit->is_stopped) {
-        if (!amg_mpi_stream_is_cut(&visit->stream, stop.len))
+    if (access != NULL && access->is_put && !access->is_stopped) {
+        if (!amg_mpi_pipeline_is_cut(&access->pipeline, stop.len))
             amg_mpi_peer_fault(domain, message->rank, AMG_MPI_FAULT_ANSWER,
                 AMG_MPI_STOP, (long)stop.len);
-        visit->is_stopped = true;
-        amg_mpi_stream_stop(&visit->stream, stop.len);
+        access->is_stopped = true;
+        amg_mpi_pipeline_stop(&access->pipeline, stop.len);
     }
     amg_mpi_msgbuf_put_locked(msgbuf); /* else DONE is in flight */
 }
@@ -355,75 +360,78 @@ void amg_mpi_target_retry_locked(struct amg_mpi_domain *domain)
     }
 }
 
-/* Informs the initiator when the memory is unregistered, or a piece could not
- * be sent. */
-static void visit_tell_locked(
-    struct amg_mpi_domain *domain, struct amg_mpi_visit *visit)
+/* Informs the initiator when the memory is unregistered, or a fragment could
+ * not be sent. */
+static void access_notify_locked(
+    struct amg_mpi_domain *domain, struct amg_mpi_access *access)
 {
-    struct amg_mpi_stream *stream = &visit->stream;
+    struct amg_mpi_pipeline *pipeline = &access->pipeline;
     struct amg_mpi_msgbuf *msgbuf = NULL;
 
-    if (!visit->is_put) {
-        amg_mpi_stream_stop(stream, stream->posted);
-        visit->is_told = visit_answer_locked(domain, visit,
-            stream->ret != HG_SUCCESS ? stream->ret : HG_CANCELED,
-            stream->posted);
+    if (!access->is_put) {
+        amg_mpi_pipeline_stop(pipeline, pipeline->posted);
+        access->is_notified = access_answer_locked(domain, access,
+            pipeline->ret != HG_SUCCESS ? pipeline->ret : HG_CANCELED,
+            pipeline->posted);
         return;
     }
-    if (visit->is_stopped) {
-        visit->is_told = true;
+    if (access->is_stopped) {
+        access->is_notified = true;
         return;
     }
     msgbuf = amg_mpi_msgbuf_get_locked(domain);
     if (msgbuf == NULL)
         return;
-    visit->is_told = true;
-    amg_mpi_send_control_locked(msgbuf, (uint32_t)stream->rank, visit->context,
-        AMG_MPI_HALT, visit->cookie, 0);
+    access->is_notified = true;
+    amg_mpi_send_control_locked(msgbuf, (uint32_t)pipeline->rank,
+        access->context, AMG_MPI_HALT, access->cookie, 0);
 }
 
 /* The last message of a put. False: no msgbuf; try again. */
 static bool put_answer_locked(
-    struct amg_mpi_domain *domain, const struct amg_mpi_visit *visit)
+    struct amg_mpi_domain *domain, const struct amg_mpi_access *access)
 {
-    const struct amg_mpi_stream *stream = &visit->stream;
-    hg_return_t code = stream->done == stream->len ? HG_SUCCESS : HG_CANCELED;
-    uint64_t len = stream->done;
+    const struct amg_mpi_pipeline *pipeline = &access->pipeline;
+    hg_return_t code =
+        pipeline->done == pipeline->len ? HG_SUCCESS : HG_CANCELED;
+    uint64_t len = pipeline->done;
 
-    if (stream->ret != HG_SUCCESS)
-        code = stream->ret;
-    if (visit->code != HG_SUCCESS)
-        code = visit->code;
-    if (visit->code != HG_SUCCESS || !amg_mpi_stream_is_cut(stream, len))
+    if (pipeline->ret != HG_SUCCESS)
+        code = pipeline->ret;
+    if (access->code != HG_SUCCESS)
+        code = access->code;
+    if (access->code != HG_SUCCESS || !amg_mpi_pipeline_is_cut(pipeline, len))
         len = 0;
-    return visit_answer_locked(domain, visit, code, len);
+    return access_answer_locked(domain, access, code, len);
 }
 
-static void visit_move_locked(
-    struct amg_mpi_domain *domain, struct amg_mpi_visit *visit)
+static void access_move_locked(
+    struct amg_mpi_domain *domain, struct amg_mpi_access *access)
 {
-    struct amg_mpi_stream *stream = &visit->stream;
+    struct amg_mpi_pipeline *pipeline = &access->pipeline;
 
-    if (visit->code != HG_SUCCESS && !sink_ready_locked(domain, stream))
+    if (access->code != HG_SUCCESS && !sink_ready_locked(domain, pipeline))
         return;
-    amg_mpi_stream_post(stream, domain);
-    if (!visit->is_told && (visit->is_halted || stream->ret == HG_NA_ERROR))
-        visit_tell_locked(domain, visit);
-    if (!amg_mpi_stream_is_over(stream))
+    amg_mpi_pipeline_post(pipeline, domain);
+    if (!access->is_notified &&
+        (access->is_halted || pipeline->ret == HG_NA_ERROR))
+        access_notify_locked(domain, access);
+    if (!amg_mpi_pipeline_is_over(pipeline))
         return;
-    if (visit->is_put ? !put_answer_locked(domain, visit)
-                      : stream->limit < stream->len && !visit->is_told)
+    if (access->is_put
+            ? !put_answer_locked(domain, access)
+            : pipeline->limit < pipeline->len && !access->is_notified)
         return;
-    visit_end_locked(domain, visit);
+    access_end_locked(domain, access);
 }
 
-void amg_mpi_target_look_locked(
-    struct amg_mpi_domain *domain, struct amg_mpi_look *look)
+void amg_mpi_target_test_locked(
+    struct amg_mpi_domain *domain, struct amg_mpi_batch *batch)
 {
     struct amg_link *link = amg_list_first(&domain->accesses);
 
     for (; link != NULL; link = amg_list_next(&domain->accesses, link))
-        amg_mpi_look_add(look, &visit_of(link)->stream);
+        amg_mpi_batch_add(batch, &access_of(link)->pipeline);
 }
 
 void amg_mpi_target_move_locked(struct amg_mpi_domain *domain)
@@ -433,33 +441,34 @@ void amg_mpi_target_move_locked(struct amg_mpi_domain *domain)
     while (link != NULL) {
         struct amg_link *next = amg_list_next(&domain->accesses, link);
 
-        visit_move_locked(domain, visit_of(link));
+        access_move_locked(domain, access_of(link));
         link = next;
     }
 }
 
 void amg_mpi_target_halt_locked(struct amg_mpi_mem *mem)
 {
-    struct amg_link *link = amg_list_first(&mem->visits);
+    struct amg_link *link = amg_list_first(&mem->accesses);
 
-    for (; link != NULL; link = amg_list_next(&mem->visits, link)) {
-        struct amg_mpi_visit *visit =
-            amg_container_of(link, struct amg_mpi_visit, mem_link);
+    for (; link != NULL; link = amg_list_next(&mem->accesses, link)) {
+        struct amg_mpi_access *access =
+            amg_container_of(link, struct amg_mpi_access, mem_link);
 
-        visit->is_halted = true;
-        /* The poll informs the initiator; only posted pieces continue. */
-        if (!visit->is_put)
-            amg_mpi_stream_stop(&visit->stream, visit->stream.posted);
+        access->is_halted = true;
+        /* The poll informs the initiator; only posted fragments continue. */
+        if (!access->is_put)
+            amg_mpi_pipeline_stop(&access->pipeline, access->pipeline.posted);
     }
 }
 
 int amg_mpi_target_accessor_locked(const struct amg_mpi_mem *mem)
 {
-    struct amg_link *link = amg_list_first(&mem->visits);
+    struct amg_link *link = amg_list_first(&mem->accesses);
 
     if (link == NULL)
         return -1;
-    return amg_container_of(link, struct amg_mpi_visit, mem_link)->stream.rank;
+    return amg_container_of(link, struct amg_mpi_access, mem_link)
+        ->pipeline.rank;
 }
 
 unsigned amg_mpi_target_forget_locked(struct amg_mpi_domain *domain)
@@ -471,18 +480,18 @@ unsigned amg_mpi_target_forget_locked(struct amg_mpi_domain *domain)
         amg_mpi_msgbuf_put_locked(
             amg_container_of(link, struct amg_mpi_msgbuf, post.link));
     while ((link = amg_list_pop(&domain->accesses)) != NULL) {
-        struct amg_mpi_visit *visit = visit_of(link);
+        struct amg_mpi_access *access = access_of(link);
 
-        amg_mpi_stream_stop(&visit->stream, 0);
-        amg_mpi_stream_move(&visit->stream, domain);
-        if (visit->stream.count > 0 && visit->stream.sink != NULL)
+        amg_mpi_pipeline_stop(&access->pipeline, 0);
+        amg_mpi_pipeline_move(&access->pipeline, domain);
+        if (access->pipeline.count > 0 && access->pipeline.sink != NULL)
             domain->sink = NULL; /* MPI may still write there */
-        else if (visit->stream.count > 0)
+        else if (access->pipeline.count > 0)
             AMG_LOG_WARNING("bulk",
                 "a transfer with rank %d was in motion when the class was "
                 "closed; MPI may still use its memory",
-                visit->stream.rank);
-        visit_end_locked(domain, visit);
+                access->pipeline.rank);
+        access_end_locked(domain, access);
         count++;
     }
     return count;

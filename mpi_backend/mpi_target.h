@@ -6,10 +6,10 @@
 #include "mpi_backend/mpi_domain.h"
 #include "mpi_backend/mpi_export.h"
 #include "mpi_backend/mpi_receive.h"
-#include "mpi_backend/mpi_stream.h"
+#include "mpi_backend/mpi_pipeline.h"
 
-/* Bytes of one visit, for the pool. */
-size_t amg_mpi_target_visit_len(void);
+/* Bytes of one access, for the pool. */
+size_t amg_mpi_target_access_len(void);
 
 /* Handlers of received messages; each takes the msgbuf. */
 void amg_mpi_target_on_access_locked(
@@ -20,19 +20,19 @@ void amg_mpi_target_on_stop_locked(
 /* Retries accesses that waited for memory, and later messages about them. */
 void amg_mpi_target_retry_locked(struct amg_mpi_domain *domain);
 
-/* Adds the streams of all visits to a test. */
-void amg_mpi_target_look_locked(
-    struct amg_mpi_domain *domain, struct amg_mpi_look *look);
-/* Makes progress on all visits. */
+/* Adds the pipelines of all accesses to a test. */
+void amg_mpi_target_test_locked(
+    struct amg_mpi_domain *domain, struct amg_mpi_batch *batch);
+/* Makes progress on all accesses. */
 void amg_mpi_target_move_locked(struct amg_mpi_domain *domain);
 
-/* The exposure of `mem` ends: its visits stop as early as they can. */
+/* The exposure of `mem` ends: its accesses stop as early as they can. */
 void amg_mpi_target_halt_locked(struct amg_mpi_mem *mem);
 
-/* A rank with a visit to `mem`, or -1. */
+/* A rank with an access to `mem`, or -1. */
 int amg_mpi_target_accessor_locked(const struct amg_mpi_mem *mem);
 
-/* At close: cancels the receives, and drops all visits. Returns their
+/* At close: cancels the receives, and drops all accesses. Returns their
  * number. */
 unsigned amg_mpi_target_forget_locked(struct amg_mpi_domain *domain);
 

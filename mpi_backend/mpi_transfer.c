@@ -4,11 +4,11 @@
  * A transfer by messages lives until the peer's last message, because until
  * then the peer may use its number and tag; one through a window until MPI has
  * completed it. A cancelled operation ends earlier, as soon as MPI no longer
- * uses the user's memory: a put when its last piece was sent, a get when its
+ * uses the user's memory: a put when its last fragment was sent, a get when its
  * receives were cancelled. A get gives the peer GRACE_MS to answer how much is
- * in flight before it cancels them; later pieces are received into memory that
- * is never read. A transfer that cancelled its receives without an answer is
- * withdrawn.
+ * in flight before it cancels them; later fragments are received into memory
+ * that is never read. A transfer that cancelled its receives without an answer
+ * is withdrawn.
  *
  * At most AMG_MPI_TRANSFERS to one peer are in flight; others wait in order. */
 #include "mpi_backend/mpi_transfer.h"
@@ -57,7 +57,7 @@ static void transfer_free_locked(
     if (transfer->is_rma)
         amg_mpi_rma_access_release_locked(domain, transfer->rma.access);
     else
-        amg_mpi_stream_fini(&transfer->stream, domain);
+        amg_mpi_pipeline_fini(&transfer->pipeline, domain);
     amg_table_remove(&domain->transfers, transfer->cookie);
     amg_mem_free(transfer->scratch);
     amg_pool_put(&domain->transfer_pool, transfer);
@@ -91,14 +91,15 @@ void amg_mpi_transfer_finish_locked(struct amg_mpi_domain *domain,
 
 void amg_mpi_stop_sink_locked(struct amg_mpi_transfer *transfer)
 {
-    struct amg_mpi_stream *stream = &transfer->stream;
+    struct amg_mpi_pipeline *pipeline = &transfer->pipeline;
 
     AMG_ASSERT(!transfer->is_put && transfer->scratch == NULL);
-    amg_mpi_transfer_op_end_locked(transfer, HG_CANCELED, stream->done);
-    transfer->scratch = amg_mem_alloc(stream->piece_len);
+    amg_mpi_transfer_op_end_locked(transfer, HG_CANCELED, pipeline->done);
+    transfer->scratch = amg_mem_alloc(pipeline->fragment_len);
     if (transfer->scratch == NULL)
         return; /* the next poll tries again */
-    amg_mpi_stream_divert(stream, transfer->scratch, transfer->access.len);
+    amg_mpi_pipeline_discard(
+        pipeline, transfer->scratch, transfer->request.len);
 }
 
 void amg_mpi_stop_send_locked(struct amg_mpi_domain *domain,
@@ -112,9 +113,9 @@ void amg_mpi_stop_send_locked(struct amg_mpi_domain *domain,
     if (msgbuf == NULL)
         return; /* is_stopped stays false, so the next poll tries again */
     if (transfer->is_put)
-        amg_mpi_stream_stop(&transfer->stream, transfer->stream.posted);
+        amg_mpi_pipeline_stop(&transfer->pipeline, transfer->pipeline.posted);
     stop.len =
-        transfer->is_put ? transfer->stream.posted : transfer->stream.len;
+        transfer->is_put ? transfer->pipeline.posted : transfer->pipeline.len;
     memcpy(msgbuf->data, &stop, sizeof(stop));
     msgbuf->header.context = transfer->origin_context;
     amg_mpi_send_control_locked(msgbuf, (uint32_t)transfer->rank,
@@ -130,22 +131,22 @@ void amg_mpi_stop_withdraw_locked(
         amg_clock_ns() < transfer->deadline_ns)
         return;
     transfer->is_withdrawn = true;
-    amg_mpi_stream_stop(&transfer->stream, transfer->stream.done);
-    amg_mpi_stream_move(&transfer->stream, domain);
+    amg_mpi_pipeline_stop(&transfer->pipeline, transfer->pipeline.done);
+    amg_mpi_pipeline_move(&transfer->pipeline, domain);
 }
 
 void amg_mpi_stop_move_locked(
     struct amg_mpi_domain *domain, struct amg_mpi_transfer *transfer)
 {
-    struct amg_mpi_stream *stream = &transfer->stream;
+    struct amg_mpi_pipeline *pipeline = &transfer->pipeline;
 
     if (!transfer->is_stopped)
         amg_mpi_stop_send_locked(domain, transfer, NULL);
     if (!transfer->is_stopped)
         return;
-    if (stream->count > 0 || (!transfer->is_put && !transfer->is_withdrawn))
+    if (pipeline->count > 0 || (!transfer->is_put && !transfer->is_withdrawn))
         return;
-    amg_mpi_transfer_op_end_locked(transfer, HG_CANCELED, stream->done);
+    amg_mpi_transfer_op_end_locked(transfer, HG_CANCELED, pipeline->done);
     amg_list_remove(&transfer->link); /* until the peer's last message */
 }
 
@@ -204,7 +205,7 @@ bool amg_mpi_stop_drop_locked(
 
 static uint64_t bytes_done(const struct amg_mpi_transfer *transfer)
 {
-    return transfer->is_rma ? transfer->rma.done : transfer->stream.done;
+    return transfer->is_rma ? transfer->rma.done : transfer->pipeline.done;
 }
 
 void amg_mpi_stop_force_locked(
@@ -217,7 +218,7 @@ void amg_mpi_stop_force_locked(
             (ep != NULL && transfer->ep != ep))
             continue;
         if (!transfer->is_rma)
-            amg_mpi_stream_abandon(&transfer->stream);
+            amg_mpi_pipeline_abandon(&transfer->pipeline);
         amg_mpi_transfer_op_end_locked(
             transfer, HG_CANCELED, bytes_done(transfer));
     }
@@ -236,7 +237,7 @@ unsigned amg_mpi_stop_forget_locked(struct amg_mpi_domain *domain)
             transfer, HG_CANCELED, bytes_done(transfer));
         if (transfer->state >= AMG_MPI_TRANSFER_ACQUIRING)
             continue; /* amg_mpi_rma_close_locked() forgets it */
-        if (!transfer->is_rma && transfer->stream.count > 0)
+        if (!transfer->is_rma && transfer->pipeline.count > 0)
             transfer->scratch = NULL; /* MPI may still write there */
         transfer_free_locked(domain, transfer);
         count++;

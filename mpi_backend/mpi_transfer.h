@@ -5,15 +5,15 @@
 
 #include "mpi_backend/mpi_domain.h"
 #include "mpi_backend/mpi_rma.h"
-#include "mpi_backend/mpi_stream.h"
+#include "mpi_backend/mpi_pipeline.h"
 
 enum amg_mpi_transfer_state {
     AMG_MPI_TRANSFER_QUEUED,    /* waits for others to the same peer */
     AMG_MPI_TRANSFER_UNSTARTED, /* may start, but nothing was sent yet */
     /* by messages: mpi_origin.c */
-    AMG_MPI_TRANSFER_ASKED,    /* the first message was sent */
-    AMG_MPI_TRANSFER_MOVING,   /* a put whose peer has posted receives */
-    AMG_MPI_TRANSFER_ANSWERED, /* the peer's last message was received */
+    AMG_MPI_TRANSFER_REQUESTED, /* the first message was sent */
+    AMG_MPI_TRANSFER_MOVING,    /* a put whose peer has posted receives */
+    AMG_MPI_TRANSFER_ANSWERED,  /* the peer's last message was received */
     /* through a window: mpi_rma_op.c */
     AMG_MPI_TRANSFER_ACQUIRING, /* the descriptor is being read */
     AMG_MPI_TRANSFER_ACCESSING, /* fragments move */
@@ -33,18 +33,18 @@ struct amg_mpi_transfer {
     uint8_t context;        /* the target's */
     uint8_t origin_context; /* where answers go; the endpoint may be closed */
     bool is_put;
-    bool is_rma;          /* through a window; decided before the post */
-    bool is_small;        /* moves inside of messages */
-    bool is_ahead;        /* a put that sends its first pieces before PUT_GO */
+    bool is_rma;   /* through a window; decided before the post */
+    bool is_small; /* moves inside of messages */
+    bool is_ahead; /* a put that sends its first fragments before PUT_READY */
     bool is_cancelled;    /* by the poster */
-    bool is_stopped;      /* no further piece is sent, and the peer knows */
+    bool is_stopped;      /* no further fragment is sent, and the peer knows */
     bool is_withdrawn;    /* a get that cancelled its receives */
     hg_return_t ret;      /* result in the peer's last message */
     uint64_t deadline_ns; /* of a cancelled get */
-    void *scratch;        /* receives late pieces */
-    struct amg_mpi_access access;
+    void *scratch;        /* receives late fragments */
+    struct amg_mpi_bulk_request request;
     union {
-        struct amg_mpi_stream stream;
+        struct amg_mpi_pipeline pipeline;
         struct amg_mpi_rma_op rma; /* is_rma */
     };
 };
@@ -67,7 +67,7 @@ struct amg_flow_peer *amg_mpi_transfer_queue(
 
 /* Early ends; for the messages see mpi_origin.c. */
 
-/* Sends STOP: no piece follows. Uses `msgbuf`, or one of the pool. */
+/* Sends STOP: no fragment follows. Uses `msgbuf`, or one of the pool. */
 void amg_mpi_stop_send_locked(struct amg_mpi_domain *domain,
     struct amg_mpi_transfer *transfer, struct amg_mpi_msgbuf *msgbuf);
 /* A cancelled transfer: ends its operation as soon as MPI no longer uses the
@@ -78,7 +78,7 @@ void amg_mpi_stop_move_locked(
 /* Cancels the receives of a cancelled get whose peer did not answer in time. */
 void amg_mpi_stop_withdraw_locked(
     struct amg_mpi_domain *domain, struct amg_mpi_transfer *transfer);
-/* Receives pieces in flight to a get that cancelled its receives. */
+/* Receives fragments in flight to a get that cancelled its receives. */
 void amg_mpi_stop_sink_locked(struct amg_mpi_transfer *transfer);
 
 /* Asks that `op`, a put or get, ends early. */

@@ -16,7 +16,7 @@
 #include "mpi_backend/mpi_bulk_select.h"
 #include "mpi_backend/mpi_close.h"
 #include "mpi_backend/mpi_domain.h"
-#include "mpi_backend/mpi_end.h"
+#include "mpi_backend/mpi_disconnect.h"
 #include "mpi_backend/mpi_export.h"
 #include "mpi_backend/mpi_msg.h"
 #include "mpi_backend/mpi_transfer.h"
@@ -31,10 +31,10 @@ enum {
     MESSAGE_LEN_MIN = 256, /* fits all messages of the driver */
     MESSAGE_LEN_MAX = 65536,
     CREDITS_MAX = 32767,
-    STOP_NAP_NS = 50000, /* between two tests for the other ranks */
-    TRANSFERS_MADE = 16, /* kept ready from the start */
+    STOP_SLEEP_NS = 50000, /* between two tests for the other ranks */
+    TRANSFERS_MADE = 16,   /* kept ready from the start */
     /* Limit of bytes inside a message, in eager lengths: beyond 8 KiB, MPI
-     * takes twice as long for that as for a piece (MPICH 4.0.2 ch4:ucx). */
+     * takes twice as long for that as for a fragment (MPICH 4.0.2 ch4:ucx). */
     SMALL_FACTOR = 2,
 };
 
@@ -50,7 +50,7 @@ struct agreement {
     uint32_t inverse;  /* number and the largest are */
 };
 
-static hg_return_t wishes_agree(struct amg_mpi_domain *domain,
+static hg_return_t options_agree(struct amg_mpi_domain *domain,
     const struct amg_open *how, struct amg_mpi_boot *boot,
     struct agreement *agreement)
 {
@@ -74,7 +74,7 @@ static hg_return_t wishes_agree(struct amg_mpi_domain *domain,
     return amg_mpi_boot_nonce(boot, &domain->nonce);
 }
 
-static void tags_lay(struct amg_mpi_domain *domain)
+static void tags_set(struct amg_mpi_domain *domain)
 {
     uint32_t stamps = ((uint32_t)domain->comm.tag_max + 1) >> AMG_MPI_TAG_BITS;
     uint32_t half = (uint32_t)domain->comm.tag_max / 2;
@@ -94,13 +94,13 @@ static void domain_set(struct amg_mpi_domain *domain,
     domain->message_len = agreement->message_len;
     domain->room_len = agreement->message_len * AMG_ROOM_FACTOR;
     domain->small_len = SMALL_FACTOR * agreement->message_len;
-    domain->piece_len = (uint32_t)amg_env_number(AMG_ENV_PIECE_BYTES);
+    domain->fragment_len = (uint32_t)amg_env_number(AMG_ENV_PIECE_BYTES);
     domain->max_contexts = how->max_contexts;
     domain->is_listening = how->is_listening;
     if (getrandom(&domain->salt, sizeof(domain->salt), GRND_NONBLOCK) !=
         (ssize_t)sizeof(domain->salt))
         domain->salt = amg_clock_ns();
-    tags_lay(domain);
+    tags_set(domain);
     amg_mpi_msg_init(domain, (uint16_t)agreement->credits);
     amg_flow_init(&domain->bulk, AMG_MPI_TRANSFERS);
     amg_list_init(&domain->sends);
@@ -109,8 +109,8 @@ static void domain_set(struct amg_mpi_domain *domain,
     amg_list_init(&domain->moving);
     amg_list_init(&domain->accesses);
     amg_list_init(&domain->stalled);
-    domain->stray.request = MPI_REQUEST_NULL;
-    domain->watch.period_ns = amg_env_number(AMG_ENV_SILENT) * AMG_NS_PER_MS;
+    domain->unmatched.request = MPI_REQUEST_NULL;
+    domain->liveness.period_ns = amg_env_number(AMG_ENV_SILENT) * AMG_NS_PER_MS;
     amg_table_init(
         &domain->transfers, (uint32_t)domain->tags_half, "transfers in flight");
     amg_table_init(
@@ -118,8 +118,8 @@ static void domain_set(struct amg_mpi_domain *domain,
     amg_pool_init(
         &domain->transfer_pool, amg_mpi_transfer_len(), sizeof(void *) * 2);
     amg_pool_init(
-        &domain->access_pool, amg_mpi_target_visit_len(), sizeof(void *) * 2);
-    amg_mpi_stages_init(&domain->stages);
+        &domain->access_pool, amg_mpi_target_access_len(), sizeof(void *) * 2);
+    amg_mpi_bounces_init(&domain->bounces);
     amg_mpi_barrier_init(&domain->barrier);
 }
 
@@ -128,7 +128,7 @@ static hg_return_t domain_fill(struct amg_mpi_domain *domain)
     hg_return_t rc = amg_mpi_peers_init(domain);
 
     if (rc == HG_SUCCESS)
-        rc = amg_mpi_end_init(domain);
+        rc = amg_mpi_disconnect_init(domain);
     if (rc == HG_SUCCESS)
         rc = amg_mpi_msgbuf_init(domain);
     domain->eps = amg_mem_zalloc(domain->max_contexts * sizeof(domain->eps[0]));
@@ -141,7 +141,7 @@ static hg_return_t domain_fill(struct amg_mpi_domain *domain)
 static void domain_free(struct amg_mpi_domain *domain)
 {
     amg_mem_free(domain->sink);
-    amg_mpi_stages_fini(&domain->stages);
+    amg_mpi_bounces_fini(&domain->bounces);
     amg_pool_fini(&domain->access_pool);
     amg_pool_fini(&domain->transfer_pool);
     amg_table_fini(&domain->mems);
@@ -149,7 +149,7 @@ static void domain_free(struct amg_mpi_domain *domain)
     amg_calls_fini(&domain->calls);
     amg_mem_free(domain->eps);
     amg_mpi_msgbuf_fini(domain);
-    amg_mpi_end_fini(domain);
+    amg_mpi_disconnect_fini(domain);
     amg_mpi_peers_fini(domain);
     amg_mem_free(domain);
 }
@@ -168,8 +168,8 @@ static bool domains_leave_locked(enum amg_patience_verdict verdict)
 }
 
 /* MPI_Finalize begins: all MPI objects of the library must be freed. Ranks that
- * close their classes normally wait for this one, which sends BYE and refuses
- * requests until they have closed. */
+ * close their classes normally wait for this one, which sends DISCONNECT and
+ * refuses requests until they have closed. */
 static void domains_stop(void)
 {
     struct amg_patience patience = {0, 0};
@@ -182,10 +182,10 @@ static void domains_stop(void)
             "MPI_Finalize was called while a class is open; it is stopped, "
             "and its calls fail from now on");
     while (!domains_leave_locked(amg_patience_look(&patience)))
-        amg_clock_sleep_ns(STOP_NAP_NS);
+        amg_clock_sleep_ns(STOP_SLEEP_NS);
     for (link = amg_list_first(&domains); link != NULL;
          link = amg_list_next(&domains, link))
-        amg_mpi_close_medium(
+        amg_mpi_close_domain(
             amg_container_of(link, struct amg_mpi_domain, all), false);
     amg_mpi_windows_stop();
     amg_lock_unlock(&domains_lock);
@@ -221,8 +221,8 @@ static uint32_t protocol_id(const char *protocol, const char *beside)
     return beside == NULL ? id : text_hash(text_hash(id, " "), beside);
 }
 
-static hg_return_t wishes_read(
-    const struct amg_open *how, struct agreement *ret_wish)
+static hg_return_t options_read(
+    const struct amg_open *how, struct agreement *ret_agreement)
 {
     uint64_t message_len = how->message_len != 0
                                ? how->message_len
@@ -245,10 +245,10 @@ static hg_return_t wishes_read(
         message_len = MESSAGE_LEN_MAX;
     if (credits > CREDITS_MAX)
         credits = CREDITS_MAX;
-    ret_wish->message_len = (uint32_t)message_len;
-    ret_wish->credits = (uint32_t)credits;
-    ret_wish->protocol = protocol_id(how->protocol, how->beside);
-    ret_wish->inverse = ~ret_wish->protocol;
+    ret_agreement->message_len = (uint32_t)message_len;
+    ret_agreement->credits = (uint32_t)credits;
+    ret_agreement->protocol = protocol_id(how->protocol, how->beside);
+    ret_agreement->inverse = ~ret_agreement->protocol;
     return HG_SUCCESS;
 }
 
@@ -265,7 +265,7 @@ static hg_return_t domain_make(const struct amg_open *how,
 
     amg_mpi_boot_init(comm, &boot);
     boot.has_turn = true;
-    rc = wishes_agree(&shared, how, &boot, agreement);
+    rc = options_agree(&shared, how, &boot, agreement);
     if (rc != HG_SUCCESS)
         return rc;
     domain = amg_mem_zalloc(sizeof(*domain));
@@ -294,7 +294,7 @@ static hg_return_t transport_open(
     struct amg_mpi_domain *domain = NULL;
     struct amg_mpi_comm comm;
     struct agreement agreement;
-    hg_return_t rc = wishes_read(how, &agreement);
+    hg_return_t rc = options_read(how, &agreement);
 
     if (rc != HG_SUCCESS)
         return rc;
@@ -304,14 +304,14 @@ static hg_return_t transport_open(
         return rc;
     rc = domain_make(how, &comm, &agreement, &domain);
     if (rc != HG_SUCCESS) {
-        amg_mpi_comm_turn_give(&comm);
+        amg_mpi_comm_unlock(&comm);
         amg_mpi_comm_close(&comm, true);
         return rc;
     }
     rc = amg_mpi_bulk_select(domain, how);
     if (comm.who == AMG_MPI_WHO_ONE)
-        domain->lock = amg_mpi_comm_turn();
-    amg_mpi_comm_turn_give(&comm);
+        domain->lock = amg_mpi_comm_call_lock();
+    amg_mpi_comm_unlock(&comm);
     if (rc != HG_SUCCESS) {
         /* MPI may still use memory of the domain. */
         amg_mpi_comm_close(&comm, false);
@@ -357,7 +357,7 @@ static void transport_close(struct amg_domain *base)
     amg_lock_lock(&domains_lock);
     amg_list_remove(&domain->all);
     amg_lock_unlock(&domains_lock);
-    amg_mpi_close_medium(domain, true);
+    amg_mpi_close_domain(domain, true);
     domain_free(domain);
 }
 
@@ -405,7 +405,7 @@ static bool ep_arm(struct amg_ep *ep)
 }
 
 /* amg_limits.must_yield has this information. */
-static bool ep_is_crowded(struct amg_ep *ep)
+static bool ep_is_oversubscribed(struct amg_ep *ep)
 {
     (void)ep;
     return false;
@@ -442,7 +442,7 @@ const struct amg_transport amg_mpi_transport = {
             .close = amg_mpi_close_ep,
             .wait_fd = ep_wait_fd,
             .arm = ep_arm,
-            .is_oversubscribed = ep_is_crowded,
+            .is_oversubscribed = ep_is_oversubscribed,
             .poll = amg_mpi_poll,
             .cancel = ep_cancel,
         },

@@ -10,26 +10,26 @@
  *   credits  number of released one-way requests of the receiver
  *   cookie   index of the call or transfer in the tables of its origin
  *
- *   kind      from       body                          means
- *   REQUEST   origin     the poster's bytes            wants a reply
- *   ONEWAY    origin     the poster's bytes            no reply
- *   REPLY     target     the poster's bytes            returns one credit
- *   REFUSE    target     struct amg_mpi_refuse         the same, with a code
- *   CREDIT    target     -                             only header.credits
- *   GET       initiator  struct amg_mpi_access         send these bytes
- *   PUT       initiator  struct amg_mpi_access         bytes to be written
- *   PUT_AHEAD initiator  struct amg_mpi_access         the same, and the first
- *                                                      pieces are in flight
- *   PUT_NOW   initiator  struct amg_mpi_access, bytes  the same, with the bytes
- *   GET_DATA  exposer    the bytes                     a small get's answer
- *   PUT_GO    exposer    -                             receives are posted
- *   DONE      exposer    struct amg_mpi_done           at most this was moved
- *   STOP      initiator  struct amg_mpi_stop           end early; of a put no
- *                                                      more than this was sent
- *   HALT      exposer    -                             asks for STOP
- *   SYNC      initiator  struct amg_mpi_sync           make progress and answer
- *   BYE       anyone     -                             to rank 0: is closing
- *   ALL_BYE   rank 0     struct amg_mpi_all_bye        all others are closing
+ *   kind            from       body, amg_mpi_*       means
+ *   REQUEST         origin     the poster's bytes    wants a reply
+ *   ONEWAY          origin     the poster's bytes    no reply
+ *   REPLY           target     the poster's bytes    returns one credit
+ *   REFUSE          target     refuse                the same, with a code
+ *   CREDIT          target     -                     only header.credits
+ *   GET             initiator  bulk_request          send these bytes
+ *   PUT             initiator  bulk_request          bytes to be written
+ *   PUT_AHEAD       initiator  bulk_request          the same; the first
+ *                                                    fragments are in flight
+ *   PUT_NOW         initiator  bulk_request, bytes   the same, with the bytes
+ *   GET_DATA        exposer    the bytes             a small get's answer
+ *   PUT_READY       exposer    -                     receives are posted
+ *   DONE            exposer    done                  at most this was moved
+ *   STOP            initiator  stop                  end early; of a put no
+ *                                                    more than this was sent
+ *   HALT            exposer    -                     asks for STOP
+ *   SYNC            initiator  sync                  make progress and answer
+ *   DISCONNECT      any rank   -                     to rank 0: is closing
+ *   DISCONNECT_ALL  rank 0     disconnect_all        all others are closing
  *
  * Integers are in the order of the machine: the ranks of one job run on one
  * kind of machine. Large transfers move as messages without any header, on a
@@ -51,13 +51,13 @@ enum amg_mpi_kind {
     AMG_MPI_PUT_AHEAD,
     AMG_MPI_PUT_NOW,
     AMG_MPI_GET_DATA,
-    AMG_MPI_PUT_GO,
+    AMG_MPI_PUT_READY,
     AMG_MPI_DONE,
     AMG_MPI_STOP,
     AMG_MPI_HALT,
     AMG_MPI_SYNC,
-    AMG_MPI_BYE,
-    AMG_MPI_ALL_BYE,
+    AMG_MPI_DISCONNECT,
+    AMG_MPI_DISCONNECT_ALL,
     AMG_MPI_KIND_COUNT
 };
 
@@ -78,13 +78,14 @@ struct amg_mpi_refuse {
     uint32_t code;
 };
 
-/* The initiator chooses the piece length: both sides cut at the same places. */
-struct amg_mpi_access {
+/* The initiator chooses the fragment length: both sides cut at the same places.
+ */
+struct amg_mpi_bulk_request {
     uint32_t key_index;
     uint32_t key_generation;
     uint64_t key_salt;
     uint32_t segment;
-    uint32_t piece_len;
+    uint32_t fragment_len;
     uint64_t offset;
     uint64_t len;
 };
@@ -92,7 +93,8 @@ struct amg_mpi_access {
 struct amg_mpi_done {
     uint32_t code;
     uint32_t unused;
-    uint64_t len; /* bytes from the start; a whole number of pieces, or all */
+    uint64_t
+        len; /* bytes from the start; a whole number of fragments, or all */
 };
 
 struct amg_mpi_stop {
@@ -107,14 +109,15 @@ struct amg_mpi_sync {
     uint32_t number; /* counts the SYNCs to this rank */
 };
 
-struct amg_mpi_all_bye {
+struct amg_mpi_disconnect_all {
     uint32_t missing_count;
     uint32_t missing[AMG_MPI_NAMED_MAX]; /* the first ones' ranks */
 };
 
 static_assert(sizeof(struct amg_mpi_header) == 8, "the table above");
 static_assert(AMG_MPI_KIND_COUNT <= 0x20, "a kind has five bits");
-static_assert(sizeof(struct amg_mpi_access) == 40, "no holes on the wire");
+static_assert(
+    sizeof(struct amg_mpi_bulk_request) == 40, "no holes on the wire");
 static_assert(sizeof(struct amg_mpi_done) == 16, "no holes on the wire");
 
 #endif

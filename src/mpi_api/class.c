@@ -172,11 +172,11 @@ hg_return_t amalgam_addr_comm_rank(
     domain = class_domain(hg_class);
     if (domain == NULL)
         return HG_OPNOTSUPPORTED;
-    rc = amg_mpi_turn_begin(domain);
+    rc = amg_mpi_calls_lock(domain);
     if (rc != HG_SUCCESS)
         return rc;
     rc = rank_translate(domain, comm, rank, &ours);
-    amg_mpi_turn_end(domain);
+    amg_mpi_calls_unlock(domain);
     if (rc != HG_SUCCESS)
         return rc;
     if (ours == MPI_UNDEFINED) {

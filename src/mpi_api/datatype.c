@@ -100,7 +100,7 @@ static hg_return_t type_lay_out(hg_class_t *cls, MPI_Datatype type,
     MPI_Count count, struct amg_mpi_api_layout *layout)
 {
     const struct amg_domain *domain = cls->domains[AMG_ROUTE_MPI];
-    hg_return_t rc = amg_mpi_turn_begin(domain);
+    hg_return_t rc = amg_mpi_calls_lock(domain);
 
     if (rc != HG_SUCCESS)
         return rc;
@@ -111,7 +111,7 @@ static hg_return_t type_lay_out(hg_class_t *cls, MPI_Datatype type,
     if (rc == HG_SUCCESS)
         rc = amg_mpi_api_layout_repeat(
             layout, count, amg_mpi_api_type_extent(type));
-    amg_mpi_turn_end(domain);
+    amg_mpi_calls_unlock(domain);
     return rc;
 }
 

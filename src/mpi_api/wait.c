@@ -228,13 +228,13 @@ static hg_return_t request_test(
     int flag = 0;
     int len = 0;
     int err = MPI_SUCCESS;
-    hg_return_t rc = amg_mpi_turn_begin(domain);
+    hg_return_t rc = amg_mpi_calls_lock(domain);
 
     if (rc != HG_SUCCESS)
         return rc;
     ended.MPI_ERROR = MPI_SUCCESS;
     err = request_look(request, &flag, &ended);
-    amg_mpi_turn_end(domain);
+    amg_mpi_calls_unlock(domain);
     if (err == MPI_SUCCESS && !flag)
         return HG_AGAIN;
     if (status != NULL && status != MPI_STATUS_IGNORE && flag)
@@ -271,10 +271,10 @@ hg_return_t amalgam_test(
     domain = class_domain(hg_class);
     if (domain == NULL)
         return HG_OPNOTSUPPORTED;
-    rc = amg_mpi_turn_begin(domain);
+    rc = amg_mpi_calls_lock(domain);
     if (rc != HG_SUCCESS)
         return rc;
-    amg_mpi_turn_end(domain);
+    amg_mpi_calls_unlock(domain);
     comm_serve_init(&serve, hg_class);
     (void)comm_serve_once(&serve);
     rc = request_test(domain, request, status);

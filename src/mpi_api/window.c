@@ -64,11 +64,11 @@ hg_return_t amalgam_bulk_from_win(hg_class_t *hg_class, MPI_Win win,
                               "part in a window");
         return HG_OPNOTSUPPORTED;
     }
-    rc = amg_mpi_turn_begin(domain);
+    rc = amg_mpi_calls_lock(domain);
     if (rc != HG_SUCCESS)
         return rc;
     rc = part_read(win, &part);
-    amg_mpi_turn_end(domain);
+    amg_mpi_calls_unlock(domain);
     if (rc == HG_SUCCESS)
         rc = range_check(&part, offset, &len);
     if (rc != HG_SUCCESS)

@@ -69,7 +69,7 @@ static void driver_lies(void)
     raw_send(&message, head_len);
     message.header.kind = AMG_MPI_MAGIC | AMG_MPI_KIND_COUNT;
     raw_send(&message, head_len);
-    for (uint8_t kind = AMG_MPI_REPLY; kind < AMG_MPI_BYE; kind++) {
+    for (uint8_t kind = AMG_MPI_REPLY; kind < AMG_MPI_DISCONNECT; kind++) {
         message = message_make(kind);
         raw_send(&message, (int)sizeof(message.header));
         raw_send(&message, head_len);

@@ -30,26 +30,26 @@ static struct amg_mpi_exposed exposed_make(uint8_t flags)
 
 static hg_return_t judge(const struct amg_mpi_exposed *exposed,
     const struct amg_mpi_key *key, enum amg_mem_flags direction,
-    uint64_t visits)
+    uint64_t accesses)
 {
     uint64_t words[AMG_MPI_DESC_WORDS];
 
     amg_mpi_desc_set(exposed, words);
-    words[AMG_MPI_DESC_ACCESS] += visits;
-    return amg_mpi_desc_judge(words, key, direction, segments, SEGMENTS);
+    words[AMG_MPI_DESC_ACCESS] += accesses;
+    return amg_mpi_desc_check(words, key, direction, segments, SEGMENTS);
 }
 
 static void test_export_open_allows_what_its_flags_say(void **state)
 {
     struct amg_mpi_exposed to_read = exposed_make(AMG_MEM_READ);
     struct amg_mpi_exposed both = exposed_make(AMG_MEM_READ | AMG_MEM_WRITE);
-    uint64_t visits = 3 * amg_mpi_desc_access(1000000);
+    uint64_t accesses = 3 * amg_mpi_desc_access(1000000);
 
     (void)state;
     assert_int_equal(
         judge(&to_read, &to_read.key, AMG_MEM_READ, 0), HG_SUCCESS);
     assert_int_equal(
-        judge(&to_read, &to_read.key, AMG_MEM_READ, visits), HG_SUCCESS);
+        judge(&to_read, &to_read.key, AMG_MEM_READ, accesses), HG_SUCCESS);
     assert_int_equal(
         judge(&to_read, &to_read.key, AMG_MEM_WRITE, 0), HG_PERMISSION);
     assert_int_equal(judge(&both, &both.key, AMG_MEM_WRITE, 0), HG_SUCCESS);
@@ -68,7 +68,7 @@ static void test_export_other_key_is_refused(void **state)
     for (size_t i = 0; i < offsetof(struct amg_mpi_key, desc); i++) {
         for (unsigned bit = 0; bit < 8; bit++) {
             bytes[i] ^= (uint8_t)(1u << bit);
-            assert_int_equal(amg_mpi_desc_judge(words, &exposed.key,
+            assert_int_equal(amg_mpi_desc_check(words, &exposed.key,
                                  AMG_MEM_READ, segments, SEGMENTS),
                 HG_NOENTRY);
             bytes[i] ^= (uint8_t)(1u << bit);
@@ -76,7 +76,7 @@ static void test_export_other_key_is_refused(void **state)
     }
     key.desc = amg_mpi_key_desc(AMG_MPI_WAY_POOL, 8191);
     assert_int_equal(
-        amg_mpi_desc_judge(words, &key, AMG_MEM_READ, segments, SEGMENTS),
+        amg_mpi_desc_check(words, &key, AMG_MEM_READ, segments, SEGMENTS),
         HG_NOENTRY);
 }
 
@@ -86,13 +86,13 @@ static void test_export_closed_is_refused(void **state)
     uint64_t words[AMG_MPI_DESC_WORDS] = {0};
 
     (void)state;
-    assert_int_equal(amg_mpi_desc_judge(
+    assert_int_equal(amg_mpi_desc_check(
                          words, &exposed.key, AMG_MEM_READ, segments, SEGMENTS),
         HG_NOENTRY);
     amg_mpi_desc_set(&exposed, words);
     words[AMG_MPI_DESC_ACCESS] += amg_mpi_desc_access(7);
     words[AMG_MPI_DESC_ACCESS] -= amg_mpi_desc_tag(words[AMG_MPI_DESC_ACCESS]);
-    assert_int_equal(amg_mpi_desc_judge(
+    assert_int_equal(amg_mpi_desc_check(
                          words, &exposed.key, AMG_MEM_READ, segments, SEGMENTS),
         HG_NOENTRY);
     assert_int_equal(amg_mpi_desc_accessor(words[AMG_MPI_DESC_ACCESS]), 7);
@@ -114,16 +114,16 @@ static void test_export_other_list_is_refused(void **state)
             wrong[i / 2].len++;
         else
             wrong[i / 2].base = (char *)wrong[i / 2].base + 1;
-        assert_int_equal(amg_mpi_desc_judge(words, &exposed.key, AMG_MEM_READ,
+        assert_int_equal(amg_mpi_desc_check(words, &exposed.key, AMG_MEM_READ,
                              wrong, SEGMENTS),
             HG_OVERFLOW);
     }
-    assert_int_equal(amg_mpi_desc_judge(words, &exposed.key, AMG_MEM_READ,
+    assert_int_equal(amg_mpi_desc_check(words, &exposed.key, AMG_MEM_READ,
                          segments, SEGMENTS - 1),
         HG_OVERFLOW);
 }
 
-static void test_export_visitor_is_named_when_alone(void **state)
+static void test_export_accessor_is_named_when_alone(void **state)
 {
     uint64_t words[AMG_MPI_DESC_WORDS];
     struct amg_mpi_exposed exposed = exposed_make(AMG_MEM_READ);
@@ -154,7 +154,7 @@ int main(void)
         cmocka_unit_test(test_export_other_key_is_refused),
         cmocka_unit_test(test_export_closed_is_refused),
         cmocka_unit_test(test_export_other_list_is_refused),
-        cmocka_unit_test(test_export_visitor_is_named_when_alone),
+        cmocka_unit_test(test_export_accessor_is_named_when_alone),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

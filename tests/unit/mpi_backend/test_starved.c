@@ -66,7 +66,7 @@ static void end_check(void)
         CHECK(pair_t->bulk.unreg(pair_domain, mem, 0) == HG_SUCCESS);
 }
 
-/* A put that goes ahead is stopped before there is memory for its visit: who
+/* A put that goes ahead is stopped before there is memory for its access: who
  * closes an endpoint cancels final operations, too. */
 static void exposer_has_no_memory(void)
 {
@@ -137,7 +137,7 @@ static void initiator_has_no_memory(void)
         }
         amg_mem_fail_nth(0);
         CHECK(call.op.ret == HG_CANCELED);
-        CHECK(transfer->stream.posted == 0);
+        CHECK(transfer->pipeline.posted == 0);
         while (count > 0)
             pair_t->msg.put_buf(pair_ep, bufs[--count]);
     }

@@ -66,7 +66,7 @@ static void missing_rank_is_named(void)
     if (pair_rank == 0) {
         struct amg_mpi_domain *domain = amg_mpi_domain_of(pair_domain);
 
-        UNTIL(domain->end.came_count == pair_size - 1)
+        UNTIL(domain->disconnect.ready_count == pair_size - 1)
         CHECK(pair_t->domain.quiesce(pair_domain) == HG_AGAIN);
         pair_t->domain.abandon(pair_domain);
     }

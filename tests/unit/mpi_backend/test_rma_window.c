@@ -52,13 +52,13 @@ static void model_detach(void *arg, void *base)
 
 static int setup(void **state)
 {
-    static struct amg_mpi_attach attach;
+    static struct amg_mpi_regions attach;
 
     memset(owners, 0, sizeof(owners));
     attached = 0;
     attach_fails = false;
-    amg_mpi_attach_init(
-        &attach, &(struct amg_mpi_attacher){model_attach, model_detach, space});
+    amg_mpi_regions_init(&attach,
+        &(struct amg_mpi_region_ops){model_attach, model_detach, space});
     *state = &attach;
     return 0;
 }
@@ -82,7 +82,7 @@ struct hold {
 };
 
 static void hold_try(
-    struct amg_mpi_attach *attach, struct hold *holds, unsigned *count)
+    struct amg_mpi_regions *attach, struct hold *holds, unsigned *count)
 {
     struct hold hold = {(size_t)rand() % SPACE, 0};
     unsigned before = attached;
@@ -94,7 +94,7 @@ static void hold_try(
     if (hold.len > SPACE - hold.from)
         hold.len = SPACE - hold.from;
     is_one = is_in_one(hold.from, hold.len, &is_free);
-    rc = amg_mpi_attach_ref(attach, space + hold.from, hold.len);
+    rc = amg_mpi_regions_ref(attach, space + hold.from, hold.len);
     if (!is_one && !is_free) {
         assert_int_equal(rc, HG_OPNOTSUPPORTED);
         assert_int_equal(attached, before);
@@ -105,9 +105,9 @@ static void hold_try(
     holds[(*count)++] = hold;
 }
 
-static void test_attach_any_order_holds_as_the_model(void **state)
+static void test_regions_any_order_holds_as_the_model(void **state)
 {
-    struct amg_mpi_attach *attach = *state;
+    struct amg_mpi_regions *attach = *state;
     struct hold holds[HOLDS];
     unsigned count = 0;
     unsigned seen = 0;
@@ -121,7 +121,7 @@ static void test_attach_any_order_holds_as_the_model(void **state)
         } else if (count > 0) {
             unsigned i = (unsigned)rand() % count;
 
-            amg_mpi_attach_unref(attach, space + holds[i].from, holds[i].len);
+            amg_mpi_regions_unref(attach, space + holds[i].from, holds[i].len);
             holds[i] = holds[--count];
         }
         assert_int_equal(attach->count, attached);
@@ -133,46 +133,47 @@ static void test_attach_any_order_holds_as_the_model(void **state)
     assert_true(seen > 8); /* it was not one region all the time */
     while (count > 0) {
         count--;
-        amg_mpi_attach_unref(
+        amg_mpi_regions_unref(
             attach, space + holds[count].from, holds[count].len);
     }
     assert_int_equal(attached, 0);
-    amg_mpi_attach_fini(attach);
+    amg_mpi_regions_fini(attach);
 }
 
-static void test_attach_fini_detaches_all(void **state)
+static void test_regions_fini_detaches_all(void **state)
 {
-    struct amg_mpi_attach *attach = *state;
+    struct amg_mpi_regions *attach = *state;
 
-    assert_int_equal(amg_mpi_attach_ref(attach, space, 8), HG_SUCCESS);
-    assert_int_equal(amg_mpi_attach_ref(attach, space + 8, 8), HG_SUCCESS);
-    assert_int_equal(amg_mpi_attach_ref(attach, space + 9, 2), HG_SUCCESS);
+    assert_int_equal(amg_mpi_regions_ref(attach, space, 8), HG_SUCCESS);
+    assert_int_equal(amg_mpi_regions_ref(attach, space + 8, 8), HG_SUCCESS);
+    assert_int_equal(amg_mpi_regions_ref(attach, space + 9, 2), HG_SUCCESS);
     assert_int_equal(attached, 2);
-    amg_mpi_attach_fini(attach);
+    amg_mpi_regions_fini(attach);
     assert_int_equal(attached, 0);
 }
 
-static void test_attach_failure_changes_nothing(void **state)
+static void test_regions_failure_changes_nothing(void **state)
 {
-    struct amg_mpi_attach *attach = *state;
+    struct amg_mpi_regions *attach = *state;
 
     attach_fails = true;
-    assert_int_equal(amg_mpi_attach_ref(attach, space, 8), HG_NA_ERROR);
+    assert_int_equal(amg_mpi_regions_ref(attach, space, 8), HG_NA_ERROR);
     attach_fails = false;
     amg_mem_fail_nth(1);
-    assert_int_equal(amg_mpi_attach_ref(attach, space, 8),
+    assert_int_equal(amg_mpi_regions_ref(attach, space, 8),
         attach->cap == 0 ? HG_NOMEM : HG_SUCCESS);
     amg_mem_fail_nth(0);
-    amg_mpi_attach_fini(attach);
+    amg_mpi_regions_fini(attach);
     assert_int_equal(attached, 0);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(test_attach_any_order_holds_as_the_model, setup),
-        cmocka_unit_test_setup(test_attach_fini_detaches_all, setup),
-        cmocka_unit_test_setup(test_attach_failure_changes_nothing, setup),
+        cmocka_unit_test_setup(
+            test_regions_any_order_holds_as_the_model, setup),
+        cmocka_unit_test_setup(test_regions_fini_detaches_all, setup),
+        cmocka_unit_test_setup(test_regions_failure_changes_nothing, setup),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -58,9 +58,9 @@ static hg_return_t post(struct pair_call *call)
 /* So many looks later. */
 static void looks_pass(unsigned count)
 {
-    unsigned until = domain->watch.looks + count;
+    unsigned until = domain->liveness.checks + count;
 
-    UNTIL(domain->watch.looks >= until);
+    UNTIL(domain->liveness.checks >= until);
 }
 
 static void silent_rank_is_named(void)
@@ -86,8 +86,8 @@ static void silent_rank_is_named(void)
             pair_t->msg.release_reply(pair_ep, &calls[i].op);
         }
         named = 0;
-        for (unsigned until = domain->watch.looks + 4;
-             domain->watch.looks < until;)
+        for (unsigned until = domain->liveness.checks + 4;
+             domain->liveness.checks < until;)
             pair_ask(1, 7);
         CHECK(named == 0);
     }

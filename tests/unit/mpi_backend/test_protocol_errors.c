@@ -39,7 +39,7 @@ static void noise_send(int rank)
         struct amg_mpi_header header;
         uint8_t body[BODY_MAX];
     } message;
-    uint32_t kind = random_next() % AMG_MPI_BYE;
+    uint32_t kind = random_next() % AMG_MPI_DISCONNECT;
 
     message.header.kind = (uint8_t)(AMG_MPI_MAGIC | kind);
     if (random_next() % 8 == 0)
@@ -60,19 +60,19 @@ static void access_send(const struct amg_key *key, unsigned variant, int rank)
 {
     struct {
         struct amg_mpi_header header;
-        struct amg_mpi_access access;
+        struct amg_mpi_bulk_request access;
     } message = {{AMG_MPI_MAGIC | AMG_MPI_PUT, 0, 0, 0},
-        {.piece_len = 4096, .len = EXPOSED}};
+        {.fragment_len = 4096, .len = EXPOSED}};
 
     memcpy(&message.access, key->bytes, key->len);
     if (variant % 2 == 0)
         message.header.kind = AMG_MPI_MAGIC | AMG_MPI_GET;
     switch (variant / 2 % 6) {
     case 0:
-        message.access.piece_len = 0;
+        message.access.fragment_len = 0;
         break;
     case 1:
-        message.access.piece_len = UINT32_MAX;
+        message.access.fragment_len = UINT32_MAX;
         break;
     case 2:
         message.access.offset = UINT64_MAX;

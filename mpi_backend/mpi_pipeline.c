@@ -1,0 +1,338 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Stream: the bytes of a segment list as messages of bounded length.
+ *
+ * Sender and receiver cut in the same places and use one tag, so MPI's order is
+ * the order of the fragments, and the n-th receive gets the n-th fragment; no
+ * fragment needs a header. Both cut the sequence of bytes, wherever they are in
+ * memory. A contiguous fragment is sent from or received into user memory;
+ * another one is gathered into a bounce buffer, or scattered from it, while
+ * those before and after it are in flight.
+ *
+ * One MPI call tests all pipelines: a test that finds nothing makes progress
+ * each time, for 0.07 us. MPI copies a long fragment inside of such a call, so
+ * a test ends with the first pipeline that is over: its poster may have the
+ * next one, and should not wait for the others.
+ *
+ * A cancelled receive may have been matched already; then it completes
+ * normally, later. So a stop does not wait: the pipeline is over when the last
+ * request has completed or was cancelled. */
+#include "mpi_backend/mpi_pipeline.h"
+
+#include "base/assert.h"
+#include "mpi_backend/mpi_buf.h"
+#include "mpi_backend/mpi_comm.h"
+#include "mpi_backend/mpi_peer.h"
+
+enum {
+    TAKES_MAX = 8, /* by one test, to bound it */
+};
+
+void amg_mpi_pipeline_init(struct amg_mpi_pipeline *pipeline,
+    const struct amg_seg_iter *place, uint64_t len, uint32_t fragment_len,
+    bool is_send, int rank, int tag)
+{
+    pipeline->to_post = *place;
+    pipeline->to_fill = *place;
+    pipeline->len = len;
+    pipeline->limit = len;
+    pipeline->posted = 0;
+    pipeline->done = 0;
+    pipeline->fragment_len = fragment_len;
+    pipeline->rank = rank;
+    pipeline->tag = tag;
+    pipeline->is_send = is_send;
+    pipeline->is_whole = amg_seg_iter_is_whole(place, len);
+    pipeline->is_abandoned = false;
+    pipeline->first = 0;
+    pipeline->count = 0;
+    pipeline->ret = HG_SUCCESS;
+    pipeline->sink = NULL;
+    pipeline->spare = NULL;
+}
+
+static uint32_t fragment_len_at(
+    const struct amg_mpi_pipeline *pipeline, uint64_t at)
+{
+    uint64_t left = pipeline->len - at;
+
+    return left < pipeline->fragment_len ? (uint32_t)left
+                                         : pipeline->fragment_len;
+}
+
+hg_return_t amg_mpi_pipeline_ready(
+    struct amg_mpi_pipeline *pipeline, struct amg_mpi_domain *domain)
+{
+    if (pipeline->is_whole || pipeline->spare != NULL)
+        return HG_SUCCESS;
+    if (fragment_len_at(pipeline, 0) > AMG_MPI_BOUNCE_LEN)
+        return HG_PROTOCOL_ERROR;
+    pipeline->spare = amg_mpi_bounce_get(&domain->bounces, true);
+    if (pipeline->spare == NULL)
+        return HG_NOMEM;
+    pipeline->spare->next = NULL;
+    return HG_SUCCESS;
+}
+
+bool amg_mpi_pipeline_is_cut(
+    const struct amg_mpi_pipeline *pipeline, uint64_t at)
+{
+    return at == pipeline->len ||
+           (at < pipeline->len && at % pipeline->fragment_len == 0);
+}
+
+static struct amg_mpi_bounce *bounce_take(
+    struct amg_mpi_pipeline *pipeline, struct amg_mpi_domain *domain)
+{
+    struct amg_mpi_bounce *bounce = pipeline->spare;
+
+    if (bounce == NULL)
+        return amg_mpi_bounce_get(&domain->bounces, false);
+    pipeline->spare = bounce->next;
+    return bounce;
+}
+
+static void bounce_give(
+    struct amg_mpi_pipeline *pipeline, struct amg_mpi_bounce *bounce)
+{
+    bounce->next = pipeline->spare;
+    pipeline->spare = bounce;
+}
+
+/* Memory of the next fragment, in slot `last` of the ring. NULL: there is no
+ * bounce buffer for it now. */
+static void *fragment_memory(struct amg_mpi_pipeline *pipeline,
+    struct amg_mpi_domain *domain, unsigned last, uint32_t len)
+{
+    struct amg_seg_iter next = pipeline->to_post;
+    struct amg_mpi_bounce *bounce = NULL;
+    void *at = NULL;
+
+    pipeline->bounces[last] = NULL;
+    if (pipeline->sink != NULL)
+        return pipeline->sink;
+    if (amg_seg_iter_take(&next, len, &at) == len) {
+        pipeline->to_post = next;
+        return at;
+    }
+    bounce = bounce_take(pipeline, domain);
+    if (bounce == NULL)
+        return NULL;
+    if (pipeline->is_send)
+        amg_seg_iter_gather(bounce->bytes, &pipeline->to_post, len);
+    else
+        amg_seg_iter_skip(&pipeline->to_post, len);
+    pipeline->bounces[last] = bounce;
+    return bounce->bytes;
+}
+
+/* False: it has to wait. */
+static bool fragment_post(
+    struct amg_mpi_pipeline *pipeline, struct amg_mpi_domain *domain)
+{
+    unsigned last = (pipeline->first + pipeline->count) % AMG_MPI_FRAGMENTS;
+    uint32_t len = fragment_len_at(pipeline, pipeline->posted);
+    void *at = fragment_memory(pipeline, domain, last, len);
+    int rc = MPI_SUCCESS;
+
+    AMG_ASSERT(pipeline->count < AMG_MPI_FRAGMENTS);
+    AMG_ASSERT(pipeline->posted < pipeline->limit);
+    if (at == NULL)
+        return false;
+    if (pipeline->is_send)
+        rc = MPI_Isend(at, (int)len, MPI_BYTE, pipeline->rank, pipeline->tag,
+            domain->comm.data, &pipeline->requests[last]);
+    else
+        rc = MPI_Irecv(at, (int)len, MPI_BYTE, pipeline->rank, pipeline->tag,
+            domain->comm.data, &pipeline->requests[last]);
+    if (rc != MPI_SUCCESS) {
+        pipeline->ret =
+            amg_mpi_comm_error(rc, "posting a fragment of a transfer");
+        pipeline->limit = pipeline->posted;
+        if (pipeline->bounces[last] != NULL)
+            bounce_give(pipeline, pipeline->bounces[last]);
+        return false;
+    }
+    pipeline->lens[last] = len;
+    pipeline->posted += len;
+    pipeline->count++;
+    return true;
+}
+
+/* Copies received bytes to their destination, if they are `good` and the list
+ * still exists. */
+static void fragment_fill(struct amg_mpi_pipeline *pipeline,
+    const struct amg_mpi_bounce *bounce, uint32_t len, bool is_good)
+{
+    if (pipeline->is_send || pipeline->is_abandoned || pipeline->sink != NULL)
+        return;
+    if (bounce != NULL && is_good)
+        amg_seg_iter_scatter(&pipeline->to_fill, bounce->bytes, len);
+    else
+        amg_seg_iter_skip(&pipeline->to_fill, len);
+}
+
+/* Whether it was cancelled; else, checks its length. */
+static bool fragment_check(struct amg_mpi_pipeline *pipeline,
+    const MPI_Status *status, uint32_t len, bool *ret_is_good)
+{
+    int is_cancelled = 0;
+    int count = 0;
+
+    MPI_Test_cancelled(status, &is_cancelled);
+    if (is_cancelled)
+        return true; /* its count is undefined */
+    MPI_Get_count(status, MPI_BYTE, &count);
+    *ret_is_good = count == (int)len;
+    if (!*ret_is_good && pipeline->ret == HG_SUCCESS)
+        pipeline->ret = HG_PROTOCOL_ERROR;
+    return false;
+}
+
+/* MPI has completed the oldest fragment with `rc` and `status`. */
+static void fragment_end(
+    struct amg_mpi_pipeline *pipeline, int rc, const MPI_Status *status)
+{
+    unsigned first = pipeline->first;
+    uint32_t len = pipeline->lens[first];
+    bool is_cancelled = false;
+    bool is_good = false;
+
+    AMG_ASSERT(pipeline->count > 0);
+    pipeline->first = (uint8_t)((first + 1) % AMG_MPI_FRAGMENTS);
+    pipeline->count--;
+    if (rc != MPI_SUCCESS)
+        pipeline->ret =
+            amg_mpi_comm_error(rc, "moving a fragment of a transfer");
+    else if (!pipeline->is_send)
+        is_cancelled = fragment_check(pipeline, status, len, &is_good);
+    if (!is_cancelled) {
+        fragment_fill(pipeline, pipeline->bounces[first], len, is_good);
+        pipeline->done += len;
+    }
+    if (pipeline->bounces[first] != NULL)
+        bounce_give(pipeline, pipeline->bounces[first]);
+}
+
+/* False: the oldest fragment is still in flight. */
+static bool fragment_take(struct amg_mpi_pipeline *pipeline)
+{
+    MPI_Status status;
+    int flag = 0;
+    int rc = MPI_Test(&pipeline->requests[pipeline->first], &flag, &status);
+
+    if (rc == MPI_SUCCESS && !flag)
+        return false;
+    fragment_end(pipeline, rc, &status);
+    return true;
+}
+
+void amg_mpi_pipeline_post(
+    struct amg_mpi_pipeline *pipeline, struct amg_mpi_domain *domain)
+{
+    unsigned window = pipeline->sink != NULL ? 1 : AMG_MPI_FRAGMENTS;
+
+    while (pipeline->count < window && pipeline->posted < pipeline->limit &&
+           fragment_post(pipeline, domain))
+        continue;
+}
+
+void amg_mpi_pipeline_move(
+    struct amg_mpi_pipeline *pipeline, struct amg_mpi_domain *domain)
+{
+    do
+        amg_mpi_pipeline_post(pipeline, domain);
+    while (pipeline->count > 0 && fragment_take(pipeline));
+}
+
+void amg_mpi_batch_add(
+    struct amg_mpi_batch *batch, struct amg_mpi_pipeline *pipeline)
+{
+    if (pipeline->count == 0 || batch->is_over)
+        return;
+    AMG_ASSERT(batch->count < AMG_MPI_BATCH_MAX);
+    batch->pipelines[batch->count] = pipeline;
+    batch->requests[batch->count] = pipeline->requests[pipeline->first];
+    batch->count++;
+    if (batch->count == AMG_MPI_BATCH_MAX)
+        amg_mpi_batch_end(batch);
+}
+
+/* Takes the oldest completed fragment of one of them; false: none. */
+static bool batch_take(
+    struct amg_mpi_batch *batch, int place, int rc, const MPI_Status *status)
+{
+    struct amg_mpi_pipeline *pipeline = batch->pipelines[place];
+
+    AMG_ASSERT((unsigned)place < batch->count);
+    fragment_end(pipeline, rc, status);
+    amg_mpi_peer_heard_locked(batch->domain, (uint32_t)pipeline->rank);
+    amg_mpi_pipeline_post(pipeline, batch->domain);
+    batch->requests[place] = MPI_REQUEST_NULL;
+    if (pipeline->count > 0)
+        batch->requests[place] = pipeline->requests[pipeline->first];
+    batch->is_over = amg_mpi_pipeline_is_over(pipeline);
+    return !batch->is_over;
+}
+
+void amg_mpi_batch_end(struct amg_mpi_batch *batch)
+{
+    bool has_more = batch->count > 0;
+
+    for (unsigned i = 0; has_more && i < TAKES_MAX; i++) {
+        MPI_Status status;
+        int place = MPI_UNDEFINED;
+        int flag = 0;
+        int rc = MPI_Testany(
+            (int)batch->count, batch->requests, &place, &flag, &status);
+
+        has_more = place != MPI_UNDEFINED && (flag || rc != MPI_SUCCESS) &&
+                   batch_take(batch, place, rc, &status);
+    }
+    batch->count = 0;
+}
+
+void amg_mpi_pipeline_stop(struct amg_mpi_pipeline *pipeline, uint64_t limit)
+{
+    uint64_t at = pipeline->posted;
+
+    if (limit >= pipeline->limit)
+        return;
+    pipeline->limit = limit;
+    if (pipeline->is_send)
+        return;
+    for (unsigned i = pipeline->count; i > 0; i--) {
+        unsigned place = (pipeline->first + i - 1) % AMG_MPI_FRAGMENTS;
+
+        at -= pipeline->lens[place];
+        if (at < limit)
+            break;
+        MPI_Cancel(&pipeline->requests[place]);
+    }
+}
+
+void amg_mpi_pipeline_discard(
+    struct amg_mpi_pipeline *pipeline, void *sink, uint64_t limit)
+{
+    AMG_ASSERT(pipeline->count == 0);
+    pipeline->sink = sink;
+    pipeline->posted = pipeline->done;
+    pipeline->limit = limit;
+}
+
+void amg_mpi_pipeline_abandon(struct amg_mpi_pipeline *pipeline)
+{
+    pipeline->is_abandoned = true;
+    if (pipeline->limit > pipeline->posted)
+        pipeline->limit = pipeline->posted;
+}
+
+void amg_mpi_pipeline_fini(
+    struct amg_mpi_pipeline *pipeline, struct amg_mpi_domain *domain)
+{
+    while (pipeline->spare != NULL) {
+        struct amg_mpi_bounce *bounce = pipeline->spare;
+
+        pipeline->spare = bounce->next;
+        amg_mpi_bounce_put(&domain->bounces, bounce);
+    }
+}

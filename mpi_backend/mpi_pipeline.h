@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Stream: the bytes of a segment list as messages of bounded length. */
+#ifndef AMG_MPI_BACKEND_MPI_PIPELINE_H
+#define AMG_MPI_BACKEND_MPI_PIPELINE_H
+
+#include <mpi.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "mercury_core_types.h"
+#include "mpi_backend/mpi_domain.h"
+#include "mpi_backend/mpi_buf.h"
+#include "transport/seg_iter.h"
+
+enum {
+    AMG_MPI_FRAGMENTS = 4, /* fragments in flight: enough to keep a wire busy */
+    AMG_MPI_FRAGMENT_MIN = 1024,
+    AMG_MPI_FRAGMENT_MAX = 1 << 30, /* an MPI count is an int */
+    AMG_MPI_AHEAD_MAX = 1 << 18,    /* longest fragment sent before PUT_READY */
+    AMG_MPI_BATCH_MAX = 32,         /* pipelines that are tested at once */
+};
+
+/* Owned by the transfer or access that embeds it, guarded by the domain's lock.
+ *
+ *   0 ... done ... posted ... limit ... len
+ *           |  in motion |  to be posted |  not wanted (any more)
+ */
+struct amg_mpi_pipeline {
+    struct amg_seg_iter to_post; /* the memory of byte `posted` */
+    struct amg_seg_iter to_fill; /* received: that of byte `done` */
+    uint64_t len;
+    uint64_t limit;
+    uint64_t posted;
+    uint64_t done; /* bytes whose fragment was sent or received */
+    uint32_t fragment_len;
+    int rank;
+    int tag;
+    bool is_send;
+    bool is_whole; /* all is in one run, so no fragment needs a bounce buffer */
+    bool is_abandoned; /* the list was freed by its owner */
+    uint8_t first;     /* the oldest request */
+    uint8_t count;     /* fragments in flight */
+    hg_return_t ret;   /* the first error */
+    void *sink; /* receives all fragments, which are discarded; or NULL */
+    struct amg_mpi_bounce *spare;            /* its unused bounce buffers */
+    MPI_Request requests[AMG_MPI_FRAGMENTS]; /* a ring, in posting order */
+    uint32_t lens[AMG_MPI_FRAGMENTS];
+    struct amg_mpi_bounce
+        *bounces[AMG_MPI_FRAGMENTS]; /* NULL: moves directly */
+};
+
+/* One test of many pipelines; on the stack of the caller. */
+struct amg_mpi_batch {
+    struct amg_mpi_domain *domain;
+    unsigned count;
+    bool is_over; /* one of them is over, so the test has ended */
+    struct amg_mpi_pipeline *pipelines[AMG_MPI_BATCH_MAX];
+    MPI_Request requests[AMG_MPI_BATCH_MAX];
+};
+
+/* The list stays until the pipeline is over, or abandoned. */
+void amg_mpi_pipeline_init(struct amg_mpi_pipeline *pipeline,
+    const struct amg_seg_iter *place, uint64_t len, uint32_t fragment_len,
+    bool is_send, int rank, int tag);
+/* Allocates the minimum it needs, before the peer gets a message about it.
+ * HG_NOMEM. HG_PROTOCOL_ERROR: its fragments are too long for any bounce
+ * buffer. */
+hg_return_t amg_mpi_pipeline_ready(
+    struct amg_mpi_pipeline *pipeline, struct amg_mpi_domain *domain);
+
+/* Posts the fragments that the window allows. */
+void amg_mpi_pipeline_post(
+    struct amg_mpi_pipeline *pipeline, struct amg_mpi_domain *domain);
+/* The same, and processes completed fragments. */
+void amg_mpi_pipeline_move(
+    struct amg_mpi_pipeline *pipeline, struct amg_mpi_domain *domain);
+
+static inline void amg_mpi_batch_begin(
+    struct amg_mpi_batch *batch, struct amg_mpi_domain *domain)
+{
+    batch->domain = domain;
+    batch->count = 0;
+    batch->is_over = false;
+}
+/* Processes completed fragments of this one and those added before, now or
+ * later. */
+void amg_mpi_batch_add(
+    struct amg_mpi_batch *batch, struct amg_mpi_pipeline *pipeline);
+void amg_mpi_batch_end(struct amg_mpi_batch *batch);
+
+/* No byte from `limit` on is wanted: nothing more is posted, and receives of
+ * later fragments are cancelled, which amg_mpi_pipeline_move() completes. */
+void amg_mpi_pipeline_stop(struct amg_mpi_pipeline *pipeline, uint64_t limit);
+
+/* Receives all further bytes, up to `limit`, into `sink`. Nothing is in
+ * flight. */
+void amg_mpi_pipeline_discard(
+    struct amg_mpi_pipeline *pipeline, void *sink, uint64_t limit);
+
+/* The list ends; only requests already posted to MPI may still use its
+ * memory. */
+void amg_mpi_pipeline_abandon(struct amg_mpi_pipeline *pipeline);
+
+/* Frees its bounce buffers. Those of fragments still in flight stay allocated.
+ */
+void amg_mpi_pipeline_fini(
+    struct amg_mpi_pipeline *pipeline, struct amg_mpi_domain *domain);
+
+/* Nothing is in flight, and nothing is to be posted. */
+static inline bool amg_mpi_pipeline_is_over(
+    const struct amg_mpi_pipeline *pipeline)
+{
+    return pipeline->count == 0 && pipeline->posted >= pipeline->limit;
+}
+
+/* Bytes that a put may send before PUT_READY. */
+static inline uint64_t amg_mpi_pipeline_ahead(
+    uint64_t len, uint32_t fragment_len)
+{
+    uint64_t window = (uint64_t)AMG_MPI_FRAGMENTS * fragment_len;
+
+    return len < window ? len : window;
+}
+
+/* Whether a peer could have stopped there. */
+bool amg_mpi_pipeline_is_cut(
+    const struct amg_mpi_pipeline *pipeline, uint64_t at);
+
+#endif

@@ -7,7 +7,7 @@
 
 #include "base/log.h"
 #include "base/mem.h"
-#include "shm/shm_blob.h"
+#include "shm/shm_transport.h"
 
 /* part      each                          how many   in the order of
  *   records   struct amg_rank_record, text   ranks      ranks
@@ -24,7 +24,7 @@ enum {
 
 /* Memory of one process. */
 struct table_holder {
-    struct amg_shm_blob shared;
+    struct amg_shm_node_mem shared;
     unsigned char *own; /* if not shared */
 };
 
@@ -34,7 +34,7 @@ static void holder_free(void *memory)
 
     if (holder == NULL)
         return;
-    amg_shm_blob_fini(&holder->shared);
+    amg_shm_node_mem_fini(&holder->shared);
     amg_mem_free(holder->own);
     amg_mem_free(holder);
 }
@@ -58,8 +58,7 @@ static unsigned char *table_bytes(const struct amg_rank_table_maker *table)
 {
     const struct table_holder *holder = table->holder;
 
-    return holder->own != NULL ? holder->own
-                               : amg_shm_blob_bytes(&holder->shared);
+    return holder->own != NULL ? holder->own : holder->shared.bytes;
 }
 
 static const struct amg_rank_record *record_at(
@@ -89,8 +88,8 @@ hg_return_t amg_rank_table_maker_begin(struct amg_rank_table_maker *table,
     table->all = amg_mem_alloc(records_len(table));
     if (table->all == NULL)
         return HG_NOMEM;
-    if (node->boot->size > 1 && amg_shm_blob_create(table_len(table),
-                                    &table->holder->shared) == HG_SUCCESS)
+    if (node->boot->size > 1 &&
+        amg_shm_node_mem_create(table_len(table), &table->holder->shared))
         return HG_SUCCESS;
     table->holder->own = amg_mem_zalloc(table_len(table));
     return table->holder->own == NULL ? HG_NOMEM : HG_SUCCESS;
@@ -219,16 +218,16 @@ static hg_return_t table_map(
     struct amg_boot *boot = table->node->boot;
     struct table_holder *holder = table->holder;
     uint32_t *mapped = table->node->cards; /* a card is longer than that */
-    struct amg_shm_blob_id id = holder->shared.id;
-    uint32_t is_mapped = holder->shared.base != NULL;
+    struct amg_shm_node_mem_id id = holder->shared.id;
+    uint32_t is_mapped = holder->shared.bytes != NULL;
     hg_return_t rc = boot->ops->bcast(boot, &id, sizeof(id), 0);
 
     if (rc != HG_SUCCESS)
         return rc;
     if (boot->rank != 0 && id.len == table_len(table))
-        is_mapped = amg_shm_blob_map(&id, &holder->shared) == HG_SUCCESS;
+        is_mapped = amg_shm_node_mem_map(&id, &holder->shared);
     rc = boot->ops->allgather(boot, &is_mapped, sizeof(is_mapped), mapped);
-    amg_shm_blob_seal(&holder->shared);
+    amg_shm_node_mem_seal(&holder->shared);
     *ret_is_shared = true;
     for (uint32_t i = 0; rc == HG_SUCCESS && i < boot->size; i++) {
         if (mapped[i] != 0)
@@ -253,7 +252,7 @@ static hg_return_t table_copy(struct amg_rank_table_maker *table)
     uint64_t len = table_len(table);
     unsigned char piece[COPY_LEN];
     hg_return_t rc = HG_SUCCESS;
-    bool needs_copy = boot->rank != 0 && holder->shared.base == NULL;
+    bool needs_copy = boot->rank != 0 && holder->shared.bytes == NULL;
 
     if (needs_copy)
         holder->own = amg_mem_alloc(len);

@@ -4,9 +4,32 @@
  *
  * A faulty owner may write anything into the table: no number in it is used as
  * an index before it was checked against the table's bounds. */
-#include "shm/shm_access.h"
+#include "shm/shm_keys.h"
 
 #include "base/assert.h"
+
+static void visitor_clear(struct amg_shm_visitor *visitor)
+{
+    for (unsigned i = 0; i < AMG_SHM_VISITS; i++)
+        atomic_store_explicit(&visitor->visits[i], 0, memory_order_release);
+    atomic_store_explicit(&visitor->pid, 0, memory_order_relaxed);
+    atomic_store_explicit(&visitor->id, 0, memory_order_release);
+}
+
+bool amg_shm_visitor_reap(struct amg_shm_visitor *visitor, amg_shm_life_fn life)
+{
+    uint64_t id = atomic_load_explicit(&visitor->id, memory_order_acquire);
+    uint32_t pid = atomic_load_explicit(&visitor->pid, memory_order_acquire);
+
+    if (id <= AMG_SHM_CLEARING || pid == 0 ||
+        life(pid, atomic_load_explicit(&visitor->start_time,
+                      memory_order_relaxed)) != AMG_SHM_DEAD)
+        return false;
+    if (atomic_compare_exchange_strong_explicit(&visitor->id, &id,
+            AMG_SHM_CLEARING, memory_order_acq_rel, memory_order_relaxed))
+        visitor_clear(visitor);
+    return true;
+}
 
 static bool visitor_take(
     struct amg_shm_visitor *visitor, const struct amg_shm_who *who)
@@ -58,7 +81,7 @@ struct amg_shm_visitor *amg_shm_access_claim(struct amg_shm_table *table,
 void amg_shm_access_release(struct amg_shm_visitor *visitor)
 {
     if (visitor != NULL)
-        amg_shm_visitor_clear(visitor);
+        visitor_clear(visitor);
 }
 
 static uint64_t listed_end(const struct amg_shm_listed *list, uint32_t i)

@@ -8,14 +8,13 @@
  * used last is used next, and msgbufs that are out are looked after before a
  * fresh one is touched. When none is left, messages are written to the heap,
  * and wait for a msgbuf. */
-#include "shm/shm_buf.h"
+#include "shm/shm_msg.h"
 
 #include <string.h>
 
 #include "base/assert.h"
 #include "base/mem.h"
-#include "shm/shm_addr.h"
-#include "shm/shm_link.h"
+#include "shm/shm_peer.h"
 
 enum {
     BLOCK = 32,      /* arrivals cut from one allocation */

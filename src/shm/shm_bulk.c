@@ -12,17 +12,18 @@
  * and taking the lock twice would cost more than the copy. */
 #include "shm/shm_bulk.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <unistd.h>
 
 #include "base/assert.h"
 #include "base/env.h"
 #include "base/log.h"
 #include "base/test_point.h"
-#include "shm/shm_addr.h"
-#include "shm/shm_doorbell.h"
-#include "shm/shm_copy.h"
+#include "shm/shm_peer.h"
 #include "shm/shm_files.h"
-#include "shm/shm_transfer.h"
 
 enum {
     TRANSFERS_MAX = 1 << 20, /* that wait for answers */
@@ -62,6 +63,47 @@ static enum amg_shm_copy copy_choose(void)
     return AMG_SHM_COPY_AUTO;
 }
 
+/* Does Yama let only parents look into a process? Where that cannot be told,
+ * perhaps. */
+static bool yama_restricts(void)
+{
+    char scope = '1';
+    int fd = open("/proc/sys/kernel/yama/ptrace_scope", O_RDONLY | O_CLOEXEC);
+
+    if (fd < 0)
+        return errno != ENOENT;
+    if (read(fd, &scope, 1) != 1)
+        scope = '1';
+    close(fd);
+    return scope != '0';
+}
+
+/* Domains that want the other processes of this user to be let in. */
+static struct amg_lock letting = {0};
+static unsigned letters; /* guarded by it */
+
+/* Allows other processes of this user to access the memory of this one where
+ * Yama restricts that to its parents. False: not needed. */
+static bool peers_let_in(void)
+{
+    if (!yama_restricts())
+        return false;
+    amg_lock_lock(&letting);
+    if (letters++ == 0)
+        (void)prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
+    amg_lock_unlock(&letting);
+    return true;
+}
+
+/* Withdraws that permission with the last domain that asked for it. */
+static void peers_keep_out(void)
+{
+    amg_lock_lock(&letting);
+    if (--letters == 0)
+        (void)prctl(PR_SET_PTRACER, 0, 0, 0, 0);
+    amg_lock_unlock(&letting);
+}
+
 static bool keys_reserve(const void *region, const void *at, uint64_t len)
 {
     return amg_shm_region_reserve(region, at, len);
@@ -85,7 +127,7 @@ void amg_shm_bulk_open(struct amg_shm_domain *domain)
     amg_table_init(&bulk->transfers, TRANSFERS_MAX, "transfers in flight");
     bulk->lets_peers_in =
         (bulk->copy == AMG_SHM_COPY_AUTO || bulk->copy == AMG_SHM_COPY_CMA) &&
-        amg_shm_cma_let_in();
+        peers_let_in();
 }
 
 /* No answers will come: frees the transfers that wait. */
@@ -112,7 +154,7 @@ void amg_shm_bulk_close(struct amg_shm_domain *domain)
     amg_table_fini(&domain->bulk.transfers);
     amg_pool_fini(&domain->bulk.pool);
     if (domain->bulk.lets_peers_in)
-        amg_shm_cma_keep_out();
+        peers_keep_out();
     amg_shm_keys_fini(&domain->bulk.keys);
 }
 
@@ -461,9 +503,4 @@ hg_return_t amg_shm_bulk_unreg(
     struct amg_shm_domain *domain = amg_shm_domain_of(base);
 
     return amg_shm_keys_remove(&domain->bulk.keys, mem, timeout_ms);
-}
-
-void amg_shm_bulk_key(const struct amg_mem *mem, struct amg_key *ret_key)
-{
-    amg_shm_keys_key(mem, ret_key);
 }

@@ -24,14 +24,13 @@
  * B in 8 us, not 170, of 512 B in 42, not 188, of 4 KiB in 370, not 520. It is
  * not asked nevertheless: an exposer that computes, or has no core just now,
  * would answer much later, and cross-memory copies do not involve it. */
-#include "shm/shm_copy.h"
+#include "shm/shm_bulk.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -58,44 +57,6 @@ struct step {
 static inline void step_spend(uint64_t *budget, uint64_t cost)
 {
     *budget -= cost < *budget ? cost : *budget;
-}
-
-/* Does Yama let only parents look into a process? Where that cannot be told,
- * perhaps. */
-static bool yama_restricts(void)
-{
-    char scope = '1';
-    int fd = open("/proc/sys/kernel/yama/ptrace_scope", O_RDONLY | O_CLOEXEC);
-
-    if (fd < 0)
-        return errno != ENOENT;
-    if (read(fd, &scope, 1) != 1)
-        scope = '1';
-    close(fd);
-    return scope != '0';
-}
-
-/* Domains that want the other processes of this user to be let in. */
-static struct amg_lock letting = {0};
-static unsigned letters; /* guarded by it */
-
-bool amg_shm_cma_let_in(void)
-{
-    if (!yama_restricts())
-        return false;
-    amg_lock_lock(&letting);
-    if (letters++ == 0)
-        (void)prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
-    amg_lock_unlock(&letting);
-    return true;
-}
-
-void amg_shm_cma_keep_out(void)
-{
-    amg_lock_lock(&letting);
-    if (--letters == 0)
-        (void)prctl(PR_SET_PTRACER, 0, 0, 0, 0);
-    amg_lock_unlock(&letting);
 }
 
 /* Can the peer's random word be read? */
@@ -446,13 +407,4 @@ hg_return_t amg_shm_copy_step(struct amg_shm_domain *domain,
     if (rc == HG_SUCCESS)
         *ret_len = step.moved;
     return rc;
-}
-
-void amg_shm_copy_fini(struct amg_shm_bulk_peer *bulk)
-{
-    amg_shm_access_release(bulk->visitor);
-    bulk->visitor = NULL;
-    if (bulk->area != NULL)
-        munmap(bulk->area, bulk->area_len);
-    bulk->area = NULL;
 }

@@ -13,7 +13,7 @@
  *
  * Other threads of this process put what they post on lists of the endpoint,
  * under the lock; amg_shm_poll_arm() looks at them under the lock, too. */
-#include "shm/shm_doorbell.h"
+#include "shm/shm_peer.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -211,7 +211,10 @@ static void cannot_wake(
     peer->warned |= WARNED_OF_BELL;
 }
 
-bool amg_shm_doorbell_raise(struct amg_shm_context *context,
+/* Sets `news` at a context of a peer, and wakes it if it is blocked. `*bell` is
+ * our end of its FIFO, opened here when first needed. False: the wakeup failed,
+ * and polls try again. */
+static bool context_raise(struct amg_shm_context *context,
     enum amg_shm_news news, struct amg_shm_peer *peer, uint8_t context_id,
     int *bell)
 {
@@ -237,6 +240,50 @@ bool amg_shm_doorbell_raise(struct amg_shm_context *context,
     cannot_wake(peer, context_id, errno);
     sleeper_leave(context, sleep);
     return false;
+}
+
+/* It may sleep on, with news: polls try again to wake it. */
+static void unrung_note_locked(struct amg_shm_peer *peer)
+{
+    struct amg_shm_domain *domain = peer->domain;
+
+    peer->is_unrung = true;
+    domain->wants_retry = true;
+    if (!amg_link_is_listed(&peer->stuck))
+        amg_list_push(&domain->stuck, &peer->stuck);
+    atomic_store_explicit(&domain->has_errands, 1, memory_order_relaxed);
+}
+
+void amg_shm_link_raise_locked(
+    struct amg_shm_peer *peer, struct amg_shm_link *link)
+{
+    uint32_t bit = link->slot % AMG_SHM_BITS;
+
+    atomic_fetch_or_explicit(&link->context->rings[bit / 64], 1ull << bit % 64,
+        memory_order_relaxed);
+    if (!context_raise(link->context, AMG_SHM_NEWS_RINGS, peer,
+            link->context_id, &link->bell))
+        unrung_note_locked(peer);
+}
+
+bool amg_shm_link_raise_all(struct amg_shm_peer *peer)
+{
+    bool is_rung = true;
+
+    for (uint32_t i = 0; i < peer->region.max_contexts; i++) {
+        struct amg_shm_context *context = &peer->region.contexts[i];
+        int bell = -1;
+
+        if (atomic_load_explicit(&context->is_open, memory_order_acquire) !=
+            AMG_SHM_CONTEXT_OPEN)
+            continue;
+        if (!context_raise(
+                context, AMG_SHM_NEWS_PEERS, peer, (uint8_t)i, &bell))
+            is_rung = false;
+        if (bell >= 0)
+            amg_spare_close(bell);
+    }
+    return is_rung;
 }
 
 void amg_shm_doorbell_self_locked(struct amg_shm_ep *ep)

@@ -28,11 +28,8 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "mercury_class.h"
-#include "shm/shm_addr.h"
-#include "shm/shm_doorbell.h"
+#include "shm/shm_peer.h"
 #include "shm/shm_files.h"
-#include "shm/shm_link.h"
-#include "shm/shm_liveness.h"
 
 /* How long a sender waits until there is a descriptor to map it by. */
 #define STARVED_NS (1000 * AMG_NS_PER_MS)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Inbox of a context: the rings of its senders, from the claim of a slot to its
- * release. Only the owner of the inbox calls these, without the lock unless the
- * name ends in _locked. */
+/* Receiving side of a context: its inbox, which has the rings of its senders
+ * from the claim of a slot to its release, and the polls of its endpoint. Only
+ * the owner of the inbox calls the functions of the inbox, without the lock
+ * unless the name ends in _locked. */
 #ifndef AMG_SHM_SHM_INBOX_H
 #define AMG_SHM_SHM_INBOX_H
 
@@ -50,5 +51,47 @@ void amg_shm_inbox_prune(struct amg_shm_inbox *inbox);
  * are polled on. Executes a barrier in every process if that is needed to see
  * later cells, or if `must_fence`. */
 bool amg_shm_inbox_sleep(struct amg_shm_inbox *inbox, bool must_fence);
+
+/* Progress and blocking of an endpoint (shm_poll.c). */
+
+/* The slot of the contract. */
+unsigned amg_shm_poll(
+    struct amg_ep *ep, unsigned max, struct amg_news *ret_news);
+
+/* Takes the messages of a closed context; requests are refused. */
+void amg_shm_poll_closed_locked(struct amg_shm_inbox *inbox);
+/* The same for all closed contexts; `is_last`: also for those that were never
+ * open, as none will be opened any more. */
+void amg_shm_poll_strays_locked(struct amg_shm_domain *domain, bool is_last);
+
+/* Ends a wait, or one that did not begin. */
+void amg_shm_poll_disarm(struct amg_shm_ep *ep);
+
+/* The slots of the contract for blocking. */
+int amg_shm_poll_fd(const struct amg_ep *ep);
+bool amg_shm_poll_arm(struct amg_ep *ep);
+bool amg_shm_poll_is_crowded(struct amg_ep *ep);
+
+/* Liveness of peers: detects those that closed or died, and ends the operations
+ * with them (shm_liveness.c). */
+
+void amg_shm_liveness_init(struct amg_shm_domain *domain);
+void amg_shm_liveness_fini(struct amg_shm_domain *domain);
+
+/* Detects peers that closed: reads one word of each. */
+void amg_shm_liveness_closed_locked(struct amg_shm_domain *domain);
+/* The same, and deaths that the kernel reported: one system call. */
+void amg_shm_liveness_told_locked(struct amg_shm_domain *domain);
+/* The same, and checks some of the peers without a pidfd; to be called from
+ * time to time. */
+void amg_shm_liveness_all_locked(struct amg_shm_domain *domain);
+
+/* Before blocking: arms a timer if something is to be retried or checked from
+ * time to time. False: no timer, do not block. */
+bool amg_shm_liveness_tick_locked(struct amg_shm_domain *domain);
+
+/* Ends the calls of `inbox` to peers that are gone, once their rings in it were
+ * read to the end. */
+void amg_shm_liveness_silent_locked(struct amg_shm_inbox *inbox);
 
 #endif

@@ -29,29 +29,6 @@ struct amg_shm_place {
     uint32_t next_free;
 };
 
-void amg_shm_visitor_clear(struct amg_shm_visitor *visitor)
-{
-    for (unsigned i = 0; i < AMG_SHM_VISITS; i++)
-        atomic_store_explicit(&visitor->visits[i], 0, memory_order_release);
-    atomic_store_explicit(&visitor->pid, 0, memory_order_relaxed);
-    atomic_store_explicit(&visitor->id, 0, memory_order_release);
-}
-
-bool amg_shm_visitor_reap(struct amg_shm_visitor *visitor, amg_shm_life_fn life)
-{
-    uint64_t id = atomic_load_explicit(&visitor->id, memory_order_acquire);
-    uint32_t pid = atomic_load_explicit(&visitor->pid, memory_order_acquire);
-
-    if (id <= AMG_SHM_CLEARING || pid == 0 ||
-        life(pid, atomic_load_explicit(&visitor->start_time,
-                      memory_order_relaxed)) != AMG_SHM_DEAD)
-        return false;
-    if (atomic_compare_exchange_strong_explicit(&visitor->id, &id,
-            AMG_SHM_CLEARING, memory_order_acq_rel, memory_order_relaxed))
-        amg_shm_visitor_clear(visitor);
-    return true;
-}
-
 void amg_shm_keys_init(struct amg_shm_keys *keys, struct amg_shm_table *table,
     uint64_t salt, amg_shm_life_fn life)
 {

@@ -12,7 +12,7 @@
  * A peer may have answered before it went: a call to it ends when the ring for
  * its answers was read to the end (shm_inbox.c). A partly written cell does not
  * count, so that end is final. */
-#include "shm/shm_liveness.h"
+#include "shm/shm_inbox.h"
 
 #include <sys/epoll.h>
 #include <sys/timerfd.h>
@@ -21,13 +21,10 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "shm/shm_addr.h"
-#include "shm/shm_doorbell.h"
-#include "shm/shm_buf.h"
+#include "shm/shm_msg.h"
+#include "shm/shm_peer.h"
 #include "shm/shm_bulk.h"
 #include "shm/shm_files.h"
-#include "shm/shm_link.h"
-#include "shm/shm_msg.h"
 
 #define RETRY_NS (10 * AMG_NS_PER_MS)
 #define LOOK_NS  (100 * AMG_NS_PER_MS)

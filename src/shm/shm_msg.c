@@ -10,11 +10,7 @@
 
 #include "base/assert.h"
 #include "base/mem.h"
-#include "shm/shm_addr.h"
-#include "shm/shm_doorbell.h"
-#include "shm/shm_buf.h"
-#include "shm/shm_link.h"
-#include "shm/shm_send.h"
+#include "shm/shm_peer.h"
 
 enum {
     CELL_HALF = 16,

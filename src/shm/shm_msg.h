@@ -1,9 +1,105 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Received requests, replies and refusals, as passed to the call engine. */
+/* Messages: their buffers, sending and receiving. */
 #ifndef AMG_SHM_SHM_MSG_H
 #define AMG_SHM_SHM_MSG_H
 
 #include "shm/shm_domain.h"
+
+/* Buffers of outgoing messages, and arrivals (shm_buf.c). */
+
+enum {
+    /* Slabs of one peer that arrivals may point into at once; further messages
+     * are copied, so that a receiver that keeps arrivals does not exhaust the
+     * sender's msgbufs. 64 such receivers would exhaust it. */
+    AMG_SHM_HELD_MAX = 16,
+};
+
+hg_return_t amg_shm_buf_init(struct amg_shm_domain *domain);
+void amg_shm_buf_fini(struct amg_shm_domain *domain);
+
+/* A buffer, with a msgbuf if one is free; NULL: no memory. */
+struct amg_shm_buf *amg_shm_buf_get_locked(struct amg_shm_domain *domain);
+void amg_shm_buf_put_locked(struct amg_shm_buf *buf);
+/* Moves the bytes of a heap buf to one with a msgbuf; NULL: none is free. */
+struct amg_shm_buf *amg_shm_buf_settle_locked(struct amg_shm_buf *buf);
+/* Hands the msgbuf of `buf` to `peer`, which will return it. */
+void amg_shm_buf_out_locked(struct amg_shm_buf *buf, struct amg_shm_peer *peer);
+/* Returns a msgbuf of `peer` whose bytes were read. */
+void amg_shm_msgbuf_return(
+    struct amg_shm_peer *peer, struct amg_shm_msgbuf *msgbuf);
+/* Asks the next receiver that returns a msgbuf to wake this process. */
+void amg_shm_buf_want_locked(struct amg_shm_domain *domain);
+/* The peer is gone: reclaims the msgbufs that it has. */
+void amg_shm_buf_gone_locked(struct amg_shm_peer *peer);
+
+/* An arrival without bytes; NULL: no memory. */
+struct amg_shm_arrival *amg_shm_arrival_get_locked(
+    struct amg_shm_domain *domain);
+/* Frees it, its reference to the peer, and its bytes. */
+void amg_shm_arrival_put_locked(struct amg_shm_arrival *arrival);
+
+static inline struct amg_shm_buf *amg_shm_buf_of(struct amg_buf *buf)
+{
+    return amg_container_of(buf, struct amg_shm_buf, buf);
+}
+
+static inline struct amg_shm_buf *amg_shm_buf_of_post(struct amg_post *post)
+{
+    return amg_container_of(post, struct amg_shm_buf, post);
+}
+
+static inline struct amg_shm_arrival *amg_shm_arrival_of(
+    const struct amg_arrival *arrival)
+{
+    return amg_container_of(arrival, struct amg_shm_arrival, base);
+}
+
+/* The slots of the contract. */
+hg_return_t amg_shm_buf_get(
+    struct amg_ep *ep, struct amg_peer *peer, struct amg_buf **ret_buf);
+void amg_shm_buf_put(struct amg_ep *ep, struct amg_buf *buf);
+
+/* Outgoing messages: sent in a cell or a msgbuf, or queued (shm_send.c). */
+
+/* Header of a message to a context of a peer. */
+struct amg_shm_note {
+    uint8_t kind;
+    uint8_t origin_context;
+    uint8_t target_context;
+    uint32_t cookie;
+};
+
+void amg_shm_send_init(struct amg_shm_domain *domain, uint16_t credits);
+
+/* The next poll of its endpoint returns the operation; wakes the endpoint's
+ * owner. */
+void amg_shm_send_end_locked(struct amg_op *op, hg_return_t ret);
+
+/* Sends up to AMG_SHM_INLINE bytes. Without room they are queued in order, in
+ * memory of their own. HG_NOMEM; HG_HOSTUNREACH: the peer is gone; HG_NOENTRY:
+ * the peer has no such context. */
+hg_return_t amg_shm_send_word_locked(struct amg_shm_peer *peer,
+    const struct amg_shm_note *note, const void *bytes, uint16_t len);
+
+/* Sends queued messages and owed credits, as far as there is room. */
+void amg_shm_send_errands_locked(struct amg_shm_domain *domain);
+
+/* Before blocking with unsent messages: asks the peers to wake us when they
+ * make room. The caller then fences and checks again. */
+void amg_shm_send_wait_locked(struct amg_shm_domain *domain);
+
+/* Whether a message waits to be sent. */
+bool amg_shm_send_is_stuck_locked(const struct amg_shm_domain *domain);
+
+/* The slots of the contract. */
+hg_return_t amg_shm_send_request(struct amg_ep *ep, struct amg_peer *peer,
+    uint8_t target_context, struct amg_buf *buf, uint32_t len, bool wants_reply,
+    struct amg_op *op);
+hg_return_t amg_shm_send_reply(struct amg_ep *ep,
+    const struct amg_arrival *arrival, struct amg_buf *buf, uint32_t len,
+    struct amg_op *op);
+
+/* Received requests, replies and refusals (shm_msg.c). */
 
 /* Takes one cell of a ring (not of a transfer). `ep` is the open endpoint of
  * the inbox, which is polling, and `news` is of that poll; both NULL if the

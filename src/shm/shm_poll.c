@@ -5,20 +5,16 @@
  * each active ring and some words of its own, and takes no lock. Rare events
  * (silent rings, closed contexts, dead peers) are checked in one poll of
  * many. */
-#include "shm/shm_poll.h"
+#include "shm/shm_inbox.h"
 
 #include <sched.h>
 #include <unistd.h>
 
 #include "base/assert.h"
 #include "base/clock.h"
-#include "shm/shm_doorbell.h"
+#include "shm/shm_peer.h"
 #include "shm/shm_bulk.h"
-#include "shm/shm_inbox.h"
 #include "shm/shm_msg.h"
-#include "shm/shm_send.h"
-#include "shm/shm_transfer.h"
-#include "shm/shm_liveness.h"
 
 #define WATCH_NS (100 * AMG_NS_PER_MS)
 

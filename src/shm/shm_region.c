@@ -1,6 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Segment of a domain: its creation, and the mapping of a peer's. */
-#include "shm/shm_region.h"
+/* Mapped files of /dev/shm: the segment of a domain, its creation and the
+ * mapping of a peer's, and memory that one process of a node writes for the
+ * others.
+ *
+ * Both are created without a name, locked by flock(), and named when they are
+ * complete. The pages are reserved before the first byte is written: with too
+ * few of them, that is an error and not the end of the process by SIGBUS.
+ *
+ * The memory of a node loses its name as soon as all its users have mapped it.
+ * Until then its creator holds the lock; so a name that a killed process left
+ * is removed with the rest of its files (shm_files.c). */
+#include "shm/shm_files.h"
+#include "shm/shm_transport.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -16,11 +27,13 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/process.h"
-#include "shm/shm_files.h"
 
 #define FOLDER "/dev/shm"
 
-enum { NAME_TRIES = 100000 };
+enum {
+    NAME_TRIES = 100000,
+    WORD_ROOM = AMG_SHM_LINE, /* for the random word of the memory of a node */
+};
 
 bool amg_shm_name_is_valid(const char *text)
 {
@@ -124,10 +137,15 @@ static void region_take(
     region->chunks = (uint8_t *)bytes + head->chunks_at;
 }
 
+/* MAP_FAILED: `errno` says why. */
+static void *file_map(int fd, uint64_t len, int prot)
+{
+    return mmap(NULL, len, prot, MAP_SHARED | MAP_NORESERVE, fd, 0);
+}
+
 static hg_return_t segment_map(int fd, uint64_t len, void **ret_base)
 {
-    void *base = mmap(
-        NULL, len, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
+    void *base = file_map(fd, len, PROT_READ | PROT_WRITE);
 
     if (base == MAP_FAILED) {
         AMG_LOG_ERROR("shm", "cannot map %" PRIu64 " bytes of " FOLDER ": %s",
@@ -138,13 +156,12 @@ static hg_return_t segment_map(int fd, uint64_t len, void **ret_base)
     return HG_SUCCESS;
 }
 
-/* Gives the file without a name its name. HG_ADDRINUSE: it belongs to somebody
- * who lives. */
-static hg_return_t segment_name(int fd, const char *name)
+/* Names a file that has no name yet. HG_ADDRINUSE: `*ret_pid` is the living
+ * process that has that name, or 0 if unknown. */
+static hg_return_t file_name(int fd, const char *name, uint32_t *ret_pid)
 {
     char path[AMG_SHM_PATH_CAP];
     char from[64];
-    uint32_t pid = 0;
 
     amg_shm_files_path(name, path);
     snprintf(from, sizeof(from), "/proc/self/fd/%d", fd);
@@ -156,58 +173,53 @@ static hg_return_t segment_name(int fd, const char *name)
                 strerror(errno));
             return HG_NA_ERROR;
         }
-        if (!amg_shm_files_remove_stale(path, &pid))
+        if (!amg_shm_files_remove_stale(path, ret_pid))
             break;
     }
-    AMG_LOG_DEBUG("shm", "%s belongs to process %" PRIu32, path, pid);
+    AMG_LOG_DEBUG("shm", "%s belongs to process %" PRIu32, path, *ret_pid);
     return HG_ADDRINUSE;
 }
 
-/* The name that was chosen, or the next free one of this process. */
-static hg_return_t name_choose(
-    int fd, const char *chosen, struct amg_shm_head *head)
+/* Names a file after this process, by the next free number. */
+static hg_return_t file_name_next(
+    int fd, const char *kind, char ret_name[AMG_SHM_NAME_CAP])
 {
     static atomic_uint next;
-    char path[AMG_SHM_PATH_CAP];
     hg_return_t rc = HG_ADDRINUSE;
     uint32_t pid = 0;
 
-    if (chosen[0] != '\0') {
-        snprintf(head->name, sizeof(head->name), "%s", chosen);
-        rc = segment_name(fd, head->name);
-        if (rc != HG_ADDRINUSE)
-            return rc;
-        amg_shm_files_path(head->name, path);
-        if (amg_shm_files_remove_stale(path, &pid))
-            return segment_name(fd, head->name);
-        AMG_LOG_ERROR("cls",
-            "na+sm://%s is in use by process %" PRIu32 "; choose another name, "
-            "or end that process",
-            chosen, pid);
-        return rc;
-    }
     for (int i = 0; i < NAME_TRIES && rc == HG_ADDRINUSE; i++) {
-        snprintf(head->name, sizeof(head->name), "%" PRIu32 "-%u.%d", head->pid,
+        snprintf(ret_name, AMG_SHM_NAME_CAP, "%s%d-%u.%d", kind, (int)getpid(),
             atomic_fetch_add_explicit(&next, 1, memory_order_relaxed), fd);
-        rc = segment_name(fd, head->name);
+        rc = file_name(fd, ret_name, &pid);
     }
     return rc;
 }
 
-/* A file without a name, of the right length, locked. */
-static hg_return_t file_make(uint64_t len, int *ret_fd)
+static hg_return_t file_name_chosen(int fd, const char *name)
+{
+    uint32_t pid = 0;
+    hg_return_t rc = file_name(fd, name, &pid);
+
+    if (rc == HG_ADDRINUSE)
+        AMG_LOG_ERROR("cls",
+            "na+sm://%s is in use by process %" PRIu32 "; choose another name, "
+            "or end that process",
+            name, pid);
+    return rc;
+}
+
+/* A locked file of that length without a name; -1: `errno` says why. */
+static int file_make(uint64_t len)
 {
     int fd = open(FOLDER, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
 
-    if (fd < 0 || ftruncate(fd, (off_t)len) != 0 || flock(fd, LOCK_SH) != 0) {
-        AMG_LOG_ERROR("shm", "cannot make %" PRIu64 " bytes in " FOLDER ": %s",
-            len, strerror(errno));
-        if (fd >= 0)
-            close(fd);
-        return HG_NA_ERROR;
+    if (fd >= 0 &&
+        (ftruncate(fd, (off_t)len) != 0 || flock(fd, LOCK_SH) != 0)) {
+        close(fd);
+        fd = -1;
     }
-    *ret_fd = fd;
-    return HG_SUCCESS;
+    return fd;
 }
 
 /* Opens the segment of that name by the descriptor of its owner; -1. */
@@ -223,12 +235,19 @@ static int open_nameless(const char *name)
     return amg_shm_files_open_of(pid, fd, S_IFREG);
 }
 
-/* Takes pages of the file; false: there are too few. */
+/* Opens a peer's segment, at `path` or without a name; -1. */
+static int segment_open(const char *name, const char *path)
+{
+    int fd = amg_spare_open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+
+    return fd < 0 && errno == ENOENT ? open_nameless(name) : fd;
+}
+
+/* Takes pages of the file; false, and `errno`: there are too few. */
 static bool file_reserve(int fd, uint64_t at, uint64_t len)
 {
-    int err = posix_fallocate(fd, (off_t)at, (off_t)len);
-
-    return err != ENOSPC && err != ENOMEM;
+    errno = posix_fallocate(fd, (off_t)at, (off_t)len);
+    return errno != ENOSPC && errno != ENOMEM;
 }
 
 bool amg_shm_region_reserve(
@@ -243,9 +262,7 @@ bool amg_shm_region_reserve(
     if (region->fd >= 0)
         return file_reserve(region->fd, offset, len);
     amg_shm_files_path(region->name, path);
-    fd = amg_spare_open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
-    if (fd < 0 && errno == ENOENT)
-        fd = open_nameless(region->name);
+    fd = segment_open(region->name, path);
     if (fd < 0)
         return true;
     /* Another one may have that name by now. */
@@ -272,9 +289,12 @@ hg_return_t amg_shm_region_create(
         return HG_INVALID_ARG;
     }
     head_fill(plan, &head);
-    rc = file_make(head.len, &region.fd);
-    if (rc != HG_SUCCESS)
-        return rc;
+    region.fd = file_make(head.len);
+    if (region.fd < 0) {
+        AMG_LOG_ERROR("shm", "cannot make %" PRIu64 " bytes in " FOLDER ": %s",
+            head.len, strerror(errno));
+        return HG_NA_ERROR;
+    }
     rc = HG_NOMEM;
     if (!file_reserve(region.fd, 0,
             head.claims_at + AMG_SHM_CLAIMS_AT_ONCE * sizeof(uint64_t)) ||
@@ -291,11 +311,10 @@ hg_return_t amg_shm_region_create(
         goto close_fd;
     shared = base;
     head.probe_addr = (uint64_t)(uintptr_t)&shared->probe;
-    /* Whole but for its name; under its name, only complete. */
-    if (plan->name[0] != '\0')
-        snprintf(head.name, sizeof(head.name), "%s", plan->name);
-    memcpy(shared, &head, sizeof(head));
-    rc = name_choose(region.fd, plan->name, shared);
+    snprintf(head.name, sizeof(head.name), "%s", plan->name);
+    memcpy(shared, &head, sizeof(head)); /* complete before it has a name */
+    rc = plan->name[0] != '\0' ? file_name_chosen(region.fd, plan->name)
+                               : file_name_next(region.fd, "", shared->name);
     if (rc != HG_SUCCESS)
         goto unmap;
     memcpy(head.name, shared->name, sizeof(head.name));
@@ -395,9 +414,7 @@ hg_return_t amg_shm_region_map(
     int fd = -1;
 
     amg_shm_files_path(name, path);
-    fd = amg_spare_open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
-    if (fd < 0 && errno == ENOENT)
-        fd = open_nameless(name);
+    fd = segment_open(name, path);
     if (fd < 0)
         return open_failure(errno);
     if (fstat(fd, &status) != 0 || status.st_uid != geteuid() ||
@@ -435,4 +452,83 @@ void amg_shm_region_fini(struct amg_shm_region *region)
     }
     munmap(region->head, region->len);
     region->head = NULL;
+}
+
+bool amg_shm_node_mem_create(uint64_t len, struct amg_shm_node_mem *ret_mem)
+{
+    struct amg_shm_node_mem mem = {.id = {.len = len, .word = random_word()}};
+    char *base = MAP_FAILED;
+
+    mem.fd = file_make(WORD_ROOM + len);
+    if (mem.fd >= 0 && file_reserve(mem.fd, 0, WORD_ROOM + len))
+        base = file_map(mem.fd, WORD_ROOM + len, PROT_READ | PROT_WRITE);
+    if (base == MAP_FAILED) {
+        AMG_LOG_WARNING("shm", "cannot make a table of %" PRIu64 " bytes: %s",
+            len, strerror(errno));
+        goto close_fd;
+    }
+    memcpy(base, &mem.id.word, sizeof(mem.id.word));
+    if (file_name_next(mem.fd, "table-", mem.id.name) != HG_SUCCESS)
+        goto unmap;
+    mem.bytes = base + WORD_ROOM;
+    *ret_mem = mem;
+    return true;
+
+unmap:
+    munmap(base, WORD_ROOM + len);
+close_fd:
+    if (mem.fd >= 0)
+        close(mem.fd);
+    return false;
+}
+
+void amg_shm_node_mem_seal(struct amg_shm_node_mem *mem)
+{
+    char path[AMG_SHM_PATH_CAP];
+
+    if (mem->bytes == NULL || mem->fd < 0)
+        return;
+    amg_shm_files_path(mem->id.name, path);
+    amg_shm_files_remove(path, mem->fd);
+    close(mem->fd);
+    mem->fd = -1;
+    (void)mprotect(
+        (char *)mem->bytes - WORD_ROOM, WORD_ROOM + mem->id.len, PROT_READ);
+}
+
+bool amg_shm_node_mem_map(
+    const struct amg_shm_node_mem_id *id, struct amg_shm_node_mem *ret_mem)
+{
+    uint64_t len = WORD_ROOM + id->len;
+    char path[AMG_SHM_PATH_CAP];
+    struct stat status;
+    char *base = MAP_FAILED;
+    int fd = -1;
+
+    amg_shm_files_path(id->name, path);
+    fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    if (fd < 0)
+        return false;
+    if (fstat(fd, &status) == 0 && status.st_uid == geteuid() &&
+        (uint64_t)status.st_size == len)
+        base = file_map(fd, len, PROT_READ);
+    close(fd);
+    if (base == MAP_FAILED)
+        return false;
+    if (memcmp(base, &id->word, sizeof(id->word)) != 0) {
+        munmap(base, len);
+        return false;
+    }
+    *ret_mem = (struct amg_shm_node_mem){
+        .id = *id, .bytes = base + WORD_ROOM, .fd = -1};
+    return true;
+}
+
+void amg_shm_node_mem_fini(struct amg_shm_node_mem *mem)
+{
+    if (mem->bytes == NULL)
+        return;
+    amg_shm_node_mem_seal(mem);
+    munmap((char *)mem->bytes - WORD_ROOM, WORD_ROOM + mem->id.len);
+    mem->bytes = NULL;
 }

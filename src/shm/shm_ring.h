@@ -52,6 +52,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "base/assert.h"
 #include "base/prefetch.h"
@@ -149,12 +150,30 @@ struct amg_shm_in {
 };
 
 /* Prepares a ring for another writer; no process writes to it now. */
-void amg_shm_ring_reset(struct amg_shm_ring *ring);
+static inline void amg_shm_ring_reset(struct amg_shm_ring *ring)
+{
+    /* Old sequence numbers would be taken for those of the next writer. */
+    for (unsigned i = 0; i < AMG_SHM_CELLS; i++)
+        atomic_store_explicit(&ring->cells[i].seq, 0, memory_order_relaxed);
+    atomic_store_explicit(&ring->consumed, 0, memory_order_relaxed);
+    atomic_store_explicit(&ring->watch, AMG_SHM_UNSEEN, memory_order_relaxed);
+    memset(ring->name, 0, sizeof(ring->name));
+    ring->incarnation = 0;
+    atomic_store_explicit(&ring->is_full, 0, memory_order_relaxed);
+}
 
-void amg_shm_out_init(
-    struct amg_shm_out *out, struct amg_shm_ring *ring, bool needs_fence);
-void amg_shm_in_init(
-    struct amg_shm_in *in, struct amg_shm_ring *ring, bool needs_fence);
+static inline void amg_shm_out_init(
+    struct amg_shm_out *out, struct amg_shm_ring *ring, bool needs_fence)
+{
+    *out = (struct amg_shm_out){.ring = ring, .needs_fence = needs_fence};
+}
+
+static inline void amg_shm_in_init(
+    struct amg_shm_in *in, struct amg_shm_ring *ring, bool needs_fence)
+{
+    *in = (struct amg_shm_in){.ring = ring, .needs_fence = needs_fence};
+}
+
 /* The writer was woken because there is room. */
 static inline void amg_shm_in_told(struct amg_shm_in *in)
 {

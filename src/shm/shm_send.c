@@ -5,16 +5,13 @@
  * the peer's flow control, in order. Messages without credits (replies, words
  * of transfers) wait in the link's own queue. A peer with messages that wait
  * for a cell or a msgbuf is on the list `stuck`, and polls try again. */
-#include "shm/shm_send.h"
+#include "shm/shm_msg.h"
 
 #include <string.h>
 
 #include "base/assert.h"
 #include "base/test_point.h"
-#include "shm/shm_addr.h"
-#include "shm/shm_doorbell.h"
-#include "shm/shm_buf.h"
-#include "shm/shm_link.h"
+#include "shm/shm_peer.h"
 
 enum { CELL_HALF = 16 };
 

@@ -4,16 +4,14 @@
  *
  * All values of a peer are checked before use: a chunk is inside the segment,
  * an answer is for a piece in flight. */
-#include "shm/shm_transfer.h"
+#include "shm/shm_bulk.h"
 
 #include <string.h>
 
 #include "base/assert.h"
 #include "base/log.h"
-#include "shm/shm_addr.h"
-#include "shm/shm_doorbell.h"
-#include "shm/shm_copy.h"
-#include "shm/shm_send.h"
+#include "shm/shm_peer.h"
+#include "shm/shm_msg.h"
 
 void amg_shm_transfer_wake_locked(struct amg_shm_transfer *transfer)
 {

@@ -11,18 +11,12 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/process.h"
-#include "shm/shm_addr.h"
-#include "shm/shm_doorbell.h"
-#include "shm/shm_buf.h"
+#include "shm/shm_peer.h"
+#include "shm/shm_msg.h"
 #include "shm/shm_domain.h"
 #include "shm/shm_bulk.h"
 #include "shm/shm_files.h"
 #include "shm/shm_inbox.h"
-#include "shm/shm_link.h"
-#include "shm/shm_msg.h"
-#include "shm/shm_poll.h"
-#include "shm/shm_send.h"
-#include "shm/shm_liveness.h"
 
 void amg_shm_node_id(const struct amg_domain *base, struct amg_shm_id *ret_id)
 {
@@ -394,7 +388,7 @@ const struct amg_transport amg_shm_transport = {
         {
             .reg = amg_shm_bulk_reg,
             .unreg = amg_shm_bulk_unreg,
-            .key = amg_shm_bulk_key,
+            .key = amg_shm_keys_key,
             .put = amg_shm_bulk_put,
             .get = amg_shm_bulk_get,
         },

@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Shared-memory driver: its operations table, and the identifiers by which the
- * ranks of a node find each other. */
+/* Shared-memory driver: its operations table, the identifiers by which the
+ * ranks of a node find each other, and memory that one of them shares with the
+ * others. */
 #ifndef AMG_SHM_SHM_TRANSPORT_H
 #define AMG_SHM_SHM_TRANSPORT_H
 
+#include <stdint.h>
+
+#include "mercury_core_types.h"
 #include "shm/shm_ring.h"
 #include "transport/transport.h"
 
@@ -35,5 +39,33 @@ extern const struct amg_transport amg_shm_transport;
 
 /* Removes the files that dead processes left in /dev/shm. */
 void amg_shm_cleanup(void);
+
+/* Identifier of memory of a node: plain bytes, valid on this node. */
+struct amg_shm_node_mem_id {
+    char name[AMG_SHM_NAME_CAP];
+    uint64_t word; /* random, checked after mapping */
+    uint64_t len;
+};
+
+/* Memory that one process of a node writes and the others read. Owned by the
+ * process that created or mapped it; all zero: none. */
+struct amg_shm_node_mem {
+    struct amg_shm_node_mem_id id;
+    void *bytes; /* NULL: not mapped */
+    int fd;      /* at its creator while the file has a name; else -1 */
+};
+
+/* Creates `len` zero bytes for this process to write. False: the cause was
+ * logged. */
+bool amg_shm_node_mem_create(uint64_t len, struct amg_shm_node_mem *ret_mem);
+/* The creator calls this after all users have mapped the memory, and does not
+ * write to it any more. Removes the name of the file, so that nothing is left
+ * when processes are killed. */
+void amg_shm_node_mem_seal(struct amg_shm_node_mem *mem);
+/* Maps the memory of another process for reading. False: it does not exist here
+ * (containers share a node, but not its memory), or cannot be mapped. */
+bool amg_shm_node_mem_map(
+    const struct amg_shm_node_mem_id *id, struct amg_shm_node_mem *ret_mem);
+void amg_shm_node_mem_fini(struct amg_shm_node_mem *mem);
 
 #endif

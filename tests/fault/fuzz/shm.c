@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-#include "shm/shm_transfer.h"
+#include "shm/shm_bulk.h"
 
 enum {
     STEPS_MAX = 32,

@@ -18,6 +18,7 @@
 
 #include "base/mem.h"
 #include "shm/shm_files.h"
+#include "shm/shm_peer.h"
 #include "transport/self.h"
 
 enum { AREA_LEN = 8 << 20, ROWS_AT = LEN + AMG_PAGE_LEN };
@@ -195,7 +196,7 @@ int exposer_teardown(void **state)
 {
     struct exposer *f = *state;
 
-    amg_shm_copy_fini(&f->peer.bulk);
+    amg_shm_peer_bulk_fini(&f->peer.bulk);
     exposer_kill(f);
     amg_shm_region_fini(&f->peer.region);
     amg_shm_region_fini(&f->domain.region);

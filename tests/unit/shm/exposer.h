@@ -7,7 +7,7 @@
 #include <sys/types.h>
 
 #include "base/mem.h"
-#include "shm/shm_copy.h"
+#include "shm/shm_bulk.h"
 
 enum {
     LEN = 3 << 20,

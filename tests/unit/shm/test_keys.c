@@ -12,7 +12,6 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "shm/shm_keys.h"
-#include "shm/shm_access.h"
 #include "transport/self.h"
 
 enum { LEN = 1000, LONG_MS = 10000, DEAD_PID = 666, UNTOLD_PID = 777 };

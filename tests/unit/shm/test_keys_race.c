@@ -9,7 +9,6 @@
 #include <stdlib.h>
 
 #include "shm/shm_keys.h"
-#include "shm/shm_access.h"
 #include "transport/self.h"
 
 static const struct amg_shm_who me = {.id = 77, .start_time = 5, .pid = 4};

@@ -14,7 +14,7 @@
 #include "base/log.h"
 #include "base/test_point.h"
 #include "shm/shm_files.h"
-#include "shm/shm_transfer.h"
+#include "shm/shm_bulk.h"
 #include "shm/shm_transport.h"
 #include "unit/shm/party.h"
 

@@ -11,7 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "shm/shm_doorbell.h"
+#include "shm/shm_peer.h"
 #include "shm/shm_transport.h"
 #include "unit/shm/party.h"
 

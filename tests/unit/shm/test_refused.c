@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
-#include "shm/shm_poll.h"
+#include "shm/shm_inbox.h"
 #include "shm/shm_transport.h"
 #include "unit/shm/party.h"
 

@@ -11,7 +11,6 @@
 
 #include "base/log.h"
 #include "shm/shm_keys.h"
-#include "shm/shm_access.h"
 #include "transport/self.h"
 
 enum { LEN = 2000, LONG_MS = 10000 };

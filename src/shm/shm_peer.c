@@ -1,0 +1,615 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Peers of a domain: their references, address strings, and our rings to their
+ * contexts.
+ *
+ * A peer is found by the incarnation of its segment: a random number, so that a
+ * name reused by another process is another peer. It lives while it has
+ * references or operations in flight; each ring by which it sends to us holds a
+ * reference, so a peer in use stays until it closes or dies.
+ *
+ * Memory: about 600 bytes; if we send to it, a ring of 2816 bytes in its
+ * segment; if it sends to us, such a ring in ours and 80 bytes.
+ *
+ * A link is our ring to one context of a peer. The sender claims a slot of the
+ * peer's segment by a compare and exchange of its claim, writes its name and
+ * incarnation into the ring, and then makes the claim live:
+ *
+ *   FREE --sender--> MAKING --sender--> LIVE --sender--> LEAVING
+ *    ^                                                      |
+ *    +--------------- owner of the segment -----------------+
+ *
+ * Only the owner of the segment frees a claim, after it has read all cells; it
+ * also frees those of dead senders (shm_inbox.c).
+ *
+ * A link without a slot behaves as if its ring were full: messages queue, and
+ * each attempt to send one first tries to claim a slot. */
+#include "shm/shm_peer.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/assert.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/process.h"
+#include "shm/shm_files.h"
+
+/* Of links without a slot. Never seen, and never read. */
+static struct amg_shm_ring no_ring;
+
+enum { WARNED_OF_SLOTS = 1 << 15 }; /* in amg_shm_peer.warned */
+
+void amg_shm_link_init(struct amg_shm_link *link)
+{
+    memset(link, 0, sizeof(*link));
+    link->bell = -1;
+    amg_list_init(&link->queue);
+}
+
+/* All that the peer's region has room for; NULL where none was opened. */
+static struct amg_shm_link *link_at(
+    const struct amg_shm_peer *peer, uint32_t context_id)
+{
+    return amg_shm_link_at_locked(
+        (struct amg_shm_peer *)(uintptr_t)peer, (uint8_t)context_id);
+}
+
+static void link_leave_locked(
+    struct amg_shm_peer *peer, struct amg_shm_link *link)
+{
+    uint64_t claim = link->claim;
+
+    /* Once we are closed, the slot may be another's by now. */
+    if (claim != 0 && atomic_compare_exchange_strong_explicit(
+                          &peer->region.claims[link->slot], &claim,
+                          amg_shm_claim_in(claim, AMG_SHM_CLAIM_LEAVING),
+                          memory_order_release, memory_order_relaxed))
+        amg_shm_link_raise_locked(peer, link);
+}
+
+void amg_shm_link_leave_locked(struct amg_shm_peer *peer)
+{
+    for (uint32_t i = 0; i < peer->region.max_contexts; i++) {
+        struct amg_shm_link *link = link_at(peer, i);
+
+        if (link != NULL)
+            link_leave_locked(peer, link);
+    }
+}
+
+static void link_close_locked(
+    struct amg_shm_peer *peer, struct amg_shm_link *link)
+{
+    if (peer->state == AMG_SHM_PEER_ALIVE)
+        link_leave_locked(peer, link);
+    if (link->bell >= 0)
+        amg_spare_close(link->bell);
+    link->bell = -1;
+    link->claim = 0;
+    link->out.ring = NULL;
+}
+
+void amg_shm_link_fini_locked(struct amg_shm_peer *peer)
+{
+    for (uint32_t i = 0; i < peer->region.max_contexts; i++) {
+        struct amg_shm_link *link = link_at(peer, i);
+
+        if (link == NULL)
+            continue;
+        link_close_locked(peer, link);
+        if (i > 0)
+            amg_mem_free(link);
+    }
+    amg_mem_free(peer->more);
+    peer->more = NULL;
+}
+
+bool amg_shm_link_is_queued_locked(const struct amg_shm_peer *peer)
+{
+    for (uint32_t i = 0; i < peer->region.max_contexts; i++) {
+        const struct amg_shm_link *link = link_at(peer, i);
+
+        if (link != NULL && !amg_list_is_empty(&link->queue))
+            return true;
+    }
+    return false;
+}
+
+bool amg_shm_link_is_refused_locked(const struct amg_shm_peer *peer)
+{
+    for (uint32_t i = 0; i < peer->region.max_contexts; i++) {
+        const struct amg_shm_link *link = link_at(peer, i);
+
+        if (link != NULL && atomic_load_explicit(&link->out.ring->watch,
+                                memory_order_relaxed) == AMG_SHM_REFUSED)
+            return true;
+    }
+    return false;
+}
+
+bool amg_shm_link_is_seen_locked(const struct amg_shm_peer *peer)
+{
+    for (uint32_t i = 0; i < peer->region.max_contexts; i++) {
+        const struct amg_shm_link *link = link_at(peer, i);
+
+        if (link != NULL && atomic_load_explicit(&link->out.ring->watch,
+                                memory_order_acquire) == AMG_SHM_UNSEEN)
+            return false;
+    }
+    return true;
+}
+
+/* A context that is not open refuses; but one of a domain that has opened none
+ * yet may come, and what is sent to it waits. */
+static bool context_may_come(
+    const struct amg_shm_region *region, uint8_t context_id)
+{
+    if (context_id >= region->max_contexts)
+        return false;
+    if (atomic_load_explicit(&region->contexts[context_id].is_open,
+            memory_order_acquire) != AMG_SHM_CONTEXT_NEVER)
+        return true;
+    for (uint32_t i = 0; i < region->max_contexts; i++)
+        if (atomic_load_explicit(&region->contexts[i].is_open,
+                memory_order_acquire) != AMG_SHM_CONTEXT_NEVER)
+            return false;
+    return true;
+}
+
+/* Nobody looks beyond the end: it grows before the claim is live. */
+static void end_raise(const struct amg_shm_region *region, uint32_t end)
+{
+    _Atomic uint32_t *word = &region->head->slot_end;
+    uint32_t seen = atomic_load_explicit(word, memory_order_relaxed);
+
+    while (seen < end && !atomic_compare_exchange_weak_explicit(word, &seen,
+                             end, memory_order_acq_rel, memory_order_relaxed))
+        ;
+}
+
+/* Finds a free slot and takes it. */
+static bool slot_claim(struct amg_shm_peer *peer, struct amg_shm_link *link)
+{
+    const struct amg_shm_region *own = &peer->domain->region;
+    const struct amg_shm_region *region = &peer->region;
+
+    for (uint32_t i = 0; i < AMG_SHM_SLOTS; i++) {
+        uint64_t free = 0;
+        uint64_t taken = 0;
+
+        if (i > 0 && i % AMG_SHM_CLAIMS_AT_ONCE == 0 &&
+            !amg_shm_region_reserve(region,
+                (void *)(uintptr_t)&region->claims[i],
+                AMG_SHM_CLAIMS_AT_ONCE * sizeof(uint64_t)))
+            return false;
+        free = atomic_load_explicit(&region->claims[i], memory_order_relaxed);
+        taken = amg_shm_claim_take(
+            free, link->context_id, own->pid_ns != region->pid_ns, own->pid);
+
+        if (amg_shm_claim_state(free) == AMG_SHM_CLAIM_FREE &&
+            atomic_compare_exchange_strong_explicit(&region->claims[i], &free,
+                taken, memory_order_acquire, memory_order_relaxed)) {
+            link->slot = i;
+            link->claim = amg_shm_claim_in(taken, AMG_SHM_CLAIM_LIVE);
+            end_raise(region, i + 1);
+            return true;
+        }
+    }
+    return false;
+}
+
+/* There is no room in /dev/shm for its ring, which nobody has looked at. */
+static void slot_unclaim(struct amg_shm_peer *peer, struct amg_shm_link *link)
+{
+    uint64_t claim = amg_shm_claim_in(link->claim, AMG_SHM_CLAIM_MAKING);
+
+    (void)atomic_compare_exchange_strong_explicit(
+        &peer->region.claims[link->slot], &claim, amg_shm_claim_free(claim),
+        memory_order_release, memory_order_relaxed);
+    link->claim = 0;
+    if ((peer->warned & WARNED_OF_SLOTS) == 0)
+        AMG_LOG_ERROR("shm",
+            "na+sm://%s: /dev/shm has no room for a ring to it; what is sent "
+            "there waits for one",
+            peer->region.name);
+    peer->warned |= WARNED_OF_SLOTS;
+}
+
+/* Tries to claim a slot for a link that has none. */
+static bool link_claim_locked(
+    struct amg_shm_peer *peer, struct amg_shm_link *link)
+{
+    const struct amg_shm_region *own = &peer->domain->region;
+    struct amg_shm_region *region = &peer->region;
+    struct amg_shm_ring *ring = NULL;
+
+    if (!slot_claim(peer, link)) {
+        if ((peer->warned & WARNED_OF_SLOTS) == 0)
+            AMG_LOG_ERROR("shm",
+                "na+sm://%s: all of its %d slots for senders are taken (a slot "
+                "is one context of one process); what is sent there waits for "
+                "one",
+                region->name, AMG_SHM_SLOTS);
+        peer->warned |= WARNED_OF_SLOTS;
+        return false;
+    }
+    ring = &region->rings[link->slot];
+    if (!amg_shm_region_reserve(region, ring, sizeof(*ring))) {
+        slot_unclaim(peer, link);
+        return false;
+    }
+    memcpy(ring->name, own->name, sizeof(ring->name));
+    ring->incarnation = own->incarnation;
+    amg_shm_out_init(
+        &link->out, ring, !region->has_membarrier || !own->has_membarrier);
+    peer->domain->has_unseen = true;
+    atomic_store_explicit(
+        &region->claims[link->slot], link->claim, memory_order_release);
+    /* One that closes now sees the claim and tells us, or we see that. */
+    atomic_thread_fence(memory_order_seq_cst);
+    return true;
+}
+
+bool amg_shm_link_slot_locked(
+    struct amg_shm_peer *peer, struct amg_shm_link *link)
+{
+    if (amg_shm_link_has_slot(link) || link_claim_locked(peer, link))
+        return true;
+    peer->domain->wants_retry = true;
+    return false;
+}
+
+/* Room for the link of a context other than 0. */
+static struct amg_shm_link *link_alloc(
+    struct amg_shm_peer *peer, uint8_t context_id)
+{
+    struct amg_shm_link *link = NULL;
+
+    if (context_id == 0)
+        return &peer->first;
+    if (peer->more == NULL)
+        peer->more = amg_mem_zalloc(
+            peer->region.max_contexts * sizeof(struct amg_shm_link *));
+    if (peer->more == NULL)
+        return NULL;
+    link = amg_mem_alloc(sizeof(*link));
+    if (link != NULL)
+        amg_shm_link_init(link);
+    return link;
+}
+
+hg_return_t amg_shm_link_open_locked(struct amg_shm_peer *peer,
+    uint8_t context_id, struct amg_shm_link **ret_link)
+{
+    struct amg_shm_region *region = &peer->region;
+    struct amg_shm_link *link = NULL;
+
+    if (amg_shm_region_is_closed(region)) {
+        peer->domain->peer_gone_locked(peer, false);
+        return HG_HOSTUNREACH;
+    }
+    if (!context_may_come(region, context_id))
+        return HG_NOENTRY;
+    link = link_alloc(peer, context_id);
+    if (link == NULL)
+        return HG_NOMEM;
+    link->context = &region->contexts[context_id];
+    link->context_id = context_id;
+    if (context_id != 0)
+        peer->more[context_id] = link;
+    amg_shm_out_init(&link->out, &no_ring, false);
+    link->out.tail = AMG_SHM_CELLS; /* full */
+    if (!link_claim_locked(peer, link))
+        /* Some may be of the dead, which their owner finds out. */
+        (void)amg_shm_link_raise_all(peer);
+    if (amg_shm_region_is_closed(region)) {
+        peer->domain->peer_gone_locked(peer, false);
+        return HG_HOSTUNREACH;
+    }
+    *ret_link = link;
+    return HG_SUCCESS;
+}
+
+static const char addr_prefix[] = "na+sm://";
+
+static struct amg_shm_peer *peer_make_locked(
+    struct amg_shm_domain *domain, const struct amg_shm_region *region)
+{
+    struct amg_shm_peer *peer = amg_mem_zalloc(sizeof(*peer));
+
+    if (peer == NULL)
+        return NULL;
+    peer->domain = domain;
+    peer->region = *region;
+    peer->id = ++domain->next_peer_id;
+    peer->pidfd = -1;
+    amg_shm_link_init(&peer->first);
+    if (amg_map_put(&domain->peers, region->incarnation, peer) != HG_SUCCESS) {
+        amg_mem_free(peer);
+        return NULL;
+    }
+    amg_list_push(&domain->all_peers, &peer->all);
+    return peer;
+}
+
+hg_return_t amg_shm_addr_init(struct amg_shm_domain *domain)
+{
+    amg_list_init(&domain->all_peers);
+    amg_list_init(&domain->stuck);
+    domain->self = peer_make_locked(domain, &domain->region);
+    if (domain->self == NULL)
+        return HG_NOMEM;
+    domain->self->shares = 1;
+    return HG_SUCCESS;
+}
+
+void amg_shm_peer_unwatch_locked(struct amg_shm_peer *peer)
+{
+    if (peer->pidfd < 0)
+        return;
+    /* close() alone does not remove it if a forked child has the descriptor,
+     * too. */
+    (void)epoll_ctl(peer->domain->deaths, EPOLL_CTL_DEL, peer->pidfd, NULL);
+    close(peer->pidfd);
+    peer->pidfd = -1;
+}
+
+/* Asks the kernel to report the death of a peer, where it can. */
+static void peer_watch_locked(struct amg_shm_peer *peer)
+{
+    struct amg_shm_domain *domain = peer->domain;
+    struct epoll_event event = {
+        .events = EPOLLIN, .data.u64 = peer->region.incarnation};
+
+    if (amg_shm_peer_is_own_process(peer))
+        return;
+    if (domain->deaths >= 0 && peer->region.pid_ns == domain->region.pid_ns)
+        peer->pidfd = (int)syscall(SYS_pidfd_open, (pid_t)peer->region.pid, 0);
+    /* The pid may have been reused by the time it was opened. */
+    if (peer->pidfd >= 0 &&
+        (amg_shm_files_owner(&peer->region) != AMG_SHM_ALIVE ||
+            epoll_ctl(domain->deaths, EPOLL_CTL_ADD, peer->pidfd, &event) != 0))
+        amg_shm_peer_unwatch_locked(peer);
+    if (peer->pidfd < 0)
+        domain->has_unwatched = true;
+}
+
+bool amg_shm_peer_is_idle_locked(const struct amg_shm_peer *peer)
+{
+    return peer->shares == 0 && peer->calls.unanswered == 0 &&
+           peer->calls.waiting == NULL && peer->msgbufs_lent == 0 &&
+           !amg_shm_link_is_queued_locked(peer);
+}
+
+void amg_shm_peer_bulk_fini(struct amg_shm_bulk_peer *bulk)
+{
+    amg_shm_access_release(bulk->visitor);
+    bulk->visitor = NULL;
+    if (bulk->area != NULL)
+        munmap(bulk->area, bulk->area_len);
+    bulk->area = NULL;
+}
+
+void amg_shm_peer_free_locked(struct amg_shm_peer *peer)
+{
+    struct amg_shm_domain *domain = peer->domain;
+
+    amg_map_remove(&domain->peers, peer->region.incarnation);
+    amg_list_remove(&peer->all);
+    if (amg_link_is_listed(&peer->stuck))
+        amg_list_remove(&peer->stuck);
+    amg_flow_forget(&domain->calls.flow, &peer->calls);
+    AMG_ASSERT(peer->bulk.chunks_used == 0);
+    amg_shm_peer_bulk_fini(&peer->bulk);
+    amg_shm_link_fini_locked(peer);
+    amg_shm_peer_unwatch_locked(peer);
+    if (peer != domain->self)
+        amg_shm_region_fini(&peer->region);
+    amg_mem_free(peer);
+}
+
+void amg_shm_addr_fini(struct amg_shm_domain *domain)
+{
+    struct amg_link *link = NULL;
+
+    while ((link = amg_list_first(&domain->all_peers)) != NULL)
+        amg_shm_peer_free_locked(
+            amg_container_of(link, struct amg_shm_peer, all));
+    domain->self = NULL;
+    amg_map_fini(&domain->peers, NULL);
+}
+
+/* The known living peer of that name. */
+static struct amg_shm_peer *peer_known_locked(
+    struct amg_shm_domain *domain, const char *name)
+{
+    struct amg_link *link = amg_list_first(&domain->all_peers);
+
+    for (; link != NULL; link = amg_list_next(&domain->all_peers, link)) {
+        struct amg_shm_peer *peer =
+            amg_container_of(link, struct amg_shm_peer, all);
+
+        if (peer->state == AMG_SHM_PEER_ALIVE &&
+            strcmp(peer->region.name, name) == 0 &&
+            !amg_shm_region_is_closed(&peer->region) &&
+            amg_shm_files_owner(&peer->region) != AMG_SHM_DEAD)
+            return peer;
+    }
+    return NULL;
+}
+
+static hg_return_t peer_map_locked(struct amg_shm_domain *domain,
+    const char *name, uint64_t incarnation, struct amg_shm_peer **ret_peer)
+{
+    struct amg_shm_peer *peer = NULL;
+    struct amg_shm_region region;
+    hg_return_t rc = amg_shm_region_map(name, &region);
+
+    if (rc != HG_SUCCESS)
+        return rc;
+    rc = HG_ADDRNOTAVAIL;
+    if ((incarnation != 0 && region.incarnation != incarnation) ||
+        amg_shm_region_is_closed(&region) ||
+        amg_shm_files_owner(&region) == AMG_SHM_DEAD)
+        goto unmap;
+    rc = HG_NOMEM;
+    peer = amg_map_get(&domain->peers, region.incarnation);
+    if (peer != NULL) {
+        rc = HG_ADDRNOTAVAIL; /* it is gone, only references are left */
+        goto unmap;
+    }
+    peer = peer_make_locked(domain, &region);
+    if (peer == NULL)
+        goto unmap;
+    peer_watch_locked(peer);
+    *ret_peer = peer;
+    return HG_SUCCESS;
+
+unmap:
+    amg_shm_region_fini(&region);
+    return rc;
+}
+
+hg_return_t amg_shm_peer_find_locked(struct amg_shm_domain *domain,
+    const char *name, uint64_t incarnation, struct amg_shm_peer **ret_peer)
+{
+    struct amg_shm_peer *peer = NULL;
+    hg_return_t rc = HG_SUCCESS;
+
+    if (strcmp(name, domain->region.name) == 0)
+        peer = domain->self;
+    else if (incarnation != 0)
+        peer = amg_map_get(&domain->peers, incarnation);
+    else
+        peer = peer_known_locked(domain, name);
+    if (peer == NULL)
+        rc = peer_map_locked(domain, name, incarnation, &peer);
+    if (rc != HG_SUCCESS)
+        return rc;
+    peer->shares++;
+    *ret_peer = peer;
+    return HG_SUCCESS;
+}
+
+void amg_shm_addr_blame(struct amg_shm_peer *peer, enum amg_shm_fault fault,
+    unsigned kind, long number)
+{
+    static const char *const texts[] = {
+        [AMG_SHM_FAULT_FORM] = "a message of unknown form or wrong length was "
+                               "dropped",
+        [AMG_SHM_FAULT_CREDITS] = "more credits came back than were taken",
+        [AMG_SHM_FAULT_ANSWER] = "an answer that fits nothing was dropped",
+    };
+
+    if ((peer->warned & 1u << fault) != 0)
+        return;
+    peer->warned |= (uint16_t)(1u << fault);
+    AMG_LOG_WARNING("shm",
+        "from %s%s: %s (kind %u, number %ld); more of this from it is not "
+        "reported",
+        addr_prefix, peer->region.name, texts[fault], kind, number);
+}
+
+struct amg_peer *amg_shm_addr_self(struct amg_domain *base)
+{
+    return amg_shm_addr_ref(amg_shm_peer_base(amg_shm_domain_of(base)->self));
+}
+
+struct amg_peer *amg_shm_addr_ref(struct amg_peer *base)
+{
+    struct amg_shm_peer *peer = amg_shm_peer_of(base);
+
+    amg_bias_take(&peer->domain->lock);
+    peer->shares++;
+    amg_bias_give(&peer->domain->lock);
+    return base;
+}
+
+void amg_shm_addr_unref(struct amg_domain *base, struct amg_peer *peer)
+{
+    struct amg_shm_domain *domain = amg_shm_domain_of(base);
+
+    amg_bias_take(&domain->lock);
+    amg_shm_peer_drop_locked(amg_shm_peer_of(peer));
+    amg_bias_give(&domain->lock);
+}
+
+bool amg_shm_addr_is_self(
+    const struct amg_domain *base, const struct amg_peer *peer)
+{
+    return amg_shm_peer_of(peer) == amg_shm_domain_of(base)->self;
+}
+
+bool amg_shm_addr_is_same(const struct amg_domain *base,
+    const struct amg_peer *one, const struct amg_peer *other)
+{
+    (void)base;
+    return one == other;
+}
+
+hg_return_t amg_shm_addr_format(const struct amg_domain *base,
+    const struct amg_peer *peer, char *ret_text, size_t *len)
+{
+    const char *name = amg_shm_peer_of(peer)->region.name;
+    size_t room = *len;
+
+    (void)base;
+    *len = strlen(addr_prefix) + strlen(name) + 1;
+    if (ret_text == NULL || room < *len)
+        return HG_OVERFLOW;
+    snprintf(ret_text, room, "%s%s", addr_prefix, name);
+    return HG_SUCCESS;
+}
+
+/* The name in "na+sm://NAME", "sm://NAME", "shm://NAME"; else NULL. */
+static const char *text_name(const char *text)
+{
+    static const char *const prefixes[] = {addr_prefix, "sm://", "shm://"};
+
+    for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++) {
+        size_t len = strlen(prefixes[i]);
+
+        if (strncmp(text, prefixes[i], len) == 0)
+            return amg_shm_name_is_valid(text + len) ? text + len : NULL;
+    }
+    return NULL;
+}
+
+hg_return_t amg_shm_addr_parse(
+    struct amg_domain *base, const char *text, struct amg_peer **ret_peer)
+{
+    struct amg_shm_domain *domain = amg_shm_domain_of(base);
+    const char *name = text_name(text);
+    struct amg_shm_peer *peer = NULL;
+    hg_return_t rc = HG_SUCCESS;
+
+    if (name == NULL) {
+        AMG_LOG_ERROR("addr",
+            "'%s' is no address of shared memory; these look like %s%s", text,
+            addr_prefix, domain->region.name);
+        return HG_INVALID_ARG;
+    }
+    amg_bias_take(&domain->lock);
+    rc = amg_shm_peer_find_locked(domain, name, 0, &peer);
+    amg_bias_give(&domain->lock);
+    if (rc == HG_ADDRNOTAVAIL)
+        AMG_LOG_ERROR("addr",
+            "'%s': no living process of this user on this host has that name",
+            text);
+    if (rc == HG_AGAIN) {
+        AMG_LOG_ERROR("addr",
+            "'%s': its segment cannot be opened, because no descriptor is "
+            "left; see ulimit -n",
+            text);
+        rc = HG_NA_ERROR;
+    }
+    if (rc != HG_SUCCESS)
+        return rc;
+    *ret_peer = amg_shm_peer_base(peer);
+    return HG_SUCCESS;
+}

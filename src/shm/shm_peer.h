@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Peers of a domain: their references and address strings, our rings to their
+ * contexts, and the doorbells that wake these. */
+#ifndef AMG_SHM_SHM_PEER_H
+#define AMG_SHM_SHM_PEER_H
+
+#include "shm/shm_domain.h"
+
+/* Protocol violations of a peer; each is logged once. */
+enum amg_shm_fault {
+    AMG_SHM_FAULT_FORM,    /* a cell of unknown kind or wrong length */
+    AMG_SHM_FAULT_CREDITS, /* it returned more credits than it was given */
+    AMG_SHM_FAULT_ANSWER,  /* a reply without a call */
+};
+
+/* Creates the peer that stands for this domain itself. */
+hg_return_t amg_shm_addr_init(struct amg_shm_domain *domain);
+/* Frees all peers; nothing is in flight any more. */
+void amg_shm_addr_fini(struct amg_shm_domain *domain);
+
+/* The peer of that name and incarnation (0: any living one), with a reference.
+ * HG_ADDRNOTAVAIL: no peer has that name; HG_NOMEM; HG_AGAIN: no descriptor is
+ * left at the moment; HG_PROTOCOL_ERROR; HG_NA_ERROR. NOTE(why): it makes
+ * system calls under the lock, because two threads must not map one peer twice;
+ * it is rare. */
+hg_return_t amg_shm_peer_find_locked(struct amg_shm_domain *domain,
+    const char *name, uint64_t incarnation, struct amg_shm_peer **ret_peer);
+
+/* Whether the peer is a class of this process, and so dies with it. */
+static inline bool amg_shm_peer_is_own_process(const struct amg_shm_peer *peer)
+{
+    const struct amg_shm_region *own = &peer->domain->region;
+
+    return peer->region.pid == own->pid && peer->region.pid_ns == own->pid_ns;
+}
+
+/* Stops watching for its death. */
+void amg_shm_peer_unwatch_locked(struct amg_shm_peer *peer);
+
+/* Unmaps the peer's area and frees the slot for accesses in its table. */
+void amg_shm_peer_bulk_fini(struct amg_shm_bulk_peer *bulk);
+/* Frees the peer and all that belongs to it. */
+void amg_shm_peer_free_locked(struct amg_shm_peer *peer);
+bool amg_shm_peer_is_idle_locked(const struct amg_shm_peer *peer);
+
+/* Frees it if it has no references and nothing is in flight. */
+static inline void amg_shm_peer_reap_locked(struct amg_shm_peer *peer)
+{
+    if (!AMG_LIKELY(peer->shares > 0) && amg_shm_peer_is_idle_locked(peer))
+        amg_shm_peer_free_locked(peer);
+}
+
+static inline void amg_shm_peer_drop_locked(struct amg_shm_peer *peer)
+{
+    peer->shares--;
+    amg_shm_peer_reap_locked(peer);
+}
+
+/* Logs the fault if it is the first of its kind from the peer. */
+void amg_shm_addr_blame(struct amg_shm_peer *peer, enum amg_shm_fault fault,
+    unsigned kind, long number);
+
+/* The slots of the contract. */
+struct amg_peer *amg_shm_addr_self(struct amg_domain *domain);
+struct amg_peer *amg_shm_addr_ref(struct amg_peer *peer);
+void amg_shm_addr_unref(struct amg_domain *domain, struct amg_peer *peer);
+bool amg_shm_addr_is_self(
+    const struct amg_domain *domain, const struct amg_peer *peer);
+bool amg_shm_addr_is_same(const struct amg_domain *domain,
+    const struct amg_peer *one, const struct amg_peer *other);
+hg_return_t amg_shm_addr_format(const struct amg_domain *domain,
+    const struct amg_peer *peer, char *ret_text, size_t *len);
+hg_return_t amg_shm_addr_parse(
+    struct amg_domain *domain, const char *text, struct amg_peer **ret_peer);
+
+/* Our rings to the contexts of a peer: their claims, made at first use, and the
+ * messages that wait for room. */
+
+void amg_shm_link_init(struct amg_shm_link *link);
+/* Releases the claims of all links of the peer, and frees the links. */
+void amg_shm_link_fini_locked(struct amg_shm_peer *peer);
+/* Whether a message waits in one of them. */
+bool amg_shm_link_is_queued_locked(const struct amg_shm_peer *peer);
+/* Whether the peer refuses to read one of them. */
+bool amg_shm_link_is_refused_locked(const struct amg_shm_peer *peer);
+/* Releases the claims of all links. */
+void amg_shm_link_leave_locked(struct amg_shm_peer *peer);
+/* Whether the peer has opened all of them, and so mapped our segment. */
+bool amg_shm_link_is_seen_locked(const struct amg_shm_peer *peer);
+
+/* Claims a ring. HG_NOENTRY: the peer will never have that context;
+ * HG_HOSTUNREACH: it has closed and is marked gone, and is freed if it had no
+ * references; HG_NOMEM. If all its slots are taken, the link has none and only
+ * queues. */
+hg_return_t amg_shm_link_open_locked(struct amg_shm_peer *peer,
+    uint8_t context_id, struct amg_shm_link **ret_link);
+
+/* Whether the link has a slot or gets one now. If not, polls try again. */
+bool amg_shm_link_slot_locked(
+    struct amg_shm_peer *peer, struct amg_shm_link *link);
+
+static inline bool amg_shm_link_has_slot(const struct amg_shm_link *link)
+{
+    return link->claim != 0;
+}
+
+/* The link of a context, or NULL if none was opened. */
+static inline struct amg_shm_link *amg_shm_link_at_locked(
+    struct amg_shm_peer *peer, uint8_t context_id)
+{
+    if (AMG_LIKELY(context_id == 0))
+        return peer->first.out.ring == NULL ? NULL : &peer->first;
+    return peer->more == NULL || context_id >= peer->region.max_contexts
+               ? NULL
+               : peer->more[context_id];
+}
+
+static inline hg_return_t amg_shm_link_find_locked(struct amg_shm_peer *peer,
+    uint8_t context_id, struct amg_shm_link **ret_link)
+{
+    struct amg_shm_link *link = amg_shm_link_at_locked(peer, context_id);
+
+    if (!AMG_LIKELY(link != NULL))
+        return amg_shm_link_open_locked(peer, context_id, ret_link);
+    *ret_link = link;
+    return HG_SUCCESS;
+}
+
+/* Doorbell of a context: its news bits, and the FIFO that wakes its owner
+ * (shm_doorbell.c). */
+
+/* Creates the descriptor of an endpoint, and the FIFO of its inbox.
+ * HG_NA_ERROR. */
+hg_return_t amg_shm_doorbell_open(struct amg_shm_ep *ep);
+void amg_shm_doorbell_close(struct amg_shm_ep *ep);
+/* Removes the FIFO; the inbox is destroyed next. */
+void amg_shm_doorbell_remove(struct amg_shm_inbox *inbox);
+
+/* Raises news for a cell in a ring that the reader does not poll. */
+void amg_shm_link_raise_locked(
+    struct amg_shm_peer *peer, struct amg_shm_link *link);
+/* Raises news at all contexts of the peer so that they check their peers.
+ * False: one is blocked and could not be woken. */
+bool amg_shm_link_raise_all(struct amg_shm_peer *peer);
+
+/* Wakes `ep` for work posted by another thread of this process. */
+void amg_shm_doorbell_self_locked(struct amg_shm_ep *ep);
+
+/* A full barrier in every process that writes to the segment. */
+void amg_shm_doorbell_fence(const struct amg_shm_domain *domain);
+
+/* Registers this process for the barriers of others; false: the kernel has
+ * none, or AMALGAM_SHM_FENCE turns them off. */
+bool amg_shm_doorbell_has_membarrier(void);
+
+#endif

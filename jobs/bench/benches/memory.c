@@ -13,7 +13,8 @@
 #include <string.h>
 
 #include "jobs/bench/benches.h"
-#include "jobs/bench/frame/crowd.h"
+#include "jobs/bench/frame/helper.h"
+#include "jobs/bench/frame/peers.h"
 #include "jobs/bench/frame/watch.h"
 #include "jobs/bench/raw/calls.h"
 
@@ -136,7 +137,7 @@ void bench_memory(struct pair *pair)
     MPI_Barrier(pair->comm);
     smaps_take(pair, &both[0]); /* once, for what the reading itself takes */
     smaps_take(pair, &both[0]);
-    if (!pair_open_class(&idle, pair->comm, pair->options->transport))
+    if (!pair_open_class(&idle, pair->comm, pair->options->transport, false))
         pair_fail(pair, "no class to be measured");
     pair_enter(&idle);
     smaps_take(pair, &both[1]);

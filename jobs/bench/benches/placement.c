@@ -47,8 +47,6 @@ static void call_timed(struct flight *flight, double us)
 static void slice_run(struct pair *pair, void *arg, unsigned way,
     unsigned window, double us, struct ways_slice *ret_slice)
 {
-    struct amalgam_progress_options options =
-        AMALGAM_PROGRESS_OPTIONS_INITIALIZER;
     double start_us = 0.0;
     struct load load = {.slice = ret_slice};
     struct flight flight = {.pair = pair,
@@ -61,10 +59,8 @@ static void slice_run(struct pair *pair, void *arg, unsigned way,
         .calls = UINT64_MAX};
 
     (void)arg;
-    options.progress = hows[way].progress;
-    options.wait = hows[way].wait;
-    options.handlers = hows[way].handlers;
-    pair_set_progress(pair, &options);
+    pair_set_progress(
+        pair, hows[way].progress, hows[way].wait, hows[way].handlers, -1);
     pair_enter(pair);
     flight_handles(&flight, pair->null_id);
     start_us = clock_now_us();
@@ -97,7 +93,6 @@ void bench_placement(struct pair *pair)
 
     pin_lift(pair->pin, &pinned);
     pair_open_like(&both, pair, 0, PAIR_WAIT_MS);
-    pair_meet_back(&both);
     snprintf(both.cores, sizeof(both.cores), "shared");
     if (pair_is_of_two(&both, NULL))
         ways_run(&both, &ways);

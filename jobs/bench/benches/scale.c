@@ -86,7 +86,8 @@ static double peers_call(struct pair *pair, unsigned count, hg_id_t id,
 
     MPI_Comm_size(pair->comm, &size);
     for (unsigned i = 0; i < count; i++) {
-        ret_addrs[i] = team_addr(pair, (pair->rank + (int)i + 1) % size);
+        CHECK(pair, amalgam_addr_rank(pair->cls,
+                        (pair->rank + (int)i + 1) % size, &ret_addrs[i]));
         CHECK(pair, HG_Create(pair->context, ret_addrs[i], id,
                         &flight->slots[i].handle));
     }
@@ -280,7 +281,7 @@ static void part_run(
     if (comm != MPI_COMM_NULL) {
         team_join(&part, pair, comm);
         if (learns) {
-            if (!pair_open_ranks(&part, comm, pair->options->transport))
+            if (!pair_open_class(&part, comm, pair->options->transport, true))
                 pair_fail(pair, "no class for scale");
             pair_meet(&part);
             snprintf(words->transport, sizeof(words->transport), "%s",

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The two ranks between which all benchmarks measure. */
+/* The two ranks between which all benchmarks measure, and teams of all ranks.
+ */
 #include "jobs/bench/frame/pair.h"
 
 #include <errno.h>
@@ -14,11 +15,6 @@
 #include "jobs/bench/frame/watch.h"
 
 enum { PAGE_LEN = 4096, TEXT_LEN = 512, TAG = 3, TAG_PROGRESS = 12 };
-
-/* The name of what carried a call. */
-struct name {
-    char text[PAIR_NAME_CAP];
-};
 
 void pair_fail(const struct pair *pair, const char *format, ...)
 {
@@ -103,13 +99,6 @@ static hg_return_t procs_echo(hg_proc_t proc, void *data)
     return ret != HG_SUCCESS ? ret : hg_proc_uint32_t(proc, &echo->wanted);
 }
 
-static hg_return_t procs_name(hg_proc_t proc, void *data)
-{
-    struct name *name = data;
-
-    return hg_proc_raw(proc, name->text, sizeof(name->text));
-}
-
 /* Whose call it is: the context's, where each thread has one, or the class's.
  */
 static struct pair *pair_of(hg_handle_t handle)
@@ -153,21 +142,6 @@ static hg_return_t echo_serve(hg_handle_t handle)
     return HG_Destroy(handle);
 }
 
-static hg_return_t who_serve(hg_handle_t handle)
-{
-    const struct hg_info *info = HG_Get_info(handle);
-    struct name name = {{'?'}};
-    char text[TEXT_LEN];
-    hg_size_t len = sizeof(text);
-
-    /* The scheme of the address is what carries messages to it. */
-    if (HG_Addr_to_string(info->hg_class, text, &len, info->addr) == HG_SUCCESS)
-        snprintf(name.text, sizeof(name.text), "%.*s", (int)strcspn(text, ":"),
-            text);
-    HG_Respond(handle, NULL, NULL, &name);
-    return HG_Destroy(handle);
-}
-
 static hg_return_t stop_serve(hg_handle_t handle)
 {
     struct pair *pair = pair_of(handle);
@@ -189,8 +163,6 @@ static void calls_register(struct pair *pair)
         HG_Register_name(cls, "bench bytes", procs_payload, NULL, bytes_serve);
     pair->echo_id = HG_Register_name(
         cls, "bench echo", procs_echo, procs_payload, echo_serve);
-    pair->who_id =
-        HG_Register_name(cls, "bench who", NULL, procs_name, who_serve);
     pair->stop_id = HG_Register_name(cls, "bench stop", NULL, NULL, stop_serve);
 }
 
@@ -221,50 +193,27 @@ static hg_class_t *alone_open(const struct pair *pair, const char *transport)
     return HG_Init_opt2(transport, HG_TRUE, HG_VERSION(2, 4), &how);
 }
 
-/* One's own address, as a string if another rank wants it: `rank`, or -1. */
-static hg_addr_t self_tell(const struct pair *pair, int rank)
-{
-    hg_addr_t self = HG_ADDR_NULL;
-    char text[TEXT_LEN] = "";
-    hg_size_t len = sizeof(text);
-
-    CHECK(pair, HG_Addr_self(pair->cls, &self));
-    CHECK(pair, HG_Addr_to_string(pair->cls, text, &len, self));
-    if (rank >= 0)
-        MPI_Send(text, sizeof(text), MPI_CHAR, rank, TAG, pair->comm);
-    return self;
-}
-
-static hg_addr_t other_learn(const struct pair *pair, int rank)
-{
-    hg_addr_t other = HG_ADDR_NULL;
-    char text[TEXT_LEN] = "";
-
-    MPI_Recv(
-        text, sizeof(text), MPI_CHAR, rank, TAG, pair->comm, MPI_STATUS_IGNORE);
-    pair_check(pair, HG_Addr_lookup2(pair->cls, text, &other), text);
-    return other;
-}
-
-/* The address of the target, which the target sends as a string. */
+/* The caller gets to know the target by its address as a string, and the target
+ * the caller, if they are two. */
 static void peer_by_text(struct pair *pair)
 {
-    if (pair->is_target)
-        pair->peer = self_tell(pair, pair->is_caller ? -1 : 0);
-    else if (pair->is_caller)
-        pair->peer = other_learn(pair, 1);
-}
+    hg_addr_t self = HG_ADDR_NULL;
+    char mine[TEXT_LEN] = "";
+    char theirs[TEXT_LEN] = "";
+    hg_size_t len = sizeof(mine);
+    int other = 1 - pair->rank;
 
-void pair_meet_back(struct pair *pair)
-{
-    if (pair->is_collective || pair->is_caller == pair->is_target)
-        return;
-    if (pair->is_caller) {
-        HG_Addr_free(pair->cls, self_tell(pair, 1));
-        return;
-    }
-    HG_Addr_free(pair->cls, pair->peer);
-    pair->peer = other_learn(pair, 0);
+    CHECK(pair, HG_Addr_self(pair->cls, &self));
+    CHECK(pair, HG_Addr_to_string(pair->cls, mine, &len, self));
+    if (pair->is_caller != pair->is_target)
+        HG_Addr_free(pair->cls, self);
+    else
+        pair->peer = self;
+    MPI_Sendrecv(mine, TEXT_LEN, MPI_CHAR, other, TAG, theirs, TEXT_LEN,
+        MPI_CHAR, other, TAG, pair->comm, MPI_STATUS_IGNORE);
+    if (pair->is_caller != pair->is_target)
+        pair_check(
+            pair, HG_Addr_lookup2(pair->cls, theirs, &pair->peer), theirs);
 }
 
 /* An address of a rank is one of MPI also where ranks of one node go another
@@ -304,44 +253,36 @@ static void progress_tell(const struct pair *pair)
     report_progress(1, other);
 }
 
-/* Finds what carried a call from the caller to the target, as that sees it. */
-static void via_ask(struct pair *pair)
+/* Finds what carries a call from the caller to the target: the scheme of its
+ * address. */
+static void via_find(struct pair *pair)
 {
-    struct name name;
-    hg_handle_t handle = HG_HANDLE_NULL;
+    char text[TEXT_LEN];
+    hg_size_t len = sizeof(text);
 
     pair_enter(pair);
     progress_tell(pair);
-    if (!pair->is_caller) {
-        pair_serve(pair);
-    } else {
-        handle = pair_handle(pair, pair->who_id);
-        pair_call(pair, handle, NULL);
-        CHECK(pair, HG_Get_output(handle, &name));
-        memcpy(pair->via, name.text, sizeof(pair->via));
-        CHECK(pair, HG_Free_output(handle, &name));
-        CHECK(pair, HG_Destroy(handle));
-        pair_stop(pair);
-    }
     pair_leave(pair);
+    CHECK(pair, HG_Addr_to_string(pair->cls, text, &len, pair->peer));
+    snprintf(
+        pair->via, sizeof(pair->via), "%.*s", (int)strcspn(text, ":"), text);
     MPI_Bcast(pair->via, PAIR_NAME_CAP, MPI_CHAR, 0, pair->comm);
     via_near(pair);
 }
 
-/* `is_alone`: of this process; else together with the ranks of `comm`. */
-static bool class_open(
-    struct pair *pair, MPI_Comm comm, const char *transport, bool is_alone)
+bool pair_open_class(
+    struct pair *pair, MPI_Comm comm, const char *transport, bool is_of_ranks)
 {
     struct amalgam_options how = AMALGAM_OPTIONS_INITIALIZER;
     struct mapped before;
 
+    pair->is_collective = is_of_ranks || !transport_is_alone(transport);
     how.contexts = pair->contexts;
     mapped_read(NULL, &before);
     guard_step(
         "opening a class over \"%s\"", transport == NULL ? "auto" : transport);
-    pair->is_collective = !is_alone;
-    pair->cls = is_alone ? alone_open(pair, transport)
-                         : amalgam_init(comm, transport, &how);
+    pair->cls = pair->is_collective ? amalgam_init(comm, transport, &how)
+                                    : alone_open(pair, transport);
     if (pair->cls == NULL) {
         fprintf(stderr, "amalgam_bench: rank %d: no class over \"%s\"\n",
             pair->rank, transport == NULL ? "auto" : transport);
@@ -360,16 +301,6 @@ static bool class_open(
     return true;
 }
 
-bool pair_open_class(struct pair *pair, MPI_Comm comm, const char *transport)
-{
-    return class_open(pair, comm, transport, transport_is_alone(transport));
-}
-
-bool pair_open_ranks(struct pair *pair, MPI_Comm comm, const char *transport)
-{
-    return class_open(pair, comm, transport, false);
-}
-
 void pair_meet(struct pair *pair)
 {
     if (!pair->is_collective)
@@ -379,13 +310,13 @@ void pair_meet(struct pair *pair)
             amalgam_addr_rank(pair->cls, pair->rank == 1 ? 0 : 1, &pair->peer),
             "amalgam_addr_rank");
     if (pair->comm != MPI_COMM_NULL && pair->via[0] == '\0')
-        via_ask(pair);
+        via_find(pair);
     guard_rest();
 }
 
 bool pair_open(struct pair *pair, MPI_Comm comm, const char *transport)
 {
-    if (!pair_open_class(pair, comm, transport))
+    if (!pair_open_class(pair, comm, transport, false))
         return false;
     pair_meet(pair);
     return true;
@@ -514,24 +445,8 @@ void pair_leave(struct pair *pair)
     pair_barrier(pair);
 }
 
-void pair_set_progress(
-    struct pair *pair, const struct amalgam_progress_options *options)
-{
-    CHECK(pair, amalgam_set_progress(pair->cls, options));
-    pair->has_thread = options->progress == AMALGAM_PROGRESS_THREAD;
-}
-
-void pair_by_caller(struct pair *pair, enum amalgam_wait wait)
-{
-    struct amalgam_progress_options options =
-        AMALGAM_PROGRESS_OPTIONS_INITIALIZER;
-
-    options.progress = AMALGAM_PROGRESS_CALLER;
-    options.wait = wait;
-    pair_set_progress(pair, &options);
-}
-
-void pair_by_thread(struct pair *pair, enum amalgam_wait wait, int core)
+void pair_set_progress(struct pair *pair, enum amalgam_progress progress,
+    enum amalgam_wait wait, unsigned handlers, int core)
 {
     struct amalgam_progress_options options =
         AMALGAM_PROGRESS_OPTIONS_INITIALIZER;
@@ -539,10 +454,24 @@ void pair_by_thread(struct pair *pair, enum amalgam_wait wait, int core)
 
     /* Whether it is the first rank of its node or the second. */
     snprintf(cpus, sizeof(cpus), "%d,%d", core, core);
-    options.progress = AMALGAM_PROGRESS_THREAD;
+    options.progress = progress;
     options.wait = wait;
+    options.handlers = handlers;
     options.progress_cpus = core >= 0 ? cpus : NULL;
-    pair_set_progress(pair, &options);
+    CHECK(pair, amalgam_set_progress(pair->cls, &options));
+    pair->has_thread = progress == AMALGAM_PROGRESS_THREAD;
+}
+
+void pair_by_caller(struct pair *pair, enum amalgam_wait wait)
+{
+    pair_set_progress(
+        pair, AMALGAM_PROGRESS_CALLER, wait, AMALGAM_HANDLERS_AUTO, -1);
+}
+
+void pair_by_thread(struct pair *pair, enum amalgam_wait wait, int core)
+{
+    pair_set_progress(
+        pair, AMALGAM_PROGRESS_THREAD, wait, AMALGAM_HANDLERS_AUTO, core);
 }
 
 void pair_free_room(struct pair *pair)
@@ -600,6 +529,14 @@ void pair_call(struct pair *pair, hg_handle_t handle, void *input)
     pair_check(pair, ret, "the call");
 }
 
+void pair_call_once(struct pair *pair, hg_id_t id)
+{
+    hg_handle_t handle = pair_handle(pair, id);
+
+    pair_call(pair, handle, NULL);
+    pair_handle_free(pair, handle);
+}
+
 bool pair_is_stopped(const struct pair *pair)
 {
     return atomic_load_explicit(&pair->is_stopped, memory_order_acquire);
@@ -626,25 +563,101 @@ void pair_serve(struct pair *pair)
 
 void pair_stop(struct pair *pair)
 {
-    hg_handle_t handle = HG_HANDLE_NULL;
-
-    if (pair->is_target && pair->is_caller)
-        return;
-    handle = pair_handle(pair, pair->stop_id);
-    pair_call(pair, handle, NULL);
-    pair_handle_free(pair, handle);
+    if (!pair->is_target || !pair->is_caller)
+        pair_call_once(pair, pair->stop_id);
 }
 
 void pair_greet(struct pair *pair)
 {
     if (pair->rank == 0) {
-        hg_handle_t handle = pair_handle(pair, pair->null_id);
-
-        pair_call(pair, handle, NULL);
-        pair_handle_free(pair, handle);
+        pair_call_once(pair, pair->null_id);
         pair_stop(pair);
     } else {
         pair_await_stop(pair);
     }
     MPI_Barrier(pair->comm);
+}
+
+bool team_is_possible(const struct pair *like)
+{
+    /* Of those that only lead to oneself, or to a rank that tells its address.
+     */
+    const char *const names[] = {"self", "na+self", "sm", "na+sm"};
+    const char *transport = like->options->transport;
+
+    for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        if (transport != NULL && strcmp(transport, names[i]) == 0) {
+            pair_say(like,
+                "%s is left out: it needs a transport that leads from rank to "
+                "rank, and %s does not",
+                like->bench, transport);
+            return false;
+        }
+    return true;
+}
+
+/* The pin of one of the two, while all ranks share the cores. */
+static struct pin pin_lifted;
+
+void team_join(struct pair *team, const struct pair *like, MPI_Comm comm)
+{
+    static bool was_said;
+
+    pair_copy(like, team);
+    team->comm = comm;
+    team->is_oversubscribed = pin_is_oversubscribed(like->pin, comm);
+    pin_lifted.is_set = false;
+    if (!team->is_oversubscribed)
+        return;
+    if (team->rank == 0 && !was_said)
+        report_warn("the %d ranks of a job have fewer cores on their machine: "
+                    "rows of more than two tell of shared cores",
+            team->world->size);
+    was_said = true;
+    snprintf(team->cores, sizeof(team->cores), "shared");
+    /* If the first two alone had a core each, while all share these, the
+     * figures would tell of the cores. */
+    if (like->pin != NULL && like->pin->is_set)
+        pin_lift(like->pin, &pin_lifted);
+}
+
+void team_leave(struct pair *team)
+{
+    pin_restore(&pin_lifted);
+    pin_lifted.is_set = false;
+    team->comm = MPI_COMM_NULL;
+}
+
+bool team_open(struct pair *team, const struct pair *like)
+{
+    if (!team_is_possible(like))
+        return false;
+    team_join(team, like, like->world->comm);
+    if (!pair_open_class(team, team->comm, like->options->transport, true))
+        pair_fail(team, "no class for %s", like->bench);
+    pair_meet(team);
+    return true;
+}
+
+void team_close(struct pair *team)
+{
+    pair_close(team);
+    team_leave(team);
+}
+
+hg_addr_t *team_addrs(struct pair *team)
+{
+    int size = team->world->size;
+    hg_addr_t *addrs = pair_alloc(team, (size_t)size, sizeof(*addrs));
+
+    for (int i = 0; i < size; i++)
+        CHECK(team, amalgam_addr_rank(team->cls, i, &addrs[i]));
+    return addrs;
+}
+
+void team_addrs_free(struct pair *team, hg_addr_t *addrs)
+{
+    for (int i = 0; i < team->world->size; i++)
+        HG_Addr_free(team->cls, addrs[i]);
+    free(addrs);
 }

@@ -53,7 +53,6 @@ struct pair {
     hg_id_t null_id;    /* a call without arguments */
     hg_id_t bytes_id;   /* carries a struct payload there */
     hg_id_t echo_id;    /* carries a struct echo there, a struct payload back */
-    hg_id_t who_id;     /* tells what carried it */
     hg_id_t stop_id;    /* ends pair_serve() */
     /* Written by a handler, which may run in a thread of the library: the
      * release store pairs with the acquire load of pair_is_stopped(). */
@@ -87,14 +86,12 @@ hg_return_t procs_payload(hg_proc_t proc, void *data);
  * "na+sm") open one for each of the two. NULL: the library chooses. False, with
  * a line why, when it cannot. */
 bool pair_open(struct pair *pair, MPI_Comm comm, const char *transport);
-/* The same in two steps: the class; then the peer, and what leads to it unless
- * that is known. */
-bool pair_open_class(struct pair *pair, MPI_Comm comm, const char *transport);
+/* The same in two steps: the class, of all ranks of `comm` whichever transport
+ * if `is_of_ranks`; then the peer, and what leads to it unless that is known.
+ */
+bool pair_open_class(
+    struct pair *pair, MPI_Comm comm, const char *transport, bool is_of_ranks);
 void pair_meet(struct pair *pair);
-/* The first step for a class of all ranks of `comm`, whichever transport. */
-bool pair_open_ranks(struct pair *pair, MPI_Comm comm, const char *transport);
-/* The target, too, gets to know its peer; by both, when the pair is open. */
-void pair_meet_back(struct pair *pair);
 /* By all ranks that opened it. */
 void pair_close(struct pair *pair);
 /* Another pair of the same two ranks, not open. */
@@ -130,19 +127,21 @@ void pair_barrier_serving(struct pair *pair);
  * none, and nothing of the library is under way in MPI. */
 void pair_enter(struct pair *pair);
 void pair_leave(struct pair *pair);
-/* Sets how this rank makes progress from the next pair_enter() on. */
-void pair_set_progress(
-    struct pair *pair, const struct amalgam_progress_options *options);
-/* Progress by the program alone; or by a thread, too, on that core (-1: where
- * the library wants it). */
+/* Sets how this rank makes progress from the next pair_enter() on: by the
+ * program alone; or by a thread, too, on that core (-1: where the library wants
+ * it). */
+void pair_set_progress(struct pair *pair, enum amalgam_progress progress,
+    enum amalgam_wait wait, unsigned handlers, int core);
 void pair_by_caller(struct pair *pair, enum amalgam_wait wait);
 void pair_by_thread(struct pair *pair, enum amalgam_wait wait, int core);
 
 /* The caller's, within these: a handle for calls to the target. */
 hg_handle_t pair_handle(struct pair *pair, hg_id_t id);
 void pair_handle_free(struct pair *pair, hg_handle_t handle);
-/* Calls and waits for the answer. */
+/* Calls and waits for the answer; also with a handle of its own, without input.
+ */
 void pair_call(struct pair *pair, hg_handle_t handle, void *input);
+void pair_call_once(struct pair *pair, hg_id_t id);
 /* By a rank that is not the caller: serves, if it is the target, until the
  * caller calls pair_stop(). */
 void pair_serve(struct pair *pair);
@@ -211,9 +210,7 @@ void team_leave(struct pair *team);
 /* By all ranks, with a class of all. False as above. */
 bool team_open(struct pair *team, const struct pair *like);
 void team_close(struct pair *team);
-/* The address of a rank of the team; to be freed by HG_Addr_free(). */
-hg_addr_t team_addr(struct pair *team, int rank);
-/* Those of all ranks; and their end. */
+/* The addresses of all ranks; and their end. */
 hg_addr_t *team_addrs(struct pair *team);
 void team_addrs_free(struct pair *team, hg_addr_t *addrs);
 

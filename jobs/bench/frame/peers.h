@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The ranks beyond two: asleep until they are told to be silent peers, or to
- * take part in a benchmark. */
+/* Ranks beyond two, and the silent peers of a rank.
+ *
+ * Ranks beyond two sleep until they are told to take part in a benchmark, or to
+ * be silent peers: to call rank 1 once. Transports that need no MPI have other
+ * silent peers: classes that rank 0 opens beside its own. */
 #ifndef BENCH_PEERS_H
 #define BENCH_PEERS_H
 
@@ -20,5 +23,33 @@ void peers_run(
     struct pair *pair, void (*team_run)(struct pair *pair, unsigned number));
 /* By both of the two ranks, when there are others. */
 void peers_tell(struct pair *pair, int command);
+
+/* A class of a silent peer, of rank 0. */
+struct contact {
+    hg_class_t *cls;
+    hg_context_t *context;
+    hg_addr_t addr; /* of rank 1 */
+};
+
+/* A rank with many silent peers, and the same rank with one: two classes of
+ * each of the two ranks, with a context each. Its opener owns it. */
+struct crowd {
+    struct pair busy;  /* `count` peers contact it */
+    struct pair quiet; /* one does */
+    unsigned count;
+    const char *info;         /* opens the peers; NULL: they are ranks */
+    struct contact *contacts; /* of rank 0, the last one of `quiet` */
+};
+
+/* The string that opens the transport between the two in processes without MPI;
+ * NULL: there is none, or the peers are further ranks. */
+const char *crowd_info(const struct pair *pair);
+/* By both ranks. False, with a line why, when the transport has no peers to
+ * offer: there are no further ranks, or it leads to oneself only. */
+bool crowd_open(struct crowd *ret_crowd, struct pair *pair);
+/* By both: the peers make contact; ends the job when they cannot. */
+void crowd_gather(struct crowd *crowd);
+/* By both: the peers leave, and the classes are closed. */
+void crowd_close(struct crowd *crowd);
 
 #endif

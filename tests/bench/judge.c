@@ -143,44 +143,61 @@ static void test_figures_without_a_control_have_no_ratio(void **state)
     assert_true(row.ratio == 0.0);
 }
 
-/* Reads expectations from a file with this text. */
-static bool text_read(const char *text, struct expectation **ret_expectations,
-    unsigned *ret_count, double *ret_slack)
+/* Opens the expectations of a file with this text. */
+static bool text_open(const char *text)
 {
     char path[] = "/tmp/amalgam-judge-XXXXXX";
     int fd = mkstemp(path);
-    bool is_read = false;
+    bool is_open = false;
 
     assert_true(fd >= 0);
     assert_int_equal(write(fd, text, strlen(text)), strlen(text));
     close(fd);
-    is_read = expectations_read(path, ret_expectations, ret_count, ret_slack);
+    is_open = expect_open(path);
     unlink(path);
-    return is_read;
+    return is_open;
+}
+
+static struct row row_of(const char *bench, const char *better, double ratio)
+{
+    return (struct row){.bench = bench,
+        .op = "op",
+        .transport = "shm",
+        .size = 8,
+        .memory = "host",
+        .against = "mpi",
+        .better = better,
+        .ratio = ratio};
 }
 
 static void test_expectations_good_are_read(void **state)
 {
-    struct expectation *all = NULL;
-    unsigned count = 0;
-    double slack = 0.0;
-    struct row row = {.bench = "rate", .size = 8, .better = "higher"};
+    struct row row = row_of("rate", "higher", 0.9);
 
     (void)state;
-    assert_true(text_read("{\"slack\": 0.5, \"rows\": [{\"bench\": \"rate\", "
-                          "\"size\": 8, \"note\": \"n\", \"ratio\": 2}]}",
-        &all, &count, &slack));
-    assert_int_equal(count, 1);
-    assert_true(slack == 0.5);
-    assert_string_equal(expectation_text(&all[0], "bench"), "rate");
-    assert_null(expectation_text(&all[0], "op"));
-    assert_true(expectation_meets(&all[0], &row));
+    assert_true(text_open("{\"slack\": 0.5, \"rows\": [{\"bench\": \"rate\", "
+                          "\"size\": 8, \"note\": \"n\", \"ratio\": 2}]}"));
+    assert_int_equal(expect_row(&row), 1);
     row.size = 9;
-    assert_false(expectation_meets(&all[0], &row));
+    assert_int_equal(expect_row(&row), 0);
     row.size = 8;
     row.bench = "latency";
-    assert_false(expectation_meets(&all[0], &row));
-    free(all);
+    assert_int_equal(expect_row(&row), 0);
+    assert_int_equal(expect_close("shm", true), 1);
+}
+
+static void test_expectations_without_a_row_are_missing(void **state)
+{
+    const char *text = "{\"rows\": [{\"transport\": \"shm\", \"bench\": "
+                       "\"rate\", \"ratio\": 2}]}";
+
+    (void)state;
+    for (unsigned i = 0; i < 4; i++) {
+        assert_true(text_open(text));
+        expect_bench(i == 1 ? "latency" : "rate");
+        assert_int_equal(
+            expect_close(i == 2 ? NULL : "shm", i != 3), i == 0 ? 1 : 0);
+    }
 }
 
 static void test_expectations_bad_are_refused(void **state)
@@ -198,33 +215,28 @@ static void test_expectations_bad_are_refused(void **state)
 
     (void)state;
     for (unsigned i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
-        struct expectation *all = NULL;
-        unsigned count = 0;
-        double slack = 0.0;
-
-        if (text_read(texts[i], &all, &count, &slack))
+        if (text_open(texts[i]))
             fail_msg("%s was read", texts[i]);
-        free(all);
     }
 }
 
 static void test_expectation_slack_is_on_the_right_side(void **state)
 {
-    const struct expectation expectation = {.ratio = 2.0};
-    struct row row = {.better = "lower", .ratio = 2.1};
+    const struct {
+        const char *better;
+        double ratio;
+        unsigned unmet;
+    } cases[] = {{"lower", 2.1, 0}, {"lower", 2.3, 1}, {"lower", 0.1, 0},
+        {"higher", 0.1, 1}, {"higher", 1.9, 0}, {"higher", 9.0, 0}};
 
     (void)state;
-    assert_true(expectation_holds(&expectation, &row, 0.1));
-    row.ratio = 2.3;
-    assert_false(expectation_holds(&expectation, &row, 0.1));
-    row.ratio = 0.1;
-    assert_true(expectation_holds(&expectation, &row, 0.1));
-    row.better = "higher";
-    assert_false(expectation_holds(&expectation, &row, 0.1));
-    row.ratio = 1.9;
-    assert_true(expectation_holds(&expectation, &row, 0.1));
-    row.ratio = 9.0;
-    assert_true(expectation_holds(&expectation, &row, 0.1));
+    for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct row row = row_of("rate", cases[i].better, cases[i].ratio);
+
+        assert_true(text_open("{\"rows\": [{\"ratio\": 2.0}]}"));
+        assert_int_equal(expect_row(&row), cases[i].unmet);
+        assert_int_equal(expect_close(NULL, true), cases[i].unmet);
+    }
 }
 
 static void test_options_quick_is_less_but_something(void **state)
@@ -256,6 +268,7 @@ int main(void)
         cmocka_unit_test(test_figures_ratio_is_of_neighbouring_batches),
         cmocka_unit_test(test_figures_without_a_control_have_no_ratio),
         cmocka_unit_test(test_expectations_good_are_read),
+        cmocka_unit_test(test_expectations_without_a_row_are_missing),
         cmocka_unit_test(test_expectations_bad_are_refused),
         cmocka_unit_test(test_expectation_slack_is_on_the_right_side),
         cmocka_unit_test(test_options_quick_is_less_but_something),

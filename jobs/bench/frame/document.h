@@ -6,9 +6,6 @@
 #ifndef BENCH_DOCUMENT_H
 #define BENCH_DOCUMENT_H
 
-#include <stdbool.h>
-#include <stddef.h>
-
 #include "jobs/bench/frame/figures.h"
 #include "jobs/bench/frame/machine.h"
 #include "jobs/bench/frame/options.h"
@@ -35,29 +32,6 @@ struct results {
     char warnings[DOCUMENT_WARNINGS_MAX][DOCUMENT_WARNING_CAP];
     unsigned warning_count;
 };
-
-/* The keys that a row has in documents, in their order: what stands in `struct
- * row` at the offset of a column. */
-struct column {
-    const char *key;
-    enum {
-        COLUMN_TEXT,   /* const char *; NULL is "" */
-        COLUMN_SIZE,   /* size_t */
-        COLUMN_COUNT,  /* unsigned */
-        COLUMN_NUMBER, /* double */
-        COLUMN_PAIR,   /* double[2] */
-        COLUMN_FLAG,   /* bool */
-    } kind;
-    size_t offset;
-};
-
-extern const struct column columns[];
-extern const unsigned column_count;
-
-const char *column_text(const struct row *row, const struct column *column);
-/* Of all other kinds; `index` is 0 but for the second of a pair. */
-double column_number(
-    const struct row *row, const struct column *column, unsigned index);
 
 /* Opens the files that `results` asks for; it lives until documents_close(),
  * and what it says is written with each row. False, with a line why: a file

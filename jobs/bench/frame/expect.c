@@ -12,22 +12,30 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "jobs/bench/frame/document.h"
-
 #define SLACK_USUAL 0.10
 
-/* The file that is read, and the position in it. */
-struct reading {
-    const char *path;
-    unsigned row; /* from 1; 0: none of them */
-};
+enum { BENCHES_MAX = 64 };
 
+static struct {
+    struct json_object *root; /* the file */
+    struct json_object *rows; /* of it */
+    bool *were_met;           /* of each: a row was as described */
+    double slack;
+    const char *benches[BENCHES_MAX]; /* that were run */
+    unsigned bench_count;
+    FILE *words; /* what does not hold, a line each */
+    char *text;
+    size_t len;
+    unsigned unmet;
+} expect;
+
+/* Row 0 is none of them. */
 static bool wrong_say(
-    const struct reading *reading, const char *key, const char *what)
+    const char *path, size_t row, const char *key, const char *what)
 {
-    fprintf(stderr, "amalgam_bench: %s: ", reading->path);
-    if (reading->row > 0)
-        fprintf(stderr, "row %u: ", reading->row);
+    fprintf(stderr, "amalgam_bench: %s: ", path);
+    if (row > 0)
+        fprintf(stderr, "row %zu: ", row);
     fprintf(stderr, "\"%s\" %s\n", key, what);
     return false;
 }
@@ -51,12 +59,10 @@ static struct json_object *file_parse(const char *path)
     }
     json_tokener_set_flags(tokener, JSON_TOKENER_STRICT);
     for (; (len = getline(&line, &cap, file)) > 0; number++) {
-        bool is_blank = strspn(line, " \t\r\n") == (size_t)len;
-
         if (error == json_tokener_continue) {
             root = json_tokener_parse_ex(tokener, line, (int)len);
             error = json_tokener_get_error(tokener);
-        } else if (error == json_tokener_success && !is_blank) {
+        } else if (strspn(line, " \t\r\n") != (size_t)len) {
             error = json_tokener_error_parse_unexpected;
         }
         if (error != json_tokener_continue && error != json_tokener_success)
@@ -76,193 +82,95 @@ static struct json_object *file_parse(const char *path)
     return root;
 }
 
-/* A number that is not negative. */
-static bool number_read(const struct reading *reading, const char *key,
-    struct json_object *value, double *ret_number)
+static bool is_amount(struct json_object *value)
 {
     double number = json_object_get_double(value);
 
-    if ((!json_object_is_type(value, json_type_int) &&
-            !json_object_is_type(value, json_type_double)) ||
-        !isfinite(number) || number < 0.0)
-        return wrong_say(reading, key, "has to be a number of 0 or more");
-    *ret_number = number;
-    return true;
+    return (json_object_is_type(value, json_type_int) ||
+               json_object_is_type(value, json_type_double)) &&
+           isfinite(number) && number >= 0.0;
 }
 
-static bool column_read(const struct reading *reading, const char *key,
-    struct json_object *value, struct expectation *expectation)
-{
-    unsigned i = 0;
-
-    while (i < column_count && strcmp(columns[i].key, key) != 0)
-        i++;
-    if (i == column_count || columns[i].kind == COLUMN_NUMBER ||
-        columns[i].kind == COLUMN_PAIR || columns[i].kind == COLUMN_FLAG)
-        return wrong_say(reading, key,
-            "is nothing to tell rows by: bench, transport, via, op, size, "
-            "window, threads, ranks, peers, memory, against; and ratio, note");
-    expectation->has[i] = true;
-    if (columns[i].kind != COLUMN_TEXT)
-        return number_read(reading, key, value, &expectation->numbers[i]);
-    if (!json_object_is_type(value, json_type_string))
-        return wrong_say(reading, key, "has to be a text");
-    expectation->texts[i] = json_object_get_string(value);
-    return true;
-}
-
-static bool row_read(const struct reading *reading, struct json_object *row,
-    struct expectation *expectation)
-{
-    if (!json_object_is_type(row, json_type_object))
-        return wrong_say(reading, "rows", "has to have objects only");
-    json_object_object_foreach(row, key, value)
-    {
-        if (strcmp(key, "note") == 0)
-            continue;
-        if (strcmp(key, "ratio") == 0) {
-            if (!number_read(reading, key, value, &expectation->ratio))
-                return false;
-        } else if (!column_read(reading, key, value, expectation)) {
-            return false;
-        }
-    }
-    if (!json_object_object_get_ex(row, "ratio", NULL))
-        return wrong_say(reading, "ratio", "is missing");
-    return true;
-}
-
-/* What `root` says, which keeps the texts. */
-static bool root_read(const char *path, struct json_object *root,
-    struct expectation **ret_expectations, unsigned *ret_count,
-    double *ret_slack)
-{
-    struct reading reading = {.path = path};
-    struct json_object *rows = NULL;
-    size_t count = 0;
-
-    if (!json_object_is_type(root, json_type_object))
-        return wrong_say(&reading, "rows", "has to be in an object");
-    *ret_slack = SLACK_USUAL;
-    json_object_object_foreach(root, key, value)
-    {
-        if (strcmp(key, "rows") == 0)
-            rows = value;
-        else if (strcmp(key, "slack") != 0 && strcmp(key, "note") != 0)
-            return wrong_say(&reading, key, "is not known: slack, rows, note");
-        else if (key[0] == 's' && !number_read(&reading, key, value, ret_slack))
-            return false;
-    }
-    if (!json_object_is_type(rows, json_type_array) ||
-        json_object_array_length(rows) == 0)
-        return wrong_say(&reading, "rows", "has to be a list of at least one");
-    count = json_object_array_length(rows);
-    *ret_expectations = calloc(count, sizeof(**ret_expectations));
-    if (*ret_expectations == NULL)
-        return wrong_say(&reading, "rows", "is more than there is memory for");
-    for (size_t i = 0; i < count; i++) {
-        reading.row = (unsigned)i + 1;
-        if (!row_read(&reading, json_object_array_get_idx(rows, i),
-                *ret_expectations + i))
-            return false;
-    }
-    *ret_count = (unsigned)count;
-    return true;
-}
-
-bool expectations_read(const char *path, struct expectation **ret_expectations,
-    unsigned *ret_count, double *ret_slack)
-{
-    static struct json_object *root; /* of the file that was read last */
-    struct expectation *expectations = NULL;
-
-    json_object_put(root);
-    root = file_parse(path);
-    if (root == NULL ||
-        !root_read(path, root, &expectations, ret_count, ret_slack)) {
-        free(expectations);
-        return false;
-    }
-    *ret_expectations = expectations;
-    return true;
-}
-
-bool expectation_meets(
-    const struct expectation *expectation, const struct row *row)
-{
-    for (unsigned i = 0; i < column_count; i++) {
-        const struct column *column = &columns[i];
-
-        if (!expectation->has[i])
-            continue;
-        if (column->kind == COLUMN_TEXT) {
-            if (strcmp(expectation->texts[i], column_text(row, column)) != 0)
-                return false;
-        } else if (expectation->numbers[i] != column_number(row, column, 0)) {
-            return false;
-        }
-    }
-    return true;
-}
-
-bool expectation_holds(
-    const struct expectation *expectation, const struct row *row, double slack)
-{
-    if (strcmp(row->better, "higher") == 0)
-        return row->ratio >= expectation->ratio * (1.0 - slack);
-    return row->ratio <= expectation->ratio * (1.0 + slack);
-}
-
-const char *expectation_text(
-    const struct expectation *expectation, const char *key)
+/* The column by which rows are told apart; NULL: there is none. */
+static const struct column *column_of(const char *key)
 {
     for (unsigned i = 0; i < column_count; i++)
         if (strcmp(columns[i].key, key) == 0)
-            return expectation->texts[i];
+            return columns[i].kind <= COLUMN_COUNT ? &columns[i] : NULL;
     return NULL;
 }
 
-static void expectation_print(
-    const struct expectation *expectation, FILE *stream)
+static bool row_check(const char *path, size_t number, struct json_object *row)
 {
-    const char *comma = "";
+    if (!json_object_is_type(row, json_type_object))
+        return wrong_say(path, number, "rows", "has to have objects only");
+    json_object_object_foreach(row, key, value)
+    {
+        const struct column *column = column_of(key);
 
-    for (unsigned i = 0; i < column_count; i++) {
-        if (!expectation->has[i])
+        if (strcmp(key, "note") == 0)
             continue;
-        if (columns[i].kind == COLUMN_TEXT)
-            fprintf(stream, "%s%s %s", comma, columns[i].key,
-                expectation->texts[i]);
-        else
-            fprintf(stream, "%s%s %.0f", comma, columns[i].key,
-                expectation->numbers[i]);
-        comma = ", ";
+        if (column == NULL && strcmp(key, "ratio") != 0)
+            return wrong_say(path, number, key,
+                "is nothing to tell rows by: bench, transport, via, op, size, "
+                "window, threads, ranks, peers, memory, against; and ratio, "
+                "note");
+        if (column != NULL && column->kind == COLUMN_TEXT) {
+            if (!json_object_is_type(value, json_type_string))
+                return wrong_say(path, number, key, "has to be a text");
+        } else if (!is_amount(value)) {
+            return wrong_say(
+                path, number, key, "has to be a number of 0 or more");
+        }
     }
+    if (!json_object_object_get_ex(row, "ratio", NULL))
+        return wrong_say(path, number, "ratio", "is not there");
+    return true;
 }
 
-enum { BENCHES_MAX = 64 };
-
-static struct {
-    struct expectation *expectations;
-    unsigned count;
-    double slack;
-    const char *benches[BENCHES_MAX]; /* that were run */
-    unsigned bench_count;
-    FILE *words; /* what does not hold, a line each */
-    char *text;
-    size_t len;
-    unsigned unmet;
-} expect;
+static bool root_check(const char *path)
+{
+    if (!json_object_is_type(expect.root, json_type_object))
+        return wrong_say(path, 0, "rows", "has to be in an object");
+    expect.slack = SLACK_USUAL;
+    json_object_object_foreach(expect.root, key, value)
+    {
+        if (strcmp(key, "slack") == 0) {
+            if (!is_amount(value))
+                return wrong_say(
+                    path, 0, key, "has to be a number of 0 or more");
+            expect.slack = json_object_get_double(value);
+        } else if (strcmp(key, "rows") == 0) {
+            expect.rows = value;
+        } else if (strcmp(key, "note") != 0) {
+            return wrong_say(path, 0, key, "is not known: slack, rows, note");
+        }
+    }
+    if (!json_object_is_type(expect.rows, json_type_array) ||
+        json_object_array_length(expect.rows) == 0)
+        return wrong_say(path, 0, "rows", "has to be a list of at least one");
+    for (size_t i = 0; i < json_object_array_length(expect.rows); i++)
+        if (!row_check(path, i + 1, json_object_array_get_idx(expect.rows, i)))
+            return false;
+    return true;
+}
 
 bool expect_open(const char *path)
 {
+    memset(&expect, 0, sizeof(expect));
+    expect.root = file_parse(path);
+    if (expect.root == NULL || !root_check(path)) {
+        json_object_put(expect.root);
+        return false;
+    }
     expect.words = open_memstream(&expect.text, &expect.len);
-    if (expect.words == NULL) {
+    expect.were_met =
+        calloc(json_object_array_length(expect.rows), sizeof(bool));
+    if (expect.words == NULL || expect.were_met == NULL) {
         fputs("amalgam_bench: no memory for what is expected\n", stderr);
         return false;
     }
-    return expectations_read(
-        path, &expect.expectations, &expect.count, &expect.slack);
+    return true;
 }
 
 void expect_bench(const char *bench)
@@ -271,73 +179,113 @@ void expect_bench(const char *bench)
         expect.benches[expect.bench_count++] = bench;
 }
 
-static void unmet_say(
-    const struct expectation *expectation, const struct row *row)
+/* Is the row as described? */
+static bool is_met(struct json_object *expectation, const struct row *row)
 {
-    bool is_higher = strcmp(row->better, "higher") == 0;
+    json_object_object_foreach(expectation, key, value)
+    {
+        const struct column *column = column_of(key);
 
-    expect.unmet++;
-    fprintf(expect.words,
-        "expected: %s %s over %s, %zu B, window %u, %s, against %s: ratio at "
-        "%s %.3f (slack %.0f %%), got %.3f%s\n",
-        row->bench, row->op, row->transport, row->size, row->window,
-        row->memory, row->against, is_higher ? "least" : "most",
-        expectation->ratio, expect.slack * 100.0, row->ratio,
-        row->is_noisy ? ", noisy" : "");
+        if (column == NULL)
+            continue;
+        if (column->kind == COLUMN_TEXT ? strcmp(json_object_get_string(value),
+                                              column_text(row, column)) != 0
+                                        : json_object_get_double(value) !=
+                                              column_number(row, column, 0))
+            return false;
+    }
+    return true;
 }
 
-void expect_row(const struct row *row)
+static double ratio_of(struct json_object *expectation)
 {
-    for (unsigned i = 0; i < expect.count; i++) {
-        struct expectation *expectation = &expect.expectations[i];
+    return json_object_get_double(json_object_object_get(expectation, "ratio"));
+}
 
-        if (!expectation_meets(expectation, row))
+unsigned expect_row(const struct row *row)
+{
+    bool is_higher = strcmp(row->better, "higher") == 0;
+    unsigned before = expect.unmet;
+    size_t count =
+        expect.words == NULL ? 0 : json_object_array_length(expect.rows);
+
+    for (size_t i = 0; i < count; i++) {
+        struct json_object *expectation =
+            json_object_array_get_idx(expect.rows, i);
+        double wanted = ratio_of(expectation);
+
+        if (!is_met(expectation, row))
             continue;
-        expectation->was_met = true;
-        if (!expectation_holds(expectation, row, expect.slack))
-            unmet_say(expectation, row);
+        expect.were_met[i] = true;
+        if (is_higher ? row->ratio >= wanted * (1.0 - expect.slack)
+                      : row->ratio <= wanted * (1.0 + expect.slack))
+            continue;
+        expect.unmet++;
+        fprintf(expect.words,
+            "expected: %s %s over %s, %zu B, window %u, %s, against %s: ratio "
+            "at %s %.3f (slack %.0f %%), got %.3f%s\n",
+            row->bench, row->op, row->transport, row->size, row->window,
+            row->memory, row->against, is_higher ? "least" : "most", wanted,
+            expect.slack * 100.0, row->ratio, row->is_noisy ? ", noisy" : "");
     }
+    return expect.unmet - before;
 }
 
 /* Should rows as described have come? */
-static bool is_due(const struct expectation *expectation, const char *asked)
+static bool is_due(struct json_object *expectation, const char *asked)
 {
-    const char *bench = expectation_text(expectation, "bench");
-    const char *transport = expectation_text(expectation, "transport");
+    struct json_object *bench = json_object_object_get(expectation, "bench");
+    struct json_object *transport =
+        json_object_object_get(expectation, "transport");
     bool was_run = bench == NULL;
 
     for (unsigned i = 0; i < expect.bench_count && !was_run; i++)
-        was_run = strcmp(bench, expect.benches[i]) == 0;
+        was_run = strcmp(json_object_get_string(bench), expect.benches[i]) == 0;
     return was_run &&
-           (transport == NULL ||
-               strcmp(transport, asked == NULL ? "auto" : asked) == 0);
+           (transport == NULL || strcmp(json_object_get_string(transport),
+                                     asked == NULL ? "auto" : asked) == 0);
 }
 
-static void missing_say(const struct expectation *expectation)
+static void missing_say(struct json_object *expectation)
 {
+    const char *comma = "";
+
     expect.unmet++;
     fputs("expected: a row of ", expect.words);
-    expectation_print(expectation, expect.words);
+    json_object_object_foreach(expectation, key, value)
+    {
+        if (column_of(key) == NULL)
+            continue;
+        fprintf(
+            expect.words, "%s%s %s", comma, key, json_object_get_string(value));
+        comma = ", ";
+    }
     fprintf(
-        expect.words, ": ratio %.3f, got no such row\n", expectation->ratio);
+        expect.words, ": ratio %.3f, got no such row\n", ratio_of(expectation));
 }
 
 unsigned expect_close(const char *asked, bool is_whole)
 {
+    size_t count = 0;
+
     if (expect.words == NULL)
         return 0;
-    for (unsigned i = 0; is_whole && i < expect.count; i++)
-        if (!expect.expectations[i].was_met &&
-            is_due(&expect.expectations[i], asked))
-            missing_say(&expect.expectations[i]);
+    count = json_object_array_length(expect.rows);
+    for (size_t i = 0; is_whole && i < count; i++) {
+        struct json_object *expectation =
+            json_object_array_get_idx(expect.rows, i);
+
+        if (!expect.were_met[i] && is_due(expectation, asked))
+            missing_say(expectation);
+    }
     fclose(expect.words);
+    expect.words = NULL;
     fputs(expect.text, stderr);
     if (expect.unmet == 0)
-        fprintf(stderr, "All %u expectations hold%s.\n", expect.count,
+        fprintf(stderr, "All %zu expectations hold%s.\n", count,
             is_whole ? "" : ", as far as it went");
     free(expect.text);
-    free(expect.expectations);
-    expect.words = NULL;
-    expect.count = 0;
+    free(expect.were_met);
+    json_object_put(expect.root);
     return expect.unmet;
 }

@@ -18,9 +18,10 @@ void expect_bench(const char *bench)
     (void)bench;
 }
 
-void expect_row(const struct row *row)
+unsigned expect_row(const struct row *row)
 {
     (void)row;
+    return 0;
 }
 
 unsigned expect_close(const char *asked, bool is_whole)

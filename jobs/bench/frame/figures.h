@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Statistics of samples, and the row that they make. */
+/* Statistics of samples, and the rows that they make. */
 #ifndef BENCH_FIGURES_H
 #define BENCH_FIGURES_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-/* One result beside its control. Documents have these as their keys, see
- * document.c. Strings belong to the caller; those of `control` and `against`
- * are literals. 0 or NULL means unknown, unless something else is said.
+/* One result beside its control. Strings belong to the caller; those of
+ * `control` and `against` are literals. 0 or NULL means unknown, unless
+ * something else is said.
  *
  * The ratio is always ours / control in the row's own unit: of two times it is
  * good below 1, of two rates above it. `better` tells which. */
@@ -46,6 +46,29 @@ struct row {
     double stolen; /* by the host meanwhile, as a part of all cores' time */
     bool is_noisy; /* control_spread or stolen is too much */
 };
+
+/* The keys that a row has in documents, in their order: what stands in `struct
+ * row` at the offset of a column. Rows are told apart by the first kinds. */
+struct column {
+    const char *key;
+    enum {
+        COLUMN_TEXT,   /* const char *; NULL is "" */
+        COLUMN_SIZE,   /* size_t */
+        COLUMN_COUNT,  /* unsigned */
+        COLUMN_NUMBER, /* double */
+        COLUMN_PAIR,   /* double[2] */
+        COLUMN_FLAG,   /* bool */
+    } kind;
+    size_t offset;
+};
+
+extern const struct column columns[];
+extern const unsigned column_count;
+
+const char *column_text(const struct row *row, const struct column *column);
+/* Of all other kinds; `index` is 0 but for the second of a pair. */
+double column_number(
+    const struct row *row, const struct column *column, unsigned index);
 
 /* A row is noisy with more control_spread, or more stolen time, than this. */
 #define ROWS_NOISY  0.25

@@ -1,17 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The machine, the software and the ranks that figures were measured with.
- *
- * Libfabric tells its version itself once it is loaded. Until then it stays
- * away, since some benchmarks measure memory; what counts then is the version
- * that was built with, as with hwloc, which tells no more than that of its
- * interface. */
+ */
 #include "jobs/bench/frame/machine.h"
 
 #include <dirent.h>
-#include <dlfcn.h>
 #include <mpi.h>
 #include <stdbool.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,7 +18,7 @@
 #define COMPILER "gcc " __VERSION__
 #endif
 
-enum { BITS = 8, BYTE = 0xff, LINE_CAP = 256, PATH_CAP = 300 };
+enum { LINE_CAP = 256, PATH_CAP = 300 };
 
 /* The text behind the colon of the first line of a file that begins so. */
 static void line_find(const char *path, const char *key, char *ret_text)
@@ -59,32 +53,6 @@ static void mpi_read(struct machine *machine)
         (int)strcspn(text, "\n"), text);
 }
 
-/* The result of a function without arguments of a loaded library. */
-static bool number_ask(
-    const char *library, const char *symbol, uint32_t *ret_number)
-{
-    void *handle = dlopen(library, RTLD_NOW | RTLD_NOLOAD);
-    void *found = handle == NULL ? NULL : dlsym(handle, symbol);
-    uint32_t (*function)(void) = NULL;
-
-    if (found != NULL) {
-        memcpy(&function, &found, sizeof(found));
-        *ret_number = function();
-    }
-    if (handle != NULL)
-        dlclose(handle);
-    return found != NULL;
-}
-
-void machine_read_loaded(struct machine *machine)
-{
-    uint32_t number = 0;
-
-    if (number_ask("libfabric.so.1", "fi_version", &number))
-        snprintf(machine->libfabric, sizeof(machine->libfabric), "%u.%u",
-            number >> 2 * BITS, number & (BYTE << BITS | BYTE));
-}
-
 void machine_read(struct machine *ret_machine)
 {
     struct utsname names;
@@ -107,7 +75,6 @@ void machine_read(struct machine *ret_machine)
             names.sysname, names.release, names.machine);
     }
     mpi_read(ret_machine);
-    machine_read_loaded(ret_machine);
 }
 
 /* The cores that this thread may use, as "0-3,8". */

@@ -15,7 +15,7 @@ struct machine {
     long memory_mib; /* of the node */
     const char *amalgam;
     char mpi[MACHINE_TEXT_CAP];
-    char libfabric[MACHINE_TEXT_CAP]; /* "none" where the build has it not */
+    const char *libfabric; /* built with, as the next; "none": without */
     const char *hwloc;
     const char *compiler;
     const char *build; /* its kind */
@@ -29,8 +29,6 @@ struct machine_rank {
 
 /* Of this process, between the start and the end of MPI. */
 void machine_read(struct machine *ret_machine);
-/* The same for libraries that are loaded when they are needed. */
-void machine_read_loaded(struct machine *machine);
 /* Collective over all ranks. Rank 0 gets them all, to be freed by free();
  * others, and rank 0 without memory, get NULL. */
 struct machine_rank *machine_ranks(const struct world *world);

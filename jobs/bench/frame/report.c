@@ -151,7 +151,6 @@ void report_row(const struct row *row)
     row_print(&whole);
     report.noisy += whole.is_noisy ? 1 : 0;
     results.seconds = (clock_now_us() - report.start_us) * 1e-6;
-    machine_read_loaded(&results.machine);
     documents_add(&whole);
     expect_row(&whole);
 }

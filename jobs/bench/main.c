@@ -7,7 +7,6 @@
 
 #include "jobs/bench/benches.h"
 #include "jobs/bench/frame/expect.h"
-#include "jobs/bench/frame/helper.h"
 #include "jobs/bench/frame/peers.h"
 #include "jobs/bench/frame/report.h"
 #include "jobs/bench/frame/watch.h"
@@ -121,7 +120,6 @@ static void kind_run(struct pair *pair, unsigned kind)
             continue;
         if (limit_is_over(pair->comm))
             return;
-        meter_begin("%s", benches[i].name);
         expect_bench(benches[i].name);
         if (kind == BENCH_OF_TEAM)
             peers_tell(pair, PEERS_TEAM + (int)i);
@@ -291,8 +289,6 @@ int main(int argc, char **argv)
     int size = 0;
     int rc = 0;
 
-    if (argc > 1 && strcmp(argv[1], HELPER_WORD) == 0)
-        return helper_main(argc, argv);
     /* As the library does where it starts MPI itself. */
     MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &level);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);

@@ -31,7 +31,6 @@ refused 2 'no benchmark "nothing"; there are .* latency, .* all' nothing
 refused 2 "no benchmark is named; there are .* all" -t mpi+p2p
 refused 2 "bench: -w?" rate -w 65
 refused 2 "cannot write /nowhere/rows" latency --json /nowhere/rows
-refused 2 "ours alone" --helper
 refused 2 "cannot read /nowhere/expect" latency --expect /nowhere/expect
 
 refused 2 "are both $dir/twice: name two" latency --json "$dir/twice" --csv "$dir/twice"

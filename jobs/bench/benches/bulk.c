@@ -70,20 +70,13 @@ static const size_t *sizes_of(
 static void row_run(struct pair *pair, struct bulk *bulk, size_t size,
     unsigned window, const struct against *against)
 {
-    struct duel duel = {
-        .op = bulk->is_push ? "bulk_push" : "bulk_pull",
-        .memory = bulk_memory(bulk),
-        .against = against->name,
-        .text = against->text,
-        .size = size,
-        .window = window,
-        .calls = bulk_calls(size, window),
-        .warm = bulk_warm(size),
-        .figure = against->figure,
+    struct duel duel = {bulk->is_push ? "bulk_push" : "bulk_pull",
+        against->name, against->text, .memory = bulk_memory(bulk), .size = size,
+        .window = window, .calls = bulk_calls(size, window),
+        .warm = bulk_warm(size), .figure = against->figure,
         .is_open = against->is_open,
-        .ours = {.run = bulk_move, .arg = bulk, .enters = !against->is_open},
-        .control = {.run = against->control, .arg = bulk},
-    };
+        .ours = {bulk_move, bulk, .enters = !against->is_open},
+        .control = {against->control, bulk}};
 
     if (window * size <= pair->room_len)
         duel_run(pair, &duel, NULL);
@@ -175,20 +168,13 @@ static void layout_run(struct pair *pair, const struct layout *layout,
     bulk_open(pair, &gaps, like, &apart);
     bulk_open(pair, &piece, like, &whole);
     for (unsigned direction = 0; direction < 2; direction++) {
-        struct duel duel = {
-            .op = layout->ops[direction],
-            .memory = bulk_memory(&apart),
-            .against = "contiguous",
-            .text = "the same transfer of as many bytes that lie in one piece "
-                    "at both ends",
-            .size = len,
+        struct duel duel = {layout->ops[direction], "contiguous",
+            "the same transfer of as many bytes that lie in one piece "
+            "at both ends",
+            .memory = bulk_memory(&apart), .size = len,
             .calls = layout->calls != 0 ? layout->calls : bulk_calls(len, 1),
-            .warm = bulk_warm(len),
-            .figure = DUEL_GBPS,
-            .is_open = true,
-            .ours = {.run = bulk_move, .arg = &apart},
-            .control = {.run = bulk_move, .arg = &whole},
-        };
+            .warm = bulk_warm(len), .figure = DUEL_GBPS, .is_open = true,
+            .ours = {bulk_move, &apart}, .control = {bulk_move, &whole}};
 
         apart.is_push = whole.is_push = direction == 1;
         duel_run(pair, &duel, NULL);
@@ -207,23 +193,14 @@ static bool is_named(const struct pair *pair, const char *name)
 static void choice_size_run(struct pair *pair, struct bulk *chosen,
     struct pair *asked_pair, struct bulk *asked, size_t size)
 {
-    struct duel duel = {
-        .op = chosen->is_push ? "choice_push" : "choice_pull",
-        .memory = bulk_memory(chosen),
-        .against = asked_pair->transport,
-        .text = "the same transfers in a class over the transport that is "
-                "named; the best of them counts",
-        .size = size,
-        .window = WINDOW,
-        .calls = bulk_calls(size, WINDOW),
-        .warm = bulk_warm(size),
-        .figure = DUEL_GBPS,
-        .ours = {.run = bulk_move, .arg = chosen, .enters = true},
-        .control = {.run = bulk_move,
-            .arg = asked,
-            .pair = asked_pair,
-            .enters = true},
-    };
+    struct duel duel = {chosen->is_push ? "choice_push" : "choice_pull",
+        asked_pair->transport,
+        "the same transfers in a class over the transport that is "
+        "named; the best of them counts",
+        .memory = bulk_memory(chosen), .size = size, .window = WINDOW,
+        .calls = bulk_calls(size, WINDOW), .warm = bulk_warm(size),
+        .figure = DUEL_GBPS, .ours = {bulk_move, chosen, .enters = true},
+        .control = {bulk_move, asked, .pair = asked_pair, .enters = true}};
 
     if (WINDOW * size <= pair->room_len)
         duel_run(pair, &duel, NULL);

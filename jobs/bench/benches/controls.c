@@ -97,18 +97,13 @@ static void row_run(struct controls *controls, const struct rows *rows,
     struct pair *pair = &controls->pair;
     bool is_rate = rows->beside == TRIPS || rows->beside == REQUEST;
     unsigned calls = window * RATE_CALLS;
-    struct duel duel = {
-        .op = rows->op,
-        .against = besides[rows->beside].against,
-        .text = besides[rows->beside].text,
-        .size = size,
-        .window = window,
+    struct duel duel = {rows->op, besides[rows->beside].against,
+        besides[rows->beside].text, .size = size, .window = window,
         .calls = calls < RATE_CALLS_MIN ? RATE_CALLS_MIN : calls,
         .warm = is_rate ? DUEL_WARM : bulk_warm(size),
         .figure = besides[rows->beside].figure,
-        .ours = {.run = rows->batch, .arg = rows->arg},
-        .control = {.run = besides[rows->beside].batch},
-    };
+        .ours = {rows->batch, rows->arg},
+        .control = {besides[rows->beside].batch}};
 
     if (!is_rate)
         duel.calls = bulk_calls(size, window);

@@ -168,12 +168,8 @@ static double half_batch(struct pair *team, struct duel *duel)
     dht->ops = duel->calls / duel->ranks;
     dht->warm = warm_of(dht->ops);
     batch_prepare(dht, way);
-    dht->flight = (struct flight){.pair = team,
-        .arg = dht,
-        .post = way->post,
-        .look = way->look,
-        .window = dht->window,
-        .timed_every = 1};
+    dht->flight = (struct flight){team, .arg = dht, .post = way->post,
+        .look = way->look, .window = dht->window, .timed_every = 1};
     way->begin(dht);
     way->meet(dht);
     dht->next = 0;
@@ -294,20 +290,12 @@ static double row_run(
     struct half ours = {dht, kind->way};
     struct half control = {dht, against->way};
     double ratio = 0.0;
-    struct duel duel = {
-        .op = kind->op,
-        .memory = kind->memory,
-        .against = against->word,
-        .text = against->text,
-        .size = dht->size,
-        .window = window,
-        .calls = ops_of(dht->team, dht->size) * ranks,
-        .ranks = ranks,
-        .figure = DUEL_KPS,
-        .is_open = against->is_open,
-        .ours = {.run = half_batch, .arg = &ours, .enters = !against->is_open},
-        .control = {.run = half_batch, .arg = &control},
-    };
+    struct duel duel = {kind->op, against->word, against->text,
+        .memory = kind->memory, .size = dht->size, .window = window,
+        .calls = ops_of(dht->team, dht->size) * ranks, .ranks = ranks,
+        .figure = DUEL_KPS, .is_open = against->is_open,
+        .ours = {half_batch, &ours, .enters = !against->is_open},
+        .control = {half_batch, &control}};
 
     dht->is_find = kind->is_find;
     dht->window = window;
@@ -342,20 +330,13 @@ static void size_run(
 static void crossover_tell(
     const struct pair *team, size_t last, const struct crossover *crossover)
 {
-    struct row row = {
-        .op = "dht_crossover",
-        .memory = "library",
-        .size = crossover->size,
-        .window = 1,
-        .unit = "B",
-        .value = (double)crossover->size,
-        .against = crossover->op,
+    struct row row = {"dht_crossover", .memory = "library",
+        .size = crossover->size, .window = 1, .unit = "B",
+        .value = (double)crossover->size, .against = crossover->op,
         .control = "the largest value measured; value: from this on a landing "
                    "zone is faster than values in calls, 0 (ratio 2): never",
-        .control_value = (double)last,
-        .ranks = (unsigned)team->world->size,
-        .better = "lower",
-    };
+        .control_value = (double)last, .ranks = (unsigned)team->world->size,
+        .better = "lower"};
 
     row.ratio =
         crossover->size > 0 ? row.value / row.control_value : NEVER_RATIO;

@@ -447,21 +447,15 @@ static void row_run(struct histogram *histogram, const char *op, unsigned batch,
     unsigned calls = batch == 1 ? MESSAGES_SINGLE : MESSAGES_BATCH;
     unsigned ranks = (unsigned)team->world->size;
     struct half both[] = {{histogram, &ours}, {histogram, control}};
-    struct duel duel = {
-        .op = op,
-        .against = is_mpi ? "mpi" : "win",
-        .text = is_mpi ? "the same messages by MPI_Isend, receives from any "
-                         "source stay posted"
-                       : "MPI_Accumulate of each update, with a flush now and "
-                         "then, in a window of MPI_Win_allocate",
-        .size = batch * sizeof(struct update),
-        .window = MESSAGES,
-        .ranks = ranks,
-        .each = batch,
-        .figure = DUEL_KPS,
-        .ours = {.run = half_batch, .arg = &both[0], .enters = true},
-        .control = {.run = half_batch, .arg = &both[1]},
-    };
+    struct duel duel = {op, is_mpi ? "mpi" : "win",
+        is_mpi ? "the same messages by MPI_Isend, receives from any "
+                 "source stay posted"
+               : "MPI_Accumulate of each update, with a flush now and "
+                 "then, in a window of MPI_Win_allocate",
+        .size = batch * sizeof(struct update), .window = MESSAGES,
+        .ranks = ranks, .each = batch, .figure = DUEL_KPS,
+        .ours = {half_batch, &both[0], .enters = true},
+        .control = {half_batch, &both[1]}};
 
     if (team->is_oversubscribed)
         calls /= OVERSUBSCRIBED_PART;

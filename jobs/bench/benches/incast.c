@@ -392,11 +392,8 @@ static void origin_run(
 {
     struct incast *incast = duel->arg;
     hg_id_t id = duel->size > 0 ? incast->input_id : incast->null_id;
-    struct flight flight = {.pair = team,
-        .arg = duel,
-        .post = call_post,
-        .look = flight_turn,
-        .window = duel->window};
+    struct flight flight = {team, .arg = duel, .post = call_post,
+        .look = flight_turn, .window = duel->window};
 
     for (unsigned i = 0; i < duel->window; i++) {
         void *room = team->room + i * duel->size;
@@ -486,24 +483,17 @@ static void window_run(struct incast *incast, size_t size, unsigned window)
 {
     struct pair *team = incast->team;
     unsigned ranks = origins_of(team) + 1;
-    struct duel duel = {
-        .op = "incast",
-        .against = "mpi",
-        .text = "the same by bare MPI: each origin MPI_Isend of as many bytes "
-                "(24 for the null call) and MPI_Irecv of 24 B, as many in "
-                "flight; the target up to 64 receives from MPI_ANY_SOURCE, "
-                "MPI_Isend, MPI_Testsome",
-        .size = size,
-        .window = window,
-        .calls = ranks * SAMPLES,
-        .ranks = ranks,
-        .peers = ranks - 2,
+    struct duel duel = {"incast", "mpi",
+        "the same by bare MPI: each origin MPI_Isend of as many bytes "
+        "(24 for the null call) and MPI_Irecv of 24 B, as many in "
+        "flight; the target up to 64 receives from MPI_ANY_SOURCE, "
+        "MPI_Isend, MPI_Testsome",
+        .size = size, .window = window, .calls = ranks * SAMPLES,
+        .ranks = ranks, .peers = ranks - 2,
         .figure = size < GBPS_LEN ? DUEL_KPS : DUEL_GBPS,
-        .ours = {.run = calls_batch, .arg = incast, .enters = true},
-        .control = {.run = control_batch, .arg = incast},
-        .more_rows = more_rows,
-        .more_count = FIGURES,
-    };
+        .ours = {calls_batch, incast, .enters = true},
+        .control = {control_batch, incast}, .more_rows = more_rows,
+        .more_count = FIGURES};
 
     pair_need_room(team, room_needed(team, size, window));
     duel_run(team, &duel, NULL);
@@ -535,15 +525,11 @@ static void memory_run(struct incast *incast, bool is_bulk)
         .window = LARGE_WINDOW,
         .calls = origins_of(team) * SAMPLES,
         .arg = incast};
-    struct row row = {.op = is_bulk ? "incast_memory" : "incast_mem_in",
-        .size = LARGE_LEN,
-        .window = LARGE_WINDOW,
-        .ranks = origins_of(team) + 1,
-        .peers = origins_of(team) - 1,
-        .unit = "MiB",
-        .against = "limit",
-        .control = "16 MiB, which it may take",
-        .control_value = LIMIT_MIB,
+    struct row row = {is_bulk ? "incast_memory" : "incast_mem_in",
+        .size = LARGE_LEN, .window = LARGE_WINDOW,
+        .ranks = origins_of(team) + 1, .peers = origins_of(team) - 1,
+        .unit = "MiB", .against = "limit",
+        .control = "16 MiB, which it may take", .control_value = LIMIT_MIB,
         .batches = LARGE_ROUNDS};
     double idle = 0.0;
     double rise = -1.0; /* below 0: the kernel does not tell */

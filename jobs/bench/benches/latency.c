@@ -27,17 +27,11 @@ enum {
 static void size_run(struct pair *pair, size_t size)
 {
     bool is_fabric = fabric_is_way(pair);
-    struct duel duel = {
-        .op = "rpc",
-        .against = is_fabric ? "libfabric" : "mpi",
-        .text = is_fabric ? FABRIC_TRIP_TEXT : MPI_TRIP_TEXT,
-        .size = size,
-        .calls = CALLS_LATENCY,
-        .warm = DUEL_WARM,
-        .figure = DUEL_US,
-        .ours = {.run = calls_latency, .enters = true},
-        .control = {.run = is_fabric ? fabric_trip : mpi_trip},
-    };
+    struct duel duel = {"rpc", is_fabric ? "libfabric" : "mpi",
+        is_fabric ? FABRIC_TRIP_TEXT : MPI_TRIP_TEXT, .size = size,
+        .calls = CALLS_LATENCY, .warm = DUEL_WARM, .figure = DUEL_US,
+        .ours = {calls_latency, .enters = true},
+        .control = {is_fabric ? fabric_trip : mpi_trip}};
 
     duel_run(pair, &duel, NULL);
 }
@@ -62,19 +56,13 @@ static void twice_run(struct pair *pair)
         pair_fail(pair, "messages of %u and %u bytes are too short", in, out);
     pair_need_room(pair, 2 * (size_t)(in > out ? in : out));
     for (unsigned i = 0; i < sizeof(loads) / sizeof(loads[0]); i++) {
-        struct duel duel = {
-            .op = loads[i].op,
-            .against = "fitting",
-            .text = "the same call with arguments that just fit into one "
-                    "message",
+        struct duel duel = {loads[i].op, "fitting",
+            "the same call with arguments that just fit into one "
+            "message",
             .size = loads[i].twice.in + loads[i].twice.out,
-            .calls = TWICE_CALLS,
-            .warm = DUEL_WARM,
-            .figure = DUEL_US,
-            .is_open = true,
-            .ours = {.run = calls_echo, .arg = (void *)&loads[i].twice},
-            .control = {.run = calls_echo, .arg = (void *)&loads[i].fitting},
-        };
+            .calls = TWICE_CALLS, .warm = DUEL_WARM, .figure = DUEL_US,
+            .is_open = true, .ours = {calls_echo, (void *)&loads[i].twice},
+            .control = {calls_echo, (void *)&loads[i].fitting}};
 
         duel_run(pair, &duel, NULL);
     }

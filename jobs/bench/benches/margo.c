@@ -45,29 +45,19 @@ enum {
 static void calls_run(
     struct pair *pair, struct margo_pair *polling, struct margo_pair *defaults)
 {
-    struct duel null = {
-        .op = "margo",
-        .against = "hg",
-        .text = "the same null calls by HG_Forward(), HG_Progress() and "
-                "HG_Trigger(), polling; median time",
-        .calls = CALLS_LATENCY,
-        .warm = DUEL_WARM,
-        .figure = DUEL_US,
-        .ours = {.run = margo_pair_latency, .arg = polling},
-        .control = {.run = calls_latency, .enters = true},
-    };
-    struct duel rate = {
-        .op = "margo_rate",
-        .against = "hg",
-        .text = "the same number of null calls in flight by HG_Forward(); "
-                "median rate",
+    struct duel null = {"margo", "hg",
+        "the same null calls by HG_Forward(), HG_Progress() and "
+        "HG_Trigger(), polling; median time",
+        .calls = CALLS_LATENCY, .warm = DUEL_WARM, .figure = DUEL_US,
+        .ours = {margo_pair_latency, polling},
+        .control = {calls_latency, .enters = true}};
+    struct duel rate = {"margo_rate", "hg",
+        "the same number of null calls in flight by HG_Forward(); "
+        "median rate",
         .window = pair->options->window == 0 ? WINDOW : pair->options->window,
-        .calls = CALLS_RATE,
-        .warm = DUEL_WARM,
-        .figure = DUEL_KPS,
-        .ours = {.run = margo_pair_rate, .arg = polling},
-        .control = {.run = calls_rate, .enters = true},
-    };
+        .calls = CALLS_RATE, .warm = DUEL_WARM, .figure = DUEL_KPS,
+        .ours = {margo_pair_rate, polling},
+        .control = {calls_rate, .enters = true}};
 
     if (defaults == NULL) {
         duel_run(pair, &null, NULL);
@@ -79,8 +69,7 @@ static void calls_run(
     null.text =
         "the same calls by instances of Margo that never sleep; median time";
     null.ours.arg = defaults;
-    null.control =
-        (struct duel_side){.run = margo_pair_latency, .arg = polling};
+    null.control = (struct duel_side){margo_pair_latency, .arg = polling};
     duel_run(pair, &null, NULL);
 }
 
@@ -177,19 +166,14 @@ static void direction_run(struct pair *pair, struct margo_pair *own,
         own->mid, "bench_margo_move", bench_move_t, void, bench_margo_move);
     CHECK(pair, margo_register_data(own->mid, mover.id, &mover, NULL));
     for (unsigned i = 0; i < count; i++) {
-        struct duel duel = {
-            .op = is_push ? "margo_push" : "margo_pull",
-            .against = "hg",
-            .text = "the same transfers by HG_Bulk_transfer(), one at a time, "
-                    "from a loop of HG_Progress() and HG_Trigger(); median "
-                    "rate",
-            .size = sizes[i],
-            .calls = bulk_calls(sizes[i], 1),
-            .warm = bulk_warm(sizes[i]),
-            .figure = DUEL_GBPS,
-            .ours = {.run = margo_move, .arg = &mover},
-            .control = {.run = bulk_move, .arg = &mover.bulk, .enters = true},
-        };
+        struct duel duel = {is_push ? "margo_push" : "margo_pull", "hg",
+            "the same transfers by HG_Bulk_transfer(), one at a time, "
+            "from a loop of HG_Progress() and HG_Trigger(); median "
+            "rate",
+            .size = sizes[i], .calls = bulk_calls(sizes[i], 1),
+            .warm = bulk_warm(sizes[i]), .figure = DUEL_GBPS,
+            .ours = {margo_move, &mover},
+            .control = {bulk_move, &mover.bulk, .enters = true}};
 
         duel_run(pair, &duel, NULL);
     }
@@ -305,9 +289,7 @@ static void blocked_run(struct pair *pair)
         .wanted = pair->options->is_smoke ? HANDLERS_SMOKE : HANDLERS};
     struct margo_pair_how how = {.credits = HANDLERS + 1};
     double kib[2] = {0.0, 0.0}; /* what rank 1 has grown by, and stacks */
-    struct row row = {.op = "margo_blocked",
-        .window = blocked.wanted,
-        .unit = "KiB",
+    struct row row = {"margo_blocked", .window = blocked.wanted, .unit = "KiB",
         .against = "stack",
         .control = "the resident pages of the handler's stack, which the "
                    "figure leaves out"};
@@ -421,16 +403,14 @@ static void slice_run(struct pair *pair, void *arg, unsigned way,
 
 static void ways_of_margo_run(struct pair *pair)
 {
-    static const struct ways ways = {
-        .count = sizeof(hows) / sizeof(hows[0]),
+    static const struct ways ways = {sizeof(hows) / sizeof(hows[0]),
         .ops = {"defaults", "m_caller_spin", "m_caller_sp1", "m_caller_slp",
             "m_caller_sl1", "m_thread_spin", "m_thread_sp1", "m_thread_slp",
             "m_thread_sl1"},
         .best_text = "the best of the eight ways to share out Margo's work, of "
                      "the same run: the one with the highest rate",
         .chosen_text = "Margo with a progress thread, and else its defaults",
-        .slice = slice_run,
-    };
+        .slice = slice_run};
     struct pin pinned;
 
     pin_lift(pair->pin, &pinned);

@@ -13,7 +13,6 @@
 #include <string.h>
 
 #include "jobs/bench/benches.h"
-#include "jobs/bench/frame/helper.h"
 #include "jobs/bench/frame/peers.h"
 #include "jobs/bench/frame/watch.h"
 #include "jobs/bench/raw/calls.h"
@@ -21,17 +20,12 @@
 void bench_silent(struct pair *pair)
 {
     struct crowd crowd;
-    struct duel duel = {
-        .op = "rpc_silent",
-        .against = "one peer",
-        .text = "the same call to a class of the same process that one silent "
-                "peer has contacted",
-        .calls = CALLS_LATENCY,
-        .warm = DUEL_WARM,
-        .figure = DUEL_US,
-        .ours = {.run = calls_latency},
-        .control = {.run = calls_latency, .pair = &crowd.quiet},
-    };
+    struct duel duel = {"rpc_silent", "one peer",
+        "the same call to a class of the same process that one silent "
+        "peer has contacted",
+        .calls = CALLS_LATENCY, .warm = DUEL_WARM, .figure = DUEL_US,
+        .ours = {calls_latency},
+        .control = {calls_latency, .pair = &crowd.quiet}};
 
     if (!crowd_open(&crowd, pair))
         return;
@@ -57,44 +51,20 @@ static void smaps_take(const struct pair *pair, struct smaps *ret_smaps)
 static void idle_rows(const struct pair *pair, const struct smaps *before,
     const struct smaps *after, const char *const ops[3], const char *control)
 {
-    row_add(pair, (struct row){.op = ops[0],
-                      .value = after->rss - before->rss,
-                      .against = "process",
-                      .control = control,
+    row_add(pair, (struct row){ops[0], .value = after->rss - before->rss,
+                      .against = "process", .control = control,
                       .control_value = before->rss});
-    row_add(pair, (struct row){.op = ops[1],
-                      .value = after->pss - before->pss,
-                      .against = "process",
-                      .control = control,
+    row_add(pair, (struct row){ops[1], .value = after->pss - before->pss,
+                      .against = "process", .control = control,
                       .control_value = before->pss});
     if (after->shared_len > before->shared_len)
         row_add(pair,
-            (struct row){.op = ops[2],
+            (struct row){ops[2],
                 .value = after->shared_touched - before->shared_touched,
                 .against = "length",
                 .control = "the length of the shared mappings of the class, "
                            "touched or not",
                 .control_value = after->shared_len - before->shared_len});
-}
-
-/* The same in a process that has nothing but the class, where the transport
- * does without MPI. */
-static void alone_rows(const struct pair *pair)
-{
-    static const char *const ops[] = {
-        "alone_rss", "alone_pss", "alone_segment"};
-    const char *info =
-        strcmp(pair->via, "self") == 0 ? "self" : crowd_info(pair);
-    struct smaps before;
-    struct smaps after;
-
-    if (info == NULL || pair->rank != 0)
-        return;
-    guard_step("a process over %s that measures itself", info);
-    if (!helper_measure(info, pair->options->deadline_s, &before, &after))
-        pair_fail(pair, "a process of its own cannot be measured");
-    idle_rows(pair, &before, &after, ops,
-        "what a process without MPI had before it opened the same");
 }
 
 /* The pages of this process alone, and the existing ones of those it shares.
@@ -118,8 +88,7 @@ static void peer_row(struct pair *pair)
     smaps_take(pair, &both[1]);
     MPI_Bcast(both, sizeof(both), MPI_BYTE, 1, pair->comm);
     row_add(pair,
-        (struct row){.op = "peer",
-            .peers = crowd.count,
+        (struct row){"peer", .peers = crowd.count,
             .value = (own_kib(&both[1]) - own_kib(&both[0])) / crowd.count,
             .against = "process",
             .control = "what the process had before the peers made contact",
@@ -146,7 +115,6 @@ void bench_memory(struct pair *pair)
     MPI_Bcast(both, sizeof(both), MPI_BYTE, 1, pair->comm);
     idle_rows(&idle, &both[0], &both[1], ops,
         "what the same process had before, with MPI started and no class open");
-    alone_rows(&idle);
     peer_row(&idle);
     pair_close(&idle);
 }

@@ -69,18 +69,12 @@ static double computing_batch(struct pair *pair, struct duel *duel)
 /* A call to a rank that computes: its time, or how many are answered. */
 static void call_row(struct pair *pair, const char *op, enum duel_figure figure)
 {
-    struct duel duel = {
-        .op = op,
-        .against = "asleep",
-        .text = "the same call while rank 1 sleeps on a semaphore, and does "
-                "not compute",
+    struct duel duel = {op, "asleep",
+        "the same call while rank 1 sleeps on a semaphore, and does "
+        "not compute",
         .calls = pair_is_not_pollable(pair) ? CALLS_NOT_POLLABLE : CALLS,
-        .warm = WARM,
-        .figure = figure,
-        .is_open = true,
-        .ours = {.run = computing_batch},
-        .control = {.run = calls_latency},
-    };
+        .warm = WARM, .figure = figure, .is_open = true,
+        .ours = {computing_batch}, .control = {calls_latency}};
 
     duel_run(pair, &duel, NULL);
 }
@@ -135,16 +129,10 @@ static double quiet_batch(struct pair *pair, struct duel *duel)
  */
 static void serving_row(struct pair *pair, const char *op)
 {
-    struct duel duel = {
-        .op = op,
-        .against = "no calls",
-        .text = "the same work by the same rank, while nobody calls",
-        .calls = UNITS_SERVING,
-        .figure = DUEL_MEAN_US,
-        .is_open = true,
-        .ours = {.run = called_batch},
-        .control = {.run = quiet_batch},
-    };
+    struct duel duel = {op, "no calls",
+        "the same work by the same rank, while nobody calls",
+        .calls = UNITS_SERVING, .figure = DUEL_MEAN_US, .is_open = true,
+        .ours = {called_batch}, .control = {quiet_batch}};
 
     duel_run(pair, &duel, NULL);
 }
@@ -188,16 +176,11 @@ void bench_overlap(struct pair *pair)
 {
     struct pair both;
     int core = pair->is_one_machine ? pin_core() : -1;
-    struct duel beside = {
-        .op = "compute",
-        .against = "no thread",
-        .text = "the same work on the same core, by a rank without a progress "
-                "thread: progress in the caller",
-        .calls = UNITS,
-        .figure = DUEL_MEAN_US,
-        .ours = {.run = with_thread_batch},
-        .control = {.run = without_batch},
-    };
+    struct duel beside = {"compute", "no thread",
+        "the same work on the same core, by a rank without a progress "
+        "thread: progress in the caller",
+        .calls = UNITS, .figure = DUEL_MEAN_US, .ours = {with_thread_batch},
+        .control = {without_batch}};
 
     if (!pair_is_of_two(pair, NULL))
         return;

@@ -49,14 +49,9 @@ static void slice_run(struct pair *pair, void *arg, unsigned way,
 {
     double start_us = 0.0;
     struct load load = {.slice = ret_slice};
-    struct flight flight = {.pair = pair,
-        .timed_arg = &load,
-        .post = flight_null,
-        .look = flight_turn,
-        .timed = call_timed,
-        .window = window,
-        .timed_every = FLIGHT_TIMED_EVERY,
-        .calls = UINT64_MAX};
+    struct flight flight = {pair, .timed_arg = &load, .post = flight_null,
+        .look = flight_turn, .timed = call_timed, .window = window,
+        .timed_every = FLIGHT_TIMED_EVERY, .calls = UINT64_MAX};
 
     (void)arg;
     pair_set_progress(
@@ -78,16 +73,14 @@ static void slice_run(struct pair *pair, void *arg, unsigned way,
 
 void bench_placement(struct pair *pair)
 {
-    static const struct ways ways = {
-        .count = sizeof(hows) / sizeof(hows[0]),
+    static const struct ways ways = {sizeof(hows) / sizeof(hows[0]),
         .ops = {"chosen", "caller_spin", "caller_spin_1", "caller_sleep",
             "caller_slp_1", "thread_spin", "thread_spin_1", "thread_sleep",
             "thread_slp_1"},
         .best_text = "the best of the eight ways to divide the work, of the "
                      "same run: the one with the highest rate",
         .chosen_text = "the way that the library chooses by itself",
-        .slice = slice_run,
-    };
+        .slice = slice_run};
     struct pair both;
     struct pin pinned;
 

@@ -23,16 +23,11 @@ static unsigned calls_of(unsigned window)
 static void window_run(struct pair *pair, unsigned window)
 {
     bool is_fabric = fabric_is_way(pair);
-    struct duel duel = {
-        .op = "rpc_rate",
-        .against = is_fabric ? "libfabric" : "mpi",
-        .text = is_fabric ? FABRIC_RATE_TEXT : MPI_RATE_TEXT,
-        .window = window,
-        .calls = calls_of(window),
-        .figure = DUEL_KPS,
-        .ours = {.run = calls_rate, .enters = true},
-        .control = {.run = is_fabric ? fabric_rate : mpi_rate},
-    };
+    struct duel duel = {"rpc_rate", is_fabric ? "libfabric" : "mpi",
+        is_fabric ? FABRIC_RATE_TEXT : MPI_RATE_TEXT, .window = window,
+        .calls = calls_of(window), .figure = DUEL_KPS,
+        .ours = {calls_rate, .enters = true},
+        .control = {is_fabric ? fabric_rate : mpi_rate}};
 
     duel_run(pair, &duel, NULL);
 }
@@ -220,21 +215,14 @@ static double control_batch(struct pair *pair, struct duel *duel)
 static void threads_row(struct crew *crew, unsigned window)
 {
     bool is_fabric = fabric_is_way(&crew->pair);
-    struct duel duel = {
-        .op = "threads_rate",
-        .against = is_fabric ? "libfabric" : "mpi",
-        .text = is_fabric
-                    ? "the same by as many threads, each with an endpoint "
-                      "of its own: " FABRIC_RATE_TEXT
-                    : "the same by as many threads, each with a "
-                      "communicator of its own: " MPI_RATE_TEXT,
-        .window = window,
-        .threads = crew->at_work,
-        .calls = calls_of(window),
-        .figure = DUEL_KPS,
-        .ours = {.run = threads_batch, .arg = crew},
-        .control = {.run = control_batch, .arg = crew},
-    };
+    struct duel duel = {"threads_rate", is_fabric ? "libfabric" : "mpi",
+        is_fabric ? "the same by as many threads, each with an endpoint "
+                    "of its own: " FABRIC_RATE_TEXT
+                  : "the same by as many threads, each with a "
+                    "communicator of its own: " MPI_RATE_TEXT,
+        .window = window, .threads = crew->at_work, .calls = calls_of(window),
+        .figure = DUEL_KPS, .ours = {threads_batch, crew},
+        .control = {control_batch, crew}};
 
     duel_run(&crew->pair, &duel, NULL);
 }

@@ -106,11 +106,8 @@ static double class_round(struct pair *pair, struct duel *duel)
 {
     struct scale *scale = duel->arg;
     hg_addr_t addrs[PEERS_MAX];
-    struct flight flight = {.pair = pair,
-        .post = flight_null,
-        .look = flight_turn,
-        .window = scale->peers,
-        .timed_every = 1};
+    struct flight flight = {pair, .post = flight_null, .look = flight_turn,
+        .window = scale->peers, .timed_every = 1};
     double times_us[STEPS];
     double before_us = 0.0;
     hg_id_t id = 0;
@@ -234,20 +231,12 @@ static void class_run(struct pair *pair, const char *transport, unsigned ranks)
     const struct options *options = pair->options;
     struct scale scale = {.transport = transport,
         .peers = ranks - 1 < PEERS_MAX ? ranks - 1 : PEERS_MAX};
-    struct duel duel = {
-        .op = "scale_init",
-        .against = "mpi",
-        .text = "MPI_Comm_dup and MPI_Barrier of the same ranks",
-        .calls = ranks,
-        .ranks = ranks,
-        .peers = scale.peers - 1,
-        .batches = options->batches,
-        .figure = DUEL_MEAN_US,
-        .ours = {.run = class_round, .arg = &scale},
-        .control = {.run = control_round, .arg = &scale},
-        .more_rows = step_rows,
-        .more_count = STEPS - CONTACT,
-    };
+    struct duel duel = {"scale_init", "mpi",
+        "MPI_Comm_dup and MPI_Barrier of the same ranks", .calls = ranks,
+        .ranks = ranks, .peers = scale.peers - 1, .batches = options->batches,
+        .figure = DUEL_MEAN_US, .ours = {class_round, &scale},
+        .control = {control_round, &scale}, .more_rows = step_rows,
+        .more_count = STEPS - CONTACT};
 
     if (duel.batches == 0)
         duel.batches = ranks < RANKS_MANY ? OPTIONS_BATCHES_MIN : BATCHES_FEW;

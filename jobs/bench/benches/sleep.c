@@ -50,18 +50,12 @@ void bench_onecore(struct pair *pair)
     struct pipes pipes;
     struct pin pin;
     int core = -1;
-    struct duel duel = {
-        .op = "rpc_onecore",
-        .against = "pipe",
-        .text = "round trips of one byte by read() and write() on two pipes, "
-                "between the same two ranks on the same core",
-        .calls = ONECORE_CALLS,
-        .warm = DUEL_WARM,
-        .figure = DUEL_KPS,
-        .is_open = true,
-        .ours = {.run = calls_latency},
-        .control = {.run = pipes_batch, .arg = &pipes},
-    };
+    struct duel duel = {"rpc_onecore", "pipe",
+        "round trips of one byte by read() and write() on two pipes, "
+        "between the same two ranks on the same core",
+        .calls = ONECORE_CALLS, .warm = DUEL_WARM, .figure = DUEL_KPS,
+        .is_open = true, .ours = {calls_latency},
+        .control = {pipes_batch, &pipes}};
 
     if (!pair_is_of_two(pair, NULL))
         return;
@@ -107,9 +101,7 @@ static void idle_row(struct pair *pair, const char *op)
         options_pick(options, IDLE_MS, IDLE_QUICK_MS, IDLE_SMOKE_MS);
     double start_us = 0.0;
     double before_us = 0.0;
-    struct row row = {.op = op,
-        .unit = "%",
-        .against = "spinning",
+    struct row row = {op, .unit = "%", .against = "spinning",
         .control = "one core, which a rank takes that spins",
         .control_value = PERCENT};
 
@@ -145,18 +137,10 @@ void bench_idle(struct pair *pair)
 static void wake_row(
     struct pair *pair, struct event_pair *events, const char *op)
 {
-    struct duel duel = {
-        .op = op,
-        .against = "eventfd",
-        .text = EVENT_TEXT,
-        .calls = WAKE_CALLS,
-        .warm = WAKE_WARM,
-        .rest_us = WAKE_REST_US,
-        .figure = DUEL_US,
-        .is_open = true,
-        .ours = {.run = calls_latency},
-        .control = {.run = event_batch, .arg = events},
-    };
+    struct duel duel = {op, "eventfd", EVENT_TEXT, .calls = WAKE_CALLS,
+        .warm = WAKE_WARM, .rest_us = WAKE_REST_US, .figure = DUEL_US,
+        .is_open = true, .ours = {calls_latency},
+        .control = {event_batch, events}};
 
     if (pair->is_one_machine)
         duel_run(pair, &duel, NULL);
@@ -225,16 +209,10 @@ static void rest_row(struct pair *pair, const char *op)
                      ? options->calls
                      : options_pick(options, LONG_CALLS, LONG_CALLS_QUICK, 1),
     };
-    struct row row = {
-        .op = op,
-        .window = 1,
-        .unit = "us",
-        .against = "nap",
+    struct row row = {op, .window = 1, .unit = "us", .against = "nap",
         .control = "a sleep of 5 ms, the longest nap there is, by rank 0 after "
                    "each call; the 99th percentile of both",
-        .better = "lower",
-        .batches = rest.count,
-    };
+        .better = "lower", .batches = rest.count};
 
     rest.samples = pair_alloc(pair, rest.count, sizeof(*rest.samples));
     rest.naps = pair_alloc(pair, rest.count, sizeof(*rest.naps));

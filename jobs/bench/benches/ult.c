@@ -125,16 +125,11 @@ static double creations_run(struct pair *pair, struct duel *duel)
 static void op_run(
     struct pair *pair, const char *op, duel_batch_fn ours, unsigned calls)
 {
-    struct duel duel = {
-        .op = op,
-        .against = "swapcontext",
-        .text = "one swapcontext() of glibc between two stacks of one thread; "
-                "mean time",
-        .calls = calls,
-        .figure = DUEL_MEAN_US,
-        .ours = {.run = ours},
-        .control = {.run = swaps_run},
-    };
+    struct duel duel = {op, "swapcontext",
+        "one swapcontext() of glibc between two stacks of one thread; "
+        "mean time",
+        .calls = calls, .figure = DUEL_MEAN_US, .ours = {ours},
+        .control = {swaps_run}};
 
     duel_run(pair, &duel, NULL);
 }

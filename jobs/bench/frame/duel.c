@@ -92,8 +92,6 @@ static void match_measure(struct pair *pair, void *arg)
     for (unsigned i = 0; i <= duel->batches; i++) {
         unsigned batch = i == 0 ? 0 : i - 1;
 
-        if (i > 0)
-            meter_tick(batch, duel->batches);
         side_batch(pair, duel, &match->control, batch);
         side_batch(pair, duel, &match->ours, batch);
     }
@@ -115,16 +113,10 @@ static void match_fill(struct row *rows, void *arg)
         [DUEL_KPS] = "k/s"};
     struct match *match = arg;
     struct duel *duel = match->duel;
-    struct row like = {.op = duel->op,
-        .memory = duel->memory,
-        .size = duel->size,
-        .window = duel->window,
-        .threads = duel->threads,
-        .ranks = duel->ranks,
-        .peers = duel->peers,
-        .unit = units[duel->figure],
-        .against = duel->against,
-        .control = duel->text,
+    struct row like = {duel->op, .memory = duel->memory, .size = duel->size,
+        .window = duel->window, .threads = duel->threads, .ranks = duel->ranks,
+        .peers = duel->peers, .unit = units[duel->figure],
+        .against = duel->against, .control = duel->text,
         .better = is_rate(duel) ? "higher" : "lower"};
     size_t count = (size_t)duel->batches * duel->calls;
 
@@ -215,8 +207,6 @@ bool duel_run(struct pair *pair, struct duel *duel, double *ret_ratio)
     if (duel->window == 0 && duel->ranks == 0)
         duel->window = 1;
     calls_set(pair, duel);
-    meter_begin("%s: %s, %zu B, %u at once, beside %s", pair->bench, duel->op,
-        duel->size, duel->window, duel->against);
     side_init(pair, &match.ours, &duel->ours, duel);
     side_init(pair, &match.control, &duel->control, duel);
     duel_repeat(

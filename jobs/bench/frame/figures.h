@@ -13,12 +13,12 @@
  * The ratio is always ours / control in the row's own unit: of two times it is
  * good below 1, of two rates above it. `better` tells which. */
 struct row {
+    const char *op;
     const char *bench;
     const char *transport; /* as it was asked for */
     const char *via;       /* what carried a call from rank 0 to rank 1 */
-    const char *cores; /* "0 1": pinned there; "pinned": each thread is; else
-                        * "shared" */
-    const char *op;
+    const char *cores;  /* "0 1": pinned there; "pinned": each thread is; else
+                         * "shared" */
     size_t size;        /* bytes of payload; 0: the null call */
     unsigned window;    /* operations in flight at once */
     unsigned threads;   /* of each rank, that call; 0: one */

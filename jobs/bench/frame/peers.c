@@ -100,9 +100,9 @@ bool crowd_open(struct crowd *ret_crowd, struct pair *pair)
                        "there are none: start it with -n 4 or more");
         return false;
     }
-    *crowd = (struct crowd){.info = info,
-        .count = info == NULL ? (unsigned)pair->world->size - 2
-                              : pair->options->peers};
+    *crowd = (struct crowd){.info = info};
+    crowd->count =
+        info == NULL ? (unsigned)pair->world->size - 2 : pair->options->peers;
     pair_copy(pair, &crowd->busy);
     pair_copy(pair, &crowd->quiet);
     if (info == NULL) {

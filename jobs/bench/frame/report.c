@@ -145,7 +145,6 @@ void report_row(const struct row *row)
     whole.is_noisy = row->is_noisy || row_is_noisy(row);
     if (results.via[0] == '\0')
         snprintf(results.via, sizeof(results.via), "%s", row->via);
-    meter_erase();
     if (report.rows++ == 0)
         head_print();
     row_print(&whole);
@@ -158,7 +157,6 @@ void report_row(const struct row *row)
 /* The lines below the table. */
 static void table_end(void)
 {
-    meter_erase();
     if (report.rows > 0)
         puts("\nratio: ours / control in the row's unit, the median over the "
              "batches; spread: its\nquartiles. Good is below 1 for us "

@@ -1,15 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The watch over a run: deadlines, signals, the time limit, the meter.
+/* The watch over a run: deadlines, signals, the time limit.
  *
  * A deadline comes by the alarm signal: that needs no thread, which would take
  * its share of a core, and no look at a clock among the calls that are
  * measured. All rows are on disk when a signal comes, so the handler
  * has only to say where; mpiexec ends the other ranks. The time limit takes
  * effect between two rows, at all ranks.
- *
- * The meter writes to stderr between two batches, a few times a second, if that
- * is a terminal. mpiexec passes stderr on by a pipe: AMALGAM_TERMINAL, as
- * jobs/run sets it, says that there is a terminal behind it. */
+ */
 #include "jobs/bench/frame/watch.h"
 
 #include <signal.h>
@@ -21,10 +18,7 @@
 
 #include "jobs/bench/frame/clock.h"
 
-#define ERASER "\r\033[K"
-
-enum { TAIL_CAP = 4352, LINE_CAP = 5000, WHAT_CAP = 128, SHOWN_CAP = 64 };
-enum { METER_WIDTH = 79, METER_EACH_US = 200000 };
+enum { TAIL_CAP = 4352, LINE_CAP = 5000, WHAT_CAP = 128 };
 
 /* A handler cannot format: its line is here before. */
 static struct watch_end {
@@ -44,14 +38,6 @@ static struct {
     double end_us; /* of the run; 0: no limit */
     bool was_reached;
 } watch;
-
-static struct {
-    bool is_on;
-    bool is_shown;
-    double start_us;
-    double shown_us;
-    char what[SHOWN_CAP];
-} meter;
 
 static void signal_came(int number)
 {
@@ -77,15 +63,10 @@ void watch_init(int rank, unsigned deadline_s, unsigned time_s)
 
 void watch_speak(const char *words)
 {
-    const char *terminal = getenv("AMALGAM_TERMINAL");
-
     for (unsigned i = 0; i < ALARM; i++)
         snprintf(ends[i].line, LINE_CAP, "\namalgam_bench: ended by %s; %s\n",
             ends[i].name, words);
     snprintf(watch.tail, sizeof(watch.tail), "; %s", words);
-    meter.is_on =
-        isatty(STDERR_FILENO) || (terminal != NULL && terminal[0] == '1');
-    meter.start_us = clock_now_us();
 }
 
 void guard_step(const char *format, ...)
@@ -123,46 +104,4 @@ bool limit_is_over(MPI_Comm comm)
 bool limit_was_reached(void)
 {
     return watch.was_reached;
-}
-
-static void meter_show(const char *rest)
-{
-    char line[2 * SHOWN_CAP + 32];
-
-    meter.shown_us = clock_now_us();
-    snprintf(line, sizeof(line), "%s%s, %.0f s", meter.what, rest,
-        (meter.shown_us - meter.start_us) * 1e-6);
-    fprintf(stderr, ERASER "%.*s", METER_WIDTH, line);
-    fflush(stderr);
-    meter.is_shown = true;
-}
-
-void meter_begin(const char *format, ...)
-{
-    va_list args;
-
-    if (!meter.is_on)
-        return;
-    va_start(args, format);
-    vsnprintf(meter.what, sizeof(meter.what), format, args);
-    va_end(args);
-    meter_show("");
-}
-
-void meter_tick(unsigned part, unsigned parts)
-{
-    char rest[SHOWN_CAP];
-
-    if (!meter.is_on || clock_now_us() < meter.shown_us + METER_EACH_US)
-        return;
-    snprintf(rest, sizeof(rest), ": batch %u of %u", part + 1, parts);
-    meter_show(rest);
-}
-
-void meter_erase(void)
-{
-    if (meter.is_shown)
-        fputs(ERASER, stderr);
-    fflush(stderr);
-    meter.is_shown = false;
 }

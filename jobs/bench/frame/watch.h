@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The watch over a run: the deadline of each step, the end by a signal, the
- * time limit of the whole, and the line on the terminal that tells what is
- * measured.
- */
+/* The watch over a run: the deadline of each step, the end by a signal, and the
+ * time limit of the whole. */
 #ifndef BENCH_WATCH_H
 #define BENCH_WATCH_H
 
@@ -16,8 +14,7 @@ enum { WATCH_EXIT = 128 };
  * end the process with WATCH_EXIT and their number from now on. `time_s` is for
  * the whole run; 0: no limit. */
 void watch_init(int rank, unsigned deadline_s, unsigned time_s);
-/* Sets the last words of a process that a signal or a deadline ends. At the
- * rank that speaks; the meter begins there. */
+/* Sets the last words of a process that a signal or a deadline ends. */
 void watch_speak(const char *words);
 
 /* The step that begins now ends before the deadline, or the process ends with a
@@ -33,12 +30,5 @@ void guard_rest(void);
 bool limit_is_over(MPI_Comm comm);
 /* Was anything left out because of it? */
 bool limit_was_reached(void);
-
-/* The row that is under way from now on, in a few words; and its part.
- * Nothing is written where stderr leads to no terminal. */
-void meter_begin(const char *format, ...) __attribute__((format(printf, 1, 2)));
-void meter_tick(unsigned part, unsigned parts);
-/* Makes room for other lines. */
-void meter_erase(void);
 
 #endif

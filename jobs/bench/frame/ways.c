@@ -80,14 +80,10 @@ void ways_run(struct pair *pair, const struct ways *ways)
     for (unsigned way = 0; way < ways->count; way++) {
         struct ways_slice *samples = &match->samples[way];
         unsigned against = way == 0 ? best_of(pair, ways, match) : 0;
-        struct row row = {
-            .op = ways->ops[way],
-            .window = window,
-            .unit = "k/s",
+        struct row row = {ways->ops[way], .window = window, .unit = "k/s",
             .against = ways->ops[against],
             .control = way == 0 ? ways->best_text : ways->chosen_text,
-            .better = "higher",
-        };
+            .better = "higher"};
 
         row_fill(pair, match, way, against, &row);
         figures_samples(samples->samples_us, NULL,

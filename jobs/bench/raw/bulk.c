@@ -273,12 +273,8 @@ double bulk_move(struct pair *pair, struct duel *duel)
 {
     const struct bulk *bulk = duel->arg;
     struct mover mover = {duel, bulk};
-    struct flight flight = {.pair = pair,
-        .arg = &mover,
-        .post = move_post,
-        .look = flight_turn,
-        .window = duel->window,
-        .timed_every = 1};
+    struct flight flight = {pair, .arg = &mover, .post = move_post,
+        .look = flight_turn, .window = duel->window, .timed_every = 1};
     double elapsed_us = 0.0;
 
     bulk_fill(pair, duel, bulk, bulk->far);

@@ -82,11 +82,8 @@ double calls_echo(struct pair *pair, struct duel *duel)
 
 double calls_rate(struct pair *pair, struct duel *duel)
 {
-    struct flight flight = {.pair = pair,
-        .post = flight_null,
-        .look = flight_turn,
-        .window = duel->window,
-        .timed_every = FLIGHT_TIMED_EVERY};
+    struct flight flight = {pair, .post = flight_null, .look = flight_turn,
+        .window = duel->window, .timed_every = FLIGHT_TIMED_EVERY};
     double elapsed_us = 0.0;
 
     if (pair->is_caller) {

@@ -580,11 +580,8 @@ double fabric_rate(struct pair *pair, struct duel *duel)
 {
     struct fabric *fabric = fabric_prepare(pair);
     unsigned calls = DUEL_WARM + duel->calls;
-    struct flight flight = {.pair = pair,
-        .arg = fabric,
-        .post = request_post,
-        .look = replies_look,
-        .window = duel->window,
+    struct flight flight = {pair, .arg = fabric, .post = request_post,
+        .look = replies_look, .window = duel->window,
         .timed_every = FLIGHT_TIMED_EVERY};
     double elapsed_us = 0.0;
 
@@ -664,12 +661,8 @@ double fabric_bulk(struct pair *pair, struct duel *duel)
     struct fabric *fabric = fabric_prepare(pair);
     struct fabric_lane *lane = &fabric->lanes[0];
     struct mover mover = {.fabric = fabric, .duel = duel};
-    struct flight flight = {.pair = pair,
-        .arg = &mover,
-        .post = move_post,
-        .look = moves_look,
-        .window = duel->window,
-        .timed_every = 1};
+    struct flight flight = {pair, .arg = &mover, .post = move_post,
+        .look = moves_look, .window = duel->window, .timed_every = 1};
     unsigned char *far = pair->rank == 1 ? bulk->end : NULL;
     double elapsed_us = 0.0;
 

@@ -238,11 +238,8 @@ void mpi_calls_open(struct mpi_calls *calls, struct pair *pair, MPI_Comm comm,
     calls->room = len == HEAD_LEN ? (void *)calls->short_room : pair->room;
     calls->landing =
         len == HEAD_LEN ? (void *)calls->short_landing : pair->landing;
-    calls->flight = (struct flight){.pair = pair,
-        .arg = calls,
-        .post = request_post,
-        .look = calls_look,
-        .window = window,
+    calls->flight = (struct flight){pair, .arg = calls, .post = request_post,
+        .look = calls_look, .window = window,
         .timed_every = FLIGHT_TIMED_EVERY};
     for (unsigned i = 0; i < MPI_SERVE_PLACES; i++)
         calls->answers[i] = MPI_REQUEST_NULL;

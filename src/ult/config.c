@@ -104,31 +104,41 @@ static int values_set(
     return ABT_SUCCESS;
 }
 
-/* `ret_value` may be NULL. ABT_ERR_INV_ARG: it was not set. */
-static int values_get(
-    const struct values *values, int key, int *ret_type, void *ret_value)
+/* The functions of both kinds; `none_code`: there is no configuration. */
+static int config_set(
+    void *config, int none_code, int key, int type, const void *value)
 {
-    const struct value *item = value_find(values, key);
+    return config == NULL ? none_code : values_set(config, key, type, value);
+}
 
+/* `ret_type`, an enum of either kind, and `ret_value` may be NULL.
+ * ABT_ERR_INV_ARG: the value was not set. */
+static int config_get(
+    const void *config, int none_code, int key, void *ret_type, void *ret_value)
+{
+    const struct value *item = NULL;
+
+    if (config == NULL)
+        return none_code;
+    item = value_find(config, key);
     if (item == NULL)
         return ABT_ERR_INV_ARG;
-    *ret_type = item->type;
+    if (ret_type != NULL)
+        memcpy(ret_type, &item->type, sizeof(item->type));
     if (ret_value != NULL)
         memcpy(ret_value, &item->is, type_len(item->type));
     return ABT_SUCCESS;
 }
 
-static void values_destroy(struct values *values)
+static int config_free(void *ret_config, int none_code)
 {
-    if (values == NULL)
-        return;
-    amg_mem_free(values->items);
-    amg_mem_free(values);
-}
+    struct values *values = NULL;
 
-static struct values *values_of(void *config)
-{
-    return config;
+    if (ret_config != NULL)
+        memcpy(&values, ret_config, sizeof(values));
+    if (values != NULL)
+        amg_mem_free(values->items);
+    return amg_handle_free(ret_config, none_code);
 }
 
 /* Negative keys are the library's. */
@@ -143,33 +153,19 @@ int ABT_pool_config_create(ABT_pool_config *config)
 
 int ABT_pool_config_free(ABT_pool_config *config)
 {
-    if (config == NULL || *config == ABT_POOL_CONFIG_NULL)
-        return ABT_ERR_INV_POOL_CONFIG;
-    values_destroy(values_of(*config));
-    *config = ABT_POOL_CONFIG_NULL;
-    return ABT_SUCCESS;
+    return config_free(config, ABT_ERR_INV_POOL_CONFIG);
 }
 
 int ABT_pool_config_set(
     ABT_pool_config config, int key, ABT_pool_config_type type, const void *val)
 {
-    if (config == ABT_POOL_CONFIG_NULL)
-        return ABT_ERR_INV_POOL_CONFIG;
-    return values_set(values_of(config), key, (int)type, val);
+    return config_set(config, ABT_ERR_INV_POOL_CONFIG, key, (int)type, val);
 }
 
 int ABT_pool_config_get(
     ABT_pool_config config, int key, ABT_pool_config_type *type, void *val)
 {
-    int known = 0;
-    int rc = ABT_SUCCESS;
-
-    if (config == ABT_POOL_CONFIG_NULL)
-        return ABT_ERR_INV_POOL_CONFIG;
-    rc = values_get(values_of(config), key, &known, val);
-    if (rc == ABT_SUCCESS && type != NULL)
-        *type = (ABT_pool_config_type)known;
-    return rc;
+    return config_get(config, ABT_ERR_INV_POOL_CONFIG, key, type, val);
 }
 
 /* Negative indices are the library's. */
@@ -203,31 +199,24 @@ static int value_read(
 
 int ABT_sched_config_create(ABT_sched_config *config, ...)
 {
-    struct values *values = NULL;
-    int rc = ABT_SUCCESS;
+    int rc = ABT_ERR_INV_ARG;
     va_list list;
 
-    amg_handle_clear(config);
     if (config == NULL)
-        return ABT_ERR_INV_ARG;
-    values = amg_mem_zalloc(sizeof(*values));
-    if (values == NULL)
-        return ABT_ERR_MEM;
+        return rc;
+    rc = amg_handle_create(config, sizeof(struct values));
     va_start(list, config);
     while (rc == ABT_SUCCESS) {
         ABT_sched_config_var var = va_arg(list, ABT_sched_config_var);
 
         if (var.idx == ABT_sched_config_var_end.idx)
             break;
-        rc = value_read(values, var, &list);
+        rc = value_read((struct values *)(void *)*config, var, &list);
     }
     va_end(list);
-    if (rc != ABT_SUCCESS) {
-        values_destroy(values);
-        return rc;
-    }
-    *config = (ABT_sched_config)(void *)values;
-    return ABT_SUCCESS;
+    if (rc != ABT_SUCCESS)
+        (void)ABT_sched_config_free(config);
+    return rc;
 }
 
 int ABT_sched_config_read(ABT_sched_config config, int num_vars, ...)
@@ -239,10 +228,9 @@ int ABT_sched_config_read(ABT_sched_config config, int num_vars, ...)
     va_start(list, num_vars);
     for (int i = 0; i < num_vars; i++) {
         void *to = va_arg(list, void *);
-        int type = 0;
 
         if (to != NULL)
-            (void)values_get(values_of(config), i, &type, to);
+            (void)config_get(config, ABT_ERR_INV_SCHED_CONFIG, i, NULL, to);
     }
     va_end(list);
     return ABT_SUCCESS;
@@ -251,32 +239,18 @@ int ABT_sched_config_read(ABT_sched_config config, int num_vars, ...)
 int ABT_sched_config_set(ABT_sched_config config, int idx,
     ABT_sched_config_type type, const void *val)
 {
-    if (config == ABT_SCHED_CONFIG_NULL)
-        return ABT_ERR_INV_SCHED_CONFIG;
-    return values_set(values_of(config), idx, (int)type, val);
+    return config_set(config, ABT_ERR_INV_SCHED_CONFIG, idx, (int)type, val);
 }
 
 int ABT_sched_config_get(
     ABT_sched_config config, int idx, ABT_sched_config_type *type, void *val)
 {
-    int known = 0;
-    int rc = ABT_SUCCESS;
-
-    if (config == ABT_SCHED_CONFIG_NULL)
-        return ABT_ERR_INV_SCHED_CONFIG;
-    rc = values_get(values_of(config), idx, &known, val);
-    if (rc == ABT_SUCCESS && type != NULL)
-        *type = (ABT_sched_config_type)known;
-    return rc;
+    return config_get(config, ABT_ERR_INV_SCHED_CONFIG, idx, type, val);
 }
 
 int ABT_sched_config_free(ABT_sched_config *config)
 {
-    if (config == NULL || *config == ABT_SCHED_CONFIG_NULL)
-        return ABT_ERR_INV_SCHED_CONFIG;
-    values_destroy(values_of(*config));
-    *config = ABT_SCHED_CONFIG_NULL;
-    return ABT_SUCCESS;
+    return config_free(config, ABT_ERR_INV_SCHED_CONFIG);
 }
 
 int ABT_thread_attr_create(ABT_thread_attr *newattr)
@@ -293,11 +267,7 @@ int ABT_thread_attr_create(ABT_thread_attr *newattr)
 
 int ABT_thread_attr_free(ABT_thread_attr *attr)
 {
-    if (attr == NULL || *attr == ABT_THREAD_ATTR_NULL)
-        return ABT_ERR_INV_THREAD_ATTR;
-    amg_mem_free(amg_thread_attr_of(*attr));
-    *attr = ABT_THREAD_ATTR_NULL;
-    return ABT_SUCCESS;
+    return amg_handle_free(attr, ABT_ERR_INV_THREAD_ATTR);
 }
 
 int ABT_thread_attr_set_stack(
@@ -344,14 +314,10 @@ int ABT_thread_attr_get_stacksize(ABT_thread_attr attr, size_t *stacksize)
 {
     const struct amg_thread_attr *uattr = amg_thread_attr_of(attr);
 
-    if (uattr == NULL)
-        return ABT_ERR_INV_THREAD_ATTR;
-    if (stacksize == NULL)
-        return ABT_ERR_INV_ARG;
-    *stacksize = uattr->stack_len != 0 || uattr->is_of_primary
-                     ? uattr->stack_len
-                     : amg_stack_default_len();
-    return ABT_SUCCESS;
+    return AMG_GET(ABT_ERR_INV_THREAD_ATTR, uattr, stacksize,
+        uattr->stack_len != 0 || uattr->is_of_primary
+            ? uattr->stack_len
+            : amg_stack_default_len());
 }
 
 int ABT_thread_attr_set_callback(ABT_thread_attr attr,
@@ -368,12 +334,8 @@ int ABT_thread_attr_set_callback(ABT_thread_attr attr,
 
 int ABT_thread_attr_set_migratable(ABT_thread_attr attr, ABT_bool is_migratable)
 {
-    struct amg_thread_attr *uattr = amg_thread_attr_of(attr);
-
-    if (uattr == NULL)
-        return ABT_ERR_INV_THREAD_ATTR;
-    uattr->is_migratable = is_migratable != ABT_FALSE;
-    return ABT_SUCCESS;
+    return AMG_SET(ABT_ERR_INV_THREAD_ATTR, amg_thread_attr_of(attr),
+        is_migratable, is_migratable != ABT_FALSE);
 }
 
 int ABT_thread_get_attr(ABT_thread thread, ABT_thread_attr *attr)

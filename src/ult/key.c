@@ -4,7 +4,7 @@
  * A table is a chain of a few slots each, and read without a lock; writers hold
  * the thread's. A slot belongs to the number of a key, which no other key ever
  * gets, and remembers the destructor: so keys may go before threads. */
-#include "ult/key.h"
+#include "ult/ult.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -12,6 +12,7 @@
 #include "base/assert.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "ult/xstream_local.h"
 
 /* A key, behind ABT_key; the program's. */
 struct key {
@@ -96,7 +97,7 @@ static bool slot_add_locked(
     return true;
 }
 
-int amg_key_set(struct amg_key_table *table, struct amg_lock *lock,
+static int key_set(struct amg_key_table *table, struct amg_lock *lock,
     ABT_key handle, void *value)
 {
     const struct key *key = (const struct key *)(void *)handle;
@@ -123,7 +124,8 @@ int amg_key_set(struct amg_key_table *table, struct amg_lock *lock,
     return ABT_ERR_MEM;
 }
 
-int amg_key_get(struct amg_key_table *table, ABT_key handle, void **ret_value)
+static int key_get(
+    struct amg_key_table *table, ABT_key handle, void **ret_value)
 {
     const struct key *key = (const struct key *)(void *)handle;
     struct amg_key_slot *slot = NULL;
@@ -158,9 +160,46 @@ int ABT_key_create(void (*destructor)(void *value), ABT_key *newkey)
 
 int ABT_key_free(ABT_key *key)
 {
-    if (key == NULL || *key == ABT_KEY_NULL)
-        return ABT_ERR_INV_KEY;
-    amg_mem_free(*key);
-    *key = ABT_KEY_NULL;
-    return ABT_SUCCESS;
+    return amg_handle_free(key, ABT_ERR_INV_KEY);
+}
+
+int ABT_thread_set_specific(ABT_thread thread, ABT_key key, void *value)
+{
+    struct amg_ult *ult = amg_ult_of(thread);
+
+    return ult == NULL ? ABT_ERR_INV_THREAD
+                       : key_set(&ult->keys, &ult->lock, key, value);
+}
+
+int ABT_thread_get_specific(ABT_thread thread, ABT_key key, void **value)
+{
+    struct amg_ult *ult = amg_ult_of(thread);
+
+    return ult == NULL ? ABT_ERR_INV_THREAD : key_get(&ult->keys, key, value);
+}
+
+int ABT_key_set(ABT_key key, void *value)
+{
+    ABT_thread self = amg_ult_handle(amg_ult_current());
+
+    return self == ABT_THREAD_NULL ? ABT_ERR_INV_XSTREAM
+                                   : ABT_thread_set_specific(self, key, value);
+}
+
+int ABT_key_get(ABT_key key, void **value)
+{
+    ABT_thread self = amg_ult_handle(amg_ult_current());
+
+    return self == ABT_THREAD_NULL ? ABT_ERR_INV_XSTREAM
+                                   : ABT_thread_get_specific(self, key, value);
+}
+
+int ABT_self_set_specific(ABT_key key, void *value)
+{
+    return ABT_key_set(key, value);
+}
+
+int ABT_self_get_specific(ABT_key key, void **value)
+{
+    return ABT_key_get(key, value);
 }

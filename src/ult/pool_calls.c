@@ -100,29 +100,20 @@ int ABT_pool_free(ABT_pool *pool)
 
 int ABT_pool_get_access(ABT_pool pool, ABT_pool_access *access)
 {
-    int rc = amg_get_check(pool, ABT_ERR_INV_POOL, access);
-
-    if (rc == ABT_SUCCESS)
-        *access = amg_ready_pool_of(pool)->access;
-    return rc;
+    return AMG_GET(
+        ABT_ERR_INV_POOL, pool, access, amg_ready_pool_of(pool)->access);
 }
 
 int ABT_pool_get_total_size(ABT_pool pool, size_t *size)
 {
-    int rc = amg_get_check(pool, ABT_ERR_INV_POOL, size);
-
-    if (rc == ABT_SUCCESS)
-        *size = amg_ready_pool_total(amg_ready_pool_of(pool));
-    return rc;
+    return AMG_GET(ABT_ERR_INV_POOL, pool, size,
+        amg_ready_pool_total(amg_ready_pool_of(pool)));
 }
 
 int ABT_pool_get_size(ABT_pool pool, size_t *size)
 {
-    int rc = amg_get_check(pool, ABT_ERR_INV_POOL, size);
-
-    if (rc == ABT_SUCCESS)
-        *size = amg_ready_pool_size(amg_ready_pool_of(pool));
-    return rc;
+    return AMG_GET(ABT_ERR_INV_POOL, pool, size,
+        amg_ready_pool_size(amg_ready_pool_of(pool)));
 }
 
 int ABT_pool_is_empty(ABT_pool pool, ABT_bool *is_empty)
@@ -142,28 +133,17 @@ int ABT_pool_is_empty(ABT_pool pool, ABT_bool *is_empty)
 
 int ABT_pool_get_id(ABT_pool pool, int *id)
 {
-    int rc = amg_get_check(pool, ABT_ERR_INV_POOL, id);
-
-    if (rc == ABT_SUCCESS)
-        *id = amg_ready_pool_of(pool)->id;
-    return rc;
+    return AMG_GET(ABT_ERR_INV_POOL, pool, id, amg_ready_pool_of(pool)->id);
 }
 
 int ABT_pool_set_data(ABT_pool pool, void *data)
 {
-    if (pool == ABT_POOL_NULL)
-        return ABT_ERR_INV_POOL;
-    amg_ready_pool_of(pool)->data = data;
-    return ABT_SUCCESS;
+    return AMG_SET(ABT_ERR_INV_POOL, amg_ready_pool_of(pool), data, data);
 }
 
 int ABT_pool_get_data(ABT_pool pool, void **data)
 {
-    int rc = amg_get_check(pool, ABT_ERR_INV_POOL, data);
-
-    if (rc == ABT_SUCCESS)
-        *data = amg_ready_pool_of(pool)->data;
-    return rc;
+    return AMG_GET(ABT_ERR_INV_POOL, pool, data, amg_ready_pool_of(pool)->data);
 }
 
 int ABT_pool_print_all_threads(
@@ -294,12 +274,9 @@ static struct amg_ult *pop_wait(
 int ABT_pool_pop_wait_thread_ex(ABT_pool pool, ABT_thread *thread,
     double time_secs, ABT_pool_context pool_context)
 {
-    int rc = amg_get_check(pool, ABT_ERR_INV_POOL, thread);
-
-    if (rc == ABT_SUCCESS)
-        *thread = amg_ult_handle(
-            pop_wait(amg_ready_pool_of(pool), time_secs, pool_context));
-    return rc;
+    return AMG_GET(ABT_ERR_INV_POOL, pool, thread,
+        amg_ult_handle(
+            pop_wait(amg_ready_pool_of(pool), time_secs, pool_context)));
 }
 
 int ABT_pool_pop_wait_thread(
@@ -316,12 +293,9 @@ static ABT_unit unit_or_null(struct amg_ult *ult)
 
 int ABT_pool_pop_wait(ABT_pool pool, ABT_unit *unit, double time_secs)
 {
-    int rc = amg_get_check(pool, ABT_ERR_INV_POOL, unit);
-
-    if (rc == ABT_SUCCESS)
-        *unit = unit_or_null(pop_wait(amg_ready_pool_of(pool), time_secs,
-            ABT_POOL_CONTEXT_OP_POOL_OTHER));
-    return rc;
+    return AMG_GET(ABT_ERR_INV_POOL, pool, unit,
+        unit_or_null(pop_wait(amg_ready_pool_of(pool), time_secs,
+            ABT_POOL_CONTEXT_OP_POOL_OTHER)));
 }
 
 int ABT_pool_pop_timedwait(ABT_pool pool, ABT_unit *unit, double abstime_secs)
@@ -368,12 +342,9 @@ int ABT_pool_pop_threads(
 int ABT_pool_pop_thread_ex(
     ABT_pool pool, ABT_thread *thread, ABT_pool_context pool_context)
 {
-    int rc = amg_get_check(pool, ABT_ERR_INV_POOL, thread);
-
-    if (rc == ABT_SUCCESS)
-        *thread = amg_ult_handle(
-            amg_ready_pool_pop_for(amg_ready_pool_of(pool), pool_context));
-    return rc;
+    return AMG_GET(ABT_ERR_INV_POOL, pool, thread,
+        amg_ult_handle(
+            amg_ready_pool_pop_for(amg_ready_pool_of(pool), pool_context)));
 }
 
 int ABT_pool_pop_thread(ABT_pool pool, ABT_thread *thread)
@@ -383,11 +354,8 @@ int ABT_pool_pop_thread(ABT_pool pool, ABT_thread *thread)
 
 int ABT_pool_pop(ABT_pool pool, ABT_unit *unit)
 {
-    int rc = amg_get_check(pool, ABT_ERR_INV_POOL, unit);
-
-    if (rc == ABT_SUCCESS)
-        *unit = unit_or_null(amg_ready_pool_pop(amg_ready_pool_of(pool)));
-    return rc;
+    return AMG_GET(ABT_ERR_INV_POOL, pool, unit,
+        unit_or_null(amg_ready_pool_pop(amg_ready_pool_of(pool))));
 }
 
 int ABT_pool_remove(ABT_pool pool, ABT_unit unit)

@@ -81,11 +81,8 @@ int ABT_sched_free(ABT_sched *sched)
 
 int ABT_sched_get_num_pools(ABT_sched sched, int *num_pools)
 {
-    int rc = amg_get_check(sched, ABT_ERR_INV_SCHED, num_pools);
-
-    if (rc == ABT_SUCCESS)
-        *num_pools = amg_sched_of(sched)->count;
-    return rc;
+    return AMG_GET(
+        ABT_ERR_INV_SCHED, sched, num_pools, amg_sched_of(sched)->count);
 }
 
 int ABT_sched_get_pools(
@@ -105,11 +102,8 @@ int ABT_sched_get_pools(
 
 int ABT_sched_get_size(ABT_sched sched, size_t *size)
 {
-    int rc = amg_get_check(sched, ABT_ERR_INV_SCHED, size);
-
-    if (rc == ABT_SUCCESS)
-        *size = amg_sched_size(amg_sched_of(sched));
-    return rc;
+    return AMG_GET(
+        ABT_ERR_INV_SCHED, sched, size, amg_sched_size(amg_sched_of(sched)));
 }
 
 int ABT_sched_get_total_size(ABT_sched sched, size_t *size)
@@ -177,29 +171,18 @@ int ABT_sched_exit(ABT_sched sched)
 
 int ABT_sched_has_to_stop(ABT_sched sched, ABT_bool *stop)
 {
-    int rc = amg_get_check(sched, ABT_ERR_INV_SCHED, stop);
-
-    if (rc == ABT_SUCCESS)
-        *stop =
-            amg_sched_has_to_stop(amg_sched_of(sched)) ? ABT_TRUE : ABT_FALSE;
-    return rc;
+    return AMG_GET(ABT_ERR_INV_SCHED, sched, stop,
+        amg_sched_has_to_stop(amg_sched_of(sched)));
 }
 
 int ABT_sched_set_data(ABT_sched sched, void *data)
 {
-    if (sched == ABT_SCHED_NULL)
-        return ABT_ERR_INV_SCHED;
-    amg_sched_of(sched)->data = data;
-    return ABT_SUCCESS;
+    return AMG_SET(ABT_ERR_INV_SCHED, amg_sched_of(sched), data, data);
 }
 
 int ABT_sched_get_data(ABT_sched sched, void **data)
 {
-    int rc = amg_get_check(sched, ABT_ERR_INV_SCHED, data);
-
-    if (rc == ABT_SUCCESS)
-        *data = amg_sched_of(sched)->data;
-    return rc;
+    return AMG_GET(ABT_ERR_INV_SCHED, sched, data, amg_sched_of(sched)->data);
 }
 
 int ABT_xstream_check_events(ABT_sched sched)

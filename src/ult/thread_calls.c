@@ -562,10 +562,6 @@ int ABT_thread_set_migratable(ABT_thread thread, ABT_bool migratable)
 
 int ABT_thread_is_migratable(ABT_thread thread, ABT_bool *is_migratable)
 {
-    int rc = amg_get_check(thread, ABT_ERR_INV_THREAD, is_migratable);
-
-    if (rc == ABT_SUCCESS)
-        *is_migratable =
-            amg_ult_of(thread)->is_migratable ? ABT_TRUE : ABT_FALSE;
-    return rc;
+    return AMG_GET(ABT_ERR_INV_THREAD, thread, is_migratable,
+        amg_ult_of(thread)->is_migratable);
 }

@@ -9,12 +9,9 @@
 
 int ABT_thread_get_last_xstream(ABT_thread thread, ABT_xstream *xstream)
 {
-    int rc = amg_get_check(thread, ABT_ERR_INV_THREAD, xstream);
-
-    if (rc == ABT_SUCCESS)
-        *xstream = amg_xstream_handle(atomic_load_explicit(
-            &amg_ult_of(thread)->xstream, memory_order_relaxed));
-    return rc;
+    return AMG_GET(ABT_ERR_INV_THREAD, thread, xstream,
+        amg_xstream_handle(atomic_load_explicit(
+            &amg_ult_of(thread)->xstream, memory_order_relaxed)));
 }
 
 int ABT_thread_get_state(ABT_thread thread, ABT_thread_state *state)
@@ -28,21 +25,13 @@ int ABT_thread_get_state(ABT_thread thread, ABT_thread_state *state)
     };
     const struct amg_ult *ult = amg_ult_of(thread);
 
-    if (ult == NULL)
-        return ABT_ERR_INV_THREAD;
-    if (state == NULL)
-        return ABT_ERR_INV_ARG;
-    *state = states[amg_ult_state(ult)];
-    return ABT_SUCCESS;
+    return AMG_GET(ABT_ERR_INV_THREAD, ult, state, states[amg_ult_state(ult)]);
 }
 
 int ABT_thread_get_last_pool(ABT_thread thread, ABT_pool *pool)
 {
-    int rc = amg_get_check(thread, ABT_ERR_INV_THREAD, pool);
-
-    if (rc == ABT_SUCCESS)
-        *pool = amg_ready_pool_handle(amg_ult_pool(amg_ult_of(thread)));
-    return rc;
+    return AMG_GET(ABT_ERR_INV_THREAD, thread, pool,
+        amg_ready_pool_handle(amg_ult_pool(amg_ult_of(thread))));
 }
 
 int ABT_thread_get_last_pool_id(ABT_thread thread, int *id)
@@ -58,21 +47,14 @@ int ABT_thread_get_last_pool_id(ABT_thread thread, int *id)
 
 int ABT_thread_is_primary(ABT_thread thread, ABT_bool *is_primary)
 {
-    int rc = amg_get_check(thread, ABT_ERR_INV_THREAD, is_primary);
-
-    if (rc == ABT_SUCCESS)
-        *is_primary =
-            amg_ult_of(thread)->kind == AMG_ULT_PRIMARY ? ABT_TRUE : ABT_FALSE;
-    return rc;
+    return AMG_GET(ABT_ERR_INV_THREAD, thread, is_primary,
+        amg_ult_of(thread)->kind == AMG_ULT_PRIMARY);
 }
 
 int ABT_thread_is_unnamed(ABT_thread thread, ABT_bool *is_unnamed)
 {
-    int rc = amg_get_check(thread, ABT_ERR_INV_THREAD, is_unnamed);
-
-    if (rc == ABT_SUCCESS)
-        *is_unnamed = amg_ult_of(thread)->is_named ? ABT_FALSE : ABT_TRUE;
-    return rc;
+    return AMG_GET(
+        ABT_ERR_INV_THREAD, thread, is_unnamed, !amg_ult_of(thread)->is_named);
 }
 
 int ABT_thread_equal(ABT_thread thread1, ABT_thread thread2, ABT_bool *result)
@@ -85,11 +67,8 @@ int ABT_thread_equal(ABT_thread thread1, ABT_thread thread2, ABT_bool *result)
 
 int ABT_thread_get_stacksize(ABT_thread thread, size_t *stacksize)
 {
-    int rc = amg_get_check(thread, ABT_ERR_INV_THREAD, stacksize);
-
-    if (rc == ABT_SUCCESS)
-        *stacksize = amg_ult_of(thread)->stack_len;
-    return rc;
+    return AMG_GET(
+        ABT_ERR_INV_THREAD, thread, stacksize, amg_ult_of(thread)->stack_len);
 }
 
 int ABT_thread_get_stack(ABT_thread thread, void **stackaddr, size_t *stacksize)
@@ -131,55 +110,24 @@ int ABT_thread_get_id(ABT_thread thread, ABT_unit_id *thread_id)
 
 int ABT_thread_set_arg(ABT_thread thread, void *arg)
 {
-    struct amg_ult *ult = amg_ult_of(thread);
-
-    if (ult == NULL)
-        return ABT_ERR_INV_THREAD;
-    ult->arg = arg;
-    return ABT_SUCCESS;
+    return AMG_SET(ABT_ERR_INV_THREAD, amg_ult_of(thread), arg, arg);
 }
 
 int ABT_thread_get_arg(ABT_thread thread, void **arg)
 {
-    int rc = amg_get_check(thread, ABT_ERR_INV_THREAD, arg);
-
-    if (rc == ABT_SUCCESS)
-        *arg = amg_ult_of(thread)->arg;
-    return rc;
+    return AMG_GET(ABT_ERR_INV_THREAD, thread, arg, amg_ult_of(thread)->arg);
 }
 
 int ABT_thread_get_thread_func(ABT_thread thread, void (**thread_func)(void *))
 {
-    int rc = amg_get_check(thread, ABT_ERR_INV_THREAD, thread_func);
-
-    if (rc == ABT_SUCCESS)
-        *thread_func = amg_ult_of(thread)->function;
-    return rc;
-}
-
-int ABT_thread_set_specific(ABT_thread thread, ABT_key key, void *value)
-{
-    struct amg_ult *ult = amg_ult_of(thread);
-
-    return ult == NULL ? ABT_ERR_INV_THREAD
-                       : amg_key_set(&ult->keys, &ult->lock, key, value);
-}
-
-int ABT_thread_get_specific(ABT_thread thread, ABT_key key, void **value)
-{
-    struct amg_ult *ult = amg_ult_of(thread);
-
-    return ult == NULL ? ABT_ERR_INV_THREAD
-                       : amg_key_get(&ult->keys, key, value);
+    return AMG_GET(
+        ABT_ERR_INV_THREAD, thread, thread_func, amg_ult_of(thread)->function);
 }
 
 int ABT_thread_get_unit(ABT_thread thread, ABT_unit *unit)
 {
-    int rc = amg_get_check(thread, ABT_ERR_INV_THREAD, unit);
-
-    if (rc == ABT_SUCCESS)
-        *unit = amg_unit_of(amg_ult_of(thread));
-    return rc;
+    return AMG_GET(
+        ABT_ERR_INV_THREAD, thread, unit, amg_unit_of(amg_ult_of(thread)));
 }
 
 int ABT_thread_set_associated_pool(ABT_thread thread, ABT_pool pool)
@@ -362,32 +310,6 @@ int ABT_self_get_thread_func(void (**thread_func)(void *))
 {
     return code_of_self(
         thread_func, ABT_thread_get_thread_func(self_handle(), thread_func));
-}
-
-int ABT_key_set(ABT_key key, void *value)
-{
-    ABT_thread self = self_handle();
-
-    return self == ABT_THREAD_NULL ? ABT_ERR_INV_XSTREAM
-                                   : ABT_thread_set_specific(self, key, value);
-}
-
-int ABT_key_get(ABT_key key, void **value)
-{
-    ABT_thread self = self_handle();
-
-    return self == ABT_THREAD_NULL ? ABT_ERR_INV_XSTREAM
-                                   : ABT_thread_get_specific(self, key, value);
-}
-
-int ABT_self_set_specific(ABT_key key, void *value)
-{
-    return ABT_key_set(key, value);
-}
-
-int ABT_self_get_specific(ABT_key key, void **value)
-{
-    return ABT_key_get(key, value);
 }
 
 int ABT_task_create(

@@ -16,7 +16,6 @@
 #include "base/list.h"
 #include "base/lock.h"
 #include "base/mem.h"
-#include "ult/key.h"
 
 struct amg_sched;
 struct amg_stack;
@@ -63,6 +62,28 @@ struct amg_caught {
     void *exceptions;
     unsigned uncaught;
 };
+
+/* The first ones lie in the thread itself, so that few keys need no memory. */
+enum { AMG_KEY_SLOTS = 4 };
+
+/* Allocated once, and freed with the thread. */
+struct amg_key_slot {
+    /* 0: free. Published with release after the destructor is set; ids are
+     * never reused, so a slot of a freed key is harmless. */
+    _Atomic uint32_t number;
+    void *_Atomic value;
+    void (*destructor)(void *value);
+};
+
+/* Zeros are an empty one. */
+struct amg_key_table {
+    struct amg_key_slot slots[AMG_KEY_SLOTS];
+    struct amg_key_table *_Atomic more; /* of the heap */
+};
+
+/* Calls the destructors for all values, and frees the memory of the slots; then
+ * all is zero again. */
+void amg_key_table_clear(struct amg_key_table *table);
 
 /* Attributes, behind ABT_thread_attr; the program's. */
 struct amg_thread_attr {
@@ -197,15 +218,36 @@ static inline int amg_handle_create(void *ret_handle, size_t len)
     return object == NULL ? ABT_ERR_MEM : ABT_SUCCESS;
 }
 
-/* For functions that tell a fact of an object in `*out`: `none_code` where
- * there is no object, ABT_ERR_INV_ARG where there is no `out`. */
-static inline int amg_get_check(
-    const void *object, int none_code, const void *out)
+/* Frees an object without users, which the program's variable names, and clears
+ * that. `none_code`: there is no variable, or no object. */
+static inline int amg_handle_free(void *ret_handle, int none_code)
 {
+    void *object = NULL;
+
+    if (ret_handle != NULL)
+        memcpy(&object, ret_handle, sizeof(object));
     if (object == NULL)
         return none_code;
-    return out == NULL ? ABT_ERR_INV_ARG : ABT_SUCCESS;
+    amg_mem_free(object);
+    amg_handle_clear(ret_handle);
+    return ABT_SUCCESS;
 }
+
+/* The same for an object that threads may wait for; `is_idle` says that none
+ * does. `call` is the public function, for the log. */
+int amg_sync_free(const char *call, void *ret_handle, int none_code,
+    int busy_code, bool (*is_idle)(void *object));
+
+/* The value and code of a getter: AMG_GET(ABT_ERR_INV_POOL, pool, id, POOL->id)
+ * evaluates POOL->id, and stores it in `*id`, where neither pointer is NULL. */
+#define AMG_GET(none_code, object, out, value)                                 \
+    ((object) == NULL   ? (none_code)                                          \
+        : (out) == NULL ? ABT_ERR_INV_ARG                                      \
+                        : (*(out) = (value), ABT_SUCCESS))
+
+/* The code of a setter: sets a member of an object that is there. */
+#define AMG_SET(none_code, object, member, value)                              \
+    ((object) == NULL ? (none_code) : ((object)->member = (value), ABT_SUCCESS))
 
 static inline struct amg_ult *amg_ult_of(ABT_thread thread)
 {

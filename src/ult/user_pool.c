@@ -225,11 +225,6 @@ static struct amg_user_pool *user_of(ABT_pool_user_def def)
     return def == ABT_POOL_USER_DEF_NULL ? NULL : amg_user_pool_of(def);
 }
 
-static int code_of(const struct amg_user_pool *user)
-{
-    return user == NULL ? ABT_ERR_INV_POOL_USER_DEF : ABT_SUCCESS;
-}
-
 int ABT_pool_user_def_free(ABT_pool_user_def *def)
 {
     struct amg_user_pool *user = def == NULL ? NULL : user_of(*def);
@@ -244,69 +239,46 @@ int ABT_pool_user_def_free(ABT_pool_user_def *def)
 int ABT_pool_user_def_set_init(
     ABT_pool_user_def def, ABT_pool_user_init_fn p_init)
 {
-    struct amg_user_pool *user = user_of(def);
-
-    if (user != NULL)
-        user->init = p_init;
-    return code_of(user);
+    return AMG_SET(ABT_ERR_INV_POOL_USER_DEF, user_of(def), init, p_init);
 }
 
 int ABT_pool_user_def_set_free(
     ABT_pool_user_def def, ABT_pool_user_free_fn p_free)
 {
-    struct amg_user_pool *user = user_of(def);
-
-    if (user != NULL)
-        user->free = p_free;
-    return code_of(user);
+    return AMG_SET(ABT_ERR_INV_POOL_USER_DEF, user_of(def), free, p_free);
 }
 
 int ABT_pool_user_def_set_get_size(
     ABT_pool_user_def def, ABT_pool_user_get_size_fn p_get_size)
 {
-    struct amg_user_pool *user = user_of(def);
-
-    if (user != NULL)
-        user->get_size = p_get_size;
-    return code_of(user);
+    return AMG_SET(
+        ABT_ERR_INV_POOL_USER_DEF, user_of(def), get_size, p_get_size);
 }
 
 int ABT_pool_user_def_set_pop_wait(
     ABT_pool_user_def def, ABT_pool_user_pop_wait_fn p_pop_wait)
 {
-    struct amg_user_pool *user = user_of(def);
-
-    if (user != NULL)
-        user->pop_wait = p_pop_wait;
-    return code_of(user);
+    return AMG_SET(
+        ABT_ERR_INV_POOL_USER_DEF, user_of(def), pop_wait, p_pop_wait);
 }
 
 int ABT_pool_user_def_set_pop_many(
     ABT_pool_user_def def, ABT_pool_user_pop_many_fn p_pop_many)
 {
-    struct amg_user_pool *user = user_of(def);
-
-    if (user != NULL)
-        user->pop_many = p_pop_many;
-    return code_of(user);
+    return AMG_SET(
+        ABT_ERR_INV_POOL_USER_DEF, user_of(def), pop_many, p_pop_many);
 }
 
 int ABT_pool_user_def_set_push_many(
     ABT_pool_user_def def, ABT_pool_user_push_many_fn p_push_many)
 {
-    struct amg_user_pool *user = user_of(def);
-
-    if (user != NULL)
-        user->push_many = p_push_many;
-    return code_of(user);
+    return AMG_SET(
+        ABT_ERR_INV_POOL_USER_DEF, user_of(def), push_many, p_push_many);
 }
 
 int ABT_pool_user_def_set_print_all(
     ABT_pool_user_def def, ABT_pool_user_print_all_fn p_print_all)
 {
-    struct amg_user_pool *user = user_of(def);
-
-    if (user != NULL)
-        user->print_all = p_print_all;
-    return code_of(user);
+    return AMG_SET(
+        ABT_ERR_INV_POOL_USER_DEF, user_of(def), print_all, p_print_all);
 }

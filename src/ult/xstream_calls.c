@@ -175,11 +175,8 @@ int ABT_xstream_set_rank(ABT_xstream xstream, int rank)
 
 int ABT_xstream_get_rank(ABT_xstream xstream, int *rank)
 {
-    int rc = amg_get_check(xstream, ABT_ERR_INV_XSTREAM, rank);
-
-    if (rc == ABT_SUCCESS)
-        *rank = amg_xstreams_rank(amg_xstream_of(xstream));
-    return rc;
+    return AMG_GET(ABT_ERR_INV_XSTREAM, xstream, rank,
+        amg_xstreams_rank(amg_xstream_of(xstream)));
 }
 
 static bool xstream_runs_here(const struct amg_xstream *xstream)
@@ -261,11 +258,8 @@ int ABT_xstream_set_main_sched_basic(ABT_xstream xstream,
 
 int ABT_xstream_get_main_sched(ABT_xstream xstream, ABT_sched *sched)
 {
-    int rc = amg_get_check(xstream, ABT_ERR_INV_XSTREAM, sched);
-
-    if (rc == ABT_SUCCESS)
-        *sched = (ABT_sched)(void *)amg_xstream_sched(amg_xstream_of(xstream));
-    return rc;
+    return AMG_GET(ABT_ERR_INV_XSTREAM, xstream, sched,
+        (ABT_sched)(void *)amg_xstream_sched(amg_xstream_of(xstream)));
 }
 
 int ABT_xstream_get_main_pools(
@@ -285,13 +279,10 @@ int ABT_xstream_get_main_pools(
 
 int ABT_xstream_get_state(ABT_xstream xstream, ABT_xstream_state *state)
 {
-    int rc = amg_get_check(xstream, ABT_ERR_INV_XSTREAM, state);
-
-    if (rc == ABT_SUCCESS)
-        *state = amg_xstream_has_ended(amg_xstream_of(xstream))
-                     ? ABT_XSTREAM_STATE_TERMINATED
-                     : ABT_XSTREAM_STATE_RUNNING;
-    return rc;
+    return AMG_GET(ABT_ERR_INV_XSTREAM, xstream, state,
+        amg_xstream_has_ended(amg_xstream_of(xstream))
+            ? ABT_XSTREAM_STATE_TERMINATED
+            : ABT_XSTREAM_STATE_RUNNING);
 }
 
 int ABT_xstream_equal(
@@ -317,12 +308,8 @@ int ABT_xstream_get_num(int *num_xstreams)
 
 int ABT_xstream_is_primary(ABT_xstream xstream, ABT_bool *is_primary)
 {
-    int rc = amg_get_check(xstream, ABT_ERR_INV_XSTREAM, is_primary);
-
-    if (rc == ABT_SUCCESS)
-        *is_primary =
-            amg_xstream_of(xstream)->is_primary ? ABT_TRUE : ABT_FALSE;
-    return rc;
+    return AMG_GET(ABT_ERR_INV_XSTREAM, xstream, is_primary,
+        amg_xstream_of(xstream)->is_primary);
 }
 
 /* NOTE(why): the system is asked with the lock held, so that the thread which

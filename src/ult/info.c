@@ -11,7 +11,6 @@
 #include "ult/stack.h"
 #include "ult/switch.h"
 #include "ult/ult.h"
-#include "ult/xstream.h"
 
 static void bool_answer(void *val, bool is_so)
 {

@@ -1,5 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Mutexes, for user-level threads and OS threads of any kind.
+/* Mutexes and condition variables, for user-level threads and OS threads. */
+#include <stddef.h>
+
+#include "abt.h"
+#include "base/assert.h"
+#include "base/lock.h"
+#include "base/mem.h"
+#include "ult/park.h"
+#include "ult/switch_to.h"
+
+/* States of a mutex:
  *
  *          take              give
  *   FREE -------> HELD ------------> FREE      one exchange each, no lock
@@ -14,14 +24,6 @@
  * next giver, so no thread waits for ever. While a mutex is PASSED it is taken
  * under the lock only: the next holder knows that the giver has left, and may
  * free its memory. */
-#include "ult/mutex.h"
-
-#include <stddef.h>
-
-#include "base/assert.h"
-#include "base/mem.h"
-#include "base/lock.h"
-#include "ult/park.h"
 
 enum {
     /* Looks of an OS thread, about 1 us, before it sleeps: to sleep and to be
@@ -218,7 +220,8 @@ static bool take_again(struct amg_mutex *mutex)
     return true;
 }
 
-bool amg_mutex_may_give(const struct amg_mutex *mutex)
+/* Is it held, by the caller if the holder is known? */
+static bool mutex_may_give(const struct amg_mutex *mutex)
 {
     const unsigned word = word_of(mutex);
 
@@ -226,7 +229,9 @@ bool amg_mutex_may_give(const struct amg_mutex *mutex)
            (!mutex->is_recursive || is_owner(mutex));
 }
 
-unsigned amg_mutex_give_all(struct amg_mutex *mutex)
+/* For waiters of a condition. Unlocks it, however often a recursive one was
+ * locked, and returns the argument for take_all(); the caller may unlock it. */
+static unsigned mutex_give_all(struct amg_mutex *mutex)
 {
     const unsigned depth = mutex->depth;
 
@@ -238,7 +243,7 @@ unsigned amg_mutex_give_all(struct amg_mutex *mutex)
     return depth;
 }
 
-void amg_mutex_take_all(struct amg_mutex *mutex, unsigned depth)
+static void mutex_take_all(struct amg_mutex *mutex, unsigned depth)
 {
     take(mutex);
     if (mutex->is_recursive) {
@@ -290,11 +295,7 @@ int ABT_mutex_attr_free(ABT_mutex_attr *attr)
 {
     if (!AMG_CONTRACT(attr != NULL))
         return ABT_ERR_INV_ARG;
-    if (!AMG_CONTRACT(*attr != ABT_MUTEX_ATTR_NULL))
-        return ABT_ERR_INV_MUTEX_ATTR;
-    amg_mem_free(attr_of(*attr));
-    *attr = ABT_MUTEX_ATTR_NULL;
-    return ABT_SUCCESS;
+    return amg_handle_free(attr, ABT_ERR_INV_MUTEX_ATTR);
 }
 
 int ABT_mutex_attr_set_recursive(ABT_mutex_attr attr, ABT_bool recursive)
@@ -347,24 +348,21 @@ int ABT_mutex_create(ABT_mutex *newmutex)
     return ABT_mutex_create_with_attr(ABT_MUTEX_ATTR_NULL, newmutex);
 }
 
+static bool mutex_is_idle(void *object)
+{
+    struct amg_mutex *mutex = object;
+    bool is_idle = false;
+
+    amg_lock_lock(&mutex->lock);
+    is_idle = amg_waiters_is_empty(&mutex->waiters) && !mutex->is_waking;
+    amg_lock_unlock(&mutex->lock);
+    return is_idle;
+}
+
 int ABT_mutex_free(ABT_mutex *mutex)
 {
-    struct amg_mutex *old = NULL;
-    bool has_waiters = false;
-
-    if (!AMG_CONTRACT(mutex != NULL))
-        return ABT_ERR_INV_ARG;
-    old = mutex_of(*mutex);
-    if (!AMG_CONTRACT(old != NULL))
-        return ABT_ERR_INV_MUTEX;
-    amg_lock_lock(&old->lock);
-    has_waiters = !amg_waiters_is_empty(&old->waiters) || old->is_waking;
-    amg_lock_unlock(&old->lock);
-    if (!AMG_CONTRACT(!has_waiters))
-        return ABT_ERR_MUTEX;
-    amg_mem_free(old);
-    *mutex = ABT_MUTEX_NULL;
-    return ABT_SUCCESS;
+    return amg_sync_free(
+        __func__, mutex, ABT_ERR_INV_MUTEX, ABT_ERR_MUTEX, mutex_is_idle);
 }
 
 int ABT_mutex_lock(ABT_mutex mutex)
@@ -447,5 +445,218 @@ int ABT_mutex_equal(ABT_mutex mutex1, ABT_mutex mutex2, ABT_bool *result)
     if (!AMG_CONTRACT(result != NULL))
         return ABT_ERR_INV_ARG;
     *result = mutex1 == mutex2 ? ABT_TRUE : ABT_FALSE;
+    return ABT_SUCCESS;
+}
+
+/* A waiter of a condition enters the queue before it unlocks its mutex, so that
+ * no signal made
+ * under that mutex is missed; but it unlocks it with no lock held, so a signal
+ * may come before it has parked. The signal is then only recorded in the
+ * waiter, which is not unparked.
+ *
+ * A waiter that had parked when it was signaled does not touch the condition
+ * again. Others do once, and are counted by `inside`: ABT_cond_free() lets them
+ * leave first. */
+
+/* A condition, behind ABT_cond; zeros make one. Owned by its creator, or by the
+ * program whose memory it lies in. The lock guards all. */
+struct cond {
+    uint64_t kind; /* 0; there is one only */
+    struct amg_lock lock;
+    unsigned inside; /* waiters that will touch it again */
+    struct amg_list waiters;
+    struct amg_mutex *mutex; /* of those in the queue; NULL: it is empty */
+};
+
+_Static_assert(sizeof(struct cond) <= sizeof(ABT_cond_memory),
+    "a condition fits into the memory that abt.h gives it");
+
+/* Lies on the stack of the waiter; guarded by the condition's lock. */
+struct cond_waiter {
+    struct amg_waiter waiter;
+    bool is_parked;
+    bool is_signaled;
+    bool returns; /* touches the condition after it was unparked */
+};
+
+static struct cond *cond_of(ABT_cond cond)
+{
+    return (struct cond *)(void *)cond;
+}
+
+/* False: others wait with another mutex. */
+static bool cond_enter(
+    struct cond *cond, struct amg_mutex *mutex, struct cond_waiter *self)
+{
+    bool is_ours = false;
+
+    amg_lock_lock(&cond->lock);
+    is_ours = cond->mutex == NULL || cond->mutex == mutex;
+    if (is_ours) {
+        cond->mutex = mutex;
+        cond->inside++;
+        amg_waiters_push(&cond->waiters, &self->waiter);
+    }
+    amg_lock_unlock(&cond->lock);
+    return is_ours;
+}
+
+/* Some have left the queue. */
+static void cond_shrunk_locked(struct cond *cond)
+{
+    if (amg_waiters_is_empty(&cond->waiters))
+        cond->mutex = NULL;
+}
+
+/* False: the moment has come first; NULL: there is none. */
+static bool cond_sleep(
+    struct cond *cond, struct cond_waiter *self, const uint64_t *deadline_ns)
+{
+    bool is_signaled = true;
+
+    amg_lock_lock(&cond->lock);
+    if (!self->is_signaled) {
+        self->is_parked = true;
+        if (deadline_ns == NULL) {
+            amg_park(&self->waiter, &cond->lock);
+            return true;
+        }
+        is_signaled = amg_park_until(&self->waiter, &cond->lock, *deadline_ns);
+        amg_lock_lock(&cond->lock);
+    }
+    AMG_ASSERT(cond->inside > 0);
+    cond->inside--;
+    if (!is_signaled)
+        cond_shrunk_locked(cond);
+    amg_lock_unlock(&cond->lock);
+    return is_signaled;
+}
+
+static int cond_wait(
+    struct cond *cond, struct amg_mutex *mutex, const uint64_t *deadline_ns)
+{
+    struct cond_waiter self = {.returns = deadline_ns != NULL};
+    bool is_signaled = false;
+    bool is_first_mutex = false;
+    unsigned depth = 0;
+
+    if (!AMG_CONTRACT(cond != NULL))
+        return ABT_ERR_INV_COND;
+    if (!AMG_CONTRACT(mutex != NULL))
+        return ABT_ERR_INV_MUTEX;
+    if (!AMG_CONTRACT(!amg_ult_caller_is_task()))
+        return ABT_ERR_COND;
+    if (!AMG_CONTRACT(mutex_may_give(mutex)))
+        return ABT_ERR_MUTEX;
+    amg_waiter_init(&self.waiter);
+    is_first_mutex = cond_enter(cond, mutex, &self);
+    if (!AMG_CONTRACT(is_first_mutex))
+        return ABT_ERR_INV_MUTEX;
+    depth = mutex_give_all(mutex);
+    is_signaled = cond_sleep(cond, &self, deadline_ns);
+    /* Before it has the mutex again, which would then never be given. */
+    if (!is_signaled && amg_ult_self() != NULL)
+        amg_ult_go_on(amg_ult_self());
+    mutex_take_all(mutex, depth);
+    return is_signaled ? ABT_SUCCESS : ABT_ERR_COND_TIMEDOUT;
+}
+
+/* Takes the first out of the queue, for amg_waiters_wake(). False: there is
+ * none. */
+static bool cond_signal_locked(
+    struct cond *cond, struct amg_waiters_taken *taken)
+{
+    struct amg_waiter *waiter = amg_waiters_pop(&cond->waiters);
+    struct cond_waiter *first = NULL;
+
+    if (waiter == NULL)
+        return false;
+    first = amg_container_of(waiter, struct cond_waiter, waiter);
+    first->is_signaled = true;
+    if (first->is_parked) {
+        amg_waiters_add(taken, waiter);
+        if (!first->returns)
+            cond->inside--;
+    }
+    cond_shrunk_locked(cond);
+    return true;
+}
+
+int ABT_cond_create(ABT_cond *newcond)
+{
+    if (!AMG_CONTRACT(newcond != NULL))
+        return ABT_ERR_INV_ARG;
+    return amg_handle_create(newcond, sizeof(struct cond));
+}
+
+/* Without waiters; those that have been signaled leave first. */
+static bool cond_is_idle(void *object)
+{
+    struct cond *cond = object;
+    bool is_idle = false;
+
+    amg_lock_lock(&cond->lock);
+    is_idle = cond->mutex == NULL;
+    for (unsigned tries = 0; is_idle && cond->inside > 0; tries++) {
+        amg_lock_unlock(&cond->lock);
+        if (amg_ult_self() == NULL)
+            amg_lock_rest(tries);
+        else
+            (void)ABT_thread_yield();
+        amg_lock_lock(&cond->lock);
+    }
+    amg_lock_unlock(&cond->lock);
+    return is_idle;
+}
+
+int ABT_cond_free(ABT_cond *cond)
+{
+    return amg_sync_free(
+        __func__, cond, ABT_ERR_INV_COND, ABT_ERR_COND, cond_is_idle);
+}
+
+int ABT_cond_wait(ABT_cond cond, ABT_mutex mutex)
+{
+    return cond_wait(cond_of(cond), (struct amg_mutex *)(void *)mutex, NULL);
+}
+
+int ABT_cond_timedwait(
+    ABT_cond cond, ABT_mutex mutex, const struct timespec *abstime)
+{
+    uint64_t deadline_ns = 0;
+
+    if (!AMG_CONTRACT(amg_park_moment_is_good(abstime)))
+        return ABT_ERR_INV_ARG;
+    deadline_ns = amg_park_moment(abstime);
+    return cond_wait(
+        cond_of(cond), (struct amg_mutex *)(void *)mutex, &deadline_ns);
+}
+
+int ABT_cond_signal(ABT_cond cond)
+{
+    struct amg_waiters_taken taken = {NULL, NULL};
+    struct cond *self = cond_of(cond);
+
+    if (!AMG_CONTRACT(self != NULL))
+        return ABT_ERR_INV_COND;
+    amg_lock_lock(&self->lock);
+    (void)cond_signal_locked(self, &taken);
+    amg_lock_unlock(&self->lock);
+    amg_waiters_wake(taken);
+    return ABT_SUCCESS;
+}
+
+int ABT_cond_broadcast(ABT_cond cond)
+{
+    struct amg_waiters_taken taken = {NULL, NULL};
+    struct cond *self = cond_of(cond);
+
+    if (!AMG_CONTRACT(self != NULL))
+        return ABT_ERR_INV_COND;
+    amg_lock_lock(&self->lock);
+    while (cond_signal_locked(self, &taken)) {
+    }
+    amg_lock_unlock(&self->lock);
+    amg_waiters_wake(taken);
     return ABT_SUCCESS;
 }

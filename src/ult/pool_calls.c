@@ -5,7 +5,6 @@
 #include "base/mem.h"
 #include "ult/ready_pool.h"
 #include "ult/sched.h"
-#include "ult/user_pool.h"
 #include "ult/xstream_local.h"
 
 static bool access_is_known(ABT_pool_access access)

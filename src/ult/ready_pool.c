@@ -12,7 +12,6 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/test_point.h"
-#include "ult/user_pool.h"
 
 /* Says where pools came from, by number. */
 static atomic_int next_id;

@@ -13,8 +13,7 @@
 #include "ult/park.h"
 #include "ult/stack.h"
 #include "ult/switch_to.h"
-#include "ult/timeout.h"
-#include "ult/xstream.h"
+#include "ult/sched.h"
 
 static struct {
     struct amg_lock lock; /* guards what follows */

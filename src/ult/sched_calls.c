@@ -7,8 +7,8 @@
 #include "base/log.h"
 #include "base/test_point.h"
 #include "ult/switch_to.h"
-#include "ult/user_pool.h"
-#include "ult/xstream.h"
+#include "ult/ready_pool.h"
+#include "ult/sched.h"
 
 static bool config_is_automatic(ABT_sched_config config, bool is_default)
 {

@@ -7,7 +7,7 @@
 #include "base/test_point.h"
 #include "ult/park.h"
 #include "ult/switch_to.h"
-#include "ult/xstream.h"
+#include "ult/sched.h"
 
 /* NEW; an ABT code. */
 static int thread_new(ABT_pool pool, void (*function)(void *), void *arg,

@@ -5,7 +5,6 @@
 
 #include "ult/ready_pool.h"
 #include "ult/switch_to.h"
-#include "ult/user_pool.h"
 
 int ABT_thread_get_last_xstream(ABT_thread thread, ABT_xstream *xstream)
 {

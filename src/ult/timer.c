@@ -51,11 +51,7 @@ int ABT_timer_free(ABT_timer *timer)
 {
     if (!AMG_CONTRACT(timer != NULL))
         return ABT_ERR_INV_ARG;
-    if (!AMG_CONTRACT(*timer != ABT_TIMER_NULL))
-        return ABT_ERR_INV_TIMER;
-    amg_mem_free(timer_of(*timer));
-    *timer = ABT_TIMER_NULL;
-    return ABT_SUCCESS;
+    return amg_handle_free(timer, ABT_ERR_INV_TIMER);
 }
 
 int ABT_timer_start(ABT_timer timer)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* User-defined pools: calls of their functions, and the units of their threads.
  */
-#include "ult/user_pool.h"
+#include "ult/ready_pool.h"
 
 #include "base/map.h"
 #include "base/mem.h"

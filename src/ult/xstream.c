@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Execution xstreams, OS threads that run pools: their list, their life, and
  * the loop of their schedulers. */
-#include "ult/xstream.h"
+#include "ult/sched.h"
 
 #include <errno.h>
 #include <string.h>

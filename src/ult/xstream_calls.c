@@ -7,7 +7,7 @@
 #include "base/log.h"
 #include "affinity/bind.h"
 #include "ult/switch_to.h"
-#include "ult/xstream.h"
+#include "ult/sched.h"
 
 /* The scheduler is freed when there is no xstream for it, if it was made here.
  */

@@ -10,7 +10,6 @@
 #include <pthread.h>
 #include <sched.h>
 
-#include "ult/mutex.h"
 #include "ult/park.h"
 
 enum { THREADS = 4, ROUNDS = 20000 };

@@ -13,7 +13,7 @@
 #include "base/clock.h"
 #include "base/lock.h"
 #include "base/list.h"
-#include "ult/timeout.h"
+#include "ult/park.h"
 
 enum { MANY = 2000, THREADS = 4, ROUNDS = 400 };
 

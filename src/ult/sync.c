@@ -1,0 +1,605 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Eventuals, futures, barriers and readers-writer locks. */
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "abt.h"
+#include "base/assert.h"
+#include "base/clock.h"
+#include "base/mem.h"
+#include "ult/park.h"
+
+/* The part of an eventual, which one caller sets, and of a future, which is
+ * ready when as many values as it has room for were set, for which others wait.
+ * Zeros make one that is not ready.
+ *
+ * The first caller that finds it ready may free it. So every caller that finds
+ * it ready takes the lock before it returns: the setter has left then. */
+struct event {
+    struct amg_lock lock; /* guards all of the object */
+    atomic_bool is_ready; /* also read without the lock, as a hint */
+    struct amg_list waiters;
+};
+
+/* An eventual, behind ABT_eventual; zeros make one without memory. Owned by the
+ * caller that created it, or by the program whose memory it lies in. */
+struct eventual {
+    uint64_t kind; /* 0; there is one only */
+    struct event event;
+    int64_t value_cap;
+    uint64_t unused;
+    uint64_t value[];
+};
+
+_Static_assert(offsetof(struct eventual, value) % 16 == 0,
+    "a value lies on the boundary that memory of the heap has");
+
+_Static_assert(sizeof(struct eventual) <= sizeof(ABT_eventual_memory),
+    "an eventual fits into the memory that abt.h gives it");
+
+/* A future, behind ABT_future; its creator's until it is freed. */
+struct future {
+    struct event event; /* first: event_is_idle() */
+    uint32_t count;     /* of values that were set */
+    uint32_t cap;
+    void (*all_set)(void **values); /* NULL: none was given */
+    void *values[];
+};
+
+static bool is_ready(const struct event *event)
+{
+    return atomic_load_explicit(&event->is_ready, memory_order_relaxed);
+}
+
+static void ready_set(struct event *event, bool value)
+{
+    atomic_store_explicit(&event->is_ready, value, memory_order_relaxed);
+}
+
+/* `refused`: the code for a tasklet, which cannot wait. */
+static inline int event_wait(
+    struct event *event, uint64_t deadline_ns, int refused)
+{
+    struct amg_waiter waiter;
+
+    amg_lock_lock(&event->lock);
+    if (is_ready(event)) {
+        amg_lock_unlock(&event->lock);
+        return ABT_SUCCESS;
+    }
+    if (!AMG_CONTRACT(!amg_ult_caller_is_task())) {
+        amg_lock_unlock(&event->lock);
+        return refused;
+    }
+    amg_waiter_init(&waiter);
+    amg_waiters_push(&event->waiters, &waiter);
+    return amg_park_until(&waiter, &event->lock, deadline_ns)
+               ? ABT_SUCCESS
+               : ABT_ERR_COND_TIMEDOUT;
+}
+
+/* Before it is freed: no thread waits, and the last one that woke others has
+ * left. An event, or a future, which begins with one. */
+static bool event_is_idle(void *object)
+{
+    struct event *event = object;
+    bool is_idle = false;
+
+    amg_lock_lock(&event->lock);
+    is_idle = amg_waiters_is_empty(&event->waiters);
+    amg_lock_unlock(&event->lock);
+    return is_idle;
+}
+
+static bool event_test(struct event *event)
+{
+    bool is_set = false;
+
+    if (is_ready(event)) {
+        amg_lock_lock(&event->lock);
+        is_set = is_ready(event);
+        amg_lock_unlock(&event->lock);
+    }
+    return is_set;
+}
+
+/* Its waiters, for amg_waiters_wake() without the lock. */
+static struct amg_waiters_taken event_set_locked(struct event *event)
+{
+    ready_set(event, true);
+    return amg_waiters_take_all(&event->waiters);
+}
+
+static struct eventual *eventual_of(ABT_eventual eventual)
+{
+    return (struct eventual *)(void *)eventual;
+}
+
+static void *value_of(struct eventual *self)
+{
+    return self->value_cap > 0 ? self->value : NULL;
+}
+
+int ABT_eventual_create(int nbytes, ABT_eventual *neweventual)
+{
+    struct eventual *self = NULL;
+
+    amg_handle_clear(neweventual);
+    if (!AMG_CONTRACT(nbytes >= 0 && neweventual != NULL))
+        return ABT_ERR_INV_ARG;
+    self = amg_mem_zalloc(sizeof(*self) + (size_t)nbytes);
+    if (self == NULL)
+        return ABT_ERR_MEM;
+    self->value_cap = nbytes;
+    *neweventual = (ABT_eventual)(void *)self;
+    return ABT_SUCCESS;
+}
+
+static bool eventual_is_idle(void *object)
+{
+    struct eventual *self = object;
+
+    return event_is_idle(&self->event);
+}
+
+int ABT_eventual_free(ABT_eventual *eventual)
+{
+    return amg_sync_free(__func__, eventual, ABT_ERR_INV_EVENTUAL,
+        ABT_ERR_EVENTUAL, eventual_is_idle);
+}
+
+static int eventual_wait(
+    struct eventual *self, void **value, uint64_t deadline_ns)
+{
+    void *ready_value = NULL;
+    int rc = ABT_ERR_INV_EVENTUAL;
+
+    if (!AMG_CONTRACT(self != NULL))
+        return rc;
+    ready_value = value_of(self);
+    rc = event_wait(&self->event, deadline_ns, ABT_ERR_EVENTUAL);
+    if (rc == ABT_SUCCESS && value != NULL)
+        *value = ready_value;
+    return rc;
+}
+
+int ABT_eventual_wait(ABT_eventual eventual, void **value)
+{
+    return eventual_wait(eventual_of(eventual), value, AMG_NO_DEADLINE);
+}
+
+int ABT_eventual_timedwait(
+    ABT_eventual eventual, void **value, const struct timespec *abstime)
+{
+    if (!AMG_CONTRACT(amg_park_moment_is_good(abstime)))
+        return ABT_ERR_INV_ARG;
+    return eventual_wait(
+        eventual_of(eventual), value, amg_park_moment(abstime));
+}
+
+int ABT_eventual_test(ABT_eventual eventual, void **value, ABT_bool *ready)
+{
+    struct eventual *self = eventual_of(eventual);
+    bool is_set = false;
+
+    if (!AMG_CONTRACT(self != NULL))
+        return ABT_ERR_INV_EVENTUAL;
+    if (!AMG_CONTRACT(ready != NULL))
+        return ABT_ERR_INV_ARG;
+    is_set = event_test(&self->event);
+    if (is_set && value != NULL)
+        *value = value_of(self);
+    *ready = is_set ? ABT_TRUE : ABT_FALSE;
+    return ABT_SUCCESS;
+}
+
+int ABT_eventual_set(ABT_eventual eventual, void *value, int nbytes)
+{
+    struct eventual *self = eventual_of(eventual);
+    struct amg_waiters_taken taken = {NULL, NULL};
+    bool was_ready = false;
+
+    if (!AMG_CONTRACT(self != NULL))
+        return ABT_ERR_INV_EVENTUAL;
+    if (!AMG_CONTRACT(nbytes >= 0 && nbytes <= self->value_cap &&
+                      (nbytes == 0 || value != NULL)))
+        return ABT_ERR_INV_ARG;
+    amg_lock_lock(&self->event.lock);
+    was_ready = is_ready(&self->event);
+    if (!was_ready) {
+        if (nbytes > 0)
+            memcpy(self->value, value, (size_t)nbytes);
+        taken = event_set_locked(&self->event);
+    }
+    amg_lock_unlock(&self->event.lock);
+    amg_waiters_wake(taken);
+    return AMG_CONTRACT(!was_ready) ? ABT_SUCCESS : ABT_ERR_EVENTUAL;
+}
+
+int ABT_eventual_reset(ABT_eventual eventual)
+{
+    struct eventual *self = eventual_of(eventual);
+
+    if (!AMG_CONTRACT(self != NULL))
+        return ABT_ERR_INV_EVENTUAL;
+    amg_lock_lock(&self->event.lock);
+    ready_set(&self->event, false);
+    amg_lock_unlock(&self->event.lock);
+    return ABT_SUCCESS;
+}
+
+static struct future *future_of(ABT_future future)
+{
+    return (struct future *)(void *)future;
+}
+
+int ABT_future_create(uint32_t num_compartments, void (*cb_func)(void **arg),
+    ABT_future *newfuture)
+{
+    struct future *self = NULL;
+
+    amg_handle_clear(newfuture);
+    if (!AMG_CONTRACT(newfuture != NULL))
+        return ABT_ERR_INV_ARG;
+    self = amg_mem_zalloc(
+        sizeof(*self) + (size_t)num_compartments * sizeof(self->values[0]));
+    if (self == NULL)
+        return ABT_ERR_MEM;
+    self->cap = num_compartments;
+    self->all_set = cb_func;
+    ready_set(&self->event, num_compartments == 0);
+    *newfuture = (ABT_future)(void *)self;
+    return ABT_SUCCESS;
+}
+
+int ABT_future_free(ABT_future *future)
+{
+    return amg_sync_free(
+        __func__, future, ABT_ERR_INV_FUTURE, ABT_ERR_FUTURE, event_is_idle);
+}
+
+int ABT_future_wait(ABT_future future)
+{
+    struct future *self = future_of(future);
+
+    if (!AMG_CONTRACT(self != NULL))
+        return ABT_ERR_INV_FUTURE;
+    return event_wait(&self->event, AMG_NO_DEADLINE, ABT_ERR_FUTURE);
+}
+
+int ABT_future_test(ABT_future future, ABT_bool *ready)
+{
+    struct future *self = future_of(future);
+
+    if (!AMG_CONTRACT(self != NULL))
+        return ABT_ERR_INV_FUTURE;
+    if (!AMG_CONTRACT(ready != NULL))
+        return ABT_ERR_INV_ARG;
+    *ready = event_test(&self->event) ? ABT_TRUE : ABT_FALSE;
+    return ABT_SUCCESS;
+}
+
+/* All values are there: the program's function runs first, with no lock. */
+static void future_complete(struct future *self)
+{
+    struct amg_waiters_taken taken;
+
+    if (self->all_set != NULL)
+        self->all_set(self->values);
+    amg_lock_lock(&self->event.lock);
+    taken = event_set_locked(&self->event);
+    amg_lock_unlock(&self->event.lock);
+    amg_waiters_wake(taken);
+}
+
+int ABT_future_set(ABT_future future, void *value)
+{
+    struct future *self = future_of(future);
+    bool has_room = false;
+    bool is_last = false;
+
+    if (!AMG_CONTRACT(self != NULL))
+        return ABT_ERR_INV_FUTURE;
+    amg_lock_lock(&self->event.lock);
+    has_room = self->count < self->cap;
+    if (has_room)
+        self->values[self->count++] = value;
+    is_last = has_room && self->count == self->cap;
+    amg_lock_unlock(&self->event.lock);
+    if (!AMG_CONTRACT(has_room))
+        return ABT_ERR_FUTURE;
+    if (is_last)
+        future_complete(self);
+    return ABT_SUCCESS;
+}
+
+int ABT_future_reset(ABT_future future)
+{
+    struct future *self = future_of(future);
+
+    if (!AMG_CONTRACT(self != NULL))
+        return ABT_ERR_INV_FUTURE;
+    amg_lock_lock(&self->event.lock);
+    self->count = 0;
+    ready_set(&self->event, self->cap == 0);
+    amg_lock_unlock(&self->event.lock);
+    return ABT_SUCCESS;
+}
+
+/* A barrier, behind ABT_barrier or ABT_xstream_barrier; its creator's until it
+ * is freed. The lock guards all. Callers that waited do not touch it once they
+ * were unparked. */
+struct barrier {
+    struct amg_lock lock;
+    uint32_t cap;   /* how many it is for */
+    uint32_t count; /* how many have come */
+    struct amg_list waiters;
+};
+
+/* Changes it to be for `cap` callers, unless that is 0. False: some wait. */
+static bool barrier_set(struct barrier *self, uint32_t cap)
+{
+    bool is_empty = false;
+
+    amg_lock_lock(&self->lock);
+    is_empty = self->count == 0;
+    if (is_empty && cap > 0)
+        self->cap = cap;
+    amg_lock_unlock(&self->lock);
+    return is_empty;
+}
+
+/* `keeps_stream`: the whole OS thread sleeps meanwhile. */
+static void barrier_wait(struct barrier *self, bool keeps_stream)
+{
+    struct amg_waiters_taken taken;
+    struct amg_waiter waiter;
+
+    amg_lock_lock(&self->lock);
+    AMG_ASSERT(self->count < self->cap);
+    if (self->count + 1 < self->cap) {
+        self->count++;
+        amg_waiter_init(&waiter);
+        if (keeps_stream)
+            waiter.ult = NULL;
+        amg_waiters_push(&self->waiters, &waiter);
+        amg_park(&waiter, &self->lock);
+        return;
+    }
+    self->count = 0;
+    taken = amg_waiters_take_all(&self->waiters);
+    amg_lock_unlock(&self->lock);
+    amg_waiters_wake(taken);
+}
+
+static struct barrier *barrier_of(ABT_barrier barrier)
+{
+    return (struct barrier *)(void *)barrier;
+}
+
+int ABT_barrier_create(uint32_t num_waiters, ABT_barrier *newbarrier)
+{
+    int rc = ABT_ERR_INV_ARG;
+
+    amg_handle_clear(newbarrier);
+    if (!AMG_CONTRACT(num_waiters > 0 && newbarrier != NULL))
+        return rc;
+    rc = amg_handle_create(newbarrier, sizeof(struct barrier));
+    if (rc == ABT_SUCCESS)
+        barrier_of(*newbarrier)->cap = num_waiters;
+    return rc;
+}
+
+int ABT_barrier_reinit(ABT_barrier barrier, uint32_t num_waiters)
+{
+    bool is_empty = false;
+
+    if (!AMG_CONTRACT(barrier != ABT_BARRIER_NULL))
+        return ABT_ERR_INV_BARRIER;
+    if (!AMG_CONTRACT(num_waiters > 0))
+        return ABT_ERR_INV_ARG;
+    is_empty = barrier_set(barrier_of(barrier), num_waiters);
+    return AMG_CONTRACT(is_empty) ? ABT_SUCCESS : ABT_ERR_BARRIER;
+}
+
+static bool barrier_is_idle(void *object)
+{
+    return barrier_set(object, 0);
+}
+
+int ABT_barrier_free(ABT_barrier *barrier)
+{
+    return amg_sync_free(__func__, barrier, ABT_ERR_INV_BARRIER,
+        ABT_ERR_BARRIER, barrier_is_idle);
+}
+
+int ABT_barrier_wait(ABT_barrier barrier)
+{
+    if (!AMG_CONTRACT(barrier != ABT_BARRIER_NULL))
+        return ABT_ERR_INV_BARRIER;
+    if (!AMG_CONTRACT(!amg_ult_caller_is_task()))
+        return ABT_ERR_BARRIER;
+    barrier_wait(barrier_of(barrier), false);
+    return ABT_SUCCESS;
+}
+
+int ABT_barrier_get_num_waiters(ABT_barrier barrier, uint32_t *num_waiters)
+{
+    struct barrier *self = barrier_of(barrier);
+
+    if (!AMG_CONTRACT(self != NULL))
+        return ABT_ERR_INV_BARRIER;
+    if (!AMG_CONTRACT(num_waiters != NULL))
+        return ABT_ERR_INV_ARG;
+    amg_lock_lock(&self->lock);
+    *num_waiters = self->cap;
+    amg_lock_unlock(&self->lock);
+    return ABT_SUCCESS;
+}
+
+static struct barrier *xbarrier_of(ABT_xstream_barrier barrier)
+{
+    return (struct barrier *)(void *)barrier;
+}
+
+int ABT_xstream_barrier_create(
+    uint32_t num_waiters, ABT_xstream_barrier *newbarrier)
+{
+    int rc = ABT_ERR_INV_ARG;
+
+    amg_handle_clear(newbarrier);
+    if (!AMG_CONTRACT(num_waiters > 0 && newbarrier != NULL))
+        return rc;
+    rc = amg_handle_create(newbarrier, sizeof(struct barrier));
+    if (rc == ABT_SUCCESS)
+        xbarrier_of(*newbarrier)->cap = num_waiters;
+    return rc;
+}
+
+int ABT_xstream_barrier_free(ABT_xstream_barrier *barrier)
+{
+    return amg_sync_free(__func__, barrier, ABT_ERR_INV_XSTREAM_BARRIER,
+        ABT_ERR_XSTREAM_BARRIER, barrier_is_idle);
+}
+
+int ABT_xstream_barrier_wait(ABT_xstream_barrier barrier)
+{
+    if (!AMG_CONTRACT(barrier != ABT_XSTREAM_BARRIER_NULL))
+        return ABT_ERR_INV_XSTREAM_BARRIER;
+    barrier_wait(xbarrier_of(barrier), true);
+    return ABT_SUCCESS;
+}
+
+/* A readers-writer lock, behind ABT_rwlock; zeros make one. Owned by its
+ * creator, or by the program whose memory it lies in. The lock guards all.
+ *
+ * A reader may lock while readers hold it, even if a writer waits: so read
+ * locks nest, as programs use them. When the writer unlocks, all waiting
+ * readers go first; when the last reader does, the oldest waiting writer. The
+ * lock is handed over: an unparked waiter holds it. */
+struct rwlock {
+    uint64_t kind; /* 0; there is one only */
+    struct amg_lock lock;
+    bool is_writing;
+    unsigned readers; /* inside */
+    struct amg_list waiting_readers;
+    struct amg_list waiting_writers;
+};
+
+_Static_assert(sizeof(struct rwlock) <= sizeof(ABT_rwlock_memory),
+    "a lock fits into the memory that abt.h gives it");
+
+static struct rwlock *rwlock_of(ABT_rwlock rwlock)
+{
+    return (struct rwlock *)(void *)rwlock;
+}
+
+static bool must_wait(const struct rwlock *self, bool to_write)
+{
+    return self->is_writing || (to_write && self->readers > 0);
+}
+
+static int rwlock_enter(struct rwlock *self, bool to_write)
+{
+    struct amg_waiter waiter;
+
+    if (!AMG_CONTRACT(self != NULL))
+        return ABT_ERR_INV_RWLOCK;
+    amg_lock_lock(&self->lock);
+    if (must_wait(self, to_write)) {
+        if (!AMG_CONTRACT(!amg_ult_caller_is_task())) {
+            amg_lock_unlock(&self->lock);
+            return ABT_ERR_RWLOCK;
+        }
+        amg_waiter_init(&waiter);
+        amg_waiters_push(
+            to_write ? &self->waiting_writers : &self->waiting_readers,
+            &waiter);
+        amg_park(&waiter, &self->lock);
+        return ABT_SUCCESS;
+    }
+    if (to_write)
+        self->is_writing = true;
+    else
+        self->readers++;
+    amg_lock_unlock(&self->lock);
+    return ABT_SUCCESS;
+}
+
+/* Lets the next in, when none is inside. */
+static struct amg_waiters_taken hand_over_locked(struct rwlock *self)
+{
+    struct amg_waiters_taken taken = {NULL, NULL};
+    struct amg_waiter *waiter = NULL;
+
+    AMG_ASSERT(!self->is_writing && self->readers == 0);
+    while ((waiter = amg_waiters_pop(&self->waiting_readers)) != NULL) {
+        self->readers++;
+        amg_waiters_add(&taken, waiter);
+    }
+    if (self->readers > 0)
+        return taken;
+    waiter = amg_waiters_pop(&self->waiting_writers);
+    if (waiter != NULL) {
+        self->is_writing = true;
+        amg_waiters_add(&taken, waiter);
+    }
+    return taken;
+}
+
+int ABT_rwlock_create(ABT_rwlock *newrwlock)
+{
+    if (!AMG_CONTRACT(newrwlock != NULL))
+        return ABT_ERR_INV_ARG;
+    return amg_handle_create(newrwlock, sizeof(struct rwlock));
+}
+
+static bool rwlock_is_idle(void *object)
+{
+    struct rwlock *self = object;
+    bool is_idle = false;
+
+    amg_lock_lock(&self->lock);
+    is_idle = amg_waiters_is_empty(&self->waiting_readers) &&
+              amg_waiters_is_empty(&self->waiting_writers);
+    amg_lock_unlock(&self->lock);
+    return is_idle;
+}
+
+int ABT_rwlock_free(ABT_rwlock *rwlock)
+{
+    return amg_sync_free(
+        __func__, rwlock, ABT_ERR_INV_RWLOCK, ABT_ERR_RWLOCK, rwlock_is_idle);
+}
+
+int ABT_rwlock_rdlock(ABT_rwlock rwlock)
+{
+    return rwlock_enter(rwlock_of(rwlock), false);
+}
+
+int ABT_rwlock_wrlock(ABT_rwlock rwlock)
+{
+    return rwlock_enter(rwlock_of(rwlock), true);
+}
+
+int ABT_rwlock_unlock(ABT_rwlock rwlock)
+{
+    struct rwlock *self = rwlock_of(rwlock);
+    struct amg_waiters_taken taken = {NULL, NULL};
+    bool is_held = false;
+
+    if (!AMG_CONTRACT(self != NULL))
+        return ABT_ERR_INV_RWLOCK;
+    amg_lock_lock(&self->lock);
+    is_held = self->is_writing || self->readers > 0;
+    if (self->is_writing)
+        self->is_writing = false;
+    else if (is_held)
+        self->readers--;
+    if (is_held && self->readers == 0)
+        taken = hand_over_locked(self);
+    amg_lock_unlock(&self->lock);
+    amg_waiters_wake(taken);
+    return AMG_CONTRACT(is_held) ? ABT_SUCCESS : ABT_ERR_RWLOCK;
+}

@@ -213,10 +213,8 @@ static uint64_t deadline_after(double secs)
 static bool xstream_is_asked(struct amg_xstream *xstream)
 {
     return xstream != NULL &&
-           ((atomic_load_explicit(&xstream->asked, memory_order_acquire) &
-                ~(unsigned)AMG_XSTREAM_TO_JOIN) != 0 ||
-               amg_sched_is_to_stop(atomic_load_explicit(
-                   &xstream->sched, memory_order_relaxed)));
+           (amg_xstream_is_asked(xstream) ||
+               amg_sched_is_to_stop(amg_xstream_sched(xstream)));
 }
 
 /* Sleeps until the pool has something, the moment has come, or the caller's

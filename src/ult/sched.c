@@ -23,7 +23,7 @@ static bool pools_fill(struct amg_sched *sched, int count, ABT_pool *pools)
         struct amg_ready_pool *pool = NULL;
 
         if (pools != NULL)
-            pool = (struct amg_ready_pool *)(void *)pools[sched->count];
+            pool = amg_ready_pool_of(pools[sched->count]);
         if (pool == NULL)
             pool =
                 amg_ready_pool_create(amg_ready_pool_ops_of(ABT_POOL_FIFO_WAIT),
@@ -93,7 +93,7 @@ void amg_sched_destroy(
     struct amg_sched *sched, struct amg_ready_pool *successor)
 {
     if (sched->is_users && sched->def.free != NULL)
-        sched->def.free((ABT_sched)(void *)sched);
+        sched->def.free(amg_sched_handle(sched));
     for (int i = 0; i < sched->count; i++)
         amg_ready_pool_unref(sched->pools[i], successor);
     amg_mem_free(sched->watches);
@@ -204,7 +204,7 @@ bool amg_sched_is_to_stop(const struct amg_sched *sched)
     unsigned of_stream = 0;
 
     if (xstream != NULL)
-        of_stream = atomic_load_explicit(&xstream->asked, memory_order_acquire);
+        of_stream = amg_xstream_asked(xstream);
     if ((asked & AMG_SCHED_TO_EXIT) != 0 ||
         (of_stream & (AMG_XSTREAM_TO_END | AMG_XSTREAM_TO_SWAP)) != 0)
         return true;
@@ -216,12 +216,9 @@ bool amg_sched_is_to_stop(const struct amg_sched *sched)
 
 struct amg_ult *amg_xstream_next(struct amg_xstream *xstream)
 {
-    struct amg_sched *sched =
-        atomic_load_explicit(&xstream->sched, memory_order_relaxed);
+    struct amg_sched *sched = amg_xstream_sched(xstream);
 
-    if ((atomic_load_explicit(&xstream->asked, memory_order_relaxed) &
-            ~(unsigned)AMG_XSTREAM_TO_JOIN) != 0 ||
-        sched->is_users ||
+    if (amg_xstream_is_asked(xstream) || sched->is_users ||
         atomic_load_explicit(&sched->asked, memory_order_relaxed) != 0)
         return NULL;
     return amg_sched_pop(sched);
@@ -230,8 +227,7 @@ struct amg_ult *amg_xstream_next(struct amg_xstream *xstream)
 bool amg_xstream_runs_next(
     const struct amg_xstream *xstream, const struct amg_ready_pool *pool)
 {
-    const struct amg_sched *sched =
-        atomic_load_explicit(&xstream->sched, memory_order_relaxed);
+    const struct amg_sched *sched = amg_xstream_sched(xstream);
 
     return !sched->is_users && amg_sched_has(sched, pool) &&
            amg_sched_size(sched) == 1;
@@ -259,8 +255,7 @@ void amg_xstream_ask(struct amg_xstream *xstream, enum amg_xstream_ask ask)
 /* On the lists of all its pools; false: there is something already. */
 static bool pools_watch(struct amg_xstream *xstream, struct amg_sched *sched)
 {
-    bool is_quiet =
-        (amg_xstream_asked(xstream) & ~(unsigned)AMG_XSTREAM_TO_JOIN) == 0;
+    bool is_quiet = !amg_xstream_is_asked(xstream);
 
     for (int i = 0; i < sched->count; i++) {
         sched->watches[i].sleeper = &xstream->sleeper;
@@ -331,16 +326,12 @@ void amg_block_end(struct amg_block *block)
 unsigned amg_block_ready_count(void)
 {
     struct amg_xstream *xstream = amg_xstream_self();
-    bool is_asked = false;
 
     if (xstream == NULL)
         return 0;
     /* The scheduler has something to look at, such as main() that came home. */
-    is_asked = (atomic_load_explicit(&xstream->asked, memory_order_acquire) &
-                   ~(unsigned)AMG_XSTREAM_TO_JOIN) != 0;
-    return (unsigned)amg_sched_size(
-               atomic_load_explicit(&xstream->sched, memory_order_relaxed)) +
-           (is_asked ? 1u : 0u);
+    return (unsigned)amg_sched_size(amg_xstream_sched(xstream)) +
+           amg_xstream_is_asked(xstream);
 }
 
 bool amg_block_must_leave(void)
@@ -349,8 +340,7 @@ bool amg_block_must_leave(void)
     struct amg_ult *self = amg_ult_self();
 
     return xstream != NULL && self != NULL &&
-           (atomic_load_explicit(&xstream->asked, memory_order_acquire) &
-               AMG_XSTREAM_TO_JOIN) != 0 &&
+           (amg_xstream_asked(xstream) & AMG_XSTREAM_TO_JOIN) != 0 &&
            atomic_load_explicit(
                &amg_ult_pool(self)->users, memory_order_relaxed) > 1;
 }

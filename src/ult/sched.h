@@ -101,6 +101,13 @@ static inline unsigned amg_xstream_asked(const struct amg_xstream *xstream)
     return atomic_load_explicit(&xstream->asked, memory_order_acquire);
 }
 
+/* Has its scheduler something else to do than to run threads? Not merely since
+ * the xstream is joined. */
+static inline bool amg_xstream_is_asked(const struct amg_xstream *xstream)
+{
+    return (amg_xstream_asked(xstream) & ~(unsigned)AMG_XSTREAM_TO_JOIN) != 0;
+}
+
 /* The next thread that the scheduler of this xstream would run, or NULL: for
  * yields and parks that go to it without a way over the scheduler. NULL also
  * where the scheduler is not one of ours, or has something else to do. */

@@ -28,8 +28,7 @@ static struct {
     size_t default_len;
     unsigned kept;
     struct amg_lock lock; /* guards what follows */
-    struct amg_stack *first;
-    unsigned count;
+    struct amg_stack_cache shared;
     unsigned next_color;
 } stacks;
 
@@ -68,6 +67,53 @@ static struct amg_stack *stack_create(size_t len)
     return stack;
 }
 
+/* NULL: it is empty. */
+static struct amg_stack *cache_pop(struct amg_stack_cache *cache)
+{
+    struct amg_stack *stack = cache->first;
+
+    if (stack != NULL) {
+        cache->first = stack->next;
+        cache->count--;
+    }
+    return stack;
+}
+
+/* False: there are enough. */
+static bool cache_push(
+    struct amg_stack_cache *cache, struct amg_stack *stack, unsigned cap)
+{
+    if (cache->count >= cap)
+        return false;
+    stack->next = cache->first;
+    cache->first = stack;
+    cache->count++;
+    return true;
+}
+
+/* Out of those that all xstreams share. */
+static struct amg_stack *shared_pop(void)
+{
+    struct amg_stack *stack = NULL;
+
+    amg_lock_lock(&stacks.lock);
+    stack = cache_pop(&stacks.shared);
+    amg_lock_unlock(&stacks.lock);
+    return stack;
+}
+
+/* To those, or destroys it. */
+static void shared_push(struct amg_stack *stack)
+{
+    bool is_kept = false;
+
+    amg_lock_lock(&stacks.lock);
+    is_kept = cache_push(&stacks.shared, stack, stacks.kept * SHARED_FACTOR);
+    amg_lock_unlock(&stacks.lock);
+    if (!is_kept)
+        stack_destroy(stack);
+}
+
 void amg_stacks_open(void)
 {
     amg_lock_lock(&stacks.lock);
@@ -80,17 +126,8 @@ void amg_stacks_close(void)
 {
     struct amg_stack *stack = NULL;
 
-    amg_lock_lock(&stacks.lock);
-    stack = stacks.first;
-    stacks.first = NULL;
-    stacks.count = 0;
-    amg_lock_unlock(&stacks.lock);
-    while (stack != NULL) {
-        struct amg_stack *next = stack->next;
-
+    while ((stack = shared_pop()) != NULL)
         stack_destroy(stack);
-        stack = next;
-    }
 }
 
 size_t amg_stack_default_len(void)
@@ -103,37 +140,6 @@ unsigned amg_stack_kept_count(void)
     return stacks.kept;
 }
 
-/* Out of those that all xstreams share. */
-static struct amg_stack *shared_pop(void)
-{
-    struct amg_stack *stack = NULL;
-
-    amg_lock_lock(&stacks.lock);
-    stack = stacks.first;
-    if (stack != NULL) {
-        stacks.first = stack->next;
-        stacks.count--;
-    }
-    amg_lock_unlock(&stacks.lock);
-    return stack;
-}
-
-/* False: there are enough. */
-static bool shared_push(struct amg_stack *stack)
-{
-    bool is_kept = false;
-
-    amg_lock_lock(&stacks.lock);
-    is_kept = stacks.count < stacks.kept * SHARED_FACTOR;
-    if (is_kept) {
-        stack->next = stacks.first;
-        stacks.first = stack;
-        stacks.count++;
-    }
-    amg_lock_unlock(&stacks.lock);
-    return is_kept;
-}
-
 struct amg_stack *amg_stack_take(struct amg_stack_cache *cache, size_t len)
 {
     struct amg_stack *stack = NULL;
@@ -144,42 +150,27 @@ struct amg_stack *amg_stack_take(struct amg_stack_cache *cache, size_t len)
             SIZE_MAX - SIZE_MAX % PAGE; /* more than fits: fails, and says so */
     if (len != stacks.default_len)
         return stack_create(len);
-    if (cache != NULL && cache->first != NULL) {
-        stack = cache->first;
-        cache->first = stack->next;
-        cache->count--;
-        return stack;
-    }
-    stack = shared_pop();
+    if (cache != NULL)
+        stack = cache_pop(cache);
+    if (stack == NULL)
+        stack = shared_pop();
     return stack != NULL ? stack : stack_create(len);
 }
 
 void amg_stack_give(struct amg_stack_cache *cache, struct amg_stack *stack)
 {
-    if (stack->len != stacks.default_len) {
+    if (stack->len != stacks.default_len)
         stack_destroy(stack);
-        return;
-    }
-    if (cache != NULL && cache->count < stacks.kept) {
-        stack->next = cache->first;
-        cache->first = stack;
-        cache->count++;
-        return;
-    }
-    if (!shared_push(stack))
-        stack_destroy(stack);
+    else if (cache == NULL || !cache_push(cache, stack, stacks.kept))
+        shared_push(stack);
 }
 
 void amg_stack_cache_flush(struct amg_stack_cache *cache)
 {
-    while (cache->first != NULL) {
-        struct amg_stack *stack = cache->first;
+    struct amg_stack *stack = NULL;
 
-        cache->first = stack->next;
-        if (!shared_push(stack))
-            stack_destroy(stack);
-    }
-    cache->count = 0;
+    while ((stack = cache_pop(cache)) != NULL)
+        shared_push(stack);
 }
 
 void *amg_stack_top(const struct amg_stack *stack, size_t len)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Public functions that change user-level threads: create, join, resume,
- * migrate and free them, or let the caller yield, suspend itself or end. */
+/* Public functions that change user-level threads and tasklets: create, join,
+ * resume, migrate and free them, or let the caller yield, suspend itself or
+ * end. */
 #include <sched.h>
 #include <stddef.h>
 
@@ -10,45 +11,66 @@
 #include "ult/sched.h"
 
 /* NEW; an ABT code. */
-static int thread_new(ABT_pool pool, void (*function)(void *), void *arg,
-    ABT_thread_attr attr, bool is_named, struct amg_ult **ret_ult)
+static int thread_new(const struct amg_ult_spec *spec, ABT_thread *ret_thread,
+    struct amg_ult **ret_ult)
 {
-    const struct amg_ult_spec spec = {
-        .kind = AMG_ULT_THREAD,
-        .pool = amg_ready_pool_of(pool),
-        .function = function,
-        .arg = arg,
-        .attr = amg_thread_attr_of(attr),
-        .is_named = is_named,
-    };
-
-    if (pool == ABT_POOL_NULL)
+    amg_handle_clear(ret_thread);
+    if (spec->pool == NULL)
         return ABT_ERR_INV_POOL;
-    if (function == NULL)
+    if (spec->function == NULL)
         return ABT_ERR_INV_ARG;
-    *ret_ult = amg_ult_create(&spec);
-    return *ret_ult == NULL ? ABT_ERR_MEM : ABT_SUCCESS;
+    *ret_ult = amg_ult_create(spec);
+    if (*ret_ult == NULL)
+        return ABT_ERR_MEM;
+    if (ret_thread != NULL)
+        *ret_thread = amg_ult_handle(*ret_ult);
+    return ABT_SUCCESS;
+}
+
+static int thread_start(const struct amg_ult_spec *spec, ABT_thread *ret_thread)
+{
+    struct amg_ult *ult = NULL;
+    int rc = thread_new(spec, ret_thread, &ult);
+
+    if (rc == ABT_SUCCESS)
+        amg_ult_make_ready(ult);
+    return rc;
 }
 
 int ABT_thread_create(ABT_pool pool, void (*thread_func)(void *), void *arg,
     ABT_thread_attr attr, ABT_thread *newthread)
 {
-    struct amg_ult *ult = NULL;
-    int rc = thread_new(pool, thread_func, arg, attr, newthread != NULL, &ult);
+    const struct amg_ult_spec spec = {.kind = AMG_ULT_THREAD,
+        .pool = amg_ready_pool_of(pool),
+        .function = thread_func,
+        .arg = arg,
+        .attr = amg_thread_attr_of(attr),
+        .is_named = newthread != NULL};
 
-    if (rc != ABT_SUCCESS) {
-        amg_handle_clear(newthread);
-        return rc;
-    }
-    if (newthread != NULL)
-        *newthread = amg_ult_handle(ult);
-    amg_ult_make_ready(ult);
-    return ABT_SUCCESS;
+    return thread_start(&spec, newthread);
+}
+
+int ABT_task_create(
+    ABT_pool pool, void (*task_func)(void *), void *arg, ABT_task *newtask)
+{
+    const struct amg_ult_spec spec = {.kind = AMG_ULT_TASKLET,
+        .pool = amg_ready_pool_of(pool),
+        .function = task_func,
+        .arg = arg,
+        .is_named = newtask != NULL};
+
+    return thread_start(&spec, newtask);
 }
 
 int ABT_thread_create_to(ABT_pool pool, void (*thread_func)(void *), void *arg,
     ABT_thread_attr attr, ABT_thread *newthread)
 {
+    const struct amg_ult_spec spec = {.kind = AMG_ULT_THREAD,
+        .pool = amg_ready_pool_of(pool),
+        .function = thread_func,
+        .arg = arg,
+        .attr = amg_thread_attr_of(attr),
+        .is_named = newthread != NULL};
     struct amg_ult *self = amg_ult_self();
     struct amg_ult *ult = NULL;
     int rc = ABT_SUCCESS;
@@ -59,13 +81,10 @@ int ABT_thread_create_to(ABT_pool pool, void (*thread_func)(void *), void *arg,
     if (self == NULL)
         return amg_ult_current() == NULL ? amg_ult_none_code()
                                          : ABT_ERR_INV_THREAD;
-    rc = thread_new(pool, thread_func, arg, attr, newthread != NULL, &ult);
-    if (rc != ABT_SUCCESS)
-        return rc;
-    if (newthread != NULL)
-        *newthread = amg_ult_handle(ult);
-    amg_ult_switch_to(self, AMG_SWITCH_YIELD, NULL, ult);
-    return ABT_SUCCESS;
+    rc = thread_new(&spec, newthread, &ult);
+    if (rc == ABT_SUCCESS)
+        amg_ult_switch_to(self, AMG_SWITCH_YIELD, NULL, ult);
+    return rc;
 }
 
 int ABT_thread_create_on_xstream(ABT_xstream xstream,
@@ -76,12 +95,22 @@ int ABT_thread_create_on_xstream(ABT_xstream xstream,
     int rc = ABT_SUCCESS;
 
     amg_handle_clear(newthread);
-    if (xstream == ABT_XSTREAM_NULL)
-        return ABT_ERR_INV_XSTREAM;
     rc = ABT_xstream_get_main_pools(xstream, 1, &pool);
-    if (rc != ABT_SUCCESS)
-        return rc;
-    return ABT_thread_create(pool, thread_func, arg, attr, newthread);
+    return rc != ABT_SUCCESS
+               ? rc
+               : ABT_thread_create(pool, thread_func, arg, attr, newthread);
+}
+
+int ABT_task_create_on_xstream(ABT_xstream xstream, void (*task_func)(void *),
+    void *arg, ABT_task *newtask)
+{
+    ABT_pool pool = ABT_POOL_NULL;
+    int rc = ABT_SUCCESS;
+
+    amg_handle_clear(newtask);
+    rc = ABT_xstream_get_main_pools(xstream, 1, &pool);
+    return rc != ABT_SUCCESS ? rc
+                             : ABT_task_create(pool, task_func, arg, newtask);
 }
 
 int ABT_thread_create_many(int num_threads, ABT_pool *pool_list,
@@ -464,36 +493,29 @@ int ABT_thread_migrate_to_pool(ABT_thread thread, ABT_pool pool)
 int ABT_thread_migrate_to_sched(ABT_thread thread, ABT_sched sched)
 {
     struct amg_ult *ult = amg_ult_of(thread);
-    ABT_pool pool = ABT_POOL_NULL;
-    int pools = 0;
+    const struct amg_sched *known = amg_sched_of(sched);
     int rc = migration_check(ult);
 
     if (rc != ABT_SUCCESS)
         return rc;
-    if (sched == ABT_SCHED_NULL ||
-        ABT_sched_get_num_pools(sched, &pools) != ABT_SUCCESS)
+    if (known == NULL || known->count == 0)
         return ABT_ERR_INV_SCHED;
-    for (int i = pools - 1; i >= 0; i--) {
-        if (ABT_sched_get_pools(sched, 1, i, &pool) != ABT_SUCCESS)
-            return ABT_ERR_INV_SCHED;
-        if (amg_ult_pool(ult) == amg_ready_pool_of(pool))
-            return ABT_ERR_MIGRATION_TARGET;
-    }
-    return pool == ABT_POOL_NULL ? ABT_ERR_INV_SCHED
-                                 : ABT_thread_migrate_to_pool(thread, pool);
+    if (amg_sched_has(known, amg_ult_pool(ult)))
+        return ABT_ERR_MIGRATION_TARGET;
+    migration_ask(ult, known->pools[0]);
+    return ABT_SUCCESS;
 }
 
 int ABT_thread_migrate_to_xstream(ABT_thread thread, ABT_xstream xstream)
 {
-    ABT_sched sched = ABT_SCHED_NULL;
     int rc = migration_check(amg_ult_of(thread));
 
     if (rc != ABT_SUCCESS)
         return rc;
-    if (xstream == ABT_XSTREAM_NULL ||
-        ABT_xstream_get_main_sched(xstream, &sched) != ABT_SUCCESS)
+    if (xstream == ABT_XSTREAM_NULL)
         return ABT_ERR_INV_XSTREAM;
-    return ABT_thread_migrate_to_sched(thread, sched);
+    return ABT_thread_migrate_to_sched(
+        thread, amg_sched_handle(amg_xstream_sched(amg_xstream_of(xstream))));
 }
 
 struct other_search {

@@ -311,46 +311,6 @@ int ABT_self_get_thread_func(void (**thread_func)(void *))
         thread_func, ABT_thread_get_thread_func(self_handle(), thread_func));
 }
 
-int ABT_task_create(
-    ABT_pool pool, void (*task_func)(void *), void *arg, ABT_task *newtask)
-{
-    const struct amg_ult_spec spec = {
-        .kind = AMG_ULT_TASKLET,
-        .pool = amg_ready_pool_of(pool),
-        .function = task_func,
-        .arg = arg,
-        .is_named = newtask != NULL,
-    };
-    struct amg_ult *ult = NULL;
-
-    amg_handle_clear(newtask);
-    if (pool == ABT_POOL_NULL)
-        return ABT_ERR_INV_POOL;
-    if (task_func == NULL)
-        return ABT_ERR_INV_ARG;
-    ult = amg_ult_create(&spec);
-    if (ult == NULL)
-        return ABT_ERR_MEM;
-    if (newtask != NULL)
-        *newtask = amg_ult_handle(ult);
-    amg_ult_make_ready(ult);
-    return ABT_SUCCESS;
-}
-
-int ABT_task_create_on_xstream(ABT_xstream xstream, void (*task_func)(void *),
-    void *arg, ABT_task *newtask)
-{
-    ABT_pool pool = ABT_POOL_NULL;
-    int rc = ABT_SUCCESS;
-
-    amg_handle_clear(newtask);
-    if (xstream == ABT_XSTREAM_NULL)
-        return ABT_ERR_INV_XSTREAM;
-    rc = ABT_xstream_get_main_pools(xstream, 1, &pool);
-    return rc != ABT_SUCCESS ? rc
-                             : ABT_task_create(pool, task_func, arg, newtask);
-}
-
 /* The code of a function of threads, for a tasklet. */
 static int code_of_task(int rc)
 {

@@ -277,7 +277,7 @@ static void sched_loop(struct amg_sched *sched)
 static void sched_run(struct amg_sched *sched)
 {
     if (sched->is_users)
-        sched->def.run((ABT_sched)(void *)sched);
+        sched->def.run(amg_sched_handle(sched));
     else
         sched_loop(sched);
     /* A push may have woken this xstream alone, or none since this xstream was

@@ -7,6 +7,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/assert.h"
+
 /* 10 to 50 ns, during which the other hardware thread of the core can run. */
 static inline void amg_relax(void)
 {
@@ -63,5 +65,9 @@ static inline void amg_lock_unlock(struct amg_lock *lock)
 {
     atomic_store_explicit(&lock->held, 0, memory_order_release);
 }
+
+/* In a function that is called with the lock held: some thread holds it. */
+#define AMG_ASSERT_HELD(lock)                                                  \
+    AMG_ASSERT(atomic_load_explicit(&(lock)->held, memory_order_relaxed) != 0)
 
 #endif

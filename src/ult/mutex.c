@@ -89,6 +89,7 @@ static void store_held_locked(struct amg_mutex *mutex)
 {
     const bool is_wanted = !amg_waiters_is_empty(&mutex->waiters);
 
+    AMG_ASSERT_HELD(&mutex->lock);
     atomic_store_explicit(&mutex->word,
         is_wanted ? AMG_MUTEX_WANTED : AMG_MUTEX_HELD, memory_order_relaxed);
 }
@@ -97,6 +98,7 @@ static void store_held_locked(struct amg_mutex *mutex)
  * given back. */
 static bool try_take_locked(struct amg_mutex *mutex)
 {
+    AMG_ASSERT_HELD(&mutex->lock);
     for (;;) {
         switch (word_of(mutex)) {
         case AMG_MUTEX_FREE:
@@ -504,6 +506,7 @@ static bool cond_enter(
 /* Some have left the queue. */
 static void cond_shrunk_locked(struct cond *cond)
 {
+    AMG_ASSERT_HELD(&cond->lock);
     if (amg_waiters_is_empty(&cond->waiters))
         cond->mutex = NULL;
 }
@@ -569,6 +572,7 @@ static bool cond_signal_locked(
     struct amg_waiter *waiter = amg_waiters_pop(&cond->waiters);
     struct cond_waiter *first = NULL;
 
+    AMG_ASSERT_HELD(&cond->lock);
     if (waiter == NULL)
         return false;
     first = amg_container_of(waiter, struct cond_waiter, waiter);

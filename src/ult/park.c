@@ -63,6 +63,7 @@ static struct amg_timeout *first_locked(void)
 
 static void remove_locked(struct amg_timeout *timeout)
 {
+    AMG_ASSERT_HELD(&all.lock);
     AMG_ASSERT(timeout->is_set);
     amg_heap_remove(&all.heap, &timeout->node);
     timeout->is_set = false;
@@ -74,6 +75,7 @@ static bool expire_first_locked(void)
 {
     struct amg_timeout *timeout = first_locked();
 
+    AMG_ASSERT_HELD(&all.lock);
     if (timeout == NULL || timeout->node.key > amg_clock_ns())
         return false;
     remove_locked(timeout);
@@ -115,6 +117,7 @@ static bool start_locked(void)
     sigset_t before;
     int err = 0;
 
+    AMG_ASSERT_HELD(&all.lock);
     if (all.has_thread)
         return true;
     err = pthread_attr_init(&attr);
@@ -137,6 +140,7 @@ static bool start_locked(void)
 /* With the lock held: the thread is to look again. */
 static void tell_locked(void)
 {
+    AMG_ASSERT_HELD(&all.lock);
     atomic_fetch_add_explicit(&all.news, 1, memory_order_relaxed);
 }
 

@@ -13,14 +13,7 @@
  *   }
  *
  * and the caller that makes it true takes the waiter off the list under the
- * lock, and calls amg_unpark(). A list of zeros is empty, so that objects may
- * have static initialisers.
- *
- * Objects whose memory may be freed as soon as a waiter continues (an eventual
- * on the stack of the waiting thread) wake their waiters in two steps: remove
- * all under the lock, unlock, wake. A caller that returns from a wait without
- * having parked has held the lock, and so knows that its former holder is done.
- */
+ * lock, and calls amg_unpark(). */
 #ifndef AMG_ULT_PARK_H
 #define AMG_ULT_PARK_H
 
@@ -30,133 +23,7 @@
 #include <time.h>
 
 #include "base/heap.h"
-#include "base/list.h"
-#include "base/lock.h"
-#include "ult/ready_pool.h"
-#include "ult/xstream_local.h"
-
-enum amg_waiter_word {
-    AMG_WAITER_WAITS,
-    AMG_WAITER_SLEEPS, /* a system call is needed to wake it */
-    AMG_WAITER_WOKEN,
-};
-
-/* Lies on the stack of the caller that waits. */
-struct amg_waiter {
-    struct amg_link link; /* for the list of what is waited for */
-    struct amg_ult *ult;  /* NULL: an OS thread, or a tasklet */
-    atomic_uint word;     /* of enum amg_waiter_word: futex of an OS thread */
-};
-
-/* For the caller. */
-static inline void amg_waiter_init(struct amg_waiter *waiter)
-{
-    waiter->link = (struct amg_link){.next = NULL};
-    waiter->ult = amg_ult_self();
-    atomic_init(&waiter->word, AMG_WAITER_WAITS);
-}
-
-/* Unparks it; once for each park, by any thread, preferably without the lock.
- * The waiter is off its list, and its memory may be freed afterwards. */
-static inline void amg_unpark(struct amg_waiter *waiter)
-{
-    struct amg_ult *ult = waiter->ult;
-
-    if (ult != NULL) {
-        amg_ult_make_ready(ult);
-        return;
-    }
-    /* Release: what was done before is seen by the waiter. */
-    if (atomic_exchange_explicit(&waiter->word, AMG_WAITER_WOKEN,
-            memory_order_acq_rel) == AMG_WAITER_SLEEPS)
-        amg_futex_wake(&waiter->word, 1);
-}
-
-static inline void amg_waiters_ready(struct amg_list *list)
-{
-    if (list->head.next == NULL)
-        amg_list_init(list);
-}
-
-static inline bool amg_waiters_is_empty(const struct amg_list *list)
-{
-    return amg_list_first(list) == NULL;
-}
-
-static inline void amg_waiters_push(
-    struct amg_list *list, struct amg_waiter *waiter)
-{
-    amg_waiters_ready(list);
-    amg_list_push(list, &waiter->link);
-}
-
-static inline void amg_waiters_push_front(
-    struct amg_list *list, struct amg_waiter *waiter)
-{
-    amg_waiters_ready(list);
-    amg_list_push_front(list, &waiter->link);
-}
-
-/* The oldest waiter, or NULL. */
-static inline struct amg_waiter *amg_waiters_first(const struct amg_list *list)
-{
-    struct amg_link *link = amg_list_first(list);
-
-    return link == NULL ? NULL
-                        : amg_container_of(link, struct amg_waiter, link);
-}
-
-static inline struct amg_waiter *amg_waiters_pop(struct amg_list *list)
-{
-    struct amg_waiter *waiter = amg_waiters_first(list);
-
-    if (waiter != NULL)
-        amg_list_remove(&waiter->link);
-    return waiter;
-}
-
-/* Waiters that were removed from their list, but not unparked yet, linked by
- * `prev`, which a link on no list does not use. Zeros: none. */
-struct amg_waiters_taken {
-    struct amg_waiter *first;
-    struct amg_waiter *last;
-};
-
-static inline void amg_waiters_add(
-    struct amg_waiters_taken *taken, struct amg_waiter *waiter)
-{
-    waiter->link.prev = NULL;
-    if (taken->last == NULL)
-        taken->first = waiter;
-    else
-        taken->last->link.prev = &waiter->link;
-    taken->last = waiter;
-}
-
-static inline struct amg_waiters_taken amg_waiters_take_all(
-    struct amg_list *list)
-{
-    struct amg_waiters_taken taken = {NULL, NULL};
-    struct amg_waiter *waiter = NULL;
-
-    while ((waiter = amg_waiters_pop(list)) != NULL)
-        amg_waiters_add(&taken, waiter);
-    return taken;
-}
-
-/* Without the lock. */
-static inline void amg_waiters_wake(struct amg_waiters_taken taken)
-{
-    struct amg_waiter *waiter = taken.first;
-
-    while (waiter != NULL) {
-        struct amg_link *next = waiter->link.prev;
-
-        amg_unpark(waiter);
-        waiter = next == NULL ? NULL
-                              : amg_container_of(next, struct amg_waiter, link);
-    }
-}
+#include "ult/waiters.h"
 
 /* Lives from set until cancel has returned, usually on the stack of the caller.
  * Only park.c accesses the fields, and writes them under its lock. */

@@ -14,7 +14,7 @@
 #include "base/test_point.h"
 #include "ult/sched.h"
 #include "ult/switch.h"
-#include "ult/park.h"
+#include "ult/waiters.h"
 
 /* More than a thread and the color of its stack take. */
 enum { OWN_LEN = 4096 };

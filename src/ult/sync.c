@@ -107,6 +107,7 @@ static bool event_test(struct event *event)
 /* Its waiters, for amg_waiters_wake() without the lock. */
 static struct amg_waiters_taken event_set_locked(struct event *event)
 {
+    AMG_ASSERT_HELD(&event->lock);
     ready_set(event, true);
     return amg_waiters_take_all(&event->waiters);
 }
@@ -533,6 +534,7 @@ static struct amg_waiters_taken hand_over_locked(struct rwlock *self)
     struct amg_waiters_taken taken = {NULL, NULL};
     struct amg_waiter *waiter = NULL;
 
+    AMG_ASSERT_HELD(&self->lock);
     AMG_ASSERT(!self->is_writing && self->readers == 0);
     while ((waiter = amg_waiters_pop(&self->waiting_readers)) != NULL) {
         self->readers++;

@@ -38,6 +38,7 @@ static struct amg_link *place_of_locked(int *rank)
     bool is_any = *rank < 0;
     struct amg_link *link = all.head.next;
 
+    AMG_ASSERT_HELD(&list_lock);
     if (is_any)
         *rank = 0;
     for (; link != &all.head; link = link->next) {
@@ -56,6 +57,7 @@ static bool insert_locked(struct amg_xstream *xstream, int rank)
 {
     struct amg_link *before = place_of_locked(&rank);
 
+    AMG_ASSERT_HELD(&list_lock);
     if (before == NULL)
         return false;
     xstream->rank = rank;
